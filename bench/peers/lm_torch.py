@@ -1,0 +1,87 @@
+"""Seed 003's language model in PyTorch, in its fastest f32 form on a CPU:
+one product for query, key and value, scaled_dot_product_attention, fused
+AdamW.  Pre-norm, no mask, tanh gelu, head not tied, no bias in attention."""
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+import seed003 as s3
+
+
+def dense(p, name):
+    w = p[name + ".kernel"]
+    return w, p.get(name + ".bias")
+
+
+def fuse(p):
+    """lockstep's arrays -> torch's: (out,in) matrices, q, k, v as one."""
+    q = {}
+    for name, a in p.items():
+        if ".query." in name:
+            parts = [p[name.replace("query", n)].reshape(s3.D, s3.D)
+                     for n in ("query", "key", "value")]
+            q[name.replace("query", "qkv")] = np.concatenate(parts, 1).T
+        elif ".out." in name:
+            q[name] = a.reshape(s3.D, s3.D).T
+        elif name.endswith(".kernel") and ".key." not in name \
+                and ".value." not in name:
+            q[name] = a.T
+        elif not name.endswith(".kernel"):
+            q[name] = a
+    return {n: torch.nn.Parameter(torch.tensor(np.ascontiguousarray(a)))
+            for n, a in q.items()}
+
+
+def norm(p, name, x):
+    return F.layer_norm(x, (s3.D,), p[name + ".scale"], p[name + ".bias"],
+                        s3.EPS_NORM)
+
+
+def attention(p, name, x):
+    rows, length, _ = x.shape
+    qkv = F.linear(x, p[name + ".qkv.kernel"])
+    q, k, v = qkv.view(rows, length, 3, s3.H, -1).permute(2, 0, 3, 1, 4)
+    y = F.scaled_dot_product_attention(q, k, v)
+    return F.linear(y.transpose(1, 2).reshape(x.shape),
+                    p[name + ".out.kernel"])
+
+
+def feed_forward(p, b, x):
+    h = F.linear(x, p[b + "Dense_0.kernel"], p[b + "Dense_0.bias"])
+    return F.linear(F.gelu(h, approximate="tanh"), p[b + "Dense_1.kernel"],
+                    p[b + "Dense_1.bias"])
+
+
+def loss_fn(p, tokens):
+    x = F.embedding(tokens, p["tok_emb.embedding"]) + p["pos_emb"]
+    for i in range(s3.L):
+        b = f"blocks_{i}."
+        x = x + attention(p, b + "SelfAttention_0",
+                          norm(p, b + "LayerNorm_0", x))
+        x = x + feed_forward(p, b, norm(p, b + "LayerNorm_1", x))
+    logits = F.linear(norm(p, "ln_f", x), p["head.kernel"])
+    return F.cross_entropy(logits[:, :-1].reshape(-1, s3.V),
+                           tokens[:, 1:].reshape(-1))
+
+
+def main():
+    o = s3.options(["eager", "compile"])
+    torch.set_num_threads(o.threads)
+    torch.manual_seed(0)
+    p = fuse(s3.initial(o.init))
+    optimizer = torch.optim.AdamW(p.values(), lr=s3.LR, fused=True,
+                                  weight_decay=s3.WEIGHT_DECAY)
+    f = torch.compile(loss_fn) if o.mode == "compile" else loss_fn
+
+    def step(batch):
+        loss = f(p, torch.from_numpy(batch).long())
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    s3.run(step, o, {"torch": torch.__version__})
+
+
+if __name__ == "__main__":
+    main()

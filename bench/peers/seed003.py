@@ -1,0 +1,93 @@
+"""What every peer of the lm row shares: seed 003's sizes, tokens, initial
+parameters, and the metrics file, which has the form lockstep-train writes.
+
+Parameters are named as lockstep names them, in its shapes.  With --init they
+come from a file lockstep-train saved, so all sides start from the same bits
+and the losses prove that the models are one; without, from a similar draw.
+"""
+import argparse
+import json
+import struct
+import time
+
+import numpy as np
+
+V, T, D, H, L, FF = 512, 64, 256, 8, 4, 1024
+BATCH, LR, WEIGHT_DECAY, EPS_NORM = 32, 3e-4, 1e-4, 1e-6
+
+
+def options(modes):
+    p = argparse.ArgumentParser()
+    p.add_argument("--mode", choices=modes, default=modes[0])
+    p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--steps", type=int, default=50)
+    p.add_argument("--init", help="safetensors file of lockstep-train")
+    p.add_argument("--metrics", default="/dev/stdout")
+    return p.parse_args()
+
+
+def tokens():
+    """(8192,T) int32, the toy data of seed 003."""
+    return np.random.RandomState(1234).randint(0, V, (8192, T), np.int32)
+
+
+def batch(data, step):
+    first = step * BATCH % len(data)
+    return data[first:first + BATCH]
+
+
+def positions():
+    i = np.arange(0, D, 2)
+    angle = np.arange(T)[:, None] * np.exp(-np.log(10000.0) / D * i)
+    table = np.empty((T, D), np.float32)
+    table[:, 0::2], table[:, 1::2] = np.sin(angle), np.cos(angle)
+    return table
+
+
+def drawn():
+    rs = np.random.RandomState(42)
+
+    def normal(*shape, fan):
+        return (rs.randn(*shape) / np.sqrt(fan)).astype(np.float32)
+
+    p = {"tok_emb.embedding": normal(V, D, fan=D), "pos_emb": positions(),
+         "head.kernel": normal(D, V, fan=D)}
+    norms = ["ln_f"]
+    for b in (f"blocks_{i}." for i in range(L)):
+        norms += [b + "LayerNorm_0", b + "LayerNorm_1"]
+        for n in ("query", "key", "value"):
+            p[f"{b}SelfAttention_0.{n}.kernel"] = normal(D, H, D // H, fan=D)
+        p[b + "SelfAttention_0.out.kernel"] = normal(H, D // H, D, fan=D)
+        for n, i, o in (("Dense_0", D, FF), ("Dense_1", FF, D)):
+            p[b + n + ".kernel"] = normal(i, o, fan=i)
+            p[b + n + ".bias"] = np.zeros(o, np.float32)
+    for n in norms:
+        p[n + ".scale"] = np.ones(D, np.float32)
+        p[n + ".bias"] = np.zeros(D, np.float32)
+    return p
+
+
+def read_safetensors(path):
+    with open(path, "rb") as f:
+        header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+        data = f.read()
+    header.pop("__metadata__", None)
+    return {name: np.frombuffer(data[slice(*t["data_offsets"])], "<f4")
+            .reshape(t["shape"]) for name, t in header.items()}
+
+
+def initial(path):
+    return read_safetensors(path) if path else drawn()
+
+
+def run(step, options, versions):
+    """Call step(batch) -> loss as a float, options.steps times, each timed
+    from the batch as a NumPy view to the loss as a Python number."""
+    data = tokens()
+    with open(options.metrics, "w") as f:
+        print(json.dumps({"versions": versions}), file=f)
+        for s in range(options.steps):
+            b, start = batch(data, s), time.perf_counter()
+            loss = step(b)
+            ms = 1e3 * (time.perf_counter() - start)
+            print(json.dumps({"step": s, "loss": loss, "ms": ms}), file=f)

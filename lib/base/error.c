@@ -1,0 +1,61 @@
+/* Status texts and the per-thread message.  Nothing here prints. */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local char message[LS__MESSAGE];
+
+const char *ls_strerror(int status)
+{
+    switch (status) {
+    case 0: return "success";
+#define LS_TEXT(name, value, text) case name: return text;
+    LS_ERRORS(LS_TEXT)
+#undef LS_TEXT
+    }
+    return "unknown status";
+}
+
+const char *ls_errmsg(void)
+{
+    return message;
+}
+
+int ls__fail(int status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return status;
+}
+
+int ls__no_memory(const char *what, size_t bytes)
+{
+    return ls__fail(LS_ENOMEM, "%s: %zu bytes of memory could not be had",
+                    what, bytes);
+}
+
+const char *ls__shape_text(char out[LS__SHAPE_TEXT], int rank,
+                           const int64_t *shape)
+{
+    size_t at = 0;
+
+    out[at++] = '(';
+    for (int i = 0; i < rank && at + 24 < LS__SHAPE_TEXT; i++)
+        at += (size_t)snprintf(out + at, LS__SHAPE_TEXT - at, "%s%lld",
+                               i ? "," : "", (long long)shape[i]);
+    out[at++] = ')';
+    out[at] = 0;
+    return out;
+}
+
+#define TEXT(x) #x
+#define VERSION(a, b, c) TEXT(a) "." TEXT(b) "." TEXT(c)
+
+const char *ls_version(void)
+{
+    return VERSION(LS_VERSION_MAJOR, LS_VERSION_MINOR, LS_VERSION_PATCH);
+}

@@ -1,0 +1,51 @@
+/* The floating-point mode is part of the contract of bits: round to nearest,
+ * denormals flushed to zero.  Workers keep it; on the caller's thread it is
+ * set around our own work and put back. */
+#ifndef LS_BASE_FPMODE_H
+#define LS_BASE_FPMODE_H
+
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+typedef uint32_t ls__fpmode;
+/* Flush to zero (bit 15), denormals are zero (6), all exceptions masked. */
+#define LS__FPMODE 0x9fc0u
+
+static inline ls__fpmode ls__fpmode_set(void)
+{
+    ls__fpmode old = _mm_getcsr();
+    _mm_setcsr(LS__FPMODE);
+    return old;
+}
+
+static inline void ls__fpmode_restore(ls__fpmode old)
+{
+    _mm_setcsr(old);
+}
+
+#elif defined(__aarch64__)
+
+typedef uint64_t ls__fpmode;
+/* FPCR: FZ (bit 24); round to nearest and no traps are zeros. */
+#define LS__FPMODE (UINT64_C(1) << 24)
+
+static inline ls__fpmode ls__fpmode_set(void)
+{
+    ls__fpmode old, mode = LS__FPMODE;
+    __asm__ __volatile__("mrs %0, fpcr" : "=r"(old));
+    __asm__ __volatile__("msr fpcr, %0" : : "r"(mode));
+    return old;
+}
+
+static inline void ls__fpmode_restore(ls__fpmode old)
+{
+    __asm__ __volatile__("msr fpcr, %0" : : "r"(old));
+}
+
+#else
+#error "lockstep knows the floating-point mode of x86-64 and arm64 only"
+#endif
+
+#endif

@@ -1,0 +1,114 @@
+/* Checked sizes, aligned blocks and the arena.  Every allocation of the
+ * library passes through here, so a test can make each one fail in turn. */
+#define _GNU_SOURCE /* madvise */
+#include "base/memory.h"
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { LINE = 64, HUGE_PAGE = 2 << 20, CHUNK = 16 << 10 };
+
+bool ls__mul(size_t a, size_t b, size_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+int64_t ls__count(int rank, const int64_t *shape)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 0 || __builtin_mul_overflow(n, shape[i], &n))
+            return -1;
+    return n;
+}
+
+void *ls__block(size_t bytes, const char *what)
+{
+    size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : LINE;
+    void *block = NULL;
+
+    if (bytes <= SIZE_MAX - align)
+        block = aligned_alloc(align, (bytes + align) / align * align);
+    if (!block) {
+        ls__no_memory(what, bytes);
+        return NULL;
+    }
+    if (align == HUGE_PAGE) /* advice only: a refusal changes nothing */
+        (void)madvise(block, bytes / align * align, MADV_HUGEPAGE);
+    return block;
+}
+
+void *ls__block_zero(size_t bytes, const char *what)
+{
+    void *block = ls__block(bytes, what);
+
+    if (block)
+        memset(block, 0, bytes);
+    return block;
+}
+
+void ls__block_free(void *block)
+{
+    free(block);
+}
+
+void *ls__new(size_t count, size_t size, const char *what)
+{
+    void *p = calloc(count ? count : 1, size ? size : 1);
+
+    if (!p)
+        ls__no_memory(what, size && count > SIZE_MAX / size ? SIZE_MAX
+                                                            : count * size);
+    return p;
+}
+
+typedef struct ls__arena_chunk {
+    struct ls__arena_chunk *next;
+    size_t used, size;
+    max_align_t bytes[];
+} chunk;
+
+void *ls__arena_new(ls__arena *arena, size_t count, size_t size)
+{
+    const size_t unit = sizeof(max_align_t);
+    chunk *c = arena->first;
+    size_t bytes;
+
+    if (!ls__mul(count, size, &bytes) || bytes > SIZE_MAX - CHUNK) {
+        ls__no_memory("arena", SIZE_MAX);
+        return NULL;
+    }
+    bytes = (bytes + unit - 1) / unit * unit;
+    if (!c || c->size - c->used < bytes) {
+        size_t room = bytes > CHUNK ? bytes : CHUNK;
+
+        c = ls__new(1, sizeof *c + room, "arena");
+        if (!c)
+            return NULL;
+        c->size = room;
+        c->next = arena->first;
+        arena->first = c;
+    }
+    c->used += bytes;
+    return (char *)c->bytes + c->used - bytes;
+}
+
+char *ls__arena_text(ls__arena *arena, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = ls__arena_new(arena, n, 1);
+
+    return copy ? memcpy(copy, text, n) : NULL;
+}
+
+void ls__arena_free(ls__arena *arena)
+{
+    for (chunk *c = arena->first, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    arena->first = NULL;
+}

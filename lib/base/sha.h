@@ -1,0 +1,30 @@
+/* SHA-1 and SHA-256 (FIPS 180-4).  SHA-1 derives Flax's parameter keys and
+ * secures nothing; SHA-256 names states and files. */
+#ifndef LS_BASE_SHA_H
+#define LS_BASE_SHA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A message on its way; after the final it must be initialised again. */
+typedef struct ls__sha {
+    uint32_t word[8];  /* the hash so far; SHA-1 has 5 */
+    uint64_t size;     /* bytes taken in */
+    uint8_t block[64]; /* size % 64 of them wait here */
+} ls__sha;
+
+typedef ls__sha ls__sha1;
+typedef ls__sha ls__sha256;
+
+void ls__sha1_init(ls__sha1 *sha);
+void ls__sha1_update(ls__sha1 *sha, const void *data, size_t size);
+void ls__sha1_final(ls__sha1 *sha, uint8_t digest[20]);
+
+void ls__sha256_init(ls__sha256 *sha);
+void ls__sha256_update(ls__sha256 *sha, const void *data, size_t size);
+void ls__sha256_final(ls__sha256 *sha, uint8_t digest[32]);
+
+/* The same end as 64 hex digits. */
+void ls__sha256_hex(ls__sha256 *sha, char hex[65]);
+
+#endif

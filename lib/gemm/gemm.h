@@ -1,0 +1,59 @@
+/* Matrix products, the one shape all of them have, and who can compute them.
+ *
+ * The contract of bits: element (i,j) is K cut into chunks of 256 (the last is
+ * shorter), each chunk one fmaf chain from +0 in rising k, chunks added in
+ * order; then the epilogue, in the order of the struct below.  Every backend
+ * meets it; test_gemm.c holds it in ten lines. */
+#ifndef LS_GEMM_GEMM_H
+#define LS_GEMM_GEMM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LS__CHUNK = 256 };
+
+typedef enum ls__activation { LS__NO_ACTIVATION, LS__GELU } ls__activation;
+
+/* C (m,n) = A (m,k) B (k,n), then, in this order and where asked for:
+ * + C before (accumulate: chunks are added to it), x scale, + bias[j], kept in
+ * pre, activation, x gradient of the activation at h, + add. */
+typedef struct ls__gemm {
+    int64_t m, n, k;
+    const float *a; /* a[i a_row + p a_col] */
+    int64_t a_row, a_col;
+    const float *b; /* b[p b_row + j b_col] */
+    int64_t b_row, b_col;
+    const float *packed; /* B as gemm_pack left it, or NULL */
+    float *c;            /* c[i c_row + j] */
+    int64_t c_row;
+
+    bool accumulate;      /* the sum starts from C, not from nothing */
+    float scale;          /* 1 for none */
+    const float *bias;    /* (n) or NULL */
+    float *pre;           /* (m,n), row stride c_row: the value before the
+                             activation; or NULL */
+    ls__activation activation;
+    ls__activation grad_of; /* multiply by its derivative at h */
+    const float *h;         /* (m,n), row stride c_row */
+    const float *add;       /* (m,n), row stride c_row, may be c only in
+                               the native backend; or NULL */
+} ls__gemm;
+
+typedef struct ls__backend {
+    const char *name;
+    void (*gemm)(const ls__gemm *g, float *scratch);
+    /* Floats of scratch that gemm needs for an unpacked (k,n) operand B. */
+    int64_t (*scratch)(int64_t k, int64_t n);
+    /* Packing B once for many products; NULL when the backend has no use. */
+    int64_t (*packed_size)(int64_t k, int64_t n);
+    void (*pack)(int64_t k, int64_t n, const float *b, int64_t b_row,
+                 int64_t b_col, float *packed);
+} ls__backend;
+
+/* The backend of a name ("native", "blis"), NULL for the fastest here.
+ * LS_EINVAL for an unknown name, LS_ENOTSUP for one not built in. */
+int ls__backend_find(const ls__backend **backend, const char *name);
+
+extern const ls__backend ls__backend_blis;
+
+#endif

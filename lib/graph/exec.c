@@ -1,0 +1,196 @@
+/* Runs a plan on one device's shard: a loop over chunks of rows around a loop
+ * over the instructions.  Nothing is allocated; a worker's memory holds one
+ * chunk and is used by one device at a time. */
+#include "graph/exec.h"
+#include "mesh/pool.h"
+#include "reduce/reduce.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ls__exec {
+    ls__plan *plan;
+    float *packed;     /* kernels packed for this step; shared, read only */
+    float **memory;    /* per worker */
+    float **of_device; /* the memory of the worker that runs a device */
+    int workers;
+};
+
+void ls__exec_close(ls__exec *e)
+{
+    if (!e)
+        return;
+    for (int w = 0; e->memory && w < e->workers; w++)
+        ls__block_free(e->memory[w]);
+    free(e->memory);
+    free(e->of_device);
+    ls__block_free(e->packed);
+    ls__plan_free(e->plan);
+    free(e);
+}
+
+static int make_memory(ls__exec *e, const ls_pool *pool)
+{
+    size_t bytes = (size_t)e->plan->floats * sizeof(float);
+    size_t packed = (size_t)e->plan->pack_floats * sizeof(float);
+
+    e->workers = ls_pool_workers(pool);
+    e->memory = ls__new((size_t)e->workers, sizeof *e->memory, "executor");
+    e->of_device = ls__new((size_t)ls_pool_devices(pool),
+                           sizeof *e->of_device, "executor");
+    e->packed = ls__block(packed, "packed kernels");
+    if (!e->memory || !e->of_device || !e->packed)
+        return LS_ENOMEM;
+    for (int w = 0; w < e->workers; w++) {
+        int first, last;
+
+        /* Untouched until its worker runs: first touch places the pages. */
+        ls__pool_devices_of(pool, w, &first, &last);
+        if (first < last && !(e->memory[w] = ls__block(bytes, "activations")))
+            return LS_ENOMEM;
+        for (int d = first; d < last; d++)
+            e->of_device[d] = e->memory[w];
+    }
+    return 0;
+}
+
+int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool)
+{
+    ls__exec *e = ls__new(1, sizeof *e, "executor");
+    int status = LS_ENOMEM;
+
+    if (!e) {
+        ls__plan_free(plan);
+        return status;
+    }
+    e->plan = plan;
+    if ((status = make_memory(e, pool)) < 0) {
+        ls__exec_close(e);
+        return status;
+    }
+    *exec = e;
+    return 0;
+}
+
+void ls__exec_prepare(void *exec, int worker, int workers,
+                      const float *const *params)
+{
+    const ls__exec *e = exec;
+    int64_t first, last;
+
+    ls__range(e->plan->packs, workers, worker, 1, &first, &last);
+    for (int64_t i = first; i < last; i++) {
+        const ls__pack *q = &e->plan->pack[i];
+
+        e->plan->backend->pack(q->k, q->n, params[q->param], q->row, q->col,
+                               e->packed + q->offset);
+    }
+}
+
+/* One chunk: where things are while the instructions run. */
+typedef struct chunk {
+    const ls__exec *e;
+    float *memory;
+    const void *const *data; /* of the shard */
+    int64_t first, rows;     /* of the chunk in the shard */
+    const float *weights;    /* of the chunk */
+    const float *const *params;
+    float *const *grads;
+    ls_sums *sums;
+} chunk;
+
+static float *at(const chunk *c, int64_t offset)
+{
+    return offset < 0 ? NULL : c->memory + offset;
+}
+
+static const void *input_at(const chunk *c, int input)
+{
+    const ls_node *n = c->e->plan->input[input];
+
+    /* both dtypes have four bytes */
+    return (const char *)c->data[input] + 4 * c->first * n->size;
+}
+
+static ls__run run_of(const chunk *c, const ls__instr *in)
+{
+    const ls__plan *plan = c->e->plan;
+    ls__run r = {.node = in->node, .rows = c->rows, .y = at(c, in->y),
+                 .stash = at(c, in->stash), .scratch = at(c, plan->scratch),
+                 .weights = c->weights, .sums = c->sums,
+                 .backend = plan->backend, .kernels = ls__kernels()};
+
+    for (int k = 0; k < in->inputs; k++)
+        r.x[k] = in->x[k].input >= 0 ? input_at(c, in->x[k].input)
+                                     : at(c, in->x[k].offset);
+    for (int k = 0; k < in->node->params; k++)
+        r.param[k] = c->params[in->node->param[k]];
+    for (int k = 0; k < 2; k++)
+        r.packed[k] = in->packed[k] < 0 ? NULL
+                                        : c->e->packed + in->packed[k];
+    return r;
+}
+
+static void forward(const chunk *c, const ls__instr *in)
+{
+    ls__run r = run_of(c, in);
+
+    in->node->op->forward(&r);
+}
+
+static void backward(const chunk *c, const ls__instr *in)
+{
+    ls__run r = run_of(c, in);
+    const ls__op *op = in->node->op;
+
+    if (in->dy < 0 && !op->is_loss)
+        return;
+    r.dy = at(c, in->dy);
+    r.add = c->first > 0;
+    r.grad_of = in->grad_of;
+    r.grad_at = in->grad_of ? at(c, in->grad_at) : NULL;
+    r.dy_is_pre = in->dy_is_pre;
+    for (int k = 0; k < in->node->params; k++)
+        r.dparam[k] = c->grads[in->node->param[k]];
+    for (int k = 0; k < in->inputs; k++) {
+        r.dx[k] = at(c, in->dx[k]);
+        r.addend[k] = at(c, in->addend[k]);
+    }
+    op->backward(&r);
+    for (int k = 0; k < in->inputs; k++)
+        if (op->passes >> k & 1 && r.dx[k])
+            r.kernels->add(c->rows * in->node->in[k]->size, r.addend[k],
+                           r.dy, r.dx[k]);
+}
+
+static void run_chunk(const chunk *c)
+{
+    const ls__plan *plan = c->e->plan;
+    const ls__instr *loss = &plan->instr[plan->count - 1];
+
+    for (const ls__instr *in = plan->instr; in < loss; in++)
+        forward(c, in);
+    if (!c->grads) {
+        forward(c, loss);
+        return;
+    }
+    for (const ls__instr *in = loss; in >= plan->instr; in--)
+        backward(c, in);
+}
+
+int ls__exec_gradient(void *exec, int device, const ls_shard *shard,
+                      const float *const *params, float *const *grads,
+                      ls_sums *sums)
+{
+    const ls__exec *e = exec;
+    int64_t most = e->plan->chunk_rows;
+    chunk c = {.e = e, .memory = e->of_device[device], .data = shard->data,
+               .params = params, .grads = grads, .sums = sums};
+
+    for (; c.first < shard->rows; c.first += most) {
+        c.rows = shard->rows - c.first < most ? shard->rows - c.first : most;
+        c.weights = shard->weights ? shard->weights + c.first : NULL;
+        run_chunk(&c);
+    }
+    return 0;
+}

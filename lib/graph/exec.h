@@ -1,0 +1,24 @@
+/* The executor: a plan with memory for each worker of a pool, which makes a
+ * graph into a gradient function (ls_gradient_fn). */
+#ifndef LS_GRAPH_EXEC_H
+#define LS_GRAPH_EXEC_H
+
+#include "graph/plan.h"
+
+typedef struct ls__exec ls__exec;
+
+/* The plan is taken over: closed with the executor, also on failure. */
+int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool);
+void ls__exec_close(ls__exec *exec);
+
+/* An ls_gradient_fn whose user is an ls__exec.  grads NULL: the loss alone. */
+int ls__exec_gradient(void *exec, int device, const ls_shard *shard,
+                      const float *const *params, float *const *grads,
+                      ls_sums *sums);
+
+/* Worker `worker`'s share of packing the kernels; all workers' shares must be
+ * done before any gradient of a step. */
+void ls__exec_prepare(void *exec, int worker, int workers,
+                      const float *const *params);
+
+#endif

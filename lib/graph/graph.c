@@ -1,0 +1,227 @@
+/* Building graphs: nodes, parameters, inputs, and the error that sticks. */
+#include "graph/graph.h"
+#include "graph/op.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int ls_graph_new(ls_graph **graph)
+{
+    ls_graph *g = ls__new(1, sizeof *g, "graph");
+
+    if (!g)
+        return LS_ENOMEM;
+    *graph = g;
+    return 0;
+}
+
+void ls_graph_free(ls_graph *graph)
+{
+    if (!graph)
+        return;
+    free(graph->nodes);
+    free(graph->params);
+    free(graph->inputs);
+    ls__arena_free(&graph->arena);
+    free(graph);
+}
+
+ls_node *ls__graph_failed(ls_graph *graph, int status)
+{
+    if (!graph->status) {
+        graph->status = status;
+        snprintf(graph->message, sizeof graph->message, "%s", ls_errmsg());
+    }
+    return NULL;
+}
+
+/* Append p to a growing list of pointers. */
+static int append(void ***list, int *count, int *room, void *p)
+{
+    if (*count == *room) {
+        int more = *room ? 2 * *room : 16;
+        void **grown = realloc(*list, (size_t)more * sizeof *grown);
+
+        if (!grown)
+            return ls__no_memory("graph", (size_t)more * sizeof *grown);
+        *list = grown;
+        *room = more;
+    }
+    (*list)[(*count)++] = p;
+    return 0;
+}
+
+static ls_node *new_node(ls_graph *g, const char *name)
+{
+    ls_node *n = ls__arena_new(&g->arena, 1, sizeof *n);
+
+    if (!n || !(n->name = ls__arena_text(&g->arena, name)))
+        return ls__graph_failed(g, LS_ENOMEM);
+    n->graph = g;
+    n->id = g->node_count;
+    n->input = -1;
+    if (append((void ***)&g->nodes, &g->node_count, &g->node_room, n) < 0)
+        return ls__graph_failed(g, LS_ENOMEM);
+    return n;
+}
+
+ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
+                      ls_node *b, ls_node *c)
+{
+    ls_node *in[LS__MAX_INPUTS] = {a, b, c}, *n;
+
+    for (int i = 0; i < op->inputs; i++) {
+        if (!in[i] || in[i]->graph->status)
+            return NULL;
+        if (in[i]->graph != a->graph) {
+            ls__fail(LS_EINVAL, "%s \"%s\": its inputs belong to two graphs",
+                     op->name, name);
+            return ls__graph_failed(a->graph, LS_EINVAL);
+        }
+    }
+    n = new_node(a->graph, name ? name : "");
+    if (n) {
+        n->op = op;
+        memcpy(n->in, in, sizeof in);
+    }
+    return n;
+}
+
+int ls__node_set_shape(ls_node *node, ls_dtype dtype, int rank,
+                       const int64_t *shape)
+{
+    int64_t size = ls__count(rank, shape);
+    char text[LS__SHAPE_TEXT];
+
+    if (size <= 0 || size > INT32_MAX)
+        return ls__fail(LS_ESHAPE, "%s \"%s\": %s is no shape of a row",
+                        node->op ? node->op->name : "input", node->name,
+                        ls__shape_text(text, rank, shape));
+    node->dtype = dtype;
+    node->rank = rank;
+    memmove(node->shape, shape, (size_t)rank * sizeof *shape);
+    node->size = size;
+    return 0;
+}
+
+ls_node *ls__node_done(ls_node *node)
+{
+    int status = node ? node->op->shape(node) : 0;
+
+    return status < 0 ? ls__graph_failed(node->graph, status) : node;
+}
+
+ls_node *ls_input(ls_graph *graph, const char *name, ls_dtype dtype, int rank,
+                  const int64_t *shape)
+{
+    ls_node *n;
+
+    if (!graph || graph->status)
+        return NULL;
+    if (!name || rank < 0 || rank >= LS_MAX_RANK ||
+        (dtype != LS_F32 && dtype != LS_I32)) {
+        ls__fail(LS_EINVAL, "input \"%s\": rank %d, dtype %d: rank must be "
+                 "0..%d and dtype LS_F32 or LS_I32", name ? name : "", rank,
+                 (int)dtype, LS_MAX_RANK - 1);
+        return ls__graph_failed(graph, LS_EINVAL);
+    }
+    for (int i = 0; i < graph->input_count; i++)
+        if (!strcmp(graph->inputs[i]->name, name)) {
+            ls__fail(LS_EINVAL, "input \"%s\" stands there twice", name);
+            return ls__graph_failed(graph, LS_EINVAL);
+        }
+    if (!(n = new_node(graph, name)))
+        return NULL;
+    if (ls__node_set_shape(n, dtype, rank, shape) < 0)
+        return ls__graph_failed(graph, LS_ESHAPE);
+    n->limit = INT64_C(1) << 31;
+    n->input = graph->input_count;
+    if (append((void ***)&graph->inputs, &graph->input_count,
+               &graph->input_room, n) < 0)
+        return ls__graph_failed(graph, LS_ENOMEM);
+    return n;
+}
+
+int ls_node_shape(const ls_node *node, int64_t shape[LS_MAX_RANK])
+{
+    if (!node)
+        return 0;
+    memcpy(shape, node->shape, (size_t)node->rank * sizeof *shape);
+    return node->rank;
+}
+
+/* "scope.name" in the arena, or the one that is not empty. */
+static char *joined(ls_graph *g, const char *scope, const char *name)
+{
+    size_t a = strlen(scope), b = strlen(name);
+    char *text = ls__arena_new(&g->arena, a + b + 2, 1);
+
+    if (text)
+        snprintf(text, a + b + 2, "%s%s%s", scope, a && b ? "." : "", name);
+    return text;
+}
+
+/* Parameters declared so far in a scope: Flax's modules of one name count on. */
+static int count_in_scope(const ls_graph *g, const char *scope)
+{
+    int count = 0;
+
+    for (int i = 0; i < g->param_count; i++)
+        count += !strcmp(g->params[i]->scope, scope);
+    return count;
+}
+
+/* The scope of a parameter: its name less the last part. */
+static char *scope_of(ls_graph *g, const char *name)
+{
+    char *scope = ls__arena_text(&g->arena, name), *dot;
+
+    if (scope) {
+        dot = strrchr(scope, '.');
+        *(dot ? dot : scope) = 0;
+    }
+    return scope;
+}
+
+int ls__node_param(ls_node *node, const char *name, ls__init init,
+                   int64_t fan_in, int64_t fan_out, int rank,
+                   const int64_t *shape)
+{
+    ls_graph *g = node->graph;
+    ls__param *p = ls__arena_new(&g->arena, 1, sizeof *p);
+
+    if (!p || !(p->name = joined(g, node->name, name)) ||
+        !(p->scope = scope_of(g, p->name)))
+        return LS_ENOMEM;
+    for (int i = 0; i < g->param_count; i++)
+        if (!strcmp(g->params[i]->name, p->name))
+            return ls__fail(LS_EINVAL, "parameter \"%s\" stands there twice: "
+                            "give each layer a name of its own", p->name);
+    p->count = count_in_scope(g, p->scope) + 1;
+    p->rank = rank;
+    memcpy(p->shape, shape, (size_t)rank * sizeof *shape);
+    p->size = ls__count(rank, shape);
+    if (p->size <= 0 || p->size > INT64_C(1) << 40)
+        return ls__fail(LS_ESHAPE, "parameter \"%s\" is too large", p->name);
+    p->init = init;
+    p->fan_in = fan_in;
+    p->fan_out = fan_out;
+    node->param[node->params++] = g->param_count;
+    return append((void ***)&g->params, &g->param_count, &g->param_room, p);
+}
+
+int ls_loss(ls_graph *graph, ls_node *loss)
+{
+    if (!graph)
+        return ls__fail(LS_EINVAL, "ls_loss: no graph");
+    if (graph->status)
+        return ls__fail(graph->status, "%s", graph->message);
+    if (!loss || !loss->op || !loss->op->is_loss || loss->graph != graph) {
+        ls__fail(LS_EINVAL, "ls_loss: the node is not a loss of this graph");
+        ls__graph_failed(graph, LS_EINVAL);
+        return LS_EINVAL;
+    }
+    graph->loss = loss;
+    return 0;
+}

@@ -1,0 +1,81 @@
+/* The graph as the user builds it: nodes in the order they were made, the
+ * parameters they own, and the first error, which sticks. */
+#ifndef LS_GRAPH_GRAPH_H
+#define LS_GRAPH_GRAPH_H
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "gemm/gemm.h"
+#include "random/init.h"
+
+typedef struct ls__op ls__op;
+
+enum { LS__MAX_INPUTS = 3, LS__MAX_PARAMS = 2 };
+
+struct ls_node {
+    ls_graph *graph;
+    int id;                        /* index in graph->nodes */
+    const ls__op *op;              /* NULL: an input of the graph */
+    const char *name;              /* of the layer or input, "" for none */
+    ls_node *in[LS__MAX_INPUTS];
+    ls_dtype dtype;
+    int rank;
+    int64_t shape[LS_MAX_RANK];    /* of one row */
+    int64_t size;                  /* elements of one row */
+    int param[LS__MAX_PARAMS];     /* indices in graph->params */
+    int params;
+    int input;                     /* index in graph->inputs, or -1 */
+    int64_t limit;                 /* inputs used as indices: below this */
+    int64_t heads;                 /* attention */
+    bool causal;                   /* attention */
+    bool residual;                 /* plan: in[1] is added to a dense's y */
+    ls__activation activation;     /* plan: a dense's y goes through it */
+};
+
+/* A parameter as its operator declared it. */
+typedef struct ls__param {
+    const char *name; /* "blocks_0.Dense_0.kernel" */
+    const char *scope; /* "blocks_0.Dense_0": what linen hashes */
+    int count;        /* number within its scope, from 1: likewise */
+    int rank;
+    int64_t shape[LS_MAX_RANK];
+    int64_t size;
+    ls__init init;
+    int64_t fan_in, fan_out;
+} ls__param;
+
+struct ls_graph {
+    ls__arena arena;
+    ls_node **nodes;
+    int node_count, node_room;
+    ls__param **params; /* in the order of declaration */
+    int param_count, param_room;
+    ls_node **inputs;
+    int input_count, input_room;
+    ls_node *loss;
+    int status; /* of the first error */
+    char message[LS__MESSAGE];
+};
+
+/* A new node of an operator.  in[] as many as the operator has; its shape is
+ * the operator's business.  NULL when an input is NULL or the graph failed. */
+ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
+                      ls_node *b, ls_node *c);
+
+/* Declare a parameter of a node as "<node name>.<name>" (or one of both alone
+ * when the other is "").  Returns 0 or the graph's status. */
+int ls__node_param(ls_node *node, const char *name, ls__init init,
+                   int64_t fan_in, int64_t fan_out, int rank,
+                   const int64_t *shape);
+
+/* Set a node's shape and size; LS_ESHAPE when it overflows. */
+int ls__node_set_shape(ls_node *node, ls_dtype dtype, int rank,
+                       const int64_t *shape);
+
+/* Make the current message the graph's error if it is the first; NULL. */
+ls_node *ls__graph_failed(ls_graph *graph, int status);
+
+/* Call the operator's shape function and hand the node out. */
+ls_node *ls__node_done(ls_node *node);
+
+#endif

@@ -1,0 +1,85 @@
+/* What an operator is.  One struct each, forward and backward beside each
+ * other in an op_*.c file; adding one changes no other file but op_table.c.
+ *
+ * Operators run on a chunk of one device's shard: `rows` rows at a time.  The
+ * gradient of an input may have to be added to what another consumer left:
+ * that is addend, and dx = addend + contribution.  dx may be the memory of its
+ * addend, of dy or of x where the operator's struct says so. */
+#ifndef LS_GRAPH_OP_H
+#define LS_GRAPH_OP_H
+
+#include "graph/graph.h"
+#include "kernel/kernel.h"
+
+/* Everything one run of an operator sees. */
+typedef struct ls__run {
+    const ls_node *node;
+    int64_t rows;
+    const void *x[LS__MAX_INPUTS]; /* values of the inputs */
+    float *y;                      /* value of the node; NULL for a loss */
+    float *stash;                  /* what forward keeps for backward */
+    float *scratch;                /* dies with the call */
+    const float *param[LS__MAX_PARAMS];
+    const float *packed[2];        /* dense: its kernel, and transposed */
+
+    const float *dy;                     /* NULL for a loss */
+    float *dx[LS__MAX_INPUTS];           /* NULL: not wanted */
+    const float *addend[LS__MAX_INPUTS]; /* NULL: none */
+    ls__activation grad_of;        /* dense: dx[0] times its slope ... */
+    const float *grad_at;          /* ... at these values */
+    bool dy_is_pre;                /* dense: dy went through ours already */
+    float *dparam[LS__MAX_PARAMS];
+    bool add;                      /* dparam is added to: a later chunk */
+
+    const float *weights;          /* losses: of the rows; NULL: all 1 */
+    ls_sums *sums;                 /* losses: added to */
+    const ls__backend *backend;
+    const ls__kernel_table *kernels;
+} ls__run;
+
+struct ls__op {
+    const char *name;
+    int inputs;
+    bool is_loss;
+    /* Bit k: the gradient of input k is dy itself; the executor sees to it. */
+    unsigned passes;
+    /* Bit k: backward reads x[k]; it must still be there. */
+    unsigned reads;
+    bool dx_over_addend, dx_over_dy, dx_over_x;
+    int (*shape)(ls_node *node);
+    /* Floats a row kept from forward to backward; NULL: none. */
+    int64_t (*stash)(const ls_node *node);
+    /* Floats of scratch a call on `rows` rows needs; NULL: none. */
+    int64_t (*scratch)(const ls_node *node, int64_t rows,
+                       const ls__backend *backend);
+    void (*forward)(const ls__run *r);
+    /* A loss: forward and backward in one, dx[0] being that of its sum. */
+    void (*backward)(const ls__run *r);
+};
+
+extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
+    ls__op_layer_norm, ls__op_attention, ls__op_gelu, ls__op_add,
+    ls__op_squared_error, ls__op_cross_entropy, ls__op_next_token;
+
+/* All of them, ended by NULL: what the tests walk over. */
+extern const ls__op *const ls__ops[];
+
+/* The last axis of a node, and how many vectors of it a row holds; 1 and 1 for
+ * a node of rank 0. */
+int64_t ls__width(const ls_node *node);
+int64_t ls__vectors(const ls_node *node);
+
+/* LS_ESHAPE unless input k of the node has that dtype and a rank of at least
+ * `rank`; the message shows what it has. */
+int ls__want(const ls_node *node, int k, ls_dtype dtype, int rank);
+
+/* A dense layer whose kernel is the matrix (width of x, n) under another shape
+ * of the same size: Flax's DenseGeneral. */
+ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
+                   int kernel_rank, const int64_t *kernel_shape);
+
+/* Attention of q to k and v, all (T,D); D is cut into heads. */
+ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
+                       bool causal, const char *name);
+
+#endif

@@ -1,0 +1,169 @@
+/* Attention of q to k and v, all (T,D), head by head on columns h D/H of them.
+ *
+ *     S = q k^T / sqrt(D/H),  P = softmax(S),  y = P v
+ *     dv = P^T dy,  dP = dy v^T,  dS = P (dP - sum(dP P)) / sqrt(D/H)
+ *     dq = dS k,  dk = dS^T q
+ *
+ * P of every row and head is kept for backward.  With a causal mask position t
+ * sees 0 .. t: the softmax runs over t + 1 entries, the others are zeros. */
+#include "graph/op.h"
+
+#include <string.h>
+
+/* The sizes of one head's problem. */
+typedef struct head {
+    int64_t t, d, row; /* positions, D/H, D */
+    float scale;       /* 1 / sqrt(D/H) */
+} head;
+
+static head head_of(const ls_node *n)
+{
+    int64_t t = n->shape[0], row = n->shape[1], d = row / n->heads;
+
+    return (head){t, d, row, 1.0f / __builtin_sqrtf((float)d)};
+}
+
+static int attention_shape(ls_node *n)
+{
+    const ls_node *q = n->in[0];
+    char left[LS__SHAPE_TEXT], right[LS__SHAPE_TEXT];
+
+    for (int k = 0; k < 3; k++) {
+        if (ls__want(n, k, LS_F32, 2) < 0)
+            return LS_ESHAPE;
+        if (n->in[k]->rank != 2 || n->in[k]->shape[0] != q->shape[0] ||
+            n->in[k]->shape[1] != q->shape[1])
+            return ls__fail(LS_ESHAPE, "attention \"%s\": %s and %s; both "
+                            "must be the same (T,D)", n->name,
+                            ls__shape_text(left, q->rank, q->shape),
+                            ls__shape_text(right, n->in[k]->rank,
+                                           n->in[k]->shape));
+    }
+    if (n->heads < 1 || q->shape[1] % n->heads)
+        return ls__fail(LS_ESHAPE, "attention \"%s\": width %lld does not "
+                        "divide into %lld heads", n->name,
+                        (long long)q->shape[1], (long long)n->heads);
+    return ls__node_set_shape(n, LS_F32, 2, q->shape);
+}
+
+static int64_t attention_stash(const ls_node *n)
+{
+    return n->heads * n->shape[0] * n->shape[0];
+}
+
+static int64_t attention_scratch(const ls_node *n, int64_t rows,
+                                 const ls__backend *backend)
+{
+    head h = head_of(n);
+    int64_t scores = backend->scratch(h.d, h.t);
+    int64_t values = backend->scratch(h.t, h.d);
+
+    (void)rows;
+    return h.t * h.t + 16 + (scores > values ? scores : values);
+}
+
+/* (T,T) = scale a b^T for two columns of heads */
+static void scores(const ls__run *r, head h, float by, const float *a,
+                   const float *b, float *out, float *scratch)
+{
+    ls__gemm g = {.m = h.t, .n = h.t, .k = h.d, .a = a, .a_row = h.row,
+                  .a_col = 1, .b = b, .b_row = 1, .b_col = h.row, .c = out,
+                  .c_row = h.t, .scale = by};
+
+    r->backend->gemm(&g, scratch);
+}
+
+/* (T,D/H) = scale p b, or p^T b, (+ addend), into a column of heads */
+static void mix(const ls__run *r, head h, float by, const float *p,
+                bool transposed, const float *b, const float *addend,
+                float *out, float *scratch)
+{
+    ls__gemm g = {.m = h.t, .n = h.d, .k = h.t, .a = p,
+                  .a_row = transposed ? 1 : h.t,
+                  .a_col = transposed ? h.t : 1, .b = b, .b_row = h.row,
+                  .b_col = 1, .c = out, .c_row = h.row, .scale = by,
+                  .add = addend};
+
+    r->backend->gemm(&g, scratch);
+}
+
+/* Softmax over the positions each one sees; zeros beyond. */
+static void see(const ls__run *r, head h, float *p)
+{
+    if (!r->node->causal) {
+        r->kernels->softmax(h.t, h.t, h.t, p);
+        return;
+    }
+    for (int64_t t = 0; t < h.t; t++, p += h.t) {
+        r->kernels->softmax(1, t + 1, h.t, p);
+        memset(p + t + 1, 0, (size_t)(h.t - t - 1) * sizeof *p);
+    }
+}
+
+static void attention_fwd(const ls__run *r)
+{
+    head h = head_of(r->node);
+    float *p = r->stash;
+
+    for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t k = 0; k < r->node->heads; k++, p += h.t * h.t) {
+            int64_t at = i * r->node->size + k * h.d;
+
+            scores(r, h, h.scale, (const float *)r->x[0] + at,
+                   (const float *)r->x[1] + at, p, r->scratch);
+            see(r, h, p);
+            mix(r, h, 1, p, false, (const float *)r->x[2] + at, NULL,
+                r->y + at, r->scratch);
+        }
+}
+
+static const float *plus(const float *p, int64_t at)
+{
+    return p ? p + at : NULL;
+}
+
+/* The gradients of one head, `at` being its place in q, k, v and dy. */
+static void head_bwd(const ls__run *r, head h, const float *p, int64_t at)
+{
+    const float *q = r->x[0], *k = r->x[1], *v = r->x[2];
+    float *ds = r->scratch, *scratch = ds + (h.t * h.t + 15) / 16 * 16;
+
+    if (r->dx[2])
+        mix(r, h, 1, p, true, r->dy + at, plus(r->addend[2], at),
+            r->dx[2] + at, scratch);
+    scores(r, h, 1, r->dy + at, v + at, ds, scratch);
+    r->kernels->softmax_grad(h.t, h.t, h.t, p, ds);
+    if (r->dx[0])
+        mix(r, h, h.scale, ds, false, k + at, plus(r->addend[0], at),
+            r->dx[0] + at, scratch);
+    if (r->dx[1])
+        mix(r, h, h.scale, ds, true, q + at, plus(r->addend[1], at),
+            r->dx[1] + at, scratch);
+}
+
+static void attention_bwd(const ls__run *r)
+{
+    head h = head_of(r->node);
+    const float *p = r->stash;
+
+    for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t k = 0; k < r->node->heads; k++, p += h.t * h.t)
+            head_bwd(r, h, p, i * r->node->size + k * h.d);
+}
+
+const ls__op ls__op_attention = {
+    .name = "attention", .inputs = 3, .reads = 7, .shape = attention_shape,
+    .stash = attention_stash, .scratch = attention_scratch,
+    .forward = attention_fwd, .backward = attention_bwd};
+
+ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
+                       bool causal, const char *name)
+{
+    ls_node *y = ls__node_new(&ls__op_attention, name, q, k, v);
+
+    if (y) {
+        y->heads = heads;
+        y->causal = causal;
+    }
+    return ls__node_done(y);
+}

@@ -1,0 +1,164 @@
+/* y = activation(x w + bias) + residual, for every vector of x.
+ *
+ *     dw = x^T d,  dbias = column sums of d,  dx = d w^T,
+ *     d = dy activation'(x w + bias)
+ *
+ * Activation and residual come from the plan, which folds a following gelu or
+ * add into the product's epilogue; so does grad_of, the slope of the activation
+ * of whoever made x.  In dw, K runs over the vectors of the chunk. */
+#include "graph/op.h"
+
+#include <string.h>
+
+static int dense_shape(ls_node *n)
+{
+    int64_t width = n->shape[0]; /* put there by ls__dense */
+    int64_t shape[LS_MAX_RANK];
+
+    if (ls__want(n, 0, LS_F32, 1) < 0)
+        return LS_ESHAPE;
+    memcpy(shape, n->in[0]->shape, sizeof shape);
+    shape[n->in[0]->rank - 1] = width;
+    return ls__node_set_shape(n, LS_F32, n->in[0]->rank, shape);
+}
+
+static int64_t dense_stash(const ls_node *n)
+{
+    return n->activation ? n->size : 0;
+}
+
+static int64_t dense_scratch(const ls_node *n, int64_t rows,
+                             const ls__backend *backend)
+{
+    int64_t vectors = rows * ls__vectors(n);
+
+    return (n->activation ? rows * n->size + 16 : 0) +
+           backend->scratch(vectors, ls__width(n));
+}
+
+static ls__gemm product(int64_t m, int64_t n, int64_t k)
+{
+    return (ls__gemm){.m = m, .n = n, .k = k, .c_row = n, .scale = 1};
+}
+
+static void dense_fwd(const ls__run *r)
+{
+    const ls_node *n = r->node;
+    int64_t in = ls__width(n->in[0]), out = ls__width(n);
+    ls__gemm g = product(r->rows * ls__vectors(n), out, in);
+
+    g.a = r->x[0];
+    g.a_row = in;
+    g.a_col = 1;
+    g.b = r->param[0];
+    g.b_row = out;
+    g.b_col = 1;
+    g.packed = r->packed[0];
+    g.c = r->y;
+    g.bias = n->params > 1 ? r->param[1] : NULL;
+    g.activation = n->activation;
+    g.pre = n->activation ? r->stash : NULL;
+    g.add = n->residual ? r->x[1] : NULL;
+    r->backend->gemm(&g, r->scratch);
+}
+
+/* dw (+)= x^T d */
+static void kernel_grad(const ls__run *r, const float *d, float *scratch)
+{
+    int64_t in = ls__width(r->node->in[0]), out = ls__width(r->node);
+    ls__gemm g = product(in, out, r->rows * ls__vectors(r->node));
+
+    g.a = r->x[0];
+    g.a_row = 1;
+    g.a_col = in;
+    g.b = d;
+    g.b_row = out;
+    g.b_col = 1;
+    g.c = r->dparam[0];
+    g.accumulate = r->add;
+    r->backend->gemm(&g, scratch);
+}
+
+/* dx = (d w^T) slope + addend */
+static void input_grad(const ls__run *r, const float *d, float *scratch)
+{
+    int64_t in = ls__width(r->node->in[0]), out = ls__width(r->node);
+    ls__gemm g = product(r->rows * ls__vectors(r->node), in, out);
+
+    g.a = d;
+    g.a_row = out;
+    g.a_col = 1;
+    g.b = r->param[0];
+    g.b_row = 1;
+    g.b_col = out;
+    g.packed = r->packed[1];
+    g.c = r->dx[0];
+    g.grad_of = r->grad_of;
+    g.h = r->grad_at;
+    g.add = r->addend[0];
+    r->backend->gemm(&g, scratch);
+}
+
+static void dense_bwd(const ls__run *r)
+{
+    const ls_node *n = r->node;
+    const float *d = r->dy;
+    float *scratch = r->scratch;
+
+    if (n->activation && !r->dy_is_pre) {
+        r->kernels->gelu_grad(r->rows * n->size, r->stash, d, NULL, scratch);
+        d = scratch;
+        scratch += (r->rows * n->size + 15) / 16 * 16;
+    }
+    kernel_grad(r, d, scratch);
+    if (n->params > 1)
+        r->kernels->column_sum(r->rows * ls__vectors(n), ls__width(n), d,
+                               r->add, r->dparam[1]);
+    if (r->dx[0])
+        input_grad(r, d, scratch);
+}
+
+const ls__op ls__op_dense = {
+    .name = "dense", .inputs = 1, .passes = 2, .reads = 1,
+    .shape = dense_shape, .stash = dense_stash, .scratch = dense_scratch,
+    .forward = dense_fwd, .backward = dense_bwd};
+
+ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
+                   int kernel_rank, const int64_t *kernel_shape)
+{
+    ls_node *y = ls__node_new(&ls__op_dense, name, x, NULL, NULL);
+    int64_t in = x ? ls__width(x) : 0;
+    int64_t size = ls__count(kernel_rank, kernel_shape);
+
+    if (!y)
+        return NULL;
+    y->shape[0] = n;
+    y = ls__node_done(y);
+    if (y && size != in * n) {
+        char text[LS__SHAPE_TEXT];
+
+        ls__fail(LS_ESHAPE, "dense \"%s\": a kernel of %s does not take %lld "
+                 "to %lld", name,
+                 ls__shape_text(text, kernel_rank, kernel_shape),
+                 (long long)in, (long long)n);
+        return ls__graph_failed(y->graph, LS_ESHAPE);
+    }
+    if (y && (ls__node_param(y, "kernel", LS__INIT_LECUN_NORMAL, in, n,
+                             kernel_rank, kernel_shape) < 0 ||
+              (bias && ls__node_param(y, "bias", LS__INIT_ZEROS, in, n, 1,
+                                      &n) < 0)))
+        return ls__graph_failed(y->graph, LS_EINVAL);
+    return y;
+}
+
+ls_node *ls_dense(ls_node *x, int64_t n, const char *name)
+{
+    return ls__dense(x, n, name, true, 2,
+                     (int64_t[]){x ? ls__width(x) : 0, n});
+}
+
+ls_node *ls_dense_no_bias(ls_node *x, int64_t n, const char *name)
+{
+    return ls__dense(x, n, name, false, 2,
+                     (int64_t[]){x ? ls__width(x) : 0, n});
+}

@@ -1,0 +1,67 @@
+/* gelu and add, for where the plan could not fold them into a product. */
+#include "graph/op.h"
+
+#include <string.h>
+
+static int same_shape(ls_node *n)
+{
+    if (ls__want(n, 0, LS_F32, 0) < 0)
+        return LS_ESHAPE;
+    return ls__node_set_shape(n, LS_F32, n->in[0]->rank, n->in[0]->shape);
+}
+
+static void gelu_fwd(const ls__run *r)
+{
+    r->kernels->gelu(r->rows * r->node->size, r->x[0], r->y);
+}
+
+static void gelu_bwd(const ls__run *r)
+{
+    r->kernels->gelu_grad(r->rows * r->node->size, r->x[0], r->dy,
+                          r->addend[0], r->dx[0]);
+}
+
+const ls__op ls__op_gelu = {
+    .name = "gelu", .inputs = 1, .reads = 1, .dx_over_addend = true,
+    .dx_over_dy = true, .shape = same_shape, .forward = gelu_fwd,
+    .backward = gelu_bwd};
+
+ls_node *ls_gelu(ls_node *x)
+{
+    return ls__node_done(ls__node_new(&ls__op_gelu, "", x, NULL, NULL));
+}
+
+static int add_shape(ls_node *n)
+{
+    const ls_node *a = n->in[0], *b = n->in[1];
+    char left[LS__SHAPE_TEXT], right[LS__SHAPE_TEXT];
+
+    if (ls__want(n, 0, LS_F32, 0) < 0 || ls__want(n, 1, LS_F32, 0) < 0)
+        return LS_ESHAPE;
+    if (a->rank != b->rank ||
+        memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape))
+        return ls__fail(LS_ESHAPE, "add: %s and %s differ",
+                        ls__shape_text(left, a->rank, a->shape),
+                        ls__shape_text(right, b->rank, b->shape));
+    return ls__node_set_shape(n, LS_F32, a->rank, a->shape);
+}
+
+static void add_fwd(const ls__run *r)
+{
+    r->kernels->add(r->rows * r->node->size, r->x[0], r->x[1], r->y);
+}
+
+/* Both gradients are dy: the executor passes it on. */
+static void add_bwd(const ls__run *r)
+{
+    (void)r;
+}
+
+const ls__op ls__op_add = {
+    .name = "add", .inputs = 2, .passes = 3, .shape = add_shape,
+    .forward = add_fwd, .backward = add_bwd};
+
+ls_node *ls_add(ls_node *a, ls_node *b)
+{
+    return ls__node_done(ls__node_new(&ls__op_add, "", a, b, NULL));
+}

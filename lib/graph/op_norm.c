@@ -1,0 +1,46 @@
+/* Layer normalisation; the formulas stand in kernel/norm.h. */
+#include "graph/op.h"
+
+static int norm_shape(ls_node *n)
+{
+    if (ls__want(n, 0, LS_F32, 1) < 0)
+        return LS_ESHAPE;
+    return ls__node_set_shape(n, LS_F32, n->in[0]->rank, n->in[0]->shape);
+}
+
+static int64_t norm_stash(const ls_node *n)
+{
+    return 2 * ls__vectors(n); /* mean and 1/deviation */
+}
+
+static void norm_fwd(const ls__run *r)
+{
+    r->kernels->layer_norm(r->rows * ls__vectors(r->node),
+                           ls__width(r->node), r->x[0], r->param[0],
+                           r->param[1], r->y, r->stash);
+}
+
+static void norm_bwd(const ls__run *r)
+{
+    r->kernels->layer_norm_grad(r->rows * ls__vectors(r->node),
+                                ls__width(r->node), r->x[0], r->stash,
+                                r->param[0], r->dy, r->addend[0], r->dx[0],
+                                r->add, r->dparam[0], r->dparam[1]);
+}
+
+const ls__op ls__op_layer_norm = {
+    .name = "layer_norm", .inputs = 1, .reads = 1, .dx_over_addend = true,
+    .dx_over_dy = true, .shape = norm_shape, .stash = norm_stash,
+    .forward = norm_fwd, .backward = norm_bwd};
+
+ls_node *ls_layer_norm(ls_node *x, const char *name)
+{
+    ls_node *y = ls__node_done(
+        ls__node_new(&ls__op_layer_norm, name, x, NULL, NULL));
+    int64_t n = y ? ls__width(y) : 0;
+
+    if (y && (ls__node_param(y, "scale", LS__INIT_ONES, n, n, 1, &n) < 0 ||
+              ls__node_param(y, "bias", LS__INIT_ZEROS, n, n, 1, &n) < 0))
+        return ls__graph_failed(y->graph, LS_EINVAL);
+    return y;
+}

@@ -1,0 +1,62 @@
+/* The plan: what runs in which order, and where every value lies.
+ *
+ * One run of the plan takes `chunk_rows` rows of a shard (fewer at its end)
+ * through forward and backward; a device runs it chunk by chunk, adding to its
+ * gradient.  Memory so depends on the chunk, not on the batch, and the chunk,
+ * fixed by the graph alone, is also where K is cut in weight gradients.
+ *
+ * The plan owns copies of all it needs: the graph may be freed. */
+#ifndef LS_GRAPH_PLAN_H
+#define LS_GRAPH_PLAN_H
+
+#include "graph/op.h"
+
+/* Where a value lies: in an input of the batch, or in a worker's memory. */
+typedef struct ls__place {
+    int input;      /* index, or -1 */
+    int64_t offset; /* floats from the start of the worker's memory */
+} ls__place;
+
+/* One operator to run, forward at its place in the list, backward in the
+ * reverse order. */
+typedef struct ls__instr {
+    const ls_node *node;
+    int inputs;
+    ls__place x[LS__MAX_INPUTS];
+    int64_t y, stash, dy;             /* offsets; -1: none */
+    int64_t dx[LS__MAX_INPUTS], addend[LS__MAX_INPUTS];
+    ls__activation grad_of;
+    int64_t grad_at;                  /* offset */
+    bool dy_is_pre;
+    int64_t packed[2];                /* offsets in the packed kernels */
+} ls__instr;
+
+/* A kernel to pack at the start of each step. */
+typedef struct ls__pack {
+    int param;
+    int64_t k, n, row, col; /* the operand B (k,n) and its strides */
+    int64_t offset;
+} ls__pack;
+
+typedef struct ls__plan {
+    ls__arena arena;
+    int count;         /* instructions; the loss is the last */
+    ls__instr *instr;
+    int inputs, params;
+    const ls_node **input;
+    ls__param *param;
+    int packs;
+    ls__pack *pack;
+    int64_t pack_floats;
+    int64_t chunk_rows;
+    int64_t scratch;   /* offset of the scratch, at the end of the memory */
+    int64_t floats;    /* of a worker's memory */
+    const ls__backend *backend;
+} ls__plan;
+
+/* Lay out a graph with a loss.  Fails with the graph's first error. */
+int ls__plan_new(ls__plan **plan, const ls_graph *graph,
+                 const ls__backend *backend);
+void ls__plan_free(ls__plan *plan);
+
+#endif

@@ -1,0 +1,27 @@
+/* Everything that is compiled once per instruction level.  v2.c, v3.c, v4.c
+ * and plain.c include this one file under different compiler flags; all of it
+ * is static, and only the table at the end leaves the file. */
+#include "kernel/kernel.h"
+#include "kernel/simd.h"
+#include "kernel/vmath.h"
+
+#include "kernel/elementwise.h"
+#include "kernel/gemm.h"
+#include "kernel/norm.h"
+#include "kernel/optim.h"
+#include "kernel/random.h"
+#include "kernel/reduce.h"
+#include "kernel/softmax.h"
+
+#define LS__KERNEL_TABLE \
+    .random_bits = fill_bits, .random_uniform = fill_uniform, \
+    .random_normal = fill_normal, \
+    .random_truncated_normal = fill_truncated_normal, .tree_sum = tree_sum, \
+    .gemm = gemm, .gemm_packed_size = packed_size, .gemm_pack = pack, \
+    .epilogue = epilogue, .add = add, .scale = scale, .gelu = gelu, \
+    .gelu_grad = gelu_grad, .column_sum = column_sum, \
+    .first_nonfinite = first_nonfinite, .layer_norm = layer_norm, \
+    .layer_norm_grad = layer_norm_grad, .softmax = softmax, \
+    .softmax_grad = softmax_grad, .cross_entropy = cross_entropy, \
+    .squared_error = squared_error, .sgd = sgd, .momentum = momentum, \
+    .nesterov = nesterov, .adam = adam, .adamw = adamw

@@ -1,0 +1,124 @@
+/* Elementwise kernels, column sums, and the search for a value that is not
+ * finite.  One lane, one element; tails load and store only what is there. */
+#ifndef LS_KERNEL_ELEMENTWISE_H
+#define LS_KERNEL_ELEMENTWISE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The next 16 of `left` elements at p. */
+SIMD v16 take(const float *p, int64_t left)
+{
+    return left >= 16 ? v16_load(p) : v16_load_n(p, (int)left);
+}
+
+SIMD void put(float *p, v16 v, int64_t left)
+{
+    if (left >= 16)
+        v16_store(p, v);
+    else
+        v16_store_n(p, v, (int)left);
+}
+
+/* tanh(sqrt(2/pi) (x + 0.044715 x^3)), which gelu and its derivative share. */
+SIMD v16 gelu_tanh(v16 x)
+{
+    v16 cube = v16_mul(v16_mul(x, x), x);
+
+    return v16_tanh(v16_mul(v16_set(0x1.988454p-1f),
+                            v16_fma(v16_set(0.044715f), cube, x)));
+}
+
+/* x/2 (1 + tanh(...)) */
+SIMD v16 gelu_of(v16 x)
+{
+    return v16_mul(v16_mul(v16_set(0.5f), x),
+                   v16_add(v16_set(1.0f), gelu_tanh(x)));
+}
+
+/* 1/2 (1 + t) + x/2 (1 - t^2) sqrt(2/pi) (1 + 3 0.044715 x^2) */
+SIMD v16 gelu_slope(v16 x)
+{
+    v16 t = gelu_tanh(x), half = v16_set(0.5f), one = v16_set(1.0f);
+    v16 du = v16_mul(v16_set(0x1.988454p-1f),
+                     v16_fma(v16_set(3 * 0.044715f), v16_mul(x, x), one));
+    v16 dt = v16_fma(v16_neg(t), t, one);
+
+    return v16_fma(v16_mul(v16_mul(half, x), dt), du,
+                   v16_mul(half, v16_add(one, t)));
+}
+
+static void add(int64_t n, const float *a, const float *b, float *out)
+{
+    for (int64_t i = 0; i < n; i += 16)
+        put(out + i, v16_add(take(a + i, n - i), take(b + i, n - i)), n - i);
+}
+
+static void scale(int64_t n, float by, float *x)
+{
+    for (int64_t i = 0; i < n; i += 16)
+        put(x + i, v16_mul(take(x + i, n - i), v16_set(by)), n - i);
+}
+
+static void gelu(int64_t n, const float *x, float *y)
+{
+    for (int64_t i = 0; i < n; i += 16)
+        put(y + i, gelu_of(take(x + i, n - i)), n - i);
+}
+
+static void gelu_grad(int64_t n, const float *x, const float *dy,
+                      const float *addend, float *out)
+{
+    for (int64_t i = 0; i < n; i += 16) {
+        v16 d = v16_mul(take(dy + i, n - i), gelu_slope(take(x + i, n - i)));
+
+        if (addend)
+            d = v16_add(d, take(addend + i, n - i));
+        put(out + i, d, n - i);
+    }
+}
+
+/* out[j..] (+)= sums of up to 64 columns of x over at most 256 rows. */
+SIMD void columns64(int64_t rows, int64_t n, const float *x, bool add_to,
+                    float *out, int64_t left)
+{
+    v16 sum[4] = {v16_zero(), v16_zero(), v16_zero(), v16_zero()};
+
+    for (int64_t r = 0; r < rows; r++, x += n)
+        for (int v = 0; v < 4 && 16 * v < left; v++)
+            sum[v] = v16_add(sum[v], take(x + 16 * v, left - 16 * v));
+    for (int v = 0; v < 4 && 16 * v < left; v++) {
+        if (add_to)
+            sum[v] = v16_add(take(out + 16 * v, left - 16 * v), sum[v]);
+        put(out + 16 * v, sum[v], left - 16 * v);
+    }
+}
+
+static void column_sum(int64_t rows, int64_t n, const float *x, bool add_to,
+                       float *out)
+{
+    for (int64_t r = 0; r < rows; r += LS__CHUNK, add_to = true) {
+        int64_t m = rows - r < LS__CHUNK ? rows - r : LS__CHUNK;
+
+        for (int64_t j = 0; j < n; j += 64)
+            columns64(m, n, x + r * n + j, add_to, out + j, n - j);
+    }
+}
+
+static int64_t first_nonfinite(int64_t n, const float *x)
+{
+    const w16 exponent = w16_set(0x7f800000u);
+    const v16 infinity = v16_of_bits(exponent);
+
+    for (int64_t i = 0; i < n; i += 16) {
+        m16 finite = v16_lt(v16_abs(take(x + i, n - i)), infinity);
+
+        if (m16_any(m16_not(finite)))
+            for (int64_t j = i; j < n; j++)
+                if (!(x[j] - x[j] == 0.0f))
+                    return j;
+    }
+    return n;
+}
+
+#endif

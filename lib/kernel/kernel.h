@@ -1,0 +1,110 @@
+/* The table of kernels: every inner loop of the library, compiled once per
+ * instruction level from the same source (kernel/all.h) and chosen once.
+ *
+ * All levels give the same bits: a kernel is written in 16 lanes (simd.h) with
+ * every rounding spelled out, so the width of the machine's registers shows
+ * only in the speed.  The plain level on x86-64 has no FMA in its matrix
+ * product, which is why it alone is not portable. */
+#ifndef LS_KERNEL_KERNEL_H
+#define LS_KERNEL_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gemm/gemm.h"
+
+/* Scalars of one optimizer update, rounded to float once (optim.c). */
+typedef struct ls__rule {
+    float neg_lr, momentum;
+    float b1, b2, one_minus_b1, one_minus_b2, eps, weight_decay;
+    float r1, r2; /* 1 / (1 - b^n), this update's bias corrections */
+} ls__rule;
+
+typedef struct ls__kernel_table {
+    const char *name; /* "x86-64-v3" */
+    bool fma;         /* matrix products meet the contract of bits */
+
+    /* random.h: elements first .. first+n of a JAX stream. */
+    void (*random_bits)(const uint32_t key[2], uint64_t first, int64_t n,
+                        uint32_t *out);
+    void (*random_uniform)(const uint32_t key[2], uint64_t first, int64_t n,
+                           float low, float high, float *out);
+    void (*random_normal)(const uint32_t key[2], uint64_t first, int64_t n,
+                          float *out);
+    void (*random_truncated_normal)(const uint32_t key[2], uint64_t first,
+                                    int64_t n, float *out);
+
+    /* reduce.h: out[i] = scale * (sum of buffers[d][i] in tree order). */
+    void (*tree_sum)(float *const *buffers, int devices, int64_t first,
+                     int64_t last, float scale, float *out);
+
+    /* gemm.h: the matrix product with its epilogue; B packed in panels. */
+    void (*gemm)(const ls__gemm *g, float *scratch);
+    int64_t (*gemm_packed_size)(int64_t k, int64_t n);
+    void (*gemm_pack)(int64_t k, int64_t n, const float *b, int64_t b_row,
+                      int64_t b_col, float *packed);
+    /* The epilogue alone, over a product that stands in c. */
+    void (*epilogue)(const ls__gemm *g);
+
+    /* elementwise.h */
+    void (*add)(int64_t n, const float *a, const float *b, float *out);
+    void (*scale)(int64_t n, float by, float *x);
+    void (*gelu)(int64_t n, const float *x, float *y);
+    /* out = dy gelu'(x) (+ addend, may be NULL) */
+    void (*gelu_grad)(int64_t n, const float *x, const float *dy,
+                      const float *addend, float *out);
+    /* out[j] (+)= sum over rows of x[row,j], in row order, 256 rows a chunk. */
+    void (*column_sum)(int64_t rows, int64_t n, const float *x, bool add,
+                       float *out);
+    /* The first index whose element is not finite; n when all are. */
+    int64_t (*first_nonfinite)(int64_t n, const float *x);
+
+    /* norm.h: rows of width n; stats keeps (mean, 1/deviation) a row. */
+    void (*layer_norm)(int64_t rows, int64_t n, const float *x,
+                       const float *scale, const float *bias, float *y,
+                       float *stats);
+    /* dx = addend + gradient; dscale and dbias (+)= column sums. */
+    void (*layer_norm_grad)(int64_t rows, int64_t n, const float *x,
+                            const float *stats, const float *scale,
+                            const float *dy, const float *addend, float *dx,
+                            bool add, float *dscale, float *dbias);
+
+    /* softmax.h: rows of `stride`, the first n entries each. */
+    void (*softmax)(int64_t rows, int64_t n, int64_t stride, float *x);
+    /* ds = p (dp - sum(dp p)), in place of dp. */
+    void (*softmax_grad)(int64_t rows, int64_t n, int64_t stride,
+                         const float *p, float *dp);
+    /* loss[row] = -log softmax(x[row])[label]; where dx is not NULL,
+     * dx = weight (softmax - one hot). */
+    float (*cross_entropy)(int64_t n, const float *x, int32_t label,
+                           float weight, float *dx);
+    /* sum over n of (y-t)^2; where dy is not NULL, dy = weight 2 (y-t). */
+    float (*squared_error)(int64_t n, const float *y, const float *t,
+                           float weight, float *dy);
+
+    /* optim.h: one update of n parameters p with gradient g. */
+    void (*sgd)(const ls__rule *r, int64_t n, const float *g, float *p);
+    void (*momentum)(const ls__rule *r, int64_t n, const float *g, float *p,
+                     float *trace);
+    void (*nesterov)(const ls__rule *r, int64_t n, const float *g, float *p,
+                     float *trace);
+    void (*adam)(const ls__rule *r, int64_t n, const float *g, float *p,
+                 float *mu, float *nu);
+    void (*adamw)(const ls__rule *r, int64_t n, const float *g, float *p,
+                  float *mu, float *nu);
+} ls__kernel_table;
+
+/* The levels compiled in, best first, ended by NULL. */
+extern const ls__kernel_table *const ls__kernel_levels[];
+
+/* The level of a name if it is compiled in and this CPU has it, else NULL. */
+const ls__kernel_table *ls__kernels_by_name(const char *name);
+
+/* The table in use: the best this CPU has, or the one LS_ISA names. */
+const ls__kernel_table *ls__kernels(void);
+
+/* 0, or LS_EINVAL when LS_ISA names a level unknown or not of this CPU; asked
+ * wherever a pool or a trainer is opened. */
+int ls__kernels_check(void);
+
+#endif

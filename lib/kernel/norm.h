@@ -1,0 +1,157 @@
+/* Layer normalisation over rows of width n, forward and backward.
+ *
+ *     y = (x - mean) (r scale) + bias,   r = 1 / sqrt(max(0, E[x^2] - mean^2)
+ *                                                      + 1e-6)
+ *     xh = (x - mean) r,  d = dy scale
+ *     dx = r (d - mean(d) - xh mean(d xh))
+ *     dscale = sum over rows of dy xh,  dbias = sum over rows of dy
+ *
+ * Sums along a row: 16 lanes in index order, the lane tree, blocks of 4096
+ * added in order.  Sums over rows: a chain down each column, 256 rows a chunk,
+ * chunks added in order. */
+#ifndef LS_KERNEL_NORM_H
+#define LS_KERNEL_NORM_H
+
+enum { BLOCK = 4096 };
+
+/* The end of the block of a long sum that starts at i. */
+SIMD int64_t block_end(int64_t i, int64_t n)
+{
+    return n - i < BLOCK ? n : i + BLOCK;
+}
+
+/* E[x] and E[x^2] of a row. */
+SIMD void row_moments(int64_t n, const float *x, float *mean, float *square)
+{
+    float s = 0, q = 0;
+
+    for (int64_t i = 0, end; i < n; i = end) {
+        v16 sum = v16_zero(), sq = v16_zero();
+
+        end = block_end(i, n);
+        for (int64_t j = i; j < end; j += 16) {
+            v16 v = take(x + j, end - j);
+
+            sum = v16_add(sum, v);
+            sq = v16_fma(v, v, sq);
+        }
+        s += v16_sum(sum);
+        q += v16_sum(sq);
+    }
+    *mean = s * (1.0f / (float)n);
+    *square = q * (1.0f / (float)n);
+}
+
+static void layer_norm(int64_t rows, int64_t n, const float *x,
+                       const float *gain, const float *bias, float *y,
+                       float *stats)
+{
+    for (int64_t row = 0; row < rows; row++, x += n, y += n, stats += 2) {
+        float mean, square, var;
+        v16 m, r;
+
+        row_moments(n, x, &mean, &square);
+        var = square - mean * mean;
+        var = var > 0 ? var : 0;
+        stats[0] = mean;
+        stats[1] = 1.0f / __builtin_sqrtf(var + 1e-6f);
+        m = v16_set(stats[0]);
+        r = v16_set(stats[1]);
+        for (int64_t j = 0; j < n; j += 16) {
+            v16 d = v16_sub(take(x + j, n - j), m);
+
+            put(y + j, v16_fma(d, v16_mul(r, take(gain + j, n - j)),
+                               take(bias + j, n - j)), n - j);
+        }
+    }
+}
+
+/* mean(d) and mean(d xh) of a row. */
+SIMD void row_grad_means(int64_t n, const float *x, const float *stats,
+                         const float *gain, const float *dy, float *mean_d,
+                         float *mean_dx)
+{
+    v16 m = v16_set(stats[0]), r = v16_set(stats[1]);
+    float s = 0, q = 0;
+
+    for (int64_t i = 0, end; i < n; i = end) {
+        v16 sum = v16_zero(), dot = v16_zero();
+
+        end = block_end(i, n);
+        for (int64_t j = i; j < end; j += 16) {
+            v16 d = v16_mul(take(dy + j, end - j), take(gain + j, end - j));
+            v16 xh = v16_mul(v16_sub(take(x + j, end - j), m), r);
+
+            sum = v16_add(sum, d);
+            dot = v16_fma(d, xh, dot);
+        }
+        s += v16_sum(sum);
+        q += v16_sum(dot);
+    }
+    *mean_d = s * (1.0f / (float)n);
+    *mean_dx = q * (1.0f / (float)n);
+}
+
+SIMD void row_grad(int64_t n, const float *x, const float *stats,
+                   const float *gain, const float *dy, const float *addend,
+                   float *dx)
+{
+    v16 m = v16_set(stats[0]), r = v16_set(stats[1]), md, mdx;
+    float mean_d, mean_dx;
+
+    row_grad_means(n, x, stats, gain, dy, &mean_d, &mean_dx);
+    md = v16_set(mean_d);
+    mdx = v16_set(-mean_dx);
+    for (int64_t j = 0; j < n; j += 16) {
+        v16 d = v16_mul(take(dy + j, n - j), take(gain + j, n - j));
+        v16 xh = v16_mul(v16_sub(take(x + j, n - j), m), r);
+
+        d = v16_mul(r, v16_fma(mdx, xh, v16_sub(d, md)));
+        if (addend)
+            d = v16_add(d, take(addend + j, n - j));
+        put(dx + j, d, n - j);
+    }
+}
+
+/* dgain[0..16) and dbias[0..16) (+)= the sums over at most 256 rows. */
+SIMD void columns_grad(int64_t rows, int64_t n, const float *x,
+                       const float *stats, const float *dy, bool add_to,
+                       float *dgain, float *dbias, int64_t left)
+{
+    v16 gain = v16_zero(), bias = v16_zero();
+
+    for (int64_t row = 0; row < rows; row++) {
+        v16 d = take(dy + row * n, left);
+        v16 xh = v16_mul(v16_sub(take(x + row * n, left),
+                                 v16_set(stats[2 * row])),
+                         v16_set(stats[2 * row + 1]));
+
+        gain = v16_fma(d, xh, gain);
+        bias = v16_add(bias, d);
+    }
+    if (add_to) {
+        gain = v16_add(take(dgain, left), gain);
+        bias = v16_add(take(dbias, left), bias);
+    }
+    put(dgain, gain, left);
+    put(dbias, bias, left);
+}
+
+static void layer_norm_grad(int64_t rows, int64_t n, const float *x,
+                            const float *stats, const float *gain,
+                            const float *dy, const float *addend, float *dx,
+                            bool add_to, float *dgain, float *dbias)
+{
+    for (int64_t r = 0; r < rows; r += LS__CHUNK, add_to = true) {
+        int64_t m = rows - r < LS__CHUNK ? rows - r : LS__CHUNK;
+
+        for (int64_t j = 0; j < n; j += 16)
+            columns_grad(m, n, x + r * n + j, stats + 2 * r, dy + r * n + j,
+                         add_to, dgain + j, dbias + j, n - j);
+    }
+    for (int64_t r = 0; dx && r < rows; r++) /* last: dx may be dy */
+        row_grad(n, x + r * n, stats + 2 * r, gain, dy + r * n,
+                 addend ? addend + r * n : NULL, dx + r * n);
+}
+
+#endif

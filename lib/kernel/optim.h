@@ -1,0 +1,78 @@
+/* One optimizer update of n parameters: optax's rules with the roundings of
+ * a jitted step (fused multiply-adds where XLA contracts). */
+#ifndef LS_KERNEL_OPTIM_H
+#define LS_KERNEL_OPTIM_H
+
+static void sgd(const ls__rule *r, int64_t n, const float *g, float *p)
+{
+    v16 lr = v16_set(r->neg_lr);
+
+    for (int64_t i = 0; i < n; i += 16)
+        put(p + i, v16_fma(lr, take(g + i, n - i), take(p + i, n - i)), n - i);
+}
+
+/* t = d t + g; p -= lr t, or for nesterov p -= lr (d t + g). */
+SIMD void traced(const ls__rule *r, int64_t n, const float *g, float *p,
+                 float *trace, bool ahead)
+{
+    v16 lr = v16_set(r->neg_lr), decay = v16_set(r->momentum);
+
+    for (int64_t i = 0; i < n; i += 16) {
+        v16 d = take(g + i, n - i);
+        v16 t = v16_fma(decay, take(trace + i, n - i), d);
+        v16 u = ahead ? v16_fma(decay, t, d) : t;
+
+        put(trace + i, t, n - i);
+        put(p + i, v16_fma(lr, u, take(p + i, n - i)), n - i);
+    }
+}
+
+static void momentum(const ls__rule *r, int64_t n, const float *g, float *p,
+                     float *trace)
+{
+    traced(r, n, g, p, trace, false);
+}
+
+static void nesterov(const ls__rule *r, int64_t n, const float *g, float *p,
+                     float *trace)
+{
+    traced(r, n, g, p, trace, true);
+}
+
+SIMD void adaptive(const ls__rule *r, int64_t n, const float *g, float *p,
+                   float *mu, float *nu, bool decay)
+{
+    v16 lr = v16_set(r->neg_lr), eps = v16_set(r->eps);
+    v16 b1 = v16_set(r->b1), c1 = v16_set(r->one_minus_b1);
+    v16 b2 = v16_set(r->b2), c2 = v16_set(r->one_minus_b2);
+    v16 r1 = v16_set(r->r1), r2 = v16_set(r->r2);
+    v16 wd = v16_set(r->weight_decay);
+
+    for (int64_t i = 0; i < n; i += 16) {
+        v16 d = take(g + i, n - i), q = take(p + i, n - i), u;
+        v16 m = v16_fma(c1, d, v16_mul(b1, take(mu + i, n - i)));
+        v16 v = v16_fma(c2, v16_mul(d, d), v16_mul(b2, take(nu + i, n - i)));
+
+        put(mu + i, m, n - i);
+        put(nu + i, v, n - i);
+        u = v16_div(v16_mul(m, r1),
+                    v16_add(v16_sqrt(v16_mul(v, r2)), eps));
+        if (decay)
+            u = v16_fma(wd, q, u);
+        put(p + i, v16_fma(lr, u, q), n - i);
+    }
+}
+
+static void adam(const ls__rule *r, int64_t n, const float *g, float *p,
+                 float *mu, float *nu)
+{
+    adaptive(r, n, g, p, mu, nu, false);
+}
+
+static void adamw(const ls__rule *r, int64_t n, const float *g, float *p,
+                  float *mu, float *nu)
+{
+    adaptive(r, n, g, p, mu, nu, true);
+}
+
+#endif

@@ -1,0 +1,7 @@
+/* The kernels of a CPU with one level only (arm64: FMA is in the baseline). */
+#include "kernel/all.h"
+
+extern const ls__kernel_table ls__kernels_plain;
+
+const ls__kernel_table ls__kernels_plain = {
+    .name = "plain", .fma = true, LS__KERNEL_TABLE};

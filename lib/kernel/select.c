@@ -1,0 +1,90 @@
+/* Chooses the kernel table: the best level this CPU has, or the one that the
+ * environment variable LS_ISA names (tests and comparisons). */
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+
+extern const ls__kernel_table ls__kernels_v2, ls__kernels_v3, ls__kernels_v4;
+
+const ls__kernel_table *const ls__kernel_levels[] = {
+    &ls__kernels_v4, &ls__kernels_v3, &ls__kernels_v2, NULL};
+
+/* __builtin_cpu_supports also asks the kernel for the wide registers. */
+static bool has_level(const ls__kernel_table *k)
+{
+    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+
+    if (k == &ls__kernels_v4)
+        return v3 && __builtin_cpu_supports("avx512f") &&
+               __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512cd") &&
+               __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+    return k == &ls__kernels_v2 || v3;
+}
+
+#else
+
+extern const ls__kernel_table ls__kernels_plain;
+
+const ls__kernel_table *const ls__kernel_levels[] = {&ls__kernels_plain, NULL};
+
+static bool has_level(const ls__kernel_table *k)
+{
+    (void)k;
+    return true;
+}
+
+#endif
+
+const ls__kernel_table *ls__kernels_by_name(const char *name)
+{
+    for (int i = 0; ls__kernel_levels[i]; i++)
+        if (!strcmp(ls__kernel_levels[i]->name, name))
+            return has_level(ls__kernel_levels[i]) ? ls__kernel_levels[i]
+                                                   : NULL;
+    return NULL;
+}
+
+static const ls__kernel_table *best(void)
+{
+    int i = 0;
+
+    while (!has_level(ls__kernel_levels[i]))
+        i++;
+    return ls__kernel_levels[i];
+}
+
+int ls__kernels_check(void)
+{
+    const char *name = getenv("LS_ISA");
+
+    if (!name || !*name || ls__kernels_by_name(name))
+        return 0;
+    return ls__fail(LS_EINVAL,
+                    "LS_ISA=%s: not an instruction level that this CPU has; "
+                    "its best is %s", name, best()->name);
+}
+
+const ls__kernel_table *ls__kernels(void)
+{
+    /* Relaxed: whichever thread stores it, the value is the same, and the
+     * tables are constants. */
+    static _Atomic(const ls__kernel_table *) chosen;
+    const ls__kernel_table *k =
+        atomic_load_explicit(&chosen, memory_order_relaxed);
+
+    if (!k) {
+        const char *name = getenv("LS_ISA");
+
+        k = name && *name ? ls__kernels_by_name(name) : NULL;
+        k = k ? k : best();
+        atomic_store_explicit(&chosen, k, memory_order_relaxed);
+    }
+    return k;
+}

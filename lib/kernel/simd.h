@@ -1,0 +1,38 @@
+/* Sixteen lanes at a time: v16 holds 16 floats, w16 16 uint32, m16 a yes or no
+ * for each of 16 lanes.  One set of names over AVX-512, AVX2 with FMA, and
+ * plain C; the compiler's own macros choose, so a kernel file is written once
+ * and compiled once per level.
+ *
+ * Every operation gives the same bits on every level (NaN payloads apart), in
+ * the floating-point mode the caller set.  The width is part of the contract of
+ * bits, because sums are made of 16 lanes; it is not a property of the machine.
+ *
+ *   v16_min(a,b) = a < b ? a : b     v16_max(a,b) = a > b ? a : b
+ *   v16_fma(a,b,c) = a * b + c, rounded once
+ *   v16_select(m,a,b) = m ? a : b
+ *   .._load_n(p,n), .._store_n(p,v,n): the first n lanes, n in 0..16; memory
+ *       beyond them is not touched, lanes beyond them load as +0
+ *   v16_to_int truncates (beyond 2^31 and for NaN: to any number)
+ *   v16_of_int reads its lanes as signed
+ *   w16_shl, w16_shr: count in 0..31;  w16_rotl: count in 1..31
+ *   v16_sum, v16_top: lane i takes in lane i + 8, then i + 4, + 2, + 1
+ *
+ * Comparisons with NaN are false.  Pointers need no alignment.  Where the mode
+ * reads denormals as zero, one that comes through min, max or select may come
+ * out as itself or as zero of its sign: whatever computes with it reads zero. */
+#ifndef LS_KERNEL_SIMD_H
+#define LS_KERNEL_SIMD_H
+
+#include <stdint.h>
+
+#define SIMD static inline __attribute__((always_inline))
+
+#if defined(__AVX512F__)
+#include "kernel/simd_avx512.h"
+#elif defined(__AVX2__) && defined(__FMA__)
+#include "kernel/simd_avx2.h"
+#else
+#include "kernel/simd_plain.h"
+#endif
+
+#endif

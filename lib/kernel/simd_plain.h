@@ -1,0 +1,236 @@
+/* The lanes of simd.h in four vectors of four, in the vector extension of GCC
+ * and Clang: NEON on arm64, SSE on x86-64 without AVX2.  The other two levels
+ * are tested against this one. */
+#ifndef LS_KERNEL_SIMD_PLAIN_H
+#define LS_KERNEL_SIMD_PLAIN_H
+
+#include <string.h>
+
+#include "base/fma.h"
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+typedef float v4 __attribute__((vector_size(16)));
+typedef uint32_t w4 __attribute__((vector_size(16)));
+typedef int32_t i4 __attribute__((vector_size(16)));
+
+/* Lanes 0-3, 4-7, 8-11, 12-15: names and not an array, so that a compiler keeps
+ * them in registers from the start, sanitizers or not. */
+typedef struct v16 {
+    v4 a, b, c, d;
+} v16;
+
+typedef struct w16 {
+    w4 a, b, c, d;
+} w16;
+
+/* All bits of a lane are set, or none. */
+typedef w16 m16;
+
+/* x op y, and f(x) or (type)(x), on all four. */
+#define FOUR(x, op, y) {x.a op y.a, x.b op y.b, x.c op y.c, x.d op y.d}
+#define EACH(f, x) {f(x.a), f(x.b), f(x.c), f(x.d)}
+#define COMPARE(x, op, y) \
+    {(w4)(x.a op y.a), (w4)(x.b op y.b), (w4)(x.c op y.c), (w4)(x.d op y.d)}
+
+// clang-format off
+
+/* ------ words ------ */
+
+SIMD w16 w16_set(uint32_t x)
+{
+    w4 a = {x, x, x, x};
+    return (w16){a, a, a, a};
+}
+SIMD w16 w16_iota(void)
+{
+    return (w16){{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}};
+}
+SIMD w16 w16_load(const uint32_t *p)
+{
+    w16 a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+SIMD void w16_store(uint32_t *p, w16 a) { memcpy(p, &a, sizeof a); }
+SIMD w16 w16_load_n(const uint32_t *p, int n)
+{
+    uint32_t lane[16] = {0};
+    for (int i = 0; i < n; i++) lane[i] = p[i];
+    return w16_load(lane);
+}
+SIMD void w16_store_n(uint32_t *p, w16 a, int n)
+{
+    uint32_t lane[16];
+    w16_store(lane, a);
+    for (int i = 0; i < n; i++) p[i] = lane[i];
+}
+SIMD w16 w16_add(w16 x, w16 y) { return (w16)FOUR(x, +, y); }
+SIMD w16 w16_sub(w16 x, w16 y) { return (w16)FOUR(x, -, y); }
+SIMD w16 w16_and(w16 x, w16 y) { return (w16)FOUR(x, &, y); }
+SIMD w16 w16_or(w16 x, w16 y) { return (w16)FOUR(x, |, y); }
+SIMD w16 w16_xor(w16 x, w16 y) { return (w16)FOUR(x, ^, y); }
+SIMD w16 w16_shl(w16 x, int n)
+{
+    w16 y = w16_set((uint32_t)n);
+    return (w16)FOUR(x, <<, y);
+}
+SIMD w16 w16_shr(w16 x, int n)
+{
+    w16 y = w16_set((uint32_t)n);
+    return (w16)FOUR(x, >>, y);
+}
+SIMD w16 w16_rotl(w16 a, int n)
+{
+    return w16_or(w16_shl(a, n), w16_shr(a, 32 - n));
+}
+
+/* ------ masks ------ */
+
+SIMD m16 m16_first(int n)
+{
+    w16 x = w16_iota(), end = w16_set((uint32_t)n);
+    return (m16)COMPARE(x, <, end);
+}
+SIMD m16 m16_and(m16 a, m16 b) { return w16_and(a, b); }
+SIMD m16 m16_or(m16 a, m16 b) { return w16_or(a, b); }
+SIMD m16 m16_not(m16 x) { return (m16)EACH(~, x); }
+SIMD int m16_any(m16 x)
+{
+    w4 any = (x.a | x.b) | (x.c | x.d);
+    return (any[0] | any[1] | any[2] | any[3]) != 0;
+}
+
+/* ------ floats: lanes in and out ------ */
+
+SIMD v16 v16_set(float x)
+{
+    v4 a = {x, x, x, x};
+    return (v16){a, a, a, a};
+}
+SIMD v16 v16_zero(void) { return v16_set(0.0f); }
+SIMD w16 v16_bits(v16 x) { return (w16)EACH((w4), x); }
+SIMD v16 v16_of_bits(w16 x) { return (v16)EACH((v4), x); }
+SIMD v16 v16_load(const float *p)
+{
+    v16 a;
+    memcpy(&a, p, sizeof a);
+    return a;
+}
+SIMD void v16_store(float *p, v16 a) { memcpy(p, &a, sizeof a); }
+SIMD v16 v16_load_n(const float *p, int n)
+{
+    float lane[16] = {0};
+    for (int i = 0; i < n; i++) lane[i] = p[i];
+    return v16_load(lane);
+}
+SIMD void v16_store_n(float *p, v16 a, int n)
+{
+    float lane[16];
+    v16_store(lane, a);
+    for (int i = 0; i < n; i++) p[i] = lane[i];
+}
+SIMD v16 v16_gather(const float *p, w16 k)
+{
+    uint32_t at[16];
+    float lane[16];
+    w16_store(at, k);
+    for (int i = 0; i < 16; i++) lane[i] = p[(int32_t)at[i]];
+    return v16_load(lane);
+}
+SIMD v4 v4_of_int(w4 x) { return __builtin_convertvector((i4)x, v4); }
+SIMD w4 v4_to_int(v4 x) { return (w4)__builtin_convertvector(x, i4); }
+SIMD v16 v16_of_int(w16 x) { return (v16)EACH(v4_of_int, x); }
+SIMD w16 v16_to_int(v16 x) { return (w16)EACH(v4_to_int, x); }
+
+/* ------ floats: choices ------ */
+
+SIMD m16 v16_lt(v16 x, v16 y) { return (m16)COMPARE(x, <, y); }
+SIMD m16 v16_ge(v16 x, v16 y) { return (m16)COMPARE(x, >=, y); }
+SIMD m16 v16_eq(v16 x, v16 y) { return (m16)COMPARE(x, ==, y); }
+SIMD v16 v16_select(m16 m, v16 a, v16 b)
+{
+    w16 yes = w16_and(m, v16_bits(a)), no = w16_and(m16_not(m), v16_bits(b));
+    return v16_of_bits(w16_or(yes, no));
+}
+
+/* ------ floats: arithmetic ------ */
+
+SIMD v16 v16_add(v16 x, v16 y) { return (v16)FOUR(x, +, y); }
+SIMD v16 v16_sub(v16 x, v16 y) { return (v16)FOUR(x, -, y); }
+SIMD v16 v16_mul(v16 x, v16 y) { return (v16)FOUR(x, *, y); }
+SIMD v16 v16_div(v16 x, v16 y) { return (v16)FOUR(x, /, y); }
+SIMD v16 v16_min(v16 a, v16 b) { return v16_select(v16_lt(a, b), a, b); }
+SIMD v16 v16_max(v16 a, v16 b) { return v16_select(v16_lt(b, a), a, b); }
+SIMD v16 v16_neg(v16 x) { return (v16)EACH(-, x); }
+SIMD v16 v16_abs(v16 a)
+{
+    return v16_of_bits(w16_and(v16_bits(a), w16_set(0x7fffffffu)));
+}
+SIMD v4 v4_sqrt(v4 x)
+{
+    return (v4){__builtin_sqrtf(x[0]), __builtin_sqrtf(x[1]),
+                __builtin_sqrtf(x[2]), __builtin_sqrtf(x[3])};
+}
+SIMD v16 v16_sqrt(v16 x) { return (v16)EACH(v4_sqrt, x); }
+
+// clang-format on
+
+#if defined(__aarch64__)
+SIMD v4 v4_fma(v4 x, v4 y, v4 z)
+{
+    return (v4)vfmaq_f32((float32x4_t)z, (float32x4_t)x, (float32x4_t)y);
+}
+#else
+/* Never inlined: the long way round, at every fma of every kernel, would take
+ * a compiler minutes. */
+__attribute__((noinline, unused)) static v4 v4_fma(v4 x, v4 y, v4 z)
+{
+    return (v4){ls__fmaf(x[0], y[0], z[0]), ls__fmaf(x[1], y[1], z[1]),
+                ls__fmaf(x[2], y[2], z[2]), ls__fmaf(x[3], y[3], z[3])};
+}
+#endif
+
+SIMD v16 v16_fma(v16 x, v16 y, v16 z)
+{
+    return (v16){v4_fma(x.a, y.a, z.a), v4_fma(x.b, y.b, z.b),
+                 v4_fma(x.c, y.c, z.c), v4_fma(x.d, y.d, z.d)};
+}
+
+/* From 2^23 on (and for NaN) a float is its own floor; below, truncate and step
+ * down where that went up.  The sign is put back for -0. */
+SIMD v16 v16_floor(v16 a)
+{
+    m16 small = v16_lt(v16_abs(a), v16_set(0x1p23f));
+    v16 t = v16_of_int(v16_to_int(v16_select(small, a, v16_zero())));
+    t = v16_sub(t, v16_select(v16_lt(a, t), v16_set(1.0f), v16_zero()));
+    w16 sign = w16_and(v16_bits(a), w16_set(0x80000000u));
+    return v16_select(small, v16_of_bits(w16_or(v16_bits(t), sign)), a);
+}
+
+/* ------ trees over the lanes ------ */
+
+SIMD float v16_sum(v16 x)
+{
+    v4 q = (x.a + x.c) + (x.b + x.d);
+    return (q[0] + q[2]) + (q[1] + q[3]);
+}
+
+SIMD float v16_top(v16 a)
+{
+    float lane[16];
+    v16_store(lane, a);
+    for (int half = 8; half > 0; half /= 2)
+        for (int i = 0; i < half; i++)
+            if (!(lane[i] > lane[i + half]))
+                lane[i] = lane[i + half];
+    return lane[0];
+}
+
+#undef FOUR
+#undef EACH
+#undef COMPARE
+
+#endif

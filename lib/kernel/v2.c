@@ -1,0 +1,7 @@
+/* The kernels of x86-64-v2; the Makefile gives the compiler's flags. */
+#include "kernel/all.h"
+
+extern const ls__kernel_table ls__kernels_v2;
+
+const ls__kernel_table ls__kernels_v2 = {
+    .name = "x86-64-v2", .fma = false, LS__KERNEL_TABLE};

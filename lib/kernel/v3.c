@@ -1,0 +1,7 @@
+/* The kernels of x86-64-v3; the Makefile gives the compiler's flags. */
+#include "kernel/all.h"
+
+extern const ls__kernel_table ls__kernels_v3;
+
+const ls__kernel_table ls__kernels_v3 = {
+    .name = "x86-64-v3", .fma = true, LS__KERNEL_TABLE};

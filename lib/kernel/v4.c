@@ -1,0 +1,7 @@
+/* The kernels of x86-64-v4; the Makefile gives the compiler's flags. */
+#include "kernel/all.h"
+
+extern const ls__kernel_table ls__kernels_v4;
+
+const ls__kernel_table ls__kernels_v4 = {
+    .name = "x86-64-v4", .fma = true, LS__KERNEL_TABLE};

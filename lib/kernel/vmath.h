@@ -1,0 +1,171 @@
+/* exp, tanh, log, log1p, erf and its inverse on 16 lanes, rounding for rounding
+ * as XLA's CPU code evaluates them on a processor with FMA (jax 0.10.2), so
+ * that initial parameters and losses meet JAX's.  What is written as one fma is
+ * one; every other product and sum rounds by itself.
+ *
+ * NaN in gives NaN out: clamps are written so that NaN passes. */
+#ifndef LS_KERNEL_VMATH_H
+#define LS_KERNEL_VMATH_H
+
+#include "kernel/simd.h"
+
+#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
+#define HORNER(x, c) v16_horner(x, c, COUNT(c))
+
+/* ln 2 in two parts; n * LN2_HI is exact for |n| < 2^14. */
+#define LN2_HI 0x1.63p-1f
+#define LN2_LO -0x1.bd0106p-13f
+
+/* c[0] x^(n-1) + ... + c[n-1] */
+SIMD v16 v16_horner(v16 x, const float *c, int n)
+{
+    v16 p = v16_set(c[0]);
+    for (int i = 1; i < n; i++)
+        p = v16_fma(p, x, v16_set(c[i]));
+    return p;
+}
+
+/* x within [low, high]; NaN stays. */
+SIMD v16 v16_clamp(v16 x, float low, float high)
+{
+    return v16_min(v16_set(high), v16_max(v16_set(low), x));
+}
+
+/* |size| with the sign of x */
+SIMD v16 v16_signed(v16 size, v16 x)
+{
+    w16 sign = w16_and(v16_bits(x), w16_set(0x80000000u));
+    return v16_of_bits(w16_or(v16_bits(size), sign));
+}
+
+/* 2^n e^r with n = round(x / ln 2); below about -87.3 the result is 0, from
+ * 88.73 on inf. */
+SIMD v16 v16_exp(v16 x)
+{
+    static const float c[] = {0x1.a0d2cep-13f, 0x1.6e879cp-10f, 0x1.11121p-7f,
+                              0x1.555382p-5f,  0x1.555554p-3f,  0x1p-1f};
+    x = v16_clamp(x, -87.8f, 88.8f);
+    v16 n = v16_floor(v16_fma(x, v16_set(0x1.715476p+0f), v16_set(0.5f)));
+    n = v16_clamp(n, -127.0f, 127.0f);
+    v16 r = v16_fma(v16_neg(n), v16_set(LN2_HI), x);
+    r = v16_fma(v16_neg(n), v16_set(LN2_LO), r);
+    v16 y = v16_fma(HORNER(r, c), v16_mul(r, r), r);
+    w16 power = w16_shl(w16_add(v16_to_int(n), w16_set(127)), 23);
+    return v16_mul(v16_add(y, v16_set(1.0f)), v16_of_bits(power));
+}
+
+/* A rational function of x; x itself near 0, +-1 from 20 on. */
+SIMD v16 v16_tanh(v16 x)
+{
+    static const float num[] = {-0x1.3e4b8p-52f, 0x1.c266fcp-43f,
+                                -0x1.7a6ffep-34f, 0x1.b80082p-25f,
+                                0x1.f28694p-17f, 0x1.4e1bdap-11f,
+                                0x1.40b3b8p-8f};
+    static const float den[] = {0x1.41a7bp-20f, 0x1.f12bacp-14f,
+                                0x1.29540ap-9f, 0x1.40b3bap-8f};
+    v16 v = v16_clamp(x, -0x1.ffec88p+2f, 0x1.ffec88p+2f);
+    v16 z = v16_mul(v, v);
+    v16 y = v16_div(v16_mul(v, HORNER(z, num)), HORNER(z, den));
+    v16 size = v16_abs(x);
+    y = v16_select(v16_lt(size, v16_set(4e-4f)), x, y);
+    return v16_select(v16_ge(size, v16_set(20.0f)),
+                      v16_signed(v16_set(1.0f), x), y);
+}
+
+/* log of what is above 0 and finite: x = 2^e m with m in [sqrt(1/2), sqrt(2)),
+ * and t = m - 1. */
+SIMD v16 v16_log_positive(v16 x)
+{
+    static const float ca[] = {0x1.204376p-4f, -0x1.d7a37p-4f, 0x1.de4a34p-4f};
+    static const float cb[] = {-0x1.fcba9ep-4f, 0x1.23d37ep-3f, -0x1.555cap-3f};
+    static const float cc[] = {0x1.999d58p-3f, -0x1.fffff8p-3f, 0x1.555554p-2f};
+    v16 one = v16_set(1.0f), zero = v16_zero();
+    w16 bits = v16_bits(v16_max(x, v16_set(0x1p-126f)));
+    v16 e = v16_of_int(w16_sub(w16_shr(bits, 23), w16_set(127)));
+    w16 half = w16_or(w16_and(bits, w16_set(0x807fffffu)), w16_set(0x3f000000));
+    v16 m = v16_of_bits(half);
+    m16 low = v16_lt(m, v16_set(0x1.6a09e6p-1f));
+    e = v16_sub(v16_add(e, one), v16_select(low, one, zero));
+    v16 t = v16_add(v16_sub(m, one), v16_select(low, m, zero));
+    v16 z = v16_mul(t, t), c = v16_mul(z, t);
+    v16 p = v16_fma(HORNER(t, ca), c, HORNER(t, cb));
+    p = v16_fma(p, c, HORNER(t, cc));
+    v16 q = v16_fma(c, p, v16_mul(e, v16_set(LN2_LO)));
+    v16 r = v16_add(v16_fma(v16_set(-0.5f), z, t), q);
+    return v16_fma(e, v16_set(LN2_HI), r);
+}
+
+SIMD v16 v16_log(v16 x)
+{
+    v16 inf = v16_set(__builtin_inff()), zero = v16_zero();
+    v16 other = v16_select(v16_lt(x, zero), v16_set(__builtin_nanf("")), x);
+    other = v16_select(v16_eq(x, zero), v16_neg(inf), other);
+    m16 usual = m16_and(v16_lt(zero, x), v16_lt(x, inf));
+    return v16_select(usual, v16_log_positive(x), other);
+}
+
+/* log(1 + x), by a rational function for |x| < sqrt(2) - 1. */
+SIMD v16 v16_log1p(v16 x)
+{
+    static const float num[] = {0x1.7bc096p-15f, 0x1.fe818ap-2f,
+                                0x1.a509f4p+2f, 0x1.de9738p+4f,
+                                0x1.e798ecp+5f, 0x1.c8e75ap+5f,
+                                0x1.40a202p+4f};
+    static const float den[] = {0x1p+0f, 0x1.e2035ap+3f,
+                                0x1.4c30b6p+6f, 0x1.bb865ap+7f,
+                                0x1.351946p+8f, 0x1.b0db14p+7f,
+                                0x1.e0f304p+5f};
+    v16 x2 = v16_mul(x, x), x3 = v16_mul(x, x2);
+    v16 r = v16_div(HORNER(x, num), HORNER(x, den));
+    v16 small = v16_fma(v16_set(-0.5f), x2, v16_mul(x3, r));
+    return v16_select(v16_lt(v16_abs(x), v16_set(0x1.a8279ap-2f)),
+                      v16_add(x, small), v16_log(v16_add(x, v16_set(1.0f))));
+}
+
+/* Giles 2010: x times a polynomial in w = -log(1 - x^2), one for the centre
+ * and one for the tails. */
+SIMD v16 v16_erf_inv(v16 x)
+{
+    static const float centre[] = {
+        0x1.e2cb1p-26f, 0x1.70966cp-22f, -0x1.d8e6aep-19f,
+        -0x1.26b582p-18f, 0x1.ca65b6p-13f, -0x1.48a81p-10f,
+        -0x1.11c9dep-8f, 0x1.f91ec6p-3f, 0x1.805c5ep+0f};
+    static const float tail[] = {
+        -0x1.a3e136p-13f, 0x1.a76ad6p-14f, 0x1.61b8e4p-10f,
+        -0x1.e17bcep-9f, 0x1.7824f6p-8f, -0x1.f38baep-8f,
+        0x1.354afcp-7f, 0x1.006db6p+0f, 0x1.6a9efcp+1f};
+    v16 w = v16_neg(v16_log1p(v16_mul(x, v16_neg(x))));
+    m16 near = v16_lt(w, v16_set(5.0f));
+    v16 s = v16_select(near, v16_sub(w, v16_set(2.5f)),
+                       v16_sub(v16_sqrt(w), v16_set(3.0f)));
+    v16 p = v16_select(near, v16_set(centre[0]), v16_set(tail[0]));
+    for (int i = 1; i < COUNT(centre); i++)
+        p = v16_fma(p, s, v16_select(near, v16_set(centre[i]),
+                                     v16_set(tail[i])));
+    m16 end = v16_eq(v16_abs(x), v16_set(1.0f));
+    return v16_mul(v16_select(end, v16_set(__builtin_inff()), p), x);
+}
+
+/* x times a rational function of x^2; +-1 from 3.74 on. */
+SIMD v16 v16_erf(v16 x)
+{
+    static const float num[] = {0x1.e05aa2p-13f, 0x1.bebb44p-9f,
+                                0x1.a16dd6p-5f, 0x1.7b4e8p-3f,
+                                0x1.20dd74p+0f};
+    static const float den[] = {-0x1.fa720cp-24f, 0x1.8b11bep-16f,
+                                0x1.0ada5p-10f, 0x1.cd0fa8p-7f,
+                                0x1.c69842p-4f, 0x1.fd6894p-2f,
+                                0x1p+0f};
+    const float end = 0x1.df38dp+1f;
+    v16 v = v16_clamp(x, -end, end), z = v16_mul(v, v);
+    v16 y = v16_div(v16_mul(v, HORNER(z, num)), HORNER(z, den));
+    return v16_select(v16_ge(v16_abs(x), v16_set(end)),
+                      v16_signed(v16_set(1.0f), x), y);
+}
+
+#undef COUNT
+#undef HORNER
+#undef LN2_HI
+#undef LN2_LO
+
+#endif

@@ -1,0 +1,43 @@
+/* Where threads meet: a gate that one opens and many wait at, and a barrier
+ * made of a gate and a counter.  Waiting spins for a while and then sleeps;
+ * opening makes a system call only if somebody sleeps.
+ *
+ * Everything a thread wrote before it opened the gate (or arrived at the
+ * barrier) is seen by those who pass.  barrier.c explains why. */
+#ifndef LS_MESH_BARRIER_H
+#define LS_MESH_BARRIER_H
+
+#include <stdatomic.h>
+
+/* Cleared memory is a gate at its first generation. */
+typedef struct ls__gate {
+    atomic_uint word; /* 2 x generation, + 1 while somebody sleeps */
+} ls__gate;
+
+/* The present generation: what a later wait wants to see changed. */
+unsigned ls__gate_now(ls__gate *gate);
+/* Start the next generation and let everybody waiting pass.  One thread at a
+ * time. */
+void ls__gate_open(ls__gate *gate);
+/* Return once the generation is no longer `seen`. */
+void ls__gate_wait(ls__gate *gate, unsigned seen, int spins);
+
+typedef struct ls__barrier {
+    _Alignas(64) atomic_int arrived; /* of this generation */
+    int n;                           /* threads that must arrive */
+    int spins;                       /* looks at the gate before sleeping */
+    _Alignas(64) ls__gate gate;      /* on its own line: read by all waiters */
+} ls__barrier;
+
+/* A barrier for n threads.  LS_EINVAL when n < 1 or spins < 0. */
+int ls__barrier_open(ls__barrier *barrier, int n, int spins);
+/* Nobody may be at the barrier any more. */
+void ls__barrier_close(ls__barrier *barrier);
+
+/* Arrive, and return when all n have arrived.  Usable again at once. */
+void ls__barrier_wait(ls__barrier *barrier);
+/* Arrive without waiting for the others.  The caller must not come to this
+ * barrier again before it has learned, by other means, that all arrived. */
+void ls__barrier_arrive(ls__barrier *barrier);
+
+#endif

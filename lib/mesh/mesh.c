@@ -1,0 +1,328 @@
+/* Planning: options in, a checked mesh out.
+ *
+ * The number of devices comes from the options or from the axes, and the two
+ * must agree; the number of workers from the options or from the machine.
+ * Workers sit on usable cores in logical order, and wrap around when there are
+ * more of them. */
+#include "mesh/mesh.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_DEVICES = 8 };
+
+/* ------ Axes ------ */
+
+/* Reads "name:size,name:size" from left to right. */
+typedef struct parser {
+    const char *text; /* all of it */
+    const char *at;
+} parser;
+
+static int bad_axes(const parser *p, const char *what)
+{
+    return ls__fail(LS_EINVAL, "axes \"%s\": %s at character %d", p->text,
+                    what, (int)(p->at - p->text) + 1);
+}
+
+static bool name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_';
+}
+
+static const ls__axis *find_axis(const ls_mesh *mesh, const char *name)
+{
+    for (int i = 0; i < mesh->axes; i++)
+        if (!strcmp(mesh->axis[i].name, name))
+            return &mesh->axis[i];
+    return NULL;
+}
+
+static int parse_name(parser *p, char name[LS__MESH_NAME])
+{
+    size_t n = 0;
+
+    while (name_char(p->at[n]))
+        n++;
+    if (!n)
+        return bad_axes(p, "a name (letters, digits, _) is missing");
+    if (n >= LS__MESH_NAME)
+        return bad_axes(p, "a name longer than 31 letters");
+    memcpy(name, p->at, n);
+    name[n] = 0;
+    p->at += n;
+    return 0;
+}
+
+/* 0 stays for a name without a size. */
+static int parse_size(parser *p, int *size)
+{
+    int value = 0;
+    const char *c;
+
+    *size = 0;
+    if (*p->at != ':')
+        return 0;
+    p->at++;
+    for (c = p->at; *c >= '0' && *c <= '9' && value <= LS__MESH_LIMIT; c++)
+        value = 10 * value + (*c - '0');
+    if (c == p->at)
+        return bad_axes(p, "a size is missing");
+    if (value < 1 || value > LS__MESH_LIMIT)
+        return bad_axes(p, "a size that is not 1 to 65536");
+    p->at = c;
+    *size = value;
+    return 0;
+}
+
+static int parse_axis(parser *p, ls_mesh *mesh)
+{
+    ls__axis axis;
+    const char *start = p->at;
+    int status = parse_name(p, axis.name);
+
+    if (status)
+        return status;
+    if (find_axis(mesh, axis.name)) {
+        p->at = start;
+        return bad_axes(p, "a name given before");
+    }
+    if (mesh->axes == LS__MESH_AXES)
+        return bad_axes(p, "more than 8 axes");
+    status = parse_size(p, &axis.size);
+    if (status)
+        return status;
+    if (*p->at && *p->at != ',')
+        return bad_axes(p, "an unexpected character");
+    if (!axis.size && (*p->at || mesh->axes))
+        return bad_axes(p, "a size is missing");
+    mesh->axis[mesh->axes++] = axis;
+    return 0;
+}
+
+static int parse_axes(ls_mesh *mesh, const char *text)
+{
+    parser p = {text, text};
+    int status;
+
+    while (!(status = parse_axis(&p, mesh)) && *p.at)
+        p.at++;
+    return status;
+}
+
+/* ------ Counts ------ */
+
+static int check_count(const char *what, int n)
+{
+    if (n >= 0 && n <= LS__MESH_LIMIT)
+        return 0;
+    return ls__fail(LS_EINVAL, "mesh: %s is %d, must be 1 to 65536 or 0 for "
+                    "the default", what, n);
+}
+
+/* Settle devices from the axes, or a bare axis from the devices. */
+static int count_devices(ls_mesh *mesh, const ls_mesh_options *o,
+                         const char *axes)
+{
+    int64_t product = 1;
+
+    if (!mesh->axis[0].size)
+        mesh->axis[0].size = o->devices ? o->devices : DEFAULT_DEVICES;
+    for (int i = 0; i < mesh->axes && product <= LS__MESH_LIMIT; i++)
+        product *= mesh->axis[i].size;
+    if (product > LS__MESH_LIMIT)
+        return ls__fail(LS_EINVAL, "axes \"%s\": more than 65536 devices",
+                        axes);
+    if (o->devices && o->devices != product)
+        return ls__fail(LS_EINVAL, "axes \"%s\" make %d devices, %d are "
+                        "asked for", axes, (int)product, o->devices);
+    mesh->devices = (int)product;
+    return 0;
+}
+
+static void count_workers(ls_mesh *mesh, int asked)
+{
+    int cores = mesh->topology.cores;
+
+    mesh->workers = mesh->devices < cores ? mesh->devices : cores;
+    if (asked)
+        mesh->workers = asked;
+}
+
+/* ------ Text ------ */
+
+/* How many of pu[0..n) follow each other at one positive step. */
+static int run_length(const int *pu, int n, int *step)
+{
+    int length = 1;
+
+    *step = n > 1 ? pu[1] - pu[0] : 0;
+    while (length < n && *step > 0 &&
+           pu[length] - pu[length - 1] == *step)
+        length++;
+    return length;
+}
+
+/* "0, 1" or, from three on, "0-15" and "0-30:2" (every second, as taskset
+ * writes it).  Returns the end. */
+static char *write_pus(char *out, const int *pu, int n)
+{
+    for (int i = 0, step; i < n;) {
+        int length = run_length(pu + i, n - i, &step);
+
+        out += sprintf(out, "%s%d", i ? ", " : "", pu[i]);
+        if (length < 3)
+            length = 1;
+        else
+            out += sprintf(out, "-%d", pu[i + length - 1]);
+        if (length > 1 && step > 1)
+            out += sprintf(out, ":%d", step);
+        i += length;
+    }
+    return out;
+}
+
+/* Several axes are listed; a single one says nothing more than the count. */
+static char *write_axes(char *out, const ls_mesh *mesh)
+{
+    for (int i = 0; mesh->axes > 1 && i < mesh->axes; i++)
+        out += sprintf(out, "%s%s:%d", i ? "," : " (", mesh->axis[i].name,
+                       mesh->axis[i].size);
+    return out + sprintf(out, "%s", mesh->axes > 1 ? ")" : "");
+}
+
+static int write_text(ls_mesh *mesh)
+{
+    int cores = mesh->topology.cores;
+    int used = mesh->workers < cores ? mesh->workers : cores;
+    size_t size = 128 + LS__MESH_AXES * (LS__MESH_NAME + 12) +
+                  (size_t)used * 40; /* three ints and their signs */
+    char *out = mesh->text = ls__new(size, 1, "mesh text");
+
+    if (!out)
+        return LS_ENOMEM;
+    out += sprintf(out, "%d device%s", mesh->devices,
+                   mesh->devices == 1 ? "" : "s");
+    out = write_axes(out, mesh);
+    out += sprintf(out, " on %d worker%s (PU ", mesh->workers,
+                   mesh->workers == 1 ? "" : "s");
+    out = write_pus(out, mesh->topology.pu, used);
+    sprintf(out, "%s)",
+            ls__mesh_oversubscribed(mesh) ? "; oversubscribed" : "");
+    return 0;
+}
+
+/* ------ The public functions ------ */
+
+ls_mesh_options ls_mesh_defaults(void)
+{
+    return (ls_mesh_options){0};
+}
+
+static int plan(ls_mesh *mesh, const ls_mesh_options *o)
+{
+    const char *axes = o->axes ? o->axes : "data";
+    int status;
+
+    if ((status = check_count("devices", o->devices)) ||
+        (status = check_count("workers", o->workers)) ||
+        (status = parse_axes(mesh, axes)) ||
+        (status = count_devices(mesh, o, axes)) ||
+        (status = ls__topology_open(&mesh->topology, o->topology)))
+        return status;
+    count_workers(mesh, o->workers);
+    return write_text(mesh);
+}
+
+int ls_mesh_open(ls_mesh **mesh, const ls_mesh_options *options)
+{
+    ls_mesh_options o = options ? *options : ls_mesh_defaults();
+    ls_mesh *m = ls__new(1, sizeof *m, "mesh");
+    int status;
+
+    if (!m)
+        return LS_ENOMEM;
+    status = plan(m, &o);
+    if (status)
+        ls_mesh_close(m);
+    else
+        *mesh = m;
+    return status;
+}
+
+int ls__mesh_copy(ls_mesh **copy, const ls_mesh *mesh)
+{
+    ls_mesh *m = ls__new(1, sizeof *m, "mesh");
+    int status;
+
+    if (!m)
+        return LS_ENOMEM;
+    *m = *mesh;
+    m->text = NULL;
+    memset(&m->topology, 0, sizeof m->topology);
+    status = ls__topology_copy(&m->topology, &mesh->topology);
+    if (!status)
+        status = write_text(m);
+    if (status)
+        ls_mesh_close(m);
+    else
+        *copy = m;
+    return status;
+}
+
+void ls_mesh_close(ls_mesh *mesh)
+{
+    if (!mesh)
+        return;
+    ls__topology_close(&mesh->topology);
+    free(mesh->text);
+    free(mesh);
+}
+
+int ls_mesh_devices(const ls_mesh *mesh)
+{
+    return mesh->devices;
+}
+
+int ls_mesh_workers(const ls_mesh *mesh)
+{
+    return mesh->workers;
+}
+
+int ls_mesh_usable_cores(const ls_mesh *mesh)
+{
+    return mesh->topology.cores;
+}
+
+int ls_mesh_axis_size(const ls_mesh *mesh, const char *axis)
+{
+    const ls__axis *found = find_axis(mesh, axis);
+
+    return found ? found->size : 0;
+}
+
+int ls_mesh_worker_pu(const ls_mesh *mesh, int worker)
+{
+    if (worker < 0 || worker >= mesh->workers)
+        return -1;
+    return mesh->topology.pu[worker % mesh->topology.cores];
+}
+
+const char *ls_mesh_text(const ls_mesh *mesh)
+{
+    return mesh->text;
+}
+
+int ls__mesh_data_devices(const ls_mesh *mesh)
+{
+    return ls_mesh_axis_size(mesh, "data");
+}
+
+bool ls__mesh_oversubscribed(const ls_mesh *mesh)
+{
+    return mesh->workers > mesh->topology.cores;
+}

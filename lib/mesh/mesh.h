@@ -1,0 +1,39 @@
+/* The plan behind ls_mesh: devices along named axes, and a PU per worker.
+ * No threads here.  Immutable once opened, so it may be read from anywhere. */
+#ifndef LS_MESH_MESH_H
+#define LS_MESH_MESH_H
+
+#include "lockstep.h"
+#include "mesh/topology.h"
+
+enum {
+    LS__MESH_LIMIT = 65536, /* devices, workers, the size of an axis */
+    LS__MESH_AXES = 8,
+    LS__MESH_NAME = 32      /* bytes of an axis name, with its end */
+};
+
+typedef struct ls__axis {
+    char name[LS__MESH_NAME];
+    int size;
+} ls__axis;
+
+struct ls_mesh {
+    ls__topology topology;
+    int devices; /* the product of the axes' sizes */
+    int workers;
+    int axes;
+    ls__axis axis[LS__MESH_AXES]; /* the last one varies fastest */
+    char *text;                   /* what ls_mesh_text returns */
+};
+
+/* A copy to be closed like any mesh. */
+int ls__mesh_copy(ls_mesh **copy, const ls_mesh *mesh);
+
+/* Into how many shards a batch is cut: the size of axis "data", 0 when the
+ * mesh has none (nothing can then be trained on it). */
+int ls__mesh_data_devices(const ls_mesh *mesh);
+
+/* More workers than usable cores: waiting should then sleep, not spin. */
+bool ls__mesh_oversubscribed(const ls_mesh *mesh);
+
+#endif

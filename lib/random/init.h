@@ -1,0 +1,31 @@
+/* How parameters start. */
+#ifndef LS_RANDOM_INIT_H
+#define LS_RANDOM_INIT_H
+
+#include "lockstep.h"
+
+typedef enum ls__init {
+    LS__INIT_ZEROS,
+    LS__INIT_ONES,
+    LS__INIT_SINUSOID,       /* a (T,D) table of positions; no key */
+    LS__INIT_NORMAL,         /* normal * sqrt(1 / fan_in); embeddings (V,D)
+                                pass fan_in = D */
+    LS__INIT_LECUN_NORMAL,   /* truncated normal, variance 1 / fan_in */
+    LS__INIT_LECUN_UNIFORM,
+    LS__INIT_GLOROT_NORMAL,  /* 2 / (fan_in + fan_out); also called xavier */
+    LS__INIT_GLOROT_UNIFORM,
+    LS__INIT_HE_NORMAL,      /* 2 / fan_in; also called kaiming */
+    LS__INIT_HE_UNIFORM,
+    LS__INITS
+} ls__init;
+
+/* "lecun_normal" */
+const char *ls__init_name(ls__init kind);
+
+/* Fill out, row major, with the starting values of an array of that shape.
+ * fan_in and fan_out count a unit's inputs and outputs (a convolution's include
+ * its window); kinds without a use for key, fan_in or fan_out ignore them. */
+void ls__init_fill(ls__init kind, ls_key key, int64_t fan_in, int64_t fan_out,
+                   int rank, const int64_t *shape, float *out);
+
+#endif

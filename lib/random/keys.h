@@ -1,0 +1,14 @@
+/* Which key each parameter is drawn with: Flax's two rules. */
+#ifndef LS_RANDOM_KEYS_H
+#define LS_RANDOM_KEYS_H
+
+#include "lockstep.h"
+
+/* nnx: request number count (from 0) to the stream of a root key. */
+ls_key ls__key_nnx(ls_key root, uint64_t count);
+
+/* linen: parameter number count (from 1) of a scope, named by the path from the
+ * root with dots, "blocks_0.SelfAttention_0.query"; "" is the root. */
+ls_key ls__key_linen(ls_key root, const char *scope, uint64_t count);
+
+#endif

@@ -1,0 +1,28 @@
+/* The few functions of one number that the library needs, without the C
+ * library's: which of its variants runs there depends on the machine. */
+#ifndef LS_RANDOM_SCALAR_H
+#define LS_RANDOM_SCALAR_H
+
+#include <stdint.h>
+
+/* glibc's sinf and cosf, bit for bit; NaN for what is not finite. */
+float ls__sinf(float x);
+float ls__cosf(float x);
+
+/* One lane of v16_exp and v16_log (kernel/vmath.h). */
+float ls__expf(float x);
+float ls__logf(float x);
+
+/* Natural logarithm, within 0.501 ulp; -inf at 0, NaN below. */
+double ls__log(double x);
+
+/* cos x for |x| < 1e5, within 1 ulp of 1. */
+double ls__cos(double x);
+
+/* base^n rounded once to float, n >= 0. */
+float ls__pow_n(float base, int64_t n);
+
+/* base^x by way of double, base > 0: wrong roundings are 1 in 10^6. */
+float ls__powf(float base, float x);
+
+#endif

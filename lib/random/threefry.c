@@ -1,0 +1,109 @@
+/* JAX's keys and streams.  Long fills are kernels (kernel/random.h); here are
+ * the single block that keys are made of and the streams built on others.
+ * Fills run in the library's floating-point mode, whatever the caller's is. */
+#include "base/fpmode.h"
+#include "kernel/kernel.h"
+#include "lockstep.h"
+
+enum { CHUNK = 256 }; /* numbers drawn at once on the stack */
+
+static uint32_t rotl(uint32_t x, int n)
+{
+    return x << n | x >> (32 - n);
+}
+
+/* The threefry2x32 block of a key and a counter, 20 rounds. */
+static ls_key block(ls_key key, uint64_t counter)
+{
+    static const int turn[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+    const uint32_t *w = key.word;
+    const uint32_t k[3] = {w[0], w[1], w[0] ^ w[1] ^ 0x1bd11bda};
+    uint32_t x0 = (uint32_t)(counter >> 32) + k[0];
+    uint32_t x1 = (uint32_t)counter + k[1];
+
+    for (int i = 0; i < 5; i++) {
+        for (int j = 0; j < 4; j++) {
+            x0 += x1;
+            x1 = rotl(x1, turn[i % 2][j]) ^ x0;
+        }
+        x0 += k[(i + 1) % 3];
+        x1 += k[(i + 2) % 3] + (uint32_t)i + 1;
+    }
+    return (ls_key){{x0, x1}};
+}
+
+ls_key ls_key_new(int64_t seed)
+{
+    return (ls_key){{0, (uint32_t)seed}};
+}
+
+ls_key ls_key_fold_in(ls_key key, uint32_t data)
+{
+    return block(key, data);
+}
+
+ls_key ls_key_split(ls_key key, uint64_t i)
+{
+    return block(key, i);
+}
+
+void ls_random_bits(ls_key key, uint64_t first, int64_t n, uint32_t *out)
+{
+    ls__kernels()->random_bits(key.word, first, n, out);
+}
+
+void ls_random_uniform(ls_key key, uint64_t first, int64_t n, float low,
+                       float high, float *out)
+{
+    ls__fpmode old = ls__fpmode_set();
+    ls__kernels()->random_uniform(key.word, first, n, low, high, out);
+    ls__fpmode_restore(old);
+}
+
+void ls_random_normal(ls_key key, uint64_t first, int64_t n, float *out)
+{
+    ls__fpmode old = ls__fpmode_set();
+    ls__kernels()->random_normal(key.word, first, n, out);
+    ls__fpmode_restore(old);
+}
+
+void ls_random_truncated_normal(ls_key key, uint64_t first, int64_t n,
+                                float *out)
+{
+    ls__fpmode old = ls__fpmode_set();
+    ls__kernels()->random_truncated_normal(key.word, first, n, out);
+    ls__fpmode_restore(old);
+}
+
+void ls_random_bernoulli(ls_key key, uint64_t first, int64_t n, float p,
+                         uint8_t *out)
+{
+    float u[CHUNK];
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        int64_t part = n - i < CHUNK ? n - i : CHUNK;
+        ls_random_uniform(key, first + (uint64_t)i, part, 0.0f, 1.0f, u);
+        for (int64_t j = 0; j < part; j++)
+            out[i + j] = u[j] < p;
+    }
+}
+
+/* Two words make one number: (high 2^32 + low) mod span, except that JAX takes
+ * 2^32 mod span as a 32-bit square.  Slightly biased, as there. */
+void ls_random_randint(ls_key key, uint64_t first, int64_t n, int32_t low,
+                       int32_t high, int32_t *out)
+{
+    ls_key a = ls_key_split(key, 0), b = ls_key_split(key, 1);
+    uint32_t span = high > low ? (uint32_t)high - (uint32_t)low : 1;
+    uint32_t half = 65536 % span, whole = half * half % span;
+    uint32_t h[CHUNK], l[CHUNK];
+
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        int64_t part = n - i < CHUNK ? n - i : CHUNK;
+        ls_random_bits(a, first + (uint64_t)i, part, h);
+        ls_random_bits(b, first + (uint64_t)i, part, l);
+        for (int64_t j = 0; j < part; j++) {
+            uint32_t x = h[j] % span * whole + l[j] % span;
+            out[i + j] = (int32_t)((uint32_t)low + x % span);
+        }
+    }
+}

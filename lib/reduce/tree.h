@@ -1,0 +1,46 @@
+/* The order in which numbers are added, and nothing else: no threads, no
+ * data.
+ *
+ *     for s = 1, 2, 4, ...: g[i] += g[i+s]
+ *         for every i that is a multiple of 2s and i+s < n
+ *
+ * A sum over n in rising order follows this tree with a stack of partial sums,
+ * like the digits of a binary counter: push item i, then add the topmost
+ * partial sum to the one below it, ls__tree_merges(i) times; after the last
+ * item, do so until one is left.  For n = 6:
+ *
+ *     push 0             0
+ *     push 1, merge 1    01
+ *     push 2             01 2
+ *     push 3, merge 2    0123
+ *     push 4             0123 4
+ *     push 5, merge 1    0123 45
+ *     the rest, 1        012345
+ *
+ * Complete subtrees of 2^k items may be added anywhere beforehand and pushed
+ * as one item each; the order is the same. */
+#ifndef LS_REDUCE_TREE_H
+#define LS_REDUCE_TREE_H
+
+#include <stdint.h>
+
+/* The partial sums of 2^32 items and more never exceed these. */
+enum { LS__TREE_STACK = 64 };
+
+/* How many merges follow item i, counted from 0: as many as i ends in ones.
+ * Not for the last item, after which everything is merged. */
+static inline int ls__tree_merges(int64_t i)
+{
+    return __builtin_ctzll((uint64_t)i + 1);
+}
+
+/* How many partial sums n items need at most: floor(log2(n)) + 1, n >= 1. */
+static inline int ls__tree_depth(int64_t n)
+{
+    return 64 - __builtin_clzll((uint64_t)n);
+}
+
+/* The sum of v[0], v[stride], .. v[(n-1) stride] in tree order; 0 for n 0. */
+double ls__tree_sum_double(const double *v, int n, int stride);
+
+#endif

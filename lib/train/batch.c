@@ -1,0 +1,130 @@
+/* Batches: borrowed arrays, checked when they are set, cut into equal shards. */
+#include "train/trainer.h"
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int ls_batch_open(ls_batch **batch, const ls_trainer *t)
+{
+    ls_batch *b = ls__new(1, sizeof *b, "batch");
+    size_t n = (size_t)t->inputs;
+
+    if (!b)
+        return LS_ENOMEM;
+    b->trainer = t;
+    b->data = ls__new(n, sizeof *b->data, "batch");
+    b->rows = ls__new(n, sizeof *b->rows, "batch");
+    b->shard_data = ls__new(n * (size_t)t->devices, sizeof *b->shard_data,
+                            "batch");
+    if (!b->data || !b->rows || !b->shard_data) {
+        ls_batch_close(b);
+        return LS_ENOMEM;
+    }
+    *batch = b;
+    return 0;
+}
+
+void ls_batch_close(ls_batch *b)
+{
+    if (!b)
+        return;
+    free(b->data);
+    free(b->rows);
+    free(b->shard_data);
+    free(b);
+}
+
+static int find_input(const ls_trainer *t, const char *name)
+{
+    for (int i = 0; i < t->inputs; i++)
+        if (!strcmp(t->input[i].name, name))
+            return i;
+    return ls__fail(LS_ENOTFOUND, "no input is named \"%s\"; the first is "
+                    "\"%s\"", name, t->inputs ? t->input[0].name : "");
+}
+
+static int check_rows(const ls_trainer *t, const char *what, int64_t rows)
+{
+    if (rows < 1)
+        return ls__fail(LS_EINVAL, "%s: a batch of %lld rows is empty", what,
+                        (long long)rows);
+    if (rows % t->devices)
+        return ls__fail(LS_ESHAPE, "%s: %lld rows do not divide by %d devices",
+                        what, (long long)rows, t->devices);
+    return 0;
+}
+
+static int check_indices(const ls__input *in, const int32_t *x, int64_t rows)
+{
+    for (int64_t i = 0; i < rows * in->size; i++)
+        if (x[i] < 0 || x[i] >= in->limit)
+            return ls__fail(LS_ERANGE, "input \"%s\": row %lld, element %lld "
+                            "is %d; it must be at least 0 and below %lld",
+                            in->name, (long long)(i / in->size),
+                            (long long)(i % in->size), (int)x[i],
+                            (long long)in->limit);
+    return 0;
+}
+
+int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
+                 const void *data, int64_t rows)
+{
+    const ls_trainer *t = b->trainer;
+    int i = find_input(t, name), status;
+    const ls__input *in;
+
+    if (i < 0)
+        return i;
+    in = &t->input[i];
+    if (dtype != in->dtype || !data)
+        return ls__fail(LS_EINVAL, "input \"%s\" takes %s%s", name,
+                        in->dtype == LS_F32 ? "LS_F32" : "LS_I32",
+                        data ? "" : " and a pointer that is not NULL");
+    if ((status = check_rows(t, name, rows)) < 0)
+        return status;
+    if (dtype == LS_I32 && (status = check_indices(in, data, rows)) < 0)
+        return status;
+    b->data[i] = data;
+    b->rows[i] = rows;
+    for (int d = 0; d < t->devices; d++) /* both dtypes have four bytes */
+        b->shard_data[d * t->inputs + i] =
+            (const char *)data + 4 * in->size * (rows / t->devices) * d;
+    return 0;
+}
+
+int ls_batch_set_weights(ls_batch *b, const float *weights, int64_t rows)
+{
+    int status = weights ? check_rows(b->trainer, "weights", rows) : 0;
+
+    if (status < 0)
+        return status;
+    for (int64_t i = 0; weights && i < rows; i++)
+        if (!(weights[i] >= 0 && weights[i] - weights[i] == 0))
+            return ls__fail(LS_ERANGE, "weights: row %lld has %g; a weight is "
+                            "finite and not negative", (long long)i,
+                            (double)weights[i]);
+    b->weights = weights;
+    b->weight_rows = weights ? rows : 0;
+    return 0;
+}
+
+int64_t ls__batch_shard_rows(const ls_batch *b)
+{
+    const ls_trainer *t = b->trainer;
+    int64_t rows = t->inputs ? b->rows[0] : b->weight_rows;
+
+    for (int i = 0; i < t->inputs; i++) {
+        if (!b->rows[i])
+            return ls__fail(LS_EINVAL, "input \"%s\" of the batch is not set",
+                            t->input[i].name);
+        if (b->rows[i] != rows)
+            return ls__fail(LS_ESHAPE, "input \"%s\" has %lld rows, \"%s\" "
+                            "has %lld", t->input[0].name, (long long)rows,
+                            t->input[i].name, (long long)b->rows[i]);
+    }
+    if (b->weights && b->weight_rows != rows)
+        return ls__fail(LS_ESHAPE, "the batch has %lld rows, its weights %lld",
+                        (long long)rows, (long long)b->weight_rows);
+    return rows / t->devices;
+}

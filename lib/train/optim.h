@@ -1,0 +1,23 @@
+/* Optimizers as a table: which moments a rule keeps and which kernel runs it. */
+#ifndef LS_TRAIN_OPTIM_H
+#define LS_TRAIN_OPTIM_H
+
+#include "kernel/kernel.h"
+#include "lockstep.h"
+
+/* How many moments the rule keeps (0..2), and what each is called. */
+int ls__optim_moments(ls_optimizer_kind kind);
+const char *ls__optim_moment_name(ls_optimizer_kind kind, int i);
+
+/* LS_EINVAL for a value that makes no sense, naming it. */
+int ls__optim_check(const ls_optimizer *o);
+
+/* The scalars of update number n = 1, 2, ... */
+ls__rule ls__optim_rule(const ls_optimizer *o, int64_t n);
+
+/* Update n parameters; moments as many as the rule keeps. */
+void ls__optim_update(ls_optimizer_kind kind, const ls__rule *rule, int64_t n,
+                      const float *g, float *p, float *const moment[2],
+                      int64_t offset);
+
+#endif

@@ -1,0 +1,125 @@
+/* The layout of parameters, and finding them by name. */
+#include "train/params.h"
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Paths compare part by part: '.' ends a part before any byte does. */
+static int compare_paths(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    if (*a == *b)
+        return 0;
+    if (!*a || !*b)
+        return *a ? 1 : -1;
+    if (*a == '.' || *b == '.')
+        return *a == '.' ? -1 : 1;
+    return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return compare_paths(((const ls__slot *)a)->name,
+                         ((const ls__slot *)b)->name);
+}
+
+static int fill_slot(ls__params *p, ls__slot *slot, const ls_array_spec *spec)
+{
+    char text[LS__SHAPE_TEXT];
+
+    slot->name = ls__arena_text(&p->arena, spec->name ? spec->name : "");
+    if (!slot->name)
+        return LS_ENOMEM;
+    slot->rank = spec->rank;
+    if (spec->rank < 0 || spec->rank > LS_MAX_RANK)
+        return ls__fail(LS_EINVAL, "parameter \"%s\": rank %d is not 0..%d",
+                        slot->name, spec->rank, LS_MAX_RANK);
+    memcpy(slot->shape, spec->shape, sizeof slot->shape);
+    slot->size = ls__count(spec->rank, spec->shape);
+    if (slot->size <= 0 || slot->size > INT64_C(1) << 40)
+        return ls__fail(LS_ESHAPE, "parameter \"%s\": %s is no shape",
+                        slot->name,
+                        ls__shape_text(text, spec->rank, spec->shape));
+    return 0;
+}
+
+static int lay_out(ls__params *p)
+{
+    qsort(p->slot, (size_t)p->count, sizeof *p->slot, by_path);
+    for (int i = 0; i < p->count; i++) {
+        ls__slot *s = &p->slot[i];
+
+        if (i && !strcmp(s[-1].name, s->name))
+            return ls__fail(LS_EINVAL, "parameter \"%s\" stands there twice",
+                            s->name);
+        s->offset = p->floats;
+        p->floats += (s->size + 15) / 16 * 16;
+        p->of_declared[s->declared] = i;
+    }
+    return 0;
+}
+
+int ls__params_new(ls__params *p, int count, const ls_array_spec *spec)
+{
+    int status = 0;
+
+    *p = (ls__params){.count = count};
+    p->slot = ls__arena_new(&p->arena, (size_t)count, sizeof *p->slot);
+    p->of_declared = ls__arena_new(&p->arena, (size_t)count,
+                                   sizeof *p->of_declared);
+    if (!p->slot || !p->of_declared)
+        status = LS_ENOMEM;
+    for (int i = 0; i < count && status == 0; i++) {
+        p->slot[i].declared = i;
+        status = fill_slot(p, &p->slot[i], &spec[i]);
+    }
+    if (status == 0)
+        status = lay_out(p);
+    if (status < 0)
+        ls__params_free(p);
+    return status;
+}
+
+void ls__params_free(ls__params *p)
+{
+    ls__arena_free(&p->arena);
+    *p = (ls__params){0};
+}
+
+/* How many leading bytes two names share. */
+static size_t shared(const char *a, const char *b)
+{
+    size_t n = 0;
+
+    while (a[n] && a[n] == b[n])
+        n++;
+    return n;
+}
+
+const ls__slot *ls__params_find(const ls__params *p, const char *name)
+{
+    const ls__slot *near = NULL;
+
+    for (int i = 0; i < p->count; i++) {
+        const ls__slot *s = &p->slot[i];
+
+        if (!strcmp(s->name, name))
+            return s;
+        if (!near || shared(name, s->name) > shared(name, near->name))
+            near = s;
+    }
+    ls__fail(LS_ENOTFOUND, "no parameter is named \"%s\"; the nearest is "
+             "\"%s\"", name, near ? near->name : "");
+    return NULL;
+}
+
+const ls__slot *ls__params_at(const ls__params *p, int64_t offset)
+{
+    const ls__slot *s = p->slot;
+
+    for (int i = 1; i < p->count && p->slot[i].offset <= offset; i++)
+        s = &p->slot[i];
+    return s;
+}

@@ -1,0 +1,383 @@
+/* Opening and closing trainers, and their parameters by name. */
+#include "train/trainer.h"
+#include "base/error.h"
+#include "file/safetensors.h"
+#include "mesh/mesh.h"
+#include "mesh/pool.h"
+#include "random/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+ls_trainer_options ls_trainer_defaults(void)
+{
+    return (ls_trainer_options){.optimizer = ls_sgd(0.1)};
+}
+
+void ls_trainer_close(ls_trainer *t)
+{
+    if (!t)
+        return;
+    for (int d = 0; t->grad && d < t->devices; d++)
+        ls__block_free(t->grad[d]);
+    ls__block_free(t->value);
+    ls__block_free(t->moment[0]);
+    ls__block_free(t->moment[1]);
+    ls__block_free(t->report);
+    ls__exec_close(t->exec);
+    ls__params_free(&t->params);
+    ls__arena_free(&t->arena);
+    free(t);
+}
+
+static int check_options(const ls_trainer_options *o)
+{
+    if ((int)o->keys < LS_KEYS_NNX || o->keys > LS_KEYS_LINEN ||
+        (int)o->mean < LS_MEAN_EXACT || o->mean > LS_SUM ||
+        (int)o->state < LS_REPLICATE || o->state > LS_SHARD)
+        return ls__fail(LS_EINVAL, "trainer options: keys %d, mean %d or "
+                        "state %d is unknown", (int)o->keys, (int)o->mean,
+                        (int)o->state);
+    return ls__optim_check(&o->optimizer);
+}
+
+/* Batches are cut along "data"; a second axis has no use here yet. */
+static int check_mesh(const ls_pool *pool)
+{
+    int data = ls__mesh_data_devices(ls__pool_mesh(pool));
+
+    if (!data)
+        return ls__fail(LS_ENOTFOUND, "the mesh has no axis \"data\" to cut "
+                        "batches along");
+    if (data != ls_pool_devices(pool))
+        return ls__fail(LS_ENOTSUP, "the mesh has %d devices, %d of them along "
+                        "\"data\": a trainer needs all of them there",
+                        ls_pool_devices(pool), data);
+    return 0;
+}
+
+static int new_trainer(ls_trainer **trainer, ls_pool *pool,
+                       const ls_trainer_options *options)
+{
+    ls_trainer_options o = options ? *options : ls_trainer_defaults();
+    ls_trainer *t;
+    int status;
+
+    if (!pool)
+        return ls__fail(LS_EINVAL, "a trainer needs a pool");
+    if ((status = ls__kernels_check()) < 0 ||
+        (status = check_options(&o)) < 0 || (status = check_mesh(pool)) < 0)
+        return status;
+    if (!(t = ls__new(1, sizeof *t, "trainer")))
+        return LS_ENOMEM;
+    t->pool = pool;
+    t->options = o;
+    t->options.backend = NULL; /* borrowed for the call only */
+    t->devices = ls_pool_devices(pool);
+    t->workers = ls_pool_workers(pool);
+    *trainer = t;
+    return 0;
+}
+
+/* ------ memory ------ */
+
+static int make_lists(ls_trainer *t)
+{
+    size_t d = (size_t)t->devices, n = (size_t)t->params.count;
+
+    t->grad = ls__arena_new(&t->arena, d, sizeof *t->grad);
+    t->value_of = ls__arena_new(&t->arena, n, sizeof *t->value_of);
+    t->grad_of = ls__arena_new(&t->arena, n * d, sizeof *t->grad_of);
+    t->bad = ls__arena_new(&t->arena, (size_t)t->workers, sizeof *t->bad);
+    t->report = ls__block_zero(d * sizeof *t->report, "device reports");
+    return t->grad && t->value_of && t->grad_of && t->bad && t->report
+               ? 0 : LS_ENOMEM;
+}
+
+static int make_arrays(ls_trainer *t)
+{
+    size_t bytes;
+    int moments = ls__optim_moments(t->options.optimizer.kind);
+
+    if (!ls__mul((size_t)t->params.floats, sizeof(float), &bytes))
+        return ls__no_memory("parameters", SIZE_MAX);
+    if (!(t->value = ls__block_zero(bytes, "parameters")))
+        return LS_ENOMEM;
+    for (int i = 0; i < moments; i++)
+        if (!(t->moment[i] = ls__block_zero(bytes, "optimizer state")))
+            return LS_ENOMEM;
+    for (int d = 0; d < t->devices; d++)
+        if (!(t->grad[d] = ls__block(bytes, "device gradient")))
+            return LS_ENOMEM;
+    return 0;
+}
+
+/* Zero the gradients on the workers that will write them: the first touch
+ * places the pages, and padding and untrained parameters stay zero. */
+static void touch(void *user, int worker)
+{
+    ls_trainer *t = user;
+    int first, last;
+
+    ls__pool_devices_of(t->pool, worker, &first, &last);
+    for (int d = first; d < last; d++)
+        memset(t->grad[d], 0, (size_t)t->params.floats * sizeof(float));
+}
+
+static void point(ls_trainer *t)
+{
+    int n = t->params.count;
+
+    for (int i = 0; i < n; i++) {
+        int64_t offset = t->params.slot[t->params.of_declared[i]].offset;
+
+        t->value_of[i] = t->value + offset;
+        for (int d = 0; d < t->devices; d++)
+            t->grad_of[d * n + i] = t->grad[d] + offset;
+    }
+}
+
+static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
+{
+    int status = ls__params_new(&t->params, params, param);
+
+    if (status < 0 || (status = make_lists(t)) < 0 ||
+        (status = make_arrays(t)) < 0)
+        return status;
+    point(t);
+    ls__pool_run(t->pool, touch, t);
+    return 0;
+}
+
+/* ------ from a graph ------ */
+
+/* Requests to nnx's stream and places in linen's scopes both follow the order
+ * of declaration. */
+static void initialise(ls_trainer *t, const ls__plan *plan)
+{
+    ls_key root = ls_key_new(t->options.seed);
+
+    for (int i = 0; i < plan->params; i++) {
+        const ls__param *p = &plan->param[i];
+        ls_key key = t->options.keys == LS_KEYS_NNX
+                         ? ls__key_nnx(root, (uint64_t)i)
+                         : ls__key_linen(root, p->scope, (uint64_t)p->count);
+
+        ls__init_fill(p->init, key, p->fan_in, p->fan_out, p->rank, p->shape,
+                      (float *)t->value_of[i]);
+    }
+}
+
+static int graph_inputs(ls_trainer *t, const ls__plan *plan)
+{
+    t->inputs = plan->inputs;
+    t->input = ls__arena_new(&t->arena, (size_t)plan->inputs,
+                             sizeof *t->input);
+    if (!t->input)
+        return LS_ENOMEM;
+    for (int i = 0; i < plan->inputs; i++) {
+        const ls_node *n = plan->input[i];
+
+        t->input[i] = (ls__input){n->name, n->dtype, n->rank, {0}, n->size,
+                                  n->limit};
+        memcpy(t->input[i].shape, n->shape, sizeof n->shape);
+    }
+    return 0;
+}
+
+static int graph_params(ls_trainer *t, const ls__plan *plan)
+{
+    ls_array_spec *spec = ls__new((size_t)plan->params, sizeof *spec,
+                                  "parameters");
+    int status;
+
+    if (!spec)
+        return LS_ENOMEM;
+    for (int i = 0; i < plan->params; i++) {
+        const ls__param *p = &plan->param[i];
+
+        spec[i] = (ls_array_spec){p->name, LS_F32, p->rank, {0}};
+        memcpy(spec[i].shape, p->shape, sizeof p->shape);
+    }
+    status = make_memory(t, plan->params, spec);
+    free(spec);
+    return status;
+}
+
+static int open_graph(ls_trainer *t, const ls_graph *graph,
+                      const char *backend_name)
+{
+    const ls__backend *backend;
+    ls__plan *plan;
+    int status;
+
+    if ((status = ls__backend_find(&backend, backend_name)) < 0 ||
+        (status = ls__plan_new(&plan, graph, backend)) < 0 ||
+        (status = ls__exec_open(&t->exec, plan, t->pool)) < 0)
+        return status;
+    t->fn = ls__exec_gradient;
+    t->user = t->exec;
+    if ((status = graph_inputs(t, plan)) < 0 ||
+        (status = graph_params(t, plan)) < 0)
+        return status;
+    initialise(t, plan);
+    return 0;
+}
+
+int ls_trainer_open(ls_trainer **trainer, ls_pool *pool,
+                    const ls_graph *graph, const ls_trainer_options *options)
+{
+    ls_trainer *t = NULL;
+    int status = new_trainer(&t, pool, options);
+
+    if (status == 0)
+        status = open_graph(t, graph, options ? options->backend : NULL);
+    if (status < 0) {
+        ls_trainer_close(t);
+        return status;
+    }
+    *trainer = t;
+    return 0;
+}
+
+/* ------ from a gradient function ------ */
+
+static int own_inputs(ls_trainer *t, const ls_gradient *g)
+{
+    char text[LS__SHAPE_TEXT];
+
+    t->inputs = g->inputs;
+    t->input = ls__arena_new(&t->arena, (size_t)g->inputs, sizeof *t->input);
+    if (!t->input)
+        return LS_ENOMEM;
+    for (int i = 0; i < g->inputs; i++) {
+        const ls_array_spec *s = &g->input[i];
+        ls__input *in = &t->input[i];
+
+        in->name = ls__arena_text(&t->arena, s->name ? s->name : "");
+        if (!in->name)
+            return LS_ENOMEM;
+        if ((s->dtype != LS_F32 && s->dtype != LS_I32) || s->rank < 0 ||
+            s->rank > LS_MAX_RANK ||
+            (in->size = ls__count(s->rank, s->shape)) <= 0)
+            return ls__fail(LS_EINVAL, "input \"%s\": dtype %d, rank %d, row "
+                            "%s", in->name, (int)s->dtype, s->rank,
+                            ls__shape_text(text, s->rank > 0 &&
+                                           s->rank <= LS_MAX_RANK ? s->rank
+                                                                  : 0,
+                                           s->shape));
+        in->dtype = s->dtype;
+        in->rank = s->rank;
+        memcpy(in->shape, s->shape, sizeof in->shape);
+        in->limit = INT64_C(1) << 31;
+    }
+    return 0;
+}
+
+int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
+                             const ls_gradient *gradient,
+                             const ls_trainer_options *options)
+{
+    ls_trainer *t = NULL;
+    int status;
+
+    if (!gradient || !gradient->fn || gradient->inputs < 1 ||
+        gradient->params < 1)
+        return ls__fail(LS_EINVAL, "a gradient needs a function, an input "
+                        "and a parameter");
+    if ((status = new_trainer(&t, pool, options)) == 0) {
+        t->fn = gradient->fn;
+        t->user = gradient->user;
+        if ((status = own_inputs(t, gradient)) == 0)
+            status = make_memory(t, gradient->params, gradient->param);
+    }
+    if (status < 0) {
+        ls_trainer_close(t);
+        return status;
+    }
+    *trainer = t;
+    return 0;
+}
+
+/* ------ parameters by name ------ */
+
+int ls_trainer_params(const ls_trainer *t)
+{
+    return t->params.count;
+}
+
+const char *ls_trainer_param_name(const ls_trainer *t, int i)
+{
+    return i < 0 || i >= t->params.count ? NULL : t->params.slot[i].name;
+}
+
+int ls_trainer_param_shape(const ls_trainer *t, int i,
+                           int64_t shape[LS_MAX_RANK])
+{
+    if (i < 0 || i >= t->params.count)
+        return 0;
+    memcpy(shape, t->params.slot[i].shape, sizeof t->params.slot[i].shape);
+    return t->params.slot[i].rank;
+}
+
+/* The slot of a name if it has n elements. */
+static int find(const ls_trainer *t, const char *name, int64_t n,
+                const ls__slot **slot)
+{
+    const ls__slot *s = ls__params_find(&t->params, name);
+
+    if (!s)
+        return LS_ENOTFOUND;
+    if (s->size != n)
+        return ls__fail(LS_ESHAPE, "parameter \"%s\" has %lld elements, not "
+                        "%lld", name, (long long)s->size, (long long)n);
+    *slot = s;
+    return 0;
+}
+
+int ls_trainer_get(const ls_trainer *t, const char *name, int64_t n,
+                   float *out)
+{
+    const ls__slot *s = NULL;
+    int status = find(t, name, n, &s);
+
+    if (status == 0)
+        memcpy(out, t->value + s->offset, (size_t)n * sizeof *out);
+    return status;
+}
+
+int ls_trainer_set(ls_trainer *t, const char *name, int64_t n,
+                   const float *values)
+{
+    const ls__slot *s = NULL;
+    int status = find(t, name, n, &s);
+
+    if (status == 0)
+        memcpy(t->value + s->offset, values, (size_t)n * sizeof *values);
+    return status;
+}
+
+int64_t ls_trainer_step(const ls_trainer *t)
+{
+    return t->step;
+}
+
+int ls_trainer_save(const ls_trainer *t, const char *path)
+{
+    ls__safetensor *list = ls__new((size_t)t->params.count, sizeof *list,
+                                   "list of tensors");
+    int status;
+
+    if (!list)
+        return LS_ENOMEM;
+    for (int i = 0; i < t->params.count; i++) {
+        const ls__slot *s = &t->params.slot[i];
+
+        list[i] = (ls__safetensor){.name = s->name, .rank = s->rank,
+                                   .data = t->value + s->offset};
+        memcpy(list[i].shape, s->shape, sizeof s->shape);
+    }
+    status = ls__safetensors_write(path, t->params.count, list, 0, NULL);
+    free(list);
+    return status;
+}

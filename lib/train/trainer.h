@@ -1,0 +1,71 @@
+/* The trainer's inside: parameters, moments, each device's gradient, and what
+ * one step leaves for its phases.  step.c says who writes what when. */
+#ifndef LS_TRAIN_TRAINER_H
+#define LS_TRAIN_TRAINER_H
+
+#include "graph/exec.h"
+#include "train/optim.h"
+#include "train/params.h"
+
+/* An input as batches are checked against it. */
+typedef struct ls__input {
+    const char *name;
+    ls_dtype dtype;
+    int rank;
+    int64_t shape[LS_MAX_RANK];
+    int64_t size;  /* elements a row */
+    int64_t limit; /* LS_I32: values lie in [0, limit) */
+} ls__input;
+
+/* What a device reports; a cache line each, since devices write at once. */
+typedef struct ls__report {
+    _Alignas(64) ls_sums sums;
+    int status; /* of its gradient function */
+} ls__report;
+
+/* One step on its way through the phases. */
+typedef struct ls__phase {
+    const ls_batch *batch;
+    bool train;
+    ls__rule rule;
+    double began, graded, reduced; /* seconds, worker 0's clock */
+} ls__phase;
+
+struct ls_trainer {
+    ls_pool *pool;
+    ls_trainer_options options;
+    int devices, workers;
+    ls__arena arena;
+
+    ls_gradient_fn *fn; /* the exec's, or the user's */
+    void *user;
+    ls__exec *exec; /* NULL for a user's function */
+    int inputs;
+    ls__input *input;
+
+    ls__params params;
+    float *value;     /* UPDATE: by its owner; read only otherwise */
+    float *moment[2]; /* UPDATE: by its owner */
+    float **grad;     /* [device]; GRADIENTS: by the device's worker;
+                         REDUCE: grad[0] by ranges */
+    const float **value_of;  /* [declared] */
+    float **grad_of;         /* [device * params.count + declared] */
+    ls__report *report;      /* [device] */
+    int64_t *bad;            /* [worker] first element not finite, or -1 */
+    int64_t step;
+    ls__phase phase;
+};
+
+struct ls_batch {
+    const ls_trainer *trainer;
+    const void **data;        /* [input] */
+    int64_t *rows;            /* [input], 0: not set */
+    const float *weights;
+    int64_t weight_rows;
+    const void **shard_data;  /* [device * inputs + input] */
+};
+
+/* Rows a device gets of a complete batch, or a status. */
+int64_t ls__batch_shard_rows(const ls_batch *batch);
+
+#endif

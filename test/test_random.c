@@ -1,0 +1,924 @@
+/* Lanes, vector math, random streams, initialisers and hashes, against scalar
+ * references written from the formulas and against golden/random.h. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/fma.h"
+#include "base/fpmode.h"
+#include "base/memory.h"
+#include "base/sha.h"
+#include "golden/random.h"
+#include "kernel/kernel.h"
+#include "kernel/vmath.h"
+#include "lockstep.h"
+#include "random/init.h"
+#include "random/keys.h"
+#include "random/scalar.h"
+
+#define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
+
+/* Tests that loop over these pass over what this CPU or build does not have. */
+static const char *const levels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4",
+                                     "plain"};
+
+static const ls_key key42 = {{0, 42}};
+
+static float of_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* Equal bits, or both NaN. */
+static bool same(float a, float b)
+{
+    return bits_of(a) == bits_of(b) || (a != a && b != b);
+}
+
+/* ck_assert for loops: it tells the runner only of a failure. */
+static void expect(bool holds, const char *what, double at)
+{
+    if (!holds)
+        ck_abort_msg("%s at %a", what, at);
+}
+
+static void expect_floats(int n, const float *got, const float *want)
+{
+    for (int i = 0; i < n; i++)
+        ck_assert_msg(same(got[i], want[i]), "element %d is %a, not %a", i,
+                      (double)got[i], (double)want[i]);
+}
+
+static void expect_key(ls_key key, const uint32_t *want)
+{
+    ck_assert_uint_eq(key.word[0], want[0]);
+    ck_assert_uint_eq(key.word[1], want[1]);
+}
+
+static const char *sha256_of(const void *data, size_t size)
+{
+    static char hex[65];
+    ls__sha256 sha;
+    ls__sha256_init(&sha);
+    ls__sha256_update(&sha, data, size);
+    ls__sha256_hex(&sha, hex);
+    return hex;
+}
+
+/* ====== scalar references, from the formulas ====== */
+
+static float horner(float x, int n, const uint32_t *c)
+{
+    float p = of_bits(c[0]);
+    for (int i = 1; i < n; i++)
+        p = fmaf(p, x, of_bits(c[i]));
+    return p;
+}
+
+static float clamp(float x, float low, float high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+static float ref_exp(float x)
+{
+    static const uint32_t c[] = {0x39506967, 0x3ab743ce, 0x3c088908,
+                                 0x3d2aa9c1, 0x3e2aaaaa, 0x3f000000};
+    if (x != x)
+        return x;
+    x = clamp(x, -87.8f, 88.8f);
+    float n = floorf(fmaf(x, of_bits(0x3fb8aa3b), 0.5f));
+    n = clamp(n, -127, 127);
+    float r = fmaf(-n, of_bits(0x3f318000), x);
+    r = fmaf(-n, of_bits(0xb95e8083), r);
+    float y = fmaf(horner(r, 6, c), r * r, r) + 1.0f;
+    return y * of_bits((uint32_t)((int)n + 127) << 23);
+}
+
+static float ref_tanh(float x)
+{
+    static const uint32_t num[] = {0xa59f25c0, 0x2a61337e, 0xaebd37ff,
+                                   0x335c0041, 0x3779434a, 0x3a270ded,
+                                   0x3ba059dc};
+    static const uint32_t den[] = {0x35a0d3d8, 0x38f895d6, 0x3b14aa05,
+                                   0x3ba059dd};
+    if (x != x || fabsf(x) < 4e-4f)
+        return x;
+    if (fabsf(x) >= 20)
+        return copysignf(1, x);
+    float v = clamp(x, -of_bits(0x40fff644), of_bits(0x40fff644)), z = v * v;
+    return v * horner(z, 7, num) / horner(z, 4, den);
+}
+
+static float ref_log(float x)
+{
+    static const uint32_t ca[] = {0x3d9021bb, 0xbdebd1b8, 0x3def251a};
+    static const uint32_t cb[] = {0xbdfe5d4f, 0x3e11e9bf, 0xbe2aae50};
+    static const uint32_t cc[] = {0x3e4cceac, 0xbe7ffffc, 0x3eaaaaaa};
+    if (!(x > 0 && x < INFINITY))
+        return x == 0 ? -INFINITY : x > 0 ? x : NAN;
+    x = fmaxf(x, of_bits(0x00800000));
+    float e = (float)((int)(bits_of(x) >> 23) - 127) + 1;
+    float t, m = of_bits((bits_of(x) & 0x807fffff) | 0x3f000000);
+    if (m < of_bits(0x3f3504f3)) {
+        e = e - 1;
+        t = (m - 1) + m;
+    } else {
+        t = m - 1;
+    }
+    float z = t * t, c = z * t;
+    float p = fmaf(fmaf(horner(t, 3, ca), c, horner(t, 3, cb)), c,
+                   horner(t, 3, cc));
+    float q = fmaf(c, p, e * of_bits(0xb95e8083));
+    float r = fmaf(-0.5f, z, t) + q;
+    return fmaf(e, of_bits(0x3f318000), r);
+}
+
+static float ref_log1p(float x)
+{
+    static const uint32_t num[] = {0x383de04b, 0x3eff40c5, 0x40d284fa,
+                                   0x41ef4b9c, 0x4273cc76, 0x426473ad,
+                                   0x41a05101};
+    static const uint32_t den[] = {0x3f800000, 0x417101ad, 0x42a6185b,
+                                   0x435dc32d, 0x439a8ca3, 0x43586d8a,
+                                   0x42707982};
+    if (!(fabsf(x) < of_bits(0x3ed413cd)))
+        return ref_log(x + 1);
+    float x2 = x * x, x3 = x * x2;
+    float r = horner(x, 7, num) / horner(x, 7, den);
+    return x + fmaf(-0.5f, x2, x3 * r);
+}
+
+static float ref_erf_inv(float x)
+{
+    static const uint32_t centre[] = {0x32f16588, 0x34b84b36, 0xb66c7357,
+                                      0xb6935ac1, 0x396532db, 0xbaa45408,
+                                      0xbb88e4ef, 0x3e7c8f63, 0x3fc02e2f};
+    static const uint32_t tail[] = {0xb951f09b, 0x38d3b56b, 0x3ab0dc72,
+                                    0xbb70bde7, 0x3bbc127b, 0xbbf9c5d7,
+                                    0x3c1aa57e, 0x3f8036db, 0x40354f7e};
+    if (fabsf(x) == 1)
+        return x * INFINITY;
+    float w = -ref_log1p(x * -x);
+    return w < 5 ? horner(w - 2.5f, 9, centre) * x
+                 : horner(sqrtf(w) - 3, 9, tail) * x;
+}
+
+static float ref_erf(float x)
+{
+    static const uint32_t num[] = {0x39702d51, 0x3b5f5da2, 0x3d50b6eb,
+                                   0x3e3da740, 0x3f906eba};
+    static const uint32_t den[] = {0xb3fd3906, 0x37c588df, 0x3a856d28,
+                                   0x3c6687d4, 0x3de34c21, 0x3efeb44a,
+                                   0x3f800000};
+    if (x != x || fabsf(x) >= of_bits(0x406f9c68))
+        return x != x ? x : copysignf(1, x);
+    float z = x * x;
+    return x * horner(z, 5, num) / horner(z, 7, den);
+}
+
+static float ref_uniform(uint32_t bits, float low, float high)
+{
+    float f = of_bits(bits >> 9 | 0x3f800000) - 1;
+    return fmaxf(low, fmaf(f, high - low, low));
+}
+
+static float ref_normal(uint32_t bits)
+{
+    float u = ref_uniform(bits, of_bits(0xbf7fffff), 1);
+    return of_bits(0x3fb504f3) * ref_erf_inv(u);
+}
+
+static float ref_truncated(uint32_t bits)
+{
+    float edge = of_bits(0x3f745a18), end = of_bits(0x3fffffff);
+    float r = of_bits(0x3fb504f3) *
+              ref_erf_inv(ref_uniform(bits, -edge, edge));
+    return clamp(r, -end, end);
+}
+
+/* ====== lanes and vector math ====== */
+
+/* Loads and stores of n lanes touch exactly n floats: the next page is not
+ * mapped for reading or writing. */
+START_TEST(partial_lanes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *map = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(map != MAP_FAILED);
+    ck_assert_int_eq(mprotect(map + page, page, PROT_NONE), 0);
+    for (int n = 0; n <= 16; n++) {
+        float *p = (float *)(map + page) - n, lane[16];
+        for (int i = 0; i < n; i++)
+            p[i] = (float)i + 1;
+        v16_store(lane, v16_load_n(p, n));
+        for (int i = 0; i < 16; i++)
+            ck_assert(same(lane[i], i < n ? (float)i + 1 : 0));
+        p[-1] = 7;
+        v16_store_n(p, v16_set(3), n);
+        ck_assert(p[-1] == 7 && (n == 0 || (p[0] == 3 && p[n - 1] == 3)));
+        w16_store_n((uint32_t *)p, w16_load_n((uint32_t *)p, n), n);
+        ck_assert(m16_any(m16_first(n)) == (n > 0));
+    }
+    munmap(map, 2 * page);
+}
+END_TEST
+
+/* The sum and the maximum over lanes follow the tree of the contract. */
+START_TEST(lane_trees)
+{
+    uint32_t bits[16];
+    float x[16], s[16], t[16];
+    for (uint64_t k = 0; k < 1000; k++) {
+        ls_random_bits(key42, 16 * k, 16, bits);
+        for (int i = 0; i < 16; i++)
+            s[i] = t[i] = x[i] = of_bits((bits[i] & 0x83ffffff) | 0x3c000000);
+        for (int half = 8; half > 0; half /= 2)
+            for (int i = 0; i < half; i++) {
+                s[i] += s[i + half];
+                t[i] = t[i] > t[i + half] ? t[i] : t[i + half];
+            }
+        expect(same(v16_sum(v16_load(x)), s[0]), "sum", (double)k);
+        expect(same(v16_top(v16_load(x)), t[0]), "top", (double)k);
+    }
+}
+END_TEST
+
+/* Minimum, maximum, floor, choice and conversions are what their comments
+ * say, zeros and NaN included. */
+START_TEST(lane_operations)
+{
+    static const float x[] = {0.0f, -0.0f, 1.5f, -1.5f, -0.25f, 0x1p23f,
+                              -0x1.000002p22f, 3e9f, -1e30f, INFINITY,
+                              -INFINITY, NAN, 1, -1, 0x1p-140f, 2.5f};
+    float y[16], z[16];
+    w16 k = w16_rotl(w16_set(0x80000001u), 4);
+    for (int i = 0; i < 16; i++) {
+        v16 a = v16_load(x), b = v16_set(x[i]);
+        v16_store(y, v16_min(a, b));
+        v16_store(z, v16_max(a, b));
+        for (int j = 0; j < 16; j++) {
+            ck_assert(same(y[j], x[j] < x[i] ? x[j] : x[i]));
+            ck_assert(same(z[j], x[j] > x[i] ? x[j] : x[i]));
+        }
+        v16_store(y, v16_select(v16_ge(a, b), a, b));
+        for (int j = 0; j < 16; j++)
+            ck_assert(same(y[j], x[j] >= x[i] ? x[j] : x[i]));
+    }
+    v16_store(y, v16_floor(v16_load(x)));
+    v16_store(z, v16_of_int(v16_to_int(v16_min(v16_load(x), v16_set(9)))));
+    for (int i = 0; i < 16; i++)
+        ck_assert(same(y[i], floorf(x[i])));
+    ck_assert(z[2] == 1 && z[3] == -1 && z[15] == 2);
+    v16_store(y, v16_gather(x, w16_sub(w16_set(15), w16_iota())));
+    ck_assert(y[0] == 2.5f && y[13] == 1.5f);
+    v16_store(y, v16_of_int(w16_shr(w16_shl(k, 1), 2)));
+    ck_assert(y[5] == 12);
+}
+END_TEST
+
+/* The fma without the instruction equals the C library's, in the cases that
+ * twice rounding gets wrong too. */
+START_TEST(soft_fma)
+{
+    uint32_t bits[3];
+    for (uint64_t i = 0; i < 300000; i++) {
+        ls_random_bits(key42, 3 * i, 3, bits);
+        float a = of_bits(bits[0]), b = of_bits(bits[1]), c = of_bits(bits[2]);
+        if (i % 3 > 0) /* c near a b: cancellation and ties */
+            c = -a * b * (1 + 0x1p-23f * (float)(int)(bits[2] % 7 - 3));
+        if (i % 3 > 1)
+            c = c * 0x1p24f;
+        expect(same(ls__fmaf_soft(a, b, c), fmaf(a, b, c)), "fma", (double)i);
+    }
+}
+END_TEST
+
+typedef struct function {
+    const char *name;
+    v16 (*lanes)(v16);
+    float (*one)(float);
+} function;
+
+static const function functions[] = {
+    {"exp", v16_exp, ref_exp},         {"tanh", v16_tanh, ref_tanh},
+    {"log", v16_log, ref_log},         {"log1p", v16_log1p, ref_log1p},
+    {"erf_inv", v16_erf_inv, ref_erf_inv}, {"erf", v16_erf, ref_erf},
+};
+
+/* Each function on lanes equals its scalar formula on a million floats spread
+ * over all bit patterns, and on as many between -1 and 1. */
+START_TEST(vector_math)
+{
+    const function *f = &functions[_i];
+    float x[16], y[16];
+    for (uint64_t bits = 0; bits < UINT64_C(1) << 33; bits += 16 * 4099) {
+        for (uint32_t i = 0; i < 16; i++) {
+            x[i] = of_bits((uint32_t)bits + i * 4099);
+            if (bits >> 32)
+                x[i] = (float)(int32_t)bits_of(x[i]) * 0x1p-31f;
+        }
+        v16_store(y, f->lanes(v16_load(x)));
+        for (int i = 0; i < 16; i++)
+            expect(same(y[i], f->one(x[i])), f->name, (double)x[i]);
+    }
+}
+END_TEST
+
+/* NaN stays NaN and infinities go where they belong. */
+START_TEST(special_values)
+{
+    float y[16];
+    for (int i = 0; i < COUNT(functions); i++) {
+        v16_store(y, functions[i].lanes(v16_set(NAN)));
+        ck_assert_msg(y[0] != y[0], "%s(NaN)", functions[i].name);
+    }
+    ck_assert(ls__expf(INFINITY) == INFINITY && ls__expf(0) == 1);
+    ck_assert(ls__expf(-INFINITY) == 0 && ls__logf(0) == -INFINITY);
+    ck_assert(ls__logf(INFINITY) == INFINITY && ls__logf(1) == 0);
+    v16_store(y, v16_erf_inv(v16_set(-1)));
+    ck_assert(y[3] == -INFINITY);
+}
+END_TEST
+
+/* erf_inv and log1p meet the values taken from JAX. */
+START_TEST(jax_math)
+{
+    float y[16];
+    for (int i = 0; i < COUNT(golden_erf_inv); i++) {
+        v16_store(y, v16_erf_inv(v16_set(golden_erf_inv[i][0])));
+        expect_floats(1, y, &golden_erf_inv[i][1]);
+    }
+    for (int i = 0; i < COUNT(golden_log1p); i++) {
+        v16_store(y, v16_log1p(v16_set(golden_log1p[i][0])));
+        expect_floats(1, y, &golden_log1p[i][1]);
+    }
+}
+END_TEST
+
+/* ====== keys and streams ====== */
+
+/* Keys are JAX's: seeds cut to 32 bits, fold_in and split on known answers,
+ * Random123's published blocks, and fold_in is split one by one. */
+START_TEST(keys)
+{
+    static const struct {
+        int64_t seed;
+        uint32_t word[2];
+    } seeds[] = {{0, {0, 0}}, {42, {0, 42}}, {-1, {0, 0xffffffff}},
+                 {INT64_C(1) << 31, {0, 0x80000000}},
+                 {(INT64_C(1) << 32) + 5, {0, 5}},
+                 {INT64_MAX, {0, 0xffffffff}}};
+    for (int i = 0; i < COUNT(seeds); i++)
+        expect_key(ls_key_new(seeds[i].seed), seeds[i].word);
+    for (uint64_t i = 0; i < 3; i++)
+        expect_key(ls_key_split(key42, i), golden_split + 2 * i);
+    expect_key(ls_key_fold_in(key42, 7), golden_fold_in_7);
+    ls_key zero = {{0, 0}}, pi = {{0x13198a2e, 0x03707344}};
+    expect_key(ls_key_split(zero, 0), (uint32_t[]){0x6b200159, 0x99ba4efe});
+    expect_key(ls_key_split(pi, 0x243f6a8885a308d3),
+               (uint32_t[]){0xc4923a9c, 0x483df7a0});
+    for (uint32_t i = 0; i < 20; i++)
+        expect_key(ls_key_fold_in(pi, i), ls_key_split(pi, i).word);
+}
+END_TEST
+
+/* Every stream of PRNGKey(42) starts as JAX's. */
+START_TEST(jax_streams)
+{
+    uint32_t bits[4];
+    float x[4];
+    ls_random_bits(key42, 0, 4, bits);
+    ck_assert_mem_eq(bits, golden_bits, sizeof bits);
+    ls_random_uniform(key42, 0, 4, 0, 1, x);
+    expect_floats(4, x, golden_uniform);
+    ls_random_uniform(key42, 0, 4, -1, 1, x);
+    expect_floats(4, x, golden_uniform_1_1);
+    ls_random_normal(key42, 0, 4, x);
+    expect_floats(4, x, golden_normal);
+    ls_random_truncated_normal(key42, 0, 4, x);
+    expect_floats(4, x, golden_truncated);
+}
+END_TEST
+
+/* On each level, element i of a fill depends on the key and i alone: any start
+ * (across 2^32 too) and length give the same elements, and nothing more is
+ * written. */
+START_TEST(any_range)
+{
+    static const uint64_t starts[] = {0, 1, 13, (UINT64_C(1) << 32) - 9,
+                                      (UINT64_C(1) << 32) - 16,
+                                      (UINT64_C(1) << 40) + 5};
+    const char *level = levels[_i];
+    if (!ls__kernels_by_name(level))
+        return;
+    for (int s = 0; s < COUNT(starts); s++)
+        for (int n = 0; n < 50; n++) {
+            uint32_t bits[51];
+            float x[51];
+            bits[n] = 0xabcdef;
+            x[n] = -77;
+            ls__kernels_by_name(level)->random_bits(key42.word, starts[s], n,
+                                                    bits);
+            ls__kernels_by_name(level)->random_normal(key42.word, starts[s], n,
+                                                      x);
+            ck_assert(bits[n] == 0xabcdef && x[n] == -77);
+            for (int i = 0; i < n; i++) {
+                ls_key k = ls_key_split(key42, starts[s] + (uint64_t)i);
+                expect(bits[i] == (k.word[0] ^ k.word[1]), "bits", i);
+                expect(same(x[i], ref_normal(bits[i])), "normal", i);
+            }
+        }
+}
+END_TEST
+
+/* On each level, 200,003 draws of each distribution equal the formulas. */
+START_TEST(distributions)
+{
+    enum { N = 200003 };
+    const char *level = levels[_i];
+    if (!ls__kernels_by_name(level))
+        return;
+    uint32_t *bits = malloc(N * sizeof *bits);
+    float *x = malloc(3 * N * sizeof *x), *y = x + N, *z = y + N;
+    ck_assert(bits && x);
+    ls_key key = ls_key_new(_i);
+    ls__fpmode old = ls__fpmode_set();
+    ls__kernels_by_name(level)->random_bits(key.word, 3, N, bits);
+    ls__kernels_by_name(level)->random_uniform(key.word, 3, N, -0.1f, 0.7f, x);
+    ls__kernels_by_name(level)->random_normal(key.word, 3, N, y);
+    ls__kernels_by_name(level)->random_truncated_normal(key.word, 3, N, z);
+    ls__fpmode_restore(old);
+    for (int i = 0; i < N; i++) {
+        expect(same(x[i], ref_uniform(bits[i], -0.1f, 0.7f)), "uniform", i);
+        expect(same(y[i], ref_normal(bits[i])), "normal", i);
+        expect(same(z[i], ref_truncated(bits[i])), "truncated", i);
+    }
+    free(bits);
+    free(x);
+}
+END_TEST
+
+/* bernoulli and randint meet JAX, any range equals one long fill, and randint
+ * reaches both ends of int32. */
+START_TEST(jax_integers)
+{
+    uint8_t coin[600], part[300];
+    int32_t x[600], y[300];
+    ls_random_bernoulli(key42, 0, 600, 0.5f, coin);
+    ls_random_randint(key42, 0, 600, 0, 100, x);
+    for (int i = 0; i < 8; i++) {
+        ck_assert_int_eq(coin[i], golden_bernoulli[i]);
+        ck_assert_int_eq(x[i], golden_randint[i]);
+    }
+    ls_random_bernoulli(key42, 299, 300, 0.5f, part);
+    ck_assert_mem_eq(part, coin + 299, sizeof part);
+    ls_random_randint(key42, 299, 300, 0, 100, y);
+    ck_assert_mem_eq(y, x + 299, sizeof y);
+    ls_random_randint(key42, 0, 300, 5, 5, y);
+    ck_assert(y[0] == 5 && y[299] == 5);
+    ls_random_randint(key42, 0, 300, INT32_MIN, INT32_MAX, y);
+    bool below = false, above = false;
+    for (int i = 0; i < 300; i++) {
+        below = below || y[i] < -2000000000;
+        above = above || y[i] > 2000000000;
+    }
+    ck_assert(below && above);
+}
+END_TEST
+
+/* permutation meets JAX; with two rounds it is still a permutation; an
+ * impossible length is refused by name. */
+START_TEST(permutation)
+{
+    int32_t x[10], one = 7;
+    ck_assert_int_eq(ls_random_permutation(key42, 10, x), 0);
+    for (int i = 0; i < 10; i++)
+        ck_assert_int_eq(x[i], golden_permutation[i]);
+    enum { N = 5000 };
+    static int32_t y[N];
+    static bool seen[N];
+    ck_assert_int_eq(ls_random_permutation(key42, N, y), 0);
+    for (int i = 0; i < N; i++)
+        seen[y[i]] = true;
+    for (int i = 0; i < N; i++)
+        expect(seen[i], "missing", i);
+    ck_assert_int_eq(ls_random_permutation(key42, 0, NULL), 0);
+    ck_assert_int_eq(ls_random_permutation(key42, 1, &one), 0);
+    ck_assert_int_eq(one, 0);
+    ck_assert_int_eq(ls_random_permutation(key42, -1, &one), LS_EINVAL);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "permutation of -1"));
+}
+END_TEST
+
+/* ====== NumPy ====== */
+
+/* RandomState's raw words, integers of 32 and 64 bits, reals and permutation
+ * are NumPy's. */
+START_TEST(numpy_streams)
+{
+    ls_numpy rs;
+    int64_t x[8];
+    int32_t y[8];
+    double d[3];
+    ls_numpy_seed(&rs, 1234);
+    ls_numpy_randint(&rs, 0, INT64_C(1) << 32, 4, x);
+    ck_assert_mem_eq(x, golden_mt_raw_1234, 4 * sizeof *x);
+    ls_numpy_seed(&rs, 1234);
+    ls_numpy_randint32(&rs, 0, 512, 8, y);
+    for (int i = 0; i < 8; i++)
+        ck_assert_int_eq(y[i], golden_mt_randint_1234[i]);
+    ls_numpy_seed(&rs, 5);
+    ls_numpy_randint(&rs, -(INT64_C(1) << 40), (INT64_C(1) << 41) + 12345, 8,
+                     x);
+    ck_assert_mem_eq(x, golden_mt_wide_5, sizeof x);
+    ls_numpy_seed(&rs, 7);
+    ls_numpy_rand(&rs, 3, d);
+    for (int i = 0; i < 3; i++)
+        ck_assert(same((float)d[i], golden_mt_rand_7[i]));
+    ls_numpy_seed(&rs, 100);
+    ls_numpy_randn(&rs, 1, d);
+    ls_numpy_randn(&rs, 2, d + 1); /* the first of them was kept */
+    for (int i = 0; i < 3; i++)
+        ck_assert(same((float)d[i], golden_mt_randn_100[i]));
+    ls_numpy_seed(&rs, 0);
+    ls_numpy_permutation(&rs, 8, x);
+    ck_assert_mem_eq(x, golden_mt_permutation_0, sizeof x);
+}
+END_TEST
+
+/* Long streams are NumPy's, by their hashes: doubles, a permutation, and seed
+ * 003's tokens; however a stream is cut into calls. */
+START_TEST(numpy_hashes)
+{
+    enum { REALS = 5001, CARDS = 4001, TOKENS = 8192 * 64 };
+    static double d[REALS];
+    static int64_t x[CARDS];
+    int32_t *t = malloc(TOKENS * sizeof *t);
+    ls_numpy rs;
+    ck_assert_ptr_nonnull(t);
+    ls_numpy_seed(&rs, 0);
+    ls_numpy_rand(&rs, 1000, d);
+    ls_numpy_rand(&rs, REALS - 1000, d + 1000);
+    ck_assert_str_eq(sha256_of(d, sizeof d), golden_mt_sha[0]);
+    ls_numpy_seed(&rs, 0);
+    ls_numpy_permutation(&rs, CARDS, x);
+    ck_assert_str_eq(sha256_of(x, sizeof x), golden_mt_sha[1]);
+    ls_numpy_seed(&rs, 1234);
+    ls_numpy_randint32(&rs, 0, 512, TOKENS, t);
+    ck_assert_str_eq(sha256_of(t, TOKENS * sizeof *t), golden_mt_sha[2]);
+    free(t);
+}
+END_TEST
+
+/* Numbers between the smallest and the largest int64 do not overflow. */
+START_TEST(numpy_extremes)
+{
+    ls_numpy rs;
+    int64_t x[100];
+    int32_t y[100];
+    ls_numpy_seed(&rs, 3);
+    ls_numpy_randint(&rs, INT64_MIN, INT64_MAX, 100, x);
+    ls_numpy_randint(&rs, INT64_MAX - 1, INT64_MAX, 1, x);
+    ck_assert_int_eq(x[0], INT64_MAX - 1);
+    ls_numpy_randint32(&rs, INT32_MIN, INT32_MAX, 100, y);
+    ls_numpy_permutation(&rs, 1, x);
+    ck_assert_int_eq(x[0], 0);
+}
+END_TEST
+
+/* ====== numbers one at a time ====== */
+
+/* sine and cosine are within an ulp of the C library's (on glibc they equal
+ * those of a CPU with FMA, which this test does not ask for). */
+START_TEST(sine_and_cosine)
+{
+    for (uint32_t bits = 0; bits < 0x7f800000; bits += 2999) {
+        float x = of_bits(bits | (bits % 2) << 31);
+        float s = sinf(x), c = cosf(x);
+        float sd = fabsf(nextafterf(s, 2) - s);
+        float cd = fabsf(nextafterf(c, 2) - c);
+        expect(fabsf(ls__sinf(x) - s) <= sd, "sin", (double)x);
+        expect(fabsf(ls__cosf(x) - c) <= cd, "cos", (double)x);
+    }
+    ck_assert(same(ls__sinf(-0.0f), -0.0f) && ls__cosf(0) == 1);
+    ck_assert(same(ls__sinf(INFINITY), NAN) && same(ls__cosf(NAN), NAN));
+    for (int i = -2000; i < 2000; i++)
+        expect(fabs(ls__cos(0.37 * i) - cos(0.37 * i)) < 0x1p-52, "cos", i);
+}
+END_TEST
+
+/* The logarithm of a double is within an ulp of the C library's, equal in
+ * nearly all cases, and right at the ends. */
+START_TEST(logarithm)
+{
+    int other = 0;
+    for (int i = 1; i < 100000; i++) {
+        double x = i % 2 ? i * 1e-5 : ldexp(i * 1e-5, i % 2000 - 1000);
+        double y = ls__log(x), want = log(x);
+        double ulp = nextafter(fabs(want), 1e9) - fabs(want);
+        expect(fabs(y - want) <= ulp, "log", x);
+        other += y < want || y > want;
+    }
+    ck_assert_int_lt(other, 200);
+    ck_assert(ls__log(1) == 0 && isinf(ls__log(0)) && isnan(ls__log(-1)));
+    ck_assert(isinf(ls__log((double)INFINITY)));
+}
+END_TEST
+
+/* Powers of the decay rates give optax's bias corrections, and agree with a
+ * long double power for many exponents. */
+START_TEST(powers)
+{
+    static const int64_t n[] = {1, 2, 10};
+    const float b = 0.999f;
+    for (int i = 0; i < 3; i++) {
+        ck_assert(same(1 - ls__pow_n(0.9f, n[i]), golden_bias_0_9[i]));
+        ck_assert(same(1 - ls__pow_n(0.999f, n[i]), golden_bias_0_999[i]));
+    }
+    for (int i = 0; i < 5000; i++)
+        expect(same(ls__pow_n(b, i), (float)powl((long double)b, i)), "b^n", i);
+    ck_assert(ls__pow_n(0, 0) == 1 && ls__pow_n(0, 5) == 0);
+    ck_assert(ls__pow_n(1, INT64_MAX) == 1);
+    ck_assert(ls__pow_n(0.999f, INT64_MAX) == 0);
+    for (int i = 0; i < 5000; i++) {
+        float x = (float)(i - 2500) / 77;
+        long double want = powl((long double)b, (long double)x);
+        expect(same(ls__powf(b, x), (float)want), "b^x", (double)x);
+    }
+    ck_assert(ls__powf(2, 0) == 1 && ls__powf(2, 128) == INFINITY);
+    ck_assert(ls__powf(0, 2) == 0 && ls__powf(0.5f, 1000) == 0);
+}
+END_TEST
+
+/* ====== initial parameters ====== */
+
+/* NNX counts requests and linen hashes paths, as Flax does. */
+START_TEST(flax_keys)
+{
+    for (uint64_t i = 0; i < 3; i++)
+        expect_key(ls__key_nnx(ls_key_new(0), i),
+                   golden_nnx_keys_of_0 + 2 * i);
+    for (int i = 0; i < COUNT(golden_linen); i++)
+        expect_key(ls__key_linen(key42, golden_linen[i].scope, 1),
+                   golden_linen[i].word);
+}
+END_TEST
+
+/* Layers made with nnx.Rngs(0) start as Flax's. */
+START_TEST(nnx_layers)
+{
+    ls_key key = ls__key_nnx(ls_key_new(0), 0);
+    float x[12];
+    ls__init_fill(LS__INIT_LECUN_NORMAL, key, 3, 2, 2, (int64_t[]){3, 2}, x);
+    expect_floats(6, x, golden_nnx_linear_3_2);
+    ls__init_fill(LS__INIT_NORMAL, key, 3, 4, 2, (int64_t[]){4, 3}, x);
+    expect_floats(12, x, golden_nnx_embed_4_3);
+}
+END_TEST
+
+/* Each variance scaling is its distribution times the float that
+ * jax_numerics.variance_scaling multiplies by, for fans 30 and 50. */
+START_TEST(init_scales)
+{
+    enum { N = 1500 };
+    static const struct {
+        ls__init kind;
+        char draw; /* t: truncated normal, u: uniform */
+        float by;
+    } rows[] = {
+        {LS__INIT_LECUN_NORMAL, 't', 0x1.a914aep-3f},
+        {LS__INIT_LECUN_UNIFORM, 'u', 0x1.43d138p-2f},
+        {LS__INIT_GLOROT_NORMAL, 't', 0x1.702176p-3f},
+        {LS__INIT_GLOROT_UNIFORM, 'u', 0x1.186f18p-2f},
+        {LS__INIT_HE_NORMAL, 't', 0x1.2c93d6p-2f},
+        {LS__INIT_HE_UNIFORM, 'u', 0x1.c9f25ep-2f},
+    };
+    static float x[N], y[N];
+    for (int r = 0; r < COUNT(rows); r++) {
+        ls__init_fill(rows[r].kind, key42, 30, 50, 2, (int64_t[]){30, 50}, x);
+        if (rows[r].draw == 't')
+            ls_random_truncated_normal(key42, 0, N, y);
+        else
+            ls_random_uniform(key42, 0, N, -1, 1, y);
+        for (int i = 0; i < N; i++)
+            expect(same(x[i], y[i] * rows[r].by), ls__init_name(rows[r].kind),
+                   i);
+    }
+}
+END_TEST
+
+static void expect_sha(const char *what, const float *x, int64_t n,
+                       const char *want)
+{
+    const char *got = sha256_of(x, (size_t)n * sizeof *x);
+    ck_assert_msg(!strcmp(got, want), "%s: %s, not %s", what, got, want);
+}
+
+/* NumPy's normals as floats, hashed. */
+static void expect_randn(ls_numpy *rs, int64_t n, const char *sha)
+{
+    double *d = malloc((size_t)n * sizeof *d);
+    float *x = malloc((size_t)n * sizeof *x);
+    ck_assert(d && x);
+    ls_numpy_randn(rs, n, d);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)d[i];
+    expect_sha("randn", x, n, sha);
+    free(d);
+    free(x);
+}
+
+/* Seed 000, each of its 11 cases: the initial kernel and the data. */
+START_TEST(seed_000)
+{
+    static float x[64 * 64];
+    int64_t n = golden_linear[_i].n, in = golden_linear[_i].d_in;
+    int64_t out = golden_linear[_i].d_out;
+    ls_key key = ls__key_nnx(ls_key_new(golden_linear[_i].seed), 0);
+    ls_numpy rs;
+    ck_assert(in * out <= COUNT(x));
+    ls__init_fill(LS__INIT_LECUN_NORMAL, key, in, out, 2,
+                  (int64_t[]){in, out}, x);
+    expect_sha("kernel", x, in * out, golden_linear[_i].kernel);
+    ls_numpy_seed(&rs, golden_linear[_i].data_seed);
+    expect_randn(&rs, n * in, golden_linear[_i].x);
+    expect_randn(&rs, n * out, golden_linear[_i].y);
+}
+END_TEST
+
+static ls__init kind_of(const char *name)
+{
+    static const struct {
+        const char *end;
+        ls__init kind;
+    } ends[] = {{"bias", LS__INIT_ZEROS}, {"scale", LS__INIT_ONES},
+                {"pos_emb", LS__INIT_SINUSOID},
+                {"embedding", LS__INIT_NORMAL}};
+    const char *dot = strrchr(name, '.');
+    for (int i = 0; i < COUNT(ends); i++)
+        if (!strcmp(dot ? dot + 1 : name, ends[i].end))
+            return ends[i].kind;
+    return LS__INIT_LECUN_NORMAL;
+}
+
+static void expect_init(const char *name, ls_key key, int64_t fan_in, int rank,
+                        const int64_t *shape, const char *sha)
+{
+    int64_t n = ls__count(rank, shape);
+    float *x = malloc((size_t)n * sizeof *x);
+    ck_assert_ptr_nonnull(x);
+    ls__init_fill(kind_of(name), key, fan_in, 0, rank, shape, x);
+    expect_sha(name, x, n, sha);
+    free(x);
+}
+
+/* Seed 002's CNN: two convolutions and a dense layer, a key for each kernel
+ * and each bias. */
+START_TEST(seed_002)
+{
+    static const char *const layers[] = {"conv1", "conv2", "dense"};
+    for (int i = 0; i < COUNT(golden_cnn); i++) {
+        const char *name = golden_cnn[i].name;
+        const int64_t *shape = golden_cnn[i].shape;
+        int rank = golden_cnn[i].rank;
+        uint64_t count = 0;
+        while (strncmp(name, layers[count / 2], 5))
+            count += 2;
+        expect_init(name, ls__key_nnx(ls_key_new(0), count),
+                    ls__count(rank - 1, shape), rank, shape,
+                    golden_cnn[i].sha);
+    }
+}
+END_TEST
+
+/* Seed 003's transformer, each of its 53 parameters. */
+START_TEST(seed_003)
+{
+    ck_assert_int_eq(COUNT(golden_lm), 53);
+    for (int i = 0; i < COUNT(golden_lm); i++) {
+        const char *name = golden_lm[i].name, *dot = strrchr(name, '.');
+        const int64_t *shape = golden_lm[i].shape;
+        char scope[100];
+        snprintf(scope, sizeof scope, "%.*s", dot ? (int)(dot - name) : 0,
+                 name);
+        int64_t fan = strstr(name, "embedding") ? shape[1]
+                      : strstr(name, ".out.")   ? shape[0] * shape[1]
+                                                : shape[0];
+        expect_init(name, ls__key_linen(key42, scope, 1), fan,
+                    golden_lm[i].rank, shape, golden_lm[i].sha);
+    }
+}
+END_TEST
+
+/* ====== hashes ====== */
+
+static void expect_sha1(const char *text, const char *want)
+{
+    uint8_t d[20];
+    char hex[41];
+    ls__sha1 sha;
+    ls__sha1_init(&sha);
+    ls__sha1_update(&sha, text, strlen(text));
+    ls__sha1_final(&sha, d);
+    for (int i = 0; i < 20; i++)
+        snprintf(hex + 2 * i, 3, "%02x", d[i]);
+    ck_assert_str_eq(hex, want);
+}
+
+/* FIPS 180's known answers. */
+START_TEST(sha_answers)
+{
+    const char *two_blocks =
+        "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+    expect_sha1("", "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+    expect_sha1("abc", "a9993e364706816aba3e25717850c26c9cd0d89d");
+    expect_sha1(two_blocks, "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
+    ck_assert_str_eq(sha256_of("", 0), "e3b0c44298fc1c149afbf4c8996fb924"
+                                       "27ae41e4649b934ca495991b7852b855");
+    ck_assert_str_eq(sha256_of("abc", 3), "ba7816bf8f01cfea414140de5dae2223"
+                                          "b00361a396177a9cb410ff61f20015ad");
+    ck_assert_str_eq(sha256_of(two_blocks, 56),
+                     "248d6a61d20638b8e5c026930c3e6039"
+                     "a33ce45964ff2167f6ecedd419db06c1");
+}
+END_TEST
+
+/* A million letters give the known answer in pieces of any size. */
+START_TEST(sha_pieces)
+{
+    static char a[1000000];
+    memset(a, 'a', sizeof a);
+    for (size_t piece = 1; piece < 300; piece += 49) {
+        ls__sha256 sha;
+        char hex[65];
+        ls__sha256_init(&sha);
+        for (size_t at = 0; at < sizeof a; at += piece) {
+            size_t left = sizeof a - at;
+            ls__sha256_update(&sha, a + at, left < piece ? left : piece);
+        }
+        ls__sha256_hex(&sha, hex);
+        ck_assert_str_eq(hex, "cdc76e5c9914fb9281a1c7e284d73e67"
+                              "f1809a48a497200e046d39ccc7112cd0");
+    }
+}
+END_TEST
+
+static Suite *random_suite(void)
+{
+    Suite *s = suite_create("random");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, partial_lanes);
+    tcase_add_test(t, lane_trees);
+    tcase_add_test(t, lane_operations);
+    tcase_add_test(t, soft_fma);
+    tcase_add_loop_test(t, vector_math, 0, COUNT(functions));
+    tcase_add_test(t, special_values);
+    tcase_add_test(t, jax_math);
+    tcase_add_test(t, keys);
+    tcase_add_test(t, jax_streams);
+    tcase_add_loop_test(t, any_range, 0, COUNT(levels));
+    tcase_add_loop_test(t, distributions, 0, COUNT(levels));
+    tcase_add_test(t, jax_integers);
+    tcase_add_test(t, permutation);
+    tcase_add_test(t, numpy_streams);
+    tcase_add_test(t, numpy_hashes);
+    tcase_add_test(t, numpy_extremes);
+    tcase_add_test(t, sine_and_cosine);
+    tcase_add_test(t, logarithm);
+    tcase_add_test(t, powers);
+    tcase_add_test(t, flax_keys);
+    tcase_add_test(t, nnx_layers);
+    tcase_add_test(t, init_scales);
+    tcase_add_loop_test(t, seed_000, 0, COUNT(golden_linear));
+    tcase_add_test(t, seed_002);
+    tcase_add_test(t, seed_003);
+    tcase_add_test(t, sha_answers);
+    tcase_add_test(t, sha_pieces);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(random_suite());
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

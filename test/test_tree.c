@@ -1,0 +1,170 @@
+/* The order of sums, proved with expressions instead of numbers: an addition
+ * writes "(a+b)", so equal texts are equal orders.  No threads. */
+#include "reduce/tree.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 130, TEXT = 8 * MOST };
+
+typedef char text[TEXT];
+
+static void add(char *a, const char *b)
+{
+    text sum;
+
+    ck_assert_uint_lt(strlen(a) + strlen(b) + 4, TEXT);
+    sprintf(sum, "(%s+%s)", a, b);
+    strcpy(a, sum);
+}
+
+/* The definition: for s = 1, 2, 4, ...: g[i] += g[i+s]. */
+static void defined(int n, text out)
+{
+    static text g[MOST];
+
+    for (int i = 0; i < n; i++)
+        sprintf(g[i], "%d", i);
+    for (int s = 1; s < n; s *= 2)
+        for (int i = 0; i + s < n; i += 2 * s)
+            add(g[i], g[i + s]);
+    strcpy(out, g[0]);
+}
+
+/* The stack of partial sums, fed with complete subtrees of `size` items as
+ * long as they last, and then with smaller ones. */
+static void streamed(int n, int size, text out)
+{
+    static text part[LS__TREE_STACK];
+    int top = 0;
+
+    for (int d = 0, k; d < n; d += k) {
+        for (k = size; k > n - d;)
+            k /= 2;
+        text item[MOST];
+        for (int i = 0; i < k; i++)
+            sprintf(item[i], "%d", d + i);
+        for (int s = 1; s < k; s *= 2)
+            for (int i = 0; i + s < k; i += 2 * s)
+                add(item[i], item[i + s]);
+        strcpy(part[top++], item[0]);
+        ck_assert_int_le(top, ls__tree_depth(n));
+        int merges = k < size ? 0 : ls__tree_merges(d / size);
+        for (int m = d + k == n ? top - 1 : merges; m > 0; m--, top--)
+            add(part[top - 2], part[top - 1]);
+    }
+    ck_assert_int_eq(top, 1);
+    strcpy(out, part[0]);
+}
+
+/* Pushing items one by one adds them exactly as the definition does, with
+ * never more than log2(n) + 1 partial sums. */
+START_TEST(test_stream)
+{
+    text a, b;
+
+    for (int n = 1; n <= MOST; n++) {
+        defined(n, a);
+        streamed(n, 1, b);
+        ck_assert_str_eq(a, b);
+    }
+}
+END_TEST
+
+/* So does pushing complete subtrees, whoever summed them. */
+START_TEST(test_subtrees)
+{
+    text a, b;
+
+    for (int n = 1; n <= MOST; n++) {
+        defined(n, a);
+        for (int size = 2; size <= 64; size *= 2) {
+            streamed(n, size, b);
+            ck_assert_str_eq(a, b);
+        }
+    }
+}
+END_TEST
+
+/* Some orders, for the eye. */
+START_TEST(test_examples)
+{
+    static const struct {
+        int n;
+        const char *order;
+    } row[] = {
+        {1, "0"},
+        {2, "(0+1)"},
+        {3, "((0+1)+2)"},
+        {5, "(((0+1)+(2+3))+4)"},
+        {6, "(((0+1)+(2+3))+(4+5))"},
+        {7, "(((0+1)+(2+3))+((4+5)+6))"},
+    };
+    text got;
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        streamed(row[i].n, 1, got);
+        ck_assert_str_eq(got, row[i].order);
+    }
+}
+END_TEST
+
+/* The depth is floor(log2(n)) + 1, far beyond the number of devices too. */
+START_TEST(test_depth)
+{
+    ck_assert_int_eq(ls__tree_depth(1), 1);
+    ck_assert_int_eq(ls__tree_depth(2), 2);
+    ck_assert_int_eq(ls__tree_depth(7), 3);
+    ck_assert_int_eq(ls__tree_depth(8), 4);
+    ck_assert_int_eq(ls__tree_depth(65536), 17);
+    ck_assert_int_eq(ls__tree_depth(INT64_MAX), 63);
+    ck_assert_int_le(ls__tree_depth(INT64_MAX), LS__TREE_STACK);
+    ck_assert_int_eq(ls__tree_merges(INT64_C(0xffffffff)), 32);
+}
+END_TEST
+
+/* Doubles are summed in the tree's order, to the bit, at any stride. */
+START_TEST(test_doubles)
+{
+    enum { STRIDE = 3 };
+    static double v[MOST * STRIDE], g[MOST];
+
+    srand(7);
+    for (int n = 0; n <= MOST; n++) {
+        for (int i = 0; i < n; i++)
+            v[i * STRIDE] = g[i] = (double)rand() / 3.0 - 3e8 / (i + 1);
+        for (int s = 1; s < n; s *= 2)
+            for (int i = 0; i + s < n; i += 2 * s)
+                g[i] += g[i + s];
+        double sum = ls__tree_sum_double(v, n, STRIDE);
+        ck_assert_mem_eq(&sum, n ? &g[0] : &(double){0}, sizeof sum);
+    }
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("tree");
+    TCase *t = tcase_create("tree");
+
+    tcase_set_timeout(t, 30);
+    tcase_add_test(t, test_stream);
+    tcase_add_test(t, test_subtrees);
+    tcase_add_test(t, test_examples);
+    tcase_add_test(t, test_depth);
+    tcase_add_test(t, test_doubles);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suite());
+
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,289 @@
+#!/bin/sh
+# The command line tools against what their manual promises: messages and exit
+# statuses, golden losses, files.  Needs only POSIX tools; where jq is present
+# it also parses the metrics.  LOCKSTEP_TRAIN or top_builddir say where the
+# tool is.
+set -u
+LC_ALL=C
+export LC_ALL
+train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+here=$(dirname "$0")
+man=$here/../man/lockstep-train.1
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL: $1"
+    sed 's/^/  err: /' "$dir/err"
+    sed 's/^/  out: /' "$dir/out" | head -n 20
+}
+
+# run ARGS: status in $status, output in out and err.
+run() {
+    "$train" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    status=$?
+}
+
+# expect STATUS TEXT ARGS: the exit status, and TEXT somewhere on stderr; a
+# failure must say something and leave stdout alone.
+expect() {
+    want=$1 text=$2
+    shift 2
+    run "$@"
+    if [ $status -ne "$want" ]; then
+        fail "$*: status $status, not $want"
+    elif ! grep -qF -e "$text" "$dir/err"; then
+        fail "$*: no \"$text\" on stderr"
+    elif [ "$want" -ne 0 ] && [ -s "$dir/out" ]; then
+        fail "$*: a failure with output"
+    else
+        pass
+    fi
+}
+
+# prints TEXT ARGS: succeeds, with TEXT on stdout.
+prints() {
+    text=$1
+    shift
+    run "$@"
+    if [ $status -eq 0 ] && grep -qF -e "$text" "$dir/out"; then
+        pass
+    else
+        fail "$*: status $status, or no \"$text\" on stdout"
+    fi
+}
+
+# is NAME A B: two texts are equal.
+is() {
+    if [ "$2" = "$3" ]; then
+        pass
+    else
+        fail "$1: \"$2\" is not \"$3\""
+    fi
+}
+
+# same NAME A B: two files are equal.
+same() {
+    if cmp -s "$2" "$3"; then pass; else fail "$1"; fi
+}
+
+# npy DESCR SHAPE: the 128 bytes before the data.
+npy() {
+    printf '\223NUMPY\001\000\166\000%-117s\n' \
+        "{'descr': '$1', 'fortran_order': False, 'shape': $2, }"
+}
+
+# bytes N: 0 1 2 ... modulo 7, N of them.
+bytes() {
+    i=0
+    while [ $i -lt "$1" ]; do
+        printf "\\00$((i % 7))"
+        i=$((i + 1))
+    done
+}
+
+# steps FILE: the metrics without the first line and the timings.
+steps() { sed -e 1d -e 's/,"ms":[0-9.]*}$/}/' "$1"; }
+
+"$train" --version >/dev/null || exit 99
+
+# ------ help, version ------
+
+for model in "" linear lm; do
+    prints "Usage: lockstep-train ${model:-MODEL} [options]" $model --help
+    awk 'length > 80' "$dir/out" >"$dir/long"
+    is "--help of $model fits 80 columns" "$(cat "$dir/long")" ""
+done
+prints "no causal mask" lm --help
+prints "lockstep-train 0." --version
+prints "lockstep-train 0." lm --version
+
+# Every option of --help is in the manual.
+run --help
+for name in $(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' "$dir/out"); do
+    if sed 's/\\-/-/g' "$man" | grep -q -e "--$name\b"; then
+        pass
+    else
+        fail "--$name is not in $man"
+    fi
+done
+
+# ------ wrong usage ------
+
+expect 2 "which model?"
+expect 2 "did you mean linear?" liner
+expect 2 "unknown model" resnet
+expect 2 "the model comes first" --steps 3
+expect 2 "unknown option --step; did you mean --steps?" linear --step 3
+expect 2 "unknown option --zzzzzz; see" linear --zzzzzz
+expect 2 "unexpected argument \"3\"" linear --steps 3 3
+expect 2 "unexpected argument \"-x\"" linear -x
+expect 2 "--steps needs a value: N" linear --steps
+expect 2 "--allow-single takes no value" lm --allow-single=1
+expect 2 "--vocab is not an option of linear (it is for lm)" linear --vocab 9
+expect 2 "--y is not an option of lm (it is for linear)" lm --y y.npy
+expect 2 "--save: the value is empty" lm --save=
+for bad in -1 "" x 1x " 1" +1 1.5 1e3 0x10 99999999999999999999; do
+    expect 2 "--steps: \"$bad\" is not a whole number" linear "--steps=$bad"
+done
+for bad in 0 -8 1000000000 many; do
+    expect 2 "--devices: \"$bad\" is not auto or" linear --devices $bad
+    expect 2 "--workers: \"$bad\" is not a whole" linear --workers $bad
+done
+for bad in -1 "" nan inf 1e999 0x1p3 1,5 "1 "; do
+    expect 2 "--lr: \"$bad\" is not a finite number" linear "--lr=$bad"
+done
+expect 2 "--b1: \"1\" is not a number from 0 to below 1" lm --b1 1
+expect 2 "--data-seed: \"-1\" is not" lm --data-seed -1
+expect 2 "\"lion\" is none of sgd|momentum|" lm --optimizer lion
+expect 2 "\"cuda\" is none of native|" lm --backend cuda
+expect 2 "--steps and --epochs exclude" linear --steps 1 --epochs 1
+expect 2 "--batch and --batch-per-device exclude" \
+    linear --batch 8 --batch-per-device 1
+expect 2 "--momentum is for --optimizer momentum" linear --momentum 0.9
+expect 2 "--weight-decay is for --optimizer adamw" \
+    linear --optimizer adam --weight-decay 0.1
+expect 2 "--x and --y go together" linear --x x.npy
+
+# ------ failures ------
+
+expect 1 "Need at least 2 devices for data parallelism." lm --devices 1
+expect 1 "a batch of 30 rows does not divide by 8 devices" \
+    linear --batch 30
+expect 1 "a batch of 65 rows is more than the 64" linear --batch 65
+expect 1 "64 rows does not divide by 7" linear --devices 7
+expect 1 "$dir/none.npy: No such file" linear --x "$dir/none.npy" --y y
+expect 1 "No such file" linear --save "$dir/none/file"
+expect 1 "No such file" linear --metrics "$dir/none/file"
+expect 1 "No space left" linear --metrics /dev/full
+is "a full stdout is a failure" \
+    "$("$train" linear 2>&1 >/dev/full; echo $?)" \
+    "$("$train" linear 2>&1 >/dev/null)
+lockstep-train: standard output: No space left on device
+1"
+expect 1 "not a regular file" linear --save /dev/null
+is "--save never replaces a device" "$(test -c /dev/null && echo yes)" yes
+
+{ npy '|u1' '(8, 3)'; bytes 24; } >"$dir/x.npy"
+{ npy '|u1' '(8, 2)'; bytes 16; } >"$dir/y.npy"
+{ npy '|u1' '(7, 2)'; bytes 14; } >"$dir/short.npy"
+{ npy '|u1' '(0, 2)'; } >"$dir/empty.npy"
+{ npy '|u1' '(8, 9)'; bytes 24; } >"$dir/lie.npy"
+{ npy '<f4' '(2, 1)'; printf '\0\0\300\177\0\0\300\177'; } >"$dir/nan.npy"
+x=$dir/x.npy y=$dir/y.npy
+expect 1 "7 rows, but x has 8" linear --x "$x" --y "$dir/short.npy"
+expect 1 "the data set is empty" linear --x "$dir/empty.npy" --y "$y"
+expect 1 "at byte 128" linear --x "$dir/lie.npy" --y "$y"
+expect 1 "x.npy has 3 where --d-in says 4" linear --x "$x" --y "$y" --d-in 4
+expect 1 "not finite" linear --x "$dir/nan.npy" --y "$dir/nan.npy" --devices 2
+
+# ------ linear ------
+
+prints "[lockstep] step 0000  loss " linear
+is "linear logs one line and the state" \
+    "$(sed 's/loss [0-9]\.[0-9]\{4\}$/loss/; s/[0-9a-f]\{64\}$/hash/' \
+        "$dir/out" | tr '\n' '|')" "[lockstep] step 0000  loss|state hash|"
+is "talk is on stderr" "$(grep -c ' devices* on ' "$dir/err")" 1
+cp "$dir/out" "$dir/default"
+run linear --steps=1 --batch 64 --lr .1 --seed 0 --data-seed 7 --optimizer sgd
+same "the defaults are what --help says" "$dir/out" "$dir/default"
+run linear --batch-per-device 8
+same "--batch-per-device 8 of 8 devices is 64" "$dir/out" "$dir/default"
+run linear --steps 20
+is "linear logs each step" "$(grep -c '^\[lockstep\] step' "$dir/out")" 20
+# From reference/jax_numerics.py with NumPy 2.4.6: 2.1487718 and 1.0201219.
+is "linear's golden losses" "$(sed -n '1p;20p' "$dir/out" | tr '\n' '|')" \
+    "[lockstep] step 0000  loss 2.1488|[lockstep] step 0019  loss 1.0201|"
+run linear --epochs 3 --batch 16
+is "3 epochs of 4 batches" "$(grep -c '^\[lockstep\] step' "$dir/out")" 12
+run linear --epochs 2 --batch 24
+is "the short batch is dropped" "$(grep -c step "$dir/out")" 4
+run linear --epochs 2 --batch 24 --uneven pad --metrics "$dir/m"
+is "the short batch is padded" "$(steps "$dir/m" | sed 's/.*rows"://' \
+    | tr -d '\n')" "24}24}16}24}24}16}"
+run linear --x "$x" --y "$y" --steps 3
+is "a file is trained on" "$status" 0
+run linear --x "$x" --y "$y" --steps 0 --devices 3 --uneven pad
+is "pad divides any batch" "$status" 0
+
+# Rows that are only padding do not change the loss.
+run linear --x "$x" --y "$y" --devices 8 --log-every 1
+exact=$(sed -n 's/.*loss //p' "$dir/out")
+run linear --x "$x" --y "$y" --devices 5 --uneven pad
+is "padding has no weight" "$(sed -n 's/.*loss //p' "$dir/out")" "$exact"
+
+# ------ lm ------
+
+small="lm --vocab 50 --seq-len 12 --d-model 32 --heads 4 --layers 2 --d-ff 48 \
+    --rows 24 --batch 8 --devices 4"
+run lm --devices 2 --steps 11
+is "seed 003's losses" "$(sed -n 's/.*step //p' "$dir/out" | tr '\n' '|')" \
+    "0000  loss 6.7112|0010  loss 6.3131|"
+run $small --steps 12 --log-every 5
+is "the last step is logged" "$(sed -n 's/.*step \([0-9]*\).*/\1/p' \
+    "$dir/out" | tr '\n' ' ')" "0000 0005 0010 0011 "
+run $small --steps 2 --log-every 0
+is "--log-every 0 is silent" "$(grep -c . "$dir/out")" 1
+run lm --devices 1 --allow-single --steps 0
+is "--allow-single" "$status" 0
+expect 1 "heads" $small --heads 5
+
+{ npy '|u1' '(8, 6)'; bytes 48; } >"$dir/tokens.npy"
+run lm --x "$dir/tokens.npy" --vocab 7 --batch 8 --d-model 16 --heads 2 \
+    --layers 1 --d-ff 16 --steps 1
+is "tokens from a file" "$status" 0
+expect 1 "token" lm --x "$dir/tokens.npy" --vocab 6 --batch 8 --d-model 16 \
+    --heads 2 --layers 1 --d-ff 16
+
+# ------ the number of workers changes nothing; nor does the placement ------
+
+run $small --steps 6 --workers 1 --metrics "$dir/m1"
+cp "$dir/out" "$dir/out1"
+steps "$dir/m1" >"$dir/rows1"
+row='^[{]"step":[0-5],"loss":[0-9.]+,("accuracy":[0-9.]+,)?'
+row=$row'"lr":0.0003,"rows":8[}]$'
+is "a row for each step" "$(grep -Ec "$row" "$dir/rows1")" 6
+for w in 2 3 4 7; do
+    run $small --steps 6 --workers $w --metrics "$dir/mw"
+    same "same lines on $w workers" "$dir/out" "$dir/out1"
+    steps "$dir/mw" >"$dir/rowsw"
+    same "same metrics on $w workers" "$dir/rowsw" "$dir/rows1"
+    run $small --steps 6 --workers $w --state shard
+    same "same lines when sharded on $w" "$dir/out" "$dir/out1"
+done
+for backend in native blis; do
+    run $small --steps 6 --backend $backend
+    same "same lines with $backend" "$dir/out" "$dir/out1"
+done
+header='^{"program":"lockstep-train","model":"lm","options":{.*'
+header=$header'"batch":8,"steps":6,.*"optimizer":"adamw".*},"devices":4,'
+header=$header'"workers":1,"bits":"portable","versions":{"lockstep":"0\..*}}$'
+is "the header names the run" "$(sed 1q "$dir/m1" | grep -c "$header")" 1
+if command -v jq >/dev/null; then
+    run linear --steps 3 --metrics "$dir/m" \
+        --save "$dir/q\"\\ $(printf '\303\251 \377')"
+    is "jq parses the metrics" "$(jq -r .step "$dir/m" | tr '\n' ' ')" \
+        "null 0 1 2 "
+fi
+
+# ------ --save ------
+
+run $small --steps 0 --save "$dir/a"
+cp "$dir/a" "$dir/b"
+run $small --steps 0 --save "$dir/a" --workers 3 --state shard
+same "the same parameters, the same file" "$dir/a" "$dir/b"
+run $small --steps 1 --save "$dir/a"
+if cmp -s "$dir/a" "$dir/b"; then fail "a step changes nothing"; else pass; fi
+length=$(od -An -tu4 -N4 "$dir/a" | tr -d ' ')
+is "the header ends at a multiple of 8" $((length % 8)) 0
+is "the checksum is that of the data" \
+    "$(tail -c +$((length + 9)) "$dir/a" | sha256sum | cut -c1-64)" \
+    "$(head -c $((length + 8)) "$dir/a" \
+        | sed -n 's/.*"sha256":"\([0-9a-f]*\)".*/\1/p')"
+is "nothing is left beside it" "$(find "$dir" -name '*.tmp-*')" ""
+
+echo "$passed checks passed, $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Proves that configure.ac and lockstep.h state the same version.
+header=$top_srcdir/include/lockstep.h
+
+# part NAME: the number after LS_VERSION_NAME
+part()
+{
+    sed -n "s/^#define LS_VERSION_$1 \([0-9]*\)\$/\1/p" "$header"
+}
+
+configured=$(sed -n 's/^AC_INIT(\[lockstep\], \[\(.*\)\])$/\1/p' \
+    "$top_srcdir/configure.ac")
+declared=$(part MAJOR).$(part MINOR).$(part PATCH)
+if [ "$configured" != "$declared" ]; then
+    echo "configure.ac says $configured, lockstep.h says $declared"
+    exit 1
+fi

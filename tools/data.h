@@ -1,0 +1,53 @@
+/* The rows a tool trains on, in memory, and the batches cut from them in
+ * order: step s takes rows sB .. sB+B-1, past the last batch from the start
+ * again.  The short last batch of an epoch is skipped, or padded with rows of
+ * weight 0 to a multiple of the devices. */
+#ifndef TOOLS_DATA_H
+#define TOOLS_DATA_H
+
+#include <lockstep.h>
+
+enum { DATA_INPUTS = 4 };
+
+typedef struct data_input {
+    const char *name; /* of the graph's input */
+    ls_tensor all;    /* (rows, row shape) */
+    void *padded;     /* room for one batch that needs padding */
+} data_input;
+
+typedef struct data {
+    int inputs;
+    data_input input[DATA_INPUTS];
+    int64_t rows;    /* of every input */
+    int64_t batch;   /* rows of a full batch */
+    int64_t batches; /* of one epoch */
+    int devices;
+    float *weights; /* of a padded batch; NULL: batches are not padded */
+} data;
+
+/* Add an input from a .npy file with this number of axes, rows among them.
+ * All inputs must have equally many rows. */
+int data_load(data *d, const char *name, const char *path, ls_dtype as,
+              int rank);
+
+/* Add (rows,width) numbers of rs.randn. */
+int data_randn(data *d, const char *name, ls_numpy *rs, int64_t rows,
+               int64_t width);
+
+/* Add (rows,width) integers of rs.randint(0, high). */
+int data_randint(data *d, const char *name, ls_numpy *rs, int64_t rows,
+                 int64_t width, int64_t high);
+
+/* Settle the batches: batch 0 means all rows.  Refuses a batch that is larger
+ * than the data or does not divide by the devices, unless pad. */
+int data_plan(data *d, int64_t batch, int devices, bool pad);
+
+/* The rows of the largest batch, padding included. */
+int64_t data_max_rows(const data *d);
+
+/* Give the batch its rows for a step; *rows: without the padding. */
+int data_fill(const data *d, int64_t step, ls_batch *batch, int64_t *rows);
+
+void data_free(data *d);
+
+#endif

@@ -1,0 +1,324 @@
+/* lockstep-train: train a model from the command line.
+ *
+ * The run is a list of stages; each goes on, or has said what is wrong and
+ * gives the exit status.  Results go to stdout, talk to stderr. */
+#define _GNU_SOURCE
+#include "data.h"
+#include "metrics.h"
+#include "model.h"
+#include "opt.h"
+#include "progress.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char opt_program_name[] = "lockstep-train";
+
+typedef struct run {
+    settings set;
+    opt_line line;
+    const model *model;
+    data data;
+    ls_mesh *mesh;
+    ls_pool *pool;
+    ls_graph *graph;
+    ls_trainer *trainer;
+    ls_batch *batch;
+    metrics metrics;
+    progress bar;
+} run;
+
+/* ------ Options that do not go together ------ */
+
+static const char *const not_both[][2] = {
+    {"steps", "epochs"},
+    {"batch", "batch-per-device"},
+};
+
+/* Silently ignored, "--optimizer sgd --momentum 0.9" would be another
+ * experiment than its author thinks. */
+/* clang-format off */
+static const struct {
+    const char *name;
+    unsigned optimizers; /* bits of ls_optimizer_kind */
+    const char *text;
+} of_optimizer[] = {
+    { "momentum", 1u << LS_MOMENTUM | 1u << LS_NESTEROV,
+      "momentum and nesterov" },
+    { "b1", 1u << LS_ADAM | 1u << LS_ADAMW, "adam and adamw" },
+    { "b2", 1u << LS_ADAM | 1u << LS_ADAMW, "adam and adamw" },
+    { "eps", 1u << LS_ADAM | 1u << LS_ADAMW, "adam and adamw" },
+    { "weight-decay", 1u << LS_ADAMW, "adamw" },
+};
+/* clang-format on */
+
+static bool given(const run *r, const char *name)
+{
+    return opt_given(&model_program, &r->line, name);
+}
+
+static int check_usage(run *r)
+{
+    for (size_t i = 0; i < sizeof not_both / sizeof *not_both; i++)
+        if (given(r, not_both[i][0]) && given(r, not_both[i][1]))
+            return opt_fail(OPT_WRONG, "--%s and --%s exclude each other",
+                            not_both[i][0], not_both[i][1]);
+    for (size_t i = 0; i < sizeof of_optimizer / sizeof *of_optimizer; i++)
+        if (given(r, of_optimizer[i].name) &&
+            !(of_optimizer[i].optimizers >> r->set.optimizer & 1))
+            return opt_fail(OPT_WRONG, "--%s is for --optimizer %s",
+                            of_optimizer[i].name, of_optimizer[i].text);
+    return OPT_GO;
+}
+
+/* A place that cannot be written is better found before the training. */
+static int check_save(run *r)
+{
+    const char *path = r->set.save;
+    struct stat info;
+    char *copy;
+    int status = OPT_GO;
+
+    if (!path)
+        return OPT_GO;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return opt_fail(OPT_FAILED, "%s: is not a regular file", path);
+    copy = strdup(path);
+    if (!copy || access(dirname(copy), W_OK) < 0)
+        status =
+            opt_fail(OPT_FAILED, "%s: its folder: %s", path, strerror(errno));
+    free(copy);
+    return status;
+}
+
+/* ------ Stages before the first step ------ */
+
+/* --devices auto: the number is known once a mesh has looked. */
+static int count_cores(int64_t *cores)
+{
+    ls_mesh_options o = ls_mesh_defaults();
+    ls_mesh *mesh;
+    int status;
+
+    o.devices = 1;
+    status = ls_mesh_open(&mesh, &o);
+    if (status < 0)
+        return opt_check(status);
+    *cores = ls_mesh_usable_cores(mesh);
+    ls_mesh_close(mesh);
+    return OPT_GO;
+}
+
+static int open_mesh(run *r)
+{
+    ls_mesh_options o = ls_mesh_defaults();
+    int status = OPT_GO;
+
+    if (r->set.devices == 0)
+        status = count_cores(&r->set.devices);
+    if (status != OPT_GO)
+        return status;
+    if (r->set.devices == 1 && r->model->parallel_only && !r->set.allow_single)
+        return opt_fail(OPT_FAILED,
+                        "Need at least 2 devices for data parallelism. "
+                        "(--allow-single trains on one.)");
+    o.devices = (int)r->set.devices;
+    o.workers = (int)r->set.workers;
+    return opt_check(ls_mesh_open(&r->mesh, &o));
+}
+
+/* Afterwards the settings hold what is done, whichever way it was said. */
+static int open_data(run *r)
+{
+    settings *s = &r->set;
+    int64_t batch =
+        s->batch_per_device ? s->batch_per_device * s->devices : s->batch;
+    int status = r->model->load(&r->data, s, &r->line);
+
+    if (status == OPT_GO)
+        status = data_plan(&r->data, batch, (int)s->devices,
+                           s->uneven == UNEVEN_PAD);
+    s->batch = r->data.batch;
+    if (s->epochs)
+        s->steps = s->epochs * r->data.batches;
+    return status;
+}
+
+static int talk(run *r)
+{
+    int devices = ls_mesh_devices(r->mesh);
+    int cores = ls_mesh_usable_cores(r->mesh);
+
+    fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
+    if (cores > devices)
+        fprintf(stderr,
+                "hint: %d cores are usable; --devices %d would use "
+                "them all (another number of devices is another experiment)\n",
+                cores, cores);
+    return OPT_GO;
+}
+
+static int open_pool(run *r)
+{
+    ls_pool_options o = ls_pool_defaults();
+
+    o.pin_caller = true;
+    return opt_check(ls_pool_open(&r->pool, r->mesh, &o));
+}
+
+static ls_optimizer optimizer(const settings *s)
+{
+    ls_optimizer o = ls_adamw(s->lr);
+
+    o.kind = (ls_optimizer_kind)s->optimizer;
+    o.momentum = s->momentum;
+    o.b1 = s->b1;
+    o.b2 = s->b2;
+    o.eps = s->eps;
+    o.weight_decay = o.kind == LS_ADAMW ? s->weight_decay : 0;
+    return o;
+}
+
+static int open_trainer(run *r)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    int status;
+
+    o.seed = r->set.seed;
+    o.keys = r->model->keys;
+    o.optimizer = optimizer(&r->set);
+    o.mean = (ls_mean)r->set.mean;
+    o.state = (ls_state)r->set.state;
+    o.backend = r->set.backend;
+    status = ls_graph_new(&r->graph);
+    if (status == 0) {
+        r->model->build(r->graph, &r->set);
+        status = ls_trainer_open(&r->trainer, r->pool, r->graph, &o);
+    }
+    if (status == 0)
+        status = ls_batch_open(&r->batch, r->trainer);
+    return opt_check(status);
+}
+
+static int open_metrics(run *r)
+{
+    const char *backend = r->set.backend;
+    metrics_run info = {
+        .program = &model_program,
+        .line = &r->line,
+        .settings = &r->set,
+        .devices = ls_mesh_devices(r->mesh),
+        .workers = ls_mesh_workers(r->mesh),
+        .bits = backend && strcmp(backend, "onednn") == 0 ? "not portable"
+                                                          : "portable",
+    };
+
+    return metrics_open(&r->metrics, r->set.metrics, &info);
+}
+
+/* ------ The steps ------ */
+
+/* The sign of a NaN says nothing, so none is shown. */
+static int log_line(run *r, const ls_result *result)
+{
+    progress_clear(&r->bar);
+    if (isnan(result->loss))
+        printf("[lockstep] step %04lld  loss nan\n", (long long)result->step);
+    else
+        printf("[lockstep] step %04lld  loss %.4f\n", (long long)result->step,
+               (double)result->loss);
+    return opt_end(metrics_flush(&r->metrics));
+}
+
+static bool wants_log(const run *r, int64_t step)
+{
+    int64_t every = r->set.log_every;
+
+    return every && (step % every == 0 || step == r->set.steps - 1);
+}
+
+static int one_step(run *r, int64_t step)
+{
+    ls_result result;
+    int64_t rows;
+    double start;
+    int status = data_fill(&r->data, step, r->batch, &rows);
+
+    if (status != OPT_GO)
+        return status;
+    start = progress_clock();
+    status = opt_check(ls_step(r->trainer, r->batch, &result));
+    if (status != OPT_GO)
+        return status;
+    status = metrics_step(&r->metrics, &result, rows,
+                          1e3 * (progress_clock() - start));
+    if (status == OPT_GO && wants_log(r, step))
+        status = log_line(r, &result);
+    progress_step(&r->bar, step + 1, result.loss, rows);
+    return status;
+}
+
+static int train(run *r)
+{
+    int status = OPT_GO;
+
+    progress_start(&r->bar, r->set.steps);
+    for (int64_t s = 0; s < r->set.steps && status == OPT_GO; s++)
+        status = one_step(r, s);
+    progress_clear(&r->bar);
+    return status;
+}
+
+static int finish(run *r)
+{
+    char hex[65];
+    int status = metrics_close(&r->metrics);
+
+    if (status == OPT_GO && r->set.save)
+        status = opt_check(ls_trainer_save(r->trainer, r->set.save));
+    ls_trainer_hash(r->trainer, hex);
+    printf("state %s\n", hex);
+    return opt_end(status);
+}
+
+/* ------ */
+
+/* clang-format off */
+static int (*const stages[])(run *r) = {
+    check_usage, check_save, open_mesh, open_data, talk, open_pool,
+    open_trainer, open_metrics, train, finish,
+};
+/* clang-format on */
+
+static void close_all(run *r)
+{
+    if (r->metrics.file)
+        fclose(r->metrics.file); /* after a failure, which is the message */
+    ls_batch_close(r->batch);
+    ls_trainer_close(r->trainer);
+    ls_graph_free(r->graph);
+    ls_pool_close(r->pool);
+    ls_mesh_close(r->mesh);
+    data_free(&r->data);
+}
+
+int main(int argc, char **argv)
+{
+    run r = {0};
+    int status;
+
+    ls_blis_tune();
+    status = opt_parse(&model_program, argc, argv, &r.set, &r.line);
+    r.model = model_program.models[r.line.model < 0 ? 0 : r.line.model].impl;
+    for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
+         i++)
+        status = stages[i](&r);
+    close_all(&r);
+    return status == OPT_DONE ? 0 : status;
+}

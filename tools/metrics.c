@@ -1,0 +1,159 @@
+/* JSON lines, written by hand: numbers must come out the same on every
+ * machine, and the objects are flat. */
+#include "metrics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failed(const metrics *m)
+{
+    return opt_fail(OPT_FAILED, "%s: %s", m->path, strerror(errno));
+}
+
+/* ------ Strings: a path may hold any byte, JSON only UTF-8 ------ */
+
+/* Bytes of the UTF-8 character at p; 0: that is none (RFC 3629). */
+static int character(const unsigned char *p)
+{
+    int n = p[0] < 0x80   ? 1
+            : p[0] < 0xc2 ? 0
+            : p[0] < 0xe0 ? 2
+            : p[0] < 0xf0 ? 3
+            : p[0] < 0xf5 ? 4
+                          : 0;
+    unsigned low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+
+    if (n > 1 && (p[1] < low || p[1] > high))
+        return 0;
+    for (int i = 2; i < n; i++)
+        if (p[i] < 0x80 || p[i] > 0xbf)
+            return 0;
+    return n;
+}
+
+/* A byte that is no character is written as if it were Latin-1. */
+static void put_text(FILE *file, const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+
+    fputc('"', file);
+    while (*p) {
+        int n = character(p);
+
+        if (n == 0 || *p < 0x20 || *p == '"' || *p == '\\')
+            fprintf(file, "\\u%04x", *p);
+        else
+            fwrite(p, 1, (size_t)n, file);
+        p += n ? n : 1;
+    }
+    fputc('"', file);
+}
+
+/* ------ The first line ------ */
+
+static void put_options(FILE *file, const metrics_run *run)
+{
+    const char *comma = "";
+
+    for (int i = 0; i < run->program->option_count; i++) {
+        const opt *o = &run->program->options[i];
+        char room[OPT_VALUE];
+        bool quoted;
+        const char *value = opt_value(o, run->settings, room, &quoted);
+
+        if (!o->start[run->line->model] || !value)
+            continue;
+        fprintf(file, "%s\"%s\":", comma, o->name);
+        if (quoted)
+            put_text(file, value);
+        else
+            fputs(value, file);
+        comma = ",";
+    }
+}
+
+static void put_header(FILE *file, const metrics_run *run)
+{
+    fprintf(file, "{\"program\":\"%s\",\"model\":\"%s\",\"options\":{",
+            opt_program_name, run->program->models[run->line->model].name);
+    put_options(file, run);
+    fprintf(file,
+            "},\"devices\":%d,\"workers\":%d,\"bits\":\"%s\",\"versions\""
+            ":{\"lockstep\":\"%s\",\"compiler\":",
+            run->devices, run->workers, run->bits, ls_version());
+    put_text(file, __VERSION__);
+    fputs("}}\n", file);
+}
+
+int metrics_open(metrics *m, const char *path, const metrics_run *run)
+{
+    *m = (metrics){.path = path};
+    if (!path)
+        return OPT_GO;
+    m->file = fopen(path, "w");
+    if (!m->file)
+        return failed(m);
+    put_header(m->file, run);
+    return metrics_flush(m);
+}
+
+/* ------ Steps ------ */
+
+/* The shortest text that reads back as the same float. */
+static void put_float(FILE *file, float f)
+{
+    char text[32];
+    int digits = 1;
+
+    if (!isfinite(f)) {
+        fputs("null", file);
+        return;
+    }
+    do
+        snprintf(text, sizeof text, "%.*g", digits, (double)f);
+    while (strtof(text, NULL) != f && digits++ < 9);
+    fputs(text, file);
+}
+
+static const char *nonfinite(float f)
+{
+    return isnan(f) ? "nan" : f > 0 ? "inf" : "-inf";
+}
+
+int metrics_step(metrics *m, const ls_result *r, int64_t rows, double ms)
+{
+    if (!m->file)
+        return OPT_GO;
+    fprintf(m->file, "{\"step\":%lld,\"loss\":", (long long)r->step);
+    put_float(m->file, r->loss);
+    if (!isfinite(r->loss))
+        fprintf(m->file, ",\"nonfinite\":\"%s\"", nonfinite(r->loss));
+    if (!isnan(r->accuracy)) {
+        fputs(",\"accuracy\":", m->file);
+        put_float(m->file, r->accuracy);
+    }
+    fputs(",\"lr\":", m->file);
+    put_float(m->file, r->lr);
+    fprintf(m->file, ",\"rows\":%lld,\"ms\":%.3f}\n", (long long)rows, ms);
+    return ferror(m->file) ? failed(m) : OPT_GO;
+}
+
+int metrics_flush(metrics *m)
+{
+    if (m->file && (fflush(m->file) != 0 || ferror(m->file)))
+        return failed(m);
+    return OPT_GO;
+}
+
+int metrics_close(metrics *m)
+{
+    int status = metrics_flush(m);
+
+    if (m->file && fclose(m->file) != 0 && status == OPT_GO)
+        status = failed(m);
+    m->file = NULL;
+    return status;
+}

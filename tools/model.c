@@ -1,0 +1,227 @@
+/* The table of models and the table of their options. */
+#include "model.h"
+
+#include <stdio.h>
+
+/* A size named by the user must be the data's; otherwise it becomes it. */
+static int follow(const opt_line *line, const char *name, int64_t *size,
+                  int64_t actual, const char *path)
+{
+    if (opt_given(&model_program, line, name) && *size != actual)
+        return opt_fail(OPT_FAILED, "%s has %lld where --%s says %lld", path,
+                        (long long)actual, name, (long long)*size);
+    *size = actual;
+    return OPT_GO;
+}
+
+/* ------ linear: one dense layer, mean squared error ------ */
+
+static int linear_files(data *d, settings *s, const opt_line *line)
+{
+    int status = data_load(d, "x", s->x, LS_F32, 2);
+
+    if (status == OPT_GO)
+        status = data_load(d, "y", s->y, LS_F32, 2);
+    if (status == OPT_GO)
+        status = follow(line, "rows", &s->rows, d->rows, s->x);
+    if (status == OPT_GO)
+        status = follow(line, "d-in", &s->d_in, d->input[0].all.shape[1], s->x);
+    if (status == OPT_GO)
+        status =
+            follow(line, "d-out", &s->d_out, d->input[1].all.shape[1], s->y);
+    return status;
+}
+
+static int linear_load(data *d, settings *s, const opt_line *line)
+{
+    ls_numpy rs;
+    int status;
+
+    if (!s->x != !s->y)
+        return opt_fail(OPT_WRONG, "--x and --y go together");
+    if (s->x)
+        return linear_files(d, s, line);
+    ls_numpy_seed(&rs, (uint32_t)s->data_seed);
+    status = data_randn(d, "x", &rs, s->rows, s->d_in);
+    return status == OPT_GO ? data_randn(d, "y", &rs, s->rows, s->d_out)
+                            : status;
+}
+
+/* Names without a layer: "kernel" and "bias", as nnx.Linear has them. */
+static void linear_build(ls_graph *g, const settings *s)
+{
+    ls_node *x = ls_input(g, "x", LS_F32, 1, &s->d_in);
+    ls_node *y = ls_input(g, "y", LS_F32, 1, &s->d_out);
+
+    ls_loss(g, ls_mean_squared_error(ls_dense(x, s->d_out, ""), y));
+}
+
+static const model linear = {
+    .keys = LS_KEYS_NNX,
+    .load = linear_load,
+    .build = linear_build,
+};
+
+/* ------ lm: a transformer on tokens, without a causal mask ------ */
+
+static int lm_load(data *d, settings *s, const opt_line *line)
+{
+    ls_numpy rs;
+    int status;
+
+    if (!s->x) {
+        ls_numpy_seed(&rs, (uint32_t)s->data_seed);
+        return data_randint(d, "tokens", &rs, s->rows, s->seq_len, s->vocab);
+    }
+    status = data_load(d, "tokens", s->x, LS_I32, 2);
+    if (status == OPT_GO)
+        status = follow(line, "rows", &s->rows, d->rows, s->x);
+    if (status == OPT_GO)
+        status = follow(line, "seq-len", &s->seq_len, d->input[0].all.shape[1],
+                        s->x);
+    return status;
+}
+
+/* "blocks_3.Dense_0" in room. */
+static const char *block_name(char room[64], int64_t i, const char *layer)
+{
+    snprintf(room, 64, "blocks_%lld.%s", (long long)i, layer);
+    return room;
+}
+
+/* x + attention(norm(x)), then x + mlp(norm(x)): the pre-norm form. */
+static ls_node *block(ls_node *x, int64_t i, const settings *s)
+{
+    char name[64];
+    ls_node *h;
+
+    h = ls_layer_norm(x, block_name(name, i, "LayerNorm_0"));
+    h = ls_self_attention(h, (int)s->heads, false,
+                          block_name(name, i, "SelfAttention_0"));
+    x = ls_add(x, h);
+    h = ls_layer_norm(x, block_name(name, i, "LayerNorm_1"));
+    h = ls_gelu(ls_dense(h, s->d_ff, block_name(name, i, "Dense_0")));
+    h = ls_dense(h, s->d_model, block_name(name, i, "Dense_1"));
+    return ls_add(x, h);
+}
+
+static void lm_build(ls_graph *g, const settings *s)
+{
+    ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, &s->seq_len);
+    ls_node *x = ls_embed(tokens, s->vocab, s->d_model, "tok_emb");
+
+    x = ls_position(x, "pos_emb");
+    for (int64_t i = 0; i < s->layers && x; i++)
+        x = block(x, i, s);
+    x = ls_dense_no_bias(ls_layer_norm(x, "ln_f"), s->vocab, "head");
+    ls_loss(g, ls_next_token_loss(x, tokens));
+}
+
+static const model lm = {
+    .keys = LS_KEYS_LINEN,
+    .parallel_only = true,
+    .load = lm_load,
+    .build = lm_build,
+};
+
+/* ------ The tables ------ */
+
+/* clang-format off */
+static const opt_model models[] = {
+    { "linear", "linear regression: one dense layer, mean squared error",
+      "Without --x and --y the data is randn x (rows,d-in), then y "
+      "(rows,d-out).", &linear },
+    { "lm", "transformer language model, WITHOUT a causal mask",
+      "There is no causal mask: every position attends to every other, the "
+      "next token\nit is to predict among them.  The loss is of use to compare "
+      "machines and\nprograms; the model cannot generate text.  The position "
+      "table is trained.\nWithout --x the tokens are random integers "
+      "(rows,seq-len) below vocab.", &lm },
+};
+
+#define AT(member) offsetof(settings, member)
+
+/* The defaults are in the order of the models above. */
+static const opt options[] = {
+    /* name, value, type, where, { linear, lm }, help */
+    { "devices", "N|auto", OPT_DEVICES, AT(devices), { "8", "8" },
+      "shards of each batch; auto: the usable cores" },
+    { "workers", "N", OPT_WORKERS, AT(workers), { "", "" },
+      "threads; never changes a result (min(devices, cores))" },
+    { "allow-single", NULL, OPT_FLAG, AT(allow_single), { "", "" },
+      "let lm run on one device" },
+    { "seed", "S", OPT_SEED, AT(seed), { "0", "42" },
+      "of the initial parameters" },
+    { "data-seed", "S", OPT_SEED32, AT(data_seed), { "7", "1234" },
+      "of generated data" },
+    { "x", "FILE.npy", OPT_TEXT, AT(x), { "", "" },
+      "the rows, (N,d-in) numbers; lm: (N,T) tokens" },
+    { "y", "FILE.npy", OPT_TEXT, AT(y), { "", NULL },
+      "their targets, (N,d-out) numbers" },
+    { "rows", "N", OPT_COUNT, AT(rows), { "64", "8192" },
+      "size of generated data" },
+    { "d-in", "N", OPT_COUNT, AT(d_in), { "8", NULL },
+      "width of x" },
+    { "d-out", "N", OPT_COUNT, AT(d_out), { "4", NULL },
+      "width of y" },
+    { "vocab", "N", OPT_COUNT, AT(vocab), { NULL, "512" },
+      "tokens are below this" },
+    { "seq-len", "N", OPT_COUNT, AT(seq_len), { NULL, "64" },
+      "tokens of a row" },
+    { "d-model", "N", OPT_COUNT, AT(d_model), { NULL, "256" },
+      "width of the model" },
+    { "heads", "N", OPT_COUNT, AT(heads), { NULL, "8" },
+      "attention heads; must divide d-model" },
+    { "layers", "N", OPT_COUNT, AT(layers), { NULL, "4" },
+      "transformer blocks" },
+    { "d-ff", "N", OPT_COUNT, AT(d_ff), { NULL, "1024" },
+      "width inside a block's dense layers" },
+    { "batch", "N", OPT_COUNT, AT(batch), { "", "32" },
+      "rows of a step, all devices; linear: all rows" },
+    { "batch-per-device", "N", OPT_COUNT, AT(batch_per_device), { "", "" },
+      "the same, of one device" },
+    { "steps", "N", OPT_NUMBER, AT(steps), { "1", "50" },
+      "updates; past the end of the data it starts again" },
+    { "epochs", "N", OPT_COUNT, AT(epochs), { "", "" },
+      "passes over the data, instead of --steps" },
+    { "uneven", "drop|pad", OPT_CHOICE, AT(uneven), { "drop", "drop" },
+      "skip short batches, or fill with weight 0" },
+    { "optimizer", "sgd|momentum|nesterov|adam|adamw", OPT_CHOICE,
+      AT(optimizer), { "sgd", "adamw" },
+      "the update rule, as optax defines it" },
+    { "lr", "X", OPT_REAL, AT(lr), { "0.1", "0.0003" },
+      "learning rate" },
+    { "momentum", "X", OPT_DECAY, AT(momentum), { "0.9", "0.9" },
+      "of momentum and nesterov" },
+    { "b1", "X", OPT_DECAY, AT(b1), { "0.9", "0.9" },
+      "decay of the first moment, adam and adamw" },
+    { "b2", "X", OPT_DECAY, AT(b2), { "0.999", "0.999" },
+      "decay of the second moment, adam and adamw" },
+    { "eps", "X", OPT_REAL, AT(eps), { "1e-8", "1e-8" },
+      "added to the root, adam and adamw" },
+    { "weight-decay", "X", OPT_REAL, AT(weight_decay), { "0.0001", "0.0001" },
+      "of adamw" },
+    { "state", "replicate|shard", OPT_CHOICE, AT(state),
+      { "replicate", "replicate" },
+      "update by one or by all: same bits" },
+    { "masked-mean", "exact|per-shard", OPT_CHOICE, AT(mean),
+      { "exact", "exact" },
+      "mean of all rows, or of the devices' means" },
+    { "log-every", "N", OPT_NUMBER, AT(log_every), { "1", "10" },
+      "a line for steps 0, N, 2N.. and the last; 0: none" },
+    { "metrics", "FILE.jsonl", OPT_TEXT, AT(metrics), { "", "" },
+      "write loss and timing of every step as JSON lines" },
+    { "save", "FILE.safetensors", OPT_TEXT, AT(save), { "", "" },
+      "write the parameters at the end" },
+    { "backend", "native|blis|onednn", OPT_WORD, AT(backend), { "", "" },
+      "matrix kernels; native and blis give the same bytes" },
+};
+/* clang-format on */
+
+const opt_program model_program = {
+    .about = "Train a model data-parallel on the cores of this machine.",
+    .models = models,
+    .model_count = sizeof models / sizeof *models,
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+};

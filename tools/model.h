@@ -1,0 +1,43 @@
+/* The models the tools can train, as one table: name, options with their
+ * defaults, data, graph.  A new model is a row here. */
+#ifndef TOOLS_MODEL_H
+#define TOOLS_MODEL_H
+
+#include "data.h"
+#include "opt.h"
+
+/* What the command line says.  Sizes follow the data once it is loaded. */
+typedef struct settings {
+    int64_t devices; /* 0: the usable cores */
+    int64_t workers; /* 0: min(devices, usable cores) */
+    bool allow_single;
+    int64_t seed, data_seed;
+    const char *x, *y;
+    int64_t rows, d_in, d_out;
+    int64_t vocab, seq_len, d_model, heads, layers, d_ff;
+    int64_t batch;            /* 0: all rows, until the data is there */
+    int64_t batch_per_device; /* 0: batch counts */
+    int64_t steps;
+    int64_t epochs;    /* 0: steps count */
+    int64_t uneven;    /* UNEVEN_DROP, UNEVEN_PAD */
+    int64_t optimizer; /* an ls_optimizer_kind */
+    double lr, momentum, b1, b2, eps, weight_decay;
+    int64_t state;     /* an ls_state */
+    int64_t mean;      /* an ls_mean */
+    int64_t log_every; /* 0: never */
+    const char *metrics, *save, *backend;
+} settings;
+
+enum { UNEVEN_DROP, UNEVEN_PAD };
+
+typedef struct model {
+    ls_keys keys;
+    bool parallel_only; /* one device is refused unless --allow-single */
+    int (*load)(data *d, settings *s, const opt_line *line);
+    void (*build)(ls_graph *g, const settings *s); /* errors stick to g */
+} model;
+
+/* Its models' impl are of type model, its options store into settings. */
+extern const opt_program model_program;
+
+#endif

@@ -1,0 +1,479 @@
+/* The one loop over the command line, and --help, from one table.
+ * Values are read strictly: a number must be all of its text and in range.
+ * An unknown name is answered with the nearest known one. */
+#define _GNU_SOURCE
+#include "opt.h"
+
+#include <lockstep.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int opt_fail(int status, const char *format, ...)
+{
+    va_list args;
+
+    if (isatty(STDERR_FILENO)) /* a progress bar may be on the line */
+        fprintf(stderr, "\r%79s\r", "");
+    fprintf(stderr, "%s: ", opt_program_name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return status;
+}
+
+int opt_check(int status)
+{
+    return status < 0 ? opt_fail(OPT_FAILED, "%s", ls_errmsg()) : OPT_GO;
+}
+
+int opt_end(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    return opt_fail(OPT_FAILED, "standard output: %s", strerror(errno));
+}
+
+static int wrong(const char *name, const char *value, const char *want)
+{
+    return opt_fail(OPT_WRONG, "--%s: \"%s\" is not %s", name, value, want);
+}
+
+/* ------ Values ------ */
+
+/* The whole numbers among the types; the others have high = 0. */
+/* clang-format off */
+static const struct {
+    int64_t low, high;
+    const char *want;
+} ranges[] = {
+    [OPT_DEVICES] = { 1, 65536, "auto or a whole number from 1 to 65536" },
+    [OPT_WORKERS] = { 1, 65536, "a whole number from 1 to 65536" },
+    [OPT_COUNT] = { 1, INT32_MAX, "a whole number from 1 to 2147483647" },
+    [OPT_NUMBER] = { 0, 1000000000000000,
+                     "a whole number from 0 to 1000000000000000" },
+    [OPT_SEED] = { INT64_MIN, INT64_MAX, "a whole number of 64 bits" },
+    [OPT_SEED32] = { 0, UINT32_MAX, "a whole number from 0 to 4294967295" },
+    [OPT_TEXT] = { 0, 0, NULL },
+};
+/* clang-format on */
+
+static int read_whole(const opt *o, const char *text, int64_t *out)
+{
+    const char *digits = text + (*text == '-');
+    long long n;
+
+    errno = 0;
+    n = strtoll(text, NULL, 10);
+    if (!*digits || digits[strspn(digits, "0123456789")] || errno ||
+        n < ranges[o->type].low || n > ranges[o->type].high)
+        return wrong(o->name, text, ranges[o->type].want);
+    *out = n;
+    return OPT_GO;
+}
+
+static int read_real(const opt *o, const char *text, double *out)
+{
+    bool decay = o->type == OPT_DECAY;
+    char *end;
+    double d = strtod(text, &end);
+
+    /* strtod also takes blanks, hexadecimal, "inf" and "nan". */
+    if (end == text || *end || text[strspn(text, "0123456789.eE+-")] ||
+        !isfinite(d) || d < 0 || (decay && d >= 1))
+        return wrong(o->name, text,
+                     decay ? "a number from 0 to below 1"
+                           : "a finite number from 0 up");
+    *out = d;
+    return OPT_GO;
+}
+
+/* Which word of "a|b|c"; -1 for none. */
+static int word_index(const char *words, const char *text)
+{
+    size_t n = strlen(text);
+
+    for (int i = 0;; i++) {
+        size_t m = strcspn(words, "|");
+
+        if (m == n && memcmp(words, text, n) == 0)
+            return i;
+        if (!words[m])
+            return -1;
+        words += m + 1;
+    }
+}
+
+static int read_word(const opt *o, const char *text, void *out)
+{
+    int64_t i = word_index(o->arg, text);
+
+    if (i < 0)
+        return opt_fail(OPT_WRONG, "--%s: \"%s\" is none of %s", o->name, text,
+                        o->arg);
+    if (o->type == OPT_CHOICE)
+        memcpy(out, &i, sizeof i);
+    else
+        memcpy(out, &text, sizeof text);
+    return OPT_GO;
+}
+
+static int read_text(const opt *o, const char *text, void *out)
+{
+    if (!*text)
+        return opt_fail(OPT_WRONG, "--%s: the value is empty", o->name);
+    memcpy(out, &text, sizeof text);
+    return OPT_GO;
+}
+
+static int store(const opt *o, const char *text, void *settings)
+{
+    void *out = (char *)settings + o->at;
+
+    switch (o->type) {
+    case OPT_FLAG: *(bool *)out = true; return OPT_GO;
+    case OPT_DEVICES:
+        *(int64_t *)out = 0;
+        return strcmp(text, "auto") == 0 ? OPT_GO : read_whole(o, text, out);
+    case OPT_REAL:
+    case OPT_DECAY: return read_real(o, text, out);
+    case OPT_CHOICE:
+    case OPT_WORD: return read_word(o, text, out);
+    case OPT_TEXT: return read_text(o, text, out);
+    default: return read_whole(o, text, out);
+    }
+}
+
+/* ------ Hints ------ */
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Levenshtein's edit distance, one row at a time. */
+static int distance(const char *a, const char *b)
+{
+    enum { LONG = 32 };
+    int row[LONG + 1], n = (int)strlen(b);
+
+    if (strlen(a) > LONG || n > LONG)
+        return LONG;
+    for (int j = 0; j <= n; j++)
+        row[j] = j;
+    for (int i = 1; a[i - 1]; i++) {
+        int corner = row[0];
+
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            int put = corner + (a[i - 1] != b[j - 1]);
+
+            corner = row[j];
+            row[j] = least(put, least(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[n];
+}
+
+/* Keep name if it is nearer to text than what was found so far. */
+static void nearer(const char *text, const char *name, const char **found,
+                   int *best)
+{
+    int d = distance(text, name);
+
+    if (d < *best) {
+        *best = d;
+        *found = name;
+    }
+}
+
+/* Beyond a third of its letters a word is another word. */
+static int farthest(const char *text)
+{
+    return 2 + (int)strlen(text) / 3;
+}
+
+static int unknown_option(const opt_program *p, const char *name, int model)
+{
+    const char *found = NULL;
+    int best = farthest(name);
+
+    nearer(name, "help", &found, &best);
+    nearer(name, "version", &found, &best);
+    for (int i = 0; i < p->option_count; i++)
+        if (p->options[i].start[model])
+            nearer(name, p->options[i].name, &found, &best);
+    if (found)
+        return opt_fail(OPT_WRONG, "unknown option --%s; did you mean --%s?",
+                        name, found);
+    return opt_fail(OPT_WRONG, "unknown option --%s; see %s %s --help", name,
+                    opt_program_name, p->models[model].name);
+}
+
+static int unknown_model(const opt_program *p, const char *name)
+{
+    const char *found = NULL;
+    int best = farthest(name);
+
+    if (*name == '-')
+        return opt_fail(OPT_WRONG,
+                        "the model comes first: %s MODEL [options]; "
+                        "see %s --help",
+                        opt_program_name, opt_program_name);
+    for (int i = 0; i < p->model_count; i++)
+        nearer(name, p->models[i].name, &found, &best);
+    if (found)
+        return opt_fail(OPT_WRONG, "unknown model \"%s\"; did you mean %s?",
+                        name, found);
+    return opt_fail(OPT_WRONG, "unknown model \"%s\"; see %s --help", name,
+                    opt_program_name);
+}
+
+/* ------ Help ------ */
+
+static void help_models(const opt_program *p)
+{
+    puts("\nModels:");
+    for (int i = 0; i < p->model_count; i++)
+        printf("  %-10s %s\n", p->models[i].name, p->models[i].about);
+}
+
+/* "  --steps N          text (default)", the text on a line of its own when
+ * the left side is long. */
+static void help_line(const char *name, const char *arg, const char *help,
+                      const char *start)
+{
+    enum { LEFT = 26 };
+    int n = printf("  --%s%s%s", name, arg ? " " : "", arg ? arg : "");
+
+    if (n >= LEFT)
+        printf("\n%*s", LEFT, "");
+    else
+        printf("%*s", LEFT - n, "");
+    printf("%s", help);
+    if (start && *start)
+        printf(" (%s)", start);
+    putchar('\n');
+}
+
+/* The models that take an option, when not all do: " [lm]". */
+static void takers(const opt_program *p, const opt *o, char *out, size_t size)
+{
+    size_t at = 0;
+    int n = 0;
+
+    *out = 0;
+    for (int i = 0; i < p->model_count; i++)
+        if (o->start[i] && at < size)
+            at += (size_t)snprintf(out + at, size - at, "%s%s", n++ ? ", " : "",
+                                   p->models[i].name);
+    if (n == p->model_count)
+        *out = 0;
+}
+
+static void help_options(const opt_program *p, int model)
+{
+    puts(model < 0 ? "\nOptions, in parentheses the models that take them:"
+                   : "\nOptions, defaults in parentheses:");
+    for (int i = 0; i < p->option_count; i++) {
+        const opt *o = &p->options[i];
+        char names[128];
+
+        takers(p, o, names, sizeof names);
+        if (model < 0)
+            help_line(o->name, o->arg, o->help, names);
+        else if (o->start[model])
+            help_line(o->name, o->arg, o->help, o->start[model]);
+    }
+    help_line("help", NULL, "this text", NULL);
+    help_line("version", NULL, "the version", NULL);
+}
+
+/* model -1: all of them. */
+static int help(const opt_program *p, int model)
+{
+    const char *name = model < 0 ? "MODEL" : p->models[model].name;
+
+    printf("Usage: %s %s [options]\n%s\n", opt_program_name, name,
+           model < 0 ? p->about : p->models[model].about);
+    if (model < 0)
+        help_models(p);
+    else if (p->models[model].note)
+        printf("\n%s\n", p->models[model].note);
+    help_options(p, model);
+    if (model < 0)
+        printf("\n%s MODEL --help shows a model's defaults.\n",
+               opt_program_name);
+    return opt_end(OPT_DONE);
+}
+
+static int version(void)
+{
+    printf("%s %s\n", opt_program_name, ls_version());
+    return opt_end(OPT_DONE);
+}
+
+/* ------ The loop ------ */
+
+static int find_option(const opt_program *p, const char *name)
+{
+    for (int i = 0; i < p->option_count; i++)
+        if (strcmp(p->options[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+bool opt_given(const opt_program *p, const opt_line *line, const char *name)
+{
+    return line->given[find_option(p, name)];
+}
+
+static int foreign_option(const opt_program *p, const opt *o, int model)
+{
+    char names[128];
+
+    takers(p, o, names, sizeof names);
+    return opt_fail(OPT_WRONG, "--%s is not an option of %s (it is for %s)",
+                    o->name, p->models[model].name, names);
+}
+
+/* Take the option name; value is what follows its "=", or NULL.  *next: the
+ * argument after it, set to NULL when it is used as the value. */
+static int take(const opt_program *p, const char *name, const char *value,
+                const char **next, void *settings, opt_line *line)
+{
+    int i = find_option(p, name);
+    const opt *o = &p->options[i];
+
+    if (i < 0)
+        return unknown_option(p, name, line->model);
+    if (!o->start[line->model])
+        return foreign_option(p, o, line->model);
+    if (o->type == OPT_FLAG && value)
+        return opt_fail(OPT_WRONG, "--%s takes no value", name);
+    if (o->type != OPT_FLAG && !value) {
+        value = *next;
+        *next = NULL;
+        if (!value)
+            return opt_fail(OPT_WRONG, "--%s needs a value: %s", name, o->arg);
+    }
+    line->given[i] = true;
+    return store(o, value, settings);
+}
+
+/* One argument, "--name" or "--name=value". */
+static int take_argument(const opt_program *p, const char *arg,
+                         const char **next, void *settings, opt_line *line)
+{
+    char name[64];
+    size_t n;
+
+    if (strncmp(arg, "--", 2) != 0 || !arg[2])
+        return opt_fail(OPT_WRONG, "unexpected argument \"%s\"", arg);
+    if (strcmp(arg, "--help") == 0)
+        return help(p, line->model);
+    if (strcmp(arg, "--version") == 0)
+        return version();
+    arg += 2;
+    n = strcspn(arg, "=");
+    snprintf(name, sizeof name, "%.*s", (int)n, arg);
+    return take(p, name, arg[n] ? arg + n + 1 : NULL, next, settings, line);
+}
+
+static int find_model(const opt_program *p, const char *name)
+{
+    for (int i = 0; i < p->model_count; i++)
+        if (strcmp(p->models[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static int store_defaults(const opt_program *p, int model, void *settings)
+{
+    int status = OPT_GO;
+
+    for (int i = 0; i < p->option_count && status == OPT_GO; i++) {
+        const opt *o = &p->options[i];
+        const char *text = o->start[model];
+
+        if (text && *text)
+            status = store(o, text, settings);
+    }
+    return status;
+}
+
+int opt_parse(const opt_program *p, int argc, char **argv, void *settings,
+              opt_line *line)
+{
+    int status;
+
+    *line = (opt_line){0};
+    if (argc < 2)
+        return opt_fail(OPT_WRONG,
+                        "which model? %s MODEL [options]; see %s "
+                        "--help",
+                        opt_program_name, opt_program_name);
+    if (strcmp(argv[1], "--help") == 0)
+        return help(p, -1);
+    if (strcmp(argv[1], "--version") == 0)
+        return version();
+    line->model = find_model(p, argv[1]);
+    if (line->model < 0)
+        return unknown_model(p, argv[1]);
+    status = store_defaults(p, line->model, settings);
+    for (int i = 2; i < argc && status == OPT_GO; i++) {
+        const char *next = i + 1 < argc ? argv[i + 1] : NULL;
+        const char *was = next;
+
+        status = take_argument(p, argv[i], &next, settings, line);
+        i += next != was;
+    }
+    return status;
+}
+
+/* ------ Values as text ------ */
+
+static void print_word(const char *words, int64_t i, char out[OPT_VALUE])
+{
+    for (; i > 0; i--)
+        words += strcspn(words, "|") + 1;
+    snprintf(out, OPT_VALUE, "%.*s", (int)strcspn(words, "|"), words);
+}
+
+/* The shortest text that reads back as the same double. */
+static void print_real(double d, char out[OPT_VALUE])
+{
+    int digits = 1;
+
+    do
+        snprintf(out, OPT_VALUE, "%.*g", digits, d);
+    while (strtod(out, NULL) != d && digits++ < 17);
+}
+
+const char *opt_value(const opt *o, const void *settings, char room[OPT_VALUE],
+                      bool *quoted)
+{
+    const void *at = (const char *)settings + o->at;
+    const char *text;
+
+    *quoted = o->type >= OPT_CHOICE;
+    switch (o->type) {
+    case OPT_FLAG: return *(const bool *)at ? "true" : "false";
+    case OPT_REAL:
+    case OPT_DECAY: print_real(*(const double *)at, room); return room;
+    case OPT_CHOICE:
+        print_word(o->arg, *(const int64_t *)at, room);
+        return room;
+    case OPT_WORD:
+    case OPT_TEXT: memcpy(&text, at, sizeof text); return text;
+    default:
+        snprintf(room, OPT_VALUE, "%lld", (long long)*(const int64_t *)at);
+        return *(const int64_t *)at < ranges[o->type].low ? NULL : room;
+    }
+}

@@ -1,0 +1,29 @@
+/* A progress bar: one line on stderr, only when that is a terminal, redrawn at
+ * most ten times a second.  Results never pass through here. */
+#ifndef TOOLS_PROGRESS_H
+#define TOOLS_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct progress {
+    bool on;        /* stderr is a terminal */
+    int drawn;      /* characters on the line now */
+    int64_t total;  /* steps */
+    int64_t rows;   /* trained so far */
+    double started; /* seconds */
+    double last;    /* when it was drawn */
+} progress;
+
+void progress_start(progress *bar, int64_t total);
+
+/* `done` steps are done, the last of them with this loss and so many rows. */
+void progress_step(progress *bar, int64_t done, float loss, int64_t rows);
+
+/* Erase it: before a line is printed, and at the end. */
+void progress_clear(progress *bar);
+
+/* Seconds of the steady clock. */
+double progress_clock(void);
+
+#endif
