@@ -18,8 +18,8 @@
  *   v16_sum, v16_top: lane i takes in lane i + 8, then i + 4, + 2, + 1
  *
  * Comparisons with NaN are false.  Pointers need no alignment.  Where the mode
- * reads denormals as zero, one that comes through min, max or select may come
- * out as itself or as zero of its sign: whatever computes with it reads zero. */
+ * reads denormals as zero, one that goes through min, max or select may come
+ * out as itself or as a zero of its sign: what computes with it reads zero. */
 #ifndef LS_KERNEL_SIMD_H
 #define LS_KERNEL_SIMD_H
 

@@ -217,7 +217,8 @@ static int fail_report(ls_trainer *t)
         const ls__report *r = &t->report[d];
 
         if (r->status < 0 || !is_finite(r->sums.loss) ||
-            !is_finite(r->sums.weight) || !(r->sums.weight > 0))
+            !is_finite(r->sums.weight) ||
+            (t->options.mean == LS_MEAN_OF_SHARDS && !(r->sums.weight > 0)))
             return fail_device(t, d);
     }
     return ls__fail(LS_ENONFINITE, "step %lld: the sum of all losses is not "
@@ -325,10 +326,10 @@ static int run(ls_trainer *t, const ls_batch *batch, bool train,
 
     if (status < 0)
         return status;
+    mode = ls__fpmode_set(); /* the rule's scalars are rounded too */
     t->phase = (ls__phase){.batch = batch, .train = train, .began = now()};
     t->phase.rule = ls__optim_rule(&t->options.optimizer, t->step + 1);
     ls__pool_run(t->pool, run_phases, t);
-    mode = ls__fpmode_set();
     v = judge(t);
     if (train)
         status = conclude(t, v, result);
