@@ -74,9 +74,14 @@ ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
     for (int i = 0; i < op->inputs; i++) {
         if (!in[i] || in[i]->graph->status)
             return NULL;
+        if (in[i]->op && in[i]->op->is_loss) {
+            ls__fail(LS_EINVAL, "%s \"%s\": a loss is no input to anything",
+                     op->name, name ? name : "");
+            return ls__graph_failed(a->graph, LS_EINVAL);
+        }
         if (in[i]->graph != a->graph) {
             ls__fail(LS_EINVAL, "%s \"%s\": its inputs belong to two graphs",
-                     op->name, name);
+                     op->name, name ? name : "");
             return ls__graph_failed(a->graph, LS_EINVAL);
         }
     }
@@ -100,7 +105,8 @@ int ls__node_set_shape(ls_node *node, ls_dtype dtype, int rank,
                         ls__shape_text(text, rank, shape));
     node->dtype = dtype;
     node->rank = rank;
-    memmove(node->shape, shape, (size_t)rank * sizeof *shape);
+    if (rank > 0) /* a shape of rank 0 may be NULL */
+        memmove(node->shape, shape, (size_t)rank * sizeof *shape);
     node->size = size;
     return 0;
 }
@@ -151,8 +157,7 @@ int ls_node_shape(const ls_node *node, int64_t shape[LS_MAX_RANK])
     return node->rank;
 }
 
-/* "scope.name" in the arena, or the one that is not empty. */
-static char *joined(ls_graph *g, const char *scope, const char *name)
+char *ls__path(ls_graph *g, const char *scope, const char *name)
 {
     size_t a = strlen(scope), b = strlen(name);
     char *text = ls__arena_new(&g->arena, a + b + 2, 1);
@@ -184,31 +189,42 @@ static char *scope_of(ls_graph *g, const char *name)
     return scope;
 }
 
-int ls__node_param(ls_node *node, const char *name, ls__init init,
-                   int64_t fan_in, int64_t fan_out, int rank,
-                   const int64_t *shape)
+/* What is wrong with a new parameter, or 0. */
+static int check_param(const ls_graph *g, const ls__param *p)
 {
-    ls_graph *g = node->graph;
-    ls__param *p = ls__arena_new(&g->arena, 1, sizeof *p);
-
-    if (!p || !(p->name = joined(g, node->name, name)) ||
-        !(p->scope = scope_of(g, p->name)))
-        return LS_ENOMEM;
     for (int i = 0; i < g->param_count; i++)
         if (!strcmp(g->params[i]->name, p->name))
             return ls__fail(LS_EINVAL, "parameter \"%s\" stands there twice: "
                             "give each layer a name of its own", p->name);
+    if (p->size <= 0 || p->size > INT64_C(1) << 40)
+        return ls__fail(LS_ESHAPE, "parameter \"%s\" is too large", p->name);
+    return 0;
+}
+
+ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,
+                        int64_t fan_in, int64_t fan_out, int rank,
+                        const int64_t *shape)
+{
+    ls_graph *g = node->graph;
+    ls__param *p = ls__arena_new(&g->arena, 1, sizeof *p);
+    int status;
+
+    if (!p || !(p->name = ls__path(g, node->name, name)) ||
+        !(p->scope = scope_of(g, p->name)))
+        return ls__graph_failed(g, LS_ENOMEM);
     p->count = count_in_scope(g, p->scope) + 1;
     p->rank = rank;
     memcpy(p->shape, shape, (size_t)rank * sizeof *shape);
     p->size = ls__count(rank, shape);
-    if (p->size <= 0 || p->size > INT64_C(1) << 40)
-        return ls__fail(LS_ESHAPE, "parameter \"%s\" is too large", p->name);
     p->init = init;
     p->fan_in = fan_in;
     p->fan_out = fan_out;
+    if ((status = check_param(g, p)) < 0)
+        return ls__graph_failed(g, status);
     node->param[node->params++] = g->param_count;
-    return append((void ***)&g->params, &g->param_count, &g->param_room, p);
+    if (append((void ***)&g->params, &g->param_count, &g->param_room, p) < 0)
+        return ls__graph_failed(g, LS_ENOMEM);
+    return node;
 }
 
 int ls_loss(ls_graph *graph, ls_node *loss)

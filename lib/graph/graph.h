@@ -62,9 +62,12 @@ struct ls_graph {
 ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
                       ls_node *b, ls_node *c);
 
+/* "scope.name" in the graph's arena, or the one of both that is not empty. */
+char *ls__path(ls_graph *graph, const char *scope, const char *name);
+
 /* Declare a parameter of a node as "<node name>.<name>" (or one of both alone
- * when the other is "").  Returns 0 or the graph's status. */
-int ls__node_param(ls_node *node, const char *name, ls__init init,
+ * when the other is "").  Returns the node, or NULL when the graph failed. */
+ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,
                    int64_t fan_in, int64_t fan_out, int rank,
                    const int64_t *shape);
 

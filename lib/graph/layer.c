@@ -1,15 +1,16 @@
 /* Layers made of operators. */
 #include "graph/op.h"
 
-#include <stdio.h>
-
-/* "<name>.<part>" in out. */
-enum { NAME = 512 };
-
-static const char *part_of(char out[NAME], const char *name, const char *part)
+/* A dense layer without bias called "<name>.<part>". */
+static ls_node *projection(ls_node *x, int64_t n, const char *name,
+                           const char *part, const int64_t shape[3])
 {
-    snprintf(out, NAME, "%s%s%s", name, *name ? "." : "", part);
-    return out;
+    char *path = x ? ls__path(x->graph, name, part) : NULL;
+
+    if (!x || x->graph->status)
+        return NULL;
+    return path ? ls__dense(x, n, path, false, 3, shape)
+                : ls__graph_failed(x->graph, LS_ENOMEM);
 }
 
 ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
@@ -17,19 +18,19 @@ ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
 {
     int64_t d = x ? ls__width(x) : 0, h = heads, dh = h > 0 ? d / h : 0;
     int64_t in[] = {d, h, dh}, out[] = {h, dh, d};
-    char text[NAME];
     ls_node *q, *k, *v, *y;
 
     if (!x || x->graph->status)
         return NULL;
+    name = name ? name : "";
     if (heads < 1 || d % heads) {
         ls__fail(LS_ESHAPE, "attention \"%s\": width %lld does not divide "
                  "into %d heads", name, (long long)d, heads);
         return ls__graph_failed(x->graph, LS_ESHAPE);
     }
-    q = ls__dense(x, d, part_of(text, name, "query"), false, 3, in);
-    k = ls__dense(x, d, part_of(text, name, "key"), false, 3, in);
-    v = ls__dense(x, d, part_of(text, name, "value"), false, 3, in);
+    q = projection(x, d, name, "query", in);
+    k = projection(x, d, name, "key", in);
+    v = projection(x, d, name, "value", in);
     y = ls__attention(q, k, v, heads, causal, name);
-    return ls__dense(y, d, part_of(text, name, "out"), false, 3, out);
+    return projection(y, d, name, "out", out);
 }

@@ -138,17 +138,16 @@ ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
         char text[LS__SHAPE_TEXT];
 
         ls__fail(LS_ESHAPE, "dense \"%s\": a kernel of %s does not take %lld "
-                 "to %lld", name,
+                 "to %lld", y->name,
                  ls__shape_text(text, kernel_rank, kernel_shape),
                  (long long)in, (long long)n);
         return ls__graph_failed(y->graph, LS_ESHAPE);
     }
-    if (y && (ls__node_param(y, "kernel", LS__INIT_LECUN_NORMAL, in, n,
-                             kernel_rank, kernel_shape) < 0 ||
-              (bias && ls__node_param(y, "bias", LS__INIT_ZEROS, in, n, 1,
-                                      &n) < 0)))
-        return ls__graph_failed(y->graph, LS_EINVAL);
-    return y;
+    if (y)
+        y = ls__node_param(y, "kernel", LS__INIT_LECUN_NORMAL, in, n,
+                           kernel_rank, kernel_shape);
+    return y && bias ? ls__node_param(y, "bias", LS__INIT_ZEROS, in, n, 1, &n)
+                     : y;
 }
 
 ls_node *ls_dense(ls_node *x, int64_t n, const char *name)

@@ -54,10 +54,9 @@ ls_node *ls_embed(ls_node *x, int64_t count, int64_t width, const char *name)
     y->limit = count;
     if (!(y = ls__node_done(y)))
         return NULL;
-    if (ls__node_param(y, "embedding", LS__INIT_NORMAL, width, count, 2,
-                       (int64_t[]){count, width}) < 0)
-        return ls__graph_failed(y->graph, LS_EINVAL);
-    if (count < x->limit) /* batches are checked against the smallest */
+    y = ls__node_param(y, "embedding", LS__INIT_NORMAL, width, count, 2,
+                       (int64_t[]){count, width});
+    if (y && count < x->limit) /* batches are checked against the smallest */
         x->limit = count;
     return y;
 }
@@ -98,8 +97,7 @@ ls_node *ls_position(ls_node *x, const char *name)
     ls_node *y = ls__node_done(
         ls__node_new(&ls__op_position, name, x, NULL, NULL));
 
-    if (y && ls__node_param(y, "", LS__INIT_SINUSOID, 1, 1, y->rank,
-                            y->shape) < 0)
-        return ls__graph_failed(y->graph, LS_EINVAL);
-    return y;
+    return y ? ls__node_param(y, "", LS__INIT_SINUSOID, 1, 1, y->rank,
+                              y->shape)
+             : NULL;
 }

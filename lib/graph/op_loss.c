@@ -35,19 +35,25 @@ static int squared_shape(ls_node *n)
     return loss_shape(n);
 }
 
+/* A target that trains gets the negative; it goes first, since dx[0] may lie
+ * over y. */
 static void squared_error(const ls__run *r)
 {
     int64_t n = r->node->in[0]->size;
     const float *y = r->x[0], *t = r->x[1];
 
-    for (int64_t i = 0; i < r->rows; i++) {
-        float w = weight_of(r, i);
-        float loss = r->kernels->squared_error(
-            n, y + i * n, t + i * n, w, r->dx[0] ? r->dx[0] + i * n : NULL);
+    for (int64_t i = 0; i < r->rows; i++, y += n, t += n) {
+        float w = weight_of(r, i), loss;
 
+        if (r->dx[1])
+            (void)r->kernels->squared_error(n, t, y, w, r->dx[1] + i * n);
+        loss = r->kernels->squared_error(n, y, t, w, r->dx[0] ? r->dx[0] + i * n
+                                                              : NULL);
         r->sums->loss += (double)w * (double)loss;
         r->sums->weight += (double)w * (double)n;
     }
+    if (r->dx[1] && r->addend[1])
+        r->kernels->add(r->rows * n, r->addend[1], r->dx[1], r->dx[1]);
 }
 
 const ls__op ls__op_squared_error = {

@@ -39,8 +39,7 @@ ls_node *ls_layer_norm(ls_node *x, const char *name)
         ls__node_new(&ls__op_layer_norm, name, x, NULL, NULL));
     int64_t n = y ? ls__width(y) : 0;
 
-    if (y && (ls__node_param(y, "scale", LS__INIT_ONES, n, n, 1, &n) < 0 ||
-              ls__node_param(y, "bias", LS__INIT_ZEROS, n, n, 1, &n) < 0))
-        return ls__graph_failed(y->graph, LS_EINVAL);
-    return y;
+    if (y)
+        y = ls__node_param(y, "scale", LS__INIT_ONES, n, n, 1, &n);
+    return y ? ls__node_param(y, "bias", LS__INIT_ZEROS, n, n, 1, &n) : NULL;
 }
