@@ -19,7 +19,7 @@ enum { ROWS = 64, IN = 8, OUT = 4, BLOCK = 1000 };
 typedef struct options {
     int workers;
     int blocks;
-    const char *metrics;
+    const char *metrics; /* NULL: standard output */
 } options;
 
 typedef struct run {
@@ -40,7 +40,7 @@ static void must(int status)
 
 static options parse(int argc, char **argv)
 {
-    options o = {.workers = 1, .blocks = 20, .metrics = "/dev/stdout"};
+    options o = {.workers = 1, .blocks = 20, .metrics = NULL};
     for (int i = 1; i + 1 < argc; i += 2) {
         if (!strcmp(argv[i], "--workers"))
             o.workers = atoi(argv[i + 1]);
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
 {
     run r;
     options o = parse(argc, argv);
-    FILE *out = fopen(o.metrics, "w");
+    FILE *out = o.metrics ? fopen(o.metrics, "w") : stdout;
     if (!out) {
         perror(o.metrics);
         return EXIT_FAILURE;

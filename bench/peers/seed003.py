@@ -22,7 +22,7 @@ def options(modes):
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--steps", type=int, default=50)
     p.add_argument("--init", help="safetensors file of lockstep-train")
-    p.add_argument("--metrics", default="/dev/stdout")
+    p.add_argument("--metrics", help="file; standard output if absent")
     return p.parse_args()
 
 
@@ -84,7 +84,7 @@ def run(step, options, versions):
     """Call step(batch) -> loss as a float, options.steps times, each timed
     from the batch as a NumPy view to the loss as a Python number."""
     data = tokens()
-    with open(options.metrics, "w") as f:
+    with open(options.metrics or 1, "w") as f:
         print(json.dumps({"versions": versions}), file=f)
         for s in range(options.steps):
             b, start = batch(data, s), time.perf_counter()
