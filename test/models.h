@@ -1,0 +1,161 @@
+/* What the tests of training share beside support.h: models, their data, and
+ * a trainer with its batch.  Everything here asserts with Check: call it on the
+ * test's main thread. */
+#ifndef TEST_MODELS_H
+#define TEST_MODELS_H
+
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A call that must succeed; the library's own words when it does not. */
+#define OK(call) ck_assert_msg((call) == 0, "%s: %s", #call, ls_errmsg())
+
+/* A call that must fail with a status, and say so in these words. */
+#define FAILS(call, status, words) \
+    do { \
+        ck_assert_int_eq((call), (status)); \
+        ck_assert_msg(strstr(ls_errmsg(), (words)), \
+                      "\"%s\" does not say \"%s\"", ls_errmsg(), (words)); \
+    } while (0)
+
+/* ------ Data ------ */
+
+/* n normal numbers, as float32(RandomState(seed).randn(n)). */
+static inline float *normals(uint32_t seed, int64_t n)
+{
+    double *wide = malloc((size_t)n * sizeof *wide);
+    float *x = malloc((size_t)n * sizeof *x);
+    ls_numpy rs;
+
+    ck_assert(wide && x);
+    ls_numpy_seed(&rs, seed);
+    ls_numpy_randn(&rs, n, wide);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)wide[i];
+    free(wide);
+    return x;
+}
+
+/* n integers in [0,limit), as RandomState(seed).randint(0, limit, n). */
+static inline int32_t *integers(uint32_t seed, int32_t limit, int64_t n)
+{
+    int32_t *x = malloc((size_t)n * sizeof *x);
+    ls_numpy rs;
+
+    ck_assert_ptr_nonnull(x);
+    ls_numpy_seed(&rs, seed);
+    ls_numpy_randint32(&rs, 0, limit, n, x);
+    return x;
+}
+
+/* ------ Graphs ------ */
+
+/* Linear regression: parameters "kernel" (d_in,d_out) and "bias" (d_out). */
+static inline ls_graph *linear_graph(int64_t d_in, int64_t d_out)
+{
+    ls_graph *g;
+    ls_node *x, *y;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, &d_in);
+    y = ls_input(g, "y", LS_F32, 1, &d_out);
+    OK(ls_loss(g, ls_mean_squared_error(ls_dense(x, d_out, ""), y)));
+    return g;
+}
+
+/* A classifier of x (9) with a normalised hidden layer of 33. */
+static inline ls_graph *mlp_graph(void)
+{
+    ls_graph *g;
+    ls_node *x, *label;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){9});
+    label = ls_input(g, "label", LS_I32, 0, NULL);
+    x = ls_layer_norm(ls_gelu(ls_dense(x, 33, "hidden")), "norm");
+    OK(ls_loss(g, ls_cross_entropy(ls_dense(x, 5, "out"), label)));
+    return g;
+}
+
+typedef struct lm_sizes {
+    int64_t vocab, length, width, heads, layers, ff;
+} lm_sizes;
+
+static inline ls_node *lm_block(ls_node *x, int64_t i, const lm_sizes *s)
+{
+    const char *const part[] = {"LayerNorm_0", "SelfAttention_0",
+                                "LayerNorm_1", "Dense_0", "Dense_1"};
+    char name[5][64];
+    ls_node *h;
+
+    for (int k = 0; k < 5; k++)
+        snprintf(name[k], sizeof name[k], "blocks_%lld.%s", (long long)i,
+                 part[k]);
+    h = ls_layer_norm(x, name[0]);
+    x = ls_add(x, ls_self_attention(h, (int)s->heads, false, name[1]));
+    h = ls_dense(ls_layer_norm(x, name[2]), s->ff, name[3]);
+    return ls_add(x, ls_dense(ls_gelu(h), s->width, name[4]));
+}
+
+/* Seed 003's transformer under Flax's names. */
+static inline ls_graph *lm_graph(const lm_sizes *s)
+{
+    ls_graph *g;
+    ls_node *tokens, *x;
+
+    OK(ls_graph_new(&g));
+    tokens = ls_input(g, "tokens", LS_I32, 1, &s->length);
+    x = ls_position(ls_embed(tokens, s->vocab, s->width, "tok_emb"),
+                    "pos_emb");
+    for (int64_t i = 0; i < s->layers; i++)
+        x = lm_block(x, i, s);
+    x = ls_dense_no_bias(ls_layer_norm(x, "ln_f"), s->vocab, "head");
+    OK(ls_loss(g, ls_next_token_loss(x, tokens)));
+    return g;
+}
+
+/* ------ Trainers ------ */
+
+/* A trainer with its batch; the pool and the data are the test's. */
+typedef struct run {
+    ls_trainer *trainer;
+    ls_batch *batch;
+} run;
+
+/* Frees the graph: a trainer does not need it. */
+static inline run open_run(ls_pool *pool, ls_graph *graph,
+                           const ls_trainer_options *options)
+{
+    run r;
+
+    OK(ls_trainer_open(&r.trainer, pool, graph, options));
+    ls_graph_free(graph);
+    OK(ls_batch_open(&r.batch, r.trainer));
+    return r;
+}
+
+static inline void close_run(run *r)
+{
+    ls_batch_close(r->batch);
+    ls_trainer_close(r->trainer);
+}
+
+static inline ls_result step(const run *r)
+{
+    ls_result result;
+
+    OK(ls_step(r->trainer, r->batch, &result));
+    return result;
+}
+
+/* For runs that would double the time of make check. */
+static inline bool long_run(void)
+{
+    const char *text = getenv("LS_LONG");
+
+    return text && *text && strcmp(text, "0") != 0;
+}
+
+#endif

@@ -1,0 +1,405 @@
+/* Every operator, and whole graphs of them, in double and as plainly as the
+ * formulas stand: what tests compare the library to.
+ *
+ * test_ops.c proves these gradients by central differences of these values;
+ * test_graph.c uses them on whole graphs.  Indices are doubles here too.
+ * Gradients are added to what is there, so that a value with several readers
+ * needs nothing special. */
+#ifndef LS_TEST_REFERENCE_H
+#define LS_TEST_REFERENCE_H
+
+#include "graph/op.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct ref {
+    const ls_node *node;
+    int64_t rows;
+    const double *x[LS__MAX_INPUTS], *param[LS__MAX_PARAMS];
+    const float *weights; /* losses: of rows; NULL: all 1 */
+    double *y;            /* a loss: its weighted sum, one number */
+    const double *dy;     /* NULL for a loss */
+    double *dx[LS__MAX_INPUTS], *dparam[LS__MAX_PARAMS];
+} ref;
+
+typedef struct reference {
+    const ls__op *op;
+    void (*forward)(const ref *r);
+    void (*backward)(const ref *r);
+} reference;
+
+/* ------ gelu, add ------ */
+
+static inline double gelu_arg(double x)
+{
+    return sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x);
+}
+
+static inline double gelu_value(double x)
+{
+    return x / 2 * (1 + tanh(gelu_arg(x)));
+}
+
+static inline double gelu_slope(double x)
+{
+    double t = tanh(gelu_arg(x));
+    double du = sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * x * x);
+
+    return (1 + t) / 2 + x / 2 * (1 - t * t) * du;
+}
+
+static inline void ref_gelu(const ref *r)
+{
+    for (int64_t i = 0; i < r->rows * r->node->size; i++)
+        r->y[i] = gelu_value(r->x[0][i]);
+}
+
+static inline void ref_gelu_grad(const ref *r)
+{
+    for (int64_t i = 0; i < r->rows * r->node->size; i++)
+        r->dx[0][i] += r->dy[i] * gelu_slope(r->x[0][i]);
+}
+
+static inline void ref_add(const ref *r)
+{
+    for (int64_t i = 0; i < r->rows * r->node->size; i++)
+        r->y[i] = r->x[0][i] + r->x[1][i];
+}
+
+static inline void ref_add_grad(const ref *r)
+{
+    for (int64_t i = 0; i < r->rows * r->node->size; i++) {
+        r->dx[0][i] += r->dy[i];
+        r->dx[1][i] += r->dy[i];
+    }
+}
+
+/* ------ dense, with what a plan may have folded into it ------ */
+
+static inline double dense_pre(const ref *r, int64_t v, int64_t j)
+{
+    int64_t in = ls__width(r->node->in[0]), out = ls__width(r->node);
+    double sum = r->node->params > 1 ? r->param[1][j] : 0;
+
+    for (int64_t i = 0; i < in; i++)
+        sum += r->x[0][v * in + i] * r->param[0][i * out + j];
+    return sum;
+}
+
+static inline void ref_dense(const ref *r)
+{
+    int64_t out = ls__width(r->node);
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++) {
+        double y = dense_pre(r, at / out, at % out);
+
+        r->y[at] = (r->node->activation ? gelu_value(y) : y) +
+                   (r->node->residual ? r->x[1][at] : 0);
+    }
+}
+
+static inline void ref_dense_grad(const ref *r)
+{
+    int64_t in = ls__width(r->node->in[0]), out = ls__width(r->node);
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++) {
+        int64_t v = at / out, j = at % out;
+        double d = r->dy[at];
+
+        if (r->node->residual)
+            r->dx[1][at] += d;
+        if (r->node->activation)
+            d *= gelu_slope(dense_pre(r, v, j));
+        for (int64_t i = 0; i < in; i++) {
+            r->dparam[0][i * out + j] += r->x[0][v * in + i] * d;
+            r->dx[0][v * in + i] += r->param[0][i * out + j] * d;
+        }
+        if (r->node->params > 1)
+            r->dparam[1][j] += d;
+    }
+}
+
+/* ------ embed, position ------ */
+
+static inline void ref_embed(const ref *r)
+{
+    int64_t n = ls__width(r->node);
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++)
+        r->y[at] = r->param[0][(int64_t)r->x[0][at / n] * n + at % n];
+}
+
+static inline void ref_embed_grad(const ref *r)
+{
+    int64_t n = ls__width(r->node);
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++)
+        r->dparam[0][(int64_t)r->x[0][at / n] * n + at % n] += r->dy[at];
+}
+
+static inline void ref_position(const ref *r)
+{
+    for (int64_t at = 0; at < r->rows * r->node->size; at++)
+        r->y[at] = r->x[0][at] + r->param[0][at % r->node->size];
+}
+
+static inline void ref_position_grad(const ref *r)
+{
+    for (int64_t at = 0; at < r->rows * r->node->size; at++) {
+        r->dx[0][at] += r->dy[at];
+        r->dparam[0][at % r->node->size] += r->dy[at];
+    }
+}
+
+/* ------ layer norm ------ */
+
+static inline void norm_stats(int64_t n, const double *x, double *mean,
+                              double *r)
+{
+    double m = 0, var = 0;
+
+    for (int64_t j = 0; j < n; j++)
+        m += x[j] / (double)n;
+    for (int64_t j = 0; j < n; j++)
+        var += (x[j] - m) * (x[j] - m) / (double)n;
+    *mean = m;
+    *r = 1 / sqrt(var + 1e-6);
+}
+
+static inline void ref_norm(const ref *r)
+{
+    int64_t n = ls__width(r->node);
+
+    for (int64_t v = 0; v < r->rows * ls__vectors(r->node); v++) {
+        const double *x = r->x[0] + v * n;
+        double mean, by;
+
+        norm_stats(n, x, &mean, &by);
+        for (int64_t j = 0; j < n; j++)
+            r->y[v * n + j] =
+                (x[j] - mean) * by * r->param[0][j] + r->param[1][j];
+    }
+}
+
+static inline void ref_norm_grad(const ref *r)
+{
+    int64_t n = ls__width(r->node);
+
+    for (int64_t v = 0; v < r->rows * ls__vectors(r->node); v++) {
+        const double *x = r->x[0] + v * n, *dy = r->dy + v * n;
+        double mean, by, md = 0, mdx = 0;
+
+        norm_stats(n, x, &mean, &by);
+        for (int64_t j = 0; j < n; j++) {
+            double d = dy[j] * r->param[0][j], xh = (x[j] - mean) * by;
+
+            md += d / (double)n;
+            mdx += d * xh / (double)n;
+            r->dparam[0][j] += dy[j] * xh;
+            r->dparam[1][j] += dy[j];
+        }
+        for (int64_t j = 0; j < n; j++)
+            r->dx[0][v * n + j] +=
+                by * (dy[j] * r->param[0][j] - md - (x[j] - mean) * by * mdx);
+    }
+}
+
+/* ------ attention ------ */
+
+/* What one query sees: p[s] over the positions s, and where its head lies. */
+static inline void attention_row(const ref *r, int64_t row, int64_t head,
+                                 int64_t t, double *p)
+{
+    int64_t T = r->node->shape[0], D = r->node->shape[1];
+    int64_t d = D / r->node->heads, seen = r->node->causal ? t + 1 : T;
+    const double *q = r->x[0] + (row * T + t) * D + head * d;
+    double top = -(double)INFINITY, sum = 0;
+
+    memset(p, 0, (size_t)T * sizeof *p);
+    for (int64_t s = 0; s < seen; s++) {
+        const double *k = r->x[1] + (row * T + s) * D + head * d;
+
+        for (int64_t i = 0; i < d; i++)
+            p[s] += q[i] * k[i] / sqrt((double)d);
+        top = p[s] > top ? p[s] : top;
+    }
+    for (int64_t s = 0; s < seen; s++)
+        sum += p[s] = exp(p[s] - top);
+    for (int64_t s = 0; s < seen; s++)
+        p[s] /= sum;
+}
+
+static inline void ref_attention(const ref *r)
+{
+    int64_t T = r->node->shape[0], D = r->node->shape[1];
+    int64_t d = D / r->node->heads;
+    double *p = malloc((size_t)T * sizeof *p);
+
+    for (int64_t at = 0; p && at < r->rows * T * r->node->heads; at++) {
+        int64_t head = at % r->node->heads, vector = at / r->node->heads;
+        int64_t row = vector / T;
+
+        attention_row(r, row, head, vector % T, p);
+        for (int64_t i = head * d; i < (head + 1) * d; i++) {
+            double sum = 0;
+
+            for (int64_t s = 0; s < T; s++)
+                sum += p[s] * r->x[2][(row * T + s) * D + i];
+            r->y[vector * D + i] = sum;
+        }
+    }
+    free(p);
+}
+
+/* The gradients through one query's p: to v, and, through the scores, to q and
+ * k.  dp is room for T numbers. */
+static inline void attention_row_grad(const ref *r, int64_t vector,
+                                      int64_t head, const double *p, double *dp)
+{
+    int64_t T = r->node->shape[0], D = r->node->shape[1];
+    int64_t d = D / r->node->heads, row = vector / T;
+    int64_t own = vector * D + head * d;
+    double dot = 0;
+
+    for (int64_t s = 0; s < T; s++) {
+        int64_t at = (row * T + s) * D + head * d;
+
+        dp[s] = 0;
+        for (int64_t i = 0; i < d; i++) {
+            dp[s] += r->dy[own + i] * r->x[2][at + i];
+            r->dx[2][at + i] += p[s] * r->dy[own + i];
+        }
+        dot += p[s] * dp[s];
+    }
+    for (int64_t s = 0; s < T; s++) {
+        int64_t at = (row * T + s) * D + head * d;
+        double ds = p[s] * (dp[s] - dot) / sqrt((double)d);
+
+        for (int64_t i = 0; i < d; i++) {
+            r->dx[0][own + i] += ds * r->x[1][at + i];
+            r->dx[1][at + i] += ds * r->x[0][own + i];
+        }
+    }
+}
+
+static inline void ref_attention_grad(const ref *r)
+{
+    int64_t T = r->node->shape[0];
+    double *p = malloc(2 * (size_t)T * sizeof *p);
+
+    for (int64_t at = 0; p && at < r->rows * T * r->node->heads; at++) {
+        int64_t head = at % r->node->heads, vector = at / r->node->heads;
+
+        attention_row(r, vector / T, head, vector % T, p);
+        attention_row_grad(r, vector, head, p, p + T);
+    }
+    free(p);
+}
+
+/* ------ losses ------ */
+
+static inline double weight_of(const ref *r, int64_t row)
+{
+    return r->weights ? (double)r->weights[row] : 1;
+}
+
+static inline void ref_squared(const ref *r)
+{
+    int64_t n = r->node->in[0]->size;
+
+    *r->y = 0;
+    for (int64_t at = 0; at < r->rows * n; at++) {
+        double d = r->x[0][at] - r->x[1][at];
+
+        *r->y += weight_of(r, at / n) * d * d;
+    }
+}
+
+static inline void ref_squared_grad(const ref *r)
+{
+    int64_t n = r->node->in[0]->size;
+
+    for (int64_t at = 0; at < r->rows * n; at++) {
+        double d = 2 * weight_of(r, at / n) * (r->x[0][at] - r->x[1][at]);
+
+        r->dx[0][at] += d;
+        r->dx[1][at] -= d;
+    }
+}
+
+/* Labels a row, and by how many tokens they are ahead of their logits. */
+static inline int64_t ahead(const ref *r)
+{
+    return r->node->op == &ls__op_next_token;
+}
+
+static inline double log_sum(int64_t n, const double *x)
+{
+    double top = x[0], sum = 0;
+
+    for (int64_t j = 1; j < n; j++)
+        top = x[j] > top ? x[j] : top;
+    for (int64_t j = 0; j < n; j++)
+        sum += exp(x[j] - top);
+    return top + log(sum);
+}
+
+static inline void ref_labels(const ref *r)
+{
+    int64_t n = ls__width(r->node->in[0]), T = r->node->in[1]->size;
+
+    *r->y = 0;
+    for (int64_t v = 0; v < r->rows * T; v++) {
+        const double *x = r->x[0] + v * n;
+
+        if (v % T + ahead(r) < T)
+            *r->y += weight_of(r, v / T) *
+                     (log_sum(n, x) - x[(int64_t)r->x[1][v + ahead(r)]]);
+    }
+}
+
+static inline void ref_labels_grad(const ref *r)
+{
+    int64_t n = ls__width(r->node->in[0]), T = r->node->in[1]->size;
+
+    for (int64_t v = 0; v < r->rows * T; v++) {
+        const double *x = r->x[0] + v * n;
+        double w = weight_of(r, v / T), total;
+
+        if (v % T + ahead(r) >= T)
+            continue;
+        total = log_sum(n, x);
+        for (int64_t j = 0; j < n; j++)
+            r->dx[0][v * n + j] += w * exp(x[j] - total);
+        r->dx[0][v * n + (int64_t)r->x[1][v + ahead(r)]] -= w;
+    }
+}
+
+/* ------ the table ------ */
+
+/* The reference of an operator, NULL when there is none. */
+static inline const reference *reference_of(const ls__op *op)
+{
+    /* clang-format off */
+    static const reference all[] = {
+        {&ls__op_dense, ref_dense, ref_dense_grad},
+        {&ls__op_embed, ref_embed, ref_embed_grad},
+        {&ls__op_position, ref_position, ref_position_grad},
+        {&ls__op_layer_norm, ref_norm, ref_norm_grad},
+        {&ls__op_attention, ref_attention, ref_attention_grad},
+        {&ls__op_gelu, ref_gelu, ref_gelu_grad},
+        {&ls__op_add, ref_add, ref_add_grad},
+        {&ls__op_squared_error, ref_squared, ref_squared_grad},
+        {&ls__op_cross_entropy, ref_labels, ref_labels_grad},
+        {&ls__op_next_token, ref_labels, ref_labels_grad}};
+    /* clang-format on */
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].op == op)
+            return &all[i];
+    return NULL;
+}
+
+#endif

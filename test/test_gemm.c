@@ -1,0 +1,600 @@
+/* Matrix products, byte for byte against the ten lines of reference() below,
+ * on every instruction level that keeps the contract of bits and on BLIS.
+ *
+ * All problems are corners of two fixed matrices: element (i,j) of a product
+ * depends on row i of A, column j of B and k alone, so one reference a k serves
+ * every m and n, and the whole cube of sizes is checked.  Operands end where
+ * memory ends, and what lies between their elements is NaN. */
+#include "base/error.h"
+#include "base/fpmode.h"
+#include "gemm/gemm.h"
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#if defined(__x86_64__)
+#define FMA __attribute__((target("avx2,fma")))
+#else
+#define FMA
+#endif
+
+enum { MOST = 481, GAP = 3 };
+
+/* clang-format off */
+static const int cube_sizes[] = {
+    1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,  13,  14,
+    15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26,  27,  28,
+    29, 30, 31, 32, 33, 63, 64, 65, 255, 256, 257, 384, 480, 481};
+/* clang-format on */
+/* Around the heights and widths of tiles, and past one and two chunks. */
+static const int edge_sizes[] = {1, 5, 14, 15, 16, 17, 33, 113, 257};
+enum {
+    CUBE = sizeof cube_sizes / sizeof *cube_sizes,
+    EDGES = sizeof edge_sizes / sizeof *edge_sizes
+};
+
+static float a[MOST * MOST], b[MOST * MOST], from[MOST * MOST];
+static float plain[MOST * MOST], onto[MOST * MOST]; /* what is right */
+static float *a_end, *b_end, *c_end, *packed_end;   /* of fenced rooms */
+
+/* ------ The contract ------ */
+
+/* c (+)= a b, rows of MOST: K in chunks of 256, each a chain of fused
+ * multiply-adds from +0, chunks added in order. */
+FMA static void reference(int64_t k, bool add, float *c)
+{
+    for (int64_t i = 0; i < MOST; i++)
+        for (int64_t p = 0; p < k; p += 256) {
+            float sum[MOST] = {0};
+
+            for (int64_t q = p; q < k && q < p + 256; q++)
+                for (int64_t j = 0; j < MOST; j++)
+                    sum[j] = __builtin_fmaf(a[i * MOST + q], b[q * MOST + j],
+                                            sum[j]);
+            for (int64_t j = 0; j < MOST; j++)
+                c[i * MOST + j] = p || add ? c[i * MOST + j] + sum[j] : sum[j];
+        }
+}
+
+static void references(int64_t k)
+{
+    reference(k, false, plain);
+    memcpy(onto, from, sizeof from);
+    reference(k, true, onto);
+}
+
+/* ------ Numbers and storage ------ */
+
+/* Numbers of many sizes and exact zeros of both signs among them: a chain that
+ * starts from -0, or from its first product, shows. */
+static void fill(int64_t seed, float *x)
+{
+    static const float size[] = {1, 0, 1e-3f, 1, -0.0f, 1e4f, 1, 1e-22f};
+
+    fill_uniform(seed, MOST * MOST, x);
+    for (int64_t i = 0; i < MOST * MOST; i++)
+        x[i] *= size[(i * i + i / 5) % 8];
+}
+
+static float *room(int64_t n)
+{
+    return (float *)fenced(n) + n;
+}
+
+static void prepare(void)
+{
+    ls__fpmode_set();
+    fill(1, a);
+    fill(2, b);
+    fill(3, from);
+    a_end = room((2 * MOST + GAP) * MOST);
+    b_end = room((2 * MOST + GAP) * MOST);
+    c_end = room((MOST + GAP) * MOST + GAP);
+    packed_end = room((MOST + 64) * MOST);
+}
+
+typedef enum storage { BY_ROWS, BY_COLUMNS, GENERAL, STORAGES } storage;
+
+typedef struct operand {
+    float *at;
+    int64_t row, col; /* strides */
+} operand;
+
+/* The corner (rows,cols) of x in a storage, its last element being the last
+ * before `end`, NaN in all gaps. */
+static operand store(const float *x, int64_t rows, int64_t cols, storage how,
+                     float *end)
+{
+    operand o = {.row = how == BY_ROWS      ? cols + GAP
+                        : how == BY_COLUMNS ? 1
+                                            : 2 * cols + GAP,
+                 .col = how == BY_ROWS      ? 1
+                        : how == BY_COLUMNS ? rows + GAP
+                                            : 2};
+    int64_t extent = (rows - 1) * o.row + (cols - 1) * o.col + 1;
+
+    o.at = end - extent;
+    memset(o.at, 0xff, (size_t)extent * sizeof *o.at);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++)
+            o.at[r * o.row + c * o.col] = x[r * MOST + c];
+    return o;
+}
+
+/* ------ One product ------ */
+
+typedef struct problem {
+    int64_t m, n, k;
+    storage a, b;
+    bool packed, accumulate;
+} problem;
+
+enum { WAYS = 2 * 2 * STORAGES * STORAGES };
+
+/* The ways to store and compute a product, by number. */
+static problem problem_of(int64_t m, int64_t n, int64_t k, unsigned way)
+{
+    return (problem){m,
+                     n,
+                     k,
+                     way % STORAGES,
+                     way / STORAGES % STORAGES,
+                     way / (STORAGES * STORAGES) % 2,
+                     way / (2 * STORAGES * STORAGES)};
+}
+
+/* A product laid out in the rooms: c starts as NaN, or as `from`. */
+static ls__gemm lay_out(const ls__backend *be, const problem *p)
+{
+    operand x = store(a, p->m, p->k, p->a, a_end);
+    operand y = store(b, p->k, p->n, p->b, b_end);
+    ls__gemm g = {.m = p->m,
+                  .n = p->n,
+                  .k = p->k,
+                  .a = x.at,
+                  .a_row = x.row,
+                  .a_col = x.col,
+                  .b = y.at,
+                  .b_row = y.row,
+                  .b_col = y.col,
+                  .c_row = p->n + GAP,
+                  .scale = 1,
+                  .accumulate = p->accumulate};
+
+    g.c = c_end - ((p->m - 1) * g.c_row + p->n);
+    memset(g.c - GAP, 0xff, (size_t)(c_end - g.c + GAP) * sizeof *g.c);
+    for (int64_t i = 0; p->accumulate && i < p->m; i++)
+        memcpy(g.c + i * g.c_row, from + i * MOST, (size_t)p->n * sizeof *g.c);
+    if (p->packed && be->pack) {
+        float *packed = packed_end - be->packed_size(p->k, p->n);
+
+        be->pack(p->k, p->n, g.b, g.b_row, g.b_col, packed);
+        g.packed = packed;
+        g.b = NULL; /* nobody may look at it now */
+    }
+    return g;
+}
+
+/* c is what is right, and the gaps before and between its rows are whole. */
+static bool is_right(const ls__gemm *g, const float *right)
+{
+    static const uint32_t gap[GAP] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    size_t bytes = (size_t)g->n * sizeof *g->c;
+
+    for (int64_t i = 0; i < g->m; i++)
+        if (memcmp(g->c + i * g->c_row, right + i * MOST, bytes) ||
+            memcmp(g->c + i * g->c_row - GAP, gap, sizeof gap))
+            return false;
+    return true;
+}
+
+static bool product_is_right(const ls__backend *be, const problem *p)
+{
+    ls__gemm g = lay_out(be, p);
+
+    be->gemm(&g, packed_end - be->scratch(p->k, p->n));
+    if (is_right(&g, p->accumulate ? onto : plain))
+        return true;
+    fprintf(stderr, "%s: m %d n %d k %d, A storage %d, B storage %d, %s, %s\n",
+            be->name, (int)p->m, (int)p->n, (int)p->k, (int)p->a, (int)p->b,
+            p->packed ? "packed" : "not packed",
+            p->accumulate ? "added to C" : "C was NaN");
+    return false;
+}
+
+/* Every size with every other, each in one way of computing it. */
+static bool cube_is_right(const ls__backend *be)
+{
+    uint32_t state = 1;
+
+    for (int k = 0; k < CUBE; k++) {
+        references(cube_sizes[k]);
+        for (int m = 0; m < CUBE; m++)
+            for (int n = 0; n < CUBE; n++) {
+                problem p;
+
+                state = state * 1664525u + 1013904223u;
+                p = problem_of(cube_sizes[m], cube_sizes[n], cube_sizes[k],
+                               (state >> 16) % WAYS);
+                if (!product_is_right(be, &p))
+                    return false;
+            }
+    }
+    return true;
+}
+
+/* Fewer sizes, each in all ways. */
+static bool ways_are_right(const ls__backend *be)
+{
+    for (int k = 0; k < EDGES; k++) {
+        references(edge_sizes[k]);
+        for (int m = 0; m < EDGES; m++)
+            for (int n = 0; n < EDGES; n++)
+                for (unsigned way = 0; way < WAYS; way++) {
+                    problem p = problem_of(edge_sizes[m], edge_sizes[n],
+                                           edge_sizes[k], way);
+
+                    if (!product_is_right(be, &p))
+                        return false;
+                }
+    }
+    return true;
+}
+
+/* ------ The native kernels ------ */
+
+static ls__backend backend_of(const ls__kernel_table *k)
+{
+    return (ls__backend){k->name, k->gemm, k->gemm_packed_size,
+                         k->gemm_packed_size, k->gemm_pack};
+}
+
+/* Every level with FMA gives the reference's bytes for every size of the cube,
+ * and touches nothing but its C. */
+START_TEST(test_cube)
+{
+    const ls__kernel_table *k = level(_i);
+    ls__backend be;
+
+    if (!k || !k->fma)
+        return;
+    prepare();
+    be = backend_of(k);
+    ck_assert(cube_is_right(&be));
+}
+END_TEST
+
+/* How operands are stored, packed and added to shows in no bit. */
+START_TEST(test_ways)
+{
+    const ls__kernel_table *k = level(_i);
+    ls__backend be;
+
+    if (!k || !k->fma)
+        return;
+    prepare();
+    be = backend_of(k);
+    ck_assert(ways_are_right(&be));
+}
+END_TEST
+
+/* Error bound of a product without FMA: 2 k eps |A| |B|, element by element. */
+static bool is_near(const ls__gemm *g, const problem *p)
+{
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) {
+            double sum = 0, size = 0;
+
+            for (int64_t q = 0; q < p->k; q++) {
+                double t = (double)a[i * MOST + q] * (double)b[q * MOST + j];
+
+                sum += t;
+                size += fabs(t);
+            }
+            /* and what flushing products and sums to zero takes */
+            if (!(fabs((double)g->c[i * g->c_row + j] - sum) <=
+                  2 * (double)p->k * (0x1p-24 * size + 0x1p-126)))
+                return false;
+        }
+    return true;
+}
+
+/* A level without FMA is not bound to bits, but is as exact as it can be, and
+ * lets no NaN in from the gaps. */
+START_TEST(test_near)
+{
+    const ls__kernel_table *k = level(_i);
+    ls__backend be;
+
+    if (!k || k->fma)
+        return;
+    prepare();
+    be = backend_of(k);
+    for (int m = 0; m < EDGES; m++)
+        for (int n = 0; n < EDGES; n++)
+            for (int q = 0; q < EDGES; q++) {
+                problem p =
+                    problem_of(edge_sizes[m], edge_sizes[n], edge_sizes[q],
+                               (unsigned)(m + n + q) % (WAYS / 2));
+                ls__gemm g = lay_out(&be, &p);
+
+                be.gemm(&g, packed_end - be.scratch(p.k, p.n));
+                ck_assert_msg(is_near(&g, &p), "%d %d %d", (int)p.m, (int)p.n,
+                              (int)p.k);
+            }
+}
+END_TEST
+
+/* ------ The epilogue ------ */
+
+/* clang-format off */
+/* The pieces of an epilogue, one bit each. */
+enum {
+    ACCUMULATE = 1, SCALE = 2, BIAS = 4, PRE = 8, GELU = 16, SLOPE = 32,
+    ADD = 64, ADD_C = 128, PIECES = 256
+};
+/* clang-format on */
+
+enum { ROOM = 40 * (300 + GAP) };
+static float bias[MOST], pre[ROOM], pre_right[ROOM], h[ROOM], more[ROOM];
+
+static void ask(ls__gemm *g, unsigned pieces)
+{
+    g->accumulate = pieces & ACCUMULATE;
+    g->scale = pieces & SCALE ? 0.3f : 1;
+    g->bias = pieces & BIAS ? bias : NULL;
+    g->pre = pieces & PRE ? pre : NULL;
+    g->activation = pieces & GELU ? LS__GELU : LS__NO_ACTIVATION;
+    g->grad_of = pieces & SLOPE ? LS__GELU : LS__NO_ACTIVATION;
+    g->h = pieces & SLOPE ? h : NULL;
+    g->add = pieces & ADD ? more : pieces & ADD_C ? g->c : NULL;
+}
+
+/* The epilogue of one element of the product, in its written order. */
+static float finished(const ls__kernel_table *k, const ls__gemm *g, float x,
+                      int64_t j, int64_t at, float c)
+{
+    const float one = 1;
+    float slope;
+
+    x *= g->scale;
+    if (g->bias)
+        x += bias[j];
+    if (g->pre)
+        pre_right[at] = x;
+    if (g->activation)
+        k->gelu(1, &x, &x);
+    if (g->grad_of) {
+        k->gelu_grad(1, h + at, &one, NULL, &slope);
+        x *= slope;
+    }
+    return g->add ? x + (g->add == more ? more[at] : c) : x;
+}
+
+/* What C and pre must be; right has rows of MOST, as is_right wants. */
+static void finish_all(const ls__kernel_table *k, const ls__gemm *g,
+                       float *right)
+{
+    memset(pre_right, 0xff, sizeof pre_right);
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) {
+            int64_t at = i * g->c_row + j;
+            float x = (g->accumulate ? onto : plain)[i * MOST + j];
+
+            right[i * MOST + j] = finished(k, g, x, j, at, g->c[at]);
+        }
+}
+
+/* The plain product, then the epilogue kernel over it. */
+static bool in_two_calls(const ls__kernel_table *k, const ls__gemm *g,
+                         const float *right)
+{
+    ls__gemm two = *g;
+
+    if (g->add == g->c) /* C is gone by then */
+        return true;
+    for (int64_t i = 0; i < g->m; i++)
+        memcpy(g->c + i * g->c_row, (g->accumulate ? onto : plain) + i * MOST,
+               (size_t)g->n * sizeof *g->c);
+    memset(pre, 0xff, sizeof pre);
+    k->epilogue(&two);
+    return is_right(g, right) && !memcmp(pre, pre_right, sizeof pre);
+}
+
+static bool epilogue_is_right(const ls__kernel_table *k, const ls__backend *be,
+                              const problem *p, unsigned pieces)
+{
+    static float right[MOST * MOST];
+    problem start = *p;
+    ls__gemm g;
+
+    start.accumulate = pieces & (ACCUMULATE | ADD_C); /* C is read */
+    g = lay_out(be, &start);
+    ask(&g, pieces);
+    finish_all(k, &g, right);
+    memset(pre, 0xff, sizeof pre);
+    be->gemm(&g, packed_end - be->scratch(p->k, p->n));
+    return is_right(&g, right) && !memcmp(pre, pre_right, sizeof pre) &&
+           in_two_calls(k, &g, right);
+}
+
+static void check_epilogues(const ls__kernel_table *k, const ls__backend *be,
+                            unsigned pieces)
+{
+    static const int m[] = {1, 4, 15, 29}, n[] = {1, 16, 31, 33, 48, 81};
+    static const int depth[] = {1, 37, 300};
+
+    prepare();
+    fill_uniform(4, MOST, bias);
+    fill_uniform(5, ROOM, h);
+    fill_uniform(6, ROOM, more);
+    for (unsigned d = 0; d < 3; d++) {
+        references(depth[d]);
+        for (unsigned i = 0; i < 4 * 6 * pieces; i++) {
+            unsigned asked = i / 24;
+            problem p = {m[i % 4],   n[i / 4 % 6], depth[d], BY_ROWS,
+                         BY_COLUMNS, i & 1,        false};
+
+            if ((asked & ADD) && (asked & ADD_C))
+                continue;
+            if (!epilogue_is_right(k, be, &p, asked))
+                ck_abort_msg("%s: m %d n %d k %d, pieces 0x%x", be->name,
+                             (int)p.m, (int)p.n, (int)p.k, asked);
+        }
+    }
+}
+
+/* Every combination of epilogue pieces equals the scalar formula, in one call
+ * and in two, to the bit; add may be C itself. */
+START_TEST(test_epilogue)
+{
+    const ls__kernel_table *k = level(_i);
+    ls__backend be;
+
+    if (!k || !k->fma)
+        return;
+    be = backend_of(k);
+    check_epilogues(k, &be, PIECES);
+}
+END_TEST
+
+/* The same for BLIS, which adds its epilogue in a pass of its own and so has
+ * no C left to add. */
+START_TEST(test_blis_epilogue)
+{
+    if (ls__kernels()->fma)
+        check_epilogues(ls__kernels(), &ls__backend_blis, ADD_C);
+}
+END_TEST
+
+/* ------ BLIS ------ */
+
+/* What a child of this program does: 0 when BLIS, of the kernel family that
+ * the environment names, meets the contract everywhere. */
+static int blis_child(void)
+{
+    prepare();
+    return cube_is_right(&ls__backend_blis) && ways_are_right(&ls__backend_blis)
+               ? 0
+               : 1;
+}
+
+static int run_child(const char *family)
+{
+    pid_t child = fork();
+    int status = -1;
+
+    if (child == 0) {
+        if (*family)
+            setenv("BLIS_ARCH_TYPE", family, 1);
+        execl("/proc/self/exe", "test_gemm", "blis", (char *)NULL);
+        _exit(127);
+    }
+    ck_assert_int_gt(child, 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static bool has_level(const char *name)
+{
+    const ls__kernel_table *k = ls__kernels_by_name(name);
+
+    return k && k->fma;
+}
+
+/* BLIS as it chooses itself, and of the families skx, haswell and zen3 by the
+ * numbers of BLIS 0.9, gives the same bytes.  It aborts for a family that it
+ * was not built with: that one is passed over. */
+START_TEST(test_blis)
+{
+    static const struct {
+        const char *family, *level;
+    } rows[] = {{"", "x86-64-v3"},
+                {"0", "x86-64-v4"},
+                {"3", "x86-64-v3"},
+                {"6", "x86-64-v3"}};
+    int status;
+
+    if (!has_level(rows[_i].level))
+        return;
+    status = run_child(rows[_i].family);
+    if (*rows[_i].family && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT)
+        return;
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+                  "BLIS_ARCH_TYPE=%s: status 0x%x", rows[_i].family,
+                  (unsigned)status);
+}
+END_TEST
+
+/* ------ Names ------ */
+
+/* Backends are found by name, unknown ones are refused by name, and the result
+ * is untouched then. */
+START_TEST(test_names)
+{
+    const ls__backend *be = NULL;
+
+    ck_assert_int_eq(ls__backend_find(&be, "garbage"), LS_EINVAL);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "\"garbage\""));
+    ck_assert_int_eq(ls__backend_find(&be, "onednn"), LS_ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "onednn"));
+    ck_assert_ptr_null(be);
+    ck_assert_int_eq(ls__backend_find(&be, "blis"), 0);
+    ck_assert_ptr_eq(be, &ls__backend_blis);
+    ck_assert_int_eq(ls__backend_find(&be, "native"), 0);
+    ck_assert_str_eq(be->name, "native");
+    ck_assert_int_eq(ls__backend_find(&be, NULL), 0);
+}
+END_TEST
+
+/* The native backend is the kernels of the level in use. */
+START_TEST(test_native)
+{
+    const ls__backend *be;
+    problem p = {33, 65, 257, GENERAL, BY_COLUMNS, true, true};
+
+    ck_assert_int_eq(ls__backend_find(&be, "native"), 0);
+    if (!ls__kernels()->fma)
+        return;
+    prepare();
+    references(p.k);
+    ck_assert(product_is_right(be, &p));
+    p.packed = false;
+    ck_assert(product_is_right(be, &p));
+}
+END_TEST
+
+static Suite *gemm_suite(void)
+{
+    Suite *s = suite_create("gemm");
+    TCase *t = tcase_create("gemm");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, NULL, fences_free);
+    tcase_add_test(t, test_names);
+    tcase_add_test(t, test_native);
+    tcase_add_loop_test(t, test_cube, 0, levels());
+    tcase_add_loop_test(t, test_ways, 0, levels());
+    tcase_add_loop_test(t, test_near, 0, levels());
+    tcase_add_loop_test(t, test_epilogue, 0, levels());
+    tcase_add_test(t, test_blis_epilogue);
+    tcase_add_loop_test(t, test_blis, 0, 4);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(int argc, char **argv)
+{
+    SRunner *runner;
+    int failed;
+
+    if (argc > 1 && !strcmp(argv[1], "blis"))
+        return blis_child();
+    runner = srunner_create(gemm_suite());
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,808 @@
+/* Every operator of the table, on shapes with ones, primes and 2^n +- 1.
+ *
+ * An operator runs alone, through an ls__run, and is compared
+ *     to reference.h, in double: values and gradients;
+ *     that reference to central differences of itself;
+ *     to itself, byte for byte: with and without addends, with dx written over
+ *     what its struct allows, on every instruction level and on BLIS.
+ * Arrays end where memory ends and begin as NaN; what the operator says that it
+ * does not read is NaN too.  An array that is nearly all zeros fails, except
+ * where mathematics wants it so (vanishes). */
+#include "base/fpmode.h"
+#include "reference.h"
+#include "support.h"
+
+#include <stdio.h>
+
+enum { MOST_ARRAYS = LS__MAX_INPUTS + LS__MAX_PARAMS };
+
+/* ------ Shapes ------ */
+
+typedef struct sample {
+    int64_t rows;
+    int rank;
+    int64_t dim[3];
+} sample;
+
+/* clang-format off */
+static const sample samples[] = {
+    {1, 0, {0}}, {17, 0, {0}}, {257, 0, {0}},
+    {3, 1, {1}}, {5, 1, {2}}, {1, 1, {3}}, {7, 1, {5}}, {2, 1, {7}},
+    {9, 1, {8}}, {3, 1, {15}}, {4, 1, {16}}, {5, 1, {17}}, {13, 1, {31}},
+    {1, 1, {32}}, {2, 1, {33}}, {3, 1, {63}}, {1, 1, {64}}, {2, 1, {65}},
+    {3, 1, {127}}, {1, 1, {128}}, {2, 1, {129}}, {2, 1, {255}},
+    {3, 1, {257}}, {255, 1, {3}}, {256, 1, {5}}, {257, 1, {2}},
+    {513, 1, {17}}, {300, 1, {70}}, {600, 1, {1}}, {1, 1, {4095}},
+    {2, 1, {4097}}, {1, 1, {8191}}, {1, 1, {8193}},
+    {1, 2, {1, 1}}, {2, 2, {1, 8}}, {3, 2, {2, 6}}, {2, 2, {3, 4}},
+    {5, 2, {2, 1}}, {1, 2, {5, 12}}, {2, 2, {7, 15}}, {3, 2, {8, 16}},
+    {1, 2, {15, 33}}, {2, 2, {16, 24}}, {2, 2, {17, 32}}, {1, 2, {31, 9}},
+    {1, 2, {64, 64}}, {2, 2, {65, 20}}, {5, 2, {13, 30}}, {1, 2, {127, 10}},
+    {3, 2, {129, 6}}, {1, 2, {257, 8}}, {2, 2, {300, 4}}, {171, 2, {3, 2}},
+    {1, 2, {2, 4097}},
+    {1, 3, {1, 1, 1}}, {2, 3, {2, 3, 4}}, {3, 3, {5, 1, 7}},
+    {1, 3, {16, 17, 3}}, {7, 3, {3, 11, 13}}};
+/* clang-format on */
+enum { SAMPLES = sizeof samples / sizeof *samples };
+
+/* ------ A problem: an operator with everything it is given ------ */
+
+typedef struct problem {
+    ls_graph *graph;
+    ls_node *node;
+    const reference *ref;
+    int64_t rows;
+    int inputs; /* with a dense's residual */
+    ls__activation grad_of;
+    bool dy_is_pre;
+    float *x[LS__MAX_INPUTS], *param[LS__MAX_PARAMS];
+    float *dy, *addend[LS__MAX_INPUTS], *h;
+    float *prior[LS__MAX_PARAMS]; /* what `add` adds to */
+    const float *weights;
+    double *xd[LS__MAX_INPUTS], *pd[LS__MAX_PARAMS], *dyd;
+    double *dxd[LS__MAX_INPUTS], *dpd[LS__MAX_PARAMS], *yd; /* right */
+    int64_t nx[LS__MAX_INPUTS], np[LS__MAX_PARAMS], ny;
+} problem;
+
+static ls_node *input(problem *p, const char *name, ls_dtype dtype, int rank,
+                      const int64_t *shape)
+{
+    return ls_input(p->graph, name, dtype, rank, shape);
+}
+
+static ls_node *input_x(problem *p, const sample *s)
+{
+    return input(p, "x", LS_F32, s->rank, s->dim);
+}
+
+static const float some_weights[] = {1, 0.5f, 0, 2, 0.75f};
+
+/* Losses come without and with weights of rows. */
+static void weigh(problem *p, int kind)
+{
+    float *w;
+
+    if (kind == 0)
+        return;
+    w = fenced(p->rows);
+    for (int64_t i = 0; i < p->rows; i++)
+        w[i] = some_weights[i % 5];
+    p->weights = w;
+}
+
+/* ------ One builder for each operator ------ */
+
+enum { BIAS = 1, GELU = 2, RESIDUAL = 4, SLOPE = 8, IS_PRE = 16 };
+
+static const unsigned dense_kinds[] = {0,
+                                       BIAS,
+                                       BIAS | GELU,
+                                       BIAS | RESIDUAL,
+                                       GELU | RESIDUAL,
+                                       BIAS | SLOPE,
+                                       BIAS | GELU | IS_PRE};
+
+/* The kinds beyond the first two are what a plan makes of a dense node. */
+static void build_dense(problem *p, const sample *s, int kind)
+{
+    static const int64_t widths[] = {1, 2, 3, 7, 8, 16, 17, 31, 33, 65, 5, 13};
+    int64_t n = widths[(s - samples) % 12], shape[LS_MAX_RANK];
+    unsigned asked = dense_kinds[kind];
+    ls_node *x = input_x(p, s), *y;
+
+    y = asked & BIAS ? ls_dense(x, n, "d") : ls_dense_no_bias(x, n, "d");
+    ck_assert_ptr_nonnull(y);
+    if (asked & RESIDUAL) {
+        y->residual = true;
+        y->in[1] = input(p, "r", LS_F32, ls_node_shape(y, shape), y->shape);
+    }
+    y->activation = asked & GELU ? LS__GELU : LS__NO_ACTIVATION;
+    p->grad_of = asked & SLOPE ? LS__GELU : LS__NO_ACTIVATION;
+    p->dy_is_pre = asked & IS_PRE;
+    p->node = y;
+}
+
+/* The sample is the shape of the output: tokens have one axis less. */
+static void build_embed(problem *p, const sample *s, int kind)
+{
+    ls_node *x = input(p, "x", LS_I32, s->rank - 1, s->dim);
+    int64_t count = x ? p->rows * x->size + 2 : 0;
+
+    (void)kind;
+    p->node =
+        ls_embed(x, count < 1009 ? count : 1009, s->dim[s->rank - 1], "e");
+}
+
+static void build_position(problem *p, const sample *s, int kind)
+{
+    (void)kind;
+    p->node = ls_position(input_x(p, s), "p");
+}
+
+static void build_norm(problem *p, const sample *s, int kind)
+{
+    (void)kind;
+    p->node = ls_layer_norm(input_x(p, s), "n");
+}
+
+/* One head or several, without and with a causal mask. */
+static void build_attention(problem *p, const sample *s, int kind)
+{
+    int64_t d = s->dim[1];
+    int heads = 2;
+
+    while (d > 1 && d % heads)
+        heads++;
+    if (kind < 2 || d == 1)
+        heads = 1;
+    p->node = ls__attention(
+        input(p, "q", LS_F32, 2, s->dim), input(p, "k", LS_F32, 2, s->dim),
+        input(p, "v", LS_F32, 2, s->dim), heads, kind % 2, "a");
+}
+
+static void build_gelu(problem *p, const sample *s, int kind)
+{
+    (void)kind;
+    p->node = ls_gelu(input_x(p, s));
+}
+
+static void build_add(problem *p, const sample *s, int kind)
+{
+    (void)kind;
+    p->node = ls_add(input_x(p, s), input(p, "b", LS_F32, s->rank, s->dim));
+}
+
+static void build_squared(problem *p, const sample *s, int kind)
+{
+    p->node = ls_mean_squared_error(input_x(p, s),
+                                    input(p, "t", LS_F32, s->rank, s->dim));
+    weigh(p, kind);
+}
+
+static void build_entropy(problem *p, const sample *s, int kind)
+{
+    p->node = ls_cross_entropy(input_x(p, s),
+                               input(p, "t", LS_I32, s->rank - 1, s->dim));
+    weigh(p, kind);
+}
+
+static void build_next(problem *p, const sample *s, int kind)
+{
+    p->node =
+        ls_next_token_loss(input_x(p, s), input(p, "t", LS_I32, 1, s->dim));
+    weigh(p, kind);
+}
+
+typedef struct row {
+    const ls__op *op;
+    void (*build)(problem *p, const sample *s, int kind);
+    int kinds, least_rank, most_rank;
+    int64_t least_t;    /* of the first axis */
+    float scale, apart; /* x = scale random +- apart, sign in turn */
+    bool products;      /* has matrix products: bits need FMA */
+} row;
+
+/* clang-format off */
+static const row rows[] = {
+    {&ls__op_dense,         build_dense,     7, 1, 3, 1, 1, 0,    true},
+    {&ls__op_embed,         build_embed,     1, 1, 3, 1, 1, 0,    false},
+    {&ls__op_position,      build_position,  1, 2, 3, 1, 1, 0,    false},
+    {&ls__op_layer_norm,    build_norm,      1, 1, 3, 1, 1, 1.5f, false},
+    {&ls__op_attention,     build_attention, 4, 2, 2, 1, 2, 0,    true},
+    {&ls__op_gelu,          build_gelu,      1, 0, 3, 1, 6, 0,    false},
+    {&ls__op_add,           build_add,       1, 0, 3, 1, 1, 0,    false},
+    {&ls__op_squared_error, build_squared,   2, 0, 3, 1, 1, 0,    false},
+    {&ls__op_cross_entropy, build_entropy,   2, 1, 3, 1, 5, 0,    false},
+    {&ls__op_next_token,    build_next,      2, 2, 2, 2, 5, 0,    false}};
+/* clang-format on */
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static bool fits(const row *o, const sample *s)
+{
+    return s->rank >= o->least_rank && s->rank <= o->most_rank &&
+           (s->rank < 2 || s->dim[0] >= o->least_t);
+}
+
+/* Gradients that are zero, or nearly so, whatever the input: `which` counts
+ * inputs and then parameters. */
+static bool vanishes(const problem *p, int which)
+{
+    const ls_node *n = p->node;
+    int64_t width = ls__width(n->in[0]);
+
+    if (n->op == &ls__op_layer_norm)
+        return (which == 0 && width <= 2) || /* x / |x|, shifted */
+               (which == LS__MAX_INPUTS && width == 1);
+    if (n->op == &ls__op_attention)
+        return which < 2 && n->shape[0] == 1; /* nowhere else to look */
+    if (n->op == &ls__op_cross_entropy || n->op == &ls__op_next_token)
+        return width == 1; /* only one answer */
+    return false;
+}
+
+/* ------ Making it ------ */
+
+static void make_input(problem *p, const row *o, int k)
+{
+    const ls_node *x = p->node->in[k];
+    int64_t n = p->nx[k] = p->rows * x->size;
+
+    if (x->dtype == LS_I32) {
+        p->x[k] = fenced(n);
+        fill_indices(k, n, x->limit, (int32_t *)(void *)p->x[k]);
+    } else {
+        p->x[k] = uniform(k, n);
+        for (int64_t i = 0; i < n; i++)
+            p->x[k][i] = p->x[k][i] * o->scale + (i % 2 ? o->apart : -o->apart);
+        p->addend[k] = uniform(10 + k, n);
+    }
+    p->xd[k] = doubles(n, p->x[k], x->dtype);
+    p->dxd[k] = doubles(n, NULL, LS_F32);
+}
+
+static void make_param(problem *p, int k)
+{
+    int64_t n = p->np[k] = p->graph->params[p->node->param[k]]->size;
+
+    p->param[k] = uniform(20 + k, n);
+    p->prior[k] = uniform(25 + k, n);
+    p->pd[k] = doubles(n, p->param[k], LS_F32);
+    p->dpd[k] = doubles(n, NULL, LS_F32);
+}
+
+static problem make_problem(const row *o, const sample *s, int kind)
+{
+    problem p = {.rows = s->rows, .ref = reference_of(o->op)};
+
+    ck_assert_ptr_nonnull(p.ref);
+    ck_assert_int_eq(ls_graph_new(&p.graph), 0);
+    o->build(&p, s, kind);
+    ck_assert_msg(p.node != NULL, "%s: %s", o->op->name, ls_errmsg());
+    p.inputs = o->op->inputs + p.node->residual;
+    for (int k = 0; k < p.inputs; k++)
+        make_input(&p, o, k);
+    for (int k = 0; k < p.node->params; k++)
+        make_param(&p, k);
+    p.ny = o->op->is_loss ? 1 : p.rows * p.node->size;
+    p.yd = doubles(p.ny, NULL, LS_F32);
+    p.dy = o->op->is_loss ? NULL : uniform(30, p.ny);
+    p.dyd = p.dy ? doubles(p.ny, p.dy, LS_F32) : NULL;
+    p.h = uniform(31, p.nx[0]);
+    return p;
+}
+
+static void free_problem(problem *p)
+{
+    for (int k = 0; k < LS__MAX_INPUTS; k++) {
+        free(p->xd[k]);
+        free(p->dxd[k]);
+    }
+    for (int k = 0; k < LS__MAX_PARAMS; k++) {
+        free(p->pd[k]);
+        free(p->dpd[k]);
+    }
+    free(p->yd);
+    free(p->dyd);
+    ls_graph_free(p->graph);
+    fences_free();
+}
+
+/* ------ What is right ------ */
+
+static ref ref_of(const problem *p)
+{
+    ref r = {.node = p->node,
+             .rows = p->rows,
+             .weights = p->weights,
+             .y = p->yd,
+             .dy = p->dyd};
+
+    memcpy(r.x, p->xd, sizeof r.x);
+    memcpy(r.param, p->pd, sizeof r.param);
+    memcpy(r.dx, p->dxd, sizeof r.dx);
+    memcpy(r.dparam, p->dpd, sizeof r.dparam);
+    return r;
+}
+
+static void make_right(problem *p)
+{
+    ref r = ref_of(p);
+    ls__activation activation = p->node->activation;
+
+    p->ref->forward(&r);
+    if (p->dy_is_pre)
+        p->node->activation = LS__NO_ACTIVATION;
+    p->ref->backward(&r);
+    p->node->activation = activation;
+    for (int64_t i = 0; p->grad_of && i < p->nx[0]; i++)
+        p->dxd[0][i] *= gelu_slope((double)p->h[i]);
+}
+
+static double dot(int64_t n, const double *a, const double *b)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* sum of dy y, or the loss, with x moved by h along d. */
+static double moved(const problem *p, int64_t n, double *x, const double *d,
+                    double h)
+{
+    ref r = ref_of(p);
+    double sum;
+
+    for (int64_t i = 0; i < n; i++)
+        x[i] += h * d[i];
+    p->ref->forward(&r);
+    sum = p->dyd ? dot(p->ny, p->dyd, p->yd) : p->yd[0];
+    for (int64_t i = 0; i < n; i++)
+        x[i] -= h * d[i];
+    return sum;
+}
+
+/* The gradient g by x, along a random direction, is the slope of the value. */
+static void check_slope(const problem *p, int which, int64_t n, double *x,
+                        const double *g)
+{
+    const double h = fmin(1e-4, 1e-3 / sqrt((double)n));
+    float *along = uniform(40 + which, n);
+    double *d = doubles(n, along, LS_F32);
+    double by_g = dot(n, g, d), size = sqrt(dot(n, g, g));
+    double slope = (moved(p, n, x, d, h) - moved(p, n, x, d, -h)) / (2 * h);
+
+    ck_assert_msg(fabs(slope - by_g) <= 1e-6 * (vanishes(p, which) ? 1 : size),
+                  "%s: the reference's gradient %d is %.9g along a direction, "
+                  "differences say %.9g",
+                  p->node->op->name, which, by_g, slope);
+    free(d);
+}
+
+static void check_reference(const problem *p)
+{
+    for (int k = 0; k < p->inputs; k++)
+        if (p->node->in[k]->dtype == LS_F32)
+            check_slope(p, k, p->nx[k], p->xd[k], p->dxd[k]);
+    for (int k = 0; k < p->node->params; k++)
+        check_slope(p, LS__MAX_INPUTS + k, p->np[k], p->pd[k], p->dpd[k]);
+}
+
+/* ------ Running ------ */
+
+typedef struct machine {
+    const ls__kernel_table *kernels;
+    ls__backend backend;
+} machine;
+
+static machine machine_of(const ls__kernel_table *k)
+{
+    return (machine){k,
+                     {k->name, k->gemm, k->gemm_packed_size,
+                      k->gemm_packed_size, k->gemm_pack}};
+}
+
+typedef enum place { FRESH, OVER_ADDEND, OVER_DY, OVER_X } place;
+
+typedef struct mode {
+    place place; /* where dx is written */
+    bool addend, add, no_dx;
+} mode;
+
+typedef struct outputs {
+    float *y, *dx[LS__MAX_INPUTS], *dparam[LS__MAX_PARAMS];
+    ls_sums sums, forward_sums;
+} outputs;
+
+static float *copy_of(int64_t n, const float *x)
+{
+    return memcpy(fenced(n), x, (size_t)n * sizeof *x);
+}
+
+static const float *packed(const problem *p, const machine *m, bool transposed)
+{
+    int64_t in = ls__width(p->node->in[0]), out = ls__width(p->node);
+    int64_t k = transposed ? out : in, n = transposed ? in : out;
+    float *to;
+
+    if (p->node->op != &ls__op_dense || !m->backend.pack)
+        return NULL;
+    to = fenced(m->backend.packed_size(k, n));
+    m->backend.pack(k, n, p->param[0], transposed ? 1 : out,
+                    transposed ? out : 1, to);
+    return to;
+}
+
+static float *scratch(const problem *p, const machine *m)
+{
+    const ls__op *op = p->node->op;
+
+    return op->scratch ? fenced(op->scratch(p->node, p->rows, &m->backend))
+                       : NULL;
+}
+
+static ls__run start(const problem *p, const machine *m, outputs *o)
+{
+    const ls__op *op = p->node->op;
+    ls__run r = {.node = p->node,
+                 .rows = p->rows,
+                 .weights = p->weights,
+                 .backend = &m->backend,
+                 .kernels = m->kernels,
+                 .sums = &o->forward_sums,
+                 .scratch = scratch(p, m)};
+
+    for (int k = 0; k < p->inputs; k++)
+        r.x[k] = p->x[k];
+    for (int k = 0; k < p->node->params; k++)
+        r.param[k] = p->param[k];
+    for (int k = 0; k < 2; k++)
+        r.packed[k] = packed(p, m, k);
+    r.y = o->y = op->is_loss ? NULL : fenced(p->ny);
+    r.stash = op->stash ? fenced(p->rows * op->stash(p->node)) : NULL;
+    return r;
+}
+
+/* The memory that dx[k] is written to, which may be an operand's copy. */
+static float *dx_place(const problem *p, ls__run *r, const mode *how, int k)
+{
+    float *dx;
+
+    if (how->place == OVER_ADDEND) {
+        r->addend[k] = dx = copy_of(p->nx[k], p->addend[k]);
+    } else if (how->place == OVER_DY && k == 0) {
+        r->dy = dx = copy_of(p->ny, p->dy);
+    } else if (how->place == OVER_X && k == 0) {
+        r->x[0] = dx = copy_of(p->nx[0], p->x[0]);
+    } else {
+        dx = fenced(p->nx[k]);
+    }
+    return dx;
+}
+
+/* Ready a run for backward: forward's scratch and value are gone, and inputs
+ * that backward says it does not read. */
+static void turn(const problem *p, const machine *m, const mode *how,
+                 ls__run *r, outputs *o)
+{
+    const ls__op *op = p->node->op;
+
+    r->y = NULL;
+    r->scratch = scratch(p, m);
+    r->sums = &o->sums;
+    r->dy = p->dy;
+    r->add = how->add;
+    r->grad_of = p->grad_of;
+    r->grad_at = p->grad_of ? p->h : NULL;
+    r->dy_is_pre = p->dy_is_pre;
+    for (int k = 0; k < p->inputs; k++) {
+        if (!(op->reads >> k & 1))
+            r->x[k] = fenced(p->nx[k]);
+        if (how->no_dx || op->passes >> k & 1 ||
+            p->node->in[k]->dtype != LS_F32)
+            continue;
+        r->addend[k] = how->addend ? p->addend[k] : NULL;
+        o->dx[k] = r->dx[k] = dx_place(p, r, how, k);
+    }
+    for (int k = 0; k < p->node->params; k++)
+        o->dparam[k] = r->dparam[k] =
+            how->add ? copy_of(p->np[k], p->prior[k]) : fenced(p->np[k]);
+}
+
+static outputs run(const problem *p, const machine *m, mode how)
+{
+    outputs o = {0};
+    ls__run r = start(p, m, &o);
+
+    p->node->op->forward(&r);
+    turn(p, m, &how, &r, &o);
+    p->node->op->backward(&r);
+    return o;
+}
+
+/* ------ Comparing ------ */
+
+static void check_array(const problem *p, const char *what, int which,
+                        int64_t n, const float *got, const double *want)
+{
+    bool none = vanishes(p, which);
+    double error = none ? max_error(n, got, want) : max_relative(n, got, want);
+
+    ck_assert_msg(error <= 1e-5, "%s %d of %lld elements: error %g", what,
+                  which, (long long)n, error);
+    ck_assert_msg(none || !mostly_zero(n, got), "%s %d: nearly all zeros", what,
+                  which);
+}
+
+static void check_loss(const problem *p, const outputs *o)
+{
+    int64_t terms = p->node->in[0]->size;
+    double weight = 0;
+
+    if (p->node->op != &ls__op_squared_error)
+        terms = p->node->in[1]->size - ahead(&(ref){.node = p->node});
+    for (int64_t i = 0; i < p->rows; i++)
+        weight += (p->weights ? (double)p->weights[i] : 1) * (double)terms;
+    ck_assert(fabs(o->sums.weight - weight) <= 1e-12 * weight);
+    ck_assert_msg(fabs(o->sums.loss - p->yd[0]) <= 1e-5 * fabs(p->yd[0]),
+                  "loss is %.9g, must be %.9g", o->sums.loss, p->yd[0]);
+    ck_assert_double_eq(o->sums.loss, o->forward_sums.loss);
+    ck_assert_double_eq(o->sums.weight, o->forward_sums.weight);
+}
+
+/* Values and gradients against the reference; an input whose gradient is said
+ * to be dy itself, against that. */
+static void check_values(const problem *p, const outputs *o)
+{
+    if (p->node->op->is_loss)
+        check_loss(p, o);
+    else
+        check_array(p, "value", MOST_ARRAYS, p->ny, o->y, p->yd);
+    for (int k = 0; k < p->inputs; k++)
+        if (p->node->op->passes >> k & 1)
+            ck_assert_mem_eq(p->dxd[k], p->dyd, (size_t)p->ny * sizeof *p->dyd);
+        else if (o->dx[k])
+            check_array(p, "input gradient", k, p->nx[k], o->dx[k], p->dxd[k]);
+    for (int k = 0; k < p->node->params; k++)
+        check_array(p, "parameter gradient", LS__MAX_INPUTS + k, p->np[k],
+                    o->dparam[k], p->dpd[k]);
+}
+
+static void check_same(const char *what, int64_t n, const float *a,
+                       const float *b)
+{
+    ck_assert_msg(!memcmp(a, b, (size_t)n * sizeof *a), "%s differs", what);
+}
+
+/* The same bytes in all that both wrote. */
+static void check_equal(const problem *p, const outputs *a, const outputs *b)
+{
+    if (p->node->op->is_loss)
+        ck_assert(!memcmp(&a->sums.loss, &b->sums.loss, sizeof a->sums.loss));
+    else
+        check_same("value", p->ny, a->y, b->y);
+    for (int k = 0; k < p->inputs; k++)
+        if (a->dx[k] && b->dx[k])
+            check_same("input gradient", p->nx[k], a->dx[k], b->dx[k]);
+    for (int k = 0; k < p->node->params; k++)
+        check_same("parameter gradient", p->np[k], a->dparam[k], b->dparam[k]);
+}
+
+/* dx with an addend is the addend plus dx without, rounded once. */
+static void check_addend(const problem *p, const outputs *without,
+                         const outputs *with)
+{
+    for (int k = 0; k < p->inputs; k++)
+        for (int64_t i = 0; with->dx[k] && i < p->nx[k]; i++)
+            if (with->dx[k][i] != without->dx[k][i] + p->addend[k][i])
+                ck_abort_msg("addend %d, element %lld", k, (long long)i);
+}
+
+/* Parameter gradients added to what was there. */
+static void check_added(const problem *p, const outputs *o)
+{
+    for (int k = 0; k < p->node->params; k++) {
+        double *want = doubles(p->np[k], p->prior[k], LS_F32);
+
+        for (int64_t i = 0; i < p->np[k]; i++)
+            want[i] += p->dpd[k][i];
+        check_array(p, "added gradient", MOST_ARRAYS, p->np[k], o->dparam[k],
+                    want);
+        free(want);
+    }
+}
+
+/* ------ The checks of one problem ------ */
+
+static void check_modes(const problem *p, const machine *m, const outputs *base)
+{
+    const ls__op *op = p->node->op;
+    outputs addend = *base, other;
+
+    if (!op->is_loss) {
+        addend = run(p, m, (mode){.addend = true});
+        check_addend(p, base, &addend);
+    }
+    if (op->dx_over_addend) {
+        other = run(p, m, (mode){.addend = true, .place = OVER_ADDEND});
+        check_equal(p, &addend, &other);
+    }
+    if (op->dx_over_dy) {
+        other = run(p, m, (mode){.addend = true, .place = OVER_DY});
+        check_equal(p, &addend, &other);
+    }
+    if (op->dx_over_x) {
+        other = run(p, m, (mode){.place = OVER_X});
+        check_equal(p, base, &other);
+    }
+    other = run(p, m, (mode){.add = true});
+    check_added(p, &other);
+    if (op != &ls__op_gelu) { /* it has nothing else to do */
+        other = run(p, m, (mode){.no_dx = true});
+        check_equal(p, base, &other);
+    }
+}
+
+static void check_machine(const problem *p, const machine *m, bool same,
+                          const outputs *base)
+{
+    outputs o = run(p, m, (mode){0});
+
+    check_values(p, &o);
+    if (same)
+        check_equal(p, base, &o);
+}
+
+static void check_machines(const problem *p, bool products, const outputs *base)
+{
+    machine blis = {ls__kernels(), ls__backend_blis};
+    bool fma = ls__kernels()->fma;
+
+    for (int i = 0; i < levels(); i++)
+        if (level(i)) {
+            machine m = machine_of(level(i));
+
+            check_machine(p, &m, !products || (fma && level(i)->fma), base);
+        }
+    if (products)
+        check_machine(p, &blis, fma, base);
+}
+
+/* Fused kinds are no functions of their own: nothing to differentiate. */
+static bool is_fragment(const problem *p)
+{
+    return p->grad_of || p->dy_is_pre;
+}
+
+static void check_sample(const row *o, const sample *s, int kind)
+{
+    problem p = make_problem(o, s, kind);
+    machine m = machine_of(ls__kernels());
+    outputs base;
+
+    make_right(&p);
+    base = run(&p, &m, (mode){0});
+    check_values(&p, &base);
+    check_modes(&p, &m, &base);
+    check_machines(&p, o->products, &base);
+    if (!is_fragment(&p)) /* last: it moves the reference's value */
+        check_reference(&p);
+    free_problem(&p);
+}
+
+/* An operator's values and gradients are right on every shape it takes, and the
+ * same bytes wherever and however it runs. */
+START_TEST(test_operator)
+{
+    const row *o = &rows[_i];
+
+    ls__fpmode_set();
+    for (int i = 0; i < SAMPLES; i++)
+        for (int kind = 0; fits(o, &samples[i]) && kind < o->kinds; kind++) {
+            const sample *s = &samples[i];
+
+            if (getenv("LS_TEST_TALK"))
+                fprintf(stderr,
+                        "%s kind %d: %lld rows of rank %d (%lld,%lld,"
+                        "%lld)\n",
+                        o->op->name, kind, (long long)s->rows, s->rank,
+                        (long long)s->dim[0], (long long)s->dim[1],
+                        (long long)s->dim[2]);
+            check_sample(o, s, kind);
+        }
+}
+END_TEST
+
+/* Every operator of the library has its row here and its reference, no row is
+ * of an operator that is gone, and the shapes are many. */
+START_TEST(test_table)
+{
+    int found = 0, shapes = 0;
+
+    for (int i = 0; ls__ops[i]; i++, found++) {
+        int o = 0;
+
+        while (o < ROWS && rows[o].op != ls__ops[i])
+            o++;
+        ck_assert_msg(o < ROWS && reference_of(ls__ops[i]),
+                      "operator %s is not tested", ls__ops[i]->name);
+        for (int s = 0; s < SAMPLES; s++)
+            shapes += fits(&rows[o], &samples[s]);
+    }
+    ck_assert_int_eq(found, ROWS);
+    ck_assert_int_ge(shapes, 200);
+}
+END_TEST
+
+/* Rows of softmax longer than the 4096 entries that are summed at once, which
+ * no attention here has: against double, the same bytes on every level, and
+ * nothing written beyond each row's entries. */
+START_TEST(test_long_softmax)
+{
+    static const int64_t sizes[] = {4095, 4096, 4097, 8193, 10000};
+    int64_t n = sizes[_i], stride = n + 3;
+    float *x = uniform(1, 2 * stride), *dp = uniform(2, 2 * stride);
+    double *want = doubles(2 * stride, x, LS_F32);
+    double *dwant = doubles(2 * stride, dp, LS_F32);
+    const float *first = NULL, *dfirst = NULL;
+
+    ls__fpmode_set();
+    for (int64_t r = 0; r < 2 * stride; r += stride) {
+        double sum = log_sum(n, want + r), mean;
+
+        for (int64_t j = 0; j < n; j++)
+            want[r + j] = exp(want[r + j] - sum);
+        mean = dot(n, want + r, dwant + r);
+        for (int64_t j = 0; j < n; j++)
+            dwant[r + j] = want[r + j] * (dwant[r + j] - mean);
+    }
+    for (int i = 0; i < levels(); i++) {
+        float *p = copy_of(2 * stride, x), *ds = copy_of(2 * stride, dp);
+
+        if (!level(i))
+            continue;
+        level(i)->softmax(2, n, stride, p);
+        level(i)->softmax_grad(2, n, stride, p, ds);
+        for (int64_t r = 0; r < 2 * stride; r += stride) {
+            ck_assert(max_relative(n, p + r, want + r) <= 1e-5);
+            ck_assert(max_relative(n, ds + r, dwant + r) <= 1e-5);
+            ck_assert_mem_eq(p + r + n, x + r + n, 3 * sizeof *x);
+            ck_assert_mem_eq(ds + r + n, dp + r + n, 3 * sizeof *x);
+        }
+        if (first) {
+            check_same("softmax", 2 * stride, p, first);
+            check_same("softmax gradient", 2 * stride, ds, dfirst);
+        }
+        first = p;
+        dfirst = ds;
+    }
+    free(want);
+    free(dwant);
+    fences_free();
+}
+END_TEST
+
+static Suite *ops_suite(void)
+{
+    Suite *s = suite_create("ops");
+    TCase *t = tcase_create("ops");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, test_table);
+    tcase_add_loop_test(t, test_operator, 0, ROWS);
+    tcase_add_loop_test(t, test_long_softmax, 0, 5);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(ops_suite());
+    int failed;
+
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
