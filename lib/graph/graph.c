@@ -100,7 +100,8 @@ int ls__node_set_shape(ls_node *node, ls_dtype dtype, int rank,
                         ls__shape_text(text, rank, shape));
     node->dtype = dtype;
     node->rank = rank;
-    memmove(node->shape, shape, (size_t)rank * sizeof *shape);
+    for (int i = 0; i < rank; i++)
+        node->shape[i] = shape[i];
     node->size = size;
     return 0;
 }
