@@ -320,6 +320,51 @@ LS_API ls_optimizer ls_adam(double lr);
 /* The same with weight_decay p added to the fraction; weight_decay 1e-4. */
 LS_API ls_optimizer ls_adamw(double lr);
 
+/* ====== Schedules: learning rates over time (optax's definitions) ====== */
+
+typedef enum ls_schedule_kind {
+    LS_CONSTANT, LS_LINEAR, LS_COSINE, LS_EXPONENTIAL, LS_PIECEWISE
+} ls_schedule_kind;
+
+typedef struct ls_boundary {
+    int64_t update; /* from this one on (0 is the first) .. */
+    double factor;  /* .. the learning rate is multiplied by this */
+} ls_boundary;
+
+/* The learning rate of an update, where c updates were done before it and peak
+ * is the optimizer's lr.  For c below warmup it is c/warmup peak; then, with
+ * C = c - warmup, S = decay_steps - warmup, x = min(C, S) / S:
+ *
+ *     constant      peak
+ *     linear        peak + (end_lr - peak) x
+ *     cosine        end_lr + (peak - end_lr) (1 + cos(pi x)) / 2
+ *     exponential   peak decay_rate^(C / decay_steps), not past end_lr (0: no
+ *                   end), a lower bound for a rate below 1, else an upper one
+ *     piecewise     peak times the factor of each boundary with update <= c
+ *
+ * So decay_steps counts the warm-up for linear and cosine, where it is the
+ * update at which end_lr is reached, and not for exponential: as in optax's
+ * warmup_cosine_decay_schedule and warmup_exponential_decay_schedule from 0.
+ * All zero is constant without a warm-up. */
+typedef struct ls_schedule {
+    ls_schedule_kind kind;
+    int64_t warmup;      /* updates from 0 up to the peak */
+    int64_t decay_steps; /* updates; linear, cosine: above warmup */
+    double decay_rate;   /* exponential; above 0 */
+    double end_lr;       /* linear, cosine, exponential */
+    int boundaries;      /* piecewise */
+    const ls_boundary *boundary; /* rising, none within the warm-up */
+} ls_schedule;
+
+/* *lr = the learning rate after c = done updates, in the bits training uses.
+ * LS_EINVAL names the value of the schedule that makes no sense. */
+LS_API int ls_schedule_lr(const ls_schedule *schedule, double peak,
+                          int64_t done, float *lr);
+
+/* lr x rows / 32: the linear scaling rule (Goyal et al. 2017) for a learning
+ * rate found with batches of 32 rows. */
+LS_API double ls_scale_lr(double lr, int64_t rows);
+
 /* ====== Trainer: one model, one optimizer, one step ====== */
 
 typedef struct ls_trainer ls_trainer;
