@@ -387,12 +387,20 @@ typedef struct ls_trainer_options {
     int64_t seed;           /* of the initial parameters */
     ls_keys keys;
     ls_optimizer optimizer;
+    ls_schedule schedule;   /* its boundaries are copied */
+    double clip_norm;       /* 0: no clipping */
     ls_mean mean;
     ls_state state;
     const char *backend;    /* "native", "blis"; NULL: the fastest here */
 } ls_trainer_options;
 
-/* Seed 0, nnx keys, sgd 0.1, exact mean, replicate. */
+/* Clipping by global norm, c = clip_norm: with G = sqrt(sum g^2) over all
+ * parameters, g = (g (1/G)) c where G >= c.  The sum is taken over blocks of
+ * 4096 of the flat parameter array, so that its bits depend on nothing else.
+ * Infinity clips nothing and reports G. */
+
+/* Seed 0, nnx keys, sgd 0.1, constant schedule, no clipping, exact mean,
+ * replicate. */
 LS_API ls_trainer_options ls_trainer_defaults(void);
 
 /* Compile the graph for the pool's devices and lay out everything a step
@@ -475,7 +483,8 @@ typedef struct ls_result {
     int64_t rows;
     float loss;      /* the mean chosen; NaN when the weight is 0 */
     float accuracy;  /* share of right argmaxes; NaN where there is none */
-    float lr;
+    float lr;        /* of this step, by the schedule */
+    float grad_norm; /* G before clipping; NaN without clip_norm */
     bool updated;    /* false: the weight of the batch was 0 */
     double weight;   /* of all terms */
     double gradient_seconds, reduce_seconds, update_seconds;

@@ -52,6 +52,8 @@ struct ls_trainer {
     float **grad_of;         /* [device * params.count + declared] */
     ls__report *report;      /* [device] */
     int64_t *bad;            /* [worker] first element not finite, or -1 */
+    float *square;           /* [block of the gradient] sum of squares, REDUCE:
+                                by the block's worker; NULL: no clipping */
     int64_t step;
     ls__phase phase;
 };
