@@ -389,6 +389,7 @@ typedef struct ls_trainer_options {
     ls_optimizer optimizer;
     ls_schedule schedule;   /* its boundaries are copied */
     double clip_norm;       /* 0: no clipping */
+    int accumulate;         /* micro-batches of a step; 0: 1 */
     ls_mean mean;
     ls_state state;
     const char *backend;    /* "native", "blis"; NULL: the fastest here */
@@ -399,8 +400,13 @@ typedef struct ls_trainer_options {
  * 4096 of the flat parameter array, so that its bits depend on nothing else.
  * Infinity clips nothing and reports G. */
 
-/* Seed 0, nnx keys, sgd 0.1, constant schedule, no clipping, exact mean,
- * replicate. */
+/* Accumulation, K = accumulate: micro-batch i of K is rows iB/K .. (i+1)B/K of
+ * the batch, each is cut over all devices, and a device adds its K gradients in
+ * order before devices are added.  One step, one update, one loss over all of
+ * them; B must divide by devices x K. */
+
+/* Seed 0, nnx keys, sgd 0.1, constant schedule, no clipping, no accumulation,
+ * exact mean, replicate. */
 LS_API ls_trainer_options ls_trainer_defaults(void);
 
 /* Compile the graph for the pool's devices and lay out everything a step
@@ -432,9 +438,10 @@ typedef struct ls_sums {
 
 /* The gradient of sum_i w_i loss_i over the shard's rows: written (not added)
  * to grads[p], for each parameter p, in the order they were declared; grads
- * NULL asks for the sums alone.  Called once a step for each device, on the
- * worker that runs it, at the same time as other devices (and again, row by
- * row, to name the row when something was not finite).  A negative return
+ * NULL asks for the sums alone.  Called once a step for each micro-batch of
+ * each device, in order, on the worker that runs the device, at the same time
+ * as other devices (and again, row by row, to name the row when something was
+ * not finite).  A negative return
  * stops the step. */
 typedef int ls_gradient_fn(void *user, int device, const ls_shard *shard,
                            const float *const *params, float *const *grads,
@@ -467,7 +474,7 @@ LS_API void ls_batch_close(ls_batch *batch);
 /* Give the batch its rows of one input: data (rows, row shape), borrowed until
  * the batch is set again or closed, unchanged in between.  Checks dtype and
  * that indices (tokens, labels) are in range: LS_ERANGE names the first that
- * is not.  The rows must divide by the devices: LS_ESHAPE. */
+ * is not.  The rows must divide by devices x micro-batches: LS_ESHAPE. */
 LS_API int ls_batch_set(ls_batch *batch, const char *input, ls_dtype dtype,
                         const void *data, int64_t rows);
 

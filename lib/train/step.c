@@ -2,7 +2,8 @@
  *
  *     PREPARE    workers pack the kernels that all will read
  *     GRADIENTS  each worker runs its devices, in device order, each into the
- *                device's own buffer; parameters are read only
+ *                device's own buffer, micro-batch after micro-batch;
+ *                parameters are read only
  *     REDUCE     each worker sums all devices over its range of the
  *                parameters, in tree order, into grad[0], once multiplied
  *     UPDATE     shard: each worker its range; replicate: the caller, all
@@ -36,25 +37,45 @@ static double now(void)
 
 /* ------ gradients ------ */
 
-static ls_shard shard_of(const ls_batch *b, int device)
+static ls_shard shard_of(const ls_batch *b, int device, int micro)
 {
     int64_t rows = ls__batch_shard_rows(b);
+    int64_t i = (int64_t)micro * b->trainer->devices + device;
 
-    return (ls_shard){.first = device * rows, .rows = rows,
-                      .data = b->shard_data + device * b->trainer->inputs,
-                      .weights = b->weights ? b->weights + device * rows
-                                            : NULL};
+    return (ls_shard){.first = i * rows, .rows = rows,
+                      .data = b->shard_data + i * b->trainer->inputs,
+                      .weights = b->weights ? b->weights + i * rows : NULL};
 }
 
-static void run_device(ls_trainer *t, int device)
+/* The first micro-batch is written to the device's gradient, a later one to
+ * the worker's and added. */
+static int run_micro(ls_trainer *t, int worker, int device, int micro,
+                     ls_sums *total)
+{
+    ls_shard shard = shard_of(t->phase.batch, device, micro);
+    float **grads = micro ? t->later_of + worker * t->params.count
+                          : t->grad_of + device * t->params.count;
+    ls_sums sums = {.correct = __builtin_nan("")};
+    int status = t->fn(t->user, device, &shard, t->value_of,
+                       t->phase.train ? grads : NULL, &sums);
+
+    total->loss += sums.loss;
+    total->weight += sums.weight;
+    total->correct += sums.correct;
+    if (micro && t->phase.train)
+        ls__kernels()->add(t->params.floats, t->grad[device],
+                           t->later[worker], t->grad[device]);
+    return status;
+}
+
+static void run_device(ls_trainer *t, int worker, int device)
 {
     ls__report *report = &t->report[device];
-    ls_shard shard = shard_of(t->phase.batch, device);
-    float **grads = t->grad_of + device * t->params.count;
 
-    report->sums = (ls_sums){.correct = __builtin_nan("")};
-    report->status = t->fn(t->user, device, &shard, t->value_of,
-                           t->phase.train ? grads : NULL, &report->sums);
+    report->sums = (ls_sums){0};
+    report->status = 0;
+    for (int m = 0; m < t->micro && report->status >= 0; m++)
+        report->status = run_micro(t, worker, device, m, &report->sums);
     if (t->phase.train && t->options.mean == LS_MEAN_OF_SHARDS &&
         report->sums.weight > 0)
         ls__kernels()->scale(t->params.floats,
@@ -179,7 +200,7 @@ static void run_phases(void *user, int worker)
         ls__pool_barrier(t->pool);
     }
     for (int d = first_device; d < last_device; d++)
-        run_device(t, d);
+        run_device(t, worker, d);
     if (!t->phase.train)
         return;
     ls__pool_barrier(t->pool);
@@ -198,11 +219,11 @@ static void run_phases(void *user, int worker)
 
 /* ------ naming what went wrong ------ */
 
-/* The first row of a device whose loss, or gradient where train, is not
- * finite when it is computed alone; -1 when each one is. */
-static int64_t bad_row(ls_trainer *t, int device, bool train)
+/* The first row of a shard whose loss, or gradient where train, is not finite
+ * when it is computed alone; -1 when each one is. */
+static int64_t bad_row_of(ls_trainer *t, int device, int micro, bool train)
 {
-    ls_shard all = shard_of(t->phase.batch, device), one = all;
+    ls_shard all = shard_of(t->phase.batch, device, micro), one = all;
     float **grads = t->grad_of + device * t->params.count;
     const void *data[64];
 
@@ -227,6 +248,15 @@ static int64_t bad_row(ls_trainer *t, int device, bool train)
             return one.first;
     }
     return -1;
+}
+
+static int64_t bad_row(ls_trainer *t, int device, bool train)
+{
+    int64_t row = -1;
+
+    for (int m = 0; m < t->micro && row < 0; m++)
+        row = bad_row_of(t, device, m, train);
+    return row;
 }
 
 static int fail_device(ls_trainer *t, int d)
@@ -310,7 +340,7 @@ static void fill_result(const ls_trainer *t, verdict v, ls_result *r)
                      .grad_norm = __builtin_nanf(""),
                      .lr = -t->phase.rule.neg_lr,
                      .rows = ls__batch_shard_rows(t->phase.batch) *
-                             t->devices};
+                             ls__trainer_shards(t)};
     if (v != GOES_ON)
         return;
     r->loss = mean_loss(t);

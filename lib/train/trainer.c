@@ -22,6 +22,8 @@ void ls_trainer_close(ls_trainer *t)
         return;
     for (int d = 0; t->grad && d < t->devices; d++)
         ls__block_free(t->grad[d]);
+    for (int w = 0; t->later && w < t->workers; w++)
+        ls__block_free(t->later[w]);
     ls__block_free(t->value);
     ls__block_free(t->moment[0]);
     ls__block_free(t->moment[1]);
@@ -43,6 +45,9 @@ static int check_options(const ls_trainer_options *o)
         return ls__fail(LS_EINVAL, "trainer options: keys %d, mean %d or "
                         "state %d is unknown", (int)o->keys, (int)o->mean,
                         (int)o->state);
+    if (o->accumulate < 0 || o->accumulate > 65536)
+        return ls__fail(LS_EINVAL, "%d micro-batches: there must be 1 to 65536",
+                        o->accumulate);
     if ((status = ls__optim_check(&o->optimizer)) < 0 ||
         (status = ls__schedule_check(&o->schedule)) < 0)
         return status;
@@ -98,6 +103,7 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
     t->options.backend = NULL; /* borrowed for the call only */
     t->devices = ls_pool_devices(pool);
     t->workers = ls_pool_workers(pool);
+    t->micro = o.accumulate ? o.accumulate : 1;
     *trainer = t;
     return keep_boundaries(t);
 }
@@ -107,7 +113,14 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
 static int make_lists(ls_trainer *t)
 {
     size_t d = (size_t)t->devices, n = (size_t)t->params.count;
+    size_t w = (size_t)t->workers;
 
+    if (t->micro > 1) {
+        t->later = ls__arena_new(&t->arena, w, sizeof *t->later);
+        t->later_of = ls__arena_new(&t->arena, n * w, sizeof *t->later_of);
+        if (!t->later || !t->later_of)
+            return LS_ENOMEM;
+    }
     t->grad = ls__arena_new(&t->arena, d, sizeof *t->grad);
     t->value_of = ls__arena_new(&t->arena, n, sizeof *t->value_of);
     t->grad_of = ls__arena_new(&t->arena, n * d, sizeof *t->grad_of);
@@ -143,6 +156,9 @@ static int make_gradients(ls_trainer *t)
     for (int d = 0; d < t->devices; d++)
         if (!(t->grad[d] = ls__block(bytes, "device gradient")))
             return LS_ENOMEM;
+    for (int w = 0; t->later && w < t->workers; w++)
+        if (!(t->later[w] = ls__block(bytes, "micro-batch gradient")))
+            return LS_ENOMEM;
     return 0;
 }
 
@@ -156,6 +172,8 @@ static void touch(void *user, int worker)
     ls__pool_devices_of(t->pool, worker, &first, &last);
     for (int d = first; d < last; d++)
         memset(t->grad[d], 0, (size_t)t->params.floats * sizeof(float));
+    if (t->later)
+        memset(t->later[worker], 0, (size_t)t->params.floats * sizeof(float));
 }
 
 static void point(ls_trainer *t)
@@ -168,6 +186,8 @@ static void point(ls_trainer *t)
         t->value_of[i] = t->value + offset;
         for (int d = 0; d < t->devices; d++)
             t->grad_of[d * n + i] = t->grad[d] + offset;
+        for (int w = 0; t->later && w < t->workers; w++)
+            t->later_of[w * n + i] = t->later[w] + offset;
     }
 }
 
