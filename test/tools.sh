@@ -321,6 +321,27 @@ for w in 2 3 7; do
     done
 done
 
+# ------ accumulation ------
+
+expect 2 "--accumulate: \"0\" is not" linear --accumulate 0
+expect 1 "64 rows does not divide by 8 devices x 3 micro-batches" \
+    linear --accumulate 3
+run linear --steps 20 --accumulate 8
+is "linear's golden losses, accumulated" \
+    "$(sed -n '1p;20p' "$dir/out" | tr '\n' '|')" \
+    "[lockstep] step 0000  loss 2.1488|[lockstep] step 0019  loss 1.0201|"
+run linear --x "$x" --y "$y" --devices 8 --uneven pad
+exact=$(sed -n 's/.*loss //p' "$dir/out")
+run linear --x "$x" --y "$y" --devices 3 --accumulate 2 --uneven pad
+is "padding micro-batches has no weight" \
+    "$(sed -n 's/.*loss //p' "$dir/out")" "$exact"
+run $scheduled --accumulate 2 --workers 1
+cp "$dir/out" "$dir/out1"
+for w in 2 3 7; do
+    run $scheduled --accumulate 2 --workers $w --state shard
+    same "same accumulated lines on $w workers" "$dir/out" "$dir/out1"
+done
+
 # ------ --save ------
 
 run $small --steps 0 --save "$dir/a"

@@ -173,7 +173,7 @@ static int open_data(run *r)
 
     if (status == OPT_GO)
         status = data_plan(&r->data, batch, (int)s->devices,
-                           s->uneven == UNEVEN_PAD);
+                           (int)s->accumulate, s->uneven == UNEVEN_PAD);
     s->batch = r->data.batch;
     if (s->epochs)
         s->steps = s->epochs * r->data.batches;
@@ -227,6 +227,7 @@ static int open_trainer(run *r)
     o.keys = r->model->keys;
     o.optimizer = optimizer(&r->set);
     o.clip_norm = r->set.clip_norm;
+    o.accumulate = (int)r->set.accumulate;
     o.mean = (ls_mean)r->set.mean;
     o.state = (ls_state)r->set.state;
     o.backend = r->set.backend;

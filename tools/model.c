@@ -218,6 +218,8 @@ static const opt options[] = {
       "multiply lr by batch / 32" },
     { "clip-norm", "X", OPT_REAL, AT(clip_norm), { "0", "0" },
       "clip the gradient to this global norm; 0: no" },
+    { "accumulate", "K", OPT_WORKERS, AT(accumulate), { "1", "1" },
+      "cut the batch into K micro-batches for one update" },
     { "state", "replicate|shard", OPT_CHOICE, AT(state),
       { "replicate", "replicate" },
       "update by one or by all: same bits" },

@@ -29,6 +29,7 @@ typedef struct settings {
     const char *boundaries;
     bool scale_lr;
     double clip_norm; /* 0: no clipping */
+    int64_t accumulate;
     int64_t state;     /* an ls_state */
     int64_t mean;      /* an ls_mean */
     int64_t log_every; /* 0: never */
