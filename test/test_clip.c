@@ -137,7 +137,7 @@ START_TEST(test_clip_infinity)
         ls_trainer_options o = ls_trainer_defaults();
         ls_result r;
 
-        o.clip_norm = i ? INFINITY : 0;
+        o.clip_norm = i ? (double)INFINITY : 0;
         session s = open_given(&m, &o, 2);
         must(ls_step(s.trainer, s.batch, &r));
         ck_assert(i ? r.grad_norm == golden_norm : isnan(r.grad_norm));
@@ -179,7 +179,8 @@ END_TEST
 /* A trainer refuses the schedules and limits that make no sense. */
 START_TEST(test_refused_options)
 {
-    static const double limits[] = {-1, NAN, 1e-40, -INFINITY};
+    static const double limits[] = {-1, (double)NAN, 1e-40,
+                                    (double)-INFINITY};
     static const ls_array_spec spec = {"x", LS_F32, 0, {0}};
     ls_gradient gradient = {given, NULL, 1, 1, &spec, &spec};
     ls_pool *pool = open_pool(1, 1);
