@@ -22,7 +22,7 @@ typedef struct data {
     int64_t batch;   /* rows of a full batch */
     int64_t batches; /* of one epoch */
     int64_t shards;  /* it is cut into: devices x micro-batches */
-    float *weights; /* of a padded batch; NULL: batches are not padded */
+    float *weights;  /* of a padded batch; NULL: batches are not padded */
 } data;
 
 /* Add an input from a .npy file with this number of axes, rows among them.

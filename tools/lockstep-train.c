@@ -172,8 +172,8 @@ static int open_data(run *r)
     int status = r->model->load(&r->data, s, &r->line);
 
     if (status == OPT_GO)
-        status = data_plan(&r->data, batch, (int)s->devices,
-                           (int)s->accumulate, s->uneven == UNEVEN_PAD);
+        status = data_plan(&r->data, batch, (int)s->devices, (int)s->accumulate,
+                           s->uneven == UNEVEN_PAD);
     s->batch = r->data.batch;
     if (s->epochs)
         s->steps = s->epochs * r->data.batches;
