@@ -322,6 +322,51 @@ LS_API ls_optimizer ls_adam(double lr);
 /* The same with weight_decay p added to the fraction; weight_decay 1e-4. */
 LS_API ls_optimizer ls_adamw(double lr);
 
+/* ====== Schedules: learning rates over time (optax's definitions) ====== */
+
+typedef enum ls_schedule_kind {
+    LS_CONSTANT, LS_LINEAR, LS_COSINE, LS_EXPONENTIAL, LS_PIECEWISE
+} ls_schedule_kind;
+
+typedef struct ls_boundary {
+    int64_t update; /* from this one on (0 is the first) .. */
+    double factor;  /* .. the learning rate is multiplied by this */
+} ls_boundary;
+
+/* The learning rate of an update, where c updates were done before it and peak
+ * is the optimizer's lr.  For c below warmup it is c/warmup peak; then, with
+ * C = c - warmup, S = decay_steps - warmup, x = min(C, S) / S:
+ *
+ *     constant      peak
+ *     linear        peak + (end_lr - peak) x
+ *     cosine        end_lr + (peak - end_lr) (1 + cos(pi x)) / 2
+ *     exponential   peak decay_rate^(C / decay_steps), not past end_lr (0: no
+ *                   end), a lower bound for a rate below 1, else an upper one
+ *     piecewise     peak times the factor of each boundary with update <= c
+ *
+ * So decay_steps counts the warm-up for linear and cosine, where it is the
+ * update at which end_lr is reached, and not for exponential: as in optax's
+ * warmup_cosine_decay_schedule and warmup_exponential_decay_schedule from 0.
+ * All zero is constant without a warm-up. */
+typedef struct ls_schedule {
+    ls_schedule_kind kind;
+    int64_t warmup;      /* updates from 0 up to the peak */
+    int64_t decay_steps; /* updates; linear, cosine: above warmup */
+    double decay_rate;   /* exponential; above 0 */
+    double end_lr;       /* linear, cosine, exponential */
+    int boundaries;      /* piecewise */
+    const ls_boundary *boundary; /* rising, none within the warm-up */
+} ls_schedule;
+
+/* *lr = the learning rate after c = done updates, in the bits training uses.
+ * LS_EINVAL names the value of the schedule that makes no sense. */
+LS_API int ls_schedule_lr(const ls_schedule *schedule, double peak,
+                          int64_t done, float *lr);
+
+/* lr x rows / 32: the linear scaling rule (Goyal et al. 2017) for a learning
+ * rate found with batches of 32 rows. */
+LS_API double ls_scale_lr(double lr, int64_t rows);
+
 /* ====== Trainer: one model, one optimizer, one step ====== */
 
 typedef struct ls_trainer ls_trainer;
@@ -344,12 +389,26 @@ typedef struct ls_trainer_options {
     int64_t seed;           /* of the initial parameters */
     ls_keys keys;
     ls_optimizer optimizer;
+    ls_schedule schedule;   /* its boundaries are copied */
+    double clip_norm;       /* 0: no clipping */
+    int accumulate;         /* micro-batches of a step; 0: 1 */
     ls_mean mean;
     ls_state state;
     const char *backend;    /* "native", "blis"; NULL: the fastest here */
 } ls_trainer_options;
 
-/* Seed 0, nnx keys, sgd 0.1, exact mean, replicate. */
+/* Clipping by global norm, c = clip_norm: with G = sqrt(sum g^2) over all
+ * parameters, g = (g (1/G)) c where G >= c.  The sum is taken over blocks of
+ * 4096 of the flat parameter array, so that its bits depend on nothing else.
+ * Infinity clips nothing and reports G. */
+
+/* Accumulation, K = accumulate: micro-batch i of K is rows iB/K .. (i+1)B/K of
+ * the batch, each is cut over all devices, and a device adds its K gradients in
+ * order before devices are added.  One step, one update, one loss over all of
+ * them; B must divide by devices x K. */
+
+/* Seed 0, nnx keys, sgd 0.1, constant schedule, no clipping, no accumulation,
+ * exact mean, replicate. */
 LS_API ls_trainer_options ls_trainer_defaults(void);
 
 /* Compile the graph for the pool's devices and lay out everything a step
@@ -381,9 +440,10 @@ typedef struct ls_sums {
 
 /* The gradient of sum_i w_i loss_i over the shard's rows: written (not added)
  * to grads[p], for each parameter p, in the order they were declared; grads
- * NULL asks for the sums alone.  Called once a step for each device, on the
- * worker that runs it, at the same time as other devices (and again, row by
- * row, to name the row when something was not finite).  A negative return
+ * NULL asks for the sums alone.  Called once a step for each micro-batch of
+ * each device, in order, on the worker that runs the device, at the same time
+ * as other devices (and again, row by row, to name the row when something was
+ * not finite).  A negative return
  * stops the step. */
 typedef int ls_gradient_fn(void *user, int device, const ls_shard *shard,
                            const float *const *params, float *const *grads,
@@ -416,7 +476,7 @@ LS_API void ls_batch_close(ls_batch *batch);
 /* Give the batch its rows of one input: data (rows, row shape), borrowed until
  * the batch is set again or closed, unchanged in between.  Checks dtype and
  * that indices (tokens, labels) are in range: LS_ERANGE names the first that
- * is not.  The rows must divide by the devices: LS_ESHAPE. */
+ * is not.  The rows must divide by devices x micro-batches: LS_ESHAPE. */
 LS_API int ls_batch_set(ls_batch *batch, const char *input, ls_dtype dtype,
                         const void *data, int64_t rows);
 
@@ -432,7 +492,8 @@ typedef struct ls_result {
     int64_t rows;
     float loss;      /* the mean chosen; NaN when the weight is 0 */
     float accuracy;  /* share of right argmaxes; NaN where there is none */
-    float lr;
+    float lr;        /* of this step, by the schedule */
+    float grad_norm; /* G before clipping; NaN without clip_norm */
     bool updated;    /* false: the weight of the batch was 0 */
     double weight;   /* of all terms */
     double gradient_seconds, reduce_seconds, update_seconds;

@@ -269,6 +269,79 @@ if command -v jq >/dev/null; then
         "null 0 1 2 "
 fi
 
+# ------ schedules, clipping ------
+
+# rates ARGS: the learning rates of each step of linear.
+rates() {
+    run linear --steps 5 --metrics "$dir/m" "$@"
+    steps "$dir/m" | sed 's/.*"lr":\([^,]*\),.*/\1/' | tr '\n' ' '
+}
+# optax 0.2.8 on the same counts.
+is "linear" "$(rates --schedule linear)" \
+    "0.1 0.080000006 0.060000002 0.04 0.02 "
+is "linear with a warm-up" \
+    "$(rates --schedule linear --warmup 2 --decay-steps 4 --end-lr 0.02)" \
+    "0 0.05 0.099999994 0.06 0.02 "
+is "cosine with a warm-up" \
+    "$(rates --schedule cosine --warmup 1 --end-lr 0.05)" \
+    "0 0.1 0.092677675 0.075 0.05732233 "
+is "exponential" \
+    "$(rates --schedule exponential --decay-rate 0.5 --decay-steps 1)" \
+    "0.1 0.05 0.025 0.0125 0.00625 "
+is "piecewise" "$(rates --schedule piecewise --boundaries 1:0.5,4:2e1)" \
+    "0.1 0.05 0.05 0.05 1 "
+is "--scale-lr" "$(rates --scale-lr)" "0.2 0.2 0.2 0.2 0.2 "
+is "no steps, no schedule to fail" \
+    "$(rates --schedule cosine --warmup 9 --steps 0; echo $status)" "0"
+expect 2 "--schedule piecewise needs --boundaries" linear --schedule piecewise
+expect 2 "needs --decay-rate" linear --schedule exponential
+expect 2 "--end-lr is for --schedule linear, cosine" linear --end-lr 0.1
+expect 2 "--boundaries is for" lm --schedule cosine --boundaries 1:1
+for bad in 2 2: :1 2:1, ,2:1 2:nan 2:-1 2:0x1 -2:1 99999999999999999999:1; do
+    expect 2 "--boundaries: \"$bad\" is not STEP:FACTOR" \
+        linear --schedule piecewise "--boundaries=$bad"
+done
+expect 1 "boundary 1 at update 2" \
+    linear --schedule piecewise --boundaries 2:1,2:1
+expect 1 "within the warm-up of 9" linear --schedule cosine --warmup 9
+expect 1 "clip norm 1e-44" linear --clip-norm 1e-44
+
+scheduled="$small --steps 6 --schedule cosine --warmup 2 --clip-norm 0.5"
+run $scheduled --workers 1 --metrics "$dir/m1"
+cp "$dir/out" "$dir/out1"
+is "the norm is in the metrics" "$(grep -c '"grad_norm":[0-9.]*,"rows"' \
+    "$dir/m1")" 6
+for w in 2 3 7; do
+    for state in replicate shard; do
+        run $scheduled --workers $w --state $state --metrics "$dir/mw"
+        same "same clipped lines on $w workers, $state" "$dir/out" "$dir/out1"
+        steps "$dir/m1" >"$dir/rows1"
+        steps "$dir/mw" >"$dir/rowsw"
+        same "same clipped metrics on $w, $state" "$dir/rowsw" "$dir/rows1"
+    done
+done
+
+# ------ accumulation ------
+
+expect 2 "--accumulate: \"0\" is not" linear --accumulate 0
+expect 1 "64 rows does not divide by 8 devices x 3 micro-batches" \
+    linear --accumulate 3
+run linear --steps 20 --accumulate 8
+is "linear's golden losses, accumulated" \
+    "$(sed -n '1p;20p' "$dir/out" | tr '\n' '|')" \
+    "[lockstep] step 0000  loss 2.1488|[lockstep] step 0019  loss 1.0201|"
+run linear --x "$x" --y "$y" --devices 8 --uneven pad
+exact=$(sed -n 's/.*loss //p' "$dir/out")
+run linear --x "$x" --y "$y" --devices 3 --accumulate 2 --uneven pad
+is "padding micro-batches has no weight" \
+    "$(sed -n 's/.*loss //p' "$dir/out")" "$exact"
+run $scheduled --accumulate 2 --workers 1
+cp "$dir/out" "$dir/out1"
+for w in 2 3 7; do
+    run $scheduled --accumulate 2 --workers $w --state shard
+    same "same accumulated lines on $w workers" "$dir/out" "$dir/out1"
+done
+
 # ------ --save ------
 
 run $small --steps 0 --save "$dir/a"

@@ -3,6 +3,7 @@
 #include "data.h"
 #include "opt.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,12 +114,12 @@ static size_t row_bytes(const ls_tensor *t)
 
 int64_t data_max_rows(const data *d)
 {
-    return d->weights ? round_up(d->batch, d->devices) : d->batch;
+    return d->weights ? round_up(d->batch, d->shards) : d->batch;
 }
 
 static int make_padding(data *d)
 {
-    int64_t rows = round_up(d->batch, d->devices);
+    int64_t rows = round_up(d->batch, d->shards);
 
     d->weights = calloc((size_t)rows, sizeof *d->weights);
     if (!d->weights)
@@ -133,9 +134,21 @@ static int make_padding(data *d)
     return OPT_GO;
 }
 
-int data_plan(data *d, int64_t batch, int devices, bool pad)
+static int not_divisible(int64_t batch, int devices, int micro)
 {
-    d->devices = devices;
+    char text[64] = "";
+
+    if (micro > 1)
+        snprintf(text, sizeof text, " x %d micro-batches", micro);
+    return opt_fail(OPT_FAILED,
+                    "a batch of %lld rows does not divide by %d devices%s; "
+                    "--uneven pad would fill it up with rows of weight 0",
+                    (long long)batch, devices, text);
+}
+
+int data_plan(data *d, int64_t batch, int devices, int micro, bool pad)
+{
+    d->shards = (int64_t)devices * micro;
     d->batch = batch ? batch : d->rows;
     if (pad && d->batch > d->rows)
         d->batch = d->rows;
@@ -144,12 +157,8 @@ int data_plan(data *d, int64_t batch, int devices, bool pad)
                         "a batch of %lld rows is more than the "
                         "%lld rows there are",
                         (long long)d->batch, (long long)d->rows);
-    if (!pad && d->batch % devices)
-        return opt_fail(OPT_FAILED,
-                        "a batch of %lld rows does not divide by "
-                        "%d devices; --uneven pad would fill it up with rows "
-                        "of weight 0",
-                        (long long)d->batch, devices);
+    if (!pad && d->batch % d->shards)
+        return not_divisible(d->batch, devices, micro);
     d->batches =
         pad ? round_up(d->rows, d->batch) / d->batch : d->rows / d->batch;
     return pad ? make_padding(d) : OPT_GO;
@@ -193,7 +202,7 @@ int data_fill(const data *d, int64_t step, ls_batch *batch, int64_t *rows)
 {
     int64_t first = step % d->batches * d->batch;
     int64_t n = d->rows - first < d->batch ? d->rows - first : d->batch;
-    int64_t total = d->weights ? round_up(n, d->devices) : n;
+    int64_t total = d->weights ? round_up(n, d->shards) : n;
     int status = OPT_GO;
 
     for (int i = 0; i < d->inputs && status == OPT_GO; i++)

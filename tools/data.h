@@ -21,8 +21,8 @@ typedef struct data {
     int64_t rows;    /* of every input */
     int64_t batch;   /* rows of a full batch */
     int64_t batches; /* of one epoch */
-    int devices;
-    float *weights; /* of a padded batch; NULL: batches are not padded */
+    int64_t shards;  /* it is cut into: devices x micro-batches */
+    float *weights;  /* of a padded batch; NULL: batches are not padded */
 } data;
 
 /* Add an input from a .npy file with this number of axes, rows among them.
@@ -39,8 +39,8 @@ int data_randint(data *d, const char *name, ls_numpy *rs, int64_t rows,
                  int64_t width, int64_t high);
 
 /* Settle the batches: batch 0 means all rows.  Refuses a batch that is larger
- * than the data or does not divide by the devices, unless pad. */
-int data_plan(data *d, int64_t batch, int devices, bool pad);
+ * than the data or does not divide by devices x micro-batches, unless pad. */
+int data_plan(data *d, int64_t batch, int devices, int micro, bool pad);
 
 /* The rows of the largest batch, padding included. */
 int64_t data_max_rows(const data *d);

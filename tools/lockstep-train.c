@@ -8,6 +8,7 @@
 #include "model.h"
 #include "opt.h"
 #include "progress.h"
+#include "schedule.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -56,11 +57,40 @@ static const struct {
     { "eps", 1u << LS_ADAM | 1u << LS_ADAMW, "adam and adamw" },
     { "weight-decay", 1u << LS_ADAMW, "adamw" },
 };
+
+static const struct {
+    const char *name;
+    unsigned schedules; /* bits of ls_schedule_kind */
+    bool needed;        /* by each of them */
+    const char *text;
+} of_schedule[] = {
+    { "decay-steps",
+      1u << LS_LINEAR | 1u << LS_COSINE | 1u << LS_EXPONENTIAL, false,
+      "linear, cosine and exponential" },
+    { "decay-rate", 1u << LS_EXPONENTIAL, true, "exponential" },
+    { "end-lr", 1u << LS_LINEAR | 1u << LS_COSINE | 1u << LS_EXPONENTIAL,
+      false, "linear, cosine and exponential" },
+    { "boundaries", 1u << LS_PIECEWISE, true, "piecewise" },
+};
 /* clang-format on */
 
 static bool given(const run *r, const char *name)
 {
     return opt_given(&model_program, &r->line, name);
+}
+
+static int check_schedule(const run *r)
+{
+    for (size_t i = 0; i < sizeof of_schedule / sizeof *of_schedule; i++) {
+        const char *name = of_schedule[i].name, *text = of_schedule[i].text;
+        bool fits = of_schedule[i].schedules >> r->set.schedule & 1;
+
+        if (given(r, name) && !fits)
+            return opt_fail(OPT_WRONG, "--%s is for --schedule %s", name, text);
+        if (fits && of_schedule[i].needed && !given(r, name))
+            return opt_fail(OPT_WRONG, "--schedule %s needs --%s", text, name);
+    }
+    return OPT_GO;
 }
 
 static int check_usage(run *r)
@@ -74,7 +104,7 @@ static int check_usage(run *r)
             !(of_optimizer[i].optimizers >> r->set.optimizer & 1))
             return opt_fail(OPT_WRONG, "--%s is for --optimizer %s",
                             of_optimizer[i].name, of_optimizer[i].text);
-    return OPT_GO;
+    return check_schedule(r);
 }
 
 /* A place that cannot be written is better found before the training. */
@@ -142,7 +172,7 @@ static int open_data(run *r)
     int status = r->model->load(&r->data, s, &r->line);
 
     if (status == OPT_GO)
-        status = data_plan(&r->data, batch, (int)s->devices,
+        status = data_plan(&r->data, batch, (int)s->devices, (int)s->accumulate,
                            s->uneven == UNEVEN_PAD);
     s->batch = r->data.batch;
     if (s->epochs)
@@ -174,7 +204,7 @@ static int open_pool(run *r)
 
 static ls_optimizer optimizer(const settings *s)
 {
-    ls_optimizer o = ls_adamw(s->lr);
+    ls_optimizer o = ls_adamw(schedule_peak(s));
 
     o.kind = (ls_optimizer_kind)s->optimizer;
     o.momentum = s->momentum;
@@ -188,11 +218,16 @@ static ls_optimizer optimizer(const settings *s)
 static int open_trainer(run *r)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    int status;
+    ls_boundary room[SCHEDULE_BOUNDARIES];
+    int status = schedule_read(&r->set, room, &o.schedule);
 
+    if (status != OPT_GO)
+        return status;
     o.seed = r->set.seed;
     o.keys = r->model->keys;
     o.optimizer = optimizer(&r->set);
+    o.clip_norm = r->set.clip_norm;
+    o.accumulate = (int)r->set.accumulate;
     o.mean = (ls_mean)r->set.mean;
     o.state = (ls_state)r->set.state;
     o.backend = r->set.backend;

@@ -137,6 +137,10 @@ int metrics_step(metrics *m, const ls_result *r, int64_t rows, double ms)
     }
     fputs(",\"lr\":", m->file);
     put_float(m->file, r->lr);
+    if (!isnan(r->grad_norm)) {
+        fputs(",\"grad_norm\":", m->file);
+        put_float(m->file, r->grad_norm);
+    }
     fprintf(m->file, ",\"rows\":%lld,\"ms\":%.3f}\n", (long long)rows, ms);
     return ferror(m->file) ? failed(m) : OPT_GO;
 }

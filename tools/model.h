@@ -22,6 +22,14 @@ typedef struct settings {
     int64_t uneven;    /* UNEVEN_DROP, UNEVEN_PAD */
     int64_t optimizer; /* an ls_optimizer_kind */
     double lr, momentum, b1, b2, eps, weight_decay;
+    int64_t schedule; /* an ls_schedule_kind */
+    int64_t warmup;
+    int64_t decay_steps; /* 0: steps */
+    double decay_rate, end_lr;
+    const char *boundaries;
+    bool scale_lr;
+    double clip_norm; /* 0: no clipping */
+    int64_t accumulate;
     int64_t state;     /* an ls_state */
     int64_t mean;      /* an ls_mean */
     int64_t log_every; /* 0: never */

@@ -1,4 +1,4 @@
-/* Elementwise kernels, column sums, and the search for a value that is not
+/* Elementwise kernels, column sums, a sum of squares, and the search for a value that is not
  * finite.  One lane, one element; tails load and store only what is there. */
 #ifndef LS_KERNEL_ELEMENTWISE_H
 #define LS_KERNEL_ELEMENTWISE_H
@@ -103,6 +103,19 @@ static void column_sum(int64_t rows, int64_t n, const float *x, bool add_to,
         for (int64_t j = 0; j < n; j += 64)
             columns64(m, n, x + r * n + j, add_to, out + j, n - j);
     }
+}
+
+/* x[0]^2 + x[1]^2 + .. in 16 lanes in index order; a block of 4096 at most. */
+static float square_sum(int64_t n, const float *x)
+{
+    v16 sum = v16_zero();
+
+    for (int64_t i = 0; i < n; i += 16) {
+        v16 v = take(x + i, n - i);
+
+        sum = v16_fma(v, v, sum);
+    }
+    return v16_sum(sum);
 }
 
 static int64_t first_nonfinite(int64_t n, const float *x)

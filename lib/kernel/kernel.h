@@ -56,6 +56,8 @@ typedef struct ls__kernel_table {
     /* out[j] (+)= sum over rows of x[row,j], in row order, 256 rows a chunk. */
     void (*column_sum)(int64_t rows, int64_t n, const float *x, bool add,
                        float *out);
+    /* The sum of the squares of at most 4096 elements. */
+    float (*square_sum)(int64_t n, const float *x);
     /* The first index whose element is not finite; n when all are. */
     int64_t (*first_nonfinite)(int64_t n, const float *x);
 

@@ -15,8 +15,8 @@ int ls_batch_open(ls_batch **batch, const ls_trainer *t)
     b->trainer = t;
     b->data = ls__new(n, sizeof *b->data, "batch");
     b->rows = ls__new(n, sizeof *b->rows, "batch");
-    b->shard_data = ls__new(n * (size_t)t->devices, sizeof *b->shard_data,
-                            "batch");
+    b->shard_data = ls__new(n * (size_t)ls__trainer_shards(t),
+                            sizeof *b->shard_data, "batch");
     if (!b->data || !b->rows || !b->shard_data) {
         ls_batch_close(b);
         return LS_ENOMEM;
@@ -49,10 +49,14 @@ static int check_rows(const ls_trainer *t, const char *what, int64_t rows)
     if (rows < 1)
         return ls__fail(LS_EINVAL, "%s: a batch of %lld rows is empty", what,
                         (long long)rows);
-    if (rows % t->devices)
+    if (rows % ls__trainer_shards(t) == 0)
+        return 0;
+    if (t->micro == 1)
         return ls__fail(LS_ESHAPE, "%s: %lld rows do not divide by %d devices",
                         what, (long long)rows, t->devices);
-    return 0;
+    return ls__fail(LS_ESHAPE, "%s: %lld rows do not divide by %d devices x "
+                    "%d micro-batches", what, (long long)rows, t->devices,
+                    t->micro);
 }
 
 static int check_indices(const ls__input *in, const int32_t *x, int64_t rows)
@@ -87,9 +91,9 @@ int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
         return status;
     b->data[i] = data;
     b->rows[i] = rows;
-    for (int d = 0; d < t->devices; d++) /* both dtypes have four bytes */
-        b->shard_data[d * t->inputs + i] =
-            (const char *)data + 4 * in->size * (rows / t->devices) * d;
+    for (int64_t s = 0, n = ls__trainer_shards(t); s < n; s++)
+        b->shard_data[s * t->inputs + i] = /* both dtypes have four bytes */
+            (const char *)data + 4 * in->size * (rows / n) * s;
     return 0;
 }
 
@@ -126,5 +130,5 @@ int64_t ls__batch_shard_rows(const ls_batch *b)
     if (b->weights && b->weight_rows != rows)
         return ls__fail(LS_ESHAPE, "the batch has %lld rows, its weights %lld",
                         (long long)rows, (long long)b->weight_rows);
-    return rows / t->devices;
+    return rows / ls__trainer_shards(t);
 }

@@ -87,9 +87,9 @@ static float correction(float b, int64_t n)
     return 1.0f / (1.0f - ls__pow_n(b, n));
 }
 
-ls__rule ls__optim_rule(const ls_optimizer *o, int64_t n)
+ls__rule ls__optim_rule(const ls_optimizer *o, float lr, int64_t n)
 {
-    ls__rule r = {.neg_lr = (float)-o->lr, .momentum = (float)o->momentum,
+    ls__rule r = {.neg_lr = -lr, .momentum = (float)o->momentum,
                   .b1 = (float)o->b1, .b2 = (float)o->b2,
                   .one_minus_b1 = (float)(1 - o->b1),
                   .one_minus_b2 = (float)(1 - o->b2), .eps = (float)o->eps,

@@ -2,7 +2,8 @@
  *
  *     PREPARE    workers pack the kernels that all will read
  *     GRADIENTS  each worker runs its devices, in device order, each into the
- *                device's own buffer; parameters are read only
+ *                device's own buffer, micro-batch after micro-batch;
+ *                parameters are read only
  *     REDUCE     each worker sums all devices over its range of the
  *                parameters, in tree order, into grad[0], once multiplied
  *     UPDATE     shard: each worker its range; replicate: the caller, all
@@ -15,12 +16,16 @@
 #include "base/fpmode.h"
 #include "mesh/pool.h"
 #include "reduce/reduce.h"
+#include "train/clip.h"
+#include "train/schedule.h"
 #include "train/trainer.h"
 
 #include <string.h>
 #include <time.h>
 
-enum { BLOCK = 4096 }; /* floats that are reduced, checked and stay in L1 */
+/* Floats that are reduced, checked and squared, and later clipped and updated,
+ * while they stay in L1. */
+enum { BLOCK = LS__CLIP_BLOCK };
 
 static double now(void)
 {
@@ -32,25 +37,45 @@ static double now(void)
 
 /* ------ gradients ------ */
 
-static ls_shard shard_of(const ls_batch *b, int device)
+static ls_shard shard_of(const ls_batch *b, int device, int micro)
 {
     int64_t rows = ls__batch_shard_rows(b);
+    int64_t i = (int64_t)micro * b->trainer->devices + device;
 
-    return (ls_shard){.first = device * rows, .rows = rows,
-                      .data = b->shard_data + device * b->trainer->inputs,
-                      .weights = b->weights ? b->weights + device * rows
-                                            : NULL};
+    return (ls_shard){.first = i * rows, .rows = rows,
+                      .data = b->shard_data + i * b->trainer->inputs,
+                      .weights = b->weights ? b->weights + i * rows : NULL};
 }
 
-static void run_device(ls_trainer *t, int device)
+/* The first micro-batch is written to the device's gradient, a later one to
+ * the worker's and added. */
+static int run_micro(ls_trainer *t, int worker, int device, int micro,
+                     ls_sums *total)
+{
+    ls_shard shard = shard_of(t->phase.batch, device, micro);
+    float **grads = micro ? t->later_of + worker * t->params.count
+                          : t->grad_of + device * t->params.count;
+    ls_sums sums = {.correct = __builtin_nan("")};
+    int status = t->fn(t->user, device, &shard, t->value_of,
+                       t->phase.train ? grads : NULL, &sums);
+
+    total->loss += sums.loss;
+    total->weight += sums.weight;
+    total->correct += sums.correct;
+    if (micro && t->phase.train)
+        ls__kernels()->add(t->params.floats, t->grad[device],
+                           t->later[worker], t->grad[device]);
+    return status;
+}
+
+static void run_device(ls_trainer *t, int worker, int device)
 {
     ls__report *report = &t->report[device];
-    ls_shard shard = shard_of(t->phase.batch, device);
-    float **grads = t->grad_of + device * t->params.count;
 
-    report->sums = (ls_sums){.correct = __builtin_nan("")};
-    report->status = t->fn(t->user, device, &shard, t->value_of,
-                           t->phase.train ? grads : NULL, &report->sums);
+    report->sums = (ls_sums){0};
+    report->status = 0;
+    for (int m = 0; m < t->micro && report->status >= 0; m++)
+        report->status = run_micro(t, worker, device, m, &report->sums);
     if (t->phase.train && t->options.mean == LS_MEAN_OF_SHARDS &&
         report->sums.weight > 0)
         ls__kernels()->scale(t->params.floats,
@@ -98,7 +123,16 @@ static float mean_factor(const ls_trainer *t)
 
 /* ------ reduce and update ------ */
 
-/* The first element of the range that is not finite, or -1. */
+/* Each worker's range.  With clipping it is whole blocks, so that nobody else
+ * takes part in a block's sum of squares. */
+static void range_of(const ls_trainer *t, int worker, int64_t *first,
+                     int64_t *last)
+{
+    ls__range(t->params.floats, t->workers, worker, t->square ? BLOCK : 16,
+              first, last);
+}
+
+/* Reduce a range: the first element that is not finite, or -1. */
 static int64_t reduce_range(ls_trainer *t, int64_t first, int64_t last,
                             float factor)
 {
@@ -112,6 +146,8 @@ static int64_t reduce_range(ls_trainer *t, int64_t first, int64_t last,
         at = ls__kernels()->first_nonfinite(end - i, t->grad[0] + i);
         if (bad < 0 && at < end - i)
             bad = i + at;
+        if (t->square)
+            t->square[i / BLOCK] = ls__clip_square(end - i, t->grad[0] + i);
     }
     return bad;
 }
@@ -124,10 +160,30 @@ static bool any_bad(const ls_trainer *t)
     return false;
 }
 
+/* The gradient's norm once it is reduced; NaN where nobody asked for it. */
+static float norm(const ls_trainer *t)
+{
+    return t->square ? ls__clip_norm(ls__clip_blocks(t->params.floats),
+                                     t->square)
+                     : __builtin_nanf("");
+}
+
+/* Finite elements may have squares that are not. */
+static bool overflows(float norm)
+{
+    return norm > 0x1.fffffep+127f;
+}
+
 static void update_range(ls_trainer *t, int64_t first, int64_t last)
 {
-    ls__optim_update(t->options.optimizer.kind, &t->phase.rule, last - first,
-                     t->grad[0] + first, t->value + first, t->moment, first);
+    float g = norm(t), most = (float)t->options.clip_norm;
+
+    for (int64_t i = first, end; i < last; i = end) {
+        end = last - i < BLOCK ? last : i + BLOCK;
+        ls__clip(g, most, end - i, t->grad[0] + i);
+        ls__optim_update(t->options.optimizer.kind, &t->phase.rule, end - i,
+                         t->grad[0] + i, t->value + i, t->moment, i);
+    }
 }
 
 /* ------ the phases on one worker ------ */
@@ -144,7 +200,7 @@ static void run_phases(void *user, int worker)
         ls__pool_barrier(t->pool);
     }
     for (int d = first_device; d < last_device; d++)
-        run_device(t, d);
+        run_device(t, worker, d);
     if (!t->phase.train)
         return;
     ls__pool_barrier(t->pool);
@@ -152,22 +208,22 @@ static void run_phases(void *user, int worker)
         t->phase.graded = now();
     if (judge(t) != GOES_ON)
         return;
-    ls__range(t->params.floats, t->workers, worker, 16, &first, &last);
+    range_of(t, worker, &first, &last);
     t->bad[worker] = reduce_range(t, first, last, mean_factor(t));
     ls__pool_barrier(t->pool);
     if (worker == 0)
         t->phase.reduced = now();
-    if (t->options.state == LS_SHARD && !any_bad(t))
+    if (t->options.state == LS_SHARD && !any_bad(t) && !overflows(norm(t)))
         update_range(t, first, last);
 }
 
 /* ------ naming what went wrong ------ */
 
-/* The first row of a device whose loss, or gradient where train, is not
- * finite when it is computed alone; -1 when each one is. */
-static int64_t bad_row(ls_trainer *t, int device, bool train)
+/* The first row of a shard whose loss, or gradient where train, is not finite
+ * when it is computed alone; -1 when each one is. */
+static int64_t bad_row_of(ls_trainer *t, int device, int micro, bool train)
 {
-    ls_shard all = shard_of(t->phase.batch, device), one = all;
+    ls_shard all = shard_of(t->phase.batch, device, micro), one = all;
     float **grads = t->grad_of + device * t->params.count;
     const void *data[64];
 
@@ -192,6 +248,15 @@ static int64_t bad_row(ls_trainer *t, int device, bool train)
             return one.first;
     }
     return -1;
+}
+
+static int64_t bad_row(ls_trainer *t, int device, bool train)
+{
+    int64_t row = -1;
+
+    for (int m = 0; m < t->micro && row < 0; m++)
+        row = bad_row_of(t, device, m, train);
+    return row;
 }
 
 static int fail_device(ls_trainer *t, int d)
@@ -229,6 +294,10 @@ static int fail_gradient(ls_trainer *t)
 {
     const char *name = "";
 
+    if (!any_bad(t))
+        return ls__fail(LS_ENONFINITE, "step %lld: the norm of the gradient, "
+                        "which is to be clipped, is not finite",
+                        (long long)t->step);
     for (int w = t->workers - 1; w >= 0; w--)
         if (t->bad[w] >= 0)
             name = ls__params_at(&t->params, t->bad[w])->name;
@@ -269,9 +338,10 @@ static void fill_result(const ls_trainer *t, verdict v, ls_result *r)
 
     *r = (ls_result){.step = t->step, .loss = __builtin_nanf(""),
                      .accuracy = __builtin_nanf(""), .weight = weight,
+                     .grad_norm = __builtin_nanf(""),
                      .lr = -t->phase.rule.neg_lr,
                      .rows = ls__batch_shard_rows(t->phase.batch) *
-                             t->devices};
+                             ls__trainer_shards(t)};
     if (v != GOES_ON)
         return;
     r->loss = mean_loss(t);
@@ -286,9 +356,11 @@ static int conclude(ls_trainer *t, verdict v, ls_result *result)
 
     if (v == FAILED)
         return fail_report(t);
-    if (v == GOES_ON && any_bad(t))
+    if (v == GOES_ON && (any_bad(t) || overflows(norm(t))))
         return fail_gradient(t);
     fill_result(t, v, &r);
+    if (v == GOES_ON)
+        r.grad_norm = norm(t);
     if (v == NO_WEIGHT)
         ls__fail(0, "step %lld: the weights of all %lld rows are 0; nothing "
                  "was updated", (long long)t->step, (long long)r.rows);
@@ -316,6 +388,15 @@ static int check_batch(const ls_trainer *t, const ls_batch *batch)
     return rows < 0 ? (int)rows : 0;
 }
 
+/* The scalars of the coming update. */
+static ls__rule next_rule(const ls_trainer *t)
+{
+    const ls_optimizer *o = &t->options.optimizer;
+    float lr = ls__schedule_lr(&t->options.schedule, o->lr, t->step);
+
+    return ls__optim_rule(o, lr, t->step + 1);
+}
+
 /* The forward pass for evaluation, or all phases. */
 static int run(ls_trainer *t, const ls_batch *batch, bool train,
                ls_result *result)
@@ -328,7 +409,7 @@ static int run(ls_trainer *t, const ls_batch *batch, bool train,
         return status;
     mode = ls__fpmode_set(); /* the rule's scalars are rounded too */
     t->phase = (ls__phase){.batch = batch, .train = train, .began = now()};
-    t->phase.rule = ls__optim_rule(&t->options.optimizer, t->step + 1);
+    t->phase.rule = next_rule(t);
     ls__pool_run(t->pool, run_phases, t);
     v = judge(t);
     if (train)

@@ -5,6 +5,8 @@
 #include "mesh/mesh.h"
 #include "mesh/pool.h"
 #include "random/keys.h"
+#include "train/clip.h"
+#include "train/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +22,13 @@ void ls_trainer_close(ls_trainer *t)
         return;
     for (int d = 0; t->grad && d < t->devices; d++)
         ls__block_free(t->grad[d]);
+    for (int w = 0; t->later && w < t->workers; w++)
+        ls__block_free(t->later[w]);
     ls__block_free(t->value);
     ls__block_free(t->moment[0]);
     ls__block_free(t->moment[1]);
     ls__block_free(t->report);
+    ls__block_free(t->square);
     ls__exec_close(t->exec);
     ls__params_free(&t->params);
     ls__arena_free(&t->arena);
@@ -32,13 +37,21 @@ void ls_trainer_close(ls_trainer *t)
 
 static int check_options(const ls_trainer_options *o)
 {
+    int status;
+
     if ((int)o->keys < LS_KEYS_NNX || o->keys > LS_KEYS_LINEN ||
         (int)o->mean < LS_MEAN_EXACT || o->mean > LS_SUM ||
         (int)o->state < LS_REPLICATE || o->state > LS_SHARD)
         return ls__fail(LS_EINVAL, "trainer options: keys %d, mean %d or "
                         "state %d is unknown", (int)o->keys, (int)o->mean,
                         (int)o->state);
-    return ls__optim_check(&o->optimizer);
+    if (o->accumulate < 0 || o->accumulate > 65536)
+        return ls__fail(LS_EINVAL, "%d micro-batches: there must be 1 to 65536",
+                        o->accumulate);
+    if ((status = ls__optim_check(&o->optimizer)) < 0 ||
+        (status = ls__schedule_check(&o->schedule)) < 0)
+        return status;
+    return ls__clip_check(o->clip_norm);
 }
 
 /* Batches are cut along "data"; a second axis has no use here yet. */
@@ -53,6 +66,21 @@ static int check_mesh(const ls_pool *pool)
         return ls__fail(LS_ENOTSUP, "the mesh has %d devices, %d of them along "
                         "\"data\": a trainer needs all of them there",
                         ls_pool_devices(pool), data);
+    return 0;
+}
+
+/* The boundaries are borrowed for the call only. */
+static int keep_boundaries(ls_trainer *t)
+{
+    ls_schedule *s = &t->options.schedule;
+    size_t n = s->kind == LS_PIECEWISE ? (size_t)s->boundaries : 0;
+    ls_boundary *copy = NULL;
+
+    if (n && !(copy = ls__arena_new(&t->arena, n, sizeof *copy)))
+        return LS_ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        copy[i] = s->boundary[i];
+    s->boundary = copy;
     return 0;
 }
 
@@ -75,8 +103,9 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
     t->options.backend = NULL; /* borrowed for the call only */
     t->devices = ls_pool_devices(pool);
     t->workers = ls_pool_workers(pool);
+    t->micro = o.accumulate ? o.accumulate : 1;
     *trainer = t;
-    return 0;
+    return keep_boundaries(t);
 }
 
 /* ------ memory ------ */
@@ -84,7 +113,14 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
 static int make_lists(ls_trainer *t)
 {
     size_t d = (size_t)t->devices, n = (size_t)t->params.count;
+    size_t w = (size_t)t->workers;
 
+    if (t->micro > 1) {
+        t->later = ls__arena_new(&t->arena, w, sizeof *t->later);
+        t->later_of = ls__arena_new(&t->arena, n * w, sizeof *t->later_of);
+        if (!t->later || !t->later_of)
+            return LS_ENOMEM;
+    }
     t->grad = ls__arena_new(&t->arena, d, sizeof *t->grad);
     t->value_of = ls__arena_new(&t->arena, n, sizeof *t->value_of);
     t->grad_of = ls__arena_new(&t->arena, n * d, sizeof *t->grad_of);
@@ -106,8 +142,22 @@ static int make_arrays(ls_trainer *t)
     for (int i = 0; i < moments; i++)
         if (!(t->moment[i] = ls__block_zero(bytes, "optimizer state")))
             return LS_ENOMEM;
+    bytes = (size_t)ls__clip_blocks(t->params.floats) * sizeof *t->square;
+    if (t->options.clip_norm > 0 &&
+        !(t->square = ls__block_zero(bytes, "gradient norm")))
+        return LS_ENOMEM;
+    return 0;
+}
+
+static int make_gradients(ls_trainer *t)
+{
+    size_t bytes = (size_t)t->params.floats * sizeof(float);
+
     for (int d = 0; d < t->devices; d++)
         if (!(t->grad[d] = ls__block(bytes, "device gradient")))
+            return LS_ENOMEM;
+    for (int w = 0; t->later && w < t->workers; w++)
+        if (!(t->later[w] = ls__block(bytes, "micro-batch gradient")))
             return LS_ENOMEM;
     return 0;
 }
@@ -122,6 +172,8 @@ static void touch(void *user, int worker)
     ls__pool_devices_of(t->pool, worker, &first, &last);
     for (int d = first; d < last; d++)
         memset(t->grad[d], 0, (size_t)t->params.floats * sizeof(float));
+    if (t->later)
+        memset(t->later[worker], 0, (size_t)t->params.floats * sizeof(float));
 }
 
 static void point(ls_trainer *t)
@@ -134,6 +186,8 @@ static void point(ls_trainer *t)
         t->value_of[i] = t->value + offset;
         for (int d = 0; d < t->devices; d++)
             t->grad_of[d * n + i] = t->grad[d] + offset;
+        for (int w = 0; t->later && w < t->workers; w++)
+            t->later_of[w * n + i] = t->later[w] + offset;
     }
 }
 
@@ -142,7 +196,7 @@ static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
     int status = ls__params_new(&t->params, params, param);
 
     if (status < 0 || (status = make_lists(t)) < 0 ||
-        (status = make_arrays(t)) < 0)
+        (status = make_arrays(t)) < 0 || (status = make_gradients(t)) < 0)
         return status;
     point(t);
     ls__pool_run(t->pool, touch, t);

@@ -35,6 +35,7 @@ struct ls_trainer {
     ls_pool *pool;
     ls_trainer_options options;
     int devices, workers;
+    int micro; /* batches of a step */
     ls__arena arena;
 
     ls_gradient_fn *fn; /* the exec's, or the user's */
@@ -48,10 +49,15 @@ struct ls_trainer {
     float *moment[2]; /* UPDATE: by its owner */
     float **grad;     /* [device]; GRADIENTS: by the device's worker;
                          REDUCE: grad[0] by ranges */
+    float **later;    /* [worker] a gradient of the second micro-batch and
+                         later ones; NULL when there is but one */
     const float **value_of;  /* [declared] */
     float **grad_of;         /* [device * params.count + declared] */
+    float **later_of;        /* [worker * params.count + declared] */
     ls__report *report;      /* [device] */
     int64_t *bad;            /* [worker] first element not finite, or -1 */
+    float *square;           /* [block of the gradient] sum of squares, REDUCE:
+                                by the block's worker; NULL: no clipping */
     int64_t step;
     ls__phase phase;
 };
@@ -62,10 +68,17 @@ struct ls_batch {
     int64_t *rows;            /* [input], 0: not set */
     const float *weights;
     int64_t weight_rows;
-    const void **shard_data;  /* [device * inputs + input] */
+    const void **shard_data;  /* [shard * inputs + input] */
 };
 
-/* Rows a device gets of a complete batch, or a status. */
+/* A batch is cut into equal shards; shard micro * devices + device belongs to
+ * that device in that micro-batch. */
+static inline int64_t ls__trainer_shards(const ls_trainer *t)
+{
+    return (int64_t)t->micro * t->devices;
+}
+
+/* Rows of a shard of a complete batch, or a status. */
 int64_t ls__batch_shard_rows(const ls_batch *batch);
 
 #endif

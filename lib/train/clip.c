@@ -1,0 +1,42 @@
+/* optax.clip_by_global_norm, with the roundings XLA gives it: a division of an
+ * array by a number is a product with its reciprocal. */
+#include "train/clip.h"
+#include "base/error.h"
+#include "kernel/kernel.h"
+
+/* Below 2^-126 the reciprocal of a norm might overflow. */
+int ls__clip_check(double most)
+{
+    if (most == 0 || most >= 0x1p-126)
+        return 0;
+    return ls__fail(LS_EINVAL, "clip norm %g: it must be 0 (no clipping) or "
+                    "at least 2^-126", most);
+}
+
+int64_t ls__clip_blocks(int64_t n)
+{
+    return n / LS__CLIP_BLOCK + (n % LS__CLIP_BLOCK != 0);
+}
+
+float ls__clip_square(int64_t n, const float *g)
+{
+    return ls__kernels()->square_sum(n, g);
+}
+
+/* In double: a model of 10^9 parameters has 250000 blocks. */
+float ls__clip_norm(int64_t blocks, const float *square)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < blocks; i++)
+        sum += (double)square[i];
+    return (float)__builtin_sqrt(sum);
+}
+
+void ls__clip(float norm, float most, int64_t n, float *g)
+{
+    if (!(norm >= most))
+        return;
+    ls__kernels()->scale(n, 1.0f / norm, g);
+    ls__kernels()->scale(n, most, g);
+}

@@ -1,0 +1,14 @@
+/* The learning rate of each update, as optax's schedules have it. */
+#ifndef LS_TRAIN_SCHEDULE_H
+#define LS_TRAIN_SCHEDULE_H
+
+#include "lockstep.h"
+
+/* LS_EINVAL for a value that makes no sense, naming it. */
+int ls__schedule_check(const ls_schedule *s);
+
+/* The rate of the update that follows `done` of them; s was checked.  Runs in
+ * the mode of base/fpmode.h. */
+float ls__schedule_lr(const ls_schedule *s, double peak, int64_t done);
+
+#endif

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Write schedules.h: what test_schedule.c expects, as C tables.
+
+    make_schedules.py > schedules.h
+
+Made with jax 0.10.2, optax 0.2.8, numpy 2.4.6 on an x86-64 CPU with FMA:
+pip install jax==0.10.2 optax==0.2.8 numpy==2.4.6.
+
+The schedules are called as optax defines them, on an int32 count and outside
+jit.  Within jit XLA folds constants and contracts products, and optax's own
+numbers move: by an ulp mostly, by more where a sum cancels.
+"""
+import sys
+from importlib.metadata import version
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+COUNT = 120
+
+
+def c_float(x):
+    mantissa, exponent = float(np.float32(x)).hex().split("p")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{mantissa}p{exponent}f"
+
+
+def rows(items, width=78):
+    line, out = "   ", []
+    for i in items:
+        if line.strip() and len(line) + len(i) + 2 > width:
+            out.append(line)
+            line = "   "
+        line += " " + i + ","
+    return "\n".join(out + [line])
+
+
+def then(warmup, peak, schedule):
+    """a warm-up from 0, and the schedule from its end"""
+    return optax.join_schedules(
+        [optax.linear_schedule(0.0, peak, warmup), schedule], [warmup])
+
+
+def absolute(warmup, boundaries):
+    """boundaries from the first update as join_schedules wants them"""
+    return {b - warmup: f for b, f in boundaries.items()}
+
+
+STEPS = {10: 0.1, 20: 0.3, 75: 0.7}
+# ls_schedule's fields and peak, and optax's schedule.
+CASES = [
+    ("LS_CONSTANT, 0, 0, 0, 0, 3e-4", optax.constant_schedule(3e-4)),
+    ("LS_CONSTANT, 10, 0, 0, 0, 0.1",
+     optax.warmup_constant_schedule(0.0, 0.1, 10)),
+    ("LS_LINEAR, 0, 37, 0, 1e-5, 3e-4", optax.linear_schedule(3e-4, 1e-5, 37)),
+    ("LS_LINEAR, 0, 100, 0, 0, 0.1", optax.linear_schedule(0.1, 0.0, 100)),
+    ("LS_LINEAR, 0, 1000, 0, 0.3, 1e-3",
+     optax.linear_schedule(1e-3, 0.3, 1000)),
+    ("LS_LINEAR, 13, 97, 0, 1e-5, 3e-4",
+     then(13, 3e-4, optax.linear_schedule(3e-4, 1e-5, 97 - 13))),
+    ("LS_COSINE, 0, 50, 0, 0, 3e-4", optax.cosine_decay_schedule(3e-4, 50)),
+    ("LS_COSINE, 0, 1000, 0, 0, 1", optax.cosine_decay_schedule(1.0, 1000)),
+    ("LS_COSINE, 0, 37, 0, 0.01, 0.1",
+     optax.cosine_decay_schedule(0.1, 37, 0.01 / 0.1)),
+    ("LS_COSINE, 10, 100, 0, 1e-5, 1e-3",
+     optax.warmup_cosine_decay_schedule(0.0, 1e-3, 10, 100, 1e-5)),
+    ("LS_COSINE, 1, 61, 0, 0, 3e-4",
+     optax.warmup_cosine_decay_schedule(0.0, 3e-4, 1, 61, 0.0)),
+    ("LS_EXPONENTIAL, 0, 10, 0.96, 0, 3e-4",
+     optax.exponential_decay(3e-4, 10, 0.96)),
+    ("LS_EXPONENTIAL, 0, 7, 0.5, 0.01, 0.1",
+     optax.exponential_decay(0.1, 7, 0.5, end_value=0.01)),
+    ("LS_EXPONENTIAL, 0, 33, 1.05, 0.0011, 1e-3",
+     optax.exponential_decay(1e-3, 33, 1.05, end_value=0.0011)),
+    ("LS_EXPONENTIAL, 17, 40, 0.1, 0, 0.1",
+     optax.warmup_exponential_decay_schedule(0.0, 0.1, 17, 40, 0.1)),
+    ("LS_PIECEWISE, 0, 0, 0, 0, 0.1",
+     optax.piecewise_constant_schedule(0.1, STEPS)),
+    ("LS_PIECEWISE, 9, 0, 0, 0, 3e-4",
+     then(9, 3e-4, optax.piecewise_constant_schedule(
+         3e-4, absolute(9, STEPS)))),
+]
+
+print(f"""/* Made by make_schedules.py with jax {jax.__version__}, \
+optax {version("optax")},
+ * numpy {np.__version__}; not edited by hand. */
+#ifndef GOLDEN_SCHEDULES_H
+#define GOLDEN_SCHEDULES_H
+
+#include "lockstep.h"
+
+// clang-format off
+
+enum {{ GOLDEN_COUNT = {COUNT} }};
+
+/* Of the piecewise cases. */
+static const ls_boundary golden_boundary[] = {{
+    {", ".join("{%d, %r}" % i for i in STEPS.items())}
+}};
+
+/* The learning rates after 0, 1, .. updates. */
+static const struct {{
+    ls_schedule_kind kind;
+    int64_t warmup, decay_steps;
+    double decay_rate, end_lr, peak;
+    float lr[GOLDEN_COUNT];
+}} golden_schedule[] = {{""")
+for fields, schedule in CASES:
+    values = [c_float(schedule(jnp.int32(c))) for c in range(COUNT)]
+    print("{%s, {\n%s\n}}," % (fields, rows(values)))
+print("};\n")
+
+# Gradients of two parameters whose squares are exact in float and add up
+# without rounding, so that the norm is the same in any order of additions.
+grads = [np.array([i % 7 - 3 for i in range(20)], np.float32) / 4,
+         np.array([i % 5 - 2 for i in range(30)], np.float32) / 8]
+norm = np.float32(np.sqrt(sum((g.astype(np.float64) ** 2).sum() for g in grads)))
+print(f"""/* optax.clip_by_global_norm of 20 elements (i % 7 - 3) / 4 and 30 elements
+ * (i % 5 - 2) / 8, whose squares add up without rounding; then one update of
+ * sgd(0.5) from zeros. */
+static const float golden_norm = {c_float(norm)};
+
+static const struct {{
+    double clip_norm;
+    float value[50];
+}} golden_clip[] = {{""")
+for limit in (0.3, 1.7, float(norm), float(np.nextafter(norm, np.float32(9))),
+              100.0):
+    rule = optax.chain(optax.clip_by_global_norm(limit), optax.sgd(0.5))
+    zeros = [jnp.zeros_like(g) for g in grads]
+
+    @jax.jit
+    def update(params, grads):
+        updates, _ = rule.update(grads, rule.init(params), params)
+        return optax.apply_updates(params, updates)
+
+    values = np.concatenate([np.asarray(v) for v in update(
+        zeros, [jnp.asarray(g) for g in grads])])
+    print("{%s, {\n%s\n}}," % (limit.hex(), rows(map(c_float, values))))
+print("};\n\n// clang-format on\n\n#endif")

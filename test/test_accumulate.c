@@ -1,0 +1,309 @@
+/* Gradient accumulation: which rows, in which order, and the same bits on any
+ * number of workers. */
+#include "lockstep.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(int status)
+{
+    ck_assert_msg(status == 0, "%s", ls_errmsg());
+}
+
+/* The call fails with this status and these words. */
+static void refused(int status, int want, const char *words)
+{
+    ck_assert_int_eq(status, want);
+    ck_assert_msg(strstr(ls_errmsg(), words) != NULL, "\"%s\" lacks \"%s\"",
+                  ls_errmsg(), words);
+}
+
+typedef struct session {
+    ls_pool *pool;
+    ls_trainer *trainer;
+    ls_batch *batch;
+} session;
+
+static ls_pool *open_pool(int devices, int workers)
+{
+    ls_mesh_options o = {.devices = devices, .workers = workers};
+    ls_mesh *mesh;
+    ls_pool *pool;
+
+    must(ls_mesh_open(&mesh, &o));
+    must(ls_pool_open(&pool, mesh, NULL));
+    ls_mesh_close(mesh);
+    return pool;
+}
+
+static void close_session(session *s)
+{
+    ls_batch_close(s->batch);
+    ls_trainer_close(s->trainer);
+    ls_pool_close(s->pool);
+}
+
+/* Numbers of many sizes, the same everywhere. */
+static void fill(float *x, int64_t n, uint32_t seed)
+{
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (float)(int32_t)seed * 0x1p-31f *
+               (float)(1 << (seed >> 8 & 7));
+    }
+}
+
+/* ------ the order ------ */
+
+enum { DEVICES = 3, ROWS = 24 };
+
+/* The gradient is the sum of the shard's x, in order; the loss too. */
+static int sum_of_rows(void *user, int device, const ls_shard *shard,
+                       const float *const *params, float *const *grads,
+                       ls_sums *sums)
+{
+    const float *x = shard->data[0];
+    float sum = 0;
+
+    (void)user, (void)device, (void)params;
+    for (int64_t i = 0; i < shard->rows; i++)
+        sum += x[i] * (shard->weights ? shard->weights[i] : 1);
+    if (grads)
+        grads[0][0] = sum;
+    sums->loss = (double)sum;
+    for (int64_t i = 0; i < shard->rows; i++)
+        sums->weight += shard->weights ? (double)shard->weights[i] : 1;
+    return shard->rows == 1 && x[0] == 77 ? -1 : 0;
+}
+
+static session open_sum(const ls_trainer_options *o)
+{
+    static const ls_array_spec input = {"x", LS_F32, 0, {0}};
+    static const ls_array_spec param = {"p", LS_F32, 0, {0}};
+    ls_gradient gradient = {sum_of_rows, NULL, 1, 1, &input, &param};
+    session s = {.pool = open_pool(DEVICES, 2)};
+
+    must(ls_trainer_open_gradient(&s.trainer, s.pool, &gradient, o));
+    must(ls_batch_open(&s.batch, s.trainer));
+    return s;
+}
+
+/* Micro-batch i is rows iB/K on, cut over the devices; device d adds them in
+ * order: (acc + g), then comes the tree. */
+static float expected_sum(const float *x, int k)
+{
+    int64_t n = ROWS / DEVICES / k;
+    float device[DEVICES];
+
+    for (int d = 0; d < DEVICES; d++)
+        for (int m = 0; m < k; m++) {
+            float sum = 0;
+
+            for (int64_t i = 0; i < n; i++)
+                sum += x[(m * DEVICES + d) * n + i];
+            device[d] = m ? device[d] + sum : sum;
+        }
+    return (device[0] + device[1]) + device[2];
+}
+
+/* Rows and additions are those of the definition, for every K that divides. */
+START_TEST(test_order)
+{
+    static const int micro[] = {0, 1, 2, 4, 8};
+    float x[ROWS];
+
+    fill(x, ROWS, 1);
+    for (int i = 0; i < 5; i++) {
+        ls_trainer_options o = ls_trainer_defaults();
+        float want = expected_sum(x, micro[i] ? micro[i] : 1), p;
+        ls_result r;
+
+        o.accumulate = micro[i];
+        o.optimizer = ls_sgd(1);
+        o.mean = LS_SUM;
+        session s = open_sum(&o);
+        must(ls_batch_set(s.batch, "x", LS_F32, x, ROWS));
+        must(ls_evaluate(s.trainer, s.batch, &r));
+        ck_assert_double_eq_tol((double)r.loss, (double)want, 1e-4);
+        must(ls_step(s.trainer, s.batch, &r));
+        must(ls_trainer_get(s.trainer, "p", 1, &p));
+        ck_assert_msg(p == -want, "K %d: %a is not %a", micro[i], (double)-p,
+                      (double)want);
+        ck_assert_int_eq(r.rows, ROWS);
+        ck_assert(r.weight == ROWS && isnan(r.accuracy));
+        ck_assert_int_eq(ls_trainer_step(s.trainer), 1);
+        close_session(&s);
+    }
+}
+END_TEST
+
+/* The mean is over all rows of the step by weight, or over devices, each with
+ * the weight of all its micro-batches; never over micro-batches. */
+START_TEST(test_means)
+{
+    static const float x[6] = {1, 2, 3, 10, 20, 30};
+    static const float w[6] = {1, 0, 1, 1, 1, 0};
+    static const double want[] = {(1 + 3 + 10 + 20) / 4.0,
+                                  (11 / 2.0 + 20 / 1.0 + 3 / 1.0) / 3};
+
+    for (int mean = LS_MEAN_EXACT; mean <= LS_MEAN_OF_SHARDS; mean++) {
+        ls_trainer_options o = ls_trainer_defaults();
+        ls_result r;
+        float p;
+
+        o.accumulate = 2;
+        o.optimizer = ls_sgd(1);
+        o.mean = (ls_mean)mean;
+        session s = open_sum(&o);
+        must(ls_batch_set(s.batch, "x", LS_F32, x, 6));
+        must(ls_batch_set_weights(s.batch, w, 6));
+        must(ls_step(s.trainer, s.batch, &r));
+        must(ls_trainer_get(s.trainer, "p", 1, &p));
+        ck_assert_double_eq_tol((double)r.loss, want[mean], 1e-6);
+        ck_assert_double_eq_tol((double)-p, want[mean], 1e-6);
+        ck_assert(r.weight == 4.0);
+        close_session(&s);
+    }
+}
+END_TEST
+
+/* A count that makes no sense, rows that do not divide, and a row that is not
+ * finite or fails in a later micro-batch are named. */
+START_TEST(test_refused)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    static const ls_array_spec spec = {"x", LS_F32, 0, {0}};
+    ls_gradient gradient = {sum_of_rows, NULL, 1, 1, &spec, &spec};
+    float x[ROWS] = {0};
+    ls_trainer *t = NULL;
+    ls_result r;
+
+    o.accumulate = 4;
+    session s = open_sum(&o);
+    refused(ls_batch_set(s.batch, "x", LS_F32, x, 18), LS_ESHAPE,
+            "18 rows do not divide by 3 devices x 4 micro-batches");
+    must(ls_batch_set(s.batch, "x", LS_F32, x, ROWS));
+    x[17] = NAN;
+    refused(ls_step(s.trainer, s.batch, &r), LS_ENONFINITE,
+            "device 2, first in row 17 of the batch");
+    must(ls_batch_set(s.batch, "x", LS_F32, x, 12));
+    x[8] = 77;
+    refused(ls_step(s.trainer, s.batch, &r), LS_EUSER, "on device 2");
+    o.accumulate = -1;
+    refused(ls_trainer_open_gradient(&t, s.pool, &gradient, &o), LS_EINVAL,
+            "-1 micro-batches");
+    o.accumulate = 65537;
+    refused(ls_trainer_open_gradient(&t, s.pool, &gradient, &o), LS_EINVAL,
+            "65537 micro-batches");
+    ck_assert_ptr_null(t);
+    close_session(&s);
+}
+END_TEST
+
+/* ------ bits ------ */
+
+enum { WIDE = 70, MANY = 7 * 3 * 4 };
+
+static float rows_x[MANY * WIDE], rows_y[MANY * 3];
+
+typedef struct outcome {
+    float loss[5], norm[5];
+    char hex[65];
+} outcome;
+
+static session open_graph(int workers, ls_state state, int accumulate)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    session s = {.pool = open_pool(7, workers)};
+    ls_graph *g;
+
+    must(ls_graph_new(&g));
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDE});
+    ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){3});
+    ls_node *h = ls_gelu(ls_dense(x, WIDE, "hidden"));
+    ls_loss(g, ls_mean_squared_error(ls_dense(h, 3, "out"), y));
+    o.optimizer = ls_adam(1e-2);
+    o.accumulate = accumulate;
+    o.clip_norm = 2;
+    o.state = state;
+    must(ls_trainer_open(&s.trainer, s.pool, g, &o));
+    ls_graph_free(g);
+    must(ls_batch_open(&s.batch, s.trainer));
+    must(ls_batch_set(s.batch, "x", LS_F32, rows_x, MANY));
+    must(ls_batch_set(s.batch, "y", LS_F32, rows_y, MANY));
+    return s;
+}
+
+static outcome train(int workers, ls_state state, int accumulate)
+{
+    session s = open_graph(workers, state, accumulate);
+    outcome out = {0};
+
+    for (int i = 0; i < 5; i++) {
+        ls_result r;
+
+        must(ls_step(s.trainer, s.batch, &r));
+        out.loss[i] = r.loss;
+        out.norm[i] = r.grad_norm;
+    }
+    ls_trainer_hash(s.trainer, out.hex);
+    close_session(&s);
+    return out;
+}
+
+/* Any number of workers and both placements give the same bytes. */
+START_TEST(test_workers)
+{
+    static const int workers[] = {1, 2, 3, 7};
+    outcome first = train(1, LS_REPLICATE, 3);
+
+    for (int i = 0; i < 4; i++)
+        for (int state = LS_REPLICATE; state <= LS_SHARD; state++) {
+            outcome o = train(workers[i], (ls_state)state, 3);
+
+            ck_assert_mem_eq(&o, &first, sizeof o);
+        }
+}
+END_TEST
+
+/* The same training as without, but for the order of additions. */
+START_TEST(test_near_plain)
+{
+    outcome plain = train(2, LS_REPLICATE, 1), three = train(2, LS_SHARD, 3);
+
+    ck_assert_str_ne(plain.hex, three.hex);
+    for (int i = 0; i < 5; i++) {
+        ck_assert(fabsf(three.loss[i] / plain.loss[i] - 1) < 1e-5f);
+        ck_assert(fabsf(three.norm[i] / plain.norm[i] - 1) < 1e-5f);
+    }
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("accumulate");
+    TCase *t = tcase_create("accumulate");
+
+    fill(rows_x, MANY * WIDE, 2);
+    fill(rows_y, MANY * 3, 3);
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, test_order);
+    tcase_add_test(t, test_means);
+    tcase_add_test(t, test_refused);
+    tcase_add_test(t, test_workers);
+    tcase_add_test(t, test_near_plain);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suite());
+
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,419 @@
+/* Clipping and schedules in training: optax's numbers, the norm's definition,
+ * and the same bits on any number of workers. */
+#include "kernel/kernel.h"
+#include "lockstep.h"
+#include "train/clip.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/schedules.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static void must(int status)
+{
+    ck_assert_msg(status == 0, "%s", ls_errmsg());
+}
+
+/* The call fails with this status and these words. */
+static void refused(int status, int want, const char *words)
+{
+    ck_assert_int_eq(status, want);
+    ck_assert_msg(strstr(ls_errmsg(), words) != NULL, "\"%s\" lacks \"%s\"",
+                  ls_errmsg(), words);
+}
+
+typedef struct session {
+    ls_pool *pool;
+    ls_trainer *trainer;
+    ls_batch *batch;
+} session;
+
+static ls_pool *open_pool(int devices, int workers)
+{
+    ls_mesh_options o = {.devices = devices, .workers = workers};
+    ls_mesh *mesh;
+    ls_pool *pool;
+
+    must(ls_mesh_open(&mesh, &o));
+    must(ls_pool_open(&pool, mesh, NULL));
+    ls_mesh_close(mesh);
+    return pool;
+}
+
+static void close_session(session *s)
+{
+    ls_batch_close(s->batch);
+    ls_trainer_close(s->trainer);
+    ls_pool_close(s->pool);
+}
+
+/* A gradient that was made up: n numbers each of "a" and "b", whatever the
+ * rows. */
+typedef struct made_up {
+    int64_t n[2];
+    const float *g[2];
+} made_up;
+
+static int given(void *user, int device, const ls_shard *shard,
+                 const float *const *params, float *const *grads,
+                 ls_sums *sums)
+{
+    const made_up *m = user;
+
+    (void)device, (void)params;
+    sums->loss = 0;
+    sums->weight = (double)shard->rows;
+    for (int p = 0; grads && p < 2; p++)
+        for (int64_t i = 0; i < m->n[p]; i++)
+            grads[p][i] = m->g[p][i] * (float)shard->rows;
+    return 0;
+}
+
+static session open_given(made_up *m, const ls_trainer_options *o, int workers)
+{
+    static const ls_array_spec input = {"x", LS_F32, 0, {0}};
+    static const float x[8];
+    const ls_array_spec param[] = {{"a", LS_F32, 1, {m->n[0]}},
+                                   {"b", LS_F32, 1, {m->n[1]}}};
+    ls_gradient gradient = {given, m, 1, 2, &input, param};
+    session s = {.pool = open_pool(2, workers)};
+
+    must(ls_trainer_open_gradient(&s.trainer, s.pool, &gradient, o));
+    must(ls_batch_open(&s.batch, s.trainer));
+    must(ls_batch_set(s.batch, "x", LS_F32, x, 8));
+    return s;
+}
+
+static made_up golden_gradient(float g[50])
+{
+    for (int i = 0; i < 20; i++)
+        g[i] = (float)(i % 7 - 3) / 4;
+    for (int i = 0; i < 30; i++)
+        g[20 + i] = (float)(i % 5 - 2) / 8;
+    return (made_up){{20, 30}, {g, g + 20}};
+}
+
+/* Clipping gives optax's bits below, at and above the limit, and reports the
+ * norm as it was before. */
+START_TEST(test_clip_optax)
+{
+    float g[50], value[50];
+    made_up m = golden_gradient(g);
+
+    for (size_t i = 0; i < 2 * COUNT(golden_clip); i++) {
+        ls_trainer_options o = ls_trainer_defaults();
+        ls_result r;
+
+        o.optimizer = ls_sgd(0.5);
+        o.clip_norm = golden_clip[i / 2].clip_norm;
+        o.state = i % 2 ? LS_SHARD : LS_REPLICATE;
+        session s = open_given(&m, &o, 2);
+        must(ls_step(s.trainer, s.batch, &r));
+        must(ls_trainer_get(s.trainer, "a", 20, value));
+        must(ls_trainer_get(s.trainer, "b", 30, value + 20));
+        ck_assert(r.grad_norm == golden_norm);
+        for (int j = 0; j < 50; j++)
+            ck_assert_msg(value[j] == golden_clip[i / 2].value[j],
+                          "limit %g, element %d: %a is not %a",
+                          o.clip_norm, j, (double)value[j],
+                          (double)golden_clip[i / 2].value[j]);
+        close_session(&s);
+    }
+}
+END_TEST
+
+/* Infinity clips nothing and reports the norm; without clipping it is NaN. */
+START_TEST(test_clip_infinity)
+{
+    float g[50];
+    made_up m = golden_gradient(g);
+    char hex[2][65];
+
+    for (int i = 0; i < 2; i++) {
+        ls_trainer_options o = ls_trainer_defaults();
+        ls_result r;
+
+        o.clip_norm = i ? (double)INFINITY : 0;
+        session s = open_given(&m, &o, 2);
+        must(ls_step(s.trainer, s.batch, &r));
+        ck_assert(i ? r.grad_norm == golden_norm : isnan(r.grad_norm));
+        must(ls_evaluate(s.trainer, s.batch, &r));
+        ck_assert(isnan(r.grad_norm));
+        ls_trainer_hash(s.trainer, hex[i]);
+        close_session(&s);
+    }
+    ck_assert_str_eq(hex[0], hex[1]);
+}
+END_TEST
+
+/* A norm beyond float stops the step before anything was changed, where optax
+ * would train on with a gradient of zeros. */
+START_TEST(test_clip_overflow)
+{
+    float g[50];
+    made_up m = golden_gradient(g);
+
+    g[33] = 1e20f;
+    for (int state = LS_REPLICATE; state <= LS_SHARD; state++) {
+        ls_trainer_options o = ls_trainer_defaults();
+        char before[65], after[65];
+        ls_result r;
+
+        o.clip_norm = 1;
+        o.state = (ls_state)state;
+        session s = open_given(&m, &o, 2);
+        ls_trainer_hash(s.trainer, before);
+        refused(ls_step(s.trainer, s.batch, &r), LS_ENONFINITE,
+                "step 0: the norm of the gradient");
+        ls_trainer_hash(s.trainer, after);
+        ck_assert_str_eq(before, after);
+        close_session(&s);
+    }
+}
+END_TEST
+
+/* A trainer refuses the schedules and limits that make no sense. */
+START_TEST(test_refused_options)
+{
+    static const double limits[] = {-1, (double)NAN, 1e-40,
+                                    (double)-INFINITY};
+    static const ls_array_spec spec = {"x", LS_F32, 0, {0}};
+    ls_gradient gradient = {given, NULL, 1, 1, &spec, &spec};
+    ls_pool *pool = open_pool(1, 1);
+    ls_trainer *t = NULL;
+
+    for (size_t i = 0; i < COUNT(limits); i++) {
+        ls_trainer_options o = ls_trainer_defaults();
+
+        o.clip_norm = limits[i];
+        refused(ls_trainer_open_gradient(&t, pool, &gradient, &o), LS_EINVAL,
+                "clip norm");
+    }
+    ls_trainer_options o = ls_trainer_defaults();
+    o.schedule.kind = LS_COSINE;
+    refused(ls_trainer_open_gradient(&t, pool, &gradient, &o), LS_EINVAL,
+            "schedule cosine: 0 decay steps");
+    ck_assert_ptr_null(t);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Step c is taken with the rate after c updates; an evaluation and a failed
+ * step are no updates.  The boundaries may go once the trainer is open. */
+START_TEST(test_lr_of_steps)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_boundary boundary[] = {{2, 0.5}, {4, 0.25}};
+    static const float want[] = {1, 1, 0.5f, 0.5f, 0.125f, 0.125f};
+    float g[50] = {[7] = 1}, value[20], sum = 0;
+    made_up m = {{20, 30}, {g, g + 20}};
+    ls_result r;
+
+    o.optimizer = ls_sgd(1);
+    o.schedule = (ls_schedule){.kind = LS_PIECEWISE, .boundaries = 2,
+                               .boundary = boundary};
+    session s = open_given(&m, &o, 2);
+    memset(boundary, 0, sizeof boundary);
+    for (size_t c = 0; c < COUNT(want); c++) {
+        must(ls_evaluate(s.trainer, s.batch, &r));
+        g[7] = NAN;
+        refused(ls_step(s.trainer, s.batch, &r), LS_ENONFINITE, "\"a\"");
+        g[7] = 1;
+        must(ls_step(s.trainer, s.batch, &r));
+        ck_assert(r.lr == want[c]);
+        sum += want[c];
+        must(ls_trainer_get(s.trainer, "a", 20, value));
+        ck_assert(value[7] == -sum);
+    }
+    close_session(&s);
+}
+END_TEST
+
+/* ------ bits ------ */
+
+/* 16 lanes in index order within blocks of 4096, folded 8, 4, 2, 1; blocks in
+ * order. */
+static float reference_norm(int64_t n, const float *g)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i += LS__CLIP_BLOCK) {
+        float lane[16] = {0};
+
+        for (int64_t j = i; j < n && j < i + LS__CLIP_BLOCK; j++)
+            lane[j % 16] = fmaf(g[j], g[j], lane[j % 16]);
+        for (int s = 8; s > 0; s /= 2)
+            for (int k = 0; k < s; k++)
+                lane[k] += lane[k + s];
+        sum += (double)lane[0];
+    }
+    return (float)sqrt(sum);
+}
+
+/* Numbers of many sizes, the same everywhere. */
+static void fill(float *x, int64_t n, uint32_t seed)
+{
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (float)(int32_t)seed * 0x1p-31f *
+               (float)(1 << (seed >> 8 & 7));
+    }
+}
+
+/* Every instruction level adds a block's squares as the reference does. */
+START_TEST(test_norm)
+{
+    static const int64_t sizes[] = {1, 15, 16, 17, 4095, 4096, 4097, 10000};
+    float g[10000];
+
+    fill(g, 10000, 1);
+    for (int level = 0; ls__kernel_levels[level]; level++) {
+        const char *name = ls__kernel_levels[level]->name;
+        const ls__kernel_table *k = ls__kernels_by_name(name);
+
+        for (size_t s = 0; k && s < COUNT(sizes); s++) {
+            float square[3];
+            int64_t n = sizes[s], blocks = ls__clip_blocks(n);
+
+            for (int64_t b = 0; b < blocks; b++) {
+                int64_t at = b * LS__CLIP_BLOCK, left = n - at;
+
+                square[b] = k->square_sum(left < LS__CLIP_BLOCK
+                                              ? left : LS__CLIP_BLOCK, g + at);
+            }
+            ck_assert(ls__clip_norm(blocks, square) == reference_norm(n, g));
+        }
+    }
+}
+END_TEST
+
+/* A step's norm is the reference's over the flat array, in which a parameter
+ * is padded to 16 floats with zeros, whoever sums which block. */
+START_TEST(test_norm_of_step)
+{
+    enum { A = 5001, PADDED = 5008, B = 9999 };
+    static float flat[PADDED + B];
+    made_up m = {{A, B}, {flat, flat + PADDED}};
+
+    fill(flat, A, 4);
+    fill(flat + PADDED, B, 5);
+    for (int workers = 1; workers <= 7; workers++) {
+        ls_trainer_options o = ls_trainer_defaults();
+        ls_result r;
+
+        o.clip_norm = 1;
+        session s = open_given(&m, &o, workers);
+        must(ls_step(s.trainer, s.batch, &r));
+        ck_assert(r.grad_norm == reference_norm(PADDED + B, flat));
+        close_session(&s);
+    }
+}
+END_TEST
+
+enum { WIDE = 150, ROWS = 42 };
+
+static float rows_x[ROWS * WIDE], rows_y[ROWS * 3];
+
+/* 150 -> 150 -> 3: six blocks of parameters. */
+static session open_graph(int workers, ls_state state, bool tight)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    session s = {.pool = open_pool(7, workers)};
+    ls_graph *g;
+
+    must(ls_graph_new(&g));
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDE});
+    ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){3});
+    ls_node *h = ls_gelu(ls_dense(x, WIDE, "hidden"));
+    ls_loss(g, ls_mean_squared_error(ls_dense(h, 3, "out"), y));
+    o.optimizer = ls_adamw(1e-2);
+    o.schedule = (ls_schedule){.kind = LS_COSINE, .warmup = 2,
+                               .decay_steps = 6, .end_lr = 1e-3};
+    o.clip_norm = tight ? 1 : 1e6;
+    o.state = state;
+    must(ls_trainer_open(&s.trainer, s.pool, g, &o));
+    ls_graph_free(g);
+    must(ls_batch_open(&s.batch, s.trainer));
+    must(ls_batch_set(s.batch, "x", LS_F32, rows_x, ROWS));
+    must(ls_batch_set(s.batch, "y", LS_F32, rows_y, ROWS));
+    return s;
+}
+
+typedef struct outcome {
+    float loss[7], lr[7], norm[7];
+    char hex[65];
+} outcome;
+
+static outcome train(int workers, ls_state state, bool tight)
+{
+    session s = open_graph(workers, state, tight);
+    outcome out = {0};
+
+    for (int i = 0; i < 7; i++) {
+        ls_result r;
+
+        must(ls_step(s.trainer, s.batch, &r));
+        out.loss[i] = r.loss;
+        out.lr[i] = r.lr;
+        out.norm[i] = r.grad_norm;
+    }
+    ls_trainer_hash(s.trainer, out.hex);
+    close_session(&s);
+    return out;
+}
+
+/* With a schedule and clipping on, any number of workers and both placements
+ * give the same bytes; and a limit that binds is not one that does not. */
+START_TEST(test_workers)
+{
+    static const int workers[] = {1, 2, 3, 7};
+    outcome first[2] = {train(1, LS_REPLICATE, false),
+                        train(1, LS_REPLICATE, true)};
+
+    ck_assert(first[0].norm[0] > 1.0f && first[0].norm[0] < 1e6f);
+    ck_assert(first[0].norm[0] == first[1].norm[0]);
+    ck_assert(first[0].lr[0] == 0.0f && first[0].lr[2] == 1e-2f);
+    ck_assert_str_ne(first[0].hex, first[1].hex);
+    for (size_t i = 0; i < COUNT(workers); i++)
+        for (int state = LS_REPLICATE; state <= LS_SHARD; state++)
+            for (int tight = 0; tight < 2; tight++) {
+                outcome o = train(workers[i], (ls_state)state, tight);
+
+                ck_assert_mem_eq(&o, &first[tight], sizeof o);
+            }
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("clip");
+    TCase *t = tcase_create("clip");
+
+    fill(rows_x, ROWS * WIDE, 2);
+    fill(rows_y, ROWS * 3, 3);
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, test_clip_optax);
+    tcase_add_test(t, test_clip_infinity);
+    tcase_add_test(t, test_clip_overflow);
+    tcase_add_test(t, test_refused_options);
+    tcase_add_test(t, test_lr_of_steps);
+    tcase_add_test(t, test_norm);
+    tcase_add_test(t, test_norm_of_step);
+    tcase_add_test(t, test_workers);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suite());
+
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,163 @@
+/* Schedules: optax's learning rates, and what is refused. */
+#include "lockstep.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/schedules.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static void must(int status)
+{
+    ck_assert_msg(status == 0, "%s", ls_errmsg());
+}
+
+/* The call fails with this status and these words. */
+static void refused(int status, int want, const char *words)
+{
+    ck_assert_int_eq(status, want);
+    ck_assert_msg(strstr(ls_errmsg(), words) != NULL, "\"%s\" lacks \"%s\"",
+                  ls_errmsg(), words);
+}
+
+static ls_schedule golden(size_t i)
+{
+    return (ls_schedule){
+        .kind = golden_schedule[i].kind,
+        .warmup = golden_schedule[i].warmup,
+        .decay_steps = golden_schedule[i].decay_steps,
+        .decay_rate = golden_schedule[i].decay_rate,
+        .end_lr = golden_schedule[i].end_lr,
+        .boundaries = (int)COUNT(golden_boundary),
+        .boundary = golden_boundary,
+    };
+}
+
+/* How many floats apart two are, neither negative. */
+static int apart(float a, float b)
+{
+    int32_t x, y;
+
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    return abs(x - y);
+}
+
+/* ------ learning rates ------ */
+
+/* Every schedule gives optax's learning rates: to the bit, but for the cosine,
+ * which may be an ulp off. */
+START_TEST(test_optax)
+{
+    for (size_t i = 0; i < COUNT(golden_schedule); i++) {
+        ls_schedule s = golden(i);
+        int most = s.kind == LS_COSINE;
+
+        for (int c = 0; c < GOLDEN_COUNT; c++) {
+            float lr, want = golden_schedule[i].lr[c];
+
+            must(ls_schedule_lr(&s, golden_schedule[i].peak, c, &lr));
+            ck_assert_msg(apart(lr, want) <= most,
+                          "schedule %zu after %d updates: %a is not %a", i, c,
+                          (double)lr, (double)want);
+        }
+    }
+}
+END_TEST
+
+/* Past the end of the run the rate stays where it is, also for counts that no
+ * float holds. */
+START_TEST(test_far)
+{
+    static const double want[] = {0.1, 0.001, 0.001, 0.001, 0.1 * 0.1};
+    static const ls_boundary boundary[] = {{7, 0.1}};
+
+    for (int kind = LS_CONSTANT; kind <= LS_PIECEWISE; kind++) {
+        ls_schedule s = {(ls_schedule_kind)kind, 3, 10, 0.5, 0.001,
+                         1, boundary};
+        float lr = 0;
+
+        must(ls_schedule_lr(&s, 0.1, INT64_MAX / 2, &lr));
+        ck_assert_double_eq_tol((double)lr, want[kind], 1e-8);
+    }
+}
+END_TEST
+
+/* The linear scaling rule is exact for powers of two. */
+START_TEST(test_scale)
+{
+    ck_assert(ls_scale_lr(1e-3, 32) == 1e-3);
+    ck_assert(ls_scale_lr(1e-3, 128) == 4e-3);
+    ck_assert(ls_scale_lr(1e-3, 8) == 0.25e-3);
+}
+END_TEST
+
+/* Values that make no sense are refused by name, and *lr is left alone. */
+START_TEST(test_refused_schedules)
+{
+    static const ls_boundary twice[] = {{5, 0.1}, {5, 0.1}};
+    static const ls_boundary negative[] = {{5, -0.1}};
+    static const struct {
+        ls_schedule s;
+        const char *words;
+    } row[] = {
+        {{.kind = (ls_schedule_kind)9}, "kind 9 is unknown"},
+        {{.kind = (ls_schedule_kind)-1}, "kind -1 is unknown"},
+        {{.warmup = -1}, "constant: a warm-up of -1"},
+        {{.kind = LS_LINEAR}, "linear: 0 decay steps"},
+        {{.kind = LS_EXPONENTIAL, .decay_rate = 1}, "0 decay steps"},
+        {{.kind = LS_COSINE, .decay_steps = 10, .warmup = 10},
+         "cosine: 10 decay steps end within the warm-up of 10"},
+        {{.kind = LS_COSINE, .decay_steps = 10, .end_lr = -1}, "an end of -1"},
+        {{.kind = LS_COSINE, .decay_steps = 10, .end_lr = (double)NAN},
+         "an end of"},
+        {{.kind = LS_EXPONENTIAL, .decay_steps = 1}, "a decay rate of 0"},
+        {{.kind = LS_EXPONENTIAL, .decay_steps = 1,
+          .decay_rate = (double)INFINITY},
+         "a decay rate of inf"},
+        {{.kind = LS_PIECEWISE}, "no boundaries"},
+        {{.kind = LS_PIECEWISE, .boundaries = 2, .boundary = twice},
+         "boundary 1 at update 5; it must be at least 6"},
+        {{.kind = LS_PIECEWISE, .boundaries = 1, .boundary = twice,
+          .warmup = 6}, "boundary 0 at update 5; it must be at least 6"},
+        {{.kind = LS_PIECEWISE, .boundaries = 1, .boundary = negative},
+         "factor -0.1"},
+    };
+    float lr = 7;
+
+    for (size_t i = 0; i < COUNT(row); i++)
+        refused(ls_schedule_lr(&row[i].s, 1, 0, &lr), LS_EINVAL, row[i].words);
+    refused(ls_schedule_lr(&(ls_schedule){0}, -1, 0, &lr), LS_EINVAL,
+            "peak -1");
+    refused(ls_schedule_lr(&(ls_schedule){0}, 1, -1, &lr), LS_EINVAL,
+            "after -1 updates");
+    ck_assert(lr == 7.0f);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("schedule");
+    TCase *t = tcase_create("schedule");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, test_optax);
+    tcase_add_test(t, test_far);
+    tcase_add_test(t, test_scale);
+    tcase_add_test(t, test_refused_schedules);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suite());
+
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
