@@ -137,6 +137,27 @@ LS_API int ls_mesh_worker_pu(const ls_mesh *mesh, int worker);
 /* "8 devices on 2 workers (PU 0, 1)"; says "oversubscribed" when it is so. */
 LS_API const char *ls_mesh_text(const ls_mesh *mesh);
 
+/* ------ Shardings: which device holds which shard ------ */
+
+/* Batches are cut along one named axis of the mesh, the data axis; devices that
+ * differ only along other axes hold the same shard.  A plain value. */
+typedef struct ls_sharding {
+    char axis[32]; /* the data axis */
+    int shards;    /* its size */
+    int stride;    /* devices from one to the next along it */
+    int devices;   /* of the mesh */
+} ls_sharding;
+
+/* Cut along data_axis (NULL: "data").  LS_ENOTFOUND, when the mesh has no such
+ * axis, names those it has. */
+LS_API int ls_sharding_data_parallel(ls_sharding *sharding,
+                                     const ls_mesh *mesh,
+                                     const char *data_axis);
+
+/* The shard that a device holds: device / stride % shards; -1 beyond the
+ * mesh.  Devices are numbered with the mesh's last axis running fastest. */
+LS_API int ls_sharding_shard(const ls_sharding *sharding, int device);
+
 /* ====== Pool: the pinned workers ====== */
 
 /* The threads of a mesh.  The thread that opens a pool is worker 0; the others
@@ -228,7 +249,11 @@ LS_API void ls_numpy_permutation(ls_numpy *rs, int64_t n, int64_t *out);
 typedef struct ls_graph ls_graph;
 typedef struct ls_node ls_node;
 
-typedef enum ls_dtype { LS_F32 = 1, LS_I32 = 2 } ls_dtype;
+/* Element types: graphs, trainers and readers take the first two; named arrays
+ * (see Sets of arrays) take all of them. */
+typedef enum ls_dtype {
+    LS_F32 = 1, LS_I32 = 2, LS_F64 = 3, LS_I64 = 4, LS_U8 = 5
+} ls_dtype;
 
 enum { LS_MAX_RANK = 8 };
 
@@ -345,14 +370,17 @@ typedef struct ls_trainer_options {
     ls_mean mean;
     ls_state state;
     const char *backend;    /* "native", "blis"; NULL: the fastest here */
+    const char *data_axis;  /* of the mesh; NULL: "data" */
 } ls_trainer_options;
 
-/* Seed 0, nnx keys, sgd 0.1, exact mean, replicate. */
+/* Seed 0, nnx keys, sgd 0.1, exact mean, replicate, axis "data". */
 LS_API ls_trainer_options ls_trainer_defaults(void);
 
 /* Compile the graph for the pool's devices and lay out everything a step
  * needs; parameters start from the seed.  The pool is borrowed until the
- * trainer is closed; the graph may be freed at once.
+ * trainer is closed; the graph may be freed at once.  A trainer's devices are
+ * those along the mesh's data axis: devices that differ only along another one
+ * would compute the same, so each shard is computed once.
  * Fails with the graph's first error if it has one. */
 LS_API int ls_trainer_open(ls_trainer **trainer, ls_pool *pool,
                            const ls_graph *graph,
@@ -475,6 +503,47 @@ LS_API void ls_trainer_hash(const ls_trainer *trainer, char hex[65]);
  * leaves the file that was there.  A SHA-256 of the data stands in the
  * file's metadata. */
 LS_API int ls_trainer_save(const ls_trainer *trainer, const char *path);
+
+/* ====== Sets of arrays: shards ====== */
+
+/* A named array, its leading axis first: rows, or devices.  The name and the
+ * data are the caller's. */
+typedef struct ls_array {
+    const char *name;
+    ls_dtype dtype;
+    int rank; /* 1 to LS_MAX_RANK, the leading axis included */
+    int64_t shape[LS_MAX_RANK];
+    void *data; /* C order; written only where a comment says so */
+} ls_array;
+
+/* Rows that do not divide by the devices: an error, or filled up with rows of
+ * zeros that a mask marks. */
+typedef enum ls_uneven { LS_UNEVEN_ERROR, LS_UNEVEN_PAD } ls_uneven;
+
+typedef struct ls_shards ls_shards;
+
+/* Cut arrays of equally many rows, of any rank and type, along the data axis:
+ * device d gets rows s R .. s R + R of each, s being its shard and
+ * R = ceil(rows / shards).  Views, not copies (but for the shards that padding
+ * fills up): the data is borrowed until ls_shards_free.  LS_ESHAPE names the
+ * array that has no rows, or other rows than the first, or rows that do not
+ * divide. */
+LS_API int ls_batch_shard(ls_shards **shards, const ls_sharding *sharding,
+                          int arrays, const ls_array *array,
+                          ls_uneven uneven);
+LS_API void ls_shards_free(ls_shards *shards);
+
+/* R, the rows of every shard. */
+LS_API int64_t ls_shards_rows(const ls_shards *shards);
+
+/* What a device holds of an array: the array with R rows, and its data at the
+ * first of them.  LS_ENOTFOUND: no such name. */
+LS_API int ls_shards_get(const ls_shards *shards, const char *name, int device,
+                         ls_array *view);
+
+/* A device's R weights: 1 for rows of the batch, 0 for padding.  NULL without
+ * LS_UNEVEN_PAD. */
+LS_API const float *ls_shards_mask(const ls_shards *shards, int device);
 
 /* ====== Data ====== */
 

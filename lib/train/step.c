@@ -138,7 +138,8 @@ static void run_phases(void *user, int worker)
     int first_device, last_device;
     int64_t first, last;
 
-    ls__pool_devices_of(t->pool, worker, &first_device, &last_device);
+    ls__pool_shards_of(t->pool, t->devices, worker, &first_device,
+                       &last_device);
     if (t->exec) {
         ls__exec_prepare(t->exec, worker, t->workers, t->value_of);
         ls__pool_barrier(t->pool);

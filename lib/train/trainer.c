@@ -2,7 +2,6 @@
 #include "train/trainer.h"
 #include "base/error.h"
 #include "file/safetensors.h"
-#include "mesh/mesh.h"
 #include "mesh/pool.h"
 #include "random/keys.h"
 
@@ -41,39 +40,28 @@ static int check_options(const ls_trainer_options *o)
     return ls__optim_check(&o->optimizer);
 }
 
-/* Batches are cut along "data"; a second axis has no use here yet. */
-static int check_mesh(const ls_pool *pool)
-{
-    int data = ls__mesh_data_devices(ls__pool_mesh(pool));
-
-    if (!data)
-        return ls__fail(LS_ENOTFOUND, "the mesh has no axis \"data\" to cut "
-                        "batches along");
-    if (data != ls_pool_devices(pool))
-        return ls__fail(LS_ENOTSUP, "the mesh has %d devices, %d of them along "
-                        "\"data\": a trainer needs all of them there",
-                        ls_pool_devices(pool), data);
-    return 0;
-}
-
 static int new_trainer(ls_trainer **trainer, ls_pool *pool,
                        const ls_trainer_options *options)
 {
     ls_trainer_options o = options ? *options : ls_trainer_defaults();
+    ls_sharding cut;
     ls_trainer *t;
     int status;
 
     if (!pool)
         return ls__fail(LS_EINVAL, "a trainer needs a pool");
     if ((status = ls__kernels_check()) < 0 ||
-        (status = check_options(&o)) < 0 || (status = check_mesh(pool)) < 0)
+        (status = check_options(&o)) < 0 ||
+        (status = ls_sharding_data_parallel(&cut, ls__pool_mesh(pool),
+                                            o.data_axis)) < 0)
         return status;
     if (!(t = ls__new(1, sizeof *t, "trainer")))
         return LS_ENOMEM;
     t->pool = pool;
     t->options = o;
     t->options.backend = NULL; /* borrowed for the call only */
-    t->devices = ls_pool_devices(pool);
+    t->options.data_axis = NULL;
+    t->devices = cut.shards;
     t->workers = ls_pool_workers(pool);
     *trainer = t;
     return 0;
@@ -119,7 +107,7 @@ static void touch(void *user, int worker)
     ls_trainer *t = user;
     int first, last;
 
-    ls__pool_devices_of(t->pool, worker, &first, &last);
+    ls__pool_shards_of(t->pool, t->devices, worker, &first, &last);
     for (int d = first; d < last; d++)
         memset(t->grad[d], 0, (size_t)t->params.floats * sizeof(float));
 }
@@ -213,7 +201,7 @@ static int open_graph(ls_trainer *t, const ls_graph *graph,
 
     if ((status = ls__backend_find(&backend, backend_name)) < 0 ||
         (status = ls__plan_new(&plan, graph, backend)) < 0 ||
-        (status = ls__exec_open(&t->exec, plan, t->pool)) < 0)
+        (status = ls__exec_open(&t->exec, plan, t->pool, t->devices)) < 0)
         return status;
     t->fn = ls__exec_gradient;
     t->user = t->exec;

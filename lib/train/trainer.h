@@ -34,7 +34,7 @@ typedef struct ls__phase {
 struct ls_trainer {
     ls_pool *pool;
     ls_trainer_options options;
-    int devices, workers;
+    int devices, workers; /* devices: those along the data axis */
     ls__arena arena;
 
     ls_gradient_fn *fn; /* the exec's, or the user's */
