@@ -352,8 +352,11 @@ typedef struct ls_batch ls_batch;
 
 /* How device gradients become one.  EXACT: sum over all terms / their weight.
  * OF_SHARDS: each device's own mean, averaged over devices (the form of JAX's
- * pmean); it differs where devices keep different weights.  SUM: the sum. */
-typedef enum ls_mean { LS_MEAN_EXACT, LS_MEAN_OF_SHARDS, LS_SUM } ls_mean;
+ * pmean); it differs where devices keep different weights.  SUM: the sum.
+ * The collectives know LS_SUM and LS_MEAN, the sum / devices. */
+typedef enum ls_mean {
+    LS_MEAN_EXACT, LS_MEAN_OF_SHARDS, LS_SUM, LS_MEAN = LS_MEAN_OF_SHARDS
+} ls_mean;
 
 /* Who updates: the caller all of it (REPLICATE), or each worker the part its
  * devices own, fused with the reduction (SHARD).  In shared memory parameters
@@ -544,6 +547,68 @@ LS_API int ls_shards_get(const ls_shards *shards, const char *name, int device,
 /* A device's R weights: 1 for rows of the batch, 0 for padding.  NULL without
  * LS_UNEVEN_PAD. */
 LS_API const float *ls_shards_mask(const ls_shards *shards, int device);
+
+/* ====== A function on every device ====== */
+
+/* in[i] and out[o] point at this device's part of input i and output o; the
+ * outputs' parts are the device's own to write.  A negative return is a
+ * failure. */
+typedef int ls_pmap_fn(void *user, int device, const void *const *in,
+                       void *const *out);
+
+/* Call fn once for each device of the mesh, on the worker that runs it, at the
+ * same time as other devices.  The leading axis of every array must divide by
+ * the P devices (LS_ESHAPE names the array): device d is given the parts
+ * d n/P to d n/P + n/P of an axis of length n, that is x[d] when n is P.
+ * Outputs are written in place, so that they come out stacked in one array.
+ * Every device is run even if one fails: LS_EUSER names the first.  Call from
+ * the pool's caller; fn calls nothing that uses the pool (what devices are to
+ * exchange, a collective does afterwards). */
+LS_API int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
+                   const ls_array *input, int outputs, const ls_array *output);
+
+/* ====== Collectives ====== */
+
+/* An array on each device of the mesh: where it is read and where the result
+ * goes.  A device's own in and out may be the same memory where a comment says
+ * so; buffers of different devices, and of different arrays, do not overlap. */
+typedef struct ls_buffers {
+    const char *name;
+    ls_dtype dtype;
+    int64_t n;        /* elements of each in */
+    void *const *in;  /* [device], each aligned to its elements */
+    void *const *out; /* [device]; NULL, where allowed: in place */
+} ls_buffers;
+
+/* Four collectives over sets of arrays, each done by all workers at once, by
+ * ranges.  axis: devices that differ only along that axis of the mesh work
+ * together, each such group for itself; NULL: all devices do.  P is their
+ * number, k the place of one among them.  Sums are added in the order of the
+ * tree, s = 1, 2, 4, ...: x[k] += x[k+s] for every k that is a multiple of 2s,
+ * and the mean then multiplies once by 1 / P: results do not depend on the
+ * workers.  Call from the pool's caller, not from inside a step or ls_pmap.
+ * On a failure nothing was written.  LS_EINVAL: another kind than LS_MEAN and
+ * LS_SUM, a sum of other types than LS_F32 and LS_F64, a buffer that is NULL,
+ * misaligned, or overlaps another way than allowed; LS_ESHAPE: sizes that do
+ * not divide; LS_ENOTFOUND: no such axis. */
+
+/* out[k][i] = mean or sum over j of in[j][i].  out may be in. */
+LS_API int ls_all_reduce(ls_pool *pool, const char *axis, ls_mean kind,
+                         int arrays, const ls_buffers *array);
+
+/* out[k][i] = mean or sum over j of in[j][k n/P + i], i < n/P.  out[k] may be
+ * in[k] + k n/P. */
+LS_API int ls_reduce_scatter(ls_pool *pool, const char *axis, ls_mean kind,
+                             int arrays, const ls_buffers *array);
+
+/* out[k][j n + i] = in[j][i]: all of in, one after the other, n P elements.
+ * in[k] may be out[k] + k n. */
+LS_API int ls_all_gather(ls_pool *pool, const char *axis, int arrays,
+                         const ls_buffers *array);
+
+/* out[k][i] = in[root][i].  out may be in. */
+LS_API int ls_broadcast(ls_pool *pool, const char *axis, int root, int arrays,
+                        const ls_buffers *array);
 
 /* ====== Data ====== */
 
