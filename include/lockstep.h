@@ -359,8 +359,8 @@ typedef enum ls_mean {
 } ls_mean;
 
 /* Who updates: the caller all of it (REPLICATE), or each worker the part its
- * devices own, fused with the reduction (SHARD).  In shared memory parameters
- * exist once either way, and the bits are the same. */
+ * devices own (SHARD).  In shared memory parameters exist once either way, and
+ * the bits are the same.  ls_state_place says it in more detail. */
 typedef enum ls_state { LS_REPLICATE, LS_SHARD } ls_state;
 
 /* Which of Flax's two ways derives the key of each parameter. */
@@ -487,7 +487,8 @@ LS_API const char *ls_trainer_param_name(const ls_trainer *trainer, int i);
 /* Its shape; returns its rank. */
 LS_API int ls_trainer_param_shape(const ls_trainer *trainer, int i,
                                   int64_t shape[LS_MAX_RANK]);
-/* Copy a parameter out, or in; n must be its number of elements. */
+/* Copy a parameter out, or in, wherever it is placed; n must be its number of
+ * elements.  Optimizer state goes by the names below: "mu.<name>". */
 LS_API int ls_trainer_get(const ls_trainer *trainer, const char *name,
                           int64_t n, float *out);
 LS_API int ls_trainer_set(ls_trainer *trainer, const char *name, int64_t n,
@@ -506,6 +507,35 @@ LS_API void ls_trainer_hash(const ls_trainer *trainer, char hex[65]);
  * leaves the file that was there.  A SHA-256 of the data stands in the
  * file's metadata. */
 LS_API int ls_trainer_save(const ls_trainer *trainer, const char *path);
+
+/* ------ Placement: who owns, and so updates, which part ------ */
+
+typedef enum ls_state_part {
+    LS_STATE_PARAMS = 1, LS_STATE_OPTIMIZER = 2, LS_STATE_ALL = 3
+} ls_state_part;
+
+/* Place parameters, optimizer state, or both, from the next step on:
+ *     "replicate"       nobody owns a part: the caller updates
+ *     "shard"           each array is cut along its biggest axis (the first of
+ *                       equals; a single number is not cut), ceil(n / D) of it
+ *                       to each of the D devices of the data axis, the last
+ *                       ones less or none
+ *     "PATTERN=AXIS,.." arrays whose name the pattern matches, as fnmatch(3)
+ *                       does (* also matches dots), are cut along that axis,
+ *                       counted from 0, which must divide by D; the first
+ *                       pattern that matches counts; others are replicated
+ * A parameter and its moments are updated together: where the two are placed
+ * differently, by the owners of the moments if those are cut.  In shared memory
+ * the bytes exist once for every placement, and the bits are the same.
+ * LS_ESHAPE, LS_EINVAL name the parameter, its shape and the axis; LS_ENOTFOUND
+ * a pattern that matches nothing; the placement is then as it was. */
+LS_API int ls_state_place(ls_trainer *trainer, ls_state_part part,
+                          const char *placement);
+
+/* The axis along which a parameter, or its optimizer state, is cut; -1 when
+ * it is replicated.  part is one of the two. */
+LS_API int ls_state_axis(const ls_trainer *trainer, ls_state_part part,
+                         const char *name, int *axis);
 
 /* ====== Sets of arrays: shards ====== */
 

@@ -63,6 +63,15 @@ static bool given(const run *r, const char *name)
     return opt_given(&model_program, &r->line, name);
 }
 
+static int check_state(const char *state)
+{
+    if (strchr(state, '=') || !strcmp(state, "replicate") ||
+        !strcmp(state, "shard"))
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, "--state: \"%s\" is none of replicate, shard "
+                    "and PATTERN=AXIS", state);
+}
+
 static int check_usage(run *r)
 {
     for (size_t i = 0; i < sizeof not_both / sizeof *not_both; i++)
@@ -74,7 +83,7 @@ static int check_usage(run *r)
             !(of_optimizer[i].optimizers >> r->set.optimizer & 1))
             return opt_fail(OPT_WRONG, "--%s is for --optimizer %s",
                             of_optimizer[i].name, of_optimizer[i].text);
-    return OPT_GO;
+    return check_state(r->set.state);
 }
 
 /* A place that cannot be written is better found before the training. */
@@ -194,13 +203,14 @@ static int open_trainer(run *r)
     o.keys = r->model->keys;
     o.optimizer = optimizer(&r->set);
     o.mean = (ls_mean)r->set.mean;
-    o.state = (ls_state)r->set.state;
     o.backend = r->set.backend;
     status = ls_graph_new(&r->graph);
     if (status == 0) {
         r->model->build(r->graph, &r->set);
         status = ls_trainer_open(&r->trainer, r->pool, r->graph, &o);
     }
+    if (status == 0)
+        status = ls_state_place(r->trainer, LS_STATE_ALL, r->set.state);
     if (status == 0)
         status = ls_batch_open(&r->batch, r->trainer);
     return opt_check(status);

@@ -22,9 +22,9 @@ typedef struct settings {
     int64_t uneven;    /* UNEVEN_DROP, UNEVEN_PAD */
     int64_t optimizer; /* an ls_optimizer_kind */
     double lr, momentum, b1, b2, eps, weight_decay;
-    int64_t state;     /* an ls_state */
     int64_t mean;      /* an ls_mean */
     int64_t log_every; /* 0: never */
+    const char *state; /* a placement of ls_state_place */
     const char *metrics, *save, *backend;
 } settings;
 

@@ -5,7 +5,8 @@
  *                device's own buffer; parameters are read only
  *     REDUCE     each worker sums all devices over its range of the
  *                parameters, in tree order, into grad[0], once multiplied
- *     UPDATE     shard: each worker its range; replicate: the caller, all
+ *     UPDATE     each worker what its devices own (train/place.h), the
+ *                caller what nobody owns: all of it when state is replicated
  *
  * with a barrier after each.  Every worker computes the few numbers that decide
  * how a phase goes on (weights, failures) for itself, from what all devices
@@ -15,7 +16,7 @@
 #include "base/fpmode.h"
 #include "mesh/pool.h"
 #include "reduce/reduce.h"
-#include "train/trainer.h"
+#include "train/place.h"
 
 #include <string.h>
 #include <time.h>
@@ -130,6 +131,31 @@ static void update_range(ls_trainer *t, int64_t first, int64_t last)
                      t->grad[0] + first, t->value + first, t->moment, first);
 }
 
+/* What devices first .. last-1 own. */
+static void update_owned(ls_trainer *t, int first, int last)
+{
+    for (int i = 0; i < t->params.count; i++) {
+        int axis = ls__place_axis(t, i);
+        ls__piece p = {0};
+
+        if (axis >= 0)
+            p = ls__place_piece(&t->params.slot[i], axis, t->devices, first,
+                                last);
+        for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
+            update_range(t, at, at + p.length);
+    }
+}
+
+static void update_replicated(ls_trainer *t)
+{
+    for (int i = 0; i < t->params.count; i++) {
+        const ls__slot *s = &t->params.slot[i];
+
+        if (ls__place_axis(t, i) < 0)
+            update_range(t, s->offset, s->offset + s->size);
+    }
+}
+
 /* ------ the phases on one worker ------ */
 
 static void run_phases(void *user, int worker)
@@ -158,8 +184,8 @@ static void run_phases(void *user, int worker)
     ls__pool_barrier(t->pool);
     if (worker == 0)
         t->phase.reduced = now();
-    if (t->options.state == LS_SHARD && !any_bad(t))
-        update_range(t, first, last);
+    if (!any_bad(t))
+        update_owned(t, first_device, last_device);
 }
 
 /* ------ naming what went wrong ------ */
@@ -292,8 +318,8 @@ static int conclude(ls_trainer *t, verdict v, ls_result *result)
     if (v == NO_WEIGHT)
         ls__fail(0, "step %lld: the weights of all %lld rows are 0; nothing "
                  "was updated", (long long)t->step, (long long)r.rows);
-    if (v == GOES_ON && t->options.state == LS_REPLICATE)
-        update_range(t, 0, t->params.floats);
+    if (v == GOES_ON)
+        update_replicated(t);
     r.updated = v == GOES_ON;
     done = now();
     r.gradient_seconds = t->phase.graded - t->phase.began;

@@ -1,5 +1,5 @@
 /* Opening and closing trainers, and their parameters by name. */
-#include "train/trainer.h"
+#include "train/place.h"
 #include "base/error.h"
 #include "file/safetensors.h"
 #include "mesh/pool.h"
@@ -130,7 +130,7 @@ static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
     int status = ls__params_new(&t->params, params, param);
 
     if (status < 0 || (status = make_lists(t)) < 0 ||
-        (status = make_arrays(t)) < 0)
+        (status = make_arrays(t)) < 0 || (status = ls__place_open(t)) < 0)
         return status;
     point(t);
     ls__pool_run(t->pool, touch, t);
@@ -308,40 +308,62 @@ int ls_trainer_param_shape(const ls_trainer *t, int i,
     return t->params.slot[i].rank;
 }
 
-/* The slot of a name if it has n elements. */
-static int find(const ls_trainer *t, const char *name, int64_t n,
-                const ls__slot **slot)
+/* The array that a name means, the name's rest being a parameter's: a moment
+ * "mu.<name>" unless a parameter is called that. */
+static float *array_of(const ls_trainer *t, const char **name)
 {
-    const ls__slot *s = ls__params_find(&t->params, name);
+    ls_optimizer_kind kind = t->options.optimizer.kind;
+
+    for (int i = 0; i < t->params.count; i++)
+        if (!strcmp(t->params.slot[i].name, *name))
+            return t->value;
+    for (int i = 0; i < ls__optim_moments(kind); i++) {
+        const char *moment = ls__optim_moment_name(kind, i);
+        size_t n = strlen(moment);
+
+        if (!strncmp(*name, moment, n) && (*name)[n] == '.') {
+            *name += n + 1;
+            return t->moment[i];
+        }
+    }
+    return t->value;
+}
+
+/* Where the n elements of a name are. */
+static int find(const ls_trainer *t, const char *name, int64_t n, float **at)
+{
+    const char *rest = name;
+    float *array = array_of(t, &rest);
+    const ls__slot *s = ls__params_find(&t->params, rest);
 
     if (!s)
         return LS_ENOTFOUND;
     if (s->size != n)
         return ls__fail(LS_ESHAPE, "parameter \"%s\" has %lld elements, not "
                         "%lld", name, (long long)s->size, (long long)n);
-    *slot = s;
+    *at = array + s->offset;
     return 0;
 }
 
 int ls_trainer_get(const ls_trainer *t, const char *name, int64_t n,
                    float *out)
 {
-    const ls__slot *s = NULL;
-    int status = find(t, name, n, &s);
+    float *at = NULL;
+    int status = find(t, name, n, &at);
 
     if (status == 0)
-        memcpy(out, t->value + s->offset, (size_t)n * sizeof *out);
+        memcpy(out, at, (size_t)n * sizeof *out);
     return status;
 }
 
 int ls_trainer_set(ls_trainer *t, const char *name, int64_t n,
                    const float *values)
 {
-    const ls__slot *s = NULL;
-    int status = find(t, name, n, &s);
+    float *at = NULL;
+    int status = find(t, name, n, &at);
 
     if (status == 0)
-        memcpy(t->value + s->offset, values, (size_t)n * sizeof *values);
+        memcpy(at, values, (size_t)n * sizeof *values);
     return status;
 }
 

@@ -51,6 +51,7 @@ struct ls_trainer {
     const float **value_of;  /* [declared] */
     float **grad_of;         /* [device * params.count + declared] */
     ls__report *report;      /* [device] */
+    int *axis[2]; /* [slot] of parameters, of moments: see train/place.h */
     int64_t *bad;            /* [worker] first element not finite, or -1 */
     int64_t step;
     ls__phase phase;
