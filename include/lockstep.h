@@ -374,6 +374,7 @@ typedef struct ls_trainer_options {
     ls_state state;
     const char *backend;    /* "native", "blis"; NULL: the fastest here */
     const char *data_axis;  /* of the mesh; NULL: "data" */
+    bool check_divergence;  /* debug: see Own gradients */
 } ls_trainer_options;
 
 /* Seed 0, nnx keys, sgd 0.1, exact mean, replicate, axis "data". */
@@ -417,6 +418,17 @@ typedef struct ls_sums {
 typedef int ls_gradient_fn(void *user, int device, const ls_shard *shard,
                            const float *const *params, float *const *grads,
                            ls_sums *sums);
+
+/* What such a function can get wrong is found with check_divergence, or with
+ * LS_CHECK_DIVERGENCE=1 in the environment when the trainer is opened: before
+ * each ls_step it is called twice for every device alone, on the caller, with
+ * parameters and all gradients watched, and what it then gives among the other
+ * devices is compared.  The step fails, changing nothing, with LS_EUSER and a
+ * message that names the device and the array, when it writes to a parameter,
+ * to another device's gradient or beyond its own; leaves a part of its gradient
+ * unwritten (or adds to it); gives other bytes when called again (random
+ * numbers, sums that go on from the call before); or other bytes when devices
+ * run at the same time (shared scratch memory). */
 
 typedef struct ls_array_spec {
     const char *name;

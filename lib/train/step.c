@@ -17,6 +17,7 @@
 #include "mesh/pool.h"
 #include "reduce/reduce.h"
 #include "train/place.h"
+#include "train/watch.h"
 
 #include <string.h>
 #include <time.h>
@@ -52,6 +53,8 @@ static void run_device(ls_trainer *t, int device)
     report->sums = (ls_sums){.correct = __builtin_nan("")};
     report->status = t->fn(t->user, device, &shard, t->value_of,
                            t->phase.train ? grads : NULL, &report->sums);
+    report->diverged = t->watch && t->phase.train && report->status >= 0 &&
+                       !ls__watch_confirm(t, device);
     if (t->phase.train && t->options.mean == LS_MEAN_OF_SHARDS &&
         report->sums.weight > 0)
         ls__kernels()->scale(t->params.floats,
@@ -74,16 +77,19 @@ static bool is_finite(double x)
     return x - x == 0;
 }
 
+/* A device's report with which no step goes on. */
+static bool is_failure(const ls_trainer *t, const ls__report *r)
+{
+    return r->status < 0 || r->diverged || !is_finite(r->sums.loss) ||
+           !is_finite(r->sums.weight) ||
+           (t->options.mean == LS_MEAN_OF_SHARDS && !(r->sums.weight > 0));
+}
+
 static verdict judge(const ls_trainer *t)
 {
-    for (int d = 0; d < t->devices; d++) {
-        const ls__report *r = &t->report[d];
-
-        if (r->status < 0 || !is_finite(r->sums.loss) ||
-            !is_finite(r->sums.weight) ||
-            (t->options.mean == LS_MEAN_OF_SHARDS && !(r->sums.weight > 0)))
+    for (int d = 0; d < t->devices; d++)
+        if (is_failure(t, &t->report[d]))
             return FAILED;
-    }
     return total(t, &t->report[0].sums.weight) > 0 ? GOES_ON : NO_WEIGHT;
 }
 
@@ -229,6 +235,10 @@ static int fail_device(ls_trainer *t, int d)
     if (r->status < 0)
         return ls__fail(LS_EUSER, "step %lld: the gradient function failed "
                         "on device %d with status %d", step, d, r->status);
+    if (r->diverged)
+        return ls__fail(LS_EUSER, "step %lld: the gradient of device %d is "
+                        "another when devices run at the same time: its "
+                        "function shares memory with theirs", step, d);
     if (!is_finite(r->sums.loss) || !is_finite(r->sums.weight))
         return ls__fail(LS_ENONFINITE, "step %lld: the loss is not finite on "
                         "device %d, first in row %lld of the batch", step, d,
@@ -240,13 +250,9 @@ static int fail_device(ls_trainer *t, int d)
 
 static int fail_report(ls_trainer *t)
 {
-    for (int d = 0; d < t->devices; d++) {
-        const ls__report *r = &t->report[d];
-
-        if (r->status < 0 || !is_finite(r->sums.loss) ||
-            !is_finite(r->sums.weight) || !(r->sums.weight > 0))
+    for (int d = 0; d < t->devices; d++)
+        if (is_failure(t, &t->report[d]))
             return fail_device(t, d);
-    }
     return ls__fail(LS_ENONFINITE, "step %lld: the sum of all losses is not "
                     "finite", (long long)t->step);
 }
@@ -342,6 +348,21 @@ static int check_batch(const ls_trainer *t, const ls_batch *batch)
     return rows < 0 ? (int)rows : 0;
 }
 
+/* LS_CHECK_DIVERGENCE: every device alone, before any runs at the same time. */
+static int watch(ls_trainer *t)
+{
+    int status = 0;
+
+    if (t->exec)
+        ls__exec_prepare(t->exec, 0, 1, t->value_of);
+    for (int d = 0; d < t->devices && status == 0; d++) {
+        ls_shard shard = shard_of(t->phase.batch, d);
+
+        status = ls__watch_device(t, d, &shard);
+    }
+    return status;
+}
+
 /* The forward pass for evaluation, or all phases. */
 static int run(ls_trainer *t, const ls_batch *batch, bool train,
                ls_result *result)
@@ -354,8 +375,12 @@ static int run(ls_trainer *t, const ls_batch *batch, bool train,
         return status;
     t->phase = (ls__phase){.batch = batch, .train = train, .began = now()};
     t->phase.rule = ls__optim_rule(&t->options.optimizer, t->step + 1);
-    ls__pool_run(t->pool, run_phases, t);
     mode = ls__fpmode_set();
+    if (t->watch && train && (status = watch(t)) < 0) {
+        ls__fpmode_restore(mode);
+        return status;
+    }
+    ls__pool_run(t->pool, run_phases, t);
     v = judge(t);
     if (train)
         status = conclude(t, v, result);

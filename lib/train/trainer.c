@@ -1,5 +1,6 @@
 /* Opening and closing trainers, and their parameters by name. */
 #include "train/place.h"
+#include "train/watch.h"
 #include "base/error.h"
 #include "file/safetensors.h"
 #include "mesh/pool.h"
@@ -23,6 +24,7 @@ void ls_trainer_close(ls_trainer *t)
     ls__block_free(t->moment[0]);
     ls__block_free(t->moment[1]);
     ls__block_free(t->report);
+    ls__watch_close(t->watch);
     ls__exec_close(t->exec);
     ls__params_free(&t->params);
     ls__arena_free(&t->arena);
@@ -130,7 +132,8 @@ static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
     int status = ls__params_new(&t->params, params, param);
 
     if (status < 0 || (status = make_lists(t)) < 0 ||
-        (status = make_arrays(t)) < 0 || (status = ls__place_open(t)) < 0)
+        (status = make_arrays(t)) < 0 || (status = ls__place_open(t)) < 0 ||
+        (status = ls__watch_open(t)) < 0)
         return status;
     point(t);
     ls__pool_run(t->pool, touch, t);

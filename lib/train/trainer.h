@@ -21,6 +21,7 @@ typedef struct ls__input {
 typedef struct ls__report {
     _Alignas(64) ls_sums sums;
     int status; /* of its gradient function */
+    bool diverged; /* its gradient is not the one it gave alone */
 } ls__report;
 
 /* One step on its way through the phases. */
@@ -55,6 +56,7 @@ struct ls_trainer {
     int64_t *bad;            /* [worker] first element not finite, or -1 */
     int64_t step;
     ls__phase phase;
+    struct ls__watch *watch; /* LS_CHECK_DIVERGENCE; NULL: not asked for */
 };
 
 struct ls_batch {
