@@ -1,6 +1,6 @@
 /* Named axes: which device holds which shard, trainers on meshes with a second
  * axis, and sets of arrays cut along the data axis. */
-#include "support.h"
+#include "small.h"
 
 static ls_sharding cut(const char *axes, const char *data_axis)
 {

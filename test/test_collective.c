@@ -1,7 +1,7 @@
 /* Collectives and ls_pmap.  Values are small integers times powers of two, so
  * that sums are exact and known without a reference (FIELD.md T4), or random
  * floats against the tree in a few lines (T5). */
-#include "support.h"
+#include "small.h"
 
 #include <stdlib.h>
 

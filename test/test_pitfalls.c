@@ -5,7 +5,7 @@
  * The model is loss = w.x + b, whose gradient is the sum of the rows: small
  * integers, so that every number below is exact. */
 #define _GNU_SOURCE /* setenv */
-#include "support.h"
+#include "small.h"
 
 #include <pthread.h>
 #include <stdlib.h>

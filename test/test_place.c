@@ -1,6 +1,6 @@
 /* Placement: pieces that cover everything once, the same bits whoever updates,
  * names that work for all of them, and texts that are refused. */
-#include "support.h"
+#include "small.h"
 #include "train/place.h"
 
 typedef struct fixture {

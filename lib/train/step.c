@@ -373,9 +373,9 @@ static int run(ls_trainer *t, const ls_batch *batch, bool train,
 
     if (status < 0)
         return status;
+    mode = ls__fpmode_set(); /* the rule's scalars are rounded too */
     t->phase = (ls__phase){.batch = batch, .train = train, .began = now()};
     t->phase.rule = ls__optim_rule(&t->options.optimizer, t->step + 1);
-    mode = ls__fpmode_set();
     if (t->watch && train && (status = watch(t)) < 0) {
         ls__fpmode_restore(mode);
         return status;

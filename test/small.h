@@ -1,7 +1,7 @@
 /* What the tests of trainers and collectives share: pools on meshes of named
  * axes, a small model, and the check of a refusal. */
-#ifndef TEST_SUPPORT_H
-#define TEST_SUPPORT_H
+#ifndef TEST_SMALL_H
+#define TEST_SMALL_H
 
 #include "lockstep.h"
 
