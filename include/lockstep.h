@@ -137,6 +137,27 @@ LS_API int ls_mesh_worker_pu(const ls_mesh *mesh, int worker);
 /* "8 devices on 2 workers (PU 0, 1)"; says "oversubscribed" when it is so. */
 LS_API const char *ls_mesh_text(const ls_mesh *mesh);
 
+/* ------ Shardings: which device holds which shard ------ */
+
+/* Batches are cut along one named axis of the mesh, the data axis; devices that
+ * differ only along other axes hold the same shard.  A plain value. */
+typedef struct ls_sharding {
+    char axis[32]; /* the data axis */
+    int shards;    /* its size */
+    int stride;    /* devices from one to the next along it */
+    int devices;   /* of the mesh */
+} ls_sharding;
+
+/* Cut along data_axis (NULL: "data").  LS_ENOTFOUND, when the mesh has no such
+ * axis, names those it has. */
+LS_API int ls_sharding_data_parallel(ls_sharding *sharding,
+                                     const ls_mesh *mesh,
+                                     const char *data_axis);
+
+/* The shard that a device holds: device / stride % shards; -1 beyond the
+ * mesh.  Devices are numbered with the mesh's last axis running fastest. */
+LS_API int ls_sharding_shard(const ls_sharding *sharding, int device);
+
 /* ====== Pool: the pinned workers ====== */
 
 /* The threads of a mesh.  The thread that opens a pool is worker 0; the others
@@ -230,7 +251,11 @@ LS_API void ls_numpy_permutation(ls_numpy *rs, int64_t n, int64_t *out);
 typedef struct ls_graph ls_graph;
 typedef struct ls_node ls_node;
 
-typedef enum ls_dtype { LS_F32 = 1, LS_I32 = 2 } ls_dtype;
+/* Element types: graphs, trainers and readers take the first two; named arrays
+ * (see Sets of arrays) take all of them. */
+typedef enum ls_dtype {
+    LS_F32 = 1, LS_I32 = 2, LS_F64 = 3, LS_I64 = 4, LS_U8 = 5
+} ls_dtype;
 
 enum { LS_MAX_RANK = 8 };
 
@@ -374,12 +399,15 @@ typedef struct ls_batch ls_batch;
 
 /* How device gradients become one.  EXACT: sum over all terms / their weight.
  * OF_SHARDS: each device's own mean, averaged over devices (the form of JAX's
- * pmean); it differs where devices keep different weights.  SUM: the sum. */
-typedef enum ls_mean { LS_MEAN_EXACT, LS_MEAN_OF_SHARDS, LS_SUM } ls_mean;
+ * pmean); it differs where devices keep different weights.  SUM: the sum.
+ * The collectives know LS_SUM and LS_MEAN, the sum / devices. */
+typedef enum ls_mean {
+    LS_MEAN_EXACT, LS_MEAN_OF_SHARDS, LS_SUM, LS_MEAN = LS_MEAN_OF_SHARDS
+} ls_mean;
 
 /* Who updates: the caller all of it (REPLICATE), or each worker the part its
- * devices own, fused with the reduction (SHARD).  In shared memory parameters
- * exist once either way, and the bits are the same. */
+ * devices own (SHARD).  In shared memory parameters exist once either way, and
+ * the bits are the same.  ls_state_place says it in more detail. */
 typedef enum ls_state { LS_REPLICATE, LS_SHARD } ls_state;
 
 /* Which of Flax's two ways derives the key of each parameter. */
@@ -395,6 +423,8 @@ typedef struct ls_trainer_options {
     ls_mean mean;
     ls_state state;
     const char *backend;    /* "native", "blis"; NULL: the fastest here */
+    const char *data_axis;  /* of the mesh; NULL: "data" */
+    bool check_divergence;  /* debug: see Own gradients */
 } ls_trainer_options;
 
 /* Clipping by global norm, c = clip_norm: with G = sqrt(sum g^2) over all
@@ -408,12 +438,14 @@ typedef struct ls_trainer_options {
  * them; B must divide by devices x K. */
 
 /* Seed 0, nnx keys, sgd 0.1, constant schedule, no clipping, no accumulation,
- * exact mean, replicate. */
+ * exact mean, replicate, axis "data". */
 LS_API ls_trainer_options ls_trainer_defaults(void);
 
 /* Compile the graph for the pool's devices and lay out everything a step
  * needs; parameters start from the seed.  The pool is borrowed until the
- * trainer is closed; the graph may be freed at once.
+ * trainer is closed; the graph may be freed at once.  A trainer's devices are
+ * those along the mesh's data axis: devices that differ only along another one
+ * would compute the same, so each shard is computed once.
  * Fails with the graph's first error if it has one. */
 LS_API int ls_trainer_open(ls_trainer **trainer, ls_pool *pool,
                            const ls_graph *graph,
@@ -448,6 +480,17 @@ typedef struct ls_sums {
 typedef int ls_gradient_fn(void *user, int device, const ls_shard *shard,
                            const float *const *params, float *const *grads,
                            ls_sums *sums);
+
+/* What such a function can get wrong is found with check_divergence, or with
+ * LS_CHECK_DIVERGENCE=1 in the environment when the trainer is opened: before
+ * each ls_step it is called twice for every device alone, on the caller, with
+ * parameters and all gradients watched, and what it then gives among the other
+ * devices is compared.  The step fails, changing nothing, with LS_EUSER and a
+ * message that names the device and the array, when it writes to a parameter,
+ * to another device's gradient or beyond its own; leaves a part of its gradient
+ * unwritten (or adds to it); gives other bytes when called again (random
+ * numbers, sums that go on from the call before); or other bytes when devices
+ * run at the same time (shared scratch memory). */
 
 typedef struct ls_array_spec {
     const char *name;
@@ -519,7 +562,8 @@ LS_API const char *ls_trainer_param_name(const ls_trainer *trainer, int i);
 /* Its shape; returns its rank. */
 LS_API int ls_trainer_param_shape(const ls_trainer *trainer, int i,
                                   int64_t shape[LS_MAX_RANK]);
-/* Copy a parameter out, or in; n must be its number of elements. */
+/* Copy a parameter out, or in, wherever it is placed; n must be its number of
+ * elements.  Optimizer state goes by the names below: "mu.<name>". */
 LS_API int ls_trainer_get(const ls_trainer *trainer, const char *name,
                           int64_t n, float *out);
 LS_API int ls_trainer_set(ls_trainer *trainer, const char *name, int64_t n,
@@ -538,6 +582,138 @@ LS_API void ls_trainer_hash(const ls_trainer *trainer, char hex[65]);
  * leaves the file that was there.  A SHA-256 of the data stands in the
  * file's metadata. */
 LS_API int ls_trainer_save(const ls_trainer *trainer, const char *path);
+
+/* ------ Placement: who owns, and so updates, which part ------ */
+
+typedef enum ls_state_part {
+    LS_STATE_PARAMS = 1, LS_STATE_OPTIMIZER = 2, LS_STATE_ALL = 3
+} ls_state_part;
+
+/* Place parameters, optimizer state, or both, from the next step on:
+ *     "replicate"       nobody owns a part: the caller updates
+ *     "shard"           each array is cut along its biggest axis (the first of
+ *                       equals; a single number is not cut), ceil(n / D) of it
+ *                       to each of the D devices of the data axis, the last
+ *                       ones less or none
+ *     "PATTERN=AXIS,.." arrays whose name the pattern matches, as fnmatch(3)
+ *                       does (* also matches dots), are cut along that axis,
+ *                       counted from 0, which must divide by D; the first
+ *                       pattern that matches counts; others are replicated
+ * A parameter and its moments are updated together: where the two are placed
+ * differently, by the owners of the moments if those are cut.  In shared memory
+ * the bytes exist once for every placement, and the bits are the same.
+ * LS_ESHAPE, LS_EINVAL name the parameter, its shape and the axis; LS_ENOTFOUND
+ * a pattern that matches nothing; the placement is then as it was. */
+LS_API int ls_state_place(ls_trainer *trainer, ls_state_part part,
+                          const char *placement);
+
+/* The axis along which a parameter, or its optimizer state, is cut; -1 when
+ * it is replicated.  part is one of the two. */
+LS_API int ls_state_axis(const ls_trainer *trainer, ls_state_part part,
+                         const char *name, int *axis);
+
+/* ====== Sets of arrays: shards ====== */
+
+/* A named array, its leading axis first: rows, or devices.  The name and the
+ * data are the caller's. */
+typedef struct ls_array {
+    const char *name;
+    ls_dtype dtype;
+    int rank; /* 1 to LS_MAX_RANK, the leading axis included */
+    int64_t shape[LS_MAX_RANK];
+    void *data; /* C order; written only where a comment says so */
+} ls_array;
+
+/* Rows that do not divide by the devices: an error, or filled up with rows of
+ * zeros that a mask marks. */
+typedef enum ls_uneven { LS_UNEVEN_ERROR, LS_UNEVEN_PAD } ls_uneven;
+
+typedef struct ls_shards ls_shards;
+
+/* Cut arrays of equally many rows, of any rank and type, along the data axis:
+ * device d gets rows s R .. s R + R of each, s being its shard and
+ * R = ceil(rows / shards).  Views, not copies (but for the shards that padding
+ * fills up): the data is borrowed until ls_shards_free.  LS_ESHAPE names the
+ * array that has no rows, or other rows than the first, or rows that do not
+ * divide. */
+LS_API int ls_batch_shard(ls_shards **shards, const ls_sharding *sharding,
+                          int arrays, const ls_array *array,
+                          ls_uneven uneven);
+LS_API void ls_shards_free(ls_shards *shards);
+
+/* R, the rows of every shard. */
+LS_API int64_t ls_shards_rows(const ls_shards *shards);
+
+/* What a device holds of an array: the array with R rows, and its data at the
+ * first of them.  LS_ENOTFOUND: no such name. */
+LS_API int ls_shards_get(const ls_shards *shards, const char *name, int device,
+                         ls_array *view);
+
+/* A device's R weights: 1 for rows of the batch, 0 for padding.  NULL without
+ * LS_UNEVEN_PAD. */
+LS_API const float *ls_shards_mask(const ls_shards *shards, int device);
+
+/* ====== A function on every device ====== */
+
+/* in[i] and out[o] point at this device's part of input i and output o; the
+ * outputs' parts are the device's own to write.  A negative return is a
+ * failure. */
+typedef int ls_pmap_fn(void *user, int device, const void *const *in,
+                       void *const *out);
+
+/* Call fn once for each device of the mesh, on the worker that runs it, at the
+ * same time as other devices.  The leading axis of every array must divide by
+ * the P devices (LS_ESHAPE names the array): device d is given the parts
+ * d n/P to d n/P + n/P of an axis of length n, that is x[d] when n is P.
+ * Outputs are written in place, so that they come out stacked in one array.
+ * Every device is run even if one fails: LS_EUSER names the first.  Call from
+ * the pool's caller; fn calls nothing that uses the pool (what devices are to
+ * exchange, a collective does afterwards). */
+LS_API int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
+                   const ls_array *input, int outputs, const ls_array *output);
+
+/* ====== Collectives ====== */
+
+/* An array on each device of the mesh: where it is read and where the result
+ * goes.  A device's own in and out may be the same memory where a comment says
+ * so; buffers of different devices, and of different arrays, do not overlap. */
+typedef struct ls_buffers {
+    const char *name;
+    ls_dtype dtype;
+    int64_t n;        /* elements of each in */
+    void *const *in;  /* [device], each aligned to its elements */
+    void *const *out; /* [device]; NULL, where allowed: in place */
+} ls_buffers;
+
+/* Four collectives over sets of arrays, each done by all workers at once, by
+ * ranges.  axis: devices that differ only along that axis of the mesh work
+ * together, each such group for itself; NULL: all devices do.  P is their
+ * number, k the place of one among them.  Sums are added in the order of the
+ * tree, s = 1, 2, 4, ...: x[k] += x[k+s] for every k that is a multiple of 2s,
+ * and the mean then multiplies once by 1 / P: results do not depend on the
+ * workers.  Call from the pool's caller, not from inside a step or ls_pmap.
+ * On a failure nothing was written.  LS_EINVAL: another kind than LS_MEAN and
+ * LS_SUM, a sum of other types than LS_F32 and LS_F64, a buffer that is NULL,
+ * misaligned, or overlaps another way than allowed; LS_ESHAPE: sizes that do
+ * not divide; LS_ENOTFOUND: no such axis. */
+
+/* out[k][i] = mean or sum over j of in[j][i].  out may be in. */
+LS_API int ls_all_reduce(ls_pool *pool, const char *axis, ls_mean kind,
+                         int arrays, const ls_buffers *array);
+
+/* out[k][i] = mean or sum over j of in[j][k n/P + i], i < n/P.  out[k] may be
+ * in[k] + k n/P. */
+LS_API int ls_reduce_scatter(ls_pool *pool, const char *axis, ls_mean kind,
+                             int arrays, const ls_buffers *array);
+
+/* out[k][j n + i] = in[j][i]: all of in, one after the other, n P elements.
+ * in[k] may be out[k] + k n. */
+LS_API int ls_all_gather(ls_pool *pool, const char *axis, int arrays,
+                         const ls_buffers *array);
+
+/* out[k][i] = in[root][i].  out may be in. */
+LS_API int ls_broadcast(ls_pool *pool, const char *axis, int root, int arrays,
+                        const ls_buffers *array);
 
 /* ====== Data ====== */
 

@@ -14,6 +14,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* 1 or 0: sanitizers are slow, and keep malloc and its failures to themselves.
+ */
+/* clang-format off */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#define UNDER_SANITIZER (__has_feature(address_sanitizer) || \
+                         __has_feature(thread_sanitizer) || \
+                         __has_feature(memory_sanitizer))
+#else
+#define UNDER_SANITIZER 0
+#endif
+/* clang-format on */
+
 /* ------ Numbers ------ */
 
 /* n floats in [-1,1), the same on every machine. */
@@ -119,7 +133,7 @@ static inline float *uniform(int64_t seed, int64_t n)
  * freed. */
 static inline double *doubles(int64_t n, const void *x, ls_dtype dtype)
 {
-    double *d = calloc((size_t)n, sizeof *d);
+    double *d = n < 0 ? NULL : calloc((size_t)n, sizeof *d);
 
     if (!d)
         abort();

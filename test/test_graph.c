@@ -9,18 +9,6 @@
 
 #include <stdio.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-/* clang-format off */
-#define SANITIZED (__has_feature(address_sanitizer) || \
-                   __has_feature(thread_sanitizer) || \
-                   __has_feature(memory_sanitizer))
-/* clang-format on */
-#else
-#define SANITIZED 0
-#endif
-
 enum { MOST_INPUTS = 4, MOST_PARAMS = 64 };
 
 /* ------ Allocations that fail in turn ------ */
@@ -28,7 +16,7 @@ enum { MOST_INPUTS = 4, MOST_PARAMS = 64 };
 static int allocations_left = -1; /* until one fails; -1: none does */
 static int live;                  /* allocated and not yet freed */
 
-#if defined(__GLIBC__) && !SANITIZED
+#if defined(__GLIBC__) && !UNDER_SANITIZER
 enum { COUNTS_MEMORY = 1 };
 
 void *__libc_malloc(size_t size);
@@ -426,7 +414,7 @@ static ls__exec *open_exec(ls_pool *pool, const ls_graph *g,
 {
     ls__exec *e = NULL;
 
-    ck_assert_int_eq(ls__exec_open(&e, new_plan(g, backend_name), pool), 0);
+    ck_assert_int_eq(ls__exec_open(&e, new_plan(g, backend_name), pool, 1), 0);
     return e;
 }
 
@@ -1515,7 +1503,7 @@ static int whole_way(ls_pool *pool, const ls__backend *be)
     status = ls__plan_new(&plan, g, be);
     if (status < 0 && plan)
         status = 1;
-    if (status == 0 && (status = ls__exec_open(&e, plan, pool)) < 0 && e)
+    if (status == 0 && (status = ls__exec_open(&e, plan, pool, 1)) < 0 && e)
         status = 1;
     ls__exec_close(e);
     ls_graph_free(g);
@@ -1560,10 +1548,10 @@ START_TEST(test_huge)
     x = i32(g, "x", 1, 1 << 12, 0);
     end(g, ls_embed(x, 4, 1 << 18, "wide")); /* 2^30 floats a row, 256 rows */
     ck_assert_int_eq(ls__plan_new(&plan, g, backend(NULL)), 0);
-    if (SANITIZED) /* they stop the program instead */
+    if (UNDER_SANITIZER) /* they stop the program instead */
         ls__plan_free(plan);
     else
-        ck_assert_int_eq(ls__exec_open(&e, plan, pool), LS_ENOMEM);
+        ck_assert_int_eq(ls__exec_open(&e, plan, pool, 1), LS_ENOMEM);
     ck_assert_ptr_null(e);
     ls_graph_free(g);
     ls_pool_close(pool);

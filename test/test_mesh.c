@@ -114,7 +114,6 @@ START_TEST(test_axes)
             .topology = "core:2 pu:1"});
 
         ck_assert_int_eq(ls_mesh_devices(mesh), row[i].devices);
-        ck_assert_int_eq(ls__mesh_data_devices(mesh), row[i].data);
         ck_assert_int_eq(ls_mesh_axis_size(mesh, "data"), row[i].data);
         ck_assert_int_eq(ls_mesh_axis_size(mesh, "model"), row[i].model);
         ck_assert_int_eq(ls_mesh_axis_size(mesh, "dat"), 0);

@@ -147,6 +147,7 @@ expect 2 "--momentum is for --optimizer momentum" linear --momentum 0.9
 expect 2 "--weight-decay is for --optimizer adamw" \
     linear --optimizer adam --weight-decay 0.1
 expect 2 "--x and --y go together" linear --x x.npy
+expect 2 "--state: \"split\" is none of replicate, shard" lm --state split
 
 # ------ failures ------
 
@@ -253,7 +254,14 @@ for w in 2 3 4 7; do
     same "same metrics on $w workers" "$dir/rowsw" "$dir/rows1"
     run $small --steps 6 --workers $w --state shard
     same "same lines when sharded on $w" "$dir/out" "$dir/out1"
+    run $small --steps 6 --workers $w --state '*.kernel=0,*_emb*=1'
+    same "same lines when placed by names on $w" "$dir/out" "$dir/out1"
 done
+expect 1 '"blocks_0.Dense_0.kernel" (32,48) has no axis 2' \
+    $small --state '*Dense*.kernel=2'
+expect 1 "\"head.kernel\" (32,50): axis 1 does not divide by the 4 devices" \
+    $small --state 'head.kernel=1'
+expect 1 "\"nope\" matches no parameter" $small --state 'head.kernel=0,nope=0'
 for backend in native blis; do
     run $small --steps 6 --backend $backend
     same "same lines with $backend" "$dir/out" "$dir/out1"

@@ -93,6 +93,15 @@ static int check_schedule(const run *r)
     return OPT_GO;
 }
 
+static int check_state(const char *state)
+{
+    if (strchr(state, '=') || !strcmp(state, "replicate") ||
+        !strcmp(state, "shard"))
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, "--state: \"%s\" is none of replicate, shard "
+                    "and PATTERN=AXIS", state);
+}
+
 static int check_usage(run *r)
 {
     for (size_t i = 0; i < sizeof not_both / sizeof *not_both; i++)
@@ -104,6 +113,8 @@ static int check_usage(run *r)
             !(of_optimizer[i].optimizers >> r->set.optimizer & 1))
             return opt_fail(OPT_WRONG, "--%s is for --optimizer %s",
                             of_optimizer[i].name, of_optimizer[i].text);
+    if (check_state(r->set.state) != OPT_GO)
+        return OPT_WRONG;
     return check_schedule(r);
 }
 
@@ -229,13 +240,14 @@ static int open_trainer(run *r)
     o.clip_norm = r->set.clip_norm;
     o.accumulate = (int)r->set.accumulate;
     o.mean = (ls_mean)r->set.mean;
-    o.state = (ls_state)r->set.state;
     o.backend = r->set.backend;
     status = ls_graph_new(&r->graph);
     if (status == 0) {
         r->model->build(r->graph, &r->set);
         status = ls_trainer_open(&r->trainer, r->pool, r->graph, &o);
     }
+    if (status == 0)
+        status = ls_state_place(r->trainer, LS_STATE_ALL, r->set.state);
     if (status == 0)
         status = ls_batch_open(&r->batch, r->trainer);
     return opt_check(status);

@@ -30,9 +30,9 @@ typedef struct settings {
     bool scale_lr;
     double clip_norm; /* 0: no clipping */
     int64_t accumulate;
-    int64_t state;     /* an ls_state */
     int64_t mean;      /* an ls_mean */
     int64_t log_every; /* 0: never */
+    const char *state; /* a placement of ls_state_place */
     const char *metrics, *save, *backend;
 } settings;
 

@@ -29,15 +29,15 @@ void ls__exec_close(ls__exec *e)
     free(e);
 }
 
-static int make_memory(ls__exec *e, const ls_pool *pool)
+static int make_memory(ls__exec *e, const ls_pool *pool, int devices)
 {
     size_t bytes = (size_t)e->plan->floats * sizeof(float);
     size_t packed = (size_t)e->plan->pack_floats * sizeof(float);
 
     e->workers = ls_pool_workers(pool);
     e->memory = ls__new((size_t)e->workers, sizeof *e->memory, "executor");
-    e->of_device = ls__new((size_t)ls_pool_devices(pool),
-                           sizeof *e->of_device, "executor");
+    e->of_device = ls__new((size_t)devices, sizeof *e->of_device,
+                           "executor");
     e->packed = ls__block(packed, "packed kernels");
     if (!e->memory || !e->of_device || !e->packed)
         return LS_ENOMEM;
@@ -45,7 +45,7 @@ static int make_memory(ls__exec *e, const ls_pool *pool)
         int first, last;
 
         /* Untouched until its worker runs: first touch places the pages. */
-        ls__pool_devices_of(pool, w, &first, &last);
+        ls__pool_shards_of(pool, devices, w, &first, &last);
         if (first < last && !(e->memory[w] = ls__block(bytes, "activations")))
             return LS_ENOMEM;
         for (int d = first; d < last; d++)
@@ -54,7 +54,8 @@ static int make_memory(ls__exec *e, const ls_pool *pool)
     return 0;
 }
 
-int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool)
+int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool,
+                  int devices)
 {
     ls__exec *e = ls__new(1, sizeof *e, "executor");
     int status = LS_ENOMEM;
@@ -64,7 +65,7 @@ int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool)
         return status;
     }
     e->plan = plan;
-    if ((status = make_memory(e, pool)) < 0) {
+    if ((status = make_memory(e, pool, devices)) < 0) {
         ls__exec_close(e);
         return status;
     }

@@ -7,8 +7,10 @@
 
 typedef struct ls__exec ls__exec;
 
-/* The plan is taken over: closed with the executor, also on failure. */
-int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool);
+/* For devices 0 .. devices-1 of the data axis.  The plan is taken over: closed
+ * with the executor, also on failure. */
+int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool,
+                  int devices);
 void ls__exec_close(ls__exec *exec);
 
 /* An ls_gradient_fn whose user is an ls__exec.  grads NULL: the loss alone. */

@@ -317,11 +317,6 @@ const char *ls_mesh_text(const ls_mesh *mesh)
     return mesh->text;
 }
 
-int ls__mesh_data_devices(const ls_mesh *mesh)
-{
-    return ls_mesh_axis_size(mesh, "data");
-}
-
 bool ls__mesh_oversubscribed(const ls_mesh *mesh)
 {
     return mesh->workers > mesh->topology.cores;

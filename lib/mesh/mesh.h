@@ -29,10 +29,6 @@ struct ls_mesh {
 /* A copy to be closed like any mesh. */
 int ls__mesh_copy(ls_mesh **copy, const ls_mesh *mesh);
 
-/* Into how many shards a batch is cut: the size of axis "data", 0 when the
- * mesh has none (nothing can then be trained on it). */
-int ls__mesh_data_devices(const ls_mesh *mesh);
-
 /* More workers than usable cores: waiting should then sleep, not spin. */
 bool ls__mesh_oversubscribed(const ls_mesh *mesh);
 

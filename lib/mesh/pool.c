@@ -250,13 +250,19 @@ void ls__pool_barrier(ls_pool *pool)
     ls__barrier_wait(&pool->meet);
 }
 
+void ls__pool_shards_of(const ls_pool *pool, int shards, int worker,
+                        int *first, int *last)
+{
+    int64_t n = shards, workers = pool->mesh->workers;
+
+    *first = (int)(worker * n / workers);
+    *last = (int)((worker + 1) * n / workers);
+}
+
 void ls__pool_devices_of(const ls_pool *pool, int worker, int *first,
                          int *last)
 {
-    int64_t devices = pool->mesh->devices, workers = pool->mesh->workers;
-
-    *first = (int)(worker * devices / workers);
-    *last = (int)((worker + 1) * devices / workers);
+    ls__pool_shards_of(pool, pool->mesh->devices, worker, first, last);
 }
 
 const ls_mesh *ls__pool_mesh(const ls_pool *pool)

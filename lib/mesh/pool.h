@@ -22,6 +22,12 @@ void ls__pool_barrier(ls_pool *pool);
 void ls__pool_devices_of(const ls_pool *pool, int worker, int *first,
                          int *last);
 
+/* The same of `shards` things cut along one axis of the mesh: a shard is run
+ * once, whatever the other axes are.  With that axis outermost, by the worker
+ * of the last device that holds it. */
+void ls__pool_shards_of(const ls_pool *pool, int shards, int worker,
+                        int *first, int *last);
+
 const ls_mesh *ls__pool_mesh(const ls_pool *pool);
 
 #endif

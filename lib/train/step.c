@@ -6,7 +6,8 @@
  *                parameters are read only
  *     REDUCE     each worker sums all devices over its range of the
  *                parameters, in tree order, into grad[0], once multiplied
- *     UPDATE     shard: each worker its range; replicate: the caller, all
+ *     UPDATE     each worker what its devices own (train/place.h), the
+ *                caller what nobody owns: all of it when state is replicated
  *
  * with a barrier after each.  Every worker computes the few numbers that decide
  * how a phase goes on (weights, failures) for itself, from what all devices
@@ -17,8 +18,9 @@
 #include "mesh/pool.h"
 #include "reduce/reduce.h"
 #include "train/clip.h"
+#include "train/place.h"
 #include "train/schedule.h"
-#include "train/trainer.h"
+#include "train/watch.h"
 
 #include <string.h>
 #include <time.h>
@@ -74,8 +76,12 @@ static void run_device(ls_trainer *t, int worker, int device)
 
     report->sums = (ls_sums){0};
     report->status = 0;
-    for (int m = 0; m < t->micro && report->status >= 0; m++)
+    report->diverged = false;
+    for (int m = 0; m < t->micro && report->status >= 0; m++) {
         report->status = run_micro(t, worker, device, m, &report->sums);
+        if (m == 0 && t->watch && t->phase.train && report->status >= 0)
+            report->diverged = !ls__watch_confirm(t, device);
+    }
     if (t->phase.train && t->options.mean == LS_MEAN_OF_SHARDS &&
         report->sums.weight > 0)
         ls__kernels()->scale(t->params.floats,
@@ -98,16 +104,19 @@ static bool is_finite(double x)
     return x - x == 0;
 }
 
+/* A device's report with which no step goes on. */
+static bool is_failure(const ls_trainer *t, const ls__report *r)
+{
+    return r->status < 0 || r->diverged || !is_finite(r->sums.loss) ||
+           !is_finite(r->sums.weight) ||
+           (t->options.mean == LS_MEAN_OF_SHARDS && !(r->sums.weight > 0));
+}
+
 static verdict judge(const ls_trainer *t)
 {
-    for (int d = 0; d < t->devices; d++) {
-        const ls__report *r = &t->report[d];
-
-        if (r->status < 0 || !is_finite(r->sums.loss) ||
-            !is_finite(r->sums.weight) ||
-            (t->options.mean == LS_MEAN_OF_SHARDS && !(r->sums.weight > 0)))
+    for (int d = 0; d < t->devices; d++)
+        if (is_failure(t, &t->report[d]))
             return FAILED;
-    }
     return total(t, &t->report[0].sums.weight) > 0 ? GOES_ON : NO_WEIGHT;
 }
 
@@ -174,15 +183,41 @@ static bool overflows(float norm)
     return norm > 0x1.fffffep+127f;
 }
 
-static void update_range(ls_trainer *t, int64_t first, int64_t last)
+/* g is the gradient's norm. */
+static void update_range(ls_trainer *t, float g, int64_t first, int64_t last)
 {
-    float g = norm(t), most = (float)t->options.clip_norm;
+    float most = (float)t->options.clip_norm;
 
     for (int64_t i = first, end; i < last; i = end) {
         end = last - i < BLOCK ? last : i + BLOCK;
         ls__clip(g, most, end - i, t->grad[0] + i);
         ls__optim_update(t->options.optimizer.kind, &t->phase.rule, end - i,
                          t->grad[0] + i, t->value + i, t->moment, i);
+    }
+}
+
+/* What devices first .. last-1 own. */
+static void update_owned(ls_trainer *t, float g, int first, int last)
+{
+    for (int i = 0; i < t->params.count; i++) {
+        int axis = ls__place_axis(t, i);
+        ls__piece p = {0};
+
+        if (axis >= 0)
+            p = ls__place_piece(&t->params.slot[i], axis, t->devices, first,
+                                last);
+        for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
+            update_range(t, g, at, at + p.length);
+    }
+}
+
+static void update_replicated(ls_trainer *t, float g)
+{
+    for (int i = 0; i < t->params.count; i++) {
+        const ls__slot *s = &t->params.slot[i];
+
+        if (ls__place_axis(t, i) < 0)
+            update_range(t, g, s->offset, s->offset + s->size);
     }
 }
 
@@ -193,8 +228,10 @@ static void run_phases(void *user, int worker)
     ls_trainer *t = user;
     int first_device, last_device;
     int64_t first, last;
+    float g;
 
-    ls__pool_devices_of(t->pool, worker, &first_device, &last_device);
+    ls__pool_shards_of(t->pool, t->devices, worker, &first_device,
+                       &last_device);
     if (t->exec) {
         ls__exec_prepare(t->exec, worker, t->workers, t->value_of);
         ls__pool_barrier(t->pool);
@@ -213,8 +250,9 @@ static void run_phases(void *user, int worker)
     ls__pool_barrier(t->pool);
     if (worker == 0)
         t->phase.reduced = now();
-    if (t->options.state == LS_SHARD && !any_bad(t) && !overflows(norm(t)))
-        update_range(t, first, last);
+    g = norm(t);
+    if (!any_bad(t) && !overflows(g))
+        update_owned(t, g, first_device, last_device);
 }
 
 /* ------ naming what went wrong ------ */
@@ -267,6 +305,10 @@ static int fail_device(ls_trainer *t, int d)
     if (r->status < 0)
         return ls__fail(LS_EUSER, "step %lld: the gradient function failed "
                         "on device %d with status %d", step, d, r->status);
+    if (r->diverged)
+        return ls__fail(LS_EUSER, "step %lld: the gradient of device %d is "
+                        "another when devices run at the same time: its "
+                        "function shares memory with theirs", step, d);
     if (!is_finite(r->sums.loss) || !is_finite(r->sums.weight))
         return ls__fail(LS_ENONFINITE, "step %lld: the loss is not finite on "
                         "device %d, first in row %lld of the batch", step, d,
@@ -278,14 +320,9 @@ static int fail_device(ls_trainer *t, int d)
 
 static int fail_report(ls_trainer *t)
 {
-    for (int d = 0; d < t->devices; d++) {
-        const ls__report *r = &t->report[d];
-
-        if (r->status < 0 || !is_finite(r->sums.loss) ||
-            !is_finite(r->sums.weight) ||
-            (t->options.mean == LS_MEAN_OF_SHARDS && !(r->sums.weight > 0)))
+    for (int d = 0; d < t->devices; d++)
+        if (is_failure(t, &t->report[d]))
             return fail_device(t, d);
-    }
     return ls__fail(LS_ENONFINITE, "step %lld: the sum of all losses is not "
                     "finite", (long long)t->step);
 }
@@ -364,8 +401,8 @@ static int conclude(ls_trainer *t, verdict v, ls_result *result)
     if (v == NO_WEIGHT)
         ls__fail(0, "step %lld: the weights of all %lld rows are 0; nothing "
                  "was updated", (long long)t->step, (long long)r.rows);
-    if (v == GOES_ON && t->options.state == LS_REPLICATE)
-        update_range(t, 0, t->params.floats);
+    if (v == GOES_ON)
+        update_replicated(t, r.grad_norm);
     r.updated = v == GOES_ON;
     done = now();
     r.gradient_seconds = t->phase.graded - t->phase.began;
@@ -397,6 +434,21 @@ static ls__rule next_rule(const ls_trainer *t)
     return ls__optim_rule(o, lr, t->step + 1);
 }
 
+/* LS_CHECK_DIVERGENCE: every device alone, before any runs at the same time. */
+static int watch(ls_trainer *t)
+{
+    int status = 0;
+
+    if (t->exec)
+        ls__exec_prepare(t->exec, 0, 1, t->value_of);
+    for (int d = 0; d < t->devices && status == 0; d++) {
+        ls_shard shard = shard_of(t->phase.batch, d, 0);
+
+        status = ls__watch_device(t, d, &shard);
+    }
+    return status;
+}
+
 /* The forward pass for evaluation, or all phases. */
 static int run(ls_trainer *t, const ls_batch *batch, bool train,
                ls_result *result)
@@ -410,6 +462,10 @@ static int run(ls_trainer *t, const ls_batch *batch, bool train,
     mode = ls__fpmode_set(); /* the rule's scalars are rounded too */
     t->phase = (ls__phase){.batch = batch, .train = train, .began = now()};
     t->phase.rule = next_rule(t);
+    if (t->watch && train && (status = watch(t)) < 0) {
+        ls__fpmode_restore(mode);
+        return status;
+    }
     ls__pool_run(t->pool, run_phases, t);
     v = judge(t);
     if (train)

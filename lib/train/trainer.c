@@ -1,8 +1,8 @@
 /* Opening and closing trainers, and their parameters by name. */
-#include "train/trainer.h"
+#include "train/place.h"
+#include "train/watch.h"
 #include "base/error.h"
 #include "file/safetensors.h"
-#include "mesh/mesh.h"
 #include "mesh/pool.h"
 #include "random/keys.h"
 #include "train/clip.h"
@@ -29,6 +29,7 @@ void ls_trainer_close(ls_trainer *t)
     ls__block_free(t->moment[1]);
     ls__block_free(t->report);
     ls__block_free(t->square);
+    ls__watch_close(t->watch);
     ls__exec_close(t->exec);
     ls__params_free(&t->params);
     ls__arena_free(&t->arena);
@@ -54,21 +55,6 @@ static int check_options(const ls_trainer_options *o)
     return ls__clip_check(o->clip_norm);
 }
 
-/* Batches are cut along "data"; a second axis has no use here yet. */
-static int check_mesh(const ls_pool *pool)
-{
-    int data = ls__mesh_data_devices(ls__pool_mesh(pool));
-
-    if (!data)
-        return ls__fail(LS_ENOTFOUND, "the mesh has no axis \"data\" to cut "
-                        "batches along");
-    if (data != ls_pool_devices(pool))
-        return ls__fail(LS_ENOTSUP, "the mesh has %d devices, %d of them along "
-                        "\"data\": a trainer needs all of them there",
-                        ls_pool_devices(pool), data);
-    return 0;
-}
-
 /* The boundaries are borrowed for the call only. */
 static int keep_boundaries(ls_trainer *t)
 {
@@ -88,20 +74,24 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
                        const ls_trainer_options *options)
 {
     ls_trainer_options o = options ? *options : ls_trainer_defaults();
+    ls_sharding cut;
     ls_trainer *t;
     int status;
 
     if (!pool)
         return ls__fail(LS_EINVAL, "a trainer needs a pool");
     if ((status = ls__kernels_check()) < 0 ||
-        (status = check_options(&o)) < 0 || (status = check_mesh(pool)) < 0)
+        (status = check_options(&o)) < 0 ||
+        (status = ls_sharding_data_parallel(&cut, ls__pool_mesh(pool),
+                                            o.data_axis)) < 0)
         return status;
     if (!(t = ls__new(1, sizeof *t, "trainer")))
         return LS_ENOMEM;
     t->pool = pool;
     t->options = o;
     t->options.backend = NULL; /* borrowed for the call only */
-    t->devices = ls_pool_devices(pool);
+    t->options.data_axis = NULL;
+    t->devices = cut.shards;
     t->workers = ls_pool_workers(pool);
     t->micro = o.accumulate ? o.accumulate : 1;
     *trainer = t;
@@ -169,7 +159,7 @@ static void touch(void *user, int worker)
     ls_trainer *t = user;
     int first, last;
 
-    ls__pool_devices_of(t->pool, worker, &first, &last);
+    ls__pool_shards_of(t->pool, t->devices, worker, &first, &last);
     for (int d = first; d < last; d++)
         memset(t->grad[d], 0, (size_t)t->params.floats * sizeof(float));
     if (t->later)
@@ -196,7 +186,8 @@ static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
     int status = ls__params_new(&t->params, params, param);
 
     if (status < 0 || (status = make_lists(t)) < 0 ||
-        (status = make_arrays(t)) < 0 || (status = make_gradients(t)) < 0)
+        (status = make_arrays(t)) < 0 || (status = make_gradients(t)) < 0 ||
+        (status = ls__place_open(t)) < 0 || (status = ls__watch_open(t)) < 0)
         return status;
     point(t);
     ls__pool_run(t->pool, touch, t);
@@ -267,7 +258,7 @@ static int open_graph(ls_trainer *t, const ls_graph *graph,
 
     if ((status = ls__backend_find(&backend, backend_name)) < 0 ||
         (status = ls__plan_new(&plan, graph, backend)) < 0 ||
-        (status = ls__exec_open(&t->exec, plan, t->pool)) < 0)
+        (status = ls__exec_open(&t->exec, plan, t->pool, t->devices)) < 0)
         return status;
     t->fn = ls__exec_gradient;
     t->user = t->exec;
@@ -374,40 +365,62 @@ int ls_trainer_param_shape(const ls_trainer *t, int i,
     return t->params.slot[i].rank;
 }
 
-/* The slot of a name if it has n elements. */
-static int find(const ls_trainer *t, const char *name, int64_t n,
-                const ls__slot **slot)
+/* The array that a name means, the name's rest being a parameter's: a moment
+ * "mu.<name>" unless a parameter is called that. */
+static float *array_of(const ls_trainer *t, const char **name)
 {
-    const ls__slot *s = ls__params_find(&t->params, name);
+    ls_optimizer_kind kind = t->options.optimizer.kind;
+
+    for (int i = 0; i < t->params.count; i++)
+        if (!strcmp(t->params.slot[i].name, *name))
+            return t->value;
+    for (int i = 0; i < ls__optim_moments(kind); i++) {
+        const char *moment = ls__optim_moment_name(kind, i);
+        size_t n = strlen(moment);
+
+        if (!strncmp(*name, moment, n) && (*name)[n] == '.') {
+            *name += n + 1;
+            return t->moment[i];
+        }
+    }
+    return t->value;
+}
+
+/* Where the n elements of a name are. */
+static int find(const ls_trainer *t, const char *name, int64_t n, float **at)
+{
+    const char *rest = name;
+    float *array = array_of(t, &rest);
+    const ls__slot *s = ls__params_find(&t->params, rest);
 
     if (!s)
         return LS_ENOTFOUND;
     if (s->size != n)
         return ls__fail(LS_ESHAPE, "parameter \"%s\" has %lld elements, not "
                         "%lld", name, (long long)s->size, (long long)n);
-    *slot = s;
+    *at = array + s->offset;
     return 0;
 }
 
 int ls_trainer_get(const ls_trainer *t, const char *name, int64_t n,
                    float *out)
 {
-    const ls__slot *s = NULL;
-    int status = find(t, name, n, &s);
+    float *at = NULL;
+    int status = find(t, name, n, &at);
 
     if (status == 0)
-        memcpy(out, t->value + s->offset, (size_t)n * sizeof *out);
+        memcpy(out, at, (size_t)n * sizeof *out);
     return status;
 }
 
 int ls_trainer_set(ls_trainer *t, const char *name, int64_t n,
                    const float *values)
 {
-    const ls__slot *s = NULL;
-    int status = find(t, name, n, &s);
+    float *at = NULL;
+    int status = find(t, name, n, &at);
 
     if (status == 0)
-        memcpy(t->value + s->offset, values, (size_t)n * sizeof *values);
+        memcpy(at, values, (size_t)n * sizeof *values);
     return status;
 }
 

@@ -21,6 +21,7 @@ typedef struct ls__input {
 typedef struct ls__report {
     _Alignas(64) ls_sums sums;
     int status; /* of its gradient function */
+    bool diverged; /* its gradient is not the one it gave alone */
 } ls__report;
 
 /* One step on its way through the phases. */
@@ -34,7 +35,7 @@ typedef struct ls__phase {
 struct ls_trainer {
     ls_pool *pool;
     ls_trainer_options options;
-    int devices, workers;
+    int devices, workers; /* devices: those along the data axis */
     int micro; /* batches of a step */
     ls__arena arena;
 
@@ -55,11 +56,13 @@ struct ls_trainer {
     float **grad_of;         /* [device * params.count + declared] */
     float **later_of;        /* [worker * params.count + declared] */
     ls__report *report;      /* [device] */
+    int *axis[2]; /* [slot] of parameters, of moments: see train/place.h */
     int64_t *bad;            /* [worker] first element not finite, or -1 */
     float *square;           /* [block of the gradient] sum of squares, REDUCE:
                                 by the block's worker; NULL: no clipping */
     int64_t step;
     ls__phase phase;
+    struct ls__watch *watch; /* LS_CHECK_DIVERGENCE; NULL: not asked for */
 };
 
 struct ls_batch {

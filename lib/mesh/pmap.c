@@ -1,0 +1,98 @@
+/* A user's function on every device, inputs cut along their leading axis and
+ * outputs stacked along theirs.  Nothing is copied: cutting and stacking are
+ * pointers into the user's arrays. */
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "mesh/pool.h"
+
+#include <stdlib.h>
+
+typedef struct call {
+    const ls_pool *pool;
+    ls_pmap_fn *fn;
+    void *user;
+    int devices, inputs, outputs;
+    const void **in; /* [device * inputs + input] */
+    void **out;      /* [device * outputs + output] */
+    int *status;     /* [device], written by its worker */
+} call;
+
+/* The bytes from one device's part of an array to the next. */
+static int64_t stride_of(const ls_array *a, int devices)
+{
+    int64_t row_bytes, rows = ls__array_rows(a, &row_bytes);
+
+    if (rows < 0)
+        return rows;
+    if (rows % devices)
+        return ls__fail(LS_ESHAPE, "array \"%s\": a leading axis of %lld does "
+                        "not divide by %d devices", a->name, (long long)rows,
+                        devices);
+    return rows / devices * row_bytes;
+}
+
+static int cut(call *c, const ls_array *input, const ls_array *output)
+{
+    for (int i = 0; i < c->inputs + c->outputs; i++) {
+        const ls_array *a = i < c->inputs ? &input[i]
+                                          : &output[i - c->inputs];
+        int64_t stride = stride_of(a, c->devices);
+
+        if (stride < 0)
+            return (int)stride;
+        for (int d = 0; d < c->devices; d++) {
+            char *at = (char *)a->data + d * stride;
+
+            if (i < c->inputs)
+                c->in[d * c->inputs + i] = at;
+            else
+                c->out[d * c->outputs + i - c->inputs] = at;
+        }
+    }
+    return 0;
+}
+
+static void run(void *user, int worker)
+{
+    const call *c = user;
+    int first, last;
+
+    ls__pool_devices_of(c->pool, worker, &first, &last);
+    for (int d = first; d < last; d++)
+        c->status[d] = c->fn(c->user, d, c->in + d * c->inputs,
+                             c->out + d * c->outputs);
+}
+
+static int verdict(const call *c)
+{
+    for (int d = 0; d < c->devices; d++)
+        if (c->status[d] < 0)
+            return ls__fail(LS_EUSER, "pmap: the function failed on device %d "
+                            "with status %d", d, c->status[d]);
+    return 0;
+}
+
+int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
+            const ls_array *input, int outputs, const ls_array *output)
+{
+    call c = {.pool = pool, .fn = fn, .user = user, .inputs = inputs,
+              .devices = ls_pool_devices(pool), .outputs = outputs};
+    size_t d = (size_t)c.devices;
+    int status = LS_ENOMEM;
+
+    if (inputs < 0 || outputs < 0)
+        return ls__fail(LS_EINVAL, "pmap: %d inputs and %d outputs", inputs,
+                        outputs);
+    c.in = ls__new(d * (size_t)inputs, sizeof *c.in, "pmap");
+    c.out = ls__new(d * (size_t)outputs, sizeof *c.out, "pmap");
+    c.status = ls__new(d, sizeof *c.status, "pmap");
+    if (c.in && c.out && c.status && (status = cut(&c, input, output)) == 0) {
+        ls__pool_run(pool, run, &c);
+        status = verdict(&c);
+    }
+    free(c.in);
+    free(c.out);
+    free(c.status);
+    return status;
+}

@@ -1,0 +1,75 @@
+/* What the tests of trainers and collectives share: pools on meshes of named
+ * axes, a small model, and the check of a refusal. */
+#ifndef TEST_SMALL_H
+#define TEST_SMALL_H
+
+#include "lockstep.h"
+
+#include <check.h>
+#include <string.h>
+
+/* The status and a part of the message. */
+#define refused(call, code, part) \
+    do { \
+        ck_assert_int_eq(call, code); \
+        ck_assert_msg(strstr(ls_errmsg(), part), "%s", ls_errmsg()); \
+    } while (0)
+
+#define works(call) ck_assert_msg((call) == 0, "%s", ls_errmsg())
+
+/* A pool of so many workers (0: the default), unpinned, on a mesh with these
+ * axes ("data:4,model:2"). */
+static inline ls_pool *open_pool(const char *axes, int workers)
+{
+    ls_mesh_options m = {.axes = axes, .workers = workers};
+    ls_pool_options p = {.no_pin = true};
+    ls_mesh *mesh;
+    ls_pool *pool;
+
+    works(ls_mesh_open(&mesh, &m));
+    works(ls_pool_open(&pool, mesh, &p));
+    ls_mesh_close(mesh);
+    return pool;
+}
+
+enum { ROWS = 8, IN = 3, OUT = 2 };
+
+/* dense 8, gelu, dense: "hidden.kernel" (3,8), "out.kernel" (8,2), biases. */
+static inline ls_graph *small_graph(void)
+{
+    ls_graph *g;
+
+    works(ls_graph_new(&g));
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
+    ls_node *h = ls_gelu(ls_dense(x, 8, "hidden"));
+    works(ls_loss(g, ls_mean_squared_error(ls_dense(h, OUT, "out"), y)));
+    return g;
+}
+
+/* ROWS rows of x and y for it. */
+static inline ls_batch *small_batch(const ls_trainer *t)
+{
+    static float x[ROWS * IN], y[ROWS * OUT];
+    ls_batch *b;
+
+    ls_random_normal(ls_key_new(1), 0, ROWS * IN, x);
+    ls_random_normal(ls_key_new(2), 0, ROWS * OUT, y);
+    works(ls_batch_open(&b, t));
+    works(ls_batch_set(b, "x", LS_F32, x, ROWS));
+    works(ls_batch_set(b, "y", LS_F32, y, ROWS));
+    return b;
+}
+
+static inline int run_suite(Suite *s)
+{
+    SRunner *runner = srunner_create(s);
+    int failed;
+
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
+
+#endif

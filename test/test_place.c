@@ -1,0 +1,277 @@
+/* Placement: pieces that cover everything once, the same bits whoever updates,
+ * names that work for all of them, and texts that are refused. */
+#include "small.h"
+#include "train/place.h"
+
+typedef struct fixture {
+    ls_pool *pool;
+    ls_trainer *t;
+    ls_batch *b;
+} fixture;
+
+static fixture open_fixture(const char *axes, int workers, ls_optimizer o)
+{
+    ls_trainer_options options = ls_trainer_defaults();
+    ls_graph *g = small_graph();
+    fixture f = {.pool = open_pool(axes, workers)};
+
+    options.optimizer = o;
+    works(ls_trainer_open(&f.t, f.pool, g, &options));
+    f.b = small_batch(f.t);
+    ls_graph_free(g);
+    return f;
+}
+
+static void close_fixture(fixture *f)
+{
+    ls_batch_close(f->b);
+    ls_trainer_close(f->t);
+    ls_pool_close(f->pool);
+}
+
+/* However devices are grouped into workers, every element of an array is in
+ * exactly one piece, along any axis, with uneven ends too. */
+START_TEST(test_pieces)
+{
+    static const ls__slot slots[] = {
+        {.rank = 1, .shape = {7}, .size = 7, .offset = 16},
+        {.rank = 2, .shape = {5, 8}, .size = 40},
+        {.rank = 3, .shape = {4, 3, 2}, .size = 24, .offset = 32},
+        {.rank = 3, .shape = {1, 12, 1}, .size = 12},
+    };
+
+    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+        for (int axis = 0; axis < slots[i].rank; axis++)
+            for (int devices = 1; devices <= 9; devices++)
+                for (int step = 1; step <= devices; step++) {
+                    int seen[80] = {0};
+
+                    for (int d = 0; d < devices; d += step) {
+                        int end = d + step < devices ? d + step : devices;
+                        ls__piece p = ls__place_piece(&slots[i], axis, devices,
+                                                      d, end);
+
+                        for (int64_t r = 0; r < p.runs; r++)
+                            for (int64_t k = 0; k < p.length; k++)
+                                seen[p.first + r * p.stride + k]++;
+                    }
+                    for (int64_t k = 0; k < 80; k++)
+                        ck_assert_int_eq(seen[k],
+                                         k >= slots[i].offset &&
+                                             k < slots[i].offset +
+                                                     slots[i].size);
+                }
+}
+END_TEST
+
+/* With two devices on an even axis, device 1 owns its second half. */
+START_TEST(test_owner)
+{
+    ls__slot s = {.rank = 2, .shape = {3, 8}, .size = 24, .offset = 48};
+    ls__piece p = ls__place_piece(&s, 1, 2, 1, 2);
+
+    ck_assert_int_eq(p.first, 52);
+    ck_assert_int_eq(p.length, 4);
+    ck_assert_int_eq(p.stride, 8);
+    ck_assert_int_eq(p.runs, 3);
+}
+END_TEST
+
+static const struct {
+    const char *params, *optimizer; /* NULL: as it is opened */
+} placements[] = {
+    {NULL, NULL}, {"shard", "shard"}, {"replicate", "shard"},
+    {"shard", "replicate"}, {"*.kernel=1", NULL}, {NULL, "out.*=0"},
+    {"hidden.kernel=1,out.*=0", "out.kernel=0"},
+};
+
+static void hash_with(size_t placement, int workers, ls_optimizer o,
+                      char hex[65])
+{
+    fixture f = open_fixture("data:2", workers, o);
+    ls_result r;
+
+    if (placements[placement].params)
+        works(ls_state_place(f.t, LS_STATE_PARAMS,
+                             placements[placement].params));
+    if (placements[placement].optimizer)
+        works(ls_state_place(f.t, LS_STATE_OPTIMIZER,
+                             placements[placement].optimizer));
+    for (int i = 0; i < 5; i++)
+        works(ls_step(f.t, f.b, &r));
+    ls_trainer_hash(f.t, hex);
+    close_fixture(&f);
+}
+
+/* Every placement, of parameters, optimizer state or both, gives the same bits
+ * on any number of workers with every optimizer. */
+START_TEST(test_same_bits)
+{
+    static const int workers[] = {1, 2, 3, 7};
+    const ls_optimizer rules[] = {ls_sgd(0.1), ls_momentum(0.1, 0.9),
+                                  ls_nesterov(0.1, 0.9), ls_adam(1e-2),
+                                  ls_adamw(1e-2)};
+    char expected[65], hex[65];
+
+    hash_with(0, 1, rules[_i], expected);
+    for (size_t p = 0; p < sizeof placements / sizeof *placements; p++)
+        for (size_t w = 0; w < sizeof workers / sizeof *workers; w++) {
+            hash_with(p, workers[w], rules[_i], hex);
+            ck_assert_str_eq(hex, expected);
+        }
+}
+END_TEST
+
+/* The trainer's option is the same as placing afterwards; placing back and
+ * forth between steps changes nothing. */
+START_TEST(test_change_between_steps)
+{
+    fixture a = open_fixture("data:4", 2, ls_adam(1e-2));
+    fixture b = open_fixture("data:4", 3, ls_adam(1e-2));
+    static const char *const texts[] = {"shard", "replicate", "*.kernel=1,*=0"};
+    char ha[65], hb[65];
+    ls_result r;
+
+    for (int i = 0; i < 6; i++) {
+        int status = ls_state_place(b.t, LS_STATE_ALL, texts[i % 3]);
+
+        ck_assert_int_eq(status, i % 3 == 2 ? LS_ESHAPE : 0);
+        works(ls_step(a.t, a.b, &r));
+        works(ls_step(b.t, b.b, &r));
+    }
+    ls_trainer_hash(a.t, ha);
+    ls_trainer_hash(b.t, hb);
+    ck_assert_str_eq(ha, hb);
+    close_fixture(&a);
+    close_fixture(&b);
+}
+END_TEST
+
+/* "shard" cuts along the biggest axis; patterns place what they match, the
+ * first that matches counts, and a refusal leaves all as it was. */
+START_TEST(test_axes_chosen)
+{
+    fixture f = open_fixture("data:2", 1, ls_adam(1e-2));
+    static const struct {
+        const char *text, *name;
+        int axis;
+    } row[] = {
+        {"shard", "hidden.kernel", 1}, {"shard", "out.kernel", 0},
+        {"shard", "out.bias", 0}, {"replicate", "out.bias", -1},
+        {"*.bias=0", "hidden.bias", 0}, {"*.bias=0", "hidden.kernel", -1},
+        {"out.kernel=1,*kernel=1,*=0", "out.kernel", 1},
+        {"[ho]*.kernel=1", "hidden.kernel", 1},
+    };
+    int axis = 77;
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        works(ls_state_place(f.t, LS_STATE_ALL, row[i].text));
+        works(ls_state_axis(f.t, LS_STATE_PARAMS, row[i].name, &axis));
+        ck_assert_int_eq(axis, row[i].axis);
+        works(ls_state_axis(f.t, LS_STATE_OPTIMIZER, row[i].name, &axis));
+        ck_assert_int_eq(axis, row[i].axis);
+    }
+    works(ls_state_place(f.t, LS_STATE_PARAMS, "shard"));
+    works(ls_state_place(f.t, LS_STATE_OPTIMIZER, "replicate"));
+    refused(ls_state_place(f.t, LS_STATE_ALL, "hidden.kernel=0"), LS_ESHAPE,
+            "parameter \"hidden.kernel\" (3,8): axis 0 does not divide by the "
+            "2 devices");
+    works(ls_state_axis(f.t, LS_STATE_PARAMS, "hidden.kernel", &axis));
+    ck_assert_int_eq(axis, 1);
+    works(ls_state_axis(f.t, LS_STATE_OPTIMIZER, "hidden.kernel", &axis));
+    ck_assert_int_eq(axis, -1);
+    close_fixture(&f);
+}
+END_TEST
+
+/* What makes no sense is refused by name. */
+START_TEST(test_place_refused)
+{
+    fixture f = open_fixture("data:2", 1, ls_sgd(0.1));
+    static const struct {
+        const char *text;
+        int status;
+        const char *message;
+    } row[] = {
+        {"", LS_EINVAL, "\"\" is none of replicate, shard and PATTERN=AXIS"},
+        {"sharded", LS_EINVAL, "\"sharded\" is none of"},
+        {"*=0,", LS_EINVAL, "\"\" is none of"},
+        {"=0", LS_EINVAL, "\"=0\" is none of"},
+        {"*=", LS_EINVAL, "\"\" of \"*\" is not the number of an axis"},
+        {"*=-1", LS_EINVAL, "\"-1\" of \"*\" is not the number"},
+        {"*=x", LS_EINVAL, "is not the number of an axis"},
+        {"*=00", LS_EINVAL, "is not the number of an axis"},
+        {"*=99999999999999999999", LS_EINVAL, "is not the number"},
+        {"*.bias=1", LS_EINVAL, "parameter \"hidden.bias\" (8) has no axis 1"},
+        {"conv*=0,*.bias=0", LS_ENOTFOUND, "\"conv*\" matches no parameter; "
+                                           "the first is \"hidden.bias\""},
+        {"[=0", LS_ENOTFOUND, "matches no parameter"},
+    };
+    int axis = 5;
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        refused(ls_state_place(f.t, LS_STATE_ALL, row[i].text), row[i].status,
+                row[i].message);
+    refused(ls_state_place(f.t, LS_STATE_ALL, NULL), LS_EINVAL, "NULL");
+    refused(ls_state_place(f.t, (ls_state_part)0, "shard"), LS_EINVAL,
+            "part 0: there is no such part");
+    refused(ls_state_place(f.t, (ls_state_part)4, "shard"), LS_EINVAL, "4");
+    refused(ls_state_axis(f.t, LS_STATE_ALL, "out.bias", &axis), LS_EINVAL,
+            "not one of the two");
+    refused(ls_state_axis(f.t, LS_STATE_PARAMS, "bias", &axis), LS_ENOTFOUND,
+            "\"bias\"");
+    ck_assert_int_eq(axis, 5);
+    close_fixture(&f);
+}
+END_TEST
+
+/* Parameters and optimizer state are gathered and set by name in every
+ * placement. */
+START_TEST(test_names)
+{
+    static const char *const texts[] = {"replicate", "shard", "*.kernel=1"};
+    static const char *const names[] = {"out.kernel", "mu.out.kernel",
+                                        "nu.out.kernel"};
+    fixture f = open_fixture("data:2", 2, ls_adam(1e-2));
+    float in[16], out[16];
+    ls_result r;
+
+    for (size_t i = 0; i < 3; i++) {
+        works(ls_state_place(f.t, LS_STATE_ALL, texts[i]));
+        works(ls_step(f.t, f.b, &r));
+        for (size_t n = 0; n < 3; n++) {
+            for (int k = 0; k < 16; k++)
+                in[k] = (float)(k + 100 * (int)n + 1);
+            works(ls_trainer_get(f.t, names[n], 16, out));
+            ck_assert(memcmp(in, out, sizeof in) != 0);
+            works(ls_trainer_set(f.t, names[n], 16, in));
+            works(ls_trainer_get(f.t, names[n], 16, out));
+            ck_assert_mem_eq(in, out, sizeof in);
+        }
+        works(ls_trainer_get(f.t, "out.kernel", 16, out));
+        ck_assert(out[0] == 1); /* the moments are arrays of their own */
+    }
+    refused(ls_trainer_get(f.t, "mu.out.kernel", 15, out), LS_ESHAPE,
+            "\"mu.out.kernel\" has 16 elements, not 15");
+    refused(ls_trainer_get(f.t, "trace.out.kernel", 16, out), LS_ENOTFOUND,
+            "\"trace.out.kernel\"");
+    close_fixture(&f);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("place");
+    TCase *t = tcase_create("place");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, test_pieces);
+    tcase_add_test(t, test_owner);
+    tcase_add_loop_test(t, test_same_bits, 0, 5);
+    tcase_add_test(t, test_change_between_steps);
+    tcase_add_test(t, test_axes_chosen);
+    tcase_add_test(t, test_place_refused);
+    tcase_add_test(t, test_names);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
