@@ -196,7 +196,7 @@ START_TEST(bias_corrections)
     ls_optimizer o = ls_adam(1e-3);
 
     for (size_t i = 0; i < COUNT(want); i++) {
-        ls__rule rule = ls__optim_rule(&o, (float)(&o)->lr, want[i].n);
+        ls__rule rule = ls__optim_rule(&o, (float)o.lr, want[i].n);
         float r1 = 1.0f / want[i].c1, r2 = 1.0f / want[i].c2;
 
         ck_assert_mem_eq(&rule.r1, &r1, sizeof r1);
