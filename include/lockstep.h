@@ -275,6 +275,15 @@ LS_API ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
 /* y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
 LS_API ls_node *ls_gelu(ls_node *x);
 
+/* y = max(0, x), 0 for -0, NaN for NaN; its derivative at 0 is 0. */
+LS_API ls_node *ls_relu(ls_node *x);
+
+/* y = tanh(x). */
+LS_API ls_node *ls_tanh(ls_node *x);
+
+/* y = 1 / (1 + e^-x). */
+LS_API ls_node *ls_sigmoid(ls_node *x);
+
 /* y = a + b, equal shapes. */
 LS_API ls_node *ls_add(ls_node *a, ls_node *b);
 
@@ -284,7 +293,8 @@ LS_API ls_node *ls_add(ls_node *a, ls_node *b);
 LS_API ls_node *ls_mean_squared_error(ls_node *y, ls_node *target);
 
 /* -log softmax(logits)[label], a term for each label.  logits (..,V), labels
- * (..) of LS_I32 in [0,V). */
+ * (..) of LS_I32 in [0,V).  Also counts the labels that are the argmax, the
+ * first of equals: the accuracy. */
 LS_API ls_node *ls_cross_entropy(ls_node *logits, ls_node *labels);
 
 /* The same for logits (T,V) at t against tokens (T) at t + 1: T - 1 terms. */
@@ -429,7 +439,7 @@ typedef struct ls_result {
     int64_t step;    /* number of this step, from 0 */
     int64_t rows;
     float loss;      /* the mean chosen; NaN when the weight is 0 */
-    float accuracy;  /* share of right argmaxes; NaN where there is none */
+    float accuracy;  /* share of right argmaxes by weight; NaN: no classes */
     float lr;
     bool updated;    /* false: the weight of the batch was 0 */
     double weight;   /* of all terms */

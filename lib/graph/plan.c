@@ -1,7 +1,7 @@
 /* From a graph to a list of instructions with memory.
  *
  *   copy    the nodes the loss depends on
- *   fold    gelu and add into the epilogue of the product before them
+ *   fold    activations and add into the epilogue of the product before them
  *   list    what is left, in the order it was built
  *   values  outputs, stashes and gradients, each with the time it is first
  *           written and last read: forward runs at 0 .. n-1, backward of
@@ -144,9 +144,9 @@ static void fold(planner *p, ls_node *n)
 {
     ls_node *d;
 
-    if (n->op == &ls__op_gelu && (d = open_dense(p, n->in[0])) &&
+    if (n->op && n->op->activation && (d = open_dense(p, n->in[0])) &&
         !d->activation) {
-        d->activation = LS__GELU;
+        d->activation = n->op->activation;
         p->home[n->id] = d->id;
     } else if (n->op == &ls__op_add) {
         (void)(fold_add(p, n, 1) || fold_add(p, n, 0));
