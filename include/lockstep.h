@@ -195,6 +195,11 @@ LS_API void ls_random_bernoulli(ls_key key, uint64_t first, int64_t n, float p,
 /* The same of jax.random.randint(key, ..., low, high) for int32. */
 LS_API void ls_random_randint(ls_key key, uint64_t first, int64_t n,
                               int32_t low, int32_t high, int32_t *out);
+/* jax.random.categorical(key, logits / temperature): one of 0 .. n-1 with
+ * probability softmax(logits / temperature).  Temperature 0: the largest, the
+ * first of equals. */
+LS_API int64_t ls_random_categorical(ls_key key, int64_t n,
+                                     const float *logits, float temperature);
 /* out[0..n) = jax.random.permutation(key, n).  LS_ENOMEM. */
 LS_API int ls_random_permutation(ls_key key, int64_t n, int32_t *out);
 
@@ -286,6 +291,10 @@ LS_API ls_node *ls_sigmoid(ls_node *x);
 
 /* y = a + b, equal shapes. */
 LS_API ls_node *ls_add(ls_node *a, ls_node *b);
+
+/* Name a node (LS_F32, made by an operator) for ls_predict to read.  Does not
+ * change what is trained, nor a bit of it. */
+LS_API int ls_output(ls_graph *graph, ls_node *node, const char *name);
 
 /* ------ Losses: one number a row, and how many terms it sums ------ */
 
@@ -457,6 +466,14 @@ LS_API int ls_step(ls_trainer *trainer, const ls_batch *batch,
 /* The loss and accuracy of a batch without an update. */
 LS_API int ls_evaluate(ls_trainer *trainer, const ls_batch *batch,
                        ls_result *result);
+
+/* The value of a node that ls_output named, for every row of a batch: out
+ * (rows, the node's row shape), n elements.  Only the inputs it depends on must
+ * be set.  Rows of weight 0 are left out: their part of out stays as it is.
+ * Allocates nothing.  Call from the pool's caller.  LS_ENOTFOUND: no such
+ * output; LS_ESHAPE: n is not what is needed. */
+LS_API int ls_predict(ls_trainer *trainer, const ls_batch *batch,
+                      const char *output, int64_t n, float *out);
 
 /* ------ Parameters ------ */
 

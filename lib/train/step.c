@@ -32,9 +32,10 @@ static double now(void)
 
 /* ------ gradients ------ */
 
-static ls_shard shard_of(const ls_batch *b, int device)
+static ls_shard shard_of(const ls_trainer *t, int device)
 {
-    int64_t rows = ls__batch_shard_rows(b);
+    const ls_batch *b = t->phase.batch;
+    int64_t rows = t->phase.rows;
 
     return (ls_shard){.first = device * rows, .rows = rows,
                       .data = b->shard_data + device * b->trainer->inputs,
@@ -45,7 +46,7 @@ static ls_shard shard_of(const ls_batch *b, int device)
 static void run_device(ls_trainer *t, int device)
 {
     ls__report *report = &t->report[device];
-    ls_shard shard = shard_of(t->phase.batch, device);
+    ls_shard shard = shard_of(t, device);
     float **grads = t->grad_of + device * t->params.count;
 
     report->sums = (ls_sums){.correct = __builtin_nan("")};
@@ -56,6 +57,14 @@ static void run_device(ls_trainer *t, int device)
         ls__kernels()->scale(t->params.floats,
                              1.0f / (float)report->sums.weight,
                              t->grad[device]);
+}
+
+static void predict_device(ls_trainer *t, int device)
+{
+    ls_shard shard = shard_of(t, device);
+
+    ls__exec_predict(t->exec, device, &shard, t->value_of, t->phase.goal,
+                     t->phase.out + shard.first * t->phase.size);
 }
 
 /* ------ what the devices reported ------ */
@@ -140,9 +149,14 @@ static void run_phases(void *user, int worker)
 
     ls__pool_devices_of(t->pool, worker, &first_device, &last_device);
     if (t->exec) {
-        ls__exec_prepare(t->exec, worker, t->workers, t->value_of);
+        ls__exec_prepare(t->exec, worker, t->workers, t->phase.train,
+                         t->value_of);
         ls__pool_barrier(t->pool);
     }
+    for (int d = first_device; d < last_device && t->phase.goal; d++)
+        predict_device(t, d);
+    if (t->phase.goal)
+        return;
     for (int d = first_device; d < last_device; d++)
         run_device(t, d);
     if (!t->phase.train)
@@ -167,7 +181,7 @@ static void run_phases(void *user, int worker)
  * finite when it is computed alone; -1 when each one is. */
 static int64_t bad_row(ls_trainer *t, int device, bool train)
 {
-    ls_shard all = shard_of(t->phase.batch, device), one = all;
+    ls_shard all = shard_of(t, device), one = all;
     float **grads = t->grad_of + device * t->params.count;
     const void *data[64];
 
@@ -269,8 +283,7 @@ static void fill_result(const ls_trainer *t, verdict v, ls_result *r)
     *r = (ls_result){.step = t->step, .loss = __builtin_nanf(""),
                      .accuracy = __builtin_nanf(""), .weight = weight,
                      .lr = -t->phase.rule.neg_lr,
-                     .rows = ls__batch_shard_rows(t->phase.batch) *
-                             t->devices};
+                     .rows = t->phase.rows * t->devices};
     if (v != GOES_ON)
         return;
     r->loss = mean_loss(t);
@@ -305,27 +318,28 @@ static int conclude(ls_trainer *t, verdict v, ls_result *result)
     return 0;
 }
 
-static int check_batch(const ls_trainer *t, const ls_batch *batch)
+/* The rows a device gets of the batch, or a status. */
+static int64_t shard_rows(const ls_trainer *t, const ls_batch *batch,
+                          const bool *reads)
 {
-    int64_t rows;
-
     if (!batch || batch->trainer != t)
         return ls__fail(LS_EINVAL, "the batch belongs to another trainer");
-    rows = ls__batch_shard_rows(batch);
-    return rows < 0 ? (int)rows : 0;
+    return ls__batch_rows_read(batch, reads);
 }
 
 /* The forward pass for evaluation, or all phases. */
 static int run(ls_trainer *t, const ls_batch *batch, bool train,
                ls_result *result)
 {
-    int status = check_batch(t, batch);
+    int64_t rows = shard_rows(t, batch, NULL);
+    int status = 0;
     ls__fpmode mode;
     verdict v;
 
-    if (status < 0)
-        return status;
-    t->phase = (ls__phase){.batch = batch, .train = train, .began = now()};
+    if (rows < 0)
+        return (int)rows;
+    t->phase = (ls__phase){.batch = batch, .train = train, .rows = rows,
+                           .began = now()};
     t->phase.rule = ls__optim_rule(&t->options.optimizer, t->step + 1);
     ls__pool_run(t->pool, run_phases, t);
     mode = ls__fpmode_set();
@@ -348,4 +362,29 @@ int ls_step(ls_trainer *t, const ls_batch *batch, ls_result *result)
 int ls_evaluate(ls_trainer *t, const ls_batch *batch, ls_result *result)
 {
     return run(t, batch, false, result);
+}
+
+int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
+               int64_t n, float *out)
+{
+    const ls__goal *goal;
+    int64_t rows, size;
+    int k;
+
+    if (!t->exec)
+        return ls__fail(LS_ENOTFOUND, "output \"%s\": a gradient function has "
+                        "no outputs", output);
+    if ((k = ls__exec_find(t->exec, output, &goal, &size)) < 0)
+        return k;
+    if ((rows = shard_rows(t, batch, goal->reads)) < 0)
+        return (int)rows;
+    if (n != rows * t->devices * size)
+        return ls__fail(LS_ESHAPE, "output \"%s\": %lld rows of %lld elements "
+                        "do not fill %lld", output,
+                        (long long)(rows * t->devices), (long long)size,
+                        (long long)n);
+    t->phase = (ls__phase){.batch = batch, .goal = k, .rows = rows,
+                           .size = size, .out = out};
+    ls__pool_run(t->pool, run_phases, t);
+    return 0;
 }
