@@ -216,6 +216,11 @@ LS_API void ls_random_bernoulli(ls_key key, uint64_t first, int64_t n, float p,
 /* The same of jax.random.randint(key, ..., low, high) for int32. */
 LS_API void ls_random_randint(ls_key key, uint64_t first, int64_t n,
                               int32_t low, int32_t high, int32_t *out);
+/* jax.random.categorical(key, logits / temperature): one of 0 .. n-1 with
+ * probability softmax(logits / temperature).  Temperature 0: the largest, the
+ * first of equals. */
+LS_API int64_t ls_random_categorical(ls_key key, int64_t n,
+                                     const float *logits, float temperature);
 /* out[0..n) = jax.random.permutation(key, n).  LS_ENOMEM. */
 LS_API int ls_random_permutation(ls_key key, int64_t n, int32_t *out);
 
@@ -302,8 +307,21 @@ LS_API ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
 /* y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
 LS_API ls_node *ls_gelu(ls_node *x);
 
+/* y = max(0, x), 0 for -0, NaN for NaN; its derivative at 0 is 0. */
+LS_API ls_node *ls_relu(ls_node *x);
+
+/* y = tanh(x). */
+LS_API ls_node *ls_tanh(ls_node *x);
+
+/* y = 1 / (1 + e^-x). */
+LS_API ls_node *ls_sigmoid(ls_node *x);
+
 /* y = a + b, equal shapes. */
 LS_API ls_node *ls_add(ls_node *a, ls_node *b);
+
+/* Name a node (LS_F32, made by an operator) for ls_predict to read.  Does not
+ * change what is trained, nor a bit of it. */
+LS_API int ls_output(ls_graph *graph, ls_node *node, const char *name);
 
 /* ------ Losses: one number a row, and how many terms it sums ------ */
 
@@ -311,7 +329,8 @@ LS_API ls_node *ls_add(ls_node *a, ls_node *b);
 LS_API ls_node *ls_mean_squared_error(ls_node *y, ls_node *target);
 
 /* -log softmax(logits)[label], a term for each label.  logits (..,V), labels
- * (..) of LS_I32 in [0,V). */
+ * (..) of LS_I32 in [0,V).  Also counts the labels that are the argmax, the
+ * first of equals: the accuracy. */
 LS_API ls_node *ls_cross_entropy(ls_node *logits, ls_node *labels);
 
 /* The same for logits (T,V) at t against tokens (T) at t + 1: T - 1 terms. */
@@ -534,7 +553,7 @@ typedef struct ls_result {
     int64_t step;    /* number of this step, from 0 */
     int64_t rows;
     float loss;      /* the mean chosen; NaN when the weight is 0 */
-    float accuracy;  /* share of right argmaxes; NaN where there is none */
+    float accuracy;  /* share of right argmaxes by weight; NaN: no classes */
     float lr;        /* of this step, by the schedule */
     float grad_norm; /* G before clipping; NaN without clip_norm */
     bool updated;    /* false: the weight of the batch was 0 */
@@ -553,6 +572,14 @@ LS_API int ls_step(ls_trainer *trainer, const ls_batch *batch,
 /* The loss and accuracy of a batch without an update. */
 LS_API int ls_evaluate(ls_trainer *trainer, const ls_batch *batch,
                        ls_result *result);
+
+/* The value of a node that ls_output named, for every row of a batch: out
+ * (rows, the node's row shape), n elements.  Only the inputs it depends on must
+ * be set.  Rows of weight 0 are left out: their part of out stays as it is.
+ * Allocates nothing.  Call from the pool's caller.  LS_ENOTFOUND: no such
+ * output; LS_ESHAPE: n is not what is needed. */
+LS_API int ls_predict(ls_trainer *trainer, const ls_batch *batch,
+                      const char *output, int64_t n, float *out);
 
 /* ------ Parameters ------ */
 

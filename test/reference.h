@@ -30,16 +30,11 @@ typedef struct reference {
     void (*backward)(const ref *r);
 } reference;
 
-/* ------ gelu, add ------ */
+/* ------ activations, add ------ */
 
 static inline double gelu_arg(double x)
 {
     return sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x);
-}
-
-static inline double gelu_value(double x)
-{
-    return x / 2 * (1 + tanh(gelu_arg(x)));
 }
 
 static inline double gelu_slope(double x)
@@ -50,16 +45,39 @@ static inline double gelu_slope(double x)
     return (1 + t) / 2 + x / 2 * (1 - t * t) * du;
 }
 
-static inline void ref_gelu(const ref *r)
+static inline double activation_value(ls__activation kind, double x)
 {
-    for (int64_t i = 0; i < r->rows * r->node->size; i++)
-        r->y[i] = gelu_value(r->x[0][i]);
+    switch (kind) {
+    case LS__GELU: return x / 2 * (1 + tanh(gelu_arg(x)));
+    case LS__RELU: return x > 0 ? x : 0;
+    case LS__TANH: return tanh(x);
+    case LS__SIGMOID: return 1 / (1 + exp(-x));
+    default: return x;
+    }
 }
 
-static inline void ref_gelu_grad(const ref *r)
+static inline double activation_slope(ls__activation kind, double x)
+{
+    switch (kind) {
+    case LS__GELU: return gelu_slope(x);
+    case LS__RELU: return x > 0;
+    case LS__TANH: return 1 - tanh(x) * tanh(x);
+    case LS__SIGMOID: return exp(-x) / ((1 + exp(-x)) * (1 + exp(-x)));
+    default: return 1;
+    }
+}
+
+static inline void ref_activation(const ref *r)
 {
     for (int64_t i = 0; i < r->rows * r->node->size; i++)
-        r->dx[0][i] += r->dy[i] * gelu_slope(r->x[0][i]);
+        r->y[i] = activation_value(r->node->op->activation, r->x[0][i]);
+}
+
+static inline void ref_activation_grad(const ref *r)
+{
+    for (int64_t i = 0; i < r->rows * r->node->size; i++)
+        r->dx[0][i] +=
+            r->dy[i] * activation_slope(r->node->op->activation, r->x[0][i]);
 }
 
 static inline void ref_add(const ref *r)
@@ -95,7 +113,7 @@ static inline void ref_dense(const ref *r)
     for (int64_t at = 0; at < r->rows * r->node->size; at++) {
         double y = dense_pre(r, at / out, at % out);
 
-        r->y[at] = (r->node->activation ? gelu_value(y) : y) +
+        r->y[at] = activation_value(r->node->activation, y) +
                    (r->node->residual ? r->x[1][at] : 0);
     }
 }
@@ -111,7 +129,7 @@ static inline void ref_dense_grad(const ref *r)
         if (r->node->residual)
             r->dx[1][at] += d;
         if (r->node->activation)
-            d *= gelu_slope(dense_pre(r, v, j));
+            d *= activation_slope(r->node->activation, dense_pre(r, v, j));
         for (int64_t i = 0; i < in; i++) {
             r->dparam[0][i * out + j] += r->x[0][v * in + i] * d;
             r->dx[0][v * in + i] += r->param[0][i * out + j] * d;
@@ -389,7 +407,10 @@ static inline const reference *reference_of(const ls__op *op)
         {&ls__op_position, ref_position, ref_position_grad},
         {&ls__op_layer_norm, ref_norm, ref_norm_grad},
         {&ls__op_attention, ref_attention, ref_attention_grad},
-        {&ls__op_gelu, ref_gelu, ref_gelu_grad},
+        {&ls__op_gelu, ref_activation, ref_activation_grad},
+        {&ls__op_relu, ref_activation, ref_activation_grad},
+        {&ls__op_tanh, ref_activation, ref_activation_grad},
+        {&ls__op_sigmoid, ref_activation, ref_activation_grad},
         {&ls__op_add, ref_add, ref_add_grad},
         {&ls__op_squared_error, ref_squared, ref_squared_grad},
         {&ls__op_cross_entropy, ref_labels, ref_labels_grad},

@@ -333,7 +333,7 @@ END_TEST
 /* clang-format off */
 /* The pieces of an epilogue, one bit each. */
 enum {
-    ACCUMULATE = 1, SCALE = 2, BIAS = 4, PRE = 8, GELU = 16, SLOPE = 32,
+    ACCUMULATE = 1, SCALE = 2, BIAS = 4, PRE = 8, CURVE = 16, SLOPE = 32,
     ADD = 64, ADD_C = 128, PIECES = 256
 };
 /* clang-format on */
@@ -347,7 +347,7 @@ static int64_t extent(const ls__gemm *g)
     return (g->m - 1) * g->c_row + g->n;
 }
 
-static void ask(ls__gemm *g, unsigned pieces)
+static void ask(ls__gemm *g, unsigned pieces, ls__activation kind)
 {
     int64_t n = extent(g);
 
@@ -355,8 +355,8 @@ static void ask(ls__gemm *g, unsigned pieces)
     g->scale = pieces & SCALE ? 0.3f : 1;
     g->bias = pieces & BIAS ? bias_end - g->n : NULL;
     g->pre = pieces & PRE ? pre_end - n : NULL;
-    g->activation = pieces & GELU ? LS__GELU : LS__NO_ACTIVATION;
-    g->grad_of = pieces & SLOPE ? LS__GELU : LS__NO_ACTIVATION;
+    g->activation = pieces & CURVE ? kind : LS__NO_ACTIVATION;
+    g->grad_of = pieces & SLOPE ? kind : LS__NO_ACTIVATION;
     g->h = pieces & SLOPE ? h_end - n : NULL;
     g->add = pieces & ADD ? add_end - n : pieces & ADD_C ? g->c : NULL;
 }
@@ -365,20 +365,15 @@ static void ask(ls__gemm *g, unsigned pieces)
 static float finished(const ls__kernel_table *k, const ls__gemm *g, float x,
                       int64_t j, int64_t at)
 {
-    const float one = 1;
-    float slope;
-
     x *= g->scale;
     if (g->bias)
         x += g->bias[j];
     if (g->pre)
         pre_right[at] = x;
     if (g->activation)
-        k->gelu(1, &x, &x);
-    if (g->grad_of) {
-        k->gelu_grad(1, g->h + at, &one, NULL, &slope);
-        x *= slope;
-    }
+        k->activate(g->activation, 1, &x, &x);
+    if (g->grad_of)
+        k->activate_grad(g->grad_of, 1, g->h + at, &x, NULL, &x);
     return g->add ? x + g->add[at] : x;
 }
 
@@ -423,7 +418,8 @@ static bool in_two_calls(const ls__kernel_table *k, const ls__gemm *g,
 }
 
 static bool epilogue_is_right(const ls__kernel_table *k, const ls__backend *be,
-                              const problem *p, unsigned pieces)
+                              const problem *p, unsigned pieces,
+                              ls__activation kind)
 {
     static float right[MOST * MOST];
     problem start = *p;
@@ -431,7 +427,7 @@ static bool epilogue_is_right(const ls__kernel_table *k, const ls__backend *be,
 
     start.accumulate = pieces & (ACCUMULATE | ADD_C); /* C is read */
     g = lay_out(be, &start);
-    ask(&g, pieces);
+    ask(&g, pieces, kind);
     finish_all(k, &g, right);
     clear_pre();
     be->gemm(&g, packed_end - be->scratch(p->k, p->n));
@@ -453,14 +449,17 @@ static void check_epilogues(const ls__kernel_table *k, const ls__backend *be,
         references(depth[d]);
         for (unsigned i = 0; i < 4 * 6 * pieces; i++) {
             unsigned asked = i / 24;
+            ls__activation kind = LS__GELU + (i + asked) % 4;
             problem p = {m[i % 4],   n[i / 4 % 6], depth[d], BY_ROWS,
                          BY_COLUMNS, i / 3 & 1,    false};
 
             if ((asked & ADD) && (asked & ADD_C))
                 continue;
-            if (!epilogue_is_right(k, be, &p, asked))
-                ck_abort_msg("%s: m %d n %d k %d, pieces 0x%x", be->name,
-                             (int)p.m, (int)p.n, (int)p.k, asked);
+            if (!epilogue_is_right(k, be, &p, asked, kind))
+                ck_abort_msg("%s: m %d n %d k %d, pieces 0x%x, "
+                             "activation %d",
+                             be->name, (int)p.m, (int)p.n, (int)p.k, asked,
+                             (int)kind);
         }
     }
 }

@@ -95,9 +95,9 @@ static void build_linear(ls_graph *g)
 
 static void build_mlp(ls_graph *g)
 {
-    ls_node *h = ls_gelu(ls_dense(x_of(g, 5), 17, "a"));
+    ls_node *h = ls_tanh(ls_dense(x_of(g, 5), 17, "a"));
 
-    h = ls_gelu(ls_dense(h, 9, "b"));
+    h = ls_sigmoid(ls_dense(h, 9, "b"));
     end(g, ls_dense(h, 3, "c"));
 }
 
@@ -156,6 +156,16 @@ static void build_passed(ls_graph *g)
     ls_node *e = ls_gelu(n), *s = ls_add(e, n), *t = ls_add(s, h);
 
     end(g, ls_add(t, ls_gelu(s)));
+}
+
+/* An addend that q, which comes last, still waits for: e may not write over
+ * it. */
+static void build_shared(ls_graph *g)
+{
+    ls_node *h = ls_dense(x_of(g, 11), 11, "a"), *q = ls_layer_norm(h, "q");
+    ls_node *n = ls_layer_norm(h, "n"), *e = ls_gelu(n), *s = ls_add(q, n);
+
+    end(g, ls_add(s, e));
 }
 
 /* Nodes and parameters that the loss does not depend on. */
@@ -270,6 +280,7 @@ static const struct {
     {"gelus", build_gelus, 256}, {"diamond", build_diamond, 256},
     {"sums", build_sums, 256}, {"residuals", build_residuals, 256},
     {"chain", build_chain, 256}, {"passed", build_passed, 256},
+    {"shared", build_shared, 256},
     {"unused", build_unused, 256}, {"scalars", build_scalars, 256},
     {"target", build_target, 256},
     {"own target", build_own_target, 256},
@@ -379,7 +390,7 @@ typedef struct result {
 
 static void prepare(ls__exec *e, const data *d)
 {
-    ls__exec_prepare(e, 0, 1, (const float *const *)d->param);
+    ls__exec_prepare(e, 0, 1, true, (const float *const *)d->param);
 }
 
 /* Gradients begin as zeros, which is what untrained parameters keep. */

@@ -1,5 +1,5 @@
 /* Data sources, and the cutting of batches.  A batch is a view of the rows it
- * takes; only a padded one is copied. */
+ * takes; only a padded or shuffled one is copied. */
 #include "data.h"
 #include "opt.h"
 
@@ -64,23 +64,30 @@ static int new_matrix(ls_tensor *t, ls_dtype dtype, int64_t rows, int64_t width)
     return t->data ? OPT_GO : no_memory("generated data");
 }
 
-int data_randn(data *d, const char *name, ls_numpy *rs, int64_t rows,
-               int64_t width)
+/* Numbers of rs.randn as floats, in chunks: the doubles are the stream. */
+static void fill_randn(ls_numpy *rs, int64_t n, float *out)
 {
     enum { CHUNK = 1024 };
     double chunk[CHUNK];
+
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        int64_t part = n - i < CHUNK ? n - i : CHUNK;
+
+        ls_numpy_randn(rs, part, chunk);
+        for (int64_t j = 0; j < part; j++)
+            out[i + j] = (float)chunk[j];
+    }
+}
+
+int data_randn(data *d, const char *name, ls_numpy *rs, int64_t rows,
+               int64_t width)
+{
     ls_tensor t;
     int status = new_matrix(&t, LS_F32, rows, width);
 
     if (status != OPT_GO)
         return status;
-    for (int64_t i = 0; i < rows * width; i += CHUNK) {
-        int64_t n = rows * width - i < CHUNK ? rows * width - i : CHUNK;
-
-        ls_numpy_randn(rs, n, chunk);
-        for (int64_t j = 0; j < n; j++)
-            ((float *)t.data)[i + j] = (float)chunk[j];
-    }
+    fill_randn(rs, rows * width, t.data);
     return add(d, name, t, "generated data");
 }
 
@@ -94,6 +101,46 @@ int data_randint(data *d, const char *name, ls_numpy *rs, int64_t rows,
         return status;
     ls_numpy_randint32(rs, 0, (int32_t)high, rows * width, t.data);
     return add(d, name, t, "generated data");
+}
+
+/* x = centre[label] + 3 noise, which stands in x. */
+static void spread(ls_tensor *x, const int32_t *label, const float *centre)
+{
+    int64_t width = x->shape[1];
+    float *row = x->data;
+
+    for (int64_t i = 0; i < x->shape[0]; i++, row += width)
+        for (int64_t j = 0; j < width; j++)
+            row[j] = centre[label[i] * width + j] + 3 * row[j];
+}
+
+int data_classes(data *d, const char *x, const char *labels, ls_numpy *rs,
+                 int64_t rows, int64_t width, int64_t classes)
+{
+    ls_tensor centre = {0}, tx = {0}, ty = {0};
+    int status = new_matrix(&centre, LS_F32, classes, width);
+
+    if (status == OPT_GO)
+        status = new_matrix(&tx, LS_F32, rows, width);
+    if (status == OPT_GO)
+        status = new_matrix(&ty, LS_I32, rows, 1);
+    if (status == OPT_GO) {
+        ty.rank = 1;
+        fill_randn(rs, classes * width, centre.data);
+        ls_numpy_randint32(rs, 0, (int32_t)classes, rows, ty.data);
+        fill_randn(rs, rows * width, tx.data);
+        spread(&tx, ty.data, centre.data);
+        status = add(d, x, tx, "generated data");
+        tx = (ls_tensor){0};
+    }
+    if (status == OPT_GO) {
+        status = add(d, labels, ty, "generated data");
+        ty = (ls_tensor){0};
+    }
+    ls_tensor_free(&centre);
+    ls_tensor_free(&tx);
+    ls_tensor_free(&ty);
+    return status;
 }
 
 /* ------ Batches ------ */
@@ -117,21 +164,36 @@ int64_t data_max_rows(const data *d)
     return d->weights ? round_up(d->batch, d->shards) : d->batch;
 }
 
+/* Room for one batch of each input; once. */
+static int make_room(data *d)
+{
+    int64_t rows = round_up(d->batch, d->shards);
+
+    for (int i = 0; i < d->inputs; i++) {
+        data_input *in = &d->input[i];
+
+        if (!in->room)
+            in->room = calloc((size_t)rows, row_bytes(&in->all));
+        if (!in->room)
+            return no_memory("room for a batch");
+    }
+    return OPT_GO;
+}
+
 static int make_padding(data *d)
 {
     int64_t rows = round_up(d->batch, d->shards);
 
     d->weights = calloc((size_t)rows, sizeof *d->weights);
-    if (!d->weights)
-        return no_memory("padded batch");
-    for (int i = 0; i < d->inputs; i++) {
-        data_input *in = &d->input[i];
+    return d->weights ? make_room(d) : no_memory("padded batch");
+}
 
-        in->padded = calloc((size_t)rows, row_bytes(&in->all));
-        if (!in->padded)
-            return no_memory("padded batch");
-    }
-    return OPT_GO;
+int data_shuffle(data *d, ls_key key)
+{
+    d->key = key;
+    d->epoch = -1;
+    d->order = calloc((size_t)d->rows, sizeof *d->order);
+    return d->order ? make_room(d) : no_memory("order of rows");
 }
 
 static int not_divisible(int64_t batch, int devices, int micro)
@@ -148,46 +210,65 @@ static int not_divisible(int64_t batch, int devices, int micro)
 
 int data_plan(data *d, int64_t batch, int devices, int micro, bool pad)
 {
+    bool windows = d->text.bytes != NULL;
+
     d->shards = (int64_t)devices * micro;
     d->batch = batch ? batch : d->rows;
-    if (pad && d->batch > d->rows)
+    if (pad && !windows && d->batch > d->rows)
         d->batch = d->rows;
-    if (d->batch > d->rows)
+    if (d->batch > d->rows && !windows)
         return opt_fail(OPT_FAILED,
                         "a batch of %lld rows is more than the "
                         "%lld rows there are",
                         (long long)d->batch, (long long)d->rows);
     if (!pad && d->batch % d->shards)
         return not_divisible(d->batch, devices, micro);
+    if (windows)
+        return text_plan(&d->text, d->batch, (int)d->shards);
     d->batches =
         pad ? round_up(d->rows, d->batch) / d->batch : d->rows / d->batch;
     return pad ? make_padding(d) : OPT_GO;
 }
 
-/* Copy n rows and repeat the first of them up to total. */
-static void pad_rows(const data_input *in, const char *from, int64_t n,
-                     int64_t total)
+/* Copy rows first .. first+n in the epoch's order, and repeat the first of
+ * them up to total. */
+static void copy_rows(const data *d, const data_input *in, int64_t first,
+                      int64_t n, int64_t total)
 {
     size_t bytes = row_bytes(&in->all);
-    char *to = in->padded;
+    const char *from = in->all.data;
+    char *to = in->room;
 
-    memcpy(to, from, (size_t)n * bytes);
-    for (int64_t i = n; i < total; i++)
-        memcpy(to + (size_t)i * bytes, from, bytes);
+    for (int64_t i = 0; i < total; i++) {
+        int64_t at = first + (i < n ? i : 0);
+        int64_t row = d->order ? d->order[at] : at;
+
+        memcpy(to + (size_t)i * bytes, from + (size_t)row * bytes, bytes);
+    }
 }
 
 /* Rows first .. first+n of an input, as total rows. */
-static int set_input(const data_input *in, int64_t first, int64_t n,
-                     int64_t total, ls_batch *batch)
+static int set_input(const data *d, const data_input *in, int64_t first,
+                     int64_t n, int64_t total, ls_batch *batch)
 {
     const char *from = in->all.data;
 
     from += (size_t)first * row_bytes(&in->all);
-    if (total > n) {
-        pad_rows(in, from, n, total);
-        from = in->padded;
+    if (total > n || d->order) {
+        copy_rows(d, in, first, n, total);
+        from = in->room;
     }
     return opt_check(ls_batch_set(batch, in->name, in->all.dtype, from, total));
+}
+
+/* The order of an epoch, where it is not the one there is. */
+static int set_order(data *d, int64_t epoch)
+{
+    if (!d->order || epoch == d->epoch)
+        return OPT_GO;
+    d->epoch = epoch;
+    return opt_check(ls_random_permutation(
+        ls_key_fold_in(d->key, (uint32_t)epoch), d->rows, d->order));
 }
 
 static int set_weights(const data *d, int64_t n, int64_t total, ls_batch *batch)
@@ -198,27 +279,37 @@ static int set_weights(const data *d, int64_t n, int64_t total, ls_batch *batch)
         ls_batch_set_weights(batch, total > n ? d->weights : NULL, total));
 }
 
-int data_fill(const data *d, int64_t step, ls_batch *batch, int64_t *rows)
+static int fill_rows(data *d, int64_t step, ls_batch *batch, int64_t *rows)
 {
     int64_t first = step % d->batches * d->batch;
     int64_t n = d->rows - first < d->batch ? d->rows - first : d->batch;
     int64_t total = d->weights ? round_up(n, d->shards) : n;
-    int status = OPT_GO;
+    int status = set_order(d, step / d->batches);
 
     for (int i = 0; i < d->inputs && status == OPT_GO; i++)
-        status = set_input(&d->input[i], first, n, total, batch);
+        status = set_input(d, &d->input[i], first, n, total, batch);
     if (status == OPT_GO)
         status = set_weights(d, n, total, batch);
     *rows = n;
     return status;
 }
 
+int data_fill(data *d, int64_t step, ls_batch *batch, int64_t *rows)
+{
+    if (!d->text.bytes)
+        return fill_rows(d, step, batch, rows);
+    *rows = d->batch;
+    return text_fill(&d->text, step, batch);
+}
+
 void data_free(data *d)
 {
     for (int i = 0; i < d->inputs; i++) {
         ls_tensor_free(&d->input[i].all);
-        free(d->input[i].padded);
+        free(d->input[i].room);
     }
     free(d->weights);
+    free(d->order);
+    text_free(&d->text);
     *d = (data){0};
 }

@@ -8,6 +8,7 @@
 #include "model.h"
 #include "opt.h"
 #include "progress.h"
+#include "sample.h"
 #include "schedule.h"
 
 #include <errno.h>
@@ -33,6 +34,7 @@ typedef struct run {
     ls_batch *batch;
     metrics metrics;
     progress bar;
+    double loss, right, weight; /* sums over the epoch so far */
 } run;
 
 /* ------ Options that do not go together ------ */
@@ -40,6 +42,7 @@ typedef struct run {
 static const char *const not_both[][2] = {
     {"steps", "epochs"},
     {"batch", "batch-per-device"},
+    {"shuffle", "no-shuffle"},
 };
 
 /* Silently ignored, "--optimizer sgd --momentum 0.9" would be another
@@ -185,7 +188,17 @@ static int open_data(run *r)
     if (status == OPT_GO)
         status = data_plan(&r->data, batch, (int)s->devices, (int)s->accumulate,
                            s->uneven == UNEVEN_PAD);
+    if (status == OPT_GO && s->eval_every &&
+        !text_eval_batches(&r->data.text))
+        status = opt_fail(OPT_FAILED, "--eval-every: %lld bytes are held out, "
+                          "fewer than --seq-len %lld",
+                          (long long)r->data.text.held_size,
+                          (long long)s->seq_len);
+    if (status == OPT_GO && s->shuffle)
+        status = data_shuffle(&r->data, ls_key_new(s->data_seed));
     s->batch = r->data.batch;
+    if (given(r, "steps"))
+        s->epochs = 0;
     if (s->epochs)
         s->steps = s->epochs * r->data.batches;
     return status;
@@ -272,14 +285,35 @@ static int open_metrics(run *r)
 /* ------ The steps ------ */
 
 /* The sign of a NaN says nothing, so none is shown. */
+static double shown(double x)
+{
+    return isnan(x) ? (double)NAN : x;
+}
+
 static int log_line(run *r, const ls_result *result)
 {
     progress_clear(&r->bar);
-    if (isnan(result->loss))
-        printf("[lockstep] step %04lld  loss nan\n", (long long)result->step);
-    else
-        printf("[lockstep] step %04lld  loss %.4f\n", (long long)result->step,
-               (double)result->loss);
+    printf("[lockstep] step %04lld  loss %.4f\n", (long long)result->step,
+           shown((double)result->loss));
+    return opt_end(metrics_flush(&r->metrics));
+}
+
+/* Sums with the weight of each step; a line when the epoch is over. */
+static int count_epoch(run *r, const ls_result *result)
+{
+    int64_t done = result->step + 1, batches = r->data.batches;
+
+    if (result->weight > 0) {
+        r->loss += result->weight * (double)result->loss;
+        r->right += result->weight * (double)result->accuracy;
+        r->weight += result->weight;
+    }
+    if (done % batches)
+        return OPT_GO;
+    progress_clear(&r->bar);
+    printf("Epoch %lld: Loss=%.4f, Acc=%.4f\n", (long long)(done / batches),
+           shown(r->loss / r->weight), shown(r->right / r->weight));
+    r->loss = r->right = r->weight = 0;
     return opt_end(metrics_flush(&r->metrics));
 }
 
@@ -288,6 +322,38 @@ static bool wants_log(const run *r, int64_t step)
     int64_t every = r->set.log_every;
 
     return every && (step % every == 0 || step == r->set.steps - 1);
+}
+
+/* The mean over all windows held out, exact for any number of devices. */
+static int evaluate(run *r, int64_t done)
+{
+    int64_t batches = text_eval_batches(&r->data.text);
+    double loss = 0, weight = 0;
+    ls_result part;
+    int status = OPT_GO;
+
+    for (int64_t i = 0; i < batches && status == OPT_GO; i++) {
+        status = text_eval_fill(&r->data.text, i, r->batch);
+        if (status == OPT_GO)
+            status = opt_check(ls_evaluate(r->trainer, r->batch, &part));
+        if (status == OPT_GO) {
+            loss += part.weight * (double)part.loss;
+            weight += part.weight;
+        }
+    }
+    if (status != OPT_GO)
+        return status;
+    progress_clear(&r->bar);
+    printf("[lockstep] eval step %04lld  loss %.4f\n", (long long)done,
+           shown(loss / weight));
+    return opt_end(OPT_GO);
+}
+
+static bool wants_eval(const run *r, int64_t done)
+{
+    int64_t every = r->set.eval_every;
+
+    return every && (done % every == 0 || done == r->set.steps);
 }
 
 static int one_step(run *r, int64_t step)
@@ -307,6 +373,10 @@ static int one_step(run *r, int64_t step)
                           1e3 * (progress_clock() - start));
     if (status == OPT_GO && wants_log(r, step))
         status = log_line(r, &result);
+    if (status == OPT_GO && r->model->epochs)
+        status = count_epoch(r, &result);
+    if (status == OPT_GO && wants_eval(r, step + 1))
+        status = evaluate(r, step + 1);
     progress_step(&r->bar, step + 1, result.loss, rows);
     return status;
 }
@@ -316,10 +386,28 @@ static int train(run *r)
     int status = OPT_GO;
 
     progress_start(&r->bar, r->set.steps);
+    if (wants_eval(r, 0) && r->set.steps == 0)
+        status = evaluate(r, 0);
     for (int64_t s = 0; s < r->set.steps && status == OPT_GO; s++)
         status = one_step(r, s);
     progress_clear(&r->bar);
     return status;
+}
+
+/* The keys of steps are those below 2^32 - 1. */
+static int sample_text(run *r)
+{
+    sample s = {.trainer = r->trainer,
+                .devices = (int)r->set.devices,
+                .window = r->set.seq_len,
+                .vocab = r->set.vocab,
+                .key = ls_key_fold_in(ls_key_new(r->set.data_seed), UINT32_MAX),
+                .temperature = r->set.temperature,
+                .count = r->set.sample};
+    int status = sample_print(&s);
+
+    putchar('\n');
+    return opt_end(status);
 }
 
 static int finish(run *r)
@@ -327,7 +415,11 @@ static int finish(run *r)
     char hex[65];
     int status = metrics_close(&r->metrics);
 
-    if (status == OPT_GO && r->set.save)
+    if (status == OPT_GO && r->set.sample)
+        status = sample_text(r);
+    if (status != OPT_GO)
+        return status;
+    if (r->set.save)
         status = opt_check(ls_trainer_save(r->trainer, r->set.save));
     ls_trainer_hash(r->trainer, hex);
     printf("state %s\n", hex);

@@ -2,6 +2,7 @@
 #include "model.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* A size named by the user must be the data's; otherwise it becomes it. */
 static int follow(const opt_line *line, const char *name, int64_t *size,
@@ -62,6 +63,108 @@ static const model linear = {
     .build = linear_build,
 };
 
+/* ------ mlp: dense layers and an activation between them, classes ------ */
+
+enum { MOST_LAYERS = 64 };
+
+/* The widths of "512,512" in order: how many, 0 when it is no such list. */
+static int read_widths(const char *text, int64_t widths[MOST_LAYERS])
+{
+    int n = 0;
+
+    for (;;) {
+        char *end;
+        long long w = strtoll(text, &end, 10);
+
+        if (*text < '0' || *text > '9' || w < 1 || w > 1000000000 ||
+            n == MOST_LAYERS)
+            return 0;
+        widths[n++] = w;
+        if (!*end)
+            return n;
+        if (*end != ',')
+            return 0;
+        text = end + 1;
+    }
+}
+
+/* One more than the largest label. */
+static int64_t count_classes(const ls_tensor *labels)
+{
+    const int32_t *y = labels->data;
+    int64_t most = 0;
+
+    for (int64_t i = 0; i < labels->shape[0]; i++)
+        most = y[i] > most ? y[i] : most;
+    return most + 1;
+}
+
+static int mlp_files(data *d, settings *s, const opt_line *line)
+{
+    int status = data_load(d, "x", s->x, LS_F32, 2);
+
+    if (status == OPT_GO)
+        status = data_load(d, "y", s->y, LS_I32, 1);
+    if (status == OPT_GO)
+        status = follow(line, "rows", &s->rows, d->rows, s->x);
+    if (status == OPT_GO)
+        status = follow(line, "d-in", &s->d_in, d->input[0].all.shape[1], s->x);
+    if (status == OPT_GO && !opt_given(&model_program, line, "classes"))
+        s->classes = count_classes(&d->input[1].all);
+    s->shuffle = !s->no_shuffle;
+    return status;
+}
+
+static int mlp_load(data *d, settings *s, const opt_line *line)
+{
+    int64_t widths[MOST_LAYERS];
+    ls_numpy rs;
+
+    if (!read_widths(s->hidden, widths))
+        return opt_fail(OPT_WRONG, "--hidden: \"%s\" is not a list of widths "
+                        "as 512,512", s->hidden);
+    if (!s->x != !s->y)
+        return opt_fail(OPT_WRONG, "--x and --y go together");
+    if (s->x)
+        return mlp_files(d, s, line);
+    ls_numpy_seed(&rs, (uint32_t)s->data_seed);
+    return data_classes(d, "x", "y", &rs, s->rows, s->d_in, s->classes);
+}
+
+/* "layers.2" and so on, as nnx names a list of nnx.Linear. */
+static ls_node *mlp_layer(ls_node *x, int64_t width, int i)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "layers.%d", i);
+    return ls_dense(x, width, name);
+}
+
+/* In the order of the option's words. */
+static ls_node *(*const activations[])(ls_node *) = {ls_relu, ls_tanh, ls_gelu,
+                                                     ls_sigmoid};
+
+static void mlp_build(ls_graph *g, const settings *s)
+{
+    int64_t widths[MOST_LAYERS];
+    int n = read_widths(s->hidden, widths);
+    ls_node *x = ls_input(g, "x", LS_F32, 1, &s->d_in);
+    ls_node *y = ls_input(g, "y", LS_I32, 0, NULL);
+
+    for (int i = 0; i < n; i++)
+        x = activations[s->activation](mlp_layer(x, widths[i], i));
+    x = mlp_layer(x, s->classes, n);
+    ls_output(g, x, "logits");
+    ls_loss(g, ls_cross_entropy(x, y));
+}
+
+static const model mlp = {
+    .keys = LS_KEYS_NNX,
+    .epochs = true,
+    .load = mlp_load,
+    .build = mlp_build,
+};
+
 /* ------ lm: a transformer on tokens, without a causal mask ------ */
 
 static int lm_load(data *d, settings *s, const opt_line *line)
@@ -90,13 +193,13 @@ static const char *block_name(char room[64], int64_t i, const char *layer)
 }
 
 /* x + attention(norm(x)), then x + mlp(norm(x)): the pre-norm form. */
-static ls_node *block(ls_node *x, int64_t i, const settings *s)
+static ls_node *block(ls_node *x, int64_t i, bool causal, const settings *s)
 {
     char name[64];
     ls_node *h;
 
     h = ls_layer_norm(x, block_name(name, i, "LayerNorm_0"));
-    h = ls_self_attention(h, (int)s->heads, false,
+    h = ls_self_attention(h, (int)s->heads, causal,
                           block_name(name, i, "SelfAttention_0"));
     x = ls_add(x, h);
     h = ls_layer_norm(x, block_name(name, i, "LayerNorm_1"));
@@ -105,16 +208,22 @@ static ls_node *block(ls_node *x, int64_t i, const settings *s)
     return ls_add(x, h);
 }
 
-static void lm_build(ls_graph *g, const settings *s)
+static void transformer(ls_graph *g, bool causal, const settings *s)
 {
     ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, &s->seq_len);
     ls_node *x = ls_embed(tokens, s->vocab, s->d_model, "tok_emb");
 
     x = ls_position(x, "pos_emb");
     for (int64_t i = 0; i < s->layers && x; i++)
-        x = block(x, i, s);
+        x = block(x, i, causal, s);
     x = ls_dense_no_bias(ls_layer_norm(x, "ln_f"), s->vocab, "head");
+    ls_output(g, x, "logits");
     ls_loss(g, ls_next_token_loss(x, tokens));
+}
+
+static void lm_build(ls_graph *g, const settings *s)
+{
+    transformer(g, false, s);
 }
 
 static const model lm = {
@@ -122,6 +231,28 @@ static const model lm = {
     .parallel_only = true,
     .load = lm_load,
     .build = lm_build,
+};
+
+/* ------ gpt: the same with a causal mask, on text byte by byte ------ */
+
+static int gpt_load(data *d, settings *s, const opt_line *line)
+{
+    (void)line;
+    if (!s->data)
+        return opt_fail(OPT_WRONG, "gpt needs --data FILE, a text");
+    return text_load(&d->text, s->data, s->eval_data, s->seq_len, s->vocab,
+                     ls_key_new(s->data_seed));
+}
+
+static void gpt_build(ls_graph *g, const settings *s)
+{
+    transformer(g, true, s);
+}
+
+static const model gpt = {
+    .keys = LS_KEYS_LINEN,
+    .load = gpt_load,
+    .build = gpt_build,
 };
 
 /* ------ The tables ------ */
@@ -137,102 +268,137 @@ static const opt_model models[] = {
       "machines and\nprograms; the model cannot generate text.  The position "
       "table is trained.\nWithout --x the tokens are random integers "
       "(rows,seq-len) below vocab.", &lm },
+    { "mlp", "classifier: dense layers with an activation between them",
+      "Without --x and --y the rows are made of classes: a centre each, randn, "
+      "and\nrandn noise of deviation 3 around it.  Parameters are named as nnx "
+      "names a\nlist of nnx.Linear: layers.0.kernel, layers.0.bias and so on.",
+      &mlp },
+    { "gpt", "transformer language model with a causal mask, on any text file",
+      "The text is read byte by byte.  Each step takes random windows of "
+      "seq-len\nbytes from its first nine tenths; the last tenth is held out "
+      "for --eval-every.\nWith --eval-data all of --data is trained on.  The "
+      "model is lm's but for the\nmask.", &gpt },
 };
 
 #define AT(member) offsetof(settings, member)
 
 /* The defaults are in the order of the models above. */
 static const opt options[] = {
-    /* name, value, type, where, { linear, lm }, help */
-    { "devices", "N|auto", OPT_DEVICES, AT(devices), { "8", "8" },
+    /* name, value, type, where, { linear, lm, mlp, gpt }, help */
+    { "devices", "N|auto", OPT_DEVICES, AT(devices), { "8", "8", "8", "8" },
       "shards of each batch; auto: the usable cores" },
-    { "workers", "N", OPT_WORKERS, AT(workers), { "", "" },
+    { "workers", "N", OPT_WORKERS, AT(workers), { "", "", "", "" },
       "threads; never changes a result (min(devices, cores))" },
-    { "allow-single", NULL, OPT_FLAG, AT(allow_single), { "", "" },
+    { "allow-single", NULL, OPT_FLAG, AT(allow_single), { "", "", NULL, NULL },
       "let lm run on one device" },
-    { "seed", "S", OPT_SEED, AT(seed), { "0", "42" },
+    { "seed", "S", OPT_SEED, AT(seed), { "0", "42", "0", "42" },
       "of the initial parameters" },
-    { "data-seed", "S", OPT_SEED32, AT(data_seed), { "7", "1234" },
-      "of generated data" },
-    { "x", "FILE.npy", OPT_TEXT, AT(x), { "", "" },
-      "the rows, (N,d-in) numbers; lm: (N,T) tokens" },
-    { "y", "FILE.npy", OPT_TEXT, AT(y), { "", NULL },
-      "their targets, (N,d-out) numbers" },
-    { "rows", "N", OPT_COUNT, AT(rows), { "64", "8192" },
+    { "data-seed", "S", OPT_SEED32, AT(data_seed), { "7", "1234", "7", "1234" },
+      "of generated data, of the order, of windows" },
+    { "x", "FILE.npy", OPT_TEXT, AT(x), { "", "", "", NULL },
+      "rows: (N,d-in); lm: (N,T) tokens" },
+    { "y", "FILE.npy", OPT_TEXT, AT(y), { "", NULL, "", NULL },
+      "targets: (N,d-out); mlp: N labels" },
+    { "data", "FILE", OPT_TEXT, AT(data), { NULL, NULL, NULL, "" },
+      "the text, read byte by byte" },
+    { "eval-data", "FILE", OPT_TEXT, AT(eval_data), { NULL, NULL, NULL, "" },
+      "evaluate on this text, train on all of --data" },
+    { "rows", "N", OPT_COUNT, AT(rows), { "64", "8192", "4096", NULL },
       "size of generated data" },
-    { "d-in", "N", OPT_COUNT, AT(d_in), { "8", NULL },
+    { "d-in", "N", OPT_COUNT, AT(d_in), { "8", NULL, "64", NULL },
       "width of x" },
-    { "d-out", "N", OPT_COUNT, AT(d_out), { "4", NULL },
+    { "d-out", "N", OPT_COUNT, AT(d_out), { "4", NULL, NULL, NULL },
       "width of y" },
-    { "vocab", "N", OPT_COUNT, AT(vocab), { NULL, "512" },
+    { "classes", "N", OPT_COUNT, AT(classes), { NULL, NULL, "10", NULL },
+      "labels are below this" },
+    { "hidden", "A,B,..", OPT_TEXT, AT(hidden), { NULL, NULL, "512,512", NULL },
+      "widths of the hidden layers" },
+    { "activation", "relu|tanh|gelu|sigmoid", OPT_CHOICE, AT(activation),
+      { NULL, NULL, "relu", NULL },
+      "after each hidden layer" },
+    { "vocab", "N", OPT_COUNT, AT(vocab), { NULL, "512", NULL, "256" },
       "tokens are below this" },
-    { "seq-len", "N", OPT_COUNT, AT(seq_len), { NULL, "64" },
+    { "seq-len", "N", OPT_COUNT, AT(seq_len), { NULL, "64", NULL, "64" },
       "tokens of a row" },
-    { "d-model", "N", OPT_COUNT, AT(d_model), { NULL, "256" },
+    { "d-model", "N", OPT_COUNT, AT(d_model), { NULL, "256", NULL, "256" },
       "width of the model" },
-    { "heads", "N", OPT_COUNT, AT(heads), { NULL, "8" },
+    { "heads", "N", OPT_COUNT, AT(heads), { NULL, "8", NULL, "8" },
       "attention heads; must divide d-model" },
-    { "layers", "N", OPT_COUNT, AT(layers), { NULL, "4" },
+    { "layers", "N", OPT_COUNT, AT(layers), { NULL, "4", NULL, "4" },
       "transformer blocks" },
-    { "d-ff", "N", OPT_COUNT, AT(d_ff), { NULL, "1024" },
+    { "d-ff", "N", OPT_COUNT, AT(d_ff), { NULL, "1024", NULL, "1024" },
       "width inside a block's dense layers" },
-    { "batch", "N", OPT_COUNT, AT(batch), { "", "32" },
+    { "batch", "N", OPT_COUNT, AT(batch), { "", "32", "128", "32" },
       "rows of a step, all devices; linear: all rows" },
-    { "batch-per-device", "N", OPT_COUNT, AT(batch_per_device), { "", "" },
+    { "batch-per-device", "N", OPT_COUNT, AT(batch_per_device),
+      { "", "", "", "" },
       "the same, of one device" },
-    { "steps", "N", OPT_NUMBER, AT(steps), { "1", "50" },
-      "updates; past the end of the data it starts again" },
-    { "epochs", "N", OPT_COUNT, AT(epochs), { "", "" },
-      "passes over the data, instead of --steps" },
-    { "uneven", "drop|pad", OPT_CHOICE, AT(uneven), { "drop", "drop" },
+    { "steps", "N", OPT_NUMBER, AT(steps), { "1", "50", "", "1000" },
+      "updates; past the end of data it starts again" },
+    { "epochs", "N", OPT_COUNT, AT(epochs), { "", "", "10", NULL },
+      "passes over the data, not --steps" },
+    { "uneven", "drop|pad", OPT_CHOICE, AT(uneven),
+      { "drop", "drop", "drop", "drop" },
       "skip short batches, or fill with weight 0" },
+    { "shuffle", NULL, OPT_FLAG, AT(shuffle), { NULL, NULL, "", NULL },
+      "an order of its own for each epoch (files only)" },
+    { "no-shuffle", NULL, OPT_FLAG, AT(no_shuffle), { NULL, NULL, "", NULL },
+      "rows in the order they have" },
     { "optimizer", "sgd|momentum|nesterov|adam|adamw", OPT_CHOICE,
-      AT(optimizer), { "sgd", "adamw" },
+      AT(optimizer), { "sgd", "adamw", "adam", "adamw" },
       "the update rule, as optax defines it" },
-    { "lr", "X", OPT_REAL, AT(lr), { "0.1", "0.0003" },
+    { "lr", "X", OPT_REAL, AT(lr), { "0.1", "0.0003", "0.001", "0.0003" },
       "learning rate" },
-    { "momentum", "X", OPT_DECAY, AT(momentum), { "0.9", "0.9" },
+    { "momentum", "X", OPT_DECAY, AT(momentum), { "0.9", "0.9", "0.9", "0.9" },
       "of momentum and nesterov" },
-    { "b1", "X", OPT_DECAY, AT(b1), { "0.9", "0.9" },
+    { "b1", "X", OPT_DECAY, AT(b1), { "0.9", "0.9", "0.9", "0.9" },
       "decay of the first moment, adam and adamw" },
-    { "b2", "X", OPT_DECAY, AT(b2), { "0.999", "0.999" },
+    { "b2", "X", OPT_DECAY, AT(b2), { "0.999", "0.999", "0.999", "0.999" },
       "decay of the second moment, adam and adamw" },
-    { "eps", "X", OPT_REAL, AT(eps), { "1e-8", "1e-8" },
+    { "eps", "X", OPT_REAL, AT(eps), { "1e-8", "1e-8", "1e-8", "1e-8" },
       "added to the root, adam and adamw" },
-    { "weight-decay", "X", OPT_REAL, AT(weight_decay), { "0.0001", "0.0001" },
+    { "weight-decay", "X", OPT_REAL, AT(weight_decay),
+      { "0.0001", "0.0001", "0.0001", "0.0001" },
       "of adamw" },
     { "schedule", "constant|linear|cosine|exponential|piecewise", OPT_CHOICE,
-      AT(schedule), { "constant", "constant" },
+      AT(schedule), { "constant", "constant", "constant", "constant" },
       "the learning rate over time" },
-    { "warmup", "N", OPT_NUMBER, AT(warmup), { "0", "0" },
+    { "warmup", "N", OPT_NUMBER, AT(warmup), { "0", "0", "0", "0" },
       "first updates, from rate 0 up to lr; any schedule" },
-    { "decay-steps", "N", OPT_COUNT, AT(decay_steps), { "", "" },
+    { "decay-steps", "N", OPT_COUNT, AT(decay_steps), { "", "", "", "" },
       "end of linear, cosine; unit of exponential (steps)" },
-    { "decay-rate", "X", OPT_REAL, AT(decay_rate), { "", "" },
+    { "decay-rate", "X", OPT_REAL, AT(decay_rate), { "", "", "", "" },
       "exponential: the factor of every decay-steps updates" },
-    { "end-lr", "X", OPT_REAL, AT(end_lr), { "0", "0" },
+    { "end-lr", "X", OPT_REAL, AT(end_lr), { "0", "0", "0", "0" },
       "where linear, cosine, exponential (0: nowhere) end" },
-    { "boundaries", "STEP:FACTOR,...", OPT_TEXT, AT(boundaries), { "", "" },
+    { "boundaries", "STEP:FACTOR,...", OPT_TEXT, AT(boundaries), { "", "", "", "" },
       "piecewise: factors from these steps on" },
-    { "scale-lr", NULL, OPT_FLAG, AT(scale_lr), { "", "" },
+    { "scale-lr", NULL, OPT_FLAG, AT(scale_lr), { "", "", "", "" },
       "multiply lr by batch / 32" },
-    { "clip-norm", "X", OPT_REAL, AT(clip_norm), { "0", "0" },
+    { "clip-norm", "X", OPT_REAL, AT(clip_norm), { "0", "0", "0", "0" },
       "clip the gradient to this global norm; 0: no" },
-    { "accumulate", "K", OPT_WORKERS, AT(accumulate), { "1", "1" },
+    { "accumulate", "K", OPT_WORKERS, AT(accumulate), { "1", "1", "1", "1" },
       "cut the batch into K micro-batches for one update" },
     { "state", "replicate|shard|PATTERN=AXIS,..", OPT_TEXT, AT(state),
-      { "replicate", "replicate" },
+      { "replicate", "replicate", "replicate", "replicate" },
       "who updates which parameters: same bits" },
     { "masked-mean", "exact|per-shard", OPT_CHOICE, AT(mean),
-      { "exact", "exact" },
-      "mean of all rows, or of the devices' means" },
-    { "log-every", "N", OPT_NUMBER, AT(log_every), { "1", "10" },
-      "a line for steps 0, N, 2N.. and the last; 0: none" },
-    { "metrics", "FILE.jsonl", OPT_TEXT, AT(metrics), { "", "" },
+      { "exact", "exact", "exact", NULL },
+      "of all rows, or of devices' means" },
+    { "log-every", "N", OPT_NUMBER, AT(log_every), { "1", "10", "100", "10" },
+      "a line at 0, N, 2N.. and the last; 0: none" },
+    { "eval-every", "N", OPT_NUMBER, AT(eval_every), { NULL, NULL, NULL, "0" },
+      "evaluate after N, 2N.. updates, the last; 0: no" },
+    { "sample", "N", OPT_NUMBER, AT(sample), { NULL, NULL, NULL, "0" },
+      "print N bytes of generated text at the end" },
+    { "temperature", "X", OPT_REAL, AT(temperature), { NULL, NULL, NULL, "0.8" },
+      "of the sample; below 1 the likely is likelier" },
+    { "metrics", "FILE.jsonl", OPT_TEXT, AT(metrics), { "", "", "", "" },
       "write loss and timing of every step as JSON lines" },
-    { "save", "FILE.safetensors", OPT_TEXT, AT(save), { "", "" },
+    { "save", "FILE.safetensors", OPT_TEXT, AT(save), { "", "", "", "" },
       "write the parameters at the end" },
-    { "backend", "native|blis|onednn", OPT_WORD, AT(backend), { "", "" },
+    { "backend", "native|blis|onednn", OPT_WORD, AT(backend),
+      { "", "", "", "" },
       "matrix kernels; native and blis give the same bytes" },
 };
 /* clang-format on */

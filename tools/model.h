@@ -12,8 +12,11 @@ typedef struct settings {
     int64_t workers; /* 0: min(devices, usable cores) */
     bool allow_single;
     int64_t seed, data_seed;
-    const char *x, *y;
+    const char *x, *y, *data, *eval_data;
     int64_t rows, d_in, d_out;
+    int64_t classes;
+    const char *hidden; /* widths, "512,512"; checked by load */
+    int64_t activation; /* place in the option's words */
     int64_t vocab, seq_len, d_model, heads, layers, d_ff;
     int64_t batch;            /* 0: all rows, until the data is there */
     int64_t batch_per_device; /* 0: batch counts */
@@ -31,8 +34,12 @@ typedef struct settings {
     double clip_norm; /* 0: no clipping */
     int64_t accumulate;
     int64_t mean;      /* an ls_mean */
-    int64_t log_every; /* 0: never */
     const char *state; /* a placement of ls_state_place */
+    bool shuffle, no_shuffle;
+    int64_t log_every;  /* 0: never */
+    int64_t eval_every; /* 0: never */
+    int64_t sample;     /* bytes; 0: none */
+    double temperature;
     const char *metrics, *save, *backend;
 } settings;
 
@@ -41,6 +48,8 @@ enum { UNEVEN_DROP, UNEVEN_PAD };
 typedef struct model {
     ls_keys keys;
     bool parallel_only; /* one device is refused unless --allow-single */
+    bool epochs;        /* a line for each epoch, with its accuracy */
+    /* May change the settings: sizes, and shuffle where it was not said. */
     int (*load)(data *d, settings *s, const opt_line *line);
     void (*build)(ls_graph *g, const settings *s); /* errors stick to g */
 } model;

@@ -12,7 +12,9 @@
 
 enum { LS__CHUNK = 256 };
 
-typedef enum ls__activation { LS__NO_ACTIVATION, LS__GELU } ls__activation;
+typedef enum ls__activation {
+    LS__NO_ACTIVATION, LS__GELU, LS__RELU, LS__TANH, LS__SIGMOID
+} ls__activation;
 
 /* C (m,n) = A (m,k) B (k,n), then, in this order and where asked for:
  * + C before (accumulate: chunks are added to it), x scale, + bias[j], kept in

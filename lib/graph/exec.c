@@ -73,7 +73,7 @@ int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool,
     return 0;
 }
 
-void ls__exec_prepare(void *exec, int worker, int workers,
+void ls__exec_prepare(void *exec, int worker, int workers, bool train,
                       const float *const *params)
 {
     const ls__exec *e = exec;
@@ -83,8 +83,9 @@ void ls__exec_prepare(void *exec, int worker, int workers,
     for (int64_t i = first; i < last; i++) {
         const ls__pack *q = &e->plan->pack[i];
 
-        e->plan->backend->pack(q->k, q->n, params[q->param], q->row, q->col,
-                               e->packed + q->offset);
+        if (train || !q->backward)
+            e->plan->backend->pack(q->k, q->n, params[q->param], q->row,
+                                   q->col, e->packed + q->offset);
     }
 }
 
@@ -139,6 +140,14 @@ static void forward(const chunk *c, const ls__instr *in)
     in->node->op->forward(&r);
 }
 
+/* All a goal needs before its own instruction. */
+static void forward_to(const chunk *c, const ls__goal *goal)
+{
+    for (int i = 0; i < goal->instr; i++)
+        if (goal->runs[i])
+            forward(c, &c->e->plan->instr[i]);
+}
+
 static void backward(const chunk *c, const ls__instr *in)
 {
     ls__run r = run_of(c, in);
@@ -169,8 +178,7 @@ static void run_chunk(const chunk *c)
     const ls__plan *plan = c->e->plan;
     const ls__instr *loss = &plan->instr[plan->count - 1];
 
-    for (const ls__instr *in = plan->instr; in < loss; in++)
-        forward(c, in);
+    forward_to(c, &plan->goal[0]);
     if (!c->grads) {
         forward(c, loss);
         return;
@@ -179,19 +187,77 @@ static void run_chunk(const chunk *c)
         backward(c, in);
 }
 
+/* Cut a shard into chunks: the next one, or false at the end. */
+static bool next_chunk(chunk *c, const ls_shard *shard)
+{
+    int64_t most = c->e->plan->chunk_rows;
+
+    c->first += c->rows;
+    c->rows = shard->rows - c->first < most ? shard->rows - c->first : most;
+    c->weights = shard->weights ? shard->weights + c->first : NULL;
+    return c->rows > 0;
+}
+
 int ls__exec_gradient(void *exec, int device, const ls_shard *shard,
                       const float *const *params, float *const *grads,
                       ls_sums *sums)
 {
     const ls__exec *e = exec;
-    int64_t most = e->plan->chunk_rows;
     chunk c = {.e = e, .memory = e->of_device[device], .data = shard->data,
                .params = params, .grads = grads, .sums = sums};
 
-    for (; c.first < shard->rows; c.first += most) {
-        c.rows = shard->rows - c.first < most ? shard->rows - c.first : most;
-        c.weights = shard->weights ? shard->weights + c.first : NULL;
+    while (next_chunk(&c, shard))
         run_chunk(&c);
-    }
     return 0;
+}
+
+/* Copy the rows of a chunk that count. */
+static void copy_out(const chunk *c, const float *y, int64_t size, float *out)
+{
+    for (int64_t i = 0; i < c->rows; i++)
+        if (!c->weights || c->weights[i] != 0)
+            memcpy(out + i * size, y + i * size, (size_t)size * sizeof *out);
+}
+
+static bool counts(const chunk *c)
+{
+    for (int64_t i = 0; i < c->rows; i++)
+        if (!c->weights || c->weights[i] != 0)
+            return true;
+    return false;
+}
+
+void ls__exec_predict(void *exec, int device, const ls_shard *shard,
+                      const float *const *params, int goal, float *out)
+{
+    const ls__exec *e = exec;
+    const ls__goal *g = &e->plan->goal[goal];
+    const ls__instr *last = &e->plan->instr[g->instr];
+    chunk c = {.e = e, .memory = e->of_device[device], .data = shard->data,
+               .params = params};
+
+    while (next_chunk(&c, shard))
+        if (counts(&c)) {
+            forward_to(&c, g);
+            forward(&c, last);
+            copy_out(&c, at(&c, last->y), last->node->size,
+                     out + c.first * last->node->size);
+        }
+}
+
+int ls__exec_find(const void *exec, const char *output, const ls__goal **goal,
+                  int64_t *size)
+{
+    const ls__plan *plan = ((const ls__exec *)exec)->plan;
+
+    for (int i = 1; i < plan->goals; i++)
+        if (!strcmp(plan->goal[i].name, output)) {
+            *goal = &plan->goal[i];
+            *size = plan->instr[plan->goal[i].instr].node->size;
+            return i;
+        }
+    return ls__fail(LS_ENOTFOUND, "no output is named \"%s\"%s%s%s", output,
+                    plan->goals > 1 ? "; the first is \"" : "",
+                    plan->goals > 1 ? plan->goal[1].name : "",
+                    plan->goals > 1 ? "\"" : "");
 }

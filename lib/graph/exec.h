@@ -18,9 +18,18 @@ int ls__exec_gradient(void *exec, int device, const ls_shard *shard,
                       const float *const *params, float *const *grads,
                       ls_sums *sums);
 
-/* Worker `worker`'s share of packing the kernels; all workers' shares must be
- * done before any gradient of a step. */
-void ls__exec_prepare(void *exec, int worker, int workers,
+/* A goal of the plan, for the rows of a shard whose weight is not 0, into out
+ * (rows of the shard, shape of the output). */
+void ls__exec_predict(void *exec, int device, const ls_shard *shard,
+                      const float *const *params, int goal, float *out);
+
+/* The goal that is an output's, or the status of a name that is none. */
+int ls__exec_find(const void *exec, const char *output, const ls__goal **goal,
+                  int64_t *size);
+
+/* Worker `worker`'s share of packing the kernels, those for the backward sweep
+ * where train; all workers' shares must be done before any gradient. */
+void ls__exec_prepare(void *exec, int worker, int workers, bool train,
                       const float *const *params);
 
 #endif

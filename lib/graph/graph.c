@@ -23,6 +23,7 @@ void ls_graph_free(ls_graph *graph)
     free(graph->nodes);
     free(graph->params);
     free(graph->inputs);
+    free(graph->outputs);
     ls__arena_free(&graph->arena);
     free(graph);
 }
@@ -240,4 +241,43 @@ int ls_loss(ls_graph *graph, ls_node *loss)
     }
     graph->loss = loss;
     return 0;
+}
+
+/* Refuse what has no value to read, and a name that is taken. */
+static int check_output(const ls_graph *g, const ls_node *n, const char *name)
+{
+    if (!n || !n->op || n->op->is_loss || n->graph != g ||
+        n->dtype != LS_F32 || !name)
+        return ls__fail(LS_EINVAL, "output \"%s\": the node is not the value "
+                        "of an operator of this graph", name ? name : "");
+    for (int i = 0; i < g->output_count; i++)
+        if (!strcmp(g->outputs[i]->name, name))
+            return ls__fail(LS_EINVAL, "output \"%s\" stands there twice",
+                            name);
+    return 0;
+}
+
+int ls_output(ls_graph *graph, ls_node *node, const char *name)
+{
+    ls__output *o;
+    int status;
+
+    if (!graph)
+        return ls__fail(LS_EINVAL, "ls_output: no graph");
+    if (graph->status)
+        return ls__fail(graph->status, "%s", graph->message);
+    status = check_output(graph, node, name);
+    if (status == 0) {
+        o = ls__arena_new(&graph->arena, 1, sizeof *o);
+        if (!o || !(o->name = ls__arena_text(&graph->arena, name)))
+            status = LS_ENOMEM;
+        else
+            o->node = node;
+    }
+    if (status == 0)
+        status = append((void ***)&graph->outputs, &graph->output_count,
+                        &graph->output_room, o);
+    if (status < 0)
+        ls__graph_failed(graph, status);
+    return status;
 }

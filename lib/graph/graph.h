@@ -44,6 +44,12 @@ typedef struct ls__param {
     int64_t fan_in, fan_out;
 } ls__param;
 
+/* A node that ls_predict can read. */
+typedef struct ls__output {
+    const char *name;
+    ls_node *node;
+} ls__output;
+
 struct ls_graph {
     ls__arena arena;
     ls_node **nodes;
@@ -52,6 +58,8 @@ struct ls_graph {
     int param_count, param_room;
     ls_node **inputs;
     int input_count, input_room;
+    ls__output **outputs;
+    int output_count, output_room;
     ls_node *loss;
     int status; /* of the first error */
     char message[LS__MESSAGE];

@@ -46,6 +46,7 @@ struct ls__op {
     /* Bit k: backward reads x[k]; it must still be there. */
     unsigned reads;
     bool dx_over_addend, dx_over_dy, dx_over_x;
+    ls__activation activation; /* which one it is; 0: another operator */
     int (*shape)(ls_node *node);
     /* Floats a row kept from forward to backward; NULL: none. */
     int64_t (*stash)(const ls_node *node);
@@ -58,7 +59,8 @@ struct ls__op {
 };
 
 extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
-    ls__op_layer_norm, ls__op_attention, ls__op_gelu, ls__op_add,
+    ls__op_layer_norm, ls__op_attention, ls__op_gelu, ls__op_relu, ls__op_tanh,
+    ls__op_sigmoid, ls__op_add,
     ls__op_squared_error, ls__op_cross_entropy, ls__op_next_token;
 
 /* All of them, ended by NULL: what the tests walk over. */

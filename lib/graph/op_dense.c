@@ -3,9 +3,9 @@
  *     dw = x^T d,  dbias = column sums of d,  dx = d w^T,
  *     d = dy activation'(x w + bias)
  *
- * Activation and residual come from the plan, which folds a following gelu or
- * add into the product's epilogue; so does grad_of, the slope of the activation
- * of whoever made x.  In dw, K runs over the vectors of the chunk. */
+ * Activation and residual come from the plan, which folds a following activation
+ * or add into the product's epilogue; so does grad_of, the slope of the
+ * activation of whoever made x.  In dw, K runs over the vectors of the chunk. */
 #include "graph/op.h"
 
 #include <string.h>
@@ -106,7 +106,8 @@ static void dense_bwd(const ls__run *r)
     float *scratch = r->scratch;
 
     if (n->activation && !r->dy_is_pre) {
-        r->kernels->gelu_grad(r->rows * n->size, r->stash, d, NULL, scratch);
+        r->kernels->activate_grad(n->activation, r->rows * n->size, r->stash,
+                                  d, NULL, scratch);
         d = scratch;
         scratch += (r->rows * n->size + 15) / 16 * 16;
     }

@@ -1,4 +1,4 @@
-/* gelu and add, for where the plan could not fold them into a product. */
+/* Activations and add, for where the plan could not fold them into a product. */
 #include "graph/op.h"
 
 #include <string.h>
@@ -10,25 +10,63 @@ static int same_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, n->in[0]->rank, n->in[0]->shape);
 }
 
-static void gelu_fwd(const ls__run *r)
+static void activation_fwd(const ls__run *r)
 {
-    r->kernels->gelu(r->rows * r->node->size, r->x[0], r->y);
+    r->kernels->activate(r->node->op->activation, r->rows * r->node->size,
+                         r->x[0], r->y);
 }
 
-static void gelu_bwd(const ls__run *r)
+/* dx = dy f'(x) + addend */
+static void activation_bwd(const ls__run *r)
 {
-    r->kernels->gelu_grad(r->rows * r->node->size, r->x[0], r->dy,
-                          r->addend[0], r->dx[0]);
+    r->kernels->activate_grad(r->node->op->activation,
+                              r->rows * r->node->size, r->x[0], r->dy,
+                              r->addend[0], r->dx[0]);
 }
 
 const ls__op ls__op_gelu = {
     .name = "gelu", .inputs = 1, .reads = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .shape = same_shape, .forward = gelu_fwd,
-    .backward = gelu_bwd};
+    .dx_over_dy = true, .activation = LS__GELU, .shape = same_shape,
+    .forward = activation_fwd, .backward = activation_bwd};
+
+const ls__op ls__op_relu = {
+    .name = "relu", .inputs = 1, .reads = 1, .dx_over_addend = true,
+    .dx_over_dy = true, .activation = LS__RELU, .shape = same_shape,
+    .forward = activation_fwd, .backward = activation_bwd};
+
+const ls__op ls__op_tanh = {
+    .name = "tanh", .inputs = 1, .reads = 1, .dx_over_addend = true,
+    .dx_over_dy = true, .activation = LS__TANH, .shape = same_shape,
+    .forward = activation_fwd, .backward = activation_bwd};
+
+const ls__op ls__op_sigmoid = {
+    .name = "sigmoid", .inputs = 1, .reads = 1, .dx_over_addend = true,
+    .dx_over_dy = true, .activation = LS__SIGMOID, .shape = same_shape,
+    .forward = activation_fwd, .backward = activation_bwd};
+
+static ls_node *activation(const ls__op *op, ls_node *x)
+{
+    return ls__node_done(ls__node_new(op, "", x, NULL, NULL));
+}
 
 ls_node *ls_gelu(ls_node *x)
 {
-    return ls__node_done(ls__node_new(&ls__op_gelu, "", x, NULL, NULL));
+    return activation(&ls__op_gelu, x);
+}
+
+ls_node *ls_relu(ls_node *x)
+{
+    return activation(&ls__op_relu, x);
+}
+
+ls_node *ls_tanh(ls_node *x)
+{
+    return activation(&ls__op_tanh, x);
+}
+
+ls_node *ls_sigmoid(ls_node *x)
+{
+    return activation(&ls__op_sigmoid, x);
 }
 
 static int add_shape(ls_node *n)

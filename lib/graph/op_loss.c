@@ -5,7 +5,8 @@
  *     squared error:  sum (y - t)^2,           d = 2 w (y - t)
  *     cross entropy:  -log softmax(x)[label],  d = w (softmax(x) - one hot)
  *
- * Terms are added in double, in rising order.  dx[0] NULL: the loss alone. */
+ * Terms are added in double, in rising order.  dx[0] NULL: the loss alone.
+ * Cross entropy also adds the weight of the terms whose argmax is the label. */
 #include "graph/op.h"
 
 #include <string.h>
@@ -67,6 +68,31 @@ ls_node *ls_mean_squared_error(ls_node *y, ls_node *target)
         ls__node_new(&ls__op_squared_error, "", y, target, NULL));
 }
 
+/* Is the label the first of the largest?  Most wrong ones end at once. */
+static bool is_right(int64_t n, const float *x, int32_t label)
+{
+    for (int64_t j = 0; j < label; j++)
+        if (!(x[j] < x[label]))
+            return false;
+    for (int64_t j = label + 1; j < n; j++)
+        if (!(x[j] <= x[label]))
+            return false;
+    return x[label] == x[label];
+}
+
+/* The argmaxes that are the label; before dx may overwrite the logits. */
+static void count_right(const ls__run *r, int64_t terms, const int32_t *labels)
+{
+    int64_t v = ls__width(r->node->in[0]);
+    const float *x = r->x[0];
+
+    if (r->sums->correct != r->sums->correct) /* NaN: nothing counted yet */
+        r->sums->correct = 0;
+    for (int64_t i = 0; i < r->rows * terms; i++)
+        if (is_right(v, x + i * v, labels[i]))
+            r->sums->correct += (double)weight_of(r, i / terms);
+}
+
 /* `terms` vectors of logits in each row against labels[0..terms); the vectors
  * beyond them, up to `vectors`, get no gradient. */
 static void label_rows(const ls__run *r, int64_t vectors, int64_t terms,
@@ -114,6 +140,7 @@ static void cross_entropy(const ls__run *r)
 {
     int64_t terms = r->node->in[1]->size;
 
+    count_right(r, terms, r->x[1]);
     label_rows(r, terms, terms, r->x[1], terms);
 }
 

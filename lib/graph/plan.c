@@ -1,8 +1,8 @@
 /* From a graph to a list of instructions with memory.
  *
- *   copy    the nodes the loss depends on
- *   fold    gelu and add into the epilogue of the product before them
- *   list    what is left, in the order it was built
+ *   copy    the nodes the loss and the outputs depend on
+ *   fold    activations and add into the epilogue of the product before them
+ *   list    what is left, in the order it was built, the loss last
  *   values  outputs, stashes and gradients, each with the time it is first
  *           written and last read: forward runs at 0 .. n-1, backward of
  *           instruction i at 2n-1-i
@@ -27,9 +27,9 @@ typedef struct planner {
     ls__plan *plan;
     const ls_graph *graph;
     ls_node *node;    /* copies, by id */
-    bool *used;       /* the loss depends on it */
+    bool *used;       /* the loss or an output depends on it */
     bool *trains;     /* a parameter lies at or before it */
-    int *consumers;   /* how many used nodes read it */
+    int *consumers;   /* how many used nodes, and outputs, read it */
     int *home;        /* the node whose instruction makes its value */
     int *instr;       /* instruction of a node, -1 for none */
     int *y, *stash, *grad; /* value numbers, -1 for none */
@@ -73,10 +73,14 @@ static int copy_nodes(planner *p)
             n->in[k] = n->in[k] ? &p->node[n->in[k]->id] : NULL;
     }
     p->used[g->loss->id] = true;
-    for (int i = g->loss->id; i >= 0; i--)
+    for (int i = 0; i < g->output_count; i++) {
+        p->used[g->outputs[i]->node->id] = true;
+        p->consumers[g->outputs[i]->node->id]++;
+    }
+    for (int i = g->node_count - 1; i >= 0; i--)
         if (p->used[i])
             mark(p, i);
-    for (int i = 0; i <= g->loss->id; i++) {
+    for (int i = 0; i < g->node_count; i++) {
         ls_node *n = &p->node[i];
 
         p->home[i] = i;
@@ -144,9 +148,9 @@ static void fold(planner *p, ls_node *n)
 {
     ls_node *d;
 
-    if (n->op == &ls__op_gelu && (d = open_dense(p, n->in[0])) &&
+    if (n->op && n->op->activation && (d = open_dense(p, n->in[0])) &&
         !d->activation) {
-        d->activation = LS__GELU;
+        d->activation = n->op->activation;
         p->home[n->id] = d->id;
     } else if (n->op == &ls__op_add) {
         (void)(fold_add(p, n, 1) || fold_add(p, n, 0));
@@ -157,10 +161,10 @@ static void fold(planner *p, ls_node *n)
  * reads it must read that one. */
 static void fold_all(planner *p)
 {
-    for (int i = 0; i <= p->graph->loss->id; i++)
+    for (int i = 0; i < p->graph->node_count; i++)
         if (p->used[i])
             fold(p, &p->node[i]);
-    for (int i = 0; i <= p->graph->loss->id; i++) {
+    for (int i = 0; i < p->graph->node_count; i++) {
         ls_node *n = &p->node[i];
         int home = p->home[i];
 
@@ -176,18 +180,19 @@ static void fold_all(planner *p)
 static int list(planner *p)
 {
     ls__plan *plan = p->plan;
-    int last = p->graph->loss->id;
+    int nodes = p->graph->node_count, loss = p->graph->loss->id;
 
-    for (int i = 0; i <= last; i++) {
+    for (int i = 0; i < nodes; i++) {
         bool runs = p->used[i] && p->node[i].op && p->home[i] == i;
 
-        p->instr[i] = runs ? plan->count++ : -1;
+        p->instr[i] = runs && i != loss ? plan->count++ : -1;
     }
+    p->instr[loss] = plan->count++;
     plan->instr = ls__arena_new(&plan->arena, (size_t)plan->count,
                                 sizeof *plan->instr);
     if (!plan->instr)
         return LS_ENOMEM;
-    for (int i = 0; i <= last; i++)
+    for (int i = 0; i < nodes; i++)
         if (p->instr[i] >= 0) {
             plan->instr[p->instr[i]].node = &p->node[i];
             plan->instr[p->instr[i]].inputs = inputs_of(&p->node[i]);
@@ -253,7 +258,7 @@ static void forward_values(planner *p)
 /* Nobody but node `id` still waits for gradient v, and v dies at `time`. */
 static bool free_after(const planner *p, int v, int id, int time)
 {
-    for (int i = 0; i <= p->graph->loss->id; i++)
+    for (int i = 0; i < p->graph->node_count; i++)
         if (i != id && p->grad[i] == v && p->instr[i] >= 0 &&
             2 * p->plan->count - 1 - p->instr[i] > time)
             return false;
@@ -433,7 +438,7 @@ static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
     *q = (ls__pack){.param = in->node->param[0],
                     .k = transposed ? n : i, .n = transposed ? i : n,
                     .row = transposed ? 1 : n, .col = transposed ? n : 1,
-                    .offset = plan->pack_floats};
+                    .offset = plan->pack_floats, .backward = transposed};
     in->packed[transposed] = q->offset;
     plan->pack_floats += plan->backend->packed_size(q->k, q->n);
 }
@@ -455,6 +460,51 @@ static int pack_list(ls__plan *plan)
             add_pack(plan, in, 1);
     }
     return 0;
+}
+
+/* ------ goals ------ */
+
+/* What the goal's instruction needs, directly or through others. */
+static int trace(planner *p, ls__goal *goal, const char *name, int instr)
+{
+    ls__plan *plan = p->plan;
+
+    *goal = (ls__goal){.instr = instr};
+    goal->runs = ls__arena_new(&plan->arena, (size_t)plan->count, 1);
+    goal->reads = ls__arena_new(&plan->arena, (size_t)plan->inputs + 1, 1);
+    if (name && !(goal->name = ls__arena_text(&plan->arena, name)))
+        return LS_ENOMEM;
+    if (!goal->runs || !goal->reads)
+        return LS_ENOMEM;
+    goal->runs[instr] = true;
+    for (int i = instr; i >= 0; i--)
+        for (int k = 0; goal->runs[i] && k < plan->instr[i].inputs; k++) {
+            const ls_node *x = plan->instr[i].node->in[k];
+
+            if (x->op)
+                goal->runs[p->instr[x->id]] = true;
+            else
+                goal->reads[x->input] = true;
+        }
+    return 0;
+}
+
+static int goals(planner *p)
+{
+    const ls_graph *g = p->graph;
+    ls__plan *plan = p->plan;
+    int status;
+
+    plan->goals = g->output_count + 1;
+    plan->goal = ls__arena_new(&plan->arena, (size_t)plan->goals,
+                               sizeof *plan->goal);
+    if (!plan->goal)
+        return LS_ENOMEM;
+    status = trace(p, &plan->goal[0], NULL, plan->count - 1);
+    for (int i = 0; i < g->output_count && status == 0; i++)
+        status = trace(p, &plan->goal[i + 1], g->outputs[i]->name,
+                       p->instr[p->home[g->outputs[i]->node->id]]);
+    return status;
 }
 
 /* ------ all of it ------ */
@@ -506,6 +556,8 @@ static int build(planner *p)
         return status;
     fold_all(p);
     if ((status = list(p)) < 0)
+        return status;
+    if ((status = goals(p)) < 0)
         return status;
     choose_chunk(p->plan);
     forward_values(p);

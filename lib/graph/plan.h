@@ -31,11 +31,20 @@ typedef struct ls__instr {
     int64_t packed[2];                /* offsets in the packed kernels */
 } ls__instr;
 
+/* What a forward run is for: the loss, or an output. */
+typedef struct ls__goal {
+    const char *name; /* of the output; NULL: the loss */
+    int instr;        /* that makes it */
+    bool *runs;       /* [instr] needed for it */
+    bool *reads;      /* [input] likewise */
+} ls__goal;
+
 /* A kernel to pack at the start of each step. */
 typedef struct ls__pack {
     int param;
     int64_t k, n, row, col; /* the operand B (k,n) and its strides */
     int64_t offset;
+    bool backward;          /* used there only */
 } ls__pack;
 
 typedef struct ls__plan {
@@ -45,6 +54,8 @@ typedef struct ls__plan {
     int inputs, params;
     const ls_node **input;
     ls__param *param;
+    int goals;
+    ls__goal *goal;    /* the loss, then the outputs */
     int packs;
     ls__pack *pack;
     int64_t pack_floats;

@@ -18,10 +18,10 @@
     .random_normal = fill_normal, \
     .random_truncated_normal = fill_truncated_normal, .tree_sum = tree_sum, \
     .gemm = gemm, .gemm_packed_size = packed_size, .gemm_pack = pack, \
-    .epilogue = epilogue, .add = add, .scale = scale, .gelu = gelu, \
-    .gelu_grad = gelu_grad, .column_sum = column_sum, \
-    .square_sum = square_sum, .first_nonfinite = first_nonfinite, \
-    .layer_norm = layer_norm, \
+    .epilogue = epilogue, .add = add, .scale = scale, \
+    .activate = activate, .activate_grad = activate_grad, \
+    .column_sum = column_sum, .square_sum = square_sum, \
+    .first_nonfinite = first_nonfinite, .layer_norm = layer_norm, \
     .layer_norm_grad = layer_norm_grad, .softmax = softmax, \
     .softmax_grad = softmax_grad, .cross_entropy = cross_entropy, \
     .squared_error = squared_error, .sgd = sgd, .momentum = momentum, \

@@ -36,6 +36,31 @@ SIMD v16 gelu_of(v16 x)
                    v16_add(v16_set(1.0f), gelu_tanh(x)));
 }
 
+/* max(0,x), NaN passing; the sum makes -0 and what counts as zero to +0. */
+SIMD v16 relu_of(v16 x)
+{
+    return v16_add(v16_max(v16_zero(), x), v16_zero());
+}
+
+/* 1 / (1 + e^-x) */
+SIMD v16 sigmoid_of(v16 x)
+{
+    v16 one = v16_set(1.0f);
+
+    return v16_div(one, v16_add(one, v16_exp(v16_neg(x))));
+}
+
+SIMD v16 activation_of(ls__activation kind, v16 x)
+{
+    switch (kind) {
+    case LS__GELU: return gelu_of(x);
+    case LS__RELU: return relu_of(x);
+    case LS__TANH: return v16_tanh(x);
+    case LS__SIGMOID: return sigmoid_of(x);
+    default: return x;
+    }
+}
+
 /* 1/2 (1 + t) + x/2 (1 - t^2) sqrt(2/pi) (1 + 3 0.044715 x^2) */
 SIMD v16 gelu_slope(v16 x)
 {
@@ -46,6 +71,34 @@ SIMD v16 gelu_slope(v16 x)
 
     return v16_fma(v16_mul(v16_mul(half, x), dt), du,
                    v16_mul(half, v16_add(one, t)));
+}
+
+/* e / (1 + e)^2 with e = e^-|x|: exact to the ends, where s (1 - s) is not. */
+SIMD v16 sigmoid_slope(v16 x)
+{
+    v16 e = v16_exp(v16_neg(v16_abs(x)));
+    v16 d = v16_add(v16_set(1.0f), e);
+
+    return v16_div(e, v16_mul(d, d));
+}
+
+SIMD v16 tanh_slope(v16 x)
+{
+    v16 t = v16_tanh(x);
+
+    return v16_fma(v16_neg(t), t, v16_set(1.0f));
+}
+
+/* d times the derivative of the activation at x; relu's is 0 at 0. */
+SIMD v16 times_slope(ls__activation kind, v16 d, v16 x)
+{
+    switch (kind) {
+    case LS__GELU: return v16_mul(d, gelu_slope(x));
+    case LS__RELU: return v16_select(v16_lt(v16_zero(), x), d, v16_zero());
+    case LS__TANH: return v16_mul(d, tanh_slope(x));
+    case LS__SIGMOID: return v16_mul(d, sigmoid_slope(x));
+    default: return d;
+    }
 }
 
 static void add(int64_t n, const float *a, const float *b, float *out)
@@ -60,17 +113,17 @@ static void scale(int64_t n, float by, float *x)
         put(x + i, v16_mul(take(x + i, n - i), v16_set(by)), n - i);
 }
 
-static void gelu(int64_t n, const float *x, float *y)
+static void activate(ls__activation kind, int64_t n, const float *x, float *y)
 {
     for (int64_t i = 0; i < n; i += 16)
-        put(y + i, gelu_of(take(x + i, n - i)), n - i);
+        put(y + i, activation_of(kind, take(x + i, n - i)), n - i);
 }
 
-static void gelu_grad(int64_t n, const float *x, const float *dy,
-                      const float *addend, float *out)
+static void activate_grad(ls__activation kind, int64_t n, const float *x,
+                          const float *dy, const float *addend, float *out)
 {
     for (int64_t i = 0; i < n; i += 16) {
-        v16 d = v16_mul(take(dy + i, n - i), gelu_slope(take(x + i, n - i)));
+        v16 d = times_slope(kind, take(dy + i, n - i), take(x + i, n - i));
 
         if (addend)
             d = v16_add(d, take(addend + i, n - i));

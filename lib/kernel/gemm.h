@@ -66,8 +66,14 @@ static void pack(int64_t k, int64_t n, const float *b, int64_t b_row,
             pack_any(k, b + j * b_col, b_row, b_col, n - j, packed);
 }
 
-/* The epilogue of 16 elements of row i from column j on. */
-SIMD v16 finish(const ls__gemm *g, v16 x, int64_t i, int64_t j)
+static bool is_curved(const ls__gemm *g)
+{
+    return g->activation || g->grad_of;
+}
+
+/* The epilogue of 16 elements of row i from column j on; curved is a constant
+ * so that the code for activations is not in every place. */
+SIMD v16 finish(const ls__gemm *g, bool curved, v16 x, int64_t i, int64_t j)
 {
     int64_t at = i * g->c_row + j, left = g->n - j;
 
@@ -77,10 +83,10 @@ SIMD v16 finish(const ls__gemm *g, v16 x, int64_t i, int64_t j)
         x = v16_add(x, take(g->bias + j, left));
     if (g->pre)
         put(g->pre + at, x, left);
-    if (g->activation == LS__GELU)
-        x = gelu_of(x);
-    if (g->grad_of == LS__GELU)
-        x = v16_mul(x, gelu_slope(take(g->h + at, left)));
+    if (curved) {
+        x = activation_of(g->activation, x);
+        x = times_slope(g->grad_of, x, g->grad_of ? take(g->h + at, left) : x);
+    }
     if (g->add)
         x = v16_add(x, take(g->add + at, left));
     return x;
@@ -92,7 +98,7 @@ static void epilogue(const ls__gemm *g)
         for (int64_t j = 0; j < g->n; j += 16) {
             float *c = g->c + i * g->c_row + j;
 
-            put(c, finish(g, take(c, g->n - j), i, j), g->n - j);
+            put(c, finish(g, true, take(c, g->n - j), i, j), g->n - j);
         }
 }
 
@@ -145,6 +151,35 @@ SIMD void store_to(int rows, float *to, v16 acc[ROWS][VECS])
             v16_store(to + r * COLUMNS + 16 * v, acc[r][v]);
 }
 
+/* Store a tile, its sums in acc ... */
+SIMD void end_straight(const ls__gemm *g, int rows, int64_t i, int64_t j,
+                       v16 acc[ROWS][VECS])
+{
+    float *c = g->c + i * g->c_row + j;
+
+#pragma GCC unroll 14
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int v = 0; v < VECS; v++)
+            if (g->n - j > 16 * v)
+                put(c + r * g->c_row + 16 * v,
+                    finish(g, false, acc[r][v], i + r, j + 16 * v),
+                    g->n - j - 16 * v);
+}
+
+/* ... or in memory: activations are long, so this loop is there once. */
+static void end_curved(const ls__gemm *g, int rows, int64_t i, int64_t j,
+                       const float *sum)
+{
+    float *c = g->c + i * g->c_row + j;
+
+    for (int r = 0; r < rows; r++, c += g->c_row)
+        for (int v = 0; v < VECS && g->n - j > 16 * v; v++)
+            put(c + 16 * v,
+                finish(g, true, v16_load(sum + r * COLUMNS + 16 * v), i + r,
+                       j + 16 * v), g->n - j - 16 * v);
+}
+
 /* Rows i .. i+rows of C, columns j .. j+COLUMNS.  sum is room for the sums of
  * earlier chunks. */
 SIMD void tile(const ls__gemm *g, int rows, int64_t i, int64_t j,
@@ -163,17 +198,13 @@ SIMD void tile(const ls__gemm *g, int rows, int64_t i, int64_t j,
             add_from(rows, sum, COLUMNS, COLUMNS, acc);
         else if (g->accumulate)
             add_from(rows, c, g->c_row, g->n - j, acc);
-        if (p + k < g->k)
+        if (p + k < g->k || is_curved(g))
             store_to(rows, sum, acc);
     }
-#pragma GCC unroll 14
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
-        for (int v = 0; v < VECS; v++)
-            if (g->n - j > 16 * v)
-                put(c + r * g->c_row + 16 * v,
-                    finish(g, acc[r][v], i + r, j + 16 * v),
-                    g->n - j - 16 * v);
+    if (is_curved(g))
+        end_curved(g, rows, i, j, sum);
+    else
+        end_straight(g, rows, i, j, acc);
 }
 
 /* The heights a tile comes in; each is a function so that its loops unroll. */

@@ -49,10 +49,10 @@ typedef struct ls__kernel_table {
     /* elementwise.h */
     void (*add)(int64_t n, const float *a, const float *b, float *out);
     void (*scale)(int64_t n, float by, float *x);
-    void (*gelu)(int64_t n, const float *x, float *y);
-    /* out = dy gelu'(x) (+ addend, may be NULL) */
-    void (*gelu_grad)(int64_t n, const float *x, const float *dy,
-                      const float *addend, float *out);
+    void (*activate)(ls__activation kind, int64_t n, const float *x, float *y);
+    /* out = dy activation'(x) (+ addend, may be NULL) */
+    void (*activate_grad)(ls__activation kind, int64_t n, const float *x,
+                          const float *dy, const float *addend, float *out);
     /* out[j] (+)= sum over rows of x[row,j], in row order, 256 rows a chunk. */
     void (*column_sum)(int64_t rows, int64_t n, const float *x, bool add,
                        float *out);

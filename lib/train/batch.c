@@ -113,22 +113,40 @@ int ls_batch_set_weights(ls_batch *b, const float *weights, int64_t rows)
     return 0;
 }
 
-int64_t ls__batch_shard_rows(const ls_batch *b)
+/* The first input that matters; the number of inputs when none does. */
+static int first_read(const ls_trainer *t, const bool *reads)
+{
+    int i = 0;
+
+    while (i < t->inputs && reads && !reads[i])
+        i++;
+    return i;
+}
+
+int64_t ls__batch_rows_read(const ls_batch *b, const bool *reads)
 {
     const ls_trainer *t = b->trainer;
-    int64_t rows = t->inputs ? b->rows[0] : b->weight_rows;
+    int first = first_read(t, reads);
+    int64_t rows = first < t->inputs ? b->rows[first] : b->weight_rows;
 
-    for (int i = 0; i < t->inputs; i++) {
+    for (int i = first; i < t->inputs; i++) {
+        if (reads && !reads[i])
+            continue;
         if (!b->rows[i])
             return ls__fail(LS_EINVAL, "input \"%s\" of the batch is not set",
                             t->input[i].name);
         if (b->rows[i] != rows)
             return ls__fail(LS_ESHAPE, "input \"%s\" has %lld rows, \"%s\" "
-                            "has %lld", t->input[0].name, (long long)rows,
+                            "has %lld", t->input[first].name, (long long)rows,
                             t->input[i].name, (long long)b->rows[i]);
     }
     if (b->weights && b->weight_rows != rows)
         return ls__fail(LS_ESHAPE, "the batch has %lld rows, its weights %lld",
                         (long long)rows, (long long)b->weight_rows);
     return rows / ls__trainer_shards(t);
+}
+
+int64_t ls__batch_shard_rows(const ls_batch *b)
+{
+    return ls__batch_rows_read(b, NULL);
 }

@@ -39,10 +39,11 @@ static double now(void)
 
 /* ------ gradients ------ */
 
-static ls_shard shard_of(const ls_batch *b, int device, int micro)
+static ls_shard shard_of(const ls_trainer *t, int device, int micro)
 {
-    int64_t rows = ls__batch_shard_rows(b);
-    int64_t i = (int64_t)micro * b->trainer->devices + device;
+    const ls_batch *b = t->phase.batch;
+    int64_t rows = t->phase.rows;
+    int64_t i = (int64_t)micro * t->devices + device;
 
     return (ls_shard){.first = i * rows, .rows = rows,
                       .data = b->shard_data + i * b->trainer->inputs,
@@ -54,7 +55,7 @@ static ls_shard shard_of(const ls_batch *b, int device, int micro)
 static int run_micro(ls_trainer *t, int worker, int device, int micro,
                      ls_sums *total)
 {
-    ls_shard shard = shard_of(t->phase.batch, device, micro);
+    ls_shard shard = shard_of(t, device, micro);
     float **grads = micro ? t->later_of + worker * t->params.count
                           : t->grad_of + device * t->params.count;
     ls_sums sums = {.correct = __builtin_nan("")};
@@ -87,6 +88,16 @@ static void run_device(ls_trainer *t, int worker, int device)
         ls__kernels()->scale(t->params.floats,
                              1.0f / (float)report->sums.weight,
                              t->grad[device]);
+}
+
+static void predict_device(ls_trainer *t, int device)
+{
+    for (int m = 0; m < t->micro; m++) {
+        ls_shard shard = shard_of(t, device, m);
+
+        ls__exec_predict(t->exec, device, &shard, t->value_of, t->phase.goal,
+                         t->phase.out + shard.first * t->phase.size);
+    }
 }
 
 /* ------ what the devices reported ------ */
@@ -233,9 +244,14 @@ static void run_phases(void *user, int worker)
     ls__pool_shards_of(t->pool, t->devices, worker, &first_device,
                        &last_device);
     if (t->exec) {
-        ls__exec_prepare(t->exec, worker, t->workers, t->value_of);
+        ls__exec_prepare(t->exec, worker, t->workers, t->phase.train,
+                         t->value_of);
         ls__pool_barrier(t->pool);
     }
+    for (int d = first_device; d < last_device && t->phase.goal; d++)
+        predict_device(t, d);
+    if (t->phase.goal)
+        return;
     for (int d = first_device; d < last_device; d++)
         run_device(t, worker, d);
     if (!t->phase.train)
@@ -261,7 +277,7 @@ static void run_phases(void *user, int worker)
  * when it is computed alone; -1 when each one is. */
 static int64_t bad_row_of(ls_trainer *t, int device, int micro, bool train)
 {
-    ls_shard all = shard_of(t->phase.batch, device, micro), one = all;
+    ls_shard all = shard_of(t, device, micro), one = all;
     float **grads = t->grad_of + device * t->params.count;
     const void *data[64];
 
@@ -377,8 +393,7 @@ static void fill_result(const ls_trainer *t, verdict v, ls_result *r)
                      .accuracy = __builtin_nanf(""), .weight = weight,
                      .grad_norm = __builtin_nanf(""),
                      .lr = -t->phase.rule.neg_lr,
-                     .rows = ls__batch_shard_rows(t->phase.batch) *
-                             ls__trainer_shards(t)};
+                     .rows = t->phase.rows * ls__trainer_shards(t)};
     if (v != GOES_ON)
         return;
     r->loss = mean_loss(t);
@@ -415,14 +430,13 @@ static int conclude(ls_trainer *t, verdict v, ls_result *result)
     return 0;
 }
 
-static int check_batch(const ls_trainer *t, const ls_batch *batch)
+/* The rows a device gets of the batch, or a status. */
+static int64_t shard_rows(const ls_trainer *t, const ls_batch *batch,
+                          const bool *reads)
 {
-    int64_t rows;
-
     if (!batch || batch->trainer != t)
         return ls__fail(LS_EINVAL, "the batch belongs to another trainer");
-    rows = ls__batch_shard_rows(batch);
-    return rows < 0 ? (int)rows : 0;
+    return ls__batch_rows_read(batch, reads);
 }
 
 /* The scalars of the coming update. */
@@ -440,9 +454,9 @@ static int watch(ls_trainer *t)
     int status = 0;
 
     if (t->exec)
-        ls__exec_prepare(t->exec, 0, 1, t->value_of);
+        ls__exec_prepare(t->exec, 0, 1, true, t->value_of);
     for (int d = 0; d < t->devices && status == 0; d++) {
-        ls_shard shard = shard_of(t->phase.batch, d, 0);
+        ls_shard shard = shard_of(t, d, 0);
 
         status = ls__watch_device(t, d, &shard);
     }
@@ -453,14 +467,16 @@ static int watch(ls_trainer *t)
 static int run(ls_trainer *t, const ls_batch *batch, bool train,
                ls_result *result)
 {
-    int status = check_batch(t, batch);
+    int64_t rows = shard_rows(t, batch, NULL);
+    int status = 0;
     ls__fpmode mode;
     verdict v;
 
-    if (status < 0)
-        return status;
+    if (rows < 0)
+        return (int)rows;
     mode = ls__fpmode_set(); /* the rule's scalars are rounded too */
-    t->phase = (ls__phase){.batch = batch, .train = train, .began = now()};
+    t->phase = (ls__phase){.batch = batch, .train = train, .rows = rows,
+                           .began = now()};
     t->phase.rule = next_rule(t);
     if (t->watch && train && (status = watch(t)) < 0) {
         ls__fpmode_restore(mode);
@@ -486,4 +502,29 @@ int ls_step(ls_trainer *t, const ls_batch *batch, ls_result *result)
 int ls_evaluate(ls_trainer *t, const ls_batch *batch, ls_result *result)
 {
     return run(t, batch, false, result);
+}
+
+int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
+               int64_t n, float *out)
+{
+    const ls__goal *goal;
+    int64_t rows, size;
+    int k;
+
+    if (!t->exec)
+        return ls__fail(LS_ENOTFOUND, "output \"%s\": a gradient function has "
+                        "no outputs", output);
+    if ((k = ls__exec_find(t->exec, output, &goal, &size)) < 0)
+        return k;
+    if ((rows = shard_rows(t, batch, goal->reads)) < 0)
+        return (int)rows;
+    if (n != rows * ls__trainer_shards(t) * size)
+        return ls__fail(LS_ESHAPE, "output \"%s\": %lld rows of %lld elements "
+                        "do not fill %lld", output,
+                        (long long)(rows * ls__trainer_shards(t)), (long long)size,
+                        (long long)n);
+    t->phase = (ls__phase){.batch = batch, .goal = k, .rows = rows,
+                           .size = size, .out = out};
+    ls__pool_run(t->pool, run_phases, t);
+    return 0;
 }

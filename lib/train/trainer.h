@@ -28,6 +28,10 @@ typedef struct ls__report {
 typedef struct ls__phase {
     const ls_batch *batch;
     bool train;
+    int64_t rows;                  /* of a device */
+    int goal;                      /* of the plan: ls_predict; 0: the loss */
+    int64_t size;                  /* of the goal's rows */
+    float *out;                    /* PREDICT: each row by its device */
     ls__rule rule;
     double began, graded, reduced; /* seconds, worker 0's clock */
 } ls__phase;
@@ -83,5 +87,8 @@ static inline int64_t ls__trainer_shards(const ls_trainer *t)
 
 /* Rows of a shard of a complete batch, or a status. */
 int64_t ls__batch_shard_rows(const ls_batch *batch);
+
+/* The same when only some inputs matter: reads[input]; NULL: all. */
+int64_t ls__batch_rows_read(const ls_batch *batch, const bool *reads);
 
 #endif

@@ -1,0 +1,243 @@
+#!/bin/sh
+# The models mlp and gpt from the command line: that they learn, the same bytes
+# on any number of workers, numbers of PyTorch, and what they refuse.
+# Needs only POSIX tools.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
+set -u
+LC_ALL=C
+export LC_ALL
+train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL: $1"
+    sed 's/^/  err: /' "$dir/err"
+    sed 's/^/  out: /' "$dir/out" | head -n 20
+}
+
+# run ARGS: status in $status, output in out and err.
+run() {
+    "$train" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    status=$?
+}
+
+# expect STATUS TEXT ARGS: a failure with TEXT on stderr and an empty stdout.
+expect() {
+    want=$1 text=$2
+    shift 2
+    run "$@"
+    if [ $status -eq "$want" ] && grep -qF -e "$text" "$dir/err" &&
+        [ ! -s "$dir/out" ]; then
+        pass
+    else
+        fail "$*: status $status, or no \"$text\" on stderr, or output"
+    fi
+}
+
+# is NAME A B: two texts are equal.
+is() {
+    if [ "$2" = "$3" ]; then
+        pass
+    else
+        fail "$1: \"$2\" is not \"$3\""
+    fi
+}
+
+# below NAME A B: of two numbers.
+below() {
+    if awk "BEGIN { exit !($2 < $3) }"; then
+        pass
+    else
+        fail "$1: $2 is not below $3"
+    fi
+}
+
+# same NAME A B: two files are equal.
+same() {
+    if cmp -s "$2" "$3"; then pass; else fail "$1"; fi
+}
+
+# npy DESCR SHAPE: the 128 bytes before the data.
+npy() {
+    printf '\223NUMPY\001\000\166\000%-117s\n' \
+        "{'descr': '$1', 'fortran_order': False, 'shape': $2, }"
+}
+
+# pattern N MODULUS: (i * i + i / 3) modulo it as bytes, for i below N.
+pattern() {
+    i=0
+    while [ $i -lt "$1" ]; do
+        # shellcheck disable=SC2059 # the format is the byte
+        printf "\\$(printf %03o $(((i * i + i / 3) % $2)))"
+        i=$((i + 1))
+    done
+}
+
+# steps FILE: the metrics without the first line and the timings.
+steps() { sed -e 1d -e 's/,"ms":[0-9.]*}$/}/' "$1"; }
+
+# any_workers NAME ARGS: stdout and metrics on 1, 2, 3 and 7 workers, sharded
+# too and with BLIS, are those of one worker, which stay in out1 and rows1.
+any_workers() {
+    name=$1
+    shift
+    run "$@" --workers 1 --metrics "$dir/m"
+    is "$name runs" $status 0
+    cp "$dir/out" "$dir/out1"
+    steps "$dir/m" >"$dir/rows1"
+    for more in "--workers 2" "--workers 3" "--workers 7" \
+        "--workers 3 --state shard" "--workers 2 --backend blis"; do
+        # shellcheck disable=SC2086 # two words or four
+        run "$@" $more --metrics "$dir/m"
+        same "$name with $more: same lines" "$dir/out" "$dir/out1"
+        steps "$dir/m" >"$dir/rows"
+        same "$name with $more: same metrics" "$dir/rows" "$dir/rows1"
+    done
+}
+
+# ------ mlp ------
+
+small="mlp --rows 256 --d-in 16 --classes 4 --hidden 32,24 --batch 32 \
+    --devices 4"
+# shellcheck disable=SC2086 # words
+any_workers mlp $small --epochs 3 --log-every 5
+is "mlp prints steps and epochs" \
+    "$(sed 's/  loss .*//; s/=[0-9]\.[0-9]*/=/g; s/^state .*/state/' "$dir/out1" |
+        tr '\n' '|')" \
+    "$(printf '%s|' '[lockstep] step 0000' '[lockstep] step 0005' \
+        'Epoch 1: Loss=, Acc=' '[lockstep] step 0010' '[lockstep] step 0015' \
+        'Epoch 2: Loss=, Acc=' '[lockstep] step 0020' '[lockstep] step 0023' \
+        'Epoch 3: Loss=, Acc=' 'state')"
+is "every step has an accuracy" \
+    "$(grep -cE '"accuracy":(0|1|0\.[0-9]+),' "$dir/rows1")" 24
+below "mlp learns" "$(sed -n 's/Epoch 3: Loss=\(.*\),.*/\1/p' "$dir/out1")" \
+    "$(sed -n 's/Epoch 1: Loss=\(.*\),.*/\1/p' "$dir/out1")"
+# The epoch's line is the mean of its steps.
+is "an epoch is the mean of its steps" \
+    "$(sed -n '1,8s/.*"loss":\([0-9.]*\),"accuracy":\([0-9.]*\).*/\1 \2/p' \
+        "$dir/rows1" | awk '{ l += $1; a += $2 }
+            END { printf "Epoch 1: Loss=%.4f, Acc=%.4f", l / 8, a / 8 }')" \
+    "$(grep 'Epoch 1' "$dir/out1")"
+for f in relu tanh gelu sigmoid; do
+    # shellcheck disable=SC2086 # words
+    run $small --activation $f --steps 30 --log-every 29 --lr 0.01
+    below "mlp learns with $f" \
+        "$(sed -n 's/.*step 0029  loss //p' "$dir/out")" \
+        "$(sed -n 's/.*step 0000  loss //p' "$dir/out")"
+done
+# shellcheck disable=SC2086 # words
+run $small --epochs 2 --batch 48 --uneven pad --metrics "$dir/m"
+is "mlp pads the short batch" \
+    "$(steps "$dir/m" | sed 's/.*"rows":\([0-9]*\).*/\1/' | tr '\n' ' ')" \
+    "48 48 48 48 48 16 48 48 48 48 48 16 "
+# shellcheck disable=SC2086 # words
+run $small --steps 0 --save "$dir/p"
+is "mlp's names are nnx's" \
+    "$(head -c 1500 "$dir/p" | grep -ao '"layers[a-z0-9.]*"' | tr '\n' ' ')" \
+    "\"layers.0.bias\" \"layers.0.kernel\" \"layers.1.bias\" \
+\"layers.1.kernel\" \"layers.2.bias\" \"layers.2.kernel\" "
+is "--steps and not the default --epochs" \
+    "$(grep -c Epoch "$dir/out")" 0
+
+{ npy '|u1' '(40, 3)'; pattern 120 7; } >"$dir/x.npy"
+{ npy '|u1' '(40,)'; pattern 40 3; } >"$dir/y.npy"
+{ npy '|u1' '(39,)'; pattern 39 3; } >"$dir/short.npy"
+x=$dir/x.npy y=$dir/y.npy
+files="mlp --x $x --y $y --hidden 8 --batch 16 --devices 4 --steps 6 \
+    --log-every 1"
+# shellcheck disable=SC2086 # words
+any_workers "mlp from files" $files
+# shellcheck disable=SC2086 # words
+run $files --shuffle
+same "files are shuffled" "$dir/out" "$dir/out1"
+# shellcheck disable=SC2086 # words
+run $files --no-shuffle
+if cmp -s "$dir/out" "$dir/out1"; then fail "--no-shuffle"; else pass; fi
+# shellcheck disable=SC2086 # words
+run $files --batch 40 --steps 1
+all=$(sed 1q "$dir/out")
+# shellcheck disable=SC2086 # words
+run $files --batch 40 --steps 1 --no-shuffle
+is "an order is a permutation" "$(sed 1q "$dir/out")" "$all"
+
+expect 2 "--hidden: \"8,\" is not a list" mlp --hidden 8,
+expect 2 "--hidden: \"0\" is not a list" mlp --hidden 0
+expect 2 "--hidden: \"8;8\" is not a list" mlp --hidden "8;8"
+expect 2 "\"swish\" is none of relu|tanh|" mlp --activation swish
+expect 2 "--shuffle and --no-shuffle exclude" mlp --shuffle --no-shuffle
+expect 2 "--x and --y go together" mlp --x "$x"
+expect 1 "39 rows, but x has 40" mlp --x "$x" --y "$dir/short.npy"
+expect 1 "has 3 where --d-in says 4" mlp --x "$x" --y "$y" --d-in 4
+expect 1 "must be at least 0 and below 2" mlp --x "$x" --y "$y" --classes 2 \
+    --batch 40
+expect 1 "1 axes, but x needs 2" mlp --x "$y" --y "$y"
+
+# ------ gpt ------
+
+seq 1 3000 >"$dir/count"
+i=0
+while [ $i -lt 200 ]; do
+    echo "hello, world"
+    i=$((i + 1))
+done >"$dir/hello"
+
+# gpt_torch.py --data count --init init --steps 6 --eval-every 3, from the
+# initial parameters of lockstep; PyTorch 2.13.0, windows by jax 0.10.2.
+run gpt --data "$dir/count" --steps 6 --eval-every 3
+is "gpt's losses are PyTorch's" \
+    "$(sed -n 's/\[lockstep\] //p' "$dir/out" | tr '\n' '|')" \
+    "$(printf '%s|' 'step 0000  loss 6.3708' 'eval step 0003  loss 3.0771' \
+        'step 0005  loss 2.7155' 'eval step 0006  loss 2.8121')"
+
+tiny="gpt --data $dir/hello --seq-len 12 --d-model 32 --heads 2 --layers 1 \
+    --d-ff 48 --batch 16 --devices 4"
+# shellcheck disable=SC2086 # words
+any_workers gpt $tiny --steps 4 --eval-every 2 --sample 30
+is "gpt prints steps and evaluations" \
+    "$(sed -n 's/^\[lockstep\] \(.*\)  loss [0-9.]*$/\1/p' "$dir/out1" |
+        tr '\n' '|')" \
+    "step 0000|eval step 0002|step 0003|eval step 0004|"
+# shellcheck disable=SC2086 # words
+run $tiny --steps 150 --lr 0.003 --eval-every 150 --sample 64 --temperature 0
+below "gpt learns what was held out" \
+    "$(sed -n 's/.*eval step 0150  loss //p' "$dir/out")" 0.1
+# 64 bytes are five lines but for the last newline, which the tool adds.
+is "gpt says what it learned" "$(grep -c '^hello, world$' "$dir/out")" 5
+# shellcheck disable=SC2086 # words
+run $tiny --steps 0 --sample 100 --log-every 0
+is "a sample has its bytes, then a newline" \
+    "$(wc -c <"$dir/out" | tr -d ' ')" $((100 + 1 + 6 + 64 + 1))
+
+# The loss held out does not depend on how it is cut, and --eval-data is that.
+tail -c 260 "$dir/hello" >"$dir/tenth"
+for cut in "--batch 4" "--batch 32 --devices 8" "--batch 5 --devices 1" \
+    "--batch 7 --devices 3 --uneven pad" "--eval-data $dir/tenth"; do
+    # shellcheck disable=SC2086 # words
+    run $tiny --steps 0 --eval-every 1 $cut
+    sed 1q "$dir/out" >>"$dir/losses"
+done
+is "the loss held out is one" "$(sort -u "$dir/losses" | wc -l | tr -d ' ')" 1
+is "it is there five times" "$(grep -c 'eval step 0000' "$dir/losses")" 5
+
+head -c 50 "$dir/count" >"$dir/short"
+: >"$dir/empty"
+printf 'abc\200' >"$dir/high"
+expect 2 "gpt needs --data FILE" gpt
+expect 2 "--epochs is not an option of gpt" gpt --epochs 1
+expect 1 "$dir/none: No such file" gpt --data "$dir/none"
+expect 1 "0 bytes to train on are fewer than" gpt --data "$dir/empty"
+expect 1 "45 bytes to train on are fewer than --seq-len 64" \
+    gpt --data "$dir/short"
+expect 1 "5 bytes are held out, fewer than --seq-len 20" \
+    gpt --data "$dir/short" --seq-len 20 --eval-every 1
+expect 1 "byte 3 is 128; --vocab 128 needs bytes below that" \
+    gpt --data "$dir/high" --vocab 128
+expect 1 "--seq-len 1 leaves nothing" gpt --data "$dir/count" --seq-len 1
+expect 1 "does not divide by 8 devices" gpt --data "$dir/count" --batch 12
+expect 1 ": Is a directory" gpt --data "$dir"
+
+echo "$passed checks passed, $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,469 @@
+/* The activations beside gelu: their values and slopes at every instruction
+ * level, folded into a product or not, in the gradient of a whole model; and
+ * the accuracy that cross entropy counts. */
+#include "graph/op.h"
+#include "kernel/kernel.h"
+#include "lockstep.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+#define OK(call) ck_assert_msg((call) >= 0, "%s", ls_errmsg())
+
+/* ------ The functions in double ------ */
+
+static double gelu(double x)
+{
+    return x / 2 * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
+static double gelu_slope(double x)
+{
+    double t = tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+
+    return (1 + t) / 2 + x / 2 * (1 - t * t) * sqrt(2 / M_PI) *
+                             (1 + 3 * 0.044715 * x * x);
+}
+
+static double relu(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static double relu_slope(double x)
+{
+    return x > 0;
+}
+
+static double tanh_slope(double x)
+{
+    return 1 / (cosh(x) * cosh(x));
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static double sigmoid_slope(double x)
+{
+    return 1 / (4 * cosh(x / 2) * cosh(x / 2));
+}
+
+typedef struct row {
+    ls__activation kind;
+    double (*value)(double), (*slope)(double);
+    ls_node *(*build)(ls_node *);
+    double far;  /* largest error of value and slope, in units of 2^-24 */
+    double tiny; /* relative to what is above this, else to it */
+} row;
+
+static const row rows[] = {
+    {LS__GELU, gelu, gelu_slope, ls_gelu, 64, 1},
+    {LS__RELU, relu, relu_slope, ls_relu, 0, 0},
+    {LS__TANH, tanh, tanh_slope, ls_tanh, 16, 1},
+    {LS__SIGMOID, sigmoid, sigmoid_slope, ls_sigmoid, 8, 0x1p-126},
+};
+
+/* A level by number; NULL when this CPU lacks it. */
+static const ls__kernel_table *level(int i)
+{
+    return ls__kernels_by_name(ls__kernel_levels[i]->name);
+}
+
+static int levels(void)
+{
+    int n = 0;
+
+    while (ls__kernel_levels[n])
+        n++;
+    return n;
+}
+
+static void near(const row *r, double x, double got, double want)
+{
+    double size = fabs(want) > r->tiny ? fabs(want) : r->tiny;
+
+    ck_assert_msg(fabs(got - want) <= r->far * 0x1p-24 * size,
+                  "activation %d at %a: %a, not %a", (int)r->kind, x, got,
+                  want);
+}
+
+/* Values and slopes meet their definitions from end to end. */
+START_TEST(test_functions)
+{
+    const ls__kernel_table *k = level(_i);
+    enum { N = 4097 };
+    static float x[N], y[N], d[N], one[N];
+
+    for (int i = 0; k && i < N; i++) {
+        x[i] = 0.02f * (float)(i - N / 2);
+        one[i] = 1;
+    }
+    for (int a = 0; k && a < COUNT(rows); a++) {
+        k->activate(rows[a].kind, N, x, y);
+        k->activate_grad(rows[a].kind, N, x, one, NULL, d);
+        for (int i = 0; i < N; i++) {
+            near(&rows[a], (double)x[i], (double)y[i],
+                 rows[a].value((double)x[i]));
+            near(&rows[a], (double)x[i], (double)d[i],
+                 rows[a].slope((double)x[i]));
+        }
+    }
+}
+END_TEST
+
+/* Zeros, infinities and NaN come out as the header says. */
+START_TEST(test_ends)
+{
+    const ls__kernel_table *k = level(_i);
+    float x[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN}, y[5], d[5];
+    float one[] = {1, 1, 1, 1, 1};
+    static const float relus[] = {0, 0, INFINITY, 0};
+    static const float tanhs[] = {0, 0, 1, -1};
+    static const float sigmoids[] = {0.5f, 0.5f, 1, 0};
+    const float *want[] = {relus, tanhs, sigmoids};
+
+    for (int a = 1; k && a < COUNT(rows); a++) {
+        k->activate(rows[a].kind, 5, x, y);
+        for (int i = 0; i < 4; i++)
+            ck_assert(y[i] == want[a - 1][i]);
+        ck_assert(isnan(y[4]));
+    }
+    if (!k)
+        return;
+    k->activate(LS__RELU, 5, x, y);
+    ck_assert(!signbit(y[1]));
+    k->activate_grad(LS__RELU, 5, x, one, NULL, d);
+    ck_assert(d[0] == 0);
+    ck_assert(d[1] == 0);
+    ck_assert(d[2] == 1);
+    ck_assert(d[3] == 0);
+}
+END_TEST
+
+/* Every level with FMA gives the same bytes, for every length, with and
+ * without something to add to. */
+START_TEST(test_levels)
+{
+    enum { N = 40 };
+    float x[N], dy[N], old[N], y[N], d[N], first_y[N], first_d[N];
+
+    ls_random_normal(ls_key_new(1), 0, N, x);
+    ls_random_normal(ls_key_new(2), 0, N, dy);
+    ls_random_normal(ls_key_new(3), 0, N, old);
+    for (int a = 0; a < COUNT(rows); a++)
+        for (int n = 0; n <= N; n++)
+            for (int i = 0, seen = 0; i < levels(); i++) {
+                const ls__kernel_table *k = level(i);
+
+                if (!k || !k->fma)
+                    continue;
+                memset(y, 0, sizeof y);
+                memset(d, 0, sizeof d);
+                k->activate(rows[a].kind, n, x, y);
+                k->activate_grad(rows[a].kind, n, x, dy, n % 2 ? old : NULL, d);
+                if (seen++) {
+                    ck_assert_mem_eq(y, first_y, sizeof y);
+                    ck_assert_mem_eq(d, first_d, sizeof d);
+                }
+                memcpy(first_y, y, sizeof y);
+                memcpy(first_d, d, sizeof d);
+            }
+}
+END_TEST
+
+/* ------ Folded into a product ------ */
+
+enum { M = 17, N = 37, K = 260 };
+
+typedef struct product {
+    float a[M * K], b[K * N], bias[N], h[M * N], add[M * N];
+    float c[M * N], pre[M * N], slow[M * N], scratch[64 * K * 2];
+} product;
+
+static void folded(const ls__backend *backend, product *p, ls__activation f,
+                   ls__activation grad_of)
+{
+    ls__gemm g = {.m = M, .n = N, .k = K, .a = p->a, .a_row = K, .a_col = 1,
+                  .b = p->b, .b_row = N, .b_col = 1, .c = p->c, .c_row = N,
+                  .scale = 1, .bias = p->bias, .pre = p->pre, .activation = f,
+                  .grad_of = grad_of, .h = p->h, .add = p->add};
+
+    backend->gemm(&g, p->scratch);
+}
+
+/* The epilogue does what separate passes do, to the bit, in both backends. */
+START_TEST(test_folded)
+{
+    static const char *const names[] = {"native", "blis"};
+    const ls__activation kind = rows[_i].kind;
+    const ls__kernel_table *k = ls__kernels();
+    product *p = calloc(1, sizeof *p);
+    const ls__backend *backend;
+
+    ck_assert_ptr_nonnull(p);
+    ls_random_normal(ls_key_new(1), 0, M * K, p->a);
+    ls_random_normal(ls_key_new(2), 0, K * N, p->b);
+    ls_random_normal(ls_key_new(3), 0, N, p->bias);
+    ls_random_normal(ls_key_new(4), 0, M * N, p->h);
+    ls_random_normal(ls_key_new(5), 0, M * N, p->add);
+    for (int i = 0; i < 2; i++) {
+        OK(ls__backend_find(&backend, names[i]));
+        folded(backend, p, kind, LS__NO_ACTIVATION);
+        k->activate(kind, M * N, p->pre, p->slow);
+        k->add(M * N, p->slow, p->add, p->slow);
+        ck_assert_mem_eq(p->c, p->slow, sizeof p->c);
+        folded(backend, p, LS__NO_ACTIVATION, kind);
+        k->activate_grad(kind, M * N, p->h, p->pre, p->add, p->slow);
+        ck_assert_mem_eq(p->c, p->slow, sizeof p->c);
+    }
+    free(p);
+}
+END_TEST
+
+/* ------ A model ------ */
+
+enum { ROWS = 8, IN = 3, HIDDEN = 5, CLASSES = 4 };
+
+/* In the canonical order of the trainer: biases before kernels. */
+typedef struct net {
+    double b1[HIDDEN], w1[IN * HIDDEN], b2[CLASSES], w2[HIDDEN * CLASSES];
+} net;
+
+enum { NET = sizeof(net) / sizeof(double) };
+
+static const char *const net_names[] = {"fc1.bias", "fc1.kernel", "fc2.bias",
+                                        "fc2.kernel"};
+static const int net_sizes[] = {HIDDEN, IN * HIDDEN, CLASSES, HIDDEN * CLASSES};
+
+static double row_loss(const row *r, const net *p, const float *x, int label)
+{
+    double h[HIDDEN], y[CLASSES], sum = 0;
+
+    for (int j = 0; j < HIDDEN; j++) {
+        h[j] = p->b1[j];
+        for (int i = 0; i < IN; i++)
+            h[j] += (double)x[i] * p->w1[i * HIDDEN + j];
+        h[j] = r->value(h[j]);
+    }
+    for (int c = 0; c < CLASSES; c++) {
+        y[c] = p->b2[c];
+        for (int j = 0; j < HIDDEN; j++)
+            y[c] += h[j] * p->w2[j * CLASSES + c];
+        sum += exp(y[c]);
+    }
+    return log(sum) - y[label];
+}
+
+static double mean_loss(const row *r, const net *p, const float *x,
+                        const int32_t *labels)
+{
+    double sum = 0;
+
+    for (int i = 0; i < ROWS; i++)
+        sum += row_loss(r, p, x + i * IN, labels[i]);
+    return sum / ROWS;
+}
+
+typedef struct training {
+    ls_mesh *mesh;
+    ls_pool *pool;
+    ls_graph *graph;
+    ls_trainer *trainer;
+    ls_batch *batch;
+} training;
+
+static void open_pool(training *t, int devices, int workers)
+{
+    ls_mesh_options m = ls_mesh_defaults();
+    ls_pool_options p = ls_pool_defaults();
+
+    m.devices = devices;
+    m.workers = workers;
+    p.no_pin = true;
+    OK(ls_mesh_open(&t->mesh, &m));
+    OK(ls_pool_open(&t->pool, t->mesh, &p));
+    OK(ls_graph_new(&t->graph));
+}
+
+static void open_trainer(training *t)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+
+    o.optimizer = ls_sgd(1);
+    OK(ls_trainer_open(&t->trainer, t->pool, t->graph, &o));
+    OK(ls_batch_open(&t->batch, t->trainer));
+}
+
+static void close_all(training *t)
+{
+    ls_batch_close(t->batch);
+    ls_trainer_close(t->trainer);
+    ls_graph_free(t->graph);
+    ls_pool_close(t->pool);
+    ls_mesh_close(t->mesh);
+}
+
+static void get_net(const training *t, double *out)
+{
+    float room[IN * HIDDEN + HIDDEN * CLASSES];
+
+    for (int i = 0; i < COUNT(net_names); i++) {
+        OK(ls_trainer_get(t->trainer, net_names[i], net_sizes[i], room));
+        for (int j = 0; j < net_sizes[i]; j++)
+            *out++ = (double)room[j];
+    }
+}
+
+/* With the hidden values read twice nothing can be folded. */
+static void build_net(training *t, const row *r, bool twice)
+{
+    ls_node *x = ls_input(t->graph, "x", LS_F32, 1, (int64_t[]){IN});
+    ls_node *y = ls_input(t->graph, "y", LS_I32, 0, NULL);
+    ls_node *pre = ls_dense(x, HIDDEN, "fc1"), *h = r->build(pre);
+
+    if (twice)
+        OK(ls_output(t->graph, pre, "pre"));
+    OK(ls_loss(t->graph, ls_cross_entropy(ls_dense(h, CLASSES, "fc2"), y)));
+    open_trainer(t);
+}
+
+/* One update with rate 1: before - after is the gradient. */
+static void step_net(const row *r, bool twice, const float *x,
+                     const int32_t *labels, net *before, net *after)
+{
+    training t;
+    ls_result result;
+
+    open_pool(&t, 2, 2);
+    build_net(&t, r, twice);
+    get_net(&t, (double *)before);
+    OK(ls_batch_set(t.batch, "x", LS_F32, x, ROWS));
+    OK(ls_batch_set(t.batch, "y", LS_I32, labels, ROWS));
+    OK(ls_step(t.trainer, t.batch, &result));
+    ck_assert_double_eq_tol((double)result.loss,
+                            mean_loss(r, before, x, labels), 1e-6);
+    get_net(&t, (double *)after);
+    close_all(&t);
+}
+
+/* The gradient of a classifier is that of differences in double; folding the
+ * activation into the products changes no bit of it. */
+START_TEST(test_gradient)
+{
+    const row *r = &rows[_i];
+    float x[ROWS * IN];
+    int32_t labels[ROWS];
+    net start, end, again;
+
+    ls_random_normal(ls_key_new(8), 0, ROWS * IN, x);
+    ls_random_randint(ls_key_new(9), 0, ROWS, 0, CLASSES, labels);
+    step_net(r, false, x, labels, &start, &end);
+    for (int i = 0; i < NET; i++) {
+        double *p = (double *)&start + i, was = *p, up, down;
+
+        *p = was + 1e-5;
+        up = mean_loss(r, &start, x, labels);
+        *p = was - 1e-5;
+        down = mean_loss(r, &start, x, labels);
+        *p = was;
+        ck_assert_double_eq_tol(was - ((double *)&end)[i], (up - down) / 2e-5, 2e-6);
+    }
+    step_net(r, true, x, labels, &start, &again);
+    ck_assert_mem_eq(&again, &end, sizeof end);
+}
+END_TEST
+
+/* ------ Accuracy ------ */
+
+/* Logits that are the input itself, by way of a kernel that is the identity. */
+static void open_identity(training *t, int workers)
+{
+    float one[CLASSES * CLASSES] = {0};
+    ls_node *x, *y;
+
+    open_pool(t, 4, workers);
+    x = ls_input(t->graph, "x", LS_F32, 1, (int64_t[]){CLASSES});
+    y = ls_input(t->graph, "y", LS_I32, 0, NULL);
+    OK(ls_loss(t->graph, ls_cross_entropy(ls_dense(x, CLASSES, "fc"), y)));
+    open_trainer(t);
+    for (int i = 0; i < CLASSES; i++)
+        one[i * CLASSES + i] = 1;
+    OK(ls_trainer_set(t->trainer, "fc.kernel", CLASSES * CLASSES, one));
+}
+
+/* The first of equal logits is the argmax; weights count, masked rows do not;
+ * training and evaluation agree on any number of workers. */
+START_TEST(test_accuracy)
+{
+    static const float x[ROWS * CLASSES] = {
+        3, 1, 2, 0,  0, 1, 2, 3,  1, 1, 0, 0,  1, 1, 0, 0,
+        0, 0, 0, 0,  5, 4, 5, 5,  -1, -2, -3, 0,  0, 9, 0, 0};
+    static const int32_t y[ROWS] = {0, 3, 0, 1, 3, 2, 3, 0};
+    static const float w[ROWS] = {1, 1, 1, 1, 2, 1, 0, 0.5f};
+    training t;
+    ls_result seen, stepped;
+
+    open_identity(&t, _i);
+    OK(ls_batch_set(t.batch, "x", LS_F32, x, ROWS));
+    OK(ls_batch_set(t.batch, "y", LS_I32, y, ROWS));
+    OK(ls_evaluate(t.trainer, t.batch, &seen));
+    ck_assert(seen.accuracy == 4.0f / 8); /* rows 0, 1, 2, 6 */
+    OK(ls_batch_set_weights(t.batch, w, ROWS));
+    OK(ls_evaluate(t.trainer, t.batch, &seen));
+    ck_assert(seen.accuracy == (float)(3 / 7.5));
+    OK(ls_step(t.trainer, t.batch, &stepped));
+    ck_assert(stepped.accuracy == seen.accuracy);
+    close_all(&t);
+}
+END_TEST
+
+/* Other losses have no accuracy. */
+START_TEST(test_no_accuracy)
+{
+    static const float x[4] = {1, 2, 3, 4};
+    training t;
+    ls_result result;
+    ls_node *in;
+
+    open_pool(&t, 4, 1);
+    in = ls_input(t.graph, "x", LS_F32, 1, (int64_t[]){1});
+    OK(ls_loss(t.graph, ls_mean_squared_error(ls_dense(in, 1, "fc"), in)));
+    open_trainer(&t);
+    OK(ls_batch_set(t.batch, "x", LS_F32, x, 4));
+    OK(ls_step(t.trainer, t.batch, &result));
+    ck_assert(isnan(result.accuracy));
+    close_all(&t);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("activations");
+    TCase *t = tcase_create("activations");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, test_functions, 0, levels());
+    tcase_add_loop_test(t, test_ends, 0, levels());
+    tcase_add_test(t, test_levels);
+    tcase_add_loop_test(t, test_folded, 0, COUNT(rows));
+    tcase_add_loop_test(t, test_gradient, 0, COUNT(rows));
+    tcase_add_loop_test(t, test_accuracy, 1, 5);
+    tcase_add_test(t, test_no_accuracy);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suite());
+
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
