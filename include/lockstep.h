@@ -111,16 +111,23 @@ typedef struct ls_mesh_options {
     int devices;          /* 0: 8, or the product of axes if given */
     int workers;          /* 0: min(devices, usable cores) */
     const char *axes;     /* "data:4" or "data:2,model:2"; NULL: "data" */
-    const char *topology; /* hwloc synthetic text; NULL: this machine */
+    const char *topology; /* hwloc synthetic text, or a FILE.xml of lstopo's;
+                             NULL: this machine */
+    bool details;         /* look at all caches too, for ls_mesh_level */
 } ls_mesh_options;
 
 /* All zero: 8 devices along "data" on this machine's usable cores. */
 LS_API ls_mesh_options ls_mesh_defaults(void);
 
 /* Plan a mesh; options NULL means the defaults.  Usable cores are those the
- * process may run on (affinity and cpuset), one worker per physical core.
- * More workers than usable cores is allowed and is oversubscription.
- * LS_EINVAL: a count that is negative or beyond 65536, or malformed axes. */
+ * calling thread may run on (cpuset and affinity), but no more than its CPU
+ * quota, rounded up (cgroup v1 and v2, the least of its group's and of all
+ * groups' above).  A core takes one worker; workers are placed on the fastest
+ * kind of cores first, and neighbours share caches and NUMA nodes.
+ * More workers than usable cores is allowed and is oversubscription; the second
+ * PUs of the cores come first then.
+ * LS_EINVAL: a count that is negative or beyond 65536, or malformed axes or
+ * topology.  LS_EIO, LS_EFORMAT: a topology file. */
 LS_API int ls_mesh_open(ls_mesh **mesh, const ls_mesh_options *options);
 LS_API void ls_mesh_close(ls_mesh *mesh);
 
@@ -136,6 +143,18 @@ LS_API int ls_mesh_worker_pu(const ls_mesh *mesh, int worker);
 
 /* "8 devices on 2 workers (PU 0, 1)"; says "oversubscribed" when it is so. */
 LS_API const char *ls_mesh_text(const ls_mesh *mesh);
+
+/* Why there are so many usable cores, one number of cores for each limit in
+ * turn: "2 usable cores: machine 64, cpuset 32, affinity 4, quota 1.5 CPUs
+ * (/sys/fs/cgroup/job/cpu.max)". */
+LS_API const char *ls_mesh_cores_text(const ls_mesh *mesh);
+
+/* What the user should hear about the plan, a sentence each, i = 0, 1, ..;
+ * NULL past the last.  Said where it is so: a cpuset, a binding (mpirun's
+ * default) or a quota leaves fewer cores than workers were wanted; workers are
+ * more than cores; some sit on a slower kind; Linux moves pages between NUMA
+ * nodes by itself. */
+LS_API const char *ls_mesh_note(const ls_mesh *mesh, int i);
 
 /* ====== Pool: the pinned workers ====== */
 
