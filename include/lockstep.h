@@ -149,12 +149,49 @@ LS_API const char *ls_mesh_text(const ls_mesh *mesh);
  * (/sys/fs/cgroup/job/cpu.max)". */
 LS_API const char *ls_mesh_cores_text(const ls_mesh *mesh);
 
+/* The CPU's name, "AMD EPYC"; empty when nobody says. */
+LS_API const char *ls_mesh_cpu(const ls_mesh *mesh);
+
 /* What the user should hear about the plan, a sentence each, i = 0, 1, ..;
  * NULL past the last.  Said where it is so: a cpuset, a binding (mpirun's
  * default) or a quota leaves fewer cores than workers were wanted; workers are
  * more than cores; some sit on a slower kind; Linux moves pages between NUMA
  * nodes by itself. */
 LS_API const char *ls_mesh_note(const ls_mesh *mesh, int i);
+
+/* Where a worker is planned.  Numbers below are hwloc's logical ones, -1 where
+ * the machine tells none. */
+typedef struct ls_place {
+    int pu;      /* the operating system's number */
+    int core, l3, numa, package;
+    int kind;    /* of ls_mesh_kind: 0 is the fastest */
+    int device, devices; /* its first one, and how many it runs */
+} ls_place;
+
+/* LS_EINVAL: no such worker. */
+LS_API int ls_mesh_place(const ls_mesh *mesh, int worker, ls_place *place);
+
+/* A level of the machine: how many it has, allowed here or not, and for caches
+ * and NUMA memory the bytes of the smallest and of the largest. */
+typedef struct ls_level {
+    const char *name; /* package die numa L3 L2 L1d core PU */
+    int count;
+    int64_t least, most; /* 0 where there is nothing to measure */
+} ls_level;
+
+/* Level i = 0, 1, ..; false past the last.  L2 and L1d, and levels that group
+ * nothing, are known only if the mesh was opened with details. */
+LS_API bool ls_mesh_level(const ls_mesh *mesh, int i, ls_level *level);
+
+/* A kind of cores, as hybrid CPUs have several. */
+typedef struct ls_core_kind {
+    char name[32]; /* "IntelCore"; empty when nobody says */
+    int cores;     /* the machine's */
+    int allowed;   /* of them, by cpuset and affinity */
+} ls_core_kind;
+
+/* Kind i = 0, 1, .., the fastest first; false past the last. */
+LS_API bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind);
 
 /* ====== Pool: the pinned workers ====== */
 
