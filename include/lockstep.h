@@ -559,6 +559,39 @@ LS_API void ls_tensor_free(ls_tensor *tensor);
  * The library itself never does. */
 LS_API void ls_blis_tune(void);
 
+enum { LS_TEXT = 256 }; /* bytes of a text written into the caller's room */
+
+/* "BLIS 0.9.0, kernels skx (BLIS_ARCH_TYPE is set)".  Starts BLIS. */
+LS_API void ls_blis_text(char text[LS_TEXT]);
+
+/* An instruction level of the library's own kernels. */
+typedef struct ls_isa {
+    const char *name; /* "x86-64-v4" */
+    bool here;        /* this CPU has it */
+    bool used;        /* the best there is, or what LS_ISA names */
+} ls_isa;
+
+/* Level i = 0, 1, .. of those compiled in, the best first; false past the
+ * last. */
+LS_API bool ls_isa_level(int i, ls_isa *isa);
+
+/* LS_EINVAL: the environment variable LS_ISA names a level that is unknown or
+ * not of this CPU.  (Opening a pool says the same.) */
+LS_API int ls_isa_check(void);
+
+/* The most multiply-adds a second, in FLOP/s (two each), of the pool's first
+ * workers with an instruction level (NULL: the one in use): the best of five
+ * runs of about 10 ms.  LS_EINVAL: more workers than the pool has, or a level
+ * that is not of this CPU. */
+LS_API int ls_measure_flops(ls_pool *pool, int workers, const char *isa,
+                            double *flops);
+
+/* The most bytes a second, read and written together, of memcpy between arrays
+ * that no cache holds: four times all L3 (known if the mesh was opened with
+ * details), 64 MB to 1 GB each.  LS_ENOMEM. */
+LS_API int ls_measure_copy(ls_pool *pool, int workers,
+                           double *bytes_per_second);
+
 /* ====== One call ====== */
 
 /* Seed 000's exercise: nnx.Linear(d_in, d_out) from seed, mean squared error of
