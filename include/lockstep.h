@@ -111,16 +111,23 @@ typedef struct ls_mesh_options {
     int devices;          /* 0: 8, or the product of axes if given */
     int workers;          /* 0: min(devices, usable cores) */
     const char *axes;     /* "data:4" or "data:2,model:2"; NULL: "data" */
-    const char *topology; /* hwloc synthetic text; NULL: this machine */
+    const char *topology; /* hwloc synthetic text, or a FILE.xml of lstopo's;
+                             NULL: this machine */
+    bool details;         /* look at all caches too, for ls_mesh_level */
 } ls_mesh_options;
 
 /* All zero: 8 devices along "data" on this machine's usable cores. */
 LS_API ls_mesh_options ls_mesh_defaults(void);
 
 /* Plan a mesh; options NULL means the defaults.  Usable cores are those the
- * process may run on (affinity and cpuset), one worker per physical core.
- * More workers than usable cores is allowed and is oversubscription.
- * LS_EINVAL: a count that is negative or beyond 65536, or malformed axes. */
+ * calling thread may run on (cpuset and affinity), but no more than its CPU
+ * quota, rounded up (cgroup v1 and v2, the least of its group's and of all
+ * groups' above).  A core takes one worker; workers are placed on the fastest
+ * kind of cores first, and neighbours share caches and NUMA nodes.
+ * More workers than usable cores is allowed and is oversubscription; the second
+ * PUs of the cores come first then.
+ * LS_EINVAL: a count that is negative or beyond 65536, or malformed axes or
+ * topology.  LS_EIO, LS_EFORMAT: a topology file. */
 LS_API int ls_mesh_open(ls_mesh **mesh, const ls_mesh_options *options);
 LS_API void ls_mesh_close(ls_mesh *mesh);
 
@@ -136,6 +143,55 @@ LS_API int ls_mesh_worker_pu(const ls_mesh *mesh, int worker);
 
 /* "8 devices on 2 workers (PU 0, 1)"; says "oversubscribed" when it is so. */
 LS_API const char *ls_mesh_text(const ls_mesh *mesh);
+
+/* Why there are so many usable cores, one number of cores for each limit in
+ * turn: "2 usable cores: machine 64, cpuset 32, affinity 4, quota 1.5 CPUs
+ * (/sys/fs/cgroup/job/cpu.max)". */
+LS_API const char *ls_mesh_cores_text(const ls_mesh *mesh);
+
+/* The CPU's name, "AMD EPYC"; empty when nobody says. */
+LS_API const char *ls_mesh_cpu(const ls_mesh *mesh);
+
+/* What the user should hear about the plan, a sentence each, i = 0, 1, ..;
+ * NULL past the last.  Said where it is so: a cpuset, a binding (mpirun's
+ * default) or a quota leaves fewer cores than workers were wanted; workers are
+ * more than cores; some sit on a slower kind; Linux moves pages between NUMA
+ * nodes by itself. */
+LS_API const char *ls_mesh_note(const ls_mesh *mesh, int i);
+
+/* Where a worker is planned.  Numbers below are hwloc's logical ones, -1 where
+ * the machine tells none. */
+typedef struct ls_place {
+    int pu;      /* the operating system's number */
+    int core, l3, numa, package;
+    int kind;    /* of ls_mesh_kind: 0 is the fastest */
+    int device, devices; /* its first one, and how many it runs */
+} ls_place;
+
+/* LS_EINVAL: no such worker. */
+LS_API int ls_mesh_place(const ls_mesh *mesh, int worker, ls_place *place);
+
+/* A level of the machine: how many it has, allowed here or not, and for caches
+ * and NUMA memory the bytes of the smallest and of the largest. */
+typedef struct ls_level {
+    const char *name; /* package die numa L3 L2 L1d core PU */
+    int count;
+    int64_t least, most; /* 0 where there is nothing to measure */
+} ls_level;
+
+/* Level i = 0, 1, ..; false past the last.  L2 and L1d, and levels that group
+ * nothing, are known only if the mesh was opened with details. */
+LS_API bool ls_mesh_level(const ls_mesh *mesh, int i, ls_level *level);
+
+/* A kind of cores, as hybrid CPUs have several. */
+typedef struct ls_core_kind {
+    char name[32]; /* "IntelCore"; empty when nobody says */
+    int cores;     /* the machine's */
+    int allowed;   /* of them, by cpuset and affinity */
+} ls_core_kind;
+
+/* Kind i = 0, 1, .., the fastest first; false past the last. */
+LS_API bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind);
 
 /* ------ Shardings: which device holds which shard ------ */
 
@@ -252,7 +308,10 @@ LS_API void ls_numpy_permutation(ls_numpy *rs, int64_t n, int64_t *out);
 
 /* Shapes are per row: the batch axis is not written.  A node of shape (T,D) is
  * an array (rows,T,D) during a step.  Parameters are created by the operators
- * that use them; their names are Flax's paths joined with dots. */
+ * that use them; their names are Flax's paths joined with dots.
+ * They are drawn in the order of the calls (nnx keys), so calls that make
+ * parameters belong in statements of their own: C does not say which argument
+ * of ls_add(ls_dense(..), ls_dense(..)) comes first. */
 typedef struct ls_graph ls_graph;
 typedef struct ls_node ls_node;
 
@@ -768,6 +827,39 @@ LS_API void ls_tensor_free(ls_tensor *tensor);
  * process's, and BLIS reads it once: call it first thing in main, if at all.
  * The library itself never does. */
 LS_API void ls_blis_tune(void);
+
+enum { LS_TEXT = 256 }; /* bytes of a text written into the caller's room */
+
+/* "BLIS 0.9.0, kernels skx (BLIS_ARCH_TYPE is set)".  Starts BLIS. */
+LS_API void ls_blis_text(char text[LS_TEXT]);
+
+/* An instruction level of the library's own kernels. */
+typedef struct ls_isa {
+    const char *name; /* "x86-64-v4" */
+    bool here;        /* this CPU has it */
+    bool used;        /* the best there is, or what LS_ISA names */
+} ls_isa;
+
+/* Level i = 0, 1, .. of those compiled in, the best first; false past the
+ * last. */
+LS_API bool ls_isa_level(int i, ls_isa *isa);
+
+/* LS_EINVAL: the environment variable LS_ISA names a level that is unknown or
+ * not of this CPU.  (Opening a pool says the same.) */
+LS_API int ls_isa_check(void);
+
+/* The most multiply-adds a second, in FLOP/s (two each), of the pool's first
+ * workers with an instruction level (NULL: the one in use): the best of five
+ * runs of about 10 ms.  LS_EINVAL: more workers than the pool has, or a level
+ * that is not of this CPU. */
+LS_API int ls_measure_flops(ls_pool *pool, int workers, const char *isa,
+                            double *flops);
+
+/* The most bytes a second, read and written together, of memcpy between arrays
+ * that no cache holds: four times all L3 (known if the mesh was opened with
+ * details), 64 MB to 1 GB each.  LS_ENOMEM. */
+LS_API int ls_measure_copy(ls_pool *pool, int workers,
+                           double *bytes_per_second);
 
 /* ====== One call ====== */
 

@@ -28,4 +28,5 @@ if [ -f "$libdir/liblockstep.a" ]; then
     "$work/static" >"$work/static.out"
 fi
 "$bindir/lockstep-train" --version
+"$bindir/lockstep-info" --version
 echo "install: the example builds and runs from $libdir"

@@ -210,6 +210,8 @@ static int talk(run *r)
     int cores = ls_mesh_usable_cores(r->mesh);
 
     fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
+    for (int i = 0; ls_mesh_note(r->mesh, i); i++)
+        fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
     if (cores > devices)
         fprintf(stderr,
                 "hint: %d cores are usable; --devices %d would use "

@@ -199,6 +199,12 @@ static int farthest(const char *text)
     return 2 + (int)strlen(text) / 3;
 }
 
+/* A program without a MODEL word: its only model has no name. */
+static bool bare(const opt_program *p)
+{
+    return !p->models[0].name[0];
+}
+
 static int unknown_option(const opt_program *p, const char *name, int model)
 {
     const char *found = NULL;
@@ -212,8 +218,9 @@ static int unknown_option(const opt_program *p, const char *name, int model)
     if (found)
         return opt_fail(OPT_WRONG, "unknown option --%s; did you mean --%s?",
                         name, found);
-    return opt_fail(OPT_WRONG, "unknown option --%s; see %s %s --help", name,
-                    opt_program_name, p->models[model].name);
+    return opt_fail(OPT_WRONG, "unknown option --%s; see %s%s%s --help", name,
+                    opt_program_name, bare(p) ? "" : " ",
+                    p->models[model].name);
 }
 
 static int unknown_model(const opt_program *p, const char *name)
@@ -300,7 +307,8 @@ static int help(const opt_program *p, int model)
 {
     const char *name = model < 0 ? "MODEL" : p->models[model].name;
 
-    printf("Usage: %s %s [options]\n%s\n", opt_program_name, name,
+    printf("Usage: %s%s%s [options]\n%s\n", opt_program_name,
+           bare(p) ? "" : " ", name,
            model < 0 ? p->about : p->models[model].about);
     if (model < 0)
         help_models(p);
@@ -408,12 +416,10 @@ static int store_defaults(const opt_program *p, int model, void *settings)
     return status;
 }
 
-int opt_parse(const opt_program *p, int argc, char **argv, void *settings,
-              opt_line *line)
+/* The first word, where the program wants one. */
+static int take_model(const opt_program *p, int argc, char **argv,
+                      opt_line *line)
 {
-    int status;
-
-    *line = (opt_line){0};
     if (argc < 2)
         return opt_fail(OPT_WRONG,
                         "which model? %s MODEL [options]; see %s "
@@ -424,10 +430,19 @@ int opt_parse(const opt_program *p, int argc, char **argv, void *settings,
     if (strcmp(argv[1], "--version") == 0)
         return version();
     line->model = find_model(p, argv[1]);
-    if (line->model < 0)
-        return unknown_model(p, argv[1]);
-    status = store_defaults(p, line->model, settings);
-    for (int i = 2; i < argc && status == OPT_GO; i++) {
+    return line->model < 0 ? unknown_model(p, argv[1]) : OPT_GO;
+}
+
+int opt_parse(const opt_program *p, int argc, char **argv, void *settings,
+              opt_line *line)
+{
+    int status;
+
+    *line = (opt_line){0};
+    status = bare(p) ? OPT_GO : take_model(p, argc, argv, line);
+    if (status == OPT_GO)
+        status = store_defaults(p, line->model, settings);
+    for (int i = bare(p) ? 1 : 2; i < argc && status == OPT_GO; i++) {
         const char *next = i + 1 < argc ? argv[i + 1] : NULL;
         const char *was = next;
 

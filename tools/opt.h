@@ -1,4 +1,5 @@
 /* Command lines of the form  PROGRAM MODEL --name VALUE --name=VALUE ...
+ * or, where the table of models is one without a name, without MODEL.
  *
  * One table says everything about an option: its name, what its value looks
  * like, where the value is stored, which models take it and with which value

@@ -67,5 +67,30 @@ void ls_blis_tune(void)
 #endif
 }
 
+/* What the environment asks of BLIS, -1 for nothing. */
+static long asked_family(void)
+{
+    const char *value = getenv("BLIS_ARCH_TYPE");
+
+    return value && *value ? strtol(value, NULL, 10) : -1;
+}
+
+void ls_blis_text(char text[LS_TEXT])
+{
+    const char *version = bli_info_get_version_str();
+    long asked = asked_family();
+
+    if (asked < -1 || asked >= BLIS_NUM_ARCHS) {
+        snprintf(text, LS_TEXT, "BLIS %s; BLIS_ARCH_TYPE=%ld is no family of "
+                 "kernels, BLIS will abort", version, asked);
+        return;
+    }
+    bli_init(); /* asked earlier, 0.9 knows no family and aborts */
+    snprintf(text, LS_TEXT, "BLIS %s, kernels %s (%s)", version,
+             bli_arch_string(bli_arch_query_id()),
+             asked < 0 ? "its own choice for this CPU"
+                       : "BLIS_ARCH_TYPE is set");
+}
+
 const ls__backend ls__backend_blis = {
     .name = "blis", .gemm = blis_gemm, .scratch = blis_scratch};

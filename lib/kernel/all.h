@@ -11,9 +11,11 @@
 #include "kernel/optim.h"
 #include "kernel/random.h"
 #include "kernel/reduce.h"
+#include "kernel/roof.h"
 #include "kernel/softmax.h"
 
 #define LS__KERNEL_TABLE \
+    .fma_loop = fma_loop, \
     .random_bits = fill_bits, .random_uniform = fill_uniform, \
     .random_normal = fill_normal, \
     .random_truncated_normal = fill_truncated_normal, .tree_sum = tree_sum, \

@@ -24,6 +24,9 @@ typedef struct ls__kernel_table {
     const char *name; /* "x86-64-v3" */
     bool fma;         /* matrix products meet the contract of bits */
 
+    /* roof.h: products and sums in registers; returns how many of both. */
+    int64_t (*fma_loop)(int64_t n, float io[16]);
+
     /* random.h: elements first .. first+n of a JAX stream. */
     void (*random_bits)(const uint32_t key[2], uint64_t first, int64_t n,
                         uint32_t *out);

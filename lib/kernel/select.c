@@ -2,6 +2,7 @@
  * environment variable LS_ISA names (tests and comparisons). */
 #include "base/error.h"
 #include "kernel/kernel.h"
+#include "lockstep.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -69,6 +70,25 @@ int ls__kernels_check(void)
     return ls__fail(LS_EINVAL,
                     "LS_ISA=%s: not an instruction level that this CPU has; "
                     "its best is %s", name, best()->name);
+}
+
+bool ls_isa_level(int i, ls_isa *isa)
+{
+    int n = 0;
+
+    while (ls__kernel_levels[n])
+        n++;
+    if (i < 0 || i >= n)
+        return false;
+    *isa = (ls_isa){.name = ls__kernel_levels[i]->name,
+                    .here = has_level(ls__kernel_levels[i]),
+                    .used = ls__kernel_levels[i] == ls__kernels()};
+    return true;
+}
+
+int ls_isa_check(void)
+{
+    return ls__kernels_check();
 }
 
 const ls__kernel_table *ls__kernels(void)

@@ -2,8 +2,8 @@
  *
  * The number of devices comes from the options or from the axes, and the two
  * must agree; the number of workers from the options or from the machine.
- * Workers sit on usable cores in logical order, and wrap around when there are
- * more of them. */
+ * Workers sit on usable cores in the topology's order, then on the second PUs
+ * of these cores, and wrap around when there are more of them. */
 #include "mesh/mesh.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -148,6 +148,7 @@ static void count_workers(ls_mesh *mesh, int asked)
 {
     int cores = mesh->topology.cores;
 
+    mesh->wanted = asked ? asked : mesh->devices;
     mesh->workers = mesh->devices < cores ? mesh->devices : cores;
     if (asked)
         mesh->workers = asked;
@@ -197,8 +198,8 @@ static char *write_axes(char *out, const ls_mesh *mesh)
 
 static int write_text(ls_mesh *mesh)
 {
-    int cores = mesh->topology.cores;
-    int used = mesh->workers < cores ? mesh->workers : cores;
+    int pus = mesh->topology.pus;
+    int used = mesh->workers < pus ? mesh->workers : pus;
     size_t size = 128 + LS__MESH_AXES * (LS__MESH_NAME + 12) +
                   (size_t)used * 40; /* three ints and their signs */
     char *out = mesh->text = ls__new(size, 1, "mesh text");
@@ -223,22 +224,26 @@ ls_mesh_options ls_mesh_defaults(void)
     return (ls_mesh_options){0};
 }
 
-static int plan(ls_mesh *mesh, const ls_mesh_options *o)
+static int plan(ls_mesh *mesh, const ls_mesh_options *o, const char *root)
 {
     const char *axes = o->axes ? o->axes : "data";
+    ls__topology_options t = {
+        .plan = o->topology, .root = root, .details = o->details};
     int status;
 
     if ((status = check_count("devices", o->devices)) ||
         (status = check_count("workers", o->workers)) ||
         (status = parse_axes(mesh, axes)) ||
         (status = count_devices(mesh, o, axes)) ||
-        (status = ls__topology_open(&mesh->topology, o->topology)))
+        (status = ls__topology_open(&mesh->topology, &t)))
         return status;
     count_workers(mesh, o->workers);
+    ls__mesh_write_notes(mesh);
     return write_text(mesh);
 }
 
-int ls_mesh_open(ls_mesh **mesh, const ls_mesh_options *options)
+int ls__mesh_open_below(ls_mesh **mesh, const ls_mesh_options *options,
+                        const char *root)
 {
     ls_mesh_options o = options ? *options : ls_mesh_defaults();
     ls_mesh *m = ls__new(1, sizeof *m, "mesh");
@@ -246,12 +251,19 @@ int ls_mesh_open(ls_mesh **mesh, const ls_mesh_options *options)
 
     if (!m)
         return LS_ENOMEM;
-    status = plan(m, &o);
+    status = plan(m, &o, root);
     if (status)
         ls_mesh_close(m);
     else
         *mesh = m;
     return status;
+}
+
+int ls_mesh_open(ls_mesh **mesh, const ls_mesh_options *options)
+{
+    bool plan_only = options && options->topology;
+
+    return ls__mesh_open_below(mesh, options, plan_only ? NULL : "");
 }
 
 int ls__mesh_copy(ls_mesh **copy, const ls_mesh *mesh)
@@ -309,7 +321,7 @@ int ls_mesh_worker_pu(const ls_mesh *mesh, int worker)
 {
     if (worker < 0 || worker >= mesh->workers)
         return -1;
-    return mesh->topology.pu[worker % mesh->topology.cores];
+    return mesh->topology.pu[worker % mesh->topology.pus];
 }
 
 const char *ls_mesh_text(const ls_mesh *mesh)

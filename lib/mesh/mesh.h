@@ -9,7 +9,9 @@
 enum {
     LS__MESH_LIMIT = 65536, /* devices, workers, the size of an axis */
     LS__MESH_AXES = 8,
-    LS__MESH_NAME = 32      /* bytes of an axis name, with its end */
+    LS__MESH_NAME = 32,     /* bytes of an axis name, with its end */
+    LS__MESH_NOTES = 6,
+    LS__MESH_NOTE = 512     /* bytes of a note, with its end */
 };
 
 typedef struct ls__axis {
@@ -21,10 +23,22 @@ struct ls_mesh {
     ls__topology topology;
     int devices; /* the product of the axes' sizes */
     int workers;
+    int wanted; /* workers asked for, or that the devices could use */
     int axes;
     ls__axis axis[LS__MESH_AXES]; /* the last one varies fastest */
     char *text;                   /* what ls_mesh_text returns */
+    char cores_text[LS__MESH_NOTE];
+    char note[LS__MESH_NOTES][LS__MESH_NOTE];
+    int notes;
 };
+
+/* ls_mesh_open with another folder in place of / for what Linux tells of
+ * quotas and NUMA balancing; root NULL: nothing of the kind is read. */
+int ls__mesh_open_below(ls_mesh **mesh, const ls_mesh_options *options,
+                        const char *root);
+
+/* Fill cores_text and note (notes.c) once all else is known. */
+void ls__mesh_write_notes(ls_mesh *mesh);
 
 /* A copy to be closed like any mesh. */
 int ls__mesh_copy(ls_mesh **copy, const ls_mesh *mesh);

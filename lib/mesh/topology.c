@@ -1,50 +1,77 @@
 /* Discovery of usable cores, and binding.
  *
  * A core is usable when the cpuset (cgroup) allows one of its PUs and the
- * calling thread's affinity mask does too; hwloc's default topology knows the
- * first and not the second.  Of each core the first such PU is taken: two
- * workers on one core would share its vector units and gain nothing.
+ * calling thread's affinity mask does too; hwloc knows the first and not the
+ * second, and neither knows the CPU quota, which is a number and not a set
+ * (quota.c).  Of each core the first such PU is taken: two workers on one core
+ * would share its vector units and gain nothing.  Whoever asks for more workers
+ * than cores gets the second PUs next.
+ *
+ * The order of cores is hwloc's logical one, in which those below a common
+ * cache, NUMA node or package follow each other, and fast kinds before slow
+ * ones (hybrid CPUs), because a step waits for the slowest worker.  A kind may
+ * hold PUs that are not allowed, so it only orders what is usable.
  *
  * Discovery asks for cores and for the levels above that bring neighbours
  * together (packages, dies, shared caches), and for nothing else: no devices,
  * no distances, which take seconds to read on some wide machines (hwloc issue
  * 756); and it does not visit each PU to ask it by cpuid, which waits whenever
  * one is busy, since Linux knows the same.  Where Linux tells of no cores (some
- * sandboxes), each PU counts as one.
- *
- * Not here yet: CPU quotas (cpu.max), kinds of cores, NUMA homes. */
+ * sandboxes), each PU counts as one. */
 #include "mesh/topology.h"
 #include "base/error.h"
 #include "base/memory.h"
 
 #include <errno.h>
 #include <hwloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SYNTHETIC_LIMIT = 4096 }; /* PUs */
 
+/* hwloc 2.11 and 2.12 ask firmware for the frequency of each AMD core, which
+ * takes seconds where there are many (issue 756); hybrid Intel CPUs, for which
+ * kinds matter, are not asked that way. */
+static bool kinds_are_slow(void)
+{
+    unsigned version = hwloc_get_api_version();
+
+    return version >= 0x00020b00 && version < 0x00020d00 &&
+           access("/sys/devices/cpu_atom", F_OK) != 0;
+}
+
 static unsigned long quick_flags(void)
 {
+    unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
+
 #if HWLOC_API_VERSION >= 0x00020800
-    return HWLOC_TOPOLOGY_FLAG_NO_DISTANCES |
-           HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS | HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
-#else
-    return 0;
+    flags |= HWLOC_TOPOLOGY_FLAG_NO_DISTANCES |
+             HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS;
+    if (kinds_are_slow())
+        flags |= HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
 #endif
+    return flags;
 }
 
 /* Types to discover beside NUMA nodes and PUs.  Without the levels that group
  * cores, their logical order would only be that of their numbers. */
-static void quick_types(hwloc_topology_t handle)
+static void choose_types(hwloc_topology_t handle, bool details)
 {
     static const hwloc_obj_type_t grouping[] = {
         HWLOC_OBJ_PACKAGE, HWLOC_OBJ_DIE, HWLOC_OBJ_GROUP, HWLOC_OBJ_L3CACHE};
+    static const hwloc_obj_type_t all[] = {
+        HWLOC_OBJ_PACKAGE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE,
+        HWLOC_OBJ_L1CACHE};
 
     hwloc_topology_set_all_types_filter(handle, HWLOC_TYPE_FILTER_KEEP_NONE);
     for (size_t i = 0; i < sizeof grouping / sizeof *grouping; i++)
         hwloc_topology_set_type_filter(handle, grouping[i],
                                        HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
+    for (size_t i = 0; details && i < sizeof all / sizeof *all; i++)
+        hwloc_topology_set_type_filter(handle, all[i],
+                                       HWLOC_TYPE_FILTER_KEEP_ALL);
     hwloc_topology_set_type_filter(handle, HWLOC_OBJ_CORE,
                                    HWLOC_TYPE_FILTER_KEEP_ALL);
 }
@@ -70,103 +97,219 @@ static int64_t synthetic_pus(const char *text)
     return pus;
 }
 
-static void quick_discovery(hwloc_topology_t handle)
+static int set_synthetic(hwloc_topology_t handle, const char *text)
 {
+    if (synthetic_pus(text) > SYNTHETIC_LIMIT)
+        return ls__fail(LS_EINVAL, "topology \"%s\": more than %d PUs", text,
+                        SYNTHETIC_LIMIT);
+    if (hwloc_topology_set_synthetic(handle, text) < 0)
+        return ls__fail(LS_EINVAL,
+                        "topology \"%s\": not a hwloc synthetic description "
+                        "such as \"pack:2 core:4 pu:2\"", text);
+    return 0;
+}
+
+static int set_xml(hwloc_topology_t handle, const char *path)
+{
+    if (access(path, R_OK) < 0)
+        return ls__fail(LS_EIO, "topology \"%s\": %s", path, strerror(errno));
+    if (hwloc_topology_set_xml(handle, path) < 0)
+        return ls__fail(LS_EFORMAT, "topology \"%s\": not a file as lstopo "
+                        "writes it", path);
+    return 0;
+}
+
+static int set_plan(hwloc_topology_t handle, const char *plan)
+{
+    const char *end = strrchr(plan, '.');
+
+    return end && !strcmp(end, ".xml") ? set_xml(handle, plan)
+                                       : set_synthetic(handle, plan);
+}
+
+static int load(hwloc_topology_t handle, const ls__topology_options *o)
+{
+    int status;
+
     hwloc_topology_set_flags(handle, quick_flags());
     hwloc_topology_set_components(
         handle, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-    quick_types(handle);
-}
-
-static int load(hwloc_topology_t handle, const char *synthetic)
-{
-    quick_discovery(handle);
-    if (synthetic && synthetic_pus(synthetic) > SYNTHETIC_LIMIT)
-        return ls__fail(LS_EINVAL, "topology \"%s\": more than %d PUs",
-                        synthetic, SYNTHETIC_LIMIT);
-    if (synthetic && hwloc_topology_set_synthetic(handle, synthetic) < 0)
-        return ls__fail(LS_EINVAL,
-                        "topology \"%s\": not a hwloc synthetic description "
-                        "such as \"pack:2 core:4 pu:2\"", synthetic);
+    choose_types(handle, o->details);
+    if (o->plan && (status = set_plan(handle, o->plan)) < 0)
+        return status;
     if (hwloc_topology_load(handle) < 0)
-        return ls__fail(LS_ENOTSUP, "topology: hwloc cannot load it: %s",
+        return ls__fail(o->plan ? LS_EFORMAT : LS_ENOTSUP,
+                        "topology%s%s: hwloc cannot load it: %s",
+                        o->plan ? " " : "", o->plan ? o->plan : "",
                         strerror(errno));
     return 0;
 }
 
-/* The PUs allowed by the cpuset and by the calling thread's affinity. */
-static hwloc_bitmap_t usable_set(const ls__topology *t)
-{
-    hwloc_bitmap_t set =
-        hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(t->handle));
-    hwloc_bitmap_t mask = t->bindable ? ls__topology_save(t) : NULL;
+/* ------ Which PUs, in which order ------ */
 
-    if (set && mask && hwloc_bitmap_intersects(set, mask))
-        hwloc_bitmap_and(set, set, mask);
-    hwloc_bitmap_free(mask);
-    return set;
+/* A PU of the machine, and by what it is ordered. */
+typedef struct seat {
+    int nth;  /* PU of its core that is not shut out, from 0 */
+    int slow; /* its core's kind, 0 is the fastest */
+    int at;   /* in logical order */
+    int pu;   /* the operating system's number */
+} seat;
+
+static int by_worth(const void *a, const void *b)
+{
+    const seat *x = a, *y = b;
+
+    if (x->nth != y->nth)
+        return x->nth < y->nth ? -1 : 1;
+    if (x->slow != y->slow)
+        return x->slow < y->slow ? -1 : 1;
+    return x->at < y->at ? -1 : 1;
 }
 
-/* Take the first usable PU of each core.  The PUs of a core are neighbours in
- * logical order; a machine that reports no cores counts its PUs. */
-static void take_cores(ls__topology *t, hwloc_const_bitmap_t usable)
+int ls__topology_slow(const ls__topology *t, struct hwloc_obj *pu)
 {
-    hwloc_obj_t pu = NULL, taken = NULL;
+    int kinds = hwloc_cpukinds_get_nr(t->handle, 0), efficiency = -1;
+    int kind = kinds > 1
+                   ? hwloc_cpukinds_get_by_cpuset(t->handle, pu->cpuset, 0)
+                   : -1;
 
+    if (kind >= 0)
+        (void)hwloc_cpukinds_get_info(t->handle, (unsigned)kind, NULL,
+                                      &efficiency, NULL, NULL, 0);
+    return efficiency < 0 ? 0 : kinds - 1 - efficiency;
+}
+
+/* Fill seats with the PUs of a set (NULL: all) in logical order, in which the
+ * PUs of a core are neighbours; returns how many and counts the cores.  A
+ * machine that reports no cores counts its PUs. */
+static int take(const ls__topology *t, hwloc_const_bitmap_t set, seat *seats,
+                int *cores)
+{
+    hwloc_obj_t pu = NULL, last = NULL;
+    int n = 0, nth = 0;
+
+    *cores = 0;
     while ((pu = hwloc_get_next_obj_by_type(t->handle, HWLOC_OBJ_PU, pu))) {
         hwloc_obj_t core =
             hwloc_get_ancestor_obj_by_type(t->handle, HWLOC_OBJ_CORE, pu);
 
-        if (!hwloc_bitmap_isset(usable, pu->os_index) ||
-            (core && core == taken))
+        if (set && !hwloc_bitmap_isset(set, pu->os_index))
             continue;
-        taken = core;
-        t->pu[t->cores++] = (int)pu->os_index;
+        nth = core && core == last ? nth + 1 : 0;
+        last = core;
+        *cores += nth == 0;
+        seats[n] = (seat){.nth = nth, .slow = ls__topology_slow(t, pu),
+                          .at = n, .pu = (int)pu->os_index};
+        n++;
     }
+    return n;
+}
+
+/* Count the cores that each limit leaves; the seats of the last stay.  A mask
+ * without a PU of the cpuset cannot be true and is passed over. */
+static int limit(ls__topology *t, seat *seats)
+{
+    hwloc_const_bitmap_t cpuset =
+        hwloc_topology_get_allowed_cpuset(t->handle);
+    hwloc_bitmap_t mask = t->bindable ? ls__topology_save(t) : NULL;
+    int n;
+
+    take(t, NULL, seats, &t->limits.machine);
+    n = take(t, cpuset, seats, &t->limits.cpuset);
+    t->limits.affinity = t->limits.cpuset;
+    if (mask && hwloc_bitmap_intersects(cpuset, mask)) {
+        hwloc_bitmap_and(mask, mask, cpuset);
+        n = take(t, mask, seats, &t->limits.affinity);
+    }
+    hwloc_bitmap_free(mask);
+    return n;
 }
 
 static int find_cores(ls__topology *t)
 {
     int n = hwloc_get_nbobjs_by_type(t->handle, HWLOC_OBJ_PU);
-    hwloc_bitmap_t usable = usable_set(t);
+    seat *seats = ls__new((size_t)n, sizeof *seats, "topology");
 
-    if (!usable)
-        return ls__no_memory("topology", sizeof(long));
     t->pu = ls__new((size_t)n, sizeof *t->pu, "topology");
-    if (t->pu)
-        take_cores(t, usable);
-    hwloc_bitmap_free(usable);
-    if (!t->pu)
+    if (seats && t->pu) {
+        t->pus = limit(t, seats);
+        qsort(seats, (size_t)t->pus, sizeof *seats, by_worth);
+        for (int i = 0; i < t->pus; i++)
+            t->pu[i] = seats[i].pu;
+        while (t->fast < t->limits.affinity &&
+               seats[t->fast].slow == seats[0].slow)
+            t->fast++;
+    }
+    free(seats);
+    if (!seats || !t->pu)
         return LS_ENOMEM;
-    return t->cores ? 0 : ls__fail(LS_ENOTSUP, "topology: no usable core");
+    return t->pus ? 0 : ls__fail(LS_ENOTSUP, "topology: no usable core");
 }
 
-int ls__topology_open(ls__topology *topology, const char *synthetic)
+/* ------ What Linux says beside hwloc ------ */
+
+/* Automatic NUMA balancing, where there are nodes to balance. */
+static bool balancing(hwloc_topology_t handle, const char *root)
+{
+    char path[512];
+    FILE *file;
+    int c = '0';
+
+    if (hwloc_get_nbobjs_by_type(handle, HWLOC_OBJ_NUMANODE) < 2)
+        return false;
+    snprintf(path, sizeof path, "%s/proc/sys/kernel/numa_balancing", root);
+    file = fopen(path, "re");
+    if (file) {
+        c = getc(file);
+        fclose(file);
+    }
+    return c > '0' && c <= '9';
+}
+
+static void ask_linux(ls__topology *t, const char *root)
+{
+    int most;
+
+    t->cores = t->limits.affinity;
+    if (!root)
+        return;
+    t->balancing = balancing(t->handle, root);
+    t->limits.quota = ls__quota_read(root);
+    most = ls__quota_cores(&t->limits.quota);
+    if (most < t->cores)
+        t->cores = most;
+}
+
+/* ------ */
+
+int ls__topology_open(ls__topology *topology, const ls__topology_options *o)
 {
     ls__topology t = {0};
     int status;
 
     if (hwloc_topology_init(&t.handle) < 0)
         return ls__no_memory("topology", sizeof(void *));
-    status = load(t.handle, synthetic);
+    status = load(t.handle, o);
     if (!status) {
         t.bindable = hwloc_topology_is_thissystem(t.handle);
         status = find_cores(&t);
     }
-    if (status)
+    if (status) {
         ls__topology_close(&t);
-    else
-        *topology = t;
-    return status;
+        return status;
+    }
+    ask_linux(&t, o->root);
+    *topology = t;
+    return 0;
 }
 
 int ls__topology_copy(ls__topology *to, const ls__topology *from)
 {
     ls__topology t = *from;
-    size_t bytes = (size_t)from->cores * sizeof *from->pu;
+    size_t bytes = (size_t)from->pus * sizeof *from->pu;
 
     t.handle = NULL;
-    t.pu = ls__new((size_t)from->cores, sizeof *from->pu, "topology");
+    t.pu = ls__new((size_t)from->pus, sizeof *from->pu, "topology");
     if (!t.pu)
         return LS_ENOMEM;
     memcpy(t.pu, from->pu, bytes);

@@ -1,34 +1,63 @@
 /* Which processing units (PUs) this process may use, and how a thread is put
- * on one.  The only place, with topology.c, that knows of hwloc.
+ * on one.  The only place, with topology.c and machine.c, that knows of hwloc.
  *
- * Invariants: pu[] holds one PU per usable core, in the topology's logical
- * order, so neighbours share caches; there is at least one.  The handle is
- * only read after ls__topology_open, so threads may share it. */
+ * Invariants: pu[] begins with one PU of each core that may be used, the
+ * fastest kind of cores first, in the topology's logical order, so neighbours
+ * share caches and NUMA nodes; then come the cores' second PUs in the same
+ * order, and so on.  There is at least one.  The handle is only read after
+ * ls__topology_open, so threads may share it. */
 #ifndef LS_MESH_TOPOLOGY_H
 #define LS_MESH_TOPOLOGY_H
 
 #include <stdbool.h>
 
+#include "mesh/quota.h"
+
 struct hwloc_topology;
+struct hwloc_obj;
 struct hwloc_bitmap_s;
+
+/* Cores left after each limit in turn. */
+typedef struct ls__limits {
+    int machine;
+    int cpuset;   /* the process's, set from outside (cgroup) */
+    int affinity; /* the calling thread's (taskset, mpirun) */
+    ls__quota quota;
+} ls__limits;
 
 typedef struct ls__topology {
     struct hwloc_topology *handle;
-    int cores;     /* usable ones */
-    int *pu;       /* [cores] the operating system's number of each one's PU */
-    bool bindable; /* false: a synthetic machine, a plan only */
+    ls__limits limits;
+    int cores;      /* usable: min(limits.affinity, quota rounded up) */
+    int fast;       /* of limits.affinity, those of the fastest kind */
+    int pus;        /* >= limits.affinity */
+    int *pu;        /* [pus] the operating system's numbers */
+    bool bindable;  /* false: a synthetic machine, a plan only */
+    bool balancing; /* Linux moves pages between its NUMA nodes */
 } ls__topology;
+
+/* What to discover: all zero is a quick look at this machine. */
+typedef struct ls__topology_options {
+    const char *plan; /* a synthetic text, or FILE.xml of hwloc's form; NULL:
+                         this machine */
+    const char *root; /* below it proc/ and sys/ tell of quotas and NUMA
+                         balancing; NULL: they are not asked */
+    bool details;     /* all caches too */
+} ls__topology_options;
 
 /* A set of PUs: where a thread may run. */
 typedef struct hwloc_bitmap_s ls__affinity;
 
-/* Discover this machine, or build the synthetic one that the text describes
- * (NULL: none).  LS_EINVAL: not a synthetic text.  LS_ENOTSUP: hwloc cannot
+/* Discover this machine, or build the one that is described.  LS_EINVAL: not
+ * a synthetic text.  LS_EFORMAT: not such a file.  LS_ENOTSUP: hwloc cannot
  * tell anything here. */
-int ls__topology_open(ls__topology *topology, const char *synthetic);
+int ls__topology_open(ls__topology *topology, const ls__topology_options *o);
 int ls__topology_copy(ls__topology *to, const ls__topology *from);
 /* Accepts a cleared struct. */
 void ls__topology_close(ls__topology *topology);
+
+/* How many kinds of cores are faster than a PU's: 0 where all are alike. */
+int ls__topology_slow(const ls__topology *topology, struct hwloc_obj *pu);
 
 /* Put the calling thread on one PU and verify that it runs there.  Returns 0
  * or an errno. */

@@ -1,0 +1,192 @@
+/* Measured roofs: what no program on these cores can beat, so that a rate can
+ * be stated as a share of it.
+ *
+ * Every worker that takes part notes when it began and ended; the rate counts
+ * from the first beginning to the last end, and the best of a few rounds is
+ * kept, because whatever else runs can only make it worse. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "kernel/kernel.h"
+#include "mesh/mesh.h"
+#include "mesh/pool.h"
+
+#include <string.h>
+#include <time.h>
+
+enum {
+    ROUNDS = 5,
+    FMA_LOOPS = 1 << 22 /* about 10 ms */
+};
+static const int64_t COPY_LEAST = 64 << 20, COPY_MOST = (int64_t)1 << 30;
+
+/* Written by its worker, on a line of its own. */
+typedef struct lap {
+    _Alignas(64) double begin;
+    double end;
+    double work;
+} lap;
+
+typedef struct race {
+    ls_pool *pool;
+    int workers;               /* that take part */
+    lap *lap;                  /* [workers] */
+    const ls__kernel_table *k; /* of the fma race */
+    char *from, *to;           /* of the copy race */
+    int64_t bytes;             /* of each */
+    double best;               /* of work a second */
+} race;
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ------ The two races: a job each, and a lap inside it ------ */
+
+static double fma_lap(race *r, int worker)
+{
+    float io[16] = {0};
+
+    (void)worker;
+    return (double)r->k->fma_loop(FMA_LOOPS, io);
+}
+
+/* A worker's part of the arrays. */
+static int64_t part(const race *r, int worker, int64_t *first)
+{
+    *first = r->bytes / r->workers * worker;
+    return r->bytes / r->workers;
+}
+
+/* Read and written, as STREAM counts. */
+static double copy_lap(race *r, int worker)
+{
+    int64_t first, n = part(r, worker, &first);
+
+    memcpy(r->to + first, r->from + first, (size_t)n);
+    return 2.0 * (double)n;
+}
+
+/* The first touch puts the pages near their worker. */
+static void touch(void *user, int worker)
+{
+    race *r = user;
+    int64_t first, n;
+
+    if (worker >= r->workers)
+        return;
+    n = part(r, worker, &first);
+    memset(r->from + first, 1, (size_t)n);
+    memset(r->to + first, 0, (size_t)n);
+}
+
+static void time_lap(race *r, int worker, double (*run)(race *, int))
+{
+    ls__pool_barrier(r->pool);
+    if (worker >= r->workers)
+        return;
+    r->lap[worker].begin = now();
+    r->lap[worker].work = run(r, worker);
+    r->lap[worker].end = now();
+}
+
+static void fma_job(void *user, int worker)
+{
+    time_lap(user, worker, fma_lap);
+}
+
+static void copy_job(void *user, int worker)
+{
+    time_lap(user, worker, copy_lap);
+}
+
+/* ------ Running them ------ */
+
+static double rate(const race *r)
+{
+    double begin = r->lap[0].begin, end = r->lap[0].end, work = 0;
+
+    for (int w = 0; w < r->workers; w++) {
+        const lap *l = &r->lap[w];
+
+        begin = l->begin < begin ? l->begin : begin;
+        end = l->end > end ? l->end : end;
+        work += l->work;
+    }
+    return end > begin ? work / (end - begin) : 0;
+}
+
+static int run_race(race *r, ls__job *job)
+{
+    r->lap = ls__block_zero((size_t)r->workers * sizeof *r->lap, "laps");
+    if (!r->lap)
+        return LS_ENOMEM;
+    for (int i = 0; i < ROUNDS; i++) {
+        ls__pool_run(r->pool, job, r);
+        r->best = rate(r) > r->best ? rate(r) : r->best;
+    }
+    ls__block_free(r->lap);
+    return 0;
+}
+
+static int check_workers(const ls_pool *pool, int workers)
+{
+    if (workers >= 1 && workers <= ls_pool_workers(pool))
+        return 0;
+    return ls__fail(LS_EINVAL, "measure: %d workers of a pool of %d", workers,
+                    ls_pool_workers(pool));
+}
+
+int ls_measure_flops(ls_pool *pool, int workers, const char *isa,
+                     double *flops)
+{
+    race r = {.pool = pool, .workers = workers,
+              .k = isa ? ls__kernels_by_name(isa) : ls__kernels()};
+    int status = check_workers(pool, workers);
+
+    if (status < 0)
+        return status;
+    if (!r.k)
+        return ls__fail(LS_EINVAL, "measure: \"%s\" is no instruction level "
+                        "of this CPU", isa);
+    status = run_race(&r, fma_job);
+    if (status == 0)
+        *flops = r.best;
+    return status;
+}
+
+/* Enough to leave the last caches: four times what they hold together. */
+static int64_t copy_bytes(const ls_pool *pool)
+{
+    int64_t bytes = COPY_LEAST;
+    ls_level level;
+
+    for (int i = 0; ls_mesh_level(ls__pool_mesh(pool), i, &level); i++)
+        if (!strcmp(level.name, "L3") && 4 * level.most * level.count > bytes)
+            bytes = 4 * level.most * level.count;
+    return bytes < COPY_MOST ? bytes : COPY_MOST;
+}
+
+int ls_measure_copy(ls_pool *pool, int workers, double *bytes_per_second)
+{
+    race r = {.pool = pool, .workers = workers, .bytes = copy_bytes(pool)};
+    int status = check_workers(pool, workers);
+
+    if (status < 0)
+        return status;
+    r.from = ls__block((size_t)r.bytes, "measure");
+    r.to = ls__block((size_t)r.bytes, "measure");
+    status = LS_ENOMEM;
+    if (r.from && r.to) {
+        ls__pool_run(pool, touch, &r);
+        status = run_race(&r, copy_job);
+    }
+    ls__block_free(r.from);
+    ls__block_free(r.to);
+    if (status == 0)
+        *bytes_per_second = r.best;
+    return status;
+}
