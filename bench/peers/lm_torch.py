@@ -7,6 +7,8 @@ import torch.nn.functional as F
 
 import seed003 as s3
 
+CAUSAL = False  # gpt_torch.py sets it
+
 
 def dense(p, name):
     w = p[name + ".kernel"]
@@ -41,7 +43,7 @@ def attention(p, name, x):
     rows, length, _ = x.shape
     qkv = F.linear(x, p[name + ".qkv.kernel"])
     q, k, v = qkv.view(rows, length, 3, s3.H, -1).permute(2, 0, 3, 1, 4)
-    y = F.scaled_dot_product_attention(q, k, v)
+    y = F.scaled_dot_product_attention(q, k, v, is_causal=CAUSAL)
     return F.linear(y.transpose(1, 2).reshape(x.shape),
                     p[name + ".out.kernel"])
 

@@ -1,0 +1,91 @@
+"""lockstep-train gpt in PyTorch: lm_torch.py's model with a causal mask, on the
+same windows of the same text, evaluated on the same held-out windows.
+
+    lockstep-train gpt --data F --steps 0 --save init.safetensors
+    gpt_torch.py --data F --init init.safetensors
+    lockstep-train gpt --data F --eval-every 250
+
+Windows are drawn with jax.random, as lockstep draws them; everything after
+the initial parameters is PyTorch's.
+"""
+import argparse
+
+import jax
+import numpy as np
+import torch
+
+import lm_torch as lm
+import seed003 as s3
+
+SEED = 1234
+T = s3.T
+lm.CAUSAL = True
+s3.V = 256
+
+
+def options():
+    p = argparse.ArgumentParser()
+    p.add_argument("--data", required=True)
+    p.add_argument("--init", help="safetensors file of lockstep-train")
+    p.add_argument("--steps", type=int, default=1000)
+    p.add_argument("--eval-every", type=int, default=250)
+    p.add_argument("--threads", type=int, default=2)
+    return p.parse_args()
+
+
+def windows(text, starts):
+    rows = np.stack([text[s:s + T] for s in starts])
+    return torch.from_numpy(rows.astype(np.int64))
+
+
+def draw(step, places):
+    key = jax.random.fold_in(jax.random.key(SEED), step)
+    return np.asarray(jax.random.randint(key, (s3.BATCH,), 0, places))
+
+
+def held_out(held):
+    """Each window starts on the last byte of the one before; the last ends
+    with the text and weighs as much as it has new bytes."""
+    at = np.arange(0, len(held) - 1, T - 1)
+    weights = np.minimum(1, (len(held) - 1 - at) / (T - 1))
+    return np.minimum(at, len(held) - T), weights
+
+
+@torch.no_grad()
+def evaluate(p, held):
+    starts, weights = held_out(held)
+    total = 0.0
+    for i in range(0, len(starts), s3.BATCH):
+        some = slice(i, i + s3.BATCH)
+        whole = weights[some] == 1
+        total += whole.sum() * lm.loss_fn(
+            p, windows(held, starts[some][whole])).item() if whole.any() else 0
+        for s, w in zip(starts[some][~whole], weights[some][~whole]):
+            total += w * lm.loss_fn(p, windows(held, [s])).item()
+    return total / weights.sum()
+
+
+def main():
+    o = options()
+    torch.set_num_threads(o.threads)
+    torch.manual_seed(0)
+    text = np.fromfile(o.data, np.uint8)
+    train = len(text) - len(text) // 10
+    p = lm.fuse(s3.initial(o.init))
+    optimizer = torch.optim.AdamW(p.values(), lr=s3.LR, fused=True,
+                                  weight_decay=s3.WEIGHT_DECAY)
+    print(f"# torch {torch.__version__}, jax {jax.__version__}", flush=True)
+    for s in range(o.steps):
+        loss = lm.loss_fn(p, windows(text, draw(s, train - T + 1)))
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        if s % 10 == 0 or s == o.steps - 1:
+            print(f"step {s:04d}  loss {loss.item():.4f}", flush=True)
+        if (s + 1) % o.eval_every == 0 or s == o.steps - 1:
+            print(f"eval step {s + 1:04d}  loss "
+                  f"{evaluate(p, text[train:]):.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
