@@ -182,16 +182,17 @@ enum { M = 17, N = 37, K = 260 };
 
 typedef struct product {
     float a[M * K], b[K * N], bias[N], h[M * N], add[M * N];
-    float c[M * N], pre[M * N], slow[M * N], scratch[64 * K * 2];
+    float pre[M * N], c[M * N], slope[M * N], times[M * N], slow[M * N];
+    float scratch[64 * K * 2 + 112 * (K + 32)];
 } product;
 
 static void folded(const ls__backend *backend, product *p, ls__activation f,
-                   ls__activation grad_of)
+                   const float *times, const float *add)
 {
     ls__gemm g = {.m = M, .n = N, .k = K, .a = p->a, .a_row = K, .a_col = 1,
                   .b = p->b, .b_row = N, .b_col = 1, .c = p->c, .c_row = N,
-                  .scale = 1, .bias = p->bias, .pre = p->pre, .activation = f,
-                  .grad_of = grad_of, .h = p->h, .add = p->add};
+                  .scale = 1, .bias = p->bias, .activation = f,
+                  .slope = f ? p->slope : NULL, .times = times, .add = add};
 
     backend->gemm(&g, p->scratch);
 }
@@ -213,12 +214,19 @@ START_TEST(test_folded)
     ls_random_normal(ls_key_new(5), 0, M * N, p->add);
     for (int i = 0; i < 2; i++) {
         OK(ls__backend_find(&backend, names[i]));
-        folded(backend, p, kind, LS__NO_ACTIVATION);
+        folded(backend, p, LS__NO_ACTIVATION, NULL, NULL);
+        memcpy(p->pre, p->c, sizeof p->c);
+        folded(backend, p, kind, NULL, p->add);
         k->activate(kind, M * N, p->pre, p->slow);
         k->add(M * N, p->slow, p->add, p->slow);
         ck_assert_mem_eq(p->c, p->slow, sizeof p->c);
-        folded(backend, p, LS__NO_ACTIVATION, kind);
-        k->activate_grad(kind, M * N, p->h, p->pre, p->add, p->slow);
+        k->activate_grad(kind, M * N, p->pre, p->h, NULL, p->slow);
+        k->slope_grad(M * N, p->slope, p->h, p->c);
+        ck_assert_mem_eq(p->c, p->slow, sizeof p->c);
+        memcpy(p->times, p->slope, sizeof p->times);
+        folded(backend, p, LS__NO_ACTIVATION, p->times, p->add);
+        k->slope_grad(M * N, p->times, p->pre, p->slow);
+        k->add(M * N, p->slow, p->add, p->slow);
         ck_assert_mem_eq(p->c, p->slow, sizeof p->c);
     }
     free(p);

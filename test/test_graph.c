@@ -785,8 +785,8 @@ static void check_dx(const shadow *s, const ls__instr *in, int k)
         if (j != k)
             check_meeting(s, in, k, "other gradient", in->dx[j], size, false);
     }
-    if (in->grad_of)
-        check_meeting(s, in, k, "slope", in->grad_at,
+    if (in->through_slope)
+        check_meeting(s, in, k, "slope", in->slope_of_x,
                       floats_of(s, in->node->in[0]), false);
 }
 
@@ -802,8 +802,8 @@ static void read_backward(const shadow *s, const ls__instr *in)
     if (in->stash >= 0)
         take(s, in, "stash", in->stash, n->op->stash(n) * s->plan->chunk_rows,
              s->stash[n->id]);
-    if (in->grad_of)
-        take(s, in, "slope", in->grad_at, floats_of(s, n->in[0]),
+    if (in->through_slope)
+        take(s, in, "slope", in->slope_of_x, floats_of(s, n->in[0]),
              s->stash[n->in[0]->id]);
 }
 
@@ -958,7 +958,7 @@ static void check_folded(const ls_graph *g, const fold *f, bool blocked)
     ck_assert_int_eq(a->node->activation == LS__GELU, f->gelu && !blocked);
     ck_assert_int_eq(a->node->residual, f->residual && !blocked);
     ck_assert_int_eq(a->dy_is_pre, f->slope && !blocked);
-    ck_assert_int_eq(b->grad_of == LS__GELU, f->slope && !blocked);
+    ck_assert_int_eq(b->through_slope, f->slope && !blocked);
     ls__plan_free(plan);
 }
 

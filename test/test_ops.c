@@ -53,7 +53,7 @@ typedef struct problem {
     const reference *ref;
     int64_t rows;
     int inputs; /* with a dense's residual */
-    ls__activation grad_of;
+    bool through_slope;
     bool dy_is_pre;
     float *x[LS__MAX_INPUTS], *param[LS__MAX_PARAMS];
     float *dy, *addend[LS__MAX_INPUTS], *h;
@@ -118,7 +118,7 @@ static void build_dense(problem *p, const sample *s, int kind)
         y->in[1] = input(p, "r", LS_F32, ls_node_shape(y, shape), y->shape);
     }
     y->activation = asked & CURVED ? curve : LS__NO_ACTIVATION;
-    p->grad_of = asked & SLOPE ? curve : LS__NO_ACTIVATION;
+    p->through_slope = asked & SLOPE;
     p->dy_is_pre = asked & IS_PRE;
     p->node = y;
 }
@@ -266,7 +266,7 @@ static bool vanishes(const problem *p, int which)
 static bool may_be_zero(const problem *p)
 {
     return p->ny < 32 &&
-           (p->node->op == &ls__op_relu || p->grad_of == LS__RELU ||
+           (p->node->op == &ls__op_relu ||
             p->node->activation == LS__RELU);
 }
 
@@ -372,8 +372,8 @@ static void make_right(problem *p)
         p->node->activation = LS__NO_ACTIVATION;
     p->ref->backward(&r);
     p->node->activation = activation;
-    for (int64_t i = 0; p->grad_of && i < p->nx[0]; i++)
-        p->dxd[0][i] *= activation_slope(p->grad_of, (double)p->h[i]);
+    for (int64_t i = 0; p->through_slope && i < p->nx[0]; i++)
+        p->dxd[0][i] *= (double)p->h[i];
 }
 
 static double dot(int64_t n, const double *a, const double *b)
@@ -531,8 +531,7 @@ static void turn(const problem *p, const machine *m, const mode *how,
     r->sums = &o->sums;
     r->dy = p->dy;
     r->add = how->add;
-    r->grad_of = p->grad_of;
-    r->grad_at = p->grad_of ? p->h : NULL;
+    r->slope_of_x = p->through_slope ? p->h : NULL;
     r->dy_is_pre = p->dy_is_pre;
     for (int k = 0; k < p->inputs; k++) {
         if (!(op->reads >> k & 1))
@@ -711,7 +710,7 @@ static void check_machines(const problem *p, bool products, const outputs *base)
  * a relu inside cannot be moved past its corner. */
 static bool has_slope(const problem *p)
 {
-    return !p->grad_of && !p->dy_is_pre && p->node->activation != LS__RELU;
+    return !p->through_slope && !p->dy_is_pre && p->node->activation != LS__RELU;
 }
 
 static void check_sample(const row *o, const sample *s, int kind)

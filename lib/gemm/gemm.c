@@ -12,6 +12,11 @@ static void native_gemm(const ls__gemm *g, float *scratch)
     ls__kernels()->gemm(g, scratch);
 }
 
+static int64_t native_scratch(int64_t k, int64_t n)
+{
+    return ls__kernels()->gemm_scratch(k, n);
+}
+
 static int64_t native_size(int64_t k, int64_t n)
 {
     return ls__kernels()->gemm_packed_size(k, n);
@@ -24,7 +29,7 @@ static void native_pack(int64_t k, int64_t n, const float *b, int64_t b_row,
 }
 
 static const ls__backend native = {
-    .name = "native", .gemm = native_gemm, .scratch = native_size,
+    .name = "native", .gemm = native_gemm, .scratch = native_scratch,
     .packed_size = native_size, .pack = native_pack};
 
 static const ls__backend *const backends[] = {&native, &ls__backend_blis};

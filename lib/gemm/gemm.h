@@ -17,8 +17,8 @@ typedef enum ls__activation {
 } ls__activation;
 
 /* C (m,n) = A (m,k) B (k,n), then, in this order and where asked for:
- * + C before (accumulate: chunks are added to it), x scale, + bias[j], kept in
- * pre, activation, x gradient of the activation at h, + add. */
+ * + C before (accumulate: chunks are added to it), x scale, + bias[j],
+ * activation (its slope kept), x slope of another one, + add. */
 typedef struct ls__gemm {
     int64_t m, n, k;
     const float *a; /* a[i a_row + p a_col] */
@@ -32,11 +32,11 @@ typedef struct ls__gemm {
     bool accumulate;      /* the sum starts from C, not from nothing */
     float scale;          /* 1 for none */
     const float *bias;    /* (n) or NULL */
-    float *pre;           /* (m,n), row stride c_row: the value before the
-                             activation; or NULL */
     ls__activation activation;
-    ls__activation grad_of; /* multiply by its derivative at h */
-    const float *h;         /* (m,n), row stride c_row */
+    float *slope;           /* (m,n), row stride c_row: the activation's
+                               derivative there, for the way back; or NULL */
+    const float *times;     /* (m,n), row stride c_row: slopes to multiply by,
+                               +0 where one is 0; or NULL */
     const float *add;       /* (m,n), row stride c_row, may be c only in
                                the native backend; or NULL */
 } ls__gemm;
@@ -44,7 +44,7 @@ typedef struct ls__gemm {
 typedef struct ls__backend {
     const char *name;
     void (*gemm)(const ls__gemm *g, float *scratch);
-    /* Floats of scratch that gemm needs for an unpacked (k,n) operand B. */
+    /* Floats of scratch that gemm needs for a (k,n) operand B. */
     int64_t (*scratch)(int64_t k, int64_t n);
     /* Packing B once for many products; NULL when the backend has no use. */
     int64_t (*packed_size)(int64_t k, int64_t n);

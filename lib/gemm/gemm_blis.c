@@ -31,8 +31,8 @@ static void one_chunk(const ls__gemm *g, int64_t p, int64_t k, float *c,
 
 static bool has_epilogue(const ls__gemm *g)
 {
-    return g->scale != 1.0f || g->bias || g->pre || g->activation ||
-           g->grad_of || g->add;
+    return g->scale != 1.0f || g->bias || g->activation || g->times ||
+           g->add;
 }
 
 static void blis_gemm(const ls__gemm *g, float *scratch)

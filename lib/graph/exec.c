@@ -157,8 +157,7 @@ static void backward(const chunk *c, const ls__instr *in)
         return;
     r.dy = at(c, in->dy);
     r.add = c->first > 0;
-    r.grad_of = in->grad_of;
-    r.grad_at = in->grad_of ? at(c, in->grad_at) : NULL;
+    r.slope_of_x = at(c, in->slope_of_x);
     r.dy_is_pre = in->dy_is_pre;
     for (int k = 0; k < in->node->params; k++)
         r.dparam[k] = c->grads[in->node->param[k]];

@@ -25,8 +25,7 @@ typedef struct ls__run {
     const float *dy;                     /* NULL for a loss */
     float *dx[LS__MAX_INPUTS];           /* NULL: not wanted */
     const float *addend[LS__MAX_INPUTS]; /* NULL: none */
-    ls__activation grad_of;        /* dense: dx[0] times its slope ... */
-    const float *grad_at;          /* ... at these values */
+    const float *slope_of_x;       /* dense: dx[0] times these; or NULL */
     bool dy_is_pre;                /* dense: dy went through ours already */
     float *dparam[LS__MAX_PARAMS];
     bool add;                      /* dparam is added to: a later chunk */

@@ -4,8 +4,8 @@
  *     d = dy activation'(x w + bias)
  *
  * Activation and residual come from the plan, which folds a following activation
- * or add into the product's epilogue; so does grad_of, the slope of the
- * activation of whoever made x.  In dw, K runs over the vectors of the chunk. */
+ * or add into the product's epilogue; so does slope_of_x, the slope of the
+ * activation of whoever made x, kept by its forward.  In dw, K runs over the vectors of the chunk. */
 #include "graph/op.h"
 
 #include <string.h>
@@ -30,10 +30,14 @@ static int64_t dense_stash(const ls_node *n)
 static int64_t dense_scratch(const ls_node *n, int64_t rows,
                              const ls__backend *backend)
 {
-    int64_t vectors = rows * ls__vectors(n);
+    int64_t in = ls__width(n->in[0]), out = ls__width(n);
+    int64_t most = backend->scratch(rows * ls__vectors(n), out); /* dw */
+    int64_t forward = backend->scratch(in, out);
+    int64_t dx = backend->scratch(out, in);
 
-    return (n->activation ? rows * n->size + 16 : 0) +
-           backend->scratch(vectors, ls__width(n));
+    most = most > forward ? most : forward;
+    most = most > dx ? most : dx;
+    return (n->activation ? rows * n->size + 16 : 0) + most;
 }
 
 static ls__gemm product(int64_t m, int64_t n, int64_t k)
@@ -57,7 +61,7 @@ static void dense_fwd(const ls__run *r)
     g.c = r->y;
     g.bias = n->params > 1 ? r->param[1] : NULL;
     g.activation = n->activation;
-    g.pre = n->activation ? r->stash : NULL;
+    g.slope = n->activation ? r->stash : NULL;
     g.add = n->residual ? r->x[1] : NULL;
     r->backend->gemm(&g, r->scratch);
 }
@@ -93,8 +97,7 @@ static void input_grad(const ls__run *r, const float *d, float *scratch)
     g.b_col = out;
     g.packed = r->packed[1];
     g.c = r->dx[0];
-    g.grad_of = r->grad_of;
-    g.h = r->grad_at;
+    g.times = r->slope_of_x;
     g.add = r->addend[0];
     r->backend->gemm(&g, scratch);
 }
@@ -106,8 +109,7 @@ static void dense_bwd(const ls__run *r)
     float *scratch = r->scratch;
 
     if (n->activation && !r->dy_is_pre) {
-        r->kernels->activate_grad(n->activation, r->rows * n->size, r->stash,
-                                  d, NULL, scratch);
+        r->kernels->slope_grad(r->rows * n->size, r->stash, d, scratch);
         d = scratch;
         scratch += (r->rows * n->size + 15) / 16 * 16;
     }

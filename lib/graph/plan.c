@@ -314,7 +314,7 @@ static void fold_slope(planner *p, int i)
         x->op != &ls__op_dense || !x->activation || x->residual ||
         p->consumers[x->id] != 1)
         return;
-    in->grad_of = x->activation;
+    in->through_slope = true;
     p->plan->instr[p->instr[x->id]].dy_is_pre = true;
 }
 
@@ -422,8 +422,9 @@ static void write_out(planner *p)
             in->dx[k] = offset_of(p, p->refs[i][DX + k]);
             in->addend[k] = offset_of(p, p->refs[i][ADDEND + k]);
         }
-        if (in->grad_of)
-            in->grad_at = offset_of(p, p->stash[n->in[0]->id]);
+        in->slope_of_x = in->through_slope
+                             ? offset_of(p, p->stash[n->in[0]->id])
+                             : -1;
     }
     plan->floats = plan->scratch + (scratch + 15) / 16 * 16;
 }

@@ -25,9 +25,8 @@ typedef struct ls__instr {
     ls__place x[LS__MAX_INPUTS];
     int64_t y, stash, dy;             /* offsets; -1: none */
     int64_t dx[LS__MAX_INPUTS], addend[LS__MAX_INPUTS];
-    ls__activation grad_of;
-    int64_t grad_at;                  /* offset */
-    bool dy_is_pre;
+    int64_t slope_of_x;               /* offset; -1: none */
+    bool dy_is_pre, through_slope;    /* see fold_slope */
     int64_t packed[2];                /* offsets in the packed kernels */
 } ls__instr;
 

@@ -19,9 +19,11 @@
     .random_bits = fill_bits, .random_uniform = fill_uniform, \
     .random_normal = fill_normal, \
     .random_truncated_normal = fill_truncated_normal, .tree_sum = tree_sum, \
-    .gemm = gemm, .gemm_packed_size = packed_size, .gemm_pack = pack, \
+    .gemm = gemm, .gemm_scratch = scratch_size, \
+    .gemm_packed_size = packed_size, .gemm_pack = pack, \
     .epilogue = epilogue, .add = add, .scale = scale, \
     .activate = activate, .activate_grad = activate_grad, \
+    .slope_grad = slope_grad, \
     .column_sum = column_sum, .square_sum = square_sum, \
     .first_nonfinite = first_nonfinite, .layer_norm = layer_norm, \
     .layer_norm_grad = layer_norm_grad, .softmax = softmax, \

@@ -29,11 +29,10 @@ SIMD v16 gelu_tanh(v16 x)
                             v16_fma(v16_set(0.044715f), cube, x)));
 }
 
-/* x/2 (1 + tanh(...)) */
-SIMD v16 gelu_of(v16 x)
+/* x/2 (1 + t) with t = tanh(...) */
+SIMD v16 gelu_of(v16 x, v16 t)
 {
-    return v16_mul(v16_mul(v16_set(0.5f), x),
-                   v16_add(v16_set(1.0f), gelu_tanh(x)));
+    return v16_mul(v16_mul(v16_set(0.5f), x), v16_add(v16_set(1.0f), t));
 }
 
 /* max(0,x), NaN passing; the sum makes -0 and what counts as zero to +0. */
@@ -50,21 +49,10 @@ SIMD v16 sigmoid_of(v16 x)
     return v16_div(one, v16_add(one, v16_exp(v16_neg(x))));
 }
 
-SIMD v16 activation_of(ls__activation kind, v16 x)
-{
-    switch (kind) {
-    case LS__GELU: return gelu_of(x);
-    case LS__RELU: return relu_of(x);
-    case LS__TANH: return v16_tanh(x);
-    case LS__SIGMOID: return sigmoid_of(x);
-    default: return x;
-    }
-}
-
 /* 1/2 (1 + t) + x/2 (1 - t^2) sqrt(2/pi) (1 + 3 0.044715 x^2) */
-SIMD v16 gelu_slope(v16 x)
+SIMD v16 gelu_slope(v16 x, v16 t)
 {
-    v16 t = gelu_tanh(x), half = v16_set(0.5f), one = v16_set(1.0f);
+    v16 half = v16_set(0.5f), one = v16_set(1.0f);
     v16 du = v16_mul(v16_set(0x1.988454p-1f),
                      v16_fma(v16_set(3 * 0.044715f), v16_mul(x, x), one));
     v16 dt = v16_fma(v16_neg(t), t, one);
@@ -82,23 +70,49 @@ SIMD v16 sigmoid_slope(v16 x)
     return v16_div(e, v16_mul(d, d));
 }
 
-SIMD v16 tanh_slope(v16 x)
+SIMD v16 tanh_slope(v16 t)
 {
-    v16 t = v16_tanh(x);
-
     return v16_fma(v16_neg(t), t, v16_set(1.0f));
 }
 
-/* d times the derivative of the activation at x; relu's is 0 at 0. */
-SIMD v16 times_slope(ls__activation kind, v16 d, v16 x)
+/* relu's is 0 at 0 and at NaN. */
+SIMD v16 relu_slope(v16 x)
 {
+    return v16_select(v16_lt(v16_zero(), x), v16_set(1.0f), v16_zero());
+}
+
+/* The activation at x, and its derivative, which shares most of the work: who
+ * does not use it does not pay for it. */
+SIMD v16 activation_of(ls__activation kind, v16 x, v16 *slope)
+{
+    v16 t;
+
     switch (kind) {
-    case LS__GELU: return v16_mul(d, gelu_slope(x));
-    case LS__RELU: return v16_select(v16_lt(v16_zero(), x), d, v16_zero());
-    case LS__TANH: return v16_mul(d, tanh_slope(x));
-    case LS__SIGMOID: return v16_mul(d, sigmoid_slope(x));
-    default: return d;
+    case LS__GELU:
+        t = gelu_tanh(x);
+        *slope = gelu_slope(x, t);
+        return gelu_of(x, t);
+    case LS__RELU:
+        *slope = relu_slope(x);
+        return relu_of(x);
+    case LS__TANH:
+        t = v16_tanh(x);
+        *slope = tanh_slope(t);
+        return t;
+    case LS__SIGMOID:
+        *slope = sigmoid_slope(x);
+        return sigmoid_of(x);
+    default:
+        *slope = v16_set(1.0f);
+        return x;
     }
+}
+
+/* d slope; +0 where the slope is 0, whatever d is. */
+SIMD v16 times_slope(v16 d, v16 slope)
+{
+    return v16_select(v16_eq(slope, v16_zero()), v16_zero(),
+                      v16_mul(d, slope));
 }
 
 static void add(int64_t n, const float *a, const float *b, float *out)
@@ -115,20 +129,32 @@ static void scale(int64_t n, float by, float *x)
 
 static void activate(ls__activation kind, int64_t n, const float *x, float *y)
 {
+    v16 slope;
+
     for (int64_t i = 0; i < n; i += 16)
-        put(y + i, activation_of(kind, take(x + i, n - i)), n - i);
+        put(y + i, activation_of(kind, take(x + i, n - i), &slope), n - i);
 }
 
 static void activate_grad(ls__activation kind, int64_t n, const float *x,
                           const float *dy, const float *addend, float *out)
 {
     for (int64_t i = 0; i < n; i += 16) {
-        v16 d = times_slope(kind, take(dy + i, n - i), take(x + i, n - i));
+        v16 slope, d;
 
+        activation_of(kind, take(x + i, n - i), &slope);
+        d = times_slope(take(dy + i, n - i), slope);
         if (addend)
             d = v16_add(d, take(addend + i, n - i));
         put(out + i, d, n - i);
     }
+}
+
+static void slope_grad(int64_t n, const float *slope, const float *dy,
+                       float *out)
+{
+    for (int64_t i = 0; i < n; i += 16)
+        put(out + i, times_slope(take(dy + i, n - i), take(slope + i, n - i)),
+            n - i);
 }
 
 /* out[j..] (+)= sums of up to 64 columns of x over at most 256 rows. */

@@ -17,7 +17,9 @@ enum { ROWS = 4, VECS = 1 };
 #endif
 enum {
     COLUMNS = 16 * VECS,
-    BAND = 8 * ROWS /* rows of A that stay in cache while panels pass */
+    BAND = 8 * ROWS, /* rows of A that stay in cache while panels pass */
+    ALIAS = 1024,    /* floats: lines that far apart share a set of the cache */
+    DEEPEST = 2048   /* K up to which a band of A may be copied */
 };
 
 /* In a matrix product only: fused where the level has FMA. */
@@ -66,11 +68,6 @@ static void pack(int64_t k, int64_t n, const float *b, int64_t b_row,
             pack_any(k, b + j * b_col, b_row, b_col, n - j, packed);
 }
 
-static bool is_curved(const ls__gemm *g)
-{
-    return g->activation || g->grad_of;
-}
-
 /* The epilogue of 16 elements of row i from column j on; curved is a constant
  * so that the code for activations is not in every place. */
 SIMD v16 finish(const ls__gemm *g, bool curved, v16 x, int64_t i, int64_t j)
@@ -81,12 +78,15 @@ SIMD v16 finish(const ls__gemm *g, bool curved, v16 x, int64_t i, int64_t j)
         x = v16_mul(x, v16_set(g->scale));
     if (g->bias)
         x = v16_add(x, take(g->bias + j, left));
-    if (g->pre)
-        put(g->pre + at, x, left);
     if (curved) {
-        x = activation_of(g->activation, x);
-        x = times_slope(g->grad_of, x, g->grad_of ? take(g->h + at, left) : x);
+        v16 slope;
+
+        x = activation_of(g->activation, x, &slope);
+        if (g->slope)
+            put(g->slope + at, slope, left);
     }
+    if (g->times)
+        x = times_slope(x, take(g->times + at, left));
     if (g->add)
         x = v16_add(x, take(g->add + at, left));
     return x;
@@ -180,6 +180,16 @@ static void end_curved(const ls__gemm *g, int rows, int64_t i, int64_t j,
                        j + 16 * v), g->n - j - 16 * v);
 }
 
+/* Ask for the lines of a tile while its chains run. */
+SIMD void fetch(int rows, const float *c, int64_t row)
+{
+#pragma GCC unroll 14
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int v = 0; v < VECS; v++)
+            __builtin_prefetch(c + r * row + 16 * v, 1);
+}
+
 /* Rows i .. i+rows of C, columns j .. j+COLUMNS.  sum is room for the sums of
  * earlier chunks. */
 SIMD void tile(const ls__gemm *g, int rows, int64_t i, int64_t j,
@@ -187,8 +197,14 @@ SIMD void tile(const ls__gemm *g, int rows, int64_t i, int64_t j,
 {
     v16 acc[ROWS][VECS];
     const float *a = g->a + i * g->a_row;
-    float *c = g->c + i * g->c_row + j;
+    int64_t at = i * g->c_row + j;
+    float *c = g->c + at;
 
+    fetch(rows, c, g->c_row);
+    if (g->slope)
+        fetch(rows, g->slope + at, g->c_row);
+    if (g->times)
+        fetch(rows, g->times + at, g->c_row);
     for (int64_t p = 0; p < g->k || p == 0; p += LS__CHUNK) {
         int64_t k = g->k - p < LS__CHUNK ? g->k - p : LS__CHUNK;
 
@@ -198,10 +214,10 @@ SIMD void tile(const ls__gemm *g, int rows, int64_t i, int64_t j,
             add_from(rows, sum, COLUMNS, COLUMNS, acc);
         else if (g->accumulate)
             add_from(rows, c, g->c_row, g->n - j, acc);
-        if (p + k < g->k || is_curved(g))
+        if (p + k < g->k || g->activation)
             store_to(rows, sum, acc);
     }
-    if (is_curved(g))
+    if (g->activation)
         end_curved(g, rows, i, j, sum);
     else
         end_straight(g, rows, i, j, acc);
@@ -250,17 +266,71 @@ static void panel(const ls__gemm *g, int64_t first, int64_t last, int64_t j,
             heights[h].fn(g, i, j, b, sum);
 }
 
+/* Lines of A would push each other out of the first cache: then a band of it
+ * is copied to where they do not, if enough panels pass to pay for that. */
+static bool aliases(const ls__gemm *g)
+{
+    int64_t stride = g->a_col == 1 ? g->a_row : g->a_col;
+
+    return stride % ALIAS == 0 && g->k <= DEEPEST && g->n >= 2 * COLUMNS &&
+           (g->a_col == 1 || g->a_row == 1);
+}
+
+/* Floats from row to row of the copy: whole lines, and one more. */
+static int64_t copy_stride(int64_t k)
+{
+    return (k + 15) / 16 * 16 + 16;
+}
+
+static int64_t scratch_size(int64_t k, int64_t n)
+{
+    return packed_size(k, n) + (k <= DEEPEST ? BAND * copy_stride(k) : 0);
+}
+
+/* The product of `rows` rows of A from row i on, as a product of its own that
+ * reads the copy. */
+static ls__gemm band_of(const ls__gemm *g, int64_t i, int64_t rows, float *copy)
+{
+    ls__gemm band = *g;
+    const float *a = g->a + i * g->a_row;
+    bool by_rows = g->a_col == 1;
+    int64_t lines = by_rows ? rows : g->k, n = by_rows ? g->k : rows;
+    int64_t stride = by_rows ? copy_stride(g->k) : BAND;
+
+    for (int64_t l = 0; l < lines; l++) {
+        const float *from = a + l * (by_rows ? g->a_row : g->a_col);
+
+        for (int64_t p = 0; p < n; p += 16)
+            put(copy + l * stride + p, take(from + p, n - p), n - p);
+    }
+    band.a_row = by_rows ? stride : 1;
+    band.a_col = by_rows ? 1 : stride;
+    band.a = copy - i * band.a_row; /* row i is where the copy starts */
+    return band;
+}
+
 static void gemm(const ls__gemm *g, float *scratch)
 {
     const float *b = g->packed;
+    bool copies = aliases(g);
 
     if (!b) {
         pack(g->k, g->n, g->b, g->b_row, g->b_col, scratch);
         b = scratch;
+        scratch += packed_size(g->k, g->n);
     }
-    for (int64_t i = 0; i < g->m; i += BAND)
+    for (int64_t i = 0; i < g->m; i += BAND) {
+        int64_t last = g->m - i < BAND ? g->m : i + BAND;
+        const ls__gemm *of = g;
+        ls__gemm band;
+
+        if (copies) {
+            band = band_of(g, i, last - i, scratch);
+            of = &band;
+        }
         for (int64_t j = 0; j < g->n; j += COLUMNS)
-            panel(g, i, g->m - i < BAND ? g->m : i + BAND, j, b + j * g->k);
+            panel(of, i, last, j, b + j * g->k);
+    }
 }
 
 #endif

@@ -43,6 +43,7 @@ typedef struct ls__kernel_table {
 
     /* gemm.h: the matrix product with its epilogue; B packed in panels. */
     void (*gemm)(const ls__gemm *g, float *scratch);
+    int64_t (*gemm_scratch)(int64_t k, int64_t n);
     int64_t (*gemm_packed_size)(int64_t k, int64_t n);
     void (*gemm_pack)(int64_t k, int64_t n, const float *b, int64_t b_row,
                       int64_t b_col, float *packed);
@@ -56,6 +57,9 @@ typedef struct ls__kernel_table {
     /* out = dy activation'(x) (+ addend, may be NULL) */
     void (*activate_grad)(ls__activation kind, int64_t n, const float *x,
                           const float *dy, const float *addend, float *out);
+    /* out = dy slope, +0 where the slope is 0. */
+    void (*slope_grad)(int64_t n, const float *slope, const float *dy,
+                       float *out);
     /* out[j] (+)= sum over rows of x[row,j], in row order, 256 rows a chunk. */
     void (*column_sum)(int64_t rows, int64_t n, const float *x, bool add,
                        float *out);
