@@ -50,6 +50,23 @@ SIMD void pack_rows(int64_t k, const float *b, int64_t b_row, int64_t left,
         }
 }
 
+/* The same from the transpose: b[p][j] stands at b + p + j b_col. */
+static void pack_turned(int64_t k, const float *b, int64_t b_col, int64_t left,
+                        float *out)
+{
+    for (int64_t p = 0; p < k; p += 16)
+        for (int64_t v = 0; v < COLUMNS; v += 16) {
+            v16 x[16];
+
+            for (int64_t j = 0; j < 16; j++)
+                x[j] = v + j < left ? take(b + (v + j) * b_col + p, k - p)
+                                    : v16_zero();
+            v16_turn(x);
+            for (int64_t i = 0; i < 16 && i < k - p; i++)
+                v16_store(out + (p + i) * COLUMNS + v, x[i]);
+        }
+}
+
 SIMD void pack_any(int64_t k, const float *b, int64_t b_row, int64_t b_col,
                    int64_t left, float *out)
 {
@@ -64,6 +81,8 @@ static void pack(int64_t k, int64_t n, const float *b, int64_t b_row,
     for (int64_t j = 0; j < n; j += COLUMNS, packed += k * COLUMNS)
         if (b_col == 1)
             pack_rows(k, b + j, b_row, n - j, packed);
+        else if (b_row == 1)
+            pack_turned(k, b + j * b_col, b_col, n - j, packed);
         else
             pack_any(k, b + j * b_col, b_row, b_col, n - j, packed);
 }

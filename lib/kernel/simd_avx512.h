@@ -131,4 +131,36 @@ SIMD float v16_top(v16 a)
     return _mm512_cvtss_f32(a);
 }
 
+/* ------ the matrix of 16 x 16 lanes ------ */
+
+/* Within 128 bits, rows 4i .. 4i+3 change places with columns; then the four
+ * quarters of the rows do. */
+SIMD void v16_turn(v16 x[16])
+{
+    __m512d d[16];
+
+    for (int i = 0; i < 16; i += 2) {
+        d[i] = _mm512_castps_pd(_mm512_unpacklo_ps(x[i], x[i + 1]));
+        d[i + 1] = _mm512_castps_pd(_mm512_unpackhi_ps(x[i], x[i + 1]));
+    }
+    for (int i = 0; i < 16; i += 4)
+        for (int h = 0; h < 2; h++) {
+            x[i + 2 * h] = _mm512_castpd_ps(
+                _mm512_unpacklo_pd(d[i + h], d[i + 2 + h]));
+            x[i + 2 * h + 1] = _mm512_castpd_ps(
+                _mm512_unpackhi_pd(d[i + h], d[i + 2 + h]));
+        }
+    for (int c = 0; c < 4; c++) {
+        v16 a = _mm512_shuffle_f32x4(x[c], x[4 + c], 0x88);
+        v16 b = _mm512_shuffle_f32x4(x[c], x[4 + c], 0xdd);
+        v16 p = _mm512_shuffle_f32x4(x[8 + c], x[12 + c], 0x88);
+        v16 q = _mm512_shuffle_f32x4(x[8 + c], x[12 + c], 0xdd);
+
+        x[c] = _mm512_shuffle_f32x4(a, p, 0x88);
+        x[4 + c] = _mm512_shuffle_f32x4(b, q, 0x88);
+        x[8 + c] = _mm512_shuffle_f32x4(a, p, 0xdd);
+        x[12 + c] = _mm512_shuffle_f32x4(b, q, 0xdd);
+    }
+}
+
 #endif

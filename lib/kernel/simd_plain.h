@@ -233,4 +233,19 @@ SIMD float v16_top(v16 a)
 #undef EACH
 #undef COMPARE
 
+/* ------ the matrix of 16 x 16 lanes ------ */
+
+SIMD void v16_turn(v16 x[16])
+{
+    float lane[16][16], turned[16];
+
+    for (int i = 0; i < 16; i++)
+        v16_store(lane[i], x[i]);
+    for (int i = 0; i < 16; i++) {
+        for (int j = 0; j < 16; j++)
+            turned[j] = lane[j][i];
+        x[i] = v16_load(turned);
+    }
+}
+
 #endif
