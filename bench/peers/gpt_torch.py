@@ -5,17 +5,19 @@ same windows of the same text, evaluated on the same held-out windows.
     gpt_torch.py --data F --init init.safetensors
     lockstep-train gpt --data F --eval-every 250
 
-Windows are drawn with jax.random, as lockstep draws them; everything after
-the initial parameters is PyTorch's.
+Windows are drawn as jax.random and lockstep draw them (threefry.py);
+everything after the initial parameters is PyTorch's.
 """
 import argparse
+import json
+import time
 
-import jax
 import numpy as np
 import torch
 
 import lm_torch as lm
 import seed003 as s3
+import threefry
 
 SEED = 1234
 T = s3.T
@@ -30,6 +32,8 @@ def options():
     p.add_argument("--steps", type=int, default=1000)
     p.add_argument("--eval-every", type=int, default=250)
     p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--metrics", help="a line of JSON a step, as lockstep's")
+    p.add_argument("--mode", choices=["eager", "compile"], default="eager")
     return p.parse_args()
 
 
@@ -39,8 +43,8 @@ def windows(text, starts):
 
 
 def draw(step, places):
-    key = jax.random.fold_in(jax.random.key(SEED), step)
-    return np.asarray(jax.random.randint(key, (s3.BATCH,), 0, places))
+    key = threefry.fold_in((0, SEED), step)
+    return threefry.randint(key, s3.BATCH, places)
 
 
 def held_out(held):
@@ -74,15 +78,25 @@ def main():
     p = lm.fuse(s3.initial(o.init))
     optimizer = torch.optim.AdamW(p.values(), lr=s3.LR, fused=True,
                                   weight_decay=s3.WEIGHT_DECAY)
-    print(f"# torch {torch.__version__}, jax {jax.__version__}", flush=True)
+    f = torch.compile(lm.loss_fn) if o.mode == "compile" else lm.loss_fn
+    metrics = open(o.metrics, "w") if o.metrics else None
+    versions = {"torch": torch.__version__}
+    print("#", versions, flush=True)
+    if metrics:
+        print(json.dumps({"versions": versions}), file=metrics)
     for s in range(o.steps):
-        loss = lm.loss_fn(p, windows(text, draw(s, train - T + 1)))
+        start = time.perf_counter()
+        loss = f(p, windows(text, draw(s, train - T + 1)))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
+        if metrics:
+            print(json.dumps({"step": s, "loss": loss.item(), "ms": 1e3 * (
+                time.perf_counter() - start)}), file=metrics)
         if s % 10 == 0 or s == o.steps - 1:
             print(f"step {s:04d}  loss {loss.item():.4f}", flush=True)
-        if (s + 1) % o.eval_every == 0 or s == o.steps - 1:
+        if o.eval_every and ((s + 1) % o.eval_every == 0
+                             or s == o.steps - 1):
             print(f"eval step {s + 1:04d}  loss "
                   f"{evaluate(p, text[train:]):.4f}", flush=True)
 
