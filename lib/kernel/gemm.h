@@ -87,8 +87,15 @@ static void pack(int64_t k, int64_t n, const float *b, int64_t b_row,
             pack_any(k, b + j * b_col, b_row, b_col, n - j, packed);
 }
 
+/* Whether the activation is too long to stand in every place that stores;
+ * relu is not. */
+static bool is_curved(const ls__gemm *g)
+{
+    return g->activation && g->activation != LS__RELU;
+}
+
 /* The epilogue of 16 elements of row i from column j on; curved is a constant
- * so that the code for activations is not in every place. */
+ * so that the code for long activations is not in every place. */
 SIMD v16 finish(const ls__gemm *g, bool curved, v16 x, int64_t i, int64_t j)
 {
     int64_t at = i * g->c_row + j, left = g->n - j;
@@ -97,10 +104,10 @@ SIMD v16 finish(const ls__gemm *g, bool curved, v16 x, int64_t i, int64_t j)
         x = v16_mul(x, v16_set(g->scale));
     if (g->bias)
         x = v16_add(x, take(g->bias + j, left));
-    if (curved) {
+    if (g->activation) {
         v16 slope;
 
-        x = activation_of(g->activation, x, &slope);
+        x = activation_of(curved ? g->activation : LS__RELU, x, &slope);
         if (g->slope)
             put(g->slope + at, slope, left);
     }
@@ -233,10 +240,10 @@ SIMD void tile(const ls__gemm *g, int rows, int64_t i, int64_t j,
             add_from(rows, sum, COLUMNS, COLUMNS, acc);
         else if (g->accumulate)
             add_from(rows, c, g->c_row, g->n - j, acc);
-        if (p + k < g->k || g->activation)
+        if (p + k < g->k || is_curved(g))
             store_to(rows, sum, acc);
     }
-    if (g->activation)
+    if (is_curved(g))
         end_curved(g, rows, i, j, sum);
     else
         end_straight(g, rows, i, j, acc);
