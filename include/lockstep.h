@@ -44,7 +44,8 @@
  * as const is borrowed for the call unless a comment says until when.
  *
  * Threads.  An object is used by one thread at a time, any thread; different
- * objects need no care.  A pool's caller is the thread that opened it.
+ * objects need no care, and there are no others: nothing is global.  What uses
+ * workers takes the pool for its time, as the section Pool says.
  */
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H
@@ -216,13 +217,25 @@ LS_API int ls_sharding_shard(const ls_sharding *sharding, int device);
 
 /* ====== Pool: the pinned workers ====== */
 
-/* The threads of a mesh.  The thread that opens a pool is worker 0; the others
- * are created, each pinned to its PU from inside and verified. */
+/* The threads of a mesh.  Worker 0 is the caller, whoever makes the call at
+ * hand; the others are created, each pinned to its PU from inside and verified.
+ *
+ * A pool has any number of trainers and does one thing at a time: a step, an
+ * evaluation, a prediction, a collective, a pmap, the opening of a trainer, a
+ * measurement.  Such a call may come from any thread.  It fails with LS_EBUSY,
+ * having done nothing, while another one is under way: from another thread, or
+ * from inside a user's function that the pool calls.  (Other pools may be used
+ * there; so may all that only reads.)
+ *
+ * After fork(2) the child has the memory and no workers: there the same calls
+ * fail with LS_ETHREAD, while parameters can be read, saved and closed, and the
+ * pool closed.  A child of a fork inside a user's function must exec or _exit.
+ * exit(3) needs no care: there is nothing to be ended first. */
 typedef struct ls_pool ls_pool;
 
 typedef struct ls_pool_options {
     bool no_pin;     /* leave the created workers where the kernel puts them */
-    bool pin_caller; /* pin the caller too, until ls_pool_close */
+    bool pin_caller; /* pin the calling thread too, until ls_pool_close */
 } ls_pool_options;
 
 /* All false: created workers are pinned, the caller is not. */
@@ -233,7 +246,12 @@ LS_API ls_pool_options ls_pool_defaults(void);
 LS_API int ls_pool_open(ls_pool **pool, const ls_mesh *mesh,
                         const ls_pool_options *options);
 
-/* End the workers and give the caller its affinity back. */
+/* End the workers, and give the thread that opened the pool its affinity back
+ * if it is the one that closes it.  While a call uses the pool, that is put off
+ * to the end of the call.  Trainers that are still open live on without
+ * workers: they can be read, saved and closed, what needs workers fails with
+ * LS_EINVAL, and closing the pool again does nothing.  (After the last of them,
+ * as with all that is closed, the pointer must not be used again.) */
 LS_API void ls_pool_close(ls_pool *pool);
 
 LS_API int ls_pool_devices(const ls_pool *pool);
@@ -621,9 +639,9 @@ typedef struct ls_result {
 } ls_result;
 
 /* Train on one batch.  Every input must be set, with equal rows.  Allocates
- * nothing.  Call from the pool's caller.  LS_ENONFINITE names device, parameter
- * (or the loss) and first row, and LS_EUSER a device whose function failed; the
- * trainer is then as it was before.  A batch whose weights are all 0 updates
+ * nothing.  LS_ENONFINITE names device, parameter (or the loss) and first row,
+ * and LS_EUSER a device whose function failed; the trainer is then as it was
+ * before.  A batch whose weights are all 0 updates
  * nothing and is no failure. */
 LS_API int ls_step(ls_trainer *trainer, const ls_batch *batch,
                    ls_result *result);
@@ -635,8 +653,8 @@ LS_API int ls_evaluate(ls_trainer *trainer, const ls_batch *batch,
 /* The value of a node that ls_output named, for every row of a batch: out
  * (rows, the node's row shape), n elements.  Only the inputs it depends on must
  * be set.  Rows of weight 0 are left out: their part of out stays as it is.
- * Allocates nothing.  Call from the pool's caller.  LS_ENOTFOUND: no such
- * output; LS_ESHAPE: n is not what is needed. */
+ * Allocates nothing.  LS_ENOTFOUND: no such output; LS_ESHAPE: n is not what is
+ * needed. */
 LS_API int ls_predict(ls_trainer *trainer, const ls_batch *batch,
                       const char *output, int64_t n, float *out);
 
@@ -752,9 +770,8 @@ typedef int ls_pmap_fn(void *user, int device, const void *const *in,
  * the P devices (LS_ESHAPE names the array): device d is given the parts
  * d n/P to d n/P + n/P of an axis of length n, that is x[d] when n is P.
  * Outputs are written in place, so that they come out stacked in one array.
- * Every device is run even if one fails: LS_EUSER names the first.  Call from
- * the pool's caller; fn calls nothing that uses the pool (what devices are to
- * exchange, a collective does afterwards). */
+ * Every device is run even if one fails: LS_EUSER names the first.  What
+ * devices are to exchange, a collective does afterwards. */
 LS_API int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
                    const ls_array *input, int outputs, const ls_array *output);
 
@@ -777,8 +794,7 @@ typedef struct ls_buffers {
  * number, k the place of one among them.  Sums are added in the order of the
  * tree, s = 1, 2, 4, ...: x[k] += x[k+s] for every k that is a multiple of 2s,
  * and the mean then multiplies once by 1 / P: results do not depend on the
- * workers.  Call from the pool's caller, not from inside a step or ls_pmap.
- * On a failure nothing was written.  LS_EINVAL: another kind than LS_MEAN and
+ * workers.  On a failure nothing was written.  LS_EINVAL: another kind than LS_MEAN and
  * LS_SUM, a sum of other types than LS_F32 and LS_F64, a buffer that is NULL,
  * misaligned, or overlaps another way than allowed; LS_ESHAPE: sizes that do
  * not divide; LS_ENOTFOUND: no such axis. */

@@ -463,9 +463,9 @@ static int watch(ls_trainer *t)
     return status;
 }
 
-/* The forward pass for evaluation, or all phases. */
-static int run(ls_trainer *t, const ls_batch *batch, bool train,
-               ls_result *result)
+/* The forward pass for evaluation, or all phases; the pool is taken. */
+static int pass(ls_trainer *t, const ls_batch *batch, bool train,
+                ls_result *result)
 {
     int64_t rows = shard_rows(t, batch, NULL);
     int status = 0;
@@ -494,18 +494,9 @@ static int run(ls_trainer *t, const ls_batch *batch, bool train,
     return status;
 }
 
-int ls_step(ls_trainer *t, const ls_batch *batch, ls_result *result)
-{
-    return run(t, batch, true, result);
-}
-
-int ls_evaluate(ls_trainer *t, const ls_batch *batch, ls_result *result)
-{
-    return run(t, batch, false, result);
-}
-
-int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
-               int64_t n, float *out)
+/* A value of every row; the pool is taken. */
+static int predict(ls_trainer *t, const ls_batch *batch, const char *output,
+                   int64_t n, float *out)
 {
     const ls__goal *goal;
     int64_t rows, size;
@@ -527,4 +518,40 @@ int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
                            .size = size, .out = out};
     ls__pool_run(t->pool, run_phases, t);
     return 0;
+}
+
+/* ------ the public functions ------ */
+
+static int run(ls_trainer *t, const ls_batch *batch, bool train,
+               ls_result *result)
+{
+    int status = ls__pool_take(t->pool);
+
+    if (status < 0)
+        return status;
+    status = pass(t, batch, train, result);
+    ls__pool_give(t->pool);
+    return status;
+}
+
+int ls_step(ls_trainer *t, const ls_batch *batch, ls_result *result)
+{
+    return run(t, batch, true, result);
+}
+
+int ls_evaluate(ls_trainer *t, const ls_batch *batch, ls_result *result)
+{
+    return run(t, batch, false, result);
+}
+
+int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
+               int64_t n, float *out)
+{
+    int status = ls__pool_take(t->pool);
+
+    if (status < 0)
+        return status;
+    status = predict(t, batch, output, n, out);
+    ls__pool_give(t->pool);
+    return status;
 }

@@ -33,6 +33,7 @@ void ls_trainer_close(ls_trainer *t)
     ls__exec_close(t->exec);
     ls__params_free(&t->params);
     ls__arena_free(&t->arena);
+    ls__pool_drop(t->pool);
     free(t);
 }
 
@@ -85,8 +86,10 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
         (status = ls_sharding_data_parallel(&cut, ls__pool_mesh(pool),
                                             o.data_axis)) < 0)
         return status;
-    if (!(t = ls__new(1, sizeof *t, "trainer")))
+    if (!(t = *trainer = ls__new(1, sizeof *t, "trainer")))
         return LS_ENOMEM;
+    if ((status = ls__pool_hold(pool)) < 0)
+        return status;
     t->pool = pool;
     t->options = o;
     t->options.backend = NULL; /* borrowed for the call only */
@@ -94,7 +97,6 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
     t->devices = cut.shards;
     t->workers = ls_pool_workers(pool);
     t->micro = o.accumulate ? o.accumulate : 1;
-    *trainer = t;
     return keep_boundaries(t);
 }
 
@@ -190,7 +192,10 @@ static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
         (status = ls__place_open(t)) < 0 || (status = ls__watch_open(t)) < 0)
         return status;
     point(t);
+    if ((status = ls__pool_take(t->pool)) < 0)
+        return status;
     ls__pool_run(t->pool, touch, t);
+    ls__pool_give(t->pool);
     return 0;
 }
 
