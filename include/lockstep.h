@@ -607,6 +607,61 @@ LS_API int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
                                     const ls_gradient *gradient,
                                     const ls_trainer_options *options);
 
+/* ------ Own operators and losses ------ */
+
+enum { LS_OWN_INPUTS = 3 }; /* the most an own operator has */
+
+/* What the functions of an own operator are given: some rows of a device's
+ * shard.  Each array holds those rows, one after the other; arrays do not
+ * overlap. */
+typedef struct ls_own_run {
+    int64_t rows;
+    const int64_t *x_size; /* [input] elements of a row */
+    int64_t y_size;        /* likewise; 0 for a loss */
+    const void *const *x;  /* [input] float or int32_t, as its node says */
+    float *y;              /* forward writes it, backward reads it */
+    float *stash;          /* what forward keeps for backward */
+    const float *dy;       /* backward: the gradient of y */
+    float *const *dx;      /* [input] backward, loss: to be written, all of it,
+                              not added to; NULL where it is not wanted */
+    const float *weights;  /* loss: of the rows; NULL: all 1 */
+    ls_sums *sums;         /* loss: of these rows; finds 0, 0, NaN */
+} ls_own_run;
+
+/* Called for the rows of each device in turn, on the worker that runs the
+ * device, at the same time as for other devices.  A negative return stops the
+ * step or the prediction: LS_EUSER names operator, device and status. */
+typedef int ls_own_fn(void *user, const ls_own_run *run);
+
+/* The row shape of y, given those of the inputs: y is as x[0] but LS_F32 when
+ * it is called.  A negative return is the graph's error. */
+typedef int ls_own_shape_fn(void *user, const ls_array_spec *x,
+                            ls_array_spec *y);
+
+typedef struct ls_own_op {
+    const char *name;       /* for messages */
+    int inputs;             /* 1 to LS_OWN_INPUTS */
+    void *user;             /* borrowed until trainers of the graph are closed */
+    ls_own_shape_fn *shape; /* NULL: that of input 0 */
+    int64_t stash;          /* floats a row */
+    ls_own_fn *forward;     /* y = f(x), and the stash */
+    ls_own_fn *backward;    /* dx[k][j] = sum_i dy[i] df[i]/dx[k][j] */
+} ls_own_op;
+
+/* A node of an operator of your own: op is copied, in[k] is its input k.  Rows
+ * must not depend on each other, nor a value on anything but x.  Operators run
+ * with denormals flushed and rounding to nearest; their bits are as portable as
+ * the functions they call (those of libm are not).  Its gradient is best
+ * checked by central differences, as examples/05_own_operator.c does.
+ * LS_EINVAL, LS_ESHAPE stick to the graph. */
+LS_API ls_node *ls_own(const ls_own_op *op, ls_node *const *in);
+
+/* A loss of your own: op has neither shape, stash nor backward.  Its forward
+ * sets sums to the sum over the rows of weight x loss, and of weight x terms,
+ * and dx[k] to the gradient of the former, where dx[k] is not NULL.  Inputs of
+ * LS_I32 are not checked for their range. */
+LS_API ls_node *ls_own_loss(const ls_own_op *op, ls_node *const *in);
+
 /* ------ Batches ------ */
 
 LS_API int ls_batch_open(ls_batch **batch, const ls_trainer *trainer);

@@ -30,6 +30,7 @@ struct ls_node {
     bool causal;                   /* attention */
     bool residual;                 /* plan: in[1] is added to a dense's y */
     ls__activation activation;     /* plan: a dense's y goes through it */
+    const ls_own_op *own;          /* a user's operator or loss; else NULL */
 };
 
 /* A parameter as its operator declared it. */
