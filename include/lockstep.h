@@ -108,6 +108,9 @@ LS_API const char *ls_errmsg(void);
  * which named axes, and on which processing unit (PU) each worker will sit. */
 typedef struct ls_mesh ls_mesh;
 
+/* A sentence for the program's log, without a newline, valid for the call. */
+typedef void ls_log_fn(void *user, const char *text);
+
 typedef struct ls_mesh_options {
     int devices;          /* 0: 8, or the product of axes if given */
     int workers;          /* 0: min(devices, usable cores) */
@@ -115,6 +118,9 @@ typedef struct ls_mesh_options {
     const char *topology; /* hwloc synthetic text, or a FILE.xml of lstopo's;
                              NULL: this machine */
     bool details;         /* look at all caches too, for ls_mesh_level */
+    ls_log_fn *log;       /* is told each ls_mesh_note while the mesh opens;
+                             NULL: nobody is */
+    void *log_user;
 } ls_mesh_options;
 
 /* All zero: 8 devices along "data" on this machine's usable cores. */
