@@ -915,6 +915,8 @@ typedef struct ls_isa {
     const char *name; /* "x86-64-v4" */
     bool here;        /* this CPU has it */
     bool used;        /* the best there is, or what LS_ISA names */
+    bool portable;    /* the same bits as the other levels; false without a
+                         fused multiply-add in matrix products */
 } ls_isa;
 
 /* Level i = 0, 1, .. of those compiled in, the best first; false past the
@@ -922,7 +924,8 @@ typedef struct ls_isa {
 LS_API bool ls_isa_level(int i, ls_isa *isa);
 
 /* LS_EINVAL: the environment variable LS_ISA names a level that is unknown or
- * not of this CPU.  (Opening a pool says the same.) */
+ * not of this CPU, whose levels the message names.  (Opening a pool says the
+ * same.) */
 LS_API int ls_isa_check(void);
 
 /* The most multiply-adds a second, in FLOP/s (two each), of the pool's first
