@@ -766,7 +766,8 @@ typedef enum ls_state_part {
  *                       pattern that matches counts; others are replicated
  * A parameter and its moments are updated together: where the two are placed
  * differently, by the owners of the moments if those are cut.  In shared memory
- * the bytes exist once for every placement, and the bits are the same.
+ * the bytes exist once for every placement, and the bits are the same; on NUMA
+ * machines they stay near those who owned them when the trainer was opened.
  * LS_ESHAPE, LS_EINVAL name the parameter, its shape and the axis; LS_ENOTFOUND
  * a pattern that matches nothing; the placement is then as it was. */
 LS_API int ls_state_place(ls_trainer *trainer, ls_state_part part,

@@ -129,10 +129,10 @@ static int make_arrays(ls_trainer *t)
 
     if (!ls__mul((size_t)t->params.floats, sizeof(float), &bytes))
         return ls__no_memory("parameters", SIZE_MAX);
-    if (!(t->value = ls__block_zero(bytes, "parameters")))
+    if (!(t->value = ls__block(bytes, "parameters")))
         return LS_ENOMEM;
     for (int i = 0; i < moments; i++)
-        if (!(t->moment[i] = ls__block_zero(bytes, "optimizer state")))
+        if (!(t->moment[i] = ls__block(bytes, "optimizer state")))
             return LS_ENOMEM;
     bytes = (size_t)ls__clip_blocks(t->params.floats) * sizeof *t->square;
     if (t->options.clip_norm > 0 &&
@@ -154,14 +154,17 @@ static int make_gradients(ls_trainer *t)
     return 0;
 }
 
-/* Zero the gradients on the workers that will write them: the first touch
- * places the pages, and padding and untrained parameters stay zero. */
+/* Zero all arrays on the workers that will write them: the first touch places
+ * the pages, and padding and untrained parameters stay zero. */
 static void touch(void *user, int worker)
 {
     ls_trainer *t = user;
+    float *owned[] = {t->value, t->moment[0], t->moment[1]};
     int first, last;
 
     ls__pool_shards_of(t->pool, t->devices, worker, &first, &last);
+    for (int i = 0; i < 3 && owned[i]; i++)
+        ls__place_zero(t, first, last, worker == 0, owned[i]);
     for (int d = first; d < last; d++)
         memset(t->grad[d], 0, (size_t)t->params.floats * sizeof(float));
     if (t->later)
