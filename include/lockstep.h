@@ -44,7 +44,8 @@
  * as const is borrowed for the call unless a comment says until when.
  *
  * Threads.  An object is used by one thread at a time, any thread; different
- * objects need no care.  A pool's caller is the thread that opened it.
+ * objects need no care, and there are no others: nothing is global.  What uses
+ * workers takes the pool for its time, as the section Pool says.
  */
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H
@@ -107,6 +108,9 @@ LS_API const char *ls_errmsg(void);
  * which named axes, and on which processing unit (PU) each worker will sit. */
 typedef struct ls_mesh ls_mesh;
 
+/* A sentence for the program's log, without a newline, valid for the call. */
+typedef void ls_log_fn(void *user, const char *text);
+
 typedef struct ls_mesh_options {
     int devices;          /* 0: 8, or the product of axes if given */
     int workers;          /* 0: min(devices, usable cores) */
@@ -114,6 +118,9 @@ typedef struct ls_mesh_options {
     const char *topology; /* hwloc synthetic text, or a FILE.xml of lstopo's;
                              NULL: this machine */
     bool details;         /* look at all caches too, for ls_mesh_level */
+    ls_log_fn *log;       /* is told each ls_mesh_note while the mesh opens;
+                             NULL: nobody is */
+    void *log_user;
 } ls_mesh_options;
 
 /* All zero: 8 devices along "data" on this machine's usable cores. */
@@ -216,13 +223,25 @@ LS_API int ls_sharding_shard(const ls_sharding *sharding, int device);
 
 /* ====== Pool: the pinned workers ====== */
 
-/* The threads of a mesh.  The thread that opens a pool is worker 0; the others
- * are created, each pinned to its PU from inside and verified. */
+/* The threads of a mesh.  Worker 0 is the caller, whoever makes the call at
+ * hand; the others are created, each pinned to its PU from inside and verified.
+ *
+ * A pool has any number of trainers and does one thing at a time: a step, an
+ * evaluation, a prediction, a collective, a pmap, the opening of a trainer, a
+ * measurement.  Such a call may come from any thread.  It fails with LS_EBUSY,
+ * having done nothing, while another one is under way: from another thread, or
+ * from inside a user's function that the pool calls.  (Other pools may be used
+ * there; so may all that only reads.)
+ *
+ * After fork(2) the child has the memory and no workers: there the same calls
+ * fail with LS_ETHREAD, while parameters can be read, saved and closed, and the
+ * pool closed.  A child of a fork inside a user's function must exec or _exit.
+ * exit(3) needs no care: there is nothing to be ended first. */
 typedef struct ls_pool ls_pool;
 
 typedef struct ls_pool_options {
     bool no_pin;     /* leave the created workers where the kernel puts them */
-    bool pin_caller; /* pin the caller too, until ls_pool_close */
+    bool pin_caller; /* pin the calling thread too, until ls_pool_close */
 } ls_pool_options;
 
 /* All false: created workers are pinned, the caller is not. */
@@ -233,7 +252,12 @@ LS_API ls_pool_options ls_pool_defaults(void);
 LS_API int ls_pool_open(ls_pool **pool, const ls_mesh *mesh,
                         const ls_pool_options *options);
 
-/* End the workers and give the caller its affinity back. */
+/* End the workers, and give the thread that opened the pool its affinity back
+ * if it is the one that closes it.  While a call uses the pool, that is put off
+ * to the end of the call.  Trainers that are still open live on without
+ * workers: they can be read, saved and closed, what needs workers fails with
+ * LS_EINVAL, and closing the pool again does nothing.  (After the last of them,
+ * as with all that is closed, the pointer must not be used again.) */
 LS_API void ls_pool_close(ls_pool *pool);
 
 LS_API int ls_pool_devices(const ls_pool *pool);
@@ -640,6 +664,61 @@ LS_API int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
                                     const ls_gradient *gradient,
                                     const ls_trainer_options *options);
 
+/* ------ Own operators and losses ------ */
+
+enum { LS_OWN_INPUTS = 3 }; /* the most an own operator has */
+
+/* What the functions of an own operator are given: some rows of a device's
+ * shard.  Each array holds those rows, one after the other; arrays do not
+ * overlap. */
+typedef struct ls_own_run {
+    int64_t rows;
+    const int64_t *x_size; /* [input] elements of a row */
+    int64_t y_size;        /* likewise; 0 for a loss */
+    const void *const *x;  /* [input] float or int32_t, as its node says */
+    float *y;              /* forward writes it, backward reads it */
+    float *stash;          /* what forward keeps for backward */
+    const float *dy;       /* backward: the gradient of y */
+    float *const *dx;      /* [input] backward, loss: to be written, all of it,
+                              not added to; NULL where it is not wanted */
+    const float *weights;  /* loss: of the rows; NULL: all 1 */
+    ls_sums *sums;         /* loss: of these rows; finds 0, 0, NaN */
+} ls_own_run;
+
+/* Called for the rows of each device in turn, on the worker that runs the
+ * device, at the same time as for other devices.  A negative return stops the
+ * step or the prediction: LS_EUSER names operator, device and status. */
+typedef int ls_own_fn(void *user, const ls_own_run *run);
+
+/* The row shape of y, given those of the inputs: y is as x[0] but LS_F32 when
+ * it is called.  A negative return is the graph's error. */
+typedef int ls_own_shape_fn(void *user, const ls_array_spec *x,
+                            ls_array_spec *y);
+
+typedef struct ls_own_op {
+    const char *name;       /* for messages */
+    int inputs;             /* 1 to LS_OWN_INPUTS */
+    void *user;             /* borrowed until trainers of the graph are closed */
+    ls_own_shape_fn *shape; /* NULL: that of input 0 */
+    int64_t stash;          /* floats a row */
+    ls_own_fn *forward;     /* y = f(x), and the stash */
+    ls_own_fn *backward;    /* dx[k][j] = sum_i dy[i] df[i]/dx[k][j] */
+} ls_own_op;
+
+/* A node of an operator of your own: op is copied, in[k] is its input k.  Rows
+ * must not depend on each other, nor a value on anything but x.  Operators run
+ * with denormals flushed and rounding to nearest; their bits are as portable as
+ * the functions they call (those of libm are not).  Its gradient is best
+ * checked by central differences, as examples/05_own_operator.c does.
+ * LS_EINVAL, LS_ESHAPE stick to the graph. */
+LS_API ls_node *ls_own(const ls_own_op *op, ls_node *const *in);
+
+/* A loss of your own: op has neither shape, stash nor backward.  Its forward
+ * sets sums to the sum over the rows of weight x loss, and of weight x terms,
+ * and dx[k] to the gradient of the former, where dx[k] is not NULL.  Inputs of
+ * LS_I32 are not checked for their range. */
+LS_API ls_node *ls_own_loss(const ls_own_op *op, ls_node *const *in);
+
 /* ------ Batches ------ */
 
 LS_API int ls_batch_open(ls_batch **batch, const ls_trainer *trainer);
@@ -672,9 +751,9 @@ typedef struct ls_result {
 } ls_result;
 
 /* Train on one batch.  Every input must be set, with equal rows.  Allocates
- * nothing.  Call from the pool's caller.  LS_ENONFINITE names device, parameter
- * (or the loss) and first row, and LS_EUSER a device whose function failed; the
- * trainer is then as it was before.  A batch whose weights are all 0 updates
+ * nothing.  LS_ENONFINITE names device, parameter (or the loss) and first row,
+ * and LS_EUSER a device whose function failed; the trainer is then as it was
+ * before.  A batch whose weights are all 0 updates
  * nothing and is no failure. */
 LS_API int ls_step(ls_trainer *trainer, const ls_batch *batch,
                    ls_result *result);
@@ -686,8 +765,8 @@ LS_API int ls_evaluate(ls_trainer *trainer, const ls_batch *batch,
 /* The value of a node that ls_output named, for every row of a batch: out
  * (rows, the node's row shape), n elements.  Only the inputs it depends on must
  * be set.  Rows of weight 0 are left out: their part of out stays as it is.
- * Allocates nothing.  Call from the pool's caller.  LS_ENOTFOUND: no such
- * output; LS_ESHAPE: n is not what is needed. */
+ * Allocates nothing.  LS_ENOTFOUND: no such output; LS_ESHAPE: n is not what is
+ * needed. */
 LS_API int ls_predict(ls_trainer *trainer, const ls_batch *batch,
                       const char *output, int64_t n, float *out);
 
@@ -738,7 +817,8 @@ typedef enum ls_state_part {
  *                       pattern that matches counts; others are replicated
  * A parameter and its moments are updated together: where the two are placed
  * differently, by the owners of the moments if those are cut.  In shared memory
- * the bytes exist once for every placement, and the bits are the same.
+ * the bytes exist once for every placement, and the bits are the same; on NUMA
+ * machines they stay near those who owned them when the trainer was opened.
  * LS_ESHAPE, LS_EINVAL name the parameter, its shape and the axis; LS_ENOTFOUND
  * a pattern that matches nothing; the placement is then as it was. */
 LS_API int ls_state_place(ls_trainer *trainer, ls_state_part part,
@@ -803,9 +883,8 @@ typedef int ls_pmap_fn(void *user, int device, const void *const *in,
  * the P devices (LS_ESHAPE names the array): device d is given the parts
  * d n/P to d n/P + n/P of an axis of length n, that is x[d] when n is P.
  * Outputs are written in place, so that they come out stacked in one array.
- * Every device is run even if one fails: LS_EUSER names the first.  Call from
- * the pool's caller; fn calls nothing that uses the pool (what devices are to
- * exchange, a collective does afterwards). */
+ * Every device is run even if one fails: LS_EUSER names the first.  What
+ * devices are to exchange, a collective does afterwards. */
 LS_API int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
                    const ls_array *input, int outputs, const ls_array *output);
 
@@ -828,8 +907,7 @@ typedef struct ls_buffers {
  * number, k the place of one among them.  Sums are added in the order of the
  * tree, s = 1, 2, 4, ...: x[k] += x[k+s] for every k that is a multiple of 2s,
  * and the mean then multiplies once by 1 / P: results do not depend on the
- * workers.  Call from the pool's caller, not from inside a step or ls_pmap.
- * On a failure nothing was written.  LS_EINVAL: another kind than LS_MEAN and
+ * workers.  On a failure nothing was written.  LS_EINVAL: another kind than LS_MEAN and
  * LS_SUM, a sum of other types than LS_F32 and LS_F64, a buffer that is NULL,
  * misaligned, or overlaps another way than allowed; LS_ESHAPE: sizes that do
  * not divide; LS_ENOTFOUND: no such axis. */
@@ -889,6 +967,8 @@ typedef struct ls_isa {
     const char *name; /* "x86-64-v4" */
     bool here;        /* this CPU has it */
     bool used;        /* the best there is, or what LS_ISA names */
+    bool portable;    /* the same bits as the other levels; false without a
+                         fused multiply-add in matrix products */
 } ls_isa;
 
 /* Level i = 0, 1, .. of those compiled in, the best first; false past the
@@ -896,7 +976,8 @@ typedef struct ls_isa {
 LS_API bool ls_isa_level(int i, ls_isa *isa);
 
 /* LS_EINVAL: the environment variable LS_ISA names a level that is unknown or
- * not of this CPU.  (Opening a pool says the same.) */
+ * not of this CPU, whose levels the message names.  (Opening a pool says the
+ * same.) */
 LS_API int ls_isa_check(void);
 
 /* The most multiply-adds a second, in FLOP/s (two each), of the pool's first

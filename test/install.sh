@@ -1,7 +1,8 @@
 #!/bin/sh
-# Proves that what `make install` left is enough for a user: the example of
-# lockstep.h builds with nothing but pkg-config, with the shared and with the
-# static library, and runs, and so does the tool.  Called by make installcheck.
+# Proves that what `make install` left is enough for a user: every example, as
+# C11, and a C++17 program build with nothing but pkg-config, with the shared
+# and with the static library, and run; and so do the tools.  Called by make
+# installcheck.
 set -e
 : "${CC:=cc}" "${PKG_CONFIG:=pkg-config}"
 work=$(mktemp -d)
@@ -9,24 +10,38 @@ trap 'rm -rf "$work"' EXIT
 LD_LIBRARY_PATH=$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 
-# build OUTPUT FLAGS: the example, as a user would type it
-build()
+# A C++ compiler, or nothing.
+for cxx in ${CXX:-c++ g++ clang++} ''; do
+    [ -z "$cxx" ] || ! command -v $cxx >/dev/null || break
+done
+[ -n "$cxx" ] || echo "install: C++17 not tried: no C++ compiler here"
+
+# run KIND FLAGS: each program, as a user would type it; -lm is theirs.
+run()
 {
-    output=$1
+    kind=$1
     shift
-    $CC -std=c11 -o "$work/$output" "$top_srcdir/examples/02_mlp.c" "$@"
+    for source in "$top_srcdir"/examples/*.c; do
+        $CC -std=c11 -o "$work/program" "$source" "$@" -lm
+        "$work/program" >"$work/out" || {
+            echo "install: $source, $kind, failed:"
+            cat "$work/out"
+            return 1
+        }
+    done
+    [ -n "$cxx" ] || return 0
+    $cxx -std=c++17 -o "$work/program" "$top_srcdir/test/install.cpp" "$@"
+    "$work/program"
 }
 
 if [ -f "$libdir/liblockstep.so" ]; then
-    build shared $($PKG_CONFIG --cflags --libs lockstep)
-    "$work/shared" >"$work/shared.out"
+    run shared $($PKG_CONFIG --cflags --libs lockstep)
 fi
 if [ -f "$libdir/liblockstep.a" ]; then
     # Not pkg-config --static: it wants all libraries static, hwloc's own too.
-    build static $($PKG_CONFIG --cflags lockstep) "$libdir/liblockstep.a" \
+    run static $($PKG_CONFIG --cflags lockstep) "$libdir/liblockstep.a" \
         $BLIS_LIBS $($PKG_CONFIG --libs hwloc jansson zlib) -pthread
-    "$work/static" >"$work/static.out"
 fi
 "$bindir/lockstep-train" --version
 "$bindir/lockstep-info" --version
-echo "install: the example builds and runs from $libdir"
+echo "install: the examples build and run from $libdir"

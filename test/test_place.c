@@ -3,6 +3,8 @@
 #include "small.h"
 #include "train/place.h"
 
+#include <malloc.h>
+
 typedef struct fixture {
     ls_pool *pool;
     ls_trainer *t;
@@ -61,6 +63,86 @@ START_TEST(test_pieces)
                                              k < slots[i].offset +
                                                      slots[i].size);
                 }
+}
+END_TEST
+
+/* Zeroed by any number of workers, under any placement, every float of the
+ * layout is touched by exactly one of them, and only worker 0 touches what
+ * nobody owns. */
+START_TEST(test_zero)
+{
+    static const char *const text[] = {"replicate", "shard",
+                                       "hidden.bias=0,out.kernel=0"};
+    fixture f = open_fixture("data:8", 1, ls_sgd(0.1));
+    float array[256];
+    int64_t n = f.t->params.floats;
+
+    ck_assert_int_le(n, 256);
+    for (int i = 0; i < 3; i++) {
+        works(ls_state_place(f.t, LS_STATE_ALL, text[i]));
+        for (int workers = 1; workers <= 9; workers++) {
+            int touched[256] = {0};
+
+            for (int w = 0; w < workers; w++) {
+                memset(array, 0xff, sizeof array);
+                ls__place_zero(f.t, 8 * w / workers, 8 * (w + 1) / workers,
+                               w == 0, array);
+                for (int64_t k = 0; k < n; k++) {
+                    touched[k] += array[k] == 0;
+                    ck_assert(w == 0 || i > 0 || array[k] != 0);
+                }
+            }
+            for (int64_t k = 0; k < n; k++)
+                ck_assert_int_eq(touched[k], 1);
+        }
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+static int no_gradient(void *user, int device, const ls_shard *shard,
+                       const float *const *params, float *const *grads,
+                       ls_sums *sums)
+{
+    (void)user, (void)device, (void)shard, (void)params, (void)grads;
+    (void)sums;
+    return -1;
+}
+
+/* Have malloc fill what it hands out; a libc without that tests less. */
+static void fill_fresh_memory(int byte)
+{
+#ifdef M_PERTURB
+    mallopt(M_PERTURB, byte);
+#else
+    (void)byte;
+#endif
+}
+
+/* Fresh parameters and moments are zeros, whatever the memory held before. */
+START_TEST(test_fresh)
+{
+    static const ls_array_spec spec[] = {
+        {"a", LS_F32, 2, {5, 9}}, {"b", LS_F32, 1, {7}}, {"c", LS_F32, 0, {0}}};
+    ls_gradient g = {no_gradient, NULL, 1, 3, &spec[1], spec};
+    ls_trainer_options o = ls_trainer_defaults();
+
+    fill_fresh_memory(0x5a);
+    o.optimizer = ls_adam(0.1);
+    for (int state = 0; state < 2; state++)
+        for (int workers = 1; workers <= 4; workers++) {
+            ls_pool *pool = open_pool("data:4", workers);
+            ls_trainer *t;
+
+            o.state = (ls_state)state;
+            works(ls_trainer_open_gradient(&t, pool, &g, &o));
+            for (int64_t i = 0; i < t->params.floats; i++)
+                ck_assert(t->value[i] == 0 && t->moment[0][i] == 0 &&
+                          t->moment[1][i] == 0);
+            ls_trainer_close(t);
+            ls_pool_close(pool);
+        }
+    fill_fresh_memory(0);
 }
 END_TEST
 
@@ -267,6 +349,8 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, test_pieces);
     tcase_add_test(t, test_owner);
+    tcase_add_test(t, test_zero);
+    tcase_add_test(t, test_fresh);
     tcase_add_loop_test(t, test_same_bits, 0, 5);
     tcase_add_test(t, test_change_between_steps);
     tcase_add_test(t, test_axes_chosen);

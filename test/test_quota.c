@@ -313,6 +313,42 @@ START_TEST(test_balancing)
 }
 END_TEST
 
+typedef struct heard {
+    char text[4][512];
+    int n;
+} heard;
+
+static void listen(void *user, const char *text)
+{
+    heard *h = user;
+
+    if (h->n < 4)
+        snprintf(h->text[h->n], sizeof h->text[0], "%s", text);
+    h->n++;
+}
+
+/* A log callback is told each note once, in order, while the mesh opens, and
+ * nothing later; without one nothing is told, and a failure tells nothing. */
+START_TEST(test_log)
+{
+    heard h = {.n = 0};
+    ls_mesh_options o = {.topology = "core:2 pu:1", .workers = 3,
+                         .log = listen, .log_user = &h};
+    ls_mesh *mesh, *copy;
+
+    ck_assert_int_eq(ls_mesh_open(&mesh, &o), 0);
+    ck_assert_int_eq(h.n, 1);
+    ck_assert_str_eq(h.text[0], ls_mesh_note(mesh, 0));
+    ck_assert_ptr_null(ls_mesh_note(mesh, 1));
+    ck_assert_int_eq(ls__mesh_copy(&copy, mesh), 0);
+    ls_mesh_close(copy);
+    ls_mesh_close(mesh);
+    o.devices = -1;
+    ck_assert_int_lt(ls_mesh_open(&mesh, &o), 0);
+    ck_assert_int_eq(h.n, 1);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("quota");
@@ -324,6 +360,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_rounding);
     tcase_add_test(t, test_said);
     tcase_add_test(t, test_balancing);
+    tcase_add_test(t, test_log);
     suite_add_tcase(s, t);
     return s;
 }

@@ -268,19 +268,33 @@ static int open_trainer(run *r)
     return opt_check(status);
 }
 
+/* Do other machines make the same bits? */
+static bool is_portable(const settings *s)
+{
+    ls_isa isa;
+
+    if (s->backend && strcmp(s->backend, "onednn") == 0)
+        return false;
+    for (int i = 0; ls_isa_level(i, &isa); i++)
+        if (isa.used)
+            return isa.portable;
+    return true;
+}
+
 static int open_metrics(run *r)
 {
-    const char *backend = r->set.backend;
+    bool portable = is_portable(&r->set);
     metrics_run info = {
         .program = &model_program,
         .line = &r->line,
         .settings = &r->set,
         .devices = ls_mesh_devices(r->mesh),
         .workers = ls_mesh_workers(r->mesh),
-        .bits = backend && strcmp(backend, "onednn") == 0 ? "not portable"
-                                                          : "portable",
+        .bits = portable ? "portable" : "not portable",
     };
 
+    if (!portable)
+        puts("bits: not portable");
     return metrics_open(&r->metrics, r->set.metrics, &info);
 }
 

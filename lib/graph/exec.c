@@ -13,6 +13,7 @@ struct ls__exec {
     float *packed;     /* kernels packed for this step; shared, read only */
     float **memory;    /* per worker */
     float **of_device; /* the memory of the worker that runs a device */
+    ls__failure *failure; /* [device] the last one */
     int workers;
 };
 
@@ -24,6 +25,7 @@ void ls__exec_close(ls__exec *e)
         ls__block_free(e->memory[w]);
     free(e->memory);
     free(e->of_device);
+    free(e->failure);
     ls__block_free(e->packed);
     ls__plan_free(e->plan);
     free(e);
@@ -38,8 +40,9 @@ static int make_memory(ls__exec *e, const ls_pool *pool, int devices)
     e->memory = ls__new((size_t)e->workers, sizeof *e->memory, "executor");
     e->of_device = ls__new((size_t)devices, sizeof *e->of_device,
                            "executor");
+    e->failure = ls__new((size_t)devices, sizeof *e->failure, "executor");
     e->packed = ls__block(packed, "packed kernels");
-    if (!e->memory || !e->of_device || !e->packed)
+    if (!e->memory || !e->of_device || !e->failure || !e->packed)
         return LS_ENOMEM;
     for (int w = 0; w < e->workers; w++) {
         int first, last;
@@ -109,6 +112,7 @@ typedef struct chunk {
     const float *const *params;
     float *const *grads;
     ls_sums *sums;
+    ls__failure *failure;
 } chunk;
 
 static float *at(const chunk *c, int64_t offset)
@@ -130,6 +134,7 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
     ls__run r = {.node = in->node, .rows = c->rows, .y = at(c, in->y),
                  .stash = at(c, in->stash), .scratch = at(c, plan->scratch),
                  .weights = c->weights, .sums = c->sums,
+                 .failure = c->failure,
                  .backend = plan->backend, .kernels = ls__kernels()};
 
     for (int k = 0; k < in->inputs; k++)
@@ -150,10 +155,15 @@ static void forward(const chunk *c, const ls__instr *in)
     in->node->op->forward(&r);
 }
 
+static bool goes_on(const chunk *c)
+{
+    return c->failure->status == 0;
+}
+
 /* All a goal needs before its own instruction. */
 static void forward_to(const chunk *c, const ls__goal *goal)
 {
-    for (int i = 0; i < goal->instr; i++)
+    for (int i = 0; i < goal->instr && goes_on(c); i++)
         if (goal->runs[i])
             forward(c, &c->e->plan->instr[i]);
 }
@@ -188,11 +198,11 @@ static void run_chunk(const chunk *c)
     const ls__instr *loss = &plan->instr[plan->count - 1];
 
     forward_to(c, &plan->goal[0]);
-    if (!c->grads) {
+    if (!c->grads && goes_on(c))
         forward(c, loss);
+    if (!c->grads)
         return;
-    }
-    for (const ls__instr *in = loss; in >= plan->instr; in--)
+    for (const ls__instr *in = loss; in >= plan->instr && goes_on(c); in--)
         backward(c, in);
 }
 
@@ -207,17 +217,32 @@ static bool next_chunk(chunk *c, const ls_shard *shard)
     return c->rows > 0;
 }
 
+/* Written only when there is one, since devices run at the same time. */
+static int keep_failure(const ls__exec *e, int device, const ls__failure *f)
+{
+    if (f->status < 0)
+        e->failure[device] = *f;
+    return f->status;
+}
+
+const ls__failure *ls__exec_failure(const void *exec, int device)
+{
+    return &((const ls__exec *)exec)->failure[device];
+}
+
 int ls__exec_gradient(void *exec, int device, const ls_shard *shard,
                       const float *const *params, float *const *grads,
                       ls_sums *sums)
 {
     const ls__exec *e = exec;
+    ls__failure failure = {0};
     chunk c = {.e = e, .memory = e->of_device[device], .data = shard->data,
-               .params = params, .grads = grads, .sums = sums};
+               .params = params, .grads = grads, .sums = sums,
+               .failure = &failure};
 
-    while (next_chunk(&c, shard))
+    while (goes_on(&c) && next_chunk(&c, shard))
         run_chunk(&c);
-    return 0;
+    return keep_failure(e, device, &failure);
 }
 
 /* Copy the rows of a chunk that count. */
@@ -236,22 +261,32 @@ static bool counts(const chunk *c)
     return false;
 }
 
-void ls__exec_predict(void *exec, int device, const ls_shard *shard,
-                      const float *const *params, int goal, float *out)
+/* The rows of a chunk, unless all weigh 0. */
+static void predict_chunk(const chunk *c, const ls__goal *goal, float *out)
+{
+    const ls__instr *last = &c->e->plan->instr[goal->instr];
+
+    if (!counts(c))
+        return;
+    forward_to(c, goal);
+    if (goes_on(c))
+        forward(c, last);
+    if (goes_on(c))
+        copy_out(c, at(c, last->y), last->node->size,
+                 out + c->first * last->node->size);
+}
+
+int ls__exec_predict(void *exec, int device, const ls_shard *shard,
+                     const float *const *params, int goal, float *out)
 {
     const ls__exec *e = exec;
-    const ls__goal *g = &e->plan->goal[goal];
-    const ls__instr *last = &e->plan->instr[g->instr];
+    ls__failure failure = {0};
     chunk c = {.e = e, .memory = e->of_device[device], .data = shard->data,
-               .params = params};
+               .params = params, .failure = &failure};
 
-    while (next_chunk(&c, shard))
-        if (counts(&c)) {
-            forward_to(&c, g);
-            forward(&c, last);
-            copy_out(&c, at(&c, last->y), last->node->size,
-                     out + c.first * last->node->size);
-        }
+    while (goes_on(&c) && next_chunk(&c, shard))
+        predict_chunk(&c, &e->plan->goal[goal], out);
+    return keep_failure(e, device, &failure);
 }
 
 int ls__exec_find(const void *exec, const char *output, const ls__goal **goal,

@@ -13,15 +13,19 @@ int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool,
                   int devices);
 void ls__exec_close(ls__exec *exec);
 
-/* An ls_gradient_fn whose user is an ls__exec.  grads NULL: the loss alone. */
+/* An ls_gradient_fn whose user is an ls__exec.  grads NULL: the loss alone.
+ * Fails if a user's operator does, with its status. */
 int ls__exec_gradient(void *exec, int device, const ls_shard *shard,
                       const float *const *params, float *const *grads,
                       ls_sums *sums);
 
 /* A goal of the plan, for the rows of a shard whose weight is not 0, into out
- * (rows of the shard, shape of the output). */
-void ls__exec_predict(void *exec, int device, const ls_shard *shard,
+ * (rows of the shard, shape of the output).  The status of a user's operator. */
+int ls__exec_predict(void *exec, int device, const ls_shard *shard,
                       const float *const *params, int goal, float *out);
+
+/* Which user's operator made the calls above fail on a device. */
+const ls__failure *ls__exec_failure(const void *exec, int device);
 
 /* The goal that is an output's, or the status of a name that is none. */
 int ls__exec_find(const void *exec, const char *output, const ls__goal **goal,

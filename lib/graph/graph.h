@@ -44,6 +44,7 @@ struct ls_node {
     bool pooled;                   /* plan: and, of a convolution, then .. */
     ls__window pool;               /* .. through a max pool, whose shape it has
                                       then; its own is (window.h,window.w) */
+    const ls_own_op *own;          /* a user's operator or loss; else NULL */
 };
 
 /* A parameter as its operator declared it. */

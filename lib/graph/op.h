@@ -11,6 +11,12 @@
 #include "graph/graph.h"
 #include "kernel/kernel.h"
 
+/* A user's operator that failed, and how. */
+typedef struct ls__failure {
+    int status;          /* negative; 0: nothing failed */
+    const ls_node *node;
+} ls__failure;
+
 /* Everything one run of an operator sees. */
 typedef struct ls__run {
     const ls_node *node;
@@ -32,6 +38,7 @@ typedef struct ls__run {
 
     const float *weights;          /* losses: of the rows; NULL: all 1 */
     ls_sums *sums;                 /* losses: added to */
+    ls__failure *failure;          /* own operators: set by the first */
     const ls__backend *backend;
     const ls__kernel_table *kernels;
 } ls__run;
@@ -46,6 +53,7 @@ struct ls__op {
     unsigned passes;
     /* Bit k: backward reads x[k]; it must still be there. */
     unsigned reads;
+    bool reads_y; /* backward reads y, the operator's own value */
     bool dx_over_addend, dx_over_dy, dx_over_x;
     ls__activation activation; /* which one it is; 0: another operator */
     int (*shape)(ls_node *node);
@@ -65,7 +73,8 @@ extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
     ls__op_flatten, ls__op_group_norm,
     ls__op_squared_error, ls__op_cross_entropy, ls__op_next_token;
 
-/* All of them, ended by NULL: what the tests walk over. */
+/* All of them, ended by NULL: what the tests walk over.  (But for the users',
+ * in op_own.c, which have no formula to test.) */
 extern const ls__op *const ls__ops[];
 
 /* The last axis of a node, and how many vectors of it a row holds; 1 and 1 for

@@ -59,6 +59,15 @@ static void mark(planner *p, int id)
         p->used[n->in[k]->id] = true;
 }
 
+static const ls_own_op *copy_own(ls__plan *plan, const ls_own_op *own)
+{
+    ls_own_op *copy = ls__arena_new(&plan->arena, 1, sizeof *copy);
+
+    if (copy)
+        *copy = *own;
+    return copy;
+}
+
 static int copy_nodes(planner *p)
 {
     const ls_graph *g = p->graph;
@@ -69,7 +78,7 @@ static int copy_nodes(planner *p)
         *n = *g->nodes[i];
         n->graph = NULL;
         n->name = ls__arena_text(&p->plan->arena, n->name);
-        if (!n->name)
+        if (!n->name || (n->own && !(n->own = copy_own(p->plan, n->own))))
             return LS_ENOMEM;
         for (int k = 0; k < LS__MAX_INPUTS; k++)
             n->in[k] = n->in[k] ? &p->node[n->in[k]->id] : NULL;
@@ -276,6 +285,8 @@ static void forward_values(planner *p)
             p->y[n->id] = p->y[n->in[0]->id];
         else if (!n->op->is_loss)
             p->y[n->id] = new_value(p, n->size, i);
+        if (n->op->reads_y)
+            reads(p, p->y[n->id], back);
         if (kept) {
             p->stash[n->id] = new_value(p, kept, i);
             reads(p, p->stash[n->id], back);

@@ -5,6 +5,7 @@
 #include "lockstep.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,15 +62,29 @@ static const ls__kernel_table *best(void)
     return ls__kernel_levels[i];
 }
 
+/* "x86-64-v4, x86-64-v3, x86-64-v2": the levels of this CPU. */
+static const char *levels_text(char text[LS_TEXT])
+{
+    size_t at = 0;
+
+    for (int i = 0; ls__kernel_levels[i]; i++)
+        if (has_level(ls__kernel_levels[i]))
+            at += (size_t)snprintf(text + at, LS_TEXT - at, "%s%s",
+                                   at ? ", " : "",
+                                   ls__kernel_levels[i]->name);
+    return text;
+}
+
 int ls__kernels_check(void)
 {
     const char *name = getenv("LS_ISA");
+    char text[LS_TEXT];
 
     if (!name || !*name || ls__kernels_by_name(name))
         return 0;
     return ls__fail(LS_EINVAL,
                     "LS_ISA=%s: not an instruction level that this CPU has; "
-                    "its best is %s", name, best()->name);
+                    "it has %s", name, levels_text(text));
 }
 
 bool ls_isa_level(int i, ls_isa *isa)
@@ -82,6 +97,7 @@ bool ls_isa_level(int i, ls_isa *isa)
         return false;
     *isa = (ls_isa){.name = ls__kernel_levels[i]->name,
                     .here = has_level(ls__kernel_levels[i]),
+                    .portable = ls__kernel_levels[i]->fma,
                     .used = ls__kernel_levels[i] == ls__kernels()};
     return true;
 }

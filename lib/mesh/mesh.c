@@ -252,11 +252,14 @@ int ls__mesh_open_below(ls_mesh **mesh, const ls_mesh_options *options,
     if (!m)
         return LS_ENOMEM;
     status = plan(m, &o, root);
-    if (status)
+    if (status) {
         ls_mesh_close(m);
-    else
-        *mesh = m;
-    return status;
+        return status;
+    }
+    for (int i = 0; o.log && i < m->notes; i++)
+        o.log(o.log_user, m->note[i]);
+    *mesh = m;
+    return 0;
 }
 
 int ls_mesh_open(ls_mesh **mesh, const ls_mesh_options *options)

@@ -1,6 +1,7 @@
 /* What a plan should tell its user, as text: why so many cores are usable, and
  * whatever makes a run slower than the machine could be.  The library prints
- * none of it; the tools do.
+ * none of it; the tools do, and a program's log callback is told while the mesh
+ * opens.
  *
  * A limit is worth a note only where it leaves fewer cores than workers were
  * wanted: eight devices do not mind a quota of twelve CPUs. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 typedef struct call {
-    const ls_pool *pool;
+    ls_pool *pool;
     ls_pmap_fn *fn;
     void *user;
     int devices, inputs, outputs;
@@ -73,26 +73,38 @@ static int verdict(const call *c)
     return 0;
 }
 
+static int pmap(call *c, const ls_array *input, const ls_array *output)
+{
+    size_t d = (size_t)c->devices;
+    int status = LS_ENOMEM;
+
+    c->in = ls__new(d * (size_t)c->inputs, sizeof *c->in, "pmap");
+    c->out = ls__new(d * (size_t)c->outputs, sizeof *c->out, "pmap");
+    c->status = ls__new(d, sizeof *c->status, "pmap");
+    if (c->in && c->out && c->status &&
+        (status = cut(c, input, output)) == 0) {
+        ls__pool_run(c->pool, run, c);
+        status = verdict(c);
+    }
+    free(c->in);
+    free(c->out);
+    free(c->status);
+    return status;
+}
+
 int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
             const ls_array *input, int outputs, const ls_array *output)
 {
     call c = {.pool = pool, .fn = fn, .user = user, .inputs = inputs,
               .devices = ls_pool_devices(pool), .outputs = outputs};
-    size_t d = (size_t)c.devices;
-    int status = LS_ENOMEM;
+    int status;
 
     if (inputs < 0 || outputs < 0)
         return ls__fail(LS_EINVAL, "pmap: %d inputs and %d outputs", inputs,
                         outputs);
-    c.in = ls__new(d * (size_t)inputs, sizeof *c.in, "pmap");
-    c.out = ls__new(d * (size_t)outputs, sizeof *c.out, "pmap");
-    c.status = ls__new(d, sizeof *c.status, "pmap");
-    if (c.in && c.out && c.status && (status = cut(&c, input, output)) == 0) {
-        ls__pool_run(pool, run, &c);
-        status = verdict(&c);
-    }
-    free(c.in);
-    free(c.out);
-    free(c.status);
+    if ((status = ls__pool_take(pool)) < 0)
+        return status;
+    status = pmap(&c, input, output);
+    ls__pool_give(pool);
     return status;
 }

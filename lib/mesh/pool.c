@@ -1,4 +1,4 @@
-/* The pinned workers.
+/* The pinned workers, and who may use them when.
  *
  * A worker's life: place itself, report, then for each opening of the `start`
  * gate run the job and arrive at `done`; a job of NULL ends it.  Only the
@@ -12,12 +12,19 @@
  *
  * Workers block all signals that are sent to the process: the host's handlers
  * run on the host's threads.  Faults of a thread's own (SIGSEGV and the like)
- * stay open, because blocked ones kill without calling anybody's handler. */
+ * stay open, because blocked ones kill without calling anybody's handler.
+ *
+ * One word, `state`, says what a pool is doing, so that each decision is one
+ * exchange: BUSY while a call has the pool, CLOSED from ls_pool_close on, and
+ * HOLD times one for whoever opened it and one for each trainer.  The threads
+ * end when CLOSED and not BUSY first come together, in the hands of whoever
+ * brings that about; the memory goes with the last hold. */
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "mesh/pool.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "kernel/kernel.h"
 #include "mesh/barrier.h"
 #include "mesh/mesh.h"
@@ -28,6 +35,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { BUSY = 1, CLOSED = 2, HOLD = 4 };
 
 enum {
     SPINS = 1 << 15, /* 0.8 ms on Zen 4, where a pause takes 25 ns */
@@ -53,8 +62,10 @@ struct ls_pool {
     int started;          /* threads that exist */
     int spins;
     bool pin;
-    bool busy;            /* a job runs; the caller's alone */
-    ls__affinity *caller; /* to give back, NULL: not pinned */
+    atomic_uint state;    /* see above */
+    ls__process process;  /* the workers' */
+    pthread_t opener;     /* the thread that is pinned ... */
+    ls__affinity *caller; /* ... and its affinity; NULL: not pinned */
 };
 
 /* ------ The workers' side ------ */
@@ -197,6 +208,9 @@ int ls_pool_open(ls_pool **pool, const ls_mesh *mesh,
 
     if (!p)
         return LS_ENOMEM;
+    atomic_init(&p->state, HOLD);
+    p->process = ls__process_open();
+    p->opener = pthread_self();
     status = prepare(p, mesh, &o);
     if (!status)
         status = start_workers(p);
@@ -209,23 +223,93 @@ int ls_pool_open(ls_pool **pool, const ls_mesh *mesh,
     return status;
 }
 
+/* ------ Closing ------ */
+
+static void drop(ls_pool *p)
+{
+    unsigned was = atomic_fetch_sub_explicit(&p->state, HOLD,
+                                             memory_order_acq_rel);
+
+    if (was / HOLD > 1)
+        return;
+    ls__barrier_close(&p->meet);
+    ls__barrier_close(&p->done);
+    ls__process_close(&p->process);
+    ls__affinity_free(p->caller);
+    free(p->seat);
+    ls_mesh_close(p->mesh);
+    ls__block_free(p);
+}
+
+/* A child of fork has no workers to end. */
+static void end(ls_pool *p)
+{
+    if (ls__process_is_this(&p->process)) {
+        p->job = NULL;
+        ls__gate_open(&p->start);
+        for (int w = 1; w <= p->started; w++)
+            pthread_join(p->seat[w].thread, NULL);
+    }
+    if (p->caller && pthread_equal(p->opener, pthread_self()))
+        ls__topology_restore(&p->mesh->topology, p->caller);
+    drop(p);
+}
+
 /* Also ends a pool of which only a part could be made. */
 void ls_pool_close(ls_pool *pool)
 {
+    unsigned was;
+
     if (!pool)
         return;
-    assert(!pool->busy);
-    pool->job = NULL;
-    ls__gate_open(&pool->start);
-    for (int w = 1; w <= pool->started; w++)
-        pthread_join(pool->seat[w].thread, NULL);
-    if (pool->caller)
-        ls__topology_restore(&pool->mesh->topology, pool->caller);
-    ls__barrier_close(&pool->meet);
-    ls__barrier_close(&pool->done);
-    free(pool->seat);
-    ls_mesh_close(pool->mesh);
-    ls__block_free(pool);
+    was = atomic_fetch_or_explicit(&pool->state, CLOSED, memory_order_acq_rel);
+    if (was & CLOSED || (was & BUSY && ls__process_is_this(&pool->process)))
+        return;
+    end(pool);
+}
+
+/* ------ Taking ------ */
+
+int ls__pool_take(ls_pool *p)
+{
+    unsigned was;
+
+    if (!ls__process_is_this(&p->process))
+        return ls__fail(LS_ETHREAD, "the pool belongs to process %ld: a fork "
+                        "leaves its workers behind", p->process.id);
+    was = atomic_fetch_or_explicit(&p->state, BUSY, memory_order_acquire);
+    if (was & CLOSED) /* BUSY for good does no harm then */
+        return ls__fail(LS_EINVAL, "the pool is closed");
+    if (was & BUSY)
+        return ls__fail(LS_EBUSY, "the pool is in use: it does one thing at a "
+                        "time, and nothing for the functions it calls");
+    return 0;
+}
+
+void ls__pool_give(ls_pool *p)
+{
+    unsigned was = atomic_fetch_and_explicit(&p->state, ~(unsigned)BUSY,
+                                             memory_order_acq_rel);
+
+    if (was & CLOSED)
+        end(p);
+}
+
+int ls__pool_hold(ls_pool *p)
+{
+    unsigned was = atomic_fetch_add_explicit(&p->state, HOLD,
+                                             memory_order_relaxed);
+
+    if (!(was & CLOSED))
+        return 0;
+    drop(p);
+    return ls__fail(LS_EINVAL, "the pool is closed");
+}
+
+void ls__pool_drop(ls_pool *pool)
+{
+    if (pool)
+        drop(pool);
 }
 
 /* ------ Running ------ */
@@ -234,14 +318,12 @@ void ls__pool_run(ls_pool *pool, ls__job *job, void *user)
 {
     ls__fpmode mode = ls__fpmode_set();
 
-    assert(job && !pool->busy);
-    pool->busy = true;
+    assert(job);
     pool->job = job;
     pool->user = user;
     ls__gate_open(&pool->start);
     job(user, 0);
     ls__barrier_wait(&pool->done);
-    pool->busy = false;
     ls__fpmode_restore(mode);
 }
 

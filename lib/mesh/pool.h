@@ -11,8 +11,23 @@
 
 typedef void ls__job(void *user, int worker);
 
+/* Have the pool for one call, which then runs as many jobs as it likes: every
+ * public function that runs one takes the pool first, and gives it back.
+ * LS_EBUSY: another thread has it, or this call comes from a function that a
+ * job calls; LS_ETHREAD: a fork's child, without the workers; LS_EINVAL: it is
+ * closed. */
+int ls__pool_take(ls_pool *pool);
+/* Ends the pool if it was closed meanwhile. */
+void ls__pool_give(ls_pool *pool);
+
+/* Keep the pool's memory, though not its workers, past ls_pool_close: for
+ * trainers.  LS_EINVAL: it is closed. */
+int ls__pool_hold(ls_pool *pool);
+void ls__pool_drop(ls_pool *pool);
+
 /* Run job once on every worker, the calling thread being worker 0; returns
- * when all have finished.  Allocates nothing and cannot fail. */
+ * when all have finished.  Allocates nothing and cannot fail.  The pool is
+ * taken. */
 void ls__pool_run(ls_pool *pool, ls__job *job, void *user);
 
 /* Inside a job: wait until every worker has come here. */

@@ -152,7 +152,10 @@ int ls_measure_flops(ls_pool *pool, int workers, const char *isa,
     if (!r.k)
         return ls__fail(LS_EINVAL, "measure: \"%s\" is no instruction level "
                         "of this CPU", isa);
+    if ((status = ls__pool_take(pool)) < 0)
+        return status;
     status = run_race(&r, fma_job);
+    ls__pool_give(pool);
     if (status == 0)
         *flops = r.best;
     return status;
@@ -175,7 +178,7 @@ int ls_measure_copy(ls_pool *pool, int workers, double *bytes_per_second)
     race r = {.pool = pool, .workers = workers, .bytes = copy_bytes(pool)};
     int status = check_workers(pool, workers);
 
-    if (status < 0)
+    if (status < 0 || (status = ls__pool_take(pool)) < 0)
         return status;
     r.from = ls__block((size_t)r.bytes, "measure");
     r.to = ls__block((size_t)r.bytes, "measure");
@@ -184,6 +187,7 @@ int ls_measure_copy(ls_pool *pool, int workers, double *bytes_per_second)
         ls__pool_run(pool, touch, &r);
         status = run_race(&r, copy_job);
     }
+    ls__pool_give(pool);
     ls__block_free(r.from);
     ls__block_free(r.to);
     if (status == 0)

@@ -364,9 +364,13 @@ ls__affinity *ls__topology_save(const ls__topology *topology)
     return set;
 }
 
-void ls__topology_restore(const ls__topology *topology, ls__affinity *saved)
+void ls__topology_restore(const ls__topology *topology,
+                          const ls__affinity *saved)
 {
-    if (saved)
-        (void)hwloc_set_cpubind(topology->handle, saved, HWLOC_CPUBIND_THREAD);
-    hwloc_bitmap_free(saved);
+    (void)hwloc_set_cpubind(topology->handle, saved, HWLOC_CPUBIND_THREAD);
+}
+
+void ls__affinity_free(ls__affinity *affinity)
+{
+    hwloc_bitmap_free(affinity);
 }

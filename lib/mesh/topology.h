@@ -63,9 +63,11 @@ int ls__topology_slow(const ls__topology *topology, struct hwloc_obj *pu);
  * or an errno. */
 int ls__topology_bind(const ls__topology *topology, int pu);
 
-/* Where the calling thread may run, NULL when it cannot be had; restoring it
- * also frees it and accepts NULL. */
+/* Where the calling thread may run, NULL when it cannot be had; and giving that
+ * back to the calling thread. */
 ls__affinity *ls__topology_save(const ls__topology *topology);
-void ls__topology_restore(const ls__topology *topology, ls__affinity *saved);
+void ls__topology_restore(const ls__topology *topology,
+                          const ls__affinity *saved);
+void ls__affinity_free(ls__affinity *affinity);
 
 #endif

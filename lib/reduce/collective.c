@@ -317,9 +317,12 @@ static int start(call *c, ls_pool *pool, const char *axis)
                        sizeof *c->table, c->op->name);
     if (!c->table)
         return LS_ENOMEM;
-    ls__pool_run(pool, run, c);
+    if ((status = ls__pool_take(pool)) == 0) {
+        ls__pool_run(pool, run, c);
+        ls__pool_give(pool);
+    }
     free(c->table);
-    return 0;
+    return status;
 }
 
 /* ------ the public functions ------ */

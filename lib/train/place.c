@@ -35,6 +35,31 @@ ls__piece ls__place_piece(const ls__slot *s, int axis, int devices, int first,
                        hi > lo ? outer : 0};
 }
 
+static void zero(float *array, int64_t first, int64_t n)
+{
+    memset(array + first, 0, (size_t)n * sizeof *array);
+}
+
+void ls__place_zero(const ls_trainer *t, int first, int last, bool rest,
+                    float *array)
+{
+    for (int i = 0; i < t->params.count; i++) {
+        const ls__slot *s = &t->params.slot[i];
+        int axis = ls__place_axis(t, i);
+        int64_t end = s->offset + s->size, full = (s->size + 15) / 16 * 16;
+        ls__piece p = {0};
+
+        if (axis >= 0)
+            p = ls__place_piece(s, axis, t->devices, first, last);
+        for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
+            zero(array, at, p.length);
+        if (rest && axis < 0)
+            zero(array, s->offset, s->size);
+        if (rest)
+            zero(array, end, full - s->size);
+    }
+}
+
 /* ------ the text ------ */
 
 /* "PATTERN=AXIS,PATTERN=AXIS": its entries, in a copy cut into strings. */

@@ -22,6 +22,12 @@ int ls__place_axis(const ls_trainer *t, int i);
 ls__piece ls__place_piece(const ls__slot *s, int axis, int devices, int first,
                           int last);
 
+/* Zero, in an array laid out like the parameters, what devices first .. last-1
+ * own and, where rest, what nobody owns, padding included.  Called by every
+ * worker for fresh memory, it places each page where it will be updated. */
+void ls__place_zero(const ls_trainer *t, int first, int last, bool rest,
+                    float *array);
+
 /* Room for every slot's axis, not cut, then the trainer's own option. */
 int ls__place_open(ls_trainer *t);
 

@@ -92,11 +92,15 @@ static void run_device(ls_trainer *t, int worker, int device)
 
 static void predict_device(ls_trainer *t, int device)
 {
-    for (int m = 0; m < t->micro; m++) {
+    int *status = &t->report[device].status;
+
+    *status = 0;
+    for (int m = 0; m < t->micro && *status == 0; m++) {
         ls_shard shard = shard_of(t, device, m);
 
-        ls__exec_predict(t->exec, device, &shard, t->value_of, t->phase.goal,
-                         t->phase.out + shard.first * t->phase.size);
+        *status = ls__exec_predict(
+            t->exec, device, &shard, t->value_of, t->phase.goal,
+            t->phase.out + shard.first * t->phase.size);
     }
 }
 
@@ -313,14 +317,27 @@ static int64_t bad_row(ls_trainer *t, int device, bool train)
     return row;
 }
 
+/* A user's function: the gradient's, or an operator of the graph. */
+static int fail_user(const ls_trainer *t, int d)
+{
+    long long step = (long long)t->step;
+
+    if (t->exec)
+        return ls__fail(LS_EUSER, "step %lld: the operator \"%s\" failed on "
+                        "device %d with status %d", step,
+                        ls__exec_failure(t->exec, d)->node->name, d,
+                        t->report[d].status);
+    return ls__fail(LS_EUSER, "step %lld: the gradient function failed on "
+                    "device %d with status %d", step, d, t->report[d].status);
+}
+
 static int fail_device(ls_trainer *t, int d)
 {
     const ls__report *r = &t->report[d];
     long long step = (long long)t->step;
 
     if (r->status < 0)
-        return ls__fail(LS_EUSER, "step %lld: the gradient function failed "
-                        "on device %d with status %d", step, d, r->status);
+        return fail_user(t, d);
     if (r->diverged)
         return ls__fail(LS_EUSER, "step %lld: the gradient of device %d is "
                         "another when devices run at the same time: its "
@@ -463,9 +480,9 @@ static int watch(ls_trainer *t)
     return status;
 }
 
-/* The forward pass for evaluation, or all phases. */
-static int run(ls_trainer *t, const ls_batch *batch, bool train,
-               ls_result *result)
+/* The forward pass for evaluation, or all phases; the pool is taken. */
+static int pass(ls_trainer *t, const ls_batch *batch, bool train,
+                ls_result *result)
 {
     int64_t rows = shard_rows(t, batch, NULL);
     int status = 0;
@@ -494,18 +511,9 @@ static int run(ls_trainer *t, const ls_batch *batch, bool train,
     return status;
 }
 
-int ls_step(ls_trainer *t, const ls_batch *batch, ls_result *result)
-{
-    return run(t, batch, true, result);
-}
-
-int ls_evaluate(ls_trainer *t, const ls_batch *batch, ls_result *result)
-{
-    return run(t, batch, false, result);
-}
-
-int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
-               int64_t n, float *out)
+/* A value of every row; the pool is taken. */
+static int predict(ls_trainer *t, const ls_batch *batch, const char *output,
+                   int64_t n, float *out)
 {
     const ls__goal *goal;
     int64_t rows, size;
@@ -526,5 +534,44 @@ int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
     t->phase = (ls__phase){.batch = batch, .goal = k, .rows = rows,
                            .size = size, .out = out};
     ls__pool_run(t->pool, run_phases, t);
+    for (int d = 0; d < t->devices; d++)
+        if (t->report[d].status < 0)
+            return fail_user(t, d);
     return 0;
+}
+
+/* ------ the public functions ------ */
+
+static int run(ls_trainer *t, const ls_batch *batch, bool train,
+               ls_result *result)
+{
+    int status = ls__pool_take(t->pool);
+
+    if (status < 0)
+        return status;
+    status = pass(t, batch, train, result);
+    ls__pool_give(t->pool);
+    return status;
+}
+
+int ls_step(ls_trainer *t, const ls_batch *batch, ls_result *result)
+{
+    return run(t, batch, true, result);
+}
+
+int ls_evaluate(ls_trainer *t, const ls_batch *batch, ls_result *result)
+{
+    return run(t, batch, false, result);
+}
+
+int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
+               int64_t n, float *out)
+{
+    int status = ls__pool_take(t->pool);
+
+    if (status < 0)
+        return status;
+    status = predict(t, batch, output, n, out);
+    ls__pool_give(t->pool);
+    return status;
 }

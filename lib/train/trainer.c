@@ -33,6 +33,7 @@ void ls_trainer_close(ls_trainer *t)
     ls__exec_close(t->exec);
     ls__params_free(&t->params);
     ls__arena_free(&t->arena);
+    ls__pool_drop(t->pool);
     free(t);
 }
 
@@ -85,8 +86,10 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
         (status = ls_sharding_data_parallel(&cut, ls__pool_mesh(pool),
                                             o.data_axis)) < 0)
         return status;
-    if (!(t = ls__new(1, sizeof *t, "trainer")))
+    if (!(t = *trainer = ls__new(1, sizeof *t, "trainer")))
         return LS_ENOMEM;
+    if ((status = ls__pool_hold(pool)) < 0)
+        return status;
     t->pool = pool;
     t->options = o;
     t->options.backend = NULL; /* borrowed for the call only */
@@ -94,7 +97,6 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
     t->devices = cut.shards;
     t->workers = ls_pool_workers(pool);
     t->micro = o.accumulate ? o.accumulate : 1;
-    *trainer = t;
     return keep_boundaries(t);
 }
 
@@ -127,10 +129,10 @@ static int make_arrays(ls_trainer *t)
 
     if (!ls__mul((size_t)t->params.floats, sizeof(float), &bytes))
         return ls__no_memory("parameters", SIZE_MAX);
-    if (!(t->value = ls__block_zero(bytes, "parameters")))
+    if (!(t->value = ls__block(bytes, "parameters")))
         return LS_ENOMEM;
     for (int i = 0; i < moments; i++)
-        if (!(t->moment[i] = ls__block_zero(bytes, "optimizer state")))
+        if (!(t->moment[i] = ls__block(bytes, "optimizer state")))
             return LS_ENOMEM;
     bytes = (size_t)ls__clip_blocks(t->params.floats) * sizeof *t->square;
     if (t->options.clip_norm > 0 &&
@@ -152,14 +154,17 @@ static int make_gradients(ls_trainer *t)
     return 0;
 }
 
-/* Zero the gradients on the workers that will write them: the first touch
- * places the pages, and padding and untrained parameters stay zero. */
+/* Zero all arrays on the workers that will write them: the first touch places
+ * the pages, and padding and untrained parameters stay zero. */
 static void touch(void *user, int worker)
 {
     ls_trainer *t = user;
+    float *owned[] = {t->value, t->moment[0], t->moment[1]};
     int first, last;
 
     ls__pool_shards_of(t->pool, t->devices, worker, &first, &last);
+    for (int i = 0; i < 3 && owned[i]; i++)
+        ls__place_zero(t, first, last, worker == 0, owned[i]);
     for (int d = first; d < last; d++)
         memset(t->grad[d], 0, (size_t)t->params.floats * sizeof(float));
     if (t->later)
@@ -190,7 +195,10 @@ static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
         (status = ls__place_open(t)) < 0 || (status = ls__watch_open(t)) < 0)
         return status;
     point(t);
+    if ((status = ls__pool_take(t->pool)) < 0)
+        return status;
     ls__pool_run(t->pool, touch, t);
+    ls__pool_give(t->pool);
     return 0;
 }
 

@@ -1,0 +1,175 @@
+/* Operators and losses of the user's: their functions behind the interface of
+ * our own.  Addends are ours to add, so that a user's function only writes, and
+ * no memory is shared between what it reads and what it writes. */
+#include "graph/op.h"
+
+#include <string.h>
+
+_Static_assert((int)LS_OWN_INPUTS <= (int)LS__MAX_INPUTS, "inputs of a node");
+
+/* ------ running ------ */
+
+/* Call one of the two functions; the first failure counts. */
+static bool call(const ls__run *r, ls_own_fn *fn, float *const *dx,
+                 ls_sums *sums)
+{
+    int64_t size[LS_OWN_INPUTS] = {0};
+    bool is_loss = r->node->op->is_loss;
+    ls_own_run run = {.rows = r->rows, .x_size = size, .x = r->x, .y = r->y,
+                      .y_size = is_loss ? 0 : r->node->size,
+                      .stash = r->stash, .dy = r->dy, .dx = dx,
+                      .weights = r->weights, .sums = sums};
+    int status;
+
+    for (int k = 0; k < r->node->op->inputs; k++)
+        size[k] = r->node->in[k]->size;
+    status = fn(r->node->own->user, &run);
+    if (status < 0)
+        *r->failure = (ls__failure){status, r->node};
+    return status >= 0;
+}
+
+/* dx[k] = addend[k] + what the user wrote there; in rising k, because an input
+ * that stands there twice has the first as the addend of the second. */
+static void add_addends(const ls__run *r)
+{
+    for (int k = 0; k < r->node->op->inputs; k++)
+        if (r->dx[k] && r->addend[k])
+            r->kernels->add(r->rows * r->node->in[k]->size, r->addend[k],
+                            r->dx[k], r->dx[k]);
+}
+
+static void own_fwd(const ls__run *r)
+{
+    (void)call(r, r->node->own->forward, r->dx, NULL);
+}
+
+static void own_bwd(const ls__run *r)
+{
+    if (call(r, r->node->own->backward, r->dx, NULL))
+        add_addends(r);
+}
+
+static void own_loss(const ls__run *r)
+{
+    ls_sums sums = {.correct = __builtin_nan("")}, *total = r->sums;
+
+    if (!call(r, r->node->own->forward, r->dx, &sums))
+        return;
+    total->loss += sums.loss;
+    total->weight += sums.weight;
+    if (sums.correct == sums.correct) /* not NaN: classes are counted */
+        total->correct = sums.correct +
+                         (total->correct == total->correct ? total->correct
+                                                           : 0);
+    add_addends(r);
+}
+
+/* ------ building ------ */
+
+static ls_array_spec spec_of(const ls_node *n)
+{
+    ls_array_spec s = {.name = n->name, .dtype = n->dtype, .rank = n->rank};
+
+    memcpy(s.shape, n->shape, sizeof s.shape);
+    return s;
+}
+
+static int own_shape(ls_node *n)
+{
+    const ls_own_op *own = n->own;
+    ls_array_spec x[LS_OWN_INPUTS], y = spec_of(n->in[0]);
+    char text[LS__SHAPE_TEXT];
+    int status;
+
+    for (int k = 0; k < own->inputs; k++)
+        x[k] = spec_of(n->in[k]);
+    y.name = n->name;
+    y.dtype = LS_F32;
+    if (own->shape && (status = own->shape(own->user, x, &y)) < 0)
+        return ls__fail(status, "operator \"%s\": its shape function refuses "
+                        "its inputs, the first %s a row, with status %d",
+                        n->name, ls__shape_text(text, x[0].rank, x[0].shape),
+                        status);
+    if (y.rank < 0 || y.rank >= LS_MAX_RANK || y.dtype != LS_F32)
+        return ls__fail(LS_EINVAL, "operator \"%s\": its shape function made "
+                        "rank %d, dtype %d; it must be 0..%d and LS_F32",
+                        n->name, y.rank, (int)y.dtype, LS_MAX_RANK - 1);
+    return ls__node_set_shape(n, LS_F32, y.rank, y.shape);
+}
+
+static int loss_shape(ls_node *n)
+{
+    return ls__node_set_shape(n, LS_F32, 0, NULL);
+}
+
+static int64_t own_stash(const ls_node *n)
+{
+    return n->own->stash;
+}
+
+/* One for each number of inputs. */
+#define OWN(n) \
+    {.name = "own operator", .inputs = n, .reads = ~0u, .reads_y = true, \
+     .shape = own_shape, .stash = own_stash, .forward = own_fwd, \
+     .backward = own_bwd}
+#define OWN_LOSS(n) \
+    {.name = "own loss", .inputs = n, .is_loss = true, .reads = ~0u, \
+     .shape = loss_shape, .forward = own_loss, .backward = own_loss}
+
+static const ls__op operators[LS_OWN_INPUTS] = {OWN(1), OWN(2), OWN(3)};
+static const ls__op losses[LS_OWN_INPUTS] = {OWN_LOSS(1), OWN_LOSS(2),
+                                             OWN_LOSS(3)};
+
+static int check(const ls_own_op *op, bool is_loss)
+{
+    const char *name = op->name ? op->name : "";
+
+    if (op->inputs < 1 || op->inputs > LS_OWN_INPUTS)
+        return ls__fail(LS_EINVAL, "operator \"%s\": %d inputs; there must be "
+                        "1 to %d", name, op->inputs, LS_OWN_INPUTS);
+    if (!op->forward || !op->backward != is_loss)
+        return ls__fail(LS_EINVAL, "operator \"%s\": %s", name,
+                        is_loss ? "a loss has forward and no backward"
+                                : "it needs forward and backward");
+    if (op->stash < 0 || op->stash > INT32_MAX ||
+        (is_loss && (op->stash || op->shape)))
+        return ls__fail(LS_EINVAL, "operator \"%s\": a stash of %lld floats a "
+                        "row%s", name, (long long)op->stash,
+                        is_loss ? ", or a shape, for a loss" : "");
+    return 0;
+}
+
+static ls_node *own_node(const ls_own_op *op, const ls__op *table,
+                         bool is_loss, ls_node *const *in)
+{
+    ls_own_op *copy;
+    ls_node *a, *n;
+    int status;
+
+    if (!op || !in || !(a = in[0]) || a->graph->status)
+        return NULL;
+    if ((status = check(op, is_loss)) < 0)
+        return ls__graph_failed(a->graph, status);
+    n = ls__node_new(&table[op->inputs - 1], op->name, a,
+                     op->inputs > 1 ? in[1] : NULL,
+                     op->inputs > 2 ? in[2] : NULL);
+    if (!n)
+        return NULL;
+    if (!(copy = ls__arena_new(&n->graph->arena, 1, sizeof *copy)))
+        return ls__graph_failed(n->graph, LS_ENOMEM);
+    *copy = *op;
+    copy->name = NULL; /* the node's has it */
+    n->own = copy;
+    return ls__node_done(n);
+}
+
+ls_node *ls_own(const ls_own_op *op, ls_node *const *in)
+{
+    return own_node(op, operators, false, in);
+}
+
+ls_node *ls_own_loss(const ls_own_op *op, ls_node *const *in)
+{
+    return own_node(op, losses, true, in);
+}

@@ -1,0 +1,113 @@
+#!/bin/sh
+# Proves that a whole training run of every model gives the same bytes with the
+# AVX2 and with the AVX-512 kernels, ours and BLIS's; that the level without
+# fused multiply-adds runs and says what its bits are; and that a level which
+# is none is refused.  Levels that the CPU lacks are skipped with a message.
+# Needs only POSIX tools.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
+set -u
+LC_ALL=C
+export LC_ALL
+unset LS_ISA BLIS_ARCH_TYPE
+train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL: $1"
+    sed 's/^/  err: /' "$dir/err"
+    sed 's/^/  out: /' "$dir/out" | head -n 20
+}
+
+# run LEVEL ARGS: output in out and err, the metrics without the first line and
+# the timings in rows, the status in $status.
+run() {
+    level=$1
+    shift
+    rm -f "$dir/m"
+    LS_ISA=$level "$train" "$@" --metrics "$dir/m" >"$dir/out" 2>"$dir/err" \
+        </dev/null
+    status=$?
+    sed -e 1d -e 's/,"ms":[0-9.]*}$/}/' "$dir/m" >"$dir/rows" 2>/dev/null
+}
+
+# The levels of this CPU, as the refusal of a bad one names them.
+run x86-64-v9 linear
+here=$(sed -n 's/.*LS_ISA=x86-64-v9: not an .*; it has //p' "$dir/err" |
+    tr -d ,)
+case " $here " in
+*" x86-64-v2 "*) ;;
+*" plain "*) echo "skipped: one level only, $here"; exit 77 ;;
+*) fail "the refusal of a bad level names no level" ;;
+esac
+if [ $status -eq 1 ] && [ ! -s "$dir/out" ]; then
+    pass
+else
+    fail "a bad level: status $status, or output"
+fi
+
+has() {
+    case " $here " in *" $1 "*) true ;; *) false ;; esac
+}
+
+i=0
+while [ $i -lt 60 ]; do
+    echo "$i green bottles, hanging on the wall"
+    i=$((i + 1))
+done >"$dir/text"
+
+# A model and its options a line, in the list at the end; small sizes that are
+# no multiples of 16.
+while read -r model; do
+    # shellcheck disable=SC2086 # a model's options are words
+    run x86-64-v3 $model
+    if [ $status -ne 0 ]; then
+        has x86-64-v3 && fail "x86-64-v3, $model: status $status"
+        continue
+    fi
+    cp "$dir/out" "$dir/out3"
+    cp "$dir/rows" "$dir/rows3"
+    for other in "x86-64-v4" "x86-64-v4 --backend blis" \
+        "x86-64-v3 --backend blis"; do
+        level=${other%% *}
+        has "$level" || continue
+        # shellcheck disable=SC2086
+        run $level $model ${other#"$level"}
+        if cmp -s "$dir/out" "$dir/out3" && cmp -s "$dir/rows" "$dir/rows3" &&
+            grep -q '^state [0-9a-f]\{64\}$' "$dir/out"; then
+            pass
+        else
+            fail "$other is not x86-64-v3: $model"
+        fi
+    done
+    if grep -q "^bits:" "$dir/out3"; then fail "v3 is portable"; else pass; fi
+    # shellcheck disable=SC2086
+    run x86-64-v2 $model
+    if [ $status -eq 0 ] && grep -q '^state ' "$dir/out" &&
+        [ "$(grep -cx 'bits: not portable' "$dir/out")" = 1 ] &&
+        sed 1q "$dir/m" | grep -q '"bits":"not portable"'; then
+        pass
+    else
+        fail "x86-64-v2, status $status: $model"
+    fi
+done <<EOF
+linear --steps 5 --optimizer momentum --rows 40 --d-in 19 --d-out 7
+mlp --rows 200 --d-in 21 --classes 5 --hidden 35,17 --batch 40 --epochs 2
+mlp --rows 80 --d-in 9 --classes 3 --hidden 18 --activation tanh --batch 40 \
+    --steps 3 --clip-norm 0.5
+mlp --rows 80 --d-in 9 --classes 3 --hidden 18 --activation sigmoid \
+    --batch 40 --steps 3 --accumulate 5
+lm --vocab 37 --seq-len 20 --d-model 36 --heads 2 --layers 2 --d-ff 50 \
+    --rows 64 --batch 16 --steps 4
+gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 3 \
+    --layers 2 --d-ff 50 --batch 16 --steps 4 --eval-every 2 --sample 20 \
+    --schedule cosine --warmup 1 --decay-steps 4
+EOF
+
+for level in x86-64-v3 x86-64-v4; do
+    has $level || echo "$level skipped: this CPU has $here"
+done
+echo "$passed checks passed, $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,575 @@
+/* Who may use a pool when: several trainers, several threads, functions that
+ * call back, children of a fork, and ends in any order.  The main thread
+ * asserts; others leave statuses. */
+#define _GNU_SOURCE /* fork */
+#include "small.h"
+
+#include "base/process.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STEPS = 12 };
+
+/* ------ a trainer of a graph, stepped ------ */
+
+typedef struct model {
+    ls_trainer *t;
+    ls_batch *b;
+} model;
+
+static model open_model(ls_pool *pool, int64_t seed)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_graph *g = small_graph();
+    model m = {0};
+
+    o.seed = seed;
+    o.optimizer = seed % 2 ? ls_adam(1e-2) : ls_momentum(1e-2, 0.9);
+    o.state = seed % 2 ? LS_SHARD : LS_REPLICATE;
+    works(ls_trainer_open(&m.t, pool, g, &o));
+    m.b = small_batch(m.t);
+    ls_graph_free(g);
+    return m;
+}
+
+static void close_model(model *m)
+{
+    ls_batch_close(m->b);
+    ls_trainer_close(m->t);
+}
+
+/* Step until done, waiting for others that have the pool; a status. */
+static int steps(const model *m, int n)
+{
+    ls_result r;
+    int status = 0;
+
+    while (n > 0 && (status == 0 || status == LS_EBUSY)) {
+        status = ls_step(m->t, m->b, &r);
+        n -= status == 0;
+    }
+    return status;
+}
+
+/* The state after STEPS steps, on a pool of its own. */
+static void alone(int64_t seed, int workers, char hex[65])
+{
+    ls_pool *pool = open_pool("data:4", workers);
+    model m = open_model(pool, seed);
+
+    works(steps(&m, STEPS));
+    ls_trainer_hash(m.t, hex);
+    close_model(&m);
+    ls_pool_close(pool);
+}
+
+static void is_like_alone(const model *m, int64_t seed)
+{
+    char hex[65], expected[65];
+
+    alone(seed, 1, expected);
+    ls_trainer_hash(m->t, hex);
+    ck_assert_str_eq(hex, expected);
+}
+
+/* ------ several trainers, several threads ------ */
+
+/* Two trainers that take turns on one pool, and two on a pool each, make the
+ * bytes that each makes alone. */
+START_TEST(test_interleaved)
+{
+    ls_pool *pool[2] = {open_pool("data:4", 2), open_pool("data:4", 3)};
+
+    for (int pools = 1; pools <= 2; pools++) {
+        model a = open_model(pool[0], 1), b = open_model(pool[pools - 1], 2);
+
+        for (int i = 0; i < STEPS; i++) {
+            works(steps(&a, 1));
+            works(steps(&b, 1));
+        }
+        is_like_alone(&a, 1);
+        is_like_alone(&b, 2);
+        close_model(&a);
+        close_model(&b);
+    }
+    ls_pool_close(pool[0]);
+    ls_pool_close(pool[1]);
+}
+END_TEST
+
+typedef struct job {
+    model model;
+    int n, status;
+} job;
+
+static void *step_there(void *arg)
+{
+    job *j = arg;
+
+    j->status = steps(&j->model, j->n);
+    return NULL;
+}
+
+/* Steps from threads that did not open the pool, one after the other, go on
+ * where the last one stopped. */
+START_TEST(test_another_thread)
+{
+    ls_pool *pool = open_pool("data:4", 2);
+    model m = open_model(pool, 1);
+    pthread_t thread;
+
+    for (int done = 0; done < STEPS; done += STEPS / 4) {
+        job j = {m, STEPS / 4, -1};
+
+        pthread_create(&thread, NULL, step_there, &j);
+        pthread_join(thread, NULL);
+        ck_assert_int_eq(j.status, 0);
+    }
+    is_like_alone(&m, 1);
+    close_model(&m);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Threads that want one pool at the same time get it in turn or LS_EBUSY, and
+ * trainers make the bytes that each makes alone. */
+START_TEST(test_at_once)
+{
+    ls_pool *pool = open_pool("data:4", 2);
+    pthread_t thread[3];
+    job j[3];
+
+    for (int i = 0; i < 3; i++)
+        j[i] = (job){open_model(pool, i), STEPS, -1};
+    for (int i = 0; i < 3; i++)
+        pthread_create(&thread[i], NULL, step_there, &j[i]);
+    for (int i = 0; i < 3; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(j[i].status, 0);
+        is_like_alone(&j[i].model, i);
+        close_model(&j[i].model);
+    }
+    ls_pool_close(pool);
+}
+END_TEST
+
+typedef struct life {
+    const ls_graph *graph;
+    const float *x, *y;
+    int status;
+    char hex[65];
+} life;
+
+static int live(life *l)
+{
+    ls_mesh_options mo = {.devices = 4, .workers = 2};
+    ls_mesh *mesh = NULL;
+    ls_pool *pool = NULL;
+    model m = {0};
+    int status;
+
+    if ((status = ls_mesh_open(&mesh, &mo)) == 0 &&
+        (status = ls_pool_open(&pool, mesh, NULL)) == 0 &&
+        (status = ls_trainer_open(&m.t, pool, l->graph, NULL)) == 0 &&
+        (status = ls_batch_open(&m.b, m.t)) == 0 &&
+        (status = ls_batch_set(m.b, "x", LS_F32, l->x, ROWS)) == 0 &&
+        (status = ls_batch_set(m.b, "y", LS_F32, l->y, ROWS)) == 0 &&
+        (status = steps(&m, STEPS)) == 0)
+        ls_trainer_hash(m.t, l->hex);
+    close_model(&m);
+    ls_pool_close(pool);
+    ls_mesh_close(mesh);
+    return status;
+}
+
+static void *live_there(void *arg)
+{
+    life *l = arg;
+
+    l->status = live(l);
+    return NULL;
+}
+
+/* A whole life, from the mesh to its end, in a thread that is not main, and two
+ * at once, is no different from one in main. */
+START_TEST(test_not_main)
+{
+    float x[ROWS * IN], y[ROWS * OUT];
+    ls_graph *g = small_graph();
+    life l[3];
+    pthread_t thread[2];
+
+    ls_random_normal(ls_key_new(1), 0, ROWS * IN, x);
+    ls_random_normal(ls_key_new(2), 0, ROWS * OUT, y);
+    for (int i = 0; i < 3; i++)
+        l[i] = (life){g, x, y, -1, ""};
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, live_there, &l[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    live_there(&l[2]);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(l[i].status, 0);
+        ck_assert_str_eq(l[i].hex, l[2].hex);
+    }
+    ls_graph_free(g);
+}
+END_TEST
+
+/* ------ functions that call back ------ */
+
+/* What a user's function tries, and what came of it: the first status that is
+ * not LS_EBUSY, or 0.  A slot for each device, written by its worker. */
+typedef struct caller {
+    ls_pool *pool;
+    model *model;   /* of a graph, on the same pool */
+    ls_trainer *self; /* the trainer whose gradient function it is */
+    ls_batch *batch;
+    bool closes; /* the pool */
+    int status[8];
+} caller;
+
+static int nothing(void *user, int device, const void *const *in,
+                   void *const *out)
+{
+    (void)user, (void)device, (void)in, (void)out;
+    return 0;
+}
+
+static int gradient(void *arg, int device, const ls_shard *shard,
+                    const float *const *params, float *const *grads,
+                    ls_sums *sums);
+
+static const ls_array_spec one[] = {{"x", LS_F32, 1, {1}}};
+
+static int try_trainers(const caller *c)
+{
+    ls_gradient g = {gradient, NULL, 1, 1, one, one};
+    ls_trainer *t = NULL;
+    float out[ROWS * OUT];
+    ls_result r;
+    int status;
+
+    if ((status = ls_step(c->model->t, c->model->b, &r)) != LS_EBUSY ||
+        (status = ls_evaluate(c->model->t, c->model->b, &r)) != LS_EBUSY ||
+        (status = ls_predict(c->model->t, c->model->b, "y", ROWS * OUT,
+                             out)) != LS_EBUSY ||
+        (c->self && (status = ls_step(c->self, c->batch, &r)) != LS_EBUSY))
+        return status;
+    return ls_trainer_open_gradient(&t, c->pool, &g, NULL);
+}
+
+static int try_all(const caller *c)
+{
+    float x[4] = {1, 2, 3, 4};
+    void *at[4] = {x, x + 1, x + 2, x + 3};
+    ls_buffers b = {"b", LS_F32, 1, at, NULL};
+    double rate;
+    int status = try_trainers(c);
+
+    if (status != LS_EBUSY ||
+        (status = ls_all_reduce(c->pool, NULL, LS_SUM, 1, &b)) != LS_EBUSY ||
+        (status = ls_broadcast(c->pool, NULL, 0, 1, &b)) != LS_EBUSY ||
+        (status = ls_pmap(c->pool, nothing, NULL, 0, NULL, 0, NULL)) !=
+            LS_EBUSY ||
+        (status = ls_measure_flops(c->pool, 1, NULL, &rate)) != LS_EBUSY)
+        return status;
+    return strstr(ls_errmsg(), "the pool is in use") ? 0 : -1;
+}
+
+static int gradient(void *arg, int device, const ls_shard *shard,
+                    const float *const *params, float *const *grads,
+                    ls_sums *sums)
+{
+    caller *c = arg;
+
+    (void)params;
+    sums->loss = 0;
+    sums->weight = (double)shard->rows;
+    if (grads)
+        grads[0][0] = 1;
+    if (c->closes)
+        ls_pool_close(c->pool);
+    else
+        c->status[device] = try_all(c);
+    return 0;
+}
+
+static int mapped(void *arg, int device, const void *const *in,
+                  void *const *out)
+{
+    caller *c = arg;
+
+    (void)in, (void)out;
+    c->status[device] = try_all(c);
+    return 0;
+}
+
+static void none_wrong(caller *c)
+{
+    for (int d = 0; d < 4; d++) {
+        ck_assert_int_eq(c->status[d], 0);
+        c->status[d] = -100;
+    }
+}
+
+static void open_own(caller *c, bool check)
+{
+    static const float rows[4] = {1, 2, 3, 4};
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_gradient g = {gradient, c, 1, 1, one, one};
+
+    o.check_divergence = check;
+    works(ls_trainer_open_gradient(&c->self, c->pool, &g, &o));
+    works(ls_batch_open(&c->batch, c->self));
+    works(ls_batch_set(c->batch, "x", LS_F32, rows, 4));
+}
+
+/* From inside a gradient function and a pmap, on the caller and on other
+ * workers, and also where the divergence check calls it, whatever needs the
+ * pool gets LS_EBUSY; what was under way goes on. */
+START_TEST(test_reentry)
+{
+    for (int workers = 1; workers <= 3; workers++) {
+        caller c = {.pool = open_pool("data:4", workers)};
+        model m = open_model(c.pool, 1);
+        ls_result r;
+
+        c.model = &m;
+        open_own(&c, workers == 2);
+        works(ls_step(c.self, c.batch, &r));
+        none_wrong(&c);
+        works(ls_evaluate(c.self, c.batch, &r));
+        none_wrong(&c);
+        works(ls_pmap(c.pool, mapped, &c, 0, NULL, 0, NULL));
+        none_wrong(&c);
+        works(steps(&m, STEPS));
+        is_like_alone(&m, 1);
+        ls_batch_close(c.batch);
+        ls_trainer_close(c.self);
+        close_model(&m);
+        ls_pool_close(c.pool);
+    }
+}
+END_TEST
+
+/* ------ closing ------ */
+
+/* A pool may be closed before its trainers, twice: they can still be read. */
+START_TEST(test_pool_first)
+{
+    ls_gradient g = {gradient, NULL, 1, 1, one, one};
+    float w[IN * 8], out[ROWS * OUT];
+    ls_pool *pool = open_pool("data:4", 3);
+    model m[2] = {open_model(pool, 1), open_model(pool, 2)};
+    ls_trainer *t = NULL;
+    ls_result r;
+
+    works(steps(&m[0], STEPS));
+    ls_pool_close(pool);
+    ls_pool_close(pool);
+    is_like_alone(&m[0], 1);
+    works(ls_trainer_get(m[0].t, "hidden.kernel", IN * 8, w));
+    works(ls_trainer_set(m[0].t, "hidden.kernel", IN * 8, w));
+    refused(ls_step(m[0].t, m[0].b, &r), LS_EINVAL, "the pool is closed");
+    refused(ls_step(m[0].t, m[0].b, &r), LS_EINVAL, "the pool is closed");
+    refused(ls_predict(m[0].t, m[0].b, "y", ROWS * OUT, out), LS_EINVAL,
+            "the pool is closed");
+    refused(ls_trainer_open_gradient(&t, pool, &g, NULL), LS_EINVAL,
+            "the pool is closed");
+    ck_assert_int_eq(ls_pool_workers(pool), 3);
+    ck_assert_ptr_null(t);
+    close_model(&m[0]);
+    refused(ls_step(m[1].t, m[1].b, &r), LS_EINVAL, "the pool is closed");
+    close_model(&m[1]);
+}
+END_TEST
+
+/* Closed from inside a step, by the caller and by others, a pool ends after
+ * that step. */
+START_TEST(test_closed_inside)
+{
+    for (int workers = 1; workers <= 3; workers++) {
+        caller c = {.pool = open_pool("data:4", workers), .closes = true};
+        ls_result r;
+
+        open_own(&c, false);
+        works(ls_step(c.self, c.batch, &r));
+        ck_assert(r.updated);
+        refused(ls_step(c.self, c.batch, &r), LS_EINVAL, "the pool is closed");
+        ck_assert_int_eq(ls_trainer_step(c.self), 1);
+        ls_batch_close(c.batch);
+        ls_trainer_close(c.self);
+    }
+}
+END_TEST
+
+static void *close_there(void *pool)
+{
+    ls_pool_close(pool);
+    return NULL;
+}
+
+/* A pool whose opener is pinned may be closed by another thread, which keeps
+ * its own affinity. */
+START_TEST(test_closed_elsewhere)
+{
+    ls_pool_options o = {.pin_caller = true};
+    pthread_t thread;
+    ls_mesh *mesh;
+    ls_pool *pool;
+
+    works(ls_mesh_open(&mesh, NULL));
+    works(ls_pool_open(&pool, mesh, &o));
+    pthread_create(&thread, NULL, close_there, pool);
+    pthread_join(thread, NULL);
+    ls_mesh_close(mesh);
+}
+END_TEST
+
+/* ------ fork and exit ------ */
+
+static int status_of(pid_t child)
+{
+    int status = 0;
+
+    ck_assert_int_gt(child, 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
+}
+
+/* What a child of fork may do with a pool; 0 or the number of a surprise. */
+static int in_child(ls_pool *pool, model *m, const char *parent)
+{
+    ls_gradient g = {gradient, NULL, 1, 1, one, one};
+    float out[ROWS * OUT];
+    char hex[65], before[65];
+    ls_trainer *t = NULL;
+    ls_result r;
+
+    ls_trainer_hash(m->t, before);
+    if (ls_step(m->t, m->b, &r) != LS_ETHREAD ||
+        !strstr(ls_errmsg(), parent))
+        return 1;
+    if (ls_predict(m->t, m->b, "y", ROWS * OUT, out) != LS_ETHREAD)
+        return 2;
+    if (ls_pmap(pool, nothing, NULL, 0, NULL, 0, NULL) != LS_ETHREAD)
+        return 3;
+    if (ls_trainer_open_gradient(&t, pool, &g, NULL) != LS_ETHREAD || t)
+        return 4;
+    ls_trainer_hash(m->t, hex);
+    if (strcmp(hex, before))
+        return 5;
+    ls_pool_close(pool);
+    ls_trainer_hash(m->t, hex);
+    close_model(m);
+    return strcmp(hex, before) ? 6 : 0;
+}
+
+/* A child of fork is told whose the pool is, reads parameters and closes all;
+ * the parent goes on. */
+START_TEST(test_fork)
+{
+    ls_pool *pool = open_pool("data:4", 3);
+    model m = open_model(pool, 1);
+    char parent[64];
+    pid_t child;
+
+    snprintf(parent, sizeof parent, "the pool belongs to process %ld",
+             (long)getpid());
+    works(steps(&m, STEPS / 2));
+    child = fork();
+    if (child == 0)
+        _exit(in_child(pool, &m, parent));
+    ck_assert_int_eq(status_of(child), 0);
+    works(steps(&m, STEPS - STEPS / 2));
+    is_like_alone(&m, 1);
+    close_model(&m);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* A child is known with and without pages that forks clear. */
+START_TEST(test_process)
+{
+    ls__process p = ls__process_open(), plain = {.id = (long)getpid()};
+    pid_t child;
+
+    ck_assert(ls__process_is_this(&p) && ls__process_is_this(&plain));
+    child = fork();
+    if (child == 0)
+        _exit(ls__process_is_this(&p) || ls__process_is_this(&plain));
+    ck_assert_int_eq(status_of(child), 0);
+    ls__process_close(&p);
+}
+END_TEST
+
+/* A gradient function that ends the process, or waits for its end. */
+static int leave(void *arg, int device, const ls_shard *shard,
+                 const float *const *params, float *const *grads,
+                 ls_sums *sums)
+{
+    (void)shard, (void)params, (void)grads, (void)sums;
+    if (device == *(int *)arg)
+        exit(7);
+    for (;;)
+        pause();
+}
+
+/* exit() by device's worker in the middle of a step. */
+static void exit_inside(int device)
+{
+    static const float rows[4] = {1, 2, 3, 4};
+    static ls_pool *pool; /* reachable, so that no leak is reported */
+    static ls_trainer *t;
+    static ls_batch *b;
+    ls_gradient g = {leave, &device, 1, 1, one, one};
+    ls_result r;
+
+    pool = open_pool("data:4", 4);
+    if (ls_trainer_open_gradient(&t, pool, &g, NULL) == 0 &&
+        ls_batch_open(&b, t) == 0 &&
+        ls_batch_set(b, "x", LS_F32, rows, 4) == 0)
+        ls_step(t, b, &r);
+    _exit(99);
+}
+
+/* exit() in the middle of a step, by the caller and by another worker, ends
+ * the process with its status. */
+START_TEST(test_exit)
+{
+    for (int device = 0; device < 4; device += 3) {
+        pid_t child = fork();
+
+        if (child == 0)
+            exit_inside(device);
+        ck_assert_int_eq(status_of(child), 7);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("threads");
+    TCase *c = tcase_create("pool");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, test_interleaved);
+    tcase_add_test(c, test_another_thread);
+    tcase_add_test(c, test_at_once);
+    tcase_add_test(c, test_not_main);
+    tcase_add_test(c, test_reentry);
+    tcase_add_test(c, test_pool_first);
+    tcase_add_test(c, test_closed_inside);
+    tcase_add_test(c, test_closed_elsewhere);
+    tcase_add_test(c, test_fork);
+    tcase_add_test(c, test_process);
+    tcase_add_test(c, test_exit);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}
