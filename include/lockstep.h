@@ -665,9 +665,21 @@ LS_API int64_t ls_trainer_step(const ls_trainer *trainer);
 LS_API void ls_trainer_hash(const ls_trainer *trainer, char hex[65]);
 
 /* Write all parameters as safetensors (F32), aside and renamed: a failure
- * leaves the file that was there.  A SHA-256 of the data stands in the
- * file's metadata. */
+ * leaves the file that was there.  A CRC-32 of the whole file and a SHA-256 of
+ * the data stand in its metadata. */
 LS_API int ls_trainer_save(const ls_trainer *trainer, const char *path);
+
+/* Load parameters from a safetensors file, ours or another program's; F16, BF16
+ * and F64 become F32.  Step and optimizer state stay.  names is a pattern as of
+ * fnmatch(3), * matching dots too (and with glibc "!(head.*)" all others), NULL
+ * or "*" for all: each parameter it matches must be in the file with its shape,
+ * and each tensor it matches must be a parameter; other tensors are left alone.
+ * All is checked before the first value changes.  LS_ENOTFOUND names what is
+ * missing or unknown, and the nearest there is; LS_ESHAPE both shapes;
+ * LS_ENOTSUP the type; LS_ERANGE an F64 too large; LS_EFORMAT a malformed or
+ * damaged file; LS_EIO. */
+LS_API int ls_trainer_load(ls_trainer *trainer, const char *path,
+                           const char *names);
 
 /* ------ Placement: who owns, and so updates, which part ------ */
 
@@ -800,6 +812,43 @@ LS_API int ls_all_gather(ls_pool *pool, const char *axis, int arrays,
 /* out[k][i] = in[root][i].  out may be in. */
 LS_API int ls_broadcast(ls_pool *pool, const char *axis, int root, int arrays,
                         const ls_buffers *array);
+
+/* ====== Files of arrays ====== */
+
+/* What a safetensors file holds, checked as a whole when it is opened. */
+typedef struct ls_archive ls_archive;
+
+typedef struct ls_entry {
+    const char *name;
+    const char *dtype; /* the format's name: "F32", "BF16", "I64" */
+    int rank;
+    int64_t shape[LS_MAX_RANK];
+    int64_t elements, bytes;
+    const void *data; /* little-endian, perhaps not aligned */
+} ls_entry;
+
+/* Read a file into memory.  LS_EIO; LS_EFORMAT: malformed, or one of ours whose
+ * checksum does not match; LS_ENOTSUP: an unknown element type, or more axes
+ * than LS_MAX_RANK. */
+LS_API int ls_archive_open(ls_archive **archive, const char *path);
+LS_API void ls_archive_close(ls_archive *archive);
+
+/* How many arrays there are. */
+LS_API int ls_archive_entries(const ls_archive *archive);
+
+/* Array i, in the order of the file.  It lives until the archive is closed.
+ * LS_EINVAL: there is no such array. */
+LS_API int ls_archive_entry(const ls_archive *archive, int i, ls_entry *entry);
+
+/* The elements of array i as floats; n must be their number.  LS_ENOTSUP: a
+ * type that is not F32, F16, BF16 or F64; LS_ERANGE: an F64 too large. */
+LS_API int ls_archive_read(const ls_archive *archive, int i, int64_t n,
+                           float *out);
+
+/* Pair i = 0, 1, .. of what else the file says ("__metadata__"); false past
+ * the last.  The texts live until the archive is closed. */
+LS_API bool ls_archive_note(const ls_archive *archive, int i,
+                            const char **name, const char **value);
 
 /* ====== Data ====== */
 

@@ -1,12 +1,13 @@
 /* The safetensors writer.  The header is made first, with the checksum of the
- * data in it; then header and data go to a file aside, which is synced and
- * renamed over the old one.  Nothing is ever written into an existing file.
+ * whole file in it; then header and data go to a file aside, which is synced
+ * and renamed over the old one.  Nothing is ever written into an existing file.
  * The format is little-endian, as is every machine base/fpmode.h knows. */
 #include "file/safetensors.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha.h"
 #include "file/file.h"
+#include "file/seal.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -57,7 +58,8 @@ static int add_tensor(json_t *header, const ls__safetensor *t, size_t at)
     return 0;
 }
 
-static void checksum(int n, const ls__safetensor *tensor, char hex[65])
+void ls__safetensors_sha256(int n, const ls__safetensor *tensor,
+                            char hex[65])
 {
     ls__sha256 sha;
 
@@ -67,14 +69,11 @@ static void checksum(int n, const ls__safetensor *tensor, char hex[65])
     ls__sha256_hex(&sha, hex);
 }
 
-static json_t *metadata(int n, const ls__safetensor *tensor, int pairs,
-                        const ls__metadata *extra)
+static json_t *metadata(int pairs, const ls__metadata *extra)
 {
-    char hex[65];
-    json_t *meta;
+    json_t *meta = json_pack("{s:s, s:s}", "lockstep", ls_version(), LS__SEAL,
+                             LS__SEAL_OPEN);
 
-    checksum(n, tensor, hex);
-    meta = json_pack("{s:s, s:s}", "lockstep", ls_version(), "sha256", hex);
     for (int i = 0; meta && i < pairs; i++)
         if (json_object_set_new(meta, extra[i].key,
                                 json_string(extra[i].value)) < 0) {
@@ -87,7 +86,7 @@ static json_t *metadata(int n, const ls__safetensor *tensor, int pairs,
 static int fill_header(json_t *header, int n, const ls__safetensor *tensor,
                        int pairs, const ls__metadata *extra)
 {
-    json_t *meta = metadata(n, tensor, pairs, extra);
+    json_t *meta = metadata(pairs, extra);
     size_t at = 0;
 
     if (!meta || json_object_set_new(header, "__metadata__", meta) < 0)
@@ -138,6 +137,16 @@ static int make_header(int n, const ls__safetensor *tensor, int pairs,
     return status;
 }
 
+static void seal(char *header, size_t bytes, int n,
+                 const ls__safetensor *tensor)
+{
+    uint32_t crc = ls__crc32(0, header, bytes);
+
+    for (int i = 0; i < n; i++)
+        crc = ls__crc32(crc, tensor[i].data, data_bytes(&tensor[i]));
+    ls__seal_close(ls__seal_find(header, bytes), crc);
+}
+
 /* ------ The file ------ */
 
 static int write_all(ls__aside *file, const char *header, size_t bytes, int n,
@@ -160,6 +169,7 @@ int ls__safetensors_write(const char *path, int n, const ls__safetensor *tensor,
 
     if (status < 0)
         return status;
+    seal(header, bytes, n, tensor);
     status = ls__aside_open(&file, path);
     if (status == 0)
         status = write_all(&file, header, bytes, n, tensor);
