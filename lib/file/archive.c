@@ -1,15 +1,104 @@
-/* Files of arrays for the header's readers: views of what the readers of each
- * format have checked. */
+/* Files of arrays for the header's readers: lists of what the reader of each
+ * format has checked and owns. */
 #include "base/error.h"
+#include "file/checkpoint.h"
 #include "file/convert.h"
-#include "file/safetensors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 struct ls_archive {
-    ls__safetensors file;
+    ls__arena arena;
     char *path;
+    ls__checkpoint folder; /* one of these two */
+    ls__safetensors file;
+    int count, pairs;
+    ls_entry *entry;
+    ls__metadata *pair;
 };
+
+/* ------ A checkpoint as one list of arrays and one of notes ------ */
+
+static int join_entries(ls_archive *a)
+{
+    const ls__safetensors *p = &a->folder.params, *o = &a->folder.optimizer;
+
+    a->count = p->count + o->count;
+    a->entry = ls__arena_new(&a->arena, (size_t)a->count, sizeof *a->entry);
+    if (!a->entry)
+        return LS_ENOMEM;
+    for (int i = 0; i < a->count; i++)
+        a->entry[i] = i < p->count ? p->entry[i] : o->entry[i - p->count];
+    return 0;
+}
+
+static void add_pair(ls_archive *a, const char *key, const char *value)
+{
+    a->pair[a->pairs++] = (ls__metadata){key, value};
+}
+
+static void add_texts(ls_archive *a, json_t *texts)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(texts, key, value)
+        add_pair(a, key, json_string_value(value));
+}
+
+static int join_notes(ls_archive *a)
+{
+    const ls__checkpoint *c = &a->folder;
+    size_t n = 2 + json_object_size(c->options) + json_object_size(c->notes);
+    char *step = ls__arena_new(&a->arena, 24, 1);
+
+    a->pair = ls__arena_new(&a->arena, n, sizeof *a->pair);
+    if (!step || !a->pair)
+        return LS_ENOMEM;
+    snprintf(step, 24, "%lld", (long long)c->step);
+    add_pair(a, "step", step);
+    add_pair(a, "state", c->state);
+    add_texts(a, c->options);
+    add_texts(a, c->notes);
+    return 0;
+}
+
+static int open_folder(ls_archive *a)
+{
+    int status = ls__checkpoint_open(&a->folder, a->path);
+
+    if (status == 0)
+        status = ls__checkpoint_arrays(&a->folder);
+    if (status == 0)
+        status = join_entries(a);
+    return status < 0 ? status : join_notes(a);
+}
+
+static int open_file(ls_archive *a)
+{
+    int status = ls__safetensors_read(&a->file, a->path);
+
+    a->count = a->file.count;
+    a->entry = a->file.entry;
+    a->pairs = a->file.pairs;
+    a->pair = a->file.pair;
+    return status;
+}
+
+/* ------ */
+
+static int open_path(ls_archive *a, const char *path)
+{
+    struct stat info;
+
+    a->path = ls__arena_text(&a->arena, path);
+    if (!a->path)
+        return LS_ENOMEM;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? open_folder(a)
+                                                           : open_file(a);
+}
 
 int ls_archive_open(ls_archive **archive, const char *path)
 {
@@ -18,10 +107,7 @@ int ls_archive_open(ls_archive **archive, const char *path)
 
     if (!a)
         return LS_ENOMEM;
-    status = ls__safetensors_read(&a->file, path);
-    if (status == 0 && !(a->path = ls__arena_text(&a->file.arena, path)))
-        status = LS_ENOMEM;
-    if (status < 0) {
+    if ((status = open_path(a, path)) < 0) {
         ls_archive_close(a);
         return status;
     }
@@ -33,21 +119,23 @@ void ls_archive_close(ls_archive *a)
 {
     if (!a)
         return;
+    ls__checkpoint_close(&a->folder);
     ls__safetensors_free(&a->file);
+    ls__arena_free(&a->arena);
     free(a);
 }
 
 int ls_archive_entries(const ls_archive *a)
 {
-    return a->file.count;
+    return a->count;
 }
 
 int ls_archive_entry(const ls_archive *a, int i, ls_entry *entry)
 {
-    if (i < 0 || i >= a->file.count)
+    if (i < 0 || i >= a->count)
         return ls__fail(LS_EINVAL, "%s: there is no array %d of %d", a->path,
-                        i, a->file.count);
-    *entry = a->file.entry[i];
+                        i, a->count);
+    *entry = a->entry[i];
     return 0;
 }
 
@@ -69,9 +157,9 @@ int ls_archive_read(const ls_archive *a, int i, int64_t n, float *out)
 bool ls_archive_note(const ls_archive *a, int i, const char **name,
                      const char **value)
 {
-    if (i < 0 || i >= a->file.pairs)
+    if (i < 0 || i >= a->pairs)
         return false;
-    *name = a->file.pair[i].key;
-    *value = a->file.pair[i].value;
+    *name = a->pair[i].key;
+    *value = a->pair[i].value;
     return true;
 }

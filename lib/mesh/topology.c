@@ -364,9 +364,15 @@ ls__affinity *ls__topology_save(const ls__topology *topology)
     return set;
 }
 
-void ls__topology_restore(const ls__topology *topology, ls__affinity *saved)
+void ls__topology_follow(const ls__topology *topology,
+                         const ls__affinity *saved)
 {
     if (saved)
         (void)hwloc_set_cpubind(topology->handle, saved, HWLOC_CPUBIND_THREAD);
+}
+
+void ls__topology_restore(const ls__topology *topology, ls__affinity *saved)
+{
+    ls__topology_follow(topology, saved);
     hwloc_bitmap_free(saved);
 }

@@ -63,9 +63,11 @@ int ls__topology_slow(const ls__topology *topology, struct hwloc_obj *pu);
  * or an errno. */
 int ls__topology_bind(const ls__topology *topology, int pu);
 
-/* Where the calling thread may run, NULL when it cannot be had; restoring it
- * also frees it and accepts NULL. */
+/* Where the calling thread may run, NULL when it cannot be had; another thread
+ * may follow it; restoring it also frees it.  Both accept NULL. */
 ls__affinity *ls__topology_save(const ls__topology *topology);
+void ls__topology_follow(const ls__topology *topology,
+                         const ls__affinity *saved);
 void ls__topology_restore(const ls__topology *topology, ls__affinity *saved);
 
 #endif
