@@ -306,7 +306,7 @@ static void refused(world *w, int status, const char *words)
     ck_assert_int_eq(at, 77);
 }
 
-/* An option of the trainer that is not what it was is named with both values. */
+/* An option of the trainer that has changed is named with both values. */
 START_TEST(contradicts)
 {
     ls_trainer_options o = changed(_i);

@@ -1,5 +1,5 @@
 /* The state hash, the one number for everything a run arrived at, as
- * ls_trainer_hash documents it: start SHA-256, the arrays in order, the step. */
+ * ls_trainer_hash documents it: SHA-256 over the arrays in order and the step. */
 #ifndef LS_FILE_STATE_H
 #define LS_FILE_STATE_H
 
