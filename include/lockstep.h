@@ -795,9 +795,21 @@ LS_API int64_t ls_trainer_step(const ls_trainer *trainer);
 LS_API void ls_trainer_hash(const ls_trainer *trainer, char hex[65]);
 
 /* Write all parameters as safetensors (F32), aside and renamed: a failure
- * leaves the file that was there.  A SHA-256 of the data stands in the
- * file's metadata. */
+ * leaves the file that was there.  A CRC-32 of the whole file and a SHA-256 of
+ * the data stand in its metadata. */
 LS_API int ls_trainer_save(const ls_trainer *trainer, const char *path);
+
+/* Load parameters from a safetensors file, ours or another program's; F16, BF16
+ * and F64 become F32.  Step and optimizer state stay.  names is a pattern as of
+ * fnmatch(3), * matching dots too (and with glibc "!(head.*)" all others), NULL
+ * or "*" for all: each parameter it matches must be in the file with its shape,
+ * and each tensor it matches must be a parameter; other tensors are left alone.
+ * All is checked before the first value changes.  LS_ENOTFOUND names what is
+ * missing or unknown, and the nearest there is; LS_ESHAPE both shapes;
+ * LS_ENOTSUP the type; LS_ERANGE an F64 too large; LS_EFORMAT a malformed or
+ * damaged file; LS_EIO. */
+LS_API int ls_trainer_load(ls_trainer *trainer, const char *path,
+                           const char *names);
 
 /* ------ Placement: who owns, and so updates, which part ------ */
 
@@ -929,6 +941,101 @@ LS_API int ls_all_gather(ls_pool *pool, const char *axis, int arrays,
 /* out[k][i] = in[root][i].  out may be in. */
 LS_API int ls_broadcast(ls_pool *pool, const char *axis, int root, int arrays,
                         const ls_buffers *array);
+
+/* ====== Checkpoints ====== */
+
+/* The checkpoints of one run, in a folder: all that is needed to go on bit for
+ * bit, with any workers and placement.  One is written by a thread of its own
+ * from a copy of the state; it appears whole, and on disk, or not at all.  What
+ * is damaged is found by checksums and the state hash, and never half loaded.
+ * examples/state_hash.py reads one in ten lines. */
+typedef struct ls_checkpoints ls_checkpoints;
+
+/* A text under a name. */
+typedef struct ls_setting {
+    const char *name, *value;
+} ls_setting;
+
+typedef struct ls_checkpoints_options {
+    const char *folder; /* made if it is not there */
+    int keep;           /* the newest that stay; 0: all */
+    int settings;       /* what must be the same to go on, beside devices and */
+    const ls_setting *setting; /* the trainer's options: model, data, .. */
+} ls_checkpoints_options;
+
+/* Make the folder, the copy's memory and the thread, and lock the folder
+ * against other runs.  The trainer is borrowed until it is closed; strings are
+ * copied.  LS_EIO; LS_EBUSY: another run writes there. */
+LS_API int ls_checkpoints_open(ls_checkpoints **checkpoints,
+                               ls_trainer *trainer,
+                               const ls_checkpoints_options *options);
+
+/* Waits for the checkpoint on its way. */
+LS_API void ls_checkpoints_close(ls_checkpoints *checkpoints);
+
+/* Copy the trainer's state and have it written; notes, where the program is in
+ * its data, are kept with it.  Waits only while the one before is being
+ * written.  When the new one is on disk, the oldest are deleted.  A save that
+ * fails leaves the older ones as they are and is reported once, by the next
+ * call of this (which does its own work all the same) or of
+ * ls_checkpoints_wait. */
+LS_API int ls_checkpoints_save(ls_checkpoints *checkpoints, int notes,
+                               const ls_setting *note);
+
+/* Wait until what was saved is on disk. */
+LS_API int ls_checkpoints_wait(ls_checkpoints *checkpoints);
+
+/* Go on from the newest checkpoint: *step is the updates done then, -1 if there
+ * is none.  One that is damaged is passed over for the one before it.
+ * LS_EINVAL names an option or setting that is not what it was, and both
+ * values; LS_ESHAPE, LS_ENOTFOUND: another model; LS_EFORMAT: all there are
+ * are damaged.  The trainer is then as it was before. */
+LS_API int ls_checkpoints_load(ls_checkpoints *checkpoints, int64_t *step);
+
+/* A note of the checkpoint that was loaded; NULL: there is none. */
+LS_API const char *ls_checkpoints_note(const ls_checkpoints *checkpoints,
+                                       const char *name);
+
+/* Why the newest was passed over; NULL: it was not. */
+LS_API const char *ls_checkpoints_skipped(const ls_checkpoints *checkpoints);
+
+/* ====== Files of arrays ====== */
+
+/* What a safetensors file, or a checkpoint's folder, holds, checked as a whole
+ * when it is opened. */
+typedef struct ls_archive ls_archive;
+
+typedef struct ls_entry {
+    const char *name;
+    const char *dtype; /* the format's name: "F32", "BF16", "I64" */
+    int rank;
+    int64_t shape[LS_MAX_RANK];
+    int64_t elements, bytes;
+    const void *data; /* little-endian, perhaps not aligned */
+} ls_entry;
+
+/* Read a file, or the files of a checkpoint, into memory.  LS_EIO; LS_EFORMAT: malformed, or one of ours whose
+ * checksum does not match; LS_ENOTSUP: an unknown element type, or more axes
+ * than LS_MAX_RANK. */
+LS_API int ls_archive_open(ls_archive **archive, const char *path);
+LS_API void ls_archive_close(ls_archive *archive);
+
+/* How many arrays there are. */
+LS_API int ls_archive_entries(const ls_archive *archive);
+
+/* Array i, in the order of the file.  It lives until the archive is closed.
+ * LS_EINVAL: there is no such array. */
+LS_API int ls_archive_entry(const ls_archive *archive, int i, ls_entry *entry);
+
+/* The elements of array i as floats; n must be their number.  LS_ENOTSUP: a
+ * type that is not F32, F16, BF16 or F64; LS_ERANGE: an F64 too large. */
+LS_API int ls_archive_read(const ls_archive *archive, int i, int64_t n,
+                           float *out);
+
+/* Pair i = 0, 1, .. of what else the file says ("__metadata__"; of a checkpoint
+ * step, state hash, options and notes); false past the last.  The texts live until the archive is closed. */
+LS_API bool ls_archive_note(const ls_archive *archive, int i,
+                            const char **name, const char **value);
 
 /* ====== Data ====== */
 

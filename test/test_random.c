@@ -878,6 +878,21 @@ START_TEST(sha_pieces)
 }
 END_TEST
 
+/* The CPU's own instructions, where it has them, mix as plain C does. */
+START_TEST(sha_mixes)
+{
+    uint32_t a[8], b[8], block[16];
+    for (uint64_t i = 0; i < 1000 && ls__sha256_fast(); i++) {
+        ls_random_bits(ls_key_new(1), 16 * i, 16, block);
+        ls_random_bits(ls_key_new(2), 8 * i, 8, a);
+        memcpy(b, a, sizeof a);
+        ls__sha256_mix(a, (const uint8_t *)block);
+        ls__sha256_mix_fast(b, (const uint8_t *)block);
+        ck_assert_mem_eq(a, b, sizeof a);
+    }
+}
+END_TEST
+
 static Suite *random_suite(void)
 {
     Suite *s = suite_create("random");
@@ -910,6 +925,7 @@ static Suite *random_suite(void)
     tcase_add_test(t, seed_003);
     tcase_add_test(t, sha_answers);
     tcase_add_test(t, sha_pieces);
+    tcase_add_test(t, sha_mixes);
     suite_add_tcase(s, t);
     return s;
 }

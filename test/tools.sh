@@ -366,5 +366,17 @@ is "the checksum is that of the data" \
         | sed -n 's/.*"sha256":"\([0-9a-f]*\)".*/\1/p')"
 is "nothing is left beside it" "$(find "$dir" -name '*.tmp-*')" ""
 
+# ------ --init ------
+
+run $small --steps 0 --save "$dir/a"
+run $small --steps 0 --seed 5 --init "$dir/a" --save "$dir/b"
+same "--init starts from what --save wrote" "$dir/a" "$dir/b"
+expect 1 "matches no parameter" $small --init "$dir/a" --init-only none
+expect 2 "--init-only is for --init" $small --init-only 'x'
+expect 1 "No such file" $small --init "$dir/none"
+expect 1 "is none of the" linear --init "$dir/a"
+head -c 1000 "$dir/a" >"$dir/cut"
+expect 1 "does not fit" $small --init "$dir/cut"
+
 echo "$passed checks passed, $failed failed"
 [ $failed -eq 0 ]

@@ -116,6 +116,8 @@ static int check_usage(run *r)
             !(of_optimizer[i].optimizers >> r->set.optimizer & 1))
             return opt_fail(OPT_WRONG, "--%s is for --optimizer %s",
                             of_optimizer[i].name, of_optimizer[i].text);
+    if (r->set.init_only && !r->set.init)
+        return opt_fail(OPT_WRONG, "--init-only is for --init");
     if (check_state(r->set.state) != OPT_GO)
         return OPT_WRONG;
     return check_schedule(r);
@@ -279,6 +281,14 @@ static bool is_portable(const settings *s)
         if (isa.used)
             return isa.portable;
     return true;
+}
+
+static int init(run *r)
+{
+    if (!r->set.init)
+        return OPT_GO;
+    return opt_check(
+        ls_trainer_load(r->trainer, r->set.init, r->set.init_only));
 }
 
 static int open_metrics(run *r)
@@ -447,7 +457,7 @@ static int finish(run *r)
 /* clang-format off */
 static int (*const stages[])(run *r) = {
     check_usage, check_save, open_mesh, open_data, talk, open_pool,
-    open_trainer, open_metrics, train, finish,
+    open_trainer, init, open_metrics, train, finish,
 };
 /* clang-format on */
 

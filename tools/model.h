@@ -42,7 +42,7 @@ typedef struct settings {
     int64_t eval_every; /* 0: never */
     int64_t sample;     /* bytes; 0: none */
     double temperature;
-    const char *metrics, *save, *backend;
+    const char *metrics, *init, *init_only, *save, *backend;
 } settings;
 
 enum { UNEVEN_DROP, UNEVEN_PAD };

@@ -1,11 +1,9 @@
 /* Both hashes cut the message into blocks of 64 bytes, the last padded with a
  * one bit, zeros and the length in bits; they differ in how a block is mixed
- * in.  Plain C: hashing is no part of a step. */
+ * in.  Hashing is no part of a step. */
 #include "base/sha.h"
 
 #include <string.h>
-
-typedef void mix_fn(uint32_t *word, const uint8_t *block);
 
 static uint32_t rotl(uint32_t x, int n)
 {
@@ -29,7 +27,7 @@ static void put(uint8_t *p, uint32_t x)
         p[i] = (uint8_t)(x >> (24 - 8 * i));
 }
 
-static void update(ls__sha *sha, const uint8_t *p, size_t size, mix_fn *mix)
+static void update(ls__sha *sha, const uint8_t *p, size_t size, ls__sha_mix *mix)
 {
     while (size > 0) {
         size_t at = (size_t)(sha->size % 64);
@@ -44,7 +42,7 @@ static void update(ls__sha *sha, const uint8_t *p, size_t size, mix_fn *mix)
 }
 
 /* Mix in what waits with its padding, and write the digest's words. */
-static void finish(ls__sha *sha, int words, uint8_t *digest, mix_fn *mix)
+static void finish(ls__sha *sha, int words, uint8_t *digest, ls__sha_mix *mix)
 {
     uint64_t size = sha->size;
     size_t at = (size_t)(size % 64);
@@ -123,7 +121,7 @@ static const uint32_t sha256_start[8] = {
     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 };
 
-static const uint32_t sha256_round[64] = {
+const uint32_t ls__sha256_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
     0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
     0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
@@ -149,7 +147,7 @@ static void sha256_spread(uint32_t w[64], const uint8_t *block)
     }
 }
 
-static void sha256_mix(uint32_t *word, const uint8_t *block)
+void ls__sha256_mix(uint32_t *word, const uint8_t *block)
 {
     uint32_t w[64];
     uint32_t a = word[0], b = word[1], c = word[2], d = word[3];
@@ -157,7 +155,7 @@ static void sha256_mix(uint32_t *word, const uint8_t *block)
     sha256_spread(w, block);
     for (int i = 0; i < 64; i++) {
         uint32_t t = h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) +
-                     ((e & f) ^ (~e & g)) + sha256_round[i] + w[i];
+                     ((e & f) ^ (~e & g)) + ls__sha256_constants[i] + w[i];
         uint32_t u = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) +
                      ((a & b) ^ (a & c) ^ (b & c));
         h = g, g = f, f = e, e = d + t;
@@ -171,16 +169,17 @@ void ls__sha256_init(ls__sha256 *sha)
 {
     memcpy(sha->word, sha256_start, sizeof sha256_start);
     sha->size = 0;
+    sha->mix = ls__sha256_fast() ? ls__sha256_mix_fast : ls__sha256_mix;
 }
 
 void ls__sha256_update(ls__sha256 *sha, const void *data, size_t size)
 {
-    update(sha, data, size, sha256_mix);
+    update(sha, data, size, sha->mix);
 }
 
 void ls__sha256_final(ls__sha256 *sha, uint8_t digest[32])
 {
-    finish(sha, 8, digest, sha256_mix);
+    finish(sha, 8, digest, sha->mix);
 }
 
 void ls__sha256_hex(ls__sha256 *sha, char hex[65])

@@ -3,14 +3,19 @@
 #ifndef LS_BASE_SHA_H
 #define LS_BASE_SHA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Mix a block of 64 bytes into the hash so far. */
+typedef void ls__sha_mix(uint32_t *word, const uint8_t *block);
 
 /* A message on its way; after the final it must be initialised again. */
 typedef struct ls__sha {
     uint32_t word[8];  /* the hash so far; SHA-1 has 5 */
     uint64_t size;     /* bytes taken in */
     uint8_t block[64]; /* size % 64 of them wait here */
+    ls__sha_mix *mix;  /* SHA-256: the one of this CPU */
 } ls__sha;
 
 typedef ls__sha ls__sha1;
@@ -26,5 +31,11 @@ void ls__sha256_final(ls__sha256 *sha, uint8_t digest[32]);
 
 /* The same end as 64 hex digits. */
 void ls__sha256_hex(ls__sha256 *sha, char hex[65]);
+
+/* SHA-256's mix, in plain C and, where _fast() says that the CPU has them, by
+ * instructions of its own. */
+extern const uint32_t ls__sha256_constants[64];
+ls__sha_mix ls__sha256_mix, ls__sha256_mix_fast;
+bool ls__sha256_fast(void);
 
 #endif

@@ -1,22 +1,17 @@
 /* The safetensors writer.  The header is made first, with the checksum of the
- * data in it; then header and data go to a file aside, which is synced and
- * renamed over the old one.  Nothing is ever written into an existing file.
+ * whole file in it; then header and data go to a file aside, which is synced
+ * and renamed over the old one.  Nothing is ever written into an existing file.
  * The format is little-endian, as is every machine base/fpmode.h knows. */
-#define _GNU_SOURCE
 #include "file/safetensors.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha.h"
+#include "file/file.h"
+#include "file/seal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <libgen.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static size_t data_bytes(const ls__safetensor *t)
 {
@@ -63,7 +58,8 @@ static int add_tensor(json_t *header, const ls__safetensor *t, size_t at)
     return 0;
 }
 
-static void checksum(int n, const ls__safetensor *tensor, char hex[65])
+void ls__safetensors_sha256(int n, const ls__safetensor *tensor,
+                            char hex[65])
 {
     ls__sha256 sha;
 
@@ -73,14 +69,11 @@ static void checksum(int n, const ls__safetensor *tensor, char hex[65])
     ls__sha256_hex(&sha, hex);
 }
 
-static json_t *metadata(int n, const ls__safetensor *tensor, int pairs,
-                        const ls__metadata *extra)
+static json_t *metadata(int pairs, const ls__metadata *extra)
 {
-    char hex[65];
-    json_t *meta;
+    json_t *meta = json_pack("{s:s, s:s}", "lockstep", ls_version(), LS__SEAL,
+                             LS__SEAL_OPEN);
 
-    checksum(n, tensor, hex);
-    meta = json_pack("{s:s, s:s}", "lockstep", ls_version(), "sha256", hex);
     for (int i = 0; meta && i < pairs; i++)
         if (json_object_set_new(meta, extra[i].key,
                                 json_string(extra[i].value)) < 0) {
@@ -93,7 +86,7 @@ static json_t *metadata(int n, const ls__safetensor *tensor, int pairs,
 static int fill_header(json_t *header, int n, const ls__safetensor *tensor,
                        int pairs, const ls__metadata *extra)
 {
-    json_t *meta = metadata(n, tensor, pairs, extra);
+    json_t *meta = metadata(pairs, extra);
     size_t at = 0;
 
     if (!meta || json_object_set_new(header, "__metadata__", meta) < 0)
@@ -144,123 +137,26 @@ static int make_header(int n, const ls__safetensor *tensor, int pairs,
     return status;
 }
 
-/* ------ A file written aside ------ */
-
-typedef struct aside {
-    const char *path; /* where it shall appear */
-    char *temp;       /* where it is written */
-    int fd;
-} aside;
-
-static int io_error(const char *path, const char *what)
+static void seal(char *header, size_t bytes, int n,
+                 const ls__safetensor *tensor)
 {
-    return ls__fail(LS_EIO, "%s: %s: %s", path, what, strerror(errno));
+    uint32_t crc = ls__crc32(0, header, bytes);
+
+    for (int i = 0; i < n; i++)
+        crc = ls__crc32(crc, tensor[i].data, data_bytes(&tensor[i]));
+    ls__seal_close(ls__seal_find(header, bytes), crc);
 }
 
-/* Renaming over a device or a folder would destroy or fail: refuse early. */
-static int check_target(const char *path)
-{
-    struct stat info;
+/* ------ The file ------ */
 
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return ls__fail(LS_EIO, "%s: is not a regular file", path);
-    return 0;
-}
-
-static int aside_open(aside *file, const char *path)
-{
-    size_t room = strlen(path) + 32;
-    int status = check_target(path);
-
-    *file = (aside){.path = path, .fd = -1};
-    if (status < 0)
-        return status;
-    file->temp = ls__new(room, 1, "file name");
-    if (!file->temp)
-        return LS_ENOMEM;
-    snprintf(file->temp, room, "%s.tmp-%ld", path, (long)getpid());
-    file->fd =
-        open(file->temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-             0666);
-    if (file->fd >= 0)
-        return 0;
-    status = io_error(path, "a file beside it cannot be created");
-    free(file->temp);
-    file->temp = NULL;
-    return status;
-}
-
-static int aside_write(aside *file, const void *data, size_t bytes)
-{
-    const char *p = data;
-
-    while (bytes > 0) {
-        ssize_t n = write(file->fd, p, bytes);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return io_error(file->path, "writing failed");
-        p += n;
-        bytes -= (size_t)n;
-    }
-    return 0;
-}
-
-/* A rename is on disk when its folder is.  Some folders may be written but not
- * opened, some file systems cannot sync one (EINVAL): nothing better is to be
- * had there. */
-static int sync_folder(const char *path)
-{
-    char *copy = strdup(path);
-    int fd, status = 0;
-
-    if (!copy)
-        return ls__no_memory("file name", strlen(path));
-    fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(copy);
-    if (fd < 0)
-        return 0;
-    if (fsync(fd) < 0 && errno != EINVAL)
-        status = io_error(path, "its folder could not be synced");
-    close(fd);
-    return status;
-}
-
-static int aside_finish(aside *file)
-{
-    int fd = file->fd;
-
-    if (fsync(fd) < 0)
-        return io_error(file->path, "syncing failed");
-    file->fd = -1;
-    if (close(fd) < 0)
-        return io_error(file->path, "closing failed");
-    if (rename(file->temp, file->path) < 0)
-        return io_error(file->path, "renaming failed");
-    free(file->temp);
-    file->temp = NULL;
-    return sync_folder(file->path);
-}
-
-/* After a failure: the file aside goes.  After a success: nothing is left. */
-static void aside_close(aside *file)
-{
-    if (file->fd >= 0)
-        close(file->fd);
-    if (file->temp)
-        unlink(file->temp);
-    free(file->temp);
-}
-
-static int write_all(aside *file, const char *header, size_t bytes, int n,
+static int write_all(ls__aside *file, const char *header, size_t bytes, int n,
                      const ls__safetensor *tensor)
 {
-    int status = aside_write(file, header, bytes);
+    int status = ls__aside_write(file, header, bytes);
 
     for (int i = 0; status == 0 && i < n; i++)
-        status = aside_write(file, tensor[i].data, data_bytes(&tensor[i]));
-    return status < 0 ? status : aside_finish(file);
+        status = ls__aside_write(file, tensor[i].data, data_bytes(&tensor[i]));
+    return status < 0 ? status : ls__aside_finish(file);
 }
 
 int ls__safetensors_write(const char *path, int n, const ls__safetensor *tensor,
@@ -268,15 +164,16 @@ int ls__safetensors_write(const char *path, int n, const ls__safetensor *tensor,
 {
     char *header = NULL;
     size_t bytes = 0;
-    aside file;
+    ls__aside file;
     int status = make_header(n, tensor, pairs, extra, &header, &bytes);
 
     if (status < 0)
         return status;
-    status = aside_open(&file, path);
+    seal(header, bytes, n, tensor);
+    status = ls__aside_open(&file, path);
     if (status == 0)
         status = write_all(&file, header, bytes, n, tensor);
-    aside_close(&file);
+    ls__aside_close(&file);
     free(header);
     return status;
 }

@@ -134,14 +134,15 @@ static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
                   : ls__barrier_open(&p->meet, mesh->workers, p->spins);
 }
 
-/* All signals but those that a thread's own fault raises. */
-static void foreign_signals(sigset_t *set)
+void ls__pool_block_signals(sigset_t *old)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t set;
 
-    sigfillset(set);
+    sigfillset(&set);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        sigdelset(set, own[i]);
+        sigdelset(&set, own[i]);
+    pthread_sigmask(SIG_BLOCK, &set, old);
 }
 
 /* Create threads until all are there or one cannot be had: then an errno. */
@@ -167,11 +168,10 @@ static int create_workers(ls_pool *p)
  * the place of those that do not exist. */
 static int start_workers(ls_pool *p)
 {
-    sigset_t block, old;
+    sigset_t old;
     int error;
 
-    foreign_signals(&block);
-    pthread_sigmask(SIG_BLOCK, &block, &old);
+    ls__pool_block_signals(&old);
     error = create_workers(p);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     for (int w = p->started + 1; w < p->mesh->workers; w++)
@@ -345,6 +345,12 @@ void ls__pool_devices_of(const ls_pool *pool, int worker, int *first,
                          int *last)
 {
     ls__pool_shards_of(pool, pool->mesh->devices, worker, first, last);
+}
+
+void ls__pool_unpin(const ls_pool *pool)
+{
+    if (pool->caller)
+        ls__topology_restore(&pool->mesh->topology, pool->caller);
 }
 
 const ls_mesh *ls__pool_mesh(const ls_pool *pool)

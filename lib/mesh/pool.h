@@ -9,6 +9,8 @@
 
 #include "lockstep.h"
 
+#include <signal.h>
+
 typedef void ls__job(void *user, int worker);
 
 /* Have the pool for one call, which then runs as many jobs as it likes: every
@@ -42,6 +44,14 @@ void ls__pool_devices_of(const ls_pool *pool, int worker, int *first,
  * of the last device that holds it. */
 void ls__pool_shards_of(const ls_pool *pool, int shards, int worker,
                         int *first, int *last);
+
+/* For a thread that is no worker: run wherever the caller could before it was
+ * pinned, not on the caller's PU, which it inherited. */
+void ls__pool_unpin(const ls_pool *pool);
+
+/* Block all signals in the calling thread but those that a thread's own fault
+ * raises; *old is what was blocked.  A thread created then inherits it. */
+void ls__pool_block_signals(sigset_t *old);
 
 const ls_mesh *ls__pool_mesh(const ls_pool *pool);
 

@@ -88,30 +88,35 @@ void ls__params_free(ls__params *p)
     *p = (ls__params){0};
 }
 
-/* How many leading bytes two names share. */
-static size_t shared(const char *a, const char *b)
+size_t ls__name_nearness(const char *a, const char *b)
 {
-    size_t n = 0;
+    size_t n = strlen(a), m = strlen(b), first = 0, last = 0;
 
-    while (a[n] && a[n] == b[n])
-        n++;
-    return n;
+    while (first < n && first < m && a[first] == b[first])
+        first++;
+    while (last < n && last < m && a[n - 1 - last] == b[m - 1 - last])
+        last++;
+    return first + last;
+}
+
+const char *ls__params_nearest(const ls__params *p, const char *name)
+{
+    const char *near = p->count ? p->slot[0].name : "";
+
+    for (int i = 1; i < p->count; i++)
+        if (ls__name_nearness(name, p->slot[i].name) >
+            ls__name_nearness(name, near))
+            near = p->slot[i].name;
+    return near;
 }
 
 const ls__slot *ls__params_find(const ls__params *p, const char *name)
 {
-    const ls__slot *near = NULL;
-
-    for (int i = 0; i < p->count; i++) {
-        const ls__slot *s = &p->slot[i];
-
-        if (!strcmp(s->name, name))
-            return s;
-        if (!near || shared(name, s->name) > shared(name, near->name))
-            near = s;
-    }
+    for (int i = 0; i < p->count; i++)
+        if (!strcmp(p->slot[i].name, name))
+            return &p->slot[i];
     ls__fail(LS_ENOTFOUND, "no parameter is named \"%s\"; the nearest is "
-             "\"%s\"", name, near ? near->name : "");
+             "\"%s\"", name, ls__params_nearest(p, name));
     return NULL;
 }
 

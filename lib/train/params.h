@@ -33,6 +33,12 @@ void ls__params_free(ls__params *params);
  * nearest. */
 const ls__slot *ls__params_find(const ls__params *params, const char *name);
 
+/* How much two names have in common at their ends: the larger, the nearer. */
+size_t ls__name_nearness(const char *a, const char *b);
+
+/* The name of a parameter that is nearest to another name. */
+const char *ls__params_nearest(const ls__params *params, const char *name);
+
 /* The slot that holds float `offset` of the layout. */
 const ls__slot *ls__params_at(const ls__params *params, int64_t offset);
 

@@ -2,7 +2,6 @@
 #include "train/place.h"
 #include "train/watch.h"
 #include "base/error.h"
-#include "file/safetensors.h"
 #include "mesh/pool.h"
 #include "random/keys.h"
 #include "train/clip.h"
@@ -435,24 +434,4 @@ int ls_trainer_set(ls_trainer *t, const char *name, int64_t n,
 int64_t ls_trainer_step(const ls_trainer *t)
 {
     return t->step;
-}
-
-int ls_trainer_save(const ls_trainer *t, const char *path)
-{
-    ls__safetensor *list = ls__new((size_t)t->params.count, sizeof *list,
-                                   "list of tensors");
-    int status;
-
-    if (!list)
-        return LS_ENOMEM;
-    for (int i = 0; i < t->params.count; i++) {
-        const ls__slot *s = &t->params.slot[i];
-
-        list[i] = (ls__safetensor){.name = s->name, .rank = s->rank,
-                                   .data = t->value + s->offset};
-        memcpy(list[i].shape, s->shape, sizeof s->shape);
-    }
-    status = ls__safetensors_write(path, t->params.count, list, 0, NULL);
-    free(list);
-    return status;
 }

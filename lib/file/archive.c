@@ -1,0 +1,165 @@
+/* Files of arrays for the header's readers: lists of what the reader of each
+ * format has checked and owns. */
+#include "base/error.h"
+#include "file/checkpoint.h"
+#include "file/convert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct ls_archive {
+    ls__arena arena;
+    char *path;
+    ls__checkpoint folder; /* one of these two */
+    ls__safetensors file;
+    int count, pairs;
+    ls_entry *entry;
+    ls__metadata *pair;
+};
+
+/* ------ A checkpoint as one list of arrays and one of notes ------ */
+
+static int join_entries(ls_archive *a)
+{
+    const ls__safetensors *p = &a->folder.params, *o = &a->folder.optimizer;
+
+    a->count = p->count + o->count;
+    a->entry = ls__arena_new(&a->arena, (size_t)a->count, sizeof *a->entry);
+    if (!a->entry)
+        return LS_ENOMEM;
+    for (int i = 0; i < a->count; i++)
+        a->entry[i] = i < p->count ? p->entry[i] : o->entry[i - p->count];
+    return 0;
+}
+
+static void add_pair(ls_archive *a, const char *key, const char *value)
+{
+    a->pair[a->pairs++] = (ls__metadata){key, value};
+}
+
+static void add_texts(ls_archive *a, json_t *texts)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(texts, key, value)
+        add_pair(a, key, json_string_value(value));
+}
+
+static int join_notes(ls_archive *a)
+{
+    const ls__checkpoint *c = &a->folder;
+    size_t n = 2 + json_object_size(c->options) + json_object_size(c->notes);
+    char *step = ls__arena_new(&a->arena, 24, 1);
+
+    a->pair = ls__arena_new(&a->arena, n, sizeof *a->pair);
+    if (!step || !a->pair)
+        return LS_ENOMEM;
+    snprintf(step, 24, "%lld", (long long)c->step);
+    add_pair(a, "step", step);
+    add_pair(a, "state", c->state);
+    add_texts(a, c->options);
+    add_texts(a, c->notes);
+    return 0;
+}
+
+static int open_folder(ls_archive *a)
+{
+    int status = ls__checkpoint_open(&a->folder, a->path);
+
+    if (status == 0)
+        status = ls__checkpoint_arrays(&a->folder);
+    if (status == 0)
+        status = join_entries(a);
+    return status < 0 ? status : join_notes(a);
+}
+
+static int open_file(ls_archive *a)
+{
+    int status = ls__safetensors_read(&a->file, a->path);
+
+    a->count = a->file.count;
+    a->entry = a->file.entry;
+    a->pairs = a->file.pairs;
+    a->pair = a->file.pair;
+    return status;
+}
+
+/* ------ */
+
+static int open_path(ls_archive *a, const char *path)
+{
+    struct stat info;
+
+    a->path = ls__arena_text(&a->arena, path);
+    if (!a->path)
+        return LS_ENOMEM;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? open_folder(a)
+                                                           : open_file(a);
+}
+
+int ls_archive_open(ls_archive **archive, const char *path)
+{
+    ls_archive *a = ls__new(1, sizeof *a, "archive");
+    int status;
+
+    if (!a)
+        return LS_ENOMEM;
+    if ((status = open_path(a, path)) < 0) {
+        ls_archive_close(a);
+        return status;
+    }
+    *archive = a;
+    return 0;
+}
+
+void ls_archive_close(ls_archive *a)
+{
+    if (!a)
+        return;
+    ls__checkpoint_close(&a->folder);
+    ls__safetensors_free(&a->file);
+    ls__arena_free(&a->arena);
+    free(a);
+}
+
+int ls_archive_entries(const ls_archive *a)
+{
+    return a->count;
+}
+
+int ls_archive_entry(const ls_archive *a, int i, ls_entry *entry)
+{
+    if (i < 0 || i >= a->count)
+        return ls__fail(LS_EINVAL, "%s: there is no array %d of %d", a->path,
+                        i, a->count);
+    *entry = a->entry[i];
+    return 0;
+}
+
+int ls_archive_read(const ls_archive *a, int i, int64_t n, float *out)
+{
+    ls_entry e;
+    int status = ls_archive_entry(a, i, &e);
+
+    if (status < 0 || (status = ls__convert_check(&e, a->path)) < 0)
+        return status;
+    if (n != e.elements)
+        return ls__fail(LS_ESHAPE, "%s: tensor \"%s\" has %lld elements, not "
+                        "%lld", a->path, e.name, (long long)e.elements,
+                        (long long)n);
+    ls__convert(&e, out);
+    return 0;
+}
+
+bool ls_archive_note(const ls_archive *a, int i, const char **name,
+                     const char **value)
+{
+    if (i < 0 || i >= a->pairs)
+        return false;
+    *name = a->pair[i].key;
+    *value = a->pair[i].value;
+    return true;
+}

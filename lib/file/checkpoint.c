@@ -1,0 +1,238 @@
+/* Reading a checkpoint, and finding those in a folder. */
+#define _GNU_SOURCE
+#include "file/checkpoint.h"
+#include "base/error.h"
+#include "file/file.h"
+#include "file/seal.h"
+#include "file/state.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------ Names ------ */
+
+void ls__stamp_text(char out[LS__STAMP_TEXT], ls__stamp stamp)
+{
+    int n = snprintf(out, LS__STAMP_TEXT, "step-%012lld",
+                     (long long)stamp.step);
+
+    if (stamp.serial)
+        snprintf(out + n, (size_t)(LS__STAMP_TEXT - n), ".%d", stamp.serial);
+}
+
+/* Only what ls__stamp_text would write. */
+static bool read_stamp(const char *name, ls__stamp *stamp)
+{
+    char again[LS__STAMP_TEXT];
+    long long step = 0;
+
+    *stamp = (ls__stamp){0};
+    if (strlen(name) >= sizeof again ||
+        sscanf(name, "step-%19lld.%9d", &step, &stamp->serial) < 1 ||
+        step < 0)
+        return false;
+    stamp->step = step;
+    ls__stamp_text(again, *stamp);
+    return !strcmp(again, name);
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const ls__stamp *x = a, *y = b;
+
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    return (x->serial > y->serial) - (x->serial < y->serial);
+}
+
+static int add(ls__stamp **list, int *count, ls__stamp stamp)
+{
+    ls__stamp *more;
+
+    if (*count & (*count - 1)) { /* room doubles at each power of two */
+        (*list)[(*count)++] = stamp;
+        return 0;
+    }
+    more = ls__new(2 * (size_t)*count + 1, sizeof *more, "checkpoints");
+    if (!more)
+        return LS_ENOMEM;
+    if (*count)
+        memcpy(more, *list, (size_t)*count * sizeof *more);
+    free(*list);
+    *list = more;
+    more[(*count)++] = stamp;
+    return 0;
+}
+
+int ls__checkpoint_list(const char *dir, ls__stamp **list, int *count)
+{
+    DIR *d = opendir(dir);
+    int status = 0;
+    ls__stamp stamp;
+
+    *list = NULL;
+    *count = 0;
+    if (!d)
+        return ls__io_error(dir, "cannot be listed");
+    for (struct dirent *e; status == 0 && (e = readdir(d));)
+        if (read_stamp(e->d_name, &stamp))
+            status = add(list, count, stamp);
+    closedir(d);
+    if (status < 0) {
+        free(*list);
+        *list = NULL;
+    } else if (*count) {
+        qsort(*list, (size_t)*count, sizeof **list, by_age);
+    }
+    return status;
+}
+
+/* ------ The JSON ------ */
+
+static bool is_texts(const json_t *object)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, key, value)
+        if (!json_is_string(value))
+            return false;
+    return json_is_object(object);
+}
+
+/* The names are looked up in what the seal found whole, so a miss is another
+ * program's doing. */
+static int read_info(ls__checkpoint *c, const char *path)
+{
+    const json_t *step = json_object_get(c->info, "step");
+    const json_t *state = json_object_get(c->info, "state");
+
+    c->step = json_integer_value(step);
+    c->state = json_string_value(state);
+    c->options = json_object_get(c->info, "options");
+    c->notes = json_object_get(c->info, "notes");
+    if (!json_is_integer(step) || c->step < 0 || !c->state ||
+        !is_texts(c->options) || !is_texts(c->notes))
+        return ls__fail(LS_EFORMAT, "%s: is no checkpoint's", path);
+    return 0;
+}
+
+int ls__checkpoint_parse(ls__checkpoint *c, const char *path, char *bytes,
+                         size_t size)
+{
+    json_error_t error;
+    int status;
+
+    if (!ls__seal_holds(bytes, size, size))
+        return ls__fail(LS_EFORMAT, "%s: the checksum does not match: the "
+                        "file is damaged", path);
+    c->info = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
+    if (!c->info && json_error_code(&error) == json_error_out_of_memory)
+        return ls__no_memory(path, size);
+    if (!c->info)
+        return ls__fail(LS_EFORMAT, "%s: is no JSON, at byte %d: %s", path,
+                        error.position, error.text);
+    if ((status = read_info(c, path)) < 0) {
+        json_decref(c->info);
+        c->info = NULL;
+    }
+    return status;
+}
+
+/* ------ The folder ------ */
+
+static char *path_in(const ls__checkpoint *c, const char *name)
+{
+    size_t room = strlen(c->folder) + strlen(name) + 2;
+    char *path = ls__new(room, 1, "file name");
+
+    if (path)
+        snprintf(path, room, "%s/%s", c->folder, name);
+    return path;
+}
+
+static int open_json(ls__checkpoint *c)
+{
+    char *path = path_in(c, "checkpoint.json"), *bytes = NULL;
+    size_t size = 0;
+    int status = path ? ls__file_read(path, &bytes, &size) : LS_ENOMEM;
+
+    if (status == LS_EIO && access(path, F_OK) < 0)
+        status = ls__fail(LS_EFORMAT, "%s: is no complete checkpoint: it has "
+                          "no checkpoint.json", c->folder);
+    if (status == 0) {
+        status = ls__checkpoint_parse(c, path, bytes, size);
+        free(bytes);
+    }
+    free(path);
+    return status;
+}
+
+int ls__checkpoint_open(ls__checkpoint *c, const char *folder)
+{
+    size_t room = strlen(folder) + 1;
+    int status;
+
+    *c = (ls__checkpoint){.folder = ls__new(room, 1, "file name")};
+    if (!c->folder)
+        return LS_ENOMEM;
+    memcpy(c->folder, folder, room);
+    if ((status = open_json(c)) < 0)
+        ls__checkpoint_close(c);
+    return status;
+}
+
+static int read_arrays(const ls__checkpoint *c, const char *name,
+                       ls__safetensors *file)
+{
+    char *path = path_in(c, name);
+    int status = path ? ls__safetensors_read(file, path) : LS_ENOMEM;
+
+    if (status < 0)
+        *file = (ls__safetensors){0};
+    free(path);
+    return status;
+}
+
+static void hash_file(ls__sha256 *sha, const ls__safetensors *file)
+{
+    for (int i = 0; i < file->count; i++) {
+        const ls_entry *e = &file->entry[i];
+
+        ls__state_array(sha, "", e->name, e->rank, e->shape, e->data,
+                        (size_t)e->bytes);
+    }
+}
+
+int ls__checkpoint_arrays(ls__checkpoint *c)
+{
+    ls__sha256 sha;
+    char hex[65];
+    int status = read_arrays(c, "params.safetensors", &c->params);
+
+    if (status == 0)
+        status = read_arrays(c, "optimizer.safetensors", &c->optimizer);
+    if (status < 0)
+        return status;
+    ls__sha256_init(&sha);
+    hash_file(&sha, &c->params);
+    hash_file(&sha, &c->optimizer);
+    ls__state_end(&sha, c->step, hex);
+    if (strcmp(hex, c->state))
+        return ls__fail(LS_EFORMAT, "%s: its arrays have the hash %.12s.., "
+                        "not %.12s.. as checkpoint.json has it: it is damaged",
+                        c->folder, hex, c->state);
+    return 0;
+}
+
+void ls__checkpoint_close(ls__checkpoint *c)
+{
+    ls__safetensors_free(&c->params);
+    ls__safetensors_free(&c->optimizer);
+    json_decref(c->info);
+    free(c->folder);
+    *c = (ls__checkpoint){0};
+}

@@ -1,0 +1,70 @@
+/* Checkpoints on disk: in DIR a folder "step-000000000040" for each (with ".1"
+ * and so on behind it where that name is taken), in which are
+ *
+ *     params.safetensors     parameters in canonical order
+ *     optimizer.safetensors  moments, "mu.NAME" of all before "nu.NAME"
+ *     checkpoint.json        step, state hash, options, notes; sealed
+ *
+ * A folder gets its name when all of it is on disk, and the JSON is what goes
+ * first when it is deleted, so one that has a JSON is whole.  The hash ties the
+ * three files together. */
+#ifndef LS_FILE_CHECKPOINT_H
+#define LS_FILE_CHECKPOINT_H
+
+#include "file/safetensors.h"
+
+#include <jansson.h>
+
+/* What a folder is called after. */
+typedef struct ls__stamp {
+    int64_t step;
+    int serial;
+} ls__stamp;
+
+enum { LS__STAMP_TEXT = 40 };
+void ls__stamp_text(char out[LS__STAMP_TEXT], ls__stamp stamp);
+
+/* The checkpoints in DIR by their names, oldest first; to be freed. */
+int ls__checkpoint_list(const char *dir, ls__stamp **list, int *count);
+
+/* ------ Writing ------ */
+
+typedef struct ls__snapshot {
+    int params, tensors;           /* parameters are the first of the tensors */
+    const ls__safetensor *tensor;
+    int64_t step;
+    const json_t *options, *notes; /* objects of texts */
+} ls__snapshot;
+
+/* Write a checkpoint; *stamp names it.  A failure leaves DIR as it was. */
+int ls__checkpoint_write(const char *dir, const ls__snapshot *snapshot,
+                         ls__stamp *stamp);
+
+/* Delete the oldest until `keep` are left (0: all stay), never `newest`. */
+int ls__checkpoint_prune(const char *dir, int keep, ls__stamp newest);
+
+/* ------ Reading ------ */
+
+typedef struct ls__checkpoint {
+    char *folder;
+    json_t *info;           /* the JSON */
+    int64_t step;
+    const char *state;      /* these three are the info's */
+    json_t *options, *notes;
+    ls__safetensors params, optimizer;
+} ls__checkpoint;
+
+/* Read the JSON of a folder, then its arrays, which are checked against the
+ * hash.  LS_EFORMAT: damaged or not complete; LS_EIO; LS_ENOMEM. */
+int ls__checkpoint_open(ls__checkpoint *c, const char *folder);
+int ls__checkpoint_arrays(ls__checkpoint *c);
+
+/* Accepts a cleared or failed one. */
+void ls__checkpoint_close(ls__checkpoint *c);
+
+/* The JSON alone, from memory: bytes are borrowed, and written to and put right
+ * again. */
+int ls__checkpoint_parse(ls__checkpoint *c, const char *path, char *bytes,
+                         size_t size);
+
+#endif

@@ -1,0 +1,611 @@
+/* Checkpoints: going on from any step is as if nothing had happened, what is
+ * damaged is never loaded, and what does not fit is refused in so many words.
+ * test_kill.c does the same with the writer interrupted. */
+#define _GNU_SOURCE
+#include "folder.h"
+#include "models.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+enum { ROWS = 8, TOKENS = 6, MODELS = 3, STEPS = 6 };
+
+/* ------ Models and their data: a batch is a function of its step ------ */
+
+static const lm_sizes small_lm = {11, TOKENS, 8, 2, 1, 12};
+
+typedef struct world {
+    ls_pool *pool;
+    run r;
+    ls_checkpoints *saved;
+    float x[ROWS * 9], y[ROWS * 2];
+    int32_t label[ROWS], token[ROWS * TOKENS];
+} world;
+
+static ls_graph *graph_of(int model)
+{
+    return model == 0 ? linear_graph(9, 2) : model == 1 ? mlp_graph()
+                                                        : lm_graph(&small_lm);
+}
+
+/* Schedule, accumulation and clipping all on. */
+static ls_trainer_options options_of(int model)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+
+    o.seed = 3;
+    o.optimizer = model == 0 ? ls_nesterov(0.01, 0.9) : ls_adamw(0.01);
+    o.schedule = (ls_schedule){.kind = LS_COSINE, .warmup = 2,
+                               .decay_steps = 10, .end_lr = 1e-4};
+    o.accumulate = 2;
+    o.clip_norm = 0.5;
+    return o;
+}
+
+/* Rows in an order of the step's own. */
+static void fill(world *w, int model, int64_t step)
+{
+    ls_key key = ls_key_fold_in(ls_key_new(5), (uint32_t)step);
+    float all[ROWS * 9];
+    int32_t order[ROWS];
+
+    ls_random_normal(key, 0, ROWS * 9, all);
+    OK(ls_random_permutation(key, ROWS, order));
+    for (int i = 0; i < ROWS; i++)
+        memcpy(w->x + 9 * i, all + 9 * order[i], 9 * sizeof *all);
+    ls_random_normal(key, 100, ROWS * 2, w->y);
+    ls_random_randint(key, 0, ROWS, 0, 5, w->label);
+    ls_random_randint(key, 0, ROWS * TOKENS, 0, 11, w->token);
+    if (model < 2)
+        OK(ls_batch_set(w->r.batch, "x", LS_F32, w->x, ROWS));
+    if (model == 0)
+        OK(ls_batch_set(w->r.batch, "y", LS_F32, w->y, ROWS));
+    if (model == 1)
+        OK(ls_batch_set(w->r.batch, "label", LS_I32, w->label, ROWS));
+    if (model == 2)
+        OK(ls_batch_set(w->r.batch, "tokens", LS_I32, w->token, ROWS));
+}
+
+static void open_with(world *w, int model, int workers, ls_state state,
+                      const ls_trainer_options *options)
+{
+    ls_trainer_options o = options ? *options : options_of(model);
+
+    o.state = state;
+    w->saved = NULL;
+    w->pool = open_pool(4, workers);
+    w->r = open_run(w->pool, graph_of(model), &o);
+}
+
+static void close_world(world *w)
+{
+    ls_checkpoints_close(w->saved);
+    close_run(&w->r);
+    ls_pool_close(w->pool);
+}
+
+static int keep_in(world *w, const char *name, int keep)
+{
+    static const ls_setting setting[] = {{"model", "mine"}, {"data", ""}};
+    ls_checkpoints_options o = {in_folder(name), keep, 2, setting};
+
+    return ls_checkpoints_open(&w->saved, w->r.trainer, &o);
+}
+
+static void steps(world *w, int model, int64_t to)
+{
+    for (int64_t s = ls_trainer_step(w->r.trainer); s < to; s++) {
+        fill(w, model, s);
+        step(&w->r);
+    }
+}
+
+static void save(world *w)
+{
+    char text[24];
+    ls_setting note = {"cursor", text};
+
+    snprintf(text, sizeof text, "at %lld",
+             (long long)ls_trainer_step(w->r.trainer));
+    OK(ls_checkpoints_save(w->saved, 1, &note));
+}
+
+static bool there(const char *name)
+{
+    return access(in_folder(name), F_OK) == 0;
+}
+
+/* ------ Going on ------ */
+
+/* From the checkpoint of any step of any model, with other workers and another
+ * placement, a run ends with the hash of the one that was never broken. */
+START_TEST(every_step)
+{
+    int model = _i;
+    char want[65], got[65], name[64], text[24];
+    int64_t at;
+    world w, v;
+
+    open_with(&w, model, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 0));
+    save(&w);
+    for (int64_t s = 1; s <= STEPS; s++) {
+        steps(&w, model, s);
+        save(&w);
+    }
+    ls_trainer_hash(w.r.trainer, want);
+    close_world(&w);
+    for (int64_t s = STEPS; s >= 0; s--) {
+        open_with(&v, model, 1 + (int)s % 3, s % 2 ? LS_REPLICATE : LS_SHARD,
+                  NULL);
+        OK(keep_in(&v, "c", 0));
+        OK(ls_checkpoints_load(v.saved, &at));
+        ck_assert_int_eq(at, s);
+        snprintf(text, sizeof text, "at %lld", (long long)s);
+        ck_assert_str_eq(ls_checkpoints_note(v.saved, "cursor"), text);
+        ck_assert_ptr_null(ls_checkpoints_note(v.saved, "model"));
+        ck_assert_ptr_null(ls_checkpoints_skipped(v.saved));
+        steps(&v, model, STEPS);
+        ls_trainer_hash(v.r.trainer, got);
+        ck_assert_msg(!strcmp(got, want), "model %d from step %lld", model,
+                      (long long)s);
+        close_world(&v);
+        snprintf(name, sizeof name, "c/step-%012lld/checkpoint.json",
+                 (long long)s);
+        ck_assert_int_eq(unlink(in_folder(name)), 0);
+        snprintf(name, sizeof name, "c/step-%012lld", (long long)s);
+        nftw(in_folder(name), folder_remove, 8, FTW_DEPTH | FTW_PHYS);
+    }
+}
+END_TEST
+
+/* A copy is written, not the state as it is when the thread gets to it. */
+START_TEST(consistent)
+{
+    char want[65], got[65];
+    int64_t at;
+    world w;
+
+    open_with(&w, 1, 2, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 0));
+    for (int64_t s = 0; s < 20; s += 2) {
+        steps(&w, 1, s);
+        ls_trainer_hash(w.r.trainer, want);
+        save(&w);
+        steps(&w, 1, s + 1); /* while it is being written */
+        OK(ls_checkpoints_wait(w.saved));
+        OK(ls_checkpoints_load(w.saved, &at));
+        ls_trainer_hash(w.r.trainer, got);
+        ck_assert_str_eq(got, want);
+    }
+    close_world(&w);
+}
+END_TEST
+
+/* The state hash in the folder is the trainer's, and its arrays are listed
+ * with those of the optimizer behind the parameters. */
+START_TEST(archived)
+{
+    char hex[65];
+    const char *name, *value;
+    ls_archive *a;
+    ls_entry e;
+    world w;
+
+    open_with(&w, 1, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 0));
+    steps(&w, 1, 3);
+    save(&w);
+    OK(ls_checkpoints_wait(w.saved));
+    ls_trainer_hash(w.r.trainer, hex);
+    OK(ls_archive_open(&a, in_folder("c/step-000000000003")));
+    ck_assert_int_eq(ls_archive_entries(a),
+                     3 * ls_trainer_params(w.r.trainer));
+    OK(ls_archive_entry(a, 0, &e));
+    ck_assert_str_eq(e.name, "hidden.bias");
+    OK(ls_archive_entry(a, 6, &e));
+    ck_assert_str_eq(e.name, "mu.hidden.bias");
+    ck_assert(ls_archive_note(a, 0, &name, &value));
+    ck_assert_str_eq(value, "3");
+    ck_assert(ls_archive_note(a, 1, &name, &value));
+    ck_assert_str_eq(name, "state");
+    ck_assert_str_eq(value, hex);
+    ls_archive_close(a);
+    close_world(&w);
+}
+END_TEST
+
+/* The newest K stay, and a step that is saved again does not touch the folder
+ * that is there. */
+START_TEST(keeps)
+{
+    int64_t at;
+    world w;
+
+    open_with(&w, 0, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 2));
+    OK(ls_checkpoints_load(w.saved, &at));
+    ck_assert_int_eq(at, -1);
+    for (int s = 1; s <= 4; s++) {
+        steps(&w, 0, s);
+        save(&w);
+    }
+    OK(ls_checkpoints_wait(w.saved));
+    ck_assert(!there("c/step-000000000002"));
+    ck_assert(there("c/step-000000000003"));
+    save(&w);
+    OK(ls_checkpoints_wait(w.saved));
+    ck_assert(!there("c/step-000000000003"));
+    ck_assert(there("c/step-000000000004"));
+    ck_assert(there("c/step-000000000004.1"));
+    ck_assert(!there("c/.writing"));
+    close_world(&w);
+}
+END_TEST
+
+/* ------ What does not fit ------ */
+
+static ls_trainer_options changed(int which)
+{
+    static const ls_boundary boundary = {7, 0.5};
+    ls_trainer_options o = options_of(1);
+
+    switch (which) {
+    case 0: o.seed = 4; break;
+    case 1: o.optimizer = ls_adam(0.01); break;
+    case 2: o.optimizer.lr = 0.02; break;
+    case 3: o.optimizer.b2 = 0.99; break;
+    case 4: o.optimizer.weight_decay = 0; break;
+    case 5: o.schedule.kind = LS_LINEAR; break;
+    case 6: o.schedule.decay_steps = 20; break;
+    case 7: o.schedule = (ls_schedule){.kind = LS_PIECEWISE, .boundaries = 1,
+                                       .boundary = &boundary}; break;
+    case 8: o.accumulate = 1; break;
+    case 9: o.clip_norm = 0; break;
+    case 10: o.mean = LS_MEAN_OF_SHARDS; break;
+    case 11: o.keys = LS_KEYS_LINEN; break;
+    case 12: o.schedule.end_lr = 0.1; break;
+    }
+    return o;
+}
+
+static const char *const contradictions[] = {
+    "seed is 4, but was 3", "optimizer is adam, but was adamw",
+    "lr is 0.02, but was 0.01", "b2 is 0.99, but was 0.999",
+    "weight_decay is 0, but was 0.0001", "schedule is linear, but was cosine",
+    "decay_steps is 20, but was 10", "schedule is piecewise, but was cosine",
+    "accumulate is 1, but was 2", "clip_norm is 0, but was 0.5",
+    "mean is of shards, but was exact", "keys is linen, but was nnx",
+    "end_lr is 0.1, but was 0.0001",
+};
+enum { CONTRADICTIONS = sizeof contradictions / sizeof *contradictions };
+
+static void make_one(int model, const char *name)
+{
+    world w;
+
+    open_with(&w, model, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, name, 0));
+    steps(&w, model, 2);
+    save(&w);
+    OK(ls_checkpoints_wait(w.saved));
+    close_world(&w);
+}
+
+/* Loading is refused in these words, and changes nothing. */
+static void refused(world *w, int status, const char *words)
+{
+    char before[65], after[65];
+    int64_t at = 77;
+
+    ls_trainer_hash(w->r.trainer, before);
+    FAILS(ls_checkpoints_load(w->saved, &at), status, words);
+    ls_trainer_hash(w->r.trainer, after);
+    ck_assert_str_eq(before, after);
+    ck_assert_int_eq(at, 77);
+}
+
+/* An option of the trainer that has changed is named with both values. */
+START_TEST(contradicts)
+{
+    ls_trainer_options o = changed(_i);
+    world w;
+
+    make_one(1, "c");
+    open_with(&w, 1, 1, LS_REPLICATE, &o);
+    OK(keep_in(&w, "c", 0));
+    refused(&w, LS_EINVAL, contradictions[_i]);
+    close_world(&w);
+}
+END_TEST
+
+/* So are other devices, other settings of the program, another model. */
+START_TEST(contradicts_more)
+{
+    const ls_setting other = {"model", "yours"};
+    ls_checkpoints_options o = {NULL, 0, 1, &other};
+    ls_trainer_options options = options_of(1);
+    world w;
+
+    make_one(1, "c");
+    open_with(&w, 1, 1, LS_REPLICATE, NULL);
+    o.folder = in_folder("c");
+    OK(ls_checkpoints_open(&w.saved, w.r.trainer, &o));
+    refused(&w, LS_EINVAL, "model is yours, but was mine in the checkpoint");
+    close_world(&w);
+
+    w.saved = NULL;
+    w.pool = open_pool(2, 1);
+    w.r = open_run(w.pool, mlp_graph(), &options);
+    OK(keep_in(&w, "c", 0));
+    refused(&w, LS_EINVAL, "devices is 2, but was 4");
+    close_world(&w);
+
+    open_with(&w, 2, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 0));
+    refused(&w, LS_ESHAPE, "17 parameters and 34 moments, but were 6 and 12");
+    close_world(&w);
+}
+END_TEST
+
+/* A folder that cannot be used is refused at once; one in use too. */
+START_TEST(refuses_folders)
+{
+    world w, v;
+
+    open_with(&w, 0, 1, LS_REPLICATE, NULL);
+    open_with(&v, 0, 1, LS_REPLICATE, NULL);
+    FAILS(keep_in(&w, "none/c", 0), LS_EIO, "cannot be made");
+    put_file(in_folder("file"), "", 0);
+    FAILS(keep_in(&w, "file", 0), LS_EIO, "file: the folder cannot be opened");
+    FAILS(ls_checkpoints_open(&w.saved, w.r.trainer, NULL), LS_EINVAL,
+          "a folder");
+    OK(keep_in(&w, "c", 0));
+    FAILS(keep_in(&v, "c", 0), LS_EBUSY, "another run");
+    ls_checkpoints_close(w.saved);
+    w.saved = NULL;
+    OK(keep_in(&v, "c", 0));
+    close_world(&v);
+    close_world(&w);
+    ls_checkpoints_close(NULL);
+}
+END_TEST
+
+/* ------ Damage ------ */
+
+static const char *const files[] = {"checkpoint.json", "params.safetensors",
+                                    "optimizer.safetensors"};
+
+static const char *file_of(int64_t step, const char *file)
+{
+    char name[128];
+
+    snprintf(name, sizeof name, "c/step-%012lld/%s", (long long)step, file);
+    return in_folder(name);
+}
+
+/* Each file cut at every 512 bytes, and at its last byte, is refused. */
+START_TEST(truncated)
+{
+    world w;
+
+    make_one(2, "c");
+    open_with(&w, 2, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 0));
+    for (int f = 0; f < 3; f++) {
+        const char *name = file_of(2, files[f]);
+        size_t n;
+        char *bytes = get_file(name, &n);
+
+        for (size_t cut = 0; cut < n; cut += 512) {
+            put_file(file_of(2, files[f]), bytes, cut);
+            refused(&w, LS_EFORMAT, "none of the 1 checkpoints");
+        }
+        put_file(file_of(2, files[f]), bytes, n - 1);
+        refused(&w, LS_EFORMAT, "none of the 1 checkpoints");
+        unlink(file_of(2, files[f]));
+        refused(&w, LS_EFORMAT, "none of the 1 checkpoints");
+        put_file(file_of(2, files[f]), bytes, n);
+        free(bytes);
+    }
+    close_world(&w);
+}
+END_TEST
+
+static void flip(const char *name, long at, int bit)
+{
+    FILE *f = fopen(name, "r+b");
+    int byte;
+
+    ck_assert_ptr_nonnull(f);
+    fseek(f, at, SEEK_SET);
+    byte = fgetc(f);
+    fseek(f, at, SEEK_SET);
+    fputc(byte ^ 1 << bit, f);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+/* Any bit flipped in any file: the checkpoint is refused, never half loaded. */
+START_TEST(flipped)
+{
+    int trials = UNDER_SANITIZER ? 2000 : 10000;
+    struct stat info;
+    int64_t at;
+    world w;
+
+    make_one(0, "c");
+    open_with(&w, 0, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 0));
+    for (int i = 0; i < trials; i++) {
+        const char *name = file_of(2, files[i % 3]);
+        int32_t place, bit;
+
+        ck_assert_int_eq(stat(name, &info), 0);
+        ls_random_randint(ls_key_new(i), 0, 1, 0, (int32_t)info.st_size,
+                          &place);
+        ls_random_randint(ls_key_new(i), 1, 1, 0, 8, &bit);
+        flip(name, place, bit);
+        refused(&w, LS_EFORMAT, "none of the 1 checkpoints");
+        flip(file_of(2, files[i % 3]), place, bit);
+    }
+    OK(ls_checkpoints_load(w.saved, &at));
+    ck_assert_int_eq(at, 2);
+    close_world(&w);
+}
+END_TEST
+
+/* Where the newest is damaged the one before it counts, and that is said; the
+ * run then saves under a name of its own. */
+START_TEST(falls_back)
+{
+    int64_t at;
+    world w;
+
+    open_with(&w, 1, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 0));
+    for (int s = 1; s <= 3; s++) {
+        steps(&w, 1, s);
+        save(&w);
+    }
+    OK(ls_checkpoints_wait(w.saved));
+    flip(file_of(3, files[1]), 700, 3);
+    unlink(file_of(2, files[0]));
+    OK(ls_checkpoints_load(w.saved, &at));
+    ck_assert_int_eq(at, 1);
+    ck_assert(strstr(ls_checkpoints_skipped(w.saved), "step-000000000003"));
+    ck_assert(strstr(ls_checkpoints_skipped(w.saved), "damaged"));
+    steps(&w, 1, 3);
+    save(&w);
+    OK(ls_checkpoints_wait(w.saved));
+    ck_assert(there("c/step-000000000003.1"));
+    OK(ls_checkpoints_load(w.saved, &at));
+    ck_assert_int_eq(at, 3);
+    ck_assert_ptr_null(ls_checkpoints_skipped(w.saved));
+    close_world(&w);
+}
+END_TEST
+
+/* Two whole files of different checkpoints are no checkpoint. */
+START_TEST(mixed)
+{
+    int64_t at;
+    world w;
+
+    open_with(&w, 1, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 0));
+    for (int s = 1; s <= 2; s++) {
+        steps(&w, 1, s);
+        save(&w);
+    }
+    OK(ls_checkpoints_wait(w.saved));
+    ck_assert_int_eq(rename(file_of(1, files[2]), file_of(2, files[2])), 0);
+    FAILS(ls_checkpoints_load(w.saved, &at), LS_EFORMAT, "hash");
+    close_world(&w);
+}
+END_TEST
+
+/* ------ Where it cannot be written ------ */
+
+/* A disk that is full ends the save, with a message told once, and not the
+ * training; the checkpoint before it stays, and the next save works. */
+START_TEST(disk_full)
+{
+    struct rlimit old, small;
+    int64_t at;
+    world w;
+
+    open_with(&w, 2, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 1));
+    steps(&w, 2, 1);
+    save(&w);
+    OK(ls_checkpoints_wait(w.saved));
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = (struct rlimit){4096, old.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    steps(&w, 2, 2);
+    save(&w);
+    FAILS(ls_checkpoints_wait(w.saved), LS_EIO, "writing failed");
+    OK(ls_checkpoints_wait(w.saved));
+    setrlimit(RLIMIT_FSIZE, &old);
+    ck_assert(!there("c/.writing"));
+    steps(&w, 2, 3);
+    OK(ls_checkpoints_load(w.saved, &at));
+    ck_assert_int_eq(at, 1);
+    steps(&w, 2, 3);
+    save(&w);
+    OK(ls_checkpoints_wait(w.saved));
+    ck_assert(there("c/step-000000000003"));
+    ck_assert(!there("c/step-000000000001"));
+    close_world(&w);
+}
+END_TEST
+
+/* A folder that is gone is reported by the next save, which tries again. */
+START_TEST(folder_gone)
+{
+    world w;
+
+    open_with(&w, 0, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 1));
+    ck_assert_int_eq(rename(in_folder("c"), in_folder("d")), 0);
+    save(&w);
+    FAILS(ls_checkpoints_save(w.saved, 0, NULL), LS_EIO, "/c/.writing");
+    FAILS(ls_checkpoints_wait(w.saved), LS_EIO, "/c/.writing");
+    ck_assert_int_eq(mkdir(in_folder("c"), 0777), 0);
+    save(&w);
+    OK(ls_checkpoints_wait(w.saved));
+    ck_assert(there("c/step-000000000000"));
+    close_world(&w);
+}
+END_TEST
+
+/* A folder without permission to write: the same.  (Root may always write.) */
+START_TEST(no_permission)
+{
+    world w;
+
+    if (geteuid() == 0)
+        return;
+    open_with(&w, 0, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 1));
+    chmod(in_folder("c"), 0555);
+    save(&w);
+    FAILS(ls_checkpoints_wait(w.saved), LS_EIO, "Permission denied");
+    chmod(in_folder("c"), 0755);
+    save(&w);
+    OK(ls_checkpoints_wait(w.saved));
+    close_world(&w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("checkpoint");
+    TCase *t = tcase_create("checkpoint");
+    SRunner *runner = srunner_create(s);
+    int failed;
+
+    signal(SIGXFSZ, SIG_IGN);
+    tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, folder_open, folder_close);
+    tcase_add_loop_test(t, every_step, 0, MODELS);
+    tcase_add_test(t, consistent);
+    tcase_add_test(t, archived);
+    tcase_add_test(t, keeps);
+    tcase_add_loop_test(t, contradicts, 0, CONTRADICTIONS);
+    tcase_add_test(t, contradicts_more);
+    tcase_add_test(t, refuses_folders);
+    tcase_add_test(t, truncated);
+    tcase_add_test(t, flipped);
+    tcase_add_test(t, falls_back);
+    tcase_add_test(t, mixed);
+    tcase_add_test(t, disk_full);
+    tcase_add_test(t, folder_gone);
+    tcase_add_test(t, no_permission);
+    suite_add_tcase(s, t);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
