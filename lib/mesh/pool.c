@@ -50,6 +50,7 @@ struct ls_pool {
     ls__barrier meet;     /* ls__pool_barrier */
     ls_mesh *mesh;        /* a copy */
     seat *seat;           /* [workers]; 0 has no thread */
+    ls__track *track;     /* [workers + 1] by the worker; last: counters */
     int started;          /* threads that exist */
     int spins;
     bool pin;
@@ -79,6 +80,7 @@ static void *worker(void *arg)
     unsigned seen = ls__gate_now(&p->start);
 
     settle(s);
+    ls__track_enter(&p->track[s->worker]);
     ls__barrier_arrive(&p->done);
     for (;;) {
         ls__gate_wait(&p->start, seen, p->spins);
@@ -86,6 +88,7 @@ static void *worker(void *arg)
         if (!p->job)
             return NULL;
         p->job(p->user, s->worker);
+        ls__track_phase(&p->track[s->worker], NULL, -1);
         ls__barrier_arrive(&p->done);
     }
 }
@@ -114,10 +117,14 @@ static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
     p->pin = !o->no_pin && mesh->topology.bindable;
     p->spins = crowded ? 0 : SPINS;
     p->seat = ls__new((size_t)mesh->workers, sizeof *p->seat, "pool");
-    if (!p->seat)
+    p->track = ls__block_zero(((size_t)mesh->workers + 1) * sizeof *p->track,
+                              "pool");
+    if (!p->seat || !p->track)
         return LS_ENOMEM;
-    for (int w = 0; w < mesh->workers; w++)
+    for (int w = 0; w < mesh->workers; w++) {
         p->seat[w] = (seat){.pool = p, .worker = w};
+        atomic_init(&p->track[w].device, -1);
+    }
     status = ls__barrier_open(&p->done, mesh->workers, p->spins);
     return status ? status
                   : ls__barrier_open(&p->meet, mesh->workers, p->spins);
@@ -224,6 +231,7 @@ void ls_pool_close(ls_pool *pool)
     ls__barrier_close(&pool->meet);
     ls__barrier_close(&pool->done);
     free(pool->seat);
+    ls__block_free(pool->track);
     ls_mesh_close(pool->mesh);
     ls__block_free(pool);
 }
@@ -233,6 +241,7 @@ void ls_pool_close(ls_pool *pool)
 void ls__pool_run(ls_pool *pool, ls__job *job, void *user)
 {
     ls__fpmode mode = ls__fpmode_set();
+    ls__track *before = ls__track_enter(&pool->track[0]);
 
     assert(job && !pool->busy);
     pool->busy = true;
@@ -240,14 +249,21 @@ void ls__pool_run(ls_pool *pool, ls__job *job, void *user)
     pool->user = user;
     ls__gate_open(&pool->start);
     job(user, 0);
+    ls__track_wait(&pool->track[0]);
     ls__barrier_wait(&pool->done);
+    ls__track_waited(&pool->track[0]);
+    ls__track_enter(before);
     pool->busy = false;
     ls__fpmode_restore(mode);
 }
 
 void ls__pool_barrier(ls_pool *pool)
 {
+    ls__track *track = ls__track_here();
+
+    ls__track_wait(track);
     ls__barrier_wait(&pool->meet);
+    ls__track_waited(track);
 }
 
 void ls__pool_shards_of(const ls_pool *pool, int shards, int worker,
@@ -268,6 +284,11 @@ void ls__pool_devices_of(const ls_pool *pool, int worker, int *first,
 const ls_mesh *ls__pool_mesh(const ls_pool *pool)
 {
     return pool->mesh;
+}
+
+ls__track *ls__pool_track(const ls_pool *pool, int worker)
+{
+    return &pool->track[worker];
 }
 
 int ls_pool_devices(const ls_pool *pool)

@@ -159,6 +159,7 @@ static void touch(void *user, int worker)
     ls_trainer *t = user;
     int first, last;
 
+    ls__track_phase(ls__track_here(), "open", -1);
     ls__pool_shards_of(t->pool, t->devices, worker, &first, &last);
     for (int d = first; d < last; d++)
         memset(t->grad[d], 0, (size_t)t->params.floats * sizeof(float));
