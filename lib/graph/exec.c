@@ -148,11 +148,19 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
     return r;
 }
 
+static int64_t number_of(const chunk *c, const ls__instr *in)
+{
+    return in - c->e->plan->instr;
+}
+
 static void forward(const chunk *c, const ls__instr *in)
 {
+    ls__track *track = ls__track_here();
+    ls_mark mark = ls__track_begin(track, 2, in->node->op->name);
     ls__run r = run_of(c, in);
 
     in->node->op->forward(&r);
+    ls__track_end(track, 2, &mark, LS__FORWARD, number_of(c, in));
 }
 
 static bool goes_on(const chunk *c)
@@ -168,13 +176,11 @@ static void forward_to(const chunk *c, const ls__goal *goal)
             forward(c, &c->e->plan->instr[i]);
 }
 
-static void backward(const chunk *c, const ls__instr *in)
+static void run_backward(const chunk *c, const ls__instr *in)
 {
     ls__run r = run_of(c, in);
     const ls__op *op = in->node->op;
 
-    if (in->dy < 0 && !op->is_loss)
-        return;
     r.dy = at(c, in->dy);
     r.add = c->first > 0;
     r.slope_of_x = at(c, in->slope_of_x);
@@ -190,6 +196,19 @@ static void backward(const chunk *c, const ls__instr *in)
         if (op->passes >> k & 1 && r.dx[k])
             r.kernels->add(c->rows * in->node->in[k]->size, r.addend[k],
                            r.dy, r.dx[k]);
+}
+
+static void backward(const chunk *c, const ls__instr *in)
+{
+    const ls__op *op = in->node->op;
+    ls__track *track = ls__track_here();
+    ls_mark mark;
+
+    if (in->dy < 0 && !op->is_loss)
+        return;
+    mark = ls__track_begin(track, 2, op->name);
+    run_backward(c, in);
+    ls__track_end(track, 2, &mark, LS__BACKWARD, number_of(c, in));
 }
 
 static void run_chunk(const chunk *c)

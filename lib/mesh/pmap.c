@@ -59,9 +59,11 @@ static void run(void *user, int worker)
     int first, last;
 
     ls__pool_devices_of(c->pool, worker, &first, &last);
-    for (int d = first; d < last; d++)
+    for (int d = first; d < last; d++) {
+        ls__track_phase(ls__track_here(), "pmap", d);
         c->status[d] = c->fn(c->user, d, c->in + d * c->inputs,
                              c->out + d * c->outputs);
+    }
 }
 
 static int verdict(const call *c)

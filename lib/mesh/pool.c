@@ -59,6 +59,7 @@ struct ls_pool {
     ls__barrier meet;     /* ls__pool_barrier */
     ls_mesh *mesh;        /* a copy */
     seat *seat;           /* [workers]; 0 has no thread */
+    ls__track *track;     /* [workers + 1] by the worker; last: counters */
     int started;          /* threads that exist */
     int spins;
     bool pin;
@@ -90,6 +91,7 @@ static void *worker(void *arg)
     unsigned seen = ls__gate_now(&p->start);
 
     settle(s);
+    ls__track_enter(&p->track[s->worker]);
     ls__barrier_arrive(&p->done);
     for (;;) {
         ls__gate_wait(&p->start, seen, p->spins);
@@ -97,6 +99,7 @@ static void *worker(void *arg)
         if (!p->job)
             return NULL;
         p->job(p->user, s->worker);
+        ls__track_phase(&p->track[s->worker], NULL, -1);
         ls__barrier_arrive(&p->done);
     }
 }
@@ -125,10 +128,14 @@ static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
     p->pin = !o->no_pin && mesh->topology.bindable;
     p->spins = crowded ? 0 : SPINS;
     p->seat = ls__new((size_t)mesh->workers, sizeof *p->seat, "pool");
-    if (!p->seat)
+    p->track = ls__block_zero(((size_t)mesh->workers + 1) * sizeof *p->track,
+                              "pool");
+    if (!p->seat || !p->track)
         return LS_ENOMEM;
-    for (int w = 0; w < mesh->workers; w++)
+    for (int w = 0; w < mesh->workers; w++) {
         p->seat[w] = (seat){.pool = p, .worker = w};
+        atomic_init(&p->track[w].device, -1);
+    }
     status = ls__barrier_open(&p->done, mesh->workers, p->spins);
     return status ? status
                   : ls__barrier_open(&p->meet, mesh->workers, p->spins);
@@ -237,6 +244,7 @@ static void drop(ls_pool *p)
     ls__process_close(&p->process);
     ls__affinity_free(p->caller);
     free(p->seat);
+    ls__block_free(p->track);
     ls_mesh_close(p->mesh);
     ls__block_free(p);
 }
@@ -317,19 +325,27 @@ void ls__pool_drop(ls_pool *pool)
 void ls__pool_run(ls_pool *pool, ls__job *job, void *user)
 {
     ls__fpmode mode = ls__fpmode_set();
+    ls__track *before = ls__track_enter(&pool->track[0]);
 
     assert(job);
     pool->job = job;
     pool->user = user;
     ls__gate_open(&pool->start);
     job(user, 0);
+    ls__track_wait(&pool->track[0]);
     ls__barrier_wait(&pool->done);
+    ls__track_waited(&pool->track[0]);
+    ls__track_enter(before);
     ls__fpmode_restore(mode);
 }
 
 void ls__pool_barrier(ls_pool *pool)
 {
+    ls__track *track = ls__track_here();
+
+    ls__track_wait(track);
     ls__barrier_wait(&pool->meet);
+    ls__track_waited(track);
 }
 
 void ls__pool_shards_of(const ls_pool *pool, int shards, int worker,
@@ -356,6 +372,11 @@ void ls__pool_unpin(const ls_pool *pool)
 const ls_mesh *ls__pool_mesh(const ls_pool *pool)
 {
     return pool->mesh;
+}
+
+ls__track *ls__pool_track(const ls_pool *pool, int worker)
+{
+    return &pool->track[worker];
 }
 
 int ls_pool_devices(const ls_pool *pool)

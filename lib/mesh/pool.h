@@ -3,11 +3,11 @@
  * Everything the caller wrote before ls__pool_run is seen by the job, and
  * everything the job wrote is seen by the caller after it.  Jobs run in the
  * floating-point mode of base/fpmode.h.  A job does not start another one on
- * the same pool. */
+ * the same pool.  It names what it does by ls__track_phase (mesh/track.h). */
 #ifndef LS_MESH_POOL_H
 #define LS_MESH_POOL_H
 
-#include "lockstep.h"
+#include "mesh/track.h"
 
 #include <signal.h>
 
@@ -54,5 +54,8 @@ void ls__pool_unpin(const ls_pool *pool);
 void ls__pool_block_signals(sigset_t *old);
 
 const ls_mesh *ls__pool_mesh(const ls_pool *pool);
+
+/* The tracks of the workers; the one after the last holds the counters. */
+ls__track *ls__pool_track(const ls_pool *pool, int worker);
 
 #endif

@@ -88,6 +88,7 @@ static void time_lap(race *r, int worker, double (*run)(race *, int))
     ls__pool_barrier(r->pool);
     if (worker >= r->workers)
         return;
+    ls__track_phase(ls__track_here(), "measure", -1);
     r->lap[worker].begin = now();
     r->lap[worker].work = run(r, worker);
     r->lap[worker].end = now();

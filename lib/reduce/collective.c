@@ -194,6 +194,7 @@ static void run(void *user, int worker)
     const ls_sharding *g = &c->group;
     part p = {.c = c, .table = c->table + worker * g->shards};
 
+    ls__track_phase(ls__track_here(), c->op->name, -1);
     for (int a = 0; a < c->arrays; a++)
         for (int i = 0; i < g->devices / g->shards; i++) {
             p.a = &c->array[a];

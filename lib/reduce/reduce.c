@@ -37,6 +37,7 @@ static void reduce_part(void *user, int worker)
     const reduction *r = user;
     int64_t first, last;
 
+    ls__track_phase(ls__track_here(), "reduce", -1);
     ls__range(r->n, r->workers, worker, UNIT, &first, &last);
     ls__reduce_range(r->buffers, r->devices, first, last, r->scale,
                      r->buffers[0]);

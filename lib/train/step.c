@@ -11,7 +11,8 @@
  *
  * with a barrier after each.  Every worker computes the few numbers that decide
  * how a phase goes on (weights, failures) for itself, from what all devices
- * reported before the barrier: the same input, the same decision. */
+ * reported before the barrier: the same input, the same decision.  Each names
+ * the phase it is in (mesh/track.h), for traces and watchdogs. */
 #define _GNU_SOURCE /* clock_gettime */
 #include "base/error.h"
 #include "base/fpmode.h"
@@ -75,6 +76,8 @@ static void run_device(ls_trainer *t, int worker, int device)
 {
     ls__report *report = &t->report[device];
 
+    ls__track_phase(ls__track_here(), t->phase.train ? "gradients" : "evaluate",
+                    device);
     report->sums = (ls_sums){0};
     report->status = 0;
     report->diverged = false;
@@ -94,6 +97,7 @@ static void predict_device(ls_trainer *t, int device)
 {
     int *status = &t->report[device].status;
 
+    ls__track_phase(ls__track_here(), "predict", device);
     *status = 0;
     for (int m = 0; m < t->micro && *status == 0; m++) {
         ls_shard shard = shard_of(t, device, m);
@@ -228,12 +232,16 @@ static void update_owned(ls_trainer *t, float g, int first, int last)
 
 static void update_replicated(ls_trainer *t, float g)
 {
+    ls__track *track = ls__pool_track(t->pool, 0);
+
+    ls__track_phase(track, "update", -1);
     for (int i = 0; i < t->params.count; i++) {
         const ls__slot *s = &t->params.slot[i];
 
         if (ls__place_axis(t, i) < 0)
             update_range(t, g, s->offset, s->offset + s->size);
     }
+    ls__track_phase(track, NULL, -1);
 }
 
 /* ------ the phases on one worker ------ */
@@ -241,6 +249,7 @@ static void update_replicated(ls_trainer *t, float g)
 static void run_phases(void *user, int worker)
 {
     ls_trainer *t = user;
+    ls__track *track = ls__track_here();
     int first_device, last_device;
     int64_t first, last;
     float g;
@@ -248,6 +257,7 @@ static void run_phases(void *user, int worker)
     ls__pool_shards_of(t->pool, t->devices, worker, &first_device,
                        &last_device);
     if (t->exec) {
+        ls__track_phase(track, "prepare", -1);
         ls__exec_prepare(t->exec, worker, t->workers, t->phase.train,
                          t->value_of);
         ls__pool_barrier(t->pool);
@@ -265,11 +275,13 @@ static void run_phases(void *user, int worker)
         t->phase.graded = now();
     if (judge(t) != GOES_ON)
         return;
+    ls__track_phase(track, "reduce", -1);
     range_of(t, worker, &first, &last);
     t->bad[worker] = reduce_range(t, first, last, mean_factor(t));
     ls__pool_barrier(t->pool);
     if (worker == 0)
         t->phase.reduced = now();
+    ls__track_phase(track, "update", -1);
     g = norm(t);
     if (!any_bad(t) && !overflows(g))
         update_owned(t, g, first_device, last_device);
@@ -310,10 +322,13 @@ static int64_t bad_row_of(ls_trainer *t, int device, int micro, bool train)
 
 static int64_t bad_row(ls_trainer *t, int device, bool train)
 {
+    ls__track *track = ls__pool_track(t->pool, 0);
     int64_t row = -1;
 
+    ls__track_phase(track, "search for the row", device);
     for (int m = 0; m < t->micro && row < 0; m++)
         row = bad_row_of(t, device, m, train);
+    ls__track_phase(track, NULL, -1);
     return row;
 }
 
@@ -331,6 +346,20 @@ static int fail_user(const ls_trainer *t, int d)
                     "device %d with status %d", step, d, t->report[d].status);
 }
 
+static int fail_loss(ls_trainer *t, int device)
+{
+    long long step = (long long)t->step;
+    int64_t row = bad_row(t, device, false);
+
+    if (row >= 0)
+        return ls__fail(LS_ENONFINITE, "step %lld: the loss is not finite on "
+                        "device %d, first in row %lld of the batch", step,
+                        device, (long long)row);
+    return ls__fail(LS_ENONFINITE, "step %lld: the loss is not finite on "
+                    "device %d, but is for each of its rows alone", step,
+                    device);
+}
+
 static int fail_device(ls_trainer *t, int d)
 {
     const ls__report *r = &t->report[d];
@@ -343,9 +372,7 @@ static int fail_device(ls_trainer *t, int d)
                         "another when devices run at the same time: its "
                         "function shares memory with theirs", step, d);
     if (!is_finite(r->sums.loss) || !is_finite(r->sums.weight))
-        return ls__fail(LS_ENONFINITE, "step %lld: the loss is not finite on "
-                        "device %d, first in row %lld of the batch", step, d,
-                        (long long)bad_row(t, d, false));
+        return fail_loss(t, d);
     return ls__fail(LS_EINVAL, "step %lld: device %d has rows of weight 0 "
                     "only, so its own mean does not exist; use the exact mean",
                     step, d);
@@ -417,6 +444,12 @@ static void fill_result(const ls_trainer *t, verdict v, ls_result *r)
     r->accuracy = (float)(correct / weight);
 }
 
+static void count(const ls_trainer *t, const ls_result *r, double seconds)
+{
+    ls_trace_counter(t->pool, "loss", (double)r->loss);
+    ls_trace_counter(t->pool, "rows/s", (double)r->rows / seconds);
+}
+
 /* After all workers are done: the caller's part of a training step. */
 static int conclude(ls_trainer *t, verdict v, ls_result *result)
 {
@@ -443,6 +476,7 @@ static int conclude(ls_trainer *t, verdict v, ls_result *result)
         r.update_seconds = done - t->phase.reduced;
         t->step++;
     }
+    count(t, &r, done - t->phase.began);
     *result = r;
     return 0;
 }
@@ -468,6 +502,7 @@ static ls__rule next_rule(const ls_trainer *t)
 /* LS_CHECK_DIVERGENCE: every device alone, before any runs at the same time. */
 static int watch(ls_trainer *t)
 {
+    ls__track *track = ls__pool_track(t->pool, 0);
     int status = 0;
 
     if (t->exec)
@@ -475,8 +510,10 @@ static int watch(ls_trainer *t)
     for (int d = 0; d < t->devices && status == 0; d++) {
         ls_shard shard = shard_of(t, d, 0);
 
+        ls__track_phase(track, "divergence check", d);
         status = ls__watch_device(t, d, &shard);
     }
+    ls__track_phase(track, NULL, -1);
     return status;
 }
 
@@ -546,10 +583,16 @@ static int run(ls_trainer *t, const ls_batch *batch, bool train,
                ls_result *result)
 {
     int status = ls__pool_take(t->pool);
+    int64_t began, step;
 
     if (status < 0)
         return status;
+    began = ls__track_now();
+    step = t->step;
     status = pass(t, batch, train, result);
+    if (train)
+        ls__track_slice(ls__pool_track(t->pool, 0), LS__STEP, "step", began,
+                        step);
     ls__pool_give(t->pool);
     return status;
 }

@@ -161,6 +161,7 @@ static void touch(void *user, int worker)
     float *owned[] = {t->value, t->moment[0], t->moment[1]};
     int first, last;
 
+    ls__track_phase(ls__track_here(), "open", -1);
     ls__pool_shards_of(t->pool, t->devices, worker, &first, &last);
     for (int i = 0; i < 3 && owned[i]; i++)
         ls__place_zero(t, first, last, worker == 0, owned[i]);

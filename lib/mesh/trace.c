@@ -1,0 +1,363 @@
+/* Traces: rings given to a pool's tracks, and their events as Chrome's JSON
+ * (the "Trace Event Format", object form).
+ *
+ * Names and numbers are written by jansson, which knows about quotes and about
+ * locales with a decimal comma; the frame around them is text. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "mesh/mesh.h"
+#include "mesh/pool.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 1 << 24 }; /* events of a ring */
+
+struct ls_trace {
+    ls_pool *pool;
+    int workers;
+    int64_t opened; /* ns: 0 of the file's clock */
+    int level;
+    uint64_t room;
+    ls__event **event; /* [workers + 1], of the tracks */
+};
+
+/* ------ Opening ------ */
+
+ls_trace_options ls_trace_defaults(void)
+{
+    return (ls_trace_options){.level = 1, .events = 65536};
+}
+
+static uint64_t power_of_two(int64_t least)
+{
+    uint64_t n = 1;
+
+    while (n < (uint64_t)least)
+        n *= 2;
+    return n;
+}
+
+static int check(const ls_pool *pool, const ls_trace_options *o)
+{
+    if (!pool)
+        return ls__fail(LS_EINVAL, "a trace needs a pool");
+    if (o->level < 1 || o->level > 2)
+        return ls__fail(LS_EINVAL, "trace: level %d is neither 1 nor 2",
+                        o->level);
+    if (o->events < 1 || o->events > MOST)
+        return ls__fail(LS_EINVAL, "trace: %lld events; there must be 1 to %d",
+                        (long long)o->events, MOST);
+    if (ls__pool_track(pool, 0)->level)
+        return ls__fail(LS_EBUSY, "trace: the pool has one already");
+    return 0;
+}
+
+static int make_rings(ls_trace *t)
+{
+    size_t n = (size_t)t->workers + 1;
+
+    t->event = ls__new(n, sizeof *t->event, "trace");
+    for (size_t i = 0; t->event && i < n; i++)
+        if (!(t->event[i] =
+                  ls__block((size_t)t->room * sizeof **t->event, "trace")))
+            return LS_ENOMEM;
+    return t->event ? 0 : LS_ENOMEM;
+}
+
+/* Each worker touches its own pages first: not in a step. */
+static void touch(void *user, int worker)
+{
+    ls_trace *t = user;
+
+    ls__track_phase(ls__track_here(), "trace", -1);
+    memset(t->event[worker], 0, (size_t)t->room * sizeof **t->event);
+}
+
+static void attach(ls_trace *t)
+{
+    memset(t->event[t->workers], 0, (size_t)t->room * sizeof **t->event);
+    ls__pool_run(t->pool, touch, t);
+    t->opened = ls__track_now();
+    for (int i = 0; i <= t->workers; i++) {
+        ls__track *k = ls__pool_track(t->pool, i);
+
+        k->ring = (ls__ring){.event = t->event[i], .room = t->room};
+        k->began = t->opened;
+        k->level = t->level;
+    }
+}
+
+int ls_trace_open(ls_trace **trace, ls_pool *pool,
+                  const ls_trace_options *options)
+{
+    ls_trace_options o = options ? *options : ls_trace_defaults();
+    int status = check(pool, &o);
+    ls_trace *t;
+
+    if (status < 0)
+        return status;
+    if (!(t = ls__new(1, sizeof *t, "trace")))
+        return LS_ENOMEM;
+    t->pool = pool;
+    t->workers = ls_pool_workers(pool);
+    t->level = o.level;
+    t->room = power_of_two(o.events);
+    if ((status = make_rings(t)) < 0) {
+        ls_trace_close(t);
+        return status;
+    }
+    attach(t);
+    *trace = t;
+    return 0;
+}
+
+void ls_trace_close(ls_trace *t)
+{
+    if (!t)
+        return;
+    for (int i = 0; t->event && i <= t->workers; i++) {
+        ls__track *k = ls__pool_track(t->pool, i);
+
+        if (k->ring.event == t->event[i]) {
+            k->level = 0;
+            k->ring = (ls__ring){0};
+        }
+        ls__block_free(t->event[i]);
+    }
+    free(t->event);
+    free(t);
+}
+
+/* ------ Recording ------ */
+
+/* The calling worker's track, or the caller's outside of a job. */
+static ls__track *mine(ls_pool *pool)
+{
+    ls__track *here = ls__track_here(), *first = ls__pool_track(pool, 0);
+
+    return here >= first && here < first + ls_pool_workers(pool) ? here : first;
+}
+
+ls_mark ls_mark_begin(ls_pool *pool, const char *name)
+{
+    return ls__track_begin(mine(pool), 1, name);
+}
+
+void ls_mark_end(ls_pool *pool, ls_mark mark)
+{
+    ls__track_end(mine(pool), 1, &mark, LS__OWN, -1);
+}
+
+void ls_trace_counter(ls_pool *pool, const char *name, double value)
+{
+    ls__track_counter(ls__pool_track(pool, ls_pool_workers(pool)), name, value);
+}
+
+int ls_pool_doing(const ls_pool *pool, int worker, ls_doing *doing)
+{
+    const ls__track *k;
+
+    if (worker < 0 || worker >= ls_pool_workers(pool))
+        return ls__fail(LS_EINVAL, "worker %d of %d", worker,
+                        ls_pool_workers(pool));
+    k = ls__pool_track(pool, worker);
+    doing->phase = atomic_load_explicit(&k->phase, memory_order_relaxed);
+    doing->what = atomic_load_explicit(&k->what, memory_order_relaxed);
+    doing->device = atomic_load_explicit(&k->device, memory_order_relaxed);
+    doing->waits = atomic_load_explicit(&k->waits, memory_order_relaxed);
+    return 0;
+}
+
+/* ------ Writing ------ */
+
+/* What a kind is to the format; "" where there is none. */
+static const struct {
+    const char *category, *number;
+} kinds[] = {
+    [LS__PHASE] = {"phase", ""},         [LS__WAIT] = {"barrier", ""},
+    [LS__FORWARD] = {"forward", "node"}, [LS__BACKWARD] = {"backward", "node"},
+    [LS__STEP] = {"step", "step"},       [LS__OWN] = {"user", ""},
+    [LS__COUNTER] = {"counter", ""},
+};
+
+/* False only for want of memory.  Takes the value over. */
+static bool put(FILE *file, json_t *value)
+{
+    int failed = value ? json_dumpf(value, file,
+                                    JSON_ENCODE_ANY | JSON_REAL_PRECISION(9))
+                       : -1;
+
+    json_decref(value);
+    return failed == 0;
+}
+
+/* Text that is not UTF-8 is not JSON. */
+static bool put_name(FILE *file, const char *name)
+{
+    json_t *text = json_string(name);
+
+    return put(file, text ? text : json_string("?"));
+}
+
+static void put_time(FILE *file, const char *key, int64_t ns)
+{
+    fprintf(file, ",\"%s\":%" PRId64 ".%03d", key, ns / 1000, (int)(ns % 1000));
+}
+
+/* ,"args":{"device":3,"node":5} or less. */
+static bool put_args(FILE *file, const ls__event *e)
+{
+    const char *number = kinds[e->kind].number, *comma = "";
+    bool good = true;
+
+    fputs(",\"args\":{", file);
+    if (e->device >= 0) {
+        fprintf(file, "\"device\":%d", (int)e->device);
+        comma = ",";
+    }
+    if (*number && e->number >= 0)
+        fprintf(file, "%s\"%s\":%d", comma, number, (int)e->number);
+    if (e->kind == LS__WAIT && e->name) {
+        fputs("\"after\":", file);
+        good = put_name(file, e->name);
+    }
+    fputc('}', file);
+    return good;
+}
+
+static bool put_slice(FILE *file, const ls_trace *t, int row,
+                      const ls__event *e)
+{
+    bool good;
+
+    fputs(",\n{\"ph\":\"X\",\"name\":", file);
+    good = put_name(file, e->kind == LS__WAIT ? "barrier" : e->name);
+    fprintf(file, ",\"cat\":\"%s\",\"pid\":1,\"tid\":%d",
+            kinds[e->kind].category, row);
+    put_time(file, "ts", e->began - t->opened);
+    put_time(file, "dur", e->ended - e->began);
+    good = put_args(file, e) && good;
+    fputc('}', file);
+    return good;
+}
+
+static bool put_counter(FILE *file, const ls_trace *t, const ls__event *e)
+{
+    bool good;
+
+    if (e->value - e->value != 0)
+        return true;
+    fputs(",\n{\"ph\":\"C\",\"name\":", file);
+    good = put_name(file, e->name);
+    fprintf(file, ",\"pid\":1");
+    put_time(file, "ts", e->began - t->opened);
+    fputs(",\"args\":{\"value\":", file);
+    good = put(file, json_real(e->value)) && good;
+    fputs("}}", file);
+    return good;
+}
+
+static uint64_t dropped(const ls_trace *t, int row)
+{
+    uint64_t count = ls__pool_track(t->pool, row)->ring.count;
+
+    return count > t->room ? count - t->room : 0;
+}
+
+int64_t ls_trace_dropped(const ls_trace *t)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i <= t->workers; i++)
+        sum += (int64_t)dropped(t, i);
+    return sum;
+}
+
+static bool put_events(FILE *file, const ls_trace *t, int row)
+{
+    const ls__ring *r = &ls__pool_track(t->pool, row)->ring;
+    bool good = true;
+
+    for (uint64_t i = dropped(t, row); i < r->count && good; i++) {
+        const ls__event *e = &r->event[i & (r->room - 1)];
+
+        good = e->kind == LS__COUNTER ? put_counter(file, t, e)
+                                      : put_slice(file, t, row, e);
+    }
+    return good;
+}
+
+static void put_rows(FILE *file, const ls_trace *t)
+{
+    fputs("{\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"process_name\","
+          "\"pid\":1,\"args\":{\"name\":\"lockstep\"}}",
+          file);
+    for (int w = 0; w < t->workers; w++)
+        fprintf(file,
+                ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%d"
+                ",\"args\":{\"name\":\"worker %d (PU %d)\"}}"
+                ",\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":1,"
+                "\"tid\":%d,\"args\":{\"sort_index\":%d}}",
+                w, w, ls_mesh_worker_pu(ls__pool_mesh(t->pool), w), w, w);
+}
+
+static void put_end(FILE *file, const ls_trace *t)
+{
+    fprintf(file,
+            "\n],\"displayTimeUnit\":\"ms\",\"otherData\":{"
+            "\"version\":\"%s\",\"devices\":%d,\"workers\":%d,\"level\":%d,"
+            "\"dropped\":%lld}}\n",
+            ls_version(), ls_pool_devices(t->pool), t->workers, t->level,
+            (long long)ls_trace_dropped(t));
+}
+
+static int io_error(const char *path, const char *what)
+{
+    return ls__fail(LS_EIO, "%s: %s: %s", path, what, strerror(errno));
+}
+
+/* All of it into a file that is closed in any case. */
+static int fill(FILE *file, const ls_trace *t, const char *path)
+{
+    bool good = true;
+    int status = 0;
+
+    put_rows(file, t);
+    for (int i = 0; i <= t->workers && good; i++)
+        good = put_events(file, t, i);
+    put_end(file, t);
+    if (fflush(file) != 0 || ferror(file))
+        status = io_error(path, "writing failed");
+    if (fclose(file) != 0 && status == 0)
+        status = io_error(path, "closing failed");
+    return status < 0 || good ? status : ls__no_memory("trace", 64);
+}
+
+int ls_trace_write(const ls_trace *t, const char *path)
+{
+    size_t room = strlen(path) + 32;
+    char *temp = ls__new(room, 1, "file name");
+    int status;
+    FILE *file;
+
+    if (!temp)
+        return LS_ENOMEM;
+    snprintf(temp, room, "%s.tmp-%ld", path, (long)getpid());
+    if (!(file = fopen(temp, "we"))) {
+        status = io_error(path, "a file beside it cannot be created");
+    } else {
+        status = fill(file, t, path);
+        if (status == 0 && rename(temp, path) < 0)
+            status = io_error(path, "renaming failed");
+        if (status < 0)
+            unlink(temp);
+    }
+    free(temp);
+    return status;
+}

@@ -1,0 +1,390 @@
+/* Traces: what the file says is what happened, whatever the ring has lost, and
+ * recording changes no bit. */
+#include "small.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { STEPS = 5, DEVICES = 4, WORKERS = 2 };
+
+/* ------ A traced run ------ */
+
+typedef struct traced {
+    ls_pool *pool;
+    ls_graph *graph;
+    ls_trainer *trainer;
+    ls_batch *batch;
+    ls_trace *trace;
+    float loss[STEPS];
+    char path[64];
+} traced;
+
+static void open_run(traced *r, int level, int64_t events)
+{
+    ls_trace_options o = {.level = level, .events = events};
+    ls_trainer_options sharded = ls_trainer_defaults();
+
+    sharded.state = LS_SHARD;
+    *r = (traced){.pool = open_pool("data:4", WORKERS), .graph = small_graph()};
+    works(ls_trainer_open(&r->trainer, r->pool, r->graph, &sharded));
+    r->batch = small_batch(r->trainer);
+    if (level)
+        works(ls_trace_open(&r->trace, r->pool, &o));
+    snprintf(r->path, sizeof r->path, "trace-%ld.json", (long)getpid());
+}
+
+static void take_steps(traced *r)
+{
+    ls_result result;
+
+    for (int i = 0; i < STEPS; i++) {
+        works(ls_step(r->trainer, r->batch, &result));
+        r->loss[i] = result.loss;
+    }
+}
+
+static void close_run(traced *r)
+{
+    ls_trace_close(r->trace);
+    ls_batch_close(r->batch);
+    ls_trainer_close(r->trainer);
+    ls_graph_free(r->graph);
+    ls_pool_close(r->pool);
+    unlink(r->path);
+}
+
+/* ------ Reading the file ------ */
+
+static json_t *written(const traced *r)
+{
+    json_error_t error;
+    json_t *file;
+
+    works(ls_trace_write(r->trace, r->path));
+    file = json_load_file(r->path, JSON_REJECT_DUPLICATES, &error);
+    ck_assert_msg(file != NULL, "line %d: %s", error.line, error.text);
+    return file;
+}
+
+static const char *text(const json_t *event, const char *key)
+{
+    const char *s = json_string_value(json_object_get(event, key));
+
+    return s ? s : "";
+}
+
+static double number(const json_t *event, const char *key)
+{
+    const json_t *n = json_object_get(event, key);
+
+    return json_is_number(n) ? json_number_value(n) : -1;
+}
+
+static double arg(const json_t *event, const char *key)
+{
+    return number(json_object_get(event, "args"), key);
+}
+
+/* Events of that category and name ("": any), on a row (-1: any), of a device
+ * (-1: any). */
+static int count(const json_t *file, const char *category, const char *name,
+                 int row, int device)
+{
+    const json_t *list = json_object_get(file, "traceEvents");
+    const json_t *e;
+    size_t i;
+    int n = 0;
+
+    json_array_foreach(list, i, e) n +=
+        !strcmp(text(e, "cat"), category) &&
+        (!*name || !strcmp(text(e, "name"), name)) &&
+        (row < 0 || number(e, "tid") == row) &&
+        (device < 0 || arg(e, "device") == device);
+    return n;
+}
+
+static double dropped(const json_t *file)
+{
+    return number(json_object_get(file, "otherData"), "dropped");
+}
+
+/* ------ Tests ------ */
+
+/* Each device's gradients are a slice of each step, on its worker's row, and
+ * so are reducing, updating, waiting and the step. */
+START_TEST(test_slices)
+{
+    traced r;
+    json_t *file;
+
+    open_run(&r, 1, 1000);
+    take_steps(&r);
+    file = written(&r);
+    for (int d = 0; d < DEVICES; d++)
+        ck_assert_int_eq(
+            count(file, "phase", "gradients", d * WORKERS / DEVICES, d), STEPS);
+    for (int w = 0; w < WORKERS; w++) {
+        ck_assert_int_eq(count(file, "phase", "prepare", w, -1), STEPS);
+        ck_assert_int_eq(count(file, "phase", "reduce", w, -1), STEPS);
+        ck_assert_int_ge(count(file, "phase", "update", w, -1), STEPS);
+        ck_assert_int_ge(count(file, "barrier", "barrier", w, -1), 3 * STEPS);
+    }
+    ck_assert_int_eq(count(file, "step", "step", 0, -1), STEPS);
+    ck_assert_int_eq(count(file, "forward", "", -1, -1), 0);
+    ck_assert(dropped(file) == 0);
+    json_decref(file);
+    close_run(&r);
+}
+END_TEST
+
+/* Rows are called after workers and their PUs. */
+START_TEST(test_names)
+{
+    ls_mesh_options o = {.devices = DEVICES, .workers = WORKERS};
+    ls_mesh *mesh;
+    const json_t *e;
+    json_t *file;
+    char name[64];
+    size_t i;
+    traced r;
+    int rows = 0;
+
+    open_run(&r, 1, 1000);
+    works(ls_mesh_open(&mesh, &o));
+    file = written(&r);
+    json_array_foreach(json_object_get(file, "traceEvents"), i,
+                       e) if (!strcmp(text(e, "name"), "thread_name"))
+    {
+        int w = (int)number(e, "tid");
+
+        snprintf(name, sizeof name, "worker %d (PU %d)", w,
+                 ls_mesh_worker_pu(mesh, w));
+        ck_assert_str_eq(text(json_object_get(e, "args"), "name"), name);
+        rows++;
+    }
+    ck_assert_int_eq(rows, WORKERS);
+    ls_mesh_close(mesh);
+    json_decref(file);
+    close_run(&r);
+}
+END_TEST
+
+/* A row's phases and waiting follow each other in time, without overlap. */
+START_TEST(test_order)
+{
+    double end[WORKERS] = {0};
+    const json_t *e;
+    json_t *file;
+    traced r;
+    size_t i;
+
+    open_run(&r, 1, 1000);
+    take_steps(&r);
+    file = written(&r);
+    json_array_foreach(json_object_get(file, "traceEvents"), i, e)
+    {
+        int w = (int)number(e, "tid");
+
+        if (strcmp(text(e, "cat"), "phase") &&
+            strcmp(text(e, "cat"), "barrier"))
+            continue;
+        ck_assert_double_ge(number(e, "dur"), 0);
+        ck_assert_double_ge(number(e, "ts"), end[w] - 1e-6);
+        end[w] = number(e, "ts") + number(e, "dur");
+    }
+    ck_assert(end[0] > 0 && end[1] > 0);
+    json_decref(file);
+    close_run(&r);
+}
+END_TEST
+
+/* The counters hold each step's loss, exactly, and how fast it went. */
+START_TEST(test_counters)
+{
+    int losses = 0, rates = 0;
+    const json_t *e;
+    json_t *file;
+    traced r;
+    size_t i;
+
+    open_run(&r, 1, 1000);
+    take_steps(&r);
+    ls_trace_counter(r.pool, "not drawn", (double)__builtin_nanf(""));
+    file = written(&r);
+    json_array_foreach(json_object_get(file, "traceEvents"), i,
+                       e) if (!strcmp(text(e, "name"), "loss"))
+        ck_assert((float)arg(e, "value") == r.loss[losses++]);
+    else if (!strcmp(text(e, "name"), "rows/s")) rates += arg(e, "value") > 0;
+    ck_assert_int_eq(losses, STEPS);
+    ck_assert_int_eq(rates, STEPS);
+    json_decref(file);
+    close_run(&r);
+}
+END_TEST
+
+/* At level 2 every operator of every device is there, both ways. */
+START_TEST(test_operators)
+{
+    traced r;
+    json_t *file;
+
+    open_run(&r, 2, 4096);
+    take_steps(&r);
+    file = written(&r);
+    for (int d = 0; d < DEVICES; d++) {
+        ck_assert_int_eq(count(file, "forward", "dense", -1, d), 2 * STEPS);
+        ck_assert_int_eq(count(file, "backward", "dense", -1, d), 2 * STEPS);
+        ck_assert_int_eq(count(file, "backward", "", -1, d), 3 * STEPS);
+    }
+    json_decref(file);
+    close_run(&r);
+}
+END_TEST
+
+/* A ring that is full loses its oldest events and says how many; the newest
+ * stay, and the file is whole. */
+START_TEST(test_wrap)
+{
+    const json_t *e;
+    json_t *file;
+    double last = -1;
+    size_t i;
+    traced r;
+
+    open_run(&r, 2, 13);
+    take_steps(&r);
+    take_steps(&r);
+    file = written(&r);
+    ck_assert_double_gt(dropped(file), 0);
+    ck_assert(dropped(file) == (double)ls_trace_dropped(r.trace));
+    json_array_foreach(json_object_get(file, "traceEvents"), i,
+                       e) if (!strcmp(text(e, "cat"), "step")) last =
+        arg(e, "step");
+    ck_assert(last == 2 * STEPS - 1);
+    ck_assert_int_le(json_array_size(json_object_get(file, "traceEvents")),
+                     3 * 16 + 1 + 2 * WORKERS);
+    json_decref(file);
+    close_run(&r);
+}
+END_TEST
+
+static int marked(void *user, int device, const void *const *in,
+                  void *const *out)
+{
+    ls_mark mark = ls_mark_begin(user, "load \"it\"\\\n");
+
+    (void)device, (void)in, (void)out;
+    ls_mark_end(user, mark);
+    return 0;
+}
+
+/* Marks are on the row of whoever set them, with any text for a name. */
+START_TEST(test_marks)
+{
+    ls_mark outer, inner;
+    json_t *file;
+    traced r;
+
+    open_run(&r, 1, 1000);
+    outer = ls_mark_begin(r.pool, "outer");
+    inner = ls_mark_begin(r.pool, "no UTF-8: \xff");
+    ls_mark_end(r.pool, inner);
+    ls_mark_end(r.pool, outer);
+    works(ls_pmap(r.pool, marked, r.pool, 0, NULL, 0, NULL));
+    file = written(&r);
+    ck_assert_int_eq(count(file, "user", "outer", 0, -1), 1);
+    ck_assert_int_eq(count(file, "user", "?", 0, -1), 1);
+    for (int d = 0; d < DEVICES; d++) {
+        int w = d * WORKERS / DEVICES;
+
+        ck_assert_int_eq(count(file, "user", "load \"it\"\\\n", w, d), 1);
+        ck_assert_int_eq(count(file, "phase", "pmap", w, d), 1);
+    }
+    json_decref(file);
+    close_run(&r);
+}
+END_TEST
+
+/* A trace that is opened, at any level, changes no bit of a run. */
+START_TEST(test_bits)
+{
+    char hex[3][65];
+
+    for (int level = 0; level < 3; level++) {
+        traced r;
+
+        open_run(&r, level, 100);
+        take_steps(&r);
+        ls_trainer_hash(r.trainer, hex[level]);
+        close_run(&r);
+    }
+    ck_assert_str_eq(hex[0], hex[1]);
+    ck_assert_str_eq(hex[0], hex[2]);
+}
+END_TEST
+
+/* A trace may be closed and another one opened; steps go on in between. */
+START_TEST(test_again)
+{
+    ls_trace *other = NULL;
+    json_t *file;
+    traced r;
+
+    open_run(&r, 1, 1000);
+    refused(ls_trace_open(&other, r.pool, NULL), LS_EBUSY, "has one");
+    take_steps(&r);
+    ls_trace_close(r.trace);
+    r.trace = NULL;
+    take_steps(&r);
+    works(ls_trace_open(&r.trace, r.pool, NULL));
+    take_steps(&r);
+    file = written(&r);
+    ck_assert_int_eq(count(file, "step", "step", 0, -1), STEPS);
+    json_decref(file);
+    close_run(&r);
+}
+END_TEST
+
+/* Options that make no sense are named, and a file that cannot be written
+ * leaves nothing behind. */
+START_TEST(test_refused)
+{
+    ls_trace_options o = ls_trace_defaults();
+    ls_trace *t = NULL;
+    traced r;
+
+    open_run(&r, 0, 0);
+    o.level = 3;
+    refused(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "level 3");
+    o = (ls_trace_options){.level = 1, .events = (1 << 24) + 1};
+    refused(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "16777217 events");
+    refused(ls_trace_open(&t, NULL, NULL), LS_EINVAL, "pool");
+    ck_assert_ptr_null(t);
+    works(ls_trace_open(&r.trace, r.pool, NULL));
+    refused(ls_trace_write(r.trace, "none/such/folder.json"), LS_EIO,
+            "none/such/folder.json");
+    refused(ls_trace_write(r.trace, "."), LS_EIO, ".: renaming failed");
+    close_run(&r);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("trace");
+    TCase *t = tcase_create("trace");
+
+    tcase_add_test(t, test_slices);
+    tcase_add_test(t, test_names);
+    tcase_add_test(t, test_order);
+    tcase_add_test(t, test_counters);
+    tcase_add_test(t, test_operators);
+    tcase_add_test(t, test_wrap);
+    tcase_add_test(t, test_marks);
+    tcase_add_test(t, test_bits);
+    tcase_add_test(t, test_again);
+    tcase_add_test(t, test_refused);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
