@@ -94,6 +94,36 @@ static inline void ref_add_grad(const ref *r)
     }
 }
 
+/* ------ dropout ------ */
+
+#define REF_KEY ((ls_key){{3, 4}})
+#define REF_RATE 0.3
+enum { REF_FIRST = 1000 }; /* the first row's number in its micro-batch */
+
+/* Add a times what was kept, over what is the chance of it, to `to`. */
+static inline void ref_drop(const ref *r, const double *a, double *to)
+{
+    int64_t n = r->node->size;
+
+    for (int64_t i = 0; i < r->rows * n; i++) {
+        float u;
+
+        ls_random_uniform(REF_KEY, (uint64_t)(REF_FIRST * n + i), 1, 0, 1, &u);
+        to[i] += u < (float)(1 - REF_RATE) ? a[i] / (1 - REF_RATE) : 0;
+    }
+}
+
+static inline void ref_dropout(const ref *r)
+{
+    memset(r->y, 0, (size_t)(r->rows * r->node->size) * sizeof *r->y);
+    ref_drop(r, r->x[0], r->y);
+}
+
+static inline void ref_dropout_grad(const ref *r)
+{
+    ref_drop(r, r->dy, r->dx[0]);
+}
+
 /* ------ dense, with what a plan may have folded into it ------ */
 
 static inline double dense_pre(const ref *r, int64_t v, int64_t j)
@@ -414,7 +444,8 @@ static inline const reference *reference_of(const ls__op *op)
         {&ls__op_add, ref_add, ref_add_grad},
         {&ls__op_squared_error, ref_squared, ref_squared_grad},
         {&ls__op_cross_entropy, ref_labels, ref_labels_grad},
-        {&ls__op_next_token, ref_labels, ref_labels_grad}};
+        {&ls__op_next_token, ref_labels, ref_labels_grad},
+        {&ls__op_dropout, ref_dropout, ref_dropout_grad}};
     /* clang-format on */
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -191,6 +191,12 @@ static void build_add(problem *p, const sample *s, int kind)
     p->node = ls_add(input_x(p, s), input(p, "b", LS_F32, s->rank, s->dim));
 }
 
+static void build_dropout(problem *p, const sample *s, int kind)
+{
+    (void)kind;
+    p->node = ls_dropout(input_x(p, s), REF_RATE, "o");
+}
+
 static void build_squared(problem *p, const sample *s, int kind)
 {
     p->node = ls_mean_squared_error(input_x(p, s),
@@ -235,7 +241,8 @@ static const row rows[] = {
     {&ls__op_add,           build_add,       1, 0, 3, 1, 1, 0,    false},
     {&ls__op_squared_error, build_squared,   2, 0, 3, 1, 1, 0,    false},
     {&ls__op_cross_entropy, build_entropy,   2, 1, 3, 1, 5, 0,    false},
-    {&ls__op_next_token,    build_next,      2, 2, 2, 2, 5, 0,    false}};
+    {&ls__op_next_token,    build_next,      2, 2, 2, 2, 5, 0,    false},
+    {&ls__op_dropout,       build_dropout,   1, 0, 3, 1, 1, 0,    false}};
 /* clang-format on */
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -262,11 +269,11 @@ static bool vanishes(const problem *p, int which)
     return false;
 }
 
-/* A relu may well make a few numbers all zero. */
+/* A relu may well make a few numbers all zero; dropout too. */
 static bool may_be_zero(const problem *p)
 {
     return p->ny < 32 &&
-           (p->node->op == &ls__op_relu || p->grad_of == LS__RELU ||
+           (p->node->op == &ls__op_relu || p->node->op == &ls__op_dropout || p->grad_of == LS__RELU ||
             p->node->activation == LS__RELU);
 }
 
@@ -489,6 +496,9 @@ static ls__run start(const problem *p, const machine *m, outputs *o)
                  .backend = &m->backend,
                  .kernels = m->kernels,
                  .sums = &o->forward_sums,
+                 .train = true,
+                 .key = REF_KEY,
+                 .first = REF_FIRST,
                  .scratch = scratch(p, m)};
 
     for (int k = 0; k < p->inputs; k++)
@@ -676,7 +686,7 @@ static void check_modes(const problem *p, const machine *m, const outputs *base)
     }
     other = run(p, m, (mode){.add = true});
     check_added(p, &other);
-    if (!op->activation) { /* they have nothing else to do */
+    if (p->node->params || op->inputs > 1) { /* else there is nothing to do */
         other = run(p, m, (mode){.no_dx = true});
         check_equal(p, base, &other);
     }

@@ -13,6 +13,7 @@ struct ls__exec {
     float *packed;     /* kernels packed for this step; shared, read only */
     float **memory;    /* per worker */
     float **of_device; /* the memory of the worker that runs a device */
+    ls__draw *draw;    /* [stream] */
     int workers;
 };
 
@@ -24,6 +25,7 @@ void ls__exec_close(ls__exec *e)
         ls__block_free(e->memory[w]);
     free(e->memory);
     free(e->of_device);
+    free(e->draw);
     ls__block_free(e->packed);
     ls__plan_free(e->plan);
     free(e);
@@ -39,7 +41,9 @@ static int make_memory(ls__exec *e, const ls_pool *pool, int devices)
     e->of_device = ls__new((size_t)devices, sizeof *e->of_device,
                            "executor");
     e->packed = ls__block(packed, "packed kernels");
-    if (!e->memory || !e->of_device || !e->packed)
+    e->draw = ls__new((size_t)e->plan->streams + 1, sizeof *e->draw,
+                      "executor");
+    if (!e->memory || !e->of_device || !e->packed || !e->draw)
         return LS_ENOMEM;
     for (int w = 0; w < e->workers; w++) {
         int first, last;
@@ -73,6 +77,11 @@ int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool,
     return 0;
 }
 
+void ls__exec_draw(ls__exec *e, int stream, ls__draw draw)
+{
+    e->draw[stream] = draw;
+}
+
 void ls__exec_prepare(void *exec, int worker, int workers, bool train,
                       const float *const *params)
 {
@@ -93,7 +102,7 @@ void ls__exec_prepare(void *exec, int worker, int workers, bool train,
 typedef struct chunk {
     const ls__exec *e;
     float *memory;
-    const void *const *data; /* of the shard */
+    const ls_shard *shard;
     int64_t first, rows;     /* of the chunk in the shard */
     const float *weights;    /* of the chunk */
     const float *const *params;
@@ -111,7 +120,16 @@ static const void *input_at(const chunk *c, int input)
     const ls_node *n = c->e->plan->input[input];
 
     /* both dtypes have four bytes */
-    return (const char *)c->data[input] + 4 * c->first * n->size;
+    return (const char *)c->shard->data[input] + 4 * c->first * n->size;
+}
+
+/* The key of a stream in this call of the model. */
+static ls_key key_of(const chunk *c, int stream)
+{
+    const ls__draw *d = &c->e->draw[stream];
+    ls_key key = ls_key_fold_in(d->key, (uint32_t)c->shard->call);
+
+    return d->hashed ? ls_key_fold_in(key, d->hash) : key;
 }
 
 static ls__run run_of(const chunk *c, const ls__instr *in)
@@ -120,6 +138,7 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
     ls__run r = {.node = in->node, .rows = c->rows, .y = at(c, in->y),
                  .stash = at(c, in->stash), .scratch = at(c, plan->scratch),
                  .weights = c->weights, .sums = c->sums,
+                 .train = c->shard->train, .first = c->shard->row + c->first,
                  .backend = plan->backend, .kernels = ls__kernels()};
 
     for (int k = 0; k < in->inputs; k++)
@@ -127,6 +146,8 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
                                      : at(c, in->x[k].offset);
     for (int k = 0; k < in->node->params; k++)
         r.param[k] = c->params[in->node->param[k]];
+    if (in->node->stream >= 0)
+        r.key = key_of(c, in->node->stream);
     for (int k = 0; k < 2; k++)
         r.packed[k] = in->packed[k] < 0 ? NULL
                                         : c->e->packed + in->packed[k];
@@ -187,9 +208,10 @@ static void run_chunk(const chunk *c)
         backward(c, in);
 }
 
-/* Cut a shard into chunks: the next one, or false at the end. */
-static bool next_chunk(chunk *c, const ls_shard *shard)
+/* Cut the shard into chunks: the next one, or false at the end. */
+static bool next_chunk(chunk *c)
 {
+    const ls_shard *shard = c->shard;
     int64_t most = c->e->plan->chunk_rows;
 
     c->first += c->rows;
@@ -203,10 +225,10 @@ int ls__exec_gradient(void *exec, int device, const ls_shard *shard,
                       ls_sums *sums)
 {
     const ls__exec *e = exec;
-    chunk c = {.e = e, .memory = e->of_device[device], .data = shard->data,
+    chunk c = {.e = e, .memory = e->of_device[device], .shard = shard,
                .params = params, .grads = grads, .sums = sums};
 
-    while (next_chunk(&c, shard))
+    while (next_chunk(&c))
         run_chunk(&c);
     return 0;
 }
@@ -233,10 +255,10 @@ void ls__exec_predict(void *exec, int device, const ls_shard *shard,
     const ls__exec *e = exec;
     const ls__goal *g = &e->plan->goal[goal];
     const ls__instr *last = &e->plan->instr[g->instr];
-    chunk c = {.e = e, .memory = e->of_device[device], .data = shard->data,
+    chunk c = {.e = e, .memory = e->of_device[device], .shard = shard,
                .params = params};
 
-    while (next_chunk(&c, shard))
+    while (next_chunk(&c))
         if (counts(&c)) {
             forward_to(&c, g);
             forward(&c, last);

@@ -33,6 +33,10 @@ typedef struct ls__run {
 
     const float *weights;          /* losses: of the rows; NULL: all 1 */
     ls_sums *sums;                 /* losses: added to */
+    bool train;                    /* dropout: else values pass through */
+    ls_key key;                    /* dropout: of this call of the model */
+    int64_t first;                 /* dropout: the chunk's first row, counted
+                                      in the micro-batch */
     const ls__backend *backend;
     const ls__kernel_table *kernels;
 } ls__run;
@@ -61,7 +65,8 @@ struct ls__op {
 extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
     ls__op_layer_norm, ls__op_attention, ls__op_gelu, ls__op_relu, ls__op_tanh,
     ls__op_sigmoid, ls__op_add,
-    ls__op_squared_error, ls__op_cross_entropy, ls__op_next_token;
+    ls__op_squared_error, ls__op_cross_entropy, ls__op_next_token,
+    ls__op_dropout;
 
 /* All of them, ended by NULL: what the tests walk over. */
 extern const ls__op *const ls__ops[];
@@ -74,6 +79,9 @@ int64_t ls__vectors(const ls_node *node);
 /* LS_ESHAPE unless input k of the node has that dtype and a rank of at least
  * `rank`; the message shows what it has. */
 int ls__want(const ls_node *node, int k, ls_dtype dtype, int rank);
+
+/* The shape of an operator whose value has the shape of its one input. */
+int ls__same_shape(ls_node *node);
 
 /* A dense layer whose kernel is the matrix (width of x, n) under another shape
  * of the same size: Flax's DenseGeneral. */

@@ -93,6 +93,26 @@ static int copy_nodes(planner *p)
     return 0;
 }
 
+static int copy_streams(planner *p)
+{
+    const ls_graph *g = p->graph;
+    ls__plan *plan = p->plan;
+
+    plan->streams = g->stream_count;
+    plan->stream = ls__arena_new(&plan->arena, (size_t)plan->streams + 1,
+                                 sizeof *plan->stream);
+    if (!plan->stream)
+        return LS_ENOMEM;
+    for (int i = 0; i < plan->streams; i++) {
+        plan->stream[i] = *g->streams[i];
+        plan->stream[i].scope = ls__arena_text(&plan->arena,
+                                               g->streams[i]->scope);
+        if (!plan->stream[i].scope)
+            return LS_ENOMEM;
+    }
+    return 0;
+}
+
 static int copy_specs(planner *p)
 {
     const ls_graph *g = p->graph;
@@ -552,7 +572,7 @@ static int build(planner *p)
     int status;
 
     if ((status = make_room(p)) < 0 || (status = copy_nodes(p)) < 0 ||
-        (status = copy_specs(p)) < 0)
+        (status = copy_specs(p)) < 0 || (status = copy_streams(p)) < 0)
         return status;
     fold_all(p);
     if ((status = list(p)) < 0)

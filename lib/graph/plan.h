@@ -54,6 +54,8 @@ typedef struct ls__plan {
     int inputs, params;
     const ls_node **input;
     ls__param *param;
+    int streams;
+    ls__stream *stream;
     int goals;
     ls__goal *goal;    /* the loss, then the outputs */
     int packs;

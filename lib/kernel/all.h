@@ -5,6 +5,7 @@
 #include "kernel/simd.h"
 #include "kernel/vmath.h"
 
+#include "kernel/dropout.h"
 #include "kernel/elementwise.h"
 #include "kernel/gemm.h"
 #include "kernel/norm.h"
@@ -16,6 +17,7 @@
 
 #define LS__KERNEL_TABLE \
     .fma_loop = fma_loop, \
+    .dropout = dropout, .dropout_grad = dropout_grad, \
     .random_bits = fill_bits, .random_uniform = fill_uniform, \
     .random_normal = fill_normal, \
     .random_truncated_normal = fill_truncated_normal, .tree_sum = tree_sum, \

@@ -39,6 +39,8 @@ static double now(void)
 
 /* ------ gradients ------ */
 
+/* Each micro-batch is a call of the model.  Its number follows from the step,
+ * so that a run that is resumed draws what it would have drawn. */
 static ls_shard shard_of(const ls_trainer *t, int device, int micro)
 {
     const ls_batch *b = t->phase.batch;
@@ -46,6 +48,9 @@ static ls_shard shard_of(const ls_trainer *t, int device, int micro)
     int64_t i = (int64_t)micro * t->devices + device;
 
     return (ls_shard){.first = i * rows, .rows = rows,
+                      .train = t->phase.train,
+                      .call = t->step * t->micro + micro,
+                      .row = device * rows,
                       .data = b->shard_data + i * b->trainer->inputs,
                       .weights = b->weights ? b->weights + i * rows : NULL};
 }
@@ -292,6 +297,7 @@ static int64_t bad_row_of(ls_trainer *t, int device, int micro, bool train)
             data[i] = (const char *)all.data[i] + 4 * row * t->input[i].size;
         one.weights = all.weights ? all.weights + row : NULL;
         one.first = all.first + row;
+        one.row = all.row + row;
         if (t->fn(t->user, device, &one, t->value_of, train ? grads : NULL,
                   &sums) < 0)
             return -1;

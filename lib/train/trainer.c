@@ -197,19 +197,43 @@ static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
 /* ------ from a graph ------ */
 
 /* Requests to nnx's stream and places in linen's scopes both follow the order
- * of declaration. */
+ * of declaration.  A key of its own for dropout is another stream of nnx, whose
+ * requests are not among the parameters'. */
 static void initialise(ls_trainer *t, const ls__plan *plan)
 {
     ls_key root = ls_key_new(t->options.seed);
+    bool apart = t->options.own_dropout_key;
 
     for (int i = 0; i < plan->params; i++) {
         const ls__param *p = &plan->param[i];
         ls_key key = t->options.keys == LS_KEYS_NNX
-                         ? ls__key_nnx(root, (uint64_t)i)
+                         ? ls__key_nnx(root, (uint64_t)(apart ? i : p->request))
                          : ls__key_linen(root, p->scope, (uint64_t)p->count);
 
         ls__init_fill(p->init, key, p->fan_in, p->fan_out, p->rank, p->shape,
                       (float *)t->value_of[i]);
+    }
+}
+
+/* nnx: a layer's stream is one request to the root's.  linen: the root is
+ * folded with the call, then with the hash of the layer's path. */
+static void set_streams(ls_trainer *t, const ls__plan *plan)
+{
+    bool apart = t->options.own_dropout_key;
+    ls_key root = apart ? t->options.dropout_key
+                        : ls_key_new(t->options.seed);
+
+    for (int i = 0; i < plan->streams; i++) {
+        const ls__stream *s = &plan->stream[i];
+        ls__draw draw = {.key = root};
+
+        if (t->options.keys == LS_KEYS_NNX) {
+            draw.key = ls__key_nnx(root, (uint64_t)(apart ? i : s->request));
+        } else {
+            draw.hash = ls__linen_hash(s->scope, (uint64_t)s->count);
+            draw.hashed = true;
+        }
+        ls__exec_draw(t->exec, i, draw);
     }
 }
 
@@ -266,6 +290,7 @@ static int open_graph(ls_trainer *t, const ls_graph *graph,
         (status = graph_params(t, plan)) < 0)
         return status;
     initialise(t, plan);
+    set_streams(t, plan);
     return 0;
 }
 
