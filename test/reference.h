@@ -94,7 +94,7 @@ static inline void ref_add_grad(const ref *r)
     }
 }
 
-/* ------ dropout ------ */
+/* ------ dropout, rounding to bf16 ------ */
 
 #define REF_KEY ((ls_key){{3, 4}})
 #define REF_RATE 0.3
@@ -122,6 +122,27 @@ static inline void ref_dropout(const ref *r)
 static inline void ref_dropout_grad(const ref *r)
 {
     ref_drop(r, r->dy, r->dx[0]);
+}
+
+/* x to eight bits of mantissa; rint takes ties to even. */
+static inline double bf16_value(double x)
+{
+    int exponent;
+    double mantissa = frexp(x, &exponent);
+
+    return ldexp(rint(ldexp(mantissa, 8)), exponent - 8);
+}
+
+static inline void ref_bf16(const ref *r)
+{
+    for (int64_t i = 0; i < r->rows * r->node->size; i++)
+        r->y[i] = bf16_value(r->x[0][i]);
+}
+
+static inline void ref_bf16_grad(const ref *r)
+{
+    for (int64_t i = 0; i < r->rows * r->node->size; i++)
+        r->dx[0][i] += bf16_value(r->dy[i]);
 }
 
 /* ------ dense, with what a plan may have folded into it ------ */
@@ -445,7 +466,8 @@ static inline const reference *reference_of(const ls__op *op)
         {&ls__op_squared_error, ref_squared, ref_squared_grad},
         {&ls__op_cross_entropy, ref_labels, ref_labels_grad},
         {&ls__op_next_token, ref_labels, ref_labels_grad},
-        {&ls__op_dropout, ref_dropout, ref_dropout_grad}};
+        {&ls__op_dropout, ref_dropout, ref_dropout_grad},
+        {&ls__op_round_bf16, ref_bf16, ref_bf16_grad}};
     /* clang-format on */
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -197,6 +197,12 @@ static void build_dropout(problem *p, const sample *s, int kind)
     p->node = ls_dropout(input_x(p, s), REF_RATE, "o");
 }
 
+static void build_bf16(problem *p, const sample *s, int kind)
+{
+    (void)kind;
+    p->node = ls_round_bf16(input_x(p, s));
+}
+
 static void build_squared(problem *p, const sample *s, int kind)
 {
     p->node = ls_mean_squared_error(input_x(p, s),
@@ -242,7 +248,8 @@ static const row rows[] = {
     {&ls__op_squared_error, build_squared,   2, 0, 3, 1, 1, 0,    false},
     {&ls__op_cross_entropy, build_entropy,   2, 1, 3, 1, 5, 0,    false},
     {&ls__op_next_token,    build_next,      2, 2, 2, 2, 5, 0,    false},
-    {&ls__op_dropout,       build_dropout,   1, 0, 3, 1, 1, 0,    false}};
+    {&ls__op_dropout,       build_dropout,   1, 0, 3, 1, 1, 0,    false},
+    {&ls__op_round_bf16,    build_bf16,      1, 0, 3, 1, 1, 0,    false}};
 /* clang-format on */
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -718,10 +725,10 @@ static void check_machines(const problem *p, bool products, const outputs *base)
 }
 
 /* Fused kinds that are no functions of their own have nothing to differentiate;
- * a relu inside cannot be moved past its corner. */
+ * a relu inside cannot be moved past its corner, and rounding is all corners. */
 static bool has_slope(const problem *p)
 {
-    return !p->grad_of && !p->dy_is_pre && p->node->activation != LS__RELU;
+    return p->node->op != &ls__op_round_bf16 && !p->grad_of && !p->dy_is_pre && p->node->activation != LS__RELU;
 }
 
 static void check_sample(const row *o, const sample *s, int kind)

@@ -45,6 +45,10 @@ typedef struct ls__kernel_table {
     void (*dropout_grad)(int64_t n, float keep, const uint16_t *mask,
                          const float *dy, const float *addend, float *dx);
 
+    /* bf16.h: out = x rounded to bf16 (+ addend, may be NULL) */
+    void (*round_bf16)(int64_t n, const float *x, const float *addend,
+                       float *out);
+
     /* reduce.h: out[i] = scale * (sum of buffers[d][i] in tree order). */
     void (*tree_sum)(float *const *buffers, int devices, int64_t first,
                      int64_t last, float scale, float *out);
