@@ -118,6 +118,10 @@ static int check_usage(run *r)
                             of_optimizer[i].name, of_optimizer[i].text);
     if (check_state(r->set.state) != OPT_GO)
         return OPT_WRONG;
+    if (r->set.precision == PRECISION_BF16_INPUT && r->model->tokens)
+        return opt_fail(OPT_WRONG, "--precision bf16-input rounds inputs that "
+                        "are floats; %s takes tokens",
+                        model_program.models[r->line.model].name);
     return check_schedule(r);
 }
 

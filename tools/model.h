@@ -17,6 +17,7 @@ typedef struct settings {
     int64_t classes;
     const char *hidden; /* widths, "512,512"; checked by load */
     int64_t activation; /* place in the option's words */
+    double dropout;     /* rate */
     int64_t vocab, seq_len, d_model, heads, layers, d_ff;
     int64_t batch;            /* 0: all rows, until the data is there */
     int64_t batch_per_device; /* 0: batch counts */
@@ -33,6 +34,7 @@ typedef struct settings {
     bool scale_lr;
     double clip_norm; /* 0: no clipping */
     int64_t accumulate;
+    int64_t precision; /* PRECISION_.. */
     int64_t mean;      /* an ls_mean */
     const char *state; /* a placement of ls_state_place */
     bool shuffle, no_shuffle;
@@ -44,10 +46,12 @@ typedef struct settings {
 } settings;
 
 enum { UNEVEN_DROP, UNEVEN_PAD };
+enum { PRECISION_F32, PRECISION_BF16_INPUT };
 
 typedef struct model {
     ls_keys keys;
     bool parallel_only; /* one device is refused unless --allow-single */
+    bool tokens;        /* its inputs are no floats that could be rounded */
     bool epochs;        /* a line for each epoch, with its accuracy */
     /* May change the settings: sizes, and shuffle where it was not said. */
     int (*load)(data *d, settings *s, const opt_line *line);
