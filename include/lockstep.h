@@ -396,6 +396,15 @@ LS_API ls_node *ls_round_bf16(ls_node *x);
  * change what is trained, nor a bit of it. */
 LS_API int ls_output(ls_graph *graph, ls_node *node, const char *name);
 
+enum { LS_METRICS = 8 }; /* the most of a graph or gradient function */
+
+/* Watch the mean of a node (LS_F32, made by an operator) over each batch:
+ * sum_i w_i sum_j y[i,j] / sum_i w_i n, rows i of weight w_i and n elements;
+ * rows of weight 0 do not count.  Returns k = 0, 1, .., its place in
+ * ls_result.metric, or LS_EINVAL.  Does not change what is trained, nor a bit
+ * of it. */
+LS_API int ls_metric(ls_graph *graph, ls_node *node);
+
 /* ------ Losses: one number a row, and how many terms it sums ------ */
 
 /* sum_j (y[j] - target[j])^2 over all elements of a row, each a term. */
@@ -570,11 +579,17 @@ typedef struct ls_shard {
     int64_t row;             /* of the micro-batch: the shard's first */
 } ls_shard;
 
-/* What a device gives back beside its gradient.  A call finds 0, 0, NaN. */
+/* A mean over devices and micro-batches in the making. */
+typedef struct ls_ratio {
+    double sum, weight; /* sum of weight x value, and of weight */
+} ls_ratio;
+
+/* What a device gives back beside its gradient.  A call finds 0, 0, NaN, 0. */
 typedef struct ls_sums {
     double loss;    /* sum over rows of weight x loss */
     double weight;  /* sum of weights (of terms, when a row has several) */
     double correct; /* weight of the terms whose argmax was right; NaN: none */
+    ls_ratio metric[LS_METRICS]; /* anything else: ls_result.metric */
 } ls_sums;
 
 /* The gradient of sum_i w_i loss_i over the shard's rows: written (not added)
@@ -646,6 +661,7 @@ typedef struct ls_result {
     float grad_norm; /* G before clipping; NaN without clip_norm */
     bool updated;    /* false: the weight of the batch was 0 */
     double weight;   /* of all terms */
+    float metric[LS_METRICS]; /* sum / weight; NaN where the weight is 0 */
     double gradient_seconds, reduce_seconds, update_seconds;
 } ls_result;
 

@@ -194,12 +194,30 @@ static void backward(const chunk *c, const ls__instr *in)
                            r.dy, r.dx[k]);
 }
 
+/* Add what the graph's metrics sum, row by row, in double: chunks do not show.
+ * A row of weight 0 may hold anything. */
+static void measure(const chunk *c, const ls__measure *m, ls_ratio *to)
+{
+    const float *y = at(c, m->y);
+
+    for (int64_t i = 0; i < c->rows; i++, y += m->size) {
+        double w = c->weights ? (double)c->weights[i] : 1, sum = 0;
+
+        for (int64_t j = 0; j < m->size && w != 0; j++)
+            sum += (double)y[j];
+        to->sum += w * sum;
+        to->weight += w * (double)m->size;
+    }
+}
+
 static void run_chunk(const chunk *c)
 {
     const ls__plan *plan = c->e->plan;
     const ls__instr *loss = &plan->instr[plan->count - 1];
 
     forward_to(c, &plan->goal[0]);
+    for (int i = 0; i < plan->metrics; i++)
+        measure(c, &plan->metric[i], &c->sums->metric[i]);
     if (!c->grads) {
         forward(c, loss);
         return;

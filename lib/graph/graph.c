@@ -260,11 +260,16 @@ int ls_loss(ls_graph *graph, ls_node *loss)
     return 0;
 }
 
+static bool has_value(const ls_graph *g, const ls_node *n)
+{
+    return n && n->op && !n->op->is_loss && n->graph == g &&
+           n->dtype == LS_F32;
+}
+
 /* Refuse what has no value to read, and a name that is taken. */
 static int check_output(const ls_graph *g, const ls_node *n, const char *name)
 {
-    if (!n || !n->op || n->op->is_loss || n->graph != g ||
-        n->dtype != LS_F32 || !name)
+    if (!has_value(g, n) || !name)
         return ls__fail(LS_EINVAL, "output \"%s\": the node is not the value "
                         "of an operator of this graph", name ? name : "");
     for (int i = 0; i < g->output_count; i++)
@@ -297,4 +302,26 @@ int ls_output(ls_graph *graph, ls_node *node, const char *name)
     if (status < 0)
         ls__graph_failed(graph, status);
     return status;
+}
+
+int ls_metric(ls_graph *graph, ls_node *node)
+{
+    int status = 0;
+
+    if (!graph)
+        return ls__fail(LS_EINVAL, "ls_metric: no graph");
+    if (graph->status)
+        return ls__fail(graph->status, "%s", graph->message);
+    if (!has_value(graph, node))
+        status = ls__fail(LS_EINVAL, "metric %d: the node is not the value of "
+                          "an operator of this graph", graph->metrics);
+    else if (graph->metrics == LS_METRICS)
+        status = ls__fail(LS_EINVAL, "metric %d: there are at most %d",
+                          graph->metrics, LS_METRICS);
+    if (status < 0) {
+        ls__graph_failed(graph, status);
+        return status;
+    }
+    graph->metric[graph->metrics] = node;
+    return graph->metrics++;
 }

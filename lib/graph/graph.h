@@ -72,6 +72,8 @@ struct ls_graph {
     int input_count, input_room;
     ls__output **outputs;
     int output_count, output_room;
+    int metrics;
+    ls_node *metric[LS_METRICS]; /* ls_metric */
     ls_node *loss;
     int status; /* of the first error */
     char message[LS__MESSAGE];

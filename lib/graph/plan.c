@@ -29,7 +29,7 @@ typedef struct planner {
     ls_node *node;    /* copies, by id */
     bool *used;       /* the loss or an output depends on it */
     bool *trains;     /* a parameter lies at or before it */
-    int *consumers;   /* how many used nodes, and outputs, read it */
+    int *consumers;   /* how many nodes, outputs and metrics read it */
     int *home;        /* the node whose instruction makes its value */
     int *instr;       /* instruction of a node, -1 for none */
     int *y, *stash, *grad; /* value numbers, -1 for none */
@@ -76,6 +76,10 @@ static int copy_nodes(planner *p)
     for (int i = 0; i < g->output_count; i++) {
         p->used[g->outputs[i]->node->id] = true;
         p->consumers[g->outputs[i]->node->id]++;
+    }
+    for (int i = 0; i < g->metrics; i++) {
+        p->used[g->metric[i]->id] = true;
+        p->consumers[g->metric[i]->id]++;
     }
     for (int i = g->node_count - 1; i >= 0; i--)
         if (p->used[i])
@@ -250,6 +254,12 @@ static void reads(planner *p, int v, int time)
         p->values[v].last = time;
 }
 
+/* The node whose instruction makes the value of metric i. */
+static const ls_node *measured(const planner *p, int i)
+{
+    return &p->node[p->home[p->graph->metric[i]->id]];
+}
+
 static void forward_values(planner *p)
 {
     ls__plan *plan = p->plan;
@@ -273,6 +283,8 @@ static void forward_values(planner *p)
         p->refs[i][Y] = p->y[n->id];
         p->refs[i][STASH] = p->stash[n->id];
     }
+    for (int i = 0; i < p->graph->metrics; i++) /* read before the loss */
+        reads(p, p->y[measured(p, i)->id], plan->count - 1);
 }
 
 /* Nobody but node `id` still waits for gradient v, and v dies at `time`. */
@@ -445,6 +457,10 @@ static void write_out(planner *p)
         if (in->grad_of)
             in->grad_at = offset_of(p, p->stash[n->in[0]->id]);
     }
+    plan->metrics = p->graph->metrics;
+    for (int i = 0; i < plan->metrics; i++)
+        plan->metric[i] = (ls__measure){offset_of(p, p->y[measured(p, i)->id]),
+                                        measured(p, i)->size};
     plan->floats = plan->scratch + (scratch + 15) / 16 * 16;
 }
 
@@ -497,6 +513,8 @@ static int trace(planner *p, ls__goal *goal, const char *name, int instr)
     if (!goal->runs || !goal->reads)
         return LS_ENOMEM;
     goal->runs[instr] = true;
+    for (int i = 0; i < p->graph->metrics && !name; i++)
+        goal->runs[p->instr[measured(p, i)->id]] = true;
     for (int i = instr; i >= 0; i--)
         for (int k = 0; goal->runs[i] && k < plan->instr[i].inputs; k++) {
             const ls_node *x = plan->instr[i].node->in[k];

@@ -70,6 +70,10 @@ static int run_micro(ls_trainer *t, int worker, int device, int micro,
     total->loss += sums.loss;
     total->weight += sums.weight;
     total->correct += sums.correct;
+    for (int i = 0; i < t->metrics; i++) {
+        total->metric[i].sum += sums.metric[i].sum;
+        total->metric[i].weight += sums.metric[i].weight;
+    }
     if (micro && t->phase.train)
         ls__kernels()->add(t->params.floats, t->grad[device],
                            t->later[worker], t->grad[device]);
@@ -390,6 +394,15 @@ static float mean_loss(const ls_trainer *t)
                        ? sum : sum / total(t, &t->report[0].sums.weight));
 }
 
+/* Metric i over all devices; NaN when there is none, or nothing in it. */
+static float metric(const ls_trainer *t, int i)
+{
+    const ls_ratio *m = &t->report[0].sums.metric[i];
+
+    return i < t->metrics ? (float)(total(t, &m->sum) / total(t, &m->weight))
+                          : __builtin_nanf("");
+}
+
 static void fill_result(const ls_trainer *t, verdict v, ls_result *r)
 {
     double weight = total(t, &t->report[0].sums.weight);
@@ -400,6 +413,8 @@ static void fill_result(const ls_trainer *t, verdict v, ls_result *r)
                      .grad_norm = __builtin_nanf(""),
                      .lr = -t->phase.rule.neg_lr,
                      .rows = t->phase.rows * ls__trainer_shards(t)};
+    for (int i = 0; i < LS_METRICS; i++)
+        r->metric[i] = metric(t, i);
     if (v != GOES_ON)
         return;
     r->loss = mean_loss(t);

@@ -239,6 +239,7 @@ static void set_streams(ls_trainer *t, const ls__plan *plan)
 
 static int graph_inputs(ls_trainer *t, const ls__plan *plan)
 {
+    t->metrics = plan->metrics;
     t->inputs = plan->inputs;
     t->input = ls__arena_new(&t->arena, (size_t)plan->inputs,
                              sizeof *t->input);
@@ -358,6 +359,7 @@ int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
     if ((status = new_trainer(&t, pool, options)) == 0) {
         t->fn = gradient->fn;
         t->user = gradient->user;
+        t->metrics = LS_METRICS;
         if ((status = own_inputs(t, gradient)) == 0)
             status = make_memory(t, gradient->params, gradient->param);
     }
