@@ -278,7 +278,7 @@ END_TEST
 /* Proves that rates that are none are refused by name. */
 START_TEST(refused)
 {
-    static const double rates[] = {1, -0.1, 1.5, NAN, INFINITY};
+    static const double rates[] = {1, -0.1, 1.5, (double)NAN, (double)INFINITY};
 
     for (size_t i = 0; i < COUNT(rates); i++) {
         ls_graph *g;
