@@ -363,6 +363,57 @@ LS_API ls_node *ls_layer_norm(ls_node *x, const char *name);
 LS_API ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
                                   const char *name);
 
+/* ------ Images: x (H,W,C), channels last ------ */
+
+/* A window that moves over an image.  Padding is JAX's, on each axis of size
+ * `in` with window k and stride s:
+ *
+ *     LS_SAME   out = ceil(in / s); of P = max((out - 1) s + k - in, 0) missing
+ *               pixels P / 2 (rounded down) are before the image, the rest
+ *               after it
+ *     LS_VALID  out = (in - k) / s + 1, rounded down; k > in is LS_ESHAPE */
+typedef enum ls_padding { LS_SAME, LS_VALID } ls_padding;
+
+typedef struct ls_window {
+    int64_t height, width;
+    int64_t stride_y, stride_x; /* 0: 1 */
+    ls_padding padding;
+} ls_window;
+
+/* y[i,j,o] = bias[o] + sum_{a,b,c} x[i s_y + a - top, j s_x + b - left, c]
+ * w[a,b,c,o], pixels outside x being 0 (no flip: a cross-correlation).
+ * x (H,W,C) -> (out_y,out_x,n).  Parameters "<name>.kernel" (height,width,C,n)
+ * lecun_normal, "<name>.bias" (n) zeros: nnx.Conv. */
+LS_API ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window,
+                          const char *name);
+
+/* The same without bias. */
+LS_API ls_node *ls_conv2d_no_bias(ls_node *x, int64_t n, ls_window window,
+                                  const char *name);
+
+/* y[i,j,c] = the largest x in the window; its gradient goes to the first of
+ * equals, by rows.  Pixels outside x count as -infinity; NaN stays NaN. */
+LS_API ls_node *ls_max_pool(ls_node *x, ls_window window);
+
+/* y[i,j,c] = sum of x over the window / (height width); pixels outside x count
+ * as 0 (nnx.avg_pool). */
+LS_API ls_node *ls_avg_pool(ls_node *x, ls_window window);
+
+/* x (..) -> (size of a row), the last axis fastest. */
+LS_API ls_node *ls_flatten(ls_node *x);
+
+/* y = (x - mean) / sqrt(var + 1e-6) * scale + bias, mean and variance (in the
+ * form of ls_layer_norm) over all pixels and the C / groups channels of a
+ * group, of one row.  x (..,C); groups must divide C.  Parameters
+ * "<name>.scale" (C) ones, "<name>.bias" (C) zeros: nnx.GroupNorm.
+ *
+ * There is no batch norm: its statistics are of a batch, so of a shard here,
+ * and results would depend on the number of devices by more than rounding (or
+ * each layer would have to wait for all devices). */
+LS_API ls_node *ls_group_norm(ls_node *x, int groups, const char *name);
+
+/* ------ Activations, sums, outputs ------ */
+
 /* y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
 LS_API ls_node *ls_gelu(ls_node *x);
 

@@ -190,6 +190,179 @@ static inline void ref_dense_grad(const ref *r)
     }
 }
 
+/* ------ images: convolution (with what was folded into it), pools ------ */
+
+/* Where pixel (a,b) of window (i,j) is in an image (h,w,c) of a row; -1:
+ * outside. */
+static inline int64_t pixel(const ls__window *w, int64_t row, int64_t h,
+                            int64_t width, int64_t c, int64_t i, int64_t j,
+                            int64_t a, int64_t b)
+{
+    int64_t y = i * w->sy + a - w->top, x = j * w->sx + b - w->left;
+
+    return y < 0 || y >= h || x < 0 || x >= width
+               ? -1 : ((row * h + y) * width + x) * c;
+}
+
+/* Output channel o of pixel (i,j): x w + bias; or, with d, its gradients. */
+static inline double conv_pre(const ref *r, int64_t row, int64_t i, int64_t j,
+                              int64_t o, const double *d)
+{
+    const ls_node *n = r->node, *x = n->in[0];
+    int64_t c = x->shape[2], out = ls__width(n);
+    double sum = n->params > 1 ? r->param[1][o] : 0;
+
+    for (int64_t t = 0; t < n->window.kh * n->window.kw; t++) {
+        int64_t at = pixel(&n->window, row, x->shape[0], x->shape[1], c, i, j,
+                           t / n->window.kw, t % n->window.kw);
+
+        for (int64_t k = 0; at >= 0 && k < c; k++) {
+            int64_t w = (t * c + k) * out + o;
+
+            sum += r->x[0][at + k] * r->param[0][w];
+            if (d) {
+                r->dx[0][at + k] += *d * r->param[0][w];
+                r->dparam[0][w] += *d * r->x[0][at + k];
+            }
+        }
+    }
+    if (d && n->params > 1)
+        r->dparam[1][o] += *d;
+    return sum;
+}
+
+/* Which pixel (i,j) before a folded pool made output number at. */
+static inline void conv_source(const ref *r, int64_t at, int64_t *i,
+                               int64_t *j)
+{
+    const ls_node *n = r->node;
+    int64_t o = at % n->shape[2], x = at / n->shape[2] % n->shape[1];
+    int64_t y = at / n->shape[2] / n->shape[1] % n->shape[0];
+    int64_t row = at / n->size;
+    double top = -(double)INFINITY;
+
+    *i = y;
+    *j = x;
+    for (int64_t t = 0; n->pooled && t < n->pool.kh * n->pool.kw; t++) {
+        int64_t p = pixel(&n->pool, 0, n->window.h, n->window.w, 1, y, x,
+                          t / n->pool.kw, t % n->pool.kw);
+        double v = p < 0 ? top : conv_pre(r, row, p / n->window.w,
+                                          p % n->window.w, o, NULL);
+
+        if (v > top) {
+            top = v;
+            *i = p / n->window.w;
+            *j = p % n->window.w;
+        }
+    }
+}
+
+static inline void ref_conv(const ref *r)
+{
+    const ls_node *n = r->node;
+
+    for (int64_t at = 0; at < r->rows * n->size; at++) {
+        int64_t i, j;
+
+        conv_source(r, at, &i, &j);
+        r->y[at] = activation_value(n->activation,
+                                    conv_pre(r, at / n->size, i, j,
+                                             at % n->shape[2], NULL)) +
+                   (n->residual ? r->x[1][at] : 0);
+    }
+}
+
+static inline void ref_conv_grad(const ref *r)
+{
+    const ls_node *n = r->node;
+
+    for (int64_t at = 0; at < r->rows * n->size; at++) {
+        int64_t i, j, o = at % n->shape[2];
+        double d = r->dy[at];
+
+        if (n->residual)
+            r->dx[1][at] += d;
+        conv_source(r, at, &i, &j);
+        if (n->activation)
+            d *= activation_slope(n->activation,
+                                  conv_pre(r, at / n->size, i, j, o, NULL));
+        conv_pre(r, at / n->size, i, j, o, &d);
+    }
+}
+
+/* One output of a pool: the sum of its window or, with *best, the largest and
+ * where it is, the first of equals; d is added to the gradients of all. */
+static inline double pool_value(const ref *r, int64_t at, int64_t *best,
+                                double d)
+{
+    const ls_node *n = r->node, *x = n->in[0];
+    int64_t c = n->shape[2], row = at / n->size;
+    double sum = 0, top = -(double)INFINITY;
+
+    for (int64_t t = 0; t < n->window.kh * n->window.kw; t++) {
+        int64_t p = pixel(&n->window, row, x->shape[0], x->shape[1], c,
+                          at / c / n->shape[1] % n->shape[0],
+                          at / c % n->shape[1], t / n->window.kw,
+                          t % n->window.kw) + at % c;
+
+        if (p < at % c)
+            continue;
+        sum += r->x[0][p];
+        if (d)
+            r->dx[0][p] += d;
+        if (best && r->x[0][p] > top) {
+            top = r->x[0][p];
+            *best = p;
+        }
+    }
+    return best ? top : sum;
+}
+
+static inline void ref_max_pool(const ref *r)
+{
+    int64_t best;
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++)
+        r->y[at] = pool_value(r, at, &best, 0);
+}
+
+static inline void ref_max_pool_grad(const ref *r)
+{
+    int64_t best = 0;
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++) {
+        pool_value(r, at, &best, 0);
+        r->dx[0][best] += r->dy[at];
+    }
+}
+
+static inline void ref_avg_pool(const ref *r)
+{
+    const ls__window *w = &r->node->window;
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++)
+        r->y[at] = pool_value(r, at, NULL, 0) / (double)(w->kh * w->kw);
+}
+
+static inline void ref_avg_pool_grad(const ref *r)
+{
+    const ls__window *w = &r->node->window;
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++)
+        pool_value(r, at, NULL, r->dy[at] / (double)(w->kh * w->kw));
+}
+
+static inline void ref_flatten(const ref *r)
+{
+    memcpy(r->y, r->x[0], (size_t)(r->rows * r->node->size) * sizeof *r->y);
+}
+
+static inline void ref_flatten_grad(const ref *r)
+{
+    for (int64_t i = 0; i < r->rows * r->node->size; i++)
+        r->dx[0][i] += r->dy[i];
+}
+
 /* ------ embed, position ------ */
 
 static inline void ref_embed(const ref *r)
@@ -272,6 +445,78 @@ static inline void ref_norm_grad(const ref *r)
         for (int64_t j = 0; j < n; j++)
             r->dx[0][v * n + j] +=
                 by * (dy[j] * r->param[0][j] - md - (x[j] - mean) * by * mdx);
+    }
+}
+
+/* ------ group norm ------ */
+
+/* Element e of group k of a row, its channel in *channel. */
+static inline int64_t group_at(const ref *r, int64_t row, int64_t k, int64_t e,
+                               int64_t *channel)
+{
+    int64_t c = ls__width(r->node), run = c / r->node->groups;
+
+    *channel = k * run + e % run;
+    return row * r->node->size + e / run * c + *channel;
+}
+
+/* The statistics of one group, and for the gradient its two means. */
+static inline void group_stats(const ref *r, int64_t row, int64_t k,
+                               double s[4])
+{
+    int64_t n = r->node->size / r->node->groups, c;
+    double *x = malloc(2 * (size_t)n * sizeof *x);
+
+    s[0] = s[1] = s[2] = s[3] = 0;
+    for (int64_t e = 0; x && e < n; e++)
+        x[e] = r->x[0][group_at(r, row, k, e, &c)];
+    if (x)
+        norm_stats(n, x, &s[0], &s[1]);
+    for (int64_t e = 0; x && r->dy && e < n; e++) {
+        double d = r->dy[group_at(r, row, k, e, &c)];
+
+        s[2] += d * r->param[0][c] / (double)n;
+        s[3] += d * r->param[0][c] * (x[e] - s[0]) * s[1] / (double)n;
+    }
+    free(x);
+}
+
+static inline void ref_group(const ref *r)
+{
+    int64_t n = r->node->size / r->node->groups, c;
+
+    for (int64_t v = 0; v < r->rows * r->node->groups; v++) {
+        int64_t row = v / r->node->groups, k = v % r->node->groups;
+        double s[4];
+
+        group_stats(r, row, k, s);
+        for (int64_t e = 0; e < n; e++) {
+            int64_t at = group_at(r, row, k, e, &c);
+
+            r->y[at] = (r->x[0][at] - s[0]) * s[1] * r->param[0][c] +
+                       r->param[1][c];
+        }
+    }
+}
+
+static inline void ref_group_grad(const ref *r)
+{
+    int64_t n = r->node->size / r->node->groups, c;
+
+    for (int64_t v = 0; v < r->rows * r->node->groups; v++) {
+        int64_t row = v / r->node->groups, k = v % r->node->groups;
+        double s[4];
+
+        group_stats(r, row, k, s);
+        for (int64_t e = 0; e < n; e++) {
+            int64_t at = group_at(r, row, k, e, &c);
+            double xh = (r->x[0][at] - s[0]) * s[1];
+
+            r->dparam[0][c] += r->dy[at] * xh;
+            r->dparam[1][c] += r->dy[at];
+            r->dx[0][at] +=
+                s[1] * (r->dy[at] * r->param[0][c] - s[2] - xh * s[3]);
+        }
     }
 }
 
@@ -463,6 +708,11 @@ static inline const reference *reference_of(const ls__op *op)
         {&ls__op_tanh, ref_activation, ref_activation_grad},
         {&ls__op_sigmoid, ref_activation, ref_activation_grad},
         {&ls__op_add, ref_add, ref_add_grad},
+        {&ls__op_conv, ref_conv, ref_conv_grad},
+        {&ls__op_max_pool, ref_max_pool, ref_max_pool_grad},
+        {&ls__op_avg_pool, ref_avg_pool, ref_avg_pool_grad},
+        {&ls__op_flatten, ref_flatten, ref_flatten_grad},
+        {&ls__op_group_norm, ref_group, ref_group_grad},
         {&ls__op_squared_error, ref_squared, ref_squared_grad},
         {&ls__op_cross_entropy, ref_labels, ref_labels_grad},
         {&ls__op_next_token, ref_labels, ref_labels_grad},

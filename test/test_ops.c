@@ -41,7 +41,9 @@ static const sample samples[] = {
     {3, 2, {129, 6}}, {1, 2, {257, 8}}, {2, 2, {300, 4}}, {171, 2, {3, 2}},
     {1, 2, {2, 4097}},
     {1, 3, {1, 1, 1}}, {2, 3, {2, 3, 4}}, {3, 3, {5, 1, 7}},
-    {1, 3, {16, 17, 3}}, {7, 3, {3, 11, 13}}};
+    {1, 3, {16, 17, 3}}, {7, 3, {3, 11, 13}}, {2, 3, {8, 8, 1}},
+    {1, 3, {2, 300, 2}}, {1, 3, {4, 5, 65}}, {2, 3, {7, 9, 17}},
+    {2, 3, {13, 6, 33}}};
 /* clang-format on */
 enum { SAMPLES = sizeof samples / sizeof *samples };
 
@@ -203,6 +205,100 @@ static void build_bf16(problem *p, const sample *s, int kind)
     p->node = ls_round_bf16(input_x(p, s));
 }
 
+/* Windows of many sizes and strides; VALID ones only where they fit. */
+static ls_window window_of(const sample *s, int kind)
+{
+    static const ls_window windows[] = {
+        {3, 3, 1, 1, LS_SAME}, {1, 1, 0, 0, LS_VALID}, {2, 2, 2, 2, LS_SAME},
+        {5, 3, 2, 1, LS_SAME}, {3, 2, 1, 3, LS_VALID}, {2, 5, 1, 2, LS_SAME},
+        {3, 3, 2, 2, LS_VALID}};
+    ls_window w = windows[(s - samples + 3 * kind) % 7];
+
+    if (s->dim[0] < w.height || s->dim[1] < w.width)
+        w.padding = LS_SAME;
+    return w;
+}
+
+enum { POOL = 32 };
+
+static const unsigned conv_kinds[] = {0,
+                                      BIAS,
+                                      BIAS | CURVED,
+                                      BIAS | RESIDUAL,
+                                      CURVED | RESIDUAL,
+                                      BIAS | SLOPE,
+                                      BIAS | CURVED | IS_PRE,
+                                      BIAS | POOL,
+                                      BIAS | CURVED | POOL};
+
+/* A max pool as the plan folds it in; a pool's curve is a relu. */
+static void fold_pool(problem *p, ls_node *y, const sample *s, int kind)
+{
+    ls_node *pooled = ls_max_pool(y, window_of(s, kind + 1));
+
+    ck_assert_ptr_nonnull(pooled);
+    y->pooled = true;
+    y->pool = pooled->window;
+    y->size = pooled->size;
+    memcpy(y->shape, pooled->shape, sizeof y->shape);
+    (void)p;
+}
+
+static void build_conv(problem *p, const sample *s, int kind)
+{
+    static const int64_t channels[] = {1, 2, 3, 7, 16, 17, 33, 5, 64, 31};
+    int64_t n = channels[(s - samples + kind) % 10], shape[LS_MAX_RANK];
+    ls__activation curve = LS__GELU + (s - samples) % 4;
+    unsigned asked = conv_kinds[kind];
+    ls_window w = window_of(s, kind);
+    ls_node *x = input_x(p, s), *y;
+
+    y = asked & BIAS ? ls_conv2d(x, n, w, "c") : ls_conv2d_no_bias(x, n, w,
+                                                                    "c");
+    ck_assert_ptr_nonnull(y);
+    if (asked & RESIDUAL) {
+        y->residual = true;
+        y->in[1] = input(p, "r", LS_F32, ls_node_shape(y, shape), y->shape);
+    }
+    if (asked & POOL) {
+        fold_pool(p, y, s, kind);
+        curve = LS__RELU;
+    }
+    y->activation = asked & CURVED ? curve : LS__NO_ACTIVATION;
+    p->grad_of = asked & SLOPE ? curve : LS__NO_ACTIVATION;
+    p->dy_is_pre = asked & IS_PRE;
+    p->node = y;
+}
+
+static void build_max_pool(problem *p, const sample *s, int kind)
+{
+    p->node = ls_max_pool(input_x(p, s), window_of(s, kind));
+}
+
+static void build_avg_pool(problem *p, const sample *s, int kind)
+{
+    p->node = ls_avg_pool(input_x(p, s), window_of(s, kind));
+}
+
+static void build_flatten(problem *p, const sample *s, int kind)
+{
+    (void)kind;
+    p->node = ls_flatten(input_x(p, s));
+}
+
+/* One group, and more of two channels or more each: those, of alternating
+ * signs, are what keeps a variance from being tiny. */
+static void build_group(problem *p, const sample *s, int kind)
+{
+    int64_t c = s->dim[s->rank - 1], groups = kind ? 2 : 1;
+
+    while (2 * groups < c && c % groups)
+        groups++;
+    if (c % groups || c < 2 * groups)
+        groups = 1;
+    p->node = ls_group_norm(input_x(p, s), (int)groups, "g");
+}
+
 static void build_squared(problem *p, const sample *s, int kind)
 {
     p->node = ls_mean_squared_error(input_x(p, s),
@@ -245,6 +341,11 @@ static const row rows[] = {
     {&ls__op_tanh,          build_tanh,      1, 0, 3, 1, 3, 0,    false},
     {&ls__op_sigmoid,       build_sigmoid,   1, 0, 3, 1, 6, 0,    false},
     {&ls__op_add,           build_add,       1, 0, 3, 1, 1, 0,    false},
+    {&ls__op_conv,          build_conv,      9, 3, 3, 1, 1, 0,    true},
+    {&ls__op_max_pool,      build_max_pool,  3, 3, 3, 1, 1, 0,    false},
+    {&ls__op_avg_pool,      build_avg_pool,  3, 3, 3, 1, 1, 0,    false},
+    {&ls__op_flatten,       build_flatten,   1, 0, 3, 1, 1, 0,    false},
+    {&ls__op_group_norm,    build_group,     2, 1, 3, 1, 1, 1.5f, false},
     {&ls__op_squared_error, build_squared,   2, 0, 3, 1, 1, 0,    false},
     {&ls__op_cross_entropy, build_entropy,   2, 1, 3, 1, 5, 0,    false},
     {&ls__op_next_token,    build_next,      2, 2, 2, 2, 5, 0,    false},
@@ -269,6 +370,9 @@ static bool vanishes(const problem *p, int which)
     if (n->op == &ls__op_layer_norm)
         return (which == 0 && width <= 2) || /* x / |x|, shifted */
                (which == LS__MAX_INPUTS && width == 1);
+    if (n->op == &ls__op_group_norm)
+        return (which == 0 && n->size / n->groups <= 2) ||
+               (which == LS__MAX_INPUTS && n->size / n->groups == 1);
     if (n->op == &ls__op_attention)
         return which < 2 && n->shape[0] == 1; /* nowhere else to look */
     if (n->op == &ls__op_cross_entropy || n->op == &ls__op_next_token)
@@ -276,12 +380,20 @@ static bool vanishes(const problem *p, int which)
     return false;
 }
 
-/* A relu may well make a few numbers all zero; dropout too. */
+/* A relu may well make a few numbers all zero, dropout too; a max pool leaves
+ * most of its input without a gradient, and most of a window may be outside an
+ * image. */
 static bool may_be_zero(const problem *p)
 {
+    const ls_node *n = p->node, *x = n->in[0];
+
+    if (n->op == &ls__op_max_pool || n->pooled ||
+        (n->op == &ls__op_conv && (n->window.kh > x->shape[0] ||
+                                   n->window.kw > x->shape[1])))
+        return true;
     return p->ny < 32 &&
-           (p->node->op == &ls__op_relu || p->node->op == &ls__op_dropout || p->grad_of == LS__RELU ||
-            p->node->activation == LS__RELU);
+           (n->op == &ls__op_relu || n->op == &ls__op_dropout ||
+            p->grad_of == LS__RELU || n->activation == LS__RELU);
 }
 
 /* ------ Making it ------ */
@@ -478,8 +590,15 @@ static const float *packed(const problem *p, const machine *m, bool transposed)
     int64_t k = transposed ? out : in, n = transposed ? in : out;
     float *to;
 
-    if (p->node->op != &ls__op_dense || !m->backend.pack)
+    if (!p->node->op->is_product || !m->backend.pack)
         return NULL;
+    if (p->node->op == &ls__op_conv) {
+        int64_t taps = p->node->window.kh * p->node->window.kw;
+
+        to = fenced(m->kernels->conv_packed_size(taps * k, n));
+        m->kernels->conv_pack(taps, in, out, transposed, p->param[0], to);
+        return to;
+    }
     to = fenced(m->backend.packed_size(k, n));
     m->backend.pack(k, n, p->param[0], transposed ? 1 : out,
                     transposed ? out : 1, to);
@@ -693,7 +812,7 @@ static void check_modes(const problem *p, const machine *m, const outputs *base)
     }
     other = run(p, m, (mode){.add = true});
     check_added(p, &other);
-    if (p->node->params || op->inputs > 1) { /* else there is nothing to do */
+    if (p->node->params || op->inputs > 1) { /* others do nothing else */
         other = run(p, m, (mode){.no_dx = true});
         check_equal(p, base, &other);
     }
@@ -725,10 +844,15 @@ static void check_machines(const problem *p, bool products, const outputs *base)
 }
 
 /* Fused kinds that are no functions of their own have nothing to differentiate;
- * a relu inside cannot be moved past its corner, and rounding is all corners. */
+ * a relu or max pool inside cannot be moved past its corners, and rounding is
+ * all corners. */
 static bool has_slope(const problem *p)
 {
-    return p->node->op != &ls__op_round_bf16 && !p->grad_of && !p->dy_is_pre && p->node->activation != LS__RELU;
+    const ls__op *op = p->node->op;
+
+    return !p->grad_of && !p->dy_is_pre && p->node->activation != LS__RELU &&
+           !p->node->pooled && op != &ls__op_max_pool &&
+           op != &ls__op_round_bf16;
 }
 
 static void check_sample(const row *o, const sample *s, int kind)

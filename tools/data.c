@@ -161,6 +161,8 @@ static size_t row_bytes(const ls_tensor *t)
 
 int64_t data_max_rows(const data *d)
 {
+    if (d->noise.size)
+        return d->noise.total;
     return d->weights ? round_up(d->batch, d->shards) : d->batch;
 }
 
@@ -210,20 +212,22 @@ static int not_divisible(int64_t batch, int devices, int micro)
 
 int data_plan(data *d, int64_t batch, int devices, int micro, bool pad)
 {
-    bool windows = d->text.bytes != NULL;
+    bool endless = d->text.bytes != NULL || d->noise.size;
 
     d->shards = (int64_t)devices * micro;
     d->batch = batch ? batch : d->rows;
-    if (pad && !windows && d->batch > d->rows)
+    if (pad && !endless && d->batch > d->rows)
         d->batch = d->rows;
-    if (d->batch > d->rows && !windows)
+    if (d->batch > d->rows && !endless)
         return opt_fail(OPT_FAILED,
                         "a batch of %lld rows is more than the "
                         "%lld rows there are",
                         (long long)d->batch, (long long)d->rows);
     if (!pad && d->batch % d->shards)
         return not_divisible(d->batch, devices, micro);
-    if (windows)
+    if (d->noise.size)
+        return noise_plan(&d->noise, d->batch, d->shards);
+    if (d->text.bytes)
         return text_plan(&d->text, d->batch, (int)d->shards);
     d->batches =
         pad ? round_up(d->rows, d->batch) / d->batch : d->rows / d->batch;
@@ -296,9 +300,11 @@ static int fill_rows(data *d, int64_t step, ls_batch *batch, int64_t *rows)
 
 int data_fill(data *d, int64_t step, ls_batch *batch, int64_t *rows)
 {
+    *rows = d->batch;
+    if (d->noise.size)
+        return noise_fill(&d->noise, step, batch);
     if (!d->text.bytes)
         return fill_rows(d, step, batch, rows);
-    *rows = d->batch;
     return text_fill(&d->text, step, batch);
 }
 
@@ -311,5 +317,6 @@ void data_free(data *d)
     free(d->weights);
     free(d->order);
     text_free(&d->text);
+    noise_free(&d->noise);
     *d = (data){0};
 }

@@ -1,11 +1,12 @@
 /* The rows a tool trains on, in memory, and the batches cut from them in
  * order: step s takes rows sB .. sB+B-1, past the last batch from the start
  * again; or in each epoch's own order, a permutation drawn by the epoch's key;
- * or windows of a text (text.h).  The short last batch of an epoch is skipped, or padded with rows of
+ * or windows of a text (text.h), or noise (noise.h).  The short last batch of an epoch is skipped, or padded with rows of
  * weight 0 to a multiple of the devices. */
 #ifndef TOOLS_DATA_H
 #define TOOLS_DATA_H
 
+#include "noise.h"
 #include "text.h"
 
 #include <lockstep.h>
@@ -30,6 +31,7 @@ typedef struct data {
     int64_t epoch;
     ls_key key;     /* epoch e is permutation(fold_in(key, e), rows) */
     text text;      /* instead of inputs, when it has bytes */
+    noise noise;    /* instead of inputs, when it has a size */
 } data;
 
 /* Add an input from a .npy file with this number of axes, rows among them.

@@ -379,7 +379,7 @@ static int one_step(run *r, int64_t step)
                           1e3 * (progress_clock() - start));
     if (status == OPT_GO && wants_log(r, step))
         status = log_line(r, &result);
-    if (status == OPT_GO && r->model->epochs)
+    if (status == OPT_GO && r->model->epochs && r->data.batches)
         status = count_epoch(r, &result);
     if (status == OPT_GO && wants_eval(r, step + 1))
         status = evaluate(r, step + 1);

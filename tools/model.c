@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A size named by the user must be the data's; otherwise it becomes it. */
 static int follow(const opt_line *line, const char *name, int64_t *size,
@@ -181,6 +182,110 @@ static const model mlp = {
     .build = mlp_build,
 };
 
+/* ------ cnn: two convolutions with relu and pools, one dense layer ------ */
+
+/* The sizes of "32x32x3", height first. */
+static bool read_image(const char *text, int64_t size[3])
+{
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        long long n = strtoll(text, &end, 10);
+
+        if (*text < '0' || *text > '9' || n < 1 || n > 65536 ||
+            *end != (i < 2 ? 'x' : 0))
+            return false;
+        size[i] = n;
+        text = end + 1;
+    }
+    return true;
+}
+
+/* Sizes follow the data: those named by the user must be the data's. */
+static int follow_image(data *d, settings *s, const opt_line *line)
+{
+    static char text[64];
+    const int64_t *shape = d->input[0].all.shape;
+
+    snprintf(text, sizeof text, "%lldx%lldx%lld", (long long)shape[1],
+             (long long)shape[2], (long long)shape[3]);
+    if (opt_given(&model_program, line, "image") && strcmp(s->image, text))
+        return opt_fail(OPT_FAILED, "%s has images of %s where --image says "
+                        "%s", s->x, text, s->image);
+    s->image = text;
+    if (!opt_given(&model_program, line, "classes"))
+        s->classes = count_classes(&d->input[1].all);
+    s->shuffle = !s->no_shuffle;
+    return OPT_GO;
+}
+
+static int cnn_noise(data *d, settings *s, const opt_line *line,
+                     const int64_t image[3])
+{
+    if (opt_given(&model_program, line, "epochs"))
+        return opt_fail(OPT_WRONG, "--epochs is for data: without --x and "
+                        "--y there is a new batch each step");
+    if (!opt_given(&model_program, line, "steps"))
+        s->steps = 100;
+    s->epochs = 0;
+    d->noise = (noise){.seed = (uint32_t)s->data_seed,
+                       .size = image[0] * image[1] * image[2],
+                       .classes = s->classes};
+    return OPT_GO;
+}
+
+static int cnn_load(data *d, settings *s, const opt_line *line)
+{
+    int64_t image[3], widths[MOST_LAYERS];
+    int status;
+
+    if (!read_image(s->image, image))
+        return opt_fail(OPT_WRONG, "--image: \"%s\" is no size as 32x32x3",
+                        s->image);
+    if (!read_widths(s->channels, widths))
+        return opt_fail(OPT_WRONG, "--channels: \"%s\" is not a list of "
+                        "widths as 32,64", s->channels);
+    if (!s->x != !s->y)
+        return opt_fail(OPT_WRONG, "--x and --y go together");
+    if (!s->x)
+        return cnn_noise(d, s, line, image);
+    status = data_load(d, "x", s->x, LS_F32, 4);
+    if (status == OPT_GO)
+        status = data_load(d, "y", s->y, LS_I32, 1);
+    return status == OPT_GO ? follow_image(d, s, line) : status;
+}
+
+/* "conv1", a 3x3 convolution, its relu and a 2x2 pool. */
+static ls_node *cnn_layer(ls_node *x, int64_t width, int number)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "conv%d", number);
+    x = ls_conv2d(x, width, (ls_window){.height = 3, .width = 3}, name);
+    return ls_max_pool(ls_relu(x), (ls_window){2, 2, 2, 2, LS_VALID});
+}
+
+static void cnn_build(ls_graph *g, const settings *s)
+{
+    int64_t image[3], widths[MOST_LAYERS];
+    int n = read_widths(s->channels, widths);
+    ls_node *x, *y = ls_input(g, "y", LS_I32, 0, NULL);
+
+    read_image(s->image, image);
+    x = ls_input(g, "x", LS_F32, 3, image);
+    for (int i = 0; i < n; i++)
+        x = cnn_layer(x, widths[i], i + 1);
+    x = ls_dense(ls_flatten(x), s->classes, "dense");
+    ls_output(g, x, "logits");
+    ls_loss(g, ls_cross_entropy(x, y));
+}
+
+static const model cnn = {
+    .keys = LS_KEYS_NNX,
+    .epochs = true,
+    .load = cnn_load,
+    .build = cnn_build,
+};
+
 /* ------ lm: a transformer on tokens, without a causal mask ------ */
 
 static int lm_load(data *d, settings *s, const opt_line *line)
@@ -297,132 +402,159 @@ static const opt_model models[] = {
       "seq-len\nbytes from its first nine tenths; the last tenth is held out "
       "for --eval-every.\nWith --eval-data all of --data is trained on.  The "
       "model is lm's but for the\nmask.", &gpt },
+    { "cnn", "image classifier: 3x3 convolutions, relu, 2x2 max pools, one "
+      "dense layer",
+      "Without --x and --y each step has a new batch of random images and "
+      "labels, as\nthe program it reproduces is tested with; nothing can be "
+      "learnt from it.", &cnn },
 };
 
 #define AT(member) offsetof(settings, member)
 
 /* The defaults are in the order of the models above. */
 static const opt options[] = {
-    /* name, value, type, where, { linear, lm, mlp, gpt }, help */
-    { "devices", "N|auto", OPT_DEVICES, AT(devices), { "8", "8", "8", "8" },
+    /* name, value, type, where, { linear, lm, mlp, gpt, cnn }, help */
+    { "devices", "N|auto", OPT_DEVICES, AT(devices),
+      { "8", "8", "8", "8", "8" },
       "shards of each batch; auto: the usable cores" },
-    { "workers", "N", OPT_WORKERS, AT(workers), { "", "", "", "" },
+    { "workers", "N", OPT_WORKERS, AT(workers), { "", "", "", "", "" },
       "threads; never changes a result (min(devices, cores))" },
-    { "allow-single", NULL, OPT_FLAG, AT(allow_single), { "", "", NULL, NULL },
+    { "allow-single", NULL, OPT_FLAG, AT(allow_single),
+      { "", "", NULL, NULL, NULL },
       "let lm run on one device" },
-    { "seed", "S", OPT_SEED, AT(seed), { "0", "42", "0", "42" },
+    { "seed", "S", OPT_SEED, AT(seed), { "0", "42", "0", "42", "0" },
       "of the initial parameters" },
-    { "data-seed", "S", OPT_SEED32, AT(data_seed), { "7", "1234", "7", "1234" },
+    { "data-seed", "S", OPT_SEED32, AT(data_seed),
+      { "7", "1234", "7", "1234", "7" },
       "of generated data, of the order, of windows" },
-    { "x", "FILE.npy", OPT_TEXT, AT(x), { "", "", "", NULL },
-      "rows: (N,d-in); lm: (N,T) tokens" },
-    { "y", "FILE.npy", OPT_TEXT, AT(y), { "", NULL, "", NULL },
-      "targets: (N,d-out); mlp: N labels" },
-    { "data", "FILE", OPT_TEXT, AT(data), { NULL, NULL, NULL, "" },
+    { "x", "FILE.npy", OPT_TEXT, AT(x), { "", "", "", NULL, "" },
+      "rows: (N,d-in); lm: (N,T) tokens; cnn: (N,H,W,C)" },
+    { "y", "FILE.npy", OPT_TEXT, AT(y), { "", NULL, "", NULL, "" },
+      "targets: (N,d-out); mlp, cnn: N labels" },
+    { "data", "FILE", OPT_TEXT, AT(data), { NULL, NULL, NULL, "", NULL },
       "the text, read byte by byte" },
-    { "eval-data", "FILE", OPT_TEXT, AT(eval_data), { NULL, NULL, NULL, "" },
+    { "eval-data", "FILE", OPT_TEXT, AT(eval_data),
+      { NULL, NULL, NULL, "", NULL },
       "evaluate on this text, train on all of --data" },
-    { "rows", "N", OPT_COUNT, AT(rows), { "64", "8192", "4096", NULL },
+    { "rows", "N", OPT_COUNT, AT(rows), { "64", "8192", "4096", NULL, NULL },
       "size of generated data" },
-    { "d-in", "N", OPT_COUNT, AT(d_in), { "8", NULL, "64", NULL },
+    { "d-in", "N", OPT_COUNT, AT(d_in), { "8", NULL, "64", NULL, NULL },
       "width of x" },
-    { "d-out", "N", OPT_COUNT, AT(d_out), { "4", NULL, NULL, NULL },
+    { "d-out", "N", OPT_COUNT, AT(d_out), { "4", NULL, NULL, NULL, NULL },
       "width of y" },
-    { "classes", "N", OPT_COUNT, AT(classes), { NULL, NULL, "10", NULL },
+    { "classes", "N", OPT_COUNT, AT(classes), { NULL, NULL, "10", NULL, "10" },
       "labels are below this" },
-    { "hidden", "A,B,..", OPT_TEXT, AT(hidden), { NULL, NULL, "512,512", NULL },
+    { "image", "HxWxC", OPT_TEXT, AT(image),
+      { NULL, NULL, NULL, NULL, "32x32x3" },
+      "height, width and channels of an image" },
+    { "channels", "A,B,..", OPT_TEXT, AT(channels),
+      { NULL, NULL, NULL, NULL, "32,64" },
+      "of the convolutions" },
+    { "hidden", "A,B,..", OPT_TEXT, AT(hidden),
+      { NULL, NULL, "512,512", NULL, NULL },
       "widths of the hidden layers" },
     { "activation", "relu|tanh|gelu|sigmoid", OPT_CHOICE, AT(activation),
-      { NULL, NULL, "relu", NULL },
+      { NULL, NULL, "relu", NULL, NULL },
       "after each hidden layer" },
-    { "dropout", "P", OPT_DECAY, AT(dropout), { NULL, NULL, "0", "0" },
+    { "dropout", "P", OPT_DECAY, AT(dropout), { NULL, NULL, "0", "0", NULL },
       "share of values dropped in training, scaled by 1/(1-P)" },
-    { "vocab", "N", OPT_COUNT, AT(vocab), { NULL, "512", NULL, "256" },
+    { "vocab", "N", OPT_COUNT, AT(vocab), { NULL, "512", NULL, "256", NULL },
       "tokens are below this" },
-    { "seq-len", "N", OPT_COUNT, AT(seq_len), { NULL, "64", NULL, "64" },
+    { "seq-len", "N", OPT_COUNT, AT(seq_len), { NULL, "64", NULL, "64", NULL },
       "tokens of a row" },
-    { "d-model", "N", OPT_COUNT, AT(d_model), { NULL, "256", NULL, "256" },
+    { "d-model", "N", OPT_COUNT, AT(d_model),
+      { NULL, "256", NULL, "256", NULL },
       "width of the model" },
-    { "heads", "N", OPT_COUNT, AT(heads), { NULL, "8", NULL, "8" },
+    { "heads", "N", OPT_COUNT, AT(heads), { NULL, "8", NULL, "8", NULL },
       "attention heads; must divide d-model" },
-    { "layers", "N", OPT_COUNT, AT(layers), { NULL, "4", NULL, "4" },
+    { "layers", "N", OPT_COUNT, AT(layers), { NULL, "4", NULL, "4", NULL },
       "transformer blocks" },
-    { "d-ff", "N", OPT_COUNT, AT(d_ff), { NULL, "1024", NULL, "1024" },
+    { "d-ff", "N", OPT_COUNT, AT(d_ff), { NULL, "1024", NULL, "1024", NULL },
       "width inside a block's dense layers" },
-    { "batch", "N", OPT_COUNT, AT(batch), { "", "32", "128", "32" },
+    { "batch", "N", OPT_COUNT, AT(batch), { "", "32", "128", "32", "128" },
       "rows of a step, all devices; linear: all rows" },
     { "batch-per-device", "N", OPT_COUNT, AT(batch_per_device),
-      { "", "", "", "" },
+      { "", "", "", "", "" },
       "the same, of one device" },
-    { "steps", "N", OPT_NUMBER, AT(steps), { "1", "50", "", "1000" },
+    { "steps", "N", OPT_NUMBER, AT(steps), { "1", "50", "", "1000", "" },
       "updates; past the end of data it starts again" },
-    { "epochs", "N", OPT_COUNT, AT(epochs), { "", "", "10", NULL },
+    { "epochs", "N", OPT_COUNT, AT(epochs), { "", "", "10", NULL, "10" },
       "passes over the data, not --steps" },
     { "uneven", "drop|pad", OPT_CHOICE, AT(uneven),
-      { "drop", "drop", "drop", "drop" },
+      { "drop", "drop", "drop", "drop", "drop" },
       "skip short batches, or fill with weight 0" },
-    { "shuffle", NULL, OPT_FLAG, AT(shuffle), { NULL, NULL, "", NULL },
+    { "shuffle", NULL, OPT_FLAG, AT(shuffle), { NULL, NULL, "", NULL, "" },
       "an order of its own for each epoch (files only)" },
-    { "no-shuffle", NULL, OPT_FLAG, AT(no_shuffle), { NULL, NULL, "", NULL },
+    { "no-shuffle", NULL, OPT_FLAG, AT(no_shuffle),
+      { NULL, NULL, "", NULL, "" },
       "rows in the order they have" },
     { "optimizer", "sgd|momentum|nesterov|adam|adamw", OPT_CHOICE,
-      AT(optimizer), { "sgd", "adamw", "adam", "adamw" },
+      AT(optimizer), { "sgd", "adamw", "adam", "adamw", "adam" },
       "the update rule, as optax defines it" },
-    { "lr", "X", OPT_REAL, AT(lr), { "0.1", "0.0003", "0.001", "0.0003" },
+    { "lr", "X", OPT_REAL, AT(lr),
+      { "0.1", "0.0003", "0.001", "0.0003", "0.001" },
       "learning rate" },
-    { "momentum", "X", OPT_DECAY, AT(momentum), { "0.9", "0.9", "0.9", "0.9" },
+    { "momentum", "X", OPT_DECAY, AT(momentum),
+      { "0.9", "0.9", "0.9", "0.9", "0.9" },
       "of momentum and nesterov" },
-    { "b1", "X", OPT_DECAY, AT(b1), { "0.9", "0.9", "0.9", "0.9" },
+    { "b1", "X", OPT_DECAY, AT(b1), { "0.9", "0.9", "0.9", "0.9", "0.9" },
       "decay of the first moment, adam and adamw" },
-    { "b2", "X", OPT_DECAY, AT(b2), { "0.999", "0.999", "0.999", "0.999" },
+    { "b2", "X", OPT_DECAY, AT(b2),
+      { "0.999", "0.999", "0.999", "0.999", "0.999" },
       "decay of the second moment, adam and adamw" },
-    { "eps", "X", OPT_REAL, AT(eps), { "1e-8", "1e-8", "1e-8", "1e-8" },
+    { "eps", "X", OPT_REAL, AT(eps), { "1e-8", "1e-8", "1e-8", "1e-8", "1e-8" },
       "added to the root, adam and adamw" },
     { "weight-decay", "X", OPT_REAL, AT(weight_decay),
-      { "0.0001", "0.0001", "0.0001", "0.0001" },
+      { "0.0001", "0.0001", "0.0001", "0.0001", "0.0001" },
       "of adamw" },
     { "schedule", "constant|linear|cosine|exponential|piecewise", OPT_CHOICE,
-      AT(schedule), { "constant", "constant", "constant", "constant" },
+      AT(schedule),
+      { "constant", "constant", "constant", "constant", "constant" },
       "the learning rate over time" },
-    { "warmup", "N", OPT_NUMBER, AT(warmup), { "0", "0", "0", "0" },
+    { "warmup", "N", OPT_NUMBER, AT(warmup), { "0", "0", "0", "0", "0" },
       "first updates, from rate 0 up to lr; any schedule" },
-    { "decay-steps", "N", OPT_COUNT, AT(decay_steps), { "", "", "", "" },
+    { "decay-steps", "N", OPT_COUNT, AT(decay_steps), { "", "", "", "", "" },
       "end of linear, cosine; unit of exponential (steps)" },
-    { "decay-rate", "X", OPT_REAL, AT(decay_rate), { "", "", "", "" },
+    { "decay-rate", "X", OPT_REAL, AT(decay_rate), { "", "", "", "", "" },
       "exponential: the factor of every decay-steps updates" },
-    { "end-lr", "X", OPT_REAL, AT(end_lr), { "0", "0", "0", "0" },
+    { "end-lr", "X", OPT_REAL, AT(end_lr), { "0", "0", "0", "0", "0" },
       "where linear, cosine, exponential (0: nowhere) end" },
-    { "boundaries", "STEP:FACTOR,...", OPT_TEXT, AT(boundaries), { "", "", "", "" },
+    { "boundaries", "STEP:FACTOR,...", OPT_TEXT, AT(boundaries),
+      { "", "", "", "", "" },
       "piecewise: factors from these steps on" },
-    { "scale-lr", NULL, OPT_FLAG, AT(scale_lr), { "", "", "", "" },
+    { "scale-lr", NULL, OPT_FLAG, AT(scale_lr), { "", "", "", "", "" },
       "multiply lr by batch / 32" },
-    { "clip-norm", "X", OPT_REAL, AT(clip_norm), { "0", "0", "0", "0" },
+    { "clip-norm", "X", OPT_REAL, AT(clip_norm), { "0", "0", "0", "0", "0" },
       "clip the gradient to this global norm; 0: no" },
-    { "accumulate", "K", OPT_WORKERS, AT(accumulate), { "1", "1", "1", "1" },
+    { "accumulate", "K", OPT_WORKERS, AT(accumulate),
+      { "1", "1", "1", "1", "1" },
       "cut the batch into K micro-batches for one update" },
     { "precision", "f32|bf16-input", OPT_CHOICE, AT(precision),
-      { "f32", "f32", "f32", "f32" },
+      { "f32", "f32", "f32", "f32", "f32" },
       "round the inputs to bf16 (not tokens), or nothing" },
     { "state", "replicate|shard|PATTERN=AXIS,..", OPT_TEXT, AT(state),
-      { "replicate", "replicate", "replicate", "replicate" },
+      { "replicate", "replicate", "replicate", "replicate", "replicate" },
       "who updates which parameters: same bits" },
     { "masked-mean", "exact|per-shard", OPT_CHOICE, AT(mean),
-      { "exact", "exact", "exact", NULL },
+      { "exact", "exact", "exact", NULL, "exact" },
       "of all rows, or of devices' means" },
-    { "log-every", "N", OPT_NUMBER, AT(log_every), { "1", "10", "100", "10" },
+    { "log-every", "N", OPT_NUMBER, AT(log_every),
+      { "1", "10", "100", "10", "100" },
       "a line at 0, N, 2N.. and the last; 0: none" },
-    { "eval-every", "N", OPT_NUMBER, AT(eval_every), { NULL, NULL, NULL, "0" },
+    { "eval-every", "N", OPT_NUMBER, AT(eval_every),
+      { NULL, NULL, NULL, "0", NULL },
       "evaluate after N, 2N.. updates, the last; 0: no" },
-    { "sample", "N", OPT_NUMBER, AT(sample), { NULL, NULL, NULL, "0" },
+    { "sample", "N", OPT_NUMBER, AT(sample), { NULL, NULL, NULL, "0", NULL },
       "print N bytes of generated text at the end" },
-    { "temperature", "X", OPT_REAL, AT(temperature), { NULL, NULL, NULL, "0.8" },
+    { "temperature", "X", OPT_REAL, AT(temperature),
+      { NULL, NULL, NULL, "0.8", NULL },
       "of the sample; below 1 the likely is likelier" },
-    { "metrics", "FILE.jsonl", OPT_TEXT, AT(metrics), { "", "", "", "" },
+    { "metrics", "FILE.jsonl", OPT_TEXT, AT(metrics), { "", "", "", "", "" },
       "write loss and timing of every step as JSON lines" },
-    { "save", "FILE.safetensors", OPT_TEXT, AT(save), { "", "", "", "" },
+    { "save", "FILE.safetensors", OPT_TEXT, AT(save), { "", "", "", "", "" },
       "write the parameters at the end" },
     { "backend", "native|blis|onednn", OPT_WORD, AT(backend),
-      { "", "", "", "" },
+      { "", "", "", "", "" },
       "matrix kernels; native and blis give the same bytes" },
 };
 /* clang-format on */

@@ -18,6 +18,8 @@ typedef struct settings {
     const char *hidden; /* widths, "512,512"; checked by load */
     int64_t activation; /* place in the option's words */
     double dropout;     /* rate */
+    const char *image;    /* "32x32x3"; checked by load */
+    const char *channels; /* of convolutions, "32,64"; checked by load */
     int64_t vocab, seq_len, d_model, heads, layers, d_ff;
     int64_t batch;            /* 0: all rows, until the data is there */
     int64_t batch_per_device; /* 0: batch counts */

@@ -82,6 +82,17 @@ void ls__exec_draw(ls__exec *e, int stream, ls__draw draw)
     e->draw[stream] = draw;
 }
 
+static void pack(const ls__plan *plan, const ls__pack *q, const float *from,
+                 float *to)
+{
+    if (!q->taps)
+        plan->backend->pack(q->k, q->n, from, q->row, q->col, to);
+    else if (q->backward)
+        ls__kernels()->conv_pack(q->taps, q->n, q->k, true, from, to);
+    else
+        ls__kernels()->conv_pack(q->taps, q->k, q->n, false, from, to);
+}
+
 void ls__exec_prepare(void *exec, int worker, int workers, bool train,
                       const float *const *params)
 {
@@ -93,8 +104,7 @@ void ls__exec_prepare(void *exec, int worker, int workers, bool train,
         const ls__pack *q = &e->plan->pack[i];
 
         if (train || !q->backward)
-            e->plan->backend->pack(q->k, q->n, params[q->param], q->row,
-                                   q->col, e->packed + q->offset);
+            pack(e->plan, q, params[q->param], e->packed + q->offset);
     }
 }
 

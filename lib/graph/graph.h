@@ -6,11 +6,20 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "gemm/gemm.h"
+#include "lockstep.h"
 #include "random/init.h"
 
 typedef struct ls__op ls__op;
 
 enum { LS__MAX_INPUTS = 3, LS__MAX_PARAMS = 2 };
+
+/* A window over an image, fitted to it; padding is what lies before. */
+typedef struct ls__window {
+    int64_t kh, kw, sy, sx; /* size and stride */
+    int64_t top, left;      /* pixels of padding */
+    int64_t h, w;           /* pixels that come out */
+    ls_padding padding;
+} ls__window;
 
 struct ls_node {
     ls_graph *graph;
@@ -30,8 +39,13 @@ struct ls_node {
     bool causal;                   /* attention */
     double rate;                   /* dropout */
     int stream;                    /* of random numbers, or -1 */
-    bool residual;                 /* plan: in[1] is added to a dense's y */
-    ls__activation activation;     /* plan: a dense's y goes through it */
+    ls__window window;             /* convolution, pools */
+    int64_t groups;                /* group norm */
+    bool residual;                 /* plan: in[1] is added to a product's y */
+    ls__activation activation;     /* plan: a product's y goes through it */
+    bool pooled;                   /* plan: and, of a convolution, then .. */
+    ls__window pool;               /* .. through a max pool, whose shape it has
+                                      then; its own is (window.h,window.w) */
 };
 
 /* A parameter as its operator declared it. */

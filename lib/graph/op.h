@@ -20,14 +20,14 @@ typedef struct ls__run {
     float *stash;                  /* what forward keeps for backward */
     float *scratch;                /* dies with the call */
     const float *param[LS__MAX_PARAMS];
-    const float *packed[2];        /* dense: its kernel, and transposed */
+    const float *packed[2];        /* products: the kernel, and transposed */
 
     const float *dy;                     /* NULL for a loss */
     float *dx[LS__MAX_INPUTS];           /* NULL: not wanted */
     const float *addend[LS__MAX_INPUTS]; /* NULL: none */
-    ls__activation grad_of;        /* dense: dx[0] times its slope ... */
+    ls__activation grad_of;        /* products: dx[0] times its slope ... */
     const float *grad_at;          /* ... at these values */
-    bool dy_is_pre;                /* dense: dy went through ours already */
+    bool dy_is_pre;                /* products: dy went through ours already */
     float *dparam[LS__MAX_PARAMS];
     bool add;                      /* dparam is added to: a later chunk */
 
@@ -45,6 +45,8 @@ struct ls__op {
     const char *name;
     int inputs;
     bool is_loss;
+    bool is_product; /* a matrix product with its epilogue: the plan folds */
+    bool is_view;    /* y is x under another shape: the plan may share memory */
     /* Bit k: the gradient of input k is dy itself; the executor sees to it. */
     unsigned passes;
     /* Bit k: backward reads x[k]; it must still be there. */
@@ -64,7 +66,8 @@ struct ls__op {
 
 extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
     ls__op_layer_norm, ls__op_attention, ls__op_gelu, ls__op_relu, ls__op_tanh,
-    ls__op_sigmoid, ls__op_add,
+    ls__op_sigmoid, ls__op_add, ls__op_conv, ls__op_max_pool, ls__op_avg_pool,
+    ls__op_flatten, ls__op_group_norm,
     ls__op_squared_error, ls__op_cross_entropy, ls__op_next_token,
     ls__op_dropout, ls__op_round_bf16;
 

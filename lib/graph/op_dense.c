@@ -120,7 +120,7 @@ static void dense_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_dense = {
-    .name = "dense", .inputs = 1, .passes = 2, .reads = 1,
+    .name = "dense", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
     .shape = dense_shape, .stash = dense_stash, .scratch = dense_scratch,
     .forward = dense_fwd, .backward = dense_bwd};
 

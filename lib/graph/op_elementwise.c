@@ -1,4 +1,4 @@
-/* Activations and add, for where the plan could not fold them into a product. */
+/* Activations, add and flatten, for where the plan could not fold them into a product. */
 #include "graph/op.h"
 
 #include <string.h>
@@ -60,6 +60,36 @@ ls_node *ls_tanh(ls_node *x)
 ls_node *ls_sigmoid(ls_node *x)
 {
     return activation(&ls__op_sigmoid, x);
+}
+
+static int flatten_shape(ls_node *n)
+{
+    if (ls__want(n, 0, LS_F32, 0) < 0)
+        return LS_ESHAPE;
+    return ls__node_set_shape(n, LS_F32, 1, &n->in[0]->size);
+}
+
+/* In a plan y is the memory of x, unless that is the user's. */
+static void flatten_fwd(const ls__run *r)
+{
+    if (r->y != r->x[0])
+        memcpy(r->y, r->x[0],
+               (size_t)(r->rows * r->node->size) * sizeof *r->y);
+}
+
+/* The gradient is dy: the executor passes it on. */
+static void flatten_bwd(const ls__run *r)
+{
+    (void)r;
+}
+
+const ls__op ls__op_flatten = {
+    .name = "flatten", .inputs = 1, .is_view = true, .passes = 1,
+    .shape = flatten_shape, .forward = flatten_fwd, .backward = flatten_bwd};
+
+ls_node *ls_flatten(ls_node *x)
+{
+    return ls__node_done(ls__node_new(&ls__op_flatten, "", x, NULL, NULL));
 }
 
 static int add_shape(ls_node *n)

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { IMAGES = 1 << 19 };
+
 /* Memory with a lifetime. */
 typedef struct value {
     int64_t size; /* floats */
@@ -146,19 +148,20 @@ static int copy_specs(planner *p)
 
 /* ------ fold ------ */
 
-/* The dense node that makes x, if its epilogue can take more: nobody else
- * reads it, and it has no residual yet. */
-static ls_node *open_dense(planner *p, const ls_node *x)
+/* The product (dense, convolution) that makes x, if its epilogue can take
+ * more: nobody else reads it, and it has no residual or pool yet. */
+static ls_node *open_product(planner *p, const ls_node *x)
 {
     ls_node *d = &p->node[p->home[x->id]];
 
-    return d->op == &ls__op_dense && p->consumers[x->id] == 1 && !d->residual
+    return d->op && d->op->is_product && p->consumers[x->id] == 1 &&
+           !d->residual && !d->pooled
                ? d : NULL;
 }
 
-static bool fold_add(planner *p, ls_node *n, int dense)
+static bool fold_add(planner *p, ls_node *n, int product)
 {
-    ls_node *d = open_dense(p, n->in[dense]), *other = n->in[1 - dense];
+    ls_node *d = open_product(p, n->in[product]), *other = n->in[1 - product];
 
     if (!d || p->home[other->id] >= d->id || n->in[0] == n->in[1])
         return false;
@@ -168,14 +171,32 @@ static bool fold_add(planner *p, ls_node *n, int dense)
     return true;
 }
 
+/* A max pool into the convolution it reads, through a relu or nothing: then
+ * what the pool reads is never kept. */
+static void fold_pool(planner *p, ls_node *n)
+{
+    ls_node *d = open_product(p, n->in[0]);
+
+    if (!d || d->op != &ls__op_conv ||
+        (d->activation && d->activation != LS__RELU))
+        return;
+    d->pooled = true;
+    d->pool = n->window;
+    d->size = n->size;
+    memcpy(d->shape, n->shape, sizeof d->shape);
+    p->home[n->id] = d->id;
+}
+
 static void fold(planner *p, ls_node *n)
 {
     ls_node *d;
 
-    if (n->op && n->op->activation && (d = open_dense(p, n->in[0])) &&
+    if (n->op && n->op->activation && (d = open_product(p, n->in[0])) &&
         !d->activation) {
         d->activation = n->op->activation;
         p->home[n->id] = d->id;
+    } else if (n->op == &ls__op_max_pool) {
+        fold_pool(p, n);
     } else if (n->op == &ls__op_add) {
         (void)(fold_add(p, n, 1) || fold_add(p, n, 0));
     }
@@ -224,18 +245,25 @@ static int list(planner *p)
     return 0;
 }
 
-/* Whole rows (sequences) of at most 256 vectors through the widest product. */
+/* Whole rows (sequences) of at most 256 vectors through the widest dense
+ * product; of images a power of two whose convolutions, before any pool, make
+ * no more than IMAGES numbers.  What is folded where must not matter. */
 static void choose_chunk(ls__plan *plan)
 {
-    int64_t most = 1;
+    int64_t most = 1, images = 0, rows;
 
     for (int i = 0; i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;
 
         if (n->op == &ls__op_dense && ls__vectors(n) > most)
             most = ls__vectors(n);
+        if (n->op == &ls__op_conv)
+            images += n->window.h * n->window.w * ls__width(n);
     }
-    plan->chunk_rows = most < LS__CHUNK ? LS__CHUNK / most : 1;
+    rows = most < LS__CHUNK ? LS__CHUNK / most : 1;
+    while (images && rows > 1 && (rows & (rows - 1) || rows * images > IMAGES))
+        rows--;
+    plan->chunk_rows = rows;
 }
 
 /* ------ values ------ */
@@ -274,7 +302,9 @@ static void forward_values(planner *p)
             if (n->op->is_loss || n->op->reads >> k & 1)
                 reads(p, p->y[n->in[k]->id], back);
         }
-        if (!n->op->is_loss)
+        if (n->op->is_view && n->in[0]->op)
+            p->y[n->id] = p->y[n->in[0]->id];
+        else if (!n->op->is_loss)
             p->y[n->id] = new_value(p, n->size, i);
         if (kept) {
             p->stash[n->id] = new_value(p, kept, i);
@@ -335,15 +365,15 @@ static void input_gradient(planner *p, int i, int k, int time, int dy)
     reads(p, p->grad[x->id], time);
 }
 
-/* dx of a dense can go through the slope of the activation that made its x,
+/* dx of a product can go through the slope of the activation that made its x,
  * when x has no other reader. */
 static void fold_slope(planner *p, int i)
 {
     ls__instr *in = &p->plan->instr[i];
     const ls_node *x = in->node->in[0];
 
-    if (in->node->op != &ls__op_dense || !x->op ||
-        x->op != &ls__op_dense || !x->activation || x->residual ||
+    if (!in->node->op->is_product || !x->op || !x->op->is_product ||
+        !x->activation || x->residual || x->pooled ||
         p->consumers[x->id] != 1)
         return;
     in->grad_of = x->activation;
@@ -469,14 +499,18 @@ static void write_out(planner *p)
 static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
 {
     int64_t i = ls__width(in->node->in[0]), n = ls__width(in->node);
+    int64_t taps = in->node->window.kh * in->node->window.kw;
     ls__pack *q = &plan->pack[plan->packs++];
 
     *q = (ls__pack){.param = in->node->param[0],
                     .k = transposed ? n : i, .n = transposed ? i : n,
                     .row = transposed ? 1 : n, .col = transposed ? n : 1,
-                    .offset = plan->pack_floats, .backward = transposed};
+                    .taps = taps, .offset = plan->pack_floats,
+                    .backward = transposed};
     in->packed[transposed] = q->offset;
-    plan->pack_floats += plan->backend->packed_size(q->k, q->n);
+    plan->pack_floats +=
+        taps ? ls__kernels()->conv_packed_size(taps * q->k, q->n)
+             : plan->backend->packed_size(q->k, q->n);
 }
 
 static int pack_list(ls__plan *plan)
@@ -489,7 +523,7 @@ static int pack_list(ls__plan *plan)
         ls__instr *in = &plan->instr[i];
 
         in->packed[0] = in->packed[1] = -1;
-        if (in->node->op != &ls__op_dense || !plan->backend->pack)
+        if (!in->node->op->is_product || !plan->backend->pack)
             continue;
         add_pack(plan, in, 0);
         if (in->dx[0] >= 0)

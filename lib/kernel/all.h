@@ -1,6 +1,8 @@
 /* Everything that is compiled once per instruction level.  v2.c, v3.c, v4.c
  * and plain.c include this one file under different compiler flags; all of it
  * is static, and only the table at the end leaves the file. */
+#include <string.h>
+
 #include "kernel/kernel.h"
 #include "kernel/simd.h"
 #include "kernel/vmath.h"
@@ -9,8 +11,10 @@
 #include "kernel/dropout.h"
 #include "kernel/elementwise.h"
 #include "kernel/gemm.h"
+#include "kernel/conv.h"
 #include "kernel/norm.h"
 #include "kernel/optim.h"
+#include "kernel/pool.h"
 #include "kernel/random.h"
 #include "kernel/reduce.h"
 #include "kernel/roof.h"
@@ -23,7 +27,10 @@
     .random_normal = fill_normal, \
     .random_truncated_normal = fill_truncated_normal, .tree_sum = tree_sum, \
     .gemm = gemm, .gemm_packed_size = packed_size, .gemm_pack = pack, \
-    .epilogue = epilogue, .add = add, .scale = scale, \
+    .epilogue = epilogue, .conv = conv, .conv_grad = conv_grad, \
+    .conv_packed_size = conv_packed_size, .conv_pack = conv_pack, \
+    .max_pool = max_pool, .max_pool_grad = max_pool_grad, \
+    .avg_pool = avg_pool, .avg_pool_grad = avg_pool_grad, .add = add, .scale = scale, \
     .activate = activate, .activate_grad = activate_grad, \
     .column_sum = column_sum, .square_sum = square_sum, \
     .first_nonfinite = first_nonfinite, .layer_norm = layer_norm, \

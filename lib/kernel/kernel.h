@@ -20,6 +20,28 @@ typedef struct ls__rule {
     float r1, r2; /* 1 / (1 - b^n), this update's bias corrections */
 } ls__rule;
 
+/* The convolution of one image with zeros around it. */
+typedef struct ls__conv {
+    const float *x; /* the image */
+    int64_t row;    /* floats from one of its rows to the next */
+    int64_t step_y, step_x; /* floats from window to window */
+    int64_t kh, run; /* a window: kh runs of `run` floats, a row apart */
+    int64_t h, w;    /* windows */
+    ls__gemm out;    /* n, and: y (h w,n) with the epilogue and B packed by
+                        conv_pack; or dw = c (kh run,n), dy = b, accumulate */
+} ls__conv;
+
+/* A pool over one image. */
+typedef struct ls__pool {
+    int64_t in_h, in_w, c;      /* x */
+    int64_t kh, kw, sy, sx;     /* windows */
+    int64_t top, left;          /* pixels of padding before x */
+    int64_t h, w;               /* y */
+} ls__pool;
+
+/* Floats of dy that conv_grad may have to fill up: pixels x channels. */
+enum { LS__CONV_ROOM = LS__CHUNK * 32 };
+
 typedef struct ls__kernel_table {
     const char *name; /* "x86-64-v3" */
     bool fma;         /* matrix products meet the contract of bits */
@@ -60,6 +82,28 @@ typedef struct ls__kernel_table {
                       int64_t b_col, float *packed);
     /* The epilogue alone, over a product that stands in c. */
     void (*epilogue)(const ls__gemm *g);
+
+    /* conv.h: windows of rows first .. last, all channels. */
+    void (*conv)(const ls__conv *v, int64_t first, int64_t last);
+    /* The same rows' share of dw; first begins a chunk, or is 0.  room is for
+     * LS__CONV_ROOM floats. */
+    void (*conv_grad)(const ls__conv *v, int64_t first, int64_t last,
+                      float *room);
+    /* A kernel (taps,in,out) as the operand B (taps in,out); or, rotated, its
+     * taps in reverse order and transposed, (taps out,in). */
+    int64_t (*conv_packed_size)(int64_t k, int64_t n);
+    void (*conv_pack)(int64_t taps, int64_t in, int64_t out, bool rotated,
+                      const float *w, float *packed);
+
+    /* pool.h: one image.  number[o] is which pixel of its window, by rows, is
+     * y[o]: the first of equals; with cut, -1 where y[o] is not above 0, so
+     * that the gradient is also a relu's before the pool. */
+    void (*max_pool)(const ls__pool *p, int64_t first, int64_t last,
+                     const float *x, bool cut, float *y, float *number);
+    void (*max_pool_grad)(const ls__pool *p, const float *number,
+                          const float *dy, float *dx);
+    void (*avg_pool)(const ls__pool *p, const float *x, float *y);
+    void (*avg_pool_grad)(const ls__pool *p, const float *dy, float *dx);
 
     /* elementwise.h */
     void (*add)(int64_t n, const float *a, const float *b, float *out);

@@ -1,0 +1,57 @@
+"""What the peers of the cnn row share: seed 002's sizes, its data (a fresh
+batch of rand images and randint labels each step), initial parameters, and
+the metrics file, as in seed003.py."""
+import argparse
+import json
+import time
+
+import numpy as np
+
+from seed003 import read_safetensors
+
+H, W, C, CHANNELS, CLASSES = 32, 32, 3, (32, 64), 10
+BATCH, LR, DATA_SEED = 128, 1e-3, 7
+
+
+def options(modes, layouts):
+    p = argparse.ArgumentParser()
+    p.add_argument("--mode", choices=modes, default=modes[0])
+    p.add_argument("--layout", choices=layouts, default=layouts[0])
+    p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--steps", type=int, default=50)
+    p.add_argument("--init", help="safetensors file of lockstep-train")
+    p.add_argument("--metrics", help="file; standard output if absent")
+    return p.parse_args()
+
+
+def drawn():
+    rs = np.random.RandomState(0)
+
+    def layer(name, *shape):
+        fan = np.prod(shape[:-1])
+        kernel = rs.randn(*shape) / np.sqrt(fan)
+        return {name + ".kernel": kernel.astype(np.float32),
+                name + ".bias": np.zeros(shape[-1], np.float32)}
+
+    a, b = CHANNELS
+    return {**layer("conv1", 3, 3, C, a), **layer("conv2", 3, 3, a, b),
+            **layer("dense", H // 4 * (W // 4) * b, CLASSES)}
+
+
+def initial(path):
+    return read_safetensors(path) if path else drawn()
+
+
+def run(step, options, versions):
+    """Call step(x, y) -> loss as a float, options.steps times, each timed
+    from the batch as NumPy arrays to the loss as a Python number."""
+    rs = np.random.RandomState(DATA_SEED)
+    with open(options.metrics or 1, "w") as f:
+        print(json.dumps({"versions": versions}), file=f)
+        for s in range(options.steps):
+            x = rs.rand(BATCH, H, W, C).astype(np.float32)
+            y = rs.randint(0, CLASSES, size=BATCH)
+            start = time.perf_counter()
+            loss = step(x, y)
+            ms = 1e3 * (time.perf_counter() - start)
+            print(json.dumps({"step": s, "loss": loss, "ms": ms}), file=f)

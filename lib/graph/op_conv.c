@@ -1,0 +1,356 @@
+/* Convolution of images (H,W,C) with a kernel (kh,kw,C,n), image by image.
+ *
+ *     y = patches w + bias, relu and so on, as a dense layer on the patches:
+ *         what a window sees, in the order (row, pixel, channel)
+ *     dw = patches^T d, dbias = column sums of d, dx = patches of d, w rotated:
+ *         where windows of x overlap, those of d gather what they left
+ *
+ * d is dy once it went through the slopes of what the plan folded: an
+ * activation, and a max pool whose y is then the node's.  Neither patches nor
+ * what a folded pool read is kept: d is made again from dy and the numbers of
+ * the largest.
+ *
+ * A backend that packs is the native one, whose kernels read patches from the
+ * image (kernel/conv.h); for another they are written out, a few output rows
+ * at a time, and multiplied.  Same bits; where K is cut kernel/conv.h says.
+ * dbias is cut likewise: 256 pixels of an image. */
+#include "graph/window.h"
+
+#include <string.h>
+
+static int conv_shape(ls_node *n)
+{
+    return ls__window_fit(n, n->shape[2]); /* put there by conv2d */
+}
+
+/* Floats of one image's y before a pool. */
+static int64_t full_size(const ls_node *n)
+{
+    return n->window.h * n->window.w * ls__width(n);
+}
+
+/* With a pool the numbers of the largest, else what an activation wants. */
+static int64_t conv_stash(const ls_node *n)
+{
+    return n->pooled || n->activation ? n->size : 0;
+}
+
+/* Windows in one image, n columns of B from a (taps in,n) kernel. */
+static ls__conv windows(const ls__frame *f, const ls__window *w, int64_t n)
+{
+    int64_t row = f->cols * f->c;
+
+    return (ls__conv){.row = row, .step_y = w->sy * row,
+                      .step_x = w->sx * f->c, .kh = w->kh,
+                      .run = w->kw * f->c, .h = w->h, .w = w->w,
+                      .out = {.m = w->h * w->w, .n = n,
+                              .k = w->kh * w->kw * f->c, .b_row = n,
+                              .b_col = 1, .c_row = n, .scale = 1}};
+}
+
+static ls__conv windows_of_x(const ls_node *n)
+{
+    ls__frame f = ls__frame_of_x(n);
+
+    return windows(&f, &n->window, ls__width(n));
+}
+
+static ls__conv windows_of_dy(const ls_node *n)
+{
+    const ls_node *x = n->in[0];
+    ls__frame f = ls__frame_of_dy(n);
+    ls__window w = {.kh = n->window.kh, .kw = n->window.kw, .sy = 1, .sx = 1,
+                    .h = x->shape[0], .w = x->shape[1]};
+
+    return windows(&f, &w, x->shape[2]);
+}
+
+/* ------ scratch ------ */
+
+static int64_t whole(int64_t floats)
+{
+    return (floats + 15) / 16 * 16;
+}
+
+/* Output rows of which patches are written at once: a chunk of K in dw. */
+static int64_t rows_at_once(const ls__conv *v)
+{
+    return v->w < LS__CHUNK ? LS__CHUNK / v->w : 1;
+}
+
+static int64_t patches_size(const ls__conv *v)
+{
+    return whole(rows_at_once(v) * v->w * v->out.k);
+}
+
+/* What a product of windows needs beside its image. */
+static int64_t product_scratch(const ls__conv *v, const ls__backend *backend)
+{
+    return backend->pack ? LS__CONV_ROOM
+                         : patches_size(v) + whole(v->out.k * v->out.n) +
+                               backend->scratch(v->out.k, v->out.n);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* d or y before the pool; the framed image; the product's. */
+static int64_t conv_scratch(const ls_node *n, int64_t rows,
+                            const ls__backend *backend)
+{
+    ls__frame x = ls__frame_of_x(n), dy = ls__frame_of_dy(n);
+    ls__conv of_x = windows_of_x(n), of_dy = windows_of_dy(n);
+
+    (void)rows;
+    return whole(full_size(n)) +
+           whole(larger(ls__frame_size(&x), ls__frame_size(&dy))) +
+           larger(product_scratch(&of_x, backend),
+                  product_scratch(&of_dy, backend));
+}
+
+typedef struct room {
+    float *full, *image, *rest;
+} room;
+
+static room rooms(const ls__run *r)
+{
+    ls__frame x = ls__frame_of_x(r->node), dy = ls__frame_of_dy(r->node);
+    float *image = r->scratch + whole(full_size(r->node));
+
+    return (room){r->scratch, image,
+                  image + whole(larger(ls__frame_size(&x),
+                                       ls__frame_size(&dy)))};
+}
+
+/* ------ by patches: for backends that only multiply ------ */
+
+/* The patches of output rows y .. y+rows. */
+static void write_patches(const ls__conv *v, int64_t y, int64_t rows,
+                          float *out)
+{
+    for (int64_t i = y; i < y + rows; i++)
+        for (int64_t j = 0; j < v->w; j++)
+            for (int64_t ky = 0; ky < v->kh; ky++, out += v->run)
+                memcpy(out, v->x + i * v->step_y + j * v->step_x + ky * v->row,
+                       (size_t)v->run * sizeof *out);
+}
+
+static int64_t rows_from(const ls__conv *v, int64_t y)
+{
+    return larger(0, v->h - y < rows_at_once(v) ? v->h - y : rows_at_once(v));
+}
+
+static void patches_product(const ls__run *r, const ls__conv *v, float *scratch)
+{
+    for (int64_t y = 0, rows; (rows = rows_from(v, y)) > 0; y += rows) {
+        int64_t skip = y * v->w * v->out.n;
+        ls__gemm g = v->out;
+
+        write_patches(v, y, rows, scratch);
+        g.m = rows * v->w;
+        g.a = scratch;
+        g.a_row = g.k;
+        g.a_col = 1;
+        g.c += skip;
+        g.pre = g.pre ? g.pre + skip : NULL;
+        g.h = g.h ? g.h + skip : NULL;
+        g.add = g.add ? g.add + skip : NULL;
+        r->backend->gemm(&g, scratch + patches_size(v) + whole(g.k * g.n));
+    }
+}
+
+static void patches_grad(const ls__run *r, const ls__conv *v, float *scratch)
+{
+    ls__gemm g = v->out;
+
+    for (int64_t y = 0, rows; (rows = rows_from(v, y)) > 0; y += rows) {
+        write_patches(v, y, rows, scratch);
+        g.m = v->out.k;
+        g.k = rows * v->w;
+        g.a = scratch;
+        g.a_row = 1;
+        g.a_col = g.m;
+        g.b = v->out.b + y * v->w * g.n;
+        r->backend->gemm(&g, scratch + patches_size(v) + whole(g.m * g.n));
+        g.accumulate = true;
+    }
+}
+
+/* The kernel with its taps in reverse order and transposed: (taps n,C). */
+static void rotate(const ls_node *n, const float *w, float *out)
+{
+    int64_t taps = n->window.kh * n->window.kw, c = ls__width(n->in[0]);
+    int64_t k = ls__width(n);
+
+    for (int64_t t = taps - 1; t >= 0; t--)
+        for (int64_t j = 0; j < k; j++)
+            for (int64_t i = 0; i < c; i++)
+                *out++ = w[(t * c + i) * k + j];
+}
+
+/* ------ forward ------ */
+
+static void product(const ls__run *r, const ls__conv *v, float *scratch)
+{
+    if (r->backend->pack)
+        r->kernels->conv(v, 0, v->h);
+    else
+        patches_product(r, v, scratch);
+}
+
+static ls__pool folded_pool(const ls_node *n)
+{
+    return ls__pool_of(&n->pool, n->window.h, n->window.w, ls__width(n));
+}
+
+static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
+{
+    const ls_node *n = r->node;
+    ls__frame f = ls__frame_of_x(n);
+    room s = rooms(r);
+    float *y = r->y + i * n->size;
+    float *stash = r->stash ? r->stash + i * n->size : NULL;
+
+    v->x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
+                          s.image);
+    v->out.c = n->pooled ? s.full : y;
+    v->out.pre = n->activation && !n->pooled ? stash : NULL;
+    v->out.add = n->residual ? (const float *)r->x[1] + i * n->size : NULL;
+    product(r, v, s.rest);
+    if (n->pooled) {
+        ls__pool p = folded_pool(n);
+
+        r->kernels->max_pool(&p, 0, p.h, s.full, n->activation == LS__RELU, y,
+                             stash);
+    }
+}
+
+static void conv_fwd(const ls__run *r)
+{
+    ls__conv v = windows_of_x(r->node);
+
+    v.out.b = r->param[0];
+    v.out.packed = r->packed[0];
+    v.out.bias = r->node->params > 1 ? r->param[1] : NULL;
+    v.out.activation = r->node->activation;
+    for (int64_t i = 0; i < r->rows; i++)
+        image_fwd(r, &v, i);
+}
+
+/* ------ backward ------ */
+
+/* d of image i: dy, or made of it. */
+static const float *slope(const ls__run *r, int64_t i, float *full)
+{
+    const ls_node *n = r->node;
+    const float *dy = r->dy + i * n->size;
+    const float *stash = r->stash ? r->stash + i * n->size : NULL;
+
+    if (n->pooled) {
+        ls__pool p = folded_pool(n);
+
+        r->kernels->max_pool_grad(&p, stash, dy, full);
+        return full;
+    }
+    if (!n->activation || r->dy_is_pre)
+        return dy;
+    r->kernels->activate_grad(n->activation, n->size, stash, dy, NULL, full);
+    return full;
+}
+
+/* dw (+)= patches^T d */
+static void kernel_grad(const ls__run *r, int64_t i, const float *d, room s)
+{
+    const ls_node *n = r->node;
+    ls__frame f = ls__frame_of_x(n);
+    ls__conv v = windows_of_x(n);
+
+    v.x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
+                         s.image);
+    v.out.b = d;
+    v.out.c = r->dparam[0];
+    v.out.accumulate = r->add || i > 0;
+    if (r->backend->pack)
+        r->kernels->conv_grad(&v, 0, v.h, s.rest);
+    else
+        patches_grad(r, &v, s.rest);
+}
+
+/* dx = (patches of d, w rotated) slope + addend */
+static void input_grad(const ls__run *r, int64_t i, const float *d, room s)
+{
+    const ls_node *n = r->node;
+    int64_t at = i * n->in[0]->size;
+    ls__frame f = ls__frame_of_dy(n);
+    ls__conv v = windows_of_dy(n);
+
+    v.x = ls__frame_fill(&f, d, s.image);
+    v.out.packed = r->packed[1];
+    v.out.b = s.rest + patches_size(&v); /* where patches are used */
+    v.out.c = r->dx[0] + at;
+    v.out.grad_of = r->grad_of;
+    v.out.h = r->grad_at ? r->grad_at + at : NULL;
+    v.out.add = r->addend[0] ? r->addend[0] + at : NULL;
+    product(r, &v, s.rest);
+}
+
+static void conv_bwd(const ls__run *r)
+{
+    const ls_node *n = r->node;
+    room s = rooms(r);
+
+    for (int64_t i = 0; i < r->rows; i++) {
+        const float *d = slope(r, i, s.full);
+
+        kernel_grad(r, i, d, s);
+        if (n->params > 1)
+            r->kernels->column_sum(n->window.h * n->window.w, ls__width(n), d,
+                                   r->add || i > 0, r->dparam[1]);
+        if (!r->dx[0])
+            continue;
+        if (!r->backend->pack) {
+            ls__conv v = windows_of_dy(n);
+
+            rotate(n, r->param[0], s.rest + patches_size(&v));
+        }
+        input_grad(r, i, d, s);
+    }
+}
+
+const ls__op ls__op_conv = {
+    .name = "conv2d", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
+    .shape = conv_shape, .stash = conv_stash, .scratch = conv_scratch,
+    .forward = conv_fwd, .backward = conv_bwd};
+
+static ls_node *conv2d(ls_node *x, int64_t n, const ls_window *window,
+                       const char *name, bool bias)
+{
+    ls_node *y = ls__node_new(&ls__op_conv, name, x, NULL, NULL);
+    int64_t c = x && x->rank == 3 ? x->shape[2] : 0, taps;
+
+    if (!y)
+        return NULL;
+    y->window = ls__window_new(window);
+    y->shape[2] = n;
+    if (!(y = ls__node_done(y)))
+        return NULL;
+    taps = y->window.kh * y->window.kw;
+    y = ls__node_param(y, "kernel", LS__INIT_LECUN_NORMAL, taps * c, taps * n,
+                       4, (int64_t[]){y->window.kh, y->window.kw, c, n});
+    return y && bias ? ls__node_param(y, "bias", LS__INIT_ZEROS, taps * c,
+                                      taps * n, 1, &n)
+                     : y;
+}
+
+ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window, const char *name)
+{
+    return conv2d(x, n, &window, name, true);
+}
+
+ls_node *ls_conv2d_no_bias(ls_node *x, int64_t n, ls_window window,
+                           const char *name)
+{
+    return conv2d(x, n, &window, name, false);
+}

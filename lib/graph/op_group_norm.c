@@ -1,0 +1,147 @@
+/* Group normalisation: layer normalisation over the elements of each group of a
+ * row, in order, brought together.  What is of a channel (scale, bias) is
+ * written out for every element, so that the kernels of kernel/norm.h do.
+ *
+ * In the order of the scratch: x, dy or y, dx or addend of one group, its scale
+ * and its bias, and in the backward sweep what each element gave to them. */
+#include "graph/op.h"
+
+enum { ROOMS = 7 };
+
+/* One group: `pixels` runs of `run` channels, `step` apart. */
+typedef struct group {
+    int64_t pixels, run, step, size;
+} group;
+
+static group group_of(const ls_node *n)
+{
+    group g = {.pixels = ls__vectors(n), .step = ls__width(n)};
+
+    g.run = g.step / n->groups;
+    g.size = g.pixels * g.run;
+    return g;
+}
+
+static int group_shape(ls_node *n)
+{
+    const ls_node *x = n->in[0];
+
+    if (ls__want(n, 0, LS_F32, 1) < 0)
+        return LS_ESHAPE;
+    if (n->groups < 1 || ls__width(x) % n->groups)
+        return ls__fail(LS_ESHAPE, "group norm \"%s\": %lld channels do not "
+                        "divide into %lld groups", n->name,
+                        (long long)ls__width(x), (long long)n->groups);
+    return ls__node_set_shape(n, LS_F32, x->rank, x->shape);
+}
+
+static int64_t group_stash(const ls_node *n)
+{
+    return 2 * n->groups; /* mean and 1/deviation */
+}
+
+static int64_t group_scratch(const ls_node *n, int64_t rows,
+                             const ls__backend *backend)
+{
+    (void)rows;
+    (void)backend;
+    return ROOMS * group_of(n).size;
+}
+
+static void gather(const group *g, const float *from, float *to)
+{
+    for (int64_t p = 0; p < g->pixels; p++, from += g->step)
+        for (int64_t c = 0; c < g->run; c++)
+            *to++ = from[c];
+}
+
+static void scatter(const group *g, const float *from, float *to)
+{
+    for (int64_t p = 0; p < g->pixels; p++, to += g->step)
+        for (int64_t c = 0; c < g->run; c++)
+            to[c] = *from++;
+}
+
+/* What is of the channels, for every element. */
+static void spread(const group *g, const float *from, float *to)
+{
+    group same = *g;
+
+    same.step = 0;
+    gather(&same, from, to);
+}
+
+static void group_fwd(const ls__run *r)
+{
+    group g = group_of(r->node);
+    float *x = r->scratch, *y = x + g.size, *scale = y + 2 * g.size;
+    float *bias = scale + g.size;
+
+    for (int64_t k = 0; k < r->node->groups; k++) {
+        spread(&g, r->param[0] + k * g.run, scale);
+        spread(&g, r->param[1] + k * g.run, bias);
+        for (int64_t i = 0; i < r->rows; i++) {
+            int64_t at = i * r->node->size + k * g.run;
+
+            gather(&g, (const float *)r->x[0] + at, x);
+            r->kernels->layer_norm(1, g.size, x, scale, bias, y,
+                                   r->stash + 2 * (i * r->node->groups + k));
+            scatter(&g, y, r->y + at);
+        }
+    }
+}
+
+/* One group of one row; dscale and dbias are sums over its pixels. */
+static void one_grad(const ls__run *r, const group *g, int64_t i, int64_t k)
+{
+    int64_t at = i * r->node->size + k * g->run;
+    float *x = r->scratch, *dy = x + g->size, *dx = dy + g->size;
+    float *scale = dx + g->size, *dscale = scale + 2 * g->size;
+    float *dbias = dscale + g->size;
+    bool add = r->add || i > 0;
+
+    gather(g, (const float *)r->x[0] + at, x);
+    gather(g, r->dy + at, dy);
+    if (r->addend[0] && r->dx[0])
+        gather(g, r->addend[0] + at, dx);
+    r->kernels->layer_norm_grad(1, g->size, x,
+                                r->stash + 2 * (i * r->node->groups + k),
+                                scale, dy, r->addend[0] ? dx : NULL,
+                                r->dx[0] ? dx : NULL, false, dscale, dbias);
+    if (r->dx[0])
+        scatter(g, dx, r->dx[0] + at);
+    r->kernels->column_sum(g->pixels, g->run, dscale, add,
+                           r->dparam[0] + k * g->run);
+    r->kernels->column_sum(g->pixels, g->run, dbias, add,
+                           r->dparam[1] + k * g->run);
+}
+
+static void group_bwd(const ls__run *r)
+{
+    group g = group_of(r->node);
+
+    for (int64_t k = 0; k < r->node->groups; k++) {
+        spread(&g, r->param[0] + k * g.run, r->scratch + 3 * g.size);
+        for (int64_t i = 0; i < r->rows; i++)
+            one_grad(r, &g, i, k);
+    }
+}
+
+const ls__op ls__op_group_norm = {
+    .name = "group_norm", .inputs = 1, .reads = 1, .dx_over_addend = true,
+    .dx_over_dy = true, .shape = group_shape, .stash = group_stash,
+    .scratch = group_scratch, .forward = group_fwd, .backward = group_bwd};
+
+ls_node *ls_group_norm(ls_node *x, int groups, const char *name)
+{
+    ls_node *y = ls__node_new(&ls__op_group_norm, name, x, NULL, NULL);
+    int64_t n;
+
+    if (y)
+        y->groups = groups;
+    if (!(y = ls__node_done(y)))
+        return NULL;
+    n = ls__width(y);
+    y = ls__node_param(y, "scale", LS__INIT_ONES, n, n, 1, &n);
+    return y ? ls__node_param(y, "bias", LS__INIT_ZEROS, n, n, 1, &n) : NULL;
+}

@@ -1,0 +1,38 @@
+/* Windows over images: what a convolution and the pools share. */
+#ifndef LS_GRAPH_WINDOW_H
+#define LS_GRAPH_WINDOW_H
+
+#include "graph/op.h"
+
+/* Take over what the user gave, strides of 0 as 1. */
+ls__window ls__window_new(const ls_window *given);
+
+/* Fit n->window to input 0, which must be an image, and set the node's shape
+ * to (h,w,channels); channels 0: those of the input. */
+int ls__window_fit(ls_node *n, int64_t channels);
+
+/* An image with zeros around and between its pixels: pixel (i,j) of (h,w,c)
+ * stands at (top + i sy, left + j sx) of (rows,cols,c), or outside. */
+typedef struct ls__frame {
+    int64_t h, w, c;
+    int64_t top, left, sy, sx;
+    int64_t rows, cols;
+} ls__frame;
+
+/* The frame in which the windows of a convolution lie: its x with borders. */
+ls__frame ls__frame_of_x(const ls_node *n);
+
+/* That of its dy, with zeros between pixels where the stride is not 1: under
+ * the rotated kernel, with stride 1, its windows give dx. */
+ls__frame ls__frame_of_dy(const ls_node *n);
+
+int64_t ls__frame_size(const ls__frame *f);
+
+/* The framed image: x itself where nothing is added, else out. */
+const float *ls__frame_fill(const ls__frame *f, const float *x, float *out);
+
+/* The pool of a window over an image (in_h,in_w,c), as its kernels want it. */
+ls__pool ls__pool_of(const ls__window *w, int64_t in_h, int64_t in_w,
+                     int64_t c);
+
+#endif

@@ -1,0 +1,30 @@
+/* Generated images: batches of random pixels with random labels, a fresh one
+ * each step, as seed 002's fixtures draw them from one RandomState:
+ * x = float32(rs.rand(rows,..)), then y = rs.randint(0, classes, rows). */
+#ifndef TOOLS_NOISE_H
+#define TOOLS_NOISE_H
+
+#include <lockstep.h>
+
+typedef struct noise {
+    uint32_t seed;
+    int64_t size;    /* numbers of a row of x; 0: there is no noise */
+    int64_t classes; /* labels are below this */
+    int64_t rows;    /* drawn each step */
+    int64_t total;   /* the same, up to a multiple of the shards */
+    int64_t next;    /* the step whose batch the stream gives next */
+    ls_numpy rs;
+    float *x;        /* the inputs "x" and "y" of a batch */
+    int32_t *y;
+    float *weights;  /* 0 for rows beyond those drawn */
+} noise;
+
+/* Make room for batches of so many rows, padded to a multiple of shards. */
+int noise_plan(noise *n, int64_t rows, int64_t shards);
+
+/* The batch of a step; steps in between are drawn and forgotten. */
+int noise_fill(noise *n, int64_t step, ls_batch *batch);
+
+void noise_free(noise *n);
+
+#endif
