@@ -164,6 +164,17 @@ for tokens in lm gpt; do
         $tokens --precision bf16-input
 done
 
+tiny_cnn="cnn --image 8x8x1 --classes 4 --channels 4,8 --batch 16 --devices 4 \
+    --steps 3 --log-every 1"
+# shellcheck disable=SC2086 # words
+any_workers "cnn with dropout, rounded inputs" $tiny_cnn --dropout 0.3 \
+    --accumulate 2 --precision bf16-input
+for one in "--dropout 0.3" "--precision bf16-input"; do
+    # shellcheck disable=SC2086 # words
+    run $tiny_cnn --accumulate 2 $one
+    if cmp -s "$dir/out" "$dir/out1"; then fail "cnn $one"; else pass; fi
+done
+
 { npy '|u1' '(40, 3)'; pattern 120 7; } >"$dir/x.npy"
 { npy '|u1' '(40,)'; pattern 40 3; } >"$dir/y.npy"
 { npy '|u1' '(39,)'; pattern 39 3; } >"$dir/short.npy"

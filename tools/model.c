@@ -271,10 +271,11 @@ static void cnn_build(ls_graph *g, const settings *s)
     ls_node *x, *y = ls_input(g, "y", LS_I32, 0, NULL);
 
     read_image(s->image, image);
-    x = ls_input(g, "x", LS_F32, 3, image);
+    x = rounded(ls_input(g, "x", LS_F32, 3, image), s);
     for (int i = 0; i < n; i++)
         x = cnn_layer(x, widths[i], i + 1);
-    x = ls_dense(ls_flatten(x), s->classes, "dense");
+    x = drop(ls_flatten(x), s, "dropout");
+    x = ls_dense(x, s->classes, "dense");
     ls_output(g, x, "logits");
     ls_loss(g, ls_cross_entropy(x, y));
 }
@@ -456,7 +457,7 @@ static const opt options[] = {
     { "activation", "relu|tanh|gelu|sigmoid", OPT_CHOICE, AT(activation),
       { NULL, NULL, "relu", NULL, NULL },
       "after each hidden layer" },
-    { "dropout", "P", OPT_DECAY, AT(dropout), { NULL, NULL, "0", "0", NULL },
+    { "dropout", "P", OPT_DECAY, AT(dropout), { NULL, NULL, "0", "0", "0" },
       "share of values dropped in training, scaled by 1/(1-P)" },
     { "vocab", "N", OPT_COUNT, AT(vocab), { NULL, "512", NULL, "256", NULL },
       "tokens are below this" },
