@@ -439,8 +439,8 @@ LS_API ls_node *ls_add(ls_node *a, ls_node *b);
  * keys; with linen's, name is the layer's path, "blocks_0.Dropout_0". */
 LS_API ls_node *ls_dropout(ls_node *x, double rate, const char *name);
 
-/* y = x rounded to bfloat16 (8 bits of mantissa, to nearest, ties to even; a NaN
- * stays one).  Its gradient is rounded likewise, as that of a cast in JAX. */
+/* y = x rounded to bfloat16 (8 bits of mantissa, to nearest, ties to even; NaN
+ * stays NaN).  Its gradient is rounded likewise, as that of a cast in JAX. */
 LS_API ls_node *ls_round_bf16(ls_node *x);
 
 /* Name a node (LS_F32, made by an operator) for ls_predict to read.  Does not

@@ -18,7 +18,7 @@ static uint32_t bits_of(float x)
     return bits;
 }
 
-/* The size of a number, infinity taken as the power of two after the largest. */
+/* The size of a number, infinity being the power of two after the largest. */
 static double size_of(uint32_t bits)
 {
     uint32_t size = bits & 0x7fffffff;
@@ -31,7 +31,8 @@ static double size_of(uint32_t bits)
 static uint32_t nearest(uint32_t bits)
 {
     uint32_t low = bits & 0xffff0000, high = low + 0x10000;
-    double x = size_of(bits), below = x - size_of(low), above = size_of(high) - x;
+    double x = size_of(bits);
+    double below = x - size_of(low), above = size_of(high) - x;
 
     if ((bits & 0x7fffffff) >= 0x7f800000) /* infinity */
         return bits;
