@@ -453,9 +453,32 @@ LS_API ls_node *ls_sigmoid(ls_node *x);
 /* y = a + b, equal shapes. */
 LS_API ls_node *ls_add(ls_node *a, ls_node *b);
 
+/* In ls_step, each element is x / (1 - rate) with probability 1 - rate, else 0
+ * (Srivastava et al. 2014); ls_evaluate and ls_predict pass x through.  rate in
+ * [0,1); 0 is x itself.  Element i of a micro-batch (its rows one after the
+ * other) is kept where element i of jax.random.uniform is below 1 - rate, with
+ * Flax's key for the layer in this call of the model, call number step x
+ * micro-batches + micro-batch: the bits depend on no device or worker, and a
+ * resumed run needs no more than its step.  See ls_trainer_options for the
+ * keys; with linen's, name is the layer's path, "blocks_0.Dropout_0". */
+LS_API ls_node *ls_dropout(ls_node *x, double rate, const char *name);
+
+/* y = x rounded to bfloat16 (8 bits of mantissa, to nearest, ties to even; NaN
+ * stays NaN).  Its gradient is rounded likewise, as that of a cast in JAX. */
+LS_API ls_node *ls_round_bf16(ls_node *x);
+
 /* Name a node (LS_F32, made by an operator) for ls_predict to read.  Does not
  * change what is trained, nor a bit of it. */
 LS_API int ls_output(ls_graph *graph, ls_node *node, const char *name);
+
+enum { LS_METRICS = 8 }; /* the most of a graph or gradient function */
+
+/* Watch the mean of a node (LS_F32, made by an operator) over each batch:
+ * sum_i w_i sum_j y[i,j] / sum_i w_i n, rows i of weight w_i and n elements;
+ * rows of weight 0 do not count.  Returns k = 0, 1, .., its place in
+ * ls_result.metric, or LS_EINVAL.  Does not change what is trained, nor a bit
+ * of it. */
+LS_API int ls_metric(ls_graph *graph, ls_node *node);
 
 /* ------ Losses: one number a row, and how many terms it sums ------ */
 
@@ -578,7 +601,17 @@ typedef struct ls_trainer_options {
     const char *backend;    /* "native", "blis"; NULL: the fastest here */
     const char *data_axis;  /* of the mesh; NULL: "data" */
     bool check_divergence;  /* debug: see Own gradients */
+    bool own_dropout_key;   /* dropout_key counts; false: seed does */
+    ls_key dropout_key;
 } ls_trainer_options;
+
+/* Keys for dropout, with D = dropout_key or that of seed; c is the call.
+ * nnx, nnx.Rngs(seed): layers take requests to the stream among the parameters,
+ * in the order they were made; its mask is drawn with
+ * fold_in(fold_in(D, request), c).  With own_dropout_key, as
+ * nnx.Rngs(seed, dropout=..): only layers of dropout take requests to D.
+ * linen, apply(.., rngs={"dropout": fold_in(D, c)}): the layer's path hashed
+ * with its count, folded into fold_in(D, c). */
 
 /* Clipping by global norm, c = clip_norm: with G = sqrt(sum g^2) over all
  * parameters, g = (g (1/G)) c where G >= c.  The sum is taken over blocks of
@@ -614,13 +647,24 @@ typedef struct ls_shard {
     int64_t rows;
     const void *const *data; /* per input, at this shard's first row */
     const float *weights;
+    bool train;              /* false: ls_evaluate */
+    /* Random numbers that depend on these two and no more do not depend on how
+     * many devices and workers there are. */
+    int64_t call;            /* step x micro-batches + micro-batch */
+    int64_t row;             /* of the micro-batch: the shard's first */
 } ls_shard;
 
-/* What a device gives back beside its gradient.  A call finds 0, 0, NaN. */
+/* A mean over devices and micro-batches in the making. */
+typedef struct ls_ratio {
+    double sum, weight; /* sum of weight x value, and of weight */
+} ls_ratio;
+
+/* What a device gives back beside its gradient.  A call finds 0, 0, NaN, 0. */
 typedef struct ls_sums {
     double loss;    /* sum over rows of weight x loss */
     double weight;  /* sum of weights (of terms, when a row has several) */
     double correct; /* weight of the terms whose argmax was right; NaN: none */
+    ls_ratio metric[LS_METRICS]; /* anything else: ls_result.metric */
 } ls_sums;
 
 /* The gradient of sum_i w_i loss_i over the shard's rows: written (not added)
@@ -747,6 +791,7 @@ typedef struct ls_result {
     float grad_norm; /* G before clipping; NaN without clip_norm */
     bool updated;    /* false: the weight of the batch was 0 */
     double weight;   /* of all terms */
+    float metric[LS_METRICS]; /* sum / weight; NaN where the weight is 0 */
     double gradient_seconds, reduce_seconds, update_seconds;
 } ls_result;
 

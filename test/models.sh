@@ -142,6 +142,39 @@ is "mlp's names are nnx's" \
 is "--steps and not the default --epochs" \
     "$(grep -c Epoch "$dir/out")" 0
 
+# shellcheck disable=SC2086 # words
+any_workers "mlp with dropout" $small --epochs 2 --dropout 0.3 --accumulate 2
+cp "$dir/rows1" "$dir/dropped"
+# shellcheck disable=SC2086 # words
+run $small --epochs 2 --accumulate 2 --metrics "$dir/m"
+steps "$dir/m" >"$dir/rows"
+if cmp -s "$dir/rows" "$dir/dropped"; then fail "--dropout drops"; else pass; fi
+# shellcheck disable=SC2086 # words
+any_workers "mlp with rounded inputs" $small --steps 4 --precision bf16-input
+cp "$dir/rows1" "$dir/rounded"
+# shellcheck disable=SC2086 # words
+run $small --steps 4 --metrics "$dir/m"
+steps "$dir/m" >"$dir/rows"
+if cmp -s "$dir/rows" "$dir/rounded"; then fail "bf16-input"; else pass; fi
+expect 2 "\"1\" is not a number from 0 to below 1" mlp --dropout 1
+expect 2 "--dropout is not an option of lm" lm --dropout 0.1
+expect 2 "\"bf8\" is none of f32|bf16-input" mlp --precision bf8
+for tokens in lm gpt; do
+    expect 2 "bf16-input rounds inputs that are floats; $tokens takes tokens" \
+        $tokens --precision bf16-input
+done
+
+tiny_cnn="cnn --image 8x8x1 --classes 4 --channels 4,8 --batch 16 --devices 4 \
+    --steps 3 --log-every 1"
+# shellcheck disable=SC2086 # words
+any_workers "cnn with dropout, rounded inputs" $tiny_cnn --dropout 0.3 \
+    --accumulate 2 --precision bf16-input
+for one in "--dropout 0.3" "--precision bf16-input"; do
+    # shellcheck disable=SC2086 # words
+    run $tiny_cnn --accumulate 2 $one
+    if cmp -s "$dir/out" "$dir/out1"; then fail "cnn $one"; else pass; fi
+done
+
 { npy '|u1' '(40, 3)'; pattern 120 7; } >"$dir/x.npy"
 { npy '|u1' '(40,)'; pattern 40 3; } >"$dir/y.npy"
 { npy '|u1' '(39,)'; pattern 39 3; } >"$dir/short.npy"
@@ -200,6 +233,8 @@ is "gpt prints steps and evaluations" \
     "$(sed -n 's/^\[lockstep\] \(.*\)  loss [0-9.]*$/\1/p' "$dir/out1" |
         tr '\n' '|')" \
     "step 0000|eval step 0002|step 0003|eval step 0004|"
+# shellcheck disable=SC2086 # words
+any_workers "gpt with dropout" $tiny --steps 4 --eval-every 2 --dropout 0.2
 # shellcheck disable=SC2086 # words
 run $tiny --steps 150 --lr 0.003 --eval-every 150 --sample 64 --temperature 0
 below "gpt learns what was held out" \

@@ -94,6 +94,57 @@ static inline void ref_add_grad(const ref *r)
     }
 }
 
+/* ------ dropout, rounding to bf16 ------ */
+
+#define REF_KEY ((ls_key){{3, 4}})
+#define REF_RATE 0.3
+enum { REF_FIRST = 1000 }; /* the first row's number in its micro-batch */
+
+/* Add a times what was kept, over what is the chance of it, to `to`. */
+static inline void ref_drop(const ref *r, const double *a, double *to)
+{
+    int64_t n = r->node->size;
+
+    for (int64_t i = 0; i < r->rows * n; i++) {
+        float u;
+
+        ls_random_uniform(REF_KEY, (uint64_t)(REF_FIRST * n + i), 1, 0, 1, &u);
+        to[i] += u < (float)(1 - REF_RATE) ? a[i] / (1 - REF_RATE) : 0;
+    }
+}
+
+static inline void ref_dropout(const ref *r)
+{
+    memset(r->y, 0, (size_t)(r->rows * r->node->size) * sizeof *r->y);
+    ref_drop(r, r->x[0], r->y);
+}
+
+static inline void ref_dropout_grad(const ref *r)
+{
+    ref_drop(r, r->dy, r->dx[0]);
+}
+
+/* x to eight bits of mantissa; rint takes ties to even. */
+static inline double bf16_value(double x)
+{
+    int exponent;
+    double mantissa = frexp(x, &exponent);
+
+    return ldexp(rint(ldexp(mantissa, 8)), exponent - 8);
+}
+
+static inline void ref_bf16(const ref *r)
+{
+    for (int64_t i = 0; i < r->rows * r->node->size; i++)
+        r->y[i] = bf16_value(r->x[0][i]);
+}
+
+static inline void ref_bf16_grad(const ref *r)
+{
+    for (int64_t i = 0; i < r->rows * r->node->size; i++)
+        r->dx[0][i] += bf16_value(r->dy[i]);
+}
+
 /* ------ dense, with what a plan may have folded into it ------ */
 
 static inline double dense_pre(const ref *r, int64_t v, int64_t j)
@@ -664,7 +715,9 @@ static inline const reference *reference_of(const ls__op *op)
         {&ls__op_group_norm, ref_group, ref_group_grad},
         {&ls__op_squared_error, ref_squared, ref_squared_grad},
         {&ls__op_cross_entropy, ref_labels, ref_labels_grad},
-        {&ls__op_next_token, ref_labels, ref_labels_grad}};
+        {&ls__op_next_token, ref_labels, ref_labels_grad},
+        {&ls__op_dropout, ref_dropout, ref_dropout_grad},
+        {&ls__op_round_bf16, ref_bf16, ref_bf16_grad}};
     /* clang-format on */
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

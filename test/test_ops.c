@@ -193,6 +193,18 @@ static void build_add(problem *p, const sample *s, int kind)
     p->node = ls_add(input_x(p, s), input(p, "b", LS_F32, s->rank, s->dim));
 }
 
+static void build_dropout(problem *p, const sample *s, int kind)
+{
+    (void)kind;
+    p->node = ls_dropout(input_x(p, s), REF_RATE, "o");
+}
+
+static void build_bf16(problem *p, const sample *s, int kind)
+{
+    (void)kind;
+    p->node = ls_round_bf16(input_x(p, s));
+}
+
 /* Windows of many sizes and strides; VALID ones only where they fit. */
 static ls_window window_of(const sample *s, int kind)
 {
@@ -336,7 +348,9 @@ static const row rows[] = {
     {&ls__op_group_norm,    build_group,     2, 1, 3, 1, 1, 1.5f, false},
     {&ls__op_squared_error, build_squared,   2, 0, 3, 1, 1, 0,    false},
     {&ls__op_cross_entropy, build_entropy,   2, 1, 3, 1, 5, 0,    false},
-    {&ls__op_next_token,    build_next,      2, 2, 2, 2, 5, 0,    false}};
+    {&ls__op_next_token,    build_next,      2, 2, 2, 2, 5, 0,    false},
+    {&ls__op_dropout,       build_dropout,   1, 0, 3, 1, 1, 0,    false},
+    {&ls__op_round_bf16,    build_bf16,      1, 0, 3, 1, 1, 0,    false}};
 /* clang-format on */
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -366,8 +380,9 @@ static bool vanishes(const problem *p, int which)
     return false;
 }
 
-/* A relu may well make a few numbers all zero; a max pool leaves most of its
- * input without a gradient, and most of a window may be outside an image. */
+/* A relu may well make a few numbers all zero, dropout too; a max pool leaves
+ * most of its input without a gradient, and most of a window may be outside an
+ * image. */
 static bool may_be_zero(const problem *p)
 {
     const ls_node *n = p->node, *x = n->in[0];
@@ -377,8 +392,8 @@ static bool may_be_zero(const problem *p)
                                    n->window.kw > x->shape[1])))
         return true;
     return p->ny < 32 &&
-           (p->node->op == &ls__op_relu ||
-            p->node->activation == LS__RELU);
+           (n->op == &ls__op_relu || n->op == &ls__op_dropout ||
+            n->activation == LS__RELU);
 }
 
 /* ------ Making it ------ */
@@ -607,6 +622,9 @@ static ls__run start(const problem *p, const machine *m, outputs *o)
                  .backend = &m->backend,
                  .kernels = m->kernels,
                  .sums = &o->forward_sums,
+                 .train = true,
+                 .key = REF_KEY,
+                 .first = REF_FIRST,
                  .scratch = scratch(p, m)};
 
     for (int k = 0; k < p->inputs; k++)
@@ -825,11 +843,15 @@ static void check_machines(const problem *p, bool products, const outputs *base)
 }
 
 /* Fused kinds that are no functions of their own have nothing to differentiate;
- * a relu or max pool inside cannot be moved past its corners. */
+ * a relu or max pool inside cannot be moved past its corners, and rounding is
+ * all corners. */
 static bool has_slope(const problem *p)
 {
+    const ls__op *op = p->node->op;
+
     return !p->through_slope && !p->dy_is_pre && p->node->activation != LS__RELU &&
-           !p->node->pooled && p->node->op != &ls__op_max_pool;
+           !p->node->pooled && op != &ls__op_max_pool &&
+           op != &ls__op_round_bf16;
 }
 
 static void check_sample(const row *o, const sample *s, int kind)

@@ -126,6 +126,10 @@ static int check_usage(run *r)
         return OPT_WRONG;
     if (given(r, "trace-level") && !r->set.trace)
         return opt_fail(OPT_WRONG, "--trace-level is for --trace");
+    if (r->set.precision == PRECISION_BF16_INPUT && r->model->tokens)
+        return opt_fail(OPT_WRONG, "--precision bf16-input rounds inputs that "
+                        "are floats; %s takes tokens",
+                        model_program.models[r->line.model].name);
     return check_schedule(r);
 }
 

@@ -16,6 +16,18 @@ static int follow(const opt_line *line, const char *name, int64_t *size,
     return OPT_GO;
 }
 
+/* An input of floats in the precision asked for. */
+static ls_node *rounded(ls_node *x, const settings *s)
+{
+    return s->precision == PRECISION_BF16_INPUT ? ls_round_bf16(x) : x;
+}
+
+/* Rate 0 is no layer: Flax's would take a key from the layers after it. */
+static ls_node *drop(ls_node *x, const settings *s, const char *name)
+{
+    return s->dropout > 0 ? ls_dropout(x, s->dropout, name) : x;
+}
+
 /* ------ linear: one dense layer, mean squared error ------ */
 
 static int linear_files(data *d, settings *s, const opt_line *line)
@@ -55,6 +67,7 @@ static void linear_build(ls_graph *g, const settings *s)
     ls_node *x = ls_input(g, "x", LS_F32, 1, &s->d_in);
     ls_node *y = ls_input(g, "y", LS_F32, 1, &s->d_out);
 
+    x = rounded(x, s);
     ls_loss(g, ls_mean_squared_error(ls_dense(x, s->d_out, ""), y));
 }
 
@@ -152,8 +165,11 @@ static void mlp_build(ls_graph *g, const settings *s)
     ls_node *x = ls_input(g, "x", LS_F32, 1, &s->d_in);
     ls_node *y = ls_input(g, "y", LS_I32, 0, NULL);
 
-    for (int i = 0; i < n; i++)
+    x = rounded(x, s);
+    for (int i = 0; i < n; i++) {
         x = activations[s->activation](mlp_layer(x, widths[i], i));
+        x = drop(x, s, "dropout");
+    }
     x = mlp_layer(x, s->classes, n);
     ls_output(g, x, "logits");
     ls_loss(g, ls_cross_entropy(x, y));
@@ -255,10 +271,11 @@ static void cnn_build(ls_graph *g, const settings *s)
     ls_node *x, *y = ls_input(g, "y", LS_I32, 0, NULL);
 
     read_image(s->image, image);
-    x = ls_input(g, "x", LS_F32, 3, image);
+    x = rounded(ls_input(g, "x", LS_F32, 3, image), s);
     for (int i = 0; i < n; i++)
         x = cnn_layer(x, widths[i], i + 1);
-    x = ls_dense(ls_flatten(x), s->classes, "dense");
+    x = drop(ls_flatten(x), s, "dropout");
+    x = ls_dense(x, s->classes, "dense");
     ls_output(g, x, "logits");
     ls_loss(g, ls_cross_entropy(x, y));
 }
@@ -297,7 +314,8 @@ static const char *block_name(char room[64], int64_t i, const char *layer)
     return room;
 }
 
-/* x + attention(norm(x)), then x + mlp(norm(x)): the pre-norm form. */
+/* x + attention(norm(x)), then x + mlp(norm(x)): the pre-norm form.  Dropout is
+ * where Vaswani et al. 2017 have it: on what is added, and on the embedding. */
 static ls_node *block(ls_node *x, int64_t i, bool causal, const settings *s)
 {
     char name[64];
@@ -306,11 +324,11 @@ static ls_node *block(ls_node *x, int64_t i, bool causal, const settings *s)
     h = ls_layer_norm(x, block_name(name, i, "LayerNorm_0"));
     h = ls_self_attention(h, (int)s->heads, causal,
                           block_name(name, i, "SelfAttention_0"));
-    x = ls_add(x, h);
+    x = ls_add(x, drop(h, s, block_name(name, i, "Dropout_0")));
     h = ls_layer_norm(x, block_name(name, i, "LayerNorm_1"));
     h = ls_gelu(ls_dense(h, s->d_ff, block_name(name, i, "Dense_0")));
     h = ls_dense(h, s->d_model, block_name(name, i, "Dense_1"));
-    return ls_add(x, h);
+    return ls_add(x, drop(h, s, block_name(name, i, "Dropout_1")));
 }
 
 static void transformer(ls_graph *g, bool causal, const settings *s)
@@ -318,7 +336,7 @@ static void transformer(ls_graph *g, bool causal, const settings *s)
     ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, &s->seq_len);
     ls_node *x = ls_embed(tokens, s->vocab, s->d_model, "tok_emb");
 
-    x = ls_position(x, "pos_emb");
+    x = drop(ls_position(x, "pos_emb"), s, "Dropout_0");
     for (int64_t i = 0; i < s->layers && x; i++)
         x = block(x, i, causal, s);
     x = ls_dense_no_bias(ls_layer_norm(x, "ln_f"), s->vocab, "head");
@@ -334,6 +352,7 @@ static void lm_build(ls_graph *g, const settings *s)
 static const model lm = {
     .keys = LS_KEYS_LINEN,
     .parallel_only = true,
+    .tokens = true,
     .load = lm_load,
     .build = lm_build,
 };
@@ -356,6 +375,7 @@ static void gpt_build(ls_graph *g, const settings *s)
 
 static const model gpt = {
     .keys = LS_KEYS_LINEN,
+    .tokens = true,
     .load = gpt_load,
     .build = gpt_build,
 };
@@ -437,6 +457,8 @@ static const opt options[] = {
     { "activation", "relu|tanh|gelu|sigmoid", OPT_CHOICE, AT(activation),
       { NULL, NULL, "relu", NULL, NULL },
       "after each hidden layer" },
+    { "dropout", "P", OPT_DECAY, AT(dropout), { NULL, NULL, "0", "0", "0" },
+      "share of values dropped in training" },
     { "vocab", "N", OPT_COUNT, AT(vocab), { NULL, "512", NULL, "256", NULL },
       "tokens are below this" },
     { "seq-len", "N", OPT_COUNT, AT(seq_len), { NULL, "64", NULL, "64", NULL },
@@ -508,6 +530,9 @@ static const opt options[] = {
     { "accumulate", "K", OPT_WORKERS, AT(accumulate),
       { "1", "1", "1", "1", "1" },
       "cut the batch into K micro-batches for one update" },
+    { "precision", "f32|bf16-input", OPT_CHOICE, AT(precision),
+      { "f32", "f32", "f32", "f32", "f32" },
+      "round inputs (no tokens) to bf16, or not" },
     { "state", "replicate|shard|PATTERN=AXIS,..", OPT_TEXT, AT(state),
       { "replicate", "replicate", "replicate", "replicate", "replicate" },
       "who updates which parameters: same bits" },

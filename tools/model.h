@@ -17,6 +17,7 @@ typedef struct settings {
     int64_t classes;
     const char *hidden; /* widths, "512,512"; checked by load */
     int64_t activation; /* place in the option's words */
+    double dropout;     /* rate */
     const char *image;    /* "32x32x3"; checked by load */
     const char *channels; /* of convolutions, "32,64"; checked by load */
     int64_t vocab, seq_len, d_model, heads, layers, d_ff;
@@ -35,6 +36,7 @@ typedef struct settings {
     bool scale_lr;
     double clip_norm; /* 0: no clipping */
     int64_t accumulate;
+    int64_t precision; /* PRECISION_.. */
     int64_t mean;      /* an ls_mean */
     const char *state; /* a placement of ls_state_place */
     bool shuffle, no_shuffle;
@@ -49,10 +51,12 @@ typedef struct settings {
 } settings;
 
 enum { UNEVEN_DROP, UNEVEN_PAD };
+enum { PRECISION_F32, PRECISION_BF16_INPUT };
 
 typedef struct model {
     ls_keys keys;
     bool parallel_only; /* one device is refused unless --allow-single */
+    bool tokens;        /* its inputs are no floats that could be rounded */
     bool epochs;        /* a line for each epoch, with its accuracy */
     /* May change the settings: sizes, and shuffle where it was not said. */
     int (*load)(data *d, settings *s, const opt_line *line);

@@ -14,6 +14,7 @@ struct ls__exec {
     float **memory;    /* per worker */
     float **of_device; /* the memory of the worker that runs a device */
     ls__failure *failure; /* [device] the last one */
+    ls__draw *draw;    /* [stream] */
     int workers;
 };
 
@@ -26,6 +27,7 @@ void ls__exec_close(ls__exec *e)
     free(e->memory);
     free(e->of_device);
     free(e->failure);
+    free(e->draw);
     ls__block_free(e->packed);
     ls__plan_free(e->plan);
     free(e);
@@ -42,7 +44,9 @@ static int make_memory(ls__exec *e, const ls_pool *pool, int devices)
                            "executor");
     e->failure = ls__new((size_t)devices, sizeof *e->failure, "executor");
     e->packed = ls__block(packed, "packed kernels");
-    if (!e->memory || !e->of_device || !e->failure || !e->packed)
+    e->draw = ls__new((size_t)e->plan->streams + 1, sizeof *e->draw,
+                      "executor");
+    if (!e->memory || !e->of_device || !e->failure || !e->packed || !e->draw)
         return LS_ENOMEM;
     for (int w = 0; w < e->workers; w++) {
         int first, last;
@@ -76,6 +80,11 @@ int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool,
     return 0;
 }
 
+void ls__exec_draw(ls__exec *e, int stream, ls__draw draw)
+{
+    e->draw[stream] = draw;
+}
+
 static void pack(const ls__plan *plan, const ls__pack *q, const float *from,
                  float *to)
 {
@@ -106,7 +115,7 @@ void ls__exec_prepare(void *exec, int worker, int workers, bool train,
 typedef struct chunk {
     const ls__exec *e;
     float *memory;
-    const void *const *data; /* of the shard */
+    const ls_shard *shard;
     int64_t first, rows;     /* of the chunk in the shard */
     const float *weights;    /* of the chunk */
     const float *const *params;
@@ -125,7 +134,16 @@ static const void *input_at(const chunk *c, int input)
     const ls_node *n = c->e->plan->input[input];
 
     /* both dtypes have four bytes */
-    return (const char *)c->data[input] + 4 * c->first * n->size;
+    return (const char *)c->shard->data[input] + 4 * c->first * n->size;
+}
+
+/* The key of a stream in this call of the model. */
+static ls_key key_of(const chunk *c, int stream)
+{
+    const ls__draw *d = &c->e->draw[stream];
+    ls_key key = ls_key_fold_in(d->key, (uint32_t)c->shard->call);
+
+    return d->hashed ? ls_key_fold_in(key, d->hash) : key;
 }
 
 static ls__run run_of(const chunk *c, const ls__instr *in)
@@ -135,6 +153,7 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
                  .stash = at(c, in->stash), .scratch = at(c, plan->scratch),
                  .weights = c->weights, .sums = c->sums,
                  .failure = c->failure,
+                 .train = c->shard->train, .first = c->shard->row + c->first,
                  .backend = plan->backend, .kernels = ls__kernels()};
 
     for (int k = 0; k < in->inputs; k++)
@@ -142,6 +161,8 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
                                      : at(c, in->x[k].offset);
     for (int k = 0; k < in->node->params; k++)
         r.param[k] = c->params[in->node->param[k]];
+    if (in->node->stream >= 0)
+        r.key = key_of(c, in->node->stream);
     for (int k = 0; k < 2; k++)
         r.packed[k] = in->packed[k] < 0 ? NULL
                                         : c->e->packed + in->packed[k];
@@ -198,6 +219,22 @@ static void run_backward(const chunk *c, const ls__instr *in)
                            r.dy, r.dx[k]);
 }
 
+/* Add what the graph's metrics sum, row by row, in double: chunks do not show.
+ * A row of weight 0 may hold anything. */
+static void measure(const chunk *c, const ls__measure *m, ls_ratio *to)
+{
+    const float *y = at(c, m->y);
+
+    for (int64_t i = 0; i < c->rows; i++, y += m->size) {
+        double w = c->weights ? (double)c->weights[i] : 1, sum = 0;
+
+        for (int64_t j = 0; j < m->size && w != 0; j++)
+            sum += (double)y[j];
+        to->sum += w * sum;
+        to->weight += w * (double)m->size;
+    }
+}
+
 static void backward(const chunk *c, const ls__instr *in)
 {
     const ls__op *op = in->node->op;
@@ -217,6 +254,8 @@ static void run_chunk(const chunk *c)
     const ls__instr *loss = &plan->instr[plan->count - 1];
 
     forward_to(c, &plan->goal[0]);
+    for (int i = 0; i < plan->metrics && goes_on(c); i++)
+        measure(c, &plan->metric[i], &c->sums->metric[i]);
     if (!c->grads && goes_on(c))
         forward(c, loss);
     if (!c->grads)
@@ -225,9 +264,10 @@ static void run_chunk(const chunk *c)
         backward(c, in);
 }
 
-/* Cut a shard into chunks: the next one, or false at the end. */
-static bool next_chunk(chunk *c, const ls_shard *shard)
+/* Cut the shard into chunks: the next one, or false at the end. */
+static bool next_chunk(chunk *c)
 {
+    const ls_shard *shard = c->shard;
     int64_t most = c->e->plan->chunk_rows;
 
     c->first += c->rows;
@@ -255,11 +295,11 @@ int ls__exec_gradient(void *exec, int device, const ls_shard *shard,
 {
     const ls__exec *e = exec;
     ls__failure failure = {0};
-    chunk c = {.e = e, .memory = e->of_device[device], .data = shard->data,
+    chunk c = {.e = e, .memory = e->of_device[device], .shard = shard,
                .params = params, .grads = grads, .sums = sums,
                .failure = &failure};
 
-    while (goes_on(&c) && next_chunk(&c, shard))
+    while (goes_on(&c) && next_chunk(&c))
         run_chunk(&c);
     return keep_failure(e, device, &failure);
 }
@@ -300,10 +340,10 @@ int ls__exec_predict(void *exec, int device, const ls_shard *shard,
 {
     const ls__exec *e = exec;
     ls__failure failure = {0};
-    chunk c = {.e = e, .memory = e->of_device[device], .data = shard->data,
+    chunk c = {.e = e, .memory = e->of_device[device], .shard = shard,
                .params = params, .failure = &failure};
 
-    while (goes_on(&c) && next_chunk(&c, shard))
+    while (goes_on(&c) && next_chunk(&c))
         predict_chunk(&c, &e->plan->goal[goal], out);
     return keep_failure(e, device, &failure);
 }

@@ -13,6 +13,17 @@ int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool,
                   int devices);
 void ls__exec_close(ls__exec *exec);
 
+/* Where a stream's keys come from: call c of the model uses fold_in(key, c),
+ * and where hashed, that folded with hash. */
+typedef struct ls__draw {
+    ls_key key;
+    uint32_t hash;
+    bool hashed;
+} ls__draw;
+
+/* Set the keys of stream i of the plan; zero until then. */
+void ls__exec_draw(ls__exec *exec, int stream, ls__draw draw);
+
 /* An ls_gradient_fn whose user is an ls__exec.  grads NULL: the loss alone.
  * Fails if a user's operator does, with its status. */
 int ls__exec_gradient(void *exec, int device, const ls_shard *shard,

@@ -22,6 +22,7 @@ void ls_graph_free(ls_graph *graph)
         return;
     free(graph->nodes);
     free(graph->params);
+    free(graph->streams);
     free(graph->inputs);
     free(graph->outputs);
     ls__arena_free(&graph->arena);
@@ -61,7 +62,7 @@ static ls_node *new_node(ls_graph *g, const char *name)
         return ls__graph_failed(g, LS_ENOMEM);
     n->graph = g;
     n->id = g->node_count;
-    n->input = -1;
+    n->input = n->stream = -1;
     if (append((void ***)&g->nodes, &g->node_count, &g->node_room, n) < 0)
         return ls__graph_failed(g, LS_ENOMEM);
     return n;
@@ -214,6 +215,7 @@ ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,
         !(p->scope = scope_of(g, p->name)))
         return ls__graph_failed(g, LS_ENOMEM);
     p->count = count_in_scope(g, p->scope) + 1;
+    p->request = g->param_count + g->stream_count;
     p->rank = rank;
     memcpy(p->shape, shape, (size_t)rank * sizeof *shape);
     p->size = ls__count(rank, shape);
@@ -226,6 +228,21 @@ ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,
     if (append((void ***)&g->params, &g->param_count, &g->param_room, p) < 0)
         return ls__graph_failed(g, LS_ENOMEM);
     return node;
+}
+
+int ls__graph_stream(ls_graph *g, const char *scope)
+{
+    ls__stream *s = ls__arena_new(&g->arena, 1, sizeof *s);
+
+    if (!s || !(s->scope = ls__arena_text(&g->arena, scope)))
+        return LS_ENOMEM;
+    s->count = 1;
+    for (int i = 0; i < g->stream_count; i++)
+        s->count += !strcmp(g->streams[i]->scope, scope);
+    s->request = g->param_count + g->stream_count;
+    if (append((void ***)&g->streams, &g->stream_count, &g->stream_room, s) < 0)
+        return LS_ENOMEM;
+    return g->stream_count - 1;
 }
 
 int ls_loss(ls_graph *graph, ls_node *loss)
@@ -243,11 +260,16 @@ int ls_loss(ls_graph *graph, ls_node *loss)
     return 0;
 }
 
+static bool has_value(const ls_graph *g, const ls_node *n)
+{
+    return n && n->op && !n->op->is_loss && n->graph == g &&
+           n->dtype == LS_F32;
+}
+
 /* Refuse what has no value to read, and a name that is taken. */
 static int check_output(const ls_graph *g, const ls_node *n, const char *name)
 {
-    if (!n || !n->op || n->op->is_loss || n->graph != g ||
-        n->dtype != LS_F32 || !name)
+    if (!has_value(g, n) || !name)
         return ls__fail(LS_EINVAL, "output \"%s\": the node is not the value "
                         "of an operator of this graph", name ? name : "");
     for (int i = 0; i < g->output_count; i++)
@@ -280,4 +302,26 @@ int ls_output(ls_graph *graph, ls_node *node, const char *name)
     if (status < 0)
         ls__graph_failed(graph, status);
     return status;
+}
+
+int ls_metric(ls_graph *graph, ls_node *node)
+{
+    int status = 0;
+
+    if (!graph)
+        return ls__fail(LS_EINVAL, "ls_metric: no graph");
+    if (graph->status)
+        return ls__fail(graph->status, "%s", graph->message);
+    if (!has_value(graph, node))
+        status = ls__fail(LS_EINVAL, "metric %d: the node is not the value of "
+                          "an operator of this graph", graph->metrics);
+    else if (graph->metrics == LS_METRICS)
+        status = ls__fail(LS_EINVAL, "metric %d: there are at most %d",
+                          graph->metrics, LS_METRICS);
+    if (status < 0) {
+        ls__graph_failed(graph, status);
+        return status;
+    }
+    graph->metric[graph->metrics] = node;
+    return graph->metrics++;
 }

@@ -37,6 +37,8 @@ struct ls_node {
     int64_t limit;                 /* inputs used as indices: below this */
     int64_t heads;                 /* attention */
     bool causal;                   /* attention */
+    double rate;                   /* dropout */
+    int stream;                    /* of random numbers, or -1 */
     ls__window window;             /* convolution, pools */
     int64_t groups;                /* group norm */
     bool residual;                 /* plan: in[1] is added to a product's y */
@@ -52,12 +54,20 @@ typedef struct ls__param {
     const char *name; /* "blocks_0.Dense_0.kernel" */
     const char *scope; /* "blocks_0.Dense_0": what linen hashes */
     int count;        /* number within its scope, from 1: likewise */
+    int request;      /* parameters and streams declared before it */
     int rank;
     int64_t shape[LS_MAX_RANK];
     int64_t size;
     ls__init init;
     int64_t fan_in, fan_out;
 } ls__param;
+
+/* Random numbers that a layer draws anew in each call of the model. */
+typedef struct ls__stream {
+    const char *scope; /* the layer's name: what linen hashes */
+    int count;         /* number within its scope, from 1: likewise */
+    int request;       /* parameters and streams declared before it */
+} ls__stream;
 
 /* A node that ls_predict can read. */
 typedef struct ls__output {
@@ -71,10 +81,14 @@ struct ls_graph {
     int node_count, node_room;
     ls__param **params; /* in the order of declaration */
     int param_count, param_room;
+    ls__stream **streams; /* likewise */
+    int stream_count, stream_room;
     ls_node **inputs;
     int input_count, input_room;
     ls__output **outputs;
     int output_count, output_room;
+    int metrics;
+    ls_node *metric[LS_METRICS]; /* ls_metric */
     ls_node *loss;
     int status; /* of the first error */
     char message[LS__MESSAGE];
@@ -93,6 +107,9 @@ char *ls__path(ls_graph *graph, const char *scope, const char *name);
 ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,
                    int64_t fan_in, int64_t fan_out, int rank,
                    const int64_t *shape);
+
+/* Declare a stream of random numbers: its number, or a status. */
+int ls__graph_stream(ls_graph *graph, const char *scope);
 
 /* Set a node's shape and size; LS_ESHAPE when it overflows. */
 int ls__node_set_shape(ls_node *node, ls_dtype dtype, int rank,

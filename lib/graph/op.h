@@ -39,6 +39,10 @@ typedef struct ls__run {
     const float *weights;          /* losses: of the rows; NULL: all 1 */
     ls_sums *sums;                 /* losses: added to */
     ls__failure *failure;          /* own operators: set by the first */
+    bool train;                    /* dropout: else values pass through */
+    ls_key key;                    /* dropout: of this call of the model */
+    int64_t first;                 /* dropout: the chunk's first row, counted
+                                      in the micro-batch */
     const ls__backend *backend;
     const ls__kernel_table *kernels;
 } ls__run;
@@ -71,7 +75,8 @@ extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
     ls__op_layer_norm, ls__op_attention, ls__op_gelu, ls__op_relu, ls__op_tanh,
     ls__op_sigmoid, ls__op_add, ls__op_conv, ls__op_max_pool, ls__op_avg_pool,
     ls__op_flatten, ls__op_group_norm,
-    ls__op_squared_error, ls__op_cross_entropy, ls__op_next_token;
+    ls__op_squared_error, ls__op_cross_entropy, ls__op_next_token,
+    ls__op_dropout, ls__op_round_bf16;
 
 /* All of them, ended by NULL: what the tests walk over.  (But for the users',
  * in op_own.c, which have no formula to test.) */
@@ -85,6 +90,9 @@ int64_t ls__vectors(const ls_node *node);
 /* LS_ESHAPE unless input k of the node has that dtype and a rank of at least
  * `rank`; the message shows what it has. */
 int ls__want(const ls_node *node, int k, ls_dtype dtype, int rank);
+
+/* The shape of an operator whose value has the shape of its one input. */
+int ls__same_shape(ls_node *node);
 
 /* A dense layer whose kernel is the matrix (width of x, n) under another shape
  * of the same size: Flax's DenseGeneral. */

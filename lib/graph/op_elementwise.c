@@ -3,13 +3,6 @@
 
 #include <string.h>
 
-static int same_shape(ls_node *n)
-{
-    if (ls__want(n, 0, LS_F32, 0) < 0)
-        return LS_ESHAPE;
-    return ls__node_set_shape(n, LS_F32, n->in[0]->rank, n->in[0]->shape);
-}
-
 static void activation_fwd(const ls__run *r)
 {
     r->kernels->activate(r->node->op->activation, r->rows * r->node->size,
@@ -26,22 +19,22 @@ static void activation_bwd(const ls__run *r)
 
 const ls__op ls__op_gelu = {
     .name = "gelu", .inputs = 1, .reads = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .activation = LS__GELU, .shape = same_shape,
+    .dx_over_dy = true, .activation = LS__GELU, .shape = ls__same_shape,
     .forward = activation_fwd, .backward = activation_bwd};
 
 const ls__op ls__op_relu = {
     .name = "relu", .inputs = 1, .reads = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .activation = LS__RELU, .shape = same_shape,
+    .dx_over_dy = true, .activation = LS__RELU, .shape = ls__same_shape,
     .forward = activation_fwd, .backward = activation_bwd};
 
 const ls__op ls__op_tanh = {
     .name = "tanh", .inputs = 1, .reads = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .activation = LS__TANH, .shape = same_shape,
+    .dx_over_dy = true, .activation = LS__TANH, .shape = ls__same_shape,
     .forward = activation_fwd, .backward = activation_bwd};
 
 const ls__op ls__op_sigmoid = {
     .name = "sigmoid", .inputs = 1, .reads = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .activation = LS__SIGMOID, .shape = same_shape,
+    .dx_over_dy = true, .activation = LS__SIGMOID, .shape = ls__same_shape,
     .forward = activation_fwd, .backward = activation_bwd};
 
 static ls_node *activation(const ls__op *op, ls_node *x)

@@ -6,7 +6,7 @@ const ls__op *const ls__ops[] = {
     &ls__op_attention, &ls__op_gelu, &ls__op_relu, &ls__op_tanh, &ls__op_sigmoid,
     &ls__op_add, &ls__op_conv, &ls__op_max_pool, &ls__op_avg_pool,
     &ls__op_flatten, &ls__op_group_norm, &ls__op_squared_error, &ls__op_cross_entropy,
-    &ls__op_next_token, NULL};
+    &ls__op_next_token, &ls__op_dropout, &ls__op_round_bf16, NULL};
 
 int64_t ls__width(const ls_node *node)
 {
@@ -30,4 +30,11 @@ int ls__want(const ls_node *node, int k, ls_dtype dtype, int rank)
                     x->dtype == LS_F32 ? "LS_F32" : "LS_I32",
                     ls__shape_text(text, x->rank, x->shape),
                     dtype == LS_F32 ? "LS_F32" : "LS_I32", rank);
+}
+
+int ls__same_shape(ls_node *n)
+{
+    if (ls__want(n, 0, LS_F32, 0) < 0)
+        return LS_ESHAPE;
+    return ls__node_set_shape(n, LS_F32, n->in[0]->rank, n->in[0]->shape);
 }

@@ -31,7 +31,7 @@ typedef struct planner {
     ls_node *node;    /* copies, by id */
     bool *used;       /* the loss or an output depends on it */
     bool *trains;     /* a parameter lies at or before it */
-    int *consumers;   /* how many used nodes, and outputs, read it */
+    int *consumers;   /* how many nodes, outputs and metrics read it */
     int *home;        /* the node whose instruction makes its value */
     int *instr;       /* instruction of a node, -1 for none */
     int *y, *stash, *grad; /* value numbers, -1 for none */
@@ -88,6 +88,10 @@ static int copy_nodes(planner *p)
         p->used[g->outputs[i]->node->id] = true;
         p->consumers[g->outputs[i]->node->id]++;
     }
+    for (int i = 0; i < g->metrics; i++) {
+        p->used[g->metric[i]->id] = true;
+        p->consumers[g->metric[i]->id]++;
+    }
     for (int i = g->node_count - 1; i >= 0; i--)
         if (p->used[i])
             mark(p, i);
@@ -100,6 +104,26 @@ static int copy_nodes(planner *p)
             p->consumers[n->in[k]->id]++;
             p->trains[i] |= p->trains[n->in[k]->id];
         }
+    }
+    return 0;
+}
+
+static int copy_streams(planner *p)
+{
+    const ls_graph *g = p->graph;
+    ls__plan *plan = p->plan;
+
+    plan->streams = g->stream_count;
+    plan->stream = ls__arena_new(&plan->arena, (size_t)plan->streams + 1,
+                                 sizeof *plan->stream);
+    if (!plan->stream)
+        return LS_ENOMEM;
+    for (int i = 0; i < plan->streams; i++) {
+        plan->stream[i] = *g->streams[i];
+        plan->stream[i].scope = ls__arena_text(&plan->arena,
+                                               g->streams[i]->scope);
+        if (!plan->stream[i].scope)
+            return LS_ENOMEM;
     }
     return 0;
 }
@@ -267,6 +291,12 @@ static void reads(planner *p, int v, int time)
         p->values[v].last = time;
 }
 
+/* The node whose instruction makes the value of metric i. */
+static const ls_node *measured(const planner *p, int i)
+{
+    return &p->node[p->home[p->graph->metric[i]->id]];
+}
+
 static void forward_values(planner *p)
 {
     ls__plan *plan = p->plan;
@@ -294,6 +324,8 @@ static void forward_values(planner *p)
         p->refs[i][Y] = p->y[n->id];
         p->refs[i][STASH] = p->stash[n->id];
     }
+    for (int i = 0; i < p->graph->metrics; i++) /* read before the loss */
+        reads(p, p->y[measured(p, i)->id], plan->count - 1);
 }
 
 /* Nobody but node `id` still waits for gradient v, and v dies at `time`. */
@@ -467,6 +499,10 @@ static void write_out(planner *p)
                              ? offset_of(p, p->stash[n->in[0]->id])
                              : -1;
     }
+    plan->metrics = p->graph->metrics;
+    for (int i = 0; i < plan->metrics; i++)
+        plan->metric[i] = (ls__measure){offset_of(p, p->y[measured(p, i)->id]),
+                                        measured(p, i)->size};
     plan->floats = plan->scratch + (scratch + 15) / 16 * 16;
 }
 
@@ -523,6 +559,8 @@ static int trace(planner *p, ls__goal *goal, const char *name, int instr)
     if (!goal->runs || !goal->reads)
         return LS_ENOMEM;
     goal->runs[instr] = true;
+    for (int i = 0; i < p->graph->metrics && !name; i++)
+        goal->runs[p->instr[measured(p, i)->id]] = true;
     for (int i = instr; i >= 0; i--)
         for (int k = 0; goal->runs[i] && k < plan->instr[i].inputs; k++) {
             const ls_node *x = plan->instr[i].node->in[k];
@@ -598,7 +636,7 @@ static int build(planner *p)
     int status;
 
     if ((status = make_room(p)) < 0 || (status = copy_nodes(p)) < 0 ||
-        (status = copy_specs(p)) < 0)
+        (status = copy_specs(p)) < 0 || (status = copy_streams(p)) < 0)
         return status;
     fold_all(p);
     if ((status = list(p)) < 0)

@@ -38,6 +38,12 @@ typedef struct ls__goal {
     bool *reads;      /* [input] likewise */
 } ls__goal;
 
+/* A value to sum over the rows of each batch. */
+typedef struct ls__measure {
+    int64_t y;    /* offset */
+    int64_t size; /* elements a row */
+} ls__measure;
+
 /* A kernel to pack at the start of each step. */
 typedef struct ls__pack {
     int param;
@@ -54,8 +60,12 @@ typedef struct ls__plan {
     int inputs, params;
     const ls_node **input;
     ls__param *param;
+    int streams;
+    ls__stream *stream;
     int goals;
     ls__goal *goal;    /* the loss, then the outputs */
+    int metrics;
+    ls__measure metric[LS_METRICS];
     int packs;
     ls__pack *pack;
     int64_t pack_floats;

@@ -7,6 +7,8 @@
 #include "kernel/simd.h"
 #include "kernel/vmath.h"
 
+#include "kernel/bf16.h"
+#include "kernel/dropout.h"
 #include "kernel/elementwise.h"
 #include "kernel/gemm.h"
 #include "kernel/conv.h"
@@ -19,7 +21,8 @@
 #include "kernel/softmax.h"
 
 #define LS__KERNEL_TABLE \
-    .fma_loop = fma_loop, \
+    .fma_loop = fma_loop, .round_bf16 = round_bf16, \
+    .dropout = dropout, .dropout_grad = dropout_grad, \
     .random_bits = fill_bits, .random_uniform = fill_uniform, \
     .random_normal = fill_normal, \
     .random_truncated_normal = fill_truncated_normal, .tree_sum = tree_sum, \

@@ -59,6 +59,18 @@ typedef struct ls__kernel_table {
     void (*random_truncated_normal)(const uint32_t key[2], uint64_t first,
                                     int64_t n, float *out);
 
+    /* dropout.h: y = x / keep where element first + i of the stream, uniform,
+     * is below keep, else +0; mask: (n + 15) / 16 words, bit i % 16 of word
+     * i / 16 is element i.  Then dx = mask dy / keep (+ addend). */
+    void (*dropout)(const uint32_t key[2], uint64_t first, int64_t n,
+                    float keep, const float *x, float *y, uint16_t *mask);
+    void (*dropout_grad)(int64_t n, float keep, const uint16_t *mask,
+                         const float *dy, const float *addend, float *dx);
+
+    /* bf16.h: out = x rounded to bf16 (+ addend, may be NULL) */
+    void (*round_bf16)(int64_t n, const float *x, const float *addend,
+                       float *out);
+
     /* reduce.h: out[i] = scale * (sum of buffers[d][i] in tree order). */
     void (*tree_sum)(float *const *buffers, int devices, int64_t first,
                      int64_t last, float scale, float *out);

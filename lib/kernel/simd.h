@@ -15,6 +15,7 @@
  *   v16_to_int truncates (beyond 2^31 and for NaN: to any number)
  *   v16_of_int reads its lanes as signed
  *   w16_shl, w16_shr: count in 0..31;  w16_rotl: count in 1..31
+ *   m16_word, m16_of_word: bit i is lane i
  *   v16_turn(x): x[i] lane j and x[j] lane i change places
  *   v16_sum, v16_top: lane i takes in lane i + 8, then i + 4, + 2, + 1
  *

@@ -155,6 +155,19 @@ SIMD int m16_any(m16 a)
 {
     return _mm256_movemask_ps(_mm256_or_ps(a.lo, a.hi)) != 0;
 }
+SIMD unsigned m16_word(m16 a)
+{
+    return (unsigned)_mm256_movemask_ps(a.lo) |
+           (unsigned)_mm256_movemask_ps(a.hi) << 8;
+}
+SIMD m16 m16_of_word(unsigned a)
+{
+    w16 lane = w16_two(_mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128),
+                       _mm256_setr_epi32(256, 512, 1024, 2048, 4096, 8192,
+                                         16384, 32768));
+    w16 on = w16_and(w16_set(a), lane);
+    return v16_of_bits((w16)TWO(_mm256_cmpeq_epi32, on, lane));
+}
 
 SIMD v16 v16_load_n(const float *p, int n)
 {

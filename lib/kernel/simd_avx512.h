@@ -19,6 +19,8 @@ SIMD m16 m16_and(m16 a, m16 b) { return (m16)(a & b); }
 SIMD m16 m16_or(m16 a, m16 b) { return (m16)(a | b); }
 SIMD m16 m16_not(m16 a) { return (m16)~a; }
 SIMD int m16_any(m16 a) { return a != 0; }
+SIMD unsigned m16_word(m16 a) { return a; }
+SIMD m16 m16_of_word(unsigned a) { return (m16)a; }
 
 /* ------ words ------ */
 

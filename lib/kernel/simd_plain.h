@@ -102,6 +102,22 @@ SIMD int m16_any(m16 x)
     w4 any = (x.a | x.b) | (x.c | x.d);
     return (any[0] | any[1] | any[2] | any[3]) != 0;
 }
+SIMD w16 m16_lanes(void)
+{
+    return (w16){{1, 2, 4, 8}, {16, 32, 64, 128}, {256, 512, 1024, 2048},
+                 {4096, 8192, 16384, 32768}};
+}
+SIMD unsigned m16_word(m16 x)
+{
+    w16 on = w16_and(x, m16_lanes());
+    w4 all = (on.a | on.b) | (on.c | on.d);
+    return all[0] | all[1] | all[2] | all[3];
+}
+SIMD m16 m16_of_word(unsigned a)
+{
+    w16 lane = m16_lanes(), on = w16_and(w16_set(a), lane);
+    return (m16)COMPARE(on, ==, lane);
+}
 
 /* ------ floats: lanes in and out ------ */
 

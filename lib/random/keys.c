@@ -32,7 +32,7 @@ static void hash_count(ls__sha1 *sha, uint64_t count)
     }
 }
 
-ls_key ls__key_linen(ls_key root, const char *scope, uint64_t count)
+uint32_t ls__linen_hash(const char *scope, uint64_t count)
 {
     ls__sha1 sha;
     uint8_t d[20];
@@ -40,6 +40,11 @@ ls_key ls__key_linen(ls_key root, const char *scope, uint64_t count)
     hash_scope(&sha, scope);
     hash_count(&sha, count);
     ls__sha1_final(&sha, d);
-    return ls_key_fold_in(root, (uint32_t)d[0] << 24 | (uint32_t)d[1] << 16 |
-                                    (uint32_t)d[2] << 8 | d[3]);
+    return (uint32_t)d[0] << 24 | (uint32_t)d[1] << 16 | (uint32_t)d[2] << 8 |
+           d[3];
+}
+
+ls_key ls__key_linen(ls_key root, const char *scope, uint64_t count)
+{
+    return ls_key_fold_in(root, ls__linen_hash(scope, count));
 }

@@ -11,4 +11,7 @@ ls_key ls__key_nnx(ls_key root, uint64_t count);
  * root with dots, "blocks_0.SelfAttention_0.query"; "" is the root. */
 ls_key ls__key_linen(ls_key root, const char *scope, uint64_t count);
 
+/* What linen folds into the root key for that. */
+uint32_t ls__linen_hash(const char *scope, uint64_t count);
+
 #endif

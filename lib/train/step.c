@@ -40,6 +40,8 @@ static double now(void)
 
 /* ------ gradients ------ */
 
+/* Each micro-batch is a call of the model.  Its number follows from the step,
+ * so that a run that is resumed draws what it would have drawn. */
 static ls_shard shard_of(const ls_trainer *t, int device, int micro)
 {
     const ls_batch *b = t->phase.batch;
@@ -47,6 +49,9 @@ static ls_shard shard_of(const ls_trainer *t, int device, int micro)
     int64_t i = (int64_t)micro * t->devices + device;
 
     return (ls_shard){.first = i * rows, .rows = rows,
+                      .train = t->phase.train,
+                      .call = t->step * t->micro + micro,
+                      .row = device * rows,
                       .data = b->shard_data + i * b->trainer->inputs,
                       .weights = b->weights ? b->weights + i * rows : NULL};
 }
@@ -66,6 +71,10 @@ static int run_micro(ls_trainer *t, int worker, int device, int micro,
     total->loss += sums.loss;
     total->weight += sums.weight;
     total->correct += sums.correct;
+    for (int i = 0; i < t->metrics; i++) {
+        total->metric[i].sum += sums.metric[i].sum;
+        total->metric[i].weight += sums.metric[i].weight;
+    }
     if (micro && t->phase.train)
         ls__kernels()->add(t->params.floats, t->grad[device],
                            t->later[worker], t->grad[device]);
@@ -308,6 +317,7 @@ static int64_t bad_row_of(ls_trainer *t, int device, int micro, bool train)
             data[i] = (const char *)all.data[i] + 4 * row * t->input[i].size;
         one.weights = all.weights ? all.weights + row : NULL;
         one.first = all.first + row;
+        one.row = all.row + row;
         if (t->fn(t->user, device, &one, t->value_of, train ? grads : NULL,
                   &sums) < 0)
             return -1;
@@ -428,6 +438,15 @@ static float mean_loss(const ls_trainer *t)
                        ? sum : sum / total(t, &t->report[0].sums.weight));
 }
 
+/* Metric i over all devices; NaN when there is none, or nothing in it. */
+static float metric(const ls_trainer *t, int i)
+{
+    const ls_ratio *m = &t->report[0].sums.metric[i];
+
+    return i < t->metrics ? (float)(total(t, &m->sum) / total(t, &m->weight))
+                          : __builtin_nanf("");
+}
+
 static void fill_result(const ls_trainer *t, verdict v, ls_result *r)
 {
     double weight = total(t, &t->report[0].sums.weight);
@@ -438,6 +457,8 @@ static void fill_result(const ls_trainer *t, verdict v, ls_result *r)
                      .grad_norm = __builtin_nanf(""),
                      .lr = -t->phase.rule.neg_lr,
                      .rows = t->phase.rows * ls__trainer_shards(t)};
+    for (int i = 0; i < LS_METRICS; i++)
+        r->metric[i] = metric(t, i);
     if (v != GOES_ON)
         return;
     r->loss = mean_loss(t);

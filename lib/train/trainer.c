@@ -205,15 +205,17 @@ static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
 /* ------ from a graph ------ */
 
 /* Requests to nnx's stream and places in linen's scopes both follow the order
- * of declaration. */
+ * of declaration.  A key of its own for dropout is another stream of nnx, whose
+ * requests are not among the parameters'. */
 static void initialise(ls_trainer *t, const ls__plan *plan)
 {
     ls_key root = ls_key_new(t->options.seed);
+    bool apart = t->options.own_dropout_key;
 
     for (int i = 0; i < plan->params; i++) {
         const ls__param *p = &plan->param[i];
         ls_key key = t->options.keys == LS_KEYS_NNX
-                         ? ls__key_nnx(root, (uint64_t)i)
+                         ? ls__key_nnx(root, (uint64_t)(apart ? i : p->request))
                          : ls__key_linen(root, p->scope, (uint64_t)p->count);
 
         ls__init_fill(p->init, key, p->fan_in, p->fan_out, p->rank, p->shape,
@@ -221,8 +223,31 @@ static void initialise(ls_trainer *t, const ls__plan *plan)
     }
 }
 
+/* nnx: a layer's stream is one request to the root's.  linen: the root is
+ * folded with the call, then with the hash of the layer's path. */
+static void set_streams(ls_trainer *t, const ls__plan *plan)
+{
+    bool apart = t->options.own_dropout_key;
+    ls_key root = apart ? t->options.dropout_key
+                        : ls_key_new(t->options.seed);
+
+    for (int i = 0; i < plan->streams; i++) {
+        const ls__stream *s = &plan->stream[i];
+        ls__draw draw = {.key = root};
+
+        if (t->options.keys == LS_KEYS_NNX) {
+            draw.key = ls__key_nnx(root, (uint64_t)(apart ? i : s->request));
+        } else {
+            draw.hash = ls__linen_hash(s->scope, (uint64_t)s->count);
+            draw.hashed = true;
+        }
+        ls__exec_draw(t->exec, i, draw);
+    }
+}
+
 static int graph_inputs(ls_trainer *t, const ls__plan *plan)
 {
+    t->metrics = plan->metrics;
     t->inputs = plan->inputs;
     t->input = ls__arena_new(&t->arena, (size_t)plan->inputs,
                              sizeof *t->input);
@@ -274,6 +299,7 @@ static int open_graph(ls_trainer *t, const ls_graph *graph,
         (status = graph_params(t, plan)) < 0)
         return status;
     initialise(t, plan);
+    set_streams(t, plan);
     return 0;
 }
 
@@ -341,6 +367,7 @@ int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
     if ((status = new_trainer(&t, pool, options)) == 0) {
         t->fn = gradient->fn;
         t->user = gradient->user;
+        t->metrics = LS_METRICS;
         if ((status = own_inputs(t, gradient)) == 0)
             status = make_memory(t, gradient->params, gradient->param);
     }

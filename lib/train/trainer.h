@@ -48,6 +48,7 @@ struct ls_trainer {
     ls__exec *exec; /* NULL for a user's function */
     int inputs;
     ls__input *input;
+    int metrics; /* of ls_sums.metric that may be in use */
 
     ls__params params;
     float *value;     /* UPDATE: by its owner; read only otherwise */

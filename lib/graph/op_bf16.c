@@ -1,0 +1,25 @@
+/* Rounding to bfloat16, alone: what a cast of the inputs amounts to where the
+ * layers after it compute in float (Flax promotes; the rest stays f32). */
+#include "graph/op.h"
+
+static void round_fwd(const ls__run *r)
+{
+    r->kernels->round_bf16(r->rows * r->node->size, r->x[0], NULL, r->y);
+}
+
+/* The gradient of a cast is cast too: dx = dy rounded + addend. */
+static void round_bwd(const ls__run *r)
+{
+    r->kernels->round_bf16(r->rows * r->node->size, r->dy, r->addend[0],
+                           r->dx[0]);
+}
+
+const ls__op ls__op_round_bf16 = {
+    .name = "round_bf16", .inputs = 1, .dx_over_addend = true,
+    .dx_over_dy = true, .shape = ls__same_shape, .forward = round_fwd,
+    .backward = round_bwd};
+
+ls_node *ls_round_bf16(ls_node *x)
+{
+    return ls__node_done(ls__node_new(&ls__op_round_bf16, "", x, NULL, NULL));
+}

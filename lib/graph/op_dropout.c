@@ -1,0 +1,70 @@
+/* Dropout as Flax has it: a value is kept with probability 1 - rate and then
+ * multiplied by 1 / (1 - rate).
+ *
+ * Element j of row i is element i x (elements a row) + j of a stream whose key
+ * belongs to the layer and to the call of the model; i counts in the whole
+ * micro-batch.  So a mask depends on no device, worker or chunk. */
+#include "graph/op.h"
+
+#include <string.h>
+
+static float keep_of(const ls__run *r)
+{
+    return (float)(1 - r->node->rate);
+}
+
+/* A bit for each element. */
+static int64_t dropout_stash(const ls_node *n)
+{
+    return (n->size + 31) / 32;
+}
+
+static void dropout_fwd(const ls__run *r)
+{
+    int64_t n = r->rows * r->node->size;
+
+    if (r->train)
+        r->kernels->dropout(r->key.word,
+                            (uint64_t)(r->first * r->node->size), n,
+                            keep_of(r), r->x[0], r->y, (void *)r->stash);
+    else
+        memcpy(r->y, r->x[0], (size_t)n * sizeof *r->y);
+}
+
+/* dx = dy / keep + addend where the value was kept, else addend */
+static void dropout_bwd(const ls__run *r)
+{
+    r->kernels->dropout_grad(r->rows * r->node->size, keep_of(r),
+                             (const void *)r->stash, r->dy, r->addend[0],
+                             r->dx[0]);
+}
+
+const ls__op ls__op_dropout = {
+    .name = "dropout", .inputs = 1, .dx_over_addend = true,
+    .dx_over_dy = true, .shape = ls__same_shape, .stash = dropout_stash,
+    .forward = dropout_fwd, .backward = dropout_bwd};
+
+/* Its stream is taken even for rate 0, as Flax does. */
+ls_node *ls_dropout(ls_node *x, double rate, const char *name)
+{
+    int stream;
+    ls_node *n;
+
+    if (!x || x->graph->status)
+        return NULL;
+    name = name ? name : "";
+    if (!(rate >= 0 && rate < 1)) {
+        ls__fail(LS_EINVAL, "dropout \"%s\": rate %g is not in [0,1)", name,
+                 rate);
+        return ls__graph_failed(x->graph, LS_EINVAL);
+    }
+    if ((stream = ls__graph_stream(x->graph, name)) < 0)
+        return ls__graph_failed(x->graph, stream);
+    if (rate == 0)
+        return x;
+    if ((n = ls__node_new(&ls__op_dropout, name, x, NULL, NULL))) {
+        n->rate = rate;
+        n->stream = stream;
+    }
+    return ls__node_done(n);
+}

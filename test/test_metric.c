@@ -1,0 +1,253 @@
+/* Metrics beside the loss: the weighted mean of a node over each batch, or of
+ * what a gradient function sums. */
+#include "models.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { ROWS = 24, IN = 9, OUT = 4, STEPS = 3 };
+
+/* Dense, tanh, dense, and when asked a metric on the hidden layer, on the
+ * output, and on a node that the loss does not need, made after it. */
+static ls_graph *watched(bool metrics)
+{
+    ls_graph *g;
+    ls_node *x, *y, *h, *loss;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
+    h = ls_tanh(ls_dense(x, 7, "hidden"));
+    x = ls_dense(h, OUT, "out");
+    loss = ls_mean_squared_error(x, y);
+    OK(ls_loss(g, loss));
+    if (!metrics)
+        return g;
+    OK(ls_output(g, h, "h"));
+    OK(ls_output(g, x, "x"));
+    ck_assert_int_eq(ls_metric(g, h), 0);
+    ck_assert_int_eq(ls_metric(g, x), 1);
+    ck_assert_int_eq(ls_metric(g, ls_sigmoid(x)), 2);
+    return g;
+}
+
+typedef struct session {
+    ls_pool *pool;
+    run run;
+    float *x, *y, *weights;
+} session;
+
+static session open_session(bool metrics, int devices, int workers, int micro)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    session s = {.pool = open_pool(devices, workers),
+                 .x = normals(1, (int64_t)ROWS * IN),
+                 .y = normals(2, (int64_t)ROWS * OUT),
+                 .weights = normals(3, ROWS)};
+
+    o.accumulate = micro;
+    s.run = open_run(s.pool, watched(metrics), &o);
+    for (int i = 0; i < ROWS; i++)
+        s.weights[i] = (float)(i % 4) / 2;
+    OK(ls_batch_set(s.run.batch, "x", LS_F32, s.x, ROWS));
+    OK(ls_batch_set(s.run.batch, "y", LS_F32, s.y, ROWS));
+    OK(ls_batch_set_weights(s.run.batch, s.weights, ROWS));
+    return s;
+}
+
+static void close_session(session *s)
+{
+    close_run(&s->run);
+    ls_pool_close(s->pool);
+    free(s->x);
+    free(s->y);
+    free(s->weights);
+}
+
+/* The weighted mean of a node that is an output too. */
+static double mean_of(const session *s, const char *output, int64_t n)
+{
+    float y[ROWS * 7];
+    double sum = 0, weight = 0;
+
+    OK(ls_predict(s->run.trainer, s->run.batch, output, ROWS * n, y));
+    for (int64_t i = 0; i < ROWS * n; i++) {
+        double w = (double)s->weights[i / n];
+
+        sum += w == 0 ? 0 : w * (double)y[i];
+        weight += w;
+    }
+    return sum / weight;
+}
+
+static void near(float got, double want)
+{
+    ck_assert_msg(fabs((double)got - want) < 1e-6, "metric is %g, must be %g",
+                  (double)got, want);
+}
+
+/* Proves that a metric is the weighted mean of its node before the update, in
+ * training as in evaluation, with and without micro-batches. */
+START_TEST(means)
+{
+    session s = open_session(true, 4, 2, 1 + _i);
+    ls_result r, seen;
+
+    for (int i = 0; i < STEPS; i++) {
+        double h = mean_of(&s, "h", 7), x = mean_of(&s, "x", OUT);
+
+        OK(ls_evaluate(s.run.trainer, s.run.batch, &seen));
+        r = step(&s.run);
+        near(r.metric[0], h);
+        near(r.metric[1], x);
+        ck_assert(r.metric[2] > 0 && r.metric[2] < 1);
+        ck_assert_mem_eq(seen.metric, r.metric, 3 * sizeof *r.metric);
+        for (int k = 3; k < LS_METRICS; k++)
+            ck_assert(isnan(r.metric[k]));
+    }
+    close_session(&s);
+}
+END_TEST
+
+/* Proves that a metric changes no bit of the training, and has the same bits
+ * itself on any number of workers. */
+START_TEST(any_workers)
+{
+    static const int workers[] = {1, 2, 3, 7};
+    session plain = open_session(false, 8, 2, 1);
+    ls_result first[STEPS];
+    char want[65], got[65];
+
+    for (int i = 0; i < STEPS; i++)
+        ck_assert(isnan(step(&plain.run).metric[0]));
+    ls_trainer_hash(plain.run.trainer, want);
+    for (size_t w = 0; w < COUNT(workers); w++) {
+        session s = open_session(true, 8, workers[w], 1);
+
+        for (int i = 0; i < STEPS; i++) {
+            ls_result r = step(&s.run);
+
+            if (w == 0)
+                first[i] = r;
+            ck_assert_mem_eq(r.metric, first[i].metric, 3 * sizeof *r.metric);
+        }
+        ls_trainer_hash(s.run.trainer, got);
+        ck_assert_str_eq(got, want);
+        close_session(&s);
+    }
+    close_session(&plain);
+}
+END_TEST
+
+/* Proves that masked rows may hold anything, and that without any weight there
+ * is no mean. */
+START_TEST(masked)
+{
+    session s = open_session(true, 4, 2, 1);
+    ls_result clean, r;
+
+    OK(ls_evaluate(s.run.trainer, s.run.batch, &clean));
+    for (int i = 0; i < ROWS * IN; i++)
+        if (s.weights[i / IN] == 0)
+            s.x[i] = 1e30f;
+    OK(ls_evaluate(s.run.trainer, s.run.batch, &r));
+    ck_assert_mem_eq(r.metric, clean.metric, 3 * sizeof *r.metric);
+    memset(s.weights, 0, ROWS * sizeof *s.weights);
+    OK(ls_evaluate(s.run.trainer, s.run.batch, &r));
+    ck_assert(isnan(r.metric[0]));
+    close_session(&s);
+}
+END_TEST
+
+/* Counts rows above 0 for metric 0, and rows of each micro-batch's second half
+ * for metric 1; its gradient is 0. */
+static int count_rows(void *user, int device, const ls_shard *shard,
+                      const float *const *params, float *const *grads,
+                      ls_sums *sums)
+{
+    const float *x = shard->data[0];
+
+    (void)device, (void)params;
+    if (grads)
+        grads[0][0] = 0;
+    for (int64_t i = 0; i < shard->rows; i++) {
+        sums->metric[0].sum += x[i] > 0;
+        sums->metric[0].weight++;
+        sums->metric[1].sum += shard->row + i >= *(int *)user;
+        sums->metric[1].weight++;
+        sums->weight++;
+    }
+    return 0;
+}
+
+/* Proves that what a gradient function sums is added over devices and
+ * micro-batches, and that its shards are told their place in a micro-batch. */
+START_TEST(own_gradient)
+{
+    static const ls_array_spec x = {"x", LS_F32, 0, {0}};
+    static const ls_array_spec p = {"p", LS_F32, 0, {0}};
+    int half = ROWS / 4;
+    ls_gradient own = {count_rows, &half, 1, 1, &x, &p};
+    ls_trainer_options o = {.optimizer = ls_sgd(1), .accumulate = 2};
+    ls_pool *pool = open_pool(3, 2);
+    float rows[ROWS];
+    ls_result r;
+    run s;
+
+    for (int i = 0; i < ROWS; i++)
+        rows[i] = i % 3 ? 1 : -1;
+    OK(ls_trainer_open_gradient(&s.trainer, pool, &own, &o));
+    OK(ls_batch_open(&s.batch, s.trainer));
+    OK(ls_batch_set(s.batch, "x", LS_F32, rows, ROWS));
+    r = step(&s);
+    near(r.metric[0], 2.0 / 3);
+    near(r.metric[1], 0.5);
+    ck_assert(isnan(r.metric[2]));
+    close_run(&s);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Proves that what has no value, and one metric too many, are refused. */
+START_TEST(refused)
+{
+    for (int i = 0; i < 4; i++) {
+        ls_graph *g;
+        ls_node *x, *y, *node[3];
+
+        OK(ls_graph_new(&g));
+        x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+        y = ls_dense(x, IN, "d");
+        node[0] = x;
+        node[1] = ls_mean_squared_error(y, x);
+        node[2] = NULL;
+        for (int k = 0; i == 3 && k < LS_METRICS; k++)
+            ck_assert_int_eq(ls_metric(g, y), k);
+        FAILS(ls_metric(g, i < 3 ? node[i] : y), LS_EINVAL,
+              i < 3 ? "metric 0: the node is not" : "metric 8: there are");
+        FAILS(ls_loss(g, node[1]), LS_EINVAL, "metric");
+        ls_graph_free(g);
+    }
+    FAILS(ls_metric(NULL, NULL), LS_EINVAL, "no graph");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("metric");
+    TCase *t = tcase_create("metric");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, means, 0, 3);
+    tcase_add_test(t, any_workers);
+    tcase_add_test(t, masked);
+    tcase_add_test(t, own_gradient);
+    tcase_add_test(t, refused);
+    suite_add_tcase(s, t);
+    runner = srunner_create(s);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
