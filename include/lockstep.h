@@ -111,6 +111,7 @@ typedef struct ls_mesh ls_mesh;
 /* A sentence for the program's log, without a newline, valid for the call. */
 typedef void ls_log_fn(void *user, const char *text);
 
+/* What is asked of a mesh; copied. */
 typedef struct ls_mesh_options {
     int devices;          /* 0: 8, or the product of axes if given */
     int workers;          /* 0: min(devices, usable cores) */
@@ -136,10 +137,14 @@ LS_API ls_mesh_options ls_mesh_defaults(void);
  * LS_EINVAL: a count that is negative or beyond 65536, or malformed axes or
  * topology.  LS_EIO, LS_EFORMAT: a topology file. */
 LS_API int ls_mesh_open(ls_mesh **mesh, const ls_mesh_options *options);
+/* At any time after the pools are open: they have copies. */
 LS_API void ls_mesh_close(ls_mesh *mesh);
 
+/* All devices: the product of the axes' sizes. */
 LS_API int ls_mesh_devices(const ls_mesh *mesh);
+/* The threads a pool of it will have, the caller included. */
 LS_API int ls_mesh_workers(const ls_mesh *mesh);
+/* As ls_mesh_open counts them. */
 LS_API int ls_mesh_usable_cores(const ls_mesh *mesh);
 
 /* The size of a named axis; 0 when the mesh has no such axis. */
@@ -239,6 +244,7 @@ LS_API int ls_sharding_shard(const ls_sharding *sharding, int device);
  * exit(3) needs no care: there is nothing to be ended first. */
 typedef struct ls_pool ls_pool;
 
+/* Where workers may run; copied. */
 typedef struct ls_pool_options {
     bool no_pin;     /* leave the created workers where the kernel puts them */
     bool pin_caller; /* pin the calling thread too, until ls_pool_close */
@@ -260,7 +266,9 @@ LS_API int ls_pool_open(ls_pool **pool, const ls_mesh *mesh,
  * as with all that is closed, the pointer must not be used again.) */
 LS_API void ls_pool_close(ls_pool *pool);
 
+/* The devices of its mesh. */
 LS_API int ls_pool_devices(const ls_pool *pool);
+/* Its threads, the caller included. */
 LS_API int ls_pool_workers(const ls_pool *pool);
 
 /* ====== Random numbers ====== */
@@ -312,6 +320,7 @@ typedef struct ls_numpy {
     double gauss;
 } ls_numpy;
 
+/* RandomState(seed). */
 LS_API void ls_numpy_seed(ls_numpy *rs, uint32_t seed);
 /* rs.randint(low, high, n), dtype int32 or int64; low < high. */
 LS_API void ls_numpy_randint(ls_numpy *rs, int64_t low, int64_t high,
@@ -347,7 +356,9 @@ typedef enum ls_dtype {
 
 enum { LS_MAX_RANK = 8 };
 
+/* An empty graph.  LS_ENOMEM. */
 LS_API int ls_graph_new(ls_graph **graph);
+/* With all its nodes; trainers opened with it have copies. */
 LS_API void ls_graph_free(ls_graph *graph);
 
 /* An array of each batch, row shape given; (rank 0: one number a row). */
@@ -498,6 +509,7 @@ LS_API int ls_loss(ls_graph *graph, ls_node *loss);
 
 /* ====== Optimizers (optax's definitions, its fused roundings) ====== */
 
+/* Made by ls_sgd and so on, below; fields may be changed afterwards. */
 typedef enum ls_optimizer_kind {
     LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW
 } ls_optimizer_kind;
@@ -525,10 +537,12 @@ LS_API ls_optimizer ls_adamw(double lr);
 
 /* ====== Schedules: learning rates over time (optax's definitions) ====== */
 
+/* The formulas stand at ls_schedule. */
 typedef enum ls_schedule_kind {
     LS_CONSTANT, LS_LINEAR, LS_COSINE, LS_EXPONENTIAL, LS_PIECEWISE
 } ls_schedule_kind;
 
+/* A step of a piecewise schedule. */
 typedef struct ls_boundary {
     int64_t update; /* from this one on (0 is the first) .. */
     double factor;  /* .. the learning rate is multiplied by this */
@@ -570,6 +584,8 @@ LS_API double ls_scale_lr(double lr, int64_t rows);
 
 /* ====== Trainer: one model, one optimizer, one step ====== */
 
+/* A model with its parameters, its optimizer's state and the memory of a step;
+ * and the rows of one step. */
 typedef struct ls_trainer ls_trainer;
 typedef struct ls_batch ls_batch;
 
@@ -589,6 +605,7 @@ typedef enum ls_state { LS_REPLICATE, LS_SHARD } ls_state;
 /* Which of Flax's two ways derives the key of each parameter. */
 typedef enum ls_keys { LS_KEYS_NNX, LS_KEYS_LINEN } ls_keys;
 
+/* How a model is trained; copied. */
 typedef struct ls_trainer_options {
     int64_t seed;           /* of the initial parameters */
     ls_keys keys;
@@ -636,6 +653,7 @@ LS_API ls_trainer_options ls_trainer_defaults(void);
 LS_API int ls_trainer_open(ls_trainer **trainer, ls_pool *pool,
                            const ls_graph *graph,
                            const ls_trainer_options *options);
+/* Frees parameters and all; its batches are closed before or after. */
 LS_API void ls_trainer_close(ls_trainer *trainer);
 
 /* ------ Own gradients ------ */
@@ -689,6 +707,7 @@ typedef int ls_gradient_fn(void *user, int device, const ls_shard *shard,
  * numbers, sums that go on from the call before); or other bytes when devices
  * run at the same time (shared scratch memory). */
 
+/* The name, type and shape of an array; copied. */
 typedef struct ls_array_spec {
     const char *name;
     ls_dtype dtype;
@@ -696,6 +715,8 @@ typedef struct ls_array_spec {
     int64_t shape[LS_MAX_RANK]; /* of a parameter; of one row of an input */
 } ls_array_spec;
 
+/* A model given by its gradient; copied but for user, which is borrowed until
+ * the trainer is closed. */
 typedef struct ls_gradient {
     ls_gradient_fn *fn;
     void *user;
@@ -739,10 +760,11 @@ typedef int ls_own_fn(void *user, const ls_own_run *run);
 typedef int ls_own_shape_fn(void *user, const ls_array_spec *x,
                             ls_array_spec *y);
 
+/* An operator of one's own; a loss has name, inputs, user and forward alone. */
 typedef struct ls_own_op {
     const char *name;       /* for messages */
     int inputs;             /* 1 to LS_OWN_INPUTS */
-    void *user;             /* borrowed until trainers of the graph are closed */
+    void *user;             /* borrowed until the graph's trainers are closed */
     ls_own_shape_fn *shape; /* NULL: that of input 0 */
     int64_t stash;          /* floats a row */
     ls_own_fn *forward;     /* y = f(x), and the stash */
@@ -765,7 +787,10 @@ LS_API ls_node *ls_own_loss(const ls_own_op *op, ls_node *const *in);
 
 /* ------ Batches ------ */
 
+/* A batch for one trainer, with nothing set; used again for every step.
+ * LS_ENOMEM. */
 LS_API int ls_batch_open(ls_batch **batch, const ls_trainer *trainer);
+/* The rows are the caller's and stay. */
 LS_API void ls_batch_close(ls_batch *batch);
 
 /* Give the batch its rows of one input: data (rows, row shape), borrowed until
@@ -782,6 +807,7 @@ LS_API int ls_batch_set_weights(ls_batch *batch, const float *weights,
 
 /* ------ A step ------ */
 
+/* What a step or an evaluation found. */
 typedef struct ls_result {
     int64_t step;    /* number of this step, from 0 */
     int64_t rows;
@@ -817,6 +843,7 @@ LS_API int ls_predict(ls_trainer *trainer, const ls_batch *batch,
 
 /* ------ Parameters ------ */
 
+/* How many parameters there are, an array each. */
 LS_API int ls_trainer_params(const ls_trainer *trainer);
 /* The name of parameter i in canonical order (by path, bytewise). */
 LS_API const char *ls_trainer_param_name(const ls_trainer *trainer, int i);
@@ -858,6 +885,7 @@ LS_API int ls_trainer_load(ls_trainer *trainer, const char *path,
 
 /* ------ Placement: who owns, and so updates, which part ------ */
 
+/* What is placed. */
 typedef enum ls_state_part {
     LS_STATE_PARAMS = 1, LS_STATE_OPTIMIZER = 2, LS_STATE_ALL = 3
 } ls_state_part;
@@ -902,6 +930,7 @@ typedef struct ls_array {
  * zeros that a mask marks. */
 typedef enum ls_uneven { LS_UNEVEN_ERROR, LS_UNEVEN_PAD } ls_uneven;
 
+/* A set of arrays, cut. */
 typedef struct ls_shards ls_shards;
 
 /* Cut arrays of equally many rows, of any rank and type, along the data axis:
@@ -913,6 +942,7 @@ typedef struct ls_shards ls_shards;
 LS_API int ls_batch_shard(ls_shards **shards, const ls_sharding *sharding,
                           int arrays, const ls_array *array,
                           ls_uneven uneven);
+/* The arrays stay. */
 LS_API void ls_shards_free(ls_shards *shards);
 
 /* R, the rows of every shard. */
@@ -964,10 +994,10 @@ typedef struct ls_buffers {
  * number, k the place of one among them.  Sums are added in the order of the
  * tree, s = 1, 2, 4, ...: x[k] += x[k+s] for every k that is a multiple of 2s,
  * and the mean then multiplies once by 1 / P: results do not depend on the
- * workers.  On a failure nothing was written.  LS_EINVAL: another kind than LS_MEAN and
- * LS_SUM, a sum of other types than LS_F32 and LS_F64, a buffer that is NULL,
- * misaligned, or overlaps another way than allowed; LS_ESHAPE: sizes that do
- * not divide; LS_ENOTFOUND: no such axis. */
+ * workers.  On a failure nothing was written.  LS_EINVAL: another kind than
+ * LS_MEAN and LS_SUM, a sum of other types than LS_F32 and LS_F64, a buffer
+ * that is NULL, misaligned, or overlaps another way than allowed; LS_ESHAPE:
+ * sizes that do not divide; LS_ENOTFOUND: no such axis. */
 
 /* out[k][i] = mean or sum over j of in[j][i].  out may be in. */
 LS_API int ls_all_reduce(ls_pool *pool, const char *axis, ls_mean kind,

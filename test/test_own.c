@@ -356,10 +356,10 @@ START_TEST(test_refused)
         {LS_EINVAL, "operator \"first\": its shape function made rank 8"},
         {LS_EINVAL, "is not a loss"},
         {LS_EINVAL, "operator \"first\": a loss has forward and no backward"},
-        {LS_EINVAL, "operator \"first\": a stash of 0 floats a row, or a shape"},
-        {LS_EINVAL, "operator \"first\": a stash of 1 floats a row, or a shape"},
-        {LS_ESHAPE, "operator \"first\": its shape function refuses its inputs, "
-                    "the first (1) a row, with status -3"},
+        {LS_EINVAL, "operator \"first\": a stash of 0 floats a row, or a "},
+        {LS_EINVAL, "operator \"first\": a stash of 1 floats a row, or a "},
+        {LS_ESHAPE, "operator \"first\": its shape function refuses its "
+                    "inputs, the first (1) a row, with status -3"},
     };
 
     for (int i = 0; i < (int)(sizeof row / sizeof *row); i++) {

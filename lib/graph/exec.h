@@ -31,7 +31,7 @@ int ls__exec_gradient(void *exec, int device, const ls_shard *shard,
                       ls_sums *sums);
 
 /* A goal of the plan, for the rows of a shard whose weight is not 0, into out
- * (rows of the shard, shape of the output).  The status of a user's operator. */
+ * (rows of the shard, shape of the output).  Fails as above. */
 int ls__exec_predict(void *exec, int device, const ls_shard *shard,
                       const float *const *params, int goal, float *out);
 
