@@ -3,6 +3,7 @@
  * The run is a list of stages; each goes on, or has said what is wrong and
  * gives the exit status.  Results go to stdout, talk to stderr. */
 #define _GNU_SOURCE
+#include "checkpoint.h"
 #include "data.h"
 #include "metrics.h"
 #include "model.h"
@@ -34,7 +35,8 @@ typedef struct run {
     ls_batch *batch;
     metrics metrics;
     progress bar;
-    double loss, right, weight; /* sums over the epoch so far */
+    keeper keeper;
+    position at;
 } run;
 
 /* ------ Options that do not go together ------ */
@@ -44,6 +46,9 @@ static const char *const not_both[][2] = {
     {"batch", "batch-per-device"},
     {"shuffle", "no-shuffle"},
 };
+
+static const char *const of_checkpoint[] = {"checkpoint-every", "keep",
+                                            "resume"};
 
 /* Silently ignored, "--optimizer sgd --momentum 0.9" would be another
  * experiment than its author thinks. */
@@ -116,6 +121,10 @@ static int check_usage(run *r)
             !(of_optimizer[i].optimizers >> r->set.optimizer & 1))
             return opt_fail(OPT_WRONG, "--%s is for --optimizer %s",
                             of_optimizer[i].name, of_optimizer[i].text);
+    for (size_t i = 0; i < sizeof of_checkpoint / sizeof *of_checkpoint; i++)
+        if (given(r, of_checkpoint[i]) && !r->set.checkpoint)
+            return opt_fail(OPT_WRONG, "--%s needs --checkpoint",
+                            of_checkpoint[i]);
     if (r->set.init_only && !r->set.init)
         return opt_fail(OPT_WRONG, "--init-only is for --init");
     if (check_state(r->set.state) != OPT_GO)
@@ -270,9 +279,17 @@ static int open_trainer(run *r)
     return opt_check(status);
 }
 
+static int open_keeper(run *r)
+{
+    keeper_run k = {&model_program, &r->line, &r->set, &r->data, r->trainer};
+
+    return keeper_open(&r->keeper, &k, &r->at);
+}
+
+/* A run that goes on has its parameters. */
 static int init(run *r)
 {
-    if (!r->set.init)
+    if (!r->set.init || ls_trainer_step(r->trainer) > 0)
         return OPT_GO;
     return opt_check(
         ls_trainer_load(r->trainer, r->set.init, r->set.init_only));
@@ -289,6 +306,7 @@ static int open_metrics(run *r)
         .workers = ls_mesh_workers(r->mesh),
         .bits = backend && strcmp(backend, "onednn") == 0 ? "not portable"
                                                           : "portable",
+        .keep = r->at.metrics,
     };
 
     return metrics_open(&r->metrics, r->set.metrics, &info);
@@ -316,16 +334,16 @@ static int count_epoch(run *r, const ls_result *result)
     int64_t done = result->step + 1, batches = r->data.batches;
 
     if (result->weight > 0) {
-        r->loss += result->weight * (double)result->loss;
-        r->right += result->weight * (double)result->accuracy;
-        r->weight += result->weight;
+        r->at.loss += result->weight * (double)result->loss;
+        r->at.right += result->weight * (double)result->accuracy;
+        r->at.weight += result->weight;
     }
     if (done % batches)
         return OPT_GO;
     progress_clear(&r->bar);
     printf("Epoch %lld: Loss=%.4f, Acc=%.4f\n", (long long)(done / batches),
-           shown(r->loss / r->weight), shown(r->right / r->weight));
-    r->loss = r->right = r->weight = 0;
+           shown(r->at.loss / r->at.weight), shown(r->at.right / r->at.weight));
+    r->at.loss = r->at.right = r->at.weight = 0;
     return opt_end(metrics_flush(&r->metrics));
 }
 
@@ -368,6 +386,20 @@ static bool wants_eval(const run *r, int64_t done)
     return every && (done % every == 0 || done == r->set.steps);
 }
 
+/* The metrics are flushed first, so that they reach as far as what is saved. */
+static int save(run *r)
+{
+    int status = metrics_flush(&r->metrics);
+
+    if (status != OPT_GO)
+        return status;
+    if (r->model->epochs)
+        r->at.epoch = r->at.done / r->data.batches;
+    r->at.metrics = metrics_size(&r->metrics);
+    keeper_save(&r->keeper, &r->at);
+    return OPT_GO;
+}
+
 static int one_step(run *r, int64_t step)
 {
     ls_result result;
@@ -389,7 +421,10 @@ static int one_step(run *r, int64_t step)
         status = count_epoch(r, &result);
     if (status == OPT_GO && wants_eval(r, step + 1))
         status = evaluate(r, step + 1);
+    r->at.done = step + 1;
     progress_step(&r->bar, step + 1, result.loss, rows);
+    if (status == OPT_GO && keeper_due(&r->keeper, r->at.done))
+        status = save(r);
     return status;
 }
 
@@ -397,13 +432,13 @@ static int train(run *r)
 {
     int status = OPT_GO;
 
-    progress_start(&r->bar, r->set.steps);
+    progress_start(&r->bar, r->at.done, r->set.steps);
     if (wants_eval(r, 0) && r->set.steps == 0)
         status = evaluate(r, 0);
-    for (int64_t s = 0; s < r->set.steps && status == OPT_GO; s++)
+    for (int64_t s = r->at.done; s < r->set.steps && status == OPT_GO; s++)
         status = one_step(r, s);
     progress_clear(&r->bar);
-    return status;
+    return status == OPT_GO ? save(r) : status;
 }
 
 /* The keys of steps are those below 2^32 - 1. */
@@ -426,6 +461,8 @@ static int finish(run *r)
 {
     char hex[65];
     int status = metrics_close(&r->metrics);
+    int kept = keeper_finish(&r->keeper);
+
 
     if (status == OPT_GO && r->set.sample)
         status = sample_text(r);
@@ -435,7 +472,7 @@ static int finish(run *r)
         status = opt_check(ls_trainer_save(r->trainer, r->set.save));
     ls_trainer_hash(r->trainer, hex);
     printf("state %s\n", hex);
-    return opt_end(status);
+    return opt_end(status == OPT_GO ? kept : status);
 }
 
 /* ------ */
@@ -443,7 +480,7 @@ static int finish(run *r)
 /* clang-format off */
 static int (*const stages[])(run *r) = {
     check_usage, check_save, open_mesh, open_data, talk, open_pool,
-    open_trainer, init, open_metrics, train, finish,
+    open_trainer, open_keeper, init, open_metrics, train, finish,
 };
 /* clang-format on */
 
@@ -451,6 +488,7 @@ static void close_all(run *r)
 {
     if (r->metrics.file)
         fclose(r->metrics.file); /* after a failure, which is the message */
+    keeper_close(&r->keeper);
     ls_batch_close(r->batch);
     ls_trainer_close(r->trainer);
     ls_graph_free(r->graph);

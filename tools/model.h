@@ -41,6 +41,10 @@ typedef struct settings {
     int64_t sample;     /* bytes; 0: none */
     double temperature;
     const char *metrics, *init, *init_only, *save, *backend;
+    const char *checkpoint;   /* a folder */
+    int64_t checkpoint_every; /* batches; 0: at the end only */
+    int64_t keep;             /* 0: all */
+    bool resume;
 } settings;
 
 enum { UNEVEN_DROP, UNEVEN_PAD };

@@ -410,6 +410,15 @@ int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
     return status;
 }
 
+int ls_checkpoints_count(const ls_checkpoints *c)
+{
+    ls__stamp *list;
+    int count, status = ls__checkpoint_list(c->dir, &list, &count);
+
+    free(list);
+    return status < 0 ? status : count;
+}
+
 const char *ls_checkpoints_note(const ls_checkpoints *c, const char *name)
 {
     return json_string_value(json_object_get(c->loaded, name));
