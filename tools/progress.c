@@ -18,7 +18,8 @@ double progress_clock(void)
 
 void progress_start(progress *bar, int64_t first, int64_t total)
 {
-    *bar = (progress){.on = isatty(STDERR_FILENO), .first = first, .total = total};
+    *bar = (progress){.on = isatty(STDERR_FILENO), .first = first};
+    bar->total = total;
     bar->started = progress_clock();
 }
 
