@@ -1060,6 +1060,9 @@ LS_API int ls_checkpoints_save(ls_checkpoints *checkpoints, int notes,
 /* Wait until what was saved is on disk. */
 LS_API int ls_checkpoints_wait(ls_checkpoints *checkpoints);
 
+/* How many the folder holds, damaged ones too.  LS_EIO. */
+LS_API int ls_checkpoints_count(const ls_checkpoints *checkpoints);
+
 /* Go on from the newest checkpoint: *step is the updates done then, -1 if there
  * is none.  One that is damaged is passed over for the one before it.
  * LS_EINVAL names an option or setting that is not what it was, and both

@@ -3,6 +3,7 @@
  * The run is a list of stages; each goes on, or has said what is wrong and
  * gives the exit status.  Results go to stdout, talk to stderr. */
 #define _GNU_SOURCE
+#include "checkpoint.h"
 #include "data.h"
 #include "metrics.h"
 #include "model.h"
@@ -38,7 +39,8 @@ typedef struct run {
     progress bar;
     ls_trace *trace;
     stall watchdog;
-    double loss, right, weight; /* sums over the epoch so far */
+    keeper keeper;
+    position at;
 } run;
 
 /* ------ Options that do not go together ------ */
@@ -48,6 +50,9 @@ static const char *const not_both[][2] = {
     {"batch", "batch-per-device"},
     {"shuffle", "no-shuffle"},
 };
+
+static const char *const of_checkpoint[] = {"checkpoint-every", "keep",
+                                            "resume"};
 
 /* Silently ignored, "--optimizer sgd --momentum 0.9" would be another
  * experiment than its author thinks. */
@@ -120,6 +125,10 @@ static int check_usage(run *r)
             !(of_optimizer[i].optimizers >> r->set.optimizer & 1))
             return opt_fail(OPT_WRONG, "--%s is for --optimizer %s",
                             of_optimizer[i].name, of_optimizer[i].text);
+    for (size_t i = 0; i < sizeof of_checkpoint / sizeof *of_checkpoint; i++)
+        if (given(r, of_checkpoint[i]) && !r->set.checkpoint)
+            return opt_fail(OPT_WRONG, "--%s needs --checkpoint",
+                            of_checkpoint[i]);
     if (r->set.init_only && !r->set.init)
         return opt_fail(OPT_WRONG, "--init-only is for --init");
     if (check_state(r->set.state) != OPT_GO)
@@ -299,9 +308,17 @@ static bool is_portable(const settings *s)
     return true;
 }
 
+static int open_keeper(run *r)
+{
+    keeper_run k = {&model_program, &r->line, &r->set, &r->data, r->trainer};
+
+    return keeper_open(&r->keeper, &k, &r->at);
+}
+
+/* A run that goes on has its parameters. */
 static int init(run *r)
 {
-    if (!r->set.init)
+    if (!r->set.init || ls_trainer_step(r->trainer) > 0)
         return OPT_GO;
     return opt_check(
         ls_trainer_load(r->trainer, r->set.init, r->set.init_only));
@@ -317,6 +334,7 @@ static int open_metrics(run *r)
         .devices = ls_mesh_devices(r->mesh),
         .workers = ls_mesh_workers(r->mesh),
         .bits = portable ? "portable" : "not portable",
+        .keep = r->at.metrics,
     };
 
     if (!portable)
@@ -367,16 +385,16 @@ static int count_epoch(run *r, const ls_result *result)
     int64_t done = result->step + 1, batches = r->data.batches;
 
     if (result->weight > 0) {
-        r->loss += result->weight * (double)result->loss;
-        r->right += result->weight * (double)result->accuracy;
-        r->weight += result->weight;
+        r->at.loss += result->weight * (double)result->loss;
+        r->at.right += result->weight * (double)result->accuracy;
+        r->at.weight += result->weight;
     }
     if (done % batches)
         return OPT_GO;
     progress_clear(&r->bar);
     printf("Epoch %lld: Loss=%.4f, Acc=%.4f\n", (long long)(done / batches),
-           shown(r->loss / r->weight), shown(r->right / r->weight));
-    r->loss = r->right = r->weight = 0;
+           shown(r->at.loss / r->at.weight), shown(r->at.right / r->at.weight));
+    r->at.loss = r->at.right = r->at.weight = 0;
     return opt_end(metrics_flush(&r->metrics));
 }
 
@@ -437,6 +455,20 @@ static int measure(run *r, const ls_result *result, int64_t rows, double ms)
     return status;
 }
 
+/* The metrics are flushed first, so that they reach as far as what is saved. */
+static int keep(run *r)
+{
+    int status = metrics_flush(&r->metrics);
+
+    if (status != OPT_GO)
+        return status;
+    if (r->model->epochs)
+        r->at.epoch = r->at.done / r->data.batches;
+    r->at.metrics = metrics_size(&r->metrics);
+    keeper_save(&r->keeper, &r->at);
+    return OPT_GO;
+}
+
 static int one_step(run *r, int64_t step)
 {
     ls_result result;
@@ -457,7 +489,10 @@ static int one_step(run *r, int64_t step)
         status = count_epoch(r, &result);
     if (status == OPT_GO && wants_eval(r, step + 1))
         status = evaluate(r, step + 1);
+    r->at.done = step + 1;
     progress_step(&r->bar, step + 1, result.loss, rows);
+    if (status == OPT_GO && keeper_due(&r->keeper, r->at.done))
+        status = keep(r);
     return status;
 }
 
@@ -492,10 +527,10 @@ static int train(run *r)
     int status = OPT_GO;
 
     stop_open();
-    progress_start(&r->bar, r->set.steps);
+    progress_start(&r->bar, r->at.done, r->set.steps);
     if (wants_eval(r, 0) && r->set.steps == 0)
         status = evaluate(r, 0);
-    for (int64_t s = 0; s < r->set.steps && status == OPT_GO; s++) {
+    for (int64_t s = r->at.done; s < r->set.steps && status == OPT_GO; s++) {
         status = one_step(r, s);
         stall_step(&r->watchdog, s + 1);
         if (stop_signal())
@@ -503,7 +538,7 @@ static int train(run *r)
     }
     stall_close(&r->watchdog);
     progress_clear(&r->bar);
-    return status == OPT_GO ? status : leave(r, status);
+    return status == OPT_GO ? keep(r) : leave(r, status);
 }
 
 /* The keys of steps are those below 2^32 - 1. */
@@ -526,6 +561,7 @@ static int finish(run *r)
 {
     char hex[65];
     int status = metrics_close(&r->metrics);
+    int kept = keeper_finish(&r->keeper);
 
     if (status == OPT_GO && r->set.sample && !stop_signal())
         status = sample_text(r);
@@ -536,7 +572,7 @@ static int finish(run *r)
         status = OPT_FAILED;
     ls_trainer_hash(r->trainer, hex);
     printf("state %s\n", hex);
-    return opt_end(status);
+    return opt_end(status == OPT_GO ? kept : status);
 }
 
 /* ------ */
@@ -544,8 +580,8 @@ static int finish(run *r)
 /* clang-format off */
 static int (*const stages[])(run *r) = {
     check_usage, check_places, open_mesh, open_data, talk, open_pool,
-    open_trainer, init, open_metrics, open_trace, open_watchdog, train,
-    finish,
+    open_trainer, open_keeper, init, open_metrics, open_trace,
+    open_watchdog, train, finish,
 };
 /* clang-format on */
 
@@ -555,6 +591,7 @@ static void close_all(run *r)
         fclose(r->metrics.file); /* after a failure, which is the message */
     stall_close(&r->watchdog);
     ls_trace_close(r->trace);
+    keeper_close(&r->keeper);
     ls_batch_close(r->batch);
     ls_trainer_close(r->trainer);
     ls_graph_free(r->graph);

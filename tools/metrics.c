@@ -1,11 +1,13 @@
 /* JSON lines, written by hand: numbers must come out the same on every
  * machine, and the objects are flat. */
+#define _GNU_SOURCE
 #include "metrics.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int failed(const metrics *m)
 {
@@ -88,10 +90,30 @@ static void put_header(FILE *file, const metrics_run *run)
     fputs("}}\n", file);
 }
 
+/* The lines behind those of the checkpoint are of steps that will be made
+ * again. */
+static bool go_on(metrics *m, int64_t keep)
+{
+    m->file = keep > 0 ? fopen(m->path, "r+") : NULL;
+    if (!m->file)
+        return false;
+    if (fseeko(m->file, 0, SEEK_END) == 0 && ftello(m->file) >= keep &&
+        ftruncate(fileno(m->file), keep) == 0 &&
+        fseeko(m->file, 0, SEEK_END) == 0)
+        return true;
+    fclose(m->file);
+    return false;
+}
+
+int64_t metrics_size(const metrics *m)
+{
+    return m->file ? ftello(m->file) : 0;
+}
+
 int metrics_open(metrics *m, const char *path, const metrics_run *run)
 {
     *m = (metrics){.path = path};
-    if (!path)
+    if (!path || go_on(m, run->keep))
         return OPT_GO;
     m->file = fopen(path, "w");
     if (!m->file)

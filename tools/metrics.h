@@ -20,9 +20,11 @@ typedef struct metrics_run {
     const void *settings;
     int devices, workers;
     const char *bits; /* "portable" or "not portable" */
+    int64_t keep;     /* bytes that a resumed run had written; 0: a new run */
 } metrics_run;
 
-/* Create the file and write the first line; path NULL: nothing to do. */
+/* Create the file and write the first line, or go on behind the bytes that are
+ * to be kept, if they are there; path NULL: nothing to do. */
 int metrics_open(metrics *m, const char *path, const metrics_run *run);
 
 /* A step of `rows` rows (without padding) that took ms milliseconds. */
@@ -31,5 +33,8 @@ int metrics_step(metrics *m, const ls_result *result, int64_t rows, double ms);
 /* Let readers see what is there; OPT_FAILED when it could not be written. */
 int metrics_flush(metrics *m);
 int metrics_close(metrics *m);
+
+/* The bytes that are in the file, after a flush; 0 without one. */
+int64_t metrics_size(const metrics *m);
 
 #endif

@@ -48,6 +48,10 @@ typedef struct settings {
     const char *trace;
     int64_t trace_level;  /* 0: phases, 1: operators too */
     double stall_seconds; /* 0: nobody watches */
+    const char *checkpoint;   /* a folder */
+    int64_t checkpoint_every; /* batches; 0: at the end only */
+    int64_t keep;             /* 0: all */
+    bool resume;
 } settings;
 
 enum { UNEVEN_DROP, UNEVEN_PAD };

@@ -307,8 +307,8 @@ static int help(const opt_program *p, int model)
 {
     const char *name = model < 0 ? "MODEL" : p->models[model].name;
 
-    printf("Usage: %s%s%s [options]\n%s\n", opt_program_name,
-           bare(p) ? "" : " ", name,
+    printf("Usage: %s%s%s%s%s [options]\n%s\n", opt_program_name,
+           bare(p) ? "" : " ", name, p->args ? " " : "", p->args ? p->args : "",
            model < 0 ? p->about : p->models[model].about);
     if (model < 0)
         help_models(p);
@@ -382,6 +382,10 @@ static int take_argument(const opt_program *p, const char *arg,
     char name[64];
     size_t n;
 
+    if (strncmp(arg, "--", 2) != 0 && line->paths < p->paths) {
+        line->path[line->paths++] = arg;
+        return OPT_GO;
+    }
     if (strncmp(arg, "--", 2) != 0 || !arg[2])
         return opt_fail(OPT_WRONG, "unexpected argument \"%s\"", arg);
     if (strcmp(arg, "--help") == 0)

@@ -1,5 +1,6 @@
 /* Command lines of the form  PROGRAM MODEL --name VALUE --name=VALUE ...
- * or, where the table of models is one without a name, without MODEL.
+ * or, where the table of models is one without a name, without MODEL; and a
+ * program that asks for paths takes them among the options.
  *
  * One table says everything about an option: its name, what its value looks
  * like, where the value is stored, which models take it and with which value
@@ -12,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OPT_MAX = 64, OPT_MODELS = 8, OPT_VALUE = 64 };
+enum { OPT_MAX = 64, OPT_MODELS = 8, OPT_VALUE = 64, OPT_PATHS = 2 };
 
 typedef enum opt_type {
     OPT_FLAG,    /* bool: no value */
@@ -52,12 +53,16 @@ typedef struct opt_program {
     int model_count;
     const opt *options;
     int option_count;
+    int paths;        /* the most it takes beside options, to OPT_PATHS */
+    const char *args; /* as --help shows them: "FILE [FILE2]"; NULL: none */
 } opt_program;
 
 /* What was on the command line, beside the values in the settings. */
 typedef struct opt_line {
     int model;
     bool given[OPT_MAX]; /* by the option's place in the table */
+    int paths;
+    const char *path[OPT_PATHS]; /* borrowed from argv */
 } opt_line;
 
 /* What the functions of a tool return: go on, or end with exit status 1 or 2,

@@ -16,9 +16,10 @@ double progress_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void progress_start(progress *bar, int64_t total)
+void progress_start(progress *bar, int64_t first, int64_t total)
 {
-    *bar = (progress){.on = isatty(STDERR_FILENO), .total = total};
+    *bar = (progress){.on = isatty(STDERR_FILENO), .first = first};
+    bar->total = total;
     bar->started = progress_clock();
 }
 
@@ -27,8 +28,8 @@ static void draw(progress *bar, int64_t done, float loss)
     enum { CELLS = 20 };
     double seconds = bar->last - bar->started;
     int full = (int)(CELLS * (double)done / (double)bar->total);
-    long long left =
-        (long long)(seconds / (double)done * (double)(bar->total - done));
+    long long left = (long long)(seconds / (double)(done - bar->first) *
+                                 (double)(bar->total - done));
     char line[160];
     int n = snprintf(line, sizeof line,
                      "[%.*s%*s] %lld/%lld  loss %.4f  %.0f rows/s  ETA "

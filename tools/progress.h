@@ -9,13 +9,14 @@
 typedef struct progress {
     bool on;        /* stderr is a terminal */
     int drawn;      /* characters on the line now */
+    int64_t first;  /* steps done before it began */
     int64_t total;  /* steps */
     int64_t rows;   /* trained so far */
     double started; /* seconds */
     double last;    /* when it was drawn */
 } progress;
 
-void progress_start(progress *bar, int64_t total);
+void progress_start(progress *bar, int64_t first, int64_t total);
 
 /* `done` steps are done, the last of them with this loss and so many rows. */
 void progress_step(progress *bar, int64_t done, float loss, int64_t rows);

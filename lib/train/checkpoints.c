@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef enum phase { IDLE, BUSY, ENDING } phase;
@@ -143,6 +144,20 @@ static void stop(ls_checkpoints *c)
 
 /* ------ Opening ------ */
 
+/* Ask for two seconds: a run that was killed lets go of its lock only when the
+ * kernel has taken it apart. */
+static bool locked_out(int fd)
+{
+    const struct timespec pause = {0, 20 * 1000 * 1000};
+
+    for (int i = 0; i < 100; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
 /* Where a lock cannot be had at all (some network file systems), two runs in
  * one folder are not noticed. */
 static int lock_folder(ls_checkpoints *c)
@@ -152,7 +167,7 @@ static int lock_folder(ls_checkpoints *c)
     c->lock = open(c->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (c->lock < 0)
         return ls__io_error(c->dir, "the folder cannot be opened");
-    if (flock(c->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+    if (locked_out(c->lock))
         return ls__fail(LS_EBUSY, "%s: another run keeps its checkpoints "
                         "there", c->dir);
     return 0;
@@ -408,6 +423,15 @@ int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
     if (status == 0)
         *step = count ? c->trainer->step : -1;
     return status;
+}
+
+int ls_checkpoints_count(const ls_checkpoints *c)
+{
+    ls__stamp *list;
+    int count, status = ls__checkpoint_list(c->dir, &list, &count);
+
+    free(list);
+    return status < 0 ? status : count;
 }
 
 const char *ls_checkpoints_note(const ls_checkpoints *c, const char *name)

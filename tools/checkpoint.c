@@ -1,0 +1,248 @@
+/* Settings and notes of a run as the library's checkpoints keep them. */
+#include "checkpoint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ What must be the same ------ */
+
+/* These may differ: length, logs, places, who computes what; where files are
+ * (the data is compared by what it is); and ways to say what the trainer's own
+ * settings hold.  A new option counts unless it is named here. */
+static const char *const may_differ[] = {
+    "devices",
+    "workers",
+    "allow-single",
+    "state",
+    "backend",
+    "x",
+    "y",
+    "mask",
+    "data",
+    "eval-data",
+    "batch-per-device",
+    "steps",
+    "epochs",
+    "no-shuffle",
+    "decay-steps",
+    "log-every",
+    "eval-every",
+    "sample",
+    "temperature",
+    "metrics",
+    "trace",
+    "trace-level",
+    "stall-seconds",
+    "init",
+    "init-only",
+    "save",
+    "checkpoint",
+    "checkpoint-every",
+    "keep",
+    "resume",
+};
+
+static bool counts(const opt *o, int model)
+{
+    for (size_t i = 0; i < sizeof may_differ / sizeof *may_differ; i++)
+        if (!strcmp(o->name, may_differ[i]))
+            return false;
+    return o->start[model] != NULL;
+}
+
+/* Tells other data from this, eight bytes at a time; no protection against
+ * somebody who tries. */
+static uint64_t mix(uint64_t sum, const void *data, size_t bytes)
+{
+    const char *p = data;
+    uint64_t word = 0;
+
+    for (; bytes > 0; bytes -= bytes < 8 ? bytes : 8, p += 8) {
+        memcpy(&word, p, bytes < 8 ? bytes : 8);
+        sum = (sum ^ word) * 0x9e3779b97f4a7c15;
+        sum ^= sum >> 32;
+    }
+    return sum;
+}
+
+static size_t tensor_bytes(const ls_tensor *t)
+{
+    size_t n = t->dtype == LS_U8 ? 1 : t->dtype >= LS_F64 ? 8 : 4;
+
+    for (int i = 0; i < t->rank; i++)
+        n *= (size_t)t->shape[i];
+    return n;
+}
+
+static uint64_t data_sum(const data *d)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < d->inputs; i++)
+        sum = mix(sum, d->input[i].all.data, tensor_bytes(&d->input[i].all));
+    return d->text.bytes ? mix(sum, d->text.bytes, (size_t)d->text.train) : sum;
+}
+
+typedef struct list {
+    int count;
+    ls_setting setting[OPT_MAX + 2];
+    char name[OPT_MAX][OPT_VALUE]; /* "--batch" */
+    char room[OPT_MAX][OPT_VALUE];
+    char sum[20];
+} list;
+
+static void add(list *l, const char *name, const char *value)
+{
+    l->setting[l->count++] = (ls_setting){name, value};
+}
+
+static void list_settings(list *l, const keeper_run *run)
+{
+    const opt_program *p = run->program;
+    int model = run->line->model;
+
+    add(l, "model", p->models[model].name);
+    for (int i = 0; i < p->option_count; i++) {
+        const opt *o = &p->options[i];
+        bool quoted;
+        const char *value;
+
+        if (!counts(o, model))
+            continue;
+        snprintf(l->name[i], sizeof l->name[i], "--%s", o->name);
+        value = opt_value(o, run->settings, l->room[i], &quoted);
+        add(l, l->name[i], value ? value : "");
+    }
+    snprintf(l->sum, sizeof l->sum, "%016" PRIx64, data_sum(run->data));
+    add(l, "the checksum of the data", l->sum);
+}
+
+/* ------ Where a run is ------ */
+
+typedef struct note {
+    const char *name;
+    size_t at; /* in position */
+    bool real;
+} note;
+
+#define AT(member) offsetof(position, member)
+
+static const note notes[] = {
+    {"cursor", AT(done), false},        {"epoch", AT(epoch), false},
+    {"epoch loss", AT(loss), true},     {"epoch right", AT(right), true},
+    {"epoch weight", AT(weight), true}, {"metrics", AT(metrics), false},
+};
+enum { NOTES = sizeof notes / sizeof *notes };
+
+static void write_note(const note *n, const position *at, char text[32])
+{
+    const char *from = (const char *)at + n->at;
+
+    if (n->real)
+        snprintf(text, 32, "%a", *(const double *)from);
+    else
+        snprintf(text, 32, "%" PRId64, *(const int64_t *)from);
+}
+
+static void read_note(const note *n, const char *text, position *at)
+{
+    char *to = (char *)at + n->at;
+
+    if (text && n->real)
+        *(double *)to = strtod(text, NULL);
+    else if (text)
+        *(int64_t *)to = strtoll(text, NULL, 10);
+}
+
+/* ------ */
+
+static int go_on(keeper *k, const char *folder, position *at)
+{
+    int64_t step = -1;
+    int status = opt_check(ls_checkpoints_load(k->all, &step));
+
+    if (status != OPT_GO || step < 0)
+        return status;
+    for (int i = 0; i < NOTES; i++)
+        read_note(&notes[i], ls_checkpoints_note(k->all, notes[i].name), at);
+    k->saved = at->done;
+    if (ls_checkpoints_skipped(k->all))
+        fprintf(stderr, "note: passed over: %s\n",
+                ls_checkpoints_skipped(k->all));
+    fprintf(stderr, "%s: goes on from step %" PRId64 "\n", folder, step);
+    return OPT_GO;
+}
+
+static int refuse_others(const keeper *k, const char *folder)
+{
+    int n = ls_checkpoints_count(k->all);
+
+    if (n <= 0)
+        return opt_check(n);
+    return opt_fail(OPT_FAILED,
+                    "%s: holds %d checkpoint%s already; --resume "
+                    "goes on from there",
+                    folder, n, n == 1 ? "" : "s");
+}
+
+int keeper_open(keeper *k, const keeper_run *run, position *at)
+{
+    const settings *s = run->settings;
+    ls_checkpoints_options o = {.folder = s->checkpoint, .keep = (int)s->keep};
+    list l = {0};
+    int status;
+
+    *k = (keeper){.every = s->checkpoint_every, .saved = -1};
+    if (!s->checkpoint)
+        return OPT_GO;
+    list_settings(&l, run);
+    o.settings = l.count;
+    o.setting = l.setting;
+    status = opt_check(ls_checkpoints_open(&k->all, run->trainer, &o));
+    if (status != OPT_GO)
+        return status;
+    return s->resume ? go_on(k, s->checkpoint, at)
+                     : refuse_others(k, s->checkpoint);
+}
+
+bool keeper_due(const keeper *k, int64_t done)
+{
+    return k->all && k->every && done % k->every == 0 && done != k->saved;
+}
+
+static void tell(keeper *k, int status, const char *then)
+{
+    k->failed = status < 0;
+    if (status < 0)
+        opt_fail(OPT_FAILED, "%s%s", ls_errmsg(), then);
+}
+
+void keeper_save(keeper *k, const position *at)
+{
+    ls_setting setting[NOTES];
+    char text[NOTES][32];
+
+    if (!k->all || at->done == k->saved)
+        return;
+    for (int i = 0; i < NOTES; i++) {
+        write_note(&notes[i], at, text[i]);
+        setting[i] = (ls_setting){notes[i].name, text[i]};
+    }
+    k->saved = at->done;
+    tell(k, ls_checkpoints_save(k->all, NOTES, setting),
+         " (the training goes on)");
+}
+
+int keeper_finish(keeper *k)
+{
+    if (k->all)
+        tell(k, ls_checkpoints_wait(k->all), "");
+    return k->failed ? OPT_FAILED : OPT_GO;
+}
+
+void keeper_close(keeper *k)
+{
+    ls_checkpoints_close(k->all);
+}

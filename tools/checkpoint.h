@@ -1,0 +1,45 @@
+/* --checkpoint: what the tool has the library keep, and where a run goes on.
+ * A save that fails is told and does not end the training. */
+#ifndef TOOLS_CHECKPOINT_H
+#define TOOLS_CHECKPOINT_H
+
+#include "model.h"
+
+/* Where a run is, beside what the trainer knows. */
+typedef struct position {
+    int64_t done;               /* batches taken from the data */
+    int64_t epoch;              /* of them; for readers */
+    double loss, right, weight; /* sums over the epoch so far */
+    int64_t metrics;            /* bytes of --metrics; 0: none */
+} position;
+
+typedef struct keeper {
+    ls_checkpoints *all; /* NULL: none are wanted */
+    int64_t every;       /* batches; 0: at the end only */
+    int64_t saved;       /* batches done when it was; -1: never */
+    bool failed;         /* the last one that was heard of */
+} keeper;
+
+/* What must be the same when a run goes on is every option of the model but
+ * those that checkpoint.c lists, and the data itself. */
+typedef struct keeper_run {
+    const opt_program *program;
+    const opt_line *line;
+    const settings *settings;
+    const data *data;
+    ls_trainer *trainer;
+} keeper_run;
+
+/* Nothing to do without --checkpoint.  With --resume go on from what there is,
+ * *at being where; without, a folder that holds some is refused. */
+int keeper_open(keeper *k, const keeper_run *run, position *at);
+
+/* Is one to be saved now? */
+bool keeper_due(const keeper *k, int64_t done);
+void keeper_save(keeper *k, const position *at);
+
+/* Wait for the last one; OPT_FAILED, and a message, if it failed. */
+int keeper_finish(keeper *k);
+void keeper_close(keeper *k);
+
+#endif
