@@ -28,6 +28,25 @@ static ls_node *drop(ls_node *x, const settings *s, const char *name)
     return s->dropout > 0 ? ls_dropout(x, s->dropout, name) : x;
 }
 
+/* Files are --data, or --x with --y; a mask weighs the latter. */
+static int check_files(const settings *s)
+{
+    if (s->data && (s->x || s->y))
+        return opt_fail(OPT_WRONG, "--data and --x exclude each other");
+    if (!s->x != !s->y)
+        return opt_fail(OPT_WRONG, "--x and --y go together");
+    if (s->mask && !s->x)
+        return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
+    if (s->eval_data && !s->data)
+        return opt_fail(OPT_WRONG, "--eval-data goes with --data");
+    return OPT_GO;
+}
+
+static int load_mask(data *d, const settings *s)
+{
+    return s->mask ? data_mask(d, s->mask) : OPT_GO;
+}
+
 /* ------ linear: one dense layer, mean squared error ------ */
 
 static int linear_files(data *d, settings *s, const opt_line *line)
@@ -43,16 +62,16 @@ static int linear_files(data *d, settings *s, const opt_line *line)
     if (status == OPT_GO)
         status =
             follow(line, "d-out", &s->d_out, d->input[1].all.shape[1], s->y);
-    return status;
+    return status == OPT_GO ? load_mask(d, s) : status;
 }
 
 static int linear_load(data *d, settings *s, const opt_line *line)
 {
     ls_numpy rs;
-    int status;
+    int status = check_files(s);
 
-    if (!s->x != !s->y)
-        return opt_fail(OPT_WRONG, "--x and --y go together");
+    if (status != OPT_GO)
+        return status;
     if (s->x)
         return linear_files(d, s, line);
     ls_numpy_seed(&rs, (uint32_t)s->data_seed);
@@ -113,10 +132,51 @@ static int64_t count_classes(const ls_tensor *labels)
     return most + 1;
 }
 
-static int mlp_files(data *d, settings *s, const opt_line *line)
+/* Images are as they are named by --data, or by --x and --y. */
+static int load_images(data *d, settings *s, const opt_line *line)
+{
+    image_files f = {.path = s->data, .evaluation = s->eval_data,
+                     .mean = s->norm_mean, .std = s->norm_std};
+    int status;
+
+    if (s->x) {
+        f.path = s->x;
+        f.labels = s->y;
+    }
+    status = data_images(d, &f);
+    if (status == OPT_GO)
+        status = follow(line, "rows", &s->rows, d->rows, f.path);
+    if (status != OPT_GO)
+        return status;
+    if (!opt_given(&model_program, line, "classes"))
+        s->classes = d->source.classes;
+    if (s->classes < d->source.classes || s->classes < d->evaluation.classes)
+        return opt_fail(OPT_FAILED, "labels up to %lld, but %lld classes",
+                        (long long)(d->source.classes > d->evaluation.classes
+                                        ? d->source.classes
+                                        : d->evaluation.classes) - 1,
+                        (long long)s->classes);
+    return load_mask(d, s);
+}
+
+static int mlp_images(data *d, settings *s, const opt_line *line)
+{
+    int status = load_images(d, s, line);
+    const int64_t *image;
+
+    if (status != OPT_GO)
+        return status;
+    image = d->source.array[0].shape;
+    return follow(line, "d-in", &s->d_in, image[0] * image[1] * image[2],
+                  s->data ? s->data : s->x);
+}
+
+static int mlp_rows(data *d, settings *s, const opt_line *line)
 {
     int status = data_load(d, "x", s->x, LS_F32, 2);
 
+    if (s->norm_mean || s->norm_std)
+        return opt_fail(OPT_WRONG, "--mean and --std are for images");
     if (status == OPT_GO)
         status = data_load(d, "y", s->y, LS_I32, 1);
     if (status == OPT_GO)
@@ -125,22 +185,35 @@ static int mlp_files(data *d, settings *s, const opt_line *line)
         status = follow(line, "d-in", &s->d_in, d->input[0].all.shape[1], s->x);
     if (status == OPT_GO && !opt_given(&model_program, line, "classes"))
         s->classes = count_classes(&d->input[1].all);
+    return status == OPT_GO ? load_mask(d, s) : status;
+}
+
+/* --x holds rows of numbers, or images, which have more axes. */
+static int mlp_files(data *d, settings *s, const opt_line *line)
+{
+    int rank = 3, status = s->x ? data_npy_rank(s->x, &rank) : OPT_GO;
+
     s->shuffle = !s->no_shuffle;
-    return status;
+    if (status != OPT_GO)
+        return status;
+    return rank > 2 ? mlp_images(d, s, line) : mlp_rows(d, s, line);
 }
 
 static int mlp_load(data *d, settings *s, const opt_line *line)
 {
     int64_t widths[MOST_LAYERS];
+    int status = check_files(s);
     ls_numpy rs;
 
+    if (status != OPT_GO)
+        return status;
     if (!read_widths(s->hidden, widths))
         return opt_fail(OPT_WRONG, "--hidden: \"%s\" is not a list of widths "
                         "as 512,512", s->hidden);
-    if (!s->x != !s->y)
-        return opt_fail(OPT_WRONG, "--x and --y go together");
-    if (s->x)
+    if (s->x || s->data)
         return mlp_files(d, s, line);
+    if (s->norm_mean || s->norm_std)
+        return opt_fail(OPT_WRONG, "--mean and --std are for images");
     ls_numpy_seed(&rs, (uint32_t)s->data_seed);
     return data_classes(d, "x", "y", &rs, s->rows, s->d_in, s->classes);
 }
@@ -201,20 +274,22 @@ static bool read_image(const char *text, int64_t size[3])
 }
 
 /* Sizes follow the data: those named by the user must be the data's. */
-static int follow_image(data *d, settings *s, const opt_line *line)
+static int cnn_images(data *d, settings *s, const opt_line *line)
 {
     static char text[64];
-    const int64_t *shape = d->input[0].all.shape;
+    int status = load_images(d, s, line);
+    const int64_t *shape;
 
-    snprintf(text, sizeof text, "%lldx%lldx%lld", (long long)shape[1],
-             (long long)shape[2], (long long)shape[3]);
+    s->shuffle = !s->no_shuffle;
+    if (status != OPT_GO)
+        return status;
+    shape = d->source.array[0].shape;
+    snprintf(text, sizeof text, "%lldx%lldx%lld", (long long)shape[0],
+             (long long)shape[1], (long long)shape[2]);
     if (opt_given(&model_program, line, "image") && strcmp(s->image, text))
         return opt_fail(OPT_FAILED, "%s has images of %s where --image says "
-                        "%s", s->x, text, s->image);
+                        "%s", s->data ? s->data : s->x, text, s->image);
     s->image = text;
-    if (!opt_given(&model_program, line, "classes"))
-        s->classes = count_classes(&d->input[1].all);
-    s->shuffle = !s->no_shuffle;
     return OPT_GO;
 }
 
@@ -222,8 +297,8 @@ static int cnn_noise(data *d, settings *s, const opt_line *line,
                      const int64_t image[3])
 {
     if (opt_given(&model_program, line, "epochs"))
-        return opt_fail(OPT_WRONG, "--epochs is for data: without --x and "
-                        "--y there is a new batch each step");
+        return opt_fail(OPT_WRONG, "--epochs is for data: without any "
+                        "there is a new batch each step");
     if (!opt_given(&model_program, line, "steps"))
         s->steps = 100;
     s->epochs = 0;
@@ -236,22 +311,21 @@ static int cnn_noise(data *d, settings *s, const opt_line *line,
 static int cnn_load(data *d, settings *s, const opt_line *line)
 {
     int64_t image[3], widths[MOST_LAYERS];
-    int status;
+    int status = check_files(s);
 
+    if (status != OPT_GO)
+        return status;
     if (!read_image(s->image, image))
         return opt_fail(OPT_WRONG, "--image: \"%s\" is no size as 32x32x3",
                         s->image);
     if (!read_widths(s->channels, widths))
         return opt_fail(OPT_WRONG, "--channels: \"%s\" is not a list of "
                         "widths as 32,64", s->channels);
-    if (!s->x != !s->y)
-        return opt_fail(OPT_WRONG, "--x and --y go together");
-    if (!s->x)
-        return cnn_noise(d, s, line, image);
-    status = data_load(d, "x", s->x, LS_F32, 4);
-    if (status == OPT_GO)
-        status = data_load(d, "y", s->y, LS_I32, 1);
-    return status == OPT_GO ? follow_image(d, s, line) : status;
+    if (s->x || s->data)
+        return cnn_images(d, s, line);
+    if (s->norm_mean || s->norm_std)
+        return opt_fail(OPT_WRONG, "--mean and --std are for images");
+    return cnn_noise(d, s, line, image);
 }
 
 /* "conv1", a 3x3 convolution, its relu and a 2x2 pool. */
@@ -294,6 +368,8 @@ static int lm_load(data *d, settings *s, const opt_line *line)
     ls_numpy rs;
     int status;
 
+    if (s->mask && !s->x)
+        return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
     if (!s->x) {
         ls_numpy_seed(&rs, (uint32_t)s->data_seed);
         return data_randint(d, "tokens", &rs, s->rows, s->seq_len, s->vocab);
@@ -304,7 +380,7 @@ static int lm_load(data *d, settings *s, const opt_line *line)
     if (status == OPT_GO)
         status = follow(line, "seq-len", &s->seq_len, d->input[0].all.shape[1],
                         s->x);
-    return status;
+    return status == OPT_GO ? load_mask(d, s) : status;
 }
 
 /* "blocks_3.Dense_0" in room. */
@@ -394,7 +470,11 @@ static const opt_model models[] = {
       "table is trained.\nWithout --x the tokens are random integers "
       "(rows,seq-len) below vocab.", &lm },
     { "mlp", "classifier: dense layers with an activation between them",
-      "Without --x and --y the rows are made of classes: a centre each, randn, "
+      "--data is a folder or a file of images in CIFAR-10's binary form, IDX "
+      "(MNIST's,\nplain or gzip'd) or .npy, labels beside it; image and "
+      "classes follow it.\nA folder's test set, or --eval-data, is evaluated "
+      "after each epoch.\n"
+      "Without files the rows are made of classes: a centre each, randn, "
       "and\nrandn noise of deviation 3 around it.  Parameters are named as nnx "
       "names a\nlist of nnx.Linear: layers.0.kernel, layers.0.bias and so on.",
       &mlp },
@@ -412,13 +492,14 @@ static const opt_model models[] = {
 
 #define AT(member) offsetof(settings, member)
 
-/* The defaults are in the order of the models above. */
+/* The defaults are in the order of the models above; NULL: not an option. */
+#define ALL(x) { x, x, x, x, x }
+
 static const opt options[] = {
     /* name, value, type, where, { linear, lm, mlp, gpt, cnn }, help */
-    { "devices", "N|auto", OPT_DEVICES, AT(devices),
-      { "8", "8", "8", "8", "8" },
+    { "devices", "N|auto", OPT_DEVICES, AT(devices), ALL("8"),
       "shards of each batch; auto: the usable cores" },
-    { "workers", "N", OPT_WORKERS, AT(workers), { "", "", "", "", "" },
+    { "workers", "N", OPT_WORKERS, AT(workers), ALL(""),
       "threads; never changes a result (min(devices, cores))" },
     { "allow-single", NULL, OPT_FLAG, AT(allow_single),
       { "", "", NULL, NULL, NULL },
@@ -429,14 +510,19 @@ static const opt options[] = {
       { "7", "1234", "7", "1234", "7" },
       "of generated data, of the order, of windows" },
     { "x", "FILE.npy", OPT_TEXT, AT(x), { "", "", "", NULL, "" },
-      "rows: (N,d-in); lm: (N,T) tokens; cnn: (N,H,W,C)" },
+      "rows: (N,d-in); images (N,H,W,C); lm: (N,T)" },
     { "y", "FILE.npy", OPT_TEXT, AT(y), { "", NULL, "", NULL, "" },
       "targets: (N,d-out); mlp, cnn: N labels" },
-    { "data", "FILE", OPT_TEXT, AT(data), { NULL, NULL, NULL, "", NULL },
-      "the text, read byte by byte" },
-    { "eval-data", "FILE", OPT_TEXT, AT(eval_data),
-      { NULL, NULL, NULL, "", NULL },
-      "evaluate on this text, train on all of --data" },
+    { "mask", "FILE.npy", OPT_TEXT, AT(mask), { "", "", "", NULL, "" },
+      "weights of the rows of --x" },
+    { "data", "PATH", OPT_TEXT, AT(data), { NULL, NULL, "", "", "" },
+      "images: CIFAR-10, IDX, .npy; gpt: a text" },
+    { "eval-data", "PATH", OPT_TEXT, AT(eval_data), { NULL, NULL, "", "", "" },
+      "the same, to evaluate on" },
+    { "mean", "A,B,..", OPT_TEXT, AT(norm_mean), { NULL, NULL, "", NULL, "" },
+      "taken from images of [0,1], for each channel" },
+    { "std", "A,B,..", OPT_TEXT, AT(norm_std), { NULL, NULL, "", NULL, "" },
+      "what they are divided by then" },
     { "rows", "N", OPT_COUNT, AT(rows), { "64", "8192", "4096", NULL, NULL },
       "size of generated data" },
     { "d-in", "N", OPT_COUNT, AT(d_in), { "8", NULL, "64", NULL, NULL },
@@ -474,15 +560,13 @@ static const opt options[] = {
       "width inside a block's dense layers" },
     { "batch", "N", OPT_COUNT, AT(batch), { "", "32", "128", "32", "128" },
       "rows of a step, all devices; linear: all rows" },
-    { "batch-per-device", "N", OPT_COUNT, AT(batch_per_device),
-      { "", "", "", "", "" },
+    { "batch-per-device", "N", OPT_COUNT, AT(batch_per_device), ALL(""),
       "the same, of one device" },
     { "steps", "N", OPT_NUMBER, AT(steps), { "1", "50", "", "1000", "" },
       "updates; past the end of data it starts again" },
     { "epochs", "N", OPT_COUNT, AT(epochs), { "", "", "10", NULL, "10" },
       "passes over the data, not --steps" },
-    { "uneven", "drop|pad", OPT_CHOICE, AT(uneven),
-      { "drop", "drop", "drop", "drop", "drop" },
+    { "uneven", "drop|pad", OPT_CHOICE, AT(uneven), ALL("drop"),
       "skip short batches, or fill with weight 0" },
     { "shuffle", NULL, OPT_FLAG, AT(shuffle), { NULL, NULL, "", NULL, "" },
       "an order of its own for each epoch (files only)" },
@@ -495,46 +579,39 @@ static const opt options[] = {
     { "lr", "X", OPT_REAL, AT(lr),
       { "0.1", "0.0003", "0.001", "0.0003", "0.001" },
       "learning rate" },
-    { "momentum", "X", OPT_DECAY, AT(momentum),
-      { "0.9", "0.9", "0.9", "0.9", "0.9" },
+    { "momentum", "X", OPT_DECAY, AT(momentum), ALL("0.9"),
       "of momentum and nesterov" },
-    { "b1", "X", OPT_DECAY, AT(b1), { "0.9", "0.9", "0.9", "0.9", "0.9" },
+    { "b1", "X", OPT_DECAY, AT(b1), ALL("0.9"),
       "decay of the first moment, adam and adamw" },
-    { "b2", "X", OPT_DECAY, AT(b2),
-      { "0.999", "0.999", "0.999", "0.999", "0.999" },
+    { "b2", "X", OPT_DECAY, AT(b2), ALL("0.999"),
       "decay of the second moment, adam and adamw" },
-    { "eps", "X", OPT_REAL, AT(eps), { "1e-8", "1e-8", "1e-8", "1e-8", "1e-8" },
+    { "eps", "X", OPT_REAL, AT(eps), ALL("1e-8"),
       "added to the root, adam and adamw" },
-    { "weight-decay", "X", OPT_REAL, AT(weight_decay),
-      { "0.0001", "0.0001", "0.0001", "0.0001", "0.0001" },
+    { "weight-decay", "X", OPT_REAL, AT(weight_decay), ALL("0.0001"),
       "of adamw" },
     { "schedule", "constant|linear|cosine|exponential|piecewise", OPT_CHOICE,
-      AT(schedule),
-      { "constant", "constant", "constant", "constant", "constant" },
+      AT(schedule), ALL("constant"),
       "the learning rate over time" },
-    { "warmup", "N", OPT_NUMBER, AT(warmup), { "0", "0", "0", "0", "0" },
+    { "warmup", "N", OPT_NUMBER, AT(warmup), ALL("0"),
       "first updates, from rate 0 up to lr; any schedule" },
-    { "decay-steps", "N", OPT_COUNT, AT(decay_steps), { "", "", "", "", "" },
+    { "decay-steps", "N", OPT_COUNT, AT(decay_steps), ALL(""),
       "end of linear, cosine; unit of exponential (steps)" },
-    { "decay-rate", "X", OPT_REAL, AT(decay_rate), { "", "", "", "", "" },
+    { "decay-rate", "X", OPT_REAL, AT(decay_rate), ALL(""),
       "exponential: the factor of every decay-steps updates" },
-    { "end-lr", "X", OPT_REAL, AT(end_lr), { "0", "0", "0", "0", "0" },
+    { "end-lr", "X", OPT_REAL, AT(end_lr), ALL("0"),
       "where linear, cosine, exponential (0: nowhere) end" },
-    { "boundaries", "STEP:FACTOR,...", OPT_TEXT, AT(boundaries),
-      { "", "", "", "", "" },
+    { "boundaries", "STEP:FACTOR,...", OPT_TEXT, AT(boundaries), ALL(""),
       "piecewise: factors from these steps on" },
-    { "scale-lr", NULL, OPT_FLAG, AT(scale_lr), { "", "", "", "", "" },
+    { "scale-lr", NULL, OPT_FLAG, AT(scale_lr), ALL(""),
       "multiply lr by batch / 32" },
-    { "clip-norm", "X", OPT_REAL, AT(clip_norm), { "0", "0", "0", "0", "0" },
+    { "clip-norm", "X", OPT_REAL, AT(clip_norm), ALL("0"),
       "clip the gradient to this global norm; 0: no" },
-    { "accumulate", "K", OPT_WORKERS, AT(accumulate),
-      { "1", "1", "1", "1", "1" },
+    { "accumulate", "K", OPT_WORKERS, AT(accumulate), ALL("1"),
       "cut the batch into K micro-batches for one update" },
-    { "precision", "f32|bf16-input", OPT_CHOICE, AT(precision),
-      { "f32", "f32", "f32", "f32", "f32" },
+    { "precision", "f32|bf16-input", OPT_CHOICE, AT(precision), ALL("f32"),
       "round inputs (no tokens) to bf16, or not" },
     { "state", "replicate|shard|PATTERN=AXIS,..", OPT_TEXT, AT(state),
-      { "replicate", "replicate", "replicate", "replicate", "replicate" },
+      ALL("replicate"),
       "who updates which parameters: same bits" },
     { "masked-mean", "exact|per-shard", OPT_CHOICE, AT(mean),
       { "exact", "exact", "exact", NULL, "exact" },
@@ -542,39 +619,36 @@ static const opt options[] = {
     { "log-every", "N", OPT_NUMBER, AT(log_every),
       { "1", "10", "100", "10", "100" },
       "a line at 0, N, 2N.. and the last; 0: none" },
-    { "eval-every", "N", OPT_NUMBER, AT(eval_every),
-      { NULL, NULL, NULL, "0", NULL },
-      "evaluate after N, 2N.. updates, the last; 0: no" },
+    { "eval-every", "N", OPT_NUMBER, AT(eval_every), { NULL, NULL, "0", "0", "0" },
+      "evaluate after N, 2N.. updates, the last" },
     { "sample", "N", OPT_NUMBER, AT(sample), { NULL, NULL, NULL, "0", NULL },
       "print N bytes of generated text at the end" },
     { "temperature", "X", OPT_REAL, AT(temperature),
       { NULL, NULL, NULL, "0.8", NULL },
       "of the sample; below 1 the likely is likelier" },
-    { "metrics", "FILE.jsonl", OPT_TEXT, AT(metrics), { "", "", "", "", "" },
+    { "metrics", "FILE.jsonl", OPT_TEXT, AT(metrics), ALL(""),
       "write loss and timing of every step as JSON lines" },
-    { "init", "FILE.safetensors", OPT_TEXT, AT(init), { "", "", "", "", "" },
+    { "init", "FILE.safetensors", OPT_TEXT, AT(init), ALL(""),
       "start from these parameters" },
-    { "init-only", "PATTERN", OPT_TEXT, AT(init_only), { "", "", "", "", "" },
+    { "init-only", "PATTERN", OPT_TEXT, AT(init_only), ALL(""),
       "of --init only those whose name matches" },
-    { "trace", "FILE.json", OPT_TEXT, AT(trace), { "", "", "", "", "" },
+    { "trace", "FILE.json", OPT_TEXT, AT(trace), ALL(""),
       "write who did what when, for ui.perfetto.dev" },
-    { "trace-level", "1|2", OPT_CHOICE, AT(trace_level), { "1", "1", "1", "1", "1" },
+    { "trace-level", "1|2", OPT_CHOICE, AT(trace_level), ALL("1"),
       "phases; 2: operators too" },
-    { "stall-seconds", "S", OPT_REAL, AT(stall_seconds), { "0", "0", "0", "0", "0" },
+    { "stall-seconds", "S", OPT_REAL, AT(stall_seconds), ALL("0"),
       "say who does what if no step ends for so long" },
-    { "save", "FILE.safetensors", OPT_TEXT, AT(save), { "", "", "", "", "" },
+    { "save", "FILE.safetensors", OPT_TEXT, AT(save), ALL(""),
       "write the parameters at the end" },
-    { "checkpoint", "DIR", OPT_TEXT, AT(checkpoint), { "", "", "", "" },
+    { "checkpoint", "DIR", OPT_TEXT, AT(checkpoint), ALL(""),
       "keep checkpoints in this folder" },
-    { "checkpoint-every", "N", OPT_NUMBER, AT(checkpoint_every),
-      { "100", "100", "100", "100" },
+    { "checkpoint-every", "N", OPT_NUMBER, AT(checkpoint_every), ALL("100"),
       "after N, 2N.. steps and the last; 0: only that" },
-    { "keep", "K", OPT_NUMBER, AT(keep), { "3", "3", "3", "3" },
+    { "keep", "K", OPT_NUMBER, AT(keep), ALL("3"),
       "the newest that stay; 0: all" },
-    { "resume", NULL, OPT_FLAG, AT(resume), { "", "", "", "" },
+    { "resume", NULL, OPT_FLAG, AT(resume), ALL(""),
       "go on from the newest in DIR, if there is one" },
-    { "backend", "native|blis|onednn", OPT_WORD, AT(backend),
-      { "", "", "", "", "" },
+    { "backend", "native|blis|onednn", OPT_WORD, AT(backend), ALL(""),
       "matrix kernels; native and blis give the same bytes" },
 };
 /* clang-format on */

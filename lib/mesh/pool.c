@@ -28,10 +28,10 @@
 #include "kernel/kernel.h"
 #include "mesh/barrier.h"
 #include "mesh/mesh.h"
+#include "mesh/signals.h"
 
 #include <assert.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,17 +141,6 @@ static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
                   : ls__barrier_open(&p->meet, mesh->workers, p->spins);
 }
 
-void ls__pool_block_signals(sigset_t *old)
-{
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-    sigset_t set;
-
-    sigfillset(&set);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        sigdelset(&set, own[i]);
-    pthread_sigmask(SIG_BLOCK, &set, old);
-}
-
 /* Create threads until all are there or one cannot be had: then an errno. */
 static int create_workers(ls_pool *p)
 {
@@ -178,7 +167,7 @@ static int start_workers(ls_pool *p)
     sigset_t old;
     int error;
 
-    ls__pool_block_signals(&old);
+    ls__signals_block(&old);
     error = create_workers(p);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     for (int w = p->started + 1; w < p->mesh->workers; w++)

@@ -9,7 +9,6 @@
 
 #include "mesh/track.h"
 
-#include <signal.h>
 
 typedef void ls__job(void *user, int worker);
 
@@ -48,10 +47,6 @@ void ls__pool_shards_of(const ls_pool *pool, int shards, int worker,
 /* For a thread that is no worker: run wherever the caller could before it was
  * pinned, not on the caller's PU, which it inherited. */
 void ls__pool_unpin(const ls_pool *pool);
-
-/* Block all signals in the calling thread but those that a thread's own fault
- * raises; *old is what was blocked.  A thread created then inherits it. */
-void ls__pool_block_signals(sigset_t *old);
 
 const ls_mesh *ls__pool_mesh(const ls_pool *pool);
 

@@ -11,6 +11,7 @@
 #include "file/checkpoint.h"
 #include "file/file.h"
 #include "mesh/pool.h"
+#include "mesh/signals.h"
 #include "train/settings.h"
 #include "train/trainer.h"
 
@@ -119,7 +120,7 @@ static int start(ls_checkpoints *c)
 
     pthread_mutex_init(&c->mutex, NULL);
     pthread_cond_init(&c->turned, NULL);
-    ls__pool_block_signals(&old);
+    ls__signals_block(&old);
     error = pthread_create(&c->thread, NULL, writer, c);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     c->started = !error;

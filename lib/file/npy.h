@@ -1,0 +1,51 @@
+/* A .npy file whose header was read and checked against the file's length.
+ * npy_header.c reads the header's text, npy.c the rest. */
+#ifndef LS_FILE_NPY_H
+#define LS_FILE_NPY_H
+
+#include "lockstep.h"
+
+#include <stdio.h>
+
+/* raw holds the element's bytes as an integer of the machine; it stands for a
+ * whole number or for a real one. */
+typedef struct ls__npy_type {
+    char name[3];
+    int bytes;
+    int64_t (*whole)(uint64_t raw);
+    double (*real)(uint64_t raw);
+} ls__npy_type;
+
+typedef struct ls__npy {
+    FILE *file;
+    const char *path; /* borrowed */
+    int64_t size;     /* of the file, bytes */
+    int64_t at;       /* where the data begin */
+    const ls__npy_type *type;
+    bool big_endian;
+    bool fortran;
+    int rank;
+    int64_t shape[LS_MAX_RANK];
+    int64_t count; /* elements */
+} ls__npy;
+
+/* Open a file and read its header; close it in either case. */
+int ls__npy_open(ls__npy *f, const char *path);
+void ls__npy_close(ls__npy *f);
+
+/* All elements in C order as LS_F32 or LS_I32; out is free'd by the caller. */
+int ls__npy_read(ls__npy *f, ls_tensor *out, ls_dtype as);
+
+/* ------ Between the two ------ */
+
+/* The type named "f4"; NULL for none. */
+const ls__npy_type *ls__npy_find_type(const char *name);
+
+/* Fill type, orders, rank and shape from the header's text of `length` bytes
+ * and a zero byte, which ends where the data begin. */
+int ls__npy_parse(ls__npy *f, const char *text, int64_t length);
+
+/* LS_EFORMAT with the place. */
+int ls__npy_malformed(const ls__npy *f, const char *what, int64_t at);
+
+#endif
