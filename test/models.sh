@@ -1,5 +1,5 @@
 #!/bin/sh
-# The models mlp and gpt from the command line: that they learn, the same bytes
+# The models mlp, cnn and gpt from the command line: that they learn, the same bytes
 # on any number of workers, numbers of PyTorch, and what they refuse.
 # Needs only POSIX tools.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
 set -u
@@ -207,6 +207,48 @@ expect 1 "has 3 where --d-in says 4" mlp --x "$x" --y "$y" --d-in 4
 expect 1 "must be at least 0 and below 2" mlp --x "$x" --y "$y" --classes 2 \
     --batch 40
 expect 1 "1 axes, but x needs 2" mlp --x "$y" --y "$y"
+
+# ------ cnn ------
+
+small="cnn --image 6x9x2 --channels 5,18 --classes 3 --batch 24 --devices 4"
+# shellcheck disable=SC2086 # words
+any_workers cnn $small --steps 3 --log-every 1
+is "every step of cnn has an accuracy" \
+    "$(grep -cE '"accuracy":(0|1|0\.[0-9]+),' "$dir/rows1")" 3
+# shellcheck disable=SC2086 # words
+run $small --steps 0 --save "$dir/p"
+is "cnn's names are nnx's" \
+    "$(head -c 1500 "$dir/p" | grep -ao '"\(conv\|dense\)[a-z0-9.]*"' |
+        tr '\n' ' ')" \
+    "\"conv1.bias\" \"conv1.kernel\" \"conv2.bias\" \"conv2.kernel\" \
+\"dense.bias\" \"dense.kernel\" "
+# The losses of seed 002's fixtures.
+run cnn --steps 2 --log-every 1
+is "cnn's losses are JAX's" \
+    "$(sed -n 's/\[lockstep\] //p' "$dir/out" | tr '\n' '|')" \
+    "$(printf '%s|' 'step 0000  loss 2.3669' 'step 0001  loss 2.8237')"
+
+{ npy '|u1' '(40, 5, 4, 3)'; pattern 2400 7; } >"$dir/images.npy"
+images=$dir/images.npy
+files="cnn --x $images --y $y --channels 8 --batch 16 --devices 4 --lr 0.01"
+# shellcheck disable=SC2086 # words
+any_workers "cnn from files" $files --epochs 4
+below "cnn learns" "$(sed -n 's/Epoch 4: Loss=\(.*\),.*/\1/p' "$dir/out1")" \
+    "$(sed -n 's/Epoch 1: Loss=\(.*\),.*/\1/p' "$dir/out1")"
+# shellcheck disable=SC2086 # words
+run $small --batch 10 --uneven pad --steps 1 --metrics "$dir/m"
+is "cnn pads its batch" "$(steps "$dir/m" | sed 's/.*"rows":\([0-9]*\).*/\1/')" \
+    10
+
+expect 2 "--image: \"32x32\" is no size" cnn --image 32x32
+expect 2 "--image: \"0x1x1\" is no size" cnn --image 0x1x1
+expect 2 "--channels: \"8,,\" is not a list" cnn --channels 8,,
+expect 2 "--x and --y go together" cnn --x "$images"
+expect 2 "--epochs is for data" cnn --epochs 2
+expect 1 "images of 5x4x3 where --image says 5x4x1" cnn --x "$images" \
+    --y "$y" --image 5x4x1
+expect 1 "2 axes, but x needs 4" cnn --x "$x" --y "$y"
+expect 1 "does not fit into an image of 1 by 1" cnn --image 3x3x1
 
 # ------ gpt ------
 

@@ -454,10 +454,10 @@ static inline void ref_norm_grad(const ref *r)
 static inline int64_t group_at(const ref *r, int64_t row, int64_t k, int64_t e,
                                int64_t *channel)
 {
-    int64_t c = ls__width(r->node), run = c / r->node->groups;
+    int64_t c = ls__width(r->node), width = c / r->node->groups;
 
-    *channel = k * run + e % run;
-    return row * r->node->size + e / run * c + *channel;
+    *channel = k * width + e % width;
+    return row * r->node->size + e / width * c + *channel;
 }
 
 /* The statistics of one group, and for the gradient its two means. */
@@ -689,6 +689,99 @@ static inline void ref_labels_grad(const ref *r)
             r->dx[0][v * n + j] += w * exp(x[j] - total);
         r->dx[0][v * n + (int64_t)r->x[1][v + ahead(r)]] -= w;
     }
+}
+
+/* ------ the bits of a convolution, in float ------ */
+
+/* One element of a product: K in chunks of 256, each a chain of fused
+ * multiply-adds from +0, chunks added in order. */
+typedef struct chain {
+    float sum, part;
+    int64_t k;
+} chain;
+
+static inline void chain_step(chain *c, float a, float b)
+{
+    if (c->k > 0 && c->k % 256 == 0) {
+        c->sum = c->k == 256 ? c->part : c->sum + c->part;
+        c->part = 0;
+    }
+    c->part = fmaf(a, b, c->part);
+    c->k++;
+}
+
+static inline float chain_end(const chain *c)
+{
+    return c->k <= 256 ? c->part : c->sum + c->part;
+}
+
+/* One element of y before the epilogue: K is (row, pixel, channel) of the
+ * window, pixels outside the image being zeros. */
+static inline float conv_bits_y(const ls_node *n, const float *x,
+                                const float *w, int64_t row, int64_t i,
+                                int64_t j, int64_t o)
+{
+    const int64_t *s = n->in[0]->shape;
+    chain c = {0};
+
+    for (int64_t t = 0; t < n->window.kh * n->window.kw; t++) {
+        int64_t at = pixel(&n->window, row, s[0], s[1], s[2], i, j,
+                           t / n->window.kw, t % n->window.kw);
+
+        for (int64_t k = 0; k < s[2]; k++)
+            chain_step(&c, at < 0 ? 0 : x[at + k],
+                       w[(t * s[2] + k) * ls__width(n) + o]);
+    }
+    return chain_end(&c);
+}
+
+/* One element of dx: the same on d with zeros between its pixels and around
+ * it, under the kernel with its taps in reverse order; K is (row, pixel of the
+ * window, output channel). */
+static inline float conv_bits_dx(const ls_node *n, const float *d,
+                                 const float *w, int64_t row, int64_t y,
+                                 int64_t x, int64_t k)
+{
+    const ls__window *v = &n->window;
+    int64_t in = n->in[0]->shape[2], out = ls__width(n);
+    chain c = {0};
+
+    for (int64_t t = v->kh * v->kw - 1; t >= 0; t--) {
+        int64_t i = y + v->top - t / v->kw, j = x + v->left - t % v->kw;
+        bool there = i >= 0 && j >= 0 && i % v->sy == 0 && j % v->sx == 0 &&
+                     i / v->sy < v->h && j / v->sx < v->w;
+        int64_t at = ((row * v->h + i / v->sy) * v->w + j / v->sx) * out;
+
+        for (int64_t o = 0; o < out; o++)
+            chain_step(&c, there ? d[at + o] : 0, w[(t * in + k) * out + o]);
+    }
+    return chain_end(&c);
+}
+
+/* One element of dw: K is the pixels of d, a chunk being as many whole rows of
+ * one image as have 256 pixels, or 256 pixels of a longer row. */
+static inline float conv_bits_dw(const ls_node *n, const float *x,
+                                 const float *d, int64_t rows, int64_t t,
+                                 int64_t k, int64_t o)
+{
+    const ls__window *v = &n->window;
+    const int64_t *s = n->in[0]->shape;
+    int64_t chunk = v->w < 256 ? 256 / v->w * v->w : 256;
+    float sum = 0, part = 0;
+
+    for (int64_t p = 0; p < rows * v->h * v->w; p++) {
+        int64_t in_image = p % (v->h * v->w);
+        int64_t at = pixel(v, p / v->w / v->h, s[0], s[1], s[2],
+                           in_image / v->w, p % v->w, t / v->kw, t % v->kw);
+        int64_t in_chunk = v->w < 256 ? in_image % chunk : p % v->w % chunk;
+
+        if (in_chunk == 0 && p > 0) {
+            sum = sum + part;
+            part = 0;
+        }
+        part = fmaf(at < 0 ? 0 : x[at + k], d[p * ls__width(n) + o], part);
+    }
+    return sum + part;
 }
 
 /* ------ the table ------ */

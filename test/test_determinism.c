@@ -43,6 +43,24 @@ static ls_graph *lm(void)
     return lm_graph(&sizes);
 }
 
+/* Convolutions deeper than one chunk of K, both kinds of padding, a stride. */
+static ls_graph *cnn(void)
+{
+    ls_window w = {3, 3, 1, 1, LS_SAME}, two = {2, 2, 2, 2, LS_VALID};
+    ls_graph *g;
+    ls_node *x, *label;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){11, 8, 3});
+    label = ls_input(g, "label", LS_I32, 0, NULL);
+    x = ls_max_pool(ls_relu(ls_conv2d(x, 32, w, "conv1")), two);
+    w.stride_x = 2;
+    x = ls_gelu(ls_conv2d(ls_group_norm(x, 4, "norm"), 19, w, "conv2"));
+    x = ls_flatten(ls_avg_pool(x, two));
+    OK(ls_loss(g, ls_cross_entropy(ls_dense(x, 5, "dense"), label)));
+    return g;
+}
+
 static const model models[] = {
     {"linear", linear, LS_KEYS_NNX, 2, {{"x", 11, 0}, {"y", 3, 0}},
      "612c5824223c257829fa72867746c441f41f6424006909bd0036a565d1664429"},
@@ -50,6 +68,8 @@ static const model models[] = {
      "379b14efeeeb53909c57ebba029881ea434b0175d94dd91ac58b9f36831249e0"},
     {"lm", lm, LS_KEYS_LINEN, 1, {{"tokens", 12, 37}, {NULL, 0, 0}},
      "f3f723ccb8bed12d6c49327afb86a7074b6b1988a7bda364b3e78d3312d09928"},
+    {"cnn", cnn, LS_KEYS_NNX, 2, {{"x", 264, 0}, {"label", 1, 5}},
+     "2d2adaa90468233b7a59f8f9da3c62716a8e56dc23f2528230c5912823c2aef6"},
 };
 
 /* ------ Cases and outcomes ------ */
@@ -407,7 +427,7 @@ END_TEST
  * alone. */
 START_TEST(interleaved)
 {
-    setting c[2] = {plain(&models[_i], 8), plain(&models[(_i + 1) % 3], 8)};
+    setting c[2] = {plain(&models[_i], 8), plain(&models[(_i + 1) % (int)COUNT(models)], 8)};
     ls_pool *pool;
     session s[2];
     outcome want[2], got[2];

@@ -483,8 +483,8 @@ static const opt_model models[] = {
       "seq-len\nbytes from its first nine tenths; the last tenth is held out "
       "for --eval-every.\nWith --eval-data all of --data is trained on.  The "
       "model is lm's but for the\nmask.", &gpt },
-    { "cnn", "image classifier: 3x3 convolutions, relu, 2x2 max pools, one "
-      "dense layer",
+    { "cnn", "image classifier: 3x3 convolutions, relu, 2x2 max pools, "
+      "dense",
       "Without --x and --y each step has a new batch of random images and "
       "labels, as\nthe program it reproduces is tested with; nothing can be "
       "learnt from it.", &cnn },
@@ -510,9 +510,9 @@ static const opt options[] = {
       { "7", "1234", "7", "1234", "7" },
       "of generated data, of the order, of windows" },
     { "x", "FILE.npy", OPT_TEXT, AT(x), { "", "", "", NULL, "" },
-      "rows: (N,d-in); images (N,H,W,C); lm: (N,T)" },
+      "(N,d-in), (N,T) or (N,H,W,C)" },
     { "y", "FILE.npy", OPT_TEXT, AT(y), { "", NULL, "", NULL, "" },
-      "targets: (N,d-out); mlp, cnn: N labels" },
+      "(N,d-out); mlp, cnn: N labels" },
     { "mask", "FILE.npy", OPT_TEXT, AT(mask), { "", "", "", NULL, "" },
       "weights of the rows of --x" },
     { "data", "PATH", OPT_TEXT, AT(data), { NULL, NULL, "", "", "" },

@@ -1,0 +1,249 @@
+/* Seed 002's CNN, and other networks of images, give the numbers of JAX, Flax
+ * and optax (golden/cnn.h): initial parameters to the bit, losses to 1e-6 at
+ * first and to 1e-3 later, since one relu that falls to the other side of 0 in
+ * another order of additions is amplified from then on. */
+#include "base/sha.h"
+#include "golden/cnn.h"
+#include "models.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void near(double got, double want, double tolerance, const char *what,
+                 int at)
+{
+    ck_assert_msg(got - want <= tolerance && want - got <= tolerance,
+                  "%s %d: %.9g, not %.9g (%.2g off)", what, at, got, want,
+                  got - want);
+}
+
+static double tolerance_at(int step)
+{
+    return step == 0 ? 1e-6 : 1e-3;
+}
+
+/* SHA-256 over the values of one parameter, or of all: i < 0. */
+static void hash_values(const ls_trainer *t, int one, char hex[65])
+{
+    ls__sha256 sha;
+
+    ls__sha256_init(&sha);
+    for (int i = 0; i < ls_trainer_params(t); i++) {
+        int64_t shape[LS_MAX_RANK], n = 1;
+        int rank = ls_trainer_param_shape(t, i, shape);
+        float *values;
+
+        if (one >= 0 && one != i)
+            continue;
+        for (int k = 0; k < rank; k++)
+            n *= shape[k];
+        values = malloc((size_t)n * sizeof *values);
+        ck_assert_ptr_nonnull(values);
+        OK(ls_trainer_get(t, ls_trainer_param_name(t, i), n, values));
+        ls__sha256_update(&sha, values, (size_t)n * sizeof *values);
+        free(values);
+    }
+    ls__sha256_hex(&sha, hex);
+}
+
+/* One stream of rand images and randint labels. */
+typedef struct stream {
+    ls_numpy rs;
+    int64_t rows, size;
+    int32_t classes;
+    double *wide;
+    float *x;
+    int32_t *y;
+} stream;
+
+static stream open_stream(uint32_t seed, int64_t rows, int64_t size,
+                          int64_t classes)
+{
+    size_t n = (size_t)(rows * size);
+    stream s = {.rows = rows, .size = size, .classes = (int32_t)classes,
+                .wide = malloc(n * sizeof *s.wide),
+                .x = malloc(n * sizeof *s.x),
+                .y = malloc((size_t)rows * sizeof *s.y)};
+
+    ck_assert(s.wide && s.x && s.y);
+    ls_numpy_seed(&s.rs, seed);
+    return s;
+}
+
+static void next_batch(stream *s, ls_batch *batch)
+{
+    ls_numpy_rand(&s->rs, s->rows * s->size, s->wide);
+    for (int64_t i = 0; i < s->rows * s->size; i++)
+        s->x[i] = (float)s->wide[i];
+    ls_numpy_randint32(&s->rs, 0, s->classes, s->rows, s->y);
+    OK(ls_batch_set(batch, "x", LS_F32, s->x, s->rows));
+    OK(ls_batch_set(batch, "y", LS_I32, s->y, s->rows));
+}
+
+static void close_stream(stream *s)
+{
+    free(s->wide);
+    free(s->x);
+    free(s->y);
+}
+
+/* ------ Seed 002 ------ */
+
+static ls_node *block(ls_node *x, int64_t n, const char *name)
+{
+    x = ls_conv2d(x, n, (ls_window){.height = 3, .width = 3}, name);
+    return ls_max_pool(ls_relu(x), (ls_window){2, 2, 2, 2, LS_VALID});
+}
+
+static ls_graph *seed_002(void)
+{
+    ls_graph *g;
+    ls_node *x, *y;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){32, 32, 3});
+    y = ls_input(g, "y", LS_I32, 0, NULL);
+    x = block(block(x, 32, "conv1"), 64, "conv2");
+    OK(ls_loss(g, ls_cross_entropy(ls_dense(ls_flatten(x), 10, "dense"), y)));
+    return g;
+}
+
+static ls_trainer_options options(int64_t seed)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+
+    o.seed = seed;
+    o.optimizer = ls_adam(1e-3);
+    return o;
+}
+
+/* Proves that its parameters start as Flax starts them. */
+START_TEST(first_parameters)
+{
+    ls_trainer_options o = options(0);
+    ls_pool *pool = open_pool(1, 0);
+    run r = open_run(pool, seed_002(), &o);
+
+    ck_assert_int_eq(ls_trainer_params(r.trainer), COUNT(golden_cnn_arrays));
+    for (size_t i = 0; i < COUNT(golden_cnn_arrays); i++) {
+        char hex[65];
+
+        ck_assert_str_eq(ls_trainer_param_name(r.trainer, (int)i),
+                         golden_cnn_arrays[i].name);
+        hash_values(r.trainer, (int)i, hex);
+        ck_assert_str_eq(hex, golden_cnn_arrays[i].sha256);
+    }
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Proves that losses and accuracies come out on 1, 2, 4 and 8 devices: all 20
+ * steps on two, 5 elsewhere unless LS_LONG is set. */
+START_TEST(losses)
+{
+    const golden_cnn_run *want = &golden_cnn_runs[_i];
+    int steps = UNDER_SANITIZER ? 1 : long_run() || want->devices == 2 ? 20 : 5;
+    ls_trainer_options o = options(0);
+    ls_pool *pool = open_pool(want->devices, 0);
+    run r = open_run(pool, seed_002(), &o);
+    stream s = open_stream(7, 128, 32 * 32 * 3, 10);
+
+    for (int i = 0; i < steps; i++) {
+        ls_result got;
+
+        next_batch(&s, r.batch);
+        got = step(&r);
+        near((double)got.loss, (double)want->loss[i], tolerance_at(i), "loss",
+             i);
+        /* a nearly even choice may fall otherwise: one row in 128 */
+        near((double)got.accuracy, (double)want->accuracy[i],
+             i ? 0.0079 : 0, "accuracy", i);
+    }
+    close_stream(&s);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* ------ Other networks ------ */
+
+static ls_node *layer(ls_node *x, const golden_layer *l, int i)
+{
+    ls_window w = {l->kh, l->kw, l->sy, l->sx, (ls_padding)l->padding};
+    char name[32];
+
+    snprintf(name, sizeof name, "layer%d", i);
+    switch (l->kind) {
+    case GOLDEN_CONV: return ls_conv2d(x, l->n, w, name);
+    case GOLDEN_MAX: return ls_max_pool(x, w);
+    case GOLDEN_AVG: return ls_avg_pool(x, w);
+    case GOLDEN_NORM: return ls_group_norm(x, (int)l->n, name);
+    default: return ls_relu(x);
+    }
+}
+
+static ls_graph *net(const golden_net *n)
+{
+    ls_graph *g;
+    ls_node *x, *y;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, n->image);
+    y = ls_input(g, "y", LS_I32, 0, NULL);
+    for (int i = 0; n->layer[i].kind != GOLDEN_END; i++)
+        x = layer(x, &n->layer[i], i);
+    x = ls_dense(ls_flatten(x), n->classes, "dense");
+    OK(ls_loss(g, ls_cross_entropy(x, y)));
+    return g;
+}
+
+static void train(const golden_net *n, int devices)
+{
+    ls_trainer_options o = options(n->seed);
+    ls_pool *pool = open_pool(devices, 0);
+    run r = open_run(pool, net(n), &o);
+    stream s = open_stream(n->data_seed, n->batch,
+                           n->image[0] * n->image[1] * n->image[2],
+                           n->classes);
+    char hex[65];
+
+    hash_values(r.trainer, -1, hex);
+    ck_assert_str_eq(hex, n->sha256);
+    for (int i = 0; i < 10; i++) {
+        next_batch(&s, r.batch);
+        near((double)step(&r).loss, (double)n->loss[i], tolerance_at(i),
+             "loss", i);
+    }
+    close_stream(&s);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+
+/* Proves that no size is special, nor any stride or padding: images that are
+ * not square, odd, of one channel, on 1, 3 and 6 devices. */
+START_TEST(other_networks)
+{
+    train(&golden_nets[_i], 1);
+    train(&golden_nets[_i], 3);
+    train(&golden_nets[_i], 6);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cnn");
+    TCase *c = tcase_create("cnn");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_test(c, first_parameters);
+    tcase_add_loop_test(c, losses, 0, COUNT(golden_cnn_runs));
+    tcase_add_loop_test(c, other_networks, 0, COUNT(golden_nets));
+    tcase_set_timeout(c, 300);
+    suite_add_tcase(suite, c);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,415 @@
+/* Convolutions and pools over images: the bits of a convolution against the
+ * few lines of reference.h, and values and gradients of all against double, on
+ * hundreds of shapes; what the graph calls refuse; and that folding changes no
+ * bit. */
+#include "base/fpmode.h"
+#include "models.h"
+#include "reference.h"
+
+/* ------ Shapes ------ */
+
+enum { SHAPES = UNDER_SANITIZER ? 60 : 220 };
+
+typedef struct shape {
+    int64_t rows, h, w, c, n;
+    ls_window window;
+} shape;
+
+/* Shape number i: ones, primes, 2^n +- 1, long rows and deep kernels, drawn. */
+static shape shape_of(int i)
+{
+    static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 19};
+    static const int64_t channels[] = {1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 67};
+    static const int64_t windows[] = {1, 2, 3, 3, 5, 4}, strides[] = {1, 1, 2,
+                                                                      3};
+    int32_t at[10];
+    shape s;
+
+    fill_indices(i, 10, 1 << 20, at);
+    s = (shape){1 + at[0] % 3, sizes[at[1] % 12], sizes[at[2] % 12],
+                channels[at[3] % 11], channels[at[4] % 11],
+                {windows[at[5] % 6], windows[at[6] % 6], strides[at[7] % 4],
+                 strides[at[8] % 4], at[9] % 2 ? LS_SAME : LS_VALID}};
+    if (i % 20 == 0)
+        s.w = 255 + at[2] % 5, s.h = 3, s.c = 2; /* rows about one chunk */
+    if (i % 20 == 1)
+        s.w = 600, s.h = 2, s.n = 3, s.c = 1;
+    if (s.h < s.window.height || s.w < s.window.width)
+        s.window.padding = LS_SAME;
+    return s;
+}
+
+/* ------ One convolution ------ */
+
+typedef struct conv {
+    ls_graph *graph;
+    ls_node *node;
+    int64_t rows, nx, nw, ny;
+    float *x, *w, *dy; /* two values in ten are zero, of both signs */
+} conv;
+
+static float *sparse(int64_t seed, int64_t n)
+{
+    float *x = uniform(seed, n);
+
+    for (int64_t i = 0; i < n; i++)
+        x[i] = i % 10 == 3 ? 0 : i % 10 == 6 ? -0.0f : x[i];
+    return x;
+}
+
+static conv make(const shape *s)
+{
+    conv c = {.rows = s->rows};
+
+    OK(ls_graph_new(&c.graph));
+    c.node = ls_conv2d_no_bias(ls_input(c.graph, "x", LS_F32, 3,
+                                        (int64_t[]){s->h, s->w, s->c}),
+                               s->n, s->window, "c");
+    ck_assert_msg(c.node != NULL, "%s", ls_errmsg());
+    c.nx = s->rows * c.node->in[0]->size;
+    c.ny = s->rows * c.node->size;
+    c.nw = c.graph->params[0]->size;
+    c.x = sparse(1, c.nx);
+    c.w = sparse(2, c.nw);
+    c.dy = sparse(3, c.ny);
+    return c;
+}
+
+typedef struct result {
+    float *y, *dx, *dw;
+} result;
+
+/* What the few lines say. */
+static result bits_of(const conv *c)
+{
+    const ls_node *n = c->node;
+    const int64_t *s = n->in[0]->shape;
+    int64_t out = ls__width(n);
+    result r = {fenced(c->ny), fenced(c->nx), fenced(c->nw)};
+
+    for (int64_t at = 0; at < c->ny; at++) {
+        int64_t p = at / out;
+
+        r.y[at] = conv_bits_y(n, c->x, c->w, p / n->shape[1] / n->shape[0],
+                              p / n->shape[1] % n->shape[0], p % n->shape[1],
+                              at % out);
+    }
+    for (int64_t at = 0; at < c->nx; at++) {
+        int64_t p = at / s[2];
+
+        r.dx[at] = conv_bits_dx(n, c->dy, c->w, p / s[1] / s[0],
+                                p / s[1] % s[0], p % s[1], at % s[2]);
+    }
+    for (int64_t at = 0; at < c->nw; at++)
+        r.dw[at] = conv_bits_dw(n, c->x, c->dy, c->rows, at / out / s[2],
+                                at / out % s[2], at % out);
+    return r;
+}
+
+/* What the operator computes at a level, or by a backend that only
+ * multiplies. */
+static result run_at(const conv *c, const ls__kernel_table *k,
+                     const ls__backend *backend)
+{
+    const ls_node *n = c->node;
+    int64_t taps = n->window.kh * n->window.kw, in = n->in[0]->shape[2];
+    int64_t out = ls__width(n);
+    result o = {fenced(c->ny), fenced(c->nx), fenced(c->nw)};
+    ls__run r = {.node = n, .rows = c->rows, .x = {c->x}, .y = o.y,
+                 .param = {c->w}, .dy = c->dy, .dx = {o.dx},
+                 .dparam = {o.dw}, .backend = backend, .kernels = k};
+
+    r.scratch = fenced(n->op->scratch(n, c->rows, backend));
+    if (backend->pack)
+        for (int t = 0; t < 2; t++) {
+            float *to = fenced(k->conv_packed_size(taps * (t ? out : in),
+                                                   t ? in : out));
+
+            k->conv_pack(taps, in, out, t, c->w, to);
+            r.packed[t] = to;
+        }
+    n->op->forward(&r);
+    n->op->backward(&r);
+    return o;
+}
+
+static void same(const char *what, int number, int64_t n, const float *got,
+                 const float *want)
+{
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_msg(!memcmp(&got[i], &want[i], sizeof *got), "shape %d: %s "
+                      "%lld is %a, not %a", number, what, (long long)i,
+                      (double)got[i], (double)want[i]);
+}
+
+static void check_bits(const conv *c, int number, const result *want,
+                       const result *got)
+{
+    same("y", number, c->ny, got->y, want->y);
+    same("dx", number, c->nx, got->dx, want->dx);
+    same("dw", number, c->nw, got->dw, want->dw);
+}
+
+static void check_double(const conv *c, const result *got)
+{
+    double *x = doubles(c->nx, c->x, LS_F32), *w = doubles(c->nw, c->w, LS_F32);
+    double *dy = doubles(c->ny, c->dy, LS_F32), *y = doubles(c->ny, 0, LS_F32);
+    double *dx = doubles(c->nx, 0, LS_F32), *dw = doubles(c->nw, 0, LS_F32);
+    ref r = {.node = c->node, .rows = c->rows, .x = {x}, .param = {w}, .y = y,
+             .dy = dy, .dx = {dx}, .dparam = {dw}};
+
+    ref_conv(&r);
+    ref_conv_grad(&r);
+    ck_assert(max_relative(c->ny, got->y, y) <= 1e-5);
+    ck_assert(max_relative(c->nx, got->dx, dx) <= 1e-5);
+    ck_assert(max_relative(c->nw, got->dw, dw) <= 1e-5);
+    free(x);
+    free(w);
+    free(dy);
+    free(y);
+    free(dx);
+    free(dw);
+}
+
+/* Proves that values and both gradients are the written chains of fused
+ * multiply-adds, byte for byte, at every level that has them and by products
+ * of BLIS, and within 1e-5 of double. */
+START_TEST(bits_and_values)
+{
+    ls__fpmode_set();
+    for (int i = _i; i < SHAPES; i += 4) {
+        shape s = shape_of(i);
+        conv c = make(&s);
+        result want = bits_of(&c), got;
+
+        check_double(&c, &want);
+        for (int k = 0; k < levels(); k++) {
+            const ls__backend native = {.name = "native",
+                                        .pack = ls__kernels()->gemm_pack};
+
+            if (!level(k) || !level(k)->fma)
+                continue;
+            got = run_at(&c, level(k), &native);
+            check_bits(&c, i, &want, &got);
+            got = run_at(&c, level(k), &ls__backend_blis);
+            check_bits(&c, i, &want, &got);
+        }
+        ls_graph_free(c.graph);
+        fences_free();
+    }
+}
+END_TEST
+
+/* ------ Pools ------ */
+
+typedef ls_node *(*pool_fn)(ls_node *x, ls_window window);
+
+static void check_pool(pool_fn pool, const shape *s)
+{
+    ls_graph *g;
+    ls_node *x, *n;
+    int64_t nx, ny;
+    ls__run r = {.rows = s->rows, .kernels = ls__kernels()};
+    ref want = {.rows = s->rows};
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){s->h, s->w, s->c});
+    n = pool(x, s->window);
+    ck_assert_msg(n != NULL, "%s", ls_errmsg());
+    nx = s->rows * x->size;
+    ny = s->rows * n->size;
+    r.node = want.node = n;
+    r.x[0] = uniform(1, nx);
+    r.dy = uniform(2, ny);
+    r.y = fenced(ny);
+    r.stash = fenced(ny);
+    r.dx[0] = fenced(nx);
+    want.x[0] = doubles(nx, r.x[0], LS_F32);
+    want.dy = doubles(ny, r.dy, LS_F32);
+    want.y = doubles(ny, NULL, LS_F32);
+    want.dx[0] = doubles(nx, NULL, LS_F32);
+    n->op->forward(&r);
+    n->op->backward(&r);
+    reference_of(n->op)->forward(&want);
+    reference_of(n->op)->backward(&want);
+    ck_assert(max_relative(ny, r.y, want.y) <= 1e-5);
+    ck_assert(max_relative(nx, r.dx[0], want.dx[0]) <= 1e-5);
+    free((void *)want.x[0]);
+    free((void *)want.dy);
+    free(want.y);
+    free(want.dx[0]);
+    ls_graph_free(g);
+    fences_free();
+}
+
+/* Proves that pools and their gradients are right to 1e-5. */
+START_TEST(pools)
+{
+    ls__fpmode_set();
+    for (int i = 0; i < SHAPES; i++) {
+        shape s = shape_of(1000 + i);
+
+        check_pool(_i ? ls_avg_pool : ls_max_pool, &s);
+    }
+}
+END_TEST
+
+/* Proves that of equal values the first by rows gets the gradient, that a relu
+ * before the pool lets none through at 0, and that a NaN stays one. */
+START_TEST(ties)
+{
+    static const float x[2][4] = {{1, 2, 2, 2}, {-1, -1, -3, -1}};
+    ls__pool p = {.in_h = 2, .in_w = 2, .c = 1, .kh = 2, .kw = 2, .sy = 2,
+                  .sx = 2, .h = 1, .w = 1};
+    const float dy = 5, odd[4] = {1, NAN, 3, 2};
+
+    for (int k = 0; k < levels(); k++) {
+        float y, number, dx[4];
+
+        if (!level(k))
+            continue;
+        for (int i = 0; i < 2; i++) {
+            level(k)->max_pool(&p, 0, 1, x[i], false, &y, &number);
+            ck_assert(y == (i ? -1 : 2) && number == (i ? 0 : 1));
+            level(k)->max_pool_grad(&p, &number, &dy, dx);
+            for (int t = 0; t < 4; t++)
+                ck_assert(dx[t] == (t == 1 - i ? 5 : 0));
+        }
+        level(k)->max_pool(&p, 0, 1, x[1], true, &y, &number);
+        level(k)->max_pool_grad(&p, &number, &dy, dx);
+        for (int t = 0; t < 4; t++)
+            ck_assert(dx[t] == 0);
+        level(k)->max_pool(&p, 0, 1, odd, false, &y, &number);
+        ck_assert(y != y);
+    }
+}
+END_TEST
+
+/* ------ Folding ------ */
+
+typedef enum folding { FOLDS, READS_RELU, READS_CONV, READS_FLAT } folding;
+
+/* conv, relu, pool, conv, gelu, flatten, dense; what is an output is kept from
+ * being folded over. */
+static ls_graph *net(folding f)
+{
+    ls_window w = {3, 3, 1, 1, LS_SAME}, two = {2, 2, 2, 2, LS_VALID};
+    ls_graph *g;
+    ls_node *x, *label, *pre, *relu;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){9, 7, 2});
+    label = ls_input(g, "label", LS_I32, 0, NULL);
+    pre = ls_conv2d(x, 18, w, "conv1");
+    relu = ls_relu(pre);
+    x = ls_conv2d(ls_max_pool(relu, two), 5, w, "conv2");
+    x = ls_gelu(ls_conv2d(ls_relu(x), 6, w, "conv3"));
+    x = ls_flatten(x);
+    if (f == READS_CONV)
+        OK(ls_output(g, pre, "seen"));
+    if (f == READS_RELU)
+        OK(ls_output(g, relu, "seen"));
+    if (f == READS_FLAT)
+        OK(ls_output(g, x, "seen"));
+    OK(ls_loss(g, ls_cross_entropy(ls_dense(x, 4, "dense"), label)));
+    return g;
+}
+
+static void train(folding f, char hash[65])
+{
+    float *x = normals(5, 3 * 20 * 126);
+    int32_t *labels = integers(6, 4, 3 * 20);
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(2, 2);
+    run r = open_run(pool, net(f), &o);
+
+    for (int i = 0; i < 3; i++) {
+        OK(ls_batch_set(r.batch, "x", LS_F32, x + i * 20 * 126, 20));
+        OK(ls_batch_set(r.batch, "label", LS_I32, labels + i * 20, 20));
+        step(&r);
+    }
+    ls_trainer_hash(r.trainer, hash);
+    close_run(&r);
+    ls_pool_close(pool);
+    free(x);
+    free(labels);
+}
+
+/* Proves that what is folded into a convolution changes no bit. */
+START_TEST(folding_is_exact)
+{
+    char want[65], got[65];
+
+    train(FOLDS, want);
+    train((folding)_i, got);
+    ck_assert_str_eq(got, want);
+}
+END_TEST
+
+/* ------ What is refused ------ */
+
+static ls_node *image(ls_graph *g)
+{
+    return ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 5, 3});
+}
+
+/* Proves that each impossible window is an error with both sizes. */
+START_TEST(refusals)
+{
+    static const struct {
+        ls_window window;
+        int status;
+        const char *words;
+    } all[] = {
+        {{5, 1, 1, 1, LS_VALID}, LS_ESHAPE, "5 by 1 does not fit"},
+        {{0, 1, 1, 1, LS_SAME}, LS_EINVAL, "window 0 by 1"},
+        {{1, 1, -1, 1, LS_SAME}, LS_EINVAL, "strides -1 and 1"},
+        {{1, 5000, 1, 1, LS_SAME}, LS_EINVAL, "window 1 by 5000"},
+        {{1, 1, 1, 1, (ls_padding)7}, LS_EINVAL, "padding 7"}};
+    ls_graph *g;
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (int k = 0; k < 3; k++) {
+            ls_node *x;
+
+            OK(ls_graph_new(&g));
+            x = image(g);
+            x = k == 0   ? ls_max_pool(x, all[i].window)
+                : k == 1 ? ls_avg_pool(x, all[i].window)
+                         : ls_conv2d(x, 2, all[i].window, "c");
+            ck_assert_ptr_null(x);
+            FAILS(ls_loss(g, NULL), all[i].status, all[i].words);
+            ls_graph_free(g);
+        }
+    OK(ls_graph_new(&g));
+    ck_assert_ptr_null(ls_group_norm(image(g), 2, "g"));
+    FAILS(ls_loss(g, NULL), LS_ESHAPE, "3 channels do not divide into 2");
+    ls_graph_free(g);
+    OK(ls_graph_new(&g));
+    ck_assert_ptr_null(ls_max_pool(ls_flatten(image(g)),
+                                   (ls_window){.height = 1, .width = 1}));
+    FAILS(ls_loss(g, NULL), LS_ESHAPE, "(60)");
+    ls_graph_free(g);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("conv");
+    TCase *c = tcase_create("conv");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_loop_test(c, bits_and_values, 0, 4);
+    tcase_add_loop_test(c, pools, 0, 2);
+    tcase_add_test(c, ties);
+    tcase_add_loop_test(c, folding_is_exact, FOLDS, READS_FLAT + 1);
+    tcase_add_test(c, refusals);
+    tcase_set_timeout(c, 120);
+    suite_add_tcase(suite, c);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
