@@ -1,0 +1,41 @@
+#!/bin/sh
+# Proves that the pages are complete: lockstep(3) names every function of the
+# library and no other, and the page of a tool every option of its --help.
+status=0
+page=$top_srcdir/man/lockstep.3
+
+sed -n 's/^\.BR \(ls_[a-z0-9_]*\).*/\1/p' "$page" | LC_ALL=C sort >man.page
+if ! cmp -s man.page "$top_srcdir/lib/exports.txt"; then
+    echo "lockstep.3 and lib/exports.txt differ:"
+    diff man.page "$top_srcdir/lib/exports.txt"
+    status=1
+fi
+
+# options TOOL [MODEL]: the long options it prints
+options()
+{
+    "$@" --help | grep -o '^ *--[a-z][a-z0-9-]*' | tr -d ' '
+}
+
+# check TOOL [MODEL]
+check()
+{
+    tool=$1
+    for option in $(options "$@" | sort -u); do
+        if ! tr -d '\\' <"$top_srcdir/man/${tool##*/}.1" |
+            grep -q -e "$option\([^a-z-]\|\$\)"; then
+            echo "${tool##*/}.1 does not name $option"
+            status=1
+        fi
+    done
+    [ "$(options "$@" | wc -l)" -gt 2 ] || { echo "$* has no --help"; status=1; }
+}
+
+for tool in info inspect; do
+    check "./lockstep-$tool"
+done
+for model in linear mlp cnn lm gpt; do
+    check ./lockstep-train $model
+done
+rm -f man.page
+exit $status
