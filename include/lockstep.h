@@ -1235,9 +1235,9 @@ LS_API int64_t ls_loader_batches(const ls_loader *loader);
 
 /* Set all inputs and weights of a batch to the rows of a step: batch
  * step % batches of epoch step / batches, so that any step can be had at any
- * time, and steps in order come from the thread.  The batch is good until the
- * next call with this loader; it must be the trainer's.  rows (may be NULL): how many without padding.
- * Allocates nothing.  LS_EUSER: the source failed on these rows. */
+ * time, and steps in order come from the thread.  The batch, which must be the
+ * trainer's, is good until the next call with this loader.  rows (may be NULL):
+ * how many without padding.  Allocates nothing.  LS_EUSER: the source failed on these rows. */
 LS_API int ls_loader_fill(ls_loader *loader, int64_t step, ls_batch *batch,
                           int64_t *rows);
 

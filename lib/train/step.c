@@ -614,7 +614,7 @@ static int run(ls_trainer *t, const ls_batch *batch, bool train,
 
     if (status < 0)
         return status;
-    began = ls__track_now();
+    began = ls__pool_track(t->pool, 0)->level ? ls__track_now() : 0;
     step = t->step;
     status = pass(t, batch, train, result);
     if (train)
