@@ -820,6 +820,115 @@ LS_API int ls_npy_load(ls_tensor *out, const char *path, ls_dtype as);
 /* Free the data and clear the tensor. */
 LS_API void ls_tensor_free(ls_tensor *tensor);
 
+/* ------ Sources: rows by their numbers ------ */
+
+/* A set of rows that can be had in any order.  Fill one in for data of your
+ * own, or let one of the functions below do it.  A plain value: whoever takes
+ * it over by ls_loader_open or ls_source_weigh does not close it. */
+typedef struct ls_source {
+    int64_t rows;
+    int64_t classes; /* labels are below this; 0: not known */
+    int arrays;
+    const ls_array_spec *array; /* one row of each: LS_F32 or LS_I32 */
+    bool weighted;              /* rows have weights */
+    /* out[a] = rows index[0..n) of array a, (n, its row shape); and, if
+     * weighted, out[arrays] (n) = their weights, floats.  Indices may repeat.
+     * What it writes depends on index alone; it is called by one thread at a
+     * time, which may be another than the one that opened the source.  A
+     * negative return is a failure. */
+    int (*fill)(void *user, int64_t n, const int64_t *index,
+                void *const *out);
+    void (*close)(void *user); /* NULL: nothing is left to do */
+    void *user;
+} ls_source;
+
+/* Rows of arrays in memory, their leading axes: LS_F32 or LS_I32, equally many
+ * rows of each; the data is borrowed until the source is closed.  LS_ESHAPE
+ * names the array at fault. */
+LS_API int ls_source_arrays(ls_source *source, int arrays,
+                            const ls_array *array);
+
+typedef struct ls_images_options {
+    bool test;           /* of a folder: its test set, not its training set */
+    const char *labels;  /* their file; NULL: beside the images */
+    const char *image;   /* names of the two arrays; NULL: "image" .. */
+    const char *label;   /* .. and "label" */
+    int channels;        /* of mean and std: the images', or 1 for all; 0: no
+                            normalisation */
+    const double *mean, *std;
+} ls_images_options;
+
+/* All zero. */
+LS_API ls_images_options ls_images_defaults(void);
+
+/* Images as LS_F32 (H,W,C) and labels as LS_I32 from a file or a folder:
+ *     CIFAR-10   data_batch_1.bin and on, test_batch.bin, or one .bin file
+ *     IDX        unsigned bytes (N,H,W) or (N,H,W,C), plain or gzip'd; in a
+ *                folder by MNIST's names, train-images-idx3-ubyte and so on
+ *     .npy       (N,H,W) or (N,H,W,C); train-images.npy or x_train.npy
+ * and labels in a file of their own, found by putting "labels" in the place of
+ * "images" (idx1 for idx3), or y for x, in the name.  Files stay mapped where
+ * they can, and must keep their length until the source is closed.
+ * A byte u becomes u / 255, a number of another type itself; then x becomes
+ * (x - mean[c]) / std[c], all in floats.
+ * LS_EFORMAT, LS_ESHAPE, LS_ERANGE: the file, and what is wrong where in it;
+ * LS_ENOTFOUND: a folder without such a set. */
+LS_API int ls_source_images(ls_source *source, const char *path,
+                            const ls_images_options *options);
+
+/* Give the rows of a source weights (finite, not negative), borrowed until it
+ * is closed; those it has are multiplied.  The source is taken over, and is
+ * as it was on a failure. */
+LS_API int ls_source_weigh(ls_source *source, const float *weights,
+                           int64_t rows);
+
+/* Accepts a cleared source, and clears it. */
+LS_API void ls_source_close(ls_source *source);
+
+/* ------ Loaders: the batch of every step, made beforehand ------ */
+
+typedef struct ls_loader ls_loader;
+
+typedef struct ls_loader_options {
+    int64_t batch;    /* rows of a step; 0: all */
+    bool shuffle;     /* epoch e (0, 1, ..) takes the rows in the order
+                         ls_random_permutation(ls_key_fold_in(key, e), rows) */
+    ls_key key;
+    ls_uneven uneven; /* LS_UNEVEN_PAD: the last, short batch of an epoch and
+                         one that does not divide are filled up with rows of
+                         weight 0; else the short one is skipped, and a batch
+                         that does not divide is LS_ESHAPE */
+    bool no_thread;   /* make a batch when it is asked for, not before */
+} ls_loader_options;
+
+/* All zero: all rows in their order, each step. */
+LS_API ls_loader_options ls_loader_defaults(void);
+
+/* Cut a source into batches for a trainer, whose inputs are the source's arrays
+ * of the same names (and sizes: shapes may differ).  A thread makes the batch
+ * of the next step while this one is computed; it runs on no worker's core
+ * where others are allowed, else anywhere on the allowed ones.  Takes the
+ * source over, and closes it in the end, unless it fails.  The trainer is
+ * borrowed until the loader is closed.
+ * LS_ENOTFOUND, LS_ESHAPE, LS_EINVAL name what does not fit the trainer. */
+LS_API int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
+                          ls_source *source, const ls_loader_options *options);
+LS_API void ls_loader_close(ls_loader *loader);
+
+/* Batches of an epoch. */
+LS_API int64_t ls_loader_batches(const ls_loader *loader);
+
+/* Set all inputs and weights of a batch to the rows of a step: batch
+ * step % batches of epoch step / batches, so that any step can be had at any
+ * time, and steps in order come from the thread.  The batch, which must be the
+ * trainer's, is good until the next call with this loader.  rows (may be NULL):
+ * how many without padding.  Allocates nothing.  LS_EUSER: the source failed on these rows. */
+LS_API int ls_loader_fill(ls_loader *loader, int64_t step, ls_batch *batch,
+                          int64_t *rows);
+
+/* Seconds that calls of ls_loader_fill took so far: what steps waited. */
+LS_API double ls_loader_seconds(const ls_loader *loader);
+
 /* ====== Tuning ====== */
 
 /* Have the "blis" backend use AVX-512 where the CPU has it: sets the

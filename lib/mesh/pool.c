@@ -21,10 +21,10 @@
 #include "kernel/kernel.h"
 #include "mesh/barrier.h"
 #include "mesh/mesh.h"
+#include "mesh/signals.h"
 
 #include <assert.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,16 +123,6 @@ static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
                   : ls__barrier_open(&p->meet, mesh->workers, p->spins);
 }
 
-/* All signals but those that a thread's own fault raises. */
-static void foreign_signals(sigset_t *set)
-{
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-
-    sigfillset(set);
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        sigdelset(set, own[i]);
-}
-
 /* Create threads until all are there or one cannot be had: then an errno. */
 static int create_workers(ls_pool *p)
 {
@@ -156,11 +146,10 @@ static int create_workers(ls_pool *p)
  * the place of those that do not exist. */
 static int start_workers(ls_pool *p)
 {
-    sigset_t block, old;
+    sigset_t old;
     int error;
 
-    foreign_signals(&block);
-    pthread_sigmask(SIG_BLOCK, &block, &old);
+    ls__signals_block(&old);
     error = create_workers(p);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     for (int w = p->started + 1; w < p->mesh->workers; w++)

@@ -352,6 +352,37 @@ int ls__topology_bind(const ls__topology *topology, int pu)
     return error;
 }
 
+/* Take the core of a PU out of a set. */
+static void leave_out(hwloc_topology_t handle, hwloc_bitmap_t set, int pu)
+{
+    hwloc_obj_t core = hwloc_get_pu_obj_by_os_index(handle, (unsigned)pu);
+
+    while (core && core->type != HWLOC_OBJ_CORE)
+        core = core->parent;
+    if (core)
+        hwloc_bitmap_andnot(set, set, core->cpuset);
+    hwloc_bitmap_clr(set, (unsigned)pu);
+}
+
+/* A wish: a thread that may not have it runs where it was made. */
+void ls__topology_roam(const ls__topology *t, int workers)
+{
+    hwloc_bitmap_t all = hwloc_bitmap_alloc(), rest = hwloc_bitmap_alloc();
+
+    for (int i = 0; all && rest && i < t->pus; i++)
+        hwloc_bitmap_set(all, (unsigned)t->pu[i]);
+    if (all && rest && t->bindable) {
+        hwloc_bitmap_copy(rest, all);
+        for (int i = 0; i < workers && i < t->pus; i++)
+            leave_out(t->handle, rest, t->pu[i]);
+        (void)hwloc_set_cpubind(t->handle,
+                                hwloc_bitmap_iszero(rest) ? all : rest,
+                                HWLOC_CPUBIND_THREAD);
+    }
+    hwloc_bitmap_free(all);
+    hwloc_bitmap_free(rest);
+}
+
 ls__affinity *ls__topology_save(const ls__topology *topology)
 {
     hwloc_bitmap_t set = hwloc_bitmap_alloc();

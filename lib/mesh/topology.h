@@ -63,6 +63,10 @@ int ls__topology_slow(const ls__topology *topology, struct hwloc_obj *pu);
  * or an errno. */
 int ls__topology_bind(const ls__topology *topology, int pu);
 
+/* Let the calling thread run on all of pu[] but the cores of its first
+ * `workers` and what shares them; on all of it where nothing else is left. */
+void ls__topology_roam(const ls__topology *topology, int workers);
+
 /* Where the calling thread may run, NULL when it cannot be had; restoring it
  * also frees it and accepts NULL. */
 ls__affinity *ls__topology_save(const ls__topology *topology);

@@ -1,6 +1,7 @@
 /* jax.random.permutation: sort the numbers by random words, more than once when
  * there are so many that words repeat.  The sort is stable (radix, 8 bits a
  * pass), so equal words have one outcome. */
+#include "random/permutation.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -47,21 +48,35 @@ static int rounds(int64_t n)
     return (n > 1) + (n > 1625) + (n > 2642245);
 }
 
-int ls_random_permutation(ls_key key, int64_t n, int32_t *out)
+size_t ls__permutation_room(int64_t n)
 {
-    if (n < 0 || n > INT32_MAX)
-        return ls__fail(LS_EINVAL,
-                        "permutation of %lld: 0 to 2147483647 are possible",
-                        (long long)n);
-    card *a = ls__new((size_t)n + 1, 2 * sizeof *a, "permutation");
-    if (!a)
-        return LS_ENOMEM;
+    return 2 * sizeof(card) * (size_t)n;
+}
+
+void ls__permutation(ls_key key, int64_t n, int32_t *out, void *room)
+{
+    card *a = room;
+
     for (int64_t i = 0; i < n; i++)
         out[i] = (int32_t)i;
     for (int i = 0; i < rounds(n); i++) {
         shuffle(ls_key_split(key, 1), n, out, a, a + n);
         key = ls_key_split(key, 0);
     }
-    free(a);
+}
+
+int ls_random_permutation(ls_key key, int64_t n, int32_t *out)
+{
+    void *room;
+
+    if (n < 0 || n > INT32_MAX)
+        return ls__fail(LS_EINVAL,
+                        "permutation of %lld: 0 to 2147483647 are possible",
+                        (long long)n);
+    room = ls__new(ls__permutation_room(n), 1, "permutation");
+    if (!room)
+        return LS_ENOMEM;
+    ls__permutation(key, n, out, room);
+    free(room);
     return 0;
 }

@@ -1,0 +1,186 @@
+/* Images as a source: pixels become floats through a table of what each byte
+ * is in each channel, (u / 255 - mean[c]) / std[c]. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "file/images.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES = 256 };
+
+typedef struct image_source {
+    ls__images set;
+    ls__arena arena;
+    ls_array_spec spec[2];
+    float *table;      /* [channel][byte], not for floats */
+    float *mean, *std; /* [channel], NULL: no normalisation */
+} image_source;
+
+/* ------ One image ------ */
+
+static const uint8_t *row_at(const ls__images *set, int64_t i)
+{
+    const ls__part *p = set->part;
+
+    for (; i >= p->rows; p++)
+        i -= p->rows;
+    return p->first + i * p->stride;
+}
+
+/* in (H,W,C), or (C,H,W) where planar; out (H,W,C). */
+static void convert_bytes(const image_source *s, const uint8_t *in, float *out)
+{
+    int64_t channels = s->set.shape[2];
+    int64_t n = s->set.shape[0] * s->set.shape[1];
+    int64_t pixel = s->set.planar ? 1 : channels;
+    int64_t plane = s->set.planar ? n : 1;
+
+    for (int64_t c = 0; c < channels; c++) {
+        const float *table = s->table + c * BYTES;
+        const uint8_t *from = in + c * plane;
+
+        for (int64_t i = 0; i < n; i++)
+            out[i * channels + c] = table[from[i * pixel]];
+    }
+}
+
+/* The file's floats may lie anywhere. */
+static void convert_floats(const image_source *s, const uint8_t *in,
+                           float *out)
+{
+    int64_t channels = s->set.shape[2];
+    int64_t n = s->set.shape[0] * s->set.shape[1];
+
+    memcpy(out, in, (size_t)(n * channels) * sizeof *out);
+    for (int64_t i = 0; s->mean && i < n; i++)
+        for (int64_t c = 0; c < channels; c++, out++)
+            *out = (*out - s->mean[c]) / s->std[c];
+}
+
+static int fill(void *user, int64_t n, const int64_t *index, void *const *out)
+{
+    const image_source *s = user;
+    const ls__images *set = &s->set;
+    int64_t size = set->shape[0] * set->shape[1] * set->shape[2];
+    float *image = out[0];
+    int32_t *label = out[1];
+
+    for (int64_t i = 0; i < n; i++, image += size) {
+        const uint8_t *in = row_at(set, index[i]);
+
+        if (set->real)
+            convert_floats(s, in, image);
+        else
+            convert_bytes(s, in, image);
+        label[i] = set->label[index[i]];
+    }
+    return 0;
+}
+
+/* ------ Opening ------ */
+
+static void close_source(void *user)
+{
+    image_source *s = user;
+
+    ls__images_close(&s->set);
+    ls__arena_free(&s->arena);
+    free(s);
+}
+
+static int check_normal(const image_source *s, const ls_images_options *o)
+{
+    if (o->channels == 0)
+        return 0;
+    if (o->channels != 1 && o->channels != s->set.shape[2])
+        return ls__fail(LS_ESHAPE, "normalisation of %d channels for images "
+                        "of %lld", o->channels, (long long)s->set.shape[2]);
+    for (int c = 0; c < o->channels; c++)
+        if (!((float)o->std[c] > 0) ||
+            !((float)o->mean[c] - (float)o->mean[c] == 0))
+            return ls__fail(LS_EINVAL, "normalisation of channel %d: mean %g, "
+                            "std %g", c, o->mean[c], o->std[c]);
+    return 0;
+}
+
+static int make_normal(image_source *s, const ls_images_options *o)
+{
+    int64_t n = s->set.shape[2];
+    int status = check_normal(s, o);
+
+    if (status < 0 || o->channels == 0)
+        return status;
+    s->mean = ls__arena_new(&s->arena, (size_t)n, sizeof *s->mean);
+    s->std = ls__arena_new(&s->arena, (size_t)n, sizeof *s->std);
+    if (!s->mean || !s->std)
+        return LS_ENOMEM;
+    for (int64_t c = 0; c < n; c++) {
+        s->mean[c] = (float)o->mean[o->channels == 1 ? 0 : c];
+        s->std[c] = (float)o->std[o->channels == 1 ? 0 : c];
+    }
+    return 0;
+}
+
+static int make_table(image_source *s)
+{
+    int64_t n = s->set.shape[2];
+
+    if (s->set.real)
+        return 0;
+    s->table = ls__arena_new(&s->arena, (size_t)n, BYTES * sizeof *s->table);
+    if (!s->table)
+        return LS_ENOMEM;
+    for (int64_t c = 0; c < n; c++)
+        for (int u = 0; u < BYTES; u++) {
+            float x = (float)u / 255;
+
+            if (s->mean)
+                x = (x - s->mean[c]) / s->std[c];
+            s->table[c * BYTES + u] = x;
+        }
+    return 0;
+}
+
+static int make_spec(image_source *s, const ls_images_options *o)
+{
+    ls_array_spec *image = &s->spec[0], *label = &s->spec[1];
+
+    *image = (ls_array_spec){.dtype = LS_F32, .rank = 3};
+    memcpy(image->shape, s->set.shape, sizeof s->set.shape);
+    *label = (ls_array_spec){.dtype = LS_I32};
+    image->name = ls__arena_text(&s->arena, o->image ? o->image : "image");
+    label->name = ls__arena_text(&s->arena, o->label ? o->label : "label");
+    return image->name && label->name ? 0 : LS_ENOMEM;
+}
+
+ls_images_options ls_images_defaults(void)
+{
+    return (ls_images_options){0};
+}
+
+int ls_source_images(ls_source *source, const char *path,
+                     const ls_images_options *options)
+{
+    ls_images_options o = options ? *options : ls_images_defaults();
+    image_source *s = ls__new(1, sizeof *s, "images");
+    int status;
+
+    if (!s)
+        return LS_ENOMEM;
+    status = ls__images_open(&s->set, path, o.test, o.labels);
+    if (status == 0)
+        status = make_normal(s, &o);
+    if (status == 0)
+        status = make_table(s);
+    if (status == 0)
+        status = make_spec(s, &o);
+    if (status < 0) {
+        close_source(s);
+        return status;
+    }
+    *source = (ls_source){.rows = s->set.rows, .classes = s->set.classes,
+                          .arrays = 2, .array = s->spec, .fill = fill,
+                          .close = close_source, .user = s};
+    return 0;
+}

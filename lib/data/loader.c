@@ -1,0 +1,401 @@
+/* Batches from a source.
+ *
+ * A batch is a function of the step alone: of the epoch's order (a permutation
+ * by the epoch's key) and the place in it.  Two slots hold batches.  One is the
+ * caller's, borrowed by the ls_batch it filled last; the other is the thread's,
+ * which makes the next step's batch there.  When another step is asked for, the
+ * caller makes it itself once the thread is done, so that whoever makes a batch
+ * has index, order and epoch to himself, and its bytes never depend on when. */
+#define _POSIX_C_SOURCE 200809L
+#include "base/error.h"
+#include "base/fpmode.h"
+#include "base/memory.h"
+#include "data/prefetch.h"
+#include "mesh/pool.h"
+#include "random/permutation.h"
+#include "train/trainer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* step is that of the batch in it; where all epochs are alike, of the first
+ * epoch. */
+typedef struct slot {
+    int64_t step; /* -1: none, or the source failed */
+    int64_t rows, total; /* without and with padding */
+    int status;          /* of the source */
+    bool weigh;          /* weights count */
+    void **out;          /* [arrays], then the weights */
+} slot;
+
+struct ls_loader {
+    const ls_trainer *trainer; /* whose batches it fills */
+    ls__arena arena;
+    ls_source source;
+    int arrays; /* the source's */
+    ls_loader_options options;
+    int64_t shards;  /* what a batch must divide by */
+    int64_t batch;   /* rows of a full one */
+    int64_t batches; /* of an epoch */
+    const char **input; /* [arrays] names */
+    int64_t *index;  /* [rows of the largest batch] */
+    int32_t *order;  /* [rows] of the epoch; NULL: as they stand */
+    void *room;      /* to draw it */
+    int64_t epoch;   /* whose order it is, -1: nobody's */
+    slot slot[2];
+    int mine;        /* the caller's slot; the thread's is the other */
+    bool threaded;
+    ls__prefetch thread;
+    double seconds;
+};
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int64_t round_up(int64_t n, int64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+/* ------ Making a batch ------ */
+
+static void set_order(ls_loader *l, int64_t epoch)
+{
+    if (!l->order || epoch == l->epoch)
+        return;
+    l->epoch = epoch;
+    ls__permutation(ls_key_fold_in(l->options.key, (uint32_t)epoch),
+                    l->source.rows, l->order, l->room);
+}
+
+/* Padding repeats the batch's first row. */
+static void set_index(ls_loader *l, int64_t first, const slot *s)
+{
+    for (int64_t i = 0; i < s->total; i++) {
+        int64_t at = first + (i < s->rows ? i : 0);
+
+        l->index[i] = l->order ? l->order[at] : at;
+    }
+}
+
+static void set_weights(const ls_loader *l, const slot *s)
+{
+    float *w = s->out[l->arrays];
+
+    for (int64_t i = 0; i < s->total && s->weigh; i++)
+        if (i >= s->rows)
+            w[i] = 0;
+        else if (!l->source.weighted)
+            w[i] = 1;
+}
+
+/* Fill a slot with the batch of its step. */
+static void make(ls_loader *l, slot *s)
+{
+    int64_t first = s->step % l->batches * l->batch;
+    int64_t left = l->source.rows - first;
+
+    s->rows = left < l->batch ? left : l->batch;
+    s->total = round_up(s->rows, l->shards);
+    s->weigh = l->source.weighted || s->total > s->rows;
+    set_order(l, s->step / l->batches);
+    set_index(l, first, s);
+    s->status = l->source.fill(l->source.user, s->total, l->index, s->out);
+    set_weights(l, s);
+}
+
+static void make_next(void *user)
+{
+    ls_loader *l = user;
+
+    make(l, &l->slot[!l->mine]);
+}
+
+/* ------ A step's batch ------ */
+
+/* Without an order epochs are alike. */
+static int64_t plain_step(const ls_loader *l, int64_t step)
+{
+    return l->order ? step : step % l->batches;
+}
+
+/* Make the caller's slot that of a step. */
+static slot *take(ls_loader *l, int64_t step)
+{
+    ls__fpmode mode;
+
+    if (l->slot[l->mine].step == step)
+        return &l->slot[l->mine];
+    if (l->threaded)
+        ls__prefetch_wait(&l->thread);
+    l->mine = !l->mine;
+    if (l->slot[l->mine].step == step)
+        return &l->slot[l->mine];
+    mode = ls__fpmode_set();
+    l->slot[l->mine].step = step;
+    make(l, &l->slot[l->mine]);
+    ls__fpmode_restore(mode);
+    return &l->slot[l->mine];
+}
+
+/* Have the thread make a step's batch, unless it lies there or in the slot that
+ * is the caller's. */
+static void foresee(ls_loader *l, int64_t step)
+{
+    slot *next = &l->slot[!l->mine];
+
+    if (!l->threaded || l->thread.busy || next->step == step ||
+        l->slot[l->mine].step == step)
+        return;
+    next->step = step;
+    ls__prefetch_ask(&l->thread);
+}
+
+static int set_batch(const ls_loader *l, const slot *s, ls_batch *batch)
+{
+    int status = 0;
+
+    for (int a = 0; a < l->arrays && status == 0; a++)
+        status = ls_batch_set(batch, l->input[a], l->source.array[a].dtype,
+                              s->out[a], s->total);
+    return status < 0 ? status
+                      : ls_batch_set_weights(
+                            batch, s->weigh ? s->out[l->arrays] : NULL,
+                            s->total);
+}
+
+static int fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
+{
+    slot *s = take(l, plain_step(l, step));
+    int status = s->status;
+
+    if (status < 0) {
+        s->step = -1; /* asked again, it is made again */
+        return ls__fail(LS_EUSER, "step %lld: the data source failed with "
+                        "status %d on rows %lld on of epoch %lld",
+                        (long long)step, status,
+                        (long long)(step % l->batches * l->batch),
+                        (long long)(step / l->batches));
+    }
+    status = set_batch(l, s, batch);
+    if (status == 0 && rows)
+        *rows = s->rows;
+    foresee(l, plain_step(l, step + 1));
+    return status;
+}
+
+int ls_loader_fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
+{
+    double start = now();
+    int status;
+
+    if (step < 0)
+        return ls__fail(LS_EINVAL, "step %lld of a loader", (long long)step);
+    if (batch->trainer != l->trainer)
+        return ls__fail(LS_EINVAL, "the batch belongs to another trainer than "
+                        "the loader");
+    status = fill(l, step, batch, rows);
+    l->seconds += now() - start;
+    return status;
+}
+
+int64_t ls_loader_batches(const ls_loader *l)
+{
+    return l->batches;
+}
+
+double ls_loader_seconds(const ls_loader *l)
+{
+    return l->seconds;
+}
+
+/* ------ Opening ------ */
+
+ls_loader_options ls_loader_defaults(void)
+{
+    return (ls_loader_options){0};
+}
+
+static const ls__input *find_input(const ls_trainer *t, const char *name)
+{
+    for (int i = 0; i < t->inputs; i++)
+        if (strcmp(t->input[i].name, name) == 0)
+            return &t->input[i];
+    return NULL;
+}
+
+static int check_array(ls_loader *l, const ls_trainer *t, int a)
+{
+    const ls_array_spec *spec = &l->source.array[a];
+    const ls__input *in = find_input(t, spec->name);
+    char have[LS__SHAPE_TEXT], want[LS__SHAPE_TEXT];
+
+    if (!in)
+        return ls__fail(LS_ENOTFOUND, "no input is named \"%s\" as the "
+                        "source's array; the first is \"%s\"", spec->name,
+                        t->inputs ? t->input[0].name : "");
+    ls__shape_text(have, spec->rank, spec->shape);
+    ls__shape_text(want, in->rank, in->shape);
+    if (ls__count(spec->rank, spec->shape) != in->size)
+        return ls__fail(LS_ESHAPE, "input \"%s\" takes rows of %s; the source "
+                        "has %s", in->name, want, have);
+    if (spec->dtype != in->dtype)
+        return ls__fail(LS_EINVAL, "input \"%s\" takes %s, which the source's "
+                        "array is not", in->name,
+                        in->dtype == LS_F32 ? "LS_F32" : "LS_I32");
+    for (int b = 0; b < a; b++)
+        if (strcmp(l->input[b], spec->name) == 0)
+            return ls__fail(LS_EINVAL, "two arrays of the source are named "
+                            "\"%s\"", spec->name);
+    l->input[a] = ls__arena_text(&l->arena, spec->name);
+    return l->input[a] ? 0 : LS_ENOMEM;
+}
+
+static int check_arrays(ls_loader *l, const ls_trainer *t)
+{
+    int status = 0;
+
+    if (l->source.rows < 1 || l->arrays < 1 || !l->source.fill)
+        return ls__fail(LS_EINVAL, "a source of %lld rows and %d arrays is "
+                        "empty", (long long)l->source.rows, l->source.arrays);
+    l->input = ls__arena_new(&l->arena, (size_t)l->arrays,
+                             sizeof *l->input);
+    if (!l->input)
+        return LS_ENOMEM;
+    for (int a = 0; a < l->arrays && status == 0; a++)
+        status = check_array(l, t, a);
+    return status;
+}
+
+/* Batches that the options, the rows and the shards allow. */
+static int plan(ls_loader *l, const ls_trainer *t)
+{
+    bool pad = l->options.uneven == LS_UNEVEN_PAD;
+    int64_t rows = l->source.rows;
+    int64_t batch = l->options.batch ? l->options.batch : rows;
+
+    l->shards = ls__trainer_shards(t);
+    if (batch < 1 || (batch > rows && !pad))
+        return ls__fail(LS_ESHAPE, "a batch of %lld rows, of the %lld that "
+                        "there are", (long long)batch, (long long)rows);
+    if (batch % l->shards && !pad)
+        return ls__fail(LS_ESHAPE, "a batch of %lld rows does not divide by "
+                        "%d devices x %d micro-batches", (long long)batch,
+                        t->devices, t->micro);
+    l->batch = batch < rows ? batch : rows;
+    l->batches = pad ? round_up(rows, l->batch) / l->batch : rows / l->batch;
+    return 0;
+}
+
+static int make_slot(ls_loader *l, slot *s)
+{
+    size_t rows = (size_t)round_up(l->batch, l->shards), n;
+
+    s->step = -1;
+    s->out = ls__arena_new(&l->arena, (size_t)l->arrays + 1,
+                           sizeof *s->out);
+    for (int a = 0; s->out && a <= l->arrays; a++) {
+        const ls_array_spec *spec = &l->source.array[a];
+        int64_t size = a < l->arrays
+                           ? ls__count(spec->rank, spec->shape) : 1;
+
+        if (!ls__mul(rows, (size_t)size * sizeof(float), &n))
+            return ls__no_memory("batch", SIZE_MAX);
+        if (!(s->out[a] = ls__block(n, "batch")))
+            return LS_ENOMEM;
+    }
+    return s->out ? 0 : LS_ENOMEM;
+}
+
+static int make_order(ls_loader *l)
+{
+    int64_t rows = l->source.rows;
+
+    l->epoch = -1;
+    if (!l->options.shuffle)
+        return 0;
+    if (rows > INT32_MAX)
+        return ls__fail(LS_ENOTSUP, "an order for %lld rows; 2147483647 are "
+                        "possible", (long long)rows);
+    l->order = ls__block((size_t)rows * sizeof *l->order, "order of rows");
+    l->room = ls__block(ls__permutation_room(rows), "order of rows");
+    return l->order && l->room ? 0 : LS_ENOMEM;
+}
+
+static int make_room(ls_loader *l)
+{
+    int status = make_order(l);
+
+    for (int i = 0; i < 2 && status == 0; i++)
+        status = make_slot(l, &l->slot[i]);
+    if (status < 0)
+        return status;
+    l->index = ls__new((size_t)round_up(l->batch, l->shards),
+                       sizeof *l->index, "rows of a batch");
+    return l->index ? 0 : LS_ENOMEM;
+}
+
+/* Where there is one batch for ever, nothing is left to a thread. */
+static int start(ls_loader *l, const ls_trainer *t)
+{
+    int status;
+
+    if (l->options.no_thread || (l->batches == 1 && !l->order))
+        return 0;
+    status = ls__prefetch_open(&l->thread, ls__pool_mesh(t->pool), make_next,
+                               l);
+    l->threaded = status == 0;
+    return status;
+}
+
+int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
+                   ls_source *source, const ls_loader_options *options)
+{
+    ls_loader *l = ls__new(1, sizeof *l, "loader");
+    int status;
+
+    if (!l)
+        return LS_ENOMEM;
+    l->trainer = trainer;
+    l->source = *source;
+    l->arrays = source->arrays;
+    l->options = options ? *options : ls_loader_defaults();
+    status = check_arrays(l, trainer);
+    if (status == 0)
+        status = plan(l, trainer);
+    if (status == 0)
+        status = make_room(l);
+    if (status == 0)
+        status = start(l, trainer);
+    if (status < 0) {
+        l->source = (ls_source){0};
+        ls_loader_close(l);
+        return status;
+    }
+    *source = (ls_source){0};
+    *loader = l;
+    return 0;
+}
+
+void ls_loader_close(ls_loader *l)
+{
+    if (!l)
+        return;
+    if (l->threaded)
+        ls__prefetch_close(&l->thread);
+    for (int i = 0; i < 2; i++)
+        for (int a = 0; l->slot[i].out && a <= l->arrays; a++)
+            ls__block_free(l->slot[i].out[a]);
+    ls_source_close(&l->source);
+    ls__block_free(l->order);
+    ls__block_free(l->room);
+    free(l->index);
+    ls__arena_free(&l->arena);
+    free(l);
+}

@@ -1,0 +1,35 @@
+/* One thread that does one thing at a time for its owner. */
+#ifndef LS_DATA_PREFETCH_H
+#define LS_DATA_PREFETCH_H
+
+#include "mesh/barrier.h"
+#include "mesh/mesh.h"
+
+#include <pthread.h>
+
+/* The owner writes what the work needs, asks, waits, and reads what came of
+ * it; between asking and having waited all that is the thread's. */
+typedef struct ls__prefetch {
+    ls__gate asked, done;
+    unsigned seen;      /* of done, when it was asked */
+    bool busy;          /* asked, not waited for: the owner's alone */
+    bool ends;          /* written before asking */
+    void (*work)(void *user);
+    void *user;
+    const ls_mesh *mesh; /* for the thread's place, while it starts */
+    pthread_t thread;
+} ls__prefetch;
+
+/* Start a thread that runs on no worker's core of the mesh where others are
+ * allowed.  The struct stays where it is.  LS_ETHREAD. */
+int ls__prefetch_open(ls__prefetch *p, const ls_mesh *mesh,
+                      void (*work)(void *user), void *user);
+/* Waits for what it does. */
+void ls__prefetch_close(ls__prefetch *p);
+
+/* Have it call work(user) now. */
+void ls__prefetch_ask(ls__prefetch *p);
+/* Return when it is done with what it was last asked for, if anything. */
+void ls__prefetch_wait(ls__prefetch *p);
+
+#endif

@@ -1,0 +1,107 @@
+/* gzip through zlib, which checks the stream's own checksum at its end. */
+#include "file/gunzip.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+enum { FEED = 1 << 20 }; /* zlib counts in unsigned int */
+
+static void *take(void *user, unsigned count, unsigned size)
+{
+    (void)user;
+    return ls__new(count, size, "gzip stream");
+}
+
+static void give(void *user, void *block)
+{
+    (void)user;
+    free(block);
+}
+
+int ls__gunzip_open(ls__gunzip *g, const char *path, const ls__map *in)
+{
+    *g = (ls__gunzip){.path = path, .in = in};
+    g->stream.zalloc = take;
+    g->stream.zfree = give;
+    if (inflateInit2(&g->stream, MAX_WBITS + 16) != Z_OK) /* 16: gzip alone */
+        return ls__no_memory("gzip stream", sizeof *g);
+    return 0;
+}
+
+void ls__gunzip_close(ls__gunzip *g)
+{
+    (void)inflateEnd(&g->stream);
+}
+
+static int64_t place(const ls__gunzip *g)
+{
+    return g->fed - g->stream.avail_in;
+}
+
+static void feed(ls__gunzip *g)
+{
+    int64_t left = g->in->size - g->fed;
+
+    if (g->stream.avail_in || left == 0)
+        return;
+    g->stream.next_in = (z_const Bytef *)(uintptr_t)(g->in->bytes + g->fed);
+    g->stream.avail_in = (unsigned)(left < FEED ? left : FEED);
+    g->fed += g->stream.avail_in;
+}
+
+/* Until the room of the stream is full or the stream has ended. */
+static int inflate_room(ls__gunzip *g)
+{
+    while (g->stream.avail_out && !g->ended) {
+        int status;
+
+        feed(g);
+        status = inflate(&g->stream, Z_NO_FLUSH);
+        g->ended = status == Z_STREAM_END;
+        if (status == Z_BUF_ERROR)
+            return ls__fail(LS_EFORMAT, "%s: the gzip stream is cut short at "
+                            "byte %lld", g->path, (long long)g->in->size);
+        if (status == Z_MEM_ERROR)
+            return LS_ENOMEM;
+        if (status != Z_OK && status != Z_STREAM_END)
+            return ls__fail(LS_EFORMAT, "%s: the gzip stream is damaged near "
+                            "byte %lld: %s", g->path, (long long)place(g),
+                            g->stream.msg ? g->stream.msg : "no reason given");
+    }
+    return 0;
+}
+
+int64_t ls__gunzip_read(ls__gunzip *g, void *out, int64_t n)
+{
+    int64_t done = 0;
+
+    while (done < n && !g->ended) {
+        int64_t room = n - done < FEED ? n - done : FEED;
+        int status;
+
+        g->stream.next_out = (Bytef *)out + done;
+        g->stream.avail_out = (unsigned)room;
+        status = inflate_room(g);
+        if (status < 0)
+            return status;
+        done += room - g->stream.avail_out;
+    }
+    return done;
+}
+
+int ls__gunzip_end(ls__gunzip *g)
+{
+    char more;
+    int64_t n = ls__gunzip_read(g, &more, 1);
+
+    if (n < 0)
+        return (int)n;
+    if (n > 0)
+        return ls__fail(LS_EFORMAT, "%s: holds more than its header says, at "
+                        "byte %lld", g->path, (long long)place(g));
+    if (place(g) < g->in->size)
+        return ls__fail(LS_EFORMAT, "%s: something follows the gzip stream at "
+                        "byte %lld", g->path, (long long)place(g));
+    return 0;
+}

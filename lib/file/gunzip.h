@@ -1,0 +1,26 @@
+/* One gzip stream in memory, read in pieces. */
+#ifndef LS_FILE_GUNZIP_H
+#define LS_FILE_GUNZIP_H
+
+#include "file/map.h"
+
+#include <zlib.h>
+
+typedef struct ls__gunzip {
+    z_stream stream;
+    const char *path; /* for messages; borrowed, as the bytes are */
+    const ls__map *in;
+    int64_t fed; /* bytes of it that zlib has been given */
+    int ended;
+} ls__gunzip;
+
+int ls__gunzip_open(ls__gunzip *g, const char *path, const ls__map *in);
+void ls__gunzip_close(ls__gunzip *g);
+
+/* The next n bytes, fewer only where the stream ends: how many, or a status. */
+int64_t ls__gunzip_read(ls__gunzip *g, void *out, int64_t n);
+
+/* 0 when the stream ends here, checksum and all, and the file with it. */
+int ls__gunzip_end(ls__gunzip *g);
+
+#endif

@@ -1,0 +1,215 @@
+/* Finding a set of images: which file or files of a folder, of which format,
+ * and where the labels are.  Everything is recognised by its first bytes but
+ * CIFAR-10, which has none of its own and is known by its name, *.bin. */
+#include "file/images.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH = 4096 };
+
+/* ------ Names ------ */
+
+/* In a folder the first pair of which a file exists counts. */
+/* clang-format off */
+static const struct {
+    const char *train, *test;
+} names[] = {
+    { "data_batch_1.bin", "test_batch.bin" },
+    { "train-images-idx3-ubyte", "t10k-images-idx3-ubyte" },
+    { "train-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte.gz" },
+    { "train-images.idx3-ubyte", "t10k-images.idx3-ubyte" },
+    { "train-images.idx3-ubyte.gz", "t10k-images.idx3-ubyte.gz" },
+    { "train-images.npy", "test-images.npy" },
+    { "x_train.npy", "x_test.npy" },
+};
+
+/* A name of images and what stands in its place in that of the labels. */
+static const struct {
+    const char *images, *labels;
+} pairs[] = {
+    { "images-idx3", "labels-idx1" }, { "images-idx4", "labels-idx1" },
+    { "images.idx3", "labels.idx1" }, { "images.idx4", "labels.idx1" },
+    { "images", "labels" }, { "x_", "y_" }, { "x.", "y." },
+};
+/* clang-format on */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static int join(char out[PATH], const char *folder, const char *name)
+{
+    if (snprintf(out, PATH, "%s/%s", folder, name) < PATH)
+        return 0;
+    return ls__fail(LS_EINVAL, "%s/%s: the path is too long", folder, name);
+}
+
+static int find_in_folder(char out[PATH], const char *folder, bool test)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int status = join(out, folder, test ? names[i].test : names[i].train);
+
+        if (status < 0 || access(out, F_OK) == 0)
+            return status;
+    }
+    return ls__fail(LS_ENOTFOUND, "%s: holds no %s set by a name that is known "
+                    "(%s, %s, %s, ..)", folder, test ? "test" : "training",
+                    test ? names[0].test : names[0].train,
+                    test ? names[1].test : names[1].train,
+                    test ? names[5].test : names[5].train);
+}
+
+/* The last place in a path's file name of the first pair that is in it. */
+static int find_labels(char out[PATH], const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const char *at = strstr(name, pairs[i].images);
+
+        if (!at)
+            continue;
+        if (snprintf(out, PATH, "%.*s%s%s", (int)(at - path), path,
+                     pairs[i].labels, at + strlen(pairs[i].images)) >= PATH)
+            return ls__fail(LS_EINVAL, "%s: the path is too long", path);
+        return 0;
+    }
+    return ls__fail(LS_ENOTFOUND, "%s: where are its labels? Its name has "
+                    "neither \"images\" nor \"x_\" to put \"labels\" or "
+                    "\"y_\" in their place", path);
+}
+
+/* ------ CIFAR-10 ------ */
+
+/* data_batch_1.bin and those after it; any other file alone. */
+static int add_cifar(ls__images *im, const char *folder, const char *path)
+{
+    int status = ls__cifar_add(im, path);
+
+    if (!folder || !ends_with(path, "data_batch_1.bin"))
+        return status;
+    for (int i = 2; status == 0; i++) {
+        char next[PATH], name[32];
+
+        snprintf(name, sizeof name, "data_batch_%d.bin", i);
+        status = join(next, folder, name);
+        if (status == 0 && access(next, F_OK) < 0)
+            break;
+        if (status == 0)
+            status = ls__cifar_add(im, next);
+    }
+    return status;
+}
+
+/* The labels stand before the pixels. */
+static int take_labels(ls__images *im)
+{
+    int64_t n = 0;
+
+    im->label = ls__new((size_t)im->rows, sizeof *im->label, "labels");
+    if (!im->label)
+        return LS_ENOMEM;
+    for (int p = 0; p < im->parts; p++)
+        for (int64_t i = 0; i < im->part[p].rows; i++)
+            im->label[n++] = im->part[p].first[i * im->part[p].stride - 1];
+    return 0;
+}
+
+static int open_cifar(ls__images *im, const char *folder, const char *path,
+                      const char *labels)
+{
+    int status;
+
+    if (labels)
+        return ls__fail(LS_EINVAL, "%s: CIFAR-10 has its labels in itself; %s "
+                        "is one too many", path, labels);
+    status = add_cifar(im, folder, path);
+    return status == 0 ? take_labels(im) : status;
+}
+
+/* ------ The others ------ */
+
+static int open_pixels(ls__images *im, const char *path)
+{
+    ls__map m;
+    bool npy, idx;
+    int status = ls__map_open(&m, path);
+
+    if (status < 0)
+        return status;
+    npy = m.size >= 6 && memcmp(m.bytes, "\x93NUMPY", 6) == 0;
+    idx = ls__idx_looks(m.bytes, m.size);
+    ls__map_close(&m);
+    if (npy)
+        return ls__npy_images(im, path);
+    if (idx)
+        return ls__idx_images(im, path);
+    return ls__fail(LS_EFORMAT, "%s: begins neither as .npy nor as IDX, plain "
+                    "or gzip'd, and is not named as CIFAR-10's .bin", path);
+}
+
+static int open_pair(ls__images *im, const char *path, const char *labels)
+{
+    char beside[PATH];
+    int status = labels ? 0 : find_labels(beside, path);
+
+    if (status == 0)
+        status = open_pixels(im, path);
+    return status == 0 ? ls__labels_read(im, labels ? labels : beside)
+                       : status;
+}
+
+/* ------ */
+
+static int open_any(ls__images *im, const char *path, bool test,
+                    const char *labels)
+{
+    const char *folder = NULL;
+    char found[PATH];
+    struct stat info;
+
+    if (stat(path, &info) < 0)
+        return ls__fail(LS_EIO, "%s: %s", path, strerror(errno));
+    if (S_ISDIR(info.st_mode)) {
+        int status = find_in_folder(found, path, test);
+
+        if (status < 0)
+            return status;
+        folder = path;
+        path = found;
+    }
+    return ends_with(path, ".bin") ? open_cifar(im, folder, path, labels)
+                                   : open_pair(im, path, labels);
+}
+
+int ls__images_open(ls__images *im, const char *path, bool test,
+                    const char *labels)
+{
+    int status;
+
+    *im = (ls__images){0};
+    status = open_any(im, path, test, labels);
+    if (status < 0)
+        ls__images_close(im);
+    return status;
+}
+
+void ls__images_close(ls__images *im)
+{
+    for (int p = 0; p < LS__IMAGE_PARTS; p++)
+        ls__map_close(&im->map[p]);
+    ls__idx_close(&im->idx);
+    ls_tensor_free(&im->tensor);
+    free(im->label);
+    *im = (ls__images){0};
+}

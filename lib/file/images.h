@@ -1,0 +1,58 @@
+/* A set of images with labels, as it lies in its files: where each row's pixels
+ * are, and how they are arranged.  Nothing is converted here. */
+#ifndef LS_FILE_IMAGES_H
+#define LS_FILE_IMAGES_H
+
+#include "file/idx.h"
+#include "lockstep.h"
+
+enum { LS__IMAGE_PARTS = 64 };
+
+/* Rows of one file: row i at first + i * stride. */
+typedef struct ls__part {
+    const uint8_t *first;
+    int64_t rows, stride;
+} ls__part;
+
+typedef struct ls__images {
+    int64_t rows;
+    int64_t shape[3]; /* height, width, channels */
+    bool planar;      /* in the file channels come first, as in CIFAR-10 */
+    bool real;        /* floats; else bytes */
+    int32_t *label;   /* [rows] */
+    int64_t classes;  /* labels are below this */
+    int parts;
+    ls__part part[LS__IMAGE_PARTS];
+    /* What holds the pixels: one map a part, or one of the other two. */
+    ls__map map[LS__IMAGE_PARTS];
+    ls__idx idx;
+    ls_tensor tensor;
+} ls__images;
+
+/* Open a set: a file, or the training or test set of a folder.  labels: the
+ * file of the labels, NULL: beside the images.  LS_ENOTFOUND: the folder holds
+ * no such set. */
+int ls__images_open(ls__images *im, const char *path, bool test,
+                    const char *labels);
+/* Accepts a cleared one. */
+void ls__images_close(ls__images *im);
+
+/* ------ A reader for each format ------ */
+
+/* CIFAR-10's binary form: records of a label and 3 x 32 x 32 bytes.  Each call
+ * adds a file. */
+int ls__cifar_add(ls__images *im, const char *path);
+
+/* Pixels of an IDX or a .npy file: (N,H,W) or (N,H,W,C). */
+int ls__idx_images(ls__images *im, const char *path);
+int ls__npy_images(ls__images *im, const char *path);
+
+/* The set's labels, whole numbers (N) of an IDX or a .npy file. */
+int ls__labels_read(ls__images *im, const char *path);
+
+/* LS_EFORMAT, LS_EINVAL: the axes of pixels (N,H,W) or (N,H,W,C) do not make a
+ * set; else they become its shape. */
+int ls__images_shape(ls__images *im, const char *path, int rank,
+                     const int64_t *shape);
+
+#endif

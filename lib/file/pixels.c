@@ -1,0 +1,172 @@
+/* Pixels and labels of IDX and .npy files. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "file/images.h"
+#include "file/npy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a row: a table of all bytes is made for every channel. */
+enum { MOST_PIXELS = 1 << 28, MOST_CHANNELS = 1024 };
+
+int ls__images_shape(ls__images *im, const char *path, int rank,
+                     const int64_t *shape)
+{
+    char text[LS__SHAPE_TEXT];
+    int64_t size = rank == 3 || rank == 4 ? ls__count(rank - 1, shape + 1) : 0;
+
+    ls__shape_text(text, rank, shape);
+    if (rank < 3 || rank > 4)
+        return ls__fail(LS_ESHAPE, "%s: images are (N,H,W) or (N,H,W,C), not "
+                        "%s", path, text);
+    if (shape[0] < 1 || size < 1 || size > MOST_PIXELS ||
+        (rank == 4 && shape[3] > MOST_CHANNELS))
+        return ls__fail(LS_ESHAPE, "%s: %s: no images, or too large ones",
+                        path, text);
+    im->rows = shape[0];
+    im->shape[0] = shape[1];
+    im->shape[1] = shape[2];
+    im->shape[2] = rank == 4 ? shape[3] : 1;
+    return 0;
+}
+
+/* The only part: pixels that follow each other. */
+static void set_part(ls__images *im, const void *first)
+{
+    int64_t size = im->shape[0] * im->shape[1] * im->shape[2];
+
+    im->parts = 1;
+    im->part[0] = (ls__part){first, im->rows, im->real ? 4 * size : size};
+}
+
+int ls__idx_images(ls__images *im, const char *path)
+{
+    int status = ls__idx_open(&im->idx, path);
+
+    if (status == 0)
+        status = ls__images_shape(im, path, im->idx.rank, im->idx.shape);
+    if (status == 0)
+        set_part(im, im->idx.data);
+    return status;
+}
+
+/* ------ .npy: bytes and floats of this machine in C order are mapped, the
+ * rest is read into memory as floats ------ */
+
+static bool fits(const ls__npy *f)
+{
+    bool bytes = strcmp(f->type->name, "u1") == 0;
+    bool floats = strcmp(f->type->name, "f4") == 0 && !f->big_endian;
+
+    return (bytes || floats) && !f->fortran;
+}
+
+static int map_npy(ls__images *im, const ls__npy *f, const char *path)
+{
+    int status = ls__map_open(&im->map[0], path);
+
+    if (status < 0)
+        return status;
+    if (im->map[0].size != f->size)
+        return ls__fail(LS_EIO, "%s: changes while it is read", path);
+    im->real = f->type->bytes == 4;
+    set_part(im, im->map[0].bytes + f->at);
+    return 0;
+}
+
+static int load_npy(ls__images *im, ls__npy *f)
+{
+    int status = ls__npy_read(f, &im->tensor, LS_F32);
+
+    im->real = true;
+    if (status == 0)
+        set_part(im, im->tensor.data);
+    return status;
+}
+
+int ls__npy_images(ls__images *im, const char *path)
+{
+    ls__npy f;
+    int status = ls__npy_open(&f, path);
+
+    if (status == 0)
+        status = ls__images_shape(im, path, f.rank, f.shape);
+    if (status == 0)
+        status = fits(&f) ? map_npy(im, &f, path) : load_npy(im, &f);
+    ls__npy_close(&f);
+    return status;
+}
+
+/* ------ Labels ------ */
+
+static int wrong_count(const ls__images *im, const char *path, int rank,
+                       const int64_t *shape)
+{
+    char text[LS__SHAPE_TEXT];
+
+    return ls__fail(LS_ESHAPE, "%s: labels %s for %lld images", path,
+                    ls__shape_text(text, rank, shape), (long long)im->rows);
+}
+
+static int idx_labels(ls__images *im, const char *path)
+{
+    ls__idx idx;
+    int status = ls__idx_open(&idx, path);
+
+    if (status < 0)
+        return status;
+    if (idx.rank != 1 || idx.shape[0] != im->rows)
+        status = wrong_count(im, path, idx.rank, idx.shape);
+    else if (!(im->label = ls__new((size_t)im->rows, sizeof *im->label, path)))
+        status = LS_ENOMEM;
+    for (int64_t i = 0; i < im->rows && status == 0; i++)
+        im->label[i] = idx.data[i];
+    ls__idx_close(&idx);
+    return status;
+}
+
+static int npy_labels(ls__images *im, const char *path)
+{
+    ls_tensor t;
+    int status = ls_npy_load(&t, path, LS_I32);
+
+    if (status < 0)
+        return status;
+    if (t.rank != 1 || t.shape[0] != im->rows) {
+        status = wrong_count(im, path, t.rank, t.shape);
+        ls_tensor_free(&t);
+        return status;
+    }
+    im->label = t.data;
+    return 0;
+}
+
+/* One more than the largest. */
+static int count_classes(ls__images *im, const char *path)
+{
+    int32_t most = 0;
+
+    for (int64_t i = 0; i < im->rows; i++) {
+        if (im->label[i] < 0 || im->label[i] == INT32_MAX)
+            return ls__fail(LS_ERANGE, "%s: the label of row %lld is %d", path,
+                            (long long)i, (int)im->label[i]);
+        most = im->label[i] > most ? im->label[i] : most;
+    }
+    im->classes = (int64_t)most + 1;
+    return 0;
+}
+
+int ls__labels_read(ls__images *im, const char *path)
+{
+    ls__map m;
+    bool idx;
+    int status = ls__map_open(&m, path);
+
+    if (status < 0)
+        return status;
+    idx = ls__idx_looks(m.bytes, m.size);
+    ls__map_close(&m);
+    status = idx ? idx_labels(im, path) : npy_labels(im, path);
+    return status == 0 ? count_classes(im, path) : status;
+}

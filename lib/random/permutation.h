@@ -1,0 +1,13 @@
+/* Permutations without an allocation, for those who draw one in a step. */
+#ifndef LS_RANDOM_PERMUTATION_H
+#define LS_RANDOM_PERMUTATION_H
+
+#include "lockstep.h"
+
+/* Bytes that ls__permutation needs beside its result. */
+size_t ls__permutation_room(int64_t n);
+
+/* ls_random_permutation for 0 <= n < 2^31. */
+void ls__permutation(ls_key key, int64_t n, int32_t *out, void *room);
+
+#endif
