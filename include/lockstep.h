@@ -628,7 +628,8 @@ typedef struct ls_result {
 LS_API int ls_step(ls_trainer *trainer, const ls_batch *batch,
                    ls_result *result);
 
-/* The loss and accuracy of a batch without an update. */
+/* The loss and accuracy of a batch without an update.  With LS_MEAN_OF_SHARDS
+ * the loss is the exact mean all the same: a shard may be empty here. */
 LS_API int ls_evaluate(ls_trainer *trainer, const ls_batch *batch,
                        ls_result *result);
 

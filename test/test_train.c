@@ -635,7 +635,8 @@ START_TEST(user_failure)
 END_TEST
 
 /* Proves that evaluation changes nothing and gives the loss that the next step
- * reports, to the bit. */
+ * reports, to the bit; of shards' means, which are the training's alone, it
+ * gives the exact mean. */
 START_TEST(evaluate_is_pure)
 {
     regression q = open_regression((ls_mean)_i, ls_adam(0.1));
@@ -649,7 +650,8 @@ START_TEST(evaluate_is_pure)
         unchanged(q.run.trainer, &b);
         ck_assert(!seen.updated && seen.step == i && seen.rows == ROWS);
         done = step(&q.run);
-        ck_assert_mem_eq(&seen.loss, &done.loss, sizeof seen.loss);
+        ck_assert((memcmp(&seen.loss, &done.loss, sizeof seen.loss) != 0) ==
+                  (_i == LS_MEAN_OF_SHARDS));
         ck_assert(seen.weight == done.weight);
         ck_assert_int_eq(ls_trainer_step(q.run.trainer), i + 1);
     }

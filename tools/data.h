@@ -1,8 +1,11 @@
-/* The rows a tool trains on, in memory, and the batches cut from them in
- * order: step s takes rows sB .. sB+B-1, past the last batch from the start
- * again; or in each epoch's own order, a permutation drawn by the epoch's key;
- * or windows of a text (text.h).  The short last batch of an epoch is skipped, or padded with rows of
- * weight 0 to a multiple of the devices. */
+/* The rows a tool trains on, and the batches cut from them: rows of a source
+ * (arrays in memory, images in files), or windows of a text (text.h).
+ * Step s takes rows sB .. sB+B-1, past the last batch from the start again; or
+ * the same of each epoch's own order.  The short last batch of an epoch is
+ * skipped, or padded with rows of weight 0 to a multiple of the devices.
+ *
+ * In this order: fill in the rows (arrays.c, generate.c, images.c), data_plan,
+ * data_open, then data_fill for every step. */
 #ifndef TOOLS_DATA_H
 #define TOOLS_DATA_H
 
@@ -15,27 +18,41 @@ enum { DATA_INPUTS = 4 };
 typedef struct data_input {
     const char *name; /* of the graph's input */
     ls_tensor all;    /* (rows, row shape) */
-    void *room;       /* for one batch that needs padding or an order */
 } data_input;
 
 typedef struct data {
-    int inputs;
+    int inputs; /* arrays in memory; 0: another source, or a text */
     data_input input[DATA_INPUTS];
-    int64_t rows;    /* of every input */
-    int64_t batch;   /* rows of a full batch */
-    int64_t batches; /* of one epoch */
-    int64_t shards;  /* it is cut into: devices x micro-batches */
-    float *weights; /* of a padded batch; NULL: batches are not padded */
-    int32_t *order; /* of the rows in `epoch`; NULL: as they stand */
-    int64_t epoch;
-    ls_key key;     /* epoch e is permutation(fold_in(key, e), rows) */
-    text text;      /* instead of inputs, when it has bytes */
+    ls_tensor mask;       /* weights of the rows; empty: all 1 */
+    ls_source source;     /* until data_open, which hands both over */
+    ls_source evaluation; /* rows 0: none */
+    int64_t rows;         /* of every input */
+    int64_t batch;        /* rows of a full batch */
+    int64_t batches;      /* of one epoch */
+    bool pad;
+    ls_loader *loader, *held; /* training, evaluation */
+    text text;                /* instead of a source, when it has bytes */
 } data;
 
-/* Add an input from a .npy file with this number of axes, rows among them.
- * All inputs must have equally many rows. */
+/* ------ Arrays in memory: all have equally many rows ------ */
+
+/* Take over t as the next input; `from` is what a message names. */
+int data_add(data *d, const char *name, ls_tensor t, const char *from);
+
+/* Add an input from a .npy file with this number of axes, rows among them. */
 int data_load(data *d, const char *name, const char *path, ls_dtype as,
               int rank);
+
+/* The number of axes of a .npy file. */
+int data_npy_rank(const char *path, int *rank);
+
+/* Weights of the rows that are there, from a .npy file of one axis. */
+int data_mask(data *d, const char *path);
+
+/* Make the arrays the source. */
+int data_collect(data *d);
+
+/* ------ Generated arrays ------ */
 
 /* Add (rows,width) numbers of rs.randn. */
 int data_randn(data *d, const char *name, ls_numpy *rs, int64_t rows,
@@ -50,18 +67,37 @@ int data_randint(data *d, const char *name, ls_numpy *rs, int64_t rows,
 int data_classes(data *d, const char *x, const char *labels, ls_numpy *rs,
                  int64_t rows, int64_t width, int64_t classes);
 
-/* Take the rows of each epoch in an order of its own.  After data_plan. */
-int data_shuffle(data *d, ls_key key);
+/* ------ Images: inputs "x" (H,W,C) and "y", the labels ------ */
+
+typedef struct image_files {
+    const char *path;
+    const char *labels;     /* NULL: as ls_source_images finds them */
+    const char *evaluation; /* NULL: the folder's test set, if it has one */
+    const char *mean, *std; /* lists of numbers, or NULL */
+} image_files;
+
+/* Then source.array[0].shape is the image's, source.classes theirs. */
+int data_images(data *d, const image_files *files);
+
+/* ------ Batches ------ */
 
 /* Settle the batches: batch 0 means all rows.  Refuses a batch that is larger
  * than the data or does not divide by devices x micro-batches, unless pad. */
 int data_plan(data *d, int64_t batch, int devices, int micro, bool pad);
 
-/* The rows of the largest batch, padding included. */
-int64_t data_max_rows(const data *d);
+/* Start making them for a trainer; order NULL: rows as they stand, else each
+ * epoch in an order of its own by this key. */
+int data_open(data *d, const ls_trainer *trainer, const ls_key *order);
 
 /* Give the batch its rows for a step; *rows: without the padding. */
 int data_fill(data *d, int64_t step, ls_batch *batch, int64_t *rows);
+
+/* Evaluation is this many batches, padded to divide; 0: nothing is held out. */
+int64_t data_eval_batches(const data *d);
+int data_eval_fill(data *d, int64_t i, ls_batch *batch);
+
+/* Is there a set of rows to evaluate on? */
+bool data_holds_rows(const data *d);
 
 void data_free(data *d);
 

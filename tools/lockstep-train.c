@@ -4,6 +4,7 @@
  * gives the exit status.  Results go to stdout, talk to stderr. */
 #define _GNU_SOURCE
 #include "data.h"
+#include "evaluate.h"
 #include "metrics.h"
 #include "model.h"
 #include "opt.h"
@@ -34,6 +35,7 @@ typedef struct run {
     ls_batch *batch;
     metrics metrics;
     progress bar;
+    evaluation eval;
     double loss, right, weight; /* sums over the epoch so far */
 } run;
 
@@ -188,14 +190,8 @@ static int open_data(run *r)
     if (status == OPT_GO)
         status = data_plan(&r->data, batch, (int)s->devices, (int)s->accumulate,
                            s->uneven == UNEVEN_PAD);
-    if (status == OPT_GO && s->eval_every &&
-        !text_eval_batches(&r->data.text))
-        status = opt_fail(OPT_FAILED, "--eval-every: %lld bytes are held out, "
-                          "fewer than --seq-len %lld",
-                          (long long)r->data.text.held_size,
-                          (long long)s->seq_len);
-    if (status == OPT_GO && s->shuffle)
-        status = data_shuffle(&r->data, ls_key_new(s->data_seed));
+    if (status == OPT_GO && s->eval_every)
+        status = evaluation_check(&r->data, s);
     s->batch = r->data.batch;
     if (given(r, "steps"))
         s->epochs = 0;
@@ -268,6 +264,13 @@ static int open_trainer(run *r)
     return opt_check(status);
 }
 
+static int open_batches(run *r)
+{
+    ls_key order = ls_key_new(r->set.data_seed);
+
+    return data_open(&r->data, r->trainer, r->set.shuffle ? &order : NULL);
+}
+
 static int open_metrics(run *r)
 {
     const char *backend = r->set.backend;
@@ -326,38 +329,6 @@ static bool wants_log(const run *r, int64_t step)
     return every && (step % every == 0 || step == r->set.steps - 1);
 }
 
-/* The mean over all windows held out, exact for any number of devices. */
-static int evaluate(run *r, int64_t done)
-{
-    int64_t batches = text_eval_batches(&r->data.text);
-    double loss = 0, weight = 0;
-    ls_result part;
-    int status = OPT_GO;
-
-    for (int64_t i = 0; i < batches && status == OPT_GO; i++) {
-        status = text_eval_fill(&r->data.text, i, r->batch);
-        if (status == OPT_GO)
-            status = opt_check(ls_evaluate(r->trainer, r->batch, &part));
-        if (status == OPT_GO) {
-            loss += part.weight * (double)part.loss;
-            weight += part.weight;
-        }
-    }
-    if (status != OPT_GO)
-        return status;
-    progress_clear(&r->bar);
-    printf("[lockstep] eval step %04lld  loss %.4f\n", (long long)done,
-           shown(loss / weight));
-    return opt_end(OPT_GO);
-}
-
-static bool wants_eval(const run *r, int64_t done)
-{
-    int64_t every = r->set.eval_every;
-
-    return every && (done % every == 0 || done == r->set.steps);
-}
-
 static int one_step(run *r, int64_t step)
 {
     ls_result result;
@@ -377,22 +348,41 @@ static int one_step(run *r, int64_t step)
         status = log_line(r, &result);
     if (status == OPT_GO && r->model->epochs)
         status = count_epoch(r, &result);
-    if (status == OPT_GO && wants_eval(r, step + 1))
-        status = evaluate(r, step + 1);
+    if (status == OPT_GO && evaluation_due(&r->eval, step + 1)) {
+        progress_clear(&r->bar);
+        status = evaluate(&r->eval, step + 1);
+    }
     progress_step(&r->bar, step + 1, result.loss, rows);
     return status;
+}
+
+/* Nothing is read while a step is computed that it could wait for; say so with
+ * a number where files are read. */
+static void tell_waiting(const run *r, double seconds)
+{
+    double waited = r->data.loader ? ls_loader_seconds(r->data.loader) : 0;
+
+    if ((r->set.x || r->set.data) && r->data.loader && r->set.steps)
+        fprintf(stderr, "waited for data: %.3f of %.3f s (%.2f %%)\n", waited,
+                seconds, 100 * waited / seconds);
 }
 
 static int train(run *r)
 {
     int status = OPT_GO;
 
+    r->eval = (evaluation){.set = &r->set, .data = &r->data,
+                           .trainer = r->trainer, .batch = r->batch};
     progress_start(&r->bar, r->set.steps);
-    if (wants_eval(r, 0) && r->set.steps == 0)
-        status = evaluate(r, 0);
+    if (r->set.steps == 0 && evaluation_due(&r->eval, 0))
+        status = evaluate(&r->eval, 0);
     for (int64_t s = 0; s < r->set.steps && status == OPT_GO; s++)
         status = one_step(r, s);
     progress_clear(&r->bar);
+    if (status == OPT_GO && r->set.steps)
+        status = evaluation_sum(&r->eval);
+    if (status == OPT_GO)
+        tell_waiting(r, progress_clock() - r->bar.started);
     return status;
 }
 
@@ -433,7 +423,7 @@ static int finish(run *r)
 /* clang-format off */
 static int (*const stages[])(run *r) = {
     check_usage, check_save, open_mesh, open_data, talk, open_pool,
-    open_trainer, open_metrics, train, finish,
+    open_trainer, open_batches, open_metrics, train, finish,
 };
 /* clang-format on */
 
@@ -441,12 +431,12 @@ static void close_all(run *r)
 {
     if (r->metrics.file)
         fclose(r->metrics.file); /* after a failure, which is the message */
+    data_free(&r->data);
     ls_batch_close(r->batch);
     ls_trainer_close(r->trainer);
     ls_graph_free(r->graph);
     ls_pool_close(r->pool);
     ls_mesh_close(r->mesh);
-    data_free(&r->data);
 }
 
 int main(int argc, char **argv)

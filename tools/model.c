@@ -15,6 +15,25 @@ static int follow(const opt_line *line, const char *name, int64_t *size,
     return OPT_GO;
 }
 
+/* Files are --data, or --x with --y; a mask weighs the latter. */
+static int check_files(const settings *s)
+{
+    if (s->data && (s->x || s->y))
+        return opt_fail(OPT_WRONG, "--data and --x exclude each other");
+    if (!s->x != !s->y)
+        return opt_fail(OPT_WRONG, "--x and --y go together");
+    if (s->mask && !s->x)
+        return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
+    if (s->eval_data && !s->data)
+        return opt_fail(OPT_WRONG, "--eval-data goes with --data");
+    return OPT_GO;
+}
+
+static int load_mask(data *d, const settings *s)
+{
+    return s->mask ? data_mask(d, s->mask) : OPT_GO;
+}
+
 /* ------ linear: one dense layer, mean squared error ------ */
 
 static int linear_files(data *d, settings *s, const opt_line *line)
@@ -30,16 +49,16 @@ static int linear_files(data *d, settings *s, const opt_line *line)
     if (status == OPT_GO)
         status =
             follow(line, "d-out", &s->d_out, d->input[1].all.shape[1], s->y);
-    return status;
+    return status == OPT_GO ? load_mask(d, s) : status;
 }
 
 static int linear_load(data *d, settings *s, const opt_line *line)
 {
     ls_numpy rs;
-    int status;
+    int status = check_files(s);
 
-    if (!s->x != !s->y)
-        return opt_fail(OPT_WRONG, "--x and --y go together");
+    if (status != OPT_GO)
+        return status;
     if (s->x)
         return linear_files(d, s, line);
     ls_numpy_seed(&rs, (uint32_t)s->data_seed);
@@ -99,10 +118,51 @@ static int64_t count_classes(const ls_tensor *labels)
     return most + 1;
 }
 
-static int mlp_files(data *d, settings *s, const opt_line *line)
+/* Images are as they are named by --data, or by --x and --y. */
+static int load_images(data *d, settings *s, const opt_line *line)
+{
+    image_files f = {.path = s->data, .evaluation = s->eval_data,
+                     .mean = s->norm_mean, .std = s->norm_std};
+    int status;
+
+    if (s->x) {
+        f.path = s->x;
+        f.labels = s->y;
+    }
+    status = data_images(d, &f);
+    if (status == OPT_GO)
+        status = follow(line, "rows", &s->rows, d->rows, f.path);
+    if (status != OPT_GO)
+        return status;
+    if (!opt_given(&model_program, line, "classes"))
+        s->classes = d->source.classes;
+    if (s->classes < d->source.classes || s->classes < d->evaluation.classes)
+        return opt_fail(OPT_FAILED, "labels up to %lld, but %lld classes",
+                        (long long)(d->source.classes > d->evaluation.classes
+                                        ? d->source.classes
+                                        : d->evaluation.classes) - 1,
+                        (long long)s->classes);
+    return load_mask(d, s);
+}
+
+static int mlp_images(data *d, settings *s, const opt_line *line)
+{
+    int status = load_images(d, s, line);
+    const int64_t *image;
+
+    if (status != OPT_GO)
+        return status;
+    image = d->source.array[0].shape;
+    return follow(line, "d-in", &s->d_in, image[0] * image[1] * image[2],
+                  s->data ? s->data : s->x);
+}
+
+static int mlp_rows(data *d, settings *s, const opt_line *line)
 {
     int status = data_load(d, "x", s->x, LS_F32, 2);
 
+    if (s->norm_mean || s->norm_std)
+        return opt_fail(OPT_WRONG, "--mean and --std are for images");
     if (status == OPT_GO)
         status = data_load(d, "y", s->y, LS_I32, 1);
     if (status == OPT_GO)
@@ -111,22 +171,35 @@ static int mlp_files(data *d, settings *s, const opt_line *line)
         status = follow(line, "d-in", &s->d_in, d->input[0].all.shape[1], s->x);
     if (status == OPT_GO && !opt_given(&model_program, line, "classes"))
         s->classes = count_classes(&d->input[1].all);
+    return status == OPT_GO ? load_mask(d, s) : status;
+}
+
+/* --x holds rows of numbers, or images, which have more axes. */
+static int mlp_files(data *d, settings *s, const opt_line *line)
+{
+    int rank = 3, status = s->x ? data_npy_rank(s->x, &rank) : OPT_GO;
+
     s->shuffle = !s->no_shuffle;
-    return status;
+    if (status != OPT_GO)
+        return status;
+    return rank > 2 ? mlp_images(d, s, line) : mlp_rows(d, s, line);
 }
 
 static int mlp_load(data *d, settings *s, const opt_line *line)
 {
     int64_t widths[MOST_LAYERS];
+    int status = check_files(s);
     ls_numpy rs;
 
+    if (status != OPT_GO)
+        return status;
     if (!read_widths(s->hidden, widths))
         return opt_fail(OPT_WRONG, "--hidden: \"%s\" is not a list of widths "
                         "as 512,512", s->hidden);
-    if (!s->x != !s->y)
-        return opt_fail(OPT_WRONG, "--x and --y go together");
-    if (s->x)
+    if (s->x || s->data)
         return mlp_files(d, s, line);
+    if (s->norm_mean || s->norm_std)
+        return opt_fail(OPT_WRONG, "--mean and --std are for images");
     ls_numpy_seed(&rs, (uint32_t)s->data_seed);
     return data_classes(d, "x", "y", &rs, s->rows, s->d_in, s->classes);
 }
@@ -172,6 +245,8 @@ static int lm_load(data *d, settings *s, const opt_line *line)
     ls_numpy rs;
     int status;
 
+    if (s->mask && !s->x)
+        return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
     if (!s->x) {
         ls_numpy_seed(&rs, (uint32_t)s->data_seed);
         return data_randint(d, "tokens", &rs, s->rows, s->seq_len, s->vocab);
@@ -182,7 +257,7 @@ static int lm_load(data *d, settings *s, const opt_line *line)
     if (status == OPT_GO)
         status = follow(line, "seq-len", &s->seq_len, d->input[0].all.shape[1],
                         s->x);
-    return status;
+    return status == OPT_GO ? load_mask(d, s) : status;
 }
 
 /* "blocks_3.Dense_0" in room. */
@@ -269,7 +344,11 @@ static const opt_model models[] = {
       "table is trained.\nWithout --x the tokens are random integers "
       "(rows,seq-len) below vocab.", &lm },
     { "mlp", "classifier: dense layers with an activation between them",
-      "Without --x and --y the rows are made of classes: a centre each, randn, "
+      "--data is a folder or a file of images in CIFAR-10's binary form, IDX "
+      "(MNIST's,\nplain or gzip'd) or .npy, labels beside it; image and "
+      "classes follow it.\nA folder's test set, or --eval-data, is evaluated "
+      "after each epoch.\n"
+      "Without files the rows are made of classes: a centre each, randn, "
       "and\nrandn noise of deviation 3 around it.  Parameters are named as nnx "
       "names a\nlist of nnx.Linear: layers.0.kernel, layers.0.bias and so on.",
       &mlp },
@@ -296,13 +375,19 @@ static const opt options[] = {
     { "data-seed", "S", OPT_SEED32, AT(data_seed), { "7", "1234", "7", "1234" },
       "of generated data, of the order, of windows" },
     { "x", "FILE.npy", OPT_TEXT, AT(x), { "", "", "", NULL },
-      "rows: (N,d-in); lm: (N,T) tokens" },
+      "rows: (N,d-in), images; lm: (N,T)" },
     { "y", "FILE.npy", OPT_TEXT, AT(y), { "", NULL, "", NULL },
       "targets: (N,d-out); mlp: N labels" },
-    { "data", "FILE", OPT_TEXT, AT(data), { NULL, NULL, NULL, "" },
-      "the text, read byte by byte" },
-    { "eval-data", "FILE", OPT_TEXT, AT(eval_data), { NULL, NULL, NULL, "" },
-      "evaluate on this text, train on all of --data" },
+    { "mask", "FILE.npy", OPT_TEXT, AT(mask), { "", "", "", NULL },
+      "weights of the rows of --x" },
+    { "data", "PATH", OPT_TEXT, AT(data), { NULL, NULL, "", "" },
+      "images: CIFAR-10, IDX, .npy; gpt: a text" },
+    { "eval-data", "PATH", OPT_TEXT, AT(eval_data), { NULL, NULL, "", "" },
+      "the same, to evaluate on" },
+    { "mean", "A,B,..", OPT_TEXT, AT(norm_mean), { NULL, NULL, "", NULL },
+      "taken from images of [0,1], for each channel" },
+    { "std", "A,B,..", OPT_TEXT, AT(norm_std), { NULL, NULL, "", NULL },
+      "what they are divided by then" },
     { "rows", "N", OPT_COUNT, AT(rows), { "64", "8192", "4096", NULL },
       "size of generated data" },
     { "d-in", "N", OPT_COUNT, AT(d_in), { "8", NULL, "64", NULL },
@@ -387,8 +472,8 @@ static const opt options[] = {
       "of all rows, or of devices' means" },
     { "log-every", "N", OPT_NUMBER, AT(log_every), { "1", "10", "100", "10" },
       "a line at 0, N, 2N.. and the last; 0: none" },
-    { "eval-every", "N", OPT_NUMBER, AT(eval_every), { NULL, NULL, NULL, "0" },
-      "evaluate after N, 2N.. updates, the last; 0: no" },
+    { "eval-every", "N", OPT_NUMBER, AT(eval_every), { NULL, NULL, "0", "0" },
+      "evaluate after N, 2N.. updates, the last" },
     { "sample", "N", OPT_NUMBER, AT(sample), { NULL, NULL, NULL, "0" },
       "print N bytes of generated text at the end" },
     { "temperature", "X", OPT_REAL, AT(temperature), { NULL, NULL, NULL, "0.8" },

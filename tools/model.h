@@ -12,7 +12,8 @@ typedef struct settings {
     int64_t workers; /* 0: min(devices, usable cores) */
     bool allow_single;
     int64_t seed, data_seed;
-    const char *x, *y, *data, *eval_data;
+    const char *x, *y, *mask, *data, *eval_data;
+    const char *norm_mean, *norm_std; /* of images: lists of numbers */
     int64_t rows, d_in, d_out;
     int64_t classes;
     const char *hidden; /* widths, "512,512"; checked by load */
@@ -37,7 +38,7 @@ typedef struct settings {
     const char *state; /* a placement of ls_state_place */
     bool shuffle, no_shuffle;
     int64_t log_every;  /* 0: never */
-    int64_t eval_every; /* 0: never */
+    int64_t eval_every; /* 0: text never; rows after each epoch */
     int64_t sample;     /* bytes; 0: none */
     double temperature;
     const char *metrics, *save, *backend;

@@ -8,12 +8,12 @@
 #include <pthread.h>
 
 /* The owner writes what the work needs, asks, waits, and reads what came of
- * it; between asking and having waited all that is the thread's. */
+ * it; between asking and having waited all that belongs to the work. */
 typedef struct ls__prefetch {
     ls__gate asked, done;
-    unsigned seen;      /* of done, when it was asked */
-    bool busy;          /* asked, not waited for: the owner's alone */
-    bool ends;          /* written before asking */
+    atomic_int state; /* of what was asked: see prefetch.c */
+    unsigned seen;    /* of done, when it was asked */
+    bool busy;        /* asked, not waited for: the owner's alone */
     void (*work)(void *user);
     void *user;
     const ls_mesh *mesh; /* for the thread's place, while it starts */
@@ -29,7 +29,8 @@ void ls__prefetch_close(ls__prefetch *p);
 
 /* Have it call work(user) now. */
 void ls__prefetch_ask(ls__prefetch *p);
-/* Return when it is done with what it was last asked for, if anything. */
+/* Return when what it was last asked for, if anything, is done; what the thread
+ * has not begun is done here. */
 void ls__prefetch_wait(ls__prefetch *p);
 
 #endif

@@ -75,14 +75,27 @@ static int map_npy(ls__images *im, const ls__npy *f, const char *path)
     return 0;
 }
 
+/* Bytes in Fortran order were read as floats: make them bytes again. */
+static void narrow(ls_tensor *t, int64_t n)
+{
+    uint8_t *bytes = t->data;
+    const float *x = t->data;
+
+    for (int64_t i = 0; i < n; i++)
+        bytes[i] = (uint8_t)x[i];
+}
+
 static int load_npy(ls__images *im, ls__npy *f)
 {
     int status = ls__npy_read(f, &im->tensor, LS_F32);
 
-    im->real = true;
-    if (status == 0)
-        set_part(im, im->tensor.data);
-    return status;
+    if (status < 0)
+        return status;
+    im->real = strcmp(f->type->name, "u1") != 0;
+    if (!im->real)
+        narrow(&im->tensor, f->count);
+    set_part(im, im->tensor.data);
+    return 0;
 }
 
 int ls__npy_images(ls__images *im, const char *path)

@@ -115,12 +115,18 @@ static bool is_finite(double x)
     return x - x == 0;
 }
 
+/* Means of shards are for gradients; an evaluation knows only rows. */
+static bool means_shards(const ls_trainer *t)
+{
+    return t->phase.train && t->options.mean == LS_MEAN_OF_SHARDS;
+}
+
 /* A device's report with which no step goes on. */
 static bool is_failure(const ls_trainer *t, const ls__report *r)
 {
     return r->status < 0 || r->diverged || !is_finite(r->sums.loss) ||
            !is_finite(r->sums.weight) ||
-           (t->options.mean == LS_MEAN_OF_SHARDS && !(r->sums.weight > 0));
+           (means_shards(t) && !(r->sums.weight > 0));
 }
 
 static verdict judge(const ls_trainer *t)
@@ -374,7 +380,7 @@ static float mean_loss(const ls_trainer *t)
 {
     double sum = 0;
 
-    if (t->options.mean == LS_MEAN_OF_SHARDS) {
+    if (means_shards(t)) {
         for (int d = 0; d < t->devices; d++)
             sum += t->report[d].sums.loss / t->report[d].sums.weight;
         return (float)(sum / t->devices);

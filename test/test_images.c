@@ -1,0 +1,618 @@
+/* Images from files: CIFAR-10, IDX (plain and gzip'd) and .npy.  Small files are
+ * made here byte by byte, so that the tests need nothing from outside; the
+ * hostile ones are those files cut, altered and lying, and each is refused with
+ * its name or loads as rows that may all be read.  Meant to be run under the
+ * sanitizers as well. */
+#define _GNU_SOURCE
+#include "models.h"
+
+#include <dirent.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+/* ------ Files ------ */
+
+static char folder[64];
+
+/* In memory where there is such a place. */
+static void setup(void)
+{
+    snprintf(folder, sizeof folder, "%s/lockstep-images-XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+static void sweep(void)
+{
+    DIR *d = opendir(folder);
+
+    ck_assert_ptr_nonnull(d);
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.')
+            unlinkat(dirfd(d), e->d_name, 0);
+    closedir(d);
+}
+
+static void teardown(void)
+{
+    sweep();
+    rmdir(folder);
+}
+
+/* A path in the folder; good until the fourth one after it. */
+static const char *at(const char *name)
+{
+    static char room[4][160];
+    static int next;
+    char *path = room[next++ % 4];
+
+    snprintf(path, sizeof room[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void put(const char *name, const void *bytes, size_t n)
+{
+    FILE *f = fopen(at(name), "wb");
+
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fwrite(bytes, 1, n, f), n);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+enum { MOST = 16384 };
+
+typedef struct bytes {
+    size_t n;
+    uint8_t b[MOST];
+} bytes;
+
+static void add(bytes *f, const void *p, size_t n)
+{
+    ck_assert_uint_le(f->n + n, MOST);
+    memcpy(f->b + f->n, p, n);
+    f->n += n;
+}
+
+static void add_byte(bytes *f, int byte)
+{
+    add(f, &(uint8_t){(uint8_t)byte}, 1);
+}
+
+/* Element i of every file made here. */
+static uint8_t pixel(int64_t i)
+{
+    return (uint8_t)(i * 37 + i / 11);
+}
+
+static int label(int64_t i)
+{
+    return (int)(i * 7 % 10);
+}
+
+static void make_idx(bytes *f, int rank, const int64_t *shape)
+{
+    int64_t n = 1;
+
+    f->n = 0;
+    add(f, (uint8_t[]){0, 0, 8, (uint8_t)rank}, 4);
+    for (int k = 0; k < rank; k++) {
+        for (int b = 24; b >= 0; b -= 8)
+            add_byte(f, (int)(shape[k] >> b & 255));
+        n *= shape[k];
+    }
+    for (int64_t i = 0; i < n; i++)
+        add_byte(f, rank == 1 ? label(i) : pixel(i));
+}
+
+static void make_cifar(bytes *f, int64_t first, int64_t rows)
+{
+    f->n = 0;
+    for (int64_t r = first; r < first + rows; r++) {
+        add_byte(f, label(r));
+        for (int64_t i = 0; i < 3072; i++)
+            add_byte(f, pixel(r * 3072 + i));
+    }
+}
+
+static void start_npy(bytes *f, const char *descr, bool fortran,
+                      const char *shape)
+{
+    char text[119];
+
+    f->n = 0;
+    snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': %s, "
+             "'shape': %s, }", descr, fortran ? "True" : "False", shape);
+    add(f, "\x93NUMPY\1\0\x76\0", 10);
+    for (size_t i = strlen(text); i < 118; i++)
+        text[i] = ' ';
+    add(f, text, 118);
+}
+
+static void compress_file(bytes *f)
+{
+    static uint8_t out[2 * MOST];
+    z_stream z = {.next_in = f->b, .avail_in = (unsigned)f->n,
+                  .next_out = out, .avail_out = sizeof out};
+
+    ck_assert_int_eq(deflateInit2(&z, 6, Z_DEFLATED, MAX_WBITS + 16, 8,
+                                  Z_DEFAULT_STRATEGY), Z_OK);
+    ck_assert_int_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
+    f->n = 0;
+    add(f, out, z.total_out);
+    deflateEnd(&z);
+}
+
+static void put_file(const char *name, const bytes *f)
+{
+    put(name, f->b, f->n);
+}
+
+/* ------ Reading all of a source ------ */
+
+static float image[64 * 32 * 32 * 3];
+static int32_t labels[64];
+
+/* All rows, backwards when asked; returns their number. */
+static int64_t read_all(ls_source *s, bool backwards)
+{
+    void *out[] = {image, labels};
+    int64_t index[64];
+
+    ck_assert_int_eq(s->arrays, 2);
+    ck_assert_int_le(s->rows, 64);
+    for (int64_t i = 0; i < s->rows; i++)
+        index[i] = backwards ? s->rows - 1 - i : i;
+    ck_assert_int_eq(s->fill(s->user, s->rows, index, out), 0);
+    return s->rows;
+}
+
+static ls_source open_images(const char *name, bool test)
+{
+    ls_images_options o = ls_images_defaults();
+    ls_source s;
+
+    o.test = test;
+    OK(ls_source_images(&s, at(name), &o));
+    return s;
+}
+
+static void refuse(const char *name, int status, const char *words)
+{
+    ls_source s = {.rows = 77};
+
+    FAILS(ls_source_images(&s, at(name), NULL), status, words);
+    ck_assert_int_eq(s.rows, 77);
+}
+
+static void check_shape(const ls_source *s, int64_t rows, int64_t h, int64_t w,
+                        int64_t c)
+{
+    ck_assert_int_eq(s->rows, rows);
+    ck_assert_int_eq(s->array[0].rank, 3);
+    ck_assert_int_eq(s->array[0].shape[0], h);
+    ck_assert_int_eq(s->array[0].shape[1], w);
+    ck_assert_int_eq(s->array[0].shape[2], c);
+    ck_assert_int_eq(s->array[0].dtype, LS_F32);
+    ck_assert_int_eq(s->array[1].rank, 0);
+    ck_assert_int_eq(s->array[1].dtype, LS_I32);
+}
+
+/* ------ What is read ------ */
+
+/* CIFAR-10's planes become (H,W,C) in [0,1]; a folder's training set is all of
+ * its files in order, its test set another, and a file stands alone. */
+START_TEST(cifar)
+{
+    static const struct {
+        const char *name;
+        bool test;
+        int64_t first, rows;
+    } sets[] = {{"", false, 0, 5}, {"", true, 9, 1}, {"data_batch_2.bin",
+                false, 3, 2}, {"test_batch.bin", true, 9, 1}};
+    bytes f;
+
+    make_cifar(&f, 0, 3);
+    put_file("data_batch_1.bin", &f);
+    make_cifar(&f, 3, 2);
+    put_file("data_batch_2.bin", &f);
+    make_cifar(&f, 9, 1);
+    put_file("test_batch.bin", &f);
+    for (int k = 0; k < 4; k++) {
+        ls_source s = open_images(sets[k].name, sets[k].test);
+
+        check_shape(&s, sets[k].rows, 32, 32, 3);
+        ck_assert_int_eq(s.classes, 10);
+        read_all(&s, true);
+        for (int64_t i = 0; i < sets[k].rows; i++) {
+            int64_t r = sets[k].first + sets[k].rows - 1 - i;
+
+            ck_assert_int_eq(labels[i], label(r));
+            for (int64_t p = 0; p < 1024; p++)
+                for (int64_t c = 0; c < 3; c++)
+                    ck_assert(image[(i * 1024 + p) * 3 + c] ==
+                              (float)pixel(r * 3072 + c * 1024 + p) / 255.0f);
+        }
+        ls_source_close(&s);
+        ck_assert_ptr_null(s.user);
+    }
+}
+END_TEST
+
+static void put_idx(const char *images, const char *label_file, bool gzip,
+                    int rank, const int64_t *shape)
+{
+    bytes f;
+
+    make_idx(&f, rank, shape);
+    if (gzip)
+        compress_file(&f);
+    put_file(images, &f);
+    make_idx(&f, 1, shape);
+    if (gzip)
+        compress_file(&f);
+    put_file(label_file, &f);
+}
+
+/* IDX, plain and gzip'd, as a file and by MNIST's names in a folder; the
+ * labels are found beside it, and the classes counted. */
+START_TEST(idx)
+{
+    static const struct {
+        const char *images, *labels, *open;
+        bool gzip, test;
+        int rank;
+        int64_t shape[4];
+    } sets[] = {
+        {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "", 0, 0, 3,
+         {7, 5, 3, 1}},
+        {"t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz", "", 1, 1, 3,
+         {5, 28, 28, 1}},
+        {"train-images.idx3-ubyte", "train-labels.idx1-ubyte", "", 0, 0, 3,
+         {2, 3, 3, 1}},
+        {"some-images-idx4-ubyte.gz", "some-labels-idx1-ubyte.gz",
+         "some-images-idx4-ubyte.gz", 1, 0, 4, {4, 5, 2, 3}},
+        {"x.idx", "y.idx", "x.idx", 0, 0, 3, {1, 1, 1, 1}},
+    };
+
+    for (int k = 0; k < 5; k++) {
+        const int64_t *shape = sets[k].shape;
+        int64_t n;
+        ls_source s;
+
+        put_idx(sets[k].images, sets[k].labels, sets[k].gzip, sets[k].rank,
+                shape);
+        s = open_images(sets[k].open, sets[k].test);
+        check_shape(&s, shape[0], shape[1], shape[2], shape[3]);
+        n = read_all(&s, false) * shape[1] * shape[2] * shape[3];
+        for (int64_t i = 0; i < n; i++)
+            ck_assert(image[i] == (float)pixel(i) / 255.0f);
+        for (int64_t i = 0; i < shape[0]; i++) {
+            ck_assert_int_eq(labels[i], label(i));
+            ck_assert_int_gt(s.classes, labels[i]);
+        }
+        ls_source_close(&s);
+        sweep();
+    }
+}
+END_TEST
+
+/* An element of each type in both byte orders; u1 is scaled, others are not. */
+START_TEST(npy)
+{
+    static const char *const types[] = {"|u1", "<f4", ">f4", "<f8", ">f8",
+                                        "<i4", ">i4", "<i8", ">i8"};
+
+    for (int k = 0; k < 9; k++)
+        for (int fortran = 0; fortran < 2; fortran++) {
+            bytes f;
+            ls_source s;
+            int size = types[k][2] - '0';
+
+            start_npy(&f, types[k], fortran, "(4, 2, 3)");
+            for (int i = 0; i < 24; i++) {
+                uint8_t raw[8] = {0};
+                int j = fortran ? i % 4 * 6 + i / 4 % 2 * 3 + i / 8 : i;
+
+                if (types[k][1] == 'f' && size == 4)
+                    memcpy(raw, &(float){(float)pixel(j)}, 4);
+                else if (types[k][1] == 'f')
+                    memcpy(raw, &(double){pixel(j)}, 8);
+                else
+                    raw[0] = pixel(j);
+                for (int b = 0; b < size; b++)
+                    add_byte(&f, raw[types[k][0] == '>' ? size - 1 - b : b]);
+            }
+            put_file("train-images.npy", &f);
+            start_npy(&f, types[k], false, "(4,)");
+            if (k == 0) {
+                add(&f, "\3\1\4\1", 4);
+                put_file("train-labels.npy", &f);
+            }
+            s = open_images("", false);
+            check_shape(&s, 4, 2, 3, 1);
+            ck_assert_int_eq(s.classes, 5);
+            read_all(&s, false);
+            for (int i = 0; i < 24; i++)
+                ck_assert(image[i] == (float)pixel(i) / (k ? 1 : 255.0f));
+            ck_assert_int_eq(labels[2], 4);
+            ls_source_close(&s);
+        }
+}
+END_TEST
+
+/* (x - mean) / std in floats, for each channel or all, of bytes and floats. */
+START_TEST(normalised)
+{
+    const double mean[] = {0.5, 0.25, -0.125}, std[] = {0.3, 1, 7};
+    bytes f;
+
+    put_idx("a-images-idx4", "a-labels-idx1", false, 4,
+            (int64_t[]){2, 2, 2, 3});
+    start_npy(&f, "<f4", false, "(2, 2, 2, 3)");
+    for (int i = 0; i < 24; i++)
+        add(&f, &(float){(float)i / 8}, 4);
+    put_file("b-images.npy", &f);
+    for (int k = 0; k < 4; k++) {
+        ls_images_options o = {.channels = k & 1 ? 3 : 1, .mean = mean,
+                               .std = std, .labels = at("a-labels-idx1"),
+                               .image = "pixels", .label = "class"};
+        ls_source s;
+
+        OK(ls_source_images(&s, at(k & 2 ? "b-images.npy" : "a-images-idx4"),
+                            &o));
+        ck_assert_str_eq(s.array[0].name, "pixels");
+        ck_assert_str_eq(s.array[1].name, "class");
+        read_all(&s, false);
+        for (int i = 0; i < 24; i++) {
+            float x = k & 2 ? (float)i / 8 : (float)pixel(i) / 255.0f;
+            int c = k & 1 ? i % 3 : 0;
+
+            ck_assert(image[i] == (x - (float)mean[c]) / (float)std[c]);
+        }
+        ls_source_close(&s);
+    }
+}
+END_TEST
+
+/* ------ What is refused ------ */
+
+/* Each refusal has its status and names what is wrong. */
+START_TEST(refused)
+{
+    ls_images_options o = {.channels = 2, .mean = (double[]){0, 0},
+                           .std = (double[]){1, 0}};
+    ls_source s;
+    bytes f;
+
+    refuse("none", LS_EIO, "No such file");
+    refuse("", LS_ENOTFOUND, "holds no training set");
+    put("pic", "hello, world", 12);
+    refuse("pic", LS_ENOTFOUND, "where are its labels?");
+    put("images", "hello, world", 12);
+    refuse("images", LS_EFORMAT, "begins neither");
+    put("images", "", 0);
+    refuse("images", LS_EFORMAT, "begins neither");
+    put("data_batch_1.bin", "", 0);
+    refuse("data_batch_1.bin", LS_EFORMAT, "0 bytes are no whole number");
+    make_cifar(&f, 0, 2);
+    f.b[3073] = 10;
+    put_file("data_batch_1.bin", &f);
+    refuse("", LS_EFORMAT, "the label at byte 3073 is 10");
+    put_idx("images", "labels", false, 3, (int64_t[]){3, 2, 2});
+    put_idx("unused", "labels", false, 3, (int64_t[]){4, 2, 2});
+    refuse("images", LS_ESHAPE, "labels (4) for 3 images");
+    put_idx("images", "labels", false, 2, (int64_t[]){3, 2});
+    refuse("images", LS_ESHAPE, "not (3,2)");
+    put_idx("images", "labels", false, 3, (int64_t[]){0, 2, 2});
+    refuse("images", LS_ESHAPE, "no images");
+    put_idx("images", "labels", false, 3, (int64_t[]){3, 2, 2});
+    start_npy(&f, "<i4", false, "(3,)");
+    add(&f, "\1\0\0\0\xff\xff\xff\xff\1\0\0\0", 12);
+    put_file("labels", &f);
+    refuse("images", LS_ERANGE, "the label of row 1 is -1");
+    put_idx("images", "labels", false, 4, (int64_t[]){3, 2, 2, 2});
+    FAILS(ls_source_images(&s, at("images"), &o), LS_EINVAL, "channel 1");
+    o.channels = 3;
+    FAILS(ls_source_images(&s, at("images"), &o), LS_ESHAPE,
+          "3 channels for images of 2");
+    make_cifar(&f, 0, 2);
+    put_file("a.bin", &f);
+    o = (ls_images_options){.labels = at("labels")};
+    FAILS(ls_source_images(&s, at("a.bin"), &o), LS_EINVAL, "one too many");
+    mkfifo(at("images-pipe"), 0600);
+    refuse("images-pipe", LS_EIO, "not a regular file");
+}
+END_TEST
+
+/* Headers that say more, or less, than there is; the largest say exabytes. */
+START_TEST(lies)
+{
+    static const struct {
+        int64_t shape[4];
+        int rank;
+        const char *words;
+    } lie[] = {
+        {{3, 4, 4}, 3, "(3,4,4) bytes by the header, 36 follow"},
+        {{3, 3, 3}, 3, "(3,3,3) bytes by the header, 36 follow"},
+        {{UINT32_MAX, 3, 4}, 3, "36 follow"},
+        {{UINT32_MAX, UINT32_MAX, UINT32_MAX}, 3, "more than memory can hold"},
+        {{65536, 65536, 65536, 32767}, 4, "follow"},
+        {{1, 1, 1, 1}, 5, "5 axes"},
+        {{1}, 0, "0 axes"},
+    };
+    struct rlimit limit = {(rlim_t)1 << 32, (rlim_t)1 << 32};
+
+    if (!UNDER_SANITIZER)
+        ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    for (int k = 0; k < 14; k++) {
+        int i = k / 2;
+        bytes f = {0};
+
+        add(&f, (uint8_t[]){0, 0, 8, (uint8_t)lie[i].rank}, 4);
+        for (int a = 0; a < lie[i].rank && a < 4; a++)
+            for (int b = 24; b >= 0; b -= 8)
+                add_byte(&f, (int)(lie[i].shape[a] >> b & 255));
+        for (int j = 0; j < 36; j++)
+            add_byte(&f, pixel(j));
+        if (k % 2)
+            compress_file(&f);
+        put_file("images", &f);
+        refuse("images", LS_EFORMAT,
+               k % 2 && i == 1 ? "holds more than its header" : lie[i].words);
+    }
+    put("images", "\0\0\15\1\0\0\0\1\0\0\0\0", 12);
+    refuse("images", LS_ENOTSUP, "IDX type 13");
+}
+END_TEST
+
+/* ------ Hostile files ------ */
+
+static void make_plain(bytes *f)
+{
+    make_idx(f, 3, (int64_t[]){12, 19, 21});
+}
+
+static void make_gzip(bytes *f)
+{
+    make_plain(f);
+    compress_file(f);
+}
+
+static void make_records(bytes *f)
+{
+    make_cifar(f, 0, 3);
+}
+
+static void make_array(bytes *f)
+{
+    start_npy(f, "<i8", true, "(12, 8, 7, 2)");
+    for (int64_t i = 0; i < 12 * 8 * 7 * 2; i++)
+        add(f, &(int64_t){i * 1001}, 8);
+}
+
+static const struct {
+    const char *name;
+    void (*make)(bytes *f);
+    bool header; /* what a cut file says is known to be wrong */
+} formats[] = {
+    {"images-plain", make_plain, true},
+    {"images.gz", make_gzip, true},
+    {"data.bin", make_records, false},
+    {"images.npy", make_array, true},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+/* Load the file and read all of it; true when it was not refused. */
+static bool survive(const char *name)
+{
+    static float room[MOST];
+    ls_images_options o = {.labels = strstr(name, ".bin") ? NULL
+                                                          : at("labels")};
+    void *out[] = {room, labels};
+    int64_t size;
+    ls_source s;
+    int status = ls_source_images(&s, at(name), &o);
+
+    if (status < 0) {
+        ck_assert_msg(strstr(ls_errmsg(), folder) != NULL, "%s", ls_errmsg());
+        return false;
+    }
+    size = s.array[0].shape[0] * s.array[0].shape[1] * s.array[0].shape[2];
+    ck_assert_int_le(size, MOST);
+    for (int64_t i = 0; i < s.rows; i++) {
+        ck_assert_int_eq(s.fill(s.user, 1, &i, out), 0);
+        ck_assert(labels[0] >= 0 && labels[0] < s.classes);
+    }
+    ls_source_close(&s);
+    return true;
+}
+
+static void put_labels(void)
+{
+    bytes f;
+
+    make_idx(&f, 1, (int64_t[]){12});
+    put_file("labels", &f);
+}
+
+/* A file cut at every 512th byte, and at the bytes beside them, is refused;
+ * CIFAR-10 cut between records is a shorter one. */
+START_TEST(truncated)
+{
+    bytes f;
+
+    put_labels();
+    formats[_i].make(&f);
+    put_file(formats[_i].name, &f);
+    ck_assert_msg(survive(formats[_i].name), "%s", ls_errmsg());
+    for (size_t cut = 0; cut < f.n; cut += 512)
+        for (size_t n = cut ? cut - 1 : 0; n <= cut + 1 && n < f.n; n++) {
+            put(formats[_i].name, f.b, n);
+            ck_assert_int_eq(survive(formats[_i].name),
+                             !formats[_i].header && n && n % 3073 == 0);
+        }
+    add_byte(&f, 0);
+    put_file(formats[_i].name, &f);
+    ck_assert(!survive(formats[_i].name));
+}
+END_TEST
+
+/* Ten thousand files with one or two flipped bits. */
+START_TEST(flipped)
+{
+    static bytes good, bad;
+    uint64_t random = 1;
+    int loaded = 0;
+
+    put_labels();
+    formats[_i].make(&good);
+    for (int i = 0; i < 10000; i++) {
+        /* Half of the flips where the header is. */
+        size_t n = i % 4 < 2 || good.n < 160 ? good.n : 160;
+
+        bad = good;
+        for (int k = 0; k <= i % 2; k++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            bad.b[(random >> 33) % n] ^= (uint8_t)(1 << (random >> 30 & 7));
+        }
+        put_file(formats[_i].name, &bad);
+        loaded += survive(formats[_i].name);
+    }
+    ck_assert_int_lt(loaded, 10000);
+    if (!strstr(formats[_i].name, ".gz")) /* it has a checksum */
+        ck_assert_int_gt(loaded, 1000);
+}
+END_TEST
+
+/* ------ */
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("images");
+    TCase *t = tcase_create("images");
+
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, cifar);
+    tcase_add_test(t, idx);
+    tcase_add_test(t, npy);
+    tcase_add_test(t, normalised);
+    tcase_add_test(t, refused);
+    tcase_add_loop_test(t, truncated, 0, FORMATS);
+    tcase_add_loop_test(t, flipped, 0, FORMATS);
+    tcase_add_test(t, lies); /* last: without forks its limit stays */
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suite());
+    int failed;
+
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,597 @@
+/* Sources and loaders: which rows a step gets, in which order and with which
+ * weights; that threads, timing and the order of questions change no byte; what
+ * does not fit; and that no step allocates. */
+#define _GNU_SOURCE
+#include "models.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum { ROWS = 23, WIDTH = 3 };
+
+/* ------ A graph that takes the rows, and gives them back ------ */
+
+static float row_x[ROWS * WIDTH];
+static int32_t row_y[ROWS];
+static float row_w[ROWS];
+
+typedef struct rig {
+    ls_pool *pool;
+    run run;
+} rig;
+
+static rig open_rig(int devices, int micro)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    rig r = {.pool = open_pool(devices, 2)};
+    ls_graph *g;
+    ls_node *x, *y;
+
+    o.accumulate = micro;
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
+    y = ls_input(g, "y", LS_I32, 0, NULL);
+    OK(ls_loss(g, ls_cross_entropy(ls_dense(x, ROWS, "out"), y)));
+    r.run = open_run(r.pool, g, &o);
+    return r;
+}
+
+static void close_rig(rig *r)
+{
+    close_run(&r->run);
+    ls_pool_close(r->pool);
+}
+
+/* A source that says of each row what it is: x[i][j] = i + j / 8, y = i. */
+static ls_source arrays(void)
+{
+    ls_array a[] = {{"x", LS_F32, 2, {ROWS, WIDTH}, row_x},
+                    {"y", LS_I32, 1, {ROWS}, row_y}};
+    ls_source s;
+
+    for (int i = 0; i < ROWS; i++) {
+        row_y[i] = i;
+        row_w[i] = (float)(i % 5);
+        for (int j = 0; j < WIDTH; j++)
+            row_x[i * WIDTH + j] = (float)i + (float)j / 8;
+    }
+    OK(ls_source_arrays(&s, 2, a));
+    return s;
+}
+
+/* Every row that comes to a step, as a gradient function sees it. */
+typedef struct seen {
+    int64_t rows;
+    int32_t y[64];
+    float x[64 * WIDTH], w[64];
+} seen;
+
+static int look(void *user, int device, const ls_shard *shard,
+                const float *const *params, float *const *grads,
+                ls_sums *sums)
+{
+    seen *s = user;
+
+    (void)device, (void)params, (void)grads;
+    memcpy(s->x + shard->first * WIDTH, shard->data[0],
+           (size_t)shard->rows * WIDTH * sizeof(float));
+    memcpy(s->y + shard->first, shard->data[1],
+           (size_t)shard->rows * sizeof(int32_t));
+    for (int64_t i = 0; i < shard->rows; i++) {
+        s->w[shard->first + i] = shard->weights ? shard->weights[i] : 1;
+        sums->weight += (double)s->w[shard->first + i];
+    }
+    return 0;
+}
+
+static rig open_looker(seen *s, int devices)
+{
+    static const ls_array_spec input[] = {{"x", LS_F32, 1, {WIDTH}},
+                                          {"y", LS_I32, 0, {0}}};
+    static const ls_array_spec param = {"p", LS_F32, 0, {0}};
+    ls_gradient g = {look, s, 2, 1, input, &param};
+    ls_trainer_options o = ls_trainer_defaults();
+    rig r = {.pool = open_pool(devices, 2)};
+
+    OK(ls_trainer_open_gradient(&r.run.trainer, r.pool, &g, &o));
+    OK(ls_batch_open(&r.run.batch, r.run.trainer));
+    return r;
+}
+
+static seen fill(ls_loader *l, const rig *r, seen *s, int64_t step)
+{
+    ls_result result;
+
+    memset(s, 0, sizeof *s);
+    OK(ls_loader_fill(l, step, r->run.batch, &s->rows));
+    OK(ls_evaluate(r->run.trainer, r->run.batch, &result));
+    return *s;
+}
+
+static void check_row(const seen *s, int64_t i, int64_t row, float weight)
+{
+    ck_assert_int_eq(s->y[i], row);
+    ck_assert(s->w[i] == weight);
+    for (int j = 0; j < WIDTH; j++)
+        ck_assert(s->x[i * WIDTH + j] == (float)row + (float)j / 8);
+}
+
+/* ------ Rows ------ */
+
+/* Steps are rows sB .. sB+B-1 of the epoch's order, a permutation by its key;
+ * the short batch is left out, or filled up with its first row at weight 0; a
+ * row's weight goes with it. */
+START_TEST(rows)
+{
+    ls_key key = ls_key_new(5);
+    seen s;
+
+    for (int k = 0; k < 16; k++) {
+        bool shuffle = k & 1, pad = k & 2, weighted = k & 4;
+        ls_loader_options o = {.batch = 8, .shuffle = shuffle, .key = key,
+                               .no_thread = k & 8};
+        rig r = open_looker(&s, 4);
+        ls_source source = arrays();
+        ls_loader *l;
+        int64_t batches = pad ? 3 : 2;
+
+        o.uneven = pad ? LS_UNEVEN_PAD : LS_UNEVEN_ERROR;
+        if (weighted)
+            OK(ls_source_weigh(&source, row_w, ROWS));
+        OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+        ck_assert_ptr_null(source.user);
+        ck_assert_int_eq(ls_loader_batches(l), batches);
+        for (int64_t step = 0; step < 3 * batches; step++) {
+            int64_t first = step % batches * 8, n = first == 16 ? 7 : 8;
+            int32_t order[ROWS];
+
+            fill(l, &r, &s, step);
+            ck_assert_int_eq(s.rows, n);
+            OK(ls_random_permutation(
+                ls_key_fold_in(key, (uint32_t)(step / batches)), ROWS, order));
+            for (int64_t i = 0; i < 8; i++) {
+                int64_t at = first + (i < n ? i : 0);
+                int64_t row = shuffle ? order[at] : at;
+
+                check_row(&s, i, row,
+                          i >= n ? 0 : weighted ? row_w[row] : 1);
+            }
+        }
+        ck_assert(ls_loader_seconds(l) > 0);
+        ls_loader_close(l);
+        close_rig(&r);
+    }
+}
+END_TEST
+
+/* A batch larger than the data, and one that does not divide, when padded; all
+ * rows when none is named. */
+START_TEST(corners)
+{
+    static const struct {
+        int64_t batch;
+        int devices;
+        int64_t batches, rows;
+    } cases[] = {{100, 4, 1, 23}, {0, 5, 1, 23}, {1, 8, 23, 1},
+                 {22, 3, 2, 22}, {23, 23, 1, 23}};
+    seen s;
+
+    for (int k = 0; k < 5; k++) {
+        ls_loader_options o = {.batch = cases[k].batch,
+                               .uneven = LS_UNEVEN_PAD};
+        rig r = open_looker(&s, cases[k].devices);
+        ls_source source = arrays();
+        ls_loader *l;
+
+        OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+        ck_assert_int_eq(ls_loader_batches(l), cases[k].batches);
+        for (int64_t step = 0; step < 2; step++) {
+            int64_t first = step % cases[k].batches * cases[k].rows;
+
+            fill(l, &r, &s, step);
+            for (int64_t i = 0; i < s.rows; i++)
+                check_row(&s, i, first + i, 1);
+            for (int64_t i = s.rows; i % cases[k].devices; i++)
+                check_row(&s, i, first, 0);
+        }
+        fill(l, &r, &s, 0);
+        ck_assert_int_eq(s.rows, cases[k].rows);
+        ls_loader_close(l);
+        close_rig(&r);
+    }
+}
+END_TEST
+
+/* ------ Timing ------ */
+
+/* A source of the user's own that takes its time, and fails when told to. */
+typedef struct slow {
+    ls_source inner;
+    uint64_t random;
+    atomic_int inside, calls, closed;
+    atomic_int fail_row; /* -1: none */
+} slow;
+
+static void pause_us(long us)
+{
+    struct timespec t = {0, us * 1000};
+
+    while (nanosleep(&t, &t) < 0 && errno == EINTR)
+        ;
+}
+
+static int slow_fill(void *user, int64_t n, const int64_t *index,
+                     void *const *out)
+{
+    slow *s = user;
+    int status = s->inner.fill(s->inner.user, n, index, out);
+
+    if (atomic_fetch_add(&s->inside, 1) != 0)
+        abort(); /* two threads at once */
+    s->random = s->random * 6364136223846793005u + 1442695040888963407u;
+    pause_us((long)(s->random >> 33) % 300);
+    for (int64_t i = 0; i < n; i++)
+        if (index[i] == atomic_load(&s->fail_row))
+            status = -7;
+    atomic_fetch_add(&s->calls, 1);
+    atomic_fetch_sub(&s->inside, 1);
+    return status;
+}
+
+static void slow_close(void *user)
+{
+    slow *s = user;
+
+    ls_source_close(&s->inner);
+    atomic_fetch_add(&s->closed, 1);
+}
+
+static ls_source slow_source(slow *s)
+{
+    ls_source outer;
+
+    s->inner = arrays();
+    s->random = 1;
+    atomic_init(&s->inside, 0);
+    atomic_init(&s->calls, 0);
+    atomic_init(&s->closed, 0);
+    atomic_init(&s->fail_row, -1);
+    outer = s->inner;
+    outer.fill = slow_fill;
+    outer.close = slow_close;
+    outer.user = s;
+    return outer;
+}
+
+/* Batches are the same bytes with and without a thread, however long a source
+ * and a step take, and in whatever order steps are asked for. */
+START_TEST(timing)
+{
+    enum { STEPS = 60 };
+    static seen want[STEPS];
+    seen s;
+    rig r = open_looker(&s, 2);
+
+    for (int k = 0; k < 3; k++) {
+        ls_loader_options o = {.batch = 6, .shuffle = true,
+                               .key = ls_key_new(3), .no_thread = k == 0,
+                               .uneven = LS_UNEVEN_PAD};
+        slow user;
+        ls_source source = slow_source(&user);
+        ls_loader *l;
+
+        OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+        for (int64_t i = 0; i < STEPS; i++) {
+            int64_t step = k < 2 ? i : i * i * 31 % STEPS;
+
+            if (k == 0)
+                want[i] = fill(l, &r, &s, i);
+            else
+                fill(l, &r, &s, step);
+            ck_assert_mem_eq(&s, &want[step], sizeof s);
+            pause_us(i % 5 * 100);
+        }
+        ls_loader_close(l);
+        ck_assert_int_eq(atomic_load(&user.closed), 1);
+    }
+    close_rig(&r);
+}
+END_TEST
+
+/* While a step is computed its rows stay as they are, and the next ones are
+ * made. */
+START_TEST(ahead)
+{
+    ls_loader_options o = {.batch = 4};
+    seen s, again;
+    rig r = open_looker(&s, 2);
+    slow user;
+    ls_source source = slow_source(&user);
+    ls_loader *l;
+    ls_result result;
+
+    OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+    again = fill(l, &r, &s, 0);
+    while (atomic_load(&user.calls) < 2) /* the thread made step 1's */
+        pause_us(100);
+    OK(ls_evaluate(r.run.trainer, r.run.batch, &result));
+    ck_assert_mem_eq(&s, &again, sizeof s);
+    fill(l, &r, &s, 1);
+    check_row(&s, 0, 4, 1);
+    ls_loader_close(l);
+    close_rig(&r);
+}
+END_TEST
+
+/* A source that fails on the thread is reported by the step that needs those
+ * rows, by no other, and asked again when the step is. */
+START_TEST(failing)
+{
+    for (int k = 0; k < 2; k++) {
+        ls_loader_options o = {.batch = 4, .no_thread = k};
+        seen s;
+        rig r = open_looker(&s, 2);
+        slow user;
+        ls_source source = slow_source(&user);
+        ls_loader *l;
+
+        atomic_store(&user.fail_row, 6);
+        OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+        fill(l, &r, &s, 0);
+        for (int i = 0; i < 2; i++)
+            FAILS(ls_loader_fill(l, 1, r.run.batch, NULL), LS_EUSER,
+                  "step 1: the data source failed with status -7 on rows 4 on "
+                  "of epoch 0");
+        fill(l, &r, &s, 2);
+        check_row(&s, 0, 8, 1);
+        FAILS(ls_loader_fill(l, 6, r.run.batch, NULL), LS_EUSER,
+              "of epoch 1");
+        atomic_store(&user.fail_row, -1);
+        fill(l, &r, &s, 1);
+        check_row(&s, 3, 7, 1);
+        ls_loader_close(l);
+        close_rig(&r);
+    }
+}
+END_TEST
+
+/* ------ What does not fit ------ */
+
+static void refuse(const rig *r, ls_source *s, const ls_loader_options *o,
+                   int status, const char *words)
+{
+    ls_loader *l = NULL;
+
+    FAILS(ls_loader_open(&l, r->run.trainer, s, o), status, words);
+    ck_assert_ptr_null(l);
+    ck_assert_ptr_nonnull(s->user); /* it is still the caller's */
+}
+
+/* What a source and a loader refuse, each in its own words. */
+START_TEST(refused)
+{
+    rig r = open_rig(4, 2), other = open_rig(2, 1);
+    ls_loader_options o = ls_loader_defaults();
+    ls_source s = arrays(), none;
+    ls_array bad[] = {{"x", LS_F32, 2, {ROWS, WIDTH}, row_x},
+                      {"y", LS_I32, 1, {ROWS - 1}, row_y}};
+    ls_array_spec spec[2] = {s.array[0], s.array[1]};
+    ls_loader *l;
+
+    refuse(&r, &s, &o, LS_ESHAPE, "23 rows does not divide by 4 devices x 2");
+    o.batch = 24;
+    refuse(&r, &s, &o, LS_ESHAPE, "24 rows, of the 23");
+    o.batch = -1;
+    refuse(&r, &s, &o, LS_ESHAPE, "-1 rows");
+    o.batch = 8;
+    s.array = spec;
+    spec[0].shape[0] = 4;
+    refuse(&r, &s, &o, LS_ESHAPE, "\"x\" takes rows of (3); the source has (4)");
+    spec[0].shape[0] = WIDTH;
+    spec[0].dtype = LS_I32;
+    refuse(&r, &s, &o, LS_EINVAL, "\"x\" takes LS_F32");
+    spec[0] = spec[1];
+    refuse(&r, &s, &o, LS_EINVAL, "two arrays of the source are named \"y\"");
+    spec[0].name = "z";
+    refuse(&r, &s, &o, LS_ENOTFOUND, "no input is named \"z\"");
+    s.rows = 0;
+    refuse(&r, &s, &o, LS_EINVAL, "is empty");
+    ls_source_close(&s);
+
+    FAILS(ls_source_arrays(&none, 2, bad), LS_ESHAPE,
+          "array \"y\" has 22 rows, \"x\" has 23");
+    bad[1] = (ls_array){"y", LS_F64, 1, {ROWS}, row_x};
+    FAILS(ls_source_arrays(&none, 2, bad), LS_EINVAL, "LS_F64");
+    FAILS(ls_source_arrays(&none, 0, bad), LS_EINVAL, "0 arrays");
+    s = arrays();
+    FAILS(ls_source_weigh(&s, row_w, 5), LS_ESHAPE, "5 weights for a source");
+    FAILS(ls_source_weigh(&s, (float[ROWS]){1, NAN}, ROWS), LS_ERANGE,
+          "row 1 is nan");
+    OK(ls_loader_open(&l, r.run.trainer, &s, &o));
+    FAILS(ls_loader_fill(l, 0, other.run.batch, NULL), LS_EINVAL, "another");
+    FAILS(ls_loader_fill(l, -1, r.run.batch, NULL), LS_EINVAL, "step -1");
+    ls_loader_close(l);
+    ls_loader_close(NULL);
+    ls_source_close(NULL);
+    close_rig(&other);
+    close_rig(&r);
+}
+END_TEST
+
+/* Weights upon weights multiply. */
+START_TEST(weights)
+{
+    ls_loader_options o = ls_loader_defaults();
+    seen s;
+    rig r = open_looker(&s, 1);
+    ls_source source = arrays();
+    ls_loader *l;
+
+    OK(ls_source_weigh(&source, row_w, ROWS));
+    OK(ls_source_weigh(&source, row_w, ROWS));
+    OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+    fill(l, &r, &s, 0);
+    for (int i = 0; i < ROWS; i++)
+        check_row(&s, i, i, row_w[i] * row_w[i]);
+    ls_loader_close(l);
+    close_rig(&r);
+}
+END_TEST
+
+/* ------ Memory ------ */
+
+#if defined(__GLIBC__) && !UNDER_SANITIZER
+
+/* malloc's family is ours here, before the C library's; counted while
+ * `watching`, and number `refusing` is refused. */
+static atomic_bool watching;
+static atomic_int count, live, refusing;
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_memalign(size_t align, size_t size);
+void __libc_free(void *p);
+
+#define VISIBLE __attribute__((visibility("default")))
+
+static bool granted(void)
+{
+    if (!atomic_load(&watching))
+        return true;
+    if (atomic_fetch_add(&count, 1) + 1 == atomic_load(&refusing))
+        return false;
+    atomic_fetch_add(&live, 1);
+    return true;
+}
+
+VISIBLE void *malloc(size_t size)
+{
+    return granted() ? __libc_malloc(size) : NULL;
+}
+
+VISIBLE void *calloc(size_t n, size_t size)
+{
+    return granted() ? __libc_calloc(n, size) : NULL;
+}
+
+VISIBLE void *aligned_alloc(size_t align, size_t size)
+{
+    return granted() ? __libc_memalign(align, size) : NULL;
+}
+
+VISIBLE void free(void *p)
+{
+    if (p && atomic_load(&watching))
+        atomic_fetch_sub(&live, 1);
+    __libc_free(p);
+}
+
+static void watch(int number)
+{
+    atomic_store(&count, 0);
+    atomic_store(&live, 0);
+    atomic_store(&refusing, number);
+    atomic_store(&watching, true);
+}
+
+/* Steps over three epochs, orders and all, allocate nothing: neither on the
+ * caller nor on the thread. */
+START_TEST(no_allocation)
+{
+    ls_loader_options o = {.batch = 8, .shuffle = true,
+                           .uneven = LS_UNEVEN_PAD};
+    seen s;
+    rig r = open_looker(&s, 4);
+    ls_source source = arrays();
+    ls_loader *l;
+    int n, status = 0;
+
+    OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+    watch(0);
+    for (int64_t step = 0; step < 9 && status == 0; step++)
+        status = ls_loader_fill(l, step, r.run.batch, NULL);
+    n = atomic_load(&count);
+    atomic_store(&watching, false);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(n, 0);
+    ls_loader_close(l);
+    close_rig(&r);
+}
+END_TEST
+
+/* Sources and loader, opened and closed; no assertion, Check allocates. */
+static int open_all(const ls_trainer *t)
+{
+    ls_array a[] = {{"x", LS_F32, 2, {ROWS, WIDTH}, row_x},
+                    {"y", LS_I32, 1, {ROWS}, row_y}};
+    ls_loader_options o = {.batch = 8, .shuffle = true, .no_thread = true};
+    ls_source s = {0};
+    ls_loader *l = NULL;
+    int status = ls_source_arrays(&s, 2, a);
+
+    if (status == 0)
+        status = ls_source_weigh(&s, row_w, ROWS);
+    if (status == 0)
+        status = ls_loader_open(&l, t, &s, &o);
+    ls_loader_close(l);
+    ls_source_close(&s);
+    return status;
+}
+
+/* Each allocation that fails is LS_ENOMEM, and nothing is kept. */
+START_TEST(shortage)
+{
+    rig r = open_rig(4, 1);
+    int status = LS_ENOMEM, tries = 0;
+
+    ls_source_close(&(ls_source){0});
+    while (status == LS_ENOMEM && tries < 100) {
+        int left;
+
+        watch(++tries);
+        status = open_all(r.run.trainer);
+        left = atomic_load(&live);
+        atomic_store(&watching, false);
+        ck_assert_msg(left == 0, "allocation %d: %d are left", tries, left);
+    }
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_gt(tries, 10);
+    close_rig(&r);
+}
+END_TEST
+#endif
+
+/* ------ */
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("loader");
+    TCase *t = tcase_create("loader");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, rows);
+    tcase_add_test(t, corners);
+    tcase_add_test(t, timing);
+    tcase_add_test(t, ahead);
+    tcase_add_test(t, failing);
+    tcase_add_test(t, refused);
+    tcase_add_test(t, weights);
+#if defined(__GLIBC__) && !UNDER_SANITIZER
+    tcase_add_test(t, no_allocation);
+    tcase_add_test(t, shortage);
+#endif
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suite());
+    int failed;
+
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,263 @@
+/* Uneven batches: every size on every number of devices, padded with rows of
+ * weight 0, with masks that leave a shard empty, with sizes that change from
+ * step to step, and cut into ragged micro-batches. */
+#include "models.h"
+
+enum {
+    MOST_DEVICES = 8,
+    MOST = 4 * MOST_DEVICES + 1,
+    WIDTH = 9,
+    STEPS = 2,
+    STRIDE = UNDER_SANITIZER ? 4 : 2 /* of sizes where not all are tried */
+};
+
+static float x[MOST * WIDTH], mask[MOST];
+static int32_t label[MOST];
+
+typedef enum mask_kind { PLAIN, EMPTY_SHARD, RAGGED, MASKS } mask_kind;
+
+/* EMPTY_SHARD: the first of P shards, or the middle one, has weight 0. */
+static void make_mask(mask_kind kind, int64_t rows, int devices)
+{
+    int64_t shard = (rows + devices - 1) / devices;
+    int64_t empty = rows % 2 ? devices / 2 : 0;
+
+    for (int64_t i = 0; i < rows; i++)
+        mask[i] = kind == RAGGED ? (float)(i * 5 % 7) / 4
+                                 : i / shard != empty;
+}
+
+static ls_source open_source(int64_t rows, bool masked)
+{
+    ls_array a[] = {{"x", LS_F32, 2, {rows, WIDTH}, x},
+                    {"label", LS_I32, 1, {rows}, label}};
+    ls_source s;
+
+    OK(ls_source_arrays(&s, 2, a));
+    if (masked)
+        OK(ls_source_weigh(&s, mask, rows));
+    return s;
+}
+
+static run open_model(ls_pool *pool, int micro)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+
+    o.optimizer = ls_momentum(0.05, 0.9);
+    o.accumulate = micro;
+    return open_run(pool, mlp_graph(), &o);
+}
+
+/* What training on the first rows came to. */
+typedef struct outcome {
+    float loss[STEPS], accuracy[STEPS];
+    double weight;
+    bool updated;
+    char hash[65];
+} outcome;
+
+static void train(const run *r, int64_t rows, bool masked, int steps,
+                  outcome *out)
+{
+    ls_loader_options o = {.uneven = LS_UNEVEN_PAD, .no_thread = true};
+    ls_source source = open_source(rows, masked);
+    ls_loader *l;
+
+    OK(ls_loader_open(&l, r->trainer, &source, &o));
+    for (int s = 0; s < steps; s++) {
+        ls_result result;
+
+        OK(ls_loader_fill(l, s, r->batch, NULL));
+        OK(ls_step(r->trainer, r->batch, &result));
+        out->updated = result.updated;
+        out->weight = result.weight;
+        out->loss[s] = result.updated ? result.loss : -1;
+        out->accuracy[s] = result.updated ? result.accuracy : -1;
+    }
+    ls_loader_close(l);
+    ls_trainer_hash(r->trainer, out->hash);
+}
+
+static outcome train_alone(ls_pool *pool, int micro, int64_t rows, bool masked)
+{
+    outcome out = {0};
+    run r = open_model(pool, micro);
+
+    train(&r, rows, masked, STEPS, &out);
+    close_run(&r);
+    return out;
+}
+
+static void check_near(const outcome *a, const outcome *b, double most)
+{
+    ck_assert_int_eq(a->updated, b->updated);
+    ck_assert(fabs(a->weight - b->weight) < 1e-6);
+    for (int s = 0; s < STEPS; s++)
+        ck_assert_msg(fabs((double)a->loss[s] / (double)b->loss[s] - 1) <= most,
+                      "step %d: loss %.9g, not %.9g", s, (double)a->loss[s],
+                      (double)b->loss[s]);
+}
+
+/* Every batch of 1 to 4P+1 rows on P devices, plain and masked: the bits of one
+ * worker on any number of them, and near those of one device, which needs no
+ * padding. */
+START_TEST(sizes)
+{
+    int devices = _i;
+    ls_pool *alone = open_pool(1, 1), *one = open_pool(devices, 1);
+    ls_pool *two = open_pool(devices, 2), *all = open_pool(devices, 3);
+
+    for (int64_t rows = 1; rows <= 4 * devices + 1;
+         rows += UNDER_SANITIZER ? 3 : 1)
+        for (int kind = PLAIN; kind < MASKS; kind++) {
+            outcome first, other;
+
+            make_mask(kind, rows, devices);
+            first = train_alone(one, 1, rows, kind);
+            other = train_alone(two, 1, rows, kind);
+            ck_assert_mem_eq(&first, &other, sizeof first);
+            other = train_alone(all, 1, rows, kind);
+            ck_assert_mem_eq(&first, &other, sizeof first);
+            other = train_alone(alone, 1, rows, kind);
+            check_near(&first, &other, 1e-6);
+        }
+    ls_pool_close(all);
+    ls_pool_close(two);
+    ls_pool_close(one);
+    ls_pool_close(alone);
+}
+END_TEST
+
+/* One trainer whose batches change size at every step gives the same bits on
+ * any number of workers, and each step's loss is that of its rows alone. */
+START_TEST(changing)
+{
+    static const int64_t rows[] = {33, 1, 8, 17, 2, 32, 5};
+    ls_pool *single = open_pool(1, 1);
+    outcome out[3] = {0};
+
+    make_mask(RAGGED, MOST, 1);
+    for (int k = 0; k < 3; k++) {
+        ls_pool *pool = open_pool(5, (int[]){1, 2, 5}[k]);
+        run r = open_model(pool, 1);
+
+        for (int i = 0; i < 7; i++) {
+            outcome now = {0};
+            run s = open_model(single, 1);
+            float value[33 * WIDTH];
+
+            for (int p = 0; p < ls_trainer_params(r.trainer) && k == 0; p++) {
+                const char *name = ls_trainer_param_name(r.trainer, p);
+                int64_t shape[LS_MAX_RANK], n = 1;
+                int rank = ls_trainer_param_shape(r.trainer, p, shape);
+
+                for (int a = 0; a < rank; a++)
+                    n *= shape[a];
+                OK(ls_trainer_get(r.trainer, name, n, value));
+                OK(ls_trainer_set(s.trainer, name, n, value));
+            }
+            train(&r, rows[i], i % 2, 1, &out[k]);
+            train(&s, rows[i], i % 2, 1, &now);
+            if (k == 0 && now.updated)
+                ck_assert_double_eq_tol((double)out[k].loss[0],
+                                        (double)now.loss[0], 1e-6);
+            close_run(&s);
+        }
+        ck_assert_mem_eq(&out[k], &out[0], sizeof out[0]);
+        close_run(&r);
+        ls_pool_close(pool);
+    }
+    ls_pool_close(single);
+}
+END_TEST
+
+/* Micro-batches of ragged weights are one big batch: to rounding, and to the
+ * bit where the same leaves are added in the same order, which is so for two
+ * and three of them on one device and as many devices. */
+START_TEST(ragged)
+{
+    ls_pool *alone = open_pool(1, 1);
+
+    for (int micro = 2; micro <= 6; micro++) {
+        ls_pool *many = open_pool(micro, 2);
+
+        for (int64_t rows = 1; rows <= MOST; rows += STRIDE)
+            for (int kind = PLAIN; kind < MASKS; kind++) {
+                outcome big, small, spread;
+
+                make_mask(kind, rows, micro);
+                big = train_alone(alone, 1, rows, kind);
+                small = train_alone(alone, micro, rows, kind);
+                spread = train_alone(many, 1, rows, kind);
+                check_near(&small, &big, 1e-6);
+                check_near(&spread, &big, 1e-6);
+                if (micro <= 3)
+                    ck_assert_mem_eq(&small, &spread, sizeof small);
+            }
+        ls_pool_close(many);
+    }
+    ls_pool_close(alone);
+}
+END_TEST
+
+/* The mean of shards' own means cannot do with an empty shard, and names it;
+ * evaluation can, by the exact mean. */
+START_TEST(per_shard)
+{
+    ls_loader_options lo = {.uneven = LS_UNEVEN_PAD};
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(4, 2);
+    ls_source source = open_source(5, false);
+    ls_result result, exact;
+    ls_loader *l;
+    run r;
+
+    o.mean = LS_MEAN_OF_SHARDS;
+    r = open_run(pool, mlp_graph(), &o);
+    OK(ls_loader_open(&l, r.trainer, &source, &lo));
+    OK(ls_loader_fill(l, 0, r.batch, NULL));
+    FAILS(ls_step(r.trainer, r.batch, &result), LS_EINVAL,
+          "device 3 has rows of weight 0 only");
+    OK(ls_evaluate(r.trainer, r.batch, &result));
+    ls_loader_close(l);
+    close_run(&r);
+    ls_pool_close(pool);
+
+    pool = open_pool(1, 1);
+    r = open_run(pool, mlp_graph(), NULL);
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, 5));
+    OK(ls_batch_set(r.batch, "label", LS_I32, label, 5));
+    OK(ls_evaluate(r.trainer, r.batch, &exact));
+    ck_assert_double_eq_tol((double)result.loss, (double)exact.loss, 1e-6);
+    ck_assert(result.accuracy == exact.accuracy);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("uneven");
+    TCase *t = tcase_create("uneven");
+
+    fill_uniform(1, MOST * WIDTH, x);
+    fill_indices(2, MOST, 5, label);
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, sizes, 1, MOST_DEVICES + 1);
+    tcase_add_test(t, changing);
+    tcase_add_test(t, ragged);
+    tcase_add_test(t, per_shard);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suite());
+    int failed;
+
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,92 @@
+/* Evaluation during the training. */
+#include "evaluate.h"
+#include "opt.h"
+
+#include <math.h>
+#include <stdio.h>
+
+int evaluation_check(const data *d, const settings *s)
+{
+    if (data_holds_rows(d) || text_eval_batches(&d->text))
+        return OPT_GO;
+    if (!d->text.bytes)
+        return opt_fail(OPT_FAILED, "--eval-every: nothing is held out; "
+                        "--eval-data names images to evaluate on");
+    return opt_fail(OPT_FAILED, "--eval-every: %lld bytes are held out, fewer "
+                    "than --seq-len %lld", (long long)d->text.held_size,
+                    (long long)s->seq_len);
+}
+
+/* Rows are evaluated without being told to: after each epoch, or at the end. */
+bool evaluation_due(const evaluation *e, int64_t done)
+{
+    const settings *s = e->set;
+    int64_t every = s->eval_every;
+
+    if (!every && data_holds_rows(e->data))
+        every = s->epochs ? e->data->batches : s->steps;
+    if (!every && !data_holds_rows(e->data))
+        return false;
+    return done == s->steps || (every && done % every == 0);
+}
+
+/* Sums over all batches, each mean by its weight; NaN where all weights are 0.
+ */
+static int sum_batches(evaluation *e, double *loss, double *accuracy)
+{
+    int64_t batches = data_eval_batches(e->data);
+    double weight = 0, right = 0;
+    int status = OPT_GO;
+
+    *loss = 0;
+    for (int64_t i = 0; i < batches && status == OPT_GO; i++) {
+        ls_result part;
+
+        status = data_eval_fill(e->data, i, e->batch);
+        if (status == OPT_GO)
+            status = opt_check(ls_evaluate(e->trainer, e->batch, &part));
+        if (status != OPT_GO || !(part.weight > 0))
+            continue;
+        *loss += part.weight * (double)part.loss;
+        right += part.weight * (double)part.accuracy;
+        weight += part.weight;
+    }
+    *loss /= weight;
+    *accuracy = right / weight;
+    return status;
+}
+
+/* A NaN's sign says nothing. */
+static double shown(double x)
+{
+    return isnan(x) ? (double)NAN : x;
+}
+
+int evaluate(evaluation *e, int64_t done)
+{
+    double loss, accuracy;
+    int status = sum_batches(e, &loss, &accuracy);
+
+    if (status != OPT_GO)
+        return status;
+    printf("[lockstep] eval step %04lld  loss %.4f", (long long)done,
+           shown(loss));
+    if (data_holds_rows(e->data))
+        printf("  acc %.4f", shown(accuracy));
+    putchar('\n');
+    if (!e->times++ || accuracy > e->best) {
+        e->best = accuracy;
+        e->best_step = done;
+    }
+    e->last = accuracy;
+    return opt_end(OPT_GO);
+}
+
+int evaluation_sum(const evaluation *e)
+{
+    if (!e->times || !data_holds_rows(e->data))
+        return OPT_GO;
+    printf("[lockstep] eval best acc %.4f at step %04lld, last %.4f\n",
+           shown(e->best), (long long)e->best_step, shown(e->last));
+    return opt_end(OPT_GO);
+}

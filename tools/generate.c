@@ -1,0 +1,93 @@
+/* Generated data: NumPy's legacy streams as arrays in memory. */
+#include "data.h"
+#include "opt.h"
+
+#include <stdlib.h>
+
+/* An empty (rows,width); both are below 2^31. */
+static int new_matrix(ls_tensor *t, ls_dtype dtype, int64_t rows, int64_t width)
+{
+    *t = (ls_tensor){.dtype = dtype, .rank = 2, .shape = {rows, width}};
+    t->data = calloc((size_t)(rows * width), sizeof(float));
+    return t->data ? OPT_GO
+                   : opt_fail(OPT_FAILED, "generated data: out of memory");
+}
+
+/* Numbers of rs.randn as floats, in chunks: the doubles are the stream. */
+static void fill_randn(ls_numpy *rs, int64_t n, float *out)
+{
+    enum { CHUNK = 1024 };
+    double chunk[CHUNK];
+
+    for (int64_t i = 0; i < n; i += CHUNK) {
+        int64_t part = n - i < CHUNK ? n - i : CHUNK;
+
+        ls_numpy_randn(rs, part, chunk);
+        for (int64_t j = 0; j < part; j++)
+            out[i + j] = (float)chunk[j];
+    }
+}
+
+int data_randn(data *d, const char *name, ls_numpy *rs, int64_t rows,
+               int64_t width)
+{
+    ls_tensor t;
+    int status = new_matrix(&t, LS_F32, rows, width);
+
+    if (status != OPT_GO)
+        return status;
+    fill_randn(rs, rows * width, t.data);
+    return data_add(d, name, t, "generated data");
+}
+
+int data_randint(data *d, const char *name, ls_numpy *rs, int64_t rows,
+                 int64_t width, int64_t high)
+{
+    ls_tensor t;
+    int status = new_matrix(&t, LS_I32, rows, width);
+
+    if (status != OPT_GO)
+        return status;
+    ls_numpy_randint32(rs, 0, (int32_t)high, rows * width, t.data);
+    return data_add(d, name, t, "generated data");
+}
+
+/* x = centre[label] + 3 noise, which stands in x. */
+static void spread(ls_tensor *x, const int32_t *label, const float *centre)
+{
+    int64_t width = x->shape[1];
+    float *row = x->data;
+
+    for (int64_t i = 0; i < x->shape[0]; i++, row += width)
+        for (int64_t j = 0; j < width; j++)
+            row[j] = centre[label[i] * width + j] + 3 * row[j];
+}
+
+int data_classes(data *d, const char *x, const char *labels, ls_numpy *rs,
+                 int64_t rows, int64_t width, int64_t classes)
+{
+    ls_tensor centre = {0}, tx = {0}, ty = {0};
+    int status = new_matrix(&centre, LS_F32, classes, width);
+
+    if (status == OPT_GO)
+        status = new_matrix(&tx, LS_F32, rows, width);
+    if (status == OPT_GO)
+        status = new_matrix(&ty, LS_I32, rows, 1);
+    if (status == OPT_GO) {
+        ty.rank = 1;
+        fill_randn(rs, classes * width, centre.data);
+        ls_numpy_randint32(rs, 0, (int32_t)classes, rows, ty.data);
+        fill_randn(rs, rows * width, tx.data);
+        spread(&tx, ty.data, centre.data);
+        status = data_add(d, x, tx, "generated data");
+        tx = (ls_tensor){0};
+    }
+    if (status == OPT_GO) {
+        status = data_add(d, labels, ty, "generated data");
+        ty = (ls_tensor){0};
+    }
+    ls_tensor_free(&centre);
+    ls_tensor_free(&tx);
+    ls_tensor_free(&ty);
+    return status;
+}

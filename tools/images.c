@@ -1,0 +1,113 @@
+/* Images and labels from files: the set to train on, and the one to evaluate
+ * on. */
+#include "data.h"
+#include "opt.h"
+
+#include <stdlib.h>
+
+enum { CHANNELS = 1024 };
+
+/* ------ --mean, --std: a number for each channel, or one for all ------ */
+
+typedef struct normal {
+    int channels;
+    double mean[CHANNELS], std[CHANNELS];
+} normal;
+
+/* "0.49,0.48,0.45": how many; 0: it is no such list. */
+static int read_list(const char *text, double out[CHANNELS])
+{
+    for (int n = 0; n < CHANNELS; text++) {
+        char *end;
+
+        out[n++] = strtod(text, &end);
+        if (end == text)
+            return 0;
+        if (!*end)
+            return n;
+        if (*end != ',')
+            return 0;
+        text = end;
+    }
+    return 0;
+}
+
+/* A list of `name`, or `start` in its place. */
+static int read_normal(const char *name, const char *text, double start,
+                       int *channels, double out[CHANNELS])
+{
+    int n = text ? read_list(text, out) : 0;
+
+    if (text && !n)
+        return opt_fail(OPT_WRONG, "--%s: \"%s\" is not a list of numbers as "
+                        "0.5,0.5,0.5", name, text);
+    if (text && *channels && *channels != n)
+        return opt_fail(OPT_WRONG, "--mean and --std: %d and %d channels",
+                        *channels, n);
+    *channels = text ? n : *channels;
+    for (int c = 0; !text && c < CHANNELS; c++)
+        out[c] = start;
+    return OPT_GO;
+}
+
+/* ------ The sets ------ */
+
+static int open_set(ls_source *source, const char *path, const char *labels,
+                    bool test, const normal *n)
+{
+    ls_images_options o = {.test = test, .labels = labels, .image = "x",
+                           .label = "y", .channels = n->channels,
+                           .mean = n->mean, .std = n->std};
+
+    return ls_source_images(source, path, &o);
+}
+
+static bool same_image(const ls_source *a, const ls_source *b)
+{
+    for (int i = 0; i < 3; i++)
+        if (a->array[0].shape[i] != b->array[0].shape[i])
+            return false;
+    return true;
+}
+
+static int check_evaluation(const data *d, const char *path)
+{
+    const int64_t *a = d->evaluation.array[0].shape;
+    const int64_t *b = d->source.array[0].shape;
+
+    if (same_image(&d->evaluation, &d->source))
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: images of %lldx%lldx%lld; those trained "
+                    "on are %lldx%lldx%lld", path, (long long)a[0],
+                    (long long)a[1], (long long)a[2], (long long)b[0],
+                    (long long)b[1], (long long)b[2]);
+}
+
+/* The test set of a folder is there or not; another set is asked for. */
+static int open_evaluation(data *d, const image_files *f, const normal *n)
+{
+    const char *path = f->evaluation ? f->evaluation : f->path;
+    int status;
+
+    if (!f->evaluation && f->labels)
+        return OPT_GO;
+    status = open_set(&d->evaluation, path, NULL, true, n);
+    if (status == LS_ENOTFOUND && !f->evaluation)
+        return OPT_GO;
+    return status < 0 ? opt_check(status) : check_evaluation(d, path);
+}
+
+int data_images(data *d, const image_files *f)
+{
+    normal n = {0};
+    int status = read_normal("mean", f->mean, 0, &n.channels, n.mean);
+
+    if (status == OPT_GO)
+        status = read_normal("std", f->std, 1, &n.channels, n.std);
+    if (status == OPT_GO)
+        status = opt_check(open_set(&d->source, f->path, f->labels, false, &n));
+    if (status != OPT_GO)
+        return status;
+    d->rows = d->source.rows;
+    return open_evaluation(d, f, &n);
+}
