@@ -7,11 +7,13 @@
 
 int evaluation_check(const data *d, const settings *s)
 {
-    if (data_holds_rows(d) || text_eval_batches(&d->text))
+    if (data_holds_rows(d))
         return OPT_GO;
     if (!d->text.bytes)
         return opt_fail(OPT_FAILED, "--eval-every: nothing is held out; "
                         "--eval-data names images to evaluate on");
+    if (text_eval_batches(&d->text))
+        return OPT_GO;
     return opt_fail(OPT_FAILED, "--eval-every: %lld bytes are held out, fewer "
                     "than --seq-len %lld", (long long)d->text.held_size,
                     (long long)s->seq_len);

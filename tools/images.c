@@ -4,6 +4,7 @@
 #include "opt.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { CHANNELS = 1024 };
 
@@ -83,13 +84,20 @@ static int check_evaluation(const data *d, const char *path)
                     (long long)b[1], (long long)b[2]);
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 /* The test set of a folder is there or not; another set is asked for. */
 static int open_evaluation(data *d, const image_files *f, const normal *n)
 {
     const char *path = f->evaluation ? f->evaluation : f->path;
     int status;
 
-    if (!f->evaluation && f->labels)
+    if (!f->evaluation && !is_folder(f->path))
         return OPT_GO;
     status = open_set(&d->evaluation, path, NULL, true, n);
     if (status == LS_ENOTFOUND && !f->evaluation)

@@ -1,0 +1,250 @@
+#!/bin/sh
+# lockstep-train on files: images of each format, evaluation, masks, orders and
+# uneven batches, each the same on any number of workers; and what is refused.
+# Needs only POSIX tools and gzip.  LOCKSTEP_TRAIN or top_builddir say where the
+# tool is.
+set -u
+LC_ALL=C
+export LC_ALL
+train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL: $1"
+    sed 's/^/  err: /' "$dir/err"
+    sed 's/^/  out: /' "$dir/out" | head -n 20
+}
+
+# run ARGS: status in $status, output in out and err.
+run() {
+    "$train" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    status=$?
+}
+
+# expect STATUS TEXT ARGS: a failure with TEXT on stderr and an empty stdout.
+expect() {
+    want=$1 text=$2
+    shift 2
+    run "$@"
+    if [ $status -eq "$want" ] && grep -qF -e "$text" "$dir/err" &&
+        [ ! -s "$dir/out" ]; then
+        pass
+    else
+        fail "$*: status $status, or no \"$text\" on stderr, or output"
+    fi
+}
+
+# is NAME A B: two texts are equal.
+is() {
+    if [ "$2" = "$3" ]; then
+        pass
+    else
+        fail "$1: \"$2\" is not \"$3\""
+    fi
+}
+
+# same NAME A B, differ NAME A B: two files.
+same() {
+    if cmp -s "$2" "$3"; then pass; else fail "$1"; fi
+}
+differ() {
+    if cmp -s "$2" "$3"; then fail "$1"; else pass; fi
+}
+
+# npy DESCR SHAPE: the 128 bytes before the data.
+npy() {
+    printf '\223NUMPY\001\000\166\000%-117s\n' \
+        "{'descr': '$1', 'fortran_order': False, 'shape': $2, }"
+}
+
+# bytes SCRIPT: numbers that awk prints, as bytes.
+bytes() {
+    # shellcheck disable=SC2059 # the format is the bytes
+    awk "BEGIN { $1 }" | while read -r line; do printf "$line"; done
+}
+
+# Images 4x3 of three classes, each bright in a column of its own: row i is of
+# class (i * i + i / 3) % 3.
+pixels() {
+    bytes "for (i = $1; i < $2; i++) { c = (i * i + int(i / 3)) % 3
+        for (p = 0; p < 12; p++)
+            printf \"\\\\%03o\", (p % 3 == c) * 150 + (i * 7 + p * 29) % 100
+        printf \"\\n\" }"
+}
+classes() {
+    bytes "for (i = $1; i < $2; i++)
+        printf \"\\\\%03o\\n\", (i * i + int(i / 3)) % 3"
+}
+
+pixels 0 60 >"$dir/p"
+classes 0 60 >"$dir/c"
+pixels 60 81 >"$dir/tp"
+classes 60 81 >"$dir/tc"
+
+# The same images as IDX, plain and gzip'd, and as .npy.
+mkdir "$dir/idx" "$dir/gz" "$dir/npy"
+{ printf '\0\0\010\003\0\0\0\074\0\0\0\004\0\0\0\003'; cat "$dir/p"; } \
+    >"$dir/idx/train-images-idx3-ubyte"
+{ printf '\0\0\010\001\0\0\0\074'; cat "$dir/c"; } \
+    >"$dir/idx/train-labels-idx1-ubyte"
+{ printf '\0\0\010\003\0\0\0\025\0\0\0\004\0\0\0\003'; cat "$dir/tp"; } \
+    >"$dir/idx/t10k-images-idx3-ubyte"
+{ printf '\0\0\010\001\0\0\0\025'; cat "$dir/tc"; } \
+    >"$dir/idx/t10k-labels-idx1-ubyte"
+for f in "$dir"/idx/*; do gzip -c "$f" >"$dir/gz/${f##*/}.gz"; done
+{ npy '|u1' '(60, 4, 3, 1)'; cat "$dir/p"; } >"$dir/npy/x_train.npy"
+{ npy '|u1' '(60,)'; cat "$dir/c"; } >"$dir/npy/y_train.npy"
+{ npy '|u1' '(21, 4, 3)'; cat "$dir/tp"; } >"$dir/npy/x_test.npy"
+{ npy '|u1' '(21,)'; cat "$dir/tc"; } >"$dir/npy/y_test.npy"
+
+# ------ Images ------
+
+small="mlp --hidden 16 --devices 4 --lr 0.02 --batch-per-device 4"
+for w in 1 2 3; do
+    # shellcheck disable=SC2086 # words
+    run $small --data "$dir/idx" --epochs 6 --workers $w
+    is "images are trained on" $status 0
+    [ $w = 1 ] && cp "$dir/out" "$dir/out1"
+    same "the same lines on $w workers" "$dir/out" "$dir/out1"
+done
+is "epochs, evaluations, best and last" \
+    "$(sed 's/0\.[0-9]*/0/g; s/[0-9]*\.[0-9]*/0/g; s/^state.*/state/' \
+        "$dir/out1" | sed -n '2,3p;13,$p' | tr '\n' '|')" \
+    "$(printf '%s|' 'Epoch 1: Loss=0, Acc=0' \
+        '[lockstep] eval step 0003  loss 0  acc 0' \
+        'Epoch 6: Loss=0, Acc=0' '[lockstep] eval step 0018  loss 0  acc 0' \
+        '[lockstep] eval best acc 0 at step 0003, last 0' 'state')"
+is "the classes are learned" \
+    "$(sed -n 's/.*best acc \(.*\) at step.*, last \(.*\)/\1 \2/p' \
+        "$dir/out1")" "1.0000 1.0000"
+is "the wait for data is told" "$(grep -c '^waited for data: ' "$dir/err")" 1
+for form in gz npy; do
+    # shellcheck disable=SC2086 # words
+    run $small --data "$dir/$form" --epochs 6
+    same "the same lines from $form" "$dir/out" "$dir/out1"
+done
+# shellcheck disable=SC2086 # words
+run $small --data "$dir/gz/train-images-idx3-ubyte.gz" \
+    --eval-data "$dir/npy/x_test.npy" --epochs 6
+same "the same lines from two files" "$dir/out" "$dir/out1"
+# shellcheck disable=SC2086 # words
+run $small --x "$dir/npy/x_train.npy" --y "$dir/npy/y_train.npy" --epochs 6
+grep -v eval "$dir/out1" >"$dir/plain"
+same "the same lines from --x and --y" "$dir/out" "$dir/plain"
+run mlp --hidden 16 --devices 4 --lr 0.02 --batch 16 --data "$dir/idx" \
+    --epochs 6
+same "--batch-per-device 4 of 4 devices is 16" "$dir/out" "$dir/out1"
+# shellcheck disable=SC2086 # words
+run $small --data "$dir/idx" --epochs 6 --no-shuffle
+differ "files are shuffled" "$dir/out" "$dir/out1"
+# shellcheck disable=SC2086 # words
+run $small --data "$dir/idx" --epochs 6 --mean 0.5 --std 0.25
+differ "--mean and --std" "$dir/out" "$dir/out1"
+# shellcheck disable=SC2086 # words
+run $small --data "$dir/idx" --epochs 6 --mean 0 --std 1
+same "mean 0 and std 1 are nothing" "$dir/out" "$dir/out1"
+# shellcheck disable=SC2086 # words
+run $small --data "$dir/idx" --steps 7 --eval-every 3 --log-every 0
+is "--eval-every and the last" \
+    "$(sed -n 's/.*eval step \([0-9]*\) .*/\1/p' "$dir/out" | tr '\n' ' ')" \
+    "0003 0006 0007 "
+
+# What is held out is one number, however it is cut.
+for cut in "--batch 1 --devices 1" "--batch 60 --devices 4" \
+    "--batch 21 --devices 7" "--batch 5 --devices 3 --uneven pad" \
+    "--batch 24 --devices 8 --masked-mean per-shard"; do
+    # shellcheck disable=SC2086 # words
+    run mlp --data "$dir/idx" --hidden 8 --steps 0 --eval-every 1 $cut
+    sed 1q "$dir/out" >>"$dir/held"
+done
+is "the evaluation is one" "$(sort -u "$dir/held" | wc -l | tr -d ' ')" 1
+is "it is there five times" "$(grep -c 'eval step 0000' "$dir/held")" 5
+
+# CIFAR-10: two records, as a folder and as a file.
+mkdir "$dir/cifar"
+bytes 'for (r = 0; r < 2; r++) { printf "\\%03o\n", r * 9
+    for (i = 0; i < 96; i++) { for (j = 0; j < 32; j++)
+        printf "\\%03o", (r * 40 + i * 3 + j) % 256
+        printf "\n" } }' >"$dir/cifar/data_batch_1.bin"
+is "CIFAR-10's records" "$(wc -c <"$dir/cifar/data_batch_1.bin" | tr -d ' ')" \
+    6146
+run mlp --data "$dir/cifar" --batch 2 --devices 2 --steps 2 --hidden 8
+is "CIFAR-10 is trained on" $status 0
+cp "$dir/out" "$dir/outc"
+run mlp --data "$dir/cifar/data_batch_1.bin" --batch 2 --devices 2 --steps 2 \
+    --hidden 8 --d-in 3072 --classes 10 --rows 2
+same "a CIFAR-10 file alone" "$dir/out" "$dir/outc"
+
+# ------ Masks ------
+
+{ npy '|u1' '(60,)'; bytes 'for (i = 0; i < 60; i++)
+    printf "\\%03o\n", (i >= 20)'; } >"$dir/tail.npy"
+{ npy '|b1' '(60,)'; bytes 'for (i = 0; i < 60; i++) printf "\\001\n"'; } \
+    >"$dir/ones.npy"
+rows="mlp --x $dir/npy/x_train.npy --y $dir/npy/y_train.npy --hidden 8 \
+    --batch 60 --no-shuffle --log-every 1"
+# shellcheck disable=SC2086 # words
+run $rows --devices 4 --steps 3
+cp "$dir/out" "$dir/plain"
+# shellcheck disable=SC2086 # words
+run $rows --devices 4 --steps 3 --mask "$dir/ones.npy"
+same "a mask of ones is none" "$dir/out" "$dir/plain"
+for w in 1 2 3; do
+    # shellcheck disable=SC2086 # words
+    run $rows --devices 3 --steps 3 --mask "$dir/tail.npy" --workers $w
+    [ $w = 1 ] && cp "$dir/out" "$dir/masked"
+    same "the same masked lines on $w workers" "$dir/out" "$dir/masked"
+done
+# The first third has no weight: the rest alone gives the same loss.
+{ npy '|u1' '(40, 4, 3)'; tail -c 480 "$dir/p"; } >"$dir/x40.npy"
+{ npy '|u1' '(40,)'; tail -c 40 "$dir/c"; } >"$dir/y40.npy"
+run mlp --x "$dir/x40.npy" --y "$dir/y40.npy" --hidden 8 --batch 40 \
+    --no-shuffle --log-every 1 --devices 2 --steps 3
+is "rows of weight 0 do not count" "$(grep loss "$dir/out")" \
+    "$(grep loss "$dir/masked")"
+# shellcheck disable=SC2086 # words
+run $rows --devices 3 --steps 1 --mask "$dir/tail.npy" \
+    --masked-mean per-shard
+is "an empty shard has no mean" $status 1
+is "it is named" "$(grep -c 'device 0 has rows of weight 0 only' "$dir/err")" 1
+{ npy '<f4' '(8,)'; printf '\0\0\200\277'; head -c 28 /dev/zero; } \
+    >"$dir/negative.npy"
+{ npy '|u1' '(8, 3)'; head -c 24 "$dir/p"; } >"$dir/x8.npy"
+expect 1 "the weight of row 0 is -1" linear --x "$dir/x8.npy" \
+    --y "$dir/x8.npy" --mask "$dir/negative.npy"
+
+# ------ What is refused ------
+
+expect 2 "--data and --x exclude" mlp --data "$dir/idx" --x "$dir/x8.npy" \
+    --y "$dir/x8.npy"
+expect 2 "--mask weighs the rows of --x" mlp --mask "$dir/ones.npy"
+expect 2 "--eval-data goes with --data" mlp --eval-data "$dir/idx"
+expect 2 "--mean: \"1,,2\" is not a list" mlp --data "$dir/idx" --mean 1,,2
+expect 2 "--mean and --std: 3 and 2" mlp --data "$dir/idx" --mean 1,2,3 \
+    --std 1,2
+expect 2 "--mean and --std are for images" mlp --std 2
+expect 1 "normalisation of 3 channels for images of 1" mlp --data "$dir/idx" \
+    --mean 1,2,3
+expect 1 "std 0" mlp --data "$dir/idx" --std 0
+expect 1 "labels up to 2, but 2 classes" mlp --data "$dir/idx" --classes 2
+expect 1 "has 12 where --d-in says 9" mlp --data "$dir/idx" --d-in 9
+expect 1 "--eval-data names images to evaluate on" mlp --data "$dir/cifar" \
+    --eval-every 1 --batch 2 --devices 2
+expect 1 "those trained on are 4x3x1" mlp --data "$dir/idx" --eval-data \
+    "$dir/cifar/data_batch_1.bin" --classes 10
+expect 1 "holds no training set" mlp --data "$dir"
+expect 1 "60 weights for 8 rows" linear --x "$dir/x8.npy" --y "$dir/x8.npy" \
+    --mask "$dir/ones.npy"
+head -c 100 "$dir/idx/train-images-idx3-ubyte" >"$dir/idx/cut-images-idx3"
+expect 1 "(60,4,3) bytes by the header, 84 follow" mlp --data \
+    "$dir/idx/cut-images-idx3"
+head -c 200 "$dir/gz/train-images-idx3-ubyte.gz" >"$dir/gz/cut-images-idx3"
+expect 1 "the gzip stream is cut short at byte 200" mlp --data \
+    "$dir/gz/cut-images-idx3"
+
+echo "$passed checks passed, $failed failed"
+[ $failed -eq 0 ]
