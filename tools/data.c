@@ -49,7 +49,7 @@ int data_open(data *d, const ls_trainer *trainer, const ls_key *order)
     ls_loader_options o = {.batch = d->batch, .shuffle = order != NULL};
     int status = 0;
 
-    if (d->text.bytes)
+    if (!d->source.fill)
         return OPT_GO;
     if (order)
         o.key = *order;
@@ -67,7 +67,7 @@ int data_open(data *d, const ls_trainer *trainer, const ls_key *order)
 
 int data_fill(data *d, int64_t step, ls_batch *batch, int64_t *rows)
 {
-    if (!d->text.bytes)
+    if (d->loader)
         return opt_check(ls_loader_fill(d->loader, step, batch, rows));
     *rows = d->batch;
     return text_fill(&d->text, step, batch);

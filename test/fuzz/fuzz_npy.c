@@ -3,19 +3,17 @@
 #include "file/images.h"
 #include "replay.h"
 
-static unsigned load(const char *path, ls_dtype as)
+static void load(const char *path, ls_dtype as)
 {
     ls_tensor t;
     int64_t n = 1;
-    unsigned sum;
 
     if (ls_npy_load(&t, path, as) < 0)
-        return 0;
+        return;
     for (int i = 0; i < t.rank; i++)
         n *= t.shape[i];
-    sum = touch(t.data, 4 * n);
+    touch(t.data, 4 * n);
     ls_tensor_free(&t);
-    return sum;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -23,12 +21,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ls__images images = {0}, labels = {.rows = 3};
     char path[32];
     int fd = memory_file(data, size, path);
-    volatile unsigned sum = load(path, LS_F32) + load(path, LS_I32);
 
+    load(path, LS_F32);
+    load(path, LS_I32);
     if (ls__npy_images(&images, path) == 0)
-        sum += touch(images.part[0].first, images.rows * images.part[0].stride);
+        touch(images.part[0].first, images.rows * images.part[0].stride);
     if (ls__labels_read(&labels, path) == 0)
-        sum += touch(labels.label, 3 * 4);
+        touch(labels.label, 3 * 4);
     ls__images_close(&images);
     ls__images_close(&labels);
     close(fd);
