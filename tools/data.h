@@ -31,7 +31,7 @@ typedef struct data {
     int64_t batches;      /* of one epoch */
     bool pad;
     ls_loader *loader, *held; /* training, evaluation */
-    text text;                /* instead of a source, when it has bytes */
+    text_data text;                /* instead of a source, when it has bytes */
 } data;
 
 /* ------ Arrays in memory: all have equally many rows ------ */

@@ -61,8 +61,8 @@ static int read_text(const char *path, int64_t vocab, unsigned char **bytes,
     return status == OPT_GO ? check_bytes(path, *bytes, *size, vocab) : status;
 }
 
-int text_load(text *t, const char *path, const char *evaluation, int64_t window,
-              int64_t vocab, ls_key key)
+int text_load(text_data *t, const char *path, const char *evaluation,
+              int64_t window, int64_t vocab, ls_key key)
 {
     int status = read_text(path, vocab, &t->bytes, &t->size);
 
@@ -86,19 +86,19 @@ int text_load(text *t, const char *path, const char *evaluation, int64_t window,
     return status;
 }
 
-void text_free(text *t)
+void text_free(text_data *t)
 {
     free(t->bytes);
     free(t->other);
     free(t->start);
     free(t->tokens);
     free(t->weights);
-    *t = (text){0};
+    *t = (text_data){0};
 }
 
 /* ------ Windows ------ */
 
-int text_plan(text *t, int64_t batch, int devices)
+int text_plan(text_data *t, int64_t batch, int devices)
 {
     t->batch = batch;
     t->rows = (batch + devices - 1) / devices * devices;
@@ -112,7 +112,7 @@ int text_plan(text *t, int64_t batch, int devices)
 
 /* Give the batch its n windows of a text from `start`; what is missing to
  * t->rows repeats the first with weight 0. */
-static int set_windows(text *t, const unsigned char *bytes, int64_t n,
+static int set_windows(text_data *t, const unsigned char *bytes, int64_t n,
                        ls_batch *batch)
 {
     int32_t *to = t->tokens;
@@ -132,7 +132,7 @@ static int set_windows(text *t, const unsigned char *bytes, int64_t n,
     return opt_check(status);
 }
 
-int text_fill(text *t, int64_t step, ls_batch *batch)
+int text_fill(text_data *t, int64_t step, ls_batch *batch)
 {
     ls_random_randint(ls_key_fold_in(t->key, (uint32_t)step), 0, t->batch, 0,
                       (int32_t)(t->train - t->window + 1), t->start);
@@ -143,19 +143,19 @@ int text_fill(text *t, int64_t step, ls_batch *batch)
 
 /* ------ Evaluation ------ */
 
-static int64_t eval_windows(const text *t)
+static int64_t eval_windows(const text_data *t)
 {
     int64_t new = t->window - 1;
 
     return t->held_size < t->window ? 0 : (t->held_size - 1 + new - 1) / new;
 }
 
-int64_t text_eval_batches(const text *t)
+int64_t text_eval_batches(const text_data *t)
 {
     return (eval_windows(t) + t->rows - 1) / t->rows;
 }
 
-int text_eval_fill(text *t, int64_t i, ls_batch *batch)
+int text_eval_fill(text_data *t, int64_t i, ls_batch *batch)
 {
     int64_t windows = eval_windows(t), first = i * t->rows, n = 0;
     int64_t new = t->window - 1, last = t->held_size - t->window;

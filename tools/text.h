@@ -9,7 +9,7 @@
 
 #include <lockstep.h>
 
-typedef struct text {
+typedef struct text_data {
     unsigned char *bytes; /* NULL: there is no text */
     unsigned char *other; /* --eval-data, or NULL */
     int64_t size;
@@ -22,26 +22,26 @@ typedef struct text {
     int64_t rows;  /* the same, up to a multiple of the devices */
     int32_t *start, *tokens;
     float *weights;
-} text;
+} text_data;
 
 /* Read a file whose bytes are all below vocab.  Its last tenth is held out,
  * unless evaluation (NULL: none) names a file of its own. */
-int text_load(text *t, const char *path, const char *evaluation, int64_t window,
-              int64_t vocab, ls_key key);
+int text_load(text_data *t, const char *path, const char *evaluation,
+              int64_t window, int64_t vocab, ls_key key);
 
 /* Make room for batches of so many rows. */
-int text_plan(text *t, int64_t batch, int devices);
+int text_plan(text_data *t, int64_t batch, int devices);
 
 /* The rows of a step as input "tokens". */
-int text_fill(text *t, int64_t step, ls_batch *batch);
+int text_fill(text_data *t, int64_t step, ls_batch *batch);
 
 /* Evaluation is this many batches; 0: less than a window is held out.  Each
  * window starts on the last byte of the one before, so that each byte but the
  * first is predicted once; the last one ends with the text and weighs as much
  * as it has new bytes. */
-int64_t text_eval_batches(const text *t);
-int text_eval_fill(text *t, int64_t i, ls_batch *batch);
+int64_t text_eval_batches(const text_data *t);
+int text_eval_fill(text_data *t, int64_t i, ls_batch *batch);
 
-void text_free(text *t);
+void text_free(text_data *t);
 
 #endif
