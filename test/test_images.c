@@ -1,5 +1,5 @@
-/* Images from files: CIFAR-10, IDX (plain and gzip'd) and .npy.  Small files are
- * made here byte by byte, so that the tests need nothing from outside; the
+/* Images from files: CIFAR-10, IDX (plain and gzip'd) and .npy.  Small files
+ * are made here byte by byte, so that the tests need nothing from outside; the
  * hostile ones are those files cut, altered and lying, and each is refused with
  * its name or loads as rows that may all be read.  Meant to be run under the
  * sanitizers as well. */

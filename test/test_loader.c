@@ -387,7 +387,8 @@ START_TEST(refused)
     o.batch = 8;
     s.array = spec;
     spec[0].shape[0] = 4;
-    refuse(&r, &s, &o, LS_ESHAPE, "\"x\" takes rows of (3); the source has (4)");
+    refuse(&r, &s, &o, LS_ESHAPE,
+           "\"x\" takes rows of (3); the source has (4)");
     spec[0].shape[0] = WIDTH;
     spec[0].dtype = LS_I32;
     refuse(&r, &s, &o, LS_EINVAL, "\"x\" takes LS_F32");
