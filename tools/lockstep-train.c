@@ -10,6 +10,8 @@
 #include "progress.h"
 #include "sample.h"
 #include "schedule.h"
+#include "stall.h"
+#include "stop.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -34,6 +36,8 @@ typedef struct run {
     ls_batch *batch;
     metrics metrics;
     progress bar;
+    ls_trace *trace;
+    stall watchdog;
     double loss, right, weight; /* sums over the epoch so far */
 } run;
 
@@ -118,13 +122,14 @@ static int check_usage(run *r)
                             of_optimizer[i].name, of_optimizer[i].text);
     if (check_state(r->set.state) != OPT_GO)
         return OPT_WRONG;
+    if (given(r, "trace-level") && !r->set.trace)
+        return opt_fail(OPT_WRONG, "--trace-level is for --trace");
     return check_schedule(r);
 }
 
 /* A place that cannot be written is better found before the training. */
-static int check_save(run *r)
+static int check_place(const char *path)
 {
-    const char *path = r->set.save;
     struct stat info;
     char *copy;
     int status = OPT_GO;
@@ -139,6 +144,13 @@ static int check_save(run *r)
             opt_fail(OPT_FAILED, "%s: its folder: %s", path, strerror(errno));
     free(copy);
     return status;
+}
+
+static int check_places(run *r)
+{
+    int status = check_place(r->set.save);
+
+    return status == OPT_GO ? check_place(r->set.trace) : status;
 }
 
 /* ------ Stages before the first step ------ */
@@ -284,6 +296,27 @@ static int open_metrics(run *r)
     return metrics_open(&r->metrics, r->set.metrics, &info);
 }
 
+static int open_trace(run *r)
+{
+    ls_trace_options o = ls_trace_defaults();
+
+    o.level = 1 + (int)r->set.trace_level;
+    if (!r->set.trace)
+        return OPT_GO;
+    return opt_check(ls_trace_open(&r->trace, r->pool, &o));
+}
+
+static int open_watchdog(run *r)
+{
+    int error = stall_open(&r->watchdog, r->pool, r->mesh,
+                           r->set.stall_seconds, stderr);
+
+    if (error)
+        return opt_fail(OPT_FAILED, "--stall-seconds: no thread: %s",
+                        strerror(error));
+    return OPT_GO;
+}
+
 /* ------ The steps ------ */
 
 /* The sign of a NaN says nothing, so none is shown. */
@@ -358,12 +391,30 @@ static bool wants_eval(const run *r, int64_t done)
     return every && (done % every == 0 || done == r->set.steps);
 }
 
+static int fill(run *r, int64_t step, int64_t *rows)
+{
+    ls_mark mark = ls_mark_begin(r->pool, "data");
+    int status = data_fill(&r->data, step, r->batch, rows);
+
+    ls_mark_end(r->pool, mark);
+    return status;
+}
+
+static int measure(run *r, const ls_result *result, int64_t rows, double ms)
+{
+    ls_mark mark = ls_mark_begin(r->pool, "metrics");
+    int status = metrics_step(&r->metrics, result, rows, ms);
+
+    ls_mark_end(r->pool, mark);
+    return status;
+}
+
 static int one_step(run *r, int64_t step)
 {
     ls_result result;
     int64_t rows;
     double start;
-    int status = data_fill(&r->data, step, r->batch, &rows);
+    int status = fill(r, step, &rows);
 
     if (status != OPT_GO)
         return status;
@@ -371,8 +422,7 @@ static int one_step(run *r, int64_t step)
     status = opt_check(ls_step(r->trainer, r->batch, &result));
     if (status != OPT_GO)
         return status;
-    status = metrics_step(&r->metrics, &result, rows,
-                          1e3 * (progress_clock() - start));
+    status = measure(r, &result, rows, 1e3 * (progress_clock() - start));
     if (status == OPT_GO && wants_log(r, step))
         status = log_line(r, &result);
     if (status == OPT_GO && r->model->epochs)
@@ -383,17 +433,49 @@ static int one_step(run *r, int64_t step)
     return status;
 }
 
+static int write_trace(run *r)
+{
+    if (!r->trace)
+        return OPT_GO;
+    return opt_check(ls_trace_write(r->trace, r->set.trace));
+}
+
+static int save(run *r)
+{
+    if (!r->set.save)
+        return OPT_GO;
+    return opt_check(ls_trainer_save(r->trainer, r->set.save));
+}
+
+/* After a failure, which gives the status: the trainer is as the last good step
+ * left it, and hours of training are not thrown away. */
+static int leave(run *r, int status)
+{
+    write_trace(r);
+    if (r->set.save && save(r) == OPT_GO)
+        fprintf(stderr, "%s: %s: the parameters after %lld updates\n",
+                opt_program_name, r->set.save,
+                (long long)ls_trainer_step(r->trainer));
+    return status;
+}
+
 static int train(run *r)
 {
     int status = OPT_GO;
 
+    stop_open();
     progress_start(&r->bar, r->set.steps);
     if (wants_eval(r, 0) && r->set.steps == 0)
         status = evaluate(r, 0);
-    for (int64_t s = 0; s < r->set.steps && status == OPT_GO; s++)
+    for (int64_t s = 0; s < r->set.steps && status == OPT_GO; s++) {
         status = one_step(r, s);
+        stall_step(&r->watchdog, s + 1);
+        if (stop_signal())
+            break; /* a step is done: the run ends as if it were the last */
+    }
+    stall_close(&r->watchdog);
     progress_clear(&r->bar);
-    return status;
+    return status == OPT_GO ? status : leave(r, status);
 }
 
 /* The keys of steps are those below 2^32 - 1. */
@@ -417,12 +499,13 @@ static int finish(run *r)
     char hex[65];
     int status = metrics_close(&r->metrics);
 
-    if (status == OPT_GO && r->set.sample)
+    if (status == OPT_GO && r->set.sample && !stop_signal())
         status = sample_text(r);
     if (status != OPT_GO)
-        return status;
-    if (r->set.save)
-        status = opt_check(ls_trainer_save(r->trainer, r->set.save));
+        return leave(r, status);
+    status = write_trace(r);
+    if (save(r) != OPT_GO)
+        status = OPT_FAILED;
     ls_trainer_hash(r->trainer, hex);
     printf("state %s\n", hex);
     return opt_end(status);
@@ -432,8 +515,8 @@ static int finish(run *r)
 
 /* clang-format off */
 static int (*const stages[])(run *r) = {
-    check_usage, check_save, open_mesh, open_data, talk, open_pool,
-    open_trainer, open_metrics, train, finish,
+    check_usage, check_places, open_mesh, open_data, talk, open_pool,
+    open_trainer, open_metrics, open_trace, open_watchdog, train, finish,
 };
 /* clang-format on */
 
@@ -441,6 +524,8 @@ static void close_all(run *r)
 {
     if (r->metrics.file)
         fclose(r->metrics.file); /* after a failure, which is the message */
+    stall_close(&r->watchdog);
+    ls_trace_close(r->trace);
     ls_batch_close(r->batch);
     ls_trainer_close(r->trainer);
     ls_graph_free(r->graph);
@@ -461,5 +546,5 @@ int main(int argc, char **argv)
          i++)
         status = stages[i](&r);
     close_all(&r);
-    return status == OPT_DONE ? 0 : status;
+    return status == OPT_DONE ? 0 : stop_status(status);
 }

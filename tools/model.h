@@ -41,6 +41,9 @@ typedef struct settings {
     int64_t sample;     /* bytes; 0: none */
     double temperature;
     const char *metrics, *save, *backend;
+    const char *trace;
+    int64_t trace_level;  /* 0: phases, 1: operators too */
+    double stall_seconds; /* 0: nobody watches */
 } settings;
 
 enum { UNEVEN_DROP, UNEVEN_PAD };

@@ -1,0 +1,195 @@
+#!/bin/sh
+# Runs nobody sits beside: what signals, failures and stalls leave behind, and
+# what a trace shows.  Needs POSIX tools; where jq is present it reads the
+# traces.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
+set -u
+LC_ALL=C
+export LC_ALL
+train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+dir=$(mktemp -d) || exit 99
+pid=
+trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$dir"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL: $1"
+    sed 's/^/  err: /' "$dir/err"
+    tail -n 5 "$dir/out" | sed 's/^/  out: /'
+}
+
+# is NAME A B: two texts are equal.
+is() {
+    if [ "$2" = "$3" ]; then
+        pass
+    else
+        fail "$1: \"$2\" is not \"$3\""
+    fi
+}
+
+# same NAME A B: two files are equal.
+same() {
+    if cmp -s "$2" "$3"; then pass; else fail "$1"; fi
+}
+
+# says NAME TEXT: it is on stderr.
+says() {
+    if grep -qF -e "$2" "$dir/err"; then pass; else fail "$1: no \"$2\""; fi
+}
+
+# start ARGS: a long run of linear in the background, which a signal from the
+# keyboard would reach; past its third step when this returns.
+start() {
+    rm -f "$dir/m"
+    $default "$train" linear --devices 4 --steps 100000000 --log-every 1 \
+        --metrics "$dir/m" "$@" >"$dir/out" 2>"$dir/err" </dev/null &
+    pid=$!
+    until grep -q '"step":3' "$dir/m" 2>/dev/null; do
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.05
+    done
+}
+
+# end: its status.
+end() {
+    wait $pid
+    status=$?
+    pid=
+}
+
+# json FILE: it is JSON, if somebody here can tell.
+json() {
+    command -v jq >/dev/null || return 0
+    if jq -e '.traceEvents | length > 0' "$1" >/dev/null; then
+        pass
+    else
+        fail "$1 is not a trace"
+    fi
+}
+
+# A shell's background ignores Ctrl-C; newer env undoes it.
+default=
+signals=TERM:143
+if env --default-signal=INT true 2>/dev/null; then
+    default="env --default-signal=INT"
+    signals="TERM:143 INT:130"
+fi
+
+# ------ A signal: the step is finished, and all is written ------
+
+for signal in $signals; do
+    name=${signal%:*}
+    start --save "$dir/s" --trace "$dir/t"
+    kill -$name $pid
+    end
+    is "SIG$name ends with" $status ${signal#*:}
+    says "SIG$name is answered" "ends after this step"
+    json "$dir/t"
+    is "the state is printed" "$(tail -n 1 "$dir/out" | cut -c1-6)" "state "
+    steps=$(tail -n 1 "$dir/m" | sed 's/^{"step":\([0-9]*\),.*}$/\1/')
+    is "metrics hold the steps that were logged" \
+        "$(sed -n 's/.*step 0*\([0-9][0-9]*\) .*/\1/p' "$dir/out" \
+            | tail -n 1)" "$steps"
+    "$train" linear --devices 4 --steps $((steps + 1)) --log-every 0 \
+        --save "$dir/again" >"$dir/whole" 2>/dev/null
+    is "it is the state after these steps" "$(tail -n 1 "$dir/out")" \
+        "$(cat "$dir/whole")"
+    same "and so are the parameters" "$dir/s" "$dir/again"
+done
+
+# Of two signals that arrive together the second one ends it.  (The thread
+# sanitizer keeps signals back and hands on one; builds with sanitizers set
+# CK_FORK.)
+if [ -n "$default" ] && [ -z "${CK_FORK:-}" ]; then
+    start --save "$dir/never"
+    kill -STOP $pid
+    kill -TERM $pid
+    kill -INT $pid
+    kill -CONT $pid
+    end
+    is "two signals kill" $((status == 130 || status == 143)) 1
+    is "nothing is written then" "$(grep -c state "$dir/out")" 0
+    is "nor saved" "$(find "$dir" -name 'never*')" ""
+fi
+
+# ------ A failure: the last good state ------
+
+# npy DESCR SHAPE: the 128 bytes before the data.
+npy() {
+    printf '\223NUMPY\001\000\166\000%-117s\n' \
+        "{'descr': '$1', 'fortran_order': False, 'shape': $2, }"
+}
+one='\0\0\200\077' nan='\0\0\300\177'
+{ npy '<f4' '(8, 1)'; printf "$one$one$one$one$one$nan$one$one"; } >"$dir/x"
+{ npy '<f4' '(8, 1)'; printf "$one$one$one$one$one$one$one$one"; } >"$dir/y"
+data="--x $dir/x --y $dir/y --devices 2 --batch 2"
+"$train" linear $data --steps 3 --save "$dir/s" --trace "$dir/t" \
+    --metrics "$dir/m" >"$dir/out" 2>"$dir/err"
+is "a loss that is not finite fails" $? 1
+says "the step, the device and the row are named" \
+    "step 2: the loss is not finite on device 1, first in row 1"
+says "what is kept is said" "$dir/s: the parameters after 2 updates"
+"$train" linear $data --steps 2 --save "$dir/again" >/dev/null 2>&1
+same "the last good state is kept" "$dir/s" "$dir/again"
+is "the metrics hold the good steps" "$(grep -c '"step"' "$dir/m")" 2
+json "$dir/t"
+
+# ------ A stall: who does what ------
+
+# Nobody reads the metrics, so that the tool waits for room in the pipe.
+mkfifo "$dir/pipe"
+exec 3<>"$dir/pipe"
+"$train" linear --steps 100000000 --log-every 0 --metrics "$dir/pipe" \
+    --workers 2 --stall-seconds 0.3 >"$dir/out" 2>"$dir/err" </dev/null &
+pid=$!
+until grep -q 'worker 1 ' "$dir/err"; do
+    kill -0 $pid 2>/dev/null || break
+    sleep 0.1
+done
+says "a stall is reported" "lockstep-train: no step finished for 0."
+says "who is where" "): metrics"
+is "the others do nothing" "$(grep -c 'worker 1 (PU [0-9]*): nothing$' \
+    "$dir/err")" 1
+cat <&3 >/dev/null &
+reader=$!
+until grep -q 'goes on' "$dir/err"; do
+    kill -0 $pid 2>/dev/null || break
+    sleep 0.1
+done
+says "the end of a stall is told" "goes on;"
+kill -TERM $pid
+end
+is "it ended as asked" $status 143
+kill $reader
+wait $reader 2>/dev/null
+exec 3<&-
+
+# ------ Traces, and options that make no sense ------
+
+# refuses STATUS TEXT ARGS
+refuses() {
+    want=$1 text=$2
+    shift 2
+    "$train" "$@" >"$dir/out" 2>"$dir/err"
+    is "$* fails" $? $want
+    says "$*" "$text"
+}
+refuses 2 "--trace-level is for --trace" linear --trace-level 2
+refuses 2 "\"3\" is none of 1|2" linear --trace "$dir/t" --trace-level 3
+refuses 2 "--stall-seconds" linear --stall-seconds -1
+refuses 1 "not a regular file" linear --trace /dev/null
+refuses 1 "No such file" linear --trace "$dir/none/t"
+
+"$train" linear --steps 3 --trace "$dir/t" --trace-level 2 >"$dir/out" \
+    2>"$dir/err"
+json "$dir/t"
+for name in gradients reduce update barrier step data dense loss rows/s \
+    "worker 0 (PU"; do
+    is "$name is traced" "$(grep -c "\"name\":\"$name" "$dir/t" \
+        | sed 's/[1-9][0-9]*/some/')" some
+done
+is "nothing is left aside" "$(find "$dir" -name '*.tmp-*')" ""
+
+echo "$passed checks passed, $failed failed"
+[ $failed -eq 0 ]

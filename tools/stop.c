@@ -1,0 +1,57 @@
+/* The handler does what a handler may: sets a flag, gives the signals back
+ * their default, and writes one line.  Workers block all signals, so it runs on
+ * the main thread. */
+#define _GNU_SOURCE
+#include "stop.h"
+
+#include "opt.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t caught;
+static char line[160]; /* what the handler says */
+
+static void asked(int number)
+{
+    int error = errno;
+
+    caught = number;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    if (write(STDERR_FILENO, line, strlen(line)) < 0)
+        errno = error; /* nobody listens: the status tells */
+    errno = error;
+}
+
+static void catch(int number)
+{
+    struct sigaction old, new = {.sa_handler = asked, .sa_flags = SA_RESTART};
+
+    sigemptyset(&new.sa_mask);
+    sigaddset(&new.sa_mask, SIGINT); /* two at once are one, then another */
+    sigaddset(&new.sa_mask, SIGTERM);
+    if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(number, &new, NULL);
+}
+
+void stop_open(void)
+{
+    strcpy(line, isatty(STDERR_FILENO) ? "\n" : "");
+    strncat(line, opt_program_name, sizeof line / 2);
+    strcat(line, ": ends after this step; once more to end at once\n");
+    catch(SIGINT);
+    catch(SIGTERM);
+}
+
+int stop_signal(void)
+{
+    return (int)caught;
+}
+
+int stop_status(int status)
+{
+    return status == OPT_GO && caught ? 128 + (int)caught : status;
+}
