@@ -1,0 +1,547 @@
+/* Every call of ours to threads, hwloc and files fails in turn: a status with a
+ * message each time, nothing kept (descriptors, threads; memory by the leak
+ * sanitizer), what was there before intact, and the same call works afterwards.
+ *
+ * The functions below stand before those of the libraries and call them.  Only
+ * calls from this program count: hwloc and the C library call each other. */
+#define _GNU_SOURCE
+#include "small.h"
+
+#include "base/error.h"
+#include "faults.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <hwloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ------ The functions before the libraries' ------ */
+
+#define CALLED_FROM __builtin_return_address(0)
+
+static const char *refused_call; /* the one that failed */
+static int refused_errno;
+static bool renamed; /* a file is in its place */
+static bool halves, interrupts; /* write does half; write and open: EINTR */
+
+/* Is this call, from there, the one to fail? */
+static bool fails(const void *from, const char *name, int error)
+{
+    if (!ours(from) || granted())
+        return false;
+    refused_call = name;
+    errno = refused_errno = error;
+    return true;
+}
+
+static void *next(const char *name)
+{
+    void *f = dlsym(RTLD_NEXT, name);
+
+    if (!f)
+        abort();
+    return f;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+                   void *(*run)(void *), void *user)
+{
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+                void *) = next("pthread_create");
+
+    return fails(CALLED_FROM, "pthread_create", EAGAIN)
+               ? EAGAIN : real(thread, attr, run, user);
+}
+
+int pthread_attr_init(pthread_attr_t *attr)
+{
+    int (*real)(pthread_attr_t *) = next("pthread_attr_init");
+
+    return fails(CALLED_FROM, "pthread_attr_init", ENOMEM) ? ENOMEM
+                                                           : real(attr);
+}
+
+int pthread_attr_setstacksize(pthread_attr_t *attr, size_t size)
+{
+    int (*real)(pthread_attr_t *, size_t) = next("pthread_attr_setstacksize");
+
+    return fails(CALLED_FROM, "pthread_attr_setstacksize", EINVAL)
+               ? EINVAL : real(attr, size);
+}
+
+int madvise(void *at, size_t bytes, int advice)
+{
+    int (*real)(void *, size_t, int) = next("madvise");
+
+    return fails(CALLED_FROM, "madvise", EINVAL) ? -1 : real(at, bytes, advice);
+}
+
+int open(const char *path, int flags, ...)
+{
+    int (*real)(const char *, int, ...) = next("open");
+
+    return fails(CALLED_FROM, "open", EACCES) ? -1 : real(path, flags, 0666);
+}
+
+ssize_t write(int fd, const void *data, size_t bytes)
+{
+    ssize_t (*real)(int, const void *, size_t) = next("write");
+
+    if (fails(CALLED_FROM, "write", interrupts ? EINTR : ENOSPC))
+        return -1;
+    return real(fd, data, halves && bytes > 1 ? bytes / 2 : bytes);
+}
+
+int fsync(int fd)
+{
+    int (*real)(int) = next("fsync");
+
+    return fails(CALLED_FROM, "fsync", EIO) ? -1 : real(fd);
+}
+
+/* As Linux does it: the descriptor is gone all the same. */
+int close(int fd)
+{
+    int (*real)(int) = next("close");
+    bool bad = fails(CALLED_FROM, "close", EDQUOT);
+    int status = real(fd);
+
+    if (bad)
+        errno = EDQUOT;
+    return bad ? -1 : status;
+}
+
+int rename(const char *from, const char *to)
+{
+    int (*real)(const char *, const char *) = next("rename");
+
+    renamed = true;
+    if (!fails(CALLED_FROM, "rename", EROFS))
+        return real(from, to);
+    renamed = false;
+    return -1;
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    FILE *(*real)(const char *, const char *) = next("fopen");
+
+    return fails(CALLED_FROM, "fopen", EMFILE) ? NULL : real(path, mode);
+}
+
+int fflush(FILE *file)
+{
+    int (*real)(FILE *) = next("fflush");
+
+    return fails(CALLED_FROM, "fflush", ENOSPC) ? EOF : real(file);
+}
+
+int fclose(FILE *file)
+{
+    int (*real)(FILE *) = next("fclose");
+    bool bad = fails(CALLED_FROM, "fclose", ENOSPC);
+    int status = real(file);
+
+    if (bad)
+        errno = ENOSPC;
+    return bad ? EOF : status;
+}
+
+/* hwloc's, in the order in which a mesh and a pool call them. */
+
+int hwloc_topology_init(hwloc_topology_t *t)
+{
+    int (*real)(hwloc_topology_t *) = next("hwloc_topology_init");
+
+    return fails(CALLED_FROM, "hwloc_topology_init", ENOMEM) ? -1 : real(t);
+}
+
+int hwloc_topology_set_flags(hwloc_topology_t t, unsigned long flags)
+{
+    int (*real)(hwloc_topology_t, unsigned long) =
+        next("hwloc_topology_set_flags");
+
+    return fails(CALLED_FROM, "hwloc_topology_set_flags", EINVAL)
+               ? -1 : real(t, flags);
+}
+
+int hwloc_topology_set_synthetic(hwloc_topology_t t, const char *text)
+{
+    int (*real)(hwloc_topology_t, const char *) =
+        next("hwloc_topology_set_synthetic");
+
+    return fails(CALLED_FROM, "hwloc_topology_set_synthetic", EINVAL)
+               ? -1 : real(t, text);
+}
+
+int hwloc_topology_set_xml(hwloc_topology_t t, const char *path)
+{
+    int (*real)(hwloc_topology_t, const char *) =
+        next("hwloc_topology_set_xml");
+
+    return fails(CALLED_FROM, "hwloc_topology_set_xml", EINVAL)
+               ? -1 : real(t, path);
+}
+
+int hwloc_topology_load(hwloc_topology_t t)
+{
+    int (*real)(hwloc_topology_t) = next("hwloc_topology_load");
+
+    return fails(CALLED_FROM, "hwloc_topology_load", ENOSYS) ? -1 : real(t);
+}
+
+int hwloc_topology_dup(hwloc_topology_t *to, hwloc_topology_t from)
+{
+    int (*real)(hwloc_topology_t *, hwloc_topology_t) =
+        next("hwloc_topology_dup");
+
+    return fails(CALLED_FROM, "hwloc_topology_dup", ENOMEM) ? -1
+                                                            : real(to, from);
+}
+
+hwloc_bitmap_t hwloc_bitmap_alloc(void)
+{
+    hwloc_bitmap_t (*real)(void) = next("hwloc_bitmap_alloc");
+
+    return fails(CALLED_FROM, "hwloc_bitmap_alloc", ENOMEM) ? NULL : real();
+}
+
+int hwloc_get_cpubind(hwloc_topology_t t, hwloc_bitmap_t set, int flags)
+{
+    int (*real)(hwloc_topology_t, hwloc_bitmap_t, int) =
+        next("hwloc_get_cpubind");
+
+    return fails(CALLED_FROM, "hwloc_get_cpubind", ENOSYS)
+               ? -1 : real(t, set, flags);
+}
+
+int hwloc_set_cpubind(hwloc_topology_t t, hwloc_const_bitmap_t set, int flags)
+{
+    int (*real)(hwloc_topology_t, hwloc_const_bitmap_t, int) =
+        next("hwloc_set_cpubind");
+
+    return fails(CALLED_FROM, "hwloc_set_cpubind", EXDEV)
+               ? -1 : real(t, set, flags);
+}
+
+int hwloc_get_last_cpu_location(hwloc_topology_t t, hwloc_bitmap_t set,
+                                int flags)
+{
+    int (*real)(hwloc_topology_t, hwloc_bitmap_t, int) =
+        next("hwloc_get_last_cpu_location");
+
+    return fails(CALLED_FROM, "hwloc_get_last_cpu_location", ENOSYS)
+               ? -1 : real(t, set, flags);
+}
+
+int hwloc_cpukinds_get_nr(hwloc_topology_t t, unsigned long flags)
+{
+    int (*real)(hwloc_topology_t, unsigned long) =
+        next("hwloc_cpukinds_get_nr");
+
+    return fails(CALLED_FROM, "hwloc_cpukinds_get_nr", EINVAL)
+               ? -1 : real(t, flags);
+}
+
+/* ------ What is called ------ */
+
+static const char path[] = "faults.tmp";
+static ls_pool *pool;       /* opened before anything fails */
+static ls_trainer *trainer; /* likewise */
+static ls_trace *trace;
+
+static int open_and_close(const char *topology, bool with_pool)
+{
+    ls_mesh_options o = {.devices = 4, .workers = 3, .topology = topology};
+    ls_pool_options pin = {.pin_caller = true};
+    ls_mesh *mesh;
+    ls_pool *p;
+    int status = ls_mesh_open(&mesh, &o);
+
+    if (status < 0)
+        return status;
+    if (with_pool)
+        status = ls_pool_open(&p, mesh, &pin);
+    atomic_store(&watching, false); /* closing cannot fail */
+    if (with_pool && status == 0)
+        ls_pool_close(p);
+    ls_mesh_close(mesh);
+    return status;
+}
+
+static int open_here(void)
+{
+    return open_and_close(NULL, true);
+}
+
+static int plan_synthetic(void)
+{
+    return open_and_close("pack:2 core:2 pu:2", false);
+}
+
+/* More than 4 MB of parameters, which are advised to be huge pages. */
+static int open_big(void)
+{
+    int64_t wide = 1200;
+    ls_trainer *t = NULL;
+    ls_graph *g;
+    int status = ls_graph_new(&g);
+
+    if (status < 0)
+        return status;
+    ls_node *x = ls_input(g, "x", LS_F32, 1, &wide);
+    ls_loss(g, ls_mean_squared_error(ls_dense(x, wide, "a"), x));
+    status = ls_trainer_open(&t, pool, g, NULL);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    return status;
+}
+
+static int save(void)
+{
+    return ls_trainer_save(trainer, path);
+}
+
+static int write_trace(void)
+{
+    return ls_trace_write(trace, path);
+}
+
+static int load(void)
+{
+    ls_tensor t;
+    int status = ls_npy_load(&t, "faults.npy", LS_F32);
+
+    if (status == 0)
+        ls_tensor_free(&t);
+    return status;
+}
+
+typedef struct scenario {
+    int (*call)(void);
+    bool saves; /* to the path */
+    const char *harmless; /* calls whose failure costs no more than comfort */
+} scenario;
+
+static const scenario scenarios[] = {
+    {open_here, false,
+     "hwloc_topology_set_flags hwloc_cpukinds_get_nr fopen fclose "
+     "hwloc_get_cpubind hwloc_bitmap_alloc"},
+    {plan_synthetic, false,
+     "hwloc_topology_set_flags hwloc_cpukinds_get_nr"},
+    {open_big, false, "madvise"},
+    {save, true, "open close"}, /* of the folder, which is then not synced */
+    {write_trace, true, ""},
+    {load, false, "fclose"},
+};
+
+/* ------ What must be as it was ------ */
+
+static int entries(const char *folder, const char *part)
+{
+    DIR *dir = opendir(folder);
+    int n = 0;
+
+    ck_assert_ptr_nonnull(dir);
+    for (const struct dirent *e; (e = readdir(dir));)
+        n += strstr(e->d_name, part) != NULL;
+    closedir(dir);
+    return n;
+}
+
+/* A thread that was joined may still be on its way out of the list. */
+static void await_threads(int n)
+{
+    for (int i = 0; i < 10000 && entries("/proc/self/task", "") > n; i++)
+        usleep(1000);
+    ck_assert_int_eq(entries("/proc/self/task", ""), n);
+}
+
+static size_t content(char *out, size_t room)
+{
+    int fd = open(path, O_RDONLY);
+    ssize_t n = read(fd, out, room);
+
+    close(fd);
+    return n < 0 ? 0 : (size_t)n;
+}
+
+static void write_file(const char *name, const void *data, size_t bytes)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+    ck_assert_int_eq(write(fd, data, bytes), bytes);
+    close(fd);
+}
+
+static const char before[] = "what was there before";
+
+/* The old file, or the whole new one: a folder that cannot be synced is told
+ * when the new one is in its place. */
+static void check_file(int status, const char *whole, size_t size)
+{
+    static char now[1 << 20];
+    size_t n = content(now, sizeof now);
+
+    ck_assert(n == size || (n == sizeof before && status < 0));
+    ck_assert_mem_eq(now, n == size ? whole : before, n);
+    ck_assert_int_eq(entries(".", "faults.tmp.tmp"), 0);
+}
+
+static int call_with(const scenario *s, int fail)
+{
+    int status;
+
+    refused_call = NULL;
+    renamed = false;
+    ls__fail(0, "%s", "");
+    watch_from(fail);
+    status = s->call();
+    atomic_store(&watching, false);
+    return status;
+}
+
+static void open_all(void)
+{
+    ls_graph *g = small_graph();
+    unsigned char npy[128 + 4] = "\x93NUMPY\1";
+    char text[] = "{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }";
+
+    pool = open_pool("data:4", 1);
+    works(ls_trainer_open(&trainer, pool, g, NULL));
+    works(ls_trace_open(&trace, pool, NULL));
+    ls_trace_counter(pool, "counter", 1);
+    ls_graph_free(g);
+    npy[8] = 118;
+    memset(npy + 10, ' ', 117);
+    memcpy(npy + 10, text, sizeof text - 1);
+    npy[127] = '\n';
+    write_file("faults.npy", npy, sizeof npy);
+}
+
+static void close_all(void)
+{
+    ls_trace_close(trace);
+    ls_trainer_close(trainer);
+    ls_pool_close(pool);
+    unlink(path);
+    unlink("faults.npy");
+}
+
+/* ------ Tests ------ */
+
+static void check_failure(const scenario *s, int n, int status)
+{
+    if (strstr(s->harmless, refused_call) && (renamed || !s->saves)) {
+        ck_assert_msg(status == 0 || *ls_errmsg(), "%s", refused_call);
+        return;
+    }
+    ck_assert_msg(status < 0, "call %d, %s, fails and nobody notices", n,
+                  refused_call);
+    ck_assert_msg(*ls_errmsg(), "%s", refused_call);
+    if (s->saves)
+        ck_assert_msg(strstr(ls_errmsg(), path) &&
+                      strstr(ls_errmsg(), strerror(refused_errno)),
+                      "%s: %s", refused_call, ls_errmsg());
+}
+
+/* Call number n fails, for all n. */
+START_TEST(test_each_fails)
+{
+    static char whole[1 << 20];
+    const scenario *s = &scenarios[_i];
+    int files, threads, total;
+    size_t size = 0;
+
+    open_all();
+    works(call_with(s, 0));
+    total = atomic_load(&count);
+    ck_assert_int_gt(total, 0);
+    if (s->saves)
+        size = content(whole, sizeof whole);
+    files = entries("/proc/self/fd", "");
+    usleep(50000); /* threads that were joined are gone by then */
+    threads = entries("/proc/self/task", "");
+    for (int n = 1; n <= total; n++) {
+        int status;
+
+        if (s->saves)
+            write_file(path, before, sizeof before);
+        check_failure(s, n, status = call_with(s, n));
+        if (s->saves)
+            check_file(status, whole, size);
+        ck_assert_int_eq(entries("/proc/self/fd", ""), files);
+        await_threads(threads);
+    }
+    works(call_with(s, 0));
+    close_all();
+}
+END_TEST
+
+/* Short writes and interrupted ones are no failures. */
+START_TEST(test_patient)
+{
+    static char whole[1 << 20], again[1 << 20];
+    size_t size;
+
+    open_all();
+    works(save());
+    size = content(whole, sizeof whole);
+    halves = true;
+    works(save());
+    ck_assert_uint_eq(content(again, sizeof again), size);
+    ck_assert_mem_eq(whole, again, size);
+    halves = false;
+    interrupts = true;
+    for (int n = 2; n <= 4; n++) {
+        ck_assert_int_eq(call_with(&scenarios[3], n), 0);
+        ck_assert_str_eq(refused_call, "write");
+        ck_assert_uint_eq(content(again, sizeof again), size);
+        ck_assert_mem_eq(whole, again, size);
+    }
+    interrupts = false;
+    close_all();
+}
+END_TEST
+
+/* After a save that failed the trainer goes on, in the same bits. */
+START_TEST(test_goes_on)
+{
+    char hex[2][65];
+
+    for (int bad = 0; bad < 2; bad++) {
+        ls_result r;
+        ls_batch *b;
+
+        open_all();
+        b = small_batch(trainer);
+        works(ls_step(trainer, b, &r));
+        for (int n = 1; bad && n <= 4; n++)
+            ck_assert_int_lt(call_with(&scenarios[3], n), 0);
+        works(ls_step(trainer, b, &r));
+        ls_trainer_hash(trainer, hex[bad]);
+        ls_batch_close(b);
+        close_all();
+    }
+    ck_assert_str_eq(hex[0], hex[1]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("faults");
+    TCase *t = tcase_create("faults");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, test_each_fails, 0,
+                        sizeof scenarios / sizeof *scenarios);
+    tcase_add_test(t, test_patient);
+    tcase_add_test(t, test_goes_on);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
