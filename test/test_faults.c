@@ -26,7 +26,7 @@
 
 static const char *refused_call; /* the one that failed */
 static int refused_errno;
-static bool renamed; /* a file is in its place */
+static bool renamed;            /* a file is in its place */
 static bool halves, interrupts; /* write does half; write and open: EINTR */
 
 /* Is this call, from there, the one to fail? */
@@ -55,7 +55,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                 void *) = next("pthread_create");
 
     return fails(CALLED_FROM, "pthread_create", EAGAIN)
-               ? EAGAIN : real(thread, attr, run, user);
+               ? EAGAIN
+               : real(thread, attr, run, user);
 }
 
 int pthread_attr_init(pthread_attr_t *attr)
@@ -71,7 +72,8 @@ int pthread_attr_setstacksize(pthread_attr_t *attr, size_t size)
     int (*real)(pthread_attr_t *, size_t) = next("pthread_attr_setstacksize");
 
     return fails(CALLED_FROM, "pthread_attr_setstacksize", EINVAL)
-               ? EINVAL : real(attr, size);
+               ? EINVAL
+               : real(attr, size);
 }
 
 int madvise(void *at, size_t bytes, int advice)
@@ -167,7 +169,8 @@ int hwloc_topology_set_flags(hwloc_topology_t t, unsigned long flags)
         next("hwloc_topology_set_flags");
 
     return fails(CALLED_FROM, "hwloc_topology_set_flags", EINVAL)
-               ? -1 : real(t, flags);
+               ? -1
+               : real(t, flags);
 }
 
 int hwloc_topology_set_synthetic(hwloc_topology_t t, const char *text)
@@ -176,7 +179,8 @@ int hwloc_topology_set_synthetic(hwloc_topology_t t, const char *text)
         next("hwloc_topology_set_synthetic");
 
     return fails(CALLED_FROM, "hwloc_topology_set_synthetic", EINVAL)
-               ? -1 : real(t, text);
+               ? -1
+               : real(t, text);
 }
 
 int hwloc_topology_set_xml(hwloc_topology_t t, const char *path)
@@ -184,8 +188,8 @@ int hwloc_topology_set_xml(hwloc_topology_t t, const char *path)
     int (*real)(hwloc_topology_t, const char *) =
         next("hwloc_topology_set_xml");
 
-    return fails(CALLED_FROM, "hwloc_topology_set_xml", EINVAL)
-               ? -1 : real(t, path);
+    return fails(CALLED_FROM, "hwloc_topology_set_xml", EINVAL) ? -1
+                                                                : real(t, path);
 }
 
 int hwloc_topology_load(hwloc_topology_t t)
@@ -217,7 +221,8 @@ int hwloc_get_cpubind(hwloc_topology_t t, hwloc_bitmap_t set, int flags)
         next("hwloc_get_cpubind");
 
     return fails(CALLED_FROM, "hwloc_get_cpubind", ENOSYS)
-               ? -1 : real(t, set, flags);
+               ? -1
+               : real(t, set, flags);
 }
 
 int hwloc_set_cpubind(hwloc_topology_t t, hwloc_const_bitmap_t set, int flags)
@@ -225,8 +230,8 @@ int hwloc_set_cpubind(hwloc_topology_t t, hwloc_const_bitmap_t set, int flags)
     int (*real)(hwloc_topology_t, hwloc_const_bitmap_t, int) =
         next("hwloc_set_cpubind");
 
-    return fails(CALLED_FROM, "hwloc_set_cpubind", EXDEV)
-               ? -1 : real(t, set, flags);
+    return fails(CALLED_FROM, "hwloc_set_cpubind", EXDEV) ? -1
+                                                          : real(t, set, flags);
 }
 
 int hwloc_get_last_cpu_location(hwloc_topology_t t, hwloc_bitmap_t set,
@@ -236,7 +241,8 @@ int hwloc_get_last_cpu_location(hwloc_topology_t t, hwloc_bitmap_t set,
         next("hwloc_get_last_cpu_location");
 
     return fails(CALLED_FROM, "hwloc_get_last_cpu_location", ENOSYS)
-               ? -1 : real(t, set, flags);
+               ? -1
+               : real(t, set, flags);
 }
 
 int hwloc_cpukinds_get_nr(hwloc_topology_t t, unsigned long flags)
@@ -244,8 +250,8 @@ int hwloc_cpukinds_get_nr(hwloc_topology_t t, unsigned long flags)
     int (*real)(hwloc_topology_t, unsigned long) =
         next("hwloc_cpukinds_get_nr");
 
-    return fails(CALLED_FROM, "hwloc_cpukinds_get_nr", EINVAL)
-               ? -1 : real(t, flags);
+    return fails(CALLED_FROM, "hwloc_cpukinds_get_nr", EINVAL) ? -1
+                                                               : real(t, flags);
 }
 
 /* ------ What is called ------ */
@@ -324,7 +330,7 @@ static int load(void)
 
 typedef struct scenario {
     int (*call)(void);
-    bool saves; /* to the path */
+    bool saves;           /* to the path */
     const char *harmless; /* calls whose failure costs no more than comfort */
 } scenario;
 
@@ -332,8 +338,7 @@ static const scenario scenarios[] = {
     {open_here, false,
      "hwloc_topology_set_flags hwloc_cpukinds_get_nr fopen fclose "
      "hwloc_get_cpubind hwloc_bitmap_alloc"},
-    {plan_synthetic, false,
-     "hwloc_topology_set_flags hwloc_cpukinds_get_nr"},
+    {plan_synthetic, false, "hwloc_topology_set_flags hwloc_cpukinds_get_nr"},
     {open_big, false, "madvise"},
     {save, true, "open close"}, /* of the folder, which is then not synced */
     {write_trace, true, ""},
@@ -446,7 +451,7 @@ static void check_failure(const scenario *s, int n, int status)
     ck_assert_msg(*ls_errmsg(), "%s", refused_call);
     if (s->saves)
         ck_assert_msg(strstr(ls_errmsg(), path) &&
-                      strstr(ls_errmsg(), strerror(refused_errno)),
+                          strstr(ls_errmsg(), strerror(refused_errno)),
                       "%s: %s", refused_call, ls_errmsg());
 }
 

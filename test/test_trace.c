@@ -27,8 +27,7 @@ static void open_run(traced *r, int level, int64_t events)
     ls_trainer_options sharded = ls_trainer_defaults();
 
     sharded.state = LS_SHARD;
-    *r = (traced){.pool = open_pool("data:4", WORKERS),
-                  .graph = small_graph()};
+    *r = (traced){.pool = open_pool("data:4", WORKERS), .graph = small_graph()};
     works(ls_trainer_open(&r->trainer, r->pool, r->graph, &sharded));
     r->batch = small_batch(r->trainer);
     if (level)
@@ -98,11 +97,11 @@ static int count(const json_t *file, const char *category, const char *name,
     size_t i;
     int n = 0;
 
-    json_array_foreach(list, i, e)
-        n += !strcmp(text(e, "cat"), category) &&
-             (!*name || !strcmp(text(e, "name"), name)) &&
-             (row < 0 || number(e, "tid") == row) &&
-             (device < 0 || arg(e, "device") == device);
+    json_array_foreach(list, i, e) n +=
+        !strcmp(text(e, "cat"), category) &&
+        (!*name || !strcmp(text(e, "name"), name)) &&
+        (row < 0 || number(e, "tid") == row) &&
+        (device < 0 || arg(e, "device") == device);
     return n;
 }
 
@@ -124,8 +123,8 @@ START_TEST(test_slices)
     take_steps(&r);
     file = written(&r);
     for (int d = 0; d < DEVICES; d++)
-        ck_assert_int_eq(count(file, "phase", "gradients",
-                               d * WORKERS / DEVICES, d), STEPS);
+        ck_assert_int_eq(
+            count(file, "phase", "gradients", d * WORKERS / DEVICES, d), STEPS);
     for (int w = 0; w < WORKERS; w++) {
         ck_assert_int_eq(count(file, "phase", "prepare", w, -1), STEPS);
         ck_assert_int_eq(count(file, "phase", "reduce", w, -1), STEPS);
@@ -155,15 +154,16 @@ START_TEST(test_names)
     open_run(&r, 1, 1000);
     works(ls_mesh_open(&mesh, &o));
     file = written(&r);
-    json_array_foreach(json_object_get(file, "traceEvents"), i, e)
-        if (!strcmp(text(e, "name"), "thread_name")) {
-            int w = (int)number(e, "tid");
+    json_array_foreach(json_object_get(file, "traceEvents"), i,
+                       e) if (!strcmp(text(e, "name"), "thread_name"))
+    {
+        int w = (int)number(e, "tid");
 
-            snprintf(name, sizeof name, "worker %d (PU %d)", w,
-                     ls_mesh_worker_pu(mesh, w));
-            ck_assert_str_eq(text(json_object_get(e, "args"), "name"), name);
-            rows++;
-        }
+        snprintf(name, sizeof name, "worker %d (PU %d)", w,
+                 ls_mesh_worker_pu(mesh, w));
+        ck_assert_str_eq(text(json_object_get(e, "args"), "name"), name);
+        rows++;
+    }
     ck_assert_int_eq(rows, WORKERS);
     ls_mesh_close(mesh);
     json_decref(file);
@@ -183,10 +183,12 @@ START_TEST(test_order)
     open_run(&r, 1, 1000);
     take_steps(&r);
     file = written(&r);
-    json_array_foreach(json_object_get(file, "traceEvents"), i, e) {
+    json_array_foreach(json_object_get(file, "traceEvents"), i, e)
+    {
         int w = (int)number(e, "tid");
 
-        if (strcmp(text(e, "cat"), "phase") && strcmp(text(e, "cat"), "barrier"))
+        if (strcmp(text(e, "cat"), "phase") &&
+            strcmp(text(e, "cat"), "barrier"))
             continue;
         ck_assert_double_ge(number(e, "dur"), 0);
         ck_assert_double_ge(number(e, "ts"), end[w] - 1e-6);
@@ -211,11 +213,10 @@ START_TEST(test_counters)
     take_steps(&r);
     ls_trace_counter(r.pool, "not drawn", (double)__builtin_nanf(""));
     file = written(&r);
-    json_array_foreach(json_object_get(file, "traceEvents"), i, e)
-        if (!strcmp(text(e, "name"), "loss"))
-            ck_assert((float)arg(e, "value") == r.loss[losses++]);
-        else if (!strcmp(text(e, "name"), "rows/s"))
-            rates += arg(e, "value") > 0;
+    json_array_foreach(json_object_get(file, "traceEvents"), i,
+                       e) if (!strcmp(text(e, "name"), "loss"))
+        ck_assert((float)arg(e, "value") == r.loss[losses++]);
+    else if (!strcmp(text(e, "name"), "rows/s")) rates += arg(e, "value") > 0;
     ck_assert_int_eq(losses, STEPS);
     ck_assert_int_eq(rates, STEPS);
     json_decref(file);
@@ -258,9 +259,9 @@ START_TEST(test_wrap)
     file = written(&r);
     ck_assert_double_gt(dropped(file), 0);
     ck_assert(dropped(file) == (double)ls_trace_dropped(r.trace));
-    json_array_foreach(json_object_get(file, "traceEvents"), i, e)
-        if (!strcmp(text(e, "cat"), "step"))
-            last = arg(e, "step");
+    json_array_foreach(json_object_get(file, "traceEvents"), i,
+                       e) if (!strcmp(text(e, "cat"), "step")) last =
+        arg(e, "step");
     ck_assert(last == 2 * STEPS - 1);
     ck_assert_int_le(json_array_size(json_object_get(file, "traceEvents")),
                      3 * 16 + 1 + 2 * WORKERS);

@@ -24,9 +24,7 @@ double progress_clock(void)
 
 enum { DEVICES = 4, BAD_DEVICE = 3, BAD_STEP = 2 };
 
-typedef enum kind {
-    NONE, FAILS, NAN_LOSS, NAN_GRADIENT, TRAPS, SLEEPS
-} kind;
+typedef enum kind { NONE, FAILS, NAN_LOSS, NAN_GRADIENT, TRAPS, SLEEPS } kind;
 
 typedef struct hook {
     kind trouble;
@@ -116,12 +114,15 @@ static const struct {
     int status;
     const char *message;
 } stops[] = {
-    {FAILS, LS_EUSER, "step 2: the gradient function failed on device 3 with "
-                      "status -7"},
-    {NAN_LOSS, LS_ENONFINITE, "step 2: the loss is not finite on device 3, "
-                              "first in row 6 of the batch"},
-    {NAN_GRADIENT, LS_ENONFINITE, "step 2: the gradient of \"w\" is not finite "
-                                  "on device 3, first in row 6 of the batch"},
+    {FAILS, LS_EUSER,
+     "step 2: the gradient function failed on device 3 with "
+     "status -7"},
+    {NAN_LOSS, LS_ENONFINITE,
+     "step 2: the loss is not finite on device 3, "
+     "first in row 6 of the batch"},
+    {NAN_GRADIENT, LS_ENONFINITE,
+     "step 2: the gradient of \"w\" is not finite "
+     "on device 3, first in row 6 of the batch"},
 };
 
 /* The bad step names the device and leaves all state as it was; once the

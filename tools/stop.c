@@ -26,7 +26,7 @@ static void asked(int number)
     errno = error;
 }
 
-static void catch(int number)
+static void catch (int number)
 {
     struct sigaction old, new = {.sa_handler = asked, .sa_flags = SA_RESTART};
 
@@ -42,8 +42,8 @@ void stop_open(void)
     strcpy(line, isatty(STDERR_FILENO) ? "\n" : "");
     strncat(line, opt_program_name, sizeof line / 2);
     strcat(line, ": ends after this step; once more to end at once\n");
-    catch(SIGINT);
-    catch(SIGTERM);
+    catch (SIGINT);
+    catch (SIGTERM);
 }
 
 int stop_signal(void)

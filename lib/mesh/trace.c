@@ -64,8 +64,8 @@ static int make_rings(ls_trace *t)
 
     t->event = ls__new(n, sizeof *t->event, "trace");
     for (size_t i = 0; t->event && i < n; i++)
-        if (!(t->event[i] = ls__block((size_t)t->room * sizeof **t->event,
-                                      "trace")))
+        if (!(t->event[i] =
+                  ls__block((size_t)t->room * sizeof **t->event, "trace")))
             return LS_ENOMEM;
     return t->event ? 0 : LS_ENOMEM;
 }
@@ -156,8 +156,7 @@ void ls_mark_end(ls_pool *pool, ls_mark mark)
 
 void ls_trace_counter(ls_pool *pool, const char *name, double value)
 {
-    ls__track_counter(ls__pool_track(pool, ls_pool_workers(pool)), name,
-                      value);
+    ls__track_counter(ls__pool_track(pool, ls_pool_workers(pool)), name, value);
 }
 
 int ls_pool_doing(const ls_pool *pool, int worker, ls_doing *doing)
@@ -190,8 +189,8 @@ static const struct {
 /* False only for want of memory.  Takes the value over. */
 static bool put(FILE *file, json_t *value)
 {
-    int failed = value ? json_dumpf(value, file, JSON_ENCODE_ANY |
-                                                     JSON_REAL_PRECISION(9))
+    int failed = value ? json_dumpf(value, file,
+                                    JSON_ENCODE_ANY | JSON_REAL_PRECISION(9))
                        : -1;
 
     json_decref(value);
@@ -297,7 +296,8 @@ static bool put_events(FILE *file, const ls_trace *t, int row)
 static void put_rows(FILE *file, const ls_trace *t)
 {
     fputs("{\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"process_name\","
-          "\"pid\":1,\"args\":{\"name\":\"lockstep\"}}", file);
+          "\"pid\":1,\"args\":{\"name\":\"lockstep\"}}",
+          file);
     for (int w = 0; w < t->workers; w++)
         fprintf(file,
                 ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":%d"
@@ -309,10 +309,12 @@ static void put_rows(FILE *file, const ls_trace *t)
 
 static void put_end(FILE *file, const ls_trace *t)
 {
-    fprintf(file, "\n],\"displayTimeUnit\":\"ms\",\"otherData\":{"
+    fprintf(file,
+            "\n],\"displayTimeUnit\":\"ms\",\"otherData\":{"
             "\"version\":\"%s\",\"devices\":%d,\"workers\":%d,\"level\":%d,"
-            "\"dropped\":%lld}}\n", ls_version(), ls_pool_devices(t->pool),
-            t->workers, t->level, (long long)ls_trace_dropped(t));
+            "\"dropped\":%lld}}\n",
+            ls_version(), ls_pool_devices(t->pool), t->workers, t->level,
+            (long long)ls_trace_dropped(t));
 }
 
 static int io_error(const char *path, const char *what)

@@ -40,9 +40,11 @@ static void push(ls__ring *ring, const ls__event *event)
 static void cut(ls__track *t, ls__kind kind)
 {
     const char *name = atomic_load_explicit(&t->phase, memory_order_relaxed);
-    ls__event e = {.began = t->began, .name = name, .number = -1,
-                   .device = atomic_load_explicit(&t->device,
-                                                  memory_order_relaxed),
+    ls__event e = {.began = t->began,
+                   .name = name,
+                   .number = -1,
+                   .device =
+                       atomic_load_explicit(&t->device, memory_order_relaxed),
                    .kind = kind};
 
     e.ended = t->began = ls__track_now();
@@ -101,10 +103,11 @@ ls_mark ls__track_begin(ls__track *t, int level, const char *name)
 void ls__track_slice(ls__track *t, ls__kind kind, const char *name,
                      int64_t began, int64_t number)
 {
-    ls__event e = {.began = began, .name = name,
+    ls__event e = {.began = began,
+                   .name = name,
                    .number = number < 0 ? -1 : (int)(number & INT32_MAX),
-                   .device = atomic_load_explicit(&t->device,
-                                                  memory_order_relaxed),
+                   .device =
+                       atomic_load_explicit(&t->device, memory_order_relaxed),
                    .kind = kind};
 
     if (!t->level)
@@ -126,7 +129,10 @@ void ls__track_end(ls__track *t, int level, const ls_mark *mark, ls__kind kind,
 
 void ls__track_counter(ls__track *t, const char *name, double value)
 {
-    ls__event e = {.name = name, .value = value, .number = -1, .device = -1,
+    ls__event e = {.name = name,
+                   .value = value,
+                   .number = -1,
+                   .device = -1,
                    .kind = LS__COUNTER};
 
     if (!t || !t->level)
