@@ -534,7 +534,7 @@ static int run(ls_trainer *t, const ls_batch *batch, bool train,
 int ls_step(ls_trainer *t, const ls_batch *batch, ls_result *result)
 {
     ls__track *track = ls__pool_track(t->pool, 0);
-    int64_t began = ls__track_now(), step = t->step;
+    int64_t began = track->level ? ls__track_now() : 0, step = t->step;
     int status = run(t, batch, true, result);
 
     ls__track_slice(track, LS__STEP, "step", began, step);
