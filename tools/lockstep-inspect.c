@@ -129,7 +129,7 @@ static stats stats_of(const ls_archive *a, int i)
     int64_t n = entry(a, i).elements;
     float *x = floats_of(a, i);
     double sum = 0, squares = 0;
-    stats s = {x && n > 0, INFINITY, 0, -INFINITY, 0};
+    stats s = {x && n > 0, HUGE_VAL, 0, -HUGE_VAL, 0};
 
     for (int64_t k = 0; s.known && k < n; k++) {
         double v = (double)x[k];

@@ -1,0 +1,44 @@
+/* checkpoint.json, as it is and with its seal made right, up to the comparison
+ * of its options.  (The arrays are fuzz_safetensors' business.) */
+#include "file/checkpoint.h"
+#include "mutate.h"
+#include "train/settings.h"
+
+static void parse(const uint8_t *data, size_t size, int sealed)
+{
+    char *bytes = copy_of(data, size);
+    ls__checkpoint c = {0};
+    json_t *now = json_pack("{s:s, s:s}", "lr", "0.1", "seed", "0");
+
+    if (sealed)
+        reseal(bytes, size, size);
+    if (ls__checkpoint_parse(&c, "fuzz", bytes, size) == 0) {
+        (void)ls__settings_check(now, c.options, "fuzz");
+        if (c.step < 0 || !c.state)
+            abort();
+    }
+    ls__checkpoint_close(&c);
+    json_decref(now);
+    free(bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    parse(data, size, 0);
+    parse(data, size, 1);
+    return 0;
+}
+
+#ifndef FUZZING
+int main(void)
+{
+    static const char good[] =
+        "{\n \"lockstep\": \"0\",\n \"lockstep.crc32\": \"00000000\",\n"
+        " \"step\": 40,\n \"state\": \"00\",\n"
+        " \"options\": {\"lr\": \"0.1\", \"seed\": \"0\"},\n"
+        " \"notes\": {\"cursor\": \"40\"}\n}";
+
+    feed(good, sizeof good - 1, 50000);
+    return 0;
+}
+#endif
