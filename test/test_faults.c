@@ -337,7 +337,8 @@ typedef struct scenario {
 static const scenario scenarios[] = {
     {open_here, false,
      "hwloc_topology_set_flags hwloc_cpukinds_get_nr fopen fclose "
-     "hwloc_get_cpubind hwloc_bitmap_alloc"},
+     "hwloc_get_cpubind hwloc_bitmap_alloc "
+     "mmap madvise"}, /* of base/process.c */
     {plan_synthetic, false, "hwloc_topology_set_flags hwloc_cpukinds_get_nr"},
     {open_big, false, "madvise"},
     {save, true, "open close"}, /* of the folder, which is then not synced */

@@ -184,7 +184,7 @@ static int appear(writer *w, ls__stamp *stamp)
     name_target(w, *stamp);
     if (rename(w->from, w->to) < 0)
         return ls__io_error(w->to, "renaming failed");
-    return ls__folder_sync(w->dir);
+    return ls__folder_sync(w->dir, w->dir);
 }
 
 /* The message is that of the failure, not of what is cleared after it. */

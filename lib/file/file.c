@@ -121,7 +121,7 @@ int ls__aside_write(ls__aside *file, const void *data, size_t bytes)
 
 /* Some folders may be written but not opened, some file systems cannot sync
  * one (EINVAL): nothing better is to be had there. */
-int ls__folder_sync(const char *folder)
+int ls__folder_sync(const char *folder, const char *name)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int status = 0;
@@ -129,7 +129,7 @@ int ls__folder_sync(const char *folder)
     if (fd < 0)
         return 0;
     if (fsync(fd) < 0 && errno != EINVAL)
-        status = ls__io_error(folder, "the folder could not be synced");
+        status = ls__io_error(name, "its folder could not be synced");
     close(fd);
     return status;
 }
@@ -144,7 +144,7 @@ static int sync_parent(const char *path)
     if (!copy)
         return LS_ENOMEM;
     memcpy(copy, path, room);
-    status = ls__folder_sync(dirname(copy));
+    status = ls__folder_sync(dirname(copy), path);
     free(copy);
     return status;
 }

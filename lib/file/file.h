@@ -26,7 +26,8 @@ int ls__aside_write(ls__aside *file, const void *data, size_t bytes);
 int ls__aside_finish(ls__aside *file);
 void ls__aside_close(ls__aside *file);
 
-/* Put a folder's list of names on disk: what was made or renamed in it. */
-int ls__folder_sync(const char *folder);
+/* Put a folder's list of names on disk: what was made or renamed in it.  A
+ * failure names `name`. */
+int ls__folder_sync(const char *folder, const char *name);
 
 #endif
