@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ static void asked(int number)
     errno = error;
 }
 
-static void catch (int number)
+static void answer(int number)
 {
     struct sigaction old, new = {.sa_handler = asked, .sa_flags = SA_RESTART};
 
@@ -39,11 +40,11 @@ static void catch (int number)
 
 void stop_open(void)
 {
-    strcpy(line, isatty(STDERR_FILENO) ? "\n" : "");
-    strncat(line, opt_program_name, sizeof line / 2);
-    strcat(line, ": ends after this step; once more to end at once\n");
-    catch (SIGINT);
-    catch (SIGTERM);
+    snprintf(line, sizeof line,
+             "%s%s: ends after this step; once more to end at once\n",
+             isatty(STDERR_FILENO) ? "\n" : "", opt_program_name);
+    answer(SIGINT);
+    answer(SIGTERM);
 }
 
 int stop_signal(void)
