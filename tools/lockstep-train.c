@@ -430,13 +430,16 @@ static int measure(run *r, const ls_result *result, int64_t rows, double ms)
 static int keep(run *r)
 {
     int status = metrics_flush(&r->metrics);
+    ls_mark mark;
 
     if (status != OPT_GO)
         return status;
+    mark = ls_mark_begin(r->pool, "checkpoint");
     if (r->model->epochs && r->data.batches)
         r->at.epoch = r->at.done / r->data.batches;
     r->at.metrics = metrics_size(&r->metrics);
     keeper_save(&r->keeper, &r->at);
+    ls_mark_end(r->pool, mark);
     return OPT_GO;
 }
 
