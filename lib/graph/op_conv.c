@@ -205,6 +205,34 @@ static ls__pool folded_pool(const ls_node *n)
     return ls__pool_of(&n->pool, n->window.h, n->window.w, ls__width(n));
 }
 
+/* Rows first .. last of what the folded pool makes of an image. */
+static void pool_rows(const ls__run *r, int64_t first, int64_t last,
+                      const float *full, float *y, float *number)
+{
+    ls__pool p = folded_pool(r->node);
+
+    r->kernels->max_pool(&p, first, last, full,
+                         r->node->activation == LS__RELU, y, number);
+}
+
+/* Each row of the pool as soon as there is what it reads, still in cache. */
+static void pooled_product(const ls__run *r, const ls__conv *v, float *y,
+                           float *number)
+{
+    const ls__window *p = &r->node->pool;
+    int64_t done = 0;
+
+    for (int64_t i = 0; i < p->h; i++) {
+        int64_t end = i * p->sy - p->top + p->kh;
+
+        end = end < v->h ? end : v->h;
+        if (end > done)
+            r->kernels->conv(v, done, end);
+        done = larger(done, end);
+        pool_rows(r, i, i + 1, v->out.c, y, number);
+    }
+}
+
 static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
 {
     const ls_node *n = r->node;
@@ -218,13 +246,12 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
     v->out.c = n->pooled ? s.full : y;
     v->out.slope = n->activation && !n->pooled ? stash : NULL;
     v->out.add = n->residual ? (const float *)r->x[1] + i * n->size : NULL;
-    product(r, v, s.rest);
-    if (n->pooled) {
-        ls__pool p = folded_pool(n);
-
-        r->kernels->max_pool(&p, 0, p.h, s.full, n->activation == LS__RELU, y,
-                             stash);
-    }
+    if (n->pooled && r->backend->pack)
+        pooled_product(r, v, y, stash);
+    else
+        product(r, v, s.rest);
+    if (n->pooled && !r->backend->pack)
+        pool_rows(r, 0, n->shape[0], s.full, y, stash);
 }
 
 static void conv_fwd(const ls__run *r)

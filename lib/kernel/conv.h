@@ -116,19 +116,70 @@ static int conv_height(int64_t left)
 
 /* ------ y ------ */
 
-SIMD void conv_end(const ls__gemm *g, int rows, int64_t i, int64_t j,
-                   conv_sums acc)
+SIMD void conv_bias(int rows, const float *bias, int64_t left, conv_sums acc)
 {
-    float *c = g->c + i * g->c_row + j;
+#pragma GCC unroll 2
+    for (int v = 0; v < CONV_VECS; v++)
+        if (left > 16 * v) {
+            v16 b = take(bias + 16 * v, left - 16 * v);
 
+#pragma GCC unroll 14
+            for (int r = 0; r < rows; r++)
+                acc[r][v] = v16_add(acc[r][v], b);
+        }
+}
+
+SIMD void conv_relu(int rows, conv_sums acc)
+{
 #pragma GCC unroll 14
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
         for (int v = 0; v < CONV_VECS; v++)
-            if (g->n - j > 16 * v)
-                put(c + r * g->c_row + 16 * v,
-                    finish(g, false, acc[r][v], i + r, j + 16 * v),
-                    g->n - j - 16 * v);
+            acc[r][v] = relu_of(acc[r][v]);
+}
+
+SIMD void conv_slope(int rows, float *to, int64_t row, int64_t left,
+                     conv_sums acc)
+{
+#pragma GCC unroll 14
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int v = 0; v < CONV_VECS; v++)
+            if (left > 16 * v)
+                put(to + r * row + 16 * v, relu_slope(acc[r][v]),
+                    left - 16 * v);
+}
+
+SIMD void conv_times(int rows, const float *slope, int64_t row, int64_t left,
+                     conv_sums acc)
+{
+#pragma GCC unroll 14
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int v = 0; v < CONV_VECS; v++)
+            if (left > 16 * v)
+                acc[r][v] = times_slope(acc[r][v],
+                                        take(slope + r * row + 16 * v,
+                                             left - 16 * v));
+}
+
+/* The epilogue of a whole tile, in the order of gemm.h. */
+SIMD void conv_end(const ls__gemm *g, int rows, int64_t i, int64_t j,
+                   conv_sums acc)
+{
+    int64_t at = i * g->c_row + j, left = g->n - j;
+
+    if (g->bias)
+        conv_bias(rows, g->bias + j, left, acc);
+    if (g->activation && g->slope)
+        conv_slope(rows, g->slope + at, g->c_row, left, acc);
+    if (g->activation)
+        conv_relu(rows, acc);
+    if (g->times)
+        conv_times(rows, g->times + at, g->c_row, left, acc);
+    if (g->add)
+        conv_add(rows, g->add + at, g->c_row, left, acc);
+    conv_put(rows, g->c + at, g->c_row, left, acc);
 }
 
 static void conv_end_curved(const ls__gemm *g, int rows, int64_t i, int64_t j,
