@@ -169,17 +169,17 @@ static const model mlp = {
 /* ------ cnn: two convolutions with relu and pools, one dense layer ------ */
 
 /* The sizes of "32x32x3", height first. */
-static bool read_image(const char *text, int64_t size[3])
+static bool read_image(const char *from, int64_t size[3])
 {
     for (int i = 0; i < 3; i++) {
         char *end;
-        long long n = strtoll(text, &end, 10);
+        long long n = strtoll(from, &end, 10);
 
-        if (*text < '0' || *text > '9' || n < 1 || n > 65536 ||
+        if (*from < '0' || *from > '9' || n < 1 || n > 65536 ||
             *end != (i < 2 ? 'x' : 0))
             return false;
         size[i] = n;
-        text = end + 1;
+        from = end + 1;
     }
     return true;
 }
@@ -187,15 +187,15 @@ static bool read_image(const char *text, int64_t size[3])
 /* Sizes follow the data: those named by the user must be the data's. */
 static int follow_image(data *d, settings *s, const opt_line *line)
 {
-    static char text[64];
+    char *size = s->image_room;
     const int64_t *shape = d->input[0].all.shape;
 
-    snprintf(text, sizeof text, "%lldx%lldx%lld", (long long)shape[1],
+    snprintf(size, sizeof s->image_room, "%lldx%lldx%lld", (long long)shape[1],
              (long long)shape[2], (long long)shape[3]);
-    if (opt_given(&model_program, line, "image") && strcmp(s->image, text))
+    if (opt_given(&model_program, line, "image") && strcmp(s->image, size))
         return opt_fail(OPT_FAILED, "%s has images of %s where --image says "
-                        "%s", s->x, text, s->image);
-    s->image = text;
+                        "%s", s->x, size, s->image);
+    s->image = size;
     if (!opt_given(&model_program, line, "classes"))
         s->classes = count_classes(&d->input[1].all);
     s->shuffle = !s->no_shuffle;
@@ -458,12 +458,12 @@ static const opt options[] = {
     { "steps", "N", OPT_NUMBER, AT(steps), { "1", "50", "", "1000", "" },
       "updates; past the end of data it starts again" },
     { "epochs", "N", OPT_COUNT, AT(epochs), { "", "", "10", NULL, "10" },
-      "passes over the data, not --steps" },
+      "passes over data, not --steps" },
     { "uneven", "drop|pad", OPT_CHOICE, AT(uneven),
       { "drop", "drop", "drop", "drop", "drop" },
       "skip short batches, or fill with weight 0" },
     { "shuffle", NULL, OPT_FLAG, AT(shuffle), { NULL, NULL, "", NULL, "" },
-      "an order of its own for each epoch (files only)" },
+      "a new order in each epoch (files only)" },
     { "no-shuffle", NULL, OPT_FLAG, AT(no_shuffle),
       { NULL, NULL, "", NULL, "" },
       "rows in the order they have" },
@@ -513,7 +513,7 @@ static const opt options[] = {
       "who updates which parameters: same bits" },
     { "masked-mean", "exact|per-shard", OPT_CHOICE, AT(mean),
       { "exact", "exact", "exact", NULL, "exact" },
-      "of all rows, or of devices' means" },
+      "of rows, or of devices' means" },
     { "log-every", "N", OPT_NUMBER, AT(log_every),
       { "1", "10", "100", "10", "100" },
       "a line at 0, N, 2N.. and the last; 0: none" },
