@@ -230,7 +230,7 @@ is "cnn's losses are JAX's" \
 
 { npy '|u1' '(40, 5, 4, 3)'; pattern 2400 7; } >"$dir/images.npy"
 images=$dir/images.npy
-files="cnn --x $images --y $y --channels 8 --batch 16 --devices 4 --lr 0.01"
+files="cnn --x $images --y $y --channels 8 --batch 16 --devices 4 --lr 0.05"
 # shellcheck disable=SC2086 # words
 any_workers "cnn from files" $files --epochs 4
 below "cnn learns" "$(sed -n 's/Epoch 4: Loss=\(.*\),.*/\1/p' "$dir/out1")" \
@@ -247,7 +247,7 @@ expect 2 "--x and --y go together" cnn --x "$images"
 expect 2 "--epochs is for data" cnn --epochs 2
 expect 1 "images of 5x4x3 where --image says 5x4x1" cnn --x "$images" \
     --y "$y" --image 5x4x1
-expect 1 "2 axes, but x needs 4" cnn --x "$x" --y "$y"
+expect 1 "images are (N,H,W) or (N,H,W,C)" cnn --x "$x" --y "$y"
 expect 1 "does not fit into an image of 1 by 1" cnn --image 3x3x1
 
 # ------ gpt ------

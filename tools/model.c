@@ -258,17 +258,17 @@ static const model mlp = {
 /* ------ cnn: two convolutions with relu and pools, one dense layer ------ */
 
 /* The sizes of "32x32x3", height first. */
-static bool read_image(const char *text, int64_t size[3])
+static bool read_image(const char *from, int64_t size[3])
 {
     for (int i = 0; i < 3; i++) {
         char *end;
-        long long n = strtoll(text, &end, 10);
+        long long n = strtoll(from, &end, 10);
 
-        if (*text < '0' || *text > '9' || n < 1 || n > 65536 ||
+        if (*from < '0' || *from > '9' || n < 1 || n > 65536 ||
             *end != (i < 2 ? 'x' : 0))
             return false;
         size[i] = n;
-        text = end + 1;
+        from = end + 1;
     }
     return true;
 }
@@ -276,20 +276,20 @@ static bool read_image(const char *text, int64_t size[3])
 /* Sizes follow the data: those named by the user must be the data's. */
 static int cnn_images(data *d, settings *s, const opt_line *line)
 {
-    static char text[64];
     int status = load_images(d, s, line);
     const int64_t *shape;
+    char *size = s->image_room;
 
     s->shuffle = !s->no_shuffle;
     if (status != OPT_GO)
         return status;
     shape = d->source.array[0].shape;
-    snprintf(text, sizeof text, "%lldx%lldx%lld", (long long)shape[0],
-             (long long)shape[1], (long long)shape[2]);
-    if (opt_given(&model_program, line, "image") && strcmp(s->image, text))
+    snprintf(size, sizeof s->image_room, "%lldx%lldx%lld",
+             (long long)shape[0], (long long)shape[1], (long long)shape[2]);
+    if (opt_given(&model_program, line, "image") && strcmp(s->image, size))
         return opt_fail(OPT_FAILED, "%s has images of %s where --image says "
-                        "%s", s->data ? s->data : s->x, text, s->image);
-    s->image = text;
+                        "%s", s->data ? s->data : s->x, size, s->image);
+    s->image = size;
     return OPT_GO;
 }
 
@@ -516,11 +516,11 @@ static const opt options[] = {
     { "mask", "FILE.npy", OPT_TEXT, AT(mask), { "", "", "", NULL, "" },
       "weights of the rows of --x" },
     { "data", "PATH", OPT_TEXT, AT(data), { NULL, NULL, "", "", "" },
-      "images: CIFAR-10, IDX, .npy; gpt: a text" },
+      "images (CIFAR, IDX, .npy), or a text" },
     { "eval-data", "PATH", OPT_TEXT, AT(eval_data), { NULL, NULL, "", "", "" },
       "the same, to evaluate on" },
     { "mean", "A,B,..", OPT_TEXT, AT(norm_mean), { NULL, NULL, "", NULL, "" },
-      "taken from images of [0,1], for each channel" },
+      "of each channel, taken from [0,1] images" },
     { "std", "A,B,..", OPT_TEXT, AT(norm_std), { NULL, NULL, "", NULL, "" },
       "what they are divided by then" },
     { "rows", "N", OPT_COUNT, AT(rows), { "64", "8192", "4096", NULL, NULL },
@@ -565,11 +565,11 @@ static const opt options[] = {
     { "steps", "N", OPT_NUMBER, AT(steps), { "1", "50", "", "1000", "" },
       "updates; past the end of data it starts again" },
     { "epochs", "N", OPT_COUNT, AT(epochs), { "", "", "10", NULL, "10" },
-      "passes over the data, not --steps" },
+      "passes over data, not --steps" },
     { "uneven", "drop|pad", OPT_CHOICE, AT(uneven), ALL("drop"),
       "skip short batches, or fill with weight 0" },
     { "shuffle", NULL, OPT_FLAG, AT(shuffle), { NULL, NULL, "", NULL, "" },
-      "an order of its own for each epoch (files only)" },
+      "a new order in each epoch (files only)" },
     { "no-shuffle", NULL, OPT_FLAG, AT(no_shuffle),
       { NULL, NULL, "", NULL, "" },
       "rows in the order they have" },
@@ -615,12 +615,12 @@ static const opt options[] = {
       "who updates which parameters: same bits" },
     { "masked-mean", "exact|per-shard", OPT_CHOICE, AT(mean),
       { "exact", "exact", "exact", NULL, "exact" },
-      "of all rows, or of devices' means" },
+      "of rows, or of devices' means" },
     { "log-every", "N", OPT_NUMBER, AT(log_every),
       { "1", "10", "100", "10", "100" },
       "a line at 0, N, 2N.. and the last; 0: none" },
     { "eval-every", "N", OPT_NUMBER, AT(eval_every), { NULL, NULL, "0", "0", "0" },
-      "evaluate after N, 2N.. updates, the last" },
+      "after N, 2N.. updates, and at the end" },
     { "sample", "N", OPT_NUMBER, AT(sample), { NULL, NULL, NULL, "0", NULL },
       "print N bytes of generated text at the end" },
     { "temperature", "X", OPT_REAL, AT(temperature),

@@ -20,6 +20,7 @@ typedef struct settings {
     int64_t activation; /* place in the option's words */
     double dropout;     /* rate */
     const char *image;    /* "32x32x3"; checked by load */
+    char image_room[64];  /* for image when it follows the data */
     const char *channels; /* of convolutions, "32,64"; checked by load */
     int64_t vocab, seq_len, d_model, heads, layers, d_ff;
     int64_t batch;            /* 0: all rows, until the data is there */
