@@ -3,13 +3,8 @@
  * The run is a list of stages; each goes on, or has said what is wrong and
  * gives the exit status.  Results go to stdout, talk to stderr. */
 #define _GNU_SOURCE
-#include "data.h"
-#include "metrics.h"
-#include "model.h"
-#include "opt.h"
-#include "progress.h"
+#include "run.h"
 #include "sample.h"
-#include "schedule.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -22,104 +17,7 @@
 
 const char opt_program_name[] = "lockstep-train";
 
-typedef struct run {
-    settings set;
-    opt_line line;
-    const model *model;
-    data data;
-    ls_mesh *mesh;
-    ls_pool *pool;
-    ls_graph *graph;
-    ls_trainer *trainer;
-    ls_batch *batch;
-    metrics metrics;
-    progress bar;
-    double loss, right, weight; /* sums over the epoch so far */
-} run;
-
-/* ------ Options that do not go together ------ */
-
-static const char *const not_both[][2] = {
-    {"steps", "epochs"},
-    {"batch", "batch-per-device"},
-    {"shuffle", "no-shuffle"},
-};
-
-/* Silently ignored, "--optimizer sgd --momentum 0.9" would be another
- * experiment than its author thinks. */
-/* clang-format off */
-static const struct {
-    const char *name;
-    unsigned optimizers; /* bits of ls_optimizer_kind */
-    const char *text;
-} of_optimizer[] = {
-    { "momentum", 1u << LS_MOMENTUM | 1u << LS_NESTEROV,
-      "momentum and nesterov" },
-    { "b1", 1u << LS_ADAM | 1u << LS_ADAMW, "adam and adamw" },
-    { "b2", 1u << LS_ADAM | 1u << LS_ADAMW, "adam and adamw" },
-    { "eps", 1u << LS_ADAM | 1u << LS_ADAMW, "adam and adamw" },
-    { "weight-decay", 1u << LS_ADAMW, "adamw" },
-};
-
-static const struct {
-    const char *name;
-    unsigned schedules; /* bits of ls_schedule_kind */
-    bool needed;        /* by each of them */
-    const char *text;
-} of_schedule[] = {
-    { "decay-steps",
-      1u << LS_LINEAR | 1u << LS_COSINE | 1u << LS_EXPONENTIAL, false,
-      "linear, cosine and exponential" },
-    { "decay-rate", 1u << LS_EXPONENTIAL, true, "exponential" },
-    { "end-lr", 1u << LS_LINEAR | 1u << LS_COSINE | 1u << LS_EXPONENTIAL,
-      false, "linear, cosine and exponential" },
-    { "boundaries", 1u << LS_PIECEWISE, true, "piecewise" },
-};
-/* clang-format on */
-
-static bool given(const run *r, const char *name)
-{
-    return opt_given(&model_program, &r->line, name);
-}
-
-static int check_schedule(const run *r)
-{
-    for (size_t i = 0; i < sizeof of_schedule / sizeof *of_schedule; i++) {
-        const char *name = of_schedule[i].name, *text = of_schedule[i].text;
-        bool fits = of_schedule[i].schedules >> r->set.schedule & 1;
-
-        if (given(r, name) && !fits)
-            return opt_fail(OPT_WRONG, "--%s is for --schedule %s", name, text);
-        if (fits && of_schedule[i].needed && !given(r, name))
-            return opt_fail(OPT_WRONG, "--schedule %s needs --%s", text, name);
-    }
-    return OPT_GO;
-}
-
-static int check_state(const char *state)
-{
-    if (strchr(state, '=') || !strcmp(state, "replicate") ||
-        !strcmp(state, "shard"))
-        return OPT_GO;
-    return opt_fail(OPT_WRONG, "--state: \"%s\" is none of replicate, shard "
-                    "and PATTERN=AXIS", state);
-}
-
-static int check_usage(run *r)
-{
-    for (size_t i = 0; i < sizeof not_both / sizeof *not_both; i++)
-        if (given(r, not_both[i][0]) && given(r, not_both[i][1]))
-            return opt_fail(OPT_WRONG, "--%s and --%s exclude each other",
-                            not_both[i][0], not_both[i][1]);
-    for (size_t i = 0; i < sizeof of_optimizer / sizeof *of_optimizer; i++)
-        if (given(r, of_optimizer[i].name) &&
-            !(of_optimizer[i].optimizers >> r->set.optimizer & 1))
-            return opt_fail(OPT_WRONG, "--%s is for --optimizer %s",
-                            of_optimizer[i].name, of_optimizer[i].text);
-    if (check_state(r->set.state) != OPT_GO)
-        return OPT_WRONG;
-    return check_schedule(r);
-}
+/* ------ Stages before the first step ------ */
 
 /* A place that cannot be written is better found before the training. */
 static int check_save(run *r)
@@ -139,133 +37,6 @@ static int check_save(run *r)
             opt_fail(OPT_FAILED, "%s: its folder: %s", path, strerror(errno));
     free(copy);
     return status;
-}
-
-/* ------ Stages before the first step ------ */
-
-/* --devices auto: the number is known once a mesh has looked. */
-static int count_cores(int64_t *cores)
-{
-    ls_mesh_options o = ls_mesh_defaults();
-    ls_mesh *mesh;
-    int status;
-
-    o.devices = 1;
-    status = ls_mesh_open(&mesh, &o);
-    if (status < 0)
-        return opt_check(status);
-    *cores = ls_mesh_usable_cores(mesh);
-    ls_mesh_close(mesh);
-    return OPT_GO;
-}
-
-static int open_mesh(run *r)
-{
-    ls_mesh_options o = ls_mesh_defaults();
-    int status = OPT_GO;
-
-    if (r->set.devices == 0)
-        status = count_cores(&r->set.devices);
-    if (status != OPT_GO)
-        return status;
-    if (r->set.devices == 1 && r->model->parallel_only && !r->set.allow_single)
-        return opt_fail(OPT_FAILED,
-                        "Need at least 2 devices for data parallelism. "
-                        "(--allow-single trains on one.)");
-    o.devices = (int)r->set.devices;
-    o.workers = (int)r->set.workers;
-    return opt_check(ls_mesh_open(&r->mesh, &o));
-}
-
-/* Afterwards the settings hold what is done, whichever way it was said. */
-static int open_data(run *r)
-{
-    settings *s = &r->set;
-    int64_t batch =
-        s->batch_per_device ? s->batch_per_device * s->devices : s->batch;
-    int status = r->model->load(&r->data, s, &r->line);
-
-    if (status == OPT_GO)
-        status = data_plan(&r->data, batch, (int)s->devices, (int)s->accumulate,
-                           s->uneven == UNEVEN_PAD);
-    if (status == OPT_GO && s->eval_every &&
-        !text_eval_batches(&r->data.text))
-        status = opt_fail(OPT_FAILED, "--eval-every: %lld bytes are held out, "
-                          "fewer than --seq-len %lld",
-                          (long long)r->data.text.held_size,
-                          (long long)s->seq_len);
-    if (status == OPT_GO && s->shuffle)
-        status = data_shuffle(&r->data, ls_key_new(s->data_seed));
-    s->batch = r->data.batch;
-    if (given(r, "steps"))
-        s->epochs = 0;
-    if (s->epochs)
-        s->steps = s->epochs * r->data.batches;
-    return status;
-}
-
-static int talk(run *r)
-{
-    int devices = ls_mesh_devices(r->mesh);
-    int cores = ls_mesh_usable_cores(r->mesh);
-
-    fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
-    for (int i = 0; ls_mesh_note(r->mesh, i); i++)
-        fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
-    if (cores > devices)
-        fprintf(stderr,
-                "hint: %d cores are usable; --devices %d would use "
-                "them all (another number of devices is another experiment)\n",
-                cores, cores);
-    return OPT_GO;
-}
-
-static int open_pool(run *r)
-{
-    ls_pool_options o = ls_pool_defaults();
-
-    o.pin_caller = true;
-    return opt_check(ls_pool_open(&r->pool, r->mesh, &o));
-}
-
-static ls_optimizer optimizer(const settings *s)
-{
-    ls_optimizer o = ls_adamw(schedule_peak(s));
-
-    o.kind = (ls_optimizer_kind)s->optimizer;
-    o.momentum = s->momentum;
-    o.b1 = s->b1;
-    o.b2 = s->b2;
-    o.eps = s->eps;
-    o.weight_decay = o.kind == LS_ADAMW ? s->weight_decay : 0;
-    return o;
-}
-
-static int open_trainer(run *r)
-{
-    ls_trainer_options o = ls_trainer_defaults();
-    ls_boundary room[SCHEDULE_BOUNDARIES];
-    int status = schedule_read(&r->set, room, &o.schedule);
-
-    if (status != OPT_GO)
-        return status;
-    o.seed = r->set.seed;
-    o.keys = r->model->keys;
-    o.optimizer = optimizer(&r->set);
-    o.clip_norm = r->set.clip_norm;
-    o.accumulate = (int)r->set.accumulate;
-    o.mean = (ls_mean)r->set.mean;
-    o.backend = r->set.backend;
-    status = ls_graph_new(&r->graph);
-    if (status == 0) {
-        r->model->build(r->graph, &r->set);
-        status = ls_trainer_open(&r->trainer, r->pool, r->graph, &o);
-    }
-    if (status == 0)
-        status = ls_state_place(r->trainer, LS_STATE_ALL, r->set.state);
-    if (status == 0)
-        status = ls_batch_open(&r->batch, r->trainer);
-    return opt_check(status);
 }
 
 static int open_metrics(run *r)
@@ -432,22 +203,10 @@ static int finish(run *r)
 
 /* clang-format off */
 static int (*const stages[])(run *r) = {
-    check_usage, check_save, open_mesh, open_data, talk, open_pool,
-    open_trainer, open_metrics, train, finish,
+    run_check, check_save, run_open_mesh, run_open_data, run_talk,
+    run_open_pool, run_open_trainer, open_metrics, train, finish,
 };
 /* clang-format on */
-
-static void close_all(run *r)
-{
-    if (r->metrics.file)
-        fclose(r->metrics.file); /* after a failure, which is the message */
-    ls_batch_close(r->batch);
-    ls_trainer_close(r->trainer);
-    ls_graph_free(r->graph);
-    ls_pool_close(r->pool);
-    ls_mesh_close(r->mesh);
-    data_free(&r->data);
-}
 
 int main(int argc, char **argv)
 {
@@ -455,11 +214,12 @@ int main(int argc, char **argv)
     int status;
 
     ls_blis_tune();
-    status = opt_parse(&model_program, argc, argv, &r.set, &r.line);
-    r.model = model_program.models[r.line.model < 0 ? 0 : r.line.model].impl;
+    status = run_parse(&r, &model_program, argc, argv);
     for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
          i++)
         status = stages[i](&r);
-    close_all(&r);
+    if (r.metrics.file)
+        fclose(r.metrics.file); /* after a failure, which is the message */
+    run_close(&r);
     return status == OPT_DONE ? 0 : status;
 }
