@@ -640,6 +640,44 @@ LS_API int ls_evaluate(ls_trainer *trainer, const ls_batch *batch,
 LS_API int ls_predict(ls_trainer *trainer, const ls_batch *batch,
                       const char *output, int64_t n, float *out);
 
+/* ------ What a step costs ------ */
+
+/* An operator of a step, by the FLOP of its matrix products (two for each
+ * multiply-add; elementwise work is not counted) for one row of the batch. */
+typedef struct ls_cost {
+    const char *op;   /* "dense" */
+    const char *name; /* "blocks_0.Dense_0"; may be empty */
+    double forward, backward;
+} ls_cost;
+
+/* Operator i = 0, 1, .. in the order they run; false past the last, and for a
+ * gradient function of your own. */
+LS_API bool ls_trainer_cost(const ls_trainer *trainer, int i, ls_cost *cost);
+
+/* What a step does: FLOP by the sum of the above, and the bytes that reduction
+ * and update must at least read and write. */
+typedef struct ls_work {
+    double row_flops;    /* a row; 0: not known */
+    double reduce_bytes; /* a step: each device's gradient, and the sum */
+    double update_bytes; /* a step: gradient, parameters, moments */
+} ls_work;
+
+LS_API void ls_trainer_work(const ls_trainer *trainer, ls_work *work);
+
+/* Seconds of one worker in the last ls_step: at work in each phase, and the
+ * rest of the step, at barriers or with nothing to do. */
+typedef struct ls_times {
+    double gradients, reduce, update, waiting;
+} ls_times;
+
+/* Have each worker read the clock as it enters and leaves a phase, from the
+ * next step on (some 0.2 microseconds a step).  LS_ENOMEM. */
+LS_API int ls_trainer_clock(ls_trainer *trainer);
+
+/* LS_EINVAL: no such worker, or the clock was not on in the last step. */
+LS_API int ls_trainer_times(const ls_trainer *trainer, int worker,
+                            ls_times *times);
+
 /* ------ Parameters ------ */
 
 LS_API int ls_trainer_params(const ls_trainer *trainer);

@@ -13,6 +13,9 @@ int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool,
                   int devices);
 void ls__exec_close(ls__exec *exec);
 
+/* What it runs. */
+const ls__plan *ls__exec_plan(const ls__exec *exec);
+
 /* An ls_gradient_fn whose user is an ls__exec.  grads NULL: the loss alone. */
 int ls__exec_gradient(void *exec, int device, const ls_shard *shard,
                       const float *const *params, float *const *grads,
