@@ -842,6 +842,44 @@ LS_API int ls_evaluate(ls_trainer *trainer, const ls_batch *batch,
 LS_API int ls_predict(ls_trainer *trainer, const ls_batch *batch,
                       const char *output, int64_t n, float *out);
 
+/* ------ What a step costs ------ */
+
+/* An operator of a step, by the FLOP of its matrix products (two for each
+ * multiply-add; elementwise work is not counted) for one row of the batch. */
+typedef struct ls_cost {
+    const char *op;   /* "dense" */
+    const char *name; /* "blocks_0.Dense_0"; may be empty */
+    double forward, backward;
+} ls_cost;
+
+/* Operator i = 0, 1, .. in the order they run; false past the last, and for a
+ * gradient function of your own. */
+LS_API bool ls_trainer_cost(const ls_trainer *trainer, int i, ls_cost *cost);
+
+/* What a step does: FLOP by the sum of the above, and the bytes that reduction
+ * and update must at least read and write. */
+typedef struct ls_work {
+    double row_flops;    /* a row; 0: not known */
+    double reduce_bytes; /* a step: each device's gradient, and the sum */
+    double update_bytes; /* a step: gradient, parameters, moments */
+} ls_work;
+
+LS_API void ls_trainer_work(const ls_trainer *trainer, ls_work *work);
+
+/* Seconds of one worker in the last ls_step: at work in each phase, and the
+ * rest of the step, at barriers or with nothing to do. */
+typedef struct ls_times {
+    double gradients, reduce, update, waiting;
+} ls_times;
+
+/* Have each worker read the clock as it enters and leaves a phase, from the
+ * next step on (some 0.2 microseconds a step).  LS_ENOMEM. */
+LS_API int ls_trainer_clock(ls_trainer *trainer);
+
+/* LS_EINVAL: no such worker, or the clock was not on in the last step. */
+LS_API int ls_trainer_times(const ls_trainer *trainer, int worker,
+                            ls_times *times);
+
 /* ------ Parameters ------ */
 
 /* How many parameters there are, an array each. */
@@ -1224,7 +1262,7 @@ LS_API ls_loader_options ls_loader_defaults(void);
  * of the next step while this one is computed; it runs on no worker's core
  * where others are allowed, else anywhere on the allowed ones.  Takes the
  * source over, and closes it in the end, unless it fails.  The trainer is
- * borrowed until the loader is closed.
+ * borrowed until the last ls_loader_fill.
  * LS_ENOTFOUND, LS_ESHAPE, LS_EINVAL name what does not fit the trainer. */
 LS_API int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
                           ls_source *source, const ls_loader_options *options);
@@ -1349,6 +1387,105 @@ LS_API int ls_measure_flops(ls_pool *pool, int workers, const char *isa,
  * details), 64 MB to 1 GB each.  LS_ENOMEM. */
 LS_API int ls_measure_copy(ls_pool *pool, int workers,
                            double *bytes_per_second);
+
+/* ====== Scaling: the same training on 1, 2, 4, .. workers ====== */
+
+/* Open, on a pool, the trainer to be measured and a batch for it, with `fold`
+ * times the rows of fold 1.  The measurement closes what was opened.  A
+ * negative status ends it and is returned. */
+typedef int ls_scaling_open_fn(void *user, ls_pool *pool, int fold,
+                               ls_trainer **trainer, ls_batch **batch);
+
+/* Give the batch its rows for a step, 0, 1, ..; the same for the same step. */
+typedef int ls_scaling_fill_fn(void *user, int64_t step, ls_batch *batch);
+
+typedef struct ls_scaling_options {
+    ls_scaling_open_fn *open;
+    ls_scaling_fill_fn *fill; /* NULL: the batch stays as it was opened */
+    void *user;               /* of both, and of progress */
+    ls_mesh_options mesh;     /* its workers do not count */
+    ls_pool_options pool;
+    int counts;               /* 0: 1, 2, 4, .. below the usable cores, and */
+    const int *count;         /* these; otherwise any order, 1 is added */
+    bool weak;                /* fold is the workers instead of 1 */
+    int repeats;              /* runs of each count, in turn; 0: 5 */
+    int steps;                /* timed, of a run; 0: about half a second */
+    double row_flops;         /* of a row; 0: ls_trainer_work says */
+    bool no_roofs;            /* half a second less for each count */
+    void (*progress)(void *user, int run, int runs, int workers); /* or NULL */
+} ls_scaling_options;
+
+/* All zero, the caller pinned. */
+LS_API ls_scaling_options ls_scaling_defaults(void);
+
+typedef struct ls_scaling_point {
+    int workers;
+    bool oversubscribed; /* more workers than usable cores */
+    bool verified;       /* the state is the one that 1 worker makes */
+    char state[65];      /* of ls_trainer_hash, after the last run */
+    int64_t rows;        /* of a step */
+    double seconds;      /* a step: median over the runs of each one's median */
+    double least, most;  /* of the runs */
+    ls_times mean, max;  /* over the workers; of the run that is the median,
+                            the fifth of its steps around the median */
+    double speedup;      /* in rows a second: median over the repeats of the
+                            ratio to 1 worker's; NaN unless verified */
+    double speedup_least, speedup_most; /* of the repeats */
+    double efficiency;   /* speedup / workers */
+    double flops;        /* FLOP/s; 0: not known */
+    double reduce_rate, update_rate; /* bytes/s in these phases */
+    double flops_roof, copy_roof;    /* measured on so many workers; or 0 */
+} ls_scaling_point;
+
+typedef struct ls_scaling ls_scaling;
+
+/* Train the same from the start on each count of workers, all counts in turn,
+ * repeats times: three steps, then the timed ones.  Verified is what ends in
+ * the same bytes as the first run on 1 worker; with weak, what after the three
+ * steps has the bytes of 1 worker given the same rows.  Opens a mesh and a pool
+ * for each run.  LS_EINVAL: no open, or counts that make no sense. */
+LS_API int ls_scaling_run(ls_scaling **scaling,
+                          const ls_scaling_options *options);
+LS_API void ls_scaling_free(ls_scaling *scaling);
+
+/* Point i = 0, 1, .., by rising workers, the first with 1; false past the
+ * last. */
+LS_API bool ls_scaling_get(const ls_scaling *scaling, int i,
+                           ls_scaling_point *point);
+/* Seconds of a step in one of its runs, the median step; NaN: no such. */
+LS_API double ls_scaling_seconds(const ls_scaling *scaling, int i, int repeat);
+
+typedef struct ls_scaling_info {
+    int devices, repeats, steps; /* steps: timed, of a run */
+    ls_work work;
+} ls_scaling_info;
+
+LS_API void ls_scaling_ask(const ls_scaling *scaling, ls_scaling_info *info);
+
+/* What costs most of a perfect speed-up, and what to do about it: a sentence,
+ * as "update takes 11 %, all of it on the caller: use --state shard". */
+LS_API const char *ls_scaling_advice(const ls_scaling *scaling);
+
+/* Amdahl's serial share s, by least squares of the relative errors of
+ * t(W) = t(1) (s + (1 - s) / W), t being the seconds a row, over the verified
+ * counts that are not oversubscribed.  LS_EINVAL: fewer than three. */
+LS_API int ls_scaling_serial(const ls_scaling *scaling, double *share);
+
+/* A model, not a measurement, of a step on more workers, from the largest count
+ * that is verified and not oversubscribed: gradients take as long as the most
+ * devices of a worker do; reduction, and the part of the update that workers
+ * share, are divided, where they do not fit the caches until they reach the
+ * copy roof of that count; the caller's part of the update and the waiting
+ * stay. */
+typedef struct ls_scaling_guess {
+    double seconds, speedup;
+    double memory; /* seconds of it in reduction and update */
+    bool roof;     /* one of the two is at the copy roof */
+} ls_scaling_guess;
+
+/* LS_EINVAL: workers below 1. */
+LS_API int ls_scaling_model(const ls_scaling *scaling, int workers,
+                            ls_scaling_guess *guess);
 
 /* ====== One call ====== */
 

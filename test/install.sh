@@ -44,4 +44,5 @@ if [ -f "$libdir/liblockstep.a" ]; then
 fi
 "$bindir/lockstep-train" --version
 "$bindir/lockstep-info" --version
+"$bindir/lockstep-scale" --version
 echo "install: the examples build and run from $libdir"

@@ -17,12 +17,19 @@ options()
     "$@" --help | grep -o '^ *--[a-z][a-z0-9-]*' | tr -d ' '
 }
 
+# pages TOOL: where its options are
+pages()
+{
+    echo "$top_srcdir/man/${1##*/}.1"
+    [ "${1##*/}" != lockstep-scale ] || echo "$top_srcdir/man/lockstep-train.1"
+}
+
 # check TOOL [MODEL]
 check()
 {
     tool=$1
     for option in $(options "$@" | sort -u); do
-        if ! tr -d '\\' <"$top_srcdir/man/${tool##*/}.1" |
+        if ! cat $(pages "$tool") | tr -d '\\' |
             grep -q -e "$option\([^a-z-]\|\$\)"; then
             echo "${tool##*/}.1 does not name $option"
             status=1
@@ -36,6 +43,7 @@ for tool in info inspect; do
 done
 for model in linear mlp cnn lm gpt; do
     check ./lockstep-train $model
+    check ./lockstep-scale $model # its page leaves models to the other
 done
 rm -f man.page
 exit $status

@@ -54,6 +54,12 @@ typedef struct settings {
     int64_t checkpoint_every; /* batches; 0: at the end only */
     int64_t keep;             /* 0: all */
     bool resume;
+    struct {                /* lockstep-scale's own */
+        const char *counts; /* of workers, "1,2,4"; NULL: up to the cores */
+        bool weak;
+        int64_t repeats, steps; /* steps 0: about half a second of them */
+        const char *json, *csv, *plot;
+    } scale;
 } settings;
 
 enum { UNEVEN_DROP, UNEVEN_PAD };
@@ -69,7 +75,8 @@ typedef struct model {
     void (*build)(ls_graph *g, const settings *s); /* errors stick to g */
 } model;
 
-/* Its models' impl are of type model, its options store into settings. */
-extern const opt_program model_program;
+/* Their models' impl are of type model, their options store into settings.
+ * lockstep-train's, and lockstep-scale's over the same tables. */
+extern const opt_program model_program, model_scale_program;
 
 #endif

@@ -150,6 +150,34 @@ static int store(const opt *o, const char *text, void *settings)
     }
 }
 
+/* ------ The table: a program's own, or another one's and more ------ */
+
+static int count(const opt_program *p)
+{
+    return p->option_count + p->more_count;
+}
+
+static bool left_out(const opt_program *p, const char *name)
+{
+    const char *at = p->without;
+    size_t n = strlen(name);
+
+    while (at && (at = strstr(at, name)) &&
+           !(at > p->without && at[-1] == ' ' && at[n] == ' '))
+        at++;
+    return at;
+}
+
+/* Option i; NULL where the program leaves it out. */
+static const opt *option_at(const opt_program *p, int i)
+{
+    const opt *o = &p->options[i];
+
+    if (i >= p->option_count)
+        return &p->more[i - p->option_count];
+    return left_out(p, o->name) ? NULL : o;
+}
+
 /* ------ Hints ------ */
 
 static int least(int a, int b)
@@ -212,9 +240,12 @@ static int unknown_option(const opt_program *p, const char *name, int model)
 
     nearer(name, "help", &found, &best);
     nearer(name, "version", &found, &best);
-    for (int i = 0; i < p->option_count; i++)
-        if (p->options[i].start[model])
-            nearer(name, p->options[i].name, &found, &best);
+    for (int i = 0; i < count(p); i++) {
+        const opt *o = option_at(p, i);
+
+        if (o && o->start[model])
+            nearer(name, o->name, &found, &best);
+    }
     if (found)
         return opt_fail(OPT_WRONG, "unknown option --%s; did you mean --%s?",
                         name, found);
@@ -288,10 +319,12 @@ static void help_options(const opt_program *p, int model)
 {
     puts(model < 0 ? "\nOptions, in parentheses the models that take them:"
                    : "\nOptions, defaults in parentheses:");
-    for (int i = 0; i < p->option_count; i++) {
-        const opt *o = &p->options[i];
+    for (int i = 0; i < count(p); i++) {
+        const opt *o = option_at(p, i);
         char names[128];
 
+        if (!o)
+            continue;
         takers(p, o, names, sizeof names);
         if (model < 0)
             help_line(o->name, o->arg, o->help, names);
@@ -331,15 +364,20 @@ static int version(void)
 
 static int find_option(const opt_program *p, const char *name)
 {
-    for (int i = 0; i < p->option_count; i++)
-        if (strcmp(p->options[i].name, name) == 0)
+    for (int i = 0; i < count(p); i++) {
+        const opt *o = option_at(p, i);
+
+        if (o && strcmp(o->name, name) == 0)
             return i;
+    }
     return -1;
 }
 
 bool opt_given(const opt_program *p, const opt_line *line, const char *name)
 {
-    return line->given[find_option(p, name)];
+    int i = find_option(p, name);
+
+    return i >= 0 && line->given[i];
 }
 
 static int foreign_option(const opt_program *p, const opt *o, int model)
@@ -357,9 +395,9 @@ static int take(const opt_program *p, const char *name, const char *value,
                 const char **next, void *settings, opt_line *line)
 {
     int i = find_option(p, name);
-    const opt *o = &p->options[i];
+    const opt *o = i < 0 ? NULL : option_at(p, i);
 
-    if (i < 0)
+    if (!o)
         return unknown_option(p, name, line->model);
     if (!o->start[line->model])
         return foreign_option(p, o, line->model);
@@ -410,9 +448,9 @@ static int store_defaults(const opt_program *p, int model, void *settings)
 {
     int status = OPT_GO;
 
-    for (int i = 0; i < p->option_count && status == OPT_GO; i++) {
-        const opt *o = &p->options[i];
-        const char *text = o->start[model];
+    for (int i = 0; i < count(p) && status == OPT_GO; i++) {
+        const opt *o = option_at(p, i);
+        const char *text = o ? o->start[model] : NULL;
 
         if (text && *text)
             status = store(o, text, settings);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OPT_MAX = 64, OPT_MODELS = 8, OPT_VALUE = 64, OPT_PATHS = 2 };
+enum { OPT_MAX = 128, OPT_MODELS = 8, OPT_VALUE = 64, OPT_PATHS = 2 };
 
 typedef enum opt_type {
     OPT_FLAG,    /* bool: no value */
@@ -55,12 +55,17 @@ typedef struct opt_program {
     int option_count;
     int paths;        /* the most it takes beside options, to OPT_PATHS */
     const char *args; /* as --help shows them: "FILE [FILE2]"; NULL: none */
+    /* A program that shares another one's table: what it leaves out of it, the
+     * names between blanks, " save metrics ", and what it adds to it. */
+    const char *without;
+    const opt *more;
+    int more_count;
 } opt_program;
 
 /* What was on the command line, beside the values in the settings. */
 typedef struct opt_line {
     int model;
-    bool given[OPT_MAX]; /* by the option's place in the table */
+    bool given[OPT_MAX]; /* by the option's place in the table, then in more */
     int paths;
     const char *path[OPT_PATHS]; /* borrowed from argv */
 } opt_line;
@@ -74,7 +79,8 @@ enum { OPT_GO = 0, OPT_FAILED = 1, OPT_WRONG = 2, OPT_DONE = 3 };
 int opt_parse(const opt_program *program, int argc, char **argv, void *settings,
               opt_line *line);
 
-/* Was this option on the command line?  The name must be in the table. */
+/* Was this option on the command line?  false where the program has none of
+ * that name. */
 bool opt_given(const opt_program *program, const opt_line *line,
                const char *name);
 

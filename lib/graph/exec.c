@@ -80,6 +80,11 @@ int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool,
     return 0;
 }
 
+const ls__plan *ls__exec_plan(const ls__exec *e)
+{
+    return e->plan;
+}
+
 void ls__exec_draw(ls__exec *e, int stream, ls__draw draw)
 {
     e->draw[stream] = draw;

@@ -13,6 +13,9 @@ int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool,
                   int devices);
 void ls__exec_close(ls__exec *exec);
 
+/* What it runs. */
+const ls__plan *ls__exec_plan(const ls__exec *exec);
+
 /* Where a stream's keys come from: call c of the model uses fold_in(key, c),
  * and where hashed, that folded with hash. */
 typedef struct ls__draw {

@@ -66,6 +66,9 @@ struct ls__op {
     /* Floats of scratch a call on `rows` rows needs; NULL: none. */
     int64_t (*scratch)(const ls_node *node, int64_t rows,
                        const ls__backend *backend);
+    /* FLOP a row of forward's matrix products, two for each multiply-add;
+     * backward takes as much again for each operand's gradient.  NULL: 0. */
+    double (*flops)(const ls_node *node);
     void (*forward)(const ls__run *r);
     /* A loss: forward and backward in one, dx[0] being that of its sum. */
     void (*backward)(const ls__run *r);

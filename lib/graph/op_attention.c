@@ -62,6 +62,12 @@ static int64_t attention_scratch(const ls_node *n, int64_t rows,
     return h.t * h.t + 16 + (scores > values ? scores : values);
 }
 
+/* Scores and mix, both for all of (T,T): what is masked is computed too. */
+static double attention_flops(const ls_node *n)
+{
+    return 4.0 * (double)n->size * (double)n->shape[0];
+}
+
 /* (T,T) = scale a b^T for two columns of heads */
 static void scores(const ls__run *r, head h, float by, const float *a,
                    const float *b, float *out, float *scratch)
@@ -154,6 +160,7 @@ static void attention_bwd(const ls__run *r)
 const ls__op ls__op_attention = {
     .name = "attention", .inputs = 3, .reads = 7, .shape = attention_shape,
     .stash = attention_stash, .scratch = attention_scratch,
+    .flops = attention_flops,
     .forward = attention_fwd, .backward = attention_bwd};
 
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,

@@ -35,6 +35,14 @@ static int64_t conv_stash(const ls_node *n)
     return n->pooled || n->activation ? n->size : 0;
 }
 
+static double conv_flops(const ls_node *n)
+{
+    const ls__window *w = &n->window;
+
+    return 2.0 * (double)(w->h * w->w) * (double)(w->kh * w->kw) *
+           (double)ls__width(n->in[0]) * (double)ls__width(n);
+}
+
 /* Windows in one image, n columns of B from a (taps in,n) kernel. */
 static ls__conv windows(const ls__frame *f, const ls__window *w, int64_t n)
 {
@@ -347,7 +355,7 @@ static void conv_bwd(const ls__run *r)
 
 const ls__op ls__op_conv = {
     .name = "conv2d", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
-    .shape = conv_shape, .stash = conv_stash, .scratch = conv_scratch,
+    .shape = conv_shape, .stash = conv_stash, .flops = conv_flops, .scratch = conv_scratch,
     .forward = conv_fwd, .backward = conv_bwd};
 
 static ls_node *conv2d(ls_node *x, int64_t n, const ls_window *window,

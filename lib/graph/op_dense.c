@@ -40,6 +40,11 @@ static int64_t dense_scratch(const ls_node *n, int64_t rows,
     return (n->activation ? rows * n->size + 16 : 0) + most;
 }
 
+static double dense_flops(const ls_node *n)
+{
+    return 2.0 * (double)n->size * (double)ls__width(n->in[0]);
+}
+
 static ls__gemm product(int64_t m, int64_t n, int64_t k)
 {
     return (ls__gemm){.m = m, .n = n, .k = k, .c_row = n, .scale = 1};
@@ -124,6 +129,7 @@ static void dense_bwd(const ls__run *r)
 const ls__op ls__op_dense = {
     .name = "dense", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
     .shape = dense_shape, .stash = dense_stash, .scratch = dense_scratch,
+    .flops = dense_flops,
     .forward = dense_fwd, .backward = dense_bwd};
 
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,

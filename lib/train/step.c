@@ -261,6 +261,19 @@ static void update_replicated(ls_trainer *t, float g)
 
 /* ------ the phases on one worker ------ */
 
+/* Around what a worker does by itself, barriers left out. */
+static void enter(ls_trainer *t, int worker)
+{
+    if (t->lap)
+        t->lap[worker].entered = now();
+}
+
+static void leave(ls_trainer *t, int worker, int phase)
+{
+    if (t->lap)
+        t->lap[worker].busy[phase] += now() - t->lap[worker].entered;
+}
+
 static void run_phases(void *user, int worker)
 {
     ls_trainer *t = user;
@@ -271,11 +284,14 @@ static void run_phases(void *user, int worker)
 
     ls__pool_shards_of(t->pool, t->devices, worker, &first_device,
                        &last_device);
+    enter(t, worker);
     if (t->exec) {
         ls__track_phase(track, "prepare", -1);
         ls__exec_prepare(t->exec, worker, t->workers, t->phase.train,
                          t->value_of);
+        leave(t, worker, LS__GRADIENTS);
         ls__pool_barrier(t->pool);
+        enter(t, worker);
     }
     for (int d = first_device; d < last_device && t->phase.goal; d++)
         predict_device(t, d);
@@ -283,6 +299,7 @@ static void run_phases(void *user, int worker)
         return;
     for (int d = first_device; d < last_device; d++)
         run_device(t, worker, d);
+    leave(t, worker, LS__GRADIENTS);
     if (!t->phase.train)
         return;
     ls__pool_barrier(t->pool);
@@ -290,16 +307,20 @@ static void run_phases(void *user, int worker)
         t->phase.graded = now();
     if (judge(t) != GOES_ON)
         return;
+    enter(t, worker);
     ls__track_phase(track, "reduce", -1);
     range_of(t, worker, &first, &last);
     t->bad[worker] = reduce_range(t, first, last, mean_factor(t));
+    leave(t, worker, LS__REDUCE);
     ls__pool_barrier(t->pool);
     if (worker == 0)
         t->phase.reduced = now();
+    enter(t, worker);
     ls__track_phase(track, "update", -1);
     g = norm(t);
     if (!any_bad(t) && !overflows(g))
         update_owned(t, g, first_device, last_device);
+    leave(t, worker, LS__UPDATE);
 }
 
 /* ------ naming what went wrong ------ */
@@ -481,7 +502,6 @@ static void count(const ls_trainer *t, const ls_result *r, double seconds)
 static int conclude(ls_trainer *t, verdict v, ls_result *result)
 {
     ls_result r;
-    double done;
 
     if (v == FAILED)
         return fail_report(t);
@@ -493,17 +513,19 @@ static int conclude(ls_trainer *t, verdict v, ls_result *result)
     if (v == NO_WEIGHT)
         ls__fail(0, "step %lld: the weights of all %lld rows are 0; nothing "
                  "was updated", (long long)t->step, (long long)r.rows);
+    enter(t, 0);
     if (v == GOES_ON)
         update_replicated(t, r.grad_norm);
+    leave(t, 0, LS__UPDATE);
     r.updated = v == GOES_ON;
-    done = now();
+    t->phase.ended = now();
     r.gradient_seconds = t->phase.graded - t->phase.began;
     if (v == GOES_ON) {
         r.reduce_seconds = t->phase.reduced - t->phase.graded;
-        r.update_seconds = done - t->phase.reduced;
+        r.update_seconds = t->phase.ended - t->phase.reduced;
         t->step++;
     }
-    count(t, &r, done - t->phase.began);
+    count(t, &r, t->phase.ended - t->phase.began);
     *result = r;
     return 0;
 }
@@ -559,6 +581,8 @@ static int pass(ls_trainer *t, const ls_batch *batch, bool train,
     t->phase = (ls__phase){.batch = batch, .train = train, .rows = rows,
                            .began = now()};
     t->phase.rule = next_rule(t);
+    if (t->lap)
+        memset(t->lap, 0, (size_t)t->workers * sizeof *t->lap);
     if (t->watch && train && (status = watch(t)) < 0) {
         ls__fpmode_restore(mode);
         return status;

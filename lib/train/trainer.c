@@ -28,6 +28,7 @@ void ls_trainer_close(ls_trainer *t)
     ls__block_free(t->moment[1]);
     ls__block_free(t->report);
     ls__block_free(t->square);
+    ls__block_free(t->lap);
     ls__watch_close(t->watch);
     ls__exec_close(t->exec);
     ls__params_free(&t->params);

@@ -24,6 +24,14 @@ typedef struct ls__report {
     bool diverged; /* its gradient is not the one it gave alone */
 } ls__report;
 
+/* What a worker did in the last step; a cache line each. */
+enum { LS__GRADIENTS, LS__REDUCE, LS__UPDATE, LS__PHASES };
+
+typedef struct ls__lap {
+    _Alignas(64) double entered; /* when, the phase it is in or was; 0: none */
+    double busy[LS__PHASES];     /* seconds */
+} ls__lap;
+
 /* One step on its way through the phases. */
 typedef struct ls__phase {
     const ls_batch *batch;
@@ -34,6 +42,7 @@ typedef struct ls__phase {
     float *out;                    /* PREDICT: each row by its device */
     ls__rule rule;
     double began, graded, reduced; /* seconds, worker 0's clock */
+    double ended;
 } ls__phase;
 
 struct ls_trainer {
@@ -67,6 +76,7 @@ struct ls_trainer {
                                 by the block's worker; NULL: no clipping */
     int64_t step;
     ls__phase phase;
+    ls__lap *lap;            /* [worker]; NULL: not asked for (cost.c) */
     struct ls__watch *watch; /* LS_CHECK_DIVERGENCE; NULL: not asked for */
 };
 

@@ -1,0 +1,28 @@
+/* What a measurement of scaling found (scaling.c), and what follows from it
+ * (scaling_model.c), which is arithmetic alone. */
+#ifndef LS_TRAIN_SCALING_H
+#define LS_TRAIN_SCALING_H
+
+#include "lockstep.h"
+
+enum { LS__ADVICE = 512 }; /* bytes of the sentence, with its end */
+
+struct ls_scaling {
+    bool weak;
+    ls_scaling_info info;
+    double cache; /* bytes of all L3; 0: not known */
+    double cut; /* share of the parameters that all workers update */
+    int points;
+    ls_scaling_point *point; /* rising workers, the first with 1 */
+    double *seconds;         /* [point * info.repeats + repeat] a step */
+    char advice[LS__ADVICE];
+};
+
+/* The largest count whose numbers tell something: verified, and with a core
+ * for each worker. */
+const ls_scaling_point *ls__scaling_best(const ls_scaling *s);
+
+/* Write s->advice. */
+void ls__scaling_advise(ls_scaling *s);
+
+#endif

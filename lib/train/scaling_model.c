@@ -1,0 +1,282 @@
+/* What follows from measured points: the serial share, the model for more
+ * workers, and the sentence that names what costs most.  Arithmetic only.
+ *
+ * A step on W workers is gradients + reduce + update + the rest, each phase as
+ * long as its busiest worker takes.  What W workers should make of 1 worker's
+ * phase is a W-th of it (gradients of weak scaling: all of it, since they do W
+ * times the rows); what they need beyond that is the loss of the phase. */
+#include "base/error.h"
+#include "train/scaling.h"
+
+#include <stdio.h>
+
+static bool counts(const ls_scaling_point *p)
+{
+    return p->verified && !p->oversubscribed && p->seconds > 0;
+}
+
+const ls_scaling_point *ls__scaling_best(const ls_scaling *s)
+{
+    const ls_scaling_point *best = &s->point[0];
+
+    for (int i = 0; i < s->points; i++)
+        if (counts(&s->point[i]))
+            best = &s->point[i];
+    return best;
+}
+
+/* ------ Amdahl ------ */
+
+/* t = a + b / W with weights 1 / t^2, so that t is relative: the normal
+ * equations of the two columns 1/t and 1/(W t) against ones.  s = a/(a+b). */
+int ls_scaling_serial(const ls_scaling *s, double *share)
+{
+    double aa = 0, ab = 0, bb = 0, ya = 0, yb = 0, a, b;
+    int n = 0;
+
+    for (int i = 0; i < s->points; i++) {
+        const ls_scaling_point *p = &s->point[i];
+        double u = (double)p->rows / p->seconds, v = u / p->workers;
+
+        if (!counts(p))
+            continue;
+        aa += u * u;
+        ab += u * v;
+        bb += v * v;
+        ya += u;
+        yb += v;
+        n++;
+    }
+    if (n < 3)
+        return ls__fail(LS_EINVAL, "a serial share needs three counts of "
+                        "workers, verified and with a core each; there are %d",
+                        n);
+    a = ya * bb - yb * ab; /* both times the determinant, which is above 0 */
+    b = yb * aa - ya * ab;
+    *share = a <= 0 ? 0 : b <= 0 ? 1 : a / (a + b);
+    return 0;
+}
+
+/* ------ The model ------ */
+
+/* Devices of the busiest worker, as a share of all. */
+static double busiest(int devices, int workers)
+{
+    return (double)((devices + workers - 1) / workers) / devices;
+}
+
+static double fold(const ls_scaling *s, int workers)
+{
+    return s->weak ? workers : 1;
+}
+
+static double rest(const ls_scaling_point *p)
+{
+    double r = p->seconds - p->max.gradients - p->max.reduce - p->max.update;
+
+    return r > 0 ? r : 0;
+}
+
+/* A phase that took `measured` on p, on more workers: not faster than memory
+ * is, but where its bytes fit the caches. */
+static double shared(const ls_scaling *s, double measured, double bytes,
+                     int workers, bool *roof)
+{
+    const ls_scaling_point *p = ls__scaling_best(s);
+    double t = measured * p->workers / workers;
+    double least = bytes > s->cache && p->copy_roof > 0
+                       ? bytes / p->copy_roof : 0;
+
+    if (least > measured)
+        least = measured;
+    if (t >= least)
+        return t;
+    *roof = true;
+    return least;
+}
+
+int ls_scaling_model(const ls_scaling *s, int workers, ls_scaling_guess *guess)
+{
+    const ls_scaling_point *p = ls__scaling_best(s), *one = &s->point[0];
+    int devices = s->info.devices;
+    ls_scaling_guess g = {0};
+    double gradients;
+
+    if (workers < 1)
+        return ls__fail(LS_EINVAL, "a model for %d workers", workers);
+    gradients = p->max.gradients / busiest(devices, p->workers) *
+                busiest(devices, workers) * fold(s, workers) /
+                fold(s, p->workers);
+    g.memory = shared(s, p->max.reduce, s->info.work.reduce_bytes, workers,
+                      &g.roof);
+    if (s->cut > 0)
+        g.memory += s->cut * shared(s, p->max.update,
+                                    s->info.work.update_bytes, workers,
+                                    &g.roof);
+    g.memory += (1 - s->cut) * p->max.update;
+    g.seconds = gradients + g.memory + rest(p);
+    g.speedup = one->seconds / g.seconds * fold(s, workers);
+    *guess = g;
+    return 0;
+}
+
+/* ------ The sentence ------ */
+
+/* What the terms below look at. */
+typedef struct loss {
+    const ls_scaling *s;
+    const ls_scaling_point *p, *one;
+    double gradients; /* what a perfect division of 1 worker's would take */
+} loss;
+
+static double update_loss(const loss *l)
+{
+    return l->p->max.update - l->one->max.update / l->p->workers;
+}
+
+static double reduce_loss(const loss *l)
+{
+    return l->p->max.reduce - l->one->max.reduce / l->p->workers;
+}
+
+/* Devices that do not divide by the workers. */
+static double deal_loss(const loss *l)
+{
+    int devices = l->s->info.devices;
+
+    return l->gradients * (busiest(devices, l->p->workers) * l->p->workers - 1);
+}
+
+/* All workers slower than one alone. */
+static double slow_loss(const loss *l)
+{
+    return l->p->mean.gradients - l->gradients;
+}
+
+/* One worker slower than the others, beyond what it was dealt. */
+static double uneven_loss(const loss *l)
+{
+    return l->p->max.gradients - l->p->mean.gradients - deal_loss(l);
+}
+
+static double wait_loss(const loss *l)
+{
+    return rest(l->p) - rest(l->one);
+}
+
+static double percent(double part, const loss *l)
+{
+    return 100 * part / l->p->seconds;
+}
+
+/* " at 85 % of the copy roof", where it was measured. */
+static const char *roof_text(const loss *l, double rate, char room[64])
+{
+    double roof = l->p->copy_roof;
+
+    *room = 0;
+    if (roof > 0)
+        snprintf(room, 64, " at %.0f %% of the copy roof", 100 * rate / roof);
+    return room;
+}
+
+static int say_update(const loss *l, char *out, size_t room)
+{
+    double share = percent(l->p->max.update, l);
+    char roof[64];
+
+    if (l->s->cut < 0.5)
+        return snprintf(out, room, "update takes %.0f %%, all of it on the "
+                        "caller: use --state shard", share);
+    return snprintf(out, room, "update takes %.0f %%%s: it is bound by memory; "
+                    "a larger batch updates less often", share,
+                    roof_text(l, l->p->update_rate, roof));
+}
+
+static int say_reduce(const loss *l, char *out, size_t room)
+{
+    char roof[64];
+
+    return snprintf(out, room, "reduce takes %.0f %%%s: it reads a gradient of "
+                    "each of the %d devices; fewer --devices or a larger batch "
+                    "make it less", percent(l->p->max.reduce, l),
+                    roof_text(l, l->p->reduce_rate, roof),
+                    l->s->info.devices);
+}
+
+static int say_deal(const loss *l, char *out, size_t room)
+{
+    int devices = l->s->info.devices, workers = l->p->workers;
+
+    if (devices < workers)
+        return snprintf(out, room, "%d of %d workers have no device: use "
+                        "--devices %d", workers - devices, workers, workers);
+    return snprintf(out, room, "%d devices do not divide by %d workers, which "
+                    "costs %.0f %%: use --devices %d", devices, workers,
+                    percent(deal_loss(l), l),
+                    (devices + workers - 1) / workers * workers);
+}
+
+static int say_slow(const loss *l, char *out, size_t room)
+{
+    return snprintf(out, room, "gradients take %.0f %% more of each core's "
+                    "time than on one alone: cores share memory, caches and "
+                    "clock; see lockstep-info --measure, and quieten the "
+                    "machine", 100 * slow_loss(l) / l->gradients);
+}
+
+static int say_uneven(const loss *l, char *out, size_t room)
+{
+    return snprintf(out, room, "%.0f %% is waiting for the worker with the "
+                    "slowest gradients: something else runs on its core, or "
+                    "cores differ; use fewer workers or quieten the machine",
+                    percent(uneven_loss(l), l));
+}
+
+static int say_wait(const loss *l, char *out, size_t room)
+{
+    bool small = l->p->seconds < 1e-3;
+
+    return snprintf(out, room, "barriers and starting take %.0f %% of a step "
+                    "of %.3g %s: use a larger batch", percent(rest(l->p), l),
+                    (small ? 1e6 : 1e3) * l->p->seconds, small ? "us" : "ms");
+}
+
+static const struct term {
+    double (*loss)(const loss *l);
+    int (*say)(const loss *l, char *out, size_t room);
+} terms[] = {
+    {update_loss, say_update}, {reduce_loss, say_reduce},
+    {deal_loss, say_deal},     {slow_loss, say_slow},
+    {uneven_loss, say_uneven}, {wait_loss, say_wait},
+};
+
+static const struct term *largest(const loss *l)
+{
+    const struct term *found = &terms[0];
+
+    for (size_t i = 1; i < sizeof terms / sizeof *terms; i++)
+        if (terms[i].loss(l) > found->loss(l))
+            found = &terms[i];
+    return found;
+}
+
+void ls__scaling_advise(ls_scaling *s)
+{
+    enum { GOOD = 95 }; /* per cent */
+    const ls_scaling_point *p = ls__scaling_best(s), *one = &s->point[0];
+    loss l = {.s = s, .p = p, .one = one};
+    int at = 0;
+
+    if (p->workers == 1) {
+        snprintf(s->advice, sizeof s->advice, "no count above 1 worker is "
+                 "verified and has a core for each: nothing to compare");
+        return;
+    }
+    l.gradients = one->max.gradients / p->workers * fold(s, p->workers);
+    if (100 * p->efficiency >= GOOD)
+        at = snprintf(s->advice, sizeof s->advice, "%d workers are %.0f %% "
+                      "efficient; most of what is left: ", p->workers,
+                      100 * p->efficiency);
+    largest(&l)->say(&l, s->advice + at, sizeof s->advice - (size_t)at);
+}

@@ -1,0 +1,451 @@
+/* Scaling: what a step is counted to cost, what a measurement refuses to call
+ * a speed-up, and what it concludes from given times. */
+#include "models.h"
+#include "train/scaling.h"
+
+#include <math.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ------ What a step costs ------ */
+
+/* Proves that the FLOP of seed 003's model are those of its products, by
+ * operator and together. */
+START_TEST(flops_of_lm)
+{
+    const lm_sizes sizes = {512, 64, 256, 8, 4, 1024};
+    const double tokens = 64, dense = 2 * tokens * (4 * (4 * 256. * 256 +
+                                   2 * 256. * 1024) + 256. * 512);
+    const double attention = 4 * 4 * tokens * tokens * 256;
+    double forward[2] = {0}, backward = 0;
+    ls_pool *pool = open_pool(2, 1);
+    run r = open_run(pool, lm_graph(&sizes), NULL);
+    ls_cost c;
+    ls_work work;
+
+    for (int i = 0; ls_trainer_cost(r.trainer, i, &c); i++) {
+        forward[!strcmp(c.op, "attention")] += c.forward;
+        backward += c.backward;
+    }
+    ls_trainer_work(r.trainer, &work);
+    ck_assert_double_eq(forward[0], dense);
+    ck_assert_double_eq(forward[1], attention);
+    ck_assert_double_eq(backward, 2 * (dense + attention));
+    ck_assert_double_eq(work.row_flops, 3 * (dense + attention));
+    ck_assert(!ls_trainer_cost(r.trainer, -1, &c));
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Proves that a layer on the data makes no gradient of it, and that bytes
+ * follow devices and moments. */
+START_TEST(work_of_linear)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(4, 1);
+    ls_work work;
+    run r;
+
+    o.optimizer = ls_adam(1e-3);
+    r = open_run(pool, linear_graph(16, 8), &o);
+    ls_trainer_work(r.trainer, &work);
+    ck_assert_double_eq(work.row_flops, 2 * (2. * 16 * 8));
+    ck_assert_double_eq(work.reduce_bytes, 5 * 4 * (16 * 8 + 16));
+    ck_assert_double_eq(work.update_bytes, 7 * 4 * (16 * 8 + 16));
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Proves that each worker's times add up to the step, and are refused without
+ * a clock, for other workers, and before a step. */
+START_TEST(times_of_workers)
+{
+    float *x = normals(1, 8 * 4), *y = normals(2, 8 * 2);
+    ls_pool *pool = open_pool(4, 3);
+    run r = open_run(pool, linear_graph(4, 2), NULL);
+    ls_result result;
+    ls_times t;
+
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, 8));
+    OK(ls_batch_set(r.batch, "y", LS_F32, y, 8));
+    OK(ls_step(r.trainer, r.batch, &result));
+    FAILS(ls_trainer_times(r.trainer, 0, &t), LS_EINVAL, "no step since");
+    OK(ls_trainer_clock(r.trainer));
+    FAILS(ls_trainer_times(r.trainer, 0, &t), LS_EINVAL, "no step since");
+    OK(ls_step(r.trainer, r.batch, &result));
+    for (int w = 0; w < 3; w++) {
+        double all = result.gradient_seconds + result.reduce_seconds +
+                     result.update_seconds;
+
+        OK(ls_trainer_times(r.trainer, w, &t));
+        ck_assert(t.gradients > 0 && t.reduce > 0 && t.update > 0);
+        ck_assert(t.waiting >= 0);
+        ck_assert_double_eq_tol(t.gradients + t.reduce + t.update + t.waiting,
+                                all, 1e-9);
+    }
+    FAILS(ls_trainer_times(r.trainer, 3, &t), LS_EINVAL, "worker 3 of 3");
+    close_run(&r);
+    ls_pool_close(pool);
+    free(x);
+    free(y);
+}
+END_TEST
+
+/* ------ What follows from points ------ */
+
+enum { MOST = 6 };
+
+typedef struct made {
+    ls_scaling s;
+    ls_scaling_point point[MOST];
+} made;
+
+/* A count on which gradients, reduce, update and the rest take so long. */
+static void add(made *m, int workers, double gradients, double reduce,
+                double update, double waiting)
+{
+    ls_scaling_point *p = &m->point[m->s.points++];
+    double all = gradients + reduce + update + waiting;
+
+    m->s.point = m->point;
+    *p = (ls_scaling_point){
+        .workers = workers, .verified = true, .rows = 32, .seconds = all,
+        .max = {gradients, reduce, update, waiting},
+        .mean = {gradients, reduce, update, waiting}, .flops_roof = 1e9,
+        .copy_roof = 1e9};
+    p->speedup = m->point[0].seconds / all;
+    p->efficiency = p->speedup / workers;
+}
+
+/* Proves that exact Amdahl times give their share back, and that counts that
+ * are not verified, or share cores, do not take part. */
+START_TEST(serial_share)
+{
+    const double shares[] = {0, 0.03, 0.5, 1};
+    double s;
+
+    for (size_t i = 0; i < COUNT(shares); i++) {
+        made m = {.s = {.info = {.devices = 8}}};
+
+        for (int w = 1; w <= 4; w++)
+            add(&m, w, shares[i] + (1 - shares[i]) / w, 0, 0, 0);
+        add(&m, 5, 7, 0, 0, 0);
+        m.point[4].oversubscribed = true;
+        OK(ls_scaling_serial(&m.s, &s));
+        ck_assert_double_eq_tol(s, shares[i], 1e-9);
+        m.point[2].verified = m.point[3].verified = false;
+        FAILS(ls_scaling_serial(&m.s, &s), LS_EINVAL, "there are 2");
+    }
+}
+END_TEST
+
+/* Proves that rows that grow with the workers are taken into account, and that
+ * more than perfect is no negative share. */
+START_TEST(serial_share_weak)
+{
+    made m = {.s = {.weak = true, .info = {.devices = 8}}}, n = m;
+    double s;
+
+    for (int w = 1; w <= 4; w++) {
+        add(&m, w, w * (0.1 + 0.9 / w), 0, 0, 0);
+        m.point[w - 1].rows *= w;
+        add(&n, w, 1.0 / w / w, 0, 0, 0);
+    }
+    OK(ls_scaling_serial(&m.s, &s));
+    ck_assert_double_eq_tol(s, 0.1, 1e-9);
+    OK(ls_scaling_serial(&n.s, &s));
+    ck_assert_double_eq(s, 0);
+}
+END_TEST
+
+/* Proves that each cause of loss is named, with what to do. */
+START_TEST(advice)
+{
+    static const struct {
+        int devices, workers;
+        double cut, gradients, mean, reduce, update, wait;
+        const char *says;
+    } all[] = {
+        {8, 4, 0, .25, .25, .01, .04, 0,
+         "update takes 13 %, all of it on the caller: use --state shard"},
+        {8, 4, 1, .25, .25, .01, .04, 0, "bound by memory"},
+        {8, 4, 0, .25, .25, .08, .01, 0, "each of the 8 devices"},
+        {8, 3, 1, .375, .333, .01, .01, 0,
+         "8 devices do not divide by 3 workers, which costs 11 %: use "
+         "--devices 9"},
+        {2, 4, 1, .5, .25, .01, .01, 0,
+         "2 of 4 workers have no device: use --devices 4"},
+        {8, 4, 1, .30, .30, .01, .01, 0,
+         "gradients take 20 % more of each core"},
+        {8, 4, 1, .40, .25, .01, .01, 0, "36 % is waiting for the worker"},
+        {8, 4, 1, .25, .25, .01, .01, .1, "barriers and starting take 27 %"},
+        {8, 4, 1, .25, .25, .01, .0125, 0,
+         "4 workers are 97 % efficient; most of what is left: reduce"},
+    };
+
+    for (size_t i = 0; i < COUNT(all); i++) {
+        made m = {.s = {.cut = all[i].cut, .info = {.devices =
+                                                        all[i].devices}}};
+
+        add(&m, 1, 1, .02, .04, 0);
+        add(&m, all[i].workers, all[i].gradients, all[i].reduce,
+            all[i].update, all[i].wait);
+        m.point[1].mean.gradients = all[i].mean;
+        add(&m, 16, 9, 9, 9, 9);
+        m.point[2].oversubscribed = true;
+        ls__scaling_advise(&m.s);
+        ck_assert_msg(strstr(ls_scaling_advice(&m.s), all[i].says),
+                      "\"%s\", not \"%s\"", m.s.advice, all[i].says);
+    }
+}
+END_TEST
+
+/* Proves that without a second count nothing is claimed. */
+START_TEST(advice_of_one)
+{
+    made m = {.s = {.info = {.devices = 8}}};
+
+    add(&m, 1, 1, .02, .04, 0);
+    add(&m, 2, .5, .02, .04, 0);
+    m.point[1].verified = false;
+    ls__scaling_advise(&m.s);
+    ck_assert_ptr_nonnull(strstr(m.s.advice, "nothing to compare"));
+}
+END_TEST
+
+/* Proves the model's terms: devices are dealt whole, memory ends at its roof,
+ * the caller's update stays. */
+START_TEST(model)
+{
+    made m = {.s = {.cut = .5, .info = {.devices = 8, .work = {
+                  .reduce_bytes = 8e6, .update_bytes = 1e6}}}};
+    ls_scaling_guess g;
+
+    add(&m, 1, 8, .064, .02, 0);
+    add(&m, 2, 4, .032, .02, .1);
+    OK(ls_scaling_model(&m.s, 2, &g));
+    ck_assert_double_eq_tol(g.seconds, m.point[1].seconds, 1e-12);
+    OK(ls_scaling_model(&m.s, 4, &g));
+    ck_assert_double_eq_tol(g.seconds, 2 + .016 + .005 + .01 + .1, 1e-12);
+    ck_assert_double_eq_tol(g.memory, .016 + .005 + .01, 1e-12);
+    ck_assert(!g.roof);
+    OK(ls_scaling_model(&m.s, 5, &g));
+    ck_assert_double_eq_tol(g.seconds - g.memory, 2.1, 1e-12);
+    OK(ls_scaling_model(&m.s, 16, &g));
+    ck_assert_double_eq_tol(g.memory, .008 + .00125 + .01, 1e-12);
+    ck_assert_double_eq_tol(g.seconds, 1.1 + g.memory, 1e-12);
+    ck_assert_double_eq_tol(g.speedup, m.point[0].seconds / g.seconds, 1e-12);
+    ck_assert(g.roof);
+    FAILS(ls_scaling_model(&m.s, 0, &g), LS_EINVAL, "0 workers");
+}
+END_TEST
+
+/* ------ Measurements ------ */
+
+enum { ROWS = 24, FOLDS = 3 };
+
+/* The gradient of (w - x)^2, summed over the rows; spoilt where asked. */
+typedef struct own {
+    float x[ROWS * FOLDS];
+    int spoil;  /* on a pool of so many workers; 0: never */
+    int refuse; /* likewise: open fails */
+    int workers; /* of the pool */
+    int opened, filled;
+    int64_t last; /* step that was filled */
+} own;
+
+static int gradient(void *user, int device, const ls_shard *shard,
+                    const float *const *params, float *const *grads,
+                    ls_sums *sums)
+{
+    const own *o = user;
+    const float *x = shard->data[0];
+    float w = params[0][0], g = 0;
+
+    (void)device;
+    for (int64_t i = 0; i < shard->rows; i++) {
+        g += 2 * (w - x[i]);
+        sums->loss += (double)((w - x[i]) * (w - x[i]));
+    }
+    sums->weight = (double)shard->rows;
+    if (grads)
+        grads[0][0] = o->spoil && o->spoil == o->workers ? g + 1e-3f : g;
+    return 0;
+}
+
+static int open_own(void *user, ls_pool *pool, int fold, ls_trainer **trainer,
+                    ls_batch **batch)
+{
+    static const ls_array_spec input = {"x", LS_F32, 0, {0}};
+    static const ls_array_spec param = {"w", LS_F32, 0, {0}};
+    own *o = user;
+    ls_gradient g = {gradient, o, 1, 1, &input, &param};
+    int status;
+
+    o->opened++;
+    o->last = -1;
+    o->workers = ls_pool_workers(pool);
+    if (o->refuse && o->refuse == o->workers)
+        return LS_EBUSY;
+    if ((status = ls_trainer_open_gradient(trainer, pool, &g, NULL)) < 0 ||
+        (status = ls_batch_open(batch, *trainer)) < 0)
+        return status;
+    return ls_batch_set(*batch, "x", LS_F32, o->x, (int64_t)fold * ROWS);
+}
+
+static int fill_own(void *user, int64_t step, ls_batch *batch)
+{
+    own *o = user;
+
+    (void)batch;
+    o->filled++;
+    if (step != o->last + 1)
+        return LS_EUSER;
+    o->last = step;
+    return 0;
+}
+
+static ls_scaling_options options(own *o)
+{
+    static const int counts[] = {3, 2, 3};
+    ls_scaling_options s = ls_scaling_defaults();
+
+    fill_uniform(1, ROWS * FOLDS, o->x);
+    s.open = open_own;
+    s.fill = fill_own;
+    s.user = o;
+    s.pool = (ls_pool_options){.no_pin = true};
+    s.mesh.devices = 6;
+    s.counts = COUNT(counts);
+    s.count = counts;
+    s.repeats = 2;
+    s.steps = 7;
+    s.row_flops = 3;
+    return s;
+}
+
+/* Proves that counts are sorted, 1 is among them, all runs are made, and what
+ * is alike is called a speed-up: strong and weak. */
+START_TEST(measures)
+{
+    for (int weak = 0; weak < 2; weak++) {
+        own o = {0};
+        ls_scaling_options options_ = options(&o);
+        ls_scaling_info info;
+        ls_scaling_point p;
+        ls_scaling *s;
+
+        options_.weak = weak;
+        OK(ls_scaling_run(&s, &options_));
+        ck_assert_int_eq(o.opened, 2 * 3 + 2 * weak);
+        ck_assert_int_eq(o.filled, 2 * 3 * (3 + 7) + 2 * 3 * weak);
+        ls_scaling_ask(s, &info);
+        ck_assert_int_eq(info.devices, 6);
+        ck_assert_int_eq(info.repeats, 2);
+        ck_assert_int_eq(info.steps, 7);
+        ck_assert_double_eq(info.work.row_flops, 3);
+        for (int i = 0; i < 3; i++) {
+            ck_assert(ls_scaling_get(s, i, &p));
+            ck_assert_int_eq(p.workers, i + 1);
+            ck_assert_int_eq(p.rows, (weak ? i + 1 : 1) * ROWS);
+            ck_assert(p.verified && p.speedup > 0 && p.seconds > 0);
+            ck_assert(p.least <= p.seconds && p.seconds <= p.most);
+            ck_assert(p.speedup_least <= p.speedup);
+            ck_assert(p.flops_roof > 0 && p.copy_roof > 0 && p.flops > 0);
+            ck_assert_double_eq_tol(p.efficiency * p.workers, p.speedup, 1e-9);
+            ck_assert(ls_scaling_seconds(s, i, 1) >= p.least);
+        }
+        ck_assert(!ls_scaling_get(s, 3, &p));
+        ck_assert(isnan(ls_scaling_seconds(s, 0, 2)));
+        ck_assert_int_gt(strlen(ls_scaling_advice(s)), 20);
+        ls_scaling_free(s);
+    }
+}
+END_TEST
+
+/* Proves that a count that trains other bytes has no speed-up, and that the
+ * others keep theirs. */
+START_TEST(refuses_other_bytes)
+{
+    for (int weak = 0; weak < 2; weak++) {
+        own o = {.spoil = 2};
+        ls_scaling_options options_ = options(&o);
+
+        ls_scaling_point p[3];
+        ls_scaling *s;
+
+        options_.no_roofs = true;
+        options_.weak = weak;
+        OK(ls_scaling_run(&s, &options_));
+        for (int i = 0; i < 3; i++) {
+            ck_assert(ls_scaling_get(s, i, &p[i]));
+            ck_assert_int_eq(p[i].verified, i != 1);
+            ck_assert_int_eq(isnan(p[i].speedup), i == 1);
+            ck_assert_int_eq(isnan(p[i].efficiency), i == 1);
+            ck_assert(p[i].flops_roof == 0 && p[i].copy_roof == 0);
+        }
+        ck_assert_str_ne(p[0].state, p[1].state);
+        if (!weak)
+            ck_assert_str_eq(p[0].state, p[2].state);
+        ls_scaling_free(s);
+    }
+}
+END_TEST
+
+/* Proves what a measurement refuses, and that a failing function ends it. */
+START_TEST(refuses)
+{
+    own o = {.refuse = 3};
+    ls_scaling_options good = options(&o), bad = good;
+    ls_scaling *s = NULL;
+
+    ck_assert_int_eq(ls_scaling_run(&s, &good), LS_EBUSY);
+    bad.open = NULL;
+    FAILS(ls_scaling_run(&s, &bad), LS_EINVAL, "no function opens");
+    bad = good;
+    bad.count = (const int[]){1, 0, 2};
+    FAILS(ls_scaling_run(&s, &bad), LS_EINVAL, "0 workers");
+    bad = good;
+    bad.repeats = -1;
+    FAILS(ls_scaling_run(&s, &bad), LS_EINVAL, "-1 repeats");
+    bad = good;
+    bad.mesh.devices = -1;
+    ck_assert_int_eq(ls_scaling_run(&s, &bad), LS_EINVAL);
+    ck_assert_ptr_null(s);
+    ls_scaling_free(NULL);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("scaling");
+    TCase *t = tcase_create("scaling");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, flops_of_lm);
+    tcase_add_test(t, work_of_linear);
+    tcase_add_test(t, times_of_workers);
+    tcase_add_test(t, serial_share);
+    tcase_add_test(t, serial_share_weak);
+    tcase_add_test(t, advice);
+    tcase_add_test(t, advice_of_one);
+    tcase_add_test(t, model);
+    tcase_add_test(t, measures);
+    tcase_add_test(t, refuses_other_bytes);
+    tcase_add_test(t, refuses);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suite());
+    int failed;
+
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
