@@ -1077,6 +1077,9 @@ typedef struct ls_checkpoints_options {
     const ls_setting *setting; /* the trainer's options: model, data, .. */
 } ls_checkpoints_options;
 
+/* The newest 3 stay; a folder must be named. */
+LS_API ls_checkpoints_options ls_checkpoints_defaults(void);
+
 /* Make the folder, the copy's memory and the thread, and lock the folder
  * against other runs.  The trainer is borrowed until it is closed; strings are
  * copied.  LS_EIO; LS_EBUSY: another run writes there. */

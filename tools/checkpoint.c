@@ -190,7 +190,7 @@ static int refuse_others(const keeper *k, const char *folder)
 int keeper_open(keeper *k, const keeper_run *run, position *at)
 {
     const settings *s = run->settings;
-    ls_checkpoints_options o = {.folder = s->checkpoint, .keep = (int)s->keep};
+    ls_checkpoints_options o = ls_checkpoints_defaults();
     list l = {0};
     int status;
 
@@ -198,6 +198,8 @@ int keeper_open(keeper *k, const keeper_run *run, position *at)
     if (!s->checkpoint)
         return OPT_GO;
     list_settings(&l, run);
+    o.folder = s->checkpoint;
+    o.keep = s->keep > INT32_MAX ? 0 : (int)s->keep;
     o.settings = l.count;
     o.setting = l.setting;
     status = opt_check(ls_checkpoints_open(&k->all, run->trainer, &o));

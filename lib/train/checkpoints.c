@@ -235,6 +235,11 @@ static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
     return start(c);
 }
 
+ls_checkpoints_options ls_checkpoints_defaults(void)
+{
+    return (ls_checkpoints_options){.keep = 3};
+}
+
 int ls_checkpoints_open(ls_checkpoints **checkpoints, ls_trainer *trainer,
                         const ls_checkpoints_options *options)
 {
