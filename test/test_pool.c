@@ -587,11 +587,11 @@ static Suite *suite(void)
     Suite *s = suite_create("pool");
     TCase *barrier = tcase_create("barrier"), *pool = tcase_create("pool");
 
-    tcase_set_timeout(barrier, 60);
+    tcase_set_timeout(barrier, 300);
     tcase_add_test(barrier, test_barrier);
     tcase_add_test(barrier, test_barrier_refused);
     tcase_add_test(barrier, test_gate);
-    tcase_set_timeout(pool, 60);
+    tcase_set_timeout(pool, 300);
     tcase_add_test(pool, test_run);
     tcase_add_test(pool, test_sleep);
     tcase_add_test(pool, test_pool_barrier);

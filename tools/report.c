@@ -156,14 +156,17 @@ static void print_curve(const report *r)
 static void print_flops(const report *r)
 {
     double all = r->info.work.row_flops;
+    char before = ':';
 
     if (!(all > 0))
         return;
     printf("\n%.4g FLOP a row", all);
     for (int i = 0; i < r->ops; i++)
-        if (r->op[i].forward > 0)
-            printf("%s %s %.0f %%", i ? "," : ":", r->op[i].name,
+        if (r->op[i].forward > 0) {
+            printf("%c %s %.0f %%", before, r->op[i].name,
                    100 * (r->op[i].forward + r->op[i].backward) / all);
+            before = ',';
+        }
     putchar('\n');
 }
 
