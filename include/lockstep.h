@@ -902,8 +902,8 @@ LS_API int ls_measure_copy(ls_pool *pool, int workers,
 /* ====== Scaling: the same training on 1, 2, 4, .. workers ====== */
 
 /* Open, on a pool, the trainer to be measured and a batch for it, with `fold`
- * times the rows of fold 1.  The measurement closes what was opened.  A negative
- * status ends it and is returned. */
+ * times the rows of fold 1.  The measurement closes what was opened.  A
+ * negative status ends it and is returned. */
 typedef int ls_scaling_open_fn(void *user, ls_pool *pool, int fold,
                                ls_trainer **trainer, ls_batch **batch);
 
@@ -985,8 +985,9 @@ LS_API int ls_scaling_serial(const ls_scaling *scaling, double *share);
 /* A model, not a measurement, of a step on more workers, from the largest count
  * that is verified and not oversubscribed: gradients take as long as the most
  * devices of a worker do; reduction, and the part of the update that workers
- * share, are divided until they reach the copy roof of that count; the caller's
- * part of the update and the waiting stay. */
+ * share, are divided, where they do not fit the caches until they reach the
+ * copy roof of that count; the caller's part of the update and the waiting
+ * stay. */
 typedef struct ls_scaling_guess {
     double seconds, speedup;
     double memory; /* seconds of it in reduction and update */

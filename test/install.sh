@@ -29,4 +29,5 @@ if [ -f "$libdir/liblockstep.a" ]; then
 fi
 "$bindir/lockstep-train" --version
 "$bindir/lockstep-info" --version
+"$bindir/lockstep-scale" --version
 echo "install: the example builds and runs from $libdir"

@@ -132,6 +132,7 @@ int run_open_mesh(run *r)
                         "(--allow-single trains on one.)");
     o.devices = (int)r->set.devices;
     o.workers = (int)r->set.workers;
+    o.details = r->details;
     return opt_check(ls_mesh_open(&r->mesh, &o));
 }
 

@@ -16,6 +16,7 @@ typedef struct run {
     opt_line line;
     const model *model;
     data data;
+    bool details; /* the mesh knows caches and the CPU's name */
     ls_mesh *mesh;
     ls_pool *pool;
     ls_graph *graph;

@@ -18,7 +18,7 @@ enum {
     WARM = 3, /* steps of a run before the timed ones */
     REPEATS = 5,
     STEPS_LEAST = 5,
-    STEPS_MOST = 50000,
+    STEPS_MOST = 10000,
     REPEATS_MOST = 10000
 };
 static const double RUN_SECONDS = 0.5;
@@ -77,6 +77,16 @@ static int open_pool(const measurement *m, int workers, rig *r)
     if ((status = ls_mesh_open(&r->mesh, &o)) < 0)
         return status;
     return ls_pool_open(&r->pool, r->mesh, &m->o.pool);
+}
+
+static double cache_bytes(const ls_mesh *mesh)
+{
+    ls_level l;
+
+    for (int i = 0; ls_mesh_level(mesh, i, &l); i++)
+        if (!strcmp(l.name, "L3"))
+            return (double)l.most * l.count;
+    return 0;
 }
 
 static int open_trainer(const measurement *m, int fold, rig *r)
@@ -220,6 +230,7 @@ static int measure_roofs(const measurement *m, const rig *r,
 {
     int status;
 
+    m->s->cache = cache_bytes(r->mesh);
     p->oversubscribed = p->workers > ls_mesh_usable_cores(r->mesh);
     if (m->o.no_roofs)
         return 0;
@@ -365,7 +376,9 @@ static void fill_point(const measurement *m, int i, double *room)
 
     p->rows = of(m, i, 0)->rows;
     for (int k = 0; k < m->s->info.repeats; k++)
-        room[k] = m->s->seconds[i * m->s->info.repeats + k] = of(m, i, k)->seconds;
+        room[k] = of(m, i, k)->seconds;
+    memcpy(m->s->seconds + i * m->s->info.repeats, room,
+           (size_t)m->s->info.repeats * sizeof *room);
     p->seconds = median(room, m->s->info.repeats);
     p->least = room[0];
     p->most = room[m->s->info.repeats - 1];

@@ -10,6 +10,7 @@ enum { LS__ADVICE = 512 }; /* bytes of the sentence, with its end */
 struct ls_scaling {
     bool weak;
     ls_scaling_info info;
+    double cache; /* bytes of all L3; 0: not known */
     double cut; /* share of the parameters that all workers update */
     int points;
     ls_scaling_point *point; /* rising workers, the first with 1 */

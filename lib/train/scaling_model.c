@@ -77,13 +77,15 @@ static double rest(const ls_scaling_point *p)
     return r > 0 ? r : 0;
 }
 
-/* A phase that took `measured` on p, on `workers`, but not faster than memory
- * is; nor slower than it was, when it ran in the caches. */
-static double shared(const ls_scaling_point *p, double measured, double bytes,
+/* A phase that took `measured` on p, on more workers: not faster than memory
+ * is, but where its bytes fit the caches. */
+static double shared(const ls_scaling *s, double measured, double bytes,
                      int workers, bool *roof)
 {
-    double least = p->copy_roof > 0 ? bytes / p->copy_roof : 0;
+    const ls_scaling_point *p = ls__scaling_best(s);
     double t = measured * p->workers / workers;
+    double least = bytes > s->cache && p->copy_roof > 0
+                       ? bytes / p->copy_roof : 0;
 
     if (least > measured)
         least = measured;
@@ -105,10 +107,10 @@ int ls_scaling_model(const ls_scaling *s, int workers, ls_scaling_guess *guess)
     gradients = p->max.gradients / busiest(devices, p->workers) *
                 busiest(devices, workers) * fold(s, workers) /
                 fold(s, p->workers);
-    g.memory = shared(p, p->max.reduce, s->info.work.reduce_bytes, workers,
+    g.memory = shared(s, p->max.reduce, s->info.work.reduce_bytes, workers,
                       &g.roof);
     if (s->cut > 0)
-        g.memory += s->cut * shared(p, p->max.update,
+        g.memory += s->cut * shared(s, p->max.update,
                                     s->info.work.update_bytes, workers,
                                     &g.roof);
     g.memory += (1 - s->cut) * p->max.update;
@@ -233,9 +235,11 @@ static int say_uneven(const loss *l, char *out, size_t room)
 
 static int say_wait(const loss *l, char *out, size_t room)
 {
+    bool small = l->p->seconds < 1e-3;
+
     return snprintf(out, room, "barriers and starting take %.0f %% of a step "
-                    "of %.3g ms: use a larger batch", percent(rest(l->p), l),
-                    1e3 * l->p->seconds);
+                    "of %.3g %s: use a larger batch", percent(rest(l->p), l),
+                    (small ? 1e6 : 1e3) * l->p->seconds, small ? "us" : "ms");
 }
 
 static const struct term {

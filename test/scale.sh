@@ -1,0 +1,198 @@
+#!/bin/sh
+# Proves that lockstep-scale verifies before it reports: tables, files and exit
+# statuses on tiny models, counts beyond the cores marked, and a count with
+# other bytes refused.  No number of time is looked at.  Needs only POSIX tools;
+# jq and xmllint are used where present.  LOCKSTEP_SCALE or top_builddir say
+# where the tool is.
+set -u
+LC_ALL=C
+export LC_ALL
+unset LOCKSTEP_SCALE_SPOIL
+scale=${LOCKSTEP_SCALE:-${top_builddir:-.}/lockstep-scale}
+here=$(dirname "$0")
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL: $1"
+    sed 's/^/  err: /' "$dir/err"
+    sed 's/^/  out: /' "$dir/out" | head -n 40
+}
+
+# run ARGS: status in $status, output in out and err.
+run() {
+    "$scale" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    status=$?
+}
+
+# expect STATUS TEXT ARGS: a failure with TEXT on stderr and no output.
+expect() {
+    want=$1 text=$2
+    shift 2
+    run "$@"
+    if [ $status -eq "$want" ] && grep -qF -e "$text" "$dir/err" &&
+        ! [ -s "$dir/out" ]; then
+        pass
+    else
+        fail "$*: status $status, not $want with \"$text\""
+    fi
+}
+
+# has WHAT FILE TEXT: the last run's out or err holds TEXT.
+has() {
+    if grep -qF -e "$3" "$dir/$2"; then pass; else fail "$1: no \"$3\""; fi
+}
+
+# is NAME A B: two texts are equal.
+is() {
+    if [ "$2" = "$3" ]; then pass; else fail "$1: \"$2\" is not \"$3\""; fi
+}
+
+# column N: of the first table, without its head; then a blank between each.
+column() {
+    awk -v n="$1" '/^workers/ { table++; next } table == 1 && NF == 0 { exit }
+        table == 1 { gsub(/ %/, "%"); print $n }' "$dir/out" | tr '\n' ' '
+}
+
+"$scale" --version >/dev/null || exit 99
+
+# ------ help, usage, failures ------
+
+for model in "" lm; do
+    run $model --help
+    is "--help $model" $status 0
+    awk 'length > 80' "$dir/out" >"$dir/long"
+    is "--help $model fits 80 columns" "$(cat "$dir/long")" ""
+done
+run --help
+for name in $(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' "$dir/out"); do
+    if sed 's/\\-/-/g' "$here/../man/lockstep-scale.1" \
+        "$here/../man/lockstep-train.1" | grep -q -e "--$name\b"; then
+        pass
+    else
+        fail "--$name is in no manual"
+    fi
+done
+run --version
+has version out "lockstep-scale 0."
+expect 2 "which model?"
+expect 2 "did you mean linear?" liner
+expect 2 "unknown option --worker; did you mean --workers?" linear --worker 2
+expect 2 "unknown option --metrics" linear --metrics "$dir/m"
+expect 2 "unknown option --epochs" linear --epochs 2
+for bad in 0 -1 1,0 1,,2 1,2, ,1 "1, 2" x 1x 65537 99999999999999999999; do
+    expect 2 "--workers: \"$bad\" is not a list" linear "--workers=$bad"
+done
+expect 2 "--repeat: \"0\" is not" linear --repeat 0
+expect 2 "--steps: \"0\" is not" linear --steps 0
+expect 2 "--b1 is for --optimizer adam" linear --b1 0.9
+expect 2 "gpt needs --data" gpt --workers 1
+expect 1 "Need at least 2 devices" lm --devices 1
+expect 1 "64 rows does not divide by 7" linear --devices 7
+expect 1 "none/f.json: No such file" linear --json "$dir/none/f.json"
+
+# ------ tables and files ------
+
+quick="--repeat 2 --steps 3 --devices 4"
+run linear $quick --workers 3,2,2 --json "$dir/f.json" --csv "$dir/f.csv" \
+    --plot "$dir/f.svg"
+is "linear" $status 0
+is "counts in order, 1 among them" "$(column 1)" "1 2 3 "
+is "the first is its own measure" \
+    "$(column 6 | cut -d ' ' -f 1) $(column 7 | cut -d ' ' -f 1)" "1.00 100%"
+has "the head" out "linear, 64 rows a step, 4 devices: strong scaling, 2 x 3"
+has "the command" out "lockstep-scale linear --repeat 2"
+has "FLOP" out "128 FLOP a row: dense 100 %"
+has "a model is called one" out "a model, not measured"
+is "no progress without a terminal" "$(grep -c 'run 1 of' "$dir/err")" 0
+is "a line for each count" "$(wc -l <"$dir/f.csv" | tr -d ' ')" 4
+is "as many fields in each" \
+    "$(awk -F, '{ print NF }' "$dir/f.csv" | sort -u)" 25
+is "workers in CSV" "$(cut -d, -f1 "$dir/f.csv" | tr '\n' ' ')" "workers 1 2 3 "
+has "an SVG with an ideal line" f.svg 'class="ideal"'
+is "a bar of four parts for each count" \
+    "$(grep -c '<rect class="[a-z]*" .* width="[^1]' "$dir/f.svg")" 12
+if command -v jq >/dev/null; then
+    is "JSON" "$(jq -c '[.model, .devices, .repeats, .steps,
+        (.points | map(.workers, .verified, (.repeats | length))),
+        (.points | map(.state) | unique | length)]' "$dir/f.json")" \
+        '["linear",4,2,3,[1,true,2,2,true,2,3,true,2],1]'
+fi
+if command -v xmllint >/dev/null; then
+    if xmllint --noout "$dir/f.svg" 2>"$dir/err"; then
+        pass
+    else
+        fail "the SVG is not well-formed"
+    fi
+fi
+
+# ------ two files: a regression or noise ------
+
+# timed FACTOR NOISE..: a file of runs that took so long.
+timed() {
+    factor=$1
+    shift
+    list=$(for x in "$@"; do awk "BEGIN { print $factor * $x }"; done |
+        tr '\n' ',')
+    echo '{ "program": "lockstep-scale", "points": [{ "workers": 1,' \
+        '"verified": true, "rows": 1, "repeats": ['"${list%,}"'] }] }'
+}
+
+compare=$here/../bench/compare
+if command -v python3 >/dev/null; then
+    timed 1 1 1.03 1.01 1.5 1.02 >"$dir/before"
+    for trial in "1 0" "1.01 0" "1.2 1" "0.8 0"; do
+        timed "${trial% *}" 1.02 1 1.03 1.01 1.01 >"$dir/after"
+        python3 -B "$compare" "$dir/before" "$dir/after" >"$dir/out" \
+            2>"$dir/err"
+        is "$trial: worse or not" $? "${trial#* }"
+    done
+fi
+
+# ------ other models, weak scaling ------
+
+run lm --repeat 1 --steps 1 --devices 2 --workers 1,2 --weak --state shard \
+    --vocab 16 --seq-len 8 --d-model 8 --heads 2 --layers 1 --d-ff 8 --batch 4
+is "lm, weak" $status 0
+has "rows grow" out "lm, 4 rows a step and worker, 2 devices: weak scaling"
+has "tokens" out "tokens/s"
+has "operators" out "attention"
+run mlp --repeat 1 --steps 1 --workers 2 --hidden 8 --rows 256 --weak
+is "mlp, weak" $status 0
+awk 'BEGIN { for (i = 0; i < 200; i++) print "some words to learn" }' \
+    >"$dir/text"
+run gpt --data "$dir/text" --repeat 1 --steps 1 --workers 2 --weak \
+    --seq-len 8 --d-model 8 --heads 2 --layers 1 --d-ff 8
+is "gpt, weak" $status 0
+
+# ------ counts beyond the cores ------
+
+run linear $quick --workers 1
+cores=$(sed -n '2{s/ usable core.*//;s/.* //p;}' "$dir/out")
+if [ "${cores:-0}" -ge 1 ] && [ "$cores" -lt 32 ]; then
+    run linear $quick --workers "$cores,$((cores + 1))" --plot "$dir/f.svg"
+    is "marked in each table" "$(grep -c ' oversubscribed$' "$dir/out")" 4
+    has "marked in the plot" f.svg ">$((cores + 1))*<"
+fi
+
+# ------ other bytes ------
+
+for weak in "" --weak; do
+    LOCKSTEP_SCALE_SPOIL=2
+    export LOCKSTEP_SCALE_SPOIL
+    run linear $quick --workers 2,3 $weak --csv "$dir/f.csv"
+    unset LOCKSTEP_SCALE_SPOIL
+    is "other bytes$weak are a failure" $status 1
+    has "other bytes$weak" err "2 workers: the state is not that of 1 worker"
+    is "other bytes$weak have no speed-up" "$(column 6 | cut -d ' ' -f 2)" "-"
+    is "nor in CSV$weak" "$(sed -n 3p "$dir/f.csv" | cut -d, -f1,3,11,12)" \
+        "2,0,,"
+    has "marked$weak" out "state differs"
+    is "no model is made of them$weak" "$(grep -c 'a model' "$dir/out")" 0
+done
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,454 @@
+/* lockstep-scale: how a model's training scales with the workers.
+ *
+ * The measurement is the library's (ls_scaling_run); this gives it the trainer
+ * that lockstep-train would train, and shows what it found.  A count whose
+ * state is not that of one worker has no speed-up, and the exit status is 1. */
+#define _GNU_SOURCE
+#include "others.h"
+#include "report.h"
+#include "run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char opt_program_name[] = "lockstep-scale";
+
+#define AT(member) offsetof(settings, member)
+/* The same for each model. */
+#define ALL(x) { x, x, x, x, x, x, x, x }
+
+/* clang-format off */
+static const opt own_options[] = {
+    { "workers", "A,B,..", OPT_TEXT, AT(scale.counts), ALL(""),
+      "counts to measure, 1 is added (1,2,4.. cores)" },
+    { "weak", NULL, OPT_FLAG, AT(scale.weak), ALL(""),
+      "rows grow with the workers" },
+    { "repeat", "R", OPT_COUNT, AT(scale.repeats), ALL("5"),
+      "runs of each count, in turn" },
+    { "steps", "N", OPT_COUNT, AT(scale.steps), ALL(""),
+      "timed steps of a run (about half a second)" },
+    { "json", "FILE.json", OPT_TEXT, AT(scale.json), ALL(""),
+      "write all numbers as JSON" },
+    { "csv", "FILE.csv", OPT_TEXT, AT(scale.csv), ALL(""),
+      "write a line for each count" },
+    { "plot", "FILE.svg", OPT_TEXT, AT(scale.plot), ALL(""),
+      "draw speed-up and times" },
+};
+/* clang-format on */
+
+enum { COUNTS = 64 };
+
+typedef struct scale {
+    run run;
+    opt_program program;
+    settings asked; /* the settings as the command line has them */
+    int counts;
+    int count[COUNTS];
+    int fold;   /* of the data that is loaded; 0: none */
+    int status; /* of what failed inside of the measurement */
+    others others;
+    bool tells; /* stderr is a terminal */
+    ls_scaling *scaling;
+    report report;
+    char *command;
+} scale;
+
+/* lockstep-train's models and options, but for what is of no use here. */
+static opt_program make_program(void)
+{
+    opt_program p = model_program;
+
+    p.about = "Measure how a model's training scales with the workers.";
+    p.without = " workers steps epochs log-every eval-every eval-data sample "
+                "temperature metrics save ";
+    p.more = own_options;
+    p.more_count = sizeof own_options / sizeof *own_options;
+    return p;
+}
+
+/* ------ Stages before the measurement ------ */
+
+static int check(scale *s)
+{
+    return run_check(&s->run);
+}
+
+static int read_counts(scale *s)
+{
+    const char *list = s->asked.scale.counts, *at = list;
+    char *end = NULL;
+
+    for (; list && (!end || *end); at = end + 1) {
+        long n = strtol(at, &end, 10);
+
+        if (*at < '0' || *at > '9' || n < 1 || n > 65536 ||
+            (*end && *end != ',') || s->counts == COUNTS)
+            return opt_fail(OPT_WRONG, "--workers: \"%s\" is not a list of "
+                            "numbers from 1 to 65536, as 1,2,4", list);
+        s->count[s->counts++] = (int)n;
+    }
+    return OPT_GO;
+}
+
+/* A file that cannot be written is better found before the measurement. */
+static int check_files(scale *s)
+{
+    const char *path[] = {s->asked.scale.json, s->asked.scale.csv,
+                          s->asked.scale.plot};
+
+    for (int i = 0; i < 3; i++) {
+        FILE *f = path[i] ? fopen(path[i], "a") : NULL;
+
+        if (path[i] && !f)
+            return opt_fail(OPT_FAILED, "%s: %s", path[i], strerror(errno));
+        if (f)
+            fclose(f);
+    }
+    return OPT_GO;
+}
+
+/* Planned for the most workers that will be measured. */
+static int open_mesh(scale *s)
+{
+    for (int i = 0; i < s->counts; i++)
+        if (s->count[i] > s->run.set.workers)
+            s->run.set.workers = s->count[i];
+    s->run.details = true;
+    return run_open_mesh(&s->run);
+}
+
+static int talk(scale *s)
+{
+    s->asked.devices = s->run.set.devices;
+    return run_talk(&s->run);
+}
+
+/* ------ What is measured ------ */
+
+/* --weak: the batch, and generated data, as many times. */
+static int fold_settings(settings *s, int64_t fold)
+{
+    bool generated = !s->x && !s->data;
+
+    if (fold == 1)
+        return OPT_GO;
+    if (!generated && !s->batch && !s->batch_per_device)
+        return opt_fail(OPT_WRONG, "--weak needs --batch: a batch of all rows "
+                        "cannot grow");
+    s->batch *= fold;
+    s->batch_per_device *= fold;
+    s->rows *= generated ? fold : 1;
+    if (s->rows > INT32_MAX || s->batch > INT32_MAX)
+        return opt_fail(OPT_FAILED, "--weak: %lld times the rows are more than "
+                        "%d", (long long)fold, INT32_MAX);
+    return OPT_GO;
+}
+
+static int load(scale *s, int fold)
+{
+    run *r = &s->run;
+    int status;
+
+    if (s->fold == fold)
+        return OPT_GO;
+    s->fold = fold;
+    data_free(&r->data);
+    r->set = s->asked;
+    status = fold_settings(&r->set, fold);
+    return status == OPT_GO ? run_open_data(r) : status;
+}
+
+/* For the tests: LOCKSTEP_SCALE_SPOIL=2 changes a parameter on 2 workers. */
+static void spoil(ls_trainer *t, int workers)
+{
+    const char *on = getenv("LOCKSTEP_SCALE_SPOIL");
+    const char *name = ls_trainer_param_name(t, 0);
+    int64_t shape[LS_MAX_RANK], n = 1;
+    float *values;
+
+    if (!on || atoi(on) != workers)
+        return;
+    for (int i = ls_trainer_param_shape(t, 0, shape); i > 0; i--)
+        n *= shape[i - 1];
+    values = calloc((size_t)n, sizeof *values);
+    if (values) {
+        values[0] = 42;
+        ls_trainer_set(t, name, n, values);
+    }
+    free(values);
+}
+
+/* Operators of the same kind together. */
+static void count_flops(report *r, const ls_trainer *t)
+{
+    ls_cost c;
+
+    r->ops = 0;
+    for (int i = 0; ls_trainer_cost(t, i, &c); i++) {
+        int k = 0;
+
+        while (k < r->ops && strcmp(r->op[k].name, c.op) != 0)
+            k++;
+        if (k == REPORT_OPS)
+            continue;
+        if (k == r->ops)
+            r->op[r->ops++] = (report_op){.name = c.op};
+        r->op[k].forward += c.forward;
+        r->op[k].backward += c.backward;
+    }
+}
+
+/* An ls_scaling_open_fn. */
+static int open_trainer(void *user, ls_pool *pool, int fold,
+                        ls_trainer **trainer, ls_batch **batch)
+{
+    scale *s = user;
+    run *r = &s->run;
+
+    s->status = load(s, fold);
+    if (s->status != OPT_GO)
+        return LS_EUSER;
+    r->pool = pool;
+    s->status = run_open_trainer(r);
+    r->pool = NULL;
+    *trainer = r->trainer;
+    *batch = r->batch;
+    ls_graph_free(r->graph);
+    r->graph = NULL;
+    r->trainer = NULL;
+    r->batch = NULL;
+    if (s->status != OPT_GO)
+        return LS_EUSER;
+    spoil(*trainer, ls_pool_workers(pool));
+    count_flops(&s->report, *trainer);
+    return 0;
+}
+
+/* An ls_scaling_fill_fn. */
+static int fill(void *user, int64_t step, ls_batch *batch)
+{
+    scale *s = user;
+    int64_t rows;
+
+    s->status = data_fill(&s->run.data, step, batch, &rows);
+    return s->status == OPT_GO ? 0 : LS_EUSER;
+}
+
+static void progress_line(void *user, int at, int runs, int workers)
+{
+    const scale *s = user;
+
+    if (s->tells)
+        fprintf(stderr, "\rrun %d of %d: %d worker%s    ", at + 1, runs,
+                workers, workers == 1 ? "" : "s");
+}
+
+static int measure(scale *s)
+{
+    ls_scaling_options o = ls_scaling_defaults();
+    int status;
+
+    o.open = open_trainer;
+    o.fill = fill;
+    o.progress = progress_line;
+    o.user = s;
+    o.mesh.devices = (int)s->asked.devices;
+    o.counts = s->counts;
+    o.count = s->count;
+    o.weak = s->asked.scale.weak;
+    o.repeats = (int)s->asked.scale.repeats;
+    o.steps = (int)s->asked.scale.steps;
+    s->tells = isatty(STDERR_FILENO);
+    others_start(&s->others);
+    status = ls_scaling_run(&s->scaling, &o);
+    if (s->tells)
+        fprintf(stderr, "\r%40s\r", "");
+    s->report.others = others_used(&s->others);
+    return s->status != OPT_GO ? s->status : opt_check(status);
+}
+
+/* ------ What is shown ------ */
+
+static const char *isa_used(void)
+{
+    ls_isa isa;
+
+    for (int i = 0; ls_isa_level(i, &isa); i++)
+        if (isa.used)
+            return isa.name;
+    return "";
+}
+
+static int copy_points(scale *s)
+{
+    report *r = &s->report;
+    ls_scaling_point p;
+
+    while (ls_scaling_get(s->scaling, r->points, &p))
+        r->points++;
+    r->point = calloc((size_t)r->points, sizeof *r->point);
+    for (int i = 0; r->point && i < r->points; i++)
+        ls_scaling_get(s->scaling, i, &r->point[i]);
+    return r->point ? OPT_GO : opt_fail(OPT_FAILED, "out of memory");
+}
+
+/* Twice and four times what was measured, while there is a device for each;
+ * nothing when a count's numbers are not to be trusted. */
+static void guess(scale *s)
+{
+    report *r = &s->report;
+    int most = 1;
+
+    if (ls_scaling_serial(s->scaling, &r->serial) < 0)
+        r->serial = (double)NAN;
+    for (int i = 0; i < r->points; i++) {
+        if (!r->point[i].verified)
+            return;
+        if (!r->point[i].oversubscribed)
+            most = r->point[i].workers;
+    }
+    for (int i = 0; i < REPORT_GUESSES; i++) {
+        int workers = most << (i + 1);
+
+        if (workers > r->info.devices)
+            return;
+        ls_scaling_model(s->scaling, workers, &r->guess[i]);
+        r->guess_workers[r->guesses++] = workers;
+    }
+}
+
+static int make_report(scale *s)
+{
+    report *r = &s->report;
+
+    r->scaling = s->scaling;
+    ls_scaling_ask(s->scaling, &r->info);
+    r->model = s->program.models[s->run.line.model].name;
+    r->command = s->command;
+    r->cpu = ls_mesh_cpu(s->run.mesh);
+    r->mesh = ls_mesh_text(s->run.mesh);
+    r->isa = isa_used();
+    r->cores = ls_mesh_usable_cores(s->run.mesh);
+    r->weak = s->asked.scale.weak;
+    r->tokens = s->run.set.seq_len;
+    if (copy_points(s) != OPT_GO)
+        return OPT_FAILED;
+    r->unit.name = r->point[0].seconds < 1e-3 ? "us" : "ms";
+    r->unit.scale = r->point[0].seconds < 1e-3 ? 1e6 : 1e3;
+    guess(s);
+    return OPT_GO;
+}
+
+static int write_files(scale *s)
+{
+    const report *r = &s->report;
+    int status = OPT_GO;
+
+    if (s->asked.scale.json)
+        status = report_json(r, s->asked.scale.json);
+    if (s->asked.scale.csv && status == OPT_GO)
+        status = report_csv(r, s->asked.scale.csv);
+    if (s->asked.scale.plot && status == OPT_GO)
+        status = report_plot(r, s->asked.scale.plot);
+    return status;
+}
+
+/* What makes the numbers doubtful. */
+static void doubt(const report *r)
+{
+    enum { WIDE = 10 }; /* per cent */
+    double spread = 0;
+
+    if (r->others > 0.1)
+        fprintf(stderr, "note: other programs used %.1f processors meanwhile\n",
+                r->others);
+    for (int i = 0; i < r->points; i++) {
+        const ls_scaling_point *p = &r->point[i];
+        double d = 100 * (p->most - p->least) / p->seconds;
+
+        if (!p->oversubscribed && d > spread)
+            spread = d;
+    }
+    if (spread > WIDE)
+        fprintf(stderr, "note: runs of one count differ by up to %.0f %%; "
+                "repeat on a quiet machine, or with more --repeat\n", spread);
+}
+
+static int show(scale *s)
+{
+    int status;
+
+    report_text(&s->report);
+    doubt(&s->report);
+    status = write_files(s);
+    for (int i = 0; i < s->report.points; i++) {
+        const ls_scaling_point *p = &s->report.point[i];
+
+        if (!p->verified)
+            status = opt_fail(OPT_FAILED, "%d workers: the state is not that "
+                              "of 1 worker, so there is no speed-up",
+                              p->workers);
+    }
+    return opt_end(status);
+}
+
+/* ------ */
+
+/* The command line as one text. */
+static char *join(int argc, char **argv)
+{
+    size_t room = sizeof opt_program_name;
+    char *all;
+
+    for (int i = 1; i < argc; i++)
+        room += strlen(argv[i]) + 1;
+    all = malloc(room);
+    if (!all)
+        return NULL;
+    strcpy(all, opt_program_name);
+    for (int i = 1; i < argc; i++)
+        strcat(strcat(all, " "), argv[i]);
+    return all;
+}
+
+static int start(scale *s, int argc, char **argv)
+{
+    int status;
+
+    s->program = make_program();
+    status = run_parse(&s->run, &s->program, argc, argv);
+    s->run.set.steps = 1000; /* the end of schedules that name none */
+    s->asked = s->run.set;
+    s->command = join(argc, argv);
+    if (status == OPT_GO && !s->command)
+        return opt_fail(OPT_FAILED, "out of memory");
+    return status;
+}
+
+/* clang-format off */
+static int (*const stages[])(scale *s) = {
+    check, read_counts, check_files, open_mesh, talk, measure, make_report,
+    show,
+};
+/* clang-format on */
+
+int main(int argc, char **argv)
+{
+    scale s = {0};
+    int status;
+
+    ls_blis_tune();
+    status = start(&s, argc, argv);
+    for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
+         i++)
+        status = stages[i](&s);
+    ls_scaling_free(s.scaling);
+    free(s.report.point);
+    free(s.command);
+    run_close(&s.run);
+    return status == OPT_DONE ? 0 : status;
+}

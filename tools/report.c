@@ -1,0 +1,185 @@
+/* The report as tables of plain columns and a curve of characters. */
+#include "report.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ------ Numbers in columns ------ */
+
+static void number(int width, const char *format, double x)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, format, x);
+    printf("  %*s", width, isfinite(x) ? text : "-");
+}
+
+/* As a share of a roof, where that was measured. */
+static void share(int width, double x, double roof)
+{
+    number(width, "%.0f %%", roof > 0 && x > 0 ? 100 * x / roof : (double)NAN);
+}
+
+static void row_end(const report *r, int i)
+{
+    const ls_scaling_point *p = &r->point[i];
+
+    if (p->oversubscribed)
+        printf("  oversubscribed");
+    if (!p->verified)
+        printf("  state differs");
+    putchar('\n');
+}
+
+/* ------ Tables ------ */
+
+static void print_head(const report *r)
+{
+    printf("%s, %lld rows a step%s, %d device%s: %s scaling, %d x %d steps\n",
+           r->model, (long long)r->point[0].rows, r->weak ? " and worker" : "",
+           r->info.devices, r->info.devices == 1 ? "" : "s",
+           r->weak ? "weak" : "strong", r->info.repeats, r->info.steps);
+    printf("%s%s%d usable core%s, %s, lockstep %s\n%s\n", r->cpu,
+           *r->cpu ? ", " : "", r->cores, r->cores == 1 ? "" : "s", r->isa,
+           ls_version(), r->command);
+}
+
+static void print_rates(const report *r)
+{
+    printf("\n%7s  %4s/step  %6s  %8s  %9s", "workers", r->unit.name, "spread",
+           "steps/s", "rows/s");
+    if (r->tokens)
+        printf("  %9s", "tokens/s");
+    printf("  %8s  %10s  %8s  %8s\n", "speed-up", "efficiency", "GFLOP/s",
+           "FMA roof");
+    for (int i = 0; i < r->points; i++) {
+        const ls_scaling_point *p = &r->point[i];
+        double rows = (double)p->rows / p->seconds;
+
+        printf("%7d", p->workers);
+        number(9, "%.4g", r->unit.scale * p->seconds);
+        number(6, "%.1f %%", 100 * (p->most - p->least) / p->seconds);
+        number(8, "%.4g", 1 / p->seconds);
+        number(9, "%.5g", rows);
+        if (r->tokens)
+            number(9, "%.6g", rows * (double)r->tokens);
+        number(8, "%.2f", p->speedup);
+        number(10, "%.0f %%", 100 * p->efficiency);
+        number(8, "%.1f", p->flops > 0 ? 1e-9 * p->flops : (double)NAN);
+        share(8, p->flops, p->flops_roof);
+        row_end(r, i);
+    }
+}
+
+static void print_times(const report *r)
+{
+    double u = r->unit.scale;
+
+    printf("\n%s of a step: mean over the workers, and the most of one\n",
+           r->unit.name);
+    printf("%7s  %9s  %8s  %8s  %8s  %8s  %8s  %8s  %8s\n", "workers",
+           "gradients", "most", "reduce", "most", "update", "most", "waiting",
+           "most");
+    for (int i = 0; i < r->points; i++) {
+        const ls_times *mean = &r->point[i].mean, *max = &r->point[i].max;
+
+        printf("%7d", r->point[i].workers);
+        number(9, "%.4g", u * mean->gradients);
+        number(8, "%.4g", u * max->gradients);
+        number(8, "%.4g", u * mean->reduce);
+        number(8, "%.4g", u * max->reduce);
+        number(8, "%.4g", u * mean->update);
+        number(8, "%.4g", u * max->update);
+        number(8, "%.4g", u * mean->waiting);
+        number(8, "%.4g", u * max->waiting);
+        row_end(r, i);
+    }
+}
+
+static void print_memory(const report *r)
+{
+    printf("\nGB/s, read and written, and as a share of a copy by as many "
+           "workers\n%7s  %8s  %6s  %8s  %6s  %8s\n", "workers", "reduce", "",
+           "update", "", "copy");
+    for (int i = 0; i < r->points; i++) {
+        const ls_scaling_point *p = &r->point[i];
+
+        printf("%7d", p->workers);
+        number(8, "%.1f", 1e-9 * p->reduce_rate);
+        share(6, p->reduce_rate, p->copy_roof);
+        number(8, "%.1f", 1e-9 * p->update_rate);
+        share(6, p->update_rate, p->copy_roof);
+        number(8, "%.1f", 1e-9 * p->copy_roof);
+        row_end(r, i);
+    }
+}
+
+/* ------ The curve ------ */
+
+enum { CELLS = 50 };
+
+/* Up to the speed-up in one character, on to the ideal in dots. */
+static void bar(int workers, double speedup, char c, double cell)
+{
+    int full = isfinite(speedup) ? (int)(speedup / cell + 0.5) : 0;
+    int ideal = (int)(workers / cell + 0.5);
+
+    printf("%7d  ", workers);
+    for (int i = 0; i < full || i < ideal; i++)
+        putchar(i < full ? c : '.');
+    number(0, "%.2f", speedup);
+}
+
+static void print_curve(const report *r)
+{
+    int most = r->point[r->points - 1].workers;
+    double cell;
+
+    for (int i = 0; i < r->guesses; i++)
+        most = r->guess_workers[i] > most ? r->guess_workers[i] : most;
+    cell = most / (double)CELLS;
+    printf("\nspeed-up (dots: ideal)\n");
+    for (int i = 0; i < r->points; i++) {
+        bar(r->point[i].workers, r->point[i].speedup, '#', cell);
+        row_end(r, i);
+    }
+    for (int i = 0; i < r->guesses; i++) {
+        bar(r->guess_workers[i], r->guess[i].speedup, '~', cell);
+        printf("  a model, not measured: memory %.0f %%%s\n",
+               100 * r->guess[i].memory / r->guess[i].seconds,
+               r->guess[i].roof ? ", at the copy roof" : "");
+    }
+}
+
+/* ------ In words ------ */
+
+static void print_flops(const report *r)
+{
+    double all = r->info.work.row_flops;
+    char before = ':';
+
+    if (!(all > 0))
+        return;
+    printf("\n%.4g FLOP a row", all);
+    for (int i = 0; i < r->ops; i++)
+        if (r->op[i].forward > 0) {
+            printf("%c %s %.0f %%", before, r->op[i].name,
+                   100 * (r->op[i].forward + r->op[i].backward) / all);
+            before = ',';
+        }
+    putchar('\n');
+}
+
+void report_text(const report *r)
+{
+    print_head(r);
+    print_rates(r);
+    print_times(r);
+    print_memory(r);
+    print_curve(r);
+    print_flops(r);
+    if (isfinite(r->serial))
+        printf("serial share %.1f %%, fitted to the measured counts\n",
+               100 * r->serial);
+    printf("%s\n", ls_scaling_advice(r->scaling));
+}

@@ -1,0 +1,46 @@
+/* What lockstep-scale found, and the four forms it is shown in.  Everything
+ * that is shown is computed before; a form only lays it out. */
+#ifndef TOOLS_REPORT_H
+#define TOOLS_REPORT_H
+
+#include <lockstep.h>
+
+enum { REPORT_OPS = 32, REPORT_GUESSES = 2 };
+
+/* All operators of a kind together, FLOP a row. */
+typedef struct report_op {
+    const char *name;
+    double forward, backward;
+} report_op;
+
+typedef struct report {
+    const ls_scaling *scaling;
+    ls_scaling_info info;
+    int points;
+    ls_scaling_point *point;
+    const char *model, *command, *cpu, *mesh, *isa;
+    struct {
+        const char *name; /* "ms" */
+        double scale;     /* of seconds */
+    } unit;               /* of times that are shown */
+    double others; /* processors that other programs used */
+    int cores;     /* usable */
+    bool weak;
+    int64_t tokens; /* of a row; 0: rows are no sequences */
+    int ops;
+    report_op op[REPORT_OPS];
+    double serial; /* share; NaN: too few counts */
+    int guesses;   /* the model, for more workers */
+    int guess_workers[REPORT_GUESSES];
+    ls_scaling_guess guess[REPORT_GUESSES];
+} report;
+
+/* On stdout. */
+void report_text(const report *r);
+
+/* To a file; OPT_GO, or OPT_FAILED after a message. */
+int report_json(const report *r, const char *path);
+int report_csv(const report *r, const char *path);
+int report_plot(const report *r, const char *path);
+
+#endif

@@ -1,0 +1,198 @@
+/* The report as JSON and as CSV.  Numbers that do not exist are null, and an
+ * empty field. */
+#include "opt.h"
+#include "report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failed(const char *path)
+{
+    return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+}
+
+/* ------ JSON ------ */
+
+static json_t *real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *times(const ls_times *t)
+{
+    return json_pack("{s:f, s:f, s:f, s:f}", "gradients", t->gradients,
+                     "reduce", t->reduce, "update", t->update, "waiting",
+                     t->waiting);
+}
+
+static json_t *repeats(const report *r, int i)
+{
+    json_t *list = json_array();
+
+    for (int k = 0; k < r->info.repeats; k++)
+        json_array_append_new(list, real(ls_scaling_seconds(r->scaling, i, k)));
+    return list;
+}
+
+static json_t *point(const report *r, int i)
+{
+    const ls_scaling_point *p = &r->point[i];
+    double rows = (double)p->rows / p->seconds;
+    json_t *o = json_pack(
+        "{s:i, s:b, s:b, s:s, s:I, s:f, s:f, s:f, s:o, s:f, s:f, s:o, s:o, s:o,"
+        " s:o, s:o, s:o}",
+        "workers", p->workers, "oversubscribed", p->oversubscribed, "verified",
+        p->verified, "state", p->state, "rows", (json_int_t)p->rows, "seconds",
+        p->seconds, "least", p->least, "most", p->most, "repeats",
+        repeats(r, i), "steps_per_second", 1 / p->seconds, "rows_per_second",
+        rows, "speedup", real(p->speedup), "speedup_least",
+        real(p->speedup_least), "speedup_most", real(p->speedup_most),
+        "efficiency", real(p->efficiency), "mean", times(&p->mean), "max",
+        times(&p->max));
+
+    if (o && r->tokens)
+        json_object_set_new(o, "tokens_per_second",
+                            real(rows * (double)r->tokens));
+    if (o)
+        json_object_update_new(
+            o, json_pack("{s:f, s:f, s:f, s:f, s:f}", "flops", p->flops,
+                         "flops_roof", p->flops_roof, "reduce_rate",
+                         p->reduce_rate, "update_rate", p->update_rate,
+                         "copy_roof", p->copy_roof));
+    return o;
+}
+
+static json_t *points(const report *r)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < r->points; i++)
+        json_array_append_new(list, point(r, i));
+    return list;
+}
+
+static json_t *operators(const report *r)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < r->ops; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:f, s:f}", "op", r->op[i].name,
+                            "row_forward", r->op[i].forward, "row_backward",
+                            r->op[i].backward));
+    return list;
+}
+
+static json_t *guesses(const report *r)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < r->guesses; i++)
+        json_array_append_new(
+            list, json_pack("{s:i, s:f, s:f, s:f, s:b}", "workers",
+                            r->guess_workers[i], "seconds", r->guess[i].seconds,
+                            "speedup", r->guess[i].speedup, "memory_seconds",
+                            r->guess[i].memory, "at_copy_roof",
+                            r->guess[i].roof));
+    return list;
+}
+
+/* A command line may hold bytes that are no text. */
+static json_t *command(const report *r)
+{
+    json_t *text = json_string(r->command);
+
+    return text ? text : json_null();
+}
+
+int report_json(const report *r, const char *path)
+{
+    const ls_work *w = &r->info.work;
+    json_t *o = json_pack(
+        "{s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:i, s:i, s:i, s:f,"
+        " s:f, s:f, s:o, s:o, s:s, s:o, s:o}",
+        "program", opt_program_name, "version", ls_version(), "command",
+        command(r), "model", r->model, "scaling", r->weak ? "weak" : "strong",
+        "cpu", r->cpu, "usable_cores", r->cores, "others_cpus", r->others,
+        "mesh", r->mesh, "isa", r->isa, "devices", r->info.devices, "repeats",
+        r->info.repeats, "steps", r->info.steps, "row_flops", w->row_flops,
+        "reduce_bytes", w->reduce_bytes, "update_bytes", w->update_bytes,
+        "operators", operators(r), "points", points(r), "advice",
+        ls_scaling_advice(r->scaling), "serial_share", real(r->serial),
+        "model_beyond", guesses(r));
+    int status = OPT_GO;
+
+    if (!o)
+        return opt_fail(OPT_FAILED, "%s: the numbers do not become JSON", path);
+    errno = EIO;
+    if (json_dump_file(o, path, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0)
+        status = failed(path);
+    json_decref(o);
+    return status;
+}
+
+/* ------ CSV ------ */
+
+static void field(FILE *f, double x)
+{
+    if (isfinite(x))
+        fprintf(f, ",%.9g", x);
+    else
+        fputc(',', f);
+}
+
+static void put_times(FILE *f, const ls_times *t)
+{
+    field(f, t->gradients);
+    field(f, t->reduce);
+    field(f, t->update);
+    field(f, t->waiting);
+}
+
+static void put_line(FILE *f, const report *r, const ls_scaling_point *p)
+{
+    double rows = (double)p->rows / p->seconds;
+
+    fprintf(f, "%d,%d,%d,%lld", p->workers, p->oversubscribed, p->verified,
+            (long long)p->rows);
+    field(f, p->seconds);
+    field(f, p->least);
+    field(f, p->most);
+    field(f, 1 / p->seconds);
+    field(f, rows);
+    field(f, r->tokens ? rows * (double)r->tokens : (double)NAN);
+    field(f, p->speedup);
+    field(f, p->efficiency);
+    field(f, p->flops);
+    field(f, p->flops_roof);
+    field(f, p->reduce_rate);
+    field(f, p->update_rate);
+    field(f, p->copy_roof);
+    put_times(f, &p->mean);
+    put_times(f, &p->max);
+    fputc('\n', f);
+}
+
+int report_csv(const report *r, const char *path)
+{
+    FILE *f = fopen(path, "w");
+    int status = OPT_GO;
+
+    if (!f)
+        return failed(path);
+    fputs("workers,oversubscribed,verified,rows,seconds,least,most,"
+          "steps_per_second,rows_per_second,tokens_per_second,speedup,"
+          "efficiency,flops,flops_roof,reduce_rate,update_rate,copy_roof,"
+          "gradients,reduce,update,waiting,gradients_max,reduce_max,update_max,"
+          "waiting_max\n", f);
+    for (int i = 0; i < r->points; i++)
+        put_line(f, r, &r->point[i]);
+    if (ferror(f))
+        status = failed(path);
+    if (fclose(f) != 0 && status == OPT_GO)
+        status = failed(path);
+    return status;
+}
