@@ -2,7 +2,7 @@
  *
  *     y = patches w + bias, relu and so on, as a dense layer on the patches:
  *         what a window sees, in the order (row, pixel, channel)
- *     dw = patches^T d, dbias = column sums of d, dx = patches of d, w rotated:
+ *     dw = patches^T d, dbias = sums of d over pixels, dx = patches of d, w rotated:
  *         where windows of x overlap, those of d gather what they left
  *
  * d is dy once it went through the slopes of what the plan folded: an
@@ -12,8 +12,7 @@
  *
  * A backend that packs is the native one, whose kernels read patches from the
  * image (kernel/conv.h); for another they are written out, a few output rows
- * at a time, and multiplied.  Same bits; where K is cut kernel/conv.h says.
- * dbias is cut likewise: 256 pixels of an image. */
+ * at a time, and multiplied.  Same bits; where K is cut kernel/conv.h says. */
 #include "graph/window.h"
 
 #include <string.h>
@@ -72,28 +71,29 @@ static int64_t whole(int64_t floats)
     return (floats + 15) / 16 * 16;
 }
 
-/* Output rows of which patches are written at once: a chunk of K in dw. */
+/* Output rows of which patches are written at once. */
 static int64_t rows_at_once(const ls__conv *v)
 {
     return v->w < LS__CHUNK ? LS__CHUNK / v->w : 1;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static int64_t patches_size(const ls__conv *v)
 {
-    return whole(rows_at_once(v) * v->w * v->out.k);
+    return whole(larger(rows_at_once(v) * v->w, LS__CHUNK) * v->out.k);
 }
 
 /* What a product of windows needs beside its image. */
 static int64_t product_scratch(const ls__conv *v, const ls__backend *backend)
 {
     return backend->pack ? LS__CONV_ROOM
-                         : patches_size(v) + whole(v->out.k * v->out.n) +
+                         : patches_size(v) +
+                               whole(larger(v->out.k, LS__CHUNK) * v->out.n) +
                                backend->scratch(v->out.k, v->out.n);
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
 }
 
 /* d or y before the pool; the framed image; the product's. */
@@ -157,25 +157,56 @@ static void patches_product(const ls__run *r, const ls__conv *v, float *scratch)
         g.pre = g.pre ? g.pre + skip : NULL;
         g.h = g.h ? g.h + skip : NULL;
         g.add = g.add ? g.add + skip : NULL;
-        r->backend->gemm(&g, scratch + patches_size(v) + whole(g.k * g.n));
+        r->backend->gemm(&g, scratch + patches_size(v) +
+                                 whole(larger(g.k, LS__CHUNK) * g.n));
     }
 }
 
-static void patches_grad(const ls__run *r, const ls__conv *v, float *scratch)
+/* One chunk of K, a rectangle of pixels from (y,x) on in blocks of two by two:
+ * patches and dy; how many. */
+static int64_t write_chunk(const ls__conv *v, int64_t y, int64_t x,
+                           float *patches, float *dy)
 {
+    int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w), count = 0;
+
+    for (int64_t b = 0; b < 4 * (h / 2) * ((w + 1) / 2); b++) {
+        int64_t block = b / 4, across = (w + 1) / 2;
+        int64_t i = y + block / across * 2 + b % 4 / 2;
+        int64_t j = x + block % across * 2 + b % 2;
+        ls__conv one = *v;
+
+        if (i >= v->h || j >= x + w || j >= v->w)
+            continue;
+        one.x += j * v->step_x;
+        one.w = 1;
+        write_patches(&one, i, 1, patches + count * v->out.k);
+        memcpy(dy + count * v->out.n, v->out.b + (i * v->w + j) * v->out.n,
+               (size_t)v->out.n * sizeof *dy);
+        count++;
+    }
+    return count;
+}
+
+static void patches_grad(const ls__run *r, const ls__conv *v, float *dbias,
+                         float *scratch)
+{
+    int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w);
+    float *dy = scratch + patches_size(v);
     ls__gemm g = v->out;
 
-    for (int64_t y = 0, rows; (rows = rows_from(v, y)) > 0; y += rows) {
-        write_patches(v, y, rows, scratch);
-        g.m = v->out.k;
-        g.k = rows * v->w;
-        g.a = scratch;
-        g.a_row = 1;
-        g.a_col = g.m;
-        g.b = v->out.b + y * v->w * g.n;
-        r->backend->gemm(&g, scratch + patches_size(v) + whole(g.m * g.n));
-        g.accumulate = true;
-    }
+    g.m = v->out.k;
+    g.a = scratch;
+    g.a_row = 1;
+    g.a_col = g.m;
+    g.b = dy;
+    for (int64_t y = 0; y < v->h; y += h)
+        for (int64_t x = 0; x < v->w; x += w) {
+            g.k = write_chunk(v, y, x, scratch, dy);
+            r->backend->gemm(&g, dy + whole(larger(g.m, LS__CHUNK) * g.n));
+            if (dbias)
+                r->kernels->column_sum(g.k, g.n, dy, g.accumulate, dbias);
+            g.accumulate = true;
+        }
 }
 
 /* The kernel with its taps in reverse order and transposed: (taps n,C). */
@@ -287,7 +318,7 @@ static const float *slope(const ls__run *r, int64_t i, float *full)
     return full;
 }
 
-/* dw (+)= patches^T d */
+/* dw (+)= patches^T d, dbias (+)= sums of d */
 static void kernel_grad(const ls__run *r, int64_t i, const float *d, room s)
 {
     const ls_node *n = r->node;
@@ -300,9 +331,9 @@ static void kernel_grad(const ls__run *r, int64_t i, const float *d, room s)
     v.out.c = r->dparam[0];
     v.out.accumulate = r->add || i > 0;
     if (r->backend->pack)
-        r->kernels->conv_grad(&v, 0, v.h, s.rest);
+        r->kernels->conv_grad(&v, r->dparam[1], s.rest);
     else
-        patches_grad(r, &v, s.rest);
+        patches_grad(r, &v, r->dparam[1], s.rest);
 }
 
 /* dx = (patches of d, w rotated) slope + addend */
@@ -332,9 +363,6 @@ static void conv_bwd(const ls__run *r)
         const float *d = slope(r, i, s.full);
 
         kernel_grad(r, i, d, s);
-        if (n->params > 1)
-            r->kernels->column_sum(n->window.h * n->window.w, ls__width(n), d,
-                                   r->add || i > 0, r->dparam[1]);
         if (!r->dx[0])
             continue;
         if (!r->backend->pack) {
