@@ -2,8 +2,9 @@
  *
  *     y = patches w + bias, relu and so on, as a dense layer on the patches:
  *         what a window sees, in the order (row, pixel, channel)
- *     dw = patches^T d, dbias = sums of d over pixels, dx = patches of d, w rotated:
- *         where windows of x overlap, those of d gather what they left
+ *     dw = patches^T d, dbias = sums of d over pixels
+ *     dx = patches of d, w rotated: where windows of x overlap, those of d
+ *         gather what they left
  *
  * d is dy once it went through the slopes of what the plan folded: an
  * activation, and a max pool whose y is then the node's.  Neither patches nor
@@ -87,10 +88,18 @@ static int64_t patches_size(const ls__conv *v)
     return whole(larger(rows_at_once(v) * v->w, LS__CHUNK) * v->out.k);
 }
 
-/* What a product of windows needs beside its image. */
+/* Floats of one channel's dw with its runs filled up to vectors. */
+static int64_t turned_row(const ls__conv *v)
+{
+    return v->kh * whole(v->run);
+}
+
+/* What a product of windows needs beside its image: the room of conv_grad; or
+ * that of conv_sparse_grad and the turned dw. */
 static int64_t product_scratch(const ls__conv *v, const ls__backend *backend)
 {
-    return backend->pack ? LS__CONV_ROOM
+    return backend->pack ? larger(LS__CONV_ROOM, LS__CHUNK * whole(v->out.n)) +
+                               v->out.n * turned_row(v)
                          : patches_size(v) +
                                whole(larger(v->out.k, LS__CHUNK) * v->out.n) +
                                backend->scratch(v->out.k, v->out.n);
@@ -346,7 +355,10 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, room s)
 
     v.x = ls__frame_fill(&f, d, s.image);
     v.out.packed = r->packed[1];
-    v.out.b = s.rest + patches_size(&v); /* where patches are used */
+    if (!r->backend->pack) {
+        rotate(n, r->param[0], s.rest + patches_size(&v));
+        v.out.b = s.rest + patches_size(&v);
+    }
     v.out.c = r->dx[0] + at;
     v.out.grad_of = r->grad_of;
     v.out.h = r->grad_at ? r->grad_at + at : NULL;
@@ -354,24 +366,94 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, room s)
     product(r, &v, s.rest);
 }
 
-static void conv_bwd(const ls__run *r)
+static void dense_bwd(const ls__run *r)
 {
-    const ls_node *n = r->node;
     room s = rooms(r);
 
     for (int64_t i = 0; i < r->rows; i++) {
         const float *d = slope(r, i, s.full);
 
         kernel_grad(r, i, d, s);
-        if (!r->dx[0])
-            continue;
-        if (!r->backend->pack) {
-            ls__conv v = windows_of_dy(n);
-
-            rotate(n, r->param[0], s.rest + patches_size(&v));
-        }
-        input_grad(r, i, d, s);
+        if (r->dx[0])
+            input_grad(r, i, d, s);
     }
+}
+
+/* ------ backward, under a 2x2 pool ------ */
+
+/* One number at most in each block of two by two: see kernel/conv_sparse.h. */
+static bool is_sparse(const ls_node *n)
+{
+    const ls__window *p = &n->pool;
+
+    return n->pooled && p->kh == 2 && p->kw == 2 && p->sy == 2 && p->sx == 2 &&
+           !p->top && !p->left;
+}
+
+/* 16 by 16 numbers of one run of dw, from (m,j) on, to their turned place, or
+ * back: so that a cache line is touched once. */
+static void turn_block(const ls__conv *v, bool back, int64_t m, int64_t j,
+                       float *dw, float *turned)
+{
+    int64_t n = v->out.n, row = turned_row(v);
+    int64_t end_m = m + 16 < v->run ? m + 16 : v->run;
+    int64_t end_j = j + 16 < n ? j + 16 : n;
+
+    for (; m < end_m; m++)
+        for (int64_t k = j; k < end_j; k++)
+            if (back)
+                dw[m * n + k] = turned[k * row + m];
+            else
+                turned[k * row + m] = dw[m * n + k];
+}
+
+/* dw to its turned form, or back. */
+static void turn(const ls__conv *v, bool back, float *dw, float *turned)
+{
+    for (int64_t ky = 0; ky < v->kh; ky++)
+        for (int64_t m = 0; m < v->run; m += 16)
+            for (int64_t j = 0; j < v->out.n; j += 16)
+                turn_block(v, back, m, j, dw + ky * v->run * v->out.n,
+                           turned + ky * whole(v->run));
+}
+
+static void sparse_kernel_grad(const ls__run *r, ls__conv *v, int64_t i,
+                               const room *s, float *turned)
+{
+    const ls_node *n = r->node;
+    ls__frame f = ls__frame_of_x(n);
+    ls__pool p = folded_pool(n);
+
+    v->x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
+                          s->image);
+    v->out.accumulate = r->add || i > 0;
+    r->kernels->conv_sparse_grad(v, &p, r->dy + i * n->size,
+                                 r->stash + i * n->size, turned, r->dparam[1],
+                                 s->rest + v->out.n * turned_row(v));
+}
+
+static void sparse_bwd(const ls__run *r)
+{
+    ls__conv v = windows_of_x(r->node);
+    room s = rooms(r);
+    float *turned = s.rest;
+
+    memset(turned, 0, (size_t)(v.out.n * turned_row(&v)) * sizeof *turned);
+    if (r->add)
+        turn(&v, false, r->dparam[0], turned);
+    for (int64_t i = 0; i < r->rows; i++)
+        sparse_kernel_grad(r, &v, i, &s, turned);
+    turn(&v, true, r->dparam[0], turned);
+    for (int64_t i = 0; r->dx[0] && i < r->rows; i++)
+        input_grad(r, i, slope(r, i, s.full), s);
+}
+
+static void conv_bwd(const ls__run *r)
+{
+    if (is_sparse(r->node) && r->backend->pack)
+        sparse_bwd(r);
+    else
+        dense_bwd(r);
 }
 
 const ls__op ls__op_conv = {

@@ -86,6 +86,12 @@ typedef struct ls__kernel_table {
     void (*conv)(const ls__conv *v, int64_t first, int64_t last);
     /* dw, and dbias where it is not NULL; room is for LS__CONV_ROOM floats. */
     void (*conv_grad)(const ls__conv *v, float *dbias, float *room);
+    /* conv_sparse.h: the same under a 2x2 max pool with its windows from the
+     * first pixel on, dy and number being of the pool.  dw is turned:
+     * t (n,kh,run up to whole vectors).  room is for CHUNK n floats. */
+    void (*conv_sparse_grad)(const ls__conv *v, const ls__pool *pool,
+                             const float *dy, const float *number, float *t,
+                             float *dbias, float *room);
     /* A kernel (taps,in,out) as the operand B (taps in,out); or, rotated, its
      * taps in reverse order and transposed, (taps out,in). */
     int64_t (*conv_packed_size)(int64_t k, int64_t n);
