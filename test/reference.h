@@ -758,30 +758,49 @@ static inline float conv_bits_dx(const ls_node *n, const float *d,
     return chain_end(&c);
 }
 
-/* One element of dw: K is the pixels of d, a chunk being as many whole rows of
- * one image as have 256 pixels, or 256 pixels of a longer row. */
+/* One element of dw: K is the output pixels, a chunk being an even number of
+ * rows of one image, of at most 256 pixels together (of longer rows 128 pixels
+ * of two), and in it blocks of two by two pixels.  k < 0: of dbias. */
+static inline float conv_bits_chunk(const ls_node *n, const float *x,
+                                    const float *d, int64_t row, int64_t t,
+                                    int64_t k, int64_t o, int64_t y0,
+                                    int64_t x0)
+{
+    const ls__window *v = &n->window;
+    const int64_t *s = n->in[0]->shape;
+    int64_t w = v->w < 128 ? v->w : 128, h = 256 / w / 2 * 2;
+    float sum = 0;
+
+    for (int64_t b = 0; b < h * (w + 1); b++) { /* blocks of 4, then pixels */
+        int64_t across = (w + 1) / 2, block = b / 4;
+        int64_t i = y0 + block / across * 2 + b % 4 / 2;
+        int64_t j = x0 + block % across * 2 + b % 2, at;
+
+        if (i >= y0 + h || i >= v->h || j >= x0 + w || j >= v->w)
+            continue;
+        at = pixel(v, row, s[0], s[1], s[2], i, j, t / v->kw, t % v->kw);
+        sum = fmaf(k < 0 ? 1 : at < 0 ? 0 : x[at + k],
+                   d[((row * v->h + i) * v->w + j) * ls__width(n) + o], sum);
+    }
+    return sum;
+}
+
 static inline float conv_bits_dw(const ls_node *n, const float *x,
                                  const float *d, int64_t rows, int64_t t,
                                  int64_t k, int64_t o)
 {
     const ls__window *v = &n->window;
-    const int64_t *s = n->in[0]->shape;
-    int64_t chunk = v->w < 256 ? 256 / v->w * v->w : 256;
-    float sum = 0, part = 0;
+    int64_t w = v->w < 128 ? v->w : 128, h = 256 / w / 2 * 2;
+    float sum = 0;
 
-    for (int64_t p = 0; p < rows * v->h * v->w; p++) {
-        int64_t in_image = p % (v->h * v->w);
-        int64_t at = pixel(v, p / v->w / v->h, s[0], s[1], s[2],
-                           in_image / v->w, p % v->w, t / v->kw, t % v->kw);
-        int64_t in_chunk = v->w < 256 ? in_image % chunk : p % v->w % chunk;
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t i = 0; i < v->h; i += h)
+            for (int64_t j = 0; j < v->w; j += w) {
+                float part = conv_bits_chunk(n, x, d, row, t, k, o, i, j);
 
-        if (in_chunk == 0 && p > 0) {
-            sum = sum + part;
-            part = 0;
-        }
-        part = fmaf(at < 0 ? 0 : x[at + k], d[p * ls__width(n) + o], part);
-    }
-    return sum + part;
+                sum = row + i + j ? sum + part : part;
+            }
+    return sum;
 }
 
 /* ------ the table ------ */

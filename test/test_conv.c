@@ -200,6 +200,88 @@ START_TEST(bits_and_values)
 }
 END_TEST
 
+/* ------ Under a folded pool ------ */
+
+/* conv, relu or not, max pool as one operator: what it writes. */
+static void run_pooled(const conv *c, const ls__backend *backend, float *y,
+                       float *dw, float *db, float *dx, bool add)
+{
+    const ls_node *n = c->node;
+    int64_t taps = n->window.kh * n->window.kw, in = n->in[0]->shape[2];
+    int64_t out = ls__width(n);
+    const ls__kernel_table *k = ls__kernels();
+    float *bias = uniform(4, out), *packed[2];
+    ls__run r = {.node = n, .rows = c->rows, .x = {c->x}, .y = y,
+                 .param = {c->w, bias}, .dy = c->dy, .dx = {dx}, .add = add,
+                 .dparam = {dw, db}, .backend = backend, .kernels = k};
+
+    r.stash = fenced(c->ny);
+    r.scratch = fenced(n->op->scratch(n, c->rows, backend));
+    for (int t = 0; t < 2; t++) {
+        packed[t] = fenced(k->conv_packed_size(taps * (t ? out : in),
+                                               t ? in : out));
+        k->conv_pack(taps, in, out, t, c->w, packed[t]);
+        r.packed[t] = packed[t];
+    }
+    n->op->forward(&r);
+    n->op->backward(&r);
+}
+
+/* Proves that the gradients under a 2x2 pool, whose kernel skips what is zero,
+ * are those of written patches, zeros and all, byte for byte: for images even
+ * and odd, with pools that drop the last row and pools that fill it up. */
+START_TEST(under_a_pool)
+{
+    const ls__backend native = {.name = "native",
+                                .pack = ls__kernels()->gemm_pack};
+
+    ls__fpmode_set();
+    if (!ls__kernels()->fma)
+        return;
+    for (int i = 0; i < SHAPES / 2; i++) {
+        shape s = shape_of(2000 + i);
+        ls_window two = {2, 2, 2, 2, i % 2 ? LS_SAME : LS_VALID};
+        conv c = {.rows = s.rows};
+        float *y[2], *dw[2], *db[2], *dx[2];
+        ls_node *p;
+
+        OK(ls_graph_new(&c.graph));
+        c.node = ls_conv2d(ls_input(c.graph, "x", LS_F32, 3,
+                                    (int64_t[]){s.h, s.w, s.c}),
+                           s.n, s.window, "c");
+        if (c.node->shape[0] < 2 || c.node->shape[1] < 2)
+            two.padding = LS_SAME;
+        p = ls_max_pool(c.node, two);
+        ck_assert_ptr_nonnull(p);
+        c.node->pooled = true;
+        c.node->pool = p->window;
+        c.node->size = p->size;
+        memcpy(c.node->shape, p->shape, sizeof p->shape);
+        c.node->activation = i % 3 ? LS__RELU : LS__NO_ACTIVATION;
+        c.nx = s.rows * c.node->in[0]->size;
+        c.ny = s.rows * c.node->size;
+        c.nw = c.graph->params[0]->size;
+        c.x = sparse(1, c.nx);
+        c.w = sparse(2, c.nw);
+        c.dy = uniform(3, c.ny);
+        for (int k = 0; k < 2; k++) {
+            y[k] = fenced(c.ny);
+            dx[k] = fenced(c.nx);
+            dw[k] = uniform(5, c.nw);
+            db[k] = uniform(6, s.n);
+            run_pooled(&c, k ? &ls__backend_blis : &native, y[k], dw[k], db[k],
+                       dx[k], i % 4 == 1);
+        }
+        same("y", i, c.ny, y[0], y[1]);
+        same("dw", i, c.nw, dw[0], dw[1]);
+        same("dbias", i, s.n, db[0], db[1]);
+        same("dx", i, c.nx, dx[0], dx[1]);
+        ls_graph_free(c.graph);
+        fences_free();
+    }
+}
+END_TEST
+
 /* ------ Pools ------ */
 
 typedef ls_node *(*pool_fn)(ls_node *x, ls_window window);
@@ -401,6 +483,7 @@ int main(void)
     int failed;
 
     tcase_add_loop_test(c, bits_and_values, 0, 4);
+    tcase_add_test(c, under_a_pool);
     tcase_add_loop_test(c, pools, 0, 2);
     tcase_add_test(c, ties);
     tcase_add_loop_test(c, folding_is_exact, FOLDS, READS_FLAT + 1);

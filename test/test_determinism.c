@@ -69,7 +69,7 @@ static const model models[] = {
     {"lm", lm, LS_KEYS_LINEN, 1, {{"tokens", 12, 37}, {NULL, 0, 0}},
      "f3f723ccb8bed12d6c49327afb86a7074b6b1988a7bda364b3e78d3312d09928"},
     {"cnn", cnn, LS_KEYS_NNX, 2, {{"x", 264, 0}, {"label", 1, 5}},
-     "2d2adaa90468233b7a59f8f9da3c62716a8e56dc23f2528230c5912823c2aef6"},
+     "3f57d2fdc36ad53771fe21907a6555bef1e77010ce8902083b7806ca0b7b9018"},
 };
 
 /* ------ Cases and outcomes ------ */

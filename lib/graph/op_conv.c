@@ -2,8 +2,9 @@
  *
  *     y = patches w + bias, relu and so on, as a dense layer on the patches:
  *         what a window sees, in the order (row, pixel, channel)
- *     dw = patches^T d, dbias = column sums of d, dx = patches of d, w rotated:
- *         where windows of x overlap, those of d gather what they left
+ *     dw = patches^T d, dbias = sums of d over pixels
+ *     dx = patches of d, w rotated: where windows of x overlap, those of d
+ *         gather what they left
  *
  * d is dy once it went through the slopes of what the plan folded: an
  * activation, and a max pool whose y is then the node's.  Neither patches nor
@@ -12,8 +13,7 @@
  *
  * A backend that packs is the native one, whose kernels read patches from the
  * image (kernel/conv.h); for another they are written out, a few output rows
- * at a time, and multiplied.  Same bits; where K is cut kernel/conv.h says.
- * dbias is cut likewise: 256 pixels of an image. */
+ * at a time, and multiplied.  Same bits; where K is cut kernel/conv.h says. */
 #include "graph/window.h"
 
 #include <string.h>
@@ -80,28 +80,37 @@ static int64_t whole(int64_t floats)
     return (floats + 15) / 16 * 16;
 }
 
-/* Output rows of which patches are written at once: a chunk of K in dw. */
+/* Output rows of which patches are written at once. */
 static int64_t rows_at_once(const ls__conv *v)
 {
     return v->w < LS__CHUNK ? LS__CHUNK / v->w : 1;
 }
 
-static int64_t patches_size(const ls__conv *v)
-{
-    return whole(rows_at_once(v) * v->w * v->out.k);
-}
-
-/* What a product of windows needs beside its image. */
-static int64_t product_scratch(const ls__conv *v, const ls__backend *backend)
-{
-    return backend->pack ? LS__CONV_ROOM
-                         : patches_size(v) + whole(v->out.k * v->out.n) +
-                               backend->scratch(v->out.k, v->out.n);
-}
-
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+static int64_t patches_size(const ls__conv *v)
+{
+    return whole(larger(rows_at_once(v) * v->w, LS__CHUNK) * v->out.k);
+}
+
+/* Floats of one channel's dw with its runs filled up to vectors. */
+static int64_t turned_row(const ls__conv *v)
+{
+    return v->kh * whole(v->run);
+}
+
+/* What a product of windows needs beside its image: the room of conv_grad; or
+ * that of conv_sparse_grad and the turned dw. */
+static int64_t product_scratch(const ls__conv *v, const ls__backend *backend)
+{
+    return backend->pack ? larger(LS__CONV_ROOM, LS__CHUNK * whole(v->out.n)) +
+                               v->out.n * turned_row(v)
+                         : patches_size(v) +
+                               whole(larger(v->out.k, LS__CHUNK) * v->out.n) +
+                               backend->scratch(v->out.k, v->out.n);
 }
 
 /* d or y before the pool; the framed image; the product's. */
@@ -165,25 +174,56 @@ static void patches_product(const ls__run *r, const ls__conv *v, float *scratch)
         g.slope = g.slope ? g.slope + skip : NULL;
         g.times = g.times ? g.times + skip : NULL;
         g.add = g.add ? g.add + skip : NULL;
-        r->backend->gemm(&g, scratch + patches_size(v) + whole(g.k * g.n));
+        r->backend->gemm(&g, scratch + patches_size(v) +
+                                 whole(larger(g.k, LS__CHUNK) * g.n));
     }
 }
 
-static void patches_grad(const ls__run *r, const ls__conv *v, float *scratch)
+/* One chunk of K, a rectangle of pixels from (y,x) on in blocks of two by two:
+ * patches and dy; how many. */
+static int64_t write_chunk(const ls__conv *v, int64_t y, int64_t x,
+                           float *patches, float *dy)
 {
+    int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w), count = 0;
+
+    for (int64_t b = 0; b < 4 * (h / 2) * ((w + 1) / 2); b++) {
+        int64_t block = b / 4, across = (w + 1) / 2;
+        int64_t i = y + block / across * 2 + b % 4 / 2;
+        int64_t j = x + block % across * 2 + b % 2;
+        ls__conv one = *v;
+
+        if (i >= v->h || j >= x + w || j >= v->w)
+            continue;
+        one.x += j * v->step_x;
+        one.w = 1;
+        write_patches(&one, i, 1, patches + count * v->out.k);
+        memcpy(dy + count * v->out.n, v->out.b + (i * v->w + j) * v->out.n,
+               (size_t)v->out.n * sizeof *dy);
+        count++;
+    }
+    return count;
+}
+
+static void patches_grad(const ls__run *r, const ls__conv *v, float *dbias,
+                         float *scratch)
+{
+    int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w);
+    float *dy = scratch + patches_size(v);
     ls__gemm g = v->out;
 
-    for (int64_t y = 0, rows; (rows = rows_from(v, y)) > 0; y += rows) {
-        write_patches(v, y, rows, scratch);
-        g.m = v->out.k;
-        g.k = rows * v->w;
-        g.a = scratch;
-        g.a_row = 1;
-        g.a_col = g.m;
-        g.b = v->out.b + y * v->w * g.n;
-        r->backend->gemm(&g, scratch + patches_size(v) + whole(g.m * g.n));
-        g.accumulate = true;
-    }
+    g.m = v->out.k;
+    g.a = scratch;
+    g.a_row = 1;
+    g.a_col = g.m;
+    g.b = dy;
+    for (int64_t y = 0; y < v->h; y += h)
+        for (int64_t x = 0; x < v->w; x += w) {
+            g.k = write_chunk(v, y, x, scratch, dy);
+            r->backend->gemm(&g, dy + whole(larger(g.m, LS__CHUNK) * g.n));
+            if (dbias)
+                r->kernels->column_sum(g.k, g.n, dy, g.accumulate, dbias);
+            g.accumulate = true;
+        }
 }
 
 /* The kernel with its taps in reverse order and transposed: (taps n,C). */
@@ -295,7 +335,7 @@ static const float *slope(const ls__run *r, int64_t i, float *full)
     return full;
 }
 
-/* dw (+)= patches^T d */
+/* dw (+)= patches^T d, dbias (+)= sums of d */
 static void kernel_grad(const ls__run *r, int64_t i, const float *d, room s)
 {
     const ls_node *n = r->node;
@@ -308,9 +348,9 @@ static void kernel_grad(const ls__run *r, int64_t i, const float *d, room s)
     v.out.c = r->dparam[0];
     v.out.accumulate = r->add || i > 0;
     if (r->backend->pack)
-        r->kernels->conv_grad(&v, 0, v.h, s.rest);
+        r->kernels->conv_grad(&v, r->dparam[1], s.rest);
     else
-        patches_grad(r, &v, s.rest);
+        patches_grad(r, &v, r->dparam[1], s.rest);
 }
 
 /* dx = (patches of d, w rotated) slope + addend */
@@ -323,34 +363,104 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, room s)
 
     v.x = ls__frame_fill(&f, d, s.image);
     v.out.packed = r->packed[1];
-    v.out.b = s.rest + patches_size(&v); /* where patches are used */
+    if (!r->backend->pack) {
+        rotate(n, r->param[0], s.rest + patches_size(&v));
+        v.out.b = s.rest + patches_size(&v);
+    }
     v.out.c = r->dx[0] + at;
     v.out.times = r->slope_of_x ? r->slope_of_x + at : NULL;
     v.out.add = r->addend[0] ? r->addend[0] + at : NULL;
     product(r, &v, s.rest);
 }
 
-static void conv_bwd(const ls__run *r)
+static void dense_bwd(const ls__run *r)
 {
-    const ls_node *n = r->node;
     room s = rooms(r);
 
     for (int64_t i = 0; i < r->rows; i++) {
         const float *d = slope(r, i, s.full);
 
         kernel_grad(r, i, d, s);
-        if (n->params > 1)
-            r->kernels->column_sum(n->window.h * n->window.w, ls__width(n), d,
-                                   r->add || i > 0, r->dparam[1]);
-        if (!r->dx[0])
-            continue;
-        if (!r->backend->pack) {
-            ls__conv v = windows_of_dy(n);
-
-            rotate(n, r->param[0], s.rest + patches_size(&v));
-        }
-        input_grad(r, i, d, s);
+        if (r->dx[0])
+            input_grad(r, i, d, s);
     }
+}
+
+/* ------ backward, under a 2x2 pool ------ */
+
+/* One number at most in each block of two by two: see kernel/conv_sparse.h. */
+static bool is_sparse(const ls_node *n)
+{
+    const ls__window *p = &n->pool;
+
+    return n->pooled && p->kh == 2 && p->kw == 2 && p->sy == 2 && p->sx == 2 &&
+           !p->top && !p->left;
+}
+
+/* 16 by 16 numbers of one run of dw, from (m,j) on, to their turned place, or
+ * back: so that a cache line is touched once. */
+static void turn_block(const ls__conv *v, bool back, int64_t m, int64_t j,
+                       float *dw, float *turned)
+{
+    int64_t n = v->out.n, row = turned_row(v);
+    int64_t end_m = m + 16 < v->run ? m + 16 : v->run;
+    int64_t end_j = j + 16 < n ? j + 16 : n;
+
+    for (; m < end_m; m++)
+        for (int64_t k = j; k < end_j; k++)
+            if (back)
+                dw[m * n + k] = turned[k * row + m];
+            else
+                turned[k * row + m] = dw[m * n + k];
+}
+
+/* dw to its turned form, or back. */
+static void turn(const ls__conv *v, bool back, float *dw, float *turned)
+{
+    for (int64_t ky = 0; ky < v->kh; ky++)
+        for (int64_t m = 0; m < v->run; m += 16)
+            for (int64_t j = 0; j < v->out.n; j += 16)
+                turn_block(v, back, m, j, dw + ky * v->run * v->out.n,
+                           turned + ky * whole(v->run));
+}
+
+static void sparse_kernel_grad(const ls__run *r, ls__conv *v, int64_t i,
+                               const room *s, float *turned)
+{
+    const ls_node *n = r->node;
+    ls__frame f = ls__frame_of_x(n);
+    ls__pool p = folded_pool(n);
+
+    v->x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
+                          s->image);
+    v->out.accumulate = r->add || i > 0;
+    r->kernels->conv_sparse_grad(v, &p, r->dy + i * n->size,
+                                 r->stash + i * n->size, turned, r->dparam[1],
+                                 s->rest + v->out.n * turned_row(v));
+}
+
+static void sparse_bwd(const ls__run *r)
+{
+    ls__conv v = windows_of_x(r->node);
+    room s = rooms(r);
+    float *turned = s.rest;
+
+    memset(turned, 0, (size_t)(v.out.n * turned_row(&v)) * sizeof *turned);
+    if (r->add)
+        turn(&v, false, r->dparam[0], turned);
+    for (int64_t i = 0; i < r->rows; i++)
+        sparse_kernel_grad(r, &v, i, &s, turned);
+    turn(&v, true, r->dparam[0], turned);
+    for (int64_t i = 0; r->dx[0] && i < r->rows; i++)
+        input_grad(r, i, slope(r, i, s.full), s);
+}
+
+static void conv_bwd(const ls__run *r)
+{
+    if (is_sparse(r->node) && r->backend->pack)
+        sparse_bwd(r);
+    else
+        dense_bwd(r);
 }
 
 const ls__op ls__op_conv = {

@@ -12,6 +12,7 @@
 #include "kernel/elementwise.h"
 #include "kernel/gemm.h"
 #include "kernel/conv.h"
+#include "kernel/conv_sparse.h"
 #include "kernel/norm.h"
 #include "kernel/optim.h"
 #include "kernel/pool.h"
@@ -29,6 +30,7 @@
     .gemm = gemm, .gemm_scratch = scratch_size, \
     .gemm_packed_size = packed_size, .gemm_pack = pack, \
     .epilogue = epilogue, .conv = conv, .conv_grad = conv_grad, \
+    .conv_sparse_grad = conv_sparse_grad, \
     .conv_packed_size = conv_packed_size, .conv_pack = conv_pack, \
     .max_pool = max_pool, .max_pool_grad = max_pool_grad, \
     .avg_pool = avg_pool, .avg_pool_grad = avg_pool_grad, \

@@ -5,8 +5,11 @@
  * are read straight from the image.
  *
  * The contract of bits is that of gemm.h on the matrix of patches, K in order
- * (row of the window, pixel, channel), chunks of 256; in kernel gradients K
- * runs over pixels, whole output rows of together at most 256 a chunk. */
+ * (row of the window, pixel, channel), chunks of 256.  In kernel gradients K
+ * runs over output pixels: a chunk is a rectangle of at most 256, an even
+ * number of whole rows (128 pixels of two rows that are longer), and in it K
+ * goes block by block of two by two.  A 2x2 pool then leaves one number in each
+ * block, and kernel/conv_sparse.h has the same chain without the zeros. */
 #ifndef LS_KERNEL_CONV_H
 #define LS_KERNEL_CONV_H
 
@@ -268,28 +271,45 @@ static void conv(const ls__conv *v, int64_t first, int64_t last)
             }
 }
 
-/* ------ dw ------ */
+/* ------ dw and dbias ------ */
 
-/* The outputs of one chunk of K: h rows of w pixels. */
+/* A chunk of K: a rectangle of h by w outputs. */
 typedef struct conv_chunk {
     const float *x; /* of its first window */
     int64_t h, w;
     const float *dy; /* of its first pixel, from channel j on */
-    int64_t dy_row;  /* floats from pixel to pixel */
+    int64_t dy_row, dy_col; /* floats from pixel to pixel */
     bool add;
 } conv_chunk;
+
+/* Pixels of a block of two from `at` on, where there are `size`. */
+SIMD int64_t conv_pair(int64_t at, int64_t size)
+{
+    return size - at < 2 ? 1 : 2;
+}
+
+/* acc += a b over the pixels of a chunk, in blocks of two by two. */
+SIMD void conv_blocks(const ls__conv *v, const conv_chunk *q, int rows,
+                      const float *a, conv_sums acc)
+{
+    for (int64_t y = 0; y < q->h; y += 2)
+        for (int64_t x = 0; x < q->w; x += 2)
+            for (int64_t i = y; i < y + conv_pair(y, q->h); i++)
+                conv_steps(rows, conv_pair(x, q->w),
+                           a + i * v->step_y + x * v->step_x, 1, v->step_x,
+                           q->dy + i * q->dy_row + x * q->dy_col, q->dy_col,
+                           acc);
+}
 
 /* Rows m .. m+rows of dw, which is rows of one run, over one chunk. */
 SIMD void conv_grad_tile(const ls__conv *v, const conv_chunk *q, int rows,
                          int64_t ky, int64_t m, int64_t j)
 {
     float *dw = v->out.c + (ky * v->run + m) * v->out.n + j;
-    const float *a = q->x + ky * v->row + m, *b = q->dy;
     conv_sums acc;
 
     conv_clear(rows, acc);
-    for (int64_t y = 0; y < q->h; y++, a += v->step_y, b += q->w * q->dy_row)
-        conv_steps(rows, q->w, a, 1, v->step_x, b, q->dy_row, acc);
+    conv_blocks(v, q, rows, q->x + ky * v->row + m, acc);
     if (q->add)
         conv_add(rows, dw, v->out.n, v->out.n - j, acc);
     conv_put(rows, dw, v->out.n, v->out.n - j, acc);
@@ -324,13 +344,19 @@ static void conv_grad_tile_of(const ls__conv *v, const conv_chunk *q, int rows,
 /* The last channels of a chunk's dy, filled up with zeros. */
 static void conv_fill_up(conv_chunk *q, int64_t left, float *room)
 {
-    for (int64_t i = 0; i < q->h * q->w; i++)
-        for (int v = 0; v < CONV_VECS; v++)
-            v16_store(room + i * CONV_COLUMNS + 16 * v,
-                      left > 16 * v ? take(q->dy + i * q->dy_row + 16 * v,
-                                           left - 16 * v) : v16_zero());
+    float *to = room;
+
+    for (int64_t y = 0; y < q->h; y++)
+        for (int64_t x = 0; x < q->w; x++, to += CONV_COLUMNS)
+            for (int v = 0; v < CONV_VECS; v++)
+                v16_store(to + 16 * v,
+                          left > 16 * v
+                              ? take(q->dy + y * q->dy_row + x * q->dy_col +
+                                         16 * v, left - 16 * v)
+                              : v16_zero());
     q->dy = room;
-    q->dy_row = CONV_COLUMNS;
+    q->dy_row = q->w * CONV_COLUMNS;
+    q->dy_col = CONV_COLUMNS;
 }
 
 static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *room)
@@ -338,32 +364,55 @@ static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *room)
     const float *dy = q.dy;
 
     for (int64_t j = 0; j < v->out.n; j += CONV_COLUMNS) {
-        q.dy = dy + j;
-        q.dy_row = v->out.n;
+        conv_chunk part = q;
+
+        part.dy = dy + j;
         if (v->out.n - j < CONV_COLUMNS)
-            conv_fill_up(&q, v->out.n - j, room);
+            conv_fill_up(&part, v->out.n - j, room);
         for (int64_t ky = 0; ky < v->kh; ky++)
             for (int64_t m = 0, rows; m < v->run; m += rows) {
                 rows = conv_height(v->run - m);
-                conv_grad_tile_of(v, &q, (int)rows, ky, m, j);
+                conv_grad_tile_of(v, &part, (int)rows, ky, m, j);
             }
     }
 }
 
-/* Output rows first .. last, which begin a chunk; room for one of dy. */
-static void conv_grad(const ls__conv *v, int64_t first, int64_t last,
-                      float *room)
+/* dbias, the same of a window that sees a 1. */
+static void conv_bias_chunk(const conv_chunk *q, int64_t n, float *dbias)
 {
-    int64_t w = v->w < LS__CHUNK ? v->w : LS__CHUNK, h = LS__CHUNK / w;
-    bool add = v->out.accumulate || first > 0;
+    for (int64_t j = 0; j < n; j += 16) {
+        v16 sum = v16_zero();
 
-    for (int64_t y = first; y < last; y += h)
-        for (int64_t x = 0; x < v->w; x += w, add = true)
-            conv_grad_chunk(v, (conv_chunk){
-                .x = v->x + y * v->step_y + x * v->step_x,
-                .h = last - y < h ? last - y : h,
-                .w = v->w - x < w ? v->w - x : w,
-                .dy = v->out.b + (y * v->w + x) * v->out.n, .add = add}, room);
+        for (int64_t y = 0; y < q->h; y += 2)
+            for (int64_t x = 0; x < q->w; x += 2)
+                for (int64_t i = y; i < y + conv_pair(y, q->h); i++)
+                    for (int64_t k = x; k < x + conv_pair(x, q->w); k++)
+                        sum = v16_add(sum, take(q->dy + i * q->dy_row +
+                                                    k * q->dy_col + j, n - j));
+        if (q->add)
+            sum = v16_add(take(dbias + j, n - j), sum);
+        put(dbias + j, sum, n - j);
+    }
+}
+
+static void conv_grad(const ls__conv *v, float *dbias, float *room)
+{
+    int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w);
+    int64_t n = v->out.n;
+    bool add_to = v->out.accumulate;
+
+    for (int64_t y = 0; y < v->h; y += h)
+        for (int64_t x = 0; x < v->w; x += w, add_to = true) {
+            conv_chunk q = {.x = v->x + y * v->step_y + x * v->step_x,
+                            .h = v->h - y < h ? v->h - y : h,
+                            .w = v->w - x < w ? v->w - x : w,
+                            .dy = v->out.b + (y * v->w + x) * n,
+                            .dy_row = v->w * n, .dy_col = n, .add = add_to};
+
+            conv_grad_chunk(v, q, room);
+            if (dbias)
+                conv_bias_chunk(&q, n, dbias);
+        }
 }
 
 #endif

@@ -39,6 +39,17 @@ typedef struct ls__pool {
     int64_t h, w;               /* y */
 } ls__pool;
 
+/* The rectangles of output pixels that are chunks of K in kernel gradients. */
+static inline int64_t ls__conv_chunk_w(int64_t w)
+{
+    return w < LS__CHUNK / 2 ? w : LS__CHUNK / 2;
+}
+
+static inline int64_t ls__conv_chunk_h(int64_t w)
+{
+    return LS__CHUNK / ls__conv_chunk_w(w) / 2 * 2;
+}
+
 /* Floats of dy that conv_grad may have to fill up: pixels x channels. */
 enum { LS__CONV_ROOM = LS__CHUNK * 32 };
 
@@ -86,10 +97,14 @@ typedef struct ls__kernel_table {
 
     /* conv.h: windows of rows first .. last, all channels. */
     void (*conv)(const ls__conv *v, int64_t first, int64_t last);
-    /* The same rows' share of dw; first begins a chunk, or is 0.  room is for
-     * LS__CONV_ROOM floats. */
-    void (*conv_grad)(const ls__conv *v, int64_t first, int64_t last,
-                      float *room);
+    /* dw, and dbias where it is not NULL; room is for LS__CONV_ROOM floats. */
+    void (*conv_grad)(const ls__conv *v, float *dbias, float *room);
+    /* conv_sparse.h: the same under a 2x2 max pool with its windows from the
+     * first pixel on, dy and number being of the pool.  dw is turned:
+     * t (n,kh,run up to whole vectors).  room is for CHUNK n floats. */
+    void (*conv_sparse_grad)(const ls__conv *v, const ls__pool *pool,
+                             const float *dy, const float *number, float *t,
+                             float *dbias, float *room);
     /* A kernel (taps,in,out) as the operand B (taps in,out); or, rotated, its
      * taps in reverse order and transposed, (taps out,in). */
     int64_t (*conv_packed_size)(int64_t k, int64_t n);
