@@ -167,8 +167,8 @@ LS_API const char *ls_mesh_cpu(const ls_mesh *mesh);
 /* What the user should hear about the plan, a sentence each, i = 0, 1, ..;
  * NULL past the last.  Said where it is so: a cpuset, a binding (mpirun's
  * default) or a quota leaves fewer cores than workers were wanted; workers are
- * more than cores; some sit on a slower kind; Linux moves pages between NUMA
- * nodes by itself. */
+ * more than cores; cores stay idle because devices are fewer; some workers sit
+ * on a slower kind; Linux moves pages between NUMA nodes by itself. */
 LS_API const char *ls_mesh_note(const ls_mesh *mesh, int i);
 
 /* Where a worker is planned.  Numbers below are hwloc's logical ones, -1 where
