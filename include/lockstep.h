@@ -615,7 +615,8 @@ typedef struct ls_trainer_options {
     int accumulate;         /* micro-batches of a step; 0: 1 */
     ls_mean mean;
     ls_state state;
-    const char *backend;    /* "native", "blis"; NULL: the fastest here */
+    const char *backend;    /* "native", "blis" (which allocates by itself in
+                               every step); NULL: the fastest here */
     const char *data_axis;  /* of the mesh; NULL: "data" */
     bool check_divergence;  /* debug: see Own gradients */
     bool own_dropout_key;   /* dropout_key counts; false: seed does */
