@@ -167,8 +167,8 @@ LS_API const char *ls_mesh_cpu(const ls_mesh *mesh);
 /* What the user should hear about the plan, a sentence each, i = 0, 1, ..;
  * NULL past the last.  Said where it is so: a cpuset, a binding (mpirun's
  * default) or a quota leaves fewer cores than workers were wanted; workers are
- * more than cores; some sit on a slower kind; Linux moves pages between NUMA
- * nodes by itself. */
+ * more than cores; cores stay idle because devices are fewer; some workers sit
+ * on a slower kind; Linux moves pages between NUMA nodes by itself. */
 LS_API const char *ls_mesh_note(const ls_mesh *mesh, int i);
 
 /* Where a worker is planned.  Numbers below are hwloc's logical ones, -1 where
@@ -615,7 +615,8 @@ typedef struct ls_trainer_options {
     int accumulate;         /* micro-batches of a step; 0: 1 */
     ls_mean mean;
     ls_state state;
-    const char *backend;    /* "native", "blis"; NULL: the fastest here */
+    const char *backend;    /* "native", "blis" (which allocates by itself in
+                               every step); NULL: the fastest here */
     const char *data_axis;  /* of the mesh; NULL: "data" */
     bool check_divergence;  /* debug: see Own gradients */
     bool own_dropout_key;   /* dropout_key counts; false: seed does */

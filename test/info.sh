@@ -96,6 +96,11 @@ status=0
 LS_ISA=x86-64-v9 "$info" >"$dir/out" 2>"$dir/err" || status=$?
 if [ $status -eq 1 ]; then pass; else fail "LS_ISA: status $status"; fi
 has LS_ISA err "LS_ISA=x86-64-v9: not an instruction level"
+LS_ISA='' "$info" >"$dir/out" 2>"$dir/err"
+has "an empty LS_ISA" out "in use, the best of this CPU"
+level=$(sed -n 's/^  \(.*[^ ]\)  *in use, .*/\1/p' "$dir/out")
+LS_ISA=$level "$info" >"$dir/out" 2>"$dir/err"
+has "LS_ISA=$level" out "in use, LS_ISA asks for it"
 
 # ------ machines we do not own ------
 

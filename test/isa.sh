@@ -99,6 +99,10 @@ mlp --rows 80 --d-in 9 --classes 3 --hidden 18 --activation tanh --batch 40 \
     --steps 3 --clip-norm 0.5
 mlp --rows 80 --d-in 9 --classes 3 --hidden 18 --activation sigmoid \
     --batch 40 --steps 3 --accumulate 5
+mlp --rows 80 --d-in 9 --classes 3 --hidden 18 --activation gelu --batch 40 \
+    --steps 3 --dropout 0.3 --precision bf16-input
+cnn --image 11x9x3 --channels 5,7,18 --classes 6 --batch 16 --steps 3 \
+    --dropout 0.2
 lm --vocab 37 --seq-len 20 --d-model 36 --heads 2 --layers 2 --d-ff 50 \
     --rows 64 --batch 16 --steps 4
 gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 3 \

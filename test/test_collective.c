@@ -282,10 +282,11 @@ START_TEST(test_order)
 }
 END_TEST
 
-/* A gradient of some megabytes, whose sum is known. */
+/* A gradient of some megabytes, in the long form of 256 (FIELD.md T4), whose
+ * sum is known. */
 START_TEST(test_large)
 {
-    const int64_t n = (INT64_C(1) << 20) + 5;
+    const int64_t n = (INT64_C(1) << (getenv("LS_LONG") ? 26 : 20)) + 5;
     ls_pool *pool = open_pool("data:4", 2);
     set a = new_set(4, n, 4, 1);
     ls_buffers r = buffers("a", LS_F32, n, &a, NULL);
@@ -396,6 +397,10 @@ START_TEST(test_collective_refused)
     r.n = 0;
     works(ls_all_reduce(pool, NULL, LS_SUM, 1, &r));
     works(ls_all_reduce(pool, NULL, LS_SUM, 0, NULL));
+    refused(ls_all_reduce(pool, NULL, LS_SUM, -1, &r), LS_EINVAL,
+            "all-reduce: -1 arrays");
+    refused(ls_broadcast(pool, NULL, 0, 2, NULL), LS_EINVAL,
+            "broadcast: 2 arrays, but no list");
     free_set(&a);
     free_set(&copy);
     ls_pool_close(pool);
@@ -456,6 +461,12 @@ START_TEST(test_pmap)
     out[0].rank = 1;
     refused(ls_pmap(pool, work, &fails_from, -1, in, 2, out), LS_EINVAL,
             "-1 inputs");
+    refused(ls_pmap(pool, NULL, NULL, 2, in, 2, out), LS_EINVAL,
+            "pmap: the function is NULL");
+    refused(ls_pmap(pool, work, &fails_from, 2, NULL, 2, out), LS_EINVAL,
+            "pmap: the inputs are NULL");
+    refused(ls_pmap(pool, work, &fails_from, 2, in, 2, NULL), LS_EINVAL,
+            "pmap: the outputs are NULL");
     fails_from = 2;
     refused(ls_pmap(pool, work, &fails_from, 2, in, 2, out), LS_EUSER,
             "failed on device 2 with status -2");

@@ -125,6 +125,30 @@ START_TEST(test_bound_caller)
 }
 END_TEST
 
+/* Cores that stay idle because devices are few are said, but not where the
+ * number of workers was chosen. */
+START_TEST(test_idle_cores)
+{
+    ls_mesh_options o = {.devices = 31, .topology = BIG};
+    ls_mesh *mesh = open_mesh(o);
+
+    ck_assert_str_eq(ls_mesh_note(mesh, 0),
+                     "1 of 32 usable cores would be idle: a device runs on one, "
+                     "and there are 31; more devices use more, with other "
+                     "results");
+    ck_assert_ptr_null(ls_mesh_note(mesh, 1));
+    ls_mesh_close(mesh);
+    o.workers = 31;
+    mesh = open_mesh(o);
+    ck_assert_ptr_null(ls_mesh_note(mesh, 0));
+    ls_mesh_close(mesh);
+    o = (ls_mesh_options){.devices = 32, .topology = BIG};
+    mesh = open_mesh(o);
+    ck_assert_ptr_null(ls_mesh_note(mesh, 0));
+    ls_mesh_close(mesh);
+}
+END_TEST
+
 /* Exactly one of the levels is in use, and this CPU has it. */
 START_TEST(test_isa)
 {
@@ -175,6 +199,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_one_kind);
     tcase_add_test(t, test_places);
     tcase_add_test(t, test_bound_caller);
+    tcase_add_test(t, test_idle_cores);
     tcase_add_test(t, test_isa);
     tcase_add_test(t, test_measure);
     suite_add_tcase(s, t);

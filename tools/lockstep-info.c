@@ -235,12 +235,14 @@ static void print_map(const run *r)
 
 static const char *say_isa(const ls_isa *isa)
 {
+    const char *asked = getenv("LS_ISA");
+
     if (!isa->here)
         return "not of this CPU";
     if (!isa->used)
         return "not in use";
-    return getenv("LS_ISA") ? "in use, LS_ISA asks for it"
-                            : "in use, the best of this CPU";
+    return asked && *asked ? "in use, LS_ISA asks for it"
+                           : "in use, the best of this CPU";
 }
 
 static void print_kernels(void)

@@ -148,6 +148,7 @@ static void count_workers(ls_mesh *mesh, int asked)
 {
     int cores = mesh->topology.cores;
 
+    mesh->chosen = asked > 0;
     mesh->wanted = asked ? asked : mesh->devices;
     mesh->workers = mesh->devices < cores ? mesh->devices : cores;
     if (asked)

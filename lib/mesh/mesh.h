@@ -24,6 +24,7 @@ struct ls_mesh {
     int devices; /* the product of the axes' sizes */
     int workers;
     int wanted; /* workers asked for, or that the devices could use */
+    bool chosen; /* the number of workers was asked for */
     int axes;
     ls__axis axis[LS__MESH_AXES]; /* the last one varies fastest */
     char *text;                   /* what ls_mesh_text returns */

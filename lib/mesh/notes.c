@@ -79,10 +79,24 @@ static void note_limits(ls_mesh *mesh)
              mesh->wanted);
 }
 
+/* Only where the devices are the limit: a count of workers was a choice. */
+static void note_idle(ls_mesh *mesh)
+{
+    int cores = mesh->topology.cores;
+
+    if (mesh->chosen || mesh->devices >= cores)
+        return;
+    note(mesh, "%d of %d usable cores would be idle: a device runs on one, and "
+         "there %s %d; more devices use more, with other results",
+         cores - mesh->devices, cores, mesh->devices == 1 ? "is" : "are",
+         mesh->devices);
+}
+
 static void note_places(ls_mesh *mesh)
 {
     const ls__topology *t = &mesh->topology;
 
+    note_idle(mesh);
     if (ls__mesh_oversubscribed(mesh))
         note(mesh, "%d workers share %d usable core%s and wait for each "
              "other; %d would be faster", mesh->workers, t->cores,

@@ -104,6 +104,9 @@ int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
     if (inputs < 0 || outputs < 0)
         return ls__fail(LS_EINVAL, "pmap: %d inputs and %d outputs", inputs,
                         outputs);
+    if (!fn || (inputs > 0 && !input) || (outputs > 0 && !output))
+        return ls__fail(LS_EINVAL, "pmap: the %s NULL", !fn ? "function is"
+                        : inputs > 0 && !input ? "inputs are" : "outputs are");
     if ((status = ls__pool_take(pool)) < 0)
         return status;
     status = pmap(&c, input, output);

@@ -299,10 +299,20 @@ static int group_of(call *c, const ls_pool *pool, const char *axis)
     return 0;
 }
 
+static int check_arrays(const call *c)
+{
+    if (c->arrays < 0 || (c->arrays > 0 && !c->array))
+        return ls__fail(LS_EINVAL, "%s: %d arrays%s", c->op->name, c->arrays,
+                        c->array ? "" : ", but no list of them");
+    return 0;
+}
+
 static int start(call *c, ls_pool *pool, const char *axis)
 {
     int status = check_kind(c);
 
+    if (status == 0)
+        status = check_arrays(c);
     if (status == 0)
         status = group_of(c, pool, axis);
     for (int a = 0; a < c->arrays && status == 0; a++)

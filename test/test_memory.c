@@ -1,0 +1,181 @@
+/* Memory: blocks and their huge pages, sizes that overflow, the arena; and that
+ * the pages of a trainer are first touched by the workers that will use them,
+ * which on NUMA machines is where they come to lie. */
+#define _GNU_SOURCE /* RUSAGE_THREAD */
+#include "small.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Blocks are aligned to cache lines, from 4 MB on to huge pages; one byte less
+ * than there is address space is refused with its size. */
+START_TEST(test_block)
+{
+    static const struct {
+        size_t bytes, align;
+    } row[] = {{0, 64}, {1, 64}, {65, 64}, {(4 << 20) - 1, 64},
+               {4 << 20, 2 << 20}, {(5 << 20) + 1, 2 << 20}};
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char *block = ls__block_zero(row[i].bytes, "block");
+
+        ck_assert_ptr_nonnull(block);
+        ck_assert_uint_eq((uintptr_t)block % row[i].align, 0);
+        for (size_t k = 0; k < row[i].bytes; k++)
+            ck_assert(block[k] == 0);
+        ls__block_free(block);
+    }
+    ck_assert_ptr_null(ls__block(SIZE_MAX, "everything"));
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "everything"));
+}
+END_TEST
+
+/* The flags of the mapping that holds an address, "rd wr mr ..". */
+static bool flags_of(const void *at, char flags[256])
+{
+    FILE *file = fopen("/proc/self/smaps", "r");
+    unsigned long first, last;
+    bool here = false, found = false;
+    char line[512];
+
+    while (file && !found && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%lx-%lx ", &first, &last) == 2)
+            here = (uintptr_t)at >= first && (uintptr_t)at < last;
+        found = here && sscanf(line, "VmFlags: %255[^\n]", flags) == 1;
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* Large blocks are advised to be huge pages, where the kernel has any. */
+START_TEST(test_huge_pages)
+{
+    char *block = ls__block(8 << 20, "large"), flags[256];
+
+    ck_assert_ptr_nonnull(block);
+    if (access("/sys/kernel/mm/transparent_hugepage", F_OK) == 0 &&
+        flags_of(block, flags))
+        ck_assert_msg(strstr(flags, "hg"), "%s", flags);
+    ls__block_free(block);
+}
+END_TEST
+
+/* Products and shapes that overflow are told from those that do not. */
+START_TEST(test_sizes)
+{
+    size_t n = 7;
+
+    ck_assert(ls__mul(SIZE_MAX, 1, &n) && n == SIZE_MAX);
+    ck_assert(!ls__mul(SIZE_MAX / 2 + 1, 2, &n));
+    ck_assert_int_eq(ls__count(0, NULL), 1);
+    ck_assert_int_eq(ls__count(3, (int64_t[]){2, 0, 5}), 0);
+    ck_assert_int_eq(ls__count(2, (int64_t[]){2, -1}), -1);
+    ck_assert_int_eq(ls__count(2, (int64_t[]){INT64_MAX, 2}), -1);
+    ck_assert_ptr_null(ls__new(SIZE_MAX, 2, "list"));
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "list"));
+}
+END_TEST
+
+/* What an arena hands out is cleared, aligned, apart, and goes with it. */
+START_TEST(test_arena)
+{
+    ls__arena arena = {NULL};
+    char *before = NULL;
+
+    for (size_t size = 1; size < 100000; size = size * 3 + 1) {
+        char *p = ls__arena_new(&arena, 1, size);
+
+        ck_assert_ptr_nonnull(p);
+        ck_assert_uint_eq((uintptr_t)p % _Alignof(max_align_t), 0);
+        for (size_t k = 0; k < size; k++)
+            ck_assert(p[k] == 0);
+        memset(p, 1, size);
+        ck_assert(!before || *before == 1);
+        before = p;
+    }
+    ck_assert_str_eq(ls__arena_text(&arena, "text"), "text");
+    ck_assert_ptr_null(ls__arena_new(&arena, SIZE_MAX, 2));
+    ls__arena_free(&arena);
+    ck_assert_ptr_null(arena.first);
+}
+END_TEST
+
+/* ------ first touch ------ */
+
+enum { DEVICES = 6, WORKERS = 3, FLOATS = 700000 }; /* no huge pages */
+
+static int nothing(void *user, int device, const ls_shard *shard,
+                   const float *const *params, float *const *grads,
+                   ls_sums *sums)
+{
+    (void)user, (void)device, (void)shard, (void)params, (void)grads;
+    (void)sums;
+    return -1;
+}
+
+/* The pages this device's worker has faulted in so far. */
+static int count_faults(void *user, int device, const void *const *in,
+                        void *const *out)
+{
+    struct rusage usage;
+    int64_t *faults = out[0];
+
+    (void)user, (void)device, (void)in;
+    if (getrusage(RUSAGE_THREAD, &usage) < 0)
+        return -1;
+    *faults = usage.ru_minflt;
+    return 0;
+}
+
+static void faults_of(ls_pool *pool, int64_t faults[DEVICES])
+{
+    ls_array out = {"faults", LS_I64, 1, {DEVICES}, faults};
+
+    works(ls_pmap(pool, count_faults, NULL, 0, NULL, 1, &out));
+}
+
+/* The gradients of a worker's devices are touched by nobody before it: it pays
+ * a page fault for every page of them (but for the first, where malloc's own
+ * words are). */
+START_TEST(test_first_touch)
+{
+    static const ls_array_spec x = {"x", LS_F32, 0, {0}};
+    static const ls_array_spec p = {"p", LS_F32, 1, {FLOATS}};
+    ls_gradient g = {nothing, NULL, 1, 1, &x, &p};
+    ls_pool *pool = open_pool("data:6", WORKERS);
+    int64_t pages = FLOATS * (int64_t)sizeof(float) / sysconf(_SC_PAGESIZE);
+    int64_t before[DEVICES], after[DEVICES];
+    ls_trainer *t;
+
+    (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* huge pages, few faults */
+    faults_of(pool, before);
+    works(ls_trainer_open_gradient(&t, pool, &g, NULL));
+    faults_of(pool, after);
+    for (int d = 0; d < DEVICES; d++)
+        ck_assert_int_ge(after[d] - before[d],
+                         DEVICES / WORKERS * (pages - 2));
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("memory");
+    TCase *t = tcase_create("memory");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, test_block);
+    tcase_add_test(t, test_huge_pages);
+    tcase_add_test(t, test_sizes);
+    tcase_add_test(t, test_arena);
+    tcase_add_test(t, test_first_touch);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
