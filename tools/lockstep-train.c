@@ -538,7 +538,7 @@ static int train(run *r)
 static int sample_text(run *r)
 {
     sample s = {.trainer = r->trainer,
-                .devices = (int)r->set.devices,
+                .rows = (int)(r->set.devices * r->set.accumulate),
                 .window = r->set.seq_len,
                 .vocab = r->set.vocab,
                 .key = ls_key_fold_in(ls_key_new(r->set.data_seed), UINT32_MAX),
