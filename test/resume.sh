@@ -70,6 +70,10 @@ is "at the end nothing is left to do" "$(state)" "$want"
 
 # ------ contradictions ------
 
+{ printf '\223NUMPY\1\0\166\0%-117s\n' \
+    "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 1), }"
+    head -c 32 /dev/zero; } >"$dir/x"
+
 expect 1 "seed is 4, but was 0" $mlp --checkpoint "$dir/c" --resume --seed 4
 expect 1 "lr is 0.5, but was 0.001" $mlp --checkpoint "$dir/c" --resume \
     --lr 0.5
@@ -80,6 +84,22 @@ expect 1 "devices is 4, but was 2" $mlp --checkpoint "$dir/c" --resume \
     --devices 4
 expect 1 "decay_steps is 400, but was 320" $mlp --checkpoint "$dir/c" \
     --resume --epochs 50
+run linear --checkpoint "$dir/e" --x "$dir/x" --y "$dir/x"
+is "files are trained on" $status 0
+cp "$dir/x" "$dir/elsewhere"
+expect 0 "goes on" linear --checkpoint "$dir/e" --resume --x "$dir/elsewhere" \
+    --y "$dir/x" --steps 2
+printf '\1' | dd of="$dir/x" bs=1 seek=130 conv=notrunc 2>"$dir/err"
+expect 1 "the checksum of the data is" linear --checkpoint "$dir/e" --resume \
+    --x "$dir/x" --y "$dir/x" --steps 3
+i=images-idx3-ubyte
+{ printf '\0\0\10\3\0\0\0\10\0\0\0\2\0\0\0\2'; head -c 32 "$0"; } >"$dir/$i"
+{ printf '\0\0\10\1\0\0\0\10'; head -c 8 /dev/zero; } >"$dir/labels-idx1-ubyte"
+run mlp --data "$dir/$i" --checkpoint "$dir/i" --steps 1 --batch 8
+is "images are trained on" $status 0
+printf '\1' | dd of="$dir/$i" bs=1 seek=20 conv=notrunc 2>"$dir/err"
+expect 1 "the checksum of the data is" mlp --data "$dir/$i" --resume \
+    --checkpoint "$dir/i" --steps 2 --batch 8
 expect 0 "goes on" $mlp --checkpoint "$dir/c" --resume --epochs 50 \
     --decay-steps 320 --log-every 3 --workers 2 --state shard
 
@@ -106,9 +126,9 @@ fi
 # 2nd step takes, so a kill falls into its start, a step, a save or its end.
 random() { echo $((1 + $(od -An -N2 -tu2 /dev/urandom) % 500)); }
 
-i=0 began=0
+i=0 began=0 killed=0
 rm -rf "$dir/c" "$dir/m"
-while [ $i -lt "$kills" ]; do
+while [ $killed -lt "$kills" ] && [ $i -lt $((10 * kills)) ]; do
     workers=$((1 + i % 2))
     place=shard
     [ $((i % 3)) -eq 0 ] && place=replicate
@@ -117,6 +137,7 @@ while [ $i -lt "$kills" ]; do
         --workers $workers --state $place >"$dir/out" 2>"$dir/err"
     status=$?
     grep -q 'goes on' "$dir/err" && began=$((began + 1))
+    [ $status -eq 137 ] && killed=$((killed + 1))
     if [ $status -ne 137 ] && [ $status -ne 0 ]; then
         fail "kill $i: status $status"
     fi
@@ -128,10 +149,10 @@ while [ $i -lt "$kills" ]; do
     i=$((i + 1))
 done
 run $mlp --resume --checkpoint "$dir/c" --metrics "$dir/m"
-is "the state after $kills kills" "$(state)" "$want"
+is "the state after $killed kills" "$(state)" "$want"
 steps "$dir/m" >"$dir/steps2"
 if cmp -s "$dir/steps" "$dir/steps2"; then pass; else fail "the metrics"; fi
-echo "$kills kills, $began runs that went on"
+echo "$killed of $i runs killed; $began had gone on from a checkpoint"
 
 # ------ where it cannot be written ------
 

@@ -3,6 +3,7 @@
 #ifndef TOOLS_CHECKPOINT_H
 #define TOOLS_CHECKPOINT_H
 
+#include "evaluate.h"
 #include "model.h"
 
 /* Where a run is, beside what the trainer knows. */
@@ -10,6 +11,7 @@ typedef struct position {
     int64_t done;               /* batches taken from the data */
     int64_t epoch;              /* of them; for readers */
     double loss, right, weight; /* sums over the epoch so far */
+    score score;                /* of evaluations so far */
     int64_t metrics;            /* bytes of --metrics; 0: none */
 } position;
 
