@@ -67,6 +67,8 @@ is "three are kept" "$(ls -A "$dir/c" | wc -l | tr -d ' ')" 3
 expect 1 "holds 3 checkpoints already" $mlp --checkpoint "$dir/c"
 expect 0 "goes on from step 320" $mlp --checkpoint "$dir/c" --resume
 is "at the end nothing is left to do" "$(state)" "$want"
+expect 0 "note: the 320 steps asked for are done already" $mlp --resume \
+    --checkpoint "$dir/c"
 
 # ------ contradictions ------
 
@@ -102,6 +104,25 @@ expect 1 "the checksum of the data is" mlp --data "$dir/$i" --resume \
     --checkpoint "$dir/i" --steps 2 --batch 8
 expect 0 "goes on" $mlp --checkpoint "$dir/c" --resume --epochs 50 \
     --decay-steps 320 --log-every 3 --workers 2 --state shard
+
+# ------ what comes with it ------
+
+# A checkpoint of step 0 has its parameters: others do not come over them.
+run linear --steps 0 --save "$dir/p" --seed 5
+run linear --steps 0 --checkpoint "$dir/z"
+is "step 0 is saved" "$(ls "$dir/z")" step-000000000000
+run linear --checkpoint "$dir/z" --resume --init "$dir/p"
+from=$(state)
+run linear
+is "a run that goes on is not begun again" "$from" "$(state)"
+# Metrics go on where the checkpoint was, or not at all.
+run linear --checkpoint "$dir/f" --metrics "$dir/j"
+head -c 200 "$dir/j" >"$dir/short"
+expect 1 "short: does not hold the" linear --checkpoint "$dir/f" --resume \
+    --metrics "$dir/short" --steps 2
+is "it is left alone" "$(wc -c <"$dir/short" | tr -d ' ')" 200
+run linear --checkpoint "$dir/f" --resume --metrics "$dir/j" --steps 2
+is "metrics of both steps" "$(grep -c '"step"' "$dir/j")" 2
 
 # ------ a damaged one ------
 
@@ -163,7 +184,13 @@ expect 1 "the training goes on" $mlp --checkpoint "$dir/d" --resume \
     --checkpoint-every 50
 is "the run ends as it would" "$(state)" "$want"
 is "the old one stays" "$(ls "$dir/d" | tail -n 1)" step-000000000056
+# A limit on what files may hold is as good as a full disk.
 rm "$dir/d/.writing"
+(ulimit -f 8 && run $mlp --checkpoint "$dir/d" --resume --save "$dir/s" &&
+    grep -q 'params.safetensors: writing failed' "$dir/err" &&
+    grep -q "$dir/s: writing failed" "$dir/err" && [ $status -eq 1 ])
+is "files may not grow" $? 0
+is "the old one stays again" "$(ls -A "$dir/d")" step-000000000056
 expect 0 "goes on from step 56" $mlp --checkpoint "$dir/d" --resume
 is "and goes on" "$(state)" "$want"
 

@@ -129,8 +129,9 @@ static void read_note(const note *n, const char *text, position *at)
 
 /* ------ */
 
-static int go_on(keeper *k, const char *folder, position *at)
+static int go_on(keeper *k, const settings *s, position *at)
 {
+    const char *folder = s->checkpoint;
     int64_t step = -1;
     int status = opt_check(ls_checkpoints_load(k->all, &step));
 
@@ -139,10 +140,14 @@ static int go_on(keeper *k, const char *folder, position *at)
     for (int i = 0; i < NOTES; i++)
         read_note(&notes[i], ls_checkpoints_note(k->all, notes[i].name), at);
     k->saved = at->done;
+    k->went_on = true;
     if (ls_checkpoints_skipped(k->all))
         fprintf(stderr, "note: passed over: %s\n",
                 ls_checkpoints_skipped(k->all));
     fprintf(stderr, "%s: goes on from step %" PRId64 "\n", folder, step);
+    if (at->done >= s->steps)
+        fprintf(stderr, "note: the %" PRId64 " steps asked for are done "
+                "already\n", s->steps);
     return OPT_GO;
 }
 
@@ -174,7 +179,7 @@ int keeper_open(keeper *k, const keeper_run *run, position *at)
     status = opt_check(ls_checkpoints_open(&k->all, run->trainer, &o));
     if (status != OPT_GO)
         return status;
-    return s->resume ? go_on(k, s->checkpoint, at)
+    return s->resume ? go_on(k, s, at)
                      : refuse_others(k, s->checkpoint);
 }
 

@@ -19,6 +19,7 @@ typedef struct keeper {
     ls_checkpoints *all; /* NULL: none are wanted */
     int64_t every;       /* batches; 0: at the end only */
     int64_t saved;       /* batches done when it was; -1: never */
+    bool went_on;        /* from one of them */
     bool failed;         /* the last one that was heard of */
 } keeper;
 

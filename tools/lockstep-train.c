@@ -324,7 +324,7 @@ static int open_keeper(run *r)
 /* A run that goes on has its parameters. */
 static int init(run *r)
 {
-    if (!r->set.init || ls_trainer_step(r->trainer) > 0)
+    if (!r->set.init || r->keeper.went_on)
         return OPT_GO;
     return opt_check(
         ls_trainer_load(r->trainer, r->set.init, r->set.init_only));
