@@ -287,6 +287,10 @@ is "gpt says what it learned" "$(grep -c '^hello, world$' "$dir/out")" 5
 run $tiny --steps 0 --sample 100 --log-every 0
 is "a sample has its bytes, then a newline" \
     "$(wc -c <"$dir/out" | tr -d ' ')" $((100 + 1 + 6 + 64 + 1))
+cp "$dir/out" "$dir/said"
+# shellcheck disable=SC2086 # words
+run $tiny --steps 0 --sample 100 --log-every 0 --accumulate 4
+same "the same with micro-batches" "$dir/out" "$dir/said"
 
 # The loss held out does not depend on how it is cut, and --eval-data is that.
 tail -c 260 "$dir/hello" >"$dir/tenth"

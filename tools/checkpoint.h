@@ -3,6 +3,7 @@
 #ifndef TOOLS_CHECKPOINT_H
 #define TOOLS_CHECKPOINT_H
 
+#include "evaluate.h"
 #include "model.h"
 
 /* Where a run is, beside what the trainer knows. */
@@ -10,6 +11,7 @@ typedef struct position {
     int64_t done;               /* batches taken from the data */
     int64_t epoch;              /* of them; for readers */
     double loss, right, weight; /* sums over the epoch so far */
+    score score;                /* of evaluations so far */
     int64_t metrics;            /* bytes of --metrics; 0: none */
 } position;
 
@@ -17,6 +19,7 @@ typedef struct keeper {
     ls_checkpoints *all; /* NULL: none are wanted */
     int64_t every;       /* batches; 0: at the end only */
     int64_t saved;       /* batches done when it was; -1: never */
+    bool went_on;        /* from one of them */
     bool failed;         /* the last one that was heard of */
 } keeper;
 

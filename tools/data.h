@@ -6,7 +6,7 @@
  * skipped, or padded with rows of weight 0 to a multiple of the devices.
  *
  * In this order: fill in the rows (arrays.c, generate.c, images.c), data_plan,
- * data_open, then data_fill for every step. */
+ * data_checksum where it is wanted, data_open, then data_fill for every step. */
 #ifndef TOOLS_DATA_H
 #define TOOLS_DATA_H
 
@@ -31,6 +31,7 @@ typedef struct data {
     int64_t rows;         /* of every input */
     int64_t batch;        /* rows of a full batch */
     int64_t batches;      /* of one epoch */
+    uint64_t sum;         /* data_checksum's; 0: not made */
     int64_t shards;       /* it is cut into: devices x micro-batches */
     bool pad;
     ls_loader *loader, *held; /* training, evaluation */
@@ -88,6 +89,10 @@ int data_images(data *d, const image_files *files);
 /* Settle the batches: batch 0 means all rows.  Refuses a batch that is larger
  * than the data or does not divide by devices x micro-batches, unless pad. */
 int data_plan(data *d, int64_t batch, int devices, int micro, bool pad);
+
+/* Set d->sum, which tells the rows and their weights, or the text, from others.
+ * Before data_open; it reads all rows. */
+int data_checksum(data *d);
 
 /* Start making them for a trainer; order NULL: rows as they stand, else each
  * epoch in an order of its own by this key. */

@@ -115,7 +115,8 @@ static int open_trainer(session *s)
 
 static int open_keeper(session *s)
 {
-    keeper_run k = {&model_program, &s->run.line, &s->run.set, &s->run.data, s->run.trainer};
+    keeper_run k = {&model_program, &s->run.line, &s->run.set, &s->run.data,
+                    s->run.trainer};
 
     return keeper_open(&s->keeper, &k, &s->at);
 }
@@ -123,10 +124,11 @@ static int open_keeper(session *s)
 /* A run that goes on has its parameters. */
 static int init(session *s)
 {
-    if (!s->run.set.init || ls_trainer_step(s->run.trainer) > 0)
+    if (!s->run.set.init || s->keeper.went_on)
         return OPT_GO;
     return opt_check(
-        ls_trainer_load(s->run.trainer, s->run.set.init, s->run.set.init_only));
+        ls_trainer_load(s->run.trainer, s->run.set.init,
+                        s->run.set.init_only));
 }
 
 static int open_metrics(session *s)
@@ -317,7 +319,8 @@ static int train(session *s)
 
     stop_open();
     s->eval = (evaluation){.set = &s->run.set, .data = &s->run.data,
-                           .trainer = s->run.trainer, .batch = s->run.batch};
+                           .trainer = s->run.trainer, .batch = s->run.batch,
+                           .score = &s->at.score};
     progress_start(&s->bar, s->at.done, s->run.set.steps);
     if (s->run.set.steps == 0 && evaluation_due(&s->eval, 0))
         status = evaluate(&s->eval, 0);
@@ -341,12 +344,13 @@ static int train(session *s)
 static int sample_text(session *s)
 {
     sample want = {.trainer = s->run.trainer,
-                .devices = (int)s->run.set.devices,
-                .window = s->run.set.seq_len,
-                .vocab = s->run.set.vocab,
-                .key = ls_key_fold_in(ls_key_new(s->run.set.data_seed), UINT32_MAX),
-                .temperature = s->run.set.temperature,
-                .count = s->run.set.sample};
+                   .rows = (int)(s->run.set.devices * s->run.set.accumulate),
+                   .window = s->run.set.seq_len,
+                   .vocab = s->run.set.vocab,
+                   .key = ls_key_fold_in(ls_key_new(s->run.set.data_seed),
+                                         UINT32_MAX),
+                   .temperature = s->run.set.temperature,
+                   .count = s->run.set.sample};
     int status = sample_print(&want);
 
     putchar('\n');

@@ -90,19 +90,25 @@ static void put_header(FILE *file, const metrics_run *run)
     fputs("}}\n", file);
 }
 
+/* Does a line end there? */
+static bool ends_at(FILE *file, int64_t bytes)
+{
+    return fseeko(file, bytes - 1, SEEK_SET) == 0 && fgetc(file) == '\n';
+}
+
 /* The lines behind those of the checkpoint are of steps that will be made
  * again. */
-static bool go_on(metrics *m, int64_t keep)
+static int go_on(metrics *m, int64_t keep)
 {
-    m->file = keep > 0 ? fopen(m->path, "r+") : NULL;
-    if (!m->file)
-        return false;
-    if (fseeko(m->file, 0, SEEK_END) == 0 && ftello(m->file) >= keep &&
-        ftruncate(fileno(m->file), keep) == 0 &&
-        fseeko(m->file, 0, SEEK_END) == 0)
-        return true;
-    fclose(m->file);
-    return false;
+    if (!ends_at(m->file, keep))
+        return opt_fail(OPT_FAILED, "%s: does not hold the %lld bytes it held "
+                        "when the checkpoint was saved; it is another file, or "
+                        "lost its end: move it away, or name another",
+                        m->path, (long long)keep);
+    if (fflush(m->file) != 0 || ftruncate(fileno(m->file), keep) < 0 ||
+        fseeko(m->file, 0, SEEK_END) < 0)
+        return failed(m);
+    return OPT_GO;
 }
 
 int64_t metrics_size(const metrics *m)
@@ -113,8 +119,10 @@ int64_t metrics_size(const metrics *m)
 int metrics_open(metrics *m, const char *path, const metrics_run *run)
 {
     *m = (metrics){.path = path};
-    if (!path || go_on(m, run->keep))
+    if (!path)
         return OPT_GO;
+    if (run->keep > 0 && (m->file = fopen(path, "r+")))
+        return go_on(m, run->keep);
     m->file = fopen(path, "w");
     if (!m->file)
         return failed(m);

@@ -225,7 +225,10 @@ int run_open_trainer(run *r)
 int run_open_batches(run *r)
 {
     ls_key order = ls_key_new(r->set.data_seed);
+    int status = r->set.checkpoint ? data_checksum(&r->data) : OPT_GO;
 
+    if (status != OPT_GO)
+        return status;
     return data_open(&r->data, r->trainer, r->set.shuffle ? &order : NULL);
 }
 

@@ -12,28 +12,28 @@
 typedef struct sampler {
     const sample *s;
     ls_batch *batch;
-    int32_t *tokens; /* (devices,window), row 0 in use */
+    int32_t *tokens; /* (rows,window), row 0 in use */
     float *weights;  /* 1 0 0 .. */
-    float *logits;   /* (devices,window,vocab) */
+    float *logits;   /* (rows,window,vocab) */
     int64_t filled;  /* tokens in row 0 */
 } sampler;
 
 static int open_sampler(sampler *m, const sample *s)
 {
-    size_t devices = (size_t)s->devices, window = (size_t)s->window;
+    size_t rows = (size_t)s->rows, window = (size_t)s->window;
     int status;
 
     *m = (sampler){.s = s, .filled = 1};
-    m->tokens = calloc(devices * window, sizeof *m->tokens);
-    m->weights = calloc(devices, sizeof *m->weights);
-    m->logits = calloc(devices * window, (size_t)s->vocab * sizeof *m->logits);
+    m->tokens = calloc(rows * window, sizeof *m->tokens);
+    m->weights = calloc(rows, sizeof *m->weights);
+    m->logits = calloc(rows * window, (size_t)s->vocab * sizeof *m->logits);
     if (!m->tokens || !m->weights || !m->logits)
         return opt_fail(OPT_FAILED, "sample: out of memory");
     m->tokens[0] = s->vocab > '\n' ? '\n' : 0;
     m->weights[0] = 1;
     status = ls_batch_open(&m->batch, s->trainer);
     if (status == 0)
-        status = ls_batch_set_weights(m->batch, m->weights, s->devices);
+        status = ls_batch_set_weights(m->batch, m->weights, s->rows);
     return opt_check(status);
 }
 
@@ -59,12 +59,11 @@ static int next(sampler *m, int64_t i)
 {
     const sample *s = m->s;
     int64_t token;
-    int status = ls_batch_set(m->batch, "tokens", LS_I32, m->tokens,
-                              s->devices);
+    int status = ls_batch_set(m->batch, "tokens", LS_I32, m->tokens, s->rows);
 
     if (status == 0)
         status = ls_predict(s->trainer, m->batch, "logits",
-                            s->devices * s->window * s->vocab, m->logits);
+                            s->rows * s->window * s->vocab, m->logits);
     if (status < 0)
         return opt_check(status);
     token = ls_random_categorical(ls_key_fold_in(s->key, (uint32_t)i),

@@ -45,6 +45,7 @@ void stop_open(void)
              isatty(STDERR_FILENO) ? "\n" : "", opt_program_name);
     answer(SIGINT);
     answer(SIGTERM);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 int stop_signal(void)

@@ -3,6 +3,7 @@
 #include "file/checkpoint.h"
 #include "base/error.h"
 #include "file/file.h"
+#include "file/json.h"
 #include "file/seal.h"
 #include "file/state.h"
 
@@ -130,11 +131,8 @@ int ls__checkpoint_parse(ls__checkpoint *c, const char *path, char *bytes,
         return ls__fail(LS_EFORMAT, "%s: the checksum does not match: the "
                         "file is damaged", path);
     c->info = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
-    if (!c->info && json_error_code(&error) == json_error_out_of_memory)
-        return ls__no_memory(path, size);
     if (!c->info)
-        return ls__fail(LS_EFORMAT, "%s: is no JSON, at byte %d: %s", path,
-                        error.position, error.text);
+        return ls__json_fail(path, "is no JSON", 0, &error);
     if ((status = read_info(c, path)) < 0) {
         json_decref(c->info);
         c->info = NULL;

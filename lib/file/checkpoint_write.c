@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "file/checkpoint.h"
 #include "file/file.h"
+#include "file/json.h"
 #include "file/seal.h"
 #include "file/state.h"
 
@@ -101,7 +102,7 @@ static void state_hash(const ls__snapshot *s, char hex[65])
     ls__state_end(&sha, s->step, hex);
 }
 
-static char *json_text(const ls__snapshot *s)
+static char *json_text(const ls__snapshot *s, size_t *bytes)
 {
     char hex[65], *text;
     json_t *info;
@@ -111,7 +112,11 @@ static char *json_text(const ls__snapshot *s)
                      ls_version(), LS__SEAL, LS__SEAL_OPEN, "step",
                      (json_int_t)s->step, "state", hex, "options", s->options,
                      "notes", s->notes);
-    text = info ? json_dumps(info, JSON_INDENT(1)) : NULL;
+    if (!info) {
+        ls__no_memory("checkpoint.json", 0);
+        return NULL;
+    }
+    text = ls__json_text(info, JSON_INDENT(1), bytes);
     json_decref(info);
     return text;
 }
@@ -131,12 +136,12 @@ static int write_text(const char *path, const char *text, size_t n)
 
 static int write_json(writer *w)
 {
-    char *text = json_text(w->snapshot);
-    size_t n = text ? strlen(text) : 0;
+    size_t n = 0;
+    char *text = json_text(w->snapshot, &n);
     int status;
 
     if (!text)
-        return ls__no_memory("checkpoint.json", 0);
+        return LS_ENOMEM;
     ls__seal_close(ls__seal_find(text, n), ls__crc32(0, text, n));
     status = write_text(file_in(w, w->from, "checkpoint.json"), text, n);
     free(text);

@@ -117,8 +117,8 @@ static int header_text(json_t *header, char **text, size_t *bytes)
         return LS_ENOMEM;
     memcpy(out, &padded, sizeof padded);
     memset(out + sizeof padded, ' ', padded);
-    if (json_dumpb(header, out + sizeof padded, length, JSON_COMPACT) !=
-        length) {
+    if (!length || json_dumpb(header, out + sizeof padded, length,
+                              JSON_COMPACT) != length) {
         free(out);
         return no_header();
     }

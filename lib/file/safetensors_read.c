@@ -7,10 +7,10 @@
 #include "base/sha.h"
 #include "file/convert.h"
 #include "file/file.h"
+#include "file/json.h"
 #include "file/safetensors.h"
 #include "file/seal.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,17 +36,13 @@ static int parse_json(reader *r)
     const char *text = r->file->bytes + LEAD;
     json_error_t error;
 
-    r->header = json_loadb(text, r->head - LEAD, JSON_REJECT_DUPLICATES,
-                           &error);
-    if (!r->header && json_error_code(&error) == json_error_out_of_memory)
-        return ls__no_memory(r->path, r->head);
     if (*text != '{')
         return ls__fail(LS_EFORMAT, "%s: the header does not begin with {",
                         r->path);
-    if (!r->header)
-        return ls__fail(LS_EFORMAT, "%s: the header is no JSON, at byte %d: "
-                        "%s", r->path, LEAD + error.position, error.text);
-    return 0;
+    r->header = json_loadb(text, r->head - LEAD, JSON_REJECT_DUPLICATES,
+                           &error);
+    return r->header ? 0 : ls__json_fail(r->path, "the header is no JSON", LEAD,
+                                         &error);
 }
 
 static int find_header(reader *r)

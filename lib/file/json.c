@@ -1,0 +1,29 @@
+#include "file/json.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+/* A shortage leaves the error empty more often than not. */
+int ls__json_fail(const char *path, const char *what, size_t first,
+                  const json_error_t *error)
+{
+    if (!*error->text || json_error_code(error) == json_error_out_of_memory)
+        return ls__no_memory(path, 0);
+    return ls__fail(LS_EFORMAT, "%s: %s, at byte %zu: %s", path, what,
+                    first + (size_t)error->position, error->text);
+}
+
+char *ls__json_text(const json_t *value, size_t flags, size_t *bytes)
+{
+    size_t n = json_dumpb(value, NULL, 0, flags);
+    char *text = n ? ls__new(n + 1, 1, "JSON") : NULL;
+
+    if (text && json_dumpb(value, text, n, flags) == n) {
+        *bytes = n;
+        return text;
+    }
+    free(text);
+    ls__no_memory("JSON", n);
+    return NULL;
+}

@@ -1,0 +1,18 @@
+/* What jansson leaves open when memory is short. */
+#ifndef LS_FILE_JSON_H
+#define LS_FILE_JSON_H
+
+#include <jansson.h>
+
+/* Why json_loadb gave nothing: LS_ENOMEM, or LS_EFORMAT in words that begin
+ * with path and `what` ("the header is no JSON") and name the byte, counted
+ * from `first`. */
+int ls__json_fail(const char *path, const char *what, size_t first,
+                  const json_error_t *error);
+
+/* The text of a value and its length, to be freed; NULL: no memory.
+ * (json_dumps of jansson 2.14 gives a text without a key for which its buffer
+ * could not grow; json_dumpb has no buffer.) */
+char *ls__json_text(const json_t *value, size_t flags, size_t *bytes);
+
+#endif

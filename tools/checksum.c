@@ -1,0 +1,85 @@
+/* Tells other data from this: a sum over what the model is given, so that files
+ * may move and change their format.  No protection against somebody who tries.
+ */
+#include "data.h"
+#include "opt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 64 }; /* rows at a time */
+
+/* Eight bytes at a time. */
+static uint64_t mix(uint64_t sum, const void *data, size_t bytes)
+{
+    const char *p = data;
+    uint64_t word = 0;
+
+    for (; bytes > 0; bytes -= bytes < 8 ? bytes : 8, p += 8) {
+        memcpy(&word, p, bytes < 8 ? bytes : 8);
+        sum = (sum ^ word) * 0x9e3779b97f4a7c15;
+        sum ^= sum >> 32;
+    }
+    return sum;
+}
+
+/* ------ Rows of a source ------ */
+
+/* LS_F32 and LS_I32 are all that a source gives. */
+static size_t row_bytes(const ls_array_spec *a)
+{
+    size_t n = 4;
+
+    for (int i = 0; i < a->rank; i++)
+        n *= (size_t)a->shape[i];
+    return n;
+}
+
+static int mix_rows(const ls_source *s, void *const *out, uint64_t *sum)
+{
+    int64_t index[CHUNK];
+
+    for (int64_t first = 0; first < s->rows; first += CHUNK) {
+        int64_t n = s->rows - first < CHUNK ? s->rows - first : CHUNK;
+
+        for (int64_t i = 0; i < n; i++)
+            index[i] = first + i;
+        if (s->fill(s->user, n, index, out) < 0)
+            return opt_check(-1);
+        for (int a = 0; a < s->arrays; a++)
+            *sum = mix(*sum, out[a], (size_t)n * row_bytes(&s->array[a]));
+    }
+    return OPT_GO;
+}
+
+static int mix_source(const ls_source *s, uint64_t *sum)
+{
+    void *out[DATA_INPUTS] = {NULL};
+    int status = OPT_GO;
+
+    for (int a = 0; a < s->arrays && status == OPT_GO; a++)
+        if (!(out[a] = malloc(CHUNK * row_bytes(&s->array[a]))))
+            status = opt_fail(OPT_FAILED, "checksum: out of memory");
+    if (status == OPT_GO)
+        status = mix_rows(s, out, sum);
+    for (int a = 0; a < s->arrays; a++)
+        free(out[a]);
+    return status;
+}
+
+/* ------ */
+
+int data_checksum(data *d)
+{
+    int status = OPT_GO;
+
+    d->sum = 0;
+    if (d->source.fill)
+        status = mix_source(&d->source, &d->sum);
+    if (d->mask.data)
+        d->sum = mix(d->sum, d->mask.data,
+                     (size_t)d->mask.shape[0] * sizeof(float));
+    if (d->text.bytes)
+        d->sum = mix(d->sum, d->text.bytes, (size_t)d->text.train);
+    return status;
+}
