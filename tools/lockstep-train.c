@@ -260,6 +260,7 @@ static int one_step(session *s, int64_t step)
     status = opt_check(ls_step(s->run.trainer, s->run.batch, &result));
     if (status != OPT_GO)
         return status;
+    result.step = step; /* batches count here, those of weight 0 too */
     status = measure(s, &result, rows, 1e3 * (progress_clock() - start));
     if (status == OPT_GO && wants_log(s, step))
         status = log_line(s, &result);
@@ -306,9 +307,10 @@ static int leave(session *s, int status)
  * a number where files are read. */
 static void tell_waiting(const session *s, double seconds)
 {
-    double waited = s->run.data.loader ? ls_loader_seconds(s->run.data.loader) : 0;
+    const ls_loader *loader = s->run.data.loader;
+    double waited = loader ? ls_loader_seconds(loader) : 0;
 
-    if ((s->run.set.x || s->run.set.data) && s->run.data.loader && s->run.set.steps)
+    if ((s->run.set.x || s->run.set.data) && loader && s->run.set.steps)
         fprintf(stderr, "waited for data: %.3f of %.3f s (%.2f %%)\n", waited,
                 seconds, 100 * waited / seconds);
 }
