@@ -32,6 +32,7 @@ typedef struct session {
     keeper keeper;
     position at;
     evaluation eval;
+    bool told_empty; /* of a batch whose weights are all 0 */
 } session;
 
 /* ------ Options that do not go together ------ */
@@ -247,6 +248,16 @@ static int keep(session *s)
     return OPT_GO;
 }
 
+/* Its loss is no number; say why, once. */
+static void tell_empty(session *s, int64_t step)
+{
+    progress_clear(&s->bar);
+    if (!s->told_empty)
+        fprintf(stderr, "note: step %lld: all rows have weight 0, so nothing "
+                "is updated\n", (long long)step);
+    s->told_empty = true;
+}
+
 static int one_step(session *s, int64_t step)
 {
     ls_result result;
@@ -261,6 +272,8 @@ static int one_step(session *s, int64_t step)
     if (status != OPT_GO)
         return status;
     result.step = step; /* batches count here, those of weight 0 too */
+    if (!result.updated)
+        tell_empty(s, step);
     status = measure(s, &result, rows, 1e3 * (progress_clock() - start));
     if (status == OPT_GO && wants_log(s, step))
         status = log_line(s, &result);
