@@ -5,6 +5,7 @@
  * The functions below stand before those of the libraries and call them.  Only
  * calls from this program count: hwloc and the C library call each other. */
 #define _GNU_SOURCE
+#include "folder.h"
 #include "small.h"
 
 #include "base/error.h"
@@ -16,6 +17,7 @@
 #include <hwloc.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -127,6 +129,57 @@ int rename(const char *from, const char *to)
         return real(from, to);
     renamed = false;
     return -1;
+}
+
+void *mmap(void *at, size_t bytes, int protect, int flags, int fd, off_t from)
+{
+    void *(*real)(void *, size_t, int, int, int, off_t) = next("mmap");
+
+    return fails(CALLED_FROM, "mmap", ENODEV)
+               ? MAP_FAILED
+               : real(at, bytes, protect, flags, fd, from);
+}
+
+ssize_t read(int fd, void *data, size_t bytes)
+{
+    ssize_t (*real)(int, void *, size_t) = next("read");
+
+    return fails(CALLED_FROM, "read", EIO) ? -1 : real(fd, data, bytes);
+}
+
+int flock(int fd, int operation)
+{
+    int (*real)(int, int) = next("flock");
+
+    return fails(CALLED_FROM, "flock", ENOLCK) ? -1 : real(fd, operation);
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    int (*real)(const char *, mode_t) = next("mkdir");
+
+    return fails(CALLED_FROM, "mkdir", EROFS) ? -1 : real(path, mode);
+}
+
+int rmdir(const char *path)
+{
+    int (*real)(const char *) = next("rmdir");
+
+    return fails(CALLED_FROM, "rmdir", EACCES) ? -1 : real(path);
+}
+
+int unlink(const char *path)
+{
+    int (*real)(const char *) = next("unlink");
+
+    return fails(CALLED_FROM, "unlink", EACCES) ? -1 : real(path);
+}
+
+DIR *opendir(const char *path)
+{
+    DIR *(*real)(const char *) = next("opendir");
+
+    return fails(CALLED_FROM, "opendir", EMFILE) ? NULL : real(path);
 }
 
 FILE *fopen(const char *path, const char *mode)
@@ -328,6 +381,84 @@ static int load(void)
     return status;
 }
 
+static int load_params(void)
+{
+    return ls_trainer_load(trainer, in_folder("params"), NULL);
+}
+
+static int look(void)
+{
+    ls_archive *a;
+    int status = ls_archive_open(&a, in_folder("params"));
+
+    if (status == 0)
+        ls_archive_close(a);
+    return status;
+}
+
+static int keep(void)
+{
+    ls_checkpoints_options o = {in_folder("c"), 1, 0, NULL};
+    ls_checkpoints *c;
+    int status = ls_checkpoints_open(&c, trainer, &o);
+
+    if (status < 0)
+        return status;
+    status = ls_checkpoints_save(c, 0, NULL);
+    if (status == 0)
+        status = ls_checkpoints_wait(c);
+    atomic_store(&watching, false);
+    ls_checkpoints_close(c);
+    return status;
+}
+
+static int resume(void)
+{
+    ls_checkpoints_options o = {in_folder("c"), 0, 0, NULL};
+    ls_checkpoints *c;
+    int64_t step;
+    int status = ls_checkpoints_open(&c, trainer, &o);
+
+    if (status < 0)
+        return status;
+    status = ls_checkpoints_load(c, &step);
+    if (status == 0 && (step < 0 || ls_checkpoints_skipped(c)))
+        status = LS_ENOTFOUND;
+    atomic_store(&watching, false);
+    ls_checkpoints_close(c);
+    return status;
+}
+
+/* Two batches of x (3) and y (2), of which a thread makes one. */
+static int prefetch(void)
+{
+    static const float x[8 * 3], y[8 * 2];
+    ls_array rows[] = {{"x", LS_F32, 2, {8, 3}, (void *)(uintptr_t)x},
+                       {"y", LS_F32, 2, {8, 2}, (void *)(uintptr_t)y}};
+    ls_loader_options o = {.batch = 4};
+    ls_loader *l;
+    ls_source s;
+    int status = ls_source_arrays(&s, 2, rows);
+
+    if (status == 0 && (status = ls_loader_open(&l, trainer, &s, &o)) < 0)
+        ls_source_close(&s);
+    if (status < 0)
+        return status;
+    atomic_store(&watching, false);
+    ls_loader_close(l);
+    return 0;
+}
+
+static int images(void)
+{
+    ls_source s;
+    int status = ls_source_images(&s, in_folder("idx-images"), NULL);
+
+    if (status == 0)
+        ls_source_close(&s);
+    return status;
+}
+
 typedef struct scenario {
     int (*call)(void);
     bool saves;           /* to the path */
@@ -344,13 +475,19 @@ static const scenario scenarios[] = {
     {save, true, "open close"}, /* of the folder, which is then not synced */
     {write_trace, true, ""},
     {load, false, "fclose"},
+    {load_params, false, "close"},
+    {look, false, "close"},
+    {keep, false, "open close flock rmdir"}, /* folders: locked and synced */
+    {resume, false, "close flock"},
+    {prefetch, false, "hwloc_bitmap_alloc hwloc_set_cpubind"},
+    {images, false, "close"},
 };
 
 /* ------ What must be as it was ------ */
 
-static int entries(const char *folder, const char *part)
+static int entries(const char *where, const char *part)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = opendir(where);
     int n = 0;
 
     ck_assert_ptr_nonnull(dir);
@@ -428,6 +565,11 @@ static void open_all(void)
     memcpy(npy + 10, text, sizeof text - 1);
     npy[127] = '\n';
     write_file("faults.npy", npy, sizeof npy);
+    put_file(in_folder("idx-images"), "\0\0\10\3\0\0\0\4\0\0\0\1\0\0\0\1abcd",
+             20);
+    put_file(in_folder("idx-labels"), "\0\0\10\1\0\0\0\4abcd", 12);
+    works(ls_trainer_save(trainer, in_folder("params")));
+    works(keep());
 }
 
 static void close_all(void)
@@ -482,6 +624,8 @@ START_TEST(test_each_fails)
         if (s->saves)
             check_file(status, whole, size);
         ck_assert_int_eq(entries("/proc/self/fd", ""), files);
+        if (s->call == keep) /* the newest is whole, this one or the one before */
+            works(resume());
         await_threads(threads);
     }
     works(call_with(s, 0));
@@ -544,6 +688,7 @@ int main(void)
     TCase *t = tcase_create("faults");
 
     tcase_set_timeout(t, 120);
+    tcase_add_checked_fixture(t, folder_open, folder_close);
     tcase_add_loop_test(t, test_each_fails, 0,
                         sizeof scenarios / sizeof *scenarios);
     tcase_add_test(t, test_patient);
