@@ -160,17 +160,9 @@ int run_open_data(run *r)
 
 int run_talk(run *r)
 {
-    int devices = ls_mesh_devices(r->mesh);
-    int cores = ls_mesh_usable_cores(r->mesh);
-
     fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
     for (int i = 0; ls_mesh_note(r->mesh, i); i++)
         fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
-    if (cores > devices)
-        fprintf(stderr,
-                "hint: %d cores are usable; --devices %d would use "
-                "them all (another number of devices is another experiment)\n",
-                cores, cores);
     return OPT_GO;
 }
 

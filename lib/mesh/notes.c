@@ -86,10 +86,10 @@ static void note_idle(ls_mesh *mesh)
 
     if (mesh->chosen || mesh->devices >= cores)
         return;
-    note(mesh, "%d of %d usable cores would be idle: a device runs on one, and "
-         "there %s %d; more devices use more, with other results",
-         cores - mesh->devices, cores, mesh->devices == 1 ? "is" : "are",
-         mesh->devices);
+    note(mesh, "%d device%s leave%s %d of %d usable cores idle; %d would use "
+         "them all, but another number of devices is another experiment",
+         mesh->devices, plural(mesh->devices), mesh->devices == 1 ? "s" : "",
+         cores - mesh->devices, cores, cores);
 }
 
 static void note_places(ls_mesh *mesh)
