@@ -133,6 +133,35 @@ steps "$dir/m" >"$dir/steps2"
 if cmp -s "$dir/steps" "$dir/steps2"; then pass; else fail "the metrics"; fi
 echo "$kills kills, $began runs that went on"
 
+# ------ images: in the middle of a shuffled epoch ------
+
+# idx N COLUMNS..: the header, extents below 256.
+idx() { printf '\0\0\010'; printf "\\$(printf %03o $#)"; for n in "$@"; do
+    printf '\0\0\0'; printf "\\$(printf %03o "$n")"; done; }
+mkdir "$dir/images"
+{ idx 60 4 4; seq 1 400 | head -c 960; } >"$dir/images/train-images-idx3-ubyte"
+{ idx 60; i=0; while [ $i -lt 10 ]; do printf '\0\1\2\2\0\1'; i=$((i + 1)); done
+} >"$dir/images/train-labels-idx1-ubyte"
+{ idx 6 4 4; seq 10 80 | head -c 96; } >"$dir/images/t10k-images-idx3-ubyte"
+{ idx 6; printf '\2\1\0\0\1\2'; } >"$dir/images/t10k-labels-idx1-ubyte"
+cnn="cnn --data $dir/images --channels 6 --batch 12 --devices 3 --accumulate 2
+    --dropout 0.2 --epochs 4 --log-every 0 --lr 0.1 --eval-every 2"
+run $cnn
+cp "$dir/out" "$dir/whole"
+# The best is before the break, so that it must have been kept.
+is "the best is an early one" "$(sed -n 's/.*best acc.*step 0*\([0-9]*\),.*/\1/p' \
+    "$dir/out" | awk '{ print $1 < 8 }')" 1
+run $cnn --checkpoint "$dir/i" --checkpoint-every 8 --keep 0
+is "three checkpoints" "$(ls "$dir/i" | tr '\n' ' ')" \
+    "step-000000000008 step-000000000016 step-000000000020 "
+rm -r "$dir/i/step-000000000016" "$dir/i/step-000000000020"
+cp -r "$dir/i" "$dir/j"
+run $cnn --checkpoint "$dir/i" --resume --workers 1 --state shard
+is "epochs, evaluations, best and state after a break" "$(cat "$dir/out")" \
+    "$(sed -n '/^Epoch 2/,$p' "$dir/whole")"
+{ idx 60 4 4; seq 2 400 | head -c 960; } >"$dir/images/train-images-idx3-ubyte"
+expect 1 "the checksum of the data is" $cnn --checkpoint "$dir/j" --resume
+
 # ------ where it cannot be written ------
 
 run $mlp --epochs 7 --decay-steps 320 --checkpoint "$dir/d"

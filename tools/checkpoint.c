@@ -52,39 +52,6 @@ static bool counts(const opt *o, int model)
     return o->start[model] != NULL;
 }
 
-/* Tells other data from this, eight bytes at a time; no protection against
- * somebody who tries. */
-static uint64_t mix(uint64_t sum, const void *data, size_t bytes)
-{
-    const char *p = data;
-    uint64_t word = 0;
-
-    for (; bytes > 0; bytes -= bytes < 8 ? bytes : 8, p += 8) {
-        memcpy(&word, p, bytes < 8 ? bytes : 8);
-        sum = (sum ^ word) * 0x9e3779b97f4a7c15;
-        sum ^= sum >> 32;
-    }
-    return sum;
-}
-
-static size_t tensor_bytes(const ls_tensor *t)
-{
-    size_t n = t->dtype == LS_U8 ? 1 : t->dtype >= LS_F64 ? 8 : 4;
-
-    for (int i = 0; i < t->rank; i++)
-        n *= (size_t)t->shape[i];
-    return n;
-}
-
-static uint64_t data_sum(const data *d)
-{
-    uint64_t sum = 0;
-
-    for (int i = 0; i < d->inputs; i++)
-        sum = mix(sum, d->input[i].all.data, tensor_bytes(&d->input[i].all));
-    return d->text.bytes ? mix(sum, d->text.bytes, (size_t)d->text.train) : sum;
-}
-
 typedef struct list {
     int count;
     ls_setting setting[OPT_MAX + 2];
@@ -115,7 +82,7 @@ static void list_settings(list *l, const keeper_run *run)
         value = opt_value(o, run->settings, l->room[i], &quoted);
         add(l, l->name[i], value ? value : "");
     }
-    snprintf(l->sum, sizeof l->sum, "%016" PRIx64, data_sum(run->data));
+    snprintf(l->sum, sizeof l->sum, "%016" PRIx64, run->data->sum);
     add(l, "the checksum of the data", l->sum);
 }
 
@@ -130,9 +97,16 @@ typedef struct note {
 #define AT(member) offsetof(position, member)
 
 static const note notes[] = {
-    {"cursor", AT(done), false},        {"epoch", AT(epoch), false},
-    {"epoch loss", AT(loss), true},     {"epoch right", AT(right), true},
-    {"epoch weight", AT(weight), true}, {"metrics", AT(metrics), false},
+    {"cursor", AT(done), false},
+    {"epoch", AT(epoch), false},
+    {"epoch loss", AT(loss), true},
+    {"epoch right", AT(right), true},
+    {"epoch weight", AT(weight), true},
+    {"evaluations", AT(score.times), false},
+    {"best accuracy", AT(score.best), true},
+    {"best accuracy's step", AT(score.best_step), false},
+    {"last accuracy", AT(score.last), true},
+    {"metrics", AT(metrics), false},
 };
 enum { NOTES = sizeof notes / sizeof *notes };
 

@@ -3,6 +3,7 @@
 #ifndef TOOLS_CHECKPOINT_H
 #define TOOLS_CHECKPOINT_H
 
+#include "evaluate.h"
 #include "model.h"
 
 /* Where a run is, beside what the trainer knows. */
@@ -10,6 +11,7 @@ typedef struct position {
     int64_t done;               /* batches taken from the data */
     int64_t epoch;              /* of them; for readers */
     double loss, right, weight; /* sums over the epoch so far */
+    score score;                /* of the evaluations so far */
     int64_t metrics;            /* bytes of --metrics; 0: none */
 } position;
 
@@ -21,7 +23,7 @@ typedef struct keeper {
 } keeper;
 
 /* What must be the same when a run goes on is every option of the model but
- * those that checkpoint.c lists, and the data itself. */
+ * those that checkpoint.c lists, and the data, of which data_sum was made. */
 typedef struct keeper_run {
     const opt_program *program;
     const opt_line *line;

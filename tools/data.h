@@ -6,7 +6,8 @@
  * skipped, or padded with rows of weight 0 to a multiple of the devices.
  *
  * In this order: fill in the rows (arrays.c, generate.c, images.c), data_plan,
- * data_open, then data_fill for every step. */
+ * data_sum if there are checkpoints, data_open, then data_fill for every
+ * step. */
 #ifndef TOOLS_DATA_H
 #define TOOLS_DATA_H
 
@@ -33,6 +34,7 @@ typedef struct data {
     int64_t batches;      /* of one epoch */
     int64_t shards;       /* it is cut into: devices x micro-batches */
     bool pad;
+    uint64_t sum;         /* tells this data from other data: data_sum */
     ls_loader *loader, *held; /* training, evaluation */
     text_data text;              /* instead of a source, when it has bytes */
     noise noise;              /* likewise, when it has a size */
@@ -88,6 +90,10 @@ int data_images(data *d, const image_files *files);
 /* Settle the batches: batch 0 means all rows.  Refuses a batch that is larger
  * than the data or does not divide by devices x micro-batches, unless pad. */
 int data_plan(data *d, int64_t batch, int devices, int micro, bool pad);
+
+/* Make the checksum: over arrays and texts as a whole, of images over 4096 rows
+ * that are spread over the set, and over the mask. */
+int data_sum(data *d);
 
 /* Start making them for a trainer; order NULL: rows as they stand, else each
  * epoch in an order of its own by this key. */

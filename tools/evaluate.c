@@ -68,6 +68,7 @@ int evaluate(evaluation *e, int64_t done)
 {
     double loss, accuracy;
     int status = sum_batches(e, &loss, &accuracy);
+    score *s = e->score;
 
     if (status != OPT_GO)
         return status;
@@ -76,19 +77,21 @@ int evaluate(evaluation *e, int64_t done)
     if (data_holds_rows(e->data))
         printf("  acc %.4f", shown(accuracy));
     putchar('\n');
-    if (!e->times++ || accuracy > e->best) {
-        e->best = accuracy;
-        e->best_step = done;
+    if (!s->times++ || accuracy > s->best) {
+        s->best = accuracy;
+        s->best_step = done;
     }
-    e->last = accuracy;
+    s->last = accuracy;
     return opt_end(OPT_GO);
 }
 
 int evaluation_sum(const evaluation *e)
 {
-    if (!e->times || !data_holds_rows(e->data))
+    const score *s = e->score;
+
+    if (!s->times || !data_holds_rows(e->data))
         return OPT_GO;
     printf("[lockstep] eval best acc %.4f at step %04lld, last %.4f\n",
-           shown(e->best), (long long)e->best_step, shown(e->last));
+           shown(s->best), (long long)s->best_step, shown(s->last));
     return opt_end(OPT_GO);
 }

@@ -6,14 +6,19 @@
 #include "data.h"
 #include "model.h"
 
+/* What the evaluations of rows came to. */
+typedef struct score {
+    int64_t times;
+    int64_t best_step;
+    double best, last; /* accuracies */
+} score;
+
 typedef struct evaluation {
     const settings *set;
     data *data;
     ls_trainer *trainer;
     ls_batch *batch;
-    int64_t times;
-    int64_t best_step;
-    double best, last; /* accuracies */
+    score *score; /* goes on from what is there */
 } evaluation;
 
 /* --eval-every was given: is there something to evaluate on?  After

@@ -295,6 +295,8 @@ static int open_batches(run *r)
 {
     ls_key order = ls_key_new(r->set.data_seed);
 
+    if (r->set.checkpoint && data_sum(&r->data) != OPT_GO)
+        return OPT_FAILED;
     return data_open(&r->data, r->trainer, r->set.shuffle ? &order : NULL);
 }
 
@@ -515,7 +517,8 @@ static int train(run *r)
 
     stop_open();
     r->eval = (evaluation){.set = &r->set, .data = &r->data,
-                           .trainer = r->trainer, .batch = r->batch};
+                           .trainer = r->trainer, .batch = r->batch,
+                           .score = &r->at.score};
     progress_start(&r->bar, r->at.done, r->set.steps);
     if (r->set.steps == 0 && evaluation_due(&r->eval, 0))
         status = evaluate(&r->eval, 0);
