@@ -95,6 +95,11 @@ ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
     return n;
 }
 
+ls_node *ls__node_unnamed(const ls__op *op, ls_node *a, ls_node *b)
+{
+    return ls__node_new(op, a ? a->name : "", a, b, NULL);
+}
+
 int ls__node_set_shape(ls_node *node, ls_dtype dtype, int rank,
                        const int64_t *shape)
 {

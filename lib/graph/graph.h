@@ -99,6 +99,10 @@ struct ls_graph {
 ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
                       ls_node *b, ls_node *c);
 
+/* One of an operator whose function takes no name: messages call it by its first
+ * input's, which tells where it is. */
+ls_node *ls__node_unnamed(const ls__op *op, ls_node *a, ls_node *b);
+
 /* "scope.name" in the graph's arena, or the one of both that is not empty. */
 char *ls__path(ls_graph *graph, const char *scope, const char *name);
 

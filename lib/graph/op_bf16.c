@@ -21,5 +21,5 @@ const ls__op ls__op_round_bf16 = {
 
 ls_node *ls_round_bf16(ls_node *x)
 {
-    return ls__node_done(ls__node_new(&ls__op_round_bf16, "", x, NULL, NULL));
+    return ls__node_done(ls__node_unnamed(&ls__op_round_bf16, x, NULL));
 }

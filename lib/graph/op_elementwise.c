@@ -39,7 +39,7 @@ const ls__op ls__op_sigmoid = {
 
 static ls_node *activation(const ls__op *op, ls_node *x)
 {
-    return ls__node_done(ls__node_new(op, "", x, NULL, NULL));
+    return ls__node_done(ls__node_unnamed(op, x, NULL));
 }
 
 ls_node *ls_gelu(ls_node *x)
@@ -89,7 +89,7 @@ const ls__op ls__op_flatten = {
 
 ls_node *ls_flatten(ls_node *x)
 {
-    return ls__node_done(ls__node_new(&ls__op_flatten, "", x, NULL, NULL));
+    return ls__node_done(ls__node_unnamed(&ls__op_flatten, x, NULL));
 }
 
 static int add_shape(ls_node *n)
@@ -124,5 +124,5 @@ const ls__op ls__op_add = {
 
 ls_node *ls_add(ls_node *a, ls_node *b)
 {
-    return ls__node_done(ls__node_new(&ls__op_add, "", a, b, NULL));
+    return ls__node_done(ls__node_unnamed(&ls__op_add, a, b));
 }

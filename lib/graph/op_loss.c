@@ -65,7 +65,7 @@ const ls__op ls__op_squared_error = {
 ls_node *ls_mean_squared_error(ls_node *y, ls_node *target)
 {
     return ls__node_done(
-        ls__node_new(&ls__op_squared_error, "", y, target, NULL));
+        ls__node_unnamed(&ls__op_squared_error, y, target));
 }
 
 /* Is the label the first of the largest?  Most wrong ones end at once. */
@@ -152,7 +152,7 @@ const ls__op ls__op_cross_entropy = {
 ls_node *ls_cross_entropy(ls_node *logits, ls_node *labels)
 {
     return ls__node_done(
-        ls__node_new(&ls__op_cross_entropy, "", logits, labels, NULL));
+        ls__node_unnamed(&ls__op_cross_entropy, logits, labels));
 }
 
 static int next_shape(ls_node *n)
@@ -183,5 +183,5 @@ const ls__op ls__op_next_token = {
 ls_node *ls_next_token_loss(ls_node *logits, ls_node *tokens)
 {
     return ls__node_done(
-        ls__node_new(&ls__op_next_token, "", logits, tokens, NULL));
+        ls__node_unnamed(&ls__op_next_token, logits, tokens));
 }

@@ -81,7 +81,7 @@ const ls__op ls__op_avg_pool = {
 
 static ls_node *pool(const ls__op *op, ls_node *x, const ls_window *window)
 {
-    ls_node *y = ls__node_new(op, "", x, NULL, NULL);
+    ls_node *y = ls__node_unnamed(op, x, NULL);
 
     if (y)
         y->window = ls__window_new(window);
