@@ -1179,7 +1179,8 @@ LS_API ls_images_options ls_images_defaults(void);
 /* Images as LS_F32 (H,W,C) and labels as LS_I32 from a file or a folder:
  *     CIFAR-10   data_batch_1.bin and on, test_batch.bin, or one .bin file
  *     IDX        unsigned bytes (N,H,W) or (N,H,W,C), plain or gzip'd; in a
- *                folder by MNIST's names, train-images-idx3-ubyte and so on
+ *                folder by MNIST's names, train-images-idx3-ubyte and so on;
+ *                else the only train*images* or t10k*images*
  *     .npy       (N,H,W) or (N,H,W,C); train-images.npy or x_train.npy
  * and labels in a file of their own, found by putting "labels" in the place of
  * "images" (idx1 for idx3), or y for x, in the name.  Files stay mapped where

@@ -164,6 +164,51 @@ done
 is "the evaluation is one" "$(sort -u "$dir/held" | wc -l | tr -d ' ')" 1
 is "it is there five times" "$(grep -c 'eval step 0000' "$dir/held")" 5
 
+# cnn, with all that changes what a step reads: the same lines on any number of
+# workers and from each format, and one evaluation.
+cnn="cnn --channels 6 --devices 4 --batch 14 --uneven pad --accumulate 2 \
+    --lr 0.02 --mean 0.4 --std 0.3 --precision bf16-input --dropout 0.2"
+for w in 1 2 3 7; do
+    # shellcheck disable=SC2086 # words
+    run $cnn --data "$dir/idx" --epochs 3 --workers $w
+    [ $w = 1 ] && cp "$dir/out" "$dir/out1"
+    same "the same lines of cnn on $w workers" "$dir/out" "$dir/out1"
+done
+is "epochs and evaluations of cnn" \
+    "$(grep -cE '^(Epoch|\[lockstep\] eval (step|best))' "$dir/out1")" 7
+for form in gz npy; do
+    # shellcheck disable=SC2086 # words
+    run $cnn --data "$dir/$form" --epochs 3
+    same "the same lines of cnn from $form" "$dir/out" "$dir/out1"
+done
+for more in "--mean 0.3" "--std 0.2" "--precision f32" "--dropout 0.3" \
+    "--no-shuffle" "--data-seed 8" "--uneven drop --batch 16"; do
+    # shellcheck disable=SC2086 # words
+    run $cnn --data "$dir/idx" --epochs 3 $more
+    differ "cnn $more" "$dir/out" "$dir/out1"
+done
+rm "$dir/held"
+for cut in "--batch 1 --devices 1" "--batch 24 --devices 2 --accumulate 3" \
+    "--batch 5 --devices 3 --uneven pad --accumulate 2"; do
+    # shellcheck disable=SC2086 # words
+    run cnn --data "$dir/idx" --channels 6 --steps 0 $cut
+    sed 1q "$dir/out" >>"$dir/held"
+done
+is "the evaluation of cnn is one" "$(sort -u "$dir/held" | wc -l | tr -d ' ')" 1
+is "it is there three times" "$(grep -c 'eval step 0000' "$dir/held")" 3
+
+# A folder with parts of the sets.
+mkdir "$dir/part"
+cp "$dir/gz/t10k-images-idx3-ubyte.gz" "$dir/gz/t10k-labels-idx1-ubyte.gz" \
+    "$dir/part"
+expect 1 "holds no training set" cnn --data "$dir/part"
+for f in "$dir"/gz/train-*; do
+    cp "$f" "$dir/part/train60-${f##*/train-}"
+done
+# shellcheck disable=SC2086 # words
+run $cnn --data "$dir/part" --epochs 3
+same "the same lines of cnn from train60-.." "$dir/out" "$dir/out1"
+
 # CIFAR-10: two records, as a folder and as a file.
 mkdir "$dir/cifar"
 bytes 'for (r = 0; r < 2; r++) { printf "\\%03o\n", r * 9
@@ -178,6 +223,12 @@ cp "$dir/out" "$dir/outc"
 run mlp --data "$dir/cifar/data_batch_1.bin" --batch 2 --devices 2 --steps 2 \
     --hidden 8 --d-in 3072 --classes 10 --rows 2
 same "a CIFAR-10 file alone" "$dir/out" "$dir/outc"
+
+# shellcheck disable=SC2086 # words
+run cnn --channels 4,4,4 --data "$dir/cifar" --batch 2 --devices 2 --steps 2 \
+    --mean 0.5,0.4,0.3 --std 0.3,0.2,0.1 --eval-data \
+    "$dir/cifar/data_batch_1.bin"
+is "cnn on CIFAR-10" "$status $(grep -c 'eval best acc' "$dir/out")" "0 1"
 
 # ------ Masks ------
 
@@ -206,6 +257,15 @@ run mlp --x "$dir/x40.npy" --y "$dir/y40.npy" --hidden 8 --batch 40 \
     --no-shuffle --log-every 1 --devices 2 --steps 3
 is "rows of weight 0 do not count" "$(grep loss "$dir/out")" \
     "$(grep loss "$dir/masked")"
+cnn="cnn --channels 6 --no-shuffle --log-every 1 --steps 3"
+# shellcheck disable=SC2086 # words
+run $cnn --x "$dir/npy/x_train.npy" --y "$dir/npy/y_train.npy" --batch 60 \
+    --devices 3 --mask "$dir/tail.npy"
+grep loss "$dir/out" >"$dir/masked"
+# shellcheck disable=SC2086 # words
+run $cnn --x "$dir/x40.npy" --y "$dir/y40.npy" --batch 40 --devices 2
+is "rows of weight 0 do not count for cnn" "$(grep loss "$dir/out")" \
+    "$(cat "$dir/masked")"
 # shellcheck disable=SC2086 # words
 run $rows --devices 3 --steps 1 --mask "$dir/tail.npy" \
     --masked-mean per-shard
@@ -230,7 +290,7 @@ expect 2 "--mean and --std are for images" mlp --std 2
 expect 1 "normalisation of 3 channels for images of 1" mlp --data "$dir/idx" \
     --mean 1,2,3
 expect 1 "std 0" mlp --data "$dir/idx" --std 0
-expect 1 "labels up to 2, but 2 classes" mlp --data "$dir/idx" --classes 2
+expect 1 "idx: labels up to 2, but 2 classes" mlp --data "$dir/idx" --classes 2
 expect 1 "has 12 where --d-in says 9" mlp --data "$dir/idx" --d-in 9
 expect 1 "--eval-data names images to evaluate on" mlp --data "$dir/cifar" \
     --eval-every 1 --batch 2 --devices 2

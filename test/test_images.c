@@ -375,6 +375,31 @@ START_TEST(normalised)
 }
 END_TEST
 
+/* A folder's sets are found by a variation of the known names, unless there are
+ * two; plain and gzip'd is one. */
+START_TEST(variations)
+{
+    ls_images_options test = {.test = true};
+    ls_source s;
+
+    put_idx("train3-images-idx3-ubyte", "train3-labels-idx1-ubyte", false, 3,
+            (int64_t[]){3, 2, 2});
+    put_idx("train3-images-idx3-ubyte.gz", "train3-labels-idx1-ubyte.gz", true,
+            3, (int64_t[]){3, 2, 2});
+    OK(ls_source_images(&s, folder, NULL));
+    ck_assert_int_eq(s.rows, 3);
+    ls_source_close(&s);
+    FAILS(ls_source_images(&s, folder, &test), LS_ENOTFOUND, "no test set");
+    put_idx("t10k-images.gz", "t10k-labels.gz", true, 3,
+            (int64_t[]){5, 2, 2});
+    OK(ls_source_images(&s, folder, &test));
+    ck_assert_int_eq(s.rows, 5);
+    ls_source_close(&s);
+    put("train4-images-idx3-ubyte", "", 0);
+    refuse("", LS_EINVAL, "holds several training sets, train");
+}
+END_TEST
+
 /* ------ What is refused ------ */
 
 /* Each refusal has its status and names what is wrong. */
@@ -600,6 +625,7 @@ static Suite *suite(void)
     tcase_add_test(t, idx);
     tcase_add_test(t, npy);
     tcase_add_test(t, normalised);
+    tcase_add_test(t, variations);
     tcase_add_test(t, refused);
     tcase_add_loop_test(t, truncated, 0, FORMATS);
     tcase_add_loop_test(t, flipped, 0, FORMATS);

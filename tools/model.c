@@ -132,6 +132,14 @@ static int64_t count_classes(const ls_tensor *labels)
     return most + 1;
 }
 
+static int too_many(const char *path, const char *of, int64_t labels,
+                    int64_t classes)
+{
+    return opt_fail(OPT_FAILED, "%s: %slabels up to %lld, but %lld classes; "
+                    "--classes sets their number", path, of,
+                    (long long)labels - 1, (long long)classes);
+}
+
 /* Images are as they are named by --data, or by --x and --y. */
 static int load_images(data *d, settings *s, const opt_line *line)
 {
@@ -150,12 +158,11 @@ static int load_images(data *d, settings *s, const opt_line *line)
         return status;
     if (!opt_given(&model_program, line, "classes"))
         s->classes = d->source.classes;
-    if (s->classes < d->source.classes || s->classes < d->evaluation.classes)
-        return opt_fail(OPT_FAILED, "labels up to %lld, but %lld classes",
-                        (long long)(d->source.classes > d->evaluation.classes
-                                        ? d->source.classes
-                                        : d->evaluation.classes) - 1,
-                        (long long)s->classes);
+    if (s->classes < d->source.classes)
+        return too_many(f.path, "", d->source.classes, s->classes);
+    if (s->classes < d->evaluation.classes)
+        return too_many(s->eval_data ? s->eval_data : f.path, "the test set's ",
+                        d->evaluation.classes, s->classes);
     return load_mask(d, s);
 }
 
@@ -471,7 +478,7 @@ static const opt_model models[] = {
       "(rows,seq-len) below vocab.", &lm },
     { "mlp", "classifier: dense layers with an activation between them",
       "--data is a folder or a file of images in CIFAR-10's binary form, IDX "
-      "(MNIST's,\nplain or gzip'd) or .npy, labels beside it; image and "
+      "(MNIST's,\nplain or gzip'd) or .npy, labels beside it; sizes and "
       "classes follow it.\nA folder's test set, or --eval-data, is evaluated "
       "after each epoch.\n"
       "Without files the rows are made of classes: a centre each, randn, "
@@ -485,9 +492,12 @@ static const opt_model models[] = {
       "model is lm's but for the\nmask.", &gpt },
     { "cnn", "image classifier: 3x3 convolutions, relu, 2x2 max pools, "
       "dense",
-      "Without --x and --y each step has a new batch of random images and "
-      "labels, as\nthe program it reproduces is tested with; nothing can be "
-      "learnt from it.", &cnn },
+      "--data is a folder or a file of images as mlp takes them; image and "
+      "classes\nfollow it.  A folder's test set, or --eval-data, is evaluated "
+      "after each epoch.\n"
+      "Without files each step has a new batch of random images and labels, "
+      "as the\nprogram it reproduces is tested with; nothing can be learnt "
+      "from it.", &cnn },
 };
 
 #define AT(member) offsetof(settings, member)

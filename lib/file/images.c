@@ -5,7 +5,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,8 @@ enum { PATH = 4096 };
 
 /* ------ Names ------ */
 
-/* In a folder the first pair of which a file exists counts. */
+/* In a folder the first pair of which a file exists counts; of none, a file
+ * whose name is a variation. */
 /* clang-format off */
 static const struct {
     const char *train, *test;
@@ -54,6 +57,59 @@ static int join(char out[PATH], const char *folder, const char *name)
     return ls__fail(LS_EINVAL, "%s/%s: the path is too long", folder, name);
 }
 
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* train3600-images-idx3-ubyte.gz: a part of a known set. */
+static bool is_part(const char *name, bool test)
+{
+    bool of_set = test ? starts_with(name, "t10k") || starts_with(name, "test")
+                       : starts_with(name, "train");
+
+    return of_set && strstr(name, "images");
+}
+
+/* The only such part; plain and gzip'd it is still the same. */
+static int pick_part(char found[NAME_MAX + 1], DIR *dir, const char *folder,
+                     bool test)
+{
+    *found = 0;
+    for (struct dirent *e; (e = readdir(dir));) {
+        const char *name = e->d_name;
+
+        if (!is_part(name, test))
+            continue;
+        if (*found && !starts_with(name, found) && !starts_with(found, name))
+            return ls__fail(LS_EINVAL, "%s: holds several %s sets, %s and %s; "
+                            "name a file", folder, test ? "test" : "training",
+                            found, name);
+        if (!*found || strlen(name) < strlen(found))
+            snprintf(found, NAME_MAX + 1, "%s", name);
+    }
+    return 0;
+}
+
+static int find_part(char out[PATH], const char *folder, bool test)
+{
+    char found[NAME_MAX + 1];
+    DIR *dir = opendir(folder);
+    int status;
+
+    if (!dir)
+        return ls__fail(LS_EIO, "%s: %s", folder, strerror(errno));
+    status = pick_part(found, dir, folder, test);
+    closedir(dir);
+    if (status < 0 || *found)
+        return status < 0 ? status : join(out, folder, found);
+    return ls__fail(LS_ENOTFOUND, "%s: holds no %s set by a name that is known "
+                    "(%s, %s, %s, ..)", folder, test ? "test" : "training",
+                    test ? names[0].test : names[0].train,
+                    test ? names[1].test : names[1].train,
+                    test ? names[5].test : names[5].train);
+}
+
 static int find_in_folder(char out[PATH], const char *folder, bool test)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -62,11 +118,7 @@ static int find_in_folder(char out[PATH], const char *folder, bool test)
         if (status < 0 || access(out, F_OK) == 0)
             return status;
     }
-    return ls__fail(LS_ENOTFOUND, "%s: holds no %s set by a name that is known "
-                    "(%s, %s, %s, ..)", folder, test ? "test" : "training",
-                    test ? names[0].test : names[0].train,
-                    test ? names[1].test : names[1].train,
-                    test ? names[5].test : names[5].train);
+    return find_part(out, folder, test);
 }
 
 /* The last place in a path's file name of the first pair that is in it. */
