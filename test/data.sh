@@ -271,6 +271,21 @@ run $rows --devices 3 --steps 1 --mask "$dir/tail.npy" \
     --masked-mean per-shard
 is "an empty shard has no mean" $status 1
 is "it is named" "$(grep -c 'device 0 has rows of weight 0 only' "$dir/err")" 1
+# A batch of weight 0 is no update and still one of its epoch.
+{ npy '|u1' '(60,)'; bytes 'for (i = 0; i < 60; i++)
+    printf "\\%03o\n", (i < 20 || i >= 40)'; } >"$dir/gap.npy"
+run mlp --x "$dir/npy/x_train.npy" --y "$dir/npy/y_train.npy" --hidden 8 \
+    --batch 20 --no-shuffle --devices 4 --epochs 2 --log-every 1 \
+    --mask "$dir/gap.npy" --metrics "$dir/m"
+is "batches of weight 0 are counted" \
+    "$(sed 's/[.:].*//; s/  loss 0//; s/^state.*/state/' "$dir/out" |
+        tr '\n' '|')" \
+    "$(printf '%s|' '[lockstep] step 0000' '[lockstep] step 0001  loss nan' \
+        '[lockstep] step 0002' 'Epoch 1' '[lockstep] step 0003' \
+        '[lockstep] step 0004  loss nan' '[lockstep] step 0005' 'Epoch 2' \
+        'state')"
+is "in the metrics too" "$(sed -n 's/{"step":\([0-9]*\).*/\1/p' "$dir/m" |
+    tr '\n' ' ')" "0 1 2 3 4 5 "
 { npy '<f4' '(8,)'; printf '\0\0\200\277'; head -c 28 /dev/zero; } \
     >"$dir/negative.npy"
 { npy '|u1' '(8, 3)'; head -c 24 "$dir/p"; } >"$dir/x8.npy"
@@ -284,6 +299,10 @@ expect 2 "--data and --x exclude" mlp --data "$dir/idx" --x "$dir/x8.npy" \
 expect 2 "--mask weighs the rows of --x" mlp --mask "$dir/ones.npy"
 expect 2 "--eval-data goes with --data" mlp --eval-data "$dir/idx"
 expect 2 "--mean: \"1,,2\" is not a list" mlp --data "$dir/idx" --mean 1,,2
+for list in 0x1 " 1" nan inf 1,inf; do
+    expect 2 "--std: \"$list\" is not a list" cnn --data "$dir/idx" --std "$list"
+done
+expect 1 "std 1e+39: floats are wanted" cnn --data "$dir/idx" --std 1e39
 expect 2 "--mean and --std: 3 and 2" mlp --data "$dir/idx" --mean 1,2,3 \
     --std 1,2
 expect 2 "--mean and --std are for images" mlp --std 2

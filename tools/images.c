@@ -4,6 +4,7 @@
 #include "opt.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum { CHANNELS = 1024 };
@@ -15,9 +16,12 @@ typedef struct normal {
     double mean[CHANNELS], std[CHANNELS];
 } normal;
 
-/* "0.49,0.48,0.45": how many; 0: it is no such list. */
+/* "0.49,0.48,0.45": how many; 0: it is no such list.  strtod also takes blanks,
+ * hexadecimal, "inf" and "nan". */
 static int read_list(const char *text, double out[CHANNELS])
 {
+    if (text[strspn(text, "0123456789.eE+-,")])
+        return 0;
     for (int n = 0; n < CHANNELS; text++) {
         char *end;
 

@@ -458,6 +458,7 @@ static int one_step(run *r, int64_t step)
     status = opt_check(ls_step(r->trainer, r->batch, &result));
     if (status != OPT_GO)
         return status;
+    result.step = step; /* batches count here, those of weight 0 too */
     status = measure(r, &result, rows, 1e3 * (progress_clock() - start));
     if (status == OPT_GO && wants_log(r, step))
         status = log_line(r, &result);

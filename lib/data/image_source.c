@@ -89,6 +89,11 @@ static void close_source(void *user)
     free(s);
 }
 
+static bool is_finite(double x)
+{
+    return (float)x - (float)x == 0;
+}
+
 static int check_normal(const image_source *s, const ls_images_options *o)
 {
     if (o->channels == 0)
@@ -97,10 +102,11 @@ static int check_normal(const image_source *s, const ls_images_options *o)
         return ls__fail(LS_ESHAPE, "normalisation of %d channels for images "
                         "of %lld", o->channels, (long long)s->set.shape[2]);
     for (int c = 0; c < o->channels; c++)
-        if (!((float)o->std[c] > 0) ||
-            !((float)o->mean[c] - (float)o->mean[c] == 0))
+        if (!((float)o->std[c] > 0) || !is_finite(o->std[c]) ||
+            !is_finite(o->mean[c]))
             return ls__fail(LS_EINVAL, "normalisation of channel %d: mean %g, "
-                            "std %g", c, o->mean[c], o->std[c]);
+                            "std %g: floats are wanted, std above 0", c,
+                            o->mean[c], o->std[c]);
     return 0;
 }
 
