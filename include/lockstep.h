@@ -1132,6 +1132,10 @@ typedef struct ls_tensor {
  * a fraction for LS_I32. */
 LS_API int ls_npy_load(ls_tensor *out, const char *path, ls_dtype as);
 
+/* The shape of the array in a .npy file, whose header alone is read; returns its
+ * rank, or the failure of ls_npy_load. */
+LS_API int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK]);
+
 /* Free the data and clear the tensor. */
 LS_API void ls_tensor_free(ls_tensor *tensor);
 

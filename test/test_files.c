@@ -251,6 +251,25 @@ START_TEST(npy_corners)
 }
 END_TEST
 
+/* The header alone tells the shape, and is checked against the file. */
+START_TEST(npy_shape)
+{
+    static const uint8_t zeros[24];
+    int64_t shape[LS_MAX_RANK] = {77};
+
+    put_npy(header("|u1", "True", "(2, 3, 4)"), zeros, 24);
+    ck_assert_int_eq(ls_npy_shape(path, shape), 3);
+    ck_assert(shape[0] == 2 && shape[1] == 3 && shape[2] == 4);
+    put_npy(header("<f4", "False", "()"), f4, 4);
+    ck_assert_int_eq(ls_npy_shape(path, shape), 0);
+    shape[0] = 77;
+    put_npy(header("|u1", "True", "(2, 3, 4)"), zeros, 23);
+    ck_assert_int_eq(ls_npy_shape(path, shape), LS_EFORMAT);
+    ck_assert_int_eq(ls_npy_shape("/none/none.npy", shape), LS_EIO);
+    ck_assert_int_eq(shape[0], 77);
+}
+END_TEST
+
 static void refused(int status, ls_dtype as, const char *message)
 {
     ls_tensor t = {.rank = 77};
@@ -624,6 +643,7 @@ static Suite *suite(void)
     tcase_add_test(in, npy_fortran);
     tcase_add_test(in, npy_large);
     tcase_add_test(in, npy_corners);
+    tcase_add_test(in, npy_shape);
     tcase_add_test(in, npy_ranges);
     tcase_add_test(in, npy_truncated);
     tcase_add_loop_test(in, npy_lies, 0, LIES);

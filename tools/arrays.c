@@ -50,17 +50,6 @@ int data_load(data *d, const char *name, const char *path, ls_dtype as,
     return status == OPT_GO ? data_add(d, name, t, path) : status;
 }
 
-int data_npy_rank(const char *path, int *rank)
-{
-    ls_tensor t;
-
-    if (ls_npy_load(&t, path, LS_F32) < 0)
-        return opt_fail(OPT_FAILED, "%s", ls_errmsg());
-    *rank = t.rank;
-    ls_tensor_free(&t);
-    return OPT_GO;
-}
-
 int data_mask(data *d, const char *path)
 {
     int status = load(&d->mask, "mask", path, LS_F32, 1);

@@ -49,9 +49,6 @@ int data_add(data *d, const char *name, ls_tensor t, const char *from);
 int data_load(data *d, const char *name, const char *path, ls_dtype as,
               int rank);
 
-/* The number of axes of a .npy file. */
-int data_npy_rank(const char *path, int *rank);
-
 /* Weights of the rows that are there, from a .npy file of one axis. */
 int data_mask(data *d, const char *path);
 

@@ -198,11 +198,12 @@ static int mlp_rows(data *d, settings *s, const opt_line *line)
 /* --x holds rows of numbers, or images, which have more axes. */
 static int mlp_files(data *d, settings *s, const opt_line *line)
 {
-    int rank = 3, status = s->x ? data_npy_rank(s->x, &rank) : OPT_GO;
+    int64_t shape[LS_MAX_RANK];
+    int rank = s->x ? ls_npy_shape(s->x, shape) : 3;
 
     s->shuffle = !s->no_shuffle;
-    if (status != OPT_GO)
-        return status;
+    if (rank < 0)
+        return opt_check(rank);
     return rank > 2 ? mlp_images(d, s, line) : mlp_rows(d, s, line);
 }
 

@@ -337,6 +337,19 @@ int ls_npy_load(ls_tensor *out, const char *path, ls_dtype as)
     return status;
 }
 
+int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK])
+{
+    ls__npy f;
+    int status = ls__npy_open(&f, path);
+
+    if (status == 0) {
+        memcpy(shape, f.shape, sizeof f.shape);
+        status = f.rank;
+    }
+    ls__npy_close(&f);
+    return status;
+}
+
 void ls_tensor_free(ls_tensor *tensor)
 {
     if (!tensor)
