@@ -284,6 +284,8 @@ is "batches of weight 0 are counted" \
         '[lockstep] step 0002' 'Epoch 1' '[lockstep] step 0003' \
         '[lockstep] step 0004  loss nan' '[lockstep] step 0005' 'Epoch 2' \
         'state')"
+is "and why there is no loss is told, once" "$(grep -c \
+    '^note: step 1: all rows have weight 0' "$dir/err")" 1
 is "in the metrics too" "$(sed -n 's/{"step":\([0-9]*\).*/\1/p' "$dir/m" |
     tr '\n' ' ')" "0 1 2 3 4 5 "
 { npy '<f4' '(8,)'; printf '\0\0\200\277'; head -c 28 /dev/zero; } \

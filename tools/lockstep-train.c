@@ -43,6 +43,7 @@ typedef struct run {
     keeper keeper;
     position at;
     evaluation eval;
+    bool told_empty; /* of a batch whose weights are all 0 */
 } run;
 
 /* ------ Options that do not go together ------ */
@@ -445,6 +446,16 @@ static int keep(run *r)
     return OPT_GO;
 }
 
+/* Its loss is no number; say why, once. */
+static void tell_empty(run *r, int64_t step)
+{
+    progress_clear(&r->bar);
+    if (!r->told_empty)
+        fprintf(stderr, "note: step %lld: all rows have weight 0, so nothing "
+                "is updated\n", (long long)step);
+    r->told_empty = true;
+}
+
 static int one_step(run *r, int64_t step)
 {
     ls_result result;
@@ -459,6 +470,8 @@ static int one_step(run *r, int64_t step)
     if (status != OPT_GO)
         return status;
     result.step = step; /* batches count here, those of weight 0 too */
+    if (!result.updated)
+        tell_empty(r, step);
     status = measure(r, &result, rows, 1e3 * (progress_clock() - start));
     if (status == OPT_GO && wants_log(r, step))
         status = log_line(r, &result);
