@@ -47,7 +47,27 @@ static inline ls_graph *small_graph(void)
     return g;
 }
 
-/* ROWS rows of x and y for it. */
+enum { SIDE = 9, CHANNELS = 3, PIXELS = SIDE * SIDE * CHANNELS };
+
+/* What images need: "x" (9,9,3), "y" a label below 2, all operators on them.
+ * Errors stick to the graph. */
+static inline void image_nodes(ls_graph *g)
+{
+    ls_window three = {3, 3, 1, 1, LS_SAME}, two = {2, 2, 2, 2, LS_VALID};
+    ls_node *x = ls_input(g, "x", LS_F32, 3,
+                          (int64_t[]){SIDE, SIDE, CHANNELS});
+    ls_node *y = ls_input(g, "y", LS_I32, 0, NULL);
+
+    x = ls_max_pool(ls_relu(ls_conv2d(ls_round_bf16(x), 6, three, "conv1")),
+                    two);
+    x = ls_relu(ls_group_norm(ls_conv2d_no_bias(x, 4, three, "conv2"), 2,
+                              "norm"));
+    x = ls_dropout(ls_flatten(ls_avg_pool(x, two)), 0.2, "dropout");
+    ls_metric(g, x);
+    ls_loss(g, ls_cross_entropy(ls_dense(x, 2, "dense"), y));
+}
+
+/* ROWS rows of x and y for the small graph. */
 static inline ls_batch *small_batch(const ls_trainer *t)
 {
     static float x[ROWS * IN], y[ROWS * OUT];

@@ -10,7 +10,9 @@
 #include "faults.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #if OWN_MALLOC
 
@@ -131,6 +133,40 @@ static int build(void)
     return status;
 }
 
+static int build_images(void)
+{
+    ls_trainer *t = NULL;
+    ls_graph *g;
+    int status = ls_graph_new(&g);
+
+    if (status < 0)
+        return status;
+    image_nodes(g);
+    status = ls_trainer_open(&t, pool, g, NULL);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    return status;
+}
+
+static int open_images(void)
+{
+    static const char *const paths[] = {
+        "shortage.dir", "shortage.dir/images.gz", "shortage.dir/x_1.npy",
+    };
+    double one = 1;
+    ls_images_options o = {.channels = 1, .mean = &one, .std = &one};
+    int status = 0;
+
+    for (int i = 0; i < 3 && status == 0; i++) {
+        ls_source s;
+
+        status = ls_source_images(&s, paths[i], &o);
+        if (status == 0)
+            ls_source_close(&s);
+    }
+    return status;
+}
+
 static int save(void)
 {
     int status = ls_trainer_save(trainer, "shortage.tmp");
@@ -182,7 +218,7 @@ static int mesh(void)
 
 static int (*const calls[])(void) = {
     shard, reduce, pmap, place, open_checked, open_gradient, open_batch,
-    build, save, load, trace, mesh,
+    build, build_images, open_images, save, load, trace, mesh,
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
@@ -191,7 +227,8 @@ enum { CALLS = sizeof calls / sizeof *calls };
 static bool says_so(int i, int status)
 {
     if (status == 0)
-        return calls[i] == load || calls[i] == trace;
+        return calls[i] == load || calls[i] == open_images ||
+               calls[i] == trace;
     return status == LS_ENOMEM ||
            (status == LS_EIO && strstr(ls_errmsg(), strerror(ENOMEM)));
 }
@@ -209,16 +246,61 @@ static int call_with(int i, int n)
     return status;
 }
 
-/* [[1 2], [3 4]] as a .npy file of bytes. */
-static void write_npy(void)
+/* As a .npy file of bytes. */
+static void write_npy(const char *path, const char *order, const char *shape,
+                      const char *bytes, size_t n)
 {
-    FILE *file = fopen("shortage.npy", "wb");
+    FILE *file = fopen(path, "wb");
+    char text[128];
 
     ck_assert_ptr_nonnull(file);
-    fprintf(file, "\x93NUMPY%c%c%c%c%-117s\n", 1, 0, 118, 0,
-            "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2), }");
-    fwrite("\1\2\3\4", 1, 4, file);
+    snprintf(text, sizeof text, "{'descr': '|u1', 'fortran_order': %s, "
+             "'shape': %s, }", order, shape);
+    fprintf(file, "\x93NUMPY%c%c%c%c%-117s\n", 1, 0, 118, 0, text);
+    fwrite(bytes, 1, n, file);
     fclose(file);
+}
+
+static void write_idx(const char *path, const char *mode, const char *bytes,
+                      unsigned n)
+{
+    gzFile file = gzopen(path, mode);
+
+    ck_assert_ptr_nonnull(file);
+    gzwrite(file, bytes, n);
+    gzclose(file);
+}
+
+/* Two images of 1x2 and their labels, in each form. */
+static void write_files(void)
+{
+    static const char images[] = "\0\0\10\3\0\0\0\2\0\0\0\1\0\0\0\2abcd";
+    static const char labels[] = "\0\0\10\1\0\0\0\2\0\1";
+
+    write_npy("shortage.npy", "False", "(2, 2)", "\1\2\3\4", 4);
+    mkdir("shortage.dir", 0700);
+    write_idx("shortage.dir/train1-images", "wT", images, 20);
+    write_idx("shortage.dir/train1-labels", "wT", labels, 10);
+    write_idx("shortage.dir/images.gz", "w", images, 20);
+    write_idx("shortage.dir/labels.gz", "w", labels, 10);
+    write_npy("shortage.dir/x_1.npy", "True", "(2, 1, 2)", "abcd", 4);
+    write_npy("shortage.dir/y_1.npy", "False", "(2,)", "\0\1", 2);
+}
+
+static void remove_files(void)
+{
+    static const char *const files[] = {
+        "train1-images", "train1-labels", "images.gz", "labels.gz", "x_1.npy",
+        "y_1.npy",
+    };
+    char path[64];
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "shortage.dir/%s", files[i]);
+        unlink(path);
+    }
+    rmdir("shortage.dir");
+    unlink("shortage.npy");
 }
 
 /* Every allocation is checked, and nothing is kept after a failure. */
@@ -226,7 +308,7 @@ START_TEST(test_each_fails)
 {
     int n = 0, expected;
 
-    write_npy();
+    write_files();
     pool = open_pool("data:2,model:2", 2);
     graph = small_graph();
     works(ls_trainer_open(&trainer, pool, graph, NULL));
@@ -243,6 +325,7 @@ START_TEST(test_each_fails)
         ck_assert_int_eq(atomic_load(&live), 0);
     }
     ck_assert_int_eq(call_with(_i, 0), expected);
+    remove_files();
     ls_trainer_close(trainer);
     ls_graph_free(graph);
     ls_pool_close(pool);

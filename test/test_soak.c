@@ -202,6 +202,62 @@ END_TEST
 
 #endif
 
+#if OWN_MALLOC
+
+/* Batches of images of changing sizes; a status. */
+static int take_images(ls_trainer *t, ls_batch *b, const float *x,
+                       const int32_t *y, int unit)
+{
+    int status = 0;
+
+    for (int i = 0; i < 40 && status == 0; i++) {
+        int64_t rows = unit * (1 + i * 5 % (MOST / unit));
+        ls_result r;
+
+        status = ls_batch_set(b, "x", LS_F32, x, rows);
+        if (status == 0)
+            status = ls_batch_set(b, "y", LS_I32, y, rows);
+        if (status == 0)
+            status = i % 4 ? ls_step(t, b, &r) : ls_evaluate(t, b, &r);
+    }
+    return status;
+}
+
+/* The same for networks of images, from the first step on. */
+START_TEST(test_images)
+{
+    static float x[MOST * PIXELS];
+    static int32_t y[MOST];
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool("data:4", 2);
+    ls_trainer *t;
+    ls_batch *b;
+    ls_graph *g;
+    int status;
+
+    o.accumulate = _i;
+    o.optimizer = ls_adam(1e-4);
+    works(ls_graph_new(&g));
+    image_nodes(g);
+    works(ls_trainer_open(&t, pool, g, &o));
+    works(ls_batch_open(&b, t));
+    ls_random_normal(ls_key_new(1), 0, MOST * PIXELS, x);
+    ls_random_randint(ls_key_new(2), 0, MOST, 0, 2, y);
+    fail_memory = ALL_MEMORY;
+    watch_from(0);
+    status = take_images(t, b, x, y, _i * DEVICES);
+    atomic_store(&watching, false);
+    works(status);
+    ck_assert_int_eq(atomic_load(&count), 0);
+    ls_batch_close(b);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    ls_pool_close(pool);
+}
+END_TEST
+
+#endif
+
 /* ------ System calls ------ */
 
 #if defined(PR_SET_SYSCALL_USER_DISPATCH) && defined(__x86_64__) && !SANITIZED
@@ -316,6 +372,7 @@ int main(void)
     tcase_add_test(t, test_sizes);
 #if OWN_MALLOC
     tcase_add_loop_test(t, test_allocations, 1, 3);
+    tcase_add_loop_test(t, test_images, 1, 3);
 #endif
 #if COUNTS_CALLS
     tcase_add_loop_test(t, test_system_calls, 0, 2);
