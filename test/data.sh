@@ -288,6 +288,23 @@ is "and why there is no loss is told, once" "$(grep -c \
     '^note: step 1: all rows have weight 0' "$dir/err")" 1
 is "in the metrics too" "$(sed -n 's/{"step":\([0-9]*\).*/\1/p' "$dir/m" |
     tr '\n' ' ')" "0 1 2 3 4 5 "
+# 60 rows: the last batch has 4, for 8 devices, and with 2 micro-batches too.
+pad="mlp --x $dir/npy/x_train.npy --y $dir/npy/y_train.npy --hidden 8 \
+    --uneven pad --masked-mean per-shard"
+for k in 1 2; do
+    # shellcheck disable=SC2086 # words
+    expect 1 "a batch of 4 rows, padded, leaves device 7 without any" $pad \
+        --batch 56 --devices 8 --accumulate $k
+done
+expect 1 "a batch of 3 rows, padded, leaves device 3" cnn --batch 3 \
+    --devices 4 --uneven pad --masked-mean per-shard
+for good in "--batch 56 --devices 4" "--batch 56 --devices 3 --accumulate 2" \
+    "--batch 56 --devices 8 --steps 1" "--batch 10 --devices 8 --accumulate 5"
+do
+    # shellcheck disable=SC2086 # words
+    run $pad $good
+    is "pad and per-shard: $good" $status 0
+done
 { npy '<f4' '(8,)'; printf '\0\0\200\277'; head -c 28 /dev/zero; } \
     >"$dir/negative.npy"
 { npy '|u1' '(8, 3)'; head -c 24 "$dir/p"; } >"$dir/x8.npy"

@@ -207,6 +207,31 @@ static int open_mesh(run *r)
     return opt_check(ls_mesh_open(&r->mesh, &o));
 }
 
+/* Rows that are padded leave the last device without any?  Its first is row
+ * (devices - 1) x ceil(rows / shards) of the first micro-batch. */
+static int check_padding(const run *r, int64_t rows)
+{
+    int64_t shards = r->data.shards, last = r->set.devices - 1;
+
+    if (r->set.uneven != UNEVEN_PAD || r->set.mean != LS_MEAN_OF_SHARDS ||
+        rows == 0 || last * ((rows + shards - 1) / shards) < rows)
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "--masked-mean per-shard: a batch of %lld rows, "
+                    "padded, leaves device %lld without any, so its own mean "
+                    "does not exist", (long long)rows, (long long)last);
+}
+
+/* The full batches and the short one of an epoch. */
+static int check_batches(const run *r)
+{
+    const data *d = &r->data;
+    int status = check_padding(r, d->batch);
+
+    if (status != OPT_GO || !d->batches || r->set.steps < d->batches)
+        return status;
+    return check_padding(r, d->rows % d->batch);
+}
+
 /* Afterwards the settings hold what is done, whichever way it was said. */
 static int open_data(run *r)
 {
@@ -225,7 +250,7 @@ static int open_data(run *r)
         s->epochs = 0;
     if (s->epochs)
         s->steps = s->epochs * r->data.batches;
-    return status;
+    return status == OPT_GO ? check_batches(r) : status;
 }
 
 static int talk(run *r)
