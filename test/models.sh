@@ -248,6 +248,8 @@ expect 2 "--epochs is for data" cnn --epochs 2
 expect 1 "images of 5x4x3 where --image says 5x4x1" cnn --x "$images" \
     --y "$y" --image 5x4x1
 expect 1 "images are (N,H,W) or (N,H,W,C)" cnn --x "$x" --y "$y"
+expect 1 "(32,32,1000000000) is no shape of a row; it has 1 to 2147483647" cnn \
+    --channels 1000000000
 expect 1 "max_pool \"conv2\": a window of 2 by 2 does not fit into an image of 1 by 1" \
     cnn --image 3x3x1
 

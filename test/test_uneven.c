@@ -39,13 +39,30 @@ static ls_source open_source(int64_t rows, bool masked)
     return s;
 }
 
+/* The rows as images (3,3,1). */
+static ls_graph *image_graph(void)
+{
+    ls_graph *g;
+    ls_node *h, *y;
+
+    OK(ls_graph_new(&g));
+    h = ls_input(g, "x", LS_F32, 3, (int64_t[]){3, 3, 1});
+    y = ls_input(g, "label", LS_I32, 0, NULL);
+    h = ls_conv2d(h, 6, (ls_window){.height = 3, .width = 3}, "conv");
+    h = ls_max_pool(ls_relu(h), (ls_window){2, 2, 2, 2, LS_SAME});
+    OK(ls_loss(g, ls_cross_entropy(ls_dense(ls_flatten(h), 5, "out"), y)));
+    return g;
+}
+
+static ls_graph *(*graph)(void) = mlp_graph; /* of the models below */
+
 static run open_model(ls_pool *pool, int micro)
 {
     ls_trainer_options o = ls_trainer_defaults();
 
     o.optimizer = ls_momentum(0.05, 0.9);
     o.accumulate = micro;
-    return open_run(pool, mlp_graph(), &o);
+    return open_run(pool, graph(), &o);
 }
 
 /* What training on the first rows came to. */
@@ -98,17 +115,18 @@ static void check_near(const outcome *a, const outcome *b, double most)
                       (double)b->loss[s]);
 }
 
-/* Every batch of 1 to 4P+1 rows on P devices, plain and masked: the bits of one
- * worker on any number of them, and near those of one device, which needs no
- * padding. */
+/* Every batch of 1 to 4P+1 rows, and every third of images, on P devices, plain
+ * and masked: the bits of one worker on any number of them, and near those of
+ * one device, which needs no padding. */
 START_TEST(sizes)
 {
-    int devices = _i;
+    int devices = 1 + _i % MOST_DEVICES;
     ls_pool *alone = open_pool(1, 1), *one = open_pool(devices, 1);
     ls_pool *two = open_pool(devices, 2), *all = open_pool(devices, 3);
 
+    graph = _i < MOST_DEVICES ? mlp_graph : image_graph;
     for (int64_t rows = 1; rows <= 4 * devices + 1;
-         rows += UNDER_SANITIZER ? 3 : 1)
+         rows += UNDER_SANITIZER || _i >= MOST_DEVICES ? 3 : 1)
         for (int kind = PLAIN; kind < MASKS; kind++) {
             outcome first, other;
 
@@ -121,6 +139,7 @@ START_TEST(sizes)
             other = train_alone(alone, 1, rows, kind);
             check_near(&first, &other, 1e-6);
         }
+    graph = mlp_graph;
     ls_pool_close(all);
     ls_pool_close(two);
     ls_pool_close(one);
@@ -243,7 +262,7 @@ static Suite *suite(void)
     fill_uniform(1, MOST * WIDTH, x);
     fill_indices(2, MOST, 5, label);
     tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, sizes, 1, MOST_DEVICES + 1);
+    tcase_add_loop_test(t, sizes, 0, 2 * MOST_DEVICES);
     tcase_add_test(t, changing);
     tcase_add_test(t, ragged);
     tcase_add_test(t, per_shard);

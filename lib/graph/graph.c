@@ -107,7 +107,8 @@ int ls__node_set_shape(ls_node *node, ls_dtype dtype, int rank,
     char text[LS__SHAPE_TEXT];
 
     if (size <= 0 || size > INT32_MAX)
-        return ls__fail(LS_ESHAPE, "%s \"%s\": %s is no shape of a row",
+        return ls__fail(LS_ESHAPE, "%s \"%s\": %s is no shape of a row; it "
+                        "has 1 to 2147483647 elements",
                         node->op ? node->op->name : "input", node->name,
                         ls__shape_text(text, rank, shape));
     node->dtype = dtype;
