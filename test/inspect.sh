@@ -84,7 +84,21 @@ check 0 "i F32 () nan nan nan nan 4" nan
 check 0 '"norm": null' nan --json
 check 1 "no JSON" cut
 check 1 "No such file" none
-check 1 "no complete checkpoint" c
+check 1 "c: holds 2 checkpoints; the newest is c/step-000000000002" c
+mkdir "$dir/empty"
+check 1 "empty: is no complete checkpoint" empty
+# Names that would speak to the terminal.
+printf 'abcd' | safetensors "{\"a\\nb\\u001b[2J\":{\"dtype\":\"F32\",\"shape\":[1],$e}" \
+    >"$dir/evil"
+check 0 "a?b?[2J F32 (1)" evil
+"$train" linear --init "$dir/evil" --steps 0 >"$dir/all" 2>&1
+is=$(tail -n 1 "$dir/all" | tr -d ' -~\n')
+if [ -z "$is" ] && grep -qF 'tensor "a?b?[2J" is none' "$dir/all"; then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+    echo "FAIL: a message with control characters"
+fi
 printf x >>"$dir/$two/optimizer.safetensors"
 check 1 "optimizer.safetensors" $two
 

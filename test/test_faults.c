@@ -624,7 +624,7 @@ START_TEST(test_each_fails)
         if (s->saves)
             check_file(status, whole, size);
         ck_assert_int_eq(entries("/proc/self/fd", ""), files);
-        if (s->call == keep) /* the newest is whole, this one or the one before */
+        if (s->call == keep) /* the newest is whole */
             works(resume());
         await_threads(threads);
     }

@@ -1,6 +1,6 @@
 /* Shortage of memory: opening all there is, shards, collectives, ls_pmap,
- * placement, saving, loading, checkpoints, images and tracing, with each of their allocations
- * failing in turn.  Each call fails with LS_ENOMEM, keeps nothing, and works
+ * placement, saving, loading, checkpoints, images and tracing, with each of
+ * their allocations failing in turn.  Each call fails with LS_ENOMEM, keeps nothing, and works
  * when asked again.  Steady steps allocate nothing at all.
  *
  * malloc's family is ours here (faults.h), before the C library's.  Sanitizers

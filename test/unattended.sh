@@ -98,6 +98,24 @@ for signal in $signals; do
     same "and so are the parameters" "$dir/s" "$dir/again"
 done
 
+# With checkpoints the step is saved, and the run goes on from there as if
+# nothing had been.
+rm -rf "$dir/c"
+start --checkpoint "$dir/c" --checkpoint-every 1000000000 --trace "$dir/t"
+kill -TERM $pid
+end
+is "SIGTERM with checkpoints ends with" $status 143
+done=$(ls "$dir/c" | sed 's/step-0*//')
+is "the last step is saved" "$(tail -n 1 "$dir/m" \
+    | sed 's/^{"step":\([0-9]*\),.*}$/\1/')" $((done - 1))
+is "the save is traced" "$(grep -c '"name":"checkpoint"' "$dir/t")" 1
+rm -f "$dir/m"
+"$train" linear --devices 4 --steps $((done + 50)) --log-every 1 --resume \
+    --checkpoint "$dir/c" >"$dir/out" 2>"$dir/err"
+"$train" linear --devices 4 --steps $((done + 50)) --log-every 1 2>/dev/null \
+    | tail -n 51 >"$dir/whole"
+same "the run goes on from the signal" "$dir/out" "$dir/whole"
+
 # Of two signals that arrive together the second one ends it.  (The thread
 # sanitizer keeps signals back and hands on one; builds with sanitizers set
 # CK_FORK.)
@@ -133,6 +151,14 @@ says "what is kept is said" "$dir/s: the parameters after 2 updates"
 "$train" linear $data --steps 2 --save "$dir/again" >/dev/null 2>&1
 same "the last good state is kept" "$dir/s" "$dir/again"
 is "the metrics hold the good steps" "$(grep -c '"step"' "$dir/m")" 2
+"$train" linear $data --steps 3 --checkpoint "$dir/n" --checkpoint-every 1 \
+    >"$dir/out" 2>"$dir/err"
+is "a loss that is not finite fails with checkpoints" $? 1
+is "those of the good steps stay" "$(ls "$dir/n" | tr '\n' ' ')" \
+    "step-000000000001 step-000000000002 "
+"$train" linear $data --steps 2 --checkpoint "$dir/n" --resume --save "$dir/s" \
+    >"$dir/out" 2>"$dir/err"
+same "and load" "$dir/s" "$dir/again"
 json "$dir/t"
 
 # ------ A stall: who does what ------

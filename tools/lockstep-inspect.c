@@ -155,14 +155,28 @@ static void shape_text(const ls_entry *e, char text[160])
     snprintf(text + at, (size_t)(160 - at), ")");
 }
 
+/* Text of a file, which may be anybody's, as one line that does nothing to a
+ * terminal, and in so many columns at least. */
+static void put_text(const char *text, int width)
+{
+    for (; *text; text++, width--)
+        putchar((unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
+    for (; width > 0; width--)
+        putchar(' ');
+}
+
 /* ------ One: a table ------ */
 
 static void print_notes(const ls_archive *a)
 {
     const char *name, *value;
 
-    for (int i = 0; ls_archive_note(a, i, &name, &value); i++)
-        printf("%s: %s\n", name, value);
+    for (int i = 0; ls_archive_note(a, i, &name, &value); i++) {
+        put_text(name, 0);
+        fputs(": ", stdout);
+        put_text(value, 0);
+        putchar('\n');
+    }
 }
 
 /* The sign of a NaN says nothing. */
@@ -182,8 +196,8 @@ static void print_row(const ls_archive *a, int i, int name_width,
     char shape[160];
 
     shape_text(&e, shape);
-    printf("%-*s  %-5s  %-*s", name_width, e.name, e.dtype, shape_width,
-           shape);
+    put_text(e.name, name_width);
+    printf("  %-5s  %-*s", e.dtype, shape_width, shape);
     print_number(s.known, s.min);
     print_number(s.known, s.mean);
     print_number(s.known, s.max);
@@ -404,7 +418,8 @@ static void print_difference(const run *r, const difference *d)
         printf("equal: %d arrays\n", ls_archive_entries(r->archive[0]));
         return;
     }
-    printf("%s: ", d->name);
+    put_text(d->name, 0);
+    fputs(": ", stdout);
     if (d->count) {
         place_text(d, place);
         printf("element %s is %s in %s, %s in %s; %" PRId64 " of %" PRId64

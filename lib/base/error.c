@@ -22,6 +22,8 @@ const char *ls_errmsg(void)
     return message;
 }
 
+/* Names in it may be anybody's: it stays one line, and does nothing to a
+ * terminal. */
 int ls__fail(int status, const char *format, ...)
 {
     va_list args;
@@ -29,6 +31,9 @@ int ls__fail(int status, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    for (char *c = message; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
     return status;
 }
 

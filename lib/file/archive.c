@@ -65,10 +65,31 @@ static int join_notes(ls_archive *a)
     return 0;
 }
 
+/* The folder that holds them, where one of them was meant? */
+static int not_one(const ls_archive *a, int status)
+{
+    char name[LS__STAMP_TEXT];
+    ls__stamp *list;
+    int count, listed = ls__checkpoint_list(a->path, &list, &count);
+
+    if (listed < 0)
+        return listed;
+    if (count) {
+        ls__stamp_text(name, list[count - 1]);
+        status = ls__fail(LS_EFORMAT, "%s: holds %d checkpoint%s; the newest "
+                          "is %s/%s", a->path, count, count == 1 ? "" : "s",
+                          a->path, name);
+    }
+    free(list);
+    return status;
+}
+
 static int open_folder(ls_archive *a)
 {
     int status = ls__checkpoint_open(&a->folder, a->path);
 
+    if (status == LS_EFORMAT)
+        return not_one(a, status);
     if (status == 0)
         status = ls__checkpoint_arrays(&a->folder);
     if (status == 0)
