@@ -1,4 +1,5 @@
-/* Activations, add and flatten, for where the plan could not fold them into a product. */
+/* Activations, add and flatten, for where the plan could not fold them into a
+ * product. */
 #include "graph/op.h"
 
 #include <string.h>
