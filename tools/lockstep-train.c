@@ -217,7 +217,7 @@ static int open_data(run *r)
     if (status == OPT_GO)
         status = data_plan(&r->data, batch, (int)s->devices, (int)s->accumulate,
                            s->uneven == UNEVEN_PAD);
-    if (status == OPT_GO && s->eval_every)
+    if (status == OPT_GO && (s->eval_every || s->eval_data))
         status = evaluation_check(&r->data, s);
     s->batch = r->data.batch;
     if (given(r, "steps"))
