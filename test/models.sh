@@ -305,6 +305,10 @@ for cut in "--batch 4" "--batch 32 --devices 8" "--batch 5 --devices 1" \
 done
 is "the loss held out is one" "$(sort -u "$dir/losses" | wc -l | tr -d ' ')" 1
 is "it is there five times" "$(grep -c 'eval step 0000' "$dir/losses")" 5
+# shellcheck disable=SC2086 # words
+run $tiny --steps 2 --eval-data "$dir/tenth"
+is "--eval-data is evaluated at the end" \
+    "$(sed -n 's/.*\(eval step [0-9]*\) .*/\1/p' "$dir/out")" "eval step 0002"
 
 head -c 50 "$dir/count" >"$dir/short"
 : >"$dir/empty"
@@ -317,6 +321,8 @@ expect 1 "45 bytes to train on are fewer than --seq-len 64" \
     gpt --data "$dir/short"
 expect 1 "5 bytes are held out, fewer than --seq-len 20" \
     gpt --data "$dir/short" --seq-len 20 --eval-every 1
+expect 1 "$dir/short: 50 bytes are held out, fewer than --seq-len 64" \
+    gpt --data "$dir/count" --eval-data "$dir/short"
 expect 1 "byte 3 is 128; --vocab 128 needs bytes below that" \
     gpt --data "$dir/high" --vocab 128
 expect 1 "--seq-len 1 leaves nothing" gpt --data "$dir/count" --seq-len 1

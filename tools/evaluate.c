@@ -14,21 +14,23 @@ int evaluation_check(const data *d, const settings *s)
                         "--eval-data names images to evaluate on");
     if (text_eval_batches(&d->text))
         return OPT_GO;
-    return opt_fail(OPT_FAILED, "--eval-every: %lld bytes are held out, fewer "
-                    "than --seq-len %lld", (long long)d->text.held_size,
-                    (long long)s->seq_len);
+    return opt_fail(OPT_FAILED, "%s: %lld bytes are held out, fewer than "
+                    "--seq-len %lld", s->eval_data ? s->eval_data : s->data,
+                    (long long)d->text.held_size, (long long)s->seq_len);
 }
 
-/* Rows are evaluated without being told to: after each epoch, or at the end. */
+/* Rows, and a text of --eval-data, are evaluated without being told to: after
+ * each epoch, or at the end. */
 bool evaluation_due(const evaluation *e, int64_t done)
 {
     const settings *s = e->set;
+    bool rows = data_holds_rows(e->data);
     int64_t every = s->eval_every;
 
-    if (!every && data_holds_rows(e->data))
-        every = s->epochs ? e->data->batches : s->steps;
-    if (!every && !data_holds_rows(e->data))
+    if (!every && !rows && !e->data->text.other)
         return false;
+    if (!every && rows && s->epochs)
+        every = e->data->batches;
     return done == s->steps || (every && done % every == 0);
 }
 

@@ -92,7 +92,7 @@ static int open_data(session *s)
 {
     int status = run_open_data(&s->run);
 
-    if (status == OPT_GO && s->run.set.eval_every)
+    if (status == OPT_GO && (s->run.set.eval_every || s->run.set.eval_data))
         status = evaluation_check(&s->run.data, &s->run.set);
     return status;
 }

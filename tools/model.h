@@ -43,7 +43,7 @@ typedef struct settings {
     const char *state; /* a placement of ls_state_place */
     bool shuffle, no_shuffle;
     int64_t log_every;  /* 0: never */
-    int64_t eval_every; /* 0: text never; rows after each epoch */
+    int64_t eval_every; /* 0: see evaluation_due */
     int64_t sample;     /* bytes; 0: none */
     double temperature;
     const char *metrics, *init, *init_only, *save, *backend;

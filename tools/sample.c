@@ -1,5 +1,6 @@
 /* Each byte is drawn from what the model says after those before it, at most
- * a window of them; the first follows a newline.  A position's logits depend on
+ * a window of them; the first follows a newline.  Tokens beyond 255 are no bytes
+ * and are not drawn.  A position's logits depend on
  * no later one, so a window may end in anything.  Device 0 alone has a row of
  * weight, the others are left out. */
 #include "sample.h"
@@ -8,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { BYTES = 256 };
 
 typedef struct sampler {
     const sample *s;
@@ -67,7 +70,7 @@ static int next(sampler *m, int64_t i)
     if (status < 0)
         return opt_check(status);
     token = ls_random_categorical(ls_key_fold_in(s->key, (uint32_t)i),
-                                  s->vocab,
+                                  s->vocab < BYTES ? s->vocab : BYTES,
                                   m->logits + (m->filled - 1) * s->vocab,
                                   (float)s->temperature);
     putchar((int)token);

@@ -465,7 +465,8 @@ static void conv_bwd(const ls__run *r)
 
 const ls__op ls__op_conv = {
     .name = "conv2d", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
-    .shape = conv_shape, .stash = conv_stash, .flops = conv_flops, .scratch = conv_scratch,
+    .shape = conv_shape, .stash = conv_stash, .flops = conv_flops,
+    .scratch = conv_scratch,
     .forward = conv_fwd, .backward = conv_bwd};
 
 static ls_node *conv2d(ls_node *x, int64_t n, const ls_window *window,

@@ -3,9 +3,10 @@
  *     dw = x^T d,  dbias = column sums of d,  dx = d w^T,
  *     d = dy activation'(x w + bias)
  *
- * Activation and residual come from the plan, which folds a following activation
- * or add into the product's epilogue; so does slope_of_x, the slope of the
- * activation of whoever made x, kept by its forward.  In dw, K runs over the vectors of the chunk. */
+ * Activation and residual come from the plan, which folds a following
+ * activation or add into the product's epilogue; so does slope_of_x, the slope
+ * of the activation of whoever made x, kept by its forward.  In dw, K runs over
+ * the vectors of the chunk. */
 #include "graph/op.h"
 
 #include <string.h>
