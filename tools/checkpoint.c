@@ -44,12 +44,12 @@ static const char *const may_differ[] = {
     "resume",
 };
 
-static bool counts(const opt *o, int model)
+static bool counts(const opt *o, int at)
 {
     for (size_t i = 0; i < sizeof may_differ / sizeof *may_differ; i++)
         if (!strcmp(o->name, may_differ[i]))
             return false;
-    return o->start[model] != NULL;
+    return o->start[at] != NULL;
 }
 
 typedef struct list {
@@ -68,15 +68,15 @@ static void add(list *l, const char *name, const char *value)
 static void list_settings(list *l, const keeper_run *run)
 {
     const opt_program *p = run->program;
-    int model = run->line->model;
+    int at = run->line->model;
 
-    add(l, "model", p->models[model].name);
+    add(l, "model", p->models[at].name);
     for (int i = 0; i < p->option_count; i++) {
         const opt *o = &p->options[i];
         bool quoted;
         const char *value;
 
-        if (!counts(o, model))
+        if (!counts(o, at))
             continue;
         snprintf(l->name[i], sizeof l->name[i], "--%s", o->name);
         value = opt_value(o, run->settings, l->room[i], &quoted);

@@ -10,9 +10,9 @@
 enum { CHUNK = 64 }; /* rows at a time */
 
 /* Eight bytes at a time. */
-static uint64_t mix(uint64_t sum, const void *data, size_t bytes)
+static uint64_t mix(uint64_t sum, const void *from, size_t bytes)
 {
-    const char *p = data;
+    const char *p = from;
     uint64_t word = 0;
 
     for (; bytes > 0; bytes -= bytes < 8 ? bytes : 8, p += 8) {

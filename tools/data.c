@@ -9,13 +9,6 @@ static int64_t round_up(int64_t n, int64_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-int64_t data_max_rows(const data *d)
-{
-    if (d->noise.size)
-        return d->noise.total;
-    return d->pad ? round_up(d->batch, d->shards) : d->batch;
-}
-
 static int not_divisible(int64_t batch, int devices, int micro)
 {
     char text[64] = "";
