@@ -2,6 +2,7 @@
 #include "checkpoint.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +167,10 @@ static int refuse_others(const keeper *k, const char *folder)
 int keeper_open(keeper *k, const keeper_run *run, position *at)
 {
     const settings *s = run->settings;
-    ls_checkpoints_options o = {.folder = s->checkpoint, .keep = (int)s->keep};
+    ls_checkpoints_options o = {
+        .folder = s->checkpoint,
+        .keep = s->keep < INT_MAX ? (int)s->keep : 0, /* all */
+    };
     list l = {0};
     int status;
 
