@@ -70,6 +70,9 @@ is "at the end nothing is left to do" "$(state)" "$want"
 expect 0 "note: the 320 steps asked for are done already" $mlp --resume \
     --checkpoint "$dir/c"
 
+run linear --steps 4 --checkpoint-every 1 --keep 4294967297 --checkpoint "$dir/k"
+is "a large number of them is all" "$(ls "$dir/k" | wc -l | tr -d ' ')" 4
+
 # ------ contradictions ------
 
 { printf '\223NUMPY\1\0\166\0%-117s\n' \

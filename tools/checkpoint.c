@@ -2,6 +2,7 @@
 #include "checkpoint.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,12 +45,12 @@ static const char *const may_differ[] = {
     "resume",
 };
 
-static bool counts(const opt *o, int which)
+static bool counts(const opt *o, int at)
 {
     for (size_t i = 0; i < sizeof may_differ / sizeof *may_differ; i++)
         if (!strcmp(o->name, may_differ[i]))
             return false;
-    return o->start[which] != NULL;
+    return o->start[at] != NULL;
 }
 
 typedef struct list {
@@ -68,15 +69,15 @@ static void add(list *l, const char *name, const char *value)
 static void list_settings(list *l, const keeper_run *run)
 {
     const opt_program *p = run->program;
-    int which = run->line->model;
+    int at = run->line->model;
 
-    add(l, "model", p->models[which].name);
+    add(l, "model", p->models[at].name);
     for (int i = 0; i < p->option_count; i++) {
         const opt *o = &p->options[i];
         bool quoted;
         const char *value;
 
-        if (!counts(o, which))
+        if (!counts(o, at))
             continue;
         snprintf(l->name[i], sizeof l->name[i], "--%s", o->name);
         value = opt_value(o, run->settings, l->room[i], &quoted);
@@ -166,7 +167,10 @@ static int refuse_others(const keeper *k, const char *folder)
 int keeper_open(keeper *k, const keeper_run *run, position *at)
 {
     const settings *s = run->settings;
-    ls_checkpoints_options o = ls_checkpoints_defaults();
+    ls_checkpoints_options o = {
+        .folder = s->checkpoint,
+        .keep = s->keep < INT_MAX ? (int)s->keep : 0, /* all */
+    };
     list l = {0};
     int status;
 

@@ -9,8 +9,7 @@
 
 enum { CHUNK = 64 }; /* rows at a time */
 
-/* Tells other data from this, eight bytes at a time; no protection against
- * somebody who tries. */
+/* Eight bytes at a time. */
 static uint64_t mix(uint64_t sum, const void *from, size_t bytes)
 {
     const char *p = from;
