@@ -665,6 +665,9 @@ static const opt options[] = {
 };
 /* clang-format on */
 
+_Static_assert(sizeof options / sizeof *options <= OPT_MAX,
+               "opt_line has no room for so many options");
+
 const opt_program model_program = {
     .about = "Train a model data-parallel on the cores of this machine.",
     .models = models,
