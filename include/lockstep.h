@@ -1135,9 +1135,10 @@ typedef struct ls_entry {
     const void *data; /* little-endian, perhaps not aligned */
 } ls_entry;
 
-/* Read a file, or the files of a checkpoint, into memory.  LS_EIO; LS_EFORMAT: malformed, or one of ours whose
- * checksum does not match; LS_ENOTSUP: an unknown element type, or more axes
- * than LS_MAX_RANK. */
+/* Read a file, or the files of a checkpoint, into memory.  LS_EIO; LS_EFORMAT:
+ * malformed, or one of ours whose checksum does not match, or a folder that is
+ * no checkpoint (where it holds some, the newest is named); LS_ENOTSUP: an
+ * unknown element type, or more axes than LS_MAX_RANK. */
 LS_API int ls_archive_open(ls_archive **archive, const char *path);
 LS_API void ls_archive_close(ls_archive *archive);
 
@@ -1154,7 +1155,8 @@ LS_API int ls_archive_read(const ls_archive *archive, int i, int64_t n,
                            float *out);
 
 /* Pair i = 0, 1, .. of what else the file says ("__metadata__"; of a checkpoint
- * step, state hash, options and notes); false past the last.  The texts live until the archive is closed. */
+ * step, state hash, options and notes); false past the last.  The texts live
+ * until the archive is closed. */
 LS_API bool ls_archive_note(const ls_archive *archive, int i,
                             const char **name, const char **value);
 
@@ -1284,7 +1286,8 @@ LS_API int64_t ls_loader_batches(const ls_loader *loader);
  * step % batches of epoch step / batches, so that any step can be had at any
  * time, and steps in order come from the thread.  The batch, which must be the
  * trainer's, is good until the next call with this loader.  rows (may be NULL):
- * how many without padding.  Allocates nothing.  LS_EUSER: the source failed on these rows. */
+ * how many without padding.  Allocates nothing.  LS_EUSER: the source failed on
+ * these rows. */
 LS_API int ls_loader_fill(ls_loader *loader, int64_t step, ls_batch *batch,
                           int64_t *rows);
 
