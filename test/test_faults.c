@@ -50,6 +50,28 @@ static void *next(const char *name)
     return f;
 }
 
+/* ThreadSanitizer calls these two where no code of ours may run yet. */
+#if !defined(__SANITIZE_THREAD__)
+
+int pthread_attr_init(pthread_attr_t *attr)
+{
+    int (*real)(pthread_attr_t *) = next("pthread_attr_init");
+
+    return fails(CALLED_FROM, "pthread_attr_init", ENOMEM) ? ENOMEM
+                                                           : real(attr);
+}
+
+void *mmap(void *at, size_t bytes, int protect, int flags, int fd, off_t from)
+{
+    void *(*real)(void *, size_t, int, int, int, off_t) = next("mmap");
+
+    return fails(CALLED_FROM, "mmap", ENODEV)
+               ? MAP_FAILED
+               : real(at, bytes, protect, flags, fd, from);
+}
+
+#endif
+
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
                    void *(*run)(void *), void *user)
 {
@@ -59,14 +81,6 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
     return fails(CALLED_FROM, "pthread_create", EAGAIN)
                ? EAGAIN
                : real(thread, attr, run, user);
-}
-
-int pthread_attr_init(pthread_attr_t *attr)
-{
-    int (*real)(pthread_attr_t *) = next("pthread_attr_init");
-
-    return fails(CALLED_FROM, "pthread_attr_init", ENOMEM) ? ENOMEM
-                                                           : real(attr);
 }
 
 int pthread_attr_setstacksize(pthread_attr_t *attr, size_t size)
@@ -129,15 +143,6 @@ int rename(const char *from, const char *to)
         return real(from, to);
     renamed = false;
     return -1;
-}
-
-void *mmap(void *at, size_t bytes, int protect, int flags, int fd, off_t from)
-{
-    void *(*real)(void *, size_t, int, int, int, off_t) = next("mmap");
-
-    return fails(CALLED_FROM, "mmap", ENODEV)
-               ? MAP_FAILED
-               : real(at, bytes, protect, flags, fd, from);
 }
 
 ssize_t read(int fd, void *data, size_t bytes)
