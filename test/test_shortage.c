@@ -145,7 +145,7 @@ static int save(void)
 static int load(void)
 {
     ls_tensor t;
-    int status = ls_npy_load(&t, "shortage.npy", LS_F32);
+    int status = ls_npy_load(&t, in_folder("shortage.npy"), LS_F32);
 
     if (status == 0)
         ls_tensor_free(&t);
@@ -303,7 +303,7 @@ static int call_with(int i, int n)
 /* [[1 2], [3 4]] as a .npy file of bytes. */
 static void write_npy(void)
 {
-    FILE *file = fopen("shortage.npy", "wb");
+    FILE *file = fopen(in_folder("shortage.npy"), "wb");
 
     ck_assert_ptr_nonnull(file);
     fprintf(file, "\x93NUMPY%c%c%c%c%-117s\n", 1, 0, 118, 0,
