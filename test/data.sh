@@ -3,63 +3,8 @@
 # uneven batches, each the same on any number of workers; and what is refused.
 # Needs only POSIX tools and gzip.  LOCKSTEP_TRAIN or top_builddir say where the
 # tool is.
-set -u
-LC_ALL=C
-export LC_ALL
-train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL: $1"
-    sed 's/^/  err: /' "$dir/err"
-    sed 's/^/  out: /' "$dir/out" | head -n 20
-}
-
-# run ARGS: status in $status, output in out and err.
-run() {
-    "$train" "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    status=$?
-}
-
-# expect STATUS TEXT ARGS: a failure with TEXT on stderr and an empty stdout.
-expect() {
-    want=$1 text=$2
-    shift 2
-    run "$@"
-    if [ $status -eq "$want" ] && grep -qF -e "$text" "$dir/err" &&
-        [ ! -s "$dir/out" ]; then
-        pass
-    else
-        fail "$*: status $status, or no \"$text\" on stderr, or output"
-    fi
-}
-
-# is NAME A B: two texts are equal.
-is() {
-    if [ "$2" = "$3" ]; then
-        pass
-    else
-        fail "$1: \"$2\" is not \"$3\""
-    fi
-}
-
-# same NAME A B, differ NAME A B: two files.
-same() {
-    if cmp -s "$2" "$3"; then pass; else fail "$1"; fi
-}
-differ() {
-    if cmp -s "$2" "$3"; then fail "$1"; else pass; fi
-}
-
-# npy DESCR SHAPE: the 128 bytes before the data.
-npy() {
-    printf '\223NUMPY\001\000\166\000%-117s\n' \
-        "{'descr': '$1', 'fortran_order': False, 'shape': $2, }"
-}
+tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+. "$(dirname "$0")/shell.sh"
 
 # bytes SCRIPT: numbers that awk prints, as bytes.
 bytes() {
@@ -344,5 +289,4 @@ head -c 200 "$dir/gz/train-images-idx3-ubyte.gz" >"$dir/gz/cut-images-idx3"
 expect 1 "the gzip stream is cut short at byte 200" mlp --data \
     "$dir/gz/cut-images-idx3"
 
-echo "$passed checks passed, $failed failed"
-[ $failed -eq 0 ]
+finish

@@ -4,25 +4,10 @@
 # with another placement the run prints what the unbroken one printed from there
 # on, state hash included; and the script of ten lines finds the same hash in
 # the files.  Needs POSIX tools; without python3 the script is not tried.
-set -u
-LC_ALL=C
-export LC_ALL
-train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 script=$(dirname "$0")/../examples/state_hash.py
 [ -w /dev/shm ] && TMPDIR=/dev/shm && export TMPDIR
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL: $1"
-    sed 's/^/  err: /' "$dir/err"
-}
-same() {
-    if cmp -s "$2" "$3"; then pass; else fail "$1"; fi
-}
+. "$(dirname "$0")/shell.sh"
 
 hash_of() {
     command -v python3 >/dev/null || return 0
@@ -38,8 +23,8 @@ each() {
     name=$1 n=0
     shift
     rm -rf "$dir/all"
-    "$train" "$@" >"$dir/want" 2>"$dir/err" || fail "$name"
-    "$train" "$@" --checkpoint "$dir/all" --checkpoint-every 1 --keep 0 \
+    "$tool" "$@" >"$dir/want" 2>"$dir/err" || fail "$name"
+    "$tool" "$@" --checkpoint "$dir/all" --checkpoint-every 1 --keep 0 \
         >"$dir/out" 2>"$dir/err"
     same "$name: checkpoints change nothing" "$dir/out" "$dir/want"
     for step in "$dir"/all/step-*; do
@@ -48,7 +33,7 @@ each() {
         cp -R "$step" "$dir/one"
         state=replicate
         [ $((n % 2)) -eq 0 ] && state=shard
-        "$train" "$@" --resume --checkpoint "$dir/one" --state $state \
+        "$tool" "$@" --resume --checkpoint "$dir/one" --state $state \
             --workers $((1 + n % 3)) >"$dir/out" 2>"$dir/err" ||
             fail "$name from ${step##*/}"
         tail -n "$(wc -l <"$dir/out")" "$dir/want" >"$dir/rest"
@@ -94,5 +79,4 @@ text="--seq-len 8 --d-model 16 --heads 2 --layers 1 --d-ff 16 --batch 16"
         --eval-every 2 --sample 20
 }
 
-echo "$passed checks passed, $failed failed"
-[ $failed -eq 0 ]
+finish

@@ -5,49 +5,13 @@
 # tools; taskset and jq are used where present.
 #
 # GOLDEN=write rewrites test/golden/info-*.txt: read the difference.
-set -u
-LC_ALL=C
-export LC_ALL
 unset LS_ISA BLIS_ARCH_TYPE
-info=${LOCKSTEP_INFO:-${top_builddir:-.}/lockstep-info}
+tool=${LOCKSTEP_INFO:-${top_builddir:-.}/lockstep-info}
 here=$(cd "$(dirname "$0")" && pwd)
 man=$here/../man/lockstep-info.1
-dir=$(mktemp -d) || exit 99
 groups=
-trap 'for g in $groups; do rmdir "$g"; done 2>/dev/null; rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL: $1"
-    sed 's/^/  err: /' "$dir/err"
-    sed 's/^/  out: /' "$dir/out" | head -n 20
-}
-
-# run ARGS: status in $status, output in out and err.
-run() {
-    "$info" "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    status=$?
-}
-
-# expect STATUS TEXT ARGS: a failure with TEXT on stderr and no output.
-expect() {
-    want=$1 text=$2
-    shift 2
-    run "$@"
-    if [ $status -eq "$want" ] && grep -qF -e "$text" "$dir/err" &&
-        ! [ -s "$dir/out" ]; then
-        pass
-    else
-        fail "$*: status $status, not $want with \"$text\""
-    fi
-}
-
-# has WHAT FILE TEXT: the last run's out or err holds TEXT.
-has() {
-    if grep -qF -e "$3" "$dir/$2"; then pass; else fail "$1: no \"$3\""; fi
-}
+. "$(dirname "$0")/shell.sh"
+at_end() { for g in $groups; do rmdir "$g"; done 2>/dev/null; }
 
 # golden NAME ARGS: stdout, then stderr, are those of golden/info-NAME.txt.
 golden() {
@@ -63,7 +27,7 @@ golden() {
     fi
 }
 
-"$info" --version >/dev/null || exit 99
+"$tool" --version >/dev/null || exit 99
 
 # ------ help, usage, failures ------
 
@@ -93,13 +57,13 @@ run --topology "$dir/bad.xml"
 if [ $status -eq 1 ]; then pass; else fail "bad.xml: status $status"; fi
 has bad.xml err "bad.xml\""
 status=0
-LS_ISA=x86-64-v9 "$info" >"$dir/out" 2>"$dir/err" || status=$?
+LS_ISA=x86-64-v9 "$tool" >"$dir/out" 2>"$dir/err" || status=$?
 if [ $status -eq 1 ]; then pass; else fail "LS_ISA: status $status"; fi
 has LS_ISA err "LS_ISA=x86-64-v9: not an instruction level"
-LS_ISA='' "$info" >"$dir/out" 2>"$dir/err"
+LS_ISA='' "$tool" >"$dir/out" 2>"$dir/err"
 has "an empty LS_ISA" out "in use, the best of this CPU"
 level=$(sed -n 's/^  \(.*[^ ]\)  *in use, .*/\1/p' "$dir/out")
-LS_ISA=$level "$info" >"$dir/out" 2>"$dir/err"
+LS_ISA=$level "$tool" >"$dir/out" 2>"$dir/err"
 has "LS_ISA=$level" out "in use, LS_ISA asks for it"
 
 # ------ machines we do not own ------
@@ -151,14 +115,14 @@ fi
 if command -v taskset >/dev/null; then
     run
     cpu=$(sed -n 's/^.* (PU \([0-9]*\).*/\1/p' "$dir/out")
-    taskset -c "$cpu" "$info" >"$dir/out" 2>"$dir/err"
+    taskset -c "$cpu" "$tool" >"$dir/out" 2>"$dir/err"
     has taskset out "1 usable core:"
     has taskset out "affinity 1,"
     has taskset out "on 1 worker (PU $cpu)"
     [ "$all" -gt 1 ] &&
         has taskset err "mpirun unless told --bind-to none"
     # mpirun's default binds a rank to one core and asks for more workers.
-    taskset -c "$cpu" "$info" --workers 2 >"$dir/out" 2>"$dir/err"
+    taskset -c "$cpu" "$tool" --workers 2 >"$dir/out" 2>"$dir/err"
     has "bound with 2 workers" err "2 workers share 1 usable core"
 fi
 
@@ -208,14 +172,14 @@ for parent in "$(own cpu)" "$(own '')"; do
     make "$parent/lockstep-test-$$" || continue
     group=$parent/lockstep-test-$$
     quota "$group" 50000 || continue
-    inside "$group" "$info" || continue
+    inside "$group" "$tool" || continue
     tried=yes
     has "half a CPU" out "1 usable core:"
     has "half a CPU" out "quota 0.5 CPUs (/"
     quota "$group" 150000
-    inside "$group" "$info"
+    inside "$group" "$tool"
     has "1.5 CPUs" out "$((all < 2 ? all : 2)) usable core"
-    make "$group/inner" && inside "$group/inner" "$info" &&
+    make "$group/inner" && inside "$group/inner" "$tool" &&
         has "a parent's quota" out "quota 1.5 CPUs ($group/cpu."
 done
 [ "$tried" ] || echo "quota of a real group not tried: may not make one here"
@@ -227,7 +191,7 @@ if [ -n "$parent" ] && [ "$all" -gt 1 ] &&
     run
     cpu=$(sed -n 's/^.* (PU \([0-9]*\).*/\1/p' "$dir/out")
     cat "$parent/cpuset.mems" >"$group/cpuset.mems" &&
-        echo "$cpu" >"$group/cpuset.cpus" && inside "$group" "$info" && {
+        echo "$cpu" >"$group/cpuset.cpus" && inside "$group" "$tool" && {
         has "cpuset of one" out "1 usable core:"
         has "cpuset of one" out "cpuset 1, affinity 1"
         has "cpuset of one" err "the cpuset of this process leaves 1 of"
@@ -236,5 +200,4 @@ else
     echo "cpuset of a real group not tried: may not make one here"
 fi
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+finish

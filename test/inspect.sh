@@ -2,29 +2,22 @@
 # lockstep-inspect as its manual has it: the table, the first difference of two,
 # JSON, and refusals.  LOCKSTEP_TRAIN, LOCKSTEP_INSPECT or top_builddir say
 # where the tools are.
-set -u
-LC_ALL=C
-export LC_ALL
 train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 inspect=${LOCKSTEP_INSPECT:-${top_builddir:-.}/lockstep-inspect}
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
+. "$(dirname "$0")/shell.sh"
 
 # check STATUS TEXT ARGS: the exit status, and a line with TEXT, spaces being
 # one, on either output.
 check() {
     want=$1 text=$2
     shift 2
-    (cd "$dir" && "$inspect" "$@") >"$dir/all" 2>&1 </dev/null
+    (cd "$dir" && "$inspect" "$@") >"$dir/out" 2>&1 </dev/null
     status=$?
     if [ $status -eq "$want" ] &&
-        tr -s ' ' <"$dir/all" | grep -qF -e "$text"; then
-        passed=$((passed + 1))
+        tr -s ' ' <"$dir/out" | grep -qF -e "$text"; then
+        pass
     else
-        failed=$((failed + 1))
-        echo "FAIL: $*: status $status, or no \"$text\""
-        sed 's/^/  /' "$dir/all" | tail -n 20
+        fail "$*: status $status, or no \"$text\""
     fi
 }
 case $inspect in /*) ;; *) inspect=$PWD/$inspect ;; esac
@@ -91,16 +84,14 @@ check 1 "empty: is no complete checkpoint" empty
 printf 'abcd' | safetensors "{\"a\\nb\\u001b[2J\":{\"dtype\":\"F32\",\"shape\":[1],$e}" \
     >"$dir/evil"
 check 0 "a?b?[2J F32 (1)" evil
-"$train" linear --init "$dir/evil" --steps 0 >"$dir/all" 2>&1
-is=$(tail -n 1 "$dir/all" | tr -d ' -~\n')
-if [ -z "$is" ] && grep -qF 'tensor "a?b?[2J" is none' "$dir/all"; then
-    passed=$((passed + 1))
+"$train" linear --init "$dir/evil" --steps 0 >"$dir/out" 2>&1
+is=$(tail -n 1 "$dir/out" | tr -d ' -~\n')
+if [ -z "$is" ] && grep -qF 'tensor "a?b?[2J" is none' "$dir/out"; then
+    pass
 else
-    failed=$((failed + 1))
-    echo "FAIL: a message with control characters"
+    fail "a message with control characters"
 fi
 printf x >>"$dir/$two/optimizer.safetensors"
 check 1 "optimizer.safetensors" $two
 
-echo "$passed checks passed, $failed failed"
-[ $failed -eq 0 ]
+finish

@@ -4,22 +4,9 @@
 # fused multiply-adds runs and says what its bits are; and that a level which
 # is none is refused.  Levels that the CPU lacks are skipped with a message.
 # Needs only POSIX tools.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
-set -u
-LC_ALL=C
-export LC_ALL
 unset LS_ISA BLIS_ARCH_TYPE
-train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL: $1"
-    sed 's/^/  err: /' "$dir/err"
-    sed 's/^/  out: /' "$dir/out" | head -n 20
-}
+tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+. "$(dirname "$0")/shell.sh"
 
 # run LEVEL ARGS: output in out and err, the metrics without the first line and
 # the timings in rows, the status in $status.
@@ -27,10 +14,10 @@ run() {
     level=$1
     shift
     rm -f "$dir/m"
-    LS_ISA=$level "$train" "$@" --metrics "$dir/m" >"$dir/out" 2>"$dir/err" \
+    LS_ISA=$level "$tool" "$@" --metrics "$dir/m" >"$dir/out" 2>"$dir/err" \
         </dev/null
     status=$?
-    sed -e 1d -e 's/,"ms":[0-9.]*}$/}/' "$dir/m" >"$dir/rows" 2>/dev/null
+    steps "$dir/m" >"$dir/rows" 2>/dev/null
 }
 
 # The levels of this CPU, as the refusal of a bad one names them.
@@ -113,5 +100,4 @@ EOF
 for level in x86-64-v3 x86-64-v4; do
     has $level || echo "$level skipped: this CPU has $here"
 done
-echo "$passed checks passed, $failed failed"
-[ $failed -eq 0 ]
+finish

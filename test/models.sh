@@ -2,49 +2,8 @@
 # The models mlp, cnn and gpt from the command line: that they learn, the same bytes
 # on any number of workers, numbers of PyTorch, and what they refuse.
 # Needs only POSIX tools.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
-set -u
-LC_ALL=C
-export LC_ALL
-train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL: $1"
-    sed 's/^/  err: /' "$dir/err"
-    sed 's/^/  out: /' "$dir/out" | head -n 20
-}
-
-# run ARGS: status in $status, output in out and err.
-run() {
-    "$train" "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    status=$?
-}
-
-# expect STATUS TEXT ARGS: a failure with TEXT on stderr and an empty stdout.
-expect() {
-    want=$1 text=$2
-    shift 2
-    run "$@"
-    if [ $status -eq "$want" ] && grep -qF -e "$text" "$dir/err" &&
-        [ ! -s "$dir/out" ]; then
-        pass
-    else
-        fail "$*: status $status, or no \"$text\" on stderr, or output"
-    fi
-}
-
-# is NAME A B: two texts are equal.
-is() {
-    if [ "$2" = "$3" ]; then
-        pass
-    else
-        fail "$1: \"$2\" is not \"$3\""
-    fi
-}
+tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+. "$(dirname "$0")/shell.sh"
 
 # below NAME A B: of two numbers.
 below() {
@@ -53,17 +12,6 @@ below() {
     else
         fail "$1: $2 is not below $3"
     fi
-}
-
-# same NAME A B: two files are equal.
-same() {
-    if cmp -s "$2" "$3"; then pass; else fail "$1"; fi
-}
-
-# npy DESCR SHAPE: the 128 bytes before the data.
-npy() {
-    printf '\223NUMPY\001\000\166\000%-117s\n' \
-        "{'descr': '$1', 'fortran_order': False, 'shape': $2, }"
 }
 
 # pattern N MODULUS: (i * i + i / 3) modulo it as bytes, for i below N.
@@ -75,9 +23,6 @@ pattern() {
         i=$((i + 1))
     done
 }
-
-# steps FILE: the metrics without the first line and the timings.
-steps() { sed -e 1d -e 's/,"ms":[0-9.]*}$/}/' "$1"; }
 
 # any_workers NAME ARGS: stdout and metrics on 1, 2, 3 and 7 workers, sharded
 # too and with BLIS, are those of one worker, which stay in out1 and rows1.
@@ -329,5 +274,4 @@ expect 1 "--seq-len 1 leaves nothing" gpt --data "$dir/count" --seq-len 1
 expect 1 "does not divide by 8 devices" gpt --data "$dir/count" --batch 12
 expect 1 ": Is a directory" gpt --data "$dir"
 
-echo "$passed checks passed, $failed failed"
-[ $failed -eq 0 ]
+finish

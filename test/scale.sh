@@ -4,52 +4,10 @@
 # other bytes refused.  No number of time is looked at.  Needs only POSIX tools;
 # jq and xmllint are used where present.  LOCKSTEP_SCALE or top_builddir say
 # where the tool is.
-set -u
-LC_ALL=C
-export LC_ALL
 unset LOCKSTEP_SCALE_SPOIL
-scale=${LOCKSTEP_SCALE:-${top_builddir:-.}/lockstep-scale}
+tool=${LOCKSTEP_SCALE:-${top_builddir:-.}/lockstep-scale}
 here=$(dirname "$0")
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL: $1"
-    sed 's/^/  err: /' "$dir/err"
-    sed 's/^/  out: /' "$dir/out" | head -n 40
-}
-
-# run ARGS: status in $status, output in out and err.
-run() {
-    "$scale" "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    status=$?
-}
-
-# expect STATUS TEXT ARGS: a failure with TEXT on stderr and no output.
-expect() {
-    want=$1 text=$2
-    shift 2
-    run "$@"
-    if [ $status -eq "$want" ] && grep -qF -e "$text" "$dir/err" &&
-        ! [ -s "$dir/out" ]; then
-        pass
-    else
-        fail "$*: status $status, not $want with \"$text\""
-    fi
-}
-
-# has WHAT FILE TEXT: the last run's out or err holds TEXT.
-has() {
-    if grep -qF -e "$3" "$dir/$2"; then pass; else fail "$1: no \"$3\""; fi
-}
-
-# is NAME A B: two texts are equal.
-is() {
-    if [ "$2" = "$3" ]; then pass; else fail "$1: \"$2\" is not \"$3\""; fi
-}
+. "$(dirname "$0")/shell.sh"
 
 # column N: of the first table, without its head; then a blank between each.
 column() {
@@ -57,7 +15,7 @@ column() {
         table == 1 { gsub(/ %/, "%"); print $n }' "$dir/out" | tr '\n' ' '
 }
 
-"$scale" --version >/dev/null || exit 99
+"$tool" --version >/dev/null || exit 99
 
 # ------ help, usage, failures ------
 
@@ -194,5 +152,4 @@ for weak in "" --weak; do
     is "no model is made of them$weak" "$(grep -c 'a model' "$dir/out")" 0
 done
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+finish

@@ -3,46 +3,9 @@
 # statuses, golden losses, files.  Needs only POSIX tools; where jq is present
 # it also parses the metrics.  LOCKSTEP_TRAIN or top_builddir say where the
 # tool is.
-set -u
-LC_ALL=C
-export LC_ALL
-train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
-here=$(dirname "$0")
-man=$here/../man/lockstep-train.1
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL: $1"
-    sed 's/^/  err: /' "$dir/err"
-    sed 's/^/  out: /' "$dir/out" | head -n 20
-}
-
-# run ARGS: status in $status, output in out and err.
-run() {
-    "$train" "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    status=$?
-}
-
-# expect STATUS TEXT ARGS: the exit status, and TEXT somewhere on stderr; a
-# failure must say something and leave stdout alone.
-expect() {
-    want=$1 text=$2
-    shift 2
-    run "$@"
-    if [ $status -ne "$want" ]; then
-        fail "$*: status $status, not $want"
-    elif ! grep -qF -e "$text" "$dir/err"; then
-        fail "$*: no \"$text\" on stderr"
-    elif [ "$want" -ne 0 ] && [ -s "$dir/out" ]; then
-        fail "$*: a failure with output"
-    else
-        pass
-    fi
-}
+tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+man=$(dirname "$0")/../man/lockstep-train.1
+. "$(dirname "$0")/shell.sh"
 
 # prints TEXT ARGS: succeeds, with TEXT on stdout.
 prints() {
@@ -56,26 +19,6 @@ prints() {
     fi
 }
 
-# is NAME A B: two texts are equal.
-is() {
-    if [ "$2" = "$3" ]; then
-        pass
-    else
-        fail "$1: \"$2\" is not \"$3\""
-    fi
-}
-
-# same NAME A B: two files are equal.
-same() {
-    if cmp -s "$2" "$3"; then pass; else fail "$1"; fi
-}
-
-# npy DESCR SHAPE: the 128 bytes before the data.
-npy() {
-    printf '\223NUMPY\001\000\166\000%-117s\n' \
-        "{'descr': '$1', 'fortran_order': False, 'shape': $2, }"
-}
-
 # bytes N: 0 1 2 ... modulo 7, N of them.
 bytes() {
     i=0
@@ -85,10 +28,7 @@ bytes() {
     done
 }
 
-# steps FILE: the metrics without the first line and the timings.
-steps() { sed -e 1d -e 's/,"ms":[0-9.]*}$/}/' "$1"; }
-
-"$train" --version >/dev/null || exit 99
+"$tool" --version >/dev/null || exit 99
 
 # ------ help, version ------
 
@@ -161,8 +101,8 @@ expect 1 "No such file" linear --save "$dir/none/file"
 expect 1 "No such file" linear --metrics "$dir/none/file"
 expect 1 "No space left" linear --metrics /dev/full
 is "a full stdout is a failure" \
-    "$("$train" linear 2>&1 >/dev/full; echo $?)" \
-    "$("$train" linear 2>&1 >/dev/null)
+    "$("$tool" linear 2>&1 >/dev/full; echo $?)" \
+    "$("$tool" linear 2>&1 >/dev/null)
 lockstep-train: standard output: No space left on device
 1"
 expect 1 "not a regular file" linear --save /dev/null
@@ -378,5 +318,4 @@ expect 1 "is none of the" linear --init "$dir/a"
 head -c 1000 "$dir/a" >"$dir/cut"
 expect 1 "does not fit" $small --init "$dir/cut"
 
-echo "$passed checks passed, $failed failed"
-[ $failed -eq 0 ]
+finish

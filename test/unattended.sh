@@ -2,47 +2,19 @@
 # Runs nobody sits beside: what signals, failures and stalls leave behind, and
 # what a trace shows.  Needs POSIX tools; where jq is present it reads the
 # traces.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
-set -u
-LC_ALL=C
-export LC_ALL
-train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
-dir=$(mktemp -d) || exit 99
+tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 pid=
-trap '[ -z "$pid" ] || kill -KILL $pid 2>/dev/null; rm -rf "$dir"' EXIT
-passed=0 failed=0
-
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL: $1"
-    sed 's/^/  err: /' "$dir/err"
-    tail -n 5 "$dir/out" | sed 's/^/  out: /'
-}
-
-# is NAME A B: two texts are equal.
-is() {
-    if [ "$2" = "$3" ]; then
-        pass
-    else
-        fail "$1: \"$2\" is not \"$3\""
-    fi
-}
-
-# same NAME A B: two files are equal.
-same() {
-    if cmp -s "$2" "$3"; then pass; else fail "$1"; fi
-}
+. "$(dirname "$0")/shell.sh"
+at_end() { [ -z "$pid" ] || kill -KILL $pid 2>/dev/null; }
 
 # says NAME TEXT: it is on stderr.
-says() {
-    if grep -qF -e "$2" "$dir/err"; then pass; else fail "$1: no \"$2\""; fi
-}
+says() { has "$1" err "$2"; }
 
 # start ARGS: a long run of linear in the background, which a signal from the
 # keyboard would reach; past its third step when this returns.
 start() {
     rm -f "$dir/m"
-    $default "$train" linear --devices 4 --steps 100000000 --log-every 1 \
+    $default "$tool" linear --devices 4 --steps 100000000 --log-every 1 \
         --metrics "$dir/m" "$@" >"$dir/out" 2>"$dir/err" </dev/null &
     pid=$!
     until grep -q '"step":3' "$dir/m" 2>/dev/null; do
@@ -91,7 +63,7 @@ for signal in $signals; do
     is "metrics hold the steps that were logged" \
         "$(sed -n 's/.*step 0*\([0-9][0-9]*\) .*/\1/p' "$dir/out" \
             | tail -n 1)" "$steps"
-    "$train" linear --devices 4 --steps $((steps + 1)) --log-every 0 \
+    "$tool" linear --devices 4 --steps $((steps + 1)) --log-every 0 \
         --save "$dir/again" >"$dir/whole" 2>/dev/null
     is "it is the state after these steps" "$(tail -n 1 "$dir/out")" \
         "$(cat "$dir/whole")"
@@ -110,9 +82,9 @@ is "the last step is saved" "$(tail -n 1 "$dir/m" \
     | sed 's/^{"step":\([0-9]*\),.*}$/\1/')" $((done - 1))
 is "the save is traced" "$(grep -c '"name":"checkpoint"' "$dir/t")" 1
 rm -f "$dir/m"
-"$train" linear --devices 4 --steps $((done + 50)) --log-every 1 --resume \
+"$tool" linear --devices 4 --steps $((done + 50)) --log-every 1 --resume \
     --checkpoint "$dir/c" >"$dir/out" 2>"$dir/err"
-"$train" linear --devices 4 --steps $((done + 50)) --log-every 1 2>/dev/null \
+"$tool" linear --devices 4 --steps $((done + 50)) --log-every 1 2>/dev/null \
     | tail -n 51 >"$dir/whole"
 same "the run goes on from the signal" "$dir/out" "$dir/whole"
 
@@ -133,30 +105,25 @@ fi
 
 # ------ A failure: the last good state ------
 
-# npy DESCR SHAPE: the 128 bytes before the data.
-npy() {
-    printf '\223NUMPY\001\000\166\000%-117s\n' \
-        "{'descr': '$1', 'fortran_order': False, 'shape': $2, }"
-}
 one='\0\0\200\077' nan='\0\0\300\177'
 { npy '<f4' '(8, 1)'; printf "$one$one$one$one$one$nan$one$one"; } >"$dir/x"
 { npy '<f4' '(8, 1)'; printf "$one$one$one$one$one$one$one$one"; } >"$dir/y"
 data="--x $dir/x --y $dir/y --devices 2 --batch 2"
-"$train" linear $data --steps 3 --save "$dir/s" --trace "$dir/t" \
+"$tool" linear $data --steps 3 --save "$dir/s" --trace "$dir/t" \
     --metrics "$dir/m" >"$dir/out" 2>"$dir/err"
 is "a loss that is not finite fails" $? 1
 says "the step, the device and the row are named" \
     "step 2: the loss is not finite on device 1, first in row 1"
 says "what is kept is said" "$dir/s: the parameters after 2 updates"
-"$train" linear $data --steps 2 --save "$dir/again" >/dev/null 2>&1
+"$tool" linear $data --steps 2 --save "$dir/again" >/dev/null 2>&1
 same "the last good state is kept" "$dir/s" "$dir/again"
 is "the metrics hold the good steps" "$(grep -c '"step"' "$dir/m")" 2
-"$train" linear $data --steps 3 --checkpoint "$dir/n" --checkpoint-every 1 \
+"$tool" linear $data --steps 3 --checkpoint "$dir/n" --checkpoint-every 1 \
     >"$dir/out" 2>"$dir/err"
 is "a loss that is not finite fails with checkpoints" $? 1
 is "those of the good steps stay" "$(ls "$dir/n" | tr '\n' ' ')" \
     "step-000000000001 step-000000000002 "
-"$train" linear $data --steps 2 --checkpoint "$dir/n" --resume --save "$dir/s" \
+"$tool" linear $data --steps 2 --checkpoint "$dir/n" --resume --save "$dir/s" \
     >"$dir/out" 2>"$dir/err"
 same "and load" "$dir/s" "$dir/again"
 json "$dir/t"
@@ -166,7 +133,7 @@ json "$dir/t"
 # Nobody reads the metrics, so that the tool waits for room in the pipe.
 mkfifo "$dir/pipe"
 exec 3<>"$dir/pipe"
-"$train" linear --steps 100000000 --log-every 0 --metrics "$dir/pipe" \
+"$tool" linear --steps 100000000 --log-every 0 --metrics "$dir/pipe" \
     --workers 2 --stall-seconds 0.3 >"$dir/out" 2>"$dir/err" </dev/null &
 pid=$!
 until grep -q 'worker 1 ' "$dir/err"; do
@@ -193,21 +160,13 @@ exec 3<&-
 
 # ------ Traces, and options that make no sense ------
 
-# refuses STATUS TEXT ARGS
-refuses() {
-    want=$1 text=$2
-    shift 2
-    "$train" "$@" >"$dir/out" 2>"$dir/err"
-    is "$* fails" $? $want
-    says "$*" "$text"
-}
-refuses 2 "--trace-level is for --trace" linear --trace-level 2
-refuses 2 "\"3\" is none of 1|2" linear --trace "$dir/t" --trace-level 3
-refuses 2 "--stall-seconds" linear --stall-seconds -1
-refuses 1 "not a regular file" linear --trace /dev/null
-refuses 1 "No such file" linear --trace "$dir/none/t"
+expect 2 "--trace-level is for --trace" linear --trace-level 2
+expect 2 "\"3\" is none of 1|2" linear --trace "$dir/t" --trace-level 3
+expect 2 "--stall-seconds" linear --stall-seconds -1
+expect 1 "not a regular file" linear --trace /dev/null
+expect 1 "No such file" linear --trace "$dir/none/t"
 
-"$train" linear --steps 3 --trace "$dir/t" --trace-level 2 >"$dir/out" \
+"$tool" linear --steps 3 --trace "$dir/t" --trace-level 2 >"$dir/out" \
     2>"$dir/err"
 json "$dir/t"
 for name in gradients reduce update barrier step data dense loss rows/s \
@@ -217,5 +176,4 @@ for name in gradients reduce update barrier step data dense loss rows/s \
 done
 is "nothing is left aside" "$(find "$dir" -name '*.tmp-*')" ""
 
-echo "$passed checks passed, $failed failed"
-[ $failed -eq 0 ]
+finish
