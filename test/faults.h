@@ -7,25 +7,15 @@
 #ifndef TEST_FAULTS_H
 #define TEST_FAULTS_H
 
+#include "calls.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-/* clang-format off */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || \
-                   __has_feature(thread_sanitizer) || \
-                   __has_feature(memory_sanitizer))
-#else
-#define SANITIZED 0
-#endif
-/* clang-format on */
-
-#if defined(__GLIBC__) && !SANITIZED
+#if defined(__GLIBC__) && !UNDER_SANITIZER
 #define OWN_MALLOC 1
 #else
 #define OWN_MALLOC 0
@@ -87,15 +77,15 @@ static bool counts(const void *from)
 
 /* Our own blocks among others': whoever calls free cannot be told (it is often
  * the last thing a library's function does, and then a jump). */
-static _Atomic(void *) own[256];
+static _Atomic(void *) owned[256];
 
 /* Put `to` where `from` is: false where that is nowhere. */
 static bool replace(void *from, void *to)
 {
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
         void *here = from;
 
-        if (atomic_compare_exchange_strong(&own[i], &here, to))
+        if (atomic_compare_exchange_strong(&owned[i], &here, to))
             return true;
     }
     return false;

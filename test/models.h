@@ -9,17 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A call that must succeed; the library's own words when it does not. */
-#define OK(call) ck_assert_msg((call) == 0, "%s: %s", #call, ls_errmsg())
-
-/* A call that must fail with a status, and say so in these words. */
-#define FAILS(call, status, words) \
-    do { \
-        ck_assert_int_eq((call), (status)); \
-        ck_assert_msg(strstr(ls_errmsg(), (words)), \
-                      "\"%s\" does not say \"%s\"", ls_errmsg(), (words)); \
-    } while (0)
-
 /* ------ Data ------ */
 
 /* n normal numbers, as float32(RandomState(seed).randn(n)). */

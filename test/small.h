@@ -1,21 +1,9 @@
 /* What the tests of trainers and collectives share: pools on meshes of named
- * axes, a small model, and the check of a refusal. */
+ * axes, and a small model. */
 #ifndef TEST_SMALL_H
 #define TEST_SMALL_H
 
-#include "lockstep.h"
-
-#include <check.h>
-#include <string.h>
-
-/* The status and a part of the message. */
-#define refused(call, code, part) \
-    do { \
-        ck_assert_int_eq(call, code); \
-        ck_assert_msg(strstr(ls_errmsg(), part), "%s", ls_errmsg()); \
-    } while (0)
-
-#define works(call) ck_assert_msg((call) == 0, "%s", ls_errmsg())
+#include "calls.h"
 
 /* A pool of so many workers (0: the default), unpinned, on a mesh with these
  * axes ("data:4,model:2"). */
@@ -26,8 +14,8 @@ static inline ls_pool *open_pool(const char *axes, int workers)
     ls_mesh *mesh;
     ls_pool *pool;
 
-    works(ls_mesh_open(&mesh, &m));
-    works(ls_pool_open(&pool, mesh, &p));
+    OK(ls_mesh_open(&mesh, &m));
+    OK(ls_pool_open(&pool, mesh, &p));
     ls_mesh_close(mesh);
     return pool;
 }
@@ -39,11 +27,11 @@ static inline ls_graph *small_graph(void)
 {
     ls_graph *g;
 
-    works(ls_graph_new(&g));
+    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
     ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
     ls_node *h = ls_gelu(ls_dense(x, 8, "hidden"));
-    works(ls_loss(g, ls_mean_squared_error(ls_dense(h, OUT, "out"), y)));
+    OK(ls_loss(g, ls_mean_squared_error(ls_dense(h, OUT, "out"), y)));
     return g;
 }
 
@@ -75,9 +63,9 @@ static inline ls_batch *small_batch(const ls_trainer *t)
 
     ls_random_normal(ls_key_new(1), 0, ROWS * IN, x);
     ls_random_normal(ls_key_new(2), 0, ROWS * OUT, y);
-    works(ls_batch_open(&b, t));
-    works(ls_batch_set(b, "x", LS_F32, x, ROWS));
-    works(ls_batch_set(b, "y", LS_F32, y, ROWS));
+    OK(ls_batch_open(&b, t));
+    OK(ls_batch_set(b, "x", LS_F32, x, ROWS));
+    OK(ls_batch_set(b, "y", LS_F32, y, ROWS));
     return b;
 }
 

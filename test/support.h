@@ -4,29 +4,14 @@
 #define LS_TEST_SUPPORT_H
 
 #include "base/memory.h"
+#include "calls.h"
 #include "kernel/kernel.h"
-#include "lockstep.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-/* 1 or 0: sanitizers are slow, and keep malloc and its failures to themselves.
- */
-/* clang-format off */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNDER_SANITIZER 1
-#elif defined(__has_feature)
-#define UNDER_SANITIZER (__has_feature(address_sanitizer) || \
-                         __has_feature(thread_sanitizer) || \
-                         __has_feature(memory_sanitizer))
-#else
-#define UNDER_SANITIZER 0
-#endif
-/* clang-format on */
 
 /* ------ Numbers ------ */
 
@@ -169,8 +154,8 @@ static inline ls_pool *open_pool(int devices, int workers)
     ls_mesh *mesh = NULL;
     ls_pool *pool = NULL;
 
-    ck_assert_int_eq(ls_mesh_open(&mesh, &options), 0);
-    ck_assert_int_eq(ls_pool_open(&pool, mesh, &loose), 0);
+    OK(ls_mesh_open(&mesh, &options));
+    OK(ls_pool_open(&pool, mesh, &loose));
     ls_mesh_close(mesh);
     return pool;
 }

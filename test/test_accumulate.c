@@ -1,42 +1,16 @@
 /* Gradient accumulation: which rows, in which order, and the same bits on any
  * number of workers. */
-#include "lockstep.h"
+#include "support.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void must(int status)
-{
-    ck_assert_msg(status == 0, "%s", ls_errmsg());
-}
-
-/* The call fails with this status and these words. */
-static void refused(int status, int want, const char *words)
-{
-    ck_assert_int_eq(status, want);
-    ck_assert_msg(strstr(ls_errmsg(), words) != NULL, "\"%s\" lacks \"%s\"",
-                  ls_errmsg(), words);
-}
 
 typedef struct session {
     ls_pool *pool;
     ls_trainer *trainer;
     ls_batch *batch;
 } session;
-
-static ls_pool *open_pool(int devices, int workers)
-{
-    ls_mesh_options o = {.devices = devices, .workers = workers};
-    ls_mesh *mesh;
-    ls_pool *pool;
-
-    must(ls_mesh_open(&mesh, &o));
-    must(ls_pool_open(&pool, mesh, NULL));
-    ls_mesh_close(mesh);
-    return pool;
-}
 
 static void close_session(session *s)
 {
@@ -85,8 +59,8 @@ static session open_sum(const ls_trainer_options *o)
     ls_gradient gradient = {sum_of_rows, NULL, 1, 1, &input, &param};
     session s = {.pool = open_pool(DEVICES, 2)};
 
-    must(ls_trainer_open_gradient(&s.trainer, s.pool, &gradient, o));
-    must(ls_batch_open(&s.batch, s.trainer));
+    OK(ls_trainer_open_gradient(&s.trainer, s.pool, &gradient, o));
+    OK(ls_batch_open(&s.batch, s.trainer));
     return s;
 }
 
@@ -124,11 +98,11 @@ START_TEST(test_order)
         o.optimizer = ls_sgd(1);
         o.mean = LS_SUM;
         session s = open_sum(&o);
-        must(ls_batch_set(s.batch, "x", LS_F32, x, ROWS));
-        must(ls_evaluate(s.trainer, s.batch, &r));
+        OK(ls_batch_set(s.batch, "x", LS_F32, x, ROWS));
+        OK(ls_evaluate(s.trainer, s.batch, &r));
         ck_assert_double_eq_tol((double)r.loss, (double)want, 1e-4);
-        must(ls_step(s.trainer, s.batch, &r));
-        must(ls_trainer_get(s.trainer, "p", 1, &p));
+        OK(ls_step(s.trainer, s.batch, &r));
+        OK(ls_trainer_get(s.trainer, "p", 1, &p));
         ck_assert_msg(p == -want, "K %d: %a is not %a", micro[i], (double)-p,
                       (double)want);
         ck_assert_int_eq(r.rows, ROWS);
@@ -157,10 +131,10 @@ START_TEST(test_means)
         o.optimizer = ls_sgd(1);
         o.mean = (ls_mean)mean;
         session s = open_sum(&o);
-        must(ls_batch_set(s.batch, "x", LS_F32, x, 6));
-        must(ls_batch_set_weights(s.batch, w, 6));
-        must(ls_step(s.trainer, s.batch, &r));
-        must(ls_trainer_get(s.trainer, "p", 1, &p));
+        OK(ls_batch_set(s.batch, "x", LS_F32, x, 6));
+        OK(ls_batch_set_weights(s.batch, w, 6));
+        OK(ls_step(s.trainer, s.batch, &r));
+        OK(ls_trainer_get(s.trainer, "p", 1, &p));
         ck_assert_double_eq_tol((double)r.loss, want[mean], 1e-6);
         ck_assert_double_eq_tol((double)-p, want[mean], 1e-6);
         ck_assert(r.weight == 4.0);
@@ -182,20 +156,20 @@ START_TEST(test_refused)
 
     o.accumulate = 4;
     session s = open_sum(&o);
-    refused(ls_batch_set(s.batch, "x", LS_F32, x, 18), LS_ESHAPE,
+    FAILS(ls_batch_set(s.batch, "x", LS_F32, x, 18), LS_ESHAPE,
             "18 rows do not divide by 3 devices x 4 micro-batches");
-    must(ls_batch_set(s.batch, "x", LS_F32, x, ROWS));
+    OK(ls_batch_set(s.batch, "x", LS_F32, x, ROWS));
     x[17] = NAN;
-    refused(ls_step(s.trainer, s.batch, &r), LS_ENONFINITE,
+    FAILS(ls_step(s.trainer, s.batch, &r), LS_ENONFINITE,
             "device 2, first in row 17 of the batch");
-    must(ls_batch_set(s.batch, "x", LS_F32, x, 12));
+    OK(ls_batch_set(s.batch, "x", LS_F32, x, 12));
     x[8] = 77;
-    refused(ls_step(s.trainer, s.batch, &r), LS_EUSER, "on device 2");
+    FAILS(ls_step(s.trainer, s.batch, &r), LS_EUSER, "on device 2");
     o.accumulate = -1;
-    refused(ls_trainer_open_gradient(&t, s.pool, &gradient, &o), LS_EINVAL,
+    FAILS(ls_trainer_open_gradient(&t, s.pool, &gradient, &o), LS_EINVAL,
             "-1 micro-batches");
     o.accumulate = 65537;
-    refused(ls_trainer_open_gradient(&t, s.pool, &gradient, &o), LS_EINVAL,
+    FAILS(ls_trainer_open_gradient(&t, s.pool, &gradient, &o), LS_EINVAL,
             "65537 micro-batches");
     ck_assert_ptr_null(t);
     close_session(&s);
@@ -219,7 +193,7 @@ static session open_graph(int workers, ls_state state, int accumulate)
     session s = {.pool = open_pool(7, workers)};
     ls_graph *g;
 
-    must(ls_graph_new(&g));
+    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDE});
     ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){3});
     ls_node *h = ls_gelu(ls_dense(x, WIDE, "hidden"));
@@ -228,11 +202,11 @@ static session open_graph(int workers, ls_state state, int accumulate)
     o.accumulate = accumulate;
     o.clip_norm = 2;
     o.state = state;
-    must(ls_trainer_open(&s.trainer, s.pool, g, &o));
+    OK(ls_trainer_open(&s.trainer, s.pool, g, &o));
     ls_graph_free(g);
-    must(ls_batch_open(&s.batch, s.trainer));
-    must(ls_batch_set(s.batch, "x", LS_F32, rows_x, MANY));
-    must(ls_batch_set(s.batch, "y", LS_F32, rows_y, MANY));
+    OK(ls_batch_open(&s.batch, s.trainer));
+    OK(ls_batch_set(s.batch, "x", LS_F32, rows_x, MANY));
+    OK(ls_batch_set(s.batch, "y", LS_F32, rows_y, MANY));
     return s;
 }
 
@@ -244,7 +218,7 @@ static outcome train(int workers, ls_state state, int accumulate)
     for (int i = 0; i < 5; i++) {
         ls_result r;
 
-        must(ls_step(s.trainer, s.batch, &r));
+        OK(ls_step(s.trainer, s.batch, &r));
         out.loss[i] = r.loss;
         out.norm[i] = r.grad_norm;
     }

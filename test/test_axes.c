@@ -8,8 +8,8 @@ static ls_sharding cut(const char *axes, const char *data_axis)
     ls_mesh *mesh;
     ls_sharding s;
 
-    works(ls_mesh_open(&mesh, &o));
-    works(ls_sharding_data_parallel(&s, mesh, data_axis));
+    OK(ls_mesh_open(&mesh, &o));
+    OK(ls_sharding_data_parallel(&s, mesh, data_axis));
     ls_mesh_close(mesh);
     return s;
 }
@@ -50,17 +50,17 @@ START_TEST(test_unknown_axis)
     ls_pool *pool;
     ls_mesh *mesh;
 
-    works(ls_mesh_open(&mesh, &o));
-    refused(ls_sharding_data_parallel(&s, mesh, "batch"), LS_ENOTFOUND,
+    OK(ls_mesh_open(&mesh, &o));
+    FAILS(ls_sharding_data_parallel(&s, mesh, "batch"), LS_ENOTFOUND,
             "no axis \"batch\"; its axes are \"data\" (2), \"model\" (2)");
     ck_assert_int_eq(s.shards, 77);
     ls_mesh_close(mesh);
 
     pool = open_pool("model:2", 1);
-    refused(ls_trainer_open(&trainer, pool, g, &t), LS_ENOTFOUND,
+    FAILS(ls_trainer_open(&trainer, pool, g, &t), LS_ENOTFOUND,
             "no axis \"data\"; its axes are \"model\" (2)");
     t.data_axis = "model";
-    works(ls_trainer_open(&trainer, pool, g, &t));
+    OK(ls_trainer_open(&trainer, pool, g, &t));
     ls_trainer_close(trainer);
     ls_pool_close(pool);
     ls_graph_free(g);
@@ -79,10 +79,10 @@ static void train(const char *axes, const char *data_axis, int workers,
 
     o.optimizer = ls_adam(1e-2);
     o.data_axis = data_axis;
-    works(ls_trainer_open(&t, pool, g, &o));
+    OK(ls_trainer_open(&t, pool, g, &o));
     b = small_batch(t);
     for (int i = 0; i < 4; i++)
-        works(ls_step(t, b, &r));
+        OK(ls_step(t, b, &r));
     ck_assert_int_eq(r.rows, ROWS);
     ls_trainer_hash(t, hex);
     ls_batch_close(b);
@@ -155,12 +155,12 @@ START_TEST(test_shard_batch)
     ls_shards *shards;
 
     fill_set(set, N);
-    works(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_ERROR));
+    OK(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_ERROR));
     ck_assert_int_eq(ls_shards_rows(shards), 3);
     for (int d = 0; d < 8; d++) {
         ck_assert_ptr_null(ls_shards_mask(shards, d));
         for (int a = 0; a < 5; a++) {
-            works(ls_shards_get(shards, set[a].name, d, &view));
+            OK(ls_shards_get(shards, set[a].name, d, &view));
             ck_assert_int_eq(view.dtype, set[a].dtype);
             ck_assert_int_eq(view.rank, set[a].rank);
             ck_assert_int_eq(view.shape[0], 3);
@@ -169,9 +169,9 @@ START_TEST(test_shard_batch)
                                                 row_bytes[a]);
         }
     }
-    refused(ls_shards_get(shards, "labels", 0, &view), LS_ENOTFOUND,
+    FAILS(ls_shards_get(shards, "labels", 0, &view), LS_ENOTFOUND,
             "no array is named \"labels\"");
-    refused(ls_shards_get(shards, "label", 8, &view), LS_EINVAL,
+    FAILS(ls_shards_get(shards, "label", 8, &view), LS_EINVAL,
             "device 8 is not one of the mesh's 8");
     ls_shards_free(shards);
     ls_shards_free(NULL);
@@ -190,7 +190,7 @@ START_TEST(test_padding)
         ls_shards *shards;
 
         fill_set(set, n);
-        works(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD));
+        OK(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD));
         ck_assert_int_eq(ls_shards_rows(shards), r);
         for (int64_t row = 0; row < 4 * r; row++) {
             int d = (int)(row / r);
@@ -200,7 +200,7 @@ START_TEST(test_padding)
                 size_t bytes = row_bytes[a];
                 const char *all = set[a].data;
 
-                works(ls_shards_get(shards, set[a].name, d, &view));
+                OK(ls_shards_get(shards, set[a].name, d, &view));
                 ck_assert_mem_eq((char *)view.data + (size_t)(row % r) * bytes,
                                  row < n ? all + (size_t)row * bytes
                                          : (const char *)zeros, bytes);
@@ -220,36 +220,36 @@ START_TEST(test_refused)
     ls_array set[5];
 
     fill_set(set, 10);
-    refused(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_ERROR), LS_ESHAPE,
+    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_ERROR), LS_ESHAPE,
             "array \"image\": 10 rows do not divide by the 4 devices along "
             "\"data\"");
     set[3].shape[0] = 8;
-    refused(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
+    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
             "array \"pixel\" has 8 rows, \"image\" has 10");
     fill_set(set, N);
     set[1].rank = 0;
-    refused(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
+    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
             "array \"label\": rank 0 is not 1 to 8");
     fill_set(set, N);
     set[2].shape[1] = INT64_MAX;
-    refused(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
+    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
             "array \"weight\": (12,9223372036854775807)");
     fill_set(set, N);
     set[2].dtype = (ls_dtype)9;
-    refused(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_EINVAL,
+    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_EINVAL,
             "array \"weight\": the dtype is unknown");
     fill_set(set, N);
     set[4].data = NULL;
-    refused(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_EINVAL,
+    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_EINVAL,
             "array \"id\": the data is NULL");
     fill_set(set, 0);
-    refused(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
+    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
             "array \"image\": (0,2,3) is empty");
     fill_set(set, N);
     set[4].name = "label";
-    refused(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_EINVAL,
+    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_EINVAL,
             "array \"label\" stands there twice");
-    refused(ls_batch_shard(&shards, &s, 0, set, LS_UNEVEN_PAD), LS_EINVAL,
+    FAILS(ls_batch_shard(&shards, &s, 0, set, LS_UNEVEN_PAD), LS_EINVAL,
             "nothing to cut");
     ck_assert_ptr_null(shards);
 }

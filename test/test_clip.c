@@ -1,10 +1,8 @@
 /* Clipping and schedules in training: optax's numbers, the norm's definition,
  * and the same bits on any number of workers. */
-#include "kernel/kernel.h"
-#include "lockstep.h"
+#include "support.h"
 #include "train/clip.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,36 +11,11 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static void must(int status)
-{
-    ck_assert_msg(status == 0, "%s", ls_errmsg());
-}
-
-/* The call fails with this status and these words. */
-static void refused(int status, int want, const char *words)
-{
-    ck_assert_int_eq(status, want);
-    ck_assert_msg(strstr(ls_errmsg(), words) != NULL, "\"%s\" lacks \"%s\"",
-                  ls_errmsg(), words);
-}
-
 typedef struct session {
     ls_pool *pool;
     ls_trainer *trainer;
     ls_batch *batch;
 } session;
-
-static ls_pool *open_pool(int devices, int workers)
-{
-    ls_mesh_options o = {.devices = devices, .workers = workers};
-    ls_mesh *mesh;
-    ls_pool *pool;
-
-    must(ls_mesh_open(&mesh, &o));
-    must(ls_pool_open(&pool, mesh, NULL));
-    ls_mesh_close(mesh);
-    return pool;
-}
 
 static void close_session(session *s)
 {
@@ -82,9 +55,9 @@ static session open_given(made_up *m, const ls_trainer_options *o, int workers)
     ls_gradient gradient = {given, m, 1, 2, &input, param};
     session s = {.pool = open_pool(2, workers)};
 
-    must(ls_trainer_open_gradient(&s.trainer, s.pool, &gradient, o));
-    must(ls_batch_open(&s.batch, s.trainer));
-    must(ls_batch_set(s.batch, "x", LS_F32, x, 8));
+    OK(ls_trainer_open_gradient(&s.trainer, s.pool, &gradient, o));
+    OK(ls_batch_open(&s.batch, s.trainer));
+    OK(ls_batch_set(s.batch, "x", LS_F32, x, 8));
     return s;
 }
 
@@ -112,9 +85,9 @@ START_TEST(test_clip_optax)
         o.clip_norm = golden_clip[i / 2].clip_norm;
         o.state = i % 2 ? LS_SHARD : LS_REPLICATE;
         session s = open_given(&m, &o, 2);
-        must(ls_step(s.trainer, s.batch, &r));
-        must(ls_trainer_get(s.trainer, "a", 20, value));
-        must(ls_trainer_get(s.trainer, "b", 30, value + 20));
+        OK(ls_step(s.trainer, s.batch, &r));
+        OK(ls_trainer_get(s.trainer, "a", 20, value));
+        OK(ls_trainer_get(s.trainer, "b", 30, value + 20));
         ck_assert(r.grad_norm == golden_norm);
         for (int j = 0; j < 50; j++)
             ck_assert_msg(value[j] == golden_clip[i / 2].value[j],
@@ -139,9 +112,9 @@ START_TEST(test_clip_infinity)
 
         o.clip_norm = i ? (double)INFINITY : 0;
         session s = open_given(&m, &o, 2);
-        must(ls_step(s.trainer, s.batch, &r));
+        OK(ls_step(s.trainer, s.batch, &r));
         ck_assert(i ? r.grad_norm == golden_norm : isnan(r.grad_norm));
-        must(ls_evaluate(s.trainer, s.batch, &r));
+        OK(ls_evaluate(s.trainer, s.batch, &r));
         ck_assert(isnan(r.grad_norm));
         ls_trainer_hash(s.trainer, hex[i]);
         close_session(&s);
@@ -167,7 +140,7 @@ START_TEST(test_clip_overflow)
         o.state = (ls_state)state;
         session s = open_given(&m, &o, 2);
         ls_trainer_hash(s.trainer, before);
-        refused(ls_step(s.trainer, s.batch, &r), LS_ENONFINITE,
+        FAILS(ls_step(s.trainer, s.batch, &r), LS_ENONFINITE,
                 "step 0: the norm of the gradient");
         ls_trainer_hash(s.trainer, after);
         ck_assert_str_eq(before, after);
@@ -190,12 +163,12 @@ START_TEST(test_refused_options)
         ls_trainer_options o = ls_trainer_defaults();
 
         o.clip_norm = limits[i];
-        refused(ls_trainer_open_gradient(&t, pool, &gradient, &o), LS_EINVAL,
+        FAILS(ls_trainer_open_gradient(&t, pool, &gradient, &o), LS_EINVAL,
                 "clip norm");
     }
     ls_trainer_options o = ls_trainer_defaults();
     o.schedule.kind = LS_COSINE;
-    refused(ls_trainer_open_gradient(&t, pool, &gradient, &o), LS_EINVAL,
+    FAILS(ls_trainer_open_gradient(&t, pool, &gradient, &o), LS_EINVAL,
             "schedule cosine: 0 decay steps");
     ck_assert_ptr_null(t);
     ls_pool_close(pool);
@@ -219,14 +192,14 @@ START_TEST(test_lr_of_steps)
     session s = open_given(&m, &o, 2);
     memset(boundary, 0, sizeof boundary);
     for (size_t c = 0; c < COUNT(want); c++) {
-        must(ls_evaluate(s.trainer, s.batch, &r));
+        OK(ls_evaluate(s.trainer, s.batch, &r));
         g[7] = NAN;
-        refused(ls_step(s.trainer, s.batch, &r), LS_ENONFINITE, "\"a\"");
+        FAILS(ls_step(s.trainer, s.batch, &r), LS_ENONFINITE, "\"a\"");
         g[7] = 1;
-        must(ls_step(s.trainer, s.batch, &r));
+        OK(ls_step(s.trainer, s.batch, &r));
         ck_assert(r.lr == want[c]);
         sum += want[c];
-        must(ls_trainer_get(s.trainer, "a", 20, value));
+        OK(ls_trainer_get(s.trainer, "a", 20, value));
         ck_assert(value[7] == -sum);
     }
     close_session(&s);
@@ -307,7 +280,7 @@ START_TEST(test_norm_of_step)
 
         o.clip_norm = 1;
         session s = open_given(&m, &o, workers);
-        must(ls_step(s.trainer, s.batch, &r));
+        OK(ls_step(s.trainer, s.batch, &r));
         ck_assert(r.grad_norm == reference_norm(PADDED + B, flat));
         close_session(&s);
     }
@@ -325,7 +298,7 @@ static session open_graph(int workers, ls_state state, bool tight)
     session s = {.pool = open_pool(7, workers)};
     ls_graph *g;
 
-    must(ls_graph_new(&g));
+    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDE});
     ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){3});
     ls_node *h = ls_gelu(ls_dense(x, WIDE, "hidden"));
@@ -335,11 +308,11 @@ static session open_graph(int workers, ls_state state, bool tight)
                                .decay_steps = 6, .end_lr = 1e-3};
     o.clip_norm = tight ? 1 : 1e6;
     o.state = state;
-    must(ls_trainer_open(&s.trainer, s.pool, g, &o));
+    OK(ls_trainer_open(&s.trainer, s.pool, g, &o));
     ls_graph_free(g);
-    must(ls_batch_open(&s.batch, s.trainer));
-    must(ls_batch_set(s.batch, "x", LS_F32, rows_x, ROWS));
-    must(ls_batch_set(s.batch, "y", LS_F32, rows_y, ROWS));
+    OK(ls_batch_open(&s.batch, s.trainer));
+    OK(ls_batch_set(s.batch, "x", LS_F32, rows_x, ROWS));
+    OK(ls_batch_set(s.batch, "y", LS_F32, rows_y, ROWS));
     return s;
 }
 
@@ -356,7 +329,7 @@ static outcome train(int workers, ls_state state, bool tight)
     for (int i = 0; i < 7; i++) {
         ls_result r;
 
-        must(ls_step(s.trainer, s.batch, &r));
+        OK(ls_step(s.trainer, s.batch, &r));
         out.loss[i] = r.loss;
         out.lr[i] = r.lr;
         out.norm[i] = r.grad_norm;

@@ -117,7 +117,7 @@ START_TEST(test_all_reduce)
 
         fill_exact(&a);
         fill_exact(&c);
-        works(ls_all_reduce(pool, NULL, mean ? LS_MEAN : LS_SUM, 2, list));
+        OK(ls_all_reduce(pool, NULL, mean ? LS_MEAN : LS_SUM, 2, list));
         for (int d = 0; d < D; d++)
             for (int64_t i = 0; i < n; i++) {
                 float sum = exact_sum(D, i);
@@ -153,7 +153,7 @@ START_TEST(test_reduce_scatter)
         for (int d = 0; d < D; d++)
             own[d] = f32(&a, d) + d * m;
         r.out = k & 1 ? own : b.at;
-        works(ls_reduce_scatter(pool, NULL, LS_SUM, 1, &r));
+        OK(ls_reduce_scatter(pool, NULL, LS_SUM, 1, &r));
         for (int d = 0; d < D; d++)
             for (int64_t i = 0; i < m; i++)
                 wrong += ((float *)r.out[d])[i] != exact_sum(D, d * m + i);
@@ -201,7 +201,7 @@ START_TEST(test_all_gather)
             memcpy(own[d], a.at[d], (size_t)bytes);
         }
         r.in = k & 1 ? own : a.at;
-        works(ls_all_gather(pool, NULL, 1, &r));
+        OK(ls_all_gather(pool, NULL, 1, &r));
         for (int d = 0; d < D; d++)
             for (int64_t i = 0; i < bytes * D; i++)
                 wrong += ((uint8_t *)b.at[d])[i] !=
@@ -230,7 +230,7 @@ START_TEST(test_broadcast)
         ls_buffers r = buffers("a", types[k % 5], n, &a, k & 1 ? NULL : &b);
 
         fill_bytes(&a);
-        works(ls_broadcast(pool, NULL, root, 1, &r));
+        OK(ls_broadcast(pool, NULL, root, 1, &r));
         for (int d = 0; d < D; d++)
             for (int64_t i = 0; i < n * (int64_t)size; i++)
                 wrong += ((uint8_t *)out->at[d])[i] != byte(root, i);
@@ -269,7 +269,7 @@ START_TEST(test_order)
         f32(&ra, 0)[i] *= 1.0f / D;
         f64(&rb, 0)[i] *= 1.0 / D;
     }
-    works(ls_all_reduce(pool, "data", LS_MEAN, 2, list));
+    OK(ls_all_reduce(pool, "data", LS_MEAN, 2, list));
     for (int d = 0; d < D; d++) {
         ck_assert_mem_eq(a.at[d], ra.at[0], N * sizeof(float));
         ck_assert_mem_eq(b.at[d], rb.at[0], N * sizeof(double));
@@ -293,7 +293,7 @@ START_TEST(test_large)
     int64_t wrong = 0;
 
     fill_exact(&a);
-    works(ls_all_reduce(pool, NULL, LS_MEAN, 1, &r));
+    OK(ls_all_reduce(pool, NULL, LS_MEAN, 1, &r));
     for (int d = 0; d < 4; d++)
         for (int64_t i = 0; i < n; i++)
             wrong += f32(&a, d)[i] != exact_sum(4, i) / 4;
@@ -324,7 +324,7 @@ START_TEST(test_groups)
         for (int d = 0; d < 6; d++)
             for (int i = 0; i < 5000; i++)
                 f32(&a, d)[i] = (float)(1 << d);
-        works(ls_all_reduce(pool, row[r].axis, LS_SUM, 1, &list));
+        OK(ls_all_reduce(pool, row[r].axis, LS_SUM, 1, &list));
         for (int d = 0; d < 6; d++) {
             int sum = 0;
 
@@ -352,54 +352,54 @@ START_TEST(test_collective_refused)
     fill_bytes(&copy);
     for (int kind = -1; kind < 5; kind++)
         if (kind != LS_MEAN && kind != LS_SUM) {
-            refused(ls_all_reduce(pool, NULL, (ls_mean)kind, 1, &r), LS_EINVAL,
+            FAILS(ls_all_reduce(pool, NULL, (ls_mean)kind, 1, &r), LS_EINVAL,
                     "is unknown; there are LS_MEAN (1) and LS_SUM (2)");
-            refused(ls_reduce_scatter(pool, NULL, (ls_mean)kind, 1, &r),
+            FAILS(ls_reduce_scatter(pool, NULL, (ls_mean)kind, 1, &r),
                     LS_EINVAL, "reduce-scatter: kind");
         }
-    refused(ls_all_reduce(pool, "batch", LS_SUM, 1, &r), LS_ENOTFOUND,
+    FAILS(ls_all_reduce(pool, "batch", LS_SUM, 1, &r), LS_ENOTFOUND,
             "no axis \"batch\"");
-    refused(ls_broadcast(pool, "data", 2, 1, &r), LS_EINVAL,
+    FAILS(ls_broadcast(pool, "data", 2, 1, &r), LS_EINVAL,
             "root 2 is not one of 2 devices");
-    refused(ls_broadcast(pool, NULL, -1, 1, &r), LS_EINVAL, "root -1");
-    refused(ls_all_gather(pool, NULL, 1, &r), LS_EINVAL,
+    FAILS(ls_broadcast(pool, NULL, -1, 1, &r), LS_EINVAL, "root -1");
+    FAILS(ls_all_gather(pool, NULL, 1, &r), LS_EINVAL,
             "all-gather \"w\": out is NULL");
     r.out = a.at;
-    refused(ls_reduce_scatter(pool, NULL, LS_SUM, 1, &r), LS_ESHAPE,
+    FAILS(ls_reduce_scatter(pool, NULL, LS_SUM, 1, &r), LS_ESHAPE,
             "\"w\": 10 elements do not divide by 4 devices");
     r.n = 8;
-    refused(ls_reduce_scatter(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
+    FAILS(ls_reduce_scatter(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
             "in and out of device 1 overlap");
-    refused(ls_all_gather(pool, NULL, 1, &r), LS_EINVAL,
+    FAILS(ls_all_gather(pool, NULL, 1, &r), LS_EINVAL,
             "in and out of device 1 overlap");
     r.out = NULL;
     r.dtype = LS_I32;
-    refused(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
+    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
             "\"w\": LS_I32 is not summed");
     r.dtype = (ls_dtype)0;
-    refused(ls_broadcast(pool, NULL, 0, 1, &r), LS_EINVAL, "is not known");
+    FAILS(ls_broadcast(pool, NULL, 0, 1, &r), LS_EINVAL, "is not known");
     r.dtype = LS_F64;
     r.n = -1;
-    refused(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_ESHAPE, "-1 elements");
+    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_ESHAPE, "-1 elements");
     r.n = INT64_MAX / 8;
-    refused(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_ESHAPE, "elements on");
+    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_ESHAPE, "elements on");
     r.n = 9;
     memcpy(table, a.at, sizeof table);
     r.in = table;
     table[2] = NULL;
-    refused(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
+    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
             "\"w\": the buffer of device 2 is NULL");
     table[2] = (char *)a.at[2] + 2;
-    refused(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
+    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
             "device 2 is not aligned");
     for (int d = 0; d < 4; d++)
         ck_assert_mem_eq(a.at[d], copy.at[d], 80);
     r.n = 0;
-    works(ls_all_reduce(pool, NULL, LS_SUM, 1, &r));
-    works(ls_all_reduce(pool, NULL, LS_SUM, 0, NULL));
-    refused(ls_all_reduce(pool, NULL, LS_SUM, -1, &r), LS_EINVAL,
+    OK(ls_all_reduce(pool, NULL, LS_SUM, 1, &r));
+    OK(ls_all_reduce(pool, NULL, LS_SUM, 0, NULL));
+    FAILS(ls_all_reduce(pool, NULL, LS_SUM, -1, &r), LS_EINVAL,
             "all-reduce: -1 arrays");
-    refused(ls_broadcast(pool, NULL, 0, 2, NULL), LS_EINVAL,
+    FAILS(ls_broadcast(pool, NULL, 0, 2, NULL), LS_EINVAL,
             "broadcast: 2 arrays, but no list");
     free_set(&a);
     free_set(&copy);
@@ -441,34 +441,34 @@ START_TEST(test_pmap)
 
     for (int i = 0; i < 48; i++)
         (&x[0][0][0])[i] = (float)(i / 12);
-    works(ls_pmap(pool, work, &fails_from, 2, in, 2, out));
+    OK(ls_pmap(pool, work, &fails_from, 2, in, 2, out));
     for (int d = 0; d < 4; d++) {
         ck_assert(sum[d] == 6 * d);
         ck_assert_int_eq(pair[d][0], d);
         ck_assert_int_eq(pair[d][1], 9 - d);
     }
     in[0].shape[0] = 7;
-    refused(ls_pmap(pool, work, &fails_from, 2, in, 2, out), LS_ESHAPE,
+    FAILS(ls_pmap(pool, work, &fails_from, 2, in, 2, out), LS_ESHAPE,
             "array \"x\": a leading axis of 7 does not divide by 4 devices");
     in[0].shape[0] = 8;
     out[1].shape[0] = 2;
-    refused(ls_pmap(pool, work, &fails_from, 2, in, 2, out), LS_ESHAPE,
+    FAILS(ls_pmap(pool, work, &fails_from, 2, in, 2, out), LS_ESHAPE,
             "array \"pair\": a leading axis of 2 does not divide");
     out[1].shape[0] = 4;
     out[0].rank = 0;
-    refused(ls_pmap(pool, work, &fails_from, 2, in, 2, out), LS_ESHAPE,
+    FAILS(ls_pmap(pool, work, &fails_from, 2, in, 2, out), LS_ESHAPE,
             "array \"sum\": rank 0");
     out[0].rank = 1;
-    refused(ls_pmap(pool, work, &fails_from, -1, in, 2, out), LS_EINVAL,
+    FAILS(ls_pmap(pool, work, &fails_from, -1, in, 2, out), LS_EINVAL,
             "-1 inputs");
-    refused(ls_pmap(pool, NULL, NULL, 2, in, 2, out), LS_EINVAL,
+    FAILS(ls_pmap(pool, NULL, NULL, 2, in, 2, out), LS_EINVAL,
             "pmap: the function is NULL");
-    refused(ls_pmap(pool, work, &fails_from, 2, NULL, 2, out), LS_EINVAL,
+    FAILS(ls_pmap(pool, work, &fails_from, 2, NULL, 2, out), LS_EINVAL,
             "pmap: the inputs are NULL");
-    refused(ls_pmap(pool, work, &fails_from, 2, in, 2, NULL), LS_EINVAL,
+    FAILS(ls_pmap(pool, work, &fails_from, 2, in, 2, NULL), LS_EINVAL,
             "pmap: the outputs are NULL");
     fails_from = 2;
-    refused(ls_pmap(pool, work, &fails_from, 2, in, 2, out), LS_EUSER,
+    FAILS(ls_pmap(pool, work, &fails_from, 2, in, 2, out), LS_EUSER,
             "failed on device 2 with status -2");
     ls_pool_close(pool);
 }

@@ -561,8 +561,8 @@ static void open_all(void)
     char text[] = "{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }";
 
     pool = open_pool("data:4", 1);
-    works(ls_trainer_open(&trainer, pool, g, NULL));
-    works(ls_trace_open(&trace, pool, NULL));
+    OK(ls_trainer_open(&trainer, pool, g, NULL));
+    OK(ls_trace_open(&trace, pool, NULL));
     ls_trace_counter(pool, "counter", 1);
     ls_graph_free(g);
     npy[8] = 118;
@@ -573,8 +573,8 @@ static void open_all(void)
     put_file(in_folder("idx-images"), "\0\0\10\3\0\0\0\4\0\0\0\1\0\0\0\1abcd",
              20);
     put_file(in_folder("idx-labels"), "\0\0\10\1\0\0\0\4abcd", 12);
-    works(ls_trainer_save(trainer, in_folder("params")));
-    works(keep());
+    OK(ls_trainer_save(trainer, in_folder("params")));
+    OK(keep());
 }
 
 static void close_all(void)
@@ -612,7 +612,7 @@ START_TEST(test_each_fails)
     size_t size = 0;
 
     open_all();
-    works(call_with(s, 0));
+    OK(call_with(s, 0));
     total = atomic_load(&count);
     ck_assert_int_gt(total, 0);
     if (s->saves)
@@ -630,10 +630,10 @@ START_TEST(test_each_fails)
             check_file(status, whole, size);
         ck_assert_int_eq(entries("/proc/self/fd", ""), files);
         if (s->call == keep) /* the newest is whole */
-            works(resume());
+            OK(resume());
         await_threads(threads);
     }
-    works(call_with(s, 0));
+    OK(call_with(s, 0));
     close_all();
 }
 END_TEST
@@ -645,10 +645,10 @@ START_TEST(test_patient)
     size_t size;
 
     open_all();
-    works(save());
+    OK(save());
     size = content(whole, sizeof whole);
     halves = true;
-    works(save());
+    OK(save());
     ck_assert_uint_eq(content(again, sizeof again), size);
     ck_assert_mem_eq(whole, again, size);
     halves = false;
@@ -675,10 +675,10 @@ START_TEST(test_goes_on)
 
         open_all();
         b = small_batch(trainer);
-        works(ls_step(trainer, b, &r));
+        OK(ls_step(trainer, b, &r));
         for (int n = 1; bad && n <= 4; n++)
             ck_assert_int_lt(call_with(&scenarios[3], n), 0);
-        works(ls_step(trainer, b, &r));
+        OK(ls_step(trainer, b, &r));
         ls_trainer_hash(trainer, hex[bad]);
         ls_batch_close(b);
         close_all();

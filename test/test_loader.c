@@ -2,6 +2,7 @@
  * weights; that threads, timing and the order of questions change no byte; what
  * does not fit; and that no step allocates. */
 #define _GNU_SOURCE
+#include "faults.h"
 #include "models.h"
 
 #include <errno.h>
@@ -326,7 +327,7 @@ END_TEST
 
 /* A source that fails on the thread is reported by the step that needs those
  * rows, by no other, and asked again when the step is. */
-START_TEST(failing)
+START_TEST(source_fails)
 {
     for (int k = 0; k < 2; k++) {
         ls_loader_options o = {.batch = 4, .no_thread = k};
@@ -442,58 +443,12 @@ END_TEST
 
 /* ------ Memory ------ */
 
-#if defined(__GLIBC__) && !UNDER_SANITIZER
-
-/* malloc's family is ours here, before the C library's; counted while
- * `watching`, and number `refusing` is refused. */
-static atomic_bool watching;
-static atomic_int count, live, refusing;
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_memalign(size_t align, size_t size);
-void __libc_free(void *p);
-
-#define VISIBLE __attribute__((visibility("default")))
-
-static bool granted(void)
-{
-    if (!atomic_load(&watching))
-        return true;
-    if (atomic_fetch_add(&count, 1) + 1 == atomic_load(&refusing))
-        return false;
-    atomic_fetch_add(&live, 1);
-    return true;
-}
-
-VISIBLE void *malloc(size_t size)
-{
-    return granted() ? __libc_malloc(size) : NULL;
-}
-
-VISIBLE void *calloc(size_t n, size_t size)
-{
-    return granted() ? __libc_calloc(n, size) : NULL;
-}
-
-VISIBLE void *aligned_alloc(size_t align, size_t size)
-{
-    return granted() ? __libc_memalign(align, size) : NULL;
-}
-
-VISIBLE void free(void *p)
-{
-    if (p && atomic_load(&watching))
-        atomic_fetch_sub(&live, 1);
-    __libc_free(p);
-}
+#if OWN_MALLOC
 
 static void watch(int number)
 {
-    atomic_store(&count, 0);
-    atomic_store(&live, 0);
-    atomic_store(&refusing, number);
-    atomic_store(&watching, true);
+    fail_memory = ALL_MEMORY;
+    watch_from(number);
 }
 
 /* Steps over three epochs, orders and all, allocate nothing: neither on the
@@ -575,10 +530,10 @@ static Suite *suite(void)
     tcase_add_test(t, corners);
     tcase_add_test(t, timing);
     tcase_add_test(t, ahead);
-    tcase_add_test(t, failing);
+    tcase_add_test(t, source_fails);
     tcase_add_test(t, refused);
     tcase_add_test(t, weights);
-#if defined(__GLIBC__) && !UNDER_SANITIZER
+#if OWN_MALLOC
     tcase_add_test(t, no_allocation);
     tcase_add_test(t, shortage);
 #endif

@@ -142,7 +142,7 @@ static void faults_of(ls_pool *pool, int64_t faults[DEVICES])
 {
     ls_array out = {"faults", LS_I64, 1, {DEVICES}, faults};
 
-    works(ls_pmap(pool, count_faults, NULL, 0, NULL, 1, &out));
+    OK(ls_pmap(pool, count_faults, NULL, 0, NULL, 1, &out));
 }
 
 /* The gradients of a worker's devices are touched by nobody before it: it pays
@@ -160,7 +160,7 @@ START_TEST(test_first_touch)
 
     (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* huge pages, few faults */
     faults_of(pool, before);
-    works(ls_trainer_open_gradient(&t, pool, &g, NULL));
+    OK(ls_trainer_open_gradient(&t, pool, &g, NULL));
     faults_of(pool, after);
     for (int d = 0; d < DEVICES; d++)
         ck_assert_int_ge(after[d] - before[d],

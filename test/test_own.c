@@ -53,16 +53,16 @@ static ls_graph *two_gelus(bool own)
     ls_own_op gelu = own_gelu, error = own_error;
     ls_graph *g;
 
-    works(ls_graph_new(&g));
+    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
     ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
     ls_node *h = ls_dense(x, 8, "hidden");
     h = own ? ls_own(&gelu, &h) : ls_gelu(h);
     ls_node *k = ls_layer_norm(h, "norm");
     h = ls_add(h, own ? ls_own(&gelu, &k) : ls_gelu(k));
-    works(ls_output(g, h, "h"));
+    OK(ls_output(g, h, "h"));
     h = ls_dense(h, OUT, "out");
-    works(ls_loss(g, own ? ls_own_loss(&error, (ls_node *[]){h, y})
+    OK(ls_loss(g, own ? ls_own_loss(&error, (ls_node *[]){h, y})
                          : ls_mean_squared_error(h, y)));
     memset(&gelu, 0, sizeof gelu); /* they are copied */
     memset(&error, 0, sizeof error);
@@ -82,22 +82,22 @@ static float train(bool own, int workers, int micro, float *h, char hex[65])
 
     o.optimizer = ls_adam(1e-2);
     o.accumulate = micro;
-    works(ls_trainer_open(&t, pool, g, &o));
+    OK(ls_trainer_open(&t, pool, g, &o));
     ls_graph_free(g);
-    works(ls_batch_open(&b, t));
+    OK(ls_batch_open(&b, t));
     ls_random_normal(ls_key_new(1), 0, MANY * IN, x);
     ls_random_normal(ls_key_new(2), 0, MANY * OUT, y);
     for (int i = 0; i < MANY; i++)
         w[i] = (float)(i % 3);
-    works(ls_batch_set(b, "x", LS_F32, x, MANY));
-    works(ls_batch_set(b, "y", LS_F32, y, MANY));
-    works(ls_batch_set_weights(b, w, MANY));
+    OK(ls_batch_set(b, "x", LS_F32, x, MANY));
+    OK(ls_batch_set(b, "y", LS_F32, y, MANY));
+    OK(ls_batch_set_weights(b, w, MANY));
     for (int i = 0; i < 3; i++) {
-        works(ls_evaluate(t, b, &e));
-        works(ls_step(t, b, &r));
+        OK(ls_evaluate(t, b, &e));
+        OK(ls_step(t, b, &r));
         ck_assert(e.loss == r.loss && r.accuracy != r.accuracy);
     }
-    works(ls_predict(t, b, "h", MANY * 8, h));
+    OK(ls_predict(t, b, "h", MANY * 8, h));
     ls_trainer_hash(t, hex);
     ls_batch_close(b);
     ls_trainer_close(t);
@@ -181,13 +181,13 @@ static ls_graph *powers(int *n)
                        .forward = times_fwd, .backward = times_bwd};
     ls_graph *g;
 
-    works(ls_graph_new(&g));
+    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){1});
     ls_node *h = ls_dense_no_bias(x, 1, "w");
     ls_node *in[] = {h, h, h};
     ls_node *a = ls_own(&times, in), *b = ls_own(&times, in);
     a = ls_add(a, b);
-    works(ls_loss(g, ls_own_loss(&own_sum, &a)));
+    OK(ls_loss(g, ls_own_loss(&own_sum, &a)));
     return g;
 }
 
@@ -208,11 +208,11 @@ START_TEST(test_sums)
         ls_batch *b;
         ls_result r;
 
-        works(ls_trainer_open(&t, pool, g, &o));
-        works(ls_batch_open(&b, t));
-        works(ls_batch_set(b, "x", LS_F32, x, 4));
-        works(ls_trainer_set(t, "w.kernel", 1, &w));
-        works(ls_step(t, b, &r));
+        OK(ls_trainer_open(&t, pool, g, &o));
+        OK(ls_batch_open(&b, t));
+        OK(ls_batch_set(b, "x", LS_F32, x, 4));
+        OK(ls_trainer_set(t, "w.kernel", 1, &w));
+        OK(ls_step(t, b, &r));
         for (int i = 0; i < 4; i++) {
             float power = 1;
 
@@ -222,7 +222,7 @@ START_TEST(test_sums)
             loss += 4 * power * w * x[i];
         }
         ck_assert(r.loss == loss && r.accuracy == 0.5f && r.weight == 4);
-        works(ls_trainer_get(t, "w.kernel", 1, &w));
+        OK(ls_trainer_get(t, "w.kernel", 1, &w));
         ck_assert(w == 2 - slope);
         ls_batch_close(b);
         ls_trainer_close(t);
@@ -293,22 +293,22 @@ START_TEST(test_shape)
 
     o.mean = LS_SUM;
     o.optimizer = ls_sgd(1);
-    works(ls_graph_new(&g));
+    OK(ls_graph_new(&g));
     ls_node *in[] = {
         ls_dense_no_bias(ls_input(g, "x", LS_F32, 1, (int64_t[]){1}), 3, "w"),
         ls_input(g, "k", LS_I32, 0, NULL)};
     ls_node *y = ls_own(&own_first, in);
     ck_assert_int_eq(ls_node_shape(y, shape), 1);
     ck_assert_int_eq(shape[0], 1);
-    works(ls_loss(g, ls_own_loss(&own_sum, &y)));
-    works(ls_trainer_open(&t, pool, g, &o));
-    works(ls_trainer_set(t, "w.kernel", 3, w));
-    works(ls_batch_open(&b, t));
-    works(ls_batch_set(b, "x", LS_F32, x, 2));
-    works(ls_batch_set(b, "k", LS_I32, k, 2));
-    works(ls_step(t, b, &r));
+    OK(ls_loss(g, ls_own_loss(&own_sum, &y)));
+    OK(ls_trainer_open(&t, pool, g, &o));
+    OK(ls_trainer_set(t, "w.kernel", 3, w));
+    OK(ls_batch_open(&b, t));
+    OK(ls_batch_set(b, "x", LS_F32, x, 2));
+    OK(ls_batch_set(b, "k", LS_I32, k, 2));
+    OK(ls_step(t, b, &r));
     ck_assert(r.loss == 2 * (1 * 5 + 2 * 7));
-    works(ls_trainer_get(t, "w.kernel", 3, w));
+    OK(ls_trainer_get(t, "w.kernel", 3, w));
     ck_assert(w[0] == 2 - (1 * 5 + 2 * 7) && w[1] == 3 && w[2] == 4);
     ls_batch_close(b);
     ls_trainer_close(t);
@@ -366,7 +366,7 @@ START_TEST(test_refused)
         ls_own_op op = changed(i);
         ls_graph *g;
 
-        works(ls_graph_new(&g));
+        OK(ls_graph_new(&g));
         ls_node *x = ls_input(g, i < 11 ? "w" : "x", LS_F32, 1,
                               (int64_t[]){1});
         ls_node *in[] = {x, ls_input(g, "k", LS_I32, 0, NULL), NULL};
@@ -374,7 +374,7 @@ START_TEST(test_refused)
         ls_node *y = is_loss ? ls_own_loss(&op, in) : ls_own(&op, in);
 
         ck_assert_ptr_null(y);
-        refused(ls_loss(g, y), row[i].status, row[i].message);
+        FAILS(ls_loss(g, y), row[i].status, row[i].message);
         ls_graph_free(g);
     }
     ck_assert_ptr_null(ls_own(&own_first, (ls_node *[]){NULL, NULL}));
@@ -423,12 +423,12 @@ static ls_graph *failing_graph(part *p)
                      .forward = failing_sum};
     ls_graph *g;
 
-    works(ls_graph_new(&g));
+    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){1});
     x = ls_dense_no_bias(x, 1, "w");
     x = ls_own(&copy, &x);
-    works(ls_output(g, x, "copy"));
-    works(ls_loss(g, ls_own_loss(&sum, &x)));
+    OK(ls_output(g, x, "copy"));
+    OK(ls_loss(g, ls_own_loss(&sum, &x)));
     return g;
 }
 
@@ -451,26 +451,26 @@ START_TEST(test_failures)
     ls_batch *b;
     ls_result r;
 
-    works(ls_trainer_open(&t, pool, g, NULL));
-    works(ls_trainer_set(t, "w.kernel", 1, &one));
-    works(ls_batch_open(&b, t));
-    works(ls_batch_set(b, "x", LS_F32, x, 4));
+    OK(ls_trainer_open(&t, pool, g, NULL));
+    OK(ls_trainer_set(t, "w.kernel", 1, &one));
+    OK(ls_batch_open(&b, t));
+    OK(ls_batch_set(b, "x", LS_F32, x, 4));
     ls_trainer_hash(t, before);
     for (p = FORWARD; p <= LOSS; p++) {
-        refused(ls_step(t, b, &r), LS_EUSER, message[p]);
+        FAILS(ls_step(t, b, &r), LS_EUSER, message[p]);
         if (p == BACKWARD)
-            works(ls_evaluate(t, b, &r));
+            OK(ls_evaluate(t, b, &r));
         else
-            refused(ls_evaluate(t, b, &r), LS_EUSER, message[p]);
+            FAILS(ls_evaluate(t, b, &r), LS_EUSER, message[p]);
         if (p == FORWARD)
-            refused(ls_predict(t, b, "copy", 4, out), LS_EUSER, message[p]);
+            FAILS(ls_predict(t, b, "copy", 4, out), LS_EUSER, message[p]);
         else
-            works(ls_predict(t, b, "copy", 4, out));
+            OK(ls_predict(t, b, "copy", 4, out));
         ls_trainer_hash(t, after);
         ck_assert_str_eq(before, after);
     }
     p = 0;
-    works(ls_step(t, b, &r));
+    OK(ls_step(t, b, &r));
     ck_assert(r.loss == 11.0f / 4);
     ls_batch_close(b);
     ls_trainer_close(t);

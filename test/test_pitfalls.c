@@ -89,11 +89,11 @@ static void open_fixture(fixture *f, const char *axes, int workers,
 
     f->user = (user){.bug = wrong, .caller = pthread_self()};
     f->pool = open_pool(axes, workers);
-    works(ls_trainer_open_gradient(&f->t, f->pool, &g, o));
-    works(ls_batch_open(&f->b, f->t));
+    OK(ls_trainer_open_gradient(&f->t, f->pool, &g, o));
+    OK(ls_batch_open(&f->b, f->t));
     for (int i = 0; i < MANY * WIDTH; i++)
         f->x[i] = (float)(i / WIDTH + i % WIDTH);
-    works(ls_batch_set(f->b, "x", LS_F32, f->x, MANY));
+    OK(ls_batch_set(f->b, "x", LS_F32, f->x, MANY));
 }
 
 static void close_fixture(fixture *f)
@@ -127,10 +127,10 @@ START_TEST(test_update_per_shard)
     float w[WIDTH];
 
     open_fixture(&f, meshes[_i].axes, 2, &o, NONE);
-    works(ls_step(f.t, f.b, &r));
-    works(ls_step(f.t, f.b, &r));
+    OK(ls_step(f.t, f.b, &r));
+    OK(ls_step(f.t, f.b, &r));
     ck_assert_int_eq(ls_trainer_step(f.t), 2);
-    works(ls_trainer_get(f.t, "w", WIDTH, w));
+    OK(ls_trainer_get(f.t, "w", WIDTH, w));
     for (int j = 0; j < WIDTH; j++)
         ck_assert(w[j] == -1.25f * (7.5f + (float)j));
     close_fixture(&f);
@@ -155,8 +155,8 @@ START_TEST(test_sum_for_mean)
 
         o.mean = row[i].mean;
         open_fixture(&f, meshes[_i].axes, 2, &o, NONE);
-        works(ls_step(f.t, f.b, &r));
-        works(ls_trainer_get(f.t, "w", WIDTH, w));
+        OK(ls_step(f.t, f.b, &r));
+        OK(ls_trainer_get(f.t, "w", WIDTH, w));
         for (int j = 0; j < WIDTH; j++)
             ck_assert(w[j] == -0.5f * row[i].times * (7.5f + (float)j));
         close_fixture(&f);
@@ -175,19 +175,19 @@ START_TEST(test_optimizer_rebuilt)
     fixture f;
 
     open_fixture(&f, "data:2", 1, &o, NONE);
-    works(ls_step(f.t, f.b, &r));
-    works(ls_trainer_get(f.t, "w", WIDTH, w));
-    works(ls_trainer_get(f.t, "trace.w", WIDTH, trace));
-    works(ls_step(f.t, f.b, &r));
-    works(ls_trainer_get(f.t, "w", WIDTH, next));
+    OK(ls_step(f.t, f.b, &r));
+    OK(ls_trainer_get(f.t, "w", WIDTH, w));
+    OK(ls_trainer_get(f.t, "trace.w", WIDTH, trace));
+    OK(ls_step(f.t, f.b, &r));
+    OK(ls_trainer_get(f.t, "w", WIDTH, next));
     close_fixture(&f);
     for (int carry = 0; carry < 2; carry++) {
         open_fixture(&f, "data:2", 1, &o, NONE);
-        works(ls_trainer_set(f.t, "w", WIDTH, w));
+        OK(ls_trainer_set(f.t, "w", WIDTH, w));
         if (carry)
-            works(ls_trainer_set(f.t, "trace.w", WIDTH, trace));
-        works(ls_step(f.t, f.b, &r));
-        works(ls_trainer_get(f.t, "w", WIDTH, carry ? kept : lost));
+            OK(ls_trainer_set(f.t, "trace.w", WIDTH, trace));
+        OK(ls_step(f.t, f.b, &r));
+        OK(ls_trainer_get(f.t, "w", WIDTH, carry ? kept : lost));
         close_fixture(&f);
     }
     ck_assert_mem_eq(kept, next, sizeof next);
@@ -205,7 +205,7 @@ START_TEST(test_missing_reduction)
 
     open_fixture(&f, "data:4", 3, &o, NONE);
     for (int i = 0; i < 3; i++)
-        works(ls_step(f.t, f.b, &r));
+        OK(ls_step(f.t, f.b, &r));
     for (int d = 0; d < 4; d++)
         ck_assert_ptr_eq(f.user.seen[d], f.user.seen[0]);
     close_fixture(&f);
@@ -222,14 +222,14 @@ START_TEST(test_bad_sharding)
     ls_mesh *mesh;
     fixture f;
 
-    works(ls_mesh_open(&mesh, &m));
-    refused(ls_sharding_data_parallel(&s, mesh, "batch"), LS_ENOTFOUND,
+    OK(ls_mesh_open(&mesh, &m));
+    FAILS(ls_sharding_data_parallel(&s, mesh, "batch"), LS_ENOTFOUND,
             "no axis \"batch\"; its axes are \"data\" (3)");
     ls_mesh_close(mesh);
     open_fixture(&f, "data:8", 2, &o, NONE);
-    refused(ls_state_place(f.t, LS_STATE_ALL, "w=0"), LS_ESHAPE,
+    FAILS(ls_state_place(f.t, LS_STATE_ALL, "w=0"), LS_ESHAPE,
             "parameter \"w\" (4): axis 0 does not divide by the 8 devices");
-    refused(ls_state_place(f.t, LS_STATE_ALL, "w=1"), LS_EINVAL,
+    FAILS(ls_state_place(f.t, LS_STATE_ALL, "w=1"), LS_EINVAL,
             "parameter \"w\" (4) has no axis 1");
     close_fixture(&f);
 }
@@ -247,11 +247,11 @@ START_TEST(test_wrong_batch_size)
     open_fixture(&f, "data:8", 2, &o, NONE);
     for (int64_t rows = -1; rows < 16; rows++)
         if (rows != 8)
-            refused(ls_batch_set(f.b, "x", LS_F32, f.x, rows),
+            FAILS(ls_batch_set(f.b, "x", LS_F32, f.x, rows),
                     rows < 1 ? LS_EINVAL : LS_ESHAPE,
                     rows < 1 ? "is empty" : "rows do not divide by 8 devices");
-    works(ls_batch_set_weights(f.b, weight, 8));
-    refused(ls_step(f.t, f.b, &r), LS_ESHAPE,
+    OK(ls_batch_set_weights(f.b, weight, 8));
+    FAILS(ls_step(f.t, f.b, &r), LS_ESHAPE,
             "the batch has 16 rows, its weights 8");
     close_fixture(&f);
 }
@@ -289,14 +289,14 @@ START_TEST(test_divergence)
 
     o.check_divergence = true;
     open_fixture(&f, "data:2", 2, &o, NONE);
-    works(ls_step(f.t, f.b, &r));
+    OK(ls_step(f.t, f.b, &r));
     ls_trainer_hash(f.t, before);
     f.user.bug = bugs[_i].bug;
-    refused(ls_step(f.t, f.b, &r), LS_EUSER, bugs[_i].message);
+    FAILS(ls_step(f.t, f.b, &r), LS_EUSER, bugs[_i].message);
     ls_trainer_hash(f.t, after);
     ck_assert_str_eq(before, after);
     f.user.bug = NONE;
-    works(ls_step(f.t, f.b, &r));
+    OK(ls_step(f.t, f.b, &r));
     ck_assert_int_eq(ls_trainer_step(f.t), 2);
     close_fixture(&f);
 }
@@ -314,11 +314,11 @@ static void hash_of(bool check, bool own, int workers, char hex[65])
         open_fixture(&f, "data:4", workers, &o, NONE);
     } else {
         f.pool = open_pool("data:4", workers);
-        works(ls_trainer_open(&f.t, f.pool, g, &o));
+        OK(ls_trainer_open(&f.t, f.pool, g, &o));
         f.b = small_batch(f.t);
     }
     for (int i = 0; i < 3; i++)
-        works(ls_step(f.t, f.b, &r));
+        OK(ls_step(f.t, f.b, &r));
     ls_trainer_hash(f.t, hex);
     close_fixture(&f);
     ls_graph_free(g);

@@ -18,7 +18,7 @@ static fixture open_fixture(const char *axes, int workers, ls_optimizer o)
     fixture f = {.pool = open_pool(axes, workers)};
 
     options.optimizer = o;
-    works(ls_trainer_open(&f.t, f.pool, g, &options));
+    OK(ls_trainer_open(&f.t, f.pool, g, &options));
     f.b = small_batch(f.t);
     ls_graph_free(g);
     return f;
@@ -79,7 +79,7 @@ START_TEST(test_zero)
 
     ck_assert_int_le(n, 256);
     for (int i = 0; i < 3; i++) {
-        works(ls_state_place(f.t, LS_STATE_ALL, text[i]));
+        OK(ls_state_place(f.t, LS_STATE_ALL, text[i]));
         for (int workers = 1; workers <= 9; workers++) {
             int touched[256] = {0};
 
@@ -135,7 +135,7 @@ START_TEST(test_fresh)
             ls_trainer *t;
 
             o.state = (ls_state)state;
-            works(ls_trainer_open_gradient(&t, pool, &g, &o));
+            OK(ls_trainer_open_gradient(&t, pool, &g, &o));
             for (int64_t i = 0; i < t->params.floats; i++)
                 ck_assert(t->value[i] == 0 && t->moment[0][i] == 0 &&
                           t->moment[1][i] == 0);
@@ -174,13 +174,13 @@ static void hash_with(size_t placement, int workers, ls_optimizer o,
     ls_result r;
 
     if (placements[placement].params)
-        works(ls_state_place(f.t, LS_STATE_PARAMS,
+        OK(ls_state_place(f.t, LS_STATE_PARAMS,
                              placements[placement].params));
     if (placements[placement].optimizer)
-        works(ls_state_place(f.t, LS_STATE_OPTIMIZER,
+        OK(ls_state_place(f.t, LS_STATE_OPTIMIZER,
                              placements[placement].optimizer));
     for (int i = 0; i < 5; i++)
-        works(ls_step(f.t, f.b, &r));
+        OK(ls_step(f.t, f.b, &r));
     ls_trainer_hash(f.t, hex);
     close_fixture(&f);
 }
@@ -218,8 +218,8 @@ START_TEST(test_change_between_steps)
         int status = ls_state_place(b.t, LS_STATE_ALL, texts[i % 3]);
 
         ck_assert_int_eq(status, i % 3 == 2 ? LS_ESHAPE : 0);
-        works(ls_step(a.t, a.b, &r));
-        works(ls_step(b.t, b.b, &r));
+        OK(ls_step(a.t, a.b, &r));
+        OK(ls_step(b.t, b.b, &r));
     }
     ls_trainer_hash(a.t, ha);
     ls_trainer_hash(b.t, hb);
@@ -247,20 +247,20 @@ START_TEST(test_axes_chosen)
     int axis = 77;
 
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        works(ls_state_place(f.t, LS_STATE_ALL, row[i].text));
-        works(ls_state_axis(f.t, LS_STATE_PARAMS, row[i].name, &axis));
+        OK(ls_state_place(f.t, LS_STATE_ALL, row[i].text));
+        OK(ls_state_axis(f.t, LS_STATE_PARAMS, row[i].name, &axis));
         ck_assert_int_eq(axis, row[i].axis);
-        works(ls_state_axis(f.t, LS_STATE_OPTIMIZER, row[i].name, &axis));
+        OK(ls_state_axis(f.t, LS_STATE_OPTIMIZER, row[i].name, &axis));
         ck_assert_int_eq(axis, row[i].axis);
     }
-    works(ls_state_place(f.t, LS_STATE_PARAMS, "shard"));
-    works(ls_state_place(f.t, LS_STATE_OPTIMIZER, "replicate"));
-    refused(ls_state_place(f.t, LS_STATE_ALL, "hidden.kernel=0"), LS_ESHAPE,
+    OK(ls_state_place(f.t, LS_STATE_PARAMS, "shard"));
+    OK(ls_state_place(f.t, LS_STATE_OPTIMIZER, "replicate"));
+    FAILS(ls_state_place(f.t, LS_STATE_ALL, "hidden.kernel=0"), LS_ESHAPE,
             "parameter \"hidden.kernel\" (3,8): axis 0 does not divide by the "
             "2 devices");
-    works(ls_state_axis(f.t, LS_STATE_PARAMS, "hidden.kernel", &axis));
+    OK(ls_state_axis(f.t, LS_STATE_PARAMS, "hidden.kernel", &axis));
     ck_assert_int_eq(axis, 1);
-    works(ls_state_axis(f.t, LS_STATE_OPTIMIZER, "hidden.kernel", &axis));
+    OK(ls_state_axis(f.t, LS_STATE_OPTIMIZER, "hidden.kernel", &axis));
     ck_assert_int_eq(axis, -1);
     close_fixture(&f);
 }
@@ -292,15 +292,15 @@ START_TEST(test_place_refused)
     int axis = 5;
 
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        refused(ls_state_place(f.t, LS_STATE_ALL, row[i].text), row[i].status,
+        FAILS(ls_state_place(f.t, LS_STATE_ALL, row[i].text), row[i].status,
                 row[i].message);
-    refused(ls_state_place(f.t, LS_STATE_ALL, NULL), LS_EINVAL, "NULL");
-    refused(ls_state_place(f.t, (ls_state_part)0, "shard"), LS_EINVAL,
+    FAILS(ls_state_place(f.t, LS_STATE_ALL, NULL), LS_EINVAL, "NULL");
+    FAILS(ls_state_place(f.t, (ls_state_part)0, "shard"), LS_EINVAL,
             "part 0: there is no such part");
-    refused(ls_state_place(f.t, (ls_state_part)4, "shard"), LS_EINVAL, "4");
-    refused(ls_state_axis(f.t, LS_STATE_ALL, "out.bias", &axis), LS_EINVAL,
+    FAILS(ls_state_place(f.t, (ls_state_part)4, "shard"), LS_EINVAL, "4");
+    FAILS(ls_state_axis(f.t, LS_STATE_ALL, "out.bias", &axis), LS_EINVAL,
             "not one of the two");
-    refused(ls_state_axis(f.t, LS_STATE_PARAMS, "bias", &axis), LS_ENOTFOUND,
+    FAILS(ls_state_axis(f.t, LS_STATE_PARAMS, "bias", &axis), LS_ENOTFOUND,
             "\"bias\"");
     ck_assert_int_eq(axis, 5);
     close_fixture(&f);
@@ -319,23 +319,23 @@ START_TEST(test_names)
     ls_result r;
 
     for (size_t i = 0; i < 3; i++) {
-        works(ls_state_place(f.t, LS_STATE_ALL, texts[i]));
-        works(ls_step(f.t, f.b, &r));
+        OK(ls_state_place(f.t, LS_STATE_ALL, texts[i]));
+        OK(ls_step(f.t, f.b, &r));
         for (size_t n = 0; n < 3; n++) {
             for (int k = 0; k < 16; k++)
                 in[k] = (float)(k + 100 * (int)n + 1);
-            works(ls_trainer_get(f.t, names[n], 16, out));
+            OK(ls_trainer_get(f.t, names[n], 16, out));
             ck_assert(memcmp(in, out, sizeof in) != 0);
-            works(ls_trainer_set(f.t, names[n], 16, in));
-            works(ls_trainer_get(f.t, names[n], 16, out));
+            OK(ls_trainer_set(f.t, names[n], 16, in));
+            OK(ls_trainer_get(f.t, names[n], 16, out));
             ck_assert_mem_eq(in, out, sizeof in);
         }
-        works(ls_trainer_get(f.t, "out.kernel", 16, out));
+        OK(ls_trainer_get(f.t, "out.kernel", 16, out));
         ck_assert(out[0] == 1); /* the moments are arrays of their own */
     }
-    refused(ls_trainer_get(f.t, "mu.out.kernel", 15, out), LS_ESHAPE,
+    FAILS(ls_trainer_get(f.t, "mu.out.kernel", 15, out), LS_ESHAPE,
             "\"mu.out.kernel\" has 16 elements, not 15");
-    refused(ls_trainer_get(f.t, "trace.out.kernel", 16, out), LS_ENOTFOUND,
+    FAILS(ls_trainer_get(f.t, "trace.out.kernel", 16, out), LS_ENOTFOUND,
             "\"trace.out.kernel\"");
     close_fixture(&f);
 }

@@ -3,6 +3,7 @@
  * only count what is wrong; the main thread asserts. */
 #define _GNU_SOURCE /* sched_getcpu, pthread_getname_np */
 #include "base/error.h"
+#include "calls.h"
 #include "mesh/barrier.h"
 #include "mesh/mesh.h"
 #include "mesh/pool.h"
@@ -18,16 +19,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#define SANITIZED (__has_feature(address_sanitizer) || \
-                   __has_feature(thread_sanitizer) || \
-                   __has_feature(memory_sanitizer))
-#else
-#define SANITIZED 0
-#endif
 
 enum { MOST = 8 };
 
@@ -103,7 +94,7 @@ START_TEST(test_barrier)
     };
 
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        int rounds = row[i].rounds / (SANITIZED ? 10 : 1);
+        int rounds = row[i].rounds / (UNDER_SANITIZER ? 10 : 1);
         int spins = cpus() < row[i].n && row[i].spins > 100 ? 0 : row[i].spins;
 
         ck_assert_int_eq(cross_all(row[i].n, rounds, spins), 0);
@@ -604,7 +595,7 @@ static Suite *suite(void)
     tcase_add_test(pool, test_callers);
     tcase_add_test(pool, test_open_close);
     tcase_add_test(pool, test_not_placed);
-    if (!SANITIZED) /* sanitizers need all of the address space */
+    if (!UNDER_SANITIZER) /* sanitizers need all of the address space */
         tcase_add_test(pool, test_no_thread);
     suite_add_tcase(s, barrier);
     suite_add_tcase(s, pool);

@@ -1,7 +1,6 @@
 /* Schedules: optax's learning rates, and what is refused. */
-#include "lockstep.h"
+#include "calls.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,19 +8,6 @@
 #include "golden/schedules.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-static void must(int status)
-{
-    ck_assert_msg(status == 0, "%s", ls_errmsg());
-}
-
-/* The call fails with this status and these words. */
-static void refused(int status, int want, const char *words)
-{
-    ck_assert_int_eq(status, want);
-    ck_assert_msg(strstr(ls_errmsg(), words) != NULL, "\"%s\" lacks \"%s\"",
-                  ls_errmsg(), words);
-}
 
 static ls_schedule golden(size_t i)
 {
@@ -59,7 +45,7 @@ START_TEST(test_optax)
         for (int c = 0; c < GOLDEN_COUNT; c++) {
             float lr, want = golden_schedule[i].lr[c];
 
-            must(ls_schedule_lr(&s, golden_schedule[i].peak, c, &lr));
+            OK(ls_schedule_lr(&s, golden_schedule[i].peak, c, &lr));
             ck_assert_msg(apart(lr, want) <= most,
                           "schedule %zu after %d updates: %a is not %a", i, c,
                           (double)lr, (double)want);
@@ -80,7 +66,7 @@ START_TEST(test_far)
                          1, boundary};
         float lr = 0;
 
-        must(ls_schedule_lr(&s, 0.1, INT64_MAX / 2, &lr));
+        OK(ls_schedule_lr(&s, 0.1, INT64_MAX / 2, &lr));
         ck_assert_double_eq_tol((double)lr, want[kind], 1e-8);
     }
 }
@@ -129,10 +115,10 @@ START_TEST(test_refused_schedules)
     float lr = 7;
 
     for (size_t i = 0; i < COUNT(row); i++)
-        refused(ls_schedule_lr(&row[i].s, 1, 0, &lr), LS_EINVAL, row[i].words);
-    refused(ls_schedule_lr(&(ls_schedule){0}, -1, 0, &lr), LS_EINVAL,
+        FAILS(ls_schedule_lr(&row[i].s, 1, 0, &lr), LS_EINVAL, row[i].words);
+    FAILS(ls_schedule_lr(&(ls_schedule){0}, -1, 0, &lr), LS_EINVAL,
             "peak -1");
-    refused(ls_schedule_lr(&(ls_schedule){0}, 1, -1, &lr), LS_EINVAL,
+    FAILS(ls_schedule_lr(&(ls_schedule){0}, 1, -1, &lr), LS_EINVAL,
             "after -1 updates");
     ck_assert(lr == 7.0f);
 }

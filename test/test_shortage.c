@@ -339,10 +339,10 @@ static void write_state(void)
     ls_checkpoints_options o = {in_folder("c"), 0, 1, &setting};
     ls_checkpoints *c;
 
-    works(ls_trainer_save(trainer, in_folder("params")));
-    works(ls_checkpoints_open(&c, trainer, &o));
-    works(ls_checkpoints_save(c, 1, &setting));
-    works(ls_checkpoints_wait(c));
+    OK(ls_trainer_save(trainer, in_folder("params")));
+    OK(ls_checkpoints_open(&c, trainer, &o));
+    OK(ls_checkpoints_save(c, 1, &setting));
+    OK(ls_checkpoints_wait(c));
     ls_checkpoints_close(c);
 }
 
@@ -354,7 +354,7 @@ START_TEST(test_each_fails)
     write_npy();
     pool = open_pool("data:2,model:2", 2);
     graph = small_graph();
-    works(ls_trainer_open(&trainer, pool, graph, NULL));
+    OK(ls_trainer_open(&trainer, pool, graph, NULL));
     write_state();
     write_images();
     /* "hidden.bias" has no axis 1: a failure of another kind. */
@@ -369,7 +369,7 @@ START_TEST(test_each_fails)
                       n + 1, status, ls_errmsg());
         ck_assert_int_eq(atomic_load(&live), 0);
         if (calls[_i] == keep) /* whatever happened, the newest is whole */
-            works(resume_from("k"));
+            OK(resume_from("k"));
     }
     ck_assert_int_eq(call_with(_i, 0), expected);
     ls_trainer_close(trainer);
@@ -390,15 +390,15 @@ START_TEST(test_step)
     o.state = LS_SHARD;
     pool = open_pool("data:4", 2);
     graph = small_graph();
-    works(ls_trainer_open(&trainer, pool, graph, &o));
+    OK(ls_trainer_open(&trainer, pool, graph, &o));
     b = small_batch(trainer);
-    works(ls_step(trainer, b, &r));
+    OK(ls_step(trainer, b, &r));
     fail_memory = ALL_MEMORY;
     watch_from(0);
     for (int i = 0; i < 5 && status == 0; i++)
         status = ls_step(trainer, b, &r);
     atomic_store(&watching, false);
-    works(status);
+    OK(status);
     ck_assert_int_eq(atomic_load(&count), 0);
     ls_batch_close(b);
     ls_trainer_close(trainer);

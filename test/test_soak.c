@@ -37,9 +37,9 @@ static void open_soak(soak *s, int workers, int micro, ls_optimizer optimizer)
     o.state = LS_SHARD;
     s->pool = open_pool("data:4", workers);
     s->graph = small_graph();
-    works(ls_trainer_open(&s->trainer, s->pool, s->graph, &o));
-    works(ls_batch_open(&s->batch, s->trainer));
-    works(ls_trace_open(&s->trace, s->pool, &t));
+    OK(ls_trainer_open(&s->trainer, s->pool, s->graph, &o));
+    OK(ls_batch_open(&s->batch, s->trainer));
+    OK(ls_trace_open(&s->trace, s->pool, &t));
     ls_random_normal(ls_key_new(1), 0, MOST * IN, s->x);
     ls_random_normal(ls_key_new(2), 0, MOST * OUT, s->y);
     for (int i = 0; i < MOST; i++)
@@ -120,11 +120,11 @@ START_TEST(test_memory)
     long before;
 
     open_soak(&s, 2, 1, ls_adamw(1e-6));
-    works(take_many(&s, 0, 200, DEVICES));
+    OK(take_many(&s, 0, 200, DEVICES));
     resident(); /* its buffers too */
     before = resident();
-    works(take_many(&s, 200, 200 + steps(), DEVICES));
-    ck_assert_int_le(resident(), before + (SANITIZED ? 1024 : 0));
+    OK(take_many(&s, 200, 200 + steps(), DEVICES));
+    ck_assert_int_le(resident(), before + (UNDER_SANITIZER ? 1024 : 0));
     close_soak(&s);
 }
 END_TEST
@@ -141,8 +141,8 @@ static void copy_params(const ls_trainer *from, ls_trainer *to)
 
         for (int k = ls_trainer_param_shape(from, i, shape); k > 0; k--)
             n *= shape[k - 1];
-        works(ls_trainer_get(from, name, n, value));
-        works(ls_trainer_set(to, name, n, value));
+        OK(ls_trainer_get(from, name, n, value));
+        OK(ls_trainer_set(to, name, n, value));
     }
 }
 
@@ -167,8 +167,8 @@ START_TEST(test_sizes)
     for (int i = 0; i < 8; i++) {
         open_soak(&other, 1 + i % 3, 2, ls_sgd(0.1));
         copy_params(one.trainer, other.trainer);
-        works(take(&one, i, 2 * DEVICES));
-        works(take(&other, i, 2 * DEVICES));
+        OK(take(&one, i, 2 * DEVICES));
+        OK(take(&other, i, 2 * DEVICES));
         hash_params(&one, hex[0]);
         hash_params(&other, hex[1]);
         ck_assert_str_eq(hex[0], hex[1]);
@@ -194,7 +194,7 @@ START_TEST(test_allocations)
     watch_from(0);
     status = take_many(&s, 0, 300, _i * DEVICES);
     atomic_store(&watching, false);
-    works(status);
+    OK(status);
     ck_assert_int_eq(atomic_load(&count), 0);
     close_soak(&s);
 }
@@ -237,17 +237,17 @@ START_TEST(test_images)
 
     o.accumulate = _i;
     o.optimizer = ls_adam(1e-4);
-    works(ls_graph_new(&g));
+    OK(ls_graph_new(&g));
     image_nodes(g);
-    works(ls_trainer_open(&t, pool, g, &o));
-    works(ls_batch_open(&b, t));
+    OK(ls_trainer_open(&t, pool, g, &o));
+    OK(ls_batch_open(&b, t));
     ls_random_normal(ls_key_new(1), 0, MOST * PIXELS, x);
     ls_random_randint(ls_key_new(2), 0, MOST, 0, 2, y);
     fail_memory = ALL_MEMORY;
     watch_from(0);
     status = take_images(t, b, x, y, _i * DEVICES);
     atomic_store(&watching, false);
-    works(status);
+    OK(status);
     ck_assert_int_eq(atomic_load(&count), 0);
     ls_batch_close(b);
     ls_trainer_close(t);
@@ -260,7 +260,7 @@ END_TEST
 
 /* ------ System calls ------ */
 
-#if defined(PR_SET_SYSCALL_USER_DISPATCH) && defined(__x86_64__) && !SANITIZED
+#if defined(PR_SET_SYSCALL_USER_DISPATCH) && defined(__x86_64__) && !UNDER_SANITIZER
 
 /* Linux hands a thread's system calls back to it as SIGSYS while its selector
  * says so.  The handler counts the call, then makes it. */
@@ -327,7 +327,7 @@ static bool is_seen(soak *s)
     (void)syscall(SYS_getppid);
     selector = SYSCALL_DISPATCH_FILTER_ALLOW;
     on = false;
-    works(ls_pmap(s->pool, arm, &on, 0, NULL, 0, NULL));
+    OK(ls_pmap(s->pool, arm, &on, 0, NULL, 0, NULL));
     ck_assert_int_eq(atomic_exchange(&calls, 0), 1);
     ck_assert_int_eq(atomic_load(&last_call), SYS_getppid);
     atomic_store(&sleeps, 0);
@@ -346,9 +346,9 @@ START_TEST(test_system_calls)
 
     ck_assert_int_eq(sigaction(SIGSYS, &act, NULL), 0);
     open_soak(&s, workers, 1, ls_adamw(1e-6));
-    works(take_many(&s, 0, 10, DEVICES));
+    OK(take_many(&s, 0, 10, DEVICES));
     for (int i = 0; i < 20 && is_seen(&s); i++)
-        works(watched_steps(&s, 10 * i, 10 * i + 10));
+        OK(watched_steps(&s, 10 * i, 10 * i + 10));
     ck_assert_msg(atomic_load(&calls) == 0, "system call %d",
                   atomic_load(&last_call));
     if (workers == 1)

@@ -30,7 +30,7 @@ static model open_model(ls_pool *pool, int64_t seed)
     o.seed = seed;
     o.optimizer = seed % 2 ? ls_adam(1e-2) : ls_momentum(1e-2, 0.9);
     o.state = seed % 2 ? LS_SHARD : LS_REPLICATE;
-    works(ls_trainer_open(&m.t, pool, g, &o));
+    OK(ls_trainer_open(&m.t, pool, g, &o));
     m.b = small_batch(m.t);
     ls_graph_free(g);
     return m;
@@ -61,7 +61,7 @@ static void alone(int64_t seed, int workers, char hex[65])
     ls_pool *pool = open_pool("data:4", workers);
     model m = open_model(pool, seed);
 
-    works(steps(&m, STEPS));
+    OK(steps(&m, STEPS));
     ls_trainer_hash(m.t, hex);
     close_model(&m);
     ls_pool_close(pool);
@@ -88,8 +88,8 @@ START_TEST(test_interleaved)
         model a = open_model(pool[0], 1), b = open_model(pool[pools - 1], 2);
 
         for (int i = 0; i < STEPS; i++) {
-            works(steps(&a, 1));
-            works(steps(&b, 1));
+            OK(steps(&a, 1));
+            OK(steps(&b, 1));
         }
         is_like_alone(&a, 1);
         is_like_alone(&b, 2);
@@ -325,9 +325,9 @@ static void open_own(caller *c, bool check)
     ls_gradient g = {gradient, c, 1, 1, one, one};
 
     o.check_divergence = check;
-    works(ls_trainer_open_gradient(&c->self, c->pool, &g, &o));
-    works(ls_batch_open(&c->batch, c->self));
-    works(ls_batch_set(c->batch, "x", LS_F32, rows, 4));
+    OK(ls_trainer_open_gradient(&c->self, c->pool, &g, &o));
+    OK(ls_batch_open(&c->batch, c->self));
+    OK(ls_batch_set(c->batch, "x", LS_F32, rows, 4));
 }
 
 /* From inside a gradient function and a pmap, on the caller and on other
@@ -342,13 +342,13 @@ START_TEST(test_reentry)
 
         c.model = &m;
         open_own(&c, workers == 2);
-        works(ls_step(c.self, c.batch, &r));
+        OK(ls_step(c.self, c.batch, &r));
         none_wrong(&c);
-        works(ls_evaluate(c.self, c.batch, &r));
+        OK(ls_evaluate(c.self, c.batch, &r));
         none_wrong(&c);
-        works(ls_pmap(c.pool, mapped, &c, 0, NULL, 0, NULL));
+        OK(ls_pmap(c.pool, mapped, &c, 0, NULL, 0, NULL));
         none_wrong(&c);
-        works(steps(&m, STEPS));
+        OK(steps(&m, STEPS));
         is_like_alone(&m, 1);
         ls_batch_close(c.batch);
         ls_trainer_close(c.self);
@@ -370,22 +370,22 @@ START_TEST(test_pool_first)
     ls_trainer *t = NULL;
     ls_result r;
 
-    works(steps(&m[0], STEPS));
+    OK(steps(&m[0], STEPS));
     ls_pool_close(pool);
     ls_pool_close(pool);
     is_like_alone(&m[0], 1);
-    works(ls_trainer_get(m[0].t, "hidden.kernel", IN * 8, w));
-    works(ls_trainer_set(m[0].t, "hidden.kernel", IN * 8, w));
-    refused(ls_step(m[0].t, m[0].b, &r), LS_EINVAL, "the pool is closed");
-    refused(ls_step(m[0].t, m[0].b, &r), LS_EINVAL, "the pool is closed");
-    refused(ls_predict(m[0].t, m[0].b, "y", ROWS * OUT, out), LS_EINVAL,
+    OK(ls_trainer_get(m[0].t, "hidden.kernel", IN * 8, w));
+    OK(ls_trainer_set(m[0].t, "hidden.kernel", IN * 8, w));
+    FAILS(ls_step(m[0].t, m[0].b, &r), LS_EINVAL, "the pool is closed");
+    FAILS(ls_step(m[0].t, m[0].b, &r), LS_EINVAL, "the pool is closed");
+    FAILS(ls_predict(m[0].t, m[0].b, "y", ROWS * OUT, out), LS_EINVAL,
             "the pool is closed");
-    refused(ls_trainer_open_gradient(&t, pool, &g, NULL), LS_EINVAL,
+    FAILS(ls_trainer_open_gradient(&t, pool, &g, NULL), LS_EINVAL,
             "the pool is closed");
     ck_assert_int_eq(ls_pool_workers(pool), 3);
     ck_assert_ptr_null(t);
     close_model(&m[0]);
-    refused(ls_step(m[1].t, m[1].b, &r), LS_EINVAL, "the pool is closed");
+    FAILS(ls_step(m[1].t, m[1].b, &r), LS_EINVAL, "the pool is closed");
     close_model(&m[1]);
 }
 END_TEST
@@ -399,9 +399,9 @@ START_TEST(test_closed_inside)
         ls_result r;
 
         open_own(&c, false);
-        works(ls_step(c.self, c.batch, &r));
+        OK(ls_step(c.self, c.batch, &r));
         ck_assert(r.updated);
-        refused(ls_step(c.self, c.batch, &r), LS_EINVAL, "the pool is closed");
+        FAILS(ls_step(c.self, c.batch, &r), LS_EINVAL, "the pool is closed");
         ck_assert_int_eq(ls_trainer_step(c.self), 1);
         ls_batch_close(c.batch);
         ls_trainer_close(c.self);
@@ -424,8 +424,8 @@ START_TEST(test_closed_elsewhere)
     ls_mesh *mesh;
     ls_pool *pool;
 
-    works(ls_mesh_open(&mesh, NULL));
-    works(ls_pool_open(&pool, mesh, &o));
+    OK(ls_mesh_open(&mesh, NULL));
+    OK(ls_pool_open(&pool, mesh, &o));
     pthread_create(&thread, NULL, close_there, pool);
     pthread_join(thread, NULL);
     ls_mesh_close(mesh);
@@ -482,12 +482,12 @@ START_TEST(test_fork)
 
     snprintf(parent, sizeof parent, "the pool belongs to process %ld",
              (long)getpid());
-    works(steps(&m, STEPS / 2));
+    OK(steps(&m, STEPS / 2));
     child = fork();
     if (child == 0)
         _exit(in_child(pool, &m, parent));
     ck_assert_int_eq(status_of(child), 0);
-    works(steps(&m, STEPS - STEPS / 2));
+    OK(steps(&m, STEPS - STEPS / 2));
     is_like_alone(&m, 1);
     close_model(&m);
     ls_pool_close(pool);

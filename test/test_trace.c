@@ -28,10 +28,10 @@ static void open_run(traced *r, int level, int64_t events)
 
     sharded.state = LS_SHARD;
     *r = (traced){.pool = open_pool("data:4", WORKERS), .graph = small_graph()};
-    works(ls_trainer_open(&r->trainer, r->pool, r->graph, &sharded));
+    OK(ls_trainer_open(&r->trainer, r->pool, r->graph, &sharded));
     r->batch = small_batch(r->trainer);
     if (level)
-        works(ls_trace_open(&r->trace, r->pool, &o));
+        OK(ls_trace_open(&r->trace, r->pool, &o));
     snprintf(r->path, sizeof r->path, "trace-%ld.json", (long)getpid());
 }
 
@@ -40,7 +40,7 @@ static void take_steps(traced *r)
     ls_result result;
 
     for (int i = 0; i < STEPS; i++) {
-        works(ls_step(r->trainer, r->batch, &result));
+        OK(ls_step(r->trainer, r->batch, &result));
         r->loss[i] = result.loss;
     }
 }
@@ -62,7 +62,7 @@ static json_t *written(const traced *r)
     json_error_t error;
     json_t *file;
 
-    works(ls_trace_write(r->trace, r->path));
+    OK(ls_trace_write(r->trace, r->path));
     file = json_load_file(r->path, JSON_REJECT_DUPLICATES, &error);
     ck_assert_msg(file != NULL, "line %d: %s", error.line, error.text);
     return file;
@@ -152,7 +152,7 @@ START_TEST(test_names)
     int rows = 0;
 
     open_run(&r, 1, 1000);
-    works(ls_mesh_open(&mesh, &o));
+    OK(ls_mesh_open(&mesh, &o));
     file = written(&r);
     json_array_foreach(json_object_get(file, "traceEvents"), i,
                        e) if (!strcmp(text(e, "name"), "thread_name"))
@@ -292,7 +292,7 @@ START_TEST(test_marks)
     inner = ls_mark_begin(r.pool, "no UTF-8: \xff");
     ls_mark_end(r.pool, inner);
     ls_mark_end(r.pool, outer);
-    works(ls_pmap(r.pool, marked, r.pool, 0, NULL, 0, NULL));
+    OK(ls_pmap(r.pool, marked, r.pool, 0, NULL, 0, NULL));
     file = written(&r);
     ck_assert_int_eq(count(file, "user", "outer", 0, -1), 1);
     ck_assert_int_eq(count(file, "user", "?", 0, -1), 1);
@@ -333,12 +333,12 @@ START_TEST(test_again)
     traced r;
 
     open_run(&r, 1, 1000);
-    refused(ls_trace_open(&other, r.pool, NULL), LS_EBUSY, "has one");
+    FAILS(ls_trace_open(&other, r.pool, NULL), LS_EBUSY, "has one");
     take_steps(&r);
     ls_trace_close(r.trace);
     r.trace = NULL;
     take_steps(&r);
-    works(ls_trace_open(&r.trace, r.pool, NULL));
+    OK(ls_trace_open(&r.trace, r.pool, NULL));
     take_steps(&r);
     file = written(&r);
     ck_assert_int_eq(count(file, "step", "step", 0, -1), STEPS);
@@ -357,15 +357,15 @@ START_TEST(test_refused)
 
     open_run(&r, 0, 0);
     o.level = 3;
-    refused(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "level 3");
+    FAILS(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "level 3");
     o = (ls_trace_options){.level = 1, .events = (1 << 24) + 1};
-    refused(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "16777217 events");
-    refused(ls_trace_open(&t, NULL, NULL), LS_EINVAL, "pool");
+    FAILS(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "16777217 events");
+    FAILS(ls_trace_open(&t, NULL, NULL), LS_EINVAL, "pool");
     ck_assert_ptr_null(t);
-    works(ls_trace_open(&r.trace, r.pool, NULL));
-    refused(ls_trace_write(r.trace, "none/such/folder.json"), LS_EIO,
+    OK(ls_trace_open(&r.trace, r.pool, NULL));
+    FAILS(ls_trace_write(r.trace, "none/such/folder.json"), LS_EIO,
             "none/such/folder.json");
-    refused(ls_trace_write(r.trace, "."), LS_EIO, ".: renaming failed");
+    FAILS(ls_trace_write(r.trace, "."), LS_EIO, ".: renaming failed");
     close_run(&r);
 }
 END_TEST

@@ -3,6 +3,7 @@
  * allocates nothing.  test_determinism.c has the contract of bits,
  * test_agreement.c the numbers of other programs. */
 #include "base/sha.h"
+#include "faults.h"
 #include "models.h"
 #include "train/optim.h"
 
@@ -1173,97 +1174,25 @@ END_TEST
 
 /* ------ Memory ------ */
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED
-#endif
-
-#if defined(__GLIBC__) && !defined(SANITIZED)
-
-/* malloc and its family, ours before the C library's: counted, and one of them
- * made to fail, while `watching`.  Sanitizers bring their own. */
-static atomic_bool watching;
-static atomic_int allocations; /* since watch() */
-static atomic_int live;        /* of these, not freed */
-static atomic_int failing;     /* number of the one to fail, 0: none */
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *p, size_t size);
-void *__libc_memalign(size_t align, size_t size);
-void __libc_free(void *p);
-
-/* Shared libraries must find these too, whatever the flags. */
-#define VISIBLE __attribute__((visibility("default")))
-
-/* Whether this allocation is to be had. */
-static bool granted(void)
-{
-    if (!atomic_load(&watching))
-        return true;
-    if (atomic_fetch_add(&allocations, 1) + 1 == atomic_load(&failing))
-        return false;
-    atomic_fetch_add(&live, 1);
-    return true;
-}
-
-VISIBLE void *malloc(size_t size)
-{
-    return granted() ? __libc_malloc(size) : NULL;
-}
-
-VISIBLE void *calloc(size_t count, size_t size)
-{
-    return granted() ? __libc_calloc(count, size) : NULL;
-}
-
-VISIBLE void *aligned_alloc(size_t align, size_t size)
-{
-    return granted() ? __libc_memalign(align, size) : NULL;
-}
-
-VISIBLE void *realloc(void *p, size_t size)
-{
-    bool had = p != NULL;
-
-    if (!granted())
-        return NULL;
-    if (had && atomic_load(&watching))
-        atomic_fetch_sub(&live, 1);
-    return __libc_realloc(p, size);
-}
-
-VISIBLE void free(void *p)
-{
-    if (p && atomic_load(&watching))
-        atomic_fetch_sub(&live, 1);
-    __libc_free(p);
-}
+#if OWN_MALLOC
 
 static void watch(int fail)
 {
-    atomic_store(&allocations, 0);
-    atomic_store(&live, 0);
-    atomic_store(&failing, fail);
-    atomic_store(&watching, true);
+    fail_memory = ALL_MEMORY;
+    watch_from(fail);
 }
 
 /* Before any assertion: Check allocates too. */
-static void unwatch(int *count, int *left)
+static void unwatch(int *calls, int *left)
 {
     atomic_store(&watching, false);
-    *count = atomic_load(&allocations);
+    *calls = atomic_load(&count);
     *left = atomic_load(&live);
 }
 
 static void steps_allocate_nothing(run *r)
 {
-    int count, left;
+    int calls, left;
 
     step(r); /* whatever is made once has been made */
     watch(0);
@@ -1274,26 +1203,26 @@ static void steps_allocate_nothing(run *r)
             ls_evaluate(r->trainer, r->batch, &result) < 0)
             break;
     }
-    unwatch(&count, &left);
+    unwatch(&calls, &left);
     ck_assert_int_eq(ls_trainer_step(r->trainer), 11);
-    ck_assert_int_eq(count, 0);
+    ck_assert_int_eq(calls, 0);
 }
 
 /* Proves that the counters count, so that the next test can fail. */
 START_TEST(allocations_are_counted)
 {
     ls_graph *g = NULL;
-    int status, count, left;
+    int status, calls, left;
 
     watch(0);
     status = ls_graph_new(&g);
-    unwatch(&count, &left);
-    ck_assert(status == 0 && count == 1 && left == 1);
+    unwatch(&calls, &left);
+    ck_assert(status == 0 && calls == 1 && left == 1);
     ls_graph_free(g);
     watch(1);
     status = ls_graph_new(&g);
-    unwatch(&count, &left);
-    ck_assert(status == LS_ENOMEM && count == 1 && left == 0);
+    unwatch(&calls, &left);
+    ck_assert(status == LS_ENOMEM && calls == 1 && left == 0);
 }
 END_TEST
 
@@ -1359,23 +1288,23 @@ START_TEST(each_allocation_fails_in_turn)
 {
     ls_pool *pool = open_pool(DEVICES, 2);
     char path[] = "/tmp/lockstep-test-XXXXXX";
-    int fd = mkstemp(path), count, left, status, ignored;
+    int fd = mkstemp(path), calls, left, status, ignored;
 
     ck_assert_int_ge(fd, 0);
     close(fd);
     OK(whole_life(pool, path)); /* whatever is made once has been made */
     watch(0);
     status = whole_life(pool, path);
-    unwatch(&count, &left);
-    ck_assert_msg(status == 0 && count > 20 && left == 0,
-                  "status %d, %d allocations, %d left", status, count, left);
-    for (int i = 1; i <= count; i++) {
+    unwatch(&calls, &left);
+    ck_assert_msg(status == 0 && calls > 20 && left == 0,
+                  "status %d, %d allocations, %d left", status, calls, left);
+    for (int i = 1; i <= calls; i++) {
         watch(i);
         status = whole_life(pool, path);
         unwatch(&ignored, &left);
         ck_assert_msg(status < 0 && left == 0,
                       "allocation %d of %d failed: status %d, %d left", i,
-                      count, status, left);
+                      calls, status, left);
     }
     unlink(path);
     ls_pool_close(pool);

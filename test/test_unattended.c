@@ -88,9 +88,9 @@ static void open_hook(hook *h, kind trouble)
     memset(h, 0, sizeof *h);
     h->trouble = trouble;
     h->pool = open_pool("data:4", 2);
-    works(ls_trainer_open_gradient(&h->trainer, h->pool, &g, NULL));
-    works(ls_batch_open(&h->batch, h->trainer));
-    works(ls_batch_set(h->batch, "x", LS_F32, x, 2 * DEVICES));
+    OK(ls_trainer_open_gradient(&h->trainer, h->pool, &g, NULL));
+    OK(ls_batch_open(&h->batch, h->trainer));
+    OK(ls_batch_set(h->batch, "x", LS_F32, x, 2 * DEVICES));
 }
 
 static void close_hook(hook *h)
@@ -135,18 +135,18 @@ START_TEST(test_stops)
     open_hook(&bad, stops[_i].trouble);
     open_hook(&good, NONE);
     for (int i = 0; i < BAD_STEP; i++) {
-        works(step(&bad));
-        works(step(&good));
+        OK(step(&bad));
+        OK(step(&good));
     }
     ls_trainer_hash(bad.trainer, before);
     for (int again = 0; again < 2; again++) {
-        refused(step(&bad), stops[_i].status, stops[_i].message);
+        FAILS(step(&bad), stops[_i].status, stops[_i].message);
         ls_trainer_hash(bad.trainer, after);
         ck_assert_str_eq(before, after);
     }
     bad.trouble = NONE;
-    works(step(&bad));
-    works(step(&good));
+    OK(step(&bad));
+    OK(step(&good));
     ls_trainer_hash(bad.trainer, after);
     ls_trainer_hash(good.trainer, other);
     ck_assert_str_eq(after, other);
@@ -207,7 +207,7 @@ static void wake(hook *h, pthread_t caller)
 {
     atomic_store(&h->free, true);
     pthread_join(caller, NULL);
-    works(h->status);
+    OK(h->status);
 }
 
 /* Any thread can ask, while a step stands still, where each worker is. */
@@ -217,20 +217,20 @@ START_TEST(test_doing)
     pthread_t caller = stand_still(&h);
     ls_doing d;
 
-    works(ls_pool_doing(h.pool, 1, &d));
+    OK(ls_pool_doing(h.pool, 1, &d));
     ck_assert_str_eq(d.phase, "gradients");
     ck_assert_str_eq(d.what, "a sleep");
     ck_assert_int_eq(d.device, BAD_DEVICE);
     ck_assert(!d.waits);
     do
-        works(ls_pool_doing(h.pool, 0, &d));
+        OK(ls_pool_doing(h.pool, 0, &d));
     while (!d.waits);
     ck_assert_str_eq(d.phase, "gradients");
     ck_assert_int_eq(d.device, -1);
     ck_assert_ptr_null(d.what);
-    refused(ls_pool_doing(h.pool, 2, &d), LS_EINVAL, "worker 2 of 2");
+    FAILS(ls_pool_doing(h.pool, 2, &d), LS_EINVAL, "worker 2 of 2");
     wake(&h, caller);
-    works(ls_pool_doing(h.pool, 1, &d));
+    OK(ls_pool_doing(h.pool, 1, &d));
     ck_assert_ptr_null(d.what);
     close_hook(&h);
 }
@@ -266,7 +266,7 @@ START_TEST(test_watchdog)
     stall dog;
 
     ck_assert_ptr_nonnull(out);
-    works(ls_mesh_open(&mesh, &o));
+    OK(ls_mesh_open(&mesh, &o));
     ck_assert_int_eq(stall_open(&dog, h.pool, mesh, 0.05, out), 0);
     stall_step(&dog, BAD_STEP);
     await(out, "test: no step finished for 0.", 1);

@@ -1,0 +1,36 @@
+/* What every test says of the library's calls, and what it asks of its own
+ * build.  Asserts with Check. */
+#ifndef TEST_CALLS_H
+#define TEST_CALLS_H
+
+#include "lockstep.h"
+
+#include <check.h>
+#include <string.h>
+
+/* A call that must succeed; the library's own words when it does not. */
+#define OK(call) ck_assert_msg((call) == 0, "%s: %s", #call, ls_errmsg())
+
+/* A call that must fail with a status, and say so in these words. */
+#define FAILS(call, status, words) \
+    do { \
+        ck_assert_int_eq((call), (status)); \
+        ck_assert_msg(strstr(ls_errmsg(), (words)), \
+                      "\"%s\" does not say \"%s\"", ls_errmsg(), (words)); \
+    } while (0)
+
+/* 1 or 0: sanitizers are slow, and keep malloc and its failures to themselves.
+ */
+/* clang-format off */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#define UNDER_SANITIZER (__has_feature(address_sanitizer) || \
+                         __has_feature(thread_sanitizer) || \
+                         __has_feature(memory_sanitizer))
+#else
+#define UNDER_SANITIZER 0
+#endif
+/* clang-format on */
+
+#endif
