@@ -232,8 +232,8 @@ LS_API int ls_sharding_shard(const ls_sharding *sharding, int device);
  * hand; the others are created, each pinned to its PU from inside and verified.
  *
  * A pool has any number of trainers and does one thing at a time: a step, an
- * evaluation, a prediction, a collective, a pmap, the opening of a trainer, a
- * measurement.  Such a call may come from any thread.  It fails with LS_EBUSY,
+ * evaluation, a prediction, a collective, a pmap, the opening of a trainer or
+ * a trace, a measurement.  Such a call may come from any thread.  It fails with LS_EBUSY,
  * having done nothing, while another one is under way: from another thread, or
  * from inside a user's function that the pool calls.  (Other pools may be used
  * there; so may all that only reads.)

@@ -269,6 +269,7 @@ static int try_all(const caller *c)
     float x[4] = {1, 2, 3, 4};
     void *at[4] = {x, x + 1, x + 2, x + 3};
     ls_buffers b = {"b", LS_F32, 1, at, NULL};
+    ls_trace *trace = NULL;
     double rate;
     int status = try_trainers(c);
 
@@ -277,6 +278,7 @@ static int try_all(const caller *c)
         (status = ls_broadcast(c->pool, NULL, 0, 1, &b)) != LS_EBUSY ||
         (status = ls_pmap(c->pool, nothing, NULL, 0, NULL, 0, NULL)) !=
             LS_EBUSY ||
+        (status = ls_trace_open(&trace, c->pool, NULL)) != LS_EBUSY ||
         (status = ls_measure_flops(c->pool, 1, NULL, &rate)) != LS_EBUSY)
         return status;
     return strstr(ls_errmsg(), "the pool is in use") ? 0 : -1;
@@ -450,6 +452,7 @@ static int in_child(ls_pool *pool, model *m, const char *parent)
     float out[ROWS * OUT];
     char hex[65], before[65];
     ls_trainer *t = NULL;
+    ls_trace *trace = NULL;
     ls_result r;
 
     ls_trainer_hash(m->t, before);
@@ -462,13 +465,15 @@ static int in_child(ls_pool *pool, model *m, const char *parent)
         return 3;
     if (ls_trainer_open_gradient(&t, pool, &g, NULL) != LS_ETHREAD || t)
         return 4;
+    if (ls_trace_open(&trace, pool, NULL) != LS_ETHREAD || trace)
+        return 5;
     ls_trainer_hash(m->t, hex);
     if (strcmp(hex, before))
-        return 5;
+        return 6;
     ls_pool_close(pool);
     ls_trainer_hash(m->t, hex);
     close_model(m);
-    return strcmp(hex, before) ? 6 : 0;
+    return strcmp(hex, before) ? 7 : 0;
 }
 
 /* A child of fork is told whose the pool is, reads parameters and closes all;

@@ -6,7 +6,7 @@
 #include "small.h"
 
 #include "../tools/stall.c"
-#include "mesh/track.h"
+#include "base/clock.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -17,7 +17,7 @@ const char opt_program_name[] = "test";
 
 double progress_clock(void)
 {
-    return 1e-9 * (double)ls__track_now();
+    return 1e-9 * (double)ls__nanoseconds();
 }
 
 /* ------ The function: y = w x, and what goes wrong ------ */

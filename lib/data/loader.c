@@ -7,6 +7,7 @@
  * caller makes it itself once the thread is done, so that whoever makes a batch
  * has index, order and epoch to himself, and its bytes never depend on when. */
 #define _POSIX_C_SOURCE 200809L
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "base/memory.h"
@@ -17,7 +18,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* step is that of the batch in it; where all epochs are alike, of the first
  * epoch. */
@@ -49,14 +49,6 @@ struct ls_loader {
     ls__prefetch thread;
     double seconds;
 };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int64_t round_up(int64_t n, int64_t unit)
 {
@@ -192,7 +184,7 @@ static int fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
 
 int ls_loader_fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
 {
-    double start = now();
+    double start = ls__seconds();
     int status;
 
     if (step < 0)
@@ -201,7 +193,7 @@ int ls_loader_fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
         return ls__fail(LS_EINVAL, "the batch belongs to another trainer than "
                         "the loader");
     status = fill(l, step, batch, rows);
-    l->seconds += now() - start;
+    l->seconds += ls__seconds() - start;
     return status;
 }
 

@@ -4,6 +4,7 @@
  * Every worker that takes part notes when it began and ended; the rate counts
  * from the first beginning to the last end, and the best of a few rounds is
  * kept, because whatever else runs can only make it worse. */
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
@@ -11,7 +12,6 @@
 #include "mesh/pool.h"
 
 #include <string.h>
-#include <time.h>
 
 enum {
     ROUNDS = 5,
@@ -35,14 +35,6 @@ typedef struct race {
     int64_t bytes;             /* of each */
     double best;               /* of work a second */
 } race;
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ------ The two races: a job each, and a lap inside it ------ */
 
@@ -89,9 +81,9 @@ static void time_lap(race *r, int worker, double (*run)(race *, int))
     if (worker >= r->workers)
         return;
     ls__track_phase(ls__track_here(), "measure", -1);
-    r->lap[worker].begin = now();
+    r->lap[worker].begin = ls__seconds();
     r->lap[worker].work = run(r, worker);
-    r->lap[worker].end = now();
+    r->lap[worker].end = ls__seconds();
 }
 
 static void fma_job(void *user, int worker)

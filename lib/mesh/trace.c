@@ -3,6 +3,7 @@
  *
  * Names and numbers are written by jansson, which knows about quotes and about
  * locales with a decimal comma; the frame around them is text. */
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "mesh/mesh.h"
@@ -53,8 +54,6 @@ static int check(const ls_pool *pool, const ls_trace_options *o)
     if (o->events < 1 || o->events > MOST)
         return ls__fail(LS_EINVAL, "trace: %lld events; there must be 1 to %d",
                         (long long)o->events, MOST);
-    if (ls__pool_track(pool, 0)->level)
-        return ls__fail(LS_EBUSY, "trace: the pool has one already");
     return 0;
 }
 
@@ -79,11 +78,14 @@ static void touch(void *user, int worker)
     memset(t->event[worker], 0, (size_t)t->room * sizeof **t->event);
 }
 
-static void attach(ls_trace *t)
+/* The pool is taken. */
+static int attach(ls_trace *t)
 {
+    if (ls__pool_track(t->pool, 0)->level)
+        return ls__fail(LS_EBUSY, "trace: the pool has one already");
     memset(t->event[t->workers], 0, (size_t)t->room * sizeof **t->event);
     ls__pool_run(t->pool, touch, t);
-    t->opened = ls__track_now();
+    t->opened = ls__nanoseconds();
     for (int i = 0; i <= t->workers; i++) {
         ls__track *k = ls__pool_track(t->pool, i);
 
@@ -91,6 +93,7 @@ static void attach(ls_trace *t)
         k->began = t->opened;
         k->level = t->level;
     }
+    return 0;
 }
 
 int ls_trace_open(ls_trace **trace, ls_pool *pool,
@@ -108,11 +111,15 @@ int ls_trace_open(ls_trace **trace, ls_pool *pool,
     t->workers = ls_pool_workers(pool);
     t->level = o.level;
     t->room = power_of_two(o.events);
-    if ((status = make_rings(t)) < 0) {
+    status = make_rings(t);
+    if (status == 0 && (status = ls__pool_take(pool)) == 0) {
+        status = attach(t);
+        ls__pool_give(pool);
+    }
+    if (status < 0) {
         ls_trace_close(t);
         return status;
     }
-    attach(t);
     *trace = t;
     return 0;
 }

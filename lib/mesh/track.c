@@ -3,20 +3,11 @@
  * Phases follow each other, so the end of one is the beginning of the next and
  * the clock is read once between two of them.  An event goes into the ring when
  * it is over: whatever is written over, what remains are whole events. */
-#define _GNU_SOURCE /* clock_gettime */
 #include "mesh/track.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 static _Thread_local ls__track *here;
-
-int64_t ls__track_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 ls__track *ls__track_here(void)
 {
@@ -47,7 +38,7 @@ static void cut(ls__track *t, ls__kind kind)
                        atomic_load_explicit(&t->device, memory_order_relaxed),
                    .kind = kind};
 
-    e.ended = t->began = ls__track_now();
+    e.ended = t->began = ls__nanoseconds();
     if (name || kind == LS__WAIT)
         push(&t->ring, &e);
 }
@@ -96,7 +87,7 @@ ls_mark ls__track_begin(ls__track *t, int level, const char *name)
     mark.before = atomic_load_explicit(&t->what, memory_order_relaxed);
     atomic_store_explicit(&t->what, name, memory_order_relaxed);
     if (t->level >= level)
-        mark.began = ls__track_now();
+        mark.began = ls__nanoseconds();
     return mark;
 }
 
@@ -112,7 +103,7 @@ void ls__track_slice(ls__track *t, ls__kind kind, const char *name,
 
     if (!t->level)
         return;
-    e.ended = ls__track_now();
+    e.ended = ls__nanoseconds();
     push(&t->ring, &e);
 }
 
@@ -137,6 +128,6 @@ void ls__track_counter(ls__track *t, const char *name, double value)
 
     if (!t || !t->level)
         return;
-    e.began = ls__track_now();
+    e.began = ls__nanoseconds();
     push(&t->ring, &e);
 }

@@ -53,9 +53,6 @@ typedef struct ls__track {
     ls__ring ring;
 } ls__track;
 
-/* Nanoseconds of the steady clock. */
-int64_t ls__track_now(void);
-
 /* The calling thread's track while it runs a job; otherwise NULL, which all
  * functions below accept. */
 ls__track *ls__track_here(void);

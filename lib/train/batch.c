@@ -13,11 +13,10 @@ int ls_batch_open(ls_batch **batch, const ls_trainer *t)
     if (!b)
         return LS_ENOMEM;
     b->trainer = t;
-    b->data = ls__new(n, sizeof *b->data, "batch");
     b->rows = ls__new(n, sizeof *b->rows, "batch");
     b->shard_data = ls__new(n * (size_t)ls__trainer_shards(t),
                             sizeof *b->shard_data, "batch");
-    if (!b->data || !b->rows || !b->shard_data) {
+    if (!b->rows || !b->shard_data) {
         ls_batch_close(b);
         return LS_ENOMEM;
     }
@@ -29,7 +28,6 @@ void ls_batch_close(ls_batch *b)
 {
     if (!b)
         return;
-    free(b->data);
     free(b->rows);
     free(b->shard_data);
     free(b);
@@ -89,7 +87,6 @@ int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
         return status;
     if (dtype == LS_I32 && (status = check_indices(in, data, rows)) < 0)
         return status;
-    b->data[i] = data;
     b->rows[i] = rows;
     for (int64_t s = 0, n = ls__trainer_shards(t); s < n; s++)
         b->shard_data[s * t->inputs + i] = /* both dtypes have four bytes */
@@ -144,9 +141,4 @@ int64_t ls__batch_rows_read(const ls_batch *b, const bool *reads)
         return ls__fail(LS_ESHAPE, "the batch has %lld rows, its weights %lld",
                         (long long)rows, (long long)b->weight_rows);
     return rows / ls__trainer_shards(t);
-}
-
-int64_t ls__batch_shard_rows(const ls_batch *b)
-{
-    return ls__batch_rows_read(b, NULL);
 }

@@ -13,7 +13,7 @@
  * how a phase goes on (weights, failures) for itself, from what all devices
  * reported before the barrier: the same input, the same decision.  Each names
  * the phase it is in (mesh/track.h), for traces and watchdogs. */
-#define _GNU_SOURCE /* clock_gettime */
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "mesh/pool.h"
@@ -24,19 +24,10 @@
 #include "train/watch.h"
 
 #include <string.h>
-#include <time.h>
 
 /* Floats that are reduced, checked and squared, and later clipped and updated,
  * while they stay in L1. */
 enum { BLOCK = LS__CLIP_BLOCK };
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ------ gradients ------ */
 
@@ -265,13 +256,13 @@ static void update_replicated(ls_trainer *t, float g)
 static void enter(ls_trainer *t, int worker)
 {
     if (t->lap)
-        t->lap[worker].entered = now();
+        t->lap[worker].entered = ls__seconds();
 }
 
 static void leave(ls_trainer *t, int worker, int phase)
 {
     if (t->lap)
-        t->lap[worker].busy[phase] += now() - t->lap[worker].entered;
+        t->lap[worker].busy[phase] += ls__seconds() - t->lap[worker].entered;
 }
 
 static void run_phases(void *user, int worker)
@@ -304,7 +295,7 @@ static void run_phases(void *user, int worker)
         return;
     ls__pool_barrier(t->pool);
     if (worker == 0)
-        t->phase.graded = now();
+        t->phase.graded = ls__seconds();
     if (judge(t) != GOES_ON)
         return;
     enter(t, worker);
@@ -314,7 +305,7 @@ static void run_phases(void *user, int worker)
     leave(t, worker, LS__REDUCE);
     ls__pool_barrier(t->pool);
     if (worker == 0)
-        t->phase.reduced = now();
+        t->phase.reduced = ls__seconds();
     enter(t, worker);
     ls__track_phase(track, "update", -1);
     g = norm(t);
@@ -501,24 +492,24 @@ static void count(const ls_trainer *t, const ls_result *r, double seconds)
 /* After all workers are done: the caller's part of a training step. */
 static int conclude(ls_trainer *t, verdict v, ls_result *result)
 {
+    float g = v == GOES_ON ? norm(t) : __builtin_nanf("");
     ls_result r;
 
     if (v == FAILED)
         return fail_report(t);
-    if (v == GOES_ON && (any_bad(t) || overflows(norm(t))))
+    if (v == GOES_ON && (any_bad(t) || overflows(g)))
         return fail_gradient(t);
     fill_result(t, v, &r);
-    if (v == GOES_ON)
-        r.grad_norm = norm(t);
+    r.grad_norm = g;
     if (v == NO_WEIGHT)
         ls__fail(0, "step %lld: the weights of all %lld rows are 0; nothing "
                  "was updated", (long long)t->step, (long long)r.rows);
     enter(t, 0);
     if (v == GOES_ON)
-        update_replicated(t, r.grad_norm);
+        update_replicated(t, g);
     leave(t, 0, LS__UPDATE);
     r.updated = v == GOES_ON;
-    t->phase.ended = now();
+    t->phase.ended = ls__seconds();
     r.gradient_seconds = t->phase.graded - t->phase.began;
     if (v == GOES_ON) {
         r.reduce_seconds = t->phase.reduced - t->phase.graded;
@@ -579,7 +570,7 @@ static int pass(ls_trainer *t, const ls_batch *batch, bool train,
         return (int)rows;
     mode = ls__fpmode_set(); /* the rule's scalars are rounded too */
     t->phase = (ls__phase){.batch = batch, .train = train, .rows = rows,
-                           .began = now()};
+                           .began = ls__seconds()};
     t->phase.rule = next_rule(t);
     if (t->lap)
         memset(t->lap, 0, (size_t)t->workers * sizeof *t->lap);
@@ -638,7 +629,7 @@ static int run(ls_trainer *t, const ls_batch *batch, bool train,
 
     if (status < 0)
         return status;
-    began = ls__pool_track(t->pool, 0)->level ? ls__track_now() : 0;
+    began = ls__pool_track(t->pool, 0)->level ? ls__nanoseconds() : 0;
     step = t->step;
     status = pass(t, batch, train, result);
     if (train)

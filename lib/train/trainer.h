@@ -82,7 +82,6 @@ struct ls_trainer {
 
 struct ls_batch {
     const ls_trainer *trainer;
-    const void **data;        /* [input] */
     int64_t *rows;            /* [input], 0: not set */
     const float *weights;
     int64_t weight_rows;
@@ -96,10 +95,8 @@ static inline int64_t ls__trainer_shards(const ls_trainer *t)
     return (int64_t)t->micro * t->devices;
 }
 
-/* Rows of a shard of a complete batch, or a status. */
-int64_t ls__batch_shard_rows(const ls_batch *batch);
-
-/* The same when only some inputs matter: reads[input]; NULL: all. */
+/* Rows of a shard, or a status where an input that matters is not set or has
+ * other rows; reads[input]: which do, NULL: all. */
 int64_t ls__batch_rows_read(const ls_batch *batch, const bool *reads);
 
 #endif
