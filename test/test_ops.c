@@ -563,8 +563,8 @@ typedef struct machine {
 static machine machine_of(const ls__kernel_table *k)
 {
     return (machine){k,
-                     {k->name, k->gemm, k->gemm_packed_size,
-                      k->gemm_packed_size, k->gemm_pack}};
+                     {k->name, k->gemm, k->gemm_scratch, k->gemm_packed_size,
+                      k->gemm_pack}};
 }
 
 typedef enum place { FRESH, OVER_ADDEND, OVER_DY, OVER_X } place;

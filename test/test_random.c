@@ -258,6 +258,24 @@ START_TEST(lane_trees)
 }
 END_TEST
 
+/* The kept lanes stand side by side, whichever they are. */
+START_TEST(lanes_kept)
+{
+    float x[16], y[16];
+
+    for (int i = 0; i < 16; i++)
+        x[i] = (float)i;
+    for (unsigned word = 0; word < 1u << 16; word += 5) {
+        int n = 0;
+
+        v16_store_kept(y, v16_load(x), m16_of_word(word));
+        for (int i = 0; i < 16; i++)
+            if (word >> i & 1)
+                expect(y[n++] == x[i], "kept", word);
+    }
+}
+END_TEST
+
 /* Minimum, maximum, floor, choice and conversions are what their comments
  * say, zeros and NaN included. */
 START_TEST(lane_operations)
@@ -900,6 +918,7 @@ static Suite *random_suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, partial_lanes);
     tcase_add_test(t, lane_trees);
+    tcase_add_test(t, lanes_kept);
     tcase_add_test(t, lane_operations);
     tcase_add_test(t, soft_fma);
     tcase_add_loop_test(t, vector_math, 0, COUNT(functions));

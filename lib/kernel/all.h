@@ -11,6 +11,7 @@
 #include "kernel/dropout.h"
 #include "kernel/elementwise.h"
 #include "kernel/gemm.h"
+#include "kernel/gemm_sparse.h"
 #include "kernel/conv.h"
 #include "kernel/conv_sparse.h"
 #include "kernel/norm.h"

@@ -308,9 +308,11 @@ static int64_t copy_stride(int64_t k)
     return (k + 15) / 16 * 16 + 16;
 }
 
-static int64_t scratch_size(int64_t k, int64_t n)
+/* Of products as deep as k, or less deep. */
+static int64_t dense_size(int64_t k, int64_t n)
 {
-    return packed_size(k, n) + (k <= DEEPEST ? BAND * copy_stride(k) : 0);
+    return packed_size(k, n) +
+           BAND * copy_stride(k < DEEPEST ? k : DEEPEST);
 }
 
 /* The product of `rows` rows of A from row i on, as a product of its own that
@@ -335,7 +337,7 @@ static ls__gemm band_of(const ls__gemm *g, int64_t i, int64_t rows, float *copy)
     return band;
 }
 
-static void gemm(const ls__gemm *g, float *scratch)
+static void dense_product(const ls__gemm *g, float *scratch)
 {
     const float *b = g->packed;
     bool copies = aliases(g);

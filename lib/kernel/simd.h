@@ -12,6 +12,8 @@
  *   v16_select(m,a,b) = m ? a : b
  *   .._load_n(p,n), .._store_n(p,v,n): the first n lanes, n in 0..16; memory
  *       beyond them is not touched, lanes beyond them load as +0
+ *   v16_store_kept(p,v,m): the lanes of m side by side; writes 16 floats, the
+ *       rest of any value
  *   v16_to_int truncates (beyond 2^31 and for NaN: to any number)
  *   v16_of_int reads its lanes as signed
  *   w16_shl, w16_shr: count in 0..31;  w16_rotl: count in 1..31

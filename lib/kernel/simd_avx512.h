@@ -72,6 +72,10 @@ SIMD void v16_store_n(float *p, v16 a, int n)
 {
     _mm512_mask_storeu_ps(p, m16_first(n), a);
 }
+SIMD void v16_store_kept(float *p, v16 a, m16 keep)
+{
+    _mm512_storeu_ps(p, _mm512_maskz_compress_ps(keep, a));
+}
 SIMD v16 v16_gather(const float *p, w16 i)
 {
     return _mm512_i32gather_ps(i, p, 4);
