@@ -120,12 +120,12 @@ static result run_at(const conv *c, const ls__kernel_table *k,
                  .dparam = {o.dw}, .backend = backend, .kernels = k};
 
     r.scratch = fenced(n->op->scratch(n, c->rows, backend));
-    if (backend->pack)
+    if (backend->conv)
         for (int t = 0; t < 2; t++) {
-            float *to = fenced(k->conv_packed_size(taps * (t ? out : in),
-                                                   t ? in : out));
+            float *to = fenced(backend->conv_packed_size(
+                taps, t ? out : in, t ? in : out));
 
-            k->conv_pack(taps, in, out, t, c->w, to);
+            backend->conv_pack(taps, in, out, t, c->w, to);
             r.packed[t] = to;
         }
     n->op->forward(&r);
@@ -184,12 +184,9 @@ START_TEST(bits_and_values)
 
         check_double(&c, &want);
         for (int k = 0; k < levels(); k++) {
-            const ls__backend native = {.name = "native",
-                                        .pack = ls__kernels()->gemm_pack};
-
             if (!level(k) || !level(k)->fma)
                 continue;
-            got = run_at(&c, level(k), &native);
+            got = run_at(&c, level(k), &level(k)->f32);
             check_bits(&c, i, &want, &got);
             got = run_at(&c, level(k), &ls__backend_blis);
             check_bits(&c, i, &want, &got);

@@ -5,39 +5,13 @@
 
 #include <string.h>
 
-/* native: the kernels of the instruction level in use. */
-
-static void native_gemm(const ls__gemm *g, float *scratch)
-{
-    ls__kernels()->gemm(g, scratch);
-}
-
-static int64_t native_scratch(int64_t k, int64_t n)
-{
-    return ls__kernels()->gemm_scratch(k, n);
-}
-
-static int64_t native_size(int64_t k, int64_t n)
-{
-    return ls__kernels()->gemm_packed_size(k, n);
-}
-
-static void native_pack(int64_t k, int64_t n, const float *b, int64_t b_row,
-                        int64_t b_col, float *packed)
-{
-    ls__kernels()->gemm_pack(k, n, b, b_row, b_col, packed);
-}
-
-static const ls__backend native = {
-    .name = "native", .gemm = native_gemm, .scratch = native_scratch,
-    .packed_size = native_size, .pack = native_pack};
-
-static const ls__backend *const backends[] = {&native, &ls__backend_blis};
-
 int ls__backend_find(const ls__backend **backend, const char *name)
 {
+    /* native: the kernels of the instruction level in use */
+    const ls__backend *backends[] = {&ls__kernels()->f32, &ls__backend_blis};
+
     if (!name)
-        name = native.name;
+        name = backends[0]->name;
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
         if (!strcmp(backends[i]->name, name)) {
             *backend = backends[i];

@@ -25,7 +25,7 @@ typedef struct ls__gemm {
     int64_t a_row, a_col;
     const float *b; /* b[p b_row + j b_col] */
     int64_t b_row, b_col;
-    const float *packed; /* B as gemm_pack left it, or NULL */
+    const float *packed; /* B as pack left it, or NULL */
     float *c;            /* c[i c_row + j] */
     int64_t c_row;
 
@@ -41,6 +41,18 @@ typedef struct ls__gemm {
                                the native backend; or NULL */
 } ls__gemm;
 
+/* The convolution of one image with zeros around it. */
+typedef struct ls__conv {
+    const float *x; /* the image */
+    int64_t c;      /* floats of a pixel */
+    int64_t row;    /* floats from one of its rows to the next */
+    int64_t step_y, step_x; /* floats from window to window */
+    int64_t kh, run; /* a window: kh runs of `run` floats, a row apart */
+    int64_t h, w;    /* windows */
+    ls__gemm out;    /* n, and: y (h w,n) with the epilogue and B packed by
+                        conv_pack; or dw = c (kh run,n), dy = b, accumulate */
+} ls__conv;
+
 typedef struct ls__backend {
     const char *name;
     void (*gemm)(const ls__gemm *g, float *scratch);
@@ -50,6 +62,17 @@ typedef struct ls__backend {
     int64_t (*packed_size)(int64_t k, int64_t n);
     void (*pack)(int64_t k, int64_t n, const float *b, int64_t b_row,
                  int64_t b_col, float *packed);
+
+    /* Convolutions that read patches from the image; NULL: patches are written
+     * out and multiplied.  All windows of an image, and their share of dw. */
+    void (*conv)(const ls__conv *v, float *room);
+    void (*conv_grad)(const ls__conv *v, float *room);
+    int64_t (*conv_room)(const ls__conv *v); /* floats, for both */
+    /* A kernel (taps,in,out) as the operand B (taps in,out); or, rotated, its
+     * taps in reverse order and transposed, (taps out,in). */
+    int64_t (*conv_packed_size)(int64_t taps, int64_t k, int64_t n);
+    void (*conv_pack)(int64_t taps, int64_t in, int64_t out, bool rotated,
+                      const float *w, float *packed);
 } ls__backend;
 
 /* The backend of a name ("native", "blis"), NULL for the fastest here.

@@ -10,8 +10,8 @@
  * what a folded pool read is kept: d is made again from dy and the numbers of
  * the largest.
  *
- * A backend that packs is the native one, whose kernels read patches from the
- * image (kernel/conv.h); for another they are written out, a few output rows
+ * The native backend's kernels read patches from the image (kernel/conv.h); for
+ * one that only multiplies they are written out, a few output rows
  * at a time, and multiplied.  Same bits; where K is cut kernel/conv.h says.
  * dbias is cut likewise: 256 pixels of an image. */
 #include "graph/window.h"
@@ -40,7 +40,7 @@ static ls__conv windows(const ls__frame *f, const ls__window *w, int64_t n)
 {
     int64_t row = f->cols * f->c;
 
-    return (ls__conv){.row = row, .step_y = w->sy * row,
+    return (ls__conv){.c = f->c, .row = row, .step_y = w->sy * row,
                       .step_x = w->sx * f->c, .kh = w->kh,
                       .run = w->kw * f->c, .h = w->h, .w = w->w,
                       .out = {.m = w->h * w->w, .n = n,
@@ -86,7 +86,7 @@ static int64_t patches_size(const ls__conv *v)
 /* What a product of windows needs beside its image. */
 static int64_t product_scratch(const ls__conv *v, const ls__backend *backend)
 {
-    return backend->pack ? LS__CONV_ROOM
+    return backend->conv ? backend->conv_room(v)
                          : patches_size(v) + whole(v->out.k * v->out.n) +
                                backend->scratch(v->out.k, v->out.n);
 }
@@ -194,8 +194,8 @@ static void rotate(const ls_node *n, const float *w, float *out)
 
 static void product(const ls__run *r, const ls__conv *v, float *scratch)
 {
-    if (r->backend->pack)
-        r->kernels->conv(v, 0, v->h);
+    if (r->backend->conv)
+        r->backend->conv(v, scratch);
     else
         patches_product(r, v, scratch);
 }
@@ -272,8 +272,8 @@ static void kernel_grad(const ls__run *r, int64_t i, const float *d, room s)
     v.out.b = d;
     v.out.c = r->dparam[0];
     v.out.accumulate = r->add || i > 0;
-    if (r->backend->pack)
-        r->kernels->conv_grad(&v, 0, v.h, s.rest);
+    if (r->backend->conv)
+        r->backend->conv_grad(&v, s.rest);
     else
         patches_grad(r, &v, s.rest);
 }
@@ -309,7 +309,7 @@ static void conv_bwd(const ls__run *r)
                                    r->add || i > 0, r->dparam[1]);
         if (!r->dx[0])
             continue;
-        if (!r->backend->pack) {
+        if (!r->backend->conv) {
             ls__conv v = windows_of_dy(n);
 
             rotate(n, r->param[0], s.rest + patches_size(&v));

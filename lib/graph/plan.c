@@ -521,7 +521,7 @@ static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
                     .backward = transposed};
     in->packed[transposed] = q->offset;
     plan->pack_floats +=
-        taps ? ls__kernels()->conv_packed_size(taps * q->k, q->n)
+        taps ? plan->backend->conv_packed_size(taps, q->k, q->n)
              : plan->backend->packed_size(q->k, q->n);
 }
 

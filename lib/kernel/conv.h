@@ -24,9 +24,9 @@ typedef v16 conv_sums[CONV_ROWS][CONV_VECS];
 
 /* ------ kernels in panels ------ */
 
-static int64_t conv_packed_size(int64_t k, int64_t n)
+static int64_t conv_packed_size(int64_t taps, int64_t k, int64_t n)
 {
-    return (n + CONV_COLUMNS - 1) / CONV_COLUMNS * CONV_COLUMNS * k;
+    return (n + CONV_COLUMNS - 1) / CONV_COLUMNS * CONV_COLUMNS * taps * k;
 }
 
 /* B (k,n) in panels of CONV_COLUMNS columns, filled up with zeros. */
@@ -206,10 +206,10 @@ static void conv_tile_of(const ls__conv *v, int rows, int64_t y, int64_t x,
     }
 }
 
-/* Output rows first .. last. */
-static void conv(const ls__conv *v, int64_t first, int64_t last)
+static void conv(const ls__conv *v, float *room)
 {
-    for (int64_t y = first; y < last; y++)
+    (void)room;
+    for (int64_t y = 0; y < v->h; y++)
         for (int64_t j = 0; j < v->out.n; j += CONV_COLUMNS)
             for (int64_t x = 0, rows; x < v->w; x += rows) {
                 rows = conv_height(v->w - x);
@@ -299,18 +299,23 @@ static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *room)
     }
 }
 
-/* Output rows first .. last, which begin a chunk; room for one of dy. */
-static void conv_grad(const ls__conv *v, int64_t first, int64_t last,
-                      float *room)
+/* Room for a chunk of dy that has to be filled up: pixels x channels. */
+static int64_t conv_room(const ls__conv *v)
+{
+    (void)v;
+    return LS__CHUNK * CONV_COLUMNS;
+}
+
+static void conv_grad(const ls__conv *v, float *room)
 {
     int64_t w = v->w < LS__CHUNK ? v->w : LS__CHUNK, h = LS__CHUNK / w;
-    bool add = v->out.accumulate || first > 0;
+    bool add = v->out.accumulate;
 
-    for (int64_t y = first; y < last; y += h)
+    for (int64_t y = 0; y < v->h; y += h)
         for (int64_t x = 0; x < v->w; x += w, add = true)
             conv_grad_chunk(v, (conv_chunk){
                 .x = v->x + y * v->step_y + x * v->step_x,
-                .h = last - y < h ? last - y : h,
+                .h = v->h - y < h ? v->h - y : h,
                 .w = v->w - x < w ? v->w - x : w,
                 .dy = v->out.b + (y * v->w + x) * v->out.n, .add = add}, room);
 }
