@@ -2,6 +2,7 @@
 #include "gemm/gemm.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
+#include "lockstep.h"
 
 #include <string.h>
 
@@ -23,4 +24,20 @@ int ls__backend_find(const ls__backend **backend, const char *name)
     return ls__fail(LS_EINVAL,
                     "backend \"%s\" is unknown; there are native and blis",
                     name);
+}
+
+int ls__backend_round(const ls__backend **backend)
+{
+    if (*backend != &ls__kernels()->f32)
+        return ls__fail(LS_ENOTSUP, "backend \"%s\" has no bf16 products; "
+                        "native has", (*backend)->name);
+    *backend = ls__kernels_bf16();
+    return 0;
+}
+
+const char *ls_bf16_text(void)
+{
+    return ls__kernels_bf16() == &ls__kernels()->bf16
+               ? "rounding, then f32 products"
+               : "AVX512-BF16 products";
 }

@@ -18,7 +18,7 @@ typedef enum ls__activation {
 
 /* C (m,n) = A (m,k) B (k,n), then, in this order and where asked for:
  * + C before (accumulate: chunks are added to it), x scale, + bias[j],
- * activation (its slope kept), x slope of another one, + add. */
+ * rounded to bf16, activation (its slope kept), x slope of another one, + add. */
 typedef struct ls__gemm {
     int64_t m, n, k;
     const float *a; /* a[i a_row + p a_col] */
@@ -32,6 +32,7 @@ typedef struct ls__gemm {
     bool accumulate;      /* the sum starts from C, not from nothing */
     float scale;          /* 1 for none */
     const float *bias;    /* (n) or NULL */
+    bool round;           /* to bf16 */
     ls__activation activation;
     float *slope;           /* (m,n), row stride c_row: the activation's
                                derivative there, for the way back; or NULL */
@@ -55,6 +56,7 @@ typedef struct ls__conv {
 
 typedef struct ls__backend {
     const char *name;
+    bool bf16; /* a, b are rounded to bf16; then there is no contract of bits */
     void (*gemm)(const ls__gemm *g, float *scratch);
     /* Floats of scratch that gemm needs for a (k,n) operand B. */
     int64_t (*scratch)(int64_t k, int64_t n);
@@ -78,6 +80,10 @@ typedef struct ls__backend {
 /* The backend of a name ("native", "blis"), NULL for the fastest here.
  * LS_EINVAL for an unknown name, LS_ENOTSUP for one not built in. */
 int ls__backend_find(const ls__backend **backend, const char *name);
+
+/* Put a backend's products of numbers rounded to bf16 in its place; LS_ENOTSUP
+ * when it has none. */
+int ls__backend_round(const ls__backend **backend);
 
 extern const ls__backend ls__backend_blis;
 

@@ -234,6 +234,7 @@ static void conv_fwd(const ls__run *r)
     v.out.b = r->param[0];
     v.out.packed = r->packed[0];
     v.out.bias = r->node->params > 1 ? r->param[1] : NULL;
+    v.out.round = r->backend->bf16;
     v.out.activation = r->node->activation;
     for (int64_t i = 0; i < r->rows; i++)
         image_fwd(r, &v, i);

@@ -12,6 +12,7 @@
 #include "kernel/elementwise.h"
 #include "kernel/gemm.h"
 #include "kernel/conv.h"
+#include "kernel/bf16_products.h"
 #include "kernel/norm.h"
 #include "kernel/optim.h"
 #include "kernel/pool.h"
@@ -30,7 +31,7 @@
             .packed_size = packed_size, .pack = pack, .conv = conv, \
             .conv_grad = conv_grad, .conv_room = conv_room, \
             .conv_packed_size = conv_packed_size, .conv_pack = conv_pack}, \
-    .epilogue = epilogue, \
+    .bf16 = LS__BF16_PRODUCTS, .epilogue = epilogue, \
     .max_pool = max_pool, .max_pool_grad = max_pool_grad, \
     .avg_pool = avg_pool, .avg_pool_grad = avg_pool_grad, \
     .add = add, .scale = scale, \

@@ -64,6 +64,8 @@ typedef struct ls__kernel_table {
     /* gemm.h, conv.h: matrix products and convolutions, the backend "native";
      * B is packed in panels. */
     ls__backend f32;
+    /* bf16_products.h: the same of numbers rounded to bf16. */
+    ls__backend bf16;
     /* The epilogue alone, over a product that stands in c. */
     void (*epilogue)(const ls__gemm *g);
 
@@ -138,6 +140,13 @@ const ls__kernel_table *ls__kernels_by_name(const char *name);
 
 /* The table in use: the best this CPU has, or the one LS_ISA names. */
 const ls__kernel_table *ls__kernels(void);
+
+/* Products of numbers rounded to bf16: the table's, or those of AVX512-BF16
+ * where that is in use and the CPU has them. */
+const ls__backend *ls__kernels_bf16(void);
+
+/* Those with AVX512-BF16; NULL where the CPU has them not. */
+const ls__backend *ls__kernels_pairs(void);
 
 /* 0, or LS_EINVAL when LS_ISA names a level unknown or not of this CPU; asked
  * wherever a pool or a trainer is opened. */
