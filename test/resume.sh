@@ -80,6 +80,8 @@ expect 1 "devices is 4, but was 2" $mlp --checkpoint "$dir/c" --resume \
     --devices 4
 expect 1 "decay_steps is 400, but was 320" $mlp --checkpoint "$dir/c" \
     --resume --epochs 50
+expect 1 "precision is bf16, but was f32" $mlp --checkpoint "$dir/c" \
+    --resume --precision bf16
 expect 0 "goes on" $mlp --checkpoint "$dir/c" --resume --epochs 50 \
     --decay-steps 320 --log-every 3 --workers 2 --state shard
 
@@ -99,6 +101,16 @@ if command -v python3 >/dev/null; then
 else
     echo "skipped: no python3 to recompute the hash"
 fi
+
+# ------ with bf16 layers ------
+
+run $mlp --precision bf16
+bf16=$(state)
+run $mlp --precision bf16 --epochs 11 --decay-steps 320 --checkpoint "$dir/b"
+expect 0 "goes on from step 88" $mlp --precision bf16 --checkpoint "$dir/b" \
+    --resume --workers 2
+is "the state with bf16 layers" "$(state)" "$bf16"
+if [ "$bf16" = "$want" ]; then fail "bf16 layers are f32"; else pass; fi
 
 # ------ killed at random ------
 

@@ -233,6 +233,8 @@ static int talk(run *r)
     int cores = ls_mesh_usable_cores(r->mesh);
 
     fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
+    if (r->set.precision == PRECISION_BF16)
+        fprintf(stderr, "bf16 layers: %s\n", ls_bf16_text());
     for (int i = 0; ls_mesh_note(r->mesh, i); i++)
         fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
     if (cores > devices)
@@ -279,6 +281,8 @@ static int open_trainer(run *r)
     o.accumulate = (int)r->set.accumulate;
     o.mean = (ls_mean)r->set.mean;
     o.backend = r->set.backend;
+    o.precision = r->set.precision == PRECISION_BF16 ? LS_BF16_LAYERS
+                                                     : LS_F32_LAYERS;
     status = ls_graph_new(&r->graph);
     if (status == 0) {
         r->model->build(r->graph, &r->set);
@@ -303,7 +307,8 @@ static bool is_portable(const settings *s)
 {
     ls_isa isa;
 
-    if (s->backend && strcmp(s->backend, "onednn") == 0)
+    if ((s->backend && strcmp(s->backend, "onednn") == 0) ||
+        s->precision == PRECISION_BF16)
         return false;
     for (int i = 0; ls_isa_level(i, &isa); i++)
         if (isa.used)
@@ -337,6 +342,7 @@ static int open_metrics(run *r)
         .devices = ls_mesh_devices(r->mesh),
         .workers = ls_mesh_workers(r->mesh),
         .bits = portable ? "portable" : "not portable",
+        .bf16 = r->set.precision == PRECISION_BF16 ? ls_bf16_text() : NULL,
         .keep = r->at.metrics,
     };
 
