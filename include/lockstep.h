@@ -605,6 +605,14 @@ typedef enum ls_state { LS_REPLICATE, LS_SHARD } ls_state;
 /* Which of Flax's two ways derives the key of each parameter. */
 typedef enum ls_keys { LS_KEYS_NNX, LS_KEYS_LINEN } ls_keys;
 
+/* The numbers that layers compute with.  LS_BF16_LAYERS: matrix products and
+ * convolutions, forward and backward, round what they multiply (x, kernels, dy)
+ * to bf16 as ls_round_bf16 does and add in f32; dense layers and convolutions
+ * round x w + bias too, before an activation.  All else is f32: parameters,
+ * gradients and their sums, moments, norms, softmax, losses, own operators.
+ * Bits still do not depend on workers, but on the CPU: see ls_bf16_text. */
+typedef enum ls_precision { LS_F32_LAYERS, LS_BF16_LAYERS } ls_precision;
+
 /* How a model is trained; copied. */
 typedef struct ls_trainer_options {
     int64_t seed;           /* of the initial parameters */
@@ -621,6 +629,7 @@ typedef struct ls_trainer_options {
     bool check_divergence;  /* debug: see Own gradients */
     bool own_dropout_key;   /* dropout_key counts; false: seed does */
     ls_key dropout_key;
+    ls_precision precision; /* of a graph's layers; "blis" has f32 alone */
 } ls_trainer_options;
 
 /* Keys for dropout, with D = dropout_key or that of seed; c is the call.
@@ -642,7 +651,7 @@ typedef struct ls_trainer_options {
  * them; B must divide by devices x K. */
 
 /* Seed 0, nnx keys, sgd 0.1, constant schedule, no clipping, no accumulation,
- * exact mean, replicate, axis "data". */
+ * exact mean, replicate, axis "data", f32 layers. */
 LS_API ls_trainer_options ls_trainer_defaults(void);
 
 /* Compile the graph for the pool's devices and lay out everything a step
@@ -1386,6 +1395,10 @@ LS_API bool ls_isa_level(int i, ls_isa *isa);
  * not of this CPU, whose levels the message names.  (Opening a pool says the
  * same.) */
 LS_API int ls_isa_check(void);
+
+/* How bf16 layers compute on this CPU: "AVX512-BF16 products", or "rounding,
+ * then f32 products", which saves no time. */
+LS_API const char *ls_bf16_text(void);
 
 /* The most multiply-adds a second, in FLOP/s (two each), of the pool's first
  * workers with an instruction level (NULL: the one in use): the best of five

@@ -103,11 +103,29 @@ steps "$dir/m" >"$dir/rows"
 if cmp -s "$dir/rows" "$dir/rounded"; then fail "bf16-input"; else pass; fi
 expect 2 "\"1\" is not a number from 0 to below 1" mlp --dropout 1
 expect 2 "--dropout is not an option of lm" lm --dropout 0.1
-expect 2 "\"bf8\" is none of f32|bf16-input" mlp --precision bf8
+expect 2 "\"bf8\" is none of f32|bf16|bf16-input" mlp --precision bf8
 for tokens in lm gpt; do
     expect 2 "bf16-input rounds inputs that are floats; $tokens takes tokens" \
         $tokens --precision bf16-input
 done
+
+for w in 1 2 3 7; do
+    # shellcheck disable=SC2086 # words
+    run $small --steps 4 --precision bf16 --workers $w --metrics "$dir/m"
+    [ $w = 1 ] && cp "$dir/out" "$dir/out1"
+    same "mlp with bf16 layers on $w workers" "$dir/out" "$dir/out1"
+done
+steps "$dir/m" >"$dir/rounded"
+if cmp -s "$dir/rows" "$dir/rounded"; then fail "bf16 layers"; else pass; fi
+if grep -qx "bits: not portable" "$dir/out" &&
+    grep -q "^bf16 layers: .* products$" "$dir/err" &&
+    sed 1q "$dir/m" | grep -q '"bits":"not portable","bf16":".* products"'; then
+    pass
+else
+    fail "how bf16 layers compute"
+fi
+expect 1 'backend "blis" has no bf16 products' mlp --precision bf16 \
+    --backend blis
 
 tiny_cnn="cnn --image 8x8x1 --classes 4 --channels 4,8 --batch 16 --devices 4 \
     --steps 3 --log-every 1"

@@ -74,6 +74,8 @@ is "images are trained on" $status 0
 printf '\1' | dd of="$dir/$i" bs=1 seek=20 conv=notrunc 2>"$dir/err"
 expect 1 "the checksum of the data is" mlp --data "$dir/$i" --resume \
     --checkpoint "$dir/i" --steps 2 --batch 8
+expect 1 "precision is bf16, but was f32" $mlp --checkpoint "$dir/c" \
+    --resume --precision bf16
 expect 0 "goes on" $mlp --checkpoint "$dir/c" --resume --epochs 50 \
     --decay-steps 320 --log-every 3 --workers 2 --state shard
 
@@ -112,6 +114,16 @@ if command -v python3 >/dev/null; then
 else
     echo "skipped: no python3 to recompute the hash"
 fi
+
+# ------ with bf16 layers ------
+
+run $mlp --precision bf16
+bf16=$(state)
+run $mlp --precision bf16 --epochs 11 --decay-steps 320 --checkpoint "$dir/b"
+expect 0 "goes on from step 88" $mlp --precision bf16 --checkpoint "$dir/b" \
+    --resume --workers 2
+is "the state with bf16 layers" "$(state)" "$bf16"
+if [ "$bf16" = "$want" ]; then fail "bf16 layers are f32"; else pass; fi
 
 # ------ killed at random ------
 

@@ -106,30 +106,37 @@ static result bits_of(const conv *c)
     return r;
 }
 
+/* Forward and backward, with kernels packed where the backend wants them so. */
+static void run_conv(const conv *c, ls__run *r)
+{
+    const ls_node *n = c->node;
+    int64_t taps = n->window.kh * n->window.kw, in = n->in[0]->shape[2];
+    int64_t out = ls__width(n);
+
+    r->scratch = fenced(n->op->scratch(n, c->rows, r->backend));
+    for (int t = 0; r->backend->conv && t < 2; t++) {
+        float *to = fenced(r->backend->conv_packed_size(taps, t ? out : in,
+                                                        t ? in : out));
+
+        r->backend->conv_pack(taps, in, out, t, c->w, to);
+        r->packed[t] = to;
+    }
+    n->op->forward(r);
+    n->op->backward(r);
+}
+
 /* What the operator computes at a level, or by a backend that only
  * multiplies. */
 static result run_at(const conv *c, const ls__kernel_table *k,
                      const ls__backend *backend)
 {
     const ls_node *n = c->node;
-    int64_t taps = n->window.kh * n->window.kw, in = n->in[0]->shape[2];
-    int64_t out = ls__width(n);
     result o = {fenced(c->ny), fenced(c->nx), fenced(c->nw)};
     ls__run r = {.node = n, .rows = c->rows, .x = {c->x}, .y = o.y,
                  .param = {c->w}, .dy = c->dy, .dx = {o.dx},
                  .dparam = {o.dw}, .backend = backend, .kernels = k};
 
-    r.scratch = fenced(n->op->scratch(n, c->rows, backend));
-    if (backend->pack)
-        for (int t = 0; t < 2; t++) {
-            float *to = fenced(k->conv_packed_size(taps * (t ? out : in),
-                                                   t ? in : out));
-
-            k->conv_pack(taps, in, out, t, c->w, to);
-            r.packed[t] = to;
-        }
-    n->op->forward(&r);
-    n->op->backward(&r);
+    run_conv(c, &r);
     return o;
 }
 
@@ -184,12 +191,9 @@ START_TEST(bits_and_values)
 
         check_double(&c, &want);
         for (int k = 0; k < levels(); k++) {
-            const ls__backend native = {.name = "native",
-                                        .pack = ls__kernels()->gemm_pack};
-
             if (!level(k) || !level(k)->fma)
                 continue;
-            got = run_at(&c, level(k), &native);
+            got = run_at(&c, level(k), &level(k)->f32);
             check_bits(&c, i, &want, &got);
             got = run_at(&c, level(k), &ls__backend_blis);
             check_bits(&c, i, &want, &got);
@@ -207,24 +211,14 @@ static void run_pooled(const conv *c, const ls__backend *backend, float *y,
                        float *dw, float *db, float *dx, bool add)
 {
     const ls_node *n = c->node;
-    int64_t taps = n->window.kh * n->window.kw, in = n->in[0]->shape[2];
-    int64_t out = ls__width(n);
     const ls__kernel_table *k = ls__kernels();
-    float *bias = uniform(4, out), *packed[2];
+    float *bias = uniform(4, ls__width(n));
     ls__run r = {.node = n, .rows = c->rows, .x = {c->x}, .y = y,
                  .param = {c->w, bias}, .dy = c->dy, .dx = {dx}, .add = add,
                  .dparam = {dw, db}, .backend = backend, .kernels = k};
 
     r.stash = fenced(c->ny);
-    r.scratch = fenced(n->op->scratch(n, c->rows, backend));
-    for (int t = 0; t < 2; t++) {
-        packed[t] = fenced(k->conv_packed_size(taps * (t ? out : in),
-                                               t ? in : out));
-        k->conv_pack(taps, in, out, t, c->w, packed[t]);
-        r.packed[t] = packed[t];
-    }
-    n->op->forward(&r);
-    n->op->backward(&r);
+    run_conv(c, &r);
 }
 
 /* Proves that the gradients under a 2x2 pool, whose kernel skips what is zero,
@@ -232,9 +226,6 @@ static void run_pooled(const conv *c, const ls__backend *backend, float *y,
  * and odd, with pools that drop the last row and pools that fill it up. */
 START_TEST(under_a_pool)
 {
-    const ls__backend native = {.name = "native",
-                                .pack = ls__kernels()->gemm_pack};
-
     ls__fpmode_set();
     if (!ls__kernels()->fma)
         return;
@@ -265,12 +256,14 @@ START_TEST(under_a_pool)
         c.w = sparse(2, c.nw);
         c.dy = uniform(3, c.ny);
         for (int k = 0; k < 2; k++) {
+            const ls__backend *backend = k ? &ls__backend_blis
+                                           : &ls__kernels()->f32;
+
             y[k] = fenced(c.ny);
             dx[k] = fenced(c.nx);
             dw[k] = uniform(5, c.nw);
             db[k] = uniform(6, s.n);
-            run_pooled(&c, k ? &ls__backend_blis : &native, y[k], dw[k], db[k],
-                       dx[k], i % 4 == 1);
+            run_pooled(&c, backend, y[k], dw[k], db[k], dx[k], i % 4 == 1);
         }
         same("y", i, c.ny, y[0], y[1]);
         same("dw", i, c.nw, dw[0], dw[1]);

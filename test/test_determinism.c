@@ -84,6 +84,7 @@ typedef struct setting {
     bool weighted;
     bool pinned;
     const char *backend;
+    ls_precision precision;
     void (*mode)(void); /* sets the caller's floating-point mode; or NULL */
 } setting;
 
@@ -165,6 +166,7 @@ static void open_trainer(session *s, ls_pool *pool, const setting *c)
     o.optimizer = optimizer_of(c->optimizer);
     o.state = c->state;
     o.backend = c->backend;
+    o.precision = c->precision;
     s->run = open_run(pool, c->model->graph(), &o);
 }
 
@@ -311,6 +313,25 @@ START_TEST(workers_and_states)
                 c.pinned = w % 2 == 1;
                 check(&want, &c);
             }
+    }
+}
+END_TEST
+
+/* Proves the same for bf16 layers, which give other bits than f32, and the same
+ * ones in every run. */
+START_TEST(bf16_layers)
+{
+    static const int workers[] = {1, 2, 3, 7};
+    setting c = plain(&models[_i], 8);
+    outcome f32 = outcome_of(&c), want;
+
+    c.precision = LS_BF16_LAYERS;
+    want = outcome_of(&c);
+    ck_assert_str_ne(f32.hash, want.hash);
+    for (size_t w = 0; w < COUNT(workers); w++) {
+        c.workers = workers[w];
+        c.state = w % 2 ? LS_SHARD : LS_REPLICATE;
+        check(&want, &c);
     }
 }
 END_TEST
@@ -572,6 +593,7 @@ static Suite *bits_suite(void)
     int all = COUNT(models);
 
     tcase_add_loop_test(c, workers_and_states, 0, all);
+    tcase_add_loop_test(c, bf16_layers, 0, all);
     tcase_add_loop_test(c, optimizers, LS_SGD, LS_ADAMW + 1);
     tcase_add_loop_test(c, device_counts, 0, all);
     tcase_add_loop_test(c, repeated, 0, all);

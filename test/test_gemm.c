@@ -250,8 +250,7 @@ static bool ways_are_right(const ls__backend *be)
 
 static ls__backend backend_of(const ls__kernel_table *k)
 {
-    return (ls__backend){k->name, k->gemm, k->gemm_scratch,
-                         k->gemm_packed_size, k->gemm_pack};
+    return k->f32;
 }
 
 /* Every level with FMA gives the reference's bytes for every size of the cube,

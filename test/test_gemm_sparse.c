@@ -134,9 +134,9 @@ static ls__gemm product(const ls__kernel_table *kernel, const problem *p,
     g.b = lay_out(o->b, p->k, p->n, g.b_row, g.b_col);
     g.c = uniform(3, p->m * g.c_row); /* what right begins as */
     if (p->packed) {
-        float *packed = fenced(kernel->gemm_packed_size(p->k, p->n));
+        float *packed = fenced(kernel->f32.packed_size(p->k, p->n));
 
-        kernel->gemm_pack(p->k, p->n, g.b, g.b_row, g.b_col, packed);
+        kernel->f32.pack(p->k, p->n, g.b, g.b_row, g.b_col, packed);
         g.packed = packed;
         g.b = NULL;
     }
@@ -168,7 +168,7 @@ static bool is_right(const ls__kernel_table *kernel, const problem *p)
     bool right;
 
     make_right(kernel, p, &o, g);
-    kernel->gemm(&g, fenced(kernel->gemm_scratch(p->k, p->n)));
+    kernel->f32.gemm(&g, fenced(kernel->f32.scratch(p->k, p->n)));
     right = !memcmp(g.c, o.right, bytes) &&
             !memcmp(o.slope, o.slope_right, bytes);
     free(o.a);

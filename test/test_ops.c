@@ -562,9 +562,7 @@ typedef struct machine {
 
 static machine machine_of(const ls__kernel_table *k)
 {
-    return (machine){k,
-                     {k->name, k->gemm, k->gemm_scratch, k->gemm_packed_size,
-                      k->gemm_pack}};
+    return (machine){k, k->f32};
 }
 
 typedef enum place { FRESH, OVER_ADDEND, OVER_DY, OVER_X } place;
@@ -595,8 +593,8 @@ static const float *packed(const problem *p, const machine *m, bool transposed)
     if (p->node->op == &ls__op_conv) {
         int64_t taps = p->node->window.kh * p->node->window.kw;
 
-        to = fenced(m->kernels->conv_packed_size(taps * k, n));
-        m->kernels->conv_pack(taps, in, out, transposed, p->param[0], to);
+        to = fenced(m->backend.conv_packed_size(taps, k, n));
+        m->backend.conv_pack(taps, in, out, transposed, p->param[0], to);
         return to;
     }
     to = fenced(m->backend.packed_size(k, n));

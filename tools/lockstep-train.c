@@ -142,6 +142,7 @@ static int open_metrics(session *s)
         .devices = ls_mesh_devices(s->run.mesh),
         .workers = ls_mesh_workers(s->run.mesh),
         .bits = portable ? "portable" : "not portable",
+        .bf16 = s->run.set.precision == PRECISION_BF16 ? ls_bf16_text() : NULL,
         .keep = s->at.metrics,
     };
 

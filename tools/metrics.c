@@ -83,9 +83,12 @@ static void put_header(FILE *file, const metrics_run *run)
             opt_program_name, run->program->models[run->line->model].name);
     put_options(file, run);
     fprintf(file,
-            "},\"devices\":%d,\"workers\":%d,\"bits\":\"%s\",\"versions\""
-            ":{\"lockstep\":\"%s\",\"compiler\":",
-            run->devices, run->workers, run->bits, ls_version());
+            "},\"devices\":%d,\"workers\":%d,\"bits\":\"%s\",",
+            run->devices, run->workers, run->bits);
+    if (run->bf16)
+        fprintf(file, "\"bf16\":\"%s\",", run->bf16);
+    fprintf(file, "\"versions\":{\"lockstep\":\"%s\",\"compiler\":",
+            ls_version());
     put_text(file, __VERSION__);
     fputs("}}\n", file);
 }

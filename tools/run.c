@@ -186,6 +186,8 @@ int run_open_data(run *r)
 int run_talk(run *r)
 {
     fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
+    if (r->set.precision == PRECISION_BF16)
+        fprintf(stderr, "bf16 layers: %s\n", ls_bf16_text());
     for (int i = 0; ls_mesh_note(r->mesh, i); i++)
         fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
     return OPT_GO;
@@ -227,6 +229,8 @@ int run_open_trainer(run *r)
     o.accumulate = (int)r->set.accumulate;
     o.mean = (ls_mean)r->set.mean;
     o.backend = r->set.backend;
+    o.precision = r->set.precision == PRECISION_BF16 ? LS_BF16_LAYERS
+                                                     : LS_F32_LAYERS;
     status = ls_graph_new(&r->graph);
     if (status == 0) {
         r->model->build(r->graph, &r->set);
@@ -253,7 +257,8 @@ bool run_is_portable(const run *r)
 {
     ls_isa isa;
 
-    if (r->set.backend && strcmp(r->set.backend, "onednn") == 0)
+    if ((r->set.backend && strcmp(r->set.backend, "onednn") == 0) ||
+        r->set.precision == PRECISION_BF16)
         return false;
     for (int i = 0; ls_isa_level(i, &isa); i++)
         if (isa.used)

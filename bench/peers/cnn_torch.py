@@ -1,4 +1,4 @@
-"""Seed 002's CNN in PyTorch, in its fastest f32 form on a CPU: channels_last,
+"""Seed 002's CNN in PyTorch, in its fastest form on a CPU: channels_last,
 so that convolutions work on NHWC as lockstep's do, fused Adam."""
 import torch
 import torch.nn.functional as F
@@ -42,8 +42,9 @@ def main():
 
     def step(x, y):
         images = torch.from_numpy(x).permute(0, 3, 1, 2)
-        loss = f(p, images.contiguous(memory_format=layout),
-                 torch.from_numpy(y))
+        with torch.autocast("cpu", torch.bfloat16, o.precision == "bf16"):
+            loss = f(p, images.contiguous(memory_format=layout),
+                     torch.from_numpy(y))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()

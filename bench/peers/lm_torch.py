@@ -1,4 +1,4 @@
-"""Seed 003's language model in PyTorch, in its fastest f32 form on a CPU:
+"""Seed 003's language model in PyTorch, in its fastest form on a CPU:
 one product for query, key and value, scaled_dot_product_attention, fused
 AdamW.  Pre-norm, no mask, tanh gelu, head not tied, no bias in attention."""
 import numpy as np
@@ -76,7 +76,8 @@ def main():
     f = torch.compile(loss_fn) if o.mode == "compile" else loss_fn
 
     def step(batch):
-        loss = f(p, torch.from_numpy(batch).long())
+        with torch.autocast("cpu", torch.bfloat16, o.precision == "bf16"):
+            loss = f(p, torch.from_numpy(batch).long())
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()

@@ -18,6 +18,8 @@ def options(modes, layouts):
     p.add_argument("--mode", choices=modes, default=modes[0])
     p.add_argument("--layout", choices=layouts, default=layouts[0])
     p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--precision", choices=["f32", "bf16"], default="f32",
+                   help="bf16: torch.autocast")
     p.add_argument("--steps", type=int, default=50)
     p.add_argument("--init", help="safetensors file of lockstep-train")
     p.add_argument("--metrics", help="file; standard output if absent")

@@ -2,42 +2,17 @@
 #include "gemm/gemm.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
+#include "lockstep.h"
 
 #include <string.h>
 
-/* native: the kernels of the instruction level in use. */
-
-static void native_gemm(const ls__gemm *g, float *scratch)
-{
-    ls__kernels()->gemm(g, scratch);
-}
-
-static int64_t native_scratch(int64_t k, int64_t n)
-{
-    return ls__kernels()->gemm_scratch(k, n);
-}
-
-static int64_t native_size(int64_t k, int64_t n)
-{
-    return ls__kernels()->gemm_packed_size(k, n);
-}
-
-static void native_pack(int64_t k, int64_t n, const float *b, int64_t b_row,
-                        int64_t b_col, float *packed)
-{
-    ls__kernels()->gemm_pack(k, n, b, b_row, b_col, packed);
-}
-
-static const ls__backend native = {
-    .name = "native", .gemm = native_gemm, .scratch = native_scratch,
-    .packed_size = native_size, .pack = native_pack};
-
-static const ls__backend *const backends[] = {&native, &ls__backend_blis};
-
 int ls__backend_find(const ls__backend **backend, const char *name)
 {
+    /* native: the kernels of the instruction level in use */
+    const ls__backend *backends[] = {&ls__kernels()->f32, &ls__backend_blis};
+
     if (!name)
-        name = native.name;
+        name = backends[0]->name;
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
         if (!strcmp(backends[i]->name, name)) {
             *backend = backends[i];
@@ -49,4 +24,20 @@ int ls__backend_find(const ls__backend **backend, const char *name)
     return ls__fail(LS_EINVAL,
                     "backend \"%s\" is unknown; there are native and blis",
                     name);
+}
+
+int ls__backend_round(const ls__backend **backend)
+{
+    if (*backend != &ls__kernels()->f32)
+        return ls__fail(LS_ENOTSUP, "backend \"%s\" has no bf16 products; "
+                        "native has", (*backend)->name);
+    *backend = ls__kernels_bf16();
+    return 0;
+}
+
+const char *ls_bf16_text(void)
+{
+    return ls__kernels_bf16() == &ls__kernels()->bf16
+               ? "rounding, then f32 products"
+               : "AVX512-BF16 products";
 }

@@ -21,21 +21,22 @@ typedef enum ls__activation {
 } ls__activation;
 
 /* C (m,n) = A (m,k) B (k,n), then, in this order and where asked for:
- * + C before (accumulate: chunks are added to it), x scale, + bias[j],
- * activation (its slope kept), x slope of another one, + add. */
+ * + C before (accumulate: chunks are added to it), x scale, + bias[j], rounded
+ * to bf16, activation (its slope kept), x slope of another one, + add. */
 typedef struct ls__gemm {
     int64_t m, n, k;
     const float *a; /* a[i a_row + p a_col] */
     int64_t a_row, a_col;
     const float *b; /* b[p b_row + j b_col] */
     int64_t b_row, b_col;
-    const float *packed; /* B as gemm_pack left it, or NULL */
+    const float *packed; /* B as pack left it, or NULL */
     float *c;            /* c[i c_row + j] */
     int64_t c_row;
 
     bool accumulate;      /* the sum starts from C, not from nothing */
     float scale;          /* 1 for none */
     const float *bias;    /* (n) or NULL */
+    bool round;           /* to bf16 */
     ls__activation activation;
     float *slope;           /* (m,n), row stride c_row: the activation's
                                derivative there, for the way back; or NULL */
@@ -45,8 +46,32 @@ typedef struct ls__gemm {
                                the native backend; or NULL */
 } ls__gemm;
 
+/* The convolution of one image with zeros around it. */
+typedef struct ls__conv {
+    const float *x; /* the image */
+    int64_t c;      /* floats of a pixel */
+    int64_t row;    /* floats from one of its rows to the next */
+    int64_t step_y, step_x; /* floats from window to window */
+    int64_t kh, run; /* a window: kh runs of `run` floats, a row apart */
+    int64_t h, w;    /* windows */
+    ls__gemm out;    /* n, and: y (h w,n) with the epilogue and B packed by
+                        conv_pack; or dw = c (kh run,n), dy = b, accumulate */
+} ls__conv;
+
+/* The rectangles of output pixels that are chunks of K in kernel gradients. */
+static inline int64_t ls__conv_chunk_w(int64_t w)
+{
+    return w < LS__CHUNK / 2 ? w : LS__CHUNK / 2;
+}
+
+static inline int64_t ls__conv_chunk_h(int64_t w)
+{
+    return LS__CHUNK / ls__conv_chunk_w(w) / 2 * 2;
+}
+
 typedef struct ls__backend {
     const char *name;
+    bool bf16; /* a, b are rounded to bf16; then there is no contract of bits */
     void (*gemm)(const ls__gemm *g, float *scratch);
     /* Floats of scratch that gemm needs for a (k,n) operand B. */
     int64_t (*scratch)(int64_t k, int64_t n);
@@ -54,11 +79,30 @@ typedef struct ls__backend {
     int64_t (*packed_size)(int64_t k, int64_t n);
     void (*pack)(int64_t k, int64_t n, const float *b, int64_t b_row,
                  int64_t b_col, float *packed);
+
+    /* Convolutions that read patches from the image; NULL: patches are written
+     * out and multiplied.  conv does windows of rows first .. last, all
+     * channels, of an image as conv_image left it in room; conv_image may be
+     * NULL: as it is. */
+    ls__conv (*conv_image)(const ls__conv *v, float *room);
+    void (*conv)(const ls__conv *v, int64_t first, int64_t last);
+    /* dw, and dbias where it is not NULL. */
+    void (*conv_grad)(const ls__conv *v, float *dbias, float *room);
+    int64_t (*conv_room)(const ls__conv *v); /* floats, for both */
+    /* A kernel (taps,in,out) as the operand B (taps in,out); or, rotated, its
+     * taps in reverse order and transposed, (taps out,in). */
+    int64_t (*conv_packed_size)(int64_t taps, int64_t k, int64_t n);
+    void (*conv_pack)(int64_t taps, int64_t in, int64_t out, bool rotated,
+                      const float *w, float *packed);
 } ls__backend;
 
 /* The backend of a name ("native", "blis"), NULL for the fastest here.
  * LS_EINVAL for an unknown name, LS_ENOTSUP for one not built in. */
 int ls__backend_find(const ls__backend **backend, const char *name);
+
+/* Put a backend's products of numbers rounded to bf16 in its place; LS_ENOTSUP
+ * when it has none. */
+int ls__backend_round(const ls__backend **backend);
 
 extern const ls__backend ls__backend_blis;
 

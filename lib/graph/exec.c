@@ -96,9 +96,9 @@ static void pack(const ls__plan *plan, const ls__pack *q, const float *from,
     if (!q->taps)
         plan->backend->pack(q->k, q->n, from, q->row, q->col, to);
     else if (q->backward)
-        ls__kernels()->conv_pack(q->taps, q->n, q->k, true, from, to);
+        plan->backend->conv_pack(q->taps, q->n, q->k, true, from, to);
     else
-        ls__kernels()->conv_pack(q->taps, q->k, q->n, false, from, to);
+        plan->backend->conv_pack(q->taps, q->k, q->n, false, from, to);
 }
 
 void ls__exec_prepare(void *exec, int worker, int workers, bool train,

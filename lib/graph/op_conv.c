@@ -11,9 +11,9 @@
  * what a folded pool read is kept: d is made again from dy and the numbers of
  * the largest.
  *
- * A backend that packs is the native one, whose kernels read patches from the
- * image (kernel/conv.h); for another they are written out, a few output rows
- * at a time, and multiplied.  Same bits; where K is cut kernel/conv.h says. */
+ * The native backends' kernels read patches from the image (kernel/conv.h); for
+ * a backend that only multiplies they are written out, a few output rows at a
+ * time, and multiplied.  Same bits; where K is cut kernel/conv.h says. */
 #include "graph/window.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ static ls__conv windows(const ls__frame *f, const ls__window *w, int64_t n)
 {
     int64_t row = f->cols * f->c;
 
-    return (ls__conv){.row = row, .step_y = w->sy * row,
+    return (ls__conv){.c = f->c, .row = row, .step_y = w->sy * row,
                       .step_x = w->sx * f->c, .kh = w->kh,
                       .run = w->kw * f->c, .h = w->h, .w = w->w,
                       .out = {.m = w->h * w->w, .n = n,
@@ -102,12 +102,13 @@ static int64_t turned_row(const ls__conv *v)
     return v->kh * whole(v->run);
 }
 
-/* What a product of windows needs beside its image: the room of conv_grad; or
- * that of conv_sparse_grad and the turned dw. */
+/* What a product of windows needs beside its image: what the backend's own
+ * need, or the turned dw and the room of conv_sparse_grad. */
 static int64_t product_scratch(const ls__conv *v, const ls__backend *backend)
 {
-    return backend->pack ? larger(LS__CONV_ROOM, LS__CHUNK * whole(v->out.n)) +
-                               v->out.n * turned_row(v)
+    return backend->conv ? larger(whole(backend->conv_room(v)),
+                                  v->out.n * turned_row(v) +
+                                      LS__CHUNK * whole(v->out.n))
                          : patches_size(v) +
                                whole(larger(v->out.k, LS__CHUNK) * v->out.n) +
                                backend->scratch(v->out.k, v->out.n);
@@ -240,12 +241,21 @@ static void rotate(const ls_node *n, const float *w, float *out)
 
 /* ------ forward ------ */
 
+/* The windows as conv wants them. */
+static ls__conv ready(const ls__run *r, const ls__conv *v, float *scratch)
+{
+    return r->backend->conv_image ? r->backend->conv_image(v, scratch) : *v;
+}
+
 static void product(const ls__run *r, const ls__conv *v, float *scratch)
 {
-    if (r->backend->pack)
-        r->kernels->conv(v, 0, v->h);
-    else
+    if (r->backend->conv) {
+        ls__conv of = ready(r, v, scratch);
+
+        r->backend->conv(&of, 0, of.h);
+    } else {
         patches_product(r, v, scratch);
+    }
 }
 
 static ls__pool folded_pool(const ls_node *n)
@@ -264,10 +274,11 @@ static void pool_rows(const ls__run *r, int64_t first, int64_t last,
 }
 
 /* Each row of the pool as soon as there is what it reads, still in cache. */
-static void pooled_product(const ls__run *r, const ls__conv *v, float *y,
-                           float *number)
+static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
+                           float *y, float *number)
 {
     const ls__window *p = &r->node->pool;
+    ls__conv of = ready(r, v, scratch);
     int64_t done = 0;
 
     for (int64_t i = 0; i < p->h; i++) {
@@ -275,7 +286,7 @@ static void pooled_product(const ls__run *r, const ls__conv *v, float *y,
 
         end = end < v->h ? end : v->h;
         if (end > done)
-            r->kernels->conv(v, done, end);
+            r->backend->conv(&of, done, end);
         done = larger(done, end);
         pool_rows(r, i, i + 1, v->out.c, y, number);
     }
@@ -294,11 +305,11 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
     v->out.c = n->pooled ? s.full : y;
     v->out.slope = n->activation && !n->pooled ? stash : NULL;
     v->out.add = n->residual ? (const float *)r->x[1] + i * n->size : NULL;
-    if (n->pooled && r->backend->pack)
-        pooled_product(r, v, y, stash);
+    if (n->pooled && r->backend->conv)
+        pooled_product(r, v, s.rest, y, stash);
     else
         product(r, v, s.rest);
-    if (n->pooled && !r->backend->pack)
+    if (n->pooled && !r->backend->conv)
         pool_rows(r, 0, n->shape[0], s.full, y, stash);
 }
 
@@ -309,6 +320,7 @@ static void conv_fwd(const ls__run *r)
     v.out.b = r->param[0];
     v.out.packed = r->packed[0];
     v.out.bias = r->node->params > 1 ? r->param[1] : NULL;
+    v.out.round = r->backend->bf16;
     v.out.activation = r->node->activation;
     for (int64_t i = 0; i < r->rows; i++)
         image_fwd(r, &v, i);
@@ -347,8 +359,8 @@ static void kernel_grad(const ls__run *r, int64_t i, const float *d, room s)
     v.out.b = d;
     v.out.c = r->dparam[0];
     v.out.accumulate = r->add || i > 0;
-    if (r->backend->pack)
-        r->kernels->conv_grad(&v, r->dparam[1], s.rest);
+    if (r->backend->conv)
+        r->backend->conv_grad(&v, r->dparam[1], s.rest);
     else
         patches_grad(r, &v, r->dparam[1], s.rest);
 }
@@ -363,7 +375,7 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, room s)
 
     v.x = ls__frame_fill(&f, d, s.image);
     v.out.packed = r->packed[1];
-    if (!r->backend->pack) {
+    if (!r->backend->conv) {
         rotate(n, r->param[0], s.rest + patches_size(&v));
         v.out.b = s.rest + patches_size(&v);
     }
@@ -424,18 +436,31 @@ static void turn(const ls__conv *v, bool back, float *dw, float *turned)
                            turned + ky * whole(v->run));
 }
 
+/* A quarter of the products is faster than all of them in bf16, so that is no
+ * kernel of its own: its operands are rounded, out being theirs for that. */
+static const float *operand(const ls__run *r, int64_t n, const float *x,
+                            float *out)
+{
+    if (!r->backend->bf16)
+        return x;
+    r->kernels->round_bf16(n, x, NULL, out);
+    return out;
+}
+
 static void sparse_kernel_grad(const ls__run *r, ls__conv *v, int64_t i,
                                const room *s, float *turned)
 {
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
     ls__pool p = folded_pool(n);
+    const float *x = (const float *)r->x[0] + i * n->in[0]->size;
+    const float *dy = operand(r, n->size, r->dy + i * n->size, s->full);
 
-    v->x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
-                          s->image);
+    v->x = operand(r, ls__frame_size(&f), ls__frame_fill(&f, x, s->image),
+                   s->image);
     v->out.accumulate = r->add || i > 0;
-    r->kernels->conv_sparse_grad(v, &p, r->dy + i * n->size,
-                                 r->stash + i * n->size, turned, r->dparam[1],
+    r->kernels->conv_sparse_grad(v, &p, dy, r->stash + i * n->size, turned,
+                                 r->dparam[1],
                                  s->rest + v->out.n * turned_row(v));
 }
 
@@ -457,7 +482,7 @@ static void sparse_bwd(const ls__run *r)
 
 static void conv_bwd(const ls__run *r)
 {
-    if (is_sparse(r->node) && r->backend->pack)
+    if (is_sparse(r->node) && r->backend->conv)
         sparse_bwd(r);
     else
         dense_bwd(r);

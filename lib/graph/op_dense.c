@@ -66,6 +66,7 @@ static void dense_fwd(const ls__run *r)
     g.packed = r->packed[0];
     g.c = r->y;
     g.bias = n->params > 1 ? r->param[1] : NULL;
+    g.round = r->backend->bf16;
     g.activation = n->activation;
     g.slope = n->activation ? r->stash : NULL;
     g.add = n->residual ? r->x[1] : NULL;

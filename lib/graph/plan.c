@@ -521,8 +521,17 @@ static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
                     .backward = transposed};
     in->packed[transposed] = q->offset;
     plan->pack_floats +=
-        taps ? ls__kernels()->conv_packed_size(taps * q->k, q->n)
+        taps ? plan->backend->conv_packed_size(taps, q->k, q->n)
              : plan->backend->packed_size(q->k, q->n);
+}
+
+/* Does the backend want this instruction's kernel packed? */
+static bool packs(const ls__plan *plan, const ls_node *n)
+{
+    const ls__backend *b = plan->backend;
+
+    return n->op->is_product && (n->window.kh ? b->conv_pack != NULL
+                                              : b->pack != NULL);
 }
 
 static int pack_list(ls__plan *plan)
@@ -535,7 +544,7 @@ static int pack_list(ls__plan *plan)
         ls__instr *in = &plan->instr[i];
 
         in->packed[0] = in->packed[1] = -1;
-        if (!in->node->op->is_product || !plan->backend->pack)
+        if (!packs(plan, in->node))
             continue;
         add_pack(plan, in, 0);
         if (in->dx[0] >= 0)

@@ -14,6 +14,7 @@
 #include "kernel/gemm_sparse.h"
 #include "kernel/conv.h"
 #include "kernel/conv_sparse.h"
+#include "kernel/bf16_products.h"
 #include "kernel/norm.h"
 #include "kernel/optim.h"
 #include "kernel/pool.h"
@@ -28,11 +29,12 @@
     .random_bits = fill_bits, .random_uniform = fill_uniform, \
     .random_normal = fill_normal, \
     .random_truncated_normal = fill_truncated_normal, .tree_sum = tree_sum, \
-    .gemm = gemm, .gemm_scratch = scratch_size, \
-    .gemm_packed_size = packed_size, .gemm_pack = pack, \
-    .epilogue = epilogue, .conv = conv, .conv_grad = conv_grad, \
+    .f32 = {.name = "native", .gemm = gemm, .scratch = scratch_size, \
+            .packed_size = packed_size, .pack = pack, .conv = conv, \
+            .conv_grad = conv_grad, .conv_room = conv_room, \
+            .conv_packed_size = conv_packed_size, .conv_pack = conv_pack}, \
+    .bf16 = LS__BF16_PRODUCTS, .epilogue = epilogue, \
     .conv_sparse_grad = conv_sparse_grad, \
-    .conv_packed_size = conv_packed_size, .conv_pack = conv_pack, \
     .max_pool = max_pool, .max_pool_grad = max_pool_grad, \
     .avg_pool = avg_pool, .avg_pool_grad = avg_pool_grad, \
     .add = add, .scale = scale, \

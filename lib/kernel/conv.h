@@ -27,9 +27,9 @@ typedef v16 conv_sums[CONV_ROWS][CONV_VECS];
 
 /* ------ kernels in panels ------ */
 
-static int64_t conv_packed_size(int64_t k, int64_t n)
+static int64_t conv_packed_size(int64_t taps, int64_t k, int64_t n)
 {
-    return (n + CONV_COLUMNS - 1) / CONV_COLUMNS * CONV_COLUMNS * k;
+    return (n + CONV_COLUMNS - 1) / CONV_COLUMNS * CONV_COLUMNS * taps * k;
 }
 
 /* B (k,n) in panels of CONV_COLUMNS columns, filled up with zeros. */
@@ -132,6 +132,15 @@ SIMD void conv_bias(int rows, const float *bias, int64_t left, conv_sums acc)
         }
 }
 
+SIMD void conv_round(int rows, conv_sums acc)
+{
+#pragma GCC unroll 14
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+        for (int v = 0; v < CONV_VECS; v++)
+            acc[r][v] = bf16_of(acc[r][v]);
+}
+
 SIMD void conv_relu(int rows, conv_sums acc)
 {
 #pragma GCC unroll 14
@@ -174,6 +183,8 @@ SIMD void conv_end(const ls__gemm *g, int rows, int64_t i, int64_t j,
 
     if (g->bias)
         conv_bias(rows, g->bias + j, left, acc);
+    if (g->round)
+        conv_round(rows, acc);
     if (g->activation && g->slope)
         conv_slope(rows, g->slope + at, g->c_row, left, acc);
     if (g->activation)
@@ -380,6 +391,8 @@ static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *room)
 /* dbias, the same of a window that sees a 1. */
 static void conv_bias_chunk(const conv_chunk *q, int64_t n, float *dbias)
 {
+    const v16 one = one_word();
+
     for (int64_t j = 0; j < n; j += 16) {
         v16 sum = v16_zero();
 
@@ -387,12 +400,20 @@ static void conv_bias_chunk(const conv_chunk *q, int64_t n, float *dbias)
             for (int64_t x = 0; x < q->w; x += 2)
                 for (int64_t i = y; i < y + conv_pair(y, q->h); i++)
                     for (int64_t k = x; k < x + conv_pair(x, q->w); k++)
-                        sum = v16_add(sum, take(q->dy + i * q->dy_row +
-                                                    k * q->dy_col + j, n - j));
+                        sum = mul_add(one, take(q->dy + i * q->dy_row +
+                                                    k * q->dy_col + j, n - j),
+                                      sum);
         if (q->add)
             sum = v16_add(take(dbias + j, n - j), sum);
         put(dbias + j, sum, n - j);
     }
+}
+
+/* Room for a chunk of dy that has to be filled up: pixels x channels. */
+static int64_t conv_room(const ls__conv *v)
+{
+    (void)v;
+    return LS__CHUNK * CONV_COLUMNS;
 }
 
 static void conv_grad(const ls__conv *v, float *dbias, float *room)

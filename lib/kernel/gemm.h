@@ -25,10 +25,22 @@ enum {
 /* In a matrix product only: fused where the level has FMA. */
 SIMD v16 mul_add(v16 a, v16 b, v16 c)
 {
-#if defined(__FMA__) || defined(__aarch64__)
+#if defined(__AVX512BF16__) /* lanes are pairs: see bf16_products.h */
+    return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b);
+#elif defined(__FMA__) || defined(__aarch64__)
     return v16_fma(a, b, c);
 #else
     return v16_add(v16_mul(a, b), c);
+#endif
+}
+
+/* The 1 of that, in all lanes. */
+SIMD v16 one_word(void)
+{
+#if defined(__AVX512BF16__)
+    return v16_of_bits(w16_set(0x3f803f80));
+#else
+    return v16_set(1);
 #endif
 }
 
@@ -104,6 +116,8 @@ SIMD v16 finish(const ls__gemm *g, bool curved, v16 x, int64_t i, int64_t j)
         x = v16_mul(x, v16_set(g->scale));
     if (g->bias)
         x = v16_add(x, take(g->bias + j, left));
+    if (g->round)
+        x = bf16_of(x);
     if (g->activation) {
         v16 slope;
 

@@ -20,17 +20,6 @@ typedef struct ls__rule {
     float r1, r2; /* 1 / (1 - b^n), this update's bias corrections */
 } ls__rule;
 
-/* The convolution of one image with zeros around it. */
-typedef struct ls__conv {
-    const float *x; /* the image */
-    int64_t row;    /* floats from one of its rows to the next */
-    int64_t step_y, step_x; /* floats from window to window */
-    int64_t kh, run; /* a window: kh runs of `run` floats, a row apart */
-    int64_t h, w;    /* windows */
-    ls__gemm out;    /* n, and: y (h w,n) with the epilogue and B packed by
-                        conv_pack; or dw = c (kh run,n), dy = b, accumulate */
-} ls__conv;
-
 /* A pool over one image. */
 typedef struct ls__pool {
     int64_t in_h, in_w, c;      /* x */
@@ -38,20 +27,6 @@ typedef struct ls__pool {
     int64_t top, left;          /* pixels of padding before x */
     int64_t h, w;               /* y */
 } ls__pool;
-
-/* The rectangles of output pixels that are chunks of K in kernel gradients. */
-static inline int64_t ls__conv_chunk_w(int64_t w)
-{
-    return w < LS__CHUNK / 2 ? w : LS__CHUNK / 2;
-}
-
-static inline int64_t ls__conv_chunk_h(int64_t w)
-{
-    return LS__CHUNK / ls__conv_chunk_w(w) / 2 * 2;
-}
-
-/* Floats of dy that conv_grad may have to fill up: pixels x channels. */
-enum { LS__CONV_ROOM = LS__CHUNK * 32 };
 
 typedef struct ls__kernel_table {
     const char *name; /* "x86-64-v3" */
@@ -86,30 +61,19 @@ typedef struct ls__kernel_table {
     void (*tree_sum)(float *const *buffers, int devices, int64_t first,
                      int64_t last, float scale, float *out);
 
-    /* gemm.h: the matrix product with its epilogue; B packed in panels. */
-    void (*gemm)(const ls__gemm *g, float *scratch);
-    int64_t (*gemm_scratch)(int64_t k, int64_t n);
-    int64_t (*gemm_packed_size)(int64_t k, int64_t n);
-    void (*gemm_pack)(int64_t k, int64_t n, const float *b, int64_t b_row,
-                      int64_t b_col, float *packed);
+    /* gemm.h, conv.h: matrix products and convolutions, the backend "native";
+     * B is packed in panels. */
+    ls__backend f32;
+    /* bf16_products.h: the same of numbers rounded to bf16. */
+    ls__backend bf16;
     /* The epilogue alone, over a product that stands in c. */
     void (*epilogue)(const ls__gemm *g);
-
-    /* conv.h: windows of rows first .. last, all channels. */
-    void (*conv)(const ls__conv *v, int64_t first, int64_t last);
-    /* dw, and dbias where it is not NULL; room is for LS__CONV_ROOM floats. */
-    void (*conv_grad)(const ls__conv *v, float *dbias, float *room);
-    /* conv_sparse.h: the same under a 2x2 max pool with its windows from the
+    /* conv_sparse.h: conv_grad under a 2x2 max pool with its windows from the
      * first pixel on, dy and number being of the pool.  dw is turned:
      * t (n,kh,run up to whole vectors).  room is for CHUNK n floats. */
     void (*conv_sparse_grad)(const ls__conv *v, const ls__pool *pool,
                              const float *dy, const float *number, float *t,
                              float *dbias, float *room);
-    /* A kernel (taps,in,out) as the operand B (taps in,out); or, rotated, its
-     * taps in reverse order and transposed, (taps out,in). */
-    int64_t (*conv_packed_size)(int64_t k, int64_t n);
-    void (*conv_pack)(int64_t taps, int64_t in, int64_t out, bool rotated,
-                      const float *w, float *packed);
 
     /* pool.h: one image.  number[o] is which pixel of its window, by rows, is
      * y[o]: the first of equals; with cut, -1 where y[o] is not above 0, so
@@ -182,6 +146,13 @@ const ls__kernel_table *ls__kernels_by_name(const char *name);
 
 /* The table in use: the best this CPU has, or the one LS_ISA names. */
 const ls__kernel_table *ls__kernels(void);
+
+/* Products of numbers rounded to bf16: the table's, or those of AVX512-BF16
+ * where that is in use and the CPU has them. */
+const ls__backend *ls__kernels_bf16(void);
+
+/* Those with AVX512-BF16; NULL where the CPU has them not. */
+const ls__backend *ls__kernels_pairs(void);
 
 /* 0, or LS_EINVAL when LS_ISA names a level unknown or not of this CPU; asked
  * wherever a pool or a trainer is opened. */

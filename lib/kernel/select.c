@@ -30,6 +30,14 @@ static bool has_level(const ls__kernel_table *k)
     return k == &ls__kernels_v2 || v3;
 }
 
+extern const ls__backend ls__bf16_pairs;
+
+const ls__backend *ls__kernels_pairs(void)
+{
+    return has_level(&ls__kernels_v4) && __builtin_cpu_supports("avx512bf16")
+               ? &ls__bf16_pairs : NULL;
+}
+
 #else
 
 extern const ls__kernel_table ls__kernels_plain;
@@ -40,6 +48,11 @@ static bool has_level(const ls__kernel_table *k)
 {
     (void)k;
     return true;
+}
+
+const ls__backend *ls__kernels_pairs(void)
+{
+    return NULL;
 }
 
 #endif
@@ -123,4 +136,12 @@ const ls__kernel_table *ls__kernels(void)
         atomic_store_explicit(&chosen, k, memory_order_relaxed);
     }
     return k;
+}
+
+const ls__backend *ls__kernels_bf16(void)
+{
+    const ls__kernel_table *k = ls__kernels();
+    const ls__backend *pairs = ls__kernels_pairs();
+
+    return pairs && k == ls__kernel_levels[0] ? pairs : &k->bf16;
 }

@@ -14,6 +14,7 @@ static const char *const optimizers[] = {"sgd", "momentum", "nesterov", "adam",
 static const char *const schedules[] = {"constant", "linear", "cosine",
                                         "exponential", "piecewise"};
 static const char *const keys[] = {"nnx", "linen"};
+static const char *const precisions[] = {"f32", "bf16"};
 static const char *const means[] = {"exact", "of shards", "sum"};
 
 /* ------ An object that is being filled; false: no memory ------ */
@@ -105,7 +106,8 @@ static bool put_options(json_t *to, const ls_trainer *t)
            put_schedule(to, &o->schedule) &&
            put_real(to, "clip_norm", o->clip_norm) &&
            put_int(to, "accumulate", t->micro) &&
-           put(to, "mean", means[o->mean]);
+           put(to, "mean", means[o->mean]) &&
+           put(to, "precision", precisions[o->precision]);
 }
 
 json_t *ls__settings_new(const ls_trainer *t, int settings,

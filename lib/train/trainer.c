@@ -47,6 +47,9 @@ static int check_options(const ls_trainer_options *o)
         return ls__fail(LS_EINVAL, "trainer options: keys %d, mean %d or "
                         "state %d is unknown", (int)o->keys, (int)o->mean,
                         (int)o->state);
+    if ((int)o->precision < LS_F32_LAYERS || o->precision > LS_BF16_LAYERS)
+        return ls__fail(LS_EINVAL, "trainer options: precision %d is unknown",
+                        (int)o->precision);
     if (o->accumulate < 0 || o->accumulate > 65536)
         return ls__fail(LS_EINVAL, "%d micro-batches: there must be 1 to 65536",
                         o->accumulate);
@@ -291,6 +294,8 @@ static int open_graph(ls_trainer *t, const ls_graph *graph,
     int status;
 
     if ((status = ls__backend_find(&backend, backend_name)) < 0 ||
+        (t->options.precision == LS_BF16_LAYERS &&
+         (status = ls__backend_round(&backend)) < 0) ||
         (status = ls__plan_new(&plan, graph, backend)) < 0 ||
         (status = ls__exec_open(&t->exec, plan, t->pool, t->devices)) < 0)
         return status;
@@ -365,6 +370,9 @@ int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
         gradient->params < 1)
         return ls__fail(LS_EINVAL, "a gradient needs a function, an input "
                         "and a parameter");
+    if (options && options->precision != LS_F32_LAYERS)
+        return ls__fail(LS_EINVAL, "a gradient of one's own has no layers that "
+                        "could be bf16");
     if ((status = new_trainer(&t, pool, options)) == 0) {
         t->fn = gradient->fn;
         t->user = gradient->user;

@@ -11,7 +11,8 @@ import json
 import os
 import sys
 
-VARIANTS = ["accum", "mask_global", "mask_mean", "bf16_seed"]
+VARIANTS = ["accum", "mask_global", "mask_mean", "bf16_seed",
+            "bf16_model"]
 DEVICES = [1, 2, 4, 8]
 
 

@@ -1,0 +1,419 @@
+/* bf16 layers: products and convolutions of rounded numbers, by each way there
+ * is to compute them, against what the same rounded numbers give in double; a
+ * transformer stays near its f32 self; NaN and infinity pass; what is refused.
+ * (Fixtures of JAX: test_seed002.c.  The same bits: test_determinism.c.) */
+#include "base/fpmode.h"
+#include "models.h"
+#include "reference.h"
+
+/* ------ Ways to compute them ------ */
+
+/* Rounding and f32 products at each level, and AVX512-BF16; NULL where the CPU
+ * lacks it. */
+static int ways(void)
+{
+    return levels() + 1;
+}
+
+static const ls__backend *way(int i)
+{
+    return i == levels() ? ls__kernels_pairs()
+                         : level(i) ? &level(i)->bf16 : NULL;
+}
+
+/* ------ Products ------ */
+
+typedef struct sizes {
+    int64_t m, n, k;
+} sizes;
+
+/* Around tiles, pairs, bands and chunks, and a depth beyond all bands. */
+static const sizes problems[] = {
+    {1, 1, 1},    {1, 2, 2},      {3, 5, 7},     {14, 32, 64},  {15, 33, 65},
+    {29, 16, 33}, {113, 17, 31},  {112, 48, 16}, {2, 64, 257},  {17, 31, 512},
+    {5, 40, 513}, {130, 7, 1030}, {64, 64, 32},  {3, 33, 8203}, {40, 3, 300}};
+
+typedef enum storage { BY_ROWS, BY_COLUMNS, GENERAL, STORAGES } storage;
+
+/* A matrix of random numbers, NaN between them, rounded ones kept beside. */
+typedef struct matrix {
+    float *at;
+    int64_t row, col;
+    double *rounded; /* (rows,cols) */
+} matrix;
+
+static matrix make_matrix(int seed, int64_t rows, int64_t cols, storage how)
+{
+    const int64_t strides[][2] = {{cols + 3, 1}, {1, rows + 3},
+                                  {2 * cols + 3, 2}};
+    matrix x = {.row = strides[how][0], .col = strides[how][1]};
+    float *values = uniform(seed, rows * cols);
+
+    x.at = fenced((rows - 1) * x.row + (cols - 1) * x.col + 1);
+    x.rounded = doubles(rows * cols, NULL, LS_F32);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            x.at[i * x.row + j * x.col] = values[i * cols + j];
+            x.rounded[i * cols + j] = bf16_value((double)values[i * cols + j]);
+        }
+    return x;
+}
+
+static ls__gemm product_of(const matrix *a, const matrix *b, sizes s)
+{
+    return (ls__gemm){.m = s.m, .n = s.n, .k = s.k, .a = a->at, .a_row = a->row,
+                      .a_col = a->col, .b = b->at, .b_row = b->row,
+                      .b_col = b->col, .c = fenced(s.m * s.n), .c_row = s.n,
+                      .scale = 1};
+}
+
+static void compute(const ls__backend *be, ls__gemm *g, bool pack)
+{
+    if (pack) {
+        float *packed = fenced(be->packed_size(g->k, g->n));
+
+        be->pack(g->k, g->n, g->b, g->b_row, g->b_col, packed);
+        g->packed = packed;
+    }
+    be->gemm(g, fenced(be->scratch(g->k, g->n)));
+}
+
+/* Sums of K products in floats: each is off by less than K/2^24 of the sum of
+ * sizes, and pairs round once more. */
+static void check_product(const ls__gemm *g, const matrix *a, const matrix *b)
+{
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j++) {
+            double sum = 0, size = 0, error;
+
+            for (int64_t p = 0; p < g->k; p++) {
+                double t = a->rounded[i * g->k + p] * b->rounded[p * g->n + j];
+
+                sum += t;
+                size += fabs(t);
+            }
+            error = fabs((double)g->c[i * g->n + j] - sum);
+            ck_assert_msg(error <= (double)(g->k + 4) * 0x1p-23 * size,
+                          "%lld,%lld of %lld %lld %lld: off by %g",
+                          (long long)i, (long long)j, (long long)g->m,
+                          (long long)g->n, (long long)g->k, error);
+        }
+}
+
+/* Proves that products are those of the rounded numbers, however operands are
+ * stored, packed beforehand or not, and that nothing else is read. */
+START_TEST(products)
+{
+    const ls__backend *be = way(_i);
+
+    ls__fpmode_set();
+    for (size_t i = 0; be && i < sizeof problems / sizeof *problems; i++)
+        for (int how = 0; how < 2 * STORAGES * STORAGES; how++) {
+            sizes s = problems[i];
+            matrix a = make_matrix(1, s.m, s.k, how % STORAGES);
+            matrix b = make_matrix(2, s.k, s.n, how / STORAGES % STORAGES);
+            ls__gemm g = product_of(&a, &b, s);
+
+            compute(be, &g, how >= STORAGES * STORAGES);
+            check_product(&g, &a, &b);
+            free(a.rounded);
+            free(b.rounded);
+            fences_free();
+        }
+}
+END_TEST
+
+static uint32_t lower_half(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits & 0xffff;
+}
+
+/* Proves that the epilogue rounds the sum with its bias, before relu. */
+START_TEST(epilogue)
+{
+    const ls__backend *be = way(_i);
+    sizes s = {30, 37, 50};
+    int negative = 0;
+
+    ls__fpmode_set();
+    if (be) {
+        matrix a = make_matrix(1, s.m, s.k, BY_ROWS);
+        matrix b = make_matrix(2, s.k, s.n, BY_ROWS);
+        ls__gemm plain = product_of(&a, &b, s), g = product_of(&a, &b, s);
+
+        plain.bias = g.bias = uniform(3, s.n);
+        g.round = true;
+        g.activation = LS__RELU;
+        compute(be, &plain, false);
+        compute(be, &g, false);
+        for (int64_t i = 0; i < s.m * s.n; i++) {
+            double want = bf16_value((double)plain.c[i]);
+
+            negative += want < 0;
+            ck_assert(g.c[i] == (float)(want < 0 ? 0 : want));
+            ck_assert_uint_eq(lower_half(g.c[i]), 0);
+        }
+        ck_assert_int_gt(negative, 9);
+        free(a.rounded);
+        free(b.rounded);
+        fences_free();
+    }
+}
+END_TEST
+
+/* Proves that infinity and NaN in an operand reach their row or column of the
+ * product, and no other. */
+START_TEST(not_finite)
+{
+    const ls__backend *be = way(_i);
+    sizes s = {20, 40, 33};
+
+    ls__fpmode_set();
+    if (be) {
+        matrix a = make_matrix(1, s.m, s.k, BY_ROWS);
+        matrix b = make_matrix(2, s.k, s.n, BY_COLUMNS);
+        ls__gemm g = product_of(&a, &b, s);
+
+        a.at[3 * a.row + 32] = NAN;
+        a.at[4 * a.row + 7] = INFINITY;
+        a.at[5 * a.row] = 3.4e38f; /* rounds to infinity */
+        b.at[6 * b.row + 9 * b.col] = NAN;
+        compute(be, &g, false);
+        for (int64_t i = 0; i < s.m; i++)
+            for (int64_t j = 0; j < s.n; j++) {
+                float y = g.c[i * s.n + j];
+
+                if (i == 3 || j == 9)
+                    ck_assert(isnan(y));
+                else if (i == 4 || i == 5)
+                    ck_assert(isinf(y));
+                else
+                    ck_assert(isfinite(y));
+            }
+        free(a.rounded);
+        free(b.rounded);
+        fences_free();
+    }
+}
+END_TEST
+
+/* ------ Convolutions ------ */
+
+typedef struct shape {
+    int64_t h, w, c, n;
+    ls_window window;
+} shape;
+
+/* Odd and even channels and widths, strides, both paddings, rows beyond a
+ * chunk, one pixel. */
+static const shape shapes[] = {
+    {8, 8, 3, 32, {3, 3, 1, 1, LS_SAME}},
+    {7, 9, 32, 33, {3, 3, 1, 1, LS_SAME}},
+    {9, 8, 5, 7, {3, 2, 2, 2, LS_SAME}},
+    {5, 11, 16, 15, {2, 4, 1, 3, LS_VALID}},
+    {6, 7, 1, 67, {5, 5, 1, 1, LS_SAME}},
+    {3, 601, 2, 3, {1, 3, 1, 1, LS_SAME}},
+    {1, 1, 1, 1, {1, 1, 1, 1, LS_VALID}},
+    {4, 5, 17, 1, {1, 1, 1, 1, LS_VALID}}};
+
+enum { IMAGES = 3 };
+
+static float *round_all(int64_t n, const float *x)
+{
+    float *y = fenced(n);
+
+    ls__kernels()->round_bf16(n, x, NULL, y);
+    return y;
+}
+
+static void run_conv(const ls__backend *be, const ls__kernel_table *k,
+                     ls__run *r)
+{
+    const ls_node *n = r->node;
+    int64_t taps = n->window.kh * n->window.kw, in = n->in[0]->shape[2];
+    int64_t out = ls__width(n);
+
+    r->backend = be;
+    r->kernels = k;
+    r->scratch = fenced(n->op->scratch(n, IMAGES, be));
+    for (int t = 0; t < 2; t++) {
+        float *to = fenced(be->conv_packed_size(taps, t ? out : in,
+                                                t ? in : out));
+
+        be->conv_pack(taps, in, out, t, r->param[0], to);
+        r->packed[t] = to;
+    }
+    n->op->forward(r);
+    n->op->backward(r);
+}
+
+static void check_conv(const shape *s, const ls__backend *be)
+{
+    ls_graph *g;
+    const ls_node *n;
+    int64_t nx, ny, nw;
+    ls__run r = {.rows = IMAGES};
+    ref want = {.rows = IMAGES};
+
+    OK(ls_graph_new(&g));
+    n = ls_conv2d_no_bias(ls_input(g, "x", LS_F32, 3,
+                                   (int64_t[]){s->h, s->w, s->c}),
+                          s->n, s->window, "c");
+    ck_assert_msg(n != NULL, "%s", ls_errmsg());
+    nx = IMAGES * n->in[0]->size;
+    ny = IMAGES * n->size;
+    nw = g->params[0]->size;
+    r.node = want.node = n;
+    r.x[0] = uniform(1, nx);
+    r.param[0] = uniform(2, nw);
+    r.dy = uniform(3, ny);
+    r.y = fenced(ny);
+    r.dx[0] = fenced(nx);
+    r.dparam[0] = fenced(nw);
+    want.x[0] = doubles(nx, round_all(nx, r.x[0]), LS_F32);
+    want.param[0] = doubles(nw, round_all(nw, r.param[0]), LS_F32);
+    want.dy = doubles(ny, round_all(ny, r.dy), LS_F32);
+    want.y = doubles(ny, NULL, LS_F32);
+    want.dx[0] = doubles(nx, NULL, LS_F32);
+    want.dparam[0] = doubles(nw, NULL, LS_F32);
+    ref_conv(&want);
+    ref_conv_grad(&want);
+    run_conv(be, ls__kernels(), &r);
+    for (int64_t i = 0; i < ny; i++)
+        ck_assert_uint_eq(lower_half(r.y[i]), 0);
+    ck_assert(max_relative(ny, r.y, want.y) <= 0x1p-8); /* y is rounded */
+    ck_assert(max_relative(nx, r.dx[0], want.dx[0]) <= 1e-5);
+    ck_assert(max_relative(nw, r.dparam[0], want.dparam[0]) <= 1e-5);
+    free((void *)want.x[0]);
+    free((void *)want.param[0]);
+    free((void *)want.dy);
+    free(want.y);
+    free(want.dx[0]);
+    free(want.dparam[0]);
+    ls_graph_free(g);
+    fences_free();
+}
+
+/* Proves that convolutions and both their gradients are those of the rounded
+ * numbers, and read and write nothing beyond. */
+START_TEST(convolutions)
+{
+    const ls__backend *be = way(_i);
+
+    ls__fpmode_set();
+    for (size_t i = 0; be && i < sizeof shapes / sizeof *shapes; i++)
+        check_conv(&shapes[i], be);
+}
+END_TEST
+
+/* ------ Models ------ */
+
+enum { ROWS = 16, STEPS = UNDER_SANITIZER ? 4 : 40 };
+
+static const lm_sizes small = {61, 32, 64, 4, 2, 128};
+
+static run open_lm(ls_pool *pool, ls_precision precision)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+
+    o.keys = LS_KEYS_LINEN;
+    o.optimizer = ls_adamw(1e-3);
+    o.precision = precision;
+    return open_run(pool, lm_graph(&small), &o);
+}
+
+/* Proves that a transformer with bf16 layers learns as one with f32 layers
+ * does: its losses are within 0.01, and not the same. */
+START_TEST(near_f32)
+{
+    ls_pool *pool = open_pool(2, 2);
+    run r[2] = {open_lm(pool, LS_F32_LAYERS), open_lm(pool, LS_BF16_LAYERS)};
+    float loss[2] = {0, 0}, first = 0;
+
+    for (int i = 0; i < STEPS; i++) {
+        int32_t *tokens = integers((uint32_t)i % 8, 61, ROWS * 32);
+
+        for (int k = 0; k < 2; k++) {
+            OK(ls_batch_set(r[k].batch, "tokens", LS_I32, tokens, ROWS));
+            loss[k] = step(&r[k]).loss;
+        }
+        first = i ? first : loss[0];
+        ck_assert_msg(fabsf(loss[1] - loss[0]) <= 0.01f,
+                      "step %d: %g with bf16 layers, %g with f32", i,
+                      (double)loss[1], (double)loss[0]);
+        free(tokens);
+    }
+    ck_assert(loss[0] != loss[1] && loss[0] < first);
+    close_run(&r[0]);
+    close_run(&r[1]);
+    ls_pool_close(pool);
+}
+END_TEST
+
+static int no_gradient(void *user, int device, const ls_shard *shard,
+                       const float *const *params, float *const *grads,
+                       ls_sums *sums)
+{
+    (void)user, (void)device, (void)shard, (void)params, (void)grads;
+    (void)sums;
+    return 0;
+}
+
+/* Proves that a NaN stops a step as it does with f32 layers, and that what
+ * cannot be is refused. */
+START_TEST(refused)
+{
+    const ls_array_spec one = {"a", LS_F32, 1, {1}};
+    const ls_gradient own = {no_gradient, NULL, 1, 1, &one, &one};
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(2, 1);
+    ls_graph *g = linear_graph(3, 2);
+    ls_trainer *t = NULL;
+    ls_result result;
+    float x[12] = {0, 1, 2, 3, NAN}, y[8] = {0};
+    run r;
+
+    o.precision = LS_BF16_LAYERS;
+    o.backend = "blis";
+    FAILS(ls_trainer_open(&t, pool, g, &o), LS_ENOTSUP,
+          "backend \"blis\" has no bf16 products");
+    o.backend = "native";
+    FAILS(ls_trainer_open_gradient(&t, pool, &own, &o), LS_EINVAL,
+          "has no layers");
+    o.precision = (ls_precision)2;
+    FAILS(ls_trainer_open(&t, pool, g, &o), LS_EINVAL, "precision 2");
+    ck_assert_ptr_null(t);
+    o.precision = LS_BF16_LAYERS;
+    r = open_run(pool, g, &o);
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, 4));
+    OK(ls_batch_set(r.batch, "y", LS_F32, y, 4));
+    FAILS(ls_step(r.trainer, r.batch, &result), LS_ENONFINITE, "row 1");
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("bf16 layers");
+    TCase *t = tcase_create("bf16 layers");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, products, 0, ways());
+    tcase_add_loop_test(t, epilogue, 0, ways());
+    tcase_add_loop_test(t, not_finite, 0, ways());
+    tcase_add_loop_test(t, convolutions, 0, ways());
+    tcase_add_test(t, near_f32);
+    tcase_add_test(t, refused);
+    suite_add_tcase(s, t);
+    runner = srunner_create(s);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
