@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LS__CHUNK = 256 };
+enum { LS__CHUNK = 256, LS__PACK_CUT = 64 };
 
 typedef enum ls__activation {
     LS__NO_ACTIVATION, LS__GELU, LS__RELU, LS__TANH, LS__SIGMOID
@@ -75,7 +75,9 @@ typedef struct ls__backend {
     void (*gemm)(const ls__gemm *g, float *scratch);
     /* Floats of scratch that gemm needs for a (k,n) operand B. */
     int64_t (*scratch)(int64_t k, int64_t n);
-    /* Packing B once for many products; NULL when the backend has no use. */
+    /* Packing B once for many products; NULL when the backend has no use.
+     * Columns from a multiple of LS__PACK_CUT on can be packed alone: they
+     * begin behind packed_size of those before. */
     int64_t (*packed_size)(int64_t k, int64_t n);
     void (*pack)(int64_t k, int64_t n, const float *b, int64_t b_row,
                  int64_t b_col, float *packed);

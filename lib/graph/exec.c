@@ -90,11 +90,29 @@ void ls__exec_draw(ls__exec *e, int stream, ls__draw draw)
     e->draw[stream] = draw;
 }
 
-static void pack(const ls__plan *plan, const ls__pack *q, const float *from,
-                 float *to)
+/* The first column of q that belongs to whoever has all packed floats from `at`
+ * on; a convolution's kernel is not cut. */
+static int64_t column_at(const ls__pack *q, int64_t at)
+{
+    int64_t unit = q->taps ? q->n : LS__PACK_CUT, column;
+
+    if (at <= q->offset)
+        return 0;
+    if (at >= q->offset + q->floats)
+        return q->n;
+    column = (at - q->offset) * q->n / q->floats;
+    column = (column + unit - 1) / unit * unit;
+    return column < q->n ? column : q->n;
+}
+
+/* Columns first .. last. */
+static void pack(const ls__plan *plan, const ls__pack *q, int64_t first,
+                 int64_t last, const float *from, float *to)
 {
     if (!q->taps)
-        plan->backend->pack(q->k, q->n, from, q->row, q->col, to);
+        plan->backend->pack(q->k, last - first, from + first * q->col, q->row,
+                            q->col, to + plan->backend->packed_size(q->k,
+                                                                    first));
     else if (q->backward)
         plan->backend->conv_pack(q->taps, q->n, q->k, true, from, to);
     else
@@ -105,14 +123,16 @@ void ls__exec_prepare(void *exec, int worker, int workers, bool train,
                       const float *const *params)
 {
     const ls__exec *e = exec;
-    int64_t first, last;
+    int64_t begin, end;
 
-    ls__range(e->plan->packs, workers, worker, 1, &first, &last);
-    for (int64_t i = first; i < last; i++) {
+    ls__range(e->plan->pack_floats, workers, worker, 1, &begin, &end);
+    for (int64_t i = 0; i < e->plan->packs; i++) {
         const ls__pack *q = &e->plan->pack[i];
+        int64_t first = column_at(q, begin), last = column_at(q, end);
 
-        if (train || !q->backward)
-            pack(e->plan, q, params[q->param], e->packed + q->offset);
+        if (first < last && (train || !q->backward))
+            pack(e->plan, q, first, last, params[q->param],
+                 e->packed + q->offset);
     }
 }
 

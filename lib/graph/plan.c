@@ -520,9 +520,9 @@ static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
                     .taps = taps, .offset = plan->pack_floats,
                     .backward = transposed};
     in->packed[transposed] = q->offset;
-    plan->pack_floats +=
-        taps ? plan->backend->conv_packed_size(taps, q->k, q->n)
-             : plan->backend->packed_size(q->k, q->n);
+    q->floats = taps ? plan->backend->conv_packed_size(taps, q->k, q->n)
+                     : plan->backend->packed_size(q->k, q->n);
+    plan->pack_floats += q->floats;
 }
 
 /* Does the backend want this instruction's kernel packed? */

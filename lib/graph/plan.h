@@ -49,7 +49,7 @@ typedef struct ls__pack {
     int param;
     int64_t k, n, row, col; /* the operand B (k,n) and its strides */
     int64_t taps;           /* of a convolution, each a (k,n); 0: dense */
-    int64_t offset;
+    int64_t offset, floats; /* in the packed kernels, one after the other */
     bool backward;          /* used there only */
 } ls__pack;
 
