@@ -1,6 +1,7 @@
 /* The cost of a step when there is next to nothing to compute: seed 000's
  * exercise, 64 rows, 8 -> 4, two devices.  What is left is the engine itself:
- * barriers, reduction, update.
+ * barriers, reduction, update.  With --empty 1 not even that: one parameter,
+ * whose gradient is 0, which leaves what every step costs.
  *
  * Uses the public header only and links the shared library, as a user would.
  * Writes the metrics form of lockstep-train: a line a block, whose "ms" is the
@@ -19,6 +20,7 @@ enum { ROWS = 64, IN = 8, OUT = 4, BLOCK = 1000 };
 typedef struct options {
     int workers;
     int blocks;
+    bool empty;
     const char *metrics; /* NULL: standard output */
 } options;
 
@@ -40,12 +42,14 @@ static void must(int status)
 
 static options parse(int argc, char **argv)
 {
-    options o = {.workers = 1, .blocks = 20, .metrics = NULL};
+    options o = {.workers = 1, .blocks = 20};
     for (int i = 1; i + 1 < argc; i += 2) {
         if (!strcmp(argv[i], "--workers"))
             o.workers = atoi(argv[i + 1]);
         else if (!strcmp(argv[i], "--steps"))
             o.blocks = atoi(argv[i + 1]);
+        else if (!strcmp(argv[i], "--empty"))
+            o.empty = atoi(argv[i + 1]);
         else if (!strcmp(argv[i], "--metrics"))
             o.metrics = argv[i + 1];
     }
@@ -83,6 +87,27 @@ static void open_trainer(run *r)
     must(ls_loss(g, ls_mean_squared_error(ls_dense(x, OUT, "linear"), y)));
     must(ls_trainer_open(&r->trainer, r->pool, g, &o));
     ls_graph_free(g);
+}
+
+static int no_gradient(void *user, int device, const ls_shard *shard,
+                       const float *const *params, float *const *grads,
+                       ls_sums *sums)
+{
+    (void)user, (void)device, (void)params;
+    sums->weight = (double)shard->rows;
+    if (grads)
+        grads[0][0] = 0;
+    return 0;
+}
+
+static void open_empty(run *r)
+{
+    static const ls_array_spec input[] = {{"x", LS_F32, 1, {IN}},
+                                          {"y", LS_F32, 1, {OUT}}};
+    static const ls_array_spec param = {"w", LS_F32, 1, {1}};
+    ls_gradient g = {no_gradient, NULL, 2, 1, input, &param};
+    ls_trainer_options o = ls_trainer_defaults();
+    must(ls_trainer_open_gradient(&r->trainer, r->pool, &g, &o));
 }
 
 static void open_batch(run *r)
@@ -124,7 +149,10 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     open_pool(&r, o.workers);
-    open_trainer(&r);
+    if (o.empty)
+        open_empty(&r);
+    else
+        open_trainer(&r);
     open_batch(&r);
     fprintf(out, "{\"versions\":{\"lockstep\":\"%s\"}}\n", ls_version());
     for (int i = 0; i < o.blocks; i++)

@@ -1,19 +1,13 @@
-/* A long run stands still in everything but its parameters: no memory, no
- * allocation and no system call, whatever the sizes of the batches.
+/* A long run stands still in everything but its parameters: no memory and no
+ * allocation, whatever the sizes of the batches (test_syscalls: and no system
+ * call).
  *
  * LS_SOAK says how many steps test_memory takes; LS_LONG takes 10^5. */
-#define _GNU_SOURCE
 #include "small.h"
 
 #include "faults.h"
 
-#include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <ucontext.h>
-#include <unistd.h>
 
 enum { DEVICES = 4, MOST = 64 }; /* rows */
 
@@ -258,110 +252,6 @@ END_TEST
 
 #endif
 
-/* ------ System calls ------ */
-
-#if defined(PR_SET_SYSCALL_USER_DISPATCH) && defined(__x86_64__) && !UNDER_SANITIZER
-
-/* Linux hands a thread's system calls back to it as SIGSYS while its selector
- * says so.  The handler counts the call, then makes it. */
-static _Thread_local volatile char selector;
-static atomic_int calls, sleeps, last_call;
-
-static void on_call(int number, siginfo_t *info, void *context)
-{
-    greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
-
-    (void)number;
-    selector = SYSCALL_DISPATCH_FILTER_ALLOW;
-    if (info->si_syscall == SYS_futex)
-        atomic_fetch_add(&sleeps, 1);
-    else
-        atomic_fetch_add(&calls, 1), atomic_store(&last_call, info->si_syscall);
-    r[REG_RAX] = syscall(r[REG_RAX], r[REG_RDI], r[REG_RSI], r[REG_RDX],
-                         r[REG_R10], r[REG_R8], r[REG_R9]);
-    if (r[REG_RAX] < 0)
-        r[REG_RAX] = -errno;
-}
-
-/* From now on this worker's next system call is seen; the ones after it are
- * not: one is too many. */
-static int arm(void *user, int device, const void *const *in, void *const *out)
-{
-    const atomic_bool *on = user;
-
-    (void)device, (void)in, (void)out;
-    selector = SYSCALL_DISPATCH_FILTER_ALLOW;
-    if (prctl(PR_SET_SYSCALL_USER_DISPATCH,
-              *on ? PR_SYS_DISPATCH_ON : PR_SYS_DISPATCH_OFF, 0, 0,
-              *on ? &selector : NULL) < 0)
-        return -1;
-    if (*on)
-        selector = SYSCALL_DISPATCH_FILTER_BLOCK;
-    return 0;
-}
-
-/* Steps while every worker is watched; a status. */
-static int watched_steps(soak *s, int64_t first, int64_t last)
-{
-    atomic_bool on = true;
-    int status, off;
-
-    status = ls_pmap(s->pool, arm, &on, 0, NULL, 0, NULL);
-    if (status == 0)
-        status = take_many(s, first, last, DEVICES);
-    selector = SYSCALL_DISPATCH_FILTER_ALLOW;
-    on = false;
-    off = ls_pmap(s->pool, arm, &on, 0, NULL, 0, NULL);
-    return status < 0 ? status : off;
-}
-
-/* The watching itself: false where the kernel has none. */
-static bool is_seen(soak *s)
-{
-    atomic_bool on = true;
-
-    if (ls_pmap(s->pool, arm, &on, 0, NULL, 0, NULL) < 0)
-        return false;
-    atomic_store(&calls, 0);
-    selector = SYSCALL_DISPATCH_FILTER_BLOCK; /* it may have slept */
-    (void)syscall(SYS_getppid);
-    selector = SYSCALL_DISPATCH_FILTER_ALLOW;
-    on = false;
-    OK(ls_pmap(s->pool, arm, &on, 0, NULL, 0, NULL));
-    ck_assert_int_eq(atomic_exchange(&calls, 0), 1);
-    ck_assert_int_eq(atomic_load(&last_call), SYS_getppid);
-    atomic_store(&sleeps, 0);
-    return true;
-}
-
-/* A step makes no system call, but for the futex of a worker that waited for
- * more than a millisecond, as happens where others use the cores too; alone, a
- * worker has nobody to wait for. */
-START_TEST(test_system_calls)
-{
-    struct sigaction act = {.sa_sigaction = on_call,
-                            .sa_flags = SA_SIGINFO | SA_NODEFER};
-    static soak s;
-    int workers = 1 + _i;
-
-    ck_assert_int_eq(sigaction(SIGSYS, &act, NULL), 0);
-    open_soak(&s, workers, 1, ls_adamw(1e-6));
-    OK(take_many(&s, 0, 10, DEVICES));
-    for (int i = 0; i < 20 && is_seen(&s); i++)
-        OK(watched_steps(&s, 10 * i, 10 * i + 10));
-    ck_assert_msg(atomic_load(&calls) == 0, "system call %d",
-                  atomic_load(&last_call));
-    if (workers == 1)
-        ck_assert_int_eq(atomic_load(&sleeps), 0);
-    close_soak(&s);
-}
-END_TEST
-
-#define COUNTS_CALLS 1
-#else
-#define COUNTS_CALLS 0
-#endif
-
 int main(void)
 {
     Suite *s = suite_create("soak");
@@ -373,9 +263,6 @@ int main(void)
 #if OWN_MALLOC
     tcase_add_loop_test(t, test_allocations, 1, 3);
     tcase_add_loop_test(t, test_images, 1, 3);
-#endif
-#if COUNTS_CALLS
-    tcase_add_loop_test(t, test_system_calls, 0, 2);
 #endif
     suite_add_tcase(s, t);
     return run_suite(s);

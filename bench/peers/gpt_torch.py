@@ -9,14 +9,14 @@ Windows are drawn as jax.random and lockstep draw them (threefry.py);
 everything after the initial parameters is PyTorch's.
 """
 import argparse
-import json
-import time
+import os
 
 import numpy as np
 import torch
 
 import lm_torch as lm
 import seed003 as s3
+import steps
 import threefry
 
 SEED = 1234
@@ -45,6 +45,11 @@ def windows(text, starts):
 def draw(step, places):
     key = threefry.fold_in((0, SEED), step)
     return threefry.randint(key, s3.BATCH, places)
+
+
+def batches(text, places, n):
+    for s in range(n):
+        yield (windows(text, draw(s, places)),)
 
 
 def held_out(held):
@@ -79,22 +84,20 @@ def main():
     optimizer = torch.optim.AdamW(p.values(), lr=s3.LR, fused=True,
                                   weight_decay=s3.WEIGHT_DECAY)
     f = torch.compile(lm.loss_fn) if o.mode == "compile" else lm.loss_fn
-    metrics = open(o.metrics, "w") if o.metrics else None
     versions = {"torch": torch.__version__}
     print("#", versions, flush=True)
-    if metrics:
-        print(json.dumps({"versions": versions}), file=metrics)
-    for s in range(o.steps):
-        start = time.perf_counter()
-        loss = f(p, windows(text, draw(s, train - T + 1)))
+
+    def step(tokens):
+        loss = f(p, tokens)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
-        if metrics:
-            print(json.dumps({"step": s, "loss": loss.item(), "ms": 1e3 * (
-                time.perf_counter() - start)}), file=metrics)
+        return loss.item()
+
+    for s, loss in steps.timed(step, batches(text, train - T + 1, o.steps),
+                               o.metrics or os.devnull, versions):
         if s % 10 == 0 or s == o.steps - 1:
-            print(f"step {s:04d}  loss {loss.item():.4f}", flush=True)
+            print(f"step {s:04d}  loss {loss:.4f}", flush=True)
         if o.eval_every and ((s + 1) % o.eval_every == 0
                              or s == o.steps - 1):
             print(f"eval step {s + 1:04d}  loss "

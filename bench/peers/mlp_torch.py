@@ -1,13 +1,12 @@
 """784-512-512-10 with relu in PyTorch, on the same rows: --x F.npy --y F.npy."""
 import argparse
-import json
-import time
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
 import seed003 as s3
+import steps
 
 BATCH, LR = 256, 1e-3
 
@@ -17,6 +16,12 @@ def loss_fn(p, x, y):
         x = F.relu(F.linear(x, p[f"layers.{i}.kernel"], p[f"layers.{i}.bias"]))
     return F.cross_entropy(F.linear(x, p["layers.2.kernel"],
                                     p["layers.2.bias"]), y)
+
+
+def batches(x, y, n):
+    for s in range(n):
+        rows = slice(s * BATCH % len(x), s * BATCH % len(x) + BATCH)
+        yield x[rows], y[rows]
 
 
 def main():
@@ -35,18 +40,16 @@ def main():
     optimizer = torch.optim.Adam(p.values(), lr=LR, fused=True)
     f = torch.compile(loss_fn) if o.mode == "compile" else loss_fn
     x, y = np.load(o.x), np.load(o.y).astype(np.int64)
-    with open(o.metrics, "w") as out:
-        print(json.dumps({"versions": {"torch": torch.__version__}}), file=out)
-        for s in range(o.steps):
-            rows = slice(s * BATCH % len(x), s * BATCH % len(x) + BATCH)
-            start = time.perf_counter()
-            loss = f(p, torch.from_numpy(x[rows]), torch.from_numpy(y[rows]))
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            optimizer.step()
-            loss = loss.item()
-            ms = 1e3 * (time.perf_counter() - start)
-            print(json.dumps({"step": s, "loss": loss, "ms": ms}), file=out)
+
+    def step(x, y):
+        loss = f(p, torch.from_numpy(x), torch.from_numpy(y))
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    steps.run(step, batches(x, y, o.steps), o.metrics,
+              {"torch": torch.__version__})
 
 
 if __name__ == "__main__":

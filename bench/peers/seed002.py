@@ -1,12 +1,11 @@
 """What the peers of the cnn row share: seed 002's sizes, its data (a fresh
-batch of rand images and randint labels each step), initial parameters, and
-the metrics file, as in seed003.py."""
+batch of rand images and randint labels each step), initial parameters and
+options, as in seed003.py."""
 import argparse
-import json
-import time
 
 import numpy as np
 
+import steps
 from seed003 import read_safetensors
 
 H, W, C, CHANNELS, CLASSES = 32, 32, 3, (32, 64), 10
@@ -44,16 +43,12 @@ def initial(path):
     return read_safetensors(path) if path else drawn()
 
 
-def run(step, options, versions):
-    """Call step(x, y) -> loss as a float, options.steps times, each timed
-    from the batch as NumPy arrays to the loss as a Python number."""
+def batches(n):
     rs = np.random.RandomState(DATA_SEED)
-    with open(options.metrics or 1, "w") as f:
-        print(json.dumps({"versions": versions}), file=f)
-        for s in range(options.steps):
-            x = rs.rand(BATCH, H, W, C).astype(np.float32)
-            y = rs.randint(0, CLASSES, size=BATCH)
-            start = time.perf_counter()
-            loss = step(x, y)
-            ms = 1e3 * (time.perf_counter() - start)
-            print(json.dumps({"step": s, "loss": loss, "ms": ms}), file=f)
+    for _ in range(n):
+        x = rs.rand(BATCH, H, W, C).astype(np.float32)
+        yield x, rs.randint(0, CLASSES, size=BATCH)
+
+
+def run(step, options, versions):
+    steps.run(step, batches(options.steps), options.metrics or 1, versions)

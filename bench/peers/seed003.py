@@ -1,5 +1,5 @@
 """What every peer of the lm row shares: seed 003's sizes, tokens, initial
-parameters, and the metrics file, which has the form lockstep-train writes.
+parameters and options.
 
 Parameters are named as lockstep names them, in its shapes.  With --init they
 come from a file lockstep-train saved, so all sides start from the same bits
@@ -8,9 +8,10 @@ and the losses prove that the models are one; without, from a similar draw.
 import argparse
 import json
 import struct
-import time
 
 import numpy as np
+
+import steps
 
 V, T, D, H, L, FF = 512, 64, 256, 8, 4, 1024
 BATCH, LR, WEIGHT_DECAY, EPS_NORM = 32, 3e-4, 1e-4, 1e-6
@@ -33,9 +34,12 @@ def tokens():
     return np.random.RandomState(1234).randint(0, V, (8192, T), np.int32)
 
 
-def batch(data, step):
-    first = step * BATCH % len(data)
-    return data[first:first + BATCH]
+def batches(n):
+    """The first n, as NumPy views."""
+    data = tokens()
+    for s in range(n):
+        first = s * BATCH % len(data)
+        yield (data[first:first + BATCH],)
 
 
 def positions():
@@ -83,13 +87,4 @@ def initial(path):
 
 
 def run(step, options, versions):
-    """Call step(batch) -> loss as a float, options.steps times, each timed
-    from the batch as a NumPy view to the loss as a Python number."""
-    data = tokens()
-    with open(options.metrics or 1, "w") as f:
-        print(json.dumps({"versions": versions}), file=f)
-        for s in range(options.steps):
-            b, start = batch(data, s), time.perf_counter()
-            loss = step(b)
-            ms = 1e3 * (time.perf_counter() - start)
-            print(json.dumps({"step": s, "loss": loss, "ms": ms}), file=f)
+    steps.run(step, batches(options.steps), options.metrics or 1, versions)

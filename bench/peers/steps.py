@@ -1,0 +1,23 @@
+"""The loop that all peers share, and the metrics file, which has the form that
+lockstep-train writes."""
+import json
+import time
+
+
+def timed(step, batches, path, versions):
+    """Call step(*batch) -> loss as a float for each batch, and yield its number
+    and loss.  Timed from the batch on the host to the loss as a Python number;
+    making the batch is not."""
+    with open(path, "w") as f:
+        print(json.dumps({"versions": versions}), file=f)
+        for s, batch in enumerate(batches):
+            start = time.perf_counter()
+            loss = step(*batch)
+            ms = 1e3 * (time.perf_counter() - start)
+            print(json.dumps({"step": s, "loss": loss, "ms": ms}), file=f)
+            yield s, loss
+
+
+def run(step, batches, path, versions):
+    for _ in timed(step, batches, path, versions):
+        pass
