@@ -75,8 +75,8 @@ typedef struct model {
     void (*build)(ls_graph *g, const settings *s); /* errors stick to g */
 } model;
 
-/* Their models' impl are of type model, their options store into settings.
- * lockstep-train's, and lockstep-scale's over the same tables. */
-extern const opt_program model_program, model_scale_program;
+/* lockstep-train's.  Its models' impl are of type model, its options store into
+ * settings.  lockstep-scale makes its own program of the same tables. */
+extern const opt_program model_program;
 
 #endif
