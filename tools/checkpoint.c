@@ -2,7 +2,6 @@
 #include "checkpoint.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,10 +166,7 @@ static int refuse_others(const keeper *k, const char *folder)
 int keeper_open(keeper *k, const keeper_run *run, position *at)
 {
     const settings *s = run->settings;
-    ls_checkpoints_options o = {
-        .folder = s->checkpoint,
-        .keep = s->keep < INT_MAX ? (int)s->keep : 0, /* all */
-    };
+    ls_checkpoints_options o = ls_checkpoints_defaults();
     list l = {0};
     int status;
 
