@@ -79,19 +79,17 @@ static int check(scale *s)
 
 static int read_counts(scale *s)
 {
-    const char *list = s->asked.scale.counts, *at = list;
-    char *end = NULL;
+    const char *list = s->asked.scale.counts;
+    int64_t count[COUNTS];
 
-    for (; list && (!end || *end); at = end + 1) {
-        long n = strtol(at, &end, 10);
-
-        if (*at < '0' || *at > '9' || n < 1 || n > 65536 ||
-            (*end && *end != ',') || s->counts == COUNTS)
-            return opt_fail(OPT_WRONG, "--workers: \"%s\" is not a list of "
-                            "numbers from 1 to 65536, as 1,2,4", list);
-        s->count[s->counts++] = (int)n;
-    }
-    return OPT_GO;
+    if (!list)
+        return OPT_GO;
+    s->counts = opt_numbers(list, ',', 65536, COUNTS, count);
+    for (int i = 0; i < s->counts; i++)
+        s->count[i] = (int)count[i];
+    return s->counts ? OPT_GO
+                     : opt_fail(OPT_WRONG, "--workers: \"%s\" is not a list "
+                                "of numbers from 1 to 65536, as 1,2,4", list);
 }
 
 /* A file that cannot be written is better found before the measurement. */

@@ -2,7 +2,6 @@
 #include "model.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A size named by the user must be the data's; otherwise it becomes it. */
@@ -98,27 +97,12 @@ static const model linear = {
 
 /* ------ mlp: dense layers and an activation between them, classes ------ */
 
-enum { MOST_LAYERS = 64 };
+enum { MOST_LAYERS = 64, WIDEST = 1000000000 };
 
 /* The widths of "512,512" in order: how many, 0 when it is no such list. */
 static int read_widths(const char *text, int64_t widths[MOST_LAYERS])
 {
-    int n = 0;
-
-    for (;;) {
-        char *end;
-        long long w = strtoll(text, &end, 10);
-
-        if (*text < '0' || *text > '9' || w < 1 || w > 1000000000 ||
-            n == MOST_LAYERS)
-            return 0;
-        widths[n++] = w;
-        if (!*end)
-            return n;
-        if (*end != ',')
-            return 0;
-        text = end + 1;
-    }
+    return opt_numbers(text, ',', WIDEST, MOST_LAYERS, widths);
 }
 
 /* One more than the largest label. */
@@ -266,19 +250,9 @@ static const model mlp = {
 /* ------ cnn: two convolutions with relu and pools, one dense layer ------ */
 
 /* The sizes of "32x32x3", height first. */
-static bool read_image(const char *from, int64_t size[3])
+static bool read_image(const char *text, int64_t size[3])
 {
-    for (int i = 0; i < 3; i++) {
-        char *end;
-        long long n = strtoll(from, &end, 10);
-
-        if (*from < '0' || *from > '9' || n < 1 || n > 65536 ||
-            *end != (i < 2 ? 'x' : 0))
-            return false;
-        size[i] = n;
-        from = end + 1;
-    }
-    return true;
+    return opt_numbers(text, 'x', 65536, 3, size) == 3;
 }
 
 /* Sizes follow the data: those named by the user must be the data's. */

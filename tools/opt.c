@@ -150,6 +150,25 @@ static int store(const opt *o, const char *text, void *settings)
     }
 }
 
+int opt_numbers(const char *text, char between, int64_t high, int most,
+                int64_t *out)
+{
+    for (int n = 0; n < most; text++) {
+        char *end;
+        long long x = strtoll(text, &end, 10);
+
+        if (*text < '0' || *text > '9' || x < 1 || x > high)
+            return 0;
+        out[n++] = x;
+        if (!*end)
+            return n;
+        if (*end != between)
+            return 0;
+        text = end;
+    }
+    return 0;
+}
+
 /* ------ The table: a program's own, or another one's and more ------ */
 
 static int count(const opt_program *p)

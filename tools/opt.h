@@ -89,6 +89,12 @@ bool opt_given(const opt_program *program, const opt_line *line,
 const char *opt_value(const opt *option, const void *settings,
                       char room[OPT_VALUE], bool *quoted);
 
+/* The whole numbers from 1 to high in a text as "8,16,32", `between` standing
+ * between them: how many; 0 when it is no such list, or one of more than
+ * most. */
+int opt_numbers(const char *text, char between, int64_t high, int most,
+                int64_t *out);
+
 /* "PROGRAM: message" on stderr; returns status.  The program's main file
  * defines the name. */
 extern const char opt_program_name[];
