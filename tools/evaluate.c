@@ -2,7 +2,6 @@
 #include "evaluate.h"
 #include "opt.h"
 
-#include <math.h>
 #include <stdio.h>
 
 int evaluation_check(const data *d, const settings *s)
@@ -60,12 +59,6 @@ static int sum_batches(evaluation *e, double *loss, double *accuracy)
     return status;
 }
 
-/* A NaN's sign says nothing. */
-static double shown(double x)
-{
-    return isnan(x) ? (double)NAN : x;
-}
-
 static void count(score *s, double accuracy, int64_t done)
 {
     if (!s->times++ || accuracy > s->best) {
@@ -83,9 +76,9 @@ int evaluate(evaluation *e, int64_t done)
     if (status != OPT_GO)
         return status;
     printf("[lockstep] eval step %04lld  loss %.4f", (long long)done,
-           shown(loss));
+           opt_shown(loss));
     if (data_holds_rows(e->data))
-        printf("  acc %.4f", shown(accuracy));
+        printf("  acc %.4f", opt_shown(accuracy));
     putchar('\n');
     count(e->score, accuracy, done);
     return opt_end(OPT_GO);
@@ -98,6 +91,6 @@ int evaluation_sum(const evaluation *e)
     if (!s->times || !data_holds_rows(e->data))
         return OPT_GO;
     printf("[lockstep] eval best acc %.4f at step %04lld, last %.4f\n",
-           shown(s->best), (long long)s->best_step, shown(s->last));
+           opt_shown(s->best), (long long)s->best_step, opt_shown(s->last));
     return opt_end(OPT_GO);
 }

@@ -11,7 +11,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <math.h> /* NAN and its kind; no function that needs libm */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,16 +114,6 @@ typedef struct stats {
     double min, mean, max, norm; /* NaN where one of the elements is */
 } stats;
 
-/* Newton's square root, from above; as libm's but for the last digits. */
-static double root(double x)
-{
-    double r = x > 1 ? x : 1, next = (r + x / r) / 2;
-
-    for (; next < r; next = (r + x / r) / 2)
-        r = next;
-    return x > 0 ? r : x;
-}
-
 static stats stats_of(const ls_archive *a, int i)
 {
     int64_t n = entry(a, i).elements;
@@ -140,7 +130,7 @@ static stats stats_of(const ls_archive *a, int i)
         squares += v * v;
     }
     s.mean = n ? sum / (double)n : 0;
-    s.norm = root(squares);
+    s.norm = sqrt(squares);
     free(x);
     return s;
 }
@@ -179,11 +169,10 @@ static void print_notes(const ls_archive *a)
     }
 }
 
-/* The sign of a NaN says nothing. */
 static void print_number(bool known, double x)
 {
     if (known)
-        printf("  %11.4g", isnan(x) ? (double)NAN : x);
+        printf("  %11.4g", opt_shown(x));
     else
         printf("  %11s", "-");
 }
@@ -371,10 +360,12 @@ static void compare(difference *d, const run *r, int i)
         first(d, x.name, "shape", a, b);
     else if (strcmp(x.dtype, y.dtype) != 0)
         first(d, x.name, "dtype", x.dtype, y.dtype);
-    else if (memcmp(x.data, y.data, (size_t)x.bytes) != 0 && !d->arrays)
-        find_values(d, r, i, j);
-    else if (memcmp(x.data, y.data, (size_t)x.bytes) != 0)
+    else if (memcmp(x.data, y.data, (size_t)x.bytes) == 0)
+        return;
+    else if (d->arrays)
         d->arrays++;
+    else
+        find_values(d, r, i, j);
 }
 
 static difference compare_all(const run *r)

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <libgen.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,17 +172,11 @@ static int open_watchdog(session *s)
 
 /* ------ The steps ------ */
 
-/* The sign of a NaN says nothing, so none is shown. */
-static double shown(double x)
-{
-    return isnan(x) ? (double)NAN : x;
-}
-
 static int log_line(session *s, const ls_result *result)
 {
     progress_clear(&s->bar);
     printf("[lockstep] step %04lld  loss %.4f\n", (long long)result->step,
-           shown((double)result->loss));
+           opt_shown((double)result->loss));
     return opt_end(metrics_flush(&s->metrics));
 }
 
@@ -201,7 +194,8 @@ static int count_epoch(session *s, const ls_result *result)
         return OPT_GO;
     progress_clear(&s->bar);
     printf("Epoch %lld: Loss=%.4f, Acc=%.4f\n", (long long)(done / batches),
-           shown(s->at.loss / s->at.weight), shown(s->at.right / s->at.weight));
+           opt_shown(s->at.loss / s->at.weight),
+           opt_shown(s->at.right / s->at.weight));
     s->at.loss = s->at.right = s->at.weight = 0;
     return opt_end(metrics_flush(&s->metrics));
 }

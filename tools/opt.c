@@ -532,6 +532,11 @@ static void print_real(double d, char out[OPT_VALUE])
     while (strtod(out, NULL) != d && digits++ < 17);
 }
 
+double opt_shown(double x)
+{
+    return isnan(x) ? (double)NAN : x;
+}
+
 const char *opt_value(const opt *o, const void *settings, char room[OPT_VALUE],
                       bool *quoted)
 {

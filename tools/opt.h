@@ -95,6 +95,9 @@ const char *opt_value(const opt *option, const void *settings,
 int opt_numbers(const char *text, char between, int64_t high, int most,
                 int64_t *out);
 
+/* x as it is shown: a NaN without its sign, which says nothing. */
+double opt_shown(double x);
+
 /* "PROGRAM: message" on stderr; returns status.  The program's main file
  * defines the name. */
 extern const char opt_program_name[];
