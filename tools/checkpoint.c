@@ -65,10 +65,10 @@ static void add(list *l, const char *name, const char *value)
     l->setting[l->count++] = (ls_setting){name, value};
 }
 
-static void list_settings(list *l, const keeper_run *run)
+static void list_settings(list *l, const run *r)
 {
-    const opt_program *p = run->program;
-    int at = run->line->model;
+    const opt_program *p = r->program;
+    int at = r->line.model;
 
     add(l, "model", p->models[at].name);
     for (int i = 0; i < p->option_count; i++) {
@@ -79,10 +79,10 @@ static void list_settings(list *l, const keeper_run *run)
         if (!counts(o, at))
             continue;
         snprintf(l->name[i], sizeof l->name[i], "--%s", o->name);
-        value = opt_value(o, run->settings, l->room[i], &quoted);
+        value = opt_value(o, &r->set, l->room[i], &quoted);
         add(l, l->name[i], value ? value : "");
     }
-    snprintf(l->sum, sizeof l->sum, "%016" PRIx64, run->data->sum);
+    snprintf(l->sum, sizeof l->sum, "%016" PRIx64, r->data.sum);
     add(l, "the checksum of the data", l->sum);
 }
 
@@ -163,9 +163,9 @@ static int refuse_others(const keeper *k, const char *folder)
                     folder, n, n == 1 ? "" : "s");
 }
 
-int keeper_open(keeper *k, const keeper_run *run, position *at)
+int keeper_open(keeper *k, const run *r, position *at)
 {
-    const settings *s = run->settings;
+    const settings *s = &r->set;
     ls_checkpoints_options o = ls_checkpoints_defaults();
     list l = {0};
     int status;
@@ -173,16 +173,15 @@ int keeper_open(keeper *k, const keeper_run *run, position *at)
     *k = (keeper){.every = s->checkpoint_every, .saved = -1};
     if (!s->checkpoint)
         return OPT_GO;
-    list_settings(&l, run);
+    list_settings(&l, r);
     o.folder = s->checkpoint;
     o.keep = s->keep > INT32_MAX ? 0 : (int)s->keep;
     o.settings = l.count;
     o.setting = l.setting;
-    status = opt_check(ls_checkpoints_open(&k->all, run->trainer, &o));
+    status = opt_check(ls_checkpoints_open(&k->all, r->trainer, &o));
     if (status != OPT_GO)
         return status;
-    return s->resume ? go_on(k, s, at)
-                     : refuse_others(k, s->checkpoint);
+    return s->resume ? go_on(k, s, at) : refuse_others(k, s->checkpoint);
 }
 
 bool keeper_due(const keeper *k, int64_t done)

@@ -4,8 +4,11 @@
 
 #include <stdio.h>
 
-int evaluation_check(const data *d, const settings *s)
+int evaluation_check(const run *r)
 {
+    const data *d = &r->data;
+    const settings *s = &r->set;
+
     if (data_holds_rows(d))
         return OPT_GO;
     if (!d->text.bytes)
@@ -22,14 +25,15 @@ int evaluation_check(const data *d, const settings *s)
  * each epoch, or at the end. */
 bool evaluation_due(const evaluation *e, int64_t done)
 {
-    const settings *s = e->set;
-    bool rows = data_holds_rows(e->data);
+    const settings *s = &e->run->set;
+    const data *d = &e->run->data;
+    bool rows = data_holds_rows(d);
     int64_t every = s->eval_every;
 
-    if (!every && !rows && !e->data->text.other)
+    if (!every && !rows && !d->text.other)
         return false;
     if (!every && rows && s->epochs)
-        every = e->data->batches;
+        every = d->batches;
     return done == s->steps || (every && done % every == 0);
 }
 
@@ -37,7 +41,8 @@ bool evaluation_due(const evaluation *e, int64_t done)
  */
 static int sum_batches(evaluation *e, double *loss, double *accuracy)
 {
-    int64_t batches = data_eval_batches(e->data);
+    run *r = e->run;
+    int64_t batches = data_eval_batches(&r->data);
     double weight = 0, right = 0;
     int status = OPT_GO;
 
@@ -45,9 +50,9 @@ static int sum_batches(evaluation *e, double *loss, double *accuracy)
     for (int64_t i = 0; i < batches && status == OPT_GO; i++) {
         ls_result part;
 
-        status = data_eval_fill(e->data, i, e->batch);
+        status = data_eval_fill(&r->data, i, r->batch);
         if (status == OPT_GO)
-            status = opt_check(ls_evaluate(e->trainer, e->batch, &part));
+            status = opt_check(ls_evaluate(r->trainer, r->batch, &part));
         if (status != OPT_GO || !(part.weight > 0))
             continue;
         *loss += part.weight * (double)part.loss;
@@ -77,7 +82,7 @@ int evaluate(evaluation *e, int64_t done)
         return status;
     printf("[lockstep] eval step %04lld  loss %.4f", (long long)done,
            opt_shown(loss));
-    if (data_holds_rows(e->data))
+    if (data_holds_rows(&e->run->data))
         printf("  acc %.4f", opt_shown(accuracy));
     putchar('\n');
     count(e->score, accuracy, done);
@@ -88,7 +93,7 @@ int evaluation_sum(const evaluation *e)
 {
     const score *s = e->score;
 
-    if (!s->times || !data_holds_rows(e->data))
+    if (!s->times || !data_holds_rows(&e->run->data))
         return OPT_GO;
     printf("[lockstep] eval best acc %.4f at step %04lld, last %.4f\n",
            opt_shown(s->best), (long long)s->best_step, opt_shown(s->last));

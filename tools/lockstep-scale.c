@@ -72,11 +72,6 @@ static opt_program make_program(void)
 
 /* ------ Stages before the measurement ------ */
 
-static int check(scale *s)
-{
-    return run_check(&s->run);
-}
-
 static int read_counts(scale *s)
 {
     const char *list = s->asked.scale.counts;
@@ -90,6 +85,13 @@ static int read_counts(scale *s)
     return s->counts ? OPT_GO
                      : opt_fail(OPT_WRONG, "--workers: \"%s\" is not a list "
                                 "of numbers from 1 to 65536, as 1,2,4", list);
+}
+
+static int check_usage(scale *s)
+{
+    int status = run_check(&s->run);
+
+    return status == OPT_GO ? read_counts(s) : status;
 }
 
 /* A file that cannot be written is better found before the measurement. */
@@ -112,17 +114,18 @@ static int check_files(scale *s)
 /* Planned for the most workers that will be measured. */
 static int open_mesh(scale *s)
 {
+    int status;
+
     for (int i = 0; i < s->counts; i++)
         if (s->count[i] > s->run.set.workers)
             s->run.set.workers = s->count[i];
     s->run.details = true;
-    return run_open_mesh(&s->run);
-}
-
-static int talk(scale *s)
-{
-    s->asked.devices = s->run.set.devices;
-    return run_talk(&s->run);
+    status = run_open_mesh(&s->run);
+    if (status != OPT_GO)
+        return status;
+    s->asked.devices = s->run.set.devices; /* auto is a number now */
+    run_talk(&s->run);
+    return OPT_GO;
 }
 
 /* ------ What is measured ------ */
@@ -210,8 +213,6 @@ static int open_trainer(void *user, ls_pool *pool, int fold,
         return LS_EUSER;
     r->pool = pool;
     s->status = run_open_trainer(r);
-    if (s->status == OPT_GO)
-        s->status = run_open_batches(r);
     r->pool = NULL;
     *trainer = r->trainer;
     *batch = r->batch;
@@ -429,8 +430,7 @@ static int start(scale *s, int argc, char **argv)
 
 /* clang-format off */
 static int (*const stages[])(scale *s) = {
-    check, read_counts, check_files, open_mesh, talk, measure, make_report,
-    show,
+    check_usage, check_files, open_mesh, measure, make_report, show,
 };
 /* clang-format on */
 

@@ -82,43 +82,25 @@ static int check_places(session *s)
 
 /* ------ Stages before the first step ------ */
 
-static int open_mesh(session *s)
+static int open_run(session *s)
 {
-    return run_open_mesh(&s->run);
-}
+    run *r = &s->run;
+    int status = run_open_mesh(r);
 
-static int open_data(session *s)
-{
-    int status = run_open_data(&s->run);
-
-    if (status == OPT_GO && (s->run.set.eval_every || s->run.set.eval_data))
-        status = evaluation_check(&s->run.data, &s->run.set);
-    return status;
-}
-
-static int talk(session *s)
-{
-    return run_talk(&s->run);
-}
-
-static int open_pool(session *s)
-{
-    return run_open_pool(&s->run);
-}
-
-static int open_trainer(session *s)
-{
-    int status = run_open_trainer(&s->run);
-
-    return status == OPT_GO ? run_open_batches(&s->run) : status;
+    if (status == OPT_GO)
+        status = run_open_data(r);
+    if (status == OPT_GO && (r->set.eval_every || r->set.eval_data))
+        status = evaluation_check(r);
+    if (status != OPT_GO)
+        return status;
+    run_talk(r);
+    status = run_open_pool(r);
+    return status == OPT_GO ? run_open_trainer(r) : status;
 }
 
 static int open_keeper(session *s)
 {
-    keeper_run k = {&model_program, &s->run.line, &s->run.set, &s->run.data,
-                    s->run.trainer};
-
-    return keeper_open(&s->keeper, &k, &s->at);
+    return keeper_open(&s->keeper, &s->run, &s->at);
 }
 
 /* A run that goes on has its parameters. */
@@ -133,20 +115,9 @@ static int init(session *s)
 
 static int open_metrics(session *s)
 {
-    bool portable = run_is_portable(&s->run);
-    metrics_run info = {
-        .program = &model_program,
-        .line = &s->run.line,
-        .settings = &s->run.set,
-        .devices = ls_mesh_devices(s->run.mesh),
-        .workers = ls_mesh_workers(s->run.mesh),
-        .bits = portable ? "portable" : "not portable",
-        .keep = s->at.metrics,
-    };
-
-    if (!portable)
+    if (!run_is_portable(&s->run))
         puts("bits: not portable");
-    return metrics_open(&s->metrics, s->run.set.metrics, &info);
+    return metrics_open(&s->metrics, &s->run, s->at.metrics);
 }
 
 static int open_trace(session *s)
@@ -327,9 +298,7 @@ static int train(session *s)
     int status = OPT_GO;
 
     stop_open();
-    s->eval = (evaluation){.set = &s->run.set, .data = &s->run.data,
-                           .trainer = s->run.trainer, .batch = s->run.batch,
-                           .score = &s->at.score};
+    s->eval = (evaluation){&s->run, &s->at.score};
     progress_start(&s->bar, s->at.done, s->run.set.steps);
     if (s->run.set.steps == 0 && evaluation_due(&s->eval, 0))
         status = evaluate(&s->eval, 0);
@@ -388,8 +357,7 @@ static int finish(session *s)
 
 /* clang-format off */
 static int (*const stages[])(session *s) = {
-    check_usage, check_places, open_mesh, open_data, talk, open_pool,
-    open_trainer, open_keeper, init, open_metrics,
+    check_usage, check_places, open_run, open_keeper, init, open_metrics,
     open_trace, open_watchdog, train, finish,
 };
 /* clang-format on */

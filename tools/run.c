@@ -183,12 +183,11 @@ int run_open_data(run *r)
     return status == OPT_GO ? check_batches(r) : status;
 }
 
-int run_talk(run *r)
+void run_talk(const run *r)
 {
     fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
     for (int i = 0; ls_mesh_note(r->mesh, i); i++)
         fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
-    return OPT_GO;
 }
 
 int run_open_pool(run *r)
@@ -210,6 +209,16 @@ static ls_optimizer optimizer(const settings *s)
     o.eps = s->eps;
     o.weight_decay = o.kind == LS_ADAMW ? s->weight_decay : 0;
     return o;
+}
+
+static int open_batches(run *r)
+{
+    ls_key order = ls_key_new(r->set.data_seed);
+    int status = r->set.checkpoint ? data_checksum(&r->data) : OPT_GO;
+
+    if (status != OPT_GO)
+        return status;
+    return data_open(&r->data, r->trainer, r->set.shuffle ? &order : NULL);
 }
 
 int run_open_trainer(run *r)
@@ -236,17 +245,7 @@ int run_open_trainer(run *r)
         status = ls_state_place(r->trainer, LS_STATE_ALL, r->set.state);
     if (status == 0)
         status = ls_batch_open(&r->batch, r->trainer);
-    return opt_check(status);
-}
-
-int run_open_batches(run *r)
-{
-    ls_key order = ls_key_new(r->set.data_seed);
-    int status = r->set.checkpoint ? data_checksum(&r->data) : OPT_GO;
-
-    if (status != OPT_GO)
-        return status;
-    return data_open(&r->data, r->trainer, r->set.shuffle ? &order : NULL);
+    return status < 0 ? opt_check(status) : open_batches(r);
 }
 
 bool run_is_portable(const run *r)
