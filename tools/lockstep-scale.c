@@ -9,7 +9,6 @@
 #include "run.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,26 +180,6 @@ static void spoil(ls_trainer *t, int workers)
     free(values);
 }
 
-/* Operators of the same kind together. */
-static void count_flops(report *r, const ls_trainer *t)
-{
-    ls_cost c;
-
-    r->ops = 0;
-    for (int i = 0; ls_trainer_cost(t, i, &c); i++) {
-        int k = 0;
-
-        while (k < r->ops && strcmp(r->op[k].name, c.op) != 0)
-            k++;
-        if (k == REPORT_OPS)
-            continue;
-        if (k == r->ops)
-            r->op[r->ops++] = (report_op){.name = c.op};
-        r->op[k].forward += c.forward;
-        r->op[k].backward += c.backward;
-    }
-}
-
 /* An ls_scaling_open_fn. */
 static int open_trainer(void *user, ls_pool *pool, int fold,
                         ls_trainer **trainer, ls_batch **batch)
@@ -223,7 +202,7 @@ static int open_trainer(void *user, ls_pool *pool, int fold,
     if (s->status != OPT_GO)
         return LS_EUSER;
     spoil(*trainer, ls_pool_workers(pool));
-    count_flops(&s->report, *trainer);
+    report_count(&s->report, *trainer);
     return 0;
 }
 
@@ -282,50 +261,10 @@ static const char *isa_used(void)
     return "";
 }
 
-static int copy_points(scale *s)
-{
-    report *r = &s->report;
-    ls_scaling_point p;
-
-    while (ls_scaling_get(s->scaling, r->points, &p))
-        r->points++;
-    r->point = calloc((size_t)r->points, sizeof *r->point);
-    for (int i = 0; r->point && i < r->points; i++)
-        ls_scaling_get(s->scaling, i, &r->point[i]);
-    return r->point ? OPT_GO : opt_fail(OPT_FAILED, "out of memory");
-}
-
-/* Twice and four times what was measured, while there is a device for each;
- * nothing when a count's numbers are not to be trusted. */
-static void guess(scale *s)
-{
-    report *r = &s->report;
-    int most = 1;
-
-    if (ls_scaling_serial(s->scaling, &r->serial) < 0)
-        r->serial = (double)NAN;
-    for (int i = 0; i < r->points; i++) {
-        if (!r->point[i].verified)
-            return;
-        if (!r->point[i].oversubscribed)
-            most = r->point[i].workers;
-    }
-    for (int i = 0; i < REPORT_GUESSES; i++) {
-        int workers = most << (i + 1);
-
-        if (workers > r->info.devices)
-            return;
-        ls_scaling_model(s->scaling, workers, &r->guess[i]);
-        r->guess_workers[r->guesses++] = workers;
-    }
-}
-
 static int make_report(scale *s)
 {
     report *r = &s->report;
 
-    r->scaling = s->scaling;
-    ls_scaling_ask(s->scaling, &r->info);
     r->model = s->program.models[s->run.line.model].name;
     r->command = s->command;
     r->cpu = ls_mesh_cpu(s->run.mesh);
@@ -334,12 +273,7 @@ static int make_report(scale *s)
     r->cores = ls_mesh_usable_cores(s->run.mesh);
     r->weak = s->asked.scale.weak;
     r->tokens = s->run.set.seq_len;
-    if (copy_points(s) != OPT_GO)
-        return OPT_FAILED;
-    r->unit.name = r->point[0].seconds < 1e-3 ? "us" : "ms";
-    r->unit.scale = r->point[0].seconds < 1e-3 ? 1e6 : 1e3;
-    guess(s);
-    return OPT_GO;
+    return report_make(r, s->scaling);
 }
 
 static int write_files(scale *s)
@@ -365,13 +299,9 @@ static void doubt(const report *r)
     if (r->others > 0.1)
         fprintf(stderr, "note: other programs used %.1f processors meanwhile\n",
                 r->others);
-    for (int i = 0; i < r->points; i++) {
-        const ls_scaling_point *p = &r->point[i];
-        double d = 100 * (p->most - p->least) / p->seconds;
-
-        if (!p->oversubscribed && d > spread)
-            spread = d;
-    }
+    for (int i = 0; i < r->points; i++)
+        if (!r->point[i].oversubscribed && r->rate[i].spread > spread)
+            spread = r->rate[i].spread;
     if (spread > WIDE)
         fprintf(stderr, "note: runs of one count differ by up to %.0f %%; "
                 "repeat on a quiet machine, or with more --repeat\n", spread);
@@ -445,7 +375,7 @@ int main(int argc, char **argv)
          i++)
         status = stages[i](&s);
     ls_scaling_free(s.scaling);
-    free(s.report.point);
+    report_free(&s.report);
     free(s.command);
     run_close(&s.run);
     return status == OPT_DONE ? 0 : status;
