@@ -5,10 +5,10 @@
  * state is not that of one worker has no speed-up, and the exit status is 1. */
 #define _GNU_SOURCE
 #include "others.h"
+#include "place.h"
 #include "report.h"
 #include "run.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,21 +93,15 @@ static int check_usage(scale *s)
     return status == OPT_GO ? read_counts(s) : status;
 }
 
-/* A file that cannot be written is better found before the measurement. */
-static int check_files(scale *s)
+static int check_places(scale *s)
 {
     const char *path[] = {s->asked.scale.json, s->asked.scale.csv,
                           s->asked.scale.plot};
+    int status = OPT_GO;
 
-    for (int i = 0; i < 3; i++) {
-        FILE *f = path[i] ? fopen(path[i], "a") : NULL;
-
-        if (path[i] && !f)
-            return opt_fail(OPT_FAILED, "%s: %s", path[i], strerror(errno));
-        if (f)
-            fclose(f);
-    }
-    return OPT_GO;
+    for (int i = 0; i < 3 && status == OPT_GO; i++)
+        status = place_check(path[i], false);
+    return status;
 }
 
 /* Planned for the most workers that will be measured. */
@@ -360,7 +354,7 @@ static int start(scale *s, int argc, char **argv)
 
 /* clang-format off */
 static int (*const stages[])(scale *s) = {
-    check_usage, check_files, open_mesh, measure, make_report, show,
+    check_usage, check_places, open_mesh, measure, make_report, show,
 };
 /* clang-format on */
 

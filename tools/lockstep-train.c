@@ -2,23 +2,18 @@
  *
  * The run is a list of stages; each goes on, or has said what is wrong and
  * gives the exit status.  Results go to stdout, talk to stderr. */
-#define _GNU_SOURCE
 #include "checkpoint.h"
 #include "evaluate.h"
 #include "metrics.h"
+#include "place.h"
 #include "progress.h"
 #include "run.h"
 #include "sample.h"
 #include "stall.h"
 #include "stop.h"
 
-#include <errno.h>
-#include <libgen.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 const char opt_program_name[] = "lockstep-train";
 
@@ -54,30 +49,11 @@ static int check_usage(session *s)
     return run_check(&s->run);
 }
 
-/* A place that cannot be written is better found before the training. */
-static int check_place(const char *path)
-{
-    struct stat info;
-    char *copy;
-    int status = OPT_GO;
-
-    if (!path)
-        return OPT_GO;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return opt_fail(OPT_FAILED, "%s: is not a regular file", path);
-    copy = strdup(path);
-    if (!copy || access(dirname(copy), W_OK) < 0)
-        status =
-            opt_fail(OPT_FAILED, "%s: its folder: %s", path, strerror(errno));
-    free(copy);
-    return status;
-}
-
 static int check_places(session *s)
 {
-    int status = check_place(s->run.set.save);
+    int status = place_check(s->run.set.save, true);
 
-    return status == OPT_GO ? check_place(s->run.set.trace) : status;
+    return status == OPT_GO ? place_check(s->run.set.trace, true) : status;
 }
 
 /* ------ Stages before the first step ------ */
