@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "file/checkpoint.h"
 #include "base/error.h"
-#include "file/file.h"
+#include "base/file.h"
 #include "file/json.h"
 #include "file/seal.h"
 #include "file/state.h"

@@ -7,9 +7,9 @@
  * JSON needs. */
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "file/checkpoint.h"
-#include "file/file.h"
 #include "mesh/pool.h"
 #include "mesh/signals.h"
 #include "train/settings.h"

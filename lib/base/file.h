@@ -1,7 +1,7 @@
 /* Whole files: read into memory, or written aside, synced and renamed, so that
  * a file appears whole or not at all and a failure leaves what was there. */
-#ifndef LS_FILE_FILE_H
-#define LS_FILE_FILE_H
+#ifndef LS_BASE_FILE_H
+#define LS_BASE_FILE_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* Reading and writing whole files, with every failure named. */
 #define _GNU_SOURCE
-#include "file/file.h"
+#include "base/file.h"
 #include "base/error.h"
 #include "base/memory.h"
 
