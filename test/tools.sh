@@ -97,6 +97,8 @@ expect 1 "a batch of 30 rows does not divide by 8 devices" \
 expect 1 "a batch of 65 rows is more than the 64" linear --batch 65
 expect 1 "64 rows does not divide by 7" linear --devices 7
 expect 1 "$dir/none.npy: No such file" linear --x "$dir/none.npy" --y y
+mkfifo "$dir/pipe"
+expect 1 "$dir/pipe: is not a regular file" linear --x "$dir/pipe" --y y
 expect 1 "No such file" linear --save "$dir/none/file"
 expect 1 "No such file" linear --metrics "$dir/none/file"
 expect 1 "No space left" linear --metrics /dev/full

@@ -67,6 +67,17 @@ int ls__file_read(const char *path, char **bytes, size_t *size)
     return status;
 }
 
+FILE *ls__file_stream(int fd, const char *mode)
+{
+    FILE *file = fd < 0 ? NULL : fdopen(fd, mode);
+    int error = errno;
+
+    if (!file && fd >= 0)
+        close(fd);
+    errno = error;
+    return file;
+}
+
 /* ------ Writing aside ------ */
 
 /* Renaming over a device or a folder would destroy or fail: refuse early. */

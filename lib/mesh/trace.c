@@ -3,20 +3,19 @@
  *
  * Names and numbers are written by jansson, which knows about quotes and about
  * locales with a decimal comma; the frame around them is text. */
+#define _GNU_SOURCE
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "mesh/mesh.h"
 #include "mesh/pool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST = 1 << 24 }; /* events of a ring */
 
@@ -319,22 +318,9 @@ static void put_end(FILE *file, const ls_trace *t)
             (long long)ls_trace_dropped(t));
 }
 
-/* A stream of its own on the file. */
-static FILE *stream(const ls__aside *to)
-{
-    int fd = fcntl(to->fd, F_DUPFD_CLOEXEC, 0);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    int error = errno;
-
-    if (!file && fd >= 0)
-        close(fd);
-    errno = error;
-    return file;
-}
-
 static int fill(ls__aside *to, const ls_trace *t)
 {
-    FILE *file = stream(to);
+    FILE *file = ls__file_stream(fcntl(to->fd, F_DUPFD_CLOEXEC, 0), "w");
     bool good = true;
     int status = 0;
 
