@@ -140,6 +140,26 @@ int ls__checkpoint_parse(ls__checkpoint *c, const char *path, char *bytes,
     return status;
 }
 
+/* ------ Its options ------ */
+
+int ls__checkpoint_compare(const json_t *now, const json_t *then,
+                           const char *folder)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)then, name, value) {
+        const char *is = json_string_value(json_object_get(now, name));
+        const char *was = json_string_value(value);
+
+        if (!is || strcmp(is, was))
+            return ls__fail(LS_EINVAL, "%s: %s is %s, but was %s in the "
+                            "checkpoint", folder, name,
+                            is && *is ? is : "not set", *was ? was : "not set");
+    }
+    return 0;
+}
+
 /* ------ The folder ------ */
 
 static char *path_in(const ls__checkpoint *c, const char *name)
