@@ -49,7 +49,7 @@ static bool counts(const opt *o, int at)
     for (size_t i = 0; i < sizeof may_differ / sizeof *may_differ; i++)
         if (!strcmp(o->name, may_differ[i]))
             return false;
-    return o->start[at] != NULL;
+    return opt_takes(o, at);
 }
 
 typedef struct list {

@@ -24,12 +24,12 @@ typedef struct settings {
 
 /* clang-format off */
 static const opt options[] = {
-    { "json", NULL, OPT_FLAG, offsetof(settings, json), { "" },
+    { "json", NULL, OPT_FLAG, offsetof(settings, json), OPT_ALL, "",
       "one object of JSON" },
 };
 static const opt_model models[] = {
     { "", "Show what a safetensors file or a checkpoint holds; of two, the "
-      "first array\nthat differs (exit status 1).", NULL, NULL },
+      "first array\nthat differs (exit status 1).", NULL, NULL, NULL },
 };
 static const opt_program program = {
     .about = "", .models = models, .model_count = 1, .options = options,

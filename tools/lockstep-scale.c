@@ -17,24 +17,22 @@
 const char opt_program_name[] = "lockstep-scale";
 
 #define AT(member) offsetof(settings, member)
-/* The same for each model. */
-#define ALL(x) { x, x, x, x, x, x, x, x }
 
 /* clang-format off */
 static const opt own_options[] = {
-    { "workers", "A,B,..", OPT_TEXT, AT(scale.counts), ALL(""),
+    { "workers", "A,B,..", OPT_TEXT, AT(scale.counts), OPT_ALL, "",
       "counts to measure, 1 is added (1,2,4.. cores)" },
-    { "weak", NULL, OPT_FLAG, AT(scale.weak), ALL(""),
+    { "weak", NULL, OPT_FLAG, AT(scale.weak), OPT_ALL, "",
       "rows grow with the workers" },
-    { "repeat", "R", OPT_COUNT, AT(scale.repeats), ALL("5"),
+    { "repeat", "R", OPT_COUNT, AT(scale.repeats), OPT_ALL, "5",
       "runs of each count, in turn" },
-    { "steps", "N", OPT_COUNT, AT(scale.steps), ALL(""),
+    { "steps", "N", OPT_COUNT, AT(scale.steps), OPT_ALL, "",
       "timed steps of a run (about half a second)" },
-    { "json", "FILE.json", OPT_TEXT, AT(scale.json), ALL(""),
+    { "json", "FILE.json", OPT_TEXT, AT(scale.json), OPT_ALL, "",
       "write all numbers as JSON" },
-    { "csv", "FILE.csv", OPT_TEXT, AT(scale.csv), ALL(""),
+    { "csv", "FILE.csv", OPT_TEXT, AT(scale.csv), OPT_ALL, "",
       "write a line for each count" },
-    { "plot", "FILE.svg", OPT_TEXT, AT(scale.plot), ALL(""),
+    { "plot", "FILE.svg", OPT_TEXT, AT(scale.plot), OPT_ALL, "",
       "draw speed-up and times" },
 };
 /* clang-format on */

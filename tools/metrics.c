@@ -66,7 +66,7 @@ static void put_options(FILE *file, const run *r)
         bool quoted;
         const char *value = opt_value(o, &r->set, room, &quoted);
 
-        if (!o->start[r->line.model] || !value)
+        if (!opt_takes(o, r->line.model) || !value)
             continue;
         fprintf(file, "%s\"%s\":", comma, o->name);
         if (quoted)

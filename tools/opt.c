@@ -197,6 +197,25 @@ static const opt *option_at(const opt_program *p, int i)
     return left_out(p, o->name) ? NULL : o;
 }
 
+bool opt_takes(const opt *o, int model)
+{
+    return o->models >> model & 1;
+}
+
+/* The default of option i, which is not left out.  What a program adds to
+ * another one's table is not the models'. */
+static const char *start_of(const opt_program *p, int i, int model)
+{
+    const opt *o = option_at(p, i);
+    const opt_start *own =
+        i < p->option_count ? p->models[model].own : NULL;
+
+    for (; own && own->name; own++)
+        if (strcmp(own->name, o->name) == 0)
+            return own->start;
+    return o->start;
+}
+
 /* ------ Hints ------ */
 
 static int least(int a, int b)
@@ -262,7 +281,7 @@ static int unknown_option(const opt_program *p, const char *name, int model)
     for (int i = 0; i < count(p); i++) {
         const opt *o = option_at(p, i);
 
-        if (o && o->start[model])
+        if (o && opt_takes(o, model))
             nearer(name, o->name, &found, &best);
     }
     if (found)
@@ -327,7 +346,7 @@ static void takers(const opt_program *p, const opt *o, char *out, size_t size)
 
     *out = 0;
     for (int i = 0; i < p->model_count; i++)
-        if (o->start[i] && at < size)
+        if (opt_takes(o, i) && at < size)
             at += (size_t)snprintf(out + at, size - at, "%s%s", n++ ? ", " : "",
                                    p->models[i].name);
     if (n == p->model_count)
@@ -347,8 +366,8 @@ static void help_options(const opt_program *p, int model)
         takers(p, o, names, sizeof names);
         if (model < 0)
             help_line(o->name, o->arg, o->help, names);
-        else if (o->start[model])
-            help_line(o->name, o->arg, o->help, o->start[model]);
+        else if (opt_takes(o, model))
+            help_line(o->name, o->arg, o->help, start_of(p, i, model));
     }
     help_line("help", NULL, "this text", NULL);
     help_line("version", NULL, "the version", NULL);
@@ -418,7 +437,7 @@ static int take(const opt_program *p, const char *name, const char *value,
 
     if (!o)
         return unknown_option(p, name, line->model);
-    if (!o->start[line->model])
+    if (!opt_takes(o, line->model))
         return foreign_option(p, o, line->model);
     if (o->type == OPT_FLAG && value)
         return opt_fail(OPT_WRONG, "--%s takes no value", name);
@@ -469,10 +488,9 @@ static int store_defaults(const opt_program *p, int model, void *settings)
 
     for (int i = 0; i < count(p) && status == OPT_GO; i++) {
         const opt *o = option_at(p, i);
-        const char *text = o ? o->start[model] : NULL;
 
-        if (text && *text)
-            status = store(o, text, settings);
+        if (o && opt_takes(o, model) && *start_of(p, i, model))
+            status = store(o, start_of(p, i, model), settings);
     }
     return status;
 }
