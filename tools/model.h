@@ -1,5 +1,6 @@
 /* The models the tools can train, as one table: name, options with their
- * defaults, data, graph.  A new model is a row here. */
+ * defaults, data, graph.  A new model is its code in a file
+ * model_*.c, and a row in model.c. */
 #ifndef TOOLS_MODEL_H
 #define TOOLS_MODEL_H
 
@@ -74,6 +75,8 @@ typedef struct model {
     int (*load)(data *d, settings *s, const opt_line *line);
     void (*build)(ls_graph *g, const settings *s); /* errors stick to g */
 } model;
+
+extern const model model_linear, model_mlp, model_cnn, model_lm, model_gpt;
 
 /* lockstep-train's.  Its models' impl are of type model, its options store into
  * settings.  lockstep-scale makes its own program of the same tables. */
