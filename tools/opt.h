@@ -96,6 +96,9 @@ bool opt_given(const opt_program *program, const opt_line *line,
 /* Does a model, by its place, take this option? */
 bool opt_takes(const opt *option, int model);
 
+/* Store a value (true for a flag); OPT_WRONG after a message. */
+int opt_store(const opt *option, const char *text, void *settings);
+
 /* The value of an option as text, in room or the settings' own; NULL when it
  * has none.  *quoted: JSON needs quotes around it. */
 const char *opt_value(const opt *option, const void *settings,
