@@ -1,6 +1,6 @@
 /* The models the tools can train, as one table: name, options with their
- * defaults, data, graph.  A new model is its code in a file
- * model_*.c, and a row in model.c. */
+ * defaults, data, graph.  A new model is its code in a file model_*.c, a row in
+ * model.c, and its name in the rows of the options it takes. */
 #ifndef TOOLS_MODEL_H
 #define TOOLS_MODEL_H
 

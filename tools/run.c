@@ -149,8 +149,8 @@ static int check_padding(const run *r, int64_t rows)
     if (r->set.uneven != UNEVEN_PAD || r->set.mean != LS_MEAN_OF_SHARDS ||
         rows == 0 || last * ((rows + shards - 1) / shards) < rows)
         return OPT_GO;
-    return opt_fail(OPT_FAILED, "--masked-mean per-shard: a batch of %lld rows, "
-                    "padded, leaves device %lld without any, so its own mean "
+    return opt_fail(OPT_FAILED, "--masked-mean per-shard: a batch of %lld "
+                    "rows, padded, leaves device %lld without any, so its own mean "
                     "does not exist", (long long)rows, (long long)last);
 }
 
