@@ -1330,7 +1330,8 @@ LS_API void ls_trace_close(ls_trace *trace);
  * slices "gradients" (of each device), "reduce", "update", "barrier" and so on,
  * at level 2 the operators within; the counters "loss" and "rows/s"; how many
  * events were dropped in otherData.  Written aside and renamed: a failure
- * leaves the file that was there.  Call from the pool's caller. */
+ * leaves the file that was there, and LS_EIO what is no regular file.  Call
+ * from the pool's caller. */
 LS_API int ls_trace_write(const ls_trace *trace, const char *path);
 
 /* Events written over so far, of all workers. */

@@ -194,6 +194,21 @@ FILE *fopen(const char *path, const char *mode)
     return fails(CALLED_FROM, "fopen", EMFILE) ? NULL : real(path, mode);
 }
 
+/* A duplicate of a descriptor is all that is asked of it. */
+int fcntl(int fd, int command, ...)
+{
+    int (*real)(int, int, ...) = next("fcntl");
+
+    return fails(CALLED_FROM, "fcntl", EMFILE) ? -1 : real(fd, command, 0);
+}
+
+FILE *fdopen(int fd, const char *mode)
+{
+    FILE *(*real)(int, const char *) = next("fdopen");
+
+    return fails(CALLED_FROM, "fdopen", ENOMEM) ? NULL : real(fd, mode);
+}
+
 int fflush(FILE *file)
 {
     int (*real)(FILE *) = next("fflush");
@@ -478,7 +493,7 @@ static const scenario scenarios[] = {
     {plan_synthetic, false, "hwloc_topology_set_flags hwloc_cpukinds_get_nr"},
     {open_big, false, "madvise"},
     {save, true, "open close"}, /* of the folder, which is then not synced */
-    {write_trace, true, ""},
+    {write_trace, true, "open close"}, /* as above */
     {load, false, "fclose"},
     {load_params, false, "close"},
     {look, false, "close"},

@@ -462,6 +462,10 @@ START_TEST(npy_no_file)
     refused(LS_EIO, LS_F32, "not a regular file");
     strcpy(path, "/dev/null");
     refused(LS_EIO, LS_F32, "not a regular file");
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    refused(LS_EIO, LS_F32, "not a regular file");
+    unlink(path);
 }
 END_TEST
 

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { STEPS = 5, DEVICES = 4, WORKERS = 2 };
@@ -353,6 +354,7 @@ START_TEST(test_refused)
 {
     ls_trace_options o = ls_trace_defaults();
     ls_trace *t = NULL;
+    struct stat info;
     traced r;
 
     open_run(&r, 0, 0);
@@ -365,7 +367,10 @@ START_TEST(test_refused)
     OK(ls_trace_open(&r.trace, r.pool, NULL));
     FAILS(ls_trace_write(r.trace, "none/such/folder.json"), LS_EIO,
             "none/such/folder.json");
-    FAILS(ls_trace_write(r.trace, "."), LS_EIO, ".: renaming failed");
+    FAILS(ls_trace_write(r.trace, "."), LS_EIO, ".: is not a regular file");
+    FAILS(ls_trace_write(r.trace, "/dev/null"), LS_EIO,
+          "/dev/null: is not a regular file");
+    ck_assert(stat("/dev/null", &info) == 0 && S_ISCHR(info.st_mode));
     close_run(&r);
 }
 END_TEST

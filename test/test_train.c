@@ -600,6 +600,52 @@ START_TEST(nonfinite_gradient)
 }
 END_TEST
 
+enum { MANY = 70 };
+
+/* The sum of the last input. */
+static int last_of_many(void *user, int device, const ls_shard *shard,
+                        const float *const *params, float *const *grads,
+                        ls_sums *out)
+{
+    const float *x = shard->data[MANY - 1];
+
+    (void)user;
+    (void)device;
+    (void)params;
+    for (int64_t i = 0; i < shard->rows; i++)
+        out->loss += (double)x[i];
+    out->weight = (double)shard->rows;
+    if (grads)
+        grads[0][0] = 1;
+    return 0;
+}
+
+/* Proves that the row is found in the last of many inputs. */
+START_TEST(nonfinite_of_many)
+{
+    regression q = open_regression(LS_MEAN_EXACT, ls_sgd(0.1));
+    static const ls_array_spec w = {"w", LS_F32, 1, {1}};
+    static char name[MANY][8];
+    ls_array_spec input[MANY];
+    ls_gradient g = {last_of_many, NULL, MANY, 1, input, &w};
+    float x[ROWS] = {0}, bad[ROWS] = {[10] = NAN};
+    run r;
+
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name[i], sizeof name[i], "x%d", i);
+        input[i] = (ls_array_spec){name[i], LS_F32, 0, {0}};
+    }
+    OK(ls_trainer_open_gradient(&r.trainer, q.pool, &g, NULL));
+    OK(ls_batch_open(&r.batch, r.trainer));
+    for (int i = 0; i < MANY; i++)
+        OK(ls_batch_set(r.batch, name[i], LS_F32, i < MANY - 1 ? x : bad,
+                        ROWS));
+    fails(&r, LS_ENONFINITE, "loss", "device 3, first in row 10 ");
+    close_run(&r);
+    close_regression(&q);
+}
+END_TEST
+
 /* Proves that a gradient which only overflows when rows are added is refused
  * too, and not blamed on a row. */
 START_TEST(overflow_in_the_sum)
@@ -1369,6 +1415,7 @@ static TCase *failures_case(void)
     tcase_add_test(failures, nonfinite_loss);
     tcase_add_test(failures, nonfinite_after_masked);
     tcase_add_test(failures, nonfinite_gradient);
+    tcase_add_test(failures, nonfinite_of_many);
     tcase_add_test(failures, overflow_in_the_sum);
     tcase_add_test(failures, user_failure);
     tcase_add_test(failures, batch_set_errors);

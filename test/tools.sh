@@ -41,6 +41,29 @@ prints "no causal mask" lm --help
 prints "lockstep-train 0." --version
 prints "lockstep-train 0." lm --version
 
+# Each model's own defaults make its experiment; "-": it has none.
+while read -r name linear mlp cnn lm gpt; do
+    for model in linear mlp cnn lm gpt; do
+        eval "value=\$$model"
+        [ "$value" = - ] && continue
+        run $model --help
+        is "$model --$name" "$(grep -A1 -e "^  --$name " "$dir/out" |
+            sed -n 's/.*(\([^()]*\))$/\1/p' | head -n 1)" "$value"
+    done
+done <<EOF
+seed 0 0 0 42 42
+data-seed 7 7 7 1234 1234
+rows 64 4096 - 8192 -
+d-in 8 64 - - -
+vocab - - - 512 256
+batch - 128 128 32 32
+steps 1 - - 50 1000
+epochs - 10 10 - -
+optimizer sgd adam adam adamw adamw
+lr 0.1 0.001 0.001 0.0003 0.0003
+log-every 1 100 100 10 10
+EOF
+
 # Every option of --help is in the manual.
 run --help
 for name in $(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' "$dir/out"); do
@@ -97,6 +120,8 @@ expect 1 "a batch of 30 rows does not divide by 8 devices" \
 expect 1 "a batch of 65 rows is more than the 64" linear --batch 65
 expect 1 "64 rows does not divide by 7" linear --devices 7
 expect 1 "$dir/none.npy: No such file" linear --x "$dir/none.npy" --y y
+mkfifo "$dir/pipe"
+expect 1 "$dir/pipe: is not a regular file" linear --x "$dir/pipe" --y y
 expect 1 "No such file" linear --save "$dir/none/file"
 expect 1 "No such file" linear --metrics "$dir/none/file"
 expect 1 "No space left" linear --metrics /dev/full

@@ -2,7 +2,6 @@
 #include "checkpoint.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +49,7 @@ static bool counts(const opt *o, int at)
     for (size_t i = 0; i < sizeof may_differ / sizeof *may_differ; i++)
         if (!strcmp(o->name, may_differ[i]))
             return false;
-    return o->start[at] != NULL;
+    return opt_takes(o, at);
 }
 
 typedef struct list {
@@ -66,10 +65,10 @@ static void add(list *l, const char *name, const char *value)
     l->setting[l->count++] = (ls_setting){name, value};
 }
 
-static void list_settings(list *l, const keeper_run *run)
+static void list_settings(list *l, const run *r)
 {
-    const opt_program *p = run->program;
-    int at = run->line->model;
+    const opt_program *p = r->program;
+    int at = r->line.model;
 
     add(l, "model", p->models[at].name);
     for (int i = 0; i < p->option_count; i++) {
@@ -80,10 +79,10 @@ static void list_settings(list *l, const keeper_run *run)
         if (!counts(o, at))
             continue;
         snprintf(l->name[i], sizeof l->name[i], "--%s", o->name);
-        value = opt_value(o, run->settings, l->room[i], &quoted);
+        value = opt_value(o, &r->set, l->room[i], &quoted);
         add(l, l->name[i], value ? value : "");
     }
-    snprintf(l->sum, sizeof l->sum, "%016" PRIx64, run->data->sum);
+    snprintf(l->sum, sizeof l->sum, "%016" PRIx64, r->data.sum);
     add(l, "the checksum of the data", l->sum);
 }
 
@@ -164,29 +163,25 @@ static int refuse_others(const keeper *k, const char *folder)
                     folder, n, n == 1 ? "" : "s");
 }
 
-int keeper_open(keeper *k, const keeper_run *run, position *at)
+int keeper_open(keeper *k, const run *r, position *at)
 {
-    const settings *s = run->settings;
-    ls_checkpoints_options o = {
-        .folder = s->checkpoint,
-        .keep = s->keep < INT_MAX ? (int)s->keep : 0, /* all */
-    };
+    const settings *s = &r->set;
+    ls_checkpoints_options o = ls_checkpoints_defaults();
     list l = {0};
     int status;
 
     *k = (keeper){.every = s->checkpoint_every, .saved = -1};
     if (!s->checkpoint)
         return OPT_GO;
-    list_settings(&l, run);
+    list_settings(&l, r);
     o.folder = s->checkpoint;
     o.keep = s->keep > INT32_MAX ? 0 : (int)s->keep;
     o.settings = l.count;
     o.setting = l.setting;
-    status = opt_check(ls_checkpoints_open(&k->all, run->trainer, &o));
+    status = opt_check(ls_checkpoints_open(&k->all, r->trainer, &o));
     if (status != OPT_GO)
         return status;
-    return s->resume ? go_on(k, s, at)
-                     : refuse_others(k, s->checkpoint);
+    return s->resume ? go_on(k, s, at) : refuse_others(k, s->checkpoint);
 }
 
 bool keeper_due(const keeper *k, int64_t done)

@@ -4,7 +4,7 @@
 #define TOOLS_CHECKPOINT_H
 
 #include "evaluate.h"
-#include "model.h"
+#include "run.h"
 
 /* Where a run is, beside what the trainer knows. */
 typedef struct position {
@@ -23,19 +23,11 @@ typedef struct keeper {
     bool failed;         /* the last one that was heard of */
 } keeper;
 
-/* What must be the same when a run goes on is every option of the model but
- * those that checkpoint.c lists, and the data itself. */
-typedef struct keeper_run {
-    const opt_program *program;
-    const opt_line *line;
-    const settings *settings;
-    const data *data;
-    ls_trainer *trainer;
-} keeper_run;
-
 /* Nothing to do without --checkpoint.  With --resume go on from what there is,
- * *at being where; without, a folder that holds some is refused. */
-int keeper_open(keeper *k, const keeper_run *run, position *at);
+ * *at being where; without, a folder that holds some is refused.  What must be
+ * the same when a run goes on is every option of the model but those that
+ * checkpoint.c lists, and the data itself. */
+int keeper_open(keeper *k, const run *r, position *at);
 
 /* Is one to be saved now? */
 bool keeper_due(const keeper *k, int64_t done);

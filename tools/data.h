@@ -6,7 +6,7 @@
  * skipped, or padded with rows of weight 0 to a multiple of the devices.
  *
  * In this order: fill in the rows (arrays.c, generate.c, images.c), data_plan,
- * data_checksum where it is wanted, data_open, then data_fill for every step. */
+ * data_checksum where it is wanted, data_open, then data_fill for each step. */
 #ifndef TOOLS_DATA_H
 #define TOOLS_DATA_H
 

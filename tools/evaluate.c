@@ -2,11 +2,13 @@
 #include "evaluate.h"
 #include "opt.h"
 
-#include <math.h>
 #include <stdio.h>
 
-int evaluation_check(const data *d, const settings *s)
+int evaluation_check(const run *r)
 {
+    const data *d = &r->data;
+    const settings *s = &r->set;
+
     if (data_holds_rows(d))
         return OPT_GO;
     if (!d->text.bytes)
@@ -23,14 +25,15 @@ int evaluation_check(const data *d, const settings *s)
  * each epoch, or at the end. */
 bool evaluation_due(const evaluation *e, int64_t done)
 {
-    const settings *s = e->set;
-    bool rows = data_holds_rows(e->data);
+    const settings *s = &e->run->set;
+    const data *d = &e->run->data;
+    bool rows = data_holds_rows(d);
     int64_t every = s->eval_every;
 
-    if (!every && !rows && !e->data->text.other)
+    if (!every && !rows && !d->text.other)
         return false;
     if (!every && rows && s->epochs)
-        every = e->data->batches;
+        every = d->batches;
     return done == s->steps || (every && done % every == 0);
 }
 
@@ -38,7 +41,8 @@ bool evaluation_due(const evaluation *e, int64_t done)
  */
 static int sum_batches(evaluation *e, double *loss, double *accuracy)
 {
-    int64_t batches = data_eval_batches(e->data);
+    run *r = e->run;
+    int64_t batches = data_eval_batches(&r->data);
     double weight = 0, right = 0;
     int status = OPT_GO;
 
@@ -46,9 +50,9 @@ static int sum_batches(evaluation *e, double *loss, double *accuracy)
     for (int64_t i = 0; i < batches && status == OPT_GO; i++) {
         ls_result part;
 
-        status = data_eval_fill(e->data, i, e->batch);
+        status = data_eval_fill(&r->data, i, r->batch);
         if (status == OPT_GO)
-            status = opt_check(ls_evaluate(e->trainer, e->batch, &part));
+            status = opt_check(ls_evaluate(r->trainer, r->batch, &part));
         if (status != OPT_GO || !(part.weight > 0))
             continue;
         *loss += part.weight * (double)part.loss;
@@ -58,12 +62,6 @@ static int sum_batches(evaluation *e, double *loss, double *accuracy)
     *loss /= weight;
     *accuracy = right / weight;
     return status;
-}
-
-/* A NaN's sign says nothing. */
-static double shown(double x)
-{
-    return isnan(x) ? (double)NAN : x;
 }
 
 static void count(score *s, double accuracy, int64_t done)
@@ -83,9 +81,9 @@ int evaluate(evaluation *e, int64_t done)
     if (status != OPT_GO)
         return status;
     printf("[lockstep] eval step %04lld  loss %.4f", (long long)done,
-           shown(loss));
-    if (data_holds_rows(e->data))
-        printf("  acc %.4f", shown(accuracy));
+           opt_shown(loss));
+    if (data_holds_rows(&e->run->data))
+        printf("  acc %.4f", opt_shown(accuracy));
     putchar('\n');
     count(e->score, accuracy, done);
     return opt_end(OPT_GO);
@@ -95,9 +93,9 @@ int evaluation_sum(const evaluation *e)
 {
     const score *s = e->score;
 
-    if (!s->times || !data_holds_rows(e->data))
+    if (!s->times || !data_holds_rows(&e->run->data))
         return OPT_GO;
     printf("[lockstep] eval best acc %.4f at step %04lld, last %.4f\n",
-           shown(s->best), (long long)s->best_step, shown(s->last));
+           opt_shown(s->best), (long long)s->best_step, opt_shown(s->last));
     return opt_end(OPT_GO);
 }

@@ -3,8 +3,7 @@
 #ifndef TOOLS_EVALUATE_H
 #define TOOLS_EVALUATE_H
 
-#include "data.h"
-#include "model.h"
+#include "run.h"
 
 /* What evaluations have come to; a run that goes on takes it along. */
 typedef struct score {
@@ -14,16 +13,13 @@ typedef struct score {
 } score;
 
 typedef struct evaluation {
-    const settings *set;
-    data *data;
-    ls_trainer *trainer;
-    ls_batch *batch;
+    run *run;
     score *score;
 } evaluation;
 
-/* --eval-every was given: is there something to evaluate on?  After
- * data_plan. */
-int evaluation_check(const data *d, const settings *s);
+/* --eval-every was given: is there something to evaluate on?  Its data is
+ * open. */
+int evaluation_check(const run *r);
 
 /* Is it time, after `done` updates? */
 bool evaluation_due(const evaluation *e, int64_t done);

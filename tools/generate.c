@@ -13,21 +13,6 @@ static int new_matrix(ls_tensor *t, ls_dtype dtype, int64_t rows, int64_t width)
                    : opt_fail(OPT_FAILED, "generated data: out of memory");
 }
 
-/* Numbers of rs.randn as floats, in chunks: the doubles are the stream. */
-static void fill_randn(ls_numpy *rs, int64_t n, float *out)
-{
-    enum { CHUNK = 1024 };
-    double chunk[CHUNK];
-
-    for (int64_t i = 0; i < n; i += CHUNK) {
-        int64_t part = n - i < CHUNK ? n - i : CHUNK;
-
-        ls_numpy_randn(rs, part, chunk);
-        for (int64_t j = 0; j < part; j++)
-            out[i + j] = (float)chunk[j];
-    }
-}
-
 int data_randn(data *d, const char *name, ls_numpy *rs, int64_t rows,
                int64_t width)
 {
@@ -36,7 +21,7 @@ int data_randn(data *d, const char *name, ls_numpy *rs, int64_t rows,
 
     if (status != OPT_GO)
         return status;
-    fill_randn(rs, rows * width, t.data);
+    noise_floats(ls_numpy_randn, rs, rows * width, t.data);
     return data_add(d, name, t, "generated data");
 }
 
@@ -75,9 +60,9 @@ int data_classes(data *d, const char *x, const char *labels, ls_numpy *rs,
         status = new_matrix(&ty, LS_I32, rows, 1);
     if (status == OPT_GO) {
         ty.rank = 1;
-        fill_randn(rs, classes * width, centre.data);
+        noise_floats(ls_numpy_randn, rs, classes * width, centre.data);
         ls_numpy_randint32(rs, 0, (int32_t)classes, rows, ty.data);
-        fill_randn(rs, rows * width, tx.data);
+        noise_floats(ls_numpy_randn, rs, rows * width, tx.data);
         spread(&tx, ty.data, centre.data);
         status = data_add(d, x, tx, "generated data");
         tx = (ls_tensor){0};

@@ -26,20 +26,20 @@ typedef struct settings {
 
 /* clang-format off */
 static const opt options[] = {
-    { "devices", "N|auto", OPT_DEVICES, AT(devices), { "8" },
+    { "devices", "N|auto", OPT_DEVICES, AT(devices), OPT_ALL, "8",
       "plan for so many devices; auto: the usable cores" },
-    { "workers", "N", OPT_WORKERS, AT(workers), { "" },
+    { "workers", "N", OPT_WORKERS, AT(workers), OPT_ALL, "",
       "on so many threads (min(devices, cores))" },
-    { "topology", "TEXT|F.xml", OPT_TEXT, AT(topology), { "" },
+    { "topology", "TEXT|F.xml", OPT_TEXT, AT(topology), OPT_ALL, "",
       "a machine described for hwloc: \"pack:2 core:16 pu:2\"" },
-    { "measure", NULL, OPT_FLAG, AT(measure), { "" },
+    { "measure", NULL, OPT_FLAG, AT(measure), OPT_ALL, "",
       "measure multiply-adds and memory, about a second" },
-    { "json", NULL, OPT_FLAG, AT(json), { "" },
+    { "json", NULL, OPT_FLAG, AT(json), OPT_ALL, "",
       "one object of JSON" },
 };
 static const opt_model models[] = {
     { "", "Show the machine, its usable cores, and the mesh planned on it.",
-      NULL, NULL },
+      NULL, NULL, NULL },
 };
 static const opt_program program = {
     .about = "", .models = models, .model_count = 1, .options = options,

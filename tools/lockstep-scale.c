@@ -5,11 +5,10 @@
  * state is not that of one worker has no speed-up, and the exit status is 1. */
 #define _GNU_SOURCE
 #include "others.h"
+#include "place.h"
 #include "report.h"
 #include "run.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,24 +17,22 @@
 const char opt_program_name[] = "lockstep-scale";
 
 #define AT(member) offsetof(settings, member)
-/* The same for each model. */
-#define ALL(x) { x, x, x, x, x, x, x, x }
 
 /* clang-format off */
 static const opt own_options[] = {
-    { "workers", "A,B,..", OPT_TEXT, AT(scale.counts), ALL(""),
+    { "workers", "A,B,..", OPT_TEXT, AT(scale.counts), OPT_ALL, "",
       "counts to measure, 1 is added (1,2,4.. cores)" },
-    { "weak", NULL, OPT_FLAG, AT(scale.weak), ALL(""),
+    { "weak", NULL, OPT_FLAG, AT(scale.weak), OPT_ALL, "",
       "rows grow with the workers" },
-    { "repeat", "R", OPT_COUNT, AT(scale.repeats), ALL("5"),
+    { "repeat", "R", OPT_COUNT, AT(scale.repeats), OPT_ALL, "5",
       "runs of each count, in turn" },
-    { "steps", "N", OPT_COUNT, AT(scale.steps), ALL(""),
+    { "steps", "N", OPT_COUNT, AT(scale.steps), OPT_ALL, "",
       "timed steps of a run (about half a second)" },
-    { "json", "FILE.json", OPT_TEXT, AT(scale.json), ALL(""),
+    { "json", "FILE.json", OPT_TEXT, AT(scale.json), OPT_ALL, "",
       "write all numbers as JSON" },
-    { "csv", "FILE.csv", OPT_TEXT, AT(scale.csv), ALL(""),
+    { "csv", "FILE.csv", OPT_TEXT, AT(scale.csv), OPT_ALL, "",
       "write a line for each count" },
-    { "plot", "FILE.svg", OPT_TEXT, AT(scale.plot), ALL(""),
+    { "plot", "FILE.svg", OPT_TEXT, AT(scale.plot), OPT_ALL, "",
       "draw speed-up and times" },
 };
 /* clang-format on */
@@ -72,59 +69,54 @@ static opt_program make_program(void)
 
 /* ------ Stages before the measurement ------ */
 
-static int check(scale *s)
-{
-    return run_check(&s->run);
-}
-
 static int read_counts(scale *s)
 {
-    const char *list = s->asked.scale.counts, *at = list;
-    char *end = NULL;
+    const char *list = s->asked.scale.counts;
+    int64_t count[COUNTS];
 
-    for (; list && (!end || *end); at = end + 1) {
-        long n = strtol(at, &end, 10);
-
-        if (*at < '0' || *at > '9' || n < 1 || n > 65536 ||
-            (*end && *end != ',') || s->counts == COUNTS)
-            return opt_fail(OPT_WRONG, "--workers: \"%s\" is not a list of "
-                            "numbers from 1 to 65536, as 1,2,4", list);
-        s->count[s->counts++] = (int)n;
-    }
-    return OPT_GO;
+    if (!list)
+        return OPT_GO;
+    s->counts = opt_numbers(list, ',', 65536, COUNTS, count);
+    for (int i = 0; i < s->counts; i++)
+        s->count[i] = (int)count[i];
+    return s->counts ? OPT_GO
+                     : opt_fail(OPT_WRONG, "--workers: \"%s\" is not a list "
+                                "of numbers from 1 to 65536, as 1,2,4", list);
 }
 
-/* A file that cannot be written is better found before the measurement. */
-static int check_files(scale *s)
+static int check_usage(scale *s)
+{
+    int status = run_check(&s->run);
+
+    return status == OPT_GO ? read_counts(s) : status;
+}
+
+static int check_places(scale *s)
 {
     const char *path[] = {s->asked.scale.json, s->asked.scale.csv,
                           s->asked.scale.plot};
+    int status = OPT_GO;
 
-    for (int i = 0; i < 3; i++) {
-        FILE *f = path[i] ? fopen(path[i], "a") : NULL;
-
-        if (path[i] && !f)
-            return opt_fail(OPT_FAILED, "%s: %s", path[i], strerror(errno));
-        if (f)
-            fclose(f);
-    }
-    return OPT_GO;
+    for (int i = 0; i < 3 && status == OPT_GO; i++)
+        status = place_check(path[i], false);
+    return status;
 }
 
 /* Planned for the most workers that will be measured. */
 static int open_mesh(scale *s)
 {
+    int status;
+
     for (int i = 0; i < s->counts; i++)
         if (s->count[i] > s->run.set.workers)
             s->run.set.workers = s->count[i];
     s->run.details = true;
-    return run_open_mesh(&s->run);
-}
-
-static int talk(scale *s)
-{
-    s->asked.devices = s->run.set.devices;
-    return run_talk(&s->run);
+    status = run_open_mesh(&s->run);
+    if (status != OPT_GO)
+        return status;
+    s->asked.devices = s->run.set.devices; /* auto is a number now */
+    run_talk(&s->run);
+    return OPT_GO;
 }
 
 /* ------ What is measured ------ */
@@ -180,26 +172,6 @@ static void spoil(ls_trainer *t, int workers)
     free(values);
 }
 
-/* Operators of the same kind together. */
-static void count_flops(report *r, const ls_trainer *t)
-{
-    ls_cost c;
-
-    r->ops = 0;
-    for (int i = 0; ls_trainer_cost(t, i, &c); i++) {
-        int k = 0;
-
-        while (k < r->ops && strcmp(r->op[k].name, c.op) != 0)
-            k++;
-        if (k == REPORT_OPS)
-            continue;
-        if (k == r->ops)
-            r->op[r->ops++] = (report_op){.name = c.op};
-        r->op[k].forward += c.forward;
-        r->op[k].backward += c.backward;
-    }
-}
-
 /* An ls_scaling_open_fn. */
 static int open_trainer(void *user, ls_pool *pool, int fold,
                         ls_trainer **trainer, ls_batch **batch)
@@ -212,8 +184,6 @@ static int open_trainer(void *user, ls_pool *pool, int fold,
         return LS_EUSER;
     r->pool = pool;
     s->status = run_open_trainer(r);
-    if (s->status == OPT_GO)
-        s->status = run_open_batches(r);
     r->pool = NULL;
     *trainer = r->trainer;
     *batch = r->batch;
@@ -224,7 +194,7 @@ static int open_trainer(void *user, ls_pool *pool, int fold,
     if (s->status != OPT_GO)
         return LS_EUSER;
     spoil(*trainer, ls_pool_workers(pool));
-    count_flops(&s->report, *trainer);
+    report_count(&s->report, *trainer);
     return 0;
 }
 
@@ -283,50 +253,10 @@ static const char *isa_used(void)
     return "";
 }
 
-static int copy_points(scale *s)
-{
-    report *r = &s->report;
-    ls_scaling_point p;
-
-    while (ls_scaling_get(s->scaling, r->points, &p))
-        r->points++;
-    r->point = calloc((size_t)r->points, sizeof *r->point);
-    for (int i = 0; r->point && i < r->points; i++)
-        ls_scaling_get(s->scaling, i, &r->point[i]);
-    return r->point ? OPT_GO : opt_fail(OPT_FAILED, "out of memory");
-}
-
-/* Twice and four times what was measured, while there is a device for each;
- * nothing when a count's numbers are not to be trusted. */
-static void guess(scale *s)
-{
-    report *r = &s->report;
-    int most = 1;
-
-    if (ls_scaling_serial(s->scaling, &r->serial) < 0)
-        r->serial = (double)NAN;
-    for (int i = 0; i < r->points; i++) {
-        if (!r->point[i].verified)
-            return;
-        if (!r->point[i].oversubscribed)
-            most = r->point[i].workers;
-    }
-    for (int i = 0; i < REPORT_GUESSES; i++) {
-        int workers = most << (i + 1);
-
-        if (workers > r->info.devices)
-            return;
-        ls_scaling_model(s->scaling, workers, &r->guess[i]);
-        r->guess_workers[r->guesses++] = workers;
-    }
-}
-
 static int make_report(scale *s)
 {
     report *r = &s->report;
 
-    r->scaling = s->scaling;
-    ls_scaling_ask(s->scaling, &r->info);
     r->model = s->program.models[s->run.line.model].name;
     r->command = s->command;
     r->cpu = ls_mesh_cpu(s->run.mesh);
@@ -335,12 +265,7 @@ static int make_report(scale *s)
     r->cores = ls_mesh_usable_cores(s->run.mesh);
     r->weak = s->asked.scale.weak;
     r->tokens = s->run.set.seq_len;
-    if (copy_points(s) != OPT_GO)
-        return OPT_FAILED;
-    r->unit.name = r->point[0].seconds < 1e-3 ? "us" : "ms";
-    r->unit.scale = r->point[0].seconds < 1e-3 ? 1e6 : 1e3;
-    guess(s);
-    return OPT_GO;
+    return report_make(r, s->scaling);
 }
 
 static int write_files(scale *s)
@@ -366,13 +291,9 @@ static void doubt(const report *r)
     if (r->others > 0.1)
         fprintf(stderr, "note: other programs used %.1f processors meanwhile\n",
                 r->others);
-    for (int i = 0; i < r->points; i++) {
-        const ls_scaling_point *p = &r->point[i];
-        double d = 100 * (p->most - p->least) / p->seconds;
-
-        if (!p->oversubscribed && d > spread)
-            spread = d;
-    }
+    for (int i = 0; i < r->points; i++)
+        if (!r->point[i].oversubscribed && r->rate[i].spread > spread)
+            spread = r->rate[i].spread;
     if (spread > WIDE)
         fprintf(stderr, "note: runs of one count differ by up to %.0f %%; "
                 "repeat on a quiet machine, or with more --repeat\n", spread);
@@ -431,8 +352,7 @@ static int start(scale *s, int argc, char **argv)
 
 /* clang-format off */
 static int (*const stages[])(scale *s) = {
-    check, read_counts, check_files, open_mesh, talk, measure, make_report,
-    show,
+    check_usage, check_places, open_mesh, measure, make_report, show,
 };
 /* clang-format on */
 
@@ -447,7 +367,7 @@ int main(int argc, char **argv)
          i++)
         status = stages[i](&s);
     ls_scaling_free(s.scaling);
-    free(s.report.point);
+    report_free(&s.report);
     free(s.command);
     run_close(&s.run);
     return status == OPT_DONE ? 0 : status;

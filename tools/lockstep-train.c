@@ -2,24 +2,18 @@
  *
  * The run is a list of stages; each goes on, or has said what is wrong and
  * gives the exit status.  Results go to stdout, talk to stderr. */
-#define _GNU_SOURCE
 #include "checkpoint.h"
 #include "evaluate.h"
 #include "metrics.h"
+#include "place.h"
 #include "progress.h"
 #include "run.h"
 #include "sample.h"
 #include "stall.h"
 #include "stop.h"
 
-#include <errno.h>
-#include <libgen.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 const char opt_program_name[] = "lockstep-train";
 
@@ -55,71 +49,34 @@ static int check_usage(session *s)
     return run_check(&s->run);
 }
 
-/* A place that cannot be written is better found before the training. */
-static int check_place(const char *path)
-{
-    struct stat info;
-    char *copy;
-    int status = OPT_GO;
-
-    if (!path)
-        return OPT_GO;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return opt_fail(OPT_FAILED, "%s: is not a regular file", path);
-    copy = strdup(path);
-    if (!copy || access(dirname(copy), W_OK) < 0)
-        status =
-            opt_fail(OPT_FAILED, "%s: its folder: %s", path, strerror(errno));
-    free(copy);
-    return status;
-}
-
 static int check_places(session *s)
 {
-    int status = check_place(s->run.set.save);
+    int status = place_check(s->run.set.save, true);
 
-    return status == OPT_GO ? check_place(s->run.set.trace) : status;
+    return status == OPT_GO ? place_check(s->run.set.trace, true) : status;
 }
 
 /* ------ Stages before the first step ------ */
 
-static int open_mesh(session *s)
+static int open_run(session *s)
 {
-    return run_open_mesh(&s->run);
-}
+    run *r = &s->run;
+    int status = run_open_mesh(r);
 
-static int open_data(session *s)
-{
-    int status = run_open_data(&s->run);
-
-    if (status == OPT_GO && (s->run.set.eval_every || s->run.set.eval_data))
-        status = evaluation_check(&s->run.data, &s->run.set);
-    return status;
-}
-
-static int talk(session *s)
-{
-    return run_talk(&s->run);
-}
-
-static int open_pool(session *s)
-{
-    return run_open_pool(&s->run);
-}
-
-static int open_trainer(session *s)
-{
-    int status = run_open_trainer(&s->run);
-
-    return status == OPT_GO ? run_open_batches(&s->run) : status;
+    if (status == OPT_GO)
+        status = run_open_data(r);
+    if (status == OPT_GO && (r->set.eval_every || r->set.eval_data))
+        status = evaluation_check(r);
+    if (status != OPT_GO)
+        return status;
+    run_talk(r);
+    status = run_open_pool(r);
+    return status == OPT_GO ? run_open_trainer(r) : status;
 }
 
 static int open_keeper(session *s)
 {
-    keeper_run k = {&model_program, &s->run.line, &s->run.set, &s->run.data,
-                    s->run.trainer};
-
-    return keeper_open(&s->keeper, &k, &s->at);
+    return keeper_open(&s->keeper, &s->run, &s->at);
 }
 
 /* A run that goes on has its parameters. */
@@ -134,21 +91,9 @@ static int init(session *s)
 
 static int open_metrics(session *s)
 {
-    bool portable = run_is_portable(&s->run);
-    metrics_run info = {
-        .program = &model_program,
-        .line = &s->run.line,
-        .settings = &s->run.set,
-        .devices = ls_mesh_devices(s->run.mesh),
-        .workers = ls_mesh_workers(s->run.mesh),
-        .bits = portable ? "portable" : "not portable",
-        .bf16 = s->run.set.precision == PRECISION_BF16 ? ls_bf16_text() : NULL,
-        .keep = s->at.metrics,
-    };
-
-    if (!portable)
+    if (!run_is_portable(&s->run))
         puts("bits: not portable");
-    return metrics_open(&s->metrics, s->run.set.metrics, &info);
+    return metrics_open(&s->metrics, &s->run, s->at.metrics);
 }
 
 static int open_trace(session *s)
@@ -174,17 +119,11 @@ static int open_watchdog(session *s)
 
 /* ------ The steps ------ */
 
-/* The sign of a NaN says nothing, so none is shown. */
-static double shown(double x)
-{
-    return isnan(x) ? (double)NAN : x;
-}
-
 static int log_line(session *s, const ls_result *result)
 {
     progress_clear(&s->bar);
     printf("[lockstep] step %04lld  loss %.4f\n", (long long)result->step,
-           shown((double)result->loss));
+           opt_shown((double)result->loss));
     return opt_end(metrics_flush(&s->metrics));
 }
 
@@ -202,7 +141,8 @@ static int count_epoch(session *s, const ls_result *result)
         return OPT_GO;
     progress_clear(&s->bar);
     printf("Epoch %lld: Loss=%.4f, Acc=%.4f\n", (long long)(done / batches),
-           shown(s->at.loss / s->at.weight), shown(s->at.right / s->at.weight));
+           opt_shown(s->at.loss / s->at.weight),
+           opt_shown(s->at.right / s->at.weight));
     s->at.loss = s->at.right = s->at.weight = 0;
     return opt_end(metrics_flush(&s->metrics));
 }
@@ -334,9 +274,7 @@ static int train(session *s)
     int status = OPT_GO;
 
     stop_open();
-    s->eval = (evaluation){.set = &s->run.set, .data = &s->run.data,
-                           .trainer = s->run.trainer, .batch = s->run.batch,
-                           .score = &s->at.score};
+    s->eval = (evaluation){&s->run, &s->at.score};
     progress_start(&s->bar, s->at.done, s->run.set.steps);
     if (s->run.set.steps == 0 && evaluation_due(&s->eval, 0))
         status = evaluate(&s->eval, 0);
@@ -395,8 +333,7 @@ static int finish(session *s)
 
 /* clang-format off */
 static int (*const stages[])(session *s) = {
-    check_usage, check_places, open_mesh, open_data, talk, open_pool,
-    open_trainer, open_keeper, init, open_metrics,
+    check_usage, check_places, open_run, open_keeper, init, open_metrics,
     open_trace, open_watchdog, train, finish,
 };
 /* clang-format on */

@@ -56,17 +56,17 @@ static void put_text(FILE *file, const char *text)
 
 /* ------ The first line ------ */
 
-static void put_options(FILE *file, const metrics_run *run)
+static void put_options(FILE *file, const run *r)
 {
     const char *comma = "";
 
-    for (int i = 0; i < run->program->option_count; i++) {
-        const opt *o = &run->program->options[i];
+    for (int i = 0; i < r->program->option_count; i++) {
+        const opt *o = &r->program->options[i];
         char room[OPT_VALUE];
         bool quoted;
-        const char *value = opt_value(o, run->settings, room, &quoted);
+        const char *value = opt_value(o, &r->set, room, &quoted);
 
-        if (!o->start[run->line->model] || !value)
+        if (!opt_takes(o, r->line.model) || !value)
             continue;
         fprintf(file, "%s\"%s\":", comma, o->name);
         if (quoted)
@@ -77,16 +77,17 @@ static void put_options(FILE *file, const metrics_run *run)
     }
 }
 
-static void put_header(FILE *file, const metrics_run *run)
+static void put_header(FILE *file, const run *r)
 {
     fprintf(file, "{\"program\":\"%s\",\"model\":\"%s\",\"options\":{",
-            opt_program_name, run->program->models[run->line->model].name);
-    put_options(file, run);
+            opt_program_name, r->program->models[r->line.model].name);
+    put_options(file, r);
     fprintf(file,
             "},\"devices\":%d,\"workers\":%d,\"bits\":\"%s\",",
-            run->devices, run->workers, run->bits);
-    if (run->bf16)
-        fprintf(file, "\"bf16\":\"%s\",", run->bf16);
+            ls_mesh_devices(r->mesh), ls_mesh_workers(r->mesh),
+            run_is_portable(r) ? "portable" : "not portable");
+    if (r->set.precision == PRECISION_BF16)
+        fprintf(file, "\"bf16\":\"%s\",", ls_bf16_text());
     fprintf(file, "\"versions\":{\"lockstep\":\"%s\",\"compiler\":",
             ls_version());
     put_text(file, __VERSION__);
@@ -119,17 +120,17 @@ int64_t metrics_size(const metrics *m)
     return m->file ? ftello(m->file) : 0;
 }
 
-int metrics_open(metrics *m, const char *path, const metrics_run *run)
+int metrics_open(metrics *m, const run *r, int64_t keep)
 {
-    *m = (metrics){.path = path};
-    if (!path)
+    *m = (metrics){.path = r->set.metrics};
+    if (!m->path)
         return OPT_GO;
-    if (run->keep > 0 && (m->file = fopen(path, "r+")))
-        return go_on(m, run->keep);
-    m->file = fopen(path, "w");
+    if (keep > 0 && (m->file = fopen(m->path, "r+")))
+        return go_on(m, keep);
+    m->file = fopen(m->path, "w");
     if (!m->file)
         return failed(m);
-    put_header(m->file, run);
+    put_header(m->file, r);
     return metrics_flush(m);
 }
 

@@ -4,9 +4,8 @@
 #ifndef TOOLS_METRICS_H
 #define TOOLS_METRICS_H
 
-#include "opt.h"
+#include "run.h"
 
-#include <lockstep.h>
 #include <stdio.h>
 
 typedef struct metrics {
@@ -14,19 +13,10 @@ typedef struct metrics {
     const char *path;
 } metrics;
 
-typedef struct metrics_run {
-    const opt_program *program;
-    const opt_line *line;
-    const void *settings;
-    int devices, workers;
-    const char *bits; /* "portable" or "not portable" */
-    const char *bf16; /* how bf16 layers compute; NULL: there are none */
-    int64_t keep;     /* bytes that a resumed run had written; 0: a new run */
-} metrics_run;
-
-/* Create the file and write the first line, or go on behind the bytes that are
- * to be kept, if they are there; path NULL: nothing to do. */
-int metrics_open(metrics *m, const char *path, const metrics_run *run);
+/* Create the run's file and write the first line, or go on behind the `keep`
+ * bytes that a resumed run had written, if they are there.  Nothing to do
+ * without --metrics. */
+int metrics_open(metrics *m, const run *r, int64_t keep);
 
 /* A step of `rows` rows (without padding) that took ms milliseconds. */
 int metrics_step(metrics *m, const ls_result *result, int64_t rows, double ms);

@@ -1,5 +1,6 @@
 /* The models the tools can train, as one table: name, options with their
- * defaults, data, graph.  A new model is a row here. */
+ * defaults, data, graph.  A new model is its code in a file model_*.c, a row in
+ * model.c, and its name in the rows of the options it takes. */
 #ifndef TOOLS_MODEL_H
 #define TOOLS_MODEL_H
 
@@ -75,8 +76,10 @@ typedef struct model {
     void (*build)(ls_graph *g, const settings *s); /* errors stick to g */
 } model;
 
-/* Their models' impl are of type model, their options store into settings.
- * lockstep-train's, and lockstep-scale's over the same tables. */
-extern const opt_program model_program, model_scale_program;
+extern const model model_linear, model_mlp, model_cnn, model_lm, model_gpt;
+
+/* lockstep-train's.  Its models' impl are of type model, its options store into
+ * settings.  lockstep-scale makes its own program of the same tables. */
+extern const opt_program model_program;
 
 #endif

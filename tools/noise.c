@@ -5,6 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In pieces: the doubles are the stream. */
+void noise_floats(void (*draw)(ls_numpy *rs, int64_t n, double *out),
+                  ls_numpy *rs, int64_t n, float *out)
+{
+    enum { PIECE = 1024 };
+    double piece[PIECE];
+
+    for (int64_t i = 0; i < n; i += PIECE) {
+        int64_t part = n - i < PIECE ? n - i : PIECE;
+
+        draw(rs, part, piece);
+        for (int64_t j = 0; j < part; j++)
+            out[i + j] = (float)piece[j];
+    }
+}
+
 int noise_plan(noise *n, int64_t rows, int64_t shards)
 {
     n->rows = rows;
@@ -20,20 +36,9 @@ int noise_plan(noise *n, int64_t rows, int64_t shards)
     return OPT_GO;
 }
 
-/* In pieces: the doubles are the stream. */
 static void draw(noise *n)
 {
-    enum { PIECE = 1024 };
-    double piece[PIECE];
-    int64_t all = n->rows * n->size;
-
-    for (int64_t i = 0; i < all; i += PIECE) {
-        int64_t part = all - i < PIECE ? all - i : PIECE;
-
-        ls_numpy_rand(&n->rs, part, piece);
-        for (int64_t j = 0; j < part; j++)
-            n->x[i + j] = (float)piece[j];
-    }
+    noise_floats(ls_numpy_rand, &n->rs, n->rows * n->size, n->x);
     ls_numpy_randint32(&n->rs, 0, (int32_t)n->classes, n->rows, n->y);
     n->next++;
 }

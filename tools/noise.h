@@ -19,6 +19,11 @@ typedef struct noise {
     float *weights;  /* 0 for rows beyond those drawn */
 } noise;
 
+/* Write n numbers of a stream as floats; what draws them, ls_numpy_rand for
+ * instance, gives doubles. */
+void noise_floats(void (*draw)(ls_numpy *rs, int64_t n, double *out),
+                  ls_numpy *rs, int64_t n, float *out);
+
 /* Make room for batches of so many rows, padded to a multiple of shards. */
 int noise_plan(noise *n, int64_t rows, int64_t shards);
 

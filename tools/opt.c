@@ -1,5 +1,4 @@
 /* The one loop over the command line, and --help, from one table.
- * Values are read strictly: a number must be all of its text and in range.
  * An unknown name is answered with the nearest known one. */
 #define _GNU_SOURCE
 #include "opt.h"
@@ -7,10 +6,8 @@
 #include <lockstep.h>
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,116 +37,6 @@ int opt_end(int status)
     return opt_fail(OPT_FAILED, "standard output: %s", strerror(errno));
 }
 
-static int wrong(const char *name, const char *value, const char *want)
-{
-    return opt_fail(OPT_WRONG, "--%s: \"%s\" is not %s", name, value, want);
-}
-
-/* ------ Values ------ */
-
-/* The whole numbers among the types; the others have high = 0. */
-/* clang-format off */
-static const struct {
-    int64_t low, high;
-    const char *want;
-} ranges[] = {
-    [OPT_DEVICES] = { 1, 65536, "auto or a whole number from 1 to 65536" },
-    [OPT_WORKERS] = { 1, 65536, "a whole number from 1 to 65536" },
-    [OPT_COUNT] = { 1, INT32_MAX, "a whole number from 1 to 2147483647" },
-    [OPT_NUMBER] = { 0, 1000000000000000,
-                     "a whole number from 0 to 1000000000000000" },
-    [OPT_SEED] = { INT64_MIN, INT64_MAX, "a whole number of 64 bits" },
-    [OPT_SEED32] = { 0, UINT32_MAX, "a whole number from 0 to 4294967295" },
-    [OPT_TEXT] = { 0, 0, NULL },
-};
-/* clang-format on */
-
-static int read_whole(const opt *o, const char *text, int64_t *out)
-{
-    const char *digits = text + (*text == '-');
-    long long n;
-
-    errno = 0;
-    n = strtoll(text, NULL, 10);
-    if (!*digits || digits[strspn(digits, "0123456789")] || errno ||
-        n < ranges[o->type].low || n > ranges[o->type].high)
-        return wrong(o->name, text, ranges[o->type].want);
-    *out = n;
-    return OPT_GO;
-}
-
-static int read_real(const opt *o, const char *text, double *out)
-{
-    bool decay = o->type == OPT_DECAY;
-    char *end;
-    double d = strtod(text, &end);
-
-    /* strtod also takes blanks, hexadecimal, "inf" and "nan". */
-    if (end == text || *end || text[strspn(text, "0123456789.eE+-")] ||
-        !isfinite(d) || d < 0 || (decay && d >= 1))
-        return wrong(o->name, text,
-                     decay ? "a number from 0 to below 1"
-                           : "a finite number from 0 up");
-    *out = d;
-    return OPT_GO;
-}
-
-/* Which word of "a|b|c"; -1 for none. */
-static int word_index(const char *words, const char *text)
-{
-    size_t n = strlen(text);
-
-    for (int i = 0;; i++) {
-        size_t m = strcspn(words, "|");
-
-        if (m == n && memcmp(words, text, n) == 0)
-            return i;
-        if (!words[m])
-            return -1;
-        words += m + 1;
-    }
-}
-
-static int read_word(const opt *o, const char *text, void *out)
-{
-    int64_t i = word_index(o->arg, text);
-
-    if (i < 0)
-        return opt_fail(OPT_WRONG, "--%s: \"%s\" is none of %s", o->name, text,
-                        o->arg);
-    if (o->type == OPT_CHOICE)
-        memcpy(out, &i, sizeof i);
-    else
-        memcpy(out, &text, sizeof text);
-    return OPT_GO;
-}
-
-static int read_text(const opt *o, const char *text, void *out)
-{
-    if (!*text)
-        return opt_fail(OPT_WRONG, "--%s: the value is empty", o->name);
-    memcpy(out, &text, sizeof text);
-    return OPT_GO;
-}
-
-static int store(const opt *o, const char *text, void *settings)
-{
-    void *out = (char *)settings + o->at;
-
-    switch (o->type) {
-    case OPT_FLAG: *(bool *)out = true; return OPT_GO;
-    case OPT_DEVICES:
-        *(int64_t *)out = 0;
-        return strcmp(text, "auto") == 0 ? OPT_GO : read_whole(o, text, out);
-    case OPT_REAL:
-    case OPT_DECAY: return read_real(o, text, out);
-    case OPT_CHOICE:
-    case OPT_WORD: return read_word(o, text, out);
-    case OPT_TEXT: return read_text(o, text, out);
-    default: return read_whole(o, text, out);
-    }
-}
-
 /* ------ The table: a program's own, or another one's and more ------ */
 
 static int count(const opt_program *p)
@@ -176,6 +63,25 @@ static const opt *option_at(const opt_program *p, int i)
     if (i >= p->option_count)
         return &p->more[i - p->option_count];
     return left_out(p, o->name) ? NULL : o;
+}
+
+bool opt_takes(const opt *o, int model)
+{
+    return o->models >> model & 1;
+}
+
+/* The default of option i, which is not left out.  What a program adds to
+ * another one's table is not the models'. */
+static const char *start_of(const opt_program *p, int i, int model)
+{
+    const opt *o = option_at(p, i);
+    const opt_start *own =
+        i < p->option_count ? p->models[model].own : NULL;
+
+    for (; own && own->name; own++)
+        if (strcmp(own->name, o->name) == 0)
+            return own->start;
+    return o->start;
 }
 
 /* ------ Hints ------ */
@@ -243,7 +149,7 @@ static int unknown_option(const opt_program *p, const char *name, int model)
     for (int i = 0; i < count(p); i++) {
         const opt *o = option_at(p, i);
 
-        if (o && o->start[model])
+        if (o && opt_takes(o, model))
             nearer(name, o->name, &found, &best);
     }
     if (found)
@@ -308,7 +214,7 @@ static void takers(const opt_program *p, const opt *o, char *out, size_t size)
 
     *out = 0;
     for (int i = 0; i < p->model_count; i++)
-        if (o->start[i] && at < size)
+        if (opt_takes(o, i) && at < size)
             at += (size_t)snprintf(out + at, size - at, "%s%s", n++ ? ", " : "",
                                    p->models[i].name);
     if (n == p->model_count)
@@ -328,8 +234,8 @@ static void help_options(const opt_program *p, int model)
         takers(p, o, names, sizeof names);
         if (model < 0)
             help_line(o->name, o->arg, o->help, names);
-        else if (o->start[model])
-            help_line(o->name, o->arg, o->help, o->start[model]);
+        else if (opt_takes(o, model))
+            help_line(o->name, o->arg, o->help, start_of(p, i, model));
     }
     help_line("help", NULL, "this text", NULL);
     help_line("version", NULL, "the version", NULL);
@@ -399,7 +305,7 @@ static int take(const opt_program *p, const char *name, const char *value,
 
     if (!o)
         return unknown_option(p, name, line->model);
-    if (!o->start[line->model])
+    if (!opt_takes(o, line->model))
         return foreign_option(p, o, line->model);
     if (o->type == OPT_FLAG && value)
         return opt_fail(OPT_WRONG, "--%s takes no value", name);
@@ -410,7 +316,7 @@ static int take(const opt_program *p, const char *name, const char *value,
             return opt_fail(OPT_WRONG, "--%s needs a value: %s", name, o->arg);
     }
     line->given[i] = true;
-    return store(o, value, settings);
+    return opt_store(o, value, settings);
 }
 
 /* One argument, "--name" or "--name=value". */
@@ -450,10 +356,9 @@ static int store_defaults(const opt_program *p, int model, void *settings)
 
     for (int i = 0; i < count(p) && status == OPT_GO; i++) {
         const opt *o = option_at(p, i);
-        const char *text = o ? o->start[model] : NULL;
 
-        if (text && *text)
-            status = store(o, text, settings);
+        if (o && opt_takes(o, model) && *start_of(p, i, model))
+            status = opt_store(o, start_of(p, i, model), settings);
     }
     return status;
 }
@@ -492,45 +397,4 @@ int opt_parse(const opt_program *p, int argc, char **argv, void *settings,
         i += next != was;
     }
     return status;
-}
-
-/* ------ Values as text ------ */
-
-static void print_word(const char *words, int64_t i, char out[OPT_VALUE])
-{
-    for (; i > 0; i--)
-        words += strcspn(words, "|") + 1;
-    snprintf(out, OPT_VALUE, "%.*s", (int)strcspn(words, "|"), words);
-}
-
-/* The shortest text that reads back as the same double. */
-static void print_real(double d, char out[OPT_VALUE])
-{
-    int digits = 1;
-
-    do
-        snprintf(out, OPT_VALUE, "%.*g", digits, d);
-    while (strtod(out, NULL) != d && digits++ < 17);
-}
-
-const char *opt_value(const opt *o, const void *settings, char room[OPT_VALUE],
-                      bool *quoted)
-{
-    const void *at = (const char *)settings + o->at;
-    const char *text;
-
-    *quoted = o->type >= OPT_CHOICE;
-    switch (o->type) {
-    case OPT_FLAG: return *(const bool *)at ? "true" : "false";
-    case OPT_REAL:
-    case OPT_DECAY: print_real(*(const double *)at, room); return room;
-    case OPT_CHOICE:
-        print_word(o->arg, *(const int64_t *)at, room);
-        return room;
-    case OPT_WORD:
-    case OPT_TEXT: memcpy(&text, at, sizeof text); return text;
-    default:
-        snprintf(room, OPT_VALUE, "%lld", (long long)*(const int64_t *)at);
-        return *(const int64_t *)at < ranges[o->type].low ? NULL : room;
-    }
 }

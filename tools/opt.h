@@ -3,9 +3,9 @@
  * program that asks for paths takes them among the options.
  *
  * One table says everything about an option: its name, what its value looks
- * like, where the value is stored, which models take it and with which value
- * they start, and its line of --help.  The table is the only list there is:
- * parsing, --help and the header of --metrics all read it. */
+ * like, where the value is stored, which models take it, its default, and its
+ * line of --help.  The table is the only list there is: parsing, --help and the
+ * header of --metrics all read it.  A model may list defaults of its own. */
 #ifndef TOOLS_OPT_H
 #define TOOLS_OPT_H
 
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OPT_MAX = 128, OPT_MODELS = 8, OPT_VALUE = 64, OPT_PATHS = 2 };
+enum { OPT_MAX = 128, OPT_VALUE = 64, OPT_PATHS = 2 };
 
 typedef enum opt_type {
     OPT_FLAG,    /* bool: no value */
@@ -34,17 +34,26 @@ typedef struct opt {
     const char *name; /* without the dashes */
     const char *arg;  /* as --help shows the value */
     opt_type type;
-    size_t at;                     /* offset in the program's settings */
-    const char *start[OPT_MODELS]; /* a model's default, "": none; NULL: the
-                                       model does not take this option */
-    const char *help;              /* one line */
+    size_t at;         /* offset in the program's settings */
+    unsigned models;   /* that take it: bits, by their places in the table */
+    const char *start; /* the default, "": none */
+    const char *help;  /* one line */
 } opt;
+
+#define OPT_ALL (~0u) /* models */
+
+/* A default of a model's own. */
+typedef struct opt_start {
+    const char *name, *start;
+} opt_start;
 
 typedef struct opt_model {
     const char *name;
     const char *about; /* one line */
     const char *note;  /* shown by the model's own --help */
     const void *impl;  /* the program's own, not looked at */
+    const opt_start *own; /* its own defaults, ended by one without a name;
+                             NULL: none */
 } opt_model;
 
 typedef struct opt_program {
@@ -84,10 +93,25 @@ int opt_parse(const opt_program *program, int argc, char **argv, void *settings,
 bool opt_given(const opt_program *program, const opt_line *line,
                const char *name);
 
+/* Does a model, by its place, take this option? */
+bool opt_takes(const opt *option, int model);
+
+/* Store a value (true for a flag); OPT_WRONG after a message. */
+int opt_store(const opt *option, const char *text, void *settings);
+
 /* The value of an option as text, in room or the settings' own; NULL when it
  * has none.  *quoted: JSON needs quotes around it. */
 const char *opt_value(const opt *option, const void *settings,
                       char room[OPT_VALUE], bool *quoted);
+
+/* The whole numbers from 1 to high in a text as "8,16,32", `between` standing
+ * between them: how many; 0 when it is no such list, or one of more than
+ * most. */
+int opt_numbers(const char *text, char between, int64_t high, int most,
+                int64_t *out);
+
+/* x as it is shown: a NaN without its sign, which says nothing. */
+double opt_shown(double x);
 
 /* "PROGRAM: message" on stderr; returns status.  The program's main file
  * defines the name. */

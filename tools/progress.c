@@ -2,8 +2,8 @@
  * sequences, so that every terminal can show it. */
 #define _GNU_SOURCE
 #include "progress.h"
+#include "opt.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ static void draw(progress *bar, int64_t done, float loss)
                      "%lld:%02lld",
                      full, "####################", CELLS - full, "",
                      (long long)done, (long long)bar->total,
-                     isnan(loss) ? (double)NAN : (double)loss,
+                     opt_shown((double)loss),
                      (double)bar->rows / seconds, left / 60, left % 60);
 
     fprintf(stderr, "\r%s%*s", line, bar->drawn > n ? bar->drawn - n : 0, "");

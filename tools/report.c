@@ -54,15 +54,15 @@ static void print_rates(const report *r)
            "FMA roof");
     for (int i = 0; i < r->points; i++) {
         const ls_scaling_point *p = &r->point[i];
-        double rows = (double)p->rows / p->seconds;
+        const report_rate *rate = &r->rate[i];
 
         printf("%7d", p->workers);
         number(9, "%.4g", r->unit.scale * p->seconds);
-        number(6, "%.1f %%", 100 * (p->most - p->least) / p->seconds);
-        number(8, "%.4g", 1 / p->seconds);
-        number(9, "%.5g", rows);
+        number(6, "%.1f %%", rate->spread);
+        number(8, "%.4g", rate->steps);
+        number(9, "%.5g", rate->rows);
         if (r->tokens)
-            number(9, "%.6g", rows * (double)r->tokens);
+            number(9, "%.6g", rate->tokens);
         number(8, "%.2f", p->speedup);
         number(10, "%.0f %%", 100 * p->efficiency);
         number(8, "%.1f", p->flops > 0 ? 1e-9 * p->flops : (double)NAN);
@@ -132,12 +132,8 @@ static void bar(int workers, double speedup, char c, double cell)
 
 static void print_curve(const report *r)
 {
-    int most = r->point[r->points - 1].workers;
-    double cell;
+    double cell = r->most / (double)CELLS;
 
-    for (int i = 0; i < r->guesses; i++)
-        most = r->guess_workers[i] > most ? r->guess_workers[i] : most;
-    cell = most / (double)CELLS;
     printf("\nspeed-up (dots: ideal)\n");
     for (int i = 0; i < r->points; i++) {
         bar(r->point[i].workers, r->point[i].speedup, '#', cell);

@@ -40,22 +40,21 @@ static json_t *repeats(const report *r, int i)
 static json_t *point(const report *r, int i)
 {
     const ls_scaling_point *p = &r->point[i];
-    double rows = (double)p->rows / p->seconds;
+    const report_rate *rate = &r->rate[i];
     json_t *o = json_pack(
         "{s:i, s:b, s:b, s:s, s:I, s:f, s:f, s:f, s:o, s:f, s:f, s:o, s:o, s:o,"
         " s:o, s:o, s:o}",
         "workers", p->workers, "oversubscribed", p->oversubscribed, "verified",
         p->verified, "state", p->state, "rows", (json_int_t)p->rows, "seconds",
         p->seconds, "least", p->least, "most", p->most, "repeats",
-        repeats(r, i), "steps_per_second", 1 / p->seconds, "rows_per_second",
-        rows, "speedup", real(p->speedup), "speedup_least",
+        repeats(r, i), "steps_per_second", rate->steps, "rows_per_second",
+        rate->rows, "speedup", real(p->speedup), "speedup_least",
         real(p->speedup_least), "speedup_most", real(p->speedup_most),
         "efficiency", real(p->efficiency), "mean", times(&p->mean), "max",
         times(&p->max));
 
     if (o && r->tokens)
-        json_object_set_new(o, "tokens_per_second",
-                            real(rows * (double)r->tokens));
+        json_object_set_new(o, "tokens_per_second", real(rate->tokens));
     if (o)
         json_object_update_new(
             o, json_pack("{s:f, s:f, s:f, s:f, s:f}", "flops", p->flops,
@@ -152,18 +151,17 @@ static void put_times(FILE *f, const ls_times *t)
     field(f, t->waiting);
 }
 
-static void put_line(FILE *f, const report *r, const ls_scaling_point *p)
+static void put_line(FILE *f, const ls_scaling_point *p,
+                     const report_rate *rate)
 {
-    double rows = (double)p->rows / p->seconds;
-
     fprintf(f, "%d,%d,%d,%lld", p->workers, p->oversubscribed, p->verified,
             (long long)p->rows);
     field(f, p->seconds);
     field(f, p->least);
     field(f, p->most);
-    field(f, 1 / p->seconds);
-    field(f, rows);
-    field(f, r->tokens ? rows * (double)r->tokens : (double)NAN);
+    field(f, rate->steps);
+    field(f, rate->rows);
+    field(f, rate->tokens);
     field(f, p->speedup);
     field(f, p->efficiency);
     field(f, p->flops);
@@ -189,7 +187,7 @@ int report_csv(const report *r, const char *path)
           "gradients,reduce,update,waiting,gradients_max,reduce_max,update_max,"
           "waiting_max\n", f);
     for (int i = 0; i < r->points; i++)
-        put_line(f, r, &r->point[i]);
+        put_line(f, &r->point[i], &r->rate[i]);
     if (ferror(f))
         status = failed(path);
     if (fclose(f) != 0 && status == OPT_GO)

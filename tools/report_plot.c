@@ -118,13 +118,10 @@ static void draw_points(const report *r, const panel *p)
 /* From the largest count it was made from. */
 static void draw_model(const report *r, const panel *p)
 {
-    const ls_scaling_point *from = &r->point[0];
+    const ls_scaling_point *from = &r->point[r->from];
 
     if (!r->guesses)
         return;
-    for (int i = 0; i < r->points; i++)
-        if (r->point[i].verified && !r->point[i].oversubscribed)
-            from = &r->point[i];
     fprintf(p->f, "<polyline class=\"model\" points=\"%.1f,%.1f",
             at_x(p, from->workers), at_y(p, from->speedup));
     for (int i = 0; i < r->guesses; i++)
@@ -146,11 +143,11 @@ static const char *mark(const report *r, int workers)
 }
 
 /* From the right, leaving out what has no room. */
-static void draw_counts(const report *r, const panel *p, int most)
+static void draw_counts(const report *r, const panel *p)
 {
     double last = p->right + 99;
 
-    for (int w = most; w > 0; w--) {
+    for (int w = r->most; w > 0; w--) {
         const char *m = mark(r, w);
         double x = at_x(p, w);
 
@@ -161,18 +158,9 @@ static void draw_counts(const report *r, const panel *p, int most)
     }
 }
 
-static int most_workers(const report *r)
-{
-    int most = r->point[r->points - 1].workers;
-
-    for (int i = 0; i < r->guesses; i++)
-        most = r->guess_workers[i] > most ? r->guess_workers[i] : most;
-    return most;
-}
-
 static void draw_speedup(const report *r, FILE *f)
 {
-    int most = most_workers(r);
+    int most = r->most;
     panel p = {f, 64, 400, most * 1.06, most * 1.06};
 
     frame(&p, r->guesses ? "speed-up, - - ideal, <tspan class=\"guess\">- - "
@@ -182,7 +170,7 @@ static void draw_speedup(const report *r, FILE *f)
     line(f, "ideal", at_x(&p, 0), at_y(&p, 0), at_x(&p, most), at_y(&p, most));
     draw_model(r, &p);
     draw_points(r, &p);
-    draw_counts(r, &p, most);
+    draw_counts(r, &p);
 }
 
 /* ------ Times ------ */

@@ -149,8 +149,8 @@ static int check_padding(const run *r, int64_t rows)
     if (r->set.uneven != UNEVEN_PAD || r->set.mean != LS_MEAN_OF_SHARDS ||
         rows == 0 || last * ((rows + shards - 1) / shards) < rows)
         return OPT_GO;
-    return opt_fail(OPT_FAILED, "--masked-mean per-shard: a batch of %lld rows, "
-                    "padded, leaves device %lld without any, so its own mean "
+    return opt_fail(OPT_FAILED, "--masked-mean per-shard: a batch of %lld "
+                    "rows, padded, leaves device %lld without any, so its own mean "
                     "does not exist", (long long)rows, (long long)last);
 }
 
@@ -183,14 +183,13 @@ int run_open_data(run *r)
     return status == OPT_GO ? check_batches(r) : status;
 }
 
-int run_talk(run *r)
+void run_talk(const run *r)
 {
     fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
     if (r->set.precision == PRECISION_BF16)
         fprintf(stderr, "bf16 layers: %s\n", ls_bf16_text());
     for (int i = 0; ls_mesh_note(r->mesh, i); i++)
         fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
-    return OPT_GO;
 }
 
 int run_open_pool(run *r)
@@ -212,6 +211,16 @@ static ls_optimizer optimizer(const settings *s)
     o.eps = s->eps;
     o.weight_decay = o.kind == LS_ADAMW ? s->weight_decay : 0;
     return o;
+}
+
+static int open_batches(run *r)
+{
+    ls_key order = ls_key_new(r->set.data_seed);
+    int status = r->set.checkpoint ? data_checksum(&r->data) : OPT_GO;
+
+    if (status != OPT_GO)
+        return status;
+    return data_open(&r->data, r->trainer, r->set.shuffle ? &order : NULL);
 }
 
 int run_open_trainer(run *r)
@@ -240,17 +249,7 @@ int run_open_trainer(run *r)
         status = ls_state_place(r->trainer, LS_STATE_ALL, r->set.state);
     if (status == 0)
         status = ls_batch_open(&r->batch, r->trainer);
-    return opt_check(status);
-}
-
-int run_open_batches(run *r)
-{
-    ls_key order = ls_key_new(r->set.data_seed);
-    int status = r->set.checkpoint ? data_checksum(&r->data) : OPT_GO;
-
-    if (status != OPT_GO)
-        return status;
-    return data_open(&r->data, r->trainer, r->set.shuffle ? &order : NULL);
+    return status < 0 ? opt_check(status) : open_batches(r);
 }
 
 bool run_is_portable(const run *r)

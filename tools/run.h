@@ -2,7 +2,7 @@
  * data, pool, trainer.  lockstep-train and lockstep-scale make them the same
  * way, so that what is measured is what is trained.
  *
- * Every function returns OPT_GO, or has said what is wrong. */
+ * A function that can fail returns OPT_GO, or has said what is wrong. */
 #ifndef TOOLS_RUN_H
 #define TOOLS_RUN_H
 
@@ -37,14 +37,13 @@ int run_open_mesh(run *r);
 int run_open_data(run *r);
 
 /* Tell the mesh and what is to be known about it, on stderr. */
-int run_talk(run *r);
+void run_talk(const run *r);
 
 int run_open_pool(run *r);
 
-/* The trainer on r->pool, with its graph and batch; then the batches of its
- * data, which takes the data over. */
+/* The trainer on r->pool, with its graph, its batch and what fills it, which
+ * takes the data over. */
 int run_open_trainer(run *r);
-int run_open_batches(run *r);
 
 /* Do other machines make the same bits? */
 bool run_is_portable(const run *r);

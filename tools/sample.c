@@ -1,8 +1,8 @@
 /* Each byte is drawn from what the model says after those before it, at most
- * a window of them; the first follows a newline.  Tokens beyond 255 are no bytes
- * and are not drawn.  A position's logits depend on
- * no later one, so a window may end in anything.  Device 0 alone has a row of
- * weight, the others are left out. */
+ * a window of them; the first follows a newline.  Tokens beyond 255 are no
+ * bytes and are not drawn.  A position's logits depend on no later one, so a
+ * window may end in anything.  Device 0 alone has a row of weight, the others
+ * are left out. */
 #include "sample.h"
 #include "opt.h"
 

@@ -17,7 +17,6 @@
 #include "train/trainer.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* step is that of the batch in it; where all epochs are alike, of the first
  * epoch. */
@@ -214,18 +213,10 @@ ls_loader_options ls_loader_defaults(void)
     return (ls_loader_options){0};
 }
 
-static const ls__input *find_input(const ls_trainer *t, const char *name)
-{
-    for (int i = 0; i < t->inputs; i++)
-        if (strcmp(t->input[i].name, name) == 0)
-            return &t->input[i];
-    return NULL;
-}
-
 static int check_array(ls_loader *l, const ls_trainer *t, int a)
 {
     const ls_array_spec *spec = &l->source.array[a];
-    const ls__input *in = find_input(t, spec->name);
+    const ls__input *in = ls__trainer_input(t, spec->name);
     char have[LS__SHAPE_TEXT], want[LS__SHAPE_TEXT];
 
     if (!in)
@@ -242,11 +233,11 @@ static int check_array(ls_loader *l, const ls_trainer *t, int a)
                         "array is not", in->name,
                         in->dtype == LS_F32 ? "LS_F32" : "LS_I32");
     for (int b = 0; b < a; b++)
-        if (strcmp(l->input[b], spec->name) == 0)
+        if (l->input[b] == in->name)
             return ls__fail(LS_EINVAL, "two arrays of the source are named "
                             "\"%s\"", spec->name);
-    l->input[a] = ls__arena_text(&l->arena, spec->name);
-    return l->input[a] ? 0 : LS_ENOMEM;
+    l->input[a] = in->name;
+    return 0;
 }
 
 static int check_arrays(ls_loader *l, const ls_trainer *t)

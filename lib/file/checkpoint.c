@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "file/checkpoint.h"
 #include "base/error.h"
-#include "file/file.h"
+#include "base/file.h"
 #include "file/json.h"
 #include "file/seal.h"
 #include "file/state.h"
@@ -138,6 +138,26 @@ int ls__checkpoint_parse(ls__checkpoint *c, const char *path, char *bytes,
         c->info = NULL;
     }
     return status;
+}
+
+/* ------ Its options ------ */
+
+int ls__checkpoint_compare(const json_t *now, const json_t *then,
+                           const char *folder)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)then, name, value) {
+        const char *is = json_string_value(json_object_get(now, name));
+        const char *was = json_string_value(value);
+
+        if (!is || strcmp(is, was))
+            return ls__fail(LS_EINVAL, "%s: %s is %s, but was %s in the "
+                            "checkpoint", folder, name,
+                            is && *is ? is : "not set", *was ? was : "not set");
+    }
+    return 0;
 }
 
 /* ------ The folder ------ */

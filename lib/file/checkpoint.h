@@ -62,6 +62,12 @@ int ls__checkpoint_arrays(ls__checkpoint *c);
 /* Accepts a cleared or failed one. */
 void ls__checkpoint_close(ls__checkpoint *c);
 
+/* Of two objects of options: LS_EINVAL names the first that is not what it was,
+ * and both values.  One that only `now` knows is of a newer program and may
+ * stand. */
+int ls__checkpoint_compare(const json_t *now, const json_t *then,
+                           const char *folder);
+
 /* The JSON alone, from memory: bytes are borrowed, and written to and put right
  * again. */
 int ls__checkpoint_parse(ls__checkpoint *c, const char *path, char *bytes,

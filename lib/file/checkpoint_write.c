@@ -3,8 +3,8 @@
  * so whatever is found there is what a killed one left. */
 #define _GNU_SOURCE
 #include "base/error.h"
+#include "base/file.h"
 #include "file/checkpoint.h"
-#include "file/file.h"
 #include "file/json.h"
 #include "file/seal.h"
 #include "file/state.h"

@@ -4,11 +4,14 @@
  * Everything is hostile until checked.  The header must say exactly what the
  * file's length says before memory for the data is asked for, and that memory
  * is at most four times the file.  Each refusal names the byte. */
+#define _GNU_SOURCE
 #include "file/npy.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -102,11 +105,13 @@ static bool to_i32(const ls__npy_type *type, uint64_t raw, int32_t *out)
 
 /* ------ The file up to the data ------ */
 
+/* Opened without blocking: a FIFO without a writer would not return. */
 static int open_file(ls__npy *f)
 {
     struct stat info;
+    int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-    f->file = fopen(f->path, "rb");
+    f->file = ls__file_stream(fd, "rb");
     if (!f->file || fstat(fileno(f->file), &info) < 0)
         return ls__fail(LS_EIO, "%s: %s", f->path, strerror(errno));
     if (!S_ISREG(info.st_mode))

@@ -4,9 +4,9 @@
  * The format is little-endian, as is every machine base/fpmode.h knows. */
 #include "file/safetensors.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/sha.h"
-#include "file/file.h"
 #include "file/seal.h"
 
 #include <errno.h>

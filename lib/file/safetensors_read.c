@@ -4,9 +4,9 @@
  * What the format leaves open is refused: unknown keys of an entry, twice the
  * same name, a name with a zero byte. */
 #include "base/error.h"
+#include "base/file.h"
 #include "base/sha.h"
 #include "file/convert.h"
-#include "file/file.h"
 #include "file/json.h"
 #include "file/safetensors.h"
 #include "file/seal.h"

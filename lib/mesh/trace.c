@@ -5,17 +5,17 @@
  * locales with a decimal comma; the frame around them is text. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "mesh/mesh.h"
 #include "mesh/pool.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MOST = 1 << 24 }; /* events of a ring */
 
@@ -324,47 +324,34 @@ static void put_end(FILE *file, const ls_trace *t)
             (long long)ls_trace_dropped(t));
 }
 
-static int io_error(const char *path, const char *what)
+static int fill(ls__aside *to, const ls_trace *t)
 {
-    return ls__fail(LS_EIO, "%s: %s: %s", path, what, strerror(errno));
-}
-
-/* All of it into a file that is closed in any case. */
-static int fill(FILE *file, const ls_trace *t, const char *path)
-{
+    FILE *file = ls__file_stream(fcntl(to->fd, F_DUPFD_CLOEXEC, 0), "w");
     bool good = true;
     int status = 0;
 
+    if (!file)
+        return ls__io_error(to->path, "writing cannot begin");
     put_rows(file, t);
     for (int i = 0; i <= t->workers && good; i++)
         good = put_events(file, t, i);
     put_end(file, t);
     if (fflush(file) != 0 || ferror(file))
-        status = io_error(path, "writing failed");
+        status = ls__io_error(to->path, "writing failed");
     if (fclose(file) != 0 && status == 0)
-        status = io_error(path, "closing failed");
+        status = ls__io_error(to->path, "closing failed");
     return status < 0 || good ? status : ls__no_memory("trace", 64);
 }
 
 int ls_trace_write(const ls_trace *t, const char *path)
 {
-    size_t room = strlen(path) + 32;
-    char *temp = ls__new(room, 1, "file name");
-    int status;
-    FILE *file;
+    ls__aside to;
+    int status = ls__aside_open(&to, path);
 
-    if (!temp)
-        return LS_ENOMEM;
-    snprintf(temp, room, "%s.tmp-%ld", path, (long)getpid());
-    if (!(file = fopen(temp, "we"))) {
-        status = io_error(path, "a file beside it cannot be created");
-    } else {
-        status = fill(file, t, path);
-        if (status == 0 && rename(temp, path) < 0)
-            status = io_error(path, "renaming failed");
-        if (status < 0)
-            unlink(temp);
-    }
-    free(temp);
+    if (status == 0)
+        status = fill(&to, t);
+    if (status == 0)
+        status = ls__aside_finish(&to);
+    ls__aside_close(&to);
     return status;
 }

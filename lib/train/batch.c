@@ -33,13 +33,12 @@ void ls_batch_close(ls_batch *b)
     free(b);
 }
 
-static int find_input(const ls_trainer *t, const char *name)
+const ls__input *ls__trainer_input(const ls_trainer *t, const char *name)
 {
     for (int i = 0; i < t->inputs; i++)
         if (!strcmp(t->input[i].name, name))
-            return i;
-    return ls__fail(LS_ENOTFOUND, "no input is named \"%s\"; the first is "
-                    "\"%s\"", name, t->inputs ? t->input[0].name : "");
+            return &t->input[i];
+    return NULL;
 }
 
 static int check_rows(const ls_trainer *t, const char *what, int64_t rows)
@@ -73,12 +72,13 @@ int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
                  const void *data, int64_t rows)
 {
     const ls_trainer *t = b->trainer;
-    int i = find_input(t, name), status;
-    const ls__input *in;
+    const ls__input *in = ls__trainer_input(t, name);
+    int64_t i;
+    int status;
 
-    if (i < 0)
-        return i;
-    in = &t->input[i];
+    if (!in)
+        return ls__fail(LS_ENOTFOUND, "no input is named \"%s\"; the first is "
+                        "\"%s\"", name, t->inputs ? t->input[0].name : "");
     if (dtype != in->dtype || !data)
         return ls__fail(LS_EINVAL, "input \"%s\" takes %s%s", name,
                         in->dtype == LS_F32 ? "LS_F32" : "LS_I32",
@@ -87,6 +87,7 @@ int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
         return status;
     if (dtype == LS_I32 && (status = check_indices(in, data, rows)) < 0)
         return status;
+    i = in - t->input;
     b->rows[i] = rows;
     for (int64_t s = 0, n = ls__trainer_shards(t); s < n; s++)
         b->shard_data[s * t->inputs + i] = /* both dtypes have four bytes */

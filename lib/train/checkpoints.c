@@ -7,9 +7,9 @@
  * JSON needs. */
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "file/checkpoint.h"
-#include "file/file.h"
 #include "mesh/pool.h"
 #include "mesh/signals.h"
 #include "train/settings.h"
@@ -386,7 +386,8 @@ static int load(ls_checkpoints *c, ls__stamp stamp)
     ls__stamp_text(name, stamp);
     snprintf(folder, room, "%s/%s", c->dir, name);
     if ((status = ls__checkpoint_open(&from, folder)) == 0 &&
-        (status = ls__settings_check(c->options, from.options, folder)) == 0 &&
+        (status = ls__checkpoint_compare(c->options, from.options,
+                                         folder)) == 0 &&
         (status = ls__checkpoint_arrays(&from)) == 0 &&
         (status = check_arrays(c, &from)) == 0)
         take(c, &from);

@@ -44,6 +44,11 @@ static const struct {
     [LS_ADAMW] = {"adamw", {"mu", "nu"}},
 };
 
+const char *ls__optim_name(ls_optimizer_kind kind)
+{
+    return rules[kind].name;
+}
+
 int ls__optim_moments(ls_optimizer_kind kind)
 {
     return !!rules[kind].moment[0] + !!rules[kind].moment[1];

@@ -5,6 +5,9 @@
 #include "kernel/kernel.h"
 #include "lockstep.h"
 
+/* "adam" and so on. */
+const char *ls__optim_name(ls_optimizer_kind kind);
+
 /* How many moments the rule keeps (0..2), and what each is called. */
 int ls__optim_moments(ls_optimizer_kind kind);
 const char *ls__optim_moment_name(ls_optimizer_kind kind, int i);

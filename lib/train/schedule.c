@@ -84,6 +84,11 @@ static const struct {
     [LS_PIECEWISE] = {"piecewise", piecewise, false, false},
 };
 
+const char *ls__schedule_name(ls_schedule_kind kind)
+{
+    return rules[kind].name;
+}
+
 /* ------ checks ------ */
 
 static int check_steps(const ls_schedule *s)

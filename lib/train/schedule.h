@@ -4,6 +4,9 @@
 
 #include "lockstep.h"
 
+/* "cosine" and so on. */
+const char *ls__schedule_name(ls_schedule_kind kind);
+
 /* LS_EINVAL for a value that makes no sense, naming it. */
 int ls__schedule_check(const ls_schedule *s);
 

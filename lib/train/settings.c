@@ -1,7 +1,9 @@
-/* Settings as text, and their comparison.  Only those that count are written:
- * the momentum of adam is nobody's contradiction. */
+/* Settings as text.  Only those that count are written: the momentum of adam is
+ * nobody's contradiction. */
 #include "train/settings.h"
 #include "base/error.h"
+#include "train/optim.h"
+#include "train/schedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +11,6 @@
 
 enum { TEXT = 64 };
 
-static const char *const optimizers[] = {"sgd", "momentum", "nesterov", "adam",
-                                         "adamw"};
-static const char *const schedules[] = {"constant", "linear", "cosine",
-                                        "exponential", "piecewise"};
 static const char *const keys[] = {"nnx", "linen"};
 static const char *const precisions[] = {"f32", "bf16"};
 static const char *const means[] = {"exact", "of shards", "sum"};
@@ -61,7 +59,7 @@ static bool put_optimizer(json_t *to, const ls_optimizer *o)
     bool trace = o->kind == LS_MOMENTUM || o->kind == LS_NESTEROV;
     bool adam = o->kind == LS_ADAM || o->kind == LS_ADAMW;
 
-    return put(to, "optimizer", optimizers[o->kind]) &&
+    return put(to, "optimizer", ls__optim_name(o->kind)) &&
            put_real(to, "lr", o->lr) &&
            (!trace || put_real(to, "momentum", o->momentum)) &&
            (!adam || (put_real(to, "b1", o->b1) && put_real(to, "b2", o->b2) &&
@@ -87,7 +85,7 @@ static bool put_schedule(json_t *to, const ls_schedule *s)
 {
     bool decays = s->kind != LS_CONSTANT && s->kind != LS_PIECEWISE;
 
-    return put(to, "schedule", schedules[s->kind]) &&
+    return put(to, "schedule", ls__schedule_name(s->kind)) &&
            put_int(to, "warmup", s->warmup) &&
            (!decays || (put_int(to, "decay_steps", s->decay_steps) &&
                         put_real(to, "end_lr", s->end_lr))) &&
@@ -123,24 +121,4 @@ json_t *ls__settings_new(const ls_trainer *t, int settings,
     json_decref(object);
     ls__fail(LS_ENOMEM, "settings: no memory, or a text that is no UTF-8");
     return NULL;
-}
-
-/* ------ Comparing ------ */
-
-int ls__settings_check(const json_t *now, const json_t *then,
-                       const char *folder)
-{
-    const char *name;
-    json_t *value;
-
-    json_object_foreach((json_t *)then, name, value) {
-        const char *is = json_string_value(json_object_get(now, name));
-        const char *was = json_string_value(value);
-
-        if (!is || strcmp(is, was))
-            return ls__fail(LS_EINVAL, "%s: %s is %s, but was %s in the "
-                            "checkpoint", folder, name,
-                            is && *is ? is : "not set", *was ? was : "not set");
-    }
-    return 0;
 }

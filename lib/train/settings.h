@@ -12,9 +12,4 @@
 json_t *ls__settings_new(const ls_trainer *trainer, int settings,
                          const ls_setting *setting);
 
-/* LS_EINVAL names the first setting that is not what it was, and both values.
- * One that only `now` knows is of a newer program and may stand. */
-int ls__settings_check(const json_t *now, const json_t *then,
-                       const char *folder);
-
 #endif

@@ -322,17 +322,14 @@ static int64_t bad_row_of(ls_trainer *t, int device, int micro, bool train)
 {
     ls_shard all = shard_of(t, device, micro), one = all;
     float **grads = t->grad_of + device * t->params.count;
-    const void *data[64];
 
-    if (t->inputs > 64)
-        return -1;
-    one.data = data;
+    one.data = t->row;
     one.rows = 1;
     for (int64_t row = 0; row < all.rows; row++) {
         ls_sums sums = {0};
 
         for (int i = 0; i < t->inputs; i++)
-            data[i] = (const char *)all.data[i] + 4 * row * t->input[i].size;
+            t->row[i] = (const char *)all.data[i] + 4 * row * t->input[i].size;
         one.weights = all.weights ? all.weights + row : NULL;
         one.first = all.first + row;
         one.row = all.row + row;

@@ -249,13 +249,18 @@ static void set_streams(ls_trainer *t, const ls__plan *plan)
     }
 }
 
+static int make_inputs(ls_trainer *t, int inputs)
+{
+    t->inputs = inputs;
+    t->input = ls__arena_new(&t->arena, (size_t)inputs, sizeof *t->input);
+    t->row = ls__arena_new(&t->arena, (size_t)inputs, sizeof *t->row);
+    return t->input && t->row ? 0 : LS_ENOMEM;
+}
+
 static int graph_inputs(ls_trainer *t, const ls__plan *plan)
 {
     t->metrics = plan->metrics;
-    t->inputs = plan->inputs;
-    t->input = ls__arena_new(&t->arena, (size_t)plan->inputs,
-                             sizeof *t->input);
-    if (!t->input)
+    if (make_inputs(t, plan->inputs) < 0)
         return LS_ENOMEM;
     for (int i = 0; i < plan->inputs; i++) {
         const ls_node *n = plan->input[i];
@@ -331,9 +336,7 @@ static int own_inputs(ls_trainer *t, const ls_gradient *g)
 {
     char text[LS__SHAPE_TEXT];
 
-    t->inputs = g->inputs;
-    t->input = ls__arena_new(&t->arena, (size_t)g->inputs, sizeof *t->input);
-    if (!t->input)
+    if (make_inputs(t, g->inputs) < 0)
         return LS_ENOMEM;
     for (int i = 0; i < g->inputs; i++) {
         const ls_array_spec *s = &g->input[i];

@@ -57,6 +57,7 @@ struct ls_trainer {
     ls__exec *exec; /* NULL for a user's function */
     int inputs;
     ls__input *input;
+    const void **row; /* [input] of a row that is looked at alone */
     int metrics; /* of ls_sums.metric that may be in use */
 
     ls__params params;
@@ -87,6 +88,9 @@ struct ls_batch {
     int64_t weight_rows;
     const void **shard_data;  /* [shard * inputs + input] */
 };
+
+/* The input of that name, or NULL. */
+const ls__input *ls__trainer_input(const ls_trainer *t, const char *name);
 
 /* A batch is cut into equal shards; shard micro * devices + device belongs to
  * that device in that micro-batch. */

@@ -2,7 +2,6 @@
  * of its options.  (The arrays are fuzz_safetensors' business.) */
 #include "file/checkpoint.h"
 #include "mutate.h"
-#include "train/settings.h"
 
 static void parse(const uint8_t *data, size_t size, int sealed)
 {
@@ -13,7 +12,7 @@ static void parse(const uint8_t *data, size_t size, int sealed)
     if (sealed)
         reseal(bytes, size, size);
     if (ls__checkpoint_parse(&c, "fuzz", bytes, size) == 0) {
-        (void)ls__settings_check(now, c.options, "fuzz");
+        (void)ls__checkpoint_compare(now, c.options, "fuzz");
         if (c.step < 0 || !c.state)
             abort();
     }

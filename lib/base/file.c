@@ -1,6 +1,6 @@
 /* Reading and writing whole files, with every failure named. */
 #define _GNU_SOURCE
-#include "file/file.h"
+#include "base/file.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -65,6 +65,17 @@ int ls__file_read(const char *path, char **bytes, size_t *size)
     status = read_open(fd, path, bytes, size);
     close(fd);
     return status;
+}
+
+FILE *ls__file_stream(int fd, const char *mode)
+{
+    FILE *file = fd < 0 ? NULL : fdopen(fd, mode);
+    int error = errno;
+
+    if (!file && fd >= 0)
+        close(fd);
+    errno = error;
+    return file;
 }
 
 /* ------ Writing aside ------ */

@@ -1,9 +1,10 @@
 /* Whole files: read into memory, or written aside, synced and renamed, so that
  * a file appears whole or not at all and a failure leaves what was there. */
-#ifndef LS_FILE_FILE_H
-#define LS_FILE_FILE_H
+#ifndef LS_BASE_FILE_H
+#define LS_BASE_FILE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* LS_EIO: "PATH: WHAT: " and what errno says. */
 int ls__io_error(const char *path, const char *what);
@@ -11,6 +12,10 @@ int ls__io_error(const char *path, const char *what);
 /* All bytes of a regular file, with a zero byte after them; to be freed.  No
  * more memory is asked for than the file is long. */
 int ls__file_read(const char *path, char **bytes, size_t *size);
+
+/* A stream that takes over the descriptor that a call gave, -1 too: NULL, with
+ * errno, and nothing is open. */
+FILE *ls__file_stream(int fd, const char *mode);
 
 /* A file on its way. */
 typedef struct ls__aside {

@@ -1,0 +1,40 @@
+/* See model_parts.h. */
+#include "model_parts.h"
+
+int model_follow(const opt_line *line, const char *name, int64_t *size,
+                 int64_t actual, const char *path)
+{
+    if (opt_given(&model_program, line, name) && *size != actual)
+        return opt_fail(OPT_FAILED, "%s has %lld where --%s says %lld", path,
+                        (long long)actual, name, (long long)*size);
+    *size = actual;
+    return OPT_GO;
+}
+
+ls_node *model_rounded(ls_node *x, const settings *s)
+{
+    return s->precision == PRECISION_BF16_INPUT ? ls_round_bf16(x) : x;
+}
+
+ls_node *model_drop(ls_node *x, const settings *s, const char *name)
+{
+    return s->dropout > 0 ? ls_dropout(x, s->dropout, name) : x;
+}
+
+int model_check_files(const settings *s)
+{
+    if (s->data && (s->x || s->y))
+        return opt_fail(OPT_WRONG, "--data and --x exclude each other");
+    if (!s->x != !s->y)
+        return opt_fail(OPT_WRONG, "--x and --y go together");
+    if (s->mask && !s->x)
+        return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
+    if (s->eval_data && !s->data)
+        return opt_fail(OPT_WRONG, "--eval-data goes with --data");
+    return OPT_GO;
+}
+
+int model_load_mask(data *d, const settings *s)
+{
+    return s->mask ? data_mask(d, s->mask) : OPT_GO;
+}

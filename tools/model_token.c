@@ -1,0 +1,99 @@
+/* lm and gpt: a transformer on tokens. */
+#include "model_parts.h"
+
+#include <stdio.h>
+
+/* ------ lm: a transformer on tokens, without a causal mask ------ */
+
+static int lm_load(data *d, settings *s, const opt_line *line)
+{
+    ls_numpy rs;
+    int status;
+
+    if (s->mask && !s->x)
+        return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
+    if (!s->x) {
+        ls_numpy_seed(&rs, (uint32_t)s->data_seed);
+        return data_randint(d, "tokens", &rs, s->rows, s->seq_len, s->vocab);
+    }
+    status = data_load(d, "tokens", s->x, LS_I32, 2);
+    if (status == OPT_GO)
+        status = model_follow(line, "rows", &s->rows, d->rows, s->x);
+    if (status == OPT_GO)
+        status = model_follow(line, "seq-len", &s->seq_len,
+                              d->input[0].all.shape[1], s->x);
+    return status == OPT_GO ? model_load_mask(d, s) : status;
+}
+
+/* "blocks_3.Dense_0" in room. */
+static const char *block_name(char room[64], int64_t i, const char *layer)
+{
+    snprintf(room, 64, "blocks_%lld.%s", (long long)i, layer);
+    return room;
+}
+
+/* x + attention(norm(x)), then x + mlp(norm(x)): the pre-norm form.  Dropout is
+ * where Vaswani et al. 2017 have it: on what is added, and on the embedding. */
+static ls_node *block(ls_node *x, int64_t i, bool causal, const settings *s)
+{
+    char name[64];
+    ls_node *h;
+
+    h = ls_layer_norm(x, block_name(name, i, "LayerNorm_0"));
+    h = ls_self_attention(h, (int)s->heads, causal,
+                          block_name(name, i, "SelfAttention_0"));
+    x = ls_add(x, model_drop(h, s, block_name(name, i, "Dropout_0")));
+    h = ls_layer_norm(x, block_name(name, i, "LayerNorm_1"));
+    h = ls_gelu(ls_dense(h, s->d_ff, block_name(name, i, "Dense_0")));
+    h = ls_dense(h, s->d_model, block_name(name, i, "Dense_1"));
+    return ls_add(x, model_drop(h, s, block_name(name, i, "Dropout_1")));
+}
+
+static void transformer(ls_graph *g, bool causal, const settings *s)
+{
+    ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, &s->seq_len);
+    ls_node *x = ls_embed(tokens, s->vocab, s->d_model, "tok_emb");
+
+    x = model_drop(ls_position(x, "pos_emb"), s, "Dropout_0");
+    for (int64_t i = 0; i < s->layers && x; i++)
+        x = block(x, i, causal, s);
+    x = ls_dense_no_bias(ls_layer_norm(x, "ln_f"), s->vocab, "head");
+    ls_output(g, x, "logits");
+    ls_loss(g, ls_next_token_loss(x, tokens));
+}
+
+static void lm_build(ls_graph *g, const settings *s)
+{
+    transformer(g, false, s);
+}
+
+const model model_lm = {
+    .keys = LS_KEYS_LINEN,
+    .parallel_only = true,
+    .tokens = true,
+    .load = lm_load,
+    .build = lm_build,
+};
+
+/* ------ gpt: the same with a causal mask, on text byte by byte ------ */
+
+static int gpt_load(data *d, settings *s, const opt_line *line)
+{
+    (void)line;
+    if (!s->data)
+        return opt_fail(OPT_WRONG, "gpt needs --data FILE, a text");
+    return text_load(&d->text, s->data, s->eval_data, s->seq_len, s->vocab,
+                     ls_key_new(s->data_seed));
+}
+
+static void gpt_build(ls_graph *g, const settings *s)
+{
+    transformer(g, true, s);
+}
+
+const model model_gpt = {
+    .keys = LS_KEYS_LINEN,
+    .tokens = true,
+    .load = gpt_load,
+    .build = gpt_build,
+};

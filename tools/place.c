@@ -1,0 +1,39 @@
+/* See place.h. */
+#define _GNU_SOURCE
+#include "place.h"
+#include "opt.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int check_folder(const char *path)
+{
+    char *copy = strdup(path);
+    int status = OPT_GO;
+
+    if (!copy || access(dirname(copy), W_OK) < 0)
+        status =
+            opt_fail(OPT_FAILED, "%s: its folder: %s", path, strerror(errno));
+    free(copy);
+    return status;
+}
+
+int place_check(const char *path, bool aside)
+{
+    struct stat info;
+    bool there = path && stat(path, &info) == 0;
+
+    if (!path)
+        return OPT_GO;
+    if (there && !S_ISREG(info.st_mode) && (aside || S_ISDIR(info.st_mode)))
+        return opt_fail(OPT_FAILED, "%s: is not a regular file", path);
+    if (aside || !there)
+        return check_folder(path);
+    return access(path, W_OK) == 0
+               ? OPT_GO
+               : opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+}

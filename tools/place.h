@@ -1,0 +1,14 @@
+/* Can a result be written there?  Better found before the training than after
+ * it. */
+#ifndef TOOLS_PLACE_H
+#define TOOLS_PLACE_H
+
+#include <stdbool.h>
+
+/* OPT_GO, or OPT_FAILED after a message; path NULL: nothing is asked.  Looks
+ * only: no file is made, opened or changed.  aside: it will be written beside
+ * and renamed, as the library does, which no device survives; otherwise it is
+ * opened itself, and may be one. */
+int place_check(const char *path, bool aside);
+
+#endif

@@ -1,0 +1,98 @@
+/* From a measurement to a report: all that its forms show is computed here. */
+#include "report.h"
+#include "opt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Operators of the same kind together. */
+void report_count(report *r, const ls_trainer *t)
+{
+    ls_cost c;
+
+    r->ops = 0;
+    for (int i = 0; ls_trainer_cost(t, i, &c); i++) {
+        int k = 0;
+
+        while (k < r->ops && strcmp(r->op[k].name, c.op) != 0)
+            k++;
+        if (k == REPORT_OPS)
+            continue;
+        if (k == r->ops)
+            r->op[r->ops++] = (report_op){.name = c.op};
+        r->op[k].forward += c.forward;
+        r->op[k].backward += c.backward;
+    }
+}
+
+static report_rate rate_of(const ls_scaling_point *p, int64_t tokens)
+{
+    double rows = (double)p->rows / p->seconds;
+
+    return (report_rate){
+        .steps = 1 / p->seconds,
+        .rows = rows,
+        .tokens = tokens ? rows * (double)tokens : (double)NAN,
+        .spread = 100 * (p->most - p->least) / p->seconds,
+    };
+}
+
+static int make_points(report *r)
+{
+    ls_scaling_point p;
+
+    while (ls_scaling_get(r->scaling, r->points, &p))
+        r->points++;
+    r->point = calloc((size_t)r->points, sizeof *r->point);
+    r->rate = calloc((size_t)r->points, sizeof *r->rate);
+    if (!r->point || !r->rate)
+        return opt_fail(OPT_FAILED, "out of memory");
+    for (int i = 0; i < r->points; i++) {
+        ls_scaling_get(r->scaling, i, &r->point[i]);
+        r->rate[i] = rate_of(&r->point[i], r->tokens);
+    }
+    return OPT_GO;
+}
+
+/* Twice and four times what was measured, while there is a device for each;
+ * nothing when a count's numbers are not to be trusted. */
+static void make_guesses(report *r)
+{
+    r->most = r->point[r->points - 1].workers;
+    for (int i = 0; i < r->points; i++) {
+        if (!r->point[i].verified)
+            return;
+        if (!r->point[i].oversubscribed)
+            r->from = i;
+    }
+    for (int i = 0; i < REPORT_GUESSES; i++) {
+        int workers = r->point[r->from].workers << (i + 1);
+
+        if (workers > r->info.devices)
+            return;
+        ls_scaling_model(r->scaling, workers, &r->guess[i]);
+        r->guess_workers[r->guesses++] = workers;
+        r->most = workers > r->most ? workers : r->most;
+    }
+}
+
+int report_make(report *r, const ls_scaling *scaling)
+{
+    r->scaling = scaling;
+    ls_scaling_ask(scaling, &r->info);
+    if (make_points(r) != OPT_GO)
+        return OPT_FAILED;
+    r->unit.name = r->point[0].seconds < 1e-3 ? "us" : "ms";
+    r->unit.scale = r->point[0].seconds < 1e-3 ? 1e6 : 1e3;
+    if (ls_scaling_serial(scaling, &r->serial) < 0)
+        r->serial = (double)NAN;
+    make_guesses(r);
+    return OPT_GO;
+}
+
+void report_free(report *r)
+{
+    free(r->point);
+    free(r->rate);
+}
