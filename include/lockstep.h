@@ -98,8 +98,9 @@ enum ls_status { LS_OK = 0, LS_ERRORS(LS_ENUM) };
 /* The general text of a status: "shapes do not fit". */
 LS_API const char *ls_strerror(int status);
 
-/* What went wrong in the calling thread's last failed call, in full.  Valid
- * until that thread's next failed call. */
+/* What went wrong in the calling thread's last failed call, in full; or what
+ * ls_step has to say of a batch whose weights are all 0.  Valid until that
+ * thread's next such call. */
 LS_API const char *ls_errmsg(void);
 
 /* ====== Mesh: devices, axes, places ====== */
@@ -150,7 +151,8 @@ LS_API int ls_mesh_usable_cores(const ls_mesh *mesh);
 /* The size of a named axis; 0 when the mesh has no such axis. */
 LS_API int ls_mesh_axis_size(const ls_mesh *mesh, const char *axis);
 
-/* The operating system's number of the PU that worker w is planned on. */
+/* The operating system's number of the PU that a worker is planned on; -1: no
+ * such worker. */
 LS_API int ls_mesh_worker_pu(const ls_mesh *mesh, int worker);
 
 /* "8 devices on 2 workers (PU 0, 1)"; says "oversubscribed" when it is so. */

@@ -143,3 +143,17 @@ int64_t ls__batch_rows_read(const ls_batch *b, const bool *reads)
                         (long long)rows, (long long)b->weight_rows);
     return rows / ls__trainer_shards(t);
 }
+
+ls_shard ls__batch_shard(const ls_trainer *t, int device, int micro)
+{
+    const ls_batch *b = t->phase.batch;
+    int64_t rows = t->phase.rows;
+    int64_t i = (int64_t)micro * t->devices + device;
+
+    return (ls_shard){.first = i * rows, .rows = rows,
+                      .train = t->phase.train,
+                      .call = t->step * t->micro + micro,
+                      .row = device * rows,
+                      .data = b->shard_data + i * b->trainer->inputs,
+                      .weights = b->weights ? b->weights + i * rows : NULL};
+}

@@ -20,6 +20,7 @@
 #include "reduce/reduce.h"
 #include "train/clip.h"
 #include "train/place.h"
+#include "train/report.h"
 #include "train/schedule.h"
 #include "train/watch.h"
 
@@ -31,28 +32,12 @@ enum { BLOCK = LS__CLIP_BLOCK };
 
 /* ------ gradients ------ */
 
-/* Each micro-batch is a call of the model.  Its number follows from the step,
- * so that a run that is resumed draws what it would have drawn. */
-static ls_shard shard_of(const ls_trainer *t, int device, int micro)
-{
-    const ls_batch *b = t->phase.batch;
-    int64_t rows = t->phase.rows;
-    int64_t i = (int64_t)micro * t->devices + device;
-
-    return (ls_shard){.first = i * rows, .rows = rows,
-                      .train = t->phase.train,
-                      .call = t->step * t->micro + micro,
-                      .row = device * rows,
-                      .data = b->shard_data + i * b->trainer->inputs,
-                      .weights = b->weights ? b->weights + i * rows : NULL};
-}
-
 /* The first micro-batch is written to the device's gradient, a later one to
  * the worker's and added. */
 static int run_micro(ls_trainer *t, int worker, int device, int micro,
                      ls_sums *total)
 {
-    ls_shard shard = shard_of(t, device, micro);
+    ls_shard shard = ls__batch_shard(t, device, micro);
     float **grads = micro ? t->later_of + worker * t->params.count
                           : t->grad_of + device * t->params.count;
     ls_sums sums = {.correct = __builtin_nan("")};
@@ -100,58 +85,11 @@ static void predict_device(ls_trainer *t, int device)
     ls__track_phase(ls__track_here(), "predict", device);
     *status = 0;
     for (int m = 0; m < t->micro && *status == 0; m++) {
-        ls_shard shard = shard_of(t, device, m);
+        ls_shard shard = ls__batch_shard(t, device, m);
 
         *status = ls__exec_predict(
             t->exec, device, &shard, t->value_of, t->phase.goal,
             t->phase.out + shard.first * t->phase.size);
-    }
-}
-
-/* ------ what the devices reported ------ */
-
-typedef enum verdict { GOES_ON, NO_WEIGHT, FAILED } verdict;
-
-static double total(const ls_trainer *t, const double *member)
-{
-    return ls__tree_sum_double(member, t->devices,
-                               (int)(sizeof *t->report / sizeof *member));
-}
-
-static bool is_finite(double x)
-{
-    return x - x == 0;
-}
-
-/* Means of shards are for gradients; an evaluation knows only rows. */
-static bool means_shards(const ls_trainer *t)
-{
-    return t->phase.train && t->options.mean == LS_MEAN_OF_SHARDS;
-}
-
-/* A device's report with which no step goes on. */
-static bool is_failure(const ls_trainer *t, const ls__report *r)
-{
-    return r->status < 0 || r->diverged || !is_finite(r->sums.loss) ||
-           !is_finite(r->sums.weight) ||
-           (means_shards(t) && !(r->sums.weight > 0));
-}
-
-static verdict judge(const ls_trainer *t)
-{
-    for (int d = 0; d < t->devices; d++)
-        if (is_failure(t, &t->report[d]))
-            return FAILED;
-    return total(t, &t->report[0].sums.weight) > 0 ? GOES_ON : NO_WEIGHT;
-}
-
-/* What the tree's sum is multiplied by. */
-static float mean_factor(const ls_trainer *t)
-{
-    switch (t->options.mean) {
-    case LS_SUM: return 1;
-    case LS_MEAN_OF_SHARDS: return 1.0f / (float)t->devices;
-    default: return 1.0f / (float)total(t, &t->report[0].sums.weight);
     }
 }
 
@@ -184,14 +122,6 @@ static int64_t reduce_range(ls_trainer *t, int64_t first, int64_t last,
             t->square[i / BLOCK] = ls__clip_square(end - i, t->grad[0] + i);
     }
     return bad;
-}
-
-static bool any_bad(const ls_trainer *t)
-{
-    for (int w = 0; w < t->workers; w++)
-        if (t->bad[w] >= 0)
-            return true;
-    return false;
 }
 
 /* The gradient's norm once it is reduced; NaN where nobody asked for it. */
@@ -296,12 +226,12 @@ static void run_phases(void *user, int worker)
     ls__pool_barrier(t->pool);
     if (worker == 0)
         t->phase.graded = ls__seconds();
-    if (judge(t) != GOES_ON)
+    if (ls__report_judge(t) != LS__GOES_ON)
         return;
     enter(t, worker);
     ls__track_phase(track, "reduce", -1);
     range_of(t, worker, &first, &last);
-    t->bad[worker] = reduce_range(t, first, last, mean_factor(t));
+    t->bad[worker] = reduce_range(t, first, last, ls__report_factor(t));
     leave(t, worker, LS__REDUCE);
     ls__pool_barrier(t->pool);
     if (worker == 0)
@@ -309,176 +239,12 @@ static void run_phases(void *user, int worker)
     enter(t, worker);
     ls__track_phase(track, "update", -1);
     g = norm(t);
-    if (!any_bad(t) && !overflows(g))
+    if (!ls__report_bad(t) && !overflows(g))
         update_owned(t, g, first_device, last_device);
     leave(t, worker, LS__UPDATE);
 }
 
-/* ------ naming what went wrong ------ */
-
-/* The first row of a shard whose loss, or gradient where train, is not finite
- * when it is computed alone; -1 when each one is. */
-static int64_t bad_row_of(ls_trainer *t, int device, int micro, bool train)
-{
-    ls_shard all = shard_of(t, device, micro), one = all;
-    float **grads = t->grad_of + device * t->params.count;
-
-    one.data = t->row;
-    one.rows = 1;
-    for (int64_t row = 0; row < all.rows; row++) {
-        ls_sums sums = {0};
-
-        for (int i = 0; i < t->inputs; i++)
-            t->row[i] = (const char *)all.data[i] + 4 * row * t->input[i].size;
-        one.weights = all.weights ? all.weights + row : NULL;
-        one.first = all.first + row;
-        one.row = all.row + row;
-        if (t->fn(t->user, device, &one, t->value_of, train ? grads : NULL,
-                  &sums) < 0)
-            return -1;
-        if (!is_finite(sums.loss) || !is_finite(sums.weight) ||
-            (train && ls__kernels()->first_nonfinite(
-                          t->params.floats, t->grad[device]) !=
-                          t->params.floats))
-            return one.first;
-    }
-    return -1;
-}
-
-static int64_t bad_row(ls_trainer *t, int device, bool train)
-{
-    ls__track *track = ls__pool_track(t->pool, 0);
-    int64_t row = -1;
-
-    ls__track_phase(track, "search for the row", device);
-    for (int m = 0; m < t->micro && row < 0; m++)
-        row = bad_row_of(t, device, m, train);
-    ls__track_phase(track, NULL, -1);
-    return row;
-}
-
-/* A user's function: the gradient's, or an operator of the graph. */
-static int fail_user(const ls_trainer *t, int d)
-{
-    long long step = (long long)t->step;
-
-    if (t->exec)
-        return ls__fail(LS_EUSER, "step %lld: the operator \"%s\" failed on "
-                        "device %d with status %d", step,
-                        ls__exec_failure(t->exec, d)->node->name, d,
-                        t->report[d].status);
-    return ls__fail(LS_EUSER, "step %lld: the gradient function failed on "
-                    "device %d with status %d", step, d, t->report[d].status);
-}
-
-static int fail_loss(ls_trainer *t, int device)
-{
-    long long step = (long long)t->step;
-    int64_t row = bad_row(t, device, false);
-
-    if (row >= 0)
-        return ls__fail(LS_ENONFINITE, "step %lld: the loss is not finite on "
-                        "device %d, first in row %lld of the batch", step,
-                        device, (long long)row);
-    return ls__fail(LS_ENONFINITE, "step %lld: the loss is not finite on "
-                    "device %d, but is for each of its rows alone", step,
-                    device);
-}
-
-static int fail_device(ls_trainer *t, int d)
-{
-    const ls__report *r = &t->report[d];
-    long long step = (long long)t->step;
-
-    if (r->status < 0)
-        return fail_user(t, d);
-    if (r->diverged)
-        return ls__fail(LS_EUSER, "step %lld: the gradient of device %d is "
-                        "another when devices run at the same time: its "
-                        "function shares memory with theirs", step, d);
-    if (!is_finite(r->sums.loss) || !is_finite(r->sums.weight))
-        return fail_loss(t, d);
-    return ls__fail(LS_EINVAL, "step %lld: device %d has rows of weight 0 "
-                    "only, so its own mean does not exist; use the exact mean",
-                    step, d);
-}
-
-static int fail_report(ls_trainer *t)
-{
-    for (int d = 0; d < t->devices; d++)
-        if (is_failure(t, &t->report[d]))
-            return fail_device(t, d);
-    return ls__fail(LS_ENONFINITE, "step %lld: the sum of all losses is not "
-                    "finite", (long long)t->step);
-}
-
-static int fail_gradient(ls_trainer *t)
-{
-    const char *name = "";
-
-    if (!any_bad(t))
-        return ls__fail(LS_ENONFINITE, "step %lld: the norm of the gradient, "
-                        "which is to be clipped, is not finite",
-                        (long long)t->step);
-    for (int w = t->workers - 1; w >= 0; w--)
-        if (t->bad[w] >= 0)
-            name = ls__params_at(&t->params, t->bad[w])->name;
-    for (int d = 0; d < t->devices; d++) {
-        int64_t row = bad_row(t, d, true);
-
-        if (row >= 0)
-            return ls__fail(LS_ENONFINITE, "step %lld: the gradient of \"%s\" "
-                            "is not finite on device %d, first in row %lld of "
-                            "the batch", (long long)t->step, name, d,
-                            (long long)row);
-    }
-    return ls__fail(LS_ENONFINITE, "step %lld: the gradient of \"%s\" is not "
-                    "finite once rows and devices are added",
-                    (long long)t->step, name);
-}
-
 /* ------ a step ------ */
-
-static float mean_loss(const ls_trainer *t)
-{
-    double sum = 0;
-
-    if (means_shards(t)) {
-        for (int d = 0; d < t->devices; d++)
-            sum += t->report[d].sums.loss / t->report[d].sums.weight;
-        return (float)(sum / t->devices);
-    }
-    sum = total(t, &t->report[0].sums.loss);
-    return (float)(t->options.mean == LS_SUM
-                       ? sum : sum / total(t, &t->report[0].sums.weight));
-}
-
-/* Metric i over all devices; NaN when there is none, or nothing in it. */
-static float metric(const ls_trainer *t, int i)
-{
-    const ls_ratio *m = &t->report[0].sums.metric[i];
-
-    return i < t->metrics ? (float)(total(t, &m->sum) / total(t, &m->weight))
-                          : __builtin_nanf("");
-}
-
-static void fill_result(const ls_trainer *t, verdict v, ls_result *r)
-{
-    double weight = total(t, &t->report[0].sums.weight);
-    double correct = total(t, &t->report[0].sums.correct);
-
-    *r = (ls_result){.step = t->step, .loss = __builtin_nanf(""),
-                     .accuracy = __builtin_nanf(""), .weight = weight,
-                     .grad_norm = __builtin_nanf(""),
-                     .lr = -t->phase.rule.neg_lr,
-                     .rows = t->phase.rows * ls__trainer_shards(t)};
-    for (int i = 0; i < LS_METRICS; i++)
-        r->metric[i] = metric(t, i);
-    if (v != GOES_ON)
-        return;
-    r->loss = mean_loss(t);
-    r->accuracy = (float)(correct / weight);
-}
 
 static void count(const ls_trainer *t, const ls_result *r, double seconds)
 {
@@ -487,28 +253,28 @@ static void count(const ls_trainer *t, const ls_result *r, double seconds)
 }
 
 /* After all workers are done: the caller's part of a training step. */
-static int conclude(ls_trainer *t, verdict v, ls_result *result)
+static int conclude(ls_trainer *t, ls__verdict v, ls_result *result)
 {
-    float g = v == GOES_ON ? norm(t) : __builtin_nanf("");
+    float g = v == LS__GOES_ON ? norm(t) : __builtin_nanf("");
     ls_result r;
 
-    if (v == FAILED)
-        return fail_report(t);
-    if (v == GOES_ON && (any_bad(t) || overflows(g)))
-        return fail_gradient(t);
-    fill_result(t, v, &r);
+    if (v == LS__FAILED)
+        return ls__report_fail(t);
+    if (v == LS__GOES_ON && (ls__report_bad(t) || overflows(g)))
+        return ls__report_fail_gradient(t);
+    ls__report_result(t, v, &r);
     r.grad_norm = g;
-    if (v == NO_WEIGHT)
+    if (v == LS__NO_WEIGHT)
         ls__fail(0, "step %lld: the weights of all %lld rows are 0; nothing "
                  "was updated", (long long)t->step, (long long)r.rows);
     enter(t, 0);
-    if (v == GOES_ON)
+    if (v == LS__GOES_ON)
         update_replicated(t, g);
     leave(t, 0, LS__UPDATE);
-    r.updated = v == GOES_ON;
+    r.updated = v == LS__GOES_ON;
     t->phase.ended = ls__seconds();
     r.gradient_seconds = t->phase.graded - t->phase.began;
-    if (v == GOES_ON) {
+    if (v == LS__GOES_ON) {
         r.reduce_seconds = t->phase.reduced - t->phase.graded;
         r.update_seconds = t->phase.ended - t->phase.reduced;
         t->step++;
@@ -545,7 +311,7 @@ static int watch(ls_trainer *t)
     if (t->exec)
         ls__exec_prepare(t->exec, 0, 1, true, t->value_of);
     for (int d = 0; d < t->devices && status == 0; d++) {
-        ls_shard shard = shard_of(t, d, 0);
+        ls_shard shard = ls__batch_shard(t, d, 0);
 
         ls__track_phase(track, "divergence check", d);
         status = ls__watch_device(t, d, &shard);
@@ -561,7 +327,7 @@ static int pass(ls_trainer *t, const ls_batch *batch, bool train,
     int64_t rows = shard_rows(t, batch, NULL);
     int status = 0;
     ls__fpmode mode;
-    verdict v;
+    ls__verdict v;
 
     if (rows < 0)
         return (int)rows;
@@ -576,13 +342,13 @@ static int pass(ls_trainer *t, const ls_batch *batch, bool train,
         return status;
     }
     ls__pool_run(t->pool, run_phases, t);
-    v = judge(t);
+    v = ls__report_judge(t);
     if (train)
         status = conclude(t, v, result);
-    else if (v == FAILED)
-        status = fail_report(t);
+    else if (v == LS__FAILED)
+        status = ls__report_fail(t);
     else
-        fill_result(t, v, result);
+        ls__report_result(t, v, result);
     ls__fpmode_restore(mode);
     return status;
 }
@@ -605,14 +371,14 @@ static int predict(ls_trainer *t, const ls_batch *batch, const char *output,
     if (n != rows * ls__trainer_shards(t) * size)
         return ls__fail(LS_ESHAPE, "output \"%s\": %lld rows of %lld elements "
                         "do not fill %lld", output,
-                        (long long)(rows * ls__trainer_shards(t)), (long long)size,
-                        (long long)n);
+                        (long long)(rows * ls__trainer_shards(t)),
+                        (long long)size, (long long)n);
     t->phase = (ls__phase){.batch = batch, .goal = k, .rows = rows,
                            .size = size, .out = out};
     ls__pool_run(t->pool, run_phases, t);
     for (int d = 0; d < t->devices; d++)
         if (t->report[d].status < 0)
-            return fail_user(t, d);
+            return ls__report_fail_user(t, d);
     return 0;
 }
 
