@@ -3,6 +3,7 @@
  * transformer stays near its f32 self; NaN and infinity pass; what is refused.
  * (Fixtures of JAX: test_seed002.c.  The same bits: test_determinism.c.) */
 #include "base/fpmode.h"
+#include "graph/window.h"
 #include "models.h"
 #include "reference.h"
 
@@ -229,6 +230,7 @@ static float *round_all(int64_t n, const float *x)
     return y;
 }
 
+/* Both ways, over IMAGES images. */
 static void run_conv(const ls__backend *be, const ls__kernel_table *k,
                      ls__run *r)
 {
@@ -250,6 +252,15 @@ static void run_conv(const ls__backend *be, const ls__kernel_table *k,
     n->op->backward(r);
 }
 
+/* Two sums of the same numbers in other orders. */
+static void check_near(int64_t n, const float *got, const float *other)
+{
+    double *want = doubles(n, other, LS_F32);
+
+    ck_assert(max_relative(n, got, want) <= 1e-5);
+    free(want);
+}
+
 static void check_conv(const shape *s, const ls__backend *be)
 {
     ls_graph *g;
@@ -259,9 +270,9 @@ static void check_conv(const shape *s, const ls__backend *be)
     ref want = {.rows = IMAGES};
 
     OK(ls_graph_new(&g));
-    n = ls_conv2d_no_bias(ls_input(g, "x", LS_F32, 3,
-                                   (int64_t[]){s->h, s->w, s->c}),
-                          s->n, s->window, "c");
+    n = ls_conv2d(ls_input(g, "x", LS_F32, 3,
+                           (int64_t[]){s->h, s->w, s->c}),
+                  s->n, s->window, "c");
     ck_assert_msg(n != NULL, "%s", ls_errmsg());
     nx = IMAGES * n->in[0]->size;
     ny = IMAGES * n->size;
@@ -269,16 +280,20 @@ static void check_conv(const shape *s, const ls__backend *be)
     r.node = want.node = n;
     r.x[0] = uniform(1, nx);
     r.param[0] = uniform(2, nw);
+    r.param[1] = uniform(4, s->n);
     r.dy = uniform(3, ny);
     r.y = fenced(ny);
     r.dx[0] = fenced(nx);
     r.dparam[0] = fenced(nw);
+    r.dparam[1] = fenced(s->n);
     want.x[0] = doubles(nx, round_all(nx, r.x[0]), LS_F32);
     want.param[0] = doubles(nw, round_all(nw, r.param[0]), LS_F32);
+    want.param[1] = doubles(s->n, r.param[1], LS_F32);
     want.dy = doubles(ny, round_all(ny, r.dy), LS_F32);
     want.y = doubles(ny, NULL, LS_F32);
     want.dx[0] = doubles(nx, NULL, LS_F32);
     want.dparam[0] = doubles(nw, NULL, LS_F32);
+    want.dparam[1] = doubles(s->n, NULL, LS_F32);
     ref_conv(&want);
     ref_conv_grad(&want);
     run_conv(be, ls__kernels(), &r);
@@ -287,12 +302,15 @@ static void check_conv(const shape *s, const ls__backend *be)
     ck_assert(max_relative(ny, r.y, want.y) <= 0x1p-8); /* y is rounded */
     ck_assert(max_relative(nx, r.dx[0], want.dx[0]) <= 1e-5);
     ck_assert(max_relative(nw, r.dparam[0], want.dparam[0]) <= 1e-5);
+    ck_assert(max_relative(s->n, r.dparam[1], want.dparam[1]) <= 1e-5);
     free((void *)want.x[0]);
     free((void *)want.param[0]);
+    free((void *)want.param[1]);
     free((void *)want.dy);
     free(want.y);
     free(want.dx[0]);
     free(want.dparam[0]);
+    free(want.dparam[1]);
     ls_graph_free(g);
     fences_free();
 }
@@ -306,6 +324,89 @@ START_TEST(convolutions)
     ls__fpmode_set();
     for (size_t i = 0; be && i < sizeof shapes / sizeof *shapes; i++)
         check_conv(&shapes[i], be);
+}
+END_TEST
+
+/* ------ Under a folded 2x2 pool ------ */
+
+/* What a convolution writes, of shapes that a pool changes or not. */
+static ls__run conv_run(const ls_node *n, int64_t stash)
+{
+    int64_t taps = n->window.kh * n->window.kw, c = n->in[0]->shape[2];
+    int64_t out = ls__width(n), nw = taps * c * out;
+
+    return (ls__run){.node = n, .rows = IMAGES,
+                     .x = {uniform(1, IMAGES * n->in[0]->size)},
+                     .param = {uniform(2, nw), uniform(4, out)},
+                     .y = fenced(IMAGES * n->size),
+                     .stash = fenced(IMAGES * stash),
+                     .dx = {fenced(IMAGES * n->in[0]->size)},
+                     .dparam = {fenced(nw), fenced(out)}};
+}
+
+/* y and dy of all images through the pool, as kernels of their own do it. */
+static void pool_all(const ls_node *n, const ls_node *p, const ls__run *r,
+                     const float *dy, float *y, float *d)
+{
+    ls__pool w = ls__pool_of(&p->window, n->shape[0], n->shape[1],
+                             n->shape[2]);
+    float *number = fenced(p->size);
+
+    for (int64_t i = 0; i < IMAGES; i++) {
+        r->kernels->max_pool(&w, 0, w.h, r->y + i * n->size, false,
+                             y + i * p->size, number);
+        r->kernels->max_pool_grad(&w, number, dy + i * p->size,
+                                  d + i * n->size);
+    }
+}
+
+static void check_pooled(const shape *s, const ls__backend *be)
+{
+    const ls_window two = {2, 2, 2, 2, LS_SAME};
+    ls_node *n, *p, folded;
+    ls_graph *g;
+    ls__run r, all;
+    float *y, *d;
+
+    OK(ls_graph_new(&g));
+    n = ls_conv2d(ls_input(g, "x", LS_F32, 3,
+                           (int64_t[]){s->h, s->w, s->c}),
+                  s->n, s->window, "c");
+    p = ls_max_pool(n, two);
+    ck_assert_msg(p != NULL, "%s", ls_errmsg());
+    folded = *n;
+    folded.pooled = true;
+    folded.pool = p->window;
+    folded.size = p->size;
+    memcpy(folded.shape, p->shape, sizeof p->shape);
+    r = conv_run(&folded, p->size);
+    all = conv_run(n, n->size);
+    r.dy = uniform(3, IMAGES * p->size);
+    all.dy = d = fenced(IMAGES * n->size);
+    memset(d, 0, (size_t)(IMAGES * n->size) * sizeof *d);
+    y = fenced(IMAGES * p->size);
+    run_conv(be, ls__kernels(), &r);
+    run_conv(be, ls__kernels(), &all);
+    pool_all(n, p, &all, r.dy, y, d);
+    run_conv(be, ls__kernels(), &all);
+    ck_assert_mem_eq(r.y, y, (size_t)(IMAGES * p->size) * sizeof *y);
+    ck_assert_mem_eq(r.dx[0], all.dx[0],
+                     (size_t)(IMAGES * n->in[0]->size) * sizeof *y);
+    check_near(g->params[0]->size, r.dparam[0], all.dparam[0]);
+    check_near(s->n, r.dparam[1], all.dparam[1]);
+    ls_graph_free(g);
+    fences_free();
+}
+
+/* Proves that under a 2x2 pool, whose kernel gradient takes another way, all is
+ * as without: the same y and dx, sums of the same products. */
+START_TEST(under_a_pool)
+{
+    const ls__backend *be = way(_i);
+
+    ls__fpmode_set();
+    for (size_t i = 0; be && i < sizeof shapes / sizeof *shapes; i++)
+        check_pooled(&shapes[i], be);
 }
 END_TEST
 
@@ -408,6 +509,7 @@ int main(void)
     tcase_add_loop_test(t, epilogue, 0, ways());
     tcase_add_loop_test(t, not_finite, 0, ways());
     tcase_add_loop_test(t, convolutions, 0, ways());
+    tcase_add_loop_test(t, under_a_pool, 0, ways());
     tcase_add_test(t, near_f32);
     tcase_add_test(t, refused);
     suite_add_tcase(s, t);

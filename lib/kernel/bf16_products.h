@@ -1,11 +1,11 @@
 /* Matrix products and convolutions of numbers rounded to bf16, sums in f32.
  *
  * Operands are rounded where they are copied anyway, or in a copy that the
- * caches hold, and then go through the tiles of gemm.h and conv.h, epilogues
- * and all.  What those take for a float is a word: one rounded number; or, with
- * AVX512-BF16 (v4_bf16.c, where mul_add is two products), two numbers that
- * follow each other along K, the first in the lower half, and K is half as
- * long.  Zeros fill up the last word. */
+ * caches hold, and then go through the loops and tiles of gemm.h and conv.h,
+ * epilogues and all.  What those take for a float is a word: one rounded
+ * number; or, with AVX512-BF16 (v4_bf16.c, where mul_add is two products), two
+ * numbers that follow each other along K, the first in the lower half, and K is
+ * half as long.  Zeros fill up the last word. */
 #ifndef LS_KERNEL_BF16_PRODUCTS_H
 #define LS_KERNEL_BF16_PRODUCTS_H
 
@@ -243,16 +243,8 @@ static int64_t bf16_conv_packed_size(int64_t taps, int64_t k, int64_t n)
 static void bf16_conv_pack(int64_t taps, int64_t in, int64_t out, bool rotated,
                            const float *w, float *packed)
 {
-    int64_t n = rotated ? in : out, k = rotated ? out : in;
-    int64_t row = rotated ? 1 : out, col = rotated ? out : 1;
-
-    for (int64_t j = 0; j < n; j += CONV_COLUMNS)
-        for (int64_t t = 0; t < taps; t++) {
-            const float *tap = w + (rotated ? taps - 1 - t : t) * in * out;
-
-            bf16_panel(k, n - j, tap + j * col, row, col, packed);
-            packed += words(k) * CONV_COLUMNS;
-        }
+    pack_taps(bf16_panel, words(rotated ? out : in), taps, in, out, rotated, w,
+              packed);
 }
 
 /* Along K, channels follow each other: a pixel becomes words of its own. */

@@ -10,6 +10,9 @@
 #include "kernel/vmath.h"
 
 #include "kernel/bf16.h"
+#include "kernel/tile.h"
+#include "kernel/epilogue.h"
+#include "kernel/panels.h"
 #include "kernel/gemm.h"
 #include "kernel/conv.h"
 #include "kernel/bf16_products.h"

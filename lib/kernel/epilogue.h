@@ -1,0 +1,146 @@
+/* What is done to a product before it is stored: the epilogue of ls__gemm, in
+ * the order written there (gemm/gemm.h), for whole tiles in registers and for
+ * vectors of a product that stands in memory. */
+#ifndef LS_KERNEL_EPILOGUE_H
+#define LS_KERNEL_EPILOGUE_H
+
+/* Whether the activation is too long to stand in every place that stores;
+ * relu is not. */
+static bool is_curved(const ls__gemm *g)
+{
+    return g->activation && g->activation != LS__RELU;
+}
+
+/* The epilogue of 16 elements of row i from column j on. */
+static v16 finish(const ls__gemm *g, v16 x, int64_t i, int64_t j)
+{
+    int64_t at = i * g->c_row + j, left = g->n - j;
+
+    if (g->scale != 1.0f)
+        x = v16_mul(x, v16_set(g->scale));
+    if (g->bias)
+        x = v16_add(x, take(g->bias + j, left));
+    if (g->round)
+        x = bf16_of(x);
+    if (g->activation) {
+        v16 slope;
+
+        x = activation_of(g->activation, x, &slope);
+        if (g->slope)
+            put(g->slope + at, slope, left);
+    }
+    if (g->times)
+        x = times_slope(x, take(g->times + at, left));
+    if (g->add)
+        x = v16_add(x, take(g->add + at, left));
+    return x;
+}
+
+static void epilogue(const ls__gemm *g)
+{
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t j = 0; j < g->n; j += 16) {
+            float *c = g->c + i * g->c_row + j;
+
+            put(c, finish(g, take(c, g->n - j), i, j), g->n - j);
+        }
+}
+
+/* ------ of a tile, part by part ------ */
+
+SIMD void tile_scale(int rows, float by, tile_sums acc)
+{
+    EACH_SUM(rows)
+        acc[r][v] = v16_mul(acc[r][v], v16_set(by));
+}
+
+SIMD void tile_bias(int rows, const float *bias, int64_t left, tile_sums acc)
+{
+#pragma GCC unroll 2
+    for (int v = 0; v < VECS; v++)
+        if (left > 16 * v) {
+            v16 b = take(bias + 16 * v, left - 16 * v);
+
+#pragma GCC unroll 14
+            for (int r = 0; r < rows; r++)
+                acc[r][v] = v16_add(acc[r][v], b);
+        }
+}
+
+SIMD void tile_round(int rows, tile_sums acc)
+{
+    EACH_SUM(rows)
+        acc[r][v] = bf16_of(acc[r][v]);
+}
+
+SIMD void tile_slope(int rows, float *to, int64_t row, int64_t left,
+                     tile_sums acc)
+{
+    EACH_SUM(rows)
+        if (left > 16 * v)
+            put(to + r * row + 16 * v, relu_slope(acc[r][v]), left - 16 * v);
+}
+
+SIMD void tile_relu(int rows, tile_sums acc)
+{
+    EACH_SUM(rows)
+        acc[r][v] = relu_of(acc[r][v]);
+}
+
+SIMD void tile_times(int rows, const float *slope, int64_t row, int64_t left,
+                     tile_sums acc)
+{
+    EACH_SUM(rows)
+        if (left > 16 * v)
+            acc[r][v] = times_slope(acc[r][v], take(slope + r * row + 16 * v,
+                                                    left - 16 * v));
+}
+
+SIMD void end_straight(const ls__gemm *g, int rows, int64_t i, int64_t j,
+                       tile_sums acc)
+{
+    int64_t at = i * g->c_row + j, left = g->n - j;
+
+    if (g->scale != 1.0f)
+        tile_scale(rows, g->scale, acc);
+    if (g->bias)
+        tile_bias(rows, g->bias + j, left, acc);
+    if (g->round)
+        tile_round(rows, acc);
+    if (g->activation && g->slope)
+        tile_slope(rows, g->slope + at, g->c_row, left, acc);
+    if (g->activation)
+        tile_relu(rows, acc);
+    if (g->times)
+        tile_times(rows, g->times + at, g->c_row, left, acc);
+    if (g->add)
+        tile_add(rows, g->add + at, g->c_row, left, acc);
+    tile_put(rows, g->c + at, g->c_row, left, acc);
+}
+
+/* Activations are long, so this loop is there once, on sums in memory. */
+static void end_curved(const ls__gemm *g, int rows, int64_t i, int64_t j,
+                       const float *sum)
+{
+    float *c = g->c + i * g->c_row + j;
+
+    for (int r = 0; r < rows; r++, c += g->c_row)
+        for (int v = 0; v < VECS && g->n - j > 16 * v; v++)
+            put(c + 16 * v,
+                finish(g, v16_load(sum + r * COLUMNS + 16 * v), i + r,
+                       j + 16 * v), g->n - j - 16 * v);
+}
+
+/* Finish and store the tile at row i and column j; sum is room for it. */
+SIMD void tile_end(const ls__gemm *g, int rows, int64_t i, int64_t j,
+                   tile_sums acc, float *sum)
+{
+    if (is_curved(g)) {
+        tile_put(rows, sum, COLUMNS, COLUMNS, acc);
+        end_curved(g, rows, i, j, sum);
+    } else {
+        end_straight(g, rows, i, j, acc);
+    }
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* Operands B in panels as wide as a tile, filled up with zeros: line p of panel
+ * j is B[p][j .. j+COLUMNS]. */
+#ifndef LS_KERNEL_PANELS_H
+#define LS_KERNEL_PANELS_H
+
+static int64_t packed_size(int64_t k, int64_t n)
+{
+    return (n + COLUMNS - 1) / COLUMNS * COLUMNS * k;
+}
+
+/* One panel: out[p][j] = b[p][j] for j < left, zeros up to COLUMNS. */
+SIMD void pack_rows(int64_t k, const float *b, int64_t b_row, int64_t left,
+                    float *out)
+{
+    for (int64_t p = 0; p < k; p++, b += b_row, out += COLUMNS)
+        for (int v = 0; v < VECS; v++) {
+            int64_t rest = left - 16 * v;
+
+            v16_store(out + 16 * v, rest > 0 ? take(b + 16 * v, rest)
+                                             : v16_zero());
+        }
+}
+
+/* The same from the transpose: b[p][j] stands at b + p + j b_col. */
+static void pack_turned(int64_t k, const float *b, int64_t b_col, int64_t left,
+                        float *out)
+{
+    for (int64_t p = 0; p < k; p += 16)
+        for (int64_t v = 0; v < COLUMNS; v += 16) {
+            v16 x[16];
+
+            for (int64_t j = 0; j < 16; j++)
+                x[j] = v + j < left ? take(b + (v + j) * b_col + p, k - p)
+                                    : v16_zero();
+            v16_turn(x);
+            for (int64_t i = 0; i < 16 && i < k - p; i++)
+                v16_store(out + (p + i) * COLUMNS + v, x[i]);
+        }
+}
+
+SIMD void pack_any(int64_t k, const float *b, int64_t b_row, int64_t b_col,
+                   int64_t left, float *out)
+{
+    for (int64_t j = 0; j < COLUMNS; j++)
+        for (int64_t p = 0; p < k; p++)
+            out[p * COLUMNS + j] = j < left ? b[p * b_row + j * b_col] : 0;
+}
+
+/* The panel of at most COLUMNS of `left` columns of k steps. */
+typedef void panel_fn(int64_t k, int64_t left, const float *b, int64_t b_row,
+                      int64_t b_col, float *out);
+
+static void pack_panel(int64_t k, int64_t left, const float *b, int64_t b_row,
+                       int64_t b_col, float *out)
+{
+    if (b_col == 1)
+        pack_rows(k, b, b_row, left, out);
+    else if (b_row == 1)
+        pack_turned(k, b, b_col, left, out);
+    else
+        pack_any(k, b, b_row, b_col, left, out);
+}
+
+static void pack(int64_t k, int64_t n, const float *b, int64_t b_row,
+                 int64_t b_col, float *packed)
+{
+    for (int64_t j = 0; j < n; j += COLUMNS, packed += k * COLUMNS)
+        pack_panel(k, n - j, b + j * b_col, b_row, b_col, packed);
+}
+
+/* A kernel (taps,in,out): the panels' parts for its taps one below the other,
+ * `lines` lines each; rotated, in reverse order and transposed. */
+static void pack_taps(panel_fn *panel, int64_t lines, int64_t taps, int64_t in,
+                      int64_t out, bool rotated, const float *w, float *packed)
+{
+    int64_t n = rotated ? in : out, k = rotated ? out : in;
+    int64_t row = rotated ? 1 : out, col = rotated ? out : 1;
+
+    for (int64_t j = 0; j < n; j += COLUMNS)
+        for (int64_t t = 0; t < taps; t++, packed += lines * COLUMNS) {
+            const float *tap = w + (rotated ? taps - 1 - t : t) * in * out;
+
+            panel(k, n - j, tap + j * col, row, col, packed);
+        }
+}
+
+#endif

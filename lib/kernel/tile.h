@@ -1,0 +1,146 @@
+/* A tile of a product: sums held in registers, as many as the level has.
+ * gemm.h and conv.h bring A from different places and in different orders; what
+ * is done with a line of B and a column of A is here, once.
+ *
+ * `rows` is a constant wherever these are inlined, so that every loop over a
+ * tile unrolls and the sums never leave their registers. */
+#ifndef LS_KERNEL_TILE_H
+#define LS_KERNEL_TILE_H
+
+#if defined(__AVX512F__)
+enum { ROWS = 14, VECS = 2 }; /* 28 of 32 registers */
+#elif defined(__AVX2__)
+enum { ROWS = 6, VECS = 1 }; /* 12 of 16: a v16 is two of them */
+#else
+enum { ROWS = 4, VECS = 1 };
+#endif
+enum { COLUMNS = 16 * VECS };
+
+typedef v16 tile_sums[ROWS][VECS];
+
+/* For each row r and vector v of a tile. */
+#define EACH_SUM(rows) \
+    _Pragma("GCC unroll 14") for (int r = 0; r < (rows); r++) \
+        _Pragma("GCC unroll 2") for (int v = 0; v < VECS; v++)
+
+/* CALL(r) for the one of 1 .. ROWS that `rows` is.  (gcc makes tiles 3 % slower
+ * if the last is the default.) */
+#if defined(__AVX512F__)
+#define WITH_CONSTANT(rows, CALL) \
+    switch (rows) { \
+    case 1: CALL(1); break; \
+    case 2: CALL(2); break; \
+    case 3: CALL(3); break; \
+    case 4: CALL(4); break; \
+    case 5: CALL(5); break; \
+    case 6: CALL(6); break; \
+    case 7: CALL(7); break; \
+    case 8: CALL(8); break; \
+    case 9: CALL(9); break; \
+    case 10: CALL(10); break; \
+    case 11: CALL(11); break; \
+    case 12: CALL(12); break; \
+    case 13: CALL(13); break; \
+    case 14: CALL(14); break; \
+    default: break; \
+    }
+#elif defined(__AVX2__)
+#define WITH_CONSTANT(rows, CALL) \
+    switch (rows) { \
+    case 1: CALL(1); break; \
+    case 2: CALL(2); break; \
+    case 3: CALL(3); break; \
+    case 4: CALL(4); break; \
+    case 5: CALL(5); break; \
+    case 6: CALL(6); break; \
+    default: break; \
+    }
+#else
+#define WITH_CONSTANT(rows, CALL) \
+    switch (rows) { \
+    case 1: CALL(1); break; \
+    case 2: CALL(2); break; \
+    case 3: CALL(3); break; \
+    case 4: CALL(4); break; \
+    default: break; \
+    }
+#endif
+
+/* How many rows the next tile takes of those left: tiles of nearly one
+ * height. */
+static int tile_height(int64_t left)
+{
+    int64_t tiles = (left + ROWS - 1) / ROWS;
+
+    return (int)((left + tiles - 1) / tiles);
+}
+
+/* In a matrix product only: fused where the level has FMA. */
+SIMD v16 mul_add(v16 a, v16 b, v16 c)
+{
+#if defined(__AVX512BF16__) /* lanes are pairs: see bf16_products.h */
+    return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b);
+#elif defined(__FMA__) || defined(__aarch64__)
+    return v16_fma(a, b, c);
+#else
+    return v16_add(v16_mul(a, b), c);
+#endif
+}
+
+/* The 1 of that, in all lanes. */
+SIMD v16 one_word(void)
+{
+#if defined(__AVX512BF16__)
+    return v16_of_bits(w16_set(0x3f803f80));
+#else
+    return v16_set(1);
+#endif
+}
+
+SIMD void tile_clear(int rows, tile_sums acc)
+{
+    EACH_SUM(rows)
+        acc[r][v] = v16_zero();
+}
+
+/* acc += a b over k steps: chains in rising order. */
+SIMD void tile_steps(int rows, int64_t k, const float *a, int64_t a_row,
+                     int64_t a_col, const float *b, int64_t b_row,
+                     tile_sums acc)
+{
+    for (int64_t p = 0; p < k; p++, a += a_col, b += b_row) {
+        v16 line[VECS];
+
+#pragma GCC unroll 2
+        for (int v = 0; v < VECS; v++)
+            line[v] = v16_load(b + 16 * v);
+#pragma GCC unroll 14
+        for (int r = 0; r < rows; r++) {
+            v16 x = v16_set(a[r * a_row]);
+
+#pragma GCC unroll 2
+            for (int v = 0; v < VECS; v++)
+                acc[r][v] = mul_add(x, line[v], acc[r][v]);
+        }
+    }
+}
+
+/* acc = from + acc for the columns there are. */
+SIMD void tile_add(int rows, const float *from, int64_t row, int64_t left,
+                   tile_sums acc)
+{
+    EACH_SUM(rows)
+        if (left > 16 * v)
+            acc[r][v] = v16_add(take(from + r * row + 16 * v, left - 16 * v),
+                                acc[r][v]);
+}
+
+SIMD void tile_put(int rows, float *to, int64_t row, int64_t left,
+                   tile_sums acc)
+{
+    EACH_SUM(rows)
+        if (left > 16 * v)
+            put(to + r * row + 16 * v, acc[r][v], left - 16 * v);
+}
+
+#endif
