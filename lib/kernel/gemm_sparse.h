@@ -119,27 +119,28 @@ static void lists_collect(const listed *s, int64_t i, int64_t row,
 
 /* ------ Sums ------ */
 
-/* near = block b of columns j.. of D, zeros beyond the last. */
+/* near = rows of `columns` numbers, filled up with zeros to whole vectors. */
+SIMD void lists_copy(int64_t rows, int64_t columns, const float *from,
+                     int64_t row, float *near)
+{
+    for (int64_t p = 0; p < rows; p++, from += row, near += LISTS_WIDTH)
+        for (int64_t v = 0; v < columns; v += 16)
+            v16_store(near + v, take(from + v, columns - v));
+}
+
+/* near = block b of columns j.. of D. */
 static void lists_fetch(const listed *s, int64_t b, int64_t j, float *near)
 {
-    int64_t first = b * LISTS_BLOCK, left = s->g->k - first;
+    int64_t first = b * LISTS_BLOCK, k = s->g->k, n = s->n - j;
+    int64_t rows = k - first < LISTS_BLOCK ? k - first : LISTS_BLOCK;
 
-    for (int64_t v = 0; v < LISTS_WIDTH && j + v < s->n; v += 16) {
-        const float *from = s->d + first * s->d_row + j + v;
-        int64_t row = s->d_row, columns = s->n - j - v;
-
-        if (!s->d) {
-            int64_t panel = (j + v) / COLUMNS * COLUMNS;
-
-            from = s->g->packed + panel * s->g->k + first * COLUMNS +
-                   (j + v - panel);
-            row = COLUMNS;
-            columns = 16;
-        }
-        for (int64_t p = 0; p < LISTS_BLOCK && p < left; p++)
-            v16_store(near + p * LISTS_WIDTH + v,
-                      take(from + p * row, columns));
-    }
+    n = n < LISTS_WIDTH ? n : LISTS_WIDTH;
+    if (s->d)
+        lists_copy(rows, n, s->d + first * s->d_row + j, s->d_row, near);
+    else
+        for (int64_t v = 0; v < n; v += COLUMNS)
+            lists_copy(rows, COLUMNS, s->g->packed + (j + v) * k +
+                                          first * COLUMNS, COLUMNS, near + v);
 }
 
 /* One block of one list: sum (+)= value near[place]. */
@@ -214,20 +215,37 @@ static void lists_sums(const listed *s, const lists_room *r, int64_t rows,
 
 /* ------ Into C ------ */
 
-/* 16 sums of row i of C from column j on. */
-SIMD void lists_put(const ls__gemm *g, int64_t i, int64_t j, v16 sum)
+static bool has_epilogue(const ls__gemm *g)
+{
+    return g->scale != 1.0f || g->bias || g->round || g->activation ||
+           g->times || g->add;
+}
+
+/* 16 sums of row i of C from column j on; finished is a constant. */
+SIMD void lists_put(const ls__gemm *g, bool finished, int64_t i, int64_t j,
+                    v16 sum)
 {
     float *c = g->c + i * g->c_row + j;
     int64_t left = g->n - j;
 
     if (g->accumulate)
         sum = v16_add(take(c, left), sum);
-    put(c, finish(g, false, sum, i, j), left);
+    put(c, finished ? finish(g, sum, i, j) : sum, left);
 }
 
-/* Rows i.. of S D, columns j... */
-static void lists_store(const listed *s, const float *total, int64_t rows,
-                         int64_t i, int64_t j)
+/* Rows i.. of S D, columns j.. . */
+SIMD void lists_store(const listed *s, bool finished, const float *total,
+                      int64_t rows, int64_t i, int64_t j)
+{
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t v = 0; v < LISTS_WIDTH && j + v < s->n; v += 16)
+            lists_put(s->g, finished, i + r, j + v,
+                      v16_load(total + r * LISTS_WIDTH + v));
+}
+
+/* The same where they are columns i.. of C, rows j.. . */
+SIMD void lists_store_turned(const listed *s, bool finished, const float *total,
+                             int64_t rows, int64_t i, int64_t j)
 {
     for (int64_t v = 0; v < LISTS_WIDTH && j + v < s->n; v += 16)
         for (int64_t r = 0; r < rows; r += 16) {
@@ -235,15 +253,19 @@ static void lists_store(const listed *s, const float *total, int64_t rows,
 
             for (int64_t l = 0; l < 16; l++)
                 x[l] = v16_load(total + (r + l) * LISTS_WIDTH + v);
-            if (!s->turned) {
-                for (int64_t l = 0; l < 16 && l < rows - r; l++)
-                    lists_put(s->g, i + r + l, j + v, x[l]);
-                continue;
-            }
             v16_turn(x);
             for (int64_t l = 0; l < 16 && l < s->n - j - v; l++)
-                lists_put(s->g, j + v + l, i + r, x[l]);
+                lists_put(s->g, finished, j + v + l, i + r, x[l]);
         }
+}
+
+SIMD void lists_end(const listed *s, bool finished, const float *total,
+                    int64_t rows, int64_t i, int64_t j)
+{
+    if (s->turned)
+        lists_store_turned(s, finished, total, rows, i, j);
+    else
+        lists_store(s, finished, total, rows, i, j);
 }
 
 static void lists_product(const listed *s, float *scratch)
@@ -257,7 +279,10 @@ static void lists_product(const listed *s, float *scratch)
             lists_collect(s, i + l, l, &r);
         for (int64_t j = 0; j < s->n; j += LISTS_WIDTH) {
             lists_sums(s, &r, rows, j);
-            lists_store(s, r.total, rows, i, j);
+            if (has_epilogue(s->g))
+                lists_end(s, true, r.total, rows, i, j);
+            else
+                lists_end(s, false, r.total, rows, i, j);
         }
     }
 }
