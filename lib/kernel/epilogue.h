@@ -12,7 +12,7 @@ static bool is_curved(const ls__gemm *g)
 }
 
 /* The epilogue of 16 elements of row i from column j on. */
-static v16 finish(const ls__gemm *g, v16 x, int64_t i, int64_t j)
+SIMD v16 finish(const ls__gemm *g, v16 x, int64_t i, int64_t j)
 {
     int64_t at = i * g->c_row + j, left = g->n - j;
 
