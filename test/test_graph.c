@@ -841,7 +841,7 @@ static void check_scratch(const ls__plan *plan, const ls__instr *in)
 {
     const ls__op *op = in->node->op;
     int64_t need = op->scratch
-                       ? op->scratch(in->node, plan->chunk_rows, plan->backend)
+                       ? op->scratch(in->node, plan->chunk_rows, &plan->backend)
                        : 0;
 
     ck_assert_int_le(plan->scratch + need, plan->floats);

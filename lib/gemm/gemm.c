@@ -6,6 +6,14 @@
 
 #include <string.h>
 
+void ls__multiply(const ls__backend *b, const ls__gemm *g, float *scratch)
+{
+    if (g->made)
+        g->made->gemm(g->made, g, scratch);
+    else
+        b->gemm(g, scratch);
+}
+
 int ls__backend_find(const ls__backend **backend, const char *name)
 {
     /* native: the kernels of the instruction level in use */

@@ -16,6 +16,8 @@ typedef enum ls__activation {
     LS__NO_ACTIVATION, LS__GELU, LS__RELU, LS__TANH, LS__SIGMOID
 } ls__activation;
 
+typedef struct ls__made ls__made;
+
 /* C (m,n) = A (m,k) B (k,n), then, in this order and where asked for:
  * + C before (accumulate: chunks are added to it), x scale, + bias[j], rounded
  * to bf16, activation (its slope kept), x slope of another one, + add. */
@@ -40,7 +42,19 @@ typedef struct ls__gemm {
                                +0 where one is 0; or NULL */
     const float *add;       /* (m,n), row stride c_row, may be c only in
                                the native backend; or NULL */
+    const ls__made *made;   /* what the backend made for it, or NULL */
 } ls__gemm;
+
+/* A product that a backend made ready when the plan was laid out; the same for
+ * all workers, which read it at once.  What it cannot compute after all is NaN,
+ * which ends the step with a message. */
+struct ls__made {
+    int64_t packed;  /* floats of B as pack leaves it */
+    int64_t scratch; /* floats that gemm needs */
+    void (*pack)(const ls__made *m, const float *b, float *packed);
+    void (*gemm)(const ls__made *m, const ls__gemm *g, float *scratch);
+    void (*free)(ls__made *m);
+};
 
 /* The convolution of one image with zeros around it. */
 typedef struct ls__conv {
@@ -90,7 +104,16 @@ typedef struct ls__backend {
     int64_t (*conv_packed_size)(int64_t taps, int64_t k, int64_t n);
     void (*conv_pack)(int64_t taps, int64_t in, int64_t out, bool rotated,
                       const float *w, float *packed);
+
+    /* Make products like g ready, of any number of rows up to `rows`, g having
+     * all: those of m, with B packed; or of k where it accumulates.  Those of
+     * *made stand in for gemm, pack and so on; it stays NULL where these are
+     * better.  NULL when the backend has no use. */
+    int (*make)(const ls__gemm *g, int64_t rows, bool bf16, ls__made **made);
 } ls__backend;
+
+/* As the backend's gemm, or what was made for it. */
+void ls__multiply(const ls__backend *b, const ls__gemm *g, float *scratch);
 
 /* The backend of a name ("native", "blis"), NULL for the fastest here.
  * LS_EINVAL for an unknown name, LS_ENOTSUP for one not built in. */

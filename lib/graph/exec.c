@@ -93,12 +93,14 @@ void ls__exec_draw(ls__exec *e, int stream, ls__draw draw)
 static void pack(const ls__plan *plan, const ls__pack *q, const float *from,
                  float *to)
 {
-    if (!q->taps)
-        plan->backend->pack(q->k, q->n, from, q->row, q->col, to);
+    if (q->made)
+        q->made->pack(q->made, from, to);
+    else if (!q->taps)
+        plan->backend.pack(q->k, q->n, from, q->row, q->col, to);
     else if (q->backward)
-        plan->backend->conv_pack(q->taps, q->n, q->k, true, from, to);
+        plan->backend.conv_pack(q->taps, q->n, q->k, true, from, to);
     else
-        plan->backend->conv_pack(q->taps, q->k, q->n, false, from, to);
+        plan->backend.conv_pack(q->taps, q->k, q->n, false, from, to);
 }
 
 void ls__exec_prepare(void *exec, int worker, int workers, bool train,
@@ -159,7 +161,7 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
                  .weights = c->weights, .sums = c->sums,
                  .failure = c->failure,
                  .train = c->shard->train, .first = c->shard->row + c->first,
-                 .backend = plan->backend, .kernels = ls__kernels()};
+                 .backend = &plan->backend, .kernels = ls__kernels()};
 
     for (int k = 0; k < in->inputs; k++)
         r.x[k] = in->x[k].input >= 0 ? input_at(c, in->x[k].input)
@@ -171,6 +173,8 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
     for (int k = 0; k < 2; k++)
         r.packed[k] = in->packed[k] < 0 ? NULL
                                         : c->e->packed + in->packed[k];
+    for (int k = 0; k < LS__PRODUCTS; k++)
+        r.made[k] = in->made[k];
     return r;
 }
 
