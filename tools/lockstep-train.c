@@ -135,6 +135,7 @@ static int init(session *s)
 static int open_metrics(session *s)
 {
     bool portable = run_is_portable(&s->run);
+    char products[LS_TEXT];
     metrics_run info = {
         .program = &model_program,
         .line = &s->run.line,
@@ -142,10 +143,14 @@ static int open_metrics(session *s)
         .devices = ls_mesh_devices(s->run.mesh),
         .workers = ls_mesh_workers(s->run.mesh),
         .bits = portable ? "portable" : "not portable",
-        .bf16 = s->run.set.precision == PRECISION_BF16 ? ls_bf16_text() : NULL,
+        .products = products,
         .keep = s->at.metrics,
     };
 
+    int status = run_products(&s->run, products);
+
+    if (status != OPT_GO)
+        return status;
     if (!portable)
         puts("bits: not portable");
     return metrics_open(&s->metrics, s->run.set.metrics, &info);

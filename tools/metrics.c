@@ -85,8 +85,8 @@ static void put_header(FILE *file, const metrics_run *run)
     fprintf(file,
             "},\"devices\":%d,\"workers\":%d,\"bits\":\"%s\",",
             run->devices, run->workers, run->bits);
-    if (run->bf16)
-        fprintf(file, "\"bf16\":\"%s\",", run->bf16);
+    if (*run->products)
+        fprintf(file, "\"products\":\"%s\",", run->products);
     fprintf(file, "\"versions\":{\"lockstep\":\"%s\",\"compiler\":",
             ls_version());
     put_text(file, __VERSION__);

@@ -20,7 +20,7 @@ typedef struct metrics_run {
     const void *settings;
     int devices, workers;
     const char *bits; /* "portable" or "not portable" */
-    const char *bf16; /* how bf16 layers compute; NULL: there are none */
+    const char *products; /* who makes them: see run_products */
     int64_t keep;     /* bytes that a resumed run had written; 0: a new run */
 } metrics_run;
 

@@ -183,11 +183,37 @@ int run_open_data(run *r)
     return status == OPT_GO ? check_batches(r) : status;
 }
 
+static bool is_bf16(const run *r)
+{
+    return r->set.precision == PRECISION_BF16;
+}
+
+static bool is_onednn(const run *r)
+{
+    return r->set.backend && strcmp(r->set.backend, "onednn") == 0;
+}
+
+int run_products(const run *r, char text[LS_TEXT])
+{
+    *text = '\0';
+    if (!is_bf16(r) && !is_onednn(r))
+        return OPT_GO;
+    return opt_check(ls_backend_text(text, r->set.backend,
+                                     is_bf16(r) ? LS_BF16_LAYERS
+                                                : LS_F32_LAYERS));
+}
+
 int run_talk(run *r)
 {
+    char products[LS_TEXT];
+    int status = run_products(r, products);
+
+    if (status != OPT_GO)
+        return status;
     fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
-    if (r->set.precision == PRECISION_BF16)
-        fprintf(stderr, "bf16 layers: %s\n", ls_bf16_text());
+    if (*products)
+        fprintf(stderr, "%s layers: %s\n", is_bf16(r) ? "bf16" : "f32",
+                products);
     for (int i = 0; ls_mesh_note(r->mesh, i); i++)
         fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
     return OPT_GO;
@@ -257,8 +283,7 @@ bool run_is_portable(const run *r)
 {
     ls_isa isa;
 
-    if ((r->set.backend && strcmp(r->set.backend, "onednn") == 0) ||
-        r->set.precision == PRECISION_BF16)
+    if (is_onednn(r) || is_bf16(r))
         return false;
     for (int i = 0; ls_isa_level(i, &isa); i++)
         if (isa.used)

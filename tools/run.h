@@ -36,6 +36,10 @@ int run_open_mesh(run *r);
 /* Afterwards the settings hold what is done, whichever way it was said. */
 int run_open_data(run *r);
 
+/* Who makes the products, where the bits depend on it: bf16 layers, onednn; ""
+ * otherwise.  Fails for a backend that is not built in. */
+int run_products(const run *r, char text[LS_TEXT]);
+
 /* Tell the mesh and what is to be known about it, on stderr. */
 int run_talk(run *r);
 
