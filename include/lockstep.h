@@ -1400,9 +1400,9 @@ LS_API bool ls_isa_level(int i, ls_isa *isa);
 LS_API int ls_isa_check(void);
 
 /* How a backend (NULL: the fastest here) computes on this CPU: "f32 products";
- * of bf16 layers "AVX512-BF16 products", or "rounding, then f32 products", which
- * saves no time; "oneDNN 2.6.3 with AMX".  LS_EINVAL, LS_ENOTSUP: as opening a
- * trainer with it. */
+ * of bf16 layers "AVX512-BF16 products", or "rounding, then f32 products",
+ * which saves no time; "oneDNN 2.6.3 with AMX".  LS_EINVAL, LS_ENOTSUP: as
+ * opening a trainer with it. */
 LS_API int ls_backend_text(char text[LS_TEXT], const char *backend,
                            ls_precision precision);
 

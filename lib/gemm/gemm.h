@@ -115,9 +115,9 @@ typedef struct ls__backend {
 /* As the backend's gemm, or what was made for it. */
 void ls__multiply(const ls__backend *b, const ls__gemm *g, float *scratch);
 
-/* The backend of a name ("native", "blis", "onednn"), NULL for the fastest here;
- * bf16: with products of numbers rounded to that.  LS_EINVAL for an unknown
- * name, LS_ENOTSUP for one not built in or that has no such products. */
+/* The backend of a name ("native", "blis", "onednn"), NULL for the fastest
+ * here; bf16: with products of numbers rounded to that.  LS_EINVAL for an
+ * unknown name, LS_ENOTSUP for one not built in or without such products. */
 int ls__backend_find(ls__backend *backend, const char *name, bool bf16);
 
 extern const ls__backend ls__backend_blis;
