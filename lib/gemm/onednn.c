@@ -1,5 +1,4 @@
-/* Matrix products by oneDNN 2, through its C interface; the only file that
- * knows it.
+/* Matrix products by oneDNN 2, through its C interface.
  *
  * oneDNN compiles a product for its sizes, so that happens when a plan is laid
  * out: for the rows of a whole chunk and for the powers of two below, of which
@@ -16,128 +15,15 @@
 #include "gemm/onednn.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "gemm/onednn_call.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
 
-#include <dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#if DNNL_VERSION_MAJOR != 2
-#error "oneDNN 2 is needed; configure with --without-onednn"
-#endif
-
-/* ------ one thread ------ */
-
-#if DNNL_CPU_RUNTIME == DNNL_RUNTIME_OMP
-
-/* <omp.h> is a file of the compiler's, which may have none. */
-int omp_get_max_threads(void);
-void omp_set_num_threads(int threads);
-
-/* Both are of the calling thread alone. */
-static int set_threads(int threads)
-{
-    int before = omp_get_max_threads();
-
-    if (before != threads)
-        omp_set_num_threads(threads);
-    return before;
-}
-
-#else
-
-static int set_threads(int threads)
-{
-    return threads;
-}
-
-#endif
-
-/* ------ calls: a primitive and the arrays it reads and writes ------ */
-
-enum { ARRAYS = 5 };
-
-typedef struct call {
-    dnnl_primitive_t primitive;
-    int count;
-    int kind[ARRAYS]; /* DNNL_ARG_SRC, ..; a scratchpad is the last */
-    dnnl_memory_desc_t desc[ARRAYS];
-} call;
-
-static int64_t floats_of(const dnnl_memory_desc_t *d)
-{
-    return ((int64_t)dnnl_memory_desc_get_size(d) + 63) / 64 * 16;
-}
-
-static void add_array(call *c, int kind, const dnnl_memory_desc_t *desc)
-{
-    c->kind[c->count] = kind;
-    c->desc[c->count++] = *desc;
-}
-
-/* The primitive and its scratchpad; pd is taken over. */
-static dnnl_status_t compile(call *c, dnnl_primitive_desc_t pd)
-{
-    const dnnl_memory_desc_t *scratchpad =
-        dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
-    dnnl_status_t status = dnnl_primitive_create(&c->primitive, pd);
-
-    if (status == dnnl_success && floats_of(scratchpad) > 0)
-        add_array(c, DNNL_ARG_SCRATCHPAD, scratchpad);
-    dnnl_primitive_desc_destroy(pd);
-    return status;
-}
-
-static int64_t scratchpad_of(const call *c)
-{
-    return c->count && c->kind[c->count - 1] == DNNL_ARG_SCRATCHPAD
-               ? floats_of(&c->desc[c->count - 1]) : 0;
-}
-
-/* Strict: no environment variable makes f32 something else. */
-static dnnl_status_t attributes(dnnl_primitive_attr_t *attr, bool adds)
-{
-    dnnl_post_ops_t ops = NULL;
-    dnnl_status_t s = dnnl_primitive_attr_create(attr);
-
-    if (s == dnnl_success)
-        s = dnnl_primitive_attr_set_scratchpad_mode(
-            *attr, dnnl_scratchpad_mode_user);
-    if (s == dnnl_success)
-        s = dnnl_primitive_attr_set_fpmath_mode(*attr,
-                                                dnnl_fpmath_mode_strict);
-    if (s != dnnl_success || !adds)
-        return s;
-    if ((s = dnnl_post_ops_create(&ops)) == dnnl_success &&
-        (s = dnnl_post_ops_append_sum(ops, 1)) == dnnl_success)
-        s = dnnl_primitive_attr_set_post_ops(*attr, ops);
-    dnnl_post_ops_destroy(ops);
-    return s;
-}
-
-static dnnl_status_t make_copy(call *c, dnnl_engine_t engine,
-                               const dnnl_memory_desc_t *from,
-                               const dnnl_memory_desc_t *to)
-{
-    dnnl_primitive_attr_t attr = NULL;
-    dnnl_primitive_desc_t pd;
-    dnnl_status_t s = attributes(&attr, false);
-
-    if (s == dnnl_success)
-        s = dnnl_reorder_primitive_desc_create(&pd, from, engine, to, engine,
-                                               attr);
-    dnnl_primitive_attr_destroy(attr);
-    if (s != dnnl_success)
-        return s;
-    add_array(c, DNNL_ARG_FROM, from);
-    add_array(c, DNNL_ARG_TO, to);
-    return compile(c, pd);
-}
 
 /* C = A B (+ bias) or C += A B; a layout of B that is left open is settled. */
-static dnnl_status_t make_matmul(call *c, dnnl_engine_t engine,
+static dnnl_status_t make_matmul(ls__call *c, const ls__onednn *on,
                                  const dnnl_memory_desc_t *a,
                                  dnnl_memory_desc_t *b,
                                  const dnnl_memory_desc_t *out,
@@ -146,39 +32,38 @@ static dnnl_status_t make_matmul(call *c, dnnl_engine_t engine,
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t pd;
     dnnl_matmul_desc_t what;
-    dnnl_status_t s = attributes(&attr, adds);
+    dnnl_status_t s = ls__call_attributes(&attr, adds);
 
     if (s == dnnl_success)
         s = dnnl_matmul_desc_init(&what, a, b, bias, out);
     if (s == dnnl_success)
-        s = dnnl_primitive_desc_create(&pd, &what, attr, engine, NULL);
+        s = dnnl_primitive_desc_create(&pd, &what, attr, on->engine, NULL);
     dnnl_primitive_attr_destroy(attr);
     if (s != dnnl_success)
         return s;
     *b = *dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
-    add_array(c, DNNL_ARG_SRC, a);
-    add_array(c, DNNL_ARG_WEIGHTS, b);
-    add_array(c, DNNL_ARG_DST, out);
+    ls__call_array(c, DNNL_ARG_SRC, a);
+    ls__call_array(c, DNNL_ARG_WEIGHTS, b);
+    ls__call_array(c, DNNL_ARG_DST, out);
     if (bias)
-        add_array(c, DNNL_ARG_BIAS, bias);
-    return compile(c, pd);
+        ls__call_array(c, DNNL_ARG_BIAS, bias);
+    return ls__call_compile(c, pd);
 }
 
 /* ------ products ------ */
 
 typedef struct piece {
     int64_t size;    /* rows of A; those of B where K is cut */
-    call a, b;       /* copies in bf16; not made in f32 or where b is packed */
-    call product[2]; /* alone; with bias, or adding to C where K is cut */
+    ls__call a, b;       /* copies in bf16; not made in f32 or where b is packed */
+    ls__call product[2]; /* alone; with bias, or adding to C where K is cut */
 } piece;
 
 typedef struct product {
     ls__made made;
     bool cuts_k;          /* a kernel's gradient */
     int64_t a_room, b_room; /* floats of the copies */
-    dnnl_engine_t engine;
-    dnnl_stream_t stream; /* without a state of its own, so for all workers */
-    call pack;
+    ls__onednn on;
+    ls__call pack;
     int pieces;
     piece piece[];        /* the largest first */
 } product;
@@ -216,24 +101,24 @@ static dnnl_status_t describe(operands *o, const ls__gemm *g,
 static dnnl_status_t make_pack(product *p, operands *o, dnnl_data_type_t type)
 {
     dnnl_dims_t size = {o->b.dims[0], o->b.dims[1]};
-    call probe = {0};
+    ls__call probe = {0};
     dnnl_status_t s = dnnl_memory_desc_init_by_tag(&o->b, 2, size, type,
                                                    dnnl_format_tag_any);
 
     if (s == dnnl_success)
-        s = make_matmul(&probe, p->engine, &o->a, &o->b, &o->c, NULL, false);
+        s = make_matmul(&probe, &p->on, &o->a, &o->b, &o->c, NULL, false);
     dnnl_primitive_destroy(probe.primitive);
     if (s == dnnl_success)
-        s = make_copy(&p->pack, p->engine, &o->b_f32, &o->b);
+        s = ls__call_copy(&p->pack, &p->on, &o->b_f32, &o->b);
     return s;
 }
 
 static dnnl_status_t make_copies(product *p, piece *q, const operands *o)
 {
-    dnnl_status_t s = make_copy(&q->a, p->engine, &o->a_f32, &o->a);
+    dnnl_status_t s = ls__call_copy(&q->a, &p->on, &o->a_f32, &o->a);
 
     if (s == dnnl_success && p->cuts_k)
-        s = make_copy(&q->b, p->engine, &o->b_f32, &o->b);
+        s = ls__call_copy(&q->b, &p->on, &o->b_f32, &o->b);
     return s;
 }
 
@@ -253,10 +138,10 @@ static dnnl_status_t make_piece(product *p, piece *q, const ls__gemm *g,
     if (!p->cuts_k)
         o.b = p->pack.desc[1];
     if (s == dnnl_success)
-        s = make_matmul(&q->product[0], p->engine, &o.a, &o.b, &o.c, NULL,
+        s = make_matmul(&q->product[0], &p->on, &o.a, &o.b, &o.c, NULL,
                         false);
     if (s == dnnl_success)
-        s = make_matmul(&q->product[1], p->engine, &o.a, &o.b, &o.c,
+        s = make_matmul(&q->product[1], &p->on, &o.a, &o.b, &o.c,
                         p->cuts_k ? NULL : &o.bias, p->cuts_k);
     return s;
 }
@@ -274,29 +159,26 @@ static void size_scratch(product *p)
     for (int i = 0; i < p->pieces; i++) {
         const piece *q = &p->piece[i];
 
-        p->a_room = larger(p->a_room, q->a.count ? floats_of(&q->a.desc[1])
+        p->a_room = larger(p->a_room, q->a.count ? ls__call_floats(&q->a.desc[1])
                                                  : 0);
-        p->b_room = larger(p->b_room, q->b.count ? floats_of(&q->b.desc[1])
+        p->b_room = larger(p->b_room, q->b.count ? ls__call_floats(&q->b.desc[1])
                                                  : 0);
-        most = larger(most, scratchpad_of(&q->a));
-        most = larger(most, scratchpad_of(&q->b));
-        most = larger(most, scratchpad_of(&q->product[0]));
-        most = larger(most, scratchpad_of(&q->product[1]));
+        most = larger(most, ls__call_scratchpad(&q->a));
+        most = larger(most, ls__call_scratchpad(&q->b));
+        most = larger(most, ls__call_scratchpad(&q->product[0]));
+        most = larger(most, ls__call_scratchpad(&q->product[1]));
     }
     p->made.scratch = p->a_room + p->b_room + most;
     if (p->pack.count)
-        p->made.packed = floats_of(&p->pack.desc[1]) + scratchpad_of(&p->pack);
+        p->made.packed = ls__call_floats(&p->pack.desc[1]) + ls__call_scratchpad(&p->pack);
 }
 
 static dnnl_status_t make_all(product *p, const ls__gemm *g, int64_t rows,
                               bool bf16)
 {
     int64_t unit = (p->cuts_k ? g->k : g->m) / rows, power = 1;
-    dnnl_status_t s = dnnl_engine_create(&p->engine, dnnl_cpu, 0);
+    dnnl_status_t s = ls__onednn_open(&p->on);
 
-    if (s == dnnl_success)
-        s = dnnl_stream_create(&p->stream, p->engine,
-                               dnnl_stream_default_flags);
     while (power * 2 < rows)
         power *= 2;
     for (int64_t r = rows; s == dnnl_success && r > 0;
@@ -312,48 +194,23 @@ static dnnl_status_t make_all(product *p, const ls__gemm *g, int64_t rows,
 
 /* ------ running them ------ */
 
-/* at: where the arrays are, in the order of the call. */
-static dnnl_status_t run(const product *p, const call *c, void *const *at)
-{
-    dnnl_exec_arg_t args[ARRAYS] = {{0, NULL}};
-    dnnl_status_t s = dnnl_success;
-    int threads = set_threads(1);
-
-    for (int i = 0; i < c->count && s == dnnl_success; i++) {
-        args[i].arg = c->kind[i];
-        s = dnnl_memory_create(&args[i].memory, &c->desc[i], p->engine, at[i]);
-    }
-    if (s == dnnl_success)
-        s = dnnl_primitive_execute(c->primitive, p->stream, c->count, args);
-    for (int i = 0; i < c->count; i++)
-        dnnl_memory_destroy(args[i].memory);
-    set_threads(threads);
-    return s;
-}
-
-static void spoil(int64_t rows, int64_t n, float *c, int64_t row)
-{
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < n; j++)
-            c[i * row + j] = __builtin_nanf("");
-}
-
 static void pack(const ls__made *m, const float *b, float *packed)
 {
     const product *p = (const product *)m;
-    int64_t size = floats_of(&p->pack.desc[1]);
+    int64_t size = ls__call_floats(&p->pack.desc[1]);
 
-    if (run(p, &p->pack, (void *[]){(void *)b, packed, packed + size}))
-        spoil(1, size, packed, 0);
+    if (ls__call_run(&p->on, &p->pack,
+                     (void *[]){(void *)b, packed, packed + size}))
+        ls__call_spoil(1, size, packed, 0);
 }
 
 /* The copy in bf16 at `to`, or x itself. */
-static const float *operand(const product *p, const call *copy, const float *x,
+static const float *operand(const product *p, const ls__call *copy, const float *x,
                             float *to, float *scratchpad, dnnl_status_t *s)
 {
     if (!copy->primitive || *s)
         return x;
-    *s = run(p, copy, (void *[]){(void *)x, to, scratchpad});
+    *s = ls__call_run(&p->on, copy, (void *[]){(void *)x, to, scratchpad});
     return to;
 }
 
@@ -362,17 +219,18 @@ static void run_piece(const product *p, const piece *q, const ls__gemm *g,
                       bool second, float *scratch)
 {
     float *b_copy = scratch + p->a_room, *scratchpad = b_copy + p->b_room;
-    const call *c = &q->product[second];
+    const ls__call *c = &q->product[second];
     dnnl_status_t s = dnnl_success;
     const float *a = operand(p, &q->a, g->a, scratch, scratchpad, &s);
     const float *b = p->cuts_k ? operand(p, &q->b, g->b, b_copy, scratchpad, &s)
                                : g->packed;
     bool bias = second && !p->cuts_k;
 
-    if (s || run(p, c, (void *[]){(void *)a, (void *)b, g->c,
-                                  bias ? (void *)g->bias : scratchpad,
-                                  scratchpad}))
-        spoil(g->m, g->n, g->c, g->c_row);
+    if (s || ls__call_run(&p->on, c,
+                          (void *[]){(void *)a, (void *)b, g->c,
+                                     bias ? (void *)g->bias : scratchpad,
+                                     scratchpad}))
+        ls__call_spoil(g->m, g->n, g->c, g->c_row);
 }
 
 static const float *plus(const float *x, int64_t at)
@@ -446,8 +304,7 @@ static void free_product(ls__made *m)
         dnnl_primitive_destroy(p->piece[i].product[1].primitive);
     }
     dnnl_primitive_destroy(p->pack.primitive);
-    dnnl_stream_destroy(p->stream);
-    dnnl_engine_destroy(p->engine);
+    ls__onednn_close(&p->on);
     free(p);
 }
 
@@ -467,9 +324,9 @@ int ls__onednn_make(const ls__gemm *g, int64_t rows, bool bf16,
         return LS_ENOMEM;
     p->made = (ls__made){.pack = pack, .gemm = multiply, .free = free_product};
     p->cuts_k = g->accumulate;
-    threads = set_threads(1);
+    threads = ls__call_threads(1);
     s = make_all(p, g, rows, bf16);
-    set_threads(threads);
+    ls__call_threads(threads);
     if (s == dnnl_success) {
         *made = &p->made;
         return 0;

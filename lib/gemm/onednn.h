@@ -1,5 +1,5 @@
 /* The backend "onednn": the native one, but for products that oneDNN has made
- * ready.  Only onednn.c sees oneDNN; LS_ONEDNN says whether it is built in. */
+ * ready.  Only onednn*.c see oneDNN; LS_ONEDNN says whether it is built in. */
 #ifndef LS_GEMM_ONEDNN_H
 #define LS_GEMM_ONEDNN_H
 
