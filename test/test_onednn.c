@@ -170,6 +170,90 @@ START_TEST(products)
 }
 END_TEST
 
+/* ------ Convolutions ------ */
+
+/* Windows kh by kw of c channels, h by w of them in steps; n comes out. */
+typedef struct image {
+    int64_t kh, kw, c, n, h, w, sy, sx;
+    int64_t gap; /* pixels of a row that no window sees */
+} image;
+
+static const image images[] = {{1, 1, 1, 1, 1, 1, 1, 1, 0},
+                               {3, 3, 3, 32, 6, 9, 1, 1, 0},
+                               {3, 2, 18, 7, 4, 5, 2, 3, 1},
+                               {5, 3, 32, 40, 7, 16, 1, 1, 0},
+                               {2, 2, 64, 3, 5, 4, 2, 1, 2}};
+
+static ls__conv random_conv(const image *q)
+{
+    int64_t cols = (q->w - 1) * q->sx + q->kw + q->gap, row = cols * q->c;
+    int64_t rows = (q->h - 1) * q->sy + q->kh, n = q->n;
+
+    return (ls__conv){.x = uniform(1, rows * row), .c = q->c, .row = row,
+                      .step_y = q->sy * row, .step_x = q->sx * q->c,
+                      .kh = q->kh, .run = q->kw * q->c, .h = q->h, .w = q->w,
+                      .out = {.m = q->h * q->w, .n = n,
+                              .k = q->kh * q->kw * q->c, .b_row = n,
+                              .b_col = 1, .c_row = n, .scale = 1}};
+}
+
+/* y by one backend; w: the kernel. */
+static float *convolve(const ls__backend *b, ls__conv v, bool rotated,
+                       const float *w)
+{
+    int64_t taps = v.kh * v.run / v.c, c = v.c, n = v.out.n;
+    ls__made *made = NULL;
+    float *packed;
+
+    if (b->make_conv) {
+        OK(b->make_conv(&v, rotated, b->bf16, &made));
+        ck_assert_ptr_nonnull(made);
+    }
+    packed = fenced(made ? made->packed : b->conv_packed_size(taps, c, n));
+    if (made)
+        made->pack(made, w, packed);
+    else
+        b->conv_pack(taps, rotated ? n : c, rotated ? c : n, rotated, w,
+                     packed);
+    v.out.packed = packed;
+    v.out.c = fenced(v.out.m * n);
+    if (made) {
+        made->conv(made, &v, fenced(made->scratch));
+        made->free(made);
+    } else {
+        float *room = fenced((b->conv_room(&v) + 15) / 16 * 16);
+        ls__conv of = b->conv_image ? b->conv_image(&v, room) : v;
+
+        b->conv(&of, 0, of.h);
+    }
+    return v.out.c;
+}
+
+/* Proves that a convolution, the kernel as it is or rotated, is the native one
+ * up to rounding, and touches nothing beyond its memory. */
+START_TEST(convolutions)
+{
+    ls__fpmode_set();
+    for (int how = 0; how < 8; how++) {
+        bool bf16 = how & 1, rotated = how & 2;
+        ls__conv v = random_conv(&images[_i]);
+        const float *w = uniform(2, v.out.k * v.out.n), *got;
+        ls__backend b;
+
+        if (how & 4) {
+            v.out.bias = uniform(3, v.out.n);
+            v.out.activation = LS__RELU;
+            v.out.round = bf16;
+        }
+        OK(ls__backend_find(&b, "onednn", bf16));
+        got = convolve(&b, v, rotated, w);
+        OK(ls__backend_find(&b, "native", bf16));
+        check(&v.out, got, convolve(&b, v, rotated, w), bf16);
+        fences_free();
+    }
+}
+END_TEST
+
 /* Proves that a NaN stays one and infinity is not made finite. */
 START_TEST(not_finite)
 {
@@ -205,16 +289,24 @@ static ls_graph *lm(void)
     return lm_graph(&small);
 }
 
+/* Convolutions alone, under a pool, with strides and a residual. */
 static ls_graph *cnn(void)
 {
     const ls_window three = {.height = 3, .width = 3};
+    const ls_window two = {.height = 2, .width = 2};
+    const ls_window stride = {.height = 3, .width = 2, .stride_y = 2,
+                              .stride_x = 2};
+    const ls_window one = {.height = 1, .width = 1};
     ls_graph *g;
     ls_node *x, *label;
 
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 3, (int64_t[]){8, 6, 3});
     label = ls_input(g, "label", LS_I32, 0, NULL);
-    x = ls_relu(ls_conv2d(x, 5, three, "conv"));
+    x = ls_max_pool(ls_relu(ls_conv2d(x, 5, three, "conv1")), two);
+    x = ls_add(x, ls_gelu(ls_conv2d(x, 5, three, "conv2")));
+    x = ls_conv2d_no_bias(ls_tanh(ls_conv2d(x, 18, stride, "conv3")), 7, one,
+                          "conv4");
     OK(ls_loss(g, ls_cross_entropy(ls_dense(ls_flatten(x), 4, "out"), label)));
     return g;
 }
@@ -336,6 +428,8 @@ static Suite *onednn_suite(void)
     tcase_add_test(c, names);
     if (is_built()) {
         tcase_add_loop_test(c, products, 0, count);
+        tcase_add_loop_test(c, convolutions, 0,
+                            (int)(sizeof images / sizeof *images));
         tcase_add_test(c, not_finite);
         tcase_add_loop_test(c, near_native, 0, 6);
         tcase_add_loop_test(c, same_bytes, 0, 6);

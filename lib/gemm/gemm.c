@@ -41,6 +41,7 @@ static int find_onednn(ls__backend *backend, bool bf16)
     find_native(backend, bf16);
     backend->name = "onednn";
     backend->make = ls__onednn_make;
+    backend->make_conv = ls__onednn_make_conv;
     return 0;
 }
 

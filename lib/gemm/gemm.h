@@ -45,19 +45,22 @@ typedef struct ls__gemm {
     const ls__made *made;   /* what the backend made for it, or NULL */
 } ls__gemm;
 
+typedef struct ls__conv ls__conv;
+
 /* A product that a backend made ready when the plan was laid out; the same for
  * all workers, which read it at once.  What it cannot compute after all is NaN,
  * which ends the step with a message. */
 struct ls__made {
     int64_t packed;  /* floats of B as pack leaves it */
-    int64_t scratch; /* floats that gemm needs */
+    int64_t scratch; /* floats that gemm or conv needs */
     void (*pack)(const ls__made *m, const float *b, float *packed);
     void (*gemm)(const ls__made *m, const ls__gemm *g, float *scratch);
+    void (*conv)(const ls__made *m, const ls__conv *v, float *scratch);
     void (*free)(ls__made *m);
 };
 
 /* The convolution of one image with zeros around it. */
-typedef struct ls__conv {
+struct ls__conv {
     const float *x; /* the image */
     int64_t c;      /* floats of a pixel */
     int64_t row;    /* floats from one of its rows to the next */
@@ -66,7 +69,7 @@ typedef struct ls__conv {
     int64_t h, w;    /* windows */
     ls__gemm out;    /* n, and: y (h w,n) with the epilogue and B packed by
                         conv_pack; or dw = c (kh run,n), dy = b, accumulate */
-} ls__conv;
+};
 
 /* The rectangles of output pixels that are chunks of K in kernel gradients. */
 static inline int64_t ls__conv_chunk_w(int64_t w)
@@ -110,6 +113,9 @@ typedef struct ls__backend {
      * *made stand in for gemm, pack and so on; it stays NULL where these are
      * better.  NULL when the backend has no use. */
     int (*make)(const ls__gemm *g, int64_t rows, bool bf16, ls__made **made);
+    /* The same of all windows of an image; rotated: as conv_pack. */
+    int (*make_conv)(const ls__conv *v, bool rotated, bool bf16,
+                     ls__made **made);
 } ls__backend;
 
 /* As the backend's gemm, or what was made for it. */

@@ -54,7 +54,7 @@ static dnnl_status_t make_matmul(ls__call *c, const ls__onednn *on,
 
 typedef struct piece {
     int64_t size;    /* rows of A; those of B where K is cut */
-    ls__call a, b;       /* copies in bf16; not made in f32 or where b is packed */
+    ls__call a, b;       /* copies in bf16; b only where it is not packed */
     ls__call product[2]; /* alone; with bias, or adding to C where K is cut */
 } piece;
 
@@ -151,6 +151,11 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static int64_t copy_size(const ls__call *copy)
+{
+    return copy->count ? ls__call_floats(&copy->desc[1]) : 0;
+}
+
 /* Room for the largest piece's copies, and any call's scratchpad. */
 static void size_scratch(product *p)
 {
@@ -159,10 +164,8 @@ static void size_scratch(product *p)
     for (int i = 0; i < p->pieces; i++) {
         const piece *q = &p->piece[i];
 
-        p->a_room = larger(p->a_room, q->a.count ? ls__call_floats(&q->a.desc[1])
-                                                 : 0);
-        p->b_room = larger(p->b_room, q->b.count ? ls__call_floats(&q->b.desc[1])
-                                                 : 0);
+        p->a_room = larger(p->a_room, copy_size(&q->a));
+        p->b_room = larger(p->b_room, copy_size(&q->b));
         most = larger(most, ls__call_scratchpad(&q->a));
         most = larger(most, ls__call_scratchpad(&q->b));
         most = larger(most, ls__call_scratchpad(&q->product[0]));
@@ -170,7 +173,7 @@ static void size_scratch(product *p)
     }
     p->made.scratch = p->a_room + p->b_room + most;
     if (p->pack.count)
-        p->made.packed = ls__call_floats(&p->pack.desc[1]) + ls__call_scratchpad(&p->pack);
+        p->made.packed = copy_size(&p->pack) + ls__call_scratchpad(&p->pack);
 }
 
 static dnnl_status_t make_all(product *p, const ls__gemm *g, int64_t rows,
@@ -205,8 +208,9 @@ static void pack(const ls__made *m, const float *b, float *packed)
 }
 
 /* The copy in bf16 at `to`, or x itself. */
-static const float *operand(const product *p, const ls__call *copy, const float *x,
-                            float *to, float *scratchpad, dnnl_status_t *s)
+static const float *operand(const product *p, const ls__call *copy,
+                            const float *x, float *to, float *scratchpad,
+                            dnnl_status_t *s)
 {
     if (!copy->primitive || *s)
         return x;

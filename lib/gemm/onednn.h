@@ -10,6 +10,10 @@
 int ls__onednn_make(const ls__gemm *g, int64_t rows, bool bf16,
                     ls__made **made);
 
+/* ls__backend.make_conv */
+int ls__onednn_make_conv(const ls__conv *v, bool rotated, bool bf16,
+                         ls__made **made);
+
 /* Is it faster than our own kernels for bf16 on this CPU? */
 bool ls__onednn_pays(void);
 
