@@ -45,9 +45,11 @@ static int find_onednn(ls__backend *backend, bool bf16)
     return 0;
 }
 
+/* Not where LS_ISA asks for less than the CPU has. */
 static bool onednn_pays(bool bf16)
 {
-    return bf16 && ls__onednn_pays();
+    return bf16 && ls__kernels_bf16() == ls__kernels_pairs() &&
+           ls__onednn_pays();
 }
 
 #else
