@@ -612,7 +612,7 @@ typedef enum ls_keys { LS_KEYS_NNX, LS_KEYS_LINEN } ls_keys;
  * to bf16 as ls_round_bf16 does and add in f32; dense layers and convolutions
  * round x w + bias too, before an activation.  All else is f32: parameters,
  * gradients and their sums, moments, norms, softmax, losses, own operators.
- * Bits still do not depend on workers, but on the CPU: see ls_bf16_text. */
+ * Bits still do not depend on workers, but on the CPU: see ls_backend_text. */
 typedef enum ls_precision { LS_F32_LAYERS, LS_BF16_LAYERS } ls_precision;
 
 /* How a model is trained; copied. */
@@ -625,8 +625,11 @@ typedef struct ls_trainer_options {
     int accumulate;         /* micro-batches of a step; 0: 1 */
     ls_mean mean;
     ls_state state;
-    const char *backend;    /* "native", "blis" (which allocates by itself in
-                               every step); NULL: the fastest here */
+    const char *backend;    /* "native", "blis", "onednn" (these two allocate
+                               by themselves in every step, and the bits of
+                               "onednn" depend on CPU and version; it may not
+                               be built in); NULL: the fastest here, which is
+                               onednn for bf16 layers on a CPU with AMX */
     const char *data_axis;  /* of the mesh; NULL: "data" */
     bool check_divergence;  /* debug: see Own gradients */
     bool own_dropout_key;   /* dropout_key counts; false: seed does */
@@ -1399,9 +1402,12 @@ LS_API bool ls_isa_level(int i, ls_isa *isa);
  * same.) */
 LS_API int ls_isa_check(void);
 
-/* How bf16 layers compute on this CPU: "AVX512-BF16 products", or "rounding,
- * then f32 products", which saves no time. */
-LS_API const char *ls_bf16_text(void);
+/* How a backend (NULL: the fastest here) computes on this CPU: "f32 products";
+ * of bf16 layers "AVX512-BF16 products", or "rounding, then f32 products",
+ * which saves no time; "oneDNN 2.6.3 with AMX".  LS_EINVAL, LS_ENOTSUP: as
+ * opening a trainer with it. */
+LS_API int ls_backend_text(char text[LS_TEXT], const char *backend,
+                           ls_precision precision);
 
 /* The most multiply-adds a second, in FLOP/s (two each), of the pool's first
  * workers with an instruction level (NULL: the one in use): the best of five

@@ -204,7 +204,7 @@ START_TEST(test_folded)
     const ls__activation kind = rows[_i].kind;
     const ls__kernel_table *k = ls__kernels();
     product *p = calloc(1, sizeof *p);
-    const ls__backend *backend;
+    ls__backend backend;
 
     ck_assert_ptr_nonnull(p);
     ls_random_normal(ls_key_new(1), 0, M * K, p->a);
@@ -213,10 +213,10 @@ START_TEST(test_folded)
     ls_random_normal(ls_key_new(4), 0, M * N, p->h);
     ls_random_normal(ls_key_new(5), 0, M * N, p->add);
     for (int i = 0; i < 2; i++) {
-        OK(ls__backend_find(&backend, names[i]));
-        folded(backend, p, LS__NO_ACTIVATION, NULL, NULL);
+        OK(ls__backend_find(&backend, names[i], false));
+        folded(&backend, p, LS__NO_ACTIVATION, NULL, NULL);
         memcpy(p->pre, p->c, sizeof p->c);
-        folded(backend, p, kind, NULL, p->add);
+        folded(&backend, p, kind, NULL, p->add);
         k->activate(kind, M * N, p->pre, p->slow);
         k->add(M * N, p->slow, p->add, p->slow);
         ck_assert_mem_eq(p->c, p->slow, sizeof p->c);
@@ -224,7 +224,7 @@ START_TEST(test_folded)
         k->slope_grad(M * N, p->slope, p->h, p->c);
         ck_assert_mem_eq(p->c, p->slow, sizeof p->c);
         memcpy(p->times, p->slope, sizeof p->times);
-        folded(backend, p, LS__NO_ACTIVATION, p->times, p->add);
+        folded(&backend, p, LS__NO_ACTIVATION, p->times, p->add);
         k->slope_grad(M * N, p->times, p->pre, p->slow);
         k->add(M * N, p->slow, p->add, p->slow);
         ck_assert_mem_eq(p->c, p->slow, sizeof p->c);

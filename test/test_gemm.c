@@ -580,35 +580,36 @@ END_TEST
  * is untouched then. */
 START_TEST(test_names)
 {
-    const ls__backend *be = NULL;
+    ls__backend be = {0};
 
-    ck_assert_int_eq(ls__backend_find(&be, "garbage"), LS_EINVAL);
+    ck_assert_int_eq(ls__backend_find(&be, "garbage", false), LS_EINVAL);
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "\"garbage\""));
-    ck_assert_int_eq(ls__backend_find(&be, "onednn"), LS_ENOTSUP);
-    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "onednn"));
-    ck_assert_ptr_null(be);
-    ck_assert_int_eq(ls__backend_find(&be, "blis"), 0);
-    ck_assert_ptr_eq(be, &ls__backend_blis);
-    ck_assert_int_eq(ls__backend_find(&be, "native"), 0);
-    ck_assert_str_eq(be->name, "native");
-    ck_assert_int_eq(ls__backend_find(&be, NULL), 0);
+    ck_assert_int_eq(ls__backend_find(&be, "blis", true), LS_ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "no bf16 products"));
+    ck_assert_ptr_null(be.name);
+    ck_assert_int_eq(ls__backend_find(&be, "blis", false), 0);
+    ck_assert_str_eq(be.name, "blis");
+    ck_assert_int_eq(ls__backend_find(&be, "native", false), 0);
+    ck_assert_str_eq(be.name, "native");
+    ck_assert_int_eq(ls__backend_find(&be, NULL, false), 0);
+    ck_assert_str_eq(be.name, "native");
 }
 END_TEST
 
 /* The native backend is the kernels of the level in use. */
 START_TEST(test_native)
 {
-    const ls__backend *be;
+    ls__backend be;
     problem p = {33, 65, 257, GENERAL, BY_COLUMNS, true, true};
 
-    ck_assert_int_eq(ls__backend_find(&be, "native"), 0);
+    ck_assert_int_eq(ls__backend_find(&be, "native", false), 0);
     if (!ls__kernels()->fma)
         return;
     prepare();
     references(p.k);
-    ck_assert(product_is_right(be, &p));
+    ck_assert(product_is_right(&be, &p));
     p.packed = false;
-    ck_assert(product_is_right(be, &p));
+    ck_assert(product_is_right(&be, &p));
 }
 END_TEST
 

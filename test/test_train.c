@@ -1125,8 +1125,6 @@ START_TEST(bad_options)
     refuses_optimizer(pool, g, adam, "kind 9");
     o.backend = "fast";
     refuses(pool, g, &o, LS_EINVAL, "backend \"fast\" is unknown");
-    o.backend = "onednn";
-    refuses(pool, g, &o, LS_ENOTSUP, "onednn");
     o = ls_trainer_defaults();
     o.mean = (ls_mean)7;
     refuses(pool, g, &o, LS_EINVAL, "mean 7");

@@ -245,16 +245,26 @@ static const char *say_isa(const ls_isa *isa)
                            : "in use, the best of this CPU";
 }
 
+static void onednn_text(char text[LS_TEXT])
+{
+    if (ls_backend_text(text, "onednn", LS_F32_LAYERS) < 0)
+        snprintf(text, LS_TEXT, "oneDNN: not built in");
+}
+
 static void print_kernels(void)
 {
-    char blis[LS_TEXT];
+    char text[LS_TEXT];
     ls_isa isa;
 
     puts("\nkernels");
     for (int i = 0; ls_isa_level(i, &isa); i++)
         printf("  %-11s%s\n", isa.name, say_isa(&isa));
-    ls_blis_text(blis);
-    printf("  %s\n", blis);
+    ls_blis_text(text);
+    printf("  %s\n", text);
+    onednn_text(text);
+    printf("  %s\n", text);
+    if (ls_backend_text(text, NULL, LS_BF16_LAYERS) == 0)
+        printf("  bf16 layers: %s\n", text);
 }
 
 static void print_roofs(const run *r)
@@ -362,7 +372,7 @@ static json_t *json_roofs(const run *r)
 
 static int print_json(const run *r)
 {
-    char blis[LS_TEXT];
+    char text[LS_TEXT];
     json_t *o = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:i, s:s, s:s, s:i, s:o, s:o}", "program",
         opt_program_name, "version", ls_version(), "cpu", ls_mesh_cpu(r->mesh),
@@ -372,9 +382,11 @@ static int print_json(const run *r)
         "workers", json_workers(r), "notes", json_notes(r));
 
     if (o && !r->set.topology) {
-        ls_blis_text(blis);
         json_object_set_new(o, "kernels", json_kernels());
-        json_object_set_new(o, "blis", json_string(blis));
+        ls_blis_text(text);
+        json_object_set_new(o, "blis", json_string(text));
+        onednn_text(text);
+        json_object_set_new(o, "onednn", json_string(text));
     }
     if (o && r->set.measure)
         json_object_set_new(o, "measured", json_roofs(r));

@@ -86,8 +86,8 @@ static void put_header(FILE *file, const run *r)
             "},\"devices\":%d,\"workers\":%d,\"bits\":\"%s\",",
             ls_mesh_devices(r->mesh), ls_mesh_workers(r->mesh),
             run_is_portable(r) ? "portable" : "not portable");
-    if (r->set.precision == PRECISION_BF16)
-        fprintf(file, "\"bf16\":\"%s\",", ls_bf16_text());
+    if (*r->products)
+        fprintf(file, "\"products\":\"%s\",", r->products);
     fprintf(file, "\"versions\":{\"lockstep\":\"%s\",\"compiler\":",
             ls_version());
     put_text(file, __VERSION__);

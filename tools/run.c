@@ -121,12 +121,32 @@ static int count_cores(int64_t *cores)
     return OPT_GO;
 }
 
+static bool is_bf16(const run *r)
+{
+    return r->set.precision == PRECISION_BF16;
+}
+
+static bool is_onednn(const run *r)
+{
+    return r->set.backend && strcmp(r->set.backend, "onednn") == 0;
+}
+
+/* Who makes the products, where the bits depend on it. */
+static int find_products(run *r)
+{
+    if (!is_bf16(r) && !is_onednn(r))
+        return OPT_GO;
+    return opt_check(ls_backend_text(r->products, r->set.backend,
+                                     is_bf16(r) ? LS_BF16_LAYERS
+                                                : LS_F32_LAYERS));
+}
+
 int run_open_mesh(run *r)
 {
     ls_mesh_options o = ls_mesh_defaults();
-    int status = OPT_GO;
+    int status = find_products(r);
 
-    if (r->set.devices == 0)
+    if (status == OPT_GO && r->set.devices == 0)
         status = count_cores(&r->set.devices);
     if (status != OPT_GO)
         return status;
@@ -186,8 +206,9 @@ int run_open_data(run *r)
 void run_talk(const run *r)
 {
     fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
-    if (r->set.precision == PRECISION_BF16)
-        fprintf(stderr, "bf16 layers: %s\n", ls_bf16_text());
+    if (*r->products)
+        fprintf(stderr, "%s layers: %s\n", is_bf16(r) ? "bf16" : "f32",
+                r->products);
     for (int i = 0; ls_mesh_note(r->mesh, i); i++)
         fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
 }
@@ -256,8 +277,7 @@ bool run_is_portable(const run *r)
 {
     ls_isa isa;
 
-    if ((r->set.backend && strcmp(r->set.backend, "onednn") == 0) ||
-        r->set.precision == PRECISION_BF16)
+    if (is_onednn(r) || is_bf16(r))
         return false;
     for (int i = 0; ls_isa_level(i, &isa); i++)
         if (isa.used)

@@ -14,6 +14,8 @@ typedef struct run {
     opt_line line;
     const model *model;
     data data;
+    char products[LS_TEXT]; /* who makes them, of bf16 layers and by onednn,
+                               where the bits depend on it; or "" */
     bool details; /* the mesh knows caches and the CPU's name */
     ls_mesh *mesh;
     ls_pool *pool;
@@ -31,6 +33,7 @@ bool run_given(const run *r, const char *name);
 /* Refuse options of both tools that do not go together. */
 int run_check(run *r);
 
+/* Fails for a backend that is not built in, too. */
 int run_open_mesh(run *r);
 
 /* Afterwards the settings hold what is done, whichever way it was said. */

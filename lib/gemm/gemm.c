@@ -1,43 +1,117 @@
 /* Who computes matrix products: the table of backends by name. */
 #include "gemm/gemm.h"
 #include "base/error.h"
+#include "gemm/onednn.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
 
+#include <stdio.h>
 #include <string.h>
 
-int ls__backend_find(const ls__backend **backend, const char *name)
+void ls__multiply(const ls__backend *b, const ls__gemm *g, float *scratch)
 {
-    /* native: the kernels of the instruction level in use */
-    const ls__backend *backends[] = {&ls__kernels()->f32, &ls__backend_blis};
-
-    if (!name)
-        name = backends[0]->name;
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
-        if (!strcmp(backends[i]->name, name)) {
-            *backend = backends[i];
-            return 0;
-        }
-    if (!strcmp(name, "onednn"))
-        return ls__fail(LS_ENOTSUP,
-                        "backend \"onednn\" is not built into this library");
-    return ls__fail(LS_EINVAL,
-                    "backend \"%s\" is unknown; there are native and blis",
-                    name);
+    if (g->made)
+        g->made->gemm(g->made, g, scratch);
+    else
+        b->gemm(g, scratch);
 }
 
-int ls__backend_round(const ls__backend **backend)
+/* ------ one a name ------ */
+
+static int find_native(ls__backend *backend, bool bf16)
 {
-    if (*backend != &ls__kernels()->f32)
-        return ls__fail(LS_ENOTSUP, "backend \"%s\" has no bf16 products; "
-                        "native has", (*backend)->name);
-    *backend = ls__kernels_bf16();
+    *backend = bf16 ? *ls__kernels_bf16() : ls__kernels()->f32;
     return 0;
 }
 
-const char *ls_bf16_text(void)
+static int find_blis(ls__backend *backend, bool bf16)
 {
-    return ls__kernels_bf16() == &ls__kernels()->bf16
-               ? "rounding, then f32 products"
-               : "AVX512-BF16 products";
+    if (bf16)
+        return ls__fail(LS_ENOTSUP, "backend \"blis\" has no bf16 products; "
+                        "native and onednn have");
+    *backend = ls__backend_blis;
+    return 0;
+}
+
+#ifdef LS_ONEDNN
+
+/* What is not made ready is left to the native one. */
+static int find_onednn(ls__backend *backend, bool bf16)
+{
+    find_native(backend, bf16);
+    backend->name = "onednn";
+    backend->make = ls__onednn_make;
+    backend->make_conv = ls__onednn_make_conv;
+    return 0;
+}
+
+/* Not where LS_ISA asks for less than the CPU has. */
+static bool onednn_pays(bool bf16)
+{
+    return bf16 && ls__kernels_bf16() == ls__kernels_pairs() &&
+           ls__onednn_pays();
+}
+
+#else
+
+static int find_onednn(ls__backend *backend, bool bf16)
+{
+    (void)backend;
+    (void)bf16;
+    return ls__fail(LS_ENOTSUP, "backend \"onednn\" is not built into this "
+                    "library: install oneDNN 2 (Debian, Ubuntu: libdnnl-dev) "
+                    "and ./configure --with-onednn");
+}
+
+static bool onednn_pays(bool bf16)
+{
+    (void)bf16;
+    return false;
+}
+
+#endif
+
+static const struct {
+    const char *name;
+    int (*find)(ls__backend *backend, bool bf16);
+} backends[] = {
+    {"native", find_native}, {"blis", find_blis}, {"onednn", find_onednn}};
+
+int ls__backend_find(ls__backend *backend, const char *name, bool bf16)
+{
+    if (!name)
+        name = onednn_pays(bf16) ? "onednn" : "native";
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
+        if (!strcmp(backends[i].name, name))
+            return backends[i].find(backend, bf16);
+    return ls__fail(LS_EINVAL, "backend \"%s\" is unknown; there are native, "
+                    "blis and onednn", name);
+}
+
+/* ------ what they say of themselves ------ */
+
+static const char *native_text(const ls__backend *b)
+{
+    if (!b->bf16)
+        return "f32 products";
+    return b->gemm == ls__kernels()->bf16.gemm ? "rounding, then f32 products"
+                                               : "AVX512-BF16 products";
+}
+
+int ls_backend_text(char text[LS_TEXT], const char *backend,
+                    ls_precision precision)
+{
+    ls__backend b;
+    int status = ls__backend_find(&b, backend, precision == LS_BF16_LAYERS);
+
+    if (status < 0)
+        return status;
+#ifdef LS_ONEDNN
+    if (b.make) {
+        ls__onednn_text(text);
+        return 0;
+    }
+#endif
+    snprintf(text, LS_TEXT, "%s", native_text(&b));
+    return 0;
 }

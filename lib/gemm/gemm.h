@@ -20,6 +20,8 @@ typedef enum ls__activation {
     LS__NO_ACTIVATION, LS__GELU, LS__RELU, LS__TANH, LS__SIGMOID
 } ls__activation;
 
+typedef struct ls__made ls__made;
+
 /* C (m,n) = A (m,k) B (k,n), then, in this order and where asked for:
  * + C before (accumulate: chunks are added to it), x scale, + bias[j], rounded
  * to bf16, activation (its slope kept), x slope of another one, + add. */
@@ -44,10 +46,25 @@ typedef struct ls__gemm {
                                +0 where one is 0; or NULL */
     const float *add;       /* (m,n), row stride c_row, may be c only in
                                the native backend; or NULL */
+    const ls__made *made;   /* what the backend made for it, or NULL */
 } ls__gemm;
 
+typedef struct ls__conv ls__conv;
+
+/* A product that a backend made ready when the plan was laid out; the same for
+ * all workers, which read it at once.  What it cannot compute after all is NaN,
+ * which ends the step with a message. */
+struct ls__made {
+    int64_t packed;  /* floats of B as pack leaves it */
+    int64_t scratch; /* floats that gemm or conv needs */
+    void (*pack)(const ls__made *m, const float *b, float *packed);
+    void (*gemm)(const ls__made *m, const ls__gemm *g, float *scratch);
+    void (*conv)(const ls__made *m, const ls__conv *v, float *scratch);
+    void (*free)(ls__made *m);
+};
+
 /* The convolution of one image with zeros around it. */
-typedef struct ls__conv {
+struct ls__conv {
     const float *x; /* the image */
     int64_t c;      /* floats of a pixel */
     int64_t row;    /* floats from one of its rows to the next */
@@ -56,7 +73,7 @@ typedef struct ls__conv {
     int64_t h, w;    /* windows */
     ls__gemm out;    /* n, and: y (h w,n) with the epilogue and B packed by
                         conv_pack; or dw = c (kh run,n), dy = b, accumulate */
-} ls__conv;
+};
 
 /* The rectangles of output pixels that are chunks of K in kernel gradients. */
 static inline int64_t ls__conv_chunk_w(int64_t w)
@@ -96,15 +113,24 @@ typedef struct ls__backend {
     int64_t (*conv_packed_size)(int64_t taps, int64_t k, int64_t n);
     void (*conv_pack)(int64_t taps, int64_t in, int64_t out, bool rotated,
                       const float *w, float *packed);
+
+    /* Make products like g ready, of any number of rows up to `rows`, g having
+     * all: those of m, with B packed; or of k where it accumulates.  Those of
+     * *made stand in for gemm, pack and so on; it stays NULL where these are
+     * better.  NULL when the backend has no use. */
+    int (*make)(const ls__gemm *g, int64_t rows, bool bf16, ls__made **made);
+    /* The same of all windows of an image; rotated: as conv_pack. */
+    int (*make_conv)(const ls__conv *v, bool rotated, bool bf16,
+                     ls__made **made);
 } ls__backend;
 
-/* The backend of a name ("native", "blis"), NULL for the fastest here.
- * LS_EINVAL for an unknown name, LS_ENOTSUP for one not built in. */
-int ls__backend_find(const ls__backend **backend, const char *name);
+/* As the backend's gemm, or what was made for it. */
+void ls__multiply(const ls__backend *b, const ls__gemm *g, float *scratch);
 
-/* Put a backend's products of numbers rounded to bf16 in its place; LS_ENOTSUP
- * when it has none. */
-int ls__backend_round(const ls__backend **backend);
+/* The backend of a name ("native", "blis", "onednn"), NULL for the fastest
+ * here; bf16: with products of numbers rounded to that.  LS_EINVAL for an
+ * unknown name, LS_ENOTSUP for one not built in or without such products. */
+int ls__backend_find(ls__backend *backend, const char *name, bool bf16);
 
 extern const ls__backend ls__backend_blis;
 

@@ -91,10 +91,11 @@ void ls__exec_draw(ls__exec *e, int stream, ls__draw draw)
 }
 
 /* The first column of q that belongs to whoever has all packed floats from `at`
- * on; a convolution's kernel is not cut. */
+ * on; a convolution's kernel is not cut, nor one that is packed by what was made
+ * for it. */
 static int64_t column_at(const ls__pack *q, int64_t at)
 {
-    int64_t unit = q->taps ? q->n : LS__PACK_CUT, column;
+    int64_t unit = q->taps || q->made ? q->n : LS__PACK_CUT, column;
 
     if (at <= q->offset)
         return 0;
@@ -109,14 +110,16 @@ static int64_t column_at(const ls__pack *q, int64_t at)
 static void pack(const ls__plan *plan, const ls__pack *q, int64_t first,
                  int64_t last, const float *from, float *to)
 {
-    if (!q->taps)
-        plan->backend->pack(q->k, last - first, from + first * q->col, q->row,
-                            q->col, to + plan->backend->packed_size(q->k,
-                                                                    first));
+    if (q->made)
+        q->made->pack(q->made, from, to);
+    else if (!q->taps)
+        plan->backend.pack(q->k, last - first, from + first * q->col, q->row,
+                           q->col,
+                           to + plan->backend.packed_size(q->k, first));
     else if (q->backward)
-        plan->backend->conv_pack(q->taps, q->n, q->k, true, from, to);
+        plan->backend.conv_pack(q->taps, q->n, q->k, true, from, to);
     else
-        plan->backend->conv_pack(q->taps, q->k, q->n, false, from, to);
+        plan->backend.conv_pack(q->taps, q->k, q->n, false, from, to);
 }
 
 void ls__exec_prepare(void *exec, int worker, int workers, bool train,
@@ -179,7 +182,7 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
                  .weights = c->weights, .sums = c->sums,
                  .failure = c->failure,
                  .train = c->shard->train, .first = c->shard->row + c->first,
-                 .backend = plan->backend, .kernels = ls__kernels()};
+                 .backend = &plan->backend, .kernels = ls__kernels()};
 
     for (int k = 0; k < in->inputs; k++)
         r.x[k] = in->x[k].input >= 0 ? input_at(c, in->x[k].input)
@@ -191,6 +194,8 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
     for (int k = 0; k < 2; k++)
         r.packed[k] = in->packed[k] < 0 ? NULL
                                         : c->e->packed + in->packed[k];
+    for (int k = 0; k < LS__PRODUCTS; k++)
+        r.made[k] = in->made[k];
     return r;
 }
 

@@ -142,6 +142,22 @@ static room rooms(const ls__run *r)
                                        ls__frame_size(&dy)))};
 }
 
+/* y's and x's; dw has kernels of its own. */
+static int conv_make(const ls_node *n, int64_t rows, bool with_dx,
+                     const ls__backend *b, ls__made *made[LS__PRODUCTS])
+{
+    ls__conv of_x = windows_of_x(n), of_dy = windows_of_dy(n);
+    int status;
+
+    (void)rows;
+    if (!b->make_conv)
+        return 0;
+    status = b->make_conv(&of_x, false, b->bf16, &made[LS__OF_Y]);
+    if (status < 0)
+        return status;
+    return with_dx ? b->make_conv(&of_dy, true, b->bf16, &made[LS__OF_X]) : 0;
+}
+
 /* ------ by patches: for backends that only multiply ------ */
 
 /* The patches of output rows y .. y+rows. */
@@ -249,7 +265,9 @@ static ls__conv ready(const ls__run *r, const ls__conv *v, float *scratch)
 
 static void product(const ls__run *r, const ls__conv *v, float *scratch)
 {
-    if (r->backend->conv) {
+    if (v->out.made) {
+        v->out.made->conv(v->out.made, v, scratch);
+    } else if (r->backend->conv) {
         ls__conv of = ready(r, v, scratch);
 
         r->backend->conv(&of, 0, of.h);
@@ -305,11 +323,12 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
     v->out.c = n->pooled ? s.full : y;
     v->out.slope = n->activation && !n->pooled ? stash : NULL;
     v->out.add = n->residual ? (const float *)r->x[1] + i * n->size : NULL;
-    if (n->pooled && r->backend->conv)
+    if (n->pooled && r->backend->conv && !v->out.made) {
         pooled_product(r, v, s.rest, y, stash);
-    else
-        product(r, v, s.rest);
-    if (n->pooled && !r->backend->conv)
+        return;
+    }
+    product(r, v, s.rest);
+    if (n->pooled)
         pool_rows(r, 0, n->shape[0], s.full, y, stash);
 }
 
@@ -319,6 +338,7 @@ static void conv_fwd(const ls__run *r)
 
     v.out.b = r->param[0];
     v.out.packed = r->packed[0];
+    v.out.made = r->made[LS__OF_Y];
     v.out.bias = r->node->params > 1 ? r->param[1] : NULL;
     v.out.round = r->backend->bf16;
     v.out.activation = r->node->activation;
@@ -375,6 +395,7 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, room s)
 
     v.x = ls__frame_fill(&f, d, s.image);
     v.out.packed = r->packed[1];
+    v.out.made = r->made[LS__OF_X];
     if (!r->backend->conv) {
         rotate(n, r->param[0], s.rest + patches_size(&v));
         v.out.b = s.rest + patches_size(&v);
@@ -491,7 +512,7 @@ static void conv_bwd(const ls__run *r)
 const ls__op ls__op_conv = {
     .name = "conv2d", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
     .shape = conv_shape, .stash = conv_stash, .flops = conv_flops,
-    .scratch = conv_scratch,
+    .scratch = conv_scratch, .make = conv_make,
     .forward = conv_fwd, .backward = conv_bwd};
 
 static ls_node *conv2d(ls_node *x, int64_t n, const ls_window *window,

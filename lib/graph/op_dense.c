@@ -46,67 +46,91 @@ static double dense_flops(const ls_node *n)
     return 2.0 * (double)n->size * (double)ls__width(n->in[0]);
 }
 
-static ls__gemm product(int64_t m, int64_t n, int64_t k)
+/* Row-major (m,n) = A (m,k) B (k,n) of matrices that stand as they are, or
+ * turned. */
+static ls__gemm product(int64_t m, int64_t n, int64_t k, bool a_turned,
+                        bool b_turned)
 {
-    return (ls__gemm){.m = m, .n = n, .k = k, .c_row = n, .scale = 1};
+    return (ls__gemm){.m = m, .n = n, .k = k, .a_row = a_turned ? 1 : k,
+                      .a_col = a_turned ? m : 1, .b_row = b_turned ? 1 : n,
+                      .b_col = b_turned ? k : 1, .c_row = n, .scale = 1};
+}
+
+static ls__gemm of_y(const ls_node *n, int64_t rows)
+{
+    return product(rows * ls__vectors(n), ls__width(n), ls__width(n->in[0]),
+                   false, false);
+}
+
+static ls__gemm of_kernel(const ls_node *n, int64_t rows)
+{
+    return product(ls__width(n->in[0]), ls__width(n), rows * ls__vectors(n),
+                   true, false);
+}
+
+static ls__gemm of_x(const ls_node *n, int64_t rows)
+{
+    return product(rows * ls__vectors(n), ls__width(n->in[0]), ls__width(n),
+                   false, true);
+}
+
+static int dense_make(const ls_node *n, int64_t rows, bool with_dx,
+                      const ls__backend *b, ls__made *made[LS__PRODUCTS])
+{
+    ls__gemm y = of_y(n, rows), kernel = of_kernel(n, rows), x = of_x(n, rows);
+    int status;
+
+    kernel.accumulate = true;
+    if ((status = b->make(&y, rows, b->bf16, &made[LS__OF_Y])) < 0 ||
+        (status = b->make(&kernel, rows, b->bf16, &made[LS__OF_KERNEL])) < 0)
+        return status;
+    return with_dx ? b->make(&x, rows, b->bf16, &made[LS__OF_X]) : 0;
 }
 
 static void dense_fwd(const ls__run *r)
 {
     const ls_node *n = r->node;
-    int64_t in = ls__width(n->in[0]), out = ls__width(n);
-    ls__gemm g = product(r->rows * ls__vectors(n), out, in);
+    ls__gemm g = of_y(n, r->rows);
 
     g.a = r->x[0];
-    g.a_row = in;
-    g.a_col = 1;
     g.b = r->param[0];
-    g.b_row = out;
-    g.b_col = 1;
     g.packed = r->packed[0];
+    g.made = r->made[LS__OF_Y];
     g.c = r->y;
     g.bias = n->params > 1 ? r->param[1] : NULL;
     g.round = r->backend->bf16;
     g.activation = n->activation;
     g.slope = n->activation ? r->stash : NULL;
     g.add = n->residual ? r->x[1] : NULL;
-    r->backend->gemm(&g, r->scratch);
+    ls__multiply(r->backend, &g, r->scratch);
 }
 
 /* dw (+)= x^T d */
 static void kernel_grad(const ls__run *r, const float *d, float *scratch)
 {
-    int64_t in = ls__width(r->node->in[0]), out = ls__width(r->node);
-    ls__gemm g = product(in, out, r->rows * ls__vectors(r->node));
+    ls__gemm g = of_kernel(r->node, r->rows);
 
     g.a = r->x[0];
-    g.a_row = 1;
-    g.a_col = in;
     g.b = d;
-    g.b_row = out;
-    g.b_col = 1;
+    g.made = r->made[LS__OF_KERNEL];
     g.c = r->dparam[0];
     g.accumulate = r->add;
-    r->backend->gemm(&g, scratch);
+    ls__multiply(r->backend, &g, scratch);
 }
 
 /* dx = (d w^T) slope + addend */
 static void input_grad(const ls__run *r, const float *d, float *scratch)
 {
-    int64_t in = ls__width(r->node->in[0]), out = ls__width(r->node);
-    ls__gemm g = product(r->rows * ls__vectors(r->node), in, out);
+    ls__gemm g = of_x(r->node, r->rows);
 
     g.a = d;
-    g.a_row = out;
-    g.a_col = 1;
     g.b = r->param[0];
-    g.b_row = 1;
-    g.b_col = out;
     g.packed = r->packed[1];
+    g.made = r->made[LS__OF_X];
     g.c = r->dx[0];
     g.times = r->slope_of_x;
     g.add = r->addend[0];
-    r->backend->gemm(&g, scratch);
+    ls__multiply(r->backend, &g, scratch);
 }
 
 static void dense_bwd(const ls__run *r)
@@ -131,7 +155,7 @@ static void dense_bwd(const ls__run *r)
 const ls__op ls__op_dense = {
     .name = "dense", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
     .shape = dense_shape, .stash = dense_stash, .scratch = dense_scratch,
-    .flops = dense_flops,
+    .flops = dense_flops, .make = dense_make,
     .forward = dense_fwd, .backward = dense_bwd};
 
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,

@@ -470,6 +470,37 @@ static int64_t offset_of(const planner *p, int v)
     return v < 0 ? -1 : p->values[v].offset;
 }
 
+/* ------ products made ready ------ */
+
+static int make_products(planner *p)
+{
+    ls__plan *plan = p->plan;
+    int status = 0;
+
+    for (int i = 0; i < plan->count && status == 0; i++) {
+        ls__instr *in = &plan->instr[i];
+
+        if (plan->backend.make && in->node->op->make)
+            status = in->node->op->make(in->node, plan->chunk_rows,
+                                        p->refs[i][DX] >= 0, &plan->backend,
+                                        in->made);
+    }
+    return status;
+}
+
+/* What an operator that runs them needs beside its own scratch. */
+static int64_t made_scratch(const ls__instr *in)
+{
+    int64_t most = 0;
+
+    for (int k = 0; k < LS__PRODUCTS; k++)
+        if (in->made[k] && in->made[k]->scratch > most)
+            most = in->made[k]->scratch;
+    return most;
+}
+
+/* ------ offsets ------ */
+
 /* Write the offsets into the instructions, and size the scratch. */
 static void write_out(planner *p)
 {
@@ -480,9 +511,10 @@ static void write_out(planner *p)
         ls__instr *in = &plan->instr[i];
         const ls_node *n = in->node;
         int64_t need = n->op->scratch
-                           ? n->op->scratch(n, plan->chunk_rows, plan->backend)
+                           ? n->op->scratch(n, plan->chunk_rows, &plan->backend)
                            : 0;
 
+        need += made_scratch(in);
         scratch = need > scratch ? need : scratch;
         in->y = offset_of(p, p->refs[i][Y]);
         in->stash = offset_of(p, p->refs[i][STASH]);
@@ -518,17 +550,19 @@ static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
                     .k = transposed ? n : i, .n = transposed ? i : n,
                     .row = transposed ? 1 : n, .col = transposed ? n : 1,
                     .taps = taps, .offset = plan->pack_floats,
-                    .backward = transposed};
+                    .backward = transposed,
+                    .made = in->made[transposed ? LS__OF_X : LS__OF_Y]};
     in->packed[transposed] = q->offset;
-    q->floats = taps ? plan->backend->conv_packed_size(taps, q->k, q->n)
-                     : plan->backend->packed_size(q->k, q->n);
+    q->floats = q->made ? q->made->packed
+                : taps  ? plan->backend.conv_packed_size(taps, q->k, q->n)
+                        : plan->backend.packed_size(q->k, q->n);
     plan->pack_floats += q->floats;
 }
 
 /* Does the backend want this instruction's kernel packed? */
 static bool packs(const ls__plan *plan, const ls_node *n)
 {
-    const ls__backend *b = plan->backend;
+    const ls__backend *b = &plan->backend;
 
     return n->op->is_product && (n->window.kh ? b->conv_pack != NULL
                                               : b->pack != NULL);
@@ -655,7 +689,7 @@ static int build(planner *p)
     choose_chunk(p->plan);
     forward_values(p);
     backward_values(p);
-    if ((status = place_all(p)) < 0)
+    if ((status = place_all(p)) < 0 || (status = make_products(p)) < 0)
         return status;
     write_out(p);
     return pack_list(p->plan);
@@ -671,7 +705,7 @@ int ls__plan_new(ls__plan **plan, const ls_graph *graph,
         return status;
     if (!(p.plan = ls__new(1, sizeof *p.plan, "plan")))
         return LS_ENOMEM;
-    p.plan->backend = backend;
+    p.plan->backend = *backend;
     status = build(&p);
     if (status < 0) {
         ls__plan_free(p.plan);
@@ -685,6 +719,10 @@ void ls__plan_free(ls__plan *plan)
 {
     if (!plan)
         return;
+    for (int i = 0; plan->instr && i < plan->count; i++)
+        for (int k = 0; k < LS__PRODUCTS; k++)
+            if (plan->instr[i].made[k])
+                plan->instr[i].made[k]->free(plan->instr[i].made[k]);
     ls__arena_free(&plan->arena);
     free(plan);
 }

@@ -28,6 +28,7 @@ typedef struct ls__instr {
     int64_t slope_of_x;               /* offset; -1: none */
     bool dy_is_pre, through_slope;    /* see fold_slope */
     int64_t packed[2];                /* offsets in the packed kernels */
+    ls__made *made[LS__PRODUCTS];     /* owned; NULL: nothing made */
 } ls__instr;
 
 /* What a forward run is for: the loss, or an output. */
@@ -51,6 +52,7 @@ typedef struct ls__pack {
     int64_t taps;           /* of a convolution, each a (k,n); 0: dense */
     int64_t offset, floats; /* in the packed kernels, one after the other */
     bool backward;          /* used there only */
+    const ls__made *made;   /* packs it; NULL: the backend does */
 } ls__pack;
 
 typedef struct ls__plan {
@@ -72,7 +74,7 @@ typedef struct ls__plan {
     int64_t chunk_rows;
     int64_t scratch;   /* offset of the scratch, at the end of the memory */
     int64_t floats;    /* of a worker's memory */
-    const ls__backend *backend;
+    ls__backend backend; /* a copy */
 } ls__plan;
 
 /* Lay out a graph with a loss.  Fails with the graph's first error. */

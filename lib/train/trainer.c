@@ -294,14 +294,13 @@ static int graph_params(ls_trainer *t, const ls__plan *plan)
 static int open_graph(ls_trainer *t, const ls_graph *graph,
                       const char *backend_name)
 {
-    const ls__backend *backend;
+    bool bf16 = t->options.precision == LS_BF16_LAYERS;
+    ls__backend backend;
     ls__plan *plan;
     int status;
 
-    if ((status = ls__backend_find(&backend, backend_name)) < 0 ||
-        (t->options.precision == LS_BF16_LAYERS &&
-         (status = ls__backend_round(&backend)) < 0) ||
-        (status = ls__plan_new(&plan, graph, backend)) < 0 ||
+    if ((status = ls__backend_find(&backend, backend_name, bf16)) < 0 ||
+        (status = ls__plan_new(&plan, graph, &backend)) < 0 ||
         (status = ls__exec_open(&t->exec, plan, t->pool, t->devices)) < 0)
         return status;
     t->fn = ls__exec_gradient;

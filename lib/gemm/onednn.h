@@ -1,0 +1,23 @@
+/* The backend "onednn": the native one, but for products that oneDNN has made
+ * ready.  Only onednn*.c see oneDNN; LS_ONEDNN says whether it is built in. */
+#ifndef LS_GEMM_ONEDNN_H
+#define LS_GEMM_ONEDNN_H
+
+#include "gemm/gemm.h"
+#include "lockstep.h"
+
+/* ls__backend.make */
+int ls__onednn_make(const ls__gemm *g, int64_t rows, bool bf16,
+                    ls__made **made);
+
+/* ls__backend.make_conv */
+int ls__onednn_make_conv(const ls__conv *v, bool rotated, bool bf16,
+                         ls__made **made);
+
+/* Is it faster than our own kernels for bf16 on this CPU? */
+bool ls__onednn_pays(void);
+
+/* "oneDNN 2.6.3 with AVX512-BF16" */
+void ls__onednn_text(char text[LS_TEXT]);
+
+#endif

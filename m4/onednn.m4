@@ -1,0 +1,61 @@
+dnl LS_ONEDNN(IF-MISSING): finds oneDNN 2, which is optional.
+dnl
+dnl Sets  ONEDNN_CFLAGS  -DLS_ONEDNN where it is used,
+dnl       ONEDNN_LIBS    for the linker, with the OpenMP runtime of its kind,
+dnl       ls_onednn      for the summary,
+dnl and the conditional ONEDNN.  IF-MISSING is for --with-onednn=yes alone.
+dnl
+dnl oneDNN 3 has another C interface.  Of the runtimes, OpenMP and none give a
+dnl worker its own thread; a thread pool or TBB would bring others.
+
+m4_define([LS__ONEDNN_HEADER], [
+AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <dnnl.h>
+]])], [], [ls_onednn="no (not found)"])
+AS_IF([test "$ls_onednn" = yes], [
+    AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <dnnl.h>
+#if DNNL_VERSION_MAJOR != 2 || DNNL_VERSION_MINOR < 6
+#error
+#endif]])], [], [ls_onednn="no (its version is not 2.6 or 2.7)"])])
+AS_IF([test "$ls_onednn" = yes], [
+    AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <dnnl.h>
+#if DNNL_CPU_RUNTIME != DNNL_RUNTIME_OMP
+#error
+#endif]])], [ONEDNN_LIBS="-ldnnl -lgomp"], [
+        AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <dnnl.h>
+#if DNNL_CPU_RUNTIME != DNNL_RUNTIME_SEQ
+#error
+#endif]])], [ONEDNN_LIBS=-ldnnl],
+            [ls_onednn="no (its threads are neither OpenMP's nor none)"])])])
+])
+
+m4_define([LS__ONEDNN_LINKS], [
+ls_saved_LIBS=$LIBS
+LIBS="$ONEDNN_LIBS $LIBS"
+AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <dnnl.h>]], [[
+    dnnl_primitive_attr_t attr = 0;
+    return (int)dnnl_primitive_attr_set_fpmath_mode(
+        attr, dnnl_fpmath_mode_strict);]])], [],
+    [ls_onednn="no (config.log says why it does not link)"])
+LIBS=$ls_saved_LIBS
+])
+
+AC_DEFUN([LS_ONEDNN], [
+AC_ARG_WITH([onednn], [AS_HELP_STRING([--with-onednn=auto|yes|no],
+    [the backend "onednn", for bf16 on CPUs with AMX; auto: where oneDNN 2.6
+     or 2.7 is installed])], [], [with_onednn=auto])
+AS_CASE([$with_onednn], [auto|yes], [ls_onednn=yes],
+    [no], [ls_onednn="no (as configured)"],
+    [AC_MSG_ERROR([--with-onednn takes auto, yes or no])])
+AC_MSG_CHECKING([for oneDNN])
+AS_IF([test "$ls_onednn" = yes], [LS__ONEDNN_HEADER])
+AS_IF([test "$ls_onednn" = yes], [LS__ONEDNN_LINKS])
+AC_MSG_RESULT([$ls_onednn])
+AS_IF([test "$ls_onednn" = yes],
+    [ONEDNN_CFLAGS=-DLS_ONEDNN ls_onednn="yes ($ONEDNN_LIBS)"], [
+    ONEDNN_CFLAGS= ONEDNN_LIBS=
+    AS_CASE([$with_onednn:$ls_onednn], [yes:*found*], [$1],
+        [yes:*], [AC_MSG_ERROR([--with-onednn: $ls_onednn.  Install libdnnl-dev 2.6 (Debian 12), or configure --without-onednn])])])
+AC_SUBST([ONEDNN_CFLAGS])
+AC_SUBST([ONEDNN_LIBS])
+AM_CONDITIONAL([ONEDNN], [test -n "$ONEDNN_CFLAGS"])
+])
