@@ -694,7 +694,7 @@ static inline void ref_labels_grad(const ref *r)
 /* ------ the bits of a convolution, in float ------ */
 
 /* One element of a product: K in chunks of 256, each a chain of fused
- * multiply-adds from +0, chunks added in order. */
+ * multiply-adds from +0, chunks added in order; +0 added in the end. */
 typedef struct chain {
     float sum, part;
     int64_t k;
@@ -712,7 +712,7 @@ static inline void chain_step(chain *c, float a, float b)
 
 static inline float chain_end(const chain *c)
 {
-    return c->k <= 256 ? c->part : c->sum + c->part;
+    return (c->k <= 256 ? c->part : c->sum + c->part) + 0.0f;
 }
 
 /* One element of y before the epilogue: K is (row, pixel, channel) of the

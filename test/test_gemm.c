@@ -43,7 +43,7 @@ static float *a_end, *b_end, *c_end, *packed_end, *scratch_end;   /* of fenced r
 /* ------ The contract ------ */
 
 /* c (+)= a b, rows of MOST: K in chunks of 256, each a chain of fused
- * multiply-adds from +0, chunks added in order. */
+ * multiply-adds from +0, chunks added in order, and +0. */
 FMA static void reference(int64_t k, bool add, float *c)
 {
     for (int64_t i = 0; i < MOST; i++)
@@ -55,7 +55,8 @@ FMA static void reference(int64_t k, bool add, float *c)
                     sum[j] = __builtin_fmaf(a[i * MOST + q], b[q * MOST + j],
                                             sum[j]);
             for (int64_t j = 0; j < MOST; j++)
-                c[i * MOST + j] = p || add ? c[i * MOST + j] + sum[j] : sum[j];
+                c[i * MOST + j] = (p || add ? c[i * MOST + j] + sum[j]
+                                            : sum[j]) + 0.0f;
         }
 }
 

@@ -2,12 +2,12 @@
  *
  * The contract of bits: element (i,j) is K cut into chunks of 256 (the last is
  * shorter), each chunk one fmaf chain from +0 in rising k, chunks added in
- * order; then the epilogue, in the order of the struct below.  Every backend
- * meets it; test_gemm.c holds it in ten lines.
+ * order, +0 added to the sum; then the epilogue, in the order of the struct
+ * below.  Every backend meets it; test_gemm.c holds it in ten lines.
  *
- * Steps where a or b is zero may be left out of a chain.  It shows only where
- * the other one is not finite, and where a sum that underflowed to -0 would
- * have become +0; native does it where many are (kernel/gemm_sparse.h). */
+ * Steps where a or b is zero may be left out of a chain, as native does where
+ * many are (kernel/gemm_sparse.h).  Since no sum is -0 this shows only where
+ * zero meets what is not finite. */
 #ifndef LS_GEMM_GEMM_H
 #define LS_GEMM_GEMM_H
 

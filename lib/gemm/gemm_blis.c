@@ -29,20 +29,13 @@ static void one_chunk(const ls__gemm *g, int64_t p, int64_t k, float *c,
                  g->c_row, 1, NULL, &rntm);
 }
 
-static bool has_epilogue(const ls__gemm *g)
-{
-    return g->scale != 1.0f || g->bias || g->activation || g->times ||
-           g->add;
-}
-
 static void blis_gemm(const ls__gemm *g, float *scratch)
 {
     (void)scratch;
     for (int64_t p = 0; p < g->k || p == 0; p += LS__CHUNK)
         one_chunk(g, p, g->k - p < LS__CHUNK ? g->k - p : LS__CHUNK, g->c,
                   p > 0 || g->accumulate);
-    if (has_epilogue(g))
-        ls__kernels()->epilogue(g);
+    ls__kernels()->epilogue(g);
 }
 
 static int64_t blis_scratch(int64_t k, int64_t n)

@@ -119,6 +119,7 @@ SIMD void conv_grad_tile(const ls__conv *v, const conv_chunk *q, int rows,
 
     tile_clear(rows, acc);
     conv_blocks(v, q, rows, q->x + ky * v->row + m, acc);
+    tile_plus_zero(rows, acc);
     if (q->add)
         tile_add(rows, dw, v->out.n, v->out.n - j, acc);
     tile_put(rows, dw, v->out.n, v->out.n - j, acc);

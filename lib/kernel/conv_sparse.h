@@ -4,8 +4,7 @@
  * its place is the number that the pool kept.  So for one output channel the
  * chain of conv.h is one step a block, on the patch that the number names: a
  * quarter of the work.  What is left out is sums with zeros, so the bits are
- * those of conv.h (but for what a non-finite pixel times 0 would be, or a chain
- * that underflows to -0).
+ * those of conv.h (but for what a non-finite pixel times 0 would be).
  *
  * Here lanes are along the runs of a patch and dw is turned: t (n, kh runs),
  * runs filled up to vectors. */
@@ -101,7 +100,7 @@ SIMD void sparse_tile(const ls__conv *v, const sparse_chunk *q, int runs,
 #pragma GCC unroll 6
             for (int s = 0; s < vecs; s++) {
                 float *to = t + y * width + 16 * s;
-                v16 sum = acc[(k * runs + y) * vecs + s];
+                v16 sum = v16_add(acc[(k * runs + y) * vecs + s], v16_zero());
 
                 v16_store(to, q->add ? v16_add(v16_load(to), sum) : sum);
             }

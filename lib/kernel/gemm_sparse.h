@@ -9,23 +9,23 @@
  * shares its loads among the rows of a tile but multiplies the zeros too.
  *
  * The chains are those of gemm.h without their zeros, so the bits are the same
- * but where zero meets what is not finite, and in the sign of a sum that
- * underflowed.  Which kernel a product takes follows from its shape and its
- * numbers alone, so it is the same on every instruction level. */
+ * but where zero meets what is not finite. */
 #ifndef LS_KERNEL_GEMM_SPARSE_H
 #define LS_KERNEL_GEMM_SPARSE_H
 
+/* FULL: of a hundred numbers, so many that are not zero are too many. */
 #if defined(__AVX512F__)
-enum { LISTS_VECS = 8 };
+enum { LISTS_VECS = 8, LISTS_FULL = 68 };
+#elif defined(__AVX2__)
+enum { LISTS_VECS = 4, LISTS_FULL = 36 };
 #else
-enum { LISTS_VECS = 4 };
+enum { LISTS_VECS = 4, LISTS_FULL = 60 };
 #endif
 enum {
     LISTS_WIDTH = 16 * LISTS_VECS,
     LISTS_BLOCK = 64, /* of K; divides a chunk */
     LISTS_BAND = 128, /* rows that share the copied block */
-    LISTS_LEAST = 64, /* of m, n and k: below, lists cost too much */
-    LISTS_FULL = 60   /* of a hundred numbers are not zero: too many */
+    LISTS_LEAST = 64  /* of m, n and k: below, lists cost too much */
 };
 
 /* C = S D or, turned, its transpose; S (m,k) has the zeros. */
@@ -230,6 +230,7 @@ SIMD void lists_put(const ls__gemm *g, bool finished, int64_t i, int64_t j,
 
     if (g->accumulate)
         sum = v16_add(take(c, left), sum);
+    sum = v16_add(sum, v16_zero());
     put(c, finished ? finish(g, sum, i, j) : sum, left);
 }
 

@@ -125,6 +125,14 @@ SIMD void tile_steps(int rows, int64_t k, const float *a, int64_t a_row,
     }
 }
 
+/* acc += +0, which makes -0 of an underflow +0: zeros that were left out of a
+ * chain would have done so. */
+SIMD void tile_plus_zero(int rows, tile_sums acc)
+{
+    EACH_SUM(rows)
+        acc[r][v] = v16_add(acc[r][v], v16_zero());
+}
+
 /* acc = from + acc for the columns there are. */
 SIMD void tile_add(int rows, const float *from, int64_t row, int64_t left,
                    tile_sums acc)
