@@ -33,4 +33,16 @@
 #endif
 /* clang-format on */
 
+/* Run all and report: what main returns. */
+static inline int run_suite(Suite *s)
+{
+    SRunner *runner = srunner_create(s);
+    int failed;
+
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
+
 #endif

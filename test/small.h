@@ -69,15 +69,4 @@ static inline ls_batch *small_batch(const ls_trainer *t)
     return b;
 }
 
-static inline int run_suite(Suite *s)
-{
-    SRunner *runner = srunner_create(s);
-    int failed;
-
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
-}
-
 #endif

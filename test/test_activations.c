@@ -1,6 +1,7 @@
 /* The activations beside gelu: their values and slopes at every instruction
  * level, folded into a product or not, in the gradient of a whole model; and
  * the accuracy that cross entropy counts. */
+#include "calls.h"
 #include "graph/op.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
@@ -11,7 +12,6 @@
 #include <string.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-#define OK(call) ck_assert_msg((call) >= 0, "%s", ls_errmsg())
 
 /* ------ The functions in double ------ */
 
@@ -468,10 +468,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite());
 }

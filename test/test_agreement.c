@@ -2,6 +2,7 @@
  * Flax and optax, which golden/ holds with the scripts that made them.  Initial
  * parameters agree to the bit; what sums many terms to a tolerance. */
 #include "base/sha.h"
+#include "calls.h"
 #include "golden/small_lm.h"
 #include "golden/train.h"
 #include "models.h"
@@ -249,8 +250,6 @@ int main(void)
 {
     Suite *suite = suite_create("agreement");
     TCase *linear = tcase_create("seed 000"), *lm = tcase_create("seed 003");
-    SRunner *runner;
-    int failed;
 
     tcase_add_loop_test(linear, linear_mean_of_shards, 0,
                         COUNT(golden_linears));
@@ -263,9 +262,5 @@ int main(void)
     tcase_set_timeout(lm, 600); /* 50 steps on one busy core */
     suite_add_tcase(suite, linear);
     suite_add_tcase(suite, lm);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

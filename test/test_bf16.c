@@ -1,5 +1,6 @@
 /* Rounding to bfloat16: to the nearest, ties to even, NaN kept, on every
  * instruction level; as an operator it is a cast's, values and gradient. */
+#include "calls.h"
 #include "models.h"
 
 static float of_bits(uint32_t bits)
@@ -135,17 +136,11 @@ int main(void)
 {
     Suite *s = suite_create("bf16");
     TCase *t = tcase_create("bf16");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, every_upper_half, 0, levels());
     tcase_add_test(t, tails);
     tcase_add_test(t, in_a_graph);
     suite_add_tcase(s, t);
-    runner = srunner_create(s);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

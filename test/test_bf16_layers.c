@@ -501,8 +501,6 @@ int main(void)
 {
     Suite *s = suite_create("bf16 layers");
     TCase *t = tcase_create("bf16 layers");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, products, 0, ways());
@@ -513,9 +511,5 @@ int main(void)
     tcase_add_test(t, near_f32);
     tcase_add_test(t, refused);
     suite_add_tcase(s, t);
-    runner = srunner_create(s);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

@@ -2,6 +2,7 @@
  * damaged is never loaded, and what does not fit is refused in so many words.
  * test_kill.c does the same with the writer interrupted. */
 #define _GNU_SOURCE
+#include "calls.h"
 #include "folder.h"
 #include "models.h"
 
@@ -583,8 +584,6 @@ int main(void)
 {
     Suite *s = suite_create("checkpoint");
     TCase *t = tcase_create("checkpoint");
-    SRunner *runner = srunner_create(s);
-    int failed;
 
     signal(SIGXFSZ, SIG_IGN);
     tcase_set_timeout(t, 120);
@@ -604,8 +603,5 @@ int main(void)
     tcase_add_test(t, folder_gone);
     tcase_add_test(t, no_permission);
     suite_add_tcase(s, t);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

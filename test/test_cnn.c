@@ -3,6 +3,7 @@
  * first and to 1e-3 later, since one relu that falls to the other side of 0 in
  * another order of additions is amplified from then on. */
 #include "base/sha.h"
+#include "calls.h"
 #include "golden/cnn.h"
 #include "models.h"
 
@@ -233,17 +234,11 @@ int main(void)
 {
     Suite *suite = suite_create("cnn");
     TCase *c = tcase_create("cnn");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(c, first_parameters);
     tcase_add_loop_test(c, losses, 0, COUNT(golden_cnn_runs));
     tcase_add_loop_test(c, other_networks, 0, COUNT(golden_nets));
     tcase_set_timeout(c, 300);
     suite_add_tcase(suite, c);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

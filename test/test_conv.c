@@ -472,8 +472,6 @@ int main(void)
 {
     Suite *suite = suite_create("conv");
     TCase *c = tcase_create("conv");
-    SRunner *runner;
-    int failed;
 
     tcase_add_loop_test(c, bits_and_values, 0, 4);
     tcase_add_test(c, under_a_pool);
@@ -483,9 +481,5 @@ int main(void)
     tcase_add_test(c, refusals);
     tcase_set_timeout(c, 120);
     suite_add_tcase(suite, c);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* Dropout: Flax's masks, in training only, and the same bits for any number of
  * workers, on every instruction level and after a resume. */
+#include "calls.h"
 #include "models.h"
 #include "train/trainer.h"
 
@@ -313,8 +314,6 @@ int main(void)
 {
     Suite *s = suite_create("dropout");
     TCase *t = tcase_create("dropout");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, flax, 0, COUNT(golden_dropouts));
@@ -327,9 +326,5 @@ int main(void)
     tcase_add_test(t, refused);
     tcase_add_test(t, names_the_row);
     suite_add_tcase(s, t);
-    runner = srunner_create(s);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

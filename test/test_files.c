@@ -3,6 +3,7 @@
  * cut, altered and lying.  Meant to be run under the sanitizers as well. */
 #define _GNU_SOURCE
 #include "base/sha.h"
+#include "calls.h"
 #include "file/safetensors.h"
 #include "file/seal.h"
 #include "lockstep.h"
@@ -668,11 +669,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite());
 }

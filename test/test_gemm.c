@@ -636,14 +636,7 @@ static Suite *gemm_suite(void)
 
 int main(int argc, char **argv)
 {
-    SRunner *runner;
-    int failed;
-
     if (argc > 1 && !strcmp(argv[1], "blis"))
         return blis_child();
-    runner = srunner_create(gemm_suite());
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(gemm_suite());
 }

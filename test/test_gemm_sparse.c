@@ -289,8 +289,6 @@ int main(void)
 {
     Suite *s = suite_create("gemm_sparse");
     TCase *t = tcase_create("gemm_sparse");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(t, 120);
     tcase_add_checked_fixture(t, NULL, fences_free);
@@ -299,9 +297,5 @@ int main(void)
     tcase_add_loop_test(t, test_tiny, 0, levels());
     tcase_add_loop_test(t, test_empty, 0, levels());
     suite_add_tcase(s, t);
-    runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

@@ -1607,11 +1607,5 @@ static Suite *graph_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(graph_suite());
-    int failed;
-
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(graph_suite());
 }

@@ -4,6 +4,7 @@
  * its name or loads as rows that may all be read.  Meant to be run under the
  * sanitizers as well. */
 #define _GNU_SOURCE
+#include "calls.h"
 #include "models.h"
 
 #include <dirent.h>
@@ -636,11 +637,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite());
 }

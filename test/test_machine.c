@@ -1,6 +1,7 @@
 /* The description of a machine: levels, kinds, places, instruction levels, and
  * what may be measured.  (Golden texts of whole machines: test/info.sh.) */
 #define _GNU_SOURCE /* sched_setaffinity */
+#include "calls.h"
 #include "lockstep.h"
 
 #include <check.h>
@@ -208,10 +209,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite());
 }

@@ -1,6 +1,7 @@
 /* Meshes are plans, so they are tested on machines we do not own. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "base/error.h"
+#include "calls.h"
 #include "mesh/mesh.h"
 
 #include <check.h>
@@ -251,10 +252,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite());
 }

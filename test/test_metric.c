@@ -1,5 +1,6 @@
 /* Metrics beside the loss: the weighted mean of a node over each batch, or of
  * what a gradient function sums. */
+#include "calls.h"
 #include "models.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -235,8 +236,6 @@ int main(void)
 {
     Suite *s = suite_create("metric");
     TCase *t = tcase_create("metric");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, means, 0, 3);
@@ -245,9 +244,5 @@ int main(void)
     tcase_add_test(t, own_gradient);
     tcase_add_test(t, refused);
     suite_add_tcase(s, t);
-    runner = srunner_create(s);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

@@ -265,8 +265,7 @@ int main(void)
 {
     Suite *suite = suite_create("models");
     TCase *c = tcase_create("models");
-    SRunner *runner = srunner_create(suite);
-    int all = COUNT(models) * COUNT(ways), failed;
+    int all = COUNT(models) * COUNT(ways);
 
     tcase_add_loop_test(c, same_bits, 0, all);
 #if OWN_MALLOC
@@ -274,8 +273,5 @@ int main(void)
 #endif
     tcase_set_timeout(c, 120);
     suite_add_tcase(suite, c);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -4,6 +4,7 @@
  * Built without oneDNN, it is refused by a message that says how to get it, and
  * the other tests say that they are skipped. */
 #include "base/fpmode.h"
+#include "calls.h"
 #include "models.h"
 
 /* Of the OpenMP runtime that oneDNN brings; NULL without one. */
@@ -444,11 +445,5 @@ static Suite *onednn_suite(void)
 
 int main(void)
 {
-    SRunner *r = srunner_create(onednn_suite());
-    int failed;
-
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? 1 : 0;
+    return run_suite(onednn_suite());
 }

@@ -975,11 +975,5 @@ static Suite *ops_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(ops_suite());
-    int failed;
-
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(ops_suite());
 }

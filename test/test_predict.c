@@ -2,6 +2,7 @@
  * workers, from the inputs it needs alone; declaring one changes no bit; and
  * what is refused.  Also the draw from logits, against JAX. */
 #include "base/error.h"
+#include "calls.h"
 #include "lockstep.h"
 
 #include <check.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-#define OK(call) ck_assert_msg((call) >= 0, "%s", ls_errmsg())
 
 enum { T = 6, V = 7, D = 16, ROWS = 8, DEVICES = 4 };
 
@@ -331,10 +331,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite());
 }

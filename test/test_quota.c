@@ -1,6 +1,7 @@
 /* Quotas are read from a faked proc and sys tree, and turned into usable cores
  * on synthetic machines.  (Real groups: test/info.sh.) */
 #define _GNU_SOURCE /* nftw, mkdtemp, asprintf */
+#include "calls.h"
 #include "mesh/mesh.h"
 #include "mesh/quota.h"
 
@@ -367,10 +368,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite());
 }

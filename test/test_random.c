@@ -12,6 +12,7 @@
 #include "base/fpmode.h"
 #include "base/memory.h"
 #include "base/sha.h"
+#include "calls.h"
 #include "golden/random.h"
 #include "kernel/kernel.h"
 #include "kernel/vmath.h"
@@ -951,9 +952,5 @@ static Suite *random_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(random_suite());
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(random_suite());
 }

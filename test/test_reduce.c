@@ -1,6 +1,7 @@
 /* The reduction against a reference of a few lines, at every instruction
  * level this CPU has, and on pools of every size. */
 #include "base/memory.h"
+#include "calls.h"
 #include "kernel/kernel.h"
 #include "mesh/mesh.h"
 #include "reduce/reduce.h"
@@ -261,10 +262,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite());
 }

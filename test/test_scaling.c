@@ -1,5 +1,6 @@
 /* Scaling: what a step is counted to cost, what a measurement refuses to call
  * a speed-up, and what it concludes from given times. */
+#include "calls.h"
 #include "models.h"
 #include "train/scaling.h"
 
@@ -445,11 +446,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite());
 }

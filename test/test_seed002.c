@@ -7,6 +7,7 @@
  * Later a relu may fall to the other side of zero, which adam's first steps
  * amplify: 1e-3.  With bf16 layers, where JAX rounds more often (gradients
  * too), 5e-3.  The suite takes some steps of each run, LS_LONG=1 all. */
+#include "calls.h"
 #include "models.h"
 
 #include "golden/seed002.h"
@@ -121,16 +122,10 @@ int main(void)
 {
     Suite *s = suite_create("seed002");
     TCase *t = tcase_create("variants");
-    SRunner *runner;
-    int failed;
 
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, variant, 0,
                         sizeof golden_seed002s / sizeof *golden_seed002s);
     suite_add_tcase(s, t);
-    runner = srunner_create(s);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }

@@ -7,6 +7,7 @@
  * Under a sanitizer, which makes calls of its own, and where the kernel has no
  * such thing, there is nothing to run. */
 #define _GNU_SOURCE
+#include "calls.h"
 #include "models.h"
 
 #include <stdio.h>
@@ -242,8 +243,6 @@ int main(void)
                             .sa_flags = SA_SIGINFO | SA_NODEFER};
     Suite *s = suite_create("syscalls");
     TCase *t = tcase_create("syscalls");
-    SRunner *runner = srunner_create(s);
-    int failed;
 
     if (dispatch(false) < 0) {
         perror("skipped: Syscall User Dispatch");
@@ -254,10 +253,7 @@ int main(void)
     tcase_add_test(t, test_watching);
     tcase_add_loop_test(t, test_steps, 0, 2 * MODELS);
     suite_add_tcase(s, t);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }
 
 #else

@@ -1442,16 +1442,10 @@ int main(void)
     TCase *cases[] = {numbers_case(), failures_case(), parameters_case(),
                       memory_case()};
     Suite *suite = suite_create("train");
-    SRunner *runner;
-    int failed;
 
     for (size_t i = 0; i < COUNT(cases); i++) {
         tcase_set_timeout(cases[i], 60);
         suite_add_tcase(suite, cases[i]);
     }
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

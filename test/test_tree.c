@@ -1,5 +1,6 @@
 /* The order of sums, proved with expressions instead of numbers: an addition
  * writes "(a+b)", so equal texts are equal orders.  No threads. */
+#include "calls.h"
 #include "reduce/tree.h"
 
 #include <check.h>
@@ -161,10 +162,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite());
 }

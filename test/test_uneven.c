@@ -1,6 +1,7 @@
 /* Uneven batches: every size on every number of devices, padded with rows of
  * weight 0, with masks that leave a shard empty, with sizes that change from
  * step to step, and cut into ragged micro-batches. */
+#include "calls.h"
 #include "models.h"
 
 enum {
@@ -272,11 +273,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite());
 }

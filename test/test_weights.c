@@ -2,6 +2,7 @@
  * it.  Foreign files are made here byte by byte; ours are what a trainer
  * saves.  Meant to be run under the sanitizers as well. */
 #define _GNU_SOURCE
+#include "calls.h"
 #include "file/safetensors.h"
 #include "folder.h"
 #include "models.h"
@@ -460,8 +461,6 @@ int main(void)
 {
     Suite *s = suite_create("weights");
     TCase *t = tcase_create("weights");
-    SRunner *runner = srunner_create(s);
-    int failed;
 
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, folder_open, folder_close);
@@ -478,8 +477,5 @@ int main(void)
     tcase_add_test(t, refuses_strangers);
     tcase_add_test(t, refuses_damage);
     suite_add_tcase(s, t);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s);
 }
