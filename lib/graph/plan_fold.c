@@ -1,0 +1,196 @@
+/* What a plan computes: copies of the nodes that the loss and the outputs
+ * depend on, with activations, adds and pools in the epilogue of the product
+ * before them. */
+#include "graph/planner.h"
+
+#include <string.h>
+
+/* ------ copy ------ */
+
+static void mark(ls__planner *p, int id)
+{
+    ls_node *n = &p->node[id];
+
+    p->used[id] = true;
+    for (int k = 0; k < ls__inputs_of(n); k++)
+        p->used[n->in[k]->id] = true;
+}
+
+static const ls_own_op *copy_own(ls__plan *plan, const ls_own_op *own)
+{
+    ls_own_op *copy = ls__arena_new(&plan->arena, 1, sizeof *copy);
+
+    if (copy)
+        *copy = *own;
+    return copy;
+}
+
+static int copy_nodes(ls__planner *p)
+{
+    const ls_graph *g = p->graph;
+
+    for (int i = 0; i < g->node_count; i++) {
+        ls_node *n = &p->node[i];
+
+        *n = *g->nodes[i];
+        n->graph = NULL;
+        n->name = ls__arena_text(&p->plan->arena, n->name);
+        if (!n->name || (n->own && !(n->own = copy_own(p->plan, n->own))))
+            return LS_ENOMEM;
+        for (int k = 0; k < LS__MAX_INPUTS; k++)
+            n->in[k] = n->in[k] ? &p->node[n->in[k]->id] : NULL;
+    }
+    p->used[g->loss->id] = true;
+    for (int i = 0; i < g->output_count; i++) {
+        p->used[g->outputs[i]->node->id] = true;
+        p->consumers[g->outputs[i]->node->id]++;
+    }
+    for (int i = 0; i < g->metrics; i++) {
+        p->used[g->metric[i]->id] = true;
+        p->consumers[g->metric[i]->id]++;
+    }
+    for (int i = g->node_count - 1; i >= 0; i--)
+        if (p->used[i])
+            mark(p, i);
+    for (int i = 0; i < g->node_count; i++) {
+        ls_node *n = &p->node[i];
+
+        p->home[i] = i;
+        p->trains[i] = n->params > 0;
+        for (int k = 0; p->used[i] && k < ls__inputs_of(n); k++) {
+            p->consumers[n->in[k]->id]++;
+            p->trains[i] |= p->trains[n->in[k]->id];
+        }
+    }
+    return 0;
+}
+
+static int copy_streams(ls__planner *p)
+{
+    const ls_graph *g = p->graph;
+    ls__plan *plan = p->plan;
+
+    plan->streams = g->stream_count;
+    plan->stream = ls__arena_new(&plan->arena, (size_t)plan->streams + 1,
+                                 sizeof *plan->stream);
+    if (!plan->stream)
+        return LS_ENOMEM;
+    for (int i = 0; i < plan->streams; i++) {
+        plan->stream[i] = *g->streams[i];
+        plan->stream[i].scope = ls__arena_text(&plan->arena,
+                                               g->streams[i]->scope);
+        if (!plan->stream[i].scope)
+            return LS_ENOMEM;
+    }
+    return 0;
+}
+
+static int copy_specs(ls__planner *p)
+{
+    const ls_graph *g = p->graph;
+    ls__plan *plan = p->plan;
+
+    plan->inputs = g->input_count;
+    plan->params = g->param_count;
+    plan->input = ls__arena_new(&plan->arena, (size_t)plan->inputs,
+                                sizeof *plan->input);
+    plan->param = ls__arena_new(&plan->arena, (size_t)plan->params,
+                                sizeof *plan->param);
+    if (!plan->input || !plan->param)
+        return LS_ENOMEM;
+    for (int i = 0; i < plan->inputs; i++)
+        plan->input[i] = &p->node[g->inputs[i]->id];
+    for (int i = 0; i < plan->params; i++) {
+        ls__param *q = &plan->param[i];
+
+        *q = *g->params[i];
+        q->name = ls__arena_text(&plan->arena, q->name);
+        q->scope = ls__arena_text(&plan->arena, q->scope);
+        if (!q->name || !q->scope)
+            return LS_ENOMEM;
+    }
+    return 0;
+}
+
+int ls__plan_copy(ls__planner *p)
+{
+    int status = copy_nodes(p);
+
+    if (status == 0)
+        status = copy_specs(p);
+    return status < 0 ? status : copy_streams(p);
+}
+
+/* ------ fold ------ */
+
+/* The product (dense, convolution) that makes x, if its epilogue can take
+ * more: nobody else reads it, and it has no residual or pool yet. */
+static ls_node *open_product(ls__planner *p, const ls_node *x)
+{
+    ls_node *d = &p->node[p->home[x->id]];
+
+    return d->op && d->op->is_product && p->consumers[x->id] == 1 &&
+           !d->residual && !d->pooled
+               ? d : NULL;
+}
+
+static bool fold_add(ls__planner *p, ls_node *n, int product)
+{
+    ls_node *d = open_product(p, n->in[product]), *other = n->in[1 - product];
+
+    if (!d || p->home[other->id] >= d->id || n->in[0] == n->in[1])
+        return false;
+    d->in[1] = other;
+    d->residual = true;
+    p->home[n->id] = d->id;
+    return true;
+}
+
+/* A max pool into the convolution it reads, through a relu or nothing: then
+ * what the pool reads is never kept. */
+static void fold_pool(ls__planner *p, ls_node *n)
+{
+    ls_node *d = open_product(p, n->in[0]);
+
+    if (!d || d->op != &ls__op_conv ||
+        (d->activation && d->activation != LS__RELU))
+        return;
+    d->pooled = true;
+    d->pool = n->window;
+    d->size = n->size;
+    memcpy(d->shape, n->shape, sizeof d->shape);
+    p->home[n->id] = d->id;
+}
+
+static void fold(ls__planner *p, ls_node *n)
+{
+    ls_node *d;
+
+    if (n->op && n->op->activation && (d = open_product(p, n->in[0])) &&
+        !d->activation) {
+        d->activation = n->op->activation;
+        p->home[n->id] = d->id;
+    } else if (n->op == &ls__op_max_pool) {
+        fold_pool(p, n);
+    } else if (n->op == &ls__op_add) {
+        (void)(fold_add(p, n, 1) || fold_add(p, n, 0));
+    }
+}
+
+/* A node whose value another node's instruction makes under its own id: what
+ * reads it must read that one. */
+void ls__plan_fold(ls__planner *p)
+{
+    for (int i = 0; i < p->graph->node_count; i++)
+        if (p->used[i])
+            fold(p, &p->node[i]);
+    for (int i = 0; i < p->graph->node_count; i++) {
+        ls_node *n = &p->node[i];
+        int home = p->home[i];
+
+        for (int k = 0; k < ls__inputs_of(n); k++)
+            n->in[k] = &p->node[p->home[n->in[k]->id]];
+        if (home != i) /* the folded node's readers are now home's */
+            p->consumers[home] = p->consumers[i];
+    }
+}

@@ -1,0 +1,260 @@
+/* Where a plan computes: each output, stash and gradient has a lifetime, from
+ * the instruction that writes it first to the one that reads it last (forward
+ * runs at 0 .. n-1, backward of instruction i at 2n-1-i), and lies at the
+ * lowest offset that no value alive at the same time uses, the largest placed
+ * first.
+ *
+ * A gradient written over the memory of another (its addend, dy or x) is one
+ * value with it; that is allowed when nobody reads the other afterwards. */
+#include "graph/planner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ values ------ */
+
+static int new_value(ls__planner *p, int64_t row_size, int time)
+{
+    int64_t size = (row_size * p->plan->chunk_rows + 15) / 16 * 16;
+
+    p->values[p->value_count] = (ls__value){size, time, time, -1};
+    return p->value_count++;
+}
+
+static void reads(ls__planner *p, int v, int time)
+{
+    if (v >= 0 && p->values[v].last < time)
+        p->values[v].last = time;
+}
+
+static void forward_values(ls__planner *p)
+{
+    ls__plan *plan = p->plan;
+
+    for (int i = 0; i < plan->count; i++) {
+        const ls_node *n = plan->instr[i].node;
+        int back = 2 * plan->count - 1 - i;
+        int64_t kept = n->op->stash ? n->op->stash(n) : 0;
+
+        for (int k = 0; k < plan->instr[i].inputs; k++) {
+            reads(p, p->y[n->in[k]->id], i);
+            if (n->op->is_loss || n->op->reads >> k & 1)
+                reads(p, p->y[n->in[k]->id], back);
+        }
+        if (n->op->is_view && n->in[0]->op)
+            p->y[n->id] = p->y[n->in[0]->id];
+        else if (!n->op->is_loss)
+            p->y[n->id] = new_value(p, n->size, i);
+        if (n->op->reads_y)
+            reads(p, p->y[n->id], back);
+        if (kept) {
+            p->stash[n->id] = new_value(p, kept, i);
+            reads(p, p->stash[n->id], back);
+        }
+        p->refs[i][Y] = p->y[n->id];
+        p->refs[i][STASH] = p->stash[n->id];
+    }
+    for (int i = 0; i < p->graph->metrics; i++) /* read before the loss */
+        reads(p, p->y[ls__measured(p, i)->id], plan->count - 1);
+}
+
+/* Nobody but node `id` still waits for gradient v, and v dies at `time`. */
+static bool free_after(const ls__planner *p, int v, int id, int time)
+{
+    for (int i = 0; i < p->graph->node_count; i++)
+        if (i != id && p->grad[i] == v && p->instr[i] >= 0 &&
+            2 * p->plan->count - 1 - p->instr[i] > time)
+            return false;
+    return p->values[v].last <= time;
+}
+
+/* The memory for the gradient of input k, which may be some that dies here. */
+static int grad_value(ls__planner *p, const ls_node *n, int k, int time, int dy,
+                      int addend)
+{
+    const ls_node *x = n->in[k];
+    const ls__op *op = n->op;
+    int over = -1;
+
+    if (addend >= 0 && op->dx_over_addend && free_after(p, addend, x->id, time))
+        over = addend;
+    else if (dy >= 0 && op->dx_over_dy && free_after(p, dy, n->id, time) &&
+             p->values[dy].size >= x->size * p->plan->chunk_rows)
+        over = dy;
+    else if (op->dx_over_x && k == 0 && p->y[x->id] >= 0 &&
+             p->values[p->y[x->id]].last <= time)
+        over = p->y[x->id];
+    return over >= 0 ? over : new_value(p, x->size, time);
+}
+
+/* Give input k of instruction i its gradient: passed on, or a new value. */
+static void input_gradient(ls__planner *p, int i, int k, int time, int dy)
+{
+    const ls_node *n = p->plan->instr[i].node, *x = n->in[k];
+    int addend = p->grad[x->id];
+
+    if (x->dtype != LS_F32 || !p->trains[x->id])
+        return;
+    if (n->op->passes >> k & 1 && addend < 0) {
+        p->grad[x->id] = dy;
+        return;
+    }
+    reads(p, addend, time);
+    p->refs[i][ADDEND + k] = addend;
+    p->refs[i][DX + k] = grad_value(p, n, k, time, dy, addend);
+    p->grad[x->id] = p->refs[i][DX + k];
+    reads(p, p->grad[x->id], time);
+}
+
+/* dx of a product can go through the slope of the activation that made its x,
+ * when x has no other reader. */
+static void fold_slope(ls__planner *p, int i)
+{
+    ls__instr *in = &p->plan->instr[i];
+    const ls_node *x = in->node->in[0];
+
+    if (!in->node->op->is_product || !x->op || !x->op->is_product ||
+        !x->activation || x->residual || x->pooled ||
+        p->consumers[x->id] != 1)
+        return;
+    in->through_slope = true;
+    p->plan->instr[p->instr[x->id]].dy_is_pre = true;
+}
+
+static void backward_values(ls__planner *p)
+{
+    ls__plan *plan = p->plan;
+
+    for (int i = plan->count - 1; i >= 0; i--) {
+        const ls_node *n = plan->instr[i].node;
+        int time = 2 * plan->count - 1 - i, dy = p->grad[n->id];
+
+        p->refs[i][DY] = dy;
+        if (!n->op->is_loss && dy < 0)
+            continue; /* trains nothing */
+        reads(p, dy, time);
+        /* passed-on gradients last, so that dy is whole until then */
+        for (int k = 0; k < plan->instr[i].inputs; k++)
+            if (!(n->op->passes >> k & 1))
+                input_gradient(p, i, k, time, dy);
+        for (int k = 0; k < plan->instr[i].inputs; k++)
+            if (n->op->passes >> k & 1)
+                input_gradient(p, i, k, time, dy);
+        fold_slope(p, i);
+    }
+}
+
+/* ------ place ------ */
+
+static int by_size(const void *a, const void *b)
+{
+    const ls__value *x = *(ls__value *const *)a, *y = *(ls__value *const *)b;
+
+    if (x->size != y->size)
+        return x->size < y->size ? 1 : -1;
+    return x < y ? -1 : 1;
+}
+
+/* The lowest offset for v among those already placed. */
+static void place_one(ls__value **order, int placed, ls__value *v)
+{
+    int64_t at = 0;
+
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (int i = 0; i < placed; i++) {
+            const ls__value *o = order[i];
+
+            if (o->first <= v->last && v->first <= o->last &&
+                o->offset < at + v->size && at < o->offset + o->size) {
+                at = o->offset + o->size;
+                moved = true;
+            }
+        }
+    }
+    v->offset = at;
+}
+
+static int place_all(ls__planner *p)
+{
+    ls__value **order = ls__new((size_t)p->value_count, sizeof *order, "plan");
+    int64_t end = 0;
+
+    if (!order)
+        return LS_ENOMEM;
+    for (int i = 0; i < p->value_count; i++)
+        order[i] = &p->values[i];
+    qsort(order, (size_t)p->value_count, sizeof *order, by_size);
+    for (int i = 0; i < p->value_count; i++) {
+        place_one(order, i, order[i]);
+        if (order[i]->offset + order[i]->size > end)
+            end = order[i]->offset + order[i]->size;
+    }
+    free(order);
+    p->plan->scratch = end;
+    return 0;
+}
+
+int ls__plan_place(ls__planner *p)
+{
+    forward_values(p);
+    backward_values(p);
+    return place_all(p);
+}
+
+/* ------ offsets ------ */
+
+static int64_t offset_of(const ls__planner *p, int v)
+{
+    return v < 0 ? -1 : p->values[v].offset;
+}
+
+/* What an operator that runs them needs beside its own scratch. */
+static int64_t made_scratch(const ls__instr *in)
+{
+    int64_t most = 0;
+
+    for (int k = 0; k < LS__PRODUCTS; k++)
+        if (in->made[k] && in->made[k]->scratch > most)
+            most = in->made[k]->scratch;
+    return most;
+}
+
+/* Write the offsets into the instructions, and size the scratch. */
+void ls__plan_write(ls__planner *p)
+{
+    ls__plan *plan = p->plan;
+    int64_t scratch = 0;
+
+    for (int i = 0; i < plan->count; i++) {
+        ls__instr *in = &plan->instr[i];
+        const ls_node *n = in->node;
+        int64_t need = n->op->scratch
+                           ? n->op->scratch(n, plan->chunk_rows, &plan->backend)
+                           : 0;
+
+        need += made_scratch(in);
+        scratch = need > scratch ? need : scratch;
+        in->y = offset_of(p, p->refs[i][Y]);
+        in->stash = offset_of(p, p->refs[i][STASH]);
+        in->dy = offset_of(p, p->refs[i][DY]);
+        for (int k = 0; k < in->inputs; k++) {
+            in->x[k].input = n->in[k]->op ? -1 : n->in[k]->input;
+            in->x[k].offset = offset_of(p, p->y[n->in[k]->id]);
+        }
+        for (int k = 0; k < LS__MAX_INPUTS; k++) {
+            in->dx[k] = offset_of(p, p->refs[i][DX + k]);
+            in->addend[k] = offset_of(p, p->refs[i][ADDEND + k]);
+        }
+        in->slope_of_x = in->through_slope
+                             ? offset_of(p, p->stash[n->in[0]->id])
+                             : -1;
+    }
+    plan->metrics = p->graph->metrics;
+    for (int i = 0; i < plan->metrics; i++) {
+        const ls_node *n = ls__measured(p, i);
+
+        plan->metric[i] = (ls__measure){offset_of(p, p->y[n->id]), n->size};
+    }
+    plan->floats = plan->scratch + (scratch + 15) / 16 * 16;
+}

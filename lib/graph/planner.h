@@ -1,0 +1,54 @@
+/* What the making of a plan shares: see plan.c. */
+#ifndef LS_GRAPH_PLANNER_H
+#define LS_GRAPH_PLANNER_H
+
+#include "graph/plan.h"
+
+/* Memory with a lifetime. */
+typedef struct ls__value {
+    int64_t size; /* floats */
+    int first, last;
+    int64_t offset;
+} ls__value;
+
+typedef struct ls__planner {
+    ls__plan *plan;
+    const ls_graph *graph;
+    ls_node *node;    /* copies, by id */
+    bool *used;       /* the loss or an output depends on it */
+    bool *trains;     /* a parameter lies at or before it */
+    int *consumers;   /* how many nodes, outputs and metrics read it */
+    int *home;        /* the node whose instruction makes its value */
+    int *instr;       /* instruction of a node, -1 for none */
+    int *y, *stash, *grad; /* value numbers, -1 for none */
+    ls__value *values;
+    int value_count;
+    int (*refs)[3 + 2 * LS__MAX_INPUTS]; /* per instruction: y, stash, dy,
+                                            dx.., addend.. */
+} ls__planner;
+
+/* The columns of refs. */
+enum { Y, STASH, DY, DX, ADDEND = DX + LS__MAX_INPUTS };
+
+/* What a node reads, a folded residual too. */
+static inline int ls__inputs_of(const ls_node *n)
+{
+    return n->op ? n->op->inputs + n->residual : 0;
+}
+
+/* The node whose instruction makes the value of metric i. */
+static inline const ls_node *ls__measured(const ls__planner *p, int i)
+{
+    return &p->node[p->home[p->graph->metric[i]->id]];
+}
+
+/* plan_fold.c: the nodes needed, copied, and then folded where they can be. */
+int ls__plan_copy(ls__planner *p);
+void ls__plan_fold(ls__planner *p);
+
+/* plan_memory.c: what the instructions read and write, each with a place; then
+ * the places, in the instructions. */
+int ls__plan_place(ls__planner *p);
+void ls__plan_write(ls__planner *p);
+
+#endif
