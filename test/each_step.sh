@@ -18,6 +18,11 @@ hash_of() {
     fi
 }
 
+# logged_from STEP FILE: how many lines of steps from there on.
+logged_from() {
+    awk -v from="$1" '/^.lockstep. step/ && $3 + 0 >= from + 0' "$2" | wc -l
+}
+
 # each NAME ARGS
 each() {
     name=$1 n=0
@@ -38,6 +43,9 @@ each() {
             fail "$name from ${step##*/}"
         tail -n "$(wc -l <"$dir/out")" "$dir/want" >"$dir/rest"
         same "$name from ${step##*/}" "$dir/out" "$dir/rest"
+        is "$name from ${step##*/}: steps logged" \
+            "$(grep -c '^.lockstep. step' "$dir/out")" \
+            "$(logged_from "${step##*-}" "$dir/want")"
         n=$((n + 1))
     done
     hash_of "$name" "$step"

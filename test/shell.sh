@@ -10,6 +10,7 @@ export LC_ALL
 dir=$(mktemp -d) || exit 99
 at_end() { :; }
 trap 'at_end; rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
 passed=0 failed=0
 
 pass() { passed=$((passed + 1)); }
@@ -57,12 +58,17 @@ is() {
     if [ "$2" = "$3" ]; then pass; else fail "$1: \"$2\" is not \"$3\""; fi
 }
 
-# same NAME A B, differ NAME A B: two files.
+# same NAME A B, differ NAME A B: two files, neither of which is empty.
 same() {
-    if cmp -s "$2" "$3"; then pass; else fail "$1"; fi
+    if [ -s "$2" ] && cmp -s "$2" "$3"; then pass; else fail "$1"; fi
 }
 differ() {
-    if cmp -s "$2" "$3"; then fail "$1"; else pass; fi
+    cmp -s "$2" "$3"
+    if [ $? -eq 1 ] && [ -s "$2" ] && [ -s "$3" ]; then
+        pass
+    else
+        fail "$1"
+    fi
 }
 
 # npy DESCR SHAPE: the 128 bytes before the data.

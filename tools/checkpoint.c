@@ -9,7 +9,8 @@
 /* ------ What must be the same ------ */
 
 /* These may differ: length, logs, places, who computes what; where files are
- * (the data is compared by what it is); and ways to say what the trainer's own
+ * (the data is compared by what it is); the backend (where it shows in bits, the
+ * maker of products is compared); and ways to say what the trainer's own
  * settings hold.  A new option counts unless it is named here. */
 static const char *const may_differ[] = {
     "devices",
@@ -54,7 +55,7 @@ static bool counts(const opt *o, int at)
 
 typedef struct list {
     int count;
-    ls_setting setting[OPT_MAX + 2];
+    ls_setting setting[OPT_MAX + 3];
     char name[OPT_MAX][OPT_VALUE]; /* "--batch" */
     char room[OPT_MAX][OPT_VALUE];
     char sum[20];
@@ -84,6 +85,8 @@ static void list_settings(list *l, const run *r)
     }
     snprintf(l->sum, sizeof l->sum, "%016" PRIx64, r->data.sum);
     add(l, "the checksum of the data", l->sum);
+    add(l, "the maker of products",
+        *r->products ? r->products : run_is_portable(r) ? "any" : run_isa());
 }
 
 /* ------ Where a run is ------ */

@@ -243,16 +243,6 @@ static int measure(scale *s)
 
 /* ------ What is shown ------ */
 
-static const char *isa_used(void)
-{
-    ls_isa isa;
-
-    for (int i = 0; ls_isa_level(i, &isa); i++)
-        if (isa.used)
-            return isa.name;
-    return "";
-}
-
 static int make_report(scale *s)
 {
     report *r = &s->report;
@@ -261,7 +251,8 @@ static int make_report(scale *s)
     r->command = s->command;
     r->cpu = ls_mesh_cpu(s->run.mesh);
     r->mesh = ls_mesh_text(s->run.mesh);
-    r->isa = isa_used();
+    r->isa = run_isa();
+    r->products = s->run.products;
     r->cores = ls_mesh_usable_cores(s->run.mesh);
     r->weak = s->asked.scale.weak;
     r->tokens = s->run.set.seq_len;

@@ -26,6 +26,8 @@ typedef struct report {
     ls_scaling_point *point; /* in the order of the workers */
     report_rate *rate;       /* of each point */
     const char *model, *command, *cpu, *mesh, *isa;
+    const char *products; /* as run.h has it: "" where they are f32's own, which
+                             the roof of the cores is the roof of */
     struct {
         const char *name; /* "ms" */
         double scale;     /* of seconds */

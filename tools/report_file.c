@@ -111,12 +111,12 @@ int report_json(const report *r, const char *path)
 {
     const ls_work *w = &r->info.work;
     json_t *o = json_pack(
-        "{s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:i, s:i, s:i, s:f,"
+        "{s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:s, s:i, s:i, s:i, s:f,"
         " s:f, s:f, s:o, s:o, s:s, s:o, s:o}",
         "program", opt_program_name, "version", ls_version(), "command",
         command(r), "model", r->model, "scaling", r->weak ? "weak" : "strong",
         "cpu", r->cpu, "usable_cores", r->cores, "others_cpus", r->others,
-        "mesh", r->mesh, "isa", r->isa, "devices", r->info.devices, "repeats",
+        "mesh", r->mesh, "isa", r->isa, "products", r->products, "devices", r->info.devices, "repeats",
         r->info.repeats, "steps", r->info.steps, "row_flops", w->row_flops,
         "reduce_bytes", w->reduce_bytes, "update_bytes", w->update_bytes,
         "operators", operators(r), "points", points(r), "advice",

@@ -83,6 +83,16 @@ static int check_state(const char *state)
                     "and PATTERN=AXIS", state);
 }
 
+static bool is_bf16(const run *r)
+{
+    return r->set.precision == PRECISION_BF16;
+}
+
+static bool is_onednn(const run *r)
+{
+    return r->set.backend && strcmp(r->set.backend, "onednn") == 0;
+}
+
 int run_check(run *r)
 {
     for (size_t i = 0; i < sizeof not_both / sizeof *not_both; i++)
@@ -96,6 +106,9 @@ int run_check(run *r)
                             of_optimizer[i].name, of_optimizer[i].text);
     if (check_state(r->set.state) != OPT_GO)
         return OPT_WRONG;
+    if (is_bf16(r) && r->set.backend && !strcmp(r->set.backend, "blis"))
+        return opt_fail(OPT_WRONG, "--precision bf16 and --backend blis "
+                        "exclude each other: BLIS has no such products");
     if (r->set.precision == PRECISION_BF16_INPUT && r->model->tokens)
         return opt_fail(OPT_WRONG, "--precision bf16-input rounds inputs that "
                         "are floats; %s takes tokens",
@@ -119,16 +132,6 @@ static int count_cores(int64_t *cores)
     *cores = ls_mesh_usable_cores(mesh);
     ls_mesh_close(mesh);
     return OPT_GO;
-}
-
-static bool is_bf16(const run *r)
-{
-    return r->set.precision == PRECISION_BF16;
-}
-
-static bool is_onednn(const run *r)
-{
-    return r->set.backend && strcmp(r->set.backend, "onednn") == 0;
 }
 
 /* Who makes the products, where the bits depend on it. */
@@ -273,16 +276,26 @@ int run_open_trainer(run *r)
     return status < 0 ? opt_check(status) : open_batches(r);
 }
 
+static bool find_isa(ls_isa *isa)
+{
+    for (int i = 0; ls_isa_level(i, isa); i++)
+        if (isa->used)
+            return true;
+    return false;
+}
+
+const char *run_isa(void)
+{
+    ls_isa isa;
+
+    return find_isa(&isa) ? isa.name : "";
+}
+
 bool run_is_portable(const run *r)
 {
     ls_isa isa;
 
-    if (is_onednn(r) || is_bf16(r))
-        return false;
-    for (int i = 0; ls_isa_level(i, &isa); i++)
-        if (isa.used)
-            return isa.portable;
-    return true;
+    return !is_onednn(r) && !is_bf16(r) && (!find_isa(&isa) || isa.portable);
 }
 
 /* The data first: its thread fills batches. */

@@ -48,6 +48,9 @@ int run_open_pool(run *r);
  * takes the data over. */
 int run_open_trainer(run *r);
 
+/* The instruction level in use. */
+const char *run_isa(void);
+
 /* Do other machines make the same bits? */
 bool run_is_portable(const run *r);
 
