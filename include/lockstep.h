@@ -235,10 +235,10 @@ LS_API int ls_sharding_shard(const ls_sharding *sharding, int device);
  *
  * A pool has any number of trainers and does one thing at a time: a step, an
  * evaluation, a prediction, a collective, a pmap, the opening of a trainer or
- * a trace, a measurement.  Such a call may come from any thread.  It fails with LS_EBUSY,
- * having done nothing, while another one is under way: from another thread, or
- * from inside a user's function that the pool calls.  (Other pools may be used
- * there; so may all that only reads.)
+ * a trace, a measurement.  Such a call may come from any thread.  It fails with
+ * LS_EBUSY, having done nothing, while another one is under way: from another
+ * thread, or from inside a user's function that the pool calls.  (Other pools
+ * may be used there; so may all that only reads.)
  *
  * After fork(2) the child has the memory and no workers: there the same calls
  * fail with LS_ETHREAD, while parameters can be read, saved and closed, and the
@@ -610,8 +610,9 @@ typedef enum ls_keys { LS_KEYS_NNX, LS_KEYS_LINEN } ls_keys;
 /* The numbers that layers compute with.  LS_BF16_LAYERS: matrix products and
  * convolutions, forward and backward, round what they multiply (x, kernels, dy)
  * to bf16 as ls_round_bf16 does and add in f32; dense layers and convolutions
- * round x w + bias too, before an activation.  All else is f32: parameters,
- * gradients and their sums, moments, norms, softmax, losses, own operators.
+ * round x w + bias too, before an activation, and the bias of a convolution has
+ * the sum of the rounded dy.  All else is f32: parameters, gradients and their
+ * sums, moments, norms, softmax, losses, own operators.
  * Bits still do not depend on workers, but on the CPU: see ls_backend_text. */
 typedef enum ls_precision { LS_F32_LAYERS, LS_BF16_LAYERS } ls_precision;
 
@@ -1190,8 +1191,8 @@ typedef struct ls_tensor {
  * a fraction for LS_I32. */
 LS_API int ls_npy_load(ls_tensor *out, const char *path, ls_dtype as);
 
-/* The shape of the array in a .npy file, whose header alone is read; returns its
- * rank, or the failure of ls_npy_load. */
+/* The shape of the array in a .npy file, whose header alone is read; returns
+ * its rank, or the failure of ls_npy_load. */
 LS_API int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK]);
 
 /* Free the data and clear the tensor. */

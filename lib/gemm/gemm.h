@@ -52,8 +52,8 @@ typedef struct ls__gemm {
 typedef struct ls__conv ls__conv;
 
 /* A product that a backend made ready when the plan was laid out; the same for
- * all workers, which read it at once.  What it cannot compute after all is NaN,
- * which ends the step with a message. */
+ * all workers, which read it at once.  What it cannot compute after all is NaN:
+ * a step then ends with a message, a prediction is NaN. */
 struct ls__made {
     int64_t packed;  /* floats of B as pack leaves it */
     int64_t scratch; /* floats that gemm or conv needs */

@@ -167,10 +167,14 @@ static int64_t band_rows(int64_t k)
     return words(k) <= DEEPEST ? BAND : ROWS;
 }
 
+/* Of products as deep as k, or less deep. */
 static int64_t bf16_scratch(int64_t k, int64_t n)
 {
-    return whole(bf16_packed_size(k, n)) +
-           whole(band_rows(k)) * copy_stride(words(k));
+    int64_t deep = whole(band_rows(k)) * copy_stride(words(k));
+    int64_t less = whole(BAND) * copy_stride(words(k) < DEEPEST ? words(k)
+                                                                : DEEPEST);
+
+    return whole(bf16_packed_size(k, n)) + (deep > less ? deep : less);
 }
 
 /* As band_of in gemm.h. */

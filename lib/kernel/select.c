@@ -30,14 +30,6 @@ static bool has_level(const ls__kernel_table *k)
     return k == &ls__kernels_v2 || v3;
 }
 
-extern const ls__backend ls__bf16_pairs;
-
-const ls__backend *ls__kernels_pairs(void)
-{
-    return has_level(&ls__kernels_v4) && __builtin_cpu_supports("avx512bf16")
-               ? &ls__bf16_pairs : NULL;
-}
-
 #else
 
 extern const ls__kernel_table ls__kernels_plain;
@@ -49,6 +41,20 @@ static bool has_level(const ls__kernel_table *k)
     (void)k;
     return true;
 }
+
+#endif
+
+#ifdef LS_AVX512_BF16 /* the compiler knows it */
+
+extern const ls__backend ls__bf16_pairs;
+
+const ls__backend *ls__kernels_pairs(void)
+{
+    return has_level(&ls__kernels_v4) && __builtin_cpu_supports("avx512bf16")
+               ? &ls__bf16_pairs : NULL;
+}
+
+#else
 
 const ls__backend *ls__kernels_pairs(void)
 {

@@ -258,7 +258,7 @@ SIMD void v16_store_kept(float *p, v16 a, m16 keep)
 
     v16_store(x, a);
     for (int i = 0, n = 0; i < 16; i++) {
-        p[n] = x[i];
+        memcpy(p + n, x + i, sizeof *p); /* words too are kept so */
         n += word >> i & 1;
     }
 }

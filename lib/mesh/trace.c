@@ -131,7 +131,7 @@ void ls_trace_close(ls_trace *t)
     for (int i = 0; t->event && i <= t->workers; i++) {
         ls__track *k = ls__pool_track(t->pool, i);
 
-        if (k->ring.event == t->event[i]) {
+        if (t->event[i] && k->ring.event == t->event[i]) {
             k->level = 0;
             k->ring = (ls__ring){0};
         }
