@@ -28,6 +28,7 @@
 #define LS_KERNEL_SIMD_H
 
 #include <stdint.h>
+#include <string.h>
 
 #define SIMD static inline __attribute__((always_inline))
 
@@ -37,6 +38,20 @@
 #include "kernel/simd_avx2.h"
 #else
 #include "kernel/simd_plain.h"
+#endif
+
+#if !defined(__AVX512F__) /* which has an instruction for it */
+SIMD void v16_store_kept(float *p, v16 a, m16 keep)
+{
+    float x[16];
+    unsigned word = m16_word(keep);
+
+    v16_store(x, a);
+    for (int i = 0, n = 0; i < 16; i++) {
+        memcpy(p + n, x + i, sizeof *p); /* words too are kept so */
+        n += word >> i & 1;
+    }
+}
 #endif
 
 #endif

@@ -3,7 +3,6 @@
 #define LS_KERNEL_SIMD_AVX2_H
 
 #include <immintrin.h>
-#include <string.h>
 
 typedef struct v16 {
     __m256 lo, hi;
@@ -218,20 +217,6 @@ SIMD float v16_top(v16 a)
 #undef ONE
 #undef TWO
 #undef CMP
-
-/* ------ some lanes ------ */
-
-SIMD void v16_store_kept(float *p, v16 a, m16 keep)
-{
-    float x[16];
-    unsigned word = m16_word(keep);
-
-    v16_store(x, a);
-    for (int i = 0, n = 0; i < 16; i++) {
-        memcpy(p + n, x + i, sizeof *p); /* words too are kept so */
-        n += word >> i & 1;
-    }
-}
 
 /* ------ the matrix of 16 x 16 lanes ------ */
 
