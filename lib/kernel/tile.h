@@ -25,46 +25,24 @@ typedef v16 tile_sums[ROWS][VECS];
 
 /* CALL(r) for the one of 1 .. ROWS that `rows` is.  (gcc makes tiles 3 % slower
  * if the last is the default.) */
+#define CASE(r, CALL) case r: CALL(r); break;
+#define CASES_4(CALL) CASE(1, CALL) CASE(2, CALL) CASE(3, CALL) CASE(4, CALL)
+#define CASES_6(CALL) CASES_4(CALL) CASE(5, CALL) CASE(6, CALL)
+#define CASES_14(CALL) \
+    CASES_6(CALL) CASE(7, CALL) CASE(8, CALL) CASE(9, CALL) CASE(10, CALL) \
+    CASE(11, CALL) CASE(12, CALL) CASE(13, CALL) CASE(14, CALL)
 #if defined(__AVX512F__)
-#define WITH_CONSTANT(rows, CALL) \
-    switch (rows) { \
-    case 1: CALL(1); break; \
-    case 2: CALL(2); break; \
-    case 3: CALL(3); break; \
-    case 4: CALL(4); break; \
-    case 5: CALL(5); break; \
-    case 6: CALL(6); break; \
-    case 7: CALL(7); break; \
-    case 8: CALL(8); break; \
-    case 9: CALL(9); break; \
-    case 10: CALL(10); break; \
-    case 11: CALL(11); break; \
-    case 12: CALL(12); break; \
-    case 13: CALL(13); break; \
-    case 14: CALL(14); break; \
-    default: break; \
-    }
+#define CASES CASES_14
 #elif defined(__AVX2__)
-#define WITH_CONSTANT(rows, CALL) \
-    switch (rows) { \
-    case 1: CALL(1); break; \
-    case 2: CALL(2); break; \
-    case 3: CALL(3); break; \
-    case 4: CALL(4); break; \
-    case 5: CALL(5); break; \
-    case 6: CALL(6); break; \
-    default: break; \
-    }
+#define CASES CASES_6
 #else
+#define CASES CASES_4
+#endif
 #define WITH_CONSTANT(rows, CALL) \
     switch (rows) { \
-    case 1: CALL(1); break; \
-    case 2: CALL(2); break; \
-    case 3: CALL(3); break; \
-    case 4: CALL(4); break; \
+    CASES(CALL) \
     default: break; \
     }
-#endif
 
 /* How many rows the next tile takes of those left: tiles of nearly one
  * height. */
