@@ -13,10 +13,8 @@
  * rows alone, so the bits do not depend on workers; they do on the CPU and on
  * oneDNN's version.  oneDNN allocates small things whenever it runs. */
 #include "gemm/onednn.h"
-#include "base/error.h"
 #include "base/memory.h"
 #include "gemm/onednn_call.h"
-#include "kernel/kernel.h"
 #include "lockstep.h"
 
 #include <stdio.h>
@@ -146,11 +144,6 @@ static dnnl_status_t make_piece(product *p, piece *q, const ls__gemm *g,
     return s;
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static int64_t copy_size(const ls__call *copy)
 {
     return copy->count ? ls__call_floats(&copy->desc[1]) : 0;
@@ -164,12 +157,12 @@ static void size_scratch(product *p)
     for (int i = 0; i < p->pieces; i++) {
         const piece *q = &p->piece[i];
 
-        p->a_room = larger(p->a_room, copy_size(&q->a));
-        p->b_room = larger(p->b_room, copy_size(&q->b));
-        most = larger(most, ls__call_scratchpad(&q->a));
-        most = larger(most, ls__call_scratchpad(&q->b));
-        most = larger(most, ls__call_scratchpad(&q->product[0]));
-        most = larger(most, ls__call_scratchpad(&q->product[1]));
+        p->a_room = ls__larger(p->a_room, copy_size(&q->a));
+        p->b_room = ls__larger(p->b_room, copy_size(&q->b));
+        most = ls__larger(most, ls__call_scratchpad(&q->a));
+        most = ls__larger(most, ls__call_scratchpad(&q->b));
+        most = ls__larger(most, ls__call_scratchpad(&q->product[0]));
+        most = ls__larger(most, ls__call_scratchpad(&q->product[1]));
     }
     p->made.scratch = p->a_room + p->b_room + most;
     if (p->pack.count)
@@ -266,15 +259,6 @@ static ls__gemm depth_of(const ls__gemm *g, int64_t i, int64_t size)
     return part;
 }
 
-static void epilogue(const ls__gemm *g)
-{
-    ls__gemm rest = *g;
-
-    rest.bias = NULL;
-    if (g->round || g->activation || g->times || g->add)
-        ls__kernels()->epilogue(&rest);
-}
-
 static void multiply(const ls__made *m, const ls__gemm *g, float *scratch)
 {
     const product *p = (const product *)m;
@@ -292,7 +276,7 @@ static void multiply(const ls__made *m, const ls__gemm *g, float *scratch)
             ls__gemm part = rows_of(g, i, q->size);
 
             run_piece(p, q, &part, g->bias != NULL, scratch);
-            epilogue(&part);
+            ls__call_epilogue(&part);
         }
     }
 }
@@ -333,14 +317,7 @@ int ls__onednn_make(const ls__gemm *g, int64_t rows, bool bf16,
     threads = ls__call_threads(1);
     s = make_all(p, g, rows, bf16);
     ls__call_threads(threads);
-    if (s == dnnl_success) {
-        *made = &p->made;
-        return 0;
-    }
-    free_product(&p->made);
-    if (s != dnnl_out_of_memory)
-        return 0; /* ours will do, whatever the reason */
-    return ls__fail(LS_ENOMEM, "out of memory in oneDNN");
+    return ls__call_made(s, &p->made, made);
 }
 
 /* From the top: what oneDNN uses of the CPU. */

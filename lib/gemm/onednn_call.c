@@ -1,7 +1,7 @@
 /* Calls of oneDNN's primitives on the calling thread alone. */
 #include "gemm/onednn_call.h"
-
-#include <stddef.h>
+#include "base/error.h"
+#include "kernel/kernel.h"
 
 /* ------ one thread ------ */
 
@@ -98,8 +98,8 @@ dnnl_status_t ls__call_attributes(dnnl_primitive_attr_t *attr, bool adds)
 }
 
 dnnl_status_t ls__call_copy(ls__call *c, const ls__onednn *on,
-                               const dnnl_memory_desc_t *from,
-                               const dnnl_memory_desc_t *to)
+                            const dnnl_memory_desc_t *from,
+                            const dnnl_memory_desc_t *to)
 {
     dnnl_primitive_attr_t attr = NULL;
     dnnl_primitive_desc_t pd;
@@ -138,9 +138,29 @@ dnnl_status_t ls__call_run(const ls__onednn *on, const ls__call *c,
     return s;
 }
 
+void ls__call_epilogue(const ls__gemm *g)
+{
+    ls__gemm rest = *g;
+
+    rest.bias = NULL;
+    if (g->round || g->activation || g->times || g->add)
+        ls__kernels()->epilogue(&rest);
+}
+
 void ls__call_spoil(int64_t rows, int64_t n, float *c, int64_t row)
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < n; j++)
             c[i * row + j] = __builtin_nanf("");
+}
+
+int ls__call_made(dnnl_status_t s, ls__made *all, ls__made **made)
+{
+    if (s == dnnl_success) {
+        *made = all;
+        return 0;
+    }
+    all->free(all);
+    return s == dnnl_out_of_memory
+               ? ls__fail(LS_ENOMEM, "out of memory in oneDNN") : 0;
 }

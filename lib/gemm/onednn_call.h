@@ -1,7 +1,9 @@
-/* oneDNN as onednn.c and onednn_conv.c use it: primitives with the arrays they
- * read and write, run by the calling thread alone. */
+/* What onednn.c and onednn_conv.c share: primitives with the arrays they
+ * read and write, run by the calling thread alone, and the end of making. */
 #ifndef LS_GEMM_ONEDNN_CALL_H
 #define LS_GEMM_ONEDNN_CALL_H
+
+#include "gemm/gemm.h"
 
 #include <dnnl.h>
 #include <stdbool.h>
@@ -53,7 +55,19 @@ dnnl_status_t ls__call_copy(ls__call *c, const ls__onednn *on,
 dnnl_status_t ls__call_run(const ls__onednn *on, const ls__call *c,
                            void *const *at);
 
+/* What is left of the epilogue once oneDNN has added the bias. */
+void ls__call_epilogue(const ls__gemm *g);
+
 /* What could not be computed: NaN. */
 void ls__call_spoil(int64_t rows, int64_t n, float *c, int64_t row);
+
+/* The end of ls__onednn_make..: *made = what was made, if that went well; where
+ * it did not it is freed, and our own kernels will do.  LS_ENOMEM. */
+int ls__call_made(dnnl_status_t s, ls__made *all, ls__made **made);
+
+static inline int64_t ls__larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 #endif

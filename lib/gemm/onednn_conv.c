@@ -4,10 +4,8 @@
  * of the epilogue ours.  dw stays with our own kernels, which know what a max
  * pool left out. */
 #include "gemm/onednn.h"
-#include "base/error.h"
 #include "base/memory.h"
 #include "gemm/onednn_call.h"
-#include "kernel/kernel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,11 +84,6 @@ static dnnl_status_t make_product(ls__call *c, const ls__onednn *on,
     return ls__call_compile(c, pd);
 }
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static dnnl_status_t make_all(convolution *p, const ls__conv *v, bool bf16)
 {
     operands o = {.copies = false};
@@ -104,8 +97,8 @@ static dnnl_status_t make_all(convolution *p, const ls__conv *v, bool bf16)
         return s;
     p->image_room = o.copies ? ls__call_floats(&o.x) : 0;
     p->made.scratch =
-        p->image_room + larger(ls__call_scratchpad(&p->image),
-                               larger(ls__call_scratchpad(&p->product[0]),
+        p->image_room + ls__larger(ls__call_scratchpad(&p->image),
+                               ls__larger(ls__call_scratchpad(&p->product[0]),
                                       ls__call_scratchpad(&p->product[1])));
     p->made.packed = ls__call_floats(&o.kernel) +
                      ls__call_scratchpad(&p->pack) +
@@ -153,9 +146,7 @@ static void convolve(const ls__made *m, const ls__conv *v, float *scratch)
                                      scratchpad}))
         ls__call_spoil(v->h * v->w, v->out.n, v->out.c, v->out.c_row);
     rest.m = v->h * v->w;
-    rest.bias = NULL;
-    if (rest.round || rest.activation || rest.times || rest.add)
-        ls__kernels()->epilogue(&rest);
+    ls__call_epilogue(&rest);
 }
 
 static void free_convolution(ls__made *m)
@@ -187,12 +178,5 @@ int ls__onednn_make_conv(const ls__conv *v, bool rotated, bool bf16,
     threads = ls__call_threads(1);
     s = make_all(p, v, bf16);
     ls__call_threads(threads);
-    if (s == dnnl_success) {
-        *made = &p->made;
-        return 0;
-    }
-    free_convolution(&p->made);
-    if (s != dnnl_out_of_memory)
-        return 0; /* ours will do, whatever the reason */
-    return ls__fail(LS_ENOMEM, "out of memory in oneDNN");
+    return ls__call_made(s, &p->made, made);
 }
