@@ -295,7 +295,7 @@ bool run_is_portable(const run *r)
 {
     ls_isa isa;
 
-    return !is_onednn(r) && !is_bf16(r) && (!find_isa(&isa) || isa.portable);
+    return !*r->products && (!find_isa(&isa) || isa.portable);
 }
 
 /* The data first: its thread fills batches. */

@@ -51,7 +51,7 @@ int run_open_trainer(run *r);
 /* The instruction level in use. */
 const char *run_isa(void);
 
-/* Do other machines make the same bits? */
+/* Do other machines make the same bits?  Known once the mesh is open. */
 bool run_is_portable(const run *r);
 
 /* Close what is open. */
