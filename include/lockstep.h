@@ -1374,10 +1374,12 @@ LS_API int ls_pool_doing(const ls_pool *pool, int worker, ls_doing *doing);
 
 /* ====== Tuning ====== */
 
-/* Have the "blis" backend use AVX-512 where the CPU has it: sets the
- * environment variable BLIS_ARCH_TYPE unless the user did.  That is the
- * process's, and BLIS reads it once: call it first thing in main, if at all.
- * The library itself never does. */
+/* Have BLIS use its fused kernels for AVX-512 or AVX2, whichever the CPU has:
+ * sets the environment variable BLIS_ARCH_TYPE unless the user did.  Left to
+ * itself BLIS goes by the CPU's name, and the "blis" backend is refused
+ * (LS_ENOTSUP) where it takes kernels that round otherwise than native's.  The
+ * variable is the process's, and BLIS reads it once: call this first thing in
+ * main, if at all.  The library itself never does. */
 LS_API void ls_blis_tune(void);
 
 enum { LS_TEXT = 256 }; /* bytes of a text written into the caller's room */

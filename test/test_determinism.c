@@ -624,12 +624,7 @@ static Suite *state_suite(const char *name)
 int main(int argc, char **argv)
 {
     bool child = argc == 3 && !strcmp(argv[1], "--state");
-    SRunner *runner = srunner_create(child ? state_suite(argv[2])
-                                           : bits_suite());
-    int failed;
 
-    srunner_run_all(runner, child ? CK_SILENT : CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return child ? run_suite_as(state_suite(argv[2]), CK_SILENT)
+                 : run_suite(bits_suite());
 }

@@ -26,11 +26,15 @@ static int find_native(ls__backend *backend, bool bf16)
 
 static int find_blis(ls__backend *backend, bool bf16)
 {
+    int status;
+
     if (bf16)
         return ls__fail(LS_ENOTSUP, "backend \"blis\" has no bf16 products; "
                         "native and onednn have");
-    *backend = ls__backend_blis;
-    return 0;
+    status = ls__blis_check();
+    if (status == 0)
+        *backend = ls__backend_blis;
+    return status;
 }
 
 #ifdef LS_ONEDNN

@@ -5,9 +5,14 @@
  * reaches in.  The small-matrix path is off: in 0.9 it sums in another order
  * for some shapes (and reads out of bounds).  K is cut by us: BLIS's own cut
  * depends on the kernel family.  Then every element is the chain that gemm.h
- * promises, for the families skx, haswell and zen3 alike. */
+ * promises, for the families skx, haswell and zen3 alike.  Families without
+ * fused multiply-add, which BLIS also takes on CPUs that it does not know, break
+ * the promise: ls__blis_check tries a product and refuses them. */
 #define _GNU_SOURCE /* setenv */
 #include "gemm/gemm.h"
+#include "base/error.h"
+#include "base/fma.h"
+#include "base/memory.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
 
@@ -45,19 +50,109 @@ static int64_t blis_scratch(int64_t k, int64_t n)
     return 0;
 }
 
-/* BLIS goes by the CPU's marketing name and takes AVX2 kernels on most virtual
- * machines and new Xeons; a value it does not know makes it abort, so the
- * number is the one of the header we were compiled with. */
+/* ------ which kernels BLIS has ------ */
+
+/* The family of BLIS's kernels that keeps the contract here, by its number in
+ * the header that we were compiled with: BLIS aborts for one that it was built
+ * without.  -1 when there is none. */
+static int fitting_family(void)
+{
+#ifdef BLIS_CONFIG_SKX
+    if (ls__kernels_by_name("x86-64-v4"))
+        return BLIS_ARCH_SKX;
+#endif
+#ifdef BLIS_CONFIG_HASWELL
+    if (ls__kernels_by_name("x86-64-v3"))
+        return BLIS_ARCH_HASWELL;
+#endif
+    return -1;
+}
+
 void ls_blis_tune(void)
 {
-#if defined(__x86_64__)
-    char family[16];
+    char number[16];
 
-    if (!ls__kernels_by_name("x86-64-v4"))
+    if (fitting_family() < 0)
         return;
-    snprintf(family, sizeof family, "%d", (int)BLIS_ARCH_SKX);
-    (void)setenv("BLIS_ARCH_TYPE", family, 0);
-#endif
+    snprintf(number, sizeof number, "%d", fitting_family());
+    (void)setenv("BLIS_ARCH_TYPE", number, 0);
+}
+
+/* A product that goes over the edges of every family's tiles and is longer than
+ * one chunk. */
+enum { EDGE = 40, LONG = LS__CHUNK + 44 };
+
+struct trial {
+    float a[EDGE][LONG], b[LONG][EDGE], c[EDGE][EDGE];
+};
+
+/* Numbers whose products do not fit into a float, so that each rounding
+ * shows. */
+static void fill(int64_t n, uint32_t seed, float *x)
+{
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 1664525 + 1013904223;
+        x[i] = (float)(int32_t)seed * 0x1p-31f;
+    }
+}
+
+static bool element_is_right(const struct trial *t, int i, int j)
+{
+    float sum = 0;
+
+    for (int p = 0; p < LONG; p += LS__CHUNK) {
+        float chain = 0;
+
+        for (int q = p; q < p + LS__CHUNK && q < LONG; q++)
+            chain = ls__fmaf(t->a[i][q], t->b[q][j], chain);
+        sum += chain;
+    }
+    return t->c[i][j] == sum;
+}
+
+/* Whether BLIS's kernels, whichever it chose, compute what gemm.h promises. */
+static bool meets_contract(struct trial *t)
+{
+    ls__gemm g = {.m = EDGE, .n = EDGE, .k = LONG, .a = t->a[0],
+                  .a_row = LONG, .a_col = 1, .b = t->b[0], .b_row = EDGE,
+                  .b_col = 1, .c = t->c[0], .c_row = EDGE, .scale = 1};
+    bool right = true;
+
+    fill(EDGE * LONG, 1, t->a[0]);
+    fill(LONG * EDGE, 2, t->b[0]);
+    blis_gemm(&g, NULL);
+    for (int i = 0; i < EDGE; i++)
+        right = right && element_is_right(t, i, i);
+    return right;
+}
+
+static int refuse(void)
+{
+    const char *chosen = bli_arch_string(bli_arch_query_id());
+    const char *version = bli_info_get_version_str();
+
+    if (fitting_family() < 0)
+        return ls__fail(LS_ENOTSUP, "backend \"blis\": the kernels of BLIS %s "
+                        "for this CPU, %s, round otherwise than native's (they "
+                        "do not fuse multiply and add)", version, chosen);
+    return ls__fail(LS_ENOTSUP, "backend \"blis\": BLIS %s chose its kernels "
+                    "%s, which round otherwise than native's (they do not fuse "
+                    "multiply and add); set BLIS_ARCH_TYPE=%d (%s) or call "
+                    "ls_blis_tune() before BLIS starts", version, chosen,
+                    fitting_family(),
+                    bli_arch_string((arch_t)fitting_family()));
+}
+
+int ls__blis_check(void)
+{
+    struct trial *t = ls__new(1, sizeof *t, "BLIS's trial");
+    bool right;
+
+    if (!t)
+        return LS_ENOMEM;
+    right = meets_contract(t);
+    free(t);
+    return right ? 0 : refuse();
 }
 
 /* What the environment asks of BLIS, -1 for nothing. */
