@@ -1,0 +1,41 @@
+#!/bin/sh
+# Files that lockstep 0.1.0 wrote are still read: two checkpoints, of an lm with
+# adamw and of a cnn on images from files, and a file of parameters go on to the
+# hashes that 0.1.0 itself came to.
+tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+old=$(dirname "$0")/golden/old
+. "$(dirname "$0")/shell.sh"
+. "$old/runs.sh"
+
+run linear --steps 1
+if grep -qx "bits: not portable" "$dir/out"; then
+    echo "no fused multiply-add here: the hashes are other ones"
+    exit 77
+fi
+
+# ends NAME STATE ARGS: the hash that a run ends with.
+ends() {
+    name=$1 want=$2
+    shift 2
+    run "$@"
+    is "$name" "$(sed -n 's/^state //p' "$dir/out")" "$want"
+}
+
+# The folders are copied, since the sources may be read-only.
+goes_on() {
+    cp -R "$old/$1" "$dir/$1-$2" && chmod -R u+w "$dir/$1-$2"
+    eval "args=\$$1 all=\$$1_all want=\$$1_state"
+    # shellcheck disable=SC2154,SC2086 # eval set them; words
+    ends "$1 on $2 workers" "$want" $args --workers "$2" --steps "$all" \
+        --checkpoint "$dir/$1-$2" --resume
+    has "$1 on $2 workers" err "goes on from step"
+}
+
+for workers in 1 2 3; do
+    goes_on lm $workers
+    goes_on cnn $workers
+done
+# shellcheck disable=SC2154,SC2086 # runs.sh has them; words
+ends "mlp from its parameters" "$mlp_state" $mlp --steps "$mlp_all" \
+    --init "$old/mlp.safetensors"
+finish
