@@ -231,7 +231,7 @@ static inline double conv_pre(const ref *r, int64_t row, int64_t i, int64_t j,
     return sum;
 }
 
-/* Which pixel (i,j) before a folded pool made output number at. */
+/* Which pixel (i,j) before a folded pooling made output number at. */
 static inline void conv_source(const ref *r, int64_t at, int64_t *i,
                                int64_t *j)
 {
@@ -243,9 +243,9 @@ static inline void conv_source(const ref *r, int64_t at, int64_t *i,
 
     *i = y;
     *j = x;
-    for (int64_t t = 0; n->pooled && t < n->pool.kh * n->pool.kw; t++) {
-        int64_t p = pixel(&n->pool, 0, n->window.h, n->window.w, 1, y, x,
-                          t / n->pool.kw, t % n->pool.kw);
+    for (int64_t t = 0; n->pooled && t < n->pooling.kh * n->pooling.kw; t++) {
+        int64_t p = pixel(&n->pooling, 0, n->window.h, n->window.w, 1, y, x,
+                          t / n->pooling.kw, t % n->pooling.kw);
         double v = p < 0 ? top : conv_pre(r, row, p / n->window.w,
                                           p % n->window.w, o, NULL);
 
@@ -290,10 +290,10 @@ static inline void ref_conv_grad(const ref *r)
     }
 }
 
-/* One output of a pool: the sum of its window or, with *best, the largest and
- * where it is, the first of equals; d is added to the gradients of all. */
-static inline double pool_value(const ref *r, int64_t at, int64_t *best,
-                                double d)
+/* One output of a pooling: the sum of its window or, with *best, the largest
+ * and where it is, the first of equals; d is added to the gradients of all. */
+static inline double pooling_value(const ref *r, int64_t at, int64_t *best,
+                                   double d)
 {
     const ls_node *n = r->node, *x = n->in[0];
     int64_t c = n->shape[2], row = at / n->size;
@@ -323,7 +323,7 @@ static inline void ref_max_pool(const ref *r)
     int64_t best;
 
     for (int64_t at = 0; at < r->rows * r->node->size; at++)
-        r->y[at] = pool_value(r, at, &best, 0);
+        r->y[at] = pooling_value(r, at, &best, 0);
 }
 
 static inline void ref_max_pool_grad(const ref *r)
@@ -331,7 +331,7 @@ static inline void ref_max_pool_grad(const ref *r)
     int64_t best = 0;
 
     for (int64_t at = 0; at < r->rows * r->node->size; at++) {
-        pool_value(r, at, &best, 0);
+        pooling_value(r, at, &best, 0);
         r->dx[0][best] += r->dy[at];
     }
 }
@@ -341,7 +341,7 @@ static inline void ref_avg_pool(const ref *r)
     const ls__window *w = &r->node->window;
 
     for (int64_t at = 0; at < r->rows * r->node->size; at++)
-        r->y[at] = pool_value(r, at, NULL, 0) / (double)(w->kh * w->kw);
+        r->y[at] = pooling_value(r, at, NULL, 0) / (double)(w->kh * w->kw);
 }
 
 static inline void ref_avg_pool_grad(const ref *r)
@@ -349,7 +349,7 @@ static inline void ref_avg_pool_grad(const ref *r)
     const ls__window *w = &r->node->window;
 
     for (int64_t at = 0; at < r->rows * r->node->size; at++)
-        pool_value(r, at, NULL, r->dy[at] / (double)(w->kh * w->kw));
+        pooling_value(r, at, NULL, r->dy[at] / (double)(w->kh * w->kw));
 }
 
 static inline void ref_flatten(const ref *r)

@@ -348,8 +348,8 @@ static ls__run conv_run(const ls_node *n, int64_t stash)
 static void pool_all(const ls_node *n, const ls_node *p, const ls__run *r,
                      const float *dy, float *y, float *d)
 {
-    ls__pool w = ls__pool_of(&p->window, n->shape[0], n->shape[1],
-                             n->shape[2]);
+    ls__pooling w = ls__pooling_of(&p->window, n->shape[0], n->shape[1],
+                                   n->shape[2]);
     float *number = fenced(p->size);
 
     for (int64_t i = 0; i < IMAGES; i++) {
@@ -376,7 +376,7 @@ static void check_pooled(const shape *s, const ls__backend *be)
     ck_assert_msg(p != NULL, "%s", ls_errmsg());
     folded = *n;
     folded.pooled = true;
-    folded.pool = p->window;
+    folded.pooling = p->window;
     folded.size = p->size;
     memcpy(folded.shape, p->shape, sizeof p->shape);
     r = conv_run(&folded, p->size);

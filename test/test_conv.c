@@ -1,4 +1,4 @@
-/* Convolutions and pools over images: the bits of a convolution against the
+/* Convolutions and poolings over images: the bits of a convolution against the
  * few lines of reference.h, and values and gradients of all against double, on
  * hundreds of shapes; what the graph calls refuse; and that folding changes no
  * bit. */
@@ -204,9 +204,9 @@ START_TEST(bits_and_values)
 }
 END_TEST
 
-/* ------ Under a folded pool ------ */
+/* ------ Under a folded pooling ------ */
 
-/* conv, relu or not, max pool as one operator: what it writes. */
+/* conv, relu or not, max pooling as one operator: what it writes. */
 static void run_pooled(const conv *c, const ls__backend *backend, float *y,
                        float *dw, float *db, float *dx, bool add)
 {
@@ -221,10 +221,11 @@ static void run_pooled(const conv *c, const ls__backend *backend, float *y,
     run_conv(c, &r);
 }
 
-/* Proves that the gradients under a 2x2 pool, whose kernel skips what is zero,
- * are those of written patches, zeros and all, byte for byte: for images even
- * and odd, with pools that drop the last row and pools that fill it up. */
-START_TEST(under_a_pool)
+/* Proves that the gradients under a 2x2 pooling, whose kernel skips what is
+ * zero, are those of written patches, zeros and all, byte for byte: for images
+ * even and odd, with poolings that drop the last row and poolings that fill it
+ * up. */
+START_TEST(under_a_pooling)
 {
     ls__fpmode_set();
     if (!ls__kernels()->fma)
@@ -245,7 +246,7 @@ START_TEST(under_a_pool)
         p = ls_max_pool(c.node, two);
         ck_assert_ptr_nonnull(p);
         c.node->pooled = true;
-        c.node->pool = p->window;
+        c.node->pooling = p->window;
         c.node->size = p->size;
         memcpy(c.node->shape, p->shape, sizeof p->shape);
         c.node->activation = i % 3 ? LS__RELU : LS__NO_ACTIVATION;
@@ -275,11 +276,11 @@ START_TEST(under_a_pool)
 }
 END_TEST
 
-/* ------ Pools ------ */
+/* ------ Poolings ------ */
 
-typedef ls_node *(*pool_fn)(ls_node *x, ls_window window);
+typedef ls_node *(*pooling_fn)(ls_node *x, ls_window window);
 
-static void check_pool(pool_fn pool, const shape *s)
+static void check_pooling(pooling_fn pooling, const shape *s)
 {
     ls_graph *g;
     ls_node *x, *n;
@@ -289,7 +290,7 @@ static void check_pool(pool_fn pool, const shape *s)
 
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 3, (int64_t[]){s->h, s->w, s->c});
-    n = pool(x, s->window);
+    n = pooling(x, s->window);
     ck_assert_msg(n != NULL, "%s", ls_errmsg());
     nx = s->rows * x->size;
     ny = s->rows * n->size;
@@ -317,25 +318,25 @@ static void check_pool(pool_fn pool, const shape *s)
     fences_free();
 }
 
-/* Proves that pools and their gradients are right to 1e-5. */
-START_TEST(pools)
+/* Proves that poolings and their gradients are right to 1e-5. */
+START_TEST(poolings)
 {
     ls__fpmode_set();
     for (int i = 0; i < SHAPES; i++) {
         shape s = shape_of(1000 + i);
 
-        check_pool(_i ? ls_avg_pool : ls_max_pool, &s);
+        check_pooling(_i ? ls_avg_pool : ls_max_pool, &s);
     }
 }
 END_TEST
 
 /* Proves that of equal values the first by rows gets the gradient, that a relu
- * before the pool lets none through at 0, and that a NaN stays one. */
+ * before the pooling lets none through at 0, and that a NaN stays one. */
 START_TEST(ties)
 {
     static const float x[2][4] = {{1, 2, 2, 2}, {-1, -1, -3, -1}};
-    ls__pool p = {.in_h = 2, .in_w = 2, .c = 1, .kh = 2, .kw = 2, .sy = 2,
-                  .sx = 2, .h = 1, .w = 1};
+    ls__pooling p = {.in_h = 2, .in_w = 2, .c = 1, .kh = 2, .kw = 2, .sy = 2,
+                     .sx = 2, .h = 1, .w = 1};
     const float dy = 5, odd[4] = {1, NAN, 3, 2};
 
     for (int k = 0; k < levels(); k++) {
@@ -364,8 +365,8 @@ END_TEST
 
 typedef enum folding { FOLDS, READS_RELU, READS_CONV, READS_FLAT } folding;
 
-/* conv, relu, pool, conv, gelu, flatten, dense; what is an output is kept from
- * being folded over. */
+/* conv, relu, pooling, conv, gelu, flatten, dense; what is an output is kept
+ * from being folded over. */
 static ls_graph *net(folding f)
 {
     ls_window w = {3, 3, 1, 1, LS_SAME}, two = {2, 2, 2, 2, LS_VALID};
@@ -474,8 +475,8 @@ int main(void)
     TCase *c = tcase_create("conv");
 
     tcase_add_loop_test(c, bits_and_values, 0, 4);
-    tcase_add_test(c, under_a_pool);
-    tcase_add_loop_test(c, pools, 0, 2);
+    tcase_add_test(c, under_a_pooling);
+    tcase_add_loop_test(c, poolings, 0, 2);
     tcase_add_test(c, ties);
     tcase_add_loop_test(c, folding_is_exact, FOLDS, READS_FLAT + 1);
     tcase_add_test(c, refusals);

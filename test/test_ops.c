@@ -219,7 +219,7 @@ static ls_window window_of(const sample *s, int kind)
     return w;
 }
 
-enum { POOL = 32 };
+enum { POOLING = 32 };
 
 static const unsigned conv_kinds[] = {0,
                                       BIAS,
@@ -228,17 +228,17 @@ static const unsigned conv_kinds[] = {0,
                                       CURVED | RESIDUAL,
                                       BIAS | SLOPE,
                                       BIAS | CURVED | IS_PRE,
-                                      BIAS | POOL,
-                                      BIAS | CURVED | POOL};
+                                      BIAS | POOLING,
+                                      BIAS | CURVED | POOLING};
 
-/* A max pool as the plan folds it in; a pool's curve is a relu. */
-static void fold_pool(problem *p, ls_node *y, const sample *s, int kind)
+/* A max pooling as the plan folds it in; a pooling's curve is a relu. */
+static void fold_pooling(problem *p, ls_node *y, const sample *s, int kind)
 {
     ls_node *pooled = ls_max_pool(y, window_of(s, kind + 1));
 
     ck_assert_ptr_nonnull(pooled);
     y->pooled = true;
-    y->pool = pooled->window;
+    y->pooling = pooled->window;
     y->size = pooled->size;
     memcpy(y->shape, pooled->shape, sizeof y->shape);
     (void)p;
@@ -260,8 +260,8 @@ static void build_conv(problem *p, const sample *s, int kind)
         y->residual = true;
         y->in[1] = input(p, "r", LS_F32, ls_node_shape(y, shape), y->shape);
     }
-    if (asked & POOL) {
-        fold_pool(p, y, s, kind);
+    if (asked & POOLING) {
+        fold_pooling(p, y, s, kind);
         curve = LS__RELU;
     }
     y->activation = asked & CURVED ? curve : LS__NO_ACTIVATION;
@@ -380,9 +380,9 @@ static bool vanishes(const problem *p, int which)
     return false;
 }
 
-/* A relu may well make a few numbers all zero, dropout too; a max pool leaves
- * most of its input without a gradient, and most of a window may be outside an
- * image. */
+/* A relu may well make a few numbers all zero, dropout too; a max pooling
+ * leaves most of its input without a gradient, and most of a window may be
+ * outside an image. */
 static bool may_be_zero(const problem *p)
 {
     const ls_node *n = p->node, *x = n->in[0];
@@ -841,15 +841,15 @@ static void check_machines(const problem *p, bool products, const outputs *base)
 }
 
 /* Fused kinds that are no functions of their own have nothing to differentiate;
- * a relu or max pool inside cannot be moved past its corners, and rounding is
- * all corners. */
+ * a relu or max pooling inside cannot be moved past its corners, and rounding
+ * is all corners. */
 static bool has_slope(const problem *p)
 {
     const ls__op *op = p->node->op;
 
-    return !p->through_slope && !p->dy_is_pre && p->node->activation != LS__RELU &&
-           !p->node->pooled && op != &ls__op_max_pool &&
-           op != &ls__op_round_bf16;
+    return !p->through_slope && !p->dy_is_pre &&
+           p->node->activation != LS__RELU && !p->node->pooled &&
+           op != &ls__op_max_pool && op != &ls__op_round_bf16;
 }
 
 static void check_sample(const row *o, const sample *s, int kind)

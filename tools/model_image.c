@@ -229,7 +229,7 @@ static int cnn_load(data *d, settings *s, const opt_line *line)
     return status == OPT_GO ? cnn_noise(d, s, line, image) : status;
 }
 
-/* "conv1", a 3x3 convolution, its relu and a 2x2 pool. */
+/* "conv1", a 3x3 convolution, its relu and a 2x2 max pooling. */
 static ls_node *cnn_layer(ls_node *x, int64_t width, int number)
 {
     char name[32];

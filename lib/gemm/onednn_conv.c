@@ -2,7 +2,7 @@
  * (gemm.h).  The kernel is reordered once a step, the image is copied where it
  * has to be rounded or has gaps between its rows; bias is oneDNN's and the rest
  * of the epilogue ours.  dw stays with our own kernels, which know what a max
- * pool left out. */
+ * pooling left out. */
 #include "gemm/onednn.h"
 #include "base/memory.h"
 #include "gemm/onednn_call.h"

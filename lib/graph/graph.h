@@ -39,13 +39,14 @@ struct ls_node {
     bool causal;                   /* attention */
     double rate;                   /* dropout */
     int stream;                    /* of random numbers, or -1 */
-    ls__window window;             /* convolution, pools */
+    ls__window window;             /* convolution, pooling */
     int64_t groups;                /* group norm */
     bool residual;                 /* plan: in[1] is added to a product's y */
     ls__activation activation;     /* plan: a product's y goes through it */
-    bool pooled;                   /* plan: and, of a convolution, then .. */
-    ls__window pool;               /* .. through a max pool, whose shape it has
-                                      then; its own is (window.h,window.w) */
+    bool pooled;                   /* plan: a convolution's y is pooled too */
+    ls__window pooling;            /* plan: by this; the node's shape is that of
+                                      the pooled y, and the convolution's own
+                                      is (window.h,window.w) */
     const ls_own_op *own;          /* a user's operator or loss; else NULL */
 };
 
@@ -99,8 +100,8 @@ struct ls_graph {
 ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
                       ls_node *b, ls_node *c);
 
-/* One of an operator whose function takes no name: messages call it by its first
- * input's, which tells where it is. */
+/* One of an operator whose function takes no name: messages call it by its
+ * first input's, which tells where it is. */
 ls_node *ls__node_unnamed(const ls__op *op, ls_node *a, ls_node *b);
 
 /* "scope.name" in the graph's arena, or the one of both that is not empty. */

@@ -7,9 +7,9 @@
  *         gather what they left
  *
  * d is dy once it went through the slopes of what the plan folded: an
- * activation, and a max pool whose y is then the node's.  Neither patches nor
- * what a folded pool read is kept: d is made again from dy and the numbers of
- * the largest.
+ * activation, and a max pooling whose y is then the node's.  Neither patches
+ * nor what a folded pooling read is kept: d is made again from dy and the
+ * numbers of the largest.
  *
  * The native backends' kernels read patches from the image (kernel/conv.h); for
  * a backend that only multiplies they are written out, a few output rows at a
@@ -23,13 +23,13 @@ static int conv_shape(ls_node *n)
     return ls__window_fit(n, n->shape[2]); /* put there by conv2d */
 }
 
-/* Floats of one image's y before a pool. */
+/* Floats of one image's y before a pooling. */
 static int64_t full_size(const ls_node *n)
 {
     return n->window.h * n->window.w * ls__width(n);
 }
 
-/* With a pool the numbers of the largest, else what an activation wants. */
+/* With a pooling the numbers of the largest, else what an activation wants. */
 static int64_t conv_stash(const ls_node *n)
 {
     return n->pooled || n->activation ? n->size : 0;
@@ -114,7 +114,7 @@ static int64_t product_scratch(const ls__conv *v, const ls__backend *backend)
                                backend->scratch(v->out.k, v->out.n);
 }
 
-/* d or y before the pool; the framed image; the product's. */
+/* d or y before the pooling; the framed image; the product's. */
 static int64_t conv_scratch(const ls_node *n, int64_t rows,
                             const ls__backend *backend)
 {
@@ -276,26 +276,26 @@ static void product(const ls__run *r, const ls__conv *v, float *scratch)
     }
 }
 
-static ls__pool folded_pool(const ls_node *n)
+static ls__pooling folded_pooling(const ls_node *n)
 {
-    return ls__pool_of(&n->pool, n->window.h, n->window.w, ls__width(n));
+    return ls__pooling_of(&n->pooling, n->window.h, n->window.w, ls__width(n));
 }
 
-/* Rows first .. last of what the folded pool makes of an image. */
-static void pool_rows(const ls__run *r, int64_t first, int64_t last,
-                      const float *full, float *y, float *number)
+/* Rows first .. last of what the folded pooling makes of an image. */
+static void pooling_rows(const ls__run *r, int64_t first, int64_t last,
+                         const float *full, float *y, float *number)
 {
-    ls__pool p = folded_pool(r->node);
+    ls__pooling p = folded_pooling(r->node);
 
     r->kernels->max_pool(&p, first, last, full,
                          r->node->activation == LS__RELU, y, number);
 }
 
-/* Each row of the pool as soon as there is what it reads, still in cache. */
+/* Each row of the pooling as soon as there is what it reads, still in cache. */
 static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
                            float *y, float *number)
 {
-    const ls__window *p = &r->node->pool;
+    const ls__window *p = &r->node->pooling;
     ls__conv of = ready(r, v, scratch);
     int64_t done = 0;
 
@@ -306,7 +306,7 @@ static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
         if (end > done)
             r->backend->conv(&of, done, end);
         done = larger(done, end);
-        pool_rows(r, i, i + 1, v->out.c, y, number);
+        pooling_rows(r, i, i + 1, v->out.c, y, number);
     }
 }
 
@@ -329,7 +329,7 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
     }
     product(r, v, s.rest);
     if (n->pooled)
-        pool_rows(r, 0, n->shape[0], s.full, y, stash);
+        pooling_rows(r, 0, n->shape[0], s.full, y, stash);
 }
 
 static void conv_fwd(const ls__run *r)
@@ -356,7 +356,7 @@ static const float *slope(const ls__run *r, int64_t i, float *full)
     const float *stash = r->stash ? r->stash + i * n->size : NULL;
 
     if (n->pooled) {
-        ls__pool p = folded_pool(n);
+        ls__pooling p = folded_pooling(n);
 
         r->kernels->max_pool_grad(&p, stash, dy, full);
         return full;
@@ -419,12 +419,12 @@ static void dense_bwd(const ls__run *r)
     }
 }
 
-/* ------ backward, under a 2x2 pool ------ */
+/* ------ backward, under a 2x2 pooling ------ */
 
 /* One number at most in each block of two by two: see kernel/conv_sparse.h. */
 static bool is_sparse(const ls_node *n)
 {
-    const ls__window *p = &n->pool;
+    const ls__window *p = &n->pooling;
 
     return n->pooled && p->kh == 2 && p->kw == 2 && p->sy == 2 && p->sx == 2 &&
            !p->top && !p->left;
@@ -473,7 +473,7 @@ static void sparse_kernel_grad(const ls__run *r, ls__conv *v, int64_t i,
 {
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
-    ls__pool p = folded_pool(n);
+    ls__pooling p = folded_pooling(n);
     const float *x = (const float *)r->x[0] + i * n->in[0]->size;
     const float *dy = operand(r, n->size, r->dy + i * n->size, s->full);
 

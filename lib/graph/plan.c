@@ -40,8 +40,8 @@ static int list(ls__planner *p)
 }
 
 /* Whole rows (sequences) of at most 256 vectors through the widest dense
- * product; of images a power of two whose convolutions, before any pool, make
- * no more than IMAGES numbers.  What is folded where must not matter. */
+ * product; of images a power of two whose convolutions, before any pooling,
+ * make no more than IMAGES numbers.  What is folded where must not matter. */
 static void choose_chunk(ls__plan *plan)
 {
     int64_t most = 1, images = 0, rows;

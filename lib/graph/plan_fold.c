@@ -1,5 +1,5 @@
 /* What a plan computes: copies of the nodes that the loss and the outputs
- * depend on, with activations, adds and pools in the epilogue of the product
+ * depend on, with activations, adds and poolings in the epilogue of the product
  * before them. */
 #include "graph/planner.h"
 
@@ -124,7 +124,7 @@ int ls__plan_copy(ls__planner *p)
 /* ------ fold ------ */
 
 /* The product (dense, convolution) that makes x, if its epilogue can take
- * more: nobody else reads it, and it has no residual or pool yet. */
+ * more: nobody else reads it, and it has no residual or pooling yet. */
 static ls_node *open_product(ls__planner *p, const ls_node *x)
 {
     ls_node *d = &p->node[p->home[x->id]];
@@ -146,9 +146,9 @@ static bool fold_add(ls__planner *p, ls_node *n, int product)
     return true;
 }
 
-/* A max pool into the convolution it reads, through a relu or nothing: then
- * what the pool reads is never kept. */
-static void fold_pool(ls__planner *p, ls_node *n)
+/* A max pooling into the convolution it reads, through a relu or nothing: then
+ * what the pooling reads is never kept. */
+static void fold_pooling(ls__planner *p, ls_node *n)
 {
     ls_node *d = open_product(p, n->in[0]);
 
@@ -156,7 +156,7 @@ static void fold_pool(ls__planner *p, ls_node *n)
         (d->activation && d->activation != LS__RELU))
         return;
     d->pooled = true;
-    d->pool = n->window;
+    d->pooling = n->window;
     d->size = n->size;
     memcpy(d->shape, n->shape, sizeof d->shape);
     p->home[n->id] = d->id;
@@ -171,7 +171,7 @@ static void fold(ls__planner *p, ls_node *n)
         d->activation = n->op->activation;
         p->home[n->id] = d->id;
     } else if (n->op == &ls__op_max_pool) {
-        fold_pool(p, n);
+        fold_pooling(p, n);
     } else if (n->op == &ls__op_add) {
         (void)(fold_add(p, n, 1) || fold_add(p, n, 0));
     }

@@ -145,10 +145,10 @@ const float *ls__frame_fill(const ls__frame *f, const float *x, float *out)
     return out;
 }
 
-ls__pool ls__pool_of(const ls__window *w, int64_t in_h, int64_t in_w,
-                     int64_t c)
+ls__pooling ls__pooling_of(const ls__window *w, int64_t in_h, int64_t in_w,
+                           int64_t c)
 {
-    return (ls__pool){.in_h = in_h, .in_w = in_w, .c = c, .kh = w->kh,
-                      .kw = w->kw, .sy = w->sy, .sx = w->sx, .top = w->top,
-                      .left = w->left, .h = w->h, .w = w->w};
+    return (ls__pooling){.in_h = in_h, .in_w = in_w, .c = c, .kh = w->kh,
+                         .kw = w->kw, .sy = w->sy, .sx = w->sx, .top = w->top,
+                         .left = w->left, .h = w->h, .w = w->w};
 }

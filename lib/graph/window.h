@@ -1,4 +1,4 @@
-/* Windows over images: what a convolution and the pools share. */
+/* Windows over images: what a convolution and poolings share. */
 #ifndef LS_GRAPH_WINDOW_H
 #define LS_GRAPH_WINDOW_H
 
@@ -31,8 +31,9 @@ int64_t ls__frame_size(const ls__frame *f);
 /* The framed image: x itself where nothing is added, else out. */
 const float *ls__frame_fill(const ls__frame *f, const float *x, float *out);
 
-/* The pool of a window over an image (in_h,in_w,c), as its kernels want it. */
-ls__pool ls__pool_of(const ls__window *w, int64_t in_h, int64_t in_w,
-                     int64_t c);
+/* The pooling of a window over an image (in_h,in_w,c), as its kernels want
+ * it. */
+ls__pooling ls__pooling_of(const ls__window *w, int64_t in_h, int64_t in_w,
+                           int64_t c);
 
 #endif

@@ -20,7 +20,7 @@
 #include "kernel/bf16_products.h"
 #include "kernel/norm.h"
 #include "kernel/optim.h"
-#include "kernel/pool.h"
+#include "kernel/pooling.h"
 #include "kernel/random.h"
 #include "kernel/reduce.h"
 #include "kernel/roof.h"

@@ -8,8 +8,8 @@
  * (row of the window, pixel, channel), chunks of 256.  In kernel gradients K
  * runs over output pixels: a chunk is a rectangle of at most 256, an even
  * number of whole rows (128 pixels of two rows that are longer), and in it K
- * goes block by block of two by two.  A 2x2 pool then leaves one number in each
- * block, and kernel/conv_sparse.h has the same chain without the zeros. */
+ * goes block by block of two by two.  A 2x2 pooling then leaves one number in
+ * each block, and kernel/conv_sparse.h has the same chain without the zeros. */
 #ifndef LS_KERNEL_CONV_H
 #define LS_KERNEL_CONV_H
 

@@ -1,7 +1,7 @@
-/* The kernel gradient of a convolution under a folded 2x2 max pool.
+/* The kernel gradient of a convolution under a folded 2x2 max pooling.
  *
  * Of each block of two by two outputs, one a channel has a gradient at most:
- * its place is the number that the pool kept.  So for one output channel the
+ * its place is the number that the pooling kept.  So for one output channel the
  * chain of conv.h is one step a block, on the patch that the number names: a
  * quarter of the work.  What is left out is sums with zeros, so the bits are
  * those of conv.h (but for what a non-finite pixel times 0 would be).
@@ -191,8 +191,8 @@ static int64_t sparse_collect(const ls__conv *v, int64_t w, const float *dy,
     return blocks;
 }
 
-/* pool is what is folded: h by w blocks. */
-static void conv_sparse_grad(const ls__conv *v, const ls__pool *pool,
+/* pooling is what is folded: h by w blocks. */
+static void conv_sparse_grad(const ls__conv *v, const ls__pooling *pooling,
                              const float *dy, const float *number, float *t,
                              float *dbias, float *room)
 {
@@ -201,13 +201,14 @@ static void conv_sparse_grad(const ls__conv *v, const ls__pool *pool,
     bool add_to = v->out.accumulate;
     ls__conv whole = *v;
 
-    whole.h = 2 * pool->h; /* the pool may leave out a row; or fill one up */
+    /* The pooling may leave out a row, or fill one up. */
+    whole.h = 2 * pooling->h;
     for (int64_t y = 0; y < v->h; y += ls__conv_chunk_h(v->w))
         for (int64_t x = 0; x < v->w; x += ls__conv_chunk_w(v->w)) {
             sparse_chunk q = {.g = room, .at = at, .add = add_to};
 
-            q.blocks = sparse_collect(&whole, pool->w, dy, number, y, x, room,
-                                      at);
+            q.blocks =
+                sparse_collect(&whole, pooling->w, dy, number, y, x, room, at);
             sparse_chunk_grad(v, &q, t);
             if (dbias)
                 sparse_bias(&q, n, dbias);

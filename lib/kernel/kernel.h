@@ -20,13 +20,13 @@ typedef struct ls__rule {
     float r1, r2; /* 1 / (1 - b^n), this update's bias corrections */
 } ls__rule;
 
-/* A pool over one image. */
-typedef struct ls__pool {
+/* A pooling over one image. */
+typedef struct ls__pooling {
     int64_t in_h, in_w, c;      /* x */
     int64_t kh, kw, sy, sx;     /* windows */
     int64_t top, left;          /* pixels of padding before x */
     int64_t h, w;               /* y */
-} ls__pool;
+} ls__pooling;
 
 typedef struct ls__kernel_table {
     const char *name; /* "x86-64-v3" */
@@ -68,22 +68,22 @@ typedef struct ls__kernel_table {
     ls__backend bf16;
     /* The epilogue alone, over a product that stands in c. */
     void (*epilogue)(const ls__gemm *g);
-    /* conv_sparse.h: conv_grad under a 2x2 max pool with its windows from the
-     * first pixel on, dy and number being of the pool.  dw is turned:
+    /* conv_sparse.h: conv_grad under a 2x2 max pooling with its windows from
+     * the first pixel on, dy and number being of the pooling.  dw is turned:
      * t (n,kh,run up to whole vectors).  room is for CHUNK n floats. */
-    void (*conv_sparse_grad)(const ls__conv *v, const ls__pool *pool,
+    void (*conv_sparse_grad)(const ls__conv *v, const ls__pooling *pooling,
                              const float *dy, const float *number, float *t,
                              float *dbias, float *room);
 
-    /* pool.h: one image.  number[o] is which pixel of its window, by rows, is
-     * y[o]: the first of equals; with cut, -1 where y[o] is not above 0, so
-     * that the gradient is also a relu's before the pool. */
-    void (*max_pool)(const ls__pool *p, int64_t first, int64_t last,
+    /* pooling.h: one image.  number[o] is which pixel of its window, by rows,
+     * is y[o]: the first of equals; with cut, -1 where y[o] is not above 0, so
+     * that the gradient is also a relu's before the pooling. */
+    void (*max_pool)(const ls__pooling *p, int64_t first, int64_t last,
                      const float *x, bool cut, float *y, float *number);
-    void (*max_pool_grad)(const ls__pool *p, const float *number,
+    void (*max_pool_grad)(const ls__pooling *p, const float *number,
                           const float *dy, float *dx);
-    void (*avg_pool)(const ls__pool *p, const float *x, float *y);
-    void (*avg_pool_grad)(const ls__pool *p, const float *dy, float *dx);
+    void (*avg_pool)(const ls__pooling *p, const float *x, float *y);
+    void (*avg_pool_grad)(const ls__pooling *p, const float *dy, float *dx);
 
     /* elementwise.h */
     void (*add)(int64_t n, const float *a, const float *b, float *out);

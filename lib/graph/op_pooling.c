@@ -1,16 +1,16 @@
-/* Pools over images, one by one; the formulas stand in kernel/pool.h. */
+/* Pooling over images, one by one; the formulas stand in kernel/pooling.h. */
 #include "graph/window.h"
 
-static int pool_shape(ls_node *n)
+static int pooling_shape(ls_node *n)
 {
     return ls__window_fit(n, 0);
 }
 
-static ls__pool pool_of(const ls_node *n)
+static ls__pooling pooling_of(const ls_node *n)
 {
     const int64_t *x = n->in[0]->shape;
 
-    return ls__pool_of(&n->window, x[0], x[1], x[2]);
+    return ls__pooling_of(&n->window, x[0], x[1], x[2]);
 }
 
 /* dx += addend, over image i. */
@@ -30,7 +30,7 @@ static int64_t max_stash(const ls_node *n)
 
 static void max_fwd(const ls__run *r)
 {
-    ls__pool p = pool_of(r->node);
+    ls__pooling p = pooling_of(r->node);
     int64_t in = r->node->in[0]->size, out = r->node->size;
 
     for (int64_t i = 0; i < r->rows; i++)
@@ -40,7 +40,7 @@ static void max_fwd(const ls__run *r)
 
 static void max_bwd(const ls__run *r)
 {
-    ls__pool p = pool_of(r->node);
+    ls__pooling p = pooling_of(r->node);
     int64_t in = r->node->in[0]->size, out = r->node->size;
 
     for (int64_t i = 0; i < r->rows; i++) {
@@ -51,12 +51,12 @@ static void max_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_max_pool = {
-    .name = "max_pool", .inputs = 1, .shape = pool_shape, .stash = max_stash,
+    .name = "max_pool", .inputs = 1, .shape = pooling_shape, .stash = max_stash,
     .forward = max_fwd, .backward = max_bwd};
 
 static void avg_fwd(const ls__run *r)
 {
-    ls__pool p = pool_of(r->node);
+    ls__pooling p = pooling_of(r->node);
 
     for (int64_t i = 0; i < r->rows; i++)
         r->kernels->avg_pool(&p,
@@ -66,7 +66,7 @@ static void avg_fwd(const ls__run *r)
 
 static void avg_bwd(const ls__run *r)
 {
-    ls__pool p = pool_of(r->node);
+    ls__pooling p = pooling_of(r->node);
 
     for (int64_t i = 0; i < r->rows; i++) {
         r->kernels->avg_pool_grad(&p, r->dy + i * r->node->size,
@@ -76,10 +76,10 @@ static void avg_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_avg_pool = {
-    .name = "avg_pool", .inputs = 1, .shape = pool_shape, .forward = avg_fwd,
+    .name = "avg_pool", .inputs = 1, .shape = pooling_shape, .forward = avg_fwd,
     .backward = avg_bwd};
 
-static ls_node *pool(const ls__op *op, ls_node *x, const ls_window *window)
+static ls_node *pooling(const ls__op *op, ls_node *x, const ls_window *window)
 {
     ls_node *y = ls__node_unnamed(op, x, NULL);
 
@@ -90,10 +90,10 @@ static ls_node *pool(const ls__op *op, ls_node *x, const ls_window *window)
 
 ls_node *ls_max_pool(ls_node *x, ls_window window)
 {
-    return pool(&ls__op_max_pool, x, &window);
+    return pooling(&ls__op_max_pool, x, &window);
 }
 
 ls_node *ls_avg_pool(ls_node *x, ls_window window)
 {
-    return pool(&ls__op_avg_pool, x, &window);
+    return pooling(&ls__op_avg_pool, x, &window);
 }
