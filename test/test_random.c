@@ -15,7 +15,7 @@
 #include "calls.h"
 #include "golden/random.h"
 #include "kernel/kernel.h"
-#include "kernel/vmath.h"
+#include "kernel/k_vmath.h"
 #include "lockstep.h"
 #include "random/init.h"
 #include "random/keys.h"

@@ -6,7 +6,7 @@
  * below.  Every backend meets it; test_gemm.c holds it in ten lines.
  *
  * Steps where a or b is zero may be left out of a chain, as native does where
- * many are (kernel/gemm_sparse.h).  Since no sum is -0 this shows only where
+ * many are (kernel/k_gemm_sparse.h).  Since no sum is -0 this shows only where
  * zero meets what is not finite. */
 #ifndef LS_GEMM_GEMM_H
 #define LS_GEMM_GEMM_H
@@ -129,8 +129,8 @@ void ls__multiply(const ls__backend *b, const ls__gemm *g, float *scratch);
 
 /* The backend of a name ("native", "blis", "onednn"), NULL for the fastest
  * here; bf16: with products of numbers rounded to that.  LS_EINVAL for an
- * unknown name, LS_ENOTSUP for one not built in, without such products, or whose
- * kernels for this CPU break the contract of bits. */
+ * unknown name, LS_ENOTSUP for one not built in, without such products, or
+ * whose kernels for this CPU break the contract of bits. */
 int ls__backend_find(ls__backend *backend, const char *name, bool bf16);
 
 extern const ls__backend ls__backend_blis;

@@ -11,9 +11,9 @@
  * nor what a folded pooling read is kept: d is made again from dy and the
  * numbers of the largest.
  *
- * The native backends' kernels read patches from the image (kernel/conv.h); for
- * a backend that only multiplies they are written out, a few output rows at a
- * time, and multiplied.  Same bits; where K is cut kernel/conv.h says. */
+ * The native backends' kernels read patches from the image (kernel/k_conv.h);
+ * for a backend that only multiplies they are written out, a few output rows at
+ * a time, and multiplied.  Same bits; where K is cut kernel/k_conv.h says. */
 #include "graph/window.h"
 
 #include <string.h>
@@ -421,7 +421,8 @@ static void dense_bwd(const ls__run *r)
 
 /* ------ backward, under a 2x2 pooling ------ */
 
-/* One number at most in each block of two by two: see kernel/conv_sparse.h. */
+/* One number at most in each block of two by two: see
+ * kernel/k_conv_sparse.h. */
 static bool is_sparse(const ls_node *n)
 {
     const ls__window *p = &n->pooling;

@@ -1,6 +1,6 @@
 /* Group normalisation: layer normalisation over the elements of each group of a
  * row, in order, brought together.  What is of a channel (scale, bias) is
- * written out for every element, so that the kernels of kernel/norm.h do.
+ * written out for every element, so that the kernels of kernel/k_norm.h do.
  *
  * In the order of the scratch: x, dy or y, dx or addend of one group, its scale
  * and its bias, and in the backward sweep what each element gave to them. */

@@ -1,4 +1,4 @@
-/* Layer normalisation; the formulas stand in kernel/norm.h. */
+/* Layer normalisation; the formulas stand in kernel/k_norm.h. */
 #include "graph/op.h"
 
 static int norm_shape(ls_node *n)

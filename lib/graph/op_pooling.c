@@ -1,4 +1,4 @@
-/* Pooling over images, one by one; the formulas stand in kernel/pooling.h. */
+/* Pooling over images, one by one; the formulas stand in kernel/k_pooling.h. */
 #include "graph/window.h"
 
 static int pooling_shape(ls_node *n)

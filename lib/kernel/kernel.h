@@ -1,9 +1,9 @@
 /* The table of kernels: every inner loop of the library, compiled once per
- * instruction level from the same source (kernel/all.h) and chosen once.
+ * instruction level from the same source (kernel/k_all.h) and chosen once.
  *
- * All levels give the same bits: a kernel is written in 16 lanes (simd.h) with
- * every rounding spelled out, so the width of the machine's registers shows
- * only in the speed.  The plain level on x86-64 has no FMA in its matrix
+ * All levels give the same bits: a kernel is written in 16 lanes (k_simd.h)
+ * with every rounding spelled out, so the width of the machine's registers
+ * shows only in the speed.  The plain level on x86-64 has no FMA in its matrix
  * product, which is why it alone is not portable. */
 #ifndef LS_KERNEL_KERNEL_H
 #define LS_KERNEL_KERNEL_H
@@ -32,10 +32,10 @@ typedef struct ls__kernel_table {
     const char *name; /* "x86-64-v3" */
     bool fma;         /* matrix products meet the contract of bits */
 
-    /* roof.h: products and sums in registers; returns how many of both. */
+    /* k_roof.h: products and sums in registers; returns how many of both. */
     int64_t (*fma_loop)(int64_t n, float io[16]);
 
-    /* random.h: elements first .. first+n of a JAX stream. */
+    /* k_random.h: elements first .. first+n of a JAX stream. */
     void (*random_bits)(const uint32_t key[2], uint64_t first, int64_t n,
                         uint32_t *out);
     void (*random_uniform)(const uint32_t key[2], uint64_t first, int64_t n,
@@ -45,7 +45,7 @@ typedef struct ls__kernel_table {
     void (*random_truncated_normal)(const uint32_t key[2], uint64_t first,
                                     int64_t n, float *out);
 
-    /* dropout.h: y = x / keep where element first + i of the stream, uniform,
+    /* k_dropout.h: y = x / keep where element first + i of the stream, uniform,
      * is below keep, else +0; mask: (n + 15) / 16 words, bit i % 16 of word
      * i / 16 is element i.  Then dx = mask dy / keep (+ addend). */
     void (*dropout)(const uint32_t key[2], uint64_t first, int64_t n,
@@ -53,29 +53,29 @@ typedef struct ls__kernel_table {
     void (*dropout_grad)(int64_t n, float keep, const uint16_t *mask,
                          const float *dy, const float *addend, float *dx);
 
-    /* bf16.h: out = x rounded to bf16 (+ addend, may be NULL) */
+    /* k_bf16.h: out = x rounded to bf16 (+ addend, may be NULL) */
     void (*round_bf16)(int64_t n, const float *x, const float *addend,
                        float *out);
 
-    /* reduce.h: out[i] = scale * (sum of buffers[d][i] in tree order). */
+    /* k_reduce.h: out[i] = scale * (sum of buffers[d][i] in tree order). */
     void (*tree_sum)(float *const *buffers, int devices, int64_t first,
                      int64_t last, float scale, float *out);
 
-    /* gemm.h, conv.h: matrix products and convolutions, the backend "native";
-     * B is packed in panels. */
+    /* k_gemm.h, k_conv.h: matrix products and convolutions, the backend
+     * "native"; B is packed in panels. */
     ls__backend f32;
-    /* bf16_products.h: the same of numbers rounded to bf16. */
+    /* k_bf16_products.h: the same of numbers rounded to bf16. */
     ls__backend bf16;
     /* The epilogue alone, over a product that stands in c. */
     void (*epilogue)(const ls__gemm *g);
-    /* conv_sparse.h: conv_grad under a 2x2 max pooling with its windows from
+    /* k_conv_sparse.h: conv_grad under a 2x2 max pooling with its windows from
      * the first pixel on, dy and number being of the pooling.  dw is turned:
      * t (n,kh,run up to whole vectors).  room is for CHUNK n floats. */
     void (*conv_sparse_grad)(const ls__conv *v, const ls__pooling *pooling,
                              const float *dy, const float *number, float *t,
                              float *dbias, float *room);
 
-    /* pooling.h: one image.  number[o] is which pixel of its window, by rows,
+    /* k_pooling.h: one image.  number[o] is which pixel of its window, by rows,
      * is y[o]: the first of equals; with cut, -1 where y[o] is not above 0, so
      * that the gradient is also a relu's before the pooling. */
     void (*max_pool)(const ls__pooling *p, int64_t first, int64_t last,
@@ -85,7 +85,7 @@ typedef struct ls__kernel_table {
     void (*avg_pool)(const ls__pooling *p, const float *x, float *y);
     void (*avg_pool_grad)(const ls__pooling *p, const float *dy, float *dx);
 
-    /* elementwise.h */
+    /* k_elementwise.h */
     void (*add)(int64_t n, const float *a, const float *b, float *out);
     void (*scale)(int64_t n, float by, float *x);
     void (*activate)(ls__activation kind, int64_t n, const float *x, float *y);
@@ -103,7 +103,7 @@ typedef struct ls__kernel_table {
     /* The first index whose element is not finite; n when all are. */
     int64_t (*first_nonfinite)(int64_t n, const float *x);
 
-    /* norm.h: rows of width n; stats keeps (mean, 1/deviation) a row. */
+    /* k_norm.h: rows of width n; stats keeps (mean, 1/deviation) a row. */
     void (*layer_norm)(int64_t rows, int64_t n, const float *x,
                        const float *scale, const float *bias, float *y,
                        float *stats);
@@ -113,7 +113,7 @@ typedef struct ls__kernel_table {
                             const float *dy, const float *addend, float *dx,
                             bool add, float *dscale, float *dbias);
 
-    /* softmax.h: rows of `stride`, the first n entries each. */
+    /* k_softmax.h: rows of `stride`, the first n entries each. */
     void (*softmax)(int64_t rows, int64_t n, int64_t stride, float *x);
     /* ds = p (dp - sum(dp p)), in place of dp. */
     void (*softmax_grad)(int64_t rows, int64_t n, int64_t stride,
@@ -126,7 +126,7 @@ typedef struct ls__kernel_table {
     float (*squared_error)(int64_t n, const float *y, const float *t,
                            float weight, float *dy);
 
-    /* optim.h: one update of n parameters p with gradient g. */
+    /* k_optim.h: one update of n parameters p with gradient g. */
     void (*sgd)(const ls__rule *r, int64_t n, const float *g, float *p);
     void (*momentum)(const ls__rule *r, int64_t n, const float *g, float *p,
                      float *trace);

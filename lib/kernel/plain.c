@@ -1,5 +1,5 @@
 /* The kernels of a CPU with one level only (arm64: FMA is in the baseline). */
-#include "kernel/all.h"
+#include "kernel/k_all.h"
 
 extern const ls__kernel_table ls__kernels_plain;
 

@@ -1,5 +1,5 @@
 /* The kernels of x86-64-v4; the Makefile gives the compiler's flags. */
-#include "kernel/all.h"
+#include "kernel/k_all.h"
 
 extern const ls__kernel_table ls__kernels_v4;
 

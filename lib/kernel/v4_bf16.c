@@ -6,16 +6,16 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
-#include "kernel/simd.h"
-#include "kernel/vmath.h"
+#include "kernel/k_simd.h"
+#include "kernel/k_vmath.h"
 
-#include "kernel/bf16.h"
-#include "kernel/tile.h"
-#include "kernel/epilogue.h"
-#include "kernel/panels.h"
-#include "kernel/gemm.h"
-#include "kernel/conv.h"
-#include "kernel/bf16_products.h"
+#include "kernel/k_bf16.h"
+#include "kernel/k_tile.h"
+#include "kernel/k_epilogue.h"
+#include "kernel/k_panels.h"
+#include "kernel/k_gemm.h"
+#include "kernel/k_conv.h"
+#include "kernel/k_bf16_products.h"
 
 extern const ls__backend ls__bf16_pairs;
 

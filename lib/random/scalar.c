@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernel/vmath.h"
+#include "kernel/k_vmath.h"
 
 /* ------ sinf, cosf ------ */
 

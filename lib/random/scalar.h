@@ -9,7 +9,7 @@
 float ls__sinf(float x);
 float ls__cosf(float x);
 
-/* One lane of v16_exp and v16_log (kernel/vmath.h). */
+/* One lane of v16_exp and v16_log (kernel/k_vmath.h). */
 float ls__expf(float x);
 float ls__logf(float x);
 

@@ -1,4 +1,4 @@
-/* JAX's keys and streams.  Long fills are kernels (kernel/random.h); here are
+/* JAX's keys and streams.  Long fills are kernels (kernel/k_random.h); here are
  * the single block that keys are made of and the streams built on others.
  * Fills run in the library's floating-point mode, whatever the caller's is. */
 #include "base/fpmode.h"

@@ -1,10 +1,10 @@
 /* Elements first .. first + n of a JAX stream.  Element i is made of the
  * threefry2x32 block of key and i alone, so that any range can be drawn by
  * anyone and long arrays need no state. */
-#ifndef LS_KERNEL_RANDOM_H
-#define LS_KERNEL_RANDOM_H
+#ifndef LS_KERNEL_K_RANDOM_H
+#define LS_KERNEL_K_RANDOM_H
 
-#include "kernel/vmath.h"
+#include "kernel/k_vmath.h"
 
 /* One round: x0 += x1, x1 = rotl(x1, r) ^ x0. */
 SIMD void threefry_round(w16 x[2], int r)

@@ -1,7 +1,7 @@
 /* How fast this level can multiply and add at most: chains of products that
  * never leave the registers, as many as hide the latency of one. */
-#ifndef LS_KERNEL_ROOF_H
-#define LS_KERNEL_ROOF_H
+#ifndef LS_KERNEL_K_ROOF_H
+#define LS_KERNEL_K_ROOF_H
 
 #if defined(__AVX512F__)
 enum { CHAINS = 12 }; /* of 32 registers */

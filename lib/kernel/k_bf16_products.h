@@ -1,13 +1,13 @@
 /* Matrix products and convolutions of numbers rounded to bf16, sums in f32.
  *
  * Operands are rounded where they are copied anyway, or in a copy that the
- * caches hold, and then go through the loops and tiles of gemm.h and conv.h,
- * epilogues and all.  What those take for a float is a word: one rounded
- * number; or, with AVX512-BF16 (v4_bf16.c, where mul_add is two products), two
- * numbers that follow each other along K, the first in the lower half, and K is
- * half as long.  Zeros fill up the last word. */
-#ifndef LS_KERNEL_BF16_PRODUCTS_H
-#define LS_KERNEL_BF16_PRODUCTS_H
+ * caches hold, and then go through the loops and tiles of k_gemm.h and
+ * k_conv.h, epilogues and all.  What those take for a float is a word: one
+ * rounded number; or, with AVX512-BF16 (v4_bf16.c, where mul_add is two
+ * products), two numbers that follow each other along K, the first in the lower
+ * half, and K is half as long.  Zeros fill up the last word. */
+#ifndef LS_KERNEL_K_BF16_PRODUCTS_H
+#define LS_KERNEL_K_BF16_PRODUCTS_H
 
 /* The next 16 of `left` elements at p, which may be none or less. */
 SIMD v16 take_any(const float *p, int64_t left)
@@ -177,7 +177,7 @@ static int64_t bf16_scratch(int64_t k, int64_t n)
     return whole(bf16_packed_size(k, n)) + (deep > less ? deep : less);
 }
 
-/* As band_of in gemm.h. */
+/* As band_of in k_gemm.h. */
 static ls__gemm bf16_band(const ls__gemm *g, int64_t i, int64_t rows,
                           float *copy)
 {

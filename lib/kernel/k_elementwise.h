@@ -1,7 +1,8 @@
-/* Elementwise kernels, column sums, a sum of squares, and the search for a value that is not
- * finite.  One lane, one element; tails load and store only what is there. */
-#ifndef LS_KERNEL_ELEMENTWISE_H
-#define LS_KERNEL_ELEMENTWISE_H
+/* Elementwise kernels, column sums, a sum of squares, and the search for a
+ * value that is not finite.  One lane, one element; tails load and store only
+ * what is there. */
+#ifndef LS_KERNEL_K_ELEMENTWISE_H
+#define LS_KERNEL_K_ELEMENTWISE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,14 +2,14 @@
  *
  * Of each block of two by two outputs, one a channel has a gradient at most:
  * its place is the number that the pooling kept.  So for one output channel the
- * chain of conv.h is one step a block, on the patch that the number names: a
+ * chain of k_conv.h is one step a block, on the patch that the number names: a
  * quarter of the work.  What is left out is sums with zeros, so the bits are
- * those of conv.h (but for what a non-finite pixel times 0 would be).
+ * those of k_conv.h (but for what a non-finite pixel times 0 would be).
  *
  * Here lanes are along the runs of a patch and dw is turned: t (n, kh runs),
  * runs filled up to vectors. */
-#ifndef LS_KERNEL_CONV_SPARSE_H
-#define LS_KERNEL_CONV_SPARSE_H
+#ifndef LS_KERNEL_K_CONV_SPARSE_H
+#define LS_KERNEL_K_CONV_SPARSE_H
 
 /* Sums in registers: so many vectors of a run of so many channels. */
 #if defined(__AVX512F__)

@@ -1,7 +1,7 @@
 /* One optimizer update of n parameters: optax's rules with the roundings of
  * a jitted step (fused multiply-adds where XLA contracts). */
-#ifndef LS_KERNEL_OPTIM_H
-#define LS_KERNEL_OPTIM_H
+#ifndef LS_KERNEL_K_OPTIM_H
+#define LS_KERNEL_K_OPTIM_H
 
 static void sgd(const ls__rule *r, int64_t n, const float *g, float *p)
 {

@@ -1,13 +1,13 @@
-/* The matrix product of this level: tiles of C held in registers (tile.h), B in
- * panels of their width (panels.h), the epilogue done before a tile is stored
- * (epilogue.h).
+/* The matrix product of this level: tiles of C held in registers (k_tile.h), B
+ * in panels of their width (k_panels.h), the epilogue done before a tile is
+ * stored (k_epilogue.h).
  *
- * A tile's elements are one fma chain a chunk of K (gemm.h, the contract), so
- * neither the tile's size nor the order in which tiles are done shows in a
+ * A tile's elements are one fma chain a chunk of K (gemm/gemm.h, the contract),
+ * so neither the tile's size nor the order in which tiles are done shows in a
  * bit.  Sums over several chunks wait in a small array on the stack, never in
  * C, so that C may also be what the epilogue adds. */
-#ifndef LS_KERNEL_GEMM_H
-#define LS_KERNEL_GEMM_H
+#ifndef LS_KERNEL_K_GEMM_H
+#define LS_KERNEL_K_GEMM_H
 
 enum {
     BAND = 8 * ROWS, /* rows of A that stay in cache while panels pass */

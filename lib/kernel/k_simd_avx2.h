@@ -1,6 +1,6 @@
-/* The lanes of simd.h in two AVX2 registers: lo holds lanes 0-7, hi 8-15. */
-#ifndef LS_KERNEL_SIMD_AVX2_H
-#define LS_KERNEL_SIMD_AVX2_H
+/* The lanes of k_simd.h in two AVX2 registers: lo holds lanes 0-7, hi 8-15. */
+#ifndef LS_KERNEL_K_SIMD_AVX2_H
+#define LS_KERNEL_K_SIMD_AVX2_H
 
 #include <immintrin.h>
 

@@ -24,8 +24,8 @@
  * Comparisons with NaN are false.  Pointers need no alignment.  Where the mode
  * reads denormals as zero, one that goes through min, max or select may come
  * out as itself or as a zero of its sign: what computes with it reads zero. */
-#ifndef LS_KERNEL_SIMD_H
-#define LS_KERNEL_SIMD_H
+#ifndef LS_KERNEL_K_SIMD_H
+#define LS_KERNEL_K_SIMD_H
 
 #include <stdint.h>
 #include <string.h>
@@ -33,11 +33,11 @@
 #define SIMD static inline __attribute__((always_inline))
 
 #if defined(__AVX512F__)
-#include "kernel/simd_avx512.h"
+#include "kernel/k_simd_avx512.h"
 #elif defined(__AVX2__) && defined(__FMA__)
-#include "kernel/simd_avx2.h"
+#include "kernel/k_simd_avx2.h"
 #else
-#include "kernel/simd_plain.h"
+#include "kernel/k_simd_plain.h"
 #endif
 
 #if !defined(__AVX512F__) /* which has an instruction for it */

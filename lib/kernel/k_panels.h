@@ -1,7 +1,7 @@
 /* Operands B in panels as wide as a tile, filled up with zeros: line p of panel
  * j is B[p][j .. j+COLUMNS]. */
-#ifndef LS_KERNEL_PANELS_H
-#define LS_KERNEL_PANELS_H
+#ifndef LS_KERNEL_K_PANELS_H
+#define LS_KERNEL_K_PANELS_H
 
 static int64_t packed_size(int64_t k, int64_t n)
 {

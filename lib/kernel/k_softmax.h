@@ -1,7 +1,7 @@
 /* Softmax along rows, and the two losses, a row at a time.  Sums as in
- * norm.h: 16 lanes in index order, the lane tree, blocks of 4096 in order. */
-#ifndef LS_KERNEL_SOFTMAX_H
-#define LS_KERNEL_SOFTMAX_H
+ * k_norm.h: 16 lanes in index order, the lane tree, blocks of 4096 in order. */
+#ifndef LS_KERNEL_K_SOFTMAX_H
+#define LS_KERNEL_K_SOFTMAX_H
 
 SIMD float row_top(int64_t n, const float *x)
 {

@@ -8,10 +8,10 @@
  * many sums in registers: a load and an fma a step, where the dense kernel
  * shares its loads among the rows of a tile but multiplies the zeros too.
  *
- * The chains are those of gemm.h without their zeros, so the bits are the same
- * but where zero meets what is not finite. */
-#ifndef LS_KERNEL_GEMM_SPARSE_H
-#define LS_KERNEL_GEMM_SPARSE_H
+ * The chains are those of k_gemm.h without their zeros, so the bits are the
+ * same but where zero meets what is not finite. */
+#ifndef LS_KERNEL_K_GEMM_SPARSE_H
+#define LS_KERNEL_K_GEMM_SPARSE_H
 
 /* FULL: of a hundred numbers, so many that are not zero are too many. */
 #if defined(__AVX512F__)

@@ -4,10 +4,10 @@
  * one; every other product and sum rounds by itself.
  *
  * NaN in gives NaN out: clamps are written so that NaN passes. */
-#ifndef LS_KERNEL_VMATH_H
-#define LS_KERNEL_VMATH_H
+#ifndef LS_KERNEL_K_VMATH_H
+#define LS_KERNEL_K_VMATH_H
 
-#include "kernel/simd.h"
+#include "kernel/k_simd.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define HORNER(x, c) v16_horner(x, c, COUNT(c))

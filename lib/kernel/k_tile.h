@@ -1,11 +1,11 @@
 /* A tile of a product: sums held in registers, as many as the level has.
- * gemm.h and conv.h bring A from different places and in different orders; what
- * is done with a line of B and a column of A is here, once.
+ * k_gemm.h and k_conv.h bring A from different places and in different orders;
+ * what is done with a line of B and a column of A is here, once.
  *
  * `rows` is a constant wherever these are inlined, so that every loop over a
  * tile unrolls and the sums never leave their registers. */
-#ifndef LS_KERNEL_TILE_H
-#define LS_KERNEL_TILE_H
+#ifndef LS_KERNEL_K_TILE_H
+#define LS_KERNEL_K_TILE_H
 
 #if defined(__AVX512F__)
 enum { ROWS = 14, VECS = 2 }; /* 28 of 32 registers */
@@ -56,7 +56,7 @@ static int tile_height(int64_t left)
 /* In a matrix product only: fused where the level has FMA. */
 SIMD v16 mul_add(v16 a, v16 b, v16 c)
 {
-#if defined(__AVX512BF16__) /* lanes are pairs: see bf16_products.h */
+#if defined(__AVX512BF16__) /* lanes are pairs: see k_bf16_products.h */
     return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b);
 #elif defined(__FMA__) || defined(__aarch64__)
     return v16_fma(a, b, c);

@@ -1,8 +1,8 @@
 /* What is done to a product before it is stored: the epilogue of ls__gemm, in
  * the order written there (gemm/gemm.h), for whole tiles in registers and for
  * vectors of a product that stands in memory. */
-#ifndef LS_KERNEL_EPILOGUE_H
-#define LS_KERNEL_EPILOGUE_H
+#ifndef LS_KERNEL_K_EPILOGUE_H
+#define LS_KERNEL_K_EPILOGUE_H
 
 /* Whether the activation is too long to stand in every place that stores;
  * relu is not. */

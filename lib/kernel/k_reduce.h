@@ -6,13 +6,13 @@
  * reduce/tree.h counts: that many streams the prefetchers still follow, and a
  * block stays in the first-level cache until it is merged.  What remains of
  * the devices is taken as subtrees of 8, 4, 2 and 1. */
-#ifndef LS_KERNEL_REDUCE_H
-#define LS_KERNEL_REDUCE_H
+#ifndef LS_KERNEL_K_REDUCE_H
+#define LS_KERNEL_K_REDUCE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernel/simd.h"
+#include "kernel/k_simd.h"
 #include "reduce/tree.h"
 
 enum {

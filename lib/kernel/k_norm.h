@@ -9,8 +9,8 @@
  * Sums along a row: 16 lanes in index order, the lane tree, blocks of 4096
  * added in order.  Sums over rows: a chain down each column, 256 rows a chunk,
  * chunks added in order. */
-#ifndef LS_KERNEL_NORM_H
-#define LS_KERNEL_NORM_H
+#ifndef LS_KERNEL_K_NORM_H
+#define LS_KERNEL_K_NORM_H
 
 enum { BLOCK = 4096 };
 

@@ -1,8 +1,8 @@
-/* The lanes of simd.h in four vectors of four, in the vector extension of GCC
+/* The lanes of k_simd.h in four vectors of four, in the vector extension of GCC
  * and Clang: NEON on arm64, SSE on x86-64 without AVX2.  The other two levels
  * are tested against this one. */
-#ifndef LS_KERNEL_SIMD_PLAIN_H
-#define LS_KERNEL_SIMD_PLAIN_H
+#ifndef LS_KERNEL_K_SIMD_PLAIN_H
+#define LS_KERNEL_K_SIMD_PLAIN_H
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* The lanes of simd.h in one AVX-512 register; AVX512F is enough. */
-#ifndef LS_KERNEL_SIMD_AVX512_H
-#define LS_KERNEL_SIMD_AVX512_H
+/* The lanes of k_simd.h in one AVX-512 register; AVX512F is enough. */
+#ifndef LS_KERNEL_K_SIMD_AVX512_H
+#define LS_KERNEL_K_SIMD_AVX512_H
 
 #include <immintrin.h>
 

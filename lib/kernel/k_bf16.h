@@ -1,8 +1,8 @@
 /* Rounding to bfloat16: the upper half of a float, to nearest, ties to even. */
-#ifndef LS_KERNEL_BF16_H
-#define LS_KERNEL_BF16_H
+#ifndef LS_KERNEL_K_BF16_H
+#define LS_KERNEL_K_BF16_H
 
-#include "kernel/elementwise.h"
+#include "kernel/k_elementwise.h"
 
 /* A carry out of the mantissa is the next power of two, or infinity.  A NaN
  * keeps its sign and upper half and is made quiet, so that it stays one. */

@@ -2,11 +2,11 @@
  * the element's index, is below `keep`, and multiplied by 1 / keep; the others
  * become +0.  Threefry is the cost, so forward leaves a bit for each element,
  * 16 to a word, and backward reads those. */
-#ifndef LS_KERNEL_DROPOUT_H
-#define LS_KERNEL_DROPOUT_H
+#ifndef LS_KERNEL_K_DROPOUT_H
+#define LS_KERNEL_K_DROPOUT_H
 
-#include "kernel/elementwise.h"
-#include "kernel/random.h"
+#include "kernel/k_elementwise.h"
+#include "kernel/k_random.h"
 
 /* x scaled where it is kept. */
 SIMD v16 kept16(m16 keep, v16 x, v16 by)
@@ -14,7 +14,7 @@ SIMD v16 kept16(m16 keep, v16 x, v16 by)
     return v16_select(keep, v16_mul(x, by), v16_zero());
 }
 
-/* Is the uniform number in [0,1) of these bits (random.h) below keep? */
+/* Is the uniform number in [0,1) of these bits (k_random.h) below keep? */
 SIMD m16 keep16(w16 bits, v16 keep)
 {
     v16 f = v16_of_bits(w16_or(w16_shr(bits, 9), w16_set(0x3f800000)));

@@ -1,7 +1,7 @@
-/* Pooling of one image: windows over pixels, 16 channels at a time.  Pixels of a
- * window that lie outside the image take no part. */
-#ifndef LS_KERNEL_POOLING_H
-#define LS_KERNEL_POOLING_H
+/* Pooling of one image: windows over pixels, 16 channels at a time.  Pixels of
+ * a window that lie outside the image take no part. */
+#ifndef LS_KERNEL_K_POOLING_H
+#define LS_KERNEL_K_POOLING_H
 
 /* The pixels of window (i,j) that are in the image: rows y0 .. y1 of the
  * window's, columns x0 .. x1; at is where the window begins, maybe outside. */
