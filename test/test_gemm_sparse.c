@@ -18,7 +18,7 @@ enum {
 
 typedef struct problem {
     int64_t m, n, k;
-    bool turned;       /* A is given by columns: a weight's gradient */
+    bool transposed;   /* A is given by columns: a weight's gradient */
     bool in_b;         /* the zeros are in B */
     bool packed;
     int kept;          /* numbers of a hundred that are not zero */
@@ -132,8 +132,8 @@ static ls__gemm product(const ls__kernel_table *kernel, const problem *p,
 {
     unsigned pieces = p->pieces;
     ls__gemm g = {.m = p->m, .n = p->n, .k = p->k, .c_row = p->n + PAD,
-                  .a_row = p->turned ? 1 : p->k + PAD,
-                  .a_col = p->turned ? p->m + PAD : 1,
+                  .a_row = p->transposed ? 1 : p->k + PAD,
+                  .a_col = p->transposed ? p->m + PAD : 1,
                   .b_row = p->n + PAD, .b_col = 1,
                   .accumulate = pieces & ACCUMULATE,
                   .scale = pieces & SCALE ? 0.3f : 1,
@@ -203,7 +203,7 @@ static const ls__kernel_table *bound_level(int i)
         ck_assert_msg(is_right(kernel, &p_), \
                       "%s: m %d n %d k %d, %s, zeros in %s, %s, %d kept, " \
                       "pieces 0x%x", (kernel)->name, (int)p_.m, (int)p_.n, \
-                      (int)p_.k, p_.turned ? "turned" : "by rows", \
+                      (int)p_.k, p_.transposed ? "transposed" : "by rows", \
                       p_.in_b ? "B" : "A", p_.packed ? "packed" : "as it is", \
                       p_.kept, p_.pieces); \
     } while (0)
@@ -225,9 +225,9 @@ START_TEST(test_sizes)
 
             RIGHT(kernel, {sizes[m], sizes[n], depth, .packed = true,
                            .kept = kept});
-            RIGHT(kernel, {sizes[m], sizes[n], depth, .turned = true,
+            RIGHT(kernel, {sizes[m], sizes[n], depth, .transposed = true,
                            .kept = kept});
-            RIGHT(kernel, {sizes[m], sizes[n], depth, .turned = true,
+            RIGHT(kernel, {sizes[m], sizes[n], depth, .transposed = true,
                            .in_b = true, .kept = kept});
         }
 }
@@ -246,7 +246,7 @@ START_TEST(test_epilogues)
 
         RIGHT(kernel, {70, 150, depth, .packed = true, .kept = 30,
                        .pieces = pieces});
-        RIGHT(kernel, {150, 70, depth, .turned = true, .in_b = true,
+        RIGHT(kernel, {150, 70, depth, .transposed = true, .in_b = true,
                        .kept = 30, .pieces = pieces});
     }
 }
@@ -263,7 +263,7 @@ START_TEST(test_tiny)
     for (int kept = 0; kept < 28; kept += 9) {
         RIGHT(kernel, {70, 150, 300, .packed = true, .kept = kept,
                        .tiny = true});
-        RIGHT(kernel, {150, 70, 100, .turned = true, .in_b = true,
+        RIGHT(kernel, {150, 70, 100, .transposed = true, .in_b = true,
                        .kept = kept, .tiny = true, .pieces = ACCUMULATE});
     }
 }
@@ -279,7 +279,7 @@ START_TEST(test_empty)
     ls__fpmode_set();
     for (int kept = 0; kept < 3; kept++) {
         RIGHT(kernel, {64, 64, 300, .packed = true, .kept = kept});
-        RIGHT(kernel, {64, 64, 64, .turned = true, .in_b = true,
+        RIGHT(kernel, {64, 64, 64, .transposed = true, .in_b = true,
                        .kept = kept, .pieces = ACCUMULATE});
     }
 }

@@ -390,7 +390,7 @@ typedef struct result {
 
 static void prepare(ls__exec *e, const data *d)
 {
-    ls__exec_prepare(e, 0, 1, true, (const float *const *)d->param);
+    ls__exec_pack(e, 0, 1, true, (const float *const *)d->param);
 }
 
 /* Gradients begin as zeros, which is what untrained parameters keep. */

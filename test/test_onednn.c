@@ -57,34 +57,34 @@ static ls__gemm random_product(int64_t m, int64_t n, int64_t k, bool a_turned,
                       .b_col = b_turned ? k : 1, .c_row = n, .scale = 1};
 }
 
-/* C by one backend, made ready if it does so for `rows` rows of g's. */
+/* C by one backend, prepared if it does so for `rows` rows of g's. */
 static float *compute(const ls__backend *b, ls__gemm g, const ls__gemm *most,
                       int64_t rows)
 {
-    ls__made *made = NULL;
+    ls__prepared *prepared = NULL;
     int64_t scratch = b->scratch(g.k, g.n), packed = b->packed_size(g.k, g.n);
 
-    if (b->make) {
-        OK(b->make(most, rows, b->bf16, &made));
-        ck_assert_ptr_nonnull(made);
-        scratch = made->scratch;
-        packed = made->packed;
+    if (b->prepare) {
+        OK(b->prepare(most, rows, b->bf16, &prepared));
+        ck_assert_ptr_nonnull(prepared);
+        scratch = prepared->scratch;
+        packed = prepared->packed;
     }
     if (!most->accumulate) {
         float *to = fenced(packed);
 
-        if (made)
-            made->pack(made, g.b, to);
+        if (prepared)
+            prepared->pack(prepared, g.b, to);
         else
             b->pack(g.k, g.n, g.b, g.b_row, g.b_col, to);
         g.packed = to;
     }
     g.c = uniform(3, g.m * g.n);
     g.slope = g.activation ? uniform(4, g.m * g.n) : NULL;
-    g.made = made;
+    g.prepared = prepared;
     ls__multiply(b, &g, fenced(scratch));
-    if (made)
-        made->free(made);
+    if (prepared)
+        prepared->free(prepared);
     return g.c;
 }
 
@@ -203,27 +203,28 @@ static float *convolve(const ls__backend *b, ls__conv v, bool rotated,
                        const float *w)
 {
     int64_t taps = v.kh * v.run / v.c, c = v.c, n = v.out.n;
-    ls__made *made = NULL;
+    ls__prepared *prepared = NULL;
     float *packed;
 
-    if (b->make_conv) {
-        OK(b->make_conv(&v, rotated, b->bf16, &made));
-        ck_assert_ptr_nonnull(made);
+    if (b->prepare_conv) {
+        OK(b->prepare_conv(&v, rotated, b->bf16, &prepared));
+        ck_assert_ptr_nonnull(prepared);
     }
-    packed = fenced(made ? made->packed : b->conv_packed_size(taps, c, n));
-    if (made)
-        made->pack(made, w, packed);
+    packed =
+        fenced(prepared ? prepared->packed : b->conv_packed_size(taps, c, n));
+    if (prepared)
+        prepared->pack(prepared, w, packed);
     else
         b->conv_pack(taps, rotated ? n : c, rotated ? c : n, rotated, w,
                      packed);
     v.out.packed = packed;
     v.out.c = fenced(v.out.m * n);
-    if (made) {
-        made->conv(made, &v, fenced(made->scratch));
-        made->free(made);
+    if (prepared) {
+        prepared->conv(prepared, &v, fenced(prepared->scratch));
+        prepared->free(prepared);
     } else {
-        float *room = fenced((b->conv_room(&v) + 15) / 16 * 16);
-        ls__conv of = b->conv_image ? b->conv_image(&v, room) : v;
+        float *scratch = fenced((b->conv_scratch(&v) + 15) / 16 * 16);
+        ls__conv of = b->conv_image ? b->conv_image(&v, scratch) : v;
 
         b->conv(&of, 0, of.h);
     }

@@ -653,10 +653,10 @@ static float *dx_place(const problem *p, ls__run *r, const mode *how, int k)
     return dx;
 }
 
-/* Ready a run for backward: forward's scratch and value are gone, and inputs
+/* Prepare a run for backward: forward's scratch and value are gone, and inputs
  * that backward says it does not read. */
-static void turn(const problem *p, const machine *m, const mode *how,
-                 ls__run *r, outputs *o)
+static void ready_backward(const problem *p, const machine *m, const mode *how,
+                           ls__run *r, outputs *o)
 {
     const ls__op *op = p->node->op;
 
@@ -687,7 +687,7 @@ static outputs run(const problem *p, const machine *m, mode how)
     ls__run r = start(p, m, &o);
 
     p->node->op->forward(&r);
-    turn(p, m, &how, &r, &o);
+    ready_backward(p, m, &how, &r, &o);
     p->node->op->backward(&r);
     return o;
 }

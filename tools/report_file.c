@@ -37,7 +37,7 @@ static json_t *repeats(const report *r, int i)
     return list;
 }
 
-static json_t *point(const report *r, int i)
+static json_t *point_json(const report *r, int i)
 {
     const ls_scaling_point *p = &r->point[i];
     const report_rate *rate = &r->rate[i];
@@ -69,7 +69,7 @@ static json_t *points(const report *r)
     json_t *list = json_array();
 
     for (int i = 0; i < r->points; i++)
-        json_array_append_new(list, point(r, i));
+        json_array_append_new(list, point_json(r, i));
     return list;
 }
 
@@ -116,12 +116,12 @@ int report_json(const report *r, const char *path)
         "program", opt_program_name, "version", ls_version(), "command",
         command(r), "model", r->model, "scaling", r->weak ? "weak" : "strong",
         "cpu", r->cpu, "usable_cores", r->cores, "others_cpus", r->others,
-        "mesh", r->mesh, "isa", r->isa, "products", r->products, "devices", r->info.devices, "repeats",
-        r->info.repeats, "steps", r->info.steps, "row_flops", w->row_flops,
-        "reduce_bytes", w->reduce_bytes, "update_bytes", w->update_bytes,
-        "operators", operators(r), "points", points(r), "advice",
-        ls_scaling_advice(r->scaling), "serial_share", real(r->serial),
-        "model_beyond", guesses(r));
+        "mesh", r->mesh, "isa", r->isa, "products", r->products, "devices",
+        r->info.devices, "repeats", r->info.repeats, "steps", r->info.steps,
+        "row_flops", w->row_flops, "reduce_bytes", w->reduce_bytes,
+        "update_bytes", w->update_bytes, "operators", operators(r), "points",
+        points(r), "advice", ls_scaling_advice(r->scaling), "serial_share",
+        real(r->serial), "model_beyond", guesses(r));
     int status = OPT_GO;
 
     if (!o)

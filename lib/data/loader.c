@@ -40,7 +40,7 @@ struct ls_loader {
     const char **input; /* [arrays] names */
     int64_t *index;  /* [rows of the largest batch] */
     int32_t *order;  /* [rows] of the epoch; NULL: as they stand */
-    void *room;      /* to draw it */
+    void *scratch;   /* to draw it */
     int64_t epoch;   /* whose order it is, -1: nobody's */
     slot slot[2];
     int mine;        /* the caller's slot; the thread's is the other */
@@ -62,7 +62,7 @@ static void set_order(ls_loader *l, int64_t epoch)
         return;
     l->epoch = epoch;
     ls__permutation(ls_key_fold_in(l->options.key, (uint32_t)epoch),
-                    l->source.rows, l->order, l->room);
+                    l->source.rows, l->order, l->scratch);
 }
 
 /* Padding repeats the batch's first row. */
@@ -307,8 +307,8 @@ static int make_order(ls_loader *l)
         return ls__fail(LS_ENOTSUP, "an order for %lld rows; 2147483647 are "
                         "possible", (long long)rows);
     l->order = ls__block((size_t)rows * sizeof *l->order, "order of rows");
-    l->room = ls__block(ls__permutation_room(rows), "order of rows");
-    return l->order && l->room ? 0 : LS_ENOMEM;
+    l->scratch = ls__block(ls__permutation_scratch(rows), "order of rows");
+    return l->order && l->scratch ? 0 : LS_ENOMEM;
 }
 
 static int make_room(ls_loader *l)
@@ -377,7 +377,7 @@ void ls_loader_close(ls_loader *l)
             ls__block_free(l->slot[i].out[a]);
     ls_source_close(&l->source);
     ls__block_free(l->order);
-    ls__block_free(l->room);
+    ls__block_free(l->scratch);
     free(l->index);
     ls__arena_free(&l->arena);
     free(l);

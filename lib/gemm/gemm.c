@@ -10,8 +10,8 @@
 
 void ls__multiply(const ls__backend *b, const ls__gemm *g, float *scratch)
 {
-    if (g->made)
-        g->made->gemm(g->made, g, scratch);
+    if (g->prepared)
+        g->prepared->gemm(g->prepared, g, scratch);
     else
         b->gemm(g, scratch);
 }
@@ -44,8 +44,8 @@ static int find_onednn(ls__backend *backend, bool bf16)
 {
     find_native(backend, bf16);
     backend->name = "onednn";
-    backend->make = ls__onednn_make;
-    backend->make_conv = ls__onednn_make_conv;
+    backend->prepare = ls__onednn_prepare;
+    backend->prepare_conv = ls__onednn_prepare_conv;
     return 0;
 }
 
@@ -111,7 +111,7 @@ int ls_backend_text(char text[LS_TEXT], const char *backend,
     if (status < 0)
         return status;
 #ifdef LS_ONEDNN
-    if (b.make) {
+    if (b.prepare) {
         ls__onednn_text(text);
         return 0;
     }

@@ -20,7 +20,7 @@ typedef enum ls__activation {
     LS__NO_ACTIVATION, LS__GELU, LS__RELU, LS__TANH, LS__SIGMOID
 } ls__activation;
 
-typedef struct ls__made ls__made;
+typedef struct ls__prepared ls__prepared;
 
 /* C (m,n) = A (m,k) B (k,n), then, in this order and where asked for:
  * + C before (accumulate: chunks are added to it), x scale, + bias[j], rounded
@@ -46,7 +46,7 @@ typedef struct ls__gemm {
                                +0 where one is 0; or NULL */
     const float *add;       /* (m,n), row stride c_row, may be c only in
                                the native backend; or NULL */
-    const ls__made *made;   /* what the backend made for it, or NULL */
+    const ls__prepared *prepared; /* what the backend made for it, or NULL */
 } ls__gemm;
 
 typedef struct ls__conv ls__conv;
@@ -54,13 +54,13 @@ typedef struct ls__conv ls__conv;
 /* A product that a backend made ready when the plan was laid out; the same for
  * all workers, which read it at once.  What it cannot compute after all is NaN:
  * a step then ends with a message, a prediction is NaN. */
-struct ls__made {
+struct ls__prepared {
     int64_t packed;  /* floats of B as pack leaves it */
     int64_t scratch; /* floats that gemm or conv needs */
-    void (*pack)(const ls__made *m, const float *b, float *packed);
-    void (*gemm)(const ls__made *m, const ls__gemm *g, float *scratch);
-    void (*conv)(const ls__made *m, const ls__conv *v, float *scratch);
-    void (*free)(ls__made *m);
+    void (*pack)(const ls__prepared *m, const float *b, float *packed);
+    void (*gemm)(const ls__prepared *m, const ls__gemm *g, float *scratch);
+    void (*conv)(const ls__prepared *m, const ls__conv *v, float *scratch);
+    void (*free)(ls__prepared *m);
 };
 
 /* The convolution of one image with zeros around it. */
@@ -101,13 +101,13 @@ typedef struct ls__backend {
 
     /* Convolutions that read patches from the image; NULL: patches are written
      * out and multiplied.  conv does windows of rows first .. last, all
-     * channels, of an image as conv_image left it in room; conv_image may be
+     * channels, of an image as conv_image left it in scratch; conv_image may be
      * NULL: as it is. */
-    ls__conv (*conv_image)(const ls__conv *v, float *room);
+    ls__conv (*conv_image)(const ls__conv *v, float *scratch);
     void (*conv)(const ls__conv *v, int64_t first, int64_t last);
     /* dw, and dbias where it is not NULL. */
-    void (*conv_grad)(const ls__conv *v, float *dbias, float *room);
-    int64_t (*conv_room)(const ls__conv *v); /* floats, for both */
+    void (*conv_grad)(const ls__conv *v, float *dbias, float *scratch);
+    int64_t (*conv_scratch)(const ls__conv *v); /* floats, for both */
     /* A kernel (taps,in,out) as the operand B (taps in,out); or, rotated, its
      * taps in reverse order and transposed, (taps out,in). */
     int64_t (*conv_packed_size)(int64_t taps, int64_t k, int64_t n);
@@ -116,12 +116,13 @@ typedef struct ls__backend {
 
     /* Make products like g ready, of any number of rows up to `rows`, g having
      * all: those of m, with B packed; or of k where it accumulates.  Those of
-     * *made stand in for gemm, pack and so on; it stays NULL where these are
-     * better.  NULL when the backend has no use. */
-    int (*make)(const ls__gemm *g, int64_t rows, bool bf16, ls__made **made);
+     * *prepared stand in for gemm, pack and so on; it stays NULL where these
+     * are better.  NULL when the backend has no use. */
+    int (*prepare)(const ls__gemm *g, int64_t rows, bool bf16,
+                   ls__prepared **prepared);
     /* The same of all windows of an image; rotated: as conv_pack. */
-    int (*make_conv)(const ls__conv *v, bool rotated, bool bf16,
-                     ls__made **made);
+    int (*prepare_conv)(const ls__conv *v, bool rotated, bool bf16,
+                        ls__prepared **prepared);
 } ls__backend;
 
 /* As the backend's gemm, or what was made for it. */

@@ -57,9 +57,9 @@ typedef struct piece {
 } piece;
 
 typedef struct product {
-    ls__made made;
+    ls__prepared prepared;
     bool cuts_k;          /* a kernel's gradient */
-    int64_t a_room, b_room; /* floats of the copies */
+    int64_t a_scratch, b_scratch; /* floats of the copies */
     ls__onednn on;
     ls__call pack;
     int pieces;
@@ -157,16 +157,17 @@ static void size_scratch(product *p)
     for (int i = 0; i < p->pieces; i++) {
         const piece *q = &p->piece[i];
 
-        p->a_room = ls__larger(p->a_room, copy_size(&q->a));
-        p->b_room = ls__larger(p->b_room, copy_size(&q->b));
+        p->a_scratch = ls__larger(p->a_scratch, copy_size(&q->a));
+        p->b_scratch = ls__larger(p->b_scratch, copy_size(&q->b));
         most = ls__larger(most, ls__call_scratchpad(&q->a));
         most = ls__larger(most, ls__call_scratchpad(&q->b));
         most = ls__larger(most, ls__call_scratchpad(&q->product[0]));
         most = ls__larger(most, ls__call_scratchpad(&q->product[1]));
     }
-    p->made.scratch = p->a_room + p->b_room + most;
+    p->prepared.scratch = p->a_scratch + p->b_scratch + most;
     if (p->pack.count)
-        p->made.packed = copy_size(&p->pack) + ls__call_scratchpad(&p->pack);
+        p->prepared.packed =
+            copy_size(&p->pack) + ls__call_scratchpad(&p->pack);
 }
 
 static dnnl_status_t make_all(product *p, const ls__gemm *g, int64_t rows,
@@ -190,7 +191,7 @@ static dnnl_status_t make_all(product *p, const ls__gemm *g, int64_t rows,
 
 /* ------ running them ------ */
 
-static void pack(const ls__made *m, const float *b, float *packed)
+static void pack(const ls__prepared *m, const float *b, float *packed)
 {
     const product *p = (const product *)m;
     int64_t size = ls__call_floats(&p->pack.desc[1]);
@@ -215,7 +216,7 @@ static const float *operand(const product *p, const ls__call *copy,
 static void run_piece(const product *p, const piece *q, const ls__gemm *g,
                       bool second, float *scratch)
 {
-    float *b_copy = scratch + p->a_room, *scratchpad = b_copy + p->b_room;
+    float *b_copy = scratch + p->a_scratch, *scratchpad = b_copy + p->b_scratch;
     const ls__call *c = &q->product[second];
     dnnl_status_t s = dnnl_success;
     const float *a = operand(p, &q->a, g->a, scratch, scratchpad, &s);
@@ -230,7 +231,7 @@ static void run_piece(const product *p, const piece *q, const ls__gemm *g,
         ls__call_spoil(g->m, g->n, g->c, g->c_row);
 }
 
-static const float *plus(const float *x, int64_t at)
+static const float *at_or_null(const float *x, int64_t at)
 {
     return x ? x + at : NULL;
 }
@@ -244,8 +245,8 @@ static ls__gemm rows_of(const ls__gemm *g, int64_t i, int64_t size)
     part.a += i * g->a_row;
     part.c += i * g->c_row;
     part.slope = g->slope ? g->slope + i * g->c_row : NULL;
-    part.times = plus(g->times, i * g->c_row);
-    part.add = plus(g->add, i * g->c_row);
+    part.times = at_or_null(g->times, i * g->c_row);
+    part.add = at_or_null(g->add, i * g->c_row);
     return part;
 }
 
@@ -259,7 +260,7 @@ static ls__gemm depth_of(const ls__gemm *g, int64_t i, int64_t size)
     return part;
 }
 
-static void multiply(const ls__made *m, const ls__gemm *g, float *scratch)
+static void multiply(const ls__prepared *m, const ls__gemm *g, float *scratch)
 {
     const product *p = (const product *)m;
     const piece *q = p->piece;
@@ -281,7 +282,7 @@ static void multiply(const ls__made *m, const ls__gemm *g, float *scratch)
     }
 }
 
-static void free_product(ls__made *m)
+static void free_product(ls__prepared *m)
 {
     product *p = (product *)m;
 
@@ -298,8 +299,8 @@ static void free_product(ls__made *m)
 
 /* ------ the backend's ------ */
 
-int ls__onednn_make(const ls__gemm *g, int64_t rows, bool bf16,
-                    ls__made **made)
+int ls__onednn_prepare(const ls__gemm *g, int64_t rows, bool bf16,
+                       ls__prepared **prepared)
 {
     int threads, count = 1;
     dnnl_status_t s;
@@ -312,12 +313,13 @@ int ls__onednn_make(const ls__gemm *g, int64_t rows, bool bf16,
     p = ls__new(1, sizeof *p + (size_t)count * sizeof *p->piece, "oneDNN");
     if (!p)
         return LS_ENOMEM;
-    p->made = (ls__made){.pack = pack, .gemm = multiply, .free = free_product};
+    p->prepared =
+        (ls__prepared){.pack = pack, .gemm = multiply, .free = free_product};
     p->cuts_k = g->accumulate;
     threads = ls__call_threads(1);
     s = make_all(p, g, rows, bf16);
     ls__call_threads(threads);
-    return ls__call_made(s, &p->made, made);
+    return ls__call_prepared(s, &p->prepared, prepared);
 }
 
 /* From the top: what oneDNN uses of the CPU. */

@@ -6,13 +6,13 @@
 #include "gemm/gemm.h"
 #include "lockstep.h"
 
-/* ls__backend.make */
-int ls__onednn_make(const ls__gemm *g, int64_t rows, bool bf16,
-                    ls__made **made);
+/* ls__backend.prepare */
+int ls__onednn_prepare(const ls__gemm *g, int64_t rows, bool bf16,
+                       ls__prepared **prepared);
 
-/* ls__backend.make_conv */
-int ls__onednn_make_conv(const ls__conv *v, bool rotated, bool bf16,
-                         ls__made **made);
+/* ls__backend.prepare_conv */
+int ls__onednn_prepare_conv(const ls__conv *v, bool rotated, bool bf16,
+                            ls__prepared **prepared);
 
 /* Is it faster than our own kernels for bf16 on this CPU? */
 bool ls__onednn_pays(void);

@@ -154,10 +154,11 @@ void ls__call_spoil(int64_t rows, int64_t n, float *c, int64_t row)
             c[i * row + j] = __builtin_nanf("");
 }
 
-int ls__call_made(dnnl_status_t s, ls__made *all, ls__made **made)
+int ls__call_prepared(dnnl_status_t s, ls__prepared *all,
+                      ls__prepared **prepared)
 {
     if (s == dnnl_success) {
-        *made = all;
+        *prepared = all;
         return 0;
     }
     all->free(all);

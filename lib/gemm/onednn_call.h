@@ -61,9 +61,11 @@ void ls__call_epilogue(const ls__gemm *g);
 /* What could not be computed: NaN. */
 void ls__call_spoil(int64_t rows, int64_t n, float *c, int64_t row);
 
-/* The end of ls__onednn_make..: *made = what was made, if that went well; where
- * it did not it is freed, and our own kernels will do.  LS_ENOMEM. */
-int ls__call_made(dnnl_status_t s, ls__made *all, ls__made **made);
+/* The end of ls__onednn_prepare..: *prepared = what was made, if that went
+ * well; where it did not it is freed, and our own kernels will do.
+ * LS_ENOMEM. */
+int ls__call_prepared(dnnl_status_t s, ls__prepared *all,
+                      ls__prepared **prepared);
 
 static inline int64_t ls__larger(int64_t a, int64_t b)
 {

@@ -11,10 +11,10 @@
 #include <string.h>
 
 typedef struct convolution {
-    ls__made made;
+    ls__prepared prepared;
     bool rotated;         /* the kernel's taps are to be reversed */
     int64_t taps, tap;    /* of the kernel; floats of one */
-    int64_t image_room;   /* floats of the copy */
+    int64_t image_scratch; /* floats of the copy */
     ls__onednn on;
     ls__call pack, image; /* image: not made where it is read as it is */
     ls__call product[2];  /* without and with bias */
@@ -95,41 +95,41 @@ static dnnl_status_t make_all(convolution *p, const ls__conv *v, bool bf16)
         (s = ls__call_copy(&p->pack, &p->on, &o.weights, &o.kernel)) ||
         (o.copies && (s = ls__call_copy(&p->image, &p->on, &o.image, &o.x))))
         return s;
-    p->image_room = o.copies ? ls__call_floats(&o.x) : 0;
-    p->made.scratch =
-        p->image_room + ls__larger(ls__call_scratchpad(&p->image),
+    p->image_scratch = o.copies ? ls__call_floats(&o.x) : 0;
+    p->prepared.scratch =
+        p->image_scratch + ls__larger(ls__call_scratchpad(&p->image),
                                ls__larger(ls__call_scratchpad(&p->product[0]),
                                       ls__call_scratchpad(&p->product[1])));
-    p->made.packed = ls__call_floats(&o.kernel) +
+    p->prepared.packed = ls__call_floats(&o.kernel) +
                      ls__call_scratchpad(&p->pack) +
                      (p->rotated ? p->taps * p->tap : 0);
-    p->made.packed = (p->made.packed + 15) / 16 * 16;
+    p->prepared.packed = (p->prepared.packed + 15) / 16 * 16;
     return dnnl_success;
 }
 
 /* ------ running them ------ */
 
 /* Packed, then scratch, then the kernel with its taps reversed. */
-static void pack(const ls__made *m, const float *w, float *packed)
+static void pack(const ls__prepared *m, const float *w, float *packed)
 {
     const convolution *p = (const convolution *)m;
     int64_t size = ls__call_floats(&p->pack.desc[1]);
     float *scratchpad = packed + size;
-    float *turned = scratchpad + ls__call_scratchpad(&p->pack);
+    float *reversed = scratchpad + ls__call_scratchpad(&p->pack);
 
     for (int64_t t = 0; p->rotated && t < p->taps; t++)
-        memcpy(turned + t * p->tap, w + (p->taps - 1 - t) * p->tap,
+        memcpy(reversed + t * p->tap, w + (p->taps - 1 - t) * p->tap,
                (size_t)p->tap * sizeof *w);
     if (ls__call_run(&p->on, &p->pack,
-                     (void *[]){p->rotated ? turned : (void *)w, packed,
+                     (void *[]){p->rotated ? reversed : (void *)w, packed,
                                 scratchpad}))
         ls__call_spoil(1, size, packed, 0);
 }
 
-static void convolve(const ls__made *m, const ls__conv *v, float *scratch)
+static void convolve(const ls__prepared *m, const ls__conv *v, float *scratch)
 {
     const convolution *p = (const convolution *)m;
-    float *scratchpad = scratch + p->image_room;
+    float *scratchpad = scratch + p->image_scratch;
     const void *x = v->x, *bias = v->out.bias;
     ls__gemm rest = v->out;
     dnnl_status_t s = dnnl_success;
@@ -149,7 +149,7 @@ static void convolve(const ls__made *m, const ls__conv *v, float *scratch)
     ls__call_epilogue(&rest);
 }
 
-static void free_convolution(ls__made *m)
+static void free_convolution(ls__prepared *m)
 {
     convolution *p = (convolution *)m;
 
@@ -161,8 +161,8 @@ static void free_convolution(ls__made *m)
     free(p);
 }
 
-int ls__onednn_make_conv(const ls__conv *v, bool rotated, bool bf16,
-                         ls__made **made)
+int ls__onednn_prepare_conv(const ls__conv *v, bool rotated, bool bf16,
+                            ls__prepared **prepared)
 {
     convolution *p = ls__new(1, sizeof *p, "oneDNN");
     dnnl_status_t s;
@@ -170,13 +170,13 @@ int ls__onednn_make_conv(const ls__conv *v, bool rotated, bool bf16,
 
     if (!p)
         return LS_ENOMEM;
-    p->made = (ls__made){.pack = pack, .conv = convolve,
-                         .free = free_convolution};
+    p->prepared = (ls__prepared){.pack = pack, .conv = convolve,
+                                 .free = free_convolution};
     p->rotated = rotated;
     p->taps = v->kh * (v->run / v->c);
     p->tap = v->c * v->out.n;
     threads = ls__call_threads(1);
     s = make_all(p, v, bf16);
     ls__call_threads(threads);
-    return ls__call_made(s, &p->made, made);
+    return ls__call_prepared(s, &p->prepared, prepared);
 }

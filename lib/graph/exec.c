@@ -91,11 +91,11 @@ void ls__exec_draw(ls__exec *e, int stream, ls__draw draw)
 }
 
 /* The first column of q that belongs to whoever has all packed floats from `at`
- * on; a convolution's kernel is not cut, nor one that is packed by what was made
- * for it. */
+ * on; a convolution's kernel is not cut, nor one that is packed by what was
+ * made for it. */
 static int64_t column_at(const ls__pack *q, int64_t at)
 {
-    int64_t unit = q->taps || q->made ? q->n : LS__PACK_CUT, column;
+    int64_t unit = q->taps || q->prepared ? q->n : LS__PACK_CUT, column;
 
     if (at <= q->offset)
         return 0;
@@ -110,8 +110,8 @@ static int64_t column_at(const ls__pack *q, int64_t at)
 static void pack(const ls__plan *plan, const ls__pack *q, int64_t first,
                  int64_t last, const float *from, float *to)
 {
-    if (q->made)
-        q->made->pack(q->made, from, to);
+    if (q->prepared)
+        q->prepared->pack(q->prepared, from, to);
     else if (!q->taps)
         plan->backend.pack(q->k, last - first, from + first * q->col, q->row,
                            q->col,
@@ -122,8 +122,8 @@ static void pack(const ls__plan *plan, const ls__pack *q, int64_t first,
         plan->backend.conv_pack(q->taps, q->k, q->n, false, from, to);
 }
 
-void ls__exec_prepare(void *exec, int worker, int workers, bool train,
-                      const float *const *params)
+void ls__exec_pack(void *exec, int worker, int workers, bool train,
+                   const float *const *params)
 {
     const ls__exec *e = exec;
     int64_t begin, end;
@@ -195,7 +195,7 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
         r.packed[k] = in->packed[k] < 0 ? NULL
                                         : c->e->packed + in->packed[k];
     for (int k = 0; k < LS__PRODUCTS; k++)
-        r.made[k] = in->made[k];
+        r.prepared[k] = in->prepared[k];
     return r;
 }
 

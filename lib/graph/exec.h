@@ -47,7 +47,7 @@ int ls__exec_find(const void *exec, const char *output, const ls__goal **goal,
 
 /* Worker `worker`'s share of packing the kernels, those for the backward sweep
  * where train; all workers' shares must be done before any gradient. */
-void ls__exec_prepare(void *exec, int worker, int workers, bool train,
-                      const float *const *params);
+void ls__exec_pack(void *exec, int worker, int workers, bool train,
+                   const float *const *params);
 
 #endif

@@ -39,16 +39,16 @@ ls_node *ls__graph_failed(ls_graph *graph, int status)
 }
 
 /* Append p to a growing list of pointers. */
-static int append(void ***list, int *count, int *room, void *p)
+static int append(void ***list, int *count, int *capacity, void *p)
 {
-    if (*count == *room) {
-        int more = *room ? 2 * *room : 16;
+    if (*count == *capacity) {
+        int more = *capacity ? 2 * *capacity : 16;
         void **grown = realloc(*list, (size_t)more * sizeof *grown);
 
         if (!grown)
             return ls__no_memory("graph", (size_t)more * sizeof *grown);
         *list = grown;
-        *room = more;
+        *capacity = more;
     }
     (*list)[(*count)++] = p;
     return 0;
@@ -63,7 +63,7 @@ static ls_node *new_node(ls_graph *g, const char *name)
     n->graph = g;
     n->id = g->node_count;
     n->input = n->stream = -1;
-    if (append((void ***)&g->nodes, &g->node_count, &g->node_room, n) < 0)
+    if (append((void ***)&g->nodes, &g->node_count, &g->node_capacity, n) < 0)
         return ls__graph_failed(g, LS_ENOMEM);
     return n;
 }
@@ -152,7 +152,7 @@ ls_node *ls_input(ls_graph *graph, const char *name, ls_dtype dtype, int rank,
     n->limit = INT64_C(1) << 31;
     n->input = graph->input_count;
     if (append((void ***)&graph->inputs, &graph->input_count,
-               &graph->input_room, n) < 0)
+               &graph->input_capacity, n) < 0)
         return ls__graph_failed(graph, LS_ENOMEM);
     return n;
 }
@@ -175,7 +175,8 @@ char *ls__path(ls_graph *g, const char *scope, const char *name)
     return text;
 }
 
-/* Parameters declared so far in a scope: Flax's modules of one name count on. */
+/* Parameters declared so far in a scope: Flax's modules of one name count
+ * on. */
 static int count_in_scope(const ls_graph *g, const char *scope)
 {
     int count = 0;
@@ -231,7 +232,8 @@ ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,
     if ((status = check_param(g, p)) < 0)
         return ls__graph_failed(g, status);
     node->param[node->params++] = g->param_count;
-    if (append((void ***)&g->params, &g->param_count, &g->param_room, p) < 0)
+    if (append((void ***)&g->params, &g->param_count, &g->param_capacity, p) <
+        0)
         return ls__graph_failed(g, LS_ENOMEM);
     return node;
 }
@@ -246,7 +248,8 @@ int ls__graph_stream(ls_graph *g, const char *scope)
     for (int i = 0; i < g->stream_count; i++)
         s->count += !strcmp(g->streams[i]->scope, scope);
     s->request = g->param_count + g->stream_count;
-    if (append((void ***)&g->streams, &g->stream_count, &g->stream_room, s) < 0)
+    if (append((void ***)&g->streams, &g->stream_count, &g->stream_capacity,
+               s) < 0)
         return LS_ENOMEM;
     return g->stream_count - 1;
 }
@@ -304,7 +307,7 @@ int ls_output(ls_graph *graph, ls_node *node, const char *name)
     }
     if (status == 0)
         status = append((void ***)&graph->outputs, &graph->output_count,
-                        &graph->output_room, o);
+                        &graph->output_capacity, o);
     if (status < 0)
         ls__graph_failed(graph, status);
     return status;

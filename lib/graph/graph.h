@@ -79,15 +79,15 @@ typedef struct ls__output {
 struct ls_graph {
     ls__arena arena;
     ls_node **nodes;
-    int node_count, node_room;
+    int node_count, node_capacity;
     ls__param **params; /* in the order of declaration */
-    int param_count, param_room;
+    int param_count, param_capacity;
     ls__stream **streams; /* likewise */
-    int stream_count, stream_room;
+    int stream_count, stream_capacity;
     ls_node **inputs;
-    int input_count, input_room;
+    int input_count, input_capacity;
     ls__output **outputs;
-    int output_count, output_room;
+    int output_count, output_capacity;
     int metrics;
     ls_node *metric[LS_METRICS]; /* ls_metric */
     ls_node *loss;

@@ -30,7 +30,7 @@ typedef struct ls__run {
     float *scratch;                /* dies with the call */
     const float *param[LS__MAX_PARAMS];
     const float *packed[2];        /* products: the kernel, and transposed */
-    const ls__made *made[LS__PRODUCTS]; /* products: NULL each, or ready */
+    const ls__prepared *prepared[LS__PRODUCTS]; /* products: each NULL or one */
 
     const float *dy;                     /* NULL for a loss */
     float *dx[LS__MAX_INPUTS];           /* NULL: not wanted */
@@ -73,10 +73,11 @@ struct ls__op {
     /* FLOP a row of forward's matrix products, two for each multiply-add;
      * backward takes as much again for each operand's gradient.  NULL: 0. */
     double (*flops)(const ls_node *node);
-    /* Have a backend that can make ready the products of up to `rows` rows;
+    /* Have a backend that can prepare the products of up to `rows` rows;
      * with_dx: that for x as well.  NULL: the operator has none. */
-    int (*make)(const ls_node *node, int64_t rows, bool with_dx,
-                const ls__backend *backend, ls__made *made[LS__PRODUCTS]);
+    int (*prepare)(const ls_node *node, int64_t rows, bool with_dx,
+                   const ls__backend *backend,
+                   ls__prepared *prepared[LS__PRODUCTS]);
     void (*forward)(const ls__run *r);
     /* A loss: forward and backward in one, dx[0] being that of its sum. */
     void (*backward)(const ls__run *r);

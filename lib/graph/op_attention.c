@@ -94,7 +94,7 @@ static void mix(const ls__run *r, head h, float by, const float *p,
 }
 
 /* Softmax over the positions each one sees; zeros beyond. */
-static void see(const ls__run *r, head h, float *p)
+static void visible_softmax(const ls__run *r, head h, float *p)
 {
     if (!r->node->causal) {
         r->kernels->softmax(h.t, h.t, h.t, p);
@@ -117,13 +117,13 @@ static void attention_fwd(const ls__run *r)
 
             scores(r, h, h.scale, (const float *)r->x[0] + at,
                    (const float *)r->x[1] + at, p, r->scratch);
-            see(r, h, p);
+            visible_softmax(r, h, p);
             mix(r, h, 1, p, false, (const float *)r->x[2] + at, NULL,
                 r->y + at, r->scratch);
         }
 }
 
-static const float *plus(const float *p, int64_t at)
+static const float *at_or_null(const float *p, int64_t at)
 {
     return p ? p + at : NULL;
 }
@@ -135,15 +135,15 @@ static void head_bwd(const ls__run *r, head h, const float *p, int64_t at)
     float *ds = r->scratch, *scratch = ds + (h.t * h.t + 15) / 16 * 16;
 
     if (r->dx[2])
-        mix(r, h, 1, p, true, r->dy + at, plus(r->addend[2], at),
+        mix(r, h, 1, p, true, r->dy + at, at_or_null(r->addend[2], at),
             r->dx[2] + at, scratch);
     scores(r, h, 1, r->dy + at, v + at, ds, scratch);
     r->kernels->softmax_grad(h.t, h.t, h.t, p, ds);
     if (r->dx[0])
-        mix(r, h, h.scale, ds, false, k + at, plus(r->addend[0], at),
+        mix(r, h, h.scale, ds, false, k + at, at_or_null(r->addend[0], at),
             r->dx[0] + at, scratch);
     if (r->dx[1])
-        mix(r, h, h.scale, ds, true, q + at, plus(r->addend[1], at),
+        mix(r, h, h.scale, ds, true, q + at, at_or_null(r->addend[1], at),
             r->dx[1] + at, scratch);
 }
 

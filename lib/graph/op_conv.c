@@ -75,7 +75,7 @@ static ls__conv windows_of_dy(const ls_node *n)
 
 /* ------ scratch ------ */
 
-static int64_t whole(int64_t floats)
+static int64_t whole_vectors(int64_t floats)
 {
     return (floats + 15) / 16 * 16;
 }
@@ -93,25 +93,26 @@ static int64_t larger(int64_t a, int64_t b)
 
 static int64_t patches_size(const ls__conv *v)
 {
-    return whole(larger(rows_at_once(v) * v->w, LS__CHUNK) * v->out.k);
+    return whole_vectors(larger(rows_at_once(v) * v->w, LS__CHUNK) * v->out.k);
 }
 
 /* Floats of one channel's dw with its runs filled up to vectors. */
-static int64_t turned_row(const ls__conv *v)
+static int64_t transposed_row(const ls__conv *v)
 {
-    return v->kh * whole(v->run);
+    return v->kh * whole_vectors(v->run);
 }
 
 /* What a product of windows needs beside its image: what the backend's own
- * need, or the turned dw and the room of conv_sparse_grad. */
+ * need, or the transposed dw and the scratch of conv_sparse_grad. */
 static int64_t product_scratch(const ls__conv *v, const ls__backend *backend)
 {
-    return backend->conv ? larger(whole(backend->conv_room(v)),
-                                  v->out.n * turned_row(v) +
-                                      LS__CHUNK * whole(v->out.n))
-                         : patches_size(v) +
-                               whole(larger(v->out.k, LS__CHUNK) * v->out.n) +
-                               backend->scratch(v->out.k, v->out.n);
+    return backend->conv
+               ? larger(whole_vectors(backend->conv_scratch(v)),
+                        v->out.n * transposed_row(v) +
+                            LS__CHUNK * whole_vectors(v->out.n))
+               : patches_size(v) +
+                     whole_vectors(larger(v->out.k, LS__CHUNK) * v->out.n) +
+                     backend->scratch(v->out.k, v->out.n);
 }
 
 /* d or y before the pooling; the framed image; the product's. */
@@ -122,40 +123,42 @@ static int64_t conv_scratch(const ls_node *n, int64_t rows,
     ls__conv of_x = windows_of_x(n), of_dy = windows_of_dy(n);
 
     (void)rows;
-    return whole(full_size(n)) +
-           whole(larger(ls__frame_size(&x), ls__frame_size(&dy))) +
+    return whole_vectors(full_size(n)) +
+           whole_vectors(larger(ls__frame_size(&x), ls__frame_size(&dy))) +
            larger(product_scratch(&of_x, backend),
                   product_scratch(&of_dy, backend));
 }
 
-typedef struct room {
+typedef struct parts {
     float *full, *image, *rest;
-} room;
+} parts;
 
-static room rooms(const ls__run *r)
+static parts parts_of(const ls__run *r)
 {
     ls__frame x = ls__frame_of_x(r->node), dy = ls__frame_of_dy(r->node);
-    float *image = r->scratch + whole(full_size(r->node));
+    float *image = r->scratch + whole_vectors(full_size(r->node));
 
-    return (room){r->scratch, image,
-                  image + whole(larger(ls__frame_size(&x),
-                                       ls__frame_size(&dy)))};
+    return (parts){r->scratch, image,
+                   image + whole_vectors(larger(ls__frame_size(&x),
+                                                ls__frame_size(&dy)))};
 }
 
 /* y's and x's; dw has kernels of its own. */
-static int conv_make(const ls_node *n, int64_t rows, bool with_dx,
-                     const ls__backend *b, ls__made *made[LS__PRODUCTS])
+static int conv_prepare(const ls_node *n, int64_t rows, bool with_dx,
+                        const ls__backend *b,
+                        ls__prepared *prepared[LS__PRODUCTS])
 {
     ls__conv of_x = windows_of_x(n), of_dy = windows_of_dy(n);
     int status;
 
     (void)rows;
-    if (!b->make_conv)
+    if (!b->prepare_conv)
         return 0;
-    status = b->make_conv(&of_x, false, b->bf16, &made[LS__OF_Y]);
+    status = b->prepare_conv(&of_x, false, b->bf16, &prepared[LS__OF_Y]);
     if (status < 0)
         return status;
-    return with_dx ? b->make_conv(&of_dy, true, b->bf16, &made[LS__OF_X]) : 0;
+    return with_dx ? b->prepare_conv(&of_dy, true, b->bf16, &prepared[LS__OF_X])
+                   : 0;
 }
 
 /* ------ by patches: for backends that only multiply ------ */
@@ -192,7 +195,7 @@ static void patches_product(const ls__run *r, const ls__conv *v, float *scratch)
         g.times = g.times ? g.times + skip : NULL;
         g.add = g.add ? g.add + skip : NULL;
         r->backend->gemm(&g, scratch + patches_size(v) +
-                                 whole(larger(g.k, LS__CHUNK) * g.n));
+                                 whole_vectors(larger(g.k, LS__CHUNK) * g.n));
     }
 }
 
@@ -236,7 +239,8 @@ static void patches_grad(const ls__run *r, const ls__conv *v, float *dbias,
     for (int64_t y = 0; y < v->h; y += h)
         for (int64_t x = 0; x < v->w; x += w) {
             g.k = write_chunk(v, y, x, scratch, dy);
-            r->backend->gemm(&g, dy + whole(larger(g.m, LS__CHUNK) * g.n));
+            r->backend->gemm(&g,
+                             dy + whole_vectors(larger(g.m, LS__CHUNK) * g.n));
             if (dbias)
                 r->kernels->column_sum(g.k, g.n, dy, g.accumulate, dbias);
             g.accumulate = true;
@@ -257,18 +261,19 @@ static void rotate(const ls_node *n, const float *w, float *out)
 
 /* ------ forward ------ */
 
-/* The windows as conv wants them. */
-static ls__conv ready(const ls__run *r, const ls__conv *v, float *scratch)
+/* The windows as the backend's conv wants them. */
+static ls__conv windows_for_backend(const ls__run *r, const ls__conv *v,
+                                    float *scratch)
 {
     return r->backend->conv_image ? r->backend->conv_image(v, scratch) : *v;
 }
 
 static void product(const ls__run *r, const ls__conv *v, float *scratch)
 {
-    if (v->out.made) {
-        v->out.made->conv(v->out.made, v, scratch);
+    if (v->out.prepared) {
+        v->out.prepared->conv(v->out.prepared, v, scratch);
     } else if (r->backend->conv) {
-        ls__conv of = ready(r, v, scratch);
+        ls__conv of = windows_for_backend(r, v, scratch);
 
         r->backend->conv(&of, 0, of.h);
     } else {
@@ -296,7 +301,7 @@ static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
                            float *y, float *number)
 {
     const ls__window *p = &r->node->pooling;
-    ls__conv of = ready(r, v, scratch);
+    ls__conv of = windows_for_backend(r, v, scratch);
     int64_t done = 0;
 
     for (int64_t i = 0; i < p->h; i++) {
@@ -314,7 +319,7 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
 {
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
-    room s = rooms(r);
+    parts s = parts_of(r);
     float *y = r->y + i * n->size;
     float *stash = r->stash ? r->stash + i * n->size : NULL;
 
@@ -323,7 +328,7 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
     v->out.c = n->pooled ? s.full : y;
     v->out.slope = n->activation && !n->pooled ? stash : NULL;
     v->out.add = n->residual ? (const float *)r->x[1] + i * n->size : NULL;
-    if (n->pooled && r->backend->conv && !v->out.made) {
+    if (n->pooled && r->backend->conv && !v->out.prepared) {
         pooled_product(r, v, s.rest, y, stash);
         return;
     }
@@ -338,7 +343,7 @@ static void conv_fwd(const ls__run *r)
 
     v.out.b = r->param[0];
     v.out.packed = r->packed[0];
-    v.out.made = r->made[LS__OF_Y];
+    v.out.prepared = r->prepared[LS__OF_Y];
     v.out.bias = r->node->params > 1 ? r->param[1] : NULL;
     v.out.round = r->backend->bf16;
     v.out.activation = r->node->activation;
@@ -368,7 +373,7 @@ static const float *slope(const ls__run *r, int64_t i, float *full)
 }
 
 /* dw (+)= patches^T d, dbias (+)= sums of d */
-static void kernel_grad(const ls__run *r, int64_t i, const float *d, room s)
+static void kernel_grad(const ls__run *r, int64_t i, const float *d, parts s)
 {
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
@@ -386,7 +391,7 @@ static void kernel_grad(const ls__run *r, int64_t i, const float *d, room s)
 }
 
 /* dx = (patches of d, w rotated) slope + addend */
-static void input_grad(const ls__run *r, int64_t i, const float *d, room s)
+static void input_grad(const ls__run *r, int64_t i, const float *d, parts s)
 {
     const ls_node *n = r->node;
     int64_t at = i * n->in[0]->size;
@@ -395,7 +400,7 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, room s)
 
     v.x = ls__frame_fill(&f, d, s.image);
     v.out.packed = r->packed[1];
-    v.out.made = r->made[LS__OF_X];
+    v.out.prepared = r->prepared[LS__OF_X];
     if (!r->backend->conv) {
         rotate(n, r->param[0], s.rest + patches_size(&v));
         v.out.b = s.rest + patches_size(&v);
@@ -408,7 +413,7 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, room s)
 
 static void dense_bwd(const ls__run *r)
 {
-    room s = rooms(r);
+    parts s = parts_of(r);
 
     for (int64_t i = 0; i < r->rows; i++) {
         const float *d = slope(r, i, s.full);
@@ -431,31 +436,32 @@ static bool is_sparse(const ls_node *n)
            !p->top && !p->left;
 }
 
-/* 16 by 16 numbers of one run of dw, from (m,j) on, to their turned place, or
- * back: so that a cache line is touched once. */
-static void turn_block(const ls__conv *v, bool back, int64_t m, int64_t j,
-                       float *dw, float *turned)
+/* 16 by 16 numbers of one run of dw, from (m,j) on, to their transposed place,
+ * or back: so that a cache line is touched once. */
+static void transpose_block(const ls__conv *v, bool back, int64_t m, int64_t j,
+                            float *dw, float *transposed)
 {
-    int64_t n = v->out.n, row = turned_row(v);
+    int64_t n = v->out.n, row = transposed_row(v);
     int64_t end_m = m + 16 < v->run ? m + 16 : v->run;
     int64_t end_j = j + 16 < n ? j + 16 : n;
 
     for (; m < end_m; m++)
         for (int64_t k = j; k < end_j; k++)
             if (back)
-                dw[m * n + k] = turned[k * row + m];
+                dw[m * n + k] = transposed[k * row + m];
             else
-                turned[k * row + m] = dw[m * n + k];
+                transposed[k * row + m] = dw[m * n + k];
 }
 
-/* dw to its turned form, or back. */
-static void turn(const ls__conv *v, bool back, float *dw, float *turned)
+/* dw to its transposed form, or back. */
+static void transpose_grad(const ls__conv *v, bool back, float *dw,
+                           float *transposed)
 {
     for (int64_t ky = 0; ky < v->kh; ky++)
         for (int64_t m = 0; m < v->run; m += 16)
             for (int64_t j = 0; j < v->out.n; j += 16)
-                turn_block(v, back, m, j, dw + ky * v->run * v->out.n,
-                           turned + ky * whole(v->run));
+                transpose_block(v, back, m, j, dw + ky * v->run * v->out.n,
+                                transposed + ky * whole_vectors(v->run));
 }
 
 /* A quarter of the products is faster than all of them in bf16, so that is no
@@ -470,7 +476,7 @@ static const float *operand(const ls__run *r, int64_t n, const float *x,
 }
 
 static void sparse_kernel_grad(const ls__run *r, ls__conv *v, int64_t i,
-                               const room *s, float *turned)
+                               const parts *s, float *transposed)
 {
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
@@ -481,23 +487,24 @@ static void sparse_kernel_grad(const ls__run *r, ls__conv *v, int64_t i,
     v->x = operand(r, ls__frame_size(&f), ls__frame_fill(&f, x, s->image),
                    s->image);
     v->out.accumulate = r->add || i > 0;
-    r->kernels->conv_sparse_grad(v, &p, dy, r->stash + i * n->size, turned,
+    r->kernels->conv_sparse_grad(v, &p, dy, r->stash + i * n->size, transposed,
                                  r->dparam[1],
-                                 s->rest + v->out.n * turned_row(v));
+                                 s->rest + v->out.n * transposed_row(v));
 }
 
 static void sparse_bwd(const ls__run *r)
 {
     ls__conv v = windows_of_x(r->node);
-    room s = rooms(r);
-    float *turned = s.rest;
+    parts s = parts_of(r);
+    float *transposed = s.rest;
 
-    memset(turned, 0, (size_t)(v.out.n * turned_row(&v)) * sizeof *turned);
+    memset(transposed, 0,
+           (size_t)(v.out.n * transposed_row(&v)) * sizeof *transposed);
     if (r->add)
-        turn(&v, false, r->dparam[0], turned);
+        transpose_grad(&v, false, r->dparam[0], transposed);
     for (int64_t i = 0; i < r->rows; i++)
-        sparse_kernel_grad(r, &v, i, &s, turned);
-    turn(&v, true, r->dparam[0], turned);
+        sparse_kernel_grad(r, &v, i, &s, transposed);
+    transpose_grad(&v, true, r->dparam[0], transposed);
     for (int64_t i = 0; r->dx[0] && i < r->rows; i++)
         input_grad(r, i, slope(r, i, s.full), s);
 }
@@ -513,7 +520,7 @@ static void conv_bwd(const ls__run *r)
 const ls__op ls__op_conv = {
     .name = "conv2d", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
     .shape = conv_shape, .stash = conv_stash, .flops = conv_flops,
-    .scratch = conv_scratch, .make = conv_make,
+    .scratch = conv_scratch, .prepare = conv_prepare,
     .forward = conv_fwd, .backward = conv_bwd};
 
 static ls_node *conv2d(ls_node *x, int64_t n, const ls_window *window,

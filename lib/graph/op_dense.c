@@ -47,13 +47,19 @@ static double dense_flops(const ls_node *n)
 }
 
 /* Row-major (m,n) = A (m,k) B (k,n) of matrices that stand as they are, or
- * turned. */
-static ls__gemm product(int64_t m, int64_t n, int64_t k, bool a_turned,
-                        bool b_turned)
+ * transposed. */
+static ls__gemm product(int64_t m, int64_t n, int64_t k, bool a_transposed,
+                        bool b_transposed)
 {
-    return (ls__gemm){.m = m, .n = n, .k = k, .a_row = a_turned ? 1 : k,
-                      .a_col = a_turned ? m : 1, .b_row = b_turned ? 1 : n,
-                      .b_col = b_turned ? k : 1, .c_row = n, .scale = 1};
+    return (ls__gemm){.m = m,
+                      .n = n,
+                      .k = k,
+                      .a_row = a_transposed ? 1 : k,
+                      .a_col = a_transposed ? m : 1,
+                      .b_row = b_transposed ? 1 : n,
+                      .b_col = b_transposed ? k : 1,
+                      .c_row = n,
+                      .scale = 1};
 }
 
 static ls__gemm of_y(const ls_node *n, int64_t rows)
@@ -74,17 +80,19 @@ static ls__gemm of_x(const ls_node *n, int64_t rows)
                    false, true);
 }
 
-static int dense_make(const ls_node *n, int64_t rows, bool with_dx,
-                      const ls__backend *b, ls__made *made[LS__PRODUCTS])
+static int dense_prepare(const ls_node *n, int64_t rows, bool with_dx,
+                         const ls__backend *b,
+                         ls__prepared *prepared[LS__PRODUCTS])
 {
     ls__gemm y = of_y(n, rows), kernel = of_kernel(n, rows), x = of_x(n, rows);
     int status;
 
     kernel.accumulate = true;
-    if ((status = b->make(&y, rows, b->bf16, &made[LS__OF_Y])) < 0 ||
-        (status = b->make(&kernel, rows, b->bf16, &made[LS__OF_KERNEL])) < 0)
+    if ((status = b->prepare(&y, rows, b->bf16, &prepared[LS__OF_Y])) < 0 ||
+        (status =
+             b->prepare(&kernel, rows, b->bf16, &prepared[LS__OF_KERNEL])) < 0)
         return status;
-    return with_dx ? b->make(&x, rows, b->bf16, &made[LS__OF_X]) : 0;
+    return with_dx ? b->prepare(&x, rows, b->bf16, &prepared[LS__OF_X]) : 0;
 }
 
 static void dense_fwd(const ls__run *r)
@@ -95,7 +103,7 @@ static void dense_fwd(const ls__run *r)
     g.a = r->x[0];
     g.b = r->param[0];
     g.packed = r->packed[0];
-    g.made = r->made[LS__OF_Y];
+    g.prepared = r->prepared[LS__OF_Y];
     g.c = r->y;
     g.bias = n->params > 1 ? r->param[1] : NULL;
     g.round = r->backend->bf16;
@@ -112,7 +120,7 @@ static void kernel_grad(const ls__run *r, const float *d, float *scratch)
 
     g.a = r->x[0];
     g.b = d;
-    g.made = r->made[LS__OF_KERNEL];
+    g.prepared = r->prepared[LS__OF_KERNEL];
     g.c = r->dparam[0];
     g.accumulate = r->add;
     ls__multiply(r->backend, &g, scratch);
@@ -126,7 +134,7 @@ static void input_grad(const ls__run *r, const float *d, float *scratch)
     g.a = d;
     g.b = r->param[0];
     g.packed = r->packed[1];
-    g.made = r->made[LS__OF_X];
+    g.prepared = r->prepared[LS__OF_X];
     g.c = r->dx[0];
     g.times = r->slope_of_x;
     g.add = r->addend[0];
@@ -155,7 +163,7 @@ static void dense_bwd(const ls__run *r)
 const ls__op ls__op_dense = {
     .name = "dense", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
     .shape = dense_shape, .stash = dense_stash, .scratch = dense_scratch,
-    .flops = dense_flops, .make = dense_make,
+    .flops = dense_flops, .prepare = dense_prepare,
     .forward = dense_fwd, .backward = dense_bwd};
 
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,

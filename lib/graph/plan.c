@@ -16,7 +16,7 @@ enum { IMAGES = 1 << 19 };
 
 /* ------ list ------ */
 
-static int list(ls__planner *p)
+static int list_instructions(ls__planner *p)
 {
     ls__plan *plan = p->plan;
     int nodes = p->graph->node_count, loss = p->graph->loss->id;
@@ -60,9 +60,9 @@ static void choose_chunk(ls__plan *plan)
     plan->chunk_rows = rows;
 }
 
-/* ------ products made ready ------ */
+/* ------ products prepared ------ */
 
-static int make_products(ls__planner *p)
+static int prepare_products(ls__planner *p)
 {
     ls__plan *plan = p->plan;
     int status = 0;
@@ -70,10 +70,10 @@ static int make_products(ls__planner *p)
     for (int i = 0; i < plan->count && status == 0; i++) {
         ls__instr *in = &plan->instr[i];
 
-        if (plan->backend.make && in->node->op->make)
-            status = in->node->op->make(in->node, plan->chunk_rows,
-                                        p->refs[i][DX] >= 0, &plan->backend,
-                                        in->made);
+        if (plan->backend.prepare && in->node->op->prepare)
+            status = in->node->op->prepare(in->node, plan->chunk_rows,
+                                           p->refs[i][DX] >= 0, &plan->backend,
+                                           in->prepared);
     }
     return status;
 }
@@ -91,9 +91,9 @@ static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
                     .row = transposed ? 1 : n, .col = transposed ? n : 1,
                     .taps = taps, .offset = plan->pack_floats,
                     .backward = transposed,
-                    .made = in->made[transposed ? LS__OF_X : LS__OF_Y]};
+                    .prepared = in->prepared[transposed ? LS__OF_X : LS__OF_Y]};
     in->packed[transposed] = q->offset;
-    q->floats = q->made ? q->made->packed
+    q->floats = q->prepared ? q->prepared->packed
                 : taps  ? plan->backend.conv_packed_size(taps, q->k, q->n)
                         : plan->backend.packed_size(q->k, q->n);
     plan->pack_floats += q->floats;
@@ -221,12 +221,12 @@ static int build(ls__planner *p)
     if ((status = make_room(p)) < 0 || (status = ls__plan_copy(p)) < 0)
         return status;
     ls__plan_fold(p);
-    if ((status = list(p)) < 0)
+    if ((status = list_instructions(p)) < 0)
         return status;
     if ((status = goals(p)) < 0)
         return status;
     choose_chunk(p->plan);
-    if ((status = ls__plan_place(p)) < 0 || (status = make_products(p)) < 0)
+    if ((status = ls__plan_place(p)) < 0 || (status = prepare_products(p)) < 0)
         return status;
     ls__plan_write(p);
     return pack_list(p->plan);
@@ -258,8 +258,8 @@ void ls__plan_free(ls__plan *plan)
         return;
     for (int i = 0; plan->instr && i < plan->count; i++)
         for (int k = 0; k < LS__PRODUCTS; k++)
-            if (plan->instr[i].made[k])
-                plan->instr[i].made[k]->free(plan->instr[i].made[k]);
+            if (plan->instr[i].prepared[k])
+                plan->instr[i].prepared[k]->free(plan->instr[i].prepared[k]);
     ls__arena_free(&plan->arena);
     free(plan);
 }

@@ -28,7 +28,7 @@ typedef struct ls__instr {
     int64_t slope_of_x;               /* offset; -1: none */
     bool dy_is_pre, through_slope;    /* see fold_slope */
     int64_t packed[2];                /* offsets in the packed kernels */
-    ls__made *made[LS__PRODUCTS];     /* owned; NULL: nothing made */
+    ls__prepared *prepared[LS__PRODUCTS]; /* owned; NULL: nothing prepared */
 } ls__instr;
 
 /* What a forward run is for: the loss, or an output. */
@@ -52,7 +52,7 @@ typedef struct ls__pack {
     int64_t taps;           /* of a convolution, each a (k,n); 0: dense */
     int64_t offset, floats; /* in the packed kernels, one after the other */
     bool backward;          /* used there only */
-    const ls__made *made;   /* packs it; NULL: the backend does */
+    const ls__prepared *prepared; /* packs it; NULL: the backend does */
 } ls__pack;
 
 typedef struct ls__plan {

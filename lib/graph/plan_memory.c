@@ -215,8 +215,8 @@ static int64_t made_scratch(const ls__instr *in)
     int64_t most = 0;
 
     for (int k = 0; k < LS__PRODUCTS; k++)
-        if (in->made[k] && in->made[k]->scratch > most)
-            most = in->made[k]->scratch;
+        if (in->prepared[k] && in->prepared[k]->scratch > most)
+            most = in->prepared[k]->scratch;
     return most;
 }
 

@@ -34,7 +34,7 @@
     .random_truncated_normal = fill_truncated_normal, .tree_sum = tree_sum, \
     .f32 = {.name = "native", .gemm = gemm, .scratch = scratch_size, \
             .packed_size = packed_size, .pack = pack, .conv = conv, \
-            .conv_grad = conv_grad, .conv_room = conv_room, \
+            .conv_grad = conv_grad, .conv_scratch = conv_scratch, \
             .conv_packed_size = conv_packed_size, .conv_pack = conv_pack}, \
     .bf16 = LS__BF16_PRODUCTS, .epilogue = epilogue, \
     .conv_sparse_grad = conv_sparse_grad, \

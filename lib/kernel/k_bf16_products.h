@@ -61,7 +61,7 @@ static int64_t words(int64_t k)
     return (k + PER_WORD - 1) / PER_WORD;
 }
 
-static int64_t whole(int64_t n)
+static int64_t whole_vectors(int64_t n)
 {
     return (n + 15) / 16 * 16;
 }
@@ -170,11 +170,11 @@ static int64_t band_rows(int64_t k)
 /* Of products as deep as k, or less deep. */
 static int64_t bf16_scratch(int64_t k, int64_t n)
 {
-    int64_t deep = whole(band_rows(k)) * copy_stride(words(k));
-    int64_t less = whole(BAND) * copy_stride(words(k) < DEEPEST ? words(k)
-                                                                : DEEPEST);
+    int64_t deep = whole_vectors(band_rows(k)) * copy_stride(words(k));
+    int64_t less = whole_vectors(BAND) *
+                   copy_stride(words(k) < DEEPEST ? words(k) : DEEPEST);
 
-    return whole(bf16_packed_size(k, n)) + (deep > less ? deep : less);
+    return whole_vectors(bf16_packed_size(k, n)) + (deep > less ? deep : less);
 }
 
 /* As band_of in k_gemm.h. */
@@ -182,20 +182,22 @@ static ls__gemm bf16_band(const ls__gemm *g, int64_t i, int64_t rows,
                           float *copy)
 {
     const float *a = g->a + i * g->a_row;
-    int64_t across = whole(band_rows(g->k)), along = copy_stride(words(g->k));
-    bool turned = g->a_row == 1 && g->a_col != 1;
+    int64_t across = whole_vectors(band_rows(g->k)),
+            along = copy_stride(words(g->k));
+    bool transposed = g->a_row == 1 && g->a_col != 1;
     ls__gemm band = *g;
 
-    if (turned)
-        lines_across(g->k, rows, a, g->a_col, whole(rows), copy, across);
+    if (transposed)
+        lines_across(g->k, rows, a, g->a_col, whole_vectors(rows), copy,
+                     across);
     else if (g->a_col == 1)
         lines_along(rows, g->k, a, g->a_row, copy, along);
     else
         for (int64_t r = 0; r < rows; r++)
             line_any(g->k, a + r * g->a_row, g->a_col, copy + r * along, 1);
     band.k = words(g->k);
-    band.a_row = turned ? 1 : along;
-    band.a_col = turned ? across : 1;
+    band.a_row = transposed ? 1 : along;
+    band.a_col = transposed ? across : 1;
     band.a = copy - i * band.a_row; /* row i is where the copy starts */
     return band;
 }
@@ -208,7 +210,7 @@ static void bf16_gemm(const ls__gemm *g, float *scratch)
     if (!b) {
         bf16_pack(g->k, g->n, g->b, g->b_row, g->b_col, scratch);
         b = scratch;
-        scratch += whole(bf16_packed_size(g->k, g->n));
+        scratch += whole_vectors(bf16_packed_size(g->k, g->n));
     }
     for (int64_t i = 0; i < g->m; i += height) {
         int64_t last = g->m - i < height ? g->m : i + height;
@@ -234,9 +236,10 @@ static int64_t dy_size(const ls__conv *v)
 }
 
 /* Both copies, each with what is stored beyond its end. */
-static int64_t bf16_conv_room(const ls__conv *v)
+static int64_t bf16_conv_scratch(const ls__conv *v)
 {
-    return whole(image_size(v)) + whole(dy_size(v)) + 32 + conv_room(v);
+    return whole_vectors(image_size(v)) + whole_vectors(dy_size(v)) + 32 +
+           conv_scratch(v);
 }
 
 static int64_t bf16_conv_packed_size(int64_t taps, int64_t k, int64_t n)
@@ -252,16 +255,16 @@ static void bf16_conv_pack(int64_t taps, int64_t in, int64_t out, bool rotated,
 }
 
 /* Along K, channels follow each other: a pixel becomes words of its own. */
-static ls__conv bf16_conv_image(const ls__conv *v, float *room)
+static ls__conv bf16_conv_image(const ls__conv *v, float *scratch)
 {
     ls__conv of = *v;
     int64_t c = words(v->c), n = image_size(v);
 
     if (v->c % PER_WORD == 0)
-        lines_along(1, n, v->x, n, room, n);
+        lines_along(1, n, v->x, n, scratch, n);
     else
-        lines_along(n / v->c, v->c, v->x, v->c, room, c);
-    of.x = room;
+        lines_along(n / v->c, v->c, v->x, v->c, scratch, c);
+    of.x = scratch;
     of.row = v->row / v->c * c;
     of.step_y = v->step_y / v->c * c;
     of.step_x = v->step_x / v->c * c;
@@ -272,31 +275,32 @@ static ls__conv bf16_conv_image(const ls__conv *v, float *room)
 /* Along K, pixels of dy follow each other, and of x those a step apart: each
  * number of the image gets a word with the one a step on.  (The last of a row
  * may get one of the next row, which then meets the zero that fills up dy.) */
-static void bf16_conv_grad(const ls__conv *v, float *dbias, float *room)
+static void bf16_conv_grad(const ls__conv *v, float *dbias, float *scratch)
 {
     ls__conv of = *v;
     int64_t n = image_size(v), w = words(v->w), step = v->step_x;
-    float *dy = room + whole(n) + 16;
+    float *dy = scratch + whole_vectors(n) + 16;
 
     for (int64_t i = 0; i < n; i += 16)
-        v16_store(room + i, words_across(v->x + i, n - i,
-                                         n - i > step ? v->x + i + step : v->x,
-                                         n - i - step));
+        v16_store(scratch + i,
+                  words_across(v->x + i, n - i,
+                               n - i > step ? v->x + i + step : v->x,
+                               n - i - step));
     for (int64_t y = 0; y < v->h; y++)
         lines_across(v->w, v->out.n, v->out.b + y * v->w * v->out.n, v->out.n,
-                     whole(v->out.n), dy + y * w * v->out.n, v->out.n);
-    of.x = room;
+                     whole_vectors(v->out.n), dy + y * w * v->out.n, v->out.n);
+    of.x = scratch;
     of.step_x = PER_WORD * step;
     of.w = w;
     of.out.b = dy;
-    conv_grad(&of, dbias, dy + whole(dy_size(v)) + 16);
+    conv_grad(&of, dbias, dy + whole_vectors(dy_size(v)) + 16);
 }
 
 #define LS__BF16_PRODUCTS \
     {.name = "native", .bf16 = true, .gemm = bf16_gemm, \
      .scratch = bf16_scratch, .packed_size = bf16_packed_size, \
      .pack = bf16_pack, .conv_image = bf16_conv_image, .conv = conv, \
-     .conv_grad = bf16_conv_grad, .conv_room = bf16_conv_room, \
+     .conv_grad = bf16_conv_grad, .conv_scratch = bf16_conv_scratch, \
      .conv_packed_size = bf16_conv_packed_size, .conv_pack = bf16_conv_pack}
 
 #endif

@@ -135,9 +135,9 @@ static void conv_grad_tile_of(const ls__conv *v, const conv_chunk *q, int rows,
 }
 
 /* The last channels of a chunk's dy, filled up with zeros. */
-static void conv_fill_up(conv_chunk *q, int64_t left, float *room)
+static void conv_fill_up(conv_chunk *q, int64_t left, float *scratch)
 {
-    float *to = room;
+    float *to = scratch;
 
     for (int64_t y = 0; y < q->h; y++)
         for (int64_t x = 0; x < q->w; x++, to += COLUMNS)
@@ -147,12 +147,12 @@ static void conv_fill_up(conv_chunk *q, int64_t left, float *room)
                               ? take(q->dy + y * q->dy_row + x * q->dy_col +
                                          16 * v, left - 16 * v)
                               : v16_zero());
-    q->dy = room;
+    q->dy = scratch;
     q->dy_row = q->w * COLUMNS;
     q->dy_col = COLUMNS;
 }
 
-static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *room)
+static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *scratch)
 {
     const float *dy = q.dy;
 
@@ -161,7 +161,7 @@ static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *room)
 
         part.dy = dy + j;
         if (v->out.n - j < COLUMNS)
-            conv_fill_up(&part, v->out.n - j, room);
+            conv_fill_up(&part, v->out.n - j, scratch);
         for (int64_t ky = 0; ky < v->kh; ky++)
             for (int64_t m = 0, rows; m < v->run; m += rows) {
                 rows = tile_height(v->run - m);
@@ -192,13 +192,13 @@ static void conv_bias_chunk(const conv_chunk *q, int64_t n, float *dbias)
 }
 
 /* Room for a chunk of dy that has to be filled up: pixels x channels. */
-static int64_t conv_room(const ls__conv *v)
+static int64_t conv_scratch(const ls__conv *v)
 {
     (void)v;
     return LS__CHUNK * COLUMNS;
 }
 
-static void conv_grad(const ls__conv *v, float *dbias, float *room)
+static void conv_grad(const ls__conv *v, float *dbias, float *scratch)
 {
     int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w);
     int64_t n = v->out.n;
@@ -212,7 +212,7 @@ static void conv_grad(const ls__conv *v, float *dbias, float *room)
                             .dy = v->out.b + (y * v->w + x) * n,
                             .dy_row = v->w * n, .dy_col = n, .add = add_to};
 
-            conv_grad_chunk(v, q, room);
+            conv_grad_chunk(v, q, scratch);
             if (dbias)
                 conv_bias_chunk(&q, n, dbias);
         }

@@ -6,8 +6,8 @@
  * quarter of the work.  What is left out is sums with zeros, so the bits are
  * those of k_conv.h (but for what a non-finite pixel times 0 would be).
  *
- * Here lanes are along the runs of a patch and dw is turned: t (n, kh runs),
- * runs filled up to vectors. */
+ * Here lanes are along the runs of a patch and dw is transposed: t (n, kh
+ * runs), runs filled up to vectors. */
 #ifndef LS_KERNEL_K_CONV_SPARSE_H
 #define LS_KERNEL_K_CONV_SPARSE_H
 
@@ -194,10 +194,10 @@ static int64_t sparse_collect(const ls__conv *v, int64_t w, const float *dy,
 /* pooling is what is folded: h by w blocks. */
 static void conv_sparse_grad(const ls__conv *v, const ls__pooling *pooling,
                              const float *dy, const float *number, float *t,
-                             float *dbias, float *room)
+                             float *dbias, float *scratch)
 {
     int64_t n = v->out.n;
-    uint32_t *at = (uint32_t *)(void *)(room + LS__CHUNK / 2 * n);
+    uint32_t *at = (uint32_t *)(void *)(scratch + LS__CHUNK / 2 * n);
     bool add_to = v->out.accumulate;
     ls__conv whole = *v;
 
@@ -205,10 +205,10 @@ static void conv_sparse_grad(const ls__conv *v, const ls__pooling *pooling,
     whole.h = 2 * pooling->h;
     for (int64_t y = 0; y < v->h; y += ls__conv_chunk_h(v->w))
         for (int64_t x = 0; x < v->w; x += ls__conv_chunk_w(v->w)) {
-            sparse_chunk q = {.g = room, .at = at, .add = add_to};
+            sparse_chunk q = {.g = scratch, .at = at, .add = add_to};
 
-            q.blocks =
-                sparse_collect(&whole, pooling->w, dy, number, y, x, room, at);
+            q.blocks = sparse_collect(&whole, pooling->w, dy, number, y, x,
+                                      scratch, at);
             sparse_chunk_grad(v, &q, t);
             if (dbias)
                 sparse_bias(&q, n, dbias);

@@ -134,7 +134,7 @@ static void end_curved(const ls__gemm *g, int rows, int64_t i, int64_t j,
                        j + 16 * v), g->n - j - 16 * v);
 }
 
-/* Finish and store the tile at row i and column j; sum is room for it. */
+/* Finish and store the tile at row i and column j; sum is scratch for it. */
 SIMD void tile_end(const ls__gemm *g, int rows, int64_t i, int64_t j,
                    tile_sums acc, float *sum)
 {

@@ -22,8 +22,8 @@ SIMD void fetch(int rows, const float *c, int64_t row)
         __builtin_prefetch(c + r * row + 16 * v, 1);
 }
 
-/* Rows i .. i+rows of C, columns j .. j+COLUMNS.  sum is room for the sums of
- * earlier chunks. */
+/* Rows i .. i+rows of C, columns j .. j+COLUMNS.  sum is scratch for the sums
+ * of earlier chunks. */
 SIMD void tile(const ls__gemm *g, int rows, int64_t i, int64_t j,
                const float *b, float *sum)
 {

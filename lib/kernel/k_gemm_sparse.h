@@ -28,10 +28,10 @@ enum {
     LISTS_LEAST = 64  /* of m, n and k: below, lists cost too much */
 };
 
-/* C = S D or, turned, its transpose; S (m,k) has the zeros. */
+/* C = S D or, transposed, its transpose; S (m,k) has the zeros. */
 typedef struct listed {
     const ls__gemm *g;
-    bool turned;            /* S is B's transpose and D is A's */
+    bool transposed;        /* S is B's transpose and D is A's */
     int64_t m, n;
     const float *s;         /* s[i s_row + p s_col], one stride is 1 */
     int64_t s_row, s_col;
@@ -40,14 +40,14 @@ typedef struct listed {
 } listed;
 
 /* Where it works: all of it in scratch. */
-typedef struct lists_room {
+typedef struct lists_scratch {
     float *total, *chain;   /* (LISTS_BAND,LISTS_WIDTH) */
     float *near;            /* (LISTS_BLOCK,LISTS_WIDTH): a block of D */
     float *value;           /* (LISTS_BAND, list): what is not zero, */
     uint32_t *place;        /* likewise: the floats to its row in near, */
     int32_t *end;           /* (LISTS_BAND, blocks): and where blocks end */
     int64_t list, blocks;   /* 16 more than k: places are stored by 16 */
-} lists_room;
+} lists_scratch;
 
 static int64_t lists_size(int64_t deepest)
 {
@@ -60,9 +60,9 @@ static int64_t lists_size(int64_t deepest)
            LISTS_BAND * (2 * (k + 16) + blocks);
 }
 
-static lists_room lists_room_in(float *scratch, int64_t k)
+static lists_scratch lists_scratch_in(float *scratch, int64_t k)
 {
-    lists_room r = {.list = k + 16,
+    lists_scratch r = {.list = k + 16,
                      .blocks = (k + LISTS_BLOCK - 1) / LISTS_BLOCK};
 
     r.total = scratch;
@@ -94,7 +94,7 @@ static void lists_16(const listed *s, int64_t i, int64_t p, v16 x[16])
 
 /* The lists of 16 rows, `row` of the band and i of S being the first. */
 static void lists_collect(const listed *s, int64_t i, int64_t row,
-                           const lists_room *r)
+                           const lists_scratch *r)
 {
     int32_t n[16] = {0};
 
@@ -166,7 +166,7 @@ SIMD void lists_row(int vecs, int32_t n, const float *value,
         v16_store(sum + 16 * v, acc[v]);
 }
 
-SIMD void lists_rows(int vecs, const lists_room *r, int64_t rows, int64_t b,
+SIMD void lists_rows(int vecs, const lists_scratch *r, int64_t rows, int64_t b,
                       bool add, float *sum)
 {
     for (int64_t i = 0; i < rows; i++, sum += LISTS_WIDTH) {
@@ -180,7 +180,7 @@ SIMD void lists_rows(int vecs, const lists_room *r, int64_t rows, int64_t b,
 }
 
 /* Block b for the rows of a band; the widths are constants. */
-static void lists_block(const listed *s, const lists_room *r, int64_t rows,
+static void lists_block(const listed *s, const lists_scratch *r, int64_t rows,
                          int64_t b, int64_t j, bool add, float *sum)
 {
     int64_t left = s->n - j;
@@ -195,7 +195,7 @@ static void lists_block(const listed *s, const lists_room *r, int64_t rows,
 }
 
 /* total = the chunks' chains, added in order. */
-static void lists_sums(const listed *s, const lists_room *r, int64_t rows,
+static void lists_sums(const listed *s, const lists_scratch *r, int64_t rows,
                         int64_t j)
 {
     enum { BLOCKS = LS__CHUNK / LISTS_BLOCK };
@@ -263,7 +263,7 @@ SIMD void lists_store_turned(const listed *s, bool finished, const float *total,
 SIMD void lists_end(const listed *s, bool finished, const float *total,
                     int64_t rows, int64_t i, int64_t j)
 {
-    if (s->turned)
+    if (s->transposed)
         lists_store_turned(s, finished, total, rows, i, j);
     else
         lists_store(s, finished, total, rows, i, j);
@@ -271,7 +271,7 @@ SIMD void lists_end(const listed *s, bool finished, const float *total,
 
 static void lists_product(const listed *s, float *scratch)
 {
-    lists_room r = lists_room_in(scratch, s->g->k);
+    lists_scratch r = lists_scratch_in(scratch, s->g->k);
 
     for (int64_t i = 0; i < s->m; i += LISTS_BAND) {
         int64_t rows = s->m - i < LISTS_BAND ? s->m - i : LISTS_BAND;
@@ -325,7 +325,7 @@ static bool lists_of(const ls__gemm *g, listed *s)
     if ((g->a_row == 1 || g->a_col == 1) && (g->packed || g->b_col == 1) &&
         lists_fill(s) < LISTS_FULL)
         return true;
-    *s = (listed){.g = g, .turned = true, .m = g->n, .n = g->m, .s = g->b,
+    *s = (listed){.g = g, .transposed = true, .m = g->n, .n = g->m, .s = g->b,
                   .s_row = g->b_col, .s_col = g->b_row, .d = g->a,
                   .d_row = g->a_col};
     return g->a_row == 1 && g->b_col == 1 && !g->packed &&

@@ -253,14 +253,14 @@ SIMD float v16_top(v16 a)
 
 SIMD void v16_turn(v16 x[16])
 {
-    float lane[16][16], turned[16];
+    float lane[16][16], transposed[16];
 
     for (int i = 0; i < 16; i++)
         v16_store(lane[i], x[i]);
     for (int i = 0; i < 16; i++) {
         for (int j = 0; j < 16; j++)
-            turned[j] = lane[j][i];
-        x[i] = v16_load(turned);
+            transposed[j] = lane[j][i];
+        x[i] = v16_load(transposed);
     }
 }
 

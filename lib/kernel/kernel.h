@@ -69,11 +69,12 @@ typedef struct ls__kernel_table {
     /* The epilogue alone, over a product that stands in c. */
     void (*epilogue)(const ls__gemm *g);
     /* k_conv_sparse.h: conv_grad under a 2x2 max pooling with its windows from
-     * the first pixel on, dy and number being of the pooling.  dw is turned:
-     * t (n,kh,run up to whole vectors).  room is for CHUNK n floats. */
+     * the first pixel on, dy and number being of the pooling.  dw is
+     * transposed: t (n,kh,run up to whole vectors).  scratch is for CHUNK n
+     * floats. */
     void (*conv_sparse_grad)(const ls__conv *v, const ls__pooling *pooling,
                              const float *dy, const float *number, float *t,
-                             float *dbias, float *room);
+                             float *dbias, float *scratch);
 
     /* k_pooling.h: one image.  number[o] is which pixel of its window, by rows,
      * is y[o]: the first of equals; with cut, -1 where y[o] is not above 0, so

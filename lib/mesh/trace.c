@@ -24,7 +24,7 @@ struct ls_trace {
     int workers;
     int64_t opened; /* ns: 0 of the file's clock */
     int level;
-    uint64_t room;
+    uint64_t capacity;
     ls__event **event; /* [workers + 1], of the tracks */
 };
 
@@ -64,7 +64,7 @@ static int make_rings(ls_trace *t)
     t->event = ls__new(n, sizeof *t->event, "trace");
     for (size_t i = 0; t->event && i < n; i++)
         if (!(t->event[i] =
-                  ls__block((size_t)t->room * sizeof **t->event, "trace")))
+                  ls__block((size_t)t->capacity * sizeof **t->event, "trace")))
             return LS_ENOMEM;
     return t->event ? 0 : LS_ENOMEM;
 }
@@ -75,7 +75,7 @@ static void touch(void *user, int worker)
     ls_trace *t = user;
 
     ls__track_phase(ls__track_here(), "trace", -1);
-    memset(t->event[worker], 0, (size_t)t->room * sizeof **t->event);
+    memset(t->event[worker], 0, (size_t)t->capacity * sizeof **t->event);
 }
 
 /* The pool is taken. */
@@ -83,13 +83,13 @@ static int attach(ls_trace *t)
 {
     if (ls__pool_track(t->pool, 0)->level)
         return ls__fail(LS_EBUSY, "trace: the pool has one already");
-    memset(t->event[t->workers], 0, (size_t)t->room * sizeof **t->event);
+    memset(t->event[t->workers], 0, (size_t)t->capacity * sizeof **t->event);
     ls__pool_run(t->pool, touch, t);
     t->opened = ls__nanoseconds();
     for (int i = 0; i <= t->workers; i++) {
         ls__track *k = ls__pool_track(t->pool, i);
 
-        k->ring = (ls__ring){.event = t->event[i], .room = t->room};
+        k->ring = (ls__ring){.event = t->event[i], .capacity = t->capacity};
         k->began = t->opened;
         k->level = t->level;
     }
@@ -110,7 +110,7 @@ int ls_trace_open(ls_trace **trace, ls_pool *pool,
     t->pool = pool;
     t->workers = ls_pool_workers(pool);
     t->level = o.level;
-    t->room = power_of_two(o.events);
+    t->capacity = power_of_two(o.events);
     status = make_rings(t);
     if (status == 0 && (status = ls__pool_take(pool)) == 0) {
         status = attach(t);
@@ -274,7 +274,7 @@ static uint64_t dropped(const ls_trace *t, int row)
 {
     uint64_t count = ls__pool_track(t->pool, row)->ring.count;
 
-    return count > t->room ? count - t->room : 0;
+    return count > t->capacity ? count - t->capacity : 0;
 }
 
 int64_t ls_trace_dropped(const ls_trace *t)
@@ -292,7 +292,7 @@ static bool put_events(FILE *file, const ls_trace *t, int row)
     bool good = true;
 
     for (uint64_t i = dropped(t, row); i < r->count && good; i++) {
-        const ls__event *e = &r->event[i & (r->room - 1)];
+        const ls__event *e = &r->event[i & (r->capacity - 1)];
 
         good = e->kind == LS__COUNTER ? put_counter(file, t, e)
                                       : put_slice(file, t, row, e);

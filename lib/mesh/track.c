@@ -24,7 +24,7 @@ ls__track *ls__track_enter(ls__track *track)
 
 static void push(ls__ring *ring, const ls__event *event)
 {
-    ring->event[ring->count++ & (ring->room - 1)] = *event;
+    ring->event[ring->count++ & (ring->capacity - 1)] = *event;
 }
 
 /* The track's present slice, if it is one, ends now. */

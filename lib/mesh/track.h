@@ -39,8 +39,8 @@ typedef struct ls__event {
 /* The newest events; older ones are written over. */
 typedef struct ls__ring {
     ls__event *event;
-    uint64_t room;  /* a power of two */
-    uint64_t count; /* of all there were */
+    uint64_t capacity; /* a power of two */
+    uint64_t count;    /* of all there were */
 } ls__ring;
 
 typedef struct ls__track {

@@ -48,14 +48,14 @@ static int rounds(int64_t n)
     return (n > 1) + (n > 1625) + (n > 2642245);
 }
 
-size_t ls__permutation_room(int64_t n)
+size_t ls__permutation_scratch(int64_t n)
 {
     return 2 * sizeof(card) * (size_t)n;
 }
 
-void ls__permutation(ls_key key, int64_t n, int32_t *out, void *room)
+void ls__permutation(ls_key key, int64_t n, int32_t *out, void *scratch)
 {
-    card *a = room;
+    card *a = scratch;
 
     for (int64_t i = 0; i < n; i++)
         out[i] = (int32_t)i;
@@ -67,16 +67,16 @@ void ls__permutation(ls_key key, int64_t n, int32_t *out, void *room)
 
 int ls_random_permutation(ls_key key, int64_t n, int32_t *out)
 {
-    void *room;
+    void *scratch;
 
     if (n < 0 || n > INT32_MAX)
         return ls__fail(LS_EINVAL,
                         "permutation of %lld: 0 to 2147483647 are possible",
                         (long long)n);
-    room = ls__new(ls__permutation_room(n), 1, "permutation");
-    if (!room)
+    scratch = ls__new(ls__permutation_scratch(n), 1, "permutation");
+    if (!scratch)
         return LS_ENOMEM;
-    ls__permutation(key, n, out, room);
-    free(room);
+    ls__permutation(key, n, out, scratch);
+    free(scratch);
     return 0;
 }

@@ -5,9 +5,9 @@
 #include "lockstep.h"
 
 /* Bytes that ls__permutation needs beside its result. */
-size_t ls__permutation_room(int64_t n);
+size_t ls__permutation_scratch(int64_t n);
 
 /* ls_random_permutation for 0 <= n < 2^31. */
-void ls__permutation(ls_key key, int64_t n, int32_t *out, void *room);
+void ls__permutation(ls_key key, int64_t n, int32_t *out, void *scratch);
 
 #endif

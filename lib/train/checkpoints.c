@@ -46,7 +46,7 @@ struct ls_checkpoints {
     bool started;
     /* Guards phase, status and message; held while nothing else is done. */
     pthread_mutex_t mutex;
-    pthread_cond_t turned; /* the phase changed */
+    pthread_cond_t changed; /* the phase changed */
     phase phase;
     int status; /* of the last save, until it is reported */
     char message[LS__MESSAGE];
@@ -67,10 +67,10 @@ static int write_copy(ls_checkpoints *c)
                       : ls__checkpoint_prune(c->dir, c->keep, stamp);
 }
 
-static void turn(ls_checkpoints *c, phase to)
+static void enter(ls_checkpoints *c, phase to)
 {
     c->phase = to;
-    pthread_cond_broadcast(&c->turned);
+    pthread_cond_broadcast(&c->changed);
 }
 
 static void *writer(void *user)
@@ -84,7 +84,7 @@ static void *writer(void *user)
         int status;
 
         while (c->phase == IDLE)
-            pthread_cond_wait(&c->turned, &c->mutex);
+            pthread_cond_wait(&c->changed, &c->mutex);
         if (c->phase == ENDING)
             break;
         pthread_mutex_unlock(&c->mutex);
@@ -93,7 +93,7 @@ static void *writer(void *user)
         c->status = status;
         if (status < 0)
             snprintf(c->message, sizeof c->message, "%s", ls_errmsg());
-        turn(c, IDLE);
+        enter(c, IDLE);
     }
     pthread_mutex_unlock(&c->mutex);
     return NULL;
@@ -106,7 +106,7 @@ static int wait_idle(ls_checkpoints *c)
 
     pthread_mutex_lock(&c->mutex);
     while (c->phase == BUSY)
-        pthread_cond_wait(&c->turned, &c->mutex);
+        pthread_cond_wait(&c->changed, &c->mutex);
     status = c->status;
     c->status = 0;
     pthread_mutex_unlock(&c->mutex);
@@ -119,14 +119,14 @@ static int start(ls_checkpoints *c)
     int error;
 
     pthread_mutex_init(&c->mutex, NULL);
-    pthread_cond_init(&c->turned, NULL);
+    pthread_cond_init(&c->changed, NULL);
     ls__signals_block(&old);
     error = pthread_create(&c->thread, NULL, writer, c);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     c->started = !error;
     if (!error)
         return 0;
-    pthread_cond_destroy(&c->turned);
+    pthread_cond_destroy(&c->changed);
     pthread_mutex_destroy(&c->mutex);
     return ls__fail(LS_ETHREAD, "no thread to write checkpoints: %s",
                     strerror(error));
@@ -136,10 +136,10 @@ static void stop(ls_checkpoints *c)
 {
     (void)wait_idle(c);
     pthread_mutex_lock(&c->mutex);
-    turn(c, ENDING);
+    enter(c, ENDING);
     pthread_mutex_unlock(&c->mutex);
     pthread_join(c->thread, NULL);
-    pthread_cond_destroy(&c->turned);
+    pthread_cond_destroy(&c->changed);
     pthread_mutex_destroy(&c->mutex);
 }
 
@@ -298,7 +298,7 @@ static int hand_over(ls_checkpoints *c, int notes, const ls_setting *note)
                (size_t)t->params.floats * sizeof(float));
     c->step = t->step;
     pthread_mutex_lock(&c->mutex);
-    turn(c, BUSY);
+    enter(c, BUSY);
     pthread_mutex_unlock(&c->mutex);
     return 0;
 }

@@ -208,8 +208,8 @@ static void run_phases(void *user, int worker)
     enter(t, worker);
     if (t->exec) {
         ls__track_phase(track, "prepare", -1);
-        ls__exec_prepare(t->exec, worker, t->workers, t->phase.train,
-                         t->value_of);
+        ls__exec_pack(t->exec, worker, t->workers, t->phase.train,
+                      t->value_of);
         leave(t, worker, LS__GRADIENTS);
         ls__pool_barrier(t->pool);
         enter(t, worker);
@@ -309,7 +309,7 @@ static int watch(ls_trainer *t)
     int status = 0;
 
     if (t->exec)
-        ls__exec_prepare(t->exec, 0, 1, true, t->value_of);
+        ls__exec_pack(t->exec, 0, 1, true, t->value_of);
     for (int d = 0; d < t->devices && status == 0; d++) {
         ls_shard shard = ls__batch_shard(t, d, 0);
 

@@ -175,7 +175,7 @@ static void touch(void *user, int worker)
         memset(t->later[worker], 0, (size_t)t->params.floats * sizeof(float));
 }
 
-static void point(ls_trainer *t)
+static void point_at_arrays(ls_trainer *t)
 {
     int n = t->params.count;
 
@@ -198,7 +198,7 @@ static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
         (status = make_arrays(t)) < 0 || (status = make_gradients(t)) < 0 ||
         (status = ls__place_open(t)) < 0 || (status = ls__watch_open(t)) < 0)
         return status;
-    point(t);
+    point_at_arrays(t);
     if ((status = ls__pool_take(t->pool)) < 0)
         return status;
     ls__pool_run(t->pool, touch, t);
