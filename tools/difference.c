@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The place of a name; -1. */
+/* The position of a name; -1. */
 static int find(const ls_archive *a, const char *name)
 {
     for (int i = 0; i < ls_archive_entries(a); i++)
@@ -111,22 +111,22 @@ difference difference_find(const pair *two)
 }
 
 /* "(3,17)" of element d->at. */
-static void place_text(const difference *d, char text[ENTRY_TEXT])
+static void position_text(const difference *d, char text[ENTRY_TEXT])
 {
-    ls_entry place = d->e;
+    ls_entry position = d->e;
     int64_t rest = d->at;
 
-    for (int i = place.rank - 1; i >= 0; i--) {
-        place.shape[i] = rest % d->e.shape[i];
+    for (int i = position.rank - 1; i >= 0; i--) {
+        position.shape[i] = rest % d->e.shape[i];
         rest /= d->e.shape[i];
     }
-    entry_shape(&place, text);
+    entry_shape(&position, text);
 }
 
 void difference_print(const pair *two, const difference *d)
 {
     const char *const *path = two->path;
-    char place[ENTRY_TEXT];
+    char position[ENTRY_TEXT];
 
     if (!d->arrays) {
         printf("equal: %d arrays\n", ls_archive_entries(two->archive[0]));
@@ -135,9 +135,9 @@ void difference_print(const pair *two, const difference *d)
     entry_print(d->name, 0);
     fputs(": ", stdout);
     if (d->count) {
-        place_text(d, place);
+        position_text(d, position);
         printf("element %s is %s in %s, %s in %s; %" PRId64 " of %" PRId64
-               " differ\n", place, d->a, path[0], d->b, path[1], d->count,
+               " differ\n", position, d->a, path[0], d->b, path[1], d->count,
                d->e.elements);
     } else if (!strcmp(d->what, "only")) {
         printf("only in %s\n", d->a);
@@ -151,14 +151,14 @@ void difference_print(const pair *two, const difference *d)
 
 json_t *difference_json(const difference *d)
 {
-    char place[ENTRY_TEXT] = "";
+    char position[ENTRY_TEXT] = "";
 
     if (!d->arrays)
         return json_pack("{s:b}", "equal", 1);
     if (d->count)
-        place_text(d, place);
+        position_text(d, position);
     return json_pack("{s:b, s:i, s:s, s:s, s:s, s:s, s:s, s:I}", "equal", 0,
                      "arrays", d->arrays, "name", d->name, "what", d->what,
-                     "a", d->a, "b", d->b, "place", place, "elements",
+                     "a", d->a, "b", d->b, "place", position, "elements",
                      (json_int_t)d->count);
 }

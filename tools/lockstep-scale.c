@@ -5,7 +5,7 @@
  * state is not that of one worker has no speed-up, and the exit status is 1. */
 #define _GNU_SOURCE
 #include "others.h"
-#include "place.h"
+#include "writable.h"
 #include "report.h"
 #include "run.h"
 
@@ -98,7 +98,7 @@ static int check_places(scale *s)
     int status = OPT_GO;
 
     for (int i = 0; i < 3 && status == OPT_GO; i++)
-        status = place_check(path[i], false);
+        status = writable_check(path[i], false);
     return status;
 }
 

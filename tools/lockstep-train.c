@@ -5,7 +5,7 @@
 #include "checkpoint.h"
 #include "evaluate.h"
 #include "metrics.h"
-#include "place.h"
+#include "writable.h"
 #include "progress.h"
 #include "run.h"
 #include "sample.h"
@@ -51,9 +51,9 @@ static int check_usage(session *s)
 
 static int check_places(session *s)
 {
-    int status = place_check(s->run.set.save, true);
+    int status = writable_check(s->run.set.save, true);
 
-    return status == OPT_GO ? place_check(s->run.set.trace, true) : status;
+    return status == OPT_GO ? writable_check(s->run.set.trace, true) : status;
 }
 
 /* ------ Stages before the first step ------ */

@@ -18,7 +18,7 @@ typedef struct settings {
     int64_t rows, d_in, d_out;
     int64_t classes;
     const char *hidden; /* widths, "512,512"; checked by load */
-    int64_t activation; /* place in the option's words */
+    int64_t activation; /* position in the option's words */
     double dropout;     /* rate */
     const char *image;    /* "32x32x3"; checked by load */
     char image_room[64];  /* for image when it follows the data */

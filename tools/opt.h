@@ -35,7 +35,7 @@ typedef struct opt {
     const char *arg;  /* as --help shows the value */
     opt_type type;
     size_t at;         /* offset in the program's settings */
-    unsigned models;   /* that take it: bits, by their places in the table */
+    unsigned models;   /* that take it: bits, by their positions in the table */
     const char *start; /* the default, "": none */
     const char *help;  /* one line */
 } opt;
@@ -74,7 +74,8 @@ typedef struct opt_program {
 /* What was on the command line, beside the values in the settings. */
 typedef struct opt_line {
     int model;
-    bool given[OPT_MAX]; /* by the option's place in the table, then in more */
+    /* By the option's position in the table, then in more. */
+    bool given[OPT_MAX];
     int paths;
     const char *path[OPT_PATHS]; /* borrowed from argv */
 } opt_line;
@@ -93,7 +94,7 @@ int opt_parse(const opt_program *program, int argc, char **argv, void *settings,
 bool opt_given(const opt_program *program, const opt_line *line,
                const char *name);
 
-/* Does a model, by its place, take this option? */
+/* Does a model, by its position, take this option? */
 bool opt_takes(const opt *option, int model);
 
 /* Store a value (true for a flag); OPT_WRONG after a message. */

@@ -34,7 +34,7 @@ void ls__gunzip_close(ls__gunzip *g)
     (void)inflateEnd(&g->stream);
 }
 
-static int64_t place(const ls__gunzip *g)
+static int64_t position(const ls__gunzip *g)
 {
     return g->fed - g->stream.avail_in;
 }
@@ -66,7 +66,7 @@ static int inflate_room(ls__gunzip *g)
             return LS_ENOMEM;
         if (status != Z_OK && status != Z_STREAM_END)
             return ls__fail(LS_EFORMAT, "%s: the gzip stream is damaged near "
-                            "byte %lld: %s", g->path, (long long)place(g),
+                            "byte %lld: %s", g->path, (long long)position(g),
                             g->stream.msg ? g->stream.msg : "no reason given");
     }
     return 0;
@@ -99,9 +99,9 @@ int ls__gunzip_end(ls__gunzip *g)
         return (int)n;
     if (n > 0)
         return ls__fail(LS_EFORMAT, "%s: holds more than its header says, at "
-                        "byte %lld", g->path, (long long)place(g));
-    if (place(g) < g->in->size)
+                        "byte %lld", g->path, (long long)position(g));
+    if (position(g) < g->in->size)
         return ls__fail(LS_EFORMAT, "%s: something follows the gzip stream at "
-                        "byte %lld", g->path, (long long)place(g));
+                        "byte %lld", g->path, (long long)position(g));
     return 0;
 }

@@ -210,13 +210,13 @@ static int check_size(ls__npy *f)
 
 /* Where the file's next element goes: an odometer over the shape that turns
  * its last digit fastest in C order and its first in Fortran order. */
-typedef struct place {
+typedef struct position {
     int64_t index[LS_MAX_RANK];
     int64_t stride[LS_MAX_RANK]; /* of the C order that is written */
     int64_t at;
-} place;
+} position;
 
-static void place_start(place *p, const ls__npy *f)
+static void position_start(position *p, const ls__npy *f)
 {
     int64_t stride = 1;
 
@@ -227,7 +227,7 @@ static void place_start(place *p, const ls__npy *f)
     }
 }
 
-static void place_next(place *p, const ls__npy *f)
+static void position_next(position *p, const ls__npy *f)
 {
     for (int k = 0; k < f->rank; k++) {
         int i = f->fortran ? k : f->rank - 1 - k;
@@ -249,7 +249,7 @@ static uint64_t raw_of(const ls__npy *f, const uint8_t *bytes)
     return raw;
 }
 
-static int out_of_range(const ls__npy *f, const place *p, int64_t n,
+static int out_of_range(const ls__npy *f, const position *p, int64_t n,
                         ls_dtype as)
 {
     char index[LS__SHAPE_TEXT];
@@ -273,9 +273,9 @@ static int read_data(ls__npy *f, ls_dtype as, void *out)
     uint8_t chunk[CHUNK];
     const int bytes = f->type->bytes;
     int64_t per_chunk = CHUNK / bytes;
-    place p;
+    position p;
 
-    place_start(&p, f);
+    position_start(&p, f);
     for (int64_t n = 0, m; n < f->count; n += m) {
         int status;
 
@@ -286,7 +286,7 @@ static int read_data(ls__npy *f, ls_dtype as, void *out)
         for (int64_t i = 0; i < m; i++) {
             if (!convert(f, chunk + i * bytes, as, (uint32_t *)out + p.at))
                 return out_of_range(f, &p, n + i, as);
-            place_next(&p, f);
+            position_next(&p, f);
         }
     }
     return 0;

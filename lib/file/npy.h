@@ -45,7 +45,7 @@ const ls__npy_type *ls__npy_find_type(const char *name);
  * and a zero byte, which ends where the data begin. */
 int ls__npy_parse(ls__npy *f, const char *text, int64_t length);
 
-/* LS_EFORMAT with the place. */
+/* LS_EFORMAT with the position. */
 int ls__npy_malformed(const ls__npy *f, const char *what, int64_t at);
 
 #endif

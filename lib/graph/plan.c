@@ -1,12 +1,12 @@
 /* From a graph to a list of instructions with memory.
  *
- *   copy    the nodes the loss and the outputs depend on, and
- *   fold    activations and add into the epilogue of the product before them
- *           (plan_fold.c)
- *   list    what is left, in the order it was built, the loss last
- *   place   each output, stash and gradient where it is alone as long as it
- *           lives (plan_memory.c)
- *   pack    the kernels that products want packed, once a step */
+ *   copy     the nodes the loss and the outputs depend on, and
+ *   fold     activations and add into the epilogue of the product before them
+ *            (plan_fold.c)
+ *   list     what is left, in the order it was built, the loss last
+ *   lay out  each output, stash and gradient where it is alone as long as it
+ *            lives (plan_memory.c)
+ *   pack     the kernels that products want packed, once a step */
 #include "graph/planner.h"
 
 #include <stdlib.h>
@@ -226,7 +226,7 @@ static int build(ls__planner *p)
     if ((status = goals(p)) < 0)
         return status;
     choose_chunk(p->plan);
-    if ((status = ls__plan_place(p)) < 0 || (status = prepare_products(p)) < 0)
+    if ((status = ls__plan_layout(p)) < 0 || (status = prepare_products(p)) < 0)
         return status;
     ls__plan_write(p);
     return pack_list(p->plan);

@@ -12,17 +12,17 @@
 #include "graph/op.h"
 
 /* Where a value lies: in an input of the batch, or in a worker's memory. */
-typedef struct ls__place {
+typedef struct ls__location {
     int input;      /* index, or -1 */
     int64_t offset; /* floats from the start of the worker's memory */
-} ls__place;
+} ls__location;
 
 /* One operator to run, forward at its place in the list, backward in the
  * reverse order. */
 typedef struct ls__instr {
     const ls_node *node;
     int inputs;
-    ls__place x[LS__MAX_INPUTS];
+    ls__location x[LS__MAX_INPUTS];
     int64_t y, stash, dy;             /* offsets; -1: none */
     int64_t dx[LS__MAX_INPUTS], addend[LS__MAX_INPUTS];
     int64_t slope_of_x;               /* offset; -1: none */

@@ -1,8 +1,7 @@
 /* Where a plan computes: each output, stash and gradient has a lifetime, from
  * the instruction that writes it first to the one that reads it last (forward
  * runs at 0 .. n-1, backward of instruction i at 2n-1-i), and lies at the
- * lowest offset that no value alive at the same time uses, the largest placed
- * first.
+ * lowest offset that no value alive at the same time uses, the largest first.
  *
  * A gradient written over the memory of another (its addend, dy or x) is one
  * value with it; that is allowed when nobody reads the other afterwards. */
@@ -144,7 +143,7 @@ static void backward_values(ls__planner *p)
     }
 }
 
-/* ------ place ------ */
+/* ------ lay out ------ */
 
 static int by_size(const void *a, const void *b)
 {
@@ -155,14 +154,14 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : 1;
 }
 
-/* The lowest offset for v among those already placed. */
-static void place_one(ls__value **order, int placed, ls__value *v)
+/* The lowest offset for v among those already laid out. */
+static void lay_one(ls__value **order, int laid, ls__value *v)
 {
     int64_t at = 0;
 
     for (bool moved = true; moved;) {
         moved = false;
-        for (int i = 0; i < placed; i++) {
+        for (int i = 0; i < laid; i++) {
             const ls__value *o = order[i];
 
             if (o->first <= v->last && v->first <= o->last &&
@@ -175,7 +174,7 @@ static void place_one(ls__value **order, int placed, ls__value *v)
     v->offset = at;
 }
 
-static int place_all(ls__planner *p)
+static int lay_all(ls__planner *p)
 {
     ls__value **order = ls__new((size_t)p->value_count, sizeof *order, "plan");
     int64_t end = 0;
@@ -186,7 +185,7 @@ static int place_all(ls__planner *p)
         order[i] = &p->values[i];
     qsort(order, (size_t)p->value_count, sizeof *order, by_size);
     for (int i = 0; i < p->value_count; i++) {
-        place_one(order, i, order[i]);
+        lay_one(order, i, order[i]);
         if (order[i]->offset + order[i]->size > end)
             end = order[i]->offset + order[i]->size;
     }
@@ -195,11 +194,11 @@ static int place_all(ls__planner *p)
     return 0;
 }
 
-int ls__plan_place(ls__planner *p)
+int ls__plan_layout(ls__planner *p)
 {
     forward_values(p);
     backward_values(p);
-    return place_all(p);
+    return lay_all(p);
 }
 
 /* ------ offsets ------ */

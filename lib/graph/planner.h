@@ -46,9 +46,9 @@ static inline const ls_node *ls__measured(const ls__planner *p, int i)
 int ls__plan_copy(ls__planner *p);
 void ls__plan_fold(ls__planner *p);
 
-/* plan_memory.c: what the instructions read and write, each with a place; then
- * the places, in the instructions. */
-int ls__plan_place(ls__planner *p);
+/* plan_memory.c: what the instructions read and write, each laid out; then
+ * their locations, in the instructions. */
+int ls__plan_layout(ls__planner *p);
 void ls__plan_write(ls__planner *p);
 
 #endif

@@ -44,9 +44,9 @@ typedef struct lists_scratch {
     float *total, *chain;   /* (LISTS_BAND,LISTS_WIDTH) */
     float *near;            /* (LISTS_BLOCK,LISTS_WIDTH): a block of D */
     float *value;           /* (LISTS_BAND, list): what is not zero, */
-    uint32_t *place;        /* likewise: the floats to its row in near, */
+    uint32_t *offset;       /* likewise: the floats to its row in near, */
     int32_t *end;           /* (LISTS_BAND, blocks): and where blocks end */
-    int64_t list, blocks;   /* 16 more than k: places are stored by 16 */
+    int64_t list, blocks;   /* 16 more than k: offsets are stored by 16 */
 } lists_scratch;
 
 static int64_t lists_size(int64_t deepest)
@@ -69,8 +69,8 @@ static lists_scratch lists_scratch_in(float *scratch, int64_t k)
     r.chain = r.total + LISTS_BAND * LISTS_WIDTH;
     r.near = r.chain + LISTS_BAND * LISTS_WIDTH;
     r.value = r.near + LISTS_BLOCK * LISTS_WIDTH;
-    r.place = (uint32_t *)(void *)(r.value + LISTS_BAND * r.list);
-    r.end = (int32_t *)(void *)(r.place + LISTS_BAND * r.list);
+    r.offset = (uint32_t *)(void *)(r.value + LISTS_BAND * r.list);
+    r.end = (int32_t *)(void *)(r.offset + LISTS_BAND * r.list);
     return r;
 }
 
@@ -100,7 +100,7 @@ static void lists_collect(const listed *s, int64_t i, int64_t row,
 
     for (int64_t p = 0; p < s->g->k; p += 16) {
         w16 to = w16_add(w16_iota(), w16_set((uint32_t)(p % LISTS_BLOCK)));
-        w16 place = w16_shl(to, __builtin_ctz(LISTS_WIDTH));
+        w16 offset = w16_shl(to, __builtin_ctz(LISTS_WIDTH));
         v16 x[16];
 
         lists_16(s, i, p, x);
@@ -109,8 +109,8 @@ static void lists_collect(const listed *s, int64_t i, int64_t row,
             int64_t at = (row + l) * r->list + n[l];
 
             v16_store_kept(r->value + at, x[l], keep);
-            v16_store_kept((float *)(void *)(r->place + at),
-                           v16_of_bits(place), keep);
+            v16_store_kept((float *)(void *)(r->offset + at),
+                           v16_of_bits(offset), keep);
             n[l] += __builtin_popcount(m16_word(keep));
             r->end[(row + l) * r->blocks + p / LISTS_BLOCK] = n[l];
         }
@@ -143,9 +143,9 @@ static void lists_fetch(const listed *s, int64_t b, int64_t j, float *near)
                                           first * COLUMNS, COLUMNS, near + v);
 }
 
-/* One block of one list: sum (+)= value near[place]. */
+/* One block of one list: sum (+)= value near[offset]. */
 SIMD void lists_row(int vecs, int32_t n, const float *value,
-                     const uint32_t *place, const float *near, bool add,
+                     const uint32_t *offset, const float *near, bool add,
                      float *sum)
 {
     v16 acc[LISTS_VECS];
@@ -155,7 +155,7 @@ SIMD void lists_row(int vecs, int32_t n, const float *value,
         acc[v] = add ? v16_load(sum + 16 * v) : v16_zero();
     for (int32_t e = 0; e < n; e++) {
         v16 x = v16_set(value[e]);
-        const float *row = near + place[e];
+        const float *row = near + offset[e];
 
 #pragma GCC unroll 8
         for (int v = 0; v < vecs; v++)
@@ -174,7 +174,7 @@ SIMD void lists_rows(int vecs, const lists_scratch *r, int64_t rows, int64_t b,
         int32_t first = b ? end[-1] : 0;
         int64_t at = i * r->list + first;
 
-        lists_row(vecs, *end - first, r->value + at, r->place + at, r->near,
+        lists_row(vecs, *end - first, r->value + at, r->offset + at, r->near,
                    add, sum);
     }
 }

@@ -9,7 +9,7 @@
 #include "train/scaling.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "train/place.h"
+#include "train/placement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -211,7 +211,7 @@ static double cut_share(const ls_trainer *t)
         double size = (double)t->params.slot[i].size;
 
         all += size;
-        cut += ls__place_axis(t, i) >= 0 ? size : 0;
+        cut += ls__placement_axis(t, i) >= 0 ? size : 0;
     }
     return all > 0 ? cut / all : 0;
 }

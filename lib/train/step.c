@@ -6,7 +6,7 @@
  *                parameters are read only
  *     REDUCE     each worker sums all devices over its range of the
  *                parameters, in tree order, into grad[0], once multiplied
- *     UPDATE     each worker what its devices own (train/place.h), the
+ *     UPDATE     each worker what its devices own (train/placement.h), the
  *                caller what nobody owns: all of it when state is replicated
  *
  * with a barrier after each.  Every worker computes the few numbers that decide
@@ -19,7 +19,7 @@
 #include "mesh/pool.h"
 #include "reduce/reduce.h"
 #include "train/clip.h"
-#include "train/place.h"
+#include "train/placement.h"
 #include "train/report.h"
 #include "train/schedule.h"
 #include "train/watch.h"
@@ -155,12 +155,12 @@ static void update_range(ls_trainer *t, float g, int64_t first, int64_t last)
 static void update_owned(ls_trainer *t, float g, int first, int last)
 {
     for (int i = 0; i < t->params.count; i++) {
-        int axis = ls__place_axis(t, i);
+        int axis = ls__placement_axis(t, i);
         ls__piece p = {0};
 
         if (axis >= 0)
-            p = ls__place_piece(&t->params.slot[i], axis, t->devices, first,
-                                last);
+            p = ls__placement_piece(&t->params.slot[i], axis, t->devices, first,
+                                    last);
         for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
             update_range(t, g, at, at + p.length);
     }
@@ -174,7 +174,7 @@ static void update_replicated(ls_trainer *t, float g)
     for (int i = 0; i < t->params.count; i++) {
         const ls__slot *s = &t->params.slot[i];
 
-        if (ls__place_axis(t, i) < 0)
+        if (ls__placement_axis(t, i) < 0)
             update_range(t, g, s->offset, s->offset + s->size);
     }
     ls__track_phase(track, NULL, -1);

@@ -1,5 +1,5 @@
 /* Opening and closing trainers, and their parameters by name. */
-#include "train/place.h"
+#include "train/placement.h"
 #include "train/watch.h"
 #include "base/error.h"
 #include "mesh/pool.h"
@@ -168,7 +168,7 @@ static void touch(void *user, int worker)
     ls__track_phase(ls__track_here(), "open", -1);
     ls__pool_shards_of(t->pool, t->devices, worker, &first, &last);
     for (int i = 0; i < 3 && owned[i]; i++)
-        ls__place_zero(t, first, last, worker == 0, owned[i]);
+        ls__placement_zero(t, first, last, worker == 0, owned[i]);
     for (int d = first; d < last; d++)
         memset(t->grad[d], 0, (size_t)t->params.floats * sizeof(float));
     if (t->later)
@@ -196,7 +196,8 @@ static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
 
     if (status < 0 || (status = make_lists(t)) < 0 ||
         (status = make_arrays(t)) < 0 || (status = make_gradients(t)) < 0 ||
-        (status = ls__place_open(t)) < 0 || (status = ls__watch_open(t)) < 0)
+        (status = ls__placement_open(t)) < 0 ||
+        (status = ls__watch_open(t)) < 0)
         return status;
     point_at_arrays(t);
     if ((status = ls__pool_take(t->pool)) < 0)

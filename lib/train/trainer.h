@@ -71,7 +71,7 @@ struct ls_trainer {
     float **grad_of;         /* [device * params.count + declared] */
     float **later_of;        /* [worker * params.count + declared] */
     ls__report *report;      /* [device] */
-    int *axis[2]; /* [slot] of parameters, of moments: see train/place.h */
+    int *axis[2]; /* [slot] of parameters, of moments: see train/placement.h */
     int64_t *bad;            /* [worker] first element not finite, or -1 */
     float *square;           /* [block of the gradient] sum of squares, REDUCE:
                                 by the block's worker; NULL: no clipping */

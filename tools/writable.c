@@ -1,6 +1,6 @@
-/* See place.h. */
+/* See writable.h. */
 #define _GNU_SOURCE
-#include "place.h"
+#include "writable.h"
 #include "opt.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static int check_folder(const char *path)
     return status;
 }
 
-int place_check(const char *path, bool aside)
+int writable_check(const char *path, bool aside)
 {
     struct stat info;
     bool there = path && stat(path, &info) == 0;

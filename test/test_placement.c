@@ -1,7 +1,7 @@
 /* Placement: pieces that cover everything once, the same bits whoever updates,
  * names that work for all of them, and texts that are refused. */
 #include "small.h"
-#include "train/place.h"
+#include "train/placement.h"
 
 #include <malloc.h>
 
@@ -50,8 +50,8 @@ START_TEST(test_pieces)
 
                     for (int d = 0; d < devices; d += step) {
                         int end = d + step < devices ? d + step : devices;
-                        ls__piece p = ls__place_piece(&slots[i], axis, devices,
-                                                      d, end);
+                        ls__piece p = ls__placement_piece(&slots[i], axis,
+                                                          devices, d, end);
 
                         for (int64_t r = 0; r < p.runs; r++)
                             for (int64_t k = 0; k < p.length; k++)
@@ -85,8 +85,8 @@ START_TEST(test_zero)
 
             for (int w = 0; w < workers; w++) {
                 memset(array, 0xff, sizeof array);
-                ls__place_zero(f.t, 8 * w / workers, 8 * (w + 1) / workers,
-                               w == 0, array);
+                ls__placement_zero(f.t, 8 * w / workers, 8 * (w + 1) / workers,
+                                   w == 0, array);
                 for (int64_t k = 0; k < n; k++) {
                     touched[k] += array[k] == 0;
                     ck_assert(w == 0 || i > 0 || array[k] != 0);
@@ -150,7 +150,7 @@ END_TEST
 START_TEST(test_owner)
 {
     ls__slot s = {.rank = 2, .shape = {3, 8}, .size = 24, .offset = 48};
-    ls__piece p = ls__place_piece(&s, 1, 2, 1, 2);
+    ls__piece p = ls__placement_piece(&s, 1, 2, 1, 2);
 
     ck_assert_int_eq(p.first, 52);
     ck_assert_int_eq(p.length, 4);

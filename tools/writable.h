@@ -1,7 +1,7 @@
 /* Can a result be written there?  Better found before the training than after
  * it. */
-#ifndef TOOLS_PLACE_H
-#define TOOLS_PLACE_H
+#ifndef TOOLS_WRITABLE_H
+#define TOOLS_WRITABLE_H
 
 #include <stdbool.h>
 
@@ -9,6 +9,6 @@
  * only: no file is made, opened or changed.  aside: it will be written beside
  * and renamed, as the library does, which no device survives; otherwise it is
  * opened itself, and may be one. */
-int place_check(const char *path, bool aside);
+int writable_check(const char *path, bool aside);
 
 #endif

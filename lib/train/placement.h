@@ -2,8 +2,8 @@
  * In shared memory every byte exists once, so owning means updating: a piece is
  * updated by the worker that runs its device, what nobody owns by the caller.
  * The update is elementwise, so no placement changes a bit. */
-#ifndef LS_TRAIN_PLACE_H
-#define LS_TRAIN_PLACE_H
+#ifndef LS_TRAIN_PLACEMENT_H
+#define LS_TRAIN_PLACEMENT_H
 
 #include "train/trainer.h"
 
@@ -15,20 +15,20 @@ typedef struct ls__piece {
 /* The axis along which slot i is cut among those who update it, -1: not cut.
  * A parameter and its moments are updated together: where their placements
  * differ, by the owners of the moments, if those have any. */
-int ls__place_axis(const ls_trainer *t, int i);
+int ls__placement_axis(const ls_trainer *t, int i);
 
 /* What devices first .. last-1 own of a slot that is cut along axis among so
  * many: each ceil(n / devices) of the axis' n, the last ones less or none. */
-ls__piece ls__place_piece(const ls__slot *s, int axis, int devices, int first,
-                          int last);
+ls__piece ls__placement_piece(const ls__slot *s, int axis, int devices,
+                              int first, int last);
 
 /* Zero, in an array laid out like the parameters, what devices first .. last-1
  * own and, where rest, what nobody owns, padding included.  Called by every
  * worker for fresh memory, it places each page where it will be updated. */
-void ls__place_zero(const ls_trainer *t, int first, int last, bool rest,
-                    float *array);
+void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
+                        float *array);
 
 /* Room for every slot's axis, not cut, then the trainer's own option. */
-int ls__place_open(ls_trainer *t);
+int ls__placement_open(ls_trainer *t);
 
 #endif

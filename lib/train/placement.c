@@ -1,5 +1,5 @@
 /* Placement: the text that says it, and the pieces that follow. */
-#include "train/place.h"
+#include "train/placement.h"
 #include "base/error.h"
 
 #include <fnmatch.h>
@@ -10,7 +10,7 @@ enum { PARAMS, OPTIMIZER, PARTS };
 
 /* ------ pieces ------ */
 
-int ls__place_axis(const ls_trainer *t, int i)
+int ls__placement_axis(const ls_trainer *t, int i)
 {
     return t->axis[OPTIMIZER][i] >= 0 ? t->axis[OPTIMIZER][i]
                                       : t->axis[PARAMS][i];
@@ -21,8 +21,8 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-ls__piece ls__place_piece(const ls__slot *s, int axis, int devices, int first,
-                          int last)
+ls__piece ls__placement_piece(const ls__slot *s, int axis, int devices,
+                              int first, int last)
 {
     int64_t n = s->shape[axis], each = (n + devices - 1) / devices;
     int64_t lo = least(first * each, n), hi = least(last * each, n);
@@ -40,17 +40,17 @@ static void zero(float *array, int64_t first, int64_t n)
     memset(array + first, 0, (size_t)n * sizeof *array);
 }
 
-void ls__place_zero(const ls_trainer *t, int first, int last, bool rest,
-                    float *array)
+void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
+                        float *array)
 {
     for (int i = 0; i < t->params.count; i++) {
         const ls__slot *s = &t->params.slot[i];
-        int axis = ls__place_axis(t, i);
+        int axis = ls__placement_axis(t, i);
         int64_t end = s->offset + s->size, full = (s->size + 15) / 16 * 16;
         ls__piece p = {0};
 
         if (axis >= 0)
-            p = ls__place_piece(s, axis, t->devices, first, last);
+            p = ls__placement_piece(s, axis, t->devices, first, last);
         for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
             zero(array, at, p.length);
         if (rest && axis < 0)
@@ -236,7 +236,7 @@ int ls_state_axis(const ls_trainer *t, ls_state_part part, const char *name,
     return 0;
 }
 
-int ls__place_open(ls_trainer *t)
+int ls__placement_open(ls_trainer *t)
 {
     for (int p = PARAMS; p < PARTS; p++) {
         t->axis[p] = ls__arena_new(&t->arena, (size_t)t->params.count,
