@@ -1,4 +1,5 @@
-/* Batches: borrowed arrays, checked when they are set, cut into equal shards. */
+/* Batches: borrowed arrays, checked when they are set, cut into equal
+ * shards. */
 #include "train/trainer.h"
 #include "base/error.h"
 
@@ -144,7 +145,7 @@ int64_t ls__batch_rows_read(const ls_batch *b, const bool *reads)
     return rows / ls__trainer_shards(t);
 }
 
-ls_shard ls__batch_shard(const ls_trainer *t, int device, int micro)
+ls_shard ls__step_shard(const ls_trainer *t, int device, int micro)
 {
     const ls_batch *b = t->phase.batch;
     int64_t rows = t->phase.rows;

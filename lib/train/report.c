@@ -107,7 +107,7 @@ void ls__report_result(const ls_trainer *t, ls__verdict v, ls_result *r)
  * when it is computed alone; -1 when each one is. */
 static int64_t bad_row_of(ls_trainer *t, int device, int micro, bool train)
 {
-    ls_shard all = ls__batch_shard(t, device, micro), one = all;
+    ls_shard all = ls__step_shard(t, device, micro), one = all;
     float **grads = t->grad_of + device * t->params.count;
 
     one.data = t->row;

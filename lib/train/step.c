@@ -37,7 +37,7 @@ enum { BLOCK = LS__CLIP_BLOCK };
 static int run_micro(ls_trainer *t, int worker, int device, int micro,
                      ls_sums *total)
 {
-    ls_shard shard = ls__batch_shard(t, device, micro);
+    ls_shard shard = ls__step_shard(t, device, micro);
     float **grads = micro ? t->later_of + worker * t->params.count
                           : t->grad_of + device * t->params.count;
     ls_sums sums = {.correct = __builtin_nan("")};
@@ -85,7 +85,7 @@ static void predict_device(ls_trainer *t, int device)
     ls__track_phase(ls__track_here(), "predict", device);
     *status = 0;
     for (int m = 0; m < t->micro && *status == 0; m++) {
-        ls_shard shard = ls__batch_shard(t, device, m);
+        ls_shard shard = ls__step_shard(t, device, m);
 
         *status = ls__exec_predict(
             t->exec, device, &shard, t->value_of, t->phase.goal,
@@ -311,7 +311,7 @@ static int watch(ls_trainer *t)
     if (t->exec)
         ls__exec_pack(t->exec, 0, 1, true, t->value_of);
     for (int d = 0; d < t->devices && status == 0; d++) {
-        ls_shard shard = ls__batch_shard(t, d, 0);
+        ls_shard shard = ls__step_shard(t, d, 0);
 
         ls__track_phase(track, "divergence check", d);
         status = ls__watch_device(t, d, &shard);

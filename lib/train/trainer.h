@@ -106,6 +106,6 @@ int64_t ls__batch_rows_read(const ls_batch *batch, const bool *reads);
 /* The shard of a device in a micro-batch of the phase.  Each micro-batch is a
  * call of the model, whose number follows from the step, so that a run that is
  * resumed draws what it would have drawn. */
-ls_shard ls__batch_shard(const ls_trainer *t, int device, int micro);
+ls_shard ls__step_shard(const ls_trainer *t, int device, int micro);
 
 #endif
