@@ -97,7 +97,7 @@ static int open_trainer(ls_trainer **t, ls_batch **b, ls_pool *pool,
     return status == 0 ? ls_batch_set(*b, "t", LS_F32, y, ROWS) : status;
 }
 
-/* ------ the gradient of the kernel below the operator, twice ------ */
+/* ------ the gradient of the weights below the operator, twice ------ */
 
 /* The loss where parameter i of p is moved by h. */
 static int moved(ls_trainer *t, const ls_batch *b, float p[PARAMS], int i,

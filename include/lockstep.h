@@ -10,8 +10,8 @@
  *
  * A complete program (examples/02_mlp.c is this one with its data):
  *
- *     ls_mesh *mesh;  ls_pool *pool;  ls_graph *g;  ls_trainer *t;  ls_batch *b;
- *     ls_result r;
+ *     ls_mesh *mesh;  ls_pool *pool;  ls_graph *g;  ls_trainer *t;  ls_batch
+ *     *b; ls_result r;
  *     ls_mesh_open(&mesh, NULL);                     8 devices, all cores
  *     ls_pool_open(&pool, mesh, NULL);
  *     ls_graph_new(&g);
@@ -248,7 +248,7 @@ typedef struct ls_pool ls_pool;
 
 /* Where workers may run; copied. */
 typedef struct ls_pool_options {
-    bool no_pin;     /* leave the created workers where the kernel puts them */
+    bool no_pin;     /* leave the created workers where Linux puts them */
     bool pin_caller; /* pin the calling thread too, until ls_pool_close */
 } ls_pool_options;
 
@@ -608,7 +608,7 @@ typedef enum ls_state { LS_REPLICATE, LS_SHARD } ls_state;
 typedef enum ls_keys { LS_KEYS_NNX, LS_KEYS_LINEN } ls_keys;
 
 /* The numbers that layers compute with.  LS_BF16_LAYERS: matrix products and
- * convolutions, forward and backward, round what they multiply (x, kernels, dy)
+ * convolutions, forward and backward, round what they multiply (x, weights, dy)
  * to bf16 as ls_round_bf16 does and add in f32; dense layers and convolutions
  * round x w + bias too, before an activation, and the bias of a convolution has
  * the sum of the rounded dy.  All else is f32: parameters, gradients and their

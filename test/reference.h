@@ -736,8 +736,8 @@ static inline float conv_bits_y(const ls_node *n, const float *x,
 }
 
 /* One element of dx: the same on d with zeros between its pixels and around
- * it, under the kernel with its taps in reverse order; K is (row, pixel of the
- * window, output channel). */
+ * it, under the weights with their taps in reverse order; K is (row, pixel of
+ * the window, output channel). */
 static inline float conv_bits_dx(const ls_node *n, const float *d,
                                  const float *w, int64_t row, int64_t y,
                                  int64_t x, int64_t k)

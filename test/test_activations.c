@@ -237,7 +237,7 @@ END_TEST
 
 enum { ROWS = 8, IN = 3, HIDDEN = 5, CLASSES = 4 };
 
-/* In the canonical order of the trainer: biases before kernels. */
+/* In the canonical order of the trainer: biases before weights. */
 typedef struct net {
     double b1[HIDDEN], w1[IN * HIDDEN], b2[CLASSES], w2[HIDDEN * CLASSES];
 } net;
@@ -379,7 +379,8 @@ START_TEST(test_gradient)
         *p = was - 1e-5;
         down = mean_loss(r, &start, x, labels);
         *p = was;
-        ck_assert_double_eq_tol(was - ((double *)&end)[i], (up - down) / 2e-5, 2e-6);
+        ck_assert_double_eq_tol(was - ((double *)&end)[i], (up - down) / 2e-5,
+                                2e-6);
     }
     step_net(r, true, x, labels, &start, &again);
     ck_assert_mem_eq(&again, &end, sizeof end);
@@ -388,7 +389,7 @@ END_TEST
 
 /* ------ Accuracy ------ */
 
-/* Logits that are the input itself, by way of a kernel that is the identity. */
+/* Logits that are the input itself, by way of weights that are the identity. */
 static void open_identity(training *t, int workers)
 {
     float one[CLASSES * CLASSES] = {0};

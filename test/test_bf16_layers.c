@@ -344,7 +344,7 @@ static ls__run conv_run(const ls_node *n, int64_t stash)
                      .dparam = {fenced(nw), fenced(out)}};
 }
 
-/* y and dy of all images through the pool, as kernels of their own do it. */
+/* y and dy of all images through the pooling, as kernels of their own do it. */
 static void pool_all(const ls_node *n, const ls_node *p, const ls__run *r,
                      const float *dy, float *y, float *d)
 {
@@ -398,8 +398,8 @@ static void check_pooled(const shape *s, const ls__backend *be)
     fences_free();
 }
 
-/* Proves that under a 2x2 pool, whose kernel gradient takes another way, all is
- * as without: the same y and dx, sums of the same products. */
+/* Proves that under a 2x2 pooling, whose weight gradient takes another way, all
+ * is as without: the same y and dx, sums of the same products. */
 START_TEST(under_a_pool)
 {
     const ls__backend *be = way(_i);

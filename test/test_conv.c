@@ -15,7 +15,7 @@ typedef struct shape {
     ls_window window;
 } shape;
 
-/* Shape number i: ones, primes, 2^n +- 1, long rows and deep kernels, drawn. */
+/* Shape number i: ones, primes, 2^n +- 1, long rows and deep windows, drawn. */
 static shape shape_of(int i)
 {
     static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 19};
@@ -106,7 +106,7 @@ static result bits_of(const conv *c)
     return r;
 }
 
-/* Forward and backward, with kernels packed where the backend wants them so. */
+/* Forward and backward, with weights packed where the backend wants them so. */
 static void run_conv(const conv *c, ls__run *r)
 {
     const ls_node *n = c->node;

@@ -61,7 +61,7 @@ static bool flags_of(const void *at, char flags[256])
     return found;
 }
 
-/* Large blocks are advised to be huge pages, where the kernel has any. */
+/* Large blocks are advised to be huge pages, where Linux has any. */
 START_TEST(test_huge_pages)
 {
     char *block = ls__block(8 << 20, "large"), flags[256];

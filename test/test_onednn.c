@@ -198,7 +198,7 @@ static ls__conv random_conv(const image *q)
                               .b_col = 1, .c_row = n, .scale = 1}};
 }
 
-/* y by one backend; w: the kernel. */
+/* y by one backend; w: the weights. */
 static float *convolve(const ls__backend *b, ls__conv v, bool rotated,
                        const float *w)
 {
@@ -231,8 +231,8 @@ static float *convolve(const ls__backend *b, ls__conv v, bool rotated,
     return v.out.c;
 }
 
-/* Proves that a convolution, the kernel as it is or rotated, is the native one
- * up to rounding, and touches nothing beyond its memory. */
+/* Proves that a convolution, the weights as they are or rotated, is the native
+ * one up to rounding, and touches nothing beyond its memory. */
 START_TEST(convolutions)
 {
     ls__fpmode_set();

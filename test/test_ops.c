@@ -416,7 +416,7 @@ static void make_input(problem *p, const row *o, int k)
     p->dxd[k] = doubles(n, NULL, LS_F32);
 }
 
-/* A kernel is as large as training has it: sums over it are near 1, where
+/* Weights are as large as training has it: sums over it are near 1, where
  * activations bend. */
 static void make_param(problem *p, int k)
 {

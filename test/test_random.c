@@ -762,7 +762,7 @@ static void expect_randn(ls_numpy *rs, int64_t n, const char *sha)
     free(x);
 }
 
-/* Seed 000, each of its 11 cases: the initial kernel and the data. */
+/* Seed 000, each of its 11 cases: the initial weights and the data. */
 START_TEST(seed_000)
 {
     static float x[64 * 64];
@@ -806,7 +806,7 @@ static void expect_init(const char *name, ls_key key, int64_t fan_in, int rank,
     free(x);
 }
 
-/* Seed 002's CNN: two convolutions and a dense layer, a key for each kernel
+/* Seed 002's CNN: two convolutions and a dense layer, a key for each array
  * and each bias. */
 START_TEST(seed_002)
 {

@@ -4,7 +4,7 @@
  *
  * Linux hands a thread's system calls back to it as SIGSYS while its selector
  * says so (Syscall User Dispatch).  The handler counts the call, then makes it.
- * Under a sanitizer, which makes calls of its own, and where the kernel has no
+ * Under a sanitizer, which makes calls of its own, and where Linux has no
  * such thing, there is nothing to run. */
 #define _GNU_SOURCE
 #include "calls.h"

@@ -75,7 +75,7 @@ struct ls__conv {
                         conv_pack; or dw = c (kh run,n), dy = b, accumulate */
 };
 
-/* The rectangles of output pixels that are chunks of K in kernel gradients. */
+/* The rectangles of output pixels that are chunks of K in weight gradients. */
 static inline int64_t ls__conv_chunk_w(int64_t w)
 {
     return w < LS__CHUNK / 2 ? w : LS__CHUNK / 2;
@@ -108,7 +108,7 @@ typedef struct ls__backend {
     /* dw, and dbias where it is not NULL. */
     void (*conv_grad)(const ls__conv *v, float *dbias, float *scratch);
     int64_t (*conv_scratch)(const ls__conv *v); /* floats, for both */
-    /* A kernel (taps,in,out) as the operand B (taps in,out); or, rotated, its
+    /* Weights (taps,in,out) as the operand B (taps in,out); or, rotated, their
      * taps in reverse order and transposed, (taps out,in). */
     int64_t (*conv_packed_size)(int64_t taps, int64_t k, int64_t n);
     void (*conv_pack)(int64_t taps, int64_t in, int64_t out, bool rotated,

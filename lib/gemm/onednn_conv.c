@@ -1,8 +1,8 @@
 /* Convolutions by oneDNN 2: y of one image, and dx, which is a convolution too
- * (gemm.h).  The kernel is reordered once a step, the image is copied where it
- * has to be rounded or has gaps between its rows; bias is oneDNN's and the rest
- * of the epilogue ours.  dw stays with our own kernels, which know what a max
- * pooling left out. */
+ * (gemm.h).  The weights are reordered once a step, the image is copied where
+ * it has to be rounded or has gaps between its rows; bias is oneDNN's and the
+ * rest of the epilogue ours.  dw stays with our own kernels, which know what a
+ * max pooling left out. */
 #include "gemm/onednn.h"
 #include "base/memory.h"
 #include "gemm/onednn_call.h"
@@ -12,8 +12,8 @@
 
 typedef struct convolution {
     ls__prepared prepared;
-    bool rotated;         /* the kernel's taps are to be reversed */
-    int64_t taps, tap;    /* of the kernel; floats of one */
+    bool rotated;         /* the taps are to be reversed */
+    int64_t taps, tap;    /* of the weights; floats of one */
     int64_t image_scratch; /* floats of the copy */
     ls__onednn on;
     ls__call pack, image; /* image: not made where it is read as it is */
@@ -21,13 +21,13 @@ typedef struct convolution {
 } convolution;
 
 typedef struct operands {
-    dnnl_memory_desc_t x, kernel, y, bias; /* what the product reads */
+    dnnl_memory_desc_t x, w, y, bias;      /* what the product reads */
     dnnl_memory_desc_t image, weights;     /* what there is, in f32 */
     dnnl_dims_t stride;
     bool copies;
 } operands;
 
-/* A kernel is (taps,C,n), or (taps,n,C) where it is rotated. */
+/* Weights are (taps,C,n), or (taps,n,C) where they are rotated. */
 static dnnl_status_t describe(operands *o, const ls__conv *v, bool rotated,
                               dnnl_data_type_t type)
 {
@@ -48,7 +48,7 @@ static dnnl_status_t describe(operands *o, const ls__conv *v, bool rotated,
         (s = dnnl_memory_desc_init_by_strides(&o->weights, 4, k, dnnl_f32,
                                               k_at)) ||
         (s = dnnl_memory_desc_init_by_tag(&o->x, 4, x, type, dnnl_nhwc)) ||
-        (s = dnnl_memory_desc_init_by_tag(&o->kernel, 4, k, type,
+        (s = dnnl_memory_desc_init_by_tag(&o->w, 4, k, type,
                                           dnnl_format_tag_any)) ||
         (s = dnnl_memory_desc_init_by_tag(&o->bias, 1, bias, dnnl_f32,
                                           dnnl_a)))
@@ -56,7 +56,7 @@ static dnnl_status_t describe(operands *o, const ls__conv *v, bool rotated,
     return dnnl_memory_desc_init_by_tag(&o->y, 4, y, dnnl_f32, dnnl_nhwc);
 }
 
-/* A kernel's layout that is left open is settled. */
+/* The layout of the weights, which was left open, is settled. */
 static dnnl_status_t make_product(ls__call *c, const ls__onednn *on,
                                   operands *o, bool bias)
 {
@@ -69,15 +69,15 @@ static dnnl_status_t make_product(ls__call *c, const ls__onednn *on,
     if (s == dnnl_success)
         s = dnnl_convolution_forward_desc_init(
             &what, dnnl_forward_training, dnnl_convolution_direct, &o->x,
-            &o->kernel, bias ? &o->bias : NULL, &o->y, o->stride, none, none);
+            &o->w, bias ? &o->bias : NULL, &o->y, o->stride, none, none);
     if (s == dnnl_success)
         s = dnnl_primitive_desc_create(&pd, &what, attr, on->engine, NULL);
     dnnl_primitive_attr_destroy(attr);
     if (s != dnnl_success)
         return s;
-    o->kernel = *dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
+    o->w = *dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
     ls__call_array(c, DNNL_ARG_SRC, &o->x);
-    ls__call_array(c, DNNL_ARG_WEIGHTS, &o->kernel);
+    ls__call_array(c, DNNL_ARG_WEIGHTS, &o->w);
     ls__call_array(c, DNNL_ARG_DST, &o->y);
     if (bias)
         ls__call_array(c, DNNL_ARG_BIAS, &o->bias);
@@ -92,24 +92,25 @@ static dnnl_status_t make_all(convolution *p, const ls__conv *v, bool bf16)
     if (s || (s = describe(&o, v, p->rotated, bf16 ? dnnl_bf16 : dnnl_f32)) ||
         (s = make_product(&p->product[0], &p->on, &o, false)) ||
         (s = make_product(&p->product[1], &p->on, &o, true)) ||
-        (s = ls__call_copy(&p->pack, &p->on, &o.weights, &o.kernel)) ||
+        (s = ls__call_copy(&p->pack, &p->on, &o.weights, &o.w)) ||
         (o.copies && (s = ls__call_copy(&p->image, &p->on, &o.image, &o.x))))
         return s;
     p->image_scratch = o.copies ? ls__call_floats(&o.x) : 0;
     p->prepared.scratch =
-        p->image_scratch + ls__larger(ls__call_scratchpad(&p->image),
-                               ls__larger(ls__call_scratchpad(&p->product[0]),
-                                      ls__call_scratchpad(&p->product[1])));
-    p->prepared.packed = ls__call_floats(&o.kernel) +
-                     ls__call_scratchpad(&p->pack) +
-                     (p->rotated ? p->taps * p->tap : 0);
+        p->image_scratch +
+        ls__larger(ls__call_scratchpad(&p->image),
+                   ls__larger(ls__call_scratchpad(&p->product[0]),
+                              ls__call_scratchpad(&p->product[1])));
+    p->prepared.packed = ls__call_floats(&o.w) +
+                         ls__call_scratchpad(&p->pack) +
+                         (p->rotated ? p->taps * p->tap : 0);
     p->prepared.packed = (p->prepared.packed + 15) / 16 * 16;
     return dnnl_success;
 }
 
 /* ------ running them ------ */
 
-/* Packed, then scratch, then the kernel with its taps reversed. */
+/* Packed, then scratch, then the weights with their taps reversed. */
 static void pack(const ls__prepared *m, const float *w, float *packed)
 {
     const convolution *p = (const convolution *)m;

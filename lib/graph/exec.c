@@ -10,7 +10,7 @@
 
 struct ls__exec {
     ls__plan *plan;
-    float *packed;     /* kernels packed for this step; shared, read only */
+    float *packed;     /* weights packed for this step; shared, read only */
     float **memory;    /* per worker */
     float **of_device; /* the memory of the worker that runs a device */
     ls__failure *failure; /* [device] the last one */
@@ -43,7 +43,7 @@ static int make_memory(ls__exec *e, const ls_pool *pool, int devices)
     e->of_device = ls__new((size_t)devices, sizeof *e->of_device,
                            "executor");
     e->failure = ls__new((size_t)devices, sizeof *e->failure, "executor");
-    e->packed = ls__block(packed, "packed kernels");
+    e->packed = ls__block(packed, "packed weights");
     e->draw = ls__new((size_t)e->plan->streams + 1, sizeof *e->draw,
                       "executor");
     if (!e->memory || !e->of_device || !e->failure || !e->packed || !e->draw)
@@ -91,8 +91,8 @@ void ls__exec_draw(ls__exec *e, int stream, ls__draw draw)
 }
 
 /* The first column of q that belongs to whoever has all packed floats from `at`
- * on; a convolution's kernel is not cut, nor one that is packed by what was
- * made for it. */
+ * on; a convolution's weights are not cut, nor those that are packed by what
+ * was made for it. */
 static int64_t column_at(const ls__pack *q, int64_t at)
 {
     int64_t unit = q->taps || q->prepared ? q->n : LS__PACK_CUT, column;

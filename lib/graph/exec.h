@@ -45,7 +45,7 @@ const ls__failure *ls__exec_failure(const void *exec, int device);
 int ls__exec_find(const void *exec, const char *output, const ls__goal **goal,
                   int64_t *size);
 
-/* Worker `worker`'s share of packing the kernels, those for the backward sweep
+/* Worker `worker`'s share of packing the weights, those for the backward sweep
  * where train; all workers' shares must be done before any gradient. */
 void ls__exec_pack(void *exec, int worker, int workers, bool train,
                    const float *const *params);

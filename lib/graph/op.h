@@ -17,8 +17,8 @@ typedef struct ls__failure {
     const ls_node *node;
 } ls__failure;
 
-/* The products of a layer: y, the gradient of its kernel, that of x. */
-enum { LS__OF_Y, LS__OF_KERNEL, LS__OF_X, LS__PRODUCTS };
+/* The products of a layer: y, the gradient of its weights, that of x. */
+enum { LS__OF_Y, LS__OF_WEIGHTS, LS__OF_X, LS__PRODUCTS };
 
 /* Everything one run of an operator sees. */
 typedef struct ls__run {
@@ -29,7 +29,7 @@ typedef struct ls__run {
     float *stash;                  /* what forward keeps for backward */
     float *scratch;                /* dies with the call */
     const float *param[LS__MAX_PARAMS];
-    const float *packed[2];        /* products: the kernel, and transposed */
+    const float *packed[2];        /* products: the weights, and transposed */
     const ls__prepared *prepared[LS__PRODUCTS]; /* products: each NULL or one */
 
     const float *dy;                     /* NULL for a loss */
@@ -106,10 +106,10 @@ int ls__want(const ls_node *node, int k, ls_dtype dtype, int rank);
 /* The shape of an operator whose value has the shape of its one input. */
 int ls__same_shape(ls_node *node);
 
-/* A dense layer whose kernel is the matrix (width of x, n) under another shape
- * of the same size: Flax's DenseGeneral. */
+/* A dense layer whose weights are the matrix (width of x, n) under another
+ * shape of the same size: Flax's DenseGeneral. */
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
-                   int kernel_rank, const int64_t *kernel_shape);
+                   int weights_rank, const int64_t *weights_shape);
 
 /* Attention of q to k and v, all (T,D); D is cut into heads. */
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,

@@ -1,4 +1,4 @@
-/* Convolution of images (H,W,C) with a kernel (kh,kw,C,n), image by image.
+/* Convolution of images (H,W,C) with weights (kh,kw,C,n), image by image.
  *
  *     y = patches w + bias, relu and so on, as a dense layer on the patches:
  *         what a window sees, in the order (row, pixel, channel)
@@ -43,7 +43,7 @@ static double conv_flops(const ls_node *n)
            (double)ls__width(n->in[0]) * (double)ls__width(n);
 }
 
-/* Windows in one image, n columns of B from a (taps in,n) kernel. */
+/* Windows in one image, n columns of B from (taps in,n) weights. */
 static ls__conv windows(const ls__frame *f, const ls__window *w, int64_t n)
 {
     int64_t row = f->cols * f->c;
@@ -247,7 +247,7 @@ static void patches_grad(const ls__run *r, const ls__conv *v, float *dbias,
         }
 }
 
-/* The kernel with its taps in reverse order and transposed: (taps n,C). */
+/* The weights with their taps in reverse order and transposed: (taps n,C). */
 static void rotate(const ls_node *n, const float *w, float *out)
 {
     int64_t taps = n->window.kh * n->window.kw, c = ls__width(n->in[0]);
@@ -373,7 +373,7 @@ static const float *slope(const ls__run *r, int64_t i, float *full)
 }
 
 /* dw (+)= patches^T d, dbias (+)= sums of d */
-static void kernel_grad(const ls__run *r, int64_t i, const float *d, parts s)
+static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
 {
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
@@ -418,7 +418,7 @@ static void dense_bwd(const ls__run *r)
     for (int64_t i = 0; i < r->rows; i++) {
         const float *d = slope(r, i, s.full);
 
-        kernel_grad(r, i, d, s);
+        weights_grad(r, i, d, s);
         if (r->dx[0])
             input_grad(r, i, d, s);
     }
@@ -475,8 +475,8 @@ static const float *operand(const ls__run *r, int64_t n, const float *x,
     return out;
 }
 
-static void sparse_kernel_grad(const ls__run *r, ls__conv *v, int64_t i,
-                               const parts *s, float *transposed)
+static void sparse_weights_grad(const ls__run *r, ls__conv *v, int64_t i,
+                                const parts *s, float *transposed)
 {
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
@@ -503,7 +503,7 @@ static void sparse_bwd(const ls__run *r)
     if (r->add)
         transpose_grad(&v, false, r->dparam[0], transposed);
     for (int64_t i = 0; i < r->rows; i++)
-        sparse_kernel_grad(r, &v, i, &s, transposed);
+        sparse_weights_grad(r, &v, i, &s, transposed);
     transpose_grad(&v, true, r->dparam[0], transposed);
     for (int64_t i = 0; r->dx[0] && i < r->rows; i++)
         input_grad(r, i, slope(r, i, s.full), s);

@@ -68,7 +68,7 @@ static ls__gemm of_y(const ls_node *n, int64_t rows)
                    false, false);
 }
 
-static ls__gemm of_kernel(const ls_node *n, int64_t rows)
+static ls__gemm of_weights(const ls_node *n, int64_t rows)
 {
     return product(ls__width(n->in[0]), ls__width(n), rows * ls__vectors(n),
                    true, false);
@@ -84,13 +84,14 @@ static int dense_prepare(const ls_node *n, int64_t rows, bool with_dx,
                          const ls__backend *b,
                          ls__prepared *prepared[LS__PRODUCTS])
 {
-    ls__gemm y = of_y(n, rows), kernel = of_kernel(n, rows), x = of_x(n, rows);
+    ls__gemm y = of_y(n, rows), weights = of_weights(n, rows),
+             x = of_x(n, rows);
     int status;
 
-    kernel.accumulate = true;
+    weights.accumulate = true;
     if ((status = b->prepare(&y, rows, b->bf16, &prepared[LS__OF_Y])) < 0 ||
-        (status =
-             b->prepare(&kernel, rows, b->bf16, &prepared[LS__OF_KERNEL])) < 0)
+        (status = b->prepare(&weights, rows, b->bf16,
+                             &prepared[LS__OF_WEIGHTS])) < 0)
         return status;
     return with_dx ? b->prepare(&x, rows, b->bf16, &prepared[LS__OF_X]) : 0;
 }
@@ -114,13 +115,13 @@ static void dense_fwd(const ls__run *r)
 }
 
 /* dw (+)= x^T d */
-static void kernel_grad(const ls__run *r, const float *d, float *scratch)
+static void weights_grad(const ls__run *r, const float *d, float *scratch)
 {
-    ls__gemm g = of_kernel(r->node, r->rows);
+    ls__gemm g = of_weights(r->node, r->rows);
 
     g.a = r->x[0];
     g.b = d;
-    g.prepared = r->prepared[LS__OF_KERNEL];
+    g.prepared = r->prepared[LS__OF_WEIGHTS];
     g.c = r->dparam[0];
     g.accumulate = r->add;
     ls__multiply(r->backend, &g, scratch);
@@ -152,7 +153,7 @@ static void dense_bwd(const ls__run *r)
         d = scratch;
         scratch += (r->rows * n->size + 15) / 16 * 16;
     }
-    kernel_grad(r, d, scratch);
+    weights_grad(r, d, scratch);
     if (n->params > 1)
         r->kernels->column_sum(r->rows * ls__vectors(n), ls__width(n), d,
                                r->add, r->dparam[1]);
@@ -167,11 +168,11 @@ const ls__op ls__op_dense = {
     .forward = dense_fwd, .backward = dense_bwd};
 
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
-                   int kernel_rank, const int64_t *kernel_shape)
+                   int weights_rank, const int64_t *weights_shape)
 {
     ls_node *y = ls__node_new(&ls__op_dense, name, x, NULL, NULL);
     int64_t in = x ? ls__width(x) : 0;
-    int64_t size = ls__count(kernel_rank, kernel_shape);
+    int64_t size = ls__count(weights_rank, weights_shape);
 
     if (!y)
         return NULL;
@@ -180,15 +181,15 @@ ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
     if (y && size != in * n) {
         char text[LS__SHAPE_TEXT];
 
-        ls__fail(LS_ESHAPE, "dense \"%s\": a kernel of %s does not take %lld "
+        ls__fail(LS_ESHAPE, "dense \"%s\": weights of %s do not take %lld "
                  "to %lld", y->name,
-                 ls__shape_text(text, kernel_rank, kernel_shape),
+                 ls__shape_text(text, weights_rank, weights_shape),
                  (long long)in, (long long)n);
         return ls__graph_failed(y->graph, LS_ESHAPE);
     }
     if (y)
         y = ls__node_param(y, "kernel", LS__INIT_LECUN_NORMAL, in, n,
-                           kernel_rank, kernel_shape);
+                           weights_rank, weights_shape);
     return y && bias ? ls__node_param(y, "bias", LS__INIT_ZEROS, in, n, 1, &n)
                      : y;
 }

@@ -6,7 +6,7 @@
  *   list     what is left, in the order it was built, the loss last
  *   lay out  each output, stash and gradient where it is alone as long as it
  *            lives (plan_memory.c)
- *   pack     the kernels that products want packed, once a step */
+ *   pack     the weights that products want packed, once a step */
 #include "graph/planner.h"
 
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static int prepare_products(ls__planner *p)
     return status;
 }
 
-/* ------ packed kernels ------ */
+/* ------ packed weights ------ */
 
 static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
 {
@@ -99,7 +99,7 @@ static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
     plan->pack_floats += q->floats;
 }
 
-/* Does the backend want this instruction's kernel packed? */
+/* Does the backend want this instruction's weights packed? */
 static bool packs(const ls__plan *plan, const ls_node *n)
 {
     const ls__backend *b = &plan->backend;

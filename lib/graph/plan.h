@@ -27,7 +27,7 @@ typedef struct ls__instr {
     int64_t dx[LS__MAX_INPUTS], addend[LS__MAX_INPUTS];
     int64_t slope_of_x;               /* offset; -1: none */
     bool dy_is_pre, through_slope;    /* see fold_slope */
-    int64_t packed[2];                /* offsets in the packed kernels */
+    int64_t packed[2];                /* offsets in the packed weights */
     ls__prepared *prepared[LS__PRODUCTS]; /* owned; NULL: nothing prepared */
 } ls__instr;
 
@@ -45,12 +45,12 @@ typedef struct ls__measure {
     int64_t size; /* elements a row */
 } ls__measure;
 
-/* A kernel to pack at the start of each step. */
+/* Weights to pack at the start of each step. */
 typedef struct ls__pack {
     int param;
     int64_t k, n, row, col; /* the operand B (k,n) and its strides */
     int64_t taps;           /* of a convolution, each a (k,n); 0: dense */
-    int64_t offset, floats; /* in the packed kernels, one after the other */
+    int64_t offset, floats; /* in the packed weights, one after the other */
     bool backward;          /* used there only */
     const ls__prepared *prepared; /* packs it; NULL: the backend does */
 } ls__pack;

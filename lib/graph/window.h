@@ -23,7 +23,7 @@ typedef struct ls__frame {
 ls__frame ls__frame_of_x(const ls_node *n);
 
 /* That of its dy, with zeros between pixels where the stride is not 1: under
- * the rotated kernel, with stride 1, its windows give dx. */
+ * the rotated weights, with stride 1, its windows give dx. */
 ls__frame ls__frame_of_dy(const ls_node *n);
 
 int64_t ls__frame_size(const ls__frame *f);

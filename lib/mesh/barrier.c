@@ -27,8 +27,8 @@
  * generation and the news that somebody sleeps share one word, which is only
  * changed by atomic read-modify-writes: a sleeper sets the lowest bit by
  * compare-and-exchange from the generation it has seen (this fails if the gate
- * opened meanwhile), and asks the kernel to sleep only while the word is still
- * exactly that (the kernel compares under its own lock).  The opener exchanges
+ * opened meanwhile), and asks Linux to sleep only while the word is still
+ * exactly that (Linux compares under its own lock).  The opener exchanges
  * the word for the next generation with the bit clear; if the old word had the
  * bit, it wakes everybody.  Whichever comes first in the order of changes of
  * that one word, nobody sleeps on an open gate, and when nobody slept there

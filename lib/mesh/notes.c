@@ -106,7 +106,7 @@ static void note_places(ls_mesh *mesh)
              "step waits for them; %d workers would use the fast kind alone",
              mesh->workers - t->fast, mesh->workers, t->fast);
     if (t->balancing)
-        note(mesh, "the kernel balances memory between NUMA nodes by itself, "
+        note(mesh, "Linux balances memory between NUMA nodes by itself, "
              "which takes time and moves what was placed on purpose: sysctl "
              "kernel.numa_balancing=0");
 }

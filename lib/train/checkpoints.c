@@ -146,7 +146,7 @@ static void stop(ls_checkpoints *c)
 /* ------ Opening ------ */
 
 /* Ask for two seconds: a run that was killed lets go of its lock only when the
- * kernel has taken it apart. */
+ * process has been taken apart. */
 static bool locked_out(int fd)
 {
     const struct timespec pause = {0, 20 * 1000 * 1000};

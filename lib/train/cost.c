@@ -4,7 +4,7 @@
 #include "train/trainer.h"
 
 /* Backward makes two gradients, of the operands of each product: those of a
- * kernel and of x, where x has one. */
+ * weights and of x, where x has one. */
 static void fill_cost(const ls__instr *in, ls_cost *cost)
 {
     const ls_node *n = in->node;

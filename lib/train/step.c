@@ -1,6 +1,6 @@
 /* One training step: the heart.
  *
- *     PREPARE    workers pack the kernels that all will read
+ *     PREPARE    workers pack the weights that all will read
  *     GRADIENTS  each worker runs its devices, in device order, each into the
  *                device's own buffer, micro-batch after micro-batch;
  *                parameters are read only
