@@ -411,7 +411,7 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, parts s)
     product(r, &v, s.rest);
 }
 
-static void dense_bwd(const ls__run *r)
+static void full_bwd(const ls__run *r)
 {
     parts s = parts_of(r);
 
@@ -514,7 +514,7 @@ static void conv_bwd(const ls__run *r)
     if (is_sparse(r->node) && r->backend->conv)
         sparse_bwd(r);
     else
-        dense_bwd(r);
+        full_bwd(r);
 }
 
 const ls__op ls__op_conv = {

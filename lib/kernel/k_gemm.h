@@ -113,7 +113,7 @@ static int64_t copy_stride(int64_t k)
 }
 
 /* Of products as deep as k, or less deep. */
-static int64_t dense_size(int64_t k, int64_t n)
+static int64_t full_scratch(int64_t k, int64_t n)
 {
     return packed_size(k, n) +
            BAND * copy_stride(k < DEEPEST ? k : DEEPEST);
@@ -141,7 +141,7 @@ static ls__gemm band_of(const ls__gemm *g, int64_t i, int64_t rows, float *copy)
     return band;
 }
 
-static void dense_product(const ls__gemm *g, float *scratch)
+static void full_product(const ls__gemm *g, float *scratch)
 {
     const float *b = g->packed;
     bool copies = aliases(g);

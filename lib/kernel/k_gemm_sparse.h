@@ -5,7 +5,7 @@
  * Row i of the sparse side is a list of what is not zero, in rising k, cut into
  * blocks of K.  A block of the other side is copied to where it stays in the
  * first cache, LISTS_VECS vectors wide, and each list runs over it with that
- * many sums in registers: a load and an fma a step, where the dense kernel
+ * many sums in registers: a load and an fma a step, where the full kernel
  * shares its loads among the rows of a tile but multiplies the zeros too.
  *
  * The chains are those of k_gemm.h without their zeros, so the bits are the
@@ -334,9 +334,9 @@ static bool lists_of(const ls__gemm *g, listed *s)
 
 static int64_t scratch_size(int64_t k, int64_t n)
 {
-    int64_t dense = dense_size(k, n), lists = lists_size(k);
+    int64_t full = full_scratch(k, n), lists = lists_size(k);
 
-    return dense > lists ? dense : lists;
+    return full > lists ? full : lists;
 }
 
 static void gemm(const ls__gemm *g, float *scratch)
@@ -346,7 +346,7 @@ static void gemm(const ls__gemm *g, float *scratch)
     if (lists_of(g, &s))
         lists_product(&s, scratch);
     else
-        dense_product(g, scratch);
+        full_product(g, scratch);
 }
 
 #endif
