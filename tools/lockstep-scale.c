@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "others.h"
 #include "writable.h"
-#include "report.h"
+#include "scale_findings.h"
 #include "run.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ typedef struct scale {
     others others;
     bool tells; /* stderr is a terminal */
     ls_scaling *scaling;
-    report report;
+    findings findings;
     char *command;
 } scale;
 
@@ -91,7 +91,7 @@ static int check_usage(scale *s)
     return status == OPT_GO ? read_counts(s) : status;
 }
 
-static int check_places(scale *s)
+static int check_writable(scale *s)
 {
     const char *path[] = {s->asked.scale.json, s->asked.scale.csv,
                           s->asked.scale.plot};
@@ -194,7 +194,7 @@ static int open_trainer(void *user, ls_pool *pool, int fold,
     if (s->status != OPT_GO)
         return LS_EUSER;
     spoil(*trainer, ls_pool_workers(pool));
-    report_count(&s->report, *trainer);
+    findings_count(&s->findings, *trainer);
     return 0;
 }
 
@@ -237,15 +237,15 @@ static int measure(scale *s)
     status = ls_scaling_run(&s->scaling, &o);
     if (s->tells)
         fprintf(stderr, "\r%40s\r", "");
-    s->report.others = others_used(&s->others);
+    s->findings.others = others_used(&s->others);
     return s->status != OPT_GO ? s->status : opt_check(status);
 }
 
 /* ------ What is shown ------ */
 
-static int make_report(scale *s)
+static int make_findings(scale *s)
 {
-    report *r = &s->report;
+    findings *r = &s->findings;
 
     r->model = s->program.models[s->run.line.model].name;
     r->command = s->command;
@@ -256,25 +256,25 @@ static int make_report(scale *s)
     r->cores = ls_mesh_usable_cores(s->run.mesh);
     r->weak = s->asked.scale.weak;
     r->tokens = s->run.set.seq_len;
-    return report_make(r, s->scaling);
+    return findings_make(r, s->scaling);
 }
 
 static int write_files(scale *s)
 {
-    const report *r = &s->report;
+    const findings *r = &s->findings;
     int status = OPT_GO;
 
     if (s->asked.scale.json)
-        status = report_json(r, s->asked.scale.json);
+        status = scale_json(r, s->asked.scale.json);
     if (s->asked.scale.csv && status == OPT_GO)
-        status = report_csv(r, s->asked.scale.csv);
+        status = scale_csv(r, s->asked.scale.csv);
     if (s->asked.scale.plot && status == OPT_GO)
-        status = report_plot(r, s->asked.scale.plot);
+        status = scale_plot(r, s->asked.scale.plot);
     return status;
 }
 
 /* What makes the numbers doubtful. */
-static void doubt(const report *r)
+static void doubt(const findings *r)
 {
     enum { WIDE = 10 }; /* per cent */
     double spread = 0;
@@ -294,11 +294,11 @@ static int show(scale *s)
 {
     int status;
 
-    report_text(&s->report);
-    doubt(&s->report);
+    scale_table(&s->findings);
+    doubt(&s->findings);
     status = write_files(s);
-    for (int i = 0; i < s->report.points; i++) {
-        const ls_scaling_point *p = &s->report.point[i];
+    for (int i = 0; i < s->findings.points; i++) {
+        const ls_scaling_point *p = &s->findings.point[i];
 
         if (!p->verified)
             status = opt_fail(OPT_FAILED, "%d workers: the state is not that "
@@ -343,7 +343,7 @@ static int start(scale *s, int argc, char **argv)
 
 /* clang-format off */
 static int (*const stages[])(scale *s) = {
-    check_usage, check_places, open_mesh, measure, make_report, show,
+    check_usage, check_writable, open_mesh, measure, make_findings, show,
 };
 /* clang-format on */
 
@@ -358,7 +358,7 @@ int main(int argc, char **argv)
          i++)
         status = stages[i](&s);
     ls_scaling_free(s.scaling);
-    report_free(&s.report);
+    findings_free(&s.findings);
     free(s.command);
     run_close(&s.run);
     return status == OPT_DONE ? 0 : status;

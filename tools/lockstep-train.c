@@ -49,7 +49,7 @@ static int check_usage(session *s)
     return run_check(&s->run);
 }
 
-static int check_places(session *s)
+static int check_writable(session *s)
 {
     int status = writable_check(s->run.set.save, true);
 
@@ -333,7 +333,7 @@ static int finish(session *s)
 
 /* clang-format off */
 static int (*const stages[])(session *s) = {
-    check_usage, check_places, open_run, open_keeper, init, open_metrics,
+    check_usage, check_writable, open_run, open_keeper, init, open_metrics,
     open_trace, open_watchdog, train, finish,
 };
 /* clang-format on */

@@ -20,7 +20,7 @@
 #include "reduce/reduce.h"
 #include "train/clip.h"
 #include "train/placement.h"
-#include "train/report.h"
+#include "train/verdict.h"
 #include "train/schedule.h"
 #include "train/watch.h"
 
@@ -226,12 +226,12 @@ static void run_phases(void *user, int worker)
     ls__pool_barrier(t->pool);
     if (worker == 0)
         t->phase.graded = ls__seconds();
-    if (ls__report_judge(t) != LS__GOES_ON)
+    if (ls__verdict_judge(t) != LS__GOES_ON)
         return;
     enter(t, worker);
     ls__track_phase(track, "reduce", -1);
     range_of(t, worker, &first, &last);
-    t->bad[worker] = reduce_range(t, first, last, ls__report_factor(t));
+    t->bad[worker] = reduce_range(t, first, last, ls__verdict_factor(t));
     leave(t, worker, LS__REDUCE);
     ls__pool_barrier(t->pool);
     if (worker == 0)
@@ -239,7 +239,7 @@ static void run_phases(void *user, int worker)
     enter(t, worker);
     ls__track_phase(track, "update", -1);
     g = norm(t);
-    if (!ls__report_bad(t) && !overflows(g))
+    if (!ls__verdict_bad(t) && !overflows(g))
         update_owned(t, g, first_device, last_device);
     leave(t, worker, LS__UPDATE);
 }
@@ -259,10 +259,10 @@ static int conclude(ls_trainer *t, ls__verdict v, ls_result *result)
     ls_result r;
 
     if (v == LS__FAILED)
-        return ls__report_fail(t);
-    if (v == LS__GOES_ON && (ls__report_bad(t) || overflows(g)))
-        return ls__report_fail_gradient(t);
-    ls__report_result(t, v, &r);
+        return ls__verdict_fail(t);
+    if (v == LS__GOES_ON && (ls__verdict_bad(t) || overflows(g)))
+        return ls__verdict_fail_gradient(t);
+    ls__verdict_result(t, v, &r);
     r.grad_norm = g;
     if (v == LS__NO_WEIGHT)
         ls__fail(0, "step %lld: the weights of all %lld rows are 0; nothing "
@@ -342,13 +342,13 @@ static int pass(ls_trainer *t, const ls_batch *batch, bool train,
         return status;
     }
     ls__pool_run(t->pool, run_phases, t);
-    v = ls__report_judge(t);
+    v = ls__verdict_judge(t);
     if (train)
         status = conclude(t, v, result);
     else if (v == LS__FAILED)
-        status = ls__report_fail(t);
+        status = ls__verdict_fail(t);
     else
-        ls__report_result(t, v, result);
+        ls__verdict_result(t, v, result);
     ls__fpmode_restore(mode);
     return status;
 }
@@ -378,7 +378,7 @@ static int predict(ls_trainer *t, const ls_batch *batch, const char *output,
     ls__pool_run(t->pool, run_phases, t);
     for (int d = 0; d < t->devices; d++)
         if (t->report[d].status < 0)
-            return ls__report_fail_user(t, d);
+            return ls__verdict_fail_user(t, d);
     return 0;
 }
 

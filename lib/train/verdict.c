@@ -1,6 +1,6 @@
 /* What the devices of a step reported: whether the step goes on, its result,
  * and, where it does not, whose fault that is. */
-#include "train/report.h"
+#include "train/verdict.h"
 #include "base/error.h"
 #include "mesh/pool.h"
 #include "reduce/reduce.h"
@@ -32,7 +32,7 @@ static bool is_failure(const ls_trainer *t, const ls__report *r)
            (means_shards(t) && !(r->sums.weight > 0));
 }
 
-ls__verdict ls__report_judge(const ls_trainer *t)
+ls__verdict ls__verdict_judge(const ls_trainer *t)
 {
     for (int d = 0; d < t->devices; d++)
         if (is_failure(t, &t->report[d]))
@@ -41,7 +41,7 @@ ls__verdict ls__report_judge(const ls_trainer *t)
                                                    : LS__NO_WEIGHT;
 }
 
-float ls__report_factor(const ls_trainer *t)
+float ls__verdict_factor(const ls_trainer *t)
 {
     switch (t->options.mean) {
     case LS_SUM: return 1;
@@ -50,7 +50,7 @@ float ls__report_factor(const ls_trainer *t)
     }
 }
 
-bool ls__report_bad(const ls_trainer *t)
+bool ls__verdict_bad(const ls_trainer *t)
 {
     for (int w = 0; w < t->workers; w++)
         if (t->bad[w] >= 0)
@@ -83,7 +83,7 @@ static float metric(const ls_trainer *t, int i)
                           : __builtin_nanf("");
 }
 
-void ls__report_result(const ls_trainer *t, ls__verdict v, ls_result *r)
+void ls__verdict_result(const ls_trainer *t, ls__verdict v, ls_result *r)
 {
     double weight = total(t, &t->report[0].sums.weight);
     double correct = total(t, &t->report[0].sums.correct);
@@ -144,7 +144,7 @@ static int64_t bad_row(ls_trainer *t, int device, bool train)
     return row;
 }
 
-int ls__report_fail_user(const ls_trainer *t, int d)
+int ls__verdict_fail_user(const ls_trainer *t, int d)
 {
     long long step = (long long)t->step;
 
@@ -177,7 +177,7 @@ static int fail_device(ls_trainer *t, int d)
     long long step = (long long)t->step;
 
     if (r->status < 0)
-        return ls__report_fail_user(t, d);
+        return ls__verdict_fail_user(t, d);
     if (r->diverged)
         return ls__fail(LS_EUSER, "step %lld: the gradient of device %d is "
                         "another when devices run at the same time: its "
@@ -189,7 +189,7 @@ static int fail_device(ls_trainer *t, int d)
                     step, d);
 }
 
-int ls__report_fail(ls_trainer *t)
+int ls__verdict_fail(ls_trainer *t)
 {
     for (int d = 0; d < t->devices; d++)
         if (is_failure(t, &t->report[d]))
@@ -198,11 +198,11 @@ int ls__report_fail(ls_trainer *t)
                     "finite", (long long)t->step);
 }
 
-int ls__report_fail_gradient(ls_trainer *t)
+int ls__verdict_fail_gradient(ls_trainer *t)
 {
     const char *name = "";
 
-    if (!ls__report_bad(t))
+    if (!ls__verdict_bad(t))
         return ls__fail(LS_ENONFINITE, "step %lld: the norm of the gradient, "
                         "which is to be clipped, is not finite",
                         (long long)t->step);

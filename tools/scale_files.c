@@ -1,7 +1,7 @@
-/* The report as JSON and as CSV.  Numbers that do not exist are null, and an
+/* The findings as JSON and as CSV.  Numbers that do not exist are null, and an
  * empty field. */
 #include "opt.h"
-#include "report.h"
+#include "scale_findings.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -28,7 +28,7 @@ static json_t *times(const ls_times *t)
                      t->waiting);
 }
 
-static json_t *repeats(const report *r, int i)
+static json_t *repeats(const findings *r, int i)
 {
     json_t *list = json_array();
 
@@ -37,10 +37,10 @@ static json_t *repeats(const report *r, int i)
     return list;
 }
 
-static json_t *point_json(const report *r, int i)
+static json_t *point_json(const findings *r, int i)
 {
     const ls_scaling_point *p = &r->point[i];
-    const report_rate *rate = &r->rate[i];
+    const finding_rate *rate = &r->rate[i];
     json_t *o = json_pack(
         "{s:i, s:b, s:b, s:s, s:I, s:f, s:f, s:f, s:o, s:f, s:f, s:o, s:o, s:o,"
         " s:o, s:o, s:o}",
@@ -64,7 +64,7 @@ static json_t *point_json(const report *r, int i)
     return o;
 }
 
-static json_t *points(const report *r)
+static json_t *points(const findings *r)
 {
     json_t *list = json_array();
 
@@ -73,7 +73,7 @@ static json_t *points(const report *r)
     return list;
 }
 
-static json_t *operators(const report *r)
+static json_t *operators(const findings *r)
 {
     json_t *list = json_array();
 
@@ -85,7 +85,7 @@ static json_t *operators(const report *r)
     return list;
 }
 
-static json_t *guesses(const report *r)
+static json_t *guesses(const findings *r)
 {
     json_t *list = json_array();
 
@@ -100,14 +100,14 @@ static json_t *guesses(const report *r)
 }
 
 /* A command line may hold bytes that are no text. */
-static json_t *command(const report *r)
+static json_t *command(const findings *r)
 {
     json_t *text = json_string(r->command);
 
     return text ? text : json_null();
 }
 
-int report_json(const report *r, const char *path)
+int scale_json(const findings *r, const char *path)
 {
     const ls_work *w = &r->info.work;
     json_t *o = json_pack(
@@ -152,7 +152,7 @@ static void put_times(FILE *f, const ls_times *t)
 }
 
 static void put_line(FILE *f, const ls_scaling_point *p,
-                     const report_rate *rate)
+                     const finding_rate *rate)
 {
     fprintf(f, "%d,%d,%d,%lld", p->workers, p->oversubscribed, p->verified,
             (long long)p->rows);
@@ -174,7 +174,7 @@ static void put_line(FILE *f, const ls_scaling_point *p,
     fputc('\n', f);
 }
 
-int report_csv(const report *r, const char *path)
+int scale_csv(const findings *r, const char *path)
 {
     FILE *f = fopen(path, "w");
     int status = OPT_GO;

@@ -1,5 +1,5 @@
-/* From a measurement to a report: all that its forms show is computed here. */
-#include "report.h"
+/* From a measurement to findings: all that its forms show is computed here. */
+#include "scale_findings.h"
 #include "opt.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Operators of the same kind together. */
-void report_count(report *r, const ls_trainer *t)
+void findings_count(findings *r, const ls_trainer *t)
 {
     ls_cost c;
 
@@ -17,20 +17,20 @@ void report_count(report *r, const ls_trainer *t)
 
         while (k < r->ops && strcmp(r->op[k].name, c.op) != 0)
             k++;
-        if (k == REPORT_OPS)
+        if (k == FINDINGS_OPS)
             continue;
         if (k == r->ops)
-            r->op[r->ops++] = (report_op){.name = c.op};
+            r->op[r->ops++] = (finding_op){.name = c.op};
         r->op[k].forward += c.forward;
         r->op[k].backward += c.backward;
     }
 }
 
-static report_rate rate_of(const ls_scaling_point *p, int64_t tokens)
+static finding_rate rate_of(const ls_scaling_point *p, int64_t tokens)
 {
     double rows = (double)p->rows / p->seconds;
 
-    return (report_rate){
+    return (finding_rate){
         .steps = 1 / p->seconds,
         .rows = rows,
         .tokens = tokens ? rows * (double)tokens : (double)NAN,
@@ -38,7 +38,7 @@ static report_rate rate_of(const ls_scaling_point *p, int64_t tokens)
     };
 }
 
-static int make_points(report *r)
+static int make_points(findings *r)
 {
     ls_scaling_point p;
 
@@ -57,7 +57,7 @@ static int make_points(report *r)
 
 /* Twice and four times what was measured, while there is a device for each;
  * nothing when a count's numbers are not to be trusted. */
-static void make_guesses(report *r)
+static void make_guesses(findings *r)
 {
     r->most = r->point[r->points - 1].workers;
     for (int i = 0; i < r->points; i++) {
@@ -66,7 +66,7 @@ static void make_guesses(report *r)
         if (!r->point[i].oversubscribed)
             r->from = i;
     }
-    for (int i = 0; i < REPORT_GUESSES; i++) {
+    for (int i = 0; i < FINDINGS_GUESSES; i++) {
         int workers = r->point[r->from].workers << (i + 1);
 
         if (workers > r->info.devices)
@@ -77,7 +77,7 @@ static void make_guesses(report *r)
     }
 }
 
-int report_make(report *r, const ls_scaling *scaling)
+int findings_make(findings *r, const ls_scaling *scaling)
 {
     r->scaling = scaling;
     ls_scaling_ask(scaling, &r->info);
@@ -91,7 +91,7 @@ int report_make(report *r, const ls_scaling *scaling)
     return OPT_GO;
 }
 
-void report_free(report *r)
+void findings_free(findings *r)
 {
     free(r->point);
     free(r->rate);

@@ -1,10 +1,10 @@
-/* The report as an SVG: speed-up over workers with the ideal line, and the
+/* The findings as an SVG: speed-up over workers with the ideal line, and the
  * times of a step as stacked bars.
  *
  * Grey lines and text in between black and white are readable on both; a viewer
  * that knows which one it has makes them darker or lighter. */
 #include "opt.h"
-#include "report.h"
+#include "scale_findings.h"
 
 #include <errno.h>
 #include <math.h>
@@ -94,7 +94,7 @@ static bool shown(const ls_scaling_point *p)
     return isfinite(p->speedup);
 }
 
-static void draw_points(const report *r, const panel *p)
+static void draw_points(const findings *r, const panel *p)
 {
     fputs("<polyline class=\"measured\" points=\"", p->f);
     for (int i = 0; i < r->points; i++)
@@ -116,7 +116,7 @@ static void draw_points(const report *r, const panel *p)
 }
 
 /* From the largest count it was made from. */
-static void draw_model(const report *r, const panel *p)
+static void draw_model(const findings *r, const panel *p)
 {
     const ls_scaling_point *from = &r->point[r->from];
 
@@ -131,7 +131,7 @@ static void draw_model(const report *r, const panel *p)
 }
 
 /* How a count is to be labelled: "" for none. */
-static const char *mark(const report *r, int workers)
+static const char *mark(const findings *r, int workers)
 {
     for (int i = 0; i < r->points; i++)
         if (r->point[i].workers == workers)
@@ -143,7 +143,7 @@ static const char *mark(const report *r, int workers)
 }
 
 /* From the right, leaving out what has no room. */
-static void draw_counts(const report *r, const panel *p)
+static void draw_counts(const findings *r, const panel *p)
 {
     double last = p->right + 99;
 
@@ -158,7 +158,7 @@ static void draw_counts(const report *r, const panel *p)
     }
 }
 
-static void draw_speedup(const report *r, FILE *f)
+static void draw_speedup(const findings *r, FILE *f)
 {
     int most = r->most;
     panel p = {f, 64, 400, most * 1.06, most * 1.06};
@@ -189,7 +189,7 @@ static void part(const panel *p, double x, double half, double *sum,
     *sum += time;
 }
 
-static void draw_bars(const report *r, const panel *p)
+static void draw_bars(const findings *r, const panel *p)
 {
     double step = (p->right - p->left) / r->points;
 
@@ -217,7 +217,7 @@ static void draw_legend(FILE *f)
     }
 }
 
-static void draw_times(const report *r, FILE *f)
+static void draw_times(const findings *r, FILE *f)
 {
     panel p = {.f = f, .left = 500, .right = 770, .x_most = 1};
 
@@ -245,7 +245,7 @@ static const char style[] =
     "@media (prefers-color-scheme:light){text{fill:#333}.guess{fill:#8a3f80}}"
     "@media (prefers-color-scheme:dark){text{fill:#ddd}.guess{fill:#d68acb}}";
 
-static void draw(const report *r, FILE *f)
+static void draw(const findings *r, FILE *f)
 {
     bool shared = false;
 
@@ -265,7 +265,7 @@ static void draw(const report *r, FILE *f)
     fputs("</svg>\n", f);
 }
 
-int report_plot(const report *r, const char *path)
+int scale_plot(const findings *r, const char *path)
 {
     FILE *f = fopen(path, "w");
     bool good;

@@ -1,5 +1,5 @@
-/* The report as tables of plain columns and a curve of characters. */
-#include "report.h"
+/* The findings as tables of plain columns and a curve of characters. */
+#include "scale_findings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void share(int width, double x, double roof)
     number(width, "%.0f %%", roof > 0 && x > 0 ? 100 * x / roof : (double)NAN);
 }
 
-static void row_end(const report *r, int i)
+static void row_end(const findings *r, int i)
 {
     const ls_scaling_point *p = &r->point[i];
 
@@ -33,7 +33,7 @@ static void row_end(const report *r, int i)
 
 /* ------ Tables ------ */
 
-static void print_head(const report *r)
+static void print_head(const findings *r)
 {
     printf("%s, %lld rows a step%s, %d device%s: %s scaling, %d x %d steps\n",
            r->model, (long long)r->point[0].rows, r->weak ? " and worker" : "",
@@ -44,7 +44,7 @@ static void print_head(const report *r)
            ls_version(), r->command);
 }
 
-static void print_rates(const report *r)
+static void print_rates(const findings *r)
 {
     printf("\n%7s  %4s/step  %6s  %8s  %9s", "workers", r->unit.name, "spread",
            "steps/s", "rows/s");
@@ -54,7 +54,7 @@ static void print_rates(const report *r)
            "FMA roof");
     for (int i = 0; i < r->points; i++) {
         const ls_scaling_point *p = &r->point[i];
-        const report_rate *rate = &r->rate[i];
+        const finding_rate *rate = &r->rate[i];
 
         printf("%7d", p->workers);
         number(9, "%.4g", r->unit.scale * p->seconds);
@@ -71,7 +71,7 @@ static void print_rates(const report *r)
     }
 }
 
-static void print_times(const report *r)
+static void print_times(const findings *r)
 {
     double u = r->unit.scale;
 
@@ -96,7 +96,7 @@ static void print_times(const report *r)
     }
 }
 
-static void print_memory(const report *r)
+static void print_memory(const findings *r)
 {
     printf("\nGB/s, read and written, and as a share of a copy by as many "
            "workers\n%7s  %8s  %6s  %8s  %6s  %8s\n", "workers", "reduce", "",
@@ -130,7 +130,7 @@ static void bar(int workers, double speedup, char c, double cell)
     number(0, "%.2f", speedup);
 }
 
-static void print_curve(const report *r)
+static void print_curve(const findings *r)
 {
     double cell = r->most / (double)CELLS;
 
@@ -149,7 +149,7 @@ static void print_curve(const report *r)
 
 /* ------ In words ------ */
 
-static void print_flops(const report *r)
+static void print_flops(const findings *r)
 {
     double all = r->info.work.row_flops;
     char before = ':';
@@ -166,7 +166,7 @@ static void print_flops(const report *r)
     putchar('\n');
 }
 
-void report_text(const report *r)
+void scale_table(const findings *r)
 {
     print_head(r);
     print_rates(r);
