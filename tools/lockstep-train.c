@@ -163,7 +163,8 @@ static int fill(session *s, int64_t step, int64_t *rows)
     return status;
 }
 
-static int measure(session *s, const ls_result *result, int64_t rows, double ms)
+static int write_metrics(session *s, const ls_result *result, int64_t rows,
+                         double ms)
 {
     ls_mark mark = ls_mark_begin(s->run.pool, "metrics");
     int status = metrics_step(&s->metrics, result, rows, ms);
@@ -215,7 +216,7 @@ static int one_step(session *s, int64_t step)
     result.step = step; /* batches count here, those of weight 0 too */
     if (!result.updated)
         tell_empty(s, step);
-    status = measure(s, &result, rows, 1e3 * (progress_clock() - start));
+    status = write_metrics(s, &result, rows, 1e3 * (progress_clock() - start));
     if (status == OPT_GO && wants_log(s, step))
         status = log_line(s, &result);
     if (status == OPT_GO && s->run.model->epochs && s->run.data.batches)

@@ -10,9 +10,9 @@ const char *ls_strerror(int status)
 {
     switch (status) {
     case 0: return "success";
-#define LS_TEXT(name, value, text) case name: return text;
-    LS_ERRORS(LS_TEXT)
-#undef LS_TEXT
+#define LS_CASE(name, value, text) case name: return text;
+    LS_ERRORS(LS_CASE)
+#undef LS_CASE
     }
     return "unknown status";
 }

@@ -251,7 +251,7 @@ static void run_backward(const chunk *c, const ls__instr *in)
 
 /* Add what the graph's metrics sum, row by row, in double: chunks do not show.
  * A row of weight 0 may hold anything. */
-static void measure(const chunk *c, const ls__measure *m, ls_ratio *to)
+static void sum_metric(const chunk *c, const ls__metric *m, ls_ratio *to)
 {
     const float *y = at(c, m->y);
 
@@ -285,7 +285,7 @@ static void run_chunk(const chunk *c)
 
     forward_to(c, &plan->goal[0]);
     for (int i = 0; i < plan->metrics && goes_on(c); i++)
-        measure(c, &plan->metric[i], &c->sums->metric[i]);
+        sum_metric(c, &plan->metric[i], &c->sums->metric[i]);
     if (!c->grads && goes_on(c))
         forward(c, loss);
     if (!c->grads)

@@ -130,7 +130,8 @@ static int pack_list(ls__plan *plan)
 /* ------ goals ------ */
 
 /* What the goal's instruction needs, directly or through others. */
-static int trace(ls__planner *p, ls__goal *goal, const char *name, int instr)
+static int mark_needed(ls__planner *p, ls__goal *goal, const char *name,
+                       int instr)
 {
     ls__plan *plan = p->plan;
 
@@ -143,7 +144,7 @@ static int trace(ls__planner *p, ls__goal *goal, const char *name, int instr)
         return LS_ENOMEM;
     goal->runs[instr] = true;
     for (int i = 0; i < p->graph->metrics && !name; i++)
-        goal->runs[p->instr[ls__measured(p, i)->id]] = true;
+        goal->runs[p->instr[ls__metric_node(p, i)->id]] = true;
     for (int i = instr; i >= 0; i--)
         for (int k = 0; goal->runs[i] && k < plan->instr[i].inputs; k++) {
             const ls_node *x = plan->instr[i].node->in[k];
@@ -167,10 +168,10 @@ static int goals(ls__planner *p)
                                sizeof *plan->goal);
     if (!plan->goal)
         return LS_ENOMEM;
-    status = trace(p, &plan->goal[0], NULL, plan->count - 1);
+    status = mark_needed(p, &plan->goal[0], NULL, plan->count - 1);
     for (int i = 0; i < g->output_count && status == 0; i++)
-        status = trace(p, &plan->goal[i + 1], g->outputs[i]->name,
-                       p->instr[p->home[g->outputs[i]->node->id]]);
+        status = mark_needed(p, &plan->goal[i + 1], g->outputs[i]->name,
+                             p->instr[p->home[g->outputs[i]->node->id]]);
     return status;
 }
 

@@ -40,10 +40,10 @@ typedef struct ls__goal {
 } ls__goal;
 
 /* A value to sum over the rows of each batch. */
-typedef struct ls__measure {
+typedef struct ls__metric {
     int64_t y;    /* offset */
     int64_t size; /* elements a row */
-} ls__measure;
+} ls__metric;
 
 /* Weights to pack at the start of each step. */
 typedef struct ls__pack {
@@ -67,7 +67,7 @@ typedef struct ls__plan {
     int goals;
     ls__goal *goal;    /* the loss, then the outputs */
     int metrics;
-    ls__measure metric[LS_METRICS];
+    ls__metric metric[LS_METRICS];
     int packs;
     ls__pack *pack;
     int64_t pack_floats;

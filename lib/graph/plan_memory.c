@@ -54,7 +54,7 @@ static void forward_values(ls__planner *p)
         p->refs[i][STASH] = p->stash[n->id];
     }
     for (int i = 0; i < p->graph->metrics; i++) /* read before the loss */
-        reads(p, p->y[ls__measured(p, i)->id], plan->count - 1);
+        reads(p, p->y[ls__metric_node(p, i)->id], plan->count - 1);
 }
 
 /* Nobody but node `id` still waits for gradient v, and v dies at `time`. */
@@ -251,9 +251,9 @@ void ls__plan_write(ls__planner *p)
     }
     plan->metrics = p->graph->metrics;
     for (int i = 0; i < plan->metrics; i++) {
-        const ls_node *n = ls__measured(p, i);
+        const ls_node *n = ls__metric_node(p, i);
 
-        plan->metric[i] = (ls__measure){offset_of(p, p->y[n->id]), n->size};
+        plan->metric[i] = (ls__metric){offset_of(p, p->y[n->id]), n->size};
     }
     plan->floats = plan->scratch + (scratch + 15) / 16 * 16;
 }

@@ -37,7 +37,7 @@ static inline int ls__inputs_of(const ls_node *n)
 }
 
 /* The node whose instruction makes the value of metric i. */
-static inline const ls_node *ls__measured(const ls__planner *p, int i)
+static inline const ls_node *ls__metric_node(const ls__planner *p, int i)
 {
     return &p->node[p->home[p->graph->metric[i]->id]];
 }

@@ -12,31 +12,31 @@ static void sgd(const ls__rule *r, int64_t n, const float *g, float *p)
 }
 
 /* t = d t + g; p -= lr t, or for nesterov p -= lr (d t + g). */
-SIMD void traced(const ls__rule *r, int64_t n, const float *g, float *p,
-                 float *trace, bool ahead)
+SIMD void with_trace(const ls__rule *r, int64_t n, const float *g, float *p,
+                     float *moment, bool ahead)
 {
     v16 lr = v16_set(r->neg_lr), decay = v16_set(r->momentum);
 
     for (int64_t i = 0; i < n; i += 16) {
         v16 d = take(g + i, n - i);
-        v16 t = v16_fma(decay, take(trace + i, n - i), d);
+        v16 t = v16_fma(decay, take(moment + i, n - i), d);
         v16 u = ahead ? v16_fma(decay, t, d) : t;
 
-        put(trace + i, t, n - i);
+        put(moment + i, t, n - i);
         put(p + i, v16_fma(lr, u, take(p + i, n - i)), n - i);
     }
 }
 
 static void momentum(const ls__rule *r, int64_t n, const float *g, float *p,
-                     float *trace)
+                     float *moment)
 {
-    traced(r, n, g, p, trace, false);
+    with_trace(r, n, g, p, moment, false);
 }
 
 static void nesterov(const ls__rule *r, int64_t n, const float *g, float *p,
-                     float *trace)
+                     float *moment)
 {
-    traced(r, n, g, p, trace, true);
+    with_trace(r, n, g, p, moment, true);
 }
 
 SIMD void adaptive(const ls__rule *r, int64_t n, const float *g, float *p,

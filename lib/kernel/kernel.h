@@ -130,9 +130,9 @@ typedef struct ls__kernel_table {
     /* k_optim.h: one update of n parameters p with gradient g. */
     void (*sgd)(const ls__rule *r, int64_t n, const float *g, float *p);
     void (*momentum)(const ls__rule *r, int64_t n, const float *g, float *p,
-                     float *trace);
+                     float *moment);
     void (*nesterov)(const ls__rule *r, int64_t n, const float *g, float *p,
-                     float *trace);
+                     float *moment);
     void (*adam)(const ls__rule *r, int64_t n, const float *g, float *p,
                  float *mu, float *nu);
     void (*adamw)(const ls__rule *r, int64_t n, const float *g, float *p,

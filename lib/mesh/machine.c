@@ -32,7 +32,7 @@ static int64_t bytes_of(hwloc_obj_t o)
     return hwloc_obj_type_is_cache(o->type) ? (int64_t)o->attr->cache.size : 0;
 }
 
-static ls_level measure(hwloc_topology_t handle, size_t i)
+static ls_level level_of(hwloc_topology_t handle, size_t i)
 {
     ls_level level = {.name = levels[i].name};
     hwloc_obj_t o = NULL;
@@ -51,7 +51,7 @@ static ls_level measure(hwloc_topology_t handle, size_t i)
 bool ls_mesh_level(const ls_mesh *mesh, int i, ls_level *level)
 {
     for (size_t l = 0; i >= 0 && l < sizeof levels / sizeof *levels; l++) {
-        ls_level found = measure(mesh->topology.handle, l);
+        ls_level found = level_of(mesh->topology.handle, l);
 
         if (found.count && i-- == 0) {
             *level = found;

@@ -12,7 +12,7 @@
 #include "file/checkpoint.h"
 #include "mesh/pool.h"
 #include "mesh/signals.h"
-#include "train/settings.h"
+#include "train/run_options.h"
 #include "train/trainer.h"
 
 #include <errno.h>
@@ -227,7 +227,7 @@ static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
     if (!c->dir)
         return LS_ENOMEM;
     c->blocks = 1 + ls__optim_moments(c->trainer->options.optimizer.kind);
-    c->options = ls__settings_new(c->trainer, o->settings, o->setting);
+    c->options = ls__run_options_new(c->trainer, o->settings, o->setting);
     if (!c->options)
         return LS_ENOMEM;
     if ((status = make_copy(c)) < 0 || (status = lock_folder(c)) < 0)
@@ -290,7 +290,7 @@ static int hand_over(ls_checkpoints *c, int notes, const ls_setting *note)
     const ls_trainer *t = c->trainer;
 
     json_decref(c->notes);
-    c->notes = ls__settings_new(NULL, notes, note);
+    c->notes = ls__run_options_new(NULL, notes, note);
     if (!c->notes)
         return LS_ENOMEM;
     for (int b = 0; b < c->blocks; b++)

@@ -1,6 +1,6 @@
 /* Settings as text.  Only those that count are written: the momentum of adam is
  * nobody's contradiction. */
-#include "train/settings.h"
+#include "train/run_options.h"
 #include "base/error.h"
 #include "train/optim.h"
 #include "train/schedule.h"
@@ -108,8 +108,8 @@ static bool put_options(json_t *to, const ls_trainer *t)
            put(to, "precision", precisions[o->precision]);
 }
 
-json_t *ls__settings_new(const ls_trainer *t, int settings,
-                         const ls_setting *setting)
+json_t *ls__run_options_new(const ls_trainer *t, int settings,
+                            const ls_setting *setting)
 {
     json_t *object = json_object();
     bool good = object && (!t || put_options(object, t));

@@ -1,7 +1,7 @@
 /* A trainer's options as texts: what a run must have in common with the
  * checkpoint it goes on from.  Workers and placement are not among them. */
-#ifndef LS_TRAIN_SETTINGS_H
-#define LS_TRAIN_SETTINGS_H
+#ifndef LS_TRAIN_RUN_OPTIONS_H
+#define LS_TRAIN_RUN_OPTIONS_H
 
 #include "train/trainer.h"
 
@@ -9,7 +9,7 @@
 
 /* An object of texts: the options of a trainer (NULL: of none), and other
  * settings behind them.  NULL, with a message: no memory. */
-json_t *ls__settings_new(const ls_trainer *trainer, int settings,
-                         const ls_setting *setting);
+json_t *ls__run_options_new(const ls_trainer *trainer, int settings,
+                            const ls_setting *setting);
 
 #endif
