@@ -971,12 +971,14 @@ LS_API int ls_state_axis(const ls_trainer *trainer, ls_state_part part,
 
 /* ====== Sets of arrays: shards ====== */
 
-/* A named array, its leading axis first: rows, or devices.  The name and the
- * data are the caller's. */
+/* An array in memory.  In a set of arrays its first axis counts rows, or
+ * devices, and it has a name; the name and the data are the caller's.  Where a
+ * function reads an array from a file, its data are malloc's (ls_array_free)
+ * and its name is NULL. */
 typedef struct ls_array {
     const char *name;
     ls_dtype dtype;
-    int rank; /* 1 to LS_MAX_RANK, the leading axis included */
+    int rank; /* up to LS_MAX_RANK; in a set 1 at least */
     int64_t shape[LS_MAX_RANK];
     void *data; /* C order; written only where a comment says so */
 } ls_array;
@@ -1177,26 +1179,18 @@ LS_API bool ls_archive_note(const ls_archive *archive, int i,
 
 /* ====== Data ====== */
 
-/* An array in memory, rows first.  data is malloc's, or NULL. */
-typedef struct ls_tensor {
-    ls_dtype dtype;
-    int rank;
-    int64_t shape[LS_MAX_RANK];
-    void *data; /* C order */
-} ls_tensor;
-
 /* Read a .npy file (versions 1 to 3; f4 f8 i4 i8 u1 b1, both byte orders, C
  * and Fortran order) as LS_F32 or LS_I32.  LS_EFORMAT names the byte at fault.
  * LS_ERANGE names an element that `as` cannot hold: beyond the range, or with
  * a fraction for LS_I32. */
-LS_API int ls_npy_load(ls_tensor *out, const char *path, ls_dtype as);
+LS_API int ls_npy_load(ls_array *out, const char *path, ls_dtype as);
 
 /* The shape of the array in a .npy file, whose header alone is read; returns
  * its rank, or the failure of ls_npy_load. */
 LS_API int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK]);
 
-/* Free the data and clear the tensor. */
-LS_API void ls_tensor_free(ls_tensor *tensor);
+/* Free the data of an array that was read, and clear it. */
+LS_API void ls_array_free(ls_array *array);
 
 /* ------ Sources: rows by their numbers ------ */
 

@@ -64,14 +64,14 @@ END_TEST
 /* Proves that every ending half accepts NULL. */
 START_TEST(closing_nothing)
 {
-    ls_tensor none = {.data = NULL};
+    ls_array none = {.data = NULL};
 
     ls_batch_close(NULL);
     ls_trainer_close(NULL);
     ls_graph_free(NULL);
     ls_pool_close(NULL);
     ls_mesh_close(NULL);
-    ls_tensor_free(&none);
+    ls_array_free(&none);
 }
 END_TEST
 

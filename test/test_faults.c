@@ -393,11 +393,11 @@ static int write_trace(void)
 
 static int load(void)
 {
-    ls_tensor t;
+    ls_array t;
     int status = ls_npy_load(&t, "faults.npy", LS_F32);
 
     if (status == 0)
-        ls_tensor_free(&t);
+        ls_array_free(&t);
     return status;
 }
 

@@ -151,7 +151,7 @@ enum { TYPES = sizeof types / sizeof *types };
 
 static void check_values(const int32_t want[3])
 {
-    ls_tensor t;
+    ls_array t;
 
     ck_assert_msg(ls_npy_load(&t, path, LS_F32) == 0, "%s", ls_errmsg());
     ck_assert_int_eq(t.dtype, LS_F32);
@@ -159,11 +159,11 @@ static void check_values(const int32_t want[3])
     ck_assert_int_eq(t.shape[0], 3);
     for (int i = 0; i < 3; i++)
         ck_assert(((float *)t.data)[i] == (float)want[i]);
-    ls_tensor_free(&t);
+    ls_array_free(&t);
     ck_assert_msg(ls_npy_load(&t, path, LS_I32) == 0, "%s", ls_errmsg());
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(((int32_t *)t.data)[i], want[i]);
-    ls_tensor_free(&t);
+    ls_array_free(&t);
     ck_assert_ptr_null(t.data);
 }
 
@@ -192,21 +192,21 @@ END_TEST
 START_TEST(npy_fortran)
 {
     uint8_t bytes[24];
-    ls_tensor t;
+    ls_array t;
 
     for (int i = 0; i < 24; i++)
         bytes[i] = (uint8_t)i;
     put_npy(header("|u1", "True", "(2, 3)"), bytes, 6);
     ck_assert_int_eq(ls_npy_load(&t, path, LS_I32), 0);
     ck_assert_mem_eq(t.data, ((int32_t[]){0, 2, 4, 1, 3, 5}), 24);
-    ls_tensor_free(&t);
+    ls_array_free(&t);
 
     put_npy(header("|u1", "True", "(2, 3, 4)"), bytes, 24);
     ck_assert_int_eq(ls_npy_load(&t, path, LS_I32), 0);
     for (int i = 0; i < 24; i++) /* C place i is (i/12, i/4%3, i%4) */
         ck_assert_int_eq(((int32_t *)t.data)[i],
                          i / 12 + i / 4 % 3 * 2 + i % 4 * 6);
-    ls_tensor_free(&t);
+    ls_array_free(&t);
 }
 END_TEST
 
@@ -216,7 +216,7 @@ START_TEST(npy_large)
     enum { N = 5003 };
     char head[128];
     FILE *f = fopen(path, "wb");
-    ls_tensor t;
+    ls_array t;
     int n = snprintf(head, sizeof head, "\x93NUMPY%c%c%c%c", 1, 0, 60, 0);
     const char *text = "{'descr':'<i4','fortran_order':False,'shape':(5003,)}";
 
@@ -229,26 +229,26 @@ START_TEST(npy_large)
     ck_assert_msg(ls_npy_load(&t, path, LS_I32) == 0, "%s", ls_errmsg());
     for (int i = 0; i < N; i++)
         ck_assert_int_eq(((int32_t *)t.data)[i], i * 7919);
-    ls_tensor_free(&t);
+    ls_array_free(&t);
 }
 END_TEST
 
 /* A single number has no axes; an empty array has no elements. */
 START_TEST(npy_corners)
 {
-    ls_tensor t;
+    ls_array t;
 
     put_npy(header("<f4", "False", "()"), f4, 4);
     ck_assert_int_eq(ls_npy_load(&t, path, LS_F32), 0);
     ck_assert_int_eq(t.rank, 0);
     ck_assert(*(float *)t.data == 1);
-    ls_tensor_free(&t);
+    ls_array_free(&t);
     put_npy(header("<f4", "False", "(0, 3)"), f4, 0);
     ck_assert_int_eq(ls_npy_load(&t, path, LS_F32), 0);
     ck_assert_int_eq(t.shape[1], 3);
-    ls_tensor_free(&t);
-    ls_tensor_free(&t);
-    ls_tensor_free(NULL);
+    ls_array_free(&t);
+    ls_array_free(&t);
+    ls_array_free(NULL);
 }
 END_TEST
 
@@ -273,7 +273,7 @@ END_TEST
 
 static void refused(int status, ls_dtype as, const char *message)
 {
-    ls_tensor t = {.rank = 77};
+    ls_array t = {.rank = 77};
     int got = ls_npy_load(&t, path, as);
 
     ck_assert_msg(got == status, "status %d, not %d, for %s", got, status,
@@ -292,7 +292,7 @@ START_TEST(npy_ranges)
     const double wide[] = {1, 2, 1e300, 4};
     const float parts[] = {1, 1.5f, NAN, INFINITY, 2147483648.f};
     const double edge[] = {-2147483648., 2147483647., HUGE_VAL};
-    ls_tensor t;
+    ls_array t;
 
     put_npy(header("<i8", "False", "(2,)"), big, sizeof big);
     refused(LS_ERANGE, LS_I32, "element (1)");
@@ -306,11 +306,11 @@ START_TEST(npy_ranges)
     ck_assert_int_eq(ls_npy_load(&t, path, LS_I32), 0);
     ck_assert_int_eq(((int32_t *)t.data)[0], INT32_MIN);
     ck_assert_int_eq(((int32_t *)t.data)[1], INT32_MAX);
-    ls_tensor_free(&t);
+    ls_array_free(&t);
     put_npy(header("<f8", "False", "(3,)"), edge, 24);
     ck_assert_int_eq(ls_npy_load(&t, path, LS_F32), 0);
     ck_assert(isinf(((float *)t.data)[2]));
-    ls_tensor_free(&t);
+    ls_array_free(&t);
 }
 END_TEST
 
@@ -429,7 +429,7 @@ START_TEST(npy_flips)
         uint8_t file[NPY_MAX];
         size_t n =
             npy(file, 1 + i % 3, header("<f4", "True", "(1, 3)"), f4, 12);
-        ls_tensor t;
+        ls_array t;
 
         for (int k = 0; k <= i % 2; k++) {
             random = random * 6364136223846793005u + 1442695040888963407u;
@@ -446,7 +446,7 @@ START_TEST(npy_flips)
                 sum += ((uint32_t *)t.data)[k];
             ck_assert_msg(count <= 12, "%u", sum);
             loaded++;
-            ls_tensor_free(&t);
+            ls_array_free(&t);
         }
     }
     ck_assert_int_gt(loaded, 100);

@@ -1,7 +1,7 @@
 /* Shortage of memory: opening all there is, shards, collectives, ls_pmap,
  * placement, saving, loading, checkpoints, images and tracing, with each of
- * their allocations failing in turn.  Each call fails with LS_ENOMEM, keeps nothing, and works
- * when asked again.  Steady steps allocate nothing at all.
+ * their allocations failing in turn.  Each call fails with LS_ENOMEM, keeps
+ * nothing, and works when asked again.  Steady steps allocate nothing at all.
  *
  * malloc's family is ours here (faults.h), before the C library's.  Sanitizers
  * bring their own, and then this program has nothing to do. */
@@ -144,11 +144,11 @@ static int save(void)
 
 static int load(void)
 {
-    ls_tensor t;
+    ls_array t;
     int status = ls_npy_load(&t, in_folder("shortage.npy"), LS_F32);
 
     if (status == 0)
-        ls_tensor_free(&t);
+        ls_array_free(&t);
     return status;
 }
 

@@ -1,9 +1,9 @@
 /* Arrays in memory as the rows to train on: .npy files, and whatever else was
- * made into a tensor. */
+ * made into an array. */
 #include "data.h"
 #include "opt.h"
 
-static int check_new(const data *d, const ls_tensor *t, const char *from)
+static int check_new(const data *d, const ls_array *t, const char *from)
 {
     for (int i = 0; i < t->rank; i++)
         if (t->shape[i] == 0)
@@ -15,7 +15,7 @@ static int check_new(const data *d, const ls_tensor *t, const char *from)
     return OPT_GO;
 }
 
-int data_add(data *d, const char *name, ls_tensor t, const char *from)
+int data_add(data *d, const char *name, ls_array t, const char *from)
 {
     int status = check_new(d, &t, from);
 
@@ -23,12 +23,12 @@ int data_add(data *d, const char *name, ls_tensor t, const char *from)
         d->rows = t.shape[0];
         d->input[d->inputs++] = (data_input){.name = name, .all = t};
     } else {
-        ls_tensor_free(&t);
+        ls_array_free(&t);
     }
     return status;
 }
 
-static int load(ls_tensor *t, const char *name, const char *path, ls_dtype as,
+static int load(ls_array *t, const char *name, const char *path, ls_dtype as,
                 int rank)
 {
     if (ls_npy_load(t, path, as) < 0)
@@ -37,14 +37,14 @@ static int load(ls_tensor *t, const char *name, const char *path, ls_dtype as,
         return OPT_GO;
     opt_fail(OPT_FAILED, "%s: %d axes, but %s needs %d, rows first", path,
              t->rank, name, rank);
-    ls_tensor_free(t);
+    ls_array_free(t);
     return OPT_FAILED;
 }
 
 int data_load(data *d, const char *name, const char *path, ls_dtype as,
               int rank)
 {
-    ls_tensor t;
+    ls_array t;
     int status = load(&t, name, path, as, rank);
 
     return status == OPT_GO ? data_add(d, name, t, path) : status;
@@ -65,7 +65,7 @@ int data_collect(data *d)
     ls_array array[DATA_INPUTS] = {0};
 
     for (int i = 0; i < d->inputs; i++) {
-        const ls_tensor *t = &d->input[i].all;
+        const ls_array *t = &d->input[i].all;
 
         array[i] = (ls_array){.name = d->input[i].name, .dtype = t->dtype,
                               .rank = t->rank, .data = t->data};

@@ -103,8 +103,8 @@ void data_free(data *d)
     ls_source_close(&d->source);
     ls_source_close(&d->evaluation);
     for (int i = 0; i < d->inputs; i++)
-        ls_tensor_free(&d->input[i].all);
-    ls_tensor_free(&d->mask);
+        ls_array_free(&d->input[i].all);
+    ls_array_free(&d->mask);
     text_free(&d->text);
     noise_free(&d->noise);
     *d = (data){0};

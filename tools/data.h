@@ -19,13 +19,13 @@ enum { DATA_INPUTS = 4 };
 
 typedef struct data_input {
     const char *name; /* of the graph's input */
-    ls_tensor all;    /* (rows, row shape) */
+    ls_array all;     /* (rows, row shape) */
 } data_input;
 
 typedef struct data {
     int inputs; /* arrays in memory; 0: another source, or a text */
     data_input input[DATA_INPUTS];
-    ls_tensor mask;       /* weights of the rows; empty: all 1 */
+    ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */
     ls_source evaluation; /* rows 0: none */
     int64_t rows;         /* of every input */
@@ -42,7 +42,7 @@ typedef struct data {
 /* ------ Arrays in memory: all have equally many rows ------ */
 
 /* Take over t as the next input; `from` is what a message names. */
-int data_add(data *d, const char *name, ls_tensor t, const char *from);
+int data_add(data *d, const char *name, ls_array t, const char *from);
 
 /* Add an input from a .npy file with this number of axes, rows among them. */
 int data_load(data *d, const char *name, const char *path, ls_dtype as,

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 /* An empty (rows,width); both are below 2^31. */
-static int new_matrix(ls_tensor *t, ls_dtype dtype, int64_t rows, int64_t width)
+static int new_matrix(ls_array *t, ls_dtype dtype, int64_t rows, int64_t width)
 {
-    *t = (ls_tensor){.dtype = dtype, .rank = 2, .shape = {rows, width}};
+    *t = (ls_array){.dtype = dtype, .rank = 2, .shape = {rows, width}};
     t->data = calloc((size_t)(rows * width), sizeof(float));
     return t->data ? OPT_GO
                    : opt_fail(OPT_FAILED, "generated data: out of memory");
@@ -16,7 +16,7 @@ static int new_matrix(ls_tensor *t, ls_dtype dtype, int64_t rows, int64_t width)
 int data_randn(data *d, const char *name, ls_numpy *rs, int64_t rows,
                int64_t width)
 {
-    ls_tensor t;
+    ls_array t;
     int status = new_matrix(&t, LS_F32, rows, width);
 
     if (status != OPT_GO)
@@ -28,7 +28,7 @@ int data_randn(data *d, const char *name, ls_numpy *rs, int64_t rows,
 int data_randint(data *d, const char *name, ls_numpy *rs, int64_t rows,
                  int64_t width, int64_t high)
 {
-    ls_tensor t;
+    ls_array t;
     int status = new_matrix(&t, LS_I32, rows, width);
 
     if (status != OPT_GO)
@@ -38,7 +38,7 @@ int data_randint(data *d, const char *name, ls_numpy *rs, int64_t rows,
 }
 
 /* x = centre[label] + 3 noise, which stands in x. */
-static void spread(ls_tensor *x, const int32_t *label, const float *centre)
+static void spread(ls_array *x, const int32_t *label, const float *centre)
 {
     int64_t width = x->shape[1];
     float *row = x->data;
@@ -51,7 +51,7 @@ static void spread(ls_tensor *x, const int32_t *label, const float *centre)
 int data_classes(data *d, const char *x, const char *labels, ls_numpy *rs,
                  int64_t rows, int64_t width, int64_t classes)
 {
-    ls_tensor centre = {0}, tx = {0}, ty = {0};
+    ls_array centre = {0}, tx = {0}, ty = {0};
     int status = new_matrix(&centre, LS_F32, classes, width);
 
     if (status == OPT_GO)
@@ -65,14 +65,14 @@ int data_classes(data *d, const char *x, const char *labels, ls_numpy *rs,
         noise_floats(ls_numpy_randn, rs, rows * width, tx.data);
         spread(&tx, ty.data, centre.data);
         status = data_add(d, x, tx, "generated data");
-        tx = (ls_tensor){0};
+        tx = (ls_array){0};
     }
     if (status == OPT_GO) {
         status = data_add(d, labels, ty, "generated data");
-        ty = (ls_tensor){0};
+        ty = (ls_array){0};
     }
-    ls_tensor_free(&centre);
-    ls_tensor_free(&tx);
-    ls_tensor_free(&ty);
+    ls_array_free(&centre);
+    ls_array_free(&tx);
+    ls_array_free(&ty);
     return status;
 }

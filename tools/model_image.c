@@ -71,7 +71,7 @@ static int mlp_images(data *d, settings *s, const opt_line *line)
 }
 
 /* One more than the largest label. */
-static int64_t count_classes(const ls_tensor *labels)
+static int64_t count_classes(const ls_array *labels)
 {
     const int32_t *y = labels->data;
     int64_t most = 0;

@@ -261,7 +261,7 @@ void ls__images_close(ls__images *im)
     for (int p = 0; p < LS__IMAGE_PARTS; p++)
         ls__map_close(&im->map[p]);
     ls__idx_close(&im->idx);
-    ls_tensor_free(&im->tensor);
+    ls_array_free(&im->array);
     free(im->label);
     *im = (ls__images){0};
 }

@@ -26,7 +26,7 @@ typedef struct ls__images {
     /* What holds the pixels: one map a part, or one of the other two. */
     ls__map map[LS__IMAGE_PARTS];
     ls__idx idx;
-    ls_tensor tensor;
+    ls_array array;
 } ls__images;
 
 /* Open a set: a file, or the training or test set of a folder.  labels: the

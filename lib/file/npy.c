@@ -310,9 +310,9 @@ void ls__npy_close(ls__npy *f)
     f->file = NULL;
 }
 
-int ls__npy_read(ls__npy *f, ls_tensor *out, ls_dtype as)
+int ls__npy_read(ls__npy *f, ls_array *out, ls_dtype as)
 {
-    ls_tensor t = {.dtype = as, .rank = f->rank};
+    ls_array t = {.dtype = as, .rank = f->rank};
     int status;
 
     memcpy(t.shape, f->shape, sizeof t.shape);
@@ -321,13 +321,13 @@ int ls__npy_read(ls__npy *f, ls_tensor *out, ls_dtype as)
         return LS_ENOMEM;
     status = read_data(f, as, t.data);
     if (status < 0)
-        ls_tensor_free(&t);
+        ls_array_free(&t);
     else
         *out = t;
     return status;
 }
 
-int ls_npy_load(ls_tensor *out, const char *path, ls_dtype as)
+int ls_npy_load(ls_array *out, const char *path, ls_dtype as)
 {
     ls__npy f;
     int status;
@@ -355,10 +355,10 @@ int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK])
     return status;
 }
 
-void ls_tensor_free(ls_tensor *tensor)
+void ls_array_free(ls_array *array)
 {
-    if (!tensor)
+    if (!array)
         return;
-    free(tensor->data);
-    *tensor = (ls_tensor){0};
+    free(array->data);
+    *array = (ls_array){0};
 }

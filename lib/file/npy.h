@@ -34,7 +34,7 @@ int ls__npy_open(ls__npy *f, const char *path);
 void ls__npy_close(ls__npy *f);
 
 /* All elements in C order as LS_F32 or LS_I32; out is free'd by the caller. */
-int ls__npy_read(ls__npy *f, ls_tensor *out, ls_dtype as);
+int ls__npy_read(ls__npy *f, ls_array *out, ls_dtype as);
 
 /* ------ Between the two ------ */
 

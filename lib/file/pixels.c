@@ -76,7 +76,7 @@ static int map_npy(ls__images *im, const ls__npy *f, const char *path)
 }
 
 /* Bytes in Fortran order were read as floats: make them bytes again. */
-static void narrow(ls_tensor *t, int64_t n)
+static void narrow(ls_array *t, int64_t n)
 {
     uint8_t *bytes = t->data;
     const float *x = t->data;
@@ -87,14 +87,14 @@ static void narrow(ls_tensor *t, int64_t n)
 
 static int load_npy(ls__images *im, ls__npy *f)
 {
-    int status = ls__npy_read(f, &im->tensor, LS_F32);
+    int status = ls__npy_read(f, &im->array, LS_F32);
 
     if (status < 0)
         return status;
     im->real = strcmp(f->type->name, "u1") != 0;
     if (!im->real)
-        narrow(&im->tensor, f->count);
-    set_part(im, im->tensor.data);
+        narrow(&im->array, f->count);
+    set_part(im, im->array.data);
     return 0;
 }
 
@@ -141,14 +141,14 @@ static int idx_labels(ls__images *im, const char *path)
 
 static int npy_labels(ls__images *im, const char *path)
 {
-    ls_tensor t;
+    ls_array t;
     int status = ls_npy_load(&t, path, LS_I32);
 
     if (status < 0)
         return status;
     if (t.rank != 1 || t.shape[0] != im->rows) {
         status = wrong_count(im, path, t.rank, t.shape);
-        ls_tensor_free(&t);
+        ls_array_free(&t);
         return status;
     }
     im->label = t.data;

@@ -5,7 +5,7 @@
 
 static void load(const char *path, ls_dtype as)
 {
-    ls_tensor t;
+    ls_array t;
     int64_t n = 1;
 
     if (ls_npy_load(&t, path, as) < 0)
@@ -13,7 +13,7 @@ static void load(const char *path, ls_dtype as)
     for (int i = 0; i < t.rank; i++)
         n *= t.shape[i];
     touch(t.data, 4 * n);
-    ls_tensor_free(&t);
+    ls_array_free(&t);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
