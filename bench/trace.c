@@ -2,8 +2,8 @@
  * level 1 and with one of level 2, in turn, many times over; printed are the
  * medians and what each adds to the step before it.
  *
- * The model is seed 003's (two layers of it, so that a round is short), or with
- * --small two dense layers whose step is some microseconds.
+ * The model is the tool's lm (two layers of it, so that a round is short), or
+ * with --small two dense layers whose step is some microseconds.
  *
  *     bench-trace [--small] [ROUNDS]
  */

@@ -1520,10 +1520,13 @@ LS_API int ls_scaling_model(const ls_scaling *scaling, int workers,
 
 /* ====== One call ====== */
 
-/* Seed 000's exercise: nnx.Linear(d_in, d_out) from seed, mean squared error of
- * each device's rows / devices chunk of x (rows,d_in) against y (rows,d_out),
- * gradients averaged over devices, one sgd update.  *mean_loss is the mean of
- * the chunks' losses before it.  LS_ESHAPE when rows do not divide. */
+/* One data-parallel step of linear regression, y = x w + b, on a mesh and pool
+ * of its own.  w (d_in,d_out) and b start as nnx.Linear(d_in, d_out) of Flax
+ * does from the seed.  Each device takes rows / devices rows of x (rows,d_in)
+ * and y (rows,d_out); its loss is the mean of (x w + b - y)^2 over them.  The
+ * gradients are averaged over the devices and applied by sgd with rate lr.
+ * *mean_loss is the mean of the devices' losses before the update.  LS_ESHAPE:
+ * the rows do not divide by the devices. */
 LS_API int ls_data_parallel_step(int64_t seed, const float *x, const float *y,
                                  int64_t rows, int64_t d_in, int64_t d_out,
                                  int devices, double lr, float *mean_loss);

@@ -88,7 +88,7 @@ static inline ls_node *lm_block(ls_node *x, int64_t i, const lm_sizes *s)
     return ls_add(x, ls_dense(ls_gelu(h), s->width, name[4]));
 }
 
-/* Seed 003's transformer under Flax's names. */
+/* The transformer of `lockstep-train lm` under Flax's names. */
 static inline ls_graph *lm_graph(const lm_sizes *s)
 {
     ls_graph *g;

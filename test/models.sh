@@ -201,7 +201,7 @@ is "cnn's names are nnx's" \
         tr '\n' ' ')" \
     "\"conv1.bias\" \"conv1.kernel\" \"conv2.bias\" \"conv2.kernel\" \
 \"dense.bias\" \"dense.kernel\" "
-# The losses of seed 002's fixtures.
+# The losses of the same cnn in JAX.
 run cnn --steps 2 --log-every 1
 is "cnn's losses are JAX's" \
     "$(sed -n 's/\[lockstep\] //p' "$dir/out" | tr '\n' '|')" \

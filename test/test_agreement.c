@@ -1,5 +1,5 @@
-/* The same numbers as the programs in the seeds: losses and parameters of JAX,
- * Flax and optax, which golden/ holds with the scripts that made them.  Initial
+/* The same numbers as the same programs in JAX: losses and parameters of Flax
+ * and optax, which golden/ holds with the scripts that made them.  Initial
  * parameters agree to the bit; what sums many terms to a tolerance. */
 #include "base/sha.h"
 #include "calls.h"
@@ -17,7 +17,7 @@ static void near(double got, double want, double tolerance, const char *what,
                   got - want);
 }
 
-/* ------ Seed 000 ------ */
+/* ------ Linear regression ------ */
 
 /* Where the expected parameters of a case begin. */
 static const float *linear_values(int number)
@@ -80,9 +80,9 @@ static void train_linear(int number, ls_mean mean)
     free(data);
 }
 
-/* Proves that seed 000's cases come out as JAX has them: first parameters to
+/* Proves that linear regression comes out as JAX has it: first parameters to
  * the bit, 20 losses and the parameters after 1 and 20 updates to 1e-6, by the
- * seed's mean of shards. */
+ * mean of shards. */
 START_TEST(linear_mean_of_shards)
 {
     train_linear(_i, LS_MEAN_OF_SHARDS);
@@ -110,11 +110,11 @@ START_TEST(linear_one_call)
 }
 END_TEST
 
-/* ------ Seed 003 ------ */
+/* ------ The lm ------ */
 
 enum { LM_BATCH = 32, LM_STEPS = 50 };
 
-static const lm_sizes seed_003 = {512, 64, 256, 8, 4, 1024};
+static const lm_sizes lm_size = {512, 64, 256, 8, 4, 1024};
 
 static ls_trainer_options lm_options(int64_t seed, double lr, ls_state state)
 {
@@ -144,13 +144,13 @@ static void check_sha(const ls_trainer *t, int i, const golden_array *want)
     free(values);
 }
 
-/* Proves that the 53 arrays of seed 003 start as Flax starts them, to the bit,
+/* Proves that the 53 arrays of the lm start as Flax starts them, to the bit,
  * and stand in the order in which JAX sorts them. */
 START_TEST(lm_first_parameters)
 {
     ls_trainer_options o = lm_options(42, 3e-4, LS_REPLICATE);
     ls_pool *pool = open_pool(1, 0);
-    run r = open_run(pool, lm_graph(&seed_003), &o);
+    run r = open_run(pool, lm_graph(&lm_size), &o);
 
     ck_assert_int_eq(ls_trainer_params(r.trainer), COUNT(golden_lm_arrays));
     for (size_t i = 0; i < COUNT(golden_lm_arrays); i++)
@@ -160,7 +160,7 @@ START_TEST(lm_first_parameters)
 }
 END_TEST
 
-/* Proves that seed 003's losses come out within 1e-5 on 1, 2 and 4 devices,
+/* Proves that the lm's losses come out within 1e-5 on 1, 2 and 4 devices,
  * replicated and sharded: all 50 on two devices, the first 12 elsewhere unless
  * LS_LONG is set.  A sanitizer has seen all there is to see after two steps,
  * which take it as long as fifty. */
@@ -170,12 +170,12 @@ START_TEST(lm_losses)
     bool replicated = !strcmp(want->mode, "replicated");
     bool all = long_run() || (replicated && want->devices == 2);
     int steps = UNDER_SANITIZER ? 2 : all ? LM_STEPS : 12;
-    int64_t batch = LM_BATCH * seed_003.length;
+    int64_t batch = LM_BATCH * lm_size.length;
     int32_t *data = integers(1234, 512, steps * batch);
     ls_trainer_options o = lm_options(42, 3e-4, replicated ? LS_REPLICATE
                                                            : LS_SHARD);
     ls_pool *pool = open_pool(want->devices, 0);
-    run r = open_run(pool, lm_graph(&seed_003), &o);
+    run r = open_run(pool, lm_graph(&lm_size), &o);
 
     for (int i = 0; i < steps; i++) {
         OK(ls_batch_set(r.batch, "tokens", LS_I32, data + i * batch,
@@ -249,7 +249,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("agreement");
-    TCase *linear = tcase_create("seed 000"), *lm = tcase_create("seed 003");
+    TCase *linear = tcase_create("linear"), *lm = tcase_create("lm");
 
     tcase_add_loop_test(linear, linear_mean_of_shards, 0,
                         COUNT(golden_linears));

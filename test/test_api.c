@@ -173,7 +173,7 @@ START_TEST(first_page)
 }
 END_TEST
 
-/* Proves that seed 000's one call works from outside and refuses what does not
+/* Proves that the step in one call works from outside and refuses what does not
  * divide. */
 START_TEST(one_call)
 {

@@ -1,7 +1,7 @@
 /* bf16 layers: products and convolutions of rounded numbers, by each way there
  * is to compute them, against what the same rounded numbers give in double; a
  * transformer stays near its f32 self; NaN and infinity pass; what is refused.
- * (Fixtures of JAX: test_seed002.c.  The same bits: test_determinism.c.) */
+ * (Fixtures of JAX: test_variants.c.  The same bits: test_determinism.c.) */
 #include "base/fpmode.h"
 #include "graph/window.h"
 #include "models.h"

@@ -1,4 +1,4 @@
-/* Seed 002's CNN, and other networks of images, give the numbers of JAX, Flax
+/* The tool's cnn, and other networks of images, give the numbers of JAX, Flax
  * and optax (golden/cnn.h): initial parameters to the bit, losses to 1e-6 at
  * first and to 1e-3 later, since one relu that falls to the other side of 0 in
  * another order of additions is amplified from then on. */
@@ -87,7 +87,7 @@ static void close_stream(stream *s)
     free(s->y);
 }
 
-/* ------ Seed 002 ------ */
+/* ------ The tool's cnn ------ */
 
 static ls_node *block(ls_node *x, int64_t n, const char *name)
 {
@@ -95,7 +95,7 @@ static ls_node *block(ls_node *x, int64_t n, const char *name)
     return ls_max_pool(ls_relu(x), (ls_window){2, 2, 2, 2, LS_VALID});
 }
 
-static ls_graph *seed_002(void)
+static ls_graph *tool_cnn(void)
 {
     ls_graph *g;
     ls_node *x, *y;
@@ -122,7 +122,7 @@ START_TEST(first_parameters)
 {
     ls_trainer_options o = options(0);
     ls_pool *pool = open_pool(1, 0);
-    run r = open_run(pool, seed_002(), &o);
+    run r = open_run(pool, tool_cnn(), &o);
 
     ck_assert_int_eq(ls_trainer_params(r.trainer), COUNT(golden_cnn_arrays));
     for (size_t i = 0; i < COUNT(golden_cnn_arrays); i++) {
@@ -146,7 +146,7 @@ START_TEST(losses)
     int steps = UNDER_SANITIZER ? 1 : long_run() || want->devices == 2 ? 20 : 5;
     ls_trainer_options o = options(0);
     ls_pool *pool = open_pool(want->devices, 0);
-    run r = open_run(pool, seed_002(), &o);
+    run r = open_run(pool, tool_cnn(), &o);
     stream s = open_stream(7, 128, 32 * 32 * 3, 10);
 
     for (int i = 0; i < steps; i++) {

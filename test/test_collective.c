@@ -1,6 +1,6 @@
 /* Collectives and ls_pmap.  Values are small integers times powers of two, so
- * that sums are exact and known without a reference (FIELD.md T4), or random
- * floats against the tree in a few lines (T5). */
+ * that sums are exact and known without a reference, or random floats
+ * against the tree in a few lines. */
 #include "small.h"
 
 #include <stdlib.h>
@@ -282,7 +282,7 @@ START_TEST(test_order)
 }
 END_TEST
 
-/* A gradient of some megabytes, in the long form of 256 (FIELD.md T4), whose
+/* A gradient of some megabytes, in the long form of 256, whose
  * sum is known. */
 START_TEST(test_large)
 {

@@ -1,5 +1,5 @@
-/* The mistakes the project's first papers warn of, a test each: ruled out by
- * the interface, refused with a message, or, where a user's own gradient
+/* The mistakes that data-parallel programs make, a test each: ruled out by the
+ * interface, refused with a message, or, where a user's own gradient
  * function can still make them, found by LS_CHECK_DIVERGENCE.
  *
  * The model is loss = w.x + b, whose gradient is the sum of the rows: small

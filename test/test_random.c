@@ -711,7 +711,7 @@ START_TEST(nnx_layers)
 END_TEST
 
 /* Each variance scaling is its distribution times the float that
- * jax_numerics.variance_scaling multiplies by, for fans 30 and 50. */
+ * JAX's variance_scaling multiplies by, for fans 30 and 50. */
 START_TEST(init_scales)
 {
     enum { N = 1500 };
@@ -762,8 +762,8 @@ static void expect_randn(ls_numpy *rs, int64_t n, const char *sha)
     free(x);
 }
 
-/* Seed 000, each of its 11 cases: the initial weights and the data. */
-START_TEST(seed_000)
+/* Linear regression, 11 cases: the initial weights and the data. */
+START_TEST(linear_starts)
 {
     static float x[64 * 64];
     int64_t n = golden_linear[_i].n, in = golden_linear[_i].d_in;
@@ -806,9 +806,9 @@ static void expect_init(const char *name, ls_key key, int64_t fan_in, int rank,
     free(x);
 }
 
-/* Seed 002's CNN: two convolutions and a dense layer, a key for each array
+/* The cnn: two convolutions and a dense layer, a key for each array
  * and each bias. */
-START_TEST(seed_002)
+START_TEST(cnn_starts)
 {
     static const char *const layers[] = {"conv1", "conv2", "dense"};
     for (int i = 0; i < COUNT(golden_cnn); i++) {
@@ -825,8 +825,8 @@ START_TEST(seed_002)
 }
 END_TEST
 
-/* Seed 003's transformer, each of its 53 parameters. */
-START_TEST(seed_003)
+/* The lm, each of its 53 parameters. */
+START_TEST(lm_starts)
 {
     ck_assert_int_eq(COUNT(golden_lm), 53);
     for (int i = 0; i < COUNT(golden_lm); i++) {
@@ -940,9 +940,9 @@ static Suite *random_suite(void)
     tcase_add_test(t, flax_keys);
     tcase_add_test(t, nnx_layers);
     tcase_add_test(t, init_scales);
-    tcase_add_loop_test(t, seed_000, 0, COUNT(golden_linear));
-    tcase_add_test(t, seed_002);
-    tcase_add_test(t, seed_003);
+    tcase_add_loop_test(t, linear_starts, 0, COUNT(golden_linear));
+    tcase_add_test(t, cnn_starts);
+    tcase_add_test(t, lm_starts);
     tcase_add_test(t, sha_answers);
     tcase_add_test(t, sha_pieces);
     tcase_add_test(t, sha_mixes);

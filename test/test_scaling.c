@@ -10,7 +10,7 @@
 
 /* ------ What a step costs ------ */
 
-/* Proves that the FLOP of seed 003's model are those of its products, by
+/* Proves that the FLOP of the tool's lm are those of its products, by
  * operator and together. */
 START_TEST(flops_of_lm)
 {

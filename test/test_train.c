@@ -154,8 +154,8 @@ START_TEST(rules_bit_for_bit)
 }
 END_TEST
 
-/* Proves that adamw walks the three steps of NUMERICS.md section 7, which
- * optax took: lr 3e-4, p = 1, g = 0.5, -0.25, 0.125. */
+/* Proves that adamw walks three steps as optax took them: lr 3e-4, p = 1, g =
+ * 0.5, -0.25, 0.125. */
 START_TEST(adamw_trace)
 {
     static const float g[] = {0.5f, -0.25f, 0.125f};

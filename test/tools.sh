@@ -160,7 +160,7 @@ run linear --batch-per-device 8
 same "--batch-per-device 8 of 8 devices is 64" "$dir/out" "$dir/default"
 run linear --steps 20
 is "linear logs each step" "$(grep -c '^\[lockstep\] step' "$dir/out")" 20
-# From reference/jax_numerics.py with NumPy 2.4.6: 2.1487718 and 1.0201219.
+# From the same program in NumPy 2.4.6: 2.1487718 and 1.0201219.
 is "linear's golden losses" "$(sed -n '1p;20p' "$dir/out" | tr '\n' '|')" \
     "[lockstep] step 0000  loss 2.1488|[lockstep] step 0019  loss 1.0201|"
 run linear --epochs 3 --batch 16
@@ -186,7 +186,7 @@ is "padding has no weight" "$(sed -n 's/.*loss //p' "$dir/out")" "$exact"
 small="lm --vocab 50 --seq-len 12 --d-model 32 --heads 4 --layers 2 --d-ff 48 \
     --rows 24 --batch 8 --devices 4"
 run lm --devices 2 --steps 11
-is "seed 003's losses" "$(sed -n 's/.*step //p' "$dir/out" | tr '\n' '|')" \
+is "lm's losses are JAX's" "$(sed -n 's/.*step //p' "$dir/out" | tr '\n' '|')" \
     "0000  loss 6.7112|0010  loss 6.3131|"
 run $small --steps 12 --log-every 5
 is "the last step is logged" "$(sed -n 's/.*step \([0-9]*\).*/\1/p' \

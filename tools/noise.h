@@ -1,5 +1,5 @@
 /* Generated images: batches of random pixels with random labels, a fresh one
- * each step, as seed 002's fixtures draw them from one RandomState:
+ * each step, drawn from one RandomState of NumPy's:
  * x = float32(rs.rand(rows,..)), then y = rs.randint(0, classes, rows). */
 #ifndef TOOLS_NOISE_H
 #define TOOLS_NOISE_H

@@ -1,9 +1,9 @@
-"""Seed 002's CNN in PyTorch, in its fastest form on a CPU: channels_last,
+"""The tool's cnn in PyTorch, in its fastest form on a CPU: channels_last,
 so that convolutions work on NHWC as lockstep's do, fused Adam."""
 import torch
 import torch.nn.functional as F
 
-import seed002 as s2
+import cnn_shared as shared
 
 LAYOUT = {"channels_last": torch.channels_last,
           "contiguous": torch.contiguous_format}
@@ -32,12 +32,12 @@ def loss_fn(p, x, y):
 
 
 def main():
-    o = s2.options(["eager", "compile"], ["channels_last", "contiguous"])
+    o = shared.options(["eager", "compile"], ["channels_last", "contiguous"])
     torch.set_num_threads(o.threads)
     torch.manual_seed(0)
     layout = LAYOUT[o.layout]
-    p = parameters(s2.initial(o.init), layout)
-    optimizer = torch.optim.Adam(p.values(), lr=s2.LR, fused=True)
+    p = parameters(shared.initial(o.init), layout)
+    optimizer = torch.optim.Adam(p.values(), lr=shared.LR, fused=True)
     f = torch.compile(loss_fn) if o.mode == "compile" else loss_fn
 
     def step(x, y):
@@ -50,7 +50,7 @@ def main():
         optimizer.step()
         return loss.item()
 
-    s2.run(step, o, {"torch": torch.__version__})
+    shared.run(step, o, {"torch": torch.__version__})
 
 
 if __name__ == "__main__":

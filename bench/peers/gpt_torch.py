@@ -15,14 +15,14 @@ import numpy as np
 import torch
 
 import lm_torch as lm
-import seed003 as s3
+import lm_shared as shared
 import steps
 import threefry
 
 SEED = 1234
-T = s3.T
+T = shared.T
 lm.CAUSAL = True
-s3.V = 256
+shared.V = 256
 
 
 def options():
@@ -44,7 +44,7 @@ def windows(text, starts):
 
 def draw(step, places):
     key = threefry.fold_in((0, SEED), step)
-    return threefry.randint(key, s3.BATCH, places)
+    return threefry.randint(key, shared.BATCH, places)
 
 
 def batches(text, places, n):
@@ -64,8 +64,8 @@ def held_out(held):
 def evaluate(p, held):
     starts, weights = held_out(held)
     total = 0.0
-    for i in range(0, len(starts), s3.BATCH):
-        some = slice(i, i + s3.BATCH)
+    for i in range(0, len(starts), shared.BATCH):
+        some = slice(i, i + shared.BATCH)
         whole = weights[some] == 1
         total += whole.sum() * lm.loss_fn(
             p, windows(held, starts[some][whole])).item() if whole.any() else 0
@@ -80,9 +80,9 @@ def main():
     torch.manual_seed(0)
     text = np.fromfile(o.data, np.uint8)
     train = len(text) - len(text) // 10
-    p = lm.fuse(s3.initial(o.init))
-    optimizer = torch.optim.AdamW(p.values(), lr=s3.LR, fused=True,
-                                  weight_decay=s3.WEIGHT_DECAY)
+    p = lm.fuse(shared.initial(o.init))
+    optimizer = torch.optim.AdamW(p.values(), lr=shared.LR, fused=True,
+                                  weight_decay=shared.WEIGHT_DECAY)
     f = torch.compile(lm.loss_fn) if o.mode == "compile" else lm.loss_fn
     versions = {"torch": torch.__version__}
     print("#", versions, flush=True)

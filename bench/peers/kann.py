@@ -86,7 +86,7 @@ def parameters(init):
 def write(o, folder):
     """-> the files' names, by the driver's options."""
     import numpy as np
-    from seed003 import read_safetensors
+    from lm_shared import read_safetensors
     arrays = {"params": np.concatenate([*parameters(read_safetensors(o.init))]),
               "x": np.load(o.x), "y": np.eye(10)[np.load(o.y)]}
     for name, a in arrays.items():

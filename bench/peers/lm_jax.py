@@ -1,11 +1,11 @@
-"""Seed 003's language model in plain JAX: one jitted step with donated
+"""The tool's lm in plain JAX: one jitted step with donated
 state, one device on all allowed cores ("one") or the batch cut over as many
-host devices as threads ("sharded", the seed's own data parallelism)."""
+host devices as threads ("sharded", JAX's own data parallelism)."""
 import os
 
-import seed003 as s3
+import lm_shared as shared
 
-o = s3.options(["one", "sharded"])
+o = shared.options(["one", "sharded"])
 if o.mode == "sharded":  # before jax is imported
     os.environ["XLA_FLAGS"] = \
         f"--xla_force_host_platform_device_count={o.threads}"
@@ -20,7 +20,7 @@ B1, B2, EPS = 0.9, 0.999, 1e-8
 def norm(p, name, x):
     mean = x.mean(-1, keepdims=True)
     var = jnp.maximum(0, (x * x).mean(-1, keepdims=True) - mean * mean)
-    y = (x - mean) * jax.lax.rsqrt(var + s3.EPS_NORM)
+    y = (x - mean) * jax.lax.rsqrt(var + shared.EPS_NORM)
     return y * p[name + ".scale"] + p[name + ".bias"]
 
 
@@ -38,7 +38,7 @@ def feed_forward(p, b, x):
 
 def loss_fn(p, tokens):
     x = p["tok_emb.embedding"][tokens] + p["pos_emb"]
-    for i in range(s3.L):
+    for i in range(shared.L):
         b = f"blocks_{i}."
         x = x + attention(p, b + "SelfAttention_0",
                           norm(p, b + "LayerNorm_0", x))
@@ -53,7 +53,7 @@ def adamw(p, m, v, g, n):
     m = B1 * m + (1 - B1) * g
     v = B2 * v + (1 - B2) * g * g
     u = (m / (1 - B1 ** n)) / (jnp.sqrt(v / (1 - B2 ** n)) + EPS)
-    return p - s3.LR * (u + s3.WEIGHT_DECAY * p), m, v
+    return p - shared.LR * (u + shared.WEIGHT_DECAY * p), m, v
 
 
 def update(state, tokens):
@@ -64,7 +64,7 @@ def update(state, tokens):
 
 
 def main():
-    p = {k: jnp.asarray(a) for k, a in s3.initial(o.init).items()}
+    p = {k: jnp.asarray(a) for k, a in shared.initial(o.init).items()}
     zeros = [{k: jnp.zeros_like(a) for k, a in p.items()} for _ in "mv"]
     mesh = Mesh(jax.devices(), ("data",))
     rows = NamedSharding(mesh, PartitionSpec("data"))
@@ -77,7 +77,7 @@ def main():
         state, loss = jitted(state, jax.device_put(batch, rows))
         return float(jax.block_until_ready((state, loss))[1])
 
-    s3.run(step, o, {"jax": jax.__version__})
+    shared.run(step, o, {"jax": jax.__version__})
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Seed 003's language model in PyTorch, in its fastest form on a CPU:
+"""The tool's lm in PyTorch, in its fastest form on a CPU:
 one product for query, key and value, scaled_dot_product_attention, fused
 AdamW.  Pre-norm, no mask, tanh gelu, head not tied, no bias in attention."""
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-import seed003 as s3
+import lm_shared as shared
 
 CAUSAL = False  # gpt_torch.py sets it
 
@@ -20,11 +20,11 @@ def fuse(p):
     q = {}
     for name, a in p.items():
         if ".query." in name:
-            parts = [p[name.replace("query", n)].reshape(s3.D, s3.D)
+            parts = [p[name.replace("query", n)].reshape(shared.D, shared.D)
                      for n in ("query", "key", "value")]
             q[name.replace("query", "qkv")] = np.concatenate(parts, 1).T
         elif ".out." in name:
-            q[name] = a.reshape(s3.D, s3.D).T
+            q[name] = a.reshape(shared.D, shared.D).T
         elif name.endswith(".kernel") and ".key." not in name \
                 and ".value." not in name:
             q[name] = a.T
@@ -35,14 +35,14 @@ def fuse(p):
 
 
 def norm(p, name, x):
-    return F.layer_norm(x, (s3.D,), p[name + ".scale"], p[name + ".bias"],
-                        s3.EPS_NORM)
+    return F.layer_norm(x, (shared.D,), p[name + ".scale"], p[name + ".bias"],
+                        shared.EPS_NORM)
 
 
 def attention(p, name, x):
     rows, length, _ = x.shape
     qkv = F.linear(x, p[name + ".qkv.kernel"])
-    q, k, v = qkv.view(rows, length, 3, s3.H, -1).permute(2, 0, 3, 1, 4)
+    q, k, v = qkv.view(rows, length, 3, shared.H, -1).permute(2, 0, 3, 1, 4)
     y = F.scaled_dot_product_attention(q, k, v, is_causal=CAUSAL)
     return F.linear(y.transpose(1, 2).reshape(x.shape),
                     p[name + ".out.kernel"])
@@ -56,23 +56,23 @@ def feed_forward(p, b, x):
 
 def loss_fn(p, tokens):
     x = F.embedding(tokens, p["tok_emb.embedding"]) + p["pos_emb"]
-    for i in range(s3.L):
+    for i in range(shared.L):
         b = f"blocks_{i}."
         x = x + attention(p, b + "SelfAttention_0",
                           norm(p, b + "LayerNorm_0", x))
         x = x + feed_forward(p, b, norm(p, b + "LayerNorm_1", x))
     logits = F.linear(norm(p, "ln_f", x), p["head.kernel"])
-    return F.cross_entropy(logits[:, :-1].reshape(-1, s3.V),
+    return F.cross_entropy(logits[:, :-1].reshape(-1, shared.V),
                            tokens[:, 1:].reshape(-1))
 
 
 def main():
-    o = s3.options(["eager", "compile"])
+    o = shared.options(["eager", "compile"])
     torch.set_num_threads(o.threads)
     torch.manual_seed(0)
-    p = fuse(s3.initial(o.init))
-    optimizer = torch.optim.AdamW(p.values(), lr=s3.LR, fused=True,
-                                  weight_decay=s3.WEIGHT_DECAY)
+    p = fuse(shared.initial(o.init))
+    optimizer = torch.optim.AdamW(p.values(), lr=shared.LR, fused=True,
+                                  weight_decay=shared.WEIGHT_DECAY)
     f = torch.compile(loss_fn) if o.mode == "compile" else loss_fn
 
     def step(batch):
@@ -83,7 +83,7 @@ def main():
         optimizer.step()
         return loss.item()
 
-    s3.run(step, o, {"torch": torch.__version__})
+    shared.run(step, o, {"torch": torch.__version__})
 
 
 if __name__ == "__main__":

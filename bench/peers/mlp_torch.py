@@ -5,7 +5,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-import seed003 as s3
+import lm_shared as shared
 import steps
 
 BATCH, LR = 256, 1e-3
@@ -36,7 +36,7 @@ def main():
     o = a.parse_args()
     torch.set_num_threads(o.threads)
     p = {n: torch.nn.Parameter(torch.tensor(a.T.copy()))
-         for n, a in s3.read_safetensors(o.init).items()}
+         for n, a in shared.read_safetensors(o.init).items()}
     optimizer = torch.optim.Adam(p.values(), lr=LR, fused=True)
     f = torch.compile(loss_fn) if o.mode == "compile" else loss_fn
     x, y = np.load(o.x), np.load(o.y).astype(np.int64)

@@ -7,7 +7,7 @@
 
 // clang-format off
 
-/* Seed 002: 20 steps of batch 128 on each number of devices; its
+/* 20 steps of batch 128 on each number of devices; its
  * parameters in canonical order, and the SHA-256 of their first values as
  * little-endian floats. */
 typedef struct golden_cnn_run {

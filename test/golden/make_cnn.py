@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write cnn.h: what test_cnn.c expects of seed 002 and of other CNNs.
+"""Write cnn.h: what test_cnn.c expects of the tool's cnn and of other CNNs.
 
     make_cnn.py REFERENCE > cnn.h
 
@@ -25,7 +25,7 @@ NAMES = ["GOLDEN_" + k for k in "CONV MAX AVG NORM RELU END".split()]
 SAME, VALID = range(2)
 # kind, channels or groups, window, strides, padding; a dense layer follows
 CONFIGS = [
-    # seed 002's, of other sizes: not square, odd, one channel
+    # the tool's, of other sizes: not square, odd, one channel
     dict(image=(9, 14, 1), classes=3, batch=12, seed=1, data_seed=11, layers=[
         (CONV, 5, 3, 3, 1, 1, SAME), (RELU,), (MAX, 0, 2, 2, 2, 2, VALID),
         (CONV, 17, 3, 3, 1, 1, SAME), (RELU,), (MAX, 0, 2, 2, 2, 2, VALID)]),
@@ -128,7 +128,7 @@ def train(c):
 
 def plain():
     runs = [load(f"cnn_plain_dev{n}.json") for n in (1, 2, 4, 8)]
-    print("""/* Seed 002: 20 steps of batch 128 on each number of devices; its
+    print("""/* 20 steps of batch 128 on each number of devices; its
  * parameters in canonical order, and the SHA-256 of their first values as
  * little-endian floats. */
 typedef struct golden_cnn_run {

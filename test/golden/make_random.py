@@ -99,9 +99,10 @@ floats("golden_nnx_linear_3_2", "nnx.Linear(3,2,rngs=nnx.Rngs(0)).kernel")
 floats("golden_nnx_embed_4_3", "nnx.Embed(4,3,rngs=nnx.Rngs(0)).embedding")
 
 print("/* Keys of parameters in linen scopes, root PRNGKey(42). */")
+lm_keys = next(v for k, v in V.items() if k.endswith("keys (PRNGKey(42))"))
 table("struct { const char *scope; uint32_t word[2]; }", "golden_linen", (
     '{"%s", {%s, %s}}' % (k.rpartition("/")[0].replace("/", "."), *w)
-    for k, w in V["seed 003 keys (PRNGKey(42))"].items()))
+    for k, w in lm_keys.items()))
 
 print("/* 1 - b^n for n = 1, 2, 10. */")
 floats("golden_bias_0_9", "bias correction 1-0.9^n")
@@ -118,13 +119,13 @@ low, high = -2**40, 2**41 + 12345
 table("int64_t", "golden_mt_wide_5", map(str, R(5).randint(low, high, 8)))
 print("/* SHA-256 of RandomState(0): rand(5001) as float64, permutation(4001),\n"
       " * and of RandomState(1234).randint(0, 512, (8192, 64), int32), the tokens\n"
-      " * of seed 003. */")
+      " * of the lm. */")
 table("char *const", "golden_mt_sha", [
     f'"{sha(R(0).rand(5001), "<f8")}"',
     f'"{sha(R(0).permutation(4001), "<i8")}"',
     f'"{sha(R(1234).randint(0, 512, (8192, 64), np.int32), "<i4")}"'])
 
-print("/* Seed 000: nnx.Linear's initial kernel, and the data as float32;\n"
+print("/* Linear regression: nnx.Linear's initial weights, and the data as float32;\n"
       " * SHA-256 of little-endian float32. */")
 table("struct { int64_t seed; uint32_t data_seed; int64_t n, d_in, d_out;\n"
       "    const char *kernel, *x, *y; }", "golden_linear", (
@@ -146,7 +147,7 @@ def hashed(name, params):
         for k, p in params.items()))
 
 
-print("/* Seed 002's CNN and seed 003's transformer: initial parameters. */")
+print("/* The cnn and the lm: initial parameters. */")
 hashed("golden_cnn", load("cnn_plain_dev1.json")["params_init"])
 hashed("golden_lm", load("lm_replicated_dev1.json")["params_init"])
 print("// clang-format on\n\n#endif")

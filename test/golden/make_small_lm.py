@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write small_lm.h: losses of seed 003's model at other sizes.
+"""Write small_lm.h: losses of the lm at other sizes.
 
     make_small_lm.py > small_lm.h
 

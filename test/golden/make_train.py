@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write train.h: what test_agreement.c expects of seeds 000 and 003.
+"""Write train.h: what test_agreement.c expects of linear and lm.
 
     make_train.py REFERENCE > train.h
 
@@ -50,7 +50,7 @@ def tensor(name, data={}):
 
 def linear():
     cases, values = load("linear.json")["cases"], []
-    print("""/* Seed 000: 20 steps on one batch, randn x then y from data_seed.  After
+    print("""/* Linear regression: 20 steps on one batch, randn x then y from data_seed.  After
  * the losses in golden_linear_values: kernel and bias before the first step,
  * after 1 and after 20, case after case. */
 typedef struct golden_linear {
@@ -78,7 +78,7 @@ static const golden_linear golden_linears[] = {""")
 
 def lm():
     runs = [load(f"lm_{mode}_dev{n}.json") for mode, n in LM_RUNS]
-    print("""/* Seed 003: 50 losses of each of its runs. */
+    print("""/* The lm: 50 losses of each of its runs. */
 typedef struct golden_lm_run {
     const char *mode;
     int devices;

@@ -123,14 +123,14 @@ static const int64_t golden_mt_wide_5[] = {
 
 /* SHA-256 of RandomState(0): rand(5001) as float64, permutation(4001),
  * and of RandomState(1234).randint(0, 512, (8192, 64), int32), the tokens
- * of seed 003. */
+ * of the lm. */
 static const char *const golden_mt_sha[] = {
     "34888fcd700da5c596278a011ee340d4d61ec7afa94291f840c9686ee0630206",
     "7ca9e99c3937faa5752e6cfc7bbe4df955fb388930ae56610d4aeb234ae7caa8",
     "e668d460037933b9613647b8059a960ed0bbb90e5e61824664a798ea2a165e64",
 };
 
-/* Seed 000: nnx.Linear's initial kernel, and the data as float32;
+/* Linear regression: nnx.Linear's initial weights, and the data as float32;
  * SHA-256 of little-endian float32. */
 static const struct { int64_t seed; uint32_t data_seed; int64_t n, d_in, d_out;
     const char *kernel, *x, *y; } golden_linear[] = {
@@ -180,7 +180,7 @@ static const struct { int64_t seed; uint32_t data_seed; int64_t n, d_in, d_out;
      "09002823494a3e2bb8a7b8dd86f159bf105f6561f47beb1965bb664992e282ba"},
 };
 
-/* Seed 002's CNN and seed 003's transformer: initial parameters. */
+/* The cnn and the lm: initial parameters. */
 static const struct { const char *name; int rank; int64_t shape[4];
     const char *sha; } golden_cnn[] = {
     {"conv1.kernel", 4, {3, 3, 3, 32},

@@ -7,9 +7,9 @@
 
 // clang-format off
 
-/* Seed 000: 20 steps on one batch, randn x then y from data_seed.  After
- * the losses in golden_linear_values: kernel and bias before the first step,
- * after 1 and after 20, case after case. */
+/* Linear regression: 20 steps on one batch, randn x then y from data_seed.
+ * After the losses in golden_linear_values: kernel and bias before the first
+ * step, after 1 and after 20, case after case. */
 typedef struct golden_linear {
     int64_t seed;
     uint32_t data_seed;
@@ -2288,7 +2288,7 @@ static const float golden_linear_values[] = {
     0x1.59319p-7f, 0x1.91081ap-6f, 0x1.5308f8p-4f, -0x1.0b70f6p-5f,
 };
 
-/* Seed 003: 50 losses of each of its runs. */
+/* The lm: 50 losses of each of its runs. */
 typedef struct golden_lm_run {
     const char *mode;
     int devices;

@@ -1,16 +1,16 @@
-/* Made by make_seed002.py from JAX's fixtures of seed 002 (jax 0.10.2, flax
+/* Made by make_variants.py from runs of a cnn in JAX (jax 0.10.2, flax
  * 0.12.8, optax 0.2.8, numpy 2.4.6): the loss of each step, and the accuracy of
  * the first. */
 enum { GOLDEN_STEPS = 20 };
 
-typedef struct golden_seed002 {
+typedef struct golden_variant {
     const char *variant;
     int devices;
     float accuracy;
     float loss[GOLDEN_STEPS];
-} golden_seed002;
+} golden_variant;
 
-static const golden_seed002 golden_seed002s[] = {
+static const golden_variant golden_variants[] = {
     {"accum", 1, 0x1.2p-4f,
      {0x1.2ef718p+1f, 0x1.697064p+1f, 0x1.349e8cp+1f, 0x1.327dfep+1f,
       0x1.39a228p+1f, 0x1.39222p+1f, 0x1.31b694p+1f, 0x1.2597a4p+1f,

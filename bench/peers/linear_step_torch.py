@@ -1,6 +1,6 @@
-"""Seed 000's step in eager PyTorch: 64 rows, 8 -> 4, mean squared error, sgd.
+"""The linear step in eager PyTorch: 64 rows, 8 -> 4, mean squared error, sgd.
 One thread, which is its best for arrays this small.  Each number is the mean
-of a block of steps, as in step000.c."""
+of a block of steps, as in linear_step.c."""
 import argparse
 import json
 import time

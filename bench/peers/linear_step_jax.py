@@ -1,6 +1,6 @@
-"""Seed 000's step in JAX: 64 rows, 8 -> 4, mean squared error, sgd, jitted
+"""The linear step in JAX: 64 rows, 8 -> 4, mean squared error, sgd, jitted
 with donated state on one device.  Each number is the mean of a block of
-steps, as in step000.c; the loss is fetched at every step there and here."""
+steps, as in linear_step.c; the loss is fetched at every step there and here."""
 import argparse
 import functools
 import json

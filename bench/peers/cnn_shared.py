@@ -1,12 +1,12 @@
-"""What the peers of the cnn row share: seed 002's sizes, its data (a fresh
+"""What the peers of the cnn row share: its sizes, its data (a fresh
 batch of rand images and randint labels each step), initial parameters and
-options, as in seed003.py."""
+options, as in lm_shared.py."""
 import argparse
 
 import numpy as np
 
 import steps
-from seed003 import read_safetensors
+from lm_shared import read_safetensors
 
 H, W, C, CHANNELS, CLASSES = 32, 32, 3, (32, 64), 10
 BATCH, LR, DATA_SEED = 128, 1e-3, 7

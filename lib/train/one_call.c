@@ -1,4 +1,5 @@
-/* Seed 000's exercise in one call, made of the same parts as everything else. */
+/* One step of linear regression in one call, made of the same parts as
+ * everything else. */
 #include "base/error.h"
 #include "lockstep.h"
 

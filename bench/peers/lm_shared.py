@@ -1,4 +1,4 @@
-"""What every peer of the lm row shares: seed 003's sizes, tokens, initial
+"""What every peer of the lm row shares: sizes, tokens, initial
 parameters and options.
 
 Parameters are named as lockstep names them, in its shapes.  With --init they
@@ -30,7 +30,7 @@ def options(modes):
 
 
 def tokens():
-    """(8192,T) int32, the toy data of seed 003."""
+    """(8192,T) int32, the toy data of the lm."""
     return np.random.RandomState(1234).randint(0, V, (8192, T), np.int32)
 
 

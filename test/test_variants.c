@@ -1,4 +1,4 @@
-/* Seed 002's variants against JAX on 1, 2, 4 and 8 devices: accumulation, a
+/* The variants of a cnn against JAX on 1, 2, 4 and 8 devices: accumulation, a
  * mask with the exact mean and with the mean of each shard, inputs rounded to
  * bf16, and bf16 layers.  (JAX's masked accuracy counts every row and is left
  * out; ours weighs them.)
@@ -10,7 +10,7 @@
 #include "calls.h"
 #include "models.h"
 
-#include "golden/seed002.h"
+#include "golden/variants.h"
 
 enum { ROWS = 128, SIZE = 32 * 32 * 3, CLASSES = 10 };
 enum { FEW = UNDER_SANITIZER ? 1 : 2 }; /* steps */
@@ -59,12 +59,12 @@ static void next(data *d, int step)
 
 /* ------ The runs ------ */
 
-static bool is(const golden_seed002 *want, const char *variant)
+static bool is(const golden_variant *want, const char *variant)
 {
     return strcmp(want->variant, variant) == 0;
 }
 
-static run open_variant(ls_pool *pool, const golden_seed002 *want)
+static run open_variant(ls_pool *pool, const golden_variant *want)
 {
     ls_trainer_options o = ls_trainer_defaults();
 
@@ -75,7 +75,7 @@ static run open_variant(ls_pool *pool, const golden_seed002 *want)
     return open_run(pool, cnn(is(want, "bf16_seed")), &o);
 }
 
-static void compare(const golden_seed002 *want, int i, const ls_result *got)
+static void compare(const golden_variant *want, int i, const ls_result *got)
 {
     bool sums = is(want, "accum");
     double most = is(want, "bf16_model") ? 5e-3
@@ -94,7 +94,7 @@ static void compare(const golden_seed002 *want, int i, const ls_result *got)
 
 START_TEST(variant)
 {
-    const golden_seed002 *want = &golden_seed002s[_i];
+    const golden_variant *want = &golden_variants[_i];
     ls_pool *pool = open_pool(want->devices, 2);
     run r = open_variant(pool, want);
     data *d = calloc(1, sizeof *d);
@@ -120,12 +120,12 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("seed002");
+    Suite *s = suite_create("variants");
     TCase *t = tcase_create("variants");
 
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, variant, 0,
-                        sizeof golden_seed002s / sizeof *golden_seed002s);
+                        sizeof golden_variants / sizeof *golden_variants);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

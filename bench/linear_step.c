@@ -1,5 +1,5 @@
-/* The cost of a step when there is next to nothing to compute: seed 000's
- * exercise, 64 rows, 8 -> 4, two devices.  What is left is the engine itself:
+/* The cost of a step when there is next to nothing to compute: linear
+ * regression, 64 rows, 8 -> 4, two devices.  What is left is the engine itself:
  * barriers, reduction, update.  With --empty 1 not even that: one parameter,
  * whose gradient is 0, which leaves what every step costs.
  *
@@ -35,7 +35,7 @@ typedef struct run {
 static void must(int status)
 {
     if (status < 0) {
-        fprintf(stderr, "step000: %s\n", ls_errmsg());
+        fprintf(stderr, "linear_step: %s\n", ls_errmsg());
         exit(EXIT_FAILURE);
     }
 }

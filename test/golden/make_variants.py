@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Write seed002.h: what test_seed002.c expects of seed 002's variants.
+"""Write variants.h: what test_variants.c expects of the variants of a cnn.
 
-    make_seed002.py REFERENCE > seed002.h
+    make_variants.py REFERENCE > variants.h
 
 REFERENCE is the folder of the JAX fixtures (cnn_accum_dev1.json and so on),
 which were made with jax 0.10.2, flax 0.12.8, optax 0.2.8, numpy 2.4.6 on an
@@ -49,19 +49,19 @@ def check(run):
         assert s.get("masked_rows_at_end", want) == want
 
 
-print("""/* Made by make_seed002.py from JAX's fixtures of seed 002 (jax 0.10.2, flax
+print("""/* Made by make_variants.py from runs of a cnn in JAX (jax 0.10.2, flax
  * 0.12.8, optax 0.2.8, numpy 2.4.6): the loss of each step, and the accuracy of
  * the first. */
 enum { GOLDEN_STEPS = 20 };
 
-typedef struct golden_seed002 {
+typedef struct golden_variant {
     const char *variant;
     int devices;
     float accuracy;
     float loss[GOLDEN_STEPS];
-} golden_seed002;
+} golden_variant;
 
-static const golden_seed002 golden_seed002s[] = {""")
+static const golden_variant golden_variants[] = {""")
 for variant in VARIANTS:
     for devices in DEVICES:
         run = load(variant, devices)
