@@ -5,8 +5,9 @@
  * the same of each epoch's own order.  The short last batch of an epoch is
  * skipped, or padded with rows of weight 0 to a multiple of the devices.
  *
- * In this order: fill in the rows (arrays.c, generate.c, images.c), data_plan,
- * data_checksum where it is wanted, data_open, then data_fill for each step. */
+ * In this order: fill in the rows (arrays.c, generate.c, image_files.c),
+ * data_plan, data_checksum where it is wanted, data_open, then data_fill for
+ * each step. */
 #ifndef TOOLS_DATA_H
 #define TOOLS_DATA_H
 

@@ -2,7 +2,7 @@
  *
  * The run is a list of stages; each goes on, or has said what is wrong and
  * gives the exit status.  Results go to stdout, talk to stderr. */
-#include "checkpoint.h"
+#include "keeper.h"
 #include "evaluate.h"
 #include "metrics.h"
 #include "writable.h"

@@ -1,7 +1,7 @@
 /* The stages both tools share.  Each goes on, or has said what is wrong and
  * gives the exit status. */
 #include "run.h"
-#include "schedule.h"
+#include "rate.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -172,9 +172,12 @@ static int check_padding(const run *r, int64_t rows)
     if (r->set.uneven != UNEVEN_PAD || r->set.mean != LS_MEAN_OF_SHARDS ||
         rows == 0 || last * ((rows + shards - 1) / shards) < rows)
         return OPT_GO;
-    return opt_fail(OPT_FAILED, "--masked-mean per-shard: a batch of %lld "
-                    "rows, padded, leaves device %lld without any, so its own mean "
-                    "does not exist", (long long)rows, (long long)last);
+    return opt_fail(
+        OPT_FAILED,
+        "--masked-mean per-shard: a batch of %lld "
+        "rows, padded, leaves device %lld without any, so its own mean "
+        "does not exist",
+        (long long)rows, (long long)last);
 }
 
 /* The full batches and the short one of an epoch. */
@@ -226,7 +229,7 @@ int run_open_pool(run *r)
 
 static ls_optimizer optimizer(const settings *s)
 {
-    ls_optimizer o = ls_adamw(schedule_peak(s));
+    ls_optimizer o = ls_adamw(rate_peak(s));
 
     o.kind = (ls_optimizer_kind)s->optimizer;
     o.momentum = s->momentum;
@@ -250,8 +253,8 @@ static int open_batches(run *r)
 int run_open_trainer(run *r)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_boundary room[SCHEDULE_BOUNDARIES];
-    int status = schedule_read(&r->set, room, &o.schedule);
+    ls_boundary room[RATE_BOUNDARIES];
+    int status = rate_read(&r->set, room, &o.schedule);
 
     if (status != OPT_GO)
         return status;

@@ -1,5 +1,5 @@
 /* The options of the learning rate that need more than their own text. */
-#include "schedule.h"
+#include "rate.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int read_boundaries(const char *text, ls_boundary *room, int *count)
 {
     const char *at = text;
 
-    for (*count = 0; *count < SCHEDULE_BOUNDARIES; at++) {
+    for (*count = 0; *count < RATE_BOUNDARIES; at++) {
         at = read_boundary(at, &room[(*count)++]);
         if (at && !*at)
             return OPT_GO;
@@ -39,7 +39,7 @@ static int read_boundaries(const char *text, ls_boundary *room, int *count)
                             text);
     }
     return opt_fail(OPT_WRONG, "--boundaries: \"%s\" has more than %d", text,
-                    SCHEDULE_BOUNDARIES);
+                    RATE_BOUNDARIES);
 }
 
 /* Without --decay-steps the whole run.  Where that is no step at all, any
@@ -51,8 +51,8 @@ static int64_t decay_steps(const settings *s)
     return s->steps ? s->steps : s->warmup + 1;
 }
 
-int schedule_read(const settings *s, ls_boundary room[SCHEDULE_BOUNDARIES],
-                  ls_schedule *out)
+int rate_read(const settings *s, ls_boundary room[RATE_BOUNDARIES],
+              ls_schedule *out)
 {
     *out = (ls_schedule){
         .kind = (ls_schedule_kind)s->schedule,
@@ -67,7 +67,7 @@ int schedule_read(const settings *s, ls_boundary room[SCHEDULE_BOUNDARIES],
     return read_boundaries(s->boundaries, room, &out->boundaries);
 }
 
-double schedule_peak(const settings *s)
+double rate_peak(const settings *s)
 {
     return s->scale_lr ? ls_scale_lr(s->lr, s->batch) : s->lr;
 }

@@ -1,5 +1,5 @@
 /* Settings and notes of a run as the library's checkpoints keep them. */
-#include "checkpoint.h"
+#include "keeper.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 /* ------ What must be the same ------ */
 
 /* These may differ: length, logs, places, who computes what; where files are
- * (the data is compared by what it is); the backend (where it shows in bits, the
- * maker of products is compared); and ways to say what the trainer's own
+ * (the data is compared by what it is); the backend (where it shows in bits,
+ * the maker of products is compared); and ways to say what the trainer's own
  * settings hold.  A new option counts unless it is named here. */
 static const char *const may_differ[] = {
     "devices",

@@ -5,7 +5,7 @@
  * The model is the tool's lm (two layers of it, so that a round is short), or
  * with --small two dense layers whose step is some microseconds.
  *
- *     bench-trace [--small] [ROUNDS]
+ *     bench-trace_cost [--small] [ROUNDS]
  */
 #include <lockstep.h>
 

@@ -1,17 +1,17 @@
 /* From the command line to the library's schedule. */
-#ifndef TOOLS_SCHEDULE_H
-#define TOOLS_SCHEDULE_H
+#ifndef TOOLS_RATE_H
+#define TOOLS_RATE_H
 
 #include "model.h"
 
-enum { SCHEDULE_BOUNDARIES = 64 };
+enum { RATE_BOUNDARIES = 64 };
 
 /* The schedule of a run; room holds its boundaries and must outlive it.
  * The steps and the batch of s are known by now. */
-int schedule_read(const settings *s, ls_boundary room[SCHEDULE_BOUNDARIES],
-                  ls_schedule *out);
+int rate_read(const settings *s, ls_boundary room[RATE_BOUNDARIES],
+              ls_schedule *out);
 
 /* The peak: --lr, or with --scale-lr what the rule makes of it. */
-double schedule_peak(const settings *s);
+double rate_peak(const settings *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* --checkpoint: what the tool has the library keep, and where a run goes on.
  * A save that fails is told and does not end the training. */
-#ifndef TOOLS_CHECKPOINT_H
-#define TOOLS_CHECKPOINT_H
+#ifndef TOOLS_KEEPER_H
+#define TOOLS_KEEPER_H
 
 #include "evaluate.h"
 #include "run.h"
@@ -26,7 +26,7 @@ typedef struct keeper {
 /* Nothing to do without --checkpoint.  With --resume go on from what there is,
  * *at being where; without, a folder that holds some is refused.  What must be
  * the same when a run goes on is every option of the model but those that
- * checkpoint.c lists, and the data itself. */
+ * keeper.c lists, and the data itself. */
 int keeper_open(keeper *k, const run *r, position *at);
 
 /* Is one to be saved now? */
