@@ -1,6 +1,7 @@
 /* The activations beside gelu: their values and slopes at every instruction
  * level, folded into a product or not, in the gradient of a whole model; and
  * the accuracy that cross entropy counts. */
+#include "backend/backend.h"
 #include "calls.h"
 #include "graph/op.h"
 #include "kernel/kernel.h"
@@ -189,10 +190,10 @@ typedef struct product {
 static void folded(const ls__backend *backend, product *p, ls__activation f,
                    const float *times, const float *add)
 {
-    ls__gemm g = {.m = M, .n = N, .k = K, .a = p->a, .a_row = K, .a_col = 1,
-                  .b = p->b, .b_row = N, .b_col = 1, .c = p->c, .c_row = N,
-                  .scale = 1, .bias = p->bias, .activation = f,
-                  .slope = f ? p->slope : NULL, .times = times, .add = add};
+    ls__product g = {.m = M, .n = N, .k = K, .a = p->a, .a_row = K, .a_col = 1,
+                     .b = p->b, .b_row = N, .b_col = 1, .c = p->c, .c_row = N,
+                     .scale = 1, .bias = p->bias, .activation = f,
+                     .slope = f ? p->slope : NULL, .times = times, .add = add};
 
     backend->gemm(&g, p->scratch);
 }

@@ -60,15 +60,23 @@ static matrix make_matrix(int seed, int64_t rows, int64_t cols, storage how)
     return x;
 }
 
-static ls__gemm product_of(const matrix *a, const matrix *b, sizes s)
+static ls__product product_of(const matrix *a, const matrix *b, sizes s)
 {
-    return (ls__gemm){.m = s.m, .n = s.n, .k = s.k, .a = a->at, .a_row = a->row,
-                      .a_col = a->col, .b = b->at, .b_row = b->row,
-                      .b_col = b->col, .c = fenced(s.m * s.n), .c_row = s.n,
-                      .scale = 1};
+    return (ls__product){.m = s.m,
+                         .n = s.n,
+                         .k = s.k,
+                         .a = a->at,
+                         .a_row = a->row,
+                         .a_col = a->col,
+                         .b = b->at,
+                         .b_row = b->row,
+                         .b_col = b->col,
+                         .c = fenced(s.m * s.n),
+                         .c_row = s.n,
+                         .scale = 1};
 }
 
-static void compute(const ls__backend *be, ls__gemm *g, bool pack)
+static void compute(const ls__backend *be, ls__product *g, bool pack)
 {
     if (pack) {
         float *packed = fenced(be->packed_size(g->k, g->n));
@@ -81,7 +89,8 @@ static void compute(const ls__backend *be, ls__gemm *g, bool pack)
 
 /* Sums of K products in floats: each is off by less than K/2^24 of the sum of
  * sizes, and pairs round once more. */
-static void check_product(const ls__gemm *g, const matrix *a, const matrix *b)
+static void check_product(const ls__product *g, const matrix *a,
+                          const matrix *b)
 {
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j++) {
@@ -113,7 +122,7 @@ START_TEST(products)
             sizes s = problems[i];
             matrix a = make_matrix(1, s.m, s.k, how % STORAGES);
             matrix b = make_matrix(2, s.k, s.n, how / STORAGES % STORAGES);
-            ls__gemm g = product_of(&a, &b, s);
+            ls__product g = product_of(&a, &b, s);
 
             compute(be, &g, how >= STORAGES * STORAGES);
             check_product(&g, &a, &b);
@@ -143,7 +152,7 @@ START_TEST(epilogue)
     if (be) {
         matrix a = make_matrix(1, s.m, s.k, BY_ROWS);
         matrix b = make_matrix(2, s.k, s.n, BY_ROWS);
-        ls__gemm plain = product_of(&a, &b, s), g = product_of(&a, &b, s);
+        ls__product plain = product_of(&a, &b, s), g = product_of(&a, &b, s);
 
         plain.bias = g.bias = uniform(3, s.n);
         g.round = true;
@@ -176,7 +185,7 @@ START_TEST(not_finite)
     if (be) {
         matrix a = make_matrix(1, s.m, s.k, BY_ROWS);
         matrix b = make_matrix(2, s.k, s.n, BY_COLUMNS);
-        ls__gemm g = product_of(&a, &b, s);
+        ls__product g = product_of(&a, &b, s);
 
         a.at[3 * a.row + 32] = NAN;
         a.at[4 * a.row + 7] = INFINITY;

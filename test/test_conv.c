@@ -2,6 +2,7 @@
  * few lines of reference.h, and values and gradients of all against double, on
  * hundreds of shapes; what the graph calls refuse; and that folding changes no
  * bit. */
+#include "backend/backend.h"
 #include "base/fpmode.h"
 #include "models.h"
 #include "reference.h"

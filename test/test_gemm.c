@@ -5,9 +5,9 @@
  * depends on row i of A, column j of B and k alone, so one reference a k serves
  * every m and n, and the whole cube of sizes is checked.  Operands end where
  * memory ends, and what lies between their elements is NaN. */
+#include "backend/backend.h"
 #include "base/error.h"
 #include "base/fpmode.h"
-#include "gemm/gemm.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -150,22 +150,22 @@ static problem problem_of(int64_t m, int64_t n, int64_t k, unsigned way)
 }
 
 /* A product laid out in the rooms: c starts as NaN, or as `from`. */
-static ls__gemm lay_out(const ls__backend *be, const problem *p)
+static ls__product lay_out(const ls__backend *be, const problem *p)
 {
     operand x = store(a, p->m, p->k, p->a, a_end);
     operand y = store(b, p->k, p->n, p->b, b_end);
-    ls__gemm g = {.m = p->m,
-                  .n = p->n,
-                  .k = p->k,
-                  .a = x.at,
-                  .a_row = x.row,
-                  .a_col = x.col,
-                  .b = y.at,
-                  .b_row = y.row,
-                  .b_col = y.col,
-                  .c_row = p->n + GAP,
-                  .scale = 1,
-                  .accumulate = p->accumulate};
+    ls__product g = {.m = p->m,
+                     .n = p->n,
+                     .k = p->k,
+                     .a = x.at,
+                     .a_row = x.row,
+                     .a_col = x.col,
+                     .b = y.at,
+                     .b_row = y.row,
+                     .b_col = y.col,
+                     .c_row = p->n + GAP,
+                     .scale = 1,
+                     .accumulate = p->accumulate};
 
     g.c = c_end - ((p->m - 1) * g.c_row + p->n);
     memset(g.c - GAP, 0xff, (size_t)(c_end - g.c + GAP) * sizeof *g.c);
@@ -182,7 +182,7 @@ static ls__gemm lay_out(const ls__backend *be, const problem *p)
 }
 
 /* c is what is right, and the gaps before and between its rows are whole. */
-static bool is_right(const ls__gemm *g, const float *right)
+static bool is_right(const ls__product *g, const float *right)
 {
     static const uint32_t gap[GAP] = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
     size_t bytes = (size_t)g->n * sizeof *g->c;
@@ -196,7 +196,7 @@ static bool is_right(const ls__gemm *g, const float *right)
 
 static bool product_is_right(const ls__backend *be, const problem *p)
 {
-    ls__gemm g = lay_out(be, p);
+    ls__product g = lay_out(be, p);
 
     be->gemm(&g, scratch_end - be->scratch(p->k, p->n));
     if (is_right(&g, p->accumulate ? onto : plain))
@@ -310,7 +310,7 @@ START_TEST(test_far)
 END_TEST
 
 /* Error bound of a product without FMA: 2 k eps |A| |B|, element by element. */
-static bool is_near(const ls__gemm *g, const problem *p)
+static bool is_near(const ls__product *g, const problem *p)
 {
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++) {
@@ -347,7 +347,7 @@ START_TEST(test_near)
                 problem p =
                     problem_of(edge_sizes[m], edge_sizes[n], edge_sizes[q],
                                (unsigned)(m + n + q) % (WAYS / 2));
-                ls__gemm g = lay_out(&be, &p);
+                ls__product g = lay_out(&be, &p);
 
                 be.gemm(&g, scratch_end - be.scratch(p.k, p.n));
                 ck_assert_msg(is_near(&g, &p), "%d %d %d", (int)p.m, (int)p.n,
@@ -370,12 +370,12 @@ enum { ROOM = 30 * (90 + GAP) };
 static float *bias_end, *slope_end, *times_end, *add_end; /* of fenced rooms */
 static float slope_right[ROOM];
 
-static int64_t extent(const ls__gemm *g)
+static int64_t extent(const ls__product *g)
 {
     return (g->m - 1) * g->c_row + g->n;
 }
 
-static void ask(ls__gemm *g, unsigned pieces, ls__activation kind)
+static void ask(ls__product *g, unsigned pieces, ls__activation kind)
 {
     int64_t n = extent(g);
 
@@ -389,7 +389,7 @@ static void ask(ls__gemm *g, unsigned pieces, ls__activation kind)
 }
 
 /* The epilogue of one element of the product, in its written order. */
-static float finished(const ls__kernel_table *k, const ls__gemm *g, float x,
+static float finished(const ls__kernel_table *k, const ls__product *g, float x,
                       int64_t j, int64_t at)
 {
     const float one = 1;
@@ -408,7 +408,7 @@ static float finished(const ls__kernel_table *k, const ls__gemm *g, float x,
 
 /* What C and the slope must be, while C is what it was; right has rows of MOST, as
  * is_right wants. */
-static void finish_all(const ls__kernel_table *k, const ls__gemm *g,
+static void finish_all(const ls__kernel_table *k, const ls__product *g,
                        float *right)
 {
     memset(slope_right, 0xff, sizeof slope_right);
@@ -426,14 +426,14 @@ static void clear_slope(void)
     memset(slope_end - ROOM, 0xff, ROOM * sizeof *slope_end);
 }
 
-static bool all_right(const ls__gemm *g, const float *right)
+static bool all_right(const ls__product *g, const float *right)
 {
     return is_right(g, right) && !memcmp(slope_end - extent(g), slope_right,
                                          (size_t)extent(g) * sizeof *slope_end);
 }
 
 /* The plain product, then the epilogue kernel over it. */
-static bool in_two_calls(const ls__kernel_table *k, const ls__gemm *g,
+static bool in_two_calls(const ls__kernel_table *k, const ls__product *g,
                          const float *right)
 {
     if (g->add == g->c) /* C is gone by then */
@@ -452,7 +452,7 @@ static bool epilogue_is_right(const ls__kernel_table *k, const ls__backend *be,
 {
     static float right[MOST * MOST];
     problem start = *p;
-    ls__gemm g;
+    ls__product g;
 
     start.accumulate = pieces & (ACCUMULATE | ADD_C); /* C is read */
     g = lay_out(be, &start);

@@ -5,7 +5,7 @@
  * The other operand is NaN and infinite wherever only zeros meet it: a product
  * that takes the zeros along shows, so it is known that this kernel ran. */
 #include "base/fpmode.h"
-#include "gemm/gemm.h"
+#include "kernel/product.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -127,21 +127,21 @@ static float *lay_out(const float *x, int64_t rows, int64_t cols, int64_t row,
     return to;
 }
 
-static ls__gemm product(const ls__kernel_table *kernel, const problem *p,
-                        const operands *o)
+static ls__product product(const ls__kernel_table *kernel, const problem *p,
+                           const operands *o)
 {
     unsigned pieces = p->pieces;
-    ls__gemm g = {.m = p->m, .n = p->n, .k = p->k, .c_row = p->n + PAD,
-                  .a_row = p->transposed ? 1 : p->k + PAD,
-                  .a_col = p->transposed ? p->m + PAD : 1,
-                  .b_row = p->n + PAD, .b_col = 1,
-                  .accumulate = pieces & ACCUMULATE,
-                  .scale = pieces & SCALE ? 0.3f : 1,
-                  .bias = pieces & BIAS ? o->bias : NULL,
-                  .activation = pieces & RELU ? LS__RELU : LS__NO_ACTIVATION,
-                  .slope = pieces & RELU && pieces & KEEP ? o->slope : NULL,
-                  .times = pieces & TIMES ? o->times : NULL,
-                  .add = pieces & ADD ? o->add : NULL};
+    ls__product g = {.m = p->m, .n = p->n, .k = p->k, .c_row = p->n + PAD,
+                     .a_row = p->transposed ? 1 : p->k + PAD,
+                     .a_col = p->transposed ? p->m + PAD : 1,
+                     .b_row = p->n + PAD, .b_col = 1,
+                     .accumulate = pieces & ACCUMULATE,
+                     .scale = pieces & SCALE ? 0.3f : 1,
+                     .bias = pieces & BIAS ? o->bias : NULL,
+                     .activation = pieces & RELU ? LS__RELU : LS__NO_ACTIVATION,
+                     .slope = pieces & RELU && pieces & KEEP ? o->slope : NULL,
+                     .times = pieces & TIMES ? o->times : NULL,
+                     .add = pieces & ADD ? o->add : NULL};
 
     g.a = lay_out(o->a, p->m, p->k, g.a_row, g.a_col);
     g.b = lay_out(o->b, p->k, p->n, g.b_row, g.b_col);
@@ -160,7 +160,7 @@ static ls__gemm product(const ls__kernel_table *kernel, const problem *p,
 
 /* The reference, then the epilogue kernel, which test_gemm.c holds. */
 static void make_right(const ls__kernel_table *kernel, const problem *p,
-                       const operands *o, ls__gemm g)
+                       const operands *o, ls__product g)
 {
     g.c = o->right;
     g.slope = g.slope ? o->slope_right : NULL;
@@ -176,7 +176,7 @@ static void make_right(const ls__kernel_table *kernel, const problem *p,
 static bool is_right(const ls__kernel_table *kernel, const problem *p)
 {
     operands o = make(p);
-    ls__gemm g = product(kernel, p, &o);
+    ls__product g = product(kernel, p, &o);
     size_t bytes = (size_t)(p->m * g.c_row) * sizeof *g.c;
     bool right;
 

@@ -1,6 +1,7 @@
 /* Graphs: what the builder refuses and how it says so; the plan's memory, by
  * walking its instructions over a shadow of it; folding; and gradients of whole
  * graphs against reference.h, chunk by chunk, in memory full of NaN. */
+#include "backend/backend.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "graph/exec.h"

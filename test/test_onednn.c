@@ -3,6 +3,7 @@
  * for any number of workers; and the caller's OpenMP threads are left alone.
  * Built without oneDNN, it is refused by a message that says how to get it, and
  * the other tests say that they are skipped. */
+#include "backend/backend.h"
 #include "base/fpmode.h"
 #include "calls.h"
 #include "models.h"
@@ -48,18 +49,18 @@ static const layer layers[] = {{1, 1, 1, 1},    {7, 3, 5, 17},
                                {6, 1, 33, 64},  {4, 64, 48, 100},
                                {256, 1, 19, 7}, {16, 5, 130, 3}};
 
-static ls__gemm random_product(int64_t m, int64_t n, int64_t k, bool a_turned,
-                               bool b_turned)
+static ls__product random_product(int64_t m, int64_t n, int64_t k,
+                                  bool a_turned, bool b_turned)
 {
-    return (ls__gemm){.m = m, .n = n, .k = k, .a = uniform(1, m * k),
-                      .a_row = a_turned ? 1 : k, .a_col = a_turned ? m : 1,
-                      .b = uniform(2, k * n), .b_row = b_turned ? 1 : n,
-                      .b_col = b_turned ? k : 1, .c_row = n, .scale = 1};
+    return (ls__product){.m = m, .n = n, .k = k, .a = uniform(1, m * k),
+                         .a_row = a_turned ? 1 : k, .a_col = a_turned ? m : 1,
+                         .b = uniform(2, k * n), .b_row = b_turned ? 1 : n,
+                         .b_col = b_turned ? k : 1, .c_row = n, .scale = 1};
 }
 
 /* C by one backend, prepared if it does so for `rows` rows of g's. */
-static float *compute(const ls__backend *b, ls__gemm g, const ls__gemm *most,
-                      int64_t rows)
+static float *compute(const ls__backend *b, ls__product g,
+                      const ls__product *most, int64_t rows)
 {
     ls__prepared *prepared = NULL;
     int64_t scratch = b->scratch(g.k, g.n), packed = b->packed_size(g.k, g.n);
@@ -90,7 +91,7 @@ static float *compute(const ls__backend *b, ls__gemm g, const ls__gemm *most,
 
 /* Sums of other orders, where the product has K terms below 1; and, with bf16,
  * one that is rounded the other way, up to 2^-8 of it. */
-static void check(const ls__gemm *g, const float *got, const float *want,
+static void check(const ls__product *g, const float *got, const float *want,
                   bool bf16)
 {
     for (int64_t i = 0; i < g->m * g->n; i++) {
@@ -105,7 +106,7 @@ static void check(const ls__gemm *g, const float *got, const float *want,
 }
 
 /* g is of r rows, most of all there may be. */
-static void compare(const ls__gemm *g, const ls__gemm *most, int64_t rows,
+static void compare(const ls__product *g, const ls__product *most, int64_t rows,
                     bool bf16)
 {
     ls__backend b;
@@ -121,7 +122,7 @@ static void compare(const ls__gemm *g, const ls__gemm *most, int64_t rows,
 static void compare_y(const layer *l, int64_t r, bool bf16)
 {
     int64_t m = r * l->vectors;
-    ls__gemm g = random_product(m, l->out, l->in, false, false), most = g;
+    ls__product g = random_product(m, l->out, l->in, false, false), most = g;
 
     most.m = l->rows * l->vectors;
     compare(&g, &most, l->rows, bf16);
@@ -134,8 +135,8 @@ static void compare_y(const layer *l, int64_t r, bool bf16)
 
 static void compare_kernel(const layer *l, int64_t r, bool bf16)
 {
-    ls__gemm g = random_product(l->in, l->out, r * l->vectors, true, false);
-    ls__gemm most = g;
+    ls__product g = random_product(l->in, l->out, r * l->vectors, true, false);
+    ls__product most = g;
 
     most.k = l->rows * l->vectors;
     most.accumulate = true;
@@ -146,8 +147,8 @@ static void compare_kernel(const layer *l, int64_t r, bool bf16)
 
 static void compare_x(const layer *l, int64_t r, bool bf16)
 {
-    ls__gemm g = random_product(r * l->vectors, l->in, l->out, false, true);
-    ls__gemm most = g;
+    ls__product g = random_product(r * l->vectors, l->in, l->out, false, true);
+    ls__product most = g;
 
     most.m = l->rows * l->vectors;
     g.times = uniform(7, g.m * g.n);
@@ -259,7 +260,7 @@ END_TEST
 /* Proves that a NaN stays one and infinity is not made finite. */
 START_TEST(not_finite)
 {
-    ls__gemm g = random_product(4, 3, 2, false, false);
+    ls__product g = random_product(4, 3, 2, false, false);
     ls__backend b;
     const float *c;
 

@@ -8,6 +8,7 @@
  * Arrays end where memory ends and begin as NaN; what the operator says that it
  * does not read is NaN too.  An array that is nearly all zeros fails, except
  * where mathematics wants it so (vanishes). */
+#include "backend/backend.h"
 #include "base/fpmode.h"
 #include "reference.h"
 #include "support.h"

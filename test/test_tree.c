@@ -1,7 +1,7 @@
 /* The order of sums, proved with expressions instead of numbers: an addition
  * writes "(a+b)", so equal texts are equal orders.  No threads. */
 #include "calls.h"
-#include "reduce/tree.h"
+#include "base/tree.h"
 
 #include <check.h>
 #include <stdio.h>

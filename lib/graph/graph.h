@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "gemm/gemm.h"
+#include "kernel/product.h"
 #include "lockstep.h"
 #include "random/init.h"
 

@@ -72,9 +72,9 @@ static double attention_flops(const ls_node *n)
 static void scores(const ls__run *r, head h, float by, const float *a,
                    const float *b, float *out, float *scratch)
 {
-    ls__gemm g = {.m = h.t, .n = h.t, .k = h.d, .a = a, .a_row = h.row,
-                  .a_col = 1, .b = b, .b_row = 1, .b_col = h.row, .c = out,
-                  .c_row = h.t, .scale = by};
+    ls__product g = {.m = h.t, .n = h.t, .k = h.d, .a = a, .a_row = h.row,
+                     .a_col = 1, .b = b, .b_row = 1, .b_col = h.row, .c = out,
+                     .c_row = h.t, .scale = by};
 
     r->backend->gemm(&g, scratch);
 }
@@ -84,11 +84,11 @@ static void mix(const ls__run *r, head h, float by, const float *p,
                 bool transposed, const float *b, const float *addend,
                 float *out, float *scratch)
 {
-    ls__gemm g = {.m = h.t, .n = h.d, .k = h.t, .a = p,
-                  .a_row = transposed ? 1 : h.t,
-                  .a_col = transposed ? h.t : 1, .b = b, .b_row = h.row,
-                  .b_col = 1, .c = out, .c_row = h.row, .scale = by,
-                  .add = addend};
+    ls__product g = {.m = h.t, .n = h.d, .k = h.t, .a = p,
+                     .a_row = transposed ? 1 : h.t,
+                     .a_col = transposed ? h.t : 1, .b = b, .b_row = h.row,
+                     .b_col = 1, .c = out, .c_row = h.row, .scale = by,
+                     .add = addend};
 
     r->backend->gemm(&g, scratch);
 }

@@ -183,7 +183,7 @@ static void patches_product(const ls__run *r, const ls__conv *v, float *scratch)
 {
     for (int64_t y = 0, rows; (rows = rows_from(v, y)) > 0; y += rows) {
         int64_t skip = y * v->w * v->out.n;
-        ls__gemm g = v->out;
+        ls__product g = v->out;
 
         write_patches(v, y, rows, scratch);
         g.m = rows * v->w;
@@ -229,7 +229,7 @@ static void patches_grad(const ls__run *r, const ls__conv *v, float *dbias,
 {
     int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w);
     float *dy = scratch + patches_size(v);
-    ls__gemm g = v->out;
+    ls__product g = v->out;
 
     g.m = v->out.k;
     g.a = scratch;

@@ -7,6 +7,7 @@
  * activation or add into the product's epilogue; so does slope_of_x, the slope
  * of the activation of whoever made x, kept by its forward.  In dw, K runs over
  * the vectors of the chunk. */
+#include "backend/backend.h"
 #include "graph/op.h"
 
 #include <string.h>
@@ -48,33 +49,33 @@ static double dense_flops(const ls_node *n)
 
 /* Row-major (m,n) = A (m,k) B (k,n) of matrices that stand as they are, or
  * transposed. */
-static ls__gemm product(int64_t m, int64_t n, int64_t k, bool a_transposed,
-                        bool b_transposed)
+static ls__product product(int64_t m, int64_t n, int64_t k, bool a_transposed,
+                           bool b_transposed)
 {
-    return (ls__gemm){.m = m,
-                      .n = n,
-                      .k = k,
-                      .a_row = a_transposed ? 1 : k,
-                      .a_col = a_transposed ? m : 1,
-                      .b_row = b_transposed ? 1 : n,
-                      .b_col = b_transposed ? k : 1,
-                      .c_row = n,
-                      .scale = 1};
+    return (ls__product){.m = m,
+                         .n = n,
+                         .k = k,
+                         .a_row = a_transposed ? 1 : k,
+                         .a_col = a_transposed ? m : 1,
+                         .b_row = b_transposed ? 1 : n,
+                         .b_col = b_transposed ? k : 1,
+                         .c_row = n,
+                         .scale = 1};
 }
 
-static ls__gemm of_y(const ls_node *n, int64_t rows)
+static ls__product of_y(const ls_node *n, int64_t rows)
 {
     return product(rows * ls__vectors(n), ls__width(n), ls__width(n->in[0]),
                    false, false);
 }
 
-static ls__gemm of_weights(const ls_node *n, int64_t rows)
+static ls__product of_weights(const ls_node *n, int64_t rows)
 {
     return product(ls__width(n->in[0]), ls__width(n), rows * ls__vectors(n),
                    true, false);
 }
 
-static ls__gemm of_x(const ls_node *n, int64_t rows)
+static ls__product of_x(const ls_node *n, int64_t rows)
 {
     return product(rows * ls__vectors(n), ls__width(n->in[0]), ls__width(n),
                    false, true);
@@ -84,7 +85,7 @@ static int dense_prepare(const ls_node *n, int64_t rows, bool with_dx,
                          const ls__backend *b,
                          ls__prepared *prepared[LS__PRODUCTS])
 {
-    ls__gemm y = of_y(n, rows), weights = of_weights(n, rows),
+    ls__product y = of_y(n, rows), weights = of_weights(n, rows),
              x = of_x(n, rows);
     int status;
 
@@ -99,7 +100,7 @@ static int dense_prepare(const ls_node *n, int64_t rows, bool with_dx,
 static void dense_fwd(const ls__run *r)
 {
     const ls_node *n = r->node;
-    ls__gemm g = of_y(n, r->rows);
+    ls__product g = of_y(n, r->rows);
 
     g.a = r->x[0];
     g.b = r->param[0];
@@ -117,7 +118,7 @@ static void dense_fwd(const ls__run *r)
 /* dw (+)= x^T d */
 static void weights_grad(const ls__run *r, const float *d, float *scratch)
 {
-    ls__gemm g = of_weights(r->node, r->rows);
+    ls__product g = of_weights(r->node, r->rows);
 
     g.a = r->x[0];
     g.b = d;
@@ -130,7 +131,7 @@ static void weights_grad(const ls__run *r, const float *d, float *scratch)
 /* dx = (d w^T) slope + addend */
 static void input_grad(const ls__run *r, const float *d, float *scratch)
 {
-    ls__gemm g = of_x(r->node, r->rows);
+    ls__product g = of_x(r->node, r->rows);
 
     g.a = d;
     g.b = r->param[0];

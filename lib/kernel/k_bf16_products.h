@@ -178,14 +178,14 @@ static int64_t bf16_scratch(int64_t k, int64_t n)
 }
 
 /* As band_of in k_gemm.h. */
-static ls__gemm bf16_band(const ls__gemm *g, int64_t i, int64_t rows,
-                          float *copy)
+static ls__product bf16_band(const ls__product *g, int64_t i, int64_t rows,
+                             float *copy)
 {
     const float *a = g->a + i * g->a_row;
     int64_t across = whole_vectors(band_rows(g->k)),
             along = copy_stride(words(g->k));
     bool transposed = g->a_row == 1 && g->a_col != 1;
-    ls__gemm band = *g;
+    ls__product band = *g;
 
     if (transposed)
         lines_across(g->k, rows, a, g->a_col, whole_vectors(rows), copy,
@@ -202,7 +202,7 @@ static ls__gemm bf16_band(const ls__gemm *g, int64_t i, int64_t rows,
     return band;
 }
 
-static void bf16_gemm(const ls__gemm *g, float *scratch)
+static void bf16_gemm(const ls__product *g, float *scratch)
 {
     int64_t height = band_rows(g->k), k = words(g->k);
     const float *b = g->packed;
@@ -214,7 +214,7 @@ static void bf16_gemm(const ls__gemm *g, float *scratch)
     }
     for (int64_t i = 0; i < g->m; i += height) {
         int64_t last = g->m - i < height ? g->m : i + height;
-        ls__gemm band = bf16_band(g, i, last - i, scratch);
+        ls__product band = bf16_band(g, i, last - i, scratch);
 
         for (int64_t j = 0; j < g->n; j += COLUMNS)
             panel(&band, i, last, j, b + j * k);

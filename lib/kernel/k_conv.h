@@ -4,8 +4,8 @@
  * left operand, is kh runs, and the next pixel's begins `step_x` later.  Tiles
  * are read straight from the image.
  *
- * The contract of bits is that of gemm/gemm.h on the matrix of patches, K in
- * order (row of the window, pixel, channel), chunks of 256.  In kernel
+ * The contract of bits is that of kernel/product.h on the matrix of patches, K
+ * in order (row of the window, pixel, channel), chunks of 256.  In kernel
  * gradients K runs over output pixels: a chunk is a rectangle of at most 256,
  * an even number of whole rows (128 pixels of two rows that are longer), and in
  * it K goes block by block of two by two.  A 2x2 pooling then leaves one number

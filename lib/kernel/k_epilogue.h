@@ -1,18 +1,18 @@
-/* What is done to a product before it is stored: the epilogue of ls__gemm, in
- * the order written there (gemm/gemm.h), for whole tiles in registers and for
- * vectors of a product that stands in memory. */
+/* What is done to a product before it is stored: the epilogue of ls__product,
+ * in the order written there (kernel/product.h), for whole tiles in registers
+ * and for vectors of a product that stands in memory. */
 #ifndef LS_KERNEL_K_EPILOGUE_H
 #define LS_KERNEL_K_EPILOGUE_H
 
 /* Whether the activation is too long to stand in every place that stores;
  * relu is not. */
-static bool is_curved(const ls__gemm *g)
+static bool is_curved(const ls__product *g)
 {
     return g->activation && g->activation != LS__RELU;
 }
 
 /* The epilogue of 16 elements of row i from column j on. */
-SIMD v16 finish(const ls__gemm *g, v16 x, int64_t i, int64_t j)
+SIMD v16 finish(const ls__product *g, v16 x, int64_t i, int64_t j)
 {
     int64_t at = i * g->c_row + j, left = g->n - j;
 
@@ -37,7 +37,7 @@ SIMD v16 finish(const ls__gemm *g, v16 x, int64_t i, int64_t j)
 }
 
 /* Of a product that stands in C, from adding +0 on. */
-static void epilogue(const ls__gemm *g)
+static void epilogue(const ls__product *g)
 {
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t j = 0; j < g->n; j += 16) {
@@ -99,7 +99,7 @@ SIMD void tile_times(int rows, const float *slope, int64_t row, int64_t left,
                                                     left - 16 * v));
 }
 
-SIMD void end_straight(const ls__gemm *g, int rows, int64_t i, int64_t j,
+SIMD void end_straight(const ls__product *g, int rows, int64_t i, int64_t j,
                        tile_sums acc)
 {
     int64_t at = i * g->c_row + j, left = g->n - j;
@@ -122,7 +122,7 @@ SIMD void end_straight(const ls__gemm *g, int rows, int64_t i, int64_t j,
 }
 
 /* Activations are long, so this loop is there once, on sums in memory. */
-static void end_curved(const ls__gemm *g, int rows, int64_t i, int64_t j,
+static void end_curved(const ls__product *g, int rows, int64_t i, int64_t j,
                        const float *sum)
 {
     float *c = g->c + i * g->c_row + j;
@@ -135,7 +135,7 @@ static void end_curved(const ls__gemm *g, int rows, int64_t i, int64_t j,
 }
 
 /* Finish and store the tile at row i and column j; sum is scratch for it. */
-SIMD void tile_end(const ls__gemm *g, int rows, int64_t i, int64_t j,
+SIMD void tile_end(const ls__product *g, int rows, int64_t i, int64_t j,
                    tile_sums acc, float *sum)
 {
     tile_plus_zero(rows, acc);

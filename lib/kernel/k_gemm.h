@@ -2,10 +2,10 @@
  * in panels of their width (k_panels.h), the epilogue done before a tile is
  * stored (k_epilogue.h).
  *
- * A tile's elements are one fma chain a chunk of K (gemm/gemm.h, the contract),
- * so neither the tile's size nor the order in which tiles are done shows in a
- * bit.  Sums over several chunks wait in a small array on the stack, never in
- * C, so that C may also be what the epilogue adds. */
+ * A tile's elements are one fma chain a chunk of K (kernel/product.h, the
+ * contract), so neither the tile's size nor the order in which tiles are done
+ * shows in a bit.  Sums over several chunks wait in a small array on the stack,
+ * never in C, so that C may also be what the epilogue adds. */
 #ifndef LS_KERNEL_K_GEMM_H
 #define LS_KERNEL_K_GEMM_H
 
@@ -24,7 +24,7 @@ SIMD void fetch(int rows, const float *c, int64_t row)
 
 /* Rows i .. i+rows of C, columns j .. j+COLUMNS.  sum is scratch for the sums
  * of earlier chunks. */
-SIMD void tile(const ls__gemm *g, int rows, int64_t i, int64_t j,
+SIMD void tile(const ls__product *g, int rows, int64_t i, int64_t j,
                const float *b, float *sum)
 {
     tile_sums acc;
@@ -54,25 +54,25 @@ SIMD void tile(const ls__gemm *g, int rows, int64_t i, int64_t j,
 }
 
 /* The heights a tile comes in; each is a function so that its loops unroll. */
-static void tile_full(const ls__gemm *g, int64_t i, int64_t j, const float *b,
-                      float *sum)
+static void tile_full(const ls__product *g, int64_t i, int64_t j,
+                      const float *b, float *sum)
 {
     tile(g, ROWS, i, j, b, sum);
 }
 
-static void tile_4(const ls__gemm *g, int64_t i, int64_t j, const float *b,
+static void tile_4(const ls__product *g, int64_t i, int64_t j, const float *b,
                    float *sum)
 {
     tile(g, 4, i, j, b, sum);
 }
 
-static void tile_2(const ls__gemm *g, int64_t i, int64_t j, const float *b,
+static void tile_2(const ls__product *g, int64_t i, int64_t j, const float *b,
                    float *sum)
 {
     tile(g, 2, i, j, b, sum);
 }
 
-static void tile_1(const ls__gemm *g, int64_t i, int64_t j, const float *b,
+static void tile_1(const ls__product *g, int64_t i, int64_t j, const float *b,
                    float *sum)
 {
     tile(g, 1, i, j, b, sum);
@@ -80,12 +80,12 @@ static void tile_1(const ls__gemm *g, int64_t i, int64_t j, const float *b,
 
 static const struct {
     int rows;
-    void (*fn)(const ls__gemm *g, int64_t i, int64_t j, const float *b,
+    void (*fn)(const ls__product *g, int64_t i, int64_t j, const float *b,
                float *sum);
 } heights[] = {{ROWS, tile_full}, {4, tile_4}, {2, tile_2}, {1, tile_1}};
 
 /* Rows first .. last of one panel of C. */
-static void panel(const ls__gemm *g, int64_t first, int64_t last, int64_t j,
+static void panel(const ls__product *g, int64_t first, int64_t last, int64_t j,
                   const float *b)
 {
     float sum[ROWS * COLUMNS] __attribute__((aligned(64)));
@@ -98,7 +98,7 @@ static void panel(const ls__gemm *g, int64_t first, int64_t last, int64_t j,
 
 /* Lines of A would push each other out of the first cache: then a band of it
  * is copied to where they do not, if enough panels pass to pay for that. */
-static bool aliases(const ls__gemm *g)
+static bool aliases(const ls__product *g)
 {
     int64_t stride = g->a_col == 1 ? g->a_row : g->a_col;
 
@@ -121,9 +121,10 @@ static int64_t full_scratch(int64_t k, int64_t n)
 
 /* The product of `rows` rows of A from row i on, as a product of its own that
  * reads the copy. */
-static ls__gemm band_of(const ls__gemm *g, int64_t i, int64_t rows, float *copy)
+static ls__product band_of(const ls__product *g, int64_t i, int64_t rows,
+                           float *copy)
 {
-    ls__gemm band = *g;
+    ls__product band = *g;
     const float *a = g->a + i * g->a_row;
     bool by_rows = g->a_col == 1;
     int64_t lines = by_rows ? rows : g->k, n = by_rows ? g->k : rows;
@@ -141,7 +142,7 @@ static ls__gemm band_of(const ls__gemm *g, int64_t i, int64_t rows, float *copy)
     return band;
 }
 
-static void full_product(const ls__gemm *g, float *scratch)
+static void full_product(const ls__product *g, float *scratch)
 {
     const float *b = g->packed;
     bool copies = aliases(g);
@@ -153,8 +154,8 @@ static void full_product(const ls__gemm *g, float *scratch)
     }
     for (int64_t i = 0; i < g->m; i += BAND) {
         int64_t last = g->m - i < BAND ? g->m : i + BAND;
-        const ls__gemm *of = g;
-        ls__gemm band;
+        const ls__product *of = g;
+        ls__product band;
 
         if (copies) {
             band = band_of(g, i, last - i, scratch);

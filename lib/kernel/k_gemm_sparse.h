@@ -8,7 +8,7 @@
  * many sums in registers: a load and an fma a step, where the full kernel
  * shares its loads among the rows of a tile but multiplies the zeros too.
  *
- * The chains are those of k_gemm.h without their zeros, so the bits are the
+ * The chains are those of product.h without their zeros, so the bits are the
  * same but where zero meets what is not finite. */
 #ifndef LS_KERNEL_K_GEMM_SPARSE_H
 #define LS_KERNEL_K_GEMM_SPARSE_H
@@ -30,7 +30,7 @@ enum {
 
 /* C = S D or, transposed, its transpose; S (m,k) has the zeros. */
 typedef struct listed {
-    const ls__gemm *g;
+    const ls__product *g;
     bool transposed;        /* S is B's transpose and D is A's */
     int64_t m, n;
     const float *s;         /* s[i s_row + p s_col], one stride is 1 */
@@ -215,14 +215,14 @@ static void lists_sums(const listed *s, const lists_scratch *r, int64_t rows,
 
 /* ------ Into C ------ */
 
-static bool has_epilogue(const ls__gemm *g)
+static bool has_epilogue(const ls__product *g)
 {
     return g->scale != 1.0f || g->bias || g->round || g->activation ||
            g->times || g->add;
 }
 
 /* 16 sums of row i of C from column j on; finished is a constant. */
-SIMD void lists_put(const ls__gemm *g, bool finished, int64_t i, int64_t j,
+SIMD void lists_put(const ls__product *g, bool finished, int64_t i, int64_t j,
                     v16 sum)
 {
     float *c = g->c + i * g->c_row + j;
@@ -307,7 +307,7 @@ static int lists_fill(const listed *s)
     return 100 - zeros * 100 / (64 * 16);
 }
 
-static bool lists_suits(const ls__gemm *g)
+static bool lists_suits(const ls__product *g)
 {
     return g->m >= LISTS_LEAST && g->n >= LISTS_LEAST &&
            g->k >= LISTS_LEAST && g->k <= DEEPEST && !is_curved(g) &&
@@ -315,7 +315,7 @@ static bool lists_suits(const ls__gemm *g)
 }
 
 /* The product with A as the sparse side, or with B where A is not. */
-static bool lists_of(const ls__gemm *g, listed *s)
+static bool lists_of(const ls__product *g, listed *s)
 {
     if (!lists_suits(g))
         return false;
@@ -339,7 +339,7 @@ static int64_t scratch_size(int64_t k, int64_t n)
     return full > lists ? full : lists;
 }
 
-static void gemm(const ls__gemm *g, float *scratch)
+static void gemm(const ls__product *g, float *scratch)
 {
     listed s;
 

@@ -1,9 +1,9 @@
-/* Sums over devices, in the order of reduce/tree.h, in registers.
+/* Sums over devices, in the order of base/tree.h, in registers.
  *
  * Sixteen devices are a complete subtree, whose sum of 16 elements is sixteen
  * loads and fifteen additions.  More devices are taken sixteen at a time over
  * a block of elements, and the partial sums, a block each, are merged as
- * reduce/tree.h counts: that many streams the prefetchers still follow, and a
+ * base/tree.h counts: that many streams the prefetchers still follow, and a
  * block stays in the first-level cache until it is merged.  What remains of
  * the devices is taken as subtrees of 8, 4, 2 and 1. */
 #ifndef LS_KERNEL_K_REDUCE_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "kernel/k_simd.h"
-#include "reduce/tree.h"
+#include "base/tree.h"
 
 enum {
     REDUCE_SUBTREE = 16, /* devices */

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gemm/gemm.h"
+#include "kernel/product.h"
 
 /* Scalars of one optimizer update, rounded to float once (optim.c). */
 typedef struct ls__rule {
@@ -67,7 +67,7 @@ typedef struct ls__kernel_table {
     /* k_bf16_products.h: the same of numbers rounded to bf16. */
     ls__backend bf16;
     /* The epilogue alone, over a product that stands in c. */
-    void (*epilogue)(const ls__gemm *g);
+    void (*epilogue)(const ls__product *g);
     /* k_conv_sparse.h: conv_grad under a 2x2 max pooling with its windows from
      * the first pixel on, dy and number being of the pooling.  dw is
      * transposed: t (n,kh,run up to whole vectors).  scratch is for CHUNK n

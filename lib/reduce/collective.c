@@ -5,7 +5,7 @@
  * for itself.  In shared memory nothing has to travel in rounds: each worker
  * takes one range of each array and does it for the whole group, block by
  * block, so that what is summed once is copied out of the first-level cache.
- * Sums have the order of reduce/tree.h; ranges cannot touch a bit. */
+ * Sums have the order of base/tree.h; ranges cannot touch a bit. */
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/memory.h"

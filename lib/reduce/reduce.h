@@ -1,6 +1,6 @@
 /* The reduction: one gradient from the devices' private ones.
  *
- * The tree of reduce/tree.h is the order of the additions; the schedule is by
+ * The tree of base/tree.h is the order of the additions; the schedule is by
  * ranges.  Each worker takes a range of the elements and sums all devices for
  * it, so every element is read once and written once, every worker is busy
  * from beginning to end, and the ranges, which do depend on the number of
@@ -9,7 +9,7 @@
 #define LS_REDUCE_REDUCE_H
 
 #include "mesh/pool.h"
-#include "reduce/tree.h"
+#include "base/tree.h"
 
 /* Part `part` of n elements cut into `parts` ranges whose borders are
  * multiples of unit and whose sizes differ by one unit at most.  A range is

@@ -1,6 +1,7 @@
 /* Opening and closing trainers, and their parameters by name. */
 #include "train/placement.h"
 #include "train/watch.h"
+#include "backend/backend.h"
 #include "base/error.h"
 #include "mesh/pool.h"
 #include "random/keys.h"

@@ -1,13 +1,13 @@
 /* The backend "onednn": the native one, but for products that oneDNN has made
  * ready.  Only onednn*.c see oneDNN; LS_ONEDNN says whether it is built in. */
-#ifndef LS_GEMM_ONEDNN_H
-#define LS_GEMM_ONEDNN_H
+#ifndef LS_BACKEND_ONEDNN_H
+#define LS_BACKEND_ONEDNN_H
 
-#include "gemm/gemm.h"
+#include "backend/backend.h"
 #include "lockstep.h"
 
 /* ls__backend.prepare */
-int ls__onednn_prepare(const ls__gemm *g, int64_t rows, bool bf16,
+int ls__onednn_prepare(const ls__product *g, int64_t rows, bool bf16,
                        ls__prepared **prepared);
 
 /* ls__backend.prepare_conv */

@@ -1,9 +1,9 @@
 /* What onednn.c and onednn_conv.c share: primitives with the arrays they
  * read and write, run by the calling thread alone, and the end of making. */
-#ifndef LS_GEMM_ONEDNN_CALL_H
-#define LS_GEMM_ONEDNN_CALL_H
+#ifndef LS_BACKEND_ONEDNN_CALL_H
+#define LS_BACKEND_ONEDNN_CALL_H
 
-#include "gemm/gemm.h"
+#include "backend/backend.h"
 
 #include <dnnl.h>
 #include <stdbool.h>
@@ -56,7 +56,7 @@ dnnl_status_t ls__call_run(const ls__onednn *on, const ls__call *c,
                            void *const *at);
 
 /* What is left of the epilogue once oneDNN has added the bias. */
-void ls__call_epilogue(const ls__gemm *g);
+void ls__call_epilogue(const ls__product *g);
 
 /* What could not be computed: NaN. */
 void ls__call_spoil(int64_t rows, int64_t n, float *c, int64_t row);

@@ -4,12 +4,13 @@
  * One thread, asked for in our own rntm_t, so that no environment variable
  * reaches in.  The small-matrix path is off: in 0.9 it sums in another order
  * for some shapes (and reads out of bounds).  K is cut by us: BLIS's own cut
- * depends on the kernel family.  Then every element is the chain that gemm.h
- * promises, for the families skx, haswell and zen3 alike.  Families without
- * fused multiply-add, which BLIS also takes on CPUs that it does not know, break
- * the promise: ls__blis_check tries a product and refuses them. */
+ * depends on the kernel family.  Then every element is the chain that
+ * kernel/product.h promises, for the families skx, haswell and zen3 alike.
+ * Families without fused multiply-add, which BLIS also takes on CPUs that it
+ * does not know, break the promise: ls__blis_check tries a product and refuses
+ * them. */
 #define _GNU_SOURCE /* setenv */
-#include "gemm/gemm.h"
+#include "backend/backend.h"
 #include "base/error.h"
 #include "base/fma.h"
 #include "base/memory.h"
@@ -20,7 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void one_chunk(const ls__gemm *g, int64_t p, int64_t k, float *c,
+static void one_chunk(const ls__product *g, int64_t p, int64_t k, float *c,
                       bool add)
 {
     rntm_t rntm = BLIS_RNTM_INITIALIZER;
@@ -34,7 +35,7 @@ static void one_chunk(const ls__gemm *g, int64_t p, int64_t k, float *c,
                  g->c_row, 1, NULL, &rntm);
 }
 
-static void blis_gemm(const ls__gemm *g, float *scratch)
+static void blis_gemm(const ls__product *g, float *scratch)
 {
     (void)scratch;
     for (int64_t p = 0; p < g->k || p == 0; p += LS__CHUNK)
@@ -110,12 +111,13 @@ static bool element_is_right(const struct trial *t, int i, int j)
     return t->c[i][j] == sum;
 }
 
-/* Whether BLIS's kernels, whichever it chose, compute what gemm.h promises. */
+/* Whether BLIS's kernels, whichever it chose, compute what kernel/product.h
+ * promises. */
 static bool meets_contract(struct trial *t)
 {
-    ls__gemm g = {.m = EDGE, .n = EDGE, .k = LONG, .a = t->a[0],
-                  .a_row = LONG, .a_col = 1, .b = t->b[0], .b_row = EDGE,
-                  .b_col = 1, .c = t->c[0], .c_row = EDGE, .scale = 1};
+    ls__product g = {.m = EDGE, .n = EDGE, .k = LONG, .a = t->a[0],
+                     .a_row = LONG, .a_col = 1, .b = t->b[0], .b_row = EDGE,
+                     .b_col = 1, .c = t->c[0], .c_row = EDGE, .scale = 1};
     bool right = true;
 
     fill(EDGE * LONG, 1, t->a[0]);

@@ -19,8 +19,8 @@
  *
  * Complete subtrees of 2^k items may be added anywhere beforehand and pushed
  * as one item each; the order is the same. */
-#ifndef LS_REDUCE_TREE_H
-#define LS_REDUCE_TREE_H
+#ifndef LS_BASE_TREE_H
+#define LS_BASE_TREE_H
 
 #include <stdint.h>
 

@@ -12,9 +12,9 @@
  * threads is one meanwhile.  Which pieces a product is made of follows from its
  * rows alone, so the bits do not depend on workers; they do on the CPU and on
  * oneDNN's version.  oneDNN allocates small things whenever it runs. */
-#include "gemm/onednn.h"
+#include "backend/onednn.h"
 #include "base/memory.h"
-#include "gemm/onednn_call.h"
+#include "backend/onednn_call.h"
 #include "lockstep.h"
 
 #include <stdio.h>
@@ -80,7 +80,7 @@ typedef struct operands {
     dnnl_memory_desc_t a, b, c, bias, a_f32, b_f32;
 } operands;
 
-static dnnl_status_t describe(operands *o, const ls__gemm *g,
+static dnnl_status_t describe(operands *o, const ls__product *g,
                               dnnl_data_type_t type)
 {
     int64_t m = g->m, n = g->n, k = g->k;
@@ -121,7 +121,7 @@ static dnnl_status_t make_copies(product *p, piece *q, const operands *o)
 }
 
 /* g: a product of that piece's size */
-static dnnl_status_t make_piece(product *p, piece *q, const ls__gemm *g,
+static dnnl_status_t make_piece(product *p, piece *q, const ls__product *g,
                                 bool bf16)
 {
     dnnl_data_type_t type = bf16 ? dnnl_bf16 : dnnl_f32;
@@ -170,7 +170,7 @@ static void size_scratch(product *p)
             copy_size(&p->pack) + ls__call_scratchpad(&p->pack);
 }
 
-static dnnl_status_t make_all(product *p, const ls__gemm *g, int64_t rows,
+static dnnl_status_t make_all(product *p, const ls__product *g, int64_t rows,
                               bool bf16)
 {
     int64_t unit = (p->cuts_k ? g->k : g->m) / rows, power = 1;
@@ -180,7 +180,7 @@ static dnnl_status_t make_all(product *p, const ls__gemm *g, int64_t rows,
         power *= 2;
     for (int64_t r = rows; s == dnnl_success && r > 0;
          r = r == rows && rows > 1 ? power : r / 2) {
-        ls__gemm one = *g;
+        ls__product one = *g;
 
         *(p->cuts_k ? &one.k : &one.m) = r * unit;
         s = make_piece(p, &p->piece[p->pieces++], &one, bf16);
@@ -213,7 +213,7 @@ static const float *operand(const product *p, const ls__call *copy,
 }
 
 /* second: with bias, or added to C */
-static void run_piece(const product *p, const piece *q, const ls__gemm *g,
+static void run_piece(const product *p, const piece *q, const ls__product *g,
                       bool second, float *scratch)
 {
     float *b_copy = scratch + p->a_scratch, *scratchpad = b_copy + p->b_scratch;
@@ -237,9 +237,9 @@ static const float *at_or_null(const float *x, int64_t at)
 }
 
 /* `size` of the rows of C, from i on */
-static ls__gemm rows_of(const ls__gemm *g, int64_t i, int64_t size)
+static ls__product rows_of(const ls__product *g, int64_t i, int64_t size)
 {
-    ls__gemm part = *g;
+    ls__product part = *g;
 
     part.m = size;
     part.a += i * g->a_row;
@@ -250,9 +250,9 @@ static ls__gemm rows_of(const ls__gemm *g, int64_t i, int64_t size)
     return part;
 }
 
-static ls__gemm depth_of(const ls__gemm *g, int64_t i, int64_t size)
+static ls__product depth_of(const ls__product *g, int64_t i, int64_t size)
 {
-    ls__gemm part = *g;
+    ls__product part = *g;
 
     part.k = size;
     part.a += i * g->a_col;
@@ -260,7 +260,8 @@ static ls__gemm depth_of(const ls__gemm *g, int64_t i, int64_t size)
     return part;
 }
 
-static void multiply(const ls__prepared *m, const ls__gemm *g, float *scratch)
+static void multiply(const ls__prepared *m, const ls__product *g,
+                     float *scratch)
 {
     const product *p = (const product *)m;
     const piece *q = p->piece;
@@ -270,11 +271,11 @@ static void multiply(const ls__prepared *m, const ls__gemm *g, float *scratch)
         while (q->size > all - i)
             q++;
         if (p->cuts_k) {
-            ls__gemm part = depth_of(g, i, q->size);
+            ls__product part = depth_of(g, i, q->size);
 
             run_piece(p, q, &part, i > 0 || g->accumulate, scratch);
         } else {
-            ls__gemm part = rows_of(g, i, q->size);
+            ls__product part = rows_of(g, i, q->size);
 
             run_piece(p, q, &part, g->bias != NULL, scratch);
             ls__call_epilogue(&part);
@@ -299,7 +300,7 @@ static void free_product(ls__prepared *m)
 
 /* ------ the backend's ------ */
 
-int ls__onednn_prepare(const ls__gemm *g, int64_t rows, bool bf16,
+int ls__onednn_prepare(const ls__product *g, int64_t rows, bool bf16,
                        ls__prepared **prepared)
 {
     int threads, count = 1;

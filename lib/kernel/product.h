@@ -1,4 +1,5 @@
-/* Matrix products, the one shape all of them have, and who can compute them.
+/* What a matrix product and a convolution are, the one shape all of them have,
+ * and the table of functions of those who compute them.
  *
  * The contract of bits: element (i,j) is K cut into chunks of 256 (the last is
  * shorter), each chunk one fmaf chain from +0 in rising k, chunks added in
@@ -8,8 +9,8 @@
  * Steps where a or b is zero may be left out of a chain, as native does where
  * many are (kernel/k_gemm_sparse.h).  Since no sum is -0 this shows only where
  * zero meets what is not finite. */
-#ifndef LS_GEMM_GEMM_H
-#define LS_GEMM_GEMM_H
+#ifndef LS_KERNEL_PRODUCT_H
+#define LS_KERNEL_PRODUCT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@ typedef struct ls__prepared ls__prepared;
 /* C (m,n) = A (m,k) B (k,n), then, in this order and where asked for:
  * + C before (accumulate: chunks are added to it), x scale, + bias[j], rounded
  * to bf16, activation (its slope kept), x slope of another one, + add. */
-typedef struct ls__gemm {
+typedef struct ls__product {
     int64_t m, n, k;
     const float *a; /* a[i a_row + p a_col] */
     int64_t a_row, a_col;
@@ -47,7 +48,7 @@ typedef struct ls__gemm {
     const float *add;       /* (m,n), row stride c_row, may be c only in
                                the native backend; or NULL */
     const ls__prepared *prepared; /* what the backend made for it, or NULL */
-} ls__gemm;
+} ls__product;
 
 typedef struct ls__conv ls__conv;
 
@@ -58,7 +59,7 @@ struct ls__prepared {
     int64_t packed;  /* floats of B as pack leaves it */
     int64_t scratch; /* floats that gemm or conv needs */
     void (*pack)(const ls__prepared *m, const float *b, float *packed);
-    void (*gemm)(const ls__prepared *m, const ls__gemm *g, float *scratch);
+    void (*gemm)(const ls__prepared *m, const ls__product *g, float *scratch);
     void (*conv)(const ls__prepared *m, const ls__conv *v, float *scratch);
     void (*free)(ls__prepared *m);
 };
@@ -71,7 +72,7 @@ struct ls__conv {
     int64_t step_y, step_x; /* floats from window to window */
     int64_t kh, run; /* a window: kh runs of `run` floats, a row apart */
     int64_t h, w;    /* windows */
-    ls__gemm out;    /* n, and: y (h w,n) with the epilogue and B packed by
+    ls__product out; /* n, and: y (h w,n) with the epilogue and B packed by
                         conv_pack; or dw = c (kh run,n), dy = b, accumulate */
 };
 
@@ -89,7 +90,7 @@ static inline int64_t ls__conv_chunk_h(int64_t w)
 typedef struct ls__backend {
     const char *name;
     bool bf16; /* a, b are rounded to bf16; then there is no contract of bits */
-    void (*gemm)(const ls__gemm *g, float *scratch);
+    void (*gemm)(const ls__product *g, float *scratch);
     /* Floats of scratch that gemm needs for a (k,n) operand B. */
     int64_t (*scratch)(int64_t k, int64_t n);
     /* Packing B once for many products; NULL when the backend has no use.
@@ -118,26 +119,11 @@ typedef struct ls__backend {
      * all: those of m, with B packed; or of k where it accumulates.  Those of
      * *prepared stand in for gemm, pack and so on; it stays NULL where these
      * are better.  NULL when the backend has no use. */
-    int (*prepare)(const ls__gemm *g, int64_t rows, bool bf16,
+    int (*prepare)(const ls__product *g, int64_t rows, bool bf16,
                    ls__prepared **prepared);
     /* The same of all windows of an image; rotated: as conv_pack. */
     int (*prepare_conv)(const ls__conv *v, bool rotated, bool bf16,
                         ls__prepared **prepared);
 } ls__backend;
-
-/* As the backend's gemm, or what was made for it. */
-void ls__multiply(const ls__backend *b, const ls__gemm *g, float *scratch);
-
-/* The backend of a name ("native", "blis", "onednn"), NULL for the fastest
- * here; bf16: with products of numbers rounded to that.  LS_EINVAL for an
- * unknown name, LS_ENOTSUP for one not built in, without such products, or
- * whose kernels for this CPU break the contract of bits. */
-int ls__backend_find(ls__backend *backend, const char *name, bool bf16);
-
-extern const ls__backend ls__backend_blis;
-
-/* Whether BLIS's kernels meet the contract: 0, or LS_ENOTSUP with what BLIS
- * chose and what to do.  Starts BLIS. */
-int ls__blis_check(void);
 
 #endif

@@ -1,11 +1,11 @@
 /* Convolutions by oneDNN 2: y of one image, and dx, which is a convolution too
- * (gemm.h).  The weights are reordered once a step, the image is copied where
- * it has to be rounded or has gaps between its rows; bias is oneDNN's and the
- * rest of the epilogue ours.  dw stays with our own kernels, which know what a
- * max pooling left out. */
-#include "gemm/onednn.h"
+ * (kernel/product.h).  The weights are reordered once a step, the image is
+ * copied where it has to be rounded or has gaps between its rows; bias is
+ * oneDNN's and the rest of the epilogue ours.  dw stays with our own kernels,
+ * which know what a max pooling left out. */
+#include "backend/onednn.h"
 #include "base/memory.h"
-#include "gemm/onednn_call.h"
+#include "backend/onednn_call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +132,7 @@ static void convolve(const ls__prepared *m, const ls__conv *v, float *scratch)
     const convolution *p = (const convolution *)m;
     float *scratchpad = scratch + p->image_scratch;
     const void *x = v->x, *bias = v->out.bias;
-    ls__gemm rest = v->out;
+    ls__product rest = v->out;
     dnnl_status_t s = dnnl_success;
 
     if (p->image.primitive) {

@@ -1,14 +1,14 @@
 /* Who computes matrix products: the table of backends by name. */
-#include "gemm/gemm.h"
+#include "backend/backend.h"
 #include "base/error.h"
-#include "gemm/onednn.h"
+#include "backend/onednn.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void ls__multiply(const ls__backend *b, const ls__gemm *g, float *scratch)
+void ls__multiply(const ls__backend *b, const ls__product *g, float *scratch)
 {
     if (g->prepared)
         g->prepared->gemm(g->prepared, g, scratch);

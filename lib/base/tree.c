@@ -1,5 +1,5 @@
 /* Sums of a few numbers in the tree's order. */
-#include "reduce/tree.h"
+#include "base/tree.h"
 
 double ls__tree_sum_double(const double *v, int n, int stride)
 {

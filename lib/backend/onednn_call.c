@@ -1,5 +1,5 @@
 /* Calls of oneDNN's primitives on the calling thread alone. */
-#include "gemm/onednn_call.h"
+#include "backend/onednn_call.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
 
@@ -138,9 +138,9 @@ dnnl_status_t ls__call_run(const ls__onednn *on, const ls__call *c,
     return s;
 }
 
-void ls__call_epilogue(const ls__gemm *g)
+void ls__call_epilogue(const ls__product *g)
 {
-    ls__gemm rest = *g;
+    ls__product rest = *g;
 
     rest.bias = NULL;
     if (g->round || g->activation || g->times || g->add)
