@@ -4,9 +4,9 @@
 #define _GNU_SOURCE /* sched_getcpu, pthread_getname_np */
 #include "base/error.h"
 #include "calls.h"
-#include "mesh/barrier.h"
+#include "pool/barrier.h"
 #include "mesh/mesh.h"
-#include "mesh/pool.h"
+#include "pool/pool.h"
 
 #include <check.h>
 #include <dirent.h>

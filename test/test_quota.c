@@ -3,7 +3,7 @@
 #define _GNU_SOURCE /* nftw, mkdtemp, asprintf */
 #include "calls.h"
 #include "mesh/mesh.h"
-#include "mesh/quota.h"
+#include "machine/quota.h"
 
 #include <check.h>
 #include <errno.h>

@@ -12,7 +12,7 @@
 #include "base/fpmode.h"
 #include "base/memory.h"
 #include "data/prefetch.h"
-#include "mesh/pool.h"
+#include "pool/pool.h"
 #include "random/permutation.h"
 #include "train/trainer.h"
 

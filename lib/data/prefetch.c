@@ -8,7 +8,7 @@
 #include "data/prefetch.h"
 #include "base/error.h"
 #include "base/fpmode.h"
-#include "mesh/signals.h"
+#include "pool/signals.h"
 
 #include <string.h>
 

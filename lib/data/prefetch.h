@@ -2,7 +2,7 @@
 #ifndef LS_DATA_PREFETCH_H
 #define LS_DATA_PREFETCH_H
 
-#include "mesh/barrier.h"
+#include "pool/barrier.h"
 #include "mesh/mesh.h"
 
 #include <pthread.h>

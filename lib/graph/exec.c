@@ -2,7 +2,7 @@
  * over the instructions.  Nothing is allocated; a worker's memory holds one
  * chunk and is used by one device at a time. */
 #include "graph/exec.h"
-#include "mesh/pool.h"
+#include "pool/pool.h"
 #include "reduce/reduce.h"
 
 #include <stdlib.h>

@@ -7,112 +7,13 @@
 #include "mesh/mesh.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "machine/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_DEVICES = 8 };
-
-/* ------ Axes ------ */
-
-/* Reads "name:size,name:size" from left to right. */
-typedef struct parser {
-    const char *text; /* all of it */
-    const char *at;
-} parser;
-
-static int bad_axes(const parser *p, const char *what)
-{
-    return ls__fail(LS_EINVAL, "axes \"%s\": %s at character %d", p->text,
-                    what, (int)(p->at - p->text) + 1);
-}
-
-static bool name_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || c == '_';
-}
-
-static const ls__axis *find_axis(const ls_mesh *mesh, const char *name)
-{
-    for (int i = 0; i < mesh->axes; i++)
-        if (!strcmp(mesh->axis[i].name, name))
-            return &mesh->axis[i];
-    return NULL;
-}
-
-static int parse_name(parser *p, char name[LS__MESH_NAME])
-{
-    size_t n = 0;
-
-    while (name_char(p->at[n]))
-        n++;
-    if (!n)
-        return bad_axes(p, "a name (letters, digits, _) is missing");
-    if (n >= LS__MESH_NAME)
-        return bad_axes(p, "a name longer than 31 letters");
-    memcpy(name, p->at, n);
-    name[n] = 0;
-    p->at += n;
-    return 0;
-}
-
-/* 0 stays for a name without a size. */
-static int parse_size(parser *p, int *size)
-{
-    int value = 0;
-    const char *c;
-
-    *size = 0;
-    if (*p->at != ':')
-        return 0;
-    p->at++;
-    for (c = p->at; *c >= '0' && *c <= '9' && value <= LS__MESH_LIMIT; c++)
-        value = 10 * value + (*c - '0');
-    if (c == p->at)
-        return bad_axes(p, "a size is missing");
-    if (value < 1 || value > LS__MESH_LIMIT)
-        return bad_axes(p, "a size that is not 1 to 65536");
-    p->at = c;
-    *size = value;
-    return 0;
-}
-
-static int parse_axis(parser *p, ls_mesh *mesh)
-{
-    ls__axis axis;
-    const char *start = p->at;
-    int status = parse_name(p, axis.name);
-
-    if (status)
-        return status;
-    if (find_axis(mesh, axis.name)) {
-        p->at = start;
-        return bad_axes(p, "a name given before");
-    }
-    if (mesh->axes == LS__MESH_AXES)
-        return bad_axes(p, "more than 8 axes");
-    status = parse_size(p, &axis.size);
-    if (status)
-        return status;
-    if (*p->at && *p->at != ',')
-        return bad_axes(p, "an unexpected character");
-    if (!axis.size && (*p->at || mesh->axes))
-        return bad_axes(p, "a size is missing");
-    mesh->axis[mesh->axes++] = axis;
-    return 0;
-}
-
-static int parse_axes(ls_mesh *mesh, const char *text)
-{
-    parser p = {text, text};
-    int status;
-
-    while (!(status = parse_axis(&p, mesh)) && *p.at)
-        p.at++;
-    return status;
-}
 
 /* ------ Counts ------ */
 
@@ -234,7 +135,7 @@ static int plan(ls_mesh *mesh, const ls_mesh_options *o, const char *root)
 
     if ((status = check_count("devices", o->devices)) ||
         (status = check_count("workers", o->workers)) ||
-        (status = parse_axes(mesh, axes)) ||
+        (status = ls__mesh_parse_axes(mesh, axes)) ||
         (status = count_devices(mesh, o, axes)) ||
         (status = ls__topology_open(&mesh->topology, &t)))
         return status;
@@ -314,13 +215,6 @@ int ls_mesh_usable_cores(const ls_mesh *mesh)
     return mesh->topology.cores;
 }
 
-int ls_mesh_axis_size(const ls_mesh *mesh, const char *axis)
-{
-    const ls__axis *found = find_axis(mesh, axis);
-
-    return found ? found->size : 0;
-}
-
 int ls_mesh_worker_pu(const ls_mesh *mesh, int worker)
 {
     if (worker < 0 || worker >= mesh->workers)
@@ -336,4 +230,36 @@ const char *ls_mesh_text(const ls_mesh *mesh)
 bool ls__mesh_oversubscribed(const ls_mesh *mesh)
 {
     return mesh->workers > mesh->topology.cores;
+}
+
+/* ------ The machine under it ------ */
+
+bool ls_mesh_level(const ls_mesh *mesh, int i, ls_level *level)
+{
+    return ls__machine_level(&mesh->topology, i, level);
+}
+
+bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind)
+{
+    return ls__machine_kind(&mesh->topology, i, kind);
+}
+
+const char *ls_mesh_cpu(const ls_mesh *mesh)
+{
+    return ls__machine_cpu(&mesh->topology);
+}
+
+/* The devices are dealt as ls__pool_devices_of has it. */
+int ls_mesh_place(const ls_mesh *mesh, int worker, ls_place *place)
+{
+    int64_t devices = mesh->devices, workers = mesh->workers;
+
+    if (worker < 0 || worker >= mesh->workers)
+        return ls__fail(LS_EINVAL, "mesh: worker %d of %d", worker,
+                        mesh->workers);
+    *place = ls__machine_place(&mesh->topology,
+                               ls_mesh_worker_pu(mesh, worker));
+    place->device = (int)(worker * devices / workers);
+    place->devices = (int)((worker + 1) * devices / workers) - place->device;
+    return 0;
 }

@@ -4,7 +4,7 @@
 #define LS_MESH_MESH_H
 
 #include "lockstep.h"
-#include "mesh/topology.h"
+#include "machine/topology.h"
 
 enum {
     LS__MESH_LIMIT = 65536, /* devices, workers, the size of an axis */
@@ -40,6 +40,13 @@ int ls__mesh_open_below(ls_mesh **mesh, const ls_mesh_options *options,
 
 /* Fill cores_text and note (notes.c) once all else is known. */
 void ls__mesh_write_notes(ls_mesh *mesh);
+
+/* Fill axis and axes from "data:4,model:2"; a single name may have no size,
+ * which is 0 then (axes.c).  LS_EINVAL names the character. */
+int ls__mesh_parse_axes(ls_mesh *mesh, const char *text);
+
+/* The axis of a name; NULL: the mesh has none such. */
+const ls__axis *ls__mesh_axis(const ls_mesh *mesh, const char *name);
 
 /* A copy to be closed like any mesh. */
 int ls__mesh_copy(ls_mesh **copy, const ls_mesh *mesh);

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
-#include "mesh/pool.h"
+#include "pool/pool.h"
 #include "reduce/reduce.h"
 
 #include <stdlib.h>

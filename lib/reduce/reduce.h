@@ -8,7 +8,7 @@
 #ifndef LS_REDUCE_REDUCE_H
 #define LS_REDUCE_REDUCE_H
 
-#include "mesh/pool.h"
+#include "pool/pool.h"
 #include "base/tree.h"
 
 /* Part `part` of n elements cut into `parts` ranges whose borders are

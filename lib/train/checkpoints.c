@@ -10,8 +10,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "file/checkpoint.h"
-#include "mesh/pool.h"
-#include "mesh/signals.h"
+#include "pool/pool.h"
+#include "pool/signals.h"
 #include "train/run_options.h"
 #include "train/trainer.h"
 

@@ -12,11 +12,11 @@
  * with a barrier after each.  Every worker computes the few numbers that decide
  * how a phase goes on (weights, failures) for itself, from what all devices
  * reported before the barrier: the same input, the same decision.  Each names
- * the phase it is in (mesh/track.h), for traces and watchdogs. */
+ * the phase it is in (pool/track.h), for traces and watchdogs. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fpmode.h"
-#include "mesh/pool.h"
+#include "pool/pool.h"
 #include "reduce/reduce.h"
 #include "train/clip.h"
 #include "train/placement.h"

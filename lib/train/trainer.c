@@ -3,7 +3,7 @@
 #include "train/watch.h"
 #include "backend/backend.h"
 #include "base/error.h"
-#include "mesh/pool.h"
+#include "pool/pool.h"
 #include "random/keys.h"
 #include "train/clip.h"
 #include "train/schedule.h"

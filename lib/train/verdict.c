@@ -2,7 +2,7 @@
  * and, where it does not, whose fault that is. */
 #include "train/verdict.h"
 #include "base/error.h"
-#include "mesh/pool.h"
+#include "pool/pool.h"
 #include "reduce/reduce.h"
 
 /* ------ whether it goes on ------ */

@@ -42,7 +42,7 @@
  * a wake-up.  When threads share cores, whoever spins takes the time of the
  * one waited for; such barriers are opened with spins 0 and sleep at once. */
 #define _GNU_SOURCE /* syscall */
-#include "mesh/barrier.h"
+#include "pool/barrier.h"
 #include "base/error.h"
 
 #include <assert.h>

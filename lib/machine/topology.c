@@ -18,7 +18,7 @@
  * 756); and it does not visit each PU to ask it by cpuid, which waits whenever
  * one is busy, since Linux knows the same.  Where Linux tells of no cores (some
  * sandboxes), each PU counts as one. */
-#include "mesh/topology.h"
+#include "machine/topology.h"
 #include "base/error.h"
 #include "base/memory.h"
 

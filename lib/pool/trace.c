@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "mesh/mesh.h"
-#include "mesh/pool.h"
+#include "pool/pool.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
  *
  * Everything a thread wrote before it opened the gate (or arrived at the
  * barrier) is seen by those who pass.  barrier.c explains why. */
-#ifndef LS_MESH_BARRIER_H
-#define LS_MESH_BARRIER_H
+#ifndef LS_POOL_BARRIER_H
+#define LS_POOL_BARRIER_H
 
 #include <stdatomic.h>
 

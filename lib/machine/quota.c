@@ -15,7 +15,7 @@
  * known.  Lines are cut at 4095 bytes: those of cgroups are short, and those of
  * other file systems, which may be longer, are passed over. */
 #define _GNU_SOURCE /* strsep */
-#include "mesh/quota.h"
+#include "machine/quota.h"
 
 #include <stdbool.h>
 #include <stdio.h>

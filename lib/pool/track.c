@@ -3,7 +3,7 @@
  * Phases follow each other, so the end of one is the beginning of the next and
  * the clock is read once between two of them.  An event goes into the ring when
  * it is over: whatever is written over, what remains are whole events. */
-#include "mesh/track.h"
+#include "pool/track.h"
 
 #include "base/clock.h"
 

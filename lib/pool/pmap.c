@@ -4,7 +4,7 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "mesh/pool.h"
+#include "pool/pool.h"
 
 #include <stdlib.h>
 

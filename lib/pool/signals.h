@@ -1,8 +1,8 @@
 /* Signals and the threads of the library: those sent to the process belong to
  * the host's threads.  Whoever makes a thread blocks them meanwhile, and the
  * thread inherits that. */
-#ifndef LS_MESH_SIGNALS_H
-#define LS_MESH_SIGNALS_H
+#ifndef LS_POOL_SIGNALS_H
+#define LS_POOL_SIGNALS_H
 
 #include <signal.h>
 #include <stddef.h>

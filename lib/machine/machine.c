@@ -1,7 +1,6 @@
-/* A mesh's machine described: levels, kinds of cores, where workers sit.
- * Only reads the topology that the mesh was planned on. */
-#include "base/error.h"
-#include "mesh/mesh.h"
+/* A machine described: levels, kinds of cores, where a PU lies.  Only reads the
+ * topology. */
+#include "machine/machine.h"
 
 #include <hwloc.h>
 #include <stdio.h>
@@ -48,10 +47,10 @@ static ls_level level_of(hwloc_topology_t handle, size_t i)
     return level;
 }
 
-bool ls_mesh_level(const ls_mesh *mesh, int i, ls_level *level)
+bool ls__machine_level(const ls__topology *t, int i, ls_level *level)
 {
     for (size_t l = 0; i >= 0 && l < sizeof levels / sizeof *levels; l++) {
-        ls_level found = level_of(mesh->topology.handle, l);
+        ls_level found = level_of(t->handle, l);
 
         if (found.count && i-- == 0) {
             *level = found;
@@ -61,12 +60,11 @@ bool ls_mesh_level(const ls_mesh *mesh, int i, ls_level *level)
     return false;
 }
 
-const char *ls_mesh_cpu(const ls_mesh *mesh)
+const char *ls__machine_cpu(const ls__topology *t)
 {
-    hwloc_topology_t handle = mesh->topology.handle;
     hwloc_obj_t from[] = {
-        hwloc_get_obj_by_type(handle, HWLOC_OBJ_PACKAGE, 0),
-        hwloc_get_root_obj(handle)};
+        hwloc_get_obj_by_type(t->handle, HWLOC_OBJ_PACKAGE, 0),
+        hwloc_get_root_obj(t->handle)};
     const char *name = NULL;
 
     for (size_t i = 0; i < 2 && !name; i++)
@@ -77,9 +75,9 @@ const char *ls_mesh_cpu(const ls_mesh *mesh)
 
 /* ------ Kinds of cores ------ */
 
-static hwloc_obj_t find_pu(const ls_mesh *mesh, int pu)
+static hwloc_obj_t find_pu(const ls__topology *t, int pu)
 {
-    return hwloc_get_pu_obj_by_os_index(mesh->topology.handle, (unsigned)pu);
+    return hwloc_get_pu_obj_by_os_index(t->handle, (unsigned)pu);
 }
 
 /* What the operating system calls the kind of a PU. */
@@ -98,20 +96,18 @@ static void name_kind(hwloc_topology_t handle, hwloc_obj_t pu, char name[32])
 }
 
 /* Of the cores that cpuset and affinity leave: the first so many places. */
-static int allowed_of_kind(const ls_mesh *mesh, int kind)
+static int allowed_of_kind(const ls__topology *t, int kind)
 {
-    const ls__topology *t = &mesh->topology;
     int n = 0;
 
     for (int i = 0; i < t->limits.affinity; i++)
-        n += ls__topology_slow(t, find_pu(mesh, t->pu[i])) == kind;
+        n += ls__topology_slow(t, find_pu(t, t->pu[i])) == kind;
     return n;
 }
 
 /* A core is of the kind of its first PU; without cores PUs are counted. */
-bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind)
+bool ls__machine_kind(const ls__topology *t, int i, ls_core_kind *kind)
 {
-    const ls__topology *t = &mesh->topology;
     ls_core_kind found = {.cores = 0};
     hwloc_obj_t pu = NULL, last = NULL;
 
@@ -128,53 +124,42 @@ bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind)
     }
     if (!found.cores)
         return false;
-    found.allowed = allowed_of_kind(mesh, i);
+    found.allowed = allowed_of_kind(t, i);
     *kind = found;
     return true;
 }
 
 /* ------ Places ------ */
 
-static int above(const ls_mesh *mesh, hwloc_obj_t pu, hwloc_obj_type_t type)
+static int above(const ls__topology *t, hwloc_obj_t pu, hwloc_obj_type_t type)
 {
-    hwloc_obj_t o =
-        hwloc_get_ancestor_obj_by_type(mesh->topology.handle, type, pu);
+    hwloc_obj_t o = hwloc_get_ancestor_obj_by_type(t->handle, type, pu);
 
     return o ? (int)o->logical_index : -1;
 }
 
 /* NUMA nodes hang beside the tree: those of a PU are its nodeset. */
-static int numa_of(const ls_mesh *mesh, hwloc_obj_t pu)
+static int numa_of(const ls__topology *t, hwloc_obj_t pu)
 {
     int first = hwloc_bitmap_first(pu->nodeset);
     hwloc_obj_t node =
         first < 0 ? NULL
-                  : hwloc_get_numanode_obj_by_os_index(mesh->topology.handle,
+                  : hwloc_get_numanode_obj_by_os_index(t->handle,
                                                        (unsigned)first);
 
     return node ? (int)node->logical_index : -1;
 }
 
-int ls_mesh_place(const ls_mesh *mesh, int worker, ls_place *place)
+ls_place ls__machine_place(const ls__topology *t, int number)
 {
-    hwloc_obj_t pu;
-    int64_t devices = mesh->devices, workers = mesh->workers;
+    hwloc_obj_t pu = find_pu(t, number);
 
-    if (worker < 0 || worker >= mesh->workers)
-        return ls__fail(LS_EINVAL, "mesh: worker %d of %d", worker,
-                        mesh->workers);
-    pu = find_pu(mesh, ls_mesh_worker_pu(mesh, worker));
-    *place = (ls_place){
+    return (ls_place){
         .pu = (int)pu->os_index,
-        .core = above(mesh, pu, HWLOC_OBJ_CORE),
-        .l3 = above(mesh, pu, HWLOC_OBJ_L3CACHE),
-        .numa = numa_of(mesh, pu),
-        .package = above(mesh, pu, HWLOC_OBJ_PACKAGE),
-        .kind = ls__topology_slow(&mesh->topology, pu),
-        /* As ls__pool_devices_of has it. */
-        .device = (int)(worker * devices / workers),
-        .devices = (int)((worker + 1) * devices / workers) -
-                   (int)(worker * devices / workers),
+        .core = above(t, pu, HWLOC_OBJ_CORE),
+        .l3 = above(t, pu, HWLOC_OBJ_L3CACHE),
+        .numa = numa_of(t, pu),
+        .package = above(t, pu, HWLOC_OBJ_PACKAGE),
+        .kind = ls__topology_slow(t, pu),
     };
-    return 0;
 }

@@ -20,15 +20,15 @@
  * end when CLOSED and not BUSY first come together, in the hands of whoever
  * brings that about; the memory goes with the last hold. */
 #define _GNU_SOURCE /* pthread_setname_np */
-#include "mesh/pool.h"
+#include "pool/pool.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "base/memory.h"
 #include "base/process.h"
 #include "kernel/kernel.h"
-#include "mesh/barrier.h"
 #include "mesh/mesh.h"
-#include "mesh/signals.h"
+#include "pool/barrier.h"
+#include "pool/signals.h"
 
 #include <assert.h>
 #include <pthread.h>

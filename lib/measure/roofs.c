@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "kernel/kernel.h"
 #include "mesh/mesh.h"
-#include "mesh/pool.h"
+#include "pool/pool.h"
 
 #include <string.h>
 

@@ -3,11 +3,11 @@
  * Everything the caller wrote before ls__pool_run is seen by the job, and
  * everything the job wrote is seen by the caller after it.  Jobs run in the
  * floating-point mode of base/fpmode.h.  A job does not start another one on
- * the same pool.  It names what it does by ls__track_phase (mesh/track.h). */
-#ifndef LS_MESH_POOL_H
-#define LS_MESH_POOL_H
+ * the same pool.  It names what it does by ls__track_phase (pool/track.h). */
+#ifndef LS_POOL_POOL_H
+#define LS_POOL_POOL_H
 
-#include "mesh/track.h"
+#include "pool/track.h"
 
 
 typedef void ls__job(void *user, int worker);

@@ -6,12 +6,12 @@
  * share caches and NUMA nodes; then come the cores' second PUs in the same
  * order, and so on.  There is at least one.  The handle is only read after
  * ls__topology_open, so threads may share it. */
-#ifndef LS_MESH_TOPOLOGY_H
-#define LS_MESH_TOPOLOGY_H
+#ifndef LS_MACHINE_TOPOLOGY_H
+#define LS_MACHINE_TOPOLOGY_H
 
 #include <stdbool.h>
 
-#include "mesh/quota.h"
+#include "machine/quota.h"
 
 struct hwloc_topology;
 struct hwloc_obj;

@@ -7,8 +7,8 @@
  * between two of them a worker may have gone on.  The ring of events is plain
  * memory, read by the caller between jobs, when the barrier has made it
  * visible.  Nothing here locks, allocates or fails. */
-#ifndef LS_MESH_TRACK_H
-#define LS_MESH_TRACK_H
+#ifndef LS_POOL_TRACK_H
+#define LS_POOL_TRACK_H
 
 #include "lockstep.h"
 

@@ -1,8 +1,8 @@
 /* The CPU quota of this process: how many CPUs' worth of time Linux lets it
  * have in a period, whatever the number of cores it may run on.  Threads beyond
  * that number do not share the time, they are stopped together. */
-#ifndef LS_MESH_QUOTA_H
-#define LS_MESH_QUOTA_H
+#ifndef LS_MACHINE_QUOTA_H
+#define LS_MACHINE_QUOTA_H
 
 #include <stdint.h>
 

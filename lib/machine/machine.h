@@ -1,0 +1,18 @@
+/* A machine described for those who ask: its levels, its kinds of cores, and where
+ * a processing unit (PU) lies.  The public calls of a mesh hand this on. */
+#ifndef LS_MACHINE_MACHINE_H
+#define LS_MACHINE_MACHINE_H
+
+#include "lockstep.h"
+#include "machine/topology.h"
+
+/* As ls_mesh_level, ls_mesh_kind and ls_mesh_cpu. */
+bool ls__machine_level(const ls__topology *topology, int i, ls_level *level);
+bool ls__machine_kind(const ls__topology *topology, int i, ls_core_kind *kind);
+const char *ls__machine_cpu(const ls__topology *topology);
+
+/* Where a PU lies, by the operating system's number of it; the devices are left
+ * at 0. */
+ls_place ls__machine_place(const ls__topology *topology, int pu);
+
+#endif
