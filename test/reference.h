@@ -8,7 +8,7 @@
 #ifndef LS_TEST_REFERENCE_H
 #define LS_TEST_REFERENCE_H
 
-#include "graph/op.h"
+#include "op/op_table.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * transformer stays near its f32 self; NaN and infinity pass; what is refused.
  * (Fixtures of JAX: test_variants.c.  The same bits: test_determinism.c.) */
 #include "base/fpmode.h"
-#include "graph/window.h"
+#include "op/window.h"
 #include "models.h"
 #include "reference.h"
 

@@ -4,7 +4,7 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "base/fpmode.h"
-#include "graph/exec.h"
+#include "plan/exec.h"
 #include "reference.h"
 #include "support.h"
 

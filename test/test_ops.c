@@ -10,6 +10,7 @@
  * where mathematics wants it so (vanishes). */
 #include "backend/backend.h"
 #include "base/fpmode.h"
+#include "op/layer.h"
 #include "reference.h"
 #include "support.h"
 

@@ -1,5 +1,5 @@
 /* What an operator is.  One struct each, forward and backward beside each
- * other in an op_*.c file; adding one changes no other file but op_table.c.
+ * other in a file lib/op/op_*.c; lib/op/op_table.c lists them.
  *
  * Operators run on a chunk of one device's shard: `rows` rows at a time.  The
  * gradient of an input may have to be added to what another consumer left:
@@ -83,17 +83,6 @@ struct ls__op {
     void (*backward)(const ls__run *r);
 };
 
-extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
-    ls__op_layer_norm, ls__op_attention, ls__op_gelu, ls__op_relu, ls__op_tanh,
-    ls__op_sigmoid, ls__op_add, ls__op_conv, ls__op_max_pool, ls__op_avg_pool,
-    ls__op_flatten, ls__op_group_norm,
-    ls__op_squared_error, ls__op_cross_entropy, ls__op_next_token,
-    ls__op_dropout, ls__op_round_bf16;
-
-/* All of them, ended by NULL: what the tests walk over.  (But for the users',
- * in op_own.c, which have no formula to test.) */
-extern const ls__op *const ls__ops[];
-
 /* The last axis of a node, and how many vectors of it a row holds; 1 and 1 for
  * a node of rank 0. */
 int64_t ls__width(const ls_node *node);
@@ -105,14 +94,5 @@ int ls__want(const ls_node *node, int k, ls_dtype dtype, int rank);
 
 /* The shape of an operator whose value has the shape of its one input. */
 int ls__same_shape(ls_node *node);
-
-/* A dense layer whose weights are the matrix (width of x, n) under another
- * shape of the same size: Flax's DenseGeneral. */
-ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
-                   int weights_rank, const int64_t *weights_shape);
-
-/* Attention of q to k and v, all (T,D); D is cut into heads. */
-ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
-                       bool causal, const char *name);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef LS_TRAIN_TRAINER_H
 #define LS_TRAIN_TRAINER_H
 
-#include "graph/exec.h"
+#include "plan/exec.h"
 #include "train/optim.h"
 #include "train/params.h"
 

@@ -1,9 +1,9 @@
 /* The executor: a plan with memory for each worker of a pool, which makes a
  * graph into a gradient function (ls_gradient_fn). */
-#ifndef LS_GRAPH_EXEC_H
-#define LS_GRAPH_EXEC_H
+#ifndef LS_PLAN_EXEC_H
+#define LS_PLAN_EXEC_H
 
-#include "graph/plan.h"
+#include "plan/plan.h"
 
 typedef struct ls__exec ls__exec;
 

@@ -14,7 +14,8 @@
  * The native backends' kernels read patches from the image (kernel/k_conv.h);
  * for a backend that only multiplies they are written out, a few output rows at
  * a time, and multiplied.  Same bits; where K is cut kernel/k_conv.h says. */
-#include "graph/window.h"
+#include "op/op_table.h"
+#include "op/window.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* Pooling over images, one by one; the formulas stand in kernel/k_pooling.h. */
-#include "graph/window.h"
+#include "op/op_table.h"
+#include "op/window.h"
 
 static int pooling_shape(ls_node *n)
 {

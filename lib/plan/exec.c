@@ -1,7 +1,7 @@
 /* Runs a plan on one device's shard: a loop over chunks of rows around a loop
  * over the instructions.  Nothing is allocated; a worker's memory holds one
  * chunk and is used by one device at a time. */
-#include "graph/exec.h"
+#include "plan/exec.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
 

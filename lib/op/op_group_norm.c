@@ -4,7 +4,7 @@
  *
  * In the order of the scratch: x, dy or y, dx or addend of one group, its scale
  * and its bias, and in the backward sweep what each element gave to them. */
-#include "graph/op.h"
+#include "op/op_table.h"
 
 enum { ROOMS = 7 };
 

@@ -6,8 +6,8 @@
  * fixed by the graph alone, is also where K is cut in weight gradients.
  *
  * The plan owns copies of all it needs: the graph may be freed. */
-#ifndef LS_GRAPH_PLAN_H
-#define LS_GRAPH_PLAN_H
+#ifndef LS_PLAN_PLAN_H
+#define LS_PLAN_PLAN_H
 
 #include "graph/op.h"
 

@@ -8,7 +8,8 @@
  * of the activation of whoever made x, kept by its forward.  In dw, K runs over
  * the vectors of the chunk. */
 #include "backend/backend.h"
-#include "graph/op.h"
+#include "op/layer.h"
+#include "op/op_table.h"
 
 #include <string.h>
 

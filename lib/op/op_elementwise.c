@@ -1,6 +1,6 @@
 /* Activations, add and flatten, for where the plan could not fold them into a
  * product. */
-#include "graph/op.h"
+#include "op/op_table.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * Gradients are sums over rows in rising order straight into the table, from
  * +0; a chunk goes on where the last one stopped. */
-#include "graph/op.h"
+#include "op/op_table.h"
 
 #include <string.h>
 

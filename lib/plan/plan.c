@@ -7,7 +7,8 @@
  *   lay out  each output, stash and gradient where it is alone as long as it
  *            lives (plan_memory.c)
  *   pack     the weights that products want packed, once a step */
-#include "graph/planner.h"
+#include "plan/planner.h"
+#include "op/op_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* Layers made of operators. */
+#include "op/layer.h"
 #include "graph/op.h"
 
 /* A dense layer without bias called "<name>.<part>". */

@@ -1,6 +1,6 @@
 /* Windows over images: what a convolution and poolings share. */
-#ifndef LS_GRAPH_WINDOW_H
-#define LS_GRAPH_WINDOW_H
+#ifndef LS_OP_WINDOW_H
+#define LS_OP_WINDOW_H
 
 #include "graph/op.h"
 

@@ -1,5 +1,5 @@
 /* Layer normalisation; the formulas stand in kernel/k_norm.h. */
-#include "graph/op.h"
+#include "op/op_table.h"
 
 static int norm_shape(ls_node *n)
 {

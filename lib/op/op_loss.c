@@ -7,7 +7,7 @@
  *
  * Terms are added in double, in rising order.  dx[0] NULL: the loss alone.
  * Cross entropy also adds the weight of the terms whose argmax is the label. */
-#include "graph/op.h"
+#include "op/op_table.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  *
  * A gradient written over the memory of another (its addend, dy or x) is one
  * value with it; that is allowed when nobody reads the other afterwards. */
-#include "graph/planner.h"
+#include "plan/planner.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Operators and losses of the user's: their functions behind the interface of
  * our own.  Addends are ours to add, so that a user's function only writes, and
  * no memory is shared between what it reads and what it writes. */
-#include "graph/op.h"
+#include "op/op_table.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* What a plan computes: copies of the nodes that the loss and the outputs
  * depend on, with activations, adds and poolings in the epilogue of the product
  * before them. */
-#include "graph/planner.h"
+#include "plan/planner.h"
+#include "op/op_table.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* What the making of a plan shares: see plan.c. */
-#ifndef LS_GRAPH_PLANNER_H
-#define LS_GRAPH_PLANNER_H
+#ifndef LS_PLAN_PLANNER_H
+#define LS_PLAN_PLANNER_H
 
-#include "graph/plan.h"
+#include "plan/plan.h"
 
 /* Memory with a lifetime. */
 typedef struct ls__value {

@@ -4,7 +4,7 @@
  * Element j of row i is element i x (elements a row) + j of a stream whose key
  * belongs to the layer and to the call of the model; i counts in the whole
  * micro-batch.  So a mask depends on no device, worker or chunk. */
-#include "graph/op.h"
+#include "op/op_table.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The arithmetic of windows (JAX's padding), and images with zeros around
  * them. */
-#include "graph/window.h"
+#include "op/window.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Rounding to bfloat16, alone: what a cast of the inputs amounts to where the
  * layers after it compute in float (Flax promotes; the rest stays f32). */
-#include "graph/op.h"
+#include "op/op_table.h"
 
 static void round_fwd(const ls__run *r)
 {

@@ -6,7 +6,8 @@
  *
  * P of every row and head is kept for backward.  With a causal mask position t
  * sees 0 .. t: the softmax runs over t + 1 entries, the others are zeros. */
-#include "graph/op.h"
+#include "op/layer.h"
+#include "op/op_table.h"
 
 #include <string.h>
 

@@ -1,0 +1,16 @@
+/* Layers that other layers are made of. */
+#ifndef LS_OP_LAYER_H
+#define LS_OP_LAYER_H
+
+#include "graph/graph.h"
+
+/* A dense layer whose weights are the matrix (width of x, n) under another
+ * shape of the same size: Flax's DenseGeneral. */
+ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
+                   int weights_rank, const int64_t *weights_shape);
+
+/* Attention of q to k and v, all (T,D); D is cut into heads. */
+ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
+                       bool causal, const char *name);
+
+#endif
