@@ -1,6 +1,6 @@
 /* checkpoint.json, as it is and with its seal made right, up to the comparison
  * of its options.  (The arrays are fuzz_safetensors' business.) */
-#include "file/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "mutate.h"
 
 static void parse(const uint8_t *data, size_t size, int sealed)

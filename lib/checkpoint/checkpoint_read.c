@@ -1,11 +1,11 @@
 /* Reading a checkpoint, and finding those in a folder. */
 #define _GNU_SOURCE
-#include "file/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "file/json.h"
 #include "file/seal.h"
-#include "file/state.h"
+#include "checkpoint/state_hash.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Settings as text.  Only those that count are written: the momentum of adam is
  * nobody's contradiction. */
-#include "train/run_options.h"
+#include "checkpoint/run_options.h"
 #include "base/error.h"
 #include "train/optim.h"
 #include "train/schedule.h"

@@ -1,7 +1,7 @@
 /* The state hash, the one number for everything a run arrived at, as
  * ls_trainer_hash documents it: SHA-256 over the arrays in order and the step. */
-#ifndef LS_FILE_STATE_H
-#define LS_FILE_STATE_H
+#ifndef LS_CHECKPOINT_STATE_HASH_H
+#define LS_CHECKPOINT_STATE_HASH_H
 
 #include "base/sha.h"
 #include "lockstep.h"

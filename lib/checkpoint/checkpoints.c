@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "file/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "pool/pool.h"
 #include "pool/signals.h"
-#include "train/run_options.h"
+#include "checkpoint/run_options.h"
 #include "train/trainer.h"
 
 #include <errno.h>

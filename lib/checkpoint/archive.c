@@ -1,7 +1,7 @@
 /* Files of arrays for the header's readers: lists of what the reader of each
  * format has checked and owns. */
 #include "base/error.h"
-#include "file/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "file/convert.h"
 
 #include <stdio.h>

@@ -4,10 +4,10 @@
 #define _GNU_SOURCE
 #include "base/error.h"
 #include "base/file.h"
-#include "file/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "file/json.h"
 #include "file/seal.h"
-#include "file/state.h"
+#include "checkpoint/state_hash.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* A trainer's options as texts: what a run must have in common with the
  * checkpoint it goes on from.  Workers and placement are not among them. */
-#ifndef LS_TRAIN_RUN_OPTIONS_H
-#define LS_TRAIN_RUN_OPTIONS_H
+#ifndef LS_CHECKPOINT_RUN_OPTIONS_H
+#define LS_CHECKPOINT_RUN_OPTIONS_H
 
 #include "train/trainer.h"
 

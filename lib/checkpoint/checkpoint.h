@@ -8,8 +8,8 @@
  * A folder gets its name when all of it is on disk, and the JSON is what goes
  * first when it is deleted, so one that has a JSON is whole.  The hash ties the
  * three files together. */
-#ifndef LS_FILE_CHECKPOINT_H
-#define LS_FILE_CHECKPOINT_H
+#ifndef LS_CHECKPOINT_CHECKPOINT_H
+#define LS_CHECKPOINT_CHECKPOINT_H
 
 #include "file/safetensors.h"
 

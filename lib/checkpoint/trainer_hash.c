@@ -1,5 +1,5 @@
 /* The state hash of a trainer. */
-#include "file/state.h"
+#include "checkpoint/state_hash.h"
 #include "train/trainer.h"
 
 static void hash_arrays(ls__sha256 *sha, const char *prefix,
