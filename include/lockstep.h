@@ -896,6 +896,9 @@ LS_API int ls_trainer_clock(ls_trainer *trainer);
 LS_API int ls_trainer_times(const ls_trainer *trainer, int worker,
                             ls_times *times);
 
+/* The devices that share a batch: those along the data axis of the mesh. */
+LS_API int ls_trainer_devices(const ls_trainer *trainer);
+
 /* ------ Parameters ------ */
 
 /* How many parameters there are, an array each. */

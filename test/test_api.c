@@ -165,6 +165,7 @@ START_TEST(first_page)
     ck_assert_msg(loss < first / 20, "loss went from %g to %g", (double)first,
                   (double)loss);
     ck_assert_int_eq(ls_trainer_step(t), 200);
+    ck_assert_int_eq(ls_trainer_devices(t), 8);
     ls_batch_close(b);
     ls_trainer_close(t);
     ls_graph_free(g);

@@ -61,6 +61,7 @@ START_TEST(test_unknown_axis)
             "no axis \"data\"; its axes are \"model\" (2)");
     t.data_axis = "model";
     OK(ls_trainer_open(&trainer, pool, g, &t));
+    ck_assert_int_eq(ls_trainer_devices(trainer), 2);
     ls_trainer_close(trainer);
     ls_pool_close(pool);
     ls_graph_free(g);

@@ -2,7 +2,7 @@
  * a speed-up, and what it concludes from given times. */
 #include "calls.h"
 #include "models.h"
-#include "train/scaling.h"
+#include "scale/scaling.h"
 
 #include <math.h>
 

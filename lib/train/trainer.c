@@ -476,3 +476,8 @@ int64_t ls_trainer_step(const ls_trainer *t)
 {
     return t->step;
 }
+
+int ls_trainer_devices(const ls_trainer *t)
+{
+    return t->devices;
+}

@@ -1,7 +1,7 @@
 /* What a measurement of scaling found (scaling.c), and what follows from it
  * (scaling_model.c), which is arithmetic alone. */
-#ifndef LS_TRAIN_SCALING_H
-#define LS_TRAIN_SCALING_H
+#ifndef LS_SCALE_SCALING_H
+#define LS_SCALE_SCALING_H
 
 #include "lockstep.h"
 

@@ -6,7 +6,7 @@
  * phase is a W-th of it (gradients of weak scaling: all of it, since they do W
  * times the rows); what they need beyond that is the loss of the phase. */
 #include "base/error.h"
-#include "train/scaling.h"
+#include "scale/scaling.h"
 
 #include <stdio.h>
 

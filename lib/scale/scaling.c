@@ -6,10 +6,10 @@
  * run.  With weak scaling nobody wants to wait for 1 worker to train the rows
  * of 64: there the bytes after the first steps are compared, and later ones
  * with those of the count's own first run. */
-#include "train/scaling.h"
+#include "scale/scaling.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "train/placement.h"
+#include "lockstep.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,8 @@ static int step(const measurement *m, const rig *r, ls_result *result)
     int status = 0;
 
     if (m->o.fill)
-        status = m->o.fill(m->o.user, r->trainer->step, r->batch);
+        status = m->o.fill(m->o.user, ls_trainer_step(r->trainer),
+                           r->batch);
     return status < 0 ? status : ls_step(r->trainer, r->batch, result);
 }
 
@@ -122,13 +123,24 @@ static void add_times(ls_times *sum, const ls_times *t, double by)
     sum->waiting += by * t->waiting;
 }
 
-static void take_sample(const ls_trainer *t, sample *out)
+/* Of the last step: what any worker did in it, and waited. */
+static double step_seconds(const ls_trainer *t)
 {
+    ls_times one = {0};
+
+    (void)ls_trainer_times(t, 0, &one);
+    return one.gradients + one.reduce + one.update + one.waiting;
+}
+
+static void take_sample(const rig *r, sample *out)
+{
+    const ls_trainer *t = r->trainer;
+    int workers = ls_pool_workers(r->pool);
     ls_times one;
 
-    *out = (sample){.seconds = t->phase.ended - t->phase.began};
-    for (int w = 0; w < t->workers && ls_trainer_times(t, w, &one) == 0; w++) {
-        add_times(&out->mean, &one, 1.0 / t->workers);
+    *out = (sample){.seconds = step_seconds(t)};
+    for (int w = 0; w < workers && ls_trainer_times(t, w, &one) == 0; w++) {
+        add_times(&out->mean, &one, 1.0 / workers);
         note_max(&out->max.gradients, one.gradients);
         note_max(&out->max.reduce, one.reduce);
         note_max(&out->max.update, one.update);
@@ -168,7 +180,7 @@ static int choose_steps(double seconds)
 static int make_samples(measurement *m, const ls_trainer *t)
 {
     if (!m->steps)
-        m->steps = choose_steps(t->phase.ended - t->phase.began);
+        m->steps = choose_steps(step_seconds(t));
     if (!m->sample)
         m->sample = ls__new((size_t)m->steps, sizeof *m->sample, "samples");
     return m->sample ? 0 : LS_ENOMEM;
@@ -194,7 +206,7 @@ static int time_steps(measurement *m, const rig *r, outcome *out)
 
     for (int i = 0; i < m->steps && status == 0; i++)
         if ((status = step(m, r, &result)) == 0)
-            take_sample(r->trainer, &m->sample[i]);
+            take_sample(r, &m->sample[i]);
     if (status < 0)
         return status;
     summarise(m->sample, m->steps, out);
@@ -202,23 +214,35 @@ static int time_steps(measurement *m, const rig *r, outcome *out)
     return 0;
 }
 
+/* A parameter is updated by its owners, or by those of its moments. */
+static bool is_cut(const ls_trainer *t, const char *name)
+{
+    int of_params = -1, of_moments = -1;
+
+    (void)ls_state_axis(t, LS_STATE_PARAMS, name, &of_params);
+    (void)ls_state_axis(t, LS_STATE_OPTIMIZER, name, &of_moments);
+    return of_params >= 0 || of_moments >= 0;
+}
+
 /* What of the parameters is cut, and so updated by all workers. */
 static double cut_share(const ls_trainer *t)
 {
     double cut = 0, all = 0;
 
-    for (int i = 0; i < t->params.count; i++) {
-        double size = (double)t->params.slot[i].size;
+    for (int i = 0; i < ls_trainer_params(t); i++) {
+        int64_t shape[LS_MAX_RANK];
+        int rank = ls_trainer_param_shape(t, i, shape);
+        double size = (double)ls__count(rank, shape);
 
         all += size;
-        cut += ls__placement_axis(t, i) >= 0 ? size : 0;
+        cut += is_cut(t, ls_trainer_param_name(t, i)) ? size : 0;
     }
     return all > 0 ? cut / all : 0;
 }
 
 static void note_trainer(measurement *m, const ls_trainer *t)
 {
-    m->s->info.devices = t->devices;
+    m->s->info.devices = ls_trainer_devices(t);
     m->s->cut = cut_share(t);
     ls_trainer_work(t, &m->s->info.work);
     if (m->o.row_flops > 0)
