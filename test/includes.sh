@@ -1,0 +1,87 @@
+#!/bin/sh
+# Proves that the rooms of lib/ include only those below them: each folder's
+# README.md has a line "may include: base kernel ..", no file includes another
+# room than these, and no circle leads from a room to itself.  Tools include the
+# public header alone.  File names are unique: two files share one only as a
+# .c and its .h.
+tool=
+. "$(dirname "$0")/shell.sh"
+: >"$dir/err"
+: >"$dir/out"
+
+# none NAME FILE: the file is empty; else its lines are what is wrong.
+none() {
+    cp "$2" "$dir/out"
+    if [ -s "$2" ]; then fail "$1"; else pass; fi
+}
+
+# allowed ROOT: "room other" for each room that a room may include.
+allowed() {
+    for readme in "$1"/lib/*/README.md; do
+        room=$(basename "$(dirname "$readme")")
+        sed -n 's/^may include://p' "$readme" | tr ' ' '\n' |
+            sed -n "s/..*/$room &/p"
+    done
+}
+
+# included ROOT: "room other file" for each include of lib/.
+included() {
+    (cd "$1/lib" && grep -Eo '^ *# *include "[a-z]+/' ./*/*.c ./*/*.h) |
+        sed -n 's|^\./\([a-z]*\)/\([^:]*\):.*"\([a-z]*\)/$|\1 \3 \2|p' |
+        awk '$1 != $2' | sort -u
+}
+
+# rooms ROOT: what is wrong with its rooms, a line each.
+rooms() {
+    allowed "$1" >"$dir/allowed"
+    (cd "$1" && find lib -name '*.[ch]') | sed 's|/[^/]*$||' | sort -u |
+        while read -r room; do
+            grep -q '^may include:' "$1/$room/README.md" 2>/dev/null ||
+                echo "$room has no README.md with a line \"may include:\""
+        done
+    included "$1" | while read -r room other file; do
+        grep -qx "$room $other" "$dir/allowed" ||
+            echo "lib/$room/$file includes $other, which $room may not"
+    done
+    tsort <"$dir/allowed" 2>&1 >/dev/null | sed 's/^tsort: -: /a circle: /'
+    (cd "$1" && grep -En '# *include "' tools/*.c tools/*.h) |
+        grep '/' | grep -E '"[^"]*/[^"]*"'
+}
+
+# twice ROOT: file names, without what follows the dot, that two files have.
+twice() {
+    (cd "$1" && find lib tools include test bench examples -name '*.[ch]') |
+        sed 's|^\(.*\)/\([^/]*\)\.\([ch]\)$|\2 \1 \3|' | sort |
+        awk '$1 == name && ($2 != folder || $3 == kind) { print $1, folder, $2 }
+            { name = $1; folder = $2; kind = $3 }'
+}
+
+rooms "$top_srcdir" >"$dir/wrong"
+none "rooms include what is below them" "$dir/wrong"
+twice "$top_srcdir" >"$dir/wrong"
+none "file names are unique" "$dir/wrong"
+
+# The check itself sees what is wrong.
+tree=$dir/tree
+mkdir -p "$tree/lib/low" "$tree/lib/high" "$tree/tools" "$tree/test" \
+    "$tree/include" "$tree/bench" "$tree/examples"
+echo "may include:" >"$tree/lib/low/README.md"
+echo "may include: low" >"$tree/lib/high/README.md"
+echo '#include "low/a.h"' >"$tree/lib/high/b.c"
+echo '#include "a.h"' >"$tree/tools/t.c"
+: >"$tree/tools/t.h"
+: >"$tree/lib/low/a.h"
+rooms "$tree" >"$dir/wrong"
+none "a good tree" "$dir/wrong"
+echo '#include "high/b.h"' >"$tree/lib/low/a.h"
+is "an include that goes up" "$(rooms "$tree")" \
+    "lib/low/a.h includes high, which low may not"
+echo "may include: high" >"$tree/lib/low/README.md"
+is "a circle" "$(rooms "$tree" | grep -c circle | sed 's/[1-9].*/some/')" some
+rm "$tree/lib/low/README.md"
+is "a room without a line" "$(rooms "$tree" | grep -c 'no README.md')" 1
+echo '#include "low/a.h"' >"$tree/tools/t.c"
+is "a tool that looks inside" "$(rooms "$tree" | grep -c tools/t.c)" 1
+: >"$tree/lib/low/b.h"
+is "a name twice" "$(twice "$tree")" "b lib/high lib/low"
+finish
