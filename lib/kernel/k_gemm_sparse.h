@@ -63,7 +63,7 @@ static int64_t lists_size(int64_t deepest)
 static lists_scratch lists_scratch_in(float *scratch, int64_t k)
 {
     lists_scratch r = {.list = k + 16,
-                     .blocks = (k + LISTS_BLOCK - 1) / LISTS_BLOCK};
+                       .blocks = (k + LISTS_BLOCK - 1) / LISTS_BLOCK};
 
     r.total = scratch;
     r.chain = r.total + LISTS_BAND * LISTS_WIDTH;

@@ -53,15 +53,12 @@ static double dense_flops(const ls_node *n)
 static ls__product product(int64_t m, int64_t n, int64_t k, bool a_transposed,
                            bool b_transposed)
 {
-    return (ls__product){.m = m,
-                         .n = n,
-                         .k = k,
+    return (ls__product){.m = m, .n = n, .k = k,
                          .a_row = a_transposed ? 1 : k,
                          .a_col = a_transposed ? m : 1,
                          .b_row = b_transposed ? 1 : n,
                          .b_col = b_transposed ? k : 1,
-                         .c_row = n,
-                         .scale = 1};
+                         .c_row = n, .scale = 1};
 }
 
 static ls__product of_y(const ls_node *n, int64_t rows)
@@ -86,8 +83,8 @@ static int dense_prepare(const ls_node *n, int64_t rows, bool with_dx,
                          const ls__backend *b,
                          ls__prepared *prepared[LS__PRODUCTS])
 {
-    ls__product y = of_y(n, rows), weights = of_weights(n, rows),
-             x = of_x(n, rows);
+    ls__product y = of_y(n, rows), weights = of_weights(n, rows);
+    ls__product x = of_x(n, rows);
     int status;
 
     weights.accumulate = true;
