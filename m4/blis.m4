@@ -27,7 +27,10 @@ AS_IF([test "$ls_blis" = no && { test -z "$1" || test -f "$1/blis.h"; } &&
     AS_IF([test -n "$2"], [BLIS_LIBS="-L$2 -Wl,-rpath,$2 -l$3"])
     CFLAGS="$ls_saved_CFLAGS $BLIS_CFLAGS"
     LIBS="$BLIS_LIBS $ls_saved_LIBS"
-    AC_LINK_IFELSE([LS__BLIS_PROGRAM], [ls_blis="$BLIS_LIBS"])])
+    AC_LINK_IFELSE([LS__BLIS_PROGRAM], [ls_blis="$BLIS_LIBS"], [
+        # Compiled without optimization, functions of its header need libm.
+        BLIS_LIBS="$BLIS_LIBS -lm" LIBS="$LIBS -lm"
+        AC_LINK_IFELSE([LS__BLIS_PROGRAM], [ls_blis="$BLIS_LIBS"])])])
 ])
 
 m4_define([LS__BLIS_PROGRAM], [AC_LANG_PROGRAM([[#include <blis.h>]], [[
