@@ -13,7 +13,8 @@ dnl libgomp, obeys OMP_NUM_THREADS in each worker, and blinds ThreadSanitizer.
 dnl With the directory in the library's RUNPATH what was chosen here is what
 dnl runs, and LD_LIBRARY_PATH still goes first for whoever wants another.
 dnl (Debian 12 with all three installed: the alternatives pick OpenMP's.)
-dnl A library that lies in the linker's own directories gets no such path.
+dnl A library that lies in the linker's own directories gets no such path, and
+dnl with --disable-rpath none does.
 dnl (-Wl,-rpath, not libtool's -R: in a library -R reaches only the programs
 dnl that are linked with it by libtool.)
 
@@ -24,7 +25,9 @@ AS_IF([test "$ls_blis" = no && { test -z "$1" || test -f "$1/blis.h"; } &&
        { test -z "$2" || ls "$2/lib$3".* >/dev/null 2>&1; }], [
     BLIS_CFLAGS= BLIS_LIBS="-l$3"
     AS_IF([test -n "$1"], [BLIS_CFLAGS="-isystem $1"])
-    AS_IF([test -n "$2"], [BLIS_LIBS="-L$2 -Wl,-rpath,$2 -l$3"])
+    AS_IF([test -n "$2"], [BLIS_LIBS="-L$2 $BLIS_LIBS"])
+    AS_IF([test -n "$2" && test "$enable_rpath" != no],
+        [BLIS_LIBS="-Wl,-rpath,$2 $BLIS_LIBS"])
     CFLAGS="$ls_saved_CFLAGS $BLIS_CFLAGS"
     LIBS="$BLIS_LIBS $ls_saved_LIBS"
     AC_LINK_IFELSE([LS__BLIS_PROGRAM], [ls_blis="$BLIS_LIBS"], [

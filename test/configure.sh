@@ -1,9 +1,11 @@
 #!/bin/sh
 # Proves that configure refuses CFLAGS that would leave out or move a rounding,
-# and says why, and that it takes the usual ones.  Called by .ci/run:
+# and says why; that it takes the usual ones; and that --disable-rpath leaves
+# no run-time path in what `make install` puts there.  Called by .ci/run:
 # test/configure.sh CONFIGURE-ARGUMENTS.
 tree=$(cd "$(dirname "$0")/.." && pwd)
 . "$tree/test/shell.sh"
+# shellcheck disable=SC2154 # shell.sh makes dir
 cd "$dir" || exit 99
 
 # configured STATUS ARGUMENTS: whether that is configure's status; what it says
@@ -22,8 +24,19 @@ for flags in -ffast-math -Ofast "-O2 -ffp-contract=fast" \
     configured 1 "$@" CFLAGS="$flags"
     has "$flags" err "no rounding may"
 done
-for flags in -O0 "-O2 -flto" "-O3 -march=native"; do
+for flags in "-O2 -flto" "-O3 -march=native"; do
     configured 0 "$@" CFLAGS="$flags"
 done
 
+if command -v readelf >out; then
+    configured 0 "$@" --disable-rpath CFLAGS=-O0
+    { make -j2 && make DESTDIR="$dir/to" install; } >out 2>err
+    is "make install" $? 0
+    find to -type f -perm -100 -exec readelf -d {} + >found 2>err
+    grep -h rpath "$(find to -name lockstep.pc)" >>found
+    has "programs and the library" found NEEDED
+    is "run-time paths" "$(grep -iE 'rpath|runpath' found)" ""
+else
+    echo "--disable-rpath skipped: no readelf"
+fi
 finish
