@@ -1,0 +1,32 @@
+#!/bin/sh
+# Proves that `make dist` gives the same bytes in two folders, to people with
+# other umasks, at other times, and again from the tarball itself.  Called by
+# .ci/run: test/dist.sh CONFIGURE-ARGUMENTS.
+set -eu
+tree=$(cd "$(dirname "$0")/.." && pwd)
+dir=$(mktemp -d)
+trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# dist NAME SOURCE UMASK: a tarball of SOURCE, made in the folder NAME.
+dist() (
+    umask "$3"
+    mkdir "$dir/$1" && cd "$dir/$1"
+    # shellcheck disable=SC2086 # arguments
+    "$2/configure" --quiet $configure
+    make --no-print-directory dist
+) >"$dir/log" 2>&1 || {
+    cat "$dir/log"
+    exit 1
+}
+
+configure=$*
+dist one "$tree" 022
+sleep 1
+dist two "$tree" 077
+cd "$dir"
+tar xf one/lockstep-*.tar.gz
+dist three "$dir"/lockstep-* 002
+sha256sum one/*.tar.gz two/*.tar.gz three/*.tar.gz
+cmp one/*.tar.gz two/*.tar.gz
+cmp one/*.tar.gz three/*.tar.gz
