@@ -40,7 +40,7 @@ fi
 if [ -f "$libdir/liblockstep.a" ]; then
     # Not pkg-config --static: it wants all libraries static, hwloc's own too.
     run static $($PKG_CONFIG --cflags lockstep) "$libdir/liblockstep.a" \
-        $BLIS_LIBS $($PKG_CONFIG --libs hwloc jansson zlib) -pthread
+        $STATIC_LIBS $($PKG_CONFIG --libs hwloc jansson zlib) -pthread
 fi
 "$bindir/lockstep-train" --version
 "$bindir/lockstep-info" --version
