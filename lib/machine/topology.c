@@ -76,6 +76,48 @@ static void choose_types(hwloc_topology_t handle, bool details)
                                    HWLOC_TYPE_FILTER_KEEP_ALL);
 }
 
+/* Does Linux tell here of the cores of this PU? */
+static bool told_of(int pu)
+{
+    static const char *const file[] = {"package_cpus", "core_cpus",
+                                       "core_siblings", "thread_siblings"};
+    char path[96];
+    bool told = false;
+
+    for (size_t i = 0; i < sizeof file / sizeof *file && !told; i++) {
+        snprintf(path, sizeof path,
+                 "/sys/devices/system/cpu/cpu%d/topology/%s", pu, file[i]);
+        told = access(path, R_OK) == 0;
+    }
+    return told;
+}
+
+/* The first PU that is online; PU 0 need not be. */
+static int first_online(void)
+{
+    FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+    int first = 0;
+
+    if (file) {
+        if (fscanf(file, "%d", &first) != 1)
+            first = 0;
+        fclose(file);
+    }
+    return first;
+}
+
+/* Say whom hwloc shall not ask.  Not x86: see above.  Not Linux where it tells
+ * of no cores: hwloc would give up with a line on stderr, which nothing but its
+ * environment can stop, and then count PUs as it does without Linux. */
+static void choose_sources(hwloc_topology_t handle, bool plan)
+{
+    hwloc_topology_set_components(
+        handle, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+    if (!plan && !told_of(0) && !told_of(first_online()))
+        hwloc_topology_set_components(
+            handle, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "linux");
+}
+
 /* The PUs that a synthetic text asks for, or one more than the limit: hwloc
  * 2.9 takes 4 s for 4096 of them and over a minute for 16384.  What is no
  * sensible number is left for hwloc to refuse. */
@@ -132,17 +174,16 @@ static int load(hwloc_topology_t handle, const ls__topology_options *o)
     int status;
 
     hwloc_topology_set_flags(handle, quick_flags());
-    hwloc_topology_set_components(
-        handle, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+    choose_sources(handle, o->plan != NULL);
     choose_types(handle, o->details);
     if (o->plan && (status = set_plan(handle, o->plan)) < 0)
         return status;
-    if (hwloc_topology_load(handle) < 0)
-        return ls__fail(o->plan ? LS_EFORMAT : LS_ENOTSUP,
-                        "topology%s%s: hwloc cannot load it: %s",
-                        o->plan ? " " : "", o->plan ? o->plan : "",
-                        strerror(errno));
-    return 0;
+    if (hwloc_topology_load(handle) == 0)
+        return 0;
+    return o->plan ? ls__fail(LS_EFORMAT, "topology \"%s\": hwloc cannot load "
+                              "it: %s", o->plan, strerror(errno))
+                   : ls__fail(LS_ENOTSUP, "topology: hwloc cannot load it: %s",
+                              strerror(errno));
 }
 
 /* ------ Which PUs, in which order ------ */
