@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "faults.h"
+#include "tasks.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -517,14 +518,6 @@ static int entries(const char *where, const char *part)
     return n;
 }
 
-/* A thread that was joined may still be on its way out of the list. */
-static void await_threads(int n)
-{
-    for (int i = 0; i < 10000 && entries("/proc/self/task", "") > n; i++)
-        usleep(1000);
-    ck_assert_int_eq(entries("/proc/self/task", ""), n);
-}
-
 static size_t content(char *out, size_t room)
 {
     int fd = open(path, O_RDONLY);
@@ -633,8 +626,7 @@ START_TEST(test_each_fails)
     if (s->saves)
         size = content(whole, sizeof whole);
     files = entries("/proc/self/fd", "");
-    usleep(50000); /* threads that were joined are gone by then */
-    threads = entries("/proc/self/task", "");
+    threads = settled_tasks();
     for (int n = 1; n <= total; n++) {
         int status;
 
@@ -646,7 +638,7 @@ START_TEST(test_each_fails)
         ck_assert_int_eq(entries("/proc/self/fd", ""), files);
         if (s->call == keep) /* the newest is whole */
             OK(resume());
-        await_threads(threads);
+        await_tasks(threads);
     }
     OK(call_with(s, 0));
     close_all();

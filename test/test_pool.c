@@ -7,9 +7,9 @@
 #include "pool/barrier.h"
 #include "mesh/mesh.h"
 #include "pool/pool.h"
+#include "tasks.h"
 
 #include <check.h>
-#include <dirent.h>
 #include <fenv.h>
 #include <pthread.h>
 #include <sched.h>
@@ -463,22 +463,10 @@ START_TEST(test_callers)
 }
 END_TEST
 
-static int threads(void)
-{
-    DIR *dir = opendir("/proc/self/task");
-    int n = 0;
-
-    ck_assert_ptr_nonnull(dir);
-    while (readdir(dir))
-        n++;
-    closedir(dir);
-    return n;
-}
-
 /* Opening and closing leaves nothing behind. */
 START_TEST(test_open_close)
 {
-    int before = threads();
+    int before = settled_tasks();
     ls_mesh_options o = {.workers = 3};
     ls_mesh *mesh;
 
@@ -491,7 +479,7 @@ START_TEST(test_open_close)
     }
     ls_mesh_close(mesh);
     ls_pool_close(NULL);
-    ck_assert_int_eq(threads(), before);
+    await_tasks(before);
 }
 END_TEST
 
@@ -507,7 +495,7 @@ START_TEST(test_not_placed)
         {2, false, "worker 2 of 3, PU 99999: not placed: "},
         {0, true, "worker 0 of 3, PU 99999: the caller is not placed: "},
     };
-    int before = threads();
+    int before = settled_tasks();
 
     for (int i = 0; i < 2; i++) {
         ls_mesh_options o = {.workers = 3,
@@ -529,7 +517,7 @@ START_TEST(test_not_placed)
         ck_assert_msg(strstr(ls_errmsg(), row[i].message) != NULL, "%s",
                       ls_errmsg());
         ck_assert_ptr_null(pool);
-        ck_assert_int_eq(threads(), before);
+        await_tasks(before);
         mesh->topology.handle = plan;
         ls_mesh_close(mesh);
         ls_mesh_close(here);
@@ -553,7 +541,7 @@ START_TEST(test_no_thread)
 {
     ls_mesh_options o = {.workers = 4000, .topology = "core:1 pu:1"};
     struct rlimit old, tight;
-    int before = threads(), status;
+    int before = settled_tasks(), status;
     ls_pool *pool = NULL;
     ls_mesh *mesh;
 
@@ -568,7 +556,7 @@ START_TEST(test_no_thread)
     ck_assert_msg(strstr(ls_errmsg(), " of 4000, PU 0: no thread: ") != NULL,
                   "%s", ls_errmsg());
     ck_assert_ptr_null(pool);
-    ck_assert_int_eq(threads(), before);
+    await_tasks(before);
     ls_mesh_close(mesh);
 }
 END_TEST
