@@ -3,7 +3,8 @@ dnl without threads of its own: serial, then pthread, then openmp.
 dnl
 dnl Sets  BLIS_CFLAGS  so that <blis.h> is the chosen variant's header,
 dnl       BLIS_LIBS    for the linker, with a run-time path where it needs one,
-dnl       ls_blis      for the summary.
+dnl       ls_blis      for the summary,
+dnl and the conditional BLIS, which --without-blis makes false.
 dnl
 dnl Why a run-time path: Debian's three variants are three directories with one
 dnl soname, libblis.so.4, and update-alternatives decides which of them the
@@ -67,9 +68,8 @@ AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <blis.h>
 #endif]])], [ls_blis_threads=pthread], [ls_blis_threads=serial])])
 ])
 
-AC_DEFUN([LS_BLIS], [
-AC_ARG_WITH([blis], [AS_HELP_STRING([--with-blis=WHICH],
-    [serial, pthread or openmp (packaged), or the prefix BLIS is installed in])])
+dnl LS__BLIS_FIND(IF-MISSING): the first variant that $with_blis allows.
+m4_define([LS__BLIS_FIND], [
 ls_blis=no
 ls_saved_CFLAGS=$CFLAGS ls_saved_CPPFLAGS=$CPPFLAGS ls_saved_LIBS=$LIBS
 AC_MSG_CHECKING([for BLIS])
@@ -100,6 +100,16 @@ AS_IF([test "$ls_blis" = no], [
     AS_IF([test $ls_blis_threads = openmp], [AC_MSG_NOTICE([this BLIS is built on OpenMP: it works, but it brings libgomp, which
     ThreadSanitizer cannot follow.  Better: libblis-serial-dev (Debian, Ubuntu)])])])
 CFLAGS=$ls_saved_CFLAGS CPPFLAGS=$ls_saved_CPPFLAGS LIBS=$ls_saved_LIBS
+])
+
+AC_DEFUN([LS_BLIS], [
+AC_ARG_WITH([blis], [AS_HELP_STRING([--with-blis=WHICH],
+    [serial, pthread or openmp (packaged), or the prefix BLIS is installed in;
+     --without-blis: no backend "blis", whose results are those of "native"])])
+AS_IF([test "x$with_blis" = xno],
+    [BLIS_CFLAGS= BLIS_LIBS= ls_blis="no (as configured)"],
+    [LS__BLIS_FIND([$1])])
 AC_SUBST([BLIS_CFLAGS])
 AC_SUBST([BLIS_LIBS])
+AM_CONDITIONAL([BLIS], [test "x$with_blis" != xno])
 ])

@@ -5,6 +5,10 @@
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 . "$(dirname "$0")/shell.sh"
 
+# A second backend where there is one.
+other=native
+with_blis && other=blis
+
 # below NAME A B: of two numbers.
 below() {
     if awk "BEGIN { exit !($2 < $3) }"; then
@@ -34,7 +38,7 @@ any_workers() {
     cp "$dir/out" "$dir/out1"
     steps "$dir/m" >"$dir/rows1"
     for more in "--workers 2" "--workers 3" "--workers 7" \
-        "--workers 3 --state shard" "--workers 2 --backend blis"; do
+        "--workers 3 --state shard" "--workers 2 --backend $other"; do
         # shellcheck disable=SC2086 # two words or four
         run "$@" $more --metrics "$dir/m"
         same "$name with $more: same lines" "$dir/out" "$dir/out1"

@@ -12,6 +12,10 @@ kills=${kills:-12}
 . "$(dirname "$0")/shell.sh"
 at_end() { chmod -R u+w "$dir"; }
 
+# Another backend where there is one.
+other=native
+with_blis && other=blis
+
 state() { sed -n 's/^state //p' "$dir/out"; }
 
 mlp="mlp --rows 256 --hidden 40,30 --batch 32 --epochs 40 --schedule cosine
@@ -77,7 +81,8 @@ expect 1 "the checksum of the data is" mlp --data "$dir/$i" --resume \
 expect 1 "precision is bf16, but was f32" $mlp --checkpoint "$dir/c" \
     --resume --precision bf16
 expect 0 "goes on" $mlp --checkpoint "$dir/c" --resume --epochs 50 \
-    --decay-steps 320 --log-every 3 --workers 2 --state shard --backend blis
+    --decay-steps 320 --log-every 3 --workers 2 --state shard \
+    --backend "$other"
 
 # ------ what comes with it ------
 

@@ -48,6 +48,14 @@ expect() {
     fi
 }
 
+# with_blis: is the backend "blis" in this build, and right on this machine?
+with_blis() {
+    "$tool" linear --steps 0 --backend blis >"$dir/out" 2>"$dir/err" </dev/null
+    blis=$?
+    [ $blis -eq 0 ] || sed 's/^[^:]*: /skipped: /' "$dir/err"
+    return $blis
+}
+
 # has NAME FILE TEXT: the last run's out or err holds TEXT.
 has() {
     if grep -qF -e "$3" "$dir/$2"; then pass; else fail "$1: no \"$3\""; fi
