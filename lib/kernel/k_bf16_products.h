@@ -131,7 +131,7 @@ static void pack_along(int64_t k, const float *b, int64_t b_col, int64_t left,
                            ? words_along(b + (v + j) * b_col + p * PER_WORD,
                                          k - p * PER_WORD)
                            : v16_zero();
-            v16_turn(x);
+            v16_transpose(x);
             for (int64_t i = 0; i < 16 && p + i < words(k); i++)
                 v16_store(out + (p + i) * COLUMNS + v, x[i]);
         }

@@ -89,7 +89,7 @@ static void lists_16(const listed *s, int64_t i, int64_t p, v16 x[16])
             x[l] = l < left ? take(from + l * s->s_col, rows) : v16_zero();
     }
     if (!by_rows)
-        v16_turn(x);
+        v16_transpose(x);
 }
 
 /* The lists of 16 rows, `row` of the band and i of S being the first. */
@@ -254,7 +254,7 @@ SIMD void lists_store_turned(const listed *s, bool finished, const float *total,
 
             for (int64_t l = 0; l < 16; l++)
                 x[l] = v16_load(total + (r + l) * LISTS_WIDTH + v);
-            v16_turn(x);
+            v16_transpose(x);
             for (int64_t l = 0; l < 16 && l < s->n - j - v; l++)
                 lists_put(s->g, finished, j + v + l, i + r, x[l]);
         }

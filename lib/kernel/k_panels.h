@@ -32,7 +32,7 @@ static void pack_turned(int64_t k, const float *b, int64_t b_col, int64_t left,
             for (int64_t j = 0; j < 16; j++)
                 x[j] = v + j < left ? take(b + (v + j) * b_col + p, k - p)
                                     : v16_zero();
-            v16_turn(x);
+            v16_transpose(x);
             for (int64_t i = 0; i < 16 && i < k - p; i++)
                 v16_store(out + (p + i) * COLUMNS + v, x[i]);
         }

@@ -18,7 +18,7 @@
  *   v16_of_int reads its lanes as signed
  *   w16_shl, w16_shr: count in 0..31;  w16_rotl: count in 1..31
  *   m16_word, m16_of_word: bit i is lane i
- *   v16_turn(x): x[i] lane j and x[j] lane i change places
+ *   v16_transpose(x): x[i] lane j and x[j] lane i change places
  *   v16_sum, v16_top: lane i takes in lane i + 8, then i + 4, + 2, + 1
  *
  * Comparisons with NaN are false.  Pointers need no alignment.  Where the mode

@@ -243,7 +243,7 @@ SIMD void turn8(__m256 *const x[8])
 }
 
 /* The four quarters, each within itself; then two of them change places. */
-SIMD void v16_turn(v16 x[16])
+SIMD void v16_transpose(v16 x[16])
 {
     for (int half = 0; half < 16; half += 8) {
         __m256 *lo[8], *hi[8];

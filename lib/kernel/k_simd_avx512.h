@@ -141,7 +141,7 @@ SIMD float v16_top(v16 a)
 
 /* Within 128 bits, rows 4i .. 4i+3 change places with columns; then the four
  * quarters of the rows do. */
-SIMD void v16_turn(v16 x[16])
+SIMD void v16_transpose(v16 x[16])
 {
     __m512d d[16];
 

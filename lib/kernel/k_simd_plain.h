@@ -251,7 +251,7 @@ SIMD float v16_top(v16 a)
 
 /* ------ the matrix of 16 x 16 lanes ------ */
 
-SIMD void v16_turn(v16 x[16])
+SIMD void v16_transpose(v16 x[16])
 {
     float lane[16][16], transposed[16];
 
