@@ -135,13 +135,12 @@ static int refuse(void)
 
     if (fitting_family() < 0)
         return ls__fail(LS_ENOTSUP, "backend \"blis\": the kernels of BLIS %s "
-                        "for this CPU, %s, round otherwise than native's (they "
-                        "do not fuse multiply and add)", version, chosen);
+                        "for this CPU, %s, do not round as native's do",
+                        version, chosen);
     return ls__fail(LS_ENOTSUP, "backend \"blis\": BLIS %s chose its kernels "
-                    "%s, which round otherwise than native's (they do not fuse "
-                    "multiply and add); set BLIS_ARCH_TYPE=%d (%s) or call "
-                    "ls_blis_tune() before BLIS starts", version, chosen,
-                    fitting_family(),
+                    "%s, which do not round as native's do; set "
+                    "BLIS_ARCH_TYPE=%d (%s) or call ls_blis_tune() before BLIS "
+                    "starts", version, chosen, fitting_family(),
                     bli_arch_string((arch_t)fitting_family()));
 }
 
