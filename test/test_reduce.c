@@ -218,7 +218,8 @@ START_TEST(test_exact)
 }
 END_TEST
 
-/* Ranges cover everything once, end at whole units, and are balanced. */
+/* Parts of a range cover it once, end at whole units, and are balanced; parts
+ * of a part of it lie where that lies. */
 START_TEST(test_range)
 {
     static const int64_t sizes[] = {0, 1, 15, 16, 17, 160, 1000, 1000003,
@@ -228,19 +229,26 @@ START_TEST(test_range)
     for (int parts = 1; parts <= 70; parts++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (size_t u = 0; u < 3; u++) {
-                int64_t n = sizes[s], unit = units[u], at = 0, first, last;
+                int64_t n = sizes[s], unit = units[u], at = 0;
                 int64_t each = n / unit / parts;
 
                 for (int p = 0; p < parts; p++) {
-                    ls__range(n, parts, p, unit, &first, &last);
-                    ck_assert_int_eq(first, at);
-                    ck_assert_int_ge(last, first);
-                    ck_assert(first % unit == 0 || first == n);
-                    ck_assert_int_le((last - first) / unit - each, 1);
-                    at = last;
+                    ls__range r = ls__range_part((ls__range){0, n}, parts, p,
+                                                 unit);
+
+                    ck_assert_int_eq(r.first, at);
+                    ck_assert_int_ge(r.last, r.first);
+                    ck_assert(r.first % unit == 0 || r.first == n);
+                    ck_assert_int_le((r.last - r.first) / unit - each, 1);
+                    at = r.last;
                 }
                 ck_assert_int_eq(at, n);
             }
+    ls__range r = ls__range_part((ls__range){96, 200}, 3, 1, 16);
+    ck_assert_int_eq(r.first, 96 + 3 * 16);
+    ck_assert_int_eq(r.last, 96 + 5 * 16);
+    r = ls__range_part((ls__range){96, 200}, 3, 2, 16);
+    ck_assert_int_eq(r.last, 200);
 }
 END_TEST
 

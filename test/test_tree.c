@@ -145,6 +145,138 @@ START_TEST(test_doubles)
 }
 END_TEST
 
+/* ------ Partial sums of a span, and the tree completed from them ------ */
+
+enum { PROCESSES = 16, DEVICES = 64 };
+
+/* The subtrees of D items cut into R spans in order, all in one list; the spans
+ * are even, or cut at random where odd. */
+static int parts_of_all(int D, int R, bool odd, ls__subtree list[MOST])
+{
+    ls__subtree part[LS__TREE_PARTS];
+    int n = 0, first = 0;
+
+    for (int r = 0; r < R; r++) {
+        int left = D - first - (R - 1 - r);
+        int end = odd && r < R - 1 ? first + 1 + rand() % left
+                                   : (r + 1) * D / R;
+        if (odd && r == R - 1)
+            end = D;
+        int parts = ls__tree_parts((ls__span){first, end - first, D}, part);
+
+        for (int k = 0, at = first; k < parts; k++) {
+            ck_assert_int_eq(part[k].first, at);
+            at += ls__subtree_items(part[k], D);
+            ck_assert(k < parts - 1 || at == end);
+            list[n++] = part[k];
+        }
+        first = end;
+    }
+    ck_assert_int_eq(first, D);
+    return n;
+}
+
+/* For every number of devices to 64 on every number of processes to 16, which
+ * are 904 cases, and for as many uneven cuts: each process's partial sums are
+ * nodes of the definition's tree, and pushed in order they complete it. */
+START_TEST(test_parts)
+{
+    static text g[MOST], stack[LS__TREE_STACK], whole;
+    ls__subtree part[MOST];
+    int cases = 0;
+
+    srand(11);
+    for (int D = 1; D <= DEVICES; D++)
+        for (int R = 1; R <= D && R <= PROCESSES; R++, cases++)
+            for (int odd = 0; odd < 2; odd++) {
+                ls__tree tree = {.of = D};
+                int parts = parts_of_all(D, R, odd, part), top = 0;
+
+                for (int k = 0; k < parts; k++) {
+                    int f = part[k].first, n = ls__subtree_items(part[k], D);
+
+                    for (int i = 0; i < n; i++)
+                        sprintf(g[i], "%d", f + i);
+                    for (int s = 1; s < n; s *= 2)
+                        for (int i = 0; i + s < n; i += 2 * s)
+                            add(g[i], g[i + s]);
+                    strcpy(stack[top++], g[0]);
+                    for (int m = ls__tree_push(&tree, part[k]); m > 0; m--)
+                        add(stack[top - 2], stack[top - 1]), top--;
+                    ck_assert_int_eq(top, tree.top);
+                }
+                defined(D, whole);
+                ck_assert_int_eq(top, 1);
+                ck_assert_str_eq(stack[0], whole);
+            }
+    ck_assert_int_eq(cases, 904);
+}
+END_TEST
+
+/* Some cuts, for the eye: six devices on four processes, evenly and with the
+ * fewest partial sums; all on one. */
+START_TEST(test_parts_examples)
+{
+    static const struct {
+        ls__span span;
+        int parts;
+        ls__subtree part[4];
+    } row[] = {
+        {{0, 6, 6}, 1, {{0, 8}}},
+        {{1, 2, 6}, 2, {{1, 1}, {2, 1}}},
+        {{2, 2, 6}, 1, {{2, 2}}},
+        {{4, 2, 6}, 1, {{4, 2}}},
+        {{3, 5, 8}, 2, {{3, 1}, {4, 4}}},
+        {{6, 1, 7}, 1, {{6, 1}}},
+    };
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        ls__subtree part[LS__TREE_PARTS];
+
+        ck_assert_int_eq(ls__tree_parts(row[i].span, part), row[i].parts);
+        for (int k = 0; k < row[i].parts; k++) {
+            ck_assert_int_eq(part[k].first, row[i].part[k].first);
+            ck_assert_int_eq(part[k].size, row[i].part[k].size);
+        }
+    }
+}
+END_TEST
+
+/* Doubles summed by processes and completed have the bytes of one sum. */
+START_TEST(test_partial_doubles)
+{
+    enum { STRIDE = 3 };
+    static double v[DEVICES * STRIDE], partial[MOST];
+    ls__subtree part[MOST];
+
+    srand(13);
+    for (int D = 1; D <= DEVICES; D++)
+        for (int R = 1; R <= D && R <= PROCESSES; R++) {
+            int parts = parts_of_all(D, R, false, part), n = 0;
+
+            for (int i = 0; i < D; i++)
+                v[i * STRIDE] = (double)rand() / 3.0 - 3e8 / (i + 1);
+            for (int r = 0, at = 0; r < R; r++) {
+                int end = (r + 1) * D / R;
+                double of_span[LS__TREE_PARTS];
+                int k = ls__tree_partial_doubles(v + at * STRIDE, STRIDE,
+                                                 (ls__span){at, end - at, D},
+                                                 of_span);
+
+                memcpy(partial + n, of_span, (size_t)k * sizeof *of_span);
+                n += k;
+                at = end;
+            }
+            ck_assert_int_eq(n, parts);
+            double sum = ls__tree_complete_double(D, parts, part, partial);
+            for (int s = 1; s < D; s *= 2) /* the definition */
+                for (int i = 0; i + s < D; i += 2 * s)
+                    v[i * STRIDE] += v[(i + s) * STRIDE];
+            ck_assert_mem_eq(&sum, v, sizeof sum);
+        }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("tree");
@@ -156,6 +288,9 @@ static Suite *suite(void)
     tcase_add_test(t, test_examples);
     tcase_add_test(t, test_depth);
     tcase_add_test(t, test_doubles);
+    tcase_add_test(t, test_parts);
+    tcase_add_test(t, test_parts_examples);
+    tcase_add_test(t, test_partial_doubles);
     suite_add_tcase(s, t);
     return s;
 }

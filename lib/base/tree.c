@@ -1,4 +1,4 @@
-/* Sums of a few numbers in the tree's order. */
+/* Sums of a few numbers in the tree's order, whole or in parts. */
 #include "base/tree.h"
 
 double ls__tree_sum_double(const double *v, int n, int stride)
@@ -14,4 +14,85 @@ double ls__tree_sum_double(const double *v, int n, int stride)
     for (; top > 1; top--)
         part[top - 2] += part[top - 1];
     return part[0];
+}
+
+int ls__subtree_items(ls__subtree part, int of)
+{
+    return part.size < of - part.first ? part.size : of - part.first;
+}
+
+/* Does a subtree of twice the size begin there as well? */
+static bool begins_larger(ls__subtree s)
+{
+    return s.first % (2 * (int64_t)s.size) == 0;
+}
+
+int ls__tree_parts(ls__span items, ls__subtree part[LS__TREE_PARTS])
+{
+    int end = items.first + items.count, n = 0;
+
+    for (int at = items.first; at < end; n++) {
+        ls__subtree s = {at, 1}, larger = {at, 2};
+
+        while (s.size < items.of - at && begins_larger(s) &&
+               at + ls__subtree_items(larger, items.of) <= end) {
+            s = larger;
+            larger.size *= 2;
+        }
+        part[n] = s;
+        at += ls__subtree_items(s, items.of);
+    }
+    return n;
+}
+
+/* Where the items end, a subtree is also the larger ones that begin there. */
+static ls__subtree grown(ls__subtree s, int of)
+{
+    while (s.size >= of - s.first && s.first && begins_larger(s))
+        s.size *= 2;
+    return s;
+}
+
+int ls__tree_push(ls__tree *tree, ls__subtree part)
+{
+    int merges = 0;
+
+    part = grown(part, tree->of);
+    while (tree->top > 0 && tree->item[tree->top - 1].size == part.size &&
+           begins_larger(tree->item[tree->top - 1])) {
+        part = tree->item[--tree->top];
+        part.size *= 2;
+        part = grown(part, tree->of);
+        merges++;
+    }
+    tree->item[tree->top++] = part;
+    return merges;
+}
+
+int ls__tree_partial_doubles(const double *v, int stride, ls__span items,
+                             double partial[LS__TREE_PARTS])
+{
+    ls__subtree part[LS__TREE_PARTS];
+    int parts = ls__tree_parts(items, part);
+
+    for (int k = 0; k < parts; k++)
+        partial[k] = ls__tree_sum_double(
+            v + (int64_t)(part[k].first - items.first) * stride,
+            ls__subtree_items(part[k], items.of), stride);
+    return parts;
+}
+
+double ls__tree_complete_double(int of, int parts, const ls__subtree *part,
+                                const double *partial)
+{
+    double sum[LS__TREE_STACK] = {0};
+    ls__tree tree = {.of = of};
+    int top = 0;
+
+    for (int k = 0; k < parts; k++) {
+        sum[top++] = partial[k];
+        for (int m = ls__tree_push(&tree, part[k]); m > 0; m--, top--)
+            sum[top - 2] += sum[top - 1];
+    }
+    return sum[0];
 }

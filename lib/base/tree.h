@@ -18,11 +18,13 @@
  *     the rest, 1        012345
  *
  * Complete subtrees of 2^k items may be added anywhere beforehand and pushed
- * as one item each; the order is the same. */
+ * as one item each; the order is the same.  So a process that has only some of
+ * the items adds what it has to a few partial sums, one for each subtree that
+ * it has all of, and whoever knows all partial sums completes the tree. */
 #ifndef LS_BASE_TREE_H
 #define LS_BASE_TREE_H
 
-#include <stdint.h>
+#include "base/range.h"
 
 /* The partial sums of 2^32 items and more never exceed these. */
 enum { LS__TREE_STACK = 64 };
@@ -42,5 +44,44 @@ static inline int ls__tree_depth(int64_t n)
 
 /* The sum of v[0], v[stride], .. v[(n-1) stride] in tree order; 0 for n 0. */
 double ls__tree_sum_double(const double *v, int n, int stride);
+
+/* ------ Partial sums, and the tree completed from them ------ */
+
+/* The items first .. first+size-1, or as many of them as there are: size is a
+ * power of two that divides first.  There are at most 2^30 items. */
+typedef struct ls__subtree {
+    int first, size;
+} ls__subtree;
+
+/* No span consists of more subtrees than this. */
+enum { LS__TREE_PARTS = 64 };
+
+/* How many of `of` items a subtree holds. */
+int ls__subtree_items(ls__subtree part, int of);
+
+/* The fewest subtrees that a span of the items consists of, in order; returns
+ * how many. */
+int ls__tree_parts(ls__span items, ls__subtree part[LS__TREE_PARTS]);
+
+/* What is on the stack while a tree over `of` items is completed from subtrees
+ * of any size, pushed in order. */
+typedef struct ls__tree {
+    int of, top;
+    ls__subtree item[LS__TREE_STACK];
+} ls__tree;
+
+/* Push a subtree; returns how many merges follow it.  After the last one, one
+ * item is left. */
+int ls__tree_push(ls__tree *tree, ls__subtree part);
+
+/* partial[k] = the sum of part k of the span, where v[0] is the span's first
+ * item and the next one lies `stride` further; returns how many parts. */
+int ls__tree_partial_doubles(const double *v, int stride, ls__span items,
+                             double partial[LS__TREE_PARTS]);
+
+/* The sum of all `of` items from the partial sums of all subtrees they consist
+ * of, in order. */
+double ls__tree_complete_double(int of, int parts, const ls__subtree *part,
+                                const double *partial);
 
 #endif

@@ -2,8 +2,8 @@
  * over the instructions.  Nothing is allocated; a worker's memory holds one
  * chunk and is used by one device at a time. */
 #include "plan/exec.h"
+#include "base/range.h"
 #include "pool/pool.h"
-#include "reduce/reduce.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,12 +126,13 @@ void ls__exec_pack(void *exec, int worker, int workers, bool train,
                    const float *const *params)
 {
     const ls__exec *e = exec;
-    int64_t begin, end;
+    ls__range mine = ls__range_part((ls__range){0, e->plan->pack_floats},
+                                    workers, worker, 1);
 
-    ls__range(e->plan->pack_floats, workers, worker, 1, &begin, &end);
     for (int64_t i = 0; i < e->plan->packs; i++) {
         const ls__pack *q = &e->plan->pack[i];
-        int64_t first = column_at(q, begin), last = column_at(q, end);
+        int64_t first = column_at(q, mine.first);
+        int64_t last = column_at(q, mine.last);
 
         if (first < last && (train || !q->backward))
             pack(e->plan, q, first, last, params[q->param],

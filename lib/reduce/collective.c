@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "kernel/kernel.h"
 #include "pool/pool.h"
+#include "base/range.h"
 #include "reduce/reduce.h"
 
 #include <stdlib.h>
@@ -181,11 +182,11 @@ static int64_t length(const call *c, const ls_buffers *a)
 
 static void run_group(const part *p, int worker)
 {
-    int64_t first, last;
+    ls__range r = ls__range_part((ls__range){0, length(p->c, p->a)},
+                                 p->c->workers, worker, UNIT);
 
-    ls__range(length(p->c, p->a), p->c->workers, worker, UNIT, &first, &last);
-    while (first < last)
-        first += p->c->op->block(p, first, least(last - first, BLOCK));
+    while (r.first < r.last)
+        r.first += p->c->op->block(p, r.first, least(r.last - r.first, BLOCK));
 }
 
 static void run(void *user, int worker)

@@ -6,19 +6,6 @@
  * prefetched pages. */
 enum { UNIT = 1024 };
 
-void ls__range(int64_t n, int parts, int part, int64_t unit, int64_t *first,
-               int64_t *last)
-{
-    int64_t units = n / unit + (n % unit != 0);
-    int64_t each = units / parts, more = units % parts;
-    int64_t begin = part * each + (part < more ? part : more);
-    int64_t end = begin + each + (part < more);
-
-    /* Compared in units, because the end of the last one may overflow. */
-    *first = begin < units ? begin * unit : n;
-    *last = end < units ? end * unit : n;
-}
-
 void ls__reduce_range(float *const *buffers, int devices, int64_t first,
                       int64_t last, float scale, float *out)
 {
@@ -35,11 +22,11 @@ typedef struct reduction {
 static void reduce_part(void *user, int worker)
 {
     const reduction *r = user;
-    int64_t first, last;
+    ls__range mine = ls__range_part((ls__range){0, r->n}, r->workers, worker,
+                                    UNIT);
 
     ls__track_phase(ls__track_here(), "reduce", -1);
-    ls__range(r->n, r->workers, worker, UNIT, &first, &last);
-    ls__reduce_range(r->buffers, r->devices, first, last, r->scale,
+    ls__reduce_range(r->buffers, r->devices, mine.first, mine.last, r->scale,
                      r->buffers[0]);
 }
 

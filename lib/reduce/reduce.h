@@ -11,12 +11,6 @@
 #include "pool/pool.h"
 #include "base/tree.h"
 
-/* Part `part` of n elements cut into `parts` ranges whose borders are
- * multiples of unit and whose sizes differ by one unit at most.  A range is
- * empty when there are fewer units than parts. */
-void ls__range(int64_t n, int parts, int part, int64_t unit, int64_t *first,
-               int64_t *last);
-
 /* out[i] = scale * (buffers[0][i] + buffers[1][i] + .. in tree order) for
  * first <= i < last.  out may be one of the buffers. */
 void ls__reduce_range(float *const *buffers, int devices, int64_t first,

@@ -97,23 +97,21 @@ static void predict_device(ls_trainer *t, int device)
 
 /* Each worker's range.  With clipping it is whole blocks, so that nobody else
  * takes part in a block's sum of squares. */
-static void range_of(const ls_trainer *t, int worker, int64_t *first,
-                     int64_t *last)
+static ls__range range_of(const ls_trainer *t, int worker)
 {
-    ls__range(t->params.floats, t->workers, worker, t->square ? BLOCK : 16,
-              first, last);
+    return ls__range_part((ls__range){0, t->params.floats}, t->workers, worker,
+                          t->square ? BLOCK : 16);
 }
 
 /* Reduce a range: the first element that is not finite, or -1. */
-static int64_t reduce_range(ls_trainer *t, int64_t first, int64_t last,
-                            float factor)
+static int64_t reduce_range(ls_trainer *t, ls__range r, float factor)
 {
     int64_t bad = -1;
 
-    for (int64_t i = first, end; i < last; i = end) {
+    for (int64_t i = r.first, end; i < r.last; i = end) {
         int64_t at;
 
-        end = last - i < BLOCK ? last : i + BLOCK;
+        end = r.last - i < BLOCK ? r.last : i + BLOCK;
         ls__reduce_range(t->grad, t->devices, i, end, factor, t->grad[0]);
         at = ls__kernels()->first_nonfinite(end - i, t->grad[0] + i);
         if (bad < 0 && at < end - i)
@@ -200,7 +198,6 @@ static void run_phases(void *user, int worker)
     ls_trainer *t = user;
     ls__track *track = ls__track_here();
     int first_device, last_device;
-    int64_t first, last;
     float g;
 
     ls__pool_shards_of(t->pool, t->devices, worker, &first_device,
@@ -230,8 +227,8 @@ static void run_phases(void *user, int worker)
         return;
     enter(t, worker);
     ls__track_phase(track, "reduce", -1);
-    range_of(t, worker, &first, &last);
-    t->bad[worker] = reduce_range(t, first, last, ls__verdict_factor(t));
+    t->bad[worker] = reduce_range(t, range_of(t, worker),
+                                  ls__verdict_factor(t));
     leave(t, worker, LS__REDUCE);
     ls__pool_barrier(t->pool);
     if (worker == 0)

@@ -1,0 +1,15 @@
+/* Equal parts of a range, in whole units. */
+#include "base/range.h"
+
+ls__range ls__range_part(ls__range all, int parts, int part, int64_t unit)
+{
+    int64_t n = all.last - all.first;
+    int64_t units = n / unit + (n % unit != 0);
+    int64_t each = units / parts, more = units % parts;
+    int64_t begin = part * each + (part < more ? part : more);
+    int64_t end = begin + each + (part < more);
+
+    /* Compared in units, because the end of the last one may overflow. */
+    return (ls__range){begin < units ? all.first + begin * unit : all.last,
+                       end < units ? all.first + end * unit : all.last};
+}

@@ -1,0 +1,34 @@
+/* Cutting a row of things into parts that follow each other. */
+#ifndef LS_BASE_RANGE_H
+#define LS_BASE_RANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* `count` things from `first` on, out of `of`: of all devices of an experiment
+ * those that run in this process, which today are all of them. */
+typedef struct ls__span {
+    int first, count, of;
+} ls__span;
+
+static inline ls__span ls__span_all(int n)
+{
+    return (ls__span){0, n, n};
+}
+
+static inline bool ls__span_is_all(ls__span s)
+{
+    return s.count == s.of;
+}
+
+/* Elements first .. last-1 of an array. */
+typedef struct ls__range {
+    int64_t first, last;
+} ls__range;
+
+/* Part `part` of a range that begins at a multiple of unit, cut into `parts`
+ * ranges whose borders are multiples of unit and whose sizes differ by one unit
+ * at most.  A part is empty when there are fewer units than parts. */
+ls__range ls__range_part(ls__range all, int parts, int part, int64_t unit);
+
+#endif
