@@ -511,6 +511,17 @@ LS_API int ls_loss(ls_graph *graph, ls_node *loss);
 
 /* ====== Optimizers (optax's definitions, its fused roundings) ====== */
 
+/* An option of an optimizer or a schedule, as ls_optimizer_option and
+ * ls_schedule_option tell it: its values are least <= x < below. */
+typedef struct ls_option {
+    const char *name;    /* "b1", the name of the struct's member */
+    const char *about;   /* what it is, for a line of help */
+    const char *range;   /* its values in words: "a number from 0 to below 1" */
+    double start;        /* the default; NaN: there is none */
+    double least, below;
+    bool whole;          /* an int64_t in the struct, not a double */
+} ls_option;
+
 /* Made by ls_sgd and so on, below; fields may be changed afterwards. */
 typedef enum ls_optimizer_kind {
     LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW
@@ -536,6 +547,23 @@ LS_API ls_optimizer ls_nesterov(double lr, double momentum);
 LS_API ls_optimizer ls_adam(double lr);
 /* The same with weight_decay p added to the fraction; weight_decay 1e-4. */
 LS_API ls_optimizer ls_adamw(double lr);
+
+/* The optimizer of a kind with its defaults: what the functions above give, and
+ * 0.9 for the momentum of two of them. */
+LS_API ls_optimizer ls_optimizer_defaults(ls_optimizer_kind kind, double lr);
+
+/* The name of a kind, "adamw"; NULL for a number that is none.  The kinds are
+ * numbered from 0. */
+LS_API const char *ls_optimizer_name(ls_optimizer_kind kind);
+
+/* Tell option i = 0, 1, .. of a kind; false past the last. */
+LS_API bool ls_optimizer_option(ls_optimizer_kind kind, int i,
+                                ls_option *option);
+
+/* Set an option of an optimizer by its name.  LS_ENOTFOUND: its kind has no
+ * such option; LS_EINVAL: the value is out of its range. */
+LS_API int ls_optimizer_set(ls_optimizer *optimizer, const char *option,
+                            double value);
 
 /* ====== Schedules: learning rates over time (optax's definitions) ====== */
 
@@ -579,6 +607,14 @@ typedef struct ls_schedule {
  * LS_EINVAL names the value of the schedule that makes no sense. */
 LS_API int ls_schedule_lr(const ls_schedule *schedule, double peak,
                           int64_t done, float *lr);
+
+/* The name of a kind, its options, and setting one by its name, as for
+ * optimizers.  Boundaries are no such option. */
+LS_API const char *ls_schedule_name(ls_schedule_kind kind);
+LS_API bool ls_schedule_option(ls_schedule_kind kind, int i,
+                               ls_option *option);
+LS_API int ls_schedule_set(ls_schedule *schedule, const char *option,
+                           double value);
 
 /* lr x rows / 32: the linear scaling rule (Goyal et al. 2017) for a learning
  * rate found with batches of 32 rows. */

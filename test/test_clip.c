@@ -169,7 +169,7 @@ START_TEST(test_refused_options)
     ls_trainer_options o = ls_trainer_defaults();
     o.schedule.kind = LS_COSINE;
     FAILS(ls_trainer_open_gradient(&t, pool, &gradient, &o), LS_EINVAL,
-            "schedule cosine: 0 decay steps");
+            "schedule cosine: decay_steps is 0");
     ck_assert_ptr_null(t);
     ls_pool_close(pool);
 }

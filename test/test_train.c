@@ -1120,7 +1120,7 @@ START_TEST(bad_options)
     refuses_optimizer(pool, g, adam, "eps is nan");
     adam = ls_adamw(1e-3);
     adam.weight_decay = -1;
-    refuses_optimizer(pool, g, adam, "weight decay is -1");
+    refuses_optimizer(pool, g, adam, "weight_decay is -1");
     adam.kind = (ls_optimizer_kind)9;
     refuses_optimizer(pool, g, adam, "kind 9");
     o.backend = "fast";

@@ -1,5 +1,4 @@
-/* Settings as text.  Only those that count are written: the momentum of adam is
- * nobody's contradiction. */
+/* A trainer's options and other settings as texts. */
 #include "checkpoint/run_options.h"
 #include "base/error.h"
 #include "train/optim.h"
@@ -11,9 +10,13 @@
 
 enum { TEXT = 64 };
 
-static const char *const keys[] = {"nnx", "linen"};
-static const char *const precisions[] = {"f32", "bf16"};
-static const char *const means[] = {"exact", "of shards", "sum"};
+static const char *const keys[] = {
+    [LS_KEYS_NNX] = "nnx", [LS_KEYS_LINEN] = "linen"};
+static const char *const precisions[] = {
+    [LS_F32_LAYERS] = "f32", [LS_BF16_LAYERS] = "bf16"};
+static const char *const means[] = {
+    [LS_MEAN_EXACT] = "exact", [LS_MEAN_OF_SHARDS] = "of shards",
+    [LS_SUM] = "sum"};
 
 /* ------ An object that is being filled; false: no memory ------ */
 
@@ -54,18 +57,19 @@ static bool put_real(json_t *object, const char *name, double x)
 
 /* ------ What counts ------ */
 
-static bool put_optimizer(json_t *to, const ls_optimizer *o)
+/* Its name and its options: the momentum of adam is nobody's contradiction. */
+static bool put_choice(json_t *to, const ls__choice *c, const void *of)
 {
-    bool trace = o->kind == LS_MOMENTUM || o->kind == LS_NESTEROV;
-    bool adam = o->kind == LS_ADAM || o->kind == LS_ADAMW;
+    bool good = put(to, c->what, c->name);
 
-    return put(to, "optimizer", ls__optim_name(o->kind)) &&
-           put_real(to, "lr", o->lr) &&
-           (!trace || put_real(to, "momentum", o->momentum)) &&
-           (!adam || (put_real(to, "b1", o->b1) && put_real(to, "b2", o->b2) &&
-                      put_real(to, "eps", o->eps))) &&
-           (o->kind != LS_ADAMW ||
-            put_real(to, "weight_decay", o->weight_decay));
+    for (int i = 0; i < LS__OPTIONS && c->option[i].is && good; i++) {
+        const ls__option *o = c->option[i].is;
+        double value = ls__option_get(o, of);
+
+        good = o->type == LS__WHOLE ? put_int(to, o->name, (int64_t)value)
+                                    : put_real(to, o->name, value);
+    }
+    return good;
 }
 
 static bool put_boundaries(json_t *to, const ls_schedule *s)
@@ -81,27 +85,17 @@ static bool put_boundaries(json_t *to, const ls_schedule *s)
     return true;
 }
 
-static bool put_schedule(json_t *to, const ls_schedule *s)
-{
-    bool decays = s->kind != LS_CONSTANT && s->kind != LS_PIECEWISE;
-
-    return put(to, "schedule", ls__schedule_name(s->kind)) &&
-           put_int(to, "warmup", s->warmup) &&
-           (!decays || (put_int(to, "decay_steps", s->decay_steps) &&
-                        put_real(to, "end_lr", s->end_lr))) &&
-           (s->kind != LS_EXPONENTIAL ||
-            put_real(to, "decay_rate", s->decay_rate)) &&
-           (s->kind != LS_PIECEWISE || put_boundaries(to, s));
-}
-
 static bool put_options(json_t *to, const ls_trainer *t)
 {
     const ls_trainer_options *o = &t->options;
+    const ls_schedule *s = &o->schedule;
 
     return put_int(to, "devices", t->devices) &&
            put_int(to, "seed", o->seed) && put(to, "keys", keys[o->keys]) &&
-           put_optimizer(to, &o->optimizer) &&
-           put_schedule(to, &o->schedule) &&
+           put_real(to, "lr", o->optimizer.lr) &&
+           put_choice(to, ls__optim_choice(o->optimizer.kind), &o->optimizer) &&
+           put_choice(to, ls__schedule_choice(s->kind), s) &&
+           (!ls__schedule_has_boundaries(s->kind) || put_boundaries(to, s)) &&
            put_real(to, "clip_norm", o->clip_norm) &&
            put_int(to, "accumulate", t->micro) &&
            put(to, "mean", means[o->mean]) &&

@@ -47,5 +47,4 @@
     .first_nonfinite = first_nonfinite, .layer_norm = layer_norm, \
     .layer_norm_grad = layer_norm_grad, .softmax = softmax, \
     .softmax_grad = softmax_grad, .cross_entropy = cross_entropy, \
-    .squared_error = squared_error, .sgd = sgd, .momentum = momentum, \
-    .nesterov = nesterov, .adam = adam, .adamw = adamw
+    .squared_error = squared_error, .update = LS__UPDATES

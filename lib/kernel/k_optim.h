@@ -3,8 +3,10 @@
 #ifndef LS_KERNEL_K_OPTIM_H
 #define LS_KERNEL_K_OPTIM_H
 
-static void sgd(const ls__rule *r, int64_t n, const float *g, float *p)
+static void sgd(const ls__rule *r, int64_t n, const float *g, float *p,
+                float *const moment[2])
 {
+    (void)moment;
     v16 lr = v16_set(r->neg_lr);
 
     for (int64_t i = 0; i < n; i += 16)
@@ -28,20 +30,21 @@ SIMD void with_trace(const ls__rule *r, int64_t n, const float *g, float *p,
 }
 
 static void momentum(const ls__rule *r, int64_t n, const float *g, float *p,
-                     float *moment)
+                     float *const moment[2])
 {
-    with_trace(r, n, g, p, moment, false);
+    with_trace(r, n, g, p, moment[0], false);
 }
 
 static void nesterov(const ls__rule *r, int64_t n, const float *g, float *p,
-                     float *moment)
+                     float *const moment[2])
 {
-    with_trace(r, n, g, p, moment, true);
+    with_trace(r, n, g, p, moment[0], true);
 }
 
 SIMD void adaptive(const ls__rule *r, int64_t n, const float *g, float *p,
-                   float *mu, float *nu, bool decay)
+                   float *const moment[2], bool decay)
 {
+    float *mu = moment[0], *nu = moment[1];
     v16 lr = v16_set(r->neg_lr), eps = v16_set(r->eps);
     v16 b1 = v16_set(r->b1), c1 = v16_set(r->one_minus_b1);
     v16 b2 = v16_set(r->b2), c2 = v16_set(r->one_minus_b2);
@@ -64,15 +67,19 @@ SIMD void adaptive(const ls__rule *r, int64_t n, const float *g, float *p,
 }
 
 static void adam(const ls__rule *r, int64_t n, const float *g, float *p,
-                 float *mu, float *nu)
+                 float *const moment[2])
 {
-    adaptive(r, n, g, p, mu, nu, false);
+    adaptive(r, n, g, p, moment, false);
 }
 
 static void adamw(const ls__rule *r, int64_t n, const float *g, float *p,
-                  float *mu, float *nu)
+                  float *const moment[2])
 {
-    adaptive(r, n, g, p, mu, nu, true);
+    adaptive(r, n, g, p, moment, true);
 }
+
+#define LS__UPDATES \
+    {[LS_SGD] = sgd, [LS_MOMENTUM] = momentum, [LS_NESTEROV] = nesterov, \
+     [LS_ADAM] = adam, [LS_ADAMW] = adamw}
 
 #endif

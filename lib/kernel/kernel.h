@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "kernel/product.h"
+#include "lockstep.h"
 
 /* Scalars of one optimizer update, rounded to float once (optim.c). */
 typedef struct ls__rule {
@@ -19,6 +20,13 @@ typedef struct ls__rule {
     float b1, b2, one_minus_b1, one_minus_b2, eps, weight_decay;
     float r1, r2; /* 1 / (1 - b^n), this update's bias corrections */
 } ls__rule;
+
+/* One update of n parameters p with gradient g, and of as many moments as the
+ * optimizer keeps. */
+typedef void ls__update_fn(const ls__rule *r, int64_t n, const float *g,
+                           float *p, float *const moment[2]);
+
+enum { LS__OPTIMIZERS = LS_ADAMW + 1 };
 
 /* A pooling over one image. */
 typedef struct ls__pooling {
@@ -127,16 +135,7 @@ typedef struct ls__kernel_table {
     float (*squared_error)(int64_t n, const float *y, const float *t,
                            float weight, float *dy);
 
-    /* k_optim.h: one update of n parameters p with gradient g. */
-    void (*sgd)(const ls__rule *r, int64_t n, const float *g, float *p);
-    void (*momentum)(const ls__rule *r, int64_t n, const float *g, float *p,
-                     float *moment);
-    void (*nesterov)(const ls__rule *r, int64_t n, const float *g, float *p,
-                     float *moment);
-    void (*adam)(const ls__rule *r, int64_t n, const float *g, float *p,
-                 float *mu, float *nu);
-    void (*adamw)(const ls__rule *r, int64_t n, const float *g, float *p,
-                  float *mu, float *nu);
+    ls__update_fn *update[LS__OPTIMIZERS]; /* k_optim.h */
 } ls__kernel_table;
 
 /* The levels compiled in, best first, ended by NULL. */

@@ -1,90 +1,142 @@
-/* The optimizers' constructors, their table, and their scalars. */
+/* The optimizers: a row each, the functions that make one, and the scalars of
+ * an update.  The kernels are in kernel/k_optim.h, by kind as the rows are. */
 #include "train/optim.h"
 #include "base/error.h"
 #include "random/scalar.h"
 
-ls_optimizer ls_sgd(double lr)
-{
-    return (ls_optimizer){.kind = LS_SGD, .lr = lr};
-}
+/* ------ The table ------ */
 
-ls_optimizer ls_momentum(double lr, double momentum)
-{
-    return (ls_optimizer){.kind = LS_MOMENTUM, .lr = lr, .momentum = momentum};
-}
+#define AT(member) offsetof(ls_optimizer, member)
+#define INFINITE __builtin_inf()
+#define SHARE LS__REAL, 0, 1, "a number from 0 to below 1"
+#define AMOUNT LS__REAL, 0, INFINITE, "a finite number from 0 up"
 
-ls_optimizer ls_nesterov(double lr, double momentum)
-{
-    return (ls_optimizer){.kind = LS_NESTEROV, .lr = lr, .momentum = momentum};
-}
+/* clang-format off */
+static const ls__option
+    momentum = {"momentum", AT(momentum), SHARE, "decay of the trace"},
+    b1 = {"b1", AT(b1), SHARE, "decay of the first moment"},
+    b2 = {"b2", AT(b2), SHARE, "decay of the second moment"},
+    eps = {"eps", AT(eps), AMOUNT, "keeps the divisor from 0"},
+    weight_decay = {"weight_decay", AT(weight_decay), AMOUNT,
+                    "pulls every parameter towards 0"};
 
-ls_optimizer ls_adam(double lr)
-{
-    return (ls_optimizer){.kind = LS_ADAM, .lr = lr, .b1 = 0.9, .b2 = 0.999,
-                          .eps = 1e-8};
-}
-
-ls_optimizer ls_adamw(double lr)
-{
-    ls_optimizer o = ls_adam(lr);
-
-    o.kind = LS_ADAMW;
-    o.weight_decay = 1e-4;
-    return o;
-}
-
-static const struct {
-    const char *name;
+static const struct row {
+    ls__choice is;
     const char *moment[2];
-} rules[] = {
-    [LS_SGD] = {"sgd", {NULL, NULL}},
-    [LS_MOMENTUM] = {"momentum", {"trace", NULL}},
-    [LS_NESTEROV] = {"nesterov", {"trace", NULL}},
-    [LS_ADAM] = {"adam", {"mu", "nu"}},
-    [LS_ADAMW] = {"adamw", {"mu", "nu"}},
+} table[] = {
+    [LS_SGD] = {{"optimizer", "sgd", {{NULL, 0}}}, {NULL}},
+    [LS_MOMENTUM] = {{"optimizer", "momentum", {{&momentum, 0.9}}}, {"trace"}},
+    [LS_NESTEROV] = {{"optimizer", "nesterov", {{&momentum, 0.9}}}, {"trace"}},
+    [LS_ADAM] = {{"optimizer", "adam",
+                  {{&b1, 0.9}, {&b2, 0.999}, {&eps, 1e-8}}}, {"mu", "nu"}},
+    [LS_ADAMW] = {{"optimizer", "adamw",
+                   {{&b1, 0.9}, {&b2, 0.999}, {&eps, 1e-8},
+                    {&weight_decay, 1e-4}}}, {"mu", "nu"}},
 };
+/* clang-format on */
 
-const char *ls__optim_name(ls_optimizer_kind kind)
+_Static_assert(sizeof table / sizeof *table == LS__OPTIMIZERS,
+               "each optimizer has a row here and a kernel in k_optim.h");
+
+const ls__choice *ls__optim_choice(ls_optimizer_kind kind)
 {
-    return rules[kind].name;
+    int i = (int)kind;
+
+    return i >= 0 && i < LS__OPTIMIZERS ? &table[i].is : NULL;
 }
 
 int ls__optim_moments(ls_optimizer_kind kind)
 {
-    return !!rules[kind].moment[0] + !!rules[kind].moment[1];
+    return !!table[kind].moment[0] + !!table[kind].moment[1];
 }
 
 const char *ls__optim_moment_name(ls_optimizer_kind kind, int i)
 {
-    return rules[kind].moment[i];
+    return table[kind].moment[i];
+}
+
+const char *ls_optimizer_name(ls_optimizer_kind kind)
+{
+    const ls__choice *c = ls__optim_choice(kind);
+
+    return c ? c->name : NULL;
+}
+
+bool ls_optimizer_option(ls_optimizer_kind kind, int i, ls_option *option)
+{
+    const ls__choice *c = ls__optim_choice(kind);
+
+    return c && ls__choice_tell(c, i, option);
+}
+
+/* ------ Making one ------ */
+
+ls_optimizer ls_optimizer_defaults(ls_optimizer_kind kind, double lr)
+{
+    ls_optimizer o = {.kind = kind, .lr = lr};
+    const ls__choice *c = ls__optim_choice(kind);
+
+    if (c)
+        ls__choice_start(c, &o);
+    return o;
+}
+
+ls_optimizer ls_sgd(double lr)
+{
+    return ls_optimizer_defaults(LS_SGD, lr);
+}
+
+ls_optimizer ls_momentum(double lr, double decay)
+{
+    ls_optimizer o = ls_optimizer_defaults(LS_MOMENTUM, lr);
+
+    o.momentum = decay;
+    return o;
+}
+
+ls_optimizer ls_nesterov(double lr, double decay)
+{
+    ls_optimizer o = ls_optimizer_defaults(LS_NESTEROV, lr);
+
+    o.momentum = decay;
+    return o;
+}
+
+ls_optimizer ls_adam(double lr)
+{
+    return ls_optimizer_defaults(LS_ADAM, lr);
+}
+
+ls_optimizer ls_adamw(double lr)
+{
+    return ls_optimizer_defaults(LS_ADAMW, lr);
+}
+
+static int unknown(int kind)
+{
+    return ls__fail(LS_EINVAL, "optimizer kind %d is unknown", kind);
+}
+
+int ls_optimizer_set(ls_optimizer *o, const char *option, double value)
+{
+    const ls__choice *c = ls__optim_choice(o->kind);
+
+    return c ? ls__choice_set(c, o, option, value) : unknown((int)o->kind);
 }
 
 int ls__optim_check(const ls_optimizer *o)
 {
-    const struct {
-        const char *name;
-        double value, least, below;
-    } wants[] = {
-        {"learning rate", o->lr, 0, __builtin_inf()},
-        {"momentum", o->momentum, 0, __builtin_inf()},
-        {"b1", o->b1, 0, 1},
-        {"b2", o->b2, 0, 1},
-        {"eps", o->eps, 0, __builtin_inf()},
-        {"weight decay", o->weight_decay, 0, __builtin_inf()},
-    };
+    const ls__choice *c = ls__optim_choice(o->kind);
 
-    if ((int)o->kind < LS_SGD || o->kind > LS_ADAMW)
-        return ls__fail(LS_EINVAL, "optimizer kind %d is unknown",
-                        (int)o->kind);
-    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
-        if (!(wants[i].value >= wants[i].least &&
-              wants[i].value < wants[i].below))
-            return ls__fail(LS_EINVAL, "%s: %s is %g; it must be at least %g "
-                            "and below %g", rules[o->kind].name,
-                            wants[i].name, wants[i].value, wants[i].least,
-                            wants[i].below);
-    return 0;
+    if (!c)
+        return unknown((int)o->kind);
+    if (!(o->lr >= 0 && o->lr < INFINITE))
+        return ls__fail(LS_EINVAL, "optimizer %s: the learning rate is %g; it "
+                        "must be a finite number from 0 up", c->name, o->lr);
+    return ls__choice_check(c, o);
 }
+
+/* ------ An update ------ */
 
 /* 1 / (1 - b^n) */
 static float correction(float b, int64_t n)
@@ -100,10 +152,8 @@ ls__rule ls__optim_rule(const ls_optimizer *o, float lr, int64_t n)
                   .one_minus_b2 = (float)(1 - o->b2), .eps = (float)o->eps,
                   .weight_decay = (float)o->weight_decay};
 
-    if (ls__optim_moments(o->kind) == 2) {
-        r.r1 = correction(r.b1, n);
-        r.r2 = correction(r.b2, n);
-    }
+    r.r1 = correction(r.b1, n);
+    r.r2 = correction(r.b2, n);
     return r;
 }
 
@@ -111,15 +161,8 @@ void ls__optim_update(ls_optimizer_kind kind, const ls__rule *rule, int64_t n,
                       const float *g, float *p, float *const moment[2],
                       int64_t offset)
 {
-    const ls__kernel_table *k = ls__kernels();
-    float *a = moment[0] ? moment[0] + offset : NULL;
-    float *b = moment[1] ? moment[1] + offset : NULL;
+    float *const at[2] = {moment[0] ? moment[0] + offset : NULL,
+                          moment[1] ? moment[1] + offset : NULL};
 
-    switch (kind) {
-    case LS_SGD: k->sgd(rule, n, g, p); break;
-    case LS_MOMENTUM: k->momentum(rule, n, g, p, a); break;
-    case LS_NESTEROV: k->nesterov(rule, n, g, p, a); break;
-    case LS_ADAM: k->adam(rule, n, g, p, a, b); break;
-    case LS_ADAMW: k->adamw(rule, n, g, p, a, b); break;
-    }
+    ls__kernels()->update[kind](rule, n, g, p, at);
 }

@@ -1,12 +1,14 @@
-/* Optimizers as a table: which moments a rule keeps and which kernel runs it. */
+/* Optimizers as a table of rows: names, moments, options, kernels. */
 #ifndef LS_TRAIN_OPTIM_H
 #define LS_TRAIN_OPTIM_H
 
 #include "kernel/kernel.h"
 #include "lockstep.h"
+#include "train/choice.h"
 
-/* "adam" and so on. */
-const char *ls__optim_name(ls_optimizer_kind kind);
+/* Its name and its options besides the learning rate; NULL for a number that is
+ * no kind. */
+const ls__choice *ls__optim_choice(ls_optimizer_kind kind);
 
 /* How many moments the rule keeps (0..2), and what each is called. */
 int ls__optim_moments(ls_optimizer_kind kind);

@@ -11,6 +11,8 @@
 #include "base/fpmode.h"
 #include "random/scalar.h"
 
+/* ------ the formulas ------ */
+
 /* All rules get the updates done since the warm-up ended, and how many they
  * may take: decay_steps counts the warm-up for those that end with it. */
 typedef struct moment {
@@ -71,56 +73,89 @@ static float piecewise(const moment *m)
     return lr;
 }
 
-static const struct {
-    const char *name;
-    float (*lr)(const moment *m);
-    bool decays; /* decay_steps must be given */
-    bool ends;   /* and counts the warm-up */
-} rules[] = {
-    [LS_CONSTANT] = {"constant", constant, false, false},
-    [LS_LINEAR] = {"linear", linear, true, true},
-    [LS_COSINE] = {"cosine", cosine, true, true},
-    [LS_EXPONENTIAL] = {"exponential", exponential, true, false},
-    [LS_PIECEWISE] = {"piecewise", piecewise, false, false},
-};
+/* ------ the table ------ */
 
-const char *ls__schedule_name(ls_schedule_kind kind)
+#define AT(member) offsetof(ls_schedule, member)
+#define INFINITE __builtin_inf()
+
+#define NONE __builtin_nan("") /* no default */
+
+/* clang-format off */
+static const ls__option
+    warmup = {"warmup", AT(warmup), LS__WHOLE, 0, INFINITE,
+              "a whole number from 0 up", "first updates, from rate 0 up to lr"},
+    decay_steps = {"decay_steps", AT(decay_steps), LS__WHOLE, 1, INFINITE,
+                   "a whole number from 1 up",
+                   "updates until the end, or of one factor"},
+    decay_rate = {"decay_rate", AT(decay_rate), LS__REAL, 0x1p-1022, INFINITE,
+                  "a finite number above 0",
+                  "the factor of every decay-steps updates"},
+    end_lr = {"end_lr", AT(end_lr), LS__REAL, 0, INFINITE,
+              "a finite number from 0 up", "where the learning rate ends"};
+
+static const struct row {
+    ls__choice is;
+    float (*lr)(const moment *m);
+    bool ends;       /* at decay_steps, which count the warm-up */
+    bool boundaries; /* has them */
+} table[] = {
+    [LS_CONSTANT] = {{"schedule", "constant", {{&warmup, 0}}},
+                     constant, false, false},
+    [LS_LINEAR] = {{"schedule", "linear",
+                    {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0}}},
+                   linear, true, false},
+    [LS_COSINE] = {{"schedule", "cosine",
+                    {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0}}},
+                   cosine, true, false},
+    [LS_EXPONENTIAL] = {{"schedule", "exponential",
+                         {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0},
+                          {&decay_rate, NONE}}},
+                        exponential, false, false},
+    [LS_PIECEWISE] = {{"schedule", "piecewise", {{&warmup, 0}}},
+                      piecewise, false, true},
+};
+/* clang-format on */
+
+enum { ROWS = sizeof table / sizeof *table };
+
+const ls__choice *ls__schedule_choice(ls_schedule_kind kind)
 {
-    return rules[kind].name;
+    int i = (int)kind;
+
+    return i >= 0 && i < ROWS ? &table[i].is : NULL;
+}
+
+bool ls__schedule_has_boundaries(ls_schedule_kind kind)
+{
+    return table[kind].boundaries;
+}
+
+const char *ls_schedule_name(ls_schedule_kind kind)
+{
+    const ls__choice *c = ls__schedule_choice(kind);
+
+    return c ? c->name : NULL;
+}
+
+bool ls_schedule_option(ls_schedule_kind kind, int i, ls_option *option)
+{
+    const ls__choice *c = ls__schedule_choice(kind);
+
+    return c && ls__choice_tell(c, i, option);
 }
 
 /* ------ checks ------ */
 
-static int check_steps(const ls_schedule *s)
+static int unknown(int kind)
 {
-    const char *name = rules[s->kind].name;
-    long long warmup = s->warmup, steps = s->decay_steps;
-
-    if (warmup < 0)
-        return ls__fail(LS_EINVAL, "schedule %s: a warm-up of %lld updates "
-                        "is negative", name, warmup);
-    if (rules[s->kind].decays && steps < 1)
-        return ls__fail(LS_EINVAL, "schedule %s: %lld decay steps; it needs "
-                        "one or more", name, steps);
-    if (rules[s->kind].ends && steps <= warmup)
-        return ls__fail(LS_EINVAL, "schedule %s: %lld decay steps end within "
-                        "the warm-up of %lld, which they count", name, steps,
-                        warmup);
-    return 0;
+    return ls__fail(LS_EINVAL, "schedule kind %d is unknown", kind);
 }
 
-static int check_values(const ls_schedule *s)
+int ls_schedule_set(ls_schedule *s, const char *option, double value)
 {
-    const char *name = rules[s->kind].name;
+    const ls__choice *c = ls__schedule_choice(s->kind);
 
-    if (!(s->end_lr >= 0 && s->end_lr < __builtin_inf()))
-        return ls__fail(LS_EINVAL, "schedule %s: an end of %g; it must be "
-                        "finite and not negative", name, s->end_lr);
-    if (s->kind == LS_EXPONENTIAL &&
-        !(s->decay_rate > 0 && s->decay_rate < __builtin_inf()))
-        return ls__fail(LS_EINVAL, "schedule %s: a decay rate of %g; it must "
-                        "be finite and above 0", name, s->decay_rate);
-    return 0;
+    return c ? ls__choice_set(c, s, option, value) : unknown((int)s->kind);
 }
 
 /* Rising, at or past the warm-up, so that the warm-up's end is no jump. */
@@ -138,10 +173,10 @@ static int check_boundaries(const ls_schedule *s)
                             "update %lld; it must be at least %lld, after "
                             "the warm-up and the boundary before", i,
                             (long long)b->update, (long long)least);
-        if (!(b->factor >= 0 && b->factor < __builtin_inf()))
+        if (!(b->factor >= 0 && b->factor < INFINITE))
             return ls__fail(LS_EINVAL, "schedule piecewise: boundary %d has "
-                            "factor %g; it must be finite and not negative",
-                            i, b->factor);
+                            "factor %g; it must be a finite number from 0 "
+                            "up", i, b->factor);
         least = b->update + 1;
     }
     return 0;
@@ -149,14 +184,16 @@ static int check_boundaries(const ls_schedule *s)
 
 int ls__schedule_check(const ls_schedule *s)
 {
-    int status;
+    const ls__choice *c = ls__schedule_choice(s->kind);
+    int status = c ? ls__choice_check(c, s) : unknown((int)s->kind);
 
-    if ((int)s->kind < LS_CONSTANT || s->kind > LS_PIECEWISE)
-        return ls__fail(LS_EINVAL, "schedule kind %d is unknown",
-                        (int)s->kind);
-    if ((status = check_steps(s)) < 0 || (status = check_values(s)) < 0)
+    if (status < 0)
         return status;
-    return s->kind == LS_PIECEWISE ? check_boundaries(s) : 0;
+    if (table[s->kind].ends && s->decay_steps <= s->warmup)
+        return ls__fail(LS_EINVAL, "schedule %s: %lld decay steps end within "
+                        "the warm-up of %lld, which they count", c->name,
+                        (long long)s->decay_steps, (long long)s->warmup);
+    return table[s->kind].boundaries ? check_boundaries(s) : 0;
 }
 
 /* ------ a learning rate ------ */
@@ -167,7 +204,7 @@ float ls__schedule_lr(const ls_schedule *s, double peak, int64_t done)
 
     if (done < s->warmup)
         return line(0, peak, done, s->warmup);
-    return rules[s->kind].lr(&m);
+    return table[s->kind].lr(&m);
 }
 
 int ls_schedule_lr(const ls_schedule *s, double peak, int64_t done, float *lr)
@@ -179,7 +216,7 @@ int ls_schedule_lr(const ls_schedule *s, double peak, int64_t done, float *lr)
         return status;
     if (!(peak >= 0 && peak < __builtin_inf()) || done < 0)
         return ls__fail(LS_EINVAL, "schedule %s: peak %g after %lld updates; "
-                        "neither may be negative", rules[s->kind].name, peak,
+                        "neither may be negative", table[s->kind].is.name, peak,
                         (long long)done);
     mode = ls__fpmode_set();
     *lr = ls__schedule_lr(s, peak, done);

@@ -3,9 +3,13 @@
 #define LS_TRAIN_SCHEDULE_H
 
 #include "lockstep.h"
+#include "train/choice.h"
 
-/* "cosine" and so on. */
-const char *ls__schedule_name(ls_schedule_kind kind);
+/* Its name and options; NULL for a number that is no kind. */
+const ls__choice *ls__schedule_choice(ls_schedule_kind kind);
+
+/* Whether it has boundaries besides. */
+bool ls__schedule_has_boundaries(ls_schedule_kind kind);
 
 /* LS_EINVAL for a value that makes no sense, naming it. */
 int ls__schedule_check(const ls_schedule *s);

@@ -1,0 +1,95 @@
+/* See choice.h. */
+#include "train/choice.h"
+#include "base/error.h"
+
+#include <string.h>
+
+double ls__option_get(const ls__option *o, const void *of)
+{
+    const void *at = (const char *)of + o->at;
+
+    return o->type == LS__WHOLE ? (double)*(const int64_t *)at
+                                : *(const double *)at;
+}
+
+static void put(const ls__option *o, void *of, double value)
+{
+    void *at = (char *)of + o->at;
+
+    if (o->type == LS__WHOLE)
+        *(int64_t *)at = (int64_t)value;
+    else
+        *(double *)at = value;
+}
+
+/* Option i of a choice; NULL past the last. */
+static const ls__option *option_at(const ls__choice *c, int i)
+{
+    return i >= 0 && i < LS__OPTIONS ? c->option[i].is : NULL;
+}
+
+void ls__choice_start(const ls__choice *c, void *of)
+{
+    for (int i = 0; option_at(c, i); i++)
+        if (c->option[i].start == c->option[i].start)
+            put(option_at(c, i), of, c->option[i].start);
+}
+
+/* Written so that NaN is outside of every range. */
+static bool in_range(const ls__option *o, double value)
+{
+    return value >= o->least && value < o->below;
+}
+
+static int refuse(const ls__choice *c, const ls__option *o, double value)
+{
+    return ls__fail(LS_EINVAL, "%s %s: %s is %g; it must be %s", c->what,
+                    c->name, o->name, value, o->range);
+}
+
+int ls__choice_check(const ls__choice *c, const void *of)
+{
+    for (int i = 0; option_at(c, i); i++) {
+        double value = ls__option_get(option_at(c, i), of);
+
+        if (!in_range(option_at(c, i), value))
+            return refuse(c, option_at(c, i), value);
+    }
+    return 0;
+}
+
+/* Doubles count up to 2^53. */
+static bool is_whole(double value)
+{
+    return value >= -0x1p53 && value <= 0x1p53 &&
+           value == (double)(int64_t)value;
+}
+
+int ls__choice_set(const ls__choice *c, void *of, const char *name,
+                   double value)
+{
+    const ls__option *o;
+    int i = 0;
+
+    while ((o = option_at(c, i)) && strcmp(o->name, name))
+        i++;
+    if (!o)
+        return ls__fail(LS_ENOTFOUND, "%s %s has no option \"%s\"", c->what,
+                        c->name, name);
+    if (!in_range(o, value) || (o->type == LS__WHOLE && !is_whole(value)))
+        return refuse(c, o, value);
+    put(o, of, value);
+    return 0;
+}
+
+bool ls__choice_tell(const ls__choice *c, int i, ls_option *option)
+{
+    const ls__option *o = option_at(c, i);
+
+    if (o)
+        *option = (ls_option){.name = o->name, .about = o->about,
+                              .range = o->range, .start = c->option[i].start,
+                              .least = o->least, .below = o->below,
+                              .whole = o->type == LS__WHOLE};
+    return o;
+}

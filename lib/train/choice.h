@@ -1,0 +1,49 @@
+/* What can be chosen by name, an optimizer or a schedule, and its options:
+ * numbers in the struct that holds the choice.  A row says all that is known of
+ * an option; checks, defaults, what must be equal when a run goes on and the
+ * tools' options follow from it. */
+#ifndef LS_TRAIN_CHOICE_H
+#define LS_TRAIN_CHOICE_H
+
+#include "lockstep.h"
+
+typedef enum ls__number { LS__REAL, LS__WHOLE } ls__number;
+
+typedef struct ls__option {
+    const char *name;    /* of the member, in messages and in checkpoints */
+    size_t at;           /* offset of the member */
+    ls__number type;     /* REAL: a double, WHOLE: an int64_t */
+    double least, below; /* least <= x < below */
+    const char *range;   /* the same in words: "a finite number from 0 up" */
+    const char *about;   /* a line of help */
+} ls__option;
+
+/* The most options of one choice. */
+enum { LS__OPTIONS = 6 };
+
+typedef struct ls__choice {
+    const char *what; /* "optimizer" */
+    const char *name; /* "adam" */
+    struct {
+        const ls__option *is; /* NULL: the list ends here */
+        double start;         /* the default; NaN: there is none */
+    } option[LS__OPTIONS];
+} ls__choice;
+
+double ls__option_get(const ls__option *o, const void *of);
+
+/* Give the options of a choice that have a default that default; `of` is the
+ * struct that holds them. */
+void ls__choice_start(const ls__choice *c, void *of);
+
+/* LS_EINVAL for a value out of its range, naming the option. */
+int ls__choice_check(const ls__choice *c, const void *of);
+
+/* Set an option by its name.  LS_ENOTFOUND; LS_EINVAL: out of its range. */
+int ls__choice_set(const ls__choice *c, void *of, const char *name,
+                   double value);
+
+/* Option i as programs see it; false past the last. */
+bool ls__choice_tell(const ls__choice *c, int i, ls_option *option);
+
+#endif
