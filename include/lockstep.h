@@ -961,8 +961,9 @@ LS_API int64_t ls_trainer_step(const ls_trainer *trainer);
 LS_API void ls_trainer_hash(const ls_trainer *trainer, char hex[65]);
 
 /* Write all parameters as safetensors (F32), aside and renamed: a failure
- * leaves the file that was there.  A CRC-32 of the whole file and a SHA-256 of
- * the data stand in its metadata. */
+ * leaves the file that was there, whose mode the new one has.  A CRC-32 of the
+ * whole file and a SHA-256 of the data stand in its metadata.  LS_EIO; a link
+ * and what is no regular file are refused with it. */
 LS_API int ls_trainer_save(const ls_trainer *trainer, const char *path);
 
 /* Load parameters from a safetensors file, ours or another program's; F16, BF16
@@ -1119,6 +1120,9 @@ LS_API int ls_broadcast(ls_pool *pool, const char *axis, int root, int arrays,
  * bit, with any workers and placement.  One is written by a thread of its own
  * from a copy of the state; it appears whole, and on disk, or not at all.  What
  * is damaged is found by checksums and the state hash, and never half loaded.
+ * The folder may come from anybody: nothing is written or deleted through a
+ * link in it, nor deleted that was not written here.  A checkpoint that was
+ * moved elsewhere and linked back is read, and stays.
  * examples/state_hash.py reads one in ten lines. */
 typedef struct ls_checkpoints ls_checkpoints;
 
@@ -1144,7 +1148,8 @@ LS_API int ls_checkpoints_open(ls_checkpoints **checkpoints,
                                ls_trainer *trainer,
                                const ls_checkpoints_options *options);
 
-/* Waits for the checkpoint on its way. */
+/* Waits for the checkpoint on its way.  In a child of fork, where saving fails
+ * with LS_ETHREAD, it frees the memory and leaves the parent's lock alone. */
 LS_API void ls_checkpoints_close(ls_checkpoints *checkpoints);
 
 /* Copy the trainer's state and have it written; notes, where the program is in
@@ -1279,8 +1284,9 @@ LS_API ls_images_options ls_images_defaults(void);
  *                else the only train*images* or t10k*images*
  *     .npy       (N,H,W) or (N,H,W,C); train-images.npy or x_train.npy
  * and labels in a file of their own, found by putting "labels" in the place of
- * "images" (idx1 for idx3), or y for x, in the name.  Files stay mapped where
- * they can, and must keep their length until the source is closed.
+ * "images" (idx1 for idx3), or y for x, in the name.  A plain file stays open,
+ * and rows are read when they are wanted: one that has become shorter is then a
+ * failure of the source (LS_EUSER of ls_loader_fill, which names the byte).
  * A byte u becomes u / 255, a number of another type itself; then x becomes
  * (x - mean[c]) / std[c], all in floats.
  * LS_EFORMAT, LS_ESHAPE, LS_ERANGE: the file, and what is wrong where in it;

@@ -179,20 +179,15 @@ echo "$killed of $i runs killed; $began had gone on from a checkpoint"
 # ------ where it cannot be written ------
 
 run $mlp --epochs 7 --decay-steps 320 --checkpoint "$dir/d"
-rm -rf "$dir/d/.writing"
-: >"$dir/d/.writing"
-run $mlp --checkpoint "$dir/d" --resume --checkpoint-every 50
-is "the failed save is told at the end" $status 1
-has "and when it happens" err "the training goes on"
-is "the run ends as it would" "$(state)" "$want"
-is "the old one stays" "$(ls "$dir/d" | tail -n 1)" step-000000000056
 # A limit on what files may hold is as good as a full disk.
-rm "$dir/d/.writing"
-(ulimit -f 8 && run $mlp --checkpoint "$dir/d" --resume --save "$dir/s" &&
+(ulimit -f 8 && run $mlp --checkpoint "$dir/d" --resume --save "$dir/s" \
+    --checkpoint-every 50 && [ $status -eq 1 ] &&
     grep -q 'params.safetensors: writing failed' "$dir/err" &&
-    grep -q "$dir/s: writing failed" "$dir/err" && [ $status -eq 1 ])
-is "files may not grow" $? 0
-is "the old one stays again" "$(ls -A "$dir/d")" step-000000000056
+    grep -q "the training goes on" "$dir/err" &&
+    grep -q "$dir/s: writing failed" "$dir/err" &&
+    [ "$(state)" = "$want" ])
+is "a failed save is told, the training goes on, the status is 1" $? 0
+is "the old one stays" "$(ls -A "$dir/d")" step-000000000056
 expect 0 "goes on from step 56" $mlp --checkpoint "$dir/d" --resume
 is "and goes on" "$(state)" "$want"
 

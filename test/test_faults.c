@@ -100,6 +100,15 @@ int madvise(void *at, size_t bytes, int advice)
     return fails(CALLED_FROM, "madvise", EINVAL) ? -1 : real(at, bytes, advice);
 }
 
+int openat(int in, const char *path, int flags, ...)
+{
+    int (*real)(int, const char *, int, ...) = next("openat");
+
+    return fails(CALLED_FROM, "openat", EACCES)
+               ? -1
+               : real(in, path, flags, 0666);
+}
+
 int open(const char *path, int flags, ...)
 {
     int (*real)(const char *, int, ...) = next("open");
@@ -160,6 +169,13 @@ int flock(int fd, int operation)
     return fails(CALLED_FROM, "flock", ENOLCK) ? -1 : real(fd, operation);
 }
 
+ssize_t pread(int fd, void *data, size_t bytes, off_t at)
+{
+    ssize_t (*real)(int, void *, size_t, off_t) = next("pread");
+
+    return fails(CALLED_FROM, "pread", EIO) ? -1 : real(fd, data, bytes, at);
+}
+
 int mkdir(const char *path, mode_t mode)
 {
     int (*real)(const char *, mode_t) = next("mkdir");
@@ -167,11 +183,35 @@ int mkdir(const char *path, mode_t mode)
     return fails(CALLED_FROM, "mkdir", EROFS) ? -1 : real(path, mode);
 }
 
-int rmdir(const char *path)
+int mkdirat(int in, const char *path, mode_t mode)
 {
-    int (*real)(const char *) = next("rmdir");
+    int (*real)(int, const char *, mode_t) = next("mkdirat");
 
-    return fails(CALLED_FROM, "rmdir", EACCES) ? -1 : real(path);
+    return fails(CALLED_FROM, "mkdirat", EROFS) ? -1 : real(in, path, mode);
+}
+
+int renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+    int (*real)(int, const char *, int, const char *) = next("renameat");
+
+    return fails(CALLED_FROM, "renameat", EROFS)
+               ? -1
+               : real(from_fd, from, to_fd, to);
+}
+
+int unlinkat(int in, const char *path, int flags)
+{
+    int (*real)(int, const char *, int) = next("unlinkat");
+
+    return fails(CALLED_FROM, "unlinkat", EACCES) ? -1
+                                                  : real(in, path, flags);
+}
+
+DIR *fdopendir(int fd)
+{
+    DIR *(*real)(int) = next("fdopendir");
+
+    return fails(CALLED_FROM, "fdopendir", EMFILE) ? NULL : real(fd);
 }
 
 int unlink(const char *path)
@@ -498,9 +538,9 @@ static const scenario scenarios[] = {
     {load, false, "fclose"},
     {load_params, false, "close"},
     {look, false, "close"},
-    {keep, false, "open close flock rmdir"}, /* folders: locked and synced */
-    {resume, false, "close flock"},
-    {prefetch, false, "hwloc_bitmap_alloc hwloc_set_cpubind"},
+    {keep, false, "mmap madvise close flock openat unlinkat"}, /* clearing */
+    {resume, false, "mmap madvise close flock"},
+    {prefetch, false, "mmap madvise hwloc_bitmap_alloc hwloc_set_cpubind"},
     {images, false, "close"},
 };
 

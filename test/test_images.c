@@ -457,21 +457,24 @@ START_TEST(lies)
     static const struct {
         int64_t shape[4];
         int rank;
-        const char *words;
+        const char *words, *zipped; /* NULL: the same */
     } lie[] = {
-        {{3, 4, 4}, 3, "(3,4,4) bytes by the header, 36 follow"},
-        {{3, 3, 3}, 3, "(3,3,3) bytes by the header, 36 follow"},
-        {{UINT32_MAX, 3, 4}, 3, "36 follow"},
-        {{UINT32_MAX, UINT32_MAX, UINT32_MAX}, 3, "more than memory can hold"},
-        {{65536, 65536, 65536, 32767}, 4, "follow"},
-        {{1, 1, 1, 1}, 5, "5 axes"},
-        {{1}, 0, "0 axes"},
+        {{3, 4, 4}, 3, "(3,4,4) bytes by the header, 36 follow", NULL},
+        {{3, 3, 3}, 3, "(3,3,3) bytes by the header, 36 follow",
+         "holds more than its header"},
+        {{UINT32_MAX, 3, 4}, 3, "36 follow", "bytes of gzip hold at most"},
+        {{UINT32_MAX, UINT32_MAX, UINT32_MAX}, 3, "more than memory can hold",
+         NULL},
+        {{65536, 65536, 65536, 32767}, 4, "follow", "of gzip hold at most"},
+        {{20, 50, 50}, 3, "36 follow", NULL}, /* gzip could hold as much */
+        {{1, 1, 1, 1}, 5, "5 axes", NULL},
+        {{1}, 0, "0 axes", NULL},
     };
     struct rlimit limit = {(rlim_t)1 << 32, (rlim_t)1 << 32};
 
     if (!UNDER_SANITIZER)
         ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
-    for (int k = 0; k < 14; k++) {
+    for (int k = 0; k < 16; k++) {
         int i = k / 2;
         bytes f = {0};
 
@@ -485,7 +488,7 @@ START_TEST(lies)
             compress_file(&f);
         put_file("images", &f);
         refuse("images", LS_EFORMAT,
-               k % 2 && i == 1 ? "holds more than its header" : lie[i].words);
+               k % 2 && lie[i].zipped ? lie[i].zipped : lie[i].words);
     }
     put("images", "\0\0\15\1\0\0\0\1\0\0\0\0", 12);
     refuse("images", LS_ENOTSUP, "IDX type 13");
@@ -517,6 +520,21 @@ static void make_array(bytes *f)
         add(f, &(int64_t){i * 1001}, 8);
 }
 
+/* These two stay in their files. */
+static void make_bytes(bytes *f)
+{
+    start_npy(f, "|u1", false, "(12, 8, 7, 2)");
+    for (int i = 0; i < 12 * 8 * 7 * 2; i++)
+        add_byte(f, i);
+}
+
+static void make_floats(bytes *f)
+{
+    start_npy(f, "<f4", false, "(12, 8, 7, 2)");
+    for (int i = 0; i < 12 * 8 * 7 * 2; i++)
+        add(f, &(float){(float)i}, 4);
+}
+
 static const struct {
     const char *name;
     void (*make)(bytes *f);
@@ -526,6 +544,8 @@ static const struct {
     {"images.gz", make_gzip, true},
     {"data.bin", make_records, false},
     {"images.npy", make_array, true},
+    {"bytes-images.npy", make_bytes, true},
+    {"floats-images.npy", make_floats, true},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -584,6 +604,74 @@ START_TEST(truncated)
 }
 END_TEST
 
+/* A large file, which stays on disk, becomes shorter while it is open: a row is
+ * had, or the source fails and says at which byte.  (A mapped file would end
+ * the program.)  A small one is in memory by then. */
+START_TEST(shrinks)
+{
+    enum { LARGE = 22000, ROW = 3072 };
+    static const struct {
+        const char *name, *start;
+        int64_t row; /* bytes */
+    } kind[] = {
+        {"images-idx4", "\0\0\10\4\0\0\125\360\0\0\0\40\0\0\0\40\0\0\0\3", ROW},
+        {"data.bin", "", ROW + 1},
+        {"images.npy", "(22000, 32, 32, 3)", ROW},
+    };
+    char beside[256];
+    ls_images_options o = {.labels = _i == 1 ? NULL : beside};
+    void *out[] = {image, labels};
+    int64_t last = LARGE - 1, first = 0, half = LARGE / 2;
+    ls_source s;
+    bytes f = {0};
+
+    snprintf(beside, sizeof beside, "%s", at("labels"));
+    add(&f, "\0\0\10\1\0\0\125\360", 8);
+    put_file("labels", &f);
+    ck_assert_int_eq(truncate(at("labels"), 8 + LARGE), 0);
+    f.n = 0;
+    if (_i == 2)
+        start_npy(&f, "|u1", false, kind[2].start);
+    else
+        add(&f, kind[_i].start, _i ? 0 : 20);
+    put_file(kind[_i].name, &f);
+    ck_assert_int_eq(truncate(at(kind[_i].name),
+                              (off_t)f.n + LARGE * kind[_i].row), 0);
+    OK(ls_source_images(&s, at(kind[_i].name), &o));
+    ck_assert_int_eq(s.fill(s.user, 1, &last, out), 0);
+    ck_assert_int_eq(truncate(at(kind[_i].name),
+                              (off_t)f.n + half * kind[_i].row - 5), 0);
+    ck_assert_int_eq(s.fill(s.user, 1, &first, out), 0);
+    for (int64_t row = half - 1; row <= half; row++) {
+        ck_assert_int_eq(s.fill(s.user, 1, &row, out), LS_EIO);
+        ck_assert_msg(strstr(ls_errmsg(), kind[_i].name) &&
+                          strstr(ls_errmsg(), "became shorter"),
+                      "%s", ls_errmsg());
+    }
+    ls_source_close(&s);
+}
+END_TEST
+
+/* Small files are in memory once they are open. */
+START_TEST(kept)
+{
+    static float room[MOST];
+    ls_images_options o = {.labels = _i == 2 ? NULL : at("labels")};
+    void *out[] = {room, labels};
+    ls_source s;
+    bytes f;
+
+    put_labels();
+    formats[_i].make(&f);
+    put_file(formats[_i].name, &f);
+    OK(ls_source_images(&s, at(formats[_i].name), &o));
+    ck_assert_int_eq(truncate(at(formats[_i].name), 0), 0);
+    for (int64_t i = 0; i < s.rows; i++)
+        ck_assert_int_eq(s.fill(s.user, 1, &i, out), 0);
+    ls_source_close(&s);
+}
+END_TEST
+
 enum { FLIPS = UNDER_SANITIZER ? 2500 : 10000 };
 
 /* Ten thousand files with one or two flipped bits. */
@@ -629,6 +717,8 @@ static Suite *suite(void)
     tcase_add_test(t, variations);
     tcase_add_test(t, refused);
     tcase_add_loop_test(t, truncated, 0, FORMATS);
+    tcase_add_loop_test(t, shrinks, 0, 3);
+    tcase_add_loop_test(t, kept, 0, FORMATS);
     tcase_add_loop_test(t, flipped, 0, FORMATS);
     tcase_add_test(t, lies); /* last: without forks its limit stays */
     suite_add_tcase(s, t);

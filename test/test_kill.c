@@ -70,10 +70,22 @@ VISIBLE int close(int fd)
     return (int)syscall(SYS_close, fd) < 0 || fails ? -1 : 0;
 }
 
-VISIBLE int mkdir(const char *path, mode_t mode)
+VISIBLE int openat(int in, const char *path, int flags, ...)
 {
+    va_list rest;
+    int mode;
+
+    va_start(rest, flags);
+    mode = flags & O_CREAT ? va_arg(rest, int) : 0;
+    va_end(rest);
     return hit(-1, NULL, 0)
-               ? -1 : (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+               ? -1 : (int)syscall(SYS_openat, in, path, flags, mode);
+}
+
+VISIBLE int mkdirat(int in, const char *path, mode_t mode)
+{
+    return hit(-1, NULL, 0) ? -1
+                            : (int)syscall(SYS_mkdirat, in, path, mode);
 }
 
 VISIBLE int unlinkat(int fd, const char *path, int flags)
@@ -82,20 +94,10 @@ VISIBLE int unlinkat(int fd, const char *path, int flags)
                             : (int)syscall(SYS_unlinkat, fd, path, flags);
 }
 
-VISIBLE int unlink(const char *path)
+VISIBLE int renameat(int from_fd, const char *from, int to_fd, const char *to)
 {
-    return unlinkat(AT_FDCWD, path, 0);
-}
-
-VISIBLE int rmdir(const char *path)
-{
-    return unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
-}
-
-VISIBLE int rename(const char *from, const char *to)
-{
-    return hit(-1, NULL, 0) ? -1 : (int)syscall(SYS_renameat, AT_FDCWD, from,
-                                                AT_FDCWD, to);
+    return hit(-1, NULL, 0) ? -1 : (int)syscall(SYS_renameat, from_fd, from,
+                                                to_fd, to);
 }
 
 /* ------ A run ------ */

@@ -85,6 +85,9 @@ START_TEST(test_sizes)
     ck_assert_int_eq(ls__count(3, (int64_t[]){2, 0, 5}), 0);
     ck_assert_int_eq(ls__count(2, (int64_t[]){2, -1}), -1);
     ck_assert_int_eq(ls__count(2, (int64_t[]){INT64_MAX, 2}), -1);
+    ck_assert_int_eq(ls__count(3, (int64_t[]){0, INT64_MAX, 2}), -1);
+    ck_assert_int_eq(ls__count(3, (int64_t[]){INT64_MAX, 2, 0}), -1);
+    ck_assert_int_eq(ls__count(2, (int64_t[]){0, INT64_MAX}), 0);
 }
 END_TEST
 

@@ -1,38 +1,89 @@
-/* Whole files: read into memory, or written aside, synced and renamed, so that
- * a file appears whole or not at all and a failure leaves what was there. */
+/* Files: regular ones read at any place, and new ones written aside, synced and
+ * renamed, so that a file appears whole or not at all and a failure leaves what
+ * was there. */
 #ifndef LS_BASE_FILE_H
 #define LS_BASE_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* LS_EIO: "PATH: WHAT: " and what errno says. */
 int ls__io_error(const char *path, const char *what);
 
-/* All bytes of a regular file, with a zero byte after them; to be freed.  No
- * more memory is asked for than the file is long. */
-int ls__file_read(const char *path, char **bytes, size_t *size);
+/* ------ Reading ------ */
+
+/* A regular file that is open.  Nothing of it is mapped: a mapped file that
+ * somebody cuts off kills whoever looks behind its end. */
+typedef struct ls__file {
+    const char *path; /* borrowed; NULL: not open */
+    int fd;
+    int64_t size;    /* when it was opened */
+    uint8_t *memory; /* all of it, where it is kept there */
+} ls__file;
+
+/* Open a file.  Whatever is no regular file is refused, and never waited
+ * for. */
+int ls__file_open(ls__file *file, const char *path);
+
+/* Read n bytes that begin at byte `at`.  LS_EIO names the byte at which the file
+ * ends now. */
+int ls__file_read(const ls__file *file, void *out, size_t n, int64_t at);
+
+/* Keep the bytes of a small file in memory from now on; a large one stays on
+ * disk. */
+int ls__file_keep(ls__file *file);
+
+/* Accepts a cleared one. */
+void ls__file_close(ls__file *file);
+
+/* The first bytes of a file, by which formats know each other; 0xff where it is
+ * shorter. */
+enum { LS__HEAD = 8 };
+int ls__head_read(uint8_t head[LS__HEAD], const char *path);
+
+/* All bytes of a file, with a zero byte after them; to be freed.  LS_EFORMAT: it
+ * is longer than `most` bytes. */
+int ls__file_load(const char *path, size_t most, char **bytes, size_t *size);
+
+/* ------ Writing ------ */
+
+/* A new file that is being written. */
+typedef struct ls__newfile {
+    const char *path; /* for messages; borrowed */
+    int fd;           /* -1: not open */
+} ls__newfile;
+
+/* Make a file `name` in an open folder (or AT_FDCWD), where there is nothing of
+ * that name, not even a link.  errno says why not. */
+int ls__newfile_create(ls__newfile *out, int folder, const char *name, int mode);
+int ls__newfile_write(ls__newfile *out, const void *data, size_t bytes);
+/* Put the bytes on disk. */
+int ls__newfile_finish(ls__newfile *out);
+/* After a failure, too. */
+void ls__newfile_close(ls__newfile *out);
+
+/* A file on its way to where it shall appear. */
+typedef struct ls__aside {
+    ls__newfile out;
+    char *temp; /* where it is written: PATH.tmp-RANDOM */
+} ls__aside;
+
+/* Open, write to `out` as often as needed, finish; then close, also after a
+ * failure of any of them, which leaves nothing aside.  LS_EIO names the path.
+ * What is to be replaced must be a regular file, and no link to one: renaming
+ * over a link would leave the file it stands for as it was.  The new file has
+ * the old one's mode. */
+int ls__aside_open(ls__aside *file, const char *path);
+int ls__aside_finish(ls__aside *file);
+void ls__aside_close(ls__aside *file);
 
 /* A stream that takes over the descriptor that a call gave, -1 too: NULL, with
  * errno, and nothing is open. */
 FILE *ls__file_stream(int fd, const char *mode);
 
-/* A file on its way. */
-typedef struct ls__aside {
-    const char *path; /* where it shall appear; borrowed */
-    char *temp;       /* where it is written: PATH.tmp-PID */
-    int fd;
-} ls__aside;
-
-/* Open, write as often as needed, finish; then close, also after a failure of
- * any of them, which leaves nothing aside.  LS_EIO names the path. */
-int ls__aside_open(ls__aside *file, const char *path);
-int ls__aside_write(ls__aside *file, const void *data, size_t bytes);
-int ls__aside_finish(ls__aside *file);
-void ls__aside_close(ls__aside *file);
-
-/* Put a folder's list of names on disk: what was made or renamed in it.  A
- * failure names `name`. */
-int ls__folder_sync(const char *folder, const char *name);
+/* Put an open folder's list of names on disk: what was made or renamed in it. A
+ * failure names `path`. */
+int ls__folder_sync(int folder, const char *path);
 
 #endif

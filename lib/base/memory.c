@@ -15,14 +15,20 @@ bool ls__mul(size_t a, size_t b, size_t *out)
     return !__builtin_mul_overflow(a, b, out);
 }
 
+/* Extents of zero are left out of the product, so that the others overflow or
+ * not whatever their order. */
 int64_t ls__count(int rank, const int64_t *shape)
 {
     int64_t n = 1;
+    bool empty = false;
 
-    for (int i = 0; i < rank; i++)
-        if (shape[i] < 0 || __builtin_mul_overflow(n, shape[i], &n))
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0 ||
+            (shape[i] && __builtin_mul_overflow(n, shape[i], &n)))
             return -1;
-    return n;
+        empty = empty || shape[i] == 0;
+    }
+    return empty ? 0 : n;
 }
 
 void *ls__block(size_t bytes, const char *what)

@@ -10,7 +10,8 @@
 /* *out = a * b; false when the product does not fit. */
 bool ls__mul(size_t a, size_t b, size_t *out);
 
-/* The number of elements of a shape, -1 when it is negative or overflows. */
+/* The number of elements of a shape; -1 when an extent is negative, or the
+ * product of those that are not zero overflows. */
 int64_t ls__count(int rank, const int64_t *shape);
 
 /* bytes rounded up, 64-byte aligned (2 MB and madvised to huge pages from 4 MB

@@ -4,6 +4,7 @@
 #include "checkpoint/checkpoint.h"
 #include "file/convert.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,8 @@ static int not_one(const ls_archive *a, int status)
 {
     char name[LS__STAMP_TEXT];
     ls__stamp *list;
-    int count, listed = ls__checkpoint_list(a->path, &list, &count);
+    int count;
+    int listed = ls__checkpoint_list(AT_FDCWD, a->path, &list, &count);
 
     if (listed < 0)
         return listed;

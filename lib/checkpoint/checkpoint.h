@@ -7,7 +7,10 @@
  *
  * A folder gets its name when all of it is on disk, and the JSON is what goes
  * first when it is deleted, so one that has a JSON is whole.  The hash ties the
- * three files together. */
+ * three files together.
+ *
+ * Links are followed where a checkpoint is read, since it may have been moved to
+ * an archive and linked back, and nowhere else. */
 #ifndef LS_CHECKPOINT_CHECKPOINT_H
 #define LS_CHECKPOINT_CHECKPOINT_H
 
@@ -24,10 +27,18 @@ typedef struct ls__stamp {
 enum { LS__STAMP_TEXT = 40 };
 void ls__stamp_text(char out[LS__STAMP_TEXT], ls__stamp stamp);
 
-/* The checkpoints in DIR by their names, oldest first; to be freed. */
-int ls__checkpoint_list(const char *dir, ls__stamp **list, int *count);
+/* The checkpoints in DIR by their names, oldest first; to be freed.  DIR is the
+ * open folder, or AT_FDCWD and looked up by its path. */
+int ls__checkpoint_list(int folder, const char *path, ls__stamp **list,
+                        int *count);
 
 /* ------ Writing ------ */
+
+/* DIR, open, so that it stays the same one whatever its path means meanwhile. */
+typedef struct ls__folder {
+    const char *path; /* for messages; borrowed */
+    int fd;           /* -1: not open */
+} ls__folder;
 
 typedef struct ls__snapshot {
     int params, tensors;           /* parameters are the first of the tensors */
@@ -37,11 +48,12 @@ typedef struct ls__snapshot {
 } ls__snapshot;
 
 /* Write a checkpoint; *stamp names it.  A failure leaves DIR as it was. */
-int ls__checkpoint_write(const char *dir, const ls__snapshot *snapshot,
+int ls__checkpoint_write(const ls__folder *dir, const ls__snapshot *snapshot,
                          ls__stamp *stamp);
 
-/* Delete the oldest until `keep` are left (0: all stay), never `newest`. */
-int ls__checkpoint_prune(const char *dir, int keep, ls__stamp newest);
+/* Delete the oldest until `keep` are left (0: all stay), never `newest`.  A link
+ * to a checkpoint that is kept elsewhere stays and is not counted. */
+int ls__checkpoint_prune(const ls__folder *dir, int keep, ls__stamp newest);
 
 /* ------ Reading ------ */
 

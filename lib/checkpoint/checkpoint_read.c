@@ -8,6 +8,7 @@
 #include "checkpoint/state_hash.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,26 +69,41 @@ static int add(ls__stamp **list, int *count, ls__stamp stamp)
     return 0;
 }
 
-int ls__checkpoint_list(const char *dir, ls__stamp **list, int *count)
+static int list_all(DIR *d, ls__stamp **list, int *count)
 {
-    DIR *d = opendir(dir);
     int status = 0;
     ls__stamp stamp;
 
-    *list = NULL;
-    *count = 0;
-    if (!d)
-        return ls__io_error(dir, "cannot be listed");
     for (struct dirent *e; status == 0 && (e = readdir(d));)
         if (read_stamp(e->d_name, &stamp))
             status = add(list, count, stamp);
-    closedir(d);
     if (status < 0) {
         free(*list);
         *list = NULL;
     } else if (*count) {
         qsort(*list, (size_t)*count, sizeof **list, by_age);
     }
+    return status;
+}
+
+int ls__checkpoint_list(int folder, const char *path, ls__stamp **list,
+                        int *count)
+{
+    int fd = openat(folder, folder == AT_FDCWD ? path : ".",
+                    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    int status;
+
+    *list = NULL;
+    *count = 0;
+    if (!d) {
+        status = ls__io_error(path, "cannot be listed");
+        if (fd >= 0)
+            close(fd);
+        return status;
+    }
+    status = list_all(d, list, count);
+    closedir(d);
     return status;
 }
 
@@ -127,7 +143,7 @@ int ls__checkpoint_parse(ls__checkpoint *c, const char *path, char *bytes,
     json_error_t error;
     int status;
 
-    if (!ls__seal_holds(bytes, size, size))
+    if (!ls__seal_holds(bytes, size, NULL, 0))
         return ls__fail(LS_EFORMAT, "%s: the checksum does not match: the "
                         "file is damaged", path);
     c->info = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &error);
@@ -172,11 +188,13 @@ static char *path_in(const ls__checkpoint *c, const char *name)
     return path;
 }
 
+enum { LARGEST = 16 << 20 }; /* JSON, bytes: notes are a few lines */
+
 static int open_json(ls__checkpoint *c)
 {
     char *path = path_in(c, "checkpoint.json"), *bytes = NULL;
     size_t size = 0;
-    int status = path ? ls__file_read(path, &bytes, &size) : LS_ENOMEM;
+    int status = path ? ls__file_load(path, LARGEST, &bytes, &size) : LS_ENOMEM;
 
     if (status == LS_EIO && access(path, F_OK) < 0)
         status = ls__fail(LS_EFORMAT, "%s: is no complete checkpoint: it has "

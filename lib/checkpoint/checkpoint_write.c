@@ -1,6 +1,10 @@
-/* Writing checkpoints and deleting old ones.  DIR/.writing is where one is
- * written; only one process at a time may do so (the caller has locked DIR),
- * so whatever is found there is what a killed one left. */
+/* Writing checkpoints and deleting old ones, in the open folder DIR, which only
+ * one process at a time may do (the caller has locked it).
+ *
+ * One is written in the folder DIR/.writing, which then gets its name.  What a
+ * killed process left there is removed first.  DIR may have come from anywhere,
+ * so nothing is written or deleted through a link, and of a folder only the
+ * files that are named here are ever removed. */
 #define _GNU_SOURCE
 #include "base/error.h"
 #include "base/file.h"
@@ -9,83 +13,25 @@
 #include "file/seal.h"
 #include "checkpoint/state_hash.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ------ Names below DIR ------ */
+/* ------ The files of a checkpoint ------ */
 
-enum { LONGEST = 64 }; /* of what is put behind DIR */
-
-typedef struct writer {
-    const ls__snapshot *snapshot;
-    const char *dir;
-    char *from, *to, *file; /* DIR/.writing, DIR/step-.., a file of the first */
-    size_t room;            /* of each */
-} writer;
-
-static int open_writer(writer *w, const char *dir)
+static int put_params(ls__newfile *out, const ls__snapshot *s)
 {
-    *w = (writer){.dir = dir, .room = strlen(dir) + LONGEST};
-    w->from = ls__new(w->room, 1, "file name");
-    w->to = ls__new(w->room, 1, "file name");
-    w->file = ls__new(w->room, 1, "file name");
-    if (!w->from || !w->to || !w->file)
-        return LS_ENOMEM;
-    snprintf(w->from, w->room, "%s/.writing", dir);
-    return 0;
+    return ls__safetensors_put(out, s->params, s->tensor, 0, NULL);
 }
 
-static void close_writer(writer *w)
+static int put_optimizer(ls__newfile *out, const ls__snapshot *s)
 {
-    free(w->from);
-    free(w->to);
-    free(w->file);
-}
-
-static const char *file_in(writer *w, const char *folder, const char *name)
-{
-    snprintf(w->file, w->room, "%s/%s", folder, name);
-    return w->file;
-}
-
-static void name_target(writer *w, ls__stamp stamp)
-{
-    char text[LS__STAMP_TEXT];
-
-    ls__stamp_text(text, stamp);
-    snprintf(w->to, w->room, "%s/%s", w->dir, text);
-}
-
-/* ------ One checkpoint ------ */
-
-static int io_status(const char *path, const char *what, bool good)
-{
-    return good ? 0 : ls__io_error(path, what);
-}
-
-/* Remove what a killed or failed save left. */
-static int clear(const writer *w)
-{
-    DIR *d = opendir(w->from);
-
-    if (!d)
-        return io_status(w->from, "cannot be cleared", errno == ENOENT);
-    for (struct dirent *e; (e = readdir(d));)
-        if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-            (void)unlinkat(dirfd(d), e->d_name, 0); /* rmdir will tell */
-    closedir(d);
-    return io_status(w->from, "cannot be cleared", rmdir(w->from) == 0);
-}
-
-static int write_arrays(writer *w, const char *name, int first, int last)
-{
-    return ls__safetensors_write(file_in(w, w->from, name), last - first,
-                                 w->snapshot->tensor + first, 0, NULL);
+    return ls__safetensors_put(out, s->tensors - s->params,
+                               s->tensor + s->params, 0, NULL);
 }
 
 static void state_hash(const ls__snapshot *s, char hex[65])
@@ -121,54 +67,134 @@ static char *json_text(const ls__snapshot *s, size_t *bytes)
     return text;
 }
 
-static int write_text(const char *path, const char *text, size_t n)
-{
-    ls__aside file;
-    int status = ls__aside_open(&file, path);
-
-    if (status == 0)
-        status = ls__aside_write(&file, text, n);
-    if (status == 0)
-        status = ls__aside_finish(&file);
-    ls__aside_close(&file);
-    return status;
-}
-
-static int write_json(writer *w)
+static int put_json(ls__newfile *out, const ls__snapshot *s)
 {
     size_t n = 0;
-    char *text = json_text(w->snapshot, &n);
+    char *text = json_text(s, &n);
     int status;
 
     if (!text)
         return LS_ENOMEM;
     ls__seal_close(ls__seal_find(text, n), ls__crc32(0, text, n));
-    status = write_text(file_in(w, w->from, "checkpoint.json"), text, n);
+    status = ls__newfile_write(out, text, n);
     free(text);
     return status;
 }
 
-static int write_files(writer *w)
-{
-    const ls__snapshot *s = w->snapshot;
-    int status = clear(w);
+/* In the order in which they are written.  They are deleted the other way
+ * round: a folder with a JSON is whole. */
+static const struct {
+    const char *name;
+    int (*put)(ls__newfile *out, const ls__snapshot *snapshot);
+} files[] = {
+    {"params.safetensors", put_params},
+    {"optimizer.safetensors", put_optimizer},
+    {"checkpoint.json", put_json},
+};
+enum { FILES = sizeof files / sizeof *files };
 
-    if (status < 0)
-        return status;
-    if (mkdir(w->from, 0777) < 0)
-        return ls__io_error(w->from, "cannot be made");
-    status = write_arrays(w, "params.safetensors", 0, s->params);
+/* ------ Folders in DIR ------ */
+
+static int open_folder(const ls__folder *dir, const char *name)
+{
+    return openat(dir->fd, name,
+                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* LS_EIO with the path of what failed. */
+static int name_error(const ls__folder *dir, const char *name,
+                      const char *what)
+{
+    return ls__fail(LS_EIO, "%s/%s: %s: %s", dir->path, name, what,
+                    strerror(errno));
+}
+
+/* Remove our files of a folder, and the folder once it is empty.  -1: errno says
+ * why one of the files stays. */
+static int remove_folder(const ls__folder *dir, const char *name)
+{
+    int folder = open_folder(dir, name), status = 0, error;
+
+    if (folder < 0)
+        return -1;
+    for (int i = FILES - 1; i >= 0 && status == 0; i--)
+        if (unlinkat(folder, files[i].name, 0) < 0 && errno != ENOENT)
+            status = -1;
+    error = errno;
+    close(folder);
+    errno = error;
     if (status == 0)
-        status = write_arrays(w, "optimizer.safetensors", s->params,
-                              s->tensors);
-    return status < 0 ? status : write_json(w);
+        (void)unlinkat(dir->fd, name, AT_REMOVEDIR);
+    return status;
+}
+
+/* ------ One checkpoint ------ */
+
+enum { NAME = 24, NAMES = 100 };
+
+typedef struct writer {
+    const ls__snapshot *snapshot;
+    const ls__folder *dir;
+    char name[NAME]; /* of the folder in it that is written */
+    int folder;      /* it, open; -1: there is none */
+} writer;
+
+/* ".writing", or ".writing.1" and so on where what has that name is not ours to
+ * remove. */
+static int make_folder(writer *w)
+{
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(w->name, sizeof w->name, i ? ".writing.%d" : ".writing", i);
+        (void)remove_folder(w->dir, w->name); /* mkdirat will tell */
+        if (mkdirat(w->dir->fd, w->name, 0777) == 0)
+            break;
+        if (errno != EEXIST)
+            return name_error(w->dir, w->name, "cannot be made");
+    }
+    w->folder = open_folder(w->dir, w->name);
+    return w->folder < 0 ? name_error(w->dir, w->name, "cannot be opened") : 0;
+}
+
+static int write_file(const writer *w, int i, const char *path)
+{
+    ls__newfile out = {path, -1};
+    int status;
+
+    if (ls__newfile_create(&out, w->folder, files[i].name, 0666) < 0)
+        return ls__io_error(path, "cannot be created");
+    status = files[i].put(&out, w->snapshot);
+    if (status == 0)
+        status = ls__newfile_finish(&out);
+    ls__newfile_close(&out);
+    return status;
+}
+
+static int write_files(const writer *w)
+{
+    size_t room = strlen(w->dir->path) + NAME + 32;
+    char *path = ls__new(room, 1, "file name");
+    int status = path ? 0 : LS_ENOMEM;
+
+    for (int i = 0; i < FILES && status == 0; i++) {
+        snprintf(path, room, "%s/%s/%s", w->dir->path, w->name, files[i].name);
+        status = write_file(w, i, path);
+    }
+    if (status == 0)
+        status = ls__folder_sync(w->folder, path);
+    free(path);
+    return status;
+}
+
+static int list_in(const ls__folder *dir, ls__stamp **list, int *count)
+{
+    return ls__checkpoint_list(dir->fd, dir->path, list, count);
 }
 
 /* The first name behind those that there are. */
 static int choose_stamp(const writer *w, ls__stamp *stamp)
 {
     ls__stamp *list;
-    int count, status = ls__checkpoint_list(w->dir, &list, &count);
+    int count, status = list_in(w->dir, &list, &count);
 
     if (status < 0)
         return status;
@@ -180,16 +206,17 @@ static int choose_stamp(const writer *w, ls__stamp *stamp)
     return 0;
 }
 
-static int appear(writer *w, ls__stamp *stamp)
+static int appear(const writer *w, ls__stamp *stamp)
 {
+    char text[LS__STAMP_TEXT];
     int status = choose_stamp(w, stamp);
 
     if (status < 0)
         return status;
-    name_target(w, *stamp);
-    if (rename(w->from, w->to) < 0)
-        return ls__io_error(w->to, "renaming failed");
-    return ls__folder_sync(w->dir, w->dir);
+    ls__stamp_text(text, *stamp);
+    if (renameat(w->dir->fd, w->name, w->dir->fd, text) < 0)
+        return name_error(w->dir, text, "renaming failed");
+    return ls__folder_sync(w->dir->fd, w->dir->path);
 }
 
 /* The message is that of the failure, not of what is cleared after it. */
@@ -198,59 +225,73 @@ static int undo(const writer *w, int status)
     char message[LS__MESSAGE];
 
     snprintf(message, sizeof message, "%s", ls_errmsg());
-    (void)clear(w);
+    (void)remove_folder(w->dir, w->name);
     return ls__fail(status, "%s", message);
 }
 
-int ls__checkpoint_write(const char *dir, const ls__snapshot *snapshot,
+int ls__checkpoint_write(const ls__folder *dir, const ls__snapshot *snapshot,
                          ls__stamp *stamp)
 {
-    writer w;
-    int status = open_writer(&w, dir);
+    writer w = {.snapshot = snapshot, .dir = dir, .folder = -1};
+    int status = make_folder(&w);
 
-    w.snapshot = snapshot;
     if (status == 0 && ((status = write_files(&w)) < 0 ||
                         (status = appear(&w, stamp)) < 0))
         status = undo(&w, status);
-    close_writer(&w);
+    if (w.folder >= 0)
+        close(w.folder);
     return status;
 }
 
 /* ------ Old ones ------ */
 
-/* Only what was written here: a folder in which somebody keeps more stays.
- * Without its JSON it is no checkpoint, so that goes first. */
-static int delete(writer *w, ls__stamp stamp)
+/* A link to a checkpoint is somebody's who keeps it elsewhere. */
+static bool is_folder(const ls__folder *dir, ls__stamp stamp)
 {
-    static const char *const files[] = {
-        "checkpoint.json", "optimizer.safetensors", "params.safetensors"};
+    char text[LS__STAMP_TEXT];
+    struct stat info;
 
-    name_target(w, stamp);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (unlink(file_in(w, w->to, files[i])) < 0 && errno != ENOENT)
-            return ls__io_error(w->to, "an old checkpoint stays");
-    (void)rmdir(w->to);
-    return 0;
+    ls__stamp_text(text, stamp);
+    return fstatat(dir->fd, text, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(info.st_mode);
 }
 
-int ls__checkpoint_prune(const char *dir, int keep, ls__stamp newest)
+/* Folders alone; how many there are. */
+static int keep_folders(const ls__folder *dir, ls__stamp *list, int count)
+{
+    int n = 0;
+
+    for (int i = 0; i < count; i++)
+        if (is_folder(dir, list[i]))
+            list[n++] = list[i];
+    return n;
+}
+
+static int delete(const ls__folder *dir, ls__stamp stamp)
+{
+    char text[LS__STAMP_TEXT];
+
+    ls__stamp_text(text, stamp);
+    return remove_folder(dir, text) < 0
+               ? name_error(dir, text, "an old checkpoint stays") : 0;
+}
+
+int ls__checkpoint_prune(const ls__folder *dir, int keep, ls__stamp newest)
 {
     ls__stamp *list = NULL;
     int count = 0, left, status = 0;
-    writer w;
 
     if (keep == 0)
         return 0;
-    if ((status = open_writer(&w, dir)) == 0)
-        status = ls__checkpoint_list(dir, &list, &count);
-    left = count;
+    if ((status = list_in(dir, &list, &count)) < 0)
+        return status;
+    left = count = keep_folders(dir, list, count);
     for (int i = 0; status == 0 && i < count && left > keep; i++) {
         if (list[i].step == newest.step && list[i].serial == newest.serial)
             continue;
-        status = delete(&w, list[i]);
+        status = delete(dir, list[i]);
         left--;
     }
     free(list);
-    close_writer(&w);
     return status;
 }

@@ -7,32 +7,28 @@
  * JSON needs. */
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "base/error.h"
-#include "base/file.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "checkpoint/checkpoint.h"
 #include "pool/pool.h"
 #include "pool/signals.h"
+#include "checkpoint/run_folder.h"
 #include "checkpoint/run_options.h"
 #include "train/trainer.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 typedef enum phase { IDLE, BUSY, ENDING } phase;
 
 struct ls_checkpoints {
     ls_trainer *trainer;
     ls__arena arena;
-    char *dir;
-    int lock; /* DIR, locked; -1: not open */
+    ls__process process; /* the thread's */
+    ls__folder dir;      /* locked */
     int keep;
     int blocks;             /* the parameters and each moment */
     float *copy;            /* [blocks * params.floats] */
@@ -61,10 +57,12 @@ static int write_copy(ls_checkpoints *c)
                       .tensor = c->tensor, .step = c->step,
                       .options = c->options, .notes = c->notes};
     ls__stamp stamp;
-    int status = ls__checkpoint_write(c->dir, &s, &stamp);
+    int status = ls__run_folder_find(&c->dir);
 
+    if (status == 0)
+        status = ls__checkpoint_write(&c->dir, &s, &stamp);
     return status < 0 ? status
-                      : ls__checkpoint_prune(c->dir, c->keep, stamp);
+                      : ls__checkpoint_prune(&c->dir, c->keep, stamp);
 }
 
 static void enter(ls_checkpoints *c, phase to)
@@ -145,35 +143,6 @@ static void stop(ls_checkpoints *c)
 
 /* ------ Opening ------ */
 
-/* Ask for two seconds: a run that was killed lets go of its lock only when the
- * process has been taken apart. */
-static bool locked_out(int fd)
-{
-    const struct timespec pause = {0, 20 * 1000 * 1000};
-
-    for (int i = 0; i < 100; i++) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-            return false;
-        nanosleep(&pause, NULL);
-    }
-    return true;
-}
-
-/* Where a lock cannot be had at all (some network file systems), two runs in
- * one folder are not noticed. */
-static int lock_folder(ls_checkpoints *c)
-{
-    if (mkdir(c->dir, 0777) < 0 && errno != EEXIST)
-        return ls__io_error(c->dir, "the folder cannot be made");
-    c->lock = open(c->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (c->lock < 0)
-        return ls__io_error(c->dir, "the folder cannot be opened");
-    if (locked_out(c->lock))
-        return ls__fail(LS_EBUSY, "%s: another run keeps its checkpoints "
-                        "there", c->dir);
-    return 0;
-}
-
 static const char *tensor_name(ls_checkpoints *c, const char *moment,
                                const char *name)
 {
@@ -221,16 +190,17 @@ static int make_copy(ls_checkpoints *c)
 
 static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
 {
+    const char *path = ls__arena_text(&c->arena, o->folder);
     int status;
 
-    c->dir = ls__arena_text(&c->arena, o->folder);
-    if (!c->dir)
+    if (!path)
         return LS_ENOMEM;
     c->blocks = 1 + ls__optim_moments(c->trainer->options.optimizer.kind);
     c->options = ls__run_options_new(c->trainer, o->settings, o->setting);
     if (!c->options)
         return LS_ENOMEM;
-    if ((status = make_copy(c)) < 0 || (status = lock_folder(c)) < 0)
+    if ((status = make_copy(c)) < 0 ||
+        (status = ls__run_folder_open(&c->dir, path)) < 0)
         return status;
     return start(c);
 }
@@ -253,7 +223,8 @@ int ls_checkpoints_open(ls_checkpoints **checkpoints, ls_trainer *trainer,
         return LS_ENOMEM;
     c->trainer = trainer;
     c->keep = options->keep;
-    c->lock = -1;
+    c->dir.fd = -1;
+    c->process = ls__process_open();
     if ((status = fill(c, options)) < 0) {
         ls_checkpoints_close(c);
         return status;
@@ -266,10 +237,10 @@ void ls_checkpoints_close(ls_checkpoints *c)
 {
     if (!c)
         return;
-    if (c->started)
-        stop(c);
-    if (c->lock >= 0)
-        close(c->lock);
+    if (c->started && ls__process_is_this(&c->process))
+        stop(c); /* a child of fork has no thread to stop */
+    ls__run_folder_close(&c->dir);
+    ls__process_close(&c->process);
     json_decref(c->options);
     json_decref(c->notes);
     json_decref(c->loaded);
@@ -303,17 +274,31 @@ static int hand_over(ls_checkpoints *c, int notes, const ls_setting *note)
     return 0;
 }
 
+static int check_process(const ls_checkpoints *c)
+{
+    if (ls__process_is_this(&c->process))
+        return 0;
+    return ls__fail(LS_ETHREAD, "%s: the checkpoints belong to process %ld: a "
+                    "fork leaves their thread behind", c->dir.path,
+                    c->process.id);
+}
+
 int ls_checkpoints_save(ls_checkpoints *c, int notes, const ls_setting *note)
 {
-    int before = wait_idle(c);
-    int status = hand_over(c, notes, note);
+    int before, status = check_process(c);
 
+    if (status < 0)
+        return status;
+    before = wait_idle(c);
+    status = hand_over(c, notes, note);
     return status < 0 ? status : before;
 }
 
 int ls_checkpoints_wait(ls_checkpoints *c)
 {
-    return wait_idle(c);
+    int status = check_process(c);
+
+    return status < 0 ? status : wait_idle(c);
 }
 
 /* ------ Loading ------ */
@@ -376,7 +361,7 @@ static void take(ls_checkpoints *c, ls__checkpoint *from)
 
 static int load(ls_checkpoints *c, ls__stamp stamp)
 {
-    size_t room = strlen(c->dir) + LS__STAMP_TEXT + 1;
+    size_t room = strlen(c->dir.path) + LS__STAMP_TEXT + 1;
     char *folder = ls__new(room, 1, "file name"), name[LS__STAMP_TEXT];
     ls__checkpoint from = {0};
     int status;
@@ -384,7 +369,7 @@ static int load(ls_checkpoints *c, ls__stamp stamp)
     if (!folder)
         return LS_ENOMEM;
     ls__stamp_text(name, stamp);
-    snprintf(folder, room, "%s/%s", c->dir, name);
+    snprintf(folder, room, "%s/%s", c->dir.path, name);
     if ((status = ls__checkpoint_open(&from, folder)) == 0 &&
         (status = ls__checkpoint_compare(c->options, from.options,
                                          folder)) == 0 &&
@@ -409,10 +394,16 @@ static void note_skipped(ls_checkpoints *c)
         snprintf(c->skipped, sizeof c->skipped, "%s", ls_errmsg());
 }
 
+/* By the path: the open folder is the thread's while it is BUSY. */
+static int list_all(const ls_checkpoints *c, ls__stamp **list, int *count)
+{
+    return ls__checkpoint_list(AT_FDCWD, c->dir.path, list, count);
+}
+
 int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
 {
     ls__stamp *list;
-    int count, i, status = ls__checkpoint_list(c->dir, &list, &count);
+    int count, i, status = list_all(c, &list, &count);
 
     if (status < 0)
         return status;
@@ -426,7 +417,7 @@ int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
     free(list);
     if (is_damage(status))
         return ls__fail(LS_EFORMAT, "%s: none of the %d checkpoints can be "
-                        "read; the newest: %s", c->dir, count, c->skipped);
+                        "read; the newest: %s", c->dir.path, count, c->skipped);
     if (status == 0)
         *step = count ? c->trainer->step : -1;
     return status;
@@ -435,7 +426,7 @@ int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
 int ls_checkpoints_count(const ls_checkpoints *c)
 {
     ls__stamp *list;
-    int count, status = ls__checkpoint_list(c->dir, &list, &count);
+    int count, status = list_all(c, &list, &count);
 
     free(list);
     return status < 0 ? status : count;

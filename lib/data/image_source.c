@@ -13,20 +13,12 @@ typedef struct image_source {
     ls__images set;
     ls__arena arena;
     ls_array_spec spec[2];
-    float *table;      /* [channel][byte], not for floats */
+    uint8_t *row;      /* room for one as it lies in its file */
+    float *table;      /* [channel][byte]; neither is for floats */
     float *mean, *std; /* [channel], NULL: no normalisation */
 } image_source;
 
 /* ------ One image ------ */
-
-static const uint8_t *row_at(const ls__images *set, int64_t i)
-{
-    const ls__part *p = set->part;
-
-    for (; i >= p->rows; p++)
-        i -= p->rows;
-    return p->first + i * p->stride;
-}
 
 /* in (H,W,C), or (C,H,W) where planar; out (H,W,C). */
 static void convert_bytes(const image_source *s, const uint8_t *in, float *out)
@@ -45,14 +37,15 @@ static void convert_bytes(const image_source *s, const uint8_t *in, float *out)
     }
 }
 
-/* The file's floats may lie anywhere. */
+/* The file's floats may lie anywhere, or where they shall be. */
 static void convert_floats(const image_source *s, const uint8_t *in,
                            float *out)
 {
     int64_t channels = s->set.shape[2];
     int64_t n = s->set.shape[0] * s->set.shape[1];
 
-    memcpy(out, in, (size_t)(n * channels) * sizeof *out);
+    if (in != (const uint8_t *)out)
+        memcpy(out, in, (size_t)(n * channels) * sizeof *out);
     for (int64_t i = 0; s->mean && i < n; i++)
         for (int64_t c = 0; c < channels; c++, out++)
             *out = (*out - s->mean[c]) / s->std[c];
@@ -67,8 +60,11 @@ static int fill(void *user, int64_t n, const int64_t *index, void *const *out)
     int32_t *label = out[1];
 
     for (int64_t i = 0; i < n; i++, image += size) {
-        const uint8_t *in = row_at(set, index[i]);
+        const uint8_t *in = ls__images_row(set, index[i],
+                                           set->real ? (void *)image : s->row);
 
+        if (!in)
+            return LS_EIO;
         if (set->real)
             convert_floats(s, in, image);
         else
@@ -135,7 +131,9 @@ static int make_table(image_source *s)
     if (s->set.real)
         return 0;
     s->table = ls__arena_new(&s->arena, (size_t)n, BYTES * sizeof *s->table);
-    if (!s->table)
+    s->row = ls__arena_new(&s->arena,
+                           (size_t)ls__images_row_bytes(&s->set), 1);
+    if (!s->table || !s->row)
         return LS_ENOMEM;
     for (int64_t c = 0; c < n; c++)
         for (int u = 0; u < BYTES; u++) {

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { FEED = 1 << 20 }; /* zlib counts in unsigned int */
+enum { FEED = 1 << 18 };
 
 static void *take(void *user, unsigned count, unsigned size)
 {
@@ -19,19 +19,28 @@ static void give(void *user, void *block)
     free(block);
 }
 
-int ls__gunzip_open(ls__gunzip *g, const char *path, const ls__map *in)
+int64_t ls__gunzip_most(int64_t n)
 {
-    *g = (ls__gunzip){.path = path, .in = in};
+    return n > INT64_MAX / 1032 ? INT64_MAX : 1032 * n;
+}
+
+int ls__gunzip_open(ls__gunzip *g, const ls__file *in)
+{
+    *g = (ls__gunzip){.in = in, .feed = ls__new(FEED, 1, "gzip stream")};
+    if (!g->feed)
+        return LS_ENOMEM;
     g->stream.zalloc = take;
     g->stream.zfree = give;
-    if (inflateInit2(&g->stream, MAX_WBITS + 16) != Z_OK) /* 16: gzip alone */
-        return ls__no_memory("gzip stream", sizeof *g);
-    return 0;
+    if (inflateInit2(&g->stream, MAX_WBITS + 16) == Z_OK) /* 16: gzip alone */
+        return 0;
+    free(g->feed);
+    return ls__no_memory("gzip stream", sizeof *g);
 }
 
 void ls__gunzip_close(ls__gunzip *g)
 {
     (void)inflateEnd(&g->stream);
+    free(g->feed);
 }
 
 static int64_t position(const ls__gunzip *g)
@@ -39,34 +48,39 @@ static int64_t position(const ls__gunzip *g)
     return g->fed - g->stream.avail_in;
 }
 
-static void feed(ls__gunzip *g)
+static int feed(ls__gunzip *g)
 {
-    int64_t left = g->in->size - g->fed;
+    int64_t left = g->in->size - g->fed, n = left < FEED ? left : FEED;
+    int status;
 
     if (g->stream.avail_in || left == 0)
-        return;
-    g->stream.next_in = (z_const Bytef *)(uintptr_t)(g->in->bytes + g->fed);
-    g->stream.avail_in = (unsigned)(left < FEED ? left : FEED);
-    g->fed += g->stream.avail_in;
+        return 0;
+    if ((status = ls__file_read(g->in, g->feed, (size_t)n, g->fed)) < 0)
+        return status;
+    g->stream.next_in = g->feed;
+    g->stream.avail_in = (unsigned)n;
+    g->fed += n;
+    return 0;
 }
 
 /* Until the room of the stream is full or the stream has ended. */
 static int inflate_room(ls__gunzip *g)
 {
     while (g->stream.avail_out && !g->ended) {
-        int status;
+        int status = feed(g);
 
-        feed(g);
+        if (status < 0)
+            return status;
         status = inflate(&g->stream, Z_NO_FLUSH);
         g->ended = status == Z_STREAM_END;
         if (status == Z_BUF_ERROR)
             return ls__fail(LS_EFORMAT, "%s: the gzip stream is cut short at "
-                            "byte %lld", g->path, (long long)g->in->size);
+                            "byte %lld", g->in->path, (long long)g->in->size);
         if (status == Z_MEM_ERROR)
             return LS_ENOMEM;
         if (status != Z_OK && status != Z_STREAM_END)
             return ls__fail(LS_EFORMAT, "%s: the gzip stream is damaged near "
-                            "byte %lld: %s", g->path, (long long)position(g),
+                            "byte %lld: %s", g->in->path, (long long)position(g),
                             g->stream.msg ? g->stream.msg : "no reason given");
     }
     return 0;
@@ -99,9 +113,9 @@ int ls__gunzip_end(ls__gunzip *g)
         return (int)n;
     if (n > 0)
         return ls__fail(LS_EFORMAT, "%s: holds more than its header says, at "
-                        "byte %lld", g->path, (long long)position(g));
+                        "byte %lld", g->in->path, (long long)position(g));
     if (position(g) < g->in->size)
         return ls__fail(LS_EFORMAT, "%s: something follows the gzip stream at "
-                        "byte %lld", g->path, (long long)position(g));
+                        "byte %lld", g->in->path, (long long)position(g));
     return 0;
 }

@@ -1,20 +1,24 @@
-/* One gzip stream in memory, read in pieces. */
+/* One gzip stream, read in pieces. */
 #ifndef LS_FILE_GUNZIP_H
 #define LS_FILE_GUNZIP_H
 
-#include "file/map.h"
+#include "base/file.h"
 
 #include <zlib.h>
 
 typedef struct ls__gunzip {
     z_stream stream;
-    const char *path; /* for messages; borrowed, as the bytes are */
-    const ls__map *in;
-    int64_t fed; /* bytes of it that zlib has been given */
+    const ls__file *in; /* borrowed */
+    uint8_t *feed;      /* a piece of it */
+    int64_t fed;        /* bytes of it that zlib has been given */
     int ended;
 } ls__gunzip;
 
-int ls__gunzip_open(ls__gunzip *g, const char *path, const ls__map *in);
+/* What n bytes of gzip can be inflated to at most: deflate writes 258 bytes for
+ * two bits (RFC 1951, 3.2.5). */
+int64_t ls__gunzip_most(int64_t n);
+
+int ls__gunzip_open(ls__gunzip *g, const ls__file *in);
 void ls__gunzip_close(ls__gunzip *g);
 
 /* The next n bytes, fewer only where the stream ends: how many, or a status. */

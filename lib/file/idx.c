@@ -1,8 +1,8 @@
 /* IDX files, plain and gzip'd.
  *
  * Hostile until checked: a plain file must be exactly as long as its header
- * says; of a gzip'd one, memory is asked for as its contents arrive, at most
- * twice what has arrived. */
+ * says; a gzip'd one must be long enough for deflate to have made so much into
+ * so little, before memory is asked for. */
 #include "file/idx.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD = 4 + 4 * LS__IDX_RANK, FIRST = 1 << 16 };
+enum { HEAD = 4 + 4 * LS__IDX_RANK };
 
-static bool is_gzip(const uint8_t *bytes, int64_t n)
+static bool is_gzip(const uint8_t *bytes)
 {
-    return n >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+    return bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-bool ls__idx_looks(const uint8_t *bytes, int64_t n)
+bool ls__idx_looks(const uint8_t *bytes)
 {
-    return is_gzip(bytes, n) || (n >= 2 && bytes[0] == 0 && bytes[1] == 0);
+    return is_gzip(bytes) || (bytes[0] == 0 && bytes[1] == 0);
 }
 
 /* ------ The header ------ */
@@ -73,64 +73,49 @@ static int lies(const ls__idx *idx, const char *path, int64_t room)
 
 /* ------ Plain ------ */
 
-static int read_plain(ls__idx *idx, const char *path)
+static int read_plain(ls__idx *idx, const char *path, const uint8_t *head,
+                      int64_t n)
 {
-    const ls__map *m = &idx->map;
-    int status = check_magic(idx, path, m->bytes, m->size);
-    int64_t room;
+    int status = check_magic(idx, path, head, n);
 
     if (status == 0)
-        status = read_extents(idx, path, m->bytes, m->size);
+        status = read_extents(idx, path, head, n);
     if (status < 0)
         return status;
-    room = m->size - 4 - 4 * idx->rank;
-    if (idx->count != room)
-        return lies(idx, path, room);
-    idx->data = m->bytes + 4 + 4 * idx->rank;
-    return 0;
+    idx->at = 4 + 4 * idx->rank;
+    return idx->count == idx->file.size - idx->at
+               ? 0 : lies(idx, path, idx->file.size - idx->at);
 }
 
 /* ------ gzip'd ------ */
 
-/* Make room for more elements: twice as much, but no more than the header
- * says. */
-static int grow(ls__idx *idx, const char *path, int64_t *room)
+static int check_most(const ls__idx *idx, const char *path)
 {
-    int64_t want = *room ? 2 * *room : FIRST;
-    uint8_t *more;
+    int64_t most = ls__gunzip_most(idx->file.size);
+    char shape[LS__SHAPE_TEXT];
 
-    if (want > idx->count)
-        want = idx->count;
-    more = ls__new((size_t)want, 1, path);
-    if (!more)
-        return LS_ENOMEM;
-    if (idx->inflated)
-        memcpy(more, idx->inflated, (size_t)*room);
-    free(idx->inflated);
-    idx->inflated = more;
-    *room = want;
-    return 0;
+    if (idx->count <= most)
+        return 0;
+    ls__shape_text(shape, idx->rank, idx->shape);
+    return ls__fail(LS_EFORMAT, "%s: %s bytes by the header; %lld bytes of "
+                    "gzip hold at most %lld", path, shape,
+                    (long long)idx->file.size, (long long)most);
 }
 
 static int inflate_data(ls__idx *idx, const char *path, ls__gunzip *g)
 {
-    int64_t room = 0, n = 0;
+    int status = check_most(idx, path);
+    int64_t n;
 
-    do {
-        int status = grow(idx, path, &room);
-        int64_t more;
-
-        if (status < 0)
-            return status;
-        more = ls__gunzip_read(g, idx->inflated + n, room - n);
-        if (more < 0)
-            return (int)more;
-        n += more;
-    } while (n == room && n != idx->count);
-    if (n != idx->count)
-        return lies(idx, path, n);
-    idx->data = idx->inflated;
-    return ls__gunzip_end(g);
+    if (status < 0)
+        return status;
+    idx->inflated = ls__new((size_t)idx->count, 1, path);
+    if (!idx->inflated)
+        return LS_ENOMEM;
+    n = ls__gunzip_read(g, idx->inflated, idx->count);
+    if (n < 0)
+        return (int)n;
+    return n != idx->count ? lies(idx, path, n) : ls__gunzip_end(g);
 }
 
 static int inflate_all(ls__idx *idx, const char *path, ls__gunzip *g)
@@ -149,36 +134,55 @@ static int inflate_all(ls__idx *idx, const char *path, ls__gunzip *g)
 static int read_gzip(ls__idx *idx, const char *path)
 {
     ls__gunzip g;
-    int status = ls__gunzip_open(&g, path, &idx->map);
+    int status = ls__gunzip_open(&g, &idx->file);
 
     if (status < 0)
         return status;
     status = inflate_all(idx, path, &g);
     ls__gunzip_close(&g);
-    ls__map_close(&idx->map);
+    ls__file_close(&idx->file);
     return status;
 }
 
 /* ------ */
+
+static int read_any(ls__idx *idx, const char *path)
+{
+    uint8_t head[HEAD] = {1};
+    int64_t n = idx->file.size < HEAD ? idx->file.size : HEAD;
+    int status = ls__file_read(&idx->file, head, (size_t)n, 0);
+
+    if (status < 0)
+        return status;
+    return is_gzip(head) ? read_gzip(idx, path)
+                         : read_plain(idx, path, head, n);
+}
 
 int ls__idx_open(ls__idx *idx, const char *path)
 {
     int status;
 
     *idx = (ls__idx){0};
-    status = ls__map_open(&idx->map, path);
-    if (status < 0)
-        return status;
-    status = is_gzip(idx->map.bytes, idx->map.size) ? read_gzip(idx, path)
-                                                    : read_plain(idx, path);
+    status = ls__file_open(&idx->file, path);
+    if (status == 0)
+        status = read_any(idx, path);
     if (status < 0)
         ls__idx_close(idx);
     return status;
 }
 
+int ls__idx_read(const ls__idx *idx, uint8_t *out)
+{
+    if (!idx->inflated)
+        return ls__file_read(&idx->file, out, (size_t)idx->count, idx->at);
+    if (idx->count)
+        memcpy(out, idx->inflated, (size_t)idx->count);
+    return 0;
+}
+
 void ls__idx_close(ls__idx *idx)
 {
     free(idx->inflated);
-    ls__map_close(&idx->map);
+    ls__file_close(&idx->file);
     *idx = (ls__idx){0};
 }

@@ -163,48 +163,27 @@ static int add_cifar(ls__images *im, const char *folder, const char *path)
     return status;
 }
 
-/* The labels stand before the pixels. */
-static int take_labels(ls__images *im)
-{
-    int64_t n = 0;
-
-    im->label = ls__new((size_t)im->rows, sizeof *im->label, "labels");
-    if (!im->label)
-        return LS_ENOMEM;
-    for (int p = 0; p < im->parts; p++)
-        for (int64_t i = 0; i < im->part[p].rows; i++)
-            im->label[n++] = im->part[p].first[i * im->part[p].stride - 1];
-    return 0;
-}
-
 static int open_cifar(ls__images *im, const char *folder, const char *path,
                       const char *labels)
 {
-    int status;
-
     if (labels)
         return ls__fail(LS_EINVAL, "%s: CIFAR-10 has its labels in itself; %s "
                         "is one too many", path, labels);
-    status = add_cifar(im, folder, path);
-    return status == 0 ? take_labels(im) : status;
+    return add_cifar(im, folder, path);
 }
 
 /* ------ The others ------ */
 
 static int open_pixels(ls__images *im, const char *path)
 {
-    ls__map m;
-    bool npy, idx;
-    int status = ls__map_open(&m, path);
+    uint8_t head[LS__HEAD];
+    int status = ls__head_read(head, path);
 
     if (status < 0)
         return status;
-    npy = m.size >= 6 && memcmp(m.bytes, "\x93NUMPY", 6) == 0;
-    idx = ls__idx_looks(m.bytes, m.size);
-    ls__map_close(&m);
-    if (npy)
+    if (memcmp(head, "\x93NUMPY", 6) == 0)
         return ls__npy_images(im, path);
-    if (idx)
+    if (ls__idx_looks(head))
         return ls__idx_images(im, path);
     return ls__fail(LS_EFORMAT, "%s: begins neither as .npy nor as IDX, plain "
                     "or gzip'd, and is not named as CIFAR-10's .bin", path);
@@ -259,9 +238,41 @@ int ls__images_open(ls__images *im, const char *path, bool test,
 void ls__images_close(ls__images *im)
 {
     for (int p = 0; p < LS__IMAGE_PARTS; p++)
-        ls__map_close(&im->map[p]);
-    ls__idx_close(&im->idx);
+        ls__file_close(&im->part[p].file);
     ls_array_free(&im->array);
+    ls__arena_free(&im->arena);
+    free(im->inflated);
     free(im->label);
     *im = (ls__images){0};
+}
+
+/* ------ Rows ------ */
+
+int ls__images_file(ls__images *im, ls__file *file, const char *path)
+{
+    const char *name = ls__arena_text(&im->arena, path);
+    int status = name ? ls__file_open(file, name) : LS_ENOMEM;
+
+    return status < 0 ? status : ls__file_keep(file);
+}
+
+int64_t ls__images_row_bytes(const ls__images *im)
+{
+    return im->shape[0] * im->shape[1] * im->shape[2] * (im->real ? 4 : 1);
+}
+
+const uint8_t *ls__images_row(const ls__images *im, int64_t i, void *room)
+{
+    const ls__part *p = im->part;
+    const uint8_t *memory;
+    int64_t at;
+
+    for (; i >= p->rows; p++)
+        i -= p->rows;
+    at = p->first + i * p->stride;
+    memory = p->memory ? p->memory : p->file.memory;
+    if (memory)
+        return memory + at;
+    return ls__file_read(&p->file, room, (size_t)ls__images_row_bytes(im),
+                         at) == 0 ? room : NULL;
 }

@@ -3,15 +3,17 @@
 #ifndef LS_FILE_IMAGES_H
 #define LS_FILE_IMAGES_H
 
+#include "base/memory.h"
 #include "file/idx.h"
 #include "lockstep.h"
 
 enum { LS__IMAGE_PARTS = 64 };
 
-/* Rows of one file: row i at first + i * stride. */
+/* Rows of one file, or of memory: row i at first + i * stride. */
 typedef struct ls__part {
-    const uint8_t *first;
-    int64_t rows, stride;
+    ls__file file;         /* of one of these two; the other is cleared */
+    const uint8_t *memory;
+    int64_t first, rows, stride;
 } ls__part;
 
 typedef struct ls__images {
@@ -23,10 +25,10 @@ typedef struct ls__images {
     int64_t classes;  /* labels are below this */
     int parts;
     ls__part part[LS__IMAGE_PARTS];
-    /* What holds the pixels: one map a part, or one of the other two. */
-    ls__map map[LS__IMAGE_PARTS];
-    ls__idx idx;
+    /* What holds the pixels of a part in memory: one of these two. */
+    uint8_t *inflated;
     ls_array array;
+    ls__arena arena; /* of names */
 } ls__images;
 
 /* Open a set: a file, or the training or test set of a folder.  labels: the
@@ -36,6 +38,13 @@ int ls__images_open(ls__images *im, const char *path, bool test,
                     const char *labels);
 /* Accepts a cleared one. */
 void ls__images_close(ls__images *im);
+
+/* Bytes of a row's pixels. */
+int64_t ls__images_row_bytes(const ls__images *im);
+
+/* Row i's pixels: where they lie in memory, or read into `room`.  NULL: the file
+ * is not what it was when it was opened, and ls_errmsg() says so. */
+const uint8_t *ls__images_row(const ls__images *im, int64_t i, void *room);
 
 /* ------ A reader for each format ------ */
 
@@ -49,6 +58,10 @@ int ls__npy_images(ls__images *im, const char *path);
 
 /* The set's labels, whole numbers (N) of an IDX or a .npy file. */
 int ls__labels_read(ls__images *im, const char *path);
+
+/* Open a file for a part, and keep it in memory if it is small; the path is
+ * copied. */
+int ls__images_file(ls__images *im, ls__file *file, const char *path);
 
 /* LS_EFORMAT, LS_EINVAL: the axes of pixels (N,H,W) or (N,H,W,C) do not make a
  * set; else they become its shape. */

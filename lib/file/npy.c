@@ -4,21 +4,16 @@
  * Everything is hostile until checked.  The header must say exactly what the
  * file's length says before memory for the data is asked for, and that memory
  * is at most four times the file.  Each refusal names the byte. */
-#define _GNU_SOURCE
 #include "file/npy.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/memory.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* A header is padded to 64 or so bytes; only structured types, which are not
  * read here, need more than a few hundred. */
-enum { HEADER_MAX = 1 << 20, CHUNK = 4096 };
+enum { HEADER_MAX = 1 << 20, CHUNK = 1 << 16 };
 
 int ls__npy_malformed(const ls__npy *f, const char *what, int64_t at)
 {
@@ -105,29 +100,11 @@ static bool to_i32(const ls__npy_type *type, uint64_t raw, int32_t *out)
 
 /* ------ The file up to the data ------ */
 
-/* Opened without blocking: a FIFO without a writer would not return. */
-static int open_file(ls__npy *f)
+static int read_bytes(const ls__npy *f, void *out, int64_t n, int64_t at)
 {
-    struct stat info;
-    int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-    f->file = ls__file_stream(fd, "rb");
-    if (!f->file || fstat(fileno(f->file), &info) < 0)
-        return ls__fail(LS_EIO, "%s: %s", f->path, strerror(errno));
-    if (!S_ISREG(info.st_mode))
-        return ls__fail(LS_EIO, "%s: is not a regular file", f->path);
-    f->size = info.st_size;
-    return 0;
-}
-
-static int read_bytes(ls__npy *f, void *out, size_t n, int64_t at)
-{
-    if (fread(out, 1, n, f->file) == n)
-        return 0;
-    if (ferror(f->file))
-        return ls__fail(LS_EIO, "%s: reading failed at byte %lld: %s", f->path,
-                        (long long)at, strerror(errno));
-    return ls__npy_malformed(f, "the file is cut short", f->size);
+    if (at + n > f->file.size)
+        return ls__npy_malformed(f, "the file is cut short", f->file.size);
+    return ls__file_read(&f->file, out, (size_t)n, at);
 }
 
 /* Little-endian unsigned. */
@@ -153,12 +130,12 @@ static int read_preamble(ls__npy *f, int64_t *length)
     if (head[6] < 1 || head[6] > 3 || head[7] != 0)
         return ls__npy_malformed(f, "an unknown version of the format", 6);
     bytes = head[6] == 1 ? 2 : 4;
-    status = read_bytes(f, head + 8, (size_t)bytes, 8);
+    status = read_bytes(f, head + 8, bytes, 8);
     if (status < 0)
         return status;
     *length = (int64_t)number(head + 8, bytes);
     f->at = 8 + bytes + *length;
-    if (*length > HEADER_MAX || f->at > f->size)
+    if (*length > HEADER_MAX || f->at > f->file.size)
         return ls__npy_malformed(
             f, "the header is longer than the file or 1 MB", 8);
     return 0;
@@ -175,7 +152,7 @@ static int read_header(ls__npy *f)
     text = ls__new((size_t)length + 1, 1, ".npy header");
     if (!text)
         return LS_ENOMEM;
-    status = read_bytes(f, text, (size_t)length, f->at - length);
+    status = read_bytes(f, text, length, f->at - length);
     if (status == 0)
         status = ls__npy_parse(f, text, length);
     free(text);
@@ -186,7 +163,7 @@ static int read_header(ls__npy *f)
 static int check_size(ls__npy *f)
 {
     char shape[LS__SHAPE_TEXT];
-    int64_t room = f->size - f->at;
+    int64_t room = f->file.size - f->at;
 
     ls__shape_text(shape, f->rank, f->shape);
     f->count = ls__count(f->rank, f->shape);
@@ -240,6 +217,13 @@ static void position_next(position *p, const ls__npy *f)
     }
 }
 
+/* Where elements go, and as what. */
+typedef struct target {
+    ls_dtype as;
+    uint32_t *out;
+    position place;
+} target;
+
 static uint64_t raw_of(const ls__npy *f, const uint8_t *bytes)
 {
     uint64_t raw = number(bytes, f->type->bytes);
@@ -268,28 +252,33 @@ static bool convert(const ls__npy *f, const uint8_t *bytes, ls_dtype as,
     return as == LS_F32 ? to_f32(f->type, raw, out) : to_i32(f->type, raw, out);
 }
 
-static int read_data(ls__npy *f, ls_dtype as, void *out)
+/* m elements from number n on. */
+static int convert_chunk(const ls__npy *f, const uint8_t *chunk, int64_t n,
+                         int64_t m, target *to)
 {
-    uint8_t chunk[CHUNK];
-    const int bytes = f->type->bytes;
-    int64_t per_chunk = CHUNK / bytes;
-    position p;
-
-    position_start(&p, f);
-    for (int64_t n = 0, m; n < f->count; n += m) {
-        int status;
-
-        m = f->count - n < per_chunk ? f->count - n : per_chunk;
-        status = read_bytes(f, chunk, (size_t)(m * bytes), f->at + n * bytes);
-        if (status < 0)
-            return status;
-        for (int64_t i = 0; i < m; i++) {
-            if (!convert(f, chunk + i * bytes, as, (uint32_t *)out + p.at))
-                return out_of_range(f, &p, n + i, as);
-            position_next(&p, f);
-        }
+    for (int64_t i = 0; i < m; i++) {
+        if (!convert(f, chunk + i * f->type->bytes, to->as,
+                     to->out + to->place.at))
+            return out_of_range(f, &to->place, n + i, to->as);
+        position_next(&to->place, f);
     }
     return 0;
+}
+
+static int read_data(const ls__npy *f, target *to, uint8_t *chunk)
+{
+    const int bytes = f->type->bytes;
+    int64_t per_chunk = CHUNK / bytes;
+    int status = 0;
+
+    position_start(&to->place, f);
+    for (int64_t n = 0, m; n < f->count && status == 0; n += m) {
+        m = f->count - n < per_chunk ? f->count - n : per_chunk;
+        status = read_bytes(f, chunk, m * bytes, f->at + n * bytes);
+        if (status == 0)
+            status = convert_chunk(f, chunk, n, m, to);
+    }
+    return status;
 }
 
 int ls__npy_open(ls__npy *f, const char *path)
@@ -297,7 +286,7 @@ int ls__npy_open(ls__npy *f, const char *path)
     int status;
 
     *f = (ls__npy){.path = path};
-    status = open_file(f);
+    status = ls__file_open(&f->file, path);
     if (status == 0)
         status = read_header(f);
     return status == 0 ? check_size(f) : status;
@@ -305,21 +294,20 @@ int ls__npy_open(ls__npy *f, const char *path)
 
 void ls__npy_close(ls__npy *f)
 {
-    if (f->file)
-        fclose(f->file);
-    f->file = NULL;
+    ls__file_close(&f->file);
 }
 
 int ls__npy_read(ls__npy *f, ls_array *out, ls_dtype as)
 {
     ls_array t = {.dtype = as, .rank = f->rank};
-    int status;
+    uint8_t *chunk = ls__new(CHUNK, 1, f->path);
+    int status = LS_ENOMEM;
 
     memcpy(t.shape, f->shape, sizeof t.shape);
     t.data = ls__new((size_t)f->count, sizeof(uint32_t), f->path);
-    if (!t.data)
-        return LS_ENOMEM;
-    status = read_data(f, as, t.data);
+    if (t.data && chunk)
+        status = read_data(f, &(target){.as = as, .out = t.data}, chunk);
+    free(chunk);
     if (status < 0)
         ls_array_free(&t);
     else

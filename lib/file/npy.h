@@ -3,9 +3,8 @@
 #ifndef LS_FILE_NPY_H
 #define LS_FILE_NPY_H
 
+#include "base/file.h"
 #include "lockstep.h"
-
-#include <stdio.h>
 
 /* raw holds the element's bytes as an integer of the machine; it stands for a
  * whole number or for a real one. */
@@ -17,10 +16,9 @@ typedef struct ls__npy_type {
 } ls__npy_type;
 
 typedef struct ls__npy {
-    FILE *file;
     const char *path; /* borrowed */
-    int64_t size;     /* of the file, bytes */
-    int64_t at;       /* where the data begin */
+    ls__file file;
+    int64_t at; /* where the data begin */
     const ls__npy_type *type;
     bool big_endian;
     bool fortran;

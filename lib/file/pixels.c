@@ -31,27 +31,46 @@ int ls__images_shape(ls__images *im, const char *path, int rank,
     return 0;
 }
 
-/* The only part: pixels that follow each other. */
-static void set_part(ls__images *im, const void *first)
+/* The only part: pixels that follow each other, from a byte of its file or of
+ * memory on. */
+static void set_part(ls__images *im, const void *memory, int64_t first)
 {
-    int64_t size = im->shape[0] * im->shape[1] * im->shape[2];
+    ls__part *p = &im->part[0];
 
     im->parts = 1;
-    im->part[0] = (ls__part){first, im->rows, im->real ? 4 * size : size};
+    p->memory = memory;
+    p->first = first;
+    p->rows = im->rows;
+    p->stride = ls__images_row_bytes(im);
+}
+
+/* What holds the elements becomes the set's. */
+static void take_idx(ls__images *im, ls__idx *idx)
+{
+    im->inflated = idx->inflated;
+    idx->inflated = NULL;
+    im->part[0].file = idx->file;
+    idx->file = (ls__file){0};
+    set_part(im, im->inflated, im->inflated ? 0 : idx->at);
 }
 
 int ls__idx_images(ls__images *im, const char *path)
 {
-    int status = ls__idx_open(&im->idx, path);
+    const char *name = ls__arena_text(&im->arena, path);
+    ls__idx idx = {0};
+    int status = name ? ls__idx_open(&idx, name) : LS_ENOMEM;
 
     if (status == 0)
-        status = ls__images_shape(im, path, im->idx.rank, im->idx.shape);
+        status = ls__images_shape(im, path, idx.rank, idx.shape);
+    if (status == 0 && !idx.inflated)
+        status = ls__file_keep(&idx.file);
     if (status == 0)
-        set_part(im, im->idx.data);
+        take_idx(im, &idx);
+    ls__idx_close(&idx);
     return status;
 }
 
-/* ------ .npy: bytes and floats of this machine in C order are mapped, the
+/* ------ .npy: bytes and floats of this machine in C order stay in the file, the
  * rest is read into memory as floats ------ */
 
 static bool fits(const ls__npy *f)
@@ -62,16 +81,17 @@ static bool fits(const ls__npy *f)
     return (bytes || floats) && !f->fortran;
 }
 
-static int map_npy(ls__images *im, const ls__npy *f, const char *path)
+static int leave_npy(ls__images *im, const ls__npy *f, const char *path)
 {
-    int status = ls__map_open(&im->map[0], path);
+    ls__file *file = &im->part[0].file;
+    int status = ls__images_file(im, file, path);
 
     if (status < 0)
         return status;
-    if (im->map[0].size != f->size)
+    if (file->size != f->file.size)
         return ls__fail(LS_EIO, "%s: changes while it is read", path);
     im->real = f->type->bytes == 4;
-    set_part(im, im->map[0].bytes + f->at);
+    set_part(im, NULL, f->at);
     return 0;
 }
 
@@ -94,7 +114,7 @@ static int load_npy(ls__images *im, ls__npy *f)
     im->real = strcmp(f->type->name, "u1") != 0;
     if (!im->real)
         narrow(&im->array, f->count);
-    set_part(im, im->array.data);
+    set_part(im, im->array.data, 0);
     return 0;
 }
 
@@ -106,7 +126,7 @@ int ls__npy_images(ls__images *im, const char *path)
     if (status == 0)
         status = ls__images_shape(im, path, f.rank, f.shape);
     if (status == 0)
-        status = fits(&f) ? map_npy(im, &f, path) : load_npy(im, &f);
+        status = fits(&f) ? leave_npy(im, &f, path) : load_npy(im, &f);
     ls__npy_close(&f);
     return status;
 }
@@ -122,8 +142,18 @@ static int wrong_count(const ls__images *im, const char *path, int rank,
                     ls__shape_text(text, rank, shape), (long long)im->rows);
 }
 
+static int read_idx_labels(ls__images *im, const ls__idx *idx, uint8_t *bytes)
+{
+    int status = ls__idx_read(idx, bytes);
+
+    for (int64_t i = 0; i < im->rows && status == 0; i++)
+        im->label[i] = bytes[i];
+    return status;
+}
+
 static int idx_labels(ls__images *im, const char *path)
 {
+    uint8_t *bytes = NULL;
     ls__idx idx;
     int status = ls__idx_open(&idx, path);
 
@@ -131,10 +161,12 @@ static int idx_labels(ls__images *im, const char *path)
         return status;
     if (idx.rank != 1 || idx.shape[0] != im->rows)
         status = wrong_count(im, path, idx.rank, idx.shape);
-    else if (!(im->label = ls__new((size_t)im->rows, sizeof *im->label, path)))
+    else if (!(im->label = ls__new((size_t)im->rows, sizeof *im->label, path)) ||
+             !(bytes = ls__new((size_t)im->rows, 1, path)))
         status = LS_ENOMEM;
-    for (int64_t i = 0; i < im->rows && status == 0; i++)
-        im->label[i] = idx.data[i];
+    if (status == 0)
+        status = read_idx_labels(im, &idx, bytes);
+    free(bytes);
     ls__idx_close(&idx);
     return status;
 }
@@ -172,14 +204,11 @@ static int count_classes(ls__images *im, const char *path)
 
 int ls__labels_read(ls__images *im, const char *path)
 {
-    ls__map m;
-    bool idx;
-    int status = ls__map_open(&m, path);
+    uint8_t head[LS__HEAD];
+    int status = ls__head_read(head, path);
 
-    if (status < 0)
-        return status;
-    idx = ls__idx_looks(m.bytes, m.size);
-    ls__map_close(&m);
-    status = idx ? idx_labels(im, path) : npy_labels(im, path);
+    if (status == 0)
+        status = ls__idx_looks(head) ? idx_labels(im, path)
+                                     : npy_labels(im, path);
     return status == 0 ? count_classes(im, path) : status;
 }

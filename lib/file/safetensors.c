@@ -1,6 +1,6 @@
 /* The safetensors writer.  The header is made first, with the checksum of the
- * whole file in it; then header and data go to a file aside, which is synced
- * and renamed over the old one.  Nothing is ever written into an existing file.
+ * whole file in it; then header and data go to a new file, which is synced and
+ * renamed over the old one.  Nothing is ever written into an existing file.
  * The format is little-endian, as is every machine base/fpmode.h knows. */
 #include "file/safetensors.h"
 #include "base/error.h"
@@ -154,31 +154,41 @@ static void seal(char *header, size_t bytes, int n,
 
 /* ------ The file ------ */
 
-static int write_all(ls__aside *file, const char *header, size_t bytes, int n,
-                     const ls__safetensor *tensor)
+static int put_all(ls__newfile *out, const char *header, size_t bytes, int n,
+                   const ls__safetensor *tensor)
 {
-    int status = ls__aside_write(file, header, bytes);
+    int status = ls__newfile_write(out, header, bytes);
 
     for (int i = 0; status == 0 && i < n; i++)
-        status = ls__aside_write(file, tensor[i].data, data_bytes(&tensor[i]));
-    return status < 0 ? status : ls__aside_finish(file);
+        status = ls__newfile_write(out, tensor[i].data, data_bytes(&tensor[i]));
+    return status;
 }
 
-int ls__safetensors_write(const char *path, int n, const ls__safetensor *tensor,
-                          int pairs, const ls__metadata *extra)
+int ls__safetensors_put(ls__newfile *out, int n, const ls__safetensor *tensor,
+                        int pairs, const ls__metadata *extra)
 {
     char *header = NULL;
     size_t bytes = 0;
-    ls__aside file;
     int status = make_header(n, tensor, pairs, extra, &header, &bytes);
 
     if (status < 0)
         return status;
     seal(header, bytes, n, tensor);
-    status = ls__aside_open(&file, path);
-    if (status == 0)
-        status = write_all(&file, header, bytes, n, tensor);
-    ls__aside_close(&file);
+    status = put_all(out, header, bytes, n, tensor);
     free(header);
+    return status;
+}
+
+int ls__safetensors_write(const char *path, int n, const ls__safetensor *tensor,
+                          int pairs, const ls__metadata *extra)
+{
+    ls__aside file;
+    int status = ls__aside_open(&file, path);
+
+    if (status == 0)
+        status = ls__safetensors_put(&file.out, n, tensor, pairs, extra);
+    if (status == 0)
+        status = ls__aside_finish(&file);
+    ls__aside_close(&file);
     return status;
 }

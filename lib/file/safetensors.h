@@ -3,6 +3,7 @@
 #ifndef LS_FILE_SAFETENSORS_H
 #define LS_FILE_SAFETENSORS_H
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "lockstep.h"
 
@@ -18,10 +19,14 @@ typedef struct ls__metadata {
     const char *key, *value;
 } ls__metadata;
 
-/* Write n tensors in the order given.  "__metadata__" holds "lockstep" (the
- * version), "lockstep.crc32" (see seal.h) and the pairs of extra (may be NULL).
- * Written to PATH.tmp-PID, synced and renamed: a failure leaves what was at
- * path.  LS_EIO, LS_EINVAL (a name), LS_ENOMEM. */
+/* Write n tensors in the order given to a file that is open.  "__metadata__"
+ * holds "lockstep" (the version), "lockstep.crc32" (see seal.h) and the pairs of
+ * extra (may be NULL).  LS_EIO, LS_EINVAL (a name), LS_ENOMEM. */
+int ls__safetensors_put(ls__newfile *out, int n, const ls__safetensor *tensor,
+                        int pairs, const ls__metadata *extra);
+
+/* The same to a file aside, which is renamed to `path`: a failure leaves what
+ * was there. */
 int ls__safetensors_write(const char *path, int n, const ls__safetensor *tensor,
                           int pairs, const ls__metadata *extra);
 
@@ -31,23 +36,19 @@ void ls__safetensors_sha256(int n, const ls__safetensor *tensor, char hex[65]);
 /* A file in memory. */
 typedef struct ls__safetensors {
     ls__arena arena;
-    char *bytes; /* all of it; its data is the entries' */
-    size_t size;
+    char *data; /* what follows the header */
     int count, pairs;
     ls_entry *entry;   /* in the order of the data */
     ls__metadata *pair; /* of "__metadata__" */
 } ls__safetensors;
 
 /* Read a file, anybody's: nothing is believed before it is checked against the
- * file's length.  Entries follow each other from the first byte of data to the
- * last, without a gap.  A file that says it is ours is refused unless its seal
- * holds.  LS_EIO; LS_EFORMAT; LS_ENOTSUP (an element type, more axes than
- * LS_MAX_RANK); LS_ENOMEM. */
+ * file's length, and the data are not touched before the header was found
+ * right.  Entries follow each other from the first byte of data to the last,
+ * without a gap.  A file that says it is ours is refused unless its seal holds.
+ * LS_EIO; LS_EFORMAT; LS_ENOTSUP (an element type, more axes than LS_MAX_RANK);
+ * LS_ENOMEM. */
 int ls__safetensors_read(ls__safetensors *file, const char *path);
-
-/* The same from memory, malloc's, which becomes the file's in any case. */
-int ls__safetensors_parse(ls__safetensors *file, const char *path, char *bytes,
-                          size_t size);
 void ls__safetensors_free(ls__safetensors *file);
 
 /* The value of a pair; NULL: there is none. */

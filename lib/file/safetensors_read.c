@@ -1,8 +1,9 @@
-/* The safetensors reader.  The whole file is read first, so that its length
- * bounds everything; then the header is parsed and each entry is checked by
- * itself, and all together for gaps and overlaps; only then are there entries.
- * What the format leaves open is refused: unknown keys of an entry, twice the
- * same name, a name with a zero byte. */
+/* The safetensors reader.  The header is read and parsed first; each entry is
+ * checked by itself, and all together for gaps and overlaps and against the
+ * file's length; only then are the data read, and only then are there entries.
+ * So a large file of another kind costs nothing.  What the format leaves open is
+ * refused: unknown keys of an entry, twice the same name, a name with a zero
+ * byte. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/sha.h"
@@ -16,51 +17,158 @@
 
 enum { LEAD = 8, LONGEST = 100 << 20 }; /* of a header, as the format has it */
 
+/* An entry on its way, and where its data begin. */
+typedef struct place {
+    int64_t first;
+    ls_entry entry;
+} place;
+
 /* A file as it is read. */
 typedef struct reader {
     ls__safetensors *file;
     const char *path;
-    size_t head; /* bytes before the data */
-    json_t *header;
+    ls__file in;
+    char *text;   /* the length and the header */
+    size_t head;  /* bytes of it */
+    size_t at;    /* what is parsed next */
+    int64_t room; /* bytes of data */
+    json_t *seen; /* an object with all names so far */
+    place *place; /* [places], with room for more */
+    int places, most;
 } reader;
 
-static const char *plural(size_t n)
+static const char *plural(int64_t n)
 {
     return n == 1 ? "" : "s";
 }
 
-/* ------ The header as JSON ------ */
+/* ------ The header as JSON: pairs of a name and a value, one at a time, since
+ * there may be very many ------ */
 
-static int parse_json(reader *r)
+static int bad_json(const reader *r, const char *what)
 {
-    const char *text = r->file->bytes + LEAD;
-    json_error_t error;
-
-    if (*text != '{')
-        return ls__fail(LS_EFORMAT, "%s: the header does not begin with {",
-                        r->path);
-    r->header = json_loadb(text, r->head - LEAD, JSON_REJECT_DUPLICATES,
-                           &error);
-    return r->header ? 0 : ls__json_fail(r->path, "the header is no JSON", LEAD,
-                                         &error);
+    return ls__fail(LS_EFORMAT, "%s: the header is no JSON, at byte %zu: %s",
+                    r->path, r->at, what);
 }
 
-static int find_header(reader *r)
+/* The next character that is no space; 0 at the end. */
+static char peek(reader *r)
 {
-    size_t size = r->file->size;
+    while (r->at < r->head && strchr(" \t\n\r", r->text[r->at]) &&
+           r->text[r->at])
+        r->at++;
+    return r->at < r->head ? r->text[r->at] : 0;
+}
+
+static bool accept(reader *r, char sign)
+{
+    bool there = peek(r) == sign;
+
+    r->at += there;
+    return there;
+}
+
+static int parse_value(reader *r, json_t **value)
+{
+    json_error_t error;
+
+    *value = json_loadb(r->text + r->at, r->head - r->at,
+                        JSON_REJECT_DUPLICATES | JSON_DECODE_ANY |
+                            JSON_DISABLE_EOF_CHECK, &error);
+    if (!*value)
+        return ls__json_fail(r->path, "the header is no JSON", r->at, &error);
+    r->at += (size_t)error.position;
+    return 0;
+}
+
+static int parse_name(reader *r, json_t **name)
+{
+    int status = peek(r) == '"' ? parse_value(r, name)
+                                : bad_json(r, "a name is missing");
+
+    if (status < 0)
+        return status;
+    if (json_object_get(r->seen, json_string_value(*name)))
+        return bad_json(r, "a duplicate name before it");
+    if (json_object_set_new(r->seen, json_string_value(*name), json_true()) < 0)
+        return ls__no_memory(r->path, 0);
+    return accept(r, ':') ? 0 : bad_json(r, "a : is missing");
+}
+
+static int read_pair(reader *r, const char *name, json_t *value);
+
+static int parse_pair(reader *r)
+{
+    json_t *name = NULL, *value = NULL;
+    int status = parse_name(r, &name);
+
+    if (status == 0)
+        status = parse_value(r, &value);
+    if (status == 0)
+        status = read_pair(r, json_string_value(name), value);
+    json_decref(name);
+    json_decref(value);
+    return status;
+}
+
+static int parse_header(reader *r)
+{
+    bool more = true;
+    int status = 0;
+
+    r->at = LEAD + 1; /* behind the { */
+    if (!(r->seen = json_object()))
+        return ls__no_memory(r->path, 0);
+    if (accept(r, '}'))
+        more = false;
+    while (more && (status = parse_pair(r)) == 0)
+        if (!(more = accept(r, ',')) && !accept(r, '}'))
+            return bad_json(r, "a } is missing");
+    if (status < 0)
+        return status;
+    return peek(r) || r->at < r->head ? bad_json(r, "something follows the }")
+                                      : 0;
+}
+
+/* ------ Its text ------ */
+
+/* The length, and the { that must follow it. */
+static int read_lead(reader *r)
+{
+    int64_t size = r->in.size;
+    uint8_t lead[LEAD + 1] = {0};
     uint64_t length = 0;
+    int status;
 
     if (size < LEAD)
-        return ls__fail(LS_EFORMAT, "%s: %zu byte%s are no safetensors file",
-                        r->path, size, plural(size));
+        return ls__fail(LS_EFORMAT, "%s: %lld byte%s are no safetensors file",
+                        r->path, (long long)size, plural(size));
+    if ((status = ls__file_read(&r->in, lead, LEAD + (size > LEAD), 0)) < 0)
+        return status;
     for (int i = 0; i < LEAD; i++)
-        length |= (uint64_t)(uint8_t)r->file->bytes[i] << 8 * i;
-    if (length < 2 || length > size - LEAD || length > LONGEST)
+        length |= (uint64_t)lead[i] << 8 * i;
+    if (length < 2 || length > (uint64_t)size - LEAD || length > LONGEST)
         return ls__fail(LS_EFORMAT, "%s: a header of %llu bytes does not fit "
-                        "into a file of %zu", r->path,
-                        (unsigned long long)length, size);
+                        "into a file of %lld", r->path,
+                        (unsigned long long)length, (long long)size);
+    if (lead[LEAD] != '{')
+        return ls__fail(LS_EFORMAT, "%s: the header does not begin with {",
+                        r->path);
     r->head = LEAD + (size_t)length;
-    return parse_json(r);
+    r->room = size - (int64_t)r->head;
+    return 0;
+}
+
+static int read_header(reader *r)
+{
+    int status = read_lead(r);
+
+    if (status < 0)
+        return status;
+    if (!(r->text = ls__new(r->head, 1, r->path)))
+        return LS_ENOMEM;
+    status = ls__file_read(&r->in, r->text, r->head, 0);
+    return status < 0 ? status : parse_header(r);
 }
 
 /* ------ Metadata, and whose file it is ------ */
@@ -98,8 +206,7 @@ static bool sha_holds(const reader *r, const char *want)
     char hex[65];
 
     ls__sha256_init(&sha);
-    ls__sha256_update(&sha, r->file->bytes + r->head,
-                      r->file->size - r->head);
+    ls__sha256_update(&sha, r->file->data, (size_t)r->room);
     ls__sha256_hex(&sha, hex);
     return !strcmp(hex, want);
 }
@@ -114,7 +221,7 @@ static int check_ours(const reader *r)
     if (!ls__safetensors_meta(f, "lockstep") &&
         !ls__safetensors_meta(f, LS__SEAL))
         return 0;
-    if (!ls__seal_holds(f->bytes, r->head, f->size) ||
+    if (!ls__seal_holds(r->text, r->head, f->data, (size_t)r->room) ||
         (sha && !sha_holds(r, sha)))
         return ls__fail(LS_EFORMAT, "%s: the checksum does not match: the "
                         "file is damaged", r->path);
@@ -166,35 +273,54 @@ static int read_type(const reader *r, const json_t *dtype, ls_entry *e)
     return 0;
 }
 
-static int read_offsets(const reader *r, const json_t *pair, ls_entry *e)
+static int read_offsets(const reader *r, const json_t *pair, place *p)
 {
     const json_t *a = json_array_get(pair, 0), *b = json_array_get(pair, 1);
-    int64_t room = (int64_t)(r->file->size - r->head);
     int64_t first = json_integer_value(a), last = json_integer_value(b);
+    const ls_entry *e = &p->entry;
 
     if (json_array_size(pair) != 2 || !json_is_integer(a) ||
         !json_is_integer(b))
         return bad_entry(r, e, "\"data_offsets\" is no pair of numbers");
-    if (first < 0 || last < first || last > room)
+    if (first < 0 || last < first || last > r->room)
         return ls__fail(LS_EFORMAT, "%s: tensor \"%s\": bytes %lld to %lld do "
                         "not lie in %lld bytes of data", r->path, e->name,
-                        (long long)first, (long long)last, (long long)room);
+                        (long long)first, (long long)last,
+                        (long long)r->room);
     if (last - first != e->bytes)
         return ls__fail(LS_EFORMAT, "%s: tensor \"%s\": bytes %lld to %lld, "
                         "but its shape needs %lld", r->path, e->name,
                         (long long)first, (long long)last,
                         (long long)e->bytes);
-    e->data = r->file->bytes + r->head + first;
+    p->first = first;
+    return 0;
+}
+
+/* Room for one more: twice as much as there was. */
+static int make_place(reader *r)
+{
+    int most = r->most ? 2 * r->most : 64;
+    place *more;
+
+    if (r->places < r->most)
+        return 0;
+    if (!(more = ls__new((size_t)most, sizeof *more, r->path)))
+        return LS_ENOMEM;
+    if (r->places)
+        memcpy(more, r->place, (size_t)r->places * sizeof *more);
+    free(r->place);
+    r->place = more;
+    r->most = most;
     return 0;
 }
 
 static int read_entry(reader *r, const char *name, const json_t *value)
 {
-    ls_entry *e = &r->file->entry[r->file->count];
-    int status;
+    int status = make_place(r);
+    place *p = &r->place[r->places];
+    ls_entry *e = &p->entry;
 
-    e->name = ls__arena_text(&r->file->arena, name);
-    if (!e->name)
+    if (status < 0 || !(e->name = ls__arena_text(&r->file->arena, name)))
         return LS_ENOMEM;
     if (json_object_size(value) != 3)
         return bad_entry(r, e, "is not described by \"dtype\", \"shape\" and "
@@ -203,93 +329,93 @@ static int read_entry(reader *r, const char *name, const json_t *value)
     if (status == 0)
         status = read_type(r, json_object_get(value, "dtype"), e);
     if (status == 0)
-        status = read_offsets(r, json_object_get(value, "data_offsets"), e);
-    r->file->count += status == 0;
+        status = read_offsets(r, json_object_get(value, "data_offsets"), p);
+    r->places += status == 0;
     return status;
+}
+
+static int read_pair(reader *r, const char *name, json_t *value)
+{
+    return strcmp(name, "__metadata__") ? read_entry(r, name, value)
+                                        : read_metadata(r, value);
 }
 
 static int by_place(const void *a, const void *b)
 {
-    const ls_entry *x = a, *y = b;
-    const char *p = x->data, *q = y->data;
+    const place *x = a, *y = b;
 
-    return p != q ? (p > q) - (p < q) : (x->bytes > y->bytes) -
-                                            (x->bytes < y->bytes);
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return (x->entry.bytes > y->entry.bytes) -
+           (x->entry.bytes < y->entry.bytes);
 }
 
 /* One after the other, from the first byte of data to the last. */
 static int check_order(const reader *r)
 {
-    const ls__safetensors *f = r->file;
-    const char *at = f->bytes + r->head, *end = f->bytes + f->size;
+    int64_t at = 0;
 
-    qsort(f->entry, (size_t)f->count, sizeof *f->entry, by_place);
-    for (int i = 0; i < f->count; i++) {
-        if ((const char *)f->entry[i].data != at)
-            return bad_entry(r, &f->entry[i], "there is a gap or an overlap "
-                             "before its data");
-        at += f->entry[i].bytes;
+    if (r->places)
+        qsort(r->place, (size_t)r->places, sizeof *r->place, by_place);
+    for (int i = 0; i < r->places; i++) {
+        if (r->place[i].first != at)
+            return bad_entry(r, &r->place[i].entry, "there is a gap or an "
+                             "overlap before its data");
+        at += r->place[i].entry.bytes;
     }
-    if (at != end)
-        return ls__fail(LS_EFORMAT, "%s: %zu byte%s at the end belong to no "
-                        "tensor", r->path, (size_t)(end - at),
-                        plural((size_t)(end - at)));
+    if (at != r->room)
+        return ls__fail(LS_EFORMAT, "%s: %lld byte%s at the end belong to no "
+                        "tensor", r->path, (long long)(r->room - at),
+                        plural(r->room - at));
     return 0;
 }
 
-static int read_entries(reader *r)
+static int read_data(reader *r)
 {
     ls__safetensors *f = r->file;
-    const char *name;
-    json_t *value;
     int status;
 
-    f->entry = ls__arena_new(&f->arena, json_object_size(r->header),
-                             sizeof *f->entry);
-    if (!f->entry)
+    f->data = ls__new((size_t)r->room + 1, 1, r->path);
+    f->entry = ls__arena_new(&f->arena, (size_t)r->places, sizeof *f->entry);
+    if (!f->data || !f->entry)
         return LS_ENOMEM;
-    json_object_foreach(r->header, name, value) {
-        status = strcmp(name, "__metadata__") ? read_entry(r, name, value)
-                                              : read_metadata(r, value);
-        if (status < 0)
-            return status;
+    status = ls__file_read(&r->in, f->data, (size_t)r->room, (int64_t)r->head);
+    if (status < 0)
+        return status;
+    for (; f->count < r->places; f->count++) {
+        f->entry[f->count] = r->place[f->count].entry;
+        f->entry[f->count].data = f->data + r->place[f->count].first;
     }
-    status = check_order(r);
-    return status < 0 ? status : check_ours(r);
+    return check_ours(r);
 }
 
 /* ------ */
 
-int ls__safetensors_parse(ls__safetensors *file, const char *path, char *bytes,
-                          size_t size)
+int ls__safetensors_read(ls__safetensors *file, const char *path)
 {
-    reader r = {file, path, 0, NULL};
-    int status;
+    reader r = {.file = file, .path = path};
+    int status = ls__file_open(&r.in, path);
 
-    *file = (ls__safetensors){.bytes = bytes, .size = size};
-    status = find_header(&r);
+    *file = (ls__safetensors){0};
     if (status == 0)
-        status = read_entries(&r);
-    json_decref(r.header);
+        status = read_header(&r);
+    if (status == 0)
+        status = check_order(&r);
+    if (status == 0)
+        status = read_data(&r);
+    json_decref(r.seen);
+    free(r.place);
+    free(r.text);
+    ls__file_close(&r.in);
     if (status < 0)
         ls__safetensors_free(file);
     return status;
 }
 
-int ls__safetensors_read(ls__safetensors *file, const char *path)
-{
-    char *bytes = NULL;
-    size_t size = 0;
-    int status = ls__file_read(path, &bytes, &size);
-
-    return status < 0 ? status
-                      : ls__safetensors_parse(file, path, bytes, size);
-}
-
 void ls__safetensors_free(ls__safetensors *file)
 {
     ls__arena_free(&file->arena);
-    free(file->bytes);
+    free(file->data);
     *file = (ls__safetensors){0};
 }
 

@@ -32,15 +32,15 @@ void ls__seal_close(char *digits, uint32_t crc)
         digits[i] = "0123456789abcdef"[crc >> (28 - 4 * i) & 15];
 }
 
-bool ls__seal_holds(char *bytes, size_t n, size_t size)
+bool ls__seal_holds(char *text, size_t n, const void *data, size_t size)
 {
-    char found[DIGITS], right[DIGITS], *at = ls__seal_find(bytes, n);
+    char found[DIGITS], right[DIGITS], *at = ls__seal_find(text, n);
 
     if (!at)
         return false;
     memcpy(found, at, DIGITS);
     memcpy(at, LS__SEAL_OPEN, DIGITS);
-    ls__seal_close(right, ls__crc32(0, bytes, size));
+    ls__seal_close(right, ls__crc32(ls__crc32(0, text, n), data, size));
     memcpy(at, found, DIGITS);
     return !memcmp(found, right, DIGITS);
 }

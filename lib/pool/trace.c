@@ -324,7 +324,7 @@ static void put_end(FILE *file, const ls_trace *t)
             (long long)ls_trace_dropped(t));
 }
 
-static int fill(ls__aside *to, const ls_trace *t)
+static int fill(ls__newfile *to, const ls_trace *t)
 {
     FILE *file = ls__file_stream(fcntl(to->fd, F_DUPFD_CLOEXEC, 0), "w");
     bool good = true;
@@ -349,7 +349,7 @@ int ls_trace_write(const ls_trace *t, const char *path)
     int status = ls__aside_open(&to, path);
 
     if (status == 0)
-        status = fill(&to, t);
+        status = fill(&to.out, t);
     if (status == 0)
         status = ls__aside_finish(&to);
     ls__aside_close(&to);

@@ -9,10 +9,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[32];
     int fd = memory_file(data, size, path);
 
-    for (int i = 0; i < 2 && ls__cifar_add(&images, path) == 0; i++)
-        for (int64_t r = 0; r < images.part[i].rows; r++)
-            touch(images.part[i].first + r * images.part[i].stride - 1,
-                  images.part[i].stride);
+    for (int i = 0; i < 2 && ls__cifar_add(&images, path) == 0; i++) {
+        touch_rows(&images);
+        touch(images.label, 4 * images.rows);
+    }
     ls__images_close(&images);
     close(fd);
     return 0;

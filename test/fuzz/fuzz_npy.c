@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     load(path, LS_F32);
     load(path, LS_I32);
     if (ls__npy_images(&images, path) == 0)
-        touch(images.part[0].first, images.rows * images.part[0].stride);
+        touch_rows(&images);
     if (ls__labels_read(&labels, path) == 0)
         touch(labels.label, 3 * 4);
     ls__images_close(&images);

@@ -4,25 +4,16 @@
 #ifndef TEST_FUZZ_REPLAY_H
 #define TEST_FUZZ_REPLAY_H
 
+#include "file/images.h"
+#include "memory_file.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* A file in memory with these bytes; its path in room.  To be closed. */
-static inline int memory_file(const uint8_t *data, size_t size, char room[32])
-{
-    int fd = memfd_create("fuzz", 0);
-
-    if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-        abort();
-    snprintf(room, 32, "/proc/self/fd/%d", fd);
-    return fd;
-}
 
 /* Look at every byte.  volatile: so that the compiler looks too. */
 static inline void touch(const void *data, int64_t n)
@@ -31,6 +22,22 @@ static inline void touch(const void *data, int64_t n)
 
     for (int64_t i = 0; i < n; i++)
         (void)p[i];
+}
+
+/* Look at every row of a set. */
+static inline void touch_rows(const ls__images *im)
+{
+    int64_t bytes = ls__images_row_bytes(im);
+    uint8_t *room = malloc((size_t)bytes + 1);
+    const uint8_t *row;
+
+    for (int64_t i = 0; i < im->rows; i++) {
+        row = room ? ls__images_row(im, i, room) : NULL;
+        if (!row)
+            abort();
+        touch(row, bytes);
+    }
+    free(room);
 }
 
 #ifndef FUZZING

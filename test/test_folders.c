@@ -1,0 +1,535 @@
+/* Folders and files that somebody prepared, or that two runs use at once: what
+ * is outside a checkpoint folder stays as it is, whatever links lead there; what
+ * is inside and not ours stays too; saving goes on all the same.  And children
+ * of fork, who have the folder but not the thread that writes into it. */
+#define _GNU_SOURCE
+#include "folder.h"
+#include "models.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* ------ A run ------ */
+
+typedef struct world {
+    ls_pool *pool;
+    run r;
+    ls_checkpoints *saved;
+    float x[4 * 3], y[4 * 2];
+} world;
+
+static void open_world(world *w)
+{
+    w->saved = NULL;
+    w->pool = open_pool(2, 1);
+    w->r = open_run(w->pool, linear_graph(3, 2), NULL);
+    fill_uniform(1, 12, w->x);
+    fill_uniform(2, 8, w->y);
+    OK(ls_batch_set(w->r.batch, "x", LS_F32, w->x, 4));
+    OK(ls_batch_set(w->r.batch, "y", LS_F32, w->y, 4));
+}
+
+static void close_world(world *w)
+{
+    ls_checkpoints_close(w->saved);
+    close_run(&w->r);
+    ls_pool_close(w->pool);
+}
+
+static void keep(world *w, int n)
+{
+    ls_checkpoints_options o = {in_folder("c"), n, 0, NULL};
+
+    OK(ls_checkpoints_open(&w->saved, w->r.trainer, &o));
+}
+
+static void save(world *w)
+{
+    OK(ls_checkpoints_save(w->saved, 0, NULL));
+    OK(ls_checkpoints_wait(w->saved));
+}
+
+static void step_and_save(world *w)
+{
+    step(&w->r);
+    save(w);
+}
+
+static bool there(const char *name)
+{
+    struct stat info;
+
+    return lstat(in_folder(name), &info) == 0;
+}
+
+static const char *const ours[] = {"checkpoint.json", "params.safetensors",
+                                   "optimizer.safetensors", "kept.txt"};
+
+/* A folder of somebody else's, with files of all names. */
+static void make_victim(const char *name)
+{
+    char file[64];
+
+    ck_assert_int_eq(mkdir(in_folder(name), 0777), 0);
+    for (int i = 0; i < 4; i++) {
+        snprintf(file, sizeof file, "%s/%s", name, ours[i]);
+        put_file(in_folder(file), "mine", 4);
+    }
+}
+
+static void check_victim(const char *name)
+{
+    char file[64];
+
+    for (int i = 0; i < 4; i++) {
+        size_t n;
+        char *bytes;
+
+        snprintf(file, sizeof file, "%s/%s", name, ours[i]);
+        ck_assert_msg(there(file), "%s", file);
+        bytes = get_file(in_folder(file), &n);
+        ck_assert_uint_eq(n, 4);
+        ck_assert_mem_eq(bytes, "mine", 4);
+        free(bytes);
+    }
+}
+
+static void link_to(const char *target, const char *name)
+{
+    ck_assert_int_eq(symlink(in_folder(target), in_folder(name)), 0);
+}
+
+/* ------ What stands where a checkpoint is written ------ */
+
+static void put_link(void)
+{
+    link_to("victim", "c/.writing");
+}
+
+static void put_dangling(void)
+{
+    link_to("nothing", "c/.writing");
+}
+
+static void put_plain(void)
+{
+    put_file(in_folder("c/.writing"), "mine", 4);
+}
+
+static void put_fifo(void)
+{
+    ck_assert_int_eq(mkfifo(in_folder("c/.writing"), 0666), 0);
+}
+
+static void put_subfolder(void)
+{
+    ck_assert_int_eq(mkdir(in_folder("c/.writing"), 0777), 0);
+    make_victim("c/.writing/inner");
+}
+
+/* Links in the place of files that would be removed, or written. */
+static void put_links_inside(void)
+{
+    ck_assert_int_eq(mkdir(in_folder("c/.writing"), 0777), 0);
+    link_to("victim/params.safetensors", "c/.writing/params.safetensors");
+    link_to("victim", "c/.writing/optimizer.safetensors");
+    link_to("nothing", "c/.writing/checkpoint.json");
+}
+
+static void put_folder_inside(void)
+{
+    ck_assert_int_eq(mkdir(in_folder("c/.writing"), 0777), 0);
+    make_victim("c/.writing/checkpoint.json");
+}
+
+static void put_all_names(void)
+{
+    char name[32] = "c/.writing";
+
+    for (int i = 0; i < 5; i++) {
+        if (i)
+            snprintf(name, sizeof name, "c/.writing.%d", i);
+        link_to("victim", name);
+    }
+}
+
+static void (*const obstacles[])(void) = {
+    put_link,      put_dangling,     put_plain,         put_fifo,
+    put_subfolder, put_links_inside, put_folder_inside, put_all_names,
+};
+
+/* Whatever stands there, saves and the checkpoint are good, and nothing that is
+ * not ours is gone. */
+START_TEST(writes_past)
+{
+    world w;
+    int64_t at;
+
+    ck_assert_int_eq(mkdir(in_folder("c"), 0777), 0);
+    make_victim("victim");
+    obstacles[_i]();
+    open_world(&w);
+    keep(&w, 2);
+    for (int i = 0; i < 4; i++)
+        step_and_save(&w);
+    ck_assert_int_eq(ls_checkpoints_count(w.saved), 2);
+    OK(ls_checkpoints_load(w.saved, &at));
+    ck_assert_int_eq(at, 4);
+    ck_assert_ptr_null(ls_checkpoints_skipped(w.saved));
+    close_world(&w);
+    check_victim("victim");
+    if (obstacles[_i] == put_subfolder)
+        check_victim("c/.writing/inner");
+    if (obstacles[_i] == put_folder_inside)
+        check_victim("c/.writing/checkpoint.json");
+}
+END_TEST
+
+/* Where no name is left the save fails in words, and what is there stays. */
+START_TEST(no_name_left)
+{
+    char name[32] = "c/.writing";
+    world w;
+
+    ck_assert_int_eq(mkdir(in_folder("c"), 0777), 0);
+    make_victim("victim");
+    for (int i = 0; i < 100; i++) {
+        if (i)
+            snprintf(name, sizeof name, "c/.writing.%d", i);
+        link_to("victim", name);
+    }
+    open_world(&w);
+    keep(&w, 2);
+    OK(ls_checkpoints_save(w.saved, 0, NULL));
+    FAILS(ls_checkpoints_wait(w.saved), LS_EIO, "/c/.writing");
+    close_world(&w);
+    check_victim("victim");
+    ck_assert(there("c/.writing.99"));
+}
+END_TEST
+
+/* What a killed save left is removed. */
+START_TEST(clears)
+{
+    world w;
+
+    ck_assert_int_eq(mkdir(in_folder("c"), 0777), 0);
+    ck_assert_int_eq(mkdir(in_folder("c/.writing"), 0777), 0);
+    put_file(in_folder("c/.writing/params.safetensors"), "half", 4);
+    open_world(&w);
+    keep(&w, 2);
+    save(&w);
+    ck_assert(!there("c/.writing") && !there("c/.writing.1"));
+    close_world(&w);
+}
+END_TEST
+
+/* ------ Old checkpoints ------ */
+
+/* One that was moved away and linked back is read; its link is neither deleted
+ * nor followed when old ones are, and takes none of the places. */
+START_TEST(archived)
+{
+    int64_t at;
+    world w;
+
+    open_world(&w);
+    keep(&w, 2);
+    step_and_save(&w);
+    ck_assert_int_eq(rename(in_folder("c/step-000000000001"),
+                            in_folder("best")), 0);
+    link_to("best", "c/step-000000000001");
+    OK(ls_checkpoints_load(w.saved, &at));
+    ck_assert_int_eq(at, 1);
+    for (int i = 0; i < 4; i++)
+        step_and_save(&w);
+    ck_assert_int_eq(ls_checkpoints_count(w.saved), 3);
+    ck_assert(there("c/step-000000000001"));
+    for (int i = 0; i < 3; i++) {
+        char file[64];
+
+        snprintf(file, sizeof file, "best/%s", ours[i]);
+        ck_assert_msg(there(file), "%s", file);
+    }
+    ck_assert(there("c/step-000000000005") && there("c/step-000000000004"));
+    ck_assert(!there("c/step-000000000003"));
+    close_world(&w);
+}
+END_TEST
+
+/* Names of checkpoints that lead elsewhere, or are no folders. */
+START_TEST(prunes_its_own)
+{
+    world w;
+
+    ck_assert_int_eq(mkdir(in_folder("c"), 0777), 0);
+    make_victim("victim");
+    make_victim("c/step-000000000000.1");
+    link_to("victim", "c/step-000000000000");
+    put_file(in_folder("c/step-000000000001"), "mine", 4);
+    ck_assert_int_eq(mkfifo(in_folder("c/step-000000000002"), 0666), 0);
+    open_world(&w);
+    keep(&w, 1);
+    for (int i = 0; i < 4; i++)
+        step_and_save(&w);
+    ck_assert(there("c/step-000000000000") && there("c/step-000000000001"));
+    ck_assert(there("c/step-000000000002") && there("c/step-000000000004"));
+    ck_assert(!there("c/step-000000000003"));
+    ck_assert(!there("c/step-000000000002.1"));
+    ck_assert(there("c/step-000000000000.1/kept.txt"));
+    close_world(&w);
+    check_victim("victim");
+}
+END_TEST
+
+/* A link inside an old checkpoint goes, not what it leads to. */
+START_TEST(prunes_links)
+{
+    world w;
+
+    make_victim("victim");
+    open_world(&w);
+    keep(&w, 1);
+    step_and_save(&w);
+    ck_assert_int_eq(
+        unlink(in_folder("c/step-000000000001/params.safetensors")), 0);
+    link_to("victim/params.safetensors",
+            "c/step-000000000001/params.safetensors");
+    step_and_save(&w);
+    ck_assert(!there("c/step-000000000001"));
+    close_world(&w);
+    check_victim("victim");
+}
+END_TEST
+
+/* A folder that is moved while a run keeps its checkpoints there, another taking
+ * its place: the run does not write where another one does. */
+START_TEST(moved)
+{
+    world w, v;
+
+    open_world(&w);
+    open_world(&v);
+    keep(&w, 1);
+    step_and_save(&w);
+    ck_assert_int_eq(rename(in_folder("c"), in_folder("d")), 0);
+    keep(&v, 1);
+    OK(ls_checkpoints_save(w.saved, 0, NULL));
+    FAILS(ls_checkpoints_wait(w.saved), LS_EBUSY, "/c: another run");
+    ck_assert(!there("c/step-000000000001"));
+    ck_assert(there("d/step-000000000001"));
+    close_world(&v);
+    save(&w);
+    ck_assert(there("c/step-000000000001"));
+    close_world(&w);
+}
+END_TEST
+
+/* ------ Forks ------ */
+
+static void wait_for(pid_t child)
+{
+    int status;
+
+    ck_assert_int_gt(child, 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_msg(status == 0, "status %x", (unsigned)status);
+}
+
+static int in_child(world *w)
+{
+    alarm(20);
+    if (ls_checkpoints_save(w->saved, 0, NULL) != LS_ETHREAD ||
+        !strstr(ls_errmsg(), "belong to process"))
+        return 1;
+    if (ls_checkpoints_wait(w->saved) != LS_ETHREAD)
+        return 2;
+    ls_checkpoints_close(w->saved);
+    return 0;
+}
+
+/* A child of fork closes checkpoints at once, idle or under way; the parent's
+ * are written, and its lock holds. */
+START_TEST(fork_closes)
+{
+    ls_checkpoints *second;
+    world w;
+
+    open_world(&w);
+    keep(&w, 2);
+    for (int i = 0; i < 20; i++) {
+        pid_t child;
+
+        step(&w.r);
+        if (i)
+            OK(ls_checkpoints_save(w.saved, 0, NULL));
+        if ((child = fork()) == 0)
+            _exit(in_child(&w));
+        wait_for(child);
+        OK(ls_checkpoints_wait(w.saved));
+    }
+    ck_assert(there("c/step-000000000020"));
+    ls_checkpoints_options o = {in_folder("c"), 2, 0, NULL};
+    FAILS(ls_checkpoints_open(&second, w.r.trainer, &o), LS_EBUSY, "another");
+    close_world(&w);
+}
+END_TEST
+
+/* ------ Files that are replaced ------ */
+
+static int mode_of(const char *name)
+{
+    struct stat info;
+
+    ck_assert_int_eq(stat(name, &info), 0);
+    return (int)(info.st_mode & 07777);
+}
+
+static int others(const char *name)
+{
+    char command[512];
+    FILE *p;
+    int n = -1;
+
+    snprintf(command, sizeof command, "ls -A %s | grep -vxc '%s'", folder,
+             name);
+    p = popen(command, "r");
+    ck_assert_int_eq(fscanf(p, "%d", &n), 1);
+    pclose(p);
+    return n;
+}
+
+/* A file that only its owner may read stays so. */
+START_TEST(keeps_mode)
+{
+    static const int modes[] = {0600, 0640, 0444, 0755};
+    const char *name = in_folder("m");
+    world w;
+
+    open_world(&w);
+    for (int i = 0; i < 4; i++) {
+        put_file(name, "old", 3);
+        ck_assert_int_eq(chmod(name, (mode_t)modes[i]), 0);
+        OK(ls_trainer_save(w.r.trainer, name));
+        ck_assert_int_eq(mode_of(name), modes[i]);
+        ck_assert_int_eq(unlink(name), 0);
+    }
+    umask(027);
+    OK(ls_trainer_save(w.r.trainer, name));
+    ck_assert_int_eq(mode_of(name), 0640);
+    umask(022);
+    close_world(&w);
+}
+END_TEST
+
+/* A link is refused, with and without a file behind it: neither it nor the file
+ * changes. */
+START_TEST(refuses_links)
+{
+    char target[256];
+    world w;
+
+    open_world(&w);
+    put_file(in_folder("file"), "mine", 4);
+    link_to("file", "link");
+    link_to("nothing", "dangling");
+    FAILS(ls_trainer_save(w.r.trainer, in_folder("link")), LS_EIO,
+          "link: is a link");
+    FAILS(ls_trainer_save(w.r.trainer, in_folder("dangling")), LS_EIO,
+          "dangling: is a link");
+    ck_assert_int_gt(readlink(in_folder("link"), target, sizeof target), 0);
+    ck_assert(!there("nothing"));
+    ck_assert_int_eq(others("link"), 2);
+    close_world(&w);
+}
+END_TEST
+
+/* The names of files aside cannot be guessed: those that were are left alone. */
+START_TEST(unguessed)
+{
+    char name[64];
+    world w;
+
+    open_world(&w);
+    make_victim("victim");
+    snprintf(name, sizeof name, "m.tmp-%ld", (long)getpid());
+    link_to("victim/kept.txt", name);
+    OK(ls_trainer_save(w.r.trainer, in_folder("m")));
+    ck_assert(there(name));
+    ck_assert_int_eq(unlink(in_folder(name)), 0);
+    put_file(in_folder(name), "mine", 4);
+    OK(ls_trainer_save(w.r.trainer, in_folder("m")));
+    ck_assert(there(name));
+    close_world(&w);
+    check_victim("victim");
+}
+END_TEST
+
+enum { SAVES = 40 };
+
+static char same[256];
+
+static void *save_often(void *arg)
+{
+    world *w = arg;
+
+    for (int i = 0; i < SAVES; i++)
+        if (ls_trainer_save(w->r.trainer, same) < 0)
+            return "failed";
+    return NULL;
+}
+
+/* Threads that save to one path at the same time all succeed, and whoever reads
+ * it finds a whole file. */
+START_TEST(at_once)
+{
+    pthread_t thread[2];
+    world w[2];
+    void *failed;
+    ls_archive *a;
+
+    snprintf(same, sizeof same, "%s", in_folder("same"));
+    for (int i = 0; i < 2; i++)
+        open_world(&w[i]);
+    OK(ls_trainer_save(w[0].r.trainer, same));
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, save_often, &w[i]);
+    for (int i = 0; i < SAVES; i++) {
+        OK(ls_archive_open(&a, same));
+        ls_archive_close(a);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(thread[i], &failed);
+        ck_assert_ptr_null(failed);
+        close_world(&w[i]);
+    }
+    ck_assert_int_eq(others("same"), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("folders");
+    TCase *t = tcase_create("folders");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, folder_open, folder_close);
+    tcase_add_loop_test(t, writes_past, 0,
+                        sizeof obstacles / sizeof *obstacles);
+    tcase_add_test(t, no_name_left);
+    tcase_add_test(t, clears);
+    tcase_add_test(t, archived);
+    tcase_add_test(t, prunes_its_own);
+    tcase_add_test(t, prunes_links);
+    tcase_add_test(t, moved);
+    tcase_add_test(t, fork_closes);
+    tcase_add_test(t, keeps_mode);
+    tcase_add_test(t, refuses_links);
+    tcase_add_test(t, unguessed);
+    tcase_add_test(t, at_once);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
