@@ -2,11 +2,13 @@
  * weights; that threads, timing and the order of questions change no byte; what
  * does not fit; and that no step allocates. */
 #define _GNU_SOURCE
+#include "base/error.h"
 #include "faults.h"
 #include "models.h"
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 #include <time.h>
 
 enum { ROWS = 23, WIDTH = 3 };
@@ -357,6 +359,102 @@ START_TEST(source_fails)
 }
 END_TEST
 
+/* Words that a source of the library's own finds are handed on. */
+static int failing_fill(void *user, int64_t n, const int64_t *index,
+                        void *const *out)
+{
+    (void)user, (void)n, (void)index, (void)out;
+    return ls__fail(LS_EIO, "rows.bin: became shorter");
+}
+
+START_TEST(source_says)
+{
+    for (int k = 0; k < 2; k++) {
+        ls_loader_options o = {.batch = 4, .no_thread = k};
+        seen s;
+        rig r = open_looker(&s, 2);
+        slow user;
+        ls_source source = slow_source(&user);
+        ls_loader *l;
+
+        source.fill = failing_fill;
+        OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+        for (int64_t i = 0; i < 3; i++)
+            FAILS(ls_loader_fill(l, i, r.run.batch, NULL), LS_EUSER,
+                  "of epoch 0: rows.bin: became shorter");
+        ls_loader_close(l);
+        close_rig(&r);
+    }
+}
+END_TEST
+
+/* ------ Forks ------ */
+
+typedef struct stuck {
+    ls_source inner;
+    pid_t parent;
+    atomic_bool inside, go; /* the parent's thread is, may go on */
+} stuck;
+
+/* In the parent the second call waits in the middle of its work. */
+static int stuck_fill(void *user, int64_t n, const int64_t *index,
+                      void *const *out)
+{
+    stuck *s = user;
+    int status = s->inner.fill(s->inner.user, n / 2, index, out);
+
+    if (getpid() == s->parent && index[0] == 4) {
+        atomic_store(&s->inside, true);
+        while (!atomic_load(&s->go))
+            pause_us(100);
+    }
+    return status < 0 ? status
+                      : s->inner.fill(s->inner.user, n, index, out);
+}
+
+static void stuck_close(void *user)
+{
+    ls_source_close(&((stuck *)user)->inner);
+}
+
+/* A child of fork has no thread, but all batches: what the parent's thread was
+ * doing it does itself; it closes the loader, too. */
+START_TEST(forks)
+{
+    ls_loader_options o = {.batch = 4};
+    seen s;
+    rig r = open_looker(&s, 2);
+    stuck user = {.inner = arrays(), .parent = getpid()};
+    ls_source source = user.inner;
+    ls_loader *l;
+    int status;
+    pid_t child;
+
+    source.fill = stuck_fill;
+    source.close = stuck_close;
+    source.user = &user;
+    OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+    fill(l, &r, &s, 0);
+    while (!atomic_load(&user.inside))
+        pause_us(100);
+    if ((child = fork()) == 0) {
+        alarm(20);
+        for (int64_t i = 1; i < 8; i++)
+            if (ls_loader_fill(l, i, r.run.batch, NULL) < 0)
+                _exit(1);
+        ls_loader_close(l);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    atomic_store(&user.go, true);
+    fill(l, &r, &s, 1);
+    check_row(&s, 0, 4, 1);
+    ls_loader_close(l);
+    close_rig(&r);
+}
+END_TEST
+
 /* ------ What does not fit ------ */
 
 static void refuse(const rig *r, ls_source *s, const ls_loader_options *o,
@@ -531,6 +629,8 @@ static Suite *suite(void)
     tcase_add_test(t, timing);
     tcase_add_test(t, ahead);
     tcase_add_test(t, source_fails);
+    tcase_add_test(t, source_says);
+    tcase_add_test(t, forks);
     tcase_add_test(t, refused);
     tcase_add_test(t, weights);
 #if OWN_MALLOC

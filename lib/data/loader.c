@@ -16,6 +16,7 @@
 #include "random/permutation.h"
 #include "train/trainer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* step is that of the batch in it; where all epochs are alike, of the first
@@ -24,6 +25,7 @@ typedef struct slot {
     int64_t step; /* -1: none, or the source failed */
     int64_t rows, total; /* without and with padding */
     int status;          /* of the source */
+    char message[LS__MESSAGE]; /* and its own words, or "" */
     bool weigh;          /* weights count */
     void **out;          /* [arrays], then the weights */
 } slot;
@@ -60,9 +62,10 @@ static void set_order(ls_loader *l, int64_t epoch)
 {
     if (!l->order || epoch == l->epoch)
         return;
-    l->epoch = epoch;
+    l->epoch = -1; /* until it is whole: a fork may come between */
     ls__permutation(ls_key_fold_in(l->options.key, (uint32_t)epoch),
                     l->source.rows, l->order, l->scratch);
+    l->epoch = epoch;
 }
 
 /* Padding repeats the batch's first row. */
@@ -97,7 +100,10 @@ static void make(ls_loader *l, slot *s)
     s->weigh = l->source.weighted || s->total > s->rows;
     set_order(l, s->step / l->batches);
     set_index(l, first, s);
+    ls__fail(0, "%s", "");
     s->status = l->source.fill(l->source.user, s->total, l->index, s->out);
+    if (s->status < 0)
+        snprintf(s->message, sizeof s->message, "%s", ls_errmsg());
     set_weights(l, s);
 }
 
@@ -161,19 +167,24 @@ static int set_batch(const ls_loader *l, const slot *s, ls_batch *batch)
                             s->total);
 }
 
+/* Asked again, it is made again. */
+static int source_failed(const ls_loader *l, int64_t step, slot *s)
+{
+    s->step = -1;
+    return ls__fail(LS_EUSER, "step %lld: the data source failed with status "
+                    "%d on rows %lld on of epoch %lld%s%s", (long long)step,
+                    s->status, (long long)(step % l->batches * l->batch),
+                    (long long)(step / l->batches), *s->message ? ": " : "",
+                    s->message);
+}
+
 static int fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
 {
     slot *s = take(l, plain_step(l, step));
     int status = s->status;
 
-    if (status < 0) {
-        s->step = -1; /* asked again, it is made again */
-        return ls__fail(LS_EUSER, "step %lld: the data source failed with "
-                        "status %d on rows %lld on of epoch %lld",
-                        (long long)step, status,
-                        (long long)(step % l->batches * l->batch),
-                        (long long)(step / l->batches));
-    }
+    if (status < 0)
+        return source_failed(l, step, s);
     status = set_batch(l, s, batch);
     if (status == 0 && rows)
         *rows = s->rows;

@@ -63,25 +63,30 @@ int ls__prefetch_open(ls__prefetch *p, const ls_mesh *mesh,
     int error;
 
     *p = (ls__prefetch){.mesh = mesh, .work = work, .user = user,
-                        .busy = true};
+                        .busy = true, .process = ls__process_open()};
     atomic_init(&p->state, IDLE);
     p->seen = ls__gate_now(&p->done);
     ls__signals_block(&old);
     error = pthread_create(&p->thread, NULL, serve, p);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (error)
+    if (error) {
+        ls__process_close(&p->process);
         return ls__fail(LS_ETHREAD, "the thread that makes batches: %s",
                         strerror(error));
+    }
     ls__prefetch_wait(p);
     return 0;
 }
 
 void ls__prefetch_close(ls__prefetch *p)
 {
-    ls__prefetch_wait(p);
-    atomic_store_explicit(&p->state, ENDS, memory_order_release);
-    ls__gate_open(&p->asked);
-    pthread_join(p->thread, NULL);
+    if (ls__process_is_this(&p->process)) {
+        ls__prefetch_wait(p);
+        atomic_store_explicit(&p->state, ENDS, memory_order_release);
+        ls__gate_open(&p->asked);
+        pthread_join(p->thread, NULL);
+    }
+    ls__process_close(&p->process);
 }
 
 void ls__prefetch_ask(ls__prefetch *p)
@@ -94,7 +99,7 @@ void ls__prefetch_ask(ls__prefetch *p)
 
 void ls__prefetch_wait(ls__prefetch *p)
 {
-    if (p->busy && claim(p)) {
+    if (p->busy && (claim(p) || !ls__process_is_this(&p->process))) {
         ls__fpmode mode = ls__fpmode_set();
 
         p->work(p->user);

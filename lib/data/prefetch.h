@@ -2,6 +2,7 @@
 #ifndef LS_DATA_PREFETCH_H
 #define LS_DATA_PREFETCH_H
 
+#include "base/process.h"
 #include "pool/barrier.h"
 #include "mesh/mesh.h"
 
@@ -17,6 +18,7 @@ typedef struct ls__prefetch {
     void (*work)(void *user);
     void *user;
     const ls_mesh *mesh; /* for the thread's place, while it starts */
+    ls__process process; /* the thread's */
     pthread_t thread;
 } ls__prefetch;
 
@@ -24,7 +26,8 @@ typedef struct ls__prefetch {
  * allowed.  The struct stays where it is.  LS_ETHREAD. */
 int ls__prefetch_open(ls__prefetch *p, const ls_mesh *mesh,
                       void (*work)(void *user), void *user);
-/* Waits for what it does. */
+/* Waits for what it does.  A child of fork has no thread: there what was under
+ * way is done again by whoever waits for it. */
 void ls__prefetch_close(ls__prefetch *p);
 
 /* Have it call work(user) now. */
