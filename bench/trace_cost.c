@@ -59,7 +59,7 @@ static void build(ls_graph *g, bool small)
 static double time_step(ls_pool *pool, ls_trainer *t, const ls_batch *b,
                         int level)
 {
-    ls_trace_options o = {.level = level, .events = 8192};
+    ls_trace_options o = {.size = sizeof o, .level = level, .events = 8192};
     ls_trace *trace = NULL;
     ls_result r;
     double start;
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     int rounds = argc > 1 + small ? atoi(argv[1 + small]) : 100;
     static int32_t tokens[32 * LENGTH];
     double *time[LEVELS], *ratio[LEVELS];
-    ls_pool_options pin = {.pin_caller = true};
+    ls_pool_options pin = {.size = sizeof pin, .pin_caller = true};
     ls_mesh *mesh;
     ls_pool *pool;
     ls_graph *g;

@@ -3,7 +3,8 @@ dnl
 dnl Sets  ONEDNN_CFLAGS  -DLS_ONEDNN where it is used,
 dnl       ONEDNN_LIBS    for the linker, with the OpenMP runtime of its kind,
 dnl       ls_onednn      for the summary,
-dnl and the conditional ONEDNN.  IF-MISSING is for --with-onednn=yes alone.
+dnl and the conditional ONEDNN.  IF-MISSING is run where it is asked for and not
+dnl there.
 dnl
 dnl oneDNN 3 has another C interface.  Of the runtimes, OpenMP and none give a
 dnl worker its own thread; a thread pool or TBB would bring others.
@@ -40,12 +41,12 @@ LIBS=$ls_saved_LIBS
 ])
 
 AC_DEFUN([LS_ONEDNN], [
-AC_ARG_WITH([onednn], [AS_HELP_STRING([--with-onednn=auto|yes|no],
-    [the backend "onednn", for bf16 on CPUs with AMX; auto: where oneDNN 2.6
-     or 2.7 is installed])], [], [with_onednn=auto])
-AS_CASE([$with_onednn], [auto|yes], [ls_onednn=yes],
-    [no], [ls_onednn="no (as configured)"],
-    [AC_MSG_ERROR([--with-onednn takes auto, yes or no])])
+AC_ARG_WITH([onednn], [AS_HELP_STRING([--with-onednn],
+    [the backend "onednn", to compare with: oneDNN 2.6 or 2.7])], [],
+    [with_onednn=no])
+AS_CASE([$with_onednn], [yes], [ls_onednn=yes],
+    [no], [ls_onednn="no (--with-onednn asks for it)"],
+    [AC_MSG_ERROR([--with-onednn takes yes or no])])
 AC_MSG_CHECKING([for oneDNN])
 AS_IF([test "$ls_onednn" = yes], [LS__ONEDNN_HEADER])
 AS_IF([test "$ls_onednn" = yes], [LS__ONEDNN_LINKS])

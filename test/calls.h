@@ -6,6 +6,9 @@
 #include "lockstep.h"
 
 #include <check.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A call that must succeed; the library's own words when it does not. */
@@ -32,6 +35,17 @@
 #define UNDER_SANITIZER 0
 #endif
 /* clang-format on */
+
+/* Is this program emulated, by qemu for one, which has its own ways with memory
+ * and forks?  test/arm64/run says so.  `what` is left out then. */
+static inline bool emulated(const char *what)
+{
+    bool is = getenv("LS_EMULATED") != NULL;
+
+    if (is)
+        printf("skipped, emulated: %s\n", what);
+    return is;
+}
 
 /* Run all and report: what main returns.  BLIS has not started yet, and its own
  * choice of kernels need not keep the contract of bits. */

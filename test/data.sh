@@ -216,6 +216,54 @@ run $rows --devices 3 --steps 1 --mask "$dir/tail.npy" \
     --masked-mean per-shard
 is "an empty shard has no mean" $status 1
 is "it is named" "$(grep -c 'device 0 has rows of weight 0 only' "$dir/err")" 1
+# 60 rows are fewer than the default batch: as many of them as divide are one.
+for more in "--devices 8 56" "--devices 7 56" "--devices 60 60" \
+    "--devices 9 54" "--accumulate 5 40" "--uneven pad 60"; do
+    set -- $more
+    run mlp --x "$dir/npy/x_train.npy" --y "$dir/npy/y_train.npy" --hidden 8 \
+        --steps 1 "$1" "$2" --no-shuffle --metrics "$dir/fit"
+    for last; do :; done
+    is "the default batch fits with $more" "$(sed -n \
+        's/^note: \([0-9]*\) rows a batch, not 128: there are 60$/\1/p' \
+        "$dir/err")" "$last"
+    has "it is what is trained" fit "\"rows\":$last"
+done
+expect 2 "a batch of 128 rows is more than the 60 rows there are" mlp \
+    --x "$dir/npy/x_train.npy" --y "$dir/npy/y_train.npy" --batch 128
+expect 2 "a batch of 128 rows is more than the 60 rows there are" mlp \
+    --x "$dir/npy/x_train.npy" --y "$dir/npy/y_train.npy" --devices 61
+# What is evaluated after step N on the rows of a step is the loss of step N + 1.
+{ npy '<i4' '(8, 6)'; bytes 'for (i = 0; i < 48; i++)
+    printf "\\%03o\\000\\000\\000\n", i % 7'; } >"$dir/tokens.npy"
+x=$dir/npy/x_train.npy y=$dir/npy/y_train.npy
+for model in "linear --x $y --y $y" "mlp --x $x --y $y --hidden 8 --no-shuffle" \
+    "lm --x $dir/tokens.npy --vocab 7 --d-model 8 --heads 2 --layers 1 --d-ff 8" \
+    "linear --x $y --y $y --devices 7 --uneven pad"; do
+    eval=$(echo "$model" | sed 's/--x/--eval-x/; s/--y/--eval-y/; s/^[a-z]* //
+        s/ --[hdvnu].*//')
+    case $model in lm*) rows=8 ;; *) rows=60 ;; esac
+    case $model in *--devices*) d= ;; *) d="--devices 4" ;; esac
+    # shellcheck disable=SC2086 # words
+    run $model $eval $d --batch $rows --steps 4 --log-every 1 --eval-every 1
+    sed -n 's/^.lockstep. step 000\([123]\)/\1/p' "$dir/out" >"$dir/stepped"
+    sed -n 's/^.lockstep. eval step 000\([123]\)/\1/p' "$dir/out" |
+        sed 's/  acc.*//' >"$dir/evaluated"
+    same "$model is evaluated" "$dir/stepped" "$dir/evaluated"
+    is "at the end too" "$(grep -c '^.lockstep. eval step 0004' "$dir/out")" 1
+    is "$model has a best" "$(grep -c '^.lockstep. eval best' "$dir/out")" 1
+done
+has "linear is judged by its loss" out "[lockstep] eval best loss "
+run linear --x "$y" --y "$y" --eval-x "$y" --eval-y "$y" --batch 60 --devices 4
+is "arrays are evaluated at the end without being told to" \
+    "$(grep -c 'eval step 0001' "$dir/out")" 1
+expect 2 "--eval-x and --eval-y go together" linear --x "$y" --y "$y" --eval-x "$x"
+expect 2 "--eval-y needs --eval-x" linear --x "$y" --y "$y" --eval-y "$x"
+expect 2 "--eval-x needs --x" linear --eval-x "$y" --eval-y "$y"
+expect 2 "nothing is held out; --eval-data or --eval-x" linear --eval-every 1
+expect 1 "1 axis, but tokens needs 2" lm --x "$dir/tokens.npy" --eval-x "$y" \
+    --batch 8
+expect 1 "not the shape of those trained on" linear --x "$y" --y "$y" \
+    --eval-x "$dir/tokens.npy" --eval-y "$y" --batch 60 --devices 4
 # A batch of weight 0 is no update and still one of its epoch.
 { npy '|u1' '(60,)'; bytes 'for (i = 0; i < 60; i++)
     printf "\\%03o\n", (i < 20 || i >= 40)'; } >"$dir/gap.npy"
@@ -238,10 +286,10 @@ pad="mlp --x $dir/npy/x_train.npy --y $dir/npy/y_train.npy --hidden 8 \
     --uneven pad --masked-mean per-shard"
 for k in 1 2; do
     # shellcheck disable=SC2086 # words
-    expect 1 "a batch of 4 rows, padded, leaves device 7 without any" $pad \
+    expect 2 "a batch of 4 rows, padded, leaves device 7 without any" $pad \
         --batch 56 --devices 8 --accumulate $k
 done
-expect 1 "a batch of 3 rows, padded, leaves device 3" cnn --batch 3 \
+expect 2 "a batch of 3 rows, padded, leaves device 3" cnn --batch 3 \
     --devices 4 --uneven pad --masked-mean per-shard
 for good in "--batch 56 --devices 4" "--batch 56 --devices 3 --accumulate 2" \
     "--batch 56 --devices 8 --steps 1" "--batch 10 --devices 8 --accumulate 5"
@@ -275,7 +323,7 @@ expect 1 "normalisation of 3 channels for images of 1" mlp --data "$dir/idx" \
 expect 1 "std 0" mlp --data "$dir/idx" --std 0
 expect 1 "idx: labels up to 2, but 2 classes" mlp --data "$dir/idx" --classes 2
 expect 1 "has 12 where --d-in says 9" mlp --data "$dir/idx" --d-in 9
-expect 1 "--eval-data names images to evaluate on" mlp --data "$dir/cifar" \
+expect 2 "--eval-data or --eval-x names rows to evaluate on" mlp --data "$dir/cifar" \
     --eval-every 1 --batch 2 --devices 2
 expect 1 "those trained on are 4x3x1" mlp --data "$dir/idx" --eval-data \
     "$dir/cifar/data_batch_1.bin" --classes 10

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Proves that the shared library exports exactly the functions that
-# lib/exports.txt lists and lockstep.h declares, that the static one defines
+# lib/exports.txt lists and the public headers declare, that the static one defines
 # nothing else but ls__ names, and that no object calls any of libm's functions
 # whose bits change from machine to machine.
 export LC_ALL=C
@@ -24,9 +24,10 @@ ${NM:-nm} -D --defined-only "$library" | sed 's/.* //' |
     compare liblockstep.so || failed=1
 
 # Declarations may run over lines: put each on one line first.
-tr '\n' ' ' <"$top_srcdir/include/lockstep.h" | sed 's/LS_API /\n&/g' |
+cat "$top_srcdir/include/lockstep.h" "$top_srcdir"/include/lockstep/*.h |
+    tr '\n' ' ' | sed 's/LS_API /\n&/g' |
     sed -n 's/^LS_API [^(]*[ *]\(ls_[a-z0-9_]*\)(.*/\1/p' |
-    compare lockstep.h || failed=1
+    compare "the public headers" || failed=1
 
 functions='a?(sin|cos|tan)h?|sincos|atan2|exp(2|10|m1)?|log(2|10|1p)?|pow|erfc?'
 functions="($functions|cbrt|hypot|lgamma|tgamma|fma)[fl]?"
@@ -44,8 +45,8 @@ ${NM:-nm} -D --undefined-only "$library" | no_libm liblockstep.so || failed=1
 # All objects, as the static library has them, also those that nobody calls.
 objects=$top_builddir/.libs/liblockstep_all.a
 ${NM:-nm} --undefined-only "$objects" | no_libm "the objects" || failed=1
-${NM:-nm} "$objects" | grep -q ' T ls_step$' || {
-    echo "$objects has no ls_step"
+${NM:-nm} "$objects" | grep -q ' T ls_step_sized$' || {
+    echo "$objects has no ls_step_sized"
     failed=1
 }
 # What they define for others begins with ls_, and the public half is listed.

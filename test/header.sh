@@ -1,19 +1,60 @@
 #!/bin/sh
-# Proves that lockstep.h compiles alone, without a warning, as C11 and C++17.
-strict='-Wall -Wextra -pedantic -Werror -fsyntax-only'
+# Proves that lockstep.h and each header below lockstep/ compile alone, without
+# a warning, as C11 and as C++11 to C++20; that lockstep.h includes them all;
+# and that it stays short enough to be read from the top.
+include=$top_srcdir/include
+strict='-Wall -Wextra -Wpedantic -Werror -fsyntax-only'
+longest=1000 # lines of lockstep.h
+failed=0
 
-# compile COMPILER LANGUAGE STANDARD
-compile()
+# headers: the names by which programs include them; mpi.h needs MPI, and is
+# compiled by test/mpi.sh.
+headers()
 {
-    echo '#include "lockstep.h"' |
-        $1 -x $2 -std=$3 $strict -I"$top_srcdir/include" -
+    (cd "$include" && echo lockstep.h lockstep/*.h) |
+        sed 's| lockstep/mpi\.h||'
 }
 
-compile "${CC:-cc}" c c11 || exit 1
-for cxx in ${CXX:-c++ g++ clang++}; do
-    if command -v $cxx >/dev/null; then
-        compile $cxx c++ c++17
-        exit
-    fi
+# compile COMPILER LANGUAGE STANDARD: each header alone.
+compile()
+{
+    for header in $(headers); do
+        echo "#include <$header>" |
+            $1 -x "$2" -std="$3" $strict -I"$include" - && continue
+        echo "above: $header alone, as $3"
+        failed=1
+    done
+}
+
+# compiles COMPILER STANDARD: whether the compiler knows the standard.
+compiles()
+{
+    echo 'int i;' | $1 -x c++ -std="$2" -fsyntax-only - 2>/dev/null
+}
+
+compile "${CC:-cc}" c c11
+cxx=
+for cxx in ${CXX:-c++ g++ clang++} none; do
+    command -v "$cxx" >/dev/null && break
 done
-echo "C++17 not tried: no C++ compiler here"
+if [ "$cxx" = none ]; then
+    echo "C++ not tried: no compiler here"
+else
+    for standard in c++11 c++14 c++17 c++20; do
+        compiles "$cxx" $standard && compile "$cxx" c++ $standard
+    done
+fi
+
+for header in $(headers); do
+    [ "$header" = lockstep.h ] ||
+        grep -qxF "#include <$header>" "$include/lockstep.h" || {
+        echo "lockstep.h does not include $header"
+        failed=1
+    }
+done
+lines=$(wc -l <"$include/lockstep.h")
+[ "$lines" -le $longest ] || {
+    echo "lockstep.h has $lines lines, more than $longest"
+    failed=1
+}
+exit $failed

@@ -3,7 +3,8 @@
 # README.md has a line "may include: base kernel ..", no file includes another
 # room than these, and no circle leads from a room to itself.  Tools include the
 # public header alone.  File names are unique: two files share one only as a
-# .c and its .h.
+# .c and its .h.  (Public headers below lockstep/ are named as the room whose
+# functions they declare.)
 tool=
 . "$(dirname "$0")/shell.sh"
 : >"$dir/err"
@@ -50,7 +51,7 @@ rooms() {
 
 # twice ROOT: file names, without what follows the dot, that two files have.
 twice() {
-    (cd "$1" && find lib tools include test bench examples -name '*.[ch]') |
+    (cd "$1" && find lib tools test bench examples -name '*.[ch]') |
         sed 's|^\(.*\)/\([^/]*\)\.\([ch]\)$|\2 \1 \3|' | sort |
         awk '$1 == name && ($2 != folder || $3 == kind) { print $1, folder, $2 }
             { name = $1; folder = $2; kind = $3 }'

@@ -48,9 +48,15 @@ expect 2 "unknown option --zzzzzz; see lockstep-info --help" --zzzzzz
 expect 2 "unexpected argument \"lm\"" lm
 expect 2 "--devices: \"0\" is not auto or" --devices 0
 expect 2 "--topology needs a value" --topology
+expect 2 "cpus \"1-\": not a list of processors" --cpus 1-
+expect 2 "processor 4 may not be used: this machine has none" \
+    --topology "core:4 pu:1" --cpus 2-5
+run --topology "pack:2 core:8 pu:1" --cpus 8-15
+has "--cpus" out "8 devices on 8 workers (PU 8-15)"
+has "--cpus counts cores" out "affinity 16, cpus 8, quota"
 expect 2 "--measure is of this machine" --measure --topology core:2
-expect 1 "not a hwloc synthetic description" --topology many
-expect 1 "more than 4096 PUs" --topology "core:5000 pu:1"
+expect 2 "not a hwloc synthetic description" --topology many
+expect 2 "more than 4096 PUs" --topology "core:5000 pu:1"
 expect 1 "none.xml\": No such file" --topology "$dir/none.xml"
 echo '<topology version="2.0"><object' >"$dir/bad.xml"
 run --topology "$dir/bad.xml"

@@ -21,7 +21,7 @@ run()
 {
     kind=$1
     shift
-    for source in "$top_srcdir"/examples/*.c; do
+    for source in "$top_srcdir"/examples/[0-9]*.c; do # the others want MPI
         $CC -std=c11 -o "$work/program" "$source" "$@" -lm
         "$work/program" >"$work/out" || {
             echo "install: $source, $kind, failed:"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Proves that a whole training run of every model gives the same bytes with the
-# AVX2 and with the AVX-512 kernels, ours and BLIS's; that the level without
-# fused multiply-adds runs and says what its bits are; and that a level which
-# is none is refused.  Levels that the CPU lacks are skipped with a message.
+# AVX2 and with the AVX-512 kernels, ours and BLIS's; that layers in bf16 give
+# them at every level; that in f32 the level without fused multiply-adds runs
+# and says what its bits are; and that a level which is none is refused.  Levels that the CPU lacks are skipped with a message.
 # Needs only POSIX tools.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
 unset LS_ISA BLIS_ARCH_TYPE
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
@@ -103,6 +103,29 @@ lm --vocab 37 --seq-len 20 --d-model 36 --heads 2 --layers 2 --d-ff 50 \
 gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 3 \
     --layers 2 --d-ff 50 --batch 16 --steps 4 --eval-every 2 --sample 20 \
     --schedule cosine --warmup 1 --decay-steps 4
+EOF
+
+# Layers in bf16: the bytes of x86-64-v2, for any level and workers.
+while read -r model; do
+    model="$model --precision bf16"
+    # shellcheck disable=SC2086 # a model's options are words
+    run x86-64-v2 $model --workers 2
+    cp "$dir/out" "$dir/out3"
+    cp "$dir/rows" "$dir/rows3"
+    if [ $status -eq 0 ] && ! grep -q "^bits:" "$dir/out3"; then
+        pass
+    else
+        fail "x86-64-v2, status $status: $model"
+    fi
+    like_v3 x86-64-v3
+    like_v3 x86-64-v4
+done <<EOF
+mlp --rows 200 --d-in 21 --classes 5 --hidden 35,17 --batch 40 --epochs 1
+cnn --image 11x9x3 --channels 5,7,18 --classes 6 --batch 16 --steps 3
+lm --vocab 37 --seq-len 20 --d-model 36 --heads 2 --layers 2 --d-ff 50 \
+    --rows 64 --batch 16 --steps 3
+gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 3 \
+    --layers 1 --d-ff 50 --batch 16 --steps 3
 EOF
 
 for level in x86-64-v3 x86-64-v4; do

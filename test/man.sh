@@ -1,15 +1,16 @@
 #!/bin/sh
 # Proves that the pages are complete: lockstep(3) names every function of the
-# library and no other, and the page of a tool every option of its --help.
+# library and no other (ls_step, not the ls_step_sized that it calls), and the
+# page of a tool every option of its --help.
 status=0
 page=$top_srcdir/man/lockstep.3
 
 sed -n 's/^\.BR \(ls_[a-z0-9_]*\).*/\1/p' "$page" | LC_ALL=C sort >man.page
-if ! cmp -s man.page "$top_srcdir/lib/exports.txt"; then
-    echo "lockstep.3 and lib/exports.txt differ:"
-    diff man.page "$top_srcdir/lib/exports.txt"
+sed 's/_sized$//' "$top_srcdir/lib/exports.txt" | LC_ALL=C sort |
+    diff man.page - || {
+    echo "above: < only in lockstep.3, > only in lib/exports.txt"
     status=1
-fi
+}
 
 # options TOOL [MODEL]: the long options it prints
 options()
@@ -38,7 +39,7 @@ check()
     [ "$(options "$@" | wc -l)" -gt 2 ] || { echo "$* has no --help"; status=1; }
 }
 
-for tool in info inspect; do
+for tool in info inspect predict; do
     check "./lockstep-$tool"
 done
 for model in linear mlp cnn lm gpt; do

@@ -1,6 +1,5 @@
-/* What the tests of training share beside support.h: models, their data, and
- * a trainer with its batch.  Everything here asserts with Check: call it on the
- * test's main thread. */
+/* Models that tests train, their data, and a trainer with its batch.
+ * Everything here asserts with Check: call it on the test's main thread. */
 #ifndef TEST_MODELS_H
 #define TEST_MODELS_H
 

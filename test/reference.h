@@ -30,6 +30,9 @@ typedef struct reference {
     void (*backward)(const ref *r);
 } reference;
 
+#include "reference_shapes.h"
+#include "reference_terms.h"
+
 /* ------ activations, add ------ */
 
 static inline double gelu_arg(double x)
@@ -643,21 +646,35 @@ static inline void ref_squared_grad(const ref *r)
     }
 }
 
+/* sum of weights x terms: of the second input, or 1. */
+static inline double term_weight(const ref *r, int64_t at)
+{
+    return weight_of(r, at / r->node->in[0]->size) *
+           (r->node->op == &ls__op_weighted_loss ? r->x[1][at] : 1);
+}
+
+static inline void ref_mean(const ref *r)
+{
+    *r->y = 0;
+    for (int64_t at = 0; at < r->rows * r->node->in[0]->size; at++)
+        *r->y += term_weight(r, at) * r->x[0][at];
+}
+
+static inline void ref_mean_grad(const ref *r)
+{
+    int64_t n = r->node->in[0]->size;
+
+    for (int64_t at = 0; at < r->rows * n; at++) {
+        r->dx[0][at] += term_weight(r, at);
+        if (r->node->op == &ls__op_weighted_loss)
+            r->dx[1][at] += weight_of(r, at / n) * r->x[0][at];
+    }
+}
+
 /* Labels a row, and by how many tokens they are ahead of their logits. */
 static inline int64_t ahead(const ref *r)
 {
     return r->node->op == &ls__op_next_token;
-}
-
-static inline double log_sum(int64_t n, const double *x)
-{
-    double top = x[0], sum = 0;
-
-    for (int64_t j = 1; j < n; j++)
-        top = x[j] > top ? x[j] : top;
-    for (int64_t j = 0; j < n; j++)
-        sum += exp(x[j] - top);
-    return top + log(sum);
 }
 
 static inline void ref_labels(const ref *r)
@@ -693,36 +710,88 @@ static inline void ref_labels_grad(const ref *r)
 
 /* ------ the bits of a convolution, in float ------ */
 
-/* One element of a product: K in chunks of 256, each a chain of fused
- * multiply-adds from +0, chunks added in order; +0 added in the end. */
+/* One element of a product.  f32: K in chunks of 256, each a chain of fused
+ * multiply-adds from +0, chunks added in order.  bf16: a and b rounded, K in
+ * steps of 32, each two chains, of its even and its odd places; their sum is
+ * added to those before.  +0 added in the end. */
 typedef struct chain {
-    float sum, part;
+    bool bf16;
+    float sum, part, odd;
     int64_t k;
 } chain;
 
+/* What counts as zero: below 2^-126. */
+static inline float normal_or_zero(float x)
+{
+    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+}
+
+static inline float bf16_operand(float x)
+{
+    uint32_t bits;
+
+    x = normal_or_zero(x);
+    memcpy(&bits, &x, sizeof bits);
+    if (!isnan(x))
+        bits += 0x7fff + (bits >> 16 & 1);
+    bits &= 0xffff0000;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* a b + c, a zero where it is below 2^-126 after rounding as if exponents had no
+ * end.  There fmaf rounds to fewer bits, so it is done 2^64 larger. */
+static inline float link_of(float a, float b, float c)
+{
+    float r = fmaf(a, b, c), *less = fabsf(a) < fabsf(b) ? &a : &b;
+
+    if (!(fabsf(r) <= 0x1p-126f))
+        return r;
+    *less *= 0x1p64f;
+    r = fmaf(a, b, c * 0x1p64f);
+    return fabsf(r) < 0x1p-62f ? copysignf(0, r) : r * 0x1p-64f;
+}
+
 static inline void chain_step(chain *c, float a, float b)
 {
-    if (c->k > 0 && c->k % 256 == 0) {
+    float *part = c->bf16 && c->k % 2 ? &c->odd : &c->part;
+
+    if (!c->bf16 && c->k > 0 && c->k % 256 == 0) {
         c->sum = c->k == 256 ? c->part : c->sum + c->part;
         c->part = 0;
     }
-    c->part = fmaf(a, b, c->part);
+    *part = c->bf16 ? link_of(bf16_operand(a), bf16_operand(b), *part)
+                    : fmaf(a, b, *part);
     c->k++;
+    if (c->bf16 && c->k % 32 == 0) {
+        c->sum = normal_or_zero(normal_or_zero(c->sum) +
+                                normal_or_zero(c->part + c->odd));
+        c->part = c->odd = 0;
+    }
 }
 
-static inline float chain_end(const chain *c)
+/* Zeros up to a whole step of bf16. */
+static inline void chain_fill(chain *c)
 {
-    return (c->k <= 256 ? c->part : c->sum + c->part) + 0.0f;
+    while (c->bf16 && c->k % 32)
+        chain_step(c, 0, 0);
+}
+
+static inline float chain_end(chain *c)
+{
+    chain_fill(c);
+    return (c->bf16 ? c->sum : c->k <= 256 ? c->part : c->sum + c->part) + 0.0f;
 }
 
 /* One element of y before the epilogue: K is (row, pixel, channel) of the
- * window, pixels outside the image being zeros. */
+ * window, pixels outside the image being zeros; in bf16 rows of the window are
+ * filled up to whole steps. */
 static inline float conv_bits_y(const ls_node *n, const float *x,
                                 const float *w, int64_t row, int64_t i,
-                                int64_t j, int64_t o)
+                                int64_t j, int64_t o, bool bf16)
 {
     const int64_t *s = n->in[0]->shape;
-    chain c = {0};
+    chain c = {.bf16 = bf16};
 
     for (int64_t t = 0; t < n->window.kh * n->window.kw; t++) {
         int64_t at = pixel(&n->window, row, s[0], s[1], s[2], i, j,
@@ -731,6 +800,8 @@ static inline float conv_bits_y(const ls_node *n, const float *x,
         for (int64_t k = 0; k < s[2]; k++)
             chain_step(&c, at < 0 ? 0 : x[at + k],
                        w[(t * s[2] + k) * ls__width(n) + o]);
+        if ((t + 1) % n->window.kw == 0)
+            chain_fill(&c);
     }
     return chain_end(&c);
 }
@@ -740,11 +811,11 @@ static inline float conv_bits_y(const ls_node *n, const float *x,
  * the window, output channel). */
 static inline float conv_bits_dx(const ls_node *n, const float *d,
                                  const float *w, int64_t row, int64_t y,
-                                 int64_t x, int64_t k)
+                                 int64_t x, int64_t k, bool bf16)
 {
     const ls__window *v = &n->window;
     int64_t in = n->in[0]->shape[2], out = ls__width(n);
-    chain c = {0};
+    chain c = {.bf16 = bf16};
 
     for (int64_t t = v->kh * v->kw - 1; t >= 0; t--) {
         int64_t i = y + v->top - t / v->kw, j = x + v->left - t % v->kw;
@@ -754,6 +825,8 @@ static inline float conv_bits_dx(const ls_node *n, const float *d,
 
         for (int64_t o = 0; o < out; o++)
             chain_step(&c, there ? d[at + o] : 0, w[(t * in + k) * out + o]);
+        if (t % v->kw == 0)
+            chain_fill(&c);
     }
     return chain_end(&c);
 }
@@ -803,6 +876,35 @@ static inline float conv_bits_dw(const ls_node *n, const float *x,
     return sum;
 }
 
+/* The same in bf16: K is two rows of output pixels after the other, each filled
+ * up to whole steps.  Of each two blocks of two by two pixels the left one has
+ * the even places of K, the right one the odd ones. */
+static inline float conv_bf16_dw(const ls_node *n, const float *x,
+                                 const float *d, int64_t rows, int64_t t,
+                                 int64_t k, int64_t o)
+{
+    const ls__window *v = &n->window;
+    const int64_t *s = n->in[0]->shape;
+    int64_t two = (v->w + 3) / 4; /* blocks */
+    chain c = {.bf16 = true};
+
+    for (int64_t p = 0; p < rows * ((v->h + 1) / 2) * two * 8; p++) {
+        int64_t row = p / 8 / two / ((v->h + 1) / 2);
+        int64_t i = p / 8 / two % ((v->h + 1) / 2) * 2 + p % 8 / 4;
+        int64_t j = p / 8 % two * 4 + p % 2 * 2 + p % 4 / 2;
+        bool there = i < v->h && j < v->w;
+        int64_t at = pixel(v, row, s[0], s[1], s[2], i, j, t / v->kw,
+                           t % v->kw);
+
+        chain_step(&c, !there ? 0 : k < 0 ? 1 : at < 0 ? 0 : x[at + k],
+                   there ? d[((row * v->h + i) * v->w + j) * ls__width(n) + o]
+                         : 0);
+        if ((p + 1) % (8 * two) == 0)
+            chain_fill(&c);
+    }
+    return chain_end(&c);
+}
+
 /* ------ the table ------ */
 
 /* The reference of an operator, NULL when there is none. */
@@ -829,13 +931,29 @@ static inline const reference *reference_of(const ls__op *op)
         {&ls__op_cross_entropy, ref_labels, ref_labels_grad},
         {&ls__op_next_token, ref_labels, ref_labels_grad},
         {&ls__op_dropout, ref_dropout, ref_dropout_grad},
-        {&ls__op_round_bf16, ref_bf16, ref_bf16_grad}};
+        {&ls__op_round_bf16, ref_bf16, ref_bf16_grad},
+        {&ls__op_reshape, ref_moved, ref_moved_grad},
+        {&ls__op_transpose, ref_moved, ref_moved_grad},
+        {&ls__op_slice, ref_moved, ref_moved_grad},
+        {&ls__op_broadcast, ref_moved, ref_moved_grad},
+        {&ls__op_concat, ref_moved, ref_moved_grad},
+        {&ls__op_sum, ref_sum, ref_sum_grad},
+        {&ls__op_max_over, ref_top, ref_top_grad},
+        {&ls__op_softmax, ref_softmax, ref_softmax_grad},
+        {&ls__op_log_softmax, ref_softmax, ref_softmax_grad},
+        {&ls__op_matmul, ref_matmul, ref_matmul_grad},
+        {&ls__op_one_hot, ref_one_hot, ref_none},
+        {&ls__op_gather, ref_gather, ref_gather_grad},
+        {&ls__op_mean_loss, ref_mean, ref_mean_grad},
+        {&ls__op_weighted_loss, ref_mean, ref_mean_grad}};
     /* clang-format on */
+
+    static const reference term = {NULL, ref_term, ref_term_grad};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].op == op)
             return &all[i];
-    return NULL;
+    return op->term > LS__ADD ? &term : NULL;
 }
 
 #endif

@@ -4,7 +4,7 @@
 #define LS_TEST_SUPPORT_H
 
 #include "base/memory.h"
-#include "calls.h"
+#include "fixture.h"
 #include "kernel/kernel.h"
 
 #include <math.h>
@@ -128,14 +128,14 @@ static inline double *doubles(int64_t n, const void *x, ls_dtype dtype)
     return d;
 }
 
-/* ------ Levels and pools ------ */
+/* ------ Levels ------ */
 
 /* How many instruction levels are compiled in. */
 static inline int levels(void)
 {
     int n = 0;
 
-    while (ls__kernel_levels[n])
+    while (ls__kernels_level(n))
         n++;
     return n;
 }
@@ -143,21 +143,7 @@ static inline int levels(void)
 /* A level by number; NULL when this CPU lacks it. */
 static inline const ls__kernel_table *level(int i)
 {
-    return ls__kernels_by_name(ls__kernel_levels[i]->name);
-}
-
-/* Unpinned workers: tests run beside each other on few cores. */
-static inline ls_pool *open_pool(int devices, int workers)
-{
-    ls_mesh_options options = {.devices = devices, .workers = workers};
-    ls_pool_options loose = {.no_pin = true};
-    ls_mesh *mesh = NULL;
-    ls_pool *pool = NULL;
-
-    OK(ls_mesh_open(&mesh, &options));
-    OK(ls_pool_open(&pool, mesh, &loose));
-    ls_mesh_close(mesh);
-    return pool;
+    return ls__kernels_by_name(ls__kernels_level(i)->name);
 }
 
 #endif

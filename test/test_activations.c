@@ -3,7 +3,7 @@
  * the accuracy that cross entropy counts. */
 #include "backend/backend.h"
 #include "backends.h"
-#include "calls.h"
+#include "fixture.h"
 #include "graph/op.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
@@ -73,14 +73,14 @@ static const row rows[] = {
 /* A level by number; NULL when this CPU lacks it. */
 static const ls__kernel_table *level(int i)
 {
-    return ls__kernels_by_name(ls__kernel_levels[i]->name);
+    return ls__kernels_by_name(ls__kernels_level(i)->name);
 }
 
 static int levels(void)
 {
     int n = 0;
 
-    while (ls__kernel_levels[n])
+    while (ls__kernels_level(n))
         n++;
     return n;
 }
@@ -162,7 +162,7 @@ START_TEST(test_levels)
             for (int i = 0, seen = 0; i < levels(); i++) {
                 const ls__kernel_table *k = level(i);
 
-                if (!k || !k->fma)
+                if (!k || !fuses(k))
                     continue;
                 memset(y, 0, sizeof y);
                 memset(d, 0, sizeof d);
@@ -196,7 +196,7 @@ static void folded(const ls__backend *backend, product *p, ls__activation f,
                      .scale = 1, .bias = p->bias, .activation = f,
                      .slope = f ? p->slope : NULL, .times = times, .add = add};
 
-    backend->gemm(&g, p->scratch);
+    backend->products->gemm(&g, p->scratch);
 }
 
 /* The epilogue does what separate passes do, to the bit, in both backends. */
@@ -215,7 +215,7 @@ START_TEST(test_folded)
     ls_random_normal(ls_key_new(4), 0, M * N, p->h);
     ls_random_normal(ls_key_new(5), 0, M * N, p->add);
     for (int i = 0; i < 1 + have_blis(); i++) {
-        OK(ls__backend_find(&backend, names[i], false));
+        OK(ls__backend_find(&backend, names[i], LS_F32_LAYERS));
         folded(&backend, p, LS__NO_ACTIVATION, NULL, NULL);
         memcpy(p->pre, p->c, sizeof p->c);
         folded(&backend, p, kind, NULL, p->add);
@@ -280,23 +280,15 @@ static double mean_loss(const row *r, const net *p, const float *x,
 }
 
 typedef struct training {
-    ls_mesh *mesh;
     ls_pool *pool;
     ls_graph *graph;
     ls_trainer *trainer;
     ls_batch *batch;
 } training;
 
-static void open_pool(training *t, int devices, int workers)
+static void begin(training *t, int devices, int workers)
 {
-    ls_mesh_options m = ls_mesh_defaults();
-    ls_pool_options p = ls_pool_defaults();
-
-    m.devices = devices;
-    m.workers = workers;
-    p.no_pin = true;
-    OK(ls_mesh_open(&t->mesh, &m));
-    OK(ls_pool_open(&t->pool, t->mesh, &p));
+    t->pool = open_pool(devices, workers);
     OK(ls_graph_new(&t->graph));
 }
 
@@ -315,7 +307,6 @@ static void close_all(training *t)
     ls_trainer_close(t->trainer);
     ls_graph_free(t->graph);
     ls_pool_close(t->pool);
-    ls_mesh_close(t->mesh);
 }
 
 static void get_net(const training *t, double *out)
@@ -349,7 +340,7 @@ static void step_net(const row *r, bool twice, const float *x,
     training t;
     ls_result result;
 
-    open_pool(&t, 2, 2);
+    begin(&t, 2, 2);
     build_net(&t, r, twice);
     get_net(&t, (double *)before);
     OK(ls_batch_set(t.batch, "x", LS_F32, x, ROWS));
@@ -397,7 +388,7 @@ static void open_identity(training *t, int workers)
     float one[CLASSES * CLASSES] = {0};
     ls_node *x, *y;
 
-    open_pool(t, 4, workers);
+    begin(t, 4, workers);
     x = ls_input(t->graph, "x", LS_F32, 1, (int64_t[]){CLASSES});
     y = ls_input(t->graph, "y", LS_I32, 0, NULL);
     OK(ls_loss(t->graph, ls_cross_entropy(ls_dense(x, CLASSES, "fc"), y)));
@@ -441,7 +432,7 @@ START_TEST(test_no_accuracy)
     ls_result result;
     ls_node *in;
 
-    open_pool(&t, 4, 1);
+    begin(&t, 4, 1);
     in = ls_input(t.graph, "x", LS_F32, 1, (int64_t[]){1});
     OK(ls_loss(t.graph, ls_mean_squared_error(ls_dense(in, 1, "fc"), in)));
     open_trainer(&t);

@@ -1,11 +1,12 @@
 /* Named axes: which device holds which shard, trainers on meshes with a second
  * axis, and sets of arrays cut along the data axis. */
 #include "pool/pool.h"
-#include "small.h"
+#include "small_model.h"
 
 static ls_sharding cut(const char *axes, const char *data_axis)
 {
-    ls_mesh_options o = {.axes = axes, .topology = "core:2 pu:1"};
+    ls_mesh_options o = {.size = sizeof o,
+                         .axes = axes, .topology = "core:2 pu:1"};
     ls_mesh *mesh;
     ls_sharding s;
 
@@ -43,7 +44,7 @@ END_TEST
 /* An unknown axis is an error that names the mesh's axes. */
 START_TEST(test_unknown_axis)
 {
-    ls_mesh_options o = {.axes = "data:2,model:2"};
+    ls_mesh_options o = {.size = sizeof o, .axes = "data:2,model:2"};
     ls_trainer_options t = ls_trainer_defaults();
     ls_sharding s = {.shards = 77};
     ls_trainer *trainer = NULL;
@@ -57,7 +58,7 @@ START_TEST(test_unknown_axis)
     ck_assert_int_eq(s.shards, 77);
     ls_mesh_close(mesh);
 
-    pool = open_pool("model:2", 1);
+    pool = open_axes("model:2", 1);
     FAILS(ls_trainer_open(&trainer, pool, g, &t), LS_ENOTFOUND,
             "no axis \"data\"; its axes are \"model\" (2)");
     t.data_axis = "model";
@@ -72,7 +73,7 @@ static void train(const char *axes, const char *data_axis, int workers,
                   char hex[65])
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(axes, workers);
+    ls_pool *pool = open_axes(axes, workers);
     ls_graph *g = small_graph();
     ls_trainer *t;
     ls_batch *b;

@@ -1,7 +1,9 @@
-/* bf16 layers: products and convolutions of rounded numbers, by each way there
- * is to compute them, against what the same rounded numbers give in double; a
- * transformer stays near its f32 self; NaN and infinity pass; what is refused.
+/* bf16 layers: products and convolutions by each way there is to compute them
+ * are the two chains of reference.h, byte for byte, and near what the same
+ * rounded numbers give in double; a transformer stays near its f32 self; NaN and
+ * infinity pass; what is refused.
  * (Fixtures of JAX: test_variants.c.  The same bits: test_determinism.c.) */
+#include "backends.h"
 #include "base/fpmode.h"
 #include "op/window.h"
 #include "models.h"
@@ -9,17 +11,18 @@
 
 /* ------ Ways to compute them ------ */
 
-/* Rounding and f32 products at each level, and AVX512-BF16; NULL where the CPU
- * lacks it. */
 static int ways(void)
 {
-    return levels() + 1;
+    int n = 0;
+
+    while (maker(LS_BF16_LAYERS, n))
+        n++;
+    return n;
 }
 
 static const ls__backend *way(int i)
 {
-    return i == levels() ? ls__kernels_pairs()
-                         : level(i) ? &level(i)->bf16 : NULL;
+    return maker(LS_BF16_LAYERS, i);
 }
 
 /* ------ Products ------ */
@@ -79,12 +82,12 @@ static ls__product product_of(const matrix *a, const matrix *b, sizes s)
 static void compute(const ls__backend *be, ls__product *g, bool pack)
 {
     if (pack) {
-        float *packed = fenced(be->packed_size(g->k, g->n));
+        float *packed = fenced(be->products->packed_size(g->k, g->n));
 
-        be->pack(g->k, g->n, g->b, g->b_row, g->b_col, packed);
+        be->products->pack(g->k, g->n, g->b, g->b_row, g->b_col, packed);
         g->packed = packed;
     }
-    be->gemm(g, fenced(be->scratch(g->k, g->n)));
+    be->products->gemm(g, fenced(be->products->scratch(g->k, g->n)));
 }
 
 /* Sums of K products in floats: each is off by less than K/2^24 of the sum of
@@ -117,7 +120,7 @@ START_TEST(products)
     const ls__backend *be = way(_i);
 
     ls__fpmode_set();
-    for (size_t i = 0; be && i < sizeof problems / sizeof *problems; i++)
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
         for (int how = 0; how < 2 * STORAGES * STORAGES; how++) {
             sizes s = problems[i];
             matrix a = make_matrix(1, s.m, s.k, how % STORAGES);
@@ -133,12 +136,159 @@ START_TEST(products)
 }
 END_TEST
 
-static uint32_t lower_half(float x)
+/* ------ The bytes of products ------ */
+
+enum { SORTS = 8 };
+
+static uint32_t word_bits(float x)
 {
     uint32_t bits;
 
     memcpy(&bits, &x, sizeof bits);
-    return bits & 0xffff;
+    return bits;
+}
+
+static float float_of(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* A number of a sort: as they come; over 80 powers of two; tiny and denormal;
+ * with infinities, NaN and what overflows; mostly zeros of both signs; whose
+ * products are about 2^-126; any bits; half of them cut by a relu. */
+static float number_of(int sort, float x, uint32_t r)
+{
+    int power = (int)(r % 81) - 40;
+
+    switch (sort) {
+    case 1: return ldexpf(x, power);
+    case 2: return float_of(r % 0x01800000 | (r & 0x80000000));
+    case 3: return r % 41 == 0   ? INFINITY
+                   : r % 43 == 0 ? NAN
+                   : r % 7 == 0  ? ldexpf(x, 100)
+                                 : x;
+    case 4: return r % 3 == 0 ? x : r % 3 == 1 ? 0.0f : -0.0f;
+    case 5: return ldexpf(x, -63 + power / 10);
+    case 6: return float_of(r);
+    case 7: return x > 0 ? x : 0;
+    default: return x;
+    }
+}
+
+static void fill_sort(matrix *x, int seed, int sort, int64_t rows, int64_t cols)
+{
+    float *values = uniform(seed, rows * cols);
+    int32_t *words = integers((uint32_t)seed, 1 << 30, (int)(rows * cols));
+
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            uint32_t r = (uint32_t)words[i * cols + j] * 2654435761u;
+
+            x->at[i * x->row + j * x->col] =
+                number_of(sort, 2 * values[i * cols + j] - 1, r);
+        }
+    free(words);
+}
+
+/* The element as the contract says; c: what it begins with. */
+static float element(const ls__product *g, int64_t i, int64_t j, float c)
+{
+    chain of = {.bf16 = true, .sum = c};
+
+    for (int64_t p = 0; p < g->k; p++)
+        chain_step(&of, g->a[i * g->a_row + p * g->a_col],
+                   g->b[p * g->b_row + j * g->b_col]);
+    return chain_end(&of);
+}
+
+static bool same_number(float a, float b)
+{
+    return word_bits(a) == word_bits(b) || (isnan(a) && isnan(b));
+}
+
+/* By one way, operands packed or not, onto what C has or not. */
+static void check_bits(int number, const ls__product *of, const float *before,
+                       const float *want)
+{
+    const ls__backend *be;
+
+    for (int i = 0; (be = way(i)); i++) {
+        ls__product g = *of;
+
+        g.c = fenced(g.m * g.n);
+        if (before)
+            memcpy(g.c, before, (size_t)(g.m * g.n) * sizeof *g.c);
+        g.accumulate = before != NULL;
+        compute(be, &g, (number + i) % 2);
+        for (int64_t e = 0; e < g.m * g.n; e++)
+            ck_assert_msg(same_number(g.c[e], want[e]),
+                          "%s, %d: %lld of (%lld,%lld), K %lld, is %a, not %a",
+                          be->text, number, (long long)e, (long long)g.m,
+                          (long long)g.n, (long long)g.k, (double)g.c[e],
+                          (double)want[e]);
+    }
+}
+
+/* Proves that every way gives the bytes of the two chains, for numbers of all
+ * sorts, operands stored in all ways, on top of C or not. */
+START_TEST(product_bits)
+{
+    ls__fpmode_set();
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        sizes s = problems[i];
+        int number = (int)i + _i;
+        matrix a = make_matrix(1, s.m, s.k, number % STORAGES);
+        matrix b = make_matrix(2, s.k, s.n, number / STORAGES % STORAGES);
+        ls__product g = product_of(&a, &b, s);
+        float *before = number % 4 == 1 ? uniform(3, s.m * s.n) : NULL;
+        float *want = fenced(s.m * s.n);
+
+        fill_sort(&a, 4 + _i, _i, s.m, s.k);
+        fill_sort(&b, 14 + _i, _i, s.k, s.n);
+        for (int64_t e = 0; e < s.m * s.n; e++)
+            want[e] = element(&g, e / s.n, e % s.n, before ? before[e] : 0);
+        check_bits(number, &g, before, want);
+        free(a.rounded);
+        free(b.rounded);
+        fences_free();
+    }
+}
+END_TEST
+
+/* Proves that K may be cut between steps and the sum left in C: rows of the plan
+ * that come chunk by chunk give the bytes of all at once. */
+START_TEST(cut_anywhere)
+{
+    const ls__backend *be = way(_i);
+    sizes s = {20, 40, 160};
+
+    ls__fpmode_set();
+    if (be) {
+        matrix a = make_matrix(1, s.m, s.k, BY_COLUMNS);
+        matrix b = make_matrix(2, s.k, s.n, BY_ROWS);
+        ls__product whole = product_of(&a, &b, s), g = product_of(&a, &b, s);
+
+        compute(be, &whole, false);
+        for (int64_t p = 0; p < s.k; p += 64, g.accumulate = true) {
+            g.a = whole.a + p * g.a_col;
+            g.b = whole.b + p * g.b_row;
+            g.k = s.k - p < 64 ? s.k - p : 64;
+            compute(be, &g, false);
+        }
+        ck_assert_mem_eq(g.c, whole.c, (size_t)(s.m * s.n) * sizeof *g.c);
+        free(a.rounded);
+        free(b.rounded);
+        fences_free();
+    }
+}
+END_TEST
+
+static uint32_t lower_half(float x)
+{
+    return word_bits(x) & 0xffff;
 }
 
 /* Proves that the epilogue rounds the sum with its bias, before relu. */
@@ -244,30 +394,62 @@ static void run_conv(const ls__backend *be, const ls__kernel_table *k,
                      ls__run *r)
 {
     const ls_node *n = r->node;
-    int64_t taps = n->window.kh * n->window.kw, in = n->in[0]->shape[2];
-    int64_t out = ls__width(n);
 
     r->backend = be;
     r->kernels = k;
     r->scratch = fenced(n->op->scratch(n, IMAGES, be));
     for (int t = 0; t < 2; t++) {
-        float *to = fenced(be->conv_packed_size(taps, t ? out : in,
-                                                t ? in : out));
+        ls__conv_weights of = {n->window.kh, n->window.kw, n->in[0]->shape[2],
+                               ls__width(n), t};
+        float *to = fenced(be->convs->packed_size(&of));
 
-        be->conv_pack(taps, in, out, t, r->param[0], to);
+        be->convs->pack(&of, r->param[0], to);
         r->packed[t] = to;
     }
     n->op->forward(r);
     n->op->backward(r);
 }
 
-/* Two sums of the same numbers in other orders. */
-static void check_near(int64_t n, const float *got, const float *other)
+static void same_numbers(const char *what, int64_t n, const float *got,
+                         const float *want)
 {
-    double *want = doubles(n, other, LS_F32);
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_msg(same_number(got[i], want[i]), "%s %lld is %a, not %a",
+                      what, (long long)i, (double)got[i], (double)want[i]);
+}
 
-    ck_assert(max_relative(n, got, want) <= 1e-5);
-    free(want);
+/* The bytes of the chains: y with its bias and rounded, dx, dw, dbias. */
+static void check_conv_bits(const ls__run *r)
+{
+    const ls_node *n = r->node;
+    const int64_t *s = n->in[0]->shape, out = ls__width(n);
+    int64_t ny = IMAGES * n->size, nx = IMAGES * n->in[0]->size;
+    int64_t nw = n->window.kh * n->window.kw * s[2] * out;
+    float *y = fenced(ny), *dx = fenced(nx), *dw = fenced(nw), *db = fenced(out);
+
+    for (int64_t at = 0; at < ny; at++) {
+        int64_t p = at / out;
+
+        y[at] = bf16_operand(
+            conv_bits_y(n, r->x[0], r->param[0], p / n->shape[1] / n->shape[0],
+                        p / n->shape[1] % n->shape[0], p % n->shape[1],
+                        at % out, true) + r->param[1][at % out]);
+    }
+    for (int64_t at = 0; at < nx; at++) {
+        int64_t p = at / s[2];
+
+        dx[at] = conv_bits_dx(n, r->dy, r->param[0], p / s[1] / s[0],
+                              p / s[1] % s[0], p % s[1], at % s[2], true);
+    }
+    for (int64_t at = 0; at < nw; at++)
+        dw[at] = conv_bf16_dw(n, r->x[0], r->dy, IMAGES, at / out / s[2],
+                              at / out % s[2], at % out);
+    for (int64_t at = 0; at < out; at++)
+        db[at] = conv_bf16_dw(n, r->x[0], r->dy, IMAGES, 0, -1, at);
+    same_numbers("y", ny, r->y, y);
+    same_numbers("dx", nx, r->dx[0], dx);
+    same_numbers("dw", nw, r->dparam[0], dw);
+    same_numbers("dbias", out, r->dparam[1], db);
 }
 
 static void check_conv(const shape *s, const ls__backend *be)
@@ -306,8 +488,7 @@ static void check_conv(const shape *s, const ls__backend *be)
     ref_conv(&want);
     ref_conv_grad(&want);
     run_conv(be, ls__kernels(), &r);
-    for (int64_t i = 0; i < ny; i++)
-        ck_assert_uint_eq(lower_half(r.y[i]), 0);
+    check_conv_bits(&r);
     ck_assert(max_relative(ny, r.y, want.y) <= 0x1p-8); /* y is rounded */
     ck_assert(max_relative(nx, r.dx[0], want.dx[0]) <= 1e-5);
     ck_assert(max_relative(nw, r.dparam[0], want.dparam[0]) <= 1e-5);
@@ -324,14 +505,14 @@ static void check_conv(const shape *s, const ls__backend *be)
     fences_free();
 }
 
-/* Proves that convolutions and both their gradients are those of the rounded
- * numbers, and read and write nothing beyond. */
+/* Proves that convolutions and their gradients are the bytes of the chains and
+ * near those of the rounded numbers, and read and write nothing beyond. */
 START_TEST(convolutions)
 {
     const ls__backend *be = way(_i);
 
     ls__fpmode_set();
-    for (size_t i = 0; be && i < sizeof shapes / sizeof *shapes; i++)
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         check_conv(&shapes[i], be);
 }
 END_TEST
@@ -401,20 +582,20 @@ static void check_pooled(const shape *s, const ls__backend *be)
     ck_assert_mem_eq(r.y, y, (size_t)(IMAGES * p->size) * sizeof *y);
     ck_assert_mem_eq(r.dx[0], all.dx[0],
                      (size_t)(IMAGES * n->in[0]->size) * sizeof *y);
-    check_near(g->params[0]->size, r.dparam[0], all.dparam[0]);
-    check_near(s->n, r.dparam[1], all.dparam[1]);
+    same_numbers("dw", g->params[0]->size, r.dparam[0], all.dparam[0]);
+    same_numbers("dbias", s->n, r.dparam[1], all.dparam[1]);
     ls_graph_free(g);
     fences_free();
 }
 
-/* Proves that under a 2x2 pooling, whose weight gradient takes another way, all
- * is as without: the same y and dx, sums of the same products. */
+/* Proves that under a 2x2 pooling, whose weight gradient skips what is zero, all
+ * is as without, byte for byte. */
 START_TEST(under_a_pool)
 {
     const ls__backend *be = way(_i);
 
     ls__fpmode_set();
-    for (size_t i = 0; be && i < sizeof shapes / sizeof *shapes; i++)
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         check_pooled(&shapes[i], be);
 }
 END_TEST
@@ -513,6 +694,8 @@ int main(void)
 
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, products, 0, ways());
+    tcase_add_loop_test(t, product_bits, 0, SORTS);
+    tcase_add_loop_test(t, cut_anywhere, 0, ways());
     tcase_add_loop_test(t, epilogue, 0, ways());
     tcase_add_loop_test(t, not_finite, 0, ways());
     tcase_add_loop_test(t, convolutions, 0, ways());

@@ -86,11 +86,20 @@ static void close_world(world *w)
     ls_pool_close(w->pool);
 }
 
-static int keep_in(world *w, const char *name, int keep)
+static ls_checkpoints_options options_in(const char *name)
 {
     static const ls_setting setting[] = {{"model", "mine"}, {"data", ""}};
-    ls_checkpoints_options o = {in_folder(name), keep, 2, setting};
 
+    return (ls_checkpoints_options){.size = sizeof(ls_checkpoints_options),
+                                    .folder = in_folder(name), .settings = 2,
+                                    .setting = setting};
+}
+
+static int keep_in(world *w, const char *name, int keep)
+{
+    ls_checkpoints_options o = options_in(name);
+
+    o.keep = keep;
     return ls_checkpoints_open(&w->saved, w->r.trainer, &o);
 }
 
@@ -321,11 +330,48 @@ START_TEST(contradicts)
 }
 END_TEST
 
+/* Options that may change do, and are told with both values; one that may not is
+ * refused, and told with the others. */
+START_TEST(changes)
+{
+    ls_checkpoints_options o = options_in("c");
+    ls_trainer_options options = options_of(1);
+    int64_t at = -1;
+    ls_change c;
+    world w;
+
+    make_one(1, "c");
+    options.optimizer.lr = 0.02;
+    options.schedule.decay_steps = 20;
+    open_with(&w, 1, 1, LS_REPLICATE, &options);
+    o.may_change = "schedule,decay*";
+    OK(ls_checkpoints_open(&w.saved, w.r.trainer, &o));
+    refused(&w, LS_EINVAL, "lr is 0.02, but was 0.01");
+    ck_assert(ls_checkpoints_change(w.saved, 1, &c));
+    ck_assert_str_eq(c.name, "decay_steps");
+    ls_checkpoints_close(w.saved);
+    o.may_change = "decay*,lr";
+    OK(ls_checkpoints_open(&w.saved, w.r.trainer, &o));
+    ck_assert(!ls_checkpoints_change(w.saved, 0, &c));
+    OK(ls_checkpoints_load(w.saved, &at));
+    ck_assert_int_eq(at, 2);
+    ck_assert(ls_checkpoints_change(w.saved, 0, &c));
+    ck_assert_str_eq(c.name, "lr");
+    ck_assert_str_eq(c.is, "0.02");
+    ck_assert_str_eq(c.was, "0.01");
+    ck_assert(ls_checkpoints_change(w.saved, 1, &c));
+    ck_assert_str_eq(c.was, "10");
+    ck_assert(!ls_checkpoints_change(w.saved, 2, &c));
+    close_world(&w);
+}
+END_TEST
+
 /* So are other devices, other settings of the program, another model. */
 START_TEST(contradicts_more)
 {
     const ls_setting other = {"model", "yours"};
-    ls_checkpoints_options o = {NULL, 0, 1, &other};
+    ls_checkpoints_options o = {.size = sizeof o,
+                                .settings = 1, .setting = &other};
     ls_trainer_options options = options_of(1);
     world w;
 
@@ -593,6 +639,7 @@ int main(void)
     tcase_add_test(t, archived);
     tcase_add_test(t, keeps);
     tcase_add_loop_test(t, contradicts, 0, CONTRADICTIONS);
+    tcase_add_test(t, changes);
     tcase_add_test(t, contradicts_more);
     tcase_add_test(t, refuses_folders);
     tcase_add_test(t, truncated);

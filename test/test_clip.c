@@ -1,6 +1,7 @@
 /* Clipping and schedules in training: optax's numbers, the norm's definition,
  * and the same bits on any number of workers. */
 #include "support.h"
+#include "reduce/reduce.h"
 #include "train/clip.h"
 
 #include <math.h>
@@ -214,10 +215,10 @@ static float reference_norm(int64_t n, const float *g)
 {
     double sum = 0;
 
-    for (int64_t i = 0; i < n; i += LS__CLIP_BLOCK) {
+    for (int64_t i = 0; i < n; i += LS__REDUCE_BLOCK) {
         float lane[16] = {0};
 
-        for (int64_t j = i; j < n && j < i + LS__CLIP_BLOCK; j++)
+        for (int64_t j = i; j < n && j < i + LS__REDUCE_BLOCK; j++)
             lane[j % 16] = fmaf(g[j], g[j], lane[j % 16]);
         for (int s = 8; s > 0; s /= 2)
             for (int k = 0; k < s; k++)
@@ -244,19 +245,19 @@ START_TEST(test_norm)
     float g[10000];
 
     fill(g, 10000, 1);
-    for (int level = 0; ls__kernel_levels[level]; level++) {
-        const char *name = ls__kernel_levels[level]->name;
+    for (int level = 0; ls__kernels_level(level); level++) {
+        const char *name = ls__kernels_level(level)->name;
         const ls__kernel_table *k = ls__kernels_by_name(name);
 
         for (size_t s = 0; k && s < COUNT(sizes); s++) {
             float square[3];
-            int64_t n = sizes[s], blocks = ls__clip_blocks(n);
+            int64_t n = sizes[s], blocks = ls__reduce_blocks(n);
 
             for (int64_t b = 0; b < blocks; b++) {
-                int64_t at = b * LS__CLIP_BLOCK, left = n - at;
+                int64_t at = b * LS__REDUCE_BLOCK, left = n - at;
 
-                square[b] = k->square_sum(left < LS__CLIP_BLOCK
-                                              ? left : LS__CLIP_BLOCK, g + at);
+                square[b] = k->square_sum(left < LS__REDUCE_BLOCK
+                                              ? left : LS__REDUCE_BLOCK, g + at);
             }
             ck_assert(ls__clip_norm(blocks, square) == reference_norm(n, g));
         }

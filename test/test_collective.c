@@ -1,7 +1,9 @@
 /* Collectives and ls_pmap.  Values are small integers times powers of two, so
  * that sums are exact and known without a reference, or random floats
  * against the tree in a few lines. */
-#include "small.h"
+#include "small_model.h"
+
+#include "reduce/overlap.h"
 
 #include <stdlib.h>
 
@@ -101,7 +103,7 @@ enum { MESHES = sizeof meshes / sizeof *meshes };
 START_TEST(test_all_reduce)
 {
     int D = meshes[_i].devices;
-    ls_pool *pool = open_pool(meshes[_i].axes, meshes[_i].workers);
+    ls_pool *pool = open_axes(meshes[_i].axes, meshes[_i].workers);
 
     for (int k = 0; k < SIZES * 4; k++) {
         int64_t n = sizes[k / 4], wrong = 0;
@@ -140,7 +142,7 @@ END_TEST
 START_TEST(test_reduce_scatter)
 {
     int D = meshes[_i].devices;
-    ls_pool *pool = open_pool(meshes[_i].axes, meshes[_i].workers);
+    ls_pool *pool = open_axes(meshes[_i].axes, meshes[_i].workers);
 
     for (int k = 0; k < SIZES * 2; k++) {
         int64_t m = sizes[k / 2], n = m * D, wrong = 0;
@@ -185,7 +187,7 @@ static const size_t type_size[] = {1, 4, 4, 8, 8};
 START_TEST(test_all_gather)
 {
     int D = meshes[_i].devices;
-    ls_pool *pool = open_pool(meshes[_i].axes, meshes[_i].workers);
+    ls_pool *pool = open_axes(meshes[_i].axes, meshes[_i].workers);
 
     for (int k = 0; k < SIZES * 5; k++) {
         size_t size = type_size[k % 5];
@@ -218,7 +220,7 @@ END_TEST
 START_TEST(test_broadcast)
 {
     int D = meshes[_i].devices;
-    ls_pool *pool = open_pool(meshes[_i].axes, meshes[_i].workers);
+    ls_pool *pool = open_axes(meshes[_i].axes, meshes[_i].workers);
 
     for (int k = 0; k < SIZES * 5; k++) {
         size_t size = type_size[k % 5];
@@ -247,7 +249,7 @@ END_TEST
 START_TEST(test_order)
 {
     enum { D = 11, N = 9001 };
-    ls_pool *pool = open_pool("data:11", 1 + _i);
+    ls_pool *pool = open_axes("data:11", 1 + _i);
     set a = new_set(D, N, 4, 1), b = new_set(D, N, 8, 1);
     set ra = new_set(D, N, 4, 0), rb = new_set(D, N, 8, 0);
     ls_buffers list[] = {buffers("a", LS_F32, N, &a, NULL),
@@ -287,7 +289,7 @@ END_TEST
 START_TEST(test_large)
 {
     const int64_t n = (INT64_C(1) << (getenv("LS_LONG") ? 26 : 20)) + 5;
-    ls_pool *pool = open_pool("data:4", 2);
+    ls_pool *pool = open_axes("data:4", 2);
     set a = new_set(4, n, 4, 1);
     ls_buffers r = buffers("a", LS_F32, n, &a, NULL);
     int64_t wrong = 0;
@@ -317,7 +319,7 @@ START_TEST(test_groups)
     };
 
     for (size_t r = 0; r < sizeof row / sizeof *row; r++) {
-        ls_pool *pool = open_pool(row[r].axes, 2);
+        ls_pool *pool = open_axes(row[r].axes, 2);
         set a = new_set(6, 5000, 4, 0);
         ls_buffers list = buffers("a", LS_F32, 5000, &a, NULL);
 
@@ -339,11 +341,84 @@ START_TEST(test_groups)
 }
 END_TEST
 
+/* Whether two of some pieces overlap, as comparing each with each finds it. */
+START_TEST(test_pieces)
+{
+    enum { MOST = 12 };
+
+    for (int64_t k = 0; k < 20000; k++) {
+        ls__piece piece[MOST];
+        int32_t at[2 * MOST];
+        int n = 1 + (int)(k % MOST);
+        bool want = false;
+
+        ls_random_randint(ls_key_new(k), 0, 2 * MOST, 0, 60, at);
+        for (int i = 0; i < n; i++)
+            piece[i] = (ls__piece){(uintptr_t)at[2 * i],
+                                   (uintptr_t)(at[2 * i] + 1 +
+                                               at[2 * i + 1] % 9), 0, i};
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < i; j++)
+                want |= piece[i].first < piece[j].last &&
+                        piece[j].first < piece[i].last;
+        ck_assert_int_eq(ls__pieces_sort(piece, n) >= 0, want);
+    }
+}
+END_TEST
+
+/* Buffers of different devices, or of different arrays, that overlap are
+ * refused by every collective, and nothing is written. */
+START_TEST(test_collective_overlaps)
+{
+    enum { N = 64 };
+    static float all[3][4 * N * 4];
+    float copy[4 * N * 4];
+    void *in[4], *out[4], *more[4];
+    ls_pool *pool = open_axes("data:4", 2);
+    ls_buffers r[2] = {{"w", LS_F32, N, in, NULL},
+                       {"b", LS_F32, N, more, NULL}};
+
+    for (int i = 0; i < 4 * N * 4; i++)
+        all[0][i] = (float)(i * 7919 % 1000);
+    memcpy(copy, all[0], sizeof copy);
+    for (int shift = 1; shift <= N; shift++) {
+        for (int d = 0; d < 4; d++)
+            in[d] = all[0] + d * shift;
+        if (shift == N)
+            continue;
+        FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, r), LS_EINVAL,
+              "all-reduce \"w\": the buffers of devices 0 and 1 overlap");
+        FAILS(ls_broadcast(pool, NULL, 0, 1, r), LS_EINVAL, "0 and 1 overlap");
+    }
+    ck_assert_mem_eq(all[0], copy, sizeof copy);
+    for (int d = 0; d < 4; d++) {
+        in[d] = all[0] + d * N;
+        out[d] = all[1] + d * N * 4;
+        more[d] = all[2] + d * N;
+    }
+    more[2] = all[0] + 3 * N + N - 1;
+    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 2, r), LS_EINVAL,
+          "\"w\" of device 3 and \"b\" of device 2 overlap");
+    more[2] = all[2] + 2 * N;
+    OK(ls_all_reduce(pool, NULL, LS_SUM, 2, r));
+    r[0].out = out;
+    out[3] = in[0];
+    FAILS(ls_all_gather(pool, NULL, 1, r), LS_EINVAL, "overlap");
+    FAILS(ls_reduce_scatter(pool, NULL, LS_SUM, 1, r), LS_EINVAL,
+          "devices 0 and 3 overlap");
+    out[3] = (float *)in[3] + 3 * N / 4;
+    OK(ls_reduce_scatter(pool, NULL, LS_SUM, 1, r));
+    out[3] = all[1] + 3 * N * 4;
+    OK(ls_all_gather(pool, NULL, 1, r));
+    ls_pool_close(pool);
+}
+END_TEST
+
 /* Wrong kinds, types, sizes, axes and buffers are refused by name, and nothing
  * is written. */
 START_TEST(test_collective_refused)
 {
-    ls_pool *pool = open_pool("data:2,model:2", 2);
+    ls_pool *pool = open_axes("data:2,model:2", 2);
     set a = new_set(4, 10, 8, 0), copy = new_set(4, 10, 8, 0);
     ls_buffers r = buffers("w", LS_F32, 10, &a, NULL);
     void *table[4];
@@ -369,9 +444,9 @@ START_TEST(test_collective_refused)
             "\"w\": 10 elements do not divide by 4 devices");
     r.n = 8;
     FAILS(ls_reduce_scatter(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
-            "in and out of device 1 overlap");
+            "in and out of device ");
     FAILS(ls_all_gather(pool, NULL, 1, &r), LS_EINVAL,
-            "in and out of device 1 overlap");
+            "in and out of device ");
     r.out = NULL;
     r.dtype = LS_I32;
     FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
@@ -433,7 +508,7 @@ START_TEST(test_pmap)
     int32_t label[4] = {9, 8, 7, 6}, pair[4][2];
     double sum[4];
     int fails_from = 4;
-    ls_pool *pool = open_pool("data:2,model:2", 1 + _i);
+    ls_pool *pool = open_axes("data:2,model:2", 1 + _i);
     ls_array in[] = {{"x", LS_F32, 3, {8, 2, 3}, x},
                      {"label", LS_I32, 1, {4}, label}};
     ls_array out[] = {{"sum", LS_F64, 1, {4}, sum},
@@ -487,6 +562,8 @@ int main(void)
     tcase_add_loop_test(t, test_order, 0, 4);
     tcase_add_test(t, test_large);
     tcase_add_test(t, test_groups);
+    tcase_add_test(t, test_pieces);
+    tcase_add_test(t, test_collective_overlaps);
     tcase_add_test(t, test_collective_refused);
     tcase_add_loop_test(t, test_pmap, 0, 4);
     suite_add_tcase(s, t);

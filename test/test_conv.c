@@ -94,13 +94,13 @@ static result bits_of(const conv *c)
 
         r.y[at] = conv_bits_y(n, c->x, c->w, p / n->shape[1] / n->shape[0],
                               p / n->shape[1] % n->shape[0], p % n->shape[1],
-                              at % out);
+                              at % out, false);
     }
     for (int64_t at = 0; at < c->nx; at++) {
         int64_t p = at / s[2];
 
         r.dx[at] = conv_bits_dx(n, c->dy, c->w, p / s[1] / s[0],
-                                p / s[1] % s[0], p % s[1], at % s[2]);
+                                p / s[1] % s[0], p % s[1], at % s[2], false);
     }
     for (int64_t at = 0; at < c->nw; at++)
         r.dw[at] = conv_bits_dw(n, c->x, c->dy, c->rows, at / out / s[2],
@@ -112,15 +112,13 @@ static result bits_of(const conv *c)
 static void run_conv(const conv *c, ls__run *r)
 {
     const ls_node *n = c->node;
-    int64_t taps = n->window.kh * n->window.kw, in = n->in[0]->shape[2];
-    int64_t out = ls__width(n);
-
     r->scratch = fenced(n->op->scratch(n, c->rows, r->backend));
-    for (int t = 0; r->backend->conv && t < 2; t++) {
-        float *to = fenced(r->backend->conv_packed_size(taps, t ? out : in,
-                                                        t ? in : out));
+    for (int t = 0; r->backend->convs && t < 2; t++) {
+        ls__conv_weights of = {n->window.kh, n->window.kw, n->in[0]->shape[2],
+                               ls__width(n), t};
+        float *to = fenced(r->backend->convs->packed_size(&of));
 
-        r->backend->conv_pack(taps, in, out, t, c->w, to);
+        r->backend->convs->pack(&of, c->w, to);
         r->packed[t] = to;
     }
     n->op->forward(r);
@@ -195,9 +193,9 @@ START_TEST(bits_and_values)
 
         check_double(&c, &want);
         for (int k = 0; k < levels(); k++) {
-            if (!level(k) || !level(k)->fma)
+            if (!level(k) || !fuses(level(k)))
                 continue;
-            got = run_at(&c, level(k), &level(k)->f32);
+            got = run_at(&c, level(k), &level(k)->native[LS_F32_LAYERS]);
             check_bits(&c, i, &want, &got);
             if (!blis)
                 continue;
@@ -234,7 +232,7 @@ static void run_pooled(const conv *c, const ls__backend *backend, float *y,
 START_TEST(under_a_pooling)
 {
     ls__fpmode_set();
-    if (!ls__kernels()->fma || !have_blis())
+    if (!fuses(ls__kernels()) || !have_blis())
         return;
     for (int i = 0; i < SHAPES / 2; i++) {
         shape s = shape_of(2000 + i);
@@ -263,8 +261,9 @@ START_TEST(under_a_pooling)
         c.w = sparse(2, c.nw);
         c.dy = uniform(3, c.ny);
         for (int k = 0; k < 2; k++) {
-            const ls__backend *backend = k ? &ls__backend_blis
-                                           : &ls__kernels()->f32;
+            const ls__backend *backend =
+                k ? &ls__backend_blis
+                  : &ls__kernels()->native[LS_F32_LAYERS];
 
             y[k] = fenced(c.ny);
             dx[k] = fenced(c.nx);

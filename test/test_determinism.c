@@ -200,8 +200,10 @@ static numbers session_step(session *s, int i)
 
 static ls_pool *pool_of(const setting *c)
 {
-    ls_mesh_options o = {.devices = c->devices, .workers = c->workers};
-    ls_pool_options p = {.no_pin = !c->pinned, .pin_caller = c->pinned};
+    ls_mesh_options o = {.size = sizeof o,
+                         .devices = c->devices, .workers = c->workers};
+    ls_pool_options p = {.size = sizeof p,
+                         .no_pin = !c->pinned, .pin_caller = c->pinned};
     ls_mesh *mesh;
     ls_pool *pool;
 
@@ -521,7 +523,7 @@ static outcome reference_run(const model *m)
 START_TEST(recorded_states)
 {
 #if defined(__x86_64__)
-    if (ls__kernels()->fma)
+    if (fuses(ls__kernels()))
         ck_assert_str_eq(reference_run(&models[_i]).hash, models[_i].state);
 #endif
 }

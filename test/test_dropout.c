@@ -136,9 +136,9 @@ END_TEST
 /* Copy parameters, moments and the step: all that a checkpoint holds. */
 static void copy_state(const ls_trainer *from, ls_trainer *to)
 {
-    size_t bytes = (size_t)from->params.floats * sizeof(float);
+    size_t bytes = (size_t)from->model.params.floats * sizeof(float);
 
-    memcpy(to->value, from->value, bytes);
+    memcpy(to->model.value, from->model.value, bytes);
     for (int i = 0; i < 2; i++)
         if (from->moment[i])
             memcpy(to->moment[i], from->moment[i], bytes);

@@ -6,7 +6,7 @@
  * calls from this program count: hwloc and the C library call each other. */
 #define _GNU_SOURCE
 #include "folder.h"
-#include "small.h"
+#include "small_model.h"
 
 #include "base/error.h"
 #include "faults.h"
@@ -377,8 +377,9 @@ static ls_trace *trace;
 
 static int open_and_close(const char *topology, bool with_pool)
 {
-    ls_mesh_options o = {.devices = 4, .workers = 3, .topology = topology};
-    ls_pool_options pin = {.pin_caller = true};
+    ls_mesh_options o = {.size = sizeof o,
+                         .devices = 4, .workers = 3, .topology = topology};
+    ls_pool_options pin = {.size = sizeof pin, .pin_caller = true};
     ls_mesh *mesh;
     ls_pool *p;
     int status = ls_mesh_open(&mesh, &o);
@@ -459,7 +460,8 @@ static int look(void)
 
 static int keep(void)
 {
-    ls_checkpoints_options o = {in_folder("c"), 1, 0, NULL};
+    ls_checkpoints_options o = {.size = sizeof o,
+                                .folder = in_folder("c"), .keep = 1};
     ls_checkpoints *c;
     int status = ls_checkpoints_open(&c, trainer, &o);
 
@@ -475,7 +477,8 @@ static int keep(void)
 
 static int resume(void)
 {
-    ls_checkpoints_options o = {in_folder("c"), 0, 0, NULL};
+    ls_checkpoints_options o = {.size = sizeof o,
+                                .folder = in_folder("c"), .keep = 0};
     ls_checkpoints *c;
     int64_t step;
     int status = ls_checkpoints_open(&c, trainer, &o);
@@ -496,7 +499,7 @@ static int prefetch(void)
     static const float x[8 * 3], y[8 * 2];
     ls_array rows[] = {{"x", LS_F32, 2, {8, 3}, (void *)(uintptr_t)x},
                        {"y", LS_F32, 2, {8, 2}, (void *)(uintptr_t)y}};
-    ls_loader_options o = {.batch = 4};
+    ls_loader_options o = {.size = sizeof o, .batch = 4};
     ls_loader *l;
     ls_source s;
     int status = ls_source_arrays(&s, 2, rows);
@@ -608,7 +611,7 @@ static void open_all(void)
     unsigned char npy[128 + 4] = "\x93NUMPY\1";
     char text[] = "{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }";
 
-    pool = open_pool("data:4", 1);
+    pool = open_axes("data:4", 1);
     OK(ls_trainer_open(&trainer, pool, g, NULL));
     OK(ls_trace_open(&trace, pool, NULL));
     ls_trace_counter(pool, "counter", 1);

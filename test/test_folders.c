@@ -7,6 +7,7 @@
 #include "models.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -23,9 +24,12 @@ typedef struct world {
 
 static void open_world(world *w)
 {
+    ls_trainer_options o = ls_trainer_defaults();
+
+    o.optimizer = ls_adam(0.1);
     w->saved = NULL;
     w->pool = open_pool(2, 1);
-    w->r = open_run(w->pool, linear_graph(3, 2), NULL);
+    w->r = open_run(w->pool, linear_graph(3, 2), &o);
     fill_uniform(1, 12, w->x);
     fill_uniform(2, 8, w->y);
     OK(ls_batch_set(w->r.batch, "x", LS_F32, w->x, 4));
@@ -41,7 +45,8 @@ static void close_world(world *w)
 
 static void keep(world *w, int n)
 {
-    ls_checkpoints_options o = {in_folder("c"), n, 0, NULL};
+    ls_checkpoints_options o = {.size = sizeof o,
+                                .folder = in_folder("c"), .keep = n};
 
     OK(ls_checkpoints_open(&w->saved, w->r.trainer, &o));
 }
@@ -372,7 +377,8 @@ START_TEST(fork_closes)
         OK(ls_checkpoints_wait(w.saved));
     }
     ck_assert(there("c/step-000000000020"));
-    ls_checkpoints_options o = {in_folder("c"), 2, 0, NULL};
+    ls_checkpoints_options o = {.size = sizeof o,
+                                .folder = in_folder("c"), .keep = 2};
     FAILS(ls_checkpoints_open(&second, w.r.trainer, &o), LS_EBUSY, "another");
     close_world(&w);
 }
@@ -510,6 +516,84 @@ START_TEST(at_once)
 }
 END_TEST
 
+/* ------ What is not kept ------ */
+
+/* Settings and notes that no checkpoint could hold, or that would stand for
+ * others, are refused when they are given, by name. */
+START_TEST(refuses_settings)
+{
+    static const struct {
+        ls_setting setting[2];
+        const char *message;
+    } row[] = {
+        {{{"a", "1"}, {NULL, "1"}}, "setting 1: its name is NULL"},
+        {{{"a", "1"}, {"b", NULL}}, "setting 1: its value is NULL"},
+        {{{"a", "1"}, {"b", "\xff\xfe"}}, "\"b\": its value is no UTF-8"},
+        {{{"a", "1"}, {"\xc0\x80", ""}}, "its name is no UTF-8"},
+        {{{"a", "1"}, {"b", "\xed\xa0\x80"}}, "its value is no UTF-8"},
+        {{{"a", "1"}, {"a", "1"}}, "\"a\": stands there already"},
+        {{{"a", "1"}, {"lr", "5"}}, "\"lr\": stands there already"},
+    };
+    enum { ROWS_ = sizeof row / sizeof *row };
+    world w;
+
+    open_world(&w);
+    for (int i = 0; i < ROWS_; i++) {
+        ls_checkpoints_options o = {.size = sizeof o,
+                                    in_folder("c"), 3, 2, row[i].setting};
+
+        FAILS(ls_checkpoints_open(&w.saved, w.r.trainer, &o), LS_EINVAL,
+              row[i].message);
+    }
+    keep(&w, 3);
+    for (int i = 0; i + 1 < ROWS_; i++)
+        FAILS(ls_checkpoints_save(w.saved, 2, row[i].setting), LS_EINVAL,
+              row[i].message);
+    OK(ls_checkpoints_save(w.saved, 2,
+                           (ls_setting[]){{"lr", "5"}, {"\xc3\xa9", ""}}));
+    OK(ls_checkpoints_wait(w.saved));
+    ck_assert_int_eq(ls_checkpoints_count(w.saved), 1);
+    close_world(&w);
+}
+END_TEST
+
+/* A state that is not finite is no checkpoint, and is named; the one before
+ * stays the newest. */
+START_TEST(refuses_infinite)
+{
+    static const struct {
+        const char *name, *message;
+    } row[] = {
+        {"kernel", "after 1 updates the parameter \"kernel\" is not "
+                         "finite, first in element 5 of 6"},
+        {"mu.kernel", "the mu of the parameter \"kernel\""},
+        {"nu.bias", "the nu of the parameter \"bias\""},
+    };
+    float bad[6] = {0};
+    world w;
+
+    open_world(&w);
+    keep(&w, 3);
+    step_and_save(&w);
+    for (int i = 0; i < 3; i++)
+        for (int nan = 0; nan < 2; nan++) {
+            int n = strstr(row[i].name, "bias") ? 2 : 6;
+
+            bad[n - 1] = nan ? NAN : INFINITY;
+            OK(ls_trainer_set(w.r.trainer, row[i].name, n, bad));
+            FAILS(ls_trainer_check(w.r.trainer), LS_ENONFINITE, row[i].message);
+            FAILS(ls_checkpoints_save(w.saved, 0, NULL), LS_ENONFINITE,
+                  row[i].message);
+            bad[n - 1] = 0;
+            OK(ls_trainer_set(w.r.trainer, row[i].name, n, bad));
+            OK(ls_trainer_check(w.r.trainer));
+        }
+    OK(ls_checkpoints_wait(w.saved));
+    ck_assert_int_eq(ls_checkpoints_count(w.saved), 1);
+    close_world(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("folders");
@@ -530,6 +614,8 @@ int main(void)
     tcase_add_test(t, refuses_links);
     tcase_add_test(t, unguessed);
     tcase_add_test(t, at_once);
+    tcase_add_test(t, refuses_settings);
+    tcase_add_test(t, refuses_infinite);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -172,10 +172,10 @@ static ls__product lay_out(const ls__backend *be, const problem *p)
     memset(g.c - GAP, 0xff, (size_t)(c_end - g.c + GAP) * sizeof *g.c);
     for (int64_t i = 0; p->accumulate && i < p->m; i++)
         memcpy(g.c + i * g.c_row, from + i * MOST, (size_t)p->n * sizeof *g.c);
-    if (p->packed && be->pack) {
-        float *packed = packed_end - be->packed_size(p->k, p->n);
+    if (p->packed && be->products->pack) {
+        float *packed = packed_end - be->products->packed_size(p->k, p->n);
 
-        be->pack(p->k, p->n, g.b, g.b_row, g.b_col, packed);
+        be->products->pack(p->k, p->n, g.b, g.b_row, g.b_col, packed);
         g.packed = packed;
         g.b = NULL; /* nobody may look at it now */
     }
@@ -199,7 +199,7 @@ static bool product_is_right(const ls__backend *be, const problem *p)
 {
     ls__product g = lay_out(be, p);
 
-    be->gemm(&g, scratch_end - be->scratch(p->k, p->n));
+    be->products->gemm(&g, scratch_end - be->products->scratch(p->k, p->n));
     if (is_right(&g, p->accumulate ? onto : plain))
         return true;
     fprintf(stderr, "%s: m %d n %d k %d, A storage %d, B storage %d, %s, %s\n",
@@ -252,7 +252,7 @@ static bool ways_are_right(const ls__backend *be)
 
 static ls__backend backend_of(const ls__kernel_table *k)
 {
-    return k->f32;
+    return k->native[LS_F32_LAYERS];
 }
 
 /* Every level with FMA gives the reference's bytes for every size of the cube,
@@ -262,7 +262,7 @@ START_TEST(test_cube)
     const ls__kernel_table *k = level(_i);
     ls__backend be;
 
-    if (!k || !k->fma)
+    if (!k || !fuses(k))
         return;
     prepare();
     be = backend_of(k);
@@ -276,7 +276,7 @@ START_TEST(test_ways)
     const ls__kernel_table *k = level(_i);
     ls__backend be;
 
-    if (!k || !k->fma)
+    if (!k || !fuses(k))
         return;
     prepare();
     be = backend_of(k);
@@ -292,7 +292,7 @@ START_TEST(test_far)
     const ls__kernel_table *k = level(_i);
     ls__backend be;
 
-    if (!k || !k->fma)
+    if (!k || !fuses(k))
         return;
     prepare();
     be = backend_of(k);
@@ -338,7 +338,7 @@ START_TEST(test_near)
     const ls__kernel_table *k = level(_i);
     ls__backend be;
 
-    if (!k || k->fma)
+    if (!k || fuses(k))
         return;
     prepare();
     be = backend_of(k);
@@ -350,7 +350,8 @@ START_TEST(test_near)
                                (unsigned)(m + n + q) % (WAYS / 2));
                 ls__product g = lay_out(&be, &p);
 
-                be.gemm(&g, scratch_end - be.scratch(p.k, p.n));
+                be.products->gemm(&g, scratch_end -
+                                          be.products->scratch(p.k, p.n));
                 ck_assert_msg(is_near(&g, &p), "%d %d %d", (int)p.m, (int)p.n,
                               (int)p.k);
             }
@@ -460,7 +461,7 @@ static bool epilogue_is_right(const ls__kernel_table *k, const ls__backend *be,
     ask(&g, pieces, kind);
     finish_all(k, &g, right);
     clear_slope();
-    be->gemm(&g, scratch_end - be->scratch(p->k, p->n));
+    be->products->gemm(&g, scratch_end - be->products->scratch(p->k, p->n));
     return all_right(&g, right) && in_two_calls(k, &g, right);
 }
 
@@ -501,7 +502,7 @@ START_TEST(test_epilogue)
     const ls__kernel_table *k = level(_i);
     ls__backend be;
 
-    if (!k || !k->fma)
+    if (!k || !fuses(k))
         return;
     be = backend_of(k);
     check_epilogues(k, &be, PIECES);
@@ -512,7 +513,7 @@ END_TEST
  * no C left to add. */
 START_TEST(test_blis_epilogue)
 {
-    if (ls__kernels()->fma && have_blis())
+    if (fuses(ls__kernels()) && have_blis())
         check_epilogues(ls__kernels(), &ls__backend_blis, ADD_C);
 }
 END_TEST
@@ -531,7 +532,7 @@ static int blis_child(const char *how)
     if (!strcmp(how, "tuned"))
         ls_blis_tune();
     prepare();
-    if (ls__backend_find(&backend, "blis", false) < 0)
+    if (ls__backend_find(&backend, "blis", LS_F32_LAYERS) < 0)
         return cube_is_right(&ls__backend_blis) ? BROKEN : REFUSED;
     return cube_is_right(&backend) && ways_are_right(&backend) ? ACCEPTED
                                                                : BROKEN;
@@ -600,18 +601,19 @@ START_TEST(test_names)
 {
     ls__backend be = {0};
 
-    ck_assert_int_eq(ls__backend_find(&be, "garbage", false), LS_EINVAL);
+    ck_assert_int_eq(ls__backend_find(&be, "garbage", LS_F32_LAYERS),
+                     LS_EINVAL);
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "\"garbage\""));
-    ck_assert_int_eq(ls__backend_find(&be, "blis", true), LS_ENOTSUP);
+    ck_assert_int_eq(ls__backend_find(&be, "blis", LS_BF16_LAYERS), LS_ENOTSUP);
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "no bf16 products"));
     ck_assert_ptr_null(be.name);
     if (have_blis()) {
-        ck_assert_int_eq(ls__backend_find(&be, "blis", false), 0);
+        ck_assert_int_eq(ls__backend_find(&be, "blis", LS_F32_LAYERS), 0);
         ck_assert_str_eq(be.name, "blis");
     }
-    ck_assert_int_eq(ls__backend_find(&be, "native", false), 0);
+    ck_assert_int_eq(ls__backend_find(&be, "native", LS_F32_LAYERS), 0);
     ck_assert_str_eq(be.name, "native");
-    ck_assert_int_eq(ls__backend_find(&be, NULL, false), 0);
+    ck_assert_int_eq(ls__backend_find(&be, NULL, LS_F32_LAYERS), 0);
     ck_assert_str_eq(be.name, "native");
 }
 END_TEST
@@ -622,8 +624,8 @@ START_TEST(test_native)
     ls__backend be;
     problem p = {33, 65, 257, GENERAL, BY_COLUMNS, true, true};
 
-    ck_assert_int_eq(ls__backend_find(&be, "native", false), 0);
-    if (!ls__kernels()->fma)
+    ck_assert_int_eq(ls__backend_find(&be, "native", LS_F32_LAYERS), 0);
+    if (!fuses(ls__kernels()))
         return;
     prepare();
     references(p.k);

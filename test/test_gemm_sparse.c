@@ -4,6 +4,7 @@
  *
  * The other operand is NaN and infinite wherever only zeros meet it: a product
  * that takes the zeros along shows, so it is known that this kernel ran. */
+#include "backends.h"
 #include "base/fpmode.h"
 #include "kernel/product.h"
 #include "support.h"
@@ -143,13 +144,15 @@ static ls__product product(const ls__kernel_table *kernel, const problem *p,
                      .times = pieces & TIMES ? o->times : NULL,
                      .add = pieces & ADD ? o->add : NULL};
 
+    const ls__products *of = products_of(kernel);
+
     g.a = lay_out(o->a, p->m, p->k, g.a_row, g.a_col);
     g.b = lay_out(o->b, p->k, p->n, g.b_row, g.b_col);
     g.c = uniform(3, p->m * g.c_row); /* what right begins as */
     if (p->packed) {
-        float *packed = fenced(kernel->f32.packed_size(p->k, p->n));
+        float *packed = fenced(of->packed_size(p->k, p->n));
 
-        kernel->f32.pack(p->k, p->n, g.b, g.b_row, g.b_col, packed);
+        of->pack(p->k, p->n, g.b, g.b_row, g.b_col, packed);
         g.packed = packed;
         g.b = NULL;
     }
@@ -175,13 +178,14 @@ static void make_right(const ls__kernel_table *kernel, const problem *p,
 
 static bool is_right(const ls__kernel_table *kernel, const problem *p)
 {
+    const ls__products *of = products_of(kernel);
     operands o = make(p);
     ls__product g = product(kernel, p, &o);
     size_t bytes = (size_t)(p->m * g.c_row) * sizeof *g.c;
     bool right;
 
     make_right(kernel, p, &o, g);
-    kernel->f32.gemm(&g, fenced(kernel->f32.scratch(p->k, p->n)));
+    of->gemm(&g, fenced(of->scratch(p->k, p->n)));
     right = !memcmp(g.c, o.right, bytes) &&
             !memcmp(o.slope, o.slope_right, bytes);
     free(o.a);
@@ -194,7 +198,7 @@ static const ls__kernel_table *bound_level(int i)
 {
     const ls__kernel_table *k = level(i);
 
-    return k && k->fma ? k : NULL;
+    return k && fuses(k) ? k : NULL;
 }
 
 #define RIGHT(kernel, ...) \

@@ -355,7 +355,8 @@ START_TEST(normalised)
         add(&f, &(float){(float)i / 8}, 4);
     put_file("b-images.npy", &f);
     for (int k = 0; k < 4; k++) {
-        ls_images_options o = {.channels = k & 1 ? 3 : 1, .mean = mean,
+        ls_images_options o = {.size = sizeof o,
+                               .channels = k & 1 ? 3 : 1, .mean = mean,
                                .std = std, .labels = at("a-labels-idx1"),
                                .image = "pixels", .label = "class"};
         ls_source s;
@@ -380,7 +381,7 @@ END_TEST
  * two; plain and gzip'd is one. */
 START_TEST(variations)
 {
-    ls_images_options test = {.test = true};
+    ls_images_options test = {.size = sizeof test, .test = true};
     ls_source s;
 
     put_idx("train3-images-idx3-ubyte", "train3-labels-idx1-ubyte", false, 3,
@@ -406,7 +407,8 @@ END_TEST
 /* Each refusal has its status and names what is wrong. */
 START_TEST(refused)
 {
-    ls_images_options o = {.channels = 2, .mean = (double[]){0, 0},
+    ls_images_options o = {.size = sizeof o,
+                           .channels = 2, .mean = (double[]){0, 0},
                            .std = (double[]){1, 0}};
     ls_source s;
     bytes f;
@@ -444,7 +446,8 @@ START_TEST(refused)
           "3 channels for images of 2");
     make_cifar(&f, 0, 2);
     put_file("a.bin", &f);
-    o = (ls_images_options){.labels = at("labels")};
+    o = (ls_images_options){.size = sizeof(ls_images_options),
+                            .labels = at("labels")};
     FAILS(ls_source_images(&s, at("a.bin"), &o), LS_EINVAL, "one too many");
     mkfifo(at("images-pipe"), 0600);
     refuse("images-pipe", LS_EIO, "not a regular file");
@@ -553,7 +556,8 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 static bool survive(const char *name)
 {
     static float room[MOST];
-    ls_images_options o = {.labels = strstr(name, ".bin") ? NULL
+    ls_images_options o = {.size = sizeof o,
+                           .labels = strstr(name, ".bin") ? NULL
                                                           : at("labels")};
     void *out[] = {room, labels};
     int64_t size;
@@ -619,7 +623,7 @@ START_TEST(shrinks)
         {"images.npy", "(22000, 32, 32, 3)", ROW},
     };
     char beside[256];
-    ls_images_options o = {.labels = _i == 1 ? NULL : beside};
+    ls_images_options o = {.size = sizeof o, .labels = _i == 1 ? NULL : beside};
     void *out[] = {image, labels};
     int64_t last = LARGE - 1, first = 0, half = LARGE / 2;
     ls_source s;
@@ -656,7 +660,8 @@ END_TEST
 START_TEST(kept)
 {
     static float room[MOST];
-    ls_images_options o = {.labels = _i == 2 ? NULL : at("labels")};
+    ls_images_options o = {.size = sizeof o,
+                           .labels = _i == 2 ? NULL : at("labels")};
     void *out[] = {room, labels};
     ls_source s;
     bytes f;

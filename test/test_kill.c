@@ -115,9 +115,10 @@ typedef struct world {
 
 static void open_world(world *w)
 {
-    ls_pool_options loose = {.no_pin = true};
+    ls_pool_options loose = {.size = sizeof loose, .no_pin = true};
     ls_trainer_options o = ls_trainer_defaults();
-    ls_checkpoints_options c = {in_folder("c"), 1, 0, NULL};
+    ls_checkpoints_options c = {.size = sizeof c, .folder = in_folder("c"),
+                                .keep = 1};
 
     o.optimizer = ls_adam(0.01);
     OK(ls_pool_open(&w->pool, mesh, &loose));
@@ -309,7 +310,7 @@ END_TEST
 
 int main(void)
 {
-    ls_mesh_options m = {.devices = 2, .workers = 1};
+    ls_mesh_options m = {.size = sizeof m, .devices = 2, .workers = 1};
     Suite *s = suite_create("kill");
     TCase *t = tcase_create("kill");
     SRunner *runner = srunner_create(s);

@@ -132,7 +132,8 @@ START_TEST(rows)
 
     for (int k = 0; k < 16; k++) {
         bool shuffle = k & 1, pad = k & 2, weighted = k & 4;
-        ls_loader_options o = {.batch = 8, .shuffle = shuffle, .key = key,
+        ls_loader_options o = {.size = sizeof o,
+                               .batch = 8, .shuffle = shuffle, .key = key,
                                .no_thread = k & 8};
         rig r = open_looker(&s, 4);
         ls_source source = arrays();
@@ -181,7 +182,7 @@ START_TEST(corners)
     seen s;
 
     for (int k = 0; k < 5; k++) {
-        ls_loader_options o = {.batch = cases[k].batch,
+        ls_loader_options o = {.size = sizeof o, .batch = cases[k].batch,
                                .uneven = LS_UNEVEN_PAD};
         rig r = open_looker(&s, cases[k].devices);
         ls_source source = arrays();
@@ -277,7 +278,7 @@ START_TEST(timing)
     rig r = open_looker(&s, 2);
 
     for (int k = 0; k < 3; k++) {
-        ls_loader_options o = {.batch = 6, .shuffle = true,
+        ls_loader_options o = {.size = sizeof o, .batch = 6, .shuffle = true,
                                .key = ls_key_new(3), .no_thread = k == 0,
                                .uneven = LS_UNEVEN_PAD};
         slow user;
@@ -306,7 +307,7 @@ END_TEST
  * made. */
 START_TEST(ahead)
 {
-    ls_loader_options o = {.batch = 4};
+    ls_loader_options o = {.size = sizeof o, .batch = 4};
     seen s, again;
     rig r = open_looker(&s, 2);
     slow user;
@@ -332,7 +333,7 @@ END_TEST
 START_TEST(source_fails)
 {
     for (int k = 0; k < 2; k++) {
-        ls_loader_options o = {.batch = 4, .no_thread = k};
+        ls_loader_options o = {.size = sizeof o, .batch = 4, .no_thread = k};
         seen s;
         rig r = open_looker(&s, 2);
         slow user;
@@ -370,7 +371,7 @@ static int failing_fill(void *user, int64_t n, const int64_t *index,
 START_TEST(source_says)
 {
     for (int k = 0; k < 2; k++) {
-        ls_loader_options o = {.batch = 4, .no_thread = k};
+        ls_loader_options o = {.size = sizeof o, .batch = 4, .no_thread = k};
         seen s;
         rig r = open_looker(&s, 2);
         slow user;
@@ -421,7 +422,7 @@ static void stuck_close(void *user)
  * doing it does itself; it closes the loader, too. */
 START_TEST(forks)
 {
-    ls_loader_options o = {.batch = 4};
+    ls_loader_options o = {.size = sizeof o, .batch = 4};
     seen s;
     rig r = open_looker(&s, 2);
     stuck user = {.inner = arrays(), .parent = getpid()};
@@ -553,7 +554,7 @@ static void watch(int number)
  * caller nor on the thread. */
 START_TEST(no_allocation)
 {
-    ls_loader_options o = {.batch = 8, .shuffle = true,
+    ls_loader_options o = {.size = sizeof o, .batch = 8, .shuffle = true,
                            .uneven = LS_UNEVEN_PAD};
     seen s;
     rig r = open_looker(&s, 4);
@@ -579,7 +580,8 @@ static int open_all(const ls_trainer *t)
 {
     ls_array a[] = {{"x", LS_F32, 2, {ROWS, WIDTH}, row_x},
                     {"y", LS_I32, 1, {ROWS}, row_y}};
-    ls_loader_options o = {.batch = 8, .shuffle = true, .no_thread = true};
+    ls_loader_options o = {.size = sizeof o,
+                           .batch = 8, .shuffle = true, .no_thread = true};
     ls_source s = {0};
     ls_loader *l = NULL;
     int status = ls_source_arrays(&s, 2, a);

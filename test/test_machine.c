@@ -16,6 +16,7 @@ static ls_mesh *open_mesh(ls_mesh_options o)
 {
     ls_mesh *mesh = NULL;
 
+    o.size = sizeof o;
     ck_assert_msg(ls_mesh_open(&mesh, &o) == 0, "%s", ls_errmsg());
     return mesh;
 }
@@ -30,7 +31,8 @@ START_TEST(test_levels)
         {"core", 32, 0, 0},
         {"PU", 64, 0, 0},
     };
-    ls_mesh *mesh = open_mesh((ls_mesh_options){.topology = BIG,
+    ls_mesh *mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
+                                                .topology = BIG,
                                                 .details = true});
     ls_level level;
     int n = sizeof want / sizeof *want;
@@ -52,7 +54,8 @@ END_TEST
 /* Machines whose cores are alike have one kind, with all of them. */
 START_TEST(test_one_kind)
 {
-    ls_mesh *mesh = open_mesh((ls_mesh_options){.topology = BIG});
+    ls_mesh *mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
+                                                .topology = BIG});
     ls_core_kind kind;
 
     ck_assert(ls_mesh_kind(mesh, 0, &kind));
@@ -109,7 +112,8 @@ START_TEST(test_bound_caller)
     ls_mesh_close(mesh);
     ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
 
-    mesh = open_mesh((ls_mesh_options){.workers = 2});
+    mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
+                                       .workers = 2});
     ck_assert_int_eq(ls_mesh_usable_cores(mesh), 1);
     ck_assert_ptr_nonnull(strstr(ls_mesh_cores_text(mesh), "affinity 1,"));
     if (several)
@@ -119,7 +123,8 @@ START_TEST(test_bound_caller)
                                  "2 workers share 1 usable core and"));
     ls_mesh_close(mesh);
 
-    mesh = open_mesh((ls_mesh_options){.devices = 1});
+    mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
+                                       .devices = 1});
     ck_assert_ptr_null(ls_mesh_note(mesh, 0));
     ls_mesh_close(mesh);
     ck_assert_int_eq(sched_setaffinity(0, sizeof old, &old), 0);
@@ -130,7 +135,7 @@ END_TEST
  * number of workers was chosen. */
 START_TEST(test_idle_cores)
 {
-    ls_mesh_options o = {.devices = 31, .topology = BIG};
+    ls_mesh_options o = {.size = sizeof o, .devices = 31, .topology = BIG};
     ls_mesh *mesh = open_mesh(o);
 
     ck_assert_str_eq(ls_mesh_note(mesh, 0),
@@ -143,7 +148,8 @@ START_TEST(test_idle_cores)
     mesh = open_mesh(o);
     ck_assert_ptr_null(ls_mesh_note(mesh, 0));
     ls_mesh_close(mesh);
-    o = (ls_mesh_options){.devices = 32, .topology = BIG};
+    o = (ls_mesh_options){.size = sizeof(ls_mesh_options),
+                          .devices = 32, .topology = BIG};
     mesh = open_mesh(o);
     ck_assert_ptr_null(ls_mesh_note(mesh, 0));
     ls_mesh_close(mesh);
@@ -169,7 +175,8 @@ END_TEST
 /* A rate is measured for workers that there are and levels that there are. */
 START_TEST(test_measure)
 {
-    ls_mesh *mesh = open_mesh((ls_mesh_options){.workers = 2});
+    ls_mesh *mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
+                                                .workers = 2});
     ls_pool *pool = NULL;
     double rate = -1;
 

@@ -6,6 +6,7 @@
 
 #include <check.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ static ls_mesh *open_mesh(ls_mesh_options o)
 {
     ls_mesh *mesh = NULL;
 
+    o.size = sizeof o;
     ck_assert_msg(ls_mesh_open(&mesh, &o) == 0, "%s", ls_errmsg());
     return mesh;
 }
@@ -47,6 +49,12 @@ static const struct {
      "2 devices on 5 workers (PU 0, 1; oversubscribed)"},
     {{.devices = 65536, .workers = 65536, .topology = "core:1 pu:1"}, 65536,
      65536, 1, 0, 0, "65536 devices on 65536 workers (PU 0; oversubscribed)"},
+    {{.topology = "pack:2 core:8 pu:1", .cpus = "8-15"}, 8, 8, 8, 8, 15,
+     "8 devices on 8 workers (PU 8-15)"},
+    {{.topology = "core:8 pu:1", .cpus = "7,1,2-3"}, 8, 4, 4, 1, 7,
+     "8 devices on 4 workers (PU 1-3, 7)"},
+    {{.workers = 3, .topology = "core:2 pu:2", .cpus = "1-3"}, 8, 3, 2, 1, 3,
+     "8 devices on 3 workers (PU 1-3; oversubscribed)"},
     {{.axes = "data:2,model:3", .topology = "core:2 pu:1"}, 6, 2, 2, 0, 1,
      "6 devices (data:2,model:3) on 2 workers (PU 0, 1)"},
 };
@@ -71,7 +79,8 @@ END_TEST
 /* No two workers share a core, even where cores have two PUs. */
 START_TEST(test_one_pu_per_core)
 {
-    ls_mesh *mesh = open_mesh((ls_mesh_options){.devices = 64,
+    ls_mesh *mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
+                                                .devices = 64,
                                                 .topology = BIG});
 
     for (int w = 0; w < 64; w++)
@@ -85,7 +94,8 @@ END_TEST
 /* Surplus workers go around the cores again. */
 START_TEST(test_round_robin)
 {
-    ls_mesh *mesh = open_mesh((ls_mesh_options){.workers = 7,
+    ls_mesh *mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
+                                                .workers = 7,
                                                 .topology = "core:3 pu:1"});
 
     for (int w = 0; w < 7; w++)
@@ -159,6 +169,17 @@ static const struct {
     {{.topology = "nonsense"}, "topology \"nonsense\": not a hwloc synthetic"},
     {{.topology = ""}, "topology \"\": not a hwloc synthetic"},
     {{.topology = "core:0 pu:1"}, "\"core:0 pu:1\": not a hwloc synthetic"},
+    {{.topology = "core:8 pu:1", .cpus = ""}, "cpus \"\": not a list"},
+    {{.topology = "core:8 pu:1", .cpus = "1-"}, "cpus \"1-\": not a list"},
+    {{.topology = "core:8 pu:1", .cpus = "-1"}, "not a list"},
+    {{.topology = "core:8 pu:1", .cpus = "1,,2"}, "not a list"},
+    {{.topology = "core:8 pu:1", .cpus = "1,"}, "not a list"},
+    {{.topology = "core:8 pu:1", .cpus = "3-2"}, "not a list"},
+    {{.topology = "core:8 pu:1", .cpus = "1 2"}, "not a list"},
+    {{.topology = "core:8 pu:1", .cpus = "99999999999"}, "not a list"},
+    {{.topology = "core:8 pu:1", .cpus = "6-9"},
+     "cpus \"6-9\": processor 8 may not be used: this machine has none"},
+    {{.cpus = "65535"}, "processor 65535 may not be used: this machine has"},
 };
 
 /* What cannot be planned is refused with the text and the place, and the
@@ -166,8 +187,10 @@ static const struct {
 START_TEST(test_refused)
 {
     ls_mesh *mesh = (ls_mesh *)&mesh;
+    ls_mesh_options o = refused[_i].options;
 
-    ck_assert_int_eq(ls_mesh_open(&mesh, &refused[_i].options), LS_EINVAL);
+    o.size = sizeof o;
+    ck_assert_int_eq(ls_mesh_open(&mesh, &o), LS_EINVAL);
     ck_assert_msg(strstr(ls_errmsg(), refused[_i].message) != NULL,
                   "\"%s\" is not in \"%s\"", refused[_i].message, ls_errmsg());
     ck_assert_ptr_eq(mesh, &mesh);
@@ -214,10 +237,48 @@ START_TEST(test_affinity)
 }
 END_TEST
 
+/* Of two processors that this thread may use, each can be chosen; the other one
+ * cannot while the thread is bound to the first. */
+START_TEST(test_cpus)
+{
+    cpu_set_t old, one;
+    char text[16];
+    int bound = -1;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof old, &old), 0);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        ls_mesh *mesh = NULL;
+
+        if (!CPU_ISSET((size_t)cpu, &old))
+            continue;
+        snprintf(text, sizeof text, "%d", cpu);
+        if (bound >= 0) {
+            ck_assert_int_eq(
+                ls_mesh_open(&mesh, &(ls_mesh_options){.size = sizeof(ls_mesh_options),
+                                                       .cpus = text}),
+                LS_EINVAL);
+            ck_assert(strstr(ls_errmsg(), "is bound to others"));
+            break;
+        }
+        mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
+                                           .cpus = text});
+        ck_assert_int_eq(ls_mesh_workers(mesh), 1);
+        ck_assert_int_eq(ls_mesh_worker_pu(mesh, 0), cpu);
+        ls_mesh_close(mesh);
+        bound = cpu;
+        CPU_ZERO(&one);
+        CPU_SET((size_t)cpu, &one);
+        ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+    }
+    ck_assert_int_eq(sched_setaffinity(0, sizeof old, &old), 0);
+}
+END_TEST
+
 /* A copy outlives its original and says the same. */
 START_TEST(test_copy)
 {
-    ls_mesh *mesh = open_mesh((ls_mesh_options){.axes = "data:2,model:2",
+    ls_mesh *mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
+                                                .axes = "data:2,model:2",
                                                 .topology = BIG});
     ls_mesh *copy = NULL;
 
@@ -245,6 +306,7 @@ static Suite *suite(void)
     tcase_add_loop_test(t, test_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_test(t, test_this_machine);
     tcase_add_test(t, test_affinity);
+    tcase_add_test(t, test_cpus);
     tcase_add_test(t, test_copy);
     suite_add_tcase(s, t);
     return s;

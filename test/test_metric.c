@@ -188,7 +188,8 @@ START_TEST(own_gradient)
     static const ls_array_spec p = {"p", LS_F32, 0, {0}};
     int half = ROWS / 4;
     ls_gradient own = {count_rows, &half, 1, 1, &x, &p};
-    ls_trainer_options o = {.optimizer = ls_sgd(1), .accumulate = 2};
+    ls_trainer_options o = {.size = sizeof o,
+                            .optimizer = ls_sgd(1), .accumulate = 2};
     ls_pool *pool = open_pool(3, 2);
     float rows[ROWS];
     ls_result r;

@@ -103,14 +103,16 @@ static const struct {
     ls_mean mean;
     bool weighted;
 } ways[] = {
-    {LS_SGD, {LS_LINEAR, 0, 3, 0, 0.01, 0, NULL}, 0.05, 1,
+    {LS_SGD, {.kind = LS_LINEAR, .decay_steps = 3, .end_lr = 0.01}, 0.05, 1,
      LS_MEAN_OF_SHARDS, true},
-    {LS_MOMENTUM, {LS_PIECEWISE, 1, 0, 0, 0, 1, &drop}, 0, 2, LS_SUM, false},
-    {LS_NESTEROV, {LS_EXPONENTIAL, 0, 2, 0.5, 0, 0, NULL}, 0.3, 4,
-     LS_MEAN_EXACT, true},
-    {LS_ADAM, {LS_COSINE, 1, 3, 0, 0, 0, NULL}, 1e9, 1, LS_MEAN_EXACT, false},
-    {LS_ADAMW, {LS_CONSTANT, 2, 0, 0, 0, 0, NULL}, 0.1, 2, LS_MEAN_EXACT,
-     true},
+    {LS_MOMENTUM,
+     {.kind = LS_PIECEWISE, .warmup = 1, .boundaries = 1, .boundary = &drop},
+     0, 2, LS_SUM, false},
+    {LS_NESTEROV, {.kind = LS_EXPONENTIAL, .decay_steps = 2, .decay_rate = 0.5},
+     0.3, 4, LS_MEAN_EXACT, true},
+    {LS_ADAM, {.kind = LS_COSINE, .warmup = 1, .decay_steps = 3}, 1e9, 1,
+     LS_MEAN_EXACT, false},
+    {LS_ADAMW, {.kind = LS_CONSTANT, .warmup = 2}, 0.1, 2, LS_MEAN_EXACT, true},
 };
 
 static ls_trainer_options options(int model, int way)
@@ -138,18 +140,6 @@ typedef struct session {
     int32_t *integers;
 } session;
 
-static ls_pool *pool_of(int workers)
-{
-    ls_mesh_options m = {.devices = 4, .workers = workers};
-    ls_mesh *mesh;
-    ls_pool *pool;
-
-    OK(ls_mesh_open(&mesh, &m));
-    OK(ls_pool_open(&pool, mesh, &(ls_pool_options){.no_pin = true}));
-    ls_mesh_close(mesh);
-    return pool;
-}
-
 static void set_batch(session *s, int model, bool weighted)
 {
     s->integers = integers(3, models[model].size ? 4 : 32, ROWS * 12);
@@ -171,7 +161,7 @@ static void open_session(session *s, int model, int way, int workers,
     ls_trainer_options o = options(model, way);
 
     o.backend = backend;
-    s->pool = pool_of(workers);
+    s->pool = open_pool(4, workers);
     s->run = open_run(s->pool, models[model].graph(), &o);
     set_batch(s, model, ways[way].weighted);
 }

@@ -16,7 +16,7 @@ static bool is_built(void)
 {
     ls__backend b;
 
-    return ls__backend_find(&b, "onednn", false) == 0;
+    return ls__backend_find(&b, "onednn", LS_F32_LAYERS) == 0;
 }
 
 /* Proves that a library without oneDNN names the switch and the package, and
@@ -31,7 +31,7 @@ START_TEST(names)
         ck_assert_msg(!strncmp(text, "oneDNN 2.", 9), "%s", text);
         return;
     }
-    FAILS(ls__backend_find(&b, "onednn", false), LS_ENOTSUP,
+    FAILS(ls__backend_find(&b, "onednn", LS_F32_LAYERS), LS_ENOTSUP,
           "./configure --with-onednn");
     FAILS(ls_backend_text(text, "onednn", LS_F32_LAYERS), LS_ENOTSUP,
           "libdnnl-dev");
@@ -63,10 +63,11 @@ static float *compute(const ls__backend *b, ls__product g,
                       const ls__product *most, int64_t rows)
 {
     ls__prepared *prepared = NULL;
-    int64_t scratch = b->scratch(g.k, g.n), packed = b->packed_size(g.k, g.n);
+    int64_t scratch = b->products->scratch(g.k, g.n);
+    int64_t packed = b->products->packed_size(g.k, g.n);
 
-    if (b->prepare) {
-        OK(b->prepare(most, rows, b->bf16, &prepared));
+    if (b->preparer) {
+        OK(b->preparer->product(most, rows, b->bf16, &prepared));
         ck_assert_ptr_nonnull(prepared);
         scratch = prepared->scratch;
         packed = prepared->packed;
@@ -77,7 +78,7 @@ static float *compute(const ls__backend *b, ls__product g,
         if (prepared)
             prepared->pack(prepared, g.b, to);
         else
-            b->pack(g.k, g.n, g.b, g.b_row, g.b_col, to);
+            b->products->pack(g.k, g.n, g.b, g.b_row, g.b_col, to);
         g.packed = to;
     }
     g.c = uniform(3, g.m * g.n);
@@ -203,31 +204,32 @@ static ls__conv random_conv(const image *q)
 static float *convolve(const ls__backend *b, ls__conv v, bool rotated,
                        const float *w)
 {
-    int64_t taps = v.kh * v.run / v.c, c = v.c, n = v.out.n;
+    int64_t c = v.c, n = v.out.n;
+    ls__conv_weights of = {v.kh, v.run / c, rotated ? n : c, rotated ? c : n,
+                           rotated};
     ls__prepared *prepared = NULL;
     float *packed;
 
-    if (b->prepare_conv) {
-        OK(b->prepare_conv(&v, rotated, b->bf16, &prepared));
+    if (b->preparer) {
+        OK(b->preparer->conv(&v, rotated, b->bf16, &prepared));
         ck_assert_ptr_nonnull(prepared);
     }
     packed =
-        fenced(prepared ? prepared->packed : b->conv_packed_size(taps, c, n));
+        fenced(prepared ? prepared->packed : b->convs->packed_size(&of));
     if (prepared)
         prepared->pack(prepared, w, packed);
     else
-        b->conv_pack(taps, rotated ? n : c, rotated ? c : n, rotated, w,
-                     packed);
+        b->convs->pack(&of, w, packed);
     v.out.packed = packed;
     v.out.c = fenced(v.out.m * n);
     if (prepared) {
         prepared->conv(prepared, &v, fenced(prepared->scratch));
         prepared->free(prepared);
     } else {
-        float *scratch = fenced((b->conv_scratch(&v) + 15) / 16 * 16);
-        ls__conv of = b->conv_image ? b->conv_image(&v, scratch) : v;
+        float *scratch = fenced((b->convs->scratch(&v) + 15) / 16 * 16);
+        const void *rows = b->convs->image ? b->convs->image(&v, scratch) : v.x;
 
-        b->conv(&of, 0, of.h);
+        b->convs->y(&v, rows, 0, v.h);
     }
     return v.out.c;
 }

@@ -1,5 +1,5 @@
 /* Operators and losses of a user's own. */
-#include "small.h"
+#include "small_model.h"
 
 #include "kernel/kernel.h"
 
@@ -74,7 +74,7 @@ static float train(bool own, int workers, int micro, float *h, char hex[65])
 {
     static float x[MANY * IN], y[MANY * OUT], w[MANY];
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool("data:2", workers);
+    ls_pool *pool = open_axes("data:2", workers);
     ls_graph *g = two_gelus(own);
     ls_trainer *t;
     ls_batch *b;
@@ -201,7 +201,7 @@ START_TEST(test_sums)
     o.mean = LS_SUM;
     o.optimizer = ls_sgd(1);
     for (int n = 1; n <= LS_OWN_INPUTS; n++) {
-        ls_pool *pool = open_pool("data:2", 1);
+        ls_pool *pool = open_axes("data:2", 1);
         ls_graph *g = powers(&n);
         float w = 2, loss = 0, slope = 0;
         ls_trainer *t;
@@ -283,7 +283,7 @@ START_TEST(test_shape)
     static const float x[] = {1, 2};
     static const int32_t k[] = {5, 7};
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool("data:2", 2);
+    ls_pool *pool = open_axes("data:2", 2);
     float w[3] = {2, 3, 4};
     int64_t shape[LS_MAX_RANK];
     ls_trainer *t;
@@ -442,7 +442,7 @@ START_TEST(test_failures)
         [BACKWARD] = "the operator \"copy\" failed on device 3 with status -42",
         [LOSS] = "the operator \"failing sum\" failed on device 3 with status "
                  "-43"};
-    ls_pool *pool = open_pool("data:4", 2);
+    ls_pool *pool = open_axes("data:4", 2);
     part p = 0;
     ls_graph *g = failing_graph(&p);
     char before[65], after[65];

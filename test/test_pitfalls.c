@@ -5,7 +5,7 @@
  * The model is loss = w.x + b, whose gradient is the sum of the rows: small
  * integers, so that every number below is exact. */
 #define _GNU_SOURCE /* setenv */
-#include "small.h"
+#include "small_model.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@ enum { WIDTH = 4, MANY = 16 };
 
 typedef enum bug {
     NONE, WRITES_PARAM, WRITES_OTHER, WRITES_BEYOND, SKIPS, ADDS, COUNTS,
-    COUNTS_LOSS, FAILS_AGAIN, DEPENDS_ON_THREAD, FAILS
+    COUNTS_LOSS, FAILS_AGAIN, DEPENDS_ON_THREAD, FAILS,
+    NEGATIVE
 } bug;
 
 typedef struct user {
@@ -55,7 +56,8 @@ static int gradient(void *arg, int device, const ls_shard *shard,
 
     u->seen[device] = params[0];
     sums->loss = 0;
-    sums->weight = (double)shard->rows;
+    sums->weight = u->bug == NEGATIVE && device == 3 ? -1
+                                                     : (double)shard->rows;
     if (!grads)
         return 0;
     u->grad[device] = grads[0];
@@ -88,7 +90,7 @@ static void open_fixture(fixture *f, const char *axes, int workers,
     ls_gradient g = {gradient, &f->user, 1, 2, &input, param};
 
     f->user = (user){.bug = wrong, .caller = pthread_self()};
-    f->pool = open_pool(axes, workers);
+    f->pool = open_axes(axes, workers);
     OK(ls_trainer_open_gradient(&f->t, f->pool, &g, o));
     OK(ls_batch_open(&f->b, f->t));
     for (int i = 0; i < MANY * WIDTH; i++)
@@ -217,7 +219,7 @@ END_TEST
 START_TEST(test_bad_sharding)
 {
     ls_trainer_options o = with(ls_sgd(0.5));
-    ls_mesh_options m = {.axes = "data:3"};
+    ls_mesh_options m = {.size = sizeof m, .axes = "data:3"};
     ls_sharding s;
     ls_mesh *mesh;
     fixture f;
@@ -253,6 +255,26 @@ START_TEST(test_wrong_batch_size)
     OK(ls_batch_set_weights(f.b, weight, 8));
     FAILS(ls_step(f.t, f.b, &r), LS_ESHAPE,
             "the batch has 16 rows, its weights 8");
+    close_fixture(&f);
+}
+END_TEST
+
+/* A weight below zero is no empty batch but a mistake, whose device is named;
+ * nothing is updated. */
+START_TEST(test_negative_weight)
+{
+    ls_trainer_options o = with(ls_sgd(0.5));
+    char before[65], after[65];
+    ls_result r;
+    fixture f;
+
+    open_fixture(&f, "data:4", 2, &o, NEGATIVE);
+    ls_trainer_hash(f.t, before);
+    FAILS(ls_step(f.t, f.b, &r), LS_EINVAL, "step 0: the weight of device 3 is "
+          "-1, and a weight is not negative");
+    FAILS(ls_evaluate(f.t, f.b, &r), LS_EINVAL, "the weight of device 3 is -1");
+    ls_trainer_hash(f.t, after);
+    ck_assert_str_eq(before, after);
     close_fixture(&f);
 }
 END_TEST
@@ -313,7 +335,7 @@ static void hash_of(bool check, bool own, int workers, char hex[65])
     if (own) {
         open_fixture(&f, "data:4", workers, &o, NONE);
     } else {
-        f.pool = open_pool("data:4", workers);
+        f.pool = open_axes("data:4", workers);
         OK(ls_trainer_open(&f.t, f.pool, g, &o));
         f.b = small_batch(f.t);
     }
@@ -371,6 +393,7 @@ int main(void)
     tcase_add_test(t, test_missing_reduction);
     tcase_add_test(t, test_bad_sharding);
     tcase_add_test(t, test_wrong_batch_size);
+    tcase_add_test(t, test_negative_weight);
     tcase_add_loop_test(t, test_divergence, 0, BUGS);
     tcase_add_test(t, test_sound);
     tcase_add_test(t, test_environment);

@@ -1,6 +1,6 @@
 /* Placement: pieces that cover everything once, the same bits whoever updates,
  * names that work for all of them, and texts that are refused. */
-#include "small.h"
+#include "small_model.h"
 #include "train/placement.h"
 
 #include <malloc.h>
@@ -15,7 +15,7 @@ static fixture open_fixture(const char *axes, int workers, ls_optimizer o)
 {
     ls_trainer_options options = ls_trainer_defaults();
     ls_graph *g = small_graph();
-    fixture f = {.pool = open_pool(axes, workers)};
+    fixture f = {.pool = open_axes(axes, workers)};
 
     options.optimizer = o;
     OK(ls_trainer_open(&f.t, f.pool, g, &options));
@@ -75,7 +75,7 @@ START_TEST(test_zero)
                                        "hidden.bias=0,out.kernel=0"};
     fixture f = open_fixture("data:8", 1, ls_sgd(0.1));
     float array[256];
-    int64_t n = f.t->params.floats;
+    int64_t n = f.t->model.params.floats;
 
     ck_assert_int_le(n, 256);
     for (int i = 0; i < 3; i++) {
@@ -131,13 +131,13 @@ START_TEST(test_fresh)
     o.optimizer = ls_adam(0.1);
     for (int state = 0; state < 2; state++)
         for (int workers = 1; workers <= 4; workers++) {
-            ls_pool *pool = open_pool("data:4", workers);
+            ls_pool *pool = open_axes("data:4", workers);
             ls_trainer *t;
 
             o.state = (ls_state)state;
             OK(ls_trainer_open_gradient(&t, pool, &g, &o));
-            for (int64_t i = 0; i < t->params.floats; i++)
-                ck_assert(t->value[i] == 0 && t->moment[0][i] == 0 &&
+            for (int64_t i = 0; i < t->model.params.floats; i++)
+                ck_assert(t->model.value[i] == 0 && t->moment[0][i] == 0 &&
                           t->moment[1][i] == 0);
             ls_trainer_close(t);
             ls_pool_close(pool);

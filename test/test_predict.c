@@ -2,7 +2,7 @@
  * workers, from the inputs it needs alone; declaring one changes no bit; and
  * what is refused.  Also the draw from logits, against JAX. */
 #include "base/error.h"
-#include "calls.h"
+#include "fixture.h"
 #include "lockstep.h"
 
 #include <check.h>
@@ -15,7 +15,6 @@
 enum { T = 6, V = 7, D = 16, ROWS = 8, DEVICES = 4 };
 
 typedef struct training {
-    ls_mesh *mesh;
     ls_pool *pool;
     ls_graph *graph;
     ls_trainer *trainer;
@@ -23,16 +22,9 @@ typedef struct training {
     int32_t tokens[ROWS * T];
 } training;
 
-static void open_pool(training *t, int devices, int workers)
+static void begin(training *t, int devices, int workers)
 {
-    ls_mesh_options m = ls_mesh_defaults();
-    ls_pool_options p = ls_pool_defaults();
-
-    m.devices = devices;
-    m.workers = workers;
-    p.no_pin = true;
-    OK(ls_mesh_open(&t->mesh, &m));
-    OK(ls_pool_open(&t->pool, t->mesh, &p));
+    t->pool = open_pool(devices, workers);
     OK(ls_graph_new(&t->graph));
 }
 
@@ -42,7 +34,6 @@ static void close_all(training *t)
     ls_trainer_close(t->trainer);
     ls_graph_free(t->graph);
     ls_pool_close(t->pool);
-    ls_mesh_close(t->mesh);
 }
 
 /* A causal model; `outputs` of hidden values, logits and a head of its own. */
@@ -70,7 +61,7 @@ static void open_training(training *t, int workers, int outputs)
     ls_trainer_options o = ls_trainer_defaults();
 
     o.optimizer = ls_adam(0.01);
-    open_pool(t, DEVICES, workers);
+    begin(t, DEVICES, workers);
     build(t->graph, outputs);
     OK(ls_trainer_open(&t->trainer, t->pool, t->graph, &o));
     OK(ls_batch_open(&t->batch, t->trainer));
@@ -213,7 +204,7 @@ START_TEST(test_needed_inputs)
     ls_node *in, *label, *y;
     float out[8];
 
-    open_pool(&t, 2, 2);
+    begin(&t, 2, 2);
     in = ls_input(t.graph, "x", LS_F32, 1, (int64_t[]){1});
     label = ls_input(t.graph, "y", LS_I32, 0, NULL);
     y = ls_dense(in, 2, "fc");

@@ -271,7 +271,7 @@ static void make_tree(char root[32], const struct tree *tree)
 START_TEST(test_tree)
 {
     const struct tree *t = &trees[_i];
-    ls_mesh_options o = {.topology = "core:8 pu:1"};
+    ls_mesh_options o = {.size = sizeof o, .topology = "core:8 pu:1"};
     char root[32];
     ls_mesh *mesh;
     ls__quota q;
@@ -335,7 +335,8 @@ END_TEST
  * to those who ask for more workers; all of it is said. */
 START_TEST(test_said)
 {
-    ls_mesh_options o = {.topology = "pack:2 core:4 pu:1", .workers = 3};
+    ls_mesh_options o = {.size = sizeof o,
+                         .topology = "pack:2 core:4 pu:1", .workers = 3};
     char root[32];
     ls_mesh *mesh;
 
@@ -375,7 +376,7 @@ START_TEST(test_balancing)
     };
 
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        ls_mesh_options o = {.topology = row[i].topology};
+        ls_mesh_options o = {.size = sizeof o, .topology = row[i].topology};
         char root[32];
         ls_mesh *mesh;
 
@@ -411,7 +412,8 @@ static void listen(void *user, const char *text)
 START_TEST(test_log)
 {
     heard h = {.n = 0};
-    ls_mesh_options o = {.topology = "core:2 pu:1", .workers = 3,
+    ls_mesh_options o = {.size = sizeof o,
+                         .topology = "core:2 pu:1", .workers = 3,
                          .log = listen, .log_user = &h};
     ls_mesh *mesh, *copy;
 

@@ -1,12 +1,14 @@
 /* The reduction against a reference of a few lines, at every instruction
  * level this CPU has, and on pools of every size. */
 #include "base/memory.h"
-#include "calls.h"
+#include "fixture.h"
 #include "kernel/kernel.h"
 #include "mesh/mesh.h"
+#include "pool/pool.h"
 #include "reduce/reduce.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,14 +87,14 @@ static void free_inputs(inputs *in)
 /* A table of this CPU, from the loop's index; NULL when it lacks it. */
 static const ls__kernel_table *level(int i)
 {
-    return ls__kernels_by_name(ls__kernel_levels[i]->name);
+    return ls__kernels_by_name(ls__kernels_level(i)->name);
 }
 
 static int levels(void)
 {
     int n = 0;
 
-    while (ls__kernel_levels[n])
+    while (ls__kernels_level(n))
         n++;
     return n;
 }
@@ -149,22 +151,43 @@ END_TEST
 START_TEST(test_empty)
 {
     float x = 1.0f, *buffers[] = {&x, &x};
+    ls__reduction r = {buffers, 2, NULL, 2, 2.0f, &x, NULL};
 
-    ls__reduce_range(buffers, 2, 0, 0, 2.0f, &x);
+    ck_assert_int_eq(ls__reduce(&r, (ls__range){0, 0}), -1);
     ck_assert(x == 1.0f);
 }
 END_TEST
 
-static ls_pool *open_pool(int workers)
-{
-    ls_mesh_options o = {.workers = workers};
-    ls_mesh *mesh;
-    ls_pool *pool;
+/* A reduction on all workers of a pool, as a step does it. */
+typedef struct job {
+    ls__reduction r;
+    int workers;
+    int64_t n, bad[8];
+} job;
 
-    ck_assert_int_eq(ls_mesh_open(&mesh, &o), 0);
-    ck_assert_int_eq(ls_pool_open(&pool, mesh, NULL), 0);
-    ls_mesh_close(mesh);
-    return pool;
+static void reduce_part(void *user, int worker)
+{
+    job *j = user;
+    ls__range all = {0, j->n};
+
+    j->bad[worker] = ls__reduce(&j->r, ls__range_part(all, j->workers, worker,
+                                                      LS__REDUCE_BLOCK));
+}
+
+/* Into buffer 0; returns the first element that is not finite, or -1. */
+static int64_t reduce(ls_pool *pool, const inputs *in, float factor,
+                      float *square)
+{
+    job j = {{in->buffer, in->devices, NULL, in->devices, factor,
+              in->buffer[0], square}, ls_pool_workers(pool), in->n, {0}};
+
+    ck_assert_int_eq(ls__pool_take(pool), 0);
+    ls__pool_run(pool, reduce_part, &j);
+    ls__pool_give(pool);
+    for (int w = 0; w < j.workers; w++)
+        if (j.bad[w] >= 0)
+            return j.bad[w];
+    return -1;
 }
 
 /* Any number of workers gives the reference's bytes. */
@@ -178,12 +201,12 @@ START_TEST(test_workers)
                {13, 50001}, {64, 12345}, {2, 1000001}};
 
     for (size_t w = 0; w < sizeof workers / sizeof *workers; w++) {
-        ls_pool *pool = open_pool(workers[w]);
+        ls_pool *pool = open_pool(8, workers[w]);
 
         for (size_t r = 0; r < sizeof row / sizeof *row; r++) {
             inputs in = make_inputs(row[r].devices, row[r].n, 1.0f / 3.0f);
 
-            ls__reduce(pool, in.buffer, in.devices, in.n, 1.0f / 3.0f);
+            ck_assert_int_eq(reduce(pool, &in, 1.0f / 3.0f, NULL), -1);
             ck_assert_mem_eq(in.buffer[0], in.expected,
                              (size_t)in.n * sizeof(float));
             free_inputs(&in);
@@ -198,7 +221,7 @@ END_TEST
 START_TEST(test_exact)
 {
     const int64_t n = (INT64_C(4) << 20) + 3;
-    ls_pool *pool = open_pool(2);
+    ls_pool *pool = open_pool(8, 2);
     int devices = 4;
     inputs in = {.devices = devices, .n = n};
 
@@ -208,13 +231,76 @@ START_TEST(test_exact)
         for (int64_t i = 0; i < n; i++)
             in.buffer[d][i] = (float)((d + 1) * (i % 1000)) * 0x1p-10f;
     }
-    ls__reduce(pool, in.buffer, devices, n, 0.25f);
+    ck_assert_int_eq(reduce(pool, &in, 0.25f, NULL), -1);
     int64_t wrong = 0;
     for (int64_t i = 0; i < n; i++)
         wrong += in.buffer[0][i] != (float)(10 * (i % 1000)) * 0x1p-12f;
     ck_assert_int_eq(wrong, 0);
     free_inputs(&in);
     ls_pool_close(pool);
+}
+END_TEST
+
+/* Squares are those of each block of the sum, and the first element that is
+ * not finite is found, on any number of workers. */
+START_TEST(test_squares_and_bad)
+{
+    enum { N = 5 * LS__REDUCE_BLOCK + 100 };
+
+    for (int workers = 1; workers <= 8; workers++) {
+        ls_pool *pool = open_pool(8, workers);
+        inputs in = make_inputs(3, N, 0.5f);
+        float square[6] = {0};
+
+        ck_assert_int_eq(reduce(pool, &in, 0.5f, square), -1);
+        for (int64_t b = 0; b < 6; b++)
+            ck_assert(square[b] ==
+                      ls__kernels()->square_sum(
+                          b < 5 ? LS__REDUCE_BLOCK : 100,
+                          in.expected + b * LS__REDUCE_BLOCK));
+        in.buffer[1][N - 1] = (float)INFINITY;
+        in.buffer[2][9000] = -(float)NAN;
+        ck_assert_int_eq(reduce(pool, &in, 0.5f, NULL), 9000);
+        free_inputs(&in);
+        ls_pool_close(pool);
+    }
+}
+END_TEST
+
+/* The tree completed from the partial sums of parts of the devices gives the
+ * bytes of the tree over all of them, for every cut into up to three parts. */
+static void complete(int devices, int one, int two)
+{
+    enum { N = LS__REDUCE_BLOCK + 77 };
+    const int border[] = {0, one, two, devices};
+    inputs in = make_inputs(devices, N, 0.3f);
+    ls__range all = {0, N};
+    ls__subtree part[3 * LS__TREE_PARTS];
+    float *partial[3 * LS__TREE_PARTS];
+    int n = 0;
+
+    for (int k = 0; k < 3; k++) {
+        ls__span s = {border[k], border[k + 1] - border[k], devices};
+        int more = ls__tree_parts(s, part + n);
+
+        ls__reduce_partials(in.buffer + s.first, s, all);
+        for (int i = n; i < n + more; i++)
+            partial[i] = in.buffer[part[i].first];
+        n += more;
+    }
+    ls__reduction r = {partial, n, part, devices, 0.3f, in.buffer[0], NULL};
+    ck_assert_int_eq(ls__reduce(&r, all), -1);
+    ck_assert_mem_eq(in.buffer[0], in.expected, N * sizeof(float));
+    free_inputs(&in);
+}
+
+START_TEST(test_partials)
+{
+    static const int devices[] = {1, 2, 3, 5, 6, 8, 12, 13, 17, 24};
+
+    for (size_t d = 0; d < sizeof devices / sizeof *devices; d++)
+        for (int one = 0; one <= devices[d]; one++)
+            complete(devices[d], one, one + (devices[d] - one) / 2);
 }
 END_TEST
 
@@ -263,6 +349,8 @@ static Suite *suite(void)
     tcase_add_test(t, test_empty);
     tcase_add_test(t, test_workers);
     tcase_add_test(t, test_exact);
+    tcase_add_test(t, test_squares_and_bad);
+    tcase_add_test(t, test_partials);
     tcase_add_test(t, test_range);
     suite_add_tcase(s, t);
     return s;

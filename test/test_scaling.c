@@ -311,14 +311,16 @@ static int fill_own(void *user, int64_t step, ls_batch *batch)
 static ls_scaling_options options(own *o)
 {
     static const int counts[] = {3, 2, 3};
+    static const ls_mesh_options six = {.size = sizeof six, .devices = 6};
+    static const ls_pool_options loose = {.size = sizeof loose, .no_pin = true};
     ls_scaling_options s = ls_scaling_defaults();
 
     fill_uniform(1, ROWS * FOLDS, o->x);
     s.open = open_own;
     s.fill = fill_own;
     s.user = o;
-    s.pool = (ls_pool_options){.no_pin = true};
-    s.mesh.devices = 6;
+    s.pool = &loose;
+    s.mesh = &six;
     s.counts = COUNT(counts);
     s.count = counts;
     s.repeats = 2;
@@ -401,6 +403,7 @@ END_TEST
 START_TEST(refuses)
 {
     own o = {.refuse = 3};
+    ls_mesh_options none = {.size = sizeof none, .devices = -1};
     ls_scaling_options good = options(&o), bad;
     ls_scaling *s = NULL;
 
@@ -416,7 +419,7 @@ START_TEST(refuses)
     bad.repeats = -1;
     FAILS(ls_scaling_run(&s, &bad), LS_EINVAL, "-1 repeats");
     bad = good;
-    bad.mesh.devices = -1;
+    bad.mesh = &none;
     ck_assert_int_eq(ls_scaling_run(&s, &bad), LS_EINVAL);
     ck_assert_ptr_null(s);
     ls_scaling_free(NULL);

@@ -62,8 +62,9 @@ START_TEST(test_far)
     static const ls_boundary boundary[] = {{7, 0.1}};
 
     for (int kind = LS_CONSTANT; kind <= LS_PIECEWISE; kind++) {
-        ls_schedule s = {(ls_schedule_kind)kind, 3, 10, 0.5, 0.001,
-                         1, boundary};
+        ls_schedule s = {.kind = (ls_schedule_kind)kind, .warmup = 3,
+                         .decay_steps = 10, .decay_rate = 0.5, .end_lr = 0.001,
+                         .boundaries = 1, .boundary = boundary};
         float lr = 0;
 
         OK(ls_schedule_lr(&s, 0.1, INT64_MAX / 2, &lr));
@@ -106,6 +107,10 @@ START_TEST(test_refused_schedules)
         {{.kind = LS_EXPONENTIAL, .decay_steps = 1,
           .decay_rate = (double)INFINITY},
          "decay_rate is inf"},
+        {{.kind = LS_COSINE, .decay_steps = 10, .end_lr = 1e39},
+         "end_lr is 1e+39"},
+        {{.kind = LS_EXPONENTIAL, .decay_steps = 1, .decay_rate = 1e39},
+         "decay_rate is 1e+39"},
         {{.kind = LS_PIECEWISE}, "no boundaries"},
         {{.kind = LS_PIECEWISE, .boundaries = 2, .boundary = twice},
          "boundary 1 at update 5; it must be at least 6"},
@@ -122,6 +127,9 @@ START_TEST(test_refused_schedules)
             "peak -1");
     FAILS(ls_schedule_lr(&(ls_schedule){0}, 1, -1, &lr), LS_EINVAL,
             "after -1 updates");
+    FAILS(ls_schedule_lr(&(ls_schedule){.kind = LS_COSINE, .decay_steps = 10,
+                                        .end_lr = 1e38}, 1e-30, 5, &lr),
+          LS_ENONFINITE, "cosine: the learning rate after 5 updates is not");
     ck_assert(lr == 7.0f);
 }
 END_TEST

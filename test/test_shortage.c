@@ -7,7 +7,7 @@
  * bring their own, and then this program has nothing to do. */
 #define _GNU_SOURCE
 #include "folder.h"
-#include "small.h"
+#include "small_model.h"
 
 #include "faults.h"
 
@@ -154,7 +154,7 @@ static int load(void)
 
 static int trace(void)
 {
-    ls_trace_options o = {.level = 1, .events = 16};
+    ls_trace_options o = {.size = sizeof o, .level = 1, .events = 16};
     ls_trace *t;
     int status = ls_trace_open(&t, pool, &o);
 
@@ -204,7 +204,9 @@ static const ls_setting setting = {"name", "value"};
  * it waits for it. */
 static int keep(void)
 {
-    ls_checkpoints_options o = {in_folder("k"), 1, 1, &setting};
+    ls_checkpoints_options o = {.size = sizeof o,
+                                .folder = in_folder("k"), .keep = 1,
+                                .settings = 1, .setting = &setting};
     ls_checkpoints *c;
     int status = ls_checkpoints_open(&c, trainer, &o);
 
@@ -221,7 +223,9 @@ static int keep(void)
 
 static int resume_from(const char *name)
 {
-    ls_checkpoints_options o = {in_folder(name), 0, 1, &setting};
+    ls_checkpoints_options o = {.size = sizeof o,
+                                .folder = in_folder(name), .keep = 0,
+                                .settings = 1, .setting = &setting};
     ls_checkpoints *c;
     int64_t step;
     int status = ls_checkpoints_open(&c, trainer, &o);
@@ -336,7 +340,9 @@ static void write_images(void)
 /* What is read by some of the calls: the parameters, a checkpoint. */
 static void write_state(void)
 {
-    ls_checkpoints_options o = {in_folder("c"), 0, 1, &setting};
+    ls_checkpoints_options o = {.size = sizeof o,
+                                .folder = in_folder("c"), .keep = 0,
+                                .settings = 1, .setting = &setting};
     ls_checkpoints *c;
 
     OK(ls_trainer_save(trainer, in_folder("params")));
@@ -352,7 +358,7 @@ START_TEST(test_each_fails)
     int n = 0, expected;
 
     write_npy();
-    pool = open_pool("data:2,model:2", 2);
+    pool = open_axes("data:2,model:2", 2);
     graph = small_graph();
     OK(ls_trainer_open(&trainer, pool, graph, NULL));
     write_state();
@@ -388,7 +394,7 @@ START_TEST(test_step)
 
     o.check_divergence = true;
     o.state = LS_SHARD;
-    pool = open_pool("data:4", 2);
+    pool = open_axes("data:4", 2);
     graph = small_graph();
     OK(ls_trainer_open(&trainer, pool, graph, &o));
     b = small_batch(trainer);

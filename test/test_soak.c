@@ -3,7 +3,7 @@
  * call).
  *
  * LS_SOAK says how many steps test_memory takes; LS_LONG takes 10^5. */
-#include "small.h"
+#include "small_model.h"
 
 #include "faults.h"
 
@@ -22,14 +22,14 @@ typedef struct soak {
 
 static void open_soak(soak *s, int workers, int micro, ls_optimizer optimizer)
 {
-    ls_trace_options t = {.level = 2, .events = 64};
+    ls_trace_options t = {.size = sizeof t, .level = 2, .events = 64};
     ls_trainer_options o = ls_trainer_defaults();
 
     o.optimizer = optimizer;
     o.clip_norm = 1;
     o.accumulate = micro;
     o.state = LS_SHARD;
-    s->pool = open_pool("data:4", workers);
+    s->pool = open_axes("data:4", workers);
     s->graph = small_graph();
     OK(ls_trainer_open(&s->trainer, s->pool, s->graph, &o));
     OK(ls_batch_open(&s->batch, s->trainer));
@@ -223,7 +223,7 @@ START_TEST(test_images)
     static float x[MOST * PIXELS];
     static int32_t y[MOST];
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool("data:4", 2);
+    ls_pool *pool = open_axes("data:4", 2);
     ls_trainer *t;
     ls_batch *b;
     ls_graph *g;

@@ -73,7 +73,7 @@ typedef struct session {
 
 static void open_session(session *s, int model, int workers)
 {
-    ls_trace_options t = {.level = 2, .events = 64};
+    ls_trace_options t = {.size = sizeof t, .level = 2, .events = 64};
     ls_trainer_options o = ls_trainer_defaults();
     ls_graph *g = models[model].graph();
 

@@ -2,14 +2,17 @@
  * call back, children of a fork, and ends in any order.  The main thread
  * asserts; others leave statuses. */
 #define _GNU_SOURCE /* fork */
-#include "small.h"
+#include "small_model.h"
 
 #include "base/process.h"
+#include "pool/thread.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { STEPS = 12 };
@@ -58,7 +61,7 @@ static int steps(const model *m, int n)
 /* The state after STEPS steps, on a pool of its own. */
 static void alone(int64_t seed, int workers, char hex[65])
 {
-    ls_pool *pool = open_pool("data:4", workers);
+    ls_pool *pool = open_axes("data:4", workers);
     model m = open_model(pool, seed);
 
     OK(steps(&m, STEPS));
@@ -82,7 +85,7 @@ static void is_like_alone(const model *m, int64_t seed)
  * bytes that each makes alone. */
 START_TEST(test_interleaved)
 {
-    ls_pool *pool[2] = {open_pool("data:4", 2), open_pool("data:4", 3)};
+    ls_pool *pool[2] = {open_axes("data:4", 2), open_axes("data:4", 3)};
 
     for (int pools = 1; pools <= 2; pools++) {
         model a = open_model(pool[0], 1), b = open_model(pool[pools - 1], 2);
@@ -118,7 +121,7 @@ static void *step_there(void *arg)
  * where the last one stopped. */
 START_TEST(test_another_thread)
 {
-    ls_pool *pool = open_pool("data:4", 2);
+    ls_pool *pool = open_axes("data:4", 2);
     model m = open_model(pool, 1);
     pthread_t thread;
 
@@ -139,7 +142,7 @@ END_TEST
  * trainers make the bytes that each makes alone. */
 START_TEST(test_at_once)
 {
-    ls_pool *pool = open_pool("data:4", 2);
+    ls_pool *pool = open_axes("data:4", 2);
     pthread_t thread[3];
     job j[3];
 
@@ -167,7 +170,7 @@ typedef struct life {
 
 static int live(life *l)
 {
-    ls_mesh_options mo = {.devices = 4, .workers = 2};
+    ls_mesh_options mo = {.size = sizeof mo, .devices = 4, .workers = 2};
     ls_mesh *mesh = NULL;
     ls_pool *pool = NULL;
     model m = {0};
@@ -338,7 +341,7 @@ static void open_own(caller *c, bool check)
 START_TEST(test_reentry)
 {
     for (int workers = 1; workers <= 3; workers++) {
-        caller c = {.pool = open_pool("data:4", workers)};
+        caller c = {.pool = open_axes("data:4", workers)};
         model m = open_model(c.pool, 1);
         ls_result r;
 
@@ -367,7 +370,7 @@ START_TEST(test_pool_first)
 {
     ls_gradient g = {gradient, NULL, 1, 1, one, one};
     float w[IN * 8], out[ROWS * OUT];
-    ls_pool *pool = open_pool("data:4", 3);
+    ls_pool *pool = open_axes("data:4", 3);
     model m[2] = {open_model(pool, 1), open_model(pool, 2)};
     ls_trainer *t = NULL;
     ls_result r;
@@ -397,7 +400,7 @@ END_TEST
 START_TEST(test_closed_inside)
 {
     for (int workers = 1; workers <= 3; workers++) {
-        caller c = {.pool = open_pool("data:4", workers), .closes = true};
+        caller c = {.pool = open_axes("data:4", workers), .closes = true};
         ls_result r;
 
         open_own(&c, false);
@@ -421,7 +424,7 @@ static void *close_there(void *pool)
  * its own affinity. */
 START_TEST(test_closed_elsewhere)
 {
-    ls_pool_options o = {.pin_caller = true};
+    ls_pool_options o = {.size = sizeof o, .pin_caller = true};
     pthread_t thread;
     ls_mesh *mesh;
     ls_pool *pool;
@@ -480,11 +483,15 @@ static int in_child(ls_pool *pool, model *m, const char *parent)
  * the parent goes on. */
 START_TEST(test_fork)
 {
-    ls_pool *pool = open_pool("data:4", 3);
-    model m = open_model(pool, 1);
+    ls_pool *pool;
     char parent[64];
     pid_t child;
+    model m;
 
+    if (emulated("pages that forks clear"))
+        return;
+    pool = open_axes("data:4", 3);
+    m = open_model(pool, 1);
     snprintf(parent, sizeof parent, "the pool belongs to process %ld",
              (long)getpid());
     OK(steps(&m, STEPS / 2));
@@ -502,9 +509,12 @@ END_TEST
 /* A child is known with and without pages that forks clear. */
 START_TEST(test_process)
 {
-    ls__process p = ls__process_open(), plain = {.id = (long)getpid()};
+    ls__process p, plain = {.id = (long)getpid()};
     pid_t child;
 
+    if (emulated("pages that forks clear"))
+        return;
+    p = ls__process_open();
     ck_assert(ls__process_is_this(&p) && ls__process_is_this(&plain));
     child = fork();
     if (child == 0)
@@ -536,7 +546,7 @@ static void exit_inside(int device)
     ls_gradient g = {leave, &device, 1, 1, one, one};
     ls_result r;
 
-    pool = open_pool("data:4", 4);
+    pool = open_axes("data:4", 4);
     if (ls_trainer_open_gradient(&t, pool, &g, NULL) == 0 &&
         ls_batch_open(&b, t) == 0 &&
         ls_batch_set(b, "x", LS_F32, rows, 4) == 0)
@@ -558,6 +568,102 @@ START_TEST(test_exit)
 }
 END_TEST
 
+/* ------ devices that begin when they like ------ */
+
+/* loss = (w.x - 1)^2 / 2 of each row, begun after up to 0.1 ms that nobody can
+ * foresee. */
+static int delayed(void *user, int device, const ls_shard *s,
+                   const float *const *params, float *const *grads,
+                   ls_sums *sums)
+{
+    const float *x = s->data[0], *w = params[0];
+    struct timespec now;
+
+    (void)user, (void)device;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    nanosleep(&(struct timespec){0, now.tv_nsec % 100000}, NULL);
+    memset(grads[0], 0, IN * sizeof(float));
+    for (int64_t r = 0; r < s->rows; r++, x += IN) {
+        float e = w[0] * x[0] + w[1] * x[1] + w[2] * x[2] - 1;
+
+        for (int j = 0; j < IN; j++)
+            grads[0][j] += e * x[j];
+        sums->loss += (double)(e * e) / 2;
+    }
+    sums->weight = (double)s->rows;
+    return 0;
+}
+
+static void train_delayed(int workers, int n, char hex[65])
+{
+    enum { MANY = 48 };
+    ls_array_spec x = {"x", LS_F32, 1, {IN}}, w = {"w", LS_F32, 1, {IN}};
+    ls_gradient g = {delayed, NULL, 1, 1, &x, &w};
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(8, workers);
+    float data[MANY * IN];
+    model m;
+
+    ls_random_uniform(ls_key_new(3), 0, MANY * IN, 0, 1, data);
+    o.optimizer = ls_adam(1e-2);
+    OK(ls_trainer_open_gradient(&m.t, pool, &g, &o));
+    OK(ls_batch_open(&m.b, m.t));
+    OK(ls_batch_set(m.b, "x", LS_F32, data, MANY));
+    OK(steps(&m, n));
+    ls_trainer_hash(m.t, hex);
+    close_model(&m);
+    ls_pool_close(pool);
+}
+
+/* Fifty steps in which every device begins at a random time give the same bytes
+ * for any number of workers. */
+START_TEST(test_delays)
+{
+    char want[65], got[65];
+
+    train_delayed(1, 50, want);
+    for (int workers = 2; workers <= 8; workers++) {
+        train_delayed(workers, 50, got);
+        ck_assert_str_eq(got, want);
+    }
+    train_delayed(1, 49, got);
+    ck_assert_str_ne(got, want);
+}
+END_TEST
+
+static void *stack_of(void *bytes)
+{
+    pthread_attr_t attr;
+
+    pthread_getattr_np(pthread_self(), &attr);
+    pthread_attr_getstacksize(&attr, bytes);
+    pthread_attr_destroy(&attr);
+    return NULL;
+}
+
+/* Threads of the library have room for a user's function on their stack, and no
+ * more, whatever RLIMIT_STACK makes the default. */
+START_TEST(test_stack)
+{
+    static const size_t defaults[] = {64 << 10, 64 << 20};
+    pthread_attr_t attr;
+
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        size_t bytes = 0;
+
+        pthread_attr_init(&attr);
+        pthread_attr_setstacksize(&attr, defaults[i]);
+        ck_assert_int_eq(pthread_setattr_default_np(&attr), 0);
+        pthread_attr_destroy(&attr);
+        ck_assert_int_eq(ls__thread_start(&thread, stack_of, &bytes), 0);
+        pthread_join(thread, NULL);
+        ck_assert_uint_ge(bytes, 1 << 20);
+        ck_assert_uint_le(bytes, 4 << 20);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("threads");
@@ -575,6 +681,8 @@ int main(void)
     tcase_add_test(c, test_fork);
     tcase_add_test(c, test_process);
     tcase_add_test(c, test_exit);
+    tcase_add_test(c, test_delays);
+    tcase_add_test(c, test_stack);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

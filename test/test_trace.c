@@ -1,6 +1,6 @@
 /* Traces: what the file says is what happened, whatever the ring has lost, and
  * recording changes no bit. */
-#include "small.h"
+#include "small_model.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -24,11 +24,11 @@ typedef struct traced {
 
 static void open_run(traced *r, int level, int64_t events)
 {
-    ls_trace_options o = {.level = level, .events = events};
+    ls_trace_options o = {.size = sizeof o, .level = level, .events = events};
     ls_trainer_options sharded = ls_trainer_defaults();
 
     sharded.state = LS_SHARD;
-    *r = (traced){.pool = open_pool("data:4", WORKERS), .graph = small_graph()};
+    *r = (traced){.pool = open_axes("data:4", WORKERS), .graph = small_graph()};
     OK(ls_trainer_open(&r->trainer, r->pool, r->graph, &sharded));
     r->batch = small_batch(r->trainer);
     if (level)
@@ -143,7 +143,8 @@ END_TEST
 /* Rows are called after workers and their PUs. */
 START_TEST(test_names)
 {
-    ls_mesh_options o = {.devices = DEVICES, .workers = WORKERS};
+    ls_mesh_options o = {.size = sizeof o,
+                         .devices = DEVICES, .workers = WORKERS};
     ls_mesh *mesh;
     const json_t *e;
     json_t *file;
@@ -360,7 +361,8 @@ START_TEST(test_refused)
     open_run(&r, 0, 0);
     o.level = 3;
     FAILS(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "level 3");
-    o = (ls_trace_options){.level = 1, .events = (1 << 24) + 1};
+    o = (ls_trace_options){.size = sizeof(ls_trace_options),
+                           .level = 1, .events = (1 << 24) + 1};
     FAILS(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "16777217 events");
     FAILS(ls_trace_open(&t, NULL, NULL), LS_EINVAL, "pool");
     ck_assert_ptr_null(t);

@@ -3,7 +3,7 @@
  * the process, the fourth is named by the watchdog, with its worker, its device
  * and what the others do meanwhile. */
 #define _GNU_SOURCE
-#include "small.h"
+#include "small_model.h"
 
 #include "../tools/stall.c"
 #include "base/clock.h"
@@ -87,7 +87,7 @@ static void open_hook(hook *h, kind trouble)
 
     memset(h, 0, sizeof *h);
     h->trouble = trouble;
-    h->pool = open_pool("data:4", 2);
+    h->pool = open_axes("data:4", 2);
     OK(ls_trainer_open_gradient(&h->trainer, h->pool, &g, NULL));
     OK(ls_batch_open(&h->batch, h->trainer));
     OK(ls_batch_set(h->batch, "x", LS_F32, x, 2 * DEVICES));
@@ -260,7 +260,7 @@ START_TEST(test_watchdog)
 {
     hook h;
     pthread_t caller = stand_still(&h);
-    ls_mesh_options o = {.axes = "data:4", .workers = 2};
+    ls_mesh_options o = {.size = sizeof o, .axes = "data:4", .workers = 2};
     FILE *out = tmpfile();
     ls_mesh *mesh;
     stall dog;

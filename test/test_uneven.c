@@ -77,7 +77,8 @@ typedef struct outcome {
 static void train(const run *r, int64_t rows, bool masked, int steps,
                   outcome *out)
 {
-    ls_loader_options o = {.uneven = LS_UNEVEN_PAD, .no_thread = true};
+    ls_loader_options o = {.size = sizeof o,
+                           .uneven = LS_UNEVEN_PAD, .no_thread = true};
     ls_source source = open_source(rows, masked);
     ls_loader *l;
 
@@ -224,7 +225,7 @@ END_TEST
  * evaluation can, by the exact mean. */
 START_TEST(per_shard)
 {
-    ls_loader_options lo = {.uneven = LS_UNEVEN_PAD};
+    ls_loader_options lo = {.size = sizeof lo, .uneven = LS_UNEVEN_PAD};
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(4, 2);
     ls_source source = open_source(5, false);

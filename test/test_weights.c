@@ -167,6 +167,40 @@ START_TEST(refuses_lies)
 }
 END_TEST
 
+static int no_gradient(void *user, int device, const ls_shard *shard,
+                       const float *const *params, float *const *grads,
+                       ls_sums *sums)
+{
+    (void)user, (void)device, (void)shard, (void)params, (void)grads;
+    sums->weight = 1;
+    return 0;
+}
+
+/* A parameter that could not be saved under its name is refused when the trainer
+ * is opened, not when the training is over. */
+START_TEST(refuses_names)
+{
+    static const char *const names[][2] = {
+        {"__metadata__", "has that name for its own texts"},
+        {"\xff\xfe", "the name is no UTF-8"},
+        {"\xe2\x82", "the name is no UTF-8"},
+        {"\xf4\x90\x80\x80", "the name is no UTF-8"},
+    };
+    ls_pool *pool = open_pool(2, 1);
+
+    for (int i = 0; i < 4; i++) {
+        ls_array_spec x = {"x", LS_F32, 1, {1}};
+        ls_array_spec w = {names[i][0], LS_F32, 1, {1}};
+        ls_gradient g = {no_gradient, NULL, 1, 1, &x, &w};
+        ls_trainer *t;
+
+        FAILS(ls_trainer_open_gradient(&t, pool, &g, NULL), LS_EINVAL,
+              names[i][1]);
+    }
+    ls_pool_close(pool);
+}
+END_TEST
+
 /* A file of another kind costs no memory, however large it is: 20 GB of zeros,
  * and 20 GB behind what begins as ours does. */
 START_TEST(refuses_large)
@@ -529,6 +563,7 @@ int main(void)
     tcase_add_test(t, reads_nothing);
     tcase_add_loop_test(t, refuses_lies, 0, LIES);
     tcase_add_test(t, refuses_depth);
+    tcase_add_test(t, refuses_names);
     tcase_add_test(t, refuses_large);
     tcase_add_test(t, reads_many);
     tcase_add_test(t, refuses_cut);

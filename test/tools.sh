@@ -38,6 +38,11 @@ for model in "" linear lm mlp gpt cnn; do
     is "--help of $model fits 80 columns" "$(cat "$dir/long")" ""
 done
 prints "no causal mask" lm --help
+for words in -h help "help lm" "--help lm" "lm -h" "-h lm"; do
+    case $words in *lm*) model=lm ;; *) model=MODEL ;; esac
+    # shellcheck disable=SC2086 # words
+    prints "Usage: lockstep-train $model [options]" $words
+done
 prints "lockstep-train 0." --version
 prints "lockstep-train 0." lm --version
 
@@ -84,6 +89,9 @@ expect 2 "unknown option --step; did you mean --steps?" linear --step 3
 expect 2 "unknown option --zzzzzz; see" linear --zzzzzz
 expect 2 "unexpected argument \"3\"" linear --steps 3 3
 expect 2 "unexpected argument \"-x\"" linear -x
+expect 2 "unknown option --dev; did you mean --devices?" linear --dev 2
+expect 2 "did you mean --checkpoint or --checkpoint-every?" linear --check c
+expect 2 "unknown model \"gptt\"; did you mean gpt?" help gptt
 expect 2 "--steps needs a value: N" linear --steps
 expect 2 "--allow-single takes no value" lm --allow-single=1
 expect 2 "--vocab is not an option of linear (it is for lm, gpt)" linear --vocab 9
@@ -115,10 +123,13 @@ expect 2 "--state: \"split\" is none of replicate, shard" lm --state split
 # ------ failures ------
 
 expect 1 "Need at least 2 devices for data parallelism." lm --devices 1
-expect 1 "a batch of 30 rows does not divide by 8 devices" \
+expect 2 "cpus \"x\": not a list of processors" linear --cpus x
+expect 2 "processor 65535 may not be used: this machine has none" \
+    linear --cpus 65535 --devices auto
+expect 2 "a batch of 30 rows does not divide by 8 devices" \
     linear --batch 30
-expect 1 "a batch of 65 rows is more than the 64" linear --batch 65
-expect 1 "64 rows does not divide by 7" linear --devices 7
+expect 2 "a batch of 65 rows is more than the 64" linear --batch 65
+expect 2 "64 rows does not divide by 7" linear --devices 7
 expect 1 "$dir/none.npy: No such file" linear --x "$dir/none.npy" --y y
 mkfifo "$dir/pipe"
 expect 1 "$dir/pipe: is not a regular file" linear --x "$dir/pipe" --y y
@@ -172,6 +183,15 @@ is "the short batch is padded" "$(steps "$dir/m" | sed 's/.*rows"://' \
     | tr -d '\n')" "24}24}16}24}24}16}"
 run linear --x "$x" --y "$y" --steps 3
 is "a file is trained on" "$status" 0
+# (N,) is (N,1), for rows and for targets.
+for shape in '(8, 1)' '(8,)'; do
+    { npy '|u1' "$shape"; bytes 8; } >"$dir/column.npy"
+    run linear --x "$dir/column.npy" --y "$dir/column.npy" --steps 3
+    is "$shape is a column" "$status" 0
+    mv "$dir/out" "$dir/out$shape"
+done
+same "a list is a column" "$dir/out(8,)" "$dir/out(8, 1)"
+expect 1 "1 axis, but tokens needs 2" lm --x "$dir/column.npy" --batch 8
 run linear --x "$x" --y "$y" --steps 0 --devices 3 --uneven pad
 is "pad divides any batch" "$status" 0
 
@@ -195,7 +215,7 @@ run $small --steps 2 --log-every 0
 is "--log-every 0 is silent" "$(grep -c . "$dir/out")" 1
 run lm --devices 1 --allow-single --steps 0
 is "--allow-single" "$status" 0
-expect 1 "heads" $small --heads 5
+expect 2 "heads" $small --heads 5
 
 { npy '|u1' '(8, 6)'; bytes 48; } >"$dir/tokens.npy"
 run lm --x "$dir/tokens.npy" --vocab 7 --batch 8 --d-model 16 --heads 2 \
@@ -222,11 +242,11 @@ for w in 2 3 4 7; do
     run $small --steps 6 --workers $w --state '*.kernel=0,*_emb*=1'
     same "same lines when placed by names on $w" "$dir/out" "$dir/out1"
 done
-expect 1 '"blocks_0.Dense_0.kernel" (32,48) has no axis 2' \
+expect 2 '"blocks_0.Dense_0.kernel" (32,48) has no axis 2' \
     $small --state '*Dense*.kernel=2'
-expect 1 "\"head.kernel\" (32,50): axis 1 does not divide by the 4 devices" \
+expect 2 "\"head.kernel\" (32,50): axis 1 does not divide by the 4 devices" \
     $small --state 'head.kernel=1'
-expect 1 "\"nope\" matches no parameter" $small --state 'head.kernel=0,nope=0'
+expect 2 "\"nope\" matches no parameter" $small --state 'head.kernel=0,nope=0'
 backends=native
 with_blis && backends="native blis"
 for backend in $backends; do
@@ -276,10 +296,10 @@ for bad in 2 2: :1 2:1, ,2:1 2:nan 2:-1 2:0x1 -2:1 99999999999999999999:1; do
     expect 2 "--boundaries: \"$bad\" is not STEP:FACTOR" \
         linear --schedule piecewise "--boundaries=$bad"
 done
-expect 1 "boundary 1 at update 2" \
+expect 2 "boundary 1 at update 2" \
     linear --schedule piecewise --boundaries 2:1,2:1
-expect 1 "within the warm-up of 9" linear --schedule cosine --warmup 9
-expect 1 "clip norm 1e-44" linear --clip-norm 1e-44
+expect 2 "within the warm-up of 9" linear --schedule cosine --warmup 9
+expect 2 "clip norm 1e-44" linear --clip-norm 1e-44
 
 scheduled="$small --steps 6 --schedule cosine --warmup 2 --clip-norm 0.5"
 run $scheduled --workers 1 --metrics "$dir/m1"
@@ -296,10 +316,37 @@ for w in 2 3 7; do
     done
 done
 
+# ------ --explain ------
+
+# The engine's step and the one by hand have the same bytes, or it fails; the
+# training is what it is without.
+for cut in "--devices 1" "--devices 2" "--devices 3 --rows 60" \
+    "--devices 7 --rows 77 --d-in 300" "--devices 16 --workers 3"; do
+    # shellcheck disable=SC2086 # words
+    run linear --steps 2 $cut
+    grep -v '^.explain' "$dir/out" >"$dir/plain"
+    # shellcheck disable=SC2086 # words
+    run linear --steps 2 --explain $cut
+    is "--explain $cut" "$status" 0
+    has "the bytes with $cut" out "[explain] the engine's own step: the same bytes"
+    grep -v '^.explain' "$dir/out" >"$dir/rest"
+    same "--explain changes nothing with $cut" "$dir/plain" "$dir/rest"
+    is "a line for each addition with $cut" \
+        "$(grep -c '^.explain. device' "$dir/out")" \
+        "$(($(grep -c '^.explain. round' "$dir/out") + 1))"
+done
+run linear --explain --steps 0
+is "no step is no explanation" "$(grep -c explain "$dir/out")" 0
+expect 2 "--explain is for --optimizer sgd" linear --explain --optimizer adam
+expect 2 "does not go with --accumulate" linear --explain --accumulate 2
+expect 2 "does not go with --masked-mean per-shard" linear --explain \
+    --masked-mean per-shard
+expect 2 "--explain is not an option of lm (it is for linear)" lm --explain
+
 # ------ accumulation ------
 
 expect 2 "--accumulate: \"0\" is not" linear --accumulate 0
-expect 1 "64 rows does not divide by 8 devices x 3 micro-batches" \
+expect 2 "64 rows does not divide by 8 devices x 3 micro-batches" \
     linear --accumulate 3
 run linear --steps 20 --accumulate 8
 is "linear's golden losses, accumulated" \
@@ -339,7 +386,7 @@ run $small --steps 0 --save "$dir/a"
 run $small --steps 0 --seed 5 --init "$dir/a" --save "$dir/b"
 same "--init starts from what --save wrote" "$dir/a" "$dir/b"
 expect 1 "matches no parameter" $small --init "$dir/a" --init-only none
-expect 2 "--init-only is for --init" $small --init-only 'x'
+expect 2 "--init-only needs --init" $small --init-only 'x'
 expect 1 "No such file" $small --init "$dir/none"
 expect 1 "is none of the" linear --init "$dir/a"
 head -c 1000 "$dir/a" >"$dir/cut"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Proves that configure.ac and lockstep.h state the same version.
-header=$top_srcdir/include/lockstep.h
+# Proves that configure.ac and lockstep/base.h state the same version.
+header=$top_srcdir/include/lockstep/base.h
 
 # part NAME: the number after LS_VERSION_NAME
 part()
@@ -12,6 +12,6 @@ configured=$(sed -n 's/^AC_INIT(\[lockstep\], \[\(.*\)\])$/\1/p' \
     "$top_srcdir/configure.ac")
 declared=$(part MAJOR).$(part MINOR).$(part PATCH)
 if [ "$configured" != "$declared" ]; then
-    echo "configure.ac says $configured, lockstep.h says $declared"
+    echo "configure.ac says $configured, lockstep/base.h says $declared"
     exit 1
 fi

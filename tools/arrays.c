@@ -3,14 +3,17 @@
 #include "data.h"
 #include "opt.h"
 
+#include <string.h>
+
 static int check_new(const data *d, const ls_array *t, const char *from)
 {
     for (int i = 0; i < t->rank; i++)
         if (t->shape[i] == 0)
             return opt_fail(OPT_FAILED, "%s: the data set is empty", from);
     if (d->inputs > 0 && t->shape[0] != d->rows)
-        return opt_fail(OPT_FAILED, "%s: %lld rows, but %s has %lld", from,
-                        (long long)t->shape[0], d->input[0].name,
+        return opt_fail(OPT_FAILED, "%s: %lld row%s, but %s has %lld", from,
+                        (long long)t->shape[0], opt_s(t->shape[0]),
+                        d->input[0].name,
                         (long long)d->rows);
     return OPT_GO;
 }
@@ -28,15 +31,23 @@ int data_add(data *d, const char *name, ls_array t, const char *from)
     return status;
 }
 
+/* A list of floats, as NumPy has a single target, is one column: (N,1). */
+static void make_column(ls_array *t, int rank)
+{
+    if (t->dtype == LS_F32 && t->rank == 1 && rank == 2)
+        t->shape[t->rank++] = 1;
+}
+
 static int load(ls_array *t, const char *name, const char *path, ls_dtype as,
                 int rank)
 {
     if (ls_npy_load(t, path, as) < 0)
         return opt_fail(OPT_FAILED, "%s", ls_errmsg());
+    make_column(t, rank);
     if (t->rank == rank)
         return OPT_GO;
-    opt_fail(OPT_FAILED, "%s: %d axes, but %s needs %d, rows first", path,
-             t->rank, name, rank);
+    opt_fail(OPT_FAILED, "%s: %d %s, but %s needs %d, rows first", path,
+             t->rank, t->rank == 1 ? "axis" : "axes", name, rank);
     ls_array_free(t);
     return OPT_FAILED;
 }
@@ -50,13 +61,55 @@ int data_load(data *d, const char *name, const char *path, ls_dtype as,
     return status == OPT_GO ? data_add(d, name, t, path) : status;
 }
 
+/* Is a row of b shaped as one of a? */
+static bool same_row(const ls_array *a, const ls_array *b)
+{
+    return memcmp(a->shape + 1, b->shape + 1,
+                  (size_t)(a->rank - 1) * sizeof *a->shape) == 0;
+}
+
+static int hold(data *d, int i, const char *path)
+{
+    const ls_array *all = &d->input[i].all;
+    ls_array *t = &d->held_out[i];
+    int status = load(t, d->input[i].name, path, all->dtype, all->rank);
+
+    if (status == OPT_GO && !same_row(all, t))
+        return opt_fail(OPT_FAILED, "%s: its rows have not the shape of those "
+                        "trained on", path);
+    if (status == OPT_GO && (t->shape[0] == 0 ||
+                             t->shape[0] != d->held_out[0].shape[0]))
+        return opt_fail(OPT_FAILED, "%s: %lld row%s, but %s to evaluate on has "
+                        "%lld", path, (long long)t->shape[0],
+                        opt_s(t->shape[0]), d->input[0].name,
+                        (long long)d->held_out[0].shape[0]);
+    return status;
+}
+
+int data_hold(data *d, const char *const path[DATA_INPUTS])
+{
+    ls_array array[DATA_INPUTS] = {0};
+    int status = OPT_GO;
+
+    for (int i = 0; i < d->inputs && status == OPT_GO; i++) {
+        status = hold(d, i, path[i]);
+        array[i] = d->held_out[i];
+        array[i].name = d->input[i].name;
+    }
+    if (status != OPT_GO)
+        return status;
+    return opt_check(ls_source_arrays(&d->evaluation, d->inputs, array));
+}
+
 int data_mask(data *d, const char *path)
 {
     int status = load(&d->mask, "mask", path, LS_F32, 1);
 
     if (status == OPT_GO && d->mask.shape[0] != d->rows)
-        return opt_fail(OPT_FAILED, "%s: %lld weights for %lld rows", path,
-                        (long long)d->mask.shape[0], (long long)d->rows);
+        return opt_fail(OPT_FAILED, "%s: %lld weight%s for %lld row%s", path,
+                        (long long)d->mask.shape[0],
+                        opt_s(d->mask.shape[0]), (long long)d->rows,
+                        opt_s(d->rows));
     return status;
 }
 

@@ -9,46 +9,71 @@ static int64_t round_up(int64_t n, int64_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-static int not_divisible(int64_t batch, int devices, int micro)
+static int not_divisible(int64_t batch, const data_cut *cut)
 {
     char text[64] = "";
 
-    if (micro > 1)
-        snprintf(text, sizeof text, " x %d micro-batches", micro);
-    return opt_fail(OPT_FAILED,
-                    "a batch of %lld rows does not divide by %d devices%s; "
+    if (cut->micro > 1)
+        snprintf(text, sizeof text, " x %d micro-batches", cut->micro);
+    return opt_fail(OPT_WRONG,
+                    "a batch of %lld row%s does not divide by %d device%s%s; "
                     "--uneven pad would fill it up with rows of weight 0",
-                    (long long)batch, devices, text);
+                    (long long)batch, opt_s(batch), cut->devices,
+                    opt_s(cut->devices), text);
 }
 
-int data_plan(data *d, int64_t batch, int devices, int micro, bool pad)
+/* All rows there are, or as many of them as divide. */
+static void fit_batch(data *d)
 {
-    bool endless = d->text.bytes != NULL || d->noise.size;
+    int64_t most = d->pad ? d->rows : d->rows / d->shards * d->shards;
 
-    d->pad = pad;
-    d->shards = (int64_t)devices * micro;
-    d->batch = batch ? batch : d->rows;
-    if (pad && !endless && d->batch > d->rows)
+    if (most < 1)
+        return;
+    d->usual = d->batch;
+    d->batch = most;
+}
+
+/* d->batch, once it is known to fit. */
+static int settle_batch(data *d, const data_cut *cut)
+{
+    bool endless = d->text.bytes || d->noise.size;
+
+    d->batch = cut->batch ? cut->batch : d->rows;
+    if (!endless && d->batch > d->rows && cut->fits)
+        fit_batch(d);
+    if (!endless && d->batch > d->rows && d->pad)
         d->batch = d->rows;
-    if (d->batch > d->rows && !endless)
-        return opt_fail(OPT_FAILED,
-                        "a batch of %lld rows is more than the "
-                        "%lld rows there are",
-                        (long long)d->batch, (long long)d->rows);
-    if (!pad && d->batch % d->shards)
-        return not_divisible(d->batch, devices, micro);
+    if (!endless && d->batch > d->rows)
+        return opt_fail(OPT_WRONG, "a batch of %lld rows is more than the %lld "
+                        "row%s there %s", (long long)d->batch,
+                        (long long)d->rows, opt_s(d->rows),
+                        d->rows == 1 ? "is" : "are");
+    if (!d->pad && d->batch % d->shards)
+        return not_divisible(d->batch, cut);
+    return OPT_GO;
+}
+
+int data_plan(data *d, const data_cut *cut)
+{
+    int status;
+
+    d->pad = cut->pad;
+    d->shards = (int64_t)cut->devices * cut->micro;
+    status = settle_batch(d, cut);
+    if (status != OPT_GO)
+        return status;
     if (d->noise.size)
         return noise_plan(&d->noise, d->batch, d->shards);
     if (d->text.bytes)
         return text_plan(&d->text, d->batch, (int)d->shards);
-    d->batches =
-        pad ? round_up(d->rows, d->batch) / d->batch : d->rows / d->batch;
+    d->batches = (d->pad ? round_up(d->rows, d->batch) : d->rows) / d->batch;
     return d->inputs ? data_collect(d) : OPT_GO;
 }
 
 int data_open(data *d, const ls_trainer *trainer, const ls_key *order)
 {
-    ls_loader_options o = {.batch = d->batch, .shuffle = order != NULL};
+    ls_loader_options o = {.size = sizeof o, .batch = d->batch,
+                           .shuffle = order != NULL};
     int status = 0;
 
     if (!d->source.fill)
@@ -104,6 +129,8 @@ void data_free(data *d)
     ls_source_close(&d->evaluation);
     for (int i = 0; i < d->inputs; i++)
         ls_array_free(&d->input[i].all);
+    for (int i = 0; i < DATA_INPUTS; i++)
+        ls_array_free(&d->held_out[i]);
     ls_array_free(&d->mask);
     text_free(&d->text);
     noise_free(&d->noise);

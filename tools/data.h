@@ -26,11 +26,13 @@ typedef struct data_input {
 typedef struct data {
     int inputs; /* arrays in memory; 0: another source, or a text */
     data_input input[DATA_INPUTS];
+    ls_array held_out[DATA_INPUTS]; /* rows of the same to evaluate on; or empty */
     ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */
     ls_source evaluation; /* rows 0: none */
     int64_t rows;         /* of every input */
     int64_t batch;        /* rows of a full batch */
+    int64_t usual;        /* the default that was too many for it; or 0 */
     int64_t batches;      /* of one epoch */
     uint64_t sum;         /* data_checksum's; 0: not made */
     int64_t shards;       /* it is cut into: devices x micro-batches */
@@ -45,9 +47,14 @@ typedef struct data {
 /* Take over t as the next input; `from` is what a message names. */
 int data_add(data *d, const char *name, ls_array t, const char *from);
 
-/* Add an input from a .npy file with this number of axes, rows among them. */
+/* Add an input from a .npy file with this number of axes, rows among them; a
+ * list of floats is (N,1). */
 int data_load(data *d, const char *name, const char *path, ls_dtype as,
               int rank);
+
+/* Rows of each input to evaluate on, by their .npy files (NULL past the last
+ * input): rows as those trained on. */
+int data_hold(data *d, const char *const path[DATA_INPUTS]);
 
 /* Weights of the rows that are there, from a .npy file of one axis. */
 int data_mask(data *d, const char *path);
@@ -76,6 +83,7 @@ typedef struct image_files {
     const char *path;
     const char *labels;     /* NULL: as ls_source_images finds them */
     const char *evaluation; /* NULL: the folder's test set, if it has one */
+    const char *eval_labels; /* NULL: as ls_source_images finds them */
     const char *mean, *std; /* lists of numbers, or NULL */
 } image_files;
 
@@ -84,9 +92,17 @@ int data_images(data *d, const image_files *files);
 
 /* ------ Batches ------ */
 
-/* Settle the batches: batch 0 means all rows.  Refuses a batch that is larger
- * than the data or does not divide by devices x micro-batches, unless pad. */
-int data_plan(data *d, int64_t batch, int devices, int micro, bool pad);
+/* How the rows are to be cut. */
+typedef struct data_cut {
+    int64_t batch; /* rows; 0: all */
+    bool fits;     /* nobody asked for it: fewer rows make it smaller */
+    int devices, micro;
+    bool pad;
+} data_cut;
+
+/* Settle the batches.  Refuses a batch that is larger than the data or does not
+ * divide by devices x micro-batches, unless pad. */
+int data_plan(data *d, const data_cut *cut);
 
 /* Set d->sum, which tells the rows and their weights, or the text, from others.
  * Before data_open; it reads all rows. */

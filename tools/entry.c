@@ -1,5 +1,6 @@
 /* See entry.h. */
 #include "entry.h"
+#include "characters.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -79,8 +80,6 @@ void entry_shape(const ls_entry *e, char text[ENTRY_TEXT])
 
 void entry_print(const char *text, int width)
 {
-    for (; *text; text++, width--)
-        putchar((unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
-    for (; width > 0; width--)
+    for (width -= characters_print(stdout, text); width > 0; width--)
         putchar(' ');
 }

@@ -2,6 +2,7 @@
 #include "evaluate.h"
 #include "opt.h"
 
+#include <math.h>
 #include <stdio.h>
 
 int evaluation_check(const run *r)
@@ -12,8 +13,8 @@ int evaluation_check(const run *r)
     if (data_holds_rows(d))
         return OPT_GO;
     if (!d->text.bytes)
-        return opt_fail(OPT_FAILED, "--eval-every: nothing is held out; "
-                        "--eval-data names images to evaluate on");
+        return opt_fail(OPT_WRONG, "--eval-every: nothing is held out; "
+                        "--eval-data or --eval-x names rows to evaluate on");
     if (text_eval_batches(&d->text))
         return OPT_GO;
     return opt_fail(OPT_FAILED, "%s: %lld bytes are held out, fewer than "
@@ -64,13 +65,18 @@ static int sum_batches(evaluation *e, double *loss, double *accuracy)
     return status;
 }
 
-static void count(score *s, double accuracy, int64_t done)
+/* A model that tells no accuracy is judged by its loss. */
+static void count(score *s, double loss, double accuracy, int64_t done)
 {
-    if (!s->times++ || accuracy > s->best) {
-        s->best = accuracy;
+    double value = isnan(accuracy) ? loss : accuracy;
+    bool better = isnan(accuracy) ? value < s->best : value > s->best;
+
+    if (!s->times++ || better) {
+        s->best = value;
         s->best_step = done;
     }
-    s->last = accuracy;
+    s->by_loss = isnan(accuracy);
+    s->last = value;
 }
 
 int evaluate(evaluation *e, int64_t done)
@@ -82,10 +88,10 @@ int evaluate(evaluation *e, int64_t done)
         return status;
     printf("[lockstep] eval step %04lld  loss %.4f", (long long)done,
            opt_shown(loss));
-    if (data_holds_rows(&e->run->data))
+    if (data_holds_rows(&e->run->data) && !isnan(accuracy))
         printf("  acc %.4f", opt_shown(accuracy));
     putchar('\n');
-    count(e->score, accuracy, done);
+    count(e->score, loss, accuracy, done);
     return opt_end(OPT_GO);
 }
 
@@ -95,7 +101,7 @@ int evaluation_sum(const evaluation *e)
 
     if (!s->times || !data_holds_rows(&e->run->data))
         return OPT_GO;
-    printf("[lockstep] eval best acc %.4f at step %04lld, last %.4f\n",
-           opt_shown(s->best), (long long)s->best_step, opt_shown(s->last));
+    printf("[lockstep] eval best %s %.4f at step %04lld, last %.4f\n",
+           s->by_loss ? "loss" : "acc", opt_shown(s->best), (long long)s->best_step, opt_shown(s->last));
     return opt_end(OPT_GO);
 }

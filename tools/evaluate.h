@@ -9,7 +9,8 @@
 typedef struct score {
     int64_t times;
     int64_t best_step;
-    double best, last; /* accuracies */
+    double best, last; /* accuracies, or losses */
+    bool by_loss;      /* of a model without an accuracy */
 } score;
 
 typedef struct evaluation {

@@ -60,7 +60,8 @@ static int read_normal(const char *name, const char *text, double start,
 static int open_set(ls_source *source, const char *path, const char *labels,
                     bool test, const normal *n)
 {
-    ls_images_options o = {.test = test, .labels = labels, .image = "x",
+    ls_images_options o = {.size = sizeof o, .test = test,
+                           .labels = labels, .image = "x",
                            .label = "y", .channels = n->channels,
                            .mean = n->mean, .std = n->std};
 
@@ -103,7 +104,7 @@ static int open_evaluation(data *d, const image_files *f, const normal *n)
 
     if (!f->evaluation && !is_folder(f->path))
         return OPT_GO;
-    status = open_set(&d->evaluation, path, NULL, true, n);
+    status = open_set(&d->evaluation, path, f->eval_labels, !f->eval_labels, n);
     if (status == LS_ENOTFOUND && !f->evaluation)
         return OPT_GO;
     return status < 0 ? opt_check(status) : check_evaluation(d, path);

@@ -1,57 +1,13 @@
 /* Settings and notes of a run as the library's checkpoints keep them. */
 #include "keeper.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ------ What must be the same ------ */
-
-/* These may differ: length, logs, places, who computes what; where files are
- * (the data is compared by what it is); the backend (where it shows in bits,
- * the maker of products is compared); and ways to say what the trainer's own
- * settings hold.  A new option counts unless it is named here. */
-static const char *const may_differ[] = {
-    "devices",
-    "workers",
-    "allow-single",
-    "state",
-    "backend",
-    "x",
-    "y",
-    "mask",
-    "data",
-    "eval-data",
-    "batch-per-device",
-    "steps",
-    "epochs",
-    "no-shuffle",
-    "decay-steps",
-    "log-every",
-    "eval-every",
-    "sample",
-    "temperature",
-    "metrics",
-    "trace",
-    "trace-level",
-    "stall-seconds",
-    "init",
-    "init-only",
-    "save",
-    "checkpoint",
-    "checkpoint-every",
-    "keep",
-    "resume",
-};
-
-static bool counts(const opt *o, int at)
-{
-    for (size_t i = 0; i < sizeof may_differ / sizeof *may_differ; i++)
-        if (!strcmp(o->name, may_differ[i]))
-            return false;
-    return opt_takes(o, at);
-}
 
 typedef struct list {
     int count;
@@ -68,16 +24,16 @@ static void add(list *l, const char *name, const char *value)
 
 static void list_settings(list *l, const run *r)
 {
-    const opt_program *p = r->program;
-    int at = r->line.model;
+    const opt_program *p = &r->program;
+    const opt_model *of = p->models[r->line.model];
 
-    add(l, "model", p->models[at].name);
-    for (int i = 0; i < p->option_count; i++) {
-        const opt *o = &p->options[i];
+    add(l, "model", of->name);
+    for (int i = 0; i < p->count; i++) {
+        const opt *o = &p->option[i];
         bool quoted;
         const char *value;
 
-        if (!counts(o, at))
+        if (o->may_differ || !opt_takes(o, of))
             continue;
         snprintf(l->name[i], sizeof l->name[i], "--%s", o->name);
         value = opt_value(o, &r->set, l->room[i], &quoted);
@@ -86,7 +42,7 @@ static void list_settings(list *l, const run *r)
     snprintf(l->sum, sizeof l->sum, "%016" PRIx64, r->data.sum);
     add(l, "the checksum of the data", l->sum);
     add(l, "the maker of products",
-        *r->products ? r->products : run_is_portable(r) ? "any" : run_isa());
+        run_is_portable(r) ? "any" : *r->products ? r->products : run_isa());
 }
 
 /* ------ Where a run is ------ */
@@ -94,21 +50,27 @@ static void list_settings(list *l, const run *r)
 typedef struct note {
     const char *name;
     size_t at; /* in position */
-    bool real;
+    bool real; /* a double; or else an int64_t, never negative */
 } note;
 
 #define AT(member) offsetof(position, member)
 
 static const note notes[] = {
-    {"cursor", AT(done), false},        {"epoch", AT(epoch), false},
-    {"epoch loss", AT(loss), true},     {"epoch right", AT(right), true},
-    {"epoch weight", AT(weight), true}, {"metrics", AT(metrics), false},
+    {"cursor", AT(done), false},
+    {"epoch", AT(epoch), false},
+    {"epoch loss", AT(loss), true},
+    {"epoch right", AT(right), true},
+    {"epoch weight", AT(weight), true},
+    {"metrics", AT(metrics), false},
     {"evaluations", AT(score.times), false},
     {"best accuracy", AT(score.best), true},
     {"best step", AT(score.best_step), false},
     {"last accuracy", AT(score.last), true},
 };
 enum { NOTES = sizeof notes / sizeof *notes };
+
+/* The note of changed options. */
+static const char CHANGES[] = "changes";
 
 static void write_note(const note *n, const position *at, char text[32])
 {
@@ -120,34 +82,77 @@ static void write_note(const note *n, const position *at, char text[32])
         snprintf(text, 32, "%" PRId64, *(const int64_t *)from);
 }
 
-static void read_note(const note *n, const char *text, position *at)
+/* A seal is no signature: notes may be anybody's.  False: this is none that
+ * write_note would write. */
+static bool read_note(const note *n, const char *text, position *at)
 {
-    char *to = (char *)at + n->at;
+    char *to = (char *)at + n->at, *end = NULL;
 
+    errno = 0;
     if (text && n->real)
-        *(double *)to = strtod(text, NULL);
+        *(double *)to = strtod(text, &end);
     else if (text)
-        *(int64_t *)to = strtoll(text, NULL, 10);
+        *(int64_t *)to = strtoll(text, &end, 10);
+    return end && end > text && !*end &&
+           (n->real || (errno == 0 && *(int64_t *)to >= 0));
+}
+
+/* A batch is a step, but for those whose rows a mask leaves out. */
+static int check_cursor(const run *r, const position *at)
+{
+    int64_t step = ls_trainer_step(r->trainer);
+
+    if (at->done == step || (r->set.mask && at->done > step))
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: the checkpoint has made %" PRId64
+                    " steps, but its cursor in the data is %" PRId64,
+                    r->set.checkpoint, step, at->done);
+}
+
+static int read_notes(const keeper *k, const run *r, position *at)
+{
+    for (int i = 0; i < NOTES; i++) {
+        const char *text = ls_checkpoints_note(k->all, notes[i].name);
+
+        if (!read_note(&notes[i], text, at))
+            return opt_fail(OPT_FAILED, "%s: the checkpoint's note \"%s\" is "
+                            "%s, which lockstep-train does not write",
+                            r->set.checkpoint, notes[i].name,
+                            text ? text : "missing");
+    }
+    return check_cursor(r, at);
 }
 
 /* ------ */
 
-static int go_on(keeper *k, const settings *s, position *at)
+static int load(keeper *k, const run *r, int64_t *step)
 {
+    ls_change change;
+    int status = ls_checkpoints_load(k->all, step);
+
+    if (status == LS_EINVAL && ls_checkpoints_change(k->all, 0, &change))
+        return change_refused(r, k->all);
+    return opt_check(status);
+}
+
+static int go_on(keeper *k, const run *r, position *at)
+{
+    const settings *s = &r->set;
     const char *folder = s->checkpoint;
     int64_t step = -1;
-    int status = opt_check(ls_checkpoints_load(k->all, &step));
+    int status = load(k, r, &step);
 
     if (status != OPT_GO || step < 0)
         return status;
-    for (int i = 0; i < NOTES; i++)
-        read_note(&notes[i], ls_checkpoints_note(k->all, notes[i].name), at);
+    if ((status = read_notes(k, r, at)) != OPT_GO)
+        return status;
     k->saved = at->done;
     k->went_on = true;
     if (ls_checkpoints_skipped(k->all))
         fprintf(stderr, "note: passed over: %s\n",
                 ls_checkpoints_skipped(k->all));
     fprintf(stderr, "%s: goes on from step %" PRId64 "\n", folder, step);
+    change_tell(k->all, step, ls_checkpoints_note(k->all, CHANGES), k->changes);
     if (at->done >= s->steps)
         fprintf(stderr, "note: the %" PRId64 " steps asked for are done "
                 "already\n", s->steps);
@@ -170,6 +175,7 @@ int keeper_open(keeper *k, const run *r, position *at)
 {
     const settings *s = &r->set;
     ls_checkpoints_options o = ls_checkpoints_defaults();
+    char patterns[CHANGE_TEXT];
     list l = {0};
     int status;
 
@@ -181,10 +187,11 @@ int keeper_open(keeper *k, const run *r, position *at)
     o.keep = s->keep > INT32_MAX ? 0 : (int)s->keep;
     o.settings = l.count;
     o.setting = l.setting;
+    o.may_change = change_patterns(r, patterns);
     status = opt_check(ls_checkpoints_open(&k->all, r->trainer, &o));
     if (status != OPT_GO)
         return status;
-    return s->resume ? go_on(k, s, at) : refuse_others(k, s->checkpoint);
+    return s->resume ? go_on(k, r, at) : refuse_others(k, s->checkpoint);
 }
 
 bool keeper_due(const keeper *k, int64_t done)
@@ -201,7 +208,8 @@ static void tell(keeper *k, int status, const char *then)
 
 void keeper_save(keeper *k, const position *at)
 {
-    ls_setting setting[NOTES];
+    ls_setting setting[NOTES + 1];
+    int n = NOTES;
     char text[NOTES][32];
 
     if (!k->all || at->done == k->saved)
@@ -210,8 +218,10 @@ void keeper_save(keeper *k, const position *at)
         write_note(&notes[i], at, text[i]);
         setting[i] = (ls_setting){notes[i].name, text[i]};
     }
+    if (*k->changes)
+        setting[n++] = (ls_setting){CHANGES, k->changes};
     k->saved = at->done;
-    tell(k, ls_checkpoints_save(k->all, NOTES, setting),
+    tell(k, ls_checkpoints_save(k->all, n, setting),
          " (the training goes on)");
 }
 

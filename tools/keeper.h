@@ -3,6 +3,7 @@
 #ifndef TOOLS_KEEPER_H
 #define TOOLS_KEEPER_H
 
+#include "change.h"
 #include "evaluate.h"
 #include "run.h"
 
@@ -21,12 +22,13 @@ typedef struct keeper {
     int64_t saved;       /* batches done when it was; -1: never */
     bool went_on;        /* from one of them */
     bool failed;         /* the last one that was heard of */
+    char changes[CHANGE_TEXT]; /* of options since the run began; "": none */
 } keeper;
 
 /* Nothing to do without --checkpoint.  With --resume go on from what there is,
  * *at being where; without, a folder that holds some is refused.  What must be
- * the same when a run goes on is every option of the model but those that
- * keeper.c lists, and the data itself. */
+ * the same when a run goes on is every option of the model whose row does not
+ * say that it may differ, and the data itself. */
 int keeper_open(keeper *k, const run *r, position *at);
 
 /* Is one to be saved now? */

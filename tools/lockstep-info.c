@@ -5,6 +5,7 @@
  * machine and the mesh are shown. */
 #define _GNU_SOURCE
 #include "opt.h"
+#include "verify.h"
 
 #include <lockstep.h>
 
@@ -17,35 +18,38 @@ const char opt_program_name[] = "lockstep-info";
 typedef struct settings {
     int64_t devices; /* 0: the usable cores */
     int64_t workers; /* 0: as many as are of use */
-    const char *topology;
+    const char *cpus, *topology;
     bool measure;
     bool json;
+    bool verify;
 } settings;
 
 #define AT(member) offsetof(settings, member)
 
 /* clang-format off */
 static const opt options[] = {
-    { "devices", "N|auto", OPT_DEVICES, AT(devices), OPT_ALL, "8",
-      "plan for so many devices; auto: the usable cores" },
-    { "workers", "N", OPT_WORKERS, AT(workers), OPT_ALL, "",
-      "on so many threads (min(devices, cores))" },
-    { "topology", "TEXT|F.xml", OPT_TEXT, AT(topology), OPT_ALL, "",
-      "a machine described for hwloc: \"pack:2 core:16 pu:2\"" },
-    { "measure", NULL, OPT_FLAG, AT(measure), OPT_ALL, "",
-      "measure multiply-adds and memory, about a second" },
-    { "json", NULL, OPT_FLAG, AT(json), OPT_ALL, "",
-      "one object of JSON" },
-};
-static const opt_model models[] = {
-    { "", "Show the machine, its usable cores, and the mesh planned on it.",
-      NULL, NULL, NULL },
-};
-static const opt_program program = {
-    .about = "", .models = models, .model_count = 1, .options = options,
-    .option_count = sizeof options / sizeof *options,
+    { OPT_ROW("devices", "N|auto", OPT_DEVICES, AT(devices), NULL, "8",
+              "plan for so many devices; auto: the usable cores") },
+    { OPT_ROW("workers", "N", OPT_WORKERS, AT(workers), NULL, "",
+              "on so many threads (min(devices, cores))") },
+    { OPT_ROW("cpus", "LIST", OPT_TEXT, AT(cpus), NULL, "",
+              "processors the workers may sit on: 8-15") },
+    { OPT_ROW("topology", "TEXT|F.xml", OPT_TEXT, AT(topology), NULL, "",
+              "a machine described for hwloc: \"pack:2 core:16 pu:2\"") },
+    { OPT_ROW("measure", NULL, OPT_FLAG, AT(measure), NULL, "",
+              "measure multiply-adds and memory, about a second") },
+    { OPT_ROW("json", NULL, OPT_FLAG, AT(json), NULL, "",
+              "one object of JSON") },
+    { OPT_ROW("verify", NULL, OPT_FLAG, AT(verify), NULL, "",
+              "train small models, compare with recorded bytes") },
 };
 /* clang-format on */
+
+static const opt_model only = {
+    .name = "",
+    .about = "Show the machine, its usable cores, and the mesh planned on it.",
+};
+static const opt_model *const models[] = {&only};
 
 /* A measured rate, with one worker and with all. */
 typedef struct roof {
@@ -56,6 +60,7 @@ typedef struct roof {
 enum { ROOFS = 8 };
 
 typedef struct run {
+    opt_program program;
     settings set;
     opt_line line;
     ls_mesh *mesh;
@@ -404,7 +409,17 @@ static int check(run *r)
     if (r->set.measure && r->set.topology)
         return opt_fail(OPT_WRONG, "--measure is of this machine, --topology "
                         "of another");
+    if (r->set.verify && (r->set.topology || r->set.measure))
+        return opt_fail(OPT_WRONG, "--verify goes with no option but --json");
     return opt_check(ls_isa_check());
+}
+
+/* --verify is all that is done then. */
+static int verify_bytes(run *r)
+{
+    int status = r->set.verify ? verify(r->set.json) : OPT_GO;
+
+    return r->set.verify && status == OPT_GO ? OPT_DONE : status;
 }
 
 static int open_mesh(run *r)
@@ -414,11 +429,12 @@ static int open_mesh(run *r)
 
     o.devices = (int)r->set.devices;
     o.workers = (int)r->set.workers;
+    o.cpus = r->set.cpus;
     o.topology = r->set.topology;
     o.details = true;
     if (!o.devices)
         o.devices = 1;
-    status = opt_check(ls_mesh_open(&r->mesh, &o));
+    status = opt_check_usage(ls_mesh_open(&r->mesh, &o));
     if (status == OPT_GO && !r->set.devices) { /* auto */
         r->set.devices = ls_mesh_usable_cores(r->mesh);
         ls_mesh_close(r->mesh);
@@ -443,7 +459,8 @@ static int show(run *r)
     return opt_end(status);
 }
 
-static int (*const stages[])(run *r) = {check, open_mesh, measure, show};
+static int (*const stages[])(run *r) = {check, verify_bytes, open_mesh, measure,
+                                     show};
 
 int main(int argc, char **argv)
 {
@@ -451,7 +468,9 @@ int main(int argc, char **argv)
     int status;
 
     ls_blis_tune();
-    status = opt_parse(&program, argc, argv, &r.set, &r.line);
+    r.program = (opt_program){.models = models, .model_count = 1};
+    opt_add(&r.program, sizeof options / sizeof *options, options);
+    status = opt_parse(&r.program, argc, argv, &r.set, &r.line);
     for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
          i++)
         status = stages[i](&r);

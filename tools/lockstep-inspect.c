@@ -6,6 +6,7 @@
  * the step of checkpoints. */
 #define _GNU_SOURCE
 #include "difference.h"
+#include "drawing.h"
 #include "entry.h"
 #include "opt.h"
 
@@ -21,30 +22,34 @@
 const char opt_program_name[] = "lockstep-inspect";
 
 typedef struct settings {
-    bool json;
+    bool json, dot;
 } settings;
 
-/* clang-format off */
 static const opt options[] = {
-    { "json", NULL, OPT_FLAG, offsetof(settings, json), OPT_ALL, "",
-      "one object of JSON" },
+    {OPT_ROW("json", NULL, OPT_FLAG, offsetof(settings, json), NULL, "",
+             "one object of JSON")},
+    {OPT_ROW("dot", NULL, OPT_FLAG, offsetof(settings, dot), NULL, "",
+             "the graph of a model file for Graphviz's dot"),
+     .not_with = "json"},
 };
-static const opt_model models[] = {
-    { "", "Show what a safetensors file or a checkpoint holds; of two, the "
-      "first array\nthat differs (exit status 1).", NULL, NULL, NULL },
+
+static const opt_model only = {
+    .name = "",
+    .about = "Show what a safetensors file or a checkpoint holds, and the graph "
+             "of a model\nfile; of two, the first array that differs (exit "
+             "status 1).",
 };
-static const opt_program program = {
-    .about = "", .models = models, .model_count = 1, .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .paths = 2, .args = "FILE|FOLDER [FILE2|FOLDER2]",
-};
-/* clang-format on */
+static const opt_model *const models[] = {&only};
 
 typedef struct run {
+    opt_program program;
     settings set;
     opt_line line;
     ls_archive *archive[2];
 } run;
+
+/* Where a model file has its graph. */
+static const char GRAPH[] = "lockstep.graph";
 
 /* ------ Numbers of an array ------ */
 
@@ -81,6 +86,8 @@ static void print_notes(const ls_archive *a)
     const char *name, *value;
 
     for (int i = 0; ls_archive_note(a, i, &name, &value); i++) {
+        if (!strcmp(name, GRAPH)) /* which is drawn */
+            continue;
         entry_print(name, 0);
         fputs(": ", stdout);
         entry_print(value, 0);
@@ -207,14 +214,39 @@ static int open_archives(run *r)
     return status;
 }
 
+static bool has_graph(const ls_archive *a)
+{
+    const char *name, *value;
+
+    for (int i = 0; ls_archive_note(a, i, &name, &value); i++)
+        if (!strcmp(name, GRAPH))
+            return true;
+    return false;
+}
+
+static int draw(const char *path, void (*drawing)(const ls_graph *graph))
+{
+    ls_graph *graph = NULL;
+    int status = opt_check(ls_graph_load(&graph, path));
+
+    if (status == OPT_GO)
+        drawing(graph);
+    ls_graph_free(graph);
+    return status;
+}
+
 static int show_one(const run *r)
 {
     int status = OPT_GO;
 
-    if (r->set.json)
+    if (r->set.dot)
+        status = draw(r->line.path[0], drawing_dot);
+    else if (r->set.json)
         status = print_json(archive_json(r->archive[0], r->line.path[0]));
     else
         print_table(r->archive[0]);
+    if (!r->set.json && !r->set.dot && has_graph(r->archive[0]))
+        status = draw(r->line.path[0], drawing_text);
     return opt_end(status);
 }
 
@@ -235,12 +267,19 @@ static int show_two(const run *r)
 int main(int argc, char **argv)
 {
     run r = {0};
-    int status = opt_parse(&program, argc, argv, &r.set, &r.line);
+    int status;
 
+    r.program = (opt_program){.models = models, .model_count = 1, .paths = 2,
+                              .args = "FILE|FOLDER [FILE2|FOLDER2]"};
+    opt_add(&r.program, sizeof options / sizeof *options, options);
+    status = opt_parse(&r.program, argc, argv, &r.set, &r.line);
+    if (status == OPT_GO)
+        status = opt_check_together(&r.line, &r.set);
     if (status == OPT_GO)
         status = open_archives(&r);
     if (status == OPT_GO)
-        status = r.line.paths == 2 ? show_two(&r) : show_one(&r);
+        status = r.line.paths == 2 && !r.set.dot ? show_two(&r)
+                                                 : show_one(&r);
     ls_archive_close(r.archive[0]);
     ls_archive_close(r.archive[1]);
     return status == OPT_DONE ? 0 : status;

@@ -7,6 +7,7 @@
 #include "others.h"
 #include "writable.h"
 #include "scale_findings.h"
+#include "launch.h"
 #include "run.h"
 
 #include <stdio.h>
@@ -20,20 +21,20 @@ const char opt_program_name[] = "lockstep-scale";
 
 /* clang-format off */
 static const opt own_options[] = {
-    { "workers", "A,B,..", OPT_TEXT, AT(scale.counts), OPT_ALL, "",
-      "counts to measure, 1 is added (1,2,4.. cores)" },
-    { "weak", NULL, OPT_FLAG, AT(scale.weak), OPT_ALL, "",
-      "rows grow with the workers" },
-    { "repeat", "R", OPT_COUNT, AT(scale.repeats), OPT_ALL, "5",
-      "runs of each count, in turn" },
-    { "steps", "N", OPT_COUNT, AT(scale.steps), OPT_ALL, "",
-      "timed steps of a run (about half a second)" },
-    { "json", "FILE.json", OPT_TEXT, AT(scale.json), OPT_ALL, "",
-      "write all numbers as JSON" },
-    { "csv", "FILE.csv", OPT_TEXT, AT(scale.csv), OPT_ALL, "",
-      "write a line for each count" },
-    { "plot", "FILE.svg", OPT_TEXT, AT(scale.plot), OPT_ALL, "",
-      "draw speed-up and times" },
+    { OPT_ROW("workers", "A,B,..", OPT_TEXT, AT(scale.counts), NULL, "",
+              "counts to measure, 1 is added (1,2,4.. cores)") },
+    { OPT_ROW("weak", NULL, OPT_FLAG, AT(scale.weak), NULL, "",
+              "rows grow with the workers") },
+    { OPT_ROW("repeat", "R", OPT_COUNT, AT(scale.repeats), NULL, "5",
+              "runs of each count, in turn") },
+    { OPT_ROW("steps", "N", OPT_COUNT, AT(scale.steps), NULL, "",
+              "timed steps of a run (about half a second)") },
+    { OPT_ROW("json", "FILE.json", OPT_TEXT, AT(scale.json), NULL, "",
+              "write all numbers as JSON") },
+    { OPT_ROW("csv", "FILE.csv", OPT_TEXT, AT(scale.csv), NULL, "",
+              "write a line for each count") },
+    { OPT_ROW("plot", "FILE.svg", OPT_TEXT, AT(scale.plot), NULL, "",
+              "draw speed-up and times") },
 };
 /* clang-format on */
 
@@ -41,7 +42,6 @@ enum { COUNTS = 64 };
 
 typedef struct scale {
     run run;
-    opt_program program;
     settings asked; /* the settings as the command line has them */
     int counts;
     int count[COUNTS];
@@ -53,35 +53,22 @@ typedef struct scale {
     char *command;
 } scale;
 
-/* lockstep-train's models and options, but for what is of no use here. */
-static opt_program make_program(void)
-{
-    opt_program p = model_program;
-
-    p.about = "Measure how a model's training scales with the workers.";
-    p.without = " workers steps epochs log-every eval-every eval-data sample "
-                "temperature metrics save init init-only trace trace-level "
-                "stall-seconds checkpoint checkpoint-every keep resume ";
-    p.more = own_options;
-    p.more_count = sizeof own_options / sizeof *own_options;
-    return p;
-}
-
 /* ------ Stages before the measurement ------ */
 
 static int read_counts(scale *s)
 {
-    const char *list = s->asked.scale.counts;
+    static const opt_list list = {
+        .option = "workers", .between = ',', .high = 65536, .least = 1,
+        .most = COUNTS,
+        .no_list = "is not a list of numbers from 1 to 65536, as 1,2,4"};
     int64_t count[COUNTS];
+    int status = OPT_GO;
 
-    if (!list)
-        return OPT_GO;
-    s->counts = opt_numbers(list, ',', 65536, COUNTS, count);
-    for (int i = 0; i < s->counts; i++)
+    if (s->asked.scale.counts)
+        status = opt_numbers(&list, s->asked.scale.counts, count, &s->counts);
+    for (int i = 0; i < s->counts && status == OPT_GO; i++)
         s->count[i] = (int)count[i];
-    return s->counts ? OPT_GO
-                     : opt_fail(OPT_WRONG, "--workers: \"%s\" is not a list "
-                                "of numbers from 1 to 65536, as 1,2,4", list);
+    return status;
 }
 
 static int check_usage(scale *s)
@@ -135,7 +122,7 @@ static int fold_settings(settings *s, int64_t fold)
     s->batch_per_device *= fold;
     s->rows *= generated ? fold : 1;
     if (s->rows > INT32_MAX || s->batch > INT32_MAX)
-        return opt_fail(OPT_FAILED, "--weak: %lld times the rows are more than "
+        return opt_fail(OPT_WRONG, "--weak: %lld times the rows are more than "
                         "%d", (long long)fold, INT32_MAX);
     return OPT_GO;
 }
@@ -150,26 +137,6 @@ static int load(scale *s, int fold)
     r->set = s->asked;
     status = fold_settings(&r->set, fold);
     return status == OPT_GO ? run_open_data(r) : status;
-}
-
-/* For the tests: LOCKSTEP_SCALE_SPOIL=2 changes a parameter on 2 workers. */
-static void spoil(ls_trainer *t, int workers)
-{
-    const char *on = getenv("LOCKSTEP_SCALE_SPOIL");
-    const char *name = ls_trainer_param_name(t, 0);
-    int64_t shape[LS_MAX_RANK], n = 1;
-    float *values;
-
-    if (!on || atoi(on) != workers)
-        return;
-    for (int i = ls_trainer_param_shape(t, 0, shape); i > 0; i--)
-        n *= shape[i - 1];
-    values = calloc((size_t)n, sizeof *values);
-    if (values) {
-        values[0] = 42;
-        ls_trainer_set(t, name, n, values);
-    }
-    free(values);
 }
 
 /* An ls_scaling_open_fn. */
@@ -193,7 +160,6 @@ static int open_trainer(void *user, ls_pool *pool, int fold,
     r->batch = NULL;
     if (s->status != OPT_GO)
         return LS_EUSER;
-    spoil(*trainer, ls_pool_workers(pool));
     findings_count(&s->findings, *trainer);
     return 0;
 }
@@ -220,13 +186,16 @@ static void progress_line(void *user, int at, int runs, int workers)
 static int measure(scale *s)
 {
     ls_scaling_options o = ls_scaling_defaults();
+    ls_mesh_options mesh = ls_mesh_defaults();
     int status;
 
     o.open = open_trainer;
     o.fill = fill;
     o.progress = progress_line;
     o.user = s;
-    o.mesh.devices = (int)s->asked.devices;
+    mesh.devices = (int)s->asked.devices;
+    mesh.cpus = s->asked.cpus;
+    o.mesh = &mesh;
     o.counts = s->counts;
     o.count = s->count;
     o.weak = s->asked.scale.weak;
@@ -247,7 +216,7 @@ static int make_findings(scale *s)
 {
     findings *r = &s->findings;
 
-    r->model = s->program.models[s->run.line.model].name;
+    r->model = run_model_name(&s->run);
     r->command = s->command;
     r->cpu = ls_mesh_cpu(s->run.mesh);
     r->mesh = ls_mesh_text(s->run.mesh);
@@ -331,8 +300,11 @@ static int start(scale *s, int argc, char **argv)
 {
     int status;
 
-    s->program = make_program();
-    status = run_parse(&s->run, &s->program, argc, argv);
+    model_program(&s->run.program,
+                  "Measure how a model's training scales with the workers.");
+    opt_add(&s->run.program, sizeof own_options / sizeof *own_options,
+            own_options);
+    status = run_parse(&s->run, argc, argv);
     s->run.set.steps = 1000; /* the end of schedules that name none */
     s->asked = s->run.set;
     s->command = join(argc, argv);
@@ -353,7 +325,9 @@ int main(int argc, char **argv)
     int status;
 
     ls_blis_tune();
-    status = start(&s, argc, argv);
+    status = launch_alone();
+    if (status == OPT_GO)
+        status = start(&s, argc, argv);
     for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
          i++)
         status = stages[i](&s);

@@ -2,10 +2,12 @@
  *
  * The run is a list of stages; each goes on, or has said what is wrong and
  * gives the exit status.  Results go to stdout, talk to stderr. */
-#include "keeper.h"
 #include "evaluate.h"
+#include "explain.h"
+#include "keeper.h"
 #include "metrics.h"
 #include "writable.h"
+#include "launch.h"
 #include "progress.h"
 #include "run.h"
 #include "sample.h"
@@ -18,6 +20,7 @@
 const char opt_program_name[] = "lockstep-train";
 
 typedef struct session {
+    launch launch;
     run run;
     metrics metrics;
     progress bar;
@@ -26,27 +29,37 @@ typedef struct session {
     keeper keeper;
     position at;
     evaluation eval;
+    explain explain;
     bool told_empty; /* of a batch whose weights are all 0 */
+    int stopped;     /* the signal that ends the run, on whichever rank */
 } session;
+
+/* What only the first rank writes, the others do not know of. */
+static int check_ranks(session *s)
+{
+    settings *set = &s->run.set;
+
+    s->run.transport = s->launch.transport;
+    if (!s->launch.transport)
+        return OPT_GO;
+    if (set->checkpoint || set->explain)
+        return opt_fail(OPT_WRONG, "--%s is for a single process, not for %d "
+                        "ranks", set->checkpoint ? "checkpoint" : "explain",
+                        s->launch.transport->ranks);
+    if (!launch_first(&s->launch))
+        set->save = set->trace = set->metrics = NULL;
+    return OPT_GO;
+}
 
 /* ------ Options that do not go together ------ */
 
-static const char *const of_checkpoint[] = {"checkpoint-every", "keep",
-                                            "resume"};
-
 static int check_usage(session *s)
 {
-    const settings *set = &s->run.set;
+    int status = run_check(&s->run);
 
-    for (size_t i = 0; i < sizeof of_checkpoint / sizeof *of_checkpoint; i++)
-        if (run_given(&s->run, of_checkpoint[i]) && !set->checkpoint)
-            return opt_fail(OPT_WRONG, "--%s needs --checkpoint",
-                            of_checkpoint[i]);
-    if (set->init_only && !set->init)
-        return opt_fail(OPT_WRONG, "--init-only is for --init");
-    if (run_given(&s->run, "trace-level") && !set->trace)
-        return opt_fail(OPT_WRONG, "--trace-level is for --trace");
-    return run_check(&s->run);
+    if (status == OPT_GO)
+        status = change_check(&s->run);
+    return status == OPT_GO ? explain_check(&s->run) : status;
 }
 
 static int check_writable(session *s)
@@ -57,6 +70,13 @@ static int check_writable(session *s)
 }
 
 /* ------ Stages before the first step ------ */
+
+static void tell_batch(const data *d)
+{
+    if (d->usual)
+        fprintf(stderr, "note: %lld rows a batch, not %lld: there are %lld\n",
+                (long long)d->batch, (long long)d->usual, (long long)d->rows);
+}
 
 static int open_run(session *s)
 {
@@ -69,7 +89,10 @@ static int open_run(session *s)
         status = evaluation_check(r);
     if (status != OPT_GO)
         return status;
-    run_talk(r);
+    if (launch_first(&s->launch)) {
+        run_talk(r);
+        tell_batch(&r->data);
+    }
     status = run_open_pool(r);
     return status == OPT_GO ? run_open_trainer(r) : status;
 }
@@ -93,14 +116,14 @@ static int open_metrics(session *s)
 {
     if (!run_is_portable(&s->run))
         puts("bits: not portable");
-    return metrics_open(&s->metrics, &s->run, s->at.metrics);
+    return metrics_open(&s->metrics, &s->run, s->at.metrics, s->at.done);
 }
 
 static int open_trace(session *s)
 {
     ls_trace_options o = ls_trace_defaults();
 
-    o.level = 1 + (int)s->run.set.trace_level;
+    o.level = (int)s->run.set.trace_level;
     if (!s->run.set.trace)
         return OPT_GO;
     return opt_check(ls_trace_open(&s->trace, s->run.pool, &o));
@@ -194,7 +217,7 @@ static int keep(session *s)
 static void tell_empty(session *s, int64_t step)
 {
     progress_clear(&s->bar);
-    if (!s->told_empty)
+    if (!s->told_empty && launch_first(&s->launch))
         fprintf(stderr, "note: step %lld: all rows have weight 0, so nothing "
                 "is updated\n", (long long)step);
     s->told_empty = true;
@@ -207,10 +230,14 @@ static int one_step(session *s, int64_t step)
     double start;
     int status = fill(s, step, &rows);
 
+    if (status == OPT_GO)
+        status = explain_begin(&s->explain, &s->run, step);
     if (status != OPT_GO)
         return status;
     start = progress_clock();
     status = opt_check(ls_step(s->run.trainer, s->run.batch, &result));
+    if (status == OPT_GO)
+        status = explain_end(&s->explain, &result);
     if (status != OPT_GO)
         return status;
     result.step = step; /* batches count here, those of weight 0 too */
@@ -243,15 +270,18 @@ static int save(session *s)
 {
     if (!s->run.set.save)
         return OPT_GO;
-    return opt_check(ls_trainer_save(s->run.trainer, s->run.set.save));
+    return opt_check(ls_trainer_save_model(s->run.trainer,
+                                           s->run.set.save));
 }
 
 /* After a failure, which gives the status: the trainer is as the last good step
- * left it, and hours of training are not thrown away. */
+ * left it, and hours of training are not thrown away; but nothing that is no
+ * number replaces what was saved before. */
 static int leave(session *s, int status)
 {
     write_trace(s);
-    if (s->run.set.save && save(s) == OPT_GO)
+    if (s->run.set.save && ls_trainer_check(s->run.trainer) == 0 &&
+        save(s) == OPT_GO)
         fprintf(stderr, "%s: %s: the parameters after %lld updates\n",
                 opt_program_name, s->run.set.save,
                 (long long)ls_trainer_step(s->run.trainer));
@@ -264,10 +294,12 @@ static void tell_waiting(const session *s, double seconds)
 {
     const ls_loader *loader = s->run.data.loader;
     double waited = loader ? ls_loader_seconds(loader) : 0;
+    double unit = seconds < 1 ? 1e3 : 1;
 
     if ((s->run.set.x || s->run.set.data) && loader && s->run.set.steps)
-        fprintf(stderr, "waited for data: %.3f of %.3f s (%.2f %%)\n", waited,
-                seconds, 100 * waited / seconds);
+        fprintf(stderr, "waited for data: %.3f of %.3f %s (%.2f %%)\n",
+                unit * waited, unit * seconds, unit > 1 ? "ms" : "s",
+                100 * waited / seconds);
 }
 
 static int train(session *s)
@@ -283,14 +315,16 @@ static int train(session *s)
          i++) {
         status = one_step(s, i);
         stall_step(&s->watchdog, i + 1);
-        if (stop_signal())
+        if (status == OPT_GO)
+            s->stopped = launch_most(&s->launch, stop_signal());
+        if (s->stopped)
             break; /* a step is done: the run ends as if it were the last */
     }
     stall_close(&s->watchdog);
     progress_clear(&s->bar);
     if (status == OPT_GO && s->run.set.steps)
         status = evaluation_sum(&s->eval);
-    if (status == OPT_GO)
+    if (status == OPT_GO && launch_first(&s->launch))
         tell_waiting(s, progress_clock() - s->bar.started);
     return status == OPT_GO ? keep(s) : leave(s, status);
 }
@@ -318,7 +352,9 @@ static int finish(session *s)
     int status = metrics_close(&s->metrics);
     int kept = keeper_finish(&s->keeper);
 
-    if (status == OPT_GO && s->run.set.sample && !stop_signal())
+    if (status == OPT_GO)
+        status = opt_check(ls_trainer_check(s->run.trainer));
+    if (status == OPT_GO && s->run.set.sample && !s->stopped)
         status = sample_text(s);
     if (status != OPT_GO)
         return leave(s, status);
@@ -326,6 +362,8 @@ static int finish(session *s)
     if (save(s) != OPT_GO)
         status = OPT_FAILED;
     ls_trainer_hash(s->run.trainer, hex);
+    if (!*hex)
+        return opt_fail(OPT_FAILED, "%s", ls_errmsg());
     printf("state %s\n", hex);
     return opt_end(status == OPT_GO ? kept : status);
 }
@@ -334,7 +372,7 @@ static int finish(session *s)
 
 /* clang-format off */
 static int (*const stages[])(session *s) = {
-    check_usage, check_writable, open_run, open_keeper, init, open_metrics,
+    check_ranks, check_usage, check_writable, open_run, open_keeper, init, open_metrics,
     open_trace, open_watchdog, train, finish,
 };
 /* clang-format on */
@@ -345,6 +383,7 @@ static void close_all(session *s)
         fclose(s->metrics.file); /* after a failure, which is the message */
     stall_close(&s->watchdog);
     ls_trace_close(s->trace);
+    explain_free(&s->explain);
     keeper_close(&s->keeper);
     run_close(&s->run);
 }
@@ -355,10 +394,15 @@ int main(int argc, char **argv)
     int status;
 
     ls_blis_tune();
-    status = run_parse(&s.run, &model_program, argc, argv);
+    model_program(&s.run.program,
+                  "Train a model data-parallel on the cores of this machine.");
+    status = launch_open(&s.launch);
+    if (status == OPT_GO)
+        status = run_parse(&s.run, argc, argv);
     for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
          i++)
         status = stages[i](&s);
     close_all(&s);
+    status = launch_close(&s.launch, status);
     return status == OPT_DONE ? 0 : stop_status(status);
 }

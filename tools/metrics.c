@@ -2,11 +2,13 @@
  * machine, and the objects are flat. */
 #define _GNU_SOURCE
 #include "metrics.h"
+#include "characters.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int failed(const metrics *m)
@@ -16,26 +18,6 @@ static int failed(const metrics *m)
 
 /* ------ Strings: a path may hold any byte, JSON only UTF-8 ------ */
 
-/* Bytes of the UTF-8 character at p; 0: that is none (RFC 3629). */
-static int character(const unsigned char *p)
-{
-    int n = p[0] < 0x80   ? 1
-            : p[0] < 0xc2 ? 0
-            : p[0] < 0xe0 ? 2
-            : p[0] < 0xf0 ? 3
-            : p[0] < 0xf5 ? 4
-                          : 0;
-    unsigned low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
-
-    if (n > 1 && (p[1] < low || p[1] > high))
-        return 0;
-    for (int i = 2; i < n; i++)
-        if (p[i] < 0x80 || p[i] > 0xbf)
-            return 0;
-    return n;
-}
-
 /* A byte that is no character is written as if it were Latin-1. */
 static void put_text(FILE *file, const char *text)
 {
@@ -43,7 +25,7 @@ static void put_text(FILE *file, const char *text)
 
     fputc('"', file);
     while (*p) {
-        int n = character(p);
+        int n = character_bytes((const char *)p);
 
         if (n == 0 || *p < 0x20 || *p == '"' || *p == '\\')
             fprintf(file, "\\u%04x", *p);
@@ -60,13 +42,13 @@ static void put_options(FILE *file, const run *r)
 {
     const char *comma = "";
 
-    for (int i = 0; i < r->program->option_count; i++) {
-        const opt *o = &r->program->options[i];
+    for (int i = 0; i < r->program.count; i++) {
+        const opt *o = &r->program.option[i];
         char room[OPT_VALUE];
         bool quoted;
         const char *value = opt_value(o, &r->set, room, &quoted);
 
-        if (!opt_takes(o, r->line.model) || !value)
+        if (!opt_takes(o, r->program.models[r->line.model]) || !value)
             continue;
         fprintf(file, "%s\"%s\":", comma, o->name);
         if (quoted)
@@ -80,7 +62,7 @@ static void put_options(FILE *file, const run *r)
 static void put_header(FILE *file, const run *r)
 {
     fprintf(file, "{\"program\":\"%s\",\"model\":\"%s\",\"options\":{",
-            opt_program_name, r->program->models[r->line.model].name);
+            opt_program_name, run_model_name(r));
     put_options(file, r);
     fprintf(file,
             "},\"devices\":%d,\"workers\":%d,\"bits\":\"%s\",",
@@ -100,11 +82,22 @@ static bool ends_at(FILE *file, int64_t bytes)
     return fseeko(file, bytes - 1, SEEK_SET) == 0 && fgetc(file) == '\n';
 }
 
+/* Does the line of this step begin there, however much of it was written? */
+static bool begins_at(FILE *file, int64_t bytes, int64_t step)
+{
+    char text[32], is[32];
+    size_t n = (size_t)snprintf(text, sizeof text, "{\"step\":%lld,",
+                                (long long)step);
+
+    return fseeko(file, bytes, SEEK_SET) == 0 &&
+           memcmp(is, text, fread(is, 1, n, file)) == 0;
+}
+
 /* The lines behind those of the checkpoint are of steps that will be made
  * again. */
-static int go_on(metrics *m, int64_t keep)
+static int go_on(metrics *m, int64_t keep, int64_t next)
 {
-    if (!ends_at(m->file, keep))
+    if (!ends_at(m->file, keep) || !begins_at(m->file, keep, next))
         return opt_fail(OPT_FAILED, "%s: does not hold the %lld bytes it held "
                         "when the checkpoint was saved; it is another file, or "
                         "lost its end: move it away, or name another",
@@ -120,13 +113,27 @@ int64_t metrics_size(const metrics *m)
     return m->file ? ftello(m->file) : 0;
 }
 
-int metrics_open(metrics *m, const run *r, int64_t keep)
+/* A checkpoint that knows of no metrics may be anybody's; the file is not. */
+static int check_new(const metrics *m)
+{
+    struct stat info;
+
+    if (stat(m->path, &info) < 0 || !S_ISREG(info.st_mode) || !info.st_size)
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: is there already, but the checkpoint was "
+                    "saved without --metrics: move it away, or name another",
+                    m->path);
+}
+
+int metrics_open(metrics *m, const run *r, int64_t keep, int64_t next)
 {
     *m = (metrics){.path = r->set.metrics};
     if (!m->path)
         return OPT_GO;
     if (keep > 0 && (m->file = fopen(m->path, "r+")))
-        return go_on(m, keep);
+        return go_on(m, keep, next);
+    if (keep == 0 && next > 0 && check_new(m) != OPT_GO)
+        return OPT_FAILED;
     m->file = fopen(m->path, "w");
     if (!m->file)
         return failed(m);

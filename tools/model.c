@@ -1,225 +1,246 @@
 /* The table of models and the table of their options. */
 #include "model.h"
 
-/* clang-format off */
-/* Defaults of a model's own; the options' suit mlp and cnn. */
-static const opt_start own_linear[] = {
-    { "rows", "64" }, { "d-in", "8" }, { "batch", "" }, { "steps", "1" },
-    { "epochs", "" }, { "optimizer", "sgd" }, { "lr", "0.1" },
-    { "log-every", "1" }, { NULL, NULL },
-};
-static const opt_start own_lm[] = {
-    { "seed", "42" }, { "data-seed", "1234" }, { "rows", "8192" },
-    { "batch", "32" }, { "steps", "50" }, { "epochs", "" },
-    { "optimizer", "adamw" }, { "lr", "0.0003" }, { "log-every", "10" },
-    { NULL, NULL },
-};
-static const opt_start own_gpt[] = {
-    { "seed", "42" }, { "data-seed", "1234" }, { "vocab", "256" },
-    { "batch", "32" }, { "steps", "1000" }, { "optimizer", "adamw" },
-    { "lr", "0.0003" }, { "log-every", "10" }, { NULL, NULL },
+static const opt_model *const models[] = {
+    &model_linear, &model_lm, &model_mlp, &model_gpt, &model_cnn,
 };
 
-/* Who takes an option, in the order of the table. */
-enum {
-    LINEAR = 1, LM = 2, MLP = 4, GPT = 8, CNN = 16,
-    IMAGES = MLP | CNN,
-    ROWS = LINEAR | LM | IMAGES,
-    TOKENS = LM | GPT,
-};
+/* ------ The words of options ------ */
 
-static const opt_model models[] = {
-    { "linear", "linear regression: one dense layer, mean squared error",
-      "Without --x and --y the data is randn x (rows,d-in), then y "
-      "(rows,d-out).", &model_linear,
-      own_linear },
-    { "lm", "transformer language model, WITHOUT a causal mask",
-      "There is no causal mask: every position attends to every other, the "
-      "next token\nit is to predict among them.  The loss is of use to compare "
-      "machines and\nprograms; the model cannot generate text.  The position "
-      "table is trained.\nWithout --x the tokens are random integers "
-      "(rows,seq-len) below vocab.", &model_lm, own_lm },
-    { "mlp", "classifier: dense layers with an activation between them",
-      "--data is a folder or a file of images in CIFAR-10's binary form, IDX "
-      "(MNIST's,\nplain or gzip'd) or .npy, labels beside it; sizes and "
-      "classes follow it.\nA folder's test set, or --eval-data, is evaluated "
-      "after each epoch.\n"
-      "Without files the rows are made of classes: a centre each, randn, "
-      "and\nrandn noise of deviation 3 around it.  Parameters are named as nnx "
-      "names a\nlist of nnx.Linear: layers.0.kernel, layers.0.bias and so on.",
-      &model_mlp, NULL },
-    { "gpt", "transformer language model with a causal mask, on any text file",
-      "The text is read byte by byte.  Each step takes random windows of "
-      "seq-len\nbytes from its first nine tenths; the last tenth is held out "
-      "for --eval-every.\nWith --eval-data all of --data is trained on.  The "
-      "model is lm's but for the\nmask.", &model_gpt, own_gpt },
-    { "cnn", "image classifier: 3x3 convolutions, relu, 2x2 max pools, "
-      "dense",
-      "--data is a folder or a file of images as mlp takes them; image and "
-      "classes\nfollow it.  A folder's test set, or --eval-data, is evaluated "
-      "after each epoch.\n"
-      "Without files each step has a new batch of random images and labels, "
-      "as the\nprogram it reproduces is tested with; nothing can be learnt "
-      "from it.", &model_cnn, NULL },
-};
+static const opt_word uneven[] = {
+    {"drop", UNEVEN_DROP}, {"pad", UNEVEN_PAD}, {NULL, 0}};
 
+static const opt_word precisions[] = {
+    {"f32", PRECISION_F32},
+    {"bf16", PRECISION_BF16},
+    {"bf16-input", PRECISION_BF16_INPUT},
+    {NULL, 0}};
+
+static const opt_word means[] = {
+    {"exact", LS_MEAN_EXACT}, {"per-shard", LS_MEAN_OF_SHARDS}, {NULL, 0}};
+
+static const opt_word levels[] = {{"1", 1}, {"2", 2}, {NULL, 0}};
+
+static const opt_word backends[] = {
+    {"native", 0}, {"blis", 0}, {"onednn", 0}, {NULL, 0}};
+
+static bool is_piecewise(int64_t schedule, const char *option)
+{
+    (void)option;
+    return schedule == LS_PIECEWISE;
+}
+
+static bool is_sgd(int64_t optimizer, const char *option)
+{
+    (void)option;
+    return optimizer == LS_SGD;
+}
+
+/* ------ The options ------ */
+
+/* Models that take an option. */
+#define ALL NULL
+#define FOR(...) (const char *const[]){__VA_ARGS__, NULL}
+#define IMAGES "mlp", "cnn"
+#define TOKENS "lm", "gpt"
+#define ROWS "linear", "lm", IMAGES
+
+#define TRAIN .only = "lockstep-train"
+#define MAY_DIFFER .may_differ = true
+#define MAY_CHANGE .may_change = true
 #define AT(member) offsetof(settings, member)
 
-static const opt options[] = {
+/* clang-format off */
+/* What may differ when a run goes on: length, logs, places, who computes what;
+ * where files are (the data is compared by what it is); the backend (where it
+ * shows in bits, the maker of products is compared); and ways to say what the
+ * trainer's own options hold.  The options of the optimizer follow the first
+ * table, those of the schedule the second. */
+static const opt first[] = {
     /* name, value, type, where, models, default, help */
-    { "devices", "N|auto", OPT_DEVICES, AT(devices), OPT_ALL, "8",
-      "shards of each batch; auto: the usable cores" },
-    { "workers", "N", OPT_WORKERS, AT(workers), OPT_ALL, "",
-      "threads; never changes a result (min(devices, cores))" },
-    { "allow-single", NULL, OPT_FLAG, AT(allow_single), LINEAR | LM, "",
-      "let lm run on one device" },
-    { "seed", "S", OPT_SEED, AT(seed), OPT_ALL, "0",
-      "of the initial parameters" },
-    { "data-seed", "S", OPT_SEED32, AT(data_seed), OPT_ALL, "7",
-      "of generated data, of the order, of windows" },
-    { "x", "FILE.npy", OPT_TEXT, AT(x), ROWS, "",
-      "(N,d-in), (N,T) or (N,H,W,C)" },
-    { "y", "FILE.npy", OPT_TEXT, AT(y), LINEAR | IMAGES, "",
-      "(N,d-out); mlp, cnn: N labels" },
-    { "mask", "FILE.npy", OPT_TEXT, AT(mask), ROWS, "",
-      "weights of the rows of --x" },
-    { "data", "PATH", OPT_TEXT, AT(data), MLP | GPT | CNN, "",
-      "images (CIFAR, IDX, .npy), or a text" },
-    { "eval-data", "PATH", OPT_TEXT, AT(eval_data), MLP | GPT | CNN, "",
-      "the same, to evaluate on" },
-    { "mean", "A,B,..", OPT_TEXT, AT(norm_mean), IMAGES, "",
-      "of each channel, taken from [0,1] images" },
-    { "std", "A,B,..", OPT_TEXT, AT(norm_std), IMAGES, "",
-      "what they are divided by then" },
-    { "rows", "N", OPT_COUNT, AT(rows), LINEAR | LM | MLP, "4096",
-      "size of generated data" },
-    { "d-in", "N", OPT_COUNT, AT(d_in), LINEAR | MLP, "64",
-      "width of x" },
-    { "d-out", "N", OPT_COUNT, AT(d_out), LINEAR, "4",
-      "width of y" },
-    { "classes", "N", OPT_COUNT, AT(classes), IMAGES, "10",
-      "labels are below this" },
-    { "image", "HxWxC", OPT_TEXT, AT(image), CNN, "32x32x3",
-      "height, width and channels of an image" },
-    { "channels", "A,B,..", OPT_TEXT, AT(channels), CNN, "32,64",
-      "of the convolutions" },
-    { "hidden", "A,B,..", OPT_TEXT, AT(hidden), MLP, "512,512",
-      "widths of the hidden layers" },
-    { "activation", "relu|tanh|gelu|sigmoid", OPT_CHOICE,
-      AT(activation), MLP, "relu",
-      "after each hidden layer" },
-    { "dropout", "P", OPT_DECAY, AT(dropout), MLP | GPT | CNN, "0",
-      "share of values dropped in training" },
-    { "vocab", "N", OPT_COUNT, AT(vocab), TOKENS, "512",
-      "tokens are below this" },
-    { "seq-len", "N", OPT_COUNT, AT(seq_len), TOKENS, "64",
-      "tokens of a row" },
-    { "d-model", "N", OPT_COUNT, AT(d_model), TOKENS, "256",
-      "width of the model" },
-    { "heads", "N", OPT_COUNT, AT(heads), TOKENS, "8",
-      "attention heads; must divide d-model" },
-    { "layers", "N", OPT_COUNT, AT(layers), TOKENS, "4",
-      "transformer blocks" },
-    { "d-ff", "N", OPT_COUNT, AT(d_ff), TOKENS, "1024",
-      "width inside a block's dense layers" },
-    { "batch", "N", OPT_COUNT, AT(batch), OPT_ALL, "128",
-      "rows of a step, all devices; linear: all rows" },
-    { "batch-per-device", "N", OPT_COUNT, AT(batch_per_device), OPT_ALL, "",
-      "the same, of one device" },
-    { "steps", "N", OPT_NUMBER, AT(steps), OPT_ALL, "",
-      "updates; past the end of data it starts again" },
-    { "epochs", "N", OPT_COUNT, AT(epochs), ROWS, "10",
-      "passes over data, not --steps" },
-    { "uneven", "drop|pad", OPT_CHOICE, AT(uneven), OPT_ALL, "drop",
-      "skip short batches, or fill with weight 0" },
-    { "shuffle", NULL, OPT_FLAG, AT(shuffle), IMAGES, "",
-      "a new order in each epoch (files only)" },
-    { "no-shuffle", NULL, OPT_FLAG, AT(no_shuffle), IMAGES, "",
-      "rows in the order they have" },
-    { "optimizer", "sgd|momentum|nesterov|adam|adamw", OPT_CHOICE,
-      AT(optimizer), OPT_ALL, "adam",
-      "the update rule, as optax defines it" },
-    { "lr", "X", OPT_REAL, AT(lr), OPT_ALL, "0.001",
-      "learning rate" },
-    { "momentum", "X", OPT_DECAY, AT(momentum), OPT_ALL, "0.9",
-      "of momentum and nesterov" },
-    { "b1", "X", OPT_DECAY, AT(b1), OPT_ALL, "0.9",
-      "decay of the first moment, adam and adamw" },
-    { "b2", "X", OPT_DECAY, AT(b2), OPT_ALL, "0.999",
-      "decay of the second moment, adam and adamw" },
-    { "eps", "X", OPT_REAL, AT(eps), OPT_ALL, "1e-8",
-      "added to the root, adam and adamw" },
-    { "weight-decay", "X", OPT_REAL, AT(weight_decay), OPT_ALL, "0.0001",
-      "of adamw" },
-    { "schedule", "constant|linear|cosine|exponential|piecewise", OPT_CHOICE,
-      AT(schedule), OPT_ALL, "constant",
-      "the learning rate over time" },
-    { "warmup", "N", OPT_NUMBER, AT(warmup), OPT_ALL, "0",
-      "first updates, from rate 0 up to lr; any schedule" },
-    { "decay-steps", "N", OPT_COUNT, AT(decay_steps), OPT_ALL, "",
-      "end of linear, cosine; unit of exponential (steps)" },
-    { "decay-rate", "X", OPT_REAL, AT(decay_rate), OPT_ALL, "",
-      "exponential: the factor of every decay-steps updates" },
-    { "end-lr", "X", OPT_REAL, AT(end_lr), OPT_ALL, "0",
-      "where linear, cosine, exponential (0: nowhere) end" },
-    { "boundaries", "STEP:FACTOR,...", OPT_TEXT, AT(boundaries), OPT_ALL, "",
-      "piecewise: factors from these steps on" },
-    { "scale-lr", NULL, OPT_FLAG, AT(scale_lr), OPT_ALL, "",
-      "multiply lr by batch / 32" },
-    { "clip-norm", "X", OPT_REAL, AT(clip_norm), OPT_ALL, "0",
-      "clip the gradient to this global norm; 0: no" },
-    { "accumulate", "K", OPT_WORKERS, AT(accumulate), OPT_ALL, "1",
-      "cut the batch into K micro-batches for one update" },
-    { "precision", "f32|bf16|bf16-input", OPT_CHOICE,
-      AT(precision), OPT_ALL, "f32",
-      "of layers; bf16-input: f32, inputs rounded" },
-    { "state", "replicate|shard|PATTERN=AXIS,..", OPT_TEXT,
-      AT(state), OPT_ALL, "replicate",
-      "who updates which parameters: same bits" },
-    { "masked-mean", "exact|per-shard", OPT_CHOICE, AT(mean), ROWS, "exact",
-      "of rows, or of devices' means" },
-    { "log-every", "N", OPT_NUMBER, AT(log_every), OPT_ALL, "100",
-      "a line at 0, N, 2N.. and the last; 0: none" },
-    { "eval-every", "N", OPT_NUMBER, AT(eval_every), MLP | GPT | CNN, "0",
-      "after N, 2N.. updates, and at the end" },
-    { "sample", "N", OPT_NUMBER, AT(sample), GPT, "0",
-      "print N bytes of generated text at the end" },
-    { "temperature", "X", OPT_REAL, AT(temperature), GPT, "0.8",
-      "of the sample; below 1 the likely is likelier" },
-    { "metrics", "FILE.jsonl", OPT_TEXT, AT(metrics), OPT_ALL, "",
-      "write loss and timing of every step as JSON lines" },
-    { "init", "FILE.safetensors", OPT_TEXT, AT(init), OPT_ALL, "",
-      "start from these parameters" },
-    { "init-only", "PATTERN", OPT_TEXT, AT(init_only), OPT_ALL, "",
-      "of --init only those whose name matches" },
-    { "trace", "FILE.json", OPT_TEXT, AT(trace), OPT_ALL, "",
-      "write who did what when, for ui.perfetto.dev" },
-    { "trace-level", "1|2", OPT_CHOICE, AT(trace_level), OPT_ALL, "1",
-      "phases; 2: operators too" },
-    { "stall-seconds", "S", OPT_REAL, AT(stall_seconds), OPT_ALL, "0",
-      "say who does what if no step ends for so long" },
-    { "save", "FILE.safetensors", OPT_TEXT, AT(save), OPT_ALL, "",
-      "write the parameters at the end" },
-    { "checkpoint", "DIR", OPT_TEXT, AT(checkpoint), OPT_ALL, "",
-      "keep checkpoints in this folder" },
-    { "checkpoint-every", "N", OPT_NUMBER, AT(checkpoint_every), OPT_ALL, "100",
-      "after N, 2N.. steps and the last; 0: only that" },
-    { "keep", "K", OPT_NUMBER, AT(keep), OPT_ALL, "3",
-      "the newest that stay; 0: all" },
-    { "resume", NULL, OPT_FLAG, AT(resume), OPT_ALL, "",
-      "go on from the newest in DIR, if there is one" },
-    { "backend", "native|blis|onednn", OPT_WORD, AT(backend), OPT_ALL, "",
-      "matrix kernels; native and blis give the same bytes" },
+    { OPT_ROW("devices", "N|auto", OPT_DEVICES, AT(devices), ALL, "8",
+              "shards of each batch; auto: the usable cores"), MAY_DIFFER },
+    { OPT_ROW("workers", "N", OPT_WORKERS, AT(workers), ALL, "",
+              "threads; never changes a result (min(devices, cores))"), TRAIN,
+      MAY_DIFFER },
+    { OPT_ROW("cpus", "LIST", OPT_TEXT, AT(cpus), ALL, "",
+              "processors the workers may sit on: 8-15"), MAY_DIFFER },
+    { OPT_ROW("allow-single", NULL, OPT_FLAG, AT(allow_single),
+              FOR("linear", "lm"), "", "let lm run on one device"),
+      MAY_DIFFER },
+    { OPT_ROW("seed", "S", OPT_SEED, AT(seed), ALL, "0",
+              "of the initial parameters") },
+    { OPT_ROW("data-seed", "S", OPT_SEED32, AT(data_seed), ALL, "7",
+              "of generated data, of the order, of windows") },
+    { OPT_ROW("x", "FILE.npy", OPT_TEXT, AT(x), FOR(ROWS), "",
+              "(N,d-in), (N,T) or (N,H,W,C)"), MAY_DIFFER },
+    { OPT_ROW("y", "FILE.npy", OPT_TEXT, AT(y), FOR("linear", IMAGES), "",
+              "(N,d-out); mlp, cnn: N labels"), MAY_DIFFER },
+    { OPT_ROW("mask", "FILE.npy", OPT_TEXT, AT(mask), FOR(ROWS), "",
+              "weights of the rows of --x"), MAY_DIFFER },
+    { OPT_ROW("data", "PATH", OPT_TEXT, AT(data), FOR("gpt", IMAGES), "",
+              "images (CIFAR, IDX, .npy), or a text"), MAY_DIFFER },
+    { OPT_ROW("eval-data", "PATH", OPT_TEXT, AT(eval_data),
+              FOR("gpt", IMAGES), "", "the same, to evaluate on"), TRAIN,
+      MAY_DIFFER },
+    { OPT_ROW("eval-x", "FILE.npy", OPT_TEXT, AT(eval_x), FOR(ROWS), "",
+              "rows to evaluate on, as --x"), TRAIN, MAY_DIFFER,
+      .needs = "x" },
+    { OPT_ROW("eval-y", "FILE.npy", OPT_TEXT, AT(eval_y),
+              FOR("linear", IMAGES), "", "and their targets, as --y"), TRAIN,
+      MAY_DIFFER, .needs = "eval-x" },
+    { OPT_ROW("mean", "A,B,..", OPT_TEXT, AT(norm_mean), FOR(IMAGES), "",
+              "of each channel, taken from [0,1] images") },
+    { OPT_ROW("std", "A,B,..", OPT_TEXT, AT(norm_std), FOR(IMAGES), "",
+              "what they are divided by then") },
+    { OPT_ROW("rows", "N", OPT_COUNT, AT(rows),
+              FOR("linear", "lm", "mlp"), "4096", "size of generated data") },
+    { OPT_ROW("d-in", "N", OPT_COUNT, AT(d_in), FOR("linear", "mlp"), "64",
+              "width of x") },
+    { OPT_ROW("d-out", "N", OPT_COUNT, AT(d_out), FOR("linear"), "4",
+              "width of y") },
+    { OPT_ROW("classes", "N", OPT_COUNT, AT(classes), FOR(IMAGES), "10",
+              "labels are below this") },
+    { OPT_ROW("image", "HxWxC", OPT_TEXT, AT(image), FOR("cnn"), "32x32x3",
+              "height, width and channels of an image") },
+    { OPT_ROW("channels", "A,B,..", OPT_TEXT, AT(channels), FOR("cnn"), "32,64",
+              "of the convolutions") },
+    { OPT_ROW("hidden", "A,B,..", OPT_TEXT, AT(hidden), FOR("mlp"), "512,512",
+              "widths of the hidden layers") },
+    { OPT_ROW("activation", NULL, OPT_CHOICE, AT(activation),
+              FOR("mlp"), "relu", "after each hidden layer"),
+      .words = model_activations },
+    { OPT_ROW("dropout", "P", OPT_DECAY, AT(dropout), FOR("gpt", IMAGES), "0",
+              "share of values dropped in training") },
+    { OPT_ROW("vocab", "N", OPT_COUNT, AT(vocab), FOR(TOKENS), "512",
+              "tokens are below this") },
+    { OPT_ROW("seq-len", "N", OPT_COUNT, AT(seq_len), FOR(TOKENS), "64",
+              "tokens of a row") },
+    { OPT_ROW("d-model", "N", OPT_COUNT, AT(d_model), FOR(TOKENS), "256",
+              "width of the model") },
+    { OPT_ROW("heads", "N", OPT_COUNT, AT(heads), FOR(TOKENS), "8",
+              "attention heads; must divide d-model") },
+    { OPT_ROW("layers", "N", OPT_COUNT, AT(layers), FOR(TOKENS), "4",
+              "transformer blocks") },
+    { OPT_ROW("d-ff", "N", OPT_COUNT, AT(d_ff), FOR(TOKENS), "1024",
+              "width inside a block's dense layers") },
+    { OPT_ROW("batch", "N", OPT_COUNT, AT(batch), ALL, "128",
+              "rows of a step, all devices; linear: all rows"),
+      .not_with = "batch-per-device" },
+    { OPT_ROW("batch-per-device", "N", OPT_COUNT, AT(batch_per_device), ALL, "",
+              "the same, of one device"), MAY_DIFFER },
+    { OPT_ROW("steps", "N", OPT_NUMBER, AT(steps), ALL, "",
+              "updates; past the end of data it starts again"), TRAIN,
+      MAY_DIFFER, .not_with = "epochs" },
+    { OPT_ROW("epochs", "N", OPT_COUNT, AT(epochs), FOR(ROWS), "10",
+              "passes over data, not --steps"), TRAIN, MAY_DIFFER },
+    { OPT_ROW("uneven", NULL, OPT_CHOICE, AT(uneven), ALL, "drop",
+              "skip short batches, or fill with weight 0"), .words = uneven },
+    { OPT_ROW("shuffle", NULL, OPT_FLAG, AT(shuffle), FOR(IMAGES), "",
+              "a new order in each epoch (files only)"),
+      .not_with = "no-shuffle" },
+    { OPT_ROW("no-shuffle", NULL, OPT_FLAG, AT(no_shuffle), FOR(IMAGES), "",
+              "rows in the order they have"), MAY_DIFFER },
+    { OPT_ROW("optimizer", NULL, OPT_CHOICE, AT(optimizer), ALL, "adam",
+              "the update rule, as optax defines it"),
+      .word = knobs_optimizer },
+    { OPT_ROW("lr", "X", OPT_REAL, AT(lr), ALL, "0.001",
+              "learning rate"), MAY_CHANGE },
+};
+
+static const opt second[] = {
+    { OPT_ROW("schedule", NULL, OPT_CHOICE, AT(schedule), ALL, "constant",
+              "the learning rate over time"), .word = knobs_schedule,
+      MAY_CHANGE },
+    { OPT_ROW("warmup", "N", OPT_NUMBER, AT(warmup), ALL, "0",
+              "first updates, from rate 0 up to lr; any schedule"),
+      MAY_CHANGE },
+    { OPT_ROW("decay-steps", "N", OPT_COUNT, AT(decay_steps), ALL, "",
+              "updates until the end, or of one factor (steps)"),
+      MAY_DIFFER, MAY_CHANGE, .of = "schedule", .fits = knobs_schedule_has },
+};
+
+static const opt third[] = {
+    { OPT_ROW("boundaries", "STEP:FACTOR,...", OPT_TEXT, AT(boundaries),
+              ALL, "", "factors from these steps on"),
+      .of = "schedule", .fits = is_piecewise, .required = true, MAY_CHANGE,
+      .kept_as = "boundary *" },
+    { OPT_ROW("scale-lr", NULL, OPT_FLAG, AT(scale_lr), ALL, "",
+              "multiply lr by batch / 32"), MAY_CHANGE },
+    { OPT_ROW("clip-norm", "X", OPT_REAL, AT(clip_norm), ALL, "0",
+              "clip the gradient to this global norm; 0: no"), MAY_CHANGE },
+    { OPT_ROW("accumulate", "K", OPT_WORKERS, AT(accumulate), ALL, "1",
+              "cut the batch into K micro-batches for one update") },
+    { OPT_ROW("precision", NULL, OPT_CHOICE, AT(precision), ALL, "f32",
+              "of layers; bf16-input: f32, inputs rounded"),
+      .words = precisions },
+    { OPT_ROW("state", "replicate|shard|PATTERN=AXIS,..", OPT_TEXT, AT(state),
+              ALL, "replicate", "who updates which parameters: same bits"),
+      MAY_DIFFER },
+    { OPT_ROW("masked-mean", NULL, OPT_CHOICE, AT(mean), FOR(ROWS), "exact",
+              "of rows, or of devices' means"), .words = means },
+    { OPT_ROW("log-every", "N", OPT_NUMBER, AT(log_every), ALL, "100",
+              "a line at 0, N, 2N.. and the last; 0: none"), TRAIN,
+      MAY_DIFFER },
+    { OPT_ROW("eval-every", "N", OPT_NUMBER, AT(eval_every), ALL, "0",
+              "after N, 2N.. updates, and at the end"), TRAIN, MAY_DIFFER },
+    { OPT_ROW("sample", "N", OPT_NUMBER, AT(sample), FOR("gpt"), "0",
+              "print N bytes of generated text at the end"), TRAIN,
+      MAY_DIFFER },
+    { OPT_ROW("temperature", "X", OPT_REAL, AT(temperature), FOR("gpt"), "0.8",
+              "of the sample; below 1 the likely is likelier"), TRAIN,
+      MAY_DIFFER },
+    { OPT_ROW("explain", NULL, OPT_FLAG, AT(explain), FOR("linear"), "",
+              "show the first step device by device"), TRAIN, MAY_DIFFER,
+      .of = "optimizer", .fits = is_sgd },
+    { OPT_ROW("metrics", "FILE.jsonl", OPT_TEXT, AT(metrics), ALL, "",
+              "write loss and timing of every step as JSON lines"), TRAIN,
+      MAY_DIFFER },
+    { OPT_ROW("init", "FILE.safetensors", OPT_TEXT, AT(init), ALL, "",
+              "start from these parameters"), TRAIN, MAY_DIFFER },
+    { OPT_ROW("init-only", "PATTERN", OPT_TEXT, AT(init_only), ALL, "",
+              "of --init only those whose name matches"), TRAIN, MAY_DIFFER,
+      .needs = "init" },
+    { OPT_ROW("trace", "FILE.json", OPT_TEXT, AT(trace), ALL, "",
+              "write who did what when, for ui.perfetto.dev"), TRAIN,
+      MAY_DIFFER },
+    { OPT_ROW("trace-level", NULL, OPT_CHOICE, AT(trace_level), ALL, "1",
+              "phases; 2: operators too"), .words = levels, TRAIN, MAY_DIFFER,
+      .needs = "trace" },
+    { OPT_ROW("stall-seconds", "S", OPT_REAL, AT(stall_seconds), ALL, "0",
+              "say who does what if no step ends for so long"), TRAIN,
+      MAY_DIFFER },
+    { OPT_ROW("save", "FILE.safetensors", OPT_TEXT, AT(save), ALL, "",
+              "write the parameters at the end"), TRAIN, MAY_DIFFER },
+    { OPT_ROW("checkpoint", "DIR", OPT_TEXT, AT(checkpoint), ALL, "",
+              "keep checkpoints in this folder"), TRAIN, MAY_DIFFER },
+    { OPT_ROW("checkpoint-every", "N", OPT_NUMBER, AT(checkpoint_every),
+              ALL, "100", "after N, 2N.. steps and the last; 0: only that"),
+      TRAIN, MAY_DIFFER, .needs = "checkpoint" },
+    { OPT_ROW("keep", "K", OPT_NUMBER, AT(keep), ALL, "3",
+              "the newest that stay; 0: all"), TRAIN, MAY_DIFFER,
+      .needs = "checkpoint" },
+    { OPT_ROW("resume", NULL, OPT_FLAG, AT(resume), ALL, "",
+              "go on from the newest in DIR, if there is one"), TRAIN,
+      MAY_DIFFER, .needs = "checkpoint" },
+    { OPT_ROW("change", "OPTION,..", OPT_TEXT, AT(change), ALL, "",
+              "with --resume: others than they were, as lr,schedule"), TRAIN,
+      MAY_DIFFER, .needs = "resume" },
+    { OPT_ROW("backend", NULL, OPT_WORD, AT(backend), ALL, "",
+              "matrix kernels; native and blis give the same bytes"),
+      .words = backends, MAY_DIFFER },
 };
 /* clang-format on */
 
-_Static_assert(sizeof options / sizeof *options <= OPT_MAX,
-               "opt_line has no room for so many options");
+#define COUNT(rows) (int)(sizeof(rows) / sizeof *(rows))
 
-const opt_program model_program = {
-    .about = "Train a model data-parallel on the cores of this machine.",
-    .models = models,
-    .model_count = sizeof models / sizeof *models,
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-};
+void model_program(opt_program *p, const char *about)
+{
+    *p = (opt_program){.about = about, .models = models,
+                       .model_count = COUNT(models)};
+    opt_add(p, COUNT(first), first);
+    knobs_add(p, KNOBS_OPTIMIZER, AT(of_optimizer));
+    opt_add(p, COUNT(second), second);
+    knobs_add(p, KNOBS_SCHEDULE, AT(of_schedule));
+    opt_add(p, COUNT(third), third);
+}

@@ -1,24 +1,27 @@
-/* The models the tools can train, as one table: name, options with their
- * defaults, data, graph.  A new model is its code in a file model_*.c, a row in
- * model.c, and its name in the rows of the options it takes. */
+/* The models the tools can train: what each is called, which defaults it has,
+ * its data and its graph.  A new model is a file model_*.c that ends with its
+ * row, this row's name in the table of model.c, and the model's name in the rows
+ * of the options that only some models take. */
 #ifndef TOOLS_MODEL_H
 #define TOOLS_MODEL_H
 
 #include "data.h"
+#include "knobs.h"
 #include "opt.h"
 
 /* What the command line says.  Sizes follow the data once it is loaded. */
 typedef struct settings {
     int64_t devices; /* 0: the usable cores */
     int64_t workers; /* 0: min(devices, usable cores) */
+    const char *cpus; /* NULL: any */
     bool allow_single;
     int64_t seed, data_seed;
-    const char *x, *y, *mask, *data, *eval_data;
+    const char *x, *y, *mask, *data, *eval_data, *eval_x, *eval_y;
     const char *norm_mean, *norm_std; /* of images: lists of numbers */
     int64_t rows, d_in, d_out;
     int64_t classes;
     const char *hidden; /* widths, "512,512"; checked by load */
-    int64_t activation; /* position in the option's words */
+    int64_t activation; /* model_image.c */
     double dropout;     /* rate */
     const char *image;    /* "32x32x3"; checked by load */
     char image_room[64];  /* for image when it follows the data */
@@ -30,11 +33,12 @@ typedef struct settings {
     int64_t epochs;    /* 0: steps count */
     int64_t uneven;    /* UNEVEN_DROP, UNEVEN_PAD */
     int64_t optimizer; /* an ls_optimizer_kind */
-    double lr, momentum, b1, b2, eps, weight_decay;
-    int64_t schedule; /* an ls_schedule_kind */
+    double lr;
+    knobs of_optimizer; /* its other options */
+    int64_t schedule;   /* an ls_schedule_kind */
     int64_t warmup;
     int64_t decay_steps; /* 0: steps */
-    double decay_rate, end_lr;
+    knobs of_schedule;   /* its other options */
     const char *boundaries;
     bool scale_lr;
     double clip_norm; /* 0: no clipping */
@@ -49,12 +53,14 @@ typedef struct settings {
     double temperature;
     const char *metrics, *init, *init_only, *save, *backend;
     const char *trace;
-    int64_t trace_level;  /* 0: phases, 1: operators too */
+    int64_t trace_level;  /* 1: phases, 2: operators too */
     double stall_seconds; /* 0: nobody watches */
     const char *checkpoint;   /* a folder */
     int64_t checkpoint_every; /* batches; 0: at the end only */
     int64_t keep;             /* 0: all */
     bool resume;
+    const char *change; /* names of options, by commas */
+    bool explain; /* the first step */
     struct {                /* lockstep-scale's own */
         const char *counts; /* of workers, "1,2,4"; NULL: up to the cores */
         bool weak;
@@ -76,10 +82,14 @@ typedef struct model {
     void (*build)(ls_graph *g, const settings *s); /* errors stick to g */
 } model;
 
-extern const model model_linear, model_mlp, model_cnn, model_lm, model_gpt;
+extern const opt_model model_linear, model_mlp, model_cnn, model_lm, model_gpt;
 
-/* lockstep-train's.  Its models' impl are of type model, its options store into
- * settings.  lockstep-scale makes its own program of the same tables. */
-extern const opt_program model_program;
+/* The words of --activation. */
+extern const opt_word model_activations[];
+
+/* Make the program of a tool that trains models: the table of models, whose
+ * impl are of type model, and the options that this tool takes, which store
+ * into settings. */
+void model_program(opt_program *program, const char *about);
 
 #endif

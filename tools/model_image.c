@@ -8,10 +8,15 @@
 
 enum { MOST_LAYERS = 64, WIDEST = 1000000000 };
 
-/* The widths of "512,512" in order: how many, 0 when it is no such list. */
-static int read_widths(const char *text, int64_t widths[MOST_LAYERS])
+/* --hidden and --channels: *n widths in order. */
+static int read_widths(const char *option, const char *text,
+                       int64_t widths[MOST_LAYERS], int *n)
 {
-    return opt_numbers(text, ',', WIDEST, MOST_LAYERS, widths);
+    const opt_list list = {.option = option, .between = ',', .high = WIDEST,
+                           .least = 1, .most = MOST_LAYERS,
+                           .no_list = "is not a list of widths as 512,512"};
+
+    return opt_numbers(&list, text, widths, n);
 }
 
 static int too_many(const char *path, const char *of, int64_t labels,
@@ -32,20 +37,22 @@ static int load_images(data *d, settings *s, const opt_line *line)
     if (s->x) {
         f.path = s->x;
         f.labels = s->y;
+        f.evaluation = s->eval_x;
+        f.eval_labels = s->eval_y;
     }
     status = data_images(d, &f);
     if (status == OPT_GO)
         status = model_follow(line, "rows", &s->rows, d->rows, f.path);
     if (status != OPT_GO)
         return status;
-    if (!opt_given(&model_program, line, "classes"))
+    if (!opt_given(line, "classes"))
         s->classes = d->source.classes;
     if (s->classes < d->source.classes)
         return too_many(f.path, "", d->source.classes, s->classes);
     if (s->classes < d->evaluation.classes)
         return too_many(s->eval_data ? s->eval_data : f.path, "the test set's ",
                         d->evaluation.classes, s->classes);
-    return model_load_mask(d, s);
+    return model_load_rest(d, s);
 }
 
 /* Of the options of images. */
@@ -94,9 +101,9 @@ static int mlp_rows(data *d, settings *s, const opt_line *line)
     if (status == OPT_GO)
         status = model_follow(line, "d-in", &s->d_in, d->input[0].all.shape[1],
                               s->x);
-    if (status == OPT_GO && !opt_given(&model_program, line, "classes"))
+    if (status == OPT_GO && !opt_given(line, "classes"))
         s->classes = count_classes(&d->input[1].all);
-    return status == OPT_GO ? model_load_mask(d, s) : status;
+    return status == OPT_GO ? model_load_rest(d, s) : status;
 }
 
 /* --x holds rows of numbers, or images, which have more axes. */
@@ -114,14 +121,13 @@ static int mlp_files(data *d, settings *s, const opt_line *line)
 static int mlp_load(data *d, settings *s, const opt_line *line)
 {
     int64_t widths[MOST_LAYERS];
-    int status = model_check_files(s);
+    int n, status = model_check_files(s);
     ls_numpy rs;
 
+    if (status == OPT_GO)
+        status = read_widths("hidden", s->hidden, widths, &n);
     if (status != OPT_GO)
         return status;
-    if (!read_widths(s->hidden, widths))
-        return opt_fail(OPT_WRONG, "--hidden: \"%s\" is not a list of widths "
-                        "as 512,512", s->hidden);
     if (s->x || s->data)
         return mlp_files(d, s, line);
     if (check_no_images(s) != OPT_GO)
@@ -139,17 +145,25 @@ static ls_node *mlp_layer(ls_node *x, int64_t width, int i)
     return ls_dense(x, width, name);
 }
 
-/* In the order of the option's words. */
-static ls_node *(*const activations[])(ls_node *) = {ls_relu, ls_tanh, ls_gelu,
-                                                     ls_sigmoid};
+/* The words of --activation; the value is the place of its function. */
+enum { RELU, TANH, GELU, SIGMOID };
+
+const opt_word model_activations[] = {
+    {"relu", RELU}, {"tanh", TANH}, {"gelu", GELU}, {"sigmoid", SIGMOID},
+    {NULL, 0}};
+
+static ls_node *(*const activations[])(ls_node *) = {
+    [RELU] = ls_relu, [TANH] = ls_tanh, [GELU] = ls_gelu,
+    [SIGMOID] = ls_sigmoid};
 
 static void mlp_build(ls_graph *g, const settings *s)
 {
     int64_t widths[MOST_LAYERS];
-    int n = read_widths(s->hidden, widths);
     ls_node *x = ls_input(g, "x", LS_F32, 1, &s->d_in);
     ls_node *y = ls_input(g, "y", LS_I32, 0, NULL);
+    int n;
 
+    read_widths("hidden", s->hidden, widths, &n);
     x = model_rounded(x, s);
     for (int i = 0; i < n; i++) {
         x = activations[s->activation](mlp_layer(x, widths[i], i));
@@ -160,19 +174,37 @@ static void mlp_build(ls_graph *g, const settings *s)
     ls_loss(g, ls_cross_entropy(x, y));
 }
 
-const model model_mlp = {
+static const model mlp = {
     .keys = LS_KEYS_NNX,
     .epochs = true,
     .load = mlp_load,
     .build = mlp_build,
 };
 
+const opt_model model_mlp = {
+    .name = "mlp",
+    .about = "classifier: dense layers with an activation between them",
+    .note = "--data is a folder or a file of images in CIFAR-10's binary form, "
+            "IDX (MNIST's,\nplain or gzip'd) or .npy, labels beside it; sizes "
+            "and classes follow it.\nA folder's test set, or --eval-data, is "
+            "evaluated after each epoch.\nWithout files the rows are made of "
+            "classes: a centre each, randn, and\nrandn noise of deviation 3 "
+            "around it.  Parameters are named as nnx names a\nlist of "
+            "nnx.Linear: layers.0.kernel, layers.0.bias and so on.",
+    .impl = &mlp,
+};
+
 /* ------ cnn: two convolutions with relu and pools, one dense layer ------ */
 
 /* The sizes of "32x32x3", height first. */
-static bool read_image(const char *text, int64_t size[3])
+static int read_image(const char *text, int64_t size[3])
 {
-    return opt_numbers(text, 'x', 65536, 3, size) == 3;
+    static const opt_list list = {.option = "image", .between = 'x',
+                                  .high = 65536, .least = 3, .most = 3,
+                                  .no_list = "is no size as 32x32x3"};
+    int n;
+
+    return opt_numbers(&list, text, size, &n);
 }
 
 /* Sizes follow the data: those named by the user must be the data's. */
@@ -188,7 +220,7 @@ static int cnn_images(data *d, settings *s, const opt_line *line)
     shape = d->source.array[0].shape;
     snprintf(size, sizeof s->image_room, "%lldx%lldx%lld",
              (long long)shape[0], (long long)shape[1], (long long)shape[2]);
-    if (opt_given(&model_program, line, "image") && strcmp(s->image, size))
+    if (opt_given(line, "image") && strcmp(s->image, size))
         return opt_fail(OPT_FAILED, "%s has images of %s where --image says "
                         "%s", s->data ? s->data : s->x, size, s->image);
     s->image = size;
@@ -198,10 +230,10 @@ static int cnn_images(data *d, settings *s, const opt_line *line)
 static int cnn_noise(data *d, settings *s, const opt_line *line,
                      const int64_t image[3])
 {
-    if (opt_given(&model_program, line, "epochs"))
+    if (opt_given(line, "epochs"))
         return opt_fail(OPT_WRONG, "--epochs is for data: without any "
                         "there is a new batch each step");
-    if (!opt_given(&model_program, line, "steps"))
+    if (!opt_given(line, "steps"))
         s->steps = 100;
     s->epochs = 0;
     d->noise = (noise){.seed = (uint32_t)s->data_seed,
@@ -213,16 +245,14 @@ static int cnn_noise(data *d, settings *s, const opt_line *line,
 static int cnn_load(data *d, settings *s, const opt_line *line)
 {
     int64_t image[3], widths[MOST_LAYERS];
-    int status = model_check_files(s);
+    int n, status = model_check_files(s);
 
+    if (status == OPT_GO)
+        status = read_image(s->image, image);
+    if (status == OPT_GO)
+        status = read_widths("channels", s->channels, widths, &n);
     if (status != OPT_GO)
         return status;
-    if (!read_image(s->image, image))
-        return opt_fail(OPT_WRONG, "--image: \"%s\" is no size as 32x32x3",
-                        s->image);
-    if (!read_widths(s->channels, widths))
-        return opt_fail(OPT_WRONG, "--channels: \"%s\" is not a list of "
-                        "widths as 32,64", s->channels);
     if (s->x || s->data)
         return cnn_images(d, s, line);
     status = check_no_images(s);
@@ -242,10 +272,11 @@ static ls_node *cnn_layer(ls_node *x, int64_t width, int number)
 static void cnn_build(ls_graph *g, const settings *s)
 {
     int64_t image[3], widths[MOST_LAYERS];
-    int n = read_widths(s->channels, widths);
     ls_node *x, *y = ls_input(g, "y", LS_I32, 0, NULL);
+    int n;
 
     read_image(s->image, image);
+    read_widths("channels", s->channels, widths, &n);
     x = model_rounded(ls_input(g, "x", LS_F32, 3, image), s);
     for (int i = 0; i < n; i++)
         x = cnn_layer(x, widths[i], i + 1);
@@ -255,9 +286,20 @@ static void cnn_build(ls_graph *g, const settings *s)
     ls_loss(g, ls_cross_entropy(x, y));
 }
 
-const model model_cnn = {
+static const model cnn = {
     .keys = LS_KEYS_NNX,
     .epochs = true,
     .load = cnn_load,
     .build = cnn_build,
+};
+
+const opt_model model_cnn = {
+    .name = "cnn",
+    .about = "image classifier: 3x3 convolutions, relu, 2x2 max pools, dense",
+    .note = "--data is a folder or a file of images as mlp takes them; image "
+            "and classes\nfollow it.  A folder's test set, or --eval-data, is "
+            "evaluated after each epoch.\nWithout files each step has a new "
+            "batch of random images and labels, as the\nprogram it reproduces "
+            "is tested with; nothing can be learnt from it.",
+    .impl = &cnn,
 };

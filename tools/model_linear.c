@@ -15,7 +15,7 @@ static int linear_files(data *d, settings *s, const opt_line *line)
     if (status == OPT_GO)
         status = model_follow(line, "d-out", &s->d_out,
                               d->input[1].all.shape[1], s->y);
-    return status == OPT_GO ? model_load_mask(d, s) : status;
+    return status == OPT_GO ? model_load_rest(d, s) : status;
 }
 
 static int linear_load(data *d, settings *s, const opt_line *line)
@@ -40,11 +40,28 @@ static void linear_build(ls_graph *g, const settings *s)
     ls_node *y = ls_input(g, "y", LS_F32, 1, &s->d_out);
 
     x = model_rounded(x, s);
-    ls_loss(g, ls_mean_squared_error(ls_dense(x, s->d_out, ""), y));
+    x = ls_dense(x, s->d_out, "");
+    ls_output(g, x, "prediction");
+    ls_loss(g, ls_mean_squared_error(x, y));
 }
 
-const model model_linear = {
+static const model linear = {
     .keys = LS_KEYS_NNX,
     .load = linear_load,
     .build = linear_build,
+};
+
+static const opt_start own[] = {
+    {"rows", "64"}, {"d-in", "8"}, {"batch", ""}, {"steps", "1"},
+    {"epochs", ""}, {"optimizer", "sgd"}, {"lr", "0.1"}, {"log-every", "1"},
+    {NULL, NULL},
+};
+
+const opt_model model_linear = {
+    .name = "linear",
+    .about = "linear regression: one dense layer, mean squared error",
+    .note = "Without --x and --y the data is randn x (rows,d-in), then y "
+            "(rows,d-out).",
+    .impl = &linear,
+    .own = own,
 };

@@ -4,7 +4,7 @@
 int model_follow(const opt_line *line, const char *name, int64_t *size,
                  int64_t actual, const char *path)
 {
-    if (opt_given(&model_program, line, name) && *size != actual)
+    if (opt_given(line, name) && *size != actual)
         return opt_fail(OPT_FAILED, "%s has %lld where --%s says %lld", path,
                         (long long)actual, name, (long long)*size);
     *size = actual;
@@ -27,6 +27,8 @@ int model_check_files(const settings *s)
         return opt_fail(OPT_WRONG, "--data and --x exclude each other");
     if (!s->x != !s->y)
         return opt_fail(OPT_WRONG, "--x and --y go together");
+    if (!s->eval_x != !s->eval_y)
+        return opt_fail(OPT_WRONG, "--eval-x and --eval-y go together");
     if (s->mask && !s->x)
         return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
     if (s->eval_data && !s->data)
@@ -34,7 +36,12 @@ int model_check_files(const settings *s)
     return OPT_GO;
 }
 
-int model_load_mask(data *d, const settings *s)
+int model_load_rest(data *d, const settings *s)
 {
-    return s->mask ? data_mask(d, s->mask) : OPT_GO;
+    const char *const path[DATA_INPUTS] = {s->eval_x, s->eval_y};
+    int status = s->mask ? data_mask(d, s->mask) : OPT_GO;
+
+    if (status == OPT_GO && s->eval_x && d->inputs)
+        status = data_hold(d, path);
+    return status;
 }

@@ -8,9 +8,10 @@
 int model_follow(const opt_line *line, const char *name, int64_t *size,
                  int64_t actual, const char *path);
 
-/* Files are --data, or --x with --y; a mask weighs the latter. */
+/* Files are --data, or --x with --y; a mask weighs the latter.
+ * model_load_rest loads that mask, and the arrays to evaluate on. */
 int model_check_files(const settings *s);
-int model_load_mask(data *d, const settings *s);
+int model_load_rest(data *d, const settings *s);
 
 /* An input of floats in the precision asked for. */
 ls_node *model_rounded(ls_node *x, const settings *s);

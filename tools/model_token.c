@@ -22,7 +22,7 @@ static int lm_load(data *d, settings *s, const opt_line *line)
     if (status == OPT_GO)
         status = model_follow(line, "seq-len", &s->seq_len,
                               d->input[0].all.shape[1], s->x);
-    return status == OPT_GO ? model_load_mask(d, s) : status;
+    return status == OPT_GO ? model_load_rest(d, s) : status;
 }
 
 /* "blocks_3.Dense_0" in room. */
@@ -67,12 +67,30 @@ static void lm_build(ls_graph *g, const settings *s)
     transformer(g, false, s);
 }
 
-const model model_lm = {
+static const model lm = {
     .keys = LS_KEYS_LINEN,
     .parallel_only = true,
     .tokens = true,
     .load = lm_load,
     .build = lm_build,
+};
+
+static const opt_start own_lm[] = {
+    {"seed", "42"}, {"data-seed", "1234"}, {"rows", "8192"}, {"batch", "32"},
+    {"steps", "50"}, {"epochs", ""}, {"optimizer", "adamw"}, {"lr", "0.0003"},
+    {"log-every", "10"}, {NULL, NULL},
+};
+
+const opt_model model_lm = {
+    .name = "lm",
+    .about = "transformer language model, WITHOUT a causal mask",
+    .note = "There is no causal mask: every position attends to every other, "
+            "the next token\nit is to predict among them.  The loss is of use "
+            "to compare machines and\nprograms; the model cannot generate "
+            "text.  The position table is trained.\nWithout --x the tokens are "
+            "random integers (rows,seq-len) below vocab.",
+    .impl = &lm,
+    .own = own_lm,
 };
 
 /* ------ gpt: the same with a causal mask, on text byte by byte ------ */
@@ -91,9 +109,26 @@ static void gpt_build(ls_graph *g, const settings *s)
     transformer(g, true, s);
 }
 
-const model model_gpt = {
+static const model gpt = {
     .keys = LS_KEYS_LINEN,
     .tokens = true,
     .load = gpt_load,
     .build = gpt_build,
+};
+
+static const opt_start own_gpt[] = {
+    {"seed", "42"}, {"data-seed", "1234"}, {"vocab", "256"}, {"batch", "32"},
+    {"steps", "1000"}, {"optimizer", "adamw"}, {"lr", "0.0003"},
+    {"log-every", "10"}, {NULL, NULL},
+};
+
+const opt_model model_gpt = {
+    .name = "gpt",
+    .about = "transformer language model with a causal mask, on any text file",
+    .note = "The text is read byte by byte.  Each step takes random windows of "
+            "seq-len\nbytes from its first nine tenths; the last tenth is held "
+            "out for --eval-every.\nWith --eval-data all of --data is trained "
+            "on.  The model is lm's with a mask.",
+    .impl = &gpt,
+    .own = own_gpt,
 };

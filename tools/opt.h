@@ -2,10 +2,12 @@
  * or, where the table of models is one without a name, without MODEL; and a
  * program that asks for paths takes them among the options.
  *
- * One table says everything about an option: its name, what its value looks
- * like, where the value is stored, which models take it, its default, and its
- * line of --help.  The table is the only list there is: parsing, --help and the
- * header of --metrics all read it.  A model may list defaults of its own. */
+ * A row says everything about an option: its name, what its value looks like
+ * and where it is stored, which models and programs take it, its default, its
+ * line of --help, which other options it goes with, and whether it must be the
+ * same when a run goes on.  The rows are the only list there is: parsing,
+ * --help, the header of --metrics and checkpoints all read it.  A model may
+ * list defaults of its own. */
 #ifndef TOOLS_OPT_H
 #define TOOLS_OPT_H
 
@@ -13,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OPT_MAX = 128, OPT_VALUE = 64, OPT_PATHS = 2 };
+enum { OPT_MAX = 128, OPT_VALUE = 64, OPT_ROOM = 2048, OPT_PATHS = 2 };
 
 typedef enum opt_type {
     OPT_FLAG,    /* bool: no value */
@@ -23,24 +25,58 @@ typedef enum opt_type {
     OPT_NUMBER,  /* int64_t: 0 to 10^15 */
     OPT_SEED,    /* int64_t: any */
     OPT_SEED32,  /* int64_t: 0 to 2^32 - 1 */
-    OPT_REAL,    /* double: finite, not negative */
+    OPT_REAL,    /* double: finite, not negative, or in the row's own range */
     OPT_DECAY,   /* double: 0 <= x < 1 */
-    OPT_CHOICE,  /* int64_t: which of the words of arg, "a|b|c", from 0 */
-    OPT_WORD,    /* const char *: one of the words of arg */
+    OPT_CHOICE,  /* int64_t: the value of one of the row's words */
+    OPT_WORD,    /* const char *: one of the row's words */
     OPT_TEXT,    /* const char *: not empty, borrowed from argv */
 } opt_type;
 
-typedef struct opt {
-    const char *name; /* without the dashes */
-    const char *arg;  /* as --help shows the value */
+typedef struct opt_word {
+    const char *word; /* NULL ends a list */
+    int64_t value;    /* of an OPT_CHOICE */
+} opt_word;
+
+typedef struct opt opt;
+
+struct opt {
+    const char *name;  /* without the dashes */
+    const char *arg;   /* as --help shows the value; NULL: the words, or none */
     opt_type type;
     size_t at;         /* offset in the program's settings */
-    unsigned models;   /* that take it: bits, by their positions in the table */
+    const char *const *models; /* names of those that take it, ended by NULL;
+                                  NULL: all do */
     const char *start; /* the default, "": none */
-    const char *help;  /* one line */
-} opt;
+    const char *help;  /* a sentence without its end */
 
-#define OPT_ALL (~0u) /* models */
+    /* The words of an OPT_CHOICE or OPT_WORD: a list, or a function that names
+     * the values 0, 1, .. and gives NULL past the last. */
+    const opt_word *words;
+    const char *(*word)(int64_t value);
+
+    double least, below; /* an OPT_REAL's own range, if below is not 0, and */
+    const char *range;   /* the same in words: "a number from 0 to below 1" */
+
+    const char *only;     /* the program that takes it; NULL: all that have the
+                             row in their tables */
+    bool may_differ;      /* from the run that a run goes on from */
+    bool may_change;      /* the same, where --change names it */
+    const char *kept_as;  /* the trainer's name of it in checkpoints, a pattern;
+                             NULL: its own, with underscores */
+    const char *needs;    /* it is of use only where this option is given */
+    const char *not_with; /* it excludes this option */
+
+    /* It is of use only with those words of the OPT_CHOICE `of` that fit. */
+    const char *of;
+    bool (*fits)(int64_t value, const char *name);
+    bool required; /* and these need it */
+};
+
+/* The members of a row that every option has, in this order; others may follow,
+ * by their names. */
+#define OPT_ROW(name_, arg_, type_, at_, models_, start_, help_) \
+    .name = name_, .arg = arg_, .type = type_, .at = at_, .models = models_, \
+    .start = start_, .help = help_
 
 /* A default of a model's own. */
 typedef struct opt_start {
@@ -58,24 +94,29 @@ typedef struct opt_model {
 
 typedef struct opt_program {
     const char *about; /* one line */
-    const opt_model *models;
+    const opt_model *const *models;
     int model_count;
-    const opt *options;
-    int option_count;
-    int paths;        /* the most it takes beside options, to OPT_PATHS */
+    int paths;        /* the most it takes besides options, to OPT_PATHS */
     const char *args; /* as --help shows them: "FILE [FILE2]"; NULL: none */
-    /* A program that shares another one's table: what it leaves out of it, the
-     * names between blanks, " save metrics ", and what it adds to it. */
-    const char *without;
-    const opt *more;
-    int more_count;
+    int count;
+    opt option[OPT_MAX]; /* by opt_add */
+    size_t used;
+    char room[OPT_ROOM]; /* by opt_keep */
 } opt_program;
 
-/* What was on the command line, beside the values in the settings. */
+/* Append the rows that this program takes. */
+void opt_add(opt_program *program, int count, const opt *rows);
+
+/* A copy of a text that lives as long as the program, which must not be moved;
+ * and the same with dashes for underscores. */
+const char *opt_keep(opt_program *program, const char *text);
+const char *opt_keep_name(opt_program *program, const char *text);
+
+/* What was on the command line, besides the values in the settings. */
 typedef struct opt_line {
+    const opt_program *program;
     int model;
-    /* By the option's position in the table, then in more. */
-    bool given[OPT_MAX];
+    bool given[OPT_MAX]; /* by the option's position in the table */
     int paths;
     const char *path[OPT_PATHS]; /* borrowed from argv */
 } opt_line;
@@ -89,13 +130,24 @@ enum { OPT_GO = 0, OPT_FAILED = 1, OPT_WRONG = 2, OPT_DONE = 3 };
 int opt_parse(const opt_program *program, int argc, char **argv, void *settings,
               opt_line *line);
 
+/* OPT_WRONG, and a message, for options that do not go together. */
+int opt_check_together(const opt_line *line, const void *settings);
+
 /* Was this option on the command line?  false where the program has none of
  * that name. */
-bool opt_given(const opt_program *program, const opt_line *line,
-               const char *name);
+bool opt_given(const opt_line *line, const char *name);
 
-/* Does a model, by its position, take this option? */
-bool opt_takes(const opt *option, int model);
+/* The option of a name, by its position; -1: there is none. */
+int opt_find(const opt_program *program, const char *name);
+
+/* Does a model take this option? */
+bool opt_takes(const opt *option, const opt_model *model);
+
+/* The default of an option with a model, "": none. */
+const char *opt_default(const opt *option, const opt_model *model);
+
+/* Word i of an option; false past the last. */
+bool opt_word_at(const opt *option, int i, opt_word *word);
 
 /* Store a value (true for a flag); OPT_WRONG after a message. */
 int opt_store(const opt *option, const char *text, void *settings);
@@ -105,14 +157,46 @@ int opt_store(const opt *option, const char *text, void *settings);
 const char *opt_value(const opt *option, const void *settings,
                       char room[OPT_VALUE], bool *quoted);
 
-/* The whole numbers from 1 to high in a text as "8,16,32", `between` standing
- * between them: how many; 0 when it is no such list, or one of more than
- * most. */
-int opt_numbers(const char *text, char between, int64_t high, int most,
-                int64_t *out);
+/* What --help shows as its value, "N" or "drop|pad", in room or the row's own;
+ * NULL for a flag. */
+enum { OPT_ARG = 160 };
+const char *opt_arg(const opt *option, char room[OPT_ARG]);
 
 /* x as it is shown: a NaN without its sign, which says nothing. */
 double opt_shown(double x);
+
+/* ------ Lists: "8,16,32" ------ */
+
+typedef struct opt_list {
+    const char *option;  /* "hidden" */
+    char between;        /* the character between its numbers */
+    int64_t high;        /* numbers are 1 to high */
+    int least, most;     /* so many */
+    const char *no_list; /* "is not a list of widths as 512,512" */
+} opt_list;
+
+/* Read a list; *n: how many numbers it has.  OPT_WRONG after a message that
+ * tells a text that is no list from too large a number and from too many. */
+int opt_numbers(const opt_list *list, const char *text, int64_t *out, int *n);
+
+/* ------ --help, --version and hints, for opt_parse ------ */
+
+/* model -1: all of them. */
+int opt_help(const opt_program *program, int model);
+int opt_version(void);
+
+/* A program without a MODEL word: its only model has no name. */
+bool opt_is_bare(const opt_program *program);
+
+/* "linear, mlp": the models that take an option; "" when all do. */
+void opt_takers(const opt_program *program, const opt *option, size_t size,
+                char *out);
+
+/* OPT_WRONG after a message with the nearest known names. */
+int opt_unknown_option(const opt_line *line, const char *name);
+int opt_unknown_model(const opt_program *program, const char *name);
+
+/* ------ Messages ------ */
 
 /* "PROGRAM: message" on stderr; returns status.  The program's main file
  * defines the name. */
@@ -120,10 +204,18 @@ extern const char opt_program_name[];
 int opt_fail(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* OPT_GO, or the message of a library call that failed. */
+/* How wide the terminal on stderr is; 80 where it does not say. */
+int opt_columns(void);
+
+/* OPT_GO, or the message of a library call that failed; it is wrong usage where
+ * it says that what the command line asked for makes no sense. */
 int opt_check(int status);
+int opt_check_usage(int status);
 
 /* Flush stdout and report what did not get through: status, or OPT_FAILED. */
 int opt_end(int status);
+
+/* "s" where n things are several. */
+const char *opt_s(int64_t n);
 
 #endif

@@ -46,49 +46,72 @@ static int read_whole(const opt *o, const char *text, int64_t *out)
     return OPT_GO;
 }
 
-static int read_real(const opt *o, const char *text, double *out)
+/* The range of a real number: the row's own, or that of its type. */
+static void range_of(const opt *o, double *least, double *below,
+                     const char **want)
 {
     bool decay = o->type == OPT_DECAY;
-    char *end;
-    double d = strtod(text, &end);
 
+    *least = o->below > 0 ? o->least : 0;
+    *below = o->below > 0 ? o->below : decay ? 1 : HUGE_VAL;
+    *want = o->below > 0 ? o->range
+            : decay      ? "a number from 0 to below 1"
+                         : "a finite number from 0 up";
+}
+
+static int read_real(const opt *o, const char *text, double *out)
+{
+    double least, below, d;
+    const char *want;
+    char *end;
+
+    range_of(o, &least, &below, &want);
+    d = strtod(text, &end);
     /* strtod also takes blanks, hexadecimal, "inf" and "nan". */
     if (end == text || *end || text[strspn(text, "0123456789.eE+-")] ||
-        !isfinite(d) || d < 0 || (decay && d >= 1))
-        return wrong(o->name, text,
-                     decay ? "a number from 0 to below 1"
-                           : "a finite number from 0 up");
+        !(d >= least && d < below))
+        return wrong(o->name, text, want);
     *out = d;
     return OPT_GO;
 }
 
-/* Which word of "a|b|c"; -1 for none. */
-static int word_index(const char *words, const char *text)
+bool opt_word_at(const opt *o, int i, opt_word *word)
 {
-    size_t n = strlen(text);
+    if (o->word)
+        *word = (opt_word){o->word(i), i};
+    else
+        *word = o->words ? o->words[i] : (opt_word){NULL, 0};
+    return word->word;
+}
 
-    for (int i = 0;; i++) {
-        size_t m = strcspn(words, "|");
+const char *opt_arg(const opt *o, char room[OPT_ARG])
+{
+    size_t at = 0;
+    opt_word word;
 
-        if (m == n && memcmp(words, text, n) == 0)
-            return i;
-        if (!words[m])
-            return -1;
-        words += m + 1;
-    }
+    if (o->arg)
+        return o->arg;
+    for (int i = 0; opt_word_at(o, i, &word) && at < OPT_ARG; i++)
+        at += (size_t)snprintf(room + at, OPT_ARG - at, "%s%s", i ? "|" : "",
+                               word.word);
+    return at ? room : NULL;
 }
 
 static int read_word(const opt *o, const char *text, void *out)
 {
-    int64_t i = word_index(o->arg, text);
+    char room[OPT_ARG];
+    opt_word word;
+    int i = 0;
 
-    if (i < 0)
+    while (opt_word_at(o, i, &word) && strcmp(word.word, text))
+        i++;
+    if (!word.word)
         return opt_fail(OPT_WRONG, "--%s: \"%s\" is none of %s", o->name, text,
-                        o->arg);
+                        opt_arg(o, room));
     if (o->type == OPT_CHOICE)
-        memcpy(out, &i, sizeof i);
+        memcpy(out, &word.value, sizeof word.value);
     else
-        memcpy(out, &text, sizeof text);
+        memcpy(out, &word.word, sizeof word.word);
     return OPT_GO;
 }
 
@@ -118,32 +141,66 @@ int opt_store(const opt *o, const char *text, void *settings)
     }
 }
 
-int opt_numbers(const char *text, char between, int64_t high, int most,
-                int64_t *out)
+/* The number that a text begins with, *end behind it: 0 for none, high + 1 for
+ * one above high. */
+static int64_t read_number(const char *text, int64_t high, const char **end)
 {
-    for (int n = 0; n < most; text++) {
-        char *end;
-        long long x = strtoll(text, &end, 10);
+    int64_t x = 0;
 
-        if (*text < '0' || *text > '9' || x < 1 || x > high)
+    for (; *text >= '0' && *text <= '9'; text++)
+        x = x > high ? x : 10 * x + (*text - '0');
+    *end = text;
+    return x > high ? high + 1 : x;
+}
+
+/* How many there are, 0 for no list; out has the first `most`. */
+static int read_list(const opt_list *l, const char *text, int64_t *out,
+                     int64_t *largest)
+{
+    int n = 0;
+
+    for (;; text++) {
+        int64_t x = read_number(text, l->high, &text);
+
+        if (!x || (*text && *text != l->between))
             return 0;
-        out[n++] = x;
-        if (!*end)
+        *largest = x > *largest ? x : *largest;
+        if (n < l->most)
+            out[n] = x;
+        n++;
+        if (!*text)
             return n;
-        if (*end != between)
-            return 0;
-        text = end;
     }
-    return 0;
+}
+
+int opt_numbers(const opt_list *l, const char *text, int64_t *out, int *n)
+{
+    int64_t largest = 0;
+
+    *n = read_list(l, text, out, &largest);
+    if (*n < l->least)
+        return opt_fail(OPT_WRONG, "--%s: \"%s\" %s", l->option, text,
+                        l->no_list);
+    if (*n > l->most)
+        return opt_fail(OPT_WRONG, "--%s: \"%s\" has %d numbers; it may have "
+                        "%d", l->option, text, *n, l->most);
+    if (largest > l->high)
+        return opt_fail(OPT_WRONG, "--%s: \"%s\" has a number that is too "
+                        "large; the largest there may be is %lld", l->option,
+                        text, (long long)l->high);
+    return OPT_GO;
 }
 
 /* ------ To text ------ */
 
-static void print_word(const char *words, int64_t i, char out[OPT_VALUE])
+static void print_word(const opt *o, int64_t value, char out[OPT_VALUE])
 {
-    for (; i > 0; i--)
-        words += strcspn(words, "|") + 1;
-    snprintf(out, OPT_VALUE, "%.*s", (int)strcspn(words, "|"), words);
+    opt_word word;
+
+    *out = 0;
+    for (int i = 0; opt_word_at(o, i, &word); i++)
+        if (word.value == value)
+            snprintf(out, OPT_VALUE, "%s", word.word);
 }
 
 /* The shortest text that reads back as the same double. */
@@ -173,7 +230,7 @@ const char *opt_value(const opt *o, const void *settings, char room[OPT_VALUE],
     case OPT_REAL:
     case OPT_DECAY: print_real(*(const double *)at, room); return room;
     case OPT_CHOICE:
-        print_word(o->arg, *(const int64_t *)at, room);
+        print_word(o, *(const int64_t *)at, room);
         return room;
     case OPT_WORD:
     case OPT_TEXT: memcpy(&text, at, sizeof text); return text;

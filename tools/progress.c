@@ -23,25 +23,46 @@ void progress_start(progress *bar, int64_t first, int64_t total)
     bar->started = progress_clock();
 }
 
-static void draw(progress *bar, int64_t done, float loss)
+/* "[#####     ] " in so many cells. */
+static int put_cells(char *out, size_t size, int cells, const progress *bar,
+                     int64_t done)
 {
-    enum { CELLS = 20 };
+    int full = (int)(cells * (double)done / (double)bar->total);
+
+    return snprintf(out, size, "[%.*s%*s] ", full, "####################",
+                    cells - full, "");
+}
+
+static int put_numbers(char *out, size_t size, const progress *bar,
+                       int64_t done, float loss)
+{
     double seconds = bar->last - bar->started;
-    int full = (int)(CELLS * (double)done / (double)bar->total);
     long long left = (long long)(seconds / (double)(done - bar->first) *
                                  (double)(bar->total - done));
-    char line[160];
-    int n = snprintf(line, sizeof line,
-                     "[%.*s%*s] %lld/%lld  loss %.4f  %.0f rows/s  ETA "
-                     "%lld:%02lld",
-                     full, "####################", CELLS - full, "",
-                     (long long)done, (long long)bar->total,
-                     opt_shown((double)loss),
-                     (double)bar->rows / seconds, left / 60, left % 60);
 
-    fprintf(stderr, "\r%s%*s", line, bar->drawn > n ? bar->drawn - n : 0, "");
+    return snprintf(out, size, "%lld/%lld  ETA %lld:%02lld  loss %.4f  %.0f "
+                    "rows/s", (long long)done, (long long)bar->total, left / 60,
+                    left % 60, opt_shown((double)loss),
+                    (double)bar->rows / seconds);
+}
+
+/* The numbers come first: the cells take what is left of the line, and of a
+ * line that is too short for the numbers their end is cut. */
+static void draw(progress *bar, int64_t done, float loss)
+{
+    enum { CELLS = 20, LEAST = 4 };
+    char cells[CELLS + 4] = "", numbers[160];
+    int width = opt_columns() - 1;
+    int n = put_numbers(numbers, sizeof numbers, bar, done, loss);
+    int room = width - n - 3, all = n < width ? n : width;
+
+    if (room >= LEAST)
+        all += put_cells(cells, sizeof cells, room < CELLS ? room : CELLS, bar,
+                         done);
+    fprintf(stderr, "\r%s%.*s%*s", cells, width, numbers,
+            bar->drawn > all ? bar->drawn - all : 0, "");
     fflush(stderr);
-    bar->drawn = n;
+    bar->drawn = all;
 }
 
 void progress_step(progress *bar, int64_t done, float loss, int64_t rows)
@@ -60,7 +81,10 @@ void progress_step(progress *bar, int64_t done, float loss, int64_t rows)
 
 void progress_clear(progress *bar)
 {
+    int width = opt_columns() - 1; /* it may be narrower now */
+
     if (bar->drawn)
-        fprintf(stderr, "\r%*s\r", bar->drawn, "");
+        fprintf(stderr, "\r%*s\r", bar->drawn < width ? bar->drawn : width,
+                "");
     bar->drawn = 0;
 }

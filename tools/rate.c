@@ -58,12 +58,10 @@ int rate_read(const settings *s, ls_boundary room[RATE_BOUNDARIES],
         .kind = (ls_schedule_kind)s->schedule,
         .warmup = s->warmup,
         .decay_steps = decay_steps(s),
-        .decay_rate = s->decay_rate,
-        .end_lr = s->end_lr,
         .boundary = room,
     };
     if (out->kind != LS_PIECEWISE)
-        return OPT_GO;
+        return knobs_set(s->of_schedule, KNOBS_SCHEDULE, s->schedule, out);
     return read_boundaries(s->boundaries, room, &out->boundaries);
 }
 

@@ -6,73 +6,30 @@
 #include <stdio.h>
 #include <string.h>
 
-int run_parse(run *r, const opt_program *program, int argc, char **argv)
+int run_parse(run *r, int argc, char **argv)
 {
-    int status = opt_parse(program, argc, argv, &r->set, &r->line);
+    int status = opt_parse(&r->program, argc, argv, &r->set, &r->line);
 
-    r->program = program;
-    r->model = program->models[r->line.model < 0 ? 0 : r->line.model].impl;
-    return status;
+    if (status != OPT_GO)
+        return status;
+    r->model = r->program.models[r->line.model]->impl;
+    knobs_settle(r->set.of_optimizer, KNOBS_OPTIMIZER, r->set.optimizer,
+                 &r->line);
+    knobs_settle(r->set.of_schedule, KNOBS_SCHEDULE, r->set.schedule, &r->line);
+    return OPT_GO;
+}
+
+const char *run_model_name(const run *r)
+{
+    return r->program.models[r->line.model]->name;
 }
 
 bool run_given(const run *r, const char *name)
 {
-    return opt_given(r->program, &r->line, name);
+    return opt_given(&r->line, name);
 }
 
 /* ------ Options that do not go together ------ */
-
-static const char *const not_both[][2] = {
-    {"steps", "epochs"},
-    {"batch", "batch-per-device"},
-    {"shuffle", "no-shuffle"},
-};
-
-/* Silently ignored, "--optimizer sgd --momentum 0.9" would be another
- * experiment than its author thinks. */
-/* clang-format off */
-static const struct {
-    const char *name;
-    unsigned optimizers; /* bits of ls_optimizer_kind */
-    const char *text;
-} of_optimizer[] = {
-    { "momentum", 1u << LS_MOMENTUM | 1u << LS_NESTEROV,
-      "momentum and nesterov" },
-    { "b1", 1u << LS_ADAM | 1u << LS_ADAMW, "adam and adamw" },
-    { "b2", 1u << LS_ADAM | 1u << LS_ADAMW, "adam and adamw" },
-    { "eps", 1u << LS_ADAM | 1u << LS_ADAMW, "adam and adamw" },
-    { "weight-decay", 1u << LS_ADAMW, "adamw" },
-};
-
-static const struct {
-    const char *name;
-    unsigned schedules; /* bits of ls_schedule_kind */
-    bool needed;        /* by each of them */
-    const char *text;
-} of_schedule[] = {
-    { "decay-steps",
-      1u << LS_LINEAR | 1u << LS_COSINE | 1u << LS_EXPONENTIAL, false,
-      "linear, cosine and exponential" },
-    { "decay-rate", 1u << LS_EXPONENTIAL, true, "exponential" },
-    { "end-lr", 1u << LS_LINEAR | 1u << LS_COSINE | 1u << LS_EXPONENTIAL,
-      false, "linear, cosine and exponential" },
-    { "boundaries", 1u << LS_PIECEWISE, true, "piecewise" },
-};
-/* clang-format on */
-
-static int check_schedule(const run *r)
-{
-    for (size_t i = 0; i < sizeof of_schedule / sizeof *of_schedule; i++) {
-        const char *name = of_schedule[i].name, *of = of_schedule[i].text;
-        bool fits = of_schedule[i].schedules >> r->set.schedule & 1;
-
-        if (run_given(r, name) && !fits)
-            return opt_fail(OPT_WRONG, "--%s is for --schedule %s", name, of);
-        if (fits && of_schedule[i].needed && !run_given(r, name))
-            return opt_fail(OPT_WRONG, "--schedule %s needs --%s", of, name);
-    }
-    return OPT_GO;
-}
 
 static int check_state(const char *state)
 {
@@ -88,6 +45,11 @@ static bool is_bf16(const run *r)
     return r->set.precision == PRECISION_BF16;
 }
 
+ls_precision run_precision(const run *r)
+{
+    return is_bf16(r) ? LS_BF16_LAYERS : LS_F32_LAYERS;
+}
+
 static bool is_onednn(const run *r)
 {
     return r->set.backend && strcmp(r->set.backend, "onednn") == 0;
@@ -95,40 +57,35 @@ static bool is_onednn(const run *r)
 
 int run_check(run *r)
 {
-    for (size_t i = 0; i < sizeof not_both / sizeof *not_both; i++)
-        if (run_given(r, not_both[i][0]) && run_given(r, not_both[i][1]))
-            return opt_fail(OPT_WRONG, "--%s and --%s exclude each other",
-                            not_both[i][0], not_both[i][1]);
-    for (size_t i = 0; i < sizeof of_optimizer / sizeof *of_optimizer; i++)
-        if (run_given(r, of_optimizer[i].name) &&
-            !(of_optimizer[i].optimizers >> r->set.optimizer & 1))
-            return opt_fail(OPT_WRONG, "--%s is for --optimizer %s",
-                            of_optimizer[i].name, of_optimizer[i].text);
-    if (check_state(r->set.state) != OPT_GO)
-        return OPT_WRONG;
+    int status = opt_check_together(&r->line, &r->set);
+
+    if (status == OPT_GO)
+        status = check_state(r->set.state);
+    if (status != OPT_GO)
+        return status;
     if (is_bf16(r) && r->set.backend && !strcmp(r->set.backend, "blis"))
         return opt_fail(OPT_WRONG, "--precision bf16 and --backend blis "
                         "exclude each other: BLIS has no such products");
     if (r->set.precision == PRECISION_BF16_INPUT && r->model->tokens)
         return opt_fail(OPT_WRONG, "--precision bf16-input rounds inputs that "
-                        "are floats; %s takes tokens",
-                        r->program->models[r->line.model].name);
-    return check_schedule(r);
+                        "are floats; %s takes tokens", run_model_name(r));
+    return OPT_GO;
 }
 
 /* ------ Stages before the first step ------ */
 
 /* --devices auto: the number is known once a mesh has looked. */
-static int count_cores(int64_t *cores)
+static int count_cores(const char *cpus, int64_t *cores)
 {
     ls_mesh_options o = ls_mesh_defaults();
     ls_mesh *mesh;
     int status;
 
     o.devices = 1;
+    o.cpus = cpus;
     status = ls_mesh_open(&mesh, &o);
     if (status < 0)
-        return opt_check(status);
+        return opt_check_usage(status);
     *cores = ls_mesh_usable_cores(mesh);
     ls_mesh_close(mesh);
     return OPT_GO;
@@ -140,8 +97,21 @@ static int find_products(run *r)
     if (!is_bf16(r) && !is_onednn(r))
         return OPT_GO;
     return opt_check(ls_backend_text(r->products, r->set.backend,
-                                     is_bf16(r) ? LS_BF16_LAYERS
-                                                : LS_F32_LAYERS));
+                                     run_precision(r)));
+}
+
+/* Of several ranks each has some of the devices, and no use for more workers
+ * than these; 0: the mesh chooses. */
+static int workers(const run *r)
+{
+    int ranks = r->transport ? r->transport->ranks : 1;
+    int64_t most = (r->set.devices + ranks - 1) / ranks, cores = most;
+
+    if (r->set.workers || ranks == 1)
+        return (int)r->set.workers;
+    if (count_cores(r->set.cpus, &cores) != OPT_GO)
+        return 0;
+    return (int)(most < cores ? most : cores);
 }
 
 int run_open_mesh(run *r)
@@ -150,7 +120,7 @@ int run_open_mesh(run *r)
     int status = find_products(r);
 
     if (status == OPT_GO && r->set.devices == 0)
-        status = count_cores(&r->set.devices);
+        status = count_cores(r->set.cpus, &r->set.devices);
     if (status != OPT_GO)
         return status;
     if (r->set.devices == 1 && r->model->parallel_only && !r->set.allow_single)
@@ -158,9 +128,10 @@ int run_open_mesh(run *r)
                         "Need at least 2 devices for data parallelism. "
                         "(--allow-single trains on one.)");
     o.devices = (int)r->set.devices;
-    o.workers = (int)r->set.workers;
+    o.workers = workers(r);
+    o.cpus = r->set.cpus;
     o.details = r->details;
-    return opt_check(ls_mesh_open(&r->mesh, &o));
+    return opt_check_usage(ls_mesh_open(&r->mesh, &o));
 }
 
 /* Rows that are padded leave the last device without any?  Its first is row
@@ -172,12 +143,10 @@ static int check_padding(const run *r, int64_t rows)
     if (r->set.uneven != UNEVEN_PAD || r->set.mean != LS_MEAN_OF_SHARDS ||
         rows == 0 || last * ((rows + shards - 1) / shards) < rows)
         return OPT_GO;
-    return opt_fail(
-        OPT_FAILED,
-        "--masked-mean per-shard: a batch of %lld "
-        "rows, padded, leaves device %lld without any, so its own mean "
-        "does not exist",
-        (long long)rows, (long long)last);
+    return opt_fail(OPT_WRONG, "--masked-mean per-shard: a batch of %lld "
+                    "row%s, padded, leaves device %lld without any, so its own "
+                    "mean does not exist", (long long)rows, opt_s(rows),
+                    (long long)last);
 }
 
 /* The full batches and the short one of an epoch. */
@@ -194,13 +163,19 @@ static int check_batches(const run *r)
 int run_open_data(run *r)
 {
     settings *s = &r->set;
-    int64_t batch =
-        s->batch_per_device ? s->batch_per_device * s->devices : s->batch;
+    data_cut cut = {
+        .batch = s->batch_per_device ? s->batch_per_device * s->devices
+                                     : s->batch,
+        .fits = !s->batch_per_device && !run_given(r, "batch") &&
+                !s->scale.weak,
+        .devices = (int)s->devices,
+        .micro = (int)s->accumulate,
+        .pad = s->uneven == UNEVEN_PAD,
+    };
     int status = r->model->load(&r->data, s, &r->line);
 
     if (status == OPT_GO)
-        status = data_plan(&r->data, batch, (int)s->devices, (int)s->accumulate,
-                           s->uneven == UNEVEN_PAD);
+        status = data_plan(&r->data, &cut);
     s->batch = r->data.batch;
     if (run_given(r, "steps"))
         s->epochs = 0;
@@ -223,21 +198,14 @@ int run_open_pool(run *r)
 {
     ls_pool_options o = ls_pool_defaults();
 
-    o.pin_caller = true;
+    o.pin_caller = !r->transport; /* ranks of a machine may share their cores */
     return opt_check(ls_pool_open(&r->pool, r->mesh, &o));
 }
 
-static ls_optimizer optimizer(const settings *s)
+static int make_optimizer(const settings *s, ls_optimizer *o)
 {
-    ls_optimizer o = ls_adamw(rate_peak(s));
-
-    o.kind = (ls_optimizer_kind)s->optimizer;
-    o.momentum = s->momentum;
-    o.b1 = s->b1;
-    o.b2 = s->b2;
-    o.eps = s->eps;
-    o.weight_decay = o.kind == LS_ADAMW ? s->weight_decay : 0;
-    return o;
+    *o = ls_optimizer_defaults((ls_optimizer_kind)s->optimizer, rate_peak(s));
+    return knobs_set(s->of_optimizer, KNOBS_OPTIMIZER, s->optimizer, o);
 }
 
 static int open_batches(run *r)
@@ -250,33 +218,42 @@ static int open_batches(run *r)
     return data_open(&r->data, r->trainer, r->set.shuffle ? &order : NULL);
 }
 
+/* What fails here for its values is what the command line asked for. */
+static int open_trainer(run *r, const ls_trainer_options *o)
+{
+    int status = ls_graph_new(&r->graph);
+
+    if (status == 0) {
+        r->model->build(r->graph, &r->set);
+        status = ls_trainer_open(&r->trainer, r->pool, r->graph, o);
+    }
+    if (status == 0)
+        status = ls_state_place(r->trainer, LS_STATE_ALL, r->set.state);
+    if (status == 0)
+        status = ls_batch_open(&r->batch, r->trainer);
+    return opt_check_usage(status);
+}
+
 int run_open_trainer(run *r)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_boundary room[RATE_BOUNDARIES];
     int status = rate_read(&r->set, room, &o.schedule);
 
+    if (status == OPT_GO)
+        status = make_optimizer(&r->set, &o.optimizer);
     if (status != OPT_GO)
         return status;
     o.seed = r->set.seed;
     o.keys = r->model->keys;
-    o.optimizer = optimizer(&r->set);
     o.clip_norm = r->set.clip_norm;
     o.accumulate = (int)r->set.accumulate;
     o.mean = (ls_mean)r->set.mean;
     o.backend = r->set.backend;
-    o.precision = r->set.precision == PRECISION_BF16 ? LS_BF16_LAYERS
-                                                     : LS_F32_LAYERS;
-    status = ls_graph_new(&r->graph);
-    if (status == 0) {
-        r->model->build(r->graph, &r->set);
-        status = ls_trainer_open(&r->trainer, r->pool, r->graph, &o);
-    }
-    if (status == 0)
-        status = ls_state_place(r->trainer, LS_STATE_ALL, r->set.state);
-    if (status == 0)
-        status = ls_batch_open(&r->batch, r->trainer);
-    return status < 0 ? opt_check(status) : open_batches(r);
+    o.precision = run_precision(r);
+    o.transport = r->transport;
+    status = open_trainer(r, &o);
+    return status == OPT_GO ? open_batches(r) : status;
 }
 
 static bool find_isa(ls_isa *isa)
@@ -296,9 +273,7 @@ const char *run_isa(void)
 
 bool run_is_portable(const run *r)
 {
-    ls_isa isa;
-
-    return !*r->products && (!find_isa(&isa) || isa.portable);
+    return ls_backend_portable(r->set.backend, run_precision(r));
 }
 
 /* The data first: its thread fills batches. */

@@ -9,13 +9,14 @@
 #include "model.h"
 
 typedef struct run {
-    const opt_program *program;
+    opt_program program;
     settings set;
     opt_line line;
     const model *model;
     data data;
     char products[LS_TEXT]; /* who makes them, of bf16 layers and by onednn,
                                where the bits depend on it; or "" */
+    const ls_transport *transport; /* to other ranks; NULL: there are none */
     bool details; /* the mesh knows caches and the CPU's name */
     ls_mesh *mesh;
     ls_pool *pool;
@@ -24,8 +25,11 @@ typedef struct run {
     ls_batch *batch;
 } run;
 
-/* Read the command line into a run of zero bytes. */
-int run_parse(run *r, const opt_program *program, int argc, char **argv);
+/* Read the command line into a run whose program is made, all else zero. */
+int run_parse(run *r, int argc, char **argv);
+
+/* The name of the model. */
+const char *run_model_name(const run *r);
 
 /* Was this option on the command line? */
 bool run_given(const run *r, const char *name);
@@ -50,6 +54,9 @@ int run_open_trainer(run *r);
 
 /* The instruction level in use. */
 const char *run_isa(void);
+
+/* Of the layers. */
+ls_precision run_precision(const run *r);
 
 /* Do other machines make the same bits?  Known once the mesh is open. */
 bool run_is_portable(const run *r);

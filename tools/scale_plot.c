@@ -13,6 +13,9 @@
 
 enum { WIDTH = 880, HEIGHT = 380, TOP = 64, BOTTOM = 316, TICKS = 5 };
 
+/* Above the largest. */
+static const double ROOM = 1.06;
+
 /* A panel's axes, from numbers to places. */
 typedef struct panel {
     FILE *f;
@@ -158,10 +161,23 @@ static void draw_counts(const findings *r, const panel *p)
     }
 }
 
+/* The ideal, and whatever is above it. */
+static double most_speedup(const findings *r)
+{
+    double most = r->most;
+
+    for (int i = 0; i < r->points; i++)
+        if (shown(&r->point[i]))
+            most = fmax(most, r->point[i].speedup_most);
+    for (int i = 0; i < r->guesses; i++)
+        most = fmax(most, r->guess[i].speedup);
+    return most;
+}
+
 static void draw_speedup(const findings *r, FILE *f)
 {
     int most = r->most;
-    panel p = {f, 64, 400, most * 1.06, most * 1.06};
+    panel p = {f, 64, 400, ROOM * most, ROOM * most_speedup(r)};
 
     frame(&p, r->guesses ? "speed-up, - - ideal, <tspan class=\"guess\">- - "
                            "model, not measured</tspan>"
@@ -217,13 +233,24 @@ static void draw_legend(FILE *f)
     }
 }
 
+/* What the bars are made of, not the step they should add up to. */
+static double most_time(const findings *r)
+{
+    double most = 0;
+
+    for (int i = 0; i < r->points; i++) {
+        const ls_times *t = &r->point[i].mean;
+
+        most = fmax(most, t->gradients + t->reduce + t->update + t->waiting);
+    }
+    return most;
+}
+
 static void draw_times(const findings *r, FILE *f)
 {
-    panel p = {.f = f, .left = 500, .right = 770, .x_most = 1};
+    panel p = {.f = f, .left = 500, .right = 770, .x_most = 1,
+               .y_most = ROOM * r->unit.scale * most_time(r)};
 
-    for (int i = 0; i < r->points; i++)
-        if (p.y_most < 1.06 * r->unit.scale * r->point[i].seconds)
-            p.y_most = 1.06 * r->unit.scale * r->point[i].seconds;
     frame(&p, "a step, mean over the workers", "workers",
           r->unit.name);
     draw_bars(r, &p);

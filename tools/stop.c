@@ -12,6 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ctrl-C, kill, and a terminal or a session that went away. */
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDS = sizeof ends / sizeof *ends };
+
 static volatile sig_atomic_t caught;
 static char line[160]; /* what the handler says */
 
@@ -20,8 +24,8 @@ static void asked(int number)
     int error = errno;
 
     caught = number;
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    for (int i = 0; i < ENDS; i++)
+        signal(ends[i], SIG_DFL);
     if (write(STDERR_FILENO, line, strlen(line)) < 0)
         errno = error; /* nobody listens: the status tells */
     errno = error;
@@ -32,8 +36,8 @@ static void answer(int number)
     struct sigaction old, new = {.sa_handler = asked, .sa_flags = SA_RESTART};
 
     sigemptyset(&new.sa_mask);
-    sigaddset(&new.sa_mask, SIGINT); /* two at once are one, then another */
-    sigaddset(&new.sa_mask, SIGTERM);
+    for (int i = 0; i < ENDS; i++) /* two at once are one, then another */
+        sigaddset(&new.sa_mask, ends[i]);
     if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
         sigaction(number, &new, NULL);
 }
@@ -43,8 +47,8 @@ void stop_open(void)
     snprintf(line, sizeof line,
              "%s%s: ends after this step; once more to end at once\n",
              isatty(STDERR_FILENO) ? "\n" : "", opt_program_name);
-    answer(SIGINT);
-    answer(SIGTERM);
+    for (int i = 0; i < ENDS; i++)
+        answer(ends[i]);
     signal(SIGXFSZ, SIG_IGN);
 }
 

@@ -3,9 +3,12 @@
 #include "opt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ------ Reading ------ */
 
@@ -48,14 +51,32 @@ static int check_bytes(const char *path, const unsigned char *bytes,
     return OPT_GO;
 }
 
+/* A pipe that nobody writes to would be waited for without end. */
+static FILE *open_text(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat info;
+    FILE *file = NULL;
+
+    if (fd < 0 || fstat(fd, &info) < 0)
+        opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+    else if (!S_ISREG(info.st_mode))
+        opt_fail(OPT_FAILED, "%s: is not a regular file", path);
+    else if (!(file = fdopen(fd, "rb")))
+        opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+    if (!file && fd >= 0)
+        close(fd);
+    return file;
+}
+
 static int read_text(const char *path, int64_t vocab, unsigned char **bytes,
                      int64_t *size)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = open_text(path);
     int status;
 
     if (!file)
-        return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+        return OPT_FAILED;
     status = read_all(file, path, bytes, size);
     fclose(file);
     return status == OPT_GO ? check_bytes(path, *bytes, *size, vocab) : status;
@@ -77,7 +98,7 @@ int text_load(text_data *t, const char *path, const char *evaluation,
         t->held = t->other;
     }
     if (status == OPT_GO && window < 2)
-        return opt_fail(OPT_FAILED, "--seq-len 1 leaves nothing to predict");
+        return opt_fail(OPT_WRONG, "--seq-len 1 leaves nothing to predict");
     if (status == OPT_GO && t->train < window)
         return opt_fail(OPT_FAILED,
                         "%s: %lld bytes to train on are fewer than "

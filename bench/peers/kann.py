@@ -14,6 +14,7 @@ first row (conv2d_loop1 and 2 of kautodiff.c end at ii < 0).
 """
 import argparse
 import hashlib
+import http.client
 import os
 import subprocess
 import sys
@@ -52,9 +53,12 @@ def options():
 def fetch(folder, name):
     path = f"{folder}/{name}"
     if not os.path.exists(path):
-        with urllib.request.urlopen(FROM + COMMIT + "/" + name,
-                                    timeout=20) as page:
-            text = page.read()
+        try:
+            with urllib.request.urlopen(FROM + COMMIT + "/" + name,
+                                        timeout=20) as page:
+                text = page.read()
+        except (OSError, http.client.HTTPException) as e:
+            raise OSError(f"KANN cannot be fetched: {e}") from e
         with open(path, "wb") as f:
             f.write(text)
     with open(path, "rb") as f:

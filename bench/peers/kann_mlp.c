@@ -102,11 +102,11 @@ static void load(net *m, const char *path)
 
 /* ------ Steps ------ */
 
-static double now_ms(void)
+static double now_ms(clockid_t clock)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
@@ -131,12 +131,15 @@ static void train(net *m, floats x, floats y, int steps, FILE *out)
         die("rows");
     for (int s = 0; s < steps; s++) {
         size_t first = (size_t)s * BATCH % rows;
-        double start = now_ms();
+        double used = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+        double start = now_ms(CLOCK_MONOTONIC);
         float loss = step(m, x.at + first * PIXELS, y.at + first * CLASSES,
                           mean_square);
 
-        fprintf(out, "{\"step\":%d,\"loss\":%.9g,\"ms\":%.9g}\n", s,
-                (double)loss, now_ms() - start);
+        fprintf(out, "{\"step\":%d,\"loss\":%.9g,\"ms\":%.9g,"
+                "\"cpu_ms\":%.9g}\n", s, (double)loss,
+                now_ms(CLOCK_MONOTONIC) - start,
+                now_ms(CLOCK_PROCESS_CPUTIME_ID) - used);
     }
     free(mean_square);
 }

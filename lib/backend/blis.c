@@ -51,6 +51,80 @@ static int64_t blis_scratch(int64_t k, int64_t n)
     return 0;
 }
 
+/* ------ what the environment asks of BLIS ------ */
+
+/* The families that BLIS was built with: asked for another one, it ends the
+ * process. */
+static const arch_t families[] = {
+#ifdef BLIS_CONFIG_SKX
+    BLIS_ARCH_SKX,
+#endif
+#ifdef BLIS_CONFIG_KNL
+    BLIS_ARCH_KNL,
+#endif
+#ifdef BLIS_CONFIG_HASWELL
+    BLIS_ARCH_HASWELL,
+#endif
+#ifdef BLIS_CONFIG_SANDYBRIDGE
+    BLIS_ARCH_SANDYBRIDGE,
+#endif
+#ifdef BLIS_CONFIG_PENRYN
+    BLIS_ARCH_PENRYN,
+#endif
+#ifdef BLIS_CONFIG_ZEN3
+    BLIS_ARCH_ZEN3,
+#endif
+#ifdef BLIS_CONFIG_ZEN2
+    BLIS_ARCH_ZEN2,
+#endif
+#ifdef BLIS_CONFIG_ZEN
+    BLIS_ARCH_ZEN,
+#endif
+#ifdef BLIS_CONFIG_EXCAVATOR
+    BLIS_ARCH_EXCAVATOR,
+#endif
+#ifdef BLIS_CONFIG_STEAMROLLER
+    BLIS_ARCH_STEAMROLLER,
+#endif
+#ifdef BLIS_CONFIG_PILEDRIVER
+    BLIS_ARCH_PILEDRIVER,
+#endif
+#ifdef BLIS_CONFIG_BULLDOZER
+    BLIS_ARCH_BULLDOZER,
+#endif
+#ifdef BLIS_CONFIG_FIRESTORM
+    BLIS_ARCH_FIRESTORM,
+#endif
+#ifdef BLIS_CONFIG_THUNDERX2
+    BLIS_ARCH_THUNDERX2,
+#endif
+#ifdef BLIS_CONFIG_CORTEXA57
+    BLIS_ARCH_CORTEXA57,
+#endif
+#ifdef BLIS_CONFIG_CORTEXA53
+    BLIS_ARCH_CORTEXA53,
+#endif
+#ifdef BLIS_CONFIG_GENERIC
+    BLIS_ARCH_GENERIC,
+#endif
+};
+
+/* What is asked for; -1 for nothing. */
+static long asked_family(void)
+{
+    const char *value = getenv("BLIS_ARCH_TYPE");
+
+    return value && *value ? strtol(value, NULL, 10) : -1;
+}
+
+static bool is_there(long family)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if ((long)families[i] == family)
+            return true;
+    return family == -1;
+}
+
 /* ------ which kernels BLIS has ------ */
 
 /* The family of BLIS's kernels that keeps the contract here, by its number in
@@ -146,22 +220,18 @@ static int refuse(void)
 
 int ls__blis_check(void)
 {
-    struct trial *t = ls__new(1, sizeof *t, "BLIS's trial");
+    struct trial *t;
     bool right;
 
-    if (!t)
+    if (!is_there(asked_family()))
+        return ls__fail(LS_EINVAL, "backend \"blis\": BLIS_ARCH_TYPE=%ld is no "
+                        "family of kernels of this BLIS, which would end the "
+                        "process", asked_family());
+    if (!(t = ls__new(1, sizeof *t, "BLIS's trial")))
         return LS_ENOMEM;
     right = meets_contract(t);
     free(t);
     return right ? 0 : refuse();
-}
-
-/* What the environment asks of BLIS, -1 for nothing. */
-static long asked_family(void)
-{
-    const char *value = getenv("BLIS_ARCH_TYPE");
-
-    return value && *value ? strtol(value, NULL, 10) : -1;
 }
 
 void ls_blis_text(char text[LS_TEXT])
@@ -169,7 +239,7 @@ void ls_blis_text(char text[LS_TEXT])
     const char *version = bli_info_get_version_str();
     long asked = asked_family();
 
-    if (asked < -1 || asked >= BLIS_NUM_ARCHS) {
+    if (!is_there(asked)) {
         snprintf(text, LS_TEXT, "BLIS %s; BLIS_ARCH_TYPE=%ld is no family of "
                  "kernels, BLIS will abort", version, asked);
         return;
@@ -181,5 +251,9 @@ void ls_blis_text(char text[LS_TEXT])
                        : "BLIS_ARCH_TYPE is set");
 }
 
+static const ls__products products = {
+    .gemm = blis_gemm, .scratch = blis_scratch};
+
 const ls__backend ls__backend_blis = {
-    .name = "blis", .gemm = blis_gemm, .scratch = blis_scratch};
+    .name = "blis", .text = "f32 products", .portable = true,
+    .products = &products};

@@ -191,13 +191,13 @@ static dnnl_status_t make_all(product *p, const ls__product *g, int64_t rows,
 
 /* ------ running them ------ */
 
-static void pack(const ls__prepared *m, const float *b, float *packed)
+static void pack(const ls__prepared *m, const float *b, void *packed)
 {
     const product *p = (const product *)m;
     int64_t size = ls__call_floats(&p->pack.desc[1]);
 
     if (ls__call_run(&p->on, &p->pack,
-                     (void *[]){(void *)b, packed, packed + size}))
+                     (void *[]){(void *)b, packed, (float *)packed + size}))
         ls__call_spoil(1, size, packed, 0);
 }
 
@@ -327,34 +327,35 @@ int ls__onednn_prepare(const ls__product *g, int64_t rows, bool bf16,
 static const struct {
     dnnl_cpu_isa_t isa;
     const char *name;
-    bool pays; /* for bf16, against our own kernels */
 } levels[] = {
-    {dnnl_cpu_isa_avx512_core_amx, "AMX", true},
-    {dnnl_cpu_isa_avx512_core_bf16, "AVX512-BF16", false},
-    {dnnl_cpu_isa_avx512_core, "AVX-512", false},
-    {dnnl_cpu_isa_avx2, "AVX2", false},
-    {(dnnl_cpu_isa_t)0, "its plain kernels", false},
+    {dnnl_cpu_isa_avx512_core_amx, "AMX"},
+    {dnnl_cpu_isa_avx512_core_bf16, "AVX512-BF16"},
+    {dnnl_cpu_isa_avx512_core, "AVX-512"},
+    {dnnl_cpu_isa_avx2, "AVX2"},
+    {(dnnl_cpu_isa_t)0, "its plain kernels"},
 };
 
-static int level(void)
+static const char *level(void)
 {
     unsigned has = (unsigned)dnnl_get_effective_cpu_isa();
     int i = 0;
 
     while (((unsigned)levels[i].isa & ~has) != 0)
         i++;
-    return i;
+    return levels[i].name;
 }
 
-bool ls__onednn_pays(void)
-{
-    return levels[level()].pays;
-}
+static const ls__preparer preparer = {ls__onednn_prepare,
+                                      ls__onednn_prepare_conv};
 
-void ls__onednn_text(char text[LS_TEXT])
+int ls__onednn_take(ls__backend *backend)
 {
     const dnnl_version_t *v = dnnl_version();
 
-    snprintf(text, LS_TEXT, "oneDNN %d.%d.%d with %s", v->major, v->minor,
-             v->patch, levels[level()].name);
+    backend->name = "onednn";
+    backend->portable = false;
+    backend->preparer = &preparer;
+    snprintf(backend->text, sizeof backend->text, "oneDNN %d.%d.%d with %s",
+             v->major, v->minor, v->patch, level());
+    return 0;
 }

@@ -1,23 +1,17 @@
-/* The backend "onednn": the native one, but for products that oneDNN has made
- * ready.  Only onednn*.c see oneDNN; LS_ONEDNN says whether it is built in. */
+/* The backend "onednn": the native one, except for products that oneDNN has made
+ * ready.  Only onednn*.c see oneDNN; no_onednn.c stands for them in a library
+ * that was configured without it. */
 #ifndef LS_BACKEND_ONEDNN_H
 #define LS_BACKEND_ONEDNN_H
 
 #include "backend/backend.h"
-#include "lockstep.h"
 
-/* ls__backend.prepare */
-int ls__onednn_prepare(const ls__product *g, int64_t rows, bool bf16,
-                       ls__prepared **prepared);
+/* ls__preparer's; onednn_conv.c has the second. */
+ls__prepare_product ls__onednn_prepare;
+ls__prepare_conv ls__onednn_prepare_conv;
 
-/* ls__backend.prepare_conv */
-int ls__onednn_prepare_conv(const ls__conv *v, bool rotated, bool bf16,
-                            ls__prepared **prepared);
-
-/* Is it faster than our own kernels for bf16 on this CPU? */
-bool ls__onednn_pays(void);
-
-/* "oneDNN 2.6.3 with AVX512-BF16" */
-void ls__onednn_text(char text[LS_TEXT]);
+/* Make a copy of native's backend oneDNN's.  LS_ENOTSUP: it is not built
+ * in. */
+int ls__onednn_take(ls__backend *backend);
 
 #endif

@@ -111,11 +111,11 @@ static dnnl_status_t make_all(convolution *p, const ls__conv *v, bool bf16)
 /* ------ running them ------ */
 
 /* Packed, then scratch, then the weights with their taps reversed. */
-static void pack(const ls__prepared *m, const float *w, float *packed)
+static void pack(const ls__prepared *m, const float *w, void *packed)
 {
     const convolution *p = (const convolution *)m;
     int64_t size = ls__call_floats(&p->pack.desc[1]);
-    float *scratchpad = packed + size;
+    float *scratchpad = (float *)packed + size;
     float *reversed = scratchpad + ls__call_scratchpad(&p->pack);
 
     for (int64_t t = 0; p->rotated && t < p->taps; t++)

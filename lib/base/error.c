@@ -37,6 +37,11 @@ int ls__fail(int status, const char *format, ...)
     return status;
 }
 
+int ls_error(int status, const char *text)
+{
+    return ls__fail(status, "%s", text ? text : "");
+}
+
 int ls__no_memory(const char *what, size_t bytes)
 {
     return ls__fail(LS_ENOMEM, "%s: %zu bytes of memory could not be had",

@@ -21,10 +21,24 @@ static inline bool ls__span_is_all(ls__span s)
     return s.count == s.of;
 }
 
+static inline bool ls__span_has(ls__span s, int i)
+{
+    return i >= s.first && i < s.first + s.count;
+}
+
 /* Elements first .. last-1 of an array. */
 typedef struct ls__range {
     int64_t first, last;
 } ls__range;
+
+/* What lies in both; empty when nothing does. */
+static inline ls__range ls__range_common(ls__range a, ls__range b)
+{
+    int64_t first = a.first > b.first ? a.first : b.first;
+    int64_t last = a.last < b.last ? a.last : b.last;
+
+    return (ls__range){first, last < first ? first : last};
+}
 
 /* Part `part` of a range that begins at a multiple of unit, cut into `parts`
  * ranges whose borders are multiples of unit and whose sizes differ by one unit

@@ -1,6 +1,7 @@
 /* Files of arrays for the header's readers: lists of what the reader of each
  * format has checked and owns. */
 #include "base/error.h"
+#include "base/sized.h"
 #include "checkpoint/checkpoint.h"
 #include "file/convert.h"
 
@@ -153,12 +154,13 @@ int ls_archive_entries(const ls_archive *a)
     return a->count;
 }
 
-int ls_archive_entry(const ls_archive *a, int i, ls_entry *entry)
+int ls_archive_entry_sized(const ls_archive *a, int i, ls_entry *entry,
+                           size_t size)
 {
     if (i < 0 || i >= a->count)
         return ls__fail(LS_EINVAL, "%s: there is no array %d of %d", a->path,
                         i, a->count);
-    *entry = a->entry[i];
+    ls__sized_put(entry, size, &a->entry[i], sizeof *entry);
     return 0;
 }
 

@@ -74,10 +74,12 @@ int ls__checkpoint_arrays(ls__checkpoint *c);
 /* Accepts a cleared or failed one. */
 void ls__checkpoint_close(ls__checkpoint *c);
 
-/* Of two objects of options: LS_EINVAL names the first that is not what it was,
- * and both values.  One that only `now` knows is of a newer program and may
- * stand. */
+/* Compare two objects of options, and put those of `then` that are another now
+ * into `changed`.  LS_EINVAL names the first that matches none of the patterns
+ * in may_change (by commas, as for fnmatch; NULL: nothing may), and both values.
+ * One that only `now` knows is of a newer program and may stand. */
 int ls__checkpoint_compare(const json_t *now, const json_t *then,
+                           const char *may_change, json_t *changed,
                            const char *folder);
 
 /* The JSON alone, from memory: bytes are borrowed, and written to and put right

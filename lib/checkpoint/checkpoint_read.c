@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,17 +159,52 @@ int ls__checkpoint_parse(ls__checkpoint *c, const char *path, char *bytes,
 
 /* ------ Its options ------ */
 
-int ls__checkpoint_compare(const json_t *now, const json_t *then,
-                           const char *folder)
+/* Does a name match one of the patterns "lr,boundary *"? */
+static bool matches(const char *name, const char *patterns)
+{
+    char pattern[128];
+
+    while (patterns && *patterns) {
+        size_t n = strcspn(patterns, ",");
+
+        snprintf(pattern, sizeof pattern, "%.*s", (int)n, patterns);
+        if (fnmatch(pattern, name, 0) == 0)
+            return true;
+        patterns += n + (patterns[n] == ',');
+    }
+    return false;
+}
+
+static int find_changed(const json_t *now, const json_t *then, json_t *changed)
 {
     const char *name;
     json_t *value;
 
     json_object_foreach((json_t *)then, name, value) {
         const char *is = json_string_value(json_object_get(now, name));
+
+        if ((!is || strcmp(is, json_string_value(value))) &&
+            json_object_set(changed, name, value) < 0)
+            return ls__no_memory("changed options", strlen(name));
+    }
+    return 0;
+}
+
+int ls__checkpoint_compare(const json_t *now, const json_t *then,
+                           const char *may_change, json_t *changed,
+                           const char *folder)
+{
+    int status = find_changed(now, then, changed);
+    const char *name;
+    json_t *value;
+
+    if (status < 0)
+        return status;
+    json_object_foreach(changed, name, value) {
+        const char *is = json_string_value(json_object_get(now, name));
         const char *was = json_string_value(value);
 
-        if (!is || strcmp(is, was))
+        if (!matches(name, may_change))
             return ls__fail(LS_EINVAL, "%s: %s is %s, but was %s in the "
                             "checkpoint", folder, name,
                             is && *is ? is : "not set", *was ? was : "not set");

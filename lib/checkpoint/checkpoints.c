@@ -9,9 +9,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/process.h"
+#include "base/sized.h"
 #include "checkpoint/checkpoint.h"
 #include "pool/pool.h"
-#include "pool/signals.h"
+#include "pool/thread.h"
 #include "checkpoint/run_folder.h"
 #include "checkpoint/run_options.h"
 #include "train/trainer.h"
@@ -35,6 +36,8 @@ struct ls_checkpoints {
     ls__safetensor *tensor; /* [blocks * params.count], of the copy */
     json_t *options, *notes;
     json_t *loaded; /* the notes of what was loaded */
+    const char *may_change;
+    json_t *differs; /* options that the last one looked at had otherwise */
     char skipped[LS__MESSAGE];
     int64_t step; /* of the copy */
 
@@ -52,8 +55,8 @@ struct ls_checkpoints {
 
 static int write_copy(ls_checkpoints *c)
 {
-    ls__snapshot s = {.params = c->trainer->params.count,
-                      .tensors = c->blocks * c->trainer->params.count,
+    ls__snapshot s = {.params = c->trainer->model.params.count,
+                      .tensors = c->blocks * c->trainer->model.params.count,
                       .tensor = c->tensor, .step = c->step,
                       .options = c->options, .notes = c->notes};
     ls__stamp stamp;
@@ -113,14 +116,11 @@ static int wait_idle(ls_checkpoints *c)
 
 static int start(ls_checkpoints *c)
 {
-    sigset_t old;
     int error;
 
     pthread_mutex_init(&c->mutex, NULL);
     pthread_cond_init(&c->changed, NULL);
-    ls__signals_block(&old);
-    error = pthread_create(&c->thread, NULL, writer, c);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    error = ls__thread_start(&c->thread, writer, c);
     c->started = !error;
     if (!error)
         return 0;
@@ -161,8 +161,8 @@ static int name_tensors(ls_checkpoints *c)
     ls__safetensor *to = c->tensor;
 
     for (int b = 0; b < c->blocks; b++)
-        for (int i = 0; i < t->params.count; i++, to++) {
-            const ls__slot *s = &t->params.slot[i];
+        for (int i = 0; i < t->model.params.count; i++, to++) {
+            const ls__slot *s = &t->model.params.slot[i];
 
             to->name = tensor_name(
                 c, b ? ls__optim_moment_name(kind, b - 1) : "", s->name);
@@ -170,7 +170,7 @@ static int name_tensors(ls_checkpoints *c)
                 return LS_ENOMEM;
             to->rank = s->rank;
             memcpy(to->shape, s->shape, sizeof s->shape);
-            to->data = c->copy + b * t->params.floats + s->offset;
+            to->data = c->copy + b * t->model.params.floats + s->offset;
         }
     return 0;
 }
@@ -180,10 +180,10 @@ static int make_copy(ls_checkpoints *c)
     const ls_trainer *t = c->trainer;
     size_t n = (size_t)c->blocks, bytes;
 
-    if (!ls__mul(n * sizeof(float), (size_t)t->params.floats, &bytes))
+    if (!ls__mul(n * sizeof(float), (size_t)t->model.params.floats, &bytes))
         return ls__no_memory("copy for checkpoints", SIZE_MAX);
     c->copy = ls__block_zero(bytes, "copy for checkpoints");
-    c->tensor = ls__arena_new(&c->arena, n * (size_t)t->params.count,
+    c->tensor = ls__arena_new(&c->arena, n * (size_t)t->model.params.count,
                               sizeof *c->tensor);
     return c->copy && c->tensor ? name_tensors(c) : LS_ENOMEM;
 }
@@ -193,39 +193,49 @@ static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
     const char *path = ls__arena_text(&c->arena, o->folder);
     int status;
 
-    if (!path)
+    c->may_change = o->may_change ? ls__arena_text(&c->arena, o->may_change)
+                                  : "";
+    if (!path || !c->may_change)
         return LS_ENOMEM;
     c->blocks = 1 + ls__optim_moments(c->trainer->options.optimizer.kind);
-    c->options = ls__run_options_new(c->trainer, o->settings, o->setting);
-    if (!c->options)
-        return LS_ENOMEM;
-    if ((status = make_copy(c)) < 0 ||
+    if ((status = ls__run_options_new(&c->options, c->trainer, o->settings,
+                                      o->setting)) < 0 ||
+        (status = make_copy(c)) < 0 ||
         (status = ls__run_folder_open(&c->dir, path)) < 0)
         return status;
     return start(c);
 }
 
-ls_checkpoints_options ls_checkpoints_defaults(void)
+static const ls_checkpoints_options defaults = {
+    .size = sizeof defaults, .keep = 3};
+
+void ls_checkpoints_defaults_sized(ls_checkpoints_options *options, size_t size)
 {
-    return (ls_checkpoints_options){.keep = 3};
+    ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
 int ls_checkpoints_open(ls_checkpoints **checkpoints, ls_trainer *trainer,
                         const ls_checkpoints_options *options)
 {
+    ls_checkpoints_options o = defaults;
+    int status = ls__sized_take("checkpoints", &o, sizeof o, options);
     ls_checkpoints *c;
-    int status;
 
-    if (!trainer || !options || !options->folder || options->keep < 0)
+    if (status < 0)
+        return status;
+    if (!trainer || !o.folder || o.keep < 0)
         return ls__fail(LS_EINVAL, "checkpoints need a trainer, a folder and "
                         "a number to keep that is not negative");
+    if (trainer->seam)
+        return ls__fail(LS_ENOTSUP, "checkpoints: the trainer's devices are "
+                        "spread over ranks, whose state is not gathered yet");
     if (!(c = ls__new(1, sizeof *c, "checkpoints")))
         return LS_ENOMEM;
     c->trainer = trainer;
-    c->keep = options->keep;
+    c->keep = o.keep;
     c->dir.fd = -1;
     c->process = ls__process_open();
-    if ((status = fill(c, options)) < 0) {
+    if ((status = fill(c, &o)) < 0) {
         ls_checkpoints_close(c);
         return status;
     }
@@ -244,6 +254,7 @@ void ls_checkpoints_close(ls_checkpoints *c)
     json_decref(c->options);
     json_decref(c->notes);
     json_decref(c->loaded);
+    json_decref(c->differs);
     ls__block_free(c->copy);
     ls__arena_free(&c->arena);
     free(c);
@@ -253,20 +264,22 @@ void ls_checkpoints_close(ls_checkpoints *c)
 
 static float *block(const ls_trainer *t, int b)
 {
-    return b ? t->moment[b - 1] : t->value;
+    return b ? t->moment[b - 1] : t->model.value;
 }
 
 static int hand_over(ls_checkpoints *c, int notes, const ls_setting *note)
 {
     const ls_trainer *t = c->trainer;
+    json_t *fresh;
+    int status = ls__run_options_new(&fresh, NULL, notes, note);
 
+    if (status < 0)
+        return status;
     json_decref(c->notes);
-    c->notes = ls__run_options_new(NULL, notes, note);
-    if (!c->notes)
-        return LS_ENOMEM;
+    c->notes = fresh;
     for (int b = 0; b < c->blocks; b++)
-        memcpy(c->copy + b * t->params.floats, block(t, b),
-               (size_t)t->params.floats * sizeof(float));
+        memcpy(c->copy + b * t->model.params.floats, block(t, b),
+               (size_t)t->model.params.floats * sizeof(float));
     c->step = t->step;
     pthread_mutex_lock(&c->mutex);
     enter(c, BUSY);
@@ -287,7 +300,7 @@ int ls_checkpoints_save(ls_checkpoints *c, int notes, const ls_setting *note)
 {
     int before, status = check_process(c);
 
-    if (status < 0)
+    if (status < 0 || (status = ls_trainer_check(c->trainer)) < 0)
         return status;
     before = wait_idle(c);
     status = hand_over(c, notes, note);
@@ -327,7 +340,8 @@ static int check_array(const ls__checkpoint *from, const ls__safetensor *want,
 
 static int check_arrays(const ls_checkpoints *c, const ls__checkpoint *from)
 {
-    int params = c->trainer->params.count, n = c->blocks * params, status = 0;
+    int params = c->trainer->model.params.count;
+    int n = c->blocks * params, status = 0;
 
     if (from->params.count != params || from->optimizer.count != n - params)
         return ls__fail(LS_ESHAPE, "%s: %d parameters and %d moments, but were "
@@ -343,7 +357,7 @@ static int check_arrays(const ls_checkpoints *c, const ls__checkpoint *from)
 /* All is checked: from here on nothing can fail. */
 static void take(ls_checkpoints *c, ls__checkpoint *from)
 {
-    const ls__params *p = &c->trainer->params;
+    const ls__params *p = &c->trainer->model.params;
 
     for (int b = 0; b < c->blocks; b++)
         for (int i = 0; i < p->count; i++) {
@@ -359,6 +373,17 @@ static void take(ls_checkpoints *c, ls__checkpoint *from)
     c->loaded = json_incref(from->notes);
 }
 
+/* c->differs is of this one from here on. */
+static int compare(ls_checkpoints *c, const ls__checkpoint *from)
+{
+    json_decref(c->differs);
+    c->differs = json_object();
+    if (!c->differs)
+        return ls__no_memory("changed options", sizeof(void *));
+    return ls__checkpoint_compare(c->options, from->options, c->may_change,
+                                  c->differs, from->folder);
+}
+
 static int load(ls_checkpoints *c, ls__stamp stamp)
 {
     size_t room = strlen(c->dir.path) + LS__STAMP_TEXT + 1;
@@ -371,8 +396,7 @@ static int load(ls_checkpoints *c, ls__stamp stamp)
     ls__stamp_text(name, stamp);
     snprintf(folder, room, "%s/%s", c->dir.path, name);
     if ((status = ls__checkpoint_open(&from, folder)) == 0 &&
-        (status = ls__checkpoint_compare(c->options, from.options,
-                                         folder)) == 0 &&
+        (status = compare(c, &from)) == 0 &&
         (status = ls__checkpoint_arrays(&from)) == 0 &&
         (status = check_arrays(c, &from)) == 0)
         take(c, &from);
@@ -435,6 +459,22 @@ int ls_checkpoints_count(const ls_checkpoints *c)
 const char *ls_checkpoints_note(const ls_checkpoints *c, const char *name)
 {
     return json_string_value(json_object_get(c->loaded, name));
+}
+
+bool ls_checkpoints_change(const ls_checkpoints *c, int i, ls_change *change)
+{
+    const char *name;
+    json_t *was;
+
+    json_object_foreach(c->differs, name, was)
+        if (i-- == 0) {
+            json_t *is = json_object_get(c->options, name);
+
+            *change = (ls_change){name, json_string_value(is),
+                                  json_string_value(was)};
+            return true;
+        }
+    return false;
 }
 
 const char *ls_checkpoints_skipped(const ls_checkpoints *c)

@@ -1,6 +1,7 @@
 /* A trainer's options and other settings as texts. */
 #include "checkpoint/run_options.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "train/optim.h"
 #include "train/schedule.h"
 
@@ -90,7 +91,7 @@ static bool put_options(json_t *to, const ls_trainer *t)
     const ls_trainer_options *o = &t->options;
     const ls_schedule *s = &o->schedule;
 
-    return put_int(to, "devices", t->devices) &&
+    return put_int(to, "devices", t->devices.of) &&
            put_int(to, "seed", o->seed) && put(to, "keys", keys[o->keys]) &&
            put_real(to, "lr", o->optimizer.lr) &&
            put_choice(to, ls__optim_choice(o->optimizer.kind), &o->optimizer) &&
@@ -102,17 +103,49 @@ static bool put_options(json_t *to, const ls_trainer *t)
            put(to, "precision", precisions[o->precision]);
 }
 
-json_t *ls__run_options_new(const ls_trainer *t, int settings,
-                            const ls_setting *setting)
+/* A setting that had the name of another would silently replace it. */
+static int check_setting(const json_t *object, const ls_setting *s, int i)
+{
+    if (!s->name || !s->value)
+        return ls__fail(LS_EINVAL, "setting %d: its %s is NULL", i,
+                        s->name ? "value" : "name");
+    if (!ls__utf8_is(s->name) || !ls__utf8_is(s->value))
+        return ls__fail(LS_EINVAL, "setting \"%s\": its %s is no UTF-8",
+                        s->name, ls__utf8_is(s->name) ? "value" : "name");
+    if (json_object_get(object, s->name))
+        return ls__fail(LS_EINVAL, "setting \"%s\": stands there already; the "
+                        "trainer's own options are kept without asking",
+                        s->name);
+    return 0;
+}
+
+static int put_settings(json_t *object, int settings,
+                        const ls_setting *setting)
+{
+    for (int i = 0; i < settings; i++) {
+        int status = check_setting(object, &setting[i], i);
+
+        if (status < 0)
+            return status;
+        if (!put(object, setting[i].name, setting[i].value))
+            return ls__no_memory("settings", 0);
+    }
+    return 0;
+}
+
+int ls__run_options_new(json_t **out, const ls_trainer *t, int settings,
+                        const ls_setting *setting)
 {
     json_t *object = json_object();
-    bool good = object && (!t || put_options(object, t));
+    int status;
 
-    for (int i = 0; i < settings && good; i++)
-        good = put(object, setting[i].name, setting[i].value);
-    if (good)
-        return object;
-    json_decref(object);
-    ls__fail(LS_ENOMEM, "settings: no memory, or a text that is no UTF-8");
-    return NULL;
+    if (!object || (t && !put_options(object, t)))
+        status = ls__no_memory("settings", 0);
+    else
+        status = put_settings(object, settings, setting);
+    if (status == 0)
+        *out = object;
+    else
+        json_decref(object);
+    return status;
 }

@@ -7,9 +7,10 @@
 
 #include <jansson.h>
 
-/* An object of texts: the options of a trainer (NULL: of none), and other
- * settings behind them.  NULL, with a message: no memory. */
-json_t *ls__run_options_new(const ls_trainer *trainer, int settings,
-                            const ls_setting *setting);
+/* An object of texts, to be given up by its owner: the options of a trainer
+ * (NULL: of none), and other settings behind them.  LS_EINVAL: a text that is
+ * NULL or no UTF-8, or a name that stands there already. */
+int ls__run_options_new(json_t **out, const ls_trainer *trainer, int settings,
+                        const ls_setting *setting);
 
 #endif

@@ -2,6 +2,7 @@
  * is in each channel, (u / 255 - mean[c]) / std[c]. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "file/images.h"
 
 #include <stdlib.h>
@@ -158,19 +159,23 @@ static int make_spec(image_source *s, const ls_images_options *o)
     return image->name && label->name ? 0 : LS_ENOMEM;
 }
 
-ls_images_options ls_images_defaults(void)
+static const ls_images_options defaults = {.size = sizeof defaults};
+
+void ls_images_defaults_sized(ls_images_options *options, size_t size)
 {
-    return (ls_images_options){0};
+    ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
 int ls_source_images(ls_source *source, const char *path,
                      const ls_images_options *options)
 {
-    ls_images_options o = options ? *options : ls_images_defaults();
-    image_source *s = ls__new(1, sizeof *s, "images");
-    int status;
+    ls_images_options o = defaults;
+    int status = ls__sized_take("images", &o, sizeof o, options);
+    image_source *s;
 
-    if (!s)
+    if (status < 0)
+        return status;
+    if (!(s = ls__new(1, sizeof *s, "images")))
         return LS_ENOMEM;
     status = ls__images_open(&s->set, path, o.test, o.labels);
     if (status == 0)

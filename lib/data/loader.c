@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "data/prefetch.h"
 #include "pool/pool.h"
 #include "random/permutation.h"
@@ -219,21 +220,23 @@ double ls_loader_seconds(const ls_loader *l)
 
 /* ------ Opening ------ */
 
-ls_loader_options ls_loader_defaults(void)
+static const ls_loader_options defaults = {.size = sizeof defaults};
+
+void ls_loader_defaults_sized(ls_loader_options *options, size_t size)
 {
-    return (ls_loader_options){0};
+    ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
 static int check_array(ls_loader *l, const ls_trainer *t, int a)
 {
     const ls_array_spec *spec = &l->source.array[a];
-    const ls__input *in = ls__trainer_input(t, spec->name);
+    const ls__input *in = ls__model_input(&t->model, spec->name);
     char have[LS__SHAPE_TEXT], want[LS__SHAPE_TEXT];
 
     if (!in)
         return ls__fail(LS_ENOTFOUND, "no input is named \"%s\" as the "
                         "source's array; the first is \"%s\"", spec->name,
-                        t->inputs ? t->input[0].name : "");
+                        t->model.inputs ? t->model.input[0].name : "");
     ls__shape_text(have, spec->rank, spec->shape);
     ls__shape_text(want, in->rank, in->shape);
     if (ls__count(spec->rank, spec->shape) != in->size)
@@ -281,7 +284,7 @@ static int plan(ls_loader *l, const ls_trainer *t)
     if (batch % l->shards && !pad)
         return ls__fail(LS_ESHAPE, "a batch of %lld rows does not divide by "
                         "%d devices x %d micro-batches", (long long)batch,
-                        t->devices, t->micro);
+                        t->devices.of, t->micro);
     l->batch = batch < rows ? batch : rows;
     l->batches = pad ? round_up(rows, l->batch) / l->batch : rows / l->batch;
     return 0;
@@ -359,8 +362,10 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
     l->trainer = trainer;
     l->source = *source;
     l->arrays = source->arrays;
-    l->options = options ? *options : ls_loader_defaults();
-    status = check_arrays(l, trainer);
+    l->options = defaults;
+    status = ls__sized_take("loader", &l->options, sizeof defaults, options);
+    if (status == 0)
+        status = check_arrays(l, trainer);
     if (status == 0)
         status = plan(l, trainer);
     if (status == 0)

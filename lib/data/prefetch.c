@@ -8,7 +8,7 @@
 #include "data/prefetch.h"
 #include "base/error.h"
 #include "base/fpmode.h"
-#include "pool/signals.h"
+#include "pool/thread.h"
 
 #include <string.h>
 
@@ -59,17 +59,13 @@ static void *serve(void *arg)
 int ls__prefetch_open(ls__prefetch *p, const ls_mesh *mesh,
                       void (*work)(void *user), void *user)
 {
-    sigset_t old;
     int error;
 
     *p = (ls__prefetch){.mesh = mesh, .work = work, .user = user,
                         .busy = true, .process = ls__process_open()};
     atomic_init(&p->state, IDLE);
     p->seen = ls__gate_now(&p->done);
-    ls__signals_block(&old);
-    error = pthread_create(&p->thread, NULL, serve, p);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (error) {
+    if ((error = ls__thread_start(&p->thread, serve, p))) {
         ls__process_close(&p->process);
         return ls__fail(LS_ETHREAD, "the thread that makes batches: %s",
                         strerror(error));

@@ -25,6 +25,9 @@ void ls_graph_free(ls_graph *graph)
     free(graph->streams);
     free(graph->inputs);
     free(graph->outputs);
+    ls__names_free(&graph->param_names);
+    ls__names_free(&graph->param_scopes);
+    ls__names_free(&graph->stream_scopes);
     ls__arena_free(&graph->arena);
     free(graph);
 }
@@ -123,7 +126,9 @@ ls_node *ls__node_done(ls_node *node)
 {
     int status = node ? node->op->shape(node) : 0;
 
-    return status < 0 ? ls__graph_failed(node->graph, status) : node;
+    if (status < 0)
+        return ls__graph_failed(node->graph, status);
+    return node && node->op->declare ? node->op->declare(node) : node;
 }
 
 ls_node *ls_input(ls_graph *graph, const char *name, ls_dtype dtype, int rank,
@@ -175,15 +180,13 @@ char *ls__path(ls_graph *g, const char *scope, const char *name)
     return text;
 }
 
-/* Parameters declared so far in a scope: Flax's modules of one name count
- * on. */
-static int count_in_scope(const ls_graph *g, const char *scope)
+/* What is declared in a scope so far, this included: Flax's modules of one name
+ * count on.  0: no memory. */
+static int count_in_scope(ls__names *scopes, const char *scope)
 {
-    int count = 0;
+    int *count = ls__names_number(scopes, scope);
 
-    for (int i = 0; i < g->param_count; i++)
-        count += !strcmp(g->params[i]->scope, scope);
-    return count;
+    return count ? ++*count : 0;
 }
 
 /* The scope of a parameter: its name less the last part. */
@@ -199,12 +202,16 @@ static char *scope_of(ls_graph *g, const char *name)
 }
 
 /* What is wrong with a new parameter, or 0. */
-static int check_param(const ls_graph *g, const ls__param *p)
+static int check_param(ls_graph *g, const ls__param *p)
 {
-    for (int i = 0; i < g->param_count; i++)
-        if (!strcmp(g->params[i]->name, p->name))
-            return ls__fail(LS_EINVAL, "parameter \"%s\" stands there twice: "
-                            "give each layer a name of its own", p->name);
+    int *is_there = ls__names_number(&g->param_names, p->name);
+
+    if (!is_there)
+        return LS_ENOMEM;
+    if (*is_there)
+        return ls__fail(LS_EINVAL, "parameter \"%s\" stands there twice: give "
+                        "each layer a name of its own", p->name);
+    *is_there = 1;
     if (p->size <= 0 || p->size > INT64_C(1) << 40)
         return ls__fail(LS_ESHAPE, "parameter \"%s\" is too large", p->name);
     return 0;
@@ -219,10 +226,10 @@ ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,
     int status;
 
     if (!p || !(p->name = ls__path(g, node->name, name)) ||
-        !(p->scope = scope_of(g, p->name)))
+        !(p->scope = scope_of(g, p->name)) ||
+        !(p->count = count_in_scope(&g->param_scopes, p->scope)))
         return ls__graph_failed(g, LS_ENOMEM);
-    p->count = count_in_scope(g, p->scope) + 1;
-    p->request = g->param_count + g->stream_count;
+    p->request = g->requests++;
     p->rank = rank;
     memcpy(p->shape, shape, (size_t)rank * sizeof *shape);
     p->size = ls__count(rank, shape);
@@ -242,12 +249,10 @@ int ls__graph_stream(ls_graph *g, const char *scope)
 {
     ls__stream *s = ls__arena_new(&g->arena, 1, sizeof *s);
 
-    if (!s || !(s->scope = ls__arena_text(&g->arena, scope)))
+    if (!s || !(s->scope = ls__arena_text(&g->arena, scope)) ||
+        !(s->count = count_in_scope(&g->stream_scopes, s->scope)))
         return LS_ENOMEM;
-    s->count = 1;
-    for (int i = 0; i < g->stream_count; i++)
-        s->count += !strcmp(g->streams[i]->scope, scope);
-    s->request = g->param_count + g->stream_count;
+    s->request = g->requests++;
     if (append((void ***)&g->streams, &g->stream_count, &g->stream_capacity,
                s) < 0)
         return LS_ENOMEM;

@@ -4,14 +4,15 @@
 #define LS_GRAPH_GRAPH_H
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/memory.h"
-#include "kernel/product.h"
+#include "kernel/formula.h"
 #include "lockstep.h"
 #include "random/init.h"
 
 typedef struct ls__op ls__op;
 
-enum { LS__MAX_INPUTS = 3, LS__MAX_PARAMS = 2 };
+enum { LS__MAX_INPUTS = LS__TERM_INPUTS, LS__MAX_PARAMS = 2 };
 
 /* A window over an image, fitted to it; padding is what lies before. */
 typedef struct ls__window {
@@ -20,6 +21,12 @@ typedef struct ls__window {
     int64_t h, w;           /* pixels that come out */
     ls_padding padding;
 } ls__window;
+
+/* A list of sizes. */
+typedef struct ls__extents {
+    int rank;
+    int64_t of[LS_MAX_RANK];
+} ls__extents;
 
 struct ls_node {
     ls_graph *graph;
@@ -35,12 +42,26 @@ struct ls_node {
     int params;
     int input;                     /* index in graph->inputs, or -1 */
     int64_t limit;                 /* inputs used as indices: below this */
+    int stream;                    /* of random numbers, or -1 */
+
+    /* What its operator's attributes name (graph/attribute.h). */
+    int64_t features;              /* dense, embed, convolution: new width */
+    bool bias;                     /* dense, convolution: there is one */
+    ls__extents kernel;            /* dense: shape of its weights */
     int64_t heads;                 /* attention */
     bool causal;                   /* attention */
     double rate;                   /* dropout */
-    int stream;                    /* of random numbers, or -1 */
     ls__window window;             /* convolution, pooling */
     int64_t groups;                /* group norm */
+    double by[2];                  /* elementwise: the term's constants */
+    int64_t axis;                  /* slice, concat: along it; sum, max: from
+                                      it on */
+    int64_t axes;                  /* sum, max: how many */
+    int64_t first;                 /* slice: where it begins */
+    int64_t count;                 /* slice: elements; one-hot: width */
+    ls__extents extents;           /* reshape, broadcast: the shape asked for;
+                                      transpose: the axes in their new order */
+
     bool residual;                 /* plan: in[1] is added to a product's y */
     ls__activation activation;     /* plan: a product's y goes through it */
     bool pooled;                   /* plan: a convolution's y is pooled too */
@@ -48,6 +69,8 @@ struct ls_node {
                                       the pooled y, and the convolution's own
                                       is (window.h,window.w) */
     const ls_own_op *own;          /* a user's operator or loss; else NULL */
+    const ls__formula *formula;    /* plan: a chain of elementwise operators in
+                                      one; else NULL */
 };
 
 /* A parameter as its operator declared it. */
@@ -84,6 +107,10 @@ struct ls_graph {
     int param_count, param_capacity;
     ls__stream **streams; /* likewise */
     int stream_count, stream_capacity;
+    ls__names param_names;   /* 1: is there */
+    ls__names param_scopes;  /* how many parameters a scope has */
+    ls__names stream_scopes; /* how many streams */
+    int requests; /* of keys, for parameters and streams: nnx counts them */
     ls_node **inputs;
     int input_count, input_capacity;
     ls__output **outputs;
@@ -94,6 +121,10 @@ struct ls_graph {
     int status; /* of the first error */
     char message[LS__MESSAGE];
 };
+
+/* A copy that shares nothing with the graph but what a user's operators point
+ * at.  LS_ENOMEM; a graph that failed is copied with its failure. */
+int ls__graph_copy(ls_graph **copy, const ls_graph *graph);
 
 /* A new node of an operator.  in[] as many as the operator has; its shape is
  * the operator's business.  NULL when an input is NULL or the graph failed. */
@@ -123,7 +154,8 @@ int ls__node_set_shape(ls_node *node, ls_dtype dtype, int rank,
 /* Make the current message the graph's error if it is the first; NULL. */
 ls_node *ls__graph_failed(ls_graph *graph, int status);
 
-/* Call the operator's shape function and hand the node out. */
+/* Finish a node whose attributes are set: its operator checks them and finds the
+ * shape, then declares parameters and streams.  Hands the node out, or NULL. */
 ls_node *ls__node_done(ls_node *node);
 
 #endif

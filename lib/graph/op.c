@@ -2,6 +2,8 @@
  * their inputs. */
 #include "graph/op.h"
 
+#include <string.h>
+
 int64_t ls__width(const ls_node *node)
 {
     return node->rank ? node->shape[node->rank - 1] : 1;
@@ -26,9 +28,38 @@ int ls__want(const ls_node *node, int k, ls_dtype dtype, int rank)
                     dtype == LS_F32 ? "LS_F32" : "LS_I32", rank);
 }
 
+int ls__want_axis(ls_node *node)
+{
+    const ls_node *x = node->in[0];
+    char text[LS__SHAPE_TEXT];
+
+    if (node->axis < -x->rank || node->axis >= x->rank)
+        return ls__fail(LS_ESHAPE, "%s \"%s\": axis %lld of %s", node->op->name,
+                        node->name, (long long)node->axis,
+                        ls__shape_text(text, x->rank, x->shape));
+    if (node->axis < 0)
+        node->axis += x->rank;
+    return 0;
+}
+
 int ls__same_shape(ls_node *n)
 {
     if (ls__want(n, 0, LS_F32, 0) < 0)
         return LS_ESHAPE;
     return ls__node_set_shape(n, LS_F32, n->in[0]->rank, n->in[0]->shape);
+}
+
+int ls__equal_shapes(ls_node *n)
+{
+    const ls_node *a = n->in[0], *b = n->in[1];
+    char left[LS__SHAPE_TEXT], right[LS__SHAPE_TEXT];
+
+    if (ls__want(n, 0, LS_F32, 0) < 0 || ls__want(n, 1, LS_F32, 0) < 0)
+        return LS_ESHAPE;
+    if (a->rank != b->rank ||
+        memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape))
+        return ls__fail(LS_ESHAPE, "%s: %s and %s differ", n->op->name,
+                        ls__shape_text(left, a->rank, a->shape),
+                        ls__shape_text(right, b->rank, b->shape));
+    return ls__node_set_shape(n, LS_F32, a->rank, a->shape);
 }

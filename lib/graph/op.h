@@ -8,6 +8,7 @@
 #ifndef LS_GRAPH_OP_H
 #define LS_GRAPH_OP_H
 
+#include "graph/attribute.h"
 #include "graph/graph.h"
 #include "kernel/kernel.h"
 
@@ -64,7 +65,13 @@ struct ls__op {
     bool reads_y; /* backward reads y, the operator's own value */
     bool dx_over_addend, dx_over_dy, dx_over_x;
     ls__activation activation; /* which one it is; 0: another operator */
+    int term; /* elementwise: its kind in formulas; 0: another operator */
+    const ls__attribute *attributes; /* ended by one without a name; or NULL */
+    /* Check inputs and attributes, and set the node's shape. */
     int (*shape)(ls_node *node);
+    /* Declare parameters and streams, all from inputs, shape and attributes.
+     * The node, or NULL; a NULL function: there are none. */
+    ls_node *(*declare)(ls_node *node);
     /* Floats a row kept from forward to backward; NULL: none. */
     int64_t (*stash)(const ls_node *node);
     /* Floats of scratch a call on `rows` rows needs; NULL: none. */
@@ -83,6 +90,12 @@ struct ls__op {
     void (*backward)(const ls__run *r);
 };
 
+/* An operator's kind of term; 0 where it is not elementwise. */
+static inline int ls__term_of(const ls__op *op)
+{
+    return op->activation ? (int)op->activation : op->term;
+}
+
 /* The last axis of a node, and how many vectors of it a row holds; 1 and 1 for
  * a node of rank 0. */
 int64_t ls__width(const ls_node *node);
@@ -92,7 +105,14 @@ int64_t ls__vectors(const ls_node *node);
  * `rank`; the message shows what it has. */
 int ls__want(const ls_node *node, int k, ls_dtype dtype, int rank);
 
+/* Make node->axis, an axis of input 0 that may be counted from the end (-1: the
+ * last), one counted from the beginning; LS_ESHAPE when there is none. */
+int ls__want_axis(ls_node *node);
+
 /* The shape of an operator whose value has the shape of its one input. */
 int ls__same_shape(ls_node *node);
+
+/* That of an operator of two inputs, whose shapes must be equal. */
+int ls__equal_shapes(ls_node *node);
 
 #endif

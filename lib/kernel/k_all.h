@@ -1,23 +1,15 @@
 /* Everything that is compiled once per instruction level.  v2.c, v3.c, v4.c
  * and plain.c include this one file under different compiler flags; all of it
  * is static, and only the table at the end leaves the file. */
-#include <string.h>
-
-#include "kernel/kernel.h"
-#include "kernel/k_simd.h"
-#include "kernel/k_vmath.h"
-
 #include "kernel/k_bf16.h"
+#include "kernel/k_bf16_conv.h"
+#include "kernel/k_bf16_gemm.h"
+#include "kernel/k_conv.h"
 #include "kernel/k_dropout.h"
 #include "kernel/k_elementwise.h"
-#include "kernel/k_tile.h"
 #include "kernel/k_epilogue.h"
-#include "kernel/k_panels.h"
+#include "kernel/k_formula.h"
 #include "kernel/k_gemm.h"
-#include "kernel/k_gemm_sparse.h"
-#include "kernel/k_conv.h"
-#include "kernel/k_conv_sparse.h"
-#include "kernel/k_bf16_products.h"
 #include "kernel/k_norm.h"
 #include "kernel/k_optim.h"
 #include "kernel/k_pooling.h"
@@ -25,6 +17,7 @@
 #include "kernel/k_reduce.h"
 #include "kernel/k_roof.h"
 #include "kernel/k_softmax.h"
+#include "kernel/kernel.h"
 
 #define LS__KERNEL_TABLE \
     .fma_loop = fma_loop, .round_bf16 = round_bf16, \
@@ -32,19 +25,25 @@
     .random_bits = fill_bits, .random_uniform = fill_uniform, \
     .random_normal = fill_normal, \
     .random_truncated_normal = fill_truncated_normal, .tree_sum = tree_sum, \
-    .f32 = {.name = "native", .gemm = gemm, .scratch = scratch_size, \
-            .packed_size = packed_size, .pack = pack, .conv = conv, \
-            .conv_grad = conv_grad, .conv_scratch = conv_scratch, \
-            .conv_packed_size = conv_packed_size, .conv_pack = conv_pack}, \
-    .bf16 = LS__BF16_PRODUCTS, .epilogue = epilogue, \
-    .conv_sparse_grad = conv_sparse_grad, \
+    .native = {[LS_F32_LAYERS] = {.name = "native", .text = "f32 products", \
+                                  .portable = FUSED, .products = &products, \
+                                  .convs = &convs}, \
+               [LS_BF16_LAYERS] = {.name = "native", \
+                                   .text = "rounding, then f32 products", \
+                                   .portable = true, .bf16 = true, \
+                                   .products = &bf16_products, \
+                                   .convs = &bf16_convs}}, \
+    .epilogue = epilogue, \
     .max_pool = max_pool, .max_pool_grad = max_pool_grad, \
     .avg_pool = avg_pool, .avg_pool_grad = avg_pool_grad, \
     .add = add, .scale = scale, \
     .activate = activate, .activate_grad = activate_grad, \
     .slope_grad = slope_grad, \
+    .term_value = term_value, .term_grad = term_grad, \
     .column_sum = column_sum, .square_sum = square_sum, \
     .first_nonfinite = first_nonfinite, .layer_norm = layer_norm, \
     .layer_norm_grad = layer_norm_grad, .softmax = softmax, \
-    .softmax_grad = softmax_grad, .cross_entropy = cross_entropy, \
+    .softmax_grad = softmax_grad, .log_softmax = log_softmax, \
+    .log_softmax_grad = log_softmax_grad, .row_sum = row_sum, \
+    .cross_entropy = cross_entropy, \
     .squared_error = squared_error, .update = LS__UPDATES

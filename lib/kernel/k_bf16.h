@@ -2,7 +2,7 @@
 #ifndef LS_KERNEL_K_BF16_H
 #define LS_KERNEL_K_BF16_H
 
-#include "kernel/k_elementwise.h"
+#include "kernel/k_simd.h"
 
 /* A carry out of the mantissa is the next power of two, or infinity.  A NaN
  * keeps its sign and upper half and is made quiet, so that it stays one. */

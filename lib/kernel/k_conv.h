@@ -14,18 +14,36 @@
 #ifndef LS_KERNEL_K_CONV_H
 #define LS_KERNEL_K_CONV_H
 
+#include "kernel/k_conv_sparse.h"
+#include "kernel/k_epilogue.h"
+#include "kernel/k_panels.h"
+#include "kernel/k_tile.h"
+
 /* ------ kernels in panels ------ */
 
-static int64_t conv_packed_size(int64_t taps, int64_t k, int64_t n)
+static int64_t conv_packed_size(const ls__conv_weights *of)
 {
-    return packed_size(taps * k, n);
+    int64_t taps = of->kh * of->kw;
+
+    return of->rotated ? packed_size(taps * of->out, of->in)
+                       : packed_size(taps * of->in, of->out);
 }
 
-static void conv_pack(int64_t taps, int64_t in, int64_t out, bool rotated,
-                      const float *w, float *packed)
+/* The panels' parts of the taps one below the other, in the rotated operand
+ * from the last to the first. */
+static void conv_pack(const ls__conv_weights *of, const float *w, void *packed)
 {
-    pack_taps(pack_panel, rotated ? out : in, taps, in, out, rotated, w,
-              packed);
+    int64_t taps = of->kh * of->kw, in = of->in, out = of->out;
+    int64_t n = of->rotated ? in : out, k = of->rotated ? out : in;
+    int64_t row = of->rotated ? 1 : out, col = of->rotated ? out : 1;
+    float *to = packed;
+
+    for (int64_t j = 0; j < n; j += COLUMNS)
+        for (int64_t t = 0; t < taps; t++, to += k * COLUMNS) {
+            const float *tap = w + (of->rotated ? taps - 1 - t : t) * in * out;
+
+            pack_panel(k, n - j, tap + j * col, row, col, to);
+        }
 }
 
 /* ------ y ------ */
@@ -36,7 +54,7 @@ SIMD void conv_tile(const ls__conv *v, int rows, int64_t y, int64_t x,
 {
     float sum[ROWS * COLUMNS] __attribute__((aligned(64)));
     const float *a = v->x + y * v->step_y + x * v->step_x;
-    const float *b = v->out.packed + j * v->kh * v->run;
+    const float *b = (const float *)v->out.packed + j * v->kh * v->run;
     int64_t left = LS__CHUNK, i = y * v->w + x;
     bool later = false;
     tile_sums acc;
@@ -66,17 +84,19 @@ static void conv_tile_of(const ls__conv *v, int rows, int64_t y, int64_t x,
                          int64_t j)
 {
 #define CALL(rows) conv_tile(v, rows, y, x, j)
-    WITH_CONSTANT(rows, CALL)
+    WITH_CONSTANT(rows, TILE_CASES, CALL)
 #undef CALL
 }
 
 /* Output rows first .. last. */
-static void conv(const ls__conv *v, int64_t first, int64_t last)
+static void conv(const ls__conv *v, const void *image, int64_t first,
+                 int64_t last)
 {
+    (void)image;
     for (int64_t y = first; y < last; y++)
         for (int64_t j = 0; j < v->out.n; j += COLUMNS)
             for (int64_t x = 0, rows; x < v->w; x += rows) {
-                rows = tile_height(v->w - x);
+                rows = tile_height(v->w - x, ROWS);
                 conv_tile_of(v, (int)rows, y, x, j);
             }
 }
@@ -130,7 +150,7 @@ static void conv_grad_tile_of(const ls__conv *v, const conv_chunk *q, int rows,
                               int64_t ky, int64_t m, int64_t j)
 {
 #define CALL(rows) conv_grad_tile(v, q, rows, ky, m, j)
-    WITH_CONSTANT(rows, CALL)
+    WITH_CONSTANT(rows, TILE_CASES, CALL)
 #undef CALL
 }
 
@@ -164,7 +184,7 @@ static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *scratch)
             conv_fill_up(&part, v->out.n - j, scratch);
         for (int64_t ky = 0; ky < v->kh; ky++)
             for (int64_t m = 0, rows; m < v->run; m += rows) {
-                rows = tile_height(v->run - m);
+                rows = tile_height(v->run - m, ROWS);
                 conv_grad_tile_of(v, &part, (int)rows, ky, m, j);
             }
     }
@@ -173,8 +193,6 @@ static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *scratch)
 /* dbias, the same of a window that sees a 1. */
 static void conv_bias_chunk(const conv_chunk *q, int64_t n, float *dbias)
 {
-    const v16 one = one_word();
-
     for (int64_t j = 0; j < n; j += 16) {
         v16 sum = v16_zero();
 
@@ -182,7 +200,7 @@ static void conv_bias_chunk(const conv_chunk *q, int64_t n, float *dbias)
             for (int64_t x = 0; x < q->w; x += 2)
                 for (int64_t i = y; i < y + conv_pair(y, q->h); i++)
                     for (int64_t k = x; k < x + conv_pair(x, q->w); k++)
-                        sum = mul_add(one, take(q->dy + i * q->dy_row +
+                        sum = mul_add(v16_set(1), take(q->dy + i * q->dy_row +
                                                     k * q->dy_col + j, n - j),
                                       sum);
         if (q->add)
@@ -191,11 +209,13 @@ static void conv_bias_chunk(const conv_chunk *q, int64_t n, float *dbias)
     }
 }
 
-/* Room for a chunk of dy that has to be filled up: pixels x channels. */
+/* Room for a chunk of dy that has to be filled up, pixels x channels, or for
+ * one under a pooling. */
 static int64_t conv_scratch(const ls__conv *v)
 {
-    (void)v;
-    return LS__CHUNK * COLUMNS;
+    int64_t full = LS__CHUNK * COLUMNS, pooled = sparse_scratch(v);
+
+    return full > pooled ? full : pooled;
 }
 
 static void conv_grad(const ls__conv *v, float *dbias, float *scratch)
@@ -217,5 +237,10 @@ static void conv_grad(const ls__conv *v, float *dbias, float *scratch)
                 conv_bias_chunk(&q, n, dbias);
         }
 }
+
+static const ls__convs convs = {
+    .y = conv, .dw = conv_grad, .dw_pooled = conv_grad_pooled,
+    .scratch = conv_scratch, .packed_size = conv_packed_size,
+    .pack = conv_pack};
 
 #endif

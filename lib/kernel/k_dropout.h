@@ -5,7 +5,6 @@
 #ifndef LS_KERNEL_K_DROPOUT_H
 #define LS_KERNEL_K_DROPOUT_H
 
-#include "kernel/k_elementwise.h"
 #include "kernel/k_random.h"
 
 /* x scaled where it is kept. */

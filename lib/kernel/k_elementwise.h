@@ -7,19 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The next 16 of `left` elements at p. */
-SIMD v16 take(const float *p, int64_t left)
-{
-    return left >= 16 ? v16_load(p) : v16_load_n(p, (int)left);
-}
-
-SIMD void put(float *p, v16 v, int64_t left)
-{
-    if (left >= 16)
-        v16_store(p, v);
-    else
-        v16_store_n(p, v, (int)left);
-}
+#include "kernel/k_vmath.h"
+#include "kernel/product.h"
 
 /* tanh(sqrt(2/pi) (x + 0.044715 x^3)), which gelu and its derivative share. */
 SIMD v16 gelu_tanh(v16 x)

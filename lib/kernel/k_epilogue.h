@@ -4,6 +4,11 @@
 #ifndef LS_KERNEL_K_EPILOGUE_H
 #define LS_KERNEL_K_EPILOGUE_H
 
+#include "kernel/k_bf16.h"
+#include "kernel/k_elementwise.h"
+#include "kernel/k_tile.h"
+#include "kernel/product.h"
+
 /* Whether the activation is too long to stand in every place that stores;
  * relu is not. */
 static bool is_curved(const ls__product *g)

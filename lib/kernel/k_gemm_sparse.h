@@ -13,6 +13,8 @@
 #ifndef LS_KERNEL_K_GEMM_SPARSE_H
 #define LS_KERNEL_K_GEMM_SPARSE_H
 
+#include "kernel/k_gemm_full.h"
+
 /* FULL: of a hundred numbers, so many that are not zero are too many. */
 #if defined(__AVX512F__)
 enum { LISTS_VECS = 8, LISTS_FULL = 68 };
@@ -134,13 +136,15 @@ static void lists_fetch(const listed *s, int64_t b, int64_t j, float *near)
     int64_t first = b * LISTS_BLOCK, k = s->g->k, n = s->n - j;
     int64_t rows = k - first < LISTS_BLOCK ? k - first : LISTS_BLOCK;
 
+    const float *panels = s->g->packed;
+
     n = n < LISTS_WIDTH ? n : LISTS_WIDTH;
     if (s->d)
         lists_copy(rows, n, s->d + first * s->d_row + j, s->d_row, near);
     else
         for (int64_t v = 0; v < n; v += COLUMNS)
-            lists_copy(rows, COLUMNS, s->g->packed + (j + v) * k +
-                                          first * COLUMNS, COLUMNS, near + v);
+            lists_copy(rows, COLUMNS,
+                       panels + (j + v) * k + first * COLUMNS, COLUMNS, near + v);
 }
 
 /* One block of one list: sum (+)= value near[offset]. */
@@ -330,23 +334,6 @@ static bool lists_of(const ls__product *g, listed *s)
                   .d_row = g->a_col};
     return g->a_row == 1 && g->b_col == 1 && !g->packed &&
            lists_fill(s) < LISTS_FULL;
-}
-
-static int64_t scratch_size(int64_t k, int64_t n)
-{
-    int64_t full = full_scratch(k, n), lists = lists_size(k);
-
-    return full > lists ? full : lists;
-}
-
-static void gemm(const ls__product *g, float *scratch)
-{
-    listed s;
-
-    if (lists_of(g, &s))
-        lists_product(&s, scratch);
-    else
-        full_product(g, scratch);
 }
 
 #endif

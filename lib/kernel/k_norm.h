@@ -12,6 +12,8 @@
 #ifndef LS_KERNEL_K_NORM_H
 #define LS_KERNEL_K_NORM_H
 
+#include "kernel/k_elementwise.h"
+
 enum { BLOCK = 4096 };
 
 /* The end of the block of a long sum that starts at i. */

@@ -3,6 +3,20 @@
 #ifndef LS_KERNEL_K_OPTIM_H
 #define LS_KERNEL_K_OPTIM_H
 
+#include "kernel/k_simd.h"
+#include "kernel/kernel.h"
+
+/* An option x of the rule in all lanes, and 1 - x, rounded once. */
+SIMD v16 option(double x)
+{
+    return v16_set((float)x);
+}
+
+SIMD v16 complement(double x)
+{
+    return v16_set((float)(1 - x));
+}
+
 static void sgd(const ls__rule *r, int64_t n, const float *g, float *p,
                 float *const moment[2])
 {
@@ -17,7 +31,7 @@ static void sgd(const ls__rule *r, int64_t n, const float *g, float *p,
 SIMD void with_trace(const ls__rule *r, int64_t n, const float *g, float *p,
                      float *moment, bool ahead)
 {
-    v16 lr = v16_set(r->neg_lr), decay = v16_set(r->momentum);
+    v16 lr = v16_set(r->neg_lr), decay = option(r->of->momentum);
 
     for (int64_t i = 0; i < n; i += 16) {
         v16 d = take(g + i, n - i);
@@ -45,11 +59,11 @@ SIMD void adaptive(const ls__rule *r, int64_t n, const float *g, float *p,
                    float *const moment[2], bool decay)
 {
     float *mu = moment[0], *nu = moment[1];
-    v16 lr = v16_set(r->neg_lr), eps = v16_set(r->eps);
-    v16 b1 = v16_set(r->b1), c1 = v16_set(r->one_minus_b1);
-    v16 b2 = v16_set(r->b2), c2 = v16_set(r->one_minus_b2);
+    v16 lr = v16_set(r->neg_lr), eps = option(r->of->eps);
+    v16 b1 = option(r->of->b1), c1 = complement(r->of->b1);
+    v16 b2 = option(r->of->b2), c2 = complement(r->of->b2);
     v16 r1 = v16_set(r->r1), r2 = v16_set(r->r2);
-    v16 wd = v16_set(r->weight_decay);
+    v16 wd = option(r->of->weight_decay);
 
     for (int64_t i = 0; i < n; i += 16) {
         v16 d = take(g + i, n - i), q = take(p + i, n - i), u;

@@ -3,6 +3,8 @@
 #ifndef LS_KERNEL_K_PANELS_H
 #define LS_KERNEL_K_PANELS_H
 
+#include "kernel/k_tile.h"
+
 static int64_t packed_size(int64_t k, int64_t n)
 {
     return (n + COLUMNS - 1) / COLUMNS * COLUMNS * k;
@@ -47,9 +49,6 @@ SIMD void pack_any(int64_t k, const float *b, int64_t b_row, int64_t b_col,
 }
 
 /* The panel of at most COLUMNS of `left` columns of k steps. */
-typedef void panel_fn(int64_t k, int64_t left, const float *b, int64_t b_row,
-                      int64_t b_col, float *out);
-
 static void pack_panel(int64_t k, int64_t left, const float *b, int64_t b_row,
                        int64_t b_col, float *out)
 {
@@ -62,26 +61,12 @@ static void pack_panel(int64_t k, int64_t left, const float *b, int64_t b_row,
 }
 
 static void pack(int64_t k, int64_t n, const float *b, int64_t b_row,
-                 int64_t b_col, float *packed)
+                 int64_t b_col, void *packed)
 {
-    for (int64_t j = 0; j < n; j += COLUMNS, packed += k * COLUMNS)
-        pack_panel(k, n - j, b + j * b_col, b_row, b_col, packed);
-}
+    float *to = packed;
 
-/* A kernel (taps,in,out): the panels' parts for its taps one below the other,
- * `lines` lines each; rotated, in reverse order and transposed. */
-static void pack_taps(panel_fn *panel, int64_t lines, int64_t taps, int64_t in,
-                      int64_t out, bool rotated, const float *w, float *packed)
-{
-    int64_t n = rotated ? in : out, k = rotated ? out : in;
-    int64_t row = rotated ? 1 : out, col = rotated ? out : 1;
-
-    for (int64_t j = 0; j < n; j += COLUMNS)
-        for (int64_t t = 0; t < taps; t++, packed += lines * COLUMNS) {
-            const float *tap = w + (rotated ? taps - 1 - t : t) * in * out;
-
-            panel(k, n - j, tap + j * col, row, col, packed);
-        }
+    for (int64_t j = 0; j < n; j += COLUMNS, to += k * COLUMNS)
+        pack_panel(k, n - j, b + j * b_col, b_row, b_col, to);
 }
 
 #endif

@@ -3,6 +3,9 @@
 #ifndef LS_KERNEL_K_POOLING_H
 #define LS_KERNEL_K_POOLING_H
 
+#include "kernel/k_simd.h"
+#include "kernel/kernel.h"
+
 /* The pixels of window (i,j) that are in the image: rows y0 .. y1 of the
  * window's, columns x0 .. x1; at is where the window begins, maybe outside. */
 typedef struct pooling_window {

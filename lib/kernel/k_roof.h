@@ -3,6 +3,8 @@
 #ifndef LS_KERNEL_K_ROOF_H
 #define LS_KERNEL_K_ROOF_H
 
+#include "kernel/k_tile.h"
+
 #if defined(__AVX512F__)
 enum { CHAINS = 12 }; /* of 32 registers */
 #elif defined(__AVX2__) || defined(__aarch64__)

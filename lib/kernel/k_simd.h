@@ -30,7 +30,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SIMD static inline __attribute__((always_inline))
+#include "kernel/k_inline.h"
 
 #if defined(__AVX512F__)
 #include "kernel/k_simd_avx512.h"
@@ -53,5 +53,21 @@ SIMD void v16_store_kept(float *p, v16 a, m16 keep)
     }
 }
 #endif
+
+/* ------ edges of arrays ------ */
+
+/* The next 16 of `left` elements at p. */
+SIMD v16 take(const float *p, int64_t left)
+{
+    return left >= 16 ? v16_load(p) : v16_load_n(p, (int)left);
+}
+
+SIMD void put(float *p, v16 v, int64_t left)
+{
+    if (left >= 16)
+        v16_store(p, v);
+    else
+        v16_store_n(p, v, (int)left);
+}
 
 #endif

@@ -3,6 +3,9 @@
 #define LS_KERNEL_K_SIMD_AVX2_H
 
 #include <immintrin.h>
+#include <stdint.h>
+
+#include "kernel/k_inline.h"
 
 typedef struct v16 {
     __m256 lo, hi;

@@ -3,6 +3,9 @@
 #define LS_KERNEL_K_SIMD_AVX512_H
 
 #include <immintrin.h>
+#include <stdint.h>
+
+#include "kernel/k_inline.h"
 
 typedef __m512 v16;
 typedef __m512i w16;

@@ -4,9 +4,11 @@
 #ifndef LS_KERNEL_K_SIMD_PLAIN_H
 #define LS_KERNEL_K_SIMD_PLAIN_H
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/fma.h"
+#include "kernel/k_inline.h"
 
 #if defined(__aarch64__)
 #include <arm_neon.h>

@@ -3,6 +3,10 @@
 #ifndef LS_KERNEL_K_SOFTMAX_H
 #define LS_KERNEL_K_SOFTMAX_H
 
+#include "kernel/k_elementwise.h"
+#include "kernel/k_norm.h"
+#include "kernel/k_vmath.h"
+
 SIMD float row_top(int64_t n, const float *x)
 {
     v16 top = v16_set(-__builtin_inff());
@@ -46,6 +50,45 @@ static void softmax(int64_t rows, int64_t n, int64_t stride, float *x)
 {
     for (int64_t r = 0; r < rows; r++, x += stride)
         scale(n, 1.0f / row_exp(n, x, row_top(n, x), x), x);
+}
+
+static void log_softmax(int64_t rows, int64_t n, const float *x, float *y)
+{
+    for (int64_t r = 0; r < rows; r++, x += n, y += n) {
+        float top = row_top(n, x);
+        v16 log_sum = v16_log(v16_set(row_exp(n, x, top, NULL)));
+
+        for (int64_t j = 0; j < n; j += 16)
+            put(y + j, v16_sub(v16_sub(take(x + j, n - j), v16_set(top)),
+                               log_sum), n - j);
+    }
+}
+
+static float row_sum(int64_t n, const float *x)
+{
+    float total = 0;
+
+    for (int64_t i = 0, end; i < n; i = end) {
+        v16 sum = v16_zero();
+
+        end = block_end(i, n);
+        for (int64_t j = i; j < end; j += 16)
+            sum = v16_add(sum, take(x + j, end - j));
+        total += v16_sum(sum);
+    }
+    return total;
+}
+
+static void log_softmax_grad(int64_t rows, int64_t n, const float *y,
+                             float *dy)
+{
+    for (int64_t r = 0; r < rows; r++, y += n, dy += n) {
+        v16 sum = v16_neg(v16_set(row_sum(n, dy)));
+
+        for (int64_t j = 0; j < n; j += 16)
+            put(dy + j, v16_fma(v16_exp(take(y + j, n - j)), sum,
+                                take(dy + j, n - j)), n - j);
+    }
 }
 
 SIMD float row_dot(int64_t n, const float *a, const float *b)

@@ -7,6 +7,11 @@
 #ifndef LS_KERNEL_K_TILE_H
 #define LS_KERNEL_K_TILE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/k_simd.h"
+
 #if defined(__AVX512F__)
 enum { ROWS = 14, VECS = 2 }; /* 28 of 32 registers */
 #elif defined(__AVX2__)
@@ -23,56 +28,68 @@ typedef v16 tile_sums[ROWS][VECS];
     _Pragma("GCC unroll 14") for (int r = 0; r < (rows); r++) \
         _Pragma("GCC unroll 2") for (int v = 0; v < VECS; v++)
 
-/* CALL(r) for the one of 1 .. ROWS that `rows` is.  (gcc makes tiles 3 % slower
- * if the last is the default.) */
+/* CALL(r) for the one of CASES that `rows` is.  (gcc makes tiles 3 % slower if
+ * the last is the default.) */
 #define CASE(r, CALL) case r: CALL(r); break;
-#define CASES_4(CALL) CASE(1, CALL) CASE(2, CALL) CASE(3, CALL) CASE(4, CALL)
+#define CASES_3(CALL) CASE(1, CALL) CASE(2, CALL) CASE(3, CALL)
+#define CASES_4(CALL) CASES_3(CALL) CASE(4, CALL)
 #define CASES_6(CALL) CASES_4(CALL) CASE(5, CALL) CASE(6, CALL)
 #define CASES_14(CALL) \
     CASES_6(CALL) CASE(7, CALL) CASE(8, CALL) CASE(9, CALL) CASE(10, CALL) \
     CASE(11, CALL) CASE(12, CALL) CASE(13, CALL) CASE(14, CALL)
 #if defined(__AVX512F__)
-#define CASES CASES_14
+#define TILE_CASES CASES_14
 #elif defined(__AVX2__)
-#define CASES CASES_6
+#define TILE_CASES CASES_6
 #else
-#define CASES CASES_4
+#define TILE_CASES CASES_4
 #endif
-#define WITH_CONSTANT(rows, CALL) \
+#define WITH_CONSTANT(rows, CASES, CALL) \
     switch (rows) { \
     CASES(CALL) \
     default: break; \
     }
 
-/* How many rows the next tile takes of those left: tiles of nearly one
- * height. */
-static int tile_height(int64_t left)
+/* How many rows the next tile takes of those left: tiles of nearly one height,
+ * at most `most`. */
+static int64_t tile_height(int64_t left, int64_t most)
 {
-    int64_t tiles = (left + ROWS - 1) / ROWS;
+    int64_t tiles = (left + most - 1) / most;
 
-    return (int)((left + tiles - 1) / tiles);
+    return (left + tiles - 1) / tiles;
 }
+
+/* Whether mul_add rounds once: without that f32 products are not portable. */
+#if defined(__FMA__) || defined(__aarch64__)
+enum { FUSED = 1 };
+#else
+enum { FUSED = 0 };
+#endif
 
 /* In a matrix product only: fused where the level has FMA. */
 SIMD v16 mul_add(v16 a, v16 b, v16 c)
 {
-#if defined(__AVX512BF16__) /* lanes are pairs: see k_bf16_products.h */
-    return _mm512_dpbf16_ps(c, (__m512bh)a, (__m512bh)b);
-#elif defined(__FMA__) || defined(__aarch64__)
-    return v16_fma(a, b, c);
-#else
-    return v16_add(v16_mul(a, b), c);
-#endif
+    return FUSED ? v16_fma(a, b, c) : v16_add(v16_mul(a, b), c);
 }
 
-/* The 1 of that, in all lanes. */
-SIMD v16 one_word(void)
+/* a b + c rounded once, of numbers of bf16: their product is a float, exactly,
+ * where it neither flows over nor under, so that a level without the instruction
+ * seldom needs more than two others. */
+SIMD v16 bf16_fma(v16 a, v16 b, v16 c)
 {
-#if defined(__AVX512BF16__)
-    return v16_of_bits(w16_set(0x3f803f80));
-#else
-    return v16_set(1);
-#endif
+    v16 p, size;
+    m16 exact;
+
+    if (FUSED)
+        return v16_fma(a, b, c);
+    p = v16_mul(a, b);
+    size = v16_abs(p);
+    exact = m16_and(v16_ge(size, v16_set(0x1p-126f)),
+                    v16_lt(size, v16_set(__builtin_inff())));
+    if (m16_any(m16_not(exact)))
+        exact = m16_or(exact, m16_or(v16_eq(a, v16_zero()),
+                                     v16_eq(b, v16_zero())));
+    return m16_any(m16_not(exact)) ? v16_fma(a, b, c) : v16_add(p, c);
 }
 
 SIMD void tile_clear(int rows, tile_sums acc)

@@ -38,9 +38,8 @@ SIMD v16 v16_signed(v16 size, v16 x)
     return v16_of_bits(w16_or(v16_bits(size), sign));
 }
 
-/* 2^n e^r with n = round(x / ln 2); below about -87.3 the result is 0, from
- * 88.73 on inf. */
-SIMD v16 v16_exp(v16 x)
+/* e^x = (1 + y) 2^n with n = round(x / ln 2): gives y, and 2^n as *power. */
+SIMD v16 v16_exp_parts(v16 x, v16 *power)
 {
     static const float c[] = {0x1.a0d2cep-13f, 0x1.6e879cp-10f, 0x1.11121p-7f,
                               0x1.555382p-5f,  0x1.555554p-3f,  0x1p-1f};
@@ -50,8 +49,23 @@ SIMD v16 v16_exp(v16 x)
     v16 r = v16_fma(v16_neg(n), v16_set(LN2_HI), x);
     r = v16_fma(v16_neg(n), v16_set(LN2_LO), r);
     v16 y = v16_fma(HORNER(r, c), v16_mul(r, r), r);
-    w16 power = w16_shl(w16_add(v16_to_int(n), w16_set(127)), 23);
-    return v16_mul(v16_add(y, v16_set(1.0f)), v16_of_bits(power));
+    w16 bits = w16_shl(w16_add(v16_to_int(n), w16_set(127)), 23);
+    *power = v16_of_bits(bits);
+    return y;
+}
+
+/* Below about -87.3 the result is 0, from 88.73 on inf. */
+SIMD v16 v16_exp(v16 x)
+{
+    v16 power, y = v16_exp_parts(x, &power);
+    return v16_mul(v16_add(y, v16_set(1.0f)), power);
+}
+
+/* e^x - 1, small x included. */
+SIMD v16 v16_expm1(v16 x)
+{
+    v16 power, y = v16_exp_parts(x, &power);
+    return v16_fma(y, power, v16_sub(power, v16_set(1.0f)));
 }
 
 /* A rational function of x; x itself near 0, +-1 from 20 on. */

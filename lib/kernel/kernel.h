@@ -4,21 +4,25 @@
  * All levels give the same bits: a kernel is written in 16 lanes (k_simd.h)
  * with every rounding spelled out, so the width of the machine's registers
  * shows only in the speed.  The plain level on x86-64 has no FMA in its matrix
- * product, which is why it alone is not portable. */
+ * product, which is why its f32 products alone are not portable. */
 #ifndef LS_KERNEL_KERNEL_H
 #define LS_KERNEL_KERNEL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/formula.h"
 #include "kernel/product.h"
-#include "lockstep.h"
+#include <lockstep/optim.h>
+#include <lockstep/precision.h>
 
-/* Scalars of one optimizer update, rounded to float once (optim.c). */
+enum { LS__PRECISIONS = LS_BF16_LAYERS + 1 };
+
+/* One optimizer update (optim.c). */
 typedef struct ls__rule {
-    float neg_lr, momentum;
-    float b1, b2, one_minus_b1, one_minus_b2, eps, weight_decay;
-    float r1, r2; /* 1 / (1 - b^n), this update's bias corrections */
+    const ls_optimizer *of; /* its options; kernels round them to float */
+    float neg_lr;           /* of this update */
+    float r1, r2;           /* 1 / (1 - b^n), its bias corrections */
 } ls__rule;
 
 /* One update of n parameters p with gradient g, and of as many moments as the
@@ -26,19 +30,10 @@ typedef struct ls__rule {
 typedef void ls__update_fn(const ls__rule *r, int64_t n, const float *g,
                            float *p, float *const moment[2]);
 
-enum { LS__OPTIMIZERS = LS_ADAMW + 1 };
-
-/* A pooling over one image. */
-typedef struct ls__pooling {
-    int64_t in_h, in_w, c;      /* x */
-    int64_t kh, kw, sy, sx;     /* windows */
-    int64_t top, left;          /* pixels of padding before x */
-    int64_t h, w;               /* y */
-} ls__pooling;
+enum { LS__OPTIMIZERS = 16 }; /* the most there can be */
 
 typedef struct ls__kernel_table {
     const char *name; /* "x86-64-v3" */
-    bool fma;         /* matrix products meet the contract of bits */
 
     /* k_roof.h: products and sums in registers; returns how many of both. */
     int64_t (*fma_loop)(int64_t n, float io[16]);
@@ -69,21 +64,11 @@ typedef struct ls__kernel_table {
     void (*tree_sum)(float *const *buffers, int devices, int64_t first,
                      int64_t last, float scale, float *out);
 
-    /* k_gemm.h, k_conv.h: matrix products and convolutions, the backend
-     * "native"; B is packed in panels. */
-    ls__backend f32;
-    /* k_bf16_products.h: the same of numbers rounded to bf16. */
-    ls__backend bf16;
+    /* The backend "native" in each precision: k_gemm.h and k_conv.h in f32,
+     * k_bf16_gemm.h and k_bf16_conv.h of numbers rounded to bf16. */
+    ls__backend native[LS__PRECISIONS];
     /* The epilogue alone, over a product that stands in c. */
     void (*epilogue)(const ls__product *g);
-    /* k_conv_sparse.h: conv_grad under a 2x2 max pooling with its windows from
-     * the first pixel on, dy and number being of the pooling.  dw is
-     * transposed: t (n,kh,run up to whole vectors).  scratch is for CHUNK n
-     * floats. */
-    void (*conv_sparse_grad)(const ls__conv *v, const ls__pooling *pooling,
-                             const float *dy, const float *number, float *t,
-                             float *dbias, float *scratch);
-
     /* k_pooling.h: one image.  number[o] is which pixel of its window, by rows,
      * is y[o]: the first of equals; with cut, -1 where y[o] is not above 0, so
      * that the gradient is also a relu's before the pooling. */
@@ -112,6 +97,10 @@ typedef struct ls__kernel_table {
     /* The first index whose element is not finite; n when all are. */
     int64_t (*first_nonfinite)(int64_t n, const float *x);
 
+    /* k_formula.h */
+    void (*term_value)(const ls__term *t, const ls__term_run *r);
+    void (*term_grad)(const ls__term *t, const ls__term_run *r);
+
     /* k_norm.h: rows of width n; stats keeps (mean, 1/deviation) a row. */
     void (*layer_norm)(int64_t rows, int64_t n, const float *x,
                        const float *scale, const float *bias, float *y,
@@ -127,6 +116,13 @@ typedef struct ls__kernel_table {
     /* ds = p (dp - sum(dp p)), in place of dp. */
     void (*softmax_grad)(int64_t rows, int64_t n, int64_t stride,
                          const float *p, float *dp);
+    /* rows of n: y = log softmax(x); then dx = dy - e^y sum(dy), in place of
+     * dy. */
+    void (*log_softmax)(int64_t rows, int64_t n, const float *x, float *y);
+    void (*log_softmax_grad)(int64_t rows, int64_t n, const float *y,
+                             float *dy);
+    /* The sum of n elements: 16 lanes, blocks of 4096. */
+    float (*row_sum)(int64_t n, const float *x);
     /* loss[row] = -log softmax(x[row])[label]; where dx is not NULL,
      * dx = weight (softmax - one hot). */
     float (*cross_entropy)(int64_t n, const float *x, int32_t label,
@@ -138,8 +134,8 @@ typedef struct ls__kernel_table {
     ls__update_fn *update[LS__OPTIMIZERS]; /* k_optim.h */
 } ls__kernel_table;
 
-/* The levels compiled in, best first, ended by NULL. */
-extern const ls__kernel_table *const ls__kernel_levels[];
+/* Level i = 0, 1, .. of those compiled in, best first; NULL past the last. */
+const ls__kernel_table *ls__kernels_level(int i);
 
 /* The level of a name if it is compiled in and this CPU has it, else NULL. */
 const ls__kernel_table *ls__kernels_by_name(const char *name);
@@ -147,12 +143,11 @@ const ls__kernel_table *ls__kernels_by_name(const char *name);
 /* The table in use: the best this CPU has, or the one LS_ISA names. */
 const ls__kernel_table *ls__kernels(void);
 
-/* Products of numbers rounded to bf16: the table's, or those of AVX512-BF16
- * where that is in use and the CPU has them. */
-const ls__backend *ls__kernels_bf16(void);
-
-/* Those with AVX512-BF16; NULL where the CPU has them not. */
-const ls__backend *ls__kernels_pairs(void);
+/* Maker i = 0, 1, .. of products in a precision that this CPU has at level k,
+ * best first: units that not all CPUs of the level have, then the level's own.
+ * NULL past the last. */
+const ls__backend *ls__kernels_maker(const ls__kernel_table *k,
+                                     ls_precision precision, int i);
 
 /* 0, or LS_EINVAL when LS_ISA names a level unknown or not of this CPU; asked
  * wherever a pool or a trainer is opened. */

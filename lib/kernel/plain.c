@@ -3,5 +3,4 @@
 
 extern const ls__kernel_table ls__kernels_plain;
 
-const ls__kernel_table ls__kernels_plain = {
-    .name = "plain", .fma = true, LS__KERNEL_TABLE};
+const ls__kernel_table ls__kernels_plain = {.name = "plain", LS__KERNEL_TABLE};

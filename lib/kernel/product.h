@@ -1,10 +1,18 @@
 /* What a matrix product and a convolution are, the one shape all of them have,
  * and the table of functions of those who compute them.
  *
- * The contract of bits: element (i,j) is K cut into chunks of 256 (the last is
- * shorter), each chunk one fmaf chain from +0 in rising k, chunks added in
- * order, +0 added to the sum; then the epilogue, in the order of the struct
+ * The contract of bits for f32: element (i,j) is K cut into chunks of 256 (the
+ * last is shorter), each chunk one fmaf chain from +0 in rising k, chunks added
+ * in order, +0 added to the sum; then the epilogue, in the order of the struct
  * below.  Every backend meets it; test_gemm.c holds it in ten lines.
+ *
+ * The contract for bf16: a and b are rounded to bf16 (a denormal to zero first)
+ * and K is filled up with zeros to steps of 32.  A step is two fmaf chains from
+ * +0, x over its even places in rising k and y over the odd ones, and the sum c,
+ * which begins with C or with +0, becomes c + (x + y).  +0 is added to it in the
+ * end; then comes the epilogue.  The instructions of AMX and of AVX512-BF16
+ * compute that, and so do fused multiply-adds.  K may be cut anywhere between
+ * steps and the sum stored, which shows in no bit.
  *
  * Steps where a or b is zero may be left out of a chain, as native does where
  * many are (kernel/k_gemm_sparse.h).  Since no sum is -0 this shows only where
@@ -15,10 +23,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LS__CHUNK = 256, LS__PACK_CUT = 64 };
+enum { LS__CHUNK = 256, LS__BF16_STEP = 32, LS__PACK_CUT = 64 };
 
 typedef enum ls__activation {
-    LS__NO_ACTIVATION, LS__GELU, LS__RELU, LS__TANH, LS__SIGMOID
+    LS__NO_ACTIVATION, LS__GELU, LS__RELU, LS__TANH, LS__SIGMOID,
+    LS__ACTIVATIONS
 } ls__activation;
 
 typedef struct ls__prepared ls__prepared;
@@ -32,7 +41,7 @@ typedef struct ls__product {
     int64_t a_row, a_col;
     const float *b; /* b[p b_row + j b_col] */
     int64_t b_row, b_col;
-    const float *packed; /* B as pack left it, or NULL */
+    const void *packed;  /* B as pack left it, or NULL */
     float *c;            /* c[i c_row + j] */
     int64_t c_row;
 
@@ -58,7 +67,7 @@ typedef struct ls__conv ls__conv;
 struct ls__prepared {
     int64_t packed;  /* floats of B as pack leaves it */
     int64_t scratch; /* floats that gemm or conv needs */
-    void (*pack)(const ls__prepared *m, const float *b, float *packed);
+    void (*pack)(const ls__prepared *m, const float *b, void *packed);
     void (*gemm)(const ls__prepared *m, const ls__product *g, float *scratch);
     void (*conv)(const ls__prepared *m, const ls__conv *v, float *scratch);
     void (*free)(ls__prepared *m);
@@ -76,6 +85,29 @@ struct ls__conv {
                         conv_pack; or dw = c (kh run,n), dy = b, accumulate */
 };
 
+/* A pooling over one image. */
+typedef struct ls__pooling {
+    int64_t in_h, in_w, c;      /* x */
+    int64_t kh, kw, sy, sx;     /* windows */
+    int64_t top, left;          /* pixels of padding before x */
+    int64_t h, w;               /* y */
+} ls__pooling;
+
+/* dy of a convolution under a 2x2 max pooling with its windows from the first
+ * pixel on, as the pooling's own dy and the numbers of the pixels that it took
+ * (ls__kernel_table.max_pool). */
+typedef struct ls__pooled_dy {
+    const ls__pooling *pooling;
+    const float *dy, *number;
+} ls__pooled_dy;
+
+/* Weights (kh,kw,in,out) as the operand B (kh kw in,out); or, rotated, with
+ * their taps in reverse order and transposed, (kh kw out,in). */
+typedef struct ls__conv_weights {
+    int64_t kh, kw, in, out;
+    bool rotated;
+} ls__conv_weights;
+
 /* The rectangles of output pixels that are chunks of K in weight gradients. */
 static inline int64_t ls__conv_chunk_w(int64_t w)
 {
@@ -87,43 +119,64 @@ static inline int64_t ls__conv_chunk_h(int64_t w)
     return LS__CHUNK / ls__conv_chunk_w(w) / 2 * 2;
 }
 
-typedef struct ls__backend {
-    const char *name;
-    bool bf16; /* a, b are rounded to bf16; then there is no contract of bits */
+/* Who multiplies matrices.  Packing B once serves many products: columns from a
+ * multiple of LS__PACK_CUT on can be packed alone, and begin behind packed_size
+ * of those before. */
+typedef struct ls__products {
     void (*gemm)(const ls__product *g, float *scratch);
     /* Floats of scratch that gemm needs for a (k,n) operand B. */
     int64_t (*scratch)(int64_t k, int64_t n);
-    /* Packing B once for many products; NULL when the backend has no use.
-     * Columns from a multiple of LS__PACK_CUT on can be packed alone: they
-     * begin behind packed_size of those before. */
+    /* Floats of B when packed; NULL: B is not packed. */
     int64_t (*packed_size)(int64_t k, int64_t n);
     void (*pack)(int64_t k, int64_t n, const float *b, int64_t b_row,
-                 int64_t b_col, float *packed);
+                 int64_t b_col, void *packed);
+} ls__products;
 
-    /* Convolutions that read patches from the image; NULL: patches are written
-     * out and multiplied.  conv does windows of rows first .. last, all
-     * channels, of an image as conv_image left it in scratch; conv_image may be
-     * NULL: as it is. */
-    ls__conv (*conv_image)(const ls__conv *v, float *scratch);
-    void (*conv)(const ls__conv *v, int64_t first, int64_t last);
+/* Who convolves by reading patches from the image. */
+typedef struct ls__convs {
+    /* The image as y reads it, in scratch; NULL: as it is. */
+    const void *(*image)(const ls__conv *v, float *scratch);
+    /* y of windows in rows first .. last, all channels. */
+    void (*y)(const ls__conv *v, const void *image, int64_t first,
+              int64_t last);
     /* dw, and dbias where it is not NULL. */
-    void (*conv_grad)(const ls__conv *v, float *dbias, float *scratch);
-    int64_t (*conv_scratch)(const ls__conv *v); /* floats, for both */
-    /* Weights (taps,in,out) as the operand B (taps in,out); or, rotated, their
-     * taps in reverse order and transposed, (taps out,in). */
-    int64_t (*conv_packed_size)(int64_t taps, int64_t k, int64_t n);
-    void (*conv_pack)(int64_t taps, int64_t in, int64_t out, bool rotated,
-                      const float *w, float *packed);
+    void (*dw)(const ls__conv *v, float *dbias, float *scratch);
+    /* The same under a pooling, the bytes of dw but where a zero of dy meets
+     * what is not finite.  dw is transposed: t (n,kh,run up to whole vectors),
+     * zeros at first. */
+    void (*dw_pooled)(const ls__conv *v, const ls__pooled_dy *d, float *t,
+                      float *dbias, float *scratch);
+    int64_t (*scratch)(const ls__conv *v); /* floats, for all of these */
+    int64_t (*packed_size)(const ls__conv_weights *of);
+    void (*pack)(const ls__conv_weights *of, const float *w, void *packed);
+} ls__convs;
 
-    /* Make products like g ready, of any number of rows up to `rows`, g having
-     * all: those of m, with B packed; or of k where it accumulates.  Those of
-     * *prepared stand in for gemm, pack and so on; it stays NULL where these
-     * are better.  NULL when the backend has no use. */
-    int (*prepare)(const ls__product *g, int64_t rows, bool bf16,
-                   ls__prepared **prepared);
-    /* The same of all windows of an image; rotated: as conv_pack. */
-    int (*prepare_conv)(const ls__conv *v, bool rotated, bool bf16,
-                        ls__prepared **prepared);
+/* Who makes products ready for their sizes while a plan is laid out.  What is
+ * in *prepared then stands in for gemm, pack and so on; it stays NULL where
+ * these are better. */
+typedef int ls__prepare_product(const ls__product *g, int64_t rows, bool bf16,
+                                ls__prepared **prepared);
+typedef int ls__prepare_conv(const ls__conv *v, bool rotated, bool bf16,
+                             ls__prepared **prepared);
+
+typedef struct ls__preparer {
+    /* Products like g of any number of rows up to `rows`, g having all: those
+     * of m, with B packed; or of k where it accumulates. */
+    ls__prepare_product *product;
+    /* All windows of an image; rotated: as in ls__conv_weights. */
+    ls__prepare_conv *conv;
+} ls__preparer;
+
+/* A maker of products and convolutions, and what it says of itself. */
+typedef struct ls__backend {
+    const char *name;  /* "native" */
+    char text[64];     /* "f32 products" */
+    bool portable;     /* it keeps the contract of bits */
+    bool bf16;         /* a, b are rounded to bf16, and x w + bias is */
+    const ls__products *products;
+    const ls__convs *convs;       /* NULL: patches are written out and
+                                     multiplied */
+    const ls__preparer *preparer; /* NULL: nothing is prepared */
 } ls__backend;
 
 #endif

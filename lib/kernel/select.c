@@ -1,6 +1,7 @@
 /* Chooses the kernel table: the best level this CPU has, or the one that the
  * environment variable LS_ISA names (tests and comparisons). */
 #include "base/error.h"
+#include "base/sized.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
 
@@ -9,66 +10,95 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__)
+/* ------ What this CPU has ------ */
 
-extern const ls__kernel_table ls__kernels_v2, ls__kernels_v3, ls__kernels_v4;
-
-const ls__kernel_table *const ls__kernel_levels[] = {
-    &ls__kernels_v4, &ls__kernels_v3, &ls__kernels_v2, NULL};
-
-/* __builtin_cpu_supports also asks the kernel for the wide registers. */
-static bool has_level(const ls__kernel_table *k)
+static bool always(void)
 {
-    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-
-    if (k == &ls__kernels_v4)
-        return v3 && __builtin_cpu_supports("avx512f") &&
-               __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512cd") &&
-               __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl");
-    return k == &ls__kernels_v2 || v3;
+    return true;
 }
 
-#else
+#if defined(__x86_64__)
 
-extern const ls__kernel_table ls__kernels_plain;
-
-const ls__kernel_table *const ls__kernel_levels[] = {&ls__kernels_plain, NULL};
-
-static bool has_level(const ls__kernel_table *k)
+/* __builtin_cpu_supports also asks the kernel for the wide registers. */
+static bool has_v3(void)
 {
-    (void)k;
-    return true;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_v4(void)
+{
+    return has_v3() && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
 }
 
 #endif
 
 #ifdef LS_AVX512_BF16 /* the compiler knows it */
 
-extern const ls__backend ls__bf16_pairs;
-
-const ls__backend *ls__kernels_pairs(void)
+static bool has_pairs(void)
 {
-    return has_level(&ls__kernels_v4) && __builtin_cpu_supports("avx512bf16")
-               ? &ls__bf16_pairs : NULL;
-}
-
-#else
-
-const ls__backend *ls__kernels_pairs(void)
-{
-    return NULL;
+    return __builtin_cpu_supports("avx512bf16");
 }
 
 #endif
 
+/* ------ The levels and the units ------ */
+
+extern const ls__kernel_table ls__kernels_v2, ls__kernels_v3, ls__kernels_v4,
+    ls__kernels_plain;
+extern const ls__backend ls__bf16_pairs;
+
+/* The instruction levels compiled in, best first. */
+static const struct level {
+    const ls__kernel_table *kernels;
+    bool (*here)(void);
+} levels[] = {
+#if defined(__x86_64__)
+    {&ls__kernels_v4, has_v4},
+    {&ls__kernels_v3, has_v3},
+    {&ls__kernels_v2, always},
+#else
+    {&ls__kernels_plain, always},
+#endif
+};
+
+/* What some CPUs of a level have beyond it, best first. */
+static const struct unit {
+    const ls__kernel_table *level;
+    ls_precision precision;
+    const ls__backend *maker;
+    bool (*here)(void);
+} units[] = {
+#ifdef LS_AVX512_BF16
+    {&ls__kernels_v4, LS_BF16_LAYERS, &ls__bf16_pairs, has_pairs},
+#endif
+    {NULL, LS_F32_LAYERS, NULL, always}};
+
+const ls__kernel_table *ls__kernels_level(int i)
+{
+    return i >= 0 && i < (int)(sizeof levels / sizeof *levels)
+               ? levels[i].kernels : NULL;
+}
+
+const ls__backend *ls__kernels_maker(const ls__kernel_table *k,
+                                     ls_precision precision, int i)
+{
+    for (const struct unit *u = units; u->level; u++)
+        if (u->level == k && u->precision == precision && u->here() && i-- == 0)
+            return u->maker;
+    return i == 0 ? &k->native[precision] : NULL;
+}
+
+/* ------ Which is used ------ */
+
 const ls__kernel_table *ls__kernels_by_name(const char *name)
 {
-    for (int i = 0; ls__kernel_levels[i]; i++)
-        if (!strcmp(ls__kernel_levels[i]->name, name))
-            return has_level(ls__kernel_levels[i]) ? ls__kernel_levels[i]
-                                                   : NULL;
+    for (int i = 0; ls__kernels_level(i); i++)
+        if (!strcmp(levels[i].kernels->name, name))
+            return levels[i].here() ? levels[i].kernels : NULL;
     return NULL;
 }
 
@@ -76,9 +106,9 @@ static const ls__kernel_table *best(void)
 {
     int i = 0;
 
-    while (!has_level(ls__kernel_levels[i]))
+    while (!levels[i].here())
         i++;
-    return ls__kernel_levels[i];
+    return levels[i].kernels;
 }
 
 /* "x86-64-v4, x86-64-v3, x86-64-v2": the levels of this CPU. */
@@ -86,11 +116,10 @@ static const char *levels_text(char text[LS_TEXT])
 {
     size_t at = 0;
 
-    for (int i = 0; ls__kernel_levels[i]; i++)
-        if (has_level(ls__kernel_levels[i]))
+    for (int i = 0; ls__kernels_level(i); i++)
+        if (levels[i].here())
             at += (size_t)snprintf(text + at, LS_TEXT - at, "%s%s",
-                                   at ? ", " : "",
-                                   ls__kernel_levels[i]->name);
+                                   at ? ", " : "", levels[i].kernels->name);
     return text;
 }
 
@@ -106,18 +135,17 @@ int ls__kernels_check(void)
                     "it has %s", name, levels_text(text));
 }
 
-bool ls_isa_level(int i, ls_isa *isa)
+bool ls_isa_level_sized(int i, ls_isa *isa, size_t size)
 {
-    int n = 0;
+    const ls__kernel_table *k = ls__kernels_level(i);
+    ls_isa level;
 
-    while (ls__kernel_levels[n])
-        n++;
-    if (i < 0 || i >= n)
+    if (!k)
         return false;
-    *isa = (ls_isa){.name = ls__kernel_levels[i]->name,
-                    .here = has_level(ls__kernel_levels[i]),
-                    .portable = ls__kernel_levels[i]->fma,
-                    .used = ls__kernel_levels[i] == ls__kernels()};
+    level = (ls_isa){.name = k->name, .here = levels[i].here(),
+                     .portable = k->native[LS_F32_LAYERS].portable,
+                     .used = k == ls__kernels()};
+    ls__sized_put(isa, size, &level, sizeof level);
     return true;
 }
 
@@ -142,12 +170,4 @@ const ls__kernel_table *ls__kernels(void)
         atomic_store_explicit(&chosen, k, memory_order_relaxed);
     }
     return k;
-}
-
-const ls__backend *ls__kernels_bf16(void)
-{
-    const ls__kernel_table *k = ls__kernels();
-    const ls__backend *pairs = ls__kernels_pairs();
-
-    return pairs && k == ls__kernel_levels[0] ? pairs : &k->bf16;
 }

@@ -3,5 +3,4 @@
 
 extern const ls__kernel_table ls__kernels_v2;
 
-const ls__kernel_table ls__kernels_v2 = {
-    .name = "x86-64-v2", .fma = false, LS__KERNEL_TABLE};
+const ls__kernel_table ls__kernels_v2 = {.name = "x86-64-v2", LS__KERNEL_TABLE};

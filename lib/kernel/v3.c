@@ -3,5 +3,4 @@
 
 extern const ls__kernel_table ls__kernels_v3;
 
-const ls__kernel_table ls__kernels_v3 = {
-    .name = "x86-64-v3", .fma = true, LS__KERNEL_TABLE};
+const ls__kernel_table ls__kernels_v3 = {.name = "x86-64-v3", LS__KERNEL_TABLE};

@@ -3,5 +3,4 @@
 
 extern const ls__kernel_table ls__kernels_v4;
 
-const ls__kernel_table ls__kernels_v4 = {
-    .name = "x86-64-v4", .fma = true, LS__KERNEL_TABLE};
+const ls__kernel_table ls__kernels_v4 = {.name = "x86-64-v4", LS__KERNEL_TABLE};

@@ -3,20 +3,11 @@
  * only the products are used. */
 #pragma GCC diagnostic ignored "-Wunused-function"
 
-#include <string.h>
-
-#include "kernel/kernel.h"
-#include "kernel/k_simd.h"
-#include "kernel/k_vmath.h"
-
-#include "kernel/k_bf16.h"
-#include "kernel/k_tile.h"
-#include "kernel/k_epilogue.h"
-#include "kernel/k_panels.h"
-#include "kernel/k_gemm.h"
-#include "kernel/k_conv.h"
-#include "kernel/k_bf16_products.h"
+#include "kernel/k_bf16_conv.h"
+#include "kernel/k_bf16_gemm.h"
 
 extern const ls__backend ls__bf16_pairs;
 
-const ls__backend ls__bf16_pairs = LS__BF16_PRODUCTS;
+const ls__backend ls__bf16_pairs = {
+    .name = "native", .text = "AVX512-BF16 products", .portable = true,
+    .bf16 = true, .products = &bf16_products, .convs = &bf16_convs};

@@ -95,12 +95,12 @@ static void name_kind(hwloc_topology_t handle, hwloc_obj_t pu, char name[32])
             snprintf(name, 32, "%s", info[i].value);
 }
 
-/* Of the cores that cpuset and affinity leave: the first so many places. */
+/* Of the cores that all limits but the quota leave: the first so many places. */
 static int allowed_of_kind(const ls__topology *t, int kind)
 {
     int n = 0;
 
-    for (int i = 0; i < t->limits.affinity; i++)
+    for (int i = 0; i < t->limits.chosen; i++)
         n += ls__topology_slow(t, find_pu(t, t->pu[i])) == kind;
     return n;
 }

@@ -21,15 +21,20 @@
 #include "machine/topology.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "machine/cpus.h"
 
 #include <errno.h>
 #include <hwloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { SYNTHETIC_LIMIT = 4096 }; /* PUs */
+enum {
+    SYNTHETIC_LIMIT = 4096, /* PUs */
+    XML_LIMIT = 64 << 20    /* bytes */
+};
 
 /* hwloc 2.11 and 2.12 ask firmware for the frequency of each AMD core, which
  * takes seconds where there are many (issue 756); hybrid Intel CPUs, for which
@@ -118,6 +123,19 @@ static void choose_sources(hwloc_topology_t handle, bool plan)
             handle, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "linux");
 }
 
+/* The variable by which hwloc is told of a machine, if one is set. */
+static const char *find_variable(void)
+{
+    static const char *const names[] = {
+        "HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT", "HWLOC_CPUID_PATH",
+        "HWLOC_COMPONENTS", "HWLOC_THISSYSTEM"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]))
+            return names[i];
+    return NULL;
+}
+
 /* The PUs that a synthetic text asks for, or one more than the limit: hwloc
  * 2.9 takes 4 s for 4096 of them and over a minute for 16384.  What is no
  * sensible number is left for hwloc to refuse. */
@@ -151,10 +169,26 @@ static int set_synthetic(hwloc_topology_t handle, const char *text)
     return 0;
 }
 
+/* The reader of XML takes all there is into memory. */
+static int check_xml(const char *path)
+{
+    struct stat info;
+
+    if (stat(path, &info) < 0 || access(path, R_OK) < 0)
+        return ls__fail(LS_EIO, "topology \"%s\": %s", path, strerror(errno));
+    if (S_ISREG(info.st_mode) && info.st_size <= XML_LIMIT)
+        return 0;
+    return ls__fail(LS_EFORMAT, "topology \"%s\": %s", path,
+                    S_ISREG(info.st_mode) ? "larger than any machine's"
+                                          : "not a regular file");
+}
+
 static int set_xml(hwloc_topology_t handle, const char *path)
 {
-    if (access(path, R_OK) < 0)
-        return ls__fail(LS_EIO, "topology \"%s\": %s", path, strerror(errno));
+    int status = check_xml(path);
+
+    if (status < 0)
+        return status;
     if (hwloc_topology_set_xml(handle, path) < 0)
         return ls__fail(LS_EFORMAT, "topology \"%s\": not a file as lstopo "
                         "writes it", path);
@@ -171,12 +205,15 @@ static int set_plan(hwloc_topology_t handle, const char *plan)
 
 static int load(hwloc_topology_t handle, const ls__topology_options *o)
 {
+    const char *xml = getenv("HWLOC_XMLFILE");
     int status;
 
     hwloc_topology_set_flags(handle, quick_flags());
     choose_sources(handle, o->plan != NULL);
     choose_types(handle, o->details);
     if (o->plan && (status = set_plan(handle, o->plan)) < 0)
+        return status;
+    if (!o->plan && xml && (status = check_xml(xml)) < 0)
         return status;
     if (hwloc_topology_load(handle) == 0)
         return 0;
@@ -246,45 +283,68 @@ static int take(const ls__topology *t, hwloc_const_bitmap_t set, seat *seats,
     return n;
 }
 
-/* Count the cores that each limit leaves; the seats of the last stay.  A mask
- * without a PU of the cpuset cannot be true and is passed over. */
-static int limit(ls__topology *t, seat *seats)
+/* Fill `may` with where the calling thread may run.  A mask without a PU of the
+ * cpuset cannot be true and is passed over. */
+static void ask_affinity(const ls__topology *t, hwloc_bitmap_t may)
 {
     hwloc_const_bitmap_t cpuset =
         hwloc_topology_get_allowed_cpuset(t->handle);
     hwloc_bitmap_t mask = t->bindable ? ls__topology_save(t) : NULL;
-    int n;
 
-    take(t, NULL, seats, &t->limits.machine);
-    n = take(t, cpuset, seats, &t->limits.cpuset);
-    t->limits.affinity = t->limits.cpuset;
-    if (mask && hwloc_bitmap_intersects(cpuset, mask)) {
-        hwloc_bitmap_and(mask, mask, cpuset);
-        n = take(t, mask, seats, &t->limits.affinity);
-    }
+    if (mask && hwloc_bitmap_intersects(cpuset, mask))
+        hwloc_bitmap_and(may, mask, cpuset);
+    else
+        hwloc_bitmap_copy(may, cpuset);
     hwloc_bitmap_free(mask);
-    return n;
 }
 
-static int find_cores(ls__topology *t)
+/* Count the cores that each limit leaves; the seats of the last stay. */
+static int limit(ls__topology *t, const char *cpus, seat *seats)
+{
+    hwloc_bitmap_t may = hwloc_bitmap_alloc(), set = hwloc_bitmap_alloc();
+    int status = may && set ? 0 : ls__no_memory("topology", sizeof(void *));
+
+    if (status == 0) {
+        ask_affinity(t, may);
+        take(t, NULL, seats, &t->limits.machine);
+        take(t, hwloc_topology_get_allowed_cpuset(t->handle), seats,
+             &t->limits.cpuset);
+        t->pus = take(t, may, seats, &t->limits.affinity);
+        t->limits.chosen = t->limits.affinity;
+    }
+    if (status == 0 && cpus)
+        status = ls__cpus_choose(t, cpus, may, set);
+    if (status == 0 && cpus)
+        t->pus = take(t, set, seats, &t->limits.chosen);
+    hwloc_bitmap_free(may);
+    hwloc_bitmap_free(set);
+    return status;
+}
+
+static void order_seats(ls__topology *t, seat *seats)
+{
+    qsort(seats, (size_t)t->pus, sizeof *seats, by_worth);
+    for (int i = 0; i < t->pus; i++)
+        t->pu[i] = seats[i].pu;
+    while (t->fast < t->limits.chosen && seats[t->fast].slow == seats[0].slow)
+        t->fast++;
+}
+
+static int find_cores(ls__topology *t, const char *cpus)
 {
     int n = hwloc_get_nbobjs_by_type(t->handle, HWLOC_OBJ_PU);
     seat *seats = ls__new((size_t)n, sizeof *seats, "topology");
+    int status = LS_ENOMEM;
 
     t->pu = ls__new((size_t)n, sizeof *t->pu, "topology");
-    if (seats && t->pu) {
-        t->pus = limit(t, seats);
-        qsort(seats, (size_t)t->pus, sizeof *seats, by_worth);
-        for (int i = 0; i < t->pus; i++)
-            t->pu[i] = seats[i].pu;
-        while (t->fast < t->limits.affinity &&
-               seats[t->fast].slow == seats[0].slow)
-            t->fast++;
-    }
+    if (seats && t->pu)
+        status = limit(t, cpus, seats);
+    if (status == 0 && t->pus)
+        order_seats(t, seats);
     free(seats);
-    if (!seats || !t->pu)
-        return LS_ENOMEM;
-    return t->pus ? 0 : ls__fail(LS_ENOTSUP, "topology: no usable core");
+    if (status == 0 && !t->pus)
+        return ls__fail(LS_ENOTSUP, "topology: no usable core");
+    return status;
 }
 
 /* ------ What Linux says beside hwloc ------ */
@@ -311,7 +371,7 @@ static void ask_linux(ls__topology *t, const char *root)
 {
     int most;
 
-    t->cores = t->limits.affinity;
+    t->cores = t->limits.chosen;
     if (!root)
         return;
     t->balancing = balancing(t->handle, root);
@@ -332,8 +392,9 @@ int ls__topology_open(ls__topology *topology, const ls__topology_options *o)
         return ls__no_memory("topology", sizeof(void *));
     status = load(t.handle, o);
     if (!status) {
+        t.variable = o->plan ? NULL : find_variable();
         t.bindable = hwloc_topology_is_thissystem(t.handle);
-        status = find_cores(&t);
+        status = find_cores(&t, o->cpus);
     }
     if (status) {
         ls__topology_close(&t);

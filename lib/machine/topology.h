@@ -22,18 +22,21 @@ typedef struct ls__limits {
     int machine;
     int cpuset;   /* the process's, set from outside (cgroup) */
     int affinity; /* the calling thread's (taskset, mpirun) */
+    int chosen;   /* the program's own list of processors */
     ls__quota quota;
 } ls__limits;
 
 typedef struct ls__topology {
     struct hwloc_topology *handle;
     ls__limits limits;
-    int cores;      /* usable: min(limits.affinity, quota rounded up) */
-    int fast;       /* of limits.affinity, those of the fastest kind */
-    int pus;        /* >= limits.affinity */
+    int cores;      /* usable: min(limits.chosen, quota rounded up) */
+    int fast;       /* of limits.chosen, those of the fastest kind */
+    int pus;        /* >= limits.chosen */
     int *pu;        /* [pus] the operating system's numbers */
     bool bindable;  /* false: a synthetic machine, a plan only */
     bool balancing; /* Linux moves pages between its NUMA nodes */
+    const char *variable; /* in the environment, by which hwloc may have been
+                             told of another machine; NULL: none */
 } ls__topology;
 
 /* What to discover: all zero is a quick look at this machine. */
@@ -42,6 +45,7 @@ typedef struct ls__topology_options {
                          this machine */
     const char *root; /* below it proc/ and sys/ tell of quotas and NUMA
                          balancing; NULL: they are not asked */
+    const char *cpus; /* the processors to use, "8-15"; NULL: all that may be */
     bool details;     /* all caches too */
 } ls__topology_options;
 
@@ -49,7 +53,7 @@ typedef struct ls__topology_options {
 typedef struct hwloc_bitmap_s ls__affinity;
 
 /* Discover this machine, or build the one that is described.  LS_EINVAL: not
- * a synthetic text.  LS_EFORMAT: not such a file.  LS_ENOTSUP: hwloc cannot
+ * a synthetic text, or processors that may not be used.  LS_EFORMAT: not such a file.  LS_ENOTSUP: hwloc cannot
  * tell anything here. */
 int ls__topology_open(ls__topology *topology, const ls__topology_options *o);
 int ls__topology_copy(ls__topology *to, const ls__topology *from);

@@ -7,6 +7,7 @@
 #include "mesh/mesh.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "machine/machine.h"
 
 #include <stdio.h>
@@ -121,16 +122,19 @@ static int write_text(ls_mesh *mesh)
 
 /* ------ The public functions ------ */
 
-ls_mesh_options ls_mesh_defaults(void)
+static const ls_mesh_options defaults = {.size = sizeof defaults};
+
+void ls_mesh_defaults_sized(ls_mesh_options *options, size_t size)
 {
-    return (ls_mesh_options){0};
+    ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
 static int plan(ls_mesh *mesh, const ls_mesh_options *o, const char *root)
 {
     const char *axes = o->axes ? o->axes : "data";
     ls__topology_options t = {
-        .plan = o->topology, .root = root, .details = o->details};
+        .plan = o->topology, .root = root, .cpus = o->cpus,
+        .details = o->details};
     int status;
 
     if ((status = check_count("devices", o->devices)) ||
@@ -147,11 +151,13 @@ static int plan(ls_mesh *mesh, const ls_mesh_options *o, const char *root)
 int ls__mesh_open_below(ls_mesh **mesh, const ls_mesh_options *options,
                         const char *root)
 {
-    ls_mesh_options o = options ? *options : ls_mesh_defaults();
-    ls_mesh *m = ls__new(1, sizeof *m, "mesh");
-    int status;
+    ls_mesh_options o = defaults;
+    int status = ls__sized_take("mesh", &o, sizeof o, options);
+    ls_mesh *m;
 
-    if (!m)
+    if (status < 0)
+        return status;
+    if (!(m = ls__new(1, sizeof *m, "mesh")))
         return LS_ENOMEM;
     status = plan(m, &o, root);
     if (status) {
@@ -234,14 +240,26 @@ bool ls__mesh_oversubscribed(const ls_mesh *mesh)
 
 /* ------ The machine under it ------ */
 
-bool ls_mesh_level(const ls_mesh *mesh, int i, ls_level *level)
+bool ls_mesh_level_sized(const ls_mesh *mesh, int i, ls_level *level,
+                         size_t size)
 {
-    return ls__machine_level(&mesh->topology, i, level);
+    ls_level l;
+
+    if (!ls__machine_level(&mesh->topology, i, &l))
+        return false;
+    ls__sized_put(level, size, &l, sizeof l);
+    return true;
 }
 
-bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind)
+bool ls_mesh_kind_sized(const ls_mesh *mesh, int i, ls_core_kind *kind,
+                        size_t size)
 {
-    return ls__machine_kind(&mesh->topology, i, kind);
+    ls_core_kind k;
+
+    if (!ls__machine_kind(&mesh->topology, i, &k))
+        return false;
+    ls__sized_put(kind, size, &k, sizeof k);
+    return true;
 }
 
 const char *ls_mesh_cpu(const ls_mesh *mesh)
@@ -250,16 +268,18 @@ const char *ls_mesh_cpu(const ls_mesh *mesh)
 }
 
 /* The devices are dealt as ls__pool_devices_of has it. */
-int ls_mesh_place(const ls_mesh *mesh, int worker, ls_place *place)
+int ls_mesh_place_sized(const ls_mesh *mesh, int worker, ls_place *place,
+                        size_t size)
 {
     int64_t devices = mesh->devices, workers = mesh->workers;
+    ls_place p;
 
     if (worker < 0 || worker >= mesh->workers)
         return ls__fail(LS_EINVAL, "mesh: worker %d of %d", worker,
                         mesh->workers);
-    *place = ls__machine_place(&mesh->topology,
-                               ls_mesh_worker_pu(mesh, worker));
-    place->device = (int)(worker * devices / workers);
-    place->devices = (int)((worker + 1) * devices / workers) - place->device;
+    p = ls__machine_place(&mesh->topology, ls_mesh_worker_pu(mesh, worker));
+    p.device = (int)(worker * devices / workers);
+    p.devices = (int)((worker + 1) * devices / workers) - p.device;
+    ls__sized_put(place, size, &p, sizeof p);
     return 0;
 }

@@ -10,7 +10,7 @@ enum {
     LS__MESH_LIMIT = 65536, /* devices, workers, the size of an axis */
     LS__MESH_AXES = 8,
     LS__MESH_NAME = 32,     /* bytes of an axis name, with its end */
-    LS__MESH_NOTES = 6,
+    LS__MESH_NOTES = 7,
     LS__MESH_NOTE = 512     /* bytes of a note, with its end */
 };
 

@@ -43,14 +43,16 @@ static void write_cores(ls_mesh *mesh)
 {
     const ls__topology *t = &mesh->topology;
     const ls__limits *l = &t->limits;
-    char quota[QUOTA_TEXT] = "none";
+    char quota[QUOTA_TEXT] = "none", chosen[32] = "";
 
     if (l->quota.period)
         quota_text(&l->quota, quota);
+    if (l->chosen < l->affinity)
+        snprintf(chosen, sizeof chosen, ", cpus %d", l->chosen);
     snprintf(mesh->cores_text, sizeof mesh->cores_text,
-             "%d usable core%s: machine %d, cpuset %d, affinity %d, quota %s",
+             "%d usable core%s: machine %d, cpuset %d, affinity %d%s, quota %s",
              t->cores, plural(t->cores), l->machine, l->cpuset, l->affinity,
-             quota);
+             chosen, quota);
 }
 
 /* Does a limit cut below what is wanted and what was left before it? */
@@ -73,9 +75,9 @@ static void note_limits(ls_mesh *mesh)
         note(mesh, "the calling thread is bound to %d of %d cores, %s (%d); "
              "taskset binds so, and mpirun unless told --bind-to none",
              l->affinity, l->cpuset, fewer, mesh->wanted);
-    if (bites(mesh, l->affinity, t->cores))
+    if (bites(mesh, l->chosen, t->cores))
         note(mesh, "a quota of %s leaves %d of %d cores, %s (%d)",
-             quota_text(&l->quota, quota), t->cores, l->affinity, fewer,
+             quota_text(&l->quota, quota), t->cores, l->chosen, fewer,
              mesh->wanted);
 }
 
@@ -113,7 +115,12 @@ static void note_places(ls_mesh *mesh)
 
 void ls__mesh_write_notes(ls_mesh *mesh)
 {
+    const char *variable = mesh->topology.variable;
+
     write_cores(mesh);
+    if (variable)
+        note(mesh, "%s is set in the environment: the machine is what it says",
+             variable);
     note_limits(mesh);
     note_places(mesh);
 }

@@ -4,13 +4,13 @@
 
 /* A dense layer without bias called "<name>.<part>". */
 static ls_node *projection(ls_node *x, int64_t n, const char *name,
-                           const char *part, const int64_t shape[3])
+                           const char *part, ls__extents kernel)
 {
     char *path = x ? ls__path(x->graph, name, part) : NULL;
 
     if (!x || x->graph->status)
         return NULL;
-    return path ? ls__dense(x, n, path, false, 3, shape)
+    return path ? ls__dense(x, n, path, false, kernel)
                 : ls__graph_failed(x->graph, LS_ENOMEM);
 }
 
@@ -18,7 +18,7 @@ ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
                            const char *name)
 {
     int64_t d = x ? ls__width(x) : 0, h = heads, dh = h > 0 ? d / h : 0;
-    int64_t in[] = {d, h, dh}, out[] = {h, dh, d};
+    ls__extents in = {3, {d, h, dh}}, out = {3, {h, dh, d}};
     ls_node *q, *k, *v, *y;
 
     if (!x || x->graph->status)

@@ -5,9 +5,12 @@
 #include "graph/graph.h"
 
 /* A dense layer whose weights are the matrix (width of x, n) under another
- * shape of the same size: Flax's DenseGeneral. */
+ * shape of the same size, `kernel`: Flax's DenseGeneral. */
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
-                   int weights_rank, const int64_t *weights_shape);
+                   ls__extents kernel);
+
+/* Declare "scale" and "bias", one each for the last axis: what norms learn. */
+ls_node *ls__declare_scale_bias(ls_node *n);
 
 /* Attention of q to k and v, all (T,D); D is cut into heads. */
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,

@@ -6,6 +6,7 @@
  *
  * P of every row and head is kept for backward.  With a causal mask position t
  * sees 0 .. t: the softmax runs over t + 1 entries, the others are zeros. */
+#include "backend/backend.h"
 #include "op/layer.h"
 #include "op/op_table.h"
 
@@ -56,8 +57,8 @@ static int64_t attention_scratch(const ls_node *n, int64_t rows,
                                  const ls__backend *backend)
 {
     head h = head_of(n);
-    int64_t scores = backend->scratch(h.d, h.t);
-    int64_t values = backend->scratch(h.t, h.d);
+    int64_t scores = backend->products->scratch(h.d, h.t);
+    int64_t values = backend->products->scratch(h.t, h.d);
 
     (void)rows;
     return h.t * h.t + 16 + (scores > values ? scores : values);
@@ -77,7 +78,7 @@ static void scores(const ls__run *r, head h, float by, const float *a,
                      .a_col = 1, .b = b, .b_row = 1, .b_col = h.row, .c = out,
                      .c_row = h.t, .scale = by};
 
-    r->backend->gemm(&g, scratch);
+    ls__multiply(r->backend, &g, scratch);
 }
 
 /* (T,D/H) = scale p b, or p^T b, (+ addend), into a column of heads */
@@ -91,7 +92,7 @@ static void mix(const ls__run *r, head h, float by, const float *p,
                      .b_col = 1, .c = out, .c_row = h.row, .scale = by,
                      .add = addend};
 
-    r->backend->gemm(&g, scratch);
+    ls__multiply(r->backend, &g, scratch);
 }
 
 /* Softmax over the positions each one sees; zeros beyond. */
@@ -158,8 +159,14 @@ static void attention_bwd(const ls__run *r)
             head_bwd(r, h, p, i * r->node->size + k * h.d);
 }
 
+static const ls__attribute attributes[] = {
+    LS__FIELD("heads", LS__INTEGER, heads),
+    LS__FIELD("causal", LS__YES_NO, causal),
+    {0}};
+
 const ls__op ls__op_attention = {
-    .name = "attention", .inputs = 3, .reads = 7, .shape = attention_shape,
+    .name = "attention", .inputs = 3, .reads = 7, .attributes = attributes,
+    .shape = attention_shape,
     .stash = attention_stash, .scratch = attention_scratch,
     .flops = attention_flops,
     .forward = attention_fwd, .backward = attention_bwd};

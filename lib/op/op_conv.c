@@ -14,6 +14,7 @@
  * The native backends' kernels read patches from the image (kernel/k_conv.h);
  * for a backend that only multiplies they are written out, a few output rows at
  * a time, and multiplied.  Same bits; where K is cut kernel/k_conv.h says. */
+#include "backend/backend.h"
 #include "op/op_table.h"
 #include "op/window.h"
 
@@ -21,7 +22,7 @@
 
 static int conv_shape(ls_node *n)
 {
-    return ls__window_fit(n, n->shape[2]); /* put there by conv2d */
+    return ls__window_fit(n, n->features);
 }
 
 /* Floats of one image's y before a pooling. */
@@ -103,17 +104,16 @@ static int64_t transposed_row(const ls__conv *v)
     return v->kh * whole_vectors(v->run);
 }
 
-/* What a product of windows needs beside its image: what the backend's own
- * need, or the transposed dw and the scratch of conv_sparse_grad. */
+/* What a product of windows needs besides its image: for the backend's own
+ * also the transposed dw. */
 static int64_t product_scratch(const ls__conv *v, const ls__backend *backend)
 {
-    return backend->conv
-               ? larger(whole_vectors(backend->conv_scratch(v)),
-                        v->out.n * transposed_row(v) +
-                            LS__CHUNK * whole_vectors(v->out.n))
+    return backend->convs
+               ? whole_vectors(backend->convs->scratch(v)) +
+                     v->out.n * transposed_row(v)
                : patches_size(v) +
                      whole_vectors(larger(v->out.k, LS__CHUNK) * v->out.n) +
-                     backend->scratch(v->out.k, v->out.n);
+                     backend->products->scratch(v->out.k, v->out.n);
 }
 
 /* d or y before the pooling; the framed image; the product's. */
@@ -153,12 +153,11 @@ static int conv_prepare(const ls_node *n, int64_t rows, bool with_dx,
     int status;
 
     (void)rows;
-    if (!b->prepare_conv)
-        return 0;
-    status = b->prepare_conv(&of_x, false, b->bf16, &prepared[LS__OF_Y]);
+    status = b->preparer->conv(&of_x, false, b->bf16, &prepared[LS__OF_Y]);
     if (status < 0)
         return status;
-    return with_dx ? b->prepare_conv(&of_dy, true, b->bf16, &prepared[LS__OF_X])
+    return with_dx ? b->preparer->conv(&of_dy, true, b->bf16,
+                                       &prepared[LS__OF_X])
                    : 0;
 }
 
@@ -195,7 +194,7 @@ static void patches_product(const ls__run *r, const ls__conv *v, float *scratch)
         g.slope = g.slope ? g.slope + skip : NULL;
         g.times = g.times ? g.times + skip : NULL;
         g.add = g.add ? g.add + skip : NULL;
-        r->backend->gemm(&g, scratch + patches_size(v) +
+        ls__multiply(r->backend, &g, scratch + patches_size(v) +
                                  whole_vectors(larger(g.k, LS__CHUNK) * g.n));
     }
 }
@@ -240,7 +239,7 @@ static void patches_grad(const ls__run *r, const ls__conv *v, float *dbias,
     for (int64_t y = 0; y < v->h; y += h)
         for (int64_t x = 0; x < v->w; x += w) {
             g.k = write_chunk(v, y, x, scratch, dy);
-            r->backend->gemm(&g,
+            ls__multiply(r->backend, &g,
                              dy + whole_vectors(larger(g.m, LS__CHUNK) * g.n));
             if (dbias)
                 r->kernels->column_sum(g.k, g.n, dy, g.accumulate, dbias);
@@ -262,24 +261,22 @@ static void rotate(const ls_node *n, const float *w, float *out)
 
 /* ------ forward ------ */
 
-/* The windows as the backend's conv wants them. */
-static ls__conv windows_for_backend(const ls__run *r, const ls__conv *v,
-                                    float *scratch)
+/* The image as the backend's y reads it. */
+static const void *image_for_backend(const ls__run *r, const ls__conv *v,
+                                     float *scratch)
 {
-    return r->backend->conv_image ? r->backend->conv_image(v, scratch) : *v;
+    return r->backend->convs->image ? r->backend->convs->image(v, scratch)
+                                    : v->x;
 }
 
 static void product(const ls__run *r, const ls__conv *v, float *scratch)
 {
-    if (v->out.prepared) {
+    if (v->out.prepared)
         v->out.prepared->conv(v->out.prepared, v, scratch);
-    } else if (r->backend->conv) {
-        ls__conv of = windows_for_backend(r, v, scratch);
-
-        r->backend->conv(&of, 0, of.h);
-    } else {
+    else if (r->backend->convs)
+        r->backend->convs->y(v, image_for_backend(r, v, scratch), 0, v->h);
+    else
         patches_product(r, v, scratch);
-    }
 }
 
 static ls__pooling folded_pooling(const ls_node *n)
@@ -302,7 +299,7 @@ static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
                            float *y, float *number)
 {
     const ls__window *p = &r->node->pooling;
-    ls__conv of = windows_for_backend(r, v, scratch);
+    const void *image = image_for_backend(r, v, scratch);
     int64_t done = 0;
 
     for (int64_t i = 0; i < p->h; i++) {
@@ -310,7 +307,7 @@ static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
 
         end = end < v->h ? end : v->h;
         if (end > done)
-            r->backend->conv(&of, done, end);
+            r->backend->convs->y(v, image, done, end);
         done = larger(done, end);
         pooling_rows(r, i, i + 1, v->out.c, y, number);
     }
@@ -329,7 +326,7 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
     v->out.c = n->pooled ? s.full : y;
     v->out.slope = n->activation && !n->pooled ? stash : NULL;
     v->out.add = n->residual ? (const float *)r->x[1] + i * n->size : NULL;
-    if (n->pooled && r->backend->conv && !v->out.prepared) {
+    if (n->pooled && r->backend->convs && !v->out.prepared) {
         pooled_product(r, v, s.rest, y, stash);
         return;
     }
@@ -385,8 +382,8 @@ static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
     v.out.b = d;
     v.out.c = r->dparam[0];
     v.out.accumulate = r->add || i > 0;
-    if (r->backend->conv)
-        r->backend->conv_grad(&v, r->dparam[1], s.rest);
+    if (r->backend->convs)
+        r->backend->convs->dw(&v, r->dparam[1], s.rest);
     else
         patches_grad(r, &v, r->dparam[1], s.rest);
 }
@@ -402,7 +399,7 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, parts s)
     v.x = ls__frame_fill(&f, d, s.image);
     v.out.packed = r->packed[1];
     v.out.prepared = r->prepared[LS__OF_X];
-    if (!r->backend->conv) {
+    if (!r->backend->convs) {
         rotate(n, r->param[0], s.rest + patches_size(&v));
         v.out.b = s.rest + patches_size(&v);
     }
@@ -465,31 +462,18 @@ static void transpose_grad(const ls__conv *v, bool back, float *dw,
                                 transposed + ky * whole_vectors(v->run));
 }
 
-/* A quarter of the products is faster than all of them in bf16, so that is no
- * kernel of its own: its operands are rounded, out being theirs for that. */
-static const float *operand(const ls__run *r, int64_t n, const float *x,
-                            float *out)
-{
-    if (!r->backend->bf16)
-        return x;
-    r->kernels->round_bf16(n, x, NULL, out);
-    return out;
-}
-
 static void sparse_weights_grad(const ls__run *r, ls__conv *v, int64_t i,
                                 const parts *s, float *transposed)
 {
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
     ls__pooling p = folded_pooling(n);
-    const float *x = (const float *)r->x[0] + i * n->in[0]->size;
-    const float *dy = operand(r, n->size, r->dy + i * n->size, s->full);
+    ls__pooled_dy d = {&p, r->dy + i * n->size, r->stash + i * n->size};
 
-    v->x = operand(r, ls__frame_size(&f), ls__frame_fill(&f, x, s->image),
-                   s->image);
+    v->x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
+                          s->image);
     v->out.accumulate = r->add || i > 0;
-    r->kernels->conv_sparse_grad(v, &p, dy, r->stash + i * n->size, transposed,
-                                 r->dparam[1],
+    r->backend->convs->dw_pooled(v, &d, transposed, r->dparam[1],
                                  s->rest + v->out.n * transposed_row(v));
 }
 
@@ -512,15 +496,34 @@ static void sparse_bwd(const ls__run *r)
 
 static void conv_bwd(const ls__run *r)
 {
-    if (is_sparse(r->node) && r->backend->conv)
+    if (is_sparse(r->node) && r->backend->convs)
         sparse_bwd(r);
     else
         full_bwd(r);
 }
 
+static ls_node *conv_declare(ls_node *n)
+{
+    int64_t kh = n->window.kh, kw = n->window.kw, c = ls__width(n->in[0]);
+    int64_t out = n->features, taps = kh * kw;
+
+    n = ls__node_param(n, "kernel", LS__INIT_LECUN_NORMAL, taps * c, taps * out,
+                       4, (int64_t[]){kh, kw, c, out});
+    return n && n->bias ? ls__node_param(n, "bias", LS__INIT_ZEROS, taps * c,
+                                         taps * out, 1, &out)
+                        : n;
+}
+
+static const ls__attribute attributes[] = {
+    LS__FIELD("features", LS__INTEGER, features),
+    LS__FIELD("bias", LS__YES_NO, bias),
+    LS__WINDOW_ATTRIBUTES,
+    {0}};
+
 const ls__op ls__op_conv = {
     .name = "conv2d", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
-    .shape = conv_shape, .stash = conv_stash, .flops = conv_flops,
+    .attributes = attributes, .shape = conv_shape, .declare = conv_declare,
+    .stash = conv_stash, .flops = conv_flops,
     .scratch = conv_scratch, .prepare = conv_prepare,
     .forward = conv_fwd, .backward = conv_bwd};
 
@@ -528,20 +531,13 @@ static ls_node *conv2d(ls_node *x, int64_t n, const ls_window *window,
                        const char *name, bool bias)
 {
     ls_node *y = ls__node_new(&ls__op_conv, name, x, NULL, NULL);
-    int64_t c = x && x->rank == 3 ? x->shape[2] : 0, taps;
 
-    if (!y)
-        return NULL;
-    y->window = ls__window_new(window);
-    y->shape[2] = n;
-    if (!(y = ls__node_done(y)))
-        return NULL;
-    taps = y->window.kh * y->window.kw;
-    y = ls__node_param(y, "kernel", LS__INIT_LECUN_NORMAL, taps * c, taps * n,
-                       4, (int64_t[]){y->window.kh, y->window.kw, c, n});
-    return y && bias ? ls__node_param(y, "bias", LS__INIT_ZEROS, taps * c,
-                                      taps * n, 1, &n)
-                     : y;
+    if (y) {
+        y->window = ls__window_new(window);
+        y->features = n;
+        y->bias = bias;
+    }
+    return ls__node_done(y);
 }
 
 ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window, const char *name)

@@ -13,16 +13,42 @@
 
 #include <string.h>
 
+static int check_kernel(const ls_node *n)
+{
+    int64_t in = ls__width(n->in[0]), size;
+    char text[LS__SHAPE_TEXT];
+
+    size = ls__count(n->kernel.rank, n->kernel.of);
+    if (size >= 0 && size / in == n->features && size % in == 0)
+        return 0;
+    return ls__fail(LS_ESHAPE, "dense \"%s\": weights of %s do not take %lld "
+                    "to %lld", n->name,
+                    ls__shape_text(text, n->kernel.rank, n->kernel.of),
+                    (long long)in, (long long)n->features);
+}
+
 static int dense_shape(ls_node *n)
 {
-    int64_t width = n->shape[0]; /* put there by ls__dense */
     int64_t shape[LS_MAX_RANK];
+    int status;
 
     if (ls__want(n, 0, LS_F32, 1) < 0)
         return LS_ESHAPE;
     memcpy(shape, n->in[0]->shape, sizeof shape);
-    shape[n->in[0]->rank - 1] = width;
-    return ls__node_set_shape(n, LS_F32, n->in[0]->rank, shape);
+    shape[n->in[0]->rank - 1] = n->features;
+    status = ls__node_set_shape(n, LS_F32, n->in[0]->rank, shape);
+    return status < 0 ? status : check_kernel(n);
+}
+
+static ls_node *dense_declare(ls_node *n)
+{
+    int64_t in = ls__width(n->in[0]), out = n->features;
+
+    n = ls__node_param(n, "kernel", LS__INIT_LECUN_NORMAL, in, out,
+                       n->kernel.rank, n->kernel.of);
+    return n && n->bias ? ls__node_param(n, "bias", LS__INIT_ZEROS, in, out, 1,
+                                         &out)
+                        : n;
 }
 
 static int64_t dense_stash(const ls_node *n)
@@ -34,9 +60,9 @@ static int64_t dense_scratch(const ls_node *n, int64_t rows,
                              const ls__backend *backend)
 {
     int64_t in = ls__width(n->in[0]), out = ls__width(n);
-    int64_t most = backend->scratch(rows * ls__vectors(n), out); /* dw */
-    int64_t forward = backend->scratch(in, out);
-    int64_t dx = backend->scratch(out, in);
+    const ls__products *of = backend->products;
+    int64_t most = of->scratch(rows * ls__vectors(n), out); /* dw */
+    int64_t forward = of->scratch(in, out), dx = of->scratch(out, in);
 
     most = most > forward ? most : forward;
     most = most > dx ? most : dx;
@@ -85,14 +111,15 @@ static int dense_prepare(const ls_node *n, int64_t rows, bool with_dx,
 {
     ls__product y = of_y(n, rows), weights = of_weights(n, rows);
     ls__product x = of_x(n, rows);
+    ls__prepare_product *prepare = b->preparer->product;
     int status;
 
     weights.accumulate = true;
-    if ((status = b->prepare(&y, rows, b->bf16, &prepared[LS__OF_Y])) < 0 ||
-        (status = b->prepare(&weights, rows, b->bf16,
-                             &prepared[LS__OF_WEIGHTS])) < 0)
+    if ((status = prepare(&y, rows, b->bf16, &prepared[LS__OF_Y])) < 0 ||
+        (status = prepare(&weights, rows, b->bf16,
+                          &prepared[LS__OF_WEIGHTS])) < 0)
         return status;
-    return with_dx ? b->prepare(&x, rows, b->bf16, &prepared[LS__OF_X]) : 0;
+    return with_dx ? prepare(&x, rows, b->bf16, &prepared[LS__OF_X]) : 0;
 }
 
 static void dense_fwd(const ls__run *r)
@@ -160,47 +187,43 @@ static void dense_bwd(const ls__run *r)
         input_grad(r, d, scratch);
 }
 
+static const ls__attribute attributes[] = {
+    LS__FIELD("features", LS__INTEGER, features),
+    LS__FIELD("bias", LS__YES_NO, bias),
+    LS__FIELD("kernel", LS__SIZES, kernel),
+    {0}};
+
 const ls__op ls__op_dense = {
     .name = "dense", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
-    .shape = dense_shape, .stash = dense_stash, .scratch = dense_scratch,
+    .attributes = attributes, .shape = dense_shape, .declare = dense_declare,
+    .stash = dense_stash, .scratch = dense_scratch,
     .flops = dense_flops, .prepare = dense_prepare,
     .forward = dense_fwd, .backward = dense_bwd};
 
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
-                   int weights_rank, const int64_t *weights_shape)
+                   ls__extents kernel)
 {
     ls_node *y = ls__node_new(&ls__op_dense, name, x, NULL, NULL);
-    int64_t in = x ? ls__width(x) : 0;
-    int64_t size = ls__count(weights_rank, weights_shape);
 
-    if (!y)
-        return NULL;
-    y->shape[0] = n;
-    y = ls__node_done(y);
-    if (y && size != in * n) {
-        char text[LS__SHAPE_TEXT];
-
-        ls__fail(LS_ESHAPE, "dense \"%s\": weights of %s do not take %lld "
-                 "to %lld", y->name,
-                 ls__shape_text(text, weights_rank, weights_shape),
-                 (long long)in, (long long)n);
-        return ls__graph_failed(y->graph, LS_ESHAPE);
+    if (y) {
+        y->features = n;
+        y->bias = bias;
+        y->kernel = kernel;
     }
-    if (y)
-        y = ls__node_param(y, "kernel", LS__INIT_LECUN_NORMAL, in, n,
-                           weights_rank, weights_shape);
-    return y && bias ? ls__node_param(y, "bias", LS__INIT_ZEROS, in, n, 1, &n)
-                     : y;
+    return ls__node_done(y);
+}
+
+static ls__extents matrix(const ls_node *x, int64_t n)
+{
+    return (ls__extents){2, {x ? ls__width(x) : 0, n}};
 }
 
 ls_node *ls_dense(ls_node *x, int64_t n, const char *name)
 {
-    return ls__dense(x, n, name, true, 2,
-                     (int64_t[]){x ? ls__width(x) : 0, n});
+    return ls__dense(x, n, name, true, matrix(x, n));
 }
 
 ls_node *ls_dense_no_bias(ls_node *x, int64_t n, const char *name)
 {
-    return ls__dense(x, n, name, false, 2,
-                     (int64_t[]){x ? ls__width(x) : 0, n});
+    return ls__dense(x, n, name, false, matrix(x, n));
 }

@@ -13,6 +13,20 @@ static float keep_of(const ls__run *r)
     return (float)(1 - r->node->rate);
 }
 
+static int dropout_shape(ls_node *n)
+{
+    if (!(n->rate >= 0 && n->rate < 1))
+        return ls__fail(LS_EINVAL, "dropout \"%s\": rate %g is not in [0,1)",
+                        n->name, n->rate);
+    return ls__same_shape(n);
+}
+
+static ls_node *dropout_declare(ls_node *n)
+{
+    n->stream = ls__graph_stream(n->graph, n->name);
+    return n->stream < 0 ? ls__graph_failed(n->graph, n->stream) : n;
+}
+
 /* A bit for each element. */
 static int64_t dropout_stash(const ls_node *n)
 {
@@ -39,10 +53,13 @@ static void dropout_bwd(const ls__run *r)
                              r->dx[0]);
 }
 
+static const ls__attribute attributes[] = {
+    LS__FIELD("rate", LS__NUMBER, rate), {0}};
+
 const ls__op ls__op_dropout = {
     .name = "dropout", .inputs = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .shape = ls__same_shape, .stash = dropout_stash,
-    .forward = dropout_fwd, .backward = dropout_bwd};
+    .dx_over_dy = true, .attributes = attributes, .shape = dropout_shape,
+    .declare = dropout_declare, .stash = dropout_stash, .forward = dropout_fwd, .backward = dropout_bwd};
 
 /* Its stream is taken even for rate 0, as Flax does. */
 ls_node *ls_dropout(ls_node *x, double rate, const char *name)
@@ -50,21 +67,11 @@ ls_node *ls_dropout(ls_node *x, double rate, const char *name)
     int stream;
     ls_node *n;
 
-    if (!x || x->graph->status)
-        return NULL;
-    name = name ? name : "";
-    if (!(rate >= 0 && rate < 1)) {
-        ls__fail(LS_EINVAL, "dropout \"%s\": rate %g is not in [0,1)", name,
-                 rate);
-        return ls__graph_failed(x->graph, LS_EINVAL);
+    if (x && !x->graph->status && rate == 0) {
+        stream = ls__graph_stream(x->graph, name ? name : "");
+        return stream < 0 ? ls__graph_failed(x->graph, stream) : x;
     }
-    if ((stream = ls__graph_stream(x->graph, name)) < 0)
-        return ls__graph_failed(x->graph, stream);
-    if (rate == 0)
-        return x;
-    if ((n = ls__node_new(&ls__op_dropout, name, x, NULL, NULL))) {
+    if ((n = ls__node_new(&ls__op_dropout, name, x, NULL, NULL)))
         n->rate = rate;
-        n->stream = stream;
-    }
     return ls__node_done(n);
 }

@@ -93,21 +93,6 @@ ls_node *ls_flatten(ls_node *x)
     return ls__node_done(ls__node_unnamed(&ls__op_flatten, x, NULL));
 }
 
-static int add_shape(ls_node *n)
-{
-    const ls_node *a = n->in[0], *b = n->in[1];
-    char left[LS__SHAPE_TEXT], right[LS__SHAPE_TEXT];
-
-    if (ls__want(n, 0, LS_F32, 0) < 0 || ls__want(n, 1, LS_F32, 0) < 0)
-        return LS_ESHAPE;
-    if (a->rank != b->rank ||
-        memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape))
-        return ls__fail(LS_ESHAPE, "add: %s and %s differ",
-                        ls__shape_text(left, a->rank, a->shape),
-                        ls__shape_text(right, b->rank, b->shape));
-    return ls__node_set_shape(n, LS_F32, a->rank, a->shape);
-}
-
 static void add_fwd(const ls__run *r)
 {
     r->kernels->add(r->rows * r->node->size, r->x[0], r->x[1], r->y);
@@ -120,7 +105,8 @@ static void add_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_add = {
-    .name = "add", .inputs = 2, .passes = 3, .shape = add_shape,
+    .name = "add", .inputs = 2, .passes = 3, .term = LS__ADD,
+    .shape = ls__equal_shapes,
     .forward = add_fwd, .backward = add_bwd};
 
 ls_node *ls_add(ls_node *a, ls_node *b)

@@ -9,13 +9,25 @@
 static int embed_shape(ls_node *n)
 {
     const ls_node *x = n->in[0];
-    int64_t shape[LS_MAX_RANK], width = n->shape[0]; /* put by ls_embed */
+    int64_t shape[LS_MAX_RANK];
 
     if (ls__want(n, 0, LS_I32, 0) < 0)
         return LS_ESHAPE;
     memcpy(shape, x->shape, sizeof shape);
-    shape[x->rank] = width;
+    shape[x->rank] = n->features;
     return ls__node_set_shape(n, LS_F32, x->rank + 1, shape);
+}
+
+static ls_node *embed_declare(ls_node *n)
+{
+    ls_node *x = n->in[0];
+    int64_t table[] = {n->limit, n->features};
+
+    n = ls__node_param(n, "embedding", LS__INIT_NORMAL, n->features, n->limit,
+                       2, table);
+    if (n && n->limit < x->limit) /* batches are checked against the smallest */
+        x->limit = n->limit;
+    return n;
 }
 
 static void embed_fwd(const ls__run *r)
@@ -40,25 +52,24 @@ static void embed_bwd(const ls__run *r)
         r->kernels->add(n, table + x[i] * n, r->dy + i * n, table + x[i] * n);
 }
 
+static const ls__attribute attributes[] = {
+    LS__FIELD("count", LS__INTEGER, limit),
+    LS__FIELD("features", LS__INTEGER, features),
+    {0}};
+
 const ls__op ls__op_embed = {
-    .name = "embed", .inputs = 1, .reads = 1, .shape = embed_shape,
-    .forward = embed_fwd, .backward = embed_bwd};
+    .name = "embed", .inputs = 1, .reads = 1, .attributes = attributes,
+    .shape = embed_shape, .declare = embed_declare, .forward = embed_fwd, .backward = embed_bwd};
 
 ls_node *ls_embed(ls_node *x, int64_t count, int64_t width, const char *name)
 {
     ls_node *y = ls__node_new(&ls__op_embed, name, x, NULL, NULL);
 
-    if (!y)
-        return NULL;
-    y->shape[0] = width;
-    y->limit = count;
-    if (!(y = ls__node_done(y)))
-        return NULL;
-    y = ls__node_param(y, "embedding", LS__INIT_NORMAL, width, count, 2,
-                       (int64_t[]){count, width});
-    if (y && count < x->limit) /* batches are checked against the smallest */
-        x->limit = count;
-    return y;
+    if (y) {
+        y->features = width;
+        y->limit = count;
+    }
+    return ls__node_done(y);
 }
 
 static int position_shape(ls_node *n)
@@ -66,6 +77,11 @@ static int position_shape(ls_node *n)
     if (ls__want(n, 0, LS_F32, 2) < 0)
         return LS_ESHAPE;
     return ls__node_set_shape(n, LS_F32, n->in[0]->rank, n->in[0]->shape);
+}
+
+static ls_node *position_declare(ls_node *n)
+{
+    return ls__node_param(n, "", LS__INIT_SINUSOID, 1, 1, n->rank, n->shape);
 }
 
 static void position_fwd(const ls__run *r)
@@ -90,14 +106,9 @@ static void position_bwd(const ls__run *r)
 
 const ls__op ls__op_position = {
     .name = "position", .inputs = 1, .passes = 1, .shape = position_shape,
-    .forward = position_fwd, .backward = position_bwd};
+    .declare = position_declare, .forward = position_fwd, .backward = position_bwd};
 
 ls_node *ls_position(ls_node *x, const char *name)
 {
-    ls_node *y = ls__node_done(
-        ls__node_new(&ls__op_position, name, x, NULL, NULL));
-
-    return y ? ls__node_param(y, "", LS__INIT_SINUSOID, 1, 1, y->rank,
-                              y->shape)
-             : NULL;
+    return ls__node_done(ls__node_new(&ls__op_position, name, x, NULL, NULL));
 }

@@ -4,6 +4,7 @@
  *
  * In the order of the scratch: x, dy or y, dx or addend of one group, its scale
  * and its bias, and in the backward sweep what each element gave to them. */
+#include "op/layer.h"
 #include "op/op_table.h"
 
 enum { ROOMS = 7 };
@@ -127,21 +128,20 @@ static void group_bwd(const ls__run *r)
     }
 }
 
+static const ls__attribute attributes[] = {
+    LS__FIELD("groups", LS__INTEGER, groups), {0}};
+
 const ls__op ls__op_group_norm = {
     .name = "group_norm", .inputs = 1, .reads = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .shape = group_shape, .stash = group_stash,
+    .dx_over_dy = true, .attributes = attributes, .shape = group_shape,
+    .declare = ls__declare_scale_bias, .stash = group_stash,
     .scratch = group_scratch, .forward = group_fwd, .backward = group_bwd};
 
 ls_node *ls_group_norm(ls_node *x, int groups, const char *name)
 {
     ls_node *y = ls__node_new(&ls__op_group_norm, name, x, NULL, NULL);
-    int64_t n;
 
     if (y)
         y->groups = groups;
-    if (!(y = ls__node_done(y)))
-        return NULL;
-    n = ls__width(y);
-    y = ls__node_param(y, "scale", LS__INIT_ONES, n, n, 1, &n);
-    return y ? ls__node_param(y, "bias", LS__INIT_ZEROS, n, n, 1, &n) : NULL;
+    return ls__node_done(y);
 }

@@ -1,4 +1,5 @@
 /* Layer normalisation; the formulas stand in kernel/k_norm.h. */
+#include "op/layer.h"
 #include "op/op_table.h"
 
 static int norm_shape(ls_node *n)
@@ -28,18 +29,22 @@ static void norm_bwd(const ls__run *r)
                                 r->add, r->dparam[0], r->dparam[1]);
 }
 
+ls_node *ls__declare_scale_bias(ls_node *n)
+{
+    int64_t c = ls__width(n);
+
+    n = ls__node_param(n, "scale", LS__INIT_ONES, c, c, 1, &c);
+    return n ? ls__node_param(n, "bias", LS__INIT_ZEROS, c, c, 1, &c) : NULL;
+}
+
 const ls__op ls__op_layer_norm = {
     .name = "layer_norm", .inputs = 1, .reads = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .shape = norm_shape, .stash = norm_stash,
+    .dx_over_dy = true, .shape = norm_shape,
+    .declare = ls__declare_scale_bias, .stash = norm_stash,
     .forward = norm_fwd, .backward = norm_bwd};
 
 ls_node *ls_layer_norm(ls_node *x, const char *name)
 {
-    ls_node *y = ls__node_done(
+    return ls__node_done(
         ls__node_new(&ls__op_layer_norm, name, x, NULL, NULL));
-    int64_t n = y ? ls__width(y) : 0;
-
-    if (y)
-        y = ls__node_param(y, "scale", LS__INIT_ONES, n, n, 1, &n);
-    return y ? ls__node_param(y, "bias", LS__INIT_ZEROS, n, n, 1, &n) : NULL;
 }

@@ -51,9 +51,11 @@ static void max_bwd(const ls__run *r)
     }
 }
 
+static const ls__attribute attributes[] = {LS__WINDOW_ATTRIBUTES, {0}};
+
 const ls__op ls__op_max_pool = {
-    .name = "max_pool", .inputs = 1, .shape = pooling_shape, .stash = max_stash,
-    .forward = max_fwd, .backward = max_bwd};
+    .name = "max_pool", .inputs = 1, .attributes = attributes,
+    .shape = pooling_shape, .stash = max_stash, .forward = max_fwd, .backward = max_bwd};
 
 static void avg_fwd(const ls__run *r)
 {
@@ -77,8 +79,8 @@ static void avg_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_avg_pool = {
-    .name = "avg_pool", .inputs = 1, .shape = pooling_shape, .forward = avg_fwd,
-    .backward = avg_bwd};
+    .name = "avg_pool", .inputs = 1, .attributes = attributes,
+    .shape = pooling_shape, .forward = avg_fwd, .backward = avg_bwd};
 
 static ls_node *pooling(const ls__op *op, ls_node *x, const ls_window *window)
 {

@@ -7,4 +7,15 @@ const ls__op *const ls__ops[] = {
     &ls__op_sigmoid, &ls__op_add, &ls__op_conv, &ls__op_max_pool,
     &ls__op_avg_pool, &ls__op_flatten, &ls__op_group_norm,
     &ls__op_squared_error, &ls__op_cross_entropy, &ls__op_next_token,
-    &ls__op_dropout, &ls__op_round_bf16, NULL};
+    &ls__op_dropout, &ls__op_round_bf16, &ls__op_reshape,
+    &ls__op_transpose, &ls__op_slice, &ls__op_broadcast, &ls__op_concat,
+    &ls__op_sum, &ls__op_max_over, &ls__op_softmax, &ls__op_log_softmax,
+    &ls__op_matmul, &ls__op_one_hot, &ls__op_gather,
+    &ls__op_mean_loss, &ls__op_weighted_loss,
+    &ls__op_term[LS__SUB], &ls__op_term[LS__MUL], &ls__op_term[LS__DIV],
+    &ls__op_term[LS__MIN], &ls__op_term[LS__MAX], &ls__op_term[LS__SCALE],
+    &ls__op_term[LS__SQUARE], &ls__op_term[LS__SQRT], &ls__op_term[LS__EXP],
+    &ls__op_term[LS__LOG], &ls__op_term[LS__ABS], &ls__op_term[LS__CLAMP],
+    &ls__op_term[LS__POW], &ls__op_term[LS__LEAKY_RELU],
+    &ls__op_term[LS__ELU], &ls__op_term[LS__SOFTPLUS],
+    &ls__op_term[LS__BINARY_ENTROPY], &ls__op_term[LS__DIVERGENCE], NULL};

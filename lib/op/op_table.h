@@ -9,7 +9,17 @@ extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
     ls__op_sigmoid, ls__op_add, ls__op_conv, ls__op_max_pool, ls__op_avg_pool,
     ls__op_flatten, ls__op_group_norm,
     ls__op_squared_error, ls__op_cross_entropy, ls__op_next_token,
-    ls__op_dropout, ls__op_round_bf16;
+    ls__op_dropout, ls__op_round_bf16, ls__op_reshape, ls__op_transpose,
+    ls__op_slice, ls__op_broadcast, ls__op_concat, ls__op_sum,
+    ls__op_max_over, ls__op_softmax, ls__op_log_softmax, ls__op_matmul,
+    ls__op_one_hot, ls__op_gather, ls__op_mean_loss, ls__op_weighted_loss;
+
+/* Elementwise operators by their kinds of term, from LS__SUB on; and a chain
+ * of them, which only a plan makes. */
+extern const ls__op ls__op_term[LS__TERM_KINDS], ls__op_formula;
+
+/* Operands of a term: 1 or 2. */
+int ls__term_inputs(int kind);
 
 /* All of them, ended by NULL: what the tests walk over.  (But for the users',
  * in op_own.c, which have no formula to test.) */

@@ -6,6 +6,9 @@
 
 enum { MOST = 4096 }; /* pixels of a window or stride: nothing overflows */
 
+const char *const ls__padding_words[] = {
+    [LS_SAME] = "same", [LS_VALID] = "valid", NULL};
+
 ls__window ls__window_new(const ls_window *given)
 {
     return (ls__window){.kh = given->height,

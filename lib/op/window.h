@@ -4,6 +4,19 @@
 
 #include "graph/op.h"
 
+/* The attributes of an operator with a window: the fields of ls_window. */
+extern const char *const ls__padding_words[];
+
+// clang-format off
+#define LS__WINDOW_ATTRIBUTES                                                 \
+    LS__FIELD("height", LS__INTEGER, window.kh),                              \
+    LS__FIELD("width", LS__INTEGER, window.kw),                               \
+    LS__FIELD("stride_y", LS__INTEGER, window.sy),                            \
+    LS__FIELD("stride_x", LS__INTEGER, window.sx),                            \
+    {"padding", LS__WORD, offsetof(ls_node, window.padding),                  \
+     ls__padding_words}
+// clang-format on
+
 /* Take over what the user gave, strides of 0 as 1. */
 ls__window ls__window_new(const ls_window *given);
 

@@ -1,101 +1,56 @@
 /* Runs a plan on one device's shard: a loop over chunks of rows around a loop
- * over the instructions.  Nothing is allocated; a worker's memory holds one
- * chunk and is used by one device at a time. */
+ * over the instructions.  Nothing is allocated; a context holds one chunk and
+ * is used by one device at a time. */
 #include "plan/exec.h"
 #include "base/range.h"
-#include "pool/pool.h"
+#include "pool/track.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct ls__exec {
-    ls__plan *plan;
-    float *packed;     /* weights packed for this step; shared, read only */
-    float **memory;    /* per worker */
-    float **of_device; /* the memory of the worker that runs a device */
-    ls__failure *failure; /* [device] the last one */
-    ls__draw *draw;    /* [stream] */
-    int workers;
+struct ls__context {
+    const ls__plan *plan;
+    float *memory;
+    ls__failure failure; /* of the present or last run */
 };
 
-void ls__exec_close(ls__exec *e)
+int ls__context_open(ls__context **context, const ls__plan *plan)
 {
-    if (!e)
-        return;
-    for (int w = 0; e->memory && w < e->workers; w++)
-        ls__block_free(e->memory[w]);
-    free(e->memory);
-    free(e->of_device);
-    free(e->failure);
-    free(e->draw);
-    ls__block_free(e->packed);
-    ls__plan_free(e->plan);
-    free(e);
-}
+    ls__context *c = ls__new(1, sizeof *c, "context");
 
-static int make_memory(ls__exec *e, const ls_pool *pool, int devices)
-{
-    size_t bytes = (size_t)e->plan->floats * sizeof(float);
-    size_t packed = (size_t)e->plan->pack_floats * sizeof(float);
-
-    e->workers = ls_pool_workers(pool);
-    e->memory = ls__new((size_t)e->workers, sizeof *e->memory, "executor");
-    e->of_device = ls__new((size_t)devices, sizeof *e->of_device,
-                           "executor");
-    e->failure = ls__new((size_t)devices, sizeof *e->failure, "executor");
-    e->packed = ls__block(packed, "packed weights");
-    e->draw = ls__new((size_t)e->plan->streams + 1, sizeof *e->draw,
-                      "executor");
-    if (!e->memory || !e->of_device || !e->failure || !e->packed || !e->draw)
+    if (!c)
         return LS_ENOMEM;
-    for (int w = 0; w < e->workers; w++) {
-        int first, last;
-
-        /* Untouched until its worker runs: first touch places the pages. */
-        ls__pool_shards_of(pool, devices, w, &first, &last);
-        if (first < last && !(e->memory[w] = ls__block(bytes, "activations")))
-            return LS_ENOMEM;
-        for (int d = first; d < last; d++)
-            e->of_device[d] = e->memory[w];
+    c->plan = plan;
+    c->memory = ls__block((size_t)plan->floats * sizeof(float), "activations");
+    if (!c->memory) {
+        ls__context_close(c);
+        return LS_ENOMEM;
     }
+    *context = c;
     return 0;
 }
 
-int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool,
-                  int devices)
+void ls__context_close(ls__context *c)
 {
-    ls__exec *e = ls__new(1, sizeof *e, "executor");
-    int status = LS_ENOMEM;
-
-    if (!e) {
-        ls__plan_free(plan);
-        return status;
-    }
-    e->plan = plan;
-    if ((status = make_memory(e, pool, devices)) < 0) {
-        ls__exec_close(e);
-        return status;
-    }
-    *exec = e;
-    return 0;
+    if (!c)
+        return;
+    ls__block_free(c->memory);
+    free(c);
 }
 
-const ls__plan *ls__exec_plan(const ls__exec *e)
+const ls_node *ls__context_failed(const ls__context *c)
 {
-    return e->plan;
+    return c->failure.node;
 }
 
-void ls__exec_draw(ls__exec *e, int stream, ls__draw draw)
-{
-    e->draw[stream] = draw;
-}
+/* ------ packing ------ */
 
 /* The first column of q that belongs to whoever has all packed floats from `at`
  * on; a convolution's weights are not cut, nor those that are packed by what
  * was made for it. */
 static int64_t column_at(const ls__pack *q, int64_t at)
 {
-    int64_t unit = q->taps || q->prepared ? q->n : LS__PACK_CUT, column;
+    int64_t unit = q->conv.kh || q->prepared ? q->n : LS__PACK_CUT, column;
 
     if (at <= q->offset)
         return 0;
@@ -110,57 +65,55 @@ static int64_t column_at(const ls__pack *q, int64_t at)
 static void pack(const ls__plan *plan, const ls__pack *q, int64_t first,
                  int64_t last, const float *from, float *to)
 {
+    const ls__products *products = plan->backend.products;
+
     if (q->prepared)
         q->prepared->pack(q->prepared, from, to);
-    else if (!q->taps)
-        plan->backend.pack(q->k, last - first, from + first * q->col, q->row,
-                           q->col,
-                           to + plan->backend.packed_size(q->k, first));
-    else if (q->backward)
-        plan->backend.conv_pack(q->taps, q->n, q->k, true, from, to);
+    else if (q->conv.kh)
+        plan->backend.convs->pack(&q->conv, from, to);
     else
-        plan->backend.conv_pack(q->taps, q->k, q->n, false, from, to);
+        products->pack(q->k, last - first, from + first * q->col, q->row,
+                       q->col, to + products->packed_size(q->k, first));
 }
 
-void ls__exec_pack(void *exec, int worker, int workers, bool train,
-                   const float *const *params)
+void ls__exec_pack(const ls__plan *plan, const ls__weights *w, int worker,
+                   int workers, bool backward)
 {
-    const ls__exec *e = exec;
-    ls__range mine = ls__range_part((ls__range){0, e->plan->pack_floats},
-                                    workers, worker, 1);
+    ls__range mine = ls__range_part((ls__range){0, plan->pack_floats}, workers,
+                                    worker, 1);
 
-    for (int64_t i = 0; i < e->plan->packs; i++) {
-        const ls__pack *q = &e->plan->pack[i];
+    for (int64_t i = 0; i < plan->packs; i++) {
+        const ls__pack *q = &plan->pack[i];
         int64_t first = column_at(q, mine.first);
         int64_t last = column_at(q, mine.last);
 
-        if (first < last && (train || !q->backward))
-            pack(e->plan, q, first, last, params[q->param],
-                 e->packed + q->offset);
+        if (first < last && (backward || !q->backward))
+            pack(plan, q, first, last, w->of[q->param], w->packed + q->offset);
     }
 }
 
+/* ------ an instruction ------ */
+
 /* One chunk: where things are while the instructions run. */
 typedef struct chunk {
-    const ls__exec *e;
-    float *memory;
+    ls__context *context;
+    const ls__plan *plan;
+    const ls__weights *weights;
     const ls_shard *shard;
-    int64_t first, rows;     /* of the chunk in the shard */
-    const float *weights;    /* of the chunk */
-    const float *const *params;
+    int64_t first, rows;      /* of the chunk in the shard */
+    const float *row_weights; /* of the chunk */
     float *const *grads;
     ls_sums *sums;
-    ls__failure *failure;
 } chunk;
 
 static float *at(const chunk *c, int64_t offset)
 {
-    return offset < 0 ? NULL : c->memory + offset;
+    return offset < 0 ? NULL : c->context->memory + offset;
 }
 
 static const void *input_at(const chunk *c, int input)
 {
-    const ls_node *n = c->e->plan->input[input];
+    const ls_node *n = c->plan->input[input];
 
     /* both dtypes have four bytes */
     return (const char *)c->shard->data[input] + 4 * c->first * n->size;
@@ -169,7 +122,7 @@ static const void *input_at(const chunk *c, int input)
 /* The key of a stream in this call of the model. */
 static ls_key key_of(const chunk *c, int stream)
 {
-    const ls__draw *d = &c->e->draw[stream];
+    const ls__draw *d = &c->plan->draw[stream];
     ls_key key = ls_key_fold_in(d->key, (uint32_t)c->shard->call);
 
     return d->hashed ? ls_key_fold_in(key, d->hash) : key;
@@ -177,11 +130,11 @@ static ls_key key_of(const chunk *c, int stream)
 
 static ls__run run_of(const chunk *c, const ls__instr *in)
 {
-    const ls__plan *plan = c->e->plan;
+    const ls__plan *plan = c->plan;
     ls__run r = {.node = in->node, .rows = c->rows, .y = at(c, in->y),
                  .stash = at(c, in->stash), .scratch = at(c, plan->scratch),
-                 .weights = c->weights, .sums = c->sums,
-                 .failure = c->failure,
+                 .weights = c->row_weights, .sums = c->sums,
+                 .failure = &c->context->failure,
                  .train = c->shard->train, .first = c->shard->row + c->first,
                  .backend = &plan->backend, .kernels = ls__kernels()};
 
@@ -189,12 +142,12 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
         r.x[k] = in->x[k].input >= 0 ? input_at(c, in->x[k].input)
                                      : at(c, in->x[k].offset);
     for (int k = 0; k < in->node->params; k++)
-        r.param[k] = c->params[in->node->param[k]];
+        r.param[k] = c->weights->of[in->node->param[k]];
     if (in->node->stream >= 0)
         r.key = key_of(c, in->node->stream);
     for (int k = 0; k < 2; k++)
         r.packed[k] = in->packed[k] < 0 ? NULL
-                                        : c->e->packed + in->packed[k];
+                                        : c->weights->packed + in->packed[k];
     for (int k = 0; k < LS__PRODUCTS; k++)
         r.prepared[k] = in->prepared[k];
     return r;
@@ -202,7 +155,7 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
 
 static int64_t number_of(const chunk *c, const ls__instr *in)
 {
-    return in - c->e->plan->instr;
+    return in - c->plan->instr;
 }
 
 static void forward(const chunk *c, const ls__instr *in)
@@ -217,7 +170,7 @@ static void forward(const chunk *c, const ls__instr *in)
 
 static bool goes_on(const chunk *c)
 {
-    return c->failure->status == 0;
+    return c->context->failure.status == 0;
 }
 
 /* All a goal needs before its own instruction. */
@@ -225,7 +178,7 @@ static void forward_to(const chunk *c, const ls__goal *goal)
 {
     for (int i = 0; i < goal->instr && goes_on(c); i++)
         if (goal->runs[i])
-            forward(c, &c->e->plan->instr[i]);
+            forward(c, &c->plan->instr[i]);
 }
 
 static void run_backward(const chunk *c, const ls__instr *in)
@@ -257,7 +210,7 @@ static void sum_metric(const chunk *c, const ls__metric *m, ls_ratio *to)
     const float *y = at(c, m->y);
 
     for (int64_t i = 0; i < c->rows; i++, y += m->size) {
-        double w = c->weights ? (double)c->weights[i] : 1, sum = 0;
+        double w = c->row_weights ? (double)c->row_weights[i] : 1, sum = 0;
 
         for (int64_t j = 0; j < m->size && w != 0; j++)
             sum += (double)y[j];
@@ -281,10 +234,10 @@ static void backward(const chunk *c, const ls__instr *in)
 
 static void run_chunk(const chunk *c)
 {
-    const ls__plan *plan = c->e->plan;
-    const ls__instr *loss = &plan->instr[plan->count - 1];
+    const ls__plan *plan = c->plan;
+    const ls__instr *loss = &plan->instr[plan->loss.instr];
 
-    forward_to(c, &plan->goal[0]);
+    forward_to(c, &plan->loss);
     for (int i = 0; i < plan->metrics && goes_on(c); i++)
         sum_metric(c, &plan->metric[i], &c->sums->metric[i]);
     if (!c->grads && goes_on(c))
@@ -299,54 +252,48 @@ static void run_chunk(const chunk *c)
 static bool next_chunk(chunk *c)
 {
     const ls_shard *shard = c->shard;
-    int64_t most = c->e->plan->chunk_rows;
+    int64_t most = c->plan->chunk_rows;
 
     c->first += c->rows;
     c->rows = shard->rows - c->first < most ? shard->rows - c->first : most;
-    c->weights = shard->weights ? shard->weights + c->first : NULL;
+    c->row_weights = shard->weights ? shard->weights + c->first : NULL;
     return c->rows > 0;
 }
 
-/* Written only when there is one, since devices run at the same time. */
-static int keep_failure(const ls__exec *e, int device, const ls__failure *f)
+/* The first chunk is the next one. */
+static chunk begin(ls__context *c, const ls__weights *w, const ls_shard *shard)
 {
-    if (f->status < 0)
-        e->failure[device] = *f;
-    return f->status;
+    c->failure = (ls__failure){0};
+    return (chunk){.context = c, .plan = c->plan, .weights = w, .shard = shard};
 }
 
-const ls__failure *ls__exec_failure(const void *exec, int device)
-{
-    return &((const ls__exec *)exec)->failure[device];
-}
-
-int ls__exec_gradient(void *exec, int device, const ls_shard *shard,
-                      const float *const *params, float *const *grads,
+int ls__exec_gradient(ls__context *context, const ls__weights *w,
+                      const ls_shard *shard, float *const *grads,
                       ls_sums *sums)
 {
-    const ls__exec *e = exec;
-    ls__failure failure = {0};
-    chunk c = {.e = e, .memory = e->of_device[device], .shard = shard,
-               .params = params, .grads = grads, .sums = sums,
-               .failure = &failure};
+    chunk c = begin(context, w, shard);
 
+    c.grads = grads;
+    c.sums = sums;
     while (goes_on(&c) && next_chunk(&c))
         run_chunk(&c);
-    return keep_failure(e, device, &failure);
+    return context->failure.status;
 }
+
+/* ------ an output ------ */
 
 /* Copy the rows of a chunk that count. */
 static void copy_out(const chunk *c, const float *y, int64_t size, float *out)
 {
     for (int64_t i = 0; i < c->rows; i++)
-        if (!c->weights || c->weights[i] != 0)
+        if (!c->row_weights || c->row_weights[i] != 0)
             memcpy(out + i * size, y + i * size, (size_t)size * sizeof *out);
 }
 
 static bool counts(const chunk *c)
 {
     for (int64_t i = 0; i < c->rows; i++)
-        if (!c->weights || c->weights[i] != 0)
+        if (!c->row_weights || c->row_weights[i] != 0)
             return true;
     return false;
 }
@@ -354,7 +301,7 @@ static bool counts(const chunk *c)
 /* The rows of a chunk, unless all weigh 0. */
 static void predict_chunk(const chunk *c, const ls__goal *goal, float *out)
 {
-    const ls__instr *last = &c->e->plan->instr[goal->instr];
+    const ls__instr *last = &c->plan->instr[goal->instr];
 
     if (!counts(c))
         return;
@@ -366,32 +313,12 @@ static void predict_chunk(const chunk *c, const ls__goal *goal, float *out)
                  out + c->first * last->node->size);
 }
 
-int ls__exec_predict(void *exec, int device, const ls_shard *shard,
-                     const float *const *params, int goal, float *out)
+int ls__exec_output(ls__context *context, const ls__weights *w,
+                    const ls_shard *shard, const ls__goal *output, float *out)
 {
-    const ls__exec *e = exec;
-    ls__failure failure = {0};
-    chunk c = {.e = e, .memory = e->of_device[device], .shard = shard,
-               .params = params, .failure = &failure};
+    chunk c = begin(context, w, shard);
 
     while (goes_on(&c) && next_chunk(&c))
-        predict_chunk(&c, &e->plan->goal[goal], out);
-    return keep_failure(e, device, &failure);
-}
-
-int ls__exec_find(const void *exec, const char *output, const ls__goal **goal,
-                  int64_t *size)
-{
-    const ls__plan *plan = ((const ls__exec *)exec)->plan;
-
-    for (int i = 1; i < plan->goals; i++)
-        if (!strcmp(plan->goal[i].name, output)) {
-            *goal = &plan->goal[i];
-            *size = plan->instr[plan->goal[i].instr].node->size;
-            return i;
-        }
-    return ls__fail(LS_ENOTFOUND, "no output is named \"%s\"%s%s%s", output,
-                    plan->goals > 1 ? "; the first is \"" : "",
-                    plan->goals > 1 ? plan->goal[1].name : "",
-                    plan->goals > 1 ? "\"" : "");
+        predict_chunk(&c, output, out);
+    return context->failure.status;
 }

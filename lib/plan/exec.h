@@ -1,53 +1,44 @@
-/* The executor: a plan with memory for each worker of a pool, which makes a
- * graph into a gradient function (ls_gradient_fn). */
+/* The executor: runs a plan on the rows of a shard.  Three things are apart.
+ * The plan says what runs and never changes; the weights are read only and
+ * shared by whatever runs; a context is the memory of one run at a time.  So
+ * each worker of a training has a context, and all of them one set of weights;
+ * any other thread that has a context of its own may run the plan as well. */
 #ifndef LS_PLAN_EXEC_H
 #define LS_PLAN_EXEC_H
 
 #include "plan/plan.h"
 
-typedef struct ls__exec ls__exec;
+/* What a plan is run with. */
+typedef struct ls__weights {
+    const float *const *of; /* [parameter] in the order of declaration */
+    float *packed; /* by ls__exec_pack; ls__plan.pack_floats of them */
+} ls__weights;
 
-/* For devices 0 .. devices-1 of the data axis.  The plan is taken over: closed
- * with the executor, also on failure. */
-int ls__exec_open(ls__exec **exec, ls__plan *plan, const ls_pool *pool,
-                  int devices);
-void ls__exec_close(ls__exec *exec);
+/* Write worker `worker`'s share of w->packed, with what backward reads where
+ * backward; all workers' shares must be written before anything runs. */
+void ls__exec_pack(const ls__plan *plan, const ls__weights *w, int worker,
+                   int workers, bool backward);
 
-/* What it runs. */
-const ls__plan *ls__exec_plan(const ls__exec *exec);
+typedef struct ls__context ls__context;
 
-/* Where a stream's keys come from: call c of the model uses fold_in(key, c),
- * and where hashed, that folded with hash. */
-typedef struct ls__draw {
-    ls_key key;
-    uint32_t hash;
-    bool hashed;
-} ls__draw;
+/* Memory for one chunk of rows, not touched before the first run: its pages lie
+ * with the thread that runs.  The plan is borrowed. */
+int ls__context_open(ls__context **context, const ls__plan *plan);
+void ls__context_close(ls__context *context);
 
-/* Set the keys of stream i of the plan; zero until then. */
-void ls__exec_draw(ls__exec *exec, int stream, ls__draw draw);
-
-/* An ls_gradient_fn whose user is an ls__exec.  grads NULL: the loss alone.
+/* The gradients of the loss over the rows of a shard, in the order of
+ * declaration, and its sums, which are added to; grads NULL: the sums alone.
  * Fails if a user's operator does, with its status. */
-int ls__exec_gradient(void *exec, int device, const ls_shard *shard,
-                      const float *const *params, float *const *grads,
+int ls__exec_gradient(ls__context *c, const ls__weights *w,
+                      const ls_shard *shard, float *const *grads,
                       ls_sums *sums);
 
-/* A goal of the plan, for the rows of a shard whose weight is not 0, into out
- * (rows of the shard, shape of the output).  Fails as above. */
-int ls__exec_predict(void *exec, int device, const ls_shard *shard,
-                      const float *const *params, int goal, float *out);
+/* An output for the rows of a shard whose weight is not 0, into out (rows of
+ * the shard, shape of the output).  Fails as above. */
+int ls__exec_output(ls__context *c, const ls__weights *w,
+                    const ls_shard *shard, const ls__goal *output, float *out);
 
-/* Which user's operator made the calls above fail on a device. */
-const ls__failure *ls__exec_failure(const void *exec, int device);
-
-/* The goal that is an output's, or the status of a name that is none. */
-int ls__exec_find(const void *exec, const char *output, const ls__goal **goal,
-                  int64_t *size);
-
-/* Worker `worker`'s share of packing the weights, those for the backward sweep
- * where train; all workers' shares must be done before any gradient. */
-void ls__exec_pack(void *exec, int worker, int workers, bool train,
-                   const float *const *params);
+/* The user's operator that made the last run fail. */
+const ls_node *ls__context_failed(const ls__context *context);
 
 #endif

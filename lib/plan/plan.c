@@ -3,6 +3,8 @@
  *   copy     the nodes the loss and the outputs depend on, and
  *   fold     activations and add into the epilogue of the product before them
  *            (plan_fold.c)
+ *   chain    elementwise operators that follow each other into formulas, each
+ *            one pass over memory (plan_formula.c)
  *   list     what is left, in the order it was built, the loss last
  *   lay out  each output, stash and gradient where it is alone as long as it
  *            lives (plan_memory.c)
@@ -20,14 +22,15 @@ enum { IMAGES = 1 << 19 };
 static int list_instructions(ls__planner *p)
 {
     ls__plan *plan = p->plan;
-    int nodes = p->graph->node_count, loss = p->graph->loss->id;
+    int nodes = p->graph->node_count, loss = p->loss ? p->loss->id : -1;
 
     for (int i = 0; i < nodes; i++) {
         bool runs = p->used[i] && p->node[i].op && p->home[i] == i;
 
         p->instr[i] = runs && i != loss ? plan->count++ : -1;
     }
-    p->instr[loss] = plan->count++;
+    if (p->loss)
+        p->instr[loss] = plan->count++;
     plan->instr = ls__arena_new(&plan->arena, (size_t)plan->count,
                                 sizeof *plan->instr);
     if (!plan->instr)
@@ -71,7 +74,7 @@ static int prepare_products(ls__planner *p)
     for (int i = 0; i < plan->count && status == 0; i++) {
         ls__instr *in = &plan->instr[i];
 
-        if (plan->backend.prepare && in->node->op->prepare)
+        if (plan->backend.preparer && in->node->op->prepare)
             status = in->node->op->prepare(in->node, plan->chunk_rows,
                                            p->refs[i][DX] >= 0, &plan->backend,
                                            in->prepared);
@@ -84,19 +87,19 @@ static int prepare_products(ls__planner *p)
 static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
 {
     int64_t i = ls__width(in->node->in[0]), n = ls__width(in->node);
-    int64_t taps = in->node->window.kh * in->node->window.kw;
+    const ls__window *w = &in->node->window;
     ls__pack *q = &plan->pack[plan->packs++];
 
     *q = (ls__pack){.param = in->node->param[0],
                     .k = transposed ? n : i, .n = transposed ? i : n,
                     .row = transposed ? 1 : n, .col = transposed ? n : 1,
-                    .taps = taps, .offset = plan->pack_floats,
-                    .backward = transposed,
+                    .conv = {w->kh, w->kw, i, n, transposed},
+                    .offset = plan->pack_floats, .backward = transposed,
                     .prepared = in->prepared[transposed ? LS__OF_X : LS__OF_Y]};
     in->packed[transposed] = q->offset;
     q->floats = q->prepared ? q->prepared->packed
-                : taps  ? plan->backend.conv_packed_size(taps, q->k, q->n)
-                        : plan->backend.packed_size(q->k, q->n);
+                : w->kh ? plan->backend.convs->packed_size(&q->conv)
+                        : plan->backend.products->packed_size(q->k, q->n);
     plan->pack_floats += q->floats;
 }
 
@@ -105,8 +108,8 @@ static bool packs(const ls__plan *plan, const ls_node *n)
 {
     const ls__backend *b = &plan->backend;
 
-    return n->op->is_product && (n->window.kh ? b->conv_pack != NULL
-                                              : b->pack != NULL);
+    return n->op->is_product && (n->window.kh ? b->convs != NULL
+                                              : b->products->pack != NULL);
 }
 
 static int pack_list(ls__plan *plan)
@@ -130,31 +133,58 @@ static int pack_list(ls__plan *plan)
 
 /* ------ goals ------ */
 
-/* What the goal's instruction needs, directly or through others. */
-static int mark_needed(ls__planner *p, ls__goal *goal, const char *name,
-                       int instr)
+static int open_goal(ls__plan *plan, ls__goal *goal, int instr)
 {
-    ls__plan *plan = p->plan;
-
-    *goal = (ls__goal){.instr = instr};
+    goal->instr = instr;
     goal->runs = ls__arena_new(&plan->arena, (size_t)plan->count, 1);
     goal->reads = ls__arena_new(&plan->arena, (size_t)plan->inputs + 1, 1);
-    if (name && !(goal->name = ls__arena_text(&plan->arena, name)))
-        return LS_ENOMEM;
-    if (!goal->runs || !goal->reads)
-        return LS_ENOMEM;
-    goal->runs[instr] = true;
-    for (int i = 0; i < p->graph->metrics && !name; i++)
-        goal->runs[p->instr[ls__metric_node(p, i)->id]] = true;
-    for (int i = instr; i >= 0; i--)
-        for (int k = 0; goal->runs[i] && k < plan->instr[i].inputs; k++) {
-            const ls_node *x = plan->instr[i].node->in[k];
+    return goal->runs && goal->reads ? 0 : LS_ENOMEM;
+}
+
+/* All that what already runs for the goal needs, directly or through others. */
+static void mark_needed(const ls__planner *p, ls__goal *goal)
+{
+    for (int i = goal->instr; i >= 0; i--) {
+        const ls__instr *in = &p->plan->instr[i];
+
+        for (int k = 0; goal->runs[i] && k < in->inputs; k++) {
+            const ls_node *x = in->node->in[k];
 
             if (x->op)
                 goal->runs[p->instr[x->id]] = true;
             else
                 goal->reads[x->input] = true;
         }
+    }
+}
+
+static int loss_goal(ls__planner *p)
+{
+    ls__plan *plan = p->plan;
+
+    plan->loss.instr = -1;
+    if (!p->loss)
+        return 0;
+    if (open_goal(plan, &plan->loss, p->instr[p->loss->id]) < 0)
+        return LS_ENOMEM;
+    plan->loss.runs[plan->loss.instr] = true;
+    for (int i = 0; i < plan->metrics; i++)
+        plan->loss.runs[p->instr[ls__metric_node(p, i)->id]] = true;
+    mark_needed(p, &plan->loss);
+    return 0;
+}
+
+static int output_goal(ls__planner *p, ls__goal *goal, const ls__output *output)
+{
+    ls__plan *plan = p->plan;
+
+    goal->size = output->node->size;
+    goal->name = ls__arena_text(&plan->arena, output->name);
+    if (!goal->name ||
+        open_goal(plan, goal, p->instr[p->home[output->node->id]]) < 0)
+        return LS_ENOMEM;
+    goal->runs[goal->instr] = true;
+    mark_needed(p, goal);
     return 0;
 }
 
@@ -162,18 +192,29 @@ static int goals(ls__planner *p)
 {
     const ls_graph *g = p->graph;
     ls__plan *plan = p->plan;
-    int status;
+    int status = loss_goal(p);
 
-    plan->goals = g->output_count + 1;
-    plan->goal = ls__arena_new(&plan->arena, (size_t)plan->goals,
-                               sizeof *plan->goal);
-    if (!plan->goal)
+    plan->outputs = g->output_count;
+    plan->output = ls__arena_new(&plan->arena, (size_t)plan->outputs,
+                                 sizeof *plan->output);
+    if (!plan->output)
         return LS_ENOMEM;
-    status = mark_needed(p, &plan->goal[0], NULL, plan->count - 1);
-    for (int i = 0; i < g->output_count && status == 0; i++)
-        status = mark_needed(p, &plan->goal[i + 1], g->outputs[i]->name,
-                             p->instr[p->home[g->outputs[i]->node->id]]);
+    for (int i = 0; i < plan->outputs && status == 0; i++)
+        status = output_goal(p, &plan->output[i], g->outputs[i]);
     return status;
+}
+
+const ls__goal *ls__plan_output(const ls__plan *plan, const char *name)
+{
+    const char *first = plan->outputs ? plan->output[0].name : NULL;
+
+    for (int i = 0; i < plan->outputs; i++)
+        if (!strcmp(plan->output[i].name, name))
+            return &plan->output[i];
+    ls__fail(LS_ENOTFOUND, "no output is named \"%s\"%s%s%s", name,
+             first ? "; the first is \"" : "", first ? first : "",
+             first ? "\"" : "");
+    return NULL;
 }
 
 /* ------ all of it ------ */
@@ -182,15 +223,18 @@ static int make_room(ls__planner *p)
 {
     size_t n = (size_t)p->graph->node_count;
     ls__arena *arena = &p->plan->arena;
-    int *lists = ls__arena_new(arena, 6 * n, sizeof *lists);
+    size_t values = (2 + LS__MAX_INPUTS) * n; /* y, stash and gradients */
+    int *lists = ls__arena_new(arena, 6 * n + values, sizeof *lists);
 
     p->node = ls__arena_new(arena, n, sizeof *p->node);
     p->used = ls__arena_new(arena, 2 * n, sizeof *p->used);
-    p->values = ls__arena_new(arena, 5 * n, sizeof *p->values);
+    p->values = ls__arena_new(arena, values, sizeof *p->values);
+    p->waiters = ls__arena_new(arena, values, sizeof *p->waiters);
     p->refs = ls__arena_new(arena, n, sizeof *p->refs);
-    if (!lists || !p->node || !p->used || !p->values || !p->refs)
+    if (!lists || !p->node || !p->used || !p->values || !p->waiters ||
+        !p->refs)
         return LS_ENOMEM;
-    memset(lists, -1, 6 * n * sizeof *lists);
+    memset(lists, -1, (6 * n + values) * sizeof *lists);
     memset(p->refs, -1, n * sizeof *p->refs);
     p->trains = p->used + n;
     p->consumers = lists;
@@ -199,17 +243,20 @@ static int make_room(ls__planner *p)
     p->y = lists + 3 * n;
     p->stash = lists + 4 * n;
     p->grad = lists + 5 * n;
+    p->waiting = lists + 6 * n;
     memset(p->consumers, 0, n * sizeof *p->consumers);
     return 0;
 }
 
-static int check_graph(const ls_graph *graph)
+static int check_graph(const ls_graph *graph, ls__purpose purpose)
 {
     if (!graph)
         return ls__fail(LS_EINVAL, "no graph");
     if (graph->status)
         return ls__fail(graph->status, "%s", graph->message);
-    if (!graph->loss)
+    if (purpose == LS__TO_PREDICT && !graph->output_count)
+        return ls__fail(LS_EINVAL, "the graph has no output: call ls_output");
+    if (purpose == LS__TO_TRAIN && !graph->loss)
         return ls__fail(LS_EINVAL, "the graph has no loss: call ls_loss");
     if (!graph->param_count)
         return ls__fail(LS_EINVAL, "the graph has no parameters");
@@ -223,6 +270,8 @@ static int build(ls__planner *p)
     if ((status = make_room(p)) < 0 || (status = ls__plan_copy(p)) < 0)
         return status;
     ls__plan_fold(p);
+    if ((status = ls__plan_chain(p)) < 0)
+        return status;
     if ((status = list_instructions(p)) < 0)
         return status;
     if ((status = goals(p)) < 0)
@@ -235,16 +284,21 @@ static int build(ls__planner *p)
 }
 
 int ls__plan_new(ls__plan **plan, const ls_graph *graph,
-                 const ls__backend *backend)
+                 const ls__backend *backend, ls__purpose purpose)
 {
     ls__planner p = {.graph = graph};
-    int status = check_graph(graph);
+    int status = check_graph(graph, purpose);
 
     if (status < 0)
         return status;
     if (!(p.plan = ls__new(1, sizeof *p.plan, "plan")))
         return LS_ENOMEM;
     p.plan->backend = *backend;
+    p.plan->purpose = purpose;
+    if (purpose == LS__TO_TRAIN) {
+        p.loss = graph->loss;
+        p.plan->metrics = graph->metrics;
+    }
     status = build(&p);
     if (status < 0) {
         ls__plan_free(p.plan);

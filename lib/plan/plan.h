@@ -5,7 +5,9 @@
  * gradient.  Memory so depends on the chunk, not on the batch, and the chunk,
  * fixed by the graph alone, is also where K is cut in weight gradients.
  *
- * The plan owns copies of all it needs: the graph may be freed. */
+ * The plan owns copies of all it needs: the graph may be freed.  Once it is
+ * made nothing changes it, so any number of threads may run it at once, each
+ * with a context of its own (exec.h). */
 #ifndef LS_PLAN_PLAN_H
 #define LS_PLAN_PLAN_H
 
@@ -31,10 +33,16 @@ typedef struct ls__instr {
     ls__prepared *prepared[LS__PRODUCTS]; /* owned; NULL: nothing prepared */
 } ls__instr;
 
+/* What a plan is laid out for.  TO_PREDICT: outputs alone, without a loss or
+ * gradients, so that a value's memory is free as soon as the last operator has
+ * read it, and nothing is kept for backward. */
+typedef enum ls__purpose { LS__TO_TRAIN, LS__TO_PREDICT } ls__purpose;
+
 /* What a forward run is for: the loss, or an output. */
 typedef struct ls__goal {
     const char *name; /* of the output; NULL: the loss */
-    int instr;        /* that makes it */
+    int64_t size;     /* of an output: elements a row */
+    int instr;        /* that makes it; -1: there is no loss */
     bool *runs;       /* [instr] needed for it */
     bool *reads;      /* [input] likewise */
 } ls__goal;
@@ -45,11 +53,19 @@ typedef struct ls__metric {
     int64_t size; /* elements a row */
 } ls__metric;
 
+/* Where the keys of a stream come from: call c of the model uses fold_in(key,
+ * c), and where hashed, that folded with hash. */
+typedef struct ls__draw {
+    ls_key key;
+    uint32_t hash;
+    bool hashed;
+} ls__draw;
+
 /* Weights to pack at the start of each step. */
 typedef struct ls__pack {
     int param;
     int64_t k, n, row, col; /* the operand B (k,n) and its strides */
-    int64_t taps;           /* of a convolution, each a (k,n); 0: dense */
+    ls__conv_weights conv;  /* of a convolution; kh 0: dense */
     int64_t offset, floats; /* in the packed weights, one after the other */
     bool backward;          /* used there only */
     const ls__prepared *prepared; /* packs it; NULL: the backend does */
@@ -57,6 +73,7 @@ typedef struct ls__pack {
 
 typedef struct ls__plan {
     ls__arena arena;
+    ls__purpose purpose;
     int count;         /* instructions; the loss is the last */
     ls__instr *instr;
     int inputs, params;
@@ -64,8 +81,10 @@ typedef struct ls__plan {
     ls__param *param;
     int streams;
     ls__stream *stream;
-    int goals;
-    ls__goal *goal;    /* the loss, then the outputs */
+    ls__draw *draw;    /* [stream] zero until whoever made the plan sets them */
+    ls__goal loss;
+    int outputs;
+    ls__goal *output;
     int metrics;
     ls__metric metric[LS_METRICS];
     int packs;
@@ -77,9 +96,13 @@ typedef struct ls__plan {
     ls__backend backend; /* a copy */
 } ls__plan;
 
-/* Lay out a graph with a loss.  Fails with the graph's first error. */
+/* Lay out a graph, which needs a loss to train and an output to predict.  Fails
+ * with the graph's first error. */
 int ls__plan_new(ls__plan **plan, const ls_graph *graph,
-                 const ls__backend *backend);
+                 const ls__backend *backend, ls__purpose purpose);
 void ls__plan_free(ls__plan *plan);
+
+/* The output of that name; NULL with a message: there is none. */
+const ls__goal *ls__plan_output(const ls__plan *plan, const char *name);
 
 #endif

@@ -26,6 +26,12 @@ static const ls_own_op *copy_own(ls__plan *plan, const ls_own_op *own)
     return copy;
 }
 
+static void read_from_outside(ls__planner *p, const ls_node *n)
+{
+    p->used[n->id] = true;
+    p->consumers[n->id]++;
+}
+
 static int copy_nodes(ls__planner *p)
 {
     const ls_graph *g = p->graph;
@@ -41,15 +47,12 @@ static int copy_nodes(ls__planner *p)
         for (int k = 0; k < LS__MAX_INPUTS; k++)
             n->in[k] = n->in[k] ? &p->node[n->in[k]->id] : NULL;
     }
-    p->used[g->loss->id] = true;
-    for (int i = 0; i < g->output_count; i++) {
-        p->used[g->outputs[i]->node->id] = true;
-        p->consumers[g->outputs[i]->node->id]++;
-    }
-    for (int i = 0; i < g->metrics; i++) {
-        p->used[g->metric[i]->id] = true;
-        p->consumers[g->metric[i]->id]++;
-    }
+    if (p->loss)
+        p->used[p->loss->id] = true;
+    for (int i = 0; i < g->output_count; i++)
+        read_from_outside(p, g->outputs[i]->node);
+    for (int i = 0; i < p->plan->metrics; i++)
+        read_from_outside(p, g->metric[i]);
     for (int i = g->node_count - 1; i >= 0; i--)
         if (p->used[i])
             mark(p, i);
@@ -74,7 +77,9 @@ static int copy_streams(ls__planner *p)
     plan->streams = g->stream_count;
     plan->stream = ls__arena_new(&plan->arena, (size_t)plan->streams + 1,
                                  sizeof *plan->stream);
-    if (!plan->stream)
+    plan->draw = ls__arena_new(&plan->arena, (size_t)plan->streams + 1,
+                               sizeof *plan->draw);
+    if (!plan->stream || !plan->draw)
         return LS_ENOMEM;
     for (int i = 0; i < plan->streams; i++) {
         plan->stream[i] = *g->streams[i];

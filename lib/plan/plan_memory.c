@@ -26,14 +26,32 @@ static void reads(ls__planner *p, int v, int time)
         p->values[v].last = time;
 }
 
+/* When backward of instruction i runs; without backward, the instruction
+ * itself. */
+static int back_of(const ls__plan *plan, int i)
+{
+    return plan->purpose == LS__TO_TRAIN ? 2 * plan->count - 1 - i : i;
+}
+
+/* Floats a row of what an operator stashes.  Forward itself computes with it,
+ * except that of a product, which is its activation's slope. */
+static int64_t stash_of(const ls__plan *plan, const ls_node *n)
+{
+    bool slope = n->op->is_product && !n->pooled;
+
+    if (!n->op->stash || (plan->purpose == LS__TO_PREDICT && slope))
+        return 0;
+    return n->op->stash(n);
+}
+
 static void forward_values(ls__planner *p)
 {
     ls__plan *plan = p->plan;
 
     for (int i = 0; i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;
-        int back = 2 * plan->count - 1 - i;
-        int64_t kept = n->op->stash ? n->op->stash(n) : 0;
+        int back = back_of(plan, i);
+        int64_t kept = stash_of(plan, n);
 
         for (int k = 0; k < plan->instr[i].inputs; k++) {
             reads(p, p->y[n->in[k]->id], i);
@@ -53,17 +71,42 @@ static void forward_values(ls__planner *p)
         p->refs[i][Y] = p->y[n->id];
         p->refs[i][STASH] = p->stash[n->id];
     }
-    for (int i = 0; i < p->graph->metrics; i++) /* read before the loss */
+    for (int i = 0; i < plan->metrics; i++) /* read before the loss */
         reads(p, p->y[ls__metric_node(p, i)->id], plan->count - 1);
 }
 
-/* Nobody but node `id` still waits for gradient v, and v dies at `time`. */
-static bool free_after(const ls__planner *p, int v, int id, int time)
+/* Node `id` waits for gradient v. */
+static void wait_for(ls__planner *p, int id, int v)
 {
-    for (int i = 0; i < p->graph->node_count; i++)
-        if (i != id && p->grad[i] == v && p->instr[i] >= 0 &&
-            2 * p->plan->count - 1 - p->instr[i] > time)
+    p->grad[id] = v;
+    p->waiters[p->waiter_count] = (ls__waiter){id, p->waiting[v]};
+    p->waiting[v] = p->waiter_count++;
+}
+
+/* Does a waiter still wait for v at `time`? */
+static bool still_waits(const ls__planner *p, const ls__waiter *w, int v,
+                        int time)
+{
+    return p->grad[w->node] == v && p->instr[w->node] >= 0 &&
+           2 * p->plan->count - 1 - p->instr[w->node] > time;
+}
+
+/* Nobody but node `id` still waits for gradient v, and v dies at `time`.  Time
+ * only goes on, so whoever waits no longer is taken off the list. */
+static bool free_after(ls__planner *p, int v, int id, int time)
+{
+    int *at = &p->waiting[v];
+
+    while (*at >= 0) {
+        const ls__waiter *w = &p->waiters[*at];
+
+        if (!still_waits(p, w, v, time))
+            *at = w->next;
+        else if (w->node != id)
             return false;
+        else
+            at = &p->waiters[*at].next;
+    }
     return p->values[v].last <= time;
 }
 
@@ -95,14 +138,14 @@ static void input_gradient(ls__planner *p, int i, int k, int time, int dy)
     if (x->dtype != LS_F32 || !p->trains[x->id])
         return;
     if (n->op->passes >> k & 1 && addend < 0) {
-        p->grad[x->id] = dy;
+        wait_for(p, x->id, dy);
         return;
     }
     reads(p, addend, time);
     p->refs[i][ADDEND + k] = addend;
     p->refs[i][DX + k] = grad_value(p, n, k, time, dy, addend);
-    p->grad[x->id] = p->refs[i][DX + k];
-    reads(p, p->grad[x->id], time);
+    wait_for(p, x->id, p->refs[i][DX + k]);
+    reads(p, p->refs[i][DX + k], time);
 }
 
 /* dx of a product can go through the slope of the activation that made its x,
@@ -154,38 +197,40 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : 1;
 }
 
-/* The lowest offset for v among those already laid out. */
-static void lay_one(ls__value **order, int laid, ls__value *v)
+/* The lowest offset for v among those already laid out, which lie in the order
+ * of their offsets, and so does v then. */
+static void lay_one(ls__value **laid, int count, ls__value *v)
 {
     int64_t at = 0;
+    int i;
 
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (int i = 0; i < laid; i++) {
-            const ls__value *o = order[i];
+    for (i = 0; i < count && laid[i]->offset < at + v->size; i++) {
+        const ls__value *o = laid[i];
 
-            if (o->first <= v->last && v->first <= o->last &&
-                o->offset < at + v->size && at < o->offset + o->size) {
-                at = o->offset + o->size;
-                moved = true;
-            }
-        }
+        if (o->first <= v->last && v->first <= o->last &&
+            at < o->offset + o->size)
+            at = o->offset + o->size;
     }
+    while (i > 0 && laid[i - 1]->offset > at)
+        i--;
+    memmove(laid + i + 1, laid + i, (size_t)(count - i) * sizeof *laid);
+    laid[i] = v;
     v->offset = at;
 }
 
 static int lay_all(ls__planner *p)
 {
-    ls__value **order = ls__new((size_t)p->value_count, sizeof *order, "plan");
+    size_t n = (size_t)p->value_count;
+    ls__value **order = ls__new(2 * n, sizeof *order, "plan");
     int64_t end = 0;
 
     if (!order)
         return LS_ENOMEM;
-    for (int i = 0; i < p->value_count; i++)
+    for (size_t i = 0; i < n; i++)
         order[i] = &p->values[i];
-    qsort(order, (size_t)p->value_count, sizeof *order, by_size);
-    for (int i = 0; i < p->value_count; i++) {
-        lay_one(order, i, order[i]);
+    qsort(order, n, sizeof *order, by_size);
+    for (size_t i = 0; i < n; i++) {
+        lay_one(order + n, (int)i, order[i]);
         if (order[i]->offset + order[i]->size > end)
             end = order[i]->offset + order[i]->size;
     }
@@ -197,7 +242,8 @@ static int lay_all(ls__planner *p)
 int ls__plan_layout(ls__planner *p)
 {
     forward_values(p);
-    backward_values(p);
+    if (p->loss)
+        backward_values(p);
     return lay_all(p);
 }
 
@@ -249,7 +295,6 @@ void ls__plan_write(ls__planner *p)
                              ? offset_of(p, p->stash[n->in[0]->id])
                              : -1;
     }
-    plan->metrics = p->graph->metrics;
     for (int i = 0; i < plan->metrics; i++) {
         const ls_node *n = ls__metric_node(p, i);
 

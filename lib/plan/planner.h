@@ -11,9 +11,15 @@ typedef struct ls__value {
     int64_t offset;
 } ls__value;
 
+/* A node that waits for a gradient, and the next that waits for the same. */
+typedef struct ls__waiter {
+    int node, next;
+} ls__waiter;
+
 typedef struct ls__planner {
     ls__plan *plan;
     const ls_graph *graph;
+    const ls_node *loss; /* of the graph; NULL: not to train */
     ls_node *node;    /* copies, by id */
     bool *used;       /* the loss or an output depends on it */
     bool *trains;     /* a parameter lies at or before it */
@@ -23,6 +29,9 @@ typedef struct ls__planner {
     int *y, *stash, *grad; /* value numbers, -1 for none */
     ls__value *values;
     int value_count;
+    int *waiting;        /* [value] the first waiter, -1 for none */
+    ls__waiter *waiters;
+    int waiter_count;
     int (*refs)[3 + 2 * LS__MAX_INPUTS]; /* per instruction: y, stash, dy,
                                             dx.., addend.. */
 } ls__planner;
@@ -33,6 +42,8 @@ enum { Y, STASH, DY, DX, ADDEND = DX + LS__MAX_INPUTS };
 /* What a node reads, a folded residual too. */
 static inline int ls__inputs_of(const ls_node *n)
 {
+    if (n->formula)
+        return n->formula->inputs;
     return n->op ? n->op->inputs + n->residual : 0;
 }
 
@@ -45,6 +56,9 @@ static inline const ls_node *ls__metric_node(const ls__planner *p, int i)
 /* plan_fold.c: the nodes needed, copied, and then folded where they can be. */
 int ls__plan_copy(ls__planner *p);
 void ls__plan_fold(ls__planner *p);
+
+/* plan_formula.c: chains of elementwise operators made one. */
+int ls__plan_chain(ls__planner *p);
 
 /* plan_memory.c: what the instructions read and write, each laid out; then
  * their locations, in the instructions. */

@@ -25,10 +25,11 @@
 #include "base/fpmode.h"
 #include "base/memory.h"
 #include "base/process.h"
+#include "base/sized.h"
 #include "kernel/kernel.h"
 #include "mesh/mesh.h"
 #include "pool/barrier.h"
-#include "pool/signals.h"
+#include "pool/thread.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -39,8 +40,7 @@
 enum { BUSY = 1, CLOSED = 2, HOLD = 4 };
 
 enum {
-    SPINS = 1 << 15, /* 0.8 ms on Zen 4, where a pause takes 25 ns */
-    STACK = 2 << 20  /* a user's gradient function runs on it too */
+    SPINS = 1 << 15 /* 0.8 ms on Zen 4, where a pause takes 25 ns */
 };
 
 /* A worker's own things. */
@@ -106,9 +106,11 @@ static void *worker(void *arg)
 
 /* ------ Opening ------ */
 
-ls_pool_options ls_pool_defaults(void)
+static const ls_pool_options defaults = {.size = sizeof defaults};
+
+void ls_pool_defaults_sized(ls_pool_options *options, size_t size)
 {
-    return (ls_pool_options){0};
+    ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
 static int thread_error(const ls_pool *p, int w, const char *what, int error)
@@ -144,19 +146,14 @@ static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
 /* Create threads until all are there or one cannot be had: then an errno. */
 static int create_workers(ls_pool *p)
 {
-    pthread_attr_t attr;
-    int error = pthread_attr_init(&attr);
+    int error = 0;
 
-    if (error)
-        return error;
-    error = pthread_attr_setstacksize(&attr, STACK);
     while (!error && p->started < p->mesh->workers - 1) {
         seat *s = &p->seat[p->started + 1];
 
-        error = pthread_create(&s->thread, &attr, worker, s);
+        error = ls__thread_start(&s->thread, worker, s);
         p->started += !error;
     }
-    pthread_attr_destroy(&attr);
     return error;
 }
 
@@ -164,12 +161,8 @@ static int create_workers(ls_pool *p)
  * the place of those that do not exist. */
 static int start_workers(ls_pool *p)
 {
-    sigset_t old;
-    int error;
+    int error = create_workers(p);
 
-    ls__signals_block(&old);
-    error = create_workers(p);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
     for (int w = p->started + 1; w < p->mesh->workers; w++)
         ls__barrier_arrive(&p->done);
     ls__barrier_wait(&p->done);
@@ -198,11 +191,13 @@ static int pin_caller(ls_pool *p)
 int ls_pool_open(ls_pool **pool, const ls_mesh *mesh,
                  const ls_pool_options *options)
 {
-    ls_pool_options o = options ? *options : ls_pool_defaults();
-    ls_pool *p = ls__block_zero(sizeof *p, "pool");
-    int status;
+    ls_pool_options o = defaults;
+    int status = ls__sized_take("pool", &o, sizeof o, options);
+    ls_pool *p;
 
-    if (!p)
+    if (status < 0)
+        return status;
+    if (!(p = ls__block_zero(sizeof *p, "pool")))
         return LS_ENOMEM;
     atomic_init(&p->state, HOLD);
     p->process = ls__process_open();

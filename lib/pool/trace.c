@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "mesh/mesh.h"
 #include "pool/pool.h"
 
@@ -30,9 +31,12 @@ struct ls_trace {
 
 /* ------ Opening ------ */
 
-ls_trace_options ls_trace_defaults(void)
+static const ls_trace_options defaults = {
+    .size = sizeof defaults, .level = 1, .events = 65536};
+
+void ls_trace_defaults_sized(ls_trace_options *options, size_t size)
 {
-    return (ls_trace_options){.level = 1, .events = 65536};
+    ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
 static uint64_t power_of_two(int64_t least)
@@ -99,11 +103,11 @@ static int attach(ls_trace *t)
 int ls_trace_open(ls_trace **trace, ls_pool *pool,
                   const ls_trace_options *options)
 {
-    ls_trace_options o = options ? *options : ls_trace_defaults();
-    int status = check(pool, &o);
+    ls_trace_options o = defaults;
+    int status = ls__sized_take("trace", &o, sizeof o, options);
     ls_trace *t;
 
-    if (status < 0)
+    if (status < 0 || (status = check(pool, &o)) < 0)
         return status;
     if (!(t = ls__new(1, sizeof *t, "trace")))
         return LS_ENOMEM;
@@ -166,18 +170,21 @@ void ls_trace_counter(ls_pool *pool, const char *name, double value)
     ls__track_counter(ls__pool_track(pool, ls_pool_workers(pool)), name, value);
 }
 
-int ls_pool_doing(const ls_pool *pool, int worker, ls_doing *doing)
+int ls_pool_doing_sized(const ls_pool *pool, int worker, ls_doing *doing,
+                        size_t size)
 {
     const ls__track *k;
+    ls_doing d;
 
     if (worker < 0 || worker >= ls_pool_workers(pool))
         return ls__fail(LS_EINVAL, "worker %d of %d", worker,
                         ls_pool_workers(pool));
     k = ls__pool_track(pool, worker);
-    doing->phase = atomic_load_explicit(&k->phase, memory_order_relaxed);
-    doing->what = atomic_load_explicit(&k->what, memory_order_relaxed);
-    doing->device = atomic_load_explicit(&k->device, memory_order_relaxed);
-    doing->waits = atomic_load_explicit(&k->waits, memory_order_relaxed);
+    d.phase = atomic_load_explicit(&k->phase, memory_order_relaxed);
+    d.what = atomic_load_explicit(&k->what, memory_order_relaxed);
+    d.device = atomic_load_explicit(&k->device, memory_order_relaxed);
+    d.waits = atomic_load_explicit(&k->waits, memory_order_relaxed);
+    ls__sized_put(doing, size, &d, sizeof d);
     return 0;
 }
 

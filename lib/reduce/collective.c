@@ -12,7 +12,8 @@
 #include "kernel/kernel.h"
 #include "pool/pool.h"
 #include "base/range.h"
-#include "reduce/reduce.h"
+#include "base/tree.h"
+#include "reduce/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -240,25 +241,82 @@ static int check_pointer(const call *c, const ls_buffers *a, int device,
                     p ? "not aligned to its elements" : "NULL");
 }
 
-/* A device's in and out may share memory only where each element is read
- * before it is written: whole, or as the device's own piece. */
-static int check_overlap(const call *c, const ls_buffers *a, int device)
+/* What device d of array number a reads, and what it writes. */
+static void pieces_of(const call *c, int number, int d, ls__piece two[2])
 {
-    int64_t size = ls__dtype_size(a->dtype), k;
-    uintptr_t from = (uintptr_t)a->in[device], to;
+    const ls_buffers *a = &c->array[number];
+    int64_t size = ls__dtype_size(a->dtype);
     int64_t n_in = a->n * size, n_out = length(c, a) * size;
+    uintptr_t from = (uintptr_t)a->in[d], to = (uintptr_t)outs(a)[d];
 
-    to = (uintptr_t)outs(a)[device];
-    k = ls_sharding_shard(&c->group, device);
     if (c->op->cuts)
         n_out /= c->group.shards;
-    if (from + (uintptr_t)(c->op->out_at * k * n_out) ==
-        to + (uintptr_t)(c->op->in_at * k * n_in))
-        return 0;
-    if (from + (uintptr_t)n_in <= to || to + (uintptr_t)n_out <= from)
-        return 0;
+    two[0] = (ls__piece){from, from + (uintptr_t)n_in, number, d};
+    two[1] = (ls__piece){to, to + (uintptr_t)n_out, number, d};
+}
+
+/* A device's in and out may share memory only where each element is read
+ * before it is written: whole, or as the device's own piece.  Then the one
+ * lies within the other. */
+static bool may_share(const call *c, const ls__piece two[2])
+{
+    uintptr_t k = (uintptr_t)ls_sharding_shard(&c->group, two[0].device);
+    uintptr_t n_in = two[0].last - two[0].first;
+    uintptr_t n_out = two[1].last - two[1].first;
+
+    return two[0].first + (uintptr_t)c->op->out_at * k * n_out ==
+           two[1].first + (uintptr_t)c->op->in_at * k * n_in;
+}
+
+/* Add a device's memory to the list: the larger piece where both share it. */
+static int add_pieces(const call *c, int number, int d, ls__piece *list)
+{
+    ls__piece two[2];
+
+    pieces_of(c, number, d, two);
+    if (may_share(c, two)) {
+        *list = c->op->joins ? two[1] : two[0];
+        return 1;
+    }
+    memcpy(list, two, sizeof two);
+    return 2;
+}
+
+static int overlap(const call *c, const ls__piece *a, const ls__piece *b)
+{
+    const char *name = c->array[a->array].name;
+    const char *other = c->array[b->array].name;
+
+    if (a->array != b->array)
+        return ls__fail(LS_EINVAL, "%s: \"%s\" of device %d and \"%s\" of "
+                        "device %d overlap", c->op->name, name, a->device,
+                        other, b->device);
+    if (a->device != b->device)
+        return ls__fail(LS_EINVAL, "%s \"%s\": the buffers of devices %d and "
+                        "%d overlap", c->op->name, name,
+                        a->device < b->device ? a->device : b->device,
+                        a->device < b->device ? b->device : a->device);
     return ls__fail(LS_EINVAL, "%s \"%s\": in and out of device %d overlap",
-                    c->op->name, a->name, device);
+                    c->op->name, name, a->device);
+}
+
+/* All buffers of all arrays and devices at once. */
+static int check_overlap(const call *c)
+{
+    size_t most = 2 * (size_t)c->arrays * (size_t)c->group.devices;
+    ls__piece *list = ls__new(most, sizeof *list, c->op->name);
+    int n = 0, at, status = 0;
+
+    if (!list)
+        return LS_ENOMEM;
+    for (int a = 0; a < c->arrays; a++)
+        for (int d = 0; d < c->group.devices && c->array[a].n; d++)
+            n += add_pieces(c, a, d, list + n);
+    at = ls__pieces_sort(list, n);
+    if (at >= 0)
+        status = overlap(c, &list[at], &list[at + 1]);
+    free(list);
+    return status;
 }
 
 static int check_array(const call *c, const ls_buffers *a)
@@ -273,8 +331,7 @@ static int check_array(const call *c, const ls_buffers *a)
         return status;
     for (int d = 0; d < c->group.devices; d++)
         if ((status = check_pointer(c, a, d, a->in[d])) < 0 ||
-            (status = check_pointer(c, a, d, outs(a)[d])) < 0 ||
-            (status = check_overlap(c, a, d)) < 0)
+            (status = check_pointer(c, a, d, outs(a)[d])) < 0)
             return status;
     return 0;
 }
@@ -318,6 +375,8 @@ static int start(call *c, ls_pool *pool, const char *axis)
         status = group_of(c, pool, axis);
     for (int a = 0; a < c->arrays && status == 0; a++)
         status = check_array(c, &c->array[a]);
+    if (status == 0)
+        status = check_overlap(c);
     if (status < 0)
         return status;
     if (c->root < 0 || c->root >= c->group.shards)

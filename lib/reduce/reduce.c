@@ -1,39 +1,70 @@
-/* Ranges for the workers, and the kernel that sums them. */
+/* Sums of blocks, whole or from partial sums, and what is asked of them. */
 #include "reduce/reduce.h"
 #include "kernel/kernel.h"
 
-/* Borders at whole pages keep workers out of each other's cache lines and
- * prefetched pages. */
-enum { UNIT = 1024 };
+enum { BLOCK = LS__REDUCE_BLOCK };
 
-void ls__reduce_range(float *const *buffers, int devices, int64_t first,
-                      int64_t last, float scale, float *out)
+int64_t ls__reduce_blocks(int64_t n)
 {
-    ls__kernels()->tree_sum(buffers, devices, first, last, scale, out);
+    return n / BLOCK + (n % BLOCK != 0);
 }
 
-typedef struct reduction {
-    float *const *buffers;
-    int devices, workers;
-    int64_t n;
-    float scale;
-} reduction;
-
-static void reduce_part(void *user, int worker)
+void ls__reduce_partials(float *const *buffer, ls__span devices,
+                         ls__range range)
 {
-    const reduction *r = user;
-    ls__range mine = ls__range_part((ls__range){0, r->n}, r->workers, worker,
-                                    UNIT);
+    ls__subtree part[LS__TREE_PARTS];
+    int parts = ls__tree_parts(devices, part);
 
-    ls__track_phase(ls__track_here(), "reduce", -1);
-    ls__reduce_range(r->buffers, r->devices, mine.first, mine.last, r->scale,
-                     r->buffers[0]);
+    for (int k = 0; k < parts; k++) {
+        float *const *first = buffer + part[k].first - devices.first;
+
+        ls__kernels()->tree_sum(first, ls__subtree_items(part[k], devices.of),
+                                range.first, range.last, 1.0f, first[0]);
+    }
 }
 
-void ls__reduce(ls_pool *pool, float *const *buffers, int devices, int64_t n,
-                float scale)
+/* Complete the tree from its partial sums. */
+static void complete(const ls__reduction *r, ls__range at)
 {
-    reduction r = {buffers, devices, ls_pool_workers(pool), n, scale};
+    float *sum[LS__TREE_STACK];
+    ls__tree tree = {.of = r->of};
+    int top = 0;
 
-    ls__pool_run(pool, reduce_part, &r);
+    for (int k = 0; k < r->count; k++) {
+        sum[top++] = r->buffer[k];
+        for (int m = ls__tree_push(&tree, r->part[k]); m > 0; m--, top--)
+            ls__kernels()->tree_sum(sum + top - 2, 2, at.first, at.last, 1.0f,
+                                    sum[top - 2]);
+    }
+    ls__kernels()->tree_sum(sum, 1, at.first, at.last, r->factor, r->out);
+}
+
+/* A block: as ls__reduce. */
+static int64_t reduce_block(const ls__reduction *r, ls__range at)
+{
+    const ls__kernel_table *k = ls__kernels();
+    int64_t n = at.last - at.first, bad;
+
+    if (r->part)
+        complete(r, at);
+    else
+        k->tree_sum(r->buffer, r->count, at.first, at.last, r->factor, r->out);
+    bad = k->first_nonfinite(n, r->out + at.first);
+    if (r->square)
+        r->square[at.first / BLOCK] = k->square_sum(n, r->out + at.first);
+    return bad < n ? at.first + bad : -1;
+}
+
+int64_t ls__reduce(const ls__reduction *r, ls__range range)
+{
+    int64_t first_bad = -1;
+
+    for (int64_t i = range.first, end; i < range.last; i = end) {
+        int64_t bad;
+
+        end = range.last - i < BLOCK ? range.last : i + BLOCK;
+        bad = reduce_block(r, (ls__range){i, end});
+        first_bad = first_bad < 0 ? bad : first_bad;
+    }
+    return first_bad;
 }

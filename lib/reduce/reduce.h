@@ -2,23 +2,41 @@
  *
  * The tree of base/tree.h is the order of the additions; the schedule is by
  * ranges.  Each worker takes a range of the elements and sums all devices for
- * it, so every element is read once and written once, every worker is busy
- * from beginning to end, and the ranges, which do depend on the number of
- * workers, cannot touch a bit. */
+ * it, block by block, so every element is read once and written once, and what
+ * is asked of the sum (is it finite, what are its squares) is answered while
+ * the block is in the first-level cache.  Ranges depend on the number of
+ * workers and cannot touch a bit; borders of blocks are multiples of a block
+ * from element 0 on, whatever the range. */
 #ifndef LS_REDUCE_REDUCE_H
 #define LS_REDUCE_REDUCE_H
 
-#include "pool/pool.h"
 #include "base/tree.h"
 
-/* out[i] = scale * (buffers[0][i] + buffers[1][i] + .. in tree order) for
- * first <= i < last.  out may be one of the buffers. */
-void ls__reduce_range(float *const *buffers, int devices, int64_t first,
-                      int64_t last, float scale, float *out);
+/* Elements of a block: of the gradient, 16 KB. */
+enum { LS__REDUCE_BLOCK = 4096 };
 
-/* The same for all n elements into buffers[0], on all workers of the pool.
- * REDUCE: range w is written by worker w. */
-void ls__reduce(ls_pool *pool, float *const *buffers, int devices, int64_t n,
-                float scale);
+/* How many blocks n elements are. */
+int64_t ls__reduce_blocks(int64_t n);
+
+/* Within a range, make the first buffer of each subtree that `devices` consist
+ * of the subtree's sum; buffer[0] is that of the span's first device. */
+void ls__reduce_partials(float *const *buffer, ls__span devices,
+                         ls__range range);
+
+/* out[i] = factor * (buffer[0][i] + buffer[1][i] + .. in tree order). */
+typedef struct ls__reduction {
+    float *const *buffer; /* [count]; partial sums are written over */
+    int count;
+    const ls__subtree *part; /* [count] whose sums the buffers are, of all that
+                                `of` devices consist of; NULL: a device each */
+    int of;
+    float factor;
+    float *out;    /* may be one of the buffers */
+    float *square; /* [block] becomes its sum of squares; NULL: not wanted */
+} ls__reduction;
+
+/* Do it for a range, which begins at the border of a block where squares are
+ * wanted: returns the first element that is not finite, or -1. */
+int64_t ls__reduce(const ls__reduction *reduction, ls__range range);
 
 #endif

@@ -9,6 +9,7 @@
 #include "scale/scaling.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "lockstep.h"
 
 #include <stdlib.h>
@@ -52,9 +53,11 @@ typedef struct rig {
     ls_batch *batch;
 } rig;
 
-ls_scaling_options ls_scaling_defaults(void)
+static const ls_scaling_options defaults = {.size = sizeof defaults};
+
+void ls_scaling_defaults_sized(ls_scaling_options *options, size_t size)
 {
-    return (ls_scaling_options){.pool = {.pin_caller = true}};
+    ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
 /* ------ A run ------ */
@@ -67,16 +70,28 @@ static void close_rig(rig *r)
     ls_mesh_close(r->mesh);
 }
 
-static int open_pool(const measurement *m, int workers, rig *r)
+static int open_mesh(const ls_scaling_options *options, int workers,
+                     ls_mesh **mesh)
 {
-    ls_mesh_options o = m->o.mesh;
-    int status;
+    ls_mesh_options o = ls_mesh_defaults();
+    int status = ls__sized_take("mesh", &o, sizeof o, options->mesh);
 
+    if (status < 0)
+        return status;
     o.workers = workers;
     o.details = true; /* the copy roof asks for the caches */
-    if ((status = ls_mesh_open(&r->mesh, &o)) < 0)
+    return ls_mesh_open(mesh, &o);
+}
+
+static int open_pool(const measurement *m, int workers, rig *r)
+{
+    ls_pool_options pool = ls_pool_defaults();
+    int status = open_mesh(&m->o, workers, &r->mesh);
+
+    if (status < 0)
         return status;
-    return ls_pool_open(&r->pool, r->mesh, &m->o.pool);
+    pool.pin_caller = true;
+    return ls_pool_open(&r->pool, r->mesh, m->o.pool ? m->o.pool : &pool);
 }
 
 static double cache_bytes(const ls_mesh *mesh)
@@ -155,15 +170,17 @@ static int by_seconds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median step, and the means of the fifth of all steps around it. */
+/* The means of the fifth of all steps around the median one, so that the phases
+ * add up to the step. */
 static void summarise(sample *all, int n, outcome *out)
 {
     int first = n * 2 / 5, last = n - first;
 
     qsort(all, (size_t)n, sizeof *all, by_seconds);
-    out->seconds = (all[(n - 1) / 2].seconds + all[n / 2].seconds) / 2;
+    out->seconds = 0;
     out->mean = out->max = (ls_times){0};
     for (int i = first; i < last; i++) {
+        out->seconds += all[i].seconds / (last - first);
         add_times(&out->mean, &all[i].mean, 1.0 / (last - first));
         add_times(&out->max, &all[i].max, 1.0 / (last - first));
     }
@@ -357,19 +374,14 @@ static double median(double *x, int n)
     return (x[(n - 1) / 2] + x[n / 2]) / 2;
 }
 
-/* Phase times of the run nearest to the median. */
+/* The run that took p->seconds. */
 static const outcome *middle(const measurement *m, int i)
 {
-    const outcome *found = of(m, i, 0);
-    double want = m->s->point[i].seconds;
+    int k = 0;
 
-    for (int k = 1; k < m->s->info.repeats; k++) {
-        double d = of(m, i, k)->seconds - want, e = found->seconds - want;
-
-        if (d * d < e * e)
-            found = of(m, i, k);
-    }
-    return found;
+    while (of(m, i, k)->seconds != m->s->point[i].seconds)
+        k++;
+    return of(m, i, k);
 }
 
 static void fill_speedup(const measurement *m, int i, double *room)
@@ -403,7 +415,9 @@ static void fill_point(const measurement *m, int i, double *room)
         room[k] = of(m, i, k)->seconds;
     memcpy(m->s->seconds + i * m->s->info.repeats, room,
            (size_t)m->s->info.repeats * sizeof *room);
-    p->seconds = median(room, m->s->info.repeats);
+    qsort(room, (size_t)m->s->info.repeats, sizeof *room, by_value);
+    p->seconds = room[(m->s->info.repeats - 1) / 2]; /* a run, whose phases can
+                                                        be shown */
     p->least = room[0];
     p->most = room[m->s->info.repeats - 1];
     typical = middle(m, i);
@@ -431,14 +445,12 @@ static int fill_all(const measurement *m)
 
 /* ------ Counts ------ */
 
-static int usable_cores(const ls_mesh_options *options, int *cores)
+static int usable_cores(const ls_scaling_options *options, int *cores)
 {
     ls_mesh *mesh;
-    ls_mesh_options o = *options;
-    int status;
+    int status = open_mesh(options, 1, &mesh);
 
-    o.workers = 1;
-    if ((status = ls_mesh_open(&mesh, &o)) == 0) {
+    if (status == 0) {
         *cores = ls_mesh_usable_cores(mesh);
         ls_mesh_close(mesh);
     }
@@ -464,7 +476,7 @@ static int make_points(ls_scaling *s, const ls_scaling_options *o)
     enum { DOUBLINGS = 32 };
     int cores = 1, status = 0;
 
-    if (o->counts == 0 && (status = usable_cores(&o->mesh, &cores)) < 0)
+    if (o->counts == 0 && (status = usable_cores(o, &cores)) < 0)
         return status;
     s->point = ls__new((size_t)(o->counts + DOUBLINGS), sizeof *s->point,
                        "worker counts");
@@ -481,7 +493,7 @@ static int make_points(ls_scaling *s, const ls_scaling_options *o)
 
 static int check_options(const ls_scaling_options *o)
 {
-    if (!o || !o->open)
+    if (!o->open)
         return ls__fail(LS_EINVAL, "scaling: no function opens a trainer");
     if (o->counts < 0 || o->counts > 65536 || (o->counts && !o->count) ||
         o->repeats < 0 || o->repeats > REPEATS_MOST || o->steps < 0 ||
@@ -517,12 +529,11 @@ static int make(measurement *m)
 
 int ls_scaling_run(ls_scaling **scaling, const ls_scaling_options *options)
 {
-    measurement m = {0};
-    int status = check_options(options);
+    measurement m = {.o = defaults};
+    int status = ls__sized_take("scaling", &m.o, sizeof m.o, options);
 
-    if (status < 0)
+    if (status < 0 || (status = check_options(&m.o)) < 0)
         return status;
-    m.o = *options;
     if ((status = make(&m)) == 0 && (status = run_all(&m)) == 0)
         status = fill_all(&m);
     free(m.sample);
@@ -545,11 +556,12 @@ void ls_scaling_free(ls_scaling *s)
 
 /* ------ Asking ------ */
 
-bool ls_scaling_get(const ls_scaling *s, int i, ls_scaling_point *point)
+bool ls_scaling_get_sized(const ls_scaling *s, int i, ls_scaling_point *point,
+                          size_t size)
 {
     if (i < 0 || i >= s->points)
         return false;
-    *point = s->point[i];
+    ls__sized_put(point, size, &s->point[i], sizeof *point);
     return true;
 }
 
@@ -560,9 +572,10 @@ double ls_scaling_seconds(const ls_scaling *s, int i, int repeat)
     return s->seconds[i * s->info.repeats + repeat];
 }
 
-void ls_scaling_ask(const ls_scaling *s, ls_scaling_info *info)
+void ls_scaling_ask_sized(const ls_scaling *s, ls_scaling_info *info,
+                          size_t size)
 {
-    *info = s->info;
+    ls__sized_put(info, size, &s->info, sizeof *info);
 }
 
 const char *ls_scaling_advice(const ls_scaling *s)

@@ -6,6 +6,7 @@
  * phase is a W-th of it (gradients of weak scaling: all of it, since they do W
  * times the rows); what they need beyond that is the loss of the phase. */
 #include "base/error.h"
+#include "base/sized.h"
 #include "scale/scaling.h"
 
 #include <stdio.h>
@@ -95,7 +96,8 @@ static double shared(const ls_scaling *s, double measured, double bytes,
     return least;
 }
 
-int ls_scaling_model(const ls_scaling *s, int workers, ls_scaling_guess *guess)
+int ls_scaling_model_sized(const ls_scaling *s, int workers,
+                           ls_scaling_guess *guess, size_t size)
 {
     const ls_scaling_point *p = ls__scaling_best(s), *one = &s->point[0];
     int devices = s->info.devices;
@@ -116,7 +118,7 @@ int ls_scaling_model(const ls_scaling *s, int workers, ls_scaling_guess *guess)
     g.memory += (1 - s->cut) * p->max.update;
     g.seconds = gradients + g.memory + rest(p);
     g.speedup = one->seconds / g.seconds * fold(s, workers);
-    *guess = g;
+    ls__sized_put(guess, size, &g, sizeof g);
     return 0;
 }
 

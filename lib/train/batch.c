@@ -9,7 +9,7 @@
 int ls_batch_open(ls_batch **batch, const ls_trainer *t)
 {
     ls_batch *b = ls__new(1, sizeof *b, "batch");
-    size_t n = (size_t)t->inputs;
+    size_t n = (size_t)t->model.inputs;
 
     if (!b)
         return LS_ENOMEM;
@@ -34,14 +34,6 @@ void ls_batch_close(ls_batch *b)
     free(b);
 }
 
-const ls__input *ls__trainer_input(const ls_trainer *t, const char *name)
-{
-    for (int i = 0; i < t->inputs; i++)
-        if (!strcmp(t->input[i].name, name))
-            return &t->input[i];
-    return NULL;
-}
-
 static int check_rows(const ls_trainer *t, const char *what, int64_t rows)
 {
     if (rows < 1)
@@ -51,47 +43,29 @@ static int check_rows(const ls_trainer *t, const char *what, int64_t rows)
         return 0;
     if (t->micro == 1)
         return ls__fail(LS_ESHAPE, "%s: %lld rows do not divide by %d devices",
-                        what, (long long)rows, t->devices);
+                        what, (long long)rows, t->devices.of);
     return ls__fail(LS_ESHAPE, "%s: %lld rows do not divide by %d devices x "
-                    "%d micro-batches", what, (long long)rows, t->devices,
+                    "%d micro-batches", what, (long long)rows, t->devices.of,
                     t->micro);
-}
-
-static int check_indices(const ls__input *in, const int32_t *x, int64_t rows)
-{
-    for (int64_t i = 0; i < rows * in->size; i++)
-        if (x[i] < 0 || x[i] >= in->limit)
-            return ls__fail(LS_ERANGE, "input \"%s\": row %lld, element %lld "
-                            "is %d; it must be at least 0 and below %lld",
-                            in->name, (long long)(i / in->size),
-                            (long long)(i % in->size), (int)x[i],
-                            (long long)in->limit);
-    return 0;
 }
 
 int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
                  const void *data, int64_t rows)
 {
     const ls_trainer *t = b->trainer;
-    const ls__input *in = ls__trainer_input(t, name);
+    const ls__input *in = ls__model_input(&t->model, name);
     int64_t i;
     int status;
 
     if (!in)
-        return ls__fail(LS_ENOTFOUND, "no input is named \"%s\"; the first is "
-                        "\"%s\"", name, t->inputs ? t->input[0].name : "");
-    if (dtype != in->dtype || !data)
-        return ls__fail(LS_EINVAL, "input \"%s\" takes %s%s", name,
-                        in->dtype == LS_F32 ? "LS_F32" : "LS_I32",
-                        data ? "" : " and a pointer that is not NULL");
-    if ((status = check_rows(t, name, rows)) < 0)
+        return LS_ENOTFOUND;
+    if ((status = check_rows(t, name, rows)) < 0 ||
+        (status = ls__input_check(in, dtype, data, rows)) < 0)
         return status;
-    if (dtype == LS_I32 && (status = check_indices(in, data, rows)) < 0)
-        return status;
-    i = in - t->input;
+    i = in - t->model.input;
     b->rows[i] = rows;
     for (int64_t s = 0, n = ls__trainer_shards(t); s < n; s++)
-        b->shard_data[s * t->inputs + i] = /* both dtypes have four bytes */
+        b->shard_data[s * t->model.inputs + i] = /* both dtypes have four bytes */
             (const char *)data + 4 * in->size * (rows / n) * s;
     return 0;
 }
@@ -117,7 +91,7 @@ static int first_read(const ls_trainer *t, const bool *reads)
 {
     int i = 0;
 
-    while (i < t->inputs && reads && !reads[i])
+    while (i < t->model.inputs && reads && !reads[i])
         i++;
     return i;
 }
@@ -126,18 +100,18 @@ int64_t ls__batch_rows_read(const ls_batch *b, const bool *reads)
 {
     const ls_trainer *t = b->trainer;
     int first = first_read(t, reads);
-    int64_t rows = first < t->inputs ? b->rows[first] : b->weight_rows;
+    int64_t rows = first < t->model.inputs ? b->rows[first] : b->weight_rows;
 
-    for (int i = first; i < t->inputs; i++) {
+    for (int i = first; i < t->model.inputs; i++) {
         if (reads && !reads[i])
             continue;
         if (!b->rows[i])
             return ls__fail(LS_EINVAL, "input \"%s\" of the batch is not set",
-                            t->input[i].name);
+                            t->model.input[i].name);
         if (b->rows[i] != rows)
             return ls__fail(LS_ESHAPE, "input \"%s\" has %lld rows, \"%s\" "
-                            "has %lld", t->input[first].name, (long long)rows,
-                            t->input[i].name, (long long)b->rows[i]);
+                            "has %lld", t->model.input[first].name, (long long)rows,
+                            t->model.input[i].name, (long long)b->rows[i]);
     }
     if (b->weights && b->weight_rows != rows)
         return ls__fail(LS_ESHAPE, "the batch has %lld rows, its weights %lld",
@@ -145,16 +119,17 @@ int64_t ls__batch_rows_read(const ls_batch *b, const bool *reads)
     return rows / ls__trainer_shards(t);
 }
 
-ls_shard ls__step_shard(const ls_trainer *t, int device, int micro)
+ls_shard ls__step_shard(const ls__step *s, int device, int micro)
 {
-    const ls_batch *b = t->phase.batch;
-    int64_t rows = t->phase.rows;
-    int64_t i = (int64_t)micro * t->devices + device;
+    const ls_trainer *t = s->trainer;
+    const ls_batch *b = s->batch;
+    int of_all = t->devices.first + device;
+    int64_t i = (int64_t)micro * t->devices.of + of_all;
 
-    return (ls_shard){.first = i * rows, .rows = rows,
-                      .train = t->phase.train,
-                      .call = t->step * t->micro + micro,
-                      .row = device * rows,
-                      .data = b->shard_data + i * b->trainer->inputs,
-                      .weights = b->weights ? b->weights + i * rows : NULL};
+    return (ls_shard){.first = i * s->rows, .rows = s->rows,
+                      .train = s->pass->train,
+                      .call = t->step * s->calls + s->before + micro,
+                      .row = of_all * s->rows,
+                      .data = b->shard_data + i * t->model.inputs,
+                      .weights = b->weights ? b->weights + i * s->rows : NULL};
 }

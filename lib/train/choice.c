@@ -1,6 +1,7 @@
 /* See choice.h. */
 #include "train/choice.h"
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <string.h>
 
@@ -47,7 +48,18 @@ static int refuse(const ls__choice *c, const ls__option *o, double value)
                     c->name, o->name, value, o->range);
 }
 
-int ls__choice_check(const ls__choice *c, const void *of)
+static int check_room(const ls__choice *c, const double room[LS_ROOM])
+{
+    for (int i = 0; i < LS_ROOM; i++)
+        if (room[i] != 0)
+            return ls__fail(LS_EINVAL, "%s %s: it has an option that version "
+                            "%s of the library does not know", c->what,
+                            c->name, ls_version());
+    return 0;
+}
+
+int ls__choice_check(const ls__choice *c, const void *of,
+                     const double room[LS_ROOM])
 {
     for (int i = 0; option_at(c, i); i++) {
         double value = ls__option_get(option_at(c, i), of);
@@ -55,7 +67,7 @@ int ls__choice_check(const ls__choice *c, const void *of)
         if (!in_range(option_at(c, i), value))
             return refuse(c, option_at(c, i), value);
     }
-    return 0;
+    return check_room(c, room);
 }
 
 /* Doubles count up to 2^53. */
@@ -82,14 +94,17 @@ int ls__choice_set(const ls__choice *c, void *of, const char *name,
     return 0;
 }
 
-bool ls__choice_tell(const ls__choice *c, int i, ls_option *option)
+bool ls__choice_tell(const ls__choice *c, int i, ls_option *option,
+                     size_t size)
 {
     const ls__option *o = option_at(c, i);
+    ls_option r;
 
-    if (o)
-        *option = (ls_option){.name = o->name, .about = o->about,
-                              .range = o->range, .start = c->option[i].start,
-                              .least = o->least, .below = o->below,
-                              .whole = o->type == LS__WHOLE};
-    return o;
+    if (!o)
+        return false;
+    r = (ls_option){.name = o->name, .about = o->about, .range = o->range,
+                    .start = c->option[i].start, .least = o->least,
+                    .below = o->below, .whole = o->type == LS__WHOLE};
+    ls__sized_put(option, size, &r, sizeof r);
+    return true;
 }

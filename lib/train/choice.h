@@ -36,14 +36,17 @@ double ls__option_get(const ls__option *o, const void *of);
  * struct that holds them. */
 void ls__choice_start(const ls__choice *c, void *of);
 
-/* LS_EINVAL for a value out of its range, naming the option. */
-int ls__choice_check(const ls__choice *c, const void *of);
+/* LS_EINVAL for a value out of its range, naming the option, and for an option
+ * of a newer header's, which stands in what is room here. */
+int ls__choice_check(const ls__choice *c, const void *of,
+                     const double room[LS_ROOM]);
 
 /* Set an option by its name.  LS_ENOTFOUND; LS_EINVAL: out of its range. */
 int ls__choice_set(const ls__choice *c, void *of, const char *name,
                    double value);
 
-/* Option i as programs see it; false past the last. */
-bool ls__choice_tell(const ls__choice *c, int i, ls_option *option);
+/* Option i as programs see it, in a struct of theirs; false past the last. */
+bool ls__choice_tell(const ls__choice *c, int i, ls_option *option,
+                     size_t size);
 
 #endif

@@ -13,16 +13,6 @@ int ls__clip_check(double most)
                     "at least 2^-126", most);
 }
 
-int64_t ls__clip_blocks(int64_t n)
-{
-    return n / LS__CLIP_BLOCK + (n % LS__CLIP_BLOCK != 0);
-}
-
-float ls__clip_square(int64_t n, const float *g)
-{
-    return ls__kernels()->square_sum(n, g);
-}
-
 /* In double: a model of 10^9 parameters has 250000 blocks. */
 float ls__clip_norm(int64_t blocks, const float *square)
 {

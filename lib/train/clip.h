@@ -3,7 +3,7 @@
  *
  * The flat array of all parameters (params.h; the padding is zeros) is cut
  * into blocks of 4096.  A block's sum of squares is taken in 16 lanes by
- * whichever worker reduced the block; the block sums are added in order by
+ * whichever worker reduced the block (reduce/reduce.h); the block sums are added in order by
  * every worker that needs the norm, after the barrier.  A worker's range never
  * shows, because ranges are whole blocks. */
 #ifndef LS_TRAIN_CLIP_H
@@ -11,16 +11,8 @@
 
 #include <stdint.h>
 
-enum { LS__CLIP_BLOCK = 4096 };
-
 /* LS_EINVAL for a limit that is not 0 or from 2^-126 up to infinity. */
 int ls__clip_check(double most);
-
-/* How many blocks n floats are. */
-int64_t ls__clip_blocks(int64_t n);
-
-/* The sum of squares of a block, or of the last one's n floats. */
-float ls__clip_square(int64_t n, const float *g);
 
 /* sqrt(square[0] + square[1] + ..) */
 float ls__clip_norm(int64_t blocks, const float *square);

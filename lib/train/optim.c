@@ -35,14 +35,15 @@ static const struct row {
 };
 /* clang-format on */
 
-_Static_assert(sizeof table / sizeof *table == LS__OPTIMIZERS,
-               "each optimizer has a row here and a kernel in k_optim.h");
+enum { ROWS = sizeof table / sizeof *table };
+
+_Static_assert((int)ROWS <= (int)LS__OPTIMIZERS, "kernel.h has room for each");
 
 const ls__choice *ls__optim_choice(ls_optimizer_kind kind)
 {
     int i = (int)kind;
 
-    return i >= 0 && i < LS__OPTIMIZERS ? &table[i].is : NULL;
+    return i >= 0 && i < ROWS ? &table[i].is : NULL;
 }
 
 int ls__optim_moments(ls_optimizer_kind kind)
@@ -62,11 +63,12 @@ const char *ls_optimizer_name(ls_optimizer_kind kind)
     return c ? c->name : NULL;
 }
 
-bool ls_optimizer_option(ls_optimizer_kind kind, int i, ls_option *option)
+bool ls_optimizer_option_sized(ls_optimizer_kind kind, int i, ls_option *option,
+                               size_t size)
 {
     const ls__choice *c = ls__optim_choice(kind);
 
-    return c && ls__choice_tell(c, i, option);
+    return c && ls__choice_tell(c, i, option, size);
 }
 
 /* ------ Making one ------ */
@@ -86,19 +88,19 @@ ls_optimizer ls_sgd(double lr)
     return ls_optimizer_defaults(LS_SGD, lr);
 }
 
-ls_optimizer ls_momentum(double lr, double decay)
+ls_optimizer ls_momentum(double lr, double of_trace)
 {
     ls_optimizer o = ls_optimizer_defaults(LS_MOMENTUM, lr);
 
-    o.momentum = decay;
+    o.momentum = of_trace;
     return o;
 }
 
-ls_optimizer ls_nesterov(double lr, double decay)
+ls_optimizer ls_nesterov(double lr, double of_trace)
 {
     ls_optimizer o = ls_optimizer_defaults(LS_NESTEROV, lr);
 
-    o.momentum = decay;
+    o.momentum = of_trace;
     return o;
 }
 
@@ -133,28 +135,23 @@ int ls__optim_check(const ls_optimizer *o)
     if (!(o->lr >= 0 && o->lr < INFINITE))
         return ls__fail(LS_EINVAL, "optimizer %s: the learning rate is %g; it "
                         "must be a finite number from 0 up", c->name, o->lr);
-    return ls__choice_check(c, o);
+    return ls__choice_check(c, o, o->room);
 }
 
 /* ------ An update ------ */
 
-/* 1 / (1 - b^n) */
+/* 1 / (1 - b^n); a rule without such a moment has b = 0 and no need to wait for
+ * the power. */
 static float correction(float b, int64_t n)
 {
-    return 1.0f / (1.0f - ls__pow_n(b, n));
+    return b > 0 ? 1.0f / (1.0f - ls__pow_n(b, n)) : 1.0f;
 }
 
 ls__rule ls__optim_rule(const ls_optimizer *o, float lr, int64_t n)
 {
-    ls__rule r = {.neg_lr = -lr, .momentum = (float)o->momentum,
-                  .b1 = (float)o->b1, .b2 = (float)o->b2,
-                  .one_minus_b1 = (float)(1 - o->b1),
-                  .one_minus_b2 = (float)(1 - o->b2), .eps = (float)o->eps,
-                  .weight_decay = (float)o->weight_decay};
-
-    r.r1 = correction(r.b1, n);
-    r.r2 = correction(r.b2, n);
-    return r;
+    return (ls__rule){.of = o, .neg_lr = -lr,
+                      .r1 = correction((float)o->b1, n),
+                      .r2 = correction((float)o->b2, n)};
 }
 
 void ls__optim_update(ls_optimizer_kind kind, const ls__rule *rule, int64_t n,

@@ -17,7 +17,8 @@ const char *ls__optim_moment_name(ls_optimizer_kind kind, int i);
 /* LS_EINVAL for a value that makes no sense, naming it. */
 int ls__optim_check(const ls_optimizer *o);
 
-/* The scalars of update number n = 1, 2, ... with learning rate lr. */
+/* Update number n = 1, 2, ... with learning rate lr; o is borrowed as long as
+ * the rule is used. */
 ls__rule ls__optim_rule(const ls_optimizer *o, float lr, int64_t n);
 
 /* Update n parameters; moments as many as the rule keeps. */

@@ -43,14 +43,14 @@ static void zero(float *array, int64_t first, int64_t n)
 void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
                         float *array)
 {
-    for (int i = 0; i < t->params.count; i++) {
-        const ls__slot *s = &t->params.slot[i];
+    for (int i = 0; i < t->model.params.count; i++) {
+        const ls__slot *s = &t->model.params.slot[i];
         int axis = ls__placement_axis(t, i);
         int64_t end = s->offset + s->size, full = (s->size + 15) / 16 * 16;
         ls__piece p = {0};
 
         if (axis >= 0)
-            p = ls__placement_piece(s, axis, t->devices, first, last);
+            p = ls__placement_piece(s, axis, t->devices.count, first, last);
         for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
             zero(array, at, p.length);
         if (rest && axis < 0)
@@ -139,10 +139,10 @@ static int check_axis(const ls_trainer *t, const ls__slot *s, int axis)
     if (axis >= s->rank)
         return ls__fail(LS_EINVAL, "parameter \"%s\" %s has no axis %d",
                         s->name, text, axis);
-    if (s->shape[axis] % t->devices)
+    if (s->shape[axis] % t->devices.of)
         return ls__fail(LS_ESHAPE, "parameter \"%s\" %s: axis %d does not "
                         "divide by the %d devices of the data axis", s->name,
-                        text, axis, t->devices);
+                        text, axis, t->devices.of);
     return 0;
 }
 
@@ -164,13 +164,13 @@ static int by_rules(const ls_trainer *t, const char *text, int *axis)
     rules r;
     int status = open_rules(&r, text);
 
-    for (int i = 0; i < t->params.count && status == 0; i++)
-        status = apply_rules(t, &r, &t->params.slot[i], &axis[i]);
+    for (int i = 0; i < t->model.params.count && status == 0; i++)
+        status = apply_rules(t, &r, &t->model.params.slot[i], &axis[i]);
     for (int i = 0; i < r.count && status == 0; i++)
         if (!r.rule[i].used)
             status = ls__fail(LS_ENOTFOUND, "placement \"%s\": \"%s\" matches "
                               "no parameter; the first is \"%s\"", text,
-                              r.rule[i].pattern, t->params.slot[0].name);
+                              r.rule[i].pattern, t->model.params.slot[0].name);
     close_rules(&r);
     return status;
 }
@@ -192,8 +192,8 @@ static int decide(const ls_trainer *t, const char *text, int *axis)
 
     if (!shard && strcmp(text, "replicate"))
         return by_rules(t, text, axis);
-    for (int i = 0; i < t->params.count; i++)
-        axis[i] = shard ? biggest_axis(&t->params.slot[i]) : -1;
+    for (int i = 0; i < t->model.params.count; i++)
+        axis[i] = shard ? biggest_axis(&t->model.params.slot[i]) : -1;
     return 0;
 }
 
@@ -206,7 +206,7 @@ static bool known(ls_state_part part)
 
 int ls_state_place(ls_trainer *t, ls_state_part part, const char *placement)
 {
-    size_t n = (size_t)t->params.count;
+    size_t n = (size_t)t->model.params.count;
     int *axis, status;
 
     if (!known(part) || !placement)
@@ -225,21 +225,21 @@ int ls_state_place(ls_trainer *t, ls_state_part part, const char *placement)
 int ls_state_axis(const ls_trainer *t, ls_state_part part, const char *name,
                   int *axis)
 {
-    const ls__slot *s = ls__params_find(&t->params, name);
+    const ls__slot *s = ls__params_find(&t->model.params, name);
 
     if (!s)
         return LS_ENOTFOUND;
     if (part != LS_STATE_PARAMS && part != LS_STATE_OPTIMIZER)
         return ls__fail(LS_EINVAL, "placement of \"%s\": part %d is not one "
                         "of the two", name, (int)part);
-    *axis = t->axis[part == LS_STATE_OPTIMIZER][s - t->params.slot];
+    *axis = t->axis[part == LS_STATE_OPTIMIZER][s - t->model.params.slot];
     return 0;
 }
 
 int ls__placement_open(ls_trainer *t)
 {
     for (int p = PARAMS; p < PARTS; p++) {
-        t->axis[p] = ls__arena_new(&t->arena, (size_t)t->params.count,
+        t->axis[p] = ls__arena_new(&t->arena, (size_t)t->model.params.count,
                                    sizeof *t->axis[p]);
         if (!t->axis[p])
             return LS_ENOMEM;

@@ -77,6 +77,7 @@ static float piecewise(const moment *m)
 
 #define AT(member) offsetof(ls_schedule, member)
 #define INFINITE __builtin_inf()
+#define NO_FLOAT 0x1.ffffffp127 /* the first that rounds to infinity */
 
 #define NONE __builtin_nan("") /* no default */
 
@@ -87,10 +88,10 @@ static const ls__option
     decay_steps = {"decay_steps", AT(decay_steps), LS__WHOLE, 1, INFINITE,
                    "a whole number from 1 up",
                    "updates until the end, or of one factor"},
-    decay_rate = {"decay_rate", AT(decay_rate), LS__REAL, 0x1p-1022, INFINITE,
+    decay_rate = {"decay_rate", AT(decay_rate), LS__REAL, 0x1p-1022, NO_FLOAT,
                   "a finite number above 0",
                   "the factor of every decay-steps updates"},
-    end_lr = {"end_lr", AT(end_lr), LS__REAL, 0, INFINITE,
+    end_lr = {"end_lr", AT(end_lr), LS__REAL, 0, NO_FLOAT,
               "a finite number from 0 up", "where the learning rate ends"};
 
 static const struct row {
@@ -137,11 +138,12 @@ const char *ls_schedule_name(ls_schedule_kind kind)
     return c ? c->name : NULL;
 }
 
-bool ls_schedule_option(ls_schedule_kind kind, int i, ls_option *option)
+bool ls_schedule_option_sized(ls_schedule_kind kind, int i, ls_option *option,
+                              size_t size)
 {
     const ls__choice *c = ls__schedule_choice(kind);
 
-    return c && ls__choice_tell(c, i, option);
+    return c && ls__choice_tell(c, i, option, size);
 }
 
 /* ------ checks ------ */
@@ -173,7 +175,7 @@ static int check_boundaries(const ls_schedule *s)
                             "update %lld; it must be at least %lld, after "
                             "the warm-up and the boundary before", i,
                             (long long)b->update, (long long)least);
-        if (!(b->factor >= 0 && b->factor < INFINITE))
+        if (!(b->factor >= 0 && b->factor < NO_FLOAT))
             return ls__fail(LS_EINVAL, "schedule piecewise: boundary %d has "
                             "factor %g; it must be a finite number from 0 "
                             "up", i, b->factor);
@@ -185,7 +187,7 @@ static int check_boundaries(const ls_schedule *s)
 int ls__schedule_check(const ls_schedule *s)
 {
     const ls__choice *c = ls__schedule_choice(s->kind);
-    int status = c ? ls__choice_check(c, s) : unknown((int)s->kind);
+    int status = c ? ls__choice_check(c, s, s->room) : unknown((int)s->kind);
 
     if (status < 0)
         return status;
@@ -211,6 +213,7 @@ int ls_schedule_lr(const ls_schedule *s, double peak, int64_t done, float *lr)
 {
     int status = ls__schedule_check(s);
     ls__fpmode mode;
+    float rate;
 
     if (status < 0)
         return status;
@@ -219,8 +222,13 @@ int ls_schedule_lr(const ls_schedule *s, double peak, int64_t done, float *lr)
                         "neither may be negative", table[s->kind].is.name, peak,
                         (long long)done);
     mode = ls__fpmode_set();
-    *lr = ls__schedule_lr(s, peak, done);
+    rate = ls__schedule_lr(s, peak, done);
     ls__fpmode_restore(mode);
+    if (!((double)rate < INFINITE))
+        return ls__fail(LS_ENONFINITE, "schedule %s: the learning rate after "
+                        "%lld updates is not finite", table[s->kind].is.name,
+                        (long long)done);
+    *lr = rate;
     return 0;
 }
 

@@ -2,292 +2,141 @@
  *
  *     PREPARE    workers pack the weights that all will read
  *     GRADIENTS  each worker runs its devices, in device order, each into the
- *                device's own buffer, micro-batch after micro-batch;
- *                parameters are read only
+ *                device's own buffer
  *     REDUCE     each worker sums all devices over its range of the
- *                parameters, in tree order, into grad[0], once multiplied
- *     UPDATE     each worker what its devices own (train/placement.h), the
- *                caller what nobody owns: all of it when state is replicated
+ *                parameters
+ *     UPDATE     each worker what its devices own, worker 0 what nobody owns
  *
- * with a barrier after each.  Every worker computes the few numbers that decide
- * how a phase goes on (weights, failures) for itself, from what all devices
- * reported before the barrier: the same input, the same decision.  Each names
- * the phase it is in (pool/track.h), for traces and watchdogs. */
+ * with a barrier between.  Where several processes train together, they meet
+ * between these (seam.h).  phases.c is what each of them does; here is how they
+ * make passes, how a pass runs, and what becomes of it. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fpmode.h"
+#include "base/sized.h"
 #include "pool/pool.h"
-#include "reduce/reduce.h"
-#include "train/clip.h"
-#include "train/placement.h"
-#include "train/verdict.h"
+#include "train/gradients.h"
+#include "train/phases.h"
 #include "train/schedule.h"
+#include "train/seam.h"
+#include "train/trainer.h"
+#include "train/verdict.h"
 #include "train/watch.h"
 
 #include <string.h>
 
-/* Floats that are reduced, checked and squared, and later clipped and updated,
- * while they stay in L1. */
-enum { BLOCK = LS__CLIP_BLOCK };
+/* clang-format off */
+static const ls__pass
+    train = {.train = true, .reduces = true, .updates = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients},
+        {"reduce", LS__REDUCE, .run = ls__phase_reduce},
+        {"update", LS__UPDATE, .run = ls__phase_update}}},
+    train_with_others = {.train = true, .reduces = true, .updates = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients},
+        {"reports", LS__REDUCE, .run = ls__phase_reports},
+        {"partial sums", LS__REDUCE, .run = ls__phase_partials},
+        {"exchange", LS__REDUCE, .run = ls__phase_exchange},
+        {"reduce", LS__REDUCE, .run = ls__phase_complete},
+        {"soundness", LS__REDUCE, .run = ls__phase_sound},
+        {"update", LS__UPDATE, .run = ls__phase_update},
+        {"values", LS__UPDATE, .run = ls__phase_values}}},
+    evaluate = {.phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"evaluate", LS__GRADIENTS, .run_device = ls__phase_gradients}}},
+    evaluate_with_others = {.phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"evaluate", LS__GRADIENTS, .run_device = ls__phase_gradients},
+        {"reports", LS__REDUCE, .run = ls__phase_reports}}},
+    predict = {.given = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"predict", LS__GRADIENTS, .run_device = ls__phase_predict}}},
+    predict_with_others = {.given = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"predict", LS__GRADIENTS, .run_device = ls__phase_predict},
+        {"reports", LS__REDUCE, .run = ls__phase_reports},
+        {"outputs", LS__REDUCE, .run = ls__phase_outputs}}};
+/* clang-format on */
 
-/* ------ gradients ------ */
+/* ------ a pass on one worker ------ */
 
-/* The first micro-batch is written to the device's gradient, a later one to
- * the worker's and added. */
-static int run_micro(ls_trainer *t, int worker, int device, int micro,
-                     ls_sums *total)
+static bool is_phase(const ls__phase *p)
 {
-    ls_shard shard = ls__step_shard(t, device, micro);
-    float **grads = micro ? t->later_of + worker * t->params.count
-                          : t->grad_of + device * t->params.count;
-    ls_sums sums = {.correct = __builtin_nan("")};
-    int status = t->fn(t->user, device, &shard, t->value_of,
-                       t->phase.train ? grads : NULL, &sums);
+    return p->run || p->run_device;
+}
 
-    total->loss += sums.loss;
-    total->weight += sums.weight;
-    total->correct += sums.correct;
-    for (int i = 0; i < t->metrics; i++) {
-        total->metric[i].sum += sums.metric[i].sum;
-        total->metric[i].weight += sums.metric[i].weight;
+static bool run_phase(ls__step *s, const ls__phase *p, int worker)
+{
+    const ls_trainer *t = s->trainer;
+    ls__track *track = ls__track_here();
+    int first, last;
+
+    if (p->run) {
+        ls__track_phase(track, p->name, -1);
+        return p->run(s, worker);
     }
-    if (micro && t->phase.train)
-        ls__kernels()->add(t->params.floats, t->grad[device],
-                           t->later[worker], t->grad[device]);
-    return status;
-}
-
-static void run_device(ls_trainer *t, int worker, int device)
-{
-    ls__report *report = &t->report[device];
-
-    ls__track_phase(ls__track_here(), t->phase.train ? "gradients" : "evaluate",
-                    device);
-    report->sums = (ls_sums){0};
-    report->status = 0;
-    report->diverged = false;
-    for (int m = 0; m < t->micro && report->status >= 0; m++) {
-        report->status = run_micro(t, worker, device, m, &report->sums);
-        if (m == 0 && t->watch && t->phase.train && report->status >= 0)
-            report->diverged = !ls__watch_confirm(t, device);
+    ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
+    for (int d = first; d < last; d++) {
+        ls__track_phase(track, p->name, t->devices.first + d);
+        p->run_device(s, worker, d);
     }
-    if (t->phase.train && t->options.mean == LS_MEAN_OF_SHARDS &&
-        report->sums.weight > 0)
-        ls__kernels()->scale(t->params.floats,
-                             1.0f / (float)report->sums.weight,
-                             t->grad[device]);
+    return true;
 }
 
-static void predict_device(ls_trainer *t, int device)
+/* Time what a worker does by itself, barriers left out. */
+static bool time_phase(ls__step *s, const ls__phase *p, int worker)
 {
-    int *status = &t->report[device].status;
+    ls__lap *lap = s->notes.lap ? &s->notes.lap[worker] : NULL;
+    bool goes_on;
 
-    ls__track_phase(ls__track_here(), "predict", device);
-    *status = 0;
-    for (int m = 0; m < t->micro && *status == 0; m++) {
-        ls_shard shard = ls__step_shard(t, device, m);
-
-        *status = ls__exec_predict(
-            t->exec, device, &shard, t->value_of, t->phase.goal,
-            t->phase.out + shard.first * t->phase.size);
-    }
+    if (!lap)
+        return run_phase(s, p, worker);
+    lap->entered = ls__seconds();
+    goes_on = run_phase(s, p, worker);
+    lap->busy[p->lap] += ls__seconds() - lap->entered;
+    return goes_on;
 }
 
-/* ------ reduce and update ------ */
-
-/* Each worker's range.  With clipping it is whole blocks, so that nobody else
- * takes part in a block's sum of squares. */
-static ls__range range_of(const ls_trainer *t, int worker)
+/* After a phase; its time ends when all workers are done with it. */
+static void end_phase(ls__step *s, const ls__phase *p)
 {
-    return ls__range_part((ls__range){0, t->params.floats}, t->workers, worker,
-                          t->square ? BLOCK : 16);
+    double now = ls__seconds();
+
+    s->took[p->lap] += now - s->ended;
+    s->ended = now;
 }
 
-/* Reduce a range: the first element that is not finite, or -1. */
-static int64_t reduce_range(ls_trainer *t, ls__range r, float factor)
+/* The first phase that has something to do: a function of the user's packs
+ * nothing. */
+static const ls__phase *first_phase(const ls__step *s)
 {
-    int64_t bad = -1;
-
-    for (int64_t i = r.first, end; i < r.last; i = end) {
-        int64_t at;
-
-        end = r.last - i < BLOCK ? r.last : i + BLOCK;
-        ls__reduce_range(t->grad, t->devices, i, end, factor, t->grad[0]);
-        at = ls__kernels()->first_nonfinite(end - i, t->grad[0] + i);
-        if (bad < 0 && at < end - i)
-            bad = i + at;
-        if (t->square)
-            t->square[i / BLOCK] = ls__clip_square(end - i, t->grad[0] + i);
-    }
-    return bad;
-}
-
-/* The gradient's norm once it is reduced; NaN where nobody asked for it. */
-static float norm(const ls_trainer *t)
-{
-    return t->square ? ls__clip_norm(ls__clip_blocks(t->params.floats),
-                                     t->square)
-                     : __builtin_nanf("");
-}
-
-/* Finite elements may have squares that are not. */
-static bool overflows(float norm)
-{
-    return norm > 0x1.fffffep+127f;
-}
-
-/* g is the gradient's norm. */
-static void update_range(ls_trainer *t, float g, int64_t first, int64_t last)
-{
-    float most = (float)t->options.clip_norm;
-
-    for (int64_t i = first, end; i < last; i = end) {
-        end = last - i < BLOCK ? last : i + BLOCK;
-        ls__clip(g, most, end - i, t->grad[0] + i);
-        ls__optim_update(t->options.optimizer.kind, &t->phase.rule, end - i,
-                         t->grad[0] + i, t->value + i, t->moment, i);
-    }
-}
-
-/* What devices first .. last-1 own. */
-static void update_owned(ls_trainer *t, float g, int first, int last)
-{
-    for (int i = 0; i < t->params.count; i++) {
-        int axis = ls__placement_axis(t, i);
-        ls__piece p = {0};
-
-        if (axis >= 0)
-            p = ls__placement_piece(&t->params.slot[i], axis, t->devices, first,
-                                    last);
-        for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
-            update_range(t, g, at, at + p.length);
-    }
-}
-
-static void update_replicated(ls_trainer *t, float g)
-{
-    ls__track *track = ls__pool_track(t->pool, 0);
-
-    ls__track_phase(track, "update", -1);
-    for (int i = 0; i < t->params.count; i++) {
-        const ls__slot *s = &t->params.slot[i];
-
-        if (ls__placement_axis(t, i) < 0)
-            update_range(t, g, s->offset, s->offset + s->size);
-    }
-    ls__track_phase(track, NULL, -1);
-}
-
-/* ------ the phases on one worker ------ */
-
-/* Around what a worker does by itself, barriers left out. */
-static void enter(ls_trainer *t, int worker)
-{
-    if (t->lap)
-        t->lap[worker].entered = ls__seconds();
-}
-
-static void leave(ls_trainer *t, int worker, int phase)
-{
-    if (t->lap)
-        t->lap[worker].busy[phase] += ls__seconds() - t->lap[worker].entered;
+    return s->pass->phase + (s->trainer->model.plan ? 0 : 1);
 }
 
 static void run_phases(void *user, int worker)
 {
-    ls_trainer *t = user;
-    ls__track *track = ls__track_here();
-    int first_device, last_device;
-    float g;
+    ls__step *s = user;
+    const ls__phase *p = first_phase(s);
 
-    ls__pool_shards_of(t->pool, t->devices, worker, &first_device,
-                       &last_device);
-    enter(t, worker);
-    if (t->exec) {
-        ls__track_phase(track, "prepare", -1);
-        ls__exec_pack(t->exec, worker, t->workers, t->phase.train,
-                      t->value_of);
-        leave(t, worker, LS__GRADIENTS);
-        ls__pool_barrier(t->pool);
-        enter(t, worker);
+    while (time_phase(s, p, worker) && is_phase(p + 1)) {
+        ls__pool_barrier(s->trainer->pool);
+        if (worker == 0)
+            end_phase(s, p);
+        p++;
     }
-    for (int d = first_device; d < last_device && t->phase.goal; d++)
-        predict_device(t, d);
-    if (t->phase.goal)
-        return;
-    for (int d = first_device; d < last_device; d++)
-        run_device(t, worker, d);
-    leave(t, worker, LS__GRADIENTS);
-    if (!t->phase.train)
-        return;
-    ls__pool_barrier(t->pool);
     if (worker == 0)
-        t->phase.graded = ls__seconds();
-    if (ls__verdict_judge(t) != LS__GOES_ON)
-        return;
-    enter(t, worker);
-    ls__track_phase(track, "reduce", -1);
-    t->bad[worker] = reduce_range(t, range_of(t, worker),
-                                  ls__verdict_factor(t));
-    leave(t, worker, LS__REDUCE);
-    ls__pool_barrier(t->pool);
-    if (worker == 0)
-        t->phase.reduced = ls__seconds();
-    enter(t, worker);
-    ls__track_phase(track, "update", -1);
-    g = norm(t);
-    if (!ls__verdict_bad(t) && !overflows(g))
-        update_owned(t, g, first_device, last_device);
-    leave(t, worker, LS__UPDATE);
+        s->last = p;
 }
 
 /* ------ a step ------ */
 
-static void count(const ls_trainer *t, const ls_result *r, double seconds)
+int ls__step_set_rows(ls__step *s, const bool *reads)
 {
-    ls_trace_counter(t->pool, "loss", (double)r->loss);
-    ls_trace_counter(t->pool, "rows/s", (double)r->rows / seconds);
-}
-
-/* After all workers are done: the caller's part of a training step. */
-static int conclude(ls_trainer *t, ls__verdict v, ls_result *result)
-{
-    float g = v == LS__GOES_ON ? norm(t) : __builtin_nanf("");
-    ls_result r;
-
-    if (v == LS__FAILED)
-        return ls__verdict_fail(t);
-    if (v == LS__GOES_ON && (ls__verdict_bad(t) || overflows(g)))
-        return ls__verdict_fail_gradient(t);
-    ls__verdict_result(t, v, &r);
-    r.grad_norm = g;
-    if (v == LS__NO_WEIGHT)
-        ls__fail(0, "step %lld: the weights of all %lld rows are 0; nothing "
-                 "was updated", (long long)t->step, (long long)r.rows);
-    enter(t, 0);
-    if (v == LS__GOES_ON)
-        update_replicated(t, g);
-    leave(t, 0, LS__UPDATE);
-    r.updated = v == LS__GOES_ON;
-    t->phase.ended = ls__seconds();
-    r.gradient_seconds = t->phase.graded - t->phase.began;
-    if (v == LS__GOES_ON) {
-        r.reduce_seconds = t->phase.reduced - t->phase.graded;
-        r.update_seconds = t->phase.ended - t->phase.reduced;
-        t->step++;
-    }
-    count(t, &r, t->phase.ended - t->phase.began);
-    *result = r;
-    return 0;
-}
-
-/* The rows a device gets of the batch, or a status. */
-static int64_t shard_rows(const ls_trainer *t, const ls_batch *batch,
-                          const bool *reads)
-{
-    if (!batch || batch->trainer != t)
+    if (!s->batch || s->batch->trainer != s->trainer)
         return ls__fail(LS_EINVAL, "the batch belongs to another trainer");
-    return ls__batch_rows_read(batch, reads);
+    s->rows = ls__batch_rows_read(s->batch, reads);
+    return s->rows < 0 ? (int)s->rows : 0;
 }
 
 /* The scalars of the coming update. */
@@ -300,15 +149,16 @@ static ls__rule next_rule(const ls_trainer *t)
 }
 
 /* LS_CHECK_DIVERGENCE: every device alone, before any runs at the same time. */
-static int watch(ls_trainer *t)
+static int watch(ls__step *s)
 {
+    ls_trainer *t = s->trainer;
     ls__track *track = ls__pool_track(t->pool, 0);
     int status = 0;
 
-    if (t->exec)
-        ls__exec_pack(t->exec, 0, 1, true, t->value_of);
-    for (int d = 0; d < t->devices && status == 0; d++) {
-        ls_shard shard = ls__step_shard(t, d, 0);
+    if (t->model.plan)
+        ls__exec_pack(t->model.plan, &t->model.weights, 0, 1, true);
+    for (int d = 0; d < t->devices.count && status == 0; d++) {
+        ls_shard shard = ls__step_shard(s, d, 0);
 
         ls__track_phase(track, "divergence check", d);
         status = ls__watch_device(t, d, &shard);
@@ -317,106 +167,182 @@ static int watch(ls_trainer *t)
     return status;
 }
 
-/* The forward pass for evaluation, or all phases; the pool is taken. */
-static int pass(ls_trainer *t, const ls_batch *batch, bool train,
-                ls_result *result)
+static bool is_watched(const ls__step *s)
 {
-    int64_t rows = shard_rows(t, batch, NULL);
-    int status = 0;
-    ls__fpmode mode;
-    ls__verdict v;
+    return s->trainer->watch && s->pass->train && s->batch && s->before == 0;
+}
 
-    if (rows < 0)
-        return (int)rows;
-    mode = ls__fpmode_set(); /* the rule's scalars are rounded too */
-    t->phase = (ls__phase){.batch = batch, .train = train, .rows = rows,
-                           .began = ls__seconds()};
-    t->phase.rule = next_rule(t);
-    if (t->lap)
-        memset(t->lap, 0, (size_t)t->workers * sizeof *t->lap);
-    if (t->watch && train && (status = watch(t)) < 0) {
-        ls__fpmode_restore(mode);
+/* What the kinds of passes have in common; the time of the last phase ends with
+ * the job. */
+static void run_pass(ls__step *s)
+{
+    ls_trainer *t = s->trainer;
+
+    if (s->notes.lap)
+        memset(s->notes.lap, 0, (size_t)t->workers * sizeof *s->notes.lap);
+    s->began = s->ended = ls__seconds();
+    ls__pool_run(t->pool, run_phases, s);
+    end_phase(s, s->last);
+    t->seconds = s->pass->train ? s->ended - s->began : 0;
+}
+
+static int run_and_judge(ls__step *s)
+{
+    ls_trainer *t = s->trainer;
+    int status;
+
+    s->notes = t->notes;
+    s->norm = __builtin_nanf("");
+    s->gradient = s->gradient ? s->gradient : t->grad[0];
+    s->calls = s->calls ? s->calls : t->micro;
+    s->rule = next_rule(t);
+    if (is_watched(s) && (status = watch(s)) < 0)
         return status;
-    }
-    ls__pool_run(t->pool, run_phases, t);
-    v = ls__verdict_judge(t);
-    if (train)
-        status = conclude(t, v, result);
-    else if (v == LS__FAILED)
-        status = ls__verdict_fail(t);
-    else
-        ls__verdict_result(t, v, result);
+    run_pass(s);
+    if (s->status < 0)
+        return s->status;
+    s->verdict = ls__verdict_of(s);
+    return ls__verdict_fail(s);
+}
+
+int ls__step_run(ls__step *s)
+{
+    ls__fpmode mode = ls__fpmode_set(); /* the rule's scalars are rounded too */
+    int status = run_and_judge(s);
+
     ls__fpmode_restore(mode);
     return status;
 }
 
-/* A value of every row; the pool is taken. */
-static int predict(ls_trainer *t, const ls_batch *batch, const char *output,
-                   int64_t n, float *out)
+static void count(const ls_trainer *t, const ls_result *r)
 {
-    const ls__goal *goal;
-    int64_t rows, size;
-    int k;
+    ls_trace_counter(t->pool, "loss", (double)r->loss);
+    ls_trace_counter(t->pool, "rows/s", (double)r->rows / t->seconds);
+}
 
-    if (!t->exec)
-        return ls__fail(LS_ENOTFOUND, "output \"%s\": a gradient function has "
-                        "no outputs", output);
-    if ((k = ls__exec_find(t->exec, output, &goal, &size)) < 0)
-        return k;
-    if ((rows = shard_rows(t, batch, goal->reads)) < 0)
-        return (int)rows;
-    if (n != rows * ls__trainer_shards(t) * size)
-        return ls__fail(LS_ESHAPE, "output \"%s\": %lld rows of %lld elements "
-                        "do not fill %lld", output,
-                        (long long)(rows * ls__trainer_shards(t)),
-                        (long long)size, (long long)n);
-    t->phase = (ls__phase){.batch = batch, .goal = k, .rows = rows,
-                           .size = size, .out = out};
-    ls__pool_run(t->pool, run_phases, t);
-    for (int d = 0; d < t->devices; d++)
-        if (t->report[d].status < 0)
-            return ls__verdict_fail_user(t, d);
-    return 0;
+void ls__step_conclude(ls__step *s, ls_result *r)
+{
+    ls_trainer *t = s->trainer;
+
+    if (s->verdict == LS__NO_WEIGHT)
+        ls__fail(0, "step %lld: the weights of all %lld rows are 0; nothing "
+                 "was updated", (long long)t->step, (long long)r->rows);
+    r->grad_norm = s->norm;
+    r->updated = s->verdict == LS__GOES_ON && s->pass->updates;
+    r->gradient_seconds = s->took[LS__GRADIENTS];
+    r->reduce_seconds = s->took[LS__REDUCE];
+    r->update_seconds = s->took[LS__UPDATE];
+    t->step += r->updated;
+    t->apart = t->apart || (t->seam && r->updated);
+    count(t, r);
 }
 
 /* ------ the public functions ------ */
 
-static int run(ls_trainer *t, const ls_batch *batch, bool train,
-               ls_result *result)
+/* Of a batch; the pool is taken. */
+static int run(ls__step *s, ls_result *result)
 {
-    int status = ls__pool_take(t->pool);
-    int64_t began, step;
+    int status;
 
-    if (status < 0)
+    if ((status = ls__step_set_rows(s, NULL)) < 0 ||
+        (status = ls__step_run(s)) < 0)
         return status;
+    ls__verdict_result(s, result);
+    if (s->pass->train)
+        ls__step_conclude(s, result);
+    return 0;
+}
+
+static int step(ls_trainer *t, const ls_batch *batch, ls_result *result)
+{
+    ls__step s = {.trainer = t, .batch = batch,
+                  .pass = t->seam ? &train_with_others : &train};
+    int64_t began, at;
+    int status;
+
+    if (t->between)
+        return ls__gradients_step(t->between, batch, result);
+    if ((status = ls__pool_take(t->pool)) < 0)
+        return status;
+    t->use++;
     began = ls__pool_track(t->pool, 0)->level ? ls__nanoseconds() : 0;
-    step = t->step;
-    status = pass(t, batch, train, result);
-    if (train)
-        ls__track_slice(ls__pool_track(t->pool, 0), LS__STEP, "step", began,
-                        step);
+    at = t->step;
+    status = run(&s, result);
+    ls__track_slice(ls__pool_track(t->pool, 0), LS__STEP, "step", began, at);
     ls__pool_give(t->pool);
     return status;
 }
 
-int ls_step(ls_trainer *t, const ls_batch *batch, ls_result *result)
+static int evaluation(ls_trainer *t, const ls_batch *batch, ls_result *result)
 {
-    return run(t, batch, true, result);
+    ls__step s = {.trainer = t, .batch = batch,
+                  .pass = t->seam ? &evaluate_with_others : &evaluate};
+    int status = ls__pool_take(t->pool);
+
+    if (status < 0)
+        return status;
+    status = run(&s, result);
+    ls__pool_give(t->pool);
+    return status;
 }
 
-int ls_evaluate(ls_trainer *t, const ls_batch *batch, ls_result *result)
+int ls_step_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
+                  size_t size)
 {
-    return run(t, batch, false, result);
+    ls_result r;
+    int status = step(t, batch, &r);
+
+    if (status == 0)
+        ls__sized_put(result, size, &r, sizeof r);
+    return status;
+}
+
+int ls_evaluate_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
+                      size_t size)
+{
+    ls_result r;
+    int status = evaluation(t, batch, &r);
+
+    if (status == 0)
+        ls__sized_put(result, size, &r, sizeof r);
+    return status;
+}
+
+/* What is read, and whether `out` is as large as it has to be. */
+static int check_output(ls__step *s, const char *output, int64_t n)
+{
+    const ls_trainer *t = s->trainer;
+    int64_t all;
+    int status;
+
+    if (!t->model.plan)
+        return ls__fail(LS_ENOTFOUND, "output \"%s\": a gradient function has "
+                        "no outputs", output);
+    if (!(s->output = ls__plan_output(t->model.plan, output)))
+        return LS_ENOTFOUND;
+    if ((status = ls__step_set_rows(s, s->output->reads)) < 0)
+        return status;
+    all = s->rows * ls__trainer_shards(t);
+    if (n == all * s->output->size)
+        return 0;
+    return ls__fail(LS_ESHAPE, "output \"%s\": %lld rows of %lld elements do "
+                    "not fill %lld", output, (long long)all,
+                    (long long)s->output->size, (long long)n);
 }
 
 int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
                int64_t n, float *out)
 {
+    ls__step s = {.trainer = t, .batch = batch, .out = out,
+                  .pass = t->seam ? &predict_with_others : &predict};
     int status = ls__pool_take(t->pool);
 
     if (status < 0)
         return status;
-    status = predict(t, batch, output, n, out);
+    if ((status = check_output(&s, output, n)) == 0)
+        status = ls__step_run(&s);
+    if (status == 0)
+        status = ls__verdict_fail_user(&s);
     ls__pool_give(t->pool);
     return status;
 }

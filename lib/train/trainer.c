@@ -1,39 +1,51 @@
 /* Opening and closing trainers, and their parameters by name. */
 #include "train/placement.h"
 #include "train/watch.h"
-#include "backend/backend.h"
 #include "base/error.h"
+#include "base/sized.h"
+#include "model/model_file.h"
+#include "model/seeds.h"
+#include "model/weights_file.h"
 #include "pool/pool.h"
-#include "random/keys.h"
+#include "reduce/reduce.h"
 #include "train/clip.h"
+#include "train/device.h"
+#include "train/ranks.h"
 #include "train/schedule.h"
+#include "train/seam.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-ls_trainer_options ls_trainer_defaults(void)
+static ls_trainer_options defaults(void)
 {
-    return (ls_trainer_options){.optimizer = ls_sgd(0.1)};
+    return (ls_trainer_options){.size = sizeof(ls_trainer_options),
+                                .optimizer = ls_sgd(0.1)};
+}
+
+void ls_trainer_defaults_sized(ls_trainer_options *options, size_t size)
+{
+    ls_trainer_options o = defaults();
+
+    ls__sized_defaults(options, size, &o, sizeof o);
 }
 
 void ls_trainer_close(ls_trainer *t)
 {
     if (!t)
         return;
-    for (int d = 0; t->grad && d < t->devices; d++)
+    for (int d = 0; t->grad && d < t->devices.count; d++)
         ls__block_free(t->grad[d]);
-    for (int w = 0; t->later && w < t->workers; w++)
-        ls__block_free(t->later[w]);
-    ls__block_free(t->value);
     ls__block_free(t->moment[0]);
     ls__block_free(t->moment[1]);
-    ls__block_free(t->report);
-    ls__block_free(t->square);
-    ls__block_free(t->lap);
+    ls__block_free(t->notes.report);
+    ls__block_free(t->notes.square);
+    ls__block_free(t->notes.lap);
     ls__watch_close(t->watch);
-    ls__exec_close(t->exec);
-    ls__params_free(&t->params);
+    ls__devices_close(t);
+    ls__model_close(&t->model);
     ls__arena_free(&t->arena);
+    ls__ranks_close(t->ranks);
     ls__pool_drop(t->pool);
     free(t);
 }
@@ -75,17 +87,36 @@ static int keep_boundaries(ls_trainer *t)
     return 0;
 }
 
-static int new_trainer(ls_trainer **trainer, ls_pool *pool,
-                       const ls_trainer_options *options)
+/* The devices that run here: all of them, or those of a rank. */
+static int share_devices(ls_trainer *t, int devices, ls__seam *seam)
 {
-    ls_trainer_options o = options ? *options : ls_trainer_defaults();
+    int status;
+
+    t->devices = ls__span_all(devices);
+    if (t->options.transport) {
+        status = ls__ranks_open(&t->ranks, t->options.transport, devices);
+        if (status < 0)
+            return status;
+        seam = ls__ranks_seam(t->ranks);
+    }
+    if (seam)
+        t->devices = seam->devices;
+    t->seam = seam;
+    return 0;
+}
+
+static int new_trainer(ls_trainer **trainer, ls_pool *pool,
+                       const ls_trainer_options *options, ls__seam *seam)
+{
+    ls_trainer_options o = defaults();
     ls_sharding cut;
     ls_trainer *t;
     int status;
 
     if (!pool)
         return ls__fail(LS_EINVAL, "a trainer needs a pool");
-    if ((status = ls__kernels_check()) < 0 ||
+    if ((status = ls__sized_take("trainer", &o, sizeof o, options)) < 0 ||
+        (status = ls__kernels_check()) < 0 ||
         (status = check_options(&o)) < 0 ||
         (status = ls_sharding_data_parallel(&cut, ls__pool_mesh(pool),
                                             o.data_axis)) < 0)
@@ -98,9 +129,10 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
     t->options = o;
     t->options.backend = NULL; /* borrowed for the call only */
     t->options.data_axis = NULL;
-    t->devices = cut.shards;
     t->workers = ls_pool_workers(pool);
     t->micro = o.accumulate ? o.accumulate : 1;
+    if ((status = share_devices(t, cut.shards, seam)) < 0)
+        return status;
     return keep_boundaries(t);
 }
 
@@ -108,52 +140,47 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
 
 static int make_lists(ls_trainer *t)
 {
-    size_t d = (size_t)t->devices, n = (size_t)t->params.count;
-    size_t w = (size_t)t->workers;
+    size_t d = (size_t)t->devices.count, n = (size_t)t->model.params.count;
 
-    if (t->micro > 1) {
-        t->later = ls__arena_new(&t->arena, w, sizeof *t->later);
-        t->later_of = ls__arena_new(&t->arena, n * w, sizeof *t->later_of);
-        if (!t->later || !t->later_of)
-            return LS_ENOMEM;
-    }
     t->grad = ls__arena_new(&t->arena, d, sizeof *t->grad);
-    t->value_of = ls__arena_new(&t->arena, n, sizeof *t->value_of);
+    t->row = ls__arena_new(&t->arena, (size_t)t->model.inputs, sizeof *t->row);
     t->grad_of = ls__arena_new(&t->arena, n * d, sizeof *t->grad_of);
-    t->bad = ls__arena_new(&t->arena, (size_t)t->workers, sizeof *t->bad);
-    t->report = ls__block_zero(d * sizeof *t->report, "device reports");
-    return t->grad && t->value_of && t->grad_of && t->bad && t->report
-               ? 0 : LS_ENOMEM;
+    return t->grad && t->row && t->grad_of ? 0 : LS_ENOMEM;
+}
+
+static int make_notes(ls_trainer *t)
+{
+    ls__notes *n = &t->notes;
+    size_t of = (size_t)t->devices.of;
+    size_t blocks = (size_t)ls__reduce_blocks(t->model.params.floats);
+
+    n->bad = ls__arena_new(&t->arena, (size_t)t->workers, sizeof *n->bad);
+    n->report = ls__block_zero(of * sizeof *n->report, "device reports");
+    if (!n->bad || !n->report)
+        return LS_ENOMEM;
+    if (t->options.clip_norm > 0)
+        n->square = ls__block_zero(blocks * sizeof *n->square,
+                                   "gradient norm");
+    return n->square || !(t->options.clip_norm > 0) ? 0 : LS_ENOMEM;
 }
 
 static int make_arrays(ls_trainer *t)
 {
-    size_t bytes;
+    size_t bytes = (size_t)t->model.params.floats * sizeof(float);
     int moments = ls__optim_moments(t->options.optimizer.kind);
 
-    if (!ls__mul((size_t)t->params.floats, sizeof(float), &bytes))
-        return ls__no_memory("parameters", SIZE_MAX);
-    if (!(t->value = ls__block(bytes, "parameters")))
-        return LS_ENOMEM;
     for (int i = 0; i < moments; i++)
         if (!(t->moment[i] = ls__block(bytes, "optimizer state")))
             return LS_ENOMEM;
-    bytes = (size_t)ls__clip_blocks(t->params.floats) * sizeof *t->square;
-    if (t->options.clip_norm > 0 &&
-        !(t->square = ls__block_zero(bytes, "gradient norm")))
-        return LS_ENOMEM;
     return 0;
 }
 
 static int make_gradients(ls_trainer *t)
 {
-    size_t bytes = (size_t)t->params.floats * sizeof(float);
+    size_t bytes = (size_t)t->model.params.floats * sizeof(float);
 
-    for (int d = 0; d < t->devices; d++)
+    for (int d = 0; d < t->devices.count; d++)
         if (!(t->grad[d] = ls__block(bytes, "device gradient")))
-            return LS_ENOMEM;
-    for (int w = 0; t->later && w < t->workers; w++)
-        if (!(t->later[w] = ls__block(bytes, "micro-batch gradient")))
             return LS_ENOMEM;
     return 0;
 }
@@ -163,40 +190,46 @@ static int make_gradients(ls_trainer *t)
 static void touch(void *user, int worker)
 {
     ls_trainer *t = user;
-    float *owned[] = {t->value, t->moment[0], t->moment[1]};
+    float *owned[] = {t->model.value, t->moment[0], t->moment[1]};
     int first, last;
 
     ls__track_phase(ls__track_here(), "open", -1);
-    ls__pool_shards_of(t->pool, t->devices, worker, &first, &last);
+    ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
     for (int i = 0; i < 3 && owned[i]; i++)
         ls__placement_zero(t, first, last, worker == 0, owned[i]);
     for (int d = first; d < last; d++)
-        memset(t->grad[d], 0, (size_t)t->params.floats * sizeof(float));
-    if (t->later)
-        memset(t->later[worker], 0, (size_t)t->params.floats * sizeof(float));
+        memset(t->grad[d], 0, (size_t)t->model.params.floats * sizeof(float));
 }
 
 static void point_at_arrays(ls_trainer *t)
 {
-    int n = t->params.count;
+    int n = t->model.params.count;
 
     for (int i = 0; i < n; i++) {
-        int64_t offset = t->params.slot[t->params.of_declared[i]].offset;
+        int64_t offset = t->model.params.slot[t->model.params.of_declared[i]].offset;
 
-        t->value_of[i] = t->value + offset;
-        for (int d = 0; d < t->devices; d++)
+        for (int d = 0; d < t->devices.count; d++)
             t->grad_of[d * n + i] = t->grad[d] + offset;
-        for (int w = 0; t->later && w < t->workers; w++)
-            t->later_of[w * n + i] = t->later[w] + offset;
     }
 }
 
-static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
+static ls__range owned(const ls_trainer *t)
 {
-    int status = ls__params_new(&t->params, params, param);
+    int64_t floats = t->model.params.floats;
 
-    if (status < 0 || (status = make_lists(t)) < 0 ||
-        (status = make_arrays(t)) < 0 || (status = make_gradients(t)) < 0 ||
+    return t->seam ? ls__seam_owned(floats, t->seam->rank, t->seam->ranks)
+                   : (ls__range){0, floats};
+}
+
+static int make_memory(ls_trainer *t)
+{
+    int status;
+
+    t->owned = owned(t);
+    if ((status = make_lists(t)) < 0 || (status = make_notes(t)) < 0 ||
+        (status = make_arrays(t)) < 0 ||
+        (status = make_gradients(t)) < 0 ||
+        (status = ls__devices_open(t)) < 0 ||
         (status = ls__placement_open(t)) < 0 ||
         (status = ls__watch_open(t)) < 0)
         return status;
@@ -204,163 +237,66 @@ static int make_memory(ls_trainer *t, int params, const ls_array_spec *param)
     if ((status = ls__pool_take(t->pool)) < 0)
         return status;
     ls__pool_run(t->pool, touch, t);
+    if (t->micro > 1)
+        status = ls__devices_make_later(t);
     ls__pool_give(t->pool);
-    return 0;
+    return t->seam && status == 0 ? t->seam->open(t->seam->user, t) : status;
 }
 
-/* ------ from a graph ------ */
+/* ------ opening ------ */
 
-/* Requests to nnx's stream and places in linen's scopes both follow the order
- * of declaration.  A key of its own for dropout is another stream of nnx, whose
- * requests are not among the parameters'. */
-static void initialise(ls_trainer *t, const ls__plan *plan)
+/* A trainer that is opened, or failed to be. */
+static int end_opening(ls_trainer **trainer, ls_trainer *t, int status)
 {
-    ls_key root = ls_key_new(t->options.seed);
-    bool apart = t->options.own_dropout_key;
-
-    for (int i = 0; i < plan->params; i++) {
-        const ls__param *p = &plan->param[i];
-        ls_key key = t->options.keys == LS_KEYS_NNX
-                         ? ls__key_nnx(root, (uint64_t)(apart ? i : p->request))
-                         : ls__key_linen(root, p->scope, (uint64_t)p->count);
-
-        ls__init_fill(p->init, key, p->fan_in, p->fan_out, p->rank, p->shape,
-                      (float *)t->value_of[i]);
-    }
-}
-
-/* nnx: a layer's stream is one request to the root's.  linen: the root is
- * folded with the call, then with the hash of the layer's path. */
-static void set_streams(ls_trainer *t, const ls__plan *plan)
-{
-    bool apart = t->options.own_dropout_key;
-    ls_key root = apart ? t->options.dropout_key
-                        : ls_key_new(t->options.seed);
-
-    for (int i = 0; i < plan->streams; i++) {
-        const ls__stream *s = &plan->stream[i];
-        ls__draw draw = {.key = root};
-
-        if (t->options.keys == LS_KEYS_NNX) {
-            draw.key = ls__key_nnx(root, (uint64_t)(apart ? i : s->request));
-        } else {
-            draw.hash = ls__linen_hash(s->scope, (uint64_t)s->count);
-            draw.hashed = true;
-        }
-        ls__exec_draw(t->exec, i, draw);
-    }
-}
-
-static int make_inputs(ls_trainer *t, int inputs)
-{
-    t->inputs = inputs;
-    t->input = ls__arena_new(&t->arena, (size_t)inputs, sizeof *t->input);
-    t->row = ls__arena_new(&t->arena, (size_t)inputs, sizeof *t->row);
-    return t->input && t->row ? 0 : LS_ENOMEM;
-}
-
-static int graph_inputs(ls_trainer *t, const ls__plan *plan)
-{
-    t->metrics = plan->metrics;
-    if (make_inputs(t, plan->inputs) < 0)
-        return LS_ENOMEM;
-    for (int i = 0; i < plan->inputs; i++) {
-        const ls_node *n = plan->input[i];
-
-        t->input[i] = (ls__input){n->name, n->dtype, n->rank, {0}, n->size,
-                                  n->limit};
-        memcpy(t->input[i].shape, n->shape, sizeof n->shape);
-    }
-    return 0;
-}
-
-static int graph_params(ls_trainer *t, const ls__plan *plan)
-{
-    ls_array_spec *spec = ls__new((size_t)plan->params, sizeof *spec,
-                                  "parameters");
-    int status;
-
-    if (!spec)
-        return LS_ENOMEM;
-    for (int i = 0; i < plan->params; i++) {
-        const ls__param *p = &plan->param[i];
-
-        spec[i] = (ls_array_spec){p->name, LS_F32, p->rank, {0}};
-        memcpy(spec[i].shape, p->shape, sizeof p->shape);
-    }
-    status = make_memory(t, plan->params, spec);
-    free(spec);
+    if (status == 0 && t->ranks)
+        status = ls__ranks_compare(t->ranks, t);
+    if (status < 0)
+        ls_trainer_close(t);
+    else
+        *trainer = t;
     return status;
 }
 
 static int open_graph(ls_trainer *t, const ls_graph *graph,
-                      const char *backend_name)
+                      const char *backend)
 {
-    bool bf16 = t->options.precision == LS_BF16_LAYERS;
-    ls__backend backend;
-    ls__plan *plan;
+    const ls_trainer_options *o = &t->options;
+    ls__model_options how = {LS__TO_TRAIN, backend, o->precision};
+    ls__seeds seeds = {o->keys, o->seed, o->own_dropout_key, o->dropout_key};
     int status;
 
-    if ((status = ls__backend_find(&backend, backend_name, bf16)) < 0 ||
-        (status = ls__plan_new(&plan, graph, &backend)) < 0 ||
-        (status = ls__exec_open(&t->exec, plan, t->pool, t->devices)) < 0)
+    if ((status = ls__model_open(&t->model, graph, &how)) < 0 ||
+        (status = make_memory(t)) < 0)
         return status;
-    t->fn = ls__exec_gradient;
-    t->user = t->exec;
-    if ((status = graph_inputs(t, plan)) < 0 ||
-        (status = graph_params(t, plan)) < 0)
-        return status;
-    initialise(t, plan);
-    set_streams(t, plan);
+    ls__seeds_sow(&t->model, &seeds);
     return 0;
+}
+
+int ls__trainer_open_seam(ls_trainer **trainer, ls_pool *pool,
+                          const ls_graph *graph,
+                          const ls_trainer_options *options, ls__seam *seam)
+{
+    ls_trainer *t = NULL;
+    int status = new_trainer(&t, pool, options, seam);
+
+    if (status == 0)
+        status = open_graph(t, graph, options ? options->backend : NULL);
+    return end_opening(trainer, t, status);
 }
 
 int ls_trainer_open(ls_trainer **trainer, ls_pool *pool,
                     const ls_graph *graph, const ls_trainer_options *options)
 {
-    ls_trainer *t = NULL;
-    int status = new_trainer(&t, pool, options);
-
-    if (status == 0)
-        status = open_graph(t, graph, options ? options->backend : NULL);
-    if (status < 0) {
-        ls_trainer_close(t);
-        return status;
-    }
-    *trainer = t;
-    return 0;
+    return ls__trainer_open_seam(trainer, pool, graph, options, NULL);
 }
 
-/* ------ from a gradient function ------ */
-
-static int own_inputs(ls_trainer *t, const ls_gradient *g)
+static int open_own(ls_trainer *t, const ls_gradient *gradient)
 {
-    char text[LS__SHAPE_TEXT];
+    int status = ls__model_open_own(&t->model, gradient);
 
-    if (make_inputs(t, g->inputs) < 0)
-        return LS_ENOMEM;
-    for (int i = 0; i < g->inputs; i++) {
-        const ls_array_spec *s = &g->input[i];
-        ls__input *in = &t->input[i];
-
-        in->name = ls__arena_text(&t->arena, s->name ? s->name : "");
-        if (!in->name)
-            return LS_ENOMEM;
-        if ((s->dtype != LS_F32 && s->dtype != LS_I32) || s->rank < 0 ||
-            s->rank > LS_MAX_RANK ||
-            (in->size = ls__count(s->rank, s->shape)) <= 0)
-            return ls__fail(LS_EINVAL, "input \"%s\": dtype %d, rank %d, row "
-                            "%s", in->name, (int)s->dtype, s->rank,
-                            ls__shape_text(text, s->rank > 0 &&
-                                           s->rank <= LS_MAX_RANK ? s->rank
-                                                                  : 0,
-                                           s->shape));
-        in->dtype = s->dtype;
-        in->rank = s->rank;
-        memcpy(in->shape, s->shape, sizeof in->shape);
-        in->limit = INT64_C(1) << 31;
-    }
-    return 0;
+    t->fn = gradient->fn;
+    t->user = gradient->user;
+    return status < 0 ? status : make_memory(t);
 }
 
 int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
@@ -377,40 +313,30 @@ int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
     if (options && options->precision != LS_F32_LAYERS)
         return ls__fail(LS_EINVAL, "a gradient of one's own has no layers that "
                         "could be bf16");
-    if ((status = new_trainer(&t, pool, options)) == 0) {
-        t->fn = gradient->fn;
-        t->user = gradient->user;
-        t->metrics = LS_METRICS;
-        if ((status = own_inputs(t, gradient)) == 0)
-            status = make_memory(t, gradient->params, gradient->param);
-    }
-    if (status < 0) {
-        ls_trainer_close(t);
-        return status;
-    }
-    *trainer = t;
-    return 0;
+    if ((status = new_trainer(&t, pool, options, NULL)) == 0)
+        status = open_own(t, gradient);
+    return end_opening(trainer, t, status);
 }
 
 /* ------ parameters by name ------ */
 
 int ls_trainer_params(const ls_trainer *t)
 {
-    return t->params.count;
+    return t->model.params.count;
 }
 
 const char *ls_trainer_param_name(const ls_trainer *t, int i)
 {
-    return i < 0 || i >= t->params.count ? NULL : t->params.slot[i].name;
+    return i < 0 || i >= t->model.params.count ? NULL : t->model.params.slot[i].name;
 }
 
 int ls_trainer_param_shape(const ls_trainer *t, int i,
                            int64_t shape[LS_MAX_RANK])
 {
-    if (i < 0 || i >= t->params.count)
+    if (i < 0 || i >= t->model.params.count)
         return 0;
-    memcpy(shape, t->params.slot[i].shape, sizeof t->params.slot[i].shape);
-    return t->params.slot[i].rank;
+    memcpy(shape, t->model.params.slot[i].shape, sizeof t->model.params.slot[i].shape);
+    return t->model.params.slot[i].rank;
 }
 
 /* The array that a name means, the name's rest being a parameter's: a moment
@@ -419,9 +345,9 @@ static float *array_of(const ls_trainer *t, const char **name)
 {
     ls_optimizer_kind kind = t->options.optimizer.kind;
 
-    for (int i = 0; i < t->params.count; i++)
-        if (!strcmp(t->params.slot[i].name, *name))
-            return t->value;
+    for (int i = 0; i < t->model.params.count; i++)
+        if (!strcmp(t->model.params.slot[i].name, *name))
+            return t->model.value;
     for (int i = 0; i < ls__optim_moments(kind); i++) {
         const char *moment = ls__optim_moment_name(kind, i);
         size_t n = strlen(moment);
@@ -431,7 +357,7 @@ static float *array_of(const ls_trainer *t, const char **name)
             return t->moment[i];
         }
     }
-    return t->value;
+    return t->model.value;
 }
 
 /* Where the n elements of a name are. */
@@ -439,15 +365,24 @@ static int find(const ls_trainer *t, const char *name, int64_t n, float **at)
 {
     const char *rest = name;
     float *array = array_of(t, &rest);
-    const ls__slot *s = ls__params_find(&t->params, rest);
+    int64_t offset;
+    int status = ls__params_place(&t->model.params, rest, name, n, &offset);
 
-    if (!s)
-        return LS_ENOTFOUND;
-    if (s->size != n)
-        return ls__fail(LS_ESHAPE, "parameter \"%s\" has %lld elements, not "
-                        "%lld", name, (long long)s->size, (long long)n);
-    *at = array + s->offset;
-    return 0;
+    if (status == 0)
+        *at = array + offset;
+    return status;
+}
+
+/* Between steps a rank has the moments of its own range alone. */
+static int check_here(const ls_trainer *t, const char *name, const float *at)
+{
+    const float *value = t->model.value;
+
+    if (!t->apart || (at >= value && at < value + t->model.params.floats))
+        return 0;
+    return ls__fail(LS_ENOTSUP, "\"%s\" is spread over the ranks; "
+                    "ls_trainer_hash, called by all of them, collects it",
+                    name);
 }
 
 int ls_trainer_get(const ls_trainer *t, const char *name, int64_t n,
@@ -456,6 +391,8 @@ int ls_trainer_get(const ls_trainer *t, const char *name, int64_t n,
     float *at = NULL;
     int status = find(t, name, n, &at);
 
+    if (status == 0)
+        status = check_here(t, name, at);
     if (status == 0)
         memcpy(out, at, (size_t)n * sizeof *out);
     return status;
@@ -479,5 +416,23 @@ int64_t ls_trainer_step(const ls_trainer *t)
 
 int ls_trainer_devices(const ls_trainer *t)
 {
-    return t->devices;
+    return t->devices.of;
+}
+
+int ls_trainer_save(const ls_trainer *t, const char *path)
+{
+    return ls__weights_save(&t->model, path, NULL);
+}
+
+int ls_trainer_save_model(const ls_trainer *t, const char *path)
+{
+    if (!t || !path)
+        return ls__fail(LS_EINVAL, "ls_trainer_save_model: %s is NULL",
+                        t ? "path" : "trainer");
+    return ls__model_save(&t->model, path);
+}
+
+int ls_trainer_load(ls_trainer *t, const char *path, const char *names)
+{
+    return ls__weights_load(&t->model, path, names);
 }

@@ -1,31 +1,33 @@
-/* The devices' reports on a step (trainer.h), judged and put into words.  Every
- * worker may judge for itself: the same reports, the same verdict. */
+/* What the devices of a step reported (step.h), judged and put into words.
+ * Every worker may judge for itself: the same reports, the same verdict. */
 #ifndef LS_TRAIN_VERDICT_H
 #define LS_TRAIN_VERDICT_H
 
-#include "train/trainer.h"
+#include "train/step.h"
 
-typedef enum ls__verdict { LS__GOES_ON, LS__NO_WEIGHT, LS__FAILED } ls__verdict;
-
-ls__verdict ls__verdict_judge(const ls_trainer *t);
+/* After the gradients: does the step go on? */
+ls__verdict ls__verdict_judge(const ls__step *s);
 
 /* What the tree's sum of gradients is multiplied by. */
-float ls__verdict_factor(const ls_trainer *t);
+float ls__verdict_factor(const ls__step *s);
 
-/* After REDUCE: did a worker find an element that is not finite? */
-bool ls__verdict_bad(const ls_trainer *t);
+/* After they are reduced: the norm, NaN where nobody asked for it, and whether
+ * it or an element of the gradient is not finite. */
+float ls__verdict_norm(const ls__step *s);
+bool ls__verdict_bad(const ls__step *s, float norm);
 
-/* Loss, metrics and what the step was; the rest is left at 0 or NaN. */
-void ls__verdict_result(const ls_trainer *t, ls__verdict verdict,
-                        ls_result *result);
+/* After the pass; sets the norm where an update has not. */
+ls__verdict ls__verdict_of(ls__step *s);
 
-/* Name what went wrong.  They run the model once more, row by row, to find the
- * row at fault.  The step of verdict LS__FAILED ... */
-int ls__verdict_fail(ls_trainer *t);
-/* ... one whose gradient, or the norm of it, is not finite ... */
-int ls__verdict_fail_gradient(ls_trainer *t);
-/* ... and a user's function, that of the gradient or of an operator, that
- * failed on a device. */
-int ls__verdict_fail_user(const ls_trainer *t, int device);
+/* Then: loss, metrics and what the step was; the rest is left at 0 or NaN. */
+void ls__verdict_result(const ls__step *s, ls_result *result);
+
+/* Then: the status of the verdict.  A failure's names what went wrong: the
+ * model runs the batch once more, row by row, to find the row at fault. */
+int ls__verdict_fail(ls__step *s);
+
+/* The failure of a user's function, that of the gradient or of an operator, on
+ * the first device that reports one; 0: none does. */
+int ls__verdict_fail_user(const ls__step *s);
 
 #endif

@@ -5,6 +5,7 @@
 #include "train/watch.h"
 #include "base/error.h"
 #include "base/sha.h"
+#include "train/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static bool wanted(const ls_trainer *t)
 
 int ls__watch_open(ls_trainer *t)
 {
-    size_t bytes = (size_t)t->params.floats * sizeof(float);
+    size_t bytes = (size_t)t->model.params.floats * sizeof(float);
     struct ls__watch *w;
 
     if (!wanted(t))
@@ -44,7 +45,7 @@ int ls__watch_open(ls_trainer *t)
         return LS_ENOMEM;
     w->value = ls__block_zero(bytes, "divergence check");
     w->grad = ls__block_zero(bytes, "divergence check");
-    w->digest = ls__new((size_t)t->devices, sizeof *w->digest,
+    w->digest = ls__new((size_t)t->devices.count, sizeof *w->digest,
                         "divergence check");
     return w->value && w->grad && w->digest ? 0 : LS_ENOMEM;
 }
@@ -64,7 +65,7 @@ void ls__watch_close(struct ls__watch *w)
 /* "step S: device D WHAT "NAME", element I" for float `at` of the layout. */
 static int found(const ls_trainer *t, int device, const char *what, int64_t at)
 {
-    const ls__slot *s = ls__params_at(&t->params, at);
+    const ls__slot *s = ls__params_at(&t->model.params, at);
 
     return ls__fail(LS_EUSER, "step %lld: the gradient function of device %d "
                     "%s \"%s\", element %lld of %lld", (long long)t->step,
@@ -86,12 +87,12 @@ static int64_t first_difference(const float *a, const float *b, int64_t n)
 
 static int check_values(ls_trainer *t, int device)
 {
-    int64_t n = t->params.floats;
-    int64_t at = first_difference(t->value, t->watch->value, n);
+    int64_t n = t->model.params.floats;
+    int64_t at = first_difference(t->model.value, t->watch->value, n);
 
     if (at == n)
         return 0;
-    memcpy(t->value, t->watch->value, (size_t)n * sizeof(float));
+    memcpy(t->model.value, t->watch->value, (size_t)n * sizeof(float));
     return found(t, device, "wrote to the parameter, which all devices share:",
                  at);
 }
@@ -100,8 +101,8 @@ static int check_others(const ls_trainer *t, int device)
 {
     char what[64];
 
-    for (int d = 0; d < t->devices; d++)
-        for (int64_t i = 0; d != device && i < t->params.floats; i++)
+    for (int d = 0; d < t->devices.count; d++)
+        for (int64_t i = 0; d != device && i < t->model.params.floats; i++)
             if (!poisoned(t->grad[d] + i)) {
                 snprintf(what, sizeof what, "wrote to device %d's gradient of",
                          d);
@@ -115,14 +116,14 @@ static int check_own(const ls_trainer *t, int device)
 {
     const float *g = t->grad[device];
 
-    for (int i = 0; i < t->params.count; i++) {
-        const ls__slot *s = &t->params.slot[i];
+    for (int i = 0; i < t->model.params.count; i++) {
+        const ls__slot *s = &t->model.params.slot[i];
         int64_t end = s->offset + s->size;
-        int64_t next = i + 1 < t->params.count ? s[1].offset
-                                               : t->params.floats;
+        int64_t next = i + 1 < t->model.params.count ? s[1].offset
+                                               : t->model.params.floats;
 
         for (int64_t k = s->offset; k < next; k++) {
-            if (k < end && poisoned(g + k) && !t->exec)
+            if (k < end && poisoned(g + k) && !t->model.plan)
                 return found(t, device, "did not write the gradient of", k);
             if (k >= end && !poisoned(g + k))
                 return found(t, device, "wrote beyond the gradient of", k);
@@ -137,14 +138,14 @@ static int call(ls_trainer *t, int device, const ls_shard *shard,
                 ls_sums *sums)
 {
     *sums = (ls_sums){.correct = __builtin_nan("")};
-    return t->fn(t->user, device, shard, t->value_of,
-                 t->grad_of + device * t->params.count, sums);
+    return ls__device_run(t, device, shard,
+                            t->grad_of + device * t->model.params.count, sums);
 }
 
 static int check_again(const ls_trainer *t, int device, const ls_sums *first,
                        const ls_sums *again)
 {
-    int64_t n = t->params.floats;
+    int64_t n = t->model.params.floats;
     int64_t at = first_difference(t->grad[device], t->watch->grad, n);
 
     if (at < n)
@@ -172,13 +173,13 @@ static void digest_of(const ls_trainer *t, int device, uint8_t digest[32])
 
     ls__sha256_init(&sha);
     ls__sha256_update(&sha, t->grad[device],
-                      (size_t)t->params.floats * sizeof(float));
+                      (size_t)t->model.params.floats * sizeof(float));
     ls__sha256_final(&sha, digest);
 }
 
 static int call_twice(ls_trainer *t, int device, const ls_shard *shard)
 {
-    int64_t n = t->params.floats;
+    int64_t n = t->model.params.floats;
     ls_sums first, again;
     int status;
 
@@ -201,16 +202,16 @@ static int call_twice(ls_trainer *t, int device, const ls_shard *shard)
 
 int ls__watch_device(ls_trainer *t, int device, const ls_shard *shard)
 {
-    int64_t n = t->params.floats;
+    int64_t n = t->model.params.floats;
     int status;
 
-    memcpy(t->watch->value, t->value, (size_t)n * sizeof(float));
-    for (int d = 0; d < t->devices; d++)
+    memcpy(t->watch->value, t->model.value, (size_t)n * sizeof(float));
+    for (int d = 0; d < t->devices.count; d++)
         poison(t->grad[d], n);
     status = call_twice(t, device, shard);
     clear_poison(t->grad[device], n);
     digest_of(t, device, t->watch->digest[device]);
-    for (int d = 0; d < t->devices; d++)
+    for (int d = 0; d < t->devices.count; d++)
         memset(t->grad[d], 0, (size_t)n * sizeof(float));
     return status;
 }

@@ -8,15 +8,18 @@ static void parse(const uint8_t *data, size_t size, int sealed)
     char *bytes = copy_of(data, size);
     ls__checkpoint c = {0};
     json_t *now = json_pack("{s:s, s:s}", "lr", "0.1", "seed", "0");
+    json_t *changed = json_object();
 
     if (sealed)
         reseal(bytes, size, size);
     if (ls__checkpoint_parse(&c, "fuzz", bytes, size) == 0) {
-        (void)ls__checkpoint_compare(now, c.options, "fuzz");
+        (void)ls__checkpoint_compare(now, c.options, "lr,s*", changed,
+                                     "fuzz");
         if (c.step < 0 || !c.state)
             abort();
     }
     ls__checkpoint_close(&c);
+    json_decref(changed);
     json_decref(now);
     free(bytes);
 }

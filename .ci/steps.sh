@@ -1,0 +1,108 @@
+# shellcheck shell=bash disable=SC2154
+# How .ci/run and .ci/full go through their steps, count and report; read by
+# both, each of which has set `ci`, the folder for logs and builds.
+#
+# Every Check test counts, a shell test or example counts as one, and so does
+# a step that failed before or beside its tests.  Status 77 is a step that
+# cannot be done here: its last line says why, and it counts as nothing.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+passed=0 failed=0
+export LC_ALL=C CK_VERBOSITY=normal
+
+# The results of the tests below a folder, those of other runs apart.
+results()
+{
+    find "$1" \( -path build/ci -o -path build/full \) -prune -o \
+        -name '*.trs' -print
+}
+
+# Results of the test logs below a folder: "PASSED FAILED".  Check's own
+# figures where there are some; automake's verdict on the program otherwise,
+# and also when a program failed although its tests passed (a sanitizer).
+count_tests()
+{
+    results "$1" | while read -r trs; do
+        verdict=$(sed -n 's/^:test-result: //p' "$trs")
+        sed -n "s/^[0-9]*%: Checks: \([0-9]*\), Failures: \([0-9]*\), \
+Errors: \([0-9]*\)\$/$verdict \1 \2 \3/p" "${trs%.trs}.log" |
+            grep . || echo "$verdict"
+    done | awk '
+        NF == 4 { bad = $3 + $4; good += $2 - bad; failed += bad
+                  if ($1 != "PASS" && !bad) failed++; next }
+        $1 == "PASS" { good++ }
+        $1 == "FAIL" || $1 == "ERROR" { failed++ }
+        END { print good + 0, failed + 0 }'
+}
+
+# The ends of the logs of tests that failed below a folder.
+show_failures()
+{
+    results "$1" | while read -r trs; do
+        if grep -qE '^:test-result: (FAIL|ERROR)' "$trs"; then
+            echo "---- ${trs%.trs}.log"
+            tail -n 25 "${trs%.trs}.log"
+        fi
+    done
+}
+
+# step NAME FOLDER COMMAND...: run COMMAND, count the tests below FOLDER.
+step()
+{
+    local name=$1 folder=$2 log=$ci/$1.log start=$SECONDS status=0
+    shift 2
+    mkdir -p "$folder"
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    if [ $status = 77 ]; then
+        echo "$name: $(tail -n 1 "$log")"
+        return
+    fi
+    # shellcheck disable=SC2046 # two numbers, two words
+    set -- $(count_tests "$folder")
+    if [ $status = 0 ]; then
+        [ "$1" -gt 0 ] || set -- 1 "$2"
+        echo "$name: passed, $1 tests, $((SECONDS - start)) s"
+    else
+        [ "$2" -gt 0 ] || set -- "$1" 1
+        echo "$name: FAILED ($2), $((SECONDS - start)) s; the end of $log:"
+        tail -n 30 "$log"
+        show_failures "$folder"
+    fi
+    passed=$((passed + $1)) failed=$((failed + $2))
+}
+
+# build NAME GOAL CONFIGURE-ARGUMENTS...: configure in $ci/NAME and make GOAL,
+# under the command `under` if there is one.
+under=
+build()
+(
+    mkdir -p "$ci/$1" && cd "$ci/$1" &&
+        ../../../configure --quiet "${@:3}" &&
+        $under make -j2 --no-print-directory "$2"
+)
+
+# Start anew: only results of this run count.
+fresh()
+{
+    chmod -R u+w "$ci" 2>/dev/null # distcheck leaves folders without it
+    rm -rf "$ci"
+    mkdir -p build "$ci"
+    results build | xargs -r rm -f
+}
+
+# want PACKAGE: install a package named as its command, where this user may; a
+# step that needs it and has it not skips.
+want()
+{
+    command -v "$1" || [ "$(id -u)" != 0 ] ||
+        apt-get -qq install -y --no-install-recommends "$1" ||
+        { apt-get -qq update &&
+            apt-get -qq install -y --no-install-recommends "$1"; }
+} >"$ci/want.log" 2>&1 </dev/null
+
+# The sum, and the exit status.
+finish()
+{
+    echo "$passed passed, $failed failed"
+    [ $failed = 0 ]
+}

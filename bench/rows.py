@@ -1,0 +1,222 @@
+"""What bench/run measures: rows of sides, each a command.  A model to come is
+one more row with a script in peers/."""
+from dataclasses import dataclass, field
+
+LOSS_TOLERANCE = 1e-4
+
+
+@dataclass
+class Side:
+    name: str
+    command: list                # {build} {bin} {python} {peers} {init}
+    needs: str = ""              # "full", "jax", "kann", "images",
+                                 # "onednn": with --full
+    agree: int = 20              # losses, from the first, that must agree
+    alone: list = None           # the command on one worker or thread
+    parts: dict = field(default_factory=lambda: {"": "ms"})  # name: field
+
+
+@dataclass
+class Ratio:
+    """factor x (a / b), over minima, over each round's medians, and over
+    processor time where that was counted."""
+    name: str
+    a: str
+    b: str
+    factor: float = 1
+    better: str = "lower"
+
+
+@dataclass
+class Row:
+    name: str
+    steps: int                   # the first WARM of them are dropped
+    quick: int                   # steps without --full
+    sides: list
+    ratios: list = field(default_factory=list)
+    init: str = ""               # the model whose saved parameters all load
+    tolerance: float = LOSS_TOLERANCE
+
+
+def train(name, model, devices, workers, *more, needs="", isa=None):
+    def on(workers):
+        return [*(["env", "LS_ISA=" + isa] if isa else []),
+                "{bin}/lockstep-train", model, "--devices", str(devices),
+                "--workers", str(workers), *more]
+    return Side(name, on(workers), needs, alone=on(1))
+
+
+def onednn(name, model, *more):
+    return train(name, model, 2, 2, "--backend", "onednn", *more,
+                 needs="onednn")
+
+
+def ours(model, *more):
+    return train("lockstep", model, 2, 2, *more)
+
+
+def levels(model, *more):
+    """The same on AVX2's level, and with BLIS's products."""
+    return [train("lockstep, AVX2", model, 2, 2, *more, isa="x86-64-v3",
+                  needs="full"),
+            train("lockstep, BLIS", model, 2, 2, *more, "--backend", "blis",
+                  needs="full")]
+
+
+def peer(name, script, *more, needs="", agree=20):
+    command = ["{python}", "-B", "{peers}/" + script, "--init", "{init}",
+               *more]
+    return Side(name, command, needs, agree,
+                # JAX has one thread by processors alone
+                None if needs == "jax" else [*command, "--threads", "1"])
+
+
+def kann(name, *more, needs="kann"):
+    """Its optimizer is another one: the first loss alone agrees."""
+    return peer(name, "kann.py", "--build", "{build}", "--x", "{x}", "--y",
+                "{y}", *more, needs=needs, agree=1)
+
+
+def linear_step(name, workers, *more):
+    return Side(name, ["{build}/bench-linear_step", "--workers", str(workers),
+                       *more])
+
+
+def chain(name, *more):
+    return Side(name, ["{build}/bench-chain", "--workers", "1", *more])
+
+
+def state(name, cold):
+    parts = {"reduce": "reduce", "update": "update", "both": "ms",
+             "copy": "copy", "in place": "in_place", "copy roof": "roof"}
+    return Side(name, ["{build}/bench-state", "--cold", str(cold)],
+                parts={f"{name}: {p}": key for p, key in parts.items()})
+
+
+def against(*others):
+    return [Ratio("lockstep / " + x, "lockstep", x) for x in others]
+
+
+def efficiency(name, one, two):
+    return Ratio(name, one, two, 0.5, "higher")
+
+
+def share(name, roof):
+    return Ratio(f"{name}: share of {roof}", f"{name}: {roof}",
+                 f"{name}: both", better="higher")
+
+
+# As the peers do it; both workers update.
+MLP = ["--batch", "256", "--no-shuffle", "--state", "shard"]
+
+ROWS = [
+    Row("lm", 33, 11, [
+        ours("lm"),
+        peer("torch", "lm_torch.py"),
+        *levels("lm"),
+        peer("torch compiled", "lm_torch.py", "--mode", "compile",
+             needs="full"),
+        peer("jax", "lm_jax.py", needs="jax"),
+        peer("jax 2 devices", "lm_jax.py", "--mode", "sharded", needs="jax"),
+    ], against("torch", "torch compiled", "jax", "jax 2 devices"), init="lm"),
+    Row("gpt", 33, 11, [
+        ours("gpt", "--data", "{text}"),
+        peer("torch", "gpt_torch.py", "--data", "{text}", "--eval-every", "0"),
+        *levels("gpt", "--data", "{text}"),
+        peer("torch compiled", "gpt_torch.py", "--data", "{text}",
+             "--eval-every", "0", "--mode", "compile", needs="full"),
+    ], against("torch", "torch compiled"), init="gpt"),
+    Row("cnn", 33, 23, [
+        ours("cnn"),
+        peer("torch", "cnn_torch.py"),
+        *levels("cnn"),
+        peer("torch contiguous", "cnn_torch.py", "--layout", "contiguous",
+             needs="full"),
+        peer("torch compiled", "cnn_torch.py", "--mode", "compile",
+             needs="full"),
+    ], against("torch", "torch compiled"), init="cnn",
+        tolerance=2e-3),  # one relu that flips is amplified
+    Row("mlp", 103, 53, [
+        ours("mlp", "--x", "{x}", "--y", "{y}", *MLP),
+        peer("torch", "mlp_torch.py", "--x", "{x}", "--y", "{y}"),
+        *levels("mlp", "--x", "{x}", "--y", "{y}", *MLP),
+        peer("torch compiled", "mlp_torch.py", "--x", "{x}", "--y", "{y}",
+             "--mode", "compile", needs="full"),
+        kann("kann", "--products", "own"),
+        kann("kann, BLIS", "--products", "blas"),
+    ], against("torch", "torch compiled", "kann", "kann, BLIS"), init="mlp",
+        tolerance=2e-3),
+    Row("mlp images", 103, 53, [
+        train("lockstep", "mlp", 2, 2, "--x", "{images}", "--y", "{labels}",
+              *MLP, needs="images"),
+        peer("torch", "mlp_torch.py", "--x", "{images}", "--y", "{labels}",
+             needs="images"),
+    ], against("torch"), init="mlp", tolerance=2e-3),
+    Row("lm bf16", 33, 11, [
+        train("lockstep", "lm", 2, 2, "--precision", "bf16"),
+        peer("torch", "lm_torch.py", "--precision", "bf16"),
+        train("lockstep f32", "lm", 2, 2),
+        onednn("lockstep, oneDNN", "lm", "--precision", "bf16"),
+        peer("torch compiled", "lm_torch.py", "--precision", "bf16",
+             "--mode", "compile", needs="full"),
+    ], [
+        Ratio("lockstep / torch", "lockstep", "torch"),
+        Ratio("lockstep / torch compiled", "lockstep", "torch compiled"),
+        Ratio("bf16 / f32", "lockstep", "lockstep f32"),
+        Ratio("oneDNN / lockstep", "lockstep, oneDNN", "lockstep"),
+    ], init="lm", tolerance=1e-2),
+    Row("cnn bf16", 33, 23, [
+        train("lockstep", "cnn", 2, 2, "--precision", "bf16"),
+        peer("torch", "cnn_torch.py", "--precision", "bf16"),
+        train("lockstep f32", "cnn", 2, 2),
+        onednn("lockstep, oneDNN", "cnn", "--precision", "bf16"),
+        peer("torch compiled", "cnn_torch.py", "--precision", "bf16",
+             "--mode", "compile", needs="full"),
+    ], [
+        Ratio("lockstep / torch", "lockstep", "torch"),
+        Ratio("lockstep / torch compiled", "lockstep", "torch compiled"),
+        Ratio("bf16 / f32", "lockstep", "lockstep f32"),
+        Ratio("oneDNN / lockstep", "lockstep, oneDNN", "lockstep"),
+    ], init="cnn", tolerance=2e-2),
+    Row("lm workers", 23, 9, [
+        train("1 worker", "lm", 2, 1),
+        train("2 workers", "lm", 2, 2),
+        train("2 workers, 8 devices", "lm", 8, 2),
+        train("1 worker, shard", "lm", 2, 1, "--state", "shard",
+              needs="full"),
+        train("2 workers, shard", "lm", 2, 2, "--state", "shard",
+              needs="full"),
+    ], [
+        efficiency("efficiency 1 -> 2", "1 worker", "2 workers"),
+        efficiency("efficiency 1 -> 2, shard", "1 worker, shard",
+                   "2 workers, shard"),
+        Ratio("8 devices / 2 devices", "2 workers, 8 devices", "2 workers"),
+    ]),
+    Row("cnn workers", 33, 23, [
+        train("1 worker", "cnn", 2, 1),
+        train("2 workers", "cnn", 2, 2),
+    ], [efficiency("efficiency 1 -> 2", "1 worker", "2 workers")]),
+    Row("linear_step", 23, 13, [
+        linear_step("1 worker", 1),
+        linear_step("2 workers", 2),
+        Side("torch", ["{python}", "-B", "{peers}/linear_step_torch.py"]),
+        Side("jax", ["{python}", "-B", "{peers}/linear_step_jax.py"], "jax"),
+    ], [
+        Ratio("2 workers / torch", "2 workers", "torch"),
+        Ratio("2 workers / jax", "2 workers", "jax"),
+        Ratio("2 workers / 1 worker", "2 workers", "1 worker"),
+    ]),
+    Row("empty step", 203, 103, [
+        linear_step("1 worker", 1, "--empty", "1"),
+        linear_step("2 workers", 2, "--empty", "1"),
+    ]),
+    Row("chain", 33, 13, [chain("chained"), chain("apart", "--apart", "1")],
+        [Ratio("chained / apart", "chained", "apart")]),
+    Row("state", 33, 13, [state("cold", 1), state("cached", 0)],
+        [share(name, roof) for name in ("cold", "cached")
+         for roof in ("copy roof", "copy", "in place")]),
+    Row("lm onednn", 33, 11, [
+        onednn("lockstep, oneDNN", "lm"),
+        train("lockstep", "lm", 2, 2, needs="onednn"),
+    ], [Ratio("oneDNN / lockstep", "lockstep, oneDNN", "lockstep")]),
+]

@@ -1,0 +1,121 @@
+/* What every header of lockstep needs: the version, the statuses that functions
+ * return, and arrays with a type and a shape. */
+#ifndef LOCKSTEP_BASE_H
+#define LOCKSTEP_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(LS_BUILDING) && defined(__GNUC__)
+#define LS_API __attribute__((visibility("default")))
+#else
+#define LS_API
+#endif
+
+/* ====== Version ====== */
+
+#define LS_VERSION_MAJOR 0
+#define LS_VERSION_MINOR 2
+#define LS_VERSION_PATCH 0
+
+/* The version of the library that runs, "0.2.0"; the macros above are those of
+ * the header that was compiled. */
+LS_API const char *ls_version(void);
+
+/* ====== Errors ====== */
+
+/* One list for the numbers, the names and the texts. */
+#define LS_ERRORS(X) \
+    X(LS_ENOMEM, -1, "out of memory") \
+    X(LS_EINVAL, -2, "invalid argument") \
+    X(LS_ESHAPE, -3, "shapes do not fit") \
+    X(LS_ERANGE, -4, "value out of range") \
+    X(LS_ENONFINITE, -5, "a value is not finite") \
+    X(LS_EIO, -6, "input or output failed") \
+    X(LS_EFORMAT, -7, "malformed file") \
+    X(LS_ETHREAD, -8, "a thread could not be made or placed") \
+    X(LS_ENOTFOUND, -9, "no such name") \
+    X(LS_EUSER, -10, "a user's function failed") \
+    X(LS_ENOTSUP, -11, "not supported here") \
+    X(LS_EBUSY, -12, "in use")
+
+#define LS_ENUM(name, value, text) name = value,
+enum ls_status { LS_OK = 0, LS_ERRORS(LS_ENUM) };
+#undef LS_ENUM
+
+/* The general text of a status: "shapes do not fit". */
+LS_API const char *ls_strerror(int status);
+
+/* What went wrong in the calling thread's last failed call, in full; or what
+ * ls_step has to say of a batch whose weights are all 0.  Valid until that
+ * thread's next such call. */
+LS_API const char *ls_errmsg(void);
+
+/* Give the calling thread's message these words, as every function of the
+ * library that fails does, and return status.  For libraries that stand on
+ * this one. */
+LS_API int ls_error(int status, const char *text);
+
+/* ====== Structs that can grow ====== */
+
+/* A library that is newer or older than a program's header works with it:
+ *
+ * Options begin with their size.  ls_mesh_defaults() and the like write it, so
+ * options begin as these functions make them.  Members that a program does not
+ * know have their defaults; members that the library does not know must be 0.
+ * Otherwise, and where the size is 0, a function that takes options returns
+ * LS_EINVAL.
+ *
+ * Results go with their size: ls_step and the other functions that fill a
+ * struct are inline and call a function of the same name with _sized at its
+ * end.  Members that a program does not know are not written, and members that
+ * the library does not know become 0.
+ *
+ * A member that a version adds begins where the struct ended: never in its
+ * padding, which programs do not write.
+ *
+ * All other structs keep their sizes and members in all versions. */
+
+/* ====== Arrays ====== */
+
+/* Element types: graphs, trainers and readers take the first two; named arrays
+ * (see Sets of arrays) take all of them. */
+typedef enum ls_dtype {
+    LS_F32 = 1, LS_I32 = 2, LS_F64 = 3, LS_I64 = 4, LS_U8 = 5
+} ls_dtype;
+
+enum { LS_MAX_RANK = 8 };
+
+/* The name, type and shape of an array; copied. */
+typedef struct ls_array_spec {
+    const char *name;
+    ls_dtype dtype;
+    int rank;
+    int64_t shape[LS_MAX_RANK]; /* of a parameter; of one row of an input */
+} ls_array_spec;
+
+/* An array in memory.  In a set of arrays its first axis counts rows, or
+ * devices, and it has a name; the name and the data are the caller's.  Where a
+ * function reads an array from a file, its data are malloc's (ls_array_free)
+ * and its name is NULL. */
+typedef struct ls_array {
+    const char *name;
+    ls_dtype dtype;
+    int rank; /* up to LS_MAX_RANK; in a set 1 at least */
+    int64_t shape[LS_MAX_RANK];
+    void *data; /* C order; written only where a comment says so */
+} ls_array;
+
+/* Free the data of an array that was read, and clear it. */
+LS_API void ls_array_free(ls_array *array);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

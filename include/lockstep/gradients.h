@@ -1,0 +1,111 @@
+/* Gradients in hand: to be read, changed, made elsewhere or added up before
+ * the optimizer applies them.  ls_step is ls_gradients_compute and
+ * ls_gradients_apply, to the bit. */
+#include <lockstep.h> /* includes this file: before the guard */
+
+#ifndef LOCKSTEP_GRADIENTS_H
+#define LOCKSTEP_GRADIENTS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The gradients of a trainer's parameters, of all devices and their mean.  It
+ * belongs to the trainer, which is closed after it. */
+typedef struct ls_gradients ls_gradients;
+
+/* Make room for the mean.  `batches`, from 1 to 65536, says how many batches
+ * are added up at most before an update; from 2 on there is room for what is
+ * added on each worker.  Layers of dropout draw in batch i of an update what
+ * they draw in micro-batch i of a trainer that accumulates so many. */
+LS_API int ls_gradients_open(ls_gradients **gradients, ls_trainer *trainer,
+                             int batches);
+LS_API void ls_gradients_close(ls_gradients *gradients);
+
+/* ------ Computing ------ */
+
+/* Compute every device's gradient of a batch and reduce them to their mean, as
+ * ls_step does, without an update.  The result is that of ls_step, with
+ * `updated` false; grad_norm is set if the trainer clips.  Fails as ls_step
+ * does; there is no gradient then. */
+LS_API int ls_gradients_compute_sized(ls_gradients *gradients,
+                                      const ls_batch *batch, ls_result *result,
+                                      size_t size);
+static inline int ls_gradients_compute(ls_gradients *gradients,
+                                       const ls_batch *batch,
+                                       ls_result *result)
+{
+    return ls_gradients_compute_sized(gradients, batch, result,
+                                      sizeof *result);
+}
+
+/* Add the gradients of one more batch to each device's own.  The first batch
+ * after ls_gradients_open, ls_gradients_mean or an update begins anew.
+ * LS_EINVAL where as many batches are added up as there is room for.  When it
+ * fails, what was added up is lost. */
+LS_API int ls_gradients_add(ls_gradients *gradients, const ls_batch *batch);
+
+/* Reduce what was added up to its mean: the sum over all rows of all batches,
+ * divided by the sum of all weights (ls_mean says how).  The result is that of
+ * all batches together. */
+LS_API int ls_gradients_mean_sized(ls_gradients *gradients, ls_result *result,
+                                   size_t size);
+static inline int ls_gradients_mean(ls_gradients *gradients, ls_result *result)
+{
+    return ls_gradients_mean_sized(gradients, result, sizeof *result);
+}
+
+/* ------ Reading and changing ------ */
+
+/* The mean gradient of a parameter: n elements in the parameter's shape, not
+ * yet clipped.  It lasts until the next computation and outlives an update;
+ * before anything was computed or set it is 0. */
+LS_API int ls_gradients_get(const ls_gradients *gradients, const char *name,
+                            int64_t n, float *out);
+
+/* One device's own gradient of a parameter: the sum over its rows of weight
+ * times gradient, which the mean adds up over devices and divides, or with
+ * LS_MEAN_OF_SHARDS, after a reduction, the device's own mean.  LS_EINVAL once
+ * an update or another step of the trainer has taken the memory. */
+LS_API int ls_gradients_get_device(const ls_gradients *gradients, int device,
+                                   const char *name, int64_t n, float *out);
+
+/* Make a parameter's mean gradient another: one that was changed, or comes from
+ * elsewhere. */
+LS_API int ls_gradients_set(ls_gradients *gradients, const char *name,
+                            int64_t n, const float *values);
+
+/* Make all gradients 0 and forget what was added up. */
+LS_API void ls_gradients_clear(ls_gradients *gradients);
+
+/* ------ Updating ------ */
+
+/* Update the trainer's parameters by the mean gradient: clip it if the trainer
+ * does, then do what the optimizer does, and count one step.  The result is
+ * that of the last computation, with `updated`, lr and grad_norm of this
+ * update.  The mean stays as it is; an update needs another computation or
+ * something that was set.  LS_ENONFINITE names the parameter, and nothing has
+ * changed.  After a batch whose weights are all 0 it updates nothing. */
+LS_API int ls_gradients_apply_sized(ls_gradients *gradients, ls_result *result,
+                                    size_t size);
+static inline int ls_gradients_apply(ls_gradients *gradients, ls_result *result)
+{
+    return ls_gradients_apply_sized(gradients, result, sizeof *result);
+}
+
+/* A function that each ls_step of the trainer calls on the calling thread
+ * between reduction and update.  It may read and change the mean and the
+ * devices' gradients through `gradients`, but not compute or apply any.  A
+ * negative return ends the step with LS_EUSER before anything has changed. */
+typedef int ls_gradients_fn(void *user, ls_gradients *gradients,
+                            const ls_result *result);
+
+/* From now on, until it is NULL or the gradients are closed. */
+LS_API int ls_gradients_between(ls_gradients *gradients, ls_gradients_fn *fn,
+                                void *user);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,131 @@
+/* What steps cost and what the machine can do: FLOP and bytes, times, backends,
+ * instruction levels and measured roofs. */
+#include <lockstep.h> /* includes this file: before the guard */
+
+#ifndef LOCKSTEP_MEASURE_H
+#define LOCKSTEP_MEASURE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------ What a step costs ------ */
+
+/* An operator of a step, by the FLOP of its matrix products (two for each
+ * multiply-add; elementwise work is not counted) for one row of the batch. */
+typedef struct ls_cost {
+    const char *op;   /* "dense" */
+    const char *name; /* "blocks_0.Dense_0"; may be empty */
+    double forward, backward;
+} ls_cost;
+
+/* Operator i = 0, 1, .. in the order they run; false past the last, and for a
+ * gradient function of your own. */
+LS_API bool ls_trainer_cost_sized(const ls_trainer *trainer, int i,
+                                  ls_cost *cost, size_t size);
+static inline bool ls_trainer_cost(const ls_trainer *trainer, int i,
+                                   ls_cost *cost)
+{
+    return ls_trainer_cost_sized(trainer, i, cost, sizeof *cost);
+}
+
+/* What a step does: FLOP by the sum of the above, and the bytes that reduction
+ * and update must at least read and write. */
+typedef struct ls_work {
+    double row_flops;    /* a row; 0: not known */
+    double reduce_bytes; /* a step: each device's gradient, and the sum */
+    double update_bytes; /* a step: gradient, parameters, moments */
+} ls_work;
+
+LS_API void ls_trainer_work_sized(const ls_trainer *trainer, ls_work *work,
+                                  size_t size);
+static inline void ls_trainer_work(const ls_trainer *trainer, ls_work *work)
+{
+    ls_trainer_work_sized(trainer, work, sizeof *work);
+}
+
+/* Seconds of one worker in the last ls_step: at work in each phase, and the
+ * rest of the step, at barriers or with nothing to do. */
+typedef struct ls_times {
+    double gradients, reduce, update, waiting;
+} ls_times;
+
+/* Have each worker read the clock as it enters and leaves a phase, from the
+ * next step on (some 0.2 microseconds a step).  LS_ENOMEM. */
+LS_API int ls_trainer_clock(ls_trainer *trainer);
+
+/* LS_EINVAL: no such worker, or the clock was not on in the last step. */
+LS_API int ls_trainer_times_sized(const ls_trainer *trainer, int worker,
+                                  ls_times *times, size_t size);
+static inline int ls_trainer_times(const ls_trainer *trainer, int worker,
+                                   ls_times *times)
+{
+    return ls_trainer_times_sized(trainer, worker, times, sizeof *times);
+}
+
+/* ====== Tuning ====== */
+
+/* Have BLIS use its fused kernels for AVX-512 or AVX2, whichever the CPU has:
+ * sets the environment variable BLIS_ARCH_TYPE unless the user did.  Left to
+ * itself BLIS goes by the CPU's name, and the "blis" backend is refused
+ * (LS_ENOTSUP) where it takes kernels that round otherwise than native's.  The
+ * variable is the process's, and BLIS reads it once: call this first thing in
+ * main, if at all.  The library itself never does. */
+LS_API void ls_blis_tune(void);
+
+enum { LS_TEXT = 256 }; /* bytes of a text written into the caller's room */
+
+/* "BLIS 0.9.0, kernels skx (BLIS_ARCH_TYPE is set)".  Starts BLIS. */
+LS_API void ls_blis_text(char text[LS_TEXT]);
+
+/* An instruction level of the library's own kernels. */
+typedef struct ls_isa {
+    const char *name; /* "x86-64-v4" */
+    bool here;        /* this CPU has it */
+    bool used;        /* the best there is, or what LS_ISA names */
+    bool portable;    /* the same bits as the other levels; false without a
+                         fused multiply-add in matrix products */
+} ls_isa;
+
+/* Level i = 0, 1, .. of those compiled in, the best first; false past the
+ * last. */
+LS_API bool ls_isa_level_sized(int i, ls_isa *isa, size_t size);
+static inline bool ls_isa_level(int i, ls_isa *isa)
+{
+    return ls_isa_level_sized(i, isa, sizeof *isa);
+}
+
+/* LS_EINVAL: the environment variable LS_ISA names a level that is unknown or
+ * not of this CPU, whose levels the message names.  (Opening a pool says the
+ * same.) */
+LS_API int ls_isa_check(void);
+
+/* How a backend (NULL: native) computes on this CPU: "f32 products"; of bf16
+ * layers "AVX512-BF16 products", or "rounding, then f32 products", the same
+ * bytes, which saves no time; "oneDNN 2.6.3 with AMX".  LS_EINVAL, LS_ENOTSUP:
+ * as opening a trainer with it. */
+LS_API int ls_backend_text(char text[LS_TEXT], const char *backend,
+                           ls_precision precision);
+
+/* Whether that backend keeps the contract of bits on this CPU: its bytes are
+ * those of every other CPU for which this holds. */
+LS_API bool ls_backend_portable(const char *backend, ls_precision precision);
+
+/* The most multiply-adds a second, in FLOP/s (two each), of the pool's first
+ * workers with an instruction level (NULL: the one in use): the best of five
+ * runs of about 10 ms.  LS_EINVAL: more workers than the pool has, or a level
+ * that is not of this CPU. */
+LS_API int ls_measure_flops(ls_pool *pool, int workers, const char *isa,
+                            double *flops);
+
+/* The most bytes a second, read and written together, of memcpy between arrays
+ * that no cache holds: four times all L3 (known if the mesh was opened with
+ * details), 64 MB to 1 GB each.  LS_ENOMEM. */
+LS_API int ls_measure_copy(ls_pool *pool, int workers,
+                           double *bytes_per_second);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,70 @@
+/* A model is a file.
+ *
+ * A model file holds the weights under their names, as ls_trainer_save writes
+ * them, and in its metadata the graph.  It is opened without the code that made
+ * it: for inference by ls_predictor_load (lockstep/predictor.h), and to go on
+ * training by
+ *
+ *     ls_graph_load(&graph, "model.safetensors");
+ *     ls_trainer_open(&trainer, pool, graph, &options);
+ *     ls_trainer_load(trainer, "model.safetensors", NULL);
+ *
+ * docs/model-file.md describes the format.  A file that this version writes
+ * opens in every later one. */
+#include <lockstep.h> /* includes this file: before the guard */
+
+#ifndef LOCKSTEP_MODEL_H
+#define LOCKSTEP_MODEL_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Write weights and graph.  The file appears whole or not at all.  LS_ENOTSUP:
+ * the graph has an operator or a loss of your own, whose functions no file can
+ * hold, or the model is a gradient function; ls_trainer_save writes the weights
+ * alone.  LS_EIO, LS_EINVAL (a name is not UTF-8), LS_ENOMEM. */
+LS_API int ls_trainer_save_model(const ls_trainer *trainer, const char *path);
+
+/* Build the graph that a model file holds; ls_graph_free frees it.  LS_EIO;
+ * LS_EFORMAT: the file is malformed or damaged; LS_ENOTFOUND: it has weights
+ * but no graph; LS_ENOTSUP: an operator or a version this lockstep does not
+ * know; LS_ENOMEM. */
+LS_API int ls_graph_load(ls_graph **graph, const char *path);
+
+/* ------ Looking at a graph ------ */
+
+/* The nodes of a graph in the order they were made, each after its inputs. */
+LS_API int ls_graph_nodes(const ls_graph *graph);
+
+/* Node i = 0, 1, ..; NULL past the last. */
+LS_API const ls_node *ls_graph_node(const ls_graph *graph, int i);
+
+/* The loss; NULL: there is none. */
+LS_API const ls_node *ls_graph_loss(const ls_graph *graph);
+
+/* Output i = 0, 1, .. and its name (may be NULL: not asked for); NULL past the
+ * last. */
+LS_API const ls_node *ls_graph_output(const ls_graph *graph, int i,
+                                      const char **name);
+
+/* The name of a node's operator, "dense"; "input" for an input.  It lives as
+ * long as the program. */
+LS_API const char *ls_node_op(const ls_node *node);
+
+/* The name it was given, and for operators that take none that of their first
+ * input.  It lives until the graph is freed. */
+LS_API const char *ls_node_name(const ls_node *node);
+
+/* Input k = 0, 1, .. of a node; NULL past the last. */
+LS_API const ls_node *ls_node_input(const ls_node *node, int k);
+
+/* Parameter k = 0, 1, .. of a node: its name, type and shape; false past the
+ * last.  The name lives until the graph is freed. */
+LS_API bool ls_node_param(const ls_node *node, int k, ls_array_spec *param);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

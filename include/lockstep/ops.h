@@ -1,0 +1,139 @@
+/* Operators and layers: what the nodes of a graph compute.  Each is a function
+ * from nodes to a node; its comment is its formula, per row. */
+#include <lockstep.h> /* includes this file: before the guard */
+
+#ifndef LOCKSTEP_OPS_H
+#define LOCKSTEP_OPS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------ Operators and layers ------ */
+
+/* y[..,j] = sum_i x[..,i] w[i,j] + bias[j].  x (..,I) -> (..,n).
+ * Parameters "<name>.kernel" (I,n) lecun_normal, "<name>.bias" (n) zeros. */
+LS_API ls_node *ls_dense(ls_node *x, int64_t n, const char *name);
+
+/* The same without bias. */
+LS_API ls_node *ls_dense_no_bias(ls_node *x, int64_t n, const char *name);
+
+/* y[..,:] = table[x[..],:].  x (..) of LS_I32 in [0,count) -> (..,width).
+ * Parameter "<name>.embedding" (count,width), normal / sqrt(width). */
+LS_API ls_node *ls_embed(ls_node *x, int64_t count, int64_t width,
+                         const char *name);
+
+/* y[t,:] = x[t,:] + table[t,:].  x (T,D).  Parameter "<name>" (T,D), started
+ * from sinusoids (Vaswani et al. 2017, section 3.5) and trained. */
+LS_API ls_node *ls_position(ls_node *x, const char *name);
+
+/* y = (x - mean) / sqrt(var + 1e-6) * scale + bias over the last axis, with
+ * var = max(0, E[x^2] - mean^2) as Flax has it.  Parameters "<name>.scale"
+ * ones, "<name>.bias" zeros. */
+LS_API ls_node *ls_layer_norm(ls_node *x, const char *name);
+
+/* Multi-head attention of x (T,D) to itself, every position to every other (no
+ * mask) or, with causal, to itself and earlier ones; no biases.
+ * Parameters "<name>.query|key|value.kernel" (D,heads,D/heads) and
+ * "<name>.out.kernel" (heads,D/heads,D). */
+LS_API ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
+                                  const char *name);
+
+/* ------ Images: x (H,W,C), channels last ------ */
+
+/* A window that moves over an image.  Padding is JAX's, on each axis of size
+ * `in` with window k and stride s:
+ *
+ *     LS_SAME   out = ceil(in / s); of P = max((out - 1) s + k - in, 0) missing
+ *               pixels P / 2 (rounded down) are before the image, the rest
+ *               after it
+ *     LS_VALID  out = (in - k) / s + 1, rounded down; k > in is LS_ESHAPE */
+typedef enum ls_padding { LS_SAME, LS_VALID } ls_padding;
+
+typedef struct ls_window {
+    int64_t height, width;
+    int64_t stride_y, stride_x; /* 0: 1 */
+    ls_padding padding;
+} ls_window;
+
+/* y[i,j,o] = bias[o] + sum_{a,b,c} x[i s_y + a - top, j s_x + b - left, c]
+ * w[a,b,c,o], pixels outside x being 0 (no flip: a cross-correlation).
+ * x (H,W,C) -> (out_y,out_x,n).  Parameters "<name>.kernel" (height,width,C,n)
+ * lecun_normal, "<name>.bias" (n) zeros: nnx.Conv. */
+LS_API ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window,
+                          const char *name);
+
+/* The same without bias. */
+LS_API ls_node *ls_conv2d_no_bias(ls_node *x, int64_t n, ls_window window,
+                                  const char *name);
+
+/* y[i,j,c] = the largest x in the window; its gradient goes to the first of
+ * equals, by rows.  Pixels outside x count as -infinity; NaN stays NaN. */
+LS_API ls_node *ls_max_pool(ls_node *x, ls_window window);
+
+/* y[i,j,c] = sum of x over the window / (height width); pixels outside x count
+ * as 0 (nnx.avg_pool). */
+LS_API ls_node *ls_avg_pool(ls_node *x, ls_window window);
+
+/* x (..) -> (size of a row), the last axis fastest. */
+LS_API ls_node *ls_flatten(ls_node *x);
+
+/* y = (x - mean) / sqrt(var + 1e-6) * scale + bias, mean and variance (in the
+ * form of ls_layer_norm) over all pixels and the C / groups channels of a
+ * group, of one row.  x (..,C); groups must divide C.  Parameters
+ * "<name>.scale" (C) ones, "<name>.bias" (C) zeros: nnx.GroupNorm.
+ *
+ * There is no batch norm: its statistics are of a batch, so of a shard here,
+ * and results would depend on the number of devices by more than rounding (or
+ * each layer would have to wait for all devices). */
+LS_API ls_node *ls_group_norm(ls_node *x, int groups, const char *name);
+
+/* ------ Activations, sums, outputs ------ */
+
+/* y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
+LS_API ls_node *ls_gelu(ls_node *x);
+
+/* y = max(0, x), 0 for -0, NaN for NaN; its derivative at 0 is 0. */
+LS_API ls_node *ls_relu(ls_node *x);
+
+/* y = tanh(x). */
+LS_API ls_node *ls_tanh(ls_node *x);
+
+/* y = 1 / (1 + e^-x). */
+LS_API ls_node *ls_sigmoid(ls_node *x);
+
+/* y = a + b, equal shapes. */
+LS_API ls_node *ls_add(ls_node *a, ls_node *b);
+
+/* In ls_step, each element is x / (1 - rate) with probability 1 - rate, else 0
+ * (Srivastava et al. 2014); ls_evaluate and ls_predict pass x through.  rate in
+ * [0,1); 0 is x itself.  Element i of a micro-batch (its rows one after the
+ * other) is kept where element i of jax.random.uniform is below 1 - rate, with
+ * Flax's key for the layer in this call of the model, call number step x
+ * micro-batches + micro-batch: the bits depend on no device or worker, and a
+ * resumed run needs no more than its step.  See ls_trainer_options for the
+ * keys; with linen's, name is the layer's path, "blocks_0.Dropout_0". */
+LS_API ls_node *ls_dropout(ls_node *x, double rate, const char *name);
+
+/* y = x rounded to bfloat16 (8 bits of mantissa, to nearest, ties to even; NaN
+ * stays NaN).  Its gradient is rounded likewise, as that of a cast in JAX. */
+LS_API ls_node *ls_round_bf16(ls_node *x);
+
+/* ------ Losses: one number a row, and how many terms it sums ------ */
+
+/* sum_j (y[j] - target[j])^2 over all elements of a row, each a term. */
+LS_API ls_node *ls_mean_squared_error(ls_node *y, ls_node *target);
+
+/* -log softmax(logits)[label], a term for each label.  logits (..,V), labels
+ * (..) of LS_I32 in [0,V).  Also counts the labels that are the argmax, the
+ * first of equals: the accuracy. */
+LS_API ls_node *ls_cross_entropy(ls_node *logits, ls_node *labels);
+
+/* The same for logits (T,V) at t against tokens (T) at t + 1: T - 1 terms. */
+LS_API ls_node *ls_next_token_loss(ls_node *logits, ls_node *tokens);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

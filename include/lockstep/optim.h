@@ -1,0 +1,144 @@
+/* How parameters are updated: optimizers, and learning rates over time. */
+#ifndef LOCKSTEP_OPTIM_H
+#define LOCKSTEP_OPTIM_H
+
+#include <lockstep/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ====== Optimizers (optax's definitions, its fused roundings) ====== */
+
+/* Optimizers and schedules are members of other structs, which they must not
+ * push apart when they grow: options to come take their place from this room,
+ * which is 0. */
+enum { LS_ROOM = 8 };
+
+/* An option of an optimizer or a schedule, as ls_optimizer_option and
+ * ls_schedule_option tell it: its values are least <= x < below. */
+typedef struct ls_option {
+    const char *name;    /* "b1", the name of the struct's member */
+    const char *about;   /* what it is, for a line of help */
+    const char *range;   /* its values in words: "a number from 0 to below 1" */
+    double start;        /* the default; NaN: there is none */
+    double least, below;
+    bool whole;          /* an int64_t in the struct, not a double */
+} ls_option;
+
+/* Made by ls_sgd and so on, below; fields may be changed afterwards. */
+typedef enum ls_optimizer_kind {
+    LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW
+} ls_optimizer_kind;
+
+typedef struct ls_optimizer {
+    ls_optimizer_kind kind;
+    double lr;           /* learning rate */
+    double momentum;     /* momentum, nesterov: decay of the trace */
+    double b1, b2;       /* adam, adamw */
+    double eps;          /* adam, adamw */
+    double weight_decay; /* adamw: on every parameter, times lr */
+    double room[LS_ROOM];
+} ls_optimizer;
+
+/* p -= lr g */
+LS_API ls_optimizer ls_sgd(double lr);
+/* t = g + momentum t; p -= lr t */
+LS_API ls_optimizer ls_momentum(double lr, double momentum);
+/* t = g + momentum t; p -= lr (g + momentum t) */
+LS_API ls_optimizer ls_nesterov(double lr, double momentum);
+/* m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
+ * p -= lr (m / (1-b1^n)) / (sqrt(v / (1-b2^n)) + eps), at update n = 1, 2, ..
+ * b1 0.9, b2 0.999, eps 1e-8. */
+LS_API ls_optimizer ls_adam(double lr);
+/* The same with weight_decay p added to the fraction; weight_decay 1e-4. */
+LS_API ls_optimizer ls_adamw(double lr);
+/* The optimizer of a kind with its defaults: what the functions above give, and
+ * 0.9 for the momentum of two of them. */
+LS_API ls_optimizer ls_optimizer_defaults(ls_optimizer_kind kind, double lr);
+
+/* The name of a kind, "adamw"; NULL for a number that is none.  The kinds are
+ * numbered from 0. */
+LS_API const char *ls_optimizer_name(ls_optimizer_kind kind);
+
+/* Tell option i = 0, 1, .. of a kind; false past the last. */
+LS_API bool ls_optimizer_option_sized(ls_optimizer_kind kind, int i,
+                                      ls_option *option, size_t size);
+static inline bool ls_optimizer_option(ls_optimizer_kind kind, int i,
+                                       ls_option *option)
+{
+    return ls_optimizer_option_sized(kind, i, option, sizeof *option);
+}
+
+/* Set an option of an optimizer by its name.  LS_ENOTFOUND: its kind has no
+ * such option; LS_EINVAL: the value is out of its range. */
+LS_API int ls_optimizer_set(ls_optimizer *optimizer, const char *option,
+                            double value);
+
+/* ====== Schedules: learning rates over time (optax's definitions) ====== */
+
+/* The formulas stand at ls_schedule. */
+typedef enum ls_schedule_kind {
+    LS_CONSTANT, LS_LINEAR, LS_COSINE, LS_EXPONENTIAL, LS_PIECEWISE
+} ls_schedule_kind;
+
+/* A step of a piecewise schedule. */
+typedef struct ls_boundary {
+    int64_t update; /* from this one on (0 is the first) .. */
+    double factor;  /* .. the learning rate is multiplied by this */
+} ls_boundary;
+
+/* The learning rate of an update, where c updates were done before it and peak
+ * is the optimizer's lr.  For c below warmup it is c/warmup peak; then, with
+ * C = c - warmup, S = decay_steps - warmup, x = min(C, S) / S:
+ *
+ *     constant      peak
+ *     linear        peak + (end_lr - peak) x
+ *     cosine        end_lr + (peak - end_lr) (1 + cos(pi x)) / 2
+ *     exponential   peak decay_rate^(C / decay_steps), not past end_lr (0: no
+ *                   end), a lower bound for a rate below 1, else an upper one
+ *     piecewise     peak times the factor of each boundary with update <= c
+ *
+ * So decay_steps counts the warm-up for linear and cosine, where it is the
+ * update at which end_lr is reached, and not for exponential: as in optax's
+ * warmup_cosine_decay_schedule and warmup_exponential_decay_schedule from 0.
+ * All zero is constant without a warm-up. */
+typedef struct ls_schedule {
+    ls_schedule_kind kind;
+    int64_t warmup;      /* updates from 0 up to the peak */
+    int64_t decay_steps; /* updates; linear, cosine: above warmup */
+    double decay_rate;   /* exponential; above 0 */
+    double end_lr;       /* linear, cosine, exponential */
+    int boundaries;      /* piecewise */
+    const ls_boundary *boundary; /* rising, none within the warm-up */
+    double room[LS_ROOM];
+} ls_schedule;
+
+/* *lr = the learning rate after c = done updates, in the bits training uses.
+ * LS_EINVAL names the value of the schedule that makes no sense;
+ * LS_ENONFINITE: sensible values that together give no finite rate. */
+LS_API int ls_schedule_lr(const ls_schedule *schedule, double peak,
+                          int64_t done, float *lr);
+
+/* The name of a kind, its options, and setting one by its name, as for
+ * optimizers.  Boundaries are no such option. */
+LS_API const char *ls_schedule_name(ls_schedule_kind kind);
+LS_API bool ls_schedule_option_sized(ls_schedule_kind kind, int i,
+                                     ls_option *option, size_t size);
+static inline bool ls_schedule_option(ls_schedule_kind kind, int i,
+                                      ls_option *option)
+{
+    return ls_schedule_option_sized(kind, i, option, sizeof *option);
+}
+LS_API int ls_schedule_set(ls_schedule *schedule, const char *option,
+                           double value);
+
+/* lr x rows / 32: the linear scaling rule (Goyal et al. 2017) for a learning
+ * rate found with batches of 32 rows. */
+LS_API double ls_scale_lr(double lr, int64_t rows);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,98 @@
+/* Inference from any thread, while training goes on.
+ *
+ * A predictor is a model that computes outputs and nothing else: it needs no
+ * loss, no targets, no optimizer and no pool.  Each thread that calls it has a
+ * context, the memory of its calls.
+ *
+ *     ls_predictor *predictor;
+ *     ls_context *context;
+ *
+ *     ls_predictor_load(&predictor, "model.safetensors");
+ *     ls_context_open(&context, predictor, NULL);
+ *     ls_context_set(context, "x", LS_F32, x, 1);
+ *     ls_context_predict(context, "logits", 10, y);
+ *
+ * Any number of rows is good.  A row's bytes are those of ls_predict, whatever
+ * rows stand beside it and whichever thread asks.  Neither ls_context_set nor
+ * ls_context_predict allocates, locks or calls the system, unless the context
+ * has a pool or the graph an operator of your own that does. */
+#include <lockstep.h> /* includes this file: before the guard */
+
+#ifndef LOCKSTEP_PREDICTOR_H
+#define LOCKSTEP_PREDICTOR_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ls_predictor ls_predictor;
+typedef struct ls_context ls_context;
+
+/* Open a predictor on what a trainer trains, with its weights as they are now.
+ * The trainer need not live as long.  Call this and ls_predictor_refresh when
+ * no step runs: from the thread that steps, or LS_EBUSY may come back.
+ * LS_EINVAL: the graph has no output; LS_ENOTSUP: the model is a gradient
+ * function of your own; LS_ENOMEM. */
+LS_API int ls_predictor_open(ls_predictor **predictor,
+                             const ls_trainer *trainer);
+
+/* Open a predictor on a model file, which is read whole.  Fails as
+ * ls_graph_load (lockstep/model.h) and ls_trainer_load do. */
+LS_API int ls_predictor_load(ls_predictor **predictor, const char *path);
+
+/* Take the weights of a trainer as they are now, all at once: a call that is
+ * running goes on with those it began with, and calls that begin later see the
+ * new ones.  No call ever waits or sees a mixture.  The trainer is that of
+ * ls_predictor_open, or one whose parameters have the same names and shapes,
+ * else LS_ESHAPE.  LS_EBUSY: a step or another refresh is running.  LS_ENOMEM:
+ * each set of weights that calls still read needs memory of its own; there is
+ * one more than that, and memory is used again. */
+LS_API int ls_predictor_refresh(ls_predictor *predictor,
+                                const ls_trainer *trainer);
+
+/* NULL is nothing.  The memory lives on until the last context is closed. */
+LS_API void ls_predictor_close(ls_predictor *predictor);
+
+/* Input or output i = 0, 1, ..: its name, type and the shape of a row; false
+ * past the last.  Inputs are those that an output depends on.  The name lives
+ * until the predictor is closed. */
+LS_API bool ls_predictor_input(const ls_predictor *predictor, int i,
+                               ls_array_spec *input);
+LS_API bool ls_predictor_output(const ls_predictor *predictor, int i,
+                                ls_array_spec *output);
+
+/* Write the model for ONNX (opset 20), with its weights as they are now: inputs
+ * and outputs under their names, rows first.  The file appears whole or not at
+ * all.  LS_ENOTSUP: an operator that ONNX has no word for (your own), or a file
+ * of 2 GB and more; LS_EINVAL: an input and an output of one name; LS_EIO;
+ * LS_ENOMEM. */
+LS_API int ls_predictor_save_onnx(ls_predictor *predictor, const char *path);
+
+/* The memory of one thread's calls.  With a pool (else NULL), which is borrowed
+ * until the context is closed, the rows of a call are spread over its workers:
+ * for many rows, several hundred and more. */
+LS_API int ls_context_open(ls_context **context, ls_predictor *predictor,
+                           ls_pool *pool);
+
+/* NULL is nothing. */
+LS_API void ls_context_close(ls_context *context);
+
+/* Set the rows of an input: data (rows, shape of the input), borrowed until the
+ * next call for that input.  LS_ENOTFOUND: there is no such input; LS_EINVAL:
+ * another type, no rows; LS_ERANGE: an index is out of range. */
+LS_API int ls_context_set(ls_context *context, const char *input,
+                          ls_dtype dtype, const void *data, int64_t rows);
+
+/* out (rows, shape of the output) = the output for the rows that were set; n is
+ * the number of elements in out.  LS_ENOTFOUND: there is no such output;
+ * LS_ESHAPE: n is another number, or inputs have different numbers of rows;
+ * LS_EINVAL: an input was not set; LS_EUSER: an operator of your own failed;
+ * LS_EBUSY: the context's pool is in use. */
+LS_API int ls_context_predict(ls_context *context, const char *output,
+                              int64_t n, float *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,96 @@
+/* Transports: how the ranks of a run, which may be processes on many machines,
+ * send each other bytes.
+ *
+ * A transport only moves bytes; it never adds.  Every sum is made by lockstep
+ * in the order of one tree over all devices, so that a model has the same
+ * bytes on any number of ranks.  There are three kinds: that over MPI
+ * (lockstep/mpi.h), the ranks in one process below, which are for tests, and a
+ * program's own. */
+#ifndef LOCKSTEP_TRANSPORT_H
+#define LOCKSTEP_TRANSPORT_H
+
+#include <lockstep.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What one rank knows of a transport.  A program that makes its own fills in
+ * all members (`reason` and `patience` may be 0).  Each function is called by
+ * one thread at a time, with `user` as its first argument, and returns a
+ * negative status of LS_ERRORS when it fails, after which the run cannot go
+ * on.
+ *
+ * Messages from one rank to another arrive in the order in which they were
+ * posted, and each is received by one call that asks for as many bytes. */
+typedef struct ls_transport {
+    void *user;
+    int rank, ranks; /* this one, 0 .. ranks-1 */
+    double patience; /* seconds a rank is waited for; 0: 600 */
+    /* Begin to send bytes > 0 to another rank.  They must not change before
+     * `test` has returned 1. */
+    int (*send)(void *user, int to, int64_t bytes, const void *data);
+    /* Begin to receive from another rank.  The bytes are there once `test` has
+     * returned 1. */
+    int (*receive)(void *user, int from, int64_t bytes, void *data);
+    /* Move on what was posted, without waiting.  Returns 1 when all of it is
+     * done; else 0, and *rank is a rank for which it waits. */
+    int (*test)(void *user, int *rank);
+    /* Make the other ranks fail as well, soon, with these words if the
+     * transport can carry them.  With MPI this ends the program. */
+    void (*abort)(void *user, const char *why);
+    /* What went wrong in the last call that failed, in words, valid until the
+     * next call; NULL: there are none. */
+    const char *(*reason)(void *user);
+} ls_transport;
+
+/* Send numbers with known sums between all ranks, there and back, and compare:
+ * finds a transport that loses, swaps or changes bytes.  All ranks call it.
+ * LS_EIO names the rank whose bytes are wrong, or that did not answer. */
+LS_API int ls_transport_check(const ls_transport *transport);
+
+/* ------ Ranks in one process ------ */
+
+/* Ranks that are threads of one process, for tests: each rank is used by a
+ * thread of its own, with a mesh, a pool and a trainer of its own. */
+typedef struct ls_ranks ls_ranks;
+
+typedef enum ls_rank_fault {
+    LS_RANK_SOUND = 0,
+    LS_RANK_DIES,   /* its calls fail, and its messages are lost */
+    LS_RANK_STALLS, /* its messages are never delivered */
+    LS_RANK_LIES    /* one bit of each of its messages is wrong */
+} ls_rank_fault;
+
+/* What goes wrong between the ranks, or takes its time. */
+typedef struct ls_ranks_options {
+    double delay;        /* seconds each message takes */
+    double bandwidth;    /* bytes a second that a rank sends; 0: no limit */
+    int64_t shuffle;     /* not 0: a seed; each message takes up to `delay`
+                            more, so that those of different ranks overtake */
+    double patience;     /* of each transport */
+    ls_rank_fault fault; /* what happens to rank `rank` .. */
+    int rank;
+    int64_t posts;       /* .. once it has posted so many messages */
+} ls_ranks_options;
+
+/* Make as many ranks; options NULL: sound, as fast as memory.  LS_EINVAL: a
+ * count that is not 1 .. 1024, or an option that makes no sense.  LS_ENOMEM. */
+LS_API int ls_ranks_open(ls_ranks **ranks, int count,
+                         const ls_ranks_options *options);
+
+/* The transport of a rank, which lives as long as the ranks; NULL: no such
+ * rank. */
+LS_API const ls_transport *ls_ranks_transport(const ls_ranks *ranks, int rank);
+
+/* How many bytes a rank has posted to be sent so far. */
+LS_API int64_t ls_ranks_sent(const ls_ranks *ranks, int rank);
+
+/* All trainers with these transports are closed. */
+LS_API void ls_ranks_close(ls_ranks *ranks);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

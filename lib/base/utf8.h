@@ -1,0 +1,10 @@
+/* Whether a text is UTF-8, as JSON and the files made of it must be. */
+#ifndef LS_BASE_UTF8_H
+#define LS_BASE_UTF8_H
+
+#include <stdbool.h>
+
+/* RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. */
+bool ls__utf8_is(const char *text);
+
+#endif

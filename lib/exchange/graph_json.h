@@ -1,0 +1,26 @@
+/* A graph as JSON text, which docs/model-file.md describes:
+ *
+ *     {"version": 1, "nodes": [..], "outputs": [..], "metrics": [..], "loss": 7}
+ *
+ * A node says its operator, name, inputs (numbers of nodes before it),
+ * attributes, and, for those who read without knowing the operators, its shape
+ * and the names of its parameters. */
+#ifndef LS_EXCHANGE_GRAPH_JSON_H
+#define LS_EXCHANGE_GRAPH_JSON_H
+
+#include "graph/graph.h"
+
+enum { LS__GRAPH_VERSION = 1 };
+
+/* *text is to be freed.  LS_ENOTSUP names an operator of the user's, whose
+ * functions no file can hold; LS_EINVAL a name that is not UTF-8; LS_ENOMEM. */
+int ls__graph_write(const ls_graph *graph, char **text);
+
+/* Build the graph that the text says, which is believed nothing: every operator
+ * checks its inputs and attributes as it does for a program that builds, and
+ * must come to the shape and the parameters that the text says.  Messages begin
+ * with `where`.  LS_EFORMAT; LS_ENOTSUP: an operator, an attribute or a version
+ * that is not known here; what builders give; LS_ENOMEM. */
+int ls__graph_read(ls_graph **graph, const char *text, const char *where);
+
+#endif

@@ -1,0 +1,236 @@
+/* From a graph to JSON: a loop over nodes around a loop over attributes. */
+#include "exchange/graph_json.h"
+#include "base/error.h"
+#include "file/json.h"
+#include "graph/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Put a value under a key; a value that could not be made is NULL. */
+static bool put(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value) == 0;
+}
+
+static json_t *integers(int count, const int64_t *of)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < count; i++)
+        if (json_array_append_new(list, json_integer(of[i])) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+/* JSON has no word for infinity; NaN is no attribute's value. */
+static json_t *number(double x)
+{
+    if (x - x == 0)
+        return json_real(x);
+    return json_string(x > 0 ? "infinity" : "-infinity");
+}
+
+static json_t *value_of(const ls_node *n, const ls__attribute *a)
+{
+    const void *at = (const char *)n + a->offset;
+    const ls__extents *sizes = at;
+    int word;
+
+    switch (a->type) {
+    case LS__INTEGER:
+        return json_integer(*(const int64_t *)at);
+    case LS__NUMBER:
+        return number(*(const double *)at);
+    case LS__YES_NO:
+        return json_boolean(*(const bool *)at);
+    case LS__SIZES:
+        return integers(sizes->rank, sizes->of);
+    case LS__WORD:
+        memcpy(&word, at, sizeof word);
+        return json_string(a->words[word]);
+    }
+    return NULL;
+}
+
+static json_t *attributes(const ls_node *n)
+{
+    json_t *list = json_object();
+
+    for (const ls__attribute *a = n->op->attributes; a && a->name; a++)
+        if (!put(list, a->name, value_of(n, a))) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+static json_t *inputs(const ls_node *n)
+{
+    int64_t id[LS__MAX_INPUTS] = {0};
+
+    for (int k = 0; k < n->op->inputs; k++)
+        id[k] = n->in[k]->id;
+    return integers(n->op->inputs, id);
+}
+
+static json_t *parameters(const ls_node *n)
+{
+    json_t *list = json_array();
+
+    for (int k = 0; k < n->params; k++) {
+        const ls__param *p = n->graph->params[n->param[k]];
+
+        if (json_array_append_new(list, json_string(p->name)) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* What an operator's node has besides op, name and shape. */
+static bool put_operator(json_t *object, const ls_node *n, int64_t skipped)
+{
+    return put(object, "inputs", inputs(n)) &&
+           put(object, "attributes", attributes(n)) &&
+           put(object, "parameters", parameters(n)) &&
+           (!skipped || put(object, "skipped", json_integer(skipped)));
+}
+
+static json_t *node(const ls_node *n, int64_t skipped)
+{
+    json_t *object = json_object();
+    const char *dtype = n->dtype == LS_F32 ? "f32" : "i32";
+
+    if (put(object, "op", json_string(n->op ? n->op->name : "input")) &&
+        put(object, "name", json_string(n->name)) &&
+        put(object, "shape", integers(n->rank, n->shape)) &&
+        (n->op ? put_operator(object, n, skipped)
+               : put(object, "dtype", json_string(dtype))))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* ------ the parts of a graph ------ */
+
+/* Requests for keys that were taken before this node's and are no node's: a
+ * dropout of rate 0 takes one and leaves no node. */
+static int64_t skipped_before(const ls_graph *g, const ls_node *n,
+                              int64_t *requests)
+{
+    int64_t first = *requests, skipped;
+
+    if (n->params)
+        first = g->params[n->param[0]]->request;
+    else if (n->stream >= 0)
+        first = g->streams[n->stream]->request;
+    skipped = first - *requests;
+    *requests = first + n->params + (n->stream >= 0);
+    return skipped;
+}
+
+static json_t *nodes(const ls_graph *g)
+{
+    json_t *list = json_array();
+    int64_t requests = 0;
+
+    for (int i = 0; i < g->node_count; i++) {
+        int64_t skipped = skipped_before(g, g->nodes[i], &requests);
+
+        if (json_array_append_new(list, node(g->nodes[i], skipped)) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *outputs(const ls_graph *g)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < g->output_count; i++) {
+        const ls__output *o = g->outputs[i];
+        json_t *output = json_pack("{s:s, s:i}", "name", o->name, "node",
+                                   o->node->id);
+
+        if (json_array_append_new(list, output) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *metrics(const ls_graph *g)
+{
+    int64_t id[LS_METRICS];
+
+    for (int i = 0; i < g->metrics; i++)
+        id[i] = g->metric[i]->id;
+    return integers(g->metrics, id);
+}
+
+static bool put_graph(json_t *root, const ls_graph *g)
+{
+    return put(root, "version", json_integer(LS__GRAPH_VERSION)) &&
+           put(root, "nodes", nodes(g)) && put(root, "outputs", outputs(g)) &&
+           put(root, "metrics", metrics(g)) &&
+           put(root, "loss", g->loss ? json_integer(g->loss->id) : json_null());
+}
+
+/* ------ what cannot be written ------ */
+
+static int check_text(const char *text)
+{
+    json_t *value = json_string_nocheck(text), *checked = json_string(text);
+    int status = 0;
+
+    if (!value)
+        status = ls__no_memory("JSON", strlen(text));
+    else if (!checked)
+        status = ls__fail(LS_EINVAL, "a name is not UTF-8: \"%s\"", text);
+    json_decref(value);
+    json_decref(checked);
+    return status;
+}
+
+static int check(const ls_graph *g)
+{
+    int status = g->status;
+
+    if (status)
+        return ls__fail(status, "%s", g->message);
+    for (int i = 0; i < g->node_count && status == 0; i++) {
+        const ls_node *n = g->nodes[i];
+
+        if (n->own)
+            return ls__fail(LS_ENOTSUP, "\"%s\" is an operator of your own: "
+                            "its functions cannot be written", n->name);
+        status = check_text(n->name);
+    }
+    for (int i = 0; i < g->output_count && status == 0; i++)
+        status = check_text(g->outputs[i]->name);
+    return status;
+}
+
+int ls__graph_write(const ls_graph *g, char **text)
+{
+    int status = check(g);
+    json_t *root;
+    size_t bytes;
+
+    if (status < 0)
+        return status;
+    root = json_object();
+    if (!put_graph(root, g))
+        status = ls__no_memory("a graph's JSON", 0);
+    else if (!(*text = ls__json_text(root, JSON_COMPACT, &bytes)))
+        status = LS_ENOMEM;
+    json_decref(root);
+    return status;
+}

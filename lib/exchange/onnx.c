@@ -1,0 +1,266 @@
+/* The frame of an ONNX file: model, graph, inputs, outputs, constants.  The
+ * numbers of fields are those of onnx.proto3. */
+#include "exchange/onnx.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "graph/op.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IR_VERSION = 9, OPSET = 20 };
+enum { FLOAT = 1, INT32 = 6, INT64 = 7 };                /* TensorProto */
+enum { IS_FLOAT = 1, IS_INT = 2, IS_TEXT = 3, IS_INTS = 7 }; /* AttributeProto */
+
+/* ------ names and constants ------ */
+
+static const char *kept(ls__onnx *o, const char *text)
+{
+    const char *copy = ls__arena_text(&o->arena, text);
+
+    o->out.failed |= !copy;
+    return copy ? copy : "";
+}
+
+static const char *fresh_name(ls__onnx *o)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, ":%d", o->fresh++);
+    return kept(o, text);
+}
+
+static const char *constant(ls__onnx *o, const char *name, ls__extents shape,
+                            int type, const void *data)
+{
+    size_t width = type == INT64 ? 8 : 4;
+    ls__proto t = {0};
+
+    name = name ? name : fresh_name(o);
+    for (int i = 0; i < shape.rank; i++)
+        ls__proto_int(&t, 1, shape.of[i]);
+    ls__proto_int(&t, 2, type);
+    ls__proto_text(&t, 8, name);
+    ls__proto_bytes(&t, 9, data,
+                    width * (size_t)ls__count(shape.rank, shape.of));
+    ls__proto_message(&o->out, 5, &t);
+    return name;
+}
+
+const char *ls__onnx_floats(ls__onnx *o, const char *name, ls__extents shape,
+                            const float *data)
+{
+    return constant(o, name, shape, FLOAT, data);
+}
+
+const char *ls__onnx_integers(ls__onnx *o, int count, const int64_t *of)
+{
+    return constant(o, NULL, (ls__extents){1, {count}}, INT64, of);
+}
+
+/* ------ attributes ------ */
+
+static ls__proto attribute(const char *name, int type)
+{
+    ls__proto a = {0};
+
+    ls__proto_text(&a, 1, name);
+    ls__proto_int(&a, 20, type);
+    return a;
+}
+
+void ls__onnx_attribute_int(ls__proto *list, const char *name, int64_t value)
+{
+    ls__proto a = attribute(name, IS_INT);
+
+    ls__proto_int(&a, 3, value);
+    ls__proto_message(list, 5, &a);
+}
+
+void ls__onnx_attribute_float(ls__proto *list, const char *name, float value)
+{
+    ls__proto a = attribute(name, IS_FLOAT);
+
+    ls__proto_float(&a, 2, value);
+    ls__proto_message(list, 5, &a);
+}
+
+void ls__onnx_attribute_text(ls__proto *list, const char *name,
+                             const char *value)
+{
+    ls__proto a = attribute(name, IS_TEXT);
+
+    ls__proto_text(&a, 4, value);
+    ls__proto_message(list, 5, &a);
+}
+
+void ls__onnx_attribute_ints(ls__proto *list, const char *name, int count,
+                             const int64_t *value)
+{
+    ls__proto a = attribute(name, IS_INTS);
+
+    for (int i = 0; i < count; i++)
+        ls__proto_int(&a, 8, value[i]);
+    ls__proto_message(list, 5, &a);
+}
+
+/* ------ nodes ------ */
+
+static void call(ls__onnx *o, const char *type, int inputs,
+                 const char *const *in, const char *result,
+                 ls__proto *attributes)
+{
+    ls__proto n = {0};
+
+    for (int k = 0; k < inputs; k++)
+        ls__proto_text(&n, 1, in[k]);
+    ls__proto_text(&n, 2, result);
+    ls__proto_text(&n, 4, type);
+    if (attributes)
+        ls__proto_append(&n, attributes);
+    ls__proto_message(&o->out, 1, &n);
+}
+
+const char *ls__onnx_call(ls__onnx *o, const char *type, int inputs,
+                          const char *const *in, ls__proto *attributes)
+{
+    const char *result = fresh_name(o);
+
+    call(o, type, inputs, in, result, attributes);
+    return result;
+}
+
+/* ------ inputs and outputs ------ */
+
+static void value_info(ls__onnx *o, int field, const char *name,
+                       const ls_node *n)
+{
+    ls__proto value = {0}, type = {0}, tensor = {0}, shape = {0}, dim = {0};
+
+    ls__proto_text(&dim, 2, "rows");
+    ls__proto_message(&shape, 1, &dim);
+    for (int i = 0; i < n->rank; i++) {
+        ls__proto_int(&dim, 1, n->shape[i]);
+        ls__proto_message(&shape, 1, &dim);
+    }
+    ls__proto_int(&tensor, 1, n->dtype == LS_F32 ? FLOAT : INT32);
+    ls__proto_message(&tensor, 2, &shape);
+    ls__proto_message(&type, 1, &tensor);
+    ls__proto_text(&value, 1, name);
+    ls__proto_message(&value, 2, &type);
+    ls__proto_message(&o->out, field, &value);
+}
+
+/* Which nodes the outputs need: o->name is "" for them. */
+static void mark_needed(ls__onnx *o)
+{
+    const ls_graph *g = o->graph;
+
+    for (int i = 0; i < g->output_count; i++)
+        o->name[g->outputs[i]->node->id] = "";
+    for (int i = g->node_count - 1; i >= 0; i--)
+        for (int k = 0; o->name[i] && g->nodes[i]->op &&
+                        k < g->nodes[i]->op->inputs; k++)
+            o->name[g->nodes[i]->in[k]->id] = "";
+}
+
+/* In ONNX all values of a graph have names of their own. */
+static int check_names(const ls__onnx *o)
+{
+    const ls_graph *g = o->graph;
+
+    for (int i = 0; i < g->output_count; i++)
+        for (int k = 0; k < g->input_count; k++)
+            if (o->name[g->inputs[k]->id] &&
+                !strcmp(g->outputs[i]->name, g->inputs[k]->name))
+                return ls__fail(LS_EINVAL, "\"%s\" is an input and an output: "
+                                "ONNX wants two names", g->inputs[k]->name);
+    return 0;
+}
+
+static void put_output(ls__onnx *o, const ls__output *output)
+{
+    const char *value = o->name[output->node->id];
+
+    call(o, "Identity", 1, &value, output->name, NULL);
+    value_info(o, 12, output->name, output->node);
+}
+
+static int put_graph(ls__onnx *o)
+{
+    const ls_graph *g = o->graph;
+    int status = check_names(o);
+
+    ls__proto_text(&o->out, 2, "lockstep");
+    for (int i = 0; i < g->node_count && status == 0; i++) {
+        const ls_node *n = g->nodes[i];
+
+        if (!o->name[i])
+            continue;
+        if (n->op) {
+            status = ls__onnx_node(o, n);
+        } else {
+            o->name[i] = n->name;
+            value_info(o, 11, n->name, n);
+        }
+    }
+    for (int i = 0; i < g->output_count && status == 0; i++)
+        put_output(o, g->outputs[i]);
+    return status;
+}
+
+/* ------ the file ------ */
+
+static ls__proto model_of(ls__onnx *o)
+{
+    ls__proto model = {0}, opset = {0};
+
+    ls__proto_int(&model, 1, IR_VERSION);
+    ls__proto_text(&model, 2, "lockstep");
+    ls__proto_text(&model, 3, ls_version());
+    ls__proto_message(&model, 7, &o->out);
+    ls__proto_text(&opset, 1, "");
+    ls__proto_int(&opset, 2, OPSET);
+    ls__proto_message(&model, 8, &opset);
+    return model;
+}
+
+static int write_file(const ls__proto *model, const char *path)
+{
+    ls__aside file = {0};
+    int status;
+
+    if (model->failed)
+        return ls__no_memory("an ONNX model", model->size);
+    if (model->size > INT32_MAX)
+        return ls__fail(LS_ENOTSUP, "%s: %zu bytes are more than an ONNX file "
+                        "can have", path, model->size);
+    if ((status = ls__aside_open(&file, path)) == 0 &&
+        (status = ls__newfile_write(&file.out, model->bytes, model->size)) == 0)
+        status = ls__aside_finish(&file);
+    ls__aside_close(&file);
+    return status;
+}
+
+int ls__onnx_write(const ls_graph *g, const float *const *values,
+                   const char *path)
+{
+    ls__onnx o = {.graph = g, .values = values};
+    ls__proto model = {0};
+    int status = LS_ENOMEM;
+
+    o.name = ls__arena_new(&o.arena, (size_t)g->node_count, sizeof *o.name);
+    if (o.name) {
+        mark_needed(&o);
+        status = put_graph(&o);
+    }
+    if (status == 0) {
+        model = model_of(&o);
+        status = write_file(&model, path);
+    }
+    ls__proto_free(&model);
+    ls__proto_free(&o.out);
+    ls__arena_free(&o.arena);
+    return status;
+}

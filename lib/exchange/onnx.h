@@ -1,0 +1,52 @@
+/* Graphs for ONNX: what their outputs need, with the weights (opset 20). */
+#ifndef LS_EXCHANGE_ONNX_H
+#define LS_EXCHANGE_ONNX_H
+
+#include "exchange/proto.h"
+#include "graph/graph.h"
+
+/* Write a graph and its parameters, values[declared], to a file that appears
+ * whole or not at all.  Its inputs and outputs have the graph's names and the
+ * rows first, "rows" of them.  LS_ENOTSUP names an operator that ONNX is not
+ * told here, or a file of 2 GB and more, which is none; LS_EINVAL: an input and
+ * an output of one name; LS_EIO; LS_ENOMEM. */
+int ls__onnx_write(const ls_graph *graph, const float *const *values,
+                   const char *path);
+
+/* ------ between onnx.c and onnx_ops.c ------ */
+
+/* A graph on its way. */
+typedef struct ls__onnx {
+    const ls_graph *graph;
+    const float *const *values;
+    ls__arena arena;
+    ls__proto out;     /* the GraphProto */
+    const char **name; /* [node] of its value; NULL: not needed */
+    int fresh;         /* values that were given a name */
+} ls__onnx;
+
+/* A node of ONNX: `attributes` (may be NULL) are freed.  Returns the name of its
+ * value, which is new. */
+const char *ls__onnx_call(ls__onnx *o, const char *type, int inputs,
+                          const char *const *in, ls__proto *attributes);
+
+/* A constant of floats, called `name` unless that is NULL; or of integers. */
+const char *ls__onnx_floats(ls__onnx *o, const char *name, ls__extents shape,
+                            const float *data);
+const char *ls__onnx_integers(ls__onnx *o, int count, const int64_t *of);
+
+void ls__onnx_attribute_int(ls__proto *list, const char *name, int64_t value);
+void ls__onnx_attribute_float(ls__proto *list, const char *name, float value);
+void ls__onnx_attribute_text(ls__proto *list, const char *name,
+                             const char *value);
+void ls__onnx_attribute_ints(ls__proto *list, const char *name, int count,
+                             const int64_t *value);
+
+/* What a node is in ONNX: sets o->name of it.  LS_ENOTSUP: it has no place
+ * there. */
+int ls__onnx_node(ls__onnx *o, const ls_node *node);
+
+/* Is there a way for an operator of that name?  Losses need none. */
+bool ls__onnx_knows(const char *op);
+
+#endif

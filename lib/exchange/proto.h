@@ -1,0 +1,29 @@
+/* A small writer of Protocol Buffers: messages of fields, in memory.  Memory
+ * that cannot be had makes a message failed; later calls then do nothing, so
+ * that whoever writes asks once, at the end. */
+#ifndef LS_EXCHANGE_PROTO_H
+#define LS_EXCHANGE_PROTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ls__proto {
+    char *bytes;
+    size_t size, room;
+    bool failed;
+} ls__proto;
+
+void ls__proto_free(ls__proto *p);
+
+/* A field: an integer that is not negative, a float, bytes, text. */
+void ls__proto_int(ls__proto *p, int field, int64_t value);
+void ls__proto_float(ls__proto *p, int field, float value);
+void ls__proto_bytes(ls__proto *p, int field, const void *bytes, size_t size);
+void ls__proto_text(ls__proto *p, int field, const char *text);
+
+/* A message in a field, which is freed; or its fields as some of p's own. */
+void ls__proto_message(ls__proto *p, int field, ls__proto *message);
+void ls__proto_append(ls__proto *p, ls__proto *fields);
+
+#endif

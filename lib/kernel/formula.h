@@ -1,0 +1,45 @@
+/* Formulas: elementwise operators, each a term, and chains of them that the
+ * plan has made into one.  What a kind computes is its row in k_formula.h. */
+#ifndef LS_KERNEL_FORMULA_H
+#define LS_KERNEL_FORMULA_H
+
+#include "kernel/product.h"
+
+/* Kinds of terms; activations are terms too, by their own numbers. */
+enum {
+    LS__ADD = LS__ACTIVATIONS, LS__SUB, LS__MUL, LS__DIV, LS__MIN, LS__MAX,
+    LS__SCALE, LS__SQUARE, LS__SQRT, LS__EXP, LS__LOG, LS__ABS, LS__CLAMP,
+    LS__POW, LS__LEAKY_RELU, LS__ELU, LS__SOFTPLUS,
+    LS__BINARY_ENTROPY, LS__DIVERGENCE, LS__TERM_KINDS
+};
+
+_Static_assert((int)LS__ACTIVATIONS == (int)LS__SIGMOID + 1,
+               "each activation has a row in k_formula.h");
+
+enum { LS__TERMS = 32, LS__TERM_INPUTS = 8 };
+
+/* One operator on places: place k is input k, place inputs + t is what term t
+ * makes.  With one operand b is a. */
+typedef struct ls__term {
+    int kind;
+    int a, b;
+    float by[2]; /* its constants */
+} ls__term;
+
+/* Terms in the order they are computed; the last makes the value. */
+typedef struct ls__formula {
+    int inputs, terms;
+    ls__term term[LS__TERMS];
+} ls__formula;
+
+/* A term on n elements.  Its value reads a and b and writes y; its gradient
+ * reads all three and dy, and writes da and db where they are not NULL. */
+typedef struct ls__term_run {
+    int64_t n;
+    const float *a, *b;
+    float *y;
+    const float *dy;
+    float *da, *db;
+} ls__term_run;
+
+#endif

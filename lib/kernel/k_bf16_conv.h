@@ -1,0 +1,307 @@
+/* Convolutions of images rounded to bf16, the matrix of patches never written.
+ *
+ * The orders of K (the contract of bits): in y, and in dx, which is y of dy
+ * under the rotated weights, each row of the window is (pixel, channel) and
+ * filled up with zeros to whole steps, the rows one after the other.
+ *
+ * In dw and dbias K is the output pixels in blocks of two by two: each two rows
+ * of blocks, left to right, filled up to whole steps of eight blocks.  Of each
+ * two blocks one has the even places of K and the other the odd ones, its
+ * pixels by rows, so that a block is within one chain.  Under a 2x2 max pooling
+ * three of the four pixels have no gradient, and k_conv_sparse.h is the same
+ * chains without them. */
+#ifndef LS_KERNEL_K_BF16_CONV_H
+#define LS_KERNEL_K_BF16_CONV_H
+
+#include "kernel/k_bf16_tile.h"
+#include "kernel/k_conv_sparse.h"
+#include "kernel/k_panels.h"
+
+/* ------ weights in panels ------ */
+
+static int64_t bf16_conv_packed_size(const ls__conv_weights *of)
+{
+    int64_t c = of->rotated ? of->out : of->in;
+    int64_t n = of->rotated ? of->in : of->out;
+
+    return packed_size(of->kh * words(of->kw * c), n);
+}
+
+/* The lines of row ky of the window: in the rotated operand its taps go
+ * backwards. */
+static source window_lines(const ls__conv_weights *of, int64_t ky,
+                          const float *w)
+{
+    int64_t tap = of->in * of->out, row = of->kw * tap;
+    source l = source_of(of->kw * of->in, of->out, w + ky * row, of->out, 1);
+
+    if (of->rotated) {
+        l = source_of(of->kw * of->out, of->in, w + (of->kh - ky) * row - tap, 1,
+                     of->out);
+        l.group = of->out;
+        l.next = -tap;
+    }
+    return l;
+}
+
+static void bf16_conv_pack(const ls__conv_weights *of, const float *w,
+                           void *packed)
+{
+    int64_t n = of->rotated ? of->in : of->out;
+    uint32_t *to = packed;
+
+    for (int64_t j = 0; j < n; j += COLUMNS)
+        for (int64_t ky = 0; ky < of->kh; ky++) {
+            source l = window_lines(of, ky, w);
+
+            pack_lines(&l, j, COLUMNS, to, COLUMNS);
+            to += words(l.k) * COLUMNS;
+        }
+}
+
+/* ------ the image in words ------ */
+
+/* Floats of the image that the windows lie in. */
+static int64_t image_size(const ls__conv *v)
+{
+    return ((v->h - 1) * v->step_y / v->row + v->kh) * v->row;
+}
+
+/* What tiles read beyond the image, where B is zero: the rest of a word or of
+ * two blocks, and the second row of the last blocks. */
+static int64_t image_slack(const ls__conv *v)
+{
+    return v->step_y + 4 * v->step_x + LS__BF16_STEP;
+}
+
+static int64_t image_words(const ls__conv *v)
+{
+    return whole_vectors(image_size(v) + image_slack(v));
+}
+
+/* A word at the place of each number, of it and the one `apart` on. */
+static void image_copy(const ls__conv *v, int64_t apart, uint32_t *out)
+{
+    int64_t n = image_size(v);
+
+    for (int64_t i = 0; i < image_words(v); i += 16)
+        w16_store(out + i, words_across(take_any(v->x + i, n - i),
+                                        take_any(v->x + i + apart,
+                                                 n - i - apart)));
+}
+
+static const void *bf16_conv_image(const ls__conv *v, float *scratch)
+{
+    uint32_t *out = (uint32_t *)(void *)scratch;
+
+    image_copy(v, 2, out);
+    return out;
+}
+
+/* ------ y ------ */
+
+/* Outputs x .. x+rows of output row y, channels from j on. */
+SIMD void bf16_conv_tile(const ls__conv *v, int rows, const word_places *at,
+                         const uint32_t *image, int64_t i, int64_t j)
+{
+    float sum[CHAIN_ROWS * COLUMNS] __attribute__((aligned(64)));
+    int64_t n = words(v->run);
+    const uint32_t *b = (const uint32_t *)v->out.packed + j * v->kh * n;
+    tile_sums acc;
+
+    sums_begin(rows, NULL, 0, 0, sum);
+    for (int64_t ky = 0; ky < v->kh; ky++, image += v->row, b += n * COLUMNS)
+        chain_steps(rows, n, image, at, b, sum);
+    sums_take(rows, sum, acc);
+    tile_end(&v->out, rows, i, j, acc, sum);
+}
+
+static void bf16_conv_tile_of(const ls__conv *v, int rows,
+                              const word_places *at, const uint32_t *image,
+                              int64_t i, int64_t j)
+{
+#define CALL(rows) bf16_conv_tile(v, rows, at, image, i, j)
+    WITH_CONSTANT(rows, CHAIN_CASES, CALL)
+#undef CALL
+}
+
+static void bf16_conv(const ls__conv *v, const void *image, int64_t first,
+                      int64_t last)
+{
+    word_places at = {.row = v->step_x, .step = LS__BF16_STEP};
+
+    for (int64_t q = 0; q < STEP_WORDS; q++)
+        at.word[q] = first_of(q);
+    for (int64_t y = first; y < last; y++)
+        for (int64_t j = 0; j < v->out.n; j += COLUMNS)
+            for (int64_t x = 0, rows; x < v->w; x += rows) {
+                rows = tile_height(v->w - x, CHAIN_ROWS);
+                bf16_conv_tile_of(v, (int)rows, &at,
+                                  (const uint32_t *)image + y * v->step_y +
+                                      x * v->step_x, y * v->w + x, j);
+            }
+}
+
+/* ------ dw and dbias ------ */
+
+enum { BLOCK_WORDS = 4 / PER_WORD };
+
+/* Words of two rows of pixels: of whole pairs of blocks. */
+static int64_t pixel_words(const ls__conv *v)
+{
+    return (v->w + 3) / 4 * 2 * BLOCK_WORDS;
+}
+
+/* The pixel of word q of two rows, or its first. */
+SIMD void pixel_of(int64_t q, int64_t *y, int64_t *x)
+{
+    int64_t two = q / (2 * BLOCK_WORDS), rest = q % (2 * BLOCK_WORDS);
+    int64_t pixel = rest / 2 * PER_WORD;
+
+    *y = pixel / 2;
+    *x = 4 * two + 2 * (rest % 2) + pixel % 2;
+}
+
+/* A vector of dy's channels from j on, +0 where there is none. */
+SIMD v16 dy_vector(const ls__conv *v, int64_t y, int64_t x, int64_t j)
+{
+    bool there = y < v->h && x < v->w;
+
+    return take_any(v->out.b + (y * v->w + x) * v->out.n + j,
+                    there ? v->out.n - j : 0);
+}
+
+/* Two rows of pixels from y on, channels from j on, as lines of B. */
+static void dy_lines(const ls__conv *v, int64_t y, int64_t j, uint32_t *out)
+{
+    int64_t n = pixel_words(v), i, x;
+
+    for (int64_t q = 0; q < n; q++, out += COLUMNS) {
+        pixel_of(q, &i, &x);
+        for (int64_t c = 0; c < COLUMNS; c += 16)
+            w16_store(out + c, words_across(dy_vector(v, y + i, x, j + c),
+                                            dy_vector(v, y + i, x + 1, j + c)));
+    }
+}
+
+/* Rows of blocks that are worked on at a time, their dy being near; this shows
+ * in no bit. */
+static int64_t near_rows(const ls__conv *v)
+{
+    return v->w < LS__CHUNK / 2 ? LS__CHUNK / 2 / v->w : 1;
+}
+
+/* Rows of blocks from y on, of a panel of dy. */
+typedef struct dy_panel {
+    const uint32_t *image; /* at the window of pixel (y,0) */
+    word_places at;
+    const uint32_t *b;
+    int64_t rows, j;
+    bool add;
+} dy_panel;
+
+/* Sums of `rows` rows of numbers m apart in the image, into c. */
+SIMD void dw_tile(const ls__conv *v, int rows, const dy_panel *q,
+                  const uint32_t *image, int64_t next, float *c)
+{
+    float sum[CHAIN_ROWS * COLUMNS] __attribute__((aligned(64)));
+    int64_t n = pixel_words(v), left = v->out.n - q->j;
+    const uint32_t *b = q->b;
+    tile_sums acc;
+
+    sums_begin(rows, q->add ? c : NULL, v->out.n, left, sum);
+    for (int64_t y = 0; y < q->rows; y++, image += next, b += n * COLUMNS)
+        chain_steps(rows, n, image, &q->at, b, sum);
+    sums_take(rows, sum, acc);
+    tile_plus_zero(rows, acc);
+    tile_put(rows, c, v->out.n, left, acc);
+}
+
+static void dw_tile_of(const ls__conv *v, int rows, const dy_panel *q,
+                       const uint32_t *image, float *c)
+{
+#define CALL(rows) dw_tile(v, rows, q, image, 2 * v->step_y, c)
+    WITH_CONSTANT(rows, CHAIN_CASES, CALL)
+#undef CALL
+}
+
+/* dw of all windows' numbers, dbias of a window that sees a 1. */
+static void dw_panel(const ls__conv *v, const dy_panel *q, float *dbias)
+{
+    static const uint32_t one = PER_WORD == 2 ? 0x3f803f80 : 0x3f800000;
+    dy_panel ones = {.b = q->b, .rows = q->rows, .j = q->j, .add = q->add};
+
+    for (int64_t ky = 0; ky < v->kh; ky++)
+        for (int64_t m = 0, rows; m < v->run; m += rows) {
+            rows = tile_height(v->run - m, CHAIN_ROWS);
+            dw_tile_of(v, (int)rows, q, q->image + ky * v->row + m,
+                       v->out.c + (ky * v->run + m) * v->out.n + q->j);
+        }
+    if (dbias)
+        dw_tile(v, 1, &ones, &one, 0, dbias + q->j);
+}
+
+static void bf16_conv_grad(const ls__conv *v, float *dbias, float *scratch)
+{
+    uint32_t *image = (uint32_t *)(void *)scratch, *b = image + image_words(v);
+    dy_panel q = {.b = b, .at = {.row = 1, .step = 16 * v->step_x},
+                  .add = v->out.accumulate};
+    int64_t rows = near_rows(v), all = (v->h + 1) / 2;
+
+    image_copy(v, v->step_x, image);
+    for (int64_t i = 0; i < STEP_WORDS; i++) {
+        int64_t y, x;
+
+        pixel_of(i, &y, &x);
+        q.at.word[i] = y * v->step_y + x * v->step_x;
+    }
+    for (int64_t y = 0; y < all; y += rows, q.add = true) {
+        q.image = image + 2 * y * v->step_y;
+        q.rows = all - y < rows ? all - y : rows;
+        for (q.j = 0; q.j < v->out.n; q.j += COLUMNS) {
+            for (int64_t i = 0; i < q.rows; i++)
+                dy_lines(v, 2 * (y + i), q.j, b + i * pixel_words(v) * COLUMNS);
+            dw_panel(v, &q, dbias);
+        }
+    }
+}
+
+/* ------ dw under a 2x2 pooling ------ */
+
+static void round_all(int64_t n, const float *x, float *out)
+{
+    for (int64_t i = 0; i < n; i += 16)
+        v16_store(out + i, operand_of(take(x + i, n - i)));
+}
+
+static void bf16_conv_grad_pooled(const ls__conv *v, const ls__pooled_dy *d,
+                                  float *t, float *dbias, float *scratch)
+{
+    int64_t n = image_size(v), size = d->pooling->h * d->pooling->w * v->out.n;
+    ls__pooled_dy rounded = *d;
+    ls__conv of = *v;
+
+    round_all(n, v->x, scratch);
+    of.x = scratch;
+    scratch += whole_vectors(n);
+    round_all(size, d->dy, scratch);
+    rounded.dy = scratch;
+    sparse_grad(&of, &rounded, 2, t, dbias, scratch + whole_vectors(size));
+}
+
+/* Copies of the image and of what is near of dy; pooled: both rounded. */
+static int64_t bf16_conv_scratch(const ls__conv *v)
+{
+    int64_t full = near_rows(v) * pixel_words(v) * COLUMNS;
+    int64_t pooled = whole_vectors((v->h + 1) / 2 * ((v->w + 1) / 2) *
+                                   v->out.n) + sparse_scratch(v);
+
+    return image_words(v) + (full > pooled ? full : pooled);
+}
+
+static const ls__convs bf16_convs = {
+    .image = bf16_conv_image, .y = bf16_conv, .dw = bf16_conv_grad,
+    .dw_pooled = bf16_conv_grad_pooled, .scratch = bf16_conv_scratch,
+    .packed_size = bf16_conv_packed_size, .pack = bf16_conv_pack};
+
+#endif

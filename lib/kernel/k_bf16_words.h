@@ -1,0 +1,185 @@
+/* Operands of bf16 products: numbers rounded to bf16 and written as words of 32
+ * bits, in the order in which k_bf16_tile.h adds their products.
+ *
+ * A word is one number, as the float that it is.  With AVX512-BF16 (v4_bf16.c)
+ * it is two numbers that are two apart along K, the first in the upper half:
+ * of each four numbers 0, 1, 2, 3 the words (0,2) and (1,3).  Words of even and
+ * odd index are therefore those of even and odd numbers in both forms, which is
+ * what lets one loop compute the two chains of a step.
+ *
+ * Before rounding a denormal is a zero, as the instructions that round two
+ * vectors at once have it.  Zeros fill K up to an even number of words. */
+#ifndef LS_KERNEL_K_BF16_WORDS_H
+#define LS_KERNEL_K_BF16_WORDS_H
+
+#include <stdint.h>
+
+#include "kernel/k_bf16.h"
+#include "kernel/product.h"
+
+/* WORD_BLOCK: numbers along K of one vector of words. */
+#if defined(__AVX512BF16__)
+enum { PER_WORD = 2 };
+#else
+enum { PER_WORD = 1 };
+#endif
+enum { STEP_WORDS = LS__BF16_STEP / PER_WORD, WORD_BLOCK = 16 * PER_WORD };
+
+static int64_t words(int64_t k)
+{
+    return (k + 2 * PER_WORD - 1) / (2 * PER_WORD) * 2;
+}
+
+/* Where in K the first number of word q of a step is. */
+SIMD int64_t first_of(int64_t q)
+{
+    return q / 2 * 2 * PER_WORD + q % 2;
+}
+
+static int64_t whole_vectors(int64_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+/* The next 16 of `left` elements at p, which may be none or less. */
+SIMD v16 take_any(const float *p, int64_t left)
+{
+    return left > 0 ? take(p, left) : v16_zero();
+}
+
+/* Adding +0 makes a zero of a denormal. */
+SIMD v16 operand_of(v16 x)
+{
+    return bf16_of(v16_add(x, v16_zero()));
+}
+
+#if defined(__AVX512BF16__)
+
+/* 16 words of the n numbers at x, which follow each other along K. */
+SIMD w16 words_along(const float *x, int64_t n)
+{
+    const __m512i order = _mm512_set4_epi32(0x0b0a0f0e, 0x09080d0c, 0x03020706,
+                                            0x01000504);
+
+    return _mm512_shuffle_epi8((__m512i)_mm512_cvtne2ps_pbh(
+                                   take_any(x + 16, n - 16), take_any(x, n)),
+                               order);
+}
+
+/* 16 words: of numbers at one place of K, and those two places on. */
+SIMD w16 words_across(v16 first, v16 second)
+{
+    /* element i, then element 16 + i */
+    const __m512i order = _mm512_or_si512(
+        w16_iota(), w16_shl(w16_add(w16_iota(), w16_set(16)), 16));
+
+    return _mm512_permutexvar_epi16(
+        order, (__m512i)_mm512_cvtne2ps_pbh(first, second));
+}
+
+#else
+
+SIMD w16 words_along(const float *x, int64_t n)
+{
+    return v16_bits(operand_of(take_any(x, n)));
+}
+
+SIMD w16 words_across(v16 first, v16 second)
+{
+    (void)second;
+    return v16_bits(operand_of(first));
+}
+
+#endif
+
+/* Lines of numbers, each a step along K: number (p,j) is x[p row + j col], but
+ * every `group` lines begin `next` after those before them (k: all in one). */
+typedef struct source {
+    int64_t k, n;
+    const float *x;
+    int64_t row, col, group, next;
+} source;
+
+static source source_of(int64_t k, int64_t n, const float *x, int64_t row,
+                      int64_t col)
+{
+    return (source){k, n, x, row, col, k, 0};
+}
+
+static const float *line_at(const source *l, int64_t p)
+{
+    return l->x + p / l->group * l->next + p % l->group * l->row;
+}
+
+/* From rows that stand in memory as they are. */
+static void pack_word_rows(const source *l, int64_t j, int64_t wide,
+                           uint32_t *out, int64_t out_row)
+{
+    int64_t all = words(l->k);
+
+    for (int64_t q = 0; q < all; q++, out += out_row) {
+        int64_t i = first_of(q), k = i + 2;
+        const float *first = l->x + i * l->row + j, *second = first + 2 * l->row;
+        int64_t m = i < l->k ? l->n - j : 0, n = k < l->k ? l->n - j : 0;
+
+        for (int64_t v = 0; v < wide; v += 16)
+            w16_store(out + v, words_across(take_any(first + v, m - v),
+                                            take_any(second + v, n - v)));
+    }
+}
+
+/* 16 columns of a block from p on, where what follows along K follows in
+ * memory. */
+static void pack_word_columns(const source *l, int64_t p, int64_t j,
+                              uint32_t *out, int64_t out_row)
+{
+    int64_t left = words(l->k - p);
+    const float *x = line_at(l, p) + j * l->col;
+    v16 w[16];
+
+    for (int64_t i = 0; i < 16; i++)
+        w[i] = v16_of_bits(
+            words_along(x + i * l->col, j + i < l->n ? l->k - p : 0));
+    v16_transpose(w);
+    for (int64_t q = 0; q < 16 && q < left; q++)
+        w16_store(out + q * out_row, v16_bits(w[q]));
+}
+
+static void pack_word_any(const source *l, int64_t p, int64_t j, uint32_t *out,
+                          int64_t out_row)
+{
+    float x[WORD_BLOCK * 16] = {0};
+    int64_t left = l->k - p < WORD_BLOCK ? l->k - p : WORD_BLOCK;
+    source copy = source_of(left, 16, x, 16, 1);
+
+    for (int64_t i = 0; i < left; i++)
+        for (int64_t c = 0; c < 16 && j + c < l->n; c++)
+            x[i * 16 + c] = line_at(l, p + i)[(j + c) * l->col];
+    pack_word_rows(&copy, 0, 16, out, out_row);
+}
+
+/* Does the block from line p on follow itself along K in memory? */
+static bool is_turned(const source *l, int64_t p)
+{
+    int64_t end = p + WORD_BLOCK < l->k ? p + WORD_BLOCK : l->k;
+
+    return l->row == 1 && p % l->group + end - p <= l->group;
+}
+
+/* Columns j .. j+wide, a multiple of 16, as lines of words; zeros beyond n. */
+static void pack_lines(const source *l, int64_t j, int64_t wide, uint32_t *out,
+                       int64_t out_row)
+{
+    if (l->col == 1) {
+        pack_word_rows(l, j, wide, out, out_row);
+        return;
+    }
+    for (int64_t p = 0; p < l->k; p += WORD_BLOCK, out += 16 * out_row)
+        for (int64_t v = 0; v < wide; v += 16)
+            if (is_turned(l, p))
+                pack_word_columns(l, p, j + v, out + v, out_row);
+            else
+                pack_word_any(l, p, j + v, out + v, out_row);
+}
+
+#endif

@@ -1,0 +1,213 @@
+/* The terms of formulas: what each computes, and its gradient.  A term is one
+ * row of the table below, and the two loops at the end are made from it, one
+ * for each row, so that nothing is decided within a loop. */
+#ifndef LS_KERNEL_K_FORMULA_H
+#define LS_KERNEL_K_FORMULA_H
+
+#include "kernel/formula.h"
+#include "kernel/k_elementwise.h"
+#include "kernel/k_vmath.h"
+
+/* ------ parts of rows ------ */
+
+SIMD v16 activation_value(ls__activation kind, v16 x)
+{
+    v16 slope;
+
+    return activation_of(kind, x, &slope);
+}
+
+/* d times the activation's slope at x */
+SIMD v16 through_activation(ls__activation kind, v16 x, v16 d)
+{
+    v16 slope;
+
+    activation_of(kind, x, &slope);
+    return times_slope(d, slope);
+}
+
+/* The lesser and the greater of two; NaN where either is. */
+SIMD v16 lesser(v16 a, v16 b)
+{
+    return v16_select(v16_eq(a, a), v16_min(a, b), a);
+}
+
+SIMD v16 greater(v16 a, v16 b)
+{
+    return v16_select(v16_eq(a, a), v16_max(a, b), a);
+}
+
+/* d for the one that was chosen; of two that are equal each gets half. */
+SIMD v16 share(v16 d, m16 chosen, v16 a, v16 b)
+{
+    v16 half = v16_mul(d, v16_set(0.5f));
+
+    return v16_select(chosen, d,
+                      v16_select(v16_eq(a, b), half, v16_zero()));
+}
+
+/* d where x is above 0, -d below, 0 at 0. */
+SIMD v16 signed_by(v16 d, v16 x)
+{
+    v16 zero = v16_zero();
+
+    return v16_select(v16_lt(zero, x), d,
+                      v16_select(v16_lt(x, zero), v16_neg(d), zero));
+}
+
+/* x to a whole power, by squaring. */
+SIMD v16 whole_power(v16 x, int p)
+{
+    v16 y = v16_set(1.0f);
+
+    for (int n = p < 0 ? -p : p; n; n >>= 1) {
+        if (n & 1)
+            y = v16_mul(y, x);
+        x = v16_mul(x, x);
+    }
+    return p < 0 ? v16_div(v16_set(1.0f), y) : y;
+}
+
+/* x^p; where p is not a whole number, NaN for a negative x. */
+SIMD v16 power(v16 x, float p)
+{
+    if (p > -0x1p20f && p < 0x1p20f && p == (float)(int)p)
+        return whole_power(x, (int)p);
+    return v16_exp(v16_mul(v16_set(p), v16_log(x)));
+}
+
+/* p x^(p-1), 0 for the constant x^0. */
+SIMD v16 power_slope(v16 x, float p)
+{
+    return p == 0 ? v16_zero() : v16_mul(v16_set(p), power(x, p - 1.0f));
+}
+
+/* log(1 + e^-|x|) */
+SIMD v16 log_tail(v16 x)
+{
+    return v16_log1p(v16_exp(v16_neg(v16_abs(x))));
+}
+
+/* max(0,x) - x t + log(1 + e^-|x|), which is exact to the ends for t of 0, 1. */
+SIMD v16 binary_entropy(v16 x, v16 t)
+{
+    v16 line = v16_sub(v16_max(v16_zero(), x), v16_mul(x, t));
+
+    return v16_add(line, log_tail(x));
+}
+
+/* (1 - t) s(x) - t s(-x), which is s(x) - t without its cancellation. */
+SIMD v16 binary_entropy_slope(v16 x, v16 t)
+{
+    v16 no = v16_mul(v16_sub(v16_set(1.0f), t), sigmoid_of(x));
+
+    return v16_sub(no, v16_mul(t, sigmoid_of(v16_neg(x))));
+}
+
+/* v, but 0 where t is. */
+SIMD v16 unless_zero(v16 t, v16 v)
+{
+    return v16_select(v16_eq(t, v16_zero()), v16_zero(), v);
+}
+
+/* ------ the table ------ */
+
+/* The value y of operands a and b under the constants p and q, and what the
+ * gradient d of y gives to a and to b. */
+/* clang-format off */
+#define NONE v16_zero()
+#define SET(x) v16_set(x)
+#define ACTIVATION(ROW, kind) \
+    ROW(kind, activation_value(kind, a), through_activation(kind, a, d), NONE)
+#define TERMS(ROW) \
+    ACTIVATION(ROW, LS__GELU) \
+    ACTIVATION(ROW, LS__RELU) \
+    ACTIVATION(ROW, LS__TANH) \
+    ACTIVATION(ROW, LS__SIGMOID) \
+    ROW(LS__ADD, v16_add(a, b), d, d) \
+    ROW(LS__SUB, v16_sub(a, b), d, v16_neg(d)) \
+    ROW(LS__MUL, v16_mul(a, b), v16_mul(d, b), v16_mul(d, a)) \
+    ROW(LS__DIV, v16_div(a, b), v16_div(d, b), \
+        v16_neg(v16_div(v16_mul(d, y), b))) \
+    ROW(LS__MIN, lesser(a, b), share(d, v16_lt(a, b), a, b), \
+        share(d, v16_lt(b, a), a, b)) \
+    ROW(LS__MAX, greater(a, b), share(d, v16_lt(b, a), a, b), \
+        share(d, v16_lt(a, b), a, b)) \
+    ROW(LS__SCALE, v16_fma(SET(p), a, SET(q)), v16_mul(d, SET(p)), NONE) \
+    ROW(LS__SQUARE, v16_mul(a, a), v16_mul(d, v16_add(a, a)), NONE) \
+    ROW(LS__SQRT, v16_sqrt(a), v16_div(v16_mul(d, SET(0.5f)), y), NONE) \
+    ROW(LS__EXP, v16_exp(a), v16_mul(d, y), NONE) \
+    ROW(LS__LOG, v16_log(a), v16_div(d, a), NONE) \
+    ROW(LS__ABS, v16_abs(a), signed_by(d, a), NONE) \
+    ROW(LS__CLAMP, v16_clamp(a, p, q), \
+        v16_select(m16_and(v16_lt(SET(p), a), v16_lt(a, SET(q))), d, NONE), \
+        NONE) \
+    ROW(LS__POW, power(a, p), v16_mul(d, power_slope(a, p)), NONE) \
+    ROW(LS__LEAKY_RELU, v16_select(v16_lt(a, NONE), v16_mul(SET(p), a), a), \
+        v16_select(v16_lt(a, NONE), v16_mul(SET(p), d), d), NONE) \
+    ROW(LS__ELU, \
+        v16_select(v16_lt(NONE, a), a, v16_mul(SET(p), v16_expm1(a))), \
+        v16_select(v16_lt(NONE, a), d, \
+                   v16_mul(d, v16_mul(SET(p), v16_exp(a)))), NONE) \
+    ROW(LS__SOFTPLUS, v16_add(v16_max(NONE, a), log_tail(a)), \
+        v16_mul(d, sigmoid_of(a)), NONE) \
+    ROW(LS__BINARY_ENTROPY, binary_entropy(a, b), \
+        v16_mul(d, binary_entropy_slope(a, b)), v16_neg(v16_mul(d, a))) \
+    ROW(LS__DIVERGENCE, \
+        unless_zero(b, v16_mul(b, v16_sub(v16_log(b), a))), \
+        v16_neg(v16_mul(d, b)), \
+        unless_zero(b, v16_mul(d, v16_sub(v16_add(v16_log(b), SET(1.0f)), a))))
+/* clang-format on */
+
+/* ------ loops ------ */
+
+#define VALUES(kind, value, by_a, by_b) \
+    case kind: \
+        for (int64_t i = 0; i < r->n; i += 16) { \
+            v16 a = take(r->a + i, r->n - i), b = take(r->b + i, r->n - i); \
+\
+            (void)b; \
+            put(r->y + i, value, r->n - i); \
+        } \
+        break;
+
+static void term_value(const ls__term *t, const ls__term_run *r)
+{
+    float p = t->by[0], q = t->by[1];
+
+    switch (t->kind) {
+        TERMS(VALUES)
+    }
+}
+
+#define GRADIENTS(kind, value, by_a, by_b) \
+    case kind: \
+        for (int64_t i = 0; i < r->n; i += 16) { \
+            v16 a = take(r->a + i, r->n - i), b = take(r->b + i, r->n - i); \
+            v16 y = take(r->y + i, r->n - i), d = take(r->dy + i, r->n - i); \
+\
+            (void)a, (void)b, (void)y; \
+            if (r->da) \
+                put(r->da + i, by_a, r->n - i); \
+            if (r->db) \
+                put(r->db + i, by_b, r->n - i); \
+        } \
+        break;
+
+static void term_grad(const ls__term *t, const ls__term_run *r)
+{
+    float p = t->by[0], q = t->by[1];
+
+    switch (t->kind) {
+        TERMS(GRADIENTS)
+    }
+}
+
+#undef NONE
+#undef SET
+#undef ACTIVATION
+#undef TERMS
+#undef VALUES
+#undef GRADIENTS
+
+#endif

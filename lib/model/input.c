@@ -1,0 +1,25 @@
+/* The check of rows that are given for an input. */
+#include "model/input.h"
+#include "base/error.h"
+
+static int check_indices(const ls__input *in, const int32_t *x, int64_t rows)
+{
+    for (int64_t i = 0; i < rows * in->size; i++)
+        if (x[i] < 0 || x[i] >= in->limit)
+            return ls__fail(LS_ERANGE, "input \"%s\": row %lld, element %lld "
+                            "is %d; it must be at least 0 and below %lld",
+                            in->name, (long long)(i / in->size),
+                            (long long)(i % in->size), (int)x[i],
+                            (long long)in->limit);
+    return 0;
+}
+
+int ls__input_check(const ls__input *in, ls_dtype dtype, const void *data,
+                    int64_t rows)
+{
+    if (dtype != in->dtype || !data)
+        return ls__fail(LS_EINVAL, "input \"%s\" takes %s%s", in->name,
+                        in->dtype == LS_F32 ? "LS_F32" : "LS_I32",
+                        data ? "" : " and a pointer that is not NULL");
+    return dtype == LS_I32 ? check_indices(in, data, rows) : 0;
+}

@@ -1,0 +1,21 @@
+/* An input of a model, and the check of rows that are given for it. */
+#ifndef LS_MODEL_INPUT_H
+#define LS_MODEL_INPUT_H
+
+#include "lockstep.h"
+
+typedef struct ls__input {
+    const char *name;
+    ls_dtype dtype;
+    int rank;
+    int64_t shape[LS_MAX_RANK];
+    int64_t size;  /* elements a row */
+    int64_t limit; /* LS_I32: values lie in [0, limit) */
+} ls__input;
+
+/* LS_EINVAL: another type, or no data; LS_ERANGE names the row and element whose
+ * index is out of range. */
+int ls__input_check(const ls__input *in, ls_dtype dtype, const void *data,
+                    int64_t rows);
+
+#endif

@@ -1,0 +1,50 @@
+/* A model: what it computes, what its inputs and parameters are called, where
+ * the parameters lie, and their values.  It knows nothing of how it is trained;
+ * a trainer has one, and so may anything else that runs it.
+ *
+ * What runs it (plan/exec.h) needs three things.  The plan never changes once
+ * the model is open.  The weights are the parameters and, packed, what products
+ * want of them: read by all runs, written between them.  A context is the
+ * memory of one run and belongs to whoever runs. */
+#ifndef LS_MODEL_LS_MODEL_H
+#define LS_MODEL_LS_MODEL_H
+
+#include "model/input.h"
+#include "model/params.h"
+#include "plan/exec.h"
+
+typedef struct ls__model {
+    ls__arena arena;
+    ls_graph *graph;     /* a copy of what it was made of, or NULL, and .. */
+    ls__plan *plan;      /* .. NULL: a function of the user's computes it */
+    int inputs;
+    ls__input *input;
+    int metrics;         /* of ls_sums.metric that may be in use */
+    ls__params params;
+    float *value;        /* all parameters, in the layout of params */
+    ls__weights weights; /* the same by their declared numbers, and packed */
+} ls__model;
+
+/* What a graph is made into. */
+typedef struct ls__model_options {
+    ls__purpose purpose;
+    const char *backend; /* borrowed for the call; NULL: the best here */
+    ls_precision precision;
+} ls__model_options;
+
+/* Lay out a graph, which may be freed afterwards.  The memory for parameters
+ * is not touched: ls__seeds_sow or a file fills it.  Fails with the graph's
+ * first error if it has one.  The model is closed either way. */
+int ls__model_open(ls__model *m, const ls_graph *graph,
+                   const ls__model_options *options);
+
+/* The same for a model that a function of the user's computes. */
+int ls__model_open_own(ls__model *m, const ls_gradient *gradient);
+
+/* Accepts a cleared model, and one that failed to open. */
+void ls__model_close(ls__model *m);
+
+/* The input of that name; NULL with LS_ENOTFOUND's message. */
+const ls__input *ls__model_input(const ls__model *m, const char *name);
+
+#endif

@@ -1,0 +1,97 @@
+/* Writing a model with its graph, and reading both. */
+#include "model/model_file.h"
+#include "base/error.h"
+#include "exchange/graph_json.h"
+#include "file/safetensors.h"
+#include "model/weights_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int ls__model_save(const ls__model *m, const char *path)
+{
+    char *text = NULL, message[LS__MESSAGE];
+    int status;
+
+    if (!m->graph)
+        return ls__fail(LS_ENOTSUP, "%s: a gradient function of your own has "
+                        "no graph that could be written", path);
+    status = ls__graph_write(m->graph, &text);
+    if (status < 0) {
+        snprintf(message, sizeof message, "%s", ls_errmsg());
+        return ls__fail(status, "%s: %s", path, message);
+    }
+    status = ls__weights_save(m, path, text);
+    free(text);
+    return status;
+}
+
+/* ------ reading ------ */
+
+/* A graph whose parameters the file cannot hold is not its own: nobody should
+ * go on to allocate them. */
+static int check_size(const ls_graph *g, const ls__safetensors *file,
+                      const char *path)
+{
+    int64_t held = 0, declared = 0;
+
+    for (int i = 0; i < file->count; i++)
+        held += file->entry[i].elements;
+    for (int i = 0; i < g->param_count && declared <= held; i++)
+        declared += g->params[i]->size;
+    if (declared <= held)
+        return 0;
+    return ls__fail(LS_EFORMAT, "%s: the graph has more parameters than the "
+                    "%lld numbers in the file", path, (long long)held);
+}
+
+static int read_graph(ls_graph **graph, const ls__safetensors *file,
+                      const char *path)
+{
+    const char *text = ls__safetensors_meta(file, LS__GRAPH_KEY);
+    ls_graph *g = NULL;
+    int status;
+
+    if (!text)
+        return ls__fail(LS_ENOTFOUND, "%s: has weights but no graph (no \"%s\" "
+                        "in its metadata)", path, LS__GRAPH_KEY);
+    if ((status = ls__graph_read(&g, text, path)) < 0)
+        return status;
+    if ((status = check_size(g, file, path)) < 0) {
+        ls_graph_free(g);
+        return status;
+    }
+    *graph = g;
+    return 0;
+}
+
+int ls_graph_load(ls_graph **graph, const char *path)
+{
+    ls__safetensors file;
+    int status;
+
+    if (!graph || !path)
+        return ls__fail(LS_EINVAL, "ls_graph_load: %s is NULL",
+                        graph ? "path" : "graph");
+    if ((status = ls__safetensors_read(&file, path)) < 0)
+        return status;
+    status = read_graph(graph, &file, path);
+    ls__safetensors_free(&file);
+    return status;
+}
+
+int ls__model_load(ls__model *m, const char *path)
+{
+    ls__model_options o = {.purpose = LS__TO_PREDICT};
+    ls_graph *g = NULL;
+    int status = ls_graph_load(&g, path);
+
+    if (status < 0)
+        return status;
+    status = ls__model_open(m, g, &o);
+    ls_graph_free(g);
+    if (status < 0 || (status = ls__weights_load(m, path, NULL)) < 0)
+        return status;
+    ls__exec_pack(m->plan, &m->weights, 0, 1, false);
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* Flax's two ways from a seed to the keys of parameters and layers. */
+#include "model/seeds.h"
+#include "random/keys.h"
+
+/* Requests to nnx's stream and places in linen's scopes both follow the order
+ * of declaration.  A key of its own for dropout is another stream of nnx, whose
+ * requests are not among the parameters'. */
+static void sow_parameters(ls__model *m, const ls__seeds *s)
+{
+    const ls__plan *plan = m->plan;
+    ls_key root = ls_key_new(s->seed);
+    bool apart = s->own_dropout_key;
+
+    for (int i = 0; i < plan->params; i++) {
+        const ls__param *p = &plan->param[i];
+        ls_key key = s->keys == LS_KEYS_NNX
+                         ? ls__key_nnx(root, (uint64_t)(apart ? i : p->request))
+                         : ls__key_linen(root, p->scope, (uint64_t)p->count);
+
+        ls__init_fill(p->init, key, p->fan_in, p->fan_out, p->rank, p->shape,
+                      m->value + ls__params_declared(&m->params, i)->offset);
+    }
+}
+
+/* nnx: a layer's stream is one request to the root's.  linen: the root is
+ * folded with the call, then with the hash of the layer's path. */
+static void sow_streams(ls__plan *plan, const ls__seeds *s)
+{
+    bool apart = s->own_dropout_key;
+    ls_key root = apart ? s->dropout_key : ls_key_new(s->seed);
+
+    for (int i = 0; i < plan->streams; i++) {
+        const ls__stream *stream = &plan->stream[i];
+        ls__draw draw = {.key = root};
+
+        if (s->keys == LS_KEYS_NNX) {
+            draw.key = ls__key_nnx(root,
+                                   (uint64_t)(apart ? i : stream->request));
+        } else {
+            draw.hash = ls__linen_hash(stream->scope, (uint64_t)stream->count);
+            draw.hashed = true;
+        }
+        plan->draw[i] = draw;
+    }
+}
+
+void ls__seeds_sow(ls__model *m, const ls__seeds *seeds)
+{
+    sow_parameters(m, seeds);
+    sow_streams(m->plan, seeds);
+}

@@ -1,0 +1,21 @@
+/* Where a model's random numbers come from: the first values of its parameters,
+ * and the keys of layers that draw anew in each call. */
+#ifndef LS_MODEL_SEEDS_H
+#define LS_MODEL_SEEDS_H
+
+#include "model/ls_model.h"
+
+/* As ls_trainer_options has them. */
+typedef struct ls__seeds {
+    ls_keys keys;
+    int64_t seed;
+    bool own_dropout_key; /* dropout_key counts; false: seed does */
+    ls_key dropout_key;
+} ls__seeds;
+
+/* Write the first values of all parameters of a model that was opened from a
+ * graph (the padding between them must be zero already), and set its plan's
+ * keys. */
+void ls__seeds_sow(ls__model *m, const ls__seeds *seeds);
+
+#endif

@@ -1,0 +1,167 @@
+/* Parameters to a safetensors file and from one.  Loading checks everything -
+ * the file, its names, shapes and element types - before the first value of
+ * the model changes. */
+#define _GNU_SOURCE /* FNM_EXTMATCH */
+#include "model/weights_file.h"
+#include "base/error.h"
+#include "file/convert.h"
+#include "file/safetensors.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef FNM_EXTMATCH
+enum { PATTERN = FNM_EXTMATCH };
+#else
+enum { PATTERN = 0 };
+#endif
+
+/* ------ Saving ------ */
+
+int ls__weights_save(const ls__model *m, const char *path, const char *graph)
+{
+    int n = m->params.count, status;
+    ls__safetensor *list = ls__new((size_t)n, sizeof *list, "list of tensors");
+    char hex[65];
+    ls__metadata pair[] = {{"sha256", hex}, {LS__GRAPH_KEY, graph}};
+
+    if (!list)
+        return LS_ENOMEM;
+    for (int i = 0; i < n; i++) {
+        const ls__slot *s = &m->params.slot[i];
+
+        list[i] = (ls__safetensor){.name = s->name, .rank = s->rank,
+                                   .data = m->value + s->offset};
+        memcpy(list[i].shape, s->shape, sizeof s->shape);
+    }
+    ls__safetensors_sha256(n, list, hex);
+    status = ls__safetensors_write(path, n, list, graph ? 2 : 1, pair);
+    free(list);
+    return status;
+}
+
+/* ------ Loading ------ */
+
+/* A load on its way: which tensor goes into which slot. */
+typedef struct load {
+    ls__model *model;
+    const char *path, *names;
+    const ls__safetensors *file;
+    const ls_entry **of; /* [slot]; NULL: the slot keeps its values */
+} load;
+
+static bool wanted(const load *l, const char *name)
+{
+    return !l->names || !fnmatch(l->names, name, PATTERN);
+}
+
+static const ls_entry *find(const load *l, const char *name)
+{
+    for (int i = 0; i < l->file->count; i++)
+        if (!strcmp(l->file->entry[i].name, name))
+            return &l->file->entry[i];
+    return NULL;
+}
+
+static int missing(const load *l, const char *name)
+{
+    const char *near = "";
+    size_t most = 0;
+
+    for (int i = 0; i < l->file->count; i++) {
+        size_t n = ls__name_nearness(name, l->file->entry[i].name);
+
+        if (n > most) {
+            most = n;
+            near = l->file->entry[i].name;
+        }
+    }
+    return ls__fail(LS_ENOTFOUND, "%s: has no tensor \"%s\"%s%s%s", l->path,
+                    name, *near ? "; the nearest is \"" : "", near,
+                    *near ? "\"" : "");
+}
+
+static int check_shape(const load *l, const ls__slot *s, const ls_entry *e)
+{
+    char want[LS__SHAPE_TEXT], got[LS__SHAPE_TEXT];
+
+    if (s->rank == e->rank &&
+        !memcmp(s->shape, e->shape, (size_t)s->rank * sizeof *s->shape))
+        return 0;
+    return ls__fail(LS_ESHAPE, "%s: tensor \"%s\" is %s, the parameter %s",
+                    l->path, e->name, ls__shape_text(got, e->rank, e->shape),
+                    ls__shape_text(want, s->rank, s->shape));
+}
+
+static int match(load *l, int i)
+{
+    const ls__slot *s = &l->model->params.slot[i];
+    const ls_entry *e;
+    int status;
+
+    if (!wanted(l, s->name))
+        return 0;
+    if (!(e = find(l, s->name)))
+        return missing(l, s->name);
+    if ((status = check_shape(l, s, e)) < 0 ||
+        (status = ls__convert_check(e, l->path)) < 0)
+        return status;
+    l->of[i] = e;
+    return 0;
+}
+
+/* No tensor that is wanted may be left over: it would be a misspelt name. */
+static int check_unknown(const load *l, const ls_entry *e)
+{
+    const ls__params *p = &l->model->params;
+
+    if (!wanted(l, e->name) || ls__params_find(p, e->name))
+        return 0;
+    return ls__fail(LS_ENOTFOUND, "%s: tensor \"%s\" is none of the %d "
+                    "parameters; the nearest is \"%s\"", l->path, e->name,
+                    p->count, ls__params_nearest(p, e->name));
+}
+
+static int check(load *l)
+{
+    int matched = 0, status = 0;
+
+    for (int i = 0; i < l->file->count && status == 0; i++)
+        status = check_unknown(l, &l->file->entry[i]);
+    for (int i = 0; i < l->model->params.count && status == 0; i++) {
+        status = match(l, i);
+        matched += status == 0 && l->of[i];
+    }
+    if (status == 0 && !matched)
+        return ls__fail(LS_ENOTFOUND, "%s: the pattern \"%s\" matches no "
+                        "parameter; the first is \"%s\"", l->path,
+                        l->names ? l->names : "*",
+                        l->model->params.slot[0].name);
+    return status;
+}
+
+static void take(load *l)
+{
+    for (int i = 0; i < l->model->params.count; i++)
+        if (l->of[i])
+            ls__convert(l->of[i],
+                        l->model->value + l->model->params.slot[i].offset);
+}
+
+int ls__weights_load(ls__model *m, const char *path, const char *names)
+{
+    ls__safetensors file;
+    load l = {m, path, names, &file, NULL};
+    int status = ls__safetensors_read(&file, path);
+
+    if (status < 0)
+        return status;
+    l.of = ls__new((size_t)m->params.count, sizeof *l.of, "list of tensors");
+    status = l.of ? check(&l) : LS_ENOMEM;
+    if (status == 0)
+        take(&l);
+    free(l.of);
+    ls__safetensors_free(&file);
+    return status;
+}

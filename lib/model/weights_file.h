@@ -1,0 +1,18 @@
+/* The values of a model's parameters in a safetensors file. */
+#ifndef LS_MODEL_WEIGHTS_FILE_H
+#define LS_MODEL_WEIGHTS_FILE_H
+
+#include "model/ls_model.h"
+
+/* Where a model file has its graph (docs/model-file.md). */
+#define LS__GRAPH_KEY "lockstep.graph"
+
+/* Write all parameters, under their names, and the text of their graph unless it
+ * is NULL.  LS_EIO and others name the file. */
+int ls__weights_save(const ls__model *m, const char *path, const char *graph);
+
+/* Read those whose names match the pattern (NULL: all of them).  The model is
+ * as it was unless all of the file that is wanted is good. */
+int ls__weights_load(ls__model *m, const char *path, const char *names);
+
+#endif

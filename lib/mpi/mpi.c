@@ -1,0 +1,288 @@
+/* The transport over MPI: sends and receives of bytes that do not wait, on a
+ * communicator of its own. */
+#include <lockstep/mpi.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A count of MPI's is an int, so larger messages go in pieces. */
+#ifndef LS_MPI_PIECE
+#define LS_MPI_PIECE (1 << 30)
+#endif
+
+enum { TAG = 0 };
+
+struct ls_mpi {
+    MPI_Comm comm;
+    ls_transport transport;
+    bool ends;            /* MPI was started here, and ends here */
+    int count, room;      /* of what is posted */
+    MPI_Request *request; /* [room] */
+    MPI_Status *status;   /* [room] of those that Testsome found done */
+    int *done;            /* [room] their numbers */
+    int *peer, *wanted;   /* [room] the other rank; bytes to come, or -1 */
+    char reason[MPI_MAX_ERROR_STRING];
+};
+
+/* ------ failures ------ */
+
+/* The status for a code of MPI's, keeping its words. */
+static int status_of(ls_mpi *m, int code)
+{
+    int length = 0;
+
+    if (code == MPI_SUCCESS)
+        return 0;
+    if (MPI_Error_string(code, m->reason, &length) != MPI_SUCCESS)
+        strcpy(m->reason, "MPI failed");
+    return LS_EIO;
+}
+
+static const char *reason(void *user)
+{
+    return ((ls_mpi *)user)->reason;
+}
+
+/* ------ what is posted ------ */
+
+/* Lists only grow, and not on failure: what a list has stays in it. */
+static bool grow_list(void **list, int room, size_t size)
+{
+    void *more = realloc(*list, (size_t)room * size);
+
+    if (more)
+        *list = more;
+    return more != NULL;
+}
+
+static int make_room(ls_mpi *m)
+{
+    int room = m->room ? 2 * m->room : 64;
+
+    if (m->count < m->room)
+        return 0;
+    if (!grow_list((void **)&m->request, room, sizeof *m->request) ||
+        !grow_list((void **)&m->status, room, sizeof *m->status) ||
+        !grow_list((void **)&m->done, room, sizeof *m->done) ||
+        !grow_list((void **)&m->peer, room, sizeof *m->peer) ||
+        !grow_list((void **)&m->wanted, room, sizeof *m->wanted)) {
+        strcpy(m->reason, "out of memory");
+        return LS_ENOMEM;
+    }
+    m->room = room;
+    return 0;
+}
+
+static void note(ls_mpi *m, int peer, int wanted)
+{
+    m->peer[m->count] = peer;
+    m->wanted[m->count++] = wanted;
+}
+
+static int piece_of(int64_t bytes)
+{
+    return bytes < LS_MPI_PIECE ? (int)bytes : LS_MPI_PIECE;
+}
+
+static int post_send(void *user, int to, int64_t bytes, const void *data)
+{
+    ls_mpi *m = user;
+    const char *at = data;
+    int status = 0, n;
+
+    for (; bytes > 0 && status == 0; at += n, bytes -= n) {
+        n = piece_of(bytes);
+        if ((status = make_room(m)) < 0)
+            return status;
+        status = status_of(m, MPI_Isend(at, n, MPI_BYTE, to, TAG, m->comm,
+                                        &m->request[m->count]));
+        if (status == 0)
+            note(m, to, -1);
+    }
+    return status;
+}
+
+static int post_receive(void *user, int from, int64_t bytes, void *data)
+{
+    ls_mpi *m = user;
+    char *at = data;
+    int status = 0, n;
+
+    for (; bytes > 0 && status == 0; at += n, bytes -= n) {
+        n = piece_of(bytes);
+        if ((status = make_room(m)) < 0)
+            return status;
+        status = status_of(m, MPI_Irecv(at, n, MPI_BYTE, from, TAG, m->comm,
+                                        &m->request[m->count]));
+        if (status == 0)
+            note(m, from, n);
+    }
+    return status;
+}
+
+/* Did as many bytes come as were wanted? */
+static int check_size(ls_mpi *m, int i, const MPI_Status *status)
+{
+    int bytes = 0;
+
+    if (m->wanted[i] < 0)
+        return 0;
+    MPI_Get_count(status, MPI_BYTE, &bytes);
+    if (bytes == m->wanted[i])
+        return 0;
+    strcpy(m->reason, "a message is shorter than what was wanted");
+    return LS_EIO;
+}
+
+/* Leave out what is done: its request has become MPI_REQUEST_NULL. */
+static void compact(ls_mpi *m)
+{
+    int n = 0;
+
+    for (int i = 0; i < m->count; i++) {
+        if (m->request[i] == MPI_REQUEST_NULL)
+            continue;
+        m->request[n] = m->request[i];
+        m->peer[n] = m->peer[i];
+        m->wanted[n++] = m->wanted[i];
+    }
+    m->count = n;
+}
+
+/* The first failure among those that Testsome found done. */
+static int failure_of(ls_mpi *m, int done, int *rank)
+{
+    for (int k = 0; k < done; k++) {
+        *rank = m->peer[m->done[k]];
+        if (m->status[k].MPI_ERROR != MPI_SUCCESS)
+            return status_of(m, m->status[k].MPI_ERROR);
+    }
+    return LS_EIO;
+}
+
+static int test(void *user, int *rank)
+{
+    ls_mpi *m = user;
+    int done = 0, code, status = 0;
+
+    if (m->count == 0)
+        return 1;
+    code = MPI_Testsome(m->count, m->request, &done, m->done, m->status);
+    if (code == MPI_ERR_IN_STATUS)
+        return failure_of(m, done, rank);
+    if (code != MPI_SUCCESS)
+        return status_of(m, code);
+    for (int k = 0; k < done && status == 0; k++) {
+        *rank = m->peer[m->done[k]];
+        status = check_size(m, m->done[k], &m->status[k]);
+    }
+    if (status < 0)
+        return status;
+    compact(m);
+    if (m->count)
+        *rank = m->peer[0];
+    return m->count == 0;
+}
+
+static void end_all(void *user, const char *why)
+{
+    ls_mpi *m = user;
+
+    (void)why; /* MPI_Abort carries no words */
+    MPI_Abort(m->comm, 1);
+}
+
+/* ------ opening and closing ------ */
+
+static int check_mpi(void)
+{
+    int started = 0, ended = 0, level = 0, main_thread = 0;
+
+    MPI_Initialized(&started);
+    MPI_Finalized(&ended);
+    if (!started || ended)
+        return ls_error(LS_EINVAL, ended ? "MPI has ended already"
+                                         : "MPI has not been started: call "
+                                           "MPI_Init_thread first");
+    MPI_Query_thread(&level);
+    if (level < MPI_THREAD_FUNNELED)
+        return ls_error(LS_ENOTSUP, "MPI was started without threads: call "
+                        "MPI_Init_thread with MPI_THREAD_FUNNELED instead of "
+                        "MPI_Init");
+    MPI_Is_thread_main(&main_thread);
+    return main_thread ? 0
+                       : ls_error(LS_ETHREAD, "this is not the thread that "
+                                  "started MPI");
+}
+
+static int take_comm(ls_mpi *m, MPI_Comm comm)
+{
+    ls_transport *t = &m->transport;
+    int status = status_of(m, MPI_Comm_dup(comm, &m->comm));
+
+    if (status < 0)
+        return ls_error(status, m->reason);
+    MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
+    *t = (ls_transport){.user = m, .send = post_send, .receive = post_receive,
+                        .test = test, .abort = end_all, .reason = reason};
+    MPI_Comm_rank(m->comm, &t->rank);
+    MPI_Comm_size(m->comm, &t->ranks);
+    return 0;
+}
+
+int ls_mpi_open(ls_mpi **mpi, MPI_Comm comm)
+{
+    int status = check_mpi();
+    ls_mpi *m;
+
+    if (status < 0)
+        return status;
+    if (!(m = calloc(1, sizeof *m)))
+        return ls_error(LS_ENOMEM, "out of memory: transport over MPI");
+    m->comm = MPI_COMM_NULL;
+    if ((status = take_comm(m, comm)) < 0) {
+        ls_mpi_close(m);
+        return status;
+    }
+    *mpi = m;
+    return 0;
+}
+
+int ls_mpi_open_world(ls_mpi **mpi)
+{
+    int started = 0, level, status;
+
+    MPI_Initialized(&started);
+    if (!started &&
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+        return ls_error(LS_EIO, "MPI could not be started");
+    status = ls_mpi_open(mpi, MPI_COMM_WORLD);
+    if (status == 0)
+        (*mpi)->ends = !started;
+    else if (!started)
+        MPI_Finalize();
+    return status;
+}
+
+ls_transport *ls_mpi_transport(ls_mpi *mpi)
+{
+    return &mpi->transport;
+}
+
+void ls_mpi_close(ls_mpi *m)
+{
+    bool ends = m && m->ends;
+
+    if (!m)
+        return;
+    if (m->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&m->comm);
+    free(m->request);
+    free(m->status);
+    free(m->done);
+    free(m->peer);
+    free(m->wanted);
+    free(m);
+    if (ends)
+        MPI_Finalize();
+}

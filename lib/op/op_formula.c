@@ -1,0 +1,343 @@
+/* Elementwise operators, and the chains of them that a plan makes: formulas.
+ *
+ * A formula runs in blocks that stay in the first-level cache: all terms of one
+ * block, then the next block, so memory is read and written once however long
+ * the chain is.  Backward computes the values of the terms again, block by
+ * block, and keeps nothing.
+ *
+ * Gradients are added in the order in which single operators would add them:
+ * from the last term to the first, a's before b's, each onto the addend. */
+#include "op/op_table.h"
+
+#include <string.h>
+
+enum { BLOCK = 256 };
+
+/* One block: the values and gradients of all places, those of inputs where the
+ * run has them.  A gradient stands there once its place `has` one. */
+typedef struct block {
+    const ls__run *r;
+    const ls__formula *f;
+    int64_t at, n;
+    const float *value[LS__TERM_INPUTS + LS__TERMS];
+    float *grad[LS__TERM_INPUTS + LS__TERMS];
+    float *made[LS__TERMS]; /* where a term writes its value */
+    bool has[LS__TERM_INPUTS + LS__TERMS];
+    float *spare; /* a block */
+} block;
+
+/* The formula of a node: the plan's, or its operator as the only term. */
+static const ls__formula *formula_of(const ls_node *n, ls__formula *one)
+{
+    if (n->formula)
+        return n->formula;
+    one->inputs = n->op->inputs;
+    one->terms = 1;
+    one->term[0] = (ls__term){.kind = ls__term_of(n->op), .a = 0,
+                              .b = n->op->inputs - 1,
+                              .by = {(float)n->by[0], (float)n->by[1]}};
+    return one;
+}
+
+/* Value and gradient of a block for each term, and one block more. */
+static int64_t formula_scratch(const ls_node *n, int64_t rows,
+                               const ls__backend *backend)
+{
+    (void)rows;
+    (void)backend;
+    return (2 * (n->formula ? n->formula->terms : 1) + 1) * BLOCK;
+}
+
+/* Lay out the memory that all blocks use. */
+static block start(const ls__run *r, const ls__formula *f)
+{
+    block b = {.r = r, .f = f, .spare = r->scratch};
+    float *next = b.spare + BLOCK;
+
+    for (int t = 0; t < f->terms; t++, next += 2 * BLOCK) {
+        b.value[f->inputs + t] = b.made[t] = next;
+        b.grad[f->inputs + t] = next + BLOCK;
+    }
+    return b;
+}
+
+/* Move to the block at element `at` of `total`. */
+static void move_to(block *b, int64_t at, int64_t total)
+{
+    b->at = at;
+    b->n = total - at < BLOCK ? total - at : BLOCK;
+    for (int k = 0; k < b->f->inputs; k++) {
+        b->value[k] = (const float *)b->r->x[k] + at;
+        b->grad[k] = b->r->dx[k] ? b->r->dx[k] + at : NULL;
+    }
+}
+
+static ls__term_run run_of(const block *b, int t)
+{
+    const ls__term *term = &b->f->term[t];
+
+    return (ls__term_run){.n = b->n, .a = b->value[term->a],
+                          .b = b->value[term->b], .y = b->made[t],
+                          .dy = b->grad[b->f->inputs + t]};
+}
+
+static void values(const block *b)
+{
+    for (int t = 0; t < b->f->terms; t++) {
+        ls__term_run run = run_of(b, t);
+
+        b->r->kernels->term_value(&b->f->term[t], &run);
+    }
+}
+
+static void formula_fwd(const ls__run *r)
+{
+    ls__formula one;
+    const ls__formula *f = formula_of(r->node, &one);
+    int64_t total = r->rows * r->node->size;
+    block b = start(r, f);
+
+    for (int64_t at = 0; at < total; at += BLOCK) {
+        move_to(&b, at, total);
+        b.made[f->terms - 1] = r->y + at;
+        values(&b);
+    }
+}
+
+/* What a place's gradient is to be added to; NULL: nothing yet. */
+static const float *before(const block *b, int place)
+{
+    if (b->has[place])
+        return b->grad[place];
+    return place < b->f->inputs && b->r->addend[place]
+               ? b->r->addend[place] + b->at : NULL;
+}
+
+/* Give one operand of a term its share of the term's gradient. */
+static void give(block *b, int t, int place, bool second)
+{
+    ls__term_run run = run_of(b, t);
+    const float *old = before(b, place);
+    float *to = old ? b->spare : b->grad[place];
+
+    if (!b->grad[place])
+        return; /* not wanted */
+    run.da = second ? NULL : to;
+    run.db = second ? to : NULL;
+    b->r->kernels->term_grad(&b->f->term[t], &run);
+    if (old)
+        b->r->kernels->add(b->n, old, to, b->grad[place]);
+    b->has[place] = true;
+}
+
+/* dy is copied first, since a dx may lie over it. */
+static void gradients(block *b)
+{
+    int last = b->f->terms - 1;
+
+    memset(b->has, 0, sizeof b->has);
+    memcpy(b->grad[b->f->inputs + last], b->r->dy + b->at,
+           (size_t)b->n * sizeof(float));
+    for (int t = last; t >= 0; t--) {
+        const ls__term *term = &b->f->term[t];
+
+        give(b, t, term->a, false);
+        if (ls__term_inputs(term->kind) == 2)
+            give(b, t, term->b, true);
+    }
+}
+
+static void formula_bwd(const ls__run *r)
+{
+    ls__formula one;
+    const ls__formula *f = formula_of(r->node, &one);
+    int64_t total = r->rows * r->node->size;
+    block b = start(r, f);
+
+    for (int64_t at = 0; at < total; at += BLOCK) {
+        move_to(&b, at, total);
+        if (r->node->op->reads)
+            values(&b);
+        gradients(&b);
+    }
+}
+
+/* ------ the operators ------ */
+
+/* The attributes of those that have constants. */
+#define BY(in_files, i) LS__FIELD(in_files, LS__NUMBER, by[i])
+
+static const ls__attribute scale_shift[] = {BY("scale", 0), BY("shift", 1),
+                                            {0}};
+static const ls__attribute low_high[] = {BY("low", 0), BY("high", 1), {0}};
+static const ls__attribute exponent[] = {BY("power", 0), {0}};
+static const ls__attribute slope_of[] = {BY("slope", 0), {0}};
+static const ls__attribute alpha_of[] = {BY("alpha", 0), {0}};
+
+static int clamp_shape(ls_node *n)
+{
+    if (n->by[0] > n->by[1])
+        return ls__fail(LS_EINVAL, "clamp \"%s\": low %g is above high %g",
+                        n->name, n->by[0], n->by[1]);
+    return ls__same_shape(n);
+}
+
+#define ELEMENTWISE \
+    .dx_over_addend = true, .dx_over_dy = true, .scratch = formula_scratch, \
+    .forward = formula_fwd, .backward = formula_bwd
+#define UNARY(kind, text, read, constants, its_shape) \
+    [kind] = {.name = text, .inputs = 1, .reads = read, .term = kind, \
+              .attributes = constants, .shape = its_shape, ELEMENTWISE}
+#define BINARY(kind, text, read) \
+    [kind] = {.name = text, .inputs = 2, .reads = read, .term = kind, \
+              .shape = ls__equal_shapes, ELEMENTWISE}
+
+const ls__op ls__op_term[LS__TERM_KINDS] = {
+    BINARY(LS__SUB, "sub", 0),
+    BINARY(LS__MUL, "mul", 3),
+    BINARY(LS__DIV, "div", 3),
+    BINARY(LS__MIN, "min", 3),
+    BINARY(LS__MAX, "max", 3),
+    UNARY(LS__SCALE, "scale", 0, scale_shift, ls__same_shape),
+    UNARY(LS__SQUARE, "square", 1, NULL, ls__same_shape),
+    UNARY(LS__SQRT, "sqrt", 1, NULL, ls__same_shape),
+    UNARY(LS__EXP, "exp", 1, NULL, ls__same_shape),
+    UNARY(LS__LOG, "log", 1, NULL, ls__same_shape),
+    UNARY(LS__ABS, "abs", 1, NULL, ls__same_shape),
+    UNARY(LS__CLAMP, "clamp", 1, low_high, clamp_shape),
+    UNARY(LS__POW, "pow", 1, exponent, ls__same_shape),
+    UNARY(LS__LEAKY_RELU, "leaky_relu", 1, slope_of, ls__same_shape),
+    UNARY(LS__ELU, "elu", 1, alpha_of, ls__same_shape),
+    UNARY(LS__SOFTPLUS, "softplus", 1, NULL, ls__same_shape),
+    BINARY(LS__BINARY_ENTROPY, "binary_entropy", 3),
+    BINARY(LS__DIVERGENCE, "divergence", 3),
+};
+
+/* A chain that the plan has made; its node says how many inputs it has. */
+const ls__op ls__op_formula = {.name = "formula", .reads = ~0u, ELEMENTWISE};
+
+int ls__term_inputs(int kind)
+{
+    return kind == LS__ADD || ls__op_term[kind].inputs == 2 ? 2 : 1;
+}
+
+/* ------ building ------ */
+
+static ls_node *term(int kind, ls_node *a, ls_node *b)
+{
+    return ls__node_done(ls__node_unnamed(&ls__op_term[kind], a, b));
+}
+
+/* A term with constants, which must be numbers. */
+static ls_node *term_by(int kind, ls_node *x, double p, double q)
+{
+    ls_node *y;
+
+    if (!x || x->graph->status)
+        return NULL;
+    if (p != p || q != q) {
+        ls__fail(LS_EINVAL, "%s \"%s\": a constant is NaN",
+                 ls__op_term[kind].name, x->name);
+        return ls__graph_failed(x->graph, LS_EINVAL);
+    }
+    if ((y = ls__node_unnamed(&ls__op_term[kind], x, NULL))) {
+        y->by[0] = p;
+        y->by[1] = q;
+    }
+    return ls__node_done(y);
+}
+
+ls_node *ls_sub(ls_node *a, ls_node *b)
+{
+    return term(LS__SUB, a, b);
+}
+
+ls_node *ls_mul(ls_node *a, ls_node *b)
+{
+    return term(LS__MUL, a, b);
+}
+
+ls_node *ls_div(ls_node *a, ls_node *b)
+{
+    return term(LS__DIV, a, b);
+}
+
+ls_node *ls_min(ls_node *a, ls_node *b)
+{
+    return term(LS__MIN, a, b);
+}
+
+ls_node *ls_max(ls_node *a, ls_node *b)
+{
+    return term(LS__MAX, a, b);
+}
+
+ls_node *ls_scale_shift(ls_node *x, double scale, double shift)
+{
+    return term_by(LS__SCALE, x, scale, shift);
+}
+
+ls_node *ls_neg(ls_node *x)
+{
+    return ls_scale_shift(x, -1, 0);
+}
+
+ls_node *ls_square(ls_node *x)
+{
+    return term(LS__SQUARE, x, NULL);
+}
+
+ls_node *ls_sqrt(ls_node *x)
+{
+    return term(LS__SQRT, x, NULL);
+}
+
+ls_node *ls_exp(ls_node *x)
+{
+    return term(LS__EXP, x, NULL);
+}
+
+ls_node *ls_log(ls_node *x)
+{
+    return term(LS__LOG, x, NULL);
+}
+
+ls_node *ls_abs(ls_node *x)
+{
+    return term(LS__ABS, x, NULL);
+}
+
+ls_node *ls_clamp(ls_node *x, double low, double high)
+{
+    return term_by(LS__CLAMP, x, low, high);
+}
+
+ls_node *ls_pow(ls_node *x, double power)
+{
+    return term_by(LS__POW, x, power, 0);
+}
+
+ls_node *ls_leaky_relu(ls_node *x, double slope)
+{
+    return term_by(LS__LEAKY_RELU, x, slope, 0);
+}
+
+ls_node *ls_elu(ls_node *x, double alpha)
+{
+    return term_by(LS__ELU, x, alpha, 0);
+}
+
+ls_node *ls_softplus(ls_node *x)
+{
+    return term(LS__SOFTPLUS, x, NULL);
+}
+
+ls_node *ls_clipped_relu(ls_node *x, double top)
+{
+    return ls_clamp(x, 0, top);
+}
+
+ls_node *ls_squared_clipped_relu(ls_node *x, double top)
+{
+    return ls_square(ls_clipped_relu(x, top));
+}

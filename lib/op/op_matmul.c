@@ -1,0 +1,126 @@
+/* Products of two nodes: y = a b for each pair of matrices, a (..,m,k) and b
+ * (..,k,n).
+ *
+ *     da = dy b^T,  db = a^T dy */
+#include "backend/backend.h"
+#include "op/op_table.h"
+
+typedef struct sizes {
+    int64_t count, m, k, n; /* matrices a row, and their extents */
+} sizes;
+
+static sizes sizes_of(const ls_node *node)
+{
+    const ls_node *a = node->in[0];
+    int64_t k = ls__width(a), m = a->shape[a->rank - 2];
+
+    return (sizes){a->size / (m * k), m, k, ls__width(node)};
+}
+
+static int matmul_shape(ls_node *n)
+{
+    const ls_node *a = n->in[0], *b = n->in[1];
+    char left[LS__SHAPE_TEXT], right[LS__SHAPE_TEXT];
+    int64_t shape[LS_MAX_RANK];
+    bool fits = a->rank == b->rank;
+
+    if (ls__want(n, 0, LS_F32, 2) < 0 || ls__want(n, 1, LS_F32, 2) < 0)
+        return LS_ESHAPE;
+    for (int i = 0; fits && i < a->rank - 2; i++)
+        fits = a->shape[i] == b->shape[i];
+    if (!fits || ls__width(a) != b->shape[b->rank - 2])
+        return ls__fail(LS_ESHAPE, "matmul: %s by %s; they must be (..,m,k) "
+                        "and (..,k,n)", ls__shape_text(left, a->rank, a->shape),
+                        ls__shape_text(right, b->rank, b->shape));
+    for (int i = 0; i < a->rank - 1; i++)
+        shape[i] = a->shape[i];
+    shape[a->rank - 1] = ls__width(b);
+    return ls__node_set_shape(n, LS_F32, a->rank, shape);
+}
+
+static int64_t matmul_scratch(const ls_node *n, int64_t rows,
+                              const ls__backend *backend)
+{
+    sizes s = sizes_of(n);
+    int64_t most = backend->products->scratch(s.k, s.n);
+    int64_t da = backend->products->scratch(s.n, s.k);
+    int64_t db = backend->products->scratch(s.m, s.n);
+
+    (void)rows;
+    most = da > most ? da : most;
+    return db > most ? db : most;
+}
+
+static double matmul_flops(const ls_node *n)
+{
+    return 2.0 * (double)n->size * (double)ls__width(n->in[0]);
+}
+
+static void matmul_fwd(const ls__run *r)
+{
+    sizes s = sizes_of(r->node);
+    ls__product g = {.m = s.m, .n = s.n, .k = s.k, .a = r->x[0],
+                     .a_row = s.k, .a_col = 1, .b = r->x[1], .b_row = s.n,
+                     .b_col = 1, .c = r->y, .c_row = s.n, .scale = 1};
+
+    for (int64_t i = 0; i < r->rows * s.count; i++) {
+        ls__multiply(r->backend, &g, r->scratch);
+        g.a += s.m * s.k;
+        g.b += s.k * s.n;
+        g.c += s.m * s.n;
+    }
+}
+
+/* da (m,k) = dy (m,n) b^T */
+static void matmul_da(const ls__run *r, sizes s)
+{
+    ls__product g = {.m = s.m, .n = s.k, .k = s.n, .a = r->dy, .a_row = s.n,
+                     .a_col = 1, .b = r->x[1], .b_row = 1, .b_col = s.n,
+                     .c = r->dx[0], .c_row = s.k, .scale = 1,
+                     .add = r->addend[0]};
+
+    for (int64_t i = 0; i < r->rows * s.count; i++) {
+        ls__multiply(r->backend, &g, r->scratch);
+        g.a += s.m * s.n;
+        g.b += s.k * s.n;
+        g.c += s.m * s.k;
+        g.add = g.add ? g.add + s.m * s.k : NULL;
+    }
+}
+
+/* db (k,n) = a^T dy */
+static void matmul_db(const ls__run *r, sizes s)
+{
+    ls__product g = {.m = s.k, .n = s.n, .k = s.m, .a = r->x[0], .a_row = 1,
+                     .a_col = s.k, .b = r->dy, .b_row = s.n, .b_col = 1,
+                     .c = r->dx[1], .c_row = s.n, .scale = 1,
+                     .add = r->addend[1]};
+
+    for (int64_t i = 0; i < r->rows * s.count; i++) {
+        ls__multiply(r->backend, &g, r->scratch);
+        g.a += s.m * s.k;
+        g.b += s.m * s.n;
+        g.c += s.k * s.n;
+        g.add = g.add ? g.add + s.k * s.n : NULL;
+    }
+}
+
+static void matmul_bwd(const ls__run *r)
+{
+    sizes s = sizes_of(r->node);
+
+    if (r->dx[0])
+        matmul_da(r, s);
+    if (r->dx[1])
+        matmul_db(r, s);
+}
+
+const ls__op ls__op_matmul = {
+    .name = "matmul", .inputs = 2, .reads = 3, .shape = matmul_shape,
+    .scratch = matmul_scratch, .flops = matmul_flops, .forward = matmul_fwd,
+    .backward = matmul_bwd};
+
+ls_node *ls_matmul(ls_node *a, ls_node *b)
+{
+    return ls__node_done(ls__node_unnamed(&ls__op_matmul, a, b));
+}

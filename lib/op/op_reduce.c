@@ -1,0 +1,211 @@
+/* Sums and maxima over axes that follow each other: x is (outer, n, inner), and
+ * n goes.  Other sets of axes are several of these, the last axes first.
+ *
+ * A sum along the last axes runs in 16 lanes and blocks of 4096 as any other, a
+ * sum down columns in index order, 256 a chunk. */
+#include "op/op_table.h"
+
+/* The three extents of x, rows counting as outer. */
+typedef struct extents {
+    int64_t outer, n, inner;
+} extents;
+
+static extents extents_of(const ls_node *node, int64_t rows)
+{
+    const ls_node *x = node->in[0];
+    extents e = {rows, 1, 1};
+
+    for (int k = 0; k < x->rank; k++)
+        *(k < node->axis                ? &e.outer
+          : k < node->axis + node->axes ? &e.n
+                                        : &e.inner) *= x->shape[k];
+    return e;
+}
+
+static int reduced_shape(ls_node *n)
+{
+    const ls_node *x = n->in[0];
+    int64_t shape[LS_MAX_RANK];
+    int rank = 0;
+
+    if (ls__want(n, 0, LS_F32, 1) < 0)
+        return LS_ESHAPE;
+    if (n->axis < 0 || n->axes < 1 || n->axes > x->rank - n->axis)
+        return ls__fail(LS_ESHAPE, "%s \"%s\": %lld axes from axis %lld of %d",
+                        n->op->name, n->name, (long long)n->axes,
+                        (long long)n->axis, x->rank);
+    for (int k = 0; k < x->rank; k++)
+        if (k < n->axis || k >= n->axis + n->axes)
+            shape[rank++] = x->shape[k];
+    return ls__node_set_shape(n, LS_F32, rank, shape);
+}
+
+static const ls__attribute attributes[] = {
+    LS__FIELD("axis", LS__INTEGER, axis),
+    LS__FIELD("axes", LS__INTEGER, axes), {0}};
+
+/* ------ sum ------ */
+
+static void sum_fwd(const ls__run *r)
+{
+    extents e = extents_of(r->node, r->rows);
+    const float *x = r->x[0];
+
+    for (int64_t o = 0; o < e.outer; o++, x += e.n * e.inner)
+        if (e.inner == 1)
+            r->y[o] = r->kernels->row_sum(e.n, x);
+        else
+            r->kernels->column_sum(e.n, e.inner, x, false, r->y + o * e.inner);
+}
+
+/* Each element of x gets what its sum has. */
+static void sum_bwd(const ls__run *r)
+{
+    extents e = extents_of(r->node, r->rows);
+    const float *dy = r->dy, *addend = r->addend[0];
+    float *dx = r->dx[0];
+
+    if (!dx)
+        return;
+    for (int64_t o = 0; o < e.outer; o++, dy += e.inner)
+        for (int64_t i = 0; i < e.n; i++, dx += e.inner)
+            for (int64_t j = 0; j < e.inner; j++)
+                dx[j] = addend ? *addend++ + dy[j] : dy[j];
+}
+
+const ls__op ls__op_sum = {
+    .name = "sum", .inputs = 1, .dx_over_addend = true,
+    .attributes = attributes, .shape = reduced_shape,
+    .forward = sum_fwd, .backward = sum_bwd};
+
+/* ------ max ------ */
+
+/* The greatest of n elements, `stride` apart; NaN where one is. */
+static float greatest(int64_t n, int64_t stride, const float *x)
+{
+    float top = x[0];
+
+    for (int64_t i = 1; i < n && top == top; i++)
+        if (!(x[i * stride] <= top))
+            top = x[i * stride];
+    return top;
+}
+
+static void max_fwd(const ls__run *r)
+{
+    extents e = extents_of(r->node, r->rows);
+    const float *x = r->x[0];
+
+    for (int64_t o = 0; o < e.outer; o++, x += e.n * e.inner)
+        for (int64_t j = 0; j < e.inner; j++)
+            r->y[o * e.inner + j] = greatest(e.n, e.inner, x + j);
+}
+
+/* One maximum's gradient d: shared by all that reach it. */
+static void max_share(const extents *e, const float *x, float y, float d,
+                      const float *addend, float *dx)
+{
+    int64_t reach = 0, end = e->n * e->inner;
+    float part;
+
+    for (int64_t i = 0; i < end; i += e->inner)
+        reach += x[i] == y;
+    part = d / (float)reach;
+    for (int64_t i = 0; i < end; i += e->inner) {
+        float to = x[i] == y ? part : 0;
+
+        dx[i] = addend ? addend[i] + to : to;
+    }
+}
+
+static void max_bwd(const ls__run *r)
+{
+    extents e = extents_of(r->node, r->rows);
+    const float *x = r->x[0];
+
+    if (!r->dx[0])
+        return;
+    for (int64_t o = 0; o < e.outer; o++)
+        for (int64_t j = 0; j < e.inner; j++) {
+            int64_t at = o * e.n * e.inner + j, k = o * e.inner + j;
+
+            max_share(&e, x + at, r->y[k], r->dy[k],
+                      r->addend[0] ? r->addend[0] + at : NULL, r->dx[0] + at);
+        }
+}
+
+const ls__op ls__op_max_over = {
+    .name = "max_over", .inputs = 1, .reads = 1, .reads_y = true,
+    .dx_over_addend = true, .attributes = attributes,
+    .shape = reduced_shape, .forward = max_fwd, .backward = max_bwd};
+
+/* ------ building ------ */
+
+/* The set of axes; 0 and a failure where one is none or stands there twice. */
+static unsigned axes_of(ls_node *x, int count, const int *axes)
+{
+    unsigned set = count ? 0 : (1u << x->rank) - 1;
+
+    for (int i = 0; i < count; i++) {
+        int axis = axes[i] < 0 ? axes[i] + x->rank : axes[i];
+
+        if (axis < 0 || axis >= x->rank || set >> axis & 1) {
+            char text[LS__SHAPE_TEXT];
+
+            ls__fail(LS_ESHAPE, "reduction of \"%s\": axis %d of %s is none, "
+                     "or stands there twice", x->name, axes[i],
+                     ls__shape_text(text, x->rank, x->shape));
+            ls__graph_failed(x->graph, LS_ESHAPE);
+            return 0;
+        }
+        set |= 1u << axis;
+    }
+    return set;
+}
+
+/* One node for each group of axes that follow each other. */
+static ls_node *over(const ls__op *op, ls_node *x, int count, const int *axes)
+{
+    unsigned set;
+
+    if (!x || x->graph->status)
+        return NULL;
+    if (count < 0 || (count && !axes)) {
+        ls__fail(LS_EINVAL, "%s \"%s\": %d axes", op->name, x->name, count);
+        return ls__graph_failed(x->graph, LS_EINVAL);
+    }
+    set = axes_of(x, count, axes);
+    for (int last = x->rank - 1; x && last >= 0; last--) {
+        int first = last;
+        ls_node *n;
+
+        if (!(set >> last & 1))
+            continue;
+        while (first > 0 && set >> (first - 1) & 1)
+            first--;
+        if ((n = ls__node_unnamed(op, x, NULL))) {
+            n->axis = first;
+            n->axes = last + 1 - first;
+        }
+        x = ls__node_done(n);
+        last = first;
+    }
+    return x && x->graph->status ? NULL : x;
+}
+
+ls_node *ls_sum_over(ls_node *x, int count, const int *axes)
+{
+    return over(&ls__op_sum, x, count, axes);
+}
+
+ls_node *ls_mean_over(ls_node *x, int count, const int *axes)
+{
+    ls_node *y = ls_sum_over(x, count, axes);
+
+    return y ? ls_scale_shift(y, (double)y->size / (double)x->size, 0) : NULL;
+}
+
+ls_node *ls_max_over(ls_node *x, int count, const int *axes)
+{
+    return over(&ls__op_max_over, x, count, axes);
+}

@@ -1,0 +1,77 @@
+/* Softmax and its logarithm along the last axis.
+ *
+ *     p = e^(x - max) / sum,     dx = p (dy - sum(dy p))
+ *     y = x - max - log(sum),    dx = dy - e^y sum(dy) */
+#include "op/op_table.h"
+
+#include <string.h>
+
+static int64_t vectors_of(const ls__run *r)
+{
+    return r->rows * ls__vectors(r->node);
+}
+
+static size_t bytes_of(const ls__run *r)
+{
+    return (size_t)(r->rows * r->node->size) * sizeof(float);
+}
+
+static int softmax_shape(ls_node *n)
+{
+    return ls__want(n, 0, LS_F32, 1) < 0 ? LS_ESHAPE : ls__same_shape(n);
+}
+
+static void softmax_fwd(const ls__run *r)
+{
+    int64_t n = ls__width(r->node);
+
+    memcpy(r->y, r->x[0], bytes_of(r));
+    r->kernels->softmax(vectors_of(r), n, n, r->y);
+}
+
+static void softmax_bwd(const ls__run *r)
+{
+    int64_t n = ls__width(r->node);
+
+    if (r->dx[0] != r->dy)
+        memcpy(r->dx[0], r->dy, bytes_of(r));
+    r->kernels->softmax_grad(vectors_of(r), n, n, r->y, r->dx[0]);
+    if (r->addend[0])
+        r->kernels->add(r->rows * r->node->size, r->addend[0], r->dx[0],
+                        r->dx[0]);
+}
+
+const ls__op ls__op_softmax = {
+    .name = "softmax", .inputs = 1, .reads_y = true, .dx_over_dy = true,
+    .shape = softmax_shape, .forward = softmax_fwd, .backward = softmax_bwd};
+
+ls_node *ls_softmax(ls_node *x)
+{
+    return ls__node_done(ls__node_unnamed(&ls__op_softmax, x, NULL));
+}
+
+static void log_softmax_fwd(const ls__run *r)
+{
+    r->kernels->log_softmax(vectors_of(r), ls__width(r->node), r->x[0], r->y);
+}
+
+static void log_softmax_bwd(const ls__run *r)
+{
+    if (r->dx[0] != r->dy)
+        memcpy(r->dx[0], r->dy, bytes_of(r));
+    r->kernels->log_softmax_grad(vectors_of(r), ls__width(r->node), r->y,
+                                 r->dx[0]);
+    if (r->addend[0])
+        r->kernels->add(r->rows * r->node->size, r->addend[0], r->dx[0],
+                        r->dx[0]);
+}
+
+const ls__op ls__op_log_softmax = {
+    .name = "log_softmax", .inputs = 1, .reads_y = true, .dx_over_dy = true,
+    .shape = softmax_shape, .forward = log_softmax_fwd,
+    .backward = log_softmax_bwd};
+
+ls_node *ls_log_softmax(ls_node *x)
+{
+    return ls__node_done(ls__node_unnamed(&ls__op_log_softmax, x, NULL));
+}

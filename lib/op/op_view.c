@@ -1,0 +1,337 @@
+/* Operators that compute nothing: reshape, transpose, slice, broadcast, whose
+ * value is a view of their input, and concat, whose inputs are views of its
+ * value. */
+#include "op/op_table.h"
+#include "op/view.h"
+
+#include <string.h>
+
+/* ------ values that are views ------ */
+
+static ls__view transpose_view(const ls_node *n)
+{
+    ls__view x = ls__view_all(n->rank, n->in[0]->shape), v = x;
+
+    for (int k = 0; k < n->rank; k++) {
+        v.shape[k] = x.shape[n->extents.of[k]];
+        v.stride[k] = x.stride[n->extents.of[k]];
+    }
+    return v;
+}
+
+static ls__view slice_view(const ls_node *n)
+{
+    ls__view v = ls__view_all(n->rank, n->in[0]->shape);
+
+    v.first = n->first * v.stride[n->axis];
+    v.shape[n->axis] = n->shape[n->axis];
+    return v;
+}
+
+/* Axes that x lacks, or has only one of, stand still. */
+static ls__view broadcast_view(const ls_node *n)
+{
+    const ls_node *x = n->in[0];
+    ls__view from = ls__view_all(x->rank, x->shape);
+    ls__view v = ls__view_all(n->rank, n->shape);
+    int more = n->rank - x->rank;
+
+    for (int k = 0; k < n->rank; k++)
+        v.stride[k] = k < more || x->shape[k - more] == 1 ? 0
+                                                          : from.stride[k - more];
+    return v;
+}
+
+static ls__view view_of(const ls_node *n)
+{
+    return n->op == &ls__op_transpose ? transpose_view(n)
+           : n->op == &ls__op_slice   ? slice_view(n)
+                                      : broadcast_view(n);
+}
+
+static void view_fwd(const ls__run *r)
+{
+    ls__view one = view_of(r->node);
+    ls__view v = ls__view_rows(&one, r->rows, r->node->in[0]->size);
+
+    ls__view_read(&v, r->x[0], NULL, r->y);
+}
+
+/* Every element of dy is added to its own; the addend comes last. */
+static void view_bwd(const ls__run *r)
+{
+    int64_t size = r->rows * r->node->in[0]->size;
+    ls__view one = view_of(r->node);
+    ls__view v = ls__view_rows(&one, r->rows, r->node->in[0]->size);
+
+    if (!r->dx[0])
+        return;
+    memset(r->dx[0], 0, (size_t)size * sizeof *r->dy);
+    ls__view_add(&v, r->dy, r->dx[0]);
+    if (r->addend[0])
+        r->kernels->add(size, r->addend[0], r->dx[0], r->dx[0]);
+}
+
+/* ------ transpose ------ */
+
+/* Each axis once. */
+static int transpose_shape(ls_node *n)
+{
+    const ls_node *x = n->in[0];
+    int64_t shape[LS_MAX_RANK] = {0};
+    unsigned seen = 0;
+
+    if (ls__want(n, 0, LS_F32, 2) < 0)
+        return LS_ESHAPE;
+    if (n->extents.rank != x->rank)
+        return ls__fail(LS_EINVAL, "transpose \"%s\": %d axes in the place of "
+                        "%d", n->name, n->extents.rank, x->rank);
+    for (int k = 0; k < x->rank; k++) {
+        int64_t axis = n->extents.of[k];
+
+        if (axis < 0 || axis >= x->rank || seen >> axis & 1)
+            return ls__fail(LS_EINVAL, "transpose \"%s\": axis %d of the value "
+                            "is axis %lld of the input; each of 0 to %d must "
+                            "stand there once", n->name, k, (long long)axis,
+                            x->rank - 1);
+        seen |= 1u << axis;
+        shape[k] = x->shape[axis];
+    }
+    return ls__node_set_shape(n, LS_F32, x->rank, shape);
+}
+
+static const ls__attribute transpose_attributes[] = {
+    LS__FIELD("axes", LS__SIZES, extents), {0}};
+
+const ls__op ls__op_transpose = {
+    .name = "transpose", .attributes = transpose_attributes,
+    .inputs = 1, .shape = transpose_shape,
+    .forward = view_fwd, .backward = view_bwd};
+
+ls_node *ls_transpose(ls_node *x, const int *axes)
+{
+    ls_node *n = ls__node_unnamed(&ls__op_transpose, x, NULL);
+
+    if (n)
+        n->extents.rank = x->rank;
+    for (int k = 0; n && k < x->rank; k++)
+        n->extents.of[k] = axes              ? axes[k]
+                      : k < x->rank - 2 ? k
+                                        : 2 * x->rank - 3 - k;
+    return ls__node_done(n);
+}
+
+/* ------ slice ------ */
+
+static int slice_shape(ls_node *n)
+{
+    const ls_node *x = n->in[0];
+    int64_t shape[LS_MAX_RANK], count = n->count;
+
+    if (ls__want(n, 0, LS_F32, 1) < 0 || ls__want_axis(n) < 0)
+        return LS_ESHAPE;
+    if (n->first < 0 || count < 1 || n->first > x->shape[n->axis] - count)
+        return ls__fail(LS_ESHAPE, "slice \"%s\": %lld elements from %lld of "
+                        "axis %lld, which has %lld", n->name, (long long)count,
+                        (long long)n->first, (long long)n->axis,
+                        (long long)x->shape[n->axis]);
+    memcpy(shape, x->shape, sizeof shape);
+    shape[n->axis] = count;
+    return ls__node_set_shape(n, LS_F32, x->rank, shape);
+}
+
+static const ls__attribute slice_attributes[] = {
+    LS__FIELD("axis", LS__INTEGER, axis),
+    LS__FIELD("first", LS__INTEGER, first),
+    LS__FIELD("count", LS__INTEGER, count), {0}};
+
+const ls__op ls__op_slice = {
+    .name = "slice", .attributes = slice_attributes,
+    .inputs = 1, .shape = slice_shape, .forward = view_fwd,
+    .backward = view_bwd};
+
+ls_node *ls_slice(ls_node *x, int axis, int64_t first, int64_t count)
+{
+    ls_node *n = ls__node_unnamed(&ls__op_slice, x, NULL);
+
+    if (n) {
+        n->axis = axis;
+        n->first = first;
+        n->count = count;
+    }
+    return ls__node_done(n);
+}
+
+/* ------ shapes that are asked for ------ */
+
+/* What reshape and broadcast are given. */
+static ls_node *with_shape(const ls__op *op, ls_node *x, int rank,
+                           const int64_t *shape)
+{
+    ls_node *n;
+
+    if (!x || x->graph->status)
+        return NULL;
+    if (rank < 0 || rank >= LS_MAX_RANK || (rank && !shape)) {
+        ls__fail(LS_EINVAL, "%s \"%s\": rank %d; it must be 0..%d", op->name,
+                 x->name, rank, LS_MAX_RANK - 1);
+        return ls__graph_failed(x->graph, LS_EINVAL);
+    }
+    if ((n = ls__node_unnamed(op, x, NULL))) {
+        n->extents.rank = rank;
+        if (rank)
+            memcpy(n->extents.of, shape, (size_t)rank * sizeof *shape);
+    }
+    return ls__node_done(n);
+}
+
+static int misfit(const ls_node *n)
+{
+    const ls_node *x = n->in[0];
+    char from[LS__SHAPE_TEXT], to[LS__SHAPE_TEXT];
+
+    return ls__fail(LS_ESHAPE, "%s \"%s\": %s does not become %s",
+                    n->op->name, n->name,
+                    ls__shape_text(from, x->rank, x->shape),
+                    ls__shape_text(to, n->extents.rank, n->extents.of));
+}
+
+static int reshape_shape(ls_node *n)
+{
+    if (ls__want(n, 0, LS_F32, 0) < 0 ||
+        ls__node_set_shape(n, LS_F32, n->extents.rank, n->extents.of) < 0)
+        return LS_ESHAPE;
+    return n->size == n->in[0]->size ? 0 : misfit(n);
+}
+
+/* In a plan y is the memory of x, unless that is the user's. */
+static void reshape_fwd(const ls__run *r)
+{
+    if (r->y != r->x[0])
+        memcpy(r->y, r->x[0],
+               (size_t)(r->rows * r->node->size) * sizeof *r->y);
+}
+
+/* The gradient is dy: the executor passes it on. */
+static void reshape_bwd(const ls__run *r)
+{
+    (void)r;
+}
+
+static const ls__attribute shape_asked[] = {
+    LS__FIELD("shape", LS__SIZES, extents), {0}};
+
+const ls__op ls__op_reshape = {
+    .name = "reshape", .attributes = shape_asked,
+    .inputs = 1, .is_view = true, .passes = 1,
+    .shape = reshape_shape, .forward = reshape_fwd, .backward = reshape_bwd};
+
+ls_node *ls_reshape(ls_node *x, int rank, const int64_t *shape)
+{
+    return with_shape(&ls__op_reshape, x, rank, shape);
+}
+
+static int broadcast_shape(ls_node *n)
+{
+    const ls_node *x = n->in[0];
+    int more = n->extents.rank - x->rank;
+
+    if (ls__want(n, 0, LS_F32, 0) < 0)
+        return LS_ESHAPE;
+    if (more < 0)
+        return misfit(n);
+    for (int k = 0; k < x->rank; k++)
+        if (x->shape[k] != 1 && x->shape[k] != n->extents.of[k + more])
+            return misfit(n);
+    return ls__node_set_shape(n, LS_F32, n->extents.rank, n->extents.of);
+}
+
+const ls__op ls__op_broadcast = {
+    .name = "broadcast", .attributes = shape_asked,
+    .inputs = 1, .shape = broadcast_shape,
+    .forward = view_fwd, .backward = view_bwd};
+
+ls_node *ls_broadcast_to(ls_node *x, int rank, const int64_t *shape)
+{
+    return with_shape(&ls__op_broadcast, x, rank, shape);
+}
+
+/* ------ concat ------ */
+
+static int concat_shape(ls_node *n)
+{
+    const ls_node *a = n->in[0], *b = n->in[1];
+    char left[LS__SHAPE_TEXT], right[LS__SHAPE_TEXT];
+    int64_t shape[LS_MAX_RANK];
+
+    if (ls__want(n, 0, LS_F32, 1) < 0 || ls__want(n, 1, LS_F32, 1) < 0 ||
+        ls__want_axis(n) < 0)
+        return LS_ESHAPE;
+    memcpy(shape, a->shape, sizeof shape);
+    if (b->rank == a->rank)
+        shape[n->axis] = b->shape[n->axis];
+    if (b->rank != a->rank ||
+        memcmp(b->shape, shape, (size_t)b->rank * sizeof *shape))
+        return ls__fail(LS_ESHAPE, "concat: %s and %s differ in more than axis "
+                        "%lld", ls__shape_text(left, a->rank, a->shape),
+                        ls__shape_text(right, b->rank, b->shape),
+                        (long long)n->axis);
+    shape[n->axis] += a->shape[n->axis];
+    return ls__node_set_shape(n, LS_F32, a->rank, shape);
+}
+
+/* Where input k lies in the value, for all rows. */
+static ls__view part_of(const ls__run *r, int k)
+{
+    const ls_node *n = r->node;
+    ls__view v = ls__view_all(n->rank, n->shape);
+
+    v.shape[n->axis] = n->in[k]->shape[n->axis];
+    v.first = k * n->in[0]->shape[n->axis] * v.stride[n->axis];
+    return ls__view_rows(&v, r->rows, n->size);
+}
+
+static void concat_fwd(const ls__run *r)
+{
+    for (int k = 0; k < 2; k++) {
+        ls__view v = part_of(r, k);
+
+        ls__view_write(&v, r->x[k], r->y);
+    }
+}
+
+static void concat_bwd(const ls__run *r)
+{
+    for (int k = 0; k < 2; k++) {
+        ls__view v = part_of(r, k);
+
+        if (r->dx[k])
+            ls__view_read(&v, r->dy, r->addend[k], r->dx[k]);
+    }
+}
+
+static const ls__attribute concat_attributes[] = {
+    LS__FIELD("axis", LS__INTEGER, axis), {0}};
+
+const ls__op ls__op_concat = {
+    .name = "concat", .attributes = concat_attributes,
+    .inputs = 2, .dx_over_addend = true,
+    .shape = concat_shape, .forward = concat_fwd, .backward = concat_bwd};
+
+/* Halves of a long list first, so that nothing is copied more than log(count)
+ * times. */
+ls_node *ls_concat(ls_node *const *x, int count, int axis)
+{
+    int half = count / 2;
+    ls_node *n;
+
+    if (!x || count < 1)
+        return NULL;
+    if (count == 1)
+        return x[0];
+    n = ls__node_unnamed(&ls__op_concat, ls_concat(x, half, axis),
+                         ls_concat(x + half, count - half, axis));
+    if (n)
+        n->axis = axis;
+    return ls__node_done(n);
+}

@@ -1,0 +1,12 @@
+/* Threads of the library.  Signals sent to the process belong to the host's
+ * threads, so ours have them blocked; and their stack is what we need, whatever
+ * RLIMIT_STACK would give them (64 KB are too few, "unlimited" too many). */
+#ifndef LS_POOL_THREAD_H
+#define LS_POOL_THREAD_H
+
+#include <pthread.h>
+
+/* Start a thread.  Returns 0 or an errno. */
+int ls__thread_start(pthread_t *thread, void *(*run)(void *user), void *user);
+
+#endif

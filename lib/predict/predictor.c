@@ -1,0 +1,225 @@
+/* Opening predictors on a trainer or a file, and taking new weights. */
+#include "predict/predictor.h"
+#include "base/error.h"
+#include "exchange/onnx.h"
+#include "model/model_file.h"
+#include "pool/pool.h"
+#include "train/trainer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void ls__predictor_hold(ls_predictor *p)
+{
+    atomic_fetch_add(&p->holders, 1);
+}
+
+void ls__predictor_drop(ls_predictor *p)
+{
+    if (atomic_fetch_sub(&p->holders, 1) > 1)
+        return;
+    ls__snapshots_close(&p->snapshots);
+    ls__model_close(&p->model);
+    free(p->input);
+    free(p);
+}
+
+void ls_predictor_close(ls_predictor *p)
+{
+    if (p)
+        ls__predictor_drop(p);
+}
+
+static ls_predictor *new_predictor(void)
+{
+    ls_predictor *p = ls__new(1, sizeof *p, "predictor");
+
+    if (!p)
+        return NULL;
+    atomic_init(&p->holders, 1);
+    atomic_flag_clear(&p->refreshing);
+    return p;
+}
+
+/* Is the input needed for any output? */
+static bool is_read(const ls__plan *plan, int input)
+{
+    for (int i = 0; i < plan->outputs; i++)
+        if (plan->output[i].reads[input])
+            return true;
+    return false;
+}
+
+/* What remains once the model is open and has its weights. */
+static int finish(ls_predictor *p)
+{
+    const ls__model *m = &p->model;
+
+    p->input = ls__new((size_t)m->inputs, sizeof *p->input, "inputs");
+    if (!p->input)
+        return LS_ENOMEM;
+    for (int i = 0; i < m->inputs; i++)
+        if (is_read(m->plan, i))
+            p->input[p->inputs++] = &m->input[i];
+    return ls__snapshots_open(&p->snapshots, m);
+}
+
+static int hand_out(ls_predictor **predictor, ls_predictor *p, int status)
+{
+    if (status == 0)
+        status = finish(p);
+    if (status < 0)
+        ls__predictor_drop(p);
+    else
+        *predictor = p;
+    return status;
+}
+
+int ls_predictor_load(ls_predictor **predictor, const char *path)
+{
+    ls_predictor *p;
+
+    if (!predictor || !path)
+        return ls__fail(LS_EINVAL, "ls_predictor_load: %s is NULL",
+                        predictor ? "path" : "predictor");
+    if (!(p = new_predictor()))
+        return LS_ENOMEM;
+    return hand_out(predictor, p, ls__model_load(&p->model, path));
+}
+
+/* ------ from a trainer ------ */
+
+/* Copy the weights of a trainer and pack them.  The trainer's pool is taken so
+ * that no step changes what is copied. */
+static int copy_weights(const ls_trainer *t, const ls__plan *plan,
+                        float *value, const ls__weights *weights)
+{
+    int status = ls__pool_take(t->pool);
+
+    if (status < 0)
+        return status;
+    memcpy(value, t->model.value,
+           (size_t)t->model.params.floats * sizeof *value);
+    ls__pool_give(t->pool);
+    ls__exec_pack(plan, weights, 0, 1, false);
+    return 0;
+}
+
+static int open_model(ls_predictor *p, const ls_trainer *t)
+{
+    ls__model_options o = {.purpose = LS__TO_PREDICT,
+                           .precision = t->options.precision};
+    ls__model *m = &p->model;
+    int status;
+
+    if (!t->model.graph)
+        return ls__fail(LS_ENOTSUP, "a gradient function of your own has no "
+                        "outputs to predict");
+    o.backend = t->model.plan->backend.name;
+    if ((status = ls__model_open(m, t->model.graph, &o)) < 0)
+        return status;
+    return copy_weights(t, m->plan, m->value, &m->weights);
+}
+
+int ls_predictor_open(ls_predictor **predictor, const ls_trainer *trainer)
+{
+    ls_predictor *p;
+
+    if (!predictor || !trainer)
+        return ls__fail(LS_EINVAL, "ls_predictor_open: %s is NULL",
+                        predictor ? "trainer" : "predictor");
+    if (!(p = new_predictor()))
+        return LS_ENOMEM;
+    return hand_out(predictor, p, open_model(p, trainer));
+}
+
+/* ------ new weights ------ */
+
+static int check_same(const ls__params *a, const ls__params *b)
+{
+    bool same = a->count == b->count;
+
+    for (int i = 0; same && i < a->count; i++) {
+        const ls__slot *s = &a->slot[i], *t = &b->slot[i];
+
+        same = !strcmp(s->name, t->name) && s->rank == t->rank &&
+               !memcmp(s->shape, t->shape, (size_t)s->rank * sizeof *s->shape);
+        if (!same)
+            return ls__fail(LS_ESHAPE, "the trainer's parameter \"%s\" is not "
+                            "the predictor's \"%s\", or of another shape",
+                            t->name, s->name);
+    }
+    if (!same)
+        return ls__fail(LS_ESHAPE, "the trainer has %d parameters, the "
+                        "predictor %d", b->count, a->count);
+    return 0;
+}
+
+static int refresh(ls_predictor *p, const ls_trainer *t)
+{
+    ls__snapshot *next = ls__snapshots_spare(&p->snapshots);
+    int status;
+
+    if (!next)
+        return LS_ENOMEM;
+    status = copy_weights(t, p->model.plan, next->value, &next->weights);
+    if (status == 0)
+        ls__snapshots_publish(&p->snapshots, next);
+    return status;
+}
+
+int ls_predictor_refresh(ls_predictor *p, const ls_trainer *t)
+{
+    int status;
+
+    if (!p || !t)
+        return ls__fail(LS_EINVAL, "ls_predictor_refresh: %s is NULL",
+                        p ? "trainer" : "predictor");
+    if ((status = check_same(&p->model.params, &t->model.params)) < 0)
+        return status;
+    if (atomic_flag_test_and_set(&p->refreshing))
+        return ls__fail(LS_EBUSY, "the predictor is being refreshed by another "
+                        "thread");
+    status = refresh(p, t);
+    atomic_flag_clear(&p->refreshing);
+    return status;
+}
+
+int ls_predictor_save_onnx(ls_predictor *p, const char *path)
+{
+    ls__snapshot *taken;
+    int status;
+
+    if (!p || !path)
+        return ls__fail(LS_EINVAL, "ls_predictor_save_onnx: %s is NULL",
+                        p ? "path" : "predictor");
+    taken = ls__snapshots_take(&p->snapshots);
+    status = ls__onnx_write(p->model.graph, taken->weights.of, path);
+    ls__snapshots_give(taken);
+    return status;
+}
+
+/* ------ what it takes and gives ------ */
+
+bool ls_predictor_input(const ls_predictor *p, int i, ls_array_spec *input)
+{
+    if (!p || !input || i < 0 || i >= p->inputs)
+        return false;
+    *input = (ls_array_spec){p->input[i]->name, p->input[i]->dtype,
+                             p->input[i]->rank, {0}};
+    memcpy(input->shape, p->input[i]->shape, sizeof input->shape);
+    return true;
+}
+
+bool ls_predictor_output(const ls_predictor *p, int i, ls_array_spec *output)
+{
+    const ls_node *n;
+
+    if (!p || !output || i < 0 || i >= p->model.plan->outputs)
+        return false;
+    n = p->model.graph->outputs[i]->node;
+    *output = (ls_array_spec){p->model.plan->output[i].name, LS_F32, n->rank,
+                              {0}};
+    memcpy(output->shape, n->shape, sizeof n->shape);
+    return true;
+}

@@ -1,0 +1,20 @@
+/* A predictor: a model and the snapshots of its weights. */
+#ifndef LS_PREDICT_PREDICTOR_H
+#define LS_PREDICT_PREDICTOR_H
+
+#include "lockstep.h"
+#include "predict/snapshot.h"
+
+struct ls_predictor {
+    atomic_int holders;      /* contexts, and the user until it is closed */
+    atomic_flag refreshing;
+    ls__model model;
+    ls__snapshots snapshots; /* of its weights */
+    int inputs;
+    const ls__input **input; /* those that an output reads */
+};
+
+void ls__predictor_hold(ls_predictor *p);
+void ls__predictor_drop(ls_predictor *p);
+
+#endif

@@ -1,0 +1,47 @@
+/* Every rank sends its facts to all, and all compare all: so they end alike. */
+#include "rank/agree.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "rank/link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What one rank says. */
+typedef struct list {
+    ls__fact fact[LS__FACTS];
+} list;
+
+static int compare(const ls_transport *t, const list *of)
+{
+    for (int i = 0; i < LS__FACTS; i++)
+        for (int r = 1; r < t->ranks; r++) {
+            const ls__fact *a = &of[0].fact[i], *b = &of[r].fact[i];
+
+            if (strncmp(a->name, b->name, sizeof a->name) ||
+                strncmp(a->value, b->value, sizeof a->value))
+                return ls__fail(LS_EINVAL, "ranks differ: %.47s is %.79s on "
+                                "rank %d, and %.79s on rank 0", b->name,
+                                b->value, r, a->value);
+        }
+    return 0;
+}
+
+int ls__agree(const ls_transport *t, int facts, const ls__fact *fact)
+{
+    list *of = ls__new((size_t)t->ranks, sizeof *of, "facts of ranks");
+    int64_t *border = ls__new((size_t)t->ranks + 1, sizeof *border, "facts");
+    int status = of && border ? 0 : LS_ENOMEM;
+
+    if (status == 0) {
+        memcpy(of[t->rank].fact, fact, (size_t)facts * sizeof *fact);
+        for (int r = 0; r <= t->ranks; r++)
+            border[r] = r * (int64_t)sizeof *of;
+        status = ls__link_gather(t, of, border);
+    }
+    if (status == 0)
+        status = compare(t, of);
+    free(of);
+    free(border);
+    return status;
+}

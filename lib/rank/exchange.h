@@ -1,0 +1,58 @@
+/* Gradients over ranks: every rank sums its own devices as far as the tree lets
+ * it (ls__reduce_partials), sends the owner of each range those partial sums,
+ * and the owner completes the tree (ls__reduce).
+ *
+ *     ls__exchange_scatter   partial sums of each range go to its owner
+ *     ls__exchange_gather    what owners made of them goes to all
+ *
+ * Parts are whole nodes of the tree, so neither the cut nor the ranges show in
+ * a bit.  With one part a rank, a rank sends 2 N (R-1)/R floats in a step. */
+#ifndef LS_RANK_EXCHANGE_H
+#define LS_RANK_EXCHANGE_H
+
+#include "base/range.h"
+#include "rank/cut.h"
+
+typedef struct ls__exchange {
+    const ls_transport *link;
+    ls__cut cut;
+    int64_t n;       /* floats of a gradient */
+    ls__range own;   /* what this rank owns of them */
+    float **partial; /* [cut.parts] of the own range: this rank's are in its
+                        devices' gradients, others' in `staged` */
+    float *staged;
+    int64_t *border; /* [ranks+1] of the gather that is under way */
+} ls__exchange;
+
+/* Cut the devices over the ranks of a transport, which is borrowed.  LS_EINVAL:
+ * more ranks than devices.  Closed after a failure too. */
+int ls__exchange_open(ls__exchange *x, const ls_transport *link, int devices);
+void ls__exchange_close(ls__exchange *x);
+
+/* Make memory for gradients of n floats. */
+int ls__exchange_size(ls__exchange *x, int64_t n);
+
+/* The devices that run here. */
+ls__span ls__exchange_devices(const ls__exchange *x);
+
+/* The elements that a rank owns; borders are those of the reduction's blocks. */
+ls__range ls__exchange_range(const ls__exchange *x, int rank);
+
+/* Send partial sums to their owners and receive those of the own range:
+ * grad[i] is the gradient of device i of this rank, and the sum of a part lies
+ * in that of its first device.  LS_EIO. */
+int ls__exchange_scatter(ls__exchange *x, float *const *grad);
+
+/* Every rank has its own range of value[0..n), and afterwards all of it.
+ * LS_EIO. */
+int ls__exchange_gather(const ls__exchange *x, float *value);
+
+/* The same of one record of `size` bytes for each block of the reduction, which
+ * the block's owner has ... */
+int ls__exchange_gather_blocks(const ls__exchange *x, void *record,
+                               int64_t size);
+/* ... and of one for each device, which the device's rank has. */
+int ls__exchange_gather_devices(const ls__exchange *x, void *record,
+                                int64_t size);
+
+#endif

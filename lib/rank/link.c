@@ -1,0 +1,81 @@
+/* Posting, waiting and the gather of all to all. */
+#include "rank/link.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <sched.h>
+#include <time.h>
+
+enum { PATIENCE = 600 }; /* seconds, where the transport says nothing */
+
+static int fail(const ls_transport *t, const char *what, int rank, int status)
+{
+    const char *why = t->reason ? t->reason(t->user) : NULL;
+
+    return ls__fail(LS_EIO, "rank %d of %d: %s rank %d failed: %s", t->rank,
+                    t->ranks, what, rank, why ? why : ls_strerror(status));
+}
+
+int ls__link_send(const ls_transport *t, int to, const void *data,
+                  int64_t bytes)
+{
+    int status = bytes ? t->send(t->user, to, bytes, data) : 0;
+
+    return status < 0 ? fail(t, "sending to", to, status) : 0;
+}
+
+int ls__link_receive(const ls_transport *t, int from, void *data,
+                     int64_t bytes)
+{
+    int status = bytes ? t->receive(t->user, from, bytes, data) : 0;
+
+    return status < 0 ? fail(t, "receiving from", from, status) : 0;
+}
+
+/* For a millisecond the core is offered to whoever wants it; then the waiter
+ * sleeps, longer and longer, for ranks may share a core. */
+static void pause_after(double waited)
+{
+    double nap = waited / 8 < 1e-3 ? waited / 8 : 1e-3;
+    struct timespec t = {.tv_nsec = (long)(nap * 1e9)};
+
+    if (waited < 1e-3)
+        sched_yield();
+    else
+        nanosleep(&t, NULL);
+}
+
+int ls__link_wait(const ls_transport *t)
+{
+    double patience = t->patience > 0 ? t->patience : PATIENCE;
+    double began = 0, waited = 0;
+    int rank = t->rank, status;
+
+    while ((status = t->test(t->user, &rank)) == 0) {
+        began = began > 0 ? began : ls__seconds();
+        waited = ls__seconds() - began;
+        if (waited > patience)
+            return ls__fail(LS_EIO, "rank %d of %d: rank %d did not answer "
+                            "for %g seconds", t->rank, t->ranks, rank,
+                            patience);
+        pause_after(waited);
+    }
+    return status < 0 ? fail(t, "exchanging with", rank, status) : 0;
+}
+
+int ls__link_gather(const ls_transport *t, void *data, const int64_t *border)
+{
+    char *at = data;
+    int me = t->rank, status = 0;
+
+    for (int i = 1; i < t->ranks && status == 0; i++) {
+        int r = (me + i) % t->ranks;
+
+        status = ls__link_receive(t, r, at + border[r],
+                                  border[r + 1] - border[r]);
+    }
+    for (int i = 1; i < t->ranks && status == 0; i++)
+        status = ls__link_send(t, (me + i) % t->ranks, at + border[me],
+                               border[me + 1] - border[me]);
+    return status < 0 ? status : ls__link_wait(t);
+}

@@ -1,0 +1,24 @@
+/* Messages between ranks: what a transport does, with words for what fails, and
+ * the waiting for it. */
+#ifndef LS_RANK_LINK_H
+#define LS_RANK_LINK_H
+
+#include "lockstep.h"
+
+/* Post a message; nothing is sent for 0 bytes.  The two ends name the same
+ * sizes in the same order. */
+int ls__link_send(const ls_transport *t, int to, const void *data,
+                  int64_t bytes);
+int ls__link_receive(const ls_transport *t, int from, void *data,
+                     int64_t bytes);
+
+/* Wait until all that was posted is done, giving the core back to other ranks
+ * after a moment.  LS_EIO: the transport failed, or its patience ended, which
+ * names the rank waited for. */
+int ls__link_wait(const ls_transport *t);
+
+/* All to all: rank r has bytes border[r] .. border[r+1]-1 of `data`, and
+ * afterwards every rank has all of them. */
+int ls__link_gather(const ls_transport *t, void *data, const int64_t *border);
+
+#endif

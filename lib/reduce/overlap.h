@@ -1,0 +1,18 @@
+/* Do pieces of memory overlap?  Found by sorting them, so that a collective
+ * over many arrays and devices is not held up. */
+#ifndef LS_REDUCE_OVERLAP_H
+#define LS_REDUCE_OVERLAP_H
+
+#include <stdint.h>
+
+/* Bytes [first, last) of memory, and whose they are. */
+typedef struct ls__piece {
+    uintptr_t first, last;
+    int array, device;
+} ls__piece;
+
+/* Sort n pieces, none of them empty, by where they begin; returns the first
+ * that reaches into the one behind it, or -1. */
+int ls__pieces_sort(ls__piece *piece, int n);
+
+#endif

@@ -1,0 +1,110 @@
+/* Who computes the gradient of a device, and in which memory. */
+#include "train/device.h"
+#include "pool/pool.h"
+
+#include <string.h>
+
+static int open_worker(ls_trainer *t, int worker)
+{
+    int first, last, status = 0;
+
+    ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
+    if (first < last)
+        status = ls__context_open(&t->context[first], t->model.plan);
+    for (int d = first + 1; d < last; d++)
+        t->context[d] = t->context[first];
+    return status;
+}
+
+int ls__devices_open(ls_trainer *t)
+{
+    int status = 0;
+
+    if (!t->model.plan)
+        return 0;
+    t->context = ls__arena_new(&t->arena, (size_t)t->devices.count,
+                               sizeof *t->context);
+    if (!t->context)
+        return LS_ENOMEM;
+    for (int w = 0; w < t->workers && status == 0; w++)
+        status = open_worker(t, w);
+    return status;
+}
+
+void ls__devices_close(ls_trainer *t)
+{
+    for (int d = 0; t->context && d < t->devices.count; d++)
+        if (d == 0 || t->context[d] != t->context[d - 1])
+            ls__context_close(t->context[d]);
+    for (int w = 0; t->later && w < t->workers; w++)
+        ls__block_free(t->later[w]);
+}
+
+/* ------ gradients that are added ------ */
+
+/* The first touch places the pages; padding stays zero. */
+static void touch_later(void *user, int worker)
+{
+    ls_trainer *t = user;
+
+    memset(t->later[worker], 0,
+           (size_t)t->model.params.floats * sizeof **t->later);
+}
+
+static void point_at_later(ls_trainer *t)
+{
+    const ls__params *p = &t->model.params;
+
+    for (int w = 0; w < t->workers; w++)
+        for (int i = 0; i < p->count; i++)
+            t->later_of[w * p->count + i] =
+                t->later[w] + ls__params_declared(p, i)->offset;
+}
+
+static bool has_later(const ls_trainer *t)
+{
+    return t->later && t->later[t->workers - 1];
+}
+
+int ls__devices_make_later(ls_trainer *t)
+{
+    size_t bytes = (size_t)t->model.params.floats * sizeof **t->later;
+    size_t n = (size_t)t->model.params.count, w = (size_t)t->workers;
+
+    if (has_later(t))
+        return 0;
+    if (!t->later_of)
+        t->later_of = ls__arena_new(&t->arena, n * w, sizeof *t->later_of);
+    if (!t->later)
+        t->later = ls__arena_new(&t->arena, w, sizeof *t->later);
+    if (!t->later || !t->later_of)
+        return LS_ENOMEM;
+    for (size_t i = 0; i < w; i++)
+        if (!t->later[i] &&
+            !(t->later[i] = ls__block(bytes, "gradient to be added")))
+            return LS_ENOMEM;
+    point_at_later(t);
+    ls__pool_run(t->pool, touch_later, t);
+    return 0;
+}
+
+/* ------ running ------ */
+
+int ls__device_run(const ls_trainer *t, int device, const ls_shard *shard,
+                   float *const *grads, ls_sums *sums)
+{
+    const ls__model *m = &t->model;
+
+    if (m->plan)
+        return ls__exec_gradient(t->context[device], &m->weights, shard, grads,
+                                 sums);
+    return t->fn(t->user, device, shard, m->weights.of, grads, sums);
+}
+
+int ls__device_failed(const ls_trainer *t, int device)
+{
+    const ls_node *n = t->model.plan ? ls__context_failed(t->context[device])
+                                     : NULL;
+
+    return n ? n->id : -1;
+}

@@ -1,0 +1,27 @@
+/* The gradient of one device: by the model's plan, or by a function of the
+ * user's. */
+#ifndef LS_TRAIN_DEVICE_H
+#define LS_TRAIN_DEVICE_H
+
+#include "train/trainer.h"
+
+/* The memory of each worker's runs of the plan; nothing for a model that a
+ * function of the user's computes. */
+int ls__devices_open(ls_trainer *t);
+void ls__devices_close(ls_trainer *t);
+
+/* Make t->later, unless it is there: gradients that are added to those a device
+ * has already.  The pool is taken. */
+int ls__devices_make_later(ls_trainer *t);
+
+/* Add the sums of a shard and write its gradients, by parameters in the order
+ * of declaration (grads NULL: the sums alone), with the memory of the worker
+ * that runs the device.  A status below 0 is the function's, or that of an
+ * operator of the user's, which ls__device_failed names then. */
+int ls__device_run(const ls_trainer *t, int device, const ls_shard *shard,
+                   float *const *grads, ls_sums *sums);
+
+/* The number of the operator; -1: it was the gradient function. */
+int ls__device_failed(const ls_trainer *t, int device);
+
+#endif

@@ -1,0 +1,34 @@
+/* Whether a trainer's state is still made of numbers.  A step checks losses and
+ * gradients; an update of finite ones can overflow all the same. */
+#include "base/error.h"
+#include "kernel/kernel.h"
+#include "train/optim.h"
+#include "train/trainer.h"
+
+static int not_finite(const ls_trainer *t, const char *moment, int64_t at)
+{
+    const ls__slot *s = ls__params_at(&t->model.params, at);
+
+    return ls__fail(LS_ENONFINITE, "after %lld updates the %s%sparameter "
+                    "\"%s\" is not finite, first in element %lld of %lld",
+                    (long long)t->step, moment, *moment ? " of the " : "",
+                    s->name, (long long)(at - s->offset), (long long)s->size);
+}
+
+static int check_block(const ls_trainer *t, const char *moment, const float *x)
+{
+    int64_t n = t->model.params.floats;
+    int64_t at = ls__kernels()->first_nonfinite(n, x);
+
+    return at < n ? not_finite(t, moment, at) : 0;
+}
+
+int ls_trainer_check(const ls_trainer *t)
+{
+    ls_optimizer_kind kind = t->options.optimizer.kind;
+    int status = check_block(t, "", t->model.value);
+
+    for (int m = 0; m < ls__optim_moments(kind) && status == 0; m++)
+        status = check_block(t, ls__optim_moment_name(kind, m), t->moment[m]);
+    return status;
+}

@@ -1,0 +1,227 @@
+/* What workers do in each phase of a step. */
+#include "train/phases.h"
+#include "pool/pool.h"
+#include "reduce/reduce.h"
+#include "train/clip.h"
+#include "train/device.h"
+#include "train/placement.h"
+#include "train/seam.h"
+#include "train/verdict.h"
+#include "train/watch.h"
+
+/* ------ prepare ------ */
+
+bool ls__phase_prepare(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+
+    ls__exec_pack(t->model.plan, &t->model.weights, worker, t->workers,
+                  s->pass->train);
+    return true;
+}
+
+/* ------ gradients ------ */
+
+static void add_sums(ls_sums *total, const ls_sums *sums, int metrics)
+{
+    total->loss += sums->loss;
+    total->weight += sums->weight;
+    total->correct += sums->correct;
+    for (int i = 0; i < metrics; i++) {
+        total->metric[i].sum += sums->metric[i].sum;
+        total->metric[i].weight += sums->metric[i].weight;
+    }
+}
+
+/* The first micro-batch is written to the device's gradient, a later one to
+ * the worker's and added. */
+static int run_micro(ls__step *s, int worker, int device, int micro,
+                     ls_sums *total)
+{
+    const ls_trainer *t = s->trainer;
+    ls_shard shard = ls__step_shard(s, device, micro);
+    bool later = s->before + micro > 0;
+    float **grads = later ? t->later_of + worker * t->model.params.count
+                          : t->grad_of + device * t->model.params.count;
+    ls_sums sums = {.correct = __builtin_nan("")};
+    int status = ls__device_run(t, device, &shard,
+                                  s->pass->train ? grads : NULL, &sums);
+
+    add_sums(total, &sums, t->model.metrics);
+    if (later && s->pass->train)
+        ls__kernels()->add(t->model.params.floats, t->grad[device],
+                           t->later[worker], t->grad[device]);
+    return status;
+}
+
+void ls__phase_gradients(ls__step *s, int worker, int device)
+{
+    ls_trainer *t = s->trainer;
+    ls__report *report = &s->notes.report[t->devices.first + device];
+
+    if (s->before == 0)
+        report->sums = (ls_sums){0};
+    report->step = t->step;
+    report->rows = s->rows;
+    report->status = 0;
+    report->diverged = false;
+    for (int m = 0; m < t->micro && report->status >= 0; m++) {
+        report->status = run_micro(s, worker, device, m, &report->sums);
+        report->failed = ls__device_failed(t, device);
+        if (m + s->before == 0 && t->watch && s->pass->train && report->status >= 0)
+            report->diverged = !ls__watch_confirm(t, device);
+    }
+}
+
+void ls__phase_predict(ls__step *s, int worker, int device)
+{
+    const ls_trainer *t = s->trainer;
+    ls__report *report = &s->notes.report[t->devices.first + device];
+
+    (void)worker;
+    report->step = t->step;
+    report->rows = s->rows;
+    report->status = 0;
+    for (int m = 0; m < t->micro && report->status == 0; m++) {
+        ls_shard shard = ls__step_shard(s, device, m);
+
+        report->status = ls__exec_output(t->context[device],
+                                         &t->model.weights, &shard, s->output,
+                                         s->out + shard.first * s->output->size);
+        report->failed = ls__device_failed(t, device);
+    }
+}
+
+/* ------ reduce ------ */
+
+void ls__reduce_means(const ls__step *s, ls__range r)
+{
+    const ls_trainer *t = s->trainer;
+    const ls__report *report = s->notes.report + t->devices.first;
+
+    if (t->options.mean != LS_MEAN_OF_SHARDS)
+        return;
+    for (int d = 0; d < t->devices.count; d++)
+        ls__kernels()->scale(r.last - r.first,
+                             1.0f / (float)report[d].sums.weight,
+                             t->grad[d] + r.first);
+}
+
+/* Borders of ranges are those of blocks with clipping, so that nobody else
+ * takes part in a block's sum of squares. */
+static ls__range range_of(const ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+
+    return ls__range_part(t->owned, t->workers, worker,
+                          s->notes.square ? LS__REDUCE_BLOCK : 16);
+}
+
+bool ls__phase_reduce(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+    ls__range mine = range_of(s, worker);
+    ls__reduction r = {.buffer = t->grad, .count = t->devices.count,
+                       .out = s->gradient, .square = s->notes.square};
+
+    if (ls__verdict_judge(s) != LS__GOES_ON)
+        return false;
+    ls__reduce_means(s, mine);
+    r.factor = ls__verdict_factor(s);
+    s->notes.bad[worker] = ls__reduce(&r, mine);
+    return true;
+}
+
+bool ls__phase_check(ls__step *s, int worker)
+{
+    ls__reduction r = {.buffer = &s->given, .count = 1, .factor = 1,
+                       .out = s->gradient, .square = s->notes.square};
+
+    s->notes.bad[worker] = ls__reduce(&r, range_of(s, worker));
+    return true;
+}
+
+/* Partial sums begin where the process's range does, and so must all else. */
+bool ls__phase_complete(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+    int64_t from = t->owned.first, bad;
+    ls__range mine = range_of(s, worker);
+    ls__reduction r = {.buffer = t->seam->partial, .count = t->seam->parts,
+                       .part = t->seam->part, .of = t->devices.of,
+                       .out = s->gradient + from};
+
+    if (s->status < 0)
+        return false;
+    r.factor = ls__verdict_factor(s);
+    if (s->notes.square)
+        r.square = s->notes.square + from / LS__REDUCE_BLOCK;
+    bad = ls__reduce(&r, (ls__range){mine.first - from, mine.last - from});
+    s->notes.bad[worker] = bad < 0 ? bad : bad + from;
+    return true;
+}
+
+/* ------ update ------ */
+
+/* Block by block, so that what is clipped is still in the cache when it is
+ * used; no more of it than the process owns. */
+static void update_range(const ls__step *s, float norm, ls__range all)
+{
+    const ls_trainer *t = s->trainer;
+    ls__range r = ls__range_common(all, t->owned);
+    float most = (float)t->options.clip_norm;
+
+    for (int64_t i = r.first, end; i < r.last; i = end) {
+        end = r.last - i < LS__REDUCE_BLOCK ? r.last : i + LS__REDUCE_BLOCK;
+        ls__clip(norm, most, end - i, s->gradient + i);
+        ls__optim_update(t->options.optimizer.kind, &s->rule, end - i,
+                         s->gradient + i, t->model.value + i, t->moment, i);
+    }
+}
+
+/* What devices first .. last-1 own. */
+static void update_owned(const ls__step *s, float norm, int first, int last)
+{
+    const ls_trainer *t = s->trainer;
+
+    for (int i = 0; i < t->model.params.count; i++) {
+        int axis = ls__placement_axis(t, i);
+        ls__piece p = {0};
+
+        if (axis >= 0)
+            p = ls__placement_piece(&t->model.params.slot[i], axis,
+                                    t->devices.count, first, last);
+        for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
+            update_range(s, norm, (ls__range){at, at + p.length});
+    }
+}
+
+/* What nobody owns. */
+static void update_rest(const ls__step *s, float norm)
+{
+    const ls_trainer *t = s->trainer;
+
+    for (int i = 0; i < t->model.params.count; i++) {
+        const ls__slot *p = &t->model.params.slot[i];
+
+        if (ls__placement_axis(t, i) < 0)
+            update_range(s, norm, (ls__range){p->offset, p->offset + p->size});
+    }
+}
+
+bool ls__phase_update(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+    float norm = ls__verdict_norm(s);
+    int first, last;
+
+    if (worker == 0)
+        s->norm = norm;
+    if (s->status < 0 || ls__verdict_bad(s, norm))
+        return false;
+    ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
+    update_owned(s, norm, first, last);
+    if (worker == 0)
+        update_rest(s, norm);
+    return true;
+}

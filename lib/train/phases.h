@@ -1,0 +1,36 @@
+/* The phases that passes consist of (step.h); step.c puts them together. */
+#ifndef LS_TRAIN_PHASES_H
+#define LS_TRAIN_PHASES_H
+
+#include "train/step.h"
+
+/* Workers pack the weights that all will read, each a share. */
+bool ls__phase_prepare(ls__step *s, int worker);
+
+/* A device's gradient into its own buffer, micro-batch after micro-batch, or,
+ * in a pass that does not train, its sums alone.  Parameters are read only. */
+void ls__phase_gradients(ls__step *s, int worker, int device);
+
+/* The rows of an output that are a device's. */
+void ls__phase_predict(ls__step *s, int worker, int device);
+
+/* Where the mean is that of shards, a range of each device's gradient becomes
+ * the device's own mean. */
+void ls__reduce_means(const ls__step *s, ls__range range);
+
+/* Each worker sums all devices over its range of the parameters, in tree
+ * order, into s->gradient, once multiplied, unless a device failed. */
+bool ls__phase_reduce(ls__step *s, int worker);
+
+/* The same with a gradient that is there already, s->given. */
+bool ls__phase_check(ls__step *s, int worker);
+
+/* The same from partial sums, over the range that this process owns. */
+bool ls__phase_complete(ls__step *s, int worker);
+
+/* Each worker updates what its devices own (placement.h), worker 0 also what
+ * nobody owns: all of it when state is replicated.  Nothing changes where the
+ * gradient or its norm is not finite. */
+bool ls__phase_update(ls__step *s, int worker);
+
+#endif

@@ -1,0 +1,162 @@
+/* The meetings of a step as messages between ranks. */
+#include "train/ranks.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "rank/exchange.h"
+#include "rank/link.h"
+#include "train/facts.h"
+#include "train/trainer.h"
+
+#include <stdlib.h>
+
+struct ls__ranks {
+    const ls_transport *link;
+    ls__exchange exchange;
+    ls__seam seam;
+    int64_t *bad;    /* [rank] */
+    int64_t *border; /* [rank+1] of bad */
+};
+
+/* ------ the meetings ------ */
+
+/* Once the trainer has its memory. */
+static int size(void *user, const ls_trainer *t)
+{
+    ls__ranks *r = user;
+    int status = ls__exchange_size(&r->exchange, t->model.params.floats);
+
+    r->seam.parts = r->exchange.cut.parts;
+    r->seam.part = r->exchange.cut.part;
+    r->seam.partial = r->exchange.partial;
+    return status;
+}
+
+/* Ranks whose batches or steps differ would train something that nobody asked
+ * for; all see all reports, and so end alike. */
+static int compare_reports(const ls__ranks *r, const ls__report *report)
+{
+    const ls__cut *c = &r->exchange.cut;
+
+    for (int k = 1; k < c->ranks; k++) {
+        const ls__report *a = &report[0], *b = &report[c->border[k]];
+
+        if (a->rows != b->rows)
+            return ls__fail(LS_ESHAPE, "ranks differ: a device has %lld rows "
+                            "of the batch on rank %d, and %lld on rank 0",
+                            (long long)b->rows, k, (long long)a->rows);
+        if (a->step != b->step)
+            return ls__fail(LS_EINVAL, "ranks differ: rank %d is at step %lld, "
+                            "and rank 0 at %lld", k, (long long)b->step,
+                            (long long)a->step);
+    }
+    return 0;
+}
+
+static int reports(void *user, ls__report *report)
+{
+    ls__ranks *r = user;
+    int status = ls__exchange_gather_devices(&r->exchange, report,
+                                             sizeof *report);
+
+    return status < 0 ? status : compare_reports(r, report);
+}
+
+static int partials(void *user, float *const *grad)
+{
+    ls__ranks *r = user;
+
+    return ls__exchange_scatter(&r->exchange, grad);
+}
+
+static int sound(void *user, int64_t *bad, float *square)
+{
+    ls__ranks *r = user;
+    int status;
+
+    r->bad[r->link->rank] = *bad;
+    if ((status = ls__link_gather(r->link, r->bad, r->border)) < 0)
+        return status;
+    for (int k = r->link->ranks - 1; k >= 0; k--)
+        *bad = r->bad[k] >= 0 ? r->bad[k] : *bad;
+    return square ? ls__exchange_gather_blocks(&r->exchange, square,
+                                               sizeof *square)
+                  : 0;
+}
+
+static int values(void *user, float *value)
+{
+    ls__ranks *r = user;
+
+    return ls__exchange_gather(&r->exchange, value);
+}
+
+static int outputs(void *user, void *out, int64_t bytes)
+{
+    ls__ranks *r = user;
+
+    return ls__exchange_gather_devices(&r->exchange, out, bytes);
+}
+
+/* ------ opening and closing ------ */
+
+static int fill(ls__ranks *r, int devices)
+{
+    int status = ls__exchange_open(&r->exchange, r->link, devices);
+    int ranks = r->link->ranks;
+
+    if (status < 0)
+        return status;
+    r->bad = ls__new((size_t)ranks, sizeof *r->bad, "ranks");
+    r->border = ls__new((size_t)ranks + 1, sizeof *r->border, "ranks");
+    if (!r->bad || !r->border)
+        return LS_ENOMEM;
+    for (int k = 0; k <= ranks; k++)
+        r->border[k] = k * (int64_t)sizeof *r->bad;
+    r->seam = (ls__seam){
+        .devices = ls__exchange_devices(&r->exchange), .rank = r->link->rank,
+        .ranks = ranks, .user = r, .open = size, .reports = reports,
+        .partials = partials, .sound = sound, .values = values,
+        .outputs = outputs};
+    return 0;
+}
+
+int ls__ranks_open(ls__ranks **ranks, const ls_transport *transport,
+                   int devices)
+{
+    int status = ls_transport_check(transport);
+    ls__ranks *r;
+
+    if (status < 0)
+        return status;
+    if (!(r = ls__new(1, sizeof *r, "ranks")))
+        return LS_ENOMEM;
+    r->link = transport;
+    if ((status = fill(r, devices)) < 0) {
+        ls__ranks_close(r);
+        return status;
+    }
+    *ranks = r;
+    return 0;
+}
+
+void ls__ranks_close(ls__ranks *r)
+{
+    if (!r)
+        return;
+    ls__exchange_close(&r->exchange);
+    free(r->bad);
+    free(r->border);
+    free(r);
+}
+
+ls__seam *ls__ranks_seam(ls__ranks *r)
+{
+    return &r->seam;
+}
+
+int ls__ranks_compare(ls__ranks *r, const ls_trainer *t)
+{
+    ls__fact fact[LS__FACTS];
+
+    return ls__agree(r->link, ls__facts_of(t, fact), fact);
+}

@@ -1,0 +1,100 @@
+/* The phases of a step in which processes meet.  Worker 0 is the caller; the
+ * others read what became of a meeting after the barrier that ends it, in a
+ * phase in which nobody meets. */
+#include "train/seam.h"
+#include "reduce/reduce.h"
+#include "train/phases.h"
+#include "train/trainer.h"
+#include "train/verdict.h"
+
+ls__range ls__seam_owned(int64_t floats, int rank, int ranks)
+{
+    return ls__range_part((ls__range){0, floats}, ranks, rank,
+                          LS__REDUCE_BLOCK);
+}
+
+bool ls__phase_reports(ls__step *s, int worker)
+{
+    const ls__seam *seam = s->trainer->seam;
+
+    if (worker == 0)
+        s->status = seam->reports(seam->user, s->notes.report);
+    return true;
+}
+
+bool ls__phase_partials(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+    ls__range all = {0, t->model.params.floats};
+    ls__range mine = ls__range_part(all, t->workers, worker, 16);
+
+    if (s->status < 0 || ls__verdict_judge(s) != LS__GOES_ON)
+        return false;
+    ls__reduce_means(s, mine);
+    ls__reduce_partials(t->grad, t->devices, mine);
+    return true;
+}
+
+bool ls__phase_exchange(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+
+    if (worker == 0)
+        s->status = t->seam->partials(t->seam->user, t->grad);
+    return true;
+}
+
+/* What the workers found becomes what all found, in the first one's place. */
+bool ls__phase_sound(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+    int64_t *bad = s->notes.bad;
+
+    if (worker != 0)
+        return true;
+    for (int w = 1; w < t->workers; w++) {
+        bad[0] = bad[0] < 0 ? bad[w] : bad[0];
+        bad[w] = -1;
+    }
+    s->status = t->seam->sound(t->seam->user, &bad[0], s->notes.square);
+    return true;
+}
+
+bool ls__phase_values(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+
+    if (worker == 0)
+        s->status = t->seam->values(t->seam->user, t->model.value);
+    return true;
+}
+
+/* The rows of an output are those of devices, micro-batch by micro-batch. */
+bool ls__phase_outputs(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+    int64_t each = s->rows * s->output->size;
+
+    if (worker != 0 || s->status < 0)
+        return true;
+    for (int d = 0; d < t->devices.of; d++)
+        if (s->notes.report[d].status < 0)
+            return true;
+    for (int m = 0; m < t->micro && s->status == 0; m++)
+        s->status = t->seam->outputs(t->seam->user,
+                                     s->out + m * t->devices.of * each,
+                                     each * (int64_t)sizeof *s->out);
+    return true;
+}
+
+int ls__seam_moments(ls_trainer *t)
+{
+    int status = 0;
+
+    if (!t->apart)
+        return 0;
+    for (int i = 0; i < 2 && t->moment[i] && status == 0; i++)
+        status = t->seam->values(t->seam->user, t->moment[i]);
+    t->apart = status < 0;
+    return status;
+}

@@ -1,0 +1,79 @@
+/* The seam between what the devices of this process sum and what all devices
+ * of the experiment do: where several processes train one model together.
+ *
+ * A process runs some of the devices.  What all have to agree about passes the
+ * seam four times in a step, always on the calling thread, while the other
+ * workers wait at a barrier:
+ *
+ *     REPORTS  what each device reported, so that every process judges alike
+ *     PARTIALS partial sums of gradients go to those who finish their range
+ *     SOUND    what is not finite, and squares of blocks, from each range
+ *     VALUES   updated parameters, from those who updated them
+ *
+ * Between the second and the third every process completes the tree for the
+ * range it owns, multiplies, checks and squares, as one process does for all of
+ * it; then it updates that range alone, so that moments exist once over all
+ * processes.  A process that is alone has no seam, and its pass none of this. */
+#ifndef LS_TRAIN_SEAM_H
+#define LS_TRAIN_SEAM_H
+
+#include "base/tree.h"
+#include "train/step.h"
+
+/* How the processes meet.  A function returns 0, or a status whose message it
+ * has set: then the step fails with it and, before VALUES, changes nothing in
+ * this process.  All processes must fail alike, which is the functions' duty. */
+typedef struct ls__seam {
+    ls__span devices; /* those of this process */
+    int rank, ranks;  /* which process this is, and of how many */
+    void *user;       /* the first argument of all functions */
+
+    /* Once, when the trainer has its memory: allocate, and fill the following.
+     * What all devices consist of: part k, whose sum over this process's range
+     * will lie in partial[k] when PARTIALS has returned. */
+    int (*open)(void *user, const ls_trainer *t);
+    int parts;
+    const ls__subtree *part;
+    float *const *partial; /* [part][element - owned.first]; written over */
+
+    /* report[device] of this process are set; set the others.  A pointer to an
+     * operator would mean nothing here, so reports have none. */
+    int (*reports)(void *user, ls__report *report);
+    /* The sum of a part of this process lies, over the whole layout, in the
+     * gradient of the part's first device. */
+    int (*partials)(void *user, float *const *grad);
+    /* *bad: the first element of this range that is not finite, or -1; becomes
+     * the first of all.  square: those of this range are set, NULL where nobody
+     * clips; set the others. */
+    int (*sound)(void *user, int64_t *bad, float *square);
+    /* The range of value is new; set the others. */
+    int (*values)(void *user, float *value);
+    /* So many bytes of each device of the experiment, in order: those of this
+     * process are set; set the others. */
+    int (*outputs)(void *user, void *out, int64_t bytes);
+} ls__seam;
+
+/* The floats of a layout that process `rank` reduces and updates.  Ranges of
+ * all processes follow each other; borders are those of blocks. */
+ls__range ls__seam_owned(int64_t floats, int rank, int ranks);
+
+/* Open a trainer that has a seam, which is borrowed until the trainer is
+ * closed.  The pool's mesh has all devices of the experiment and the workers of
+ * this process. */
+int ls__trainer_open_seam(ls_trainer **trainer, ls_pool *pool,
+                          const ls_graph *graph,
+                          const ls_trainer_options *options, ls__seam *seam);
+
+/* Make moments right everywhere, as they are before the first step: for whoever
+ * reads all of them.  All processes call it; without a seam it does nothing. */
+int ls__seam_moments(ls_trainer *t);
+
+/* The meetings as phases, and the partial sums for the second. */
+bool ls__phase_reports(ls__step *s, int worker);
+bool ls__phase_partials(ls__step *s, int worker);
+bool ls__phase_exchange(ls__step *s, int worker);
+bool ls__phase_sound(ls__step *s, int worker);
+bool ls__phase_values(ls__step *s, int worker);
+bool ls__phase_outputs(ls__step *s, int worker);
+
+#endif

@@ -1,0 +1,115 @@
+/* A step: one pass of one batch through a model and its training.  The caller
+ * makes it, the workers of a job share it, and it is gone when the call
+ * returns; what lives longer is in the trainer (trainer.h). */
+#ifndef LS_TRAIN_STEP_H
+#define LS_TRAIN_STEP_H
+
+#include "base/range.h"
+#include "model/ls_model.h"
+#include "train/optim.h"
+
+typedef struct ls__step ls__step;
+
+/* What a worker's time is counted as. */
+typedef enum ls__lap_kind {
+    LS__GRADIENTS, LS__REDUCE, LS__UPDATE, LS__LAPS
+} ls__lap_kind;
+
+/* What all workers do between two barriers.  Every worker computes the few
+ * numbers that decide how a pass goes on (weights, failures) for itself, from
+ * what all devices reported before the barrier: the same input, the same
+ * decision. */
+typedef struct ls__phase {
+    const char *name; /* in traces and for watchdogs */
+    ls__lap_kind lap;
+    /* One of the two.  A worker's part; false: the pass ends here, which every
+     * worker says alike. */
+    bool (*run)(ls__step *s, int worker);
+    /* What is done for each device, by the worker that runs it.  `device`
+     * counts those that run in this process. */
+    void (*run_device)(ls__step *s, int worker, int device);
+} ls__phase;
+
+/* A kind of pass: its phases, up to one without a function. */
+typedef struct ls__pass {
+    bool train;   /* with gradients, and layers as they are in training */
+    bool reduces; /* to one gradient */
+    bool updates; /* the parameters, by it */
+    bool given;   /* all is that sums of devices would decide */
+    ls__phase phase[10];
+} ls__pass;
+
+/* What a device reports; a cache line each, since devices write at once. */
+typedef struct ls__report {
+    _Alignas(64) ls_sums sums;
+    int64_t step, rows; /* the trainer's; of a device in a micro-batch */
+    int status; /* of its gradient function */
+    int failed; /* the number of the user's operator that made it so, or -1 */
+    bool diverged; /* its gradient is not the one it gave alone */
+} ls__report;
+
+/* What a worker did in the last step; a cache line each. */
+typedef struct ls__lap {
+    _Alignas(64) double entered; /* when, the phase it is in or was; 0: none */
+    double busy[LS__LAPS];       /* seconds */
+} ls__lap;
+
+/* What is written down during a step, in memory that the trainer lends. */
+typedef struct ls__notes {
+    ls__report *report; /* [device of the experiment] plain data: a process
+                           may send its own to others */
+    int64_t *bad;       /* [worker] first element not finite, or -1 */
+    float *square;      /* [block of the gradient] sum of squares, by the
+                           worker that reduces it; NULL: no clipping */
+    ls__lap *lap;       /* [worker]; NULL: not asked for (cost.c) */
+} ls__notes;
+
+/* Whether a step goes on, and what it was that ended it. */
+typedef enum ls__verdict {
+    LS__GOES_ON,
+    LS__NO_WEIGHT,   /* of any row: nothing to do, and no failure */
+    LS__FAILED,      /* on a device */
+    LS__BAD_GRADIENT /* once it was reduced: it or its norm is not finite */
+} ls__verdict;
+
+struct ls__step {
+    ls_trainer *trainer;
+    const ls__pass *pass;
+    const ls_batch *batch;
+    int64_t rows;       /* of a device in a micro-batch */
+    const ls__goal *output; /* to predict */
+    float *out;             /* each row by its device */
+    int before, calls;  /* micro-batches that were added up before; all that
+                           the coming update has */
+    float *given;       /* the gradient of a pass that computes none */
+    float *gradient;    /* what is reduced to, and updates read; grad[0] where
+                           nobody says otherwise */
+    ls__rule rule;      /* the scalars of the update */
+    ls__notes notes;
+    int status;         /* of the processes' last meeting (seam.h) */
+    float norm;         /* of the gradient, by worker 0; NaN: not computed */
+    ls__verdict verdict; /* once all is over */
+    const ls__phase *last;  /* that was run */
+    double began, ended;    /* seconds, worker 0's clock; the last phase's */
+    double took[LS__LAPS];  /* seconds, waiting at barriers included */
+};
+
+/* Run the step's pass, in our floating-point mode, and judge it: the status of
+ * the verdict.  The pool is taken; trainer, pass and batch are set, all else
+ * that a pass of that kind needs, too. */
+int ls__step_run(ls__step *s);
+
+/* The rows of a shard of the step's batch into s->rows, or a status; reads: see
+ * ls__batch_rows_read. */
+int ls__step_set_rows(ls__step *s, const bool *reads);
+
+/* After an update: what the step and the trainer know of it. */
+void ls__step_conclude(ls__step *s, ls_result *result);
+
+/* The shard of a device, counted from this process's first, in a micro-batch.
+ * Each micro-batch is a call of the model, whose number follows from the
+ * trainer's step, so that a run that is resumed draws what it would have
+ * drawn. */
+ls_shard ls__step_shard(const ls__step *s, int device, int micro);
+
+#endif

@@ -1,0 +1,78 @@
+# Makes the header of another version: in every struct that can grow, WAY
+# "smaller" leaves the last member out and "larger" adds one.  What the last
+# member shares a word with goes too: no version has members in what was padding
+# in another (lockstep/base.h), so none ends there.
+#
+#     awk -v way=smaller -f headers.awk lockstep.h
+
+# code LINE: it without comments; a comment may go on over lines.
+function code(line, out, at) {
+    out = ""
+    while (line != "") {
+        at = index(line, comment ? "*/" : "/*")
+        if (!comment)
+            out = out (at ? substr(line, 1, at - 1) : line)
+        if (!at)
+            break
+        line = substr(line, at + 2)
+        comment = !comment
+    }
+    return out
+}
+
+# Whether a member is narrower than a word.
+function is_narrow(text) {
+    return text ~ /^ *(bool|int|float|ls_[a-z_]*(type|kind|mean|state|keys|precision)) /
+}
+
+# The last member of the smaller struct.
+function kept(i) {
+    i = last
+    while (i > 2 && narrow[i] && narrow[i - 1])
+        i--
+    return i - 1
+}
+
+function flush(most, i) {
+    for (i = 1; i <= most; i++)
+        print member[i]
+}
+
+BEGIN {
+    names = "mesh_options pool_options trainer_options checkpoints_options " \
+        "images_options loader_options trace_options scaling_options place " \
+        "level core_kind result cost work entry option isa scaling_point " \
+        "scaling_info scaling_guess doing"
+    n = split(names, name, " ")
+    for (i = 1; i <= n; i++)
+        grows["ls_" name[i]] = 1
+}
+
+{ text = code($0) }
+
+text ~ /^typedef struct ls_[a-z_]+ \{/ && ($3 in grows) {
+    inside = 1
+    members = 0
+    last = 0
+    print
+    next
+}
+
+inside && text ~ /^\} / {
+    flush(way == "smaller" ? kept() : members)
+    if (way == "larger")
+        print "    unsigned char later[40];"
+    inside = 0
+    print
+    next
+}
+
+inside {
+    member[++members] = $0
+    narrow[members] = is_narrow(text)
+    if (text ~ /;/)
+        last = members
+    next
+}
+
+{ print }

@@ -1,0 +1,71 @@
+/* Command lines of lockstep-train: words of the input, cut at line ends, are
+ * refused with a message or make settings, of which every value has a text that
+ * gives it again. */
+#include "mutate.h"
+#include "rate.h"
+#include "run.h"
+
+#include <stdbool.h>
+
+const char opt_program_name[] = "fuzz";
+
+enum { WORDS = 16 };
+
+/* What was stored is shown as text that stores the same. */
+static void check_values(const run *r)
+{
+    const opt_program *p = &r->program;
+
+    for (int i = 0; i < p->count; i++) {
+        char room[OPT_VALUE];
+        bool quoted;
+        settings again = r->set;
+        const char *text = opt_value(&p->option[i], &r->set, room, &quoted);
+
+        if (r->line.given[i] && text &&
+            opt_store(&p->option[i], text, &again) != OPT_GO)
+            abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    char *text = copy_of(bytes, size), *words[WORDS + 2] = {"fuzz"};
+    ls_boundary room[RATE_BOUNDARIES];
+    ls_schedule schedule;
+    int n = 1;
+    static run r;
+
+    if (!r.program.count)
+        model_program(&r.program, "a target");
+    r.set = (settings){0};
+    r.line = (opt_line){0};
+    text[size] = 0;
+    for (char *p = strtok(text, "\n"); p && n <= WORDS; p = strtok(NULL, "\n"))
+        words[n++] = p;
+    if (run_parse(&r, n, words) == OPT_GO) {
+        check_values(&r);
+        if (run_check(&r) == OPT_GO)
+            (void)rate_read(&r.set, room, &schedule);
+    }
+    free(text);
+    return 0;
+}
+
+#ifndef FUZZING
+int main(void)
+{
+    static const char mlp[] = "mlp\n--devices=4\n--hidden\n512,512\n--lr\n1e-3\n"
+                              "--optimizer\nadamw\n--schedule=cosine\n--warmup\n"
+                              "10\n--seed\n-1",
+                      lm[] = "lm\n--schedule\npiecewise\n--boundaries\n"
+                             "100:0.1,200:0.1\n--state=mlp.*=1\n--batch\n32";
+
+    if (!freopen("/dev/null", "w", stdout) ||
+        !freopen("/dev/null", "w", stderr))
+        return 1;
+    feed(mlp, sizeof mlp - 1, 5000);
+    feed(lm, sizeof lm - 1, 5000);
+    return 0;
+}
+#endif

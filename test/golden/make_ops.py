@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Values and gradients of operators by JAX, for test_ops.c: writes ops.h.
+
+    python make_ops.py >ops.h          made with jax 0.10.2, numpy 2.4.6
+
+Inputs are what test_ops.c gives them: input k is uniform in [-1, 1) from key k,
+times scale, plus shift, plus or minus apart in turn; dy is uniform from key 30.
+"""
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+nn = jax.nn
+
+
+def uniform(seed, shape):
+    return jax.random.uniform(jax.random.key(seed), shape, jnp.float32, -1, 1)
+
+
+def inputs(shapes, scale, apart, shift):
+    out = []
+    for k, shape in enumerate(shapes):
+        n = int(np.prod(shape))
+        sign = np.where((np.arange(n) + k) % 2, 1, -1).reshape(shape)
+        x = np.asarray(uniform(k, (n,))).reshape(shape) * np.float32(scale)
+        out.append(jnp.asarray(x + np.float32(shift) +
+                               np.float32(apart) * sign.astype(np.float32)))
+    return out
+
+
+def entropy(x, t):  # optax.sigmoid_binary_cross_entropy
+    return -t * nn.log_sigmoid(x) - (1 - t) * nn.log_sigmoid(-x)
+
+
+def divergence(x, t):  # optax.kl_divergence, before its sum
+    return t * (jnp.where(t == 0, 0, jnp.log(jnp.where(t == 0, 1, t))) - x)
+
+
+# operator, kind, function, inputs, scale, apart, shift: as in test_ops.c
+TERMS = [
+    ("sub", 0, lambda a, b: a - b, 2, 1, 0, 0),
+    ("mul", 0, lambda a, b: a * b, 2, 1, 0, 0),
+    ("div", 0, lambda a, b: a / b, 2, 1, 1.5, 0),
+    ("min", 0, jnp.minimum, 2, 0.9, 1, 0),
+    ("max", 0, jnp.maximum, 2, 0.9, 1, 0),
+    ("scale", 0, lambda a: -0.75 * a + 0.25, 1, 1, 0, 0),
+    ("square", 0, jnp.square, 1, 1, 0, 0),
+    ("sqrt", 0, jnp.sqrt, 1, 1, 0, 1.5),
+    ("exp", 0, jnp.exp, 1, 3, 0, 0),
+    ("log", 0, jnp.log, 1, 1, 0, 1.5),
+    ("abs", 0, jnp.abs, 1, 0.9, 1, 0),
+    ("clamp", 0, lambda a: jax.lax.clamp(jnp.float32(-0.5), a, jnp.float32(2)),
+     1, 0.4, 1, 0),
+    ("pow", 0, lambda a: a ** 2.5, 1, 1, 0, 1.5),
+    ("pow", 1, lambda a: a ** -3.0, 1, 1, 0, 1.5),
+    ("leaky_relu", 0, lambda a: nn.leaky_relu(a, 0.25), 1, 0.9, 1, 0),
+    ("elu", 0, lambda a: nn.elu(a, 0.75), 1, 0.9, 1, 0),
+    ("softplus", 0, nn.softplus, 1, 6, 0, 0),
+    ("binary_entropy", 0, entropy, 2, 3, 0, 0),
+    ("divergence", 0, divergence, 2, 1, 0, 1.5),
+]
+
+# operator, kind, sample with the rows first, function, scale
+SHAPES = [
+    ("transpose", 1, (2, 3, 4, 5), lambda a: jnp.transpose(a, (0, 2, 3, 1)), 1),
+    ("sum", 0, (2, 3, 4, 5), lambda a: a.sum(-1), 1),
+    ("sum", 1, (2, 3, 4, 5), lambda a: a.sum(1), 1),
+    ("max_over", 1, (2, 3, 4, 5), lambda a: a.max(1), 1),
+    ("softmax", 0, (2, 3, 5), nn.softmax, 5),
+    ("log_softmax", 0, (2, 3, 5), nn.log_softmax, 5),
+]
+
+lists = []
+
+
+def array(x):
+    lists.append(np.asarray(x, np.float32).ravel())
+    text = ", ".join(float(v).hex() + "f" for v in lists[-1])
+    print(f"static const float ops_{len(lists)}[] = {{{text}}};")
+    return f"ops_{len(lists)}"
+
+
+def row(op, kind, dims, fn, xs):
+    """One case: dims are the sample's, the rows first."""
+    y, back = jax.vjp(fn, *xs)
+    gradients = back(uniform(30, (y.size,)).reshape(y.shape))
+    names = [array(v) for v in (y, *gradients)] + ["NULL"]
+    shape = ", ".join(str(d) for d in dims[1:])
+    return (f'    {{"{op}", {kind}, {{{dims[0]}, {len(dims) - 1}, '
+            f'{{{shape}}}}}, {names[0]}, {{{names[1]}, {names[2]}}}}},')
+
+
+print("/* Made by make_ops.py with jax " + jax.__version__ + ". */")
+rows = []
+for op, kind, fn, count, *x in TERMS:
+    dims = (3, 5)
+    rows.append(row(op, kind, dims, fn, inputs([dims] * count, *x)))
+for op, kind, dims, fn, scale in SHAPES:
+    rows.append(row(op, kind, dims, fn, inputs([dims], scale, 0, 0)))
+print("\n/* operator, kind, sample, value, gradients */")
+print("static const golden goldens[] = {")
+print("\n".join(rows))
+print("};")

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Proves that each header of the kernels can be read alone: it compiles without
+# another before it, as a plain level and, on x86-64, with AVX2 or AVX-512.
+tool=
+. "$(dirname "$0")/shell.sh"
+: >"$dir/out"
+
+# alone HEADER FLAGS: HEADER compiles with nothing before it.
+alone() {
+    header=$1
+    shift
+    echo "#include \"kernel/$header\"" |
+        ${CC:-cc} -x c -std=gnu11 -fsyntax-only -Wall -Wextra -Werror \
+            -Wno-unused-function "$@" -I"$top_srcdir/include" \
+            -I"$top_srcdir/lib" - 2>"$dir/err" && pass || fail "$header $*"
+}
+
+avx2='-mavx2 -mfma'
+avx512='-mavx2 -mfma -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl'
+for path in "$top_srcdir"/lib/kernel/*.h; do
+    header=$(basename "$path")
+    # shellcheck disable=SC2086 # flags are words
+    case $header:$(uname -m) in
+    k_simd_avx512.h:x86_64) alone "$header" $avx512 ;;
+    k_simd_avx2.h:x86_64) alone "$header" $avx2 ;;
+    k_simd_avx*) ;;
+    *:x86_64) alone "$header"; alone "$header" $avx512 ;;
+    *) alone "$header" ;;
+    esac
+done
+finish

@@ -1,0 +1,92 @@
+#!/bin/sh
+# Proves that the transport over MPI moves bytes, says what MPI lacks, and works
+# on a program's own communicator, with each MPI that is installed, whether or
+# not this build was configured with one.
+tool=
+. "$(dirname "$0")/shell.sh"
+
+library=$top_builddir/.libs
+# shellcheck disable=SC2086 # NM may be a name and options
+if [ ! -f "$library/liblockstep.so" ] ||
+    ${NM:-nm} -D "$library/liblockstep.so" | grep -q '__[at]san_init'; then
+    echo "skipped: no shared library that any program can link"
+    exit 77
+fi
+
+# As root, in containers, and with more ranks than cores.
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
+PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM \
+    OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_hwloc_base_binding_policy \
+    OMPI_MCA_btl_vader_single_copy_mechanism OMPI_MCA_mpi_yield_when_idle \
+    PRTE_MCA_rmaps_default_mapping_policy
+
+# build KIND: the program of the test, its messages in small pieces, and the
+# example
+build() {
+    "mpicc.$1" -std=gnu11 -O2 -DLS_MPI_PIECE=1000 -I"$top_srcdir/include" \
+        "$top_srcdir/test/mpi_ranks.c" "$top_srcdir/lib/mpi/mpi.c" \
+        -o "$dir/ranks.$1" -L"$library" -llockstep -Wl,-rpath,"$library" \
+        >"$dir/out" 2>"$dir/err" &&
+        "mpicc.$1" -std=gnu11 -O2 -I"$top_srcdir/include" \
+            "$top_srcdir/examples/surrogate_mpi.c" \
+            "$top_srcdir/lib/mpi/mpi.c" -o "$dir/example.$1" \
+            -L"$library" -llockstep -Wl,-rpath,"$library" \
+            >"$dir/out" 2>"$dir/err"
+}
+
+# compiles KIND: the header alone, without a warning
+compiles() {
+    if echo '#include <lockstep/mpi.h>' | "mpicc.$1" -x c -std=c11 -Wall \
+        -Wextra -Werror -fsyntax-only -I"$top_srcdir/include" - \
+        >"$dir/out" 2>"$dir/err"; then
+        pass
+    else
+        fail "mpicc.$1: lockstep/mpi.h alone"
+    fi
+}
+
+# prove KIND RANKS WHAT: it prints "ok", once, and all ranks succeed.
+prove() {
+    if "mpirun.$1" -n "$2" "$dir/ranks.$1" "$3" >"$dir/out" 2>"$dir/err" &&
+        [ "$(cat "$dir/out")" = ok ]; then
+        pass
+    else
+        fail "$1, $2 ranks: $3"
+    fi
+}
+
+# example KIND RANKS: the example's learners end in one state on any number
+example() {
+    "mpirun.$1" -n "$2" "$dir/example.$1" >"$dir/out" 2>"$dir/err"
+    cp "$dir/out" "$dir/example.$2"
+    if grep -q '^state [0-9a-f]\{64\}$' "$dir/out" &&
+        cmp -s "$dir/example.1" "$dir/out"; then
+        pass
+    else
+        fail "$1, $2 ranks: the example's state"
+    fi
+}
+
+for kind in openmpi mpich; do
+    command -v "mpicc.$kind" >/dev/null && command -v "mpirun.$kind" \
+        >/dev/null || continue
+    build $kind || { fail "mpicc.$kind"; continue; }
+    compiles $kind
+    prove $kind 1 check
+    prove $kind 5 check
+    prove $kind 3 ring
+    prove $kind 2 sizes
+    prove $kind 4 halves
+    prove $kind 2 refused
+    for ranks in 1 3 6; do
+        example $kind $ranks
+    done
+done
+if [ $((passed + failed)) -eq 0 ]; then
+    echo "skipped: neither Open MPI nor MPICH is installed"
+    exit 77
+fi
+finish

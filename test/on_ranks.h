@@ -1,0 +1,59 @@
+/* What tests of ranks share: a function that runs on every rank, each a thread
+ * of this process. */
+#ifndef TEST_ON_RANKS_H
+#define TEST_ON_RANKS_H
+
+#include "calls.h"
+
+#include <pthread.h>
+
+enum { RANKS = 8 };
+
+/* What a rank runs, and what it said at the end. */
+typedef struct rank_body {
+    int (*run)(const ls_transport *t, void *user);
+    const ls_transport *transport;
+    void *user;
+    int status;
+    char message[512];
+} rank_body;
+
+static inline void *start_rank(void *arg)
+{
+    rank_body *b = arg;
+
+    b->status = b->run(b->transport, b->user);
+    strncpy(b->message, ls_errmsg(), sizeof b->message - 1);
+    return NULL;
+}
+
+/* Run a function on every rank and leave what each said in out. */
+static inline void on_ranks(ls_ranks *all, int n,
+                            int (*body)(const ls_transport *t, void *user),
+                            void *user,
+                            rank_body out[RANKS])
+{
+    pthread_t thread[RANKS];
+
+    for (int r = 0; r < n; r++) {
+        out[r] = (rank_body){.run = body, .transport = ls_ranks_transport(all, r),
+                        .user = user};
+        ck_assert_int_eq(pthread_create(&thread[r], NULL, start_rank, &out[r]), 0);
+    }
+    for (int r = 0; r < n; r++)
+        pthread_join(thread[r], NULL);
+}
+
+/* ... all of which must succeed. */
+static inline void all_succeed(ls_ranks *all, int n,
+                               int (*body)(const ls_transport *t, void *user),
+                               void *user)
+{
+    rank_body out[RANKS];
+
+    on_ranks(all, n, body, user, out);
+    for (int r = 0; r < n; r++)
+        ck_assert_msg(out[r].status == 0, "rank %d: %s", r, out[r].message);
+}
+
+#endif

@@ -1,0 +1,99 @@
+#!/bin/sh
+# Proves that lockstep-predict makes of a model file alone what its model says:
+# classes with their probabilities, numbers, next tokens, a line for each row;
+# that lockstep-inspect draws the graph; and what both refuse.
+build=${top_builddir:-.}
+case $build in /*) ;; *) build=$PWD/$build ;; esac
+old=$(cd "$(dirname "$0")" && pwd)/golden/old
+tool=$build/lockstep-predict
+. "$(dirname "$0")/shell.sh"
+cd "$dir" || exit 1
+
+# train MODEL OPTIONS: save MODEL.safetensors.
+train() {
+    "$build/lockstep-train" "$@" --save "$1.safetensors" >out 2>err ||
+        fail "lockstep-train $*"
+}
+
+# npy FILE DESCR SHAPE: an array of zeros.
+npy() {
+    head=$(printf "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" \
+        "$2" "$3")
+    bytes=4
+    for extent in $(echo "$3" | tr ',' ' '); do
+        bytes=$((bytes * extent))
+    done
+    {
+        printf '\223NUMPY\001\000\166\000'
+        printf '%-117s\n' "$head"
+        head -c $bytes /dev/zero
+    } >"$1"
+}
+
+# lines NAME N: so many came out, of as many columns each.
+lines() {
+    is "$1" "$(wc -l <out) lines, $(awk -F, '{ print NF }' out | sort -u |
+        tr '\n' ' ')columns" "$2"
+}
+
+train mlp --rows 32 --batch 32 --d-in 5 --classes 3 --hidden 7 --steps 2
+npy x.npy '<f4' '300, 5'
+run mlp.safetensors x.npy
+lines "classes" "301 lines, 4 columns"
+is "header of classes" "$(head -n 1 out)" "class,p0,p1,p2"
+sums=$(awk -F, 'NR > 1 { s = $2 + $3 + $4; if (s < 0.9999 || s > 1.0001) n++
+    top = $2; c = 0; if ($3 > top) { top = $3; c = 1 }; if ($4 > top) c = 2
+    if (c != $1) n++ } END { print n + 0 }' out)
+is "probabilities add up, and the class is the largest" "$sums" 0
+cp out whole
+run mlp.safetensors x.npy -o file.csv
+same "-o writes the same" whole file.csv
+is "and nothing else" "$(cat out)" ""
+run --output=file.csv mlp.safetensors x.npy
+same "--output too" whole file.csv
+npy one.npy '<f4' '5,'
+run mlp.safetensors one.npy
+lines "a row alone" "2 lines, 4 columns"
+npy ints.npy '<i4' '4, 5'
+run mlp.safetensors ints.npy
+lines "integers" "5 lines, 4 columns"
+
+train linear --steps 1
+npy x8.npy '<f4' '3, 8'
+run linear.safetensors x8.npy
+is "header of numbers" "$(head -n 1 out)" \
+    "prediction0,prediction1,prediction2,prediction3"
+lines "numbers" "4 lines, 4 columns"
+
+train lm --steps 1 --rows 32 --vocab 11 --seq-len 6 --d-model 8 --heads 2 \
+    --layers 1 --d-ff 8 --devices 2
+npy t.npy '<i4' '2, 6'
+run lm.safetensors t.npy
+is "header of tokens" "$(head -n 1 out | cut -c 1-11)" "token,p0,p1"
+lines "tokens" "3 lines, 12 columns"
+
+run mlp.safetensors --onnx mlp.onnx
+is "ONNX alone" "$status $(cat out) $(head -c 2 mlp.onnx | od -An -tx1)" \
+    "0   08 09"
+expect 1 "no/where" mlp.safetensors --onnx no/where
+expect 2 "which model"
+expect 2 "which model" mlp.safetensors
+expect 1 "no.safetensors" no.safetensors x.npy
+expect 1 "no.npy" mlp.safetensors no.npy
+expect 1 "the model takes rows of (5)" mlp.safetensors x8.npy
+expect 1 "no graph" "$old/mlp.safetensors" x.npy
+expect 1 "no/where" mlp.safetensors x.npy -o no/where
+if [ -w /dev/full ]; then
+    expect 1 "/dev/full" mlp.safetensors x.npy -o /dev/full
+fi
+
+tool=$build/lockstep-inspect
+run mlp.safetensors
+has "the graph is drawn" out "<- 2"
+has "with its output" out "output logits"
+run --dot mlp.safetensors
+has "for Graphviz" out "digraph model {"
+has "with edges" out "n0 -> n2;"
+expect 1 "no graph" --dot "$old/mlp.safetensors"
+expect 2 "json" --dot --json mlp.safetensors
+finish

@@ -1,0 +1,113 @@
+/* Elementwise operators in double, as their formulas stand: see reference.h,
+ * which includes this. */
+#ifndef LS_TEST_REFERENCE_TERMS_H
+#define LS_TEST_REFERENCE_TERMS_H
+
+/* The constants p and q of a term. */
+typedef struct constants {
+    double p, q;
+} constants;
+
+static inline double ref_softplus(double x)
+{
+    return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+
+static inline double ref_sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static inline double term_value(int kind, double a, double b, constants c)
+{
+    switch (kind) {
+    case LS__SUB: return a - b;
+    case LS__MUL: return a * b;
+    case LS__DIV: return a / b;
+    case LS__MIN: return a < b ? a : b;
+    case LS__MAX: return a > b ? a : b;
+    case LS__SCALE: return c.p * a + c.q;
+    case LS__SQUARE: return a * a;
+    case LS__SQRT: return sqrt(a);
+    case LS__EXP: return exp(a);
+    case LS__LOG: return log(a);
+    case LS__ABS: return fabs(a);
+    case LS__CLAMP: return fmin(fmax(a, c.p), c.q);
+    case LS__POW: return pow(a, c.p);
+    case LS__LEAKY_RELU: return a < 0 ? c.p * a : a;
+    case LS__ELU: return a > 0 ? a : c.p * expm1(a);
+    case LS__SOFTPLUS: return ref_softplus(a);
+    case LS__BINARY_ENTROPY: return ref_softplus(a) - a * b;
+    case LS__DIVERGENCE: return b == 0 ? 0 : b * (log(b) - a);
+    default: abort();
+    }
+}
+
+/* The derivative by the first operand, and by the second. */
+static inline double term_by_a(int kind, double a, double b, constants c)
+{
+    switch (kind) {
+    case LS__SUB: return 1;
+    case LS__MUL: return b;
+    case LS__DIV: return 1 / b;
+    case LS__MIN: return a < b;
+    case LS__MAX: return a > b;
+    case LS__SCALE: return c.p;
+    case LS__SQUARE: return 2 * a;
+    case LS__SQRT: return 0.5 / sqrt(a);
+    case LS__EXP: return exp(a);
+    case LS__LOG: return 1 / a;
+    case LS__ABS: return a > 0 ? 1 : -1;
+    case LS__CLAMP: return a > c.p && a < c.q;
+    case LS__POW: return c.p * pow(a, c.p - 1);
+    case LS__LEAKY_RELU: return a < 0 ? c.p : 1;
+    case LS__ELU: return a > 0 ? 1 : c.p * exp(a);
+    case LS__SOFTPLUS: return ref_sigmoid(a);
+    case LS__BINARY_ENTROPY: return ref_sigmoid(a) - b;
+    case LS__DIVERGENCE: return -b;
+    default: abort();
+    }
+}
+
+static inline double term_by_b(int kind, double a, double b)
+{
+    switch (kind) {
+    case LS__SUB: return -1;
+    case LS__MUL: return a;
+    case LS__DIV: return -a / (b * b);
+    case LS__MIN: return b < a;
+    case LS__MAX: return b > a;
+    case LS__BINARY_ENTROPY: return -a;
+    case LS__DIVERGENCE: return log(b) + 1 - a;
+    default: abort();
+    }
+}
+
+static inline constants constants_of(const ref *r)
+{
+    return (constants){r->node->by[0], r->node->by[1]};
+}
+
+static inline void ref_term(const ref *r)
+{
+    int second = r->node->op->inputs - 1;
+
+    for (int64_t i = 0; i < r->rows * r->node->size; i++)
+        r->y[i] = term_value(r->node->op->term, r->x[0][i], r->x[second][i],
+                             constants_of(r));
+}
+
+static inline void ref_term_grad(const ref *r)
+{
+    int second = r->node->op->inputs - 1, kind = r->node->op->term;
+
+    for (int64_t i = 0; i < r->rows * r->node->size; i++) {
+        double a = r->x[0][i], b = r->x[second][i];
+
+        r->dx[0][i] += r->dy[i] * term_by_a(kind, a, b, constants_of(r));
+        if (second)
+            r->dx[1][i] += r->dy[i] * term_by_b(kind, a, b);
+    }
+}
+
+#endif

@@ -1,0 +1,386 @@
+/* A program that was compiled with another version of the header works: it is
+ * built three times, with the header as it is, with one whose structs lack
+ * their last member, and with one whose structs have members that the library
+ * does not know (test/abi/headers.awk). */
+#include "calls.h"
+
+#include <lockstep.h>
+
+enum { FENCE = 64, FILL = 0xa5 };
+
+/* A struct of this program's, and what stands after it in memory. */
+#define FENCED(type) \
+    struct { \
+        type it; \
+        unsigned char after[FENCE]; \
+    }
+
+#define FILL_ALL(g) memset(&(g), FILL, sizeof(g))
+
+static void untouched(const unsigned char after[FENCE], const char *what)
+{
+    for (int i = 0; i < FENCE; i++)
+        ck_assert_msg(after[i] == FILL, "%s: byte %d after it", what, i);
+}
+
+/* Members that only this program's header has are the last bytes. */
+static bool later_is_zero(const void *it, size_t size)
+{
+    const unsigned char *byte = it;
+
+#if defined(LARGER)
+    for (size_t i = size - 40; i < size; i++)
+        if (byte[i])
+            return false;
+#else
+    (void)byte, (void)size;
+#endif
+    return true;
+}
+
+/* ------ Options ------ */
+
+/* Proves that defaults fill the program's struct, no more, and say its size. */
+#define DEFAULTS(name) \
+    START_TEST(name##_defaults) \
+    { \
+        FENCED(ls_##name##_options) g; \
+\
+        FILL_ALL(g); \
+        ls_##name##_defaults_sized(&g.it, sizeof g.it); \
+        untouched(g.after, #name); \
+        ck_assert_uint_eq(g.it.size, sizeof g.it); \
+        ck_assert(later_is_zero(&g.it, sizeof g.it)); \
+    } \
+    END_TEST
+
+DEFAULTS(mesh)
+DEFAULTS(pool)
+DEFAULTS(trainer)
+DEFAULTS(checkpoints)
+DEFAULTS(images)
+DEFAULTS(loader)
+DEFAULTS(trace)
+DEFAULTS(scaling)
+
+/* A small model, so that every kind of options has something to open. */
+typedef struct world {
+    ls_mesh *mesh;
+    ls_pool *pool;
+    ls_graph *graph;
+    ls_trainer *trainer;
+    ls_batch *batch;
+} world;
+
+static const float rows[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+static void open_world(world *w)
+{
+    ls_mesh_options m = ls_mesh_defaults();
+    ls_pool_options p = ls_pool_defaults();
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_node *x, *y;
+
+    m.devices = 4;
+    m.workers = 2;
+#ifndef SMALLER
+#ifndef SMALLER
+    p.no_pin = true;
+#endif
+#endif
+    OK(ls_mesh_open(&w->mesh, &m));
+    OK(ls_pool_open(&w->pool, w->mesh, &p));
+    OK(ls_graph_new(&w->graph));
+    x = ls_input(w->graph, "x", LS_F32, 1, (int64_t[]){1});
+    y = ls_input(w->graph, "y", LS_F32, 1, (int64_t[]){1});
+    OK(ls_loss(w->graph, ls_mean_squared_error(ls_dense(x, 1, "out"), y)));
+    o.optimizer = ls_adam(0.01);
+    OK(ls_trainer_open(&w->trainer, w->pool, w->graph, &o));
+    OK(ls_batch_open(&w->batch, w->trainer));
+    OK(ls_batch_set(w->batch, "x", LS_F32, rows, 8));
+    OK(ls_batch_set(w->batch, "y", LS_F32, rows, 8));
+}
+
+static void close_world(world *w)
+{
+    ls_batch_close(w->batch);
+    ls_trainer_close(w->trainer);
+    ls_graph_free(w->graph);
+    ls_pool_close(w->pool);
+    ls_mesh_close(w->mesh);
+}
+
+/* Open one thing with these options; it is not opened. */
+static int try_mesh(world *w, const void *options)
+{
+    ls_mesh *mesh;
+
+    (void)w;
+    return ls_mesh_open(&mesh, options);
+}
+
+static int try_pool(world *w, const void *options)
+{
+    ls_pool *pool;
+
+    return ls_pool_open(&pool, w->mesh, options);
+}
+
+static int try_trainer(world *w, const void *options)
+{
+    ls_trainer *trainer;
+
+    return ls_trainer_open(&trainer, w->pool, w->graph, options);
+}
+
+static int try_checkpoints(world *w, const void *options)
+{
+    ls_checkpoints *checkpoints;
+
+    return ls_checkpoints_open(&checkpoints, w->trainer, options);
+}
+
+static int try_images(world *w, const void *options)
+{
+    ls_source source;
+
+    (void)w;
+    return ls_source_images(&source, "none", options);
+}
+
+static int try_loader(world *w, const void *options)
+{
+    ls_array array[] = {
+        {"x", LS_F32, 2, {8, 1}, (void *)(uintptr_t)rows},
+        {"y", LS_F32, 2, {8, 1}, (void *)(uintptr_t)rows},
+    };
+    ls_loader *loader;
+    ls_source source;
+    int status;
+
+    OK(ls_source_arrays(&source, 2, array));
+    status = ls_loader_open(&loader, w->trainer, &source, options);
+    ls_source_close(&source);
+    return status;
+}
+
+static int try_trace(world *w, const void *options)
+{
+    ls_trace *trace;
+
+    return ls_trace_open(&trace, w->pool, options);
+}
+
+static int try_scaling(world *w, const void *options)
+{
+    ls_scaling *scaling;
+
+    (void)w;
+    return ls_scaling_run(&scaling, options);
+}
+
+#define ROW(name) {#name, sizeof(ls_##name##_options), try_##name}
+
+static const struct {
+    const char *name;
+    size_t size;
+    int (*open)(world *w, const void *options);
+} kinds[] = {ROW(mesh),   ROW(pool),   ROW(trainer), ROW(checkpoints),
+             ROW(images), ROW(loader), ROW(trace),   ROW(scaling)};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* Proves that options without a size, or with one that cannot be, are refused,
+ * and so is a member that the library does not know when it is used. */
+START_TEST(wrong_sizes)
+{
+    union {
+        size_t size;
+        unsigned char byte[8192];
+    } o = {0};
+    char words[64];
+    world w;
+
+    open_world(&w);
+    snprintf(words, sizeof words, "ls_%s_options", kinds[_i].name);
+    FAILS(kinds[_i].open(&w, &o), LS_EINVAL, "_defaults() makes them");
+    FAILS(kinds[_i].open(&w, &o), LS_EINVAL, words);
+    o.size = 7;
+    FAILS(kinds[_i].open(&w, &o), LS_EINVAL, "size is 7");
+    o.size = (size_t)-1;
+    FAILS(kinds[_i].open(&w, &o), LS_EINVAL, "which it cannot be");
+    o.size = kinds[_i].size + 40;
+    o.byte[o.size - 1] = 1;
+    FAILS(kinds[_i].open(&w, &o), LS_EINVAL, "is set, and version 0.");
+    close_world(&w);
+}
+END_TEST
+
+/* Proves that members which a program does not know keep their defaults,
+ * whatever stands after its struct. */
+START_TEST(fewer_members)
+{
+    FENCED(ls_mesh_options) g;
+    ls_mesh *mesh;
+
+    FILL_ALL(g);
+    ls_mesh_defaults_sized(&g.it, sizeof g.it);
+    g.it.devices = 3;
+    OK(ls_mesh_open(&mesh, &g.it));
+    ck_assert_int_eq(ls_mesh_devices(mesh), 3);
+    untouched(g.after, "mesh");
+    ls_mesh_close(mesh);
+}
+END_TEST
+
+/* ------ Results ------ */
+
+#define FILLED(call) \
+    do { \
+        FILL_ALL(g); \
+        call; \
+        untouched(g.after, #call); \
+        ck_assert_msg(later_is_zero(&g.it, sizeof g.it), "%s", #call); \
+    } while (0)
+
+/* Proves that a step and an evaluation write the program's result, no more. */
+START_TEST(step_results)
+{
+    FENCED(ls_result) g;
+    world w;
+
+    open_world(&w);
+    FILLED(OK(ls_step(w.trainer, w.batch, &g.it)));
+    ck_assert_int_eq(g.it.rows, 8);
+    ck_assert(g.it.updated && g.it.loss > 0 && g.it.loss == g.it.loss);
+    FILLED(OK(ls_evaluate(w.trainer, w.batch, &g.it)));
+    ck_assert_int_eq(g.it.step, 1);
+    close_world(&w);
+}
+END_TEST
+
+#define RESULT(type, call) \
+    do { \
+        FENCED(type) g; \
+        FILLED(call); \
+    } while (0)
+
+/* Proves the same of all other structs that the library fills. */
+START_TEST(other_results)
+{
+    const ls_optimizer_kind kind = LS_ADAM;
+    world w;
+
+    open_world(&w);
+    RESULT(ls_place, OK(ls_mesh_place(w.mesh, 1, &g.it)));
+    RESULT(ls_level, ck_assert(ls_mesh_level(w.mesh, 0, &g.it)));
+    RESULT(ls_core_kind, ck_assert(ls_mesh_kind(w.mesh, 0, &g.it)));
+    RESULT(ls_cost, ck_assert(ls_trainer_cost(w.trainer, 0, &g.it)));
+    RESULT(ls_work, ls_trainer_work(w.trainer, &g.it));
+    RESULT(ls_option, ck_assert(ls_optimizer_option(kind, 0, &g.it)));
+    RESULT(ls_option, ck_assert(ls_schedule_option(LS_LINEAR, 0, &g.it)));
+    RESULT(ls_isa, ck_assert(ls_isa_level(0, &g.it)));
+    RESULT(ls_doing, OK(ls_pool_doing(w.pool, 1, &g.it)));
+    close_world(&w);
+}
+END_TEST
+
+static int open_scaled(void *user, ls_pool *pool, int fold,
+                       ls_trainer **trainer, ls_batch **batch)
+{
+    world *w = user;
+
+    (void)fold;
+    OK(ls_trainer_open(trainer, pool, w->graph, NULL));
+    OK(ls_batch_open(batch, *trainer));
+    OK(ls_batch_set(*batch, "x", LS_F32, rows, 8));
+    OK(ls_batch_set(*batch, "y", LS_F32, rows, 8));
+    return 0;
+}
+
+/* Proves the same of what a measurement of scaling found. */
+START_TEST(scaling_results)
+{
+    ls_scaling_options o = ls_scaling_defaults();
+    ls_scaling *s;
+    world w;
+
+    open_world(&w);
+    o.open = open_scaled;
+    o.user = &w;
+    o.count = (const int[]){1};
+    o.counts = 1;
+    o.repeats = 1;
+    o.steps = 2;
+    o.no_roofs = true;
+    OK(ls_scaling_run(&s, &o));
+    RESULT(ls_scaling_point, ck_assert(ls_scaling_get(s, 0, &g.it)));
+    RESULT(ls_scaling_info, ls_scaling_ask(s, &g.it));
+    RESULT(ls_scaling_guess, OK(ls_scaling_model(s, 2, &g.it)));
+    ls_scaling_free(s);
+    close_world(&w);
+}
+END_TEST
+
+/* Proves that an optimizer's and a schedule's room is not ignored when a newer
+ * program uses it. */
+START_TEST(used_room)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_trainer *t;
+    world w;
+
+    open_world(&w);
+    o.optimizer.room[LS_ROOM - 1] = 1;
+    FAILS(ls_trainer_open(&t, w.pool, w.graph, &o), LS_EINVAL, "does not know");
+    o = ls_trainer_defaults();
+    o.schedule.room[0] = 1;
+    FAILS(ls_trainer_open(&t, w.pool, w.graph, &o), LS_EINVAL, "does not know");
+    close_world(&w);
+}
+END_TEST
+
+/* Proves that members of other structs keep their sizes: what stands after them
+ * must not move. */
+START_TEST(fixed_sizes)
+{
+    ck_assert_uint_eq(sizeof(ls_optimizer), 120);
+    ck_assert_uint_eq(sizeof(ls_schedule), 120);
+    ck_assert_uint_eq(sizeof(ls_array), 88);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("abi");
+    TCase *t = tcase_create("sizes");
+
+    tcase_add_test(t, mesh_defaults);
+    tcase_add_test(t, pool_defaults);
+    tcase_add_test(t, trainer_defaults);
+    tcase_add_test(t, checkpoints_defaults);
+    tcase_add_test(t, images_defaults);
+    tcase_add_test(t, loader_defaults);
+    tcase_add_test(t, trace_defaults);
+    tcase_add_test(t, scaling_defaults);
+    tcase_add_loop_test(t, wrong_sizes, 0, KINDS);
+    tcase_add_test(t, fewer_members);
+    tcase_add_test(t, step_results);
+    tcase_add_test(t, other_results);
+    tcase_add_test(t, scaling_results);
+    tcase_add_test(t, used_room);
+    tcase_add_test(t, fixed_sizes);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *runner = srunner_create(suite());
+    int failed;
+
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,178 @@
+/* Memory: a step allocates nothing, and whichever allocation of a trainer's
+ * life fails, nothing stays allocated. */
+#include "faults.h"
+#include "regression.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+#if OWN_MALLOC
+
+static void watch(int fail)
+{
+    fail_memory = ALL_MEMORY;
+    watch_from(fail);
+}
+
+/* Before any assertion: Check allocates too. */
+static void unwatch(int *calls, int *left)
+{
+    atomic_store(&watching, false);
+    *calls = atomic_load(&count);
+    *left = atomic_load(&live);
+}
+
+static void steps_allocate_nothing(run *r)
+{
+    int calls, left;
+
+    step(r); /* whatever is made once has been made */
+    watch(0);
+    for (int i = 0; i < 10; i++) {
+        ls_result result;
+
+        if (ls_step(r->trainer, r->batch, &result) < 0 ||
+            ls_evaluate(r->trainer, r->batch, &result) < 0)
+            break;
+    }
+    unwatch(&calls, &left);
+    ck_assert_int_eq(ls_trainer_step(r->trainer), 11);
+    ck_assert_int_eq(calls, 0);
+}
+
+/* Proves that the counters count, so that the next test can fail. */
+START_TEST(allocations_are_counted)
+{
+    ls_graph *g = NULL;
+    int status, calls, left;
+
+    watch(0);
+    status = ls_graph_new(&g);
+    unwatch(&calls, &left);
+    ck_assert(status == 0 && calls == 1 && left == 1);
+    ls_graph_free(g);
+    watch(1);
+    status = ls_graph_new(&g);
+    unwatch(&calls, &left);
+    ck_assert(status == LS_ENOMEM && calls == 1 && left == 0);
+}
+END_TEST
+
+static const lm_sizes tiny_lm = {37, 12, 24, 3, 2, 40};
+
+/* Proves that a step and an evaluation allocate nothing, replicated and
+ * sharded. */
+START_TEST(a_step_allocates_nothing)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    regression q = open_regression(LS_MEAN_EXACT, ls_adam(0.1));
+    int32_t *tokens = integers(1, 37, ROWS * 12);
+    run lm;
+
+    o.optimizer = ls_adamw(1e-3);
+    o.state = (ls_state)_i;
+    o.backend = "native";
+    lm = open_run(q.pool, lm_graph(&tiny_lm), &o);
+    OK(ls_batch_set(lm.batch, "tokens", LS_I32, tokens, ROWS));
+    steps_allocate_nothing(&q.run);
+    steps_allocate_nothing(&lm);
+    close_run(&lm);
+    close_regression(&q);
+    free(tokens);
+}
+END_TEST
+
+/* Everything that allocates, from a graph to a saved file. */
+static int whole_life(ls_pool *pool, const char *path)
+{
+    static const ls_gradient own = {nothing, NULL, 2, 2, linear_input,
+                                    linear_param};
+    ls_graph *g = NULL;
+    ls_trainer *t[2] = {NULL, NULL};
+    ls_batch *b = NULL;
+    ls_node *x, *y;
+    int status = ls_graph_new(&g);
+
+    if (status == 0) {
+        x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+        y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
+        x = ls_layer_norm(ls_gelu(ls_dense(x, 5, "fc")), "norm");
+        status = ls_loss(g, ls_mean_squared_error(ls_dense(x, OUT, "out"), y));
+    }
+    if (status == 0)
+        status = ls_trainer_open(&t[0], pool, g, NULL);
+    if (status == 0)
+        status = ls_trainer_open_gradient(&t[1], pool, &own, NULL);
+    if (status == 0)
+        status = ls_batch_open(&b, t[0]);
+    if (status == 0)
+        status = ls_trainer_save(t[0], path);
+    ls_batch_close(b);
+    ls_trainer_close(t[0]);
+    ls_trainer_close(t[1]);
+    ls_graph_free(g);
+    return status;
+}
+
+/* Proves that memory may run out at any single allocation: a status comes
+ * back, everything half open is closed, nothing leaks. */
+START_TEST(each_allocation_fails_in_turn)
+{
+    ls_pool *pool = open_pool(DEVICES, 2);
+    char path[] = "/tmp/lockstep-test-XXXXXX";
+    int fd = mkstemp(path), calls, left, status, ignored;
+
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    OK(whole_life(pool, path)); /* whatever is made once has been made */
+    watch(0);
+    status = whole_life(pool, path);
+    unwatch(&calls, &left);
+    ck_assert_msg(status == 0 && calls > 20 && left == 0,
+                  "status %d, %d allocations, %d left", status, calls, left);
+    for (int i = 1; i <= calls; i++) {
+        watch(i);
+        status = whole_life(pool, path);
+        unwatch(&ignored, &left);
+        ck_assert_msg(status < 0 && left == 0,
+                      "allocation %d of %d failed: status %d, %d left", i,
+                      calls, status, left);
+    }
+    unlink(path);
+    ls_pool_close(pool);
+}
+END_TEST
+
+static TCase *memory_case(void)
+{
+    TCase *memory = tcase_create("memory");
+
+    tcase_set_timeout(memory, 60);
+    tcase_add_test(memory, allocations_are_counted);
+    tcase_add_loop_test(memory, a_step_allocates_nothing, LS_REPLICATE,
+                        LS_SHARD + 1);
+    tcase_add_test(memory, each_allocation_fails_in_turn);
+    return memory;
+}
+
+#else
+
+static TCase *memory_case(void)
+{
+    return tcase_create("memory: not with this allocator");
+}
+
+#endif
+
+static Suite *allocations_suite(void)
+{
+    Suite *suite = suite_create("allocations");
+
+    suite_add_tcase(suite, memory_case());
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(allocations_suite());
+}

@@ -1,0 +1,346 @@
+/* Formulas: chains of elementwise operators are one instruction of a plan and
+ * change no bit of a training; each term is right at the ends of its domain, on
+ * every instruction level. */
+#include "base/fpmode.h"
+#include "op/op_table.h"
+#include "fixture.h"
+#include "support.h"
+
+#include <stdio.h>
+
+/* ------ Chains ------ */
+
+enum { WIDTH = 19, BATCH = 40, SEEDS = 60 };
+
+static ls_node *bounded_div(ls_node *a, ls_node *b)
+{
+    return ls_div(a, ls_scale_shift(ls_sigmoid(b), 1, 0.5));
+}
+
+static ls_node *bounded_exp(ls_node *x)
+{
+    return ls_exp(ls_tanh(x));
+}
+
+static ls_node *leaky(ls_node *x)
+{
+    return ls_leaky_relu(x, 0.2);
+}
+
+static ls_node *affine(ls_node *x)
+{
+    return ls_scale_shift(x, 0.75, -0.25);
+}
+
+static ls_node *clamped_square(ls_node *x)
+{
+    return ls_square(ls_clamp(x, -1.5, 1.25));
+}
+
+static ls_node *soft(ls_node *x)
+{
+    return ls_softplus(ls_neg(x));
+}
+
+typedef ls_node *binary(ls_node *a, ls_node *b);
+typedef ls_node *unary(ls_node *x);
+
+static binary *const binaries[] = {ls_add, ls_sub, ls_mul, bounded_div, ls_min,
+                                   ls_max};
+static unary *const unaries[] = {ls_tanh, ls_sigmoid, ls_gelu, ls_relu, ls_abs,
+                                 bounded_exp, leaky, affine, clamped_square,
+                                 soft};
+
+typedef struct model {
+    ls_graph *graph;
+    ls_pool *pool;
+    ls_trainer *trainer;
+    ls_batch *batch;
+} model;
+
+/* A random graph of elementwise operators over two norms and an input;
+ * with `apart` each node is an output, so that nothing may be chained. */
+static ls_graph *random_graph(int seed, bool apart)
+{
+    ls_node *node[40];
+    int32_t drawn[3 * 16];
+    int n = 3;
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    node[0] = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
+    node[1] = ls_layer_norm(node[0], "a");
+    node[2] = ls_layer_norm(node[0], "b");
+    ls_random_randint(ls_key_new(seed), 0, 3 * 16, 0, 1 << 20, drawn);
+    for (const int32_t *d = drawn; d < drawn + 3 * 16; d += 3, n++)
+        node[n] = d[0] % 2 ? unaries[d[0] / 2 % 10](node[n - 1 - d[1] % 2])
+                           : binaries[d[0] / 2 % 6](node[n - 1],
+                                                    node[d[2] % n]);
+    for (int i = 3; apart && i < n; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "%d", i);
+        OK(ls_output(g, node[i], name));
+    }
+    OK(ls_loss(g, ls_mean_squared_error(
+                      ls_dense(ls_tanh(node[n - 1]), WIDTH, "c"), node[0])));
+    return g;
+}
+
+static model open_model(ls_graph *g, int workers)
+{
+    model m = {.graph = g, .pool = open_pool(4, workers)};
+    ls_trainer_options o = ls_trainer_defaults();
+
+    o.optimizer = ls_sgd(0.05);
+    OK(ls_trainer_open(&m.trainer, m.pool, g, &o));
+    OK(ls_batch_open(&m.batch, m.trainer));
+    return m;
+}
+
+static void close_model(model *m)
+{
+    ls_batch_close(m->batch);
+    ls_trainer_close(m->trainer);
+    ls_pool_close(m->pool);
+    ls_graph_free(m->graph);
+}
+
+static void train(model *m, char hash[65])
+{
+    float x[BATCH * WIDTH];
+    ls_result r;
+
+    fill_uniform(5, BATCH * WIDTH, x);
+    OK(ls_batch_set(m->batch, "x", LS_F32, x, BATCH));
+    for (int i = 0; i < 3; i++)
+        OK(ls_step(m->trainer, m->batch, &r));
+    ls_trainer_hash(m->trainer, hash);
+}
+
+/* Instructions of the loss. */
+static int count(const model *m, const char *op)
+{
+    ls_cost cost;
+    int n = 0;
+
+    for (int i = 0; ls_trainer_cost(m->trainer, i, &cost); i++)
+        n += !op || !strcmp(cost.op, op);
+    return n;
+}
+
+/* Chained or not, on any number of workers, a training has the same bytes; and
+ * chains there are. */
+START_TEST(test_chains)
+{
+    model chained = open_model(random_graph(_i, false), 1);
+    model apart = open_model(random_graph(_i, true), 3);
+    char a[65], b[65];
+
+    ck_assert_int_ge(count(&chained, "formula"), 1);
+    ck_assert_int_lt(count(&chained, NULL), count(&apart, NULL));
+    train(&chained, a);
+    train(&apart, b);
+    ck_assert_str_eq(a, b);
+    close_model(&chained);
+    close_model(&apart);
+}
+END_TEST
+
+/* A gated unit: a product's gate, its sigmoid, and the rest are one pass. */
+START_TEST(test_gate)
+{
+    ls_graph *g;
+    ls_node *x, *gate;
+    model m;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
+    gate = ls_dense(x, WIDTH, "gate");
+    x = ls_mul(ls_clipped_relu(gate, 1), ls_exp(ls_neg(ls_square(x))));
+    OK(ls_loss(g, ls_mean_squared_error(
+                      ls_dense(x, 1, "out"),
+                      ls_input(g, "y", LS_F32, 1, (int64_t[]){1}))));
+    m = open_model(g, 1);
+    ck_assert_int_eq(count(&m, NULL), 4); /* gate, formula, out, loss */
+    ck_assert_int_eq(count(&m, "formula"), 1);
+    close_model(&m);
+}
+END_TEST
+
+/* More terms and more inputs than a formula holds: several of them. */
+START_TEST(test_long)
+{
+    ls_graph *g;
+    ls_node *x, *y;
+    model m;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
+    y = ls_dense(x, WIDTH, "a");
+    for (int i = 0; i < 100; i++)
+        y = ls_tanh(affine(y));
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "d%d", i);
+        y = ls_sub(y, ls_layer_norm(x, name));
+    }
+    OK(ls_loss(g, ls_mean_squared_error(y, x)));
+    m = open_model(g, 1);
+    ck_assert_int_ge(count(&m, "formula"), 200 / LS__TERMS + 20 / 7);
+    ck_assert_int_le(count(&m, "formula"), 220 / LS__TERMS + 20 / 7 + 2);
+    close_model(&m);
+}
+END_TEST
+
+/* ------ The ends of domains ------ */
+
+#define INF ((float)INFINITY)
+
+typedef struct point {
+    int kind;
+    float p, q, a, b, y, da; /* da: the gradient by a of dy = 1 */
+} point;
+
+/* clang-format off */
+static const point points[] = {
+    {LS__MIN, 0, 0, 2, 2, 2, 0.5f},
+    {LS__MAX, 0, 0, 2, 2, 2, 0.5f},
+    {LS__MIN, 0, 0, NAN, 1, NAN, 0},
+    {LS__MAX, 0, 0, 1, NAN, NAN, 0},
+    {LS__ABS, 0, 0, 0, 0, 0, 0},
+    {LS__ABS, 0, 0, -INF, 0, INF, -1},
+    {LS__SQRT, 0, 0, 0, 0, 0, INF},
+    {LS__SQRT, 0, 0, -1, 0, NAN, NAN},
+    {LS__LOG, 0, 0, 0, 0, -INF, INF},
+    {LS__LOG, 0, 0, -1, 0, NAN, -1},
+    {LS__LOG, 0, 0, INF, 0, INF, 0},
+    {LS__EXP, 0, 0, -200, 0, 0, 0},
+    {LS__EXP, 0, 0, 200, 0, INF, INF},
+    {LS__DIV, 0, 0, 1, 0, INF, INF},
+    {LS__CLAMP, -1, 1, 1, 0, 1, 0},
+    {LS__CLAMP, -1, 1, NAN, 0, NAN, 0},
+    {LS__CLAMP, -INF, 1, -1e30f, 0, -1e30f, 1},
+    {LS__POW, 0, 0, 0, 0, 1, 0},
+    {LS__POW, 2, 0, -3, 0, 9, -6},
+    {LS__POW, 3, 0, -2, 0, -8, 12},
+    {LS__POW, -1, 0, -2, 0, -0.5f, -0.25f},
+    {LS__POW, 1, 0, 0, 0, 0, 1},
+    {LS__POW, 0.5f, 0, -4, 0, NAN, NAN},
+    {LS__POW, 0.5f, 0, 0, 0, 0, INF},
+    {LS__LEAKY_RELU, 0.5f, 0, 0, 0, 0, 1},
+    {LS__ELU, 1, 0, -INF, 0, -1, 0},
+    {LS__ELU, 1, 0, -1e-6f, 0, -0x1.0c6f72p-20f, 0x1.ffffdep-1f},
+    {LS__SOFTPLUS, 0, 0, 100, 0, 100, 1},
+    {LS__SOFTPLUS, 0, 0, -100, 0, 0, 0},
+    {LS__BINARY_ENTROPY, 0, 0, 100, 1, 0, 0},
+    {LS__BINARY_ENTROPY, 0, 0, 100, 0, 100, 1},
+    {LS__BINARY_ENTROPY, 0, 0, -100, 1, 100, -1},
+    {LS__DIVERGENCE, 0, 0, -3, 0, 0, 0},
+};
+/* clang-format on */
+
+static bool is(float got, float want)
+{
+    return got == want || (got != got && want != want);
+}
+
+static void check_point(const ls__kernel_table *k, const point *at)
+{
+    ls__term t = {.kind = at->kind, .by = {at->p, at->q}};
+    float y, one = 1, da;
+    ls__term_run r = {.n = 1, .a = &at->a, .y = &y, .dy = &one, .da = &da};
+
+    r.b = ls__term_inputs(at->kind) == 2 ? &at->b : &at->a;
+    k->term_value(&t, &r);
+    k->term_grad(&t, &r);
+    ck_assert_msg(is(y, at->y), "kind %d of %g, %g: %a, not %a", at->kind,
+                  (double)at->a, (double)at->b, (double)y, (double)at->y);
+    ck_assert_msg(is(da, at->da), "kind %d at %g, %g: gradient %a, not %a",
+                  at->kind, (double)at->a, (double)at->b, (double)da,
+                  (double)at->da);
+}
+
+START_TEST(test_points)
+{
+    ls__fpmode_set();
+    for (int i = 0; i < levels(); i++)
+        for (size_t j = 0; level(i) && j < sizeof points / sizeof *points; j++)
+            check_point(level(i), &points[j]);
+}
+END_TEST
+
+/* expm1 and powers that are not whole, against double, over their range. */
+START_TEST(test_accuracy)
+{
+    ls__term elu = {.kind = LS__ELU, .by = {1, 0}};
+    ls__term power = {.kind = LS__POW, .by = {0.3f, 0}};
+
+    ls__fpmode_set();
+    for (float x = 1e-6f; x < 60; x *= 1.001f) {
+        float a = -x, y, z;
+
+        ls__kernels()->term_value(&elu, &(ls__term_run){.n = 1, .a = &a,
+                                                        .b = &a, .y = &y});
+        ls__kernels()->term_value(&power, &(ls__term_run){.n = 1, .a = &x,
+                                                          .b = &x, .y = &z});
+        ck_assert(fabs((double)y - expm1((double)a)) <=
+                  3e-7 * fabs(expm1((double)a)));
+        ck_assert(fabs((double)z - pow((double)x, (double)0.3f)) <=
+                  1e-6 * pow((double)x, (double)0.3f));
+    }
+}
+END_TEST
+
+/* ------ Refusals ------ */
+
+/* What cannot be is refused, by name, where it is written. */
+START_TEST(test_refusals)
+{
+    static const int64_t two[] = {2}, three[] = {3};
+    ls_graph *g;
+    ls_node *a, *b;
+
+    for (int i = 0; i < 4; i++) {
+        static const char *const words[] = {"mul: (2) and (3) differ",
+                                            "pow \"a\": a constant is NaN",
+                                            "low 2 is above high 1",
+                                            "input 0 is LS_I32"};
+
+        OK(ls_graph_new(&g));
+        a = ls_input(g, "a", i == 3 ? LS_I32 : LS_F32, 1, two);
+        b = ls_input(g, "b", LS_F32, 1, three);
+        ck_assert_ptr_null(i == 0   ? ls_mul(a, b)
+                           : i == 1 ? ls_pow(a, (double)NAN)
+                           : i == 2 ? ls_clamp(a, 2, 1)
+                                    : ls_log(a));
+        ck_assert_msg(strstr(ls_errmsg(), words[i]), "\"%s\"", ls_errmsg());
+        ck_assert_ptr_null(ls_exp(NULL));
+        ck_assert_ptr_null(ls_scale_shift(NULL, 1, 0));
+        ck_assert_ptr_null(ls_sub(a, NULL));
+        ls_graph_free(g);
+    }
+}
+END_TEST
+
+static Suite *formula_suite(void)
+{
+    Suite *s = suite_create("formula");
+    TCase *t = tcase_create("formula");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, test_chains, 0, SEEDS);
+    tcase_add_test(t, test_gate);
+    tcase_add_test(t, test_long);
+    tcase_add_test(t, test_points);
+    tcase_add_test(t, test_accuracy);
+    tcase_add_test(t, test_refusals);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(formula_suite());
+}

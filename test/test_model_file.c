@@ -1,0 +1,450 @@
+/* A model is a file: weights and graph are written and read again, and a trainer
+ * of the graph that was read goes on with the bytes of the one that was saved;
+ * every operator comes back with its attributes; a file from an earlier day
+ * opens and computes what it did; and what is damaged or unknown is refused. */
+#define _GNU_SOURCE /* nftw */
+#include "base/memory.h"
+#include "exchange/graph_json.h"
+#include "file/safetensors.h"
+#include "folder.h"
+#include "op/op_table.h"
+#include "output_models.h"
+
+enum { DEVICES = 2, BATCH = 24, MOST = 4096 };
+
+/* ------ text and back ------ */
+
+/* The text of a graph, and that of the graph made from it. */
+static void check_again(const ls_graph *g)
+{
+    char *text, *again;
+    ls_graph *read;
+
+    OK(ls__graph_write(g, &text));
+    OK(ls__graph_read(&read, text, "text"));
+    OK(ls__graph_write(read, &again));
+    ck_assert_str_eq(text, again);
+    ck_assert_int_eq(read->param_count, g->param_count);
+    for (int i = 0; i < g->param_count; i++) {
+        ck_assert_str_eq(read->params[i]->name, g->params[i]->name);
+        ck_assert_int_eq(read->params[i]->request, g->params[i]->request);
+        ck_assert_int_eq((int)read->params[i]->init, (int)g->params[i]->init);
+    }
+    for (int i = 0; i < g->input_count; i++)
+        ck_assert_int_eq(read->inputs[i]->limit, g->inputs[i]->limit);
+    ls_graph_free(read);
+    free(text);
+    free(again);
+}
+
+/* Every model and its copy. */
+START_TEST(test_again)
+{
+    ls_graph *g, *copy;
+
+    OK(ls_graph_new(&g));
+    models[_i].build(g, true);
+    check_again(g);
+    OK(ls__graph_copy(&copy, g));
+    ls_graph_free(g);
+    check_again(copy);
+    ls_graph_free(copy);
+}
+END_TEST
+
+/* All arithmetic on x (7) and indices (5) below 7, with constants of all
+ * sorts. */
+static void all_arithmetic(ls_node *x, ls_node *indices)
+{
+    ls_node *y = ls_scale_shift(ls_square(x), -0.5, 0.1), *z, *both[2];
+
+    y = ls_div(ls_sub(y, x), ls_exp(ls_abs(ls_mul(x, y))));
+    y = ls_max(ls_min(y, x), ls_sqrt(ls_pow(ls_softplus(y), 1.5)));
+    y = ls_elu(ls_leaky_relu(ls_clamp(y, -2, (double)INFINITY), 0.1), 0.7);
+    y = ls_log(ls_softmax(y));
+    both[0] = y;
+    both[1] = ls_gather(x, indices);
+    z = ls_concat(both, 2, 0);
+    z = ls_transpose(ls_broadcast_to(z, 2, (int64_t[]){3, 12}), NULL);
+    z = ls_slice(ls_matmul(ls_one_hot(indices, 12), z), -1, 1, 2);
+    z = ls_log_softmax(ls_reshape(z, 2, (int64_t[]){2, 5}));
+    z = ls_add(ls_sum_over(z, 1, (int[]){0}), ls_max_over(z, 1, (int[]){0}));
+    ck_assert_msg(z != NULL, "%s", ls_errmsg());
+}
+
+/* One of each: what an operator's row leaves out does not come back. */
+static ls_graph *all_operators(void)
+{
+    ls_window odd = {3, 2, 2, 1, LS_VALID}, two = {2, 2, 0, 0, LS_SAME};
+    ls_graph *g;
+    ls_node *x, *t, *labels;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "image", LS_F32, 3, (int64_t[]){9, 8, 3});
+    t = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){5});
+    labels = ls_input(g, "label", LS_I32, 0, NULL);
+    x = ls_conv2d_no_bias(ls_conv2d(x, 6, odd, "conv"), 4, two, "bare");
+    x = ls_max_pool(ls_group_norm(x, 2, "groups"), two);
+    x = ls_dropout(ls_dropout(x, 0, "none"), 0.125, "drop");
+    x = ls_flatten(ls_avg_pool(ls_round_bf16(x), two));
+    x = ls_sigmoid(ls_tanh(ls_relu(ls_gelu(ls_dense(x, 7, "fc")))));
+    OK(ls_output(g, ls_add(x, ls_dense_no_bias(x, 7, "fc2")), "sum"));
+    ck_assert_int_eq(ls_metric(g, x), 0);
+    ls__node_done(ls__node_unnamed(&ls__op_term[LS__BINARY_ENTROPY], x, x));
+    ls__node_done(ls__node_unnamed(&ls__op_term[LS__DIVERGENCE], x, x));
+    ls_mean_loss(x, x);
+    ls_mean_loss(x, NULL);
+    ls_mean_squared_error(x, x);
+    ls_cross_entropy(x, labels);
+    t = ls_position(ls_embed(t, 11, 8, "embed"), "table");
+    t = ls_self_attention(ls_layer_norm(t, "norm"), 2, true, "attend");
+    OK(ls_output(g, t, "seen"));
+    all_arithmetic(x, g->inputs[1]);
+    OK(ls_loss(g, ls_next_token_loss(t, g->inputs[1])));
+    return g;
+}
+
+static bool has_op(const ls_graph *g, const ls__op *op)
+{
+    for (int i = 0; i < g->node_count; i++)
+        if (g->nodes[i]->op == op)
+            return true;
+    return false;
+}
+
+/* All operators of the library; a new one is to be added above. */
+START_TEST(test_all_operators)
+{
+    ls_graph *g = all_operators();
+
+    check_again(g);
+    for (int i = 0; ls__ops[i]; i++)
+        ck_assert_msg(has_op(g, ls__ops[i]), "%s is not among them",
+                      ls__ops[i]->name);
+    ls_graph_free(g);
+}
+END_TEST
+
+/* The keys of dropout are those of the graph that was written, though one layer
+ * of rate 0 took one and left no node. */
+START_TEST(test_requests)
+{
+    ls_graph *g = all_operators(), *read;
+    char *text;
+
+    OK(ls__graph_write(g, &text));
+    OK(ls__graph_read(&read, text, "text"));
+    ck_assert_int_eq(g->stream_count, 2);
+    ck_assert_int_eq(read->stream_count, 1);
+    ck_assert_int_eq(read->streams[0]->request, g->streams[1]->request);
+    ck_assert_int_eq(read->requests, g->requests);
+    free(text);
+    ls_graph_free(g);
+    ls_graph_free(read);
+}
+END_TEST
+
+/* ------ to go on training ------ */
+
+/* Rows for whichever of these inputs the model has. */
+static void fill(ls_batch *b)
+{
+    static float x[BATCH * 216], target[BATCH * 3];
+    static int32_t tokens[BATCH * 7], labels[BATCH];
+
+    fill_uniform(1, BATCH * 216, x);
+    fill_uniform(2, BATCH * 3, target);
+    fill_indices(3, BATCH * 7, 11, tokens);
+    fill_indices(4, BATCH, 5, labels);
+    (void)ls_batch_set(b, "x", LS_F32, x, BATCH);
+    (void)ls_batch_set(b, "target", LS_F32, target, BATCH);
+    (void)ls_batch_set(b, "tokens", LS_I32, tokens, BATCH);
+    (void)ls_batch_set(b, "labels", LS_I32, labels, BATCH);
+}
+
+/* Parameter 0 is what no seed gives. */
+static void mark(ls_trainer *t)
+{
+    int64_t shape[LS_MAX_RANK];
+    int rank = ls_trainer_param_shape(t, 0, shape);
+    int64_t n = ls__count(rank, shape);
+    float *values = fenced(n);
+
+    fill_uniform(7, n, values);
+    OK(ls_trainer_set(t, ls_trainer_param_name(t, 0), n, values));
+}
+
+static void hash_after(run *r, char hash[65])
+{
+    fill(r->batch);
+    for (int s = 0; s < 3; s++)
+        step(r);
+    ls_trainer_hash(r->trainer, hash);
+    close_run(r);
+}
+
+/* Steps of the graph and the weights in the file give the bytes of steps of the
+ * trainer that wrote it; with dropout too. */
+START_TEST(test_goes_on)
+{
+    ls_pool *pool = open_pool(DEVICES, DEVICES);
+    ls_trainer_options o = ls_trainer_defaults();
+    char want[65], got[65];
+    ls_graph *g;
+    run r, s;
+
+    folder_open();
+    o.precision = models[_i].precision;
+    o.optimizer = ls_adam(0.01);
+    OK(ls_graph_new(&g));
+    models[_i].build(g, true);
+    r = open_run(pool, g, &o);
+    mark(r.trainer);
+    OK(ls_trainer_save_model(r.trainer, in_folder("m")));
+    OK(ls_graph_load(&g, in_folder("m")));
+    s = open_run(pool, g, &o);
+    OK(ls_trainer_load(s.trainer, in_folder("m"), NULL));
+    hash_after(&r, want);
+    hash_after(&s, got);
+    ck_assert_str_eq(want, got);
+    ls_pool_close(pool);
+    fences_free();
+    folder_close();
+}
+END_TEST
+
+/* ------ a file of an earlier day ------ */
+
+/* The model of test/golden/model-1.safetensors, which this test wrote, with
+ * WRITE_GOLDEN=1, when version 1 of the format was new (lockstep 0.2.0). */
+static ls_graph *first_graph(void)
+{
+    ls_window odd = {3, 2, 2, 1, LS_VALID}, two = {2, 2, 0, 0, LS_SAME};
+    ls_graph *g;
+    ls_node *x, *y;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){7, 6, 2});
+    x = ls_max_pool(ls_relu(ls_conv2d(x, 4, odd, "conv")), two);
+    x = ls_dropout(ls_dropout(x, 0, "none"), 0.125, "drop");
+    x = ls_layer_norm(ls_group_norm(x, 2, "groups"), "norm");
+    y = ls_dense(ls_flatten(x), 3, "head");
+    OK(ls_output(g, y, "y"));
+    x = ls_input(g, "target", LS_F32, 1, (int64_t[]){3});
+    OK(ls_loss(g, ls_mean_squared_error(y, x)));
+    return g;
+}
+
+static void write_first(const char *path)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(1, 1);
+    run r;
+
+    o.seed = 3;
+    r = open_run(pool, first_graph(), &o);
+    OK(ls_trainer_save_model(r.trainer, path));
+    close_run(&r);
+    ls_pool_close(pool);
+}
+
+/* What it predicts for fill_uniform(1): the bits are those of every machine. */
+static const float first_y[3] = {-0x1.1def8ap-8f, 0x1.d0aa32p-1f,
+                                0x1.67194ap-3f};
+
+/* It opens, says the same graph and predicts the same bytes for ever. */
+START_TEST(test_earlier)
+{
+    const char *root = getenv("top_srcdir");
+    ls_graph *g = first_graph(), *read;
+    char path[256], *want, *got;
+    float x[7 * 6 * 2], y[3];
+    ls_predictor *p;
+    ls_context *c;
+
+    snprintf(path, sizeof path, "%s/test/golden/model-1.safetensors",
+             root ? root : "..");
+    if (getenv("WRITE_GOLDEN"))
+        write_first(path);
+    OK(ls_graph_load(&read, path));
+    OK(ls__graph_write(g, &want));
+    OK(ls__graph_write(read, &got));
+    ck_assert_str_eq(want, got);
+    OK(ls_predictor_load(&p, path));
+    OK(ls_context_open(&c, p, NULL));
+    fill_uniform(1, 7 * 6 * 2, x);
+    OK(ls_context_set(c, "x", LS_F32, x, 1));
+    OK(ls_context_predict(c, "y", 3, y));
+    ck_assert_msg(!memcmp(y, first_y, sizeof y), "%a %a %a", (double)y[0],
+                  (double)y[1], (double)y[2]);
+    ls_context_close(c);
+    ls_predictor_close(p);
+    free(want);
+    free(got);
+    ls_graph_free(g);
+    ls_graph_free(read);
+}
+END_TEST
+
+/* ------ what is refused ------ */
+
+#define NODE "{\"op\":\"input\",\"name\":\"x\",\"dtype\":\"f32\",\"shape\":[4]}"
+#define DENSE(inputs, rest, shape, name) \
+    "{\"op\":\"dense\",\"name\":\"fc\",\"inputs\":" inputs ",\"attributes\":{" \
+    "\"features\":3,\"bias\":false," rest "},\"shape\":" shape "," \
+    "\"parameters\":[\"" name "\"]}"
+#define GRAPH(version, nodes, rest) \
+    "{\"version\":" version ",\"nodes\":[" NODE "," nodes "]," rest "}"
+#define GOOD DENSE("[0]", "\"kernel\":[4,3]", "[3]", "fc.kernel")
+#define REST "\"outputs\":[{\"name\":\"y\",\"node\":1}],\"metrics\":[]," \
+    "\"loss\":null"
+
+static const struct {
+    const char *text;
+    int status;
+    const char *words;
+} bad[] = {
+    {GRAPH("1", GOOD, REST), 0, ""},
+    {"", LS_EFORMAT, "no JSON"},
+    {"[]", LS_EFORMAT, "version"},
+    {"{\"version\":\"1\"}", LS_EFORMAT, "version"},
+    {GRAPH("2", GOOD, REST), LS_ENOTSUP, "reads version 1"},
+    {"{\"version\":1}", LS_EFORMAT, "\"nodes\""},
+    {GRAPH("1", "7", REST), LS_EFORMAT, "node 1"},
+    {GRAPH("1", "{\"op\":\"dance\",\"name\":\"\"}", REST), LS_ENOTSUP,
+     "dance"},
+    {GRAPH("1", DENSE("[1]", "\"kernel\":[4,3]", "[3]", "fc.kernel"), REST),
+     LS_EFORMAT, "node before it"},
+    {GRAPH("1", DENSE("[-1]", "\"kernel\":[4,3]", "[3]", "fc.kernel"), REST),
+     LS_EFORMAT, "node before it"},
+    {GRAPH("1", DENSE("[0,0]", "\"kernel\":[4,3]", "[3]", "fc.kernel"), REST),
+     LS_EFORMAT, "number of inputs"},
+    {GRAPH("1", DENSE("[0]", "\"kernel\":[4,4]", "[3]", "fc.kernel"), REST),
+     LS_ESHAPE, "weights of (4,4)"},
+    {GRAPH("1", DENSE("[0]", "\"kernel\":[4,-3]", "[3]", "fc.kernel"), REST),
+     LS_EFORMAT, "\"kernel\""},
+    {GRAPH("1", DENSE("[0]", "\"kernel\":[4,3],\"more\":1", "[3]", "fc.kernel"),
+           REST), LS_ENOTSUP, "does not know"},
+    {GRAPH("1", DENSE("[0]", "\"kernel\":[4,3]", "[4]", "fc.kernel"), REST),
+     LS_EFORMAT, "its shape"},
+    {GRAPH("1", DENSE("[0]", "\"kernel\":[4,3]", "[3]", "fc.bias"), REST),
+     LS_EFORMAT, "other parameters"},
+    {GRAPH("1", GOOD "," GOOD, REST), LS_EINVAL, "twice"},
+    {GRAPH("1", GOOD, "\"outputs\":[{\"name\":\"y\",\"node\":2}]"), LS_EFORMAT,
+     "outputs"},
+    {GRAPH("1", GOOD, "\"outputs\":[],\"metrics\":[0],\"loss\":null"),
+     LS_EFORMAT, "metrics"},
+    {GRAPH("1", GOOD, "\"outputs\":[],\"metrics\":[],\"loss\":1"), LS_EFORMAT,
+     "loss"},
+};
+
+START_TEST(test_refused_text)
+{
+    ls_graph *g = NULL;
+
+    if (bad[_i].status == 0)
+        OK(ls__graph_read(&g, bad[_i].text, "here"));
+    else
+        FAILS(ls__graph_read(&g, bad[_i].text, "here"), bad[_i].status,
+              bad[_i].words);
+    ls_graph_free(g);
+}
+END_TEST
+
+/* A file whose graph declares more than the file holds is refused before any of
+ * it is allocated. */
+START_TEST(test_too_large)
+{
+    ls__metadata pair = {"lockstep.graph", GRAPH("1", GOOD, REST)};
+    float w[11] = {0};
+    ls__safetensor tensor = {"fc.kernel", 1, {11}, w};
+    ls_graph *g;
+
+    folder_open();
+    OK(ls__safetensors_write(in_folder("m"), 1, &tensor, 1, &pair));
+    FAILS(ls_graph_load(&g, in_folder("m")), LS_EFORMAT, "more parameters");
+    OK(ls__safetensors_write(in_folder("m"), 1, &tensor, 0, NULL));
+    FAILS(ls_graph_load(&g, in_folder("m")), LS_ENOTFOUND, "no graph");
+    FAILS(ls_graph_load(&g, in_folder("none")), LS_EIO, "none");
+    FAILS(ls_graph_load(NULL, in_folder("m")), LS_EINVAL, "NULL");
+    FAILS(ls_graph_load(&g, NULL), LS_EINVAL, "NULL");
+    folder_close();
+}
+END_TEST
+
+static int nothing(void *user, const ls_own_run *r)
+{
+    (void)user, (void)r;
+    return 0;
+}
+
+/* A user's functions cannot be written; what was there stays. */
+START_TEST(test_own)
+{
+    ls_own_op op = {.name = "mine", .inputs = 1, .forward = nothing,
+                    .backward = nothing};
+    ls_graph *g;
+    char *text;
+    ls_node *x;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){4});
+    x = ls_own(&op, (ls_node *[]){ls_dense(x, 3, "fc")});
+    OK(ls_output(g, x, "y"));
+    FAILS(ls__graph_write(g, &text), LS_ENOTSUP, "\"mine\"");
+    ls_graph_free(g);
+}
+END_TEST
+
+/* ------ looking at a graph ------ */
+
+START_TEST(test_look)
+{
+    ls_graph *g = all_operators();
+    const char *name = NULL;
+    ls_array_spec param;
+    const ls_node *n;
+
+    ck_assert_int_eq(ls_graph_nodes(g), g->node_count);
+    ck_assert_str_eq(ls_node_op(ls_graph_node(g, 0)), "input");
+    n = ls_graph_node(g, 3);
+    ck_assert_str_eq(ls_node_op(n), "conv2d");
+    ck_assert_str_eq(ls_node_name(n), "conv");
+    ck_assert_ptr_eq(ls_node_input(n, 0), ls_graph_node(g, 0));
+    ck_assert_ptr_null(ls_node_input(n, 1));
+    ck_assert(ls_node_param(n, 1, &param));
+    ck_assert_str_eq(param.name, "conv.bias");
+    ck_assert_int_eq(param.shape[0], 6);
+    ck_assert(!ls_node_param(n, 2, &param));
+    ck_assert_ptr_null(ls_graph_node(g, g->node_count));
+    ck_assert_str_eq(ls_node_op(ls_graph_output(g, 1, &name)), "dense");
+    ck_assert_str_eq(name, "seen");
+    ck_assert_ptr_null(ls_graph_output(g, 2, NULL));
+    ck_assert_str_eq(ls_node_op(ls_graph_loss(g)), "next token");
+    ls_graph_free(g);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("model_file");
+    TCase *t = tcase_create("model_file");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, test_again, 0, MODELS);
+    tcase_add_test(t, test_all_operators);
+    tcase_add_test(t, test_requests);
+    tcase_add_loop_test(t, test_goes_on, 0, MODELS);
+    tcase_add_test(t, test_earlier);
+    tcase_add_loop_test(t, test_refused_text, 0, sizeof bad / sizeof *bad);
+    tcase_add_test(t, test_too_large);
+    tcase_add_test(t, test_own);
+    tcase_add_test(t, test_look);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}

@@ -1,0 +1,169 @@
+/* Trainers that cannot be opened: options, graphs and gradients that make no
+ * sense, and what is said of them. */
+#include "regression.h"
+
+static void refuses(ls_pool *pool, const ls_graph *g,
+                    const ls_trainer_options *o, int status,
+                    const char *words)
+{
+    ls_trainer *t = (ls_trainer *)&o; /* must stay */
+
+    FAILS(ls_trainer_open(&t, pool, g, o), status, words);
+    ck_assert_ptr_eq(t, &o);
+}
+
+static void refuses_optimizer(ls_pool *pool, const ls_graph *g,
+                              ls_optimizer optimizer, const char *words)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+
+    o.optimizer = optimizer;
+    refuses(pool, g, &o, LS_EINVAL, words);
+}
+
+/* Proves that options which make no sense are refused by name and value. */
+START_TEST(bad_options)
+{
+    ls_pool *pool = open_pool(DEVICES, 2);
+    ls_graph *g = linear_graph(IN, OUT);
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_optimizer adam = ls_adamw(1e-3);
+
+    refuses_optimizer(pool, g, ls_sgd(-0.1), "learning rate is -0.1");
+    refuses_optimizer(pool, g, ls_sgd((double)NAN), "learning rate is nan");
+    refuses_optimizer(pool, g, ls_adam((double)INFINITY),
+                      "learning rate is inf");
+    refuses_optimizer(pool, g, ls_momentum(0.1, -1), "momentum is -1");
+    adam.b1 = 1;
+    refuses_optimizer(pool, g, adam, "b1 is 1");
+    adam = ls_adamw(1e-3);
+    adam.b2 = -0.5;
+    refuses_optimizer(pool, g, adam, "b2 is -0.5");
+    adam = ls_adamw(1e-3);
+    adam.eps = (double)NAN;
+    refuses_optimizer(pool, g, adam, "eps is nan");
+    adam = ls_adamw(1e-3);
+    adam.weight_decay = -1;
+    refuses_optimizer(pool, g, adam, "weight_decay is -1");
+    adam.kind = (ls_optimizer_kind)9;
+    refuses_optimizer(pool, g, adam, "kind 9");
+    o.backend = "fast";
+    refuses(pool, g, &o, LS_EINVAL, "backend \"fast\" is unknown");
+    o = ls_trainer_defaults();
+    o.mean = (ls_mean)7;
+    refuses(pool, g, &o, LS_EINVAL, "mean 7");
+    o = ls_trainer_defaults();
+    o.state = (ls_state)-1;
+    refuses(pool, g, &o, LS_EINVAL, "state -1");
+    o = ls_trainer_defaults();
+    o.keys = (ls_keys)5;
+    refuses(pool, g, &o, LS_EINVAL, "keys 5");
+    ls_graph_free(g);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Proves that a graph that cannot train is refused, with its own first error
+ * if it has one. */
+START_TEST(bad_graphs)
+{
+    ls_pool *pool = open_pool(DEVICES, 2);
+    ls_graph *good = linear_graph(IN, OUT), *g;
+    ls_node *x, *y;
+
+    refuses(NULL, good, NULL, LS_EINVAL, "pool");
+    refuses(pool, NULL, NULL, LS_EINVAL, "graph");
+    OK(ls_graph_new(&g));
+    refuses(pool, g, NULL, LS_EINVAL, "no loss");
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){IN});
+    OK(ls_loss(g, ls_mean_squared_error(x, y)));
+    refuses(pool, g, NULL, LS_EINVAL, "no parameters");
+    ck_assert_ptr_null(ls_mean_squared_error(ls_dense(x, OUT, "fc"), y));
+    ck_assert_ptr_null(ls_dense(x, 0, "later"));
+    refuses(pool, g, NULL, LS_ESHAPE, "y is (2), target is (3)");
+    ls_graph_free(g);
+    ls_graph_free(good);
+    ls_pool_close(pool);
+}
+END_TEST
+
+static void refuses_gradient(ls_pool *pool, const ls_gradient *g, int status,
+                             const char *words)
+{
+    ls_trainer *t = NULL;
+
+    FAILS(ls_trainer_open_gradient(&t, pool, g, NULL), status, words);
+    ck_assert_ptr_null(t);
+}
+
+/* Proves that a gradient whose arrays make no sense is refused by name. */
+START_TEST(bad_gradients)
+{
+    static const ls_array_spec twice[] = {{"w", LS_F32, 1, {2}},
+                                          {"w", LS_F32, 1, {3}}};
+    static const ls_array_spec deep = {"deep", LS_F32, 9, {1}};
+    static const ls_array_spec empty = {"empty", LS_F32, 2, {3, 0}};
+    static const ls_array_spec strange = {"strange", (ls_dtype)7, 1, {3}};
+    const ls_gradient good = {nothing, NULL, 2, 2, linear_input,
+                              linear_param};
+    ls_pool *pool = open_pool(DEVICES, 2);
+    ls_gradient g = good;
+
+    refuses_gradient(NULL, &g, LS_EINVAL, "pool");
+    refuses_gradient(pool, NULL, LS_EINVAL, "gradient");
+    g.fn = NULL;
+    refuses_gradient(pool, &g, LS_EINVAL, "function");
+    g = good;
+    g.inputs = 0;
+    refuses_gradient(pool, &g, LS_EINVAL, "input");
+    g = good;
+    g.params = -1;
+    refuses_gradient(pool, &g, LS_EINVAL, "parameter");
+    g = good;
+    g.param = twice;
+    refuses_gradient(pool, &g, LS_EINVAL, "\"w\" stands there twice");
+    g.params = 1;
+    g.param = &deep;
+    refuses_gradient(pool, &g, LS_EINVAL, "\"deep\": rank 9");
+    g.param = &empty;
+    refuses_gradient(pool, &g, LS_ESHAPE, "\"empty\": (3,0)");
+    g = good;
+    g.inputs = 1;
+    g.input = &strange;
+    refuses_gradient(pool, &g, LS_EINVAL, "\"strange\": dtype 7");
+    g.input = &empty;
+    refuses_gradient(pool, &g, LS_EINVAL, "\"empty\"");
+    g.input = &deep;
+    refuses_gradient(pool, &g, LS_EINVAL, "\"deep\"");
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Proves that the closing half accepts NULL. */
+START_TEST(closing_nothing)
+{
+    ls_batch_close(NULL);
+    ls_trainer_close(NULL);
+    ls_graph_free(NULL);
+}
+END_TEST
+
+static Suite *open_suite(void)
+{
+    Suite *suite = suite_create("open");
+    TCase *all = tcase_create("all");
+
+    tcase_add_test(all, bad_options);
+    tcase_add_test(all, bad_graphs);
+    tcase_add_test(all, bad_gradients);
+    tcase_add_test(all, closing_nothing);
+    tcase_set_timeout(all, 60);
+    suite_add_tcase(suite, all);
+    return suite;
+}
+
+int main(void)
+{
+    return run_suite(open_suite());
+}

@@ -1,0 +1,473 @@
+/* Ranks: the cut of devices, the transport between threads and its faults, and
+ * the exchange of gradients, whose bytes are those of one machine's tree. */
+#include "base/memory.h"
+#include "rank/agree.h"
+#include "rank/exchange.h"
+#include "rank/link.h"
+#include "on_ranks.h"
+#include "reduce/reduce.h"
+
+enum { DEVICES = 12 };
+
+static int check(const ls_transport *t, void *user)
+{
+    (void)user;
+    return ls_transport_check(t);
+}
+
+/* ------ The cut ------ */
+
+/* Every device has one rank, no rank more than the rest of an even cut, and
+ * the parts are those of each rank's span, in order. */
+START_TEST(test_cut)
+{
+    for (int devices = 1; devices <= 40; devices++)
+        for (int ranks = 1; ranks <= devices; ranks++) {
+            int most = (devices + ranks - 1) / ranks, at = 0;
+            ls__cut c;
+
+            OK(ls__cut_open(&c, ranks, devices));
+            ck_assert_int_eq(c.border[0], 0);
+            ck_assert_int_eq(c.border[ranks], devices);
+            for (int r = 0; r < ranks; r++) {
+                ck_assert_int_gt(c.border[r + 1], c.border[r]);
+                ck_assert_int_le(c.border[r + 1] - c.border[r], most);
+                ck_assert_int_eq(c.part[c.first[r]].first, c.border[r]);
+            }
+            for (int k = 0; k < c.parts; k++) {
+                ck_assert_int_eq(c.part[k].first, at);
+                at += ls__subtree_items(c.part[k], devices);
+            }
+            ck_assert_int_eq(at, devices);
+            ls__cut_close(&c);
+        }
+}
+END_TEST
+
+/* Where an even cut would send more partial sums than another one, that one is
+ * taken; more ranks than devices are refused. */
+START_TEST(test_fewest)
+{
+    static const struct {
+        int devices, ranks, parts;
+    } row[] = {{6, 4, 4}, {8, 3, 5}, {12, 5, 7}, {6, 3, 3}, {8, 2, 2},
+               {12, 3, 3}, {64, 5, 17}, {5, 5, 5}, {7, 1, 1}};
+    ls__cut c;
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        OK(ls__cut_open(&c, row[i].ranks, row[i].devices));
+        ck_assert_msg(c.parts <= row[i].parts, "%d devices, %d ranks: %d parts",
+                      row[i].devices, row[i].ranks, c.parts);
+        ls__cut_close(&c);
+    }
+    FAILS(ls__cut_open(&c, 3, 2), LS_EINVAL, "3 ranks are more than 2 devices");
+    ls__cut_close(&c);
+    OK(ls__cut_open(&c, 1000, 65536)); /* cut evenly, in no time */
+    ck_assert_int_eq(c.border[1], 65);
+    ls__cut_close(&c);
+}
+END_TEST
+
+/* ------ The transport ------ */
+
+/* What ranks send arrives, with delays and overtaking and slow lines too. */
+START_TEST(test_transport)
+{
+    static const ls_ranks_options row[] = {
+        {0}, {.delay = 1e-3}, {.bandwidth = 1e6},
+        {.delay = 1e-3, .shuffle = 7, .bandwidth = 1e7}};
+    ls_ranks *all;
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        for (int n = 1; n <= RANKS; n += 1 + n / 4) {
+            OK(ls_ranks_open(&all, n, &row[i]));
+            all_succeed(all, n, check, NULL);
+            ck_assert_ptr_null(ls_ranks_transport(all, n));
+            ck_assert_ptr_null(ls_ranks_transport(all, -1));
+            ls_ranks_close(all);
+        }
+}
+END_TEST
+
+/* A transport that changes a bit is found, by the rank that received it. */
+START_TEST(test_lie)
+{
+    ls_ranks_options o = {.fault = LS_RANK_LIES, .rank = 1};
+    rank_body out[RANKS];
+    ls_ranks *all;
+
+    OK(ls_ranks_open(&all, 3, &o));
+    on_ranks(all, 3, check, NULL, out);
+    ck_assert_int_eq(out[1].status, 0);
+    for (int r = 0; r < 3; r += 2) {
+        ck_assert_int_eq(out[r].status, LS_EIO);
+        ck_assert_ptr_nonnull(strstr(out[r].message,
+                                     "changed what rank 1 sent"));
+    }
+    ls_ranks_close(all);
+}
+END_TEST
+
+/* A rank that dies, or that is silent for longer than the transport's
+ * patience, is named by all others. */
+START_TEST(test_dead)
+{
+    static const struct {
+        ls_rank_fault fault;
+        const char *words;
+    } row[] = {{LS_RANK_DIES, "rank 2 has died"},
+               {LS_RANK_STALLS, "rank 2 did not answer for 1 seconds"}};
+    rank_body out[RANKS];
+    ls_ranks *all;
+
+    for (int i = 0; i < 2; i++) {
+        ls_ranks_options o = {.fault = row[i].fault, .rank = 2, .posts = 2,
+                              .patience = 1};
+
+        OK(ls_ranks_open(&all, 4, &o));
+        on_ranks(all, 4, check, NULL, out);
+        for (int r = 1; r < 4; r++) {
+            ck_assert_int_eq(out[r].status, LS_EIO);
+            if (r != 2)
+                ck_assert_msg(strstr(out[r].message, row[i].words), "%s",
+                              out[r].message);
+        }
+        ls_ranks_close(all);
+    }
+}
+END_TEST
+
+static int end_or_wait(const ls_transport *t, void *user)
+{
+    char byte;
+
+    (void)user;
+    if (t->rank == 1) {
+        t->abort(t->user, "the disk is full");
+        return 0;
+    }
+    ls__link_receive(t, 1, &byte, 1);
+    return ls__link_wait(t);
+}
+
+/* The others of a rank that gives up fail with its words. */
+START_TEST(test_abort)
+{
+    rank_body out[RANKS];
+    ls_ranks *all;
+
+    OK(ls_ranks_open(&all, 3, NULL));
+    on_ranks(all, 3, end_or_wait, NULL, out);
+    ck_assert_int_eq(out[0].status, LS_EIO);
+    ck_assert_ptr_nonnull(strstr(out[0].message,
+                                 "rank 1 ended the run: the disk is full"));
+    ls_ranks_close(all);
+}
+END_TEST
+
+static int send_short(const ls_transport *t, void *user)
+{
+    char bytes[8] = {0};
+    int status = t->rank ? ls__link_send(t, 0, bytes, 4)
+                         : ls__link_receive(t, 1, bytes, 8);
+
+    (void)user;
+    return status < 0 ? status : ls__link_wait(t);
+}
+
+/* Two ends that do not agree on a size find out. */
+START_TEST(test_sizes)
+{
+    ls_ranks_options o = {.patience = 1};
+    rank_body out[RANKS];
+    ls_ranks *all;
+
+    OK(ls_ranks_open(&all, 2, &o));
+    on_ranks(all, 2, send_short, NULL, out);
+    ck_assert_int_eq(out[0].status, LS_EIO);
+    ck_assert_ptr_nonnull(strstr(out[0].message,
+                                 "of 4 bytes where 8 were wanted"));
+    ls_ranks_close(all);
+}
+END_TEST
+
+/* What cannot be is refused before anything is made. */
+START_TEST(test_refused)
+{
+    const ls_ranks_options slow = {.delay = -1}, other = {.rank = 2};
+    ls_transport t = {.ranks = 2, .rank = 2};
+    ls_ranks *all;
+
+    FAILS(ls_ranks_open(&all, 0, NULL), LS_EINVAL, "0 ranks");
+    FAILS(ls_ranks_open(&all, 1025, NULL), LS_EINVAL, "1 to 1024");
+    FAILS(ls_ranks_open(&all, 2, &slow), LS_EINVAL, "delay -1");
+    FAILS(ls_ranks_open(&all, 2, &other), LS_EINVAL, "rank 2 of 2");
+    FAILS(ls_transport_check(NULL), LS_EINVAL, "NULL");
+    FAILS(ls_transport_check(&t), LS_EINVAL, "rank 2 of 2");
+    t.rank = 1;
+    FAILS(ls_transport_check(&t), LS_EINVAL, "lacks a function");
+    ls_ranks_close(NULL);
+}
+END_TEST
+
+/* ------ The exchange ------ */
+
+enum { N = 3 * 4096 + 48 };
+
+typedef struct sum {
+    int devices;
+    int64_t n;
+    float scale;
+    float *gradient[DEVICES]; /* of all devices; copied by each rank */
+    float *expected;
+} sum;
+
+/* The definition, in place in a copy. */
+static void define(sum *s)
+{
+    float *g[DEVICES];
+
+    for (int d = 0; d < s->devices; d++) {
+        g[d] = ls__block((size_t)s->n * sizeof **g, "copy");
+        memcpy(g[d], s->gradient[d], (size_t)s->n * sizeof **g);
+    }
+    for (int k = 1; k < s->devices; k *= 2)
+        for (int d = 0; d + k < s->devices; d += 2 * k)
+            for (int64_t i = 0; i < s->n; i++)
+                g[d][i] += g[d + k][i];
+    for (int64_t i = 0; i < s->n; i++)
+        s->expected[i] = s->scale * g[0][i];
+    for (int d = 0; d < s->devices; d++)
+        ls__block_free(g[d]);
+}
+
+/* Of very different sizes, so that another order shows. */
+static void make_sum(sum *s, int64_t n)
+{
+    *s = (sum){.n = n, .scale = 0.3f};
+    s->expected = ls__block((size_t)n * sizeof(float), "sum");
+    for (int d = 0; d < DEVICES; d++) {
+        s->gradient[d] = ls__block((size_t)n * sizeof(float), "gradient");
+        ls_random_uniform(ls_key_new(d), 0, n, -1, 1, s->gradient[d]);
+        for (int64_t i = 0; i < n; i++)
+            s->gradient[d][i] *= (float)(1 << ((i * 7 + d * 5) % 16));
+    }
+}
+
+static void free_sum(sum *s)
+{
+    for (int d = 0; d < DEVICES; d++)
+        ls__block_free(s->gradient[d]);
+    ls__block_free(s->expected);
+}
+
+/* Of two workers, one after the other. */
+static void sum_parts(const ls__exchange *x, float *const *grad)
+{
+    ls__range half = {0, x->n / 2}, rest = {x->n / 2, x->n};
+
+    ls__reduce_partials(grad, ls__exchange_devices(x), half);
+    ls__reduce_partials(grad, ls__exchange_devices(x), rest);
+}
+
+static int exchange(ls__exchange *x, float *const *grad, float scale)
+{
+    ls__reduction r = {.buffer = x->partial, .count = x->cut.parts,
+                       .part = x->cut.part, .of = x->cut.devices,
+                       .factor = scale, .out = grad[0] + x->own.first};
+    int status;
+
+    sum_parts(x, grad);
+    if ((status = ls__exchange_scatter(x, grad)) < 0)
+        return status;
+    ls__reduce(&r, (ls__range){0, x->own.last - x->own.first});
+    return ls__exchange_gather(x, grad[0]);
+}
+
+static int sum_over_ranks(const ls_transport *t, void *user)
+{
+    const sum *s = user;
+    float *grad[DEVICES] = {NULL};
+    size_t bytes = (size_t)s->n * sizeof **grad;
+    ls__exchange x;
+    int status = ls__exchange_open(&x, t, s->devices);
+    ls__span mine = ls__exchange_devices(&x);
+
+    for (int d = 0; d < mine.count; d++) {
+        grad[d] = ls__block(bytes, "gradient");
+        memcpy(grad[d], s->gradient[mine.first + d], bytes);
+    }
+    if (status == 0)
+        status = ls__exchange_size(&x, s->n);
+    if (status == 0)
+        status = exchange(&x, grad, s->scale);
+    if (status == 0 && memcmp(grad[0], s->expected, bytes))
+        status = 1;
+    for (int d = 0; d < mine.count; d++)
+        ls__block_free(grad[d]);
+    ls__exchange_close(&x);
+    return status;
+}
+
+/* Every rank ends with the bytes of one machine's tree, for 1 to 12 devices on
+ * 1 to 5 ranks, aligned or not, and with fewer elements than ranks. */
+START_TEST(test_exchange)
+{
+    static const int64_t length[] = {N, 48, 16};
+    ls_ranks *all;
+    sum s;
+
+    for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
+        make_sum(&s, length[i]);
+        for (s.devices = 1; s.devices <= DEVICES; s.devices++) {
+            define(&s);
+            for (int r = 1; r <= 5 && r <= s.devices; r++) {
+                OK(ls_ranks_open(&all, r, NULL));
+                all_succeed(all, r, sum_over_ranks, &s);
+                ls_ranks_close(all);
+            }
+        }
+        free_sum(&s);
+    }
+}
+END_TEST
+
+/* So do they when messages overtake each other. */
+START_TEST(test_overtaking)
+{
+    ls_ranks_options o = {.delay = 2e-4, .shuffle = 3, .bandwidth = 1e9};
+    ls_ranks *all;
+    sum s;
+
+    make_sum(&s, N);
+    s.devices = DEVICES;
+    define(&s);
+    for (; o.shuffle < 9; o.shuffle++) {
+        OK(ls_ranks_open(&all, 5, &o));
+        all_succeed(all, 5, sum_over_ranks, &s);
+        ls_ranks_close(all);
+    }
+    free_sum(&s);
+}
+END_TEST
+
+/* Aligned blocks of devices move the least that is possible: 2 N (R-1)/R
+ * floats from each rank. */
+START_TEST(test_bytes)
+{
+    static const struct {
+        int devices, ranks;
+    } row[] = {{8, 2}, {8, 4}, {12, 3}, {6, 3}, {5, 5}, {8, 8}, {7, 1}};
+    ls_ranks *all;
+    sum s;
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        int ranks = row[i].ranks;
+        int64_t n = (int64_t)ranks * 2 * LS__REDUCE_BLOCK;
+
+        make_sum(&s, n);
+        s.devices = row[i].devices;
+        define(&s);
+        OK(ls_ranks_open(&all, ranks, NULL));
+        all_succeed(all, ranks, sum_over_ranks, &s);
+        for (int r = 0; r < ranks; r++)
+            ck_assert_int_eq(ls_ranks_sent(all, r),
+                             2 * n * (ranks - 1) / ranks * 4);
+        ls_ranks_close(all);
+        free_sum(&s);
+    }
+}
+END_TEST
+
+static int gather_records(const ls_transport *t, void *user)
+{
+    double block[4] = {0}, device[DEVICES] = {0};
+    ls__exchange x;
+    int status = ls__exchange_open(&x, t, DEVICES);
+    ls__span mine = ls__exchange_devices(&x);
+
+    (void)user;
+    if (status == 0)
+        status = ls__exchange_size(&x, N);
+    for (int d = 0; d < mine.count; d++)
+        device[mine.first + d] = mine.first + d + 0.5;
+    for (int64_t i = x.own.first; i < x.own.last; i += LS__REDUCE_BLOCK)
+        block[i / LS__REDUCE_BLOCK] = (double)i;
+    if (status == 0)
+        status = ls__exchange_gather_devices(&x, device, sizeof *device);
+    if (status == 0)
+        status = ls__exchange_gather_blocks(&x, block, sizeof *block);
+    for (int d = 0; d < DEVICES && status == 0; d++)
+        status = device[d] != d + 0.5;
+    for (int i = 0; i < 4 && status == 0; i++)
+        status = block[i] != (double)i * LS__REDUCE_BLOCK;
+    ls__exchange_close(&x);
+    return status;
+}
+
+/* Records of devices and of blocks reach every rank. */
+START_TEST(test_records)
+{
+    ls_ranks *all;
+
+    for (int r = 1; r <= RANKS; r++) {
+        OK(ls_ranks_open(&all, r, NULL));
+        all_succeed(all, r, gather_records, NULL);
+        ls_ranks_close(all);
+    }
+}
+END_TEST
+
+/* ------ What must be equal ------ */
+
+static int agree(const ls_transport *t, void *user)
+{
+    ls__fact fact[] = {{"version", "1"}, {"seed", "4"}, {"graph", "a b c"}};
+
+    if (t->rank == *(int *)user)
+        strcpy(fact[1].value, "5");
+    return ls__agree(t, 3, fact);
+}
+
+/* All ranks name the same first difference. */
+START_TEST(test_agree)
+{
+    rank_body out[RANKS];
+    ls_ranks *all;
+    int odd = -1;
+
+    OK(ls_ranks_open(&all, 4, NULL));
+    all_succeed(all, 4, agree, &odd);
+    odd = 2;
+    on_ranks(all, 4, agree, &odd, out);
+    for (int r = 0; r < 4; r++) {
+        ck_assert_int_eq(out[r].status, LS_EINVAL);
+        ck_assert_ptr_nonnull(strstr(out[r].message,
+                                     "seed is 5 on rank 2, and 4 on rank 0"));
+    }
+    ls_ranks_close(all);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("rank");
+    TCase *t = tcase_create("rank");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, test_cut);
+    tcase_add_test(t, test_fewest);
+    tcase_add_test(t, test_transport);
+    tcase_add_test(t, test_lie);
+    tcase_add_test(t, test_dead);
+    tcase_add_test(t, test_abort);
+    tcase_add_test(t, test_sizes);
+    tcase_add_test(t, test_refused);
+    tcase_add_test(t, test_exchange);
+    tcase_add_test(t, test_overtaking);
+    tcase_add_test(t, test_bytes);
+    tcase_add_test(t, test_records);
+    tcase_add_test(t, test_agree);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}

@@ -1,0 +1,429 @@
+/* Proves that several processes that meet at the seam of a step train the
+ * bytes that one process trains: any cut of the devices, clipping, all kinds of
+ * mean, accumulation, and that a failure on one of them changes nothing on any.
+ * A process is a thread here, with a pool and a trainer of its own; it shares
+ * with the others only what is handed over at the seam. */
+#include "models.h"
+#include "reduce/reduce.h"
+#include "train/seam.h"
+#include "train/trainer.h"
+
+#include <pthread.h>
+
+enum { IN = 37, HIDDEN = 131, OUT = 3, MOST = 5, STEPS = 3, ROWS_OF = 2 };
+
+/* ------ What is computed ------ */
+
+static ls_graph *new_graph(void)
+{
+    ls_graph *g;
+    ls_node *x, *y, *z;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
+    z = ls_relu(ls_dense(x, HIDDEN, "a"));
+    OK(ls_loss(g, ls_mean_squared_error(ls_dense(z, OUT, "b"), y)));
+    return g;
+}
+
+/* A run, and what came of it. */
+typedef struct run_of {
+    const ls_graph *graph;
+    ls_trainer_options options;
+    int devices;
+    const float *x, *y, *weights;
+    int64_t rows;
+} run_of;
+
+typedef struct outcome {
+    int status; /* of the last step */
+    char message[400];
+    ls_result result, evaluation;
+    int64_t floats;
+    float *value;
+} outcome;
+
+static int set(ls_batch *b, const run_of *r)
+{
+    int status = ls_batch_set(b, "x", LS_F32, r->x, r->rows);
+
+    if (status == 0)
+        status = ls_batch_set(b, "y", LS_F32, r->y, r->rows);
+    return status < 0 ? status : ls_batch_set_weights(b, r->weights, r->rows);
+}
+
+static void train(const run_of *r, ls_trainer *t, outcome *o)
+{
+    ls_batch *b = NULL;
+
+    if ((o->status = ls_batch_open(&b, t)) == 0 &&
+        (o->status = set(b, r)) == 0)
+        o->status = ls_evaluate(t, b, &o->evaluation);
+    for (int i = 0; i < STEPS && o->status == 0; i++)
+        o->status = ls_step(t, b, &o->result);
+    snprintf(o->message, sizeof o->message, "%s",
+             o->status < 0 ? ls_errmsg() : "");
+    o->floats = t->model.params.floats;
+    o->value = malloc((size_t)o->floats * sizeof(float));
+    if (o->value)
+        memcpy(o->value, t->model.value,
+               (size_t)o->floats * sizeof(float));
+    ls_batch_close(b);
+}
+
+static int open_mesh_pool(ls_pool **pool, int devices, int workers)
+{
+    ls_mesh_options m = ls_mesh_defaults();
+    ls_mesh *mesh;
+    int status;
+
+    m.devices = devices;
+    m.workers = workers;
+    if ((status = ls_mesh_open(&mesh, &m)) < 0)
+        return status;
+    status = ls_pool_open(pool, mesh, NULL);
+    ls_mesh_close(mesh);
+    return status;
+}
+
+static outcome alone(const run_of *r)
+{
+    outcome o = {0};
+    ls_trainer *t;
+    ls_pool *pool;
+
+    OK(open_mesh_pool(&pool, r->devices, 1));
+    OK(ls_trainer_open(&t, pool, r->graph, &r->options));
+    train(r, t, &o);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+    return o;
+}
+
+/* ------ Processes that meet ------ */
+
+typedef struct process process;
+
+typedef struct world {
+    const run_of *run;
+    int ranks;
+    pthread_barrier_t meeting;
+    process *process;
+} world;
+
+struct process {
+    world *world;
+    ls__seam seam;
+    const ls_trainer *trainer;
+    ls__subtree part[MOST * LS__TREE_PARTS];
+    int rank_of[MOST * LS__TREE_PARTS];
+    float *partial[MOST * LS__TREE_PARTS];
+    /* What the others may read between two meetings. */
+    ls__report *report;
+    float *const *grad;
+    float *square, *value;
+    int64_t bad;
+    outcome out;
+};
+
+static void meet(process *p)
+{
+    pthread_barrier_wait(&p->world->meeting);
+}
+
+static int open_seam(void *user, const ls_trainer *t)
+{
+    process *p = user;
+    size_t n = (size_t)(t->owned.last - t->owned.first);
+
+    p->trainer = t;
+    p->seam.parts = 0;
+    for (int r = 0; r < p->world->ranks; r++) {
+        ls__span s = p->world->process[r].seam.devices;
+        int more = ls__tree_parts(s, p->part + p->seam.parts);
+
+        for (int k = 0; k < more; k++, p->seam.parts++) {
+            p->rank_of[p->seam.parts] = r;
+            if (!(p->partial[p->seam.parts] = malloc((n + 1) * sizeof(float))))
+                return LS_ENOMEM;
+        }
+    }
+    p->seam.part = p->part;
+    p->seam.partial = p->partial;
+    return 0;
+}
+
+static int reports(void *user, ls__report *report)
+{
+    process *p = user;
+
+    p->report = report;
+    meet(p);
+    for (int r = 0; r < p->world->ranks; r++) {
+        const process *q = &p->world->process[r];
+        ls__span s = q->seam.devices;
+
+        if (q != p)
+            memcpy(report + s.first, q->report + s.first,
+                   (size_t)s.count * sizeof *report);
+    }
+    meet(p);
+    return 0;
+}
+
+static int partials(void *user, float *const *grad)
+{
+    process *p = user;
+    ls__range mine = p->trainer->owned;
+
+    p->grad = grad;
+    meet(p);
+    for (int k = 0; k < p->seam.parts; k++) {
+        const process *q = &p->world->process[p->rank_of[k]];
+
+        memcpy(p->partial[k],
+               q->grad[p->part[k].first - q->seam.devices.first] + mine.first,
+               (size_t)(mine.last - mine.first) * sizeof(float));
+    }
+    meet(p);
+    return 0;
+}
+
+static int sound(void *user, int64_t *bad, float *square)
+{
+    process *p = user;
+
+    p->bad = *bad;
+    p->square = square;
+    meet(p);
+    for (int r = p->world->ranks - 1; r >= 0; r--) {
+        const process *q = &p->world->process[r];
+        ls__range owned = q->trainer->owned;
+        int64_t first = owned.first / LS__REDUCE_BLOCK;
+        int64_t last = ls__reduce_blocks(owned.last);
+
+        *bad = q->bad >= 0 ? q->bad : *bad;
+        if (square && q != p && owned.first < owned.last)
+            memcpy(square + first, q->square + first,
+                   (size_t)(last - first) * sizeof *square);
+    }
+    meet(p);
+    return 0;
+}
+
+static int values(void *user, float *value)
+{
+    process *p = user;
+
+    p->value = value;
+    meet(p);
+    for (int r = 0; r < p->world->ranks; r++) {
+        const process *q = &p->world->process[r];
+        ls__range owned = q->trainer->owned;
+
+        if (q != p)
+            memcpy(value + owned.first, q->value + owned.first,
+                   (size_t)(owned.last - owned.first) * sizeof(float));
+    }
+    meet(p);
+    return 0;
+}
+
+static void *run_process(void *user)
+{
+    process *p = user;
+    const run_of *r = p->world->run;
+    ls_trainer *t = NULL;
+    ls_pool *pool = NULL;
+    int workers = r->devices > 1 ? 2 : 1;
+
+    if ((p->out.status = open_mesh_pool(&pool, r->devices, workers)) == 0)
+        p->out.status = ls__trainer_open_seam(&t, pool, r->graph, &r->options,
+                                              &p->seam);
+    if (p->out.status < 0)
+        abort(); /* the others would wait for ever */
+    train(r, t, &p->out);
+    for (int k = 0; k < p->seam.parts; k++)
+        free(p->partial[k]);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+    return NULL;
+}
+
+/* Rank k has devices kD/R .. (k+1)D/R. */
+static void together(const run_of *of, int ranks, outcome *out)
+{
+    process all[MOST] = {0};
+    world w = {of, ranks, .process = all};
+    pthread_t thread[MOST];
+
+    ck_assert_int_eq(pthread_barrier_init(&w.meeting, NULL, (unsigned)ranks),
+                     0);
+    for (int r = 0; r < ranks; r++) {
+        int first = r * of->devices / ranks;
+        int last = (r + 1) * of->devices / ranks;
+
+        all[r].world = &w;
+        all[r].seam = (ls__seam){
+            .devices = {first, last - first, of->devices}, .rank = r,
+            .ranks = ranks, .user = &all[r], .open = open_seam,
+            .reports = reports, .partials = partials, .sound = sound,
+            .values = values};
+    }
+    for (int r = 0; r < ranks; r++)
+        ck_assert_int_eq(pthread_create(&thread[r], NULL, run_process,
+                                        &all[r]), 0);
+    for (int r = 0; r < ranks; r++) {
+        pthread_join(thread[r], NULL);
+        out[r] = all[r].out;
+    }
+    pthread_barrier_destroy(&w.meeting);
+}
+
+/* ------ The tests ------ */
+
+static bool same_float(float a, float b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static void check_same(const outcome *want, const outcome *got)
+{
+    ck_assert_int_eq(got->status, want->status);
+    ck_assert_int_eq(got->floats, want->floats);
+    ck_assert(got->value && want->value);
+    ck_assert_mem_eq(got->value, want->value,
+                     (size_t)want->floats * sizeof(float));
+    ck_assert(same_float(got->evaluation.loss, want->evaluation.loss));
+    if (want->status < 0)
+        return;
+    ck_assert(same_float(got->result.loss, want->result.loss));
+    ck_assert(same_float(got->result.grad_norm, want->result.grad_norm));
+    ck_assert(got->result.weight == want->result.weight);
+}
+
+static void compare(const run_of *r, int ranks)
+{
+    outcome want = alone(r), got[MOST];
+
+    together(r, ranks, got);
+    for (int k = 0; k < ranks; k++) {
+        check_same(&want, &got[k]);
+        free(got[k].value);
+    }
+    free(want.value);
+}
+
+static run_of new_run(ls_graph *g, int devices)
+{
+    run_of r = {.graph = g, .devices = devices};
+
+    r.options = ls_trainer_defaults();
+    r.options.optimizer = ls_adam(0.01);
+    r.rows = (int64_t)devices * ROWS_OF * 2;
+    r.x = normals(1, r.rows * IN);
+    r.y = normals(2, r.rows * OUT);
+    r.weights = NULL;
+    return r;
+}
+
+static void free_run(run_of *r)
+{
+    free((void *)r->x);
+    free((void *)r->y);
+}
+
+static const struct {
+    ls_mean mean;
+    double clip;
+    int accumulate;
+    bool weights;
+} kind[] = {
+    {LS_MEAN_EXACT, 0, 0, true},
+    {LS_MEAN_EXACT, 0.01, 2, false},
+    {LS_MEAN_OF_SHARDS, 0.01, 0, false},
+    {LS_SUM, 0, 2, true},
+};
+
+/* Every number of processes for some numbers of devices, the kinds of mean,
+ * clipping and accumulation. */
+START_TEST(test_same_bytes)
+{
+    static const int devices[] = {1, 2, 3, 5, 6, 8};
+    float weights[8 * ROWS_OF * 2];
+    ls_graph *g = new_graph();
+
+    fill_uniform(3, 8 * ROWS_OF * 2, weights);
+    for (int i = 0; i < 8 * ROWS_OF * 2; i++)
+        weights[i] = fabsf(weights[i]);
+    for (size_t d = 0; d < sizeof devices / sizeof *devices; d++)
+        for (int ranks = 1; ranks <= devices[d] && ranks <= MOST; ranks++) {
+            run_of r = new_run(g, devices[d]);
+
+            r.options.mean = kind[_i].mean;
+            r.options.clip_norm = kind[_i].clip;
+            r.options.accumulate = kind[_i].accumulate;
+            r.weights = kind[_i].weights ? weights : NULL;
+            compare(&r, ranks);
+            free_run(&r);
+        }
+    ls_graph_free(g);
+}
+END_TEST
+
+/* A loss that is not finite on one device stops all processes before anything
+ * changed; the one that runs the device names the row. */
+START_TEST(test_bad_loss)
+{
+    ls_graph *g = new_graph();
+    run_of r = new_run(g, 4);
+    outcome out[2];
+
+    ((float *)r.x)[(r.rows - 1) * IN] = (float)INFINITY;
+    together(&r, 2, out);
+    compare(&r, 2);
+    ck_assert_int_eq(out[0].status, LS_ENONFINITE);
+    ck_assert_msg(strstr(out[0].message, "device 3, which another process"),
+                  "%s", out[0].message);
+    ck_assert_msg(strstr(out[1].message, "row 15"), "%s", out[1].message);
+    for (int k = 0; k < 2; k++)
+        free(out[k].value);
+    free_run(&r);
+    ls_graph_free(g);
+}
+END_TEST
+
+/* So does a gradient that is not finite once all are added, wherever its range
+ * is finished. */
+START_TEST(test_bad_gradient)
+{
+    ls_graph *g = new_graph();
+    run_of r = new_run(g, 4);
+
+    r.options.clip_norm = 1;
+    for (int64_t i = 0; i < r.rows * OUT; i++)
+        ((float *)r.y)[i] = 1e19f;
+    compare(&r, 3);
+    free_run(&r);
+    ls_graph_free(g);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("seam");
+    TCase *t = tcase_create("seam");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, test_same_bytes, 0, sizeof kind / sizeof *kind);
+    tcase_add_test(t, test_bad_loss);
+    tcase_add_test(t, test_bad_gradient);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}

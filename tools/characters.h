@@ -1,0 +1,15 @@
+/* Characters of UTF-8 in text that may be anybody's. */
+#ifndef TOOLS_CHARACTERS_H
+#define TOOLS_CHARACTERS_H
+
+#include <stdio.h>
+
+/* Bytes of the character at p; 0: that is none (RFC 3629). */
+int character_bytes(const char *p);
+
+/* Print text as one line that does nothing to a terminal: '?' for what is no
+ * character, moves the cursor, or turns the direction of what follows.  Returns
+ * the characters printed. */
+int characters_print(FILE *file, const char *text);
+
+#endif

@@ -1,0 +1,14 @@
+/* The graph of a model file, drawn: as a table for people, or for Graphviz. */
+#ifndef TOOLS_DRAWING_H
+#define TOOLS_DRAWING_H
+
+#include <lockstep.h>
+
+/* A line for each node: its number, operator, name, shape of a row, and where
+ * its inputs come from. */
+void drawing_text(const ls_graph *graph);
+
+/* A program for `dot -Tsvg`. */
+void drawing_dot(const ls_graph *graph);
+
+#endif

@@ -1,0 +1,16 @@
+/* Programs built without MPI are alone, and say so where they are not. */
+#include "launch.h"
+#include "opt.h"
+
+int launch_connect(launch *l, int ranks)
+{
+    (void)l;
+    return opt_fail(OPT_FAILED, "started as one of %d ranks, but built without "
+                    "MPI (./configure --with-mpi): each rank would train the "
+                    "same model by itself", ranks);
+}
+
+void launch_disconnect(launch *l)
+{
+    *l = (launch){0};
+}

@@ -1,0 +1,59 @@
+/* Short trainings whose results are known: the promise of bits, in the user's
+ * hands.  verify_runs.c has the runs, verify_hashes.c what they gave where the
+ * library was made, verify.c compares. */
+#ifndef VERIFY_H
+#define VERIFY_H
+
+#include <lockstep.h>
+
+enum { VERIFY_STEPS = 3, VERIFY_ROWS = 48, VERIFY_TENSORS = 64 };
+
+/* How a run trains. */
+typedef struct verify_run {
+    const char *name;
+    const char *model; /* of verify_model's */
+    const char *like;  /* the run whose bytes it must give; NULL: its own */
+    const char *backend;
+    ls_precision precision;
+    ls_optimizer_kind optimizer;
+    ls_schedule_kind schedule;
+    ls_mean mean;
+    ls_state state;
+    int devices; /* 0: 8 */
+    int workers; /* 0: as many as are of use */
+    int accumulate;
+    double clip_norm;
+    bool masked; /* some rows have weight 0, others 0.5 */
+} verify_run;
+
+/* Run i = 0, 1, ..; NULL past the last. */
+const verify_run *verify_run_at(int i);
+
+/* The graph of a model: "linear", "mlp", "cnn" or "lm". */
+int verify_graph(ls_graph **graph, const char *model);
+
+/* The rows of step `step`, VERIFY_ROWS of them, into memory that lives until
+ * the next call.  Words of a random stream, so the same everywhere. */
+int verify_rows(ls_batch *batch, const verify_run *run, int step);
+
+/* What a run gives after each step: the state hash, and a digest of each
+ * parameter and moment, in the order of names. */
+typedef struct verify_step {
+    char state[65];
+    int tensors;
+    uint32_t digest[VERIFY_TENSORS];
+} verify_step;
+
+typedef struct verify_known {
+    const char *name; /* the run's */
+    verify_step step[VERIFY_STEPS];
+} verify_known;
+
+extern const verify_known verify_table[]; /* ends with a name of NULL */
+
+/* Run them all on the levels of this CPU that keep the contract, or on the one
+ * that LS_ISA names; print a line a run, or with json an object a level.
+ * Returns as a stage of a tool does. */
+int verify(bool json);
+
+#endif
