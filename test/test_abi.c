@@ -344,7 +344,7 @@ END_TEST
  * must not move. */
 START_TEST(fixed_sizes)
 {
-    ck_assert_uint_eq(sizeof(ls_optimizer), 120);
+    ck_assert_uint_eq(sizeof(ls_optimizer), 128);
     ck_assert_uint_eq(sizeof(ls_schedule), 120);
     ck_assert_uint_eq(sizeof(ls_array), 88);
 }

@@ -1,5 +1,6 @@
 /* The rows of optimizers and schedules: names, options and their bounds as
  * programs see them, and kernels on every level. */
+#include "golden/rmsprop.h"
 #include "kernel/kernel.h"
 #include "support.h"
 #include "train/optim.h"
@@ -108,6 +109,45 @@ START_TEST(test_schedules)
 }
 END_TEST
 
+/* Apart by no more than this many steps of a float. */
+static bool within_ulps(float a, float b, int ulps)
+{
+    float next = nextafterf(fabsf(a), INFINITY) - fabsf(a);
+
+    return fabsf(a - b) <= (float)ulps * next;
+}
+
+/* Proves that rmsprop takes optax's steps, on each level of this CPU: its mean
+ * of squares to the bit, parameters but for the last bits of XLA's rsqrt. */
+START_TEST(test_rmsprop)
+{
+    ls_optimizer o = ls_rmsprop(0.01);
+
+    o.decay = rmsprop_want[_i].decay;
+    o.eps = rmsprop_want[_i].eps;
+    for (int k = 0; ls__kernels_level(k); k++) {
+        const char *name = ls__kernels_level(k)->name;
+        const ls__kernel_table *level = ls__kernels_by_name(name);
+        float p[RMSPROP_SIZE], nu[RMSPROP_SIZE] = {0};
+        float *const moment[2] = {nu, NULL};
+        ls__rule rule = ls__optim_rule(&o, (float)o.lr, 1);
+
+        memcpy(p, rmsprop_start, sizeof p);
+        if (!level)
+            continue; /* not of this CPU */
+        for (int n = 0; n < RMSPROP_UPDATES; n++)
+            level->update[LS_RMSPROP](&rule, RMSPROP_SIZE,
+                                      rmsprop_grads + n * RMSPROP_SIZE, p,
+                                      moment);
+        ck_assert_mem_eq(nu, rmsprop_want[_i].nu, sizeof nu);
+        for (int i = 0; i < RMSPROP_SIZE; i++)
+            ck_assert_msg(within_ulps(rmsprop_want[_i].p[i], p[i], 8),
+                          "%a, not %a", (double)p[i],
+                          (double)rmsprop_want[_i].p[i]);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("optim");
@@ -117,6 +157,8 @@ static Suite *suite(void)
     tcase_add_test(t, test_options);
     tcase_add_test(t, test_set);
     tcase_add_test(t, test_schedules);
+    tcase_add_loop_test(t, test_rmsprop, 0,
+                        sizeof rmsprop_want / sizeof *rmsprop_want);
     suite_add_tcase(s, t);
     return s;
 }

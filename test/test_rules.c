@@ -82,6 +82,9 @@ static float direction(const ls_optimizer *o, int n, float g, float p,
     case LS_NESTEROV:
         *m = fmaf(decay, *m, g);
         return fmaf(decay, *m, g);
+    case LS_RMSPROP:
+        *m = fmaf((float)(1 - o->decay), g * g, (float)o->decay * *m);
+        return 1 / sqrtf(*m + (float)o->eps) * g;
     default: break;
     }
     *m = fmaf((float)(1 - o->b1), g, (float)o->b1 * *m);
@@ -137,7 +140,8 @@ START_TEST(rules_bit_for_bit)
 {
     const ls_optimizer all[] = {
         ls_sgd(0.1), ls_momentum(0.03, 0.9), ls_nesterov(0.03, 0.9),
-        ls_adam(1e-3), ls_adamw(3e-4), with_decay(1e-2, 0.1)};
+        ls_adam(1e-3), ls_adamw(3e-4), with_decay(1e-2, 0.1),
+        ls_rmsprop(1e-3)};
 
     check_rule(all[_i], 1, LS_REPLICATE);
     check_rule(all[_i], 4, LS_REPLICATE);
@@ -202,7 +206,7 @@ static Suite *rules_suite(void)
     Suite *suite = suite_create("rules");
     TCase *all = tcase_create("all");
 
-    tcase_add_loop_test(all, rules_bit_for_bit, 0, 6);
+    tcase_add_loop_test(all, rules_bit_for_bit, 0, 7);
     tcase_add_test(all, adamw_trace);
     tcase_add_test(all, bias_corrections);
     tcase_set_timeout(all, 60);

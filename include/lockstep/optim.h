@@ -28,7 +28,7 @@ typedef struct ls_option {
 
 /* Made by ls_sgd and so on, below; fields may be changed afterwards. */
 typedef enum ls_optimizer_kind {
-    LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW
+    LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW, LS_RMSPROP
 } ls_optimizer_kind;
 
 typedef struct ls_optimizer {
@@ -36,8 +36,9 @@ typedef struct ls_optimizer {
     double lr;           /* learning rate */
     double momentum;     /* momentum, nesterov: decay of the trace */
     double b1, b2;       /* adam, adamw */
-    double eps;          /* adam, adamw */
+    double eps;          /* adam, adamw, rmsprop */
     double weight_decay; /* adamw: on every parameter, times lr */
+    double decay;        /* rmsprop: of the mean of squares */
     double room[LS_ROOM];
 } ls_optimizer;
 
@@ -53,6 +54,11 @@ LS_API ls_optimizer ls_nesterov(double lr, double momentum);
 LS_API ls_optimizer ls_adam(double lr);
 /* The same with weight_decay p added to the fraction; weight_decay 1e-4. */
 LS_API ls_optimizer ls_adamw(double lr);
+/* v = decay v + (1-decay) g^2; p -= lr g / sqrt(v + eps).  decay 0.9, eps 1e-8:
+ * optax.rmsprop as it is without further arguments (eps in the root, v from 0,
+ * not centered, no momentum). */
+LS_API ls_optimizer ls_rmsprop(double lr);
+
 /* The optimizer of a kind with its defaults: what the functions above give, and
  * 0.9 for the momentum of two of them. */
 LS_API ls_optimizer ls_optimizer_defaults(ls_optimizer_kind kind, double lr);

@@ -92,8 +92,26 @@ static void adamw(const ls__rule *r, int64_t n, const float *g, float *p,
     adaptive(r, n, g, p, moment, true);
 }
 
+/* The root's reciprocal is rounded before it meets the gradient, as in optax. */
+static void rmsprop(const ls__rule *r, int64_t n, const float *g, float *p,
+                    float *const moment[2])
+{
+    v16 lr = v16_set(r->neg_lr), eps = option(r->of->eps), one = v16_set(1);
+    v16 decay = option(r->of->decay), c = complement(r->of->decay);
+    float *nu = moment[0];
+
+    for (int64_t i = 0; i < n; i += 16) {
+        v16 d = take(g + i, n - i);
+        v16 v = v16_fma(c, v16_mul(d, d), v16_mul(decay, take(nu + i, n - i)));
+        v16 u = v16_mul(v16_div(one, v16_sqrt(v16_add(v, eps))), d);
+
+        put(nu + i, v, n - i);
+        put(p + i, v16_fma(lr, u, take(p + i, n - i)), n - i);
+    }
+}
+
 #define LS__UPDATES \
     {[LS_SGD] = sgd, [LS_MOMENTUM] = momentum, [LS_NESTEROV] = nesterov, \
-     [LS_ADAM] = adam, [LS_ADAMW] = adamw}
+     [LS_ADAM] = adam, [LS_ADAMW] = adamw, [LS_RMSPROP] = rmsprop}
 
 #endif

@@ -18,7 +18,8 @@ static const ls__option
     b2 = {"b2", AT(b2), SHARE, "decay of the second moment"},
     eps = {"eps", AT(eps), AMOUNT, "keeps the divisor from 0"},
     weight_decay = {"weight_decay", AT(weight_decay), AMOUNT,
-                    "pulls every parameter towards 0"};
+                    "pulls every parameter towards 0"},
+    decay = {"decay", AT(decay), SHARE, "decay of the mean of squares"};
 
 static const struct row {
     ls__choice is;
@@ -32,6 +33,8 @@ static const struct row {
     [LS_ADAMW] = {{"optimizer", "adamw",
                    {{&b1, 0.9}, {&b2, 0.999}, {&eps, 1e-8},
                     {&weight_decay, 1e-4}}}, {"mu", "nu"}},
+    [LS_RMSPROP] = {{"optimizer", "rmsprop", {{&decay, 0.9}, {&eps, 1e-8}}},
+                    {"nu"}},
 };
 /* clang-format on */
 
@@ -112,6 +115,11 @@ ls_optimizer ls_adam(double lr)
 ls_optimizer ls_adamw(double lr)
 {
     return ls_optimizer_defaults(LS_ADAMW, lr);
+}
+
+ls_optimizer ls_rmsprop(double lr)
+{
+    return ls_optimizer_defaults(LS_RMSPROP, lr);
 }
 
 static int unknown(int kind)

@@ -1,0 +1,91 @@
+/* Made by make_rmsprop.py with jax 0.10.2, optax 0.2.8,
+ * numpy 2.4.6; not edited by hand. */
+#ifndef GOLDEN_RMSPROP_H
+#define GOLDEN_RMSPROP_H
+
+// clang-format off
+
+enum { RMSPROP_SIZE = 16, RMSPROP_UPDATES = 10 };
+
+static const float rmsprop_start[RMSPROP_SIZE] = {
+    0x1.c9e38ep+0f, 0x1.befc7p-2f, 0x1.8b40eep-4f, -0x1.dd0ddcp+0f,
+    -0x1.1c0ba8p-2f, -0x1.6b45fp-2f, -0x1.52e8bcp-4f, -0x1.41063cp-1f,
+    -0x1.66f55cp-5f, -0x1.e8abd8p-2f, -0x1.50597p+0f, 0x1.c4ed3ap-1f,
+    0x1.c33c1ep-1f, 0x1.b5a694p+0f, 0x1.99e028p-5f, -0x1.9e63c2p-2f
+};
+
+static const float rmsprop_grads[RMSPROP_UPDATES * RMSPROP_SIZE] = {
+    -0x1.17396cp-1f, -0x1.8be5fp+0f, 0x1.f6f8dep-1f, 0x0p+0f,
+    -0x1.3e1bc8p-20f, -0x1.a52bc6p-3f, 0x1.7c7438p+0f, 0x1.e4cb8p-3f,
+    -0x1.0616c8p+0f, -0x1.6d0d72p-1f, 0x1.40201cp-1f, -0x1.48bb3ap-3f,
+    -0x1.89a4ecp-1f, -0x1.d71a58p-3f, 0x1.7d7804p-1f, 0x1.f9e266p+0f,
+    -0x1.3e7edep+0f, -0x1.40b9b8p-1f, -0x1.9b873ap-1f, 0x0p+0f,
+    -0x1.eff502p-21f, -0x1.061cb8p+0f, 0x1.1fbd04p+0f, -0x1.0e290cp-3f,
+    -0x1.9f8fa2p+0f, 0x1.4b190cp-1f, -0x1.6cd23ep-2f, -0x1.be3e7ep+0f,
+    -0x1.317c1p-1f, -0x1.2d5c3ep-1f, -0x1.bf6d8p-1f, 0x1.e6d4c6p-6f,
+    -0x1.1fc6eap+1f, -0x1.12302ap-2f, 0x1.035ffep+0f, 0x0p+0f,
+    0x1.297a12p-20f, 0x1.1e9062p+0f, 0x1.7ccfap+0f, -0x1.1e48f4p+0f,
+    0x1.b11114p-1f, -0x1.dc6342p+0f, -0x1.34ad5cp-1f, -0x1.ea1ad6p+0f,
+    0x1.0c5366p+0f, 0x1.556fd8p+0f, -0x1.944e26p-3f, 0x1.c64f24p+0f,
+    -0x1.5975e2p-1f, 0x1.34769ep-3f, 0x1.393b98p-3f, 0x0p+0f,
+    0x1.d63ddap-22f, 0x1.f060e4p+0f, -0x1.0661dep+0f, 0x1.cc7616p-1f,
+    -0x1.3c6e16p-3f, 0x1.c5064cp+0f, 0x1.ef6636p-2f, 0x1.5a390ap-1f,
+    0x1.494cb2p-1f, 0x1.fe212cp-3f, -0x1.6550c2p+0f, 0x1.644406p+0f,
+    -0x1.5ee42ap+0f, 0x1.e893d2p-3f, 0x1.3a685p-1f, 0x0p+0f, 0x1.37855ap-23f,
+    0x1.2afa56p+0f, -0x1.8aed7ap-6f, -0x1.c6fe1ap-1f, -0x1.7536e6p+1f,
+    -0x1.f19514p-1f, -0x1.2ea1ep-1f, -0x1.0867dcp-1f, -0x1.eb849ep-1f,
+    0x1.8259aep-2f, -0x1.26402ep-1f, -0x1.c0533p-4f, 0x1.5baf46p-1f,
+    -0x1.b5fbdcp-1f, -0x1.336938p-2f, 0x0p+0f, 0x1.d560eap-21f,
+    -0x1.4b2538p+0f, -0x1.469e7p-4f, 0x1.21043ep-1f, 0x1.3bc4c2p+0f,
+    0x1.311fc8p-3f, -0x1.0fa876p-1f, -0x1.760796p-1f, 0x1.4a459p-1f,
+    0x1.4092e6p-2f, -0x1.088614p-1f, -0x1.833802p-3f, -0x1.aa2fdp-2f,
+    0x1.730654p-1f, -0x1.614286p-1f, 0x0p+0f, 0x1.c927dep-21f,
+    0x1.f1eb58p-2f, -0x1.ab217cp-1f, 0x1.58516cp+0f, -0x1.5b3eb2p-1f,
+    0x1.b4ab66p-2f, -0x1.81b51ap-1f, -0x1.be7e02p+0f, 0x1.ce5628p-3f,
+    0x1.25ec8cp-2f, -0x1.3d32bcp-4f, 0x1.1ab1b4p-2f, -0x1.4bfc84p-1f,
+    -0x1.7994fep-1f, -0x1.583fap-3f, 0x0p+0f, 0x1.b57342p-21f,
+    -0x1.0a3c5cp-1f, 0x1.1e0fa8p-1f, -0x1.e9d86cp-2f, -0x1.d43c2cp-2f,
+    0x1.b7f412p-1f, -0x1.0cef7cp-1f, -0x1.acf664p+0f, -0x1.d02012p-1f,
+    0x1.6a261p-4f, 0x1.0628f6p-3f, 0x1.3dda94p+0f, -0x1.6e9aeep-1f,
+    0x1.7682aep-1f, 0x1.b430ap-2f, 0x0p+0f, 0x1.c0bd84p-21f, 0x1.f7ee04p-2f,
+    -0x1.b9808p-1f, 0x1.1259ep+0f, -0x1.388d08p+0f, 0x1.e85eap-5f,
+    0x1.405c78p-9f, 0x1.b2d3b4p-2f, -0x1.736c04p-1f, -0x1.1e4198p-5f,
+    -0x1.1ffd64p-3f, 0x1.fe825ep-1f, -0x1.978222p-1f, 0x1.29f738p-4f,
+    -0x1.0b82ap-2f, 0x0p+0f, 0x1.672e86p-19f, -0x1.23b69p-4f, -0x1.7c95ap+0f,
+    0x1.689bc6p+0f, -0x1.1211e4p+0f, 0x1.7bc556p-2f, 0x1.b9c52p-1f,
+    -0x1.4bff48p-1f, -0x1.b93b3ep-2f, -0x1.149e4ep-1f, -0x1.08ee6cp-3f,
+    -0x1.9f599ep+0f
+};
+
+/* After all updates with rate 0.01. */
+static const struct {
+    double decay, eps;
+    float p[RMSPROP_SIZE], nu[RMSPROP_SIZE];
+} rmsprop_want[] = {
+    {0.9, 1e-08,
+     {
+      0x1.ecc99cp+0f, 0x1.eb8cep-2f, 0x1.1c4f26p-4f, -0x1.dd0ddcp+0f,
+      -0x1.1c9f5ep-2f, -0x1.61dac8p-2f, -0x1.afc942p-4f, -0x1.580ceap-1f,
+      0x1.aedb7ap-5f, -0x1.e4444ap-2f, -0x1.47c8a2p+0f, 0x1.048074p+0f,
+      0x1.dd6cfap-1f, 0x1.b9d6eep+0f, 0x1.94d51ap-4f, -0x1.f0a5cep-2f},
+     {
+      0x1.486f7cp-1f, 0x1.2fb03ep-2f, 0x1.a1851ap-3f, 0x0p+0f,
+      0x1.34d12cp-40f, 0x1.1dd496p-1f, 0x1.5500cap-1f, 0x1.403bf4p-1f,
+      0x1.173102p+0f, 0x1.073a52p-1f, 0x1.d25512p-3f, 0x1.c77cd6p-1f,
+      0x1.529dbp-2f, 0x1.3fba52p-3f, 0x1.9db79ep-3f, 0x1.c83b82p-1f}},
+    {0.99, 0.001,
+     {
+      0x1.16c896p+1f, 0x1.250c2ep-1f, 0x1.62e5bep-7f, -0x1.dd0ddcp+0f,
+      -0x1.1c0c2p-2f, -0x1.79860ap-2f, -0x1.5f6932p-3f, -0x1.76db08p-1f,
+      0x1.e5fa92p-3f, -0x1.d229c8p-2f, -0x1.3830dp+0f, 0x1.39c76p+0f,
+      0x1.05422ap+0f, 0x1.b6ca88p+0f, 0x1.87cb8ap-3f, -0x1.48c8dap-1f},
+     {
+      0x1.b9fc5ep-4f, 0x1.971cdp-5f, 0x1.2a1fa2p-5f, 0x0p+0f,
+      0x1.2cc7bcp-43f, 0x1.7f4502p-4f, 0x1.a085dp-4f, 0x1.4deaacp-4f,
+      0x1.5a10cap-3f, 0x1.701afep-4f, 0x1.06469cp-5f, 0x1.197386p-3f,
+      0x1.a3645p-5f, 0x1.b97e76p-6f, 0x1.30003ap-5f, 0x1.15ffacp-3f}},
+};
+
+// clang-format on
+
+#endif
