@@ -37,6 +37,7 @@ static inline double term_value(int kind, double a, double b, constants c)
     case LS__LEAKY_RELU: return a < 0 ? c.p * a : a;
     case LS__ELU: return a > 0 ? a : c.p * expm1(a);
     case LS__SOFTPLUS: return ref_softplus(a);
+    case LS__SILU: return a * ref_sigmoid(a);
     case LS__BINARY_ENTROPY: return ref_softplus(a) - a * b;
     case LS__DIVERGENCE: return b == 0 ? 0 : b * (log(b) - a);
     default: abort();
@@ -63,6 +64,7 @@ static inline double term_by_a(int kind, double a, double b, constants c)
     case LS__LEAKY_RELU: return a < 0 ? c.p : 1;
     case LS__ELU: return a > 0 ? 1 : c.p * exp(a);
     case LS__SOFTPLUS: return ref_sigmoid(a);
+    case LS__SILU: return ref_sigmoid(a) * (1 + a * ref_sigmoid(-a));
     case LS__BINARY_ENTROPY: return ref_sigmoid(a) - b;
     case LS__DIVERGENCE: return -b;
     default: abort();

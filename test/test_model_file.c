@@ -59,7 +59,7 @@ static void all_arithmetic(ls_node *x, ls_node *indices)
     ls_node *y = ls_scale_shift(ls_square(x), -0.5, 0.1), *z, *both[2];
 
     y = ls_div(ls_sub(y, x), ls_exp(ls_abs(ls_mul(x, y))));
-    y = ls_max(ls_min(y, x), ls_sqrt(ls_pow(ls_softplus(y), 1.5)));
+    y = ls_max(ls_min(y, x), ls_sqrt(ls_pow(ls_softplus(ls_silu(y)), 1.5)));
     y = ls_elu(ls_leaky_relu(ls_clamp(y, -2, (double)INFINITY), 0.1), 0.7);
     y = ls_log(ls_softmax(y));
     both[0] = y;

@@ -558,6 +558,7 @@ static const row rows[] = {
     {TERM(LS__LEAKY_RELU),                   2, 0, 3, 1, 0.9f, 1, false, 0},
     {TERM(LS__ELU),                          2, 0, 3, 1, 0.9f, 1, false, 0},
     {TERM(LS__SOFTPLUS),                     1, 0, 3, 1, 6, 0,    false, 0},
+    {TERM(LS__SILU),                         1, 0, 3, 1, 6, 0,    false, 0},
     {TERM(LS__BINARY_ENTROPY),               1, 0, 3, 1, 3, 0,    false, 0},
     {TERM(LS__DIVERGENCE),                   1, 0, 3, 1, 1, 0,    false, 1.5f}};
 /* clang-format on */

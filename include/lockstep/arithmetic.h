@@ -74,6 +74,9 @@ LS_API ls_node *ls_elu(ls_node *x, double alpha);
 /* y = log(1 + e^x), computed as max(0,x) + log(1 + e^-|x|). */
 LS_API ls_node *ls_softplus(ls_node *x);
 
+/* y = x / (1 + e^-x), also called swish: jax.nn.silu. */
+LS_API ls_node *ls_silu(ls_node *x);
+
 /* y = x within [0, top]: ls_clamp.  With top 1 it is the activation of
  * efficiently updated game evaluators, with top 6 it is relu6. */
 LS_API ls_node *ls_clipped_relu(ls_node *x, double top);

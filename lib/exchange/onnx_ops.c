@@ -462,6 +462,13 @@ static const char *gather(ls__onnx *o, const ls_node *n)
     return ls__onnx_call(o, "GatherND", 2, in, &list);
 }
 
+static const char *silu(ls__onnx *o, const ls_node *n)
+{
+    const char *x = of_input(o, n, 0);
+
+    return two(o, "Mul", x, ls__onnx_call(o, "Sigmoid", 1, &x, NULL));
+}
+
 /* ------ all of them ------ */
 
 /* An operator is a call of `type` with its inputs, or what a function makes. */
@@ -503,6 +510,7 @@ static const struct {
     {"pow", NULL, power},
     {"leaky_relu", NULL, leaky_relu},
     {"elu", NULL, elu},
+    {"silu", NULL, silu},
     {"binary_entropy", NULL, binary_entropy},
     {"divergence", NULL, divergence},
     {"softmax", NULL, softmax},

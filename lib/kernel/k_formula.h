@@ -82,6 +82,14 @@ SIMD v16 power_slope(v16 x, float p)
     return p == 0 ? v16_zero() : v16_mul(v16_set(p), power(x, p - 1.0f));
 }
 
+/* s(x) (1 + x (1 - s(x))), with s the sigmoid. */
+SIMD v16 silu_slope(v16 x)
+{
+    v16 one = v16_set(1.0f), s = sigmoid_of(x);
+
+    return v16_mul(s, v16_fma(x, v16_sub(one, s), one));
+}
+
 /* log(1 + e^-|x|) */
 SIMD v16 log_tail(v16 x)
 {
@@ -151,6 +159,7 @@ SIMD v16 unless_zero(v16 t, v16 v)
                    v16_mul(d, v16_mul(SET(p), v16_exp(a)))), NONE) \
     ROW(LS__SOFTPLUS, v16_add(v16_max(NONE, a), log_tail(a)), \
         v16_mul(d, sigmoid_of(a)), NONE) \
+    ROW(LS__SILU, v16_mul(a, sigmoid_of(a)), v16_mul(d, silu_slope(a)), NONE) \
     ROW(LS__BINARY_ENTROPY, binary_entropy(a, b), \
         v16_mul(d, binary_entropy_slope(a, b)), v16_neg(v16_mul(d, a))) \
     ROW(LS__DIVERGENCE, \

@@ -209,6 +209,7 @@ const ls__op ls__op_term[LS__TERM_KINDS] = {
     UNARY(LS__LEAKY_RELU, "leaky_relu", 1, slope_of, ls__same_shape),
     UNARY(LS__ELU, "elu", 1, alpha_of, ls__same_shape),
     UNARY(LS__SOFTPLUS, "softplus", 1, NULL, ls__same_shape),
+    UNARY(LS__SILU, "silu", 1, NULL, ls__same_shape),
     BINARY(LS__BINARY_ENTROPY, "binary_entropy", 3),
     BINARY(LS__DIVERGENCE, "divergence", 3),
 };
@@ -330,6 +331,11 @@ ls_node *ls_elu(ls_node *x, double alpha)
 ls_node *ls_softplus(ls_node *x)
 {
     return term(LS__SOFTPLUS, x, NULL);
+}
+
+ls_node *ls_silu(ls_node *x)
+{
+    return term(LS__SILU, x, NULL);
 }
 
 ls_node *ls_clipped_relu(ls_node *x, double top)

@@ -18,4 +18,5 @@ const ls__op *const ls__ops[] = {
     &ls__op_term[LS__LOG], &ls__op_term[LS__ABS], &ls__op_term[LS__CLAMP],
     &ls__op_term[LS__POW], &ls__op_term[LS__LEAKY_RELU],
     &ls__op_term[LS__ELU], &ls__op_term[LS__SOFTPLUS],
+    &ls__op_term[LS__SILU],
     &ls__op_term[LS__BINARY_ENTROPY], &ls__op_term[LS__DIVERGENCE], NULL};

@@ -56,6 +56,7 @@ TERMS = [
     ("leaky_relu", 0, lambda a: nn.leaky_relu(a, 0.25), 1, 0.9, 1, 0),
     ("elu", 0, lambda a: nn.elu(a, 0.75), 1, 0.9, 1, 0),
     ("softplus", 0, nn.softplus, 1, 6, 0, 0),
+    ("silu", 0, nn.silu, 1, 6, 0, 0),
     ("binary_entropy", 0, entropy, 2, 3, 0, 0),
     ("divergence", 0, divergence, 2, 1, 0, 1.5),
 ]
