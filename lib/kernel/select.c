@@ -48,7 +48,7 @@ static bool has_pairs(void)
 /* ------ The levels and the units ------ */
 
 extern const ls__kernel_table ls__kernels_v2, ls__kernels_v3, ls__kernels_v4,
-    ls__kernels_plain;
+    ls__kernels_plain, ls__kernels_test;
 extern const ls__backend ls__bf16_pairs;
 
 /* The instruction levels compiled in, best first. */
@@ -60,6 +60,9 @@ static const struct level {
     {&ls__kernels_v4, has_v4},
     {&ls__kernels_v3, has_v3},
     {&ls__kernels_v2, always},
+#ifdef LS_TEST_LEVEL
+    {&ls__kernels_test, has_v3},
+#endif
 #else
     {&ls__kernels_plain, always},
 #endif
