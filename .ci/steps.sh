@@ -72,13 +72,14 @@ step()
 }
 
 # build NAME GOAL CONFIGURE-ARGUMENTS...: configure in $ci/NAME and make GOAL,
-# under the command `under` if there is one.
+# under the command `under` if there is one; of all tests, or of `tests`.
 under=
+tests=
 build()
 (
     mkdir -p "$ci/$1" && cd "$ci/$1" &&
         ../../../configure --quiet "${@:3}" &&
-        $under make -j2 --no-print-directory "$2"
+        $under make -j2 --no-print-directory "$2" ${tests:+"TESTS=$tests"}
 )
 
 # Start anew: only results of this run count.
@@ -99,6 +100,17 @@ want()
         { apt-get -qq update &&
             apt-get -qq install -y --no-install-recommends "$1"; }
 } >"$ci/want.log" 2>&1 </dev/null
+
+# The name of a clang, the first of those that systems have, and its version.
+find_clang()
+{
+    local name
+    for name in ${CLANG:-clang} clang-{22..14}; do
+        command -v "$name" && return
+    done
+    return 1
+}
+clang_version() { "$CLANG" -dumpversion | sed 's/\..*//'; }
 
 # The sum, and the exit status.
 finish()

@@ -35,10 +35,12 @@ run()
 }
 
 if [ -f "$libdir/liblockstep.so" ]; then
+    # shellcheck disable=SC2046 # flags are words
     run shared $($PKG_CONFIG --cflags --libs lockstep)
 fi
 if [ -f "$libdir/liblockstep.a" ]; then
     # Not pkg-config --static: it wants all libraries static, hwloc's own too.
+    # shellcheck disable=SC2046 # flags are words
     run static $($PKG_CONFIG --cflags lockstep) "$libdir/liblockstep.a" \
         $STATIC_LIBS $($PKG_CONFIG --libs hwloc jansson zlib) -pthread
 fi

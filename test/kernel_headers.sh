@@ -9,10 +9,14 @@ tool=
 alone() {
     header=$1
     shift
-    echo "#include \"kernel/$header\"" |
+    if echo "#include \"kernel/$header\"" |
         ${CC:-cc} -x c -std=gnu11 -fsyntax-only -Wall -Wextra -Werror \
             -Wno-unused-function "$@" -I"$top_srcdir/include" \
-            -I"$top_srcdir/lib" - 2>"$dir/err" && pass || fail "$header $*"
+            -I"$top_srcdir/lib" - 2>"$dir/err"; then
+        pass
+    else
+        fail "$header $*"
+    fi
 }
 
 avx2='-mavx2 -mfma'

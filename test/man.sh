@@ -30,6 +30,7 @@ check()
 {
     tool=$1
     for option in $(options "$@" | sort -u); do
+        # shellcheck disable=SC1003,SC2002,SC2046 # names are words
         if ! cat $(pages "$tool") | tr -d '\\' |
             grep -q -e "$option\([^a-z-]\|\$\)"; then
             echo "${tool##*/}.1 does not name $option"

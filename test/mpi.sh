@@ -71,8 +71,8 @@ example() {
 }
 
 for kind in openmpi mpich; do
-    command -v "mpicc.$kind" >/dev/null && command -v "mpirun.$kind" \
-        >/dev/null || continue
+    command -v "mpicc.$kind" >/dev/null || continue
+    command -v "mpirun.$kind" >/dev/null || continue
     build $kind || { fail "mpicc.$kind"; continue; }
     compiles $kind
     prove $kind 1 check

@@ -5,6 +5,7 @@
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 old=$(dirname "$0")/golden/old
 . "$(dirname "$0")/shell.sh"
+# shellcheck source=golden/old/runs.sh
 . "$old/runs.sh"
 
 run linear --steps 1

@@ -32,7 +32,6 @@ expect 1 "cannot be made" linear --checkpoint "$dir/none/c"
 
 run $mlp --metrics "$dir/m"
 want=$(state)
-lines=$(grep -c Epoch "$dir/out")
 steps "$dir/m" >"$dir/steps"
 run $mlp --checkpoint "$dir/c" --checkpoint-every 7
 is "checkpoints change nothing" "$(state)" "$want"

@@ -41,7 +41,7 @@ expect 2 "did you mean linear?" liner
 expect 2 "unknown option --worker; did you mean --workers?" linear --worker 2
 expect 2 "unknown option --metrics" linear --metrics "$dir/m"
 expect 2 "unknown option --epochs" linear --epochs 2
-for bad in 0 -1 1,0 1,,2 1,2, ,1 "1, 2" x 1x; do
+for bad in 0 -1 1,0 1,,2 '1,2,' ,1 "1, 2" x 1x; do
     expect 2 "--workers: \"$bad\" is not a list" linear "--workers=$bad"
 done
 for bad in 65537 1,99999999999999999999; do
