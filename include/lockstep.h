@@ -298,6 +298,9 @@ typedef struct ls_trainer_options {
     const struct ls_transport *transport; /* to the ranks that share the
                                devices, borrowed until the trainer is closed
                                (lockstep/transport.h); NULL: all run here */
+    bool even_rows;         /* refuse rows that do not divide by devices x
+                               micro-batches (LS_ESHAPE), which are cut
+                               unevenly otherwise: see ls_batch_set */
 } ls_trainer_options;
 
 /* Keys for dropout, with D = dropout_key or that of seed; c is the call.
@@ -316,7 +319,7 @@ typedef struct ls_trainer_options {
 /* Accumulation, K = accumulate: micro-batch i of K is rows iB/K .. (i+1)B/K of
  * the batch, each is cut over all devices, and a device adds its K gradients in
  * order before devices are added.  One step, one update, one loss over all of
- * them; B must divide by devices x K. */
+ * them. */
 
 /* Returns options with seed 0, nnx keys, sgd with rate 0.1, a constant
  * schedule, no clipping, no accumulation, the exact mean, LS_REPLICATE, axis
@@ -354,7 +357,11 @@ LS_API void ls_batch_close(ls_batch *batch);
 /* Give the batch its rows of one input: data (rows, row shape), borrowed until
  * the batch is set again or closed, unchanged in between.  Checks dtype and
  * that indices (tokens, labels) are in range: LS_ERANGE names the first that
- * is not.  The rows must divide by devices x micro-batches: LS_ESHAPE. */
+ * is not.
+ * With S = devices x micro-batches, device d of D has in micro-batch i rows
+ * (iD + d) ceil(rows / S) and on, ceil(rows / S) of them.  Where S does not
+ * divide the rows, the last devices have fewer or none; the bytes are those of
+ * a batch filled up with rows of weight 0, so means are exact. */
 LS_API int ls_batch_set(ls_batch *batch, const char *input, ls_dtype dtype,
                         const void *data, int64_t rows);
 

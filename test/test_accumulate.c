@@ -155,6 +155,7 @@ START_TEST(test_refused)
     ls_result r;
 
     o.accumulate = 4;
+    o.even_rows = true;
     session s = open_sum(&o);
     FAILS(ls_batch_set(s.batch, "x", LS_F32, x, 18), LS_ESHAPE,
             "18 rows do not divide by 3 devices x 4 micro-batches");

@@ -246,6 +246,7 @@ START_TEST(test_wrong_batch_size)
     ls_result r;
     fixture f;
 
+    o.even_rows = true;
     open_fixture(&f, "data:8", 2, &o, NONE);
     for (int64_t rows = -1; rows < 16; rows++)
         if (rows != 8)

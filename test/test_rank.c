@@ -394,7 +394,8 @@ static int gather_records(const ls_transport *t, void *user)
     for (int64_t i = x.own.first; i < x.own.last; i += LS__REDUCE_BLOCK)
         block[i / LS__REDUCE_BLOCK] = (double)i;
     if (status == 0)
-        status = ls__exchange_gather_devices(&x, device, sizeof *device);
+        status = ls__exchange_gather_devices(&x, device, sizeof *device,
+                                             sizeof device);
     if (status == 0)
         status = ls__exchange_gather_blocks(&x, block, sizeof *block);
     for (int d = 0; d < DEVICES && status == 0; d++)

@@ -180,11 +180,12 @@ static const struct {
     double clip;
     int accumulate;
     ls_precision precision;
+    int fewer; /* rows than divide */
 } kind[] = {
-    {LS_MEAN_EXACT, LS_REPLICATE, 0, 0, LS_F32_LAYERS},
-    {LS_MEAN_EXACT, LS_SHARD, 0.5, 2, LS_F32_LAYERS},
-    {LS_MEAN_OF_SHARDS, LS_REPLICATE, 0.5, 0, LS_F32_LAYERS},
-    {LS_SUM, LS_SHARD, 0, 2, LS_BF16_LAYERS},
+    {LS_MEAN_EXACT, LS_REPLICATE, 0, 0, LS_F32_LAYERS, 0},
+    {LS_MEAN_EXACT, LS_SHARD, 0.5, 2, LS_F32_LAYERS, 3},
+    {LS_MEAN_OF_SHARDS, LS_REPLICATE, 0.5, 0, LS_F32_LAYERS, 1},
+    {LS_SUM, LS_SHARD, 0, 2, LS_BF16_LAYERS, 0},
 };
 
 /* For cuts that are aligned and cuts that are not. */
@@ -200,6 +201,7 @@ START_TEST(test_bytes)
         p.options.clip_norm = kind[_i].clip;
         p.options.accumulate = kind[_i].accumulate;
         p.options.precision = kind[_i].precision;
+        p.rows -= kind[_i].fewer;
         train_alone(&p, &expected);
         train_on(&p, shape[i].ranks, NULL);
         free_plan(&p);
@@ -270,7 +272,7 @@ static const struct {
     {tell_clip, LS_EINVAL, "clip_norm is 2 on rank 2, and 0 on rank 0"},
     {tell_precision, LS_EINVAL, "precision is "},
     {tell_graph, LS_EINVAL, "the number of parameters is "},
-    {tell_rows, LS_ESHAPE, "2 rows of the batch on rank 2, and 4 on rank 0"},
+    {tell_rows, LS_ESHAPE, "the batch has 8 rows on rank 2, and 16 on rank 0"},
 };
 
 /* All ranks refuse to start, or to step, and name the first difference. */

@@ -1,6 +1,6 @@
 /* Uneven batches: every size on every number of devices, padded with rows of
- * weight 0, with masks that leave a shard empty, with sizes that change from
- * step to step, and cut into ragged micro-batches. */
+ * weight 0 or set as they are, with masks that leave a shard empty, with sizes
+ * that change from step to step, and cut into ragged micro-batches. */
 #include "calls.h"
 #include "models.h"
 
@@ -107,6 +107,29 @@ static outcome train_alone(ls_pool *pool, int micro, int64_t rows, bool masked)
     return out;
 }
 
+/* The same rows without a loader: nobody pads them. */
+static outcome train_rows(ls_pool *pool, int micro, int64_t rows, bool masked)
+{
+    outcome out = {0};
+    run r = open_model(pool, micro);
+
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, rows));
+    OK(ls_batch_set(r.batch, "label", LS_I32, label, rows));
+    OK(ls_batch_set_weights(r.batch, masked ? mask : NULL, rows));
+    for (int s = 0; s < STEPS; s++) {
+        ls_result result = step(&r);
+
+        ck_assert_int_eq(result.rows, rows);
+        out.updated = result.updated;
+        out.weight = result.weight;
+        out.loss[s] = result.updated ? result.loss : -1;
+        out.accuracy[s] = result.updated ? result.accuracy : -1;
+    }
+    ls_trainer_hash(r.trainer, out.hash);
+    close_run(&r);
+    return out;
+}
+
 static void check_near(const outcome *a, const outcome *b, double most)
 {
     ck_assert_int_eq(a->updated, b->updated);
@@ -137,6 +160,8 @@ START_TEST(sizes)
             other = train_alone(two, 1, rows, kind);
             ck_assert_mem_eq(&first, &other, sizeof first);
             other = train_alone(all, 1, rows, kind);
+            ck_assert_mem_eq(&first, &other, sizeof first);
+            other = train_rows(two, 1, rows, kind);
             ck_assert_mem_eq(&first, &other, sizeof first);
             other = train_alone(alone, 1, rows, kind);
             check_near(&first, &other, 1e-6);
@@ -204,12 +229,14 @@ START_TEST(ragged)
 
         for (int64_t rows = 1; rows <= MOST; rows += STRIDE)
             for (int kind = PLAIN; kind < MASKS; kind++) {
-                outcome big, small, spread;
+                outcome big, small, spread, set;
 
                 make_mask(kind, rows, micro);
                 big = train_alone(alone, 1, rows, kind);
                 small = train_alone(alone, micro, rows, kind);
                 spread = train_alone(many, 1, rows, kind);
+                set = train_rows(alone, micro, rows, kind);
+                ck_assert_mem_eq(&small, &set, sizeof small);
                 check_near(&small, &big, 1e-6);
                 check_near(&spread, &big, 1e-6);
                 if (micro <= 3)
@@ -256,6 +283,104 @@ START_TEST(per_shard)
 }
 END_TEST
 
+/* Every row has its prediction and none has another's, and an evaluation is that
+ * of one device, whatever the number of rows. */
+START_TEST(predictions)
+{
+    ls_pool *alone = open_pool(1, 1), *pool = open_pool(8, 2);
+    ls_graph *g[2] = {image_graph(), image_graph()};
+    run r[2];
+
+    for (int k = 0; k < 2; k++) {
+        const ls_node *loss = ls_graph_loss(g[k]);
+        ls_trainer_options o = ls_trainer_defaults();
+
+        o.accumulate = k ? 3 : 1;
+        OK(ls_output(g[k], (ls_node *)ls_node_input(loss, 0), "scores"));
+        r[k] = open_run(k ? pool : alone, g[k], &o);
+    }
+    for (int64_t rows = 1; rows <= MOST; rows += STRIDE) {
+        float out[2][MOST * 5 + 1];
+        ls_result e[2];
+
+        for (int k = 0; k < 2; k++) {
+            out[k][rows * 5] = 7;
+            OK(ls_batch_set(r[k].batch, "x", LS_F32, x, rows));
+            OK(ls_batch_set(r[k].batch, "label", LS_I32, label, rows));
+            OK(ls_predict(r[k].trainer, r[k].batch, "scores", rows * 5,
+                          out[k]));
+            ck_assert(out[k][rows * 5] == 7);
+            OK(ls_evaluate(r[k].trainer, r[k].batch, &e[k]));
+            ck_assert_int_eq(e[k].rows, rows);
+        }
+        ck_assert_mem_eq(out[0], out[1], (size_t)rows * 5 * sizeof **out);
+        ck_assert_double_eq_tol((double)e[0].loss, (double)e[1].loss, 1e-6);
+        ck_assert(e[0].accuracy == e[1].accuracy);
+    }
+    close_run(&r[1]);
+    close_run(&r[0]);
+    ls_pool_close(pool);
+    ls_pool_close(alone);
+}
+END_TEST
+
+/* loss = mean over rows of (w - x)^2 / 2, by a function that divides by its
+ * rows and so must not be asked where there are none. */
+static int own_gradient(void *user, int device, const ls_shard *shard,
+                        const float *const *params, float *const *grads,
+                        ls_sums *sums)
+{
+    const float *v = shard->data[0];
+    float mean = 0;
+
+    (void)user;
+    (void)device;
+    if (shard->rows < 1)
+        return -1;
+    *sums = (ls_sums){.weight = (double)shard->rows, .correct = (double)NAN};
+    for (int64_t i = 0; i < shard->rows; i++) {
+        mean += v[i] / (float)shard->rows;
+        sums->loss += (double)((params[0][0] - v[i]) * (params[0][0] - v[i])) / 2;
+    }
+    if (grads)
+        grads[0][0] = (params[0][0] - mean) * (float)shard->rows;
+    return 0;
+}
+
+/* A gradient function is asked for no device without rows, whose gradient is
+ * nothing, also where it was something before. */
+START_TEST(own_function)
+{
+    static const ls_array_spec spec = {"w", LS_F32, 0, {0}};
+    ls_gradient gradient = {own_gradient, NULL, 1, 1, &spec, &spec};
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(4, 2);
+    ls_trainer *t;
+    ls_batch *b;
+    ls_result r;
+
+    o.optimizer = ls_sgd(1);
+    o.check_divergence = true;
+    OK(ls_trainer_open_gradient(&t, pool, &gradient, &o));
+    OK(ls_batch_open(&b, t));
+    for (int64_t rows = 17; rows > 0; rows -= 4) {
+        double mean = 0;
+        float w;
+
+        for (int64_t i = 0; i < rows; i++)
+            mean += (double)x[i] / (double)rows;
+        OK(ls_batch_set(b, "w", LS_F32, x, rows));
+        OK(ls_step(t, b, &r));
+        OK(ls_trainer_get(t, "w", 1, &w));
+        ck_assert_double_eq_tol((double)w, mean, 1e-6);
+        ck_assert(isnan(r.accuracy));
+    }
+    ls_batch_close(b);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("uneven");
@@ -268,6 +393,8 @@ static Suite *suite(void)
     tcase_add_test(t, changing);
     tcase_add_test(t, ragged);
     tcase_add_test(t, per_shard);
+    tcase_add_test(t, predictions);
+    tcase_add_test(t, own_function);
     suite_add_tcase(s, t);
     return s;
 }

@@ -14,7 +14,7 @@ extern "C" {
  * and their weights (NULL: all 1). */
 typedef struct ls_shard {
     int64_t first;           /* row in the batch */
-    int64_t rows;
+    int64_t rows;            /* 1 or more: a device without rows is not asked */
     const void *const *data; /* per input, at this shard's first row */
     const float *weights;
     bool train;              /* false: ls_evaluate */

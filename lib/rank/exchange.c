@@ -140,9 +140,12 @@ int ls__exchange_gather_blocks(const ls__exchange *x, void *record,
 }
 
 int ls__exchange_gather_devices(const ls__exchange *x, void *record,
-                                int64_t size)
+                                int64_t size, int64_t all)
 {
-    for (int r = 0; r <= x->link->ranks; r++)
-        x->border[r] = size * x->cut.border[r];
+    for (int r = 0; r <= x->link->ranks; r++) {
+        int64_t first = size * x->cut.border[r];
+
+        x->border[r] = first < all ? first : all;
+    }
     return ls__link_gather(x->link, record, x->border);
 }

@@ -51,8 +51,9 @@ int ls__exchange_gather(const ls__exchange *x, float *value);
  * the block's owner has ... */
 int ls__exchange_gather_blocks(const ls__exchange *x, void *record,
                                int64_t size);
-/* ... and of one for each device, which the device's rank has. */
+/* ... and of one for each device, which the device's rank has; no more than
+ * `all` bytes of them. */
 int ls__exchange_gather_devices(const ls__exchange *x, void *record,
-                                int64_t size);
+                                int64_t size, int64_t all);
 
 #endif

@@ -1,5 +1,7 @@
-/* Batches: borrowed arrays, checked when they are set, cut into equal
- * shards. */
+/* Batches: borrowed arrays, checked when they are set, cut into shards of
+ * ceil(rows / shards) rows: where rows do not divide, the last ones have less
+ * or none.  That is a batch filled up with rows of weight 0, to the bit, but
+ * nobody computes these. */
 #include "train/trainer.h"
 #include "base/error.h"
 
@@ -39,7 +41,7 @@ static int check_rows(const ls_trainer *t, const char *what, int64_t rows)
     if (rows < 1)
         return ls__fail(LS_EINVAL, "%s: a batch of %lld rows is empty", what,
                         (long long)rows);
-    if (rows % ls__trainer_shards(t) == 0)
+    if (!t->options.even_rows || rows % ls__trainer_shards(t) == 0)
         return 0;
     if (t->micro == 1)
         return ls__fail(LS_ESHAPE, "%s: %lld rows do not divide by %d devices",
@@ -47,6 +49,31 @@ static int check_rows(const ls_trainer *t, const char *what, int64_t rows)
     return ls__fail(LS_ESHAPE, "%s: %lld rows do not divide by %d devices x "
                     "%d micro-batches", what, (long long)rows, t->devices.of,
                     t->micro);
+}
+
+/* Of a shard, where there are `all`. */
+static int64_t shard_rows(const ls_trainer *t, int64_t all)
+{
+    int64_t shards = ls__trainer_shards(t);
+
+    return all / shards + (all % shards != 0);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Where each shard's rows of an input are. */
+static void cut(ls_batch *b, int64_t i, const char *data, int64_t rows)
+{
+    const ls_trainer *t = b->trainer;
+    int64_t each = shard_rows(t, rows);
+    int64_t bytes = 4 * t->model.input[i].size; /* both dtypes have four */
+
+    for (int64_t s = 0, n = ls__trainer_shards(t); s < n; s++)
+        b->shard_data[s * t->model.inputs + i] =
+            data + bytes * least(s * each, rows);
 }
 
 int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
@@ -64,9 +91,7 @@ int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
         return status;
     i = in - t->model.input;
     b->rows[i] = rows;
-    for (int64_t s = 0, n = ls__trainer_shards(t); s < n; s++)
-        b->shard_data[s * t->model.inputs + i] = /* both dtypes have four bytes */
-            (const char *)data + 4 * in->size * (rows / n) * s;
+    cut(b, i, data, rows);
     return 0;
 }
 
@@ -96,7 +121,9 @@ static int first_read(const ls_trainer *t, const bool *reads)
     return i;
 }
 
-int64_t ls__batch_rows_read(const ls_batch *b, const bool *reads)
+/* Rows of the batch, or a status where an input that matters is not set or has
+ * other rows; reads[input]: which do, NULL: all. */
+static int64_t rows_read(const ls_batch *b, const bool *reads)
 {
     const ls_trainer *t = b->trainer;
     int first = first_read(t, reads);
@@ -116,7 +143,20 @@ int64_t ls__batch_rows_read(const ls_batch *b, const bool *reads)
     if (b->weights && b->weight_rows != rows)
         return ls__fail(LS_ESHAPE, "the batch has %lld rows, its weights %lld",
                         (long long)rows, (long long)b->weight_rows);
-    return rows / ls__trainer_shards(t);
+    return rows;
+}
+
+int ls__step_set_rows(ls__step *s, const bool *reads)
+{
+    int64_t all;
+
+    if (!s->batch || s->batch->trainer != s->trainer)
+        return ls__fail(LS_EINVAL, "the batch belongs to another trainer");
+    if ((all = rows_read(s->batch, reads)) < 0)
+        return (int)all;
+    s->all = all;
+    s->rows = shard_rows(s->trainer, all);
+    return 0;
 }
 
 ls_shard ls__step_shard(const ls__step *s, int device, int micro)
@@ -125,11 +165,12 @@ ls_shard ls__step_shard(const ls__step *s, int device, int micro)
     const ls_batch *b = s->batch;
     int of_all = t->devices.first + device;
     int64_t i = (int64_t)micro * t->devices.of + of_all;
+    int64_t first = least(i * s->rows, s->all);
 
-    return (ls_shard){.first = i * s->rows, .rows = s->rows,
+    return (ls_shard){.first = first, .rows = least(s->rows, s->all - first),
                       .train = s->pass->train,
                       .call = t->step * s->calls + s->before + micro,
                       .row = of_all * s->rows,
                       .data = b->shard_data + i * t->model.inputs,
-                      .weights = b->weights ? b->weights + i * s->rows : NULL};
+                      .weights = b->weights ? b->weights + first : NULL};
 }

@@ -90,11 +90,24 @@ int ls__devices_make_later(ls_trainer *t)
 
 /* ------ running ------ */
 
+/* Without rows there is a gradient all the same, and labels of which none was
+ * wrong. */
+static int run_nothing(const ls__model *m, float *const *grads, ls_sums *sums)
+{
+    for (int i = 0; grads && i < m->params.count; i++)
+        memset(grads[i], 0, (size_t)ls__params_declared(&m->params, i)->size *
+                                sizeof **grads);
+    sums->correct = 0;
+    return 0;
+}
+
 int ls__device_run(const ls_trainer *t, int device, const ls_shard *shard,
                    float *const *grads, ls_sums *sums)
 {
     const ls__model *m = &t->model;
 
+    if (shard->rows == 0)
+        return run_nothing(m, grads, sums);
     if (m->plan)
         return ls__exec_gradient(t->context[device], &m->weights, shard, grads,
                                  sums);

@@ -152,7 +152,7 @@ static int run(ls_gradients *g, ls__step *s)
         return status;
     if (!s->batch || (status = ls__step_set_rows(s, NULL)) == 0)
         status = ls__step_run(s);
-    g->rows += s->rows * ls__trainer_shards(t);
+    g->rows += s->all;
     if (status == 0 && s->pass->updates)
         t->step++;
     else if (status == 0 && s->pass->reduces)

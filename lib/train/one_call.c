@@ -44,6 +44,7 @@ static int train(call *c, int64_t seed, double lr, const float *x,
     o.seed = seed;
     o.optimizer = ls_sgd(lr);
     o.mean = LS_MEAN_OF_SHARDS;
+    o.even_rows = true;
     if ((status = ls_trainer_open(&c->trainer, c->pool, c->graph, &o)) < 0 ||
         (status = ls_batch_open(&c->batch, c->trainer)) < 0 ||
         (status = ls_batch_set(c->batch, "x", LS_F32, x, rows)) < 0 ||

@@ -62,7 +62,7 @@ void ls__phase_gradients(ls__step *s, int worker, int device)
     if (s->before == 0)
         report->sums = (ls_sums){0};
     report->step = t->step;
-    report->rows = s->rows;
+    report->rows = s->all;
     report->status = 0;
     report->diverged = false;
     for (int m = 0; m < t->micro && report->status >= 0; m++) {
@@ -80,7 +80,7 @@ void ls__phase_predict(ls__step *s, int worker, int device)
 
     (void)worker;
     report->step = t->step;
-    report->rows = s->rows;
+    report->rows = s->all;
     report->status = 0;
     for (int m = 0; m < t->micro && report->status == 0; m++) {
         ls_shard shard = ls__step_shard(s, device, m);

@@ -41,8 +41,8 @@ static int compare_reports(const ls__ranks *r, const ls__report *report)
         const ls__report *a = &report[0], *b = &report[c->border[k]];
 
         if (a->rows != b->rows)
-            return ls__fail(LS_ESHAPE, "ranks differ: a device has %lld rows "
-                            "of the batch on rank %d, and %lld on rank 0",
+            return ls__fail(LS_ESHAPE, "ranks differ: the batch has %lld rows "
+                            "on rank %d, and %lld on rank 0",
                             (long long)b->rows, k, (long long)a->rows);
         if (a->step != b->step)
             return ls__fail(LS_EINVAL, "ranks differ: rank %d is at step %lld, "
@@ -56,7 +56,7 @@ static int reports(void *user, ls__report *report)
 {
     ls__ranks *r = user;
     int status = ls__exchange_gather_devices(&r->exchange, report,
-                                             sizeof *report);
+                                             sizeof *report, INT64_MAX);
 
     return status < 0 ? status : compare_reports(r, report);
 }
@@ -90,11 +90,11 @@ static int values(void *user, float *value)
     return ls__exchange_gather(&r->exchange, value);
 }
 
-static int outputs(void *user, void *out, int64_t bytes)
+static int outputs(void *user, void *out, int64_t bytes, int64_t all)
 {
     ls__ranks *r = user;
 
-    return ls__exchange_gather_devices(&r->exchange, out, bytes);
+    return ls__exchange_gather_devices(&r->exchange, out, bytes, all);
 }
 
 /* ------ opening and closing ------ */

@@ -74,16 +74,19 @@ bool ls__phase_outputs(ls__step *s, int worker)
 {
     const ls_trainer *t = s->trainer;
     int64_t each = s->rows * s->output->size;
+    int64_t all = s->all * s->output->size, left = all;
 
     if (worker != 0 || s->status < 0)
         return true;
     for (int d = 0; d < t->devices.of; d++)
         if (s->notes.report[d].status < 0)
             return true;
-    for (int m = 0; m < t->micro && s->status == 0; m++)
-        s->status = t->seam->outputs(t->seam->user,
-                                     s->out + m * t->devices.of * each,
-                                     each * (int64_t)sizeof *s->out);
+    for (int m = 0; m < t->micro && left > 0 && s->status == 0; m++) {
+        s->status = t->seam->outputs(t->seam->user, s->out + all - left,
+                                     each * (int64_t)sizeof *s->out,
+                                     left * (int64_t)sizeof *s->out);
+        left -= each * t->devices.of;
+    }
     return true;
 }
 

@@ -48,9 +48,9 @@ typedef struct ls__seam {
     int (*sound)(void *user, int64_t *bad, float *square);
     /* The range of value is new; set the others. */
     int (*values)(void *user, float *value);
-    /* So many bytes of each device of the experiment, in order: those of this
-     * process are set; set the others. */
-    int (*outputs)(void *user, void *out, int64_t bytes);
+    /* So many bytes of each device of the experiment, in order, up to `all`:
+     * those of this process are set; set the others. */
+    int (*outputs)(void *user, void *out, int64_t bytes, int64_t all);
 } ls__seam;
 
 /* The floats of a layout that process `rank` reduces and updates.  Ranges of

@@ -131,14 +131,6 @@ static void run_phases(void *user, int worker)
 
 /* ------ a step ------ */
 
-int ls__step_set_rows(ls__step *s, const bool *reads)
-{
-    if (!s->batch || s->batch->trainer != s->trainer)
-        return ls__fail(LS_EINVAL, "the batch belongs to another trainer");
-    s->rows = ls__batch_rows_read(s->batch, reads);
-    return s->rows < 0 ? (int)s->rows : 0;
-}
-
 /* The scalars of the coming update. */
 static ls__rule next_rule(const ls_trainer *t)
 {
@@ -312,7 +304,6 @@ int ls_evaluate_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
 static int check_output(ls__step *s, const char *output, int64_t n)
 {
     const ls_trainer *t = s->trainer;
-    int64_t all;
     int status;
 
     if (!t->model.plan)
@@ -322,11 +313,10 @@ static int check_output(ls__step *s, const char *output, int64_t n)
         return LS_ENOTFOUND;
     if ((status = ls__step_set_rows(s, s->output->reads)) < 0)
         return status;
-    all = s->rows * ls__trainer_shards(t);
-    if (n == all * s->output->size)
+    if (n == s->all * s->output->size)
         return 0;
     return ls__fail(LS_ESHAPE, "output \"%s\": %lld rows of %lld elements do "
-                    "not fill %lld", output, (long long)all,
+                    "not fill %lld", output, (long long)s->all,
                     (long long)s->output->size, (long long)n);
 }
 

@@ -42,7 +42,7 @@ typedef struct ls__pass {
 /* What a device reports; a cache line each, since devices write at once. */
 typedef struct ls__report {
     _Alignas(64) ls_sums sums;
-    int64_t step, rows; /* the trainer's; of a device in a micro-batch */
+    int64_t step, rows; /* the trainer's; the batch's */
     int status; /* of its gradient function */
     int failed; /* the number of the user's operator that made it so, or -1 */
     bool diverged; /* its gradient is not the one it gave alone */
@@ -76,7 +76,7 @@ struct ls__step {
     ls_trainer *trainer;
     const ls__pass *pass;
     const ls_batch *batch;
-    int64_t rows;       /* of a device in a micro-batch */
+    int64_t all, rows;  /* of the batch; of a shard, the last ones less */
     const ls__goal *output; /* to predict */
     float *out;             /* each row by its device */
     int before, calls;  /* micro-batches that were added up before; all that
@@ -99,8 +99,9 @@ struct ls__step {
  * that a pass of that kind needs, too. */
 int ls__step_run(ls__step *s);
 
-/* The rows of a shard of the step's batch into s->rows, or a status; reads: see
- * ls__batch_rows_read. */
+/* The rows of the step's batch and of a shard into s, or a status where an input
+ * that matters is not set or has other rows; reads[input]: which do, NULL:
+ * all. */
 int ls__step_set_rows(ls__step *s, const bool *reads);
 
 /* After an update: what the step and the trainer know of it. */

@@ -53,15 +53,11 @@ struct ls_batch {
     const void **shard_data;  /* [shard * inputs + input] */
 };
 
-/* A batch is cut into equal shards; shard micro * devices + device belongs to
+/* A batch is cut into shards (batch.c); shard micro * devices + device belongs to
  * that device of the experiment in that micro-batch. */
 static inline int64_t ls__trainer_shards(const ls_trainer *t)
 {
     return (int64_t)t->micro * t->devices.of;
 }
-
-/* Rows of a shard, or a status where an input that matters is not set or has
- * other rows; reads[input]: which do, NULL: all. */
-int64_t ls__batch_rows_read(const ls_batch *batch, const bool *reads);
 
 #endif

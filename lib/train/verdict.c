@@ -122,7 +122,7 @@ static void fill_result(const ls__step *s, ls_result *r)
                      .accuracy = __builtin_nanf(""),
                      .weight = total(s, &sums->weight),
                      .grad_norm = __builtin_nanf(""), .lr = -s->rule.neg_lr,
-                     .rows = s->rows * ls__trainer_shards(s->trainer)};
+                     .rows = s->all};
     for (int i = 0; i < LS_METRICS; i++)
         r->metric[i] = metric(s, i);
     if (s->verdict != LS__GOES_ON)
