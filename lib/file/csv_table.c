@@ -1,0 +1,222 @@
+/* Tables: a record of names, then records of as many fields. */
+#include "file/csv.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ls_table {
+    ls__csv csv;
+    ls__arena names;
+    char *path;
+    char **name; /* [columns] */
+    int columns;
+    bool row; /* there is one */
+};
+
+static const char *text_of(const ls_table *t, int i)
+{
+    return t->csv.text + t->csv.field[i].at;
+}
+
+static bool is_comma(const ls_table *t)
+{
+    return t->csv.separator != ',';
+}
+
+/* ------ The first line ------ */
+
+static char *name_of(ls_table *t, int i)
+{
+    char room[32];
+
+    if (*text_of(t, i))
+        return ls__arena_text(&t->names, text_of(t, i));
+    snprintf(room, sizeof room, "column %d", i + 1);
+    return ls__arena_text(&t->names, room);
+}
+
+/* Where names would be: a header that was left out. */
+static int check_header(const ls_table *t)
+{
+    double x;
+
+    for (int i = 0; i < t->columns; i++)
+        if (!ls__csv_number(text_of(t, i), is_comma(t), &x))
+            return 0;
+    return ls__fail(LS_EFORMAT,
+                    "%s: line %lld: all fields are numbers; the "
+                    "first line names the columns",
+                    t->path, (long long)t->csv.began);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int check_names(const ls_table *t)
+{
+    size_t n = (size_t)t->columns;
+    char **sorted = ls__new(n, sizeof *sorted, t->path);
+    int status = sorted ? 0 : LS_ENOMEM;
+
+    if (!sorted)
+        return status;
+    memcpy(sorted, t->name, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_name);
+    for (size_t i = 1; i < n && status == 0; i++)
+        if (!strcmp(sorted[i - 1], sorted[i]))
+            status = ls__fail(LS_EFORMAT,
+                              "%s: line %lld: two columns are "
+                              "named \"%.80s\"",
+                              t->path, (long long)t->csv.began, sorted[i]);
+    free(sorted);
+    return status;
+}
+
+static int read_names(ls_table *t)
+{
+    int status = ls__csv_next(&t->csv);
+
+    if (status <= 0)
+        return status < 0
+                   ? status
+                   : ls__fail(LS_EFORMAT, "%s: the table is empty", t->path);
+    t->columns = t->csv.fields;
+    if ((status = check_header(t)) < 0)
+        return status;
+    t->name = ls__arena_new(&t->names, (size_t)t->columns, sizeof *t->name);
+    for (int i = 0; t->name && i < t->columns; i++)
+        if (!(t->name[i] = name_of(t, i)))
+            return LS_ENOMEM;
+    return t->name ? check_names(t) : LS_ENOMEM;
+}
+
+int ls_table_open(ls_table **table, const char *path)
+{
+    ls_table *t;
+    int status;
+
+    if (!table || !path)
+        return ls__fail(LS_EINVAL, "ls_table_open: %s is NULL",
+                        table ? "path" : "table");
+    if (!(t = ls__new(1, sizeof *t, path)))
+        return LS_ENOMEM;
+    t->path = ls__arena_text(&t->names, path);
+    status = t->path ? ls__csv_open(&t->csv, t->path) : LS_ENOMEM;
+    if (status == 0)
+        status = read_names(t);
+    if (status < 0)
+        ls_table_close(t);
+    else
+        *table = t;
+    return status;
+}
+
+void ls_table_close(ls_table *table)
+{
+    if (!table)
+        return;
+    ls__csv_close(&table->csv);
+    ls__arena_free(&table->names);
+    free(table);
+}
+
+int ls_table_columns(const ls_table *table)
+{
+    return table->columns;
+}
+
+const char *ls_table_column(const ls_table *table, int i)
+{
+    return i >= 0 && i < table->columns ? table->name[i] : NULL;
+}
+
+/* ------ Rows ------ */
+
+int ls_table_next(ls_table *t)
+{
+    int status;
+
+    t->row = false;
+    status = ls__csv_next(&t->csv);
+    if (status <= 0)
+        return status;
+    if (t->csv.fields != t->columns)
+        return ls__fail(LS_EFORMAT,
+                        "%s: line %lld: %d field%s where the first "
+                        "line has %d",
+                        t->path, (long long)t->csv.began, t->csv.fields,
+                        t->csv.fields == 1 ? "" : "s", t->columns);
+    t->row = true;
+    return 1;
+}
+
+int ls_table_rewind(ls_table *t)
+{
+    int status = ls__csv_rewind(&t->csv);
+
+    t->row = false;
+    if (status == 0)
+        status = ls__csv_next(&t->csv);
+    return status < 0 ? status : 0;
+}
+
+int64_t ls_table_line(const ls_table *table)
+{
+    return table->csv.began;
+}
+
+static bool has(const ls_table *t, int i)
+{
+    return t->row && i >= 0 && i < t->columns;
+}
+
+const char *ls_table_text(const ls_table *table, int i)
+{
+    return has(table, i) ? text_of(table, i) : NULL;
+}
+
+/* ASCII letters alone: strcasecmp follows the locale. */
+static bool same_letters(const char *a, const char *word)
+{
+    for (; *a && *word; a++, word++)
+        if ((*a >= 'A' && *a <= 'Z' ? *a + 'a' - 'A' : *a) != *word)
+            return false;
+    return *a == *word;
+}
+
+bool ls_table_missing(const ls_table *table, int i)
+{
+    static const char *const word[] = {"na", "n/a", "nan", "null", "?"};
+    const char *text = ls_table_text(table, i);
+
+    if (!text || !*text)
+        return true;
+    for (size_t k = 0; k < sizeof word / sizeof *word; k++)
+        if (same_letters(text, word[k]))
+            return !table->csv.field[i].quoted;
+    return false;
+}
+
+int ls_table_number(const ls_table *t, int i, double *out)
+{
+    if (!has(t, i))
+        return ls__fail(LS_EINVAL, "%s: field %d of %s", t->path, i,
+                        t->row ? "the row" : "no row");
+    if (ls__csv_number(text_of(t, i), is_comma(t), out))
+        return 0;
+    if (ls_table_missing(t, i))
+        return ls__fail(LS_EFORMAT,
+                        "%s: line %lld, column %d \"%.80s\": the "
+                        "value is missing",
+                        t->path, (long long)t->csv.began, i + 1, t->name[i]);
+    return ls__fail(LS_EFORMAT,
+                    "%s: line %lld, column %d \"%.80s\": \"%.80s\" "
+                    "is no number",
+                    t->path, (long long)t->csv.began, i + 1, t->name[i],
+                    text_of(t, i));
+}
