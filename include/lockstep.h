@@ -483,8 +483,9 @@ LS_API int ls_trainer_load(ls_trainer *trainer, const char *path,
  * is damaged is found by checksums and the state hash, and never half loaded.
  * The folder may come from anybody: nothing is written or deleted through a
  * link in it, nor deleted that was not written here.  A checkpoint that was
- * moved elsewhere and linked back is read, and stays.
- * examples/state_hash.py reads one in ten lines. */
+ * moved elsewhere and linked back is read, and stays.  Over ranks all of them
+ * make each call, and end alike; the first one alone writes and reads, the files
+ * of one machine.  examples/state_hash.py reads one in ten lines. */
 typedef struct ls_checkpoints ls_checkpoints;
 
 /* A name with a text. */

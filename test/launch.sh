@@ -3,6 +3,8 @@
 # built with MPI, what it prints has the bytes of one process on any number of
 # ranks; built without, it refuses, as lockstep-scale always does.
 tool=./lockstep-train
+# In memory where there is such a place: a save takes no disk's time there.
+[ -w /dev/shm ] && TMPDIR=/dev/shm && export TMPDIR
 . "$(dirname "$0")/shell.sh"
 
 args="mlp --devices 6 --batch 24 --steps 5 --log-every 1 --seed 3"
@@ -44,6 +46,75 @@ for ranks in 1 2 4 6; do
     if cmp -s "$dir/alone" "$dir/out"; then pass; else fail "$ranks ranks"; fi
 done
 is "one hash" "$(grep -c '^state [0-9a-f]\{64\}$' "$dir/out")" 1
+# Checkpoints: the files of one process, from which any number goes on.
+saved="$args --schedule cosine --optimizer adam --steps 12 --checkpoint-every 3
+    --resume"
+# shellcheck disable=SC2086
+./lockstep-train $saved --checkpoint "$dir/c1" >"$dir/alone" 2>"$dir/err"
+# shellcheck disable=SC2086
+$MPIRUN -n 4 ./lockstep-train $saved --checkpoint "$dir/c4" >"$dir/out" \
+    2>"$dir/err"
+same "the output with checkpoints" "$dir/alone" "$dir/out"
+if diff -r "$dir/c1" "$dir/c4" >"$dir/err"; then pass; else fail "files"; fi
+is "of three saves" "$(ls -A "$dir/c4" | wc -l | tr -d ' ')" 3
+
+# Ranks that are killed at any moment, and others, with other instructions, that
+# go on: the launcher starts a shell, which leaves its number and becomes the
+# rank.  KILLS says how many must be killed.
+kills=${KILLS:-${LS_LONG:+200}}
+kills=${kills:-2}
+cat >"$dir/rank" <<'EOS'
+#!/bin/sh
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
+echo $$ >"$1/pid.$rank"
+level=$(sed -n "$((rank + 1))p" "$1/levels")
+[ -n "$level" ] && LS_ISA=$level && export LS_ISA
+shift
+exec "$@"
+EOS
+chmod +x "$dir/rank"
+other=x86-64-v3
+LS_ISA=$other ./lockstep-train linear --steps 0 >"$dir/out" 2>"$dir/err" || other=
+# random BELOW
+random() { echo $(($(od -An -N2 -tu2 /dev/urandom) % $1)); }
+
+# go_on RANKS: with a level for each; leaves the launcher's number in $launcher
+go_on() {
+    rm -f "$dir"/pid.*
+    for rank in 1 2 3 4 5; do
+        if [ "$(random 2)" = 0 ]; then echo; else echo "$other"; fi
+    done >"$dir/levels"
+    # shellcheck disable=SC2086
+    $MPIRUN -n "$1" "$dir/rank" "$dir" ./lockstep-train $saved --steps 60 \
+        --decay-steps 60 --checkpoint "$dir/ck" --log-every 0 \
+        >"$dir/out" 2>"$dir/err" &
+    launcher=$!
+}
+# shellcheck disable=SC2086
+./lockstep-train $saved --steps 60 --decay-steps 60 --log-every 0 \
+    --checkpoint "$dir/cw" >"$dir/alone" 2>"$dir/err"
+killed=0 runs=0
+while [ $killed -lt "$kills" ] && [ $runs -lt $((20 * kills + 20)) ]; do
+    ranks=$((1 + $(random 5))) runs=$((runs + 1))
+    go_on $ranks
+    sleep "0.$(printf %03d "$(random 999)")"
+    victim=$(cat "$dir/pid.$(random $ranks)" 2>/dev/null)
+    [ -n "$victim" ] && kill -9 "$victim" 2>/dev/null
+    wait $launcher
+    if [ $? -eq 0 ]; then
+        same "after $killed kills" "$dir/alone" "$dir/out"
+        rm -rf "$dir/ck"
+    else
+        killed=$((killed + 1))
+        if grep -q 'ranks differ' "$dir/err"; then fail "refused"; fi
+    fi
+done
+go_on 3
+wait $launcher
+is "the last one ends" $? 0
+same "after all kills" "$dir/alone" "$dir/out"
+if diff -r "$dir/cw" "$dir/ck" >"$dir/err"; then pass; else fail "last files"; fi
+echo "$killed of $runs runs killed"
 $MPIRUN -n 3 ./lockstep-train linear --devices 2 --steps 1 \
     >"$dir/out" 2>"$dir/err"
 is "more ranks than devices" "$(grep -c 'more than 2 devices' "$dir/err" |

@@ -135,10 +135,22 @@ static int load(keeper *k, const run *r, int64_t *step)
     return opt_check(status);
 }
 
+static void tell_going_on(keeper *k, const settings *s, int64_t step,
+                          int64_t done)
+{
+    if (ls_checkpoints_skipped(k->all))
+        fprintf(stderr, "note: passed over: %s\n",
+                ls_checkpoints_skipped(k->all));
+    fprintf(stderr, "%s: goes on from step %" PRId64 "\n", s->checkpoint,
+            step);
+    change_tell(k->all, step, ls_checkpoints_note(k->all, CHANGES), k->changes);
+    if (done >= s->steps)
+        fprintf(stderr, "note: the %" PRId64 " steps asked for are done "
+                "already\n", s->steps);
+}
+
 static int go_on(keeper *k, const run *r, position *at)
 {
-    const settings *s = &r->set;
-    const char *folder = s->checkpoint;
     int64_t step = -1;
     int status = load(k, r, &step);
 
@@ -148,14 +160,8 @@ static int go_on(keeper *k, const run *r, position *at)
         return status;
     k->saved = at->done;
     k->went_on = true;
-    if (ls_checkpoints_skipped(k->all))
-        fprintf(stderr, "note: passed over: %s\n",
-                ls_checkpoints_skipped(k->all));
-    fprintf(stderr, "%s: goes on from step %" PRId64 "\n", folder, step);
-    change_tell(k->all, step, ls_checkpoints_note(k->all, CHANGES), k->changes);
-    if (at->done >= s->steps)
-        fprintf(stderr, "note: the %" PRId64 " steps asked for are done "
-                "already\n", s->steps);
+    if (run_is_first(r))
+        tell_going_on(k, &r->set, step, at->done);
     return OPT_GO;
 }
 
@@ -179,7 +185,8 @@ int keeper_open(keeper *k, const run *r, position *at)
     list l = {0};
     int status;
 
-    *k = (keeper){.every = s->checkpoint_every, .saved = -1};
+    *k = (keeper){.every = s->checkpoint_every, .saved = -1,
+                  .quiet = !run_is_first(r)};
     if (!s->checkpoint)
         return OPT_GO;
     list_settings(&l, r);
@@ -201,8 +208,8 @@ bool keeper_due(const keeper *k, int64_t done)
 
 static void tell(keeper *k, int status, const char *then)
 {
-    k->failed = status < 0;
-    if (status < 0)
+    k->failed = status < 0 && !k->quiet;
+    if (k->failed)
         opt_fail(OPT_FAILED, "%s%s", ls_errmsg(), then);
 }
 

@@ -22,6 +22,7 @@ typedef struct keeper {
     int64_t saved;       /* batches done when it was; -1: never */
     bool went_on;        /* from one of them */
     bool failed;         /* the last one that was heard of */
+    bool quiet;          /* another rank writes, and tells */
     char changes[CHANGE_TEXT]; /* of options since the run began; "": none */
 } keeper;
 

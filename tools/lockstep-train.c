@@ -42,10 +42,9 @@ static int check_ranks(session *s)
     s->run.transport = s->launch.transport;
     if (!s->launch.transport)
         return OPT_GO;
-    if (set->checkpoint || set->explain)
-        return opt_fail(OPT_WRONG, "--%s is for a single process, not for %d "
-                        "ranks", set->checkpoint ? "checkpoint" : "explain",
-                        s->launch.transport->ranks);
+    if (set->explain)
+        return opt_fail(OPT_WRONG, "--explain is for a single process, not for "
+                        "%d ranks", s->launch.transport->ranks);
     if (!launch_first(&s->launch))
         set->save = set->trace = set->metrics = NULL;
     return OPT_GO;

@@ -29,6 +29,11 @@ bool run_given(const run *r, const char *name)
     return opt_given(&r->line, name);
 }
 
+bool run_is_first(const run *r)
+{
+    return !r->transport || r->transport->rank == 0;
+}
+
 /* ------ Options that do not go together ------ */
 
 static int check_state(const char *state)

@@ -34,6 +34,9 @@ const char *run_model_name(const run *r);
 /* Was this option on the command line? */
 bool run_given(const run *r, const char *name);
 
+/* Is this the rank that prints and writes? */
+bool run_is_first(const run *r);
+
 /* Refuse options of both tools that do not go together. */
 int run_check(run *r);
 

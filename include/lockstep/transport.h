@@ -49,6 +49,13 @@ typedef struct ls_transport {
  * LS_EIO names the rank whose bytes are wrong, or that did not answer. */
 LS_API int ls_transport_check(const ls_transport *transport);
 
+/* Compare settings of a program, names and texts in one order, over all ranks,
+ * which all call it: what is not the same everywhere trains something that
+ * nobody asked for.  LS_EINVAL, on all ranks alike, names the first that
+ * differs, with both texts.  LS_EIO. */
+LS_API int ls_transport_compare(const ls_transport *transport, int settings,
+                                const ls_setting *setting);
+
 /* ------ Ranks in one process ------ */
 
 /* Ranks that are threads of one process, for tests: each rank is used by a

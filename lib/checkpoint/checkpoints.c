@@ -1,55 +1,25 @@
 /* A run's checkpoints.  The caller copies the state, a thread writes the copy:
  * so a step waits for a copy in memory and never for a disk.
  *
+ * Over ranks the first one has all of this: it collects the state into its copy,
+ * and what it reads it deals out.  The others have their options alone, to be
+ * compared, and what was loaded; what fails on one rank fails on all.
+ *
  * The thread's life: wait for BUSY, write and prune, say IDLE again.  While it
  * is BUSY the copy, the notes and the step are its own; while it is IDLE they
  * are the caller's.  Everything is allocated when it is opened but for what
  * JSON needs. */
 #define _GNU_SOURCE /* pthread_setname_np */
-#include "base/error.h"
-#include "base/memory.h"
-#include "base/process.h"
 #include "base/sized.h"
-#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoints.h"
 #include "pool/pool.h"
 #include "pool/thread.h"
 #include "checkpoint/run_folder.h"
 #include "checkpoint/run_options.h"
-#include "train/trainer.h"
 
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef enum phase { IDLE, BUSY, ENDING } phase;
-
-struct ls_checkpoints {
-    ls_trainer *trainer;
-    ls__arena arena;
-    ls__process process; /* the thread's */
-    ls__folder dir;      /* locked */
-    int keep;
-    int blocks;             /* the parameters and each moment */
-    float *copy;            /* [blocks * params.floats] */
-    ls__safetensor *tensor; /* [blocks * params.count], of the copy */
-    json_t *options, *notes;
-    json_t *loaded; /* the notes of what was loaded */
-    const char *may_change;
-    json_t *differs; /* options that the last one looked at had otherwise */
-    char skipped[LS__MESSAGE];
-    int64_t step; /* of the copy */
-
-    pthread_t thread;
-    bool started;
-    /* Guards phase, status and message; held while nothing else is done. */
-    pthread_mutex_t mutex;
-    pthread_cond_t changed; /* the phase changed */
-    phase phase;
-    int status; /* of the last save, until it is reported */
-    char message[LS__MESSAGE];
-};
 
 /* ------ The thread ------ */
 
@@ -100,14 +70,21 @@ static void *writer(void *user)
     return NULL;
 }
 
+void ls__checkpoints_idle(ls_checkpoints *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    while (c->phase == BUSY)
+        pthread_cond_wait(&c->changed, &c->mutex);
+    pthread_mutex_unlock(&c->mutex);
+}
+
 /* Until the thread is idle; then the status of its last save, once. */
 static int wait_idle(ls_checkpoints *c)
 {
     int status;
 
+    ls__checkpoints_idle(c);
     pthread_mutex_lock(&c->mutex);
-    while (c->phase == BUSY)
-        pthread_cond_wait(&c->changed, &c->mutex);
     status = c->status;
     c->status = 0;
     pthread_mutex_unlock(&c->mutex);
@@ -170,7 +147,7 @@ static int name_tensors(ls_checkpoints *c)
                 return LS_ENOMEM;
             to->rank = s->rank;
             memcpy(to->shape, s->shape, sizeof s->shape);
-            to->data = c->copy + b * t->model.params.floats + s->offset;
+            to->data = ls__checkpoints_copy(c, b) + s->offset;
         }
     return 0;
 }
@@ -188,6 +165,11 @@ static int make_copy(ls_checkpoints *c)
     return c->copy && c->tensor ? name_tensors(c) : LS_ENOMEM;
 }
 
+float *ls__checkpoints_copy(const ls_checkpoints *c, int b)
+{
+    return c->copy + b * c->trainer->model.params.floats;
+}
+
 static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
 {
     const char *path = ls__arena_text(&c->arena, o->folder);
@@ -198,9 +180,12 @@ static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
     if (!path || !c->may_change)
         return LS_ENOMEM;
     c->blocks = 1 + ls__optim_moments(c->trainer->options.optimizer.kind);
-    if ((status = ls__run_options_new(&c->options, c->trainer, o->settings,
-                                      o->setting)) < 0 ||
-        (status = make_copy(c)) < 0 ||
+    c->dir = (ls__folder){path, -1};
+    status = ls__run_options_new(&c->options, c->trainer, o->settings,
+                                 o->setting);
+    if (status < 0 || !ls__spread_first(c->trainer))
+        return status;
+    if ((status = make_copy(c)) < 0 ||
         (status = ls__run_folder_open(&c->dir, path)) < 0)
         return status;
     return start(c);
@@ -226,16 +211,14 @@ int ls_checkpoints_open(ls_checkpoints **checkpoints, ls_trainer *trainer,
     if (!trainer || !o.folder || o.keep < 0)
         return ls__fail(LS_EINVAL, "checkpoints need a trainer, a folder and "
                         "a number to keep that is not negative");
-    if (trainer->seam)
-        return ls__fail(LS_ENOTSUP, "checkpoints: the trainer's devices are "
-                        "spread over ranks, whose state is not gathered yet");
     if (!(c = ls__new(1, sizeof *c, "checkpoints")))
-        return LS_ENOMEM;
+        return ls__spread_agree(trainer, LS_ENOMEM);
     c->trainer = trainer;
     c->keep = o.keep;
     c->dir.fd = -1;
     c->process = ls__process_open();
-    if ((status = fill(c, &o)) < 0) {
+    if ((status = ls__spread_agree(trainer, fill(c, &o))) < 0 ||
+        (status = ls__checkpoints_agree(c)) < 0) {
         ls_checkpoints_close(c);
         return status;
     }
@@ -262,14 +245,8 @@ void ls_checkpoints_close(ls_checkpoints *c)
 
 /* ------ Saving ------ */
 
-static float *block(const ls_trainer *t, int b)
+static int take_notes(ls_checkpoints *c, int notes, const ls_setting *note)
 {
-    return b ? t->moment[b - 1] : t->model.value;
-}
-
-static int hand_over(ls_checkpoints *c, int notes, const ls_setting *note)
-{
-    const ls_trainer *t = c->trainer;
     json_t *fresh;
     int status = ls__run_options_new(&fresh, NULL, notes, note);
 
@@ -277,14 +254,18 @@ static int hand_over(ls_checkpoints *c, int notes, const ls_setting *note)
         return status;
     json_decref(c->notes);
     c->notes = fresh;
-    for (int b = 0; b < c->blocks; b++)
-        memcpy(c->copy + b * t->model.params.floats, block(t, b),
-               (size_t)t->model.params.floats * sizeof(float));
-    c->step = t->step;
+    return 0;
+}
+
+/* The copy is the thread's from here on. */
+static void hand_over(ls_checkpoints *c)
+{
+    if (!c->started)
+        return;
+    c->step = c->trainer->step;
     pthread_mutex_lock(&c->mutex);
     enter(c, BUSY);
     pthread_mutex_unlock(&c->mutex);
-    return 0;
 }
 
 static int check_process(const ls_checkpoints *c)
@@ -298,186 +279,27 @@ static int check_process(const ls_checkpoints *c)
 
 int ls_checkpoints_save(ls_checkpoints *c, int notes, const ls_setting *note)
 {
+    const ls_trainer *t = c->trainer;
     int before, status = check_process(c);
 
-    if (status < 0 || (status = ls_trainer_check(c->trainer)) < 0)
+    if (status == 0)
+        status = ls_trainer_check(t);
+    if ((status = ls__spread_agree(t, status)) < 0)
         return status;
-    before = wait_idle(c);
-    status = hand_over(c, notes, note);
-    return status < 0 ? status : before;
+    before = c->started ? wait_idle(c) : 0;
+    status = c->started ? take_notes(c, notes, note) : 0;
+    if ((status = ls__spread_agree(t, status)) < 0 ||
+        (status = ls__checkpoints_collect(c)) < 0)
+        return status;
+    hand_over(c);
+    return ls__spread_agree(t, before);
 }
 
 int ls_checkpoints_wait(ls_checkpoints *c)
 {
     int status = check_process(c);
 
-    return status < 0 ? status : wait_idle(c);
-}
-
-/* ------ Loading ------ */
-
-/* The files hold what a trainer of this model would write, in its order. */
-static int check_array(const ls__checkpoint *from, const ls__safetensor *want,
-                       const ls_entry *e)
-{
-    char is[LS__SHAPE_TEXT], was[LS__SHAPE_TEXT];
-
-    if (strcmp(want->name, e->name))
-        return ls__fail(LS_ENOTFOUND, "%s: the model has \"%s\" where the "
-                        "checkpoint has \"%s\"", from->folder, want->name,
-                        e->name);
-    if (want->rank != e->rank ||
-        memcmp(want->shape, e->shape, (size_t)e->rank * sizeof *e->shape))
-        return ls__fail(LS_ESHAPE, "%s: \"%s\" is %s, but was %s in the "
-                        "checkpoint", from->folder, e->name,
-                        ls__shape_text(is, want->rank, want->shape),
-                        ls__shape_text(was, e->rank, e->shape));
-    return strcmp(e->dtype, "F32")
-               ? ls__fail(LS_EFORMAT, "%s: \"%s\" is of type %s", from->folder,
-                          e->name, e->dtype)
-               : 0;
-}
-
-static int check_arrays(const ls_checkpoints *c, const ls__checkpoint *from)
-{
-    int params = c->trainer->model.params.count;
-    int n = c->blocks * params, status = 0;
-
-    if (from->params.count != params || from->optimizer.count != n - params)
-        return ls__fail(LS_ESHAPE, "%s: %d parameters and %d moments, but were "
-                        "%d and %d in the checkpoint", from->folder, params,
-                        n - params, from->params.count, from->optimizer.count);
-    for (int i = 0; i < n && status == 0; i++)
-        status = check_array(from, &c->tensor[i],
-                             i < params ? &from->params.entry[i]
-                                        : &from->optimizer.entry[i - params]);
-    return status;
-}
-
-/* All is checked: from here on nothing can fail. */
-static void take(ls_checkpoints *c, ls__checkpoint *from)
-{
-    const ls__params *p = &c->trainer->model.params;
-
-    for (int b = 0; b < c->blocks; b++)
-        for (int i = 0; i < p->count; i++) {
-            const ls_entry *e = b ? &from->optimizer.entry[(b - 1) * p->count
-                                                           + i]
-                                  : &from->params.entry[i];
-
-            memcpy(block(c->trainer, b) + p->slot[i].offset, e->data,
-                   (size_t)e->bytes);
-        }
-    c->trainer->step = from->step;
-    json_decref(c->loaded);
-    c->loaded = json_incref(from->notes);
-}
-
-/* c->differs is of this one from here on. */
-static int compare(ls_checkpoints *c, const ls__checkpoint *from)
-{
-    json_decref(c->differs);
-    c->differs = json_object();
-    if (!c->differs)
-        return ls__no_memory("changed options", sizeof(void *));
-    return ls__checkpoint_compare(c->options, from->options, c->may_change,
-                                  c->differs, from->folder);
-}
-
-static int load(ls_checkpoints *c, ls__stamp stamp)
-{
-    size_t room = strlen(c->dir.path) + LS__STAMP_TEXT + 1;
-    char *folder = ls__new(room, 1, "file name"), name[LS__STAMP_TEXT];
-    ls__checkpoint from = {0};
-    int status;
-
-    if (!folder)
-        return LS_ENOMEM;
-    ls__stamp_text(name, stamp);
-    snprintf(folder, room, "%s/%s", c->dir.path, name);
-    if ((status = ls__checkpoint_open(&from, folder)) == 0 &&
-        (status = compare(c, &from)) == 0 &&
-        (status = ls__checkpoint_arrays(&from)) == 0 &&
-        (status = check_arrays(c, &from)) == 0)
-        take(c, &from);
-    ls__checkpoint_close(&from);
-    free(folder);
-    return status;
-}
-
-/* Another file may be good where one is damaged or cannot be read; no other one
- * helps where the options differ. */
-static bool is_damage(int status)
-{
-    return status == LS_EFORMAT || status == LS_EIO || status == LS_ENOTSUP;
-}
-
-static void note_skipped(ls_checkpoints *c)
-{
-    if (!*c->skipped) /* the newest says most */
-        snprintf(c->skipped, sizeof c->skipped, "%s", ls_errmsg());
-}
-
-/* By the path: the open folder is the thread's while it is BUSY. */
-static int list_all(const ls_checkpoints *c, ls__stamp **list, int *count)
-{
-    return ls__checkpoint_list(AT_FDCWD, c->dir.path, list, count);
-}
-
-int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
-{
-    ls__stamp *list;
-    int count, i, status = list_all(c, &list, &count);
-
-    if (status < 0)
-        return status;
-    *c->skipped = 0;
-    for (i = count - 1; i >= 0; i--) {
-        status = load(c, list[i]);
-        if (!is_damage(status))
-            break;
-        note_skipped(c);
-    }
-    free(list);
-    if (is_damage(status))
-        return ls__fail(LS_EFORMAT, "%s: none of the %d checkpoints can be "
-                        "read; the newest: %s", c->dir.path, count, c->skipped);
-    if (status == 0)
-        *step = count ? c->trainer->step : -1;
-    return status;
-}
-
-int ls_checkpoints_count(const ls_checkpoints *c)
-{
-    ls__stamp *list;
-    int count, status = list_all(c, &list, &count);
-
-    free(list);
-    return status < 0 ? status : count;
-}
-
-const char *ls_checkpoints_note(const ls_checkpoints *c, const char *name)
-{
-    return json_string_value(json_object_get(c->loaded, name));
-}
-
-bool ls_checkpoints_change(const ls_checkpoints *c, int i, ls_change *change)
-{
-    const char *name;
-    json_t *was;
-
-    json_object_foreach(c->differs, name, was)
-        if (i-- == 0) {
-            json_t *is = json_object_get(c->options, name);
-
-            *change = (ls_change){name, json_string_value(is),
-                                  json_string_value(was)};
-            return true;
-        }
-    return false;
-}
-
-const char *ls_checkpoints_skipped(const ls_checkpoints *c)
-{
-    return *c->skipped ? c->skipped : NULL;
+    if (status == 0 && c->started)
+        status = wait_idle(c);
+    return ls__spread_agree(c->trainer, status);
 }

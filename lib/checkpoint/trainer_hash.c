@@ -1,7 +1,7 @@
 /* The state hash of a trainer. */
+#include "base/memory.h"
 #include "checkpoint/state_hash.h"
-#include "train/seam.h"
-#include "train/trainer.h"
+#include "train/spread.h"
 
 static void hash_arrays(ls__sha256 *sha, const char *prefix,
                         const ls__params *params, const float *values)
@@ -14,18 +14,48 @@ static void hash_arrays(ls__sha256 *sha, const char *prefix,
     }
 }
 
-void ls_trainer_hash(ls_trainer *t, char hex[65])
+/* Moment i of all elements: where it is or, of a state that is spread, in
+ * room. */
+static int get_moment(const ls_trainer *t, int i, float *room,
+                      const float **all)
+{
+    *all = ls__spread_is(t) ? room : t->moment[i];
+    return ls__spread_is(t) ? ls__spread_collect(t, i, room) : 0;
+}
+
+/* Every rank takes part, and the first one's hash counts. */
+static int hash(const ls_trainer *t, float *room, char hex[65])
 {
     ls_optimizer_kind kind = t->options.optimizer.kind;
+    const ls__params *p = &t->model.params;
+    bool first = ls__spread_first(t);
+    const float *all = NULL;
     ls__sha256 sha;
+    int status = 0;
 
-    hex[0] = 0;
-    if (ls__seam_moments(t) < 0)
-        return;
     ls__sha256_init(&sha);
-    hash_arrays(&sha, "", &t->model.params, t->model.value);
-    for (int i = 0; i < ls__optim_moments(kind); i++)
-        hash_arrays(&sha, ls__optim_moment_name(kind, i), &t->model.params,
-                    t->moment[i]);
+    if (first)
+        hash_arrays(&sha, "", p, t->model.value);
+    for (int i = 0; i < ls__optim_moments(kind) && status == 0; i++) {
+        status = get_moment(t, i, room, &all);
+        if (first && status == 0)
+            hash_arrays(&sha, ls__optim_moment_name(kind, i), p, all);
+    }
     ls__state_end(&sha, t->step, hex);
+    return status == 0 && ls__spread_is(t) ? ls__spread_tell(t, hex, 65)
+                                           : status;
+}
+
+void ls_trainer_hash(ls_trainer *t, char hex[65])
+{
+    size_t bytes = (size_t)t->model.params.floats * sizeof(float);
+    bool needs_room = ls__spread_is(t) && ls__spread_first(t);
+    float *room = needs_room ? ls__block(bytes, "collected moments") : NULL;
+    int status = ls__spread_agree(t, needs_room && !room ? LS_ENOMEM : 0);
+
+    if (status == 0)
+        status = hash(t, room, hex);
+    if (status < 0)
+        hex[0] = 0;
+    ls__block_free(room);
 }

@@ -15,20 +15,24 @@ static int not_finite(const ls_trainer *t, const char *moment, int64_t at)
                     s->name, (long long)(at - s->offset), (long long)s->size);
 }
 
-static int check_block(const ls_trainer *t, const char *moment, const float *x)
+/* x is those elements of the layout. */
+static int check_block(const ls_trainer *t, const char *moment, ls__range has,
+                       const float *x)
 {
-    int64_t n = t->model.params.floats;
+    int64_t n = has.last - has.first;
     int64_t at = ls__kernels()->first_nonfinite(n, x);
 
-    return at < n ? not_finite(t, moment, at) : 0;
+    return at < n ? not_finite(t, moment, has.first + at) : 0;
 }
 
 int ls_trainer_check(const ls_trainer *t)
 {
     ls_optimizer_kind kind = t->options.optimizer.kind;
-    int status = check_block(t, "", t->model.value);
+    ls__range all = {0, t->model.params.floats};
+    int status = check_block(t, "", all, t->model.value);
 
     for (int m = 0; m < ls__optim_moments(kind) && status == 0; m++)
-        status = check_block(t, ls__optim_moment_name(kind, m), t->moment[m]);
+        status = check_block(t, ls__optim_moment_name(kind, m), t->owned,
+                             t->moment[m]);
     return status;
 }

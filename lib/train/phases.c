@@ -175,7 +175,8 @@ static void update_range(const ls__step *s, float norm, ls__range all)
         end = r.last - i < LS__REDUCE_BLOCK ? r.last : i + LS__REDUCE_BLOCK;
         ls__clip(norm, most, end - i, s->gradient + i);
         ls__optim_update(t->options.optimizer.kind, &s->rule, end - i,
-                         s->gradient + i, t->model.value + i, t->moment, i);
+                         s->gradient + i, t->model.value + i, t->moment,
+                         i - t->owned.first);
     }
 }
 

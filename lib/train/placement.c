@@ -35,13 +35,18 @@ ls__piece ls__placement_piece(const ls__slot *s, int axis, int devices,
                        hi > lo ? outer : 0};
 }
 
-static void zero(float *array, int64_t first, int64_t n)
+/* What there is of elements first .. first+n-1. */
+static void zero(const ls__held *h, int64_t first, int64_t n)
 {
-    memset(array + first, 0, (size_t)n * sizeof *array);
+    ls__range r = ls__range_common((ls__range){first, first + n}, h->range);
+
+    if (r.first < r.last)
+        memset(h->array + (r.first - h->range.first), 0,
+               (size_t)(r.last - r.first) * sizeof *h->array);
 }
 
 void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
-                        float *array)
+                        const ls__held *array)
 {
     for (int i = 0; i < t->model.params.count; i++) {
         const ls__slot *s = &t->model.params.slot[i];

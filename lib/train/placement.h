@@ -22,11 +22,17 @@ int ls__placement_axis(const ls_trainer *t, int i);
 ls__piece ls__placement_piece(const ls__slot *s, int axis, int devices,
                               int first, int last);
 
-/* Zero, in an array laid out like the parameters, what devices first .. last-1
- * own and, where rest, what nobody owns, padding included.  Called by every
- * worker for fresh memory, it places each page where it will be updated. */
+/* Those elements of an array that is laid out like the parameters. */
+typedef struct ls__held {
+    float *array; /* [element - range.first] */
+    ls__range range;
+} ls__held;
+
+/* Zero, in such an array, what devices first .. last-1 own and, where rest, what
+ * nobody owns, padding included.  Called by every worker for fresh memory, it
+ * places each page where it will be updated. */
 void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
-                        float *array);
+                        const ls__held *array);
 
 /* Room for every slot's axis, not cut, then the trainer's own option. */
 int ls__placement_open(ls_trainer *t);

@@ -154,6 +154,11 @@ ls__seam *ls__ranks_seam(ls__ranks *r)
     return &r->seam;
 }
 
+const ls_transport *ls__ranks_link(const ls__ranks *r)
+{
+    return r->link;
+}
+
 int ls__ranks_compare(ls__ranks *r, const ls_trainer *t)
 {
     ls__fact fact[LS__FACTS];

@@ -14,6 +14,7 @@ int ls__ranks_open(ls__ranks **ranks, const ls_transport *transport,
 void ls__ranks_close(ls__ranks *ranks);
 
 ls__seam *ls__ranks_seam(ls__ranks *ranks);
+const ls_transport *ls__ranks_link(const ls__ranks *ranks);
 
 /* LS_EINVAL names what is not the same on all ranks. */
 int ls__ranks_compare(ls__ranks *ranks, const ls_trainer *t);

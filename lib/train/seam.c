@@ -89,15 +89,3 @@ bool ls__phase_outputs(ls__step *s, int worker)
     }
     return true;
 }
-
-int ls__seam_moments(ls_trainer *t)
-{
-    int status = 0;
-
-    if (!t->apart)
-        return 0;
-    for (int i = 0; i < 2 && t->moment[i] && status == 0; i++)
-        status = t->seam->values(t->seam->user, t->moment[i]);
-    t->apart = status < 0;
-    return status;
-}

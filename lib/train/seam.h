@@ -64,10 +64,6 @@ int ls__trainer_open_seam(ls_trainer **trainer, ls_pool *pool,
                           const ls_graph *graph,
                           const ls_trainer_options *options, ls__seam *seam);
 
-/* Make moments right everywhere, as they are before the first step: for whoever
- * reads all of them.  All processes call it; without a seam it does nothing. */
-int ls__seam_moments(ls_trainer *t);
-
 /* The meetings as phases, and the partial sums for the second. */
 bool ls__phase_reports(ls__step *s, int worker);
 bool ls__phase_partials(ls__step *s, int worker);

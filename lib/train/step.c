@@ -225,7 +225,6 @@ void ls__step_conclude(ls__step *s, ls_result *r)
     r->reduce_seconds = s->took[LS__REDUCE];
     r->update_seconds = s->took[LS__UPDATE];
     t->step += r->updated;
-    t->apart = t->apart || (t->seam && r->updated);
     count(t, r);
 }
 

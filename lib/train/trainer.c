@@ -164,9 +164,11 @@ static int make_notes(ls_trainer *t)
     return n->square || !(t->options.clip_norm > 0) ? 0 : LS_ENOMEM;
 }
 
+/* Of several ranks one may own nothing, of a small model. */
 static int make_arrays(ls_trainer *t)
 {
-    size_t bytes = (size_t)t->model.params.floats * sizeof(float);
+    int64_t floats = t->owned.last - t->owned.first;
+    size_t bytes = (size_t)(floats ? floats : 1) * sizeof(float);
     int moments = ls__optim_moments(t->options.optimizer.kind);
 
     for (int i = 0; i < moments; i++)
@@ -190,13 +192,14 @@ static int make_gradients(ls_trainer *t)
 static void touch(void *user, int worker)
 {
     ls_trainer *t = user;
-    float *owned[] = {t->model.value, t->moment[0], t->moment[1]};
+    ls__held owned[] = {{t->model.value, {0, t->model.params.floats}},
+                        {t->moment[0], t->owned}, {t->moment[1], t->owned}};
     int first, last;
 
     ls__track_phase(ls__track_here(), "open", -1);
     ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
-    for (int i = 0; i < 3 && owned[i]; i++)
-        ls__placement_zero(t, first, last, worker == 0, owned[i]);
+    for (int i = 0; i < 3 && owned[i].array; i++)
+        ls__placement_zero(t, first, last, worker == 0, &owned[i]);
     for (int d = first; d < last; d++)
         memset(t->grad[d], 0, (size_t)t->model.params.floats * sizeof(float));
 }
@@ -341,72 +344,78 @@ int ls_trainer_param_shape(const ls_trainer *t, int i,
 
 /* The array that a name means, the name's rest being a parameter's: a moment
  * "mu.<name>" unless a parameter is called that. */
-static float *array_of(const ls_trainer *t, const char **name)
+static ls__held array_of(const ls_trainer *t, const char **name)
 {
     ls_optimizer_kind kind = t->options.optimizer.kind;
+    ls__held value = {t->model.value, {0, t->model.params.floats}};
 
     for (int i = 0; i < t->model.params.count; i++)
         if (!strcmp(t->model.params.slot[i].name, *name))
-            return t->model.value;
+            return value;
     for (int i = 0; i < ls__optim_moments(kind); i++) {
         const char *moment = ls__optim_moment_name(kind, i);
         size_t n = strlen(moment);
 
         if (!strncmp(*name, moment, n) && (*name)[n] == '.') {
             *name += n + 1;
-            return t->moment[i];
+            return (ls__held){t->moment[i], t->owned};
         }
     }
-    return t->model.value;
+    return value;
 }
 
-/* Where the n elements of a name are. */
-static int find(const ls_trainer *t, const char *name, int64_t n, float **at)
+/* Which elements of which array a name means. */
+static int find(const ls_trainer *t, const char *name, int64_t n,
+                ls__held *array, ls__range *at)
 {
     const char *rest = name;
-    float *array = array_of(t, &rest);
-    int64_t offset;
-    int status = ls__params_place(&t->model.params, rest, name, n, &offset);
+    int status;
 
-    if (status == 0)
-        *at = array + offset;
+    *array = array_of(t, &rest);
+    status = ls__params_place(&t->model.params, rest, name, n, &at->first);
+    at->last = at->first + n;
     return status;
 }
 
-/* Between steps a rank has the moments of its own range alone. */
-static int check_here(const ls_trainer *t, const char *name, const float *at)
+/* A rank has the moments of its own range alone. */
+static int check_here(const char *name, const ls__held *array, ls__range at)
 {
-    const float *value = t->model.value;
-
-    if (!t->apart || (at >= value && at < value + t->model.params.floats))
+    if (at.first >= array->range.first && at.last <= array->range.last)
         return 0;
-    return ls__fail(LS_ENOTSUP, "\"%s\" is spread over the ranks; "
-                    "ls_trainer_hash, called by all of them, collects it",
-                    name);
+    return ls__fail(LS_ENOTSUP, "\"%s\" is spread over the ranks; a checkpoint "
+                    "has all of it", name);
 }
 
 int ls_trainer_get(const ls_trainer *t, const char *name, int64_t n,
                    float *out)
 {
-    float *at = NULL;
-    int status = find(t, name, n, &at);
+    ls__held array;
+    ls__range at = {0};
+    int status = find(t, name, n, &array, &at);
 
     if (status == 0)
-        status = check_here(t, name, at);
+        status = check_here(name, &array, at);
     if (status == 0)
-        memcpy(out, at, (size_t)n * sizeof *out);
+        memcpy(out, array.array + (at.first - array.range.first),
+               (size_t)n * sizeof *out);
     return status;
 }
 
 int ls_trainer_set(ls_trainer *t, const char *name, int64_t n,
                    const float *values)
 {
-    float *at = NULL;
-    int status = find(t, name, n, &at);
+    ls__held array;
+    ls__range at = {0}, here;
+    int status = find(t, name, n, &array, &at);
 
-    if (status == 0)
-        memcpy(at, values, (size_t)n * sizeof *values);
-    return status;
+    if (status < 0)
+        return status;
+    here = ls__range_common(at, array.range); /* of a rank's moments, its own */
+    if (here.first < here.last)
+        memcpy(array.array + (here.first - array.range.first),
+               values + (here.first - at.first),
+               (size_t)(here.last - here.first) * sizeof *values);
+    return 0;
 }
 
 int64_t ls_trainer_step(const ls_trainer *t)

@@ -15,7 +15,6 @@ struct ls_trainer {
     struct ls__seam *seam; /* to other processes; NULL: this one runs all
                               devices and owns all floats */
     struct ls__ranks *ranks; /* whose seam it is; NULL: another one's */
-    bool apart; /* moments are right in the owned range alone */
     int workers;
     int micro; /* batches of a step */
     int64_t step;
@@ -26,7 +25,8 @@ struct ls_trainer {
     void *user;
     ls__context **context; /* [device here] its worker's; NULL without a plan */
 
-    float *moment[2]; /* each piece by its owner */
+    float *moment[2]; /* [element - owned.first] of the owned range, each piece
+                         by its owner */
     float **grad;     /* [device here] by the device's worker; when reduced,
                          grad[0] by ranges */
     float **later;    /* [worker] a gradient of the second micro-batch and

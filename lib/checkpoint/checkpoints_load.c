@@ -1,0 +1,208 @@
+/* Going on from a run's checkpoints: the newest that can be read, and what of it
+ * is another now. */
+#include "checkpoint/checkpoints.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The files hold what a trainer of this model would write, in its order. */
+static int check_array(const ls__checkpoint *from, const ls__safetensor *want,
+                       const ls_entry *e)
+{
+    char is[LS__SHAPE_TEXT], was[LS__SHAPE_TEXT];
+
+    if (strcmp(want->name, e->name))
+        return ls__fail(LS_ENOTFOUND, "%s: the model has \"%s\" where the "
+                        "checkpoint has \"%s\"", from->folder, want->name,
+                        e->name);
+    if (want->rank != e->rank ||
+        memcmp(want->shape, e->shape, (size_t)e->rank * sizeof *e->shape))
+        return ls__fail(LS_ESHAPE, "%s: \"%s\" is %s, but was %s in the "
+                        "checkpoint", from->folder, e->name,
+                        ls__shape_text(is, want->rank, want->shape),
+                        ls__shape_text(was, e->rank, e->shape));
+    return strcmp(e->dtype, "F32")
+               ? ls__fail(LS_EFORMAT, "%s: \"%s\" is of type %s", from->folder,
+                          e->name, e->dtype)
+               : 0;
+}
+
+static int check_arrays(const ls_checkpoints *c, const ls__checkpoint *from)
+{
+    int params = c->trainer->model.params.count;
+    int n = c->blocks * params, status = 0;
+
+    if (from->params.count != params || from->optimizer.count != n - params)
+        return ls__fail(LS_ESHAPE, "%s: %d parameters and %d moments, but were "
+                        "%d and %d in the checkpoint", from->folder, params,
+                        n - params, from->params.count, from->optimizer.count);
+    for (int i = 0; i < n && status == 0; i++)
+        status = check_array(from, &c->tensor[i],
+                             i < params ? &from->params.entry[i]
+                                        : &from->optimizer.entry[i - params]);
+    return status;
+}
+
+/* Where a block goes: on one machine into the trainer, else into the copy, to be
+ * dealt out. */
+static float *target(const ls_checkpoints *c, int b)
+{
+    const ls_trainer *t = c->trainer;
+
+    if (ls__spread_is(t))
+        return ls__checkpoints_copy(c, b);
+    return b ? t->moment[b - 1] : t->model.value;
+}
+
+/* All is checked: from here on nothing can fail. */
+static void take(ls_checkpoints *c, ls__checkpoint *from)
+{
+    const ls__params *p = &c->trainer->model.params;
+
+    for (int b = 0; b < c->blocks; b++)
+        for (int i = 0; i < p->count; i++) {
+            const ls_entry *e = b ? &from->optimizer.entry[(b - 1) * p->count
+                                                           + i]
+                                  : &from->params.entry[i];
+
+            memcpy(target(c, b) + p->slot[i].offset, e->data,
+                   (size_t)e->bytes);
+        }
+    c->step = from->step;
+    json_decref(c->loaded);
+    c->loaded = json_incref(from->notes);
+}
+
+/* c->differs is of this one from here on. */
+static int compare(ls_checkpoints *c, const ls__checkpoint *from)
+{
+    json_decref(c->differs);
+    c->differs = json_object();
+    if (!c->differs)
+        return ls__no_memory("changed options", sizeof(void *));
+    return ls__checkpoint_compare(c->options, from->options, c->may_change,
+                                  c->differs, from->folder);
+}
+
+static int load(ls_checkpoints *c, ls__stamp stamp)
+{
+    size_t room = strlen(c->dir.path) + LS__STAMP_TEXT + 1;
+    char *folder = ls__new(room, 1, "file name"), name[LS__STAMP_TEXT];
+    ls__checkpoint from = {0};
+    int status;
+
+    if (!folder)
+        return LS_ENOMEM;
+    ls__stamp_text(name, stamp);
+    snprintf(folder, room, "%s/%s", c->dir.path, name);
+    if ((status = ls__checkpoint_open(&from, folder)) == 0 &&
+        (status = compare(c, &from)) == 0 &&
+        (status = ls__checkpoint_arrays(&from)) == 0 &&
+        (status = check_arrays(c, &from)) == 0)
+        take(c, &from);
+    ls__checkpoint_close(&from);
+    free(folder);
+    return status;
+}
+
+/* Another file may be good where one is damaged or cannot be read; no other one
+ * helps where the options differ. */
+static bool is_damage(int status)
+{
+    return status == LS_EFORMAT || status == LS_EIO || status == LS_ENOTSUP;
+}
+
+static void note_skipped(ls_checkpoints *c)
+{
+    if (!*c->skipped) /* the newest says most */
+        snprintf(c->skipped, sizeof c->skipped, "%s", ls_errmsg());
+}
+
+/* By the path: the open folder is the thread's while it is BUSY. */
+static int list_all(const ls_checkpoints *c, ls__stamp **list, int *count)
+{
+    return ls__checkpoint_list(AT_FDCWD, c->dir.path, list, count);
+}
+
+/* The newest that can be read; *step -1: there is none. */
+static int load_newest(ls_checkpoints *c, int64_t *step)
+{
+    ls__stamp *list;
+    int count, i, status = list_all(c, &list, &count);
+
+    if (status < 0)
+        return status;
+    *c->skipped = 0;
+    for (i = count - 1; i >= 0; i--) {
+        status = load(c, list[i]);
+        if (!is_damage(status))
+            break;
+        note_skipped(c);
+    }
+    free(list);
+    if (is_damage(status))
+        return ls__fail(LS_EFORMAT, "%s: none of the %d checkpoints can be "
+                        "read; the newest: %s", c->dir.path, count, c->skipped);
+    if (status == 0)
+        *step = count ? c->step : -1;
+    return status;
+}
+
+int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
+{
+    int64_t found = -1;
+    int status = 0;
+
+    if (c->started) {
+        ls__checkpoints_idle(c);
+        status = load_newest(c, &found);
+    }
+    if (ls__spread_is(c->trainer))
+        status = ls__checkpoints_deal(c, status, &found);
+    if (status < 0)
+        return status;
+    if (found >= 0)
+        c->trainer->step = found;
+    *step = found;
+    return 0;
+}
+
+int ls_checkpoints_count(const ls_checkpoints *c)
+{
+    ls__stamp *list = NULL;
+    int count = 0, status = c->started ? list_all(c, &list, &count) : 0;
+
+    free(list);
+    status = ls__spread_agree(c->trainer, status);
+    if (status == 0 && ls__spread_is(c->trainer))
+        status = ls__spread_tell(c->trainer, &count, sizeof count);
+    return status < 0 ? status : count;
+}
+
+const char *ls_checkpoints_note(const ls_checkpoints *c, const char *name)
+{
+    return json_string_value(json_object_get(c->loaded, name));
+}
+
+bool ls_checkpoints_change(const ls_checkpoints *c, int i, ls_change *change)
+{
+    const char *name;
+    json_t *was;
+
+    json_object_foreach(c->differs, name, was)
+        if (i-- == 0) {
+            json_t *is = json_object_get(c->options, name);
+
+            *change = (ls_change){name, json_string_value(is),
+                                  json_string_value(was)};
+            return true;
+        }
+    return false;
+}
+
+const char *ls_checkpoints_skipped(const ls_checkpoints *c)
+{
+    return *c->skipped ? c->skipped : NULL;
+}

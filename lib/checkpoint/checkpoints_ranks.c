@@ -1,0 +1,150 @@
+/* Checkpoints of a state that is spread over ranks.  The first rank writes and
+ * reads the files that one machine would; so they fit any number of ranks, and
+ * no disk needs to be shared. */
+#include "checkpoint/checkpoints.h"
+#include "file/json.h"
+#include "train/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ before ------ */
+
+int ls__checkpoints_agree(const ls_checkpoints *c)
+{
+    size_t n = json_object_size(c->options), i = 0;
+    ls_setting *list;
+    const char *name;
+    json_t *value;
+    int status;
+
+    if (!ls__spread_is(c->trainer))
+        return 0;
+    list = ls__new(n, sizeof *list, "settings");
+    if ((status = ls__spread_agree(c->trainer, list ? 0 : LS_ENOMEM)) == 0) {
+        json_object_foreach(c->options, name, value)
+            list[i++] = (ls_setting){name, json_string_value(value)};
+        status = ls_transport_compare(ls__ranks_link(c->trainer->ranks),
+                                      (int)n, list);
+    }
+    free(list);
+    return status;
+}
+
+/* ------ saving ------ */
+
+int ls__checkpoints_collect(ls_checkpoints *c)
+{
+    const ls_trainer *t = c->trainer;
+    size_t bytes = (size_t)t->model.params.floats * sizeof(float);
+    int status = 0;
+
+    if (c->copy)
+        memcpy(c->copy, t->model.value, bytes);
+    for (int m = 0; m < c->blocks - 1 && status == 0; m++)
+        if (ls__spread_is(t))
+            status = ls__spread_collect(
+                t, m, c->copy ? ls__checkpoints_copy(c, m + 1) : NULL);
+        else
+            memcpy(ls__checkpoints_copy(c, m + 1), t->moment[m], bytes);
+    return status;
+}
+
+/* ------ loading ------ */
+
+/* What the first rank knows besides the arrays; NULL: no memory. */
+static char *pack_news(const ls_checkpoints *c, int64_t step)
+{
+    size_t bytes;
+    char *text = NULL;
+    json_t *news = json_pack("{s:I, s:s, s:O?, s:O?}", "step",
+                             (json_int_t)step, "skipped", c->skipped, "notes",
+                             c->loaded, "differs", c->differs);
+
+    if (news)
+        text = ls__json_text(news, JSON_ENCODE_ANY, &bytes);
+    json_decref(news);
+    return text;
+}
+
+static void keep_object(json_t **to, json_t *from)
+{
+    json_decref(*to);
+    *to = json_is_object(from) ? json_incref(from) : NULL;
+}
+
+static int unpack_news(ls_checkpoints *c, const char *text, int64_t *step)
+{
+    json_t *news = json_loads(text, 0, NULL);
+    const char *skipped = json_string_value(json_object_get(news, "skipped"));
+
+    if (!news)
+        return ls__no_memory("what was loaded", strlen(text));
+    *step = json_integer_value(json_object_get(news, "step"));
+    *c->skipped = 0;
+    strncat(c->skipped, skipped ? skipped : "", sizeof c->skipped - 1);
+    keep_object(&c->loaded, json_object_get(news, "notes"));
+    keep_object(&c->differs, json_object_get(news, "differs"));
+    json_decref(news);
+    return 0;
+}
+
+/* The first rank's text becomes all ranks'; *text is to be freed. */
+static int tell_text(const ls_trainer *t, char **text)
+{
+    int64_t bytes = *text ? (int64_t)strlen(*text) + 1 : 0;
+    int status = ls__spread_tell(t, &bytes, sizeof bytes);
+
+    if (status < 0)
+        return status;
+    if (bytes == 0)
+        return ls__fail(LS_ENOMEM, "no memory for what was loaded");
+    if (!ls__spread_first(t))
+        *text = ls__new((size_t)bytes, 1, "what was loaded");
+    status = ls__spread_agree(t, *text ? 0 : LS_ENOMEM);
+    return status < 0 ? status : ls__spread_tell(t, *text, bytes);
+}
+
+static int tell_news(ls_checkpoints *c, int64_t *step)
+{
+    const ls_trainer *t = c->trainer;
+    char *text = ls__spread_first(t) ? pack_news(c, *step) : NULL;
+    int status = tell_text(t, &text);
+
+    if (status == 0)
+        status = ls__spread_agree(t, ls__spread_first(t)
+                                         ? 0 : unpack_news(c, text, step));
+    free(text);
+    return status;
+}
+
+static int deal_state(ls_checkpoints *c)
+{
+    ls_trainer *t = c->trainer;
+    int64_t bytes = t->model.params.floats * (int64_t)sizeof(float);
+    int status;
+
+    if (c->copy)
+        memcpy(t->model.value, c->copy, (size_t)bytes);
+    status = ls__spread_tell(t, t->model.value, bytes);
+    for (int m = 0; m < c->blocks - 1 && status == 0; m++)
+        status = ls__spread_deal(
+            t, m, c->copy ? ls__checkpoints_copy(c, m + 1) : NULL);
+    return status;
+}
+
+int ls__checkpoints_deal(ls_checkpoints *c, int status, int64_t *step)
+{
+    char message[LS__MESSAGE];
+    int told;
+
+    strncpy(message, ls_errmsg(), sizeof message - 1);
+    message[sizeof message - 1] = 0;
+    told = tell_news(c, step);
+    if (told < 0)
+        return told;
+    if (status < 0)
+        ls__fail(status, "%s", message);
+    status = ls__spread_agree(c->trainer, status);
+    return status < 0 || *step < 0 ? status : deal_state(c);
+}

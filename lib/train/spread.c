@@ -1,0 +1,147 @@
+/* The state of a trainer, from its owners to the first rank and back. */
+#include "train/spread.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "rank/link.h"
+#include "train/ranks.h"
+#include "train/seam.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST = 0 };
+
+/* What one rank says. */
+typedef struct word {
+    int status;
+    char message[LS__MESSAGE];
+} word;
+
+bool ls__spread_first(const ls_trainer *t)
+{
+    return !t->seam || t->seam->rank == FIRST;
+}
+
+/* NULL, and a message: the processes meet in a way of their own, which moves no
+ * state. */
+static const ls_transport *link_of(const ls_trainer *t)
+{
+    if (t->ranks)
+        return ls__ranks_link(t->ranks);
+    ls__fail(LS_ENOTSUP, "the trainer's state is spread over processes without "
+             "a transport");
+    return NULL;
+}
+
+/* ------ one verdict ------ */
+
+static int judge(const word *of, int ranks, int me)
+{
+    for (int r = 0; r < ranks; r++)
+        if (of[r].status < 0)
+            return r == me ? ls__fail(of[r].status, "%.*s", LS__MESSAGE - 1,
+                                      of[r].message)
+                           : ls__fail(of[r].status, "rank %d: %.*s", r,
+                                      LS__MESSAGE - 16, of[r].message);
+    return 0;
+}
+
+static int agree(const ls_transport *link, int status, word *of,
+                 int64_t *border)
+{
+    word *mine = &of[link->rank];
+
+    mine->status = status;
+    if (status < 0)
+        snprintf(mine->message, sizeof mine->message, "%s", ls_errmsg());
+    for (int r = 0; r <= link->ranks; r++)
+        border[r] = r * (int64_t)sizeof *of;
+    status = ls__link_gather(link, of, border);
+    return status < 0 ? status : judge(of, link->ranks, link->rank);
+}
+
+int ls__spread_agree(const ls_trainer *t, int status)
+{
+    const ls_transport *link;
+    int64_t *border;
+    word *of;
+
+    if (!ls__spread_is(t))
+        return status;
+    if (!(link = link_of(t)))
+        return LS_ENOTSUP;
+    of = ls__new((size_t)link->ranks, sizeof *of, "words of ranks");
+    border = ls__new((size_t)link->ranks + 1, sizeof *border, "words of ranks");
+    status = of && border ? agree(link, status, of, border) : LS_ENOMEM;
+    free(of);
+    free(border);
+    return status;
+}
+
+/* ------ moments ------ */
+
+static ls__range owned(const ls_trainer *t, int rank)
+{
+    return ls__seam_owned(t->model.params.floats, rank, t->seam->ranks);
+}
+
+static int64_t bytes_of(ls__range r)
+{
+    return (r.last - r.first) * (int64_t)sizeof(float);
+}
+
+static void copy_own(const ls_trainer *t, float *to, const float *from)
+{
+    memcpy(to, from, (size_t)bytes_of(t->owned));
+}
+
+int ls__spread_collect(const ls_trainer *t, int moment, float *all)
+{
+    const ls_transport *link = link_of(t);
+    int status = 0;
+
+    if (!link)
+        return LS_ENOTSUP;
+    if (link->rank == FIRST)
+        copy_own(t, all + t->owned.first, t->moment[moment]);
+    else
+        status = ls__link_send(link, FIRST, t->moment[moment],
+                               bytes_of(t->owned));
+    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0; r++)
+        status = ls__link_receive(link, r, all + owned(t, r).first,
+                                  bytes_of(owned(t, r)));
+    return status < 0 ? status : ls__link_wait(link);
+}
+
+int ls__spread_deal(ls_trainer *t, int moment, const float *all)
+{
+    const ls_transport *link = link_of(t);
+    int status = 0;
+
+    if (!link)
+        return LS_ENOTSUP;
+    if (link->rank == FIRST)
+        copy_own(t, t->moment[moment], all + t->owned.first);
+    else
+        status = ls__link_receive(link, FIRST, t->moment[moment],
+                                  bytes_of(t->owned));
+    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0; r++)
+        status = ls__link_send(link, r, all + owned(t, r).first,
+                               bytes_of(owned(t, r)));
+    return status < 0 ? status : ls__link_wait(link);
+}
+
+int ls__spread_tell(const ls_trainer *t, void *data, int64_t bytes)
+{
+    const ls_transport *link = link_of(t);
+    int status = 0;
+
+    if (!link)
+        return LS_ENOTSUP;
+    if (link->rank != FIRST)
+        status = ls__link_receive(link, FIRST, data, bytes);
+    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0; r++)
+        status = ls__link_send(link, r, data, bytes);
+    return status < 0 ? status : ls__link_wait(link);
+}
