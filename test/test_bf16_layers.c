@@ -8,21 +8,33 @@
 #include "op/window.h"
 #include "models.h"
 #include "reference.h"
+#include "software_unit.h"
+
+#include <pthread.h>
 
 /* ------ Ways to compute them ------ */
+
+/* Those of the library, then the kernels of AMX without it. */
+static const ls__backend *way(int i)
+{
+    static ls__backend software = {
+        .text = "a matrix unit in software", .portable = true, .bf16 = true};
+    const ls__backend *be = maker(LS_BF16_LAYERS, i);
+
+    if (be || (i > 0 && !maker(LS_BF16_LAYERS, i - 1)))
+        return be;
+    software.products = software_unit();
+    software.convs = ls__kernels()->native[LS_BF16_LAYERS].convs;
+    return &software;
+}
 
 static int ways(void)
 {
     int n = 0;
 
-    while (maker(LS_BF16_LAYERS, n))
+    while (way(n))
         n++;
     return n;
-}
-
-static const ls__backend *way(int i)
-{
-    return maker(LS_BF16_LAYERS, i);
 }
 
 /* ------ Products ------ */
@@ -48,8 +60,8 @@ typedef struct matrix {
 
 static matrix make_matrix(int seed, int64_t rows, int64_t cols, storage how)
 {
-    const int64_t strides[][2] = {{cols + 3, 1}, {1, rows + 3},
-                                  {2 * cols + 3, 2}};
+    const int64_t strides[][2] = {
+        {cols + 3, 1}, {1, rows + 3}, {2 * cols + 3, 2}};
     matrix x = {.row = strides[how][0], .col = strides[how][1]};
     float *values = uniform(seed, rows * cols);
 
@@ -166,10 +178,11 @@ static float number_of(int sort, float x, uint32_t r)
     switch (sort) {
     case 1: return ldexpf(x, power);
     case 2: return float_of(r % 0x01800000 | (r & 0x80000000));
-    case 3: return r % 41 == 0   ? INFINITY
-                   : r % 43 == 0 ? NAN
-                   : r % 7 == 0  ? ldexpf(x, 100)
-                                 : x;
+    case 3:
+        return r % 41 == 0   ? INFINITY
+               : r % 43 == 0 ? NAN
+               : r % 7 == 0  ? ldexpf(x, 100)
+                             : x;
     case 4: return r % 3 == 0 ? x : r % 3 == 1 ? 0.0f : -0.0f;
     case 5: return ldexpf(x, -63 + power / 10);
     case 6: return float_of(r);
@@ -360,6 +373,69 @@ START_TEST(not_finite)
 }
 END_TEST
 
+/* ------ The unit of a thread ------ */
+
+/* Are there tiles in this thread's registers? */
+static bool has_tiles(void)
+{
+    uint32_t low = 0, high = 0;
+
+#if defined(__x86_64__)
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+#endif
+    (void)high;
+    return low >> 18 & 1;
+}
+
+/* A product computed by a thread, which keeps nothing of the unit. */
+static void *thread_product(void *user)
+{
+    const ls__backend *be = maker(LS_BF16_LAYERS, 0);
+    ls__product *g = user;
+    float *room =
+        calloc((size_t)be->products->scratch(g->k, g->n), sizeof *room);
+
+    ls__fpmode_set();
+    if (room)
+        be->products->gemm(g, room);
+    free(room);
+    return has_tiles() ? user : NULL;
+}
+
+/* Proves that any thread may compute by AMX, several at once, and that no state
+ * is left in it. */
+START_TEST(in_threads)
+{
+    enum { THREADS = 3 };
+    sizes s = {70, 40, 100};
+    matrix a = make_matrix(1, s.m, s.k, BY_ROWS);
+    matrix b = make_matrix(2, s.k, s.n, BY_ROWS);
+    ls__product g[THREADS];
+    pthread_t thread[THREADS];
+
+    if (!strstr(maker(LS_BF16_LAYERS, 0)->text, "AMX")) {
+        printf("skipped: no AMX\n");
+        return;
+    }
+    for (int i = 0; i < THREADS; i++) {
+        g[i] = product_of(&a, &b, s);
+        ck_assert_int_eq(
+            pthread_create(&thread[i], NULL, thread_product, &g[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *tiles;
+
+        ck_assert_int_eq(pthread_join(thread[i], &tiles), 0);
+        ck_assert_ptr_null(tiles);
+        check_product(&g[i], &a, &b);
+        ck_assert_mem_eq(g[i].c, g[0].c, (size_t)(s.m * s.n) * sizeof(float));
+    }
+    free(a.rounded);
+    free(b.rounded);
+    fences_free();
+}
+END_TEST
+
 /* ------ Convolutions ------ */
 
 typedef struct shape {
@@ -369,15 +445,14 @@ typedef struct shape {
 
 /* Odd and even channels and widths, strides, both paddings, rows beyond a
  * chunk, one pixel. */
-static const shape shapes[] = {
-    {8, 8, 3, 32, {3, 3, 1, 1, LS_SAME}},
-    {7, 9, 32, 33, {3, 3, 1, 1, LS_SAME}},
-    {9, 8, 5, 7, {3, 2, 2, 2, LS_SAME}},
-    {5, 11, 16, 15, {2, 4, 1, 3, LS_VALID}},
-    {6, 7, 1, 67, {5, 5, 1, 1, LS_SAME}},
-    {3, 601, 2, 3, {1, 3, 1, 1, LS_SAME}},
-    {1, 1, 1, 1, {1, 1, 1, 1, LS_VALID}},
-    {4, 5, 17, 1, {1, 1, 1, 1, LS_VALID}}};
+static const shape shapes[] = {{8, 8, 3, 32, {3, 3, 1, 1, LS_SAME}},
+                               {7, 9, 32, 33, {3, 3, 1, 1, LS_SAME}},
+                               {9, 8, 5, 7, {3, 2, 2, 2, LS_SAME}},
+                               {5, 11, 16, 15, {2, 4, 1, 3, LS_VALID}},
+                               {6, 7, 1, 67, {5, 5, 1, 1, LS_SAME}},
+                               {3, 601, 2, 3, {1, 3, 1, 1, LS_SAME}},
+                               {1, 1, 1, 1, {1, 1, 1, 1, LS_VALID}},
+                               {4, 5, 17, 1, {1, 1, 1, 1, LS_VALID}}};
 
 enum { IMAGES = 3 };
 
@@ -425,15 +500,17 @@ static void check_conv_bits(const ls__run *r)
     const int64_t *s = n->in[0]->shape, out = ls__width(n);
     int64_t ny = IMAGES * n->size, nx = IMAGES * n->in[0]->size;
     int64_t nw = n->window.kh * n->window.kw * s[2] * out;
-    float *y = fenced(ny), *dx = fenced(nx), *dw = fenced(nw), *db = fenced(out);
+    float *y = fenced(ny), *dx = fenced(nx), *dw = fenced(nw),
+          *db = fenced(out);
 
     for (int64_t at = 0; at < ny; at++) {
         int64_t p = at / out;
 
-        y[at] = bf16_operand(
-            conv_bits_y(n, r->x[0], r->param[0], p / n->shape[1] / n->shape[0],
-                        p / n->shape[1] % n->shape[0], p % n->shape[1],
-                        at % out, true) + r->param[1][at % out]);
+        y[at] = bf16_operand(conv_bits_y(n, r->x[0], r->param[0],
+                                         p / n->shape[1] / n->shape[0],
+                                         p / n->shape[1] % n->shape[0],
+                                         p % n->shape[1], at % out, true) +
+                             r->param[1][at % out]);
     }
     for (int64_t at = 0; at < nx; at++) {
         int64_t p = at / s[2];
@@ -461,8 +538,7 @@ static void check_conv(const shape *s, const ls__backend *be)
     ref want = {.rows = IMAGES};
 
     OK(ls_graph_new(&g));
-    n = ls_conv2d(ls_input(g, "x", LS_F32, 3,
-                           (int64_t[]){s->h, s->w, s->c}),
+    n = ls_conv2d(ls_input(g, "x", LS_F32, 3, (int64_t[]){s->h, s->w, s->c}),
                   s->n, s->window, "c");
     ck_assert_msg(n != NULL, "%s", ls_errmsg());
     nx = IMAGES * n->in[0]->size;
@@ -525,7 +601,8 @@ static ls__run conv_run(const ls_node *n, int64_t stash)
     int64_t taps = n->window.kh * n->window.kw, c = n->in[0]->shape[2];
     int64_t out = ls__width(n), nw = taps * c * out;
 
-    return (ls__run){.node = n, .rows = IMAGES,
+    return (ls__run){.node = n,
+                     .rows = IMAGES,
                      .x = {uniform(1, IMAGES * n->in[0]->size)},
                      .param = {uniform(2, nw), uniform(4, out)},
                      .y = fenced(IMAGES * n->size),
@@ -538,8 +615,8 @@ static ls__run conv_run(const ls_node *n, int64_t stash)
 static void pool_all(const ls_node *n, const ls_node *p, const ls__run *r,
                      const float *dy, float *y, float *d)
 {
-    ls__pooling w = ls__pooling_of(&p->window, n->shape[0], n->shape[1],
-                                   n->shape[2]);
+    ls__pooling w =
+        ls__pooling_of(&p->window, n->shape[0], n->shape[1], n->shape[2]);
     float *number = fenced(p->size);
 
     for (int64_t i = 0; i < IMAGES; i++) {
@@ -559,8 +636,7 @@ static void check_pooled(const shape *s, const ls__backend *be)
     float *y, *d;
 
     OK(ls_graph_new(&g));
-    n = ls_conv2d(ls_input(g, "x", LS_F32, 3,
-                           (int64_t[]){s->h, s->w, s->c}),
+    n = ls_conv2d(ls_input(g, "x", LS_F32, 3, (int64_t[]){s->h, s->w, s->c}),
                   s->n, s->window, "c");
     p = ls_max_pool(n, two);
     ck_assert_msg(p != NULL, "%s", ls_errmsg());
@@ -698,6 +774,7 @@ int main(void)
     tcase_add_loop_test(t, cut_anywhere, 0, ways());
     tcase_add_loop_test(t, epilogue, 0, ways());
     tcase_add_loop_test(t, not_finite, 0, ways());
+    tcase_add_test(t, in_threads);
     tcase_add_loop_test(t, convolutions, 0, ways());
     tcase_add_loop_test(t, under_a_pool, 0, ways());
     tcase_add_test(t, near_f32);

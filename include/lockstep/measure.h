@@ -101,8 +101,9 @@ static inline bool ls_isa_level(int i, ls_isa *isa)
 LS_API int ls_isa_check(void);
 
 /* How a backend (NULL: native) computes on this CPU: "f32 products"; of bf16
- * layers "AVX512-BF16 products", or "rounding, then f32 products", the same
- * bytes, which saves no time; "oneDNN 2.6.3 with AMX".  LS_EINVAL, LS_ENOTSUP:
+ * layers "AMX products", "AVX512-BF16 products", or "rounding, then f32
+ * products", the same bytes, which saves no time; "oneDNN 2.6.3 with AMX".
+ * Where the CPU has AMX and the kernel refuses it, the text says so.  LS_EINVAL, LS_ENOTSUP:
  * as opening a trainer with it. */
 LS_API int ls_backend_text(char text[LS_TEXT], const char *backend,
                            ls_precision precision);

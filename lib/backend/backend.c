@@ -2,6 +2,7 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "backend/onednn.h"
+#include "kernel/amx.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
 
@@ -70,6 +71,9 @@ int ls_backend_text(char text[LS_TEXT], const char *backend,
 
     if (status == 0)
         snprintf(text, LS_TEXT, "%s", b.text);
+    if (status == 0 && precision != LS_F32_LAYERS && ls__amx_answer() > 0)
+        snprintf(text, LS_TEXT, "%s (AMX: the kernel refuses it: %s)", b.text,
+                 strerror(ls__amx_answer()));
     return status;
 }
 

@@ -144,8 +144,8 @@ const ls__kernel_table *ls__kernels_by_name(const char *name);
 const ls__kernel_table *ls__kernels(void);
 
 /* Maker i = 0, 1, .. of products in a precision that this CPU has at level k,
- * best first: units that not all CPUs of the level have, then the level's own.
- * NULL past the last. */
+ * best first: units that not all CPUs of the level have, the level's own, then
+ * units that are no faster than it.  NULL past the last. */
 const ls__backend *ls__kernels_maker(const ls__kernel_table *k,
                                      ls_precision precision, int i);
 

@@ -2,6 +2,7 @@
  * environment variable LS_ISA names (tests and comparisons). */
 #include "base/error.h"
 #include "base/sized.h"
+#include "kernel/amx.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
 
@@ -43,13 +44,31 @@ static bool has_pairs(void)
     return __builtin_cpu_supports("avx512bf16");
 }
 
+/* On Intel's CPUs a pair takes twice as long as a fused multiply-add. */
+static bool pairs_pay(void)
+{
+    return !__builtin_cpu_is("intel");
+}
+
+#endif
+
+#ifdef LS_AMX
+
+/* GCC and clang also ask whether the kernel saves tiles. */
+static bool has_amx(void)
+{
+    return __builtin_cpu_supports("avx512bf16") &&
+           __builtin_cpu_supports("amx-tile") &&
+           __builtin_cpu_supports("amx-bf16") && ls__amx_permitted();
+}
+
 #endif
 
 /* ------ The levels and the units ------ */
 
 extern const ls__kernel_table ls__kernels_v2, ls__kernels_v3, ls__kernels_v4,
     ls__kernels_plain, ls__kernels_test;
-extern const ls__backend ls__bf16_pairs;
+extern const ls__backend ls__bf16_pairs, ls__bf16_amx;
 
 /* The instruction levels compiled in, best first. */
 static const struct level {
@@ -68,31 +87,49 @@ static const struct level {
 #endif
 };
 
-/* What some CPUs of a level have beyond it, best first. */
+/* What some CPUs of a level have beyond it, best first, and whether that is
+ * better than what all of them have. */
 static const struct unit {
     const ls__kernel_table *level;
     ls_precision precision;
     const ls__backend *maker;
     bool (*here)(void);
+    bool (*pays)(void);
 } units[] = {
-#ifdef LS_AVX512_BF16
-    {&ls__kernels_v4, LS_BF16_LAYERS, &ls__bf16_pairs, has_pairs},
+#ifdef LS_AMX
+    {&ls__kernels_v4, LS_BF16_LAYERS, &ls__bf16_amx, has_amx, always},
 #endif
-    {NULL, LS_F32_LAYERS, NULL, always}};
+#ifdef LS_AVX512_BF16
+    {&ls__kernels_v4, LS_BF16_LAYERS, &ls__bf16_pairs, has_pairs, pairs_pay},
+#endif
+    {NULL, LS_F32_LAYERS, NULL, always, always}};
 
 const ls__kernel_table *ls__kernels_level(int i)
 {
     return i >= 0 && i < (int)(sizeof levels / sizeof *levels)
-               ? levels[i].kernels : NULL;
+               ? levels[i].kernels
+               : NULL;
+}
+
+/* Those that pay or those that do not; the first *i are passed over. */
+static const ls__backend *unit_maker(const ls__kernel_table *k,
+                                     ls_precision precision, bool pays, int *i)
+{
+    for (const struct unit *u = units; u->level; u++)
+        if (u->level == k && u->precision == precision && u->here() &&
+            u->pays() == pays && (*i)-- == 0)
+            return u->maker;
+    return NULL;
 }
 
 const ls__backend *ls__kernels_maker(const ls__kernel_table *k,
                                      ls_precision precision, int i)
 {
-    for (const struct unit *u = units; u->level; u++)
-        if (u->level == k && u->precision == precision && u->here() && i-- == 0)
-            return u->maker;
-    return i == 0 ? &k->native[precision] : NULL;
+    const ls__backend *maker = unit_maker(k, precision, true, &i);
+
+    if (!maker && i-- == 0)
+        maker = &k->native[precision];
+    return maker ? maker : unit_maker(k, precision, false, &i);
 }
 
 /* ------ Which is used ------ */
@@ -135,7 +172,8 @@ int ls__kernels_check(void)
         return 0;
     return ls__fail(LS_EINVAL,
                     "LS_ISA=%s: not an instruction level that this CPU has; "
-                    "it has %s", name, levels_text(text));
+                    "it has %s",
+                    name, levels_text(text));
 }
 
 bool ls_isa_level_sized(int i, ls_isa *isa, size_t size)
@@ -145,7 +183,8 @@ bool ls_isa_level_sized(int i, ls_isa *isa, size_t size)
 
     if (!k)
         return false;
-    level = (ls_isa){.name = k->name, .here = levels[i].here(),
+    level = (ls_isa){.name = k->name,
+                     .here = levels[i].here(),
                      .portable = k->native[LS_F32_LAYERS].portable,
                      .used = k == ls__kernels()};
     ls__sized_put(isa, size, &level, sizeof level);

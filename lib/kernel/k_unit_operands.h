@@ -1,0 +1,159 @@
+/* Operands of a matrix unit: 32 rows of A, or columns of B, after the other; of
+ * these step by step 32 numbers along K; of these one to three parts; of each
+ * part two tiles.  A tile is 16 lines of 16 words (k_unit.h), side by side.
+ *
+ * The first part of a number is the number rounded to bf16, and each next one
+ * what is then left of it, rounded.  Zeros fill up rows, columns and steps.
+ * Where denormals are, there are zeros, as operand_of has it. */
+#ifndef LS_KERNEL_K_UNIT_OPERANDS_H
+#define LS_KERNEL_K_UNIT_OPERANDS_H
+
+#include "kernel/k_bf16_words.h"
+#include "kernel/k_unit.h"
+
+#if defined(__AVX512BF16__)
+#include <immintrin.h>
+#endif
+
+enum { MOST_PARTS = 3 };
+
+static int64_t up_to_side(int64_t n)
+{
+    return (n + UNIT_SIDE - 1) / UNIT_SIDE * UNIT_SIDE;
+}
+
+static int64_t unit_words(int parts, int64_t outer, int64_t k)
+{
+    return up_to_side(outer) * up_to_side(k) / 2 * parts;
+}
+
+/* The next part of x and y as 16 words, and in x and y what is left of them.
+ * along: 32 numbers that follow each other along K; else each number of x is
+ * followed by that of y. */
+#if defined(__AVX512BF16__)
+
+SIMD w16 next_part(bool along, v16 *x, v16 *y)
+{
+    const w16 turns =
+        w16_or(w16_iota(), w16_shl(w16_add(w16_iota(), w16_set(16)), 16));
+    __m512i n = (__m512i)_mm512_cvtne2ps_pbh(*y, *x);
+    __m256i low = _mm512_castsi512_si256(n);
+    __m256i high = _mm512_extracti64x4_epi64(n, 1);
+
+    *x = v16_sub(*x, v16_of_bits(w16_shl(_mm512_cvtepu16_epi32(low), 16)));
+    *y = v16_sub(*y, v16_of_bits(w16_shl(_mm512_cvtepu16_epi32(high), 16)));
+    return along ? n : _mm512_permutexvar_epi16(turns, n);
+}
+
+#else
+
+SIMD w16 next_part(bool along, v16 *x, v16 *y)
+{
+    v16 a = operand_of(*x), b = operand_of(*y);
+    uint32_t of[32], to[16];
+
+    *x = v16_sub(*x, a);
+    *y = v16_sub(*y, b);
+    if (!along)
+        return w16_or(w16_shr(v16_bits(a), 16), v16_bits(b));
+    w16_store(of, v16_bits(a));
+    w16_store(of + 16, v16_bits(b));
+    for (int i = 0; i < 16; i++)
+        to[i] = of[2 * i] >> 16 | of[2 * i + 1];
+    return w16_load(to);
+}
+
+#endif
+
+/* 32 steps along K of 16 rows or columns.  along: each line of x has K along
+ * it; else the lines follow each other along K.  turn: the tile has the words
+ * of a line in a column. */
+SIMD void unit_pack_tile(int parts, bool along, bool turn, const float *x,
+                         int64_t row, int64_t rows, int64_t cols, uint32_t *out)
+{
+    v16 w[MOST_PARTS][16];
+
+#pragma GCC unroll 16
+    for (int l = 0; l < 16; l++) {
+        int64_t r = along ? l : 2 * l, left = r < rows ? cols : 0;
+        int64_t more = along ? left - 16 : r + 1 < rows ? cols : 0;
+        v16 a = take_any(x + r * row, left);
+        v16 b = take_any(x + r * row + (along ? 16 : row), more);
+
+#pragma GCC unroll 3
+        for (int p = 0; p < parts; p++) {
+            w[p][l] = v16_of_bits(next_part(along, &a, &b));
+            if (!turn)
+                w16_store(out + 2 * p * UNIT_TILE + 16 * l, v16_bits(w[p][l]));
+        }
+    }
+#pragma GCC unroll 3
+    for (int p = 0; p < parts && turn; p++) {
+        v16_transpose(w[p]);
+        for (int l = 0; l < 16; l++)
+            w16_store(out + 2 * p * UNIT_TILE + 16 * l, v16_bits(w[p][l]));
+    }
+}
+
+/* A matrix whose rows, or columns, are to be packed: number (o,p), p along K, is
+ * x[o outer + p col]. */
+typedef struct unit_source {
+    int64_t rows, k;
+    const float *x;
+    int64_t outer, col;
+} unit_source;
+
+/* Both tiles of each part of the block from (o,p) on. */
+SIMD void unit_pack_block(int parts, bool along, bool turn,
+                          const unit_source *s, int64_t o, int64_t p,
+                          uint32_t *out)
+{
+    int64_t row = along ? s->outer : s->col;
+
+    for (int h = 0; h < 2; h++, o += 16, out += UNIT_TILE) {
+        int64_t rows = along ? s->rows - o : s->k - p;
+        int64_t cols = along ? s->k - p : s->rows - o;
+        const float *x = s->x + o * s->outer + p * s->col;
+
+        if (rows >= UNIT_SIDE && cols >= UNIT_SIDE)
+            unit_pack_tile(parts, along, turn, x, row, UNIT_SIDE, UNIT_SIDE,
+                           out);
+        else
+            unit_pack_tile(parts, along, turn, x, row, rows, cols, out);
+    }
+}
+
+/* The same of a matrix in which nothing follows. */
+SIMD void unit_pack_any(int parts, bool turn, const unit_source *s, int64_t o,
+                        int64_t p, uint32_t *out)
+{
+    float x[UNIT_SIDE * UNIT_SIDE];
+    unit_source copy = {s->rows - o, s->k - p, x, UNIT_SIDE, 1};
+
+    for (int64_t i = 0; i < UNIT_SIDE; i++)
+        for (int64_t q = 0; q < UNIT_SIDE; q++)
+            x[i * UNIT_SIDE + q] =
+                i < copy.rows && q < copy.k
+                    ? s->x[(o + i) * s->outer + (p + q) * s->col]
+                    : 0;
+    unit_pack_block(parts, true, turn, &copy, 0, 0, out);
+}
+
+/* Of A the words of a line are along K, and a line of B is a step along it:
+ * what is not so already is turned. */
+SIMD void unit_pack_as(int parts, bool is_b, const unit_source *s,
+                       uint32_t *out)
+{
+    const int64_t size = 2 * UNIT_TILE * parts;
+
+    for (int64_t o = 0; o < s->rows; o += UNIT_SIDE)
+        for (int64_t p = 0; p < s->k; p += UNIT_SIDE, out += size)
+            if (s->col == 1)
+                unit_pack_block(parts, true, is_b, s, o, p, out);
+            else if (s->outer == 1)
+                unit_pack_block(parts, false, !is_b, s, o, p, out);
+            else
+                unit_pack_any(parts, is_b, s, o, p, out);
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* Matrix products by AMX, for CPUs of x86-64-v4 that also have AVX512-BF16; the
+ * Makefile gives the compiler's flags.  Convolutions are those of AVX512-BF16:
+ * the same bytes.  Of what is included only this much is used. */
+#pragma GCC diagnostic ignored "-Wunused-function"
+
+#include "kernel/k_bf16_conv.h"
+#include "kernel/k_unit_bf16.h"
+
+extern const ls__backend ls__bf16_amx;
+
+const ls__backend ls__bf16_amx = {.name = "native",
+                                  .text = "AMX products",
+                                  .portable = true,
+                                  .bf16 = true,
+                                  .products = &unit_bf16_products,
+                                  .convs = &bf16_convs};

@@ -1,0 +1,11 @@
+/* The kernels of a matrix unit with the unit in software: the source that runs
+ * on AMX, on every CPU. */
+#pragma GCC diagnostic ignored "-Wunused-function"
+
+#include "kernel/k_unit_bf16.h"
+#include "software_unit.h"
+
+const ls__products *software_unit(void)
+{
+    return &unit_bf16_products;
+}
