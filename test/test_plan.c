@@ -1,0 +1,292 @@
+/* The plan's memory, by walking its instructions over a shadow of it, and what
+ * happens when there is not enough. */
+#include "failing_memory.h"
+#include "graphs.h"
+#include "plan/exec.h"
+
+/* ------ The plan's memory ------ */
+
+/* A tag for every float of a worker's memory: which value was last written
+ * there.  What an instruction reads must still carry the tag it should. */
+typedef struct shadow {
+    const ls__plan *plan;
+    int *tag, last;
+    int y[MOST_NODES], stash[MOST_NODES], grad[MOST_NODES];
+} shadow;
+
+static int64_t floats_of(const shadow *s, const ls_node *n)
+{
+    return n->size * s->plan->chunk_rows;
+}
+
+static int put(shadow *s, int64_t offset, int64_t n)
+{
+    ck_assert(offset >= 0 && offset % 16 == 0 &&
+              offset + n <= s->plan->scratch);
+    s->last++;
+    for (int64_t i = 0; i < n; i++)
+        s->tag[offset + i] = s->last;
+    return s->last;
+}
+
+static void take(const shadow *s, const ls__instr *in, const char *what,
+                 int64_t offset, int64_t n, int tag)
+{
+    ck_assert(offset >= 0 && tag > 0);
+    for (int64_t i = 0; i < n; i++)
+        if (s->tag[offset + i] != tag)
+            ck_abort_msg("%s \"%s\": its %s is written over",
+                         in->node->op->name, in->node->name, what);
+}
+
+static void read_x(const shadow *s, const ls__instr *in, int k)
+{
+    const ls_node *x = in->node->in[k];
+
+    if (in->x[k].input < 0)
+        take(s, in, "input", in->x[k].offset, floats_of(s, x), s->y[x->id]);
+    else
+        ck_assert(!x->op && x->input == in->x[k].input);
+}
+
+static void walk_forward(shadow *s, const ls__instr *in)
+{
+    const ls_node *n = in->node;
+    int64_t kept = n->op->stash ? n->op->stash(n) : 0;
+
+    if (!n->op->is_loss)
+        s->y[n->id] = put(s, in->y, floats_of(s, n));
+    if (kept)
+        s->stash[n->id] = put(s, in->stash, kept * s->plan->chunk_rows);
+    for (int k = 0; k < in->inputs; k++) /* after the writes: none hit it */
+        read_x(s, in, k);
+}
+
+static bool trains(const ls_node *n)
+{
+    if (n->params)
+        return true;
+    for (int k = 0; n->op && k < ls__inputs_of(n); k++)
+        if (trains(n->in[k]))
+            return true;
+    return false;
+}
+
+/* dx may meet what the instruction reads only as the operator allows. */
+static void check_meeting(const shadow *s, const ls__instr *in, int k,
+                          const char *what, int64_t other, int64_t size,
+                          bool allowed)
+{
+    int64_t dx = in->dx[k], n = floats_of(s, in->node->in[k]);
+
+    if (other < 0 || dx >= other + size || other >= dx + n)
+        return;
+    ck_assert_msg(allowed && dx == other,
+                  "%s \"%s\": gradient %d at %lld "
+                  "meets its %s at %lld",
+                  in->node->op->name, in->node->name, k, (long long)dx, what,
+                  (long long)other);
+}
+
+static void check_dx(const shadow *s, const ls__instr *in, int k)
+{
+    const ls__op *op = in->node->op;
+    int64_t kept = op->stash ? op->stash(in->node) * s->plan->chunk_rows : 0;
+
+    check_meeting(s, in, k, "dy", in->dy, floats_of(s, in->node),
+                  op->dx_over_dy);
+    check_meeting(s, in, k, "stash", in->stash, kept, false);
+    for (int j = 0; j < in->inputs; j++) {
+        int64_t size = floats_of(s, in->node->in[j]);
+
+        /* of one node twice, the second adds to what the first has written */
+        if (!(j > k && in->node->in[j] == in->node->in[k]))
+            check_meeting(s, in, k, "addend", in->addend[j], size,
+                          op->dx_over_addend && j == k);
+        if (op->reads >> j & 1 && in->x[j].input < 0)
+            check_meeting(s, in, k, "input", in->x[j].offset, size,
+                          op->dx_over_x && j == 0 && k == 0);
+        if (j != k)
+            check_meeting(s, in, k, "other gradient", in->dx[j], size, false);
+    }
+    if (in->through_slope)
+        check_meeting(s, in, k, "slope", in->slope_of_x,
+                      floats_of(s, in->node->in[0]), false);
+}
+
+static void read_backward(const shadow *s, const ls__instr *in)
+{
+    const ls_node *n = in->node;
+
+    if (!n->op->is_loss)
+        take(s, in, "dy", in->dy, floats_of(s, n), s->grad[n->id]);
+    for (int k = 0; k < in->inputs; k++)
+        if (n->op->reads >> k & 1)
+            read_x(s, in, k);
+    if (in->stash >= 0)
+        take(s, in, "stash", in->stash, n->op->stash(n) * s->plan->chunk_rows,
+             s->stash[n->id]);
+    if (in->through_slope)
+        take(s, in, "slope", in->slope_of_x, floats_of(s, n->in[0]),
+             s->stash[n->in[0]->id]);
+}
+
+static void walk_backward(shadow *s, const ls__instr *in)
+{
+    const ls_node *n = in->node;
+    int tag[LS__MAX_INPUTS] = {0};
+
+    if (!n->op->is_loss && !trains(n))
+        return;
+    read_backward(s, in);
+    for (int k = 0; k < in->inputs; k++) {
+        const ls_node *x = n->in[k];
+        int before = s->grad[x->id];
+
+        if (!trains(x)) {
+            ck_assert(in->dx[k] < 0);
+        } else if (in->dx[k] < 0) { /* dy itself, for the first reader */
+            ck_assert(n->op->passes >> k & 1 && !before);
+            s->grad[x->id] = s->grad[n->id];
+        } else {
+            check_dx(s, in, k);
+            ck_assert_int_eq(in->addend[k] >= 0, before > 0);
+            if (before)
+                take(s, in, "addend", in->addend[k], floats_of(s, x), before);
+            s->grad[x->id] = tag[k] = put(s, in->dx[k], floats_of(s, x));
+        }
+    }
+    for (int k = 0; k < in->inputs; k++) /* none hit another */
+        if (tag[k] && s->grad[n->in[k]->id] == tag[k])
+            take(s, in, "dx", in->dx[k], floats_of(s, n->in[k]), tag[k]);
+}
+
+static void check_scratch(const ls__plan *plan, const ls__instr *in)
+{
+    const ls__op *op = in->node->op;
+    int64_t need = op->scratch
+                       ? op->scratch(in->node, plan->chunk_rows, &plan->backend)
+                       : 0;
+
+    ck_assert_int_le(plan->scratch + need, plan->floats);
+}
+
+/* Nothing that is still to be read is written over, in no graph; everything
+ * that trains gets a gradient, and all lies within the memory. */
+START_TEST(test_memory)
+{
+    static const char *const names[] = {"native", "blis"};
+    ls_graph *g = new_graph(graphs[_i].build);
+
+    for (int b = 0; b < 1 + have_blis(); b++) {
+        ls__plan *plan = new_plan(g, names[b]);
+        shadow s = {.plan = plan};
+
+        ck_assert_int_eq(plan->chunk_rows, graphs[_i].chunk_rows);
+        s.tag = ls__new((size_t)plan->floats, sizeof *s.tag, "shadow");
+        ck_assert_ptr_nonnull(s.tag);
+        for (int i = 0; i < plan->count; i++) {
+            check_scratch(plan, &plan->instr[i]);
+            walk_forward(&s, &plan->instr[i]);
+        }
+        for (int i = plan->count - 1; i >= 0; i--)
+            walk_backward(&s, &plan->instr[i]);
+        free(s.tag);
+        ls__plan_free(plan);
+    }
+    ls_graph_free(g);
+}
+END_TEST
+
+/* ------ Shortage ------ */
+
+/* Build, plan, open and close; the first status that is not 0, or 1 when a
+ * failure left a result.  (No assertion inside: Check allocates too.) */
+static int whole_way(const ls__backend *be)
+{
+    ls_graph *g = NULL;
+    ls__plan *plan = NULL;
+    ls__context *c = NULL;
+    int status = ls_graph_new(&g);
+
+    if (status < 0)
+        return g ? 1 : status;
+    build_transformer(g);
+    status = ls__plan_new(&plan, g, be, LS__TO_TRAIN);
+    if (status < 0 && plan)
+        status = 1;
+    if (status == 0 && (status = ls__context_open(&c, plan)) < 0 && c)
+        status = 1;
+    ls__context_close(c);
+    ls__plan_free(plan);
+    ls_graph_free(g);
+    return status;
+}
+
+/* Whichever allocation fails, from the graph to the executor: LS_ENOMEM, and
+ * nothing stays allocated. */
+START_TEST(test_no_memory)
+{
+    const ls__backend *be = backend(NULL);
+    int status = LS_ENOMEM, n = 0;
+
+    for (; COUNTS_MEMORY && status < 0; n++) {
+        int before = live, left;
+
+        allocations_left = n;
+        status = whole_way(be);
+        allocations_left = -1;
+        left = live - before;
+        ck_assert_msg(left == 0, "allocation %d: %d are left", n, left);
+        ck_assert_msg(status == 0 || status == LS_ENOMEM,
+                      "allocation %d: status %d: %s", n, status, ls_errmsg());
+        ck_assert_int_lt(n, 1000);
+    }
+    ck_assert(!COUNTS_MEMORY || n > 10);
+}
+END_TEST
+
+/* More memory than there is: LS_ENOMEM, not a crash. */
+START_TEST(test_huge)
+{
+    ls_graph *g = NULL;
+    ls__plan *plan = NULL;
+    ls__context *c = NULL;
+    ls_node *x;
+
+    ck_assert_int_eq(ls_graph_new(&g), 0);
+    x = i32(g, "x", 1, 1 << 12, 0);
+    end(g, ls_embed(x, 4, 1 << 18, "wide")); /* 2^30 floats a row, 256 rows */
+    ck_assert_int_eq(ls__plan_new(&plan, g, backend(NULL), LS__TO_TRAIN), 0);
+    if (!UNDER_SANITIZER) /* they stop the program instead */
+        ck_assert_int_eq(ls__context_open(&c, plan), LS_ENOMEM);
+    ck_assert_ptr_null(c);
+    ls__plan_free(plan);
+    ls_graph_free(g);
+}
+END_TEST
+
+static TCase *cases(const char *name)
+{
+    TCase *t = tcase_create(name);
+
+    tcase_set_timeout(t, 120);
+    return t;
+}
+
+static Suite *plan_suite(void)
+{
+    Suite *s = suite_create("plan");
+    TCase *t = cases("memory");
+
+    tcase_add_loop_test(t, test_memory, 0, GRAPHS);
+    tcase_add_test(t, test_no_memory);
+    tcase_add_test(t, test_huge);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(plan_suite());
+}
