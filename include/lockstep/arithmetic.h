@@ -147,7 +147,7 @@ LS_API ls_node *ls_gather(ls_node *x, ls_node *indices);
  * with weights (NULL: none), of the shape of terms, sum of weights x terms /
  * sum of weights.  Weights are data: 0 leaves a term out (an ignored label),
  * and a class's weight is put where its labels are.  Weights of rows
- * (ls_batch_set_weights) multiply both sums besides.  Several heads: add what
+ * (ls_batch_set_weights) multiply both sums too.  Several heads: add what
  * ls_mean_over makes of each one's terms, scaled, and take the mean loss. */
 LS_API ls_node *ls_mean_loss(ls_node *terms, ls_node *weights);
 

@@ -44,7 +44,7 @@ typedef struct ls_shards ls_shards;
 LS_API int ls_batch_shard(ls_shards **shards, const ls_sharding *sharding,
                           int arrays, const ls_array *array,
                           ls_uneven uneven);
-/* The arrays stay. */
+/* Free the set; the arrays that were cut stay as they are. */
 LS_API void ls_shards_free(ls_shards *shards);
 
 /* R, the rows of every shard. */

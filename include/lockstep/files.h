@@ -22,14 +22,14 @@ typedef struct ls_images_options {
     size_t size; /* ls_images_defaults() writes it */
     bool test;           /* of a folder: its test set, not its training set */
     const char *labels;  /* their file; NULL: in the images' folder */
-    const char *image;   /* names of the two arrays; NULL: "image" .. */
-    const char *label;   /* .. and "label" */
+    const char *image;   /* the name of the array of images; NULL: "image" */
+    const char *label;   /* the name of the array of labels; NULL: "label" */
     int channels;        /* of mean and std: the images', or 1 for all; 0: no
                             normalisation */
     const double *mean, *std;
 } ls_images_options;
 
-/* All zero. */
+/* Returns options that are all 0: the training set, not normalised. */
 LS_API void ls_images_defaults_sized(ls_images_options *options, size_t size);
 static inline ls_images_options ls_images_defaults(void)
 {

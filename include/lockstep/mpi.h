@@ -29,8 +29,8 @@ typedef struct ls_mpi ls_mpi;
  * calls.  LS_EIO: MPI fails.  LS_ENOMEM. */
 int ls_mpi_open(ls_mpi **mpi, MPI_Comm comm);
 
-/* The same for MPI_COMM_WORLD, for programs that have no other use of MPI: it is
- * started if nobody has done so, and then also ended by ls_mpi_close. */
+/* ls_mpi_open of MPI_COMM_WORLD, for programs that have no other use of MPI: it
+ * is started if nobody has done so, and then also ended by ls_mpi_close. */
 int ls_mpi_open_world(ls_mpi **mpi);
 
 /* The transport, which lives as long as `mpi`; the program may change its

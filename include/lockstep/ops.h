@@ -15,7 +15,7 @@ extern "C" {
  * Parameters "<name>.kernel" (I,n) lecun_normal, "<name>.bias" (n) zeros. */
 LS_API ls_node *ls_dense(ls_node *x, int64_t n, const char *name);
 
-/* The same without bias. */
+/* y[..,j] = sum_i x[..,i] w[i,j]: ls_dense without a bias. */
 LS_API ls_node *ls_dense_no_bias(ls_node *x, int64_t n, const char *name);
 
 /* y[..,:] = table[x[..],:].  x (..) of LS_I32 in [0,count) -> (..,width).
@@ -63,7 +63,7 @@ typedef struct ls_window {
 LS_API ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window,
                           const char *name);
 
-/* The same without bias. */
+/* ls_conv2d without a bias. */
 LS_API ls_node *ls_conv2d_no_bias(ls_node *x, int64_t n, ls_window window,
                                   const char *name);
 
@@ -116,7 +116,8 @@ LS_API ls_node *ls_add(ls_node *a, ls_node *b);
 LS_API ls_node *ls_dropout(ls_node *x, double rate, const char *name);
 
 /* y = x rounded to bfloat16 (8 bits of mantissa, to nearest, ties to even; NaN
- * stays NaN).  Its gradient is rounded likewise, as that of a cast in JAX. */
+ * stays NaN).  Its gradient is rounded in the same way, as in
+ * JAX's cast. */
 LS_API ls_node *ls_round_bf16(ls_node *x);
 
 /* ------ Losses: one number a row, and how many terms it sums ------ */
@@ -129,7 +130,8 @@ LS_API ls_node *ls_mean_squared_error(ls_node *y, ls_node *target);
  * first of equals: the accuracy. */
 LS_API ls_node *ls_cross_entropy(ls_node *logits, ls_node *labels);
 
-/* The same for logits (T,V) at t against tokens (T) at t + 1: T - 1 terms. */
+/* ls_cross_entropy of the logits (T,V) at each position t and the token (T) at
+ * t + 1: T - 1 terms. */
 LS_API ls_node *ls_next_token_loss(ls_node *logits, ls_node *tokens);
 
 #ifdef __cplusplus

@@ -52,7 +52,7 @@ LS_API ls_optimizer ls_nesterov(double lr, double momentum);
  * p -= lr (m / (1-b1^n)) / (sqrt(v / (1-b2^n)) + eps), at update n = 1, 2, ..
  * b1 0.9, b2 0.999, eps 1e-8. */
 LS_API ls_optimizer ls_adam(double lr);
-/* The same with weight_decay p added to the fraction; weight_decay 1e-4. */
+/* ls_adam with weight_decay p added to the fraction; weight_decay 1e-4. */
 LS_API ls_optimizer ls_adamw(double lr);
 /* v = decay v + (1-decay) g^2; p -= lr g / sqrt(v + eps).  decay 0.9, eps 1e-8:
  * optax.rmsprop as it is without further arguments (eps in the root, v from 0,
@@ -90,8 +90,8 @@ typedef enum ls_schedule_kind {
 
 /* A step of a piecewise schedule. */
 typedef struct ls_boundary {
-    int64_t update; /* from this one on (0 is the first) .. */
-    double factor;  /* .. the learning rate is multiplied by this */
+    int64_t update; /* the first update that the factor holds for, from 0 */
+    double factor;  /* what multiplies the learning rate from there on */
 } ls_boundary;
 
 /* The learning rate of an update, where c updates were done before it and peak

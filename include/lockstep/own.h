@@ -29,8 +29,8 @@ typedef struct ls_ratio {
     double sum, weight; /* sum of weight x value, and of weight */
 } ls_ratio;
 
-/* What a device gives back besides its gradient.  A call finds 0, 0, NaN and
- * 0. */
+/* What a device returns with its gradient.  At the start of a call loss and
+ * weight are 0, correct is NaN and metrics are 0. */
 typedef struct ls_sums {
     double loss;    /* sum over rows of weight x loss */
     double weight;  /* sum of weights (of terms, when a row has several) */
@@ -84,7 +84,7 @@ enum { LS_OWN_INPUTS = 3 }; /* the most an own operator has */
 typedef struct ls_own_run {
     int64_t rows;
     const int64_t *x_size; /* [input] elements of a row */
-    int64_t y_size;        /* likewise; 0 for a loss */
+    int64_t y_size;        /* elements of a row of y; 0 for a loss */
     const void *const *x;  /* [input] float or int32_t, as its node says */
     float *y;              /* forward writes it, backward reads it */
     float *stash;          /* what forward keeps for backward */

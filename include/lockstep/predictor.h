@@ -13,7 +13,7 @@
  *     ls_context_predict(context, "logits", 10, y);
  *
  * Any number of rows is good.  A row's bytes are those of ls_predict, whatever
- * rows stand beside it and whichever thread asks.  Neither ls_context_set nor
+ * other rows there are and whichever thread asks.  Neither ls_context_set nor
  * ls_context_predict allocates, locks or calls the system, unless the context
  * has a pool or the graph an operator of your own that does. */
 #include <lockstep.h> /* includes this file: before the guard */

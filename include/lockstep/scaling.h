@@ -28,8 +28,9 @@ typedef struct ls_scaling_options {
     void *user;               /* of both, and of progress */
     const ls_mesh_options *mesh; /* its workers do not count; NULL: defaults */
     const ls_pool_options *pool; /* NULL: the caller pinned */
-    int counts;               /* 0: 1, 2, 4, .. below the usable cores, and */
-    const int *count;         /* these; otherwise any order, 1 is added */
+    int counts;               /* how many counts of workers follow; 0: 1, 2,
+                                 4, .. below the usable cores, and these */
+    const int *count;         /* counts of workers in any order; 1 is added */
     bool weak;                /* fold is the workers instead of 1 */
     int repeats;              /* runs of each count, in turn; 0: 5 */
     int steps;                /* timed, of a run; 0: about half a second */
@@ -38,7 +39,7 @@ typedef struct ls_scaling_options {
     void (*progress)(void *user, int run, int runs, int workers); /* or NULL */
 } ls_scaling_options;
 
-/* All zero. */
+/* Returns options that are all 0; open must be set. */
 LS_API void ls_scaling_defaults_sized(ls_scaling_options *options, size_t size);
 static inline ls_scaling_options ls_scaling_defaults(void)
 {
@@ -105,8 +106,8 @@ static inline void ls_scaling_ask(const ls_scaling *scaling,
     ls_scaling_ask_sized(scaling, info, sizeof *info);
 }
 
-/* What costs most of a perfect speed-up, and what to do about it: a sentence,
- * as "update takes 11 %, all of it on the caller: use --state shard". */
+/* Says in one sentence what costs most of a perfect speed-up, and what to do
+ * about it: "update takes 11 %, all of it on the caller: use --state shard". */
 LS_API const char *ls_scaling_advice(const ls_scaling *scaling);
 
 /* Amdahl's serial share s, by least squares of the relative errors of

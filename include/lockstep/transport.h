@@ -76,9 +76,9 @@ typedef struct ls_ranks_options {
     int64_t shuffle;     /* not 0: a seed; each message takes up to `delay`
                             more, so that those of different ranks overtake */
     double patience;     /* of each transport */
-    ls_rank_fault fault; /* what happens to rank `rank` .. */
-    int rank;
-    int64_t posts;       /* .. once it has posted so many messages */
+    ls_rank_fault fault; /* what happens to one of the ranks */
+    int rank;            /* which rank that is */
+    int64_t posts;       /* how many messages it has posted before it happens */
 } ls_ranks_options;
 
 /* Make as many ranks; options NULL: sound, as fast as memory.  LS_EINVAL: a
