@@ -181,6 +181,15 @@ SIMD void sparse_part_of(const ls__conv *v, const sparse_chunk *q, int chains,
     }
 }
 
+/* The order of f32, as a function of its own: the registers of what calls it
+ * are not its. */
+static __attribute__((noinline)) void
+sparse_part_f32(const ls__conv *v, const sparse_chunk *q, int runs, int vecs,
+                sparse_part part, float *t)
+{
+    sparse_part_of(v, q, 1, runs, vecs, part, t);
+}
+
 /* Short runs go three at once, so that g and at are read for more; long ones in
  * parts. */
 SIMD void sparse_chunk_grad(const ls__conv *v, const sparse_chunk *q,
@@ -192,9 +201,13 @@ SIMD void sparse_chunk_grad(const ls__conv *v, const sparse_chunk *q,
     for (int64_t ky = 0, runs; ky < v->kh; ky += runs) {
         runs = all <= 2 && 3 * all <= sums && v->kh - ky >= 3 ? 3 : 1;
         for (int64_t s = 0, vecs; s < all; s += vecs) {
+            sparse_part part = {ky, 16 * s};
+
             vecs = all - s < most ? all - s : most;
-            sparse_part_of(v, q, chains, (int)runs, (int)vecs,
-                           (sparse_part){ky, 16 * s}, t);
+            if (chains == 1)
+                sparse_part_f32(v, q, (int)runs, (int)vecs, part, t);
+            else
+                sparse_part_of(v, q, chains, (int)runs, (int)vecs, part, t);
         }
     }
 }
