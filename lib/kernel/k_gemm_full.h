@@ -16,7 +16,8 @@
 enum {
     BAND = 8 * ROWS, /* rows of A that stay in cache while panels pass */
     ALIAS = 1024,    /* floats: lines that far apart share a set of the cache */
-    DEEPEST = 2048   /* K up to which a band of A may be copied */
+    DEEPEST = 2048,  /* K up to which a band of A may be copied */
+    NEAR = 1 << 17   /* floats of A that the second cache holds beside others */
 };
 
 /* Ask for the lines of a tile while its chains run. */
@@ -36,13 +37,12 @@ SIMD void fetch_all(const ls__product *g, int rows, int64_t at)
         fetch(rows, g->times + at, g->c_row);
 }
 
-/* Rows i .. i+rows of C, columns j .. j+COLUMNS.  sum is scratch for the sums
- * of earlier chunks. */
-SIMD void tile(const ls__product *g, int rows, int64_t i, int64_t j,
-               const float *b, float *sum)
+/* Rows i .. i+rows of C, columns j .. j+COLUMNS; row i of A is at a.  sum is
+ * scratch for the sums of earlier chunks. */
+SIMD void tile(const ls__product *g, int rows, const float *a, int64_t i,
+               int64_t j, const float *b, float *sum)
 {
     tile_sums acc;
-    const float *a = g->a + i * g->a_row;
     int64_t at = i * g->c_row + j;
     float *c = g->c + at;
 
@@ -64,56 +64,65 @@ SIMD void tile(const ls__product *g, int rows, int64_t i, int64_t j,
 }
 
 /* The heights a tile comes in; each is a function so that its loops unroll. */
-static void tile_full(const ls__product *g, int64_t i, int64_t j,
-                      const float *b, float *sum)
+static void tile_full(const ls__product *g, const float *a, int64_t i,
+                      int64_t j, const float *b, float *sum)
 {
-    tile(g, ROWS, i, j, b, sum);
+    tile(g, ROWS, a, i, j, b, sum);
 }
 
-static void tile_4(const ls__product *g, int64_t i, int64_t j, const float *b,
-                   float *sum)
+static void tile_4(const ls__product *g, const float *a, int64_t i, int64_t j,
+                   const float *b, float *sum)
 {
-    tile(g, 4, i, j, b, sum);
+    tile(g, 4, a, i, j, b, sum);
 }
 
-static void tile_2(const ls__product *g, int64_t i, int64_t j, const float *b,
-                   float *sum)
+static void tile_2(const ls__product *g, const float *a, int64_t i, int64_t j,
+                   const float *b, float *sum)
 {
-    tile(g, 2, i, j, b, sum);
+    tile(g, 2, a, i, j, b, sum);
 }
 
-static void tile_1(const ls__product *g, int64_t i, int64_t j, const float *b,
-                   float *sum)
+static void tile_1(const ls__product *g, const float *a, int64_t i, int64_t j,
+                   const float *b, float *sum)
 {
-    tile(g, 1, i, j, b, sum);
+    tile(g, 1, a, i, j, b, sum);
 }
 
 static const struct {
     int rows;
-    void (*fn)(const ls__product *g, int64_t i, int64_t j, const float *b,
-               float *sum);
+    void (*fn)(const ls__product *g, const float *a, int64_t i, int64_t j,
+               const float *b, float *sum);
 } heights[] = {{ROWS, tile_full}, {4, tile_4}, {2, tile_2}, {1, tile_1}};
 
+/* Rows of A as tiles read them: where the first one is, and how many floats
+ * further that of the next whole tile is. */
+typedef struct a_band {
+    const float *a;
+    int64_t tile;
+} a_band;
+
 /* Rows first .. last of one panel of C. */
-static void panel(const ls__product *g, int64_t first, int64_t last, int64_t j,
-                  const float *b)
+static void panel(const ls__product *g, a_band rows, int64_t first,
+                  int64_t last, int64_t j, const float *b)
 {
     float sum[ROWS * COLUMNS] __attribute__((aligned(64)));
     int64_t i = first;
 
     for (int h = 0; h < 4; h++)
-        for (; last - i >= heights[h].rows; i += heights[h].rows)
-            heights[h].fn(g, i, j, b, sum);
+        for (int n = heights[h].rows; last - i >= n; i += n) {
+            heights[h].fn(g, rows.a, i, j, b, sum);
+            rows.a += n == ROWS ? rows.tile : n * g->a_row;
+        }
 }
 
 /* Lines of A would push each other out of the first cache: then a band of it
- * is copied to where they do not, if enough panels pass to pay for that. */
-static bool aliases(const ls__product *g)
+ * is copied to where they do not, if enough panels pass to pay for that.  Where
+ * rows stand side by side each step of K has a line of its own, or two, which
+ * all tiles of the band would share. */
+static bool copies(const ls__product *g)
 {
-    int64_t stride = g->a_col == 1 ? g->a_row : g->a_col;
-
-    return stride % ALIAS == 0 && g->k <= DEEPEST && g->n >= 2 * COLUMNS &&
-           (g->a_col == 1 || g->a_row == 1);
+    return (g->a_row == 1 || (g->a_col == 1 && g->a_row % ALIAS == 0)) &&
+           g->k <= DEEPEST && g->n >= 2 * COLUMNS;
 }
 
 /* Floats from row to row of the copy: whole lines, and one more. */
@@ -122,57 +131,89 @@ static int64_t copy_stride(int64_t k)
     return (k + 15) / 16 * 16 + 16;
 }
 
-/* Of products as deep as k, or less deep. */
-static int64_t full_scratch(int64_t k, int64_t n)
+/* Whether the second cache holds all of A: then it is copied once, and a panel
+ * of B need only be packed when its turn comes. */
+static bool is_near(const ls__product *g)
 {
-    return packed_size(k, n) +
-           BAND * copy_stride(k < DEEPEST ? k : DEEPEST);
+    return !g->packed && g->m * g->k <= NEAR;
 }
 
-/* The product of `rows` rows of A from row i on, as a product of its own that
- * reads the copy. */
-static ls__product band_of(const ls__product *g, int64_t i, int64_t rows,
-                           float *copy)
+/* Of products as deep as k, or less deep: B, and a copy of A or of a band. */
+static int64_t full_scratch(int64_t k, int64_t n)
 {
-    ls__product band = *g;
-    const float *a = g->a + i * g->a_row;
-    bool by_rows = g->a_col == 1;
-    int64_t lines = by_rows ? rows : g->k, n = by_rows ? g->k : rows;
-    int64_t stride = by_rows ? copy_stride(g->k) : BAND;
+    int64_t deep = k < DEEPEST ? k : DEEPEST;
+    int64_t some = BAND * copy_stride(deep), all = NEAR + ROWS * deep;
 
-    for (int64_t l = 0; l < lines; l++) {
-        const float *from = a + l * (by_rows ? g->a_row : g->a_col);
+    return packed_size(k, n) + (some > all ? some : all);
+}
 
-        for (int64_t p = 0; p < n; p += 16)
-            put(copy + l * stride + p, take(from + p, n - p), n - p);
+/* n numbers, the last of which may not be a whole vector. */
+SIMD void copy_line(int64_t n, const float *from, float *to)
+{
+    for (int64_t p = 0; p < n; p += 16)
+        put(to + p, take(from + p, n - p), n - p);
+}
+
+/* `rows` rows of A from row i on, copied; the product that reads the copy is
+ * like g but for where A is. */
+static a_band copy_rows(ls__product *g, int64_t i, int64_t rows, float *copy)
+{
+    int64_t stride = copy_stride(g->k);
+
+    for (int64_t r = 0; r < rows; r++)
+        copy_line(g->k, g->a + (i + r) * g->a_row, copy + r * stride);
+    g->a_row = stride;
+    return (a_band){copy, ROWS * stride};
+}
+
+/* The same of rows that stand side by side: tile by tile, in each the steps of
+ * K one after the other. */
+static a_band copy_tiles(ls__product *g, int64_t i, int64_t rows, float *copy)
+{
+    for (int64_t p = 0; p < g->k; p++) {
+        const float *from = g->a + i + p * g->a_col;
+
+        for (int64_t r = 0; r < rows; r += ROWS) {
+            int64_t n = rows - r < ROWS ? rows - r : ROWS;
+
+            copy_line(n, from + r, copy + r * g->k + p * ROWS);
+        }
     }
-    band.a_row = by_rows ? stride : 1;
-    band.a_col = by_rows ? 1 : stride;
-    band.a = copy - i * band.a_row; /* row i is where the copy starts */
-    return band;
+    g->a_col = ROWS;
+    return (a_band){copy, ROWS * g->k};
+}
+
+/* Column j of B, packed now or before. */
+static const float *panel_of(const ls__product *g, const float *packed,
+                             int64_t j, float *scratch)
+{
+    if (packed)
+        return packed + j * g->k;
+    pack_panel(g->k, g->n - j, g->b + j * g->b_col, g->b_row, g->b_col,
+               scratch);
+    return scratch;
 }
 
 static void full_product(const ls__product *g, float *scratch)
 {
+    int64_t height = is_near(g) ? g->m : BAND;
+    float *copy = scratch + packed_size(g->k, g->n);
     const float *b = g->packed;
-    bool copies = aliases(g);
 
-    if (!b) {
+    if (!b && !is_near(g)) {
         pack(g->k, g->n, g->b, g->b_row, g->b_col, scratch);
         b = scratch;
-        scratch += packed_size(g->k, g->n);
     }
-    for (int64_t i = 0; i < g->m; i += BAND) {
-        int64_t last = g->m - i < BAND ? g->m : i + BAND;
-        const ls__product *of = g;
-        ls__product band;
+    for (int64_t i = 0; i < g->m; i += height) {
+        int64_t last = g->m - i < height ? g->m : i + height;
+        ls__product of = *g;
+        a_band rows = {g->a + i * g->a_row, ROWS * g->a_row};
 
-        if (copies) {
-            band = band_of(g, i, last - i, scratch);
-            of = &band;
-        }
+        if (copies(g))
+            rows = (g->a_row == 1 ? copy_tiles : copy_rows)(&of, i, last - i,
+                                                            copy);
         for (int64_t j = 0; j < g->n; j += COLUMNS)
-            panel(of, i, last, j, b + j * g->k);
+            panel(&of, rows, i, last, j, panel_of(g, b, j, scratch));
     }
 }
 
