@@ -10,13 +10,19 @@
 #include "kernel/k_vmath.h"
 #include "kernel/product.h"
 
-/* tanh(sqrt(2/pi) (x + 0.044715 x^3)), which gelu and its derivative share. */
-SIMD v16 gelu_tanh(v16 x)
+/* tanh(sqrt(2/pi) (x + 0.044715 x^3)), which gelu and its derivative share, of
+ * n vectors. */
+SIMD void gelu_tanhs(int n, const v16 *x, v16 *t)
 {
-    v16 cube = v16_mul(v16_mul(x, x), x);
+    v16 u[MOST];
 
-    return v16_tanh(v16_mul(v16_set(0x1.988454p-1f),
-                            v16_fma(v16_set(0.044715f), cube, x)));
+    EACH_OF(n)
+        u[q] = v16_mul(v16_mul(x[q], x[q]), x[q]);
+    EACH_OF(n)
+        u[q] = v16_fma(v16_set(0.044715f), u[q], x[q]);
+    EACH_OF(n)
+        u[q] = v16_mul(v16_set(0x1.988454p-1f), u[q]);
+    v16_tanhs(n, u, t);
 }
 
 /* x/2 (1 + t) with t = tanh(...) */
@@ -71,31 +77,47 @@ SIMD v16 relu_slope(v16 x)
     return v16_select(v16_lt(v16_zero(), x), v16_set(1.0f), v16_zero());
 }
 
-/* The activation at x, and its derivative, which shares most of the work: who
- * does not use it does not pay for it. */
-SIMD v16 activation_of(ls__activation kind, v16 x, v16 *slope)
+/* Of n vectors, x = the activation and slope = its derivative there, which
+ * shares most of the work: who does not use it does not pay for it. */
+SIMD void activations(ls__activation kind, int n, v16 *x, v16 *slope)
 {
-    v16 t;
+    v16 t[MOST];
 
     switch (kind) {
     case LS__GELU:
-        t = gelu_tanh(x);
-        *slope = gelu_slope(x, t);
-        return gelu_of(x, t);
+        gelu_tanhs(n, x, t);
+        EACH_OF(n)
+            slope[q] = gelu_slope(x[q], t[q]);
+        EACH_OF(n)
+            x[q] = gelu_of(x[q], t[q]);
+        break;
     case LS__RELU:
-        *slope = relu_slope(x);
-        return relu_of(x);
+        EACH_OF(n)
+            slope[q] = relu_slope(x[q]);
+        EACH_OF(n)
+            x[q] = relu_of(x[q]);
+        break;
     case LS__TANH:
-        t = v16_tanh(x);
-        *slope = tanh_slope(t);
-        return t;
+        v16_tanhs(n, x, t);
+        EACH_OF(n)
+            slope[q] = tanh_slope(x[q] = t[q]);
+        break;
     case LS__SIGMOID:
-        *slope = sigmoid_slope(x);
-        return sigmoid_of(x);
+        EACH_OF(n)
+            slope[q] = sigmoid_slope(x[q]);
+        EACH_OF(n)
+            x[q] = sigmoid_of(x[q]);
+        break;
     default:
-        *slope = v16_set(1.0f);
-        return x;
+        EACH_OF(n)
+            slope[q] = v16_set(1.0f);
     }
+}
+
+SIMD v16 activation_of(ls__activation kind, v16 x, v16 *slope)
+{
+    activations(kind, 1, &x, slope);
+    return x;
 }
 
 /* d slope; +0 where the slope is 0, whatever d is. */

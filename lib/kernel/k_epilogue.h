@@ -9,6 +9,14 @@
 #include "kernel/k_tile.h"
 #include "kernel/product.h"
 
+/* Vectors of a tile whose long activations are computed at once: whole rows,
+ * and as many as the registers hold. */
+#if defined(__AVX512F__)
+enum { TOGETHER = 4 };
+#else
+enum { TOGETHER = 2 };
+#endif
+
 /* Whether the activation is too long to stand in every place that stores;
  * relu is not. */
 static bool is_curved(const ls__product *g)
@@ -126,13 +134,47 @@ SIMD void end_straight(const ls__product *g, int rows, int64_t i, int64_t j,
     tile_put(rows, g->c + at, g->c_row, left, acc);
 }
 
-/* Activations are long, so this loop is there once, on sums in memory. */
+/* The epilogue of whole rows of a tile, at row i and column j, TOGETHER vectors
+ * at once. */
+SIMD void finish_rows(const ls__product *g, int64_t i, int64_t j,
+                      const float *sum)
+{
+    v16 x[TOGETHER], slope[TOGETHER];
+    int64_t at[TOGETHER];
+
+    EACH_OF(TOGETHER) {
+        at[q] = (i + q / VECS) * g->c_row + j + 16 * (q % VECS);
+        x[q] = v16_load(sum + 16 * q);
+        if (g->scale != 1.0f)
+            x[q] = v16_mul(x[q], v16_set(g->scale));
+        if (g->bias)
+            x[q] = v16_add(x[q], v16_load(g->bias + j + 16 * (q % VECS)));
+        if (g->round)
+            x[q] = bf16_of(x[q]);
+    }
+    activations(g->activation, TOGETHER, x, slope);
+    EACH_OF(TOGETHER) {
+        if (g->slope)
+            v16_store(g->slope + at[q], slope[q]);
+        if (g->times)
+            x[q] = times_slope(x[q], v16_load(g->times + at[q]));
+        if (g->add)
+            x[q] = v16_add(x[q], v16_load(g->add + at[q]));
+        v16_store(g->c + at[q], x[q]);
+    }
+}
+
+/* Activations are long, so these loops are there once, on sums in memory. */
 static void end_curved(const ls__product *g, int rows, int64_t i, int64_t j,
                        const float *sum)
 {
     float *c = g->c + i * g->c_row + j;
+    int r = 0;
 
-    for (int r = 0; r < rows; r++, c += g->c_row)
+    if (g->n - j >= COLUMNS)
+        for (; r + TOGETHER / VECS <= rows; r += TOGETHER / VECS)
+            finish_rows(g, i + r, j, sum + r * COLUMNS);
+    for (c += r * g->c_row; r < rows; r++, c += g->c_row)
         for (int v = 0; v < VECS && g->n - j > 16 * v; v++)
             put(c + 16 * v,
                 finish(g, v16_load(sum + r * COLUMNS + 16 * v), i + r,
