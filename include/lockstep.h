@@ -36,7 +36,11 @@
  * Results go through pointer arguments and are untouched on failure.  Graph
  * builders return a node or NULL; NULL in gives NULL out; the first error
  * sticks to the graph and is returned when it is compiled, so that calls nest.
- * The library never prints, exits or aborts on bad input.
+ * The library never prints, exits or aborts on bad input.  A pointer is not NULL
+ * unless a comment says what NULL means there: else the call does nothing but
+ * set ls_errmsg(), "ls_step: batch is NULL", and returns LS_EINVAL, or nothing
+ * where it returns no status: 0 (-1 where 0 is one of several), NULL, false, NaN
+ * or "".
  *
  * Ownership.  What is opened (or new) is closed (or freed) by the caller,
  * children before parents; the ending half accepts NULL.  Strings passed in

@@ -253,7 +253,7 @@ static const struct {
     {bad_gelu, LS_ESHAPE, {"gelu", "LS_I32", "(4)"}},
     {bad_names, LS_EINVAL, {"\"fc.kernel\"", "twice"}},
     {bad_input_names, LS_EINVAL, {"input \"x\"", "twice"}},
-    {bad_input_name, LS_EINVAL, {"input \"\""}},
+    {bad_input_name, LS_EINVAL, {"ls_input: name is NULL"}},
     {bad_input_rank, LS_EINVAL, {"input \"x\"", "rank 8"}},
     {bad_input_negative_rank, LS_EINVAL, {"input \"x\"", "rank -1"}},
     {bad_input_dtype, LS_EINVAL, {"input \"x\"", "dtype 7"}},
@@ -369,7 +369,8 @@ START_TEST(test_null)
     ls_graph_free(NULL);
     ls__plan_free(NULL);
     ls__context_close(NULL);
-    ls__plan_free(new_plan(g, NULL));
+    FAILS(ls__plan_new(&plan, g, backend(NULL), LS__TO_TRAIN), LS_EINVAL,
+          "add: input 1 is NULL");
     ls_graph_free(g);
 }
 END_TEST

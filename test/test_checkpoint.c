@@ -407,7 +407,7 @@ START_TEST(refuses_folders)
     put_file(in_folder("file"), "", 0);
     FAILS(keep_in(&w, "file", 0), LS_EIO, "file: the folder cannot be opened");
     FAILS(ls_checkpoints_open(&w.saved, w.r.trainer, NULL), LS_EINVAL,
-          "a folder");
+          "options is NULL");
     OK(keep_in(&w, "c", 0));
     FAILS(keep_in(&v, "c", 0), LS_EBUSY, "another run");
     ls_checkpoints_close(w.saved);

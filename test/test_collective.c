@@ -475,7 +475,7 @@ START_TEST(test_collective_refused)
     FAILS(ls_all_reduce(pool, NULL, LS_SUM, -1, &r), LS_EINVAL,
             "all-reduce: -1 arrays");
     FAILS(ls_broadcast(pool, NULL, 0, 2, NULL), LS_EINVAL,
-            "broadcast: 2 arrays, but no list");
+            "ls_broadcast: array is NULL");
     free_set(&a);
     free_set(&copy);
     ls_pool_close(pool);
@@ -537,11 +537,11 @@ START_TEST(test_pmap)
     FAILS(ls_pmap(pool, work, &fails_from, -1, in, 2, out), LS_EINVAL,
             "-1 inputs");
     FAILS(ls_pmap(pool, NULL, NULL, 2, in, 2, out), LS_EINVAL,
-            "pmap: the function is NULL");
+            "ls_pmap: fn is NULL");
     FAILS(ls_pmap(pool, work, &fails_from, 2, NULL, 2, out), LS_EINVAL,
-            "pmap: the inputs are NULL");
+            "ls_pmap: input is NULL");
     FAILS(ls_pmap(pool, work, &fails_from, 2, in, 2, NULL), LS_EINVAL,
-            "pmap: the outputs are NULL");
+            "ls_pmap: output is NULL");
     fails_from = 2;
     FAILS(ls_pmap(pool, work, &fails_from, 2, in, 2, out), LS_EUSER,
             "failed on device 2 with status -2");

@@ -11,6 +11,8 @@ extern "C" {
 
 /* ------ Operators and layers ------ */
 
+/* A name that is NULL is "", where it is not said otherwise. */
+
 /* y[..,j] = sum_i x[..,i] w[i,j] + bias[j].  x (..,I) -> (..,n).
  * Parameters "<name>.kernel" (I,n) lecun_normal, "<name>.bias" (n) zeros. */
 LS_API ls_node *ls_dense(ls_node *x, int64_t n, const char *name);

@@ -66,6 +66,8 @@ int ls__backend_find(ls__backend *backend, const char *name,
 int ls_backend_text(char text[LS_TEXT], const char *backend,
                     ls_precision precision)
 {
+    LS__NEED(text);
+
     ls__backend b;
     int status = ls__backend_find(&b, backend, precision);
 

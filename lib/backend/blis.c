@@ -236,6 +236,8 @@ int ls__blis_check(void)
 
 void ls_blis_text(char text[LS_TEXT])
 {
+    LS__NEED_OR(text, );
+
     const char *version = bli_info_get_version_str();
     long asked = asked_family();
 

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static _Thread_local char message[LS__MESSAGE];
 
@@ -40,6 +41,16 @@ int ls__fail(int status, const char *format, ...)
 int ls_error(int status, const char *text)
 {
     return ls__fail(status, "%s", text ? text : "");
+}
+
+int ls__null(const char *function, const char *argument)
+{
+    static const char sized[] = "_sized";
+    int n = (int)strlen(function), tail = (int)sizeof sized - 1;
+
+    if (n > tail && !strcmp(function + n - tail, sized))
+        n -= tail;
+    return ls__fail(LS_EINVAL, "%.*s: %s is NULL", n, function, argument);
 }
 
 int ls__no_memory(const char *what, size_t bytes)

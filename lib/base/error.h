@@ -11,6 +11,24 @@
 int ls__fail(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The one rule for NULL: a public function begins with what it needs, and leaves
+ * with LS_EINVAL, or where it returns no status with `nothing`, when an argument
+ * is NULL.  test/test_null.c calls all of them. */
+#define LS__NEED(argument) LS__NEED_AS(argument, #argument, LS_EINVAL)
+#define LS__NEED_OR(argument, nothing) \
+    LS__NEED_AS(argument, #argument, nothing)
+/* The same for an argument that has another name in the header. */
+#define LS__NEED_AS(argument, name, nothing) \
+    do { \
+        if (!(argument)) { \
+            ls__null(__func__, name); \
+            return nothing; \
+        } \
+    } while (0)
+
+/* "ls_step: batch is NULL", for ls_step_sized too; returns LS_EINVAL. */
+int ls__null(const char *function, const char *argument);
+
 /* ls__fail(LS_ENOMEM) for an allocation of `bytes` for `what`. */
 int ls__no_memory(const char *what, size_t bytes);
 

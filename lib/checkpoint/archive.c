@@ -126,6 +126,9 @@ static int open_path(ls_archive *a, const char *path)
 
 int ls_archive_open(ls_archive **archive, const char *path)
 {
+    LS__NEED(archive);
+    LS__NEED(path);
+
     ls_archive *a = ls__new(1, sizeof *a, "archive");
     int status;
 
@@ -151,12 +154,15 @@ void ls_archive_close(ls_archive *a)
 
 int ls_archive_entries(const ls_archive *a)
 {
+    LS__NEED_AS(a, "archive", 0);
     return a->count;
 }
 
 int ls_archive_entry_sized(const ls_archive *a, int i, ls_entry *entry,
                            size_t size)
 {
+    LS__NEED_AS(a, "archive", LS_EINVAL);
+    LS__NEED(entry);
     if (i < 0 || i >= a->count)
         return ls__fail(LS_EINVAL, "%s: there is no array %d of %d", a->path,
                         i, a->count);
@@ -166,6 +172,9 @@ int ls_archive_entry_sized(const ls_archive *a, int i, ls_entry *entry,
 
 int ls_archive_read(const ls_archive *a, int i, int64_t n, float *out)
 {
+    LS__NEED_AS(a, "archive", LS_EINVAL);
+    LS__NEED(out);
+
     ls_entry e;
     int status = ls_archive_entry(a, i, &e);
 
@@ -182,6 +191,9 @@ int ls_archive_read(const ls_archive *a, int i, int64_t n, float *out)
 bool ls_archive_note(const ls_archive *a, int i, const char **name,
                      const char **value)
 {
+    LS__NEED_AS(a, "archive", false);
+    LS__NEED_OR(name, false);
+    LS__NEED_OR(value, false);
     if (i < 0 || i >= a->pairs)
         return false;
     *name = a->pair[i].key;

@@ -10,6 +10,7 @@
  * are the caller's.  Everything is allocated when it is opened but for what
  * JSON needs. */
 #define _GNU_SOURCE /* pthread_setname_np */
+#include "base/error.h"
 #include "base/sized.h"
 #include "checkpoint/checkpoints.h"
 #include "pool/pool.h"
@@ -196,21 +197,26 @@ static const ls_checkpoints_options defaults = {
 
 void ls_checkpoints_defaults_sized(ls_checkpoints_options *options, size_t size)
 {
+    LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
 int ls_checkpoints_open(ls_checkpoints **checkpoints, ls_trainer *trainer,
                         const ls_checkpoints_options *options)
 {
+    LS__NEED(checkpoints);
+    LS__NEED(trainer);
+    LS__NEED(options);
+
     ls_checkpoints_options o = defaults;
     int status = ls__sized_take("checkpoints", &o, sizeof o, options);
     ls_checkpoints *c;
 
     if (status < 0)
         return status;
-    if (!trainer || !o.folder || o.keep < 0)
-        return ls__fail(LS_EINVAL, "checkpoints need a trainer, a folder and "
-                        "a number to keep that is not negative");
+    if (!o.folder || o.keep < 0)
+        return ls__fail(LS_EINVAL, "checkpoints need a folder and a "
+                        "number to keep that is not negative");
     if (!(c = ls__new(1, sizeof *c, "checkpoints")))
         return ls__spread_agree(trainer, LS_ENOMEM);
     c->trainer = trainer;
@@ -279,6 +285,8 @@ static int check_process(const ls_checkpoints *c)
 
 int ls_checkpoints_save(ls_checkpoints *c, int notes, const ls_setting *note)
 {
+    LS__NEED_AS(c, "checkpoints", LS_EINVAL);
+
     const ls_trainer *t = c->trainer;
     int before, status = check_process(c);
 
@@ -297,6 +305,8 @@ int ls_checkpoints_save(ls_checkpoints *c, int notes, const ls_setting *note)
 
 int ls_checkpoints_wait(ls_checkpoints *c)
 {
+    LS__NEED_AS(c, "checkpoints", LS_EINVAL);
+
     int status = check_process(c);
 
     if (status == 0 && c->started)

@@ -1,5 +1,6 @@
 /* Going on from a run's checkpoints: the newest that can be read, and what of it
  * is another now. */
+#include "base/error.h"
 #include "checkpoint/checkpoints.h"
 
 #include <fcntl.h>
@@ -152,6 +153,9 @@ static int load_newest(ls_checkpoints *c, int64_t *step)
 
 int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
 {
+    LS__NEED_AS(c, "checkpoints", LS_EINVAL);
+    LS__NEED(step);
+
     int64_t found = -1;
     int status = 0;
 
@@ -171,6 +175,8 @@ int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
 
 int ls_checkpoints_count(const ls_checkpoints *c)
 {
+    LS__NEED_AS(c, "checkpoints", LS_EINVAL);
+
     ls__stamp *list = NULL;
     int count = 0, status = c->started ? list_all(c, &list, &count) : 0;
 
@@ -183,11 +189,16 @@ int ls_checkpoints_count(const ls_checkpoints *c)
 
 const char *ls_checkpoints_note(const ls_checkpoints *c, const char *name)
 {
+    LS__NEED_AS(c, "checkpoints", NULL);
+    LS__NEED_OR(name, NULL);
     return json_string_value(json_object_get(c->loaded, name));
 }
 
 bool ls_checkpoints_change(const ls_checkpoints *c, int i, ls_change *change)
 {
+    LS__NEED_AS(c, "checkpoints", false);
+    LS__NEED_OR(change, false);
+
     const char *name;
     json_t *was;
 
@@ -204,5 +215,6 @@ bool ls_checkpoints_change(const ls_checkpoints *c, int i, ls_change *change)
 
 const char *ls_checkpoints_skipped(const ls_checkpoints *c)
 {
+    LS__NEED_AS(c, "checkpoints", NULL);
     return *c->skipped ? c->skipped : NULL;
 }

@@ -1,4 +1,5 @@
 /* The state hash of a trainer. */
+#include "base/error.h"
 #include "base/memory.h"
 #include "checkpoint/state_hash.h"
 #include "train/spread.h"
@@ -48,6 +49,9 @@ static int hash(const ls_trainer *t, float *room, char hex[65])
 
 void ls_trainer_hash(ls_trainer *t, char hex[65])
 {
+    LS__NEED_AS(t, "trainer", );
+    LS__NEED_OR(hex, );
+
     size_t bytes = (size_t)t->model.params.floats * sizeof(float);
     bool needs_room = ls__spread_is(t) && ls__spread_first(t);
     float *room = needs_room ? ls__block(bytes, "collected moments") : NULL;

@@ -163,12 +163,16 @@ static const ls_images_options defaults = {.size = sizeof defaults};
 
 void ls_images_defaults_sized(ls_images_options *options, size_t size)
 {
+    LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
 int ls_source_images(ls_source *source, const char *path,
                      const ls_images_options *options)
 {
+    LS__NEED(source);
+    LS__NEED(path);
+
     ls_images_options o = defaults;
     int status = ls__sized_take("images", &o, sizeof o, options);
     image_source *s;

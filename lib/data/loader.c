@@ -195,6 +195,9 @@ static int fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
 
 int ls_loader_fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
 {
+    LS__NEED_AS(l, "loader", LS_EINVAL);
+    LS__NEED(batch);
+
     double start = ls__seconds();
     int status;
 
@@ -210,11 +213,13 @@ int ls_loader_fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
 
 int64_t ls_loader_batches(const ls_loader *l)
 {
+    LS__NEED_AS(l, "loader", 0);
     return l->batches;
 }
 
 double ls_loader_seconds(const ls_loader *l)
 {
+    LS__NEED_AS(l, "loader", 0);
     return l->seconds;
 }
 
@@ -224,6 +229,7 @@ static const ls_loader_options defaults = {.size = sizeof defaults};
 
 void ls_loader_defaults_sized(ls_loader_options *options, size_t size)
 {
+    LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
@@ -354,6 +360,10 @@ static int start(ls_loader *l, const ls_trainer *t)
 int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
                    ls_source *source, const ls_loader_options *options)
 {
+    LS__NEED(loader);
+    LS__NEED(trainer);
+    LS__NEED(source);
+
     ls_loader *l = ls__new(1, sizeof *l, "loader");
     int status;
 

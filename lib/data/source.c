@@ -88,6 +88,9 @@ static int take_all(arrays *s, int n, const ls_array *array, int64_t *rows)
 
 int ls_source_arrays(ls_source *source, int n, const ls_array *array)
 {
+    LS__NEED(source);
+    LS__NEED_AS(array || n <= 0, "array", LS_EINVAL);
+
     int64_t rows = -1;
     arrays *s;
     int status;
@@ -136,6 +139,9 @@ static void weighed_close(void *user)
 
 int ls_source_weigh(ls_source *source, const float *weights, int64_t rows)
 {
+    LS__NEED(source);
+    LS__NEED(weights);
+
     weighed *s;
 
     if (rows != source->rows)

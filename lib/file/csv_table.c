@@ -97,6 +97,9 @@ static int read_names(ls_table *t)
 
 int ls_table_open(ls_table **table, const char *path)
 {
+    LS__NEED(table);
+    LS__NEED(path);
+
     ls_table *t;
     int status;
 
@@ -127,11 +130,13 @@ void ls_table_close(ls_table *table)
 
 int ls_table_columns(const ls_table *table)
 {
+    LS__NEED_OR(table, 0);
     return table->columns;
 }
 
 const char *ls_table_column(const ls_table *table, int i)
 {
+    LS__NEED_OR(table, NULL);
     return i >= 0 && i < table->columns ? table->name[i] : NULL;
 }
 
@@ -139,6 +144,8 @@ const char *ls_table_column(const ls_table *table, int i)
 
 int ls_table_next(ls_table *t)
 {
+    LS__NEED_AS(t, "table", LS_EINVAL);
+
     int status;
 
     t->row = false;
@@ -157,6 +164,8 @@ int ls_table_next(ls_table *t)
 
 int ls_table_rewind(ls_table *t)
 {
+    LS__NEED_AS(t, "table", LS_EINVAL);
+
     int status = ls__csv_rewind(&t->csv);
 
     t->row = false;
@@ -167,6 +176,7 @@ int ls_table_rewind(ls_table *t)
 
 int64_t ls_table_line(const ls_table *table)
 {
+    LS__NEED_OR(table, 0);
     return table->csv.began;
 }
 
@@ -177,6 +187,7 @@ static bool has(const ls_table *t, int i)
 
 const char *ls_table_text(const ls_table *table, int i)
 {
+    LS__NEED_OR(table, NULL);
     return has(table, i) ? text_of(table, i) : NULL;
 }
 
@@ -191,6 +202,8 @@ static bool same_letters(const char *a, const char *word)
 
 bool ls_table_missing(const ls_table *table, int i)
 {
+    LS__NEED_OR(table, false);
+
     static const char *const word[] = {"na", "n/a", "nan", "null", "?"};
     const char *text = ls_table_text(table, i);
 
@@ -204,6 +217,8 @@ bool ls_table_missing(const ls_table *table, int i)
 
 int ls_table_number(const ls_table *t, int i, double *out)
 {
+    LS__NEED_AS(t, "table", LS_EINVAL);
+    LS__NEED(out);
     if (!has(t, i))
         return ls__fail(LS_EINVAL, "%s: field %d of %s", t->path, i,
                         t->row ? "the row" : "no row");

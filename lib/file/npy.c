@@ -317,6 +317,9 @@ int ls__npy_read(ls__npy *f, ls_array *out, ls_dtype as)
 
 int ls_npy_load(ls_array *out, const char *path, ls_dtype as)
 {
+    LS__NEED(out);
+    LS__NEED(path);
+
     ls__npy f;
     int status;
 
@@ -332,6 +335,9 @@ int ls_npy_load(ls_array *out, const char *path, ls_dtype as)
 
 int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK])
 {
+    LS__NEED(path);
+    LS__NEED(shape);
+
     ls__npy f;
     int status = ls__npy_open(&f, path);
 

@@ -8,6 +8,8 @@
 
 int ls_graph_new(ls_graph **graph)
 {
+    LS__NEED(graph);
+
     ls_graph *g = ls__new(1, sizeof *g, "graph");
 
     if (!g)
@@ -41,6 +43,14 @@ ls_node *ls__graph_failed(ls_graph *graph, int status)
     return NULL;
 }
 
+ls_node *ls__graph_null(ls_graph *graph, const char *function,
+                        const char *argument)
+{
+    if (!graph->status)
+        ls__graph_failed(graph, ls__null(function, argument));
+    return NULL;
+}
+
 /* Append p to a growing list of pointers. */
 static int append(void ***list, int *count, int *capacity, void *p)
 {
@@ -71,13 +81,27 @@ static ls_node *new_node(ls_graph *g, const char *name)
     return n;
 }
 
+/* NULL for an input is what a builder that failed returned.  Where no error
+ * sticks it is the caller's, to the graph of another input. */
+static ls_node *no_input(const ls__op *op, ls_node *const *in, int missing)
+{
+    for (int i = 0; i < op->inputs; i++)
+        if (in[i] && !in[i]->graph->status) {
+            ls__fail(LS_EINVAL, "%s: input %d is NULL", op->name, missing);
+            return ls__graph_failed(in[i]->graph, LS_EINVAL);
+        }
+    return NULL;
+}
+
 ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
                       ls_node *b, ls_node *c)
 {
     ls_node *in[LS__MAX_INPUTS] = {a, b, c}, *n;
 
     for (int i = 0; i < op->inputs; i++) {
-        if (!in[i] || in[i]->graph->status)
+        if (!in[i])
+            return no_input(op, in, i);
+        if (in[i]->graph->status)
             return NULL;
         if (in[i]->op && in[i]->op->is_loss) {
             ls__fail(LS_EINVAL, "%s \"%s\": a loss is no input to anything",
@@ -134,14 +158,18 @@ ls_node *ls__node_done(ls_node *node)
 ls_node *ls_input(ls_graph *graph, const char *name, ls_dtype dtype, int rank,
                   const int64_t *shape)
 {
+    LS__NEED_OR(graph, NULL);
+
     ls_node *n;
 
-    if (!graph || graph->status)
+    if (!name)
+        return ls__graph_null(graph, __func__, "name");
+    if (graph->status)
         return NULL;
-    if (!name || rank < 0 || rank >= LS_MAX_RANK ||
+    if (rank < 0 || rank >= LS_MAX_RANK ||
         (dtype != LS_F32 && dtype != LS_I32)) {
         ls__fail(LS_EINVAL, "input \"%s\": rank %d, dtype %d: rank must be "
-                 "0..%d and dtype LS_F32 or LS_I32", name ? name : "", rank,
+                 "0..%d and dtype LS_F32 or LS_I32", name, rank,
                  (int)dtype, LS_MAX_RANK - 1);
         return ls__graph_failed(graph, LS_EINVAL);
     }
@@ -164,8 +192,8 @@ ls_node *ls_input(ls_graph *graph, const char *name, ls_dtype dtype, int rank,
 
 int ls_node_shape(const ls_node *node, int64_t shape[LS_MAX_RANK])
 {
-    if (!node)
-        return 0;
+    LS__NEED_OR(node, 0);
+    LS__NEED_OR(shape, 0);
     memcpy(shape, node->shape, (size_t)node->rank * sizeof *shape);
     return node->rank;
 }
@@ -261,11 +289,12 @@ int ls__graph_stream(ls_graph *g, const char *scope)
 
 int ls_loss(ls_graph *graph, ls_node *loss)
 {
-    if (!graph)
-        return ls__fail(LS_EINVAL, "ls_loss: no graph");
+    LS__NEED(graph);
+    if (!loss)
+        ls__graph_null(graph, __func__, "loss");
     if (graph->status)
         return ls__fail(graph->status, "%s", graph->message);
-    if (!loss || !loss->op || !loss->op->is_loss || loss->graph != graph) {
+    if (!loss->op || !loss->op->is_loss || loss->graph != graph) {
         ls__fail(LS_EINVAL, "ls_loss: the node is not a loss of this graph");
         ls__graph_failed(graph, LS_EINVAL);
         return LS_EINVAL;
@@ -283,9 +312,9 @@ static bool has_value(const ls_graph *g, const ls_node *n)
 /* Refuse what has no value to read, and a name that is taken. */
 static int check_output(const ls_graph *g, const ls_node *n, const char *name)
 {
-    if (!has_value(g, n) || !name)
+    if (!has_value(g, n))
         return ls__fail(LS_EINVAL, "output \"%s\": the node is not the value "
-                        "of an operator of this graph", name ? name : "");
+                        "of an operator of this graph", name);
     for (int i = 0; i < g->output_count; i++)
         if (!strcmp(g->outputs[i]->name, name))
             return ls__fail(LS_EINVAL, "output \"%s\" stands there twice",
@@ -295,11 +324,13 @@ static int check_output(const ls_graph *g, const ls_node *n, const char *name)
 
 int ls_output(ls_graph *graph, ls_node *node, const char *name)
 {
+    LS__NEED(graph);
+
     ls__output *o;
     int status;
 
-    if (!graph)
-        return ls__fail(LS_EINVAL, "ls_output: no graph");
+    if (!node || !name)
+        ls__graph_null(graph, __func__, node ? "name" : "node");
     if (graph->status)
         return ls__fail(graph->status, "%s", graph->message);
     status = check_output(graph, node, name);
@@ -320,10 +351,12 @@ int ls_output(ls_graph *graph, ls_node *node, const char *name)
 
 int ls_metric(ls_graph *graph, ls_node *node)
 {
+    LS__NEED(graph);
+
     int status = 0;
 
-    if (!graph)
-        return ls__fail(LS_EINVAL, "ls_metric: no graph");
+    if (!node)
+        ls__graph_null(graph, __func__, "node");
     if (graph->status)
         return ls__fail(graph->status, "%s", graph->message);
     if (!has_value(graph, node))

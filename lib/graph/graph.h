@@ -151,6 +151,18 @@ int ls__graph_stream(ls_graph *graph, const char *scope);
 int ls__node_set_shape(ls_node *node, ls_dtype dtype, int rank,
                        const int64_t *shape);
 
+/* LS__NEED in a builder that is given x: the error sticks to x's graph.  x may
+ * be NULL, which is no error of this builder's. */
+#define LS__NEED_NODE(x, argument) \
+    do { \
+        if ((x) && !(argument)) \
+            return ls__graph_null((x)->graph, __func__, #argument); \
+    } while (0)
+
+/* "ls_dense: name is NULL" sticks, unless an error does; returns NULL. */
+ls_node *ls__graph_null(ls_graph *graph, const char *function,
+                        const char *argument);
+
 /* Make the current message the graph's error if it is the first; NULL. */
 ls_node *ls__graph_failed(ls_graph *graph, int status);
 

@@ -5,22 +5,26 @@
 
 int ls_graph_nodes(const ls_graph *g)
 {
-    return g ? g->node_count : 0;
+    LS__NEED_AS(g, "graph", 0);
+    return g->node_count;
 }
 
 const ls_node *ls_graph_node(const ls_graph *g, int i)
 {
-    return g && i >= 0 && i < g->node_count ? g->nodes[i] : NULL;
+    LS__NEED_AS(g, "graph", NULL);
+    return i >= 0 && i < g->node_count ? g->nodes[i] : NULL;
 }
 
 const ls_node *ls_graph_loss(const ls_graph *g)
 {
-    return g ? g->loss : NULL;
+    LS__NEED_AS(g, "graph", NULL);
+    return g->loss;
 }
 
 const ls_node *ls_graph_output(const ls_graph *g, int i, const char **name)
 {
-    if (!g || i < 0 || i >= g->output_count)
+    LS__NEED_AS(g, "graph", NULL);
+    if (i < 0 || i >= g->output_count)
         return NULL;
     if (name)
         *name = g->outputs[i]->name;
@@ -29,24 +33,30 @@ const ls_node *ls_graph_output(const ls_graph *g, int i, const char **name)
 
 const char *ls_node_op(const ls_node *n)
 {
-    return !n ? NULL : n->op ? n->op->name : "input";
+    LS__NEED_AS(n, "node", NULL);
+    return n->op ? n->op->name : "input";
 }
 
 const char *ls_node_name(const ls_node *n)
 {
-    return n ? n->name : NULL;
+    LS__NEED_AS(n, "node", NULL);
+    return n->name;
 }
 
 const ls_node *ls_node_input(const ls_node *n, int k)
 {
-    return n && n->op && k >= 0 && k < n->op->inputs ? n->in[k] : NULL;
+    LS__NEED_AS(n, "node", NULL);
+    return n->op && k >= 0 && k < n->op->inputs ? n->in[k] : NULL;
 }
 
 bool ls_node_param(const ls_node *n, int k, ls_array_spec *param)
 {
+    LS__NEED_AS(n, "node", false);
+    LS__NEED_OR(param, false);
+
     const ls__param *p;
 
-    if (!n || !param || k < 0 || k >= n->params)
+    if (k < 0 || k >= n->params)
         return false;
     p = n->graph->params[n->param[k]];
     *param = (ls_array_spec){p->name, LS_F32, p->rank, {0}};

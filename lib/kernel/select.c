@@ -178,6 +178,8 @@ int ls__kernels_check(void)
 
 bool ls_isa_level_sized(int i, ls_isa *isa, size_t size)
 {
+    LS__NEED_OR(isa, false);
+
     const ls__kernel_table *k = ls__kernels_level(i);
     ls_isa level;
 

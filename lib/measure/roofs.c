@@ -136,6 +136,9 @@ static int check_workers(const ls_pool *pool, int workers)
 int ls_measure_flops(ls_pool *pool, int workers, const char *isa,
                      double *flops)
 {
+    LS__NEED(pool);
+    LS__NEED(flops);
+
     race r = {.pool = pool, .workers = workers,
               .k = isa ? ls__kernels_by_name(isa) : ls__kernels()};
     int status = check_workers(pool, workers);
@@ -168,6 +171,9 @@ static int64_t copy_bytes(const ls_pool *pool)
 
 int ls_measure_copy(ls_pool *pool, int workers, double *bytes_per_second)
 {
+    LS__NEED(pool);
+    LS__NEED(bytes_per_second);
+
     race r = {.pool = pool, .workers = workers, .bytes = copy_bytes(pool)};
     int status = check_workers(pool, workers);
 

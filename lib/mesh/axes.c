@@ -104,6 +104,9 @@ int ls__mesh_parse_axes(ls_mesh *mesh, const char *text)
 
 int ls_mesh_axis_size(const ls_mesh *mesh, const char *axis)
 {
+    LS__NEED_OR(mesh, 0);
+    LS__NEED_OR(axis, 0);
+
     const ls__axis *found = ls__mesh_axis(mesh, axis);
 
     return found ? found->size : 0;

@@ -126,6 +126,7 @@ static const ls_mesh_options defaults = {.size = sizeof defaults};
 
 void ls_mesh_defaults_sized(ls_mesh_options *options, size_t size)
 {
+    LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
@@ -172,6 +173,8 @@ int ls__mesh_open_below(ls_mesh **mesh, const ls_mesh_options *options,
 
 int ls_mesh_open(ls_mesh **mesh, const ls_mesh_options *options)
 {
+    LS__NEED(mesh);
+
     bool plan_only = options && options->topology;
 
     return ls__mesh_open_below(mesh, options, plan_only ? NULL : "");
@@ -208,21 +211,25 @@ void ls_mesh_close(ls_mesh *mesh)
 
 int ls_mesh_devices(const ls_mesh *mesh)
 {
+    LS__NEED_OR(mesh, 0);
     return mesh->devices;
 }
 
 int ls_mesh_workers(const ls_mesh *mesh)
 {
+    LS__NEED_OR(mesh, 0);
     return mesh->workers;
 }
 
 int ls_mesh_usable_cores(const ls_mesh *mesh)
 {
+    LS__NEED_OR(mesh, 0);
     return mesh->topology.cores;
 }
 
 int ls_mesh_worker_pu(const ls_mesh *mesh, int worker)
 {
+    LS__NEED_OR(mesh, -1);
     if (worker < 0 || worker >= mesh->workers)
         return -1;
     return mesh->topology.pu[worker % mesh->topology.pus];
@@ -230,6 +237,7 @@ int ls_mesh_worker_pu(const ls_mesh *mesh, int worker)
 
 const char *ls_mesh_text(const ls_mesh *mesh)
 {
+    LS__NEED_OR(mesh, "");
     return mesh->text;
 }
 
@@ -243,6 +251,9 @@ bool ls__mesh_oversubscribed(const ls_mesh *mesh)
 bool ls_mesh_level_sized(const ls_mesh *mesh, int i, ls_level *level,
                          size_t size)
 {
+    LS__NEED_OR(mesh, false);
+    LS__NEED_OR(level, false);
+
     ls_level l;
 
     if (!ls__machine_level(&mesh->topology, i, &l))
@@ -254,6 +265,9 @@ bool ls_mesh_level_sized(const ls_mesh *mesh, int i, ls_level *level,
 bool ls_mesh_kind_sized(const ls_mesh *mesh, int i, ls_core_kind *kind,
                         size_t size)
 {
+    LS__NEED_OR(mesh, false);
+    LS__NEED_OR(kind, false);
+
     ls_core_kind k;
 
     if (!ls__machine_kind(&mesh->topology, i, &k))
@@ -264,6 +278,7 @@ bool ls_mesh_kind_sized(const ls_mesh *mesh, int i, ls_core_kind *kind,
 
 const char *ls_mesh_cpu(const ls_mesh *mesh)
 {
+    LS__NEED_OR(mesh, "");
     return ls__machine_cpu(&mesh->topology);
 }
 
@@ -271,6 +286,9 @@ const char *ls_mesh_cpu(const ls_mesh *mesh)
 int ls_mesh_place_sized(const ls_mesh *mesh, int worker, ls_place *place,
                         size_t size)
 {
+    LS__NEED(mesh);
+    LS__NEED(place);
+
     int64_t devices = mesh->devices, workers = mesh->workers;
     ls_place p;
 

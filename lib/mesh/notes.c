@@ -5,6 +5,7 @@
  *
  * A limit is worth a note only where it leaves fewer cores than workers were
  * wanted: eight devices do not mind a quota of twelve CPUs. */
+#include "base/error.h"
 #include "mesh/mesh.h"
 
 #include <stdarg.h>
@@ -127,10 +128,12 @@ void ls__mesh_write_notes(ls_mesh *mesh)
 
 const char *ls_mesh_cores_text(const ls_mesh *mesh)
 {
+    LS__NEED_OR(mesh, "");
     return mesh->cores_text;
 }
 
 const char *ls_mesh_note(const ls_mesh *mesh, int i)
 {
+    LS__NEED_OR(mesh, NULL);
     return i >= 0 && i < mesh->notes ? mesh->note[i] : NULL;
 }

@@ -22,6 +22,9 @@ static const char *axes_text(char out[AXES_TEXT], const ls_mesh *mesh)
 int ls_sharding_data_parallel(ls_sharding *sharding, const ls_mesh *mesh,
                               const char *data_axis)
 {
+    LS__NEED(sharding);
+    LS__NEED(mesh);
+
     const char *name = data_axis ? data_axis : "data";
     char text[AXES_TEXT];
     int stride = 1;
@@ -43,6 +46,7 @@ int ls_sharding_data_parallel(ls_sharding *sharding, const ls_mesh *mesh,
 
 int ls_sharding_shard(const ls_sharding *s, int device)
 {
+    LS__NEED_AS(s, "sharding", -1);
     if (device < 0 || device >= s->devices)
         return -1;
     return device / s->stride % s->shards;

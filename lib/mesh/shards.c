@@ -128,6 +128,10 @@ static int make(ls_shards *s, const ls_array *array, ls_uneven uneven)
 int ls_batch_shard(ls_shards **shards, const ls_sharding *sharding,
                    int arrays, const ls_array *array, ls_uneven uneven)
 {
+    LS__NEED(shards);
+    LS__NEED(sharding);
+    LS__NEED_AS(array || arrays <= 0, "array", LS_EINVAL);
+
     ls_shards *s;
     int status;
 
@@ -150,6 +154,7 @@ int ls_batch_shard(ls_shards **shards, const ls_sharding *sharding,
 
 int64_t ls_shards_rows(const ls_shards *s)
 {
+    LS__NEED_AS(s, "shards", 0);
     return s->rows;
 }
 
@@ -165,6 +170,10 @@ static int check_device(const ls_shards *s, int device, int *shard)
 int ls_shards_get(const ls_shards *s, const char *name, int device,
                   ls_array *view)
 {
+    LS__NEED_AS(s, "shards", LS_EINVAL);
+    LS__NEED(name);
+    LS__NEED(view);
+
     const entry *e = find(s, s->arrays, name);
     int shard, status = check_device(s, device, &shard);
     int64_t at;
@@ -183,6 +192,8 @@ int ls_shards_get(const ls_shards *s, const char *name, int device,
 
 const float *ls_shards_mask(const ls_shards *s, int device)
 {
+    LS__NEED_AS(s, "shards", NULL);
+
     int shard = ls_sharding_shard(&s->cut, device);
 
     return s->mask && shard >= 0 ? s->mask + shard * s->rows : NULL;

@@ -67,12 +67,12 @@ static int read_graph(ls_graph **graph, const ls__safetensors *file,
 
 int ls_graph_load(ls_graph **graph, const char *path)
 {
+    LS__NEED(graph);
+    LS__NEED(path);
+
     ls__safetensors file;
     int status;
 
-    if (!graph || !path)
-        return ls__fail(LS_EINVAL, "ls_graph_load: %s is NULL",
-                        graph ? "path" : "graph");
     if ((status = ls__safetensors_read(&file, path)) < 0)
         return status;
     status = read_graph(graph, &file, path);

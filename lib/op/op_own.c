@@ -147,7 +147,7 @@ static ls_node *own_node(const ls_own_op *op, const ls__op *table,
     ls_node *a, *n;
     int status;
 
-    if (!op || !in || !(a = in[0]) || a->graph->status)
+    if (!(a = in[0]) || a->graph->status)
         return NULL;
     if ((status = check(op, is_loss)) < 0)
         return ls__graph_failed(a->graph, status);
@@ -166,10 +166,14 @@ static ls_node *own_node(const ls_own_op *op, const ls__op *table,
 
 ls_node *ls_own(const ls_own_op *op, ls_node *const *in)
 {
+    LS__NEED_OR(in, NULL);
+    LS__NEED_NODE(in[0], op);
     return own_node(op, operators, false, in);
 }
 
 ls_node *ls_own_loss(const ls_own_op *op, ls_node *const *in)
 {
+    LS__NEED_OR(in, NULL);
+    LS__NEED_NODE(in[0], op);
     return own_node(op, losses, true, in);
 }

@@ -228,6 +228,8 @@ const ls__op ls__op_reshape = {
 
 ls_node *ls_reshape(ls_node *x, int rank, const int64_t *shape)
 {
+    if (rank > 0)
+        LS__NEED_NODE(x, shape);
     return with_shape(&ls__op_reshape, x, rank, shape);
 }
 
@@ -253,6 +255,8 @@ const ls__op ls__op_broadcast = {
 
 ls_node *ls_broadcast_to(ls_node *x, int rank, const int64_t *shape)
 {
+    if (rank > 0)
+        LS__NEED_NODE(x, shape);
     return with_shape(&ls__op_broadcast, x, rank, shape);
 }
 
@@ -322,10 +326,12 @@ const ls__op ls__op_concat = {
  * times. */
 ls_node *ls_concat(ls_node *const *x, int count, int axis)
 {
+    LS__NEED_OR(x, NULL);
+
     int half = count / 2;
     ls_node *n;
 
-    if (!x || count < 1)
+    if (count < 1)
         return NULL;
     if (count == 1)
         return x[0];

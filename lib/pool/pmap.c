@@ -97,6 +97,11 @@ static int pmap(call *c, const ls_array *input, const ls_array *output)
 int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
             const ls_array *input, int outputs, const ls_array *output)
 {
+    LS__NEED(pool);
+    LS__NEED(fn);
+    LS__NEED_AS(input || inputs <= 0, "input", LS_EINVAL);
+    LS__NEED_AS(output || outputs <= 0, "output", LS_EINVAL);
+
     call c = {.pool = pool, .fn = fn, .user = user, .inputs = inputs,
               .devices = ls_pool_devices(pool), .outputs = outputs};
     int status;
@@ -104,9 +109,6 @@ int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
     if (inputs < 0 || outputs < 0)
         return ls__fail(LS_EINVAL, "pmap: %d inputs and %d outputs", inputs,
                         outputs);
-    if (!fn || (inputs > 0 && !input) || (outputs > 0 && !output))
-        return ls__fail(LS_EINVAL, "pmap: the %s NULL", !fn ? "function is"
-                        : inputs > 0 && !input ? "inputs are" : "outputs are");
     if ((status = ls__pool_take(pool)) < 0)
         return status;
     status = pmap(&c, input, output);

@@ -110,6 +110,7 @@ static const ls_pool_options defaults = {.size = sizeof defaults};
 
 void ls_pool_defaults_sized(ls_pool_options *options, size_t size)
 {
+    LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
@@ -191,6 +192,9 @@ static int pin_caller(ls_pool *p)
 int ls_pool_open(ls_pool **pool, const ls_mesh *mesh,
                  const ls_pool_options *options)
 {
+    LS__NEED(pool);
+    LS__NEED(mesh);
+
     ls_pool_options o = defaults;
     int status = ls__sized_take("pool", &o, sizeof o, options);
     ls_pool *p;
@@ -365,10 +369,12 @@ ls__track *ls__pool_track(const ls_pool *pool, int worker)
 
 int ls_pool_devices(const ls_pool *pool)
 {
+    LS__NEED_OR(pool, 0);
     return pool->mesh->devices;
 }
 
 int ls_pool_workers(const ls_pool *pool)
 {
+    LS__NEED_OR(pool, 0);
     return pool->mesh->workers;
 }

@@ -36,6 +36,7 @@ static const ls_trace_options defaults = {
 
 void ls_trace_defaults_sized(ls_trace_options *options, size_t size)
 {
+    LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
@@ -103,6 +104,9 @@ static int attach(ls_trace *t)
 int ls_trace_open(ls_trace **trace, ls_pool *pool,
                   const ls_trace_options *options)
 {
+    LS__NEED(trace);
+    LS__NEED(pool);
+
     ls_trace_options o = defaults;
     int status = ls__sized_take("trace", &o, sizeof o, options);
     ls_trace *t;
@@ -157,22 +161,30 @@ static ls__track *mine(ls_pool *pool)
 
 ls_mark ls_mark_begin(ls_pool *pool, const char *name)
 {
+    LS__NEED_OR(pool, (ls_mark){0});
+    LS__NEED_OR(name, (ls_mark){0});
     return ls__track_begin(mine(pool), 1, name);
 }
 
 void ls_mark_end(ls_pool *pool, ls_mark mark)
 {
+    LS__NEED_OR(pool, );
     ls__track_end(mine(pool), 1, &mark, LS__OWN, -1);
 }
 
 void ls_trace_counter(ls_pool *pool, const char *name, double value)
 {
+    LS__NEED_OR(pool, );
+    LS__NEED_OR(name, );
     ls__track_counter(ls__pool_track(pool, ls_pool_workers(pool)), name, value);
 }
 
 int ls_pool_doing_sized(const ls_pool *pool, int worker, ls_doing *doing,
                         size_t size)
 {
+    LS__NEED(pool);
+    LS__NEED(doing);
+
     const ls__track *k;
     ls_doing d;
 
@@ -286,6 +298,8 @@ static uint64_t dropped(const ls_trace *t, int row)
 
 int64_t ls_trace_dropped(const ls_trace *t)
 {
+    LS__NEED_AS(t, "trace", 0);
+
     int64_t sum = 0;
 
     for (int i = 0; i <= t->workers; i++)
@@ -352,6 +366,9 @@ static int fill(ls__newfile *to, const ls_trace *t)
 
 int ls_trace_write(const ls_trace *t, const char *path)
 {
+    LS__NEED_AS(t, "trace", LS_EINVAL);
+    LS__NEED(path);
+
     ls__aside to;
     int status = ls__aside_open(&to, path);
 

@@ -76,12 +76,12 @@ static int open_context(ls_context *c, ls_predictor *p, ls_pool *pool)
 
 int ls_context_open(ls_context **context, ls_predictor *p, ls_pool *pool)
 {
+    LS__NEED(context);
+    LS__NEED_AS(p, "predictor", LS_EINVAL);
+
     ls_context *c;
     int status;
 
-    if (!context || !p)
-        return ls__fail(LS_EINVAL, "ls_context_open: %s is NULL",
-                        context ? "predictor" : "context");
     if ((status = ls__kernels_check()) < 0)
         return status;
     if (!(c = ls__new(1, sizeof *c, "context")))
@@ -99,13 +99,14 @@ int ls_context_open(ls_context **context, ls_predictor *p, ls_pool *pool)
 int ls_context_set(ls_context *c, const char *input, ls_dtype dtype,
                    const void *data, int64_t rows)
 {
+    LS__NEED_AS(c, "context", LS_EINVAL);
+    LS__NEED(input);
+    LS__NEED(data);
+
     const ls__model *m;
     const ls__input *in;
     int status;
 
-    if (!c || !input)
-        return ls__fail(LS_EINVAL, "ls_context_set: %s is NULL",
-                        c ? "input" : "context");
     m = &c->predictor->model;
     if (!(in = ls__model_input(m, input)))
         return LS_ENOTFOUND;
@@ -217,11 +218,12 @@ static int predict(ls_context *c, const ls__goal *goal, int64_t n, float *out)
 int ls_context_predict(ls_context *c, const char *output, int64_t n,
                        float *out)
 {
+    LS__NEED_AS(c, "context", LS_EINVAL);
+    LS__NEED(output);
+    LS__NEED(out);
+
     const ls__goal *goal;
 
-    if (!c || !output || !out)
-        return ls__fail(LS_EINVAL, "ls_context_predict: %s is NULL",
-                        !c ? "context" : output ? "out" : "output");
     goal = ls__plan_output(c->predictor->model.plan, output);
     return goal ? predict(c, goal, n, out) : LS_ENOTFOUND;
 }

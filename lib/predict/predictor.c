@@ -77,11 +77,11 @@ static int hand_out(ls_predictor **predictor, ls_predictor *p, int status)
 
 int ls_predictor_load(ls_predictor **predictor, const char *path)
 {
+    LS__NEED(predictor);
+    LS__NEED(path);
+
     ls_predictor *p;
 
-    if (!predictor || !path)
-        return ls__fail(LS_EINVAL, "ls_predictor_load: %s is NULL",
-                        predictor ? "path" : "predictor");
     if (!(p = new_predictor()))
         return LS_ENOMEM;
     return hand_out(predictor, p, ls__model_load(&p->model, path));
@@ -123,11 +123,11 @@ static int open_model(ls_predictor *p, const ls_trainer *t)
 
 int ls_predictor_open(ls_predictor **predictor, const ls_trainer *trainer)
 {
+    LS__NEED(predictor);
+    LS__NEED(trainer);
+
     ls_predictor *p;
 
-    if (!predictor || !trainer)
-        return ls__fail(LS_EINVAL, "ls_predictor_open: %s is NULL",
-                        predictor ? "trainer" : "predictor");
     if (!(p = new_predictor()))
         return LS_ENOMEM;
     return hand_out(predictor, p, open_model(p, trainer));
@@ -170,11 +170,11 @@ static int refresh(ls_predictor *p, const ls_trainer *t)
 
 int ls_predictor_refresh(ls_predictor *p, const ls_trainer *t)
 {
+    LS__NEED_AS(p, "predictor", LS_EINVAL);
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+
     int status;
 
-    if (!p || !t)
-        return ls__fail(LS_EINVAL, "ls_predictor_refresh: %s is NULL",
-                        p ? "trainer" : "predictor");
     if ((status = check_same(&p->model.params, &t->model.params)) < 0)
         return status;
     if (atomic_flag_test_and_set(&p->refreshing))
@@ -187,12 +187,12 @@ int ls_predictor_refresh(ls_predictor *p, const ls_trainer *t)
 
 int ls_predictor_save_onnx(ls_predictor *p, const char *path)
 {
+    LS__NEED_AS(p, "predictor", LS_EINVAL);
+    LS__NEED(path);
+
     ls__snapshot *taken;
     int status;
 
-    if (!p || !path)
-        return ls__fail(LS_EINVAL, "ls_predictor_save_onnx: %s is NULL",
-                        p ? "path" : "predictor");
     taken = ls__snapshots_take(&p->snapshots);
     status = ls__onnx_write(p->model.graph, taken->weights.of, path);
     ls__snapshots_give(taken);
@@ -203,7 +203,9 @@ int ls_predictor_save_onnx(ls_predictor *p, const char *path)
 
 bool ls_predictor_input(const ls_predictor *p, int i, ls_array_spec *input)
 {
-    if (!p || !input || i < 0 || i >= p->inputs)
+    LS__NEED_AS(p, "predictor", false);
+    LS__NEED_OR(input, false);
+    if (i < 0 || i >= p->inputs)
         return false;
     *input = (ls_array_spec){p->input[i]->name, p->input[i]->dtype,
                              p->input[i]->rank, {0}};
@@ -213,9 +215,12 @@ bool ls_predictor_input(const ls_predictor *p, int i, ls_array_spec *input)
 
 bool ls_predictor_output(const ls_predictor *p, int i, ls_array_spec *output)
 {
+    LS__NEED_AS(p, "predictor", false);
+    LS__NEED_OR(output, false);
+
     const ls_node *n;
 
-    if (!p || !output || i < 0 || i >= p->model.plan->outputs)
+    if (i < 0 || i >= p->model.plan->outputs)
         return false;
     n = p->model.graph->outputs[i]->node;
     *output = (ls_array_spec){p->model.plan->output[i].name, LS_F32, n->rank,

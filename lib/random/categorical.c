@@ -1,5 +1,6 @@
 /* Drawing one of n by unnormalised log-probabilities: jax.random.categorical,
  * the argmax of logits plus Gumbel noise -log(-log u). */
+#include "base/error.h"
 #include "base/fpmode.h"
 #include "lockstep.h"
 #include "random/scalar.h"
@@ -27,6 +28,8 @@ static int64_t largest(int64_t n, const float *x)
 int64_t ls_random_categorical(ls_key key, int64_t n, const float *logits,
                               float temperature)
 {
+    LS__NEED_OR(logits, -1);
+
     ls__fpmode old = ls__fpmode_set();
     float x[CHUNK], top = -__builtin_inff();
     int64_t best = 0;

@@ -4,6 +4,7 @@
  * randn is NumPy's except that the logarithm is our own, correctly rounded but
  * for 1 in 10^5: the C library's, which NumPy calls, differs from it in about 1
  * of 3000 last bits of a double. */
+#include "base/error.h"
 #include "lockstep.h"
 #include "random/scalar.h"
 
@@ -55,6 +56,7 @@ static uint64_t draw(ls_numpy *rs, uint64_t most)
 
 void ls_numpy_seed(ls_numpy *rs, uint32_t seed)
 {
+    LS__NEED_OR(rs, );
     memset(rs, 0, sizeof *rs);
     rs->word[0] = seed;
     for (uint32_t i = 1; i < WORDS; i++) {
@@ -67,6 +69,9 @@ void ls_numpy_seed(ls_numpy *rs, uint32_t seed)
 void ls_numpy_randint(ls_numpy *rs, int64_t low, int64_t high, int64_t n,
                       int64_t *out)
 {
+    LS__NEED_OR(rs, );
+    LS__NEED_OR(out, );
+
     uint64_t most = (uint64_t)high - (uint64_t)low - 1;
     for (int64_t i = 0; i < n; i++)
         out[i] = (int64_t)((uint64_t)low + draw(rs, most));
@@ -75,6 +80,9 @@ void ls_numpy_randint(ls_numpy *rs, int64_t low, int64_t high, int64_t n,
 void ls_numpy_randint32(ls_numpy *rs, int32_t low, int32_t high, int64_t n,
                         int32_t *out)
 {
+    LS__NEED_OR(rs, );
+    LS__NEED_OR(out, );
+
     uint32_t most = (uint32_t)high - (uint32_t)low - 1;
     for (int64_t i = 0; i < n; i++)
         out[i] = (int32_t)((uint32_t)low + (uint32_t)draw(rs, most));
@@ -90,6 +98,8 @@ static double sample(ls_numpy *rs)
 
 void ls_numpy_rand(ls_numpy *rs, int64_t n, double *out)
 {
+    LS__NEED_OR(rs, );
+    LS__NEED_OR(out, );
     for (int64_t i = 0; i < n; i++)
         out[i] = sample(rs);
 }
@@ -114,12 +124,16 @@ static double gauss(ls_numpy *rs)
 
 void ls_numpy_randn(ls_numpy *rs, int64_t n, double *out)
 {
+    LS__NEED_OR(rs, );
+    LS__NEED_OR(out, );
     for (int64_t i = 0; i < n; i++)
         out[i] = gauss(rs);
 }
 
 void ls_numpy_permutation(ls_numpy *rs, int64_t n, int64_t *out)
 {
+    LS__NEED_OR(rs, );
+    LS__NEED_OR(out, );
     for (int64_t i = 0; i < n; i++)
         out[i] = i;
     for (int64_t i = n - 1; i > 0; i--) {

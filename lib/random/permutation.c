@@ -67,6 +67,8 @@ void ls__permutation(ls_key key, int64_t n, int32_t *out, void *scratch)
 
 int ls_random_permutation(ls_key key, int64_t n, int32_t *out)
 {
+    LS__NEED(out);
+
     void *scratch;
 
     if (n < 0 || n > INT32_MAX)

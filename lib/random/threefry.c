@@ -1,6 +1,7 @@
 /* JAX's keys and streams.  Long fills are kernels (kernel/k_random.h); here are
  * the single block that keys are made of and the streams built on others.
  * Fills run in the library's floating-point mode, whatever the caller's is. */
+#include "base/error.h"
 #include "base/fpmode.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
@@ -49,12 +50,15 @@ ls_key ls_key_split(ls_key key, uint64_t i)
 
 void ls_random_bits(ls_key key, uint64_t first, int64_t n, uint32_t *out)
 {
+    LS__NEED_OR(out, );
     ls__kernels()->random_bits(key.word, first, n, out);
 }
 
 void ls_random_uniform(ls_key key, uint64_t first, int64_t n, float low,
                        float high, float *out)
 {
+    LS__NEED_OR(out, );
+
     ls__fpmode old = ls__fpmode_set();
     ls__kernels()->random_uniform(key.word, first, n, low, high, out);
     ls__fpmode_restore(old);
@@ -62,6 +66,8 @@ void ls_random_uniform(ls_key key, uint64_t first, int64_t n, float low,
 
 void ls_random_normal(ls_key key, uint64_t first, int64_t n, float *out)
 {
+    LS__NEED_OR(out, );
+
     ls__fpmode old = ls__fpmode_set();
     ls__kernels()->random_normal(key.word, first, n, out);
     ls__fpmode_restore(old);
@@ -70,6 +76,8 @@ void ls_random_normal(ls_key key, uint64_t first, int64_t n, float *out)
 void ls_random_truncated_normal(ls_key key, uint64_t first, int64_t n,
                                 float *out)
 {
+    LS__NEED_OR(out, );
+
     ls__fpmode old = ls__fpmode_set();
     ls__kernels()->random_truncated_normal(key.word, first, n, out);
     ls__fpmode_restore(old);
@@ -78,6 +86,8 @@ void ls_random_truncated_normal(ls_key key, uint64_t first, int64_t n,
 void ls_random_bernoulli(ls_key key, uint64_t first, int64_t n, float p,
                          uint8_t *out)
 {
+    LS__NEED_OR(out, );
+
     float u[CHUNK];
     for (int64_t i = 0; i < n; i += CHUNK) {
         int64_t part = n - i < CHUNK ? n - i : CHUNK;
@@ -92,6 +102,8 @@ void ls_random_bernoulli(ls_key key, uint64_t first, int64_t n, float p,
 void ls_random_randint(ls_key key, uint64_t first, int64_t n, int32_t low,
                        int32_t high, int32_t *out)
 {
+    LS__NEED_OR(out, );
+
     ls_key a = ls_key_split(key, 0), b = ls_key_split(key, 1);
     uint32_t span = high > low ? (uint32_t)high - (uint32_t)low : 1;
     uint32_t half = 65536 % span, whole = half * half % span;

@@ -41,6 +41,9 @@ static int compare_count(const ls_transport *t, int settings)
 int ls_transport_compare(const ls_transport *t, int settings,
                          const ls_setting *setting)
 {
+    LS__NEED_AS(t, "transport", LS_EINVAL);
+    LS__NEED_AS(setting || settings <= 0, "setting", LS_EINVAL);
+
     int status = compare_count(t, settings);
 
     for (int i = 0; i < settings && status == 0; i += LS__FACTS) {

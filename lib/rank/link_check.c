@@ -72,6 +72,8 @@ static int check_struct(const ls_transport *t)
 
 int ls_transport_check(const ls_transport *t)
 {
+    LS__NEED_AS(t, "transport", LS_EINVAL);
+
     int status = check_struct(t);
     float *words;
     int64_t n;

@@ -332,6 +332,8 @@ static void start_end(ls_ranks *all, int rank)
 
 int ls_ranks_open(ls_ranks **ranks, int count, const ls_ranks_options *options)
 {
+    LS__NEED(ranks);
+
     ls_ranks_options o = options ? *options : (ls_ranks_options){0};
     int status = check_options(count, &o);
     ls_ranks *all;
@@ -361,12 +363,14 @@ int ls_ranks_open(ls_ranks **ranks, int count, const ls_ranks_options *options)
 
 const ls_transport *ls_ranks_transport(const ls_ranks *ranks, int rank)
 {
+    LS__NEED_OR(ranks, NULL);
     return rank < 0 || rank >= ranks->count ? NULL
                                             : &ranks->end[rank].transport;
 }
 
 int64_t ls_ranks_sent(const ls_ranks *ranks, int rank)
 {
+    LS__NEED_OR(ranks, 0);
     return atomic_load_explicit(&ranks->end[rank].sent, memory_order_relaxed);
 }
 

@@ -359,9 +359,8 @@ static int group_of(call *c, const ls_pool *pool, const char *axis)
 
 static int check_arrays(const call *c)
 {
-    if (c->arrays < 0 || (c->arrays > 0 && !c->array))
-        return ls__fail(LS_EINVAL, "%s: %d arrays%s", c->op->name, c->arrays,
-                        c->array ? "" : ", but no list of them");
+    if (c->arrays < 0)
+        return ls__fail(LS_EINVAL, "%s: %d arrays", c->op->name, c->arrays);
     return 0;
 }
 
@@ -401,6 +400,9 @@ static int start(call *c, ls_pool *pool, const char *axis)
 int ls_all_reduce(ls_pool *pool, const char *axis, ls_mean kind, int arrays,
                   const ls_buffers *array)
 {
+    LS__NEED(pool);
+    LS__NEED_AS(array || arrays <= 0, "array", LS_EINVAL);
+
     call c = {.op = &op_all_reduce, .kind = kind, .arrays = arrays,
               .array = array};
 
@@ -410,6 +412,9 @@ int ls_all_reduce(ls_pool *pool, const char *axis, ls_mean kind, int arrays,
 int ls_reduce_scatter(ls_pool *pool, const char *axis, ls_mean kind,
                       int arrays, const ls_buffers *array)
 {
+    LS__NEED(pool);
+    LS__NEED_AS(array || arrays <= 0, "array", LS_EINVAL);
+
     call c = {.op = &op_reduce_scatter, .kind = kind, .arrays = arrays,
               .array = array};
 
@@ -419,6 +424,9 @@ int ls_reduce_scatter(ls_pool *pool, const char *axis, ls_mean kind,
 int ls_all_gather(ls_pool *pool, const char *axis, int arrays,
                   const ls_buffers *array)
 {
+    LS__NEED(pool);
+    LS__NEED_AS(array || arrays <= 0, "array", LS_EINVAL);
+
     call c = {.op = &op_all_gather, .arrays = arrays, .array = array};
 
     return start(&c, pool, axis);
@@ -427,6 +435,9 @@ int ls_all_gather(ls_pool *pool, const char *axis, int arrays,
 int ls_broadcast(ls_pool *pool, const char *axis, int root, int arrays,
                  const ls_buffers *array)
 {
+    LS__NEED(pool);
+    LS__NEED_AS(array || arrays <= 0, "array", LS_EINVAL);
+
     call c = {.op = &op_broadcast, .root = root, .arrays = arrays,
               .array = array};
 

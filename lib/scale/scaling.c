@@ -57,6 +57,7 @@ static const ls_scaling_options defaults = {.size = sizeof defaults};
 
 void ls_scaling_defaults_sized(ls_scaling_options *options, size_t size)
 {
+    LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
@@ -529,6 +530,9 @@ static int make(measurement *m)
 
 int ls_scaling_run(ls_scaling **scaling, const ls_scaling_options *options)
 {
+    LS__NEED(scaling);
+    LS__NEED(options);
+
     measurement m = {.o = defaults};
     int status = ls__sized_take("scaling", &m.o, sizeof m.o, options);
 
@@ -559,6 +563,8 @@ void ls_scaling_free(ls_scaling *s)
 bool ls_scaling_get_sized(const ls_scaling *s, int i, ls_scaling_point *point,
                           size_t size)
 {
+    LS__NEED_AS(s, "scaling", false);
+    LS__NEED_OR(point, false);
     if (i < 0 || i >= s->points)
         return false;
     ls__sized_put(point, size, &s->point[i], sizeof *point);
@@ -567,6 +573,7 @@ bool ls_scaling_get_sized(const ls_scaling *s, int i, ls_scaling_point *point,
 
 double ls_scaling_seconds(const ls_scaling *s, int i, int repeat)
 {
+    LS__NEED_AS(s, "scaling", __builtin_nan(""));
     if (i < 0 || i >= s->points || repeat < 0 || repeat >= s->info.repeats)
         return __builtin_nan("");
     return s->seconds[i * s->info.repeats + repeat];
@@ -575,10 +582,13 @@ double ls_scaling_seconds(const ls_scaling *s, int i, int repeat)
 void ls_scaling_ask_sized(const ls_scaling *s, ls_scaling_info *info,
                           size_t size)
 {
+    LS__NEED_AS(s, "scaling", );
+    LS__NEED_OR(info, );
     ls__sized_put(info, size, &s->info, sizeof *info);
 }
 
 const char *ls_scaling_advice(const ls_scaling *s)
 {
+    LS__NEED_AS(s, "scaling", "");
     return s->advice;
 }

@@ -32,6 +32,9 @@ const ls_scaling_point *ls__scaling_best(const ls_scaling *s)
  * equations of the two columns 1/t and 1/(W t) against ones.  s = a/(a+b). */
 int ls_scaling_serial(const ls_scaling *s, double *share)
 {
+    LS__NEED_AS(s, "scaling", LS_EINVAL);
+    LS__NEED(share);
+
     double aa = 0, ab = 0, bb = 0, ya = 0, yb = 0, a, b;
     int n = 0;
 
@@ -99,6 +102,9 @@ static double shared(const ls_scaling *s, double measured, double bytes,
 int ls_scaling_model_sized(const ls_scaling *s, int workers,
                            ls_scaling_guess *guess, size_t size)
 {
+    LS__NEED_AS(s, "scaling", LS_EINVAL);
+    LS__NEED(guess);
+
     const ls_scaling_point *p = ls__scaling_best(s), *one = &s->point[0];
     int devices = s->info.devices;
     ls_scaling_guess g = {0};

@@ -10,6 +10,9 @@
 
 int ls_batch_open(ls_batch **batch, const ls_trainer *t)
 {
+    LS__NEED(batch);
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+
     ls_batch *b = ls__new(1, sizeof *b, "batch");
     size_t n = (size_t)t->model.inputs;
 
@@ -79,6 +82,10 @@ static void cut(ls_batch *b, int64_t i, const char *data, int64_t rows)
 int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
                  const void *data, int64_t rows)
 {
+    LS__NEED_AS(b, "batch", LS_EINVAL);
+    LS__NEED_AS(name, "input", LS_EINVAL);
+    LS__NEED(data);
+
     const ls_trainer *t = b->trainer;
     const ls__input *in = ls__model_input(&t->model, name);
     int64_t i;
@@ -97,6 +104,8 @@ int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
 
 int ls_batch_set_weights(ls_batch *b, const float *weights, int64_t rows)
 {
+    LS__NEED_AS(b, "batch", LS_EINVAL);
+
     int status = weights ? check_rows(b->trainer, "weights", rows) : 0;
 
     if (status < 0)

@@ -18,6 +18,9 @@ static ls_cost cost_of(const ls__instr *in)
 bool ls_trainer_cost_sized(const ls_trainer *t, int i, ls_cost *cost,
                            size_t size)
 {
+    LS__NEED_AS(t, "trainer", false);
+    LS__NEED_OR(cost, false);
+
     const ls__plan *plan = t->model.plan;
     ls_cost c;
 
@@ -35,6 +38,9 @@ bool ls_trainer_cost_sized(const ls_trainer *t, int i, ls_cost *cost,
 
 void ls_trainer_work_sized(const ls_trainer *t, ls_work *work, size_t size)
 {
+    LS__NEED_AS(t, "trainer", );
+    LS__NEED_OR(work, );
+
     double array = sizeof(float) * (double)t->model.params.floats;
     int moments = ls__optim_moments(t->options.optimizer.kind);
     ls_work w = {.reduce_bytes = (t->devices.of + 1) * array,
@@ -48,6 +54,8 @@ void ls_trainer_work_sized(const ls_trainer *t, ls_work *work, size_t size)
 
 int ls_trainer_clock(ls_trainer *t)
 {
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+
     ls__notes *n = &t->notes;
 
     if (!n->lap)
@@ -58,6 +66,9 @@ int ls_trainer_clock(ls_trainer *t)
 int ls_trainer_times_sized(const ls_trainer *t, int worker, ls_times *times,
                            size_t size)
 {
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(times);
+
     double all = t->seconds;
     const ls__lap *lap;
     ls_times r;

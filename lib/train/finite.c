@@ -27,6 +27,8 @@ static int check_block(const ls_trainer *t, const char *moment, ls__range has,
 
 int ls_trainer_check(const ls_trainer *t)
 {
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+
     ls_optimizer_kind kind = t->options.optimizer.kind;
     ls__range all = {0, t->model.params.floats};
     int status = check_block(t, "", all, t->model.value);

@@ -76,6 +76,9 @@ static ls_result no_result(void)
 
 int ls_gradients_open(ls_gradients **gradients, ls_trainer *t, int batches)
 {
+    LS__NEED(gradients);
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+
     ls_gradients *g;
     int status;
 
@@ -166,6 +169,10 @@ static int run(ls_gradients *g, ls__step *s)
 int ls_gradients_compute_sized(ls_gradients *g, const ls_batch *batch,
                                ls_result *result, size_t size)
 {
+    LS__NEED_AS(g, "gradients", LS_EINVAL);
+    LS__NEED(batch);
+    LS__NEED(result);
+
     ls__step s;
     int status;
 
@@ -198,6 +205,9 @@ static int check_add(const ls_gradients *g)
 
 int ls_gradients_add(ls_gradients *g, const ls_batch *batch)
 {
+    LS__NEED_AS(g, "gradients", LS_EINVAL);
+    LS__NEED(batch);
+
     ls__step s;
     int status;
 
@@ -217,6 +227,9 @@ int ls_gradients_add(ls_gradients *g, const ls_batch *batch)
 
 int ls_gradients_mean_sized(ls_gradients *g, ls_result *result, size_t size)
 {
+    LS__NEED_AS(g, "gradients", LS_EINVAL);
+    LS__NEED(result);
+
     ls__step s = step_of(g, &reduce, NULL);
     int status;
 
@@ -235,6 +248,7 @@ int ls_gradients_mean_sized(ls_gradients *g, ls_result *result, size_t size)
 
 void ls_gradients_clear(ls_gradients *g)
 {
+    LS__NEED_AS(g, "gradients", );
     begin(g, NOTHING);
     memset(g->mean, 0,
            (size_t)g->trainer->model.params.floats * sizeof *g->mean);
@@ -257,12 +271,19 @@ static int copy_out(const ls_gradients *g, const float *from, const char *name,
 int ls_gradients_get(const ls_gradients *g, const char *name, int64_t n,
                      float *out)
 {
+    LS__NEED_AS(g, "gradients", LS_EINVAL);
+    LS__NEED(name);
+    LS__NEED(out);
     return copy_out(g, g->mean, name, n, out);
 }
 
 int ls_gradients_get_device(const ls_gradients *g, int device,
                             const char *name, int64_t n, float *out)
 {
+    LS__NEED_AS(g, "gradients", LS_EINVAL);
+    LS__NEED(name);
+    LS__NEED(out);
+
     const ls_trainer *t = g->trainer;
 
     if (device < 0 || device >= t->devices.of)
@@ -277,6 +298,10 @@ int ls_gradients_get_device(const ls_gradients *g, int device,
 int ls_gradients_set(ls_gradients *g, const char *name, int64_t n,
                      const float *values)
 {
+    LS__NEED_AS(g, "gradients", LS_EINVAL);
+    LS__NEED(name);
+    LS__NEED(values);
+
     int64_t at;
     int status = ls__params_place(&g->trainer->model.params, name, name, n,
                                   &at);
@@ -333,6 +358,9 @@ static int update_by_mean(ls_gradients *g, ls_result *result)
 
 int ls_gradients_apply_sized(ls_gradients *g, ls_result *result, size_t size)
 {
+    LS__NEED_AS(g, "gradients", LS_EINVAL);
+    LS__NEED(result);
+
     ls_result r;
     int status = update_by_mean(g, &r);
 
@@ -345,6 +373,8 @@ int ls_gradients_apply_sized(ls_gradients *g, ls_result *result, size_t size)
 
 int ls_gradients_between(ls_gradients *g, ls_gradients_fn *fn, void *user)
 {
+    LS__NEED_AS(g, "gradients", LS_EINVAL);
+
     ls_trainer *t = g->trainer;
 
     if (fn && t->between && t->between != g)

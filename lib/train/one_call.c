@@ -57,6 +57,10 @@ int ls_data_parallel_step(int64_t seed, const float *x, const float *y,
                           int64_t rows, int64_t d_in, int64_t d_out,
                           int devices, double lr, float *mean_loss)
 {
+    LS__NEED(x);
+    LS__NEED(y);
+    LS__NEED(mean_loss);
+
     call c = {0};
     ls_result r;
     int status;

@@ -69,6 +69,8 @@ const char *ls_optimizer_name(ls_optimizer_kind kind)
 bool ls_optimizer_option_sized(ls_optimizer_kind kind, int i, ls_option *option,
                                size_t size)
 {
+    LS__NEED_OR(option, false);
+
     const ls__choice *c = ls__optim_choice(kind);
 
     return c && ls__choice_tell(c, i, option, size);
@@ -129,6 +131,9 @@ static int unknown(int kind)
 
 int ls_optimizer_set(ls_optimizer *o, const char *option, double value)
 {
+    LS__NEED_AS(o, "optimizer", LS_EINVAL);
+    LS__NEED(option);
+
     const ls__choice *c = ls__optim_choice(o->kind);
 
     return c ? ls__choice_set(c, o, option, value) : unknown((int)o->kind);

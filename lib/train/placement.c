@@ -211,12 +211,15 @@ static bool known(ls_state_part part)
 
 int ls_state_place(ls_trainer *t, ls_state_part part, const char *placement)
 {
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(placement);
+
     size_t n = (size_t)t->model.params.count;
     int *axis, status;
 
-    if (!known(part) || !placement)
-        return ls__fail(LS_EINVAL, "placement of part %d: %s", (int)part,
-                        placement ? "there is no such part" : "NULL");
+    if (!known(part))
+        return ls__fail(LS_EINVAL, "placement of part %d: there is no such "
+                        "part", (int)part);
     if (!(axis = ls__new(n, sizeof *axis, "placement")))
         return LS_ENOMEM;
     status = decide(t, placement, axis);
@@ -230,6 +233,10 @@ int ls_state_place(ls_trainer *t, ls_state_part part, const char *placement)
 int ls_state_axis(const ls_trainer *t, ls_state_part part, const char *name,
                   int *axis)
 {
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(name);
+    LS__NEED(axis);
+
     const ls__slot *s = ls__params_find(&t->model.params, name);
 
     if (!s)

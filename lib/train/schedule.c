@@ -141,6 +141,8 @@ const char *ls_schedule_name(ls_schedule_kind kind)
 bool ls_schedule_option_sized(ls_schedule_kind kind, int i, ls_option *option,
                               size_t size)
 {
+    LS__NEED_OR(option, false);
+
     const ls__choice *c = ls__schedule_choice(kind);
 
     return c && ls__choice_tell(c, i, option, size);
@@ -155,6 +157,9 @@ static int unknown(int kind)
 
 int ls_schedule_set(ls_schedule *s, const char *option, double value)
 {
+    LS__NEED_AS(s, "schedule", LS_EINVAL);
+    LS__NEED(option);
+
     const ls__choice *c = ls__schedule_choice(s->kind);
 
     return c ? ls__choice_set(c, s, option, value) : unknown((int)s->kind);
@@ -211,6 +216,9 @@ float ls__schedule_lr(const ls_schedule *s, double peak, int64_t done)
 
 int ls_schedule_lr(const ls_schedule *s, double peak, int64_t done, float *lr)
 {
+    LS__NEED_AS(s, "schedule", LS_EINVAL);
+    LS__NEED(lr);
+
     int status = ls__schedule_check(s);
     ls__fpmode mode;
     float rate;

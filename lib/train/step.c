@@ -280,6 +280,10 @@ static int evaluation(ls_trainer *t, const ls_batch *batch, ls_result *result)
 int ls_step_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
                   size_t size)
 {
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(batch);
+    LS__NEED(result);
+
     ls_result r;
     int status = step(t, batch, &r);
 
@@ -291,6 +295,10 @@ int ls_step_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
 int ls_evaluate_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
                       size_t size)
 {
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(batch);
+    LS__NEED(result);
+
     ls_result r;
     int status = evaluation(t, batch, &r);
 
@@ -322,6 +330,11 @@ static int check_output(ls__step *s, const char *output, int64_t n)
 int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
                int64_t n, float *out)
 {
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(batch);
+    LS__NEED(output);
+    LS__NEED(out);
+
     ls__step s = {.trainer = t, .batch = batch, .out = out,
                   .pass = t->seam ? &predict_with_others : &predict};
     int status = ls__pool_take(t->pool);

@@ -25,6 +25,8 @@ static ls_trainer_options defaults(void)
 
 void ls_trainer_defaults_sized(ls_trainer_options *options, size_t size)
 {
+    LS__NEED_OR(options, );
+
     ls_trainer_options o = defaults();
 
     ls__sized_defaults(options, size, &o, sizeof o);
@@ -290,6 +292,9 @@ int ls__trainer_open_seam(ls_trainer **trainer, ls_pool *pool,
 int ls_trainer_open(ls_trainer **trainer, ls_pool *pool,
                     const ls_graph *graph, const ls_trainer_options *options)
 {
+    LS__NEED(trainer);
+    LS__NEED(pool);
+    LS__NEED(graph);
     return ls__trainer_open_seam(trainer, pool, graph, options, NULL);
 }
 
@@ -306,10 +311,14 @@ int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
                              const ls_gradient *gradient,
                              const ls_trainer_options *options)
 {
+    LS__NEED(trainer);
+    LS__NEED(pool);
+    LS__NEED(gradient);
+
     ls_trainer *t = NULL;
     int status;
 
-    if (!gradient || !gradient->fn || gradient->inputs < 1 ||
+    if (!gradient->fn || gradient->inputs < 1 ||
         gradient->params < 1)
         return ls__fail(LS_EINVAL, "a gradient needs a function, an input "
                         "and a parameter");
@@ -325,17 +334,21 @@ int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
 
 int ls_trainer_params(const ls_trainer *t)
 {
+    LS__NEED_AS(t, "trainer", 0);
     return t->model.params.count;
 }
 
 const char *ls_trainer_param_name(const ls_trainer *t, int i)
 {
+    LS__NEED_AS(t, "trainer", NULL);
     return i < 0 || i >= t->model.params.count ? NULL : t->model.params.slot[i].name;
 }
 
 int ls_trainer_param_shape(const ls_trainer *t, int i,
                            int64_t shape[LS_MAX_RANK])
 {
+    LS__NEED_AS(t, "trainer", 0);
+    LS__NEED_OR(shape, 0);
     if (i < 0 || i >= t->model.params.count)
         return 0;
     memcpy(shape, t->model.params.slot[i].shape, sizeof t->model.params.slot[i].shape);
@@ -389,6 +402,10 @@ static int check_here(const char *name, const ls__held *array, ls__range at)
 int ls_trainer_get(const ls_trainer *t, const char *name, int64_t n,
                    float *out)
 {
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(name);
+    LS__NEED(out);
+
     ls__held array;
     ls__range at = {0};
     int status = find(t, name, n, &array, &at);
@@ -404,6 +421,10 @@ int ls_trainer_get(const ls_trainer *t, const char *name, int64_t n,
 int ls_trainer_set(ls_trainer *t, const char *name, int64_t n,
                    const float *values)
 {
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(name);
+    LS__NEED(values);
+
     ls__held array;
     ls__range at = {0}, here;
     int status = find(t, name, n, &array, &at);
@@ -420,28 +441,33 @@ int ls_trainer_set(ls_trainer *t, const char *name, int64_t n,
 
 int64_t ls_trainer_step(const ls_trainer *t)
 {
+    LS__NEED_AS(t, "trainer", 0);
     return t->step;
 }
 
 int ls_trainer_devices(const ls_trainer *t)
 {
+    LS__NEED_AS(t, "trainer", 0);
     return t->devices.of;
 }
 
 int ls_trainer_save(const ls_trainer *t, const char *path)
 {
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(path);
     return ls__weights_save(&t->model, path, NULL);
 }
 
 int ls_trainer_save_model(const ls_trainer *t, const char *path)
 {
-    if (!t || !path)
-        return ls__fail(LS_EINVAL, "ls_trainer_save_model: %s is NULL",
-                        t ? "path" : "trainer");
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(path);
     return ls__model_save(&t->model, path);
 }
 
 int ls_trainer_load(ls_trainer *t, const char *path, const char *names)
 {
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(path);
     return ls__weights_load(&t->model, path, names);
 }

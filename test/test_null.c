@@ -1,0 +1,431 @@
+/* One rule for NULL: every public function, called with NULL for each of its
+ * pointers in turn, says which argument is NULL and crashes with none.  The
+ * calls are made from the headers, so that no function is forgotten: a new one
+ * is refused here until it follows the rule or is in a list below. */
+#define _GNU_SOURCE /* fork */
+#include "folder.h"
+#include "small_model.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ------ What is good where NULL is not ------ */
+
+static struct {
+    ls_mesh *mesh;
+    ls_pool *pool;
+    ls_graph *graph;
+    ls_node *node, *nodes[3];
+    ls_trainer *trainer;
+    ls_batch *batch;
+    ls_checkpoints *checkpoints;
+    ls_checkpoints_options *checkpoints_options;
+    ls_loader *loader;
+    ls_archive *archive;
+    ls_shards *shards;
+    ls_gradients *gradients;
+    ls_gradients_fn *gradients_fn;
+    ls_predictor *predictor;
+    ls_context *context;
+    ls_scaling *scaling;
+    ls_scaling_options *scaling_options;
+    ls_trace *trace;
+    ls_ranks *ranks;
+    const ls_transport *transport;
+    ls_table *table;
+    ls_source *source;
+    ls_array *array;
+    ls_buffers *buffers;
+    ls_sharding *sharding;
+    ls_gradient *gradient;
+    ls_own_op *own_op;
+    ls_pmap_fn *pmap_fn;
+    char text[LS_TEXT];
+    double room[4096];
+} given;
+
+/* What a call returned, in the member of its type. */
+typedef struct answer {
+    long long number;
+    const void *pointer;
+    double real;
+} answer;
+
+typedef struct row {
+    const char *function, *argument, *type;
+    bool node; /* a node of the graph, for which NULL gives NULL */
+    void (*call)(answer *a);
+} row;
+
+#include "calls_with_null.h"
+
+/* ------ The rule's lists ------ */
+
+/* Where NULL means something: the comments of the headers say what. */
+static const char *const means_something[] = {
+    "ls_all_gather axis", "ls_all_reduce axis", "ls_backend_portable backend",
+    "ls_backend_text backend", "ls_batch_set_weights weights",
+    "ls_broadcast axis", "ls_checkpoints_save note", "ls_context_open pool",
+    "ls_error text", "ls_gradients_between fn", "ls_graph_output name",
+    "ls_input shape", "ls_loader_fill rows", "ls_loader_open options",
+    "ls_mean_loss weights", "ls_measure_flops isa", "ls_mesh_open options", "ls_pool_open options",
+    "ls_ranks_open options", "ls_reduce_scatter axis",
+    "ls_sharding_data_parallel data_axis", "ls_source_images options",
+    "ls_trace_open options", "ls_trainer_load names",
+    "ls_trainer_open options", "ls_trainer_open_gradient options",
+    "ls_transpose axes",
+};
+
+/* Functions that return an int which is no status. */
+static const char *const counts[] = {
+    "ls_archive_entries", "ls_graph_nodes", "ls_mesh_axis_size",
+    "ls_mesh_devices", "ls_mesh_usable_cores", "ls_mesh_workers",
+    "ls_node_shape", "ls_pool_devices", "ls_pool_workers",
+    "ls_table_columns",
+    "ls_trainer_devices", "ls_trainer_param_shape", "ls_trainer_params",
+};
+
+/* Those whose number of nothing is -1, because 0 is one of something. */
+static const char *const indices[] = {
+    "ls_mesh_worker_pu", "ls_random_categorical", "ls_sharding_shard",
+};
+
+/* Those that return a text which is never NULL. */
+static const char *const texts[] = {
+    "ls_mesh_cores_text", "ls_mesh_cpu", "ls_mesh_text", "ls_scaling_advice",
+};
+
+#define IS_IN(list, text) is_in(list, sizeof(list) / sizeof *(list), text)
+
+static bool is_in(const char *const *list, size_t n, const char *text)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i], text))
+            return true;
+    return false;
+}
+
+/* Whatever ends something accepts NULL. */
+static bool ends(const char *function)
+{
+    const char *last = strrchr(function, '_');
+
+    return !strcmp(last, "_close") || !strcmp(last, "_free");
+}
+
+static bool may_be_null(const row *r)
+{
+    char pair[128];
+
+    snprintf(pair, sizeof pair, "%s %s", r->function, r->argument);
+    return ends(r->function) || IS_IN(means_something, pair) ||
+           (!strcmp(r->type, "ls_node *") && !strcmp(r->argument, "name") &&
+            strcmp(r->function, "ls_input") != 0); /* a layer without one */
+}
+
+static long long nothing(const row *r)
+{
+    if (!strcmp(r->type, "int") && !IS_IN(counts, r->function) &&
+        !IS_IN(indices, r->function))
+        return LS_EINVAL;
+    return IS_IN(indices, r->function) ? -1 : 0;
+}
+
+static bool is_nothing(const row *r, const answer *a)
+{
+    if (!strchr(r->type, '*'))
+        return !strcmp(r->type, "double") ? a->real == 0 || isnan(a->real)
+                                          : a->number == nothing(r);
+    return IS_IN(texts, r->function)
+               ? a->pointer && !*(const char *)a->pointer
+               : !a->pointer;
+}
+
+/* "ls_step: batch is NULL", for the function as programs write it. */
+static bool says_so(const row *r)
+{
+    size_t n = strlen(r->function);
+    char text[160];
+
+    if (n > 6 && !strcmp(r->function + n - 6, "_sized"))
+        n -= 6;
+    snprintf(text, sizeof text, "%.*s: %s is NULL", (int)n, r->function,
+             r->argument);
+    return !strcmp(ls_errmsg(), text);
+}
+
+/* ------ The calls ------ */
+
+enum { RIGHT, SILENT, ANSWERED, REFUSED };
+
+static const char *const wrong[] = {
+    "", "does not say which argument is NULL", "does not return nothing",
+    "refuses NULL though it may be NULL",
+};
+
+/* In a child: what is wrong with a call. */
+static int judge(const row *r)
+{
+    answer a = {-77, &a, -77};
+
+    ls_error(0, "");
+    r->call(&a);
+    if (may_be_null(r))
+        return strstr(ls_errmsg(), "is NULL") ? REFUSED : RIGHT;
+    if (r->node) /* a message would be that of what made no node */
+        return a.pointer ? ANSWERED : RIGHT;
+    if (!says_so(r))
+        return SILENT;
+    return !strcmp(r->type, "void") || !strcmp(r->type, "ls_mark") ||
+           is_nothing(r, &a) ? RIGHT : ANSWERED;
+}
+
+/* Whether a call is right; prints what is not. */
+static bool is_right(const row *r)
+{
+    int status;
+    pid_t child;
+
+    fflush(stdout);
+    child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        signal(SIGALRM, SIG_DFL);
+        alarm(10); /* a call that waits for ever is wrong as well */
+        _exit(judge(r));
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == RIGHT)
+        return true;
+    printf("%s(.. %s NULL ..) %s\n", r->function, r->argument,
+           WIFEXITED(status) && WEXITSTATUS(status) <= REFUSED
+               ? wrong[WEXITSTATUS(status)]
+               : "crashes");
+    return false;
+}
+
+static int nothing_mapped(void *user, int device, const void *const *in,
+                          void *const *out)
+{
+    (void)user, (void)device, (void)in, (void)out;
+    return 0;
+}
+
+static int no_gradient(void *user, int device, const ls_shard *shard,
+                       const float *const *params, float *const *grads,
+                       ls_sums *sums)
+{
+    (void)user, (void)device, (void)shard, (void)params, (void)grads;
+    (void)sums;
+    return 0;
+}
+
+static int no_forward(void *user, const ls_own_run *run)
+{
+    (void)user, (void)run;
+    return 0;
+}
+
+static int open_scaled(void *user, ls_pool *pool, int fold,
+                       ls_trainer **trainer, ls_batch **batch)
+{
+    ls_graph *g = small_graph();
+
+    (void)user, (void)fold;
+    OK(ls_trainer_open(trainer, pool, g, NULL));
+    ls_graph_free(g);
+    *batch = small_batch(*trainer);
+    return 0;
+}
+
+static void give_plain(void)
+{
+    static float numbers[96];
+    static void *buffer[2] = {numbers, numbers + 16};
+    static void *out[2] = {numbers + 32, numbers + 64};
+    static const ls_array_spec spec = {"x", LS_F32, 1, {IN}};
+    static ls_array array = {"x", LS_F32, 2, {ROWS, IN}, numbers};
+    static ls_buffers buffers = {"x", LS_F32, 16, buffer, out};
+    static ls_gradient gradient = {no_gradient, NULL, 1, 1, &spec, &spec};
+    static ls_own_op own = {"own", 1, NULL, NULL, 0, no_forward, no_forward};
+
+    snprintf(given.text, sizeof given.text, "x");
+    given.array = &array;
+    given.buffers = &buffers;
+    given.gradient = &gradient;
+    given.own_op = &own;
+    given.pmap_fn = nothing_mapped;
+}
+
+static void give_graph(void)
+{
+    given.graph = small_graph();
+    given.node = ls_input(given.graph, "z", LS_F32, 1, (int64_t[]){IN});
+    for (int i = 0; i < 3; i++)
+        given.nodes[i] = given.node;
+}
+
+static void give_trainer(void)
+{
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
+    ls_node *out = ls_dense(x, OUT, "out");
+    OK(ls_output(g, out, "y"));
+    OK(ls_loss(g, ls_mean_squared_error(out, y)));
+    OK(ls_trainer_open(&given.trainer, given.pool, g, NULL));
+    ls_graph_free(g);
+    given.batch = small_batch(given.trainer);
+    OK(ls_gradients_open(&given.gradients, given.trainer, 1));
+    OK(ls_predictor_open(&given.predictor, given.trainer));
+    OK(ls_context_open(&given.context, given.predictor, NULL));
+}
+
+static void give_files(void)
+{
+    static ls_checkpoints_options o;
+    const char *path = in_folder("file");
+
+    o = ls_checkpoints_defaults();
+    o.folder = folder;
+    given.checkpoints_options = &o;
+    OK(ls_checkpoints_open(&given.checkpoints, given.trainer, &o));
+    OK(ls_trainer_save(given.trainer, path));
+    OK(ls_archive_open(&given.archive, path));
+    put_file(in_folder("table"), "a,b\n1,2\n", 8);
+    OK(ls_table_open(&given.table, in_folder("table")));
+}
+
+static void give_scaling(void)
+{
+    static ls_mesh_options mesh;
+    static ls_pool_options loose;
+    static ls_scaling_options o;
+
+    mesh = ls_mesh_defaults();
+    mesh.devices = 1;
+    loose = ls_pool_defaults();
+    loose.no_pin = true;
+    o = ls_scaling_defaults();
+    o.open = open_scaled;
+    o.mesh = &mesh;
+    o.pool = &loose;
+    o.counts = o.repeats = o.steps = 1;
+    o.count = &(const int){1};
+    o.no_roofs = true;
+    OK(ls_scaling_run(&given.scaling, &o));
+    given.scaling_options = &o;
+}
+
+static void give_rest(void)
+{
+    static ls_sharding sharding;
+    static ls_source source;
+    static float x[ROWS * IN], y[ROWS * OUT];
+    ls_array arrays[] = {{"x", LS_F32, 2, {ROWS, IN}, x},
+                         {"y", LS_F32, 2, {ROWS, OUT}, y}};
+    ls_loader_options o = ls_loader_defaults();
+
+    OK(ls_sharding_data_parallel(&sharding, given.mesh, NULL));
+    given.sharding = &sharding;
+    OK(ls_batch_shard(&given.shards, &sharding, 1, given.array,
+                      LS_UNEVEN_PAD));
+    OK(ls_source_arrays(&source, 2, arrays));
+    o.no_thread = true;
+    OK(ls_loader_open(&given.loader, given.trainer, &source, &o));
+    OK(ls_source_arrays(&source, 2, arrays));
+    given.source = &source;
+    OK(ls_trace_open(&given.trace, given.pool, NULL));
+    OK(ls_ranks_open(&given.ranks, 1, NULL));
+    given.transport = ls_ranks_transport(given.ranks, 0);
+}
+
+static void take_back(void)
+{
+    ls_trace_close(given.trace);
+    ls_ranks_close(given.ranks);
+    ls_source_close(given.source);
+    ls_loader_close(given.loader);
+    ls_shards_free(given.shards);
+    ls_table_close(given.table);
+    ls_archive_close(given.archive);
+    ls_checkpoints_close(given.checkpoints);
+    ls_context_close(given.context);
+    ls_predictor_close(given.predictor);
+    ls_gradients_close(given.gradients);
+    ls_batch_close(given.batch);
+    ls_trainer_close(given.trainer);
+    ls_pool_close(given.pool);
+    ls_graph_free(given.graph);
+    ls_scaling_free(given.scaling);
+    ls_mesh_close(given.mesh);
+    folder_close();
+}
+
+START_TEST(test_every_function)
+{
+    ls_mesh_options o = ls_mesh_defaults();
+    int bad = 0;
+
+    o.devices = 2;
+    o.workers = 1;
+    folder_open();
+    OK(ls_mesh_open(&given.mesh, &o));
+    give_plain();
+    give_scaling();
+    given.pool = open_pool(2, 1); /* no thread: a fork loses none */
+    give_trainer();
+    give_files();
+    give_rest();
+    give_graph();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        bad += !is_right(&table[i]);
+    take_back();
+    ck_assert_msg(bad == 0, "%d of %zu calls with NULL are not refused as "
+                  "they should be", bad, sizeof table / sizeof *table);
+}
+END_TEST
+
+/* A node that is NULL where no builder failed does not pass unseen. */
+START_TEST(test_missing_input)
+{
+    ls_graph *g;
+    ls_trainer *t = NULL;
+    ls_pool *pool = open_pool(1, 1);
+
+    OK(ls_graph_new(&g));
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    ls_node *y = ls_dense(x, OUT, "out");
+    ck_assert_ptr_null(ls_relu(NULL));
+    ck_assert_ptr_null(ls_relu(ls_add(y, ls_relu(NULL))));
+    FAILS(ls_loss(g, NULL), LS_EINVAL, "add: input 1 is NULL");
+    FAILS(ls_output(g, NULL, "y"), LS_EINVAL, "add: input 1 is NULL");
+    FAILS(ls_trainer_open(&t, pool, g, NULL), LS_EINVAL,
+          "add: input 1 is NULL");
+    ls_graph_free(g);
+    ls_pool_close(pool);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("null");
+    TCase *c = tcase_create("null");
+    SRunner *r = srunner_create(s);
+    int failed;
+
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, test_every_function);
+    tcase_add_test(c, test_missing_input);
+    suite_add_tcase(s, c);
+    srunner_run_all(r, CK_ENV);
+    failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed > 0;
+}
