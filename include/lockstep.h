@@ -60,6 +60,7 @@
  *     lockstep/precision.h   the numbers that layers compute with
  *     lockstep/own.h         own gradients, operators and losses
  *     lockstep/files.h       readers of data files
+ *     lockstep/control.h     early stopping, lower rates on a plateau
  *     lockstep/gradients.h   gradients in hand, before they are applied
  *     lockstep/archive.h     what safetensors files and checkpoints hold
  *     lockstep/random.h      the random numbers of JAX and NumPy
@@ -703,6 +704,7 @@ LS_API int ls_data_parallel_step(int64_t seed, const float *x, const float *y,
 #include <lockstep/archive.h>
 #include <lockstep/arithmetic.h>
 #include <lockstep/collective.h>
+#include <lockstep/control.h>
 #include <lockstep/files.h>
 #include <lockstep/gradients.h>
 #include <lockstep/machine.h>

@@ -1,0 +1,81 @@
+/* Decisions about a run by a number that is watched, such as the loss of each
+ * evaluation: when to end it, and when to go on with a lower learning rate.
+ *
+ *     ls_early_stop stop = {.patience = 5};
+ *     ls_plateau plateau = ls_plateau_defaults();
+ *
+ *     for (bool end = false; !end; ) {
+ *         ...                                         train, evaluate
+ *         ls_trainer_set_lr(t, lr * ls_plateau_take(&plateau, r.loss));
+ *         end = ls_early_stop_take(&stop, r.loss);
+ *         if (stop.since == 0)
+ *             ls_trainer_save(t, "best.safetensors");
+ *     }
+ *
+ * Both are plain values without memory of their own: whoever keeps a copy of
+ * them with a checkpoint goes on as if nothing had been between.  A value that
+ * is no number is never better than another. */
+#ifndef LOCKSTEP_CONTROL_H
+#define LOCKSTEP_CONTROL_H
+
+#include <lockstep/optim.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------ Early stopping ------ */
+
+/* Begins as zeros, but for what one wants otherwise. */
+typedef struct ls_early_stop {
+    int64_t patience; /* end after so many values in a row that are not better;
+                         0: never */
+    double min_delta; /* values are better by more than this */
+    bool rising;      /* the larger is better, as an accuracy; or else the
+                         smaller, as a loss */
+    /* What it has seen: */
+    int64_t values;   /* how many, */
+    int64_t since;    /* how many of them after the best, */
+    double best;      /* and that; NaN: none was a number */
+    double room[LS_ROOM];
+} ls_early_stop;
+
+/* Takes the next value and returns whether it is time to end.  since is 0
+ * afterwards where this value is the best so far: then is the moment to keep
+ * the weights.  NULL: false. */
+LS_API bool ls_early_stop_take(ls_early_stop *stop, double value);
+
+/* ------ A lower learning rate on a plateau ------ */
+
+/* optax.contrib.reduce_on_plateau's rule. */
+typedef struct ls_plateau {
+    double factor;     /* by which the rate goes down */
+    int64_t patience;  /* it does after so many values in a row that are not
+                          better; 0: never */
+    double rtol, atol; /* a value is better below (1 - rtol) best - atol, or if
+                          rising above (1 + rtol) best + atol */
+    int64_t cooldown;  /* values after that in which nothing is counted */
+    double min_scale;  /* it goes no lower than this, of what it began with */
+    bool rising;       /* the larger is better */
+    /* What it has seen: */
+    int64_t values;    /* how many, */
+    int64_t since;     /* how many in a row were not better, */
+    int64_t rest;      /* how many the cooldown still has, */
+    double best;       /* the best, */
+    double scale;      /* and what the rate is multiplied by */
+    double room[LS_ROOM];
+} ls_plateau;
+
+/* Returns one with optax's defaults: factor 0.1, patience 10, rtol 1e-4 and
+ * scale 1. */
+LS_API ls_plateau ls_plateau_defaults(void);
+
+/* Takes the next value and returns what the learning rate is to be multiplied
+ * by from now on.  NULL: 1. */
+LS_API double ls_plateau_take(ls_plateau *plateau, double value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
