@@ -84,9 +84,7 @@ static void open_world(world *w)
     m.devices = 4;
     m.workers = 2;
 #ifndef SMALLER
-#ifndef SMALLER
     p.no_pin = true;
-#endif
 #endif
     OK(ls_mesh_open(&w->mesh, &m));
     OK(ls_pool_open(&w->pool, w->mesh, &p));

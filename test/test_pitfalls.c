@@ -13,9 +13,9 @@
 enum { WIDTH = 4, MANY = 16 };
 
 typedef enum bug {
-    NONE, WRITES_PARAM, WRITES_OTHER, WRITES_BEYOND, SKIPS, ADDS, COUNTS,
-    COUNTS_LOSS, FAILS_AGAIN, DEPENDS_ON_THREAD, FAILS,
-    NEGATIVE
+    NONE, WRITES_PARAM, WRITES_OTHER, WRITES_BEYOND, WRITES_BEFORE,
+    WRITES_PAST, SKIPS, ADDS, COUNTS, COUNTS_LOSS, FAILS_AGAIN,
+    DEPENDS_ON_THREAD, FAILS, NEGATIVE
 } bug;
 
 typedef struct user {
@@ -35,6 +35,8 @@ static int misbehave(user *u, int device, const float *const *params,
     case WRITES_PARAM: ((float *)params[0])[1] += 1; break;
     case WRITES_OTHER: u->grad[0][2] = 5; break;
     case WRITES_BEYOND: g[WIDTH] = 1; break;
+    case WRITES_BEFORE: grads[1][-1] = 1; break; /* "b" is the first */
+    case WRITES_PAST: g[16] = 1; break;          /* "w" is the last, padded */
     case COUNTS: g[3] += (float)u->calls++; break;
     case COUNTS_LOSS: sums->loss += u->calls++; break;
     case FAILS_AGAIN: return -(u->calls++ % 2);
@@ -290,6 +292,10 @@ static const struct {
                    "parameter, which all devices share: \"w\", element 1 of 4"},
     {WRITES_OTHER, "device 1 wrote to device 0's gradient of \"w\", element 2"},
     {WRITES_BEYOND, "device 0 wrote beyond the gradient of \"w\", element 4"},
+    {WRITES_BEFORE, "device 0 wrote before all gradients of device 0: \"b\", "
+                    "element -1 of 1"},
+    {WRITES_PAST, "device 0 wrote beyond all gradients of device 0: \"w\", "
+                  "element 16 of 4"},
     {SKIPS, "device 0 did not write the gradient of \"w\", element 3 of 4"},
     {ADDS, "device 0 did not write the gradient of \"w\", element 0 of 4"},
     {COUNTS, "device 0 when called again made another gradient of \"w\", "

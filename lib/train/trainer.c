@@ -36,8 +36,8 @@ void ls_trainer_close(ls_trainer *t)
 {
     if (!t)
         return;
-    for (int d = 0; t->grad && d < t->devices.count; d++)
-        ls__block_free(t->grad[d]);
+    for (int d = 0; t->grad && d < t->devices.count && t->grad[d]; d++)
+        ls__block_free(t->grad[d] - ls__watch_guard(t->watch));
     ls__block_free(t->moment[0]);
     ls__block_free(t->moment[1]);
     ls__block_free(t->notes.report);
@@ -181,11 +181,16 @@ static int make_arrays(ls_trainer *t)
 
 static int make_gradients(ls_trainer *t)
 {
-    size_t bytes = (size_t)t->model.params.floats * sizeof(float);
+    size_t guard = ls__watch_guard(t->watch);
+    size_t floats = (size_t)t->model.params.floats + 2 * guard;
 
-    for (int d = 0; d < t->devices.count; d++)
-        if (!(t->grad[d] = ls__block(bytes, "device gradient")))
+    for (int d = 0; d < t->devices.count; d++) {
+        float *block = ls__block(floats * sizeof(float), "device gradient");
+
+        if (!block)
             return LS_ENOMEM;
+        t->grad[d] = block + guard;
+    }
     return 0;
 }
 
@@ -233,10 +238,10 @@ static int make_memory(ls_trainer *t)
     t->owned = owned(t);
     if ((status = make_lists(t)) < 0 || (status = make_notes(t)) < 0 ||
         (status = make_arrays(t)) < 0 ||
+        (status = ls__watch_open(t)) < 0 ||
         (status = make_gradients(t)) < 0 ||
         (status = ls__devices_open(t)) < 0 ||
-        (status = ls__placement_open(t)) < 0 ||
-        (status = ls__watch_open(t)) < 0)
+        (status = ls__placement_open(t)) < 0)
         return status;
     point_at_arrays(t);
     if ((status = ls__pool_take(t->pool)) < 0)

@@ -111,6 +111,34 @@ static int check_others(const ls_trainer *t, int device)
     return 0;
 }
 
+/* The guards are nobody's: `at` floats from the start of device d's
+ * gradients stands what was written. */
+static int outside(const ls_trainer *t, int device, int d, int64_t at)
+{
+    int last = t->model.params.count - 1;
+    const ls__slot *s = t->model.params.slot + (at < 0 ? 0 : last);
+
+    return ls__fail(LS_EUSER, "step %lld: the gradient function of device %d "
+                    "wrote %s all gradients of device %d: \"%s\", element %lld "
+                    "of %lld", (long long)t->step, device,
+                    at < 0 ? "before" : "beyond", d, s->name,
+                    (long long)(at - s->offset), (long long)s->size);
+}
+
+static int check_guards(const ls_trainer *t, int device)
+{
+    int64_t n = t->model.params.floats;
+
+    for (int d = 0; d < t->devices.count; d++)
+        for (int64_t i = 0; i < LS__GUARD; i++) {
+            if (!poisoned(t->grad[d] - 1 - i))
+                return outside(t, device, d, -1 - i);
+            if (!poisoned(t->grad[d] + n + i))
+                return outside(t, device, d, n + i);
+        }
+    return 0;
+}
+
 /* Padding is nobody's.  A graph may leave gradients out: they stay zero. */
 static int check_own(const ls_trainer *t, int device)
 {
@@ -187,7 +215,8 @@ static int call_twice(ls_trainer *t, int device, const ls_shard *shard)
         return 0;
     if ((status = check_values(t, device)) < 0 ||
         (status = check_others(t, device)) < 0 ||
-        (status = check_own(t, device)) < 0)
+        (status = check_own(t, device)) < 0 ||
+        (status = check_guards(t, device)) < 0)
         return status;
     memcpy(t->watch->grad, t->grad[device], (size_t)n * sizeof(float));
     poison(t->grad[device], n);
@@ -207,7 +236,7 @@ int ls__watch_device(ls_trainer *t, int device, const ls_shard *shard)
 
     memcpy(t->watch->value, t->model.value, (size_t)n * sizeof(float));
     for (int d = 0; d < t->devices.count; d++)
-        poison(t->grad[d], n);
+        poison(t->grad[d] - LS__GUARD, n + 2 * LS__GUARD);
     status = call_twice(t, device, shard);
     clear_poison(t->grad[device], n);
     digest_of(t, device, t->watch->digest[device]);

@@ -6,6 +6,10 @@
 
 #include "train/trainer.h"
 
+/* Floats before and after each device's gradient that nobody may write: no
+ * other memory stands there when a function goes past the ends. */
+enum { LS__GUARD = 64 };
+
 /* What is compared with; one device at a time. */
 struct ls__watch {
     float *value;          /* the parameters before the call */
@@ -13,9 +17,16 @@ struct ls__watch {
     uint8_t (*digest)[32]; /* [device] of the gradient when called alone */
 };
 
-/* Make t->watch if the option or the environment asks for it. */
+/* Make t->watch if the option or the environment asks for it; before the
+ * gradients are. */
 int ls__watch_open(ls_trainer *t);
 void ls__watch_close(struct ls__watch *watch);
+
+/* The guard before and after each gradient, in floats; 0 without a watch. */
+static inline size_t ls__watch_guard(const struct ls__watch *watch)
+{
+    return watch ? LS__GUARD : 0;
+}
 
 /* Before a step, on the caller: call the function twice for one device alone.
  * LS_EUSER names the device and the array it wrote to but should not have, or
