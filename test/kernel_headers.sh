@@ -1,6 +1,7 @@
 #!/bin/sh
 # Proves that each header of the kernels can be read alone: it compiles without
-# another before it, as a plain level and, on x86-64, with AVX2 or AVX-512.
+# another before it, as the least level of this machine and, on x86-64, with AVX2
+# or AVX-512.
 tool=
 . "$(dirname "$0")/shell.sh"
 : >"$dir/out"
@@ -27,7 +28,8 @@ for path in "$top_srcdir"/lib/kernel/*.h; do
     case $header:$(uname -m) in
     k_simd_avx512.h:x86_64) alone "$header" $avx512 ;;
     k_simd_avx2.h:x86_64) alone "$header" $avx2 ;;
-    k_simd_avx*) ;;
+    k_simd_neon.h:aarch64) alone "$header" ;;
+    k_simd_avx* | k_simd_neon.h*) ;;
     *:x86_64) alone "$header"; alone "$header" $avx512 ;;
     *) alone "$header" ;;
     esac

@@ -1,5 +1,5 @@
 /* Everything that is compiled once per instruction level.  v2.c, v3.c, v4.c
- * and plain.c include this one file under different compiler flags; all of it
+ * and neon.c include this one file under different compiler flags; all of it
  * is static, and only the table at the end leaves the file. */
 #include "kernel/k_bf16.h"
 #include "kernel/k_bf16_conv.h"

@@ -7,7 +7,7 @@
 
 #if defined(__AVX512F__)
 enum { CHAINS = 12 }; /* of 32 registers */
-#elif defined(__AVX2__) || defined(__aarch64__)
+#elif defined(__AVX2__) || defined(LS_NEON)
 enum { CHAINS = 6 }; /* 12 of 16 registers; arm64: 24 of 32 */
 #else
 enum { CHAINS = 3 }; /* 12 of 16 */

@@ -1,7 +1,7 @@
 /* Sixteen lanes at a time: v16 holds 16 floats, w16 16 uint32, m16 a yes or no
- * for each of 16 lanes.  One set of names over AVX-512, AVX2 with FMA, and
- * plain C; the compiler's own macros choose, so a kernel file is written once
- * and compiled once per level.
+ * for each of 16 lanes.  One set of names over AVX-512, AVX2 with FMA,
+ * NEON, and plain C; the compiler's own macros choose, so a kernel file is
+ * written once and compiled once per level.
  *
  * Every operation gives the same bits on every level (NaN payloads apart), in
  * the floating-point mode the caller set.  The width is part of the contract of
@@ -32,10 +32,14 @@
 
 #include "kernel/k_inline.h"
 
-#if defined(__AVX512F__)
+#if defined(LS_PLAIN_LANES)
+#include "kernel/k_simd_plain.h"
+#elif defined(__AVX512F__)
 #include "kernel/k_simd_avx512.h"
 #elif defined(__AVX2__) && defined(__FMA__)
 #include "kernel/k_simd_avx2.h"
+#elif defined(__aarch64__)
+#include "kernel/k_simd_neon.h"
 #else
 #include "kernel/k_simd_plain.h"
 #endif

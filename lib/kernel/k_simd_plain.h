@@ -1,6 +1,6 @@
 /* The lanes of k_simd.h in four vectors of four, in the vector extension of GCC
- * and Clang: NEON on arm64, SSE on x86-64 without AVX2.  The other two levels
- * are tested against this one. */
+ * and Clang: SSE on x86-64 without AVX2.  The other levels are tested against
+ * this one. */
 #ifndef LS_KERNEL_K_SIMD_PLAIN_H
 #define LS_KERNEL_K_SIMD_PLAIN_H
 
@@ -9,10 +9,6 @@
 
 #include "base/fma.h"
 #include "kernel/k_inline.h"
-
-#if defined(__aarch64__)
-#include <arm_neon.h>
-#endif
 
 typedef float v4 __attribute__((vector_size(16)));
 typedef uint32_t w4 __attribute__((vector_size(16)));
@@ -196,12 +192,6 @@ SIMD v16 v16_sqrt(v16 x) { return (v16)EACH(v4_sqrt, x); }
 
 // clang-format on
 
-#if defined(__aarch64__)
-SIMD v4 v4_fma(v4 x, v4 y, v4 z)
-{
-    return (v4)vfmaq_f32((float32x4_t)z, (float32x4_t)x, (float32x4_t)y);
-}
-#else
 /* Never inlined: the long way round, at every fma of every kernel, would take
  * a compiler minutes. */
 __attribute__((noinline, unused)) static v4 v4_fma(v4 x, v4 y, v4 z)
@@ -209,7 +199,6 @@ __attribute__((noinline, unused)) static v4 v4_fma(v4 x, v4 y, v4 z)
     return (v4){ls__fmaf(x[0], y[0], z[0]), ls__fmaf(x[1], y[1], z[1]),
                 ls__fmaf(x[2], y[2], z[2]), ls__fmaf(x[3], y[3], z[3])};
 }
-#endif
 
 SIMD v16 v16_fma(v16 x, v16 y, v16 z)
 {

@@ -16,6 +16,9 @@
 enum { ROWS = 14, VECS = 2 }; /* 28 of 32 registers */
 #elif defined(__AVX2__)
 enum { ROWS = 6, VECS = 1 }; /* 12 of 16: a v16 is two of them */
+#elif defined(LS_NEON)
+enum { ROWS = 5, VECS = 1 }; /* 20 of 32: a v16 is four, as a line is, and a row
+                                of A keeps a number in one */
 #else
 enum { ROWS = 4, VECS = 1 };
 #endif
@@ -33,7 +36,8 @@ typedef v16 tile_sums[ROWS][VECS];
 #define CASE(r, CALL) case r: CALL(r); break;
 #define CASES_3(CALL) CASE(1, CALL) CASE(2, CALL) CASE(3, CALL)
 #define CASES_4(CALL) CASES_3(CALL) CASE(4, CALL)
-#define CASES_6(CALL) CASES_4(CALL) CASE(5, CALL) CASE(6, CALL)
+#define CASES_5(CALL) CASES_4(CALL) CASE(5, CALL)
+#define CASES_6(CALL) CASES_5(CALL) CASE(6, CALL)
 #define CASES_14(CALL) \
     CASES_6(CALL) CASE(7, CALL) CASE(8, CALL) CASE(9, CALL) CASE(10, CALL) \
     CASE(11, CALL) CASE(12, CALL) CASE(13, CALL) CASE(14, CALL)
@@ -41,6 +45,8 @@ typedef v16 tile_sums[ROWS][VECS];
 #define TILE_CASES CASES_14
 #elif defined(__AVX2__)
 #define TILE_CASES CASES_6
+#elif defined(LS_NEON)
+#define TILE_CASES CASES_5
 #else
 #define TILE_CASES CASES_4
 #endif
