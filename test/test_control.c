@@ -1,7 +1,7 @@
 /* Early stopping and lower rates on plateaus: the decisions of Flax and optax,
  * those made again after a copy, and values that are no numbers. */
 #include "calls.h"
-#include "golden/control.h"
+#include "golden/watched.h"
 
 #include <math.h>
 

@@ -96,7 +96,7 @@ static void prepare(void)
     b_end = room((2 * MOST + GAP) * MOST);
     c_end = room((MOST + GAP) * MOST + GAP);
     packed_end = room((MOST + 64) * MOST);
-    scratch_end = room((MOST + 256) * MOST);
+    scratch_end = room(1 << 20);
 }
 
 /* The last two are those whose lines share sets of the cache. */

@@ -1,4 +1,5 @@
 /* What becomes of a run by a number that is watched. */
+#include "base/error.h"
 #include "lockstep.h"
 
 static const double NOTHING = __builtin_nan("");
@@ -14,8 +15,7 @@ static bool is_better(const ls_early_stop *s, double value)
 
 bool ls_early_stop_take(ls_early_stop *s, double value)
 {
-    if (!s)
-        return false;
+    LS__NEED_AS(s, "stop", false);
     if (s->values++ == 0)
         s->best = NOTHING;
     s->since++;
@@ -53,8 +53,7 @@ static void reduce(ls_plateau *p)
 
 double ls_plateau_take(ls_plateau *p, double value)
 {
-    if (!p)
-        return 1;
+    LS__NEED_AS(p, "plateau", 1);
     if (p->values++ == 0)
         p->best = NOTHING;
     p->since++;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Write control.h: what test_control.c expects, as C tables.
+"""Write watched.h: what test_control.c expects, as C tables.
 
-    make_control.py > control.h
+    make_watched.py > watched.h
 
 Made with jax 0.10.2, optax 0.2.8, flax 0.12.8, numpy 2.4.6:
 pip install jax==0.10.2 optax==0.2.8 flax==0.12.8 numpy==2.4.6.
@@ -65,7 +65,7 @@ def table(kind, name, rows, form):
 
 
 v = losses()
-print(f"/* Made by make_control.py with optax {version('optax')}, flax "
+print(f"/* Made by make_watched.py with optax {version('optax')}, flax "
       f"{version('flax')} and jax {jax.__version__}. */")
 table("double", "control_loss", [float(x) for x in v], repr)
 table("double", "control_scale", [scales(o, v) for o in PLATEAUS], repr)

@@ -1,4 +1,4 @@
-/* Made by make_control.py with optax 0.2.8, flax 0.12.8 and jax 0.10.2. */
+/* Made by make_watched.py with optax 0.2.8, flax 0.12.8 and jax 0.10.2. */
 
 static const double control_loss[40] = {
     2.1101596355438232, 1.8345930576324463, 1.491243600845337,
