@@ -247,7 +247,7 @@ for model in "linear --x $y --y $y" "mlp --x $x --y $y --hidden 8 --no-shuffle" 
     run $model $eval $d --batch $rows --steps 4 --log-every 1 --eval-every 1
     sed -n 's/^.lockstep. step 000\([123]\)/\1/p' "$dir/out" >"$dir/stepped"
     sed -n 's/^.lockstep. eval step 000\([123]\)/\1/p' "$dir/out" |
-        sed 's/  acc.*//' >"$dir/evaluated"
+        sed 's/  acc.*//; s/  R2.*//' >"$dir/evaluated"
     same "$model is evaluated" "$dir/stepped" "$dir/evaluated"
     is "at the end too" "$(grep -c '^.lockstep. eval step 0004' "$dir/out")" 1
     is "$model has a best" "$(grep -c '^.lockstep. eval best' "$dir/out")" 1

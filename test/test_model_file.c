@@ -248,6 +248,57 @@ static void write_first(const char *path)
     ls_pool_close(pool);
 }
 
+/* ------ texts of a program's own ------ */
+
+static const char *note_of(const ls_archive *a, const char *name)
+{
+    const char *is, *value;
+
+    for (int i = 0; ls_archive_note(a, i, &is, &value); i++)
+        if (!strcmp(is, name))
+            return value;
+    return NULL;
+}
+
+static int save_note(const ls_trainer *t, const char *path, const char *name,
+                     const char *value)
+{
+    return ls_trainer_save_noted(t, path, 2,
+                                 (ls_setting[]){{"units", "cm"},
+                                                {name, value}});
+}
+
+START_TEST(test_notes)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(1, 1);
+    ls_archive *a;
+    run r = open_run(pool, first_graph(), &o);
+    const char *path;
+
+    folder_open();
+    path = in_folder("m");
+    OK(save_note(r.trainer, path, "table", "{\"a\": 1}"));
+    OK(ls_archive_open(&a, path));
+    ck_assert_str_eq(note_of(a, "table"), "{\"a\": 1}");
+    ck_assert_str_eq(note_of(a, "units"), "cm");
+    ck_assert_ptr_nonnull(note_of(a, "lockstep.graph"));
+    ls_archive_close(a);
+    OK(ls_trainer_load(r.trainer, path, NULL));
+    ck_assert_int_eq(save_note(r.trainer, path, "units", "m"), LS_EINVAL);
+    ck_assert_int_eq(save_note(r.trainer, path, "sha256", "m"), LS_EINVAL);
+    ck_assert_int_eq(save_note(r.trainer, path, "lockstep.graph", "m"),
+                     LS_EINVAL);
+    ck_assert_int_eq(save_note(r.trainer, path, "x", "\xff"), LS_EINVAL);
+    ck_assert_int_eq(save_note(r.trainer, path, NULL, "x"), LS_EINVAL);
+    ck_assert_int_eq(ls_trainer_save_noted(r.trainer, path, 1, NULL),
+                     LS_EINVAL);
+    close_run(&r);
+    ls_pool_close(pool);
+    folder_close();
+}
+END_TEST
+
 /* What it predicts for fill_uniform(1): the bits are those of every machine. */
 static const float first_y[3] = {-0x1.1def8ap-8f, 0x1.d0aa32p-1f,
                                 0x1.67194ap-3f};
@@ -436,6 +487,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_requests);
     tcase_add_loop_test(t, test_goes_on, 0, MODELS);
     tcase_add_test(t, test_earlier);
+    tcase_add_test(t, test_notes);
     tcase_add_loop_test(t, test_refused_text, 0, sizeof bad / sizeof *bad);
     tcase_add_test(t, test_too_large);
     tcase_add_test(t, test_own);

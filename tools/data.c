@@ -132,6 +132,7 @@ void data_free(data *d)
     for (int i = 0; i < DATA_INPUTS; i++)
         ls_array_free(&d->held_out[i]);
     ls_array_free(&d->mask);
+    coding_free(&d->coding);
     text_free(&d->text);
     noise_free(&d->noise);
     *d = (data){0};

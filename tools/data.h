@@ -11,6 +11,7 @@
 #ifndef TOOLS_DATA_H
 #define TOOLS_DATA_H
 
+#include "coding.h"
 #include "noise.h"
 #include "text.h"
 
@@ -27,6 +28,7 @@ typedef struct data {
     int inputs; /* arrays in memory; 0: another source, or a text */
     data_input input[DATA_INPUTS];
     ls_array held_out[DATA_INPUTS]; /* rows of the same to evaluate on; or empty */
+    coding coding;        /* of a table; no columns: there is none */
     ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */
     ls_source evaluation; /* rows 0: none */
@@ -59,8 +61,32 @@ int data_hold(data *d, const char *const path[DATA_INPUTS]);
 /* Weights of the rows that are there, from a .npy file of one axis. */
 int data_mask(data *d, const char *path);
 
+/* Which rows a share of them holds back: the first ceil(share x rows) of
+ * numpy.random.RandomState(seed).permutation(rows).  To be freed; NULL after a
+ * message. */
+bool *data_choose(int64_t rows, double share, int64_t seed);
+
+/* Hold these rows of the arrays back, to evaluate on. */
+int data_hold_rows(data *d, const bool *held);
+
+/* Weigh the rows so that all classes of the labels, the second input, have the
+ * same weight together, and the rows a mean weight of 1. */
+int data_balance(data *d, int64_t classes);
+
 /* Make the arrays the source. */
 int data_collect(data *d);
+
+/* ------ Tables: "x", and "y" its labels or numbers ------ */
+
+typedef struct table_file {
+    const char *path;
+    coding_wants wants;
+    double valid; /* share of the rows to hold back */
+    int64_t seed; /* that says which */
+} table_file;
+
+/* The inputs, and what is held back; d->coding is what they are of. */
+int data_table(data *d, const table_file *file);
 
 /* ------ Generated arrays ------ */
 

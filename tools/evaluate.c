@@ -13,12 +13,15 @@ int evaluation_check(const run *r)
     if (data_holds_rows(d))
         return OPT_GO;
     if (!d->text.bytes)
-        return opt_fail(OPT_WRONG, "--eval-every: nothing is held out; "
+        return opt_fail(OPT_WRONG,
+                        "--eval-every: nothing is held out; "
                         "--eval-data or --eval-x names rows to evaluate on");
     if (text_eval_batches(&d->text))
         return OPT_GO;
-    return opt_fail(OPT_FAILED, "%s: %lld bytes are held out, fewer than "
-                    "--seq-len %lld", s->eval_data ? s->eval_data : s->data,
+    return opt_fail(OPT_FAILED,
+                    "%s: %lld bytes are held out, fewer than "
+                    "--seq-len %lld",
+                    s->eval_data ? s->eval_data : s->data,
                     (long long)d->text.held_size, (long long)s->seq_len);
 }
 
@@ -74,9 +77,35 @@ static void count(score *s, double loss, double accuracy, int64_t done)
     if (!s->times++ || better) {
         s->best = value;
         s->best_step = done;
+        s->since = 0;
+    } else {
+        s->since++;
     }
     s->by_loss = isnan(accuracy);
     s->last = value;
+}
+
+int evaluation_open(evaluation *e, run *r, score *s)
+{
+    *e = (evaluation){r, s, {0}};
+    return figures_open(&e->figures, r);
+}
+
+void evaluation_close(evaluation *e)
+{
+    figures_close(&e->figures);
+}
+
+bool evaluation_better(const evaluation *e)
+{
+    return e->score->times && !e->score->since;
+}
+
+bool evaluation_enough(const evaluation *e)
+{
+    int64_t most = e->run->set.early_stop;
+
+    return most && e->score->times && e->score->since >= most;
 }
 
 int evaluate(evaluation *e, int64_t done)
@@ -90,9 +119,10 @@ int evaluate(evaluation *e, int64_t done)
            opt_shown(loss));
     if (data_holds_rows(&e->run->data) && !isnan(accuracy))
         printf("  acc %.4f", opt_shown(accuracy));
+    status = figures_print(&e->figures);
     putchar('\n');
     count(e->score, loss, accuracy, done);
-    return opt_end(OPT_GO);
+    return opt_end(status);
 }
 
 int evaluation_sum(const evaluation *e)
@@ -102,6 +132,8 @@ int evaluation_sum(const evaluation *e)
     if (!s->times || !data_holds_rows(&e->run->data))
         return OPT_GO;
     printf("[lockstep] eval best %s %.4f at step %04lld, last %.4f\n",
-           s->by_loss ? "loss" : "acc", opt_shown(s->best), (long long)s->best_step, opt_shown(s->last));
+           s->by_loss ? "loss" : "acc", opt_shown(s->best),
+           (long long)s->best_step, opt_shown(s->last));
+    figures_confusion(&e->figures);
     return opt_end(OPT_GO);
 }

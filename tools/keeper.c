@@ -66,6 +66,7 @@ static const note notes[] = {
     {"best accuracy", AT(score.best), true},
     {"best step", AT(score.best_step), false},
     {"last accuracy", AT(score.last), true},
+    {"evaluations since the best", AT(score.since), false},
 };
 enum { NOTES = sizeof notes / sizeof *notes };
 
@@ -114,6 +115,8 @@ static int read_notes(const keeper *k, const run *r, position *at)
     for (int i = 0; i < NOTES; i++) {
         const char *text = ls_checkpoints_note(k->all, notes[i].name);
 
+        if (!text && notes[i].at == AT(score.since))
+            continue; /* younger than the others */
         if (!read_note(&notes[i], text, at))
             return opt_fail(OPT_FAILED, "%s: the checkpoint's note \"%s\" is "
                             "%s, which lockstep-train does not write",

@@ -1,4 +1,5 @@
 /* lockstep-predict: what a model file makes of rows, as lines of text. */
+#include "feed.h"
 #include "opt.h"
 #include "table.h"
 
@@ -10,8 +11,6 @@
 #include <string.h>
 
 const char opt_program_name[] = "lockstep-predict";
-
-enum { CHUNK = 256 }; /* rows at a time */
 
 typedef struct settings {
     const char *output, *onnx;
@@ -26,8 +25,9 @@ static const opt options[] = {
 
 static const opt_model only = {
     .name = "",
-    .about = "Write what a model file predicts for each row of INPUT, an array "
-             "in a .npy file:\na header line, then a line a row.",
+    .about = "Write what a model file predicts for each row of INPUT, a table "
+             "(.csv) or an array\nin a .npy file: a header line, then a line a "
+             "row.",
 };
 static const opt_model *const models[] = {&only};
 
@@ -39,13 +39,57 @@ typedef struct run {
     ls_predictor *predictor;
     ls_context *context;
     ls_array_spec in, out;
-    ls_array x;
-    int64_t rows, in_size;
+    coding coding; /* of a table; no columns: the model is of another kind */
+    feed feed;
     float *y;
     table table;
 } run;
 
 /* ------ opening ------ */
+
+static int64_t elements(const ls_array_spec *spec)
+{
+    int64_t size = 1;
+
+    for (int i = 0; i < spec->rank; i++)
+        size *= spec->shape[i];
+    return size;
+}
+
+/* What a file says of its table must be of the model that it holds. */
+static int check_coding(const run *r, const char *path)
+{
+    const coding *c = &r->coding;
+    int64_t outputs = c->target.words.count ? c->target.words.count : 1;
+
+    if (elements(&r->in) == c->width && elements(&r->out) == outputs &&
+        r->in.dtype == LS_F32)
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: the description of its table is not of its "
+                    "model: %lld inputs and %lld outputs, not %lld and %lld",
+                    path, (long long)c->width, (long long)outputs,
+                    (long long)elements(&r->in), (long long)elements(&r->out));
+}
+
+static int read_coding(run *r, const char *path)
+{
+    const char *name, *value;
+    ls_archive *a;
+    int status = opt_check(ls_archive_open(&a, path));
+
+    if (status != OPT_GO)
+        return status;
+    for (int i = 0; status == OPT_GO && ls_archive_note(a, i, &name, &value);
+         i++)
+        if (!strcmp(name, CODING_KEY)) {
+            status = coding_load(&r->coding, value, path);
+            if (status == OPT_GO)
+                status = check_coding(r, path);
+            break;
+        }
+    ls_archive_close(a);
+    return status;
+}
 
 static int open_model(run *r)
 {
@@ -64,56 +108,31 @@ static int open_model(run *r)
     if (ls_predictor_input(r->predictor, 1, &second))
         return opt_fail(OPT_FAILED, "%s: the model has more than one input, "
                         "\"%s\" and \"%s\"", path, r->in.name, second.name);
+    if ((status = read_coding(r, path)) != OPT_GO)
+        return status;
     return opt_check(ls_context_open(&r->context, r->predictor, NULL));
 }
 
-static void shape_text(int rank, const int64_t *shape, char *text, size_t size)
-{
-    size_t n = (size_t)snprintf(text, size, "(");
-
-    for (int i = 0; i < rank && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? "," : "",
-                              (long long)shape[i]);
-    if (n < size)
-        snprintf(text + n, size - n, ")");
-}
-
-/* Rows of the input's shape, or one such row alone. */
-static int read_input(run *r)
+static int open_input(run *r)
 {
     const char *path = r->line.path[1];
-    const int64_t *want = r->in.shape;
-    size_t bytes = (size_t)r->in.rank * sizeof *want;
-    char is[128], should[128];
-    int status = opt_check(ls_npy_load(&r->x, path, r->in.dtype));
+    size_t n = strlen(path);
 
-    if (status != OPT_GO)
-        return status;
-    r->in_size = 1;
-    for (int i = 0; i < r->in.rank; i++)
-        r->in_size *= want[i];
-    r->rows = r->x.rank > r->in.rank ? r->x.shape[0] : 1;
-    if ((r->x.rank == r->in.rank + 1 &&
-         !memcmp(r->x.shape + 1, want, bytes)) ||
-        (r->x.rank == r->in.rank && !memcmp(r->x.shape, want, bytes)))
-        return OPT_GO;
-    shape_text(r->x.rank, r->x.shape, is, sizeof is);
-    shape_text(r->in.rank, want, should, sizeof should);
-    return opt_fail(OPT_FAILED, "%s: its shape is %s; the model takes rows of "
-                    "%s", path, is, should);
+    if (r->coding.columns && (n < 4 || strcmp(path + n - 4, ".npy")))
+        return feed_table(&r->feed, path, &r->coding);
+    return feed_array(&r->feed, path, &r->in,
+                      r->coding.columns ? &r->coding : NULL);
 }
 
 static int open_output(run *r)
 {
     FILE *file = stdout;
-    int64_t size = 1;
+    const coding *c = r->coding.columns ? &r->coding : NULL;
 
     if (r->set.output && !(file = fopen(r->set.output, "w")))
         return opt_fail(OPT_FAILED, "%s: %s", r->set.output, strerror(errno));
-    r->table = table_new(file, r->graph);
-    for (int i = 0; i < r->out.rank; i++)
-        size *= r->out.shape[i];
-    r->y = malloc((size_t)(CHUNK * size) * sizeof *r->y);
+    r->table = table_new(file, r->graph, c);
+    r->y = malloc((size_t)(FEED_ROWS * elements(&r->out)) * sizeof *r->y);
     return r->y ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the output");
 }
 
@@ -131,13 +150,14 @@ static int save_onnx(run *r)
 
 static int predict(run *r)
 {
-    int status = OPT_GO;
+    const void *x;
+    int64_t n = 0;
+    int status = feed_next(&r->feed, &x, &n);
 
-    table_head(&r->table);
-    for (int64_t i = 0; i < r->rows && status == OPT_GO; i += CHUNK) {
-        int64_t n = r->rows - i < CHUNK ? r->rows - i : CHUNK;
-        const char *x = (const char *)r->x.data + 4 * i * r->in_size;
-
+    if (status == OPT_GO)
+        table_head(&r->table);
+    for (; status == OPT_GO && n > 0;
+         status = status == OPT_GO ? feed_next(&r->feed, &x, &n) : status) {
         status = opt_check(ls_context_set(r->context, r->in.name, r->in.dtype,
                                           x, n));
         if (status == OPT_GO)
@@ -188,7 +208,7 @@ int main(int argc, char **argv)
     if (status == OPT_GO)
         status = save_onnx(&r);
     if (status == OPT_GO)
-        status = read_input(&r);
+        status = open_input(&r);
     if (status == OPT_GO)
         status = open_output(&r);
     if (status == OPT_GO)
@@ -197,7 +217,8 @@ int main(int argc, char **argv)
     ls_context_close(r.context);
     ls_predictor_close(r.predictor);
     ls_graph_free(r.graph);
-    ls_array_free(&r.x);
+    feed_close(&r.feed);
+    coding_free(&r.coding);
     free(r.y);
     return status == OPT_DONE ? 0 : status;
 }

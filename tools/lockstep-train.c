@@ -15,6 +15,7 @@
 #include "stop.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char opt_program_name[] = "lockstep-train";
@@ -84,7 +85,8 @@ static int open_run(session *s)
 
     if (status == OPT_GO)
         status = run_open_data(r);
-    if (status == OPT_GO && (r->set.eval_every || r->set.eval_data))
+    if (status == OPT_GO &&
+        (r->set.eval_every || r->set.eval_data || r->set.early_stop))
         status = evaluation_check(r);
     if (status != OPT_GO)
         return status;
@@ -139,6 +141,37 @@ static int open_watchdog(session *s)
     return OPT_GO;
 }
 
+/* ------ Saving ------ */
+
+/* The model, and of a table what its columns are. */
+static int save(session *s)
+{
+    const coding *c = &s->run.data.coding;
+    ls_setting note = {CODING_KEY, NULL};
+    char *text;
+    int status;
+
+    if (!s->run.set.save)
+        return OPT_GO;
+    if (!c->columns)
+        return opt_check(ls_trainer_save_model(s->run.trainer,
+                                               s->run.set.save));
+    if (!(note.value = text = coding_write(c)))
+        return OPT_FAILED;
+    status = opt_check(ls_trainer_save_noted(s->run.trainer, s->run.set.save, 1,
+                                             &note));
+    free(text);
+    return status;
+}
+
+/* At the end: unless the best weights are there already. */
+static int save_last(session *s)
+{
+    bool best = s->run.set.early_stop && s->at.score.times;
+
+    return best ? OPT_GO : save(s);
+}
+
 /* ------ The steps ------ */
 
 static int log_line(session *s, const ls_result *result)
@@ -162,9 +195,11 @@ static int count_epoch(session *s, const ls_result *result)
     if (done % batches)
         return OPT_GO;
     progress_clear(&s->bar);
-    printf("Epoch %lld: Loss=%.4f, Acc=%.4f\n", (long long)(done / batches),
-           opt_shown(s->at.loss / s->at.weight),
-           opt_shown(s->at.right / s->at.weight));
+    printf("Epoch %lld: Loss=%.4f", (long long)(done / batches),
+           opt_shown(s->at.loss / s->at.weight));
+    if (!s->run.set.regression)
+        printf(", Acc=%.4f", opt_shown(s->at.right / s->at.weight));
+    putchar('\n');
     s->at.loss = s->at.right = s->at.weight = 0;
     return opt_end(metrics_flush(&s->metrics));
 }
@@ -222,6 +257,18 @@ static void tell_empty(session *s, int64_t step)
     s->told_empty = true;
 }
 
+/* With --early-stop the file is that of the best weights, from the moment that
+ * they are the best: whatever ends the run, it is there. */
+static int evaluate_now(session *s, int64_t done)
+{
+    int status = evaluate(&s->eval, done);
+
+    if (status == OPT_GO && s->run.set.early_stop &&
+        evaluation_better(&s->eval))
+        status = save(s);
+    return status;
+}
+
 static int one_step(session *s, int64_t step)
 {
     ls_result result;
@@ -249,7 +296,7 @@ static int one_step(session *s, int64_t step)
         status = count_epoch(s, &result);
     if (status == OPT_GO && evaluation_due(&s->eval, step + 1)) {
         progress_clear(&s->bar);
-        status = evaluate(&s->eval, step + 1);
+        status = evaluate_now(s, step + 1);
     }
     s->at.done = step + 1;
     progress_step(&s->bar, step + 1, result.loss, rows);
@@ -265,22 +312,14 @@ static int write_trace(session *s)
     return opt_check(ls_trace_write(s->trace, s->run.set.trace));
 }
 
-static int save(session *s)
-{
-    if (!s->run.set.save)
-        return OPT_GO;
-    return opt_check(ls_trainer_save_model(s->run.trainer,
-                                           s->run.set.save));
-}
-
 /* After a failure, which gives the status: the trainer is as the last good step
  * left it, and hours of training are not thrown away; but nothing that is no
  * number replaces what was saved before. */
 static int leave(session *s, int status)
 {
     write_trace(s);
-    if (s->run.set.save && ls_trainer_check(s->run.trainer) == 0 &&
-        save(s) == OPT_GO)
+    if (s->run.set.save && !s->run.set.early_stop &&
+        ls_trainer_check(s->run.trainer) == 0 && save(s) == OPT_GO)
         fprintf(stderr, "%s: %s: the parameters after %lld updates\n",
                 opt_program_name, s->run.set.save,
                 (long long)ls_trainer_step(s->run.trainer));
@@ -305,11 +344,12 @@ static int train(session *s)
 {
     int status = OPT_GO;
 
+    if ((status = evaluation_open(&s->eval, &s->run, &s->at.score)) != OPT_GO)
+        return status;
     stop_open();
-    s->eval = (evaluation){&s->run, &s->at.score};
     progress_start(&s->bar, s->at.done, s->run.set.steps);
     if (s->run.set.steps == 0 && evaluation_due(&s->eval, 0))
-        status = evaluate(&s->eval, 0);
+        status = evaluate_now(s, 0);
     for (int64_t i = s->at.done; i < s->run.set.steps && status == OPT_GO;
          i++) {
         status = one_step(s, i);
@@ -318,6 +358,11 @@ static int train(session *s)
             s->stopped = launch_most(&s->launch, stop_signal());
         if (s->stopped)
             break; /* a step is done: the run ends as if it were the last */
+        if (status == OPT_GO && evaluation_enough(&s->eval)) {
+            printf("[lockstep] eval none better in %lld: the end, after step "
+                   "%04lld\n", (long long)s->at.score.since, (long long)(i + 1));
+            break;
+        }
     }
     stall_close(&s->watchdog);
     progress_clear(&s->bar);
@@ -358,7 +403,7 @@ static int finish(session *s)
     if (status != OPT_GO)
         return leave(s, status);
     status = write_trace(s);
-    if (save(s) != OPT_GO)
+    if (save_last(s) != OPT_GO)
         status = OPT_FAILED;
     ls_trainer_hash(s->run.trainer, hex);
     if (!*hex)
@@ -383,6 +428,7 @@ static void close_all(session *s)
     stall_close(&s->watchdog);
     ls_trace_close(s->trace);
     explain_free(&s->explain);
+    evaluation_close(&s->eval);
     keeper_close(&s->keeper);
     run_close(&s->run);
 }

@@ -19,6 +19,15 @@ static const opt_word precisions[] = {
 static const opt_word means[] = {
     {"exact", LS_MEAN_EXACT}, {"per-shard", LS_MEAN_OF_SHARDS}, {NULL, 0}};
 
+static const opt_word tasks[] = {
+    {"auto", CODING_AUTO}, {"classification", CODING_CLASSES},
+    {"regression", CODING_REGRESSION}, {NULL, 0}};
+
+static const opt_word missing[] = {
+    {"refuse", CODING_REFUSE}, {"mean", CODING_MEAN}, {NULL, 0}};
+
+static const opt_word balances[] = {{"even", 0}, {"balanced", 1}, {NULL, 0}};
+
 static const opt_word levels[] = {{"1", 1}, {"2", 2}, {NULL, 0}};
 
 static const opt_word backends[] = {
@@ -79,7 +88,24 @@ static const opt first[] = {
     { OPT_ROW("mask", "FILE.npy", OPT_TEXT, AT(mask), FOR(ROWS), "",
               "weights of the rows of --x"), MAY_DIFFER },
     { OPT_ROW("data", "PATH", OPT_TEXT, AT(data), FOR("gpt", IMAGES), "",
-              "images (CIFAR, IDX, .npy), or a text"), MAY_DIFFER },
+              "images (CIFAR, IDX, .npy), a text, or a table (.csv)"),
+      MAY_DIFFER },
+    { OPT_ROW("target", "COLUMN", OPT_TEXT, AT(target), FOR("mlp"), "",
+              "of a table: what is to be predicted"), .needs = "data" },
+    { OPT_ROW("ignore", "COLUMN,..", OPT_TEXT, AT(ignore), FOR("mlp"), "",
+              "of a table: columns to leave out"), .needs = "target" },
+    { OPT_ROW("task", NULL, OPT_CHOICE, AT(task), FOR("mlp"), "auto",
+              "auto: a target of text is classes, of numbers regression"),
+      .words = tasks },
+    { OPT_ROW("missing", NULL, OPT_CHOICE, AT(missing), FOR("mlp"), "refuse",
+              "values of a table; mean puts the column's in their place"),
+      .words = missing, .needs = "target" },
+    { OPT_ROW("valid", "X", OPT_DECAY, AT(valid), FOR("linear", "lm", "mlp"),
+              "0", "share of the rows of files to hold back, as 0.2"),
+      .not_with = "mask" },
+    { OPT_ROW("class-weights", NULL, OPT_CHOICE, AT(balance), FOR("mlp"),
+              "even", "balanced: the rarer a class, the heavier its rows"),
+      .words = balances, .not_with = "mask" },
     { OPT_ROW("eval-data", "PATH", OPT_TEXT, AT(eval_data),
               FOR("gpt", IMAGES), "", "the same, to evaluate on"), TRAIN,
       MAY_DIFFER },
@@ -184,6 +210,12 @@ static const opt third[] = {
       MAY_DIFFER },
     { OPT_ROW("eval-every", "N", OPT_NUMBER, AT(eval_every), ALL, "0",
               "after N, 2N.. updates, and at the end"), TRAIN, MAY_DIFFER },
+    { OPT_ROW("top-k", "K", OPT_NUMBER, AT(top_k), FOR("mlp"), "0",
+              "tell how often the class is among the K likeliest"), TRAIN,
+      MAY_DIFFER },
+    { OPT_ROW("early-stop", "N", OPT_NUMBER, AT(early_stop), ALL, "0",
+              "end after N evaluations without a better one; save the best"),
+      TRAIN, MAY_DIFFER },
     { OPT_ROW("sample", "N", OPT_NUMBER, AT(sample), FOR("gpt"), "0",
               "print N bytes of generated text at the end"), TRAIN,
       MAY_DIFFER },

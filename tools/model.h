@@ -17,6 +17,14 @@ typedef struct settings {
     bool allow_single;
     int64_t seed, data_seed;
     const char *x, *y, *mask, *data, *eval_data, *eval_x, *eval_y;
+    const char *target, *ignore; /* columns of a table */
+    int64_t task;                /* CODING_AUTO.. */
+    int64_t missing;             /* CODING_REFUSE.. */
+    double valid;                /* share of the rows that is held back */
+    int64_t balance;             /* 1: classes weigh the same */
+    bool regression;             /* once the data is loaded */
+    int64_t top_k;               /* 0: not asked for */
+    int64_t early_stop;          /* evaluations; 0: never */
     const char *norm_mean, *norm_std; /* of images: lists of numbers */
     int64_t rows, d_in, d_out;
     int64_t classes;

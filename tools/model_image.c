@@ -88,12 +88,70 @@ static int64_t count_classes(const ls_array *labels)
     return most + 1;
 }
 
+/* A table is small, so 10 epochs are next to nothing, and its last batch is
+ * padded, so that every row counts. */
+static void table_defaults(settings *s, const opt_line *line)
+{
+    s->shuffle = !s->no_shuffle;
+    if (!opt_given(line, "epochs"))
+        s->epochs = 50;
+    if (!opt_given(line, "uneven"))
+        s->uneven = UNEVEN_PAD;
+}
+
+static int mlp_table(data *d, settings *s, const opt_line *line)
+{
+    table_file f = {.path = s->data, .valid = s->valid, .seed = s->data_seed,
+                    .wants = {s->target, s->ignore, s->task,
+                              s->missing == CODING_MEAN}};
+    int status = check_no_images(s);
+    int64_t rows;
+
+    if (status == OPT_GO && s->eval_data)
+        status = opt_fail(OPT_WRONG, "--eval-data is for images; --valid holds "
+                          "rows of a table back");
+    if (status == OPT_GO)
+        status = data_table(d, &f);
+    if (status != OPT_GO)
+        return status;
+    table_defaults(s, line);
+    s->regression = d->coding.target.words.count == 0;
+    s->d_out = 1;
+    rows = d->rows + d->held_out[0].shape[0];
+    status = model_follow(line, "rows", &s->rows, rows, s->data);
+    if (status == OPT_GO)
+        status = model_follow(line, "d-in", &s->d_in, d->coding.width, s->data);
+    if (status == OPT_GO && !s->regression)
+        status = model_follow(line, "classes", &s->classes,
+                              d->coding.target.words.count, s->data);
+    return status == OPT_GO ? model_load_rest(d, s) : status;
+}
+
+/* --task regression of arrays: numbers as they are. */
+static int mlp_numbers(data *d, settings *s, const opt_line *line)
+{
+    int status = data_load(d, "y", s->y, LS_F32, 2);
+
+    if (status == OPT_GO)
+        status = model_follow(line, "rows", &s->rows, d->rows, s->x);
+    if (status == OPT_GO)
+        status = model_follow(line, "d-in", &s->d_in, d->input[0].all.shape[1],
+                              s->x);
+    if (status != OPT_GO)
+        return status;
+    s->regression = true;
+    s->d_out = d->input[1].all.shape[1];
+    return model_load_rest(d, s);
+}
+
 static int mlp_rows(data *d, settings *s, const opt_line *line)
 {
     int status = check_no_images(s);
 
     if (status == OPT_GO)
         status = data_load(d, "x", s->x, LS_F32, 2);
+    if (status == OPT_GO && s->task == CODING_REGRESSION)
+        return mlp_numbers(d, s, line);
     if (status == OPT_GO)
         status = data_load(d, "y", s->y, LS_I32, 1);
     if (status == OPT_GO)
@@ -115,7 +173,17 @@ static int mlp_files(data *d, settings *s, const opt_line *line)
     s->shuffle = !s->no_shuffle;
     if (rank < 0)
         return opt_check(rank);
+    if (rank > 2 && s->task == CODING_REGRESSION)
+        return opt_fail(OPT_WRONG, "--task regression is for tables and for "
+                        "rows of --x, not for images");
     return rank > 2 ? mlp_images(d, s, line) : mlp_rows(d, s, line);
+}
+
+static bool names_table(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot && (!strcmp(dot, ".csv") || !strcmp(dot, ".tsv"));
 }
 
 static int mlp_load(data *d, settings *s, const opt_line *line)
@@ -128,10 +196,19 @@ static int mlp_load(data *d, settings *s, const opt_line *line)
         status = read_widths("hidden", s->hidden, widths, &n);
     if (status != OPT_GO)
         return status;
+    if (s->target)
+        return mlp_table(d, s, line);
+    if (s->data && names_table(s->data))
+        return opt_fail(OPT_WRONG, "%s: --target names the column that is to be "
+                        "predicted", s->data);
     if (s->x || s->data)
         return mlp_files(d, s, line);
     if (check_no_images(s) != OPT_GO)
         return OPT_WRONG;
+    if (s->task == CODING_REGRESSION || s->valid > 0 || s->balance)
+        return opt_fail(OPT_WRONG, "--%s is for files, --data or --x",
+                        s->valid > 0 ? "valid"
+                        : s->balance ? "class-weights" : "task");
     ls_numpy_seed(&rs, (uint32_t)s->data_seed);
     return data_classes(d, "x", "y", &rs, s->rows, s->d_in, s->classes);
 }
@@ -160,7 +237,9 @@ static void mlp_build(ls_graph *g, const settings *s)
 {
     int64_t widths[MOST_LAYERS];
     ls_node *x = ls_input(g, "x", LS_F32, 1, &s->d_in);
-    ls_node *y = ls_input(g, "y", LS_I32, 0, NULL);
+    int64_t wanted = s->regression ? s->d_out : s->classes;
+    ls_node *y = s->regression ? ls_input(g, "y", LS_F32, 1, &s->d_out)
+                               : ls_input(g, "y", LS_I32, 0, NULL);
     int n;
 
     read_widths("hidden", s->hidden, widths, &n);
@@ -169,9 +248,10 @@ static void mlp_build(ls_graph *g, const settings *s)
         x = activations[s->activation](mlp_layer(x, widths[i], i));
         x = model_drop(x, s, "dropout");
     }
-    x = mlp_layer(x, s->classes, n);
-    ls_output(g, x, "logits");
-    ls_loss(g, ls_cross_entropy(x, y));
+    x = mlp_layer(x, wanted, n);
+    ls_output(g, x, s->regression ? "prediction" : "logits");
+    ls_loss(g, s->regression ? ls_mean_squared_error(x, y)
+                             : ls_cross_entropy(x, y));
 }
 
 static const model mlp = {
@@ -183,10 +263,13 @@ static const model mlp = {
 
 const opt_model model_mlp = {
     .name = "mlp",
-    .about = "classifier: dense layers with an activation between them",
-    .note = "--data is a folder or a file of images in CIFAR-10's binary form, "
-            "IDX (MNIST's,\nplain or gzip'd) or .npy, labels beside it; sizes "
-            "and classes follow it.\nA folder's test set, or --eval-data, is "
+    .about = "dense layers with an activation between them: classes, numbers",
+    .note = "--data F.csv --target COLUMN is a table: its columns are "
+            "standardised, a\ntarget of text is classes, one of numbers "
+            "regression; --valid 0.2 holds a\nfifth back.\nOther --data is a "
+            "folder or a file of images in CIFAR-10's binary form, IDX\n"
+            "(MNIST's, plain or gzip'd) or .npy, labels beside it; sizes and "
+            "classes\nfollow it.\nA folder's test set, or --eval-data, is "
             "evaluated after each epoch.\nWithout files the rows are made of "
             "classes: a centre each, randn, and\nrandn noise of deviation 3 "
             "around it.  Parameters are named as nnx names a\nlist of "

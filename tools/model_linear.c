@@ -27,6 +27,8 @@ static int linear_load(data *d, settings *s, const opt_line *line)
         return status;
     if (s->x)
         return linear_files(d, s, line);
+    if (s->valid > 0)
+        return opt_fail(OPT_WRONG, "--valid is for files, --x");
     ls_numpy_seed(&rs, (uint32_t)s->data_seed);
     status = data_randn(d, "x", &rs, s->rows, s->d_in);
     return status == OPT_GO ? data_randn(d, "y", &rs, s->rows, s->d_out)

@@ -1,6 +1,8 @@
 /* See model_parts.h. */
 #include "model_parts.h"
 
+#include <stdlib.h>
+
 int model_follow(const opt_line *line, const char *name, int64_t *size,
                  int64_t actual, const char *path)
 {
@@ -36,10 +38,37 @@ int model_check_files(const settings *s)
     return OPT_GO;
 }
 
+/* --valid, of arrays. */
+static int hold_back(data *d, const settings *s)
+{
+    bool *held;
+    int status;
+
+    if (s->eval_x || s->eval_data)
+        return opt_fail(OPT_WRONG, "--valid and --eval-%s exclude each other",
+                        s->eval_x ? "x" : "data");
+    if (!d->inputs)
+        return opt_fail(OPT_WRONG, "--valid is for tables and arrays; images "
+                        "have --eval-data");
+    if (!(held = data_choose(d->rows, s->valid, s->data_seed)))
+        return OPT_WRONG;
+    status = data_hold_rows(d, held);
+    free(held);
+    return status;
+}
+
 int model_load_rest(data *d, const settings *s)
 {
     const char *const path[DATA_INPUTS] = {s->eval_x, s->eval_y};
     int status = s->mask ? data_mask(d, s->mask) : OPT_GO;
+
+    if (status == OPT_GO && s->valid > 0 && !d->coding.columns)
+        status = hold_back(d, s);
+    if (status == OPT_GO && s->balance && (!d->inputs || s->regression))
+        status = opt_fail(OPT_WRONG, "--class-weights is for classes, of tables "
+                          "or of rows of --x");
+    if (status == OPT_GO && s->balance)
+        status = data_balance(d, s->classes);
 
     if (status == OPT_GO && s->eval_x && d->inputs)
         status = data_hold(d, path);

@@ -175,10 +175,10 @@ int run_open_data(run *r)
                 !s->scale.weak,
         .devices = (int)s->devices,
         .micro = (int)s->accumulate,
-        .pad = s->uneven == UNEVEN_PAD,
     };
     int status = r->model->load(&r->data, s, &r->line);
 
+    cut.pad = s->uneven == UNEVEN_PAD; /* a table has its own default */
     if (status == OPT_GO)
         status = data_plan(&r->data, &cut);
     s->batch = r->data.batch;

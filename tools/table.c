@@ -15,10 +15,10 @@ static int64_t elements(const ls_node *n, int64_t *width)
     return size;
 }
 
-table table_new(FILE *file, const ls_graph *graph)
+table table_new(FILE *file, const ls_graph *graph, const coding *coded)
 {
     const ls_node *loss = ls_graph_loss(graph);
-    table t = {.file = file};
+    table t = {.file = file, .coding = coded};
     const ls_node *output = ls_graph_output(graph, 0, &t.name);
     int64_t width;
     bool is_of_loss = loss && ls_node_input(loss, 0) == output;
@@ -34,8 +34,38 @@ table table_new(FILE *file, const ls_graph *graph)
     return t;
 }
 
+/* As CSV has it: in quotes where it must be. */
+static void put_text(FILE *file, const char *before, const char *text)
+{
+    if (!text[strcspn(text, ",;\t\"\r\n")] && *text != ' ') {
+        fprintf(file, "%s%s", before, text);
+        return;
+    }
+    fprintf(file, "\"%s", before);
+    for (; *text; text++)
+        fprintf(file, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', file);
+}
+
+/* "diagnosis,p_benign,p_malignant", or the target alone. */
+static void coded_head(const table *t)
+{
+    const coding *c = t->coding;
+
+    put_text(t->file, "", c->target.name);
+    for (int i = 0; i < c->target.words.count; i++) {
+        fputc(',', t->file);
+        put_text(t->file, "p_", c->target.words.word[i]);
+    }
+    fputc('\n', t->file);
+}
+
 void table_head(const table *t)
 {
+    if (t->coding) {
+        coded_head(t);
+        return;
+    }
     if (t->label)
         fprintf(t->file, "%s", t->label);
     for (int64_t i = 0; i < t->columns; i++)
@@ -66,15 +96,23 @@ static void classes(const table *t, const float *y)
 
     for (int64_t i = 0; i < t->columns; i++)
         sum += exp((double)y[i] - (double)y[top]);
-    fprintf(t->file, "%lld", (long long)top);
+    if (t->coding)
+        put_text(t->file, "", t->coding->target.words.word[top]);
+    else
+        fprintf(t->file, "%lld", (long long)top);
     for (int64_t i = 0; i < t->columns; i++)
         fprintf(t->file, ",%.6g", exp((double)y[i] - (double)y[top]) / sum);
 }
 
 static void numbers(const table *t, const float *y)
 {
-    for (int64_t i = 0; i < t->columns; i++)
-        fprintf(t->file, "%s%.9g", i ? "," : "", (double)y[i]);
+    const coding *c = t->coding;
+
+    for (int64_t i = 0; i < t->columns; i++) {
+        double unit = c ? c->target.scale : 1, zero = c ? c->target.mean : 0;
+
+        fprintf(t->file, "%s%.9g", i ? "," : "", (double)y[i] * unit + zero);
+    }
 }
 
 void table_rows(const table *t, int64_t rows, const float *y)

@@ -3,6 +3,8 @@
 #ifndef TOOLS_TABLE_H
 #define TOOLS_TABLE_H
 
+#include "coding.h"
+
 #include <lockstep.h>
 
 #include <stdbool.h>
@@ -16,11 +18,13 @@ typedef struct table {
     const char *name;  /* of the output */
     int64_t size;      /* elements of a row of the output */
     int64_t columns;   /* that are shown: the last ones of the row */
+    const coding *coding; /* of the table that was trained on: its words, its
+                             units; NULL: there is none */
 } table;
 
 /* What the graph's loss says of its first output: classes of labels, the next
- * token after the last position, or numbers.  file and name are borrowed. */
-table table_new(FILE *file, const ls_graph *graph);
+ * token after the last position, or numbers.  All is borrowed. */
+table table_new(FILE *file, const ls_graph *graph, const coding *coded);
 
 void table_head(const table *t);
 

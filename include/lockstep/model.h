@@ -26,6 +26,12 @@ extern "C" {
  * alone.  LS_EIO, LS_EINVAL (a name is not UTF-8), LS_ENOMEM. */
 LS_API int ls_trainer_save_model(const ls_trainer *trainer, const char *path);
 
+/* Write the same with texts of your own in the metadata, where ls_archive_note
+ * finds them: what a program must know to use the model.  LS_EINVAL: a name is
+ * there twice or is one that the file has itself, or a text is not UTF-8. */
+LS_API int ls_trainer_save_noted(const ls_trainer *trainer, const char *path,
+                                 int notes, const ls_setting *note);
+
 /* Build the graph that a model file holds; ls_graph_free frees it.  LS_EIO;
  * LS_EFORMAT: the file is malformed or damaged; LS_ENOTFOUND: it has weights
  * but no graph; LS_ENOTSUP: an operator or a version this lockstep does not

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int ls__model_save(const ls__model *m, const char *path)
+int ls__model_save(const ls__model *m, const char *path, int notes,
+                   const ls_setting *note)
 {
     char *text = NULL, message[LS__MESSAGE];
     int status;
@@ -21,7 +22,7 @@ int ls__model_save(const ls__model *m, const char *path)
         snprintf(message, sizeof message, "%s", ls_errmsg());
         return ls__fail(status, "%s: %s", path, message);
     }
-    status = ls__weights_save(m, path, text);
+    status = ls__weights_save(m, path, text, notes, note);
     free(text);
     return status;
 }

@@ -7,7 +7,8 @@
 
 /* LS_ENOTSUP: the model is a function of the user's, or has operators of the
  * user's.  What was there stays if this fails. */
-int ls__model_save(const ls__model *m, const char *path);
+int ls__model_save(const ls__model *m, const char *path, int notes,
+                   const ls_setting *note);
 
 /* A model to predict with, its weights read and packed. */
 int ls__model_load(ls__model *m, const char *path);

@@ -19,25 +19,46 @@ enum { PATTERN = 0 };
 
 /* ------ Saving ------ */
 
-int ls__weights_save(const ls__model *m, const char *path, const char *graph)
+static void list_tensors(const ls__model *m, ls__safetensor *list)
 {
-    int n = m->params.count, status;
-    ls__safetensor *list = ls__new((size_t)n, sizeof *list, "list of tensors");
-    char hex[65];
-    ls__metadata pair[] = {{"sha256", hex}, {LS__GRAPH_KEY, graph}};
-
-    if (!list)
-        return LS_ENOMEM;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < m->params.count; i++) {
         const ls__slot *s = &m->params.slot[i];
 
         list[i] = (ls__safetensor){.name = s->name, .rank = s->rank,
                                    .data = m->value + s->offset};
         memcpy(list[i].shape, s->shape, sizeof s->shape);
     }
-    ls__safetensors_sha256(n, list, hex);
-    status = ls__safetensors_write(path, n, list, graph ? 2 : 1, pair);
+}
+
+static int list_pairs(ls__metadata *pair, const char *hex, const char *graph,
+                      int notes, const ls_setting *note)
+{
+    int n = 0;
+
+    pair[n++] = (ls__metadata){"sha256", hex};
+    if (graph)
+        pair[n++] = (ls__metadata){LS__GRAPH_KEY, graph};
+    for (int i = 0; i < notes; i++)
+        pair[n++] = (ls__metadata){note[i].name, note[i].value};
+    return n;
+}
+
+int ls__weights_save(const ls__model *m, const char *path, const char *graph,
+                     int notes, const ls_setting *note)
+{
+    int n = m->params.count, status = LS_ENOMEM;
+    ls__safetensor *list = ls__new((size_t)n, sizeof *list, "list of tensors");
+    ls__metadata *pair = ls__new((size_t)notes + 2, sizeof *pair, "notes");
+    char hex[65];
+
+    if (list && pair) {
+        list_tensors(m, list);
+        ls__safetensors_sha256(n, list, hex);
+        status = ls__safetensors_write(
+            path, n, list, list_pairs(pair, hex, graph, notes, note), pair);
+    }
     free(list);
+    free(pair);
     return status;
 }
 

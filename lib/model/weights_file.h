@@ -8,8 +8,9 @@
 #define LS__GRAPH_KEY "lockstep.graph"
 
 /* Write all parameters, under their names, and the text of their graph unless it
- * is NULL.  LS_EIO and others name the file. */
-int ls__weights_save(const ls__model *m, const char *path, const char *graph);
+ * is NULL, with notes beside it.  LS_EIO and others name the file. */
+int ls__weights_save(const ls__model *m, const char *path, const char *graph,
+                     int notes, const ls_setting *note);
 
 /* Read those whose names match the pattern (NULL: all of them).  The model is
  * as it was unless all of the file that is wanted is good. */

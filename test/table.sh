@@ -1,0 +1,208 @@
+#!/bin/sh
+# Proves that lockstep-train mlp trains on tables: classes and numbers, words,
+# rows held back, figures in the target's units, early stops; that
+# lockstep-predict makes of the model file alone what was evaluated; the same on
+# any number of workers; and what of wrong tables and options both say.
+build=${top_builddir:-.}
+case $build in /*) ;; *) build=$PWD/$build ;; esac
+tool=$build/lockstep-train
+. "$(dirname "$0")/shell.sh"
+cd "$dir" || exit 1
+
+# A table of three kinds: numbers, words, a target of classes that both tell,
+# and one of numbers, 1000 + 300 a - 200 b + 50 where the colour is red.
+awk 'BEGIN { print "a,\"the b\",colour,kind,price"
+    for (i = 0; i < 120; i++) {
+        a = (i * 7 % 23) / 4; b = 100 * (i * 13 % 17)
+        c = i % 3 == 0 ? "red" : i % 3 == 1 ? "green" : "\"dark, blue\""
+        k = a * 300 > b ? "big" : "small"
+        p = 1000 + 300 * a - 2 * b + (i % 3 == 0) * 50
+        printf "%.2f,%d,%s,%s,%.1f\n", a, b, c, k, p } }' >t.csv
+small="mlp --data t.csv --hidden 16 --devices 2 --batch 24 --lr 0.01 --log-every 0"
+
+# ------ Classes ------
+
+for w in 1 2 3; do
+    # shellcheck disable=SC2086 # words
+    run $small --target kind --ignore price --valid 0.25 --epochs 40 \
+        --workers $w --save kind.st
+    is "classes are trained on" $status 0
+    [ $w = 1 ] && cp out out1 && cp kind.st kind1
+    same "the same lines on $w workers" out out1
+    same "the same file on $w workers" kind.st kind1
+done
+is "each epoch is evaluated" \
+    "$(grep -c '^.lockstep. eval step 0[0-9]*  loss [0-9.]*  acc [0-9.]*  AUC [0-9.]*$' out1)" 40
+acc=$(sed -n 's/.*eval step 0160 .*acc \([0-9.]*\).*/\1/p' out1)
+is "they are learned" "$(echo "$acc" | awk '{ print ($1 > 0.9) }')" 1
+is "what is confused adds up to the rows and the accuracy" \
+    "$(awk '/confusion/ { on = NR } on && NR > on + 1 && NR < on + 4 {
+        for (i = 2; i <= NF; i++) { n += $i; if (i == NR - on) right += $i } }
+        END { printf "%d %.4f", n, right / n }' out1)" "30 $acc"
+# shellcheck disable=SC2086 # words
+run $small --target kind --ignore price --valid 0.25 --epochs 2 --data-seed 8
+differ "other rows are held back with another seed" out out1
+# shellcheck disable=SC2086 # words
+run $small --target price --ignore kind --task classification --epochs 1
+is "numbers as classes" $status 0
+# shellcheck disable=SC2086 # words
+run $small --target colour --ignore kind,price --valid 0.2 --epochs 3 --top-k 2
+is "top-k" "$(grep -c 'acc [0-9.]*  top-2 [0-9.]*$' out)" 3
+# shellcheck disable=SC2086 # words
+run $small --target colour --epochs 3 --valid 0.2
+cp out even
+# shellcheck disable=SC2086 # words
+run $small --target colour --epochs 3 --valid 0.2 --class-weights balanced
+is "class weights" $status 0
+awk -F, 'NR == 1 || $3 != "red" || NR % 2' t.csv >skew.csv
+for weights in even balanced; do
+    run mlp --data skew.csv --target colour --hidden 8 --devices 2 --batch 24 \
+        --log-every 1 --steps 1 --class-weights $weights
+    grep "step 0000" out >$weights
+done
+differ "rare classes weigh more" even balanced
+
+# ------ Numbers ------
+
+# shellcheck disable=SC2086 # words
+run $small --target price --ignore kind --valid 0.25 --epochs 150 --save p.st
+is "numbers are trained on" $status 0
+is "their figures" \
+    "$(grep -c '^.lockstep. eval step 0[0-9]*  loss [0-9.]*  R2 -*[0-9.]*  RMSE [0-9.]*$' out)" 150
+is "they are learned" "$(sed -n \
+    's/.*eval step 0600 .*R2 \([0-9.]*\) .*/\1/p' out |
+    awk '{ print ($1 > 0.95) }')" 1
+is "there is no accuracy of an epoch" "$(grep -c '^Epoch 150: Loss=[0-9.]*$' out)" 1
+rmse=$(sed -n 's/.*eval step 0600 .*RMSE \([0-9.]*\)$/\1/p' out)
+
+# ------ Predictions ------
+
+tool=$build/lockstep-predict
+run p.st t.csv -o p.csv
+is "a header and a line for each row" "$status $(wc -l <p.csv | tr -d ' ') $(
+    head -n 1 p.csv)" "0 121 price"
+# The table in another order, without its target, with another separator and CR
+# LF, gives the same.
+awk -F, 'NR == 1 { print "x;colour;a;the b\r"; next }
+    /dark/ { print "9;\"dark, blue\";" $1 ";" $2 "\r"; next }
+    { print "9;" $3 ";" $1 ";" $2 "\r" }' t.csv >other.csv
+run p.st other.csv
+same "columns go by their names" out p.csv
+# The whole table's error in the target's units is near that of the rows held
+# back.
+is "predictions are in the target's units" "$(paste -d, t.csv p.csv |
+    sed 's/"dark, blue"/blue/' | awk -F, -v rmse="$rmse" 'NR > 1 {
+        d = $6 - $5; s += d * d } END {
+        e = sqrt(s / 120); print (e < 3 * rmse && e > rmse / 5) }')" 1
+run kind.st t.csv
+is "header of classes" "$(head -n 1 out)" "kind,p_big,p_small"
+is "classes by their words, the likeliest" "$(awk -F, 'NR > 1 {
+    s = $2 + $3; w = $2 > $3 ? "big" : "small"
+    if ($1 != w || s < 0.999 || s > 1.001) n++ } END { print NR, n + 0 }' out)" \
+    "121 0"
+head -n 1 t.csv >head.csv
+run kind.st head.csv
+is "no rows are no lines" "$status $(cat out)" "0 kind,p_big,p_small"
+tail -n +2 t.csv | grep -v blue | awk -F, 'NR < 3 { print }' >rows
+{ head -n 1 t.csv; echo "1,2,mauve,,"; } >new.csv
+expect 1 'line 2, column 3 "colour": "mauve" is none of the 3 words' p.st new.csv
+{ head -n 1 t.csv; cat rows; echo "1,,red,,"; } >gap.csv
+expect 1 'line 4, column 2 "the b": the value is missing' p.st gap.csv
+expect 1 'column "colour" is of text: the model takes a table' p.st x.npy
+expect 1 "no/where" p.st no/where.csv
+cut -d, -f 1 t.csv >one.csv
+expect 1 'one.csv: has no column "the b"' p.st one.csv
+
+# An array has the raw numbers, in the order of the columns.
+tool=$build/lockstep-train
+awk 'BEGIN { print "u,v,w"; for (i = 0; i < 40; i++)
+    printf "%d,%d,%d\n", i % 5, i % 7, 3 * (i % 5) - 2 * (i % 7) + 100 }' >n.csv
+run mlp --data n.csv --target w --hidden 8 --devices 1 --epochs 30 --lr 0.02 \
+    --save n.st
+tool=$build/lockstep-predict
+{ npy '|u1' '(3, 2)'; printf '\001\002\004\003\000\006'; } >n.npy
+printf 'v,u\n2,1\n3,4\n6,0\n' >n3.csv
+run n.st n3.csv
+cp out table
+run n.st n.npy
+same "an array is a table without names" out table
+
+# A file is believed nothing.
+sed 's/"lockstep.table":"{\\"version\\":1/"lockstep.table":"{\\"version\\":2/' \
+    n.st >bad.st
+run bad.st n.npy
+is "a file that was changed" $status 1
+tool=$build/lockstep-train
+
+# ------ Early stops ------
+
+# shellcheck disable=SC2086 # words
+run $small --target price --ignore kind --valid 0.25 --epochs 400 --lr 0.1 \
+    --early-stop 4 --save best.st
+is "it stops early" "$(grep -c 'eval none better in 4: the end' out)" 1
+best=$(sed -n 's/.*eval best loss [0-9.]* at step \([0-9]*\), .*/\1/p' out)
+last=$(sed -n 's/.*eval step \([0-9]*\) .*/\1/p' out | tail -n 1)
+is "four evaluations after the best" "$(expr "$last" - "$best")" 16
+# shellcheck disable=SC2086 # words
+run $small --target price --ignore kind --valid 0.25 --steps "$best" --lr 0.1 \
+    --save there.st
+same "what is saved is the best" best.st there.st
+expect 2 "nothing is held out" mlp --data t.csv --target price --early-stop 3
+
+# ------ Missing values ------
+
+{ cat t.csv; echo ",700,red,big,1"; echo "NA,700,,big,1"; } >holes.csv
+expect 1 'line 122, column "a": the value is missing, as in 2 of 122 rows' \
+    mlp --data holes.csv --target price
+run mlp --data holes.csv --target price --missing mean --steps 3 --devices 2 \
+    --save holes.st
+is "the mean in their place" $status 0
+tool=$build/lockstep-predict
+run holes.st gap.csv
+is "when predicting, too" "$status $(wc -l <out | tr -d ' ')" "0 4"
+{ head -n 1 t.csv; echo ",700,,big,"; echo "1,2,mauve,small,"; } >gap2.csv
+run holes.st gap2.csv
+is "and no word for an unknown one" "$status $(wc -l <out | tr -d ' ')" "0 3"
+tool=$build/lockstep-train
+
+# ------ What is refused ------
+
+expect 2 "t.csv: --target names the column" mlp --data t.csv
+expect 2 'has no column "prise"; the last one is "price"' mlp --data t.csv \
+    --target prise
+expect 2 '--ignore: t.csv has no column "x"' mlp --data t.csv --target kind \
+    --ignore a,x
+expect 2 '"kind" is the target' mlp --data t.csv --target kind --ignore kind
+expect 1 'line 2: "small" is no number' mlp --data t.csv --target kind \
+    --task regression
+expect 2 "--target needs --data" mlp --target kind
+expect 2 "--valid is for files" mlp --valid 0.2
+expect 2 "a number from 0 to below 1" mlp --data t.csv --target kind --valid 1
+expect 2 "is none of auto|classification|regression" mlp --task x
+expect 1 "t.csv has 120 where --rows says 9" mlp --data t.csv --target kind \
+    --rows 9
+expect 2 "--class-weights is for classes" mlp --data t.csv --target price \
+    --class-weights balanced
+expect 1 "no/where.csv: No such file" mlp --data no/where.csv --target a
+{ cat t.csv; echo "x,1,red,big,1"; } >typo.csv
+expect 1 'line 122: "x" is no number, as 120 of the 121 values of "a" are' \
+    mlp --data typo.csv --target price
+awk 'BEGIN { print "id,y"; for (i = 0; i < 60; i++) print "n" i "," i }' >id.csv
+expect 1 'column "id" has 60 different words in 60 rows; --ignore' mlp \
+    --data id.csv --target y
+expect 1 "has no column beside the target" mlp --data id.csv --target y \
+    --ignore id
+expect 1 "the data set is empty" mlp --data head.csv --target kind
+{ cat t.csv; echo "1,1,red,,1"; } >none.csv
+expect 1 "the value is missing, and this is the target (1 such row)" mlp \
+    --data none.csv --target kind
+
+# Arrays: rows held back, numbers without classes.
+{ npy '<f4' '(40, 2)'; head -c 320 /dev/zero; } >x.npy
+{ npy '<f4' '(40,)'; head -c 160 /dev/zero; } >y.npy
+run mlp --x x.npy --y y.npy --task regression --valid 0.25 --epochs 2 \
+    --devices 2 --hidden 4
+is "mlp of numbers from arrays" "$status $(grep -c 'eval step' out)" "0 2"
+run linear --x x.npy --y y.npy --valid 0.25 --steps 2 --devices 2
+is "linear" "$status $(grep -c 'eval step 0002  loss .* R2 ' out)" "0 1"
+finish

@@ -1,0 +1,56 @@
+/* Proves that the tools' figures are scikit-learn's, ties and several columns
+ * included, and are no number where there is none. */
+#include "../tools/score.h"
+#include "calls.h"
+#include "golden/scores.h"
+
+#include <check.h>
+#include <math.h>
+
+enum { ROWS = 24, CLASSES = 5 };
+
+START_TEST(scores_of_numbers)
+{
+    float first[ROWS], want[ROWS];
+
+    for (int i = 0; i < ROWS; i++) {
+        first[i] = golden_out[2 * i];
+        want[i] = golden_y[2 * i];
+    }
+    ck_assert_double_eq_tol(score_r2(ROWS, 2, golden_out, golden_y), golden_r2,
+                            1e-12);
+    ck_assert_double_eq_tol(score_r2(ROWS, 1, first, want), golden_r2_first,
+                            1e-12);
+    ck_assert_double_eq_tol(score_rmse((int64_t)2 * ROWS, golden_out, golden_y),
+                            golden_rmse, 1e-12);
+    ck_assert_double_eq(score_r2(ROWS, 2, golden_y, golden_y), 1);
+}
+END_TEST
+
+START_TEST(scores_of_classes)
+{
+    static const int32_t ones[] = {1, 1, 1};
+    static const float bad[] = {1, NAN, 2};
+
+    ck_assert_double_eq_tol(score_auc(ROWS, golden_score, golden_label),
+                            golden_auc, 1e-12);
+    ck_assert_double_eq_tol(
+        score_top(ROWS, CLASSES, golden_logits, golden_many, 2), golden_top2,
+        1e-12);
+    ck_assert_double_eq(
+        score_top(ROWS, CLASSES, golden_logits, golden_many, CLASSES), 1);
+    ck_assert(isnan(score_auc(3, golden_score, ones)));
+    ck_assert(isnan(score_auc(3, bad, golden_label)));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("score");
+    TCase *c = tcase_create("score");
+
+    tcase_add_test(c, scores_of_numbers);
+    tcase_add_test(c, scores_of_classes);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}

@@ -1,0 +1,146 @@
+/* See feed.h. */
+#include "feed.h"
+#include "opt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for the values of a row, and for the inputs of some. */
+static int make_room(feed *f)
+{
+    const coding *c = f->coding;
+
+    f->map = malloc((size_t)c->columns * sizeof *f->map);
+    f->raw = malloc((size_t)c->columns * sizeof *f->raw);
+    f->x = malloc(FEED_ROWS * (size_t)c->width * sizeof *f->x);
+    return f->map && f->raw && f->x
+               ? OPT_GO
+               : opt_fail(OPT_FAILED, "no memory for the input");
+}
+
+int feed_table(feed *f, const char *path, const coding *c)
+{
+    int status;
+
+    *f = (feed){.path = path, .coding = c};
+    status = opt_check(ls_table_open(&f->table, path));
+    if (status == OPT_GO)
+        status = make_room(f);
+    return status == OPT_GO ? coding_map(c, f->table, path, false, f->map)
+                            : status;
+}
+
+/* ------ Arrays ------ */
+
+static void shape_text(int rank, const int64_t *shape, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "(");
+
+    for (int i = 0; i < rank && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? "," : "",
+                              (long long)shape[i]);
+    if (n < size)
+        snprintf(text + n, size - n, ")");
+}
+
+static int check_shape(feed *f, int rank, const int64_t *want)
+{
+    const ls_array *x = &f->array;
+    size_t bytes = (size_t)rank * sizeof *want;
+    char is[128], should[128];
+
+    f->size = 1;
+    for (int i = 0; i < rank; i++)
+        f->size *= want[i];
+    f->rows = x->rank > rank ? x->shape[0] : 1;
+    if ((x->rank == rank + 1 && !memcmp(x->shape + 1, want, bytes)) ||
+        (x->rank == rank && !memcmp(x->shape, want, bytes)))
+        return OPT_GO;
+    shape_text(x->rank, x->shape, is, sizeof is);
+    shape_text(rank, want, should, sizeof should);
+    return opt_fail(OPT_FAILED,
+                    "%s: its shape is %s; the model takes rows of "
+                    "%s",
+                    f->path, is, should);
+}
+
+/* An array has no words. */
+static int check_numbers(const feed *f)
+{
+    for (int i = 0; i < f->coding->columns; i++)
+        if (f->coding->column[i].words.count)
+            return opt_fail(OPT_FAILED,
+                            "%s: column \"%s\" is of text: the "
+                            "model takes a table",
+                            f->path, f->coding->column[i].name);
+    return OPT_GO;
+}
+
+int feed_array(feed *f, const char *path, const ls_array_spec *in,
+               const coding *c)
+{
+    int64_t columns = c ? c->columns : 0;
+    int status;
+
+    *f = (feed){.path = path, .coding = c};
+    status = c ? check_numbers(f) : OPT_GO;
+    if (status == OPT_GO)
+        status = opt_check(ls_npy_load(&f->array, path, in->dtype));
+    if (status == OPT_GO)
+        status = c ? check_shape(f, 1, &columns)
+                   : check_shape(f, in->rank, in->shape);
+    return status == OPT_GO && c ? make_room(f) : status;
+}
+
+/* ------ Rows ------ */
+
+static int next_of_table(feed *f, int64_t *n)
+{
+    int next = 0, status = OPT_GO;
+
+    for (*n = 0; status == OPT_GO && *n < FEED_ROWS &&
+                 (next = ls_table_next(f->table)) > 0;
+         ++*n) {
+        status =
+            coding_read(f->coding, f->table, f->path, f->map, false, f->raw);
+        if (status == OPT_GO)
+            coding_inputs(f->coding, f->raw, f->x + *n * f->coding->width);
+    }
+    return next < 0 ? opt_check(next) : status;
+}
+
+static void code_rows(feed *f, const float *from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        for (int k = 0; k < f->coding->columns; k++)
+            f->raw[k] = (double)*from++;
+        coding_inputs(f->coding, f->raw, f->x + i * f->coding->width);
+    }
+}
+
+int feed_next(feed *f, const void **x, int64_t *n)
+{
+    int64_t left = f->rows - f->next;
+
+    *x = f->x;
+    if (f->table)
+        return next_of_table(f, n);
+    *n = left < FEED_ROWS ? left : FEED_ROWS;
+    if (f->coding)
+        code_rows(f, (const float *)f->array.data + f->next * f->size, *n);
+    else
+        *x = (const char *)f->array.data + 4 * f->next * f->size;
+    f->next += *n;
+    return OPT_GO;
+}
+
+void feed_close(feed *f)
+{
+    ls_table_close(f->table);
+    ls_array_free(&f->array);
+    free(f->map);
+    free(f->raw);
+    free(f->x);
+    *f = (feed){0};
+}

@@ -1,0 +1,37 @@
+/* The rows that lockstep-predict gives a model, a few at a time: of a table, which
+ * may be of any length, or of an array. */
+#ifndef TOOLS_FEED_H
+#define TOOLS_FEED_H
+
+#include "coding.h"
+
+#include <lockstep.h>
+
+enum { FEED_ROWS = 256 };
+
+typedef struct feed {
+    const char *path; /* borrowed, as is */
+    const coding *coding;
+    ls_table *table; /* or */
+    ls_array array;
+    int64_t rows, next, size; /* of the array: rows, and elements of one */
+    int *map;                 /* columns of the table */
+    double *raw;              /* a row's values */
+    float *x;                 /* (FEED_ROWS, inputs), where rows are coded */
+} feed;
+
+/* Rows of a table, by the names of its columns; others are passed over. */
+int feed_table(feed *f, const char *path, const coding *c);
+
+/* Rows of the input's shape, or one such row alone.  With a coding they are the
+ * raw numbers of its columns, in their order. */
+int feed_array(feed *f, const char *path, const ls_array_spec *in,
+               const coding *c);
+
+/* The next n rows, up to FEED_ROWS; 0: that was all.  They are there until the
+ * next call. */
+int feed_next(feed *f, const void **x, int64_t *n);
+
+void feed_close(feed *f);
+
+#endif

@@ -1,0 +1,164 @@
+/* See figures.h. */
+#include "figures.h"
+#include "score.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CHUNK = 512, MOST_SHOWN = 20 };
+
+/* ------ The outputs ------ */
+
+int figures_open(figures *f, const run *r)
+{
+    const data *d = &r->data;
+    ls_array_spec spec;
+    int status;
+
+    *f = (figures){.run = r};
+    if (!d->held_out[1].data || !d->held_out[0].data || r->model->tokens)
+        return OPT_GO;
+    f->x = &d->held_out[0];
+    f->y = &d->held_out[1];
+    status = opt_check(ls_predictor_open(&f->predictor, r->trainer));
+    if (status == OPT_GO)
+        status = opt_check(ls_context_open(&f->context, f->predictor, NULL));
+    if (status != OPT_GO)
+        return status;
+    ls_predictor_output(f->predictor, 0, &spec);
+    f->output = spec.name;
+    f->rows = f->x->shape[0];
+    f->width = spec.rank ? spec.shape[0] : 1;
+    f->out = malloc((size_t)(f->rows * f->width) * sizeof *f->out);
+    return f->out ? OPT_GO : opt_fail(OPT_FAILED, "no memory to evaluate");
+}
+
+static int compute(figures *f)
+{
+    int64_t size = f->x->rank > 1 ? f->x->shape[1] : 1;
+    int status = ls_predictor_refresh(f->predictor, f->run->trainer);
+
+    for (int64_t i = 0; i < f->rows && status == 0; i += CHUNK) {
+        int64_t n = f->rows - i < CHUNK ? f->rows - i : CHUNK;
+
+        status = ls_context_set(f->context, "x", LS_F32,
+                                (const float *)f->x->data + i * size, n);
+        if (status == 0)
+            status = ls_context_predict(f->context, f->output, n * f->width,
+                                        f->out + i * f->width);
+    }
+    return opt_check(status);
+}
+
+/* ------ What is printed ------ */
+
+/* Four digits at least, and no exponent before it must be. */
+static void print_size(const char *name, double x)
+{
+    printf(fabs(x) < 1000 ? "  %s %.4g" : "  %s %.1f", name, opt_shown(x));
+}
+
+static void print_numbers(const figures *f)
+{
+    const coding *c = &f->run->data.coding;
+    double unit = c->columns ? c->target.scale : 1;
+    const float *y = f->y->data;
+
+    printf("  R2 %.4f", opt_shown(score_r2(f->rows, f->width, f->out, y)));
+    print_size("RMSE", unit * score_rmse(f->rows * f->width, f->out, y));
+}
+
+static void print_auc(const figures *f)
+{
+    float *score = malloc((size_t)f->rows * sizeof *score);
+
+    for (int64_t i = 0; score && i < f->rows; i++)
+        score[i] = f->out[2 * i + 1] - f->out[2 * i];
+    if (score)
+        printf("  AUC %.4f", opt_shown(score_auc(f->rows, score, f->y->data)));
+    free(score);
+}
+
+static void print_classes(const figures *f)
+{
+    int64_t k = f->run->set.top_k;
+
+    if (f->width == 2)
+        print_auc(f);
+    if (k)
+        printf("  top-%lld %.4f", (long long)k,
+               score_top(f->rows, f->width, f->out, f->y->data, k));
+}
+
+int figures_print(figures *f)
+{
+    int status = f->x ? compute(f) : OPT_GO;
+
+    if (status != OPT_GO || !f->x)
+        return status;
+    if (f->y->dtype == LS_I32)
+        print_classes(f);
+    else
+        print_numbers(f);
+    return OPT_GO;
+}
+
+/* ------ Confusions ------ */
+
+static int64_t largest(int64_t n, const float *y)
+{
+    int64_t top = 0;
+
+    for (int64_t i = 1; i < n; i++)
+        if (y[i] > y[top])
+            top = i;
+    return top;
+}
+
+static void print_cell(const char *text)
+{
+    printf(" %11.11s", text);
+}
+
+static void print_counts(const word_set *w, const int64_t *count)
+{
+    char text[32];
+
+    puts("[lockstep] eval confusion: a line for each class, a column for what "
+         "it was taken for");
+    print_cell("");
+    for (int k = 0; k < w->count; k++)
+        print_cell(w->word[k]);
+    putchar('\n');
+    for (int i = 0; i < w->count; i++) {
+        print_cell(w->word[i]);
+        for (int k = 0; k < w->count; k++) {
+            snprintf(text, sizeof text, "%lld",
+                     (long long)count[i * w->count + k]);
+            print_cell(text);
+        }
+        putchar('\n');
+    }
+}
+
+void figures_confusion(const figures *f)
+{
+    const word_set *w = &f->run->data.coding.target.words;
+    const int32_t *label = f->y ? f->y->data : NULL;
+    int64_t count[MOST_SHOWN * MOST_SHOWN] = {0};
+
+    if (!label || w->count < 1 || w->count > MOST_SHOWN)
+        return;
+    for (int64_t i = 0; i < f->rows; i++)
+        count[label[i] * w->count + largest(w->count, f->out + i * w->count)]++;
+    print_counts(w, count);
+}
+
+void figures_close(figures *f)
+{
+    ls_context_close(f->context);
+    ls_predictor_close(f->predictor);
+    free(f->out);
+    *f = (figures){0};
+}

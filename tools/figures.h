@@ -1,0 +1,31 @@
+/* What a model is worth on the rows held out, by names people know: R2 and RMSE
+ * of numbers, AUC of two classes, top-k, and a table of confusions.  For rows in
+ * memory, of tables and arrays. */
+#ifndef TOOLS_FIGURES_H
+#define TOOLS_FIGURES_H
+
+#include "run.h"
+
+typedef struct figures {
+    const run *run;
+    const ls_array *x, *y; /* rows held out; NULL: none in memory */
+    ls_predictor *predictor;
+    ls_context *context;
+    const char *output;
+    int64_t rows, width; /* of the outputs */
+    float *out;          /* (rows, width) */
+} figures;
+
+/* Once the trainer is open.  Nothing to do where no rows are in memory. */
+int figures_open(figures *f, const run *r);
+
+/* Compute the outputs with the weights as they are, and print what belongs
+ * behind the loss: "  R2 0.4321  RMSE 53.1". */
+int figures_print(figures *f);
+
+/* How often which class was taken for which, of a table. */
+void figures_confusion(const figures *f);
+
+void figures_close(figures *f);
+
+#endif
