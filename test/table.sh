@@ -149,6 +149,13 @@ run $small --target price --ignore kind --valid 0.25 --steps "$best" --lr 0.1 \
 same "what is saved is the best" best.st there.st
 expect 2 "nothing is held out" mlp --data t.csv --target price --early-stop 3
 
+# ------ Pictures ------
+
+# shellcheck disable=SC2086 # words
+run $small --target price --ignore kind --valid 0.25 --epochs 3 --plot curve.svg
+is "a picture of two lines" "$status $(grep -c '<polyline' curve.svg)" "0 2"
+expect 1 "no/where.svg" mlp --data t.csv --target price --plot no/where.svg
+
 # ------ Missing values ------
 
 { cat t.csv; echo ",700,red,big,1"; echo "NA,700,,big,1"; } >holes.csv

@@ -133,6 +133,11 @@ static const double f8[] = {1, -7, 100};
 static const int32_t i4[] = {1, -7, 100};
 static const int64_t i8[] = {1, -7, 100};
 static const uint8_t u1[] = {1, 249, 100};
+static const uint16_t f2[] = {0x3c00, 0xc700, 0x5640};
+static const int8_t i1[] = {1, -7, 100};
+static const int16_t i2[] = {1, -700, 100};
+static const uint16_t u2[] = {1, 65529, 100};
+static const uint32_t u4[] = {1, 2147483647, 100};
 static const uint8_t b1[] = {1, 0, 1};
 
 /* clang-format off */
@@ -145,6 +150,9 @@ static const struct {
     { "f4", 4, f4, { 1, -7, 100 } }, { "f8", 8, f8, { 1, -7, 100 } },
     { "i4", 4, i4, { 1, -7, 100 } }, { "i8", 8, i8, { 1, -7, 100 } },
     { "u1", 1, u1, { 1, 249, 100 } }, { "b1", 1, b1, { 1, 0, 1 } },
+    { "f2", 2, f2, { 1, -7, 100 } }, { "i1", 1, i1, { 1, -7, 100 } },
+    { "i2", 2, i2, { 1, -700, 100 } }, { "u2", 2, u2, { 1, 65529, 100 } },
+    { "u4", 4, u4, { 1, 2147483647, 100 } },
 };
 /* clang-format on */
 enum { TYPES = sizeof types / sizeof *types };

@@ -83,6 +83,7 @@ static void count(score *s, double loss, double accuracy, int64_t done)
     }
     s->by_loss = isnan(accuracy);
     s->last = value;
+    s->loss = loss;
 }
 
 int evaluation_open(evaluation *e, run *r, score *s)

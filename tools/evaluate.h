@@ -11,6 +11,7 @@ typedef struct score {
     int64_t times;
     int64_t best_step;
     double best, last; /* accuracies, or losses */
+    double loss;       /* of the last one */
     bool by_loss;      /* of a model without an accuracy */
     int64_t since;     /* evaluations since the best one */
 } score;

@@ -2,6 +2,7 @@
  *
  * The run is a list of stages; each goes on, or has said what is wrong and
  * gives the exit status.  Results go to stdout, talk to stderr. */
+#include "curve.h"
 #include "evaluate.h"
 #include "explain.h"
 #include "keeper.h"
@@ -31,6 +32,7 @@ typedef struct session {
     position at;
     evaluation eval;
     explain explain;
+    curve curve;
     bool told_empty; /* of a batch whose weights are all 0 */
     int stopped;     /* the signal that ends the run, on whichever rank */
 } session;
@@ -47,7 +49,7 @@ static int check_ranks(session *s)
         return opt_fail(OPT_WRONG, "--explain is for a single process, not for "
                         "%d ranks", s->launch.transport->ranks);
     if (!launch_first(&s->launch))
-        set->save = set->trace = set->metrics = NULL;
+        set->save = set->trace = set->metrics = set->curve = NULL;
     return OPT_GO;
 }
 
@@ -66,6 +68,8 @@ static int check_writable(session *s)
 {
     int status = writable_check(s->run.set.save, true);
 
+    if (status == OPT_GO)
+        status = writable_check(s->run.set.curve, true);
     return status == OPT_GO ? writable_check(s->run.set.trace, true) : status;
 }
 
@@ -263,6 +267,9 @@ static int evaluate_now(session *s, int64_t done)
 {
     int status = evaluate(&s->eval, done);
 
+    if (status == OPT_GO)
+        curve_add(&s->curve.evaluation, done, s->at.score.loss);
+
     if (status == OPT_GO && s->run.set.early_stop &&
         evaluation_better(&s->eval))
         status = save(s);
@@ -289,6 +296,7 @@ static int one_step(session *s, int64_t step)
     result.step = step; /* batches count here, those of weight 0 too */
     if (!result.updated)
         tell_empty(s, step);
+    curve_add(&s->curve.training, step + 1, (double)result.loss);
     status = write_metrics(s, &result, rows, 1e3 * (progress_clock() - start));
     if (status == OPT_GO && wants_log(s, step))
         status = log_line(s, &result);
@@ -303,6 +311,14 @@ static int one_step(session *s, int64_t step)
     if (status == OPT_GO && keeper_due(&s->keeper, s->at.done))
         status = keep(s);
     return status;
+}
+
+static int write_curve(session *s)
+{
+    if (!s->run.set.curve)
+        return OPT_GO;
+    curve_show(&s->curve, stderr);
+    return curve_write(&s->curve, s->run.set.curve, run_model_name(&s->run));
 }
 
 static int write_trace(session *s)
@@ -403,6 +419,8 @@ static int finish(session *s)
     if (status != OPT_GO)
         return leave(s, status);
     status = write_trace(s);
+    if (write_curve(s) != OPT_GO)
+        status = OPT_FAILED;
     if (save_last(s) != OPT_GO)
         status = OPT_FAILED;
     ls_trainer_hash(s->run.trainer, hex);

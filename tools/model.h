@@ -25,6 +25,7 @@ typedef struct settings {
     bool regression;             /* once the data is loaded */
     int64_t top_k;               /* 0: not asked for */
     int64_t early_stop;          /* evaluations; 0: never */
+    const char *curve;           /* a file for the picture; NULL: none */
     const char *norm_mean, *norm_std; /* of images: lists of numbers */
     int64_t rows, d_in, d_out;
     int64_t classes;

@@ -25,7 +25,7 @@ static void from_bf16(const char *from, int64_t n, float *out)
     }
 }
 
-static float half(uint16_t h)
+float ls__half(uint16_t h)
 {
     uint32_t exponent = h >> 10 & 31, fraction = h & 1023, bits;
     float f = (float)fraction * 0x1p-24f; /* right for exponent 0 */
@@ -46,7 +46,7 @@ static void from_f16(const char *from, int64_t n, float *out)
         uint16_t h;
 
         memcpy(&h, from + 2 * i, sizeof h);
-        out[i] = half(h);
+        out[i] = ls__half(h);
     }
 }
 

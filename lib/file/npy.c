@@ -7,6 +7,7 @@
 #include "file/npy.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "file/convert.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,11 @@ int ls__npy_malformed(const ls__npy *f, const char *what, int64_t at)
 
 /* ------ Elements: the file's types, and what each becomes ------ */
 
+static double real_f2(uint64_t raw)
+{
+    return (double)ls__half((uint16_t)raw);
+}
+
 static double real_f4(uint64_t raw)
 {
     uint32_t low = (uint32_t)raw;
@@ -38,6 +44,16 @@ static double real_f8(uint64_t raw)
 
     memcpy(&d, &raw, sizeof d);
     return d;
+}
+
+static int64_t whole_i1(uint64_t raw)
+{
+    return (int8_t)(uint8_t)raw;
+}
+
+static int64_t whole_i2(uint64_t raw)
+{
+    return (int16_t)(uint16_t)raw;
 }
 
 static int64_t whole_i4(uint64_t raw)
@@ -60,6 +76,9 @@ static const ls__npy_type types[] = {
     { "f4", 4, NULL, real_f4 },  { "f8", 8, NULL, real_f8 },
     { "i4", 4, whole_i4, NULL }, { "i8", 8, whole_i8, NULL },
     { "u1", 1, whole_i8, NULL }, { "b1", 1, whole_b1, NULL },
+    { "f2", 2, NULL, real_f2 },  { "i1", 1, whole_i1, NULL },
+    { "i2", 2, whole_i2, NULL }, { "u2", 2, whole_i8, NULL },
+    { "u4", 4, whole_i8, NULL },
 };
 /* clang-format on */
 

@@ -69,7 +69,8 @@ static int read_descr(cursor *c)
     c->npy->big_endian = word[0] == '>';
     c->npy->type = ls__npy_find_type(word + 1);
     return c->npy->type ? 0
-                        : refuse(c, "descr is none of f4, f8, i4, i8, u1, b1");
+                        : refuse(c, "descr is none of f2, f4, f8, i1, i2, i4, "
+                                    "i8, u1, u2, u4, b1");
 }
 
 static int read_fortran(cursor *c)
