@@ -1,0 +1,137 @@
+"""lockstep-train mlp beside MLPClassifier and MLPRegressor of scikit-learn: the
+same layers, Adam, batch and epochs, one core, the fit alone, in turns.
+
+    python3 bench/peers/table_sklearn.py --data DIR [--rounds N] [--train TOOL]
+
+DIR holds t10k-images-idx3-ubyte.gz and train3600-images-idx3-ubyte.gz of MNIST
+with their labels in mnist/, and diabetes.csv, breast_cancer.csv and wine.csv in
+tables/.  Times are of the processor: what lockstep-train takes with --steps 0,
+which reads the data and opens the trainer, is taken from its whole.  Accuracies
+and R2 are of the rows held out: the same for both.
+"""
+import argparse
+import gzip
+import os
+import re
+import resource
+import subprocess
+import time
+import warnings
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.preprocessing import StandardScaler
+
+warnings.filterwarnings("ignore")
+
+
+def idx(path, head):
+    with gzip.open(path) as f:
+        return np.frombuffer(f.read(), "u1", offset=head)
+
+
+def images(folder, name):
+    labels = idx(f"{folder}/mnist/{name}-labels-idx1-ubyte.gz", 8)
+    pixels = idx(f"{folder}/mnist/{name}-images-idx3-ubyte.gz", 16)
+    return pixels.reshape(len(labels), -1).astype("f4") / 255, labels
+
+
+def table(folder, name):
+    rows = np.genfromtxt(f"{folder}/tables/{name}.csv", delimiter=",",
+                         skip_header=1, dtype=str)
+    x = rows[:, :-1].astype("f4")
+    y = rows[:, -1]
+    if name == "diabetes":
+        y = y.astype("f4")
+    x, held, y, y_held = train_test_split(x, y, test_size=0.2, random_state=7)
+    scale = StandardScaler().fit(x)
+    return scale.transform(x), y, scale.transform(held), y_held
+
+
+def processor(command):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    out = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime -
+            before.ru_stime, out)
+
+
+class Row:
+    def __init__(self, name, options, held, model, data, epochs):
+        self.name, self.options, self.held = name, options, held
+        self.model, self.data, self.epochs = model, data, epochs
+        self.ours, self.theirs = [], []
+        self.our_score, self.their_score = [], []
+
+    def lockstep(self, tool, seed):
+        run = [tool, "mlp", *self.options, "--devices", "1", "--workers", "1",
+               "--uneven", "pad", "--log-every", "0", "--seed", str(seed)]
+        none, _ = processor(run + ["--steps", "0"])
+        all_, _ = processor(run + ["--epochs", str(self.epochs)])
+        _, out = processor(run + ["--epochs", str(self.epochs), *self.held,
+                                  "--eval-every", "1000000"])
+        score = re.findall(r"eval step .*(?:acc|R2) (-?[\d.]+)", out)[-1]
+        self.ours.append(all_ - none)
+        self.our_score.append(float(score))
+
+    def sklearn(self, seed):
+        x, y, held, y_held = self.data
+        kind = MLPRegressor if y.dtype.kind == "f" else MLPClassifier
+        if y.dtype.kind == "f":
+            mean, deviation = y.mean(), y.std()
+            y, y_held = (y - mean) / deviation, (y_held - mean) / deviation
+        model = kind(hidden_layer_sizes=self.model["hidden"],
+                     batch_size=self.model["batch"], learning_rate_init=1e-3, alpha=0, max_iter=self.epochs,
+                     n_iter_no_change=10 ** 6, tol=0, random_state=seed)
+        start = time.process_time()
+        model.fit(x, y)
+        self.theirs.append(time.process_time() - start)
+        self.their_score.append(model.score(held, y_held))
+
+    def show(self):
+        pairs = np.array(self.theirs) / np.array(self.ours)
+        print(f"{self.name:22s} lockstep {min(self.ours) * 1e3:8.1f} "
+              f"{np.median(self.ours) * 1e3:8.1f} ms  scikit-learn "
+              f"{min(self.theirs) * 1e3:8.1f} {np.median(self.theirs) * 1e3:8.1f}"
+              f" ms  times {min(self.theirs) / min(self.ours):5.1f} "
+              f"{np.median(pairs):5.1f}  score {np.mean(self.our_score):.4f} "
+              f"{np.mean(self.their_score):.4f}", flush=True)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--data", required=True)
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--train", default="build/lockstep-train")
+    a = p.parse_args()
+    x, y = images(a.data, "t10k")
+    held, y_held = images(a.data, "train3600")
+    mnist = f"{a.data}/mnist/"
+    rows = [Row("MNIST 784-512-512-10",
+                ["--data", mnist + "t10k-images-idx3-ubyte.gz", "--hidden",
+                 "512,512", "--batch", "128"],
+                ["--eval-data", mnist + "train3600-images-idx3-ubyte.gz"],
+                {"hidden": (512, 512), "batch": 128}, (x, y, held, y_held), 1)]
+    for name, target, epochs in (("diabetes", "progression", 20),
+                                 ("breast_cancer", "diagnosis", 50),
+                                 ("wine", "cultivar", 100)):
+        rows.append(Row(f"{name} 32-32",
+                        ["--data", f"{a.data}/tables/{name}.csv", "--target",
+                         target, "--valid", "0.2", "--hidden", "32,32",
+                         "--batch", "32"], [],
+                        {"hidden": (32, 32), "batch": 32}, table(a.data, name),
+                        epochs))
+    for i in range(a.rounds):
+        for row in rows:
+            row.lockstep(a.train, i)
+            row.sklearn(i)
+    for row in rows:
+        row.show()
+
+
+main()
