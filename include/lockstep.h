@@ -657,8 +657,9 @@ static inline ls_loader_options ls_loader_defaults(void)
  * of the next step while this one is computed; it runs on no worker's core
  * where others are allowed, else anywhere on the allowed ones.  Takes the
  * source over, and closes it in the end, unless it fails.  The trainer is
- * borrowed until the last ls_loader_fill.
- * LS_ENOTFOUND, LS_ESHAPE, LS_EINVAL name what does not fit the trainer. */
+ * borrowed until the last ls_loader_fill.  Over ranks all of them call it, and
+ * each reads the rows of its own devices, and a few to be compared: LS_EINVAL
+ * names what a rank has otherwise.  LS_ENOTFOUND, LS_ESHAPE, LS_EINVAL name what does not fit the trainer. */
 LS_API int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
                           ls_source *source, const ls_loader_options *options);
 /* Close the loader and its source. */

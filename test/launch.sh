@@ -115,6 +115,41 @@ is "the last one ends" $? 0
 same "after all kills" "$dir/alone" "$dir/out"
 if diff -r "$dir/cw" "$dir/ck" >"$dir/err"; then pass; else fail "last files"; fi
 echo "$killed of $runs runs killed"
+# What one rank is told otherwise, and what it reads, ends all.
+cat >"$dir/odd" <<'EOS'
+#!/bin/sh
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}
+[ "$rank" = 1 ] || shift
+[ "$rank" = 1 ] && more=$1 && shift
+# shellcheck disable=SC2086
+exec "$@" ${more:-}
+EOS
+chmod +x "$dir/odd"
+# odd SAID OPTIONS ARGS: one rank has the options besides
+odd() {
+    said=$1
+    shift
+    $MPIRUN -n 2 "$dir/odd" "$@" >"$dir/out" 2>"$dir/err"
+    is "odd: $1" $? 1
+    has "odd: $1" err "$said"
+}
+odd "steps is 6 on rank 1, and 5 on rank 0" "--steps 6" ./lockstep-train $args
+odd "the number of rows of a batch is 12 on rank 1" "--batch 12" \
+    ./lockstep-train $args
+odd "rows of the data is " "--data-seed 8" ./lockstep-train $args
+odd "the number of rows of the data is 240 on rank 1" "--rows 240" \
+    ./lockstep-train $args
+
+# More ranks than cores make progress.
+wide="mlp --devices 8 --batch 24 --steps 5 --log-every 1 --seed 3"
+./lockstep-train $wide >"$dir/alone" 2>"$dir/err"
+$MPIRUN -n 8 ./lockstep-train $wide >"$dir/out" 2>"$dir/err"
+same "8 ranks" "$dir/alone" "$dir/out"
+has "the factor" err "8 ranks send 8 partial sums of 8 devices, factor 1.00"
+$MPIRUN -n 3 ./lockstep-train $wide >"$dir/out" 2>"$dir/err"
+same "3 ranks with 8 devices" "$dir/alone" "$dir/out"
+has "the factor" err "factor 1.67; 7 or 10 devices would make it 1"
+
 $MPIRUN -n 3 ./lockstep-train linear --devices 2 --steps 1 \
     >"$dir/out" 2>"$dir/err"
 is "more ranks than devices" "$(grep -c 'more than 2 devices' "$dir/err" |

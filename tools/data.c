@@ -102,6 +102,11 @@ int data_fill(data *d, int64_t step, ls_batch *batch, int64_t *rows)
     return text_fill(&d->text, step, batch);
 }
 
+bool data_is_here(const data *d)
+{
+    return d->inputs || d->text.bytes;
+}
+
 bool data_holds_rows(const data *d)
 {
     return d->evaluation.rows || d->held;

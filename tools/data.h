@@ -130,6 +130,9 @@ typedef struct data_cut {
  * divide by devices x micro-batches, unless pad. */
 int data_plan(data *d, const data_cut *cut);
 
+/* Are all rows in memory? */
+bool data_is_here(const data *d);
+
 /* Set d->sum, which tells the rows and their weights, or the text, from others.
  * Before data_open; it reads all rows. */
 int data_checksum(data *d);

@@ -11,7 +11,7 @@
 
 typedef struct list {
     int count;
-    ls_setting setting[OPT_MAX + 3];
+    ls_setting setting[OPT_MAX + 8];
     char name[OPT_MAX][OPT_VALUE]; /* "--batch" */
     char room[OPT_MAX][OPT_VALUE];
     char sum[20];
@@ -43,6 +43,37 @@ static void list_settings(list *l, const run *r)
     add(l, "the checksum of the data", l->sum);
     add(l, "the maker of products",
         run_is_portable(r) ? "any" : *r->products ? r->products : run_isa());
+}
+
+/* What may differ from the run that a run goes on from, but not between ranks,
+ * which would wait for each other. */
+static void list_course(list *l, const settings *s, char text[5][OPT_VALUE])
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } course[] = {{"steps", s->steps},
+                  {"--eval-every", s->eval_every},
+                  {"--checkpoint-every", s->checkpoint ? s->checkpoint_every : -1},
+                  {"--resume", s->resume},
+                  {"--sample", s->sample}};
+
+    for (int i = 0; i < 5; i++) {
+        snprintf(text[i], OPT_VALUE, "%" PRId64, course[i].value);
+        add(l, course[i].name, text[i]);
+    }
+}
+
+int keeper_compare(const run *r)
+{
+    char text[5][OPT_VALUE];
+    list l = {0};
+
+    if (!r->transport)
+        return OPT_GO;
+    list_settings(&l, r);
+    list_course(&l, &r->set, text);
+    return opt_check(ls_transport_compare(r->transport, l.count, l.setting));
 }
 
 /* ------ Where a run is ------ */

@@ -26,6 +26,9 @@ typedef struct keeper {
     char changes[CHANGE_TEXT]; /* of options since the run began; "": none */
 } keeper;
 
+/* Refuse to train with ranks that were told something else. */
+int keeper_compare(const run *r);
+
 /* Nothing to do without --checkpoint.  With --resume go on from what there is,
  * *at being where; without, a folder that holds some is refused.  What must be
  * the same when a run goes on is every option of the model whose row does not

@@ -104,7 +104,10 @@ static int open_run(session *s)
 
 static int open_keeper(session *s)
 {
-    return keeper_open(&s->keeper, &s->run, &s->at);
+    int status = keeper_compare(&s->run);
+
+    return status == OPT_GO ? keeper_open(&s->keeper, &s->run, &s->at)
+                            : status;
 }
 
 /* A run that goes on has its parameters. */

@@ -105,6 +105,23 @@ static int find_products(run *r)
                                      run_precision(r)));
 }
 
+/* Ranks of one machine that may use the same cores share them out. */
+static int share_cores(run *r)
+{
+    int status = 1;
+
+    if (r->transport)
+        status = ls_transport_cpus(r->transport, r->set.cpus, r->cpus,
+                                   sizeof r->cpus);
+    r->shared = status == 0;
+    return opt_check_usage(status < 0 ? status : 0);
+}
+
+static const char *cpus_of(const run *r)
+{
+    return *r->cpus ? r->cpus : r->set.cpus;
+}
+
 /* Of several ranks each has some of the devices, and no use for more workers
  * than these; 0: the mesh chooses. */
 static int workers(const run *r)
@@ -114,7 +131,9 @@ static int workers(const run *r)
 
     if (r->set.workers || ranks == 1)
         return (int)r->set.workers;
-    if (count_cores(r->set.cpus, &cores) != OPT_GO)
+    if (r->shared)
+        return 1;
+    if (count_cores(cpus_of(r), &cores) != OPT_GO)
         return 0;
     return (int)(most < cores ? most : cores);
 }
@@ -124,6 +143,8 @@ int run_open_mesh(run *r)
     ls_mesh_options o = ls_mesh_defaults();
     int status = find_products(r);
 
+    if (status == OPT_GO)
+        status = share_cores(r);
     if (status == OPT_GO && r->set.devices == 0)
         status = count_cores(r->set.cpus, &r->set.devices);
     if (status != OPT_GO)
@@ -134,7 +155,7 @@ int run_open_mesh(run *r)
                         "(--allow-single trains on one.)");
     o.devices = (int)r->set.devices;
     o.workers = workers(r);
-    o.cpus = r->set.cpus;
+    o.cpus = cpus_of(r);
     o.details = r->details;
     return opt_check_usage(ls_mesh_open(&r->mesh, &o));
 }
@@ -189,6 +210,42 @@ int run_open_data(run *r)
     return status == OPT_GO ? check_batches(r) : status;
 }
 
+/* The nearest number of devices on one side with a sum from each rank. */
+static int best_devices(int ranks, int devices, int way)
+{
+    do
+        devices += way;
+    while (devices >= ranks && ls_transport_sums(ranks, devices) != ranks);
+    return devices;
+}
+
+/* What the cut of the devices costs: 1 is the least that ranks can send. */
+static void tell_factor(int ranks, int devices)
+{
+    int sums = ls_transport_sums(ranks, devices);
+
+    fprintf(stderr, "%d ranks send %d partial sums of %d devices, factor %.2f",
+            ranks, sums, devices, (double)sums / ranks);
+    if (sums > ranks)
+        fprintf(stderr, "; %d or %d devices would make it 1",
+                best_devices(ranks, devices, -1),
+                best_devices(ranks, devices, 1));
+    fputc('\n', stderr);
+}
+
+/* Open MPI binds each of two ranks to one core unless told otherwise. */
+static void tell_binding(const run *r)
+{
+    int ranks = r->transport->ranks, cores = ls_mesh_usable_cores(r->mesh);
+    int64_t most = (r->set.devices + ranks - 1) / ranks;
+
+    if (*r->cpus || r->shared || cores >= most || cores > 1)
+        return;
+    fprintf(stderr, "note: %lld devices of this rank run on one core, to which "
+            "its launcher bound it; mpirun --bind-to none (srun --cpu-bind=none) "
+            "leaves it to the ranks to share out the cores\n", (long long)most);
+}
+
 void run_talk(const run *r)
 {
     fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
@@ -197,13 +254,17 @@ void run_talk(const run *r)
                 r->products);
     for (int i = 0; ls_mesh_note(r->mesh, i); i++)
         fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
+    if (r->transport) {
+        tell_factor(r->transport->ranks, (int)r->set.devices);
+        tell_binding(r);
+    }
 }
 
 int run_open_pool(run *r)
 {
     ls_pool_options o = ls_pool_defaults();
 
-    o.pin_caller = !r->transport; /* ranks of a machine may share their cores */
+    o.pin_caller = !r->shared;
     return opt_check(ls_pool_open(&r->pool, r->mesh, &o));
 }
 
@@ -216,7 +277,8 @@ static int make_optimizer(const settings *s, ls_optimizer *o)
 static int open_batches(run *r)
 {
     ls_key order = ls_key_new(r->set.data_seed);
-    int status = r->set.checkpoint ? data_checksum(&r->data) : OPT_GO;
+    bool told = r->set.checkpoint || (r->transport && data_is_here(&r->data));
+    int status = told ? data_checksum(&r->data) : OPT_GO;
 
     if (status != OPT_GO)
         return status;

@@ -17,6 +17,8 @@ typedef struct run {
     char products[LS_TEXT]; /* who makes them, of bf16 layers and by onednn,
                                where the bits depend on it; or "" */
     const ls_transport *transport; /* to other ranks; NULL: there are none */
+    char cpus[4096]; /* this rank's part of the machine's cores; or "" */
+    bool shared;     /* ranks share their cores: there are more of them */
     bool details; /* the mesh knows caches and the CPU's name */
     ls_mesh *mesh;
     ls_pool *pool;

@@ -12,13 +12,15 @@
 #include "base/fpmode.h"
 #include "base/memory.h"
 #include "base/sized.h"
+#include "data/loader_ranks.h"
 #include "data/prefetch.h"
 #include "pool/pool.h"
 #include "random/permutation.h"
-#include "train/trainer.h"
+#include "train/spread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* step is that of the batch in it; where all epochs are alike, of the first
  * epoch. */
@@ -42,6 +44,7 @@ struct ls_loader {
     int64_t batches; /* of an epoch */
     const char **input; /* [arrays] names */
     int64_t *index;  /* [rows of the largest batch] */
+    void **part;     /* [arrays + 1] where some of its rows go */
     int32_t *order;  /* [rows] of the epoch; NULL: as they stand */
     void *scratch;   /* to draw it */
     int64_t epoch;   /* whose order it is, -1: nobody's */
@@ -90,6 +93,38 @@ static void set_weights(const ls_loader *l, const slot *s)
             w[i] = 1;
 }
 
+static int64_t row_size(const ls_loader *l, int a)
+{
+    const ls_array_spec *spec = &l->source.array[a];
+
+    return a < l->arrays ? ls__count(spec->rank, spec->shape) : 1;
+}
+
+/* Rows first .. first+n-1 of the batch. */
+static int fill_rows(const ls_loader *l, const slot *s, int64_t first,
+                     int64_t n)
+{
+    for (int a = 0; a <= l->arrays; a++)
+        l->part[a] = (float *)s->out[a] + first * row_size(l, a);
+    return l->source.fill(l->source.user, n, l->index + first, l->part);
+}
+
+/* All rows or, of several ranks, those of the devices that run here, micro-batch
+ * by micro-batch: nobody looks at the others. */
+static int fill_own(const ls_loader *l, const slot *s)
+{
+    ls__span here = l->trainer->devices;
+    int64_t each = s->total / l->shards;
+    int status = 0;
+
+    if (ls__span_is_all(here))
+        return fill_rows(l, s, 0, s->total);
+    for (int m = 0; m < l->trainer->micro && status >= 0; m++)
+        status = fill_rows(l, s, ((int64_t)m * here.of + here.first) * each,
+                           here.count * each);
+    return status;
+}
+
 /* Fill a slot with the batch of its step. */
 static void make(ls_loader *l, slot *s)
 {
@@ -102,7 +137,7 @@ static void make(ls_loader *l, slot *s)
     set_order(l, s->step / l->batches);
     set_index(l, first, s);
     ls__fail(0, "%s", "");
-    s->status = l->source.fill(l->source.user, s->total, l->index, s->out);
+    s->status = fill_own(l, s);
     if (s->status < 0)
         snprintf(s->message, sizeof s->message, "%s", ls_errmsg());
     set_weights(l, s);
@@ -304,14 +339,12 @@ static int make_slot(ls_loader *l, slot *s)
     s->out = ls__arena_new(&l->arena, (size_t)l->arrays + 1,
                            sizeof *s->out);
     for (int a = 0; s->out && a <= l->arrays; a++) {
-        const ls_array_spec *spec = &l->source.array[a];
-        int64_t size = a < l->arrays
-                           ? ls__count(spec->rank, spec->shape) : 1;
-
-        if (!ls__mul(rows, (size_t)size * sizeof(float), &n))
+        if (!ls__mul(rows, (size_t)row_size(l, a) * sizeof(float), &n))
             return ls__no_memory("batch", SIZE_MAX);
         if (!(s->out[a] = ls__block(n, "batch")))
             return LS_ENOMEM;
+        if (!ls__span_is_all(l->trainer->devices))
+            memset(s->out[a], 0, n); /* other ranks' rows are sound, too */
     }
     return s->out ? 0 : LS_ENOMEM;
 }
@@ -341,7 +374,17 @@ static int make_room(ls_loader *l)
         return status;
     l->index = ls__new((size_t)round_up(l->batch, l->shards),
                        sizeof *l->index, "rows of a batch");
-    return l->index ? 0 : LS_ENOMEM;
+    l->part = ls__arena_new(&l->arena, (size_t)l->arrays + 1, sizeof *l->part);
+    return l->index && l->part ? 0 : LS_ENOMEM;
+}
+
+/* Ranks that read other rows would train what nobody asked for. */
+static int compare(const ls_loader *l)
+{
+    ls__rows r = {&l->source, &l->options, l->batch, l->index,
+                  l->slot[0].out};
+
+    return ls__loader_compare(l->trainer, &r);
 }
 
 /* Where there is one batch for ever, nothing is left to a thread. */
@@ -380,6 +423,10 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
         status = plan(l, trainer);
     if (status == 0)
         status = make_room(l);
+    if (trainer->ranks)
+        status = ls__spread_agree(trainer, status);
+    if (trainer->ranks && status == 0)
+        status = compare(l);
     if (status == 0)
         status = start(l, trainer);
     if (status < 0) {

@@ -126,3 +126,17 @@ ls__span ls__cut_span(const ls__cut *c, int rank)
     return (ls__span){c->border[rank], c->border[rank + 1] - c->border[rank],
                       c->devices};
 }
+
+int ls_transport_sums(int ranks, int devices)
+{
+    ls__cut c = {0};
+    int status;
+
+    if (ranks < 1)
+        return ls__fail(LS_EINVAL, "%d ranks", ranks);
+    status = ls__cut_open(&c, ranks, devices);
+    if (status == 0)
+        status = c.parts;
+    ls__cut_close(&c);
+    return status;
+}

@@ -1,0 +1,115 @@
+/* A look at the rows of every rank before they are trained on.  All of them are
+ * never read for it: a rank reads what its devices need. */
+#include "data/loader_ranks.h"
+#include "base/error.h"
+#include "base/sha.h"
+#include "rank/agree.h"
+#include "train/ranks.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LOOKS = 64,           /* rows */
+    ARRAYS = LS__FACTS - 8 /* beyond these the rows alone are compared */
+};
+
+typedef struct list {
+    ls__fact fact[LS__FACTS];
+    int count;
+} list;
+
+__attribute__((format(printf, 3, 4)))
+static void put(list *l, const char *name, const char *format, ...)
+{
+    ls__fact *f = &l->fact[l->count++];
+    va_list args;
+
+    va_start(args, format);
+    snprintf(f->name, sizeof f->name, "%s", name);
+    vsnprintf(f->value, sizeof f->value, format, args);
+    va_end(args);
+}
+
+static void put_arrays(list *l, const ls_source *s)
+{
+    put(l, "the number of arrays of the data", "%d%s", s->arrays,
+        s->weighted ? " with weights" : "");
+    for (int a = 0; a < s->arrays && a < ARRAYS; a++) {
+        const ls_array_spec *spec = &s->array[a];
+        char text[LS__SHAPE_TEXT];
+
+        ls__shape_text(text, spec->rank, spec->shape);
+        put(l, "an array of the data", "\"%.24s\" %.40s", spec->name, text);
+    }
+}
+
+static void put_cut(list *l, const ls__rows *r)
+{
+    const ls_loader_options *o = r->options;
+
+    put(l, "the number of rows of the data", "%lld",
+        (long long)r->source->rows);
+    put(l, "the number of rows of a batch", "%lld", (long long)r->batch);
+    put(l, "what is done about rows that do not divide", "%d",
+        (int)o->uneven);
+    if (o->shuffle)
+        put(l, "the order of rows", "that of key %08x %08x", o->key.word[0],
+            o->key.word[1]);
+    else
+        put(l, "the order of rows", "as they stand");
+}
+
+static void hash_rows(const ls__rows *r, int64_t n, char hex[65])
+{
+    const ls_source *s = r->source;
+    ls__sha256 sha;
+
+    ls__sha256_init(&sha);
+    for (int a = 0; a < s->arrays; a++)
+        ls__sha256_update(&sha, r->out[a],
+                          (size_t)(n * ls__count(s->array[a].rank,
+                                                 s->array[a].shape)) * 4);
+    if (s->weighted)
+        ls__sha256_update(&sha, r->out[s->arrays], (size_t)n * 4);
+    ls__sha256_hex(&sha, hex);
+}
+
+/* The first row, the last one, and some between. */
+static int put_rows(list *l, const ls__rows *r)
+{
+    int64_t rows = r->source->rows, n = r->batch < LOOKS ? r->batch : LOOKS;
+    char name[48], hex[65];
+    int status;
+
+    for (int64_t i = 0; i < n; i++)
+        r->index[i] = n > 1 ? i * ((rows - 1) / (n - 1)) : 0;
+    r->index[n - 1] = rows - 1;
+    ls__fail(0, "%s", "");
+    status = r->source->fill(r->source->user, n, r->index, r->out);
+    if (status < 0)
+        return ls__fail(LS_EUSER, "the data source failed with status %d on "
+                        "rows of all of the data%s%s", status,
+                        *ls_errmsg() ? ": " : "", ls_errmsg());
+    hash_rows(r, n, hex);
+    snprintf(name, sizeof name, "the hash of %d rows of the data",
+             (int)n);
+    put(l, name, "%.16s", hex);
+    return 0;
+}
+
+int ls__loader_compare(const ls_trainer *t, const ls__rows *r)
+{
+    const ls_transport *link = ls__ranks_link(t->ranks);
+    list l = {.count = 0};
+    int status;
+
+    put_cut(&l, r);
+    put_arrays(&l, r->source);
+    if ((status = ls__agree(link, l.count, l.fact)) < 0)
+        return status;
+    memset(&l, 0, sizeof l);
+    status = ls__spread_agree(t, put_rows(&l, r));
+    return status < 0 ? status : ls__agree(link, l.count, l.fact);
+}
