@@ -71,7 +71,6 @@ static void take(ls_checkpoints *c, ls__checkpoint *from)
             memcpy(target(c, b) + p->slot[i].offset, e->data,
                    (size_t)e->bytes);
         }
-    c->step = from->step;
     json_decref(c->loaded);
     c->loaded = json_incref(from->notes);
 }
@@ -87,7 +86,7 @@ static int compare(ls_checkpoints *c, const ls__checkpoint *from)
                                   c->differs, from->folder);
 }
 
-static int load(ls_checkpoints *c, ls__stamp stamp)
+static int load(ls_checkpoints *c, ls__stamp stamp, int64_t *step)
 {
     size_t room = strlen(c->dir.path) + LS__STAMP_TEXT + 1;
     char *folder = ls__new(room, 1, "file name"), name[LS__STAMP_TEXT];
@@ -101,8 +100,10 @@ static int load(ls_checkpoints *c, ls__stamp stamp)
     if ((status = ls__checkpoint_open(&from, folder)) == 0 &&
         (status = compare(c, &from)) == 0 &&
         (status = ls__checkpoint_arrays(&from)) == 0 &&
-        (status = check_arrays(c, &from)) == 0)
+        (status = check_arrays(c, &from)) == 0) {
         take(c, &from);
+        *step = from.step;
+    }
     ls__checkpoint_close(&from);
     free(folder);
     return status;
@@ -127,7 +128,7 @@ static int list_all(const ls_checkpoints *c, ls__stamp **list, int *count)
     return ls__checkpoint_list(AT_FDCWD, c->dir.path, list, count);
 }
 
-/* The newest that can be read; *step -1: there is none. */
+/* The newest that can be read; *step stays where there is none. */
 static int load_newest(ls_checkpoints *c, int64_t *step)
 {
     ls__stamp *list;
@@ -137,7 +138,7 @@ static int load_newest(ls_checkpoints *c, int64_t *step)
         return status;
     *c->skipped = 0;
     for (i = count - 1; i >= 0; i--) {
-        status = load(c, list[i]);
+        status = load(c, list[i], step);
         if (!is_damage(status))
             break;
         note_skipped(c);
@@ -146,8 +147,6 @@ static int load_newest(ls_checkpoints *c, int64_t *step)
     if (is_damage(status))
         return ls__fail(LS_EFORMAT, "%s: none of the %d checkpoints can be "
                         "read; the newest: %s", c->dir.path, count, c->skipped);
-    if (status == 0)
-        *step = count ? c->step : -1;
     return status;
 }
 
@@ -159,10 +158,10 @@ int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
     int64_t found = -1;
     int status = 0;
 
-    if (c->started) {
-        ls__checkpoints_idle(c);
+    if (c->started && ls__spread_is(c->trainer))
+        ls__checkpoints_idle(c); /* it needs the copy */
+    if (c->started)
         status = load_newest(c, &found);
-    }
     if (ls__spread_is(c->trainer))
         status = ls__checkpoints_deal(c, status, &found);
     if (status < 0)
