@@ -164,4 +164,35 @@ for weak in "" --weak; do
     is "no model is made of them$weak" "$(grep -c 'a model' "$dir/out")" 0
 done
 
+# ------ the gate of bench/compare ------
+
+# made SECONDS FILE: a file as of --json, of one worker.
+made() {
+    echo "{\"program\": \"lockstep-scale\", \"model\": \"mlp\",
+        \"cpu\": \"Some CPU (R) 2\", \"usable_cores\": 2, \"points\": [{
+        \"workers\": 1, \"rows\": 8, \"verified\": true,
+        \"repeats\": [$1, ${1}1, ${1}2, $1, ${1}1]}]}" >"$2"
+}
+
+compare() {
+    python3 "$here/../bench/compare" --folder "$dir/kept" "$@" >"$dir/out" \
+        2>"$dir/err"
+}
+
+if command -v python3 >/dev/null; then
+    made 1.00 "$dir/now.json"
+    made 1.10 "$dir/later.json"
+    compare --baseline "$dir/now.json"
+    is "nothing is stored yet" $? 77
+    compare --store "$dir/now.json"
+    is "a file is stored" "$(ls "$dir/kept")" some-cpu-r-2-2-scale-mlp.json
+    compare --baseline "$dir/now.json"
+    is "as fast as stored" $? 0
+    compare --baseline "$dir/later.json"
+    is "slower than stored" $? 1
+    compare "$dir/later.json" "$dir/now.json"
+    is "faster" $? 0
+    compare "$dir/now.json"
+    is "one file and nothing to compare with" $? 2
+fi
 finish

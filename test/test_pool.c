@@ -2,6 +2,7 @@
  * variables on purpose: the thread sanitizer then proves the ordering.  Threads
  * only count what is wrong; the main thread asserts. */
 #define _GNU_SOURCE /* sched_getcpu, pthread_getname_np */
+#include "base/clock.h"
 #include "base/error.h"
 #include "calls.h"
 #include "pool/barrier.h"
@@ -100,9 +101,17 @@ static int cpus(void)
     return sched_getaffinity(0, sizeof mask, &mask) ? 1 : CPU_COUNT(&mask);
 }
 
+/* What a crossing takes, beside whatever else runs: two a round. */
+static void say_time(int n, int spins, int rounds, int64_t nanoseconds)
+{
+    if (getenv("LS_LONG"))
+        printf("%d threads, %d spins: %.0f ns a crossing, of %d\n", n, spins,
+               (double)nanoseconds / (2.0 * rounds), 2 * rounds);
+}
+
 /* A million crossings (a tenth where the sanitizers slow them down, ten times as
- * many with LS_LONG), from one thread to four times as many as two cores hold:
- * nobody passes early, nobody sleeps for ever. */
+ * many with LS_LONG, which prints their times), from one thread to four times as
+ * many as two cores hold: nobody passes early, nobody sleeps for ever. */
 START_TEST(test_barrier)
 {
     static const struct {
@@ -117,8 +126,10 @@ START_TEST(test_barrier)
         int rounds = row[i].rounds * (getenv("LS_LONG") ? 10 : 1) /
                      (UNDER_SANITIZER ? 10 : 1);
         int spins = cpus() < row[i].n && row[i].spins > 100 ? 0 : row[i].spins;
+        int64_t start = ls__nanoseconds();
 
         ck_assert_int_eq(cross_all(row[i].n, rounds, spins, false), 0);
+        say_time(row[i].n, spins, rounds, ls__nanoseconds() - start);
     }
 }
 END_TEST

@@ -1,6 +1,7 @@
 /* The watchdog sleeps until a step is overdue, so it costs a wake-up every so
  * many seconds.  It reports after S seconds, then after 2 S, 4 S and so on,
- * and when steps finish again. */
+ * and when steps finish again: during a stall it looks ten times in S seconds,
+ * so that neither that nor the next stall is told late. */
 #define _GNU_SOURCE
 #include "stall.h"
 
@@ -68,6 +69,15 @@ static void say_goes_on(const stall *s)
 
 /* ------ The thread ------ */
 
+/* When to look again. */
+static double next_look(const stall *s, double now, double overdue,
+                        bool stalled)
+{
+    double soon = now + s->seconds / 10;
+
+    return stalled && soon < overdue ? soon : overdue;
+}
+
 /* Until then, or until it shall end. */
 static void sleep_until(stall *s, double when)
 {
@@ -95,7 +105,8 @@ static void *watch(void *arg)
             say_stalled(s, now - seen);
             patience *= 2;
         }
-        sleep_until(s, seen + patience);
+        sleep_until(s, next_look(s, now, seen + patience,
+                                 patience > s->seconds));
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
