@@ -32,6 +32,29 @@ run()
     [ -n "$cxx" ] || return 0
     $cxx -std=c++17 -o "$work/program" "$top_srcdir/test/install.cpp" "$@"
     "$work/program"
+    for source in "$top_srcdir"/examples/*.cpp; do
+        $cxx -std=c++17 -o "$work/program" "$source" "$@"
+        "$work/program"
+    done
+}
+
+# by_cmake: a project that finds lockstep by its package file.
+by_cmake()
+{
+    cmake --version >/dev/null 2>&1 && [ -n "$cxx" ] || {
+        echo "install: the CMake package not tried: no cmake here"
+        return 0
+    }
+    cmake -S "$top_srcdir/test/cmake" -B "$work/cmake" \
+        -DCMAKE_PREFIX_PATH="$libdir/cmake" -DCMAKE_CXX_COMPILER="$cxx" \
+        -DEXAMPLES="$top_srcdir/examples" >"$work/out" 2>&1 &&
+        cmake --build "$work/cmake" >>"$work/out" 2>&1 || {
+        echo "install: the CMake project failed:"
+        cat "$work/out"
+        return 1
+    }
+    "$work/cmake/in_c"
+    "$work/cmake/in_cxx"
 }
 
 if [ -f "$libdir/liblockstep.so" ]; then
@@ -44,6 +67,13 @@ if [ -f "$libdir/liblockstep.a" ]; then
     run static $($PKG_CONFIG --cflags lockstep) "$libdir/liblockstep.a" \
         $STATIC_LIBS $($PKG_CONFIG --libs hwloc jansson zlib) -pthread
 fi
+by_cmake
+# The layer for Python over what was installed.
+status=0
+[ ! -f "$libdir/liblockstep.so" ] ||
+    library=$libdir/liblockstep.so.1 sh "$top_srcdir/test/python.sh" ||
+    status=$?
+[ $status = 0 ] || [ $status = 77 ]
 "$bindir/lockstep-train" --version
 "$bindir/lockstep-info" --version
 "$bindir/lockstep-scale" --version

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Proves that python/lockstep.py works: test/python.py, where there are Python
+# and NumPy, and a compiler that tells the offsets of the headers' structs.
+# Called by make check with what was built, and by test/install.sh.
+python=${PYTHON3:-python3}
+: "${CC:=cc}" "${library:=$top_builddir/.libs/liblockstep.so.1}"
+: "${include:=$top_srcdir/include}" "${module:=$top_srcdir/python}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$python" -c 'import sys, numpy; sys.exit(sys.version_info < (3, 8))' \
+    2>/dev/null || {
+    echo "skipped: no Python 3.8 with NumPy here"
+    exit 77
+}
+[ -f "$library" ] || { echo "skipped: no shared library was built"; exit 77; }
+if ${NM:-nm} -D "$library" | grep -qE '__(a|t|m|ub)san_'; then
+    echo "skipped: the library has a sanitizer, which Python has not"
+    exit 77
+fi
+LOCKSTEP_LIBRARY=$library PYTHONPATH=$module PYTHONDONTWRITEBYTECODE=1
+export LOCKSTEP_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
+
+"$python" - >"$work/offsets.c" <<'END' || exit 1
+import lockstep
+print("#include <lockstep.h>\n#include <stddef.h>\n#include <stdio.h>\n"
+      "int main(void)\n{")
+for name, struct in lockstep.STRUCTS.items():
+    print(f'printf("{name}.sizeof %zu\\n", sizeof({name}));')
+    for member, _ in struct._fields_:
+        print(f'printf("{name}.{member} %zu\\n", offsetof({name}, {member}));')
+print("return 0;\n}")
+END
+# shellcheck disable=SC2086
+$CC -std=c11 -I"$include" -o "$work/offsets" "$work/offsets.c" &&
+    "$work/offsets" >"$work/offsets.txt" || exit 1
+"$python" "$top_srcdir/test/python.py" "$work/offsets.txt" "$work"
