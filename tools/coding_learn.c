@@ -119,6 +119,10 @@ static int look_at_all(survey *s, ls_table *t, const coding_wants *want,
 
 static int mixed(const survey *s, const char *path, const char *name)
 {
+    if (!s->numbers)
+        return opt_fail(OPT_FAILED, "%s: line %lld: \"%s\" is no number, nor "
+                        "is any value of \"%s\"", path,
+                        (long long)s->text_line, s->text, name);
     return opt_fail(OPT_FAILED,
                     "%s: line %lld: \"%s\" is no number, as %lld of "
                     "the %lld values of \"%s\" are",

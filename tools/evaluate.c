@@ -14,8 +14,9 @@ int evaluation_check(const run *r)
         return OPT_GO;
     if (!d->text.bytes)
         return opt_fail(OPT_WRONG,
-                        "--eval-every: nothing is held out; "
-                        "--eval-data or --eval-x names rows to evaluate on");
+                        "--%s: nothing is held out; --eval-data or --eval-x "
+                        "names rows to evaluate on, --valid holds some back",
+                        s->eval_every ? "eval-every" : "early-stop");
     if (text_eval_batches(&d->text))
         return OPT_GO;
     return opt_fail(OPT_FAILED,
