@@ -81,7 +81,7 @@ random() { echo $(($(od -An -N2 -tu2 /dev/urandom) % $1)); }
 # go_on RANKS: with a level for each; leaves the launcher's number in $launcher
 go_on() {
     rm -f "$dir"/pid.*
-    for rank in 1 2 3 4 5; do
+    for _ in 1 2 3 4 5; do
         if [ "$(random 2)" = 0 ]; then echo; else echo "$other"; fi
     done >"$dir/levels"
     # shellcheck disable=SC2086
@@ -100,8 +100,7 @@ while [ $killed -lt "$kills" ] && [ $runs -lt $((20 * kills + 20)) ]; do
     sleep "0.$(printf %03d "$(random 999)")"
     victim=$(cat "$dir/pid.$(random $ranks)" 2>/dev/null)
     [ -n "$victim" ] && kill -9 "$victim" 2>/dev/null
-    wait $launcher
-    if [ $? -eq 0 ]; then
+    if wait $launcher; then
         same "after $killed kills" "$dir/alone" "$dir/out"
         rm -rf "$dir/ck"
     else
