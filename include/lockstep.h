@@ -172,6 +172,11 @@ LS_API const char *ls_mesh_note(const ls_mesh *mesh, int i);
  * thread, or from inside a user's function that the pool calls.  (Other pools
  * may be used there; so may all that only reads.)
  *
+ * A function of yours that is called returns: it neither throws nor jumps out
+ * (longjmp).  One that ends the thread it is on (pthread_exit) fails the call
+ * with LS_EUSER, and the pool goes on; on the calling thread, whose call then
+ * never returns, the pool is free for others.
+ *
  * After fork(2) the child has the memory and no workers: there the same calls
  * fail with LS_ETHREAD, while parameters can be read, saved and closed, and the
  * pool closed.  A child of a fork inside a user's function must exec or _exit.

@@ -437,6 +437,129 @@ START_TEST(test_closed_elsewhere)
 }
 END_TEST
 
+/* ------ a function that ends its thread ------ */
+
+typedef struct ender {
+    pthread_t caller;
+    bool on_caller, ends;
+} ender;
+
+static bool is_the_one(const ender *e)
+{
+    return e->ends &&
+           !pthread_equal(pthread_self(), e->caller) == !e->on_caller;
+}
+
+static int ending_gradient(void *user, int device, const ls_shard *shard,
+                           const float *const *params, float *const *grads,
+                           ls_sums *sums)
+{
+    const ender *e = user;
+
+    (void)device, (void)params;
+    if (is_the_one(e))
+        pthread_exit(NULL);
+    if (grads)
+        grads[0][0] = 1;
+    sums->weight = (double)shard->rows;
+    return 0;
+}
+
+static int ending_map(void *user, int device, const void *const *in,
+                      void *const *out)
+{
+    (void)device, (void)in, (void)out;
+    if (is_the_one(user))
+        pthread_exit(NULL);
+    return 0;
+}
+
+static ls_trainer *open_ending(ls_pool *pool, ender *e, ls_batch **batch)
+{
+    static const ls_array_spec input = {"x", LS_F32, 0, {0}};
+    static const ls_array_spec param = {"a", LS_F32, 1, {1}};
+    static const float x[ROWS];
+    ls_gradient g = {ending_gradient, e, 1, 1, &input, &param};
+    ls_trainer *t;
+
+    OK(ls_trainer_open_gradient(&t, pool, &g, NULL));
+    OK(ls_batch_open(batch, t));
+    OK(ls_batch_set(*batch, "x", LS_F32, x, ROWS));
+    return t;
+}
+
+/* On a worker: the step fails and changes nothing, as often as it is done, and
+ * the pool works as before. */
+START_TEST(test_thread_ends)
+{
+    ender e = {pthread_self(), false, true};
+    ls_pool *pool = open_pool(8, 3);
+    ls_batch *b;
+    ls_trainer *t = open_ending(pool, &e, &b);
+    ls_result r;
+
+    for (int i = 0; i < 3; i++) {
+        e.ends = true;
+        FAILS(ls_step(t, b, &r), LS_EUSER, "ended the thread");
+        FAILS(ls_evaluate(t, b, &r), LS_EUSER, "ended the thread");
+        FAILS(ls_pmap(pool, ending_map, &e, 0, NULL, 0, NULL), LS_EUSER,
+              "ended the thread of device");
+        ck_assert_int_eq(ls_trainer_step(t), i);
+        e.ends = false;
+        OK(ls_step(t, b, &r));
+        OK(ls_pmap(pool, ending_map, &e, 0, NULL, 0, NULL));
+    }
+    ls_batch_close(b);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+}
+END_TEST
+
+typedef struct leaver {
+    ender e;
+    ls_trainer *t;
+    const ls_batch *b;
+} leaver;
+
+static void *step_and_leave(void *user)
+{
+    leaver *l = user;
+    ls_result r;
+
+    l->e.caller = pthread_self();
+    ls_step(l->t, l->b, &r);
+    return user; /* not reached */
+}
+
+/* On the calling thread: that is gone, and others have the pool. */
+START_TEST(test_caller_ends)
+{
+    leaver l = {.e = {.on_caller = true, .ends = true}};
+    ls_pool *pool = open_pool(8, 3);
+    ls_batch *b;
+    ls_trainer *t = open_ending(pool, &l.e, &b);
+    ls_result r;
+
+    l.t = t;
+    l.b = b;
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        void *result = &l;
+
+        l.e.ends = true;
+        ck_assert_int_eq(pthread_create(&thread, NULL, step_and_leave, &l), 0);
+        ck_assert_int_eq(pthread_join(thread, &result), 0);
+        ck_assert_ptr_null(result);
+        l.e.ends = false;
+        ck_assert_int_eq(ls_trainer_step(t), i);
+        OK(ls_step(t, b, &r));
+    }
+    ls_batch_close(b);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+}
+END_TEST
+
 /* ------ fork and exit ------ */
 
 static int status_of(pid_t child)
@@ -678,6 +801,8 @@ int main(void)
     tcase_add_test(c, test_pool_first);
     tcase_add_test(c, test_closed_inside);
     tcase_add_test(c, test_closed_elsewhere);
+    tcase_add_test(c, test_thread_ends);
+    tcase_add_test(c, test_caller_ends);
     tcase_add_test(c, test_fork);
     tcase_add_test(c, test_process);
     tcase_add_test(c, test_exit);

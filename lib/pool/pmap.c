@@ -61,6 +61,7 @@ static void run(void *user, int worker)
     ls__pool_devices_of(c->pool, worker, &first, &last);
     for (int d = first; d < last; d++) {
         ls__track_phase(ls__track_here(), "pmap", d);
+        c->status[d] = LS__ENDED;
         c->status[d] = c->fn(c->user, d, c->in + d * c->inputs,
                              c->out + d * c->outputs);
     }
@@ -69,7 +70,10 @@ static void run(void *user, int worker)
 static int verdict(const call *c)
 {
     for (int d = 0; d < c->devices; d++)
-        if (c->status[d] < 0)
+        if (c->status[d] == LS__ENDED)
+            return ls__fail(LS_EUSER, "pmap: the function ended the thread of "
+                            "device %d", d);
+        else if (c->status[d] < 0)
             return ls__fail(LS_EUSER, "pmap: the function failed on device %d "
                             "with status %d", d, c->status[d]);
     return 0;

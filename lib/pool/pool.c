@@ -48,6 +48,10 @@ typedef struct seat {
     ls_pool *pool;
     pthread_t thread;
     int worker;
+    bool lost;     /* the thread has ended by itself .. */
+    bool joined;   /* .. and no other could be had yet */
+    bool later;    /* it is not the first thread */
+    unsigned seen; /* of the start gate */
     int error; /* errno of placing it; written before its first arrival */
 } seat;
 
@@ -64,6 +68,7 @@ struct ls_pool {
     int spins;
     bool pin;
     atomic_uint state;    /* see above */
+    atomic_bool lost;     /* some worker is */
     ls__process process;  /* the workers' */
     pthread_t opener;     /* the thread that is pinned ... */
     ls__affinity *caller; /* ... and its affinity; NULL: not pinned */
@@ -84,24 +89,51 @@ static void settle(seat *s)
     (void)ls__fpmode_set();
 }
 
+static void end_job(seat *s)
+{
+    ls__track_phase(&s->pool->track[s->worker], NULL, -1);
+    ls__barrier_arrive(&s->pool->done);
+}
+
+/* A function of the user's ends the thread (pthread_exit, a cancellation).  What
+ * it was called for has failed, as was noted beforehand; whoever takes the pool
+ * next makes another thread. */
+static void lose(void *arg)
+{
+    seat *s = arg;
+
+    s->lost = true;
+    atomic_store_explicit(&s->pool->lost, true, memory_order_relaxed);
+    end_job(s);
+}
+
+static void serve(seat *s)
+{
+    ls_pool *p = s->pool;
+
+    for (;;) {
+        ls__gate_wait(&p->start, s->seen, p->spins);
+        s->seen = ls__gate_now(&p->start);
+        if (!p->job)
+            return;
+        p->job(p->user, s->worker);
+        end_job(s);
+    }
+}
+
+/* s->seen is the gate before anything can open it again. */
 static void *worker(void *arg)
 {
     seat *s = arg;
-    ls_pool *p = s->pool;
-    unsigned seen = ls__gate_now(&p->start);
 
     settle(s);
-    ls__track_enter(&p->track[s->worker]);
-    ls__barrier_arrive(&p->done);
-    for (;;) {
-        ls__gate_wait(&p->start, seen, p->spins);
-        seen = ls__gate_now(&p->start);
-        if (!p->job)
-            return NULL;
-        p->job(p->user, s->worker);
-        ls__track_phase(&p->track[s->worker], NULL, -1);
-        ls__barrier_arrive(&p->done);
-    }
+    ls__track_enter(&s->pool->track[s->worker]);
+    if (!s->later)
+        ls__barrier_arrive(&s->pool->done);
+    pthread_cleanup_push(lose, s);
+    serve(s);
+    pthread_cleanup_pop(0);
+    return NULL;
 }
 
 /* ------ Opening ------ */
@@ -152,6 +184,7 @@ static int create_workers(ls_pool *p)
     while (!error && p->started < p->mesh->workers - 1) {
         seat *s = &p->seat[p->started + 1];
 
+        s->seen = ls__gate_now(&p->start);
         error = ls__thread_start(&s->thread, worker, s);
         p->started += !error;
     }
@@ -244,7 +277,8 @@ static void end(ls_pool *p)
         p->job = NULL;
         ls__gate_open(&p->start);
         for (int w = 1; w <= p->started; w++)
-            pthread_join(p->seat[w].thread, NULL);
+            if (!p->seat[w].joined)
+                pthread_join(p->seat[w].thread, NULL);
     }
     if (p->caller && pthread_equal(p->opener, pthread_self()))
         ls__topology_restore(&p->mesh->topology, p->caller);
@@ -266,9 +300,34 @@ void ls_pool_close(ls_pool *pool)
 
 /* ------ Taking ------ */
 
+/* Make threads anew where functions of the user's ended them. */
+static int replace_lost(ls_pool *p)
+{
+    int error;
+
+    for (int w = 1; w < p->mesh->workers; w++) {
+        seat *s = &p->seat[w];
+
+        if (!s->lost)
+            continue;
+        if (!s->joined)
+            pthread_join(s->thread, NULL);
+        s->lost = s->joined = false;
+        s->later = true;
+        s->seen = ls__gate_now(&p->start);
+        if ((error = ls__thread_start(&s->thread, worker, s))) {
+            s->lost = s->joined = true;
+            return thread_error(p, w, "no thread", error);
+        }
+    }
+    atomic_store_explicit(&p->lost, false, memory_order_relaxed);
+    return 0;
+}
+
 int ls__pool_take(ls_pool *p)
 {
     unsigned was;
+    int status;
 
     if (!ls__process_is_this(&p->process))
         return ls__fail(LS_ETHREAD, "the pool belongs to process %ld: a fork "
@@ -279,7 +338,11 @@ int ls__pool_take(ls_pool *p)
     if (was & BUSY)
         return ls__fail(LS_EBUSY, "the pool is in use: it does one thing at a "
                         "time, and nothing for the functions it calls");
-    return 0;
+    status = atomic_load_explicit(&p->lost, memory_order_relaxed)
+                 ? replace_lost(p) : 0;
+    if (status < 0)
+        ls__pool_give(p);
+    return status;
 }
 
 void ls__pool_give(ls_pool *p)
@@ -310,21 +373,45 @@ void ls__pool_drop(ls_pool *pool)
 
 /* ------ Running ------ */
 
+/* What the caller was before a job. */
+typedef struct caller {
+    ls_pool *pool;
+    ls__track *track;
+    ls__fpmode mode;
+} caller;
+
+static void await(const caller *c)
+{
+    ls__track_wait(&c->pool->track[0]);
+    ls__barrier_wait(&c->pool->done);
+    ls__track_waited(&c->pool->track[0]);
+    ls__track_enter(c->track);
+    ls__fpmode_restore(c->mode);
+}
+
+/* A function of the user's ended the calling thread: who took the pool does not
+ * come to give it back. */
+static void leave(void *arg)
+{
+    const caller *c = arg;
+
+    await(c);
+    ls__pool_give(c->pool);
+}
+
 void ls__pool_run(ls_pool *pool, ls__job *job, void *user)
 {
-    ls__fpmode mode = ls__fpmode_set();
-    ls__track *before = ls__track_enter(&pool->track[0]);
+    caller c = {pool, NULL, ls__fpmode_set()};
 
+    c.track = ls__track_enter(&pool->track[0]);
     assert(job);
     pool->job = job;
     pool->user = user;
     ls__gate_open(&pool->start);
+    pthread_cleanup_push(leave, &c);
     job(user, 0);
-    ls__track_wait(&pool->track[0]);
-    ls__barrier_wait(&pool->done);
-    ls__track_waited(&pool->track[0]);
-    ls__track_enter(before);
-    ls__fpmode_restore(mode);
+    pthread_cleanup_pop(0);
+    await(&c);
 }
 
 void ls__pool_barrier(ls_pool *pool)

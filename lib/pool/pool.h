@@ -9,6 +9,7 @@
 
 #include "pool/track.h"
 
+#include <limits.h>
 
 typedef void ls__job(void *user, int worker);
 
@@ -25,6 +26,11 @@ void ls__pool_give(ls_pool *pool);
  * trainers.  LS_EINVAL: it is closed. */
 int ls__pool_hold(ls_pool *pool);
 void ls__pool_drop(ls_pool *pool);
+
+/* The status that is noted before a function of the user's is called, and stays
+ * when it ends its thread: another takes a worker's place, and on the caller's
+ * thread the job ends and the pool is given back before that thread is gone. */
+enum { LS__ENDED = INT_MIN };
 
 /* Run job once on every worker, the calling thread being worker 0; returns
  * when all have finished.  Allocates nothing and cannot fail.  The pool is

@@ -158,7 +158,7 @@ static void run(void *user, int worker)
         if (c->goal->reads[i])
             at[i] = (const char *)c->data[i] +
                     4 * mine.first * m->input[i].size;
-    c->status[worker] = 0;
+    c->status[worker] = shard.rows ? LS__ENDED : 0;
     if (shard.rows)
         c->status[worker] = ls__exec_output(
             c->of[worker], c->weights, &shard, c->goal,
@@ -168,7 +168,10 @@ static void run(void *user, int worker)
 static int failure(const ls_context *c)
 {
     for (int w = 0; w < c->workers; w++)
-        if (c->status[w] < 0)
+        if (c->status[w] == LS__ENDED)
+            return ls__fail(LS_EUSER, "an operator of your own ended the "
+                            "thread of worker %d", w);
+        else if (c->status[w] < 0)
             return ls__fail(LS_EUSER, "the operator \"%s\" failed with status "
                             "%d", ls__context_failed(c->of[w])->name,
                             c->status[w]);

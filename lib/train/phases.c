@@ -58,38 +58,42 @@ void ls__phase_gradients(ls__step *s, int worker, int device)
 {
     ls_trainer *t = s->trainer;
     ls__report *report = &s->notes.report[t->devices.first + device];
+    int status = 0;
 
     if (s->before == 0)
         report->sums = (ls_sums){0};
     report->step = t->step;
     report->rows = s->all;
-    report->status = 0;
+    report->status = LS__ENDED;
     report->diverged = false;
-    for (int m = 0; m < t->micro && report->status >= 0; m++) {
-        report->status = run_micro(s, worker, device, m, &report->sums);
+    for (int m = 0; m < t->micro && status >= 0; m++) {
+        status = run_micro(s, worker, device, m, &report->sums);
         report->failed = ls__device_failed(t, device);
-        if (m + s->before == 0 && t->watch && s->pass->train && report->status >= 0)
+        if (m + s->before == 0 && t->watch && s->pass->train && status >= 0)
             report->diverged = !ls__watch_confirm(t, device);
     }
+    report->status = status;
 }
 
 void ls__phase_predict(ls__step *s, int worker, int device)
 {
     const ls_trainer *t = s->trainer;
     ls__report *report = &s->notes.report[t->devices.first + device];
+    int status = 0;
 
     (void)worker;
     report->step = t->step;
     report->rows = s->all;
-    report->status = 0;
-    for (int m = 0; m < t->micro && report->status == 0; m++) {
+    report->status = LS__ENDED;
+    for (int m = 0; m < t->micro && status == 0; m++) {
         ls_shard shard = ls__step_shard(s, device, m);
 
-        report->status = ls__exec_output(t->context[device],
+        status = ls__exec_output(t->context[device],
                                          &t->model.weights, &shard, s->output,
                                          s->out + shard.first * s->output->size);
         report->failed = ls__device_failed(t, device);
     }
+    report->status = status;
 }
 
 /* ------ reduce ------ */

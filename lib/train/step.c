@@ -23,6 +23,7 @@
 #include "train/verdict.h"
 #include "train/watch.h"
 
+#include <pthread.h>
 #include <string.h>
 
 /* clang-format off */
@@ -114,19 +115,66 @@ static const ls__phase *first_phase(const ls__step *s)
     return s->pass->phase + (s->trainer->model.plan ? 0 : 1);
 }
 
+/* How far a worker has come. */
+typedef struct walk {
+    ls__step *step;
+    const ls__phase *phase;
+    int worker;
+} walk;
+
+/* To the next phase; false: there is none. */
+static bool go_on(walk *w)
+{
+    if (!is_phase(w->phase + 1))
+        return false;
+    ls__pool_barrier(w->step->trainer->pool);
+    if (w->worker == 0)
+        end_phase(w->step, w->phase);
+    w->phase++;
+    return true;
+}
+
+static void walk_phases(walk *w)
+{
+    while (time_phase(w->step, w->phase, w->worker) && go_on(w))
+        ;
+}
+
+/* A function of the user's ended the thread: its device has a report that says
+ * so, and the worker's other devices get one.  The others wait at the barriers
+ * for this worker, which goes on to the verdict. */
+static void walk_on(void *arg)
+{
+    walk *w = arg;
+    ls__step *s = w->step;
+    const ls_trainer *t = s->trainer;
+    int first, last;
+
+    ls__pool_shards_of(t->pool, t->devices.count, w->worker, &first, &last);
+    for (int d = first; d < last && w->phase->run_device; d++) {
+        ls__report *report = &s->notes.report[t->devices.first + d];
+
+        report->step = t->step;
+        report->rows = s->all;
+        report->status = LS__ENDED;
+        report->diverged = false;
+    }
+    if (go_on(w))
+        walk_phases(w);
+    if (w->worker == 0)
+        s->last = w->phase;
+}
+
 static void run_phases(void *user, int worker)
 {
     ls__step *s = user;
-    const ls__phase *p = first_phase(s);
+    walk w = {s, first_phase(s), worker};
 
-    while (time_phase(s, p, worker) && is_phase(p + 1)) {
-        ls__pool_barrier(s->trainer->pool);
-        if (worker == 0)
-            end_phase(s, p);
-        p++;
-    }
+    pthread_cleanup_push(walk_on, &w);
+    walk_phases(&w);
+    pthread_cleanup_pop(0);
     if (worker == 0)
-        s->last = p;
+        s->last = w.phase;
 }
 
 /* ------ a step ------ */

@@ -218,6 +218,9 @@ static int fail_user(const ls__step *s, int d)
     const ls__report *r = &s->notes.report[d];
     long long step = (long long)s->trainer->step;
 
+    if (r->status == LS__ENDED)
+        return ls__fail(LS_EUSER, "step %lld: a function of yours ended the "
+                        "thread that ran it, on device %d", step, d);
     if (r->failed >= 0)
         return ls__fail(LS_EUSER, "step %lld: the operator \"%s\" failed on "
                         "device %d with status %d", step,
