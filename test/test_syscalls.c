@@ -39,7 +39,9 @@ static ls_graph *cnn_graph(void)
     x = ls_max_pool(ls_relu(ls_conv2d(x, 6, w, "conv1")), two);
     x = ls_group_norm(ls_conv2d(x, 4, w, "conv2"), 2, "norm");
     x = ls_dropout(ls_flatten(ls_avg_pool(x, two)), 0.2, "dropout");
-    OK(ls_loss(g, ls_cross_entropy(ls_dense(x, 3, "dense"), label)));
+    x = ls_dense(x, 3, "dense");
+    OK(ls_output(g, x, "logits"));
+    OK(ls_loss(g, ls_cross_entropy(x, label)));
     return g;
 }
 
@@ -237,6 +239,44 @@ START_TEST(test_steps)
 }
 END_TEST
 
+/* Nor by a predictor's calls, for any number of rows, nor a sleep.  (That they
+ * allocate nothing, test_predictor.c proves.) */
+START_TEST(test_predictions)
+{
+    static session s;
+    static float logits[3 * MOST];
+    ls_predictor *p;
+    ls_context *c;
+    int status = 0;
+
+    open_session(&s, 1, 1);
+    OK(ls_predictor_open(&p, s.trainer));
+    OK(ls_context_open(&c, p, NULL));
+    atomic_store(&calls, 0);
+    atomic_store(&sleeps, 0);
+    for (int i = 0; i < 100 && status == 0; i++) {
+        int64_t rows = 1 + i % MOST;
+
+        selector = SYSCALL_DISPATCH_FILTER_ALLOW;
+        status = dispatch(true);
+        selector = SYSCALL_DISPATCH_FILTER_BLOCK;
+        if (status == 0)
+            status = ls_context_set(c, "x", LS_F32, s.floats, rows);
+        if (status == 0)
+            status = ls_context_predict(c, "logits", 3 * rows, logits);
+        selector = SYSCALL_DISPATCH_FILTER_ALLOW;
+        dispatch(false);
+    }
+    ck_assert_msg(status == 0, "%s", ls_errmsg());
+    ck_assert_msg(atomic_load(&calls) == 0, "system call %d",
+                  atomic_load(&last_call));
+    ck_assert_int_eq(atomic_load(&sleeps), 0);
+    ls_context_close(c);
+    ls_predictor_close(p);
+    close_session(&s);
+}
+END_TEST
+
 int main(void)
 {
     struct sigaction act = {.sa_sigaction = on_call,
@@ -252,6 +292,7 @@ int main(void)
     tcase_set_timeout(t, 600);
     tcase_add_test(t, test_watching);
     tcase_add_loop_test(t, test_steps, 0, 2 * MODELS);
+    tcase_add_test(t, test_predictions);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
