@@ -41,18 +41,18 @@ run()
 # by_cmake: a project that finds lockstep by its package file.
 by_cmake()
 {
-    cmake --version >/dev/null 2>&1 && [ -n "$cxx" ] || {
-        echo "install: the CMake package not tried: no cmake here"
+    if ! cmake --version >/dev/null 2>&1 || [ -z "$cxx" ]; then
+        echo "install: the CMake package not tried: no cmake, or no C++, here"
         return 0
-    }
-    cmake -S "$top_srcdir/test/cmake" -B "$work/cmake" \
+    fi
+    if ! cmake -S "$top_srcdir/test/cmake" -B "$work/cmake" \
         -DCMAKE_PREFIX_PATH="$libdir/cmake" -DCMAKE_CXX_COMPILER="$cxx" \
-        -DEXAMPLES="$top_srcdir/examples" >"$work/out" 2>&1 &&
-        cmake --build "$work/cmake" >>"$work/out" 2>&1 || {
+        -DEXAMPLES="$top_srcdir/examples" >"$work/out" 2>&1 ||
+        ! cmake --build "$work/cmake" >>"$work/out" 2>&1; then
         echo "install: the CMake project failed:"
         cat "$work/out"
         return 1
-    }
+    fi
     "$work/cmake/in_c"
     "$work/cmake/in_cxx"
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Proves that configure.ac and lockstep/base.h state the same version.
+# Proves that configure.ac, lockstep/base.h and the Python package state the same
+# version.
 header=$top_srcdir/include/lockstep/base.h
 
 # part NAME: the number after LS_VERSION_NAME
@@ -13,5 +14,11 @@ configured=$(sed -n 's/^AC_INIT(\[lockstep\], \[\(.*\)\])$/\1/p' \
 declared=$(part MAJOR).$(part MINOR).$(part PATCH)
 if [ "$configured" != "$declared" ]; then
     echo "configure.ac says $configured, lockstep/base.h says $declared"
+    exit 1
+fi
+packaged=$(sed -n 's/^version = "\(.*\)"$/\1/p' \
+    "$top_srcdir/python/pyproject.toml")
+if [ "$configured" != "$packaged" ]; then
+    echo "configure.ac says $configured, python/pyproject.toml says $packaged"
     exit 1
 fi
