@@ -312,6 +312,10 @@ typedef struct ls_trainer_options {
     bool even_rows;         /* refuse rows that do not divide by devices x
                                micro-batches (LS_ESHAPE), which are cut
                                unevenly otherwise: see ls_batch_set */
+    double average;         /* decay of an average of the weights: below 1; 0:
+                               none.  See ls_trainer_use_average */
+    int groups;             /* how many there are, and .. */
+    const ls_group *group;  /* .. which: copied */
 } ls_trainer_options;
 
 /* Keys for dropout, with D = dropout_key or that of seed; c is the call.
@@ -452,6 +456,24 @@ LS_API int ls_trainer_set(ls_trainer *trainer, const char *name, int64_t n,
                           const float *values);
 /* Returns the number of updates done. */
 LS_API int64_t ls_trainer_step(const ls_trainer *trainer);
+/* Set that number, by which schedules, adam's corrections and the keys of
+ * dropout go.  LS_EINVAL: it is negative. */
+LS_API int ls_trainer_set_step(ls_trainer *trainer, int64_t step);
+
+/* From the next step on the learning rate, which the schedule goes by, is lr.
+ * Checkpoints remember it.  Over ranks all of them set it alike.  LS_EINVAL: it
+ * is no finite number from 0 up. */
+LS_API int ls_trainer_set_lr(ls_trainer *trainer, double lr);
+
+/* With ls_trainer_options.average = d the trainer keeps, beside each parameter
+ * p, e = d e + (1 - d) p, taken after each update, from p before the first one
+ * (optax.incremental_update).  It is part of the state: of checkpoints, of the
+ * hash, and by name "average.<name>".  This call puts it in the place of the
+ * parameters, or back: ls_evaluate, ls_predict, ls_trainer_get, what is saved
+ * as a model and predictors then have the average, and steps and checkpoints are
+ * LS_EINVAL.  Over ranks all of them call it.  LS_EINVAL: there is no average,
+ * or no update yet. */
+LS_API int ls_trainer_use_average(ls_trainer *trainer, bool use);
 
 /* Is the state still made of numbers?  LS_ENONFINITE names the parameter (and
  * the moment) that is not: finite gradients can make an update that overflows,

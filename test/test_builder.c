@@ -275,7 +275,7 @@ static void check_refused(const ls_graph *g, int status,
                           const char *const *says)
 {
     ls__plan *plan = NULL;
-    int got = ls__plan_new(&plan, g, backend(NULL), LS__TO_TRAIN);
+    int got = ls__plan_new(&plan, g, backend(NULL), LS__TO_TRAIN, NULL);
 
     ck_assert_msg(got == status, "status %d, must be %d: %s", got, status,
                   ls_errmsg());
@@ -295,7 +295,7 @@ static int left_by(void (*build)(ls_graph *g), const ls__backend *be)
 
     if (ls_graph_new(&g) == 0) {
         build(g);
-        ls__plan_new(&plan, g, be, LS__TO_TRAIN);
+        ls__plan_new(&plan, g, be, LS__TO_TRAIN, NULL);
     }
     ls__plan_free(plan);
     ls_graph_free(g);
@@ -363,13 +363,13 @@ START_TEST(test_null)
     ck_assert_ptr_null(ls_next_token_loss(x, NULL));
     ck_assert_int_eq(ls_node_shape(NULL, shape), 0);
     ck_assert_int_eq(ls_loss(NULL, NULL), LS_EINVAL);
-    ck_assert_int_eq(ls__plan_new(&plan, NULL, backend(NULL), LS__TO_TRAIN),
+    ck_assert_int_eq(ls__plan_new(&plan, NULL, backend(NULL), LS__TO_TRAIN, NULL),
                      LS_EINVAL);
     ck_assert_ptr_null(plan);
     ls_graph_free(NULL);
     ls__plan_free(NULL);
     ls__context_close(NULL);
-    FAILS(ls__plan_new(&plan, g, backend(NULL), LS__TO_TRAIN), LS_EINVAL,
+    FAILS(ls__plan_new(&plan, g, backend(NULL), LS__TO_TRAIN, NULL), LS_EINVAL,
           "add: input 1 is NULL");
     ls_graph_free(g);
 }
@@ -449,7 +449,7 @@ START_TEST(test_loss_of_loss)
                                  ls_input(g, "y", LS_F32, 1, (int64_t[]){3}));
     loss = ls_mean_squared_error(loss, ls_input(g, "z", LS_F32, 0, NULL));
     ls_loss(g, loss);
-    ck_assert_int_lt(ls__plan_new(&plan, g, backend(NULL), LS__TO_TRAIN), 0);
+    ck_assert_int_lt(ls__plan_new(&plan, g, backend(NULL), LS__TO_TRAIN, NULL), 0);
     ck_assert_ptr_null(plan);
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "loss"));
     ls_graph_free(g);

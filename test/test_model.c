@@ -79,7 +79,7 @@ static void train(int i, want *w)
 
 static ls__model open_alone(int i)
 {
-    ls__model_options o = {LS__TO_PREDICT, NULL, models[i].precision};
+    ls__model_options o = {LS__TO_PREDICT, NULL, models[i].precision, NULL};
     ls_graph *g = graph_of(i, false);
     ls__model m;
 
@@ -161,7 +161,7 @@ END_TEST
  * nothing is kept for a backward sweep. */
 START_TEST(test_memory)
 {
-    ls__model_options o = {LS__TO_PREDICT, NULL, LS_F32_LAYERS};
+    ls__model_options o = {LS__TO_PREDICT, NULL, LS_F32_LAYERS, NULL};
     ls__model m;
     ls_graph *g;
 
@@ -186,7 +186,7 @@ END_TEST
 START_TEST(test_seeds)
 {
     ls_trainer_options t = ls_trainer_defaults();
-    ls__model_options o = {LS__TO_PREDICT, NULL, LS_F32_LAYERS};
+    ls__model_options o = {LS__TO_PREDICT, NULL, LS_F32_LAYERS, NULL};
     ls__seeds seeds = {.keys = LS_KEYS_NNX, .seed = 5};
     ls_pool *pool = open_pool(DEVICES, 1);
     ls_graph *g = graph_of(1, true);
@@ -214,7 +214,7 @@ END_TEST
 /* Without an output there is nothing to predict; a loss does not make one. */
 START_TEST(test_refused)
 {
-    ls__model_options o = {LS__TO_PREDICT, NULL, LS_F32_LAYERS};
+    ls__model_options o = {LS__TO_PREDICT, NULL, LS_F32_LAYERS, NULL};
     ls_graph *g = linear_graph(3, 2);
     ls__model m;
 

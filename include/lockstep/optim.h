@@ -81,6 +81,31 @@ static inline bool ls_optimizer_option(ls_optimizer_kind kind, int i,
 LS_API int ls_optimizer_set(ls_optimizer *optimizer, const char *option,
                             double value);
 
+/* ====== Groups: parameters that are trained otherwise than the rest ====== */
+
+/* Parameters whose name a pattern matches.  One that is in several groups has
+ * the product of their factors, and is frozen if one of them is, so that the
+ * order of groups does not matter. */
+typedef struct ls_group {
+    const char *names; /* as of fnmatch(3), * matching dots too: "head.*" */
+    bool vectors;      /* of these only those of fewer than two axes: biases,
+                          and scales of norms */
+    bool frozen;       /* never updated, and no part of the gradient's norm.
+                          Where nothing else needs it no gradient is computed:
+                          a model whose first layers are frozen goes backward
+                          through the others alone */
+    double rate;       /* its learning rate is the trainer's times this */
+    double decay;      /* and its weight_decay likewise */
+    double room[LS_ROOM];
+} ls_group;
+
+/* Returns a group that changes nothing yet: rate 1, decay 1. */
+LS_API ls_group ls_group_of(const char *names);
+/* Returns a group that is frozen. */
+LS_API ls_group ls_group_frozen(const char *names);
+/* Returns the group of all biases and scales of norms, without weight decay. */
+LS_API ls_group ls_group_no_decay(void);
+
 /* ====== Schedules: learning rates over time (optax's definitions) ====== */
 
 /* The formulas stand at ls_schedule. */

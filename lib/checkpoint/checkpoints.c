@@ -11,6 +11,7 @@
  * JSON needs. */
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "base/error.h"
+#include "train/average.h"
 #include "base/sized.h"
 #include "checkpoint/checkpoints.h"
 #include "pool/pool.h"
@@ -135,7 +136,6 @@ static const char *tensor_name(ls_checkpoints *c, const char *moment,
 static int name_tensors(ls_checkpoints *c)
 {
     const ls_trainer *t = c->trainer;
-    ls_optimizer_kind kind = t->options.optimizer.kind;
     ls__safetensor *to = c->tensor;
 
     for (int b = 0; b < c->blocks; b++)
@@ -143,7 +143,7 @@ static int name_tensors(ls_checkpoints *c)
             const ls__slot *s = &t->model.params.slot[i];
 
             to->name = tensor_name(
-                c, b ? ls__optim_moment_name(kind, b - 1) : "", s->name);
+                c, b ? ls__trainer_moment_name(t, b - 1) : "", s->name);
             if (!to->name)
                 return LS_ENOMEM;
             to->rank = s->rank;
@@ -180,7 +180,7 @@ static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
                                   : "";
     if (!path || !c->may_change)
         return LS_ENOMEM;
-    c->blocks = 1 + ls__optim_moments(c->trainer->options.optimizer.kind);
+    c->blocks = 1 + ls__trainer_moments(c->trainer);
     c->dir = (ls__folder){path, -1};
     status = ls__run_options_new(&c->options, c->trainer, o->settings,
                                  o->setting);
@@ -251,6 +251,21 @@ void ls_checkpoints_close(ls_checkpoints *c)
 
 /* ------ Saving ------ */
 
+/* The learning rate that was set while it trained, a note of its own. */
+static const char RATE[] = "the learning rate as it was set";
+
+static int note_rate(ls_checkpoints *c)
+{
+    const ls_trainer *t = c->trainer;
+    char text[32];
+
+    if (t->lr == t->options.optimizer.lr)
+        return 0;
+    snprintf(text, sizeof text, "%a", t->lr);
+    return json_object_set_new(c->notes, RATE, json_string(text)) < 0
+               ? ls__no_memory("notes", sizeof text) : 0;
+}
+
 static int take_notes(ls_checkpoints *c, int notes, const ls_setting *note)
 {
     json_t *fresh;
@@ -260,7 +275,19 @@ static int take_notes(ls_checkpoints *c, int notes, const ls_setting *note)
         return status;
     json_decref(c->notes);
     c->notes = fresh;
-    return 0;
+    return note_rate(c);
+}
+
+/* A rate that the run's options changed is no longer the one it was set from. */
+void ls__checkpoints_set(ls_checkpoints *c, int64_t step)
+{
+    ls_trainer *t = c->trainer;
+    const char *text = ls_checkpoints_note(c, RATE);
+
+    t->step = step;
+    t->lr = t->options.optimizer.lr;
+    if (text && !json_object_get(c->differs, "lr"))
+        (void)ls_trainer_set_lr(t, strtod(text, NULL));
 }
 
 /* The copy is the thread's from here on. */
@@ -290,6 +317,8 @@ int ls_checkpoints_save(ls_checkpoints *c, int notes, const ls_setting *note)
     const ls_trainer *t = c->trainer;
     int before, status = check_process(c);
 
+    if (status == 0)
+        status = ls__trainer_check_weights(t);
     if (status == 0)
         status = ls_trainer_check(t);
     if ((status = ls__spread_agree(t, status)) < 0)

@@ -42,6 +42,9 @@ struct ls_checkpoints {
 /* The parameters, then the moments: block b of the copy, or of the trainer. */
 float *ls__checkpoints_copy(const ls_checkpoints *c, int b);
 
+/* The trainer goes on from what was loaded. */
+void ls__checkpoints_set(ls_checkpoints *c, int64_t step);
+
 /* Until the thread has nothing to write, and the copy is the caller's. */
 void ls__checkpoints_idle(ls_checkpoints *c);
 

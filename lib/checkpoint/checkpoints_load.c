@@ -167,7 +167,7 @@ int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
     if (status < 0)
         return status;
     if (found >= 0)
-        c->trainer->step = found;
+        ls__checkpoints_set(c, found);
     *step = found;
     return 0;
 }

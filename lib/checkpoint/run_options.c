@@ -86,6 +86,25 @@ static bool put_boundaries(json_t *to, const ls_schedule *s)
     return true;
 }
 
+/* Their number too, so that one more is found as one less is. */
+static bool put_groups(json_t *to, const ls_trainer_options *o)
+{
+    for (int i = 0; i < o->groups; i++) {
+        const ls_group *g = &o->group[i];
+        char name[TEXT], rate[TEXT], decay[TEXT], text[4 * TEXT];
+
+        snprintf(name, sizeof name, "group %d", i);
+        real_text(rate, g->rate);
+        real_text(decay, g->decay);
+        snprintf(text, sizeof text, "%.96s%s: rate %s, decay %s%s", g->names,
+                 g->vectors ? " (vectors)" : "", rate, decay,
+                 g->frozen ? ", frozen" : "");
+        if (!put(to, name, text))
+            return false;
+    }
+    return put_int(to, "groups", o->groups);
+}
+
 static bool put_options(json_t *to, const ls_trainer *t)
 {
     const ls_trainer_options *o = &t->options;
@@ -100,7 +119,9 @@ static bool put_options(json_t *to, const ls_trainer *t)
            put_real(to, "clip_norm", o->clip_norm) &&
            put_int(to, "accumulate", t->micro) &&
            put(to, "mean", means[o->mean]) &&
-           put(to, "precision", precisions[o->precision]);
+           put(to, "precision", precisions[o->precision]) &&
+           (!o->average || put_real(to, "average", o->average)) &&
+           put_groups(to, o);
 }
 
 /* A setting that had the name of another would silently replace it. */

@@ -1,5 +1,6 @@
 /* The state hash of a trainer. */
 #include "base/error.h"
+#include "train/average.h"
 #include "base/memory.h"
 #include "checkpoint/state_hash.h"
 #include "train/spread.h"
@@ -27,7 +28,6 @@ static int get_moment(const ls_trainer *t, int i, float *room,
 /* Every rank takes part, and the first one's hash counts. */
 static int hash(const ls_trainer *t, float *room, char hex[65])
 {
-    ls_optimizer_kind kind = t->options.optimizer.kind;
     const ls__params *p = &t->model.params;
     bool first = ls__spread_first(t);
     const float *all = NULL;
@@ -37,10 +37,10 @@ static int hash(const ls_trainer *t, float *room, char hex[65])
     ls__sha256_init(&sha);
     if (first)
         hash_arrays(&sha, "", p, t->model.value);
-    for (int i = 0; i < ls__optim_moments(kind) && status == 0; i++) {
+    for (int i = 0; i < ls__trainer_moments(t) && status == 0; i++) {
         status = get_moment(t, i, room, &all);
         if (first && status == 0)
-            hash_arrays(&sha, ls__optim_moment_name(kind, i), p, all);
+            hash_arrays(&sha, ls__trainer_moment_name(t, i), p, all);
     }
     ls__state_end(&sha, t->step, hex);
     return status == 0 && ls__spread_is(t) ? ls__spread_tell(t, hex, 65)

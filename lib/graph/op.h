@@ -64,6 +64,8 @@ struct ls__op {
     unsigned reads;
     bool reads_y; /* backward reads y, the operator's own value */
     bool dx_over_addend, dx_over_dy, dx_over_x;
+    bool leaves_params; /* backward leaves out the gradients of parameters
+                           where they are NULL, which all are then */
     ls__activation activation; /* which one it is; 0: another operator */
     int term; /* elementwise: its kind in formulas; 0: another operator */
     const ls__attribute *attributes; /* ended by one without a name; or NULL */

@@ -46,4 +46,4 @@
     .softmax_grad = softmax_grad, .log_softmax = log_softmax, \
     .log_softmax_grad = log_softmax_grad, .row_sum = row_sum, \
     .cross_entropy = cross_entropy, \
-    .squared_error = squared_error, .update = LS__UPDATES
+    .squared_error = squared_error, .update = LS__UPDATES, .average = average

@@ -110,6 +110,16 @@ static void rmsprop(const ls__rule *r, int64_t n, const float *g, float *p,
     }
 }
 
+/* e = d e + (1 - d) p: optax.incremental_update by 1 - d. */
+static void average(int64_t n, double decay, const float *p, float *e)
+{
+    v16 d = option(decay), c = complement(decay);
+
+    for (int64_t i = 0; i < n; i += 16)
+        put(e + i, v16_fma(c, take(p + i, n - i), v16_mul(d, take(e + i, n - i))),
+            n - i);
+}
+
 #define LS__UPDATES \
     {[LS_SGD] = sgd, [LS_MOMENTUM] = momentum, [LS_NESTEROV] = nesterov, \
      [LS_ADAM] = adam, [LS_ADAMW] = adamw, [LS_RMSPROP] = rmsprop}

@@ -132,6 +132,7 @@ typedef struct ls__kernel_table {
                            float weight, float *dy);
 
     ls__update_fn *update[LS__OPTIMIZERS]; /* k_optim.h */
+    void (*average)(int64_t n, double decay, const float *p, float *e);
 } ls__kernel_table;
 
 /* Level i = 0, 1, .. of those compiled in, best first; NULL past the last. */

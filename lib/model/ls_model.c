@@ -108,7 +108,8 @@ int ls__model_open(ls__model *m, const ls_graph *graph,
 
     *m = (ls__model){0};
     if ((status = ls__backend_find(&backend, o->backend, o->precision)) < 0 ||
-        (status = ls__plan_new(&m->plan, graph, &backend, o->purpose)) < 0 ||
+        (status = ls__plan_new(&m->plan, graph, &backend, o->purpose,
+                               o->frozen)) < 0 ||
         (status = ls__graph_copy(&m->graph, graph)) < 0)
         return status;
     m->metrics = m->plan->metrics;

@@ -30,6 +30,7 @@ typedef struct ls__model_options {
     ls__purpose purpose;
     const char *backend; /* borrowed for the call; NULL: the best here */
     ls_precision precision;
+    const bool *frozen;  /* [param of the graph] likewise; NULL: none is */
 } ls__model_options;
 
 /* Lay out a graph, which may be freed afterwards.  The memory for parameters

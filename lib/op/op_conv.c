@@ -416,7 +416,8 @@ static void full_bwd(const ls__run *r)
     for (int64_t i = 0; i < r->rows; i++) {
         const float *d = slope(r, i, s.full);
 
-        weights_grad(r, i, d, s);
+        if (r->dparam[0])
+            weights_grad(r, i, d, s);
         if (r->dx[0])
             input_grad(r, i, d, s);
     }
@@ -496,7 +497,7 @@ static void sparse_bwd(const ls__run *r)
 
 static void conv_bwd(const ls__run *r)
 {
-    if (is_sparse(r->node) && r->backend->convs)
+    if (is_sparse(r->node) && r->backend->convs && r->dparam[0])
         sparse_bwd(r);
     else
         full_bwd(r);

@@ -179,8 +179,9 @@ static void dense_bwd(const ls__run *r)
         d = scratch;
         scratch += (r->rows * n->size + 15) / 16 * 16;
     }
-    weights_grad(r, d, scratch);
-    if (n->params > 1)
+    if (r->dparam[0])
+        weights_grad(r, d, scratch);
+    if (n->params > 1 && r->dparam[1])
         r->kernels->column_sum(r->rows * ls__vectors(n), ls__width(n), d,
                                r->add, r->dparam[1]);
     if (r->dx[0])
@@ -194,7 +195,7 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_dense = {
-    .name = "dense", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
+    .name = "dense", .inputs = 1, .is_product = true, .leaves_params = true, .passes = 2, .reads = 1,
     .attributes = attributes, .shape = dense_shape, .declare = dense_declare,
     .stash = dense_stash, .scratch = dense_scratch,
     .flops = dense_flops, .prepare = dense_prepare,

@@ -98,14 +98,14 @@ static void position_bwd(const ls__run *r)
     int64_t n = r->node->size;
     float *table = r->dparam[0];
 
-    if (!r->add)
+    if (table && !r->add)
         memset(table, 0, (size_t)n * sizeof *table);
-    for (int64_t i = 0; i < r->rows; i++)
+    for (int64_t i = 0; table && i < r->rows; i++)
         r->kernels->add(n, table, r->dy + i * n, table);
 }
 
 const ls__op ls__op_position = {
-    .name = "position", .inputs = 1, .passes = 1, .shape = position_shape,
+    .name = "position", .inputs = 1, .leaves_params = true, .passes = 1, .shape = position_shape,
     .declare = position_declare, .forward = position_fwd, .backward = position_bwd};
 
 ls_node *ls_position(ls_node *x, const char *name)

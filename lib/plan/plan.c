@@ -131,6 +131,27 @@ static int pack_list(ls__plan *plan)
     return 0;
 }
 
+/* ------ gradients that nobody needs ------ */
+
+/* Of parameters whose operator can do without. */
+static int leave_out(ls__planner *p)
+{
+    ls__plan *plan = p->plan;
+
+    plan->left_out = ls__arena_new(&plan->arena, (size_t)plan->params + 1,
+                                   sizeof *plan->left_out);
+    if (!plan->left_out)
+        return LS_ENOMEM;
+    for (int i = 0; i < plan->count; i++) {
+        const ls_node *n = plan->instr[i].node;
+
+        for (int k = 0; k < n->params; k++)
+            plan->left_out[n->param[k]] = n->op->leaves_params &&
+                                          !ls__planner_trains(p, n);
+    }
+    return 0;
+}
+
 /* ------ goals ------ */
 
 static int open_goal(ls__plan *plan, ls__goal *goal, int instr)
@@ -280,13 +301,14 @@ static int build(ls__planner *p)
     if ((status = ls__plan_layout(p)) < 0 || (status = prepare_products(p)) < 0)
         return status;
     ls__plan_write(p);
-    return pack_list(p->plan);
+    return leave_out(p) < 0 ? LS_ENOMEM : pack_list(p->plan);
 }
 
 int ls__plan_new(ls__plan **plan, const ls_graph *graph,
-                 const ls__backend *backend, ls__purpose purpose)
+                 const ls__backend *backend, ls__purpose purpose,
+                 const bool *frozen)
 {
-    ls__planner p = {.graph = graph};
+    ls__planner p = {.graph = graph, .frozen = frozen};
     int status = check_graph(graph, purpose);
 
     if (status < 0)

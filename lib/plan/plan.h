@@ -79,6 +79,7 @@ typedef struct ls__plan {
     int inputs, params;
     const ls_node **input;
     ls__param *param;
+    bool *left_out;    /* [param] its gradient is not computed */
     int streams;
     ls__stream *stream;
     ls__draw *draw;    /* [stream] zero until whoever made the plan sets them */
@@ -97,9 +98,11 @@ typedef struct ls__plan {
 } ls__plan;
 
 /* Lay out a graph, which needs a loss to train and an output to predict.  Fails
- * with the graph's first error. */
+ * with the graph's first error.  No gradient goes to what is only there for
+ * parameters that are frozen: frozen[param] of the graph, NULL: none is. */
 int ls__plan_new(ls__plan **plan, const ls_graph *graph,
-                 const ls__backend *backend, ls__purpose purpose);
+                 const ls__backend *backend, ls__purpose purpose,
+                 const bool *frozen);
 void ls__plan_free(ls__plan *plan);
 
 /* The output of that name; NULL with a message: there is none. */

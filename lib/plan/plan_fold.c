@@ -32,6 +32,14 @@ static void read_from_outside(ls__planner *p, const ls_node *n)
     p->consumers[n->id]++;
 }
 
+bool ls__planner_trains(const ls__planner *p, const ls_node *n)
+{
+    for (int k = 0; k < n->params; k++)
+        if (!p->frozen || !p->frozen[n->param[k]])
+            return true;
+    return false;
+}
+
 static int copy_nodes(ls__planner *p)
 {
     const ls_graph *g = p->graph;
@@ -60,7 +68,7 @@ static int copy_nodes(ls__planner *p)
         ls_node *n = &p->node[i];
 
         p->home[i] = i;
-        p->trains[i] = n->params > 0;
+        p->trains[i] = ls__planner_trains(p, n);
         for (int k = 0; p->used[i] && k < ls__inputs_of(n); k++) {
             p->consumers[n->in[k]->id]++;
             p->trains[i] |= p->trains[n->in[k]->id];

@@ -1,5 +1,6 @@
 /* What a step costs, counted from the graph, and what it took, read from the
  * laps that step.c keeps of each worker. */
+#include "train/average.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "train/trainer.h"
@@ -42,7 +43,7 @@ void ls_trainer_work_sized(const ls_trainer *t, ls_work *work, size_t size)
     LS__NEED_OR(work, );
 
     double array = sizeof(float) * (double)t->model.params.floats;
-    int moments = ls__optim_moments(t->options.optimizer.kind);
+    int moments = ls__trainer_moments(t);
     ls_work w = {.reduce_bytes = (t->devices.of + 1) * array,
                  .update_bytes = (3 + 2 * moments) * array};
     ls_cost cost;

@@ -1,5 +1,6 @@
 /* Who computes the gradient of a device, and in which memory. */
 #include "train/device.h"
+#include "train/groups.h"
 #include "pool/pool.h"
 
 #include <string.h>
@@ -58,7 +59,8 @@ static void point_at_later(ls_trainer *t)
     for (int w = 0; w < t->workers; w++)
         for (int i = 0; i < p->count; i++)
             t->later_of[w * p->count + i] =
-                t->later[w] + ls__params_declared(p, i)->offset;
+                ls__trainer_leaves_out(t, i)
+                    ? NULL : t->later[w] + ls__params_declared(p, i)->offset;
 }
 
 static bool has_later(const ls_trainer *t)
@@ -95,7 +97,8 @@ int ls__devices_make_later(ls_trainer *t)
 static int run_nothing(const ls__model *m, float *const *grads, ls_sums *sums)
 {
     for (int i = 0; grads && i < m->params.count; i++)
-        memset(grads[i], 0, (size_t)ls__params_declared(&m->params, i)->size *
+        if (grads[i])
+            memset(grads[i], 0, (size_t)ls__params_declared(&m->params, i)->size *
                                 sizeof **grads);
     sums->correct = 0;
     return 0;
@@ -105,13 +108,17 @@ int ls__device_run(const ls_trainer *t, int device, const ls_shard *shard,
                    float *const *grads, ls_sums *sums)
 {
     const ls__model *m = &t->model;
+    int status;
 
     if (shard->rows == 0)
         return run_nothing(m, grads, sums);
-    if (m->plan)
-        return ls__exec_gradient(t->context[device], &m->weights, shard, grads,
-                                 sums);
-    return t->fn(t->user, device, shard, m->weights.of, grads, sums);
+    status = m->plan ? ls__exec_gradient(t->context[device], &m->weights, shard,
+                                         grads, sums)
+                     : t->fn(t->user, device, shard, m->weights.of, grads,
+                             sums);
+    if (grads)
+        ls__groups_clear(t, grads);
+    return status;
 }
 
 int ls__device_failed(const ls_trainer *t, int device)

@@ -113,6 +113,23 @@ static void put_boundaries(list *l, const ls_schedule *s)
     put(l, "the list of boundaries", "%d: %.16s", s->boundaries, hex);
 }
 
+static void put_groups(list *l, const ls_trainer_options *o)
+{
+    ls__sha256 sha;
+    char hex[65];
+
+    ls__sha256_init(&sha);
+    for (int i = 0; i < o->groups; i++) {
+        const ls_group *g = &o->group[i];
+        double number[] = {g->vectors, g->frozen, g->rate, g->decay};
+
+        ls__sha256_update(&sha, g->names, strlen(g->names) + 1);
+        ls__sha256_update(&sha, number, sizeof number);
+    }
+    ls__sha256_hex(&sha, hex);
+    put(l, "the list of groups", "%d: %.16s", o->groups, hex);
+}
+
 static void put_options(list *l, const ls_trainer *t)
 {
     const ls_trainer_options *o = &t->options;
@@ -128,6 +145,8 @@ static void put_options(list *l, const ls_trainer *t)
     put(l, "accumulate", "%d", t->micro);
     put(l, "mean", "%d", (int)o->mean);
     put(l, "precision", "%d", (int)o->precision);
+    put(l, "average", "%.17g", o->average);
+    put_groups(l, o);
     put(l, "dropout_key", "%d %08x %08x", o->own_dropout_key,
         o->dropout_key.word[0], o->dropout_key.word[1]);
 }

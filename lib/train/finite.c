@@ -1,5 +1,6 @@
 /* Whether a trainer's state is still made of numbers.  A step checks losses and
  * gradients; an update of finite ones can overflow all the same. */
+#include "train/average.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
 #include "train/optim.h"
@@ -29,12 +30,11 @@ int ls_trainer_check(const ls_trainer *t)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
 
-    ls_optimizer_kind kind = t->options.optimizer.kind;
     ls__range all = {0, t->model.params.floats};
     int status = check_block(t, "", all, t->model.value);
 
-    for (int m = 0; m < ls__optim_moments(kind) && status == 0; m++)
-        status = check_block(t, ls__optim_moment_name(kind, m), t->owned,
+    for (int m = 0; m < ls__trainer_moments(t) && status == 0; m++)
+        status = check_block(t, ls__trainer_moment_name(t, m), t->owned,
                              t->moment[m]);
     return status;
 }

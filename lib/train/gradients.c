@@ -4,6 +4,7 @@
 #include "pool/pool.h"
 #include "train/device.h"
 #include "train/gradients.h"
+#include "train/average.h"
 #include "train/phases.h"
 #include "train/verdict.h"
 
@@ -332,6 +333,8 @@ static int update(ls_gradients *g, ls_result *result)
     ls__step s = step_of(g, &apply, NULL);
     int status;
 
+    if ((status = ls__trainer_check_weights(g->trainer)) < 0)
+        return status;
     s.given = g->mean;
     s.gradient = g->trainer->grad[0];
     g->trainer->use++; /* of that one */

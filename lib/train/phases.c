@@ -4,10 +4,14 @@
 #include "reduce/reduce.h"
 #include "train/clip.h"
 #include "train/device.h"
+#include "train/groups.h"
+#include "train/average.h"
 #include "train/placement.h"
 #include "train/seam.h"
 #include "train/verdict.h"
 #include "train/watch.h"
+
+#include <string.h>
 
 /* ------ prepare ------ */
 
@@ -167,20 +171,45 @@ bool ls__phase_complete(ls__step *s, int worker)
 
 /* ------ update ------ */
 
-/* Block by block, so that what is clipped is still in the cache when it is
- * used; no more of it than the process owns. */
-static void update_range(const ls__step *s, float norm, ls__range all)
+/* The average begins with the parameters as they are before the first update;
+ * those that are frozen are their own. */
+static void begin_average(const ls_trainer *t, ls__range r)
+{
+    float *average = ls__trainer_average(t);
+
+    if (average && t->step == 0)
+        memcpy(average + (r.first - t->owned.first), t->model.value + r.first,
+               (size_t)(r.last - r.first) * sizeof *average);
+}
+
+/* A block that is clipped is still in the cache when it is used. */
+static void update_block(const ls__step *s, float norm, const ls__rule *rule,
+                         ls__range r)
 {
     const ls_trainer *t = s->trainer;
-    ls__range r = ls__range_common(all, t->owned);
-    float most = (float)t->options.clip_norm;
+    int64_t n = r.last - r.first, i = r.first, at = i - t->owned.first;
+    float *average = ls__trainer_average(t);
+
+    begin_average(t, r);
+    if (!rule)
+        return;
+    ls__clip(norm, (float)t->options.clip_norm, n, s->gradient + i);
+    ls__optim_update(t->options.optimizer.kind, rule, n, s->gradient + i,
+                     t->model.value + i, t->moment, at);
+    if (average)
+        ls__kernels()->average(n, t->options.average, t->model.value + i,
+                               average + at);
+}
+
+/* Some of a slot, block by block; no more of it than the process owns. */
+static void update_range(const ls__step *s, float norm, int slot, ls__range all)
+{
+    ls__range r = ls__range_common(all, s->trainer->owned);
+    const ls__rule *rule = ls__groups_rule_of(s, slot);
 
     for (int64_t i = r.first, end; i < r.last; i = end) {
         end = r.last - i < LS__REDUCE_BLOCK ? r.last : i + LS__REDUCE_BLOCK;
-        ls__clip(norm, most, end - i, s->gradient + i);
-        ls__optim_update(t->options.optimizer.kind, &s->rule, end - i,
-                         s->gradient + i, t->model.value + i, t->moment,
-                         i - t->owned.first);
+        update_block(s, norm, rule, (ls__range){i, end});
     }
 }
 
@@ -197,7 +226,7 @@ static void update_owned(const ls__step *s, float norm, int first, int last)
             p = ls__placement_piece(&t->model.params.slot[i], axis,
                                     t->devices.count, first, last);
         for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
-            update_range(s, norm, (ls__range){at, at + p.length});
+            update_range(s, norm, i, (ls__range){at, at + p.length});
     }
 }
 
@@ -210,7 +239,8 @@ static void update_rest(const ls__step *s, float norm)
         const ls__slot *p = &t->model.params.slot[i];
 
         if (ls__placement_axis(t, i) < 0)
-            update_range(s, norm, (ls__range){p->offset, p->offset + p->size});
+            update_range(s, norm, i,
+                         (ls__range){p->offset, p->offset + p->size});
     }
 }
 

@@ -16,6 +16,8 @@
 #include "base/sized.h"
 #include "pool/pool.h"
 #include "train/gradients.h"
+#include "train/groups.h"
+#include "train/average.h"
 #include "train/phases.h"
 #include "train/schedule.h"
 #include "train/seam.h"
@@ -112,7 +114,9 @@ static void end_phase(ls__step *s, const ls__phase *p)
  * nothing. */
 static const ls__phase *first_phase(const ls__step *s)
 {
-    return s->pass->phase + (s->trainer->model.plan ? 0 : 1);
+    const ls__phase *p = s->pass->phase;
+
+    return p->run == ls__phase_prepare && !s->trainer->model.plan ? p + 1 : p;
 }
 
 /* How far a worker has come. */
@@ -183,7 +187,7 @@ static void run_phases(void *user, int worker)
 static ls__rule next_rule(const ls_trainer *t)
 {
     const ls_optimizer *o = &t->options.optimizer;
-    float lr = ls__schedule_lr(&t->options.schedule, o->lr, t->step);
+    float lr = ls__schedule_lr(&t->options.schedule, t->lr, t->step);
 
     return ls__optim_rule(o, lr, t->step + 1);
 }
@@ -236,6 +240,7 @@ static int run_and_judge(ls__step *s)
     s->gradient = s->gradient ? s->gradient : t->grad[0];
     s->calls = s->calls ? s->calls : t->micro;
     s->rule = next_rule(t);
+    ls__groups_rule(t, &s->rule);
     if (is_watched(s) && (status = watch(s)) < 0)
         return status;
     run_pass(s);
@@ -299,6 +304,8 @@ static int step(ls_trainer *t, const ls_batch *batch, ls_result *result)
     int64_t began, at;
     int status;
 
+    if ((status = ls__trainer_check_weights(t)) < 0)
+        return status;
     if (t->between)
         return ls__gradients_step(t->between, batch, result);
     if ((status = ls__pool_take(t->pool)) < 0)

@@ -1,4 +1,5 @@
 /* Opening and closing trainers, and their parameters by name. */
+#include "train/average.h"
 #include "train/placement.h"
 #include "train/watch.h"
 #include "base/error.h"
@@ -11,6 +12,7 @@
 #include "reduce/reduce.h"
 #include "train/clip.h"
 #include "train/device.h"
+#include "train/groups.h"
 #include "train/ranks.h"
 #include "train/schedule.h"
 #include "train/seam.h"
@@ -39,8 +41,8 @@ void ls_trainer_close(ls_trainer *t)
         return;
     for (int d = 0; t->grad && d < t->devices.count && t->grad[d]; d++)
         ls__block_free(t->grad[d] - ls__watch_guard(t->watch));
-    ls__block_free(t->moment[0]);
-    ls__block_free(t->moment[1]);
+    for (int i = 0; i < 3; i++)
+        ls__block_free(t->moment[i]);
     ls__block_free(t->notes.report);
     ls__block_free(t->notes.square);
     ls__block_free(t->notes.lap);
@@ -72,6 +74,11 @@ static int check_options(const ls_trainer_options *o)
     if ((status = ls__optim_check(&o->optimizer)) < 0 ||
         (status = ls__schedule_check(&o->schedule)) < 0)
         return status;
+    if ((status = ls__groups_check(o)) < 0)
+        return status;
+    if (!(o->average >= 0 && o->average < 1))
+        return ls__fail(LS_EINVAL, "average is %g; it must be a number from 0 "
+                        "to below 1", o->average);
     return ls__clip_check(o->clip_norm);
 }
 
@@ -132,6 +139,7 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
     t->options = o;
     t->options.backend = NULL; /* borrowed for the call only */
     t->options.data_axis = NULL;
+    t->lr = o.optimizer.lr;
     t->workers = ls_pool_workers(pool);
     t->micro = o.accumulate ? o.accumulate : 1;
     if ((status = share_devices(t, cut.shards, seam)) < 0)
@@ -172,7 +180,7 @@ static int make_arrays(ls_trainer *t)
 {
     int64_t floats = t->owned.last - t->owned.first;
     size_t bytes = (size_t)(floats ? floats : 1) * sizeof(float);
-    int moments = ls__optim_moments(t->options.optimizer.kind);
+    int moments = ls__trainer_moments(t);
 
     for (int i = 0; i < moments; i++)
         if (!(t->moment[i] = ls__block(bytes, "optimizer state")))
@@ -201,12 +209,13 @@ static void touch(void *user, int worker)
 {
     ls_trainer *t = user;
     ls__held owned[] = {{t->model.value, {0, t->model.params.floats}},
-                        {t->moment[0], t->owned}, {t->moment[1], t->owned}};
+                        {t->moment[0], t->owned}, {t->moment[1], t->owned},
+                        {t->moment[2], t->owned}};
     int first, last;
 
     ls__track_phase(ls__track_here(), "open", -1);
     ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
-    for (int i = 0; i < 3 && owned[i].array; i++)
+    for (int i = 0; i < 4 && owned[i].array; i++)
         ls__placement_zero(t, first, last, worker == 0, &owned[i]);
     for (int d = first; d < last; d++)
         memset(t->grad[d], 0, (size_t)t->model.params.floats * sizeof(float));
@@ -220,7 +229,8 @@ static void point_at_arrays(ls_trainer *t)
         int64_t offset = t->model.params.slot[t->model.params.of_declared[i]].offset;
 
         for (int d = 0; d < t->devices.count; d++)
-            t->grad_of[d * n + i] = t->grad[d] + offset;
+            t->grad_of[d * n + i] = ls__trainer_leaves_out(t, i)
+                                        ? NULL : t->grad[d] + offset;
     }
 }
 
@@ -237,7 +247,8 @@ static int make_memory(ls_trainer *t)
     int status;
 
     t->owned = owned(t);
-    if ((status = make_lists(t)) < 0 || (status = make_notes(t)) < 0 ||
+    if ((status = ls__groups_open(t)) < 0 || (status = make_lists(t)) < 0 ||
+        (status = make_notes(t)) < 0 ||
         (status = make_arrays(t)) < 0 ||
         (status = ls__watch_open(t)) < 0 ||
         (status = make_gradients(t)) < 0 ||
@@ -272,12 +283,16 @@ static int open_graph(ls_trainer *t, const ls_graph *graph,
                       const char *backend)
 {
     const ls_trainer_options *o = &t->options;
-    ls__model_options how = {LS__TO_TRAIN, backend, o->precision};
+    ls__model_options how = {LS__TO_TRAIN, backend, o->precision, NULL};
     ls__seeds seeds = {o->keys, o->seed, o->own_dropout_key, o->dropout_key};
-    int status;
+    bool *frozen = NULL;
+    int status = ls__groups_frozen(o, graph, &frozen);
 
-    if ((status = ls__model_open(&t->model, graph, &how)) < 0 ||
-        (status = make_memory(t)) < 0)
+    how.frozen = frozen;
+    if (status == 0)
+        status = ls__model_open(&t->model, graph, &how);
+    free(frozen);
+    if (status < 0 || (status = make_memory(t)) < 0)
         return status;
     ls__seeds_sow(&t->model, &seeds);
     return 0;
@@ -365,14 +380,13 @@ int ls_trainer_param_shape(const ls_trainer *t, int i,
  * "mu.<name>" unless a parameter is called that. */
 static ls__held array_of(const ls_trainer *t, const char **name)
 {
-    ls_optimizer_kind kind = t->options.optimizer.kind;
     ls__held value = {t->model.value, {0, t->model.params.floats}};
 
     for (int i = 0; i < t->model.params.count; i++)
         if (!strcmp(t->model.params.slot[i].name, *name))
             return value;
-    for (int i = 0; i < ls__optim_moments(kind); i++) {
-        const char *moment = ls__optim_moment_name(kind, i);
+    for (int i = 0; i < ls__trainer_moments(t); i++) {
+        const char *moment = ls__trainer_moment_name(t, i);
         size_t n = strlen(moment);
 
         if (!strncmp(*name, moment, n) && (*name)[n] == '.') {

@@ -25,8 +25,9 @@ struct ls_trainer {
     void *user;
     ls__context **context; /* [device here] its worker's; NULL without a plan */
 
-    float *moment[2]; /* [element - owned.first] of the owned range, each piece
-                         by its owner */
+    float *moment[3]; /* [element - owned.first] of the owned range, each piece
+                         by its owner; the average of the weights comes last */
+    bool averaged;    /* the average stands in the parameters' place */
     float **grad;     /* [device here] by the device's worker; when reduced,
                          grad[0] by ranges */
     float **later;    /* [worker] a gradient of the second micro-batch and
@@ -38,6 +39,8 @@ struct ls_trainer {
     ls_gradients *between; /* has a function for between reduction and update;
                               NULL: none does */
 
+    double lr;        /* the peak that schedules go by */
+    struct ls__way *way; /* [slot] groups.h; NULL: all are trained alike */
     int *axis[2];     /* [slot] of parameters, of moments: see placement.h */
     ls__notes notes;  /* lent to each step */
     const void **row; /* [input] of a row that is looked at alone */
@@ -52,6 +55,12 @@ struct ls_batch {
     int64_t weight_rows;
     const void **shard_data;  /* [shard * inputs + input] */
 };
+
+/* Is the gradient of a parameter, by its declared number, never computed? */
+static inline bool ls__trainer_leaves_out(const ls_trainer *t, int declared)
+{
+    return t->model.plan && t->model.plan->left_out[declared];
+}
 
 /* A batch is cut into shards (batch.c); shard micro * devices + device belongs to
  * that device of the experiment in that micro-batch. */

@@ -30,7 +30,7 @@ static void look(const ls_graph *g)
         abort();
     free(text);
     if (is_small(g) && ls__backend_find(&backend, NULL, LS_F32_LAYERS) == 0 &&
-        ls__plan_new(&plan, g, &backend, LS__TO_PREDICT) == 0)
+        ls__plan_new(&plan, g, &backend, LS__TO_PREDICT, NULL) == 0)
         ls__plan_free(plan);
 }
 

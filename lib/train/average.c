@@ -1,0 +1,87 @@
+/* What of a trainer may be set between steps, and the average of its weights. */
+#include "base/error.h"
+#include "train/average.h"
+#include "train/optim.h"
+#include "train/seam.h"
+
+int ls_trainer_set_lr(ls_trainer *t, double lr)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    if (!(lr >= 0 && lr < __builtin_inf()))
+        return ls__fail(LS_EINVAL, "the learning rate is %g; it must be a "
+                        "finite number from 0 up", lr);
+    t->lr = lr;
+    return 0;
+}
+
+int ls_trainer_set_step(ls_trainer *t, int64_t step)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    if (step < 0)
+        return ls__fail(LS_EINVAL, "step %lld is negative", (long long)step);
+    t->step = step;
+    return 0;
+}
+
+/* ------ what is kept with each parameter ------ */
+
+static bool averages(const ls_trainer *t)
+{
+    return t->options.average > 0;
+}
+
+int ls__trainer_moments(const ls_trainer *t)
+{
+    return ls__optim_moments(t->options.optimizer.kind) + averages(t);
+}
+
+const char *ls__trainer_moment_name(const ls_trainer *t, int i)
+{
+    ls_optimizer_kind kind = t->options.optimizer.kind;
+
+    return i < ls__optim_moments(kind) ? ls__optim_moment_name(kind, i)
+                                       : "average";
+}
+
+float *ls__trainer_average(const ls_trainer *t)
+{
+    return averages(t) ? t->moment[ls__trainer_moments(t) - 1] : NULL;
+}
+
+/* ------ the average in use ------ */
+
+int ls__trainer_check_weights(const ls_trainer *t)
+{
+    if (!t->averaged)
+        return 0;
+    return ls__fail(LS_EINVAL, "the average stands in the place of the "
+                    "parameters: ls_trainer_use_average(.., false) first");
+}
+
+/* Every rank its own range; then all have all of it. */
+static int swap(ls_trainer *t)
+{
+    float *value = t->model.value + t->owned.first;
+    float *average = ls__trainer_average(t);
+
+    for (int64_t i = 0; i < t->owned.last - t->owned.first; i++) {
+        float x = value[i];
+
+        value[i] = average[i];
+        average[i] = x;
+    }
+    t->averaged = !t->averaged;
+    return t->seam ? t->seam->values(t->seam->user, t->model.value) : 0;
+}
+
+int ls_trainer_use_average(ls_trainer *t, bool use)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    if (!averages(t))
+        return ls__fail(LS_EINVAL, "the trainer keeps no average of its "
+                        "weights: ls_trainer_options.average is 0");
+    if (t->step == 0)
+        return ls__fail(LS_EINVAL, "there is no average before the first "
+                        "update");
+    return use == t->averaged ? 0 : swap(t);
+}

@@ -1,0 +1,382 @@
+/* Groups of parameters, the average of the weights, and what may be set between
+ * steps: optax's numbers, the same bytes whoever works, and a resumed run. */
+#define _GNU_SOURCE
+#include "folder.h"
+#include "golden/group_updates.h"
+#include "models.h"
+#include "on_ranks.h"
+
+enum { ARRAYS = 4, FLOATS = 28, UPDATES = 5, ROWS = 24, STEPS = 4 };
+
+/* ------ optax ------ */
+
+static const ls_array_spec arrays[ARRAYS] = {
+    {"a.bias", LS_F32, 1, {4}},
+    {"a.kernel", LS_F32, 2, {3, 4}},
+    {"b.kernel", LS_F32, 2, {4, 2}},
+    {"norm.scale", LS_F32, 1, {4}}};
+static const int64_t size[ARRAYS] = {4, 12, 8, 4};
+
+static int no_gradient(void *user, int device, const ls_shard *shard,
+                       const float *const *params, float *const *grads,
+                       ls_sums *sums)
+{
+    (void)user;
+    (void)device;
+    (void)params;
+    (void)shard;
+    for (int i = 0; grads && i < ARRAYS; i++)
+        for (int64_t k = 0; k < size[i]; k++)
+            grads[i][k] = 1;
+    sums->weight = 1;
+    return 0;
+}
+
+static void set_all(const float *values, ls_trainer *t, ls_gradients *g)
+{
+    for (int i = 0; i < ARRAYS; values += size[i++])
+        if (g && i == 1) /* frozen: no part of the norm */
+            OK(ls_gradients_set(g, arrays[i].name, size[i],
+                                (const float[12]){0}));
+        else if (g)
+            OK(ls_gradients_set(g, arrays[i].name, size[i], values));
+        else
+            OK(ls_trainer_set(t, arrays[i].name, size[i], values));
+}
+
+static void check_all(const ls_trainer *t, const char *prefix,
+                      const float *want)
+{
+    for (int i = 0; i < ARRAYS; want += size[i++]) {
+        char name[32];
+        float got[12];
+
+        snprintf(name, sizeof name, "%s%s", prefix, arrays[i].name);
+        OK(ls_trainer_get(t, name, size[i], got));
+        for (int64_t k = 0; k < size[i]; k++)
+            ck_assert_msg(fabsf(got[k] - want[k]) <= 1e-6f * fabsf(want[k]),
+                          "%s[%d]: %.9g, not %.9g", name, (int)k,
+                          (double)got[k], (double)want[k]);
+    }
+}
+
+START_TEST(optax)
+{
+    ls_gradient gradient = {no_gradient, NULL, 1, ARRAYS, arrays, arrays};
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_group group[] = {ls_group_no_decay(), ls_group_of("b.*"),
+                        ls_group_frozen("a.k*")};
+    ls_pool *pool = open_pool(2, 2);
+    ls_gradients *g;
+    ls_trainer *t;
+    ls_result r;
+
+    group[1].rate = 0.5;
+    o.optimizer = ls_adamw(0.01);
+    o.optimizer.weight_decay = 0.1;
+    o.clip_norm = 1.5;
+    o.average = 0.9;
+    o.groups = 3;
+    o.group = group;
+    OK(ls_trainer_open_gradient(&t, pool, &gradient, &o));
+    OK(ls_gradients_open(&g, t, 1));
+    set_all(groups_start[0], t, NULL);
+    for (int i = 0; i < UPDATES; i++) {
+        set_all(groups_gradient[i], NULL, g);
+        OK(ls_gradients_apply(g, &r));
+        check_all(t, "", groups_params[i]);
+        check_all(t, "average.", groups_average[i]);
+    }
+    OK(ls_trainer_use_average(t, true));
+    check_all(t, "", groups_average[UPDATES - 1]);
+    FAILS(ls_gradients_apply(g, &r), LS_EINVAL, "nothing was computed");
+    OK(ls_trainer_use_average(t, false));
+    check_all(t, "", groups_params[UPDATES - 1]);
+    ls_gradients_close(g);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* ------ a graph ------ */
+
+typedef struct outcome {
+    float loss[STEPS], norm[STEPS], averaged;
+    char hash[65];
+} outcome;
+
+/* Of mlp_graph: its first layer, whose gradient nobody needs; one in the middle;
+ * and parts of a layer. */
+static const char *const frozen[] = {"hidden.*", "norm.*", "out.kernel",
+                                     "hidden.kernel"};
+enum { FROZEN = sizeof frozen / sizeof *frozen };
+
+typedef struct plan {
+    ls_trainer_options options;
+    ls_group group[3];
+    int devices, workers;
+    const ls_transport *transport;
+    const float *x;
+    const int32_t *label;
+    const outcome *expected;
+} plan;
+
+static plan new_plan(int which)
+{
+    plan p = {.devices = 4, .workers = 1};
+
+    p.options = ls_trainer_defaults();
+    p.options.optimizer = ls_adamw(1e-2);
+    p.options.clip_norm = 0.5;
+    p.options.average = 0.8;
+    p.options.state = which % 2 ? LS_SHARD : LS_REPLICATE;
+    p.group[0] = ls_group_no_decay();
+    p.group[1] = ls_group_frozen(frozen[which]);
+    p.group[2] = ls_group_of("out.*");
+    p.group[2].rate = 0.5;
+    p.options.groups = 3;
+    p.x = normals(1, ROWS * 9);
+    p.label = integers(2, 5, ROWS);
+    return p;
+}
+
+static void free_plan(plan *p)
+{
+    free((void *)p->x);
+    free((void *)p->label);
+}
+
+static int open_plan(const plan *p, ls_pool **pool, run *r)
+{
+    ls_trainer_options o = p->options;
+    ls_mesh_options m = ls_mesh_defaults();
+    ls_graph *g = mlp_graph();
+    ls_mesh *mesh;
+    int status;
+
+    o.group = p->group;
+    o.transport = p->transport;
+    m.devices = p->devices;
+    m.workers = p->workers;
+    if ((status = ls_mesh_open(&mesh, &m)) < 0)
+        return status;
+    status = ls_pool_open(pool, mesh, NULL);
+    ls_mesh_close(mesh);
+    if (status == 0)
+        status = ls_trainer_open(&r->trainer, *pool, g, &o);
+    ls_graph_free(g);
+    if (status == 0)
+        status = ls_batch_open(&r->batch, r->trainer);
+    if (status == 0)
+        status = ls_batch_set(r->batch, "x", LS_F32, p->x, ROWS - 1);
+    return status < 0 ? status : ls_batch_set(r->batch, "label", LS_I32,
+                                              p->label, ROWS - 1);
+}
+
+static int take_steps(const run *r, int from, outcome *o)
+{
+    ls_result result;
+    int status = 0;
+
+    for (int i = from; i < STEPS && status == 0; i++) {
+        if (i == 2)
+            status = ls_trainer_set_lr(r->trainer, 5e-3);
+        if (status == 0)
+            status = ls_step(r->trainer, r->batch, &result);
+        o->loss[i] = result.loss;
+        o->norm[i] = result.grad_norm;
+    }
+    if (status == 0)
+        status = ls_trainer_use_average(r->trainer, true);
+    if (status == 0)
+        status = ls_evaluate(r->trainer, r->batch, &result);
+    o->averaged = result.loss;
+    if (status == 0)
+        status = ls_trainer_use_average(r->trainer, false);
+    ls_trainer_hash(r->trainer, o->hash);
+    return status;
+}
+
+static int train(const plan *p, outcome *o)
+{
+    ls_pool *pool = NULL;
+    run r = {0};
+    int status = open_plan(p, &pool, &r);
+
+    if (status == 0)
+        status = take_steps(&r, 0, o);
+    close_run(&r);
+    ls_pool_close(pool);
+    return status;
+}
+
+static int train_rank(const ls_transport *transport, void *user)
+{
+    plan p = *(const plan *)user;
+    outcome o = {0};
+    int status;
+
+    p.transport = transport;
+    status = train(&p, &o);
+    return status == 0 && memcmp(&o, p.expected, sizeof o) ? 1 : status;
+}
+
+/* The same bytes for all workers and ranks. */
+START_TEST(bytes)
+{
+    plan p = new_plan(_i);
+    outcome first = {0}, other = {0};
+
+    OK(train(&p, &first));
+    p.workers = 3;
+    OK(train(&p, &other));
+    ck_assert_mem_eq(&first, &other, sizeof first);
+    p.expected = &first;
+    for (int ranks = 2; ranks <= 3; ranks++) {
+        ls_ranks *all;
+
+        OK(ls_ranks_open(&all, ranks, NULL));
+        all_succeed(all, ranks, train_rank, &p);
+        ls_ranks_close(all);
+    }
+    free_plan(&p);
+}
+END_TEST
+
+/* What is frozen stays, the rest moves as if the frozen gradients were 0: the
+ * norm is the same whether they are left out or computed and cleared. */
+START_TEST(stays)
+{
+    plan p = new_plan(_i);
+    ls_pool *pool = NULL;
+    run r = {0};
+
+    OK(open_plan(&p, &pool, &r));
+    for (int i = 0; i < ls_trainer_params(r.trainer); i++) {
+        const char *name = ls_trainer_param_name(r.trainer, i);
+        bool still = strncmp(name, frozen[_i], strcspn(frozen[_i], "*")) == 0;
+        int64_t shape[LS_MAX_RANK], n = 1;
+        float before[400], after[400];
+
+        for (int a = ls_trainer_param_shape(r.trainer, i, shape); a > 0; a--)
+            n *= shape[a - 1];
+        OK(ls_trainer_get(r.trainer, name, n, before));
+        step(&r);
+        OK(ls_trainer_get(r.trainer, name, n, after));
+        ck_assert_msg(still == !memcmp(before, after, (size_t)n * 4), "%s",
+                      name);
+    }
+    close_run(&r);
+    ls_pool_close(pool);
+    free_plan(&p);
+}
+END_TEST
+
+/* A run that goes on from a checkpoint has the rate that was set, the average
+ * and the groups; other groups are refused. */
+START_TEST(resumed)
+{
+    ls_checkpoints_options c = ls_checkpoints_defaults();
+    plan p = new_plan(0);
+    outcome whole = {0}, again = {0};
+    ls_checkpoints *all;
+    ls_pool *pool = NULL;
+    run r = {0};
+    int64_t step_now;
+
+    folder_open();
+    c.folder = folder;
+    OK(train(&p, &whole));
+    OK(open_plan(&p, &pool, &r));
+    OK(ls_checkpoints_open(&all, r.trainer, &c));
+    for (int i = 0; i < 3; i++) {
+        if (i == 2)
+            OK(ls_trainer_set_lr(r.trainer, 5e-3));
+        again.loss[i] = step(&r).loss;
+        again.norm[i] = whole.norm[i];
+    }
+    OK(ls_checkpoints_save(all, 0, NULL));
+    OK(ls_trainer_use_average(r.trainer, true));
+    FAILS(ls_checkpoints_save(all, 0, NULL), LS_EINVAL, "the average stands");
+    ls_checkpoints_close(all);
+    close_run(&r);
+    ls_pool_close(pool);
+
+    OK(open_plan(&p, &pool, &r));
+    OK(ls_checkpoints_open(&all, r.trainer, &c));
+    OK(ls_checkpoints_load(all, &step_now));
+    ck_assert_int_eq(step_now, 3);
+    OK(take_steps(&r, 3, &again));
+    ck_assert_mem_eq(&whole, &again, sizeof whole);
+    ls_checkpoints_close(all);
+    close_run(&r);
+    ls_pool_close(pool);
+
+    p.options.groups = 2;
+    OK(open_plan(&p, &pool, &r));
+    OK(ls_checkpoints_open(&all, r.trainer, &c));
+    FAILS(ls_checkpoints_load(all, &step_now), LS_EINVAL, "group");
+    ls_checkpoints_close(all);
+    close_run(&r);
+    ls_pool_close(pool);
+    folder_close();
+    free_plan(&p);
+}
+END_TEST
+
+/* What makes no sense is refused by name. */
+START_TEST(refused)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(2, 1);
+    ls_graph *graph = mlp_graph();
+    ls_group g = ls_group_frozen("nobody.*");
+    ls_trainer *t;
+    run r;
+
+    o.groups = 1;
+    FAILS(ls_trainer_open(&t, pool, graph, &o), LS_EINVAL, "group is NULL");
+    o.group = &g;
+    FAILS(ls_trainer_open(&t, pool, graph, &o), LS_ENOTFOUND,
+          "\"nobody.*\": matches no parameter");
+    g = ls_group_frozen("*");
+    FAILS(ls_trainer_open(&t, pool, graph, &o), LS_EINVAL, "are frozen");
+    g = ls_group_of(NULL);
+    FAILS(ls_trainer_open(&t, pool, graph, &o), LS_EINVAL, "names is NULL");
+    g = ls_group_of("out.*");
+    g.rate = -1;
+    FAILS(ls_trainer_open(&t, pool, graph, &o), LS_EINVAL, "rate -1");
+    o.groups = 0;
+    o.average = 1;
+    FAILS(ls_trainer_open(&t, pool, graph, &o), LS_EINVAL, "average is 1");
+    o.average = 0;
+    r = open_run(pool, graph, &o);
+    FAILS(ls_trainer_use_average(r.trainer, true), LS_EINVAL, "no average");
+    FAILS(ls_trainer_set_lr(r.trainer, (double)NAN), LS_EINVAL, "rate is nan");
+    FAILS(ls_trainer_set_step(r.trainer, -1), LS_EINVAL, "step -1");
+    OK(ls_trainer_set_step(r.trainer, 7));
+    ck_assert_int_eq(ls_trainer_step(r.trainer), 7);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("groups");
+    TCase *t = tcase_create("groups");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, optax);
+    tcase_add_loop_test(t, bytes, 0, FROZEN);
+    tcase_add_loop_test(t, stays, 0, FROZEN);
+    tcase_add_test(t, resumed);
+    tcase_add_test(t, refused);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
