@@ -1,7 +1,7 @@
 #!/bin/sh
 # Proves that a whole training run of every model gives the same bytes with the
-# AVX2 and with the AVX-512 kernels, ours and BLIS's; that layers in bf16 give
-# them at every level; that in f32 the level without fused multiply-adds runs
+# AVX2 and with the AVX-512 kernels, ours and BLIS's; that layers in bf16, f32x3
+# and f32x6 give them at every level; that in f32 the level without fused multiply-adds runs
 # and says what its bits are; and that a level which is none is refused.  Levels that the CPU lacks are skipped with a message.
 # Needs only POSIX tools.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
 unset LS_ISA BLIS_ARCH_TYPE
@@ -105,9 +105,9 @@ gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 3 \
     --schedule cosine --warmup 1 --decay-steps 4
 EOF
 
-# Layers in bf16: the bytes of x86-64-v2, for any level and workers.
-while read -r model; do
-    model="$model --precision bf16"
+# Layers in other precisions: the bytes of x86-64-v2, for any level and workers.
+while read -r precision model; do
+    model="$model --precision $precision"
     # shellcheck disable=SC2086 # a model's options are words
     run x86-64-v2 $model --workers 2
     cp "$dir/out" "$dir/out3"
@@ -120,12 +120,16 @@ while read -r model; do
     like_v3 x86-64-v3
     like_v3 x86-64-v4
 done <<EOF
-mlp --rows 200 --d-in 21 --classes 5 --hidden 35,17 --batch 40 --epochs 1
-cnn --image 11x9x3 --channels 5,7,18 --classes 6 --batch 16 --steps 3
-lm --vocab 37 --seq-len 20 --d-model 36 --heads 2 --layers 2 --d-ff 50 \
+bf16 mlp --rows 200 --d-in 21 --classes 5 --hidden 35,17 --batch 40 --epochs 1
+bf16 cnn --image 11x9x3 --channels 5,7,18 --classes 6 --batch 16 --steps 3
+bf16 lm --vocab 37 --seq-len 20 --d-model 36 --heads 2 --layers 2 --d-ff 50 \
     --rows 64 --batch 16 --steps 3
-gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 3 \
+bf16 gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 3 \
     --layers 1 --d-ff 50 --batch 16 --steps 3
+f32x6 mlp --rows 80 --d-in 21 --classes 5 --hidden 35,17 --batch 40 --steps 2
+f32x6 cnn --image 7x6x3 --channels 5,7 --classes 6 --batch 8 --steps 2
+f32x3 lm --vocab 37 --seq-len 8 --d-model 36 --heads 2 --layers 1 --d-ff 50 \
+    --rows 16 --batch 8 --steps 2
 EOF
 
 for level in x86-64-v3 x86-64-v4; do

@@ -107,7 +107,7 @@ steps "$dir/m" >"$dir/rows"
 differ "bf16-input" "$dir/rows" "$dir/rounded"
 expect 2 "\"1\" is not a number from 0 to below 1" mlp --dropout 1
 expect 2 "--dropout is not an option of lm" lm --dropout 0.1
-expect 2 "\"bf8\" is none of f32|bf16|bf16-input" mlp --precision bf8
+expect 2 "\"bf8\" is none of f32|bf16|f32x3|f32x6|bf16-input" mlp --precision bf8
 for tokens in lm gpt; do
     expect 2 "bf16-input rounds inputs that are floats; $tokens takes tokens" \
         $tokens --precision bf16-input
@@ -130,6 +130,10 @@ else
 fi
 expect 2 "--precision bf16 and --backend blis exclude" mlp \
     --precision bf16 --backend blis
+expect 2 "--precision f32x6 and --backend blis exclude" mlp \
+    --precision f32x6 --backend blis
+expect 2 "--precision f32x3 and --backend onednn exclude" mlp \
+    --precision f32x3 --backend onednn
 
 # oneDNN is optional: what a library without it says, or with it.
 # shellcheck disable=SC2086 # words

@@ -13,6 +13,8 @@ static const opt_word uneven[] = {
 static const opt_word precisions[] = {
     {"f32", PRECISION_F32},
     {"bf16", PRECISION_BF16},
+    {"f32x3", PRECISION_F32X3},
+    {"f32x6", PRECISION_F32X6},
     {"bf16-input", PRECISION_BF16_INPUT},
     {NULL, 0}};
 

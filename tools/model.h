@@ -79,7 +79,13 @@ typedef struct settings {
 } settings;
 
 enum { UNEVEN_DROP, UNEVEN_PAD };
-enum { PRECISION_F32, PRECISION_BF16, PRECISION_BF16_INPUT };
+enum {
+    PRECISION_F32,
+    PRECISION_BF16,
+    PRECISION_F32X3,
+    PRECISION_F32X6,
+    PRECISION_BF16_INPUT
+};
 
 typedef struct model {
     ls_keys keys;

@@ -45,19 +45,52 @@ static int check_state(const char *state)
                     "and PATTERN=AXIS", state);
 }
 
-static bool is_bf16(const run *r)
+/* Of layers; bf16-input is f32. */
+static const struct {
+    int64_t asked;
+    ls_precision layers;
+    const char *name;
+} precisions[] = {{PRECISION_F32, LS_F32_LAYERS, "f32"},
+                  {PRECISION_BF16, LS_BF16_LAYERS, "bf16"},
+                  {PRECISION_F32X3, LS_F32X3_LAYERS, "f32x3"},
+                  {PRECISION_F32X6, LS_F32X6_LAYERS, "f32x6"},
+                  {PRECISION_BF16_INPUT, LS_F32_LAYERS, "f32"}};
+
+static int precision_row(const run *r)
 {
-    return r->set.precision == PRECISION_BF16;
+    int i = 0;
+
+    while (precisions[i].asked != r->set.precision)
+        i++;
+    return i;
 }
 
 ls_precision run_precision(const run *r)
 {
-    return is_bf16(r) ? LS_BF16_LAYERS : LS_F32_LAYERS;
+    return precisions[precision_row(r)].layers;
+}
+
+static const char *precision_name(const run *r)
+{
+    return precisions[precision_row(r)].name;
 }
 
 static bool is_onednn(const run *r)
 {
     return r->set.backend && strcmp(r->set.backend, "onednn") == 0;
+}
+
+/* BLIS has f32 products alone, oneDNN also those of bf16. */
+static int check_backend(const run *r)
+{
+    bool blis = r->set.backend && !strcmp(r->set.backend, "blis");
+
+    if (run_precision(r) <= (is_onednn(r) ? LS_BF16_LAYERS : LS_F32_LAYERS) ||
+        (!blis && !is_onednn(r)))
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, "--precision %s and --backend %s exclude each "
+                    "other: it has no such products", precision_name(r),
+                    r->set.backend);
 }
 
 int run_check(run *r)
@@ -66,11 +99,10 @@ int run_check(run *r)
 
     if (status == OPT_GO)
         status = check_state(r->set.state);
+    if (status == OPT_GO)
+        status = check_backend(r);
     if (status != OPT_GO)
         return status;
-    if (is_bf16(r) && r->set.backend && !strcmp(r->set.backend, "blis"))
-        return opt_fail(OPT_WRONG, "--precision bf16 and --backend blis "
-                        "exclude each other: BLIS has no such products");
     if (r->set.precision == PRECISION_BF16_INPUT && r->model->tokens)
         return opt_fail(OPT_WRONG, "--precision bf16-input rounds inputs that "
                         "are floats; %s takes tokens", run_model_name(r));
@@ -99,7 +131,7 @@ static int count_cores(const char *cpus, int64_t *cores)
 /* Who makes the products, where the bits depend on it. */
 static int find_products(run *r)
 {
-    if (!is_bf16(r) && !is_onednn(r))
+    if (run_precision(r) == LS_F32_LAYERS && !is_onednn(r))
         return OPT_GO;
     return opt_check(ls_backend_text(r->products, r->set.backend,
                                      run_precision(r)));
@@ -250,8 +282,7 @@ void run_talk(const run *r)
 {
     fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
     if (*r->products)
-        fprintf(stderr, "%s layers: %s\n", is_bf16(r) ? "bf16" : "f32",
-                r->products);
+        fprintf(stderr, "%s layers: %s\n", precision_name(r), r->products);
     for (int i = 0; ls_mesh_note(r->mesh, i); i++)
         fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
     if (r->transport) {

@@ -1,6 +1,7 @@
 /* Who computes matrix products: the table of backends by name. */
 #include "backend/backend.h"
 #include "base/error.h"
+#include "base/precision.h"
 #include "backend/onednn.h"
 #include "kernel/amx.h"
 #include "kernel/kernel.h"
@@ -30,8 +31,8 @@ static int find_blis(ls__backend *backend, ls_precision precision)
     int status;
 
     if (precision != LS_F32_LAYERS)
-        return ls__fail(LS_ENOTSUP, "backend \"blis\" has no bf16 products; "
-                        "native has");
+        return ls__fail(LS_ENOTSUP, "backend \"blis\" has no %s products; "
+                        "native has", ls__precision_name(precision));
     status = ls__blis_check();
     if (status == 0)
         *backend = ls__backend_blis;
@@ -41,6 +42,9 @@ static int find_blis(ls__backend *backend, ls_precision precision)
 /* What is not made ready is left to the native one. */
 static int find_onednn(ls__backend *backend, ls_precision precision)
 {
+    if (precision > LS_BF16_LAYERS)
+        return ls__fail(LS_ENOTSUP, "backend \"onednn\" has no %s products; "
+                        "native has", ls__precision_name(precision));
     find_native(backend, precision);
     return ls__onednn_take(backend);
 }

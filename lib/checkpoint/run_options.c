@@ -1,6 +1,7 @@
 /* A trainer's options and other settings as texts. */
 #include "checkpoint/run_options.h"
 #include "base/error.h"
+#include "base/precision.h"
 #include "base/utf8.h"
 #include "train/optim.h"
 #include "train/schedule.h"
@@ -13,8 +14,6 @@ enum { TEXT = 64 };
 
 static const char *const keys[] = {
     [LS_KEYS_NNX] = "nnx", [LS_KEYS_LINEN] = "linen"};
-static const char *const precisions[] = {
-    [LS_F32_LAYERS] = "f32", [LS_BF16_LAYERS] = "bf16"};
 static const char *const means[] = {
     [LS_MEAN_EXACT] = "exact", [LS_MEAN_OF_SHARDS] = "of shards",
     [LS_SUM] = "sum"};
@@ -119,7 +118,7 @@ static bool put_options(json_t *to, const ls_trainer *t)
            put_real(to, "clip_norm", o->clip_norm) &&
            put_int(to, "accumulate", t->micro) &&
            put(to, "mean", means[o->mean]) &&
-           put(to, "precision", precisions[o->precision]) &&
+           put(to, "precision", ls__precision_name(o->precision)) &&
            (!o->average || put_real(to, "average", o->average)) &&
            put_groups(to, o);
 }

@@ -17,6 +17,7 @@
 #include "kernel/k_reduce.h"
 #include "kernel/k_roof.h"
 #include "kernel/k_softmax.h"
+#include "kernel/k_unit_split.h"
 #include "kernel/kernel.h"
 
 #define LS__KERNEL_TABLE \
@@ -32,7 +33,15 @@
                                    .text = "rounding, then f32 products", \
                                    .portable = true, .bf16 = true, \
                                    .products = &bf16_products, \
-                                   .convs = &bf16_convs}}, \
+                                   .convs = &bf16_convs}, \
+               [LS_F32X3_LAYERS] = {.name = "native", \
+                                    .text = "f32x3 in software, slow", \
+                                    .portable = true, \
+                                    .products = &x3_products}, \
+               [LS_F32X6_LAYERS] = {.name = "native", \
+                                    .text = "f32x6 in software, slow", \
+                                    .portable = true, \
+                                    .products = &x6_products}}, \
     .epilogue = epilogue, \
     .max_pool = max_pool, .max_pool_grad = max_pool_grad, \
     .avg_pool = avg_pool, .avg_pool_grad = avg_pool_grad, \

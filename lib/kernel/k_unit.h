@@ -57,6 +57,10 @@ static const unit_shape unit_whole
  * be there. */
 #define UNIT_READS __asm__ volatile("" ::: "memory")
 
+/* What is inlined, with constants as arguments, where the unit is fast. */
+#define UNIT SIMD
+#define UNIT_UNROLL _Pragma("GCC unroll 16")
+
 #else
 
 /* Words of operands are kept as the two numbers that they are. */
@@ -66,6 +70,8 @@ typedef struct unit {
 } unit;
 
 #define UNIT_READS ((void)0)
+#define UNIT static
+#define UNIT_UNROLL
 
 SIMD void unit_take(unit *u)
 {
@@ -77,18 +83,18 @@ SIMD void unit_give(unit *u)
     (void)u;
 }
 
-SIMD void unit_clear(unit *u, int t)
+static void unit_clear(unit *u, int t)
 {
     memset(u->sum[t], 0, sizeof u->sum[t]);
 }
 
-SIMD void unit_load(unit *u, int t, const float *p, int64_t stride)
+static void unit_load(unit *u, int t, const float *p, int64_t stride)
 {
     for (int64_t l = 0; l < UNIT_LINES; l++)
         v16_store(u->sum[t] + 16 * l, v16_load(p + l * stride));
 }
 
-SIMD void unit_store(const unit *u, int t, float *p, int64_t stride)
+static void unit_store(const unit *u, int t, float *p, int64_t stride)
 {
     for (int64_t l = 0; l < UNIT_LINES; l++)
         v16_store(p + l * stride, v16_load(u->sum[t] + 16 * l));
@@ -142,7 +148,7 @@ static void unit_multiply(unit *u, int c, int a, int b)
 
 /* ------ blocks of two by two tiles of sums ------ */
 
-SIMD void unit_clear_block(unit *u)
+UNIT void unit_clear_block(unit *u)
 {
     unit_clear(u, 0);
     unit_clear(u, 1);
@@ -150,7 +156,7 @@ SIMD void unit_clear_block(unit *u)
     unit_clear(u, 3);
 }
 
-SIMD void unit_load_block(unit *u, const float *from, int64_t row)
+UNIT void unit_load_block(unit *u, const float *from, int64_t row)
 {
     UNIT_READS;
     unit_load(u, 0, from, row);
@@ -159,7 +165,7 @@ SIMD void unit_load_block(unit *u, const float *from, int64_t row)
     unit_load(u, 3, from + 16 * row + 16, row);
 }
 
-SIMD void unit_store_block(unit *u, float *to)
+UNIT void unit_store_block(unit *u, float *to)
 {
     unit_store(u, 0, to, UNIT_SIDE);
     unit_store(u, 1, to + 16, UNIT_SIDE);
@@ -168,19 +174,19 @@ SIMD void unit_store_block(unit *u, float *to)
 }
 
 /* Of 32 rows, or columns, of an operand: two tiles, one after the other. */
-SIMD void unit_rows(unit *u, const uint32_t *a)
+UNIT void unit_rows(unit *u, const uint32_t *a)
 {
     unit_operand(u, 4, a, 16);
     unit_operand(u, 5, a + UNIT_TILE, 16);
 }
 
-SIMD void unit_columns(unit *u, const uint32_t *b)
+UNIT void unit_columns(unit *u, const uint32_t *b)
 {
     unit_operand(u, 6, b, 16);
     unit_operand(u, 7, b + UNIT_TILE, 16);
 }
 
-SIMD void unit_multiply_block(unit *u)
+UNIT void unit_multiply_block(unit *u)
 {
     unit_multiply(u, 0, 4, 6);
     unit_multiply(u, 1, 4, 7);

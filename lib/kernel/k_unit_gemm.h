@@ -10,14 +10,14 @@
 #include "kernel/k_epilogue.h"
 #include "kernel/k_unit_operands.h"
 
-enum { BLOCK = UNIT_SIDE * UNIT_SIDE };
+enum { UNIT_BLOCK = UNIT_SIDE * UNIT_SIDE };
 
 /* ------ steps along K ------ */
 
 /* The small products of a step, by (part of A, part of B): for two parts (1,0)
  * (0,1), for three (0,2) (1,1) (2,0) (1,0) (0,1).  What the last product has
  * loaded is not loaded again. */
-SIMD void unit_small_step(int parts, unit *u, const uint32_t *a,
+UNIT void unit_small_step(int parts, unit *u, const uint32_t *a,
                           const uint32_t *b)
 {
     const int64_t part = 2 * UNIT_TILE;
@@ -44,7 +44,7 @@ SIMD void unit_small_step(int parts, unit *u, const uint32_t *a,
 }
 
 /* n steps onto the sums: those of the small products, then the large ones. */
-SIMD void unit_steps(int parts, unit *u, int64_t n, const uint32_t *a,
+UNIT void unit_steps(int parts, unit *u, int64_t n, const uint32_t *a,
                      const uint32_t *b)
 {
     const int64_t size = 2 * UNIT_TILE * parts;
@@ -61,7 +61,7 @@ SIMD void unit_steps(int parts, unit *u, int64_t n, const uint32_t *a,
 /* ------ a block of C ------ */
 
 /* What C has of a block, zeros around it. */
-static void block_of_c(const ls__product *g, int64_t i, int64_t j, float *sums)
+static void unit_block_of_c(const ls__product *g, int64_t i, int64_t j, float *sums)
 {
     for (int64_t r = 0; r < UNIT_SIDE; r++)
         for (int64_t v = 0; v < UNIT_SIDE; v += 16) {
@@ -73,7 +73,7 @@ static void block_of_c(const ls__product *g, int64_t i, int64_t j, float *sums)
 }
 
 /* One sum over all of K, on top of what C has. */
-SIMD void unit_whole_sum(const ls__product *g, unit *u, int64_t i, int64_t j,
+UNIT void unit_whole_sum(const ls__product *g, unit *u, int64_t i, int64_t j,
                          const uint32_t *a, const uint32_t *b, float *sums)
 {
     if (!g->accumulate) {
@@ -81,7 +81,7 @@ SIMD void unit_whole_sum(const ls__product *g, unit *u, int64_t i, int64_t j,
     } else if (i + UNIT_SIDE <= g->m && j + UNIT_SIDE <= g->n) {
         unit_load_block(u, g->c + i * g->c_row + j, g->c_row);
     } else {
-        block_of_c(g, i, j, sums);
+        unit_block_of_c(g, i, j, sums);
         unit_load_block(u, sums, UNIT_SIDE);
     }
     unit_steps(1, u, up_to_side(g->k) / UNIT_SIDE, a, b);
@@ -89,31 +89,31 @@ SIMD void unit_whole_sum(const ls__product *g, unit *u, int64_t i, int64_t j,
 }
 
 /* A sum for each chunk of K, added to those before. */
-SIMD void unit_chunk_sums(int parts, const ls__product *g, unit *u, int64_t i,
+UNIT void unit_chunk_sums(int parts, const ls__product *g, unit *u, int64_t i,
                           int64_t j, const uint32_t *a, const uint32_t *b,
                           float *sums)
 {
     const int64_t size = 2 * UNIT_TILE * parts, chunk = LS__CHUNK / UNIT_SIDE;
-    float part[BLOCK] __attribute__((aligned(64)));
+    float part[UNIT_BLOCK] __attribute__((aligned(64)));
     int64_t all = up_to_side(g->k) / UNIT_SIDE;
     bool more = g->accumulate;
 
     if (more)
-        block_of_c(g, i, j, sums);
+        unit_block_of_c(g, i, j, sums);
     for (int64_t s = 0; s < all; s += chunk, more = true) {
         int64_t n = all - s < chunk ? all - s : chunk;
 
         unit_clear_block(u);
         unit_steps(parts, u, n, a + s * size, b + s * size);
         unit_store_block(u, more ? part : sums);
-        for (int64_t e = 0; e < BLOCK && more; e += 16)
+        for (int64_t e = 0; e < UNIT_BLOCK && more; e += 16)
             v16_store(sums + e,
                       v16_add(v16_load(sums + e), v16_load(part + e)));
     }
 }
 
 /* The epilogue of a block, in tiles of registers. */
-SIMD void block_rows(const ls__product *g, int rows, int64_t i, int64_t j,
+SIMD void unit_block_rows(const ls__product *g, int rows, int64_t i, int64_t j,
                      int64_t n, const float *sums)
 {
     float room[ROWS * COLUMNS] __attribute__((aligned(64)));
@@ -127,7 +127,7 @@ SIMD void block_rows(const ls__product *g, int rows, int64_t i, int64_t j,
     }
 }
 
-static void block_end(const ls__product *g, int64_t i, int64_t j,
+static void unit_block_end(const ls__product *g, int64_t i, int64_t j,
                       const float *sums)
 {
     enum { MANY = 4 };
@@ -135,14 +135,14 @@ static void block_end(const ls__product *g, int64_t i, int64_t j,
     int64_t end = g->m - i < UNIT_SIDE ? g->m : i + UNIT_SIDE;
 
     for (; end - i >= MANY; i += MANY, sums += MANY * UNIT_SIDE)
-        block_rows(g, MANY, i, j, n, sums);
+        unit_block_rows(g, MANY, i, j, n, sums);
     for (; i < end; i++, sums += UNIT_SIDE)
-        block_rows(g, 1, i, j, n, sums);
+        unit_block_rows(g, 1, i, j, n, sums);
 }
 
 /* ------ the product ------ */
 
-SIMD void unit_pack(int parts, int64_t k, int64_t n, const float *b,
+UNIT void unit_pack(int parts, int64_t k, int64_t n, const float *b,
                     int64_t b_row, int64_t b_col, void *packed)
 {
     unit_source s = {n, k, b, b_col, b_row};
@@ -156,34 +156,34 @@ SIMD int64_t unit_scratch(int parts, int64_t k, int64_t n)
     return unit_words(parts, n, k) + unit_words(parts, UNIT_SIDE, k);
 }
 
-SIMD void unit_gemm(int parts, const ls__product *g, float *scratch)
+UNIT void unit_gemm(int parts, const ls__product *g, float *scratch)
 {
-    float sums[BLOCK] __attribute__((aligned(64)));
-    uint32_t *band = (uint32_t *)(void *)scratch;
+    float sums[UNIT_BLOCK] __attribute__((aligned(64)));
+    uint32_t *room = (uint32_t *)(void *)scratch;
     const uint32_t *b = g->packed;
     int64_t panel = unit_words(parts, UNIT_SIDE, g->k);
     unit u;
 
     if (!b) {
-        unit_pack(parts, g->k, g->n, g->b, g->b_row, g->b_col, band);
-        b = band;
-        band += unit_words(parts, g->n, g->k);
+        unit_pack(parts, g->k, g->n, g->b, g->b_row, g->b_col, room);
+        b = room;
+        room += unit_words(parts, g->n, g->k);
     }
     unit_take(&u);
     for (int64_t i = 0; i < g->m; i += UNIT_SIDE) {
         unit_source s = {g->m - i < UNIT_SIDE ? g->m - i : UNIT_SIDE, g->k,
                          g->a + i * g->a_row, g->a_row, g->a_col};
 
-        unit_pack_as(parts, false, &s, band);
+        unit_pack_as(parts, false, &s, room);
         UNIT_READS;
         for (int64_t j = 0; j < g->n; j += UNIT_SIDE) {
             const uint32_t *of = b + j / UNIT_SIDE * panel;
 
             if (parts == 1)
-                unit_whole_sum(g, &u, i, j, band, of, sums);
+                unit_whole_sum(g, &u, i, j, room, of, sums);
             else
-                unit_chunk_sums(parts, g, &u, i, j, band, of, sums);
-            block_end(g, i, j, sums);
+                unit_chunk_sums(parts, g, &u, i, j, room, of, sums);
+            unit_block_end(g, i, j, sums);
         }
     }
     unit_give(&u);

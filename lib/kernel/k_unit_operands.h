@@ -68,26 +68,26 @@ SIMD w16 next_part(bool along, v16 *x, v16 *y)
 /* 32 steps along K of 16 rows or columns.  along: each line of x has K along
  * it; else the lines follow each other along K.  turn: the tile has the words
  * of a line in a column. */
-SIMD void unit_pack_tile(int parts, bool along, bool turn, const float *x,
+UNIT void unit_pack_tile(int parts, bool along, bool turn, const float *x,
                          int64_t row, int64_t rows, int64_t cols, uint32_t *out)
 {
     v16 w[MOST_PARTS][16];
 
-#pragma GCC unroll 16
+    UNIT_UNROLL
     for (int l = 0; l < 16; l++) {
         int64_t r = along ? l : 2 * l, left = r < rows ? cols : 0;
         int64_t more = along ? left - 16 : r + 1 < rows ? cols : 0;
         v16 a = take_any(x + r * row, left);
         v16 b = take_any(x + r * row + (along ? 16 : row), more);
 
-#pragma GCC unroll 3
+        UNIT_UNROLL
         for (int p = 0; p < parts; p++) {
             w[p][l] = v16_of_bits(next_part(along, &a, &b));
             if (!turn)
                 w16_store(out + 2 * p * UNIT_TILE + 16 * l, v16_bits(w[p][l]));
         }
     }
-#pragma GCC unroll 3
+    UNIT_UNROLL
     for (int p = 0; p < parts && turn; p++) {
         v16_transpose(w[p]);
         for (int l = 0; l < 16; l++)
@@ -104,7 +104,7 @@ typedef struct unit_source {
 } unit_source;
 
 /* Both tiles of each part of the block from (o,p) on. */
-SIMD void unit_pack_block(int parts, bool along, bool turn,
+UNIT void unit_pack_block(int parts, bool along, bool turn,
                           const unit_source *s, int64_t o, int64_t p,
                           uint32_t *out)
 {
@@ -124,7 +124,7 @@ SIMD void unit_pack_block(int parts, bool along, bool turn,
 }
 
 /* The same of a matrix in which nothing follows. */
-SIMD void unit_pack_any(int parts, bool turn, const unit_source *s, int64_t o,
+UNIT void unit_pack_any(int parts, bool turn, const unit_source *s, int64_t o,
                         int64_t p, uint32_t *out)
 {
     float x[UNIT_SIDE * UNIT_SIDE];
@@ -141,7 +141,7 @@ SIMD void unit_pack_any(int parts, bool turn, const unit_source *s, int64_t o,
 
 /* Of A the words of a line are along K, and a line of B is a step along it:
  * what is not so already is turned. */
-SIMD void unit_pack_as(int parts, bool is_b, const unit_source *s,
+UNIT void unit_pack_as(int parts, bool is_b, const unit_source *s,
                        uint32_t *out)
 {
     const int64_t size = 2 * UNIT_TILE * parts;

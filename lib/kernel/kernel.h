@@ -16,7 +16,7 @@
 #include <lockstep/optim.h>
 #include <lockstep/precision.h>
 
-enum { LS__PRECISIONS = LS_BF16_LAYERS + 1 };
+enum { LS__PRECISIONS = LS_F32X6_LAYERS + 1 };
 
 /* One optimizer update (optim.c). */
 typedef struct ls__rule {
@@ -65,7 +65,8 @@ typedef struct ls__kernel_table {
                      int64_t last, float scale, float *out);
 
     /* The backend "native" in each precision: k_gemm.h and k_conv.h in f32,
-     * k_bf16_gemm.h and k_bf16_conv.h of numbers rounded to bf16. */
+     * k_bf16_gemm.h and k_bf16_conv.h of numbers rounded to bf16, k_unit_split.h
+     * of numbers that are sums of such. */
     ls__backend native[LS__PRECISIONS];
     /* The epilogue alone, over a product that stands in c. */
     void (*epilogue)(const ls__product *g);

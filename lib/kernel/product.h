@@ -14,6 +14,14 @@
  * compute that, and so do fused multiply-adds.  K may be cut anywhere between
  * steps and the sum stored, which shows in no bit.
  *
+ * The contract for f32x6: a number is the sum of three of bf16, hi of itself, mid
+ * of what hi leaves of it, lo of what both leave, all rounded as above.  K is cut
+ * into chunks of 256, filled up to whole steps.  The sum of a chunk begins with
+ * +0; first all its steps add, each in five parts, a and b being (hi,lo),
+ * (mid,mid), (lo,hi), (mid,hi) and (hi,mid), then all its steps add (hi,hi), each
+ * part as a step for bf16.  Chunks are added in order, to C if it is there; then
+ * +0 and the epilogue.  f32x3 has hi and mid, and of the five (mid,hi), (hi,mid).
+ *
  * Steps where a or b is zero may be left out of a chain, as native does where
  * many are (kernel/k_gemm_sparse.h).  Since no sum is -0 this shows only where
  * zero meets what is not finite. */

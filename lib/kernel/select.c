@@ -68,7 +68,8 @@ static bool has_amx(void)
 
 extern const ls__kernel_table ls__kernels_v2, ls__kernels_v3, ls__kernels_v4,
     ls__kernels_neon, ls__kernels_test;
-extern const ls__backend ls__bf16_pairs, ls__bf16_amx;
+extern const ls__backend ls__bf16_pairs, ls__bf16_amx, ls__x3_amx,
+    ls__x6_amx;
 
 /* The instruction levels compiled in, best first. */
 static const struct level {
@@ -101,6 +102,8 @@ static const struct unit {
 } units[] = {
 #ifdef LS_AMX
     {&ls__kernels_v4, LS_BF16_LAYERS, &ls__bf16_amx, has_amx, always},
+    {&ls__kernels_v4, LS_F32X3_LAYERS, &ls__x3_amx, has_amx, always},
+    {&ls__kernels_v4, LS_F32X6_LAYERS, &ls__x6_amx, has_amx, always},
 #endif
 #ifdef LS_AVX512_BF16
     {&ls__kernels_v4, LS_BF16_LAYERS, &ls__bf16_pairs, has_pairs, pairs_pay},
@@ -110,8 +113,7 @@ static const struct unit {
 const ls__kernel_table *ls__kernels_level(int i)
 {
     return i >= 0 && i < (int)(sizeof levels / sizeof *levels)
-               ? levels[i].kernels
-               : NULL;
+               ? levels[i].kernels : NULL;
 }
 
 /* Those that pay or those that do not; the first *i are passed over. */
@@ -175,8 +177,7 @@ int ls__kernels_check(void)
         return 0;
     return ls__fail(LS_EINVAL,
                     "LS_ISA=%s: not an instruction level that this CPU has; "
-                    "it has %s",
-                    name, levels_text(text));
+                    "it has %s", name, levels_text(text));
 }
 
 bool ls_isa_level_sized(int i, ls_isa *isa, size_t size)
@@ -188,8 +189,7 @@ bool ls_isa_level_sized(int i, ls_isa *isa, size_t size)
 
     if (!k)
         return false;
-    level = (ls_isa){.name = k->name,
-                     .here = levels[i].here(),
+    level = (ls_isa){.name = k->name, .here = levels[i].here(),
                      .portable = k->native[LS_F32_LAYERS].portable,
                      .used = k == ls__kernels()};
     ls__sized_put(isa, size, &level, sizeof level);

@@ -5,12 +5,18 @@
 
 #include "kernel/k_bf16_conv.h"
 #include "kernel/k_unit_bf16.h"
+#include "kernel/k_unit_split.h"
 
-extern const ls__backend ls__bf16_amx;
+extern const ls__backend ls__bf16_amx, ls__x3_amx, ls__x6_amx;
 
-const ls__backend ls__bf16_amx = {.name = "native",
-                                  .text = "AMX products",
-                                  .portable = true,
-                                  .bf16 = true,
-                                  .products = &unit_bf16_products,
-                                  .convs = &bf16_convs};
+const ls__backend ls__bf16_amx = {
+    .name = "native", .text = "AMX products", .portable = true, .bf16 = true,
+    .products = &unit_bf16_products, .convs = &bf16_convs};
+
+const ls__backend ls__x3_amx = {
+    .name = "native", .text = "AMX products, three for one of f32",
+    .portable = true, .products = &x3_products};
+
+const ls__backend ls__x6_amx = {
+    .name = "native", .text = "AMX products, six for one of f32",
+    .portable = true, .products = &x6_products};

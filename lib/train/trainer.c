@@ -65,7 +65,7 @@ static int check_options(const ls_trainer_options *o)
         return ls__fail(LS_EINVAL, "trainer options: keys %d, mean %d or "
                         "state %d is unknown", (int)o->keys, (int)o->mean,
                         (int)o->state);
-    if ((int)o->precision < LS_F32_LAYERS || o->precision > LS_BF16_LAYERS)
+    if ((int)o->precision < LS_F32_LAYERS || o->precision > LS_F32X6_LAYERS)
         return ls__fail(LS_EINVAL, "trainer options: precision %d is unknown",
                         (int)o->precision);
     if (o->accumulate < 0 || o->accumulate > 65536)
@@ -345,7 +345,7 @@ int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
                         "and a parameter");
     if (options && options->precision != LS_F32_LAYERS)
         return ls__fail(LS_EINVAL, "a gradient of one's own has no layers that "
-                        "could be bf16");
+                        "have a precision");
     if ((status = new_trainer(&t, pool, options, NULL)) == 0)
         status = open_own(t, gradient);
     return end_opening(trainer, t, status);

@@ -1,0 +1,313 @@
+/* Layers in f32x3 and f32x6: every way to compute them gives the bytes of the
+ * order in kernel/product.h, f32x6 is nearer to the exact products than f32 and
+ * f32x3 than bf16, and training follows.  (Whole runs: isa.sh, verify.sh.) */
+#include "backends.h"
+#include "base/fpmode.h"
+#include "models.h"
+#include "reference.h"
+
+static const ls_precision split[] = {LS_F32X3_LAYERS, LS_F32X6_LAYERS};
+
+/* ------ The order, of one element ------ */
+
+/* Part `part` of a number: what rounding takes of what is left. */
+static float part_of(float x, int part)
+{
+    for (; part > 0; part--)
+        x = normal_or_zero(normal_or_zero(x) - bf16_operand(x));
+    return bf16_operand(x);
+}
+
+/* Element (i,j); (pa[s],pb[s]) are the parts of its products, the last one's
+ * steps come after all others of a chunk. */
+static float element(const ls__product *g, ls_precision precision, int64_t i,
+                     int64_t j, float c)
+{
+    static const int pa[] = {0, 1, 2, 1, 0, 0}, pb[] = {2, 1, 0, 0, 1, 0};
+    int first = precision == LS_F32X3_LAYERS ? 3 : 0;
+    bool more = g->accumulate;
+
+    for (int64_t p = 0; p < g->k; p += 256, more = true) {
+        int64_t end = p + 256 < g->k ? p + 256 : g->k;
+        chain of = {.bf16 = true};
+
+        for (int large = 0; large < 2; large++)
+            for (int64_t s = p; s < end; s += 32)
+                for (int q = large ? 5 : first; q < 5 + large; q++) {
+                    for (int64_t k = s; k < s + 32 && k < end; k++)
+                        chain_step(&of,
+                                   part_of(g->a[i * g->a_row + k * g->a_col],
+                                           pa[q]),
+                                   part_of(g->b[k * g->b_row + j * g->b_col],
+                                           pb[q]));
+                    chain_fill(&of);
+                }
+        c = more ? normal_or_zero(normal_or_zero(c) + of.sum) : of.sum;
+    }
+    return c + 0.0f;
+}
+
+/* ------ Products ------ */
+
+typedef struct sizes {
+    int64_t m, n, k;
+} sizes;
+
+static const sizes problems[] = {{1, 1, 1},    {3, 5, 7},    {32, 32, 32},
+                                 {33, 17, 65}, {2, 67, 257}, {17, 31, 512},
+                                 {40, 3, 300}, {5, 40, 513}};
+
+/* A number of a sort: as they come; over 80 powers of two; with infinities, NaN
+ * and what overflows; near 2^-110, where parts vanish; of both zeros. */
+enum { SORTS = 5 };
+
+static float number_of(int sort, float x, int64_t i)
+{
+    uint32_t r = (uint32_t)i * 2654435761u >> 7;
+
+    switch (sort) {
+    case 1: return ldexpf(x, (int)(r % 81) - 40);
+    case 2: return r % 41 == 0 ? INFINITY : r % 43 == 0 ? NAN
+                   : r % 47 == 0 ? 3.4e38f : x;
+    case 3: return ldexpf(x, (int)(r % 30) - 120);
+    case 4: return r % 3 == 0 ? x : r % 3 == 1 ? 0.0f : -0.0f;
+    default: return x;
+    }
+}
+
+static float *numbers(int seed, int sort, int64_t n)
+{
+    float *x = uniform(seed, n);
+
+    for (int64_t i = 0; i < n; i++)
+        x[i] = number_of(sort, x[i], i + seed);
+    return x;
+}
+
+/* A and B by rows or by columns, C with numbers or without. */
+static ls__product product_of(sizes s, int sort, int way)
+{
+    ls__product g = {.m = s.m, .n = s.n, .k = s.k, .c_row = s.n, .scale = 1};
+
+    g.a = numbers(1, sort, s.m * s.k);
+    g.b = numbers(2, sort, s.k * s.n);
+    g.c = fenced(s.m * s.n);
+    g.a_row = way & 1 ? 1 : s.k;
+    g.a_col = way & 1 ? s.m : 1;
+    g.b_row = way & 2 ? 1 : s.n;
+    g.b_col = way & 2 ? s.k : 1;
+    g.accumulate = way & 4;
+    return g;
+}
+
+static void compute(const ls__backend *be, ls__product *g, bool pack)
+{
+    const ls__products *of = be->products;
+
+    if (pack) {
+        float *packed = fenced(of->packed_size(g->k, g->n));
+
+        of->pack(g->k, g->n, g->b, g->b_row, g->b_col, packed);
+        g->packed = packed;
+    }
+    of->gemm(g, fenced(of->scratch(g->k, g->n)));
+}
+
+static bool same_number(float a, float b)
+{
+    return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
+}
+
+static void check_ways(ls_precision precision, const ls__product *of,
+                       const float *before, const float *want)
+{
+    const ls__backend *be;
+
+    for (int i = 0; (be = maker(precision, i)); i++) {
+        ls__product g = *of;
+        int64_t n = g.m * g.n;
+
+        memcpy(g.c, before, (size_t)n * sizeof *g.c);
+        compute(be, &g, i % 2);
+        for (int64_t e = 0; e < n; e++)
+            ck_assert_msg(same_number(g.c[e], want[e]),
+                          "%s: %lld of (%lld,%lld), K %lld, is %a, not %a",
+                          be->text, (long long)e, (long long)g.m,
+                          (long long)g.n, (long long)g.k, (double)g.c[e],
+                          (double)want[e]);
+    }
+}
+
+/* Proves the bytes of products on every level and unit that this CPU has, for
+ * numbers of all sorts, stored in all ways. */
+START_TEST(product_bits)
+{
+    ls_precision precision = split[_i / SORTS];
+
+    ls__fpmode_set();
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        sizes s = problems[i];
+        ls__product g = product_of(s, _i % SORTS, (int)i + _i);
+        float *before = uniform(3, s.m * s.n), *want = fenced(s.m * s.n);
+
+        for (int64_t e = 0; e < s.m * s.n; e++)
+            want[e] = element(&g, precision, e / s.n, e % s.n, before[e]);
+        check_ways(precision, &g, before, want);
+        fences_free();
+    }
+}
+END_TEST
+
+/* ------ How near ------ */
+
+/* The mean error of a product, as a share of the sum of sizes. */
+static double mean_error(ls_precision precision, sizes s)
+{
+    ls__product g = product_of(s, 0, 0);
+    double error = 0;
+
+    compute(maker(precision, 0), &g, false);
+    for (int64_t i = 0; i < s.m; i++)
+        for (int64_t j = 0; j < s.n; j++) {
+            double sum = 0, size = 0;
+
+            for (int64_t p = 0; p < s.k; p++) {
+                double t = (double)g.a[i * s.k + p] * (double)g.b[p * s.n + j];
+
+                sum += t;
+                size += fabs(t);
+            }
+            error += fabs((double)g.c[i * s.n + j] - sum) / size;
+        }
+    fences_free();
+    return error / (double)(s.m * s.n);
+}
+
+/* Proves that f32x6 errs less than half as much as f32 does, and that f32x3 is
+ * a hundred times nearer than bf16. */
+START_TEST(nearness)
+{
+    sizes s = {64, 64, 256};
+    double f32, x3, x6, bf16;
+
+    ls__fpmode_set();
+    f32 = mean_error(LS_F32_LAYERS, s);
+    x3 = mean_error(LS_F32X3_LAYERS, s);
+    x6 = mean_error(LS_F32X6_LAYERS, s);
+    bf16 = mean_error(LS_BF16_LAYERS, s);
+    printf("mean errors: f32 %.2g, f32x6 %.2g, f32x3 %.2g, bf16 %.2g\n", f32,
+           x6, x3, bf16);
+    ck_assert(x6 < f32 / 2);
+    ck_assert(x3 < bf16 / 100 && x3 > f32);
+}
+END_TEST
+
+/* ------ Training ------ */
+
+enum { IN = 512, OUT = 8, BATCH = 512, STEPS = 12 };
+
+/* Linear regression by gradient descent in double, from w on, in place. */
+static void exact_steps(const float *x, const float *y, double lr, double *w)
+{
+    double *d = doubles(BATCH * OUT, NULL, LS_F32), b[OUT] = {0};
+
+    for (int s = 0; s < STEPS; s++) {
+        for (int i = 0; i < BATCH * OUT; i++) {
+            d[i] = b[i % OUT] - (double)y[i];
+            for (int k = 0; k < IN; k++)
+                d[i] += (double)x[i / OUT * IN + k] * w[k * OUT + i % OUT];
+            d[i] *= 2.0 / (BATCH * OUT);
+        }
+        for (int i = 0; i < BATCH * OUT; i++) {
+            b[i % OUT] -= lr * d[i];
+            for (int k = 0; k < IN; k++)
+                w[k * OUT + i % OUT] -= lr * (double)x[i / OUT * IN + k] * d[i];
+        }
+    }
+    free(d);
+}
+
+/* The distance of a run's weights from the exact ones, as a share. */
+static double distance(ls_pool *pool, ls_precision precision, const float *x,
+                       const float *y)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    double *want, off = 0, size = 0;
+    float w[IN * OUT];
+    run r;
+
+    o.optimizer = ls_sgd(0.5);
+    o.precision = precision;
+    r = open_run(pool, linear_graph(IN, OUT), &o);
+    OK(ls_trainer_get(r.trainer, "kernel", IN * OUT, w));
+    want = doubles(IN * OUT, w, LS_F32);
+    exact_steps(x, y, 0.5, want);
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, BATCH));
+    OK(ls_batch_set(r.batch, "y", LS_F32, y, BATCH));
+    for (int s = 0; s < STEPS; s++)
+        (void)step(&r);
+    OK(ls_trainer_get(r.trainer, "kernel", IN * OUT, w));
+    for (int i = 0; i < IN * OUT; i++) {
+        off += ((double)w[i] - want[i]) * ((double)w[i] - want[i]);
+        size += want[i] * want[i];
+    }
+    free(want);
+    close_run(&r);
+    return sqrt(off / size);
+}
+
+/* Proves that weights trained in f32x6 are nearer to those of double than f32's,
+ * and f32x3's than bf16's. */
+START_TEST(training)
+{
+    ls_pool *pool = open_pool(2, 2);
+    float *x = normals(1, BATCH * IN), *y = normals(2, BATCH * OUT);
+    double f32 = distance(pool, LS_F32_LAYERS, x, y);
+    double x3 = distance(pool, LS_F32X3_LAYERS, x, y);
+    double x6 = distance(pool, LS_F32X6_LAYERS, x, y);
+    double bf16 = distance(pool, LS_BF16_LAYERS, x, y);
+
+    printf("weights off by: f32 %.2g, f32x6 %.2g, f32x3 %.2g, bf16 %.2g\n", f32,
+           x6, x3, bf16);
+    ck_assert(x6 < 0.8 * f32);
+    ck_assert(x3 < bf16 / 50);
+    ls_pool_close(pool);
+    free(x);
+    free(y);
+}
+END_TEST
+
+/* Proves that those without such products refuse. */
+START_TEST(refused)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(2, 1);
+    ls_graph *g = linear_graph(3, 2);
+    ls_trainer *t = NULL;
+
+    o.precision = LS_F32X6_LAYERS;
+    o.backend = "blis";
+    FAILS(ls_trainer_open(&t, pool, g, &o), LS_ENOTSUP,
+          "backend \"blis\" has no f32x6 products");
+    o.precision = LS_F32X3_LAYERS;
+    o.backend = "onednn";
+    FAILS(ls_trainer_open(&t, pool, g, &o), LS_ENOTSUP,
+          "backend \"onednn\" has no f32x3 products");
+    ls_graph_free(g);
+    ls_pool_close(pool);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("split");
+    TCase *t = tcase_create("split");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, product_bits, 0, 2 * SORTS);
+    tcase_add_test(t, nearness);
+    tcase_add_test(t, training);
+    tcase_add_test(t, refused);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
