@@ -1,0 +1,142 @@
+// Proves that lockstep.hpp is what it says: the bytes of the C calls, an
+// exception with status and words for a status, handles that can be moved and
+// close once, and a model that goes through a file.
+#include <lockstep.hpp>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+int failures;
+
+void expect(bool is, const char *what)
+{
+    if (!is)
+        std::printf("FAIL: %s\n", what);
+    failures += !is;
+}
+
+// Whether a call throws that status in words that hold these.
+template <typename Call>
+bool throws(Call &&call, int status, const char *words)
+{
+    try {
+        call();
+    } catch (const lockstep::error &e) {
+        return e.status() == status && std::strstr(e.what(), words);
+    }
+    return false;
+}
+
+lockstep::graph build()
+{
+    lockstep::graph g;
+    lockstep::node x = g.input<float>("x", {3});
+    lockstep::node label = g.input<std::int32_t>("label");
+    lockstep::node h = ls_tanh(ls_dense(x, 3, "hidden"));
+    lockstep::node y = ls_dense(h + x, 4, "out");
+
+    expect(y.shape() == std::vector<std::int64_t>{4}, "a node's shape");
+    g.output(y, "logits").loss(ls_cross_entropy(y, label));
+    return g;
+}
+
+// The same in C: its hash after three steps.
+std::string in_c(ls_pool *pool, const float *x, const std::int32_t *label)
+{
+    ls_graph *g = nullptr;
+    ls_trainer *t = nullptr;
+    ls_batch *b = nullptr;
+    const std::int64_t three[] = {3};
+    ls_result r;
+    char hex[65] = "";
+
+    ls_graph_new(&g);
+    ls_node *in = ls_input(g, "x", LS_F32, 1, three);
+    ls_node *to = ls_input(g, "label", LS_I32, 0, nullptr);
+    ls_node *h = ls_tanh(ls_dense(in, 3, "hidden"));
+    ls_node *y = ls_dense(ls_add(h, in), 4, "out");
+    ls_output(g, y, "logits");
+    ls_loss(g, ls_cross_entropy(y, to));
+    ls_trainer_open(&t, pool, g, nullptr);
+    ls_batch_open(&b, t);
+    ls_batch_set(b, "x", LS_F32, x, 8);
+    ls_batch_set(b, "label", LS_I32, label, 8);
+    for (int i = 0; i < 3; i++)
+        ls_step(t, b, &r);
+    ls_trainer_hash(t, hex);
+    ls_batch_close(b);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    return hex;
+}
+
+void train(ls_pool *pool, const std::string &file)
+{
+    std::array<float, 24> x{};
+    std::vector<std::int32_t> label = {0, 1, 2, 3, 0, 1, 2, 3};
+    std::vector<float> a(32), b(32), bias(4);
+
+    for (std::size_t i = 0; i < x.size(); i++)
+        x[i] = static_cast<float>(i % 7) - 3;
+    lockstep::trainer first(pool, build());
+    lockstep::trainer t = std::move(first);
+    lockstep::batch rows(t);
+    rows.set("x", x, 8).set("label", label, 8);
+    for (int i = 0; i < 3; i++)
+        t.step(rows);
+    expect(t.steps() == 3, "three steps");
+    expect(t.hash() == in_c(pool, x.data(), label.data()),
+           "the bytes of the C calls");
+    expect(t.params().size() == 4 && t.params()[0] == "hidden.bias", "params");
+    t.get_values("out.bias", bias);
+    bias[2] = 0.5f;
+    t.set_values("out.bias", bias);
+    t.predict(rows, "logits", a);
+    t.save_model(file);
+
+    lockstep::predictor from_file(file), from_trainer(t);
+    lockstep::context one(from_file), other(from_trainer);
+    one.set("x", x, 8).predict("logits", b);
+    expect(a == b, "a file predicts what the trainer does");
+    other.set("x", x, 8).predict("logits", b);
+    expect(a == b, "a predictor predicts what the trainer does");
+    lockstep::trainer again(pool, lockstep::graph(file));
+    again.load(file);
+    lockstep::batch same(again);
+    same.set("x", x, 8).set("label", label, 8);
+    expect(again.evaluate(same).loss == t.evaluate(rows).loss,
+           "a trainer from a file");
+    expect(throws([&] { t.predict(rows, "none", a); }, LS_ENOTFOUND, "none"),
+           "no such output");
+    expect(throws([&] { rows.set("x", label, 8); }, LS_EINVAL, "x"),
+           "another type");
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    ls_mesh_options two = ls_mesh_defaults();
+    ls_pool_options loose = ls_pool_defaults();
+
+    two.devices = 2;
+    loose.no_pin = true;
+    lockstep::mesh mesh(two);
+    lockstep::pool pool(mesh, loose);
+    expect(mesh.devices() == 2, "two devices");
+    two.devices = -1;
+    expect(throws([&] { lockstep::mesh bad(two); }, LS_EINVAL, "devices"),
+           "a mesh that cannot be");
+    lockstep::graph g;
+    expect(throws([&] { g.input<float>("x", {-1}); }, LS_EINVAL, "shape"),
+           "a shape that is none");
+    if (argc > 1)
+        train(pool, argv[1]);
+    std::printf("%d failures\n", failures);
+    return failures || argc < 2;
+}
