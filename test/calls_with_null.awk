@@ -59,11 +59,11 @@ function call(function_name, count, k, i, text) {
 
 # How an answer of a type is kept.
 function keep(type) {
-    if (type == "void" || type == "ls_mark")
-        return "(void)"
     if (type ~ /\*/)
         return "a->pointer = "
-    return type == "double" ? "a->real = " : "a->number = "
+    if (type == "double")
+        return "a->real = "
+    return type ~ /^(bool|int|int64_t)$/ ? "a->number = " : "(void)"
 }
 
 function declared(text, open, type, name, count, i, list, part, bare) {

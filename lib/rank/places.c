@@ -113,12 +113,14 @@ static int meet(const ls_transport *t, const ls_mesh *mesh, char *list,
 int ls_transport_cpus(const ls_transport *t, const char *cpus, char *list,
                       size_t room)
 {
+    LS__NEED_AS(t, "transport", LS_EINVAL);
+    LS__NEED(list);
+
     ls_mesh *mesh;
     int status;
 
-    if (!t || !list || room < 1)
-        return ls__fail(LS_EINVAL, "ls_transport_cpus: %s",
-                        t ? "no room for the list" : "the transport is NULL");
+    if (room < 1)
+        return ls__fail(LS_EINVAL, "ls_transport_cpus: no room for the list");
     *list = 0;
     if ((status = open_all(&mesh, cpus)) < 0)
         return status;
