@@ -225,7 +225,9 @@ START_TEST(refused)
         for (int k = 0; i == 3 && k < LS_METRICS; k++)
             ck_assert_int_eq(ls_metric(g, y), k);
         FAILS(ls_metric(g, i < 3 ? node[i] : y), LS_EINVAL,
-              i < 3 ? "metric 0: the node is not" : "metric 8: there are");
+              i < 2   ? "metric 0: the node is not"
+              : i < 3 ? "ls_metric: node is NULL"
+                      : "metric 8: there are");
         FAILS(ls_loss(g, node[1]), LS_EINVAL, "metric");
         ls_graph_free(g);
     }

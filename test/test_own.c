@@ -354,7 +354,7 @@ START_TEST(test_refused)
         {LS_EINVAL, "operator \"first\": a stash of -1 floats a row"},
         {LS_EINVAL, "operator \"first\": its shape function made rank -1"},
         {LS_EINVAL, "operator \"first\": its shape function made rank 8"},
-        {LS_EINVAL, "ls_loss: loss is NULL"},
+        {LS_EINVAL, "own operator: input 2 is NULL"},
         {LS_EINVAL, "operator \"first\": a loss has forward and no backward"},
         {LS_EINVAL, "operator \"first\": a stash of 0 floats a row, or a "},
         {LS_EINVAL, "operator \"first\": a stash of 1 floats a row, or a "},

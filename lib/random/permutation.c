@@ -67,10 +67,10 @@ void ls__permutation(ls_key key, int64_t n, int32_t *out, void *scratch)
 
 int ls_random_permutation(ls_key key, int64_t n, int32_t *out)
 {
-    LS__NEED(out);
-
     void *scratch;
 
+    if (n != 0)
+        LS__NEED(out);
     if (n < 0 || n > INT32_MAX)
         return ls__fail(LS_EINVAL,
                         "permutation of %lld: 0 to 2147483647 are possible",
