@@ -231,7 +231,7 @@ START_TEST(refused)
         FAILS(ls_loss(g, node[1]), LS_EINVAL, "metric");
         ls_graph_free(g);
     }
-    FAILS(ls_metric(NULL, NULL), LS_EINVAL, "no graph");
+    FAILS(ls_metric(NULL, NULL), LS_EINVAL, "ls_metric: graph is NULL");
 }
 END_TEST
 
