@@ -1,21 +1,10 @@
 /* The same numbers as the same programs in JAX: losses and parameters of Flax
  * and optax, which golden/ holds with the scripts that made them.  Initial
  * parameters agree to the bit; what sums many terms to a tolerance. */
+#include "agreement.h"
 #include "base/sha.h"
-#include "calls.h"
 #include "golden/small_lm.h"
 #include "golden/train.h"
-#include "models.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static void near(double got, double want, double tolerance, const char *what,
-                 int at)
-{
-    ck_assert_msg(got - want <= tolerance && want - got <= tolerance,
-                  "%s %d: %.9g, not %.9g (%.2g off)", what, at, got, want,
-                  got - want);
-}
 
 /* ------ Linear regression ------ */
 

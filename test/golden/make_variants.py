@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write variants.h: what test_variants.c expects of the variants of a cnn.
+"""Write variants.h: what test_cnn.c expects of the variants of a cnn.
 
     make_variants.py REFERENCE > variants.h
 
