@@ -32,7 +32,7 @@ typedef struct word_places {
  * first, rounds, and flushes, as the fused multiply-add does here. */
 SIMD v16 word_fma(v16 a, v16 b, v16 acc)
 {
-#if defined(__AVX512BF16__)
+#if defined(PAIRS)
     return _mm512_dpbf16_ps(acc, (__m512bh)a, (__m512bh)b);
 #else
     return bf16_fma(a, b, acc);

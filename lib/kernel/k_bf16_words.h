@@ -7,6 +7,9 @@
  * odd index are therefore those of even and odd numbers in both forms, which is
  * what lets one loop compute the two chains of a step.
  *
+ * On CPUs with AMX the instruction for pairs is slower than a fused
+ * multiply-add: v4_amx.c defines SLOW_PAIRS, and its words are single numbers.
+ *
  * Before rounding a denormal is a zero, as the instructions that round two
  * vectors at once have it.  Zeros fill K up to an even number of words. */
 #ifndef LS_KERNEL_K_BF16_WORDS_H
@@ -18,7 +21,11 @@
 #include "kernel/product.h"
 
 /* WORD_BLOCK: numbers along K of one vector of words. */
-#if defined(__AVX512BF16__)
+#if defined(__AVX512BF16__) && !defined(SLOW_PAIRS)
+#define PAIRS
+#endif
+
+#if defined(PAIRS)
 enum { PER_WORD = 2 };
 #else
 enum { PER_WORD = 1 };
@@ -53,7 +60,7 @@ SIMD v16 operand_of(v16 x)
     return bf16_of(v16_add(x, v16_zero()));
 }
 
-#if defined(__AVX512BF16__)
+#if defined(PAIRS)
 
 /* 16 words of the n numbers at x, which follow each other along K. */
 SIMD w16 words_along(const float *x, int64_t n)
