@@ -258,7 +258,8 @@ enum { LS_METRICS = 8 };
 LS_API int ls_metric(ls_graph *graph, ls_node *node);
 
 /* Declare what training minimises, which is the weighted mean of this loss over
- * all its terms. */
+ * all its terms.  A graph has one loss, and a second one is LS_EINVAL: several
+ * are weighted and added before ls_mean_loss (lockstep/arithmetic.h). */
 LS_API int ls_loss(ls_graph *graph, ls_node *loss);
 
 /* ====== Trainer: one model, one optimizer, one step ====== */
@@ -314,8 +315,8 @@ typedef struct ls_trainer_options {
                                unevenly otherwise: see ls_batch_set */
     double average;         /* decay of an average of the weights: below 1; 0:
                                none.  See ls_trainer_use_average */
-    int groups;             /* how many there are, and .. */
-    const ls_group *group;  /* .. which: copied */
+    int groups;             /* how many groups of parameters there are */
+    const ls_group *group;  /* the groups, which are copied; NULL: none */
 } ls_trainer_options;
 
 /* Keys for dropout, with D = dropout_key or that of seed; c is the call.

@@ -193,6 +193,12 @@ static void bad_input_overflow(ls_graph *g)
     f32(g, "x", 3, INT64_MAX, INT64_MAX, 2);
 }
 
+static void bad_second_loss(ls_graph *g)
+{
+    end(g, ls_dense(x_of(g, 3), 2, "d"));
+    ls_loss(g, g->loss);
+}
+
 static void bad_loss(ls_graph *g)
 {
     ls_loss(g, ls_dense(f32(g, "x", 1, 4, 0, 0), 3, "fc"));
@@ -261,6 +267,7 @@ static const struct {
     {bad_input_negative, LS_ESHAPE, {"input \"x\"", "(4,-4)"}},
     {bad_input_huge, LS_ESHAPE, {"input \"x\"", "(1048576,1048576)"}},
     {bad_input_overflow, LS_ESHAPE, {"input \"x\"", "9223372036854775807"}},
+    {bad_second_loss, LS_EINVAL, {"ls_loss", "has a loss"}},
     {bad_loss, LS_EINVAL, {"ls_loss", "not a loss"}},
     {bad_loss_input, LS_EINVAL, {"ls_loss", "not a loss"}},
     {bad_no_loss, LS_EINVAL, {"no loss"}},

@@ -299,6 +299,12 @@ int ls_loss(ls_graph *graph, ls_node *loss)
         ls__graph_failed(graph, LS_EINVAL);
         return LS_EINVAL;
     }
+    if (graph->loss) {
+        ls__fail(LS_EINVAL, "ls_loss: the graph has a loss; several are added, "
+                 "as ls_mean_loss tells");
+        ls__graph_failed(graph, LS_EINVAL);
+        return LS_EINVAL;
+    }
     graph->loss = loss;
     return 0;
 }
