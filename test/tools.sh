@@ -302,6 +302,31 @@ expect 2 "boundary 1 at update 2" \
 expect 2 "within the warm-up of 9" linear --schedule cosine --warmup 9
 expect 2 "clip norm 1e-44" linear --clip-norm 1e-44
 
+# ------ groups of parameters ------
+
+# moved ARGS: the first array of linear that two steps with ARGS change.
+moved() {
+    run linear --steps 0 --save "$dir/start.st"
+    run linear --steps 2 --save "$dir/end.st" "$@"
+    "${top_builddir:-.}/lockstep-inspect" "$dir/start.st" "$dir/end.st" |
+        sed -n '1s/:.*//p'
+}
+# state ARGS: of an mlp with weight decay.
+state() {
+    run mlp --steps 3 --optimizer adamw "$@"
+    tail -n 1 "$dir/out"
+}
+is "all are trained" "$(moved)" bias
+is "a bias is frozen" "$(moved --freeze 'b*')" kernel
+is "biases without decay" \
+    "$([ "$(state --weight-decay 0.5 --no-decay)" = \
+        "$(state --weight-decay 0.5)" ] && echo same)" ""
+is "no decay at all" "$(state --weight-decay 0 --no-decay)" \
+    "$(state --weight-decay 0)"
+expect 2 'group "x*": matches no parameter' linear --freeze 'x*'
+expect 2 'all 2 parameters are frozen' linear --freeze 'bias,kernel'
+expect 2 'has an empty pattern' linear --freeze 'bias,'
+
 scheduled="$small --steps 6 --schedule cosine --warmup 2 --clip-norm 0.5"
 run $scheduled --workers 1 --metrics "$dir/m1"
 cp "$dir/out" "$dir/out1"

@@ -51,6 +51,8 @@ typedef struct settings {
     const char *boundaries;
     bool scale_lr;
     double clip_norm; /* 0: no clipping */
+    const char *freeze; /* patterns of names, by commas; NULL: none */
+    bool no_decay;      /* of biases and of scales of norms */
     int64_t accumulate;
     int64_t precision; /* PRECISION_.. */
     int64_t mean;      /* an ls_mean */

@@ -4,7 +4,10 @@
 #include "rate.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { MOST_GROUPS = 16 };
 
 int run_parse(run *r, int argc, char **argv)
 {
@@ -332,16 +335,53 @@ static int open_trainer(run *r, const ls_trainer_options *o)
     return opt_check_usage(status);
 }
 
+/* The groups that --freeze and --no-decay ask for; their names are in `text`,
+ * which the caller frees. */
+typedef struct groups {
+    ls_group group[MOST_GROUPS];
+    int count;
+    char *text;
+} groups;
+
+static int read_groups(const settings *s, groups *g)
+{
+    char *rest, *name;
+
+    if (s->no_decay)
+        g->group[g->count++] = ls_group_no_decay();
+    if (!s->freeze)
+        return OPT_GO;
+    if (!(g->text = strdup(s->freeze)))
+        return opt_fail(OPT_FAILED, "--freeze: out of memory");
+    for (rest = g->text; (name = strsep(&rest, ","));) {
+        if (!*name)
+            return opt_fail(OPT_WRONG, "--freeze: \"%s\" has an empty pattern",
+                            s->freeze);
+        if (g->count == MOST_GROUPS)
+            return opt_fail(OPT_WRONG, "--freeze: more than %d patterns",
+                            MOST_GROUPS - s->no_decay);
+        g->group[g->count++] = ls_group_frozen(name);
+    }
+    return OPT_GO;
+}
+
 int run_open_trainer(run *r)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_boundary room[RATE_BOUNDARIES];
+    groups g = {.count = 0};
     int status = rate_read(&r->set, room, &o.schedule);
 
     if (status == OPT_GO)
         status = make_optimizer(&r->set, &o.optimizer);
-    if (status != OPT_GO)
+    if (status == OPT_GO)
+        status = read_groups(&r->set, &g);
+    if (status != OPT_GO) {
+        free(g.text);
         return status;
+    }
+    o.groups = g.count;
+    o.group = g.group;
     o.seed = r->set.seed;
     o.keys = r->model->keys;
     o.clip_norm = r->set.clip_norm;
@@ -351,6 +391,7 @@ int run_open_trainer(run *r)
     o.precision = run_precision(r);
     o.transport = r->transport;
     status = open_trainer(r, &o);
+    free(g.text);
     return status == OPT_GO ? open_batches(r) : status;
 }
 
