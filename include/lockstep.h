@@ -461,6 +461,15 @@ LS_API int64_t ls_trainer_step(const ls_trainer *trainer);
  * dropout go.  LS_EINVAL: it is negative. */
 LS_API int ls_trainer_set_step(ls_trainer *trainer, int64_t step);
 
+/* Stores the loss of each row of the batch in loss[0 .. n-1], n being its rows:
+ * the mean over the row's terms, as ls_evaluate has it for a batch of this row
+ * alone.  Weights of rows do not count, nothing is updated, and a number may be
+ * not finite.  A gradient function of your own is called for each row.  Over
+ * ranks all of them call it and get all rows.  LS_ESHAPE: n is another
+ * number. */
+LS_API int ls_row_losses(ls_trainer *trainer, const ls_batch *batch, int64_t n,
+                         float *loss);
+
 /* From the next step on the learning rate, which the schedule goes by, is lr.
  * Checkpoints remember it.  Over ranks all of them set it alike.  LS_EINVAL: it
  * is no finite number from 0 up. */

@@ -121,6 +121,22 @@ int ls__device_run(const ls_trainer *t, int device, const ls_shard *shard,
     return status;
 }
 
+ls_shard ls__device_row(const ls_trainer *t, const ls_shard *all, int64_t row,
+                        const void **data)
+{
+    ls_shard one = *all;
+
+    for (int i = 0; i < t->model.inputs; i++)
+        data[i] = (const char *)all->data[i] +
+                  4 * row * t->model.input[i].size;
+    one.data = data;
+    one.rows = 1;
+    one.weights = all->weights ? all->weights + row : NULL;
+    one.first += row;
+    one.row += row;
+    return one;
+}
+
 int ls__device_failed(const ls_trainer *t, int device)
 {
     const ls_node *n = t->model.plan ? ls__context_failed(t->context[device])

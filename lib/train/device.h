@@ -21,6 +21,10 @@ int ls__devices_make_later(ls_trainer *t);
 int ls__device_run(const ls_trainer *t, int device, const ls_shard *shard,
                    float *const *grads, ls_sums *sums);
 
+/* Row `row` of a shard alone; data[input] is room for where it is. */
+ls_shard ls__device_row(const ls_trainer *t, const ls_shard *all, int64_t row,
+                        const void **data);
+
 /* The number of the operator; -1: it was the gradient function. */
 int ls__device_failed(const ls_trainer *t, int device);
 

@@ -151,22 +151,6 @@ static bool is_good_row(const ls_trainer *t, int device, const ls_sums *sums,
            (!train || ls__kernels()->first_nonfinite(n, t->grad[device]) == n);
 }
 
-/* Row `row` of a shard alone. */
-static ls_shard one_row(const ls_trainer *t, const ls_shard *all, int64_t row)
-{
-    ls_shard one = *all;
-
-    for (int i = 0; i < t->model.inputs; i++)
-        t->row[i] = (const char *)all->data[i] +
-                    4 * row * t->model.input[i].size;
-    one.data = t->row;
-    one.rows = 1;
-    one.weights = all->weights ? all->weights + row : NULL;
-    one.first += row;
-    one.row += row;
-    return one;
-}
-
 /* The first row of a shard whose loss, or gradient where train, is not finite
  * when it is computed alone; -1 when each one is. */
 static int64_t bad_row_of(ls__step *s, int device, int micro, bool train)
@@ -176,7 +160,7 @@ static int64_t bad_row_of(ls__step *s, int device, int micro, bool train)
     float **grads = t->grad_of + device * t->model.params.count;
 
     for (int64_t row = 0; row < all.rows; row++) {
-        ls_shard one = one_row(t, &all, row);
+        ls_shard one = ls__device_row(t, &all, row, t->row);
         ls_sums sums = {0};
 
         if (ls__device_run(t, device, &one, train ? grads : NULL, &sums) < 0)

@@ -1,0 +1,99 @@
+/* The loss of each row of a batch: each device computes its rows one by one,
+ * so that a row's number depends on no other row. */
+#include "base/error.h"
+#include "pool/pool.h"
+#include "train/device.h"
+#include "train/phases.h"
+#include "train/seam.h"
+#include "train/verdict.h"
+
+#include <stdlib.h>
+
+/* Devices' rows meet as the elements of an output do, of which each row has
+ * one. */
+static const ls__goal one_number = {.size = 1};
+
+/* The rows of one shard; row[input] is room for where a row is. */
+static int compute(const ls_trainer *t, int device, const ls_shard *shard,
+                   const void **row, float *loss)
+{
+    int status = 0;
+
+    for (int64_t i = 0; i < shard->rows && status >= 0; i++) {
+        ls_shard one = ls__device_row(t, shard, i, row);
+        ls_sums sums = {.correct = __builtin_nan("")};
+
+        one.weights = NULL;
+        status = ls__device_run(t, device, &one, NULL, &sums);
+        loss[i] = (float)(sums.loss / sums.weight);
+    }
+    return status < 0 ? status : 0;
+}
+
+static void run_device(ls__step *s, int worker, int device)
+{
+    const ls_trainer *t = s->trainer;
+    ls__report *report = &s->notes.report[t->devices.first + device];
+    const void **row = s->row + device * t->model.inputs;
+    int status = 0;
+
+    (void)worker;
+    report->step = t->step;
+    report->rows = s->all;
+    report->status = LS__ENDED;
+    for (int m = 0; m < t->micro && status == 0; m++) {
+        ls_shard shard = ls__step_shard(s, device, m);
+
+        status = compute(t, device, &shard, row, s->out + shard.first);
+        report->failed = ls__device_failed(t, device);
+    }
+    report->status = status;
+}
+
+/* clang-format off */
+static const ls__pass
+    alone = {.given = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"row losses", LS__GRADIENTS, .run_device = run_device}}},
+    with_others = {.given = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"row losses", LS__GRADIENTS, .run_device = run_device},
+        {"reports", LS__REDUCE, .run = ls__phase_reports},
+        {"outputs", LS__REDUCE, .run = ls__phase_outputs}}};
+/* clang-format on */
+
+/* The pool is taken. */
+static int run(ls__step *s, int64_t n)
+{
+    int status = ls__step_set_rows(s, NULL);
+
+    if (status < 0)
+        return status;
+    if (n != s->all)
+        return ls__fail(LS_ESHAPE, "row losses: room for %lld, and the batch "
+                        "has %lld rows", (long long)n, (long long)s->all);
+    if ((status = ls__step_run(s)) < 0)
+        return status;
+    return ls__verdict_fail_user(s);
+}
+
+int ls_row_losses(ls_trainer *t, const ls_batch *batch, int64_t n, float *loss)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(batch);
+    LS__NEED(loss);
+
+    ls__step s = {.trainer = t, .batch = batch, .out = loss,
+                  .output = &one_number,
+                  .pass = t->seam ? &with_others : &alone};
+    size_t rooms = (size_t)t->devices.count * (size_t)t->model.inputs;
+    int status = ls__pool_take(t->pool);
+
+    if (status < 0)
+        return status;
+    s.row = ls__new(rooms, sizeof *s.row, "rows");
+    status = s.row ? run(&s, n) : LS_ENOMEM;
+    free(s.row);
+    ls__pool_give(t->pool);
+    return status;
+}
