@@ -38,7 +38,7 @@ enum {
 
 /* hwloc 2.11 and 2.12 ask firmware for the frequency of each AMD core, which
  * takes seconds where there are many (issue 756); hybrid Intel CPUs, for which
- * kinds matter, are not asked that way. */
+ * kinds matter, are not asked that way, and a plan asks nobody. */
 static bool kinds_are_slow(void)
 {
     unsigned version = hwloc_get_api_version();
@@ -47,14 +47,14 @@ static bool kinds_are_slow(void)
            access("/sys/devices/cpu_atom", F_OK) != 0;
 }
 
-static unsigned long quick_flags(void)
+static unsigned long quick_flags(bool plan)
 {
     unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
 
 #if HWLOC_API_VERSION >= 0x00020800
     flags |= HWLOC_TOPOLOGY_FLAG_NO_DISTANCES |
              HWLOC_TOPOLOGY_FLAG_NO_MEMATTRS;
-    if (kinds_are_slow())
+    if (!plan && kinds_are_slow())
         flags |= HWLOC_TOPOLOGY_FLAG_NO_CPUKINDS;
 #endif
     return flags;
@@ -208,7 +208,7 @@ static int load(hwloc_topology_t handle, const ls__topology_options *o)
     const char *xml = getenv("HWLOC_XMLFILE");
     int status;
 
-    hwloc_topology_set_flags(handle, quick_flags());
+    hwloc_topology_set_flags(handle, quick_flags(o->plan != NULL));
     choose_sources(handle, o->plan != NULL);
     choose_types(handle, o->details);
     if (o->plan && (status = set_plan(handle, o->plan)) < 0)
