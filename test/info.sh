@@ -105,6 +105,7 @@ has "instruction set" out "in use, the best of this CPU"
 run --measure --devices 2
 has measure out " GFLOP/s"
 has measure out " GB/s, read and written"
+has 'the unit of bf16 layers' out "  bf16 "
 if grep -q ' 0\.0 ' "$dir/out"; then fail "a rate of 0"; else pass; fi
 
 run --workers $((all + 1)) --devices 1

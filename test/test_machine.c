@@ -190,6 +190,14 @@ START_TEST(test_measure)
     ck_assert(rate == -1);
     ck_assert_int_eq(ls_measure_flops(pool, 2, NULL, &rate), 0);
     ck_assert(rate > 0);
+    for (int p = LS_F32_LAYERS; p <= LS_F32X6_LAYERS; p++) {
+        rate = -1;
+        ck_assert_int_eq(ls_measure_products(pool, 1, (ls_precision)p, &rate),
+                         0);
+        ck_assert(rate > 0);
+    }
+    ck_assert_int_eq(ls_measure_products(pool, 1, (ls_precision)4, &rate),
+                     LS_EINVAL);
     ck_assert_int_eq(ls_measure_copy(pool, 2, &rate), 0);
     ck_assert(rate > 0);
     ls_pool_close(pool);

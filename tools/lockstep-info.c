@@ -57,7 +57,7 @@ typedef struct roof {
     double one, all;  /* FLOP/s or bytes/s */
 } roof;
 
-enum { ROOFS = 8 };
+enum { ROOFS = 8 }; /* of levels, precisions and the copy */
 
 typedef struct run {
     opt_program program;
@@ -83,6 +83,24 @@ static int measure_level(run *r, ls_pool *pool, const char *name)
     return opt_check(status);
 }
 
+static int measure_precision(run *r, ls_pool *pool, int i)
+{
+    static const struct {
+        const char *name;
+        ls_precision precision;
+    } kinds[] = {{"bf16", LS_BF16_LAYERS}, {"f32x3", LS_F32X3_LAYERS},
+                 {"f32x6", LS_F32X6_LAYERS}};
+    roof *f = &r->roof[r->roofs++];
+    ls_precision p = kinds[i].precision;
+    int status;
+
+    f->name = kinds[i].name;
+    status = ls_measure_products(pool, 1, p, &f->one);
+    if (status == 0)
+        status = ls_measure_products(pool, r->workers, p, &f->all);
+    return opt_check(status);
+}
+
 static int measure_copy(run *r, ls_pool *pool)
 {
     roof *f = &r->roof[r->roofs++];
@@ -100,10 +118,12 @@ static int measure_all(run *r, ls_pool *pool)
     int status = OPT_GO;
     ls_isa isa;
 
-    for (int i = 0; i < ROOFS - 1 && status == OPT_GO &&
+    for (int i = 0; i < ROOFS - 4 && status == OPT_GO &&
                     ls_isa_level(i, &isa); i++)
         if (isa.here)
             status = measure_level(r, pool, isa.name);
+    for (int i = 0; i < 3 && status == OPT_GO; i++)
+        status = measure_precision(r, pool, i);
     return status == OPT_GO ? measure_copy(r, pool) : status;
 }
 

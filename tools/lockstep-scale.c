@@ -199,6 +199,7 @@ static int measure(scale *s)
     o.counts = s->counts;
     o.count = s->count;
     o.weak = s->asked.scale.weak;
+    o.precision = run_precision(&s->run);
     o.repeats = (int)s->asked.scale.repeats;
     o.steps = (int)s->asked.scale.steps;
     s->tells = isatty(STDERR_FILENO);

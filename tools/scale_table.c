@@ -66,7 +66,7 @@ static void print_rates(const findings *r)
         number(8, "%.2f", p->speedup);
         number(10, "%.0f %%", 100 * p->efficiency);
         number(8, "%.1f", p->flops > 0 ? 1e-9 * p->flops : (double)NAN);
-        share(8, p->flops, *r->products ? (double)NAN : p->flops_roof);
+        share(8, p->flops, p->flops_roof);
         row_end(r, i);
     }
 }

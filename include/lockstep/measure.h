@@ -103,8 +103,8 @@ LS_API int ls_isa_check(void);
 /* How a backend (NULL: native) computes on this CPU: "f32 products"; of bf16
  * layers "AMX products", "AVX512-BF16 products", or "rounding, then f32
  * products", the same bytes, which saves no time; "oneDNN 2.6.3 with AMX".
- * Where the CPU has AMX and the kernel refuses it, the text says so.  LS_EINVAL, LS_ENOTSUP:
- * as opening a trainer with it. */
+ * Where the CPU has AMX and the kernel refuses it, the text says so.
+ * LS_EINVAL, LS_ENOTSUP: as opening a trainer with it. */
 LS_API int ls_backend_text(char text[LS_TEXT], const char *backend,
                            ls_precision precision);
 
@@ -118,6 +118,14 @@ LS_API bool ls_backend_portable(const char *backend, ls_precision precision);
  * that is not of this CPU. */
 LS_API int ls_measure_flops(ls_pool *pool, int workers, const char *isa,
                             double *flops);
+
+/* The most FLOP/s of the products of layers of a precision ("native"), two for
+ * each multiply-add of theirs, as ls_measure_flops measures them: of AMX, of
+ * AVX512-BF16 or of fused multiply-adds, whichever products use on this CPU;
+ * for LS_F32X3_LAYERS a third of it and for LS_F32X6_LAYERS a sixth.
+ * LS_EINVAL: more workers than the pool has, or an unknown precision. */
+LS_API int ls_measure_products(ls_pool *pool, int workers,
+                               ls_precision precision, double *flops);
 
 /* The most bytes a second, read and written together, of memcpy between arrays
  * that no cache holds: four times all L3 (known if the mesh was opened with

@@ -37,6 +37,7 @@ typedef struct ls_scaling_options {
     double row_flops;         /* of a row; 0: ls_trainer_work says */
     bool no_roofs;            /* half a second less for each count */
     void (*progress)(void *user, int run, int runs, int workers); /* or NULL */
+    ls_precision precision;   /* whose products' roof is measured */
 } ls_scaling_options;
 
 /* Returns options that are all 0; open must be set. */
@@ -67,7 +68,8 @@ typedef struct ls_scaling_point {
     double efficiency;   /* speedup / workers */
     double flops;        /* FLOP/s; 0: not known */
     double reduce_rate, update_rate; /* bytes/s in these phases */
-    double flops_roof, copy_roof;    /* measured on so many workers; or 0 */
+    double flops_roof, copy_roof;    /* measured on so many workers; or 0:
+                                        ls_measure_products, _copy */
 } ls_scaling_point;
 
 typedef struct ls_scaling ls_scaling;

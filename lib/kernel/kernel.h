@@ -36,7 +36,7 @@ typedef struct ls__kernel_table {
     const char *name; /* "x86-64-v3" */
 
     /* k_roof.h: products and sums in registers; returns how many of both. */
-    int64_t (*fma_loop)(int64_t n, float io[16]);
+    ls__roof *fma_loop;
 
     /* k_random.h: elements first .. first+n of a JAX stream. */
     void (*random_bits)(const uint32_t key[2], uint64_t first, int64_t n,

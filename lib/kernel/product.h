@@ -175,6 +175,10 @@ typedef struct ls__preparer {
     ls__prepare_conv *conv;
 } ls__preparer;
 
+/* Do the most that a unit can, n times, from what is in io and back into it, and
+ * return the floating-point operations done (k_roof.h). */
+typedef int64_t ls__roof(int64_t n, float io[16]);
+
 /* A maker of products and convolutions, and what it says of itself. */
 typedef struct ls__backend {
     const char *name;  /* "native" */
@@ -185,6 +189,8 @@ typedef struct ls__backend {
     const ls__convs *convs;       /* NULL: patches are written out and
                                      multiplied */
     const ls__preparer *preparer; /* NULL: nothing is prepared */
+    ls__roof *roof; /* of the unit that products use; NULL: the level's
+                       fma_loop */
 } ls__backend;
 
 #endif

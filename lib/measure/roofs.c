@@ -30,7 +30,7 @@ typedef struct race {
     ls_pool *pool;
     int workers;               /* that take part */
     lap *lap;                  /* [workers] */
-    const ls__kernel_table *k; /* of the fma race */
+    ls__roof *loop;            /* of the race of multiply-adds */
     char *from, *to;           /* of the copy race */
     int64_t bytes;             /* of each */
     double best;               /* of work a second */
@@ -43,7 +43,7 @@ static double fma_lap(race *r, int worker)
     float io[16] = {0};
 
     (void)worker;
-    return (double)r->k->fma_loop(FMA_LOOPS, io);
+    return (double)r->loop(FMA_LOOPS, io);
 }
 
 /* A worker's part of the arrays. */
@@ -133,27 +133,58 @@ static int check_workers(const ls_pool *pool, int workers)
                     ls_pool_workers(pool));
 }
 
+static int race_flops(ls_pool *pool, int workers, ls__roof *loop, double *flops)
+{
+    race r = {.pool = pool, .workers = workers, .loop = loop};
+    int status = check_workers(pool, workers);
+
+    if (status < 0 || (status = ls__pool_take(pool)) < 0)
+        return status;
+    status = run_race(&r, fma_job);
+    ls__pool_give(pool);
+    if (status == 0)
+        *flops = r.best;
+    return status;
+}
+
 int ls_measure_flops(ls_pool *pool, int workers, const char *isa,
                      double *flops)
 {
     LS__NEED(pool);
     LS__NEED(flops);
 
-    race r = {.pool = pool, .workers = workers,
-              .k = isa ? ls__kernels_by_name(isa) : ls__kernels()};
-    int status = check_workers(pool, workers);
+    const ls__kernel_table *k = isa ? ls__kernels_by_name(isa) : ls__kernels();
 
-    if (status < 0)
-        return status;
-    if (!r.k)
+    if (!k)
         return ls__fail(LS_EINVAL, "measure: \"%s\" is no instruction level "
                         "of this CPU", isa);
-    if ((status = ls__pool_take(pool)) < 0)
-        return status;
-    status = run_race(&r, fma_job);
-    ls__pool_give(pool);
+    return race_flops(pool, workers, k->fma_loop, flops);
+}
+
+/* How many products of the unit make one of a layer's. */
+static const int products[LS__PRECISIONS] = {
+    [LS_F32_LAYERS] = 1, [LS_BF16_LAYERS] = 1, [LS_F32X3_LAYERS] = 3,
+    [LS_F32X6_LAYERS] = 6};
+
+int ls_measure_products(ls_pool *pool, int workers, ls_precision precision,
+                        double *flops)
+{
+    LS__NEED(pool);
+    LS__NEED(flops);
+
+    const ls__backend *maker;
+    double rate;
+    int status;
+
+    if ((int)precision < 0 || (int)precision >= LS__PRECISIONS)
+        return ls__fail(LS_EINVAL, "measure: precision %d is unknown",
+                        (int)precision);
+    maker = ls__kernels_maker(ls__kernels(), precision, 0);
+    status = race_flops(pool, workers,
+                        maker->roof ? maker->roof : ls__kernels()->fma_loop,
+                        &rate);
     if (status == 0)
-        *flops = r.best;
+        *flops = rate / products[precision];
     return status;
 }
 

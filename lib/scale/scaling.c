@@ -276,8 +276,8 @@ static int measure_roofs(const measurement *m, const rig *r,
     p->oversubscribed = p->workers > ls_mesh_usable_cores(r->mesh);
     if (m->o.no_roofs)
         return 0;
-    status = ls_measure_flops(r->pool, p->workers, NULL, &p->flops_roof);
-
+    status = ls_measure_products(r->pool, p->workers, m->o.precision,
+                                 &p->flops_roof);
     return status < 0 ? status
                       : ls_measure_copy(r->pool, p->workers, &p->copy_roof);
 }
