@@ -34,7 +34,10 @@ typedef struct slot {
 } slot;
 
 struct ls_loader {
-    const ls_trainer *trainer; /* whose batches it fills */
+    const ls_trainer *trainer; /* whose batches it fills; the thread does not
+                                  look at it, for it may be closed first */
+    ls__span here;   /* the trainer's devices */
+    int micro;       /* and micro-batches */
     ls__arena arena;
     ls_source source;
     int arrays; /* the source's */
@@ -113,13 +116,13 @@ static int fill_rows(const ls_loader *l, const slot *s, int64_t first,
  * by micro-batch: nobody looks at the others. */
 static int fill_own(const ls_loader *l, const slot *s)
 {
-    ls__span here = l->trainer->devices;
+    ls__span here = l->here;
     int64_t each = s->total / l->shards;
     int status = 0;
 
     if (ls__span_is_all(here))
         return fill_rows(l, s, 0, s->total);
-    for (int m = 0; m < l->trainer->micro && status >= 0; m++)
+    for (int m = 0; m < l->micro && status >= 0; m++)
         status = fill_rows(l, s, ((int64_t)m * here.of + here.first) * each,
                            here.count * each);
     return status;
@@ -343,7 +346,7 @@ static int make_slot(ls_loader *l, slot *s)
             return ls__no_memory("batch", SIZE_MAX);
         if (!(s->out[a] = ls__block(n, "batch")))
             return LS_ENOMEM;
-        if (!ls__span_is_all(l->trainer->devices))
+        if (!ls__span_is_all(l->here))
             memset(s->out[a], 0, n); /* other ranks' rows are sound, too */
     }
     return s->out ? 0 : LS_ENOMEM;
@@ -413,6 +416,8 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
     if (!l)
         return LS_ENOMEM;
     l->trainer = trainer;
+    l->here = trainer->devices;
+    l->micro = trainer->micro;
     l->source = *source;
     l->arrays = source->arrays;
     l->options = defaults;
