@@ -74,7 +74,10 @@ static operands near_sum(void)
 }
 
 static float add(const operands *x) { return x->a + x->b; }
-static exact exact_sum(const operands *x) { return sum_of(x->a, x->b); }
+static exact exact_sum(const operands *x)
+{
+    return sum_of((double)x->a, (double)x->b);
+}
 
 static operands near_product(void)
 {
@@ -101,7 +104,7 @@ static exact exact_quotient(const operands *x)
 {
     double high = (double)x->a / (double)x->b;
 
-    return (exact){high, -fma(high, x->b, -(double)x->a) / (double)x->b};
+    return (exact){high, -fma(high, (double)x->b, -(double)x->a) / (double)x->b};
 }
 
 static operands near_fused(void)
@@ -130,7 +133,7 @@ static float fuse(const operands *x)
 }
 static exact exact_fused(const operands *x)
 {
-    return sum_of((double)x->a * (double)x->b, x->c);
+    return sum_of((double)x->a * (double)x->b, (double)x->c);
 }
 
 static operands near_double(void)

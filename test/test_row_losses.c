@@ -128,7 +128,7 @@ static int own_rows(void *user, int device, const ls_shard *shard,
     ck_assert_ptr_null(grads);
     ck_assert_int_eq(shard->rows, 1);
     ck_assert_ptr_null(shard->weights);
-    sums->loss = 6 * *(const float *)shard->data[0];
+    sums->loss = 6 * (double)*(const float *)shard->data[0];
     sums->weight = 2;
     return *fails && shard->first == 7 ? -5 : 0;
 }

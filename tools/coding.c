@@ -26,7 +26,7 @@ void coding_free(coding *c)
 static void fit(coding_column *column, int64_t rows, const double *raw,
                 int stride, const bool *held)
 {
-    double first = NAN, sum = 0, squares = 0, n = 0;
+    double first = (double)NAN, sum = 0, squares = 0, n = 0;
 
     for (int64_t r = 0; r < rows; r++, raw += stride) {
         double x = *raw;
@@ -125,7 +125,7 @@ static int read_field(const coding *c, const coding_column *column, ls_table *t,
 {
     bool is_target = column == &c->target;
 
-    *raw = NAN;
+    *raw = (double)NAN;
     if (ls_table_missing(t, i))
         return c->impute && !is_target
                    ? OPT_GO

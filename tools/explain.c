@@ -286,7 +286,7 @@ int explain_end(explain *e, const ls_result *result)
 
     if (!e->run)
         return OPT_GO;
-    update(e, result->lr);
+    update(e, (double)result->lr);
     status = opt_check(move_all(e->run->trainer, GET, e->sum));
     e->run = NULL; /* it is told once */
     if (status != OPT_GO)

@@ -28,7 +28,7 @@ static double count_pairs(int64_t n, const scored *s, double *ones)
         for (next = i; next < n && s[next].score <= s[i].score; next++)
             *(s[next].label ? &one : &zero) += 1;
         if (next == i)
-            return NAN; /* a score that is no number */
+            return (double)NAN; /* a score that is no number */
         pairs += one * (below + zero / 2);
         below += zero;
         *ones += one;
