@@ -140,8 +140,8 @@ tool=$build/lockstep-train
 run $small --target price --ignore kind --valid 0.25 --epochs 400 --lr 0.1 \
     --early-stop 4 --save best.st
 is "it stops early" "$(grep -c 'eval none better in 4: the end' out)" 1
-best=$(sed -n 's/.*eval best loss [0-9.]* at step \([0-9]*\), .*/\1/p' out)
-last=$(sed -n 's/.*eval step \([0-9]*\) .*/\1/p' out | tail -n 1)
+best=$(sed -n 's/.*eval best loss [0-9.]* at step 0*\([0-9]*\), .*/\1/p' out)
+last=$(sed -n 's/.*eval step 0*\([0-9]*\) .*/\1/p' out | tail -n 1)
 is "four evaluations after the best" "$((last - best))" 16
 # shellcheck disable=SC2086 # words
 run $small --target price --ignore kind --valid 0.25 --steps "$best" --lr 0.1 \
