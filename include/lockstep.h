@@ -471,8 +471,8 @@ LS_API int ls_row_losses(ls_trainer *trainer, const ls_batch *batch, int64_t n,
                          float *loss);
 
 /* From the next step on the learning rate, which the schedule goes by, is lr.
- * Checkpoints remember it.  Over ranks all of them set it alike.  LS_EINVAL: it
- * is no finite number from 0 up. */
+ * Checkpoints remember it.  Over ranks all of them set it alike; where they
+ * differ, what comes next fails on all.  LS_EINVAL: it is no finite number from 0 up. */
 LS_API int ls_trainer_set_lr(ls_trainer *trainer, double lr);
 
 /* With ls_trainer_options.average = d the trainer keeps, beside each parameter

@@ -3,6 +3,7 @@
  * state hash, and that what differs between ranks, or dies, is named. */
 #include "models.h"
 #include "on_ranks.h"
+#include "reduce/reduce.h"
 #include "train/trainer.h"
 
 #include <malloc.h>
@@ -18,6 +19,7 @@ typedef struct plan {
     int rows;
     int odd;    /* the rank that is told something else, or -1 */
     void (*tell)(struct plan *p);
+    int (*set)(ls_trainer *t); /* of the trainer, before the third step */
     const ls_graph *graph;
     const float *x;
     const int32_t *label;
@@ -77,6 +79,8 @@ static int take_steps(ls_trainer *t, ls_batch *b, const plan *p, outcome *o)
     int status = 0;
 
     for (int i = 0; i < STEPS && status == 0; i++) {
+        if (i == 2 && p->set)
+            OK(p->set(t));
         if ((status = ls_step(t, b, &r)) < 0)
             return status;
         o->loss[i] = r.loss;
@@ -257,6 +261,26 @@ static void tell_rows(plan *p)
     p->rows /= 2;
 }
 
+static int set_rate(ls_trainer *t)
+{
+    return ls_trainer_set_lr(t, 0.25);
+}
+
+static void tell_rate(plan *p)
+{
+    p->set = set_rate;
+}
+
+static int set_step(ls_trainer *t)
+{
+    return ls_trainer_set_step(t, 7);
+}
+
+static void tell_step(plan *p)
+{
+    p->set = set_step;
+}
+
 static ls_graph *other_graph; /* of the test that is running */
 
 static void tell_graph(plan *p)
@@ -276,6 +300,8 @@ static const struct {
     {tell_precision, LS_EINVAL, "precision is "},
     {tell_graph, LS_EINVAL, "the number of parameters is "},
     {tell_rows, LS_ESHAPE, "the batch has 8 rows on rank 2, and 16 on rank 0"},
+    {tell_rate, LS_EINVAL, "the learning rate is 0.25 on rank 2, and 0.01"},
+    {tell_step, LS_EINVAL, "rank 2 is at step 7, and rank 0 at 2"},
 };
 
 /* All ranks refuse to start, or to step, and name the first difference. */
@@ -420,6 +446,71 @@ START_TEST(test_moments)
     ck_assert_int_ge(sum, s.all);
     ck_assert_int_le(sum, s.all + 3 * 256); /* malloc rounds up */
     free_plan(&s.plan);
+}
+END_TEST
+
+/* ------ What is sent ------ */
+
+/* Bytes that each rank sends in a step. */
+typedef struct traffic {
+    plan plan;
+    const ls_ranks *all;
+    int64_t floats, blocks, sent[RANKS];
+} traffic;
+
+static int count_step(const ls_transport *transport, void *user)
+{
+    traffic *c = user;
+    plan p = c->plan;
+    int rank = transport->rank;
+    ls_trainer *t = NULL;
+    ls_batch *b = NULL;
+    ls_pool *pool = NULL;
+    ls_result r;
+    int status = pool_of(&pool, p.devices);
+
+    p.options.transport = transport;
+    if (status == 0 &&
+        (status = ls_trainer_open(&t, pool, p.graph, &p.options)) == 0 &&
+        (status = ls_batch_open(&b, t)) == 0)
+        status = set_batch(b, &p);
+    c->sent[rank] = -ls_ranks_sent(c->all, rank);
+    if (status == 0)
+        status = ls_step(t, b, &r);
+    c->sent[rank] += ls_ranks_sent(c->all, rank);
+    if (status == 0 && rank == 0) {
+        c->floats = t->model.params.floats;
+        c->blocks = p.options.clip_norm > 0 ? ls__reduce_blocks(c->floats) : 0;
+    }
+    ls_batch_close(b);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+    return status;
+}
+
+/* With ranks x 2^k devices a step as a whole sends 2 N (R-1)/R floats a
+ * rank, and besides them a report for each device, what is not finite, and the
+ * squares of blocks: no other byte. */
+START_TEST(test_traffic)
+{
+    for (int ranks = 1; ranks <= 6; ranks++) {
+        traffic c = {.plan = new_plan(2 * ranks)};
+        int64_t sum = 0, besides;
+        ls_ranks *all;
+
+        c.plan.options.clip_norm = _i ? 0.5 : 0;
+        c.plan.options.accumulate = _i ? 2 : 1;
+        OK(ls_ranks_open(&all, ranks, NULL));
+        c.all = all;
+        all_succeed(all, ranks, count_step, &c);
+        ls_ranks_close(all);
+        for (int r = 0; r < ranks; r++)
+            sum += c.sent[r];
+        besides = (int64_t)sizeof(ls__report) * c.plan.devices + 8 * ranks +
+                  4 * c.blocks;
+        ck_assert_int_eq(sum, (ranks - 1) * (4 * 2 * c.floats + besides));
+        free_plan(&c.plan);
+    }
 }
 END_TEST
 
@@ -861,6 +952,7 @@ int main(void)
     tcase_add_test(t, test_bad_row);
     tcase_add_test(t, test_dead);
     tcase_add_test(t, test_moments);
+    tcase_add_loop_test(t, test_traffic, 0, 2);
     tcase_add_loop_test(t, test_feed, 0, 4);
     tcase_add_loop_test(t, test_other_data, 0,
                         sizeof other_data / sizeof *other_data);

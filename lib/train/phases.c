@@ -66,10 +66,7 @@ void ls__phase_gradients(ls__step *s, int worker, int device)
 
     if (s->before == 0)
         report->sums = (ls_sums){0};
-    report->step = t->step;
-    report->rows = s->all;
-    report->status = LS__ENDED;
-    report->diverged = false;
+    ls__step_report(s, report);
     for (int m = 0; m < t->micro && status >= 0; m++) {
         status = run_micro(s, worker, device, m, &report->sums);
         report->failed = ls__device_failed(t, device);
@@ -86,9 +83,7 @@ void ls__phase_predict(ls__step *s, int worker, int device)
     int status = 0;
 
     (void)worker;
-    report->step = t->step;
-    report->rows = s->all;
-    report->status = LS__ENDED;
+    ls__step_report(s, report);
     for (int m = 0; m < t->micro && status == 0; m++) {
         ls_shard shard = ls__step_shard(s, device, m);
 

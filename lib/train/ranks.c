@@ -48,6 +48,10 @@ static int compare_reports(const ls__ranks *r, const ls__report *report)
             return ls__fail(LS_EINVAL, "ranks differ: rank %d is at step %lld, "
                             "and rank 0 at %lld", k, (long long)b->step,
                             (long long)a->step);
+        if (a->lr != b->lr)
+            return ls__fail(LS_EINVAL, "ranks differ: the learning rate is "
+                            "%.17g on rank %d, and %.17g on rank 0", b->lr, k,
+                            a->lr);
     }
     return 0;
 }

@@ -38,9 +38,7 @@ static void run_device(ls__step *s, int worker, int device)
     int status = 0;
 
     (void)worker;
-    report->step = t->step;
-    report->rows = s->all;
-    report->status = LS__ENDED;
+    ls__step_report(s, report);
     for (int m = 0; m < t->micro && status == 0; m++) {
         ls_shard shard = ls__step_shard(s, device, m);
 

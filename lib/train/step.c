@@ -144,6 +144,15 @@ static void walk_phases(walk *w)
         ;
 }
 
+void ls__step_report(const ls__step *s, ls__report *report)
+{
+    report->step = s->trainer->step;
+    report->rows = s->all;
+    report->lr = s->trainer->lr;
+    report->status = LS__ENDED;
+    report->diverged = false;
+}
+
 /* A function of the user's ended the thread: its device has a report that says
  * so, and the worker's other devices get one.  The others wait at the barriers
  * for this worker, which goes on to the verdict. */
@@ -155,14 +164,8 @@ static void walk_on(void *arg)
     int first, last;
 
     ls__pool_shards_of(t->pool, t->devices.count, w->worker, &first, &last);
-    for (int d = first; d < last && w->phase->run_device; d++) {
-        ls__report *report = &s->notes.report[t->devices.first + d];
-
-        report->step = t->step;
-        report->rows = s->all;
-        report->status = LS__ENDED;
-        report->diverged = false;
-    }
+    for (int d = first; d < last && w->phase->run_device; d++)
+        ls__step_report(s, &s->notes.report[t->devices.first + d]);
     if (go_on(w))
         walk_phases(w);
     if (w->worker == 0)

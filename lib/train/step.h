@@ -43,6 +43,7 @@ typedef struct ls__pass {
 typedef struct ls__report {
     _Alignas(64) ls_sums sums;
     int64_t step, rows; /* the trainer's; the batch's */
+    double lr;          /* the trainer's peak */
     int status; /* of its gradient function */
     int failed; /* the number of the user's operator that made it so, or -1 */
     bool diverged; /* its gradient is not the one it gave alone */
@@ -105,6 +106,10 @@ int ls__step_run(ls__step *s);
  * that matters is not set or has other rows; reads[input]: which do, NULL:
  * all. */
 int ls__step_set_rows(ls__step *s, const bool *reads);
+
+/* A device begins, and its gradient function has not returned yet; its sums
+ * stay. */
+void ls__step_report(const ls__step *s, ls__report *report);
 
 /* After an update: what the step and the trainer know of it. */
 void ls__step_conclude(ls__step *s, ls_result *result);
