@@ -16,6 +16,14 @@ for size in OMPI_COMM_WORLD_SIZE PMI_SIZE SLURM_STEP_NUM_TASKS; do
     expect 1 "started as one of 3 ranks" linear --devices 2 --steps 1
     unset $size
 done
+PMI_SIZE=2
+export PMI_SIZE
+if [ -z "${MPIRUN:-}" ]; then
+    tool=./lockstep-info
+    expect 1 "built without MPI"
+    run --topology "core:4"
+    is "another machine has no ranks" "$status" 0
+fi
 tool=./lockstep-train
 PMI_SIZE=1
 export PMI_SIZE
@@ -148,6 +156,18 @@ has "the factor" err "8 ranks send 8 partial sums of 8 devices, factor 1.00"
 $MPIRUN -n 3 ./lockstep-train $wide >"$dir/out" 2>"$dir/err"
 same "3 ranks with 8 devices" "$dir/alone" "$dir/out"
 has "the factor" err "factor 1.67; 7 or 10 devices would make it 1"
+
+# Where each rank runs: told once, by the first one.
+$MPIRUN -n 4 ./lockstep-info --devices 6 >"$dir/out" 2>"$dir/err"
+is "a map of ranks" "$(grep -c '^  ranks  machine' "$dir/out")" 1
+is "a line for each" "$(sed '1,/^  ranks/d; /^$/,$d' "$dir/out" |
+    sed 's/^ *\([0-9]*\)  .*/\1/' | tr '\n' ' ')" "0 1 2 3 "
+$MPIRUN -n 2 ./lockstep-info --devices 2 --json >"$dir/out" 2>"$dir/err"
+is "a place for each in JSON" "$(grep -c '"rank": [01]' "$dir/out")" 2
+$MPIRUN -n 3 ./lockstep-info --devices 2 >"$dir/out" 2>"$dir/err"
+has "more ranks than devices" err "3 ranks are more than 2 devices"
+$MPIRUN -n 1 ./lockstep-info --devices 2 >"$dir/out" 2>"$dir/err"
+has "the only rank is alone" out "devices "
 
 $MPIRUN -n 3 ./lockstep-train linear --devices 2 --steps 1 \
     >"$dir/out" 2>"$dir/err"

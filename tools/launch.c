@@ -47,28 +47,31 @@ int launch_open(launch *l)
     return status;
 }
 
-/* A message of one int to every rank and from every rank; false: it failed. */
-static bool post_all(const ls_transport *t, const int *number, int *of)
+bool launch_gather(const launch *l, const void *mine, void *of, size_t each)
 {
+    const ls_transport *t = l->transport;
+    int64_t bytes = (int64_t)each;
+    int status = 0, rank;
+
     for (int r = 0; r < t->ranks; r++)
         if (r != t->rank &&
-            (t->receive(t->user, r, sizeof *of, &of[r]) < 0 ||
-             t->send(t->user, r, sizeof *number, number) < 0))
+            (t->receive(t->user, r, bytes, (char *)of + bytes * r) < 0 ||
+             t->send(t->user, r, bytes, mine) < 0))
             return false;
-    return true;
+    while ((status = t->test(t->user, &rank)) == 0)
+        sched_yield();
+    return status > 0;
 }
 
 int launch_most(const launch *l, int number)
 {
     const ls_transport *t = l->transport;
     int *of = t ? calloc((size_t)t->ranks, sizeof *of) : NULL;
-    int most = number, rank;
+    int most = number;
 
     if (!of)
         return most;
-    if (post_all(t, &number, of))
-        while (t->test(t->user, &rank) == 0)
-            sched_yield();
+    (void)launch_gather(l, &number, of, sizeof *of);
     for (int r = 0; r < t->ranks; r++)
         most = of[r] > most ? of[r] : most;
     free(of);

@@ -28,6 +28,10 @@ int launch_open(launch *l);
 /* The rank that prints and writes. */
 bool launch_first(const launch *l);
 
+/* A record of every rank into of[rank], all of which call it; the own one stays
+ * as it is.  There are other ranks.  False: the transport failed. */
+bool launch_gather(const launch *l, const void *mine, void *of, size_t each);
+
 /* The largest of a number that each rank has, all of which call it. */
 int launch_most(const launch *l, int number);
 

@@ -6,8 +6,8 @@ int launch_connect(launch *l, int ranks)
 {
     (void)l;
     return opt_fail(OPT_FAILED, "started as one of %d ranks, but built without "
-                    "MPI (./configure --with-mpi): each rank would train the "
-                    "same model by itself", ranks);
+                    "MPI (./configure --with-mpi): each rank would do the same "
+                    "by itself", ranks);
 }
 
 void launch_disconnect(launch *l)

@@ -2,8 +2,10 @@
  *
  * Sections of text, or with --json one object of the same facts.  For a
  * machine one does not own (--topology) there is no CPU to ask, so only the
- * machine and the mesh are shown. */
+ * machine and the mesh are shown.  Of several ranks the first one shows where
+ * each of them runs. */
 #define _GNU_SOURCE
+#include "seats.h"
 #include "opt.h"
 #include "verify.h"
 
@@ -63,6 +65,7 @@ typedef struct run {
     opt_program program;
     settings set;
     opt_line line;
+    seats seats;
     ls_mesh *mesh;
     int workers;
     roof roof[ROOFS];
@@ -312,7 +315,10 @@ static void print_text(const run *r)
     print_levels(r);
     print_kinds(r);
     printf("\n%s\n%s\n", ls_mesh_cores_text(r->mesh), ls_mesh_text(r->mesh));
-    print_map(r);
+    if (r->seats.of)
+        seats_print(&r->seats);
+    else
+        print_map(r);
     if (!r->set.topology)
         print_kernels();
     print_roofs(r);
@@ -413,6 +419,8 @@ static int print_json(const run *r)
         onednn_text(text);
         json_object_set_new(o, "onednn", json_string(text));
     }
+    if (o && r->seats.of)
+        json_object_set_new(o, "ranks", seats_json(&r->seats));
     if (o && r->set.measure)
         json_object_set_new(o, "measured", json_roofs(r));
     if (!o || json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)))
@@ -442,6 +450,19 @@ static int verify_bytes(run *r)
     return r->set.verify && status == OPT_GO ? OPT_DONE : status;
 }
 
+/* A machine one does not own has no ranks. */
+static int meet_ranks(run *r)
+{
+    return r->set.topology ? OPT_GO
+                           : seats_meet(&r->seats, r->set.devices,
+                                        r->set.cpus);
+}
+
+static int most(const run *r)
+{
+    return seats_workers(&r->seats, r->set.devices);
+}
+
 static int open_mesh(run *r)
 {
     ls_mesh_options o = ls_mesh_defaults();
@@ -449,7 +470,7 @@ static int open_mesh(run *r)
 
     o.devices = (int)r->set.devices;
     o.workers = (int)r->set.workers;
-    o.cpus = r->set.cpus;
+    o.cpus = seats_cpus(&r->seats, r->set.cpus);
     o.topology = r->set.topology;
     o.details = true;
     if (!o.devices)
@@ -463,13 +484,21 @@ static int open_mesh(run *r)
     }
     if (status == OPT_GO)
         r->workers = ls_mesh_workers(r->mesh);
+    if (status == OPT_GO && !r->set.workers && r->workers > most(r)) {
+        r->set.workers = most(r);
+        ls_mesh_close(r->mesh);
+        r->mesh = NULL;
+        return open_mesh(r);
+    }
     return status;
 }
 
 static int show(run *r)
 {
-    int status = OPT_GO;
+    int status = seats_gather(&r->seats, r->mesh);
 
+    if (status != OPT_GO)
+        return status;
     if (r->set.json)
         status = print_json(r);
     else
@@ -479,8 +508,8 @@ static int show(run *r)
     return opt_end(status);
 }
 
-static int (*const stages[])(run *r) = {check, verify_bytes, open_mesh, measure,
-                                     show};
+static int (*const stages[])(run *r) = {check, verify_bytes, meet_ranks,
+                                     open_mesh, measure, show};
 
 int main(int argc, char **argv)
 {
@@ -495,5 +524,6 @@ int main(int argc, char **argv)
          i++)
         status = stages[i](&r);
     ls_mesh_close(r.mesh);
+    status = seats_close(&r.seats, status);
     return status == OPT_DONE ? 0 : status;
 }
