@@ -36,6 +36,27 @@ for workers in 1 2 3; do
     goes_on lm $workers
     goes_on cnn $workers
 done
+
+# Their trainers had no groups of parameters and no average.
+# refused TEXT OPTIONS
+refused() {
+    said=$1
+    shift
+    rm -rf "$dir/again"
+    cp -R "$old/lm" "$dir/again" && chmod -R u+w "$dir/again"
+    # shellcheck disable=SC2154,SC2086 # runs.sh has them; words
+    expect 1 "$said" $lm --steps "$lm_all" --checkpoint "$dir/again" \
+        --resume "$@"
+}
+refused "group 0 is *.bias: rate 1, decay 1, frozen, but was not set in the \
+checkpoint; --change freeze goes on with bits of its own" --freeze "*.bias"
+refused "--change no-decay goes on" --no-decay
+refused "average is 0.9, but was not set" --ema 0.9
+# shellcheck disable=SC2154,SC2086 # runs.sh has them; words
+expect 0 "changed from step 7: group 0 * (vectors): rate 1, decay 0 (was not set), \
+groups 1 (was 0); the bits are this run's own" $lm --steps "$lm_all" --resume \
+    --checkpoint "$dir/again" --no-decay --change no-decay
+
 # shellcheck disable=SC2154,SC2086 # runs.sh has them; words
 ends "mlp from its parameters" "$mlp_state" $mlp --steps "$mlp_all" \
     --init "$old/mlp.safetensors"

@@ -175,6 +175,37 @@ static bool matches(const char *name, const char *patterns)
     return false;
 }
 
+/* Options that a trainer has had only since checkpoints were first written, as
+ * patterns, and what it did before: where a checkpoint does not name them, they
+ * were that. */
+static const struct {
+    const char *name, *was;
+} young[] = {{"groups", "0"}, {"group *", ""}, {"average", ""}};
+
+/* What such an option was; NULL: it is another one, or what it was then. */
+static const char *was_before(const char *name, const char *is)
+{
+    for (size_t i = 0; i < sizeof young / sizeof *young; i++)
+        if (fnmatch(young[i].name, name, 0) == 0 && strcmp(is, young[i].was))
+            return young[i].was;
+    return NULL;
+}
+
+static int find_new(const json_t *now, const json_t *then, json_t *changed)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)now, name, value) {
+        const char *was = was_before(name, json_string_value(value));
+
+        if (was && !json_object_get(then, name) &&
+            json_object_set_new(changed, name, json_string(was)) < 0)
+            return ls__no_memory("changed options", strlen(name));
+    }
+    return 0;
+}
+
 static int find_changed(const json_t *now, const json_t *then, json_t *changed)
 {
     const char *name;
@@ -198,6 +229,8 @@ int ls__checkpoint_compare(const json_t *now, const json_t *then,
     const char *name;
     json_t *value;
 
+    if (status == 0)
+        status = find_new(now, then, changed);
     if (status < 0)
         return status;
     json_object_foreach(changed, name, value) {
