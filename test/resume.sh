@@ -78,6 +78,10 @@ go_on 1 "decay_steps is 20, but was 10 in the checkpoint; --decay-steps 10 keeps
  the schedule as it was; --change decay-steps goes on" --steps 20
 go_on 0 "goes on from step 10" --steps 20 --decay-steps 10
 is "nothing was changed" "$(grep -c changed "$dir/err")" 0
+go_on 0 "note: changed from step 10: decay_steps 20 (was 10)" --steps 20 \
+    --change steps
+go_on 0 "decay_steps 48 (was 10)" --epochs 12 --change epochs
+go_on 1 "decay_steps is 30, but was 10" --steps 20 --decay-steps 30 --change steps
 go_on 1 "lr is 0.01, but was 0.001 in the checkpoint; --change lr goes on" \
     --steps 10 --lr 0.01
 go_on 1 "--change lr,schedule,clip-norm goes on with bits of its own" \

@@ -82,17 +82,32 @@ static const char *kept_as(const opt *o, char room[OPT_VALUE])
     return room;
 }
 
-/* With an option those that are for its words: --change schedule. */
-const char *change_patterns(const run *r, char room[CHANGE_TEXT])
+/* --decay-steps was not given, so it is the number of steps. */
+static bool follows_steps(const run *r, const opt *o)
+{
+    return strcmp(o->name, "decay-steps") == 0 && !run_given(r, o->name);
+}
+
+/* With an option those that are for its words, or follow from it: --change
+ * schedule, --change steps. */
+static bool may_be_another(const run *r, const opt *o)
 {
     const char *list = r->set.change;
+
+    return holds(list, o->name) || holds(list, o->of) ||
+           (follows_steps(r, o) &&
+            (holds(list, "steps") || holds(list, "epochs")));
+}
+
+const char *change_patterns(const run *r, char room[CHANGE_TEXT])
+{
     char name[OPT_VALUE + 2];
 
     *room = 0;
     for (int i = 0; i < r->program.count; i++) {
         const opt *o = &r->program.option[i];
 
-        if (!o->may_change || (!holds(list, o->name) && !holds(list, o->of)))
+        if (!o->may_change || !may_be_another(r, o))
             continue;
         snprintf(name, sizeof name, "--%s", o->name);
         append(room, name);
@@ -103,19 +118,28 @@ const char *change_patterns(const run *r, char room[CHANGE_TEXT])
 
 /* ------ What did change ------ */
 
-/* The option that a name in a checkpoint stands for, or NULL. */
-static const opt *option_of(const run *r, const char *name)
+/* Is an option what a name in a checkpoint stands for? */
+static bool stands_for(const char *name, const opt *o)
 {
     char pattern[OPT_VALUE];
+
+    if (strncmp(name, "--", 2) == 0)
+        return strcmp(name + 2, o->name) == 0;
+    return fnmatch(kept_as(o, pattern), name, 0) == 0;
+}
+
+/* The option that a name stands for, of several one that was given; or NULL. */
+static const opt *option_of(const run *r, const char *name)
+{
+    const opt *found = NULL;
 
     for (int i = 0; i < r->program.count; i++) {
         const opt *o = &r->program.option[i];
 
-        if ((strncmp(name, "--", 2) == 0 && strcmp(name + 2, o->name) == 0) ||
-            fnmatch(kept_as(o, pattern), name, 0) == 0)
-            return o;
+        if (stands_for(name, o) && (!found || run_given(r, o->name)))
+            found = o;
     }
-    return NULL;
+    return found;
 }
 
 /* The options to name, "" when one of them may not change. */
@@ -164,13 +188,37 @@ int change_refused(const run *r, const ls_checkpoints *c)
                     ls_errmsg(), hint, list);
 }
 
+bool change_has(const ls_checkpoints *c, const char *name)
+{
+    ls_change change;
+
+    for (int i = 0; ls_checkpoints_change(c, i, &change); i++)
+        if (strcmp(change.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Is "--lr" told as the trainer's own "lr"? */
+static bool told_otherwise(const run *r, const ls_checkpoints *c,
+                           const char *name)
+{
+    const opt *o = option_of(r, name);
+    ls_change change;
+
+    for (int i = 0; o && ls_checkpoints_change(c, i, &change); i++)
+        if (strncmp(change.name, "--", 2) && !strchr(change.name, ':') &&
+            stands_for(change.name, o))
+            return true;
+    return false;
+}
+
 static const char *shown(const char *value)
 {
     return value && *value ? value : "not set";
 }
 
-void change_tell(const ls_checkpoints *c, int64_t step, const char *before,
-                 char out[CHANGE_TEXT])
+void change_tell(const run *r, const ls_checkpoints *c, int64_t step,
+                 const char *before, char out[CHANGE_TEXT])
 {
     const char *between = ": ";
     size_t at = (size_t)snprintf(out, CHANGE_TEXT, "%s",
@@ -184,7 +232,8 @@ void change_tell(const ls_checkpoints *c, int64_t step, const char *before,
     start = at;
     at += (size_t)snprintf(out + at, CHANGE_TEXT - at, "step %" PRId64, step);
     for (int i = 0; ls_checkpoints_change(c, i, &change); i++) {
-        if (strncmp(change.name, "--", 2) == 0 || at >= CHANGE_TEXT)
+        if ((strncmp(change.name, "--", 2) == 0 &&
+             told_otherwise(r, c, change.name)) || at >= CHANGE_TEXT)
             continue;
         at += (size_t)snprintf(out + at, CHANGE_TEXT - at, "%s%s %s (was %s)",
                                between, change.name, shown(change.is),

@@ -69,7 +69,18 @@ static int mix_source(const ls_source *s, uint64_t *sum)
 
 /* ------ */
 
-int data_checksum(data *d)
+static int held_checksum(data *d)
+{
+    const text_data *t = &d->text;
+
+    d->held_sum = 0;
+    if (t->bytes)
+        d->held_sum = mix(0, t->held, (size_t)t->held_size);
+    return d->evaluation.rows ? mix_source(&d->evaluation, &d->held_sum)
+                              : OPT_GO;
+}
+
+int data_checksum(data *d, bool held)
 {
     int status = OPT_GO;
 
@@ -81,5 +92,5 @@ int data_checksum(data *d)
                      (size_t)d->mask.shape[0] * sizeof(float));
     if (d->text.bytes)
         d->sum = mix(d->sum, d->text.bytes, (size_t)d->text.train);
-    return status;
+    return held && status == OPT_GO ? held_checksum(d) : status;
 }

@@ -37,6 +37,7 @@ typedef struct data {
     int64_t usual;        /* the default that was too many for it; or 0 */
     int64_t batches;      /* of one epoch */
     uint64_t sum;         /* data_checksum's; 0: not made */
+    uint64_t held_sum;    /* the same of what is evaluated on */
     int64_t shards;       /* it is cut into: devices x micro-batches */
     bool pad;
     ls_loader *loader, *held; /* training, evaluation */
@@ -133,9 +134,9 @@ int data_plan(data *d, const data_cut *cut);
 /* Are all rows in memory? */
 bool data_is_here(const data *d);
 
-/* Set d->sum, which tells the rows and their weights, or the text, from others.
- * Before data_open; it reads all rows. */
-int data_checksum(data *d);
+/* Set d->sum, which tells the rows and their weights, or the text, from others,
+ * and where held d->held_sum.  Before data_open; it reads all rows. */
+int data_checksum(data *d, bool held);
 
 /* Start making them for a trainer; order NULL: rows as they stand, else each
  * epoch in an order of its own by this key. */

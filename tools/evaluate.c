@@ -1,9 +1,29 @@
 /* Evaluation during the training. */
 #include "evaluate.h"
 #include "opt.h"
+#include "rate.h"
 
 #include <math.h>
 #include <stdio.h>
+
+/* How often; 0: at the end, if at all. */
+static int64_t interval(const run *r)
+{
+    const settings *s = &r->set;
+    bool epochs = data_holds_rows(&r->data) && s->epochs;
+
+    return s->eval_every || !epochs ? s->eval_every : r->data.batches;
+}
+
+/* Two of the options that evaluate need more evaluations than that of the end:
+ * a longer run would not have that one. */
+static int check_interval(const run *r)
+{
+    if (!r->set.plateau || interval(r))
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, "--plateau: nothing is evaluated before the "
+                    "end; --eval-every says how often");
+}
 
 int evaluation_check(const run *r)
 {
@@ -11,14 +31,15 @@ int evaluation_check(const run *r)
     const settings *s = &r->set;
 
     if (data_holds_rows(d))
-        return OPT_GO;
+        return check_interval(r);
     if (!d->text.bytes)
         return opt_fail(OPT_WRONG,
                         "--%s: nothing is held out; --eval-data or --eval-x "
                         "names rows to evaluate on, --valid holds some back",
-                        s->eval_every ? "eval-every" : "early-stop");
+                        s->eval_every ? "eval-every"
+                        : s->early_stop ? "early-stop" : "plateau");
     if (text_eval_batches(&d->text))
-        return OPT_GO;
+        return check_interval(r);
     return opt_fail(OPT_FAILED,
                     "%s: %lld bytes are held out, fewer than "
                     "--seq-len %lld",
@@ -30,16 +51,12 @@ int evaluation_check(const run *r)
  * each epoch, or at the end. */
 bool evaluation_due(const evaluation *e, int64_t done)
 {
-    const settings *s = &e->run->set;
     const data *d = &e->run->data;
-    bool rows = data_holds_rows(d);
-    int64_t every = s->eval_every;
+    int64_t every = interval(e->run);
 
-    if (!every && !rows && !d->text.other)
+    if (!every && !data_holds_rows(d) && !d->text.other)
         return false;
-    if (!every && rows && s->epochs)
-        every = d->batches;
-    return done == s->steps || (every && done % every == 0);
+    return done == e->run->set.steps || (every && done % every == 0);
 }
 
 /* Sums over all batches, each mean by its weight; NaN where all weights are 0.
@@ -70,26 +87,57 @@ static int sum_batches(evaluation *e, double *loss, double *accuracy)
 }
 
 /* A model that tells no accuracy is judged by its loss. */
-static void count(score *s, double loss, double accuracy, int64_t done)
+static void count(evaluation *e, double loss, double accuracy, int64_t done)
 {
-    double value = isnan(accuracy) ? loss : accuracy;
-    bool better = isnan(accuracy) ? value < s->best : value > s->best;
+    score *s = e->score;
 
-    if (!s->times++ || better) {
-        s->best = value;
-        s->best_step = done;
-        s->since = 0;
-    } else {
-        s->since++;
-    }
     s->by_loss = isnan(accuracy);
-    s->last = value;
+    s->last = s->by_loss ? loss : accuracy;
     s->loss = loss;
+    s->stop.rising = s->plateau.rising = !s->by_loss;
+    e->enough = ls_early_stop_take(&s->stop, s->last);
+    if (evaluation_better(e))
+        s->best_step = done;
+}
+
+/* The evaluation of the end alone does not count: a run that goes on from there
+ * is the same as one that never ended. */
+static int lower_rate(const evaluation *e, int64_t done)
+{
+    ls_plateau *p = &e->score->plateau;
+    double before = p->scale;
+
+    if (!p->patience || done % interval(e->run))
+        return OPT_GO;
+    if (ls_plateau_take(p, e->score->last) != before)
+        printf("[lockstep] eval none better in %lld: the learning rate is times "
+               "%g after step %04lld\n", (long long)p->patience, p->scale,
+               (long long)done);
+    return opt_check(ls_trainer_set_lr(e->run->trainer,
+                                       rate_peak(&e->run->set) * p->scale));
+}
+
+/* What the options say, beside what a run that goes on has seen. */
+static void set_rules(evaluation *e)
+{
+    const settings *set = &e->run->set;
+    score *s = e->score;
+
+    s->stop.patience = set->early_stop;
+    e->enough = set->early_stop && s->stop.since >= set->early_stop;
+    if (!s->plateau.values)
+        s->plateau = ls_plateau_defaults();
+    s->plateau.rtol = ls_plateau_defaults().rtol;
+    s->plateau.patience = set->plateau;
+    s->plateau.factor = set->plateau_factor;
+    s->plateau.cooldown = set->plateau_cooldown;
+    s->plateau.min_scale = set->plateau_least;
 }
 
 int evaluation_open(evaluation *e, run *r, score *s)
 {
-    *e = (evaluation){r, s, {0}};
+    *e = (evaluation){.run = r, .score = s};
+    set_rules(e);
     return figures_open(&e->figures, r);
 }
 
@@ -100,17 +148,15 @@ void evaluation_close(evaluation *e)
 
 bool evaluation_better(const evaluation *e)
 {
-    return e->score->times && !e->score->since;
+    return e->score->stop.values && !e->score->stop.since;
 }
 
 bool evaluation_enough(const evaluation *e)
 {
-    int64_t most = e->run->set.early_stop;
-
-    return most && e->score->times && e->score->since >= most;
+    return e->enough;
 }
 
-int evaluate(evaluation *e, int64_t done)
+static int print_line(evaluation *e, int64_t done)
 {
     double loss, accuracy;
     int status = sum_batches(e, &loss, &accuracy);
@@ -123,18 +169,31 @@ int evaluate(evaluation *e, int64_t done)
         printf("  acc %.4f", opt_shown(accuracy));
     status = figures_print(&e->figures);
     putchar('\n');
-    count(e->score, loss, accuracy, done);
+    count(e, loss, accuracy, done);
     return opt_end(status);
+}
+
+int evaluate(evaluation *e, int64_t done)
+{
+    int status = run_average(e->run, true), back;
+
+    if (status != OPT_GO)
+        return status;
+    status = print_line(e, done);
+    back = run_average(e->run, false);
+    if (status == OPT_GO)
+        status = back;
+    return status == OPT_GO ? lower_rate(e, done) : status;
 }
 
 int evaluation_sum(const evaluation *e)
 {
     const score *s = e->score;
 
-    if (!s->times || !data_holds_rows(&e->run->data))
+    if (!s->stop.values || !data_holds_rows(&e->run->data))
         return OPT_GO;
     printf("[lockstep] eval best %s %.4f at step %04lld, last %.4f\n",
-           s->by_loss ? "loss" : "acc", opt_shown(s->best),
+           s->by_loss ? "loss" : "acc", opt_shown(s->stop.best),
            (long long)s->best_step, opt_shown(s->last));
     figures_confusion(&e->figures);
     return opt_end(OPT_GO);

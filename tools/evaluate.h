@@ -8,17 +8,18 @@
 
 /* What evaluations have come to; a run that goes on takes it along. */
 typedef struct score {
-    int64_t times;
+    ls_early_stop stop; /* by accuracies, or losses */
+    ls_plateau plateau; /* by the same */
     int64_t best_step;
-    double best, last; /* accuracies, or losses */
-    double loss;       /* of the last one */
-    bool by_loss;      /* of a model without an accuracy */
-    int64_t since;     /* evaluations since the best one */
+    double last;
+    double loss;     /* of the last one */
+    int64_t by_loss; /* 1: of a model without an accuracy */
 } score;
 
 typedef struct evaluation {
     run *run;
     score *score;
+    bool enough; /* --early-stop: the run ends */
     figures figures;
 } evaluation;
 
@@ -26,8 +27,8 @@ typedef struct evaluation {
 int evaluation_open(evaluation *e, run *r, score *s);
 void evaluation_close(evaluation *e);
 
-/* --eval-every was given: is there something to evaluate on?  Its data is
- * open. */
+/* An option that evaluates was given: is there something to evaluate on, and
+ * when?  Its data is open. */
 int evaluation_check(const run *r);
 
 /* Is it time, after `done` updates? */
@@ -36,10 +37,11 @@ bool evaluation_due(const evaluation *e, int64_t done);
 /* Was the last one the best? */
 bool evaluation_better(const evaluation *e);
 
-/* --early-stop: have there been enough without a better one? */
+/* --early-stop: is it time to end? */
 bool evaluation_enough(const evaluation *e);
 
-/* Evaluate, and print the line. */
+/* Evaluate with the weights or their average, print the line, and with --plateau
+ * set the learning rate that follows. */
 int evaluate(evaluation *e, int64_t done);
 
 /* Print the best accuracy and the last, where there were some, and of a table of

@@ -14,12 +14,21 @@ typedef struct list {
     ls_setting setting[OPT_MAX + 8];
     char name[OPT_MAX][OPT_VALUE]; /* "--batch" */
     char room[OPT_MAX][OPT_VALUE];
-    char sum[20];
+    char sum[20], held[20], every[20];
 } list;
 
 static void add(list *l, const char *name, const char *value)
 {
     l->setting[l->count++] = (ls_setting){name, value};
+}
+
+/* Evaluations that the learning rate goes by. */
+static void list_evaluation(list *l, const run *r)
+{
+    snprintf(l->every, sizeof l->every, "%" PRId64, r->set.eval_every);
+    snprintf(l->held, sizeof l->held, "%016" PRIx64, r->data.held_sum);
+    add(l, "plateau: --eval-every", l->every);
+    add(l, "plateau: the checksum of the data evaluated on", l->held);
 }
 
 static void list_settings(list *l, const run *r)
@@ -41,6 +50,8 @@ static void list_settings(list *l, const run *r)
     }
     snprintf(l->sum, sizeof l->sum, "%016" PRIx64, r->data.sum);
     add(l, "the checksum of the data", l->sum);
+    if (r->set.plateau)
+        list_evaluation(l, r);
     add(l, "the maker of products",
         run_is_portable(r) ? "any" : *r->products ? r->products : run_isa());
 }
@@ -82,22 +93,29 @@ typedef struct note {
     const char *name;
     size_t at; /* in position */
     bool real; /* a double; or else an int64_t, never negative */
+    bool young; /* checkpoints of earlier versions lack it */
 } note;
 
 #define AT(member) offsetof(position, member)
 
 static const note notes[] = {
-    {"cursor", AT(done), false},
-    {"epoch", AT(epoch), false},
-    {"epoch loss", AT(loss), true},
-    {"epoch right", AT(right), true},
-    {"epoch weight", AT(weight), true},
-    {"metrics", AT(metrics), false},
-    {"evaluations", AT(score.times), false},
-    {"best accuracy", AT(score.best), true},
-    {"best step", AT(score.best_step), false},
-    {"last accuracy", AT(score.last), true},
-    {"evaluations since the best", AT(score.since), false},
+    {"cursor", AT(done), false, false},
+    {"epoch", AT(epoch), false, false},
+    {"epoch loss", AT(loss), true, false},
+    {"epoch right", AT(right), true, false},
+    {"epoch weight", AT(weight), true, false},
+    {"metrics", AT(metrics), false, false},
+    {"evaluations", AT(score.stop.values), false, false},
+    {"best accuracy", AT(score.stop.best), true, false},
+    {"best step", AT(score.best_step), false, false},
+    {"last accuracy", AT(score.last), true, false},
+    {"evaluations since the best", AT(score.stop.since), false, true},
+    {"judged by loss", AT(score.by_loss), false, true},
+    {"plateau: evaluations", AT(score.plateau.values), false, true},
+    {"plateau: since the best", AT(score.plateau.since), false, true},
+    {"plateau: rest", AT(score.plateau.rest), false, true},
+    {"plateau: best", AT(score.plateau.best), true, true},
+    {"plateau: scale", AT(score.plateau.scale), true, true},
 };
 enum { NOTES = sizeof notes / sizeof *notes };
 
@@ -146,8 +164,8 @@ static int read_notes(const keeper *k, const run *r, position *at)
     for (int i = 0; i < NOTES; i++) {
         const char *text = ls_checkpoints_note(k->all, notes[i].name);
 
-        if (!text && notes[i].at == AT(score.since))
-            continue; /* younger than the others */
+        if (!text && notes[i].young)
+            continue;
         if (!read_note(&notes[i], text, at))
             return opt_fail(OPT_FAILED, "%s: the checkpoint's note \"%s\" is "
                             "%s, which lockstep-train does not write",
@@ -169,15 +187,17 @@ static int load(keeper *k, const run *r, int64_t *step)
     return opt_check(status);
 }
 
-static void tell_going_on(keeper *k, const settings *s, int64_t step,
-                          int64_t done)
+static void tell_going_on(keeper *k, const run *r, int64_t step, int64_t done)
 {
+    const settings *s = &r->set;
+
     if (ls_checkpoints_skipped(k->all))
         fprintf(stderr, "note: passed over: %s\n",
                 ls_checkpoints_skipped(k->all));
     fprintf(stderr, "%s: goes on from step %" PRId64 "\n", s->checkpoint,
             step);
-    change_tell(k->all, step, ls_checkpoints_note(k->all, CHANGES), k->changes);
+    change_tell(r, k->all, step, ls_checkpoints_note(k->all, CHANGES),
+                k->changes);
     if (done >= s->steps)
         fprintf(stderr, "note: the %" PRId64 " steps asked for are done "
                 "already\n", s->steps);
@@ -192,10 +212,12 @@ static int go_on(keeper *k, const run *r, position *at)
         return status;
     if ((status = read_notes(k, r, at)) != OPT_GO)
         return status;
+    if (change_has(k->all, "lr"))
+        at->score.plateau = (ls_plateau){0}; /* the new rate is as given */
     k->saved = at->done;
     k->went_on = true;
     if (run_is_first(r))
-        tell_going_on(k, &r->set, step, at->done);
+        tell_going_on(k, r, step, at->done);
     return OPT_GO;
 }
 

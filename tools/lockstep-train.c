@@ -15,6 +15,7 @@
 #include "stall.h"
 #include "stop.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ typedef struct session {
     evaluation eval;
     explain explain;
     curve curve;
+    bool saves;      /* --save: the first rank writes, all prepare it */
     bool told_empty; /* of a batch whose weights are all 0 */
     int stopped;     /* the signal that ends the run, on whichever rank */
 } session;
@@ -43,6 +45,7 @@ static int check_ranks(session *s)
     settings *set = &s->run.set;
 
     s->run.transport = s->launch.transport;
+    s->saves = set->save != NULL;
     if (!s->launch.transport)
         return OPT_GO;
     if (set->explain)
@@ -90,7 +93,8 @@ static int open_run(session *s)
     if (status == OPT_GO)
         status = run_open_data(r);
     if (status == OPT_GO &&
-        (r->set.eval_every || r->set.eval_data || r->set.early_stop))
+        (r->set.eval_every || r->set.eval_data || r->set.early_stop ||
+         r->set.plateau))
         status = evaluation_check(r);
     if (status != OPT_GO)
         return status;
@@ -151,7 +155,7 @@ static int open_watchdog(session *s)
 /* ------ Saving ------ */
 
 /* The model, and of a table what its columns are. */
-static int save(session *s)
+static int write_model(session *s)
 {
     const coding *c = &s->run.data.coding;
     ls_setting note = {CODING_KEY, NULL};
@@ -171,10 +175,23 @@ static int save(session *s)
     return status;
 }
 
+/* With --ema the average. */
+static int save(session *s)
+{
+    int status = s->saves ? run_average(&s->run, true) : OPT_GO, back;
+
+    if (!s->saves || status != OPT_GO)
+        return status;
+    status = write_model(s);
+    back = run_average(&s->run, false);
+    return status == OPT_GO ? back : status;
+}
+
 /* At the end: unless the best weights are there already. */
 static int save_last(session *s)
 {
-    bool best = s->run.set.early_stop && s->at.score.times;
+    bool best = s->run.set.early_stop && !isnan(s->at.score.stop.best) &&
+                s->at.score.stop.values;
 
     return best ? OPT_GO : save(s);
 }
@@ -359,6 +376,15 @@ static void tell_waiting(const session *s, double seconds)
                 100 * waited / seconds);
 }
 
+static void tell_end(session *s)
+{
+    if (!evaluation_enough(&s->eval))
+        return;
+    progress_clear(&s->bar);
+    printf("[lockstep] eval none better in %lld: the end, after step %04lld\n",
+           (long long)s->at.score.stop.since, (long long)s->at.done);
+}
+
 static int train(session *s)
 {
     int status = OPT_GO;
@@ -369,7 +395,8 @@ static int train(session *s)
     progress_start(&s->bar, s->at.done, s->run.set.steps);
     if (s->run.set.steps == 0 && evaluation_due(&s->eval, 0))
         status = evaluate_now(s, 0);
-    for (int64_t i = s->at.done; i < s->run.set.steps && status == OPT_GO;
+    for (int64_t i = s->at.done; i < s->run.set.steps && status == OPT_GO &&
+                                 !evaluation_enough(&s->eval);
          i++) {
         status = one_step(s, i);
         stall_step(&s->watchdog, i + 1);
@@ -377,12 +404,9 @@ static int train(session *s)
             s->stopped = launch_most(&s->launch, stop_signal());
         if (s->stopped)
             break; /* a step is done: the run ends as if it were the last */
-        if (status == OPT_GO && evaluation_enough(&s->eval)) {
-            printf("[lockstep] eval none better in %lld: the end, after step "
-                   "%04lld\n", (long long)s->at.score.since, (long long)(i + 1));
-            break;
-        }
     }
+    if (status == OPT_GO)
+        tell_end(s);
     stall_close(&s->watchdog);
     progress_clear(&s->bar);
     if (status == OPT_GO && s->run.set.steps)
@@ -403,10 +427,14 @@ static int sample_text(session *s)
                                          UINT32_MAX),
                    .temperature = s->run.set.temperature,
                    .count = s->run.set.sample};
-    int status = sample_print(&want);
+    int status = run_average(&s->run, true), back;
 
+    if (status != OPT_GO)
+        return status;
+    status = sample_print(&want);
     putchar('\n');
-    return opt_end(status);
+    back = run_average(&s->run, false);
+    return opt_end(status == OPT_GO ? back : status);
 }
 
 static int finish(session *s)

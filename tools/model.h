@@ -25,6 +25,9 @@ typedef struct settings {
     bool regression;             /* once the data is loaded */
     int64_t top_k;               /* 0: not asked for */
     int64_t early_stop;          /* evaluations; 0: never */
+    int64_t plateau;             /* evaluations; 0: never */
+    double plateau_factor, plateau_least;
+    int64_t plateau_cooldown;    /* evaluations */
     const char *curve;           /* a file for the picture; NULL: none */
     const char *norm_mean, *norm_std; /* of images: lists of numbers */
     int64_t rows, d_in, d_out;
@@ -53,6 +56,7 @@ typedef struct settings {
     double clip_norm; /* 0: no clipping */
     const char *freeze; /* patterns of names, by commas; NULL: none */
     bool no_decay;      /* of biases and of scales of norms */
+    double ema;         /* decay of an average of the weights; 0: none */
     int64_t accumulate;
     int64_t precision; /* PRECISION_.. */
     int64_t mean;      /* an ls_mean */

@@ -312,7 +312,7 @@ static int open_batches(run *r)
 {
     ls_key order = ls_key_new(r->set.data_seed);
     bool told = r->set.checkpoint || (r->transport && data_is_here(&r->data));
-    int status = told ? data_checksum(&r->data) : OPT_GO;
+    int status = told ? data_checksum(&r->data, r->set.plateau) : OPT_GO;
 
     if (status != OPT_GO)
         return status;
@@ -385,6 +385,7 @@ int run_open_trainer(run *r)
     o.seed = r->set.seed;
     o.keys = r->model->keys;
     o.clip_norm = r->set.clip_norm;
+    o.average = r->set.ema;
     o.accumulate = (int)r->set.accumulate;
     o.mean = (ls_mean)r->set.mean;
     o.backend = r->set.backend;
@@ -393,6 +394,13 @@ int run_open_trainer(run *r)
     status = open_trainer(r, &o);
     free(g.text);
     return status == OPT_GO ? open_batches(r) : status;
+}
+
+int run_average(const run *r, bool use)
+{
+    if (!(r->set.ema > 0) || ls_trainer_step(r->trainer) == 0)
+        return OPT_GO;
+    return opt_check(ls_trainer_use_average(r->trainer, use));
 }
 
 static bool find_isa(ls_isa *isa)

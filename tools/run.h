@@ -57,6 +57,10 @@ int run_open_pool(run *r);
  * takes the data over. */
 int run_open_trainer(run *r);
 
+/* --ema: put the average of the weights in their place, or back.  Nothing to do
+ * without the option, or before there is an average.  All ranks call it. */
+int run_average(const run *r, bool use);
+
 /* The instruction level in use. */
 const char *run_isa(void);
 
