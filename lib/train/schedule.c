@@ -13,8 +13,8 @@
 
 /* ------ the formulas ------ */
 
-/* All rules get the updates done since the warm-up ended, and how many they
- * may take: decay_steps counts the warm-up for those that end with it. */
+/* All rules get the updates done since the warm-up ended; those that end get
+ * how many they may take, of which decay_steps counts the warm-up too. */
 typedef struct moment {
     const ls_schedule *s;
     double peak;
@@ -207,8 +207,10 @@ int ls__schedule_check(const ls_schedule *s)
 
 float ls__schedule_lr(const ls_schedule *s, double peak, int64_t done)
 {
-    moment m = {s, peak, done - s->warmup, s->decay_steps - s->warmup};
+    moment m = {s, peak, done - s->warmup, 0};
 
+    if (table[s->kind].ends)
+        m.steps = s->decay_steps - s->warmup;
     if (done < s->warmup)
         return line(0, peak, done, s->warmup);
     return table[s->kind].lr(&m);

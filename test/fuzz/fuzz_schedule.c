@@ -47,6 +47,8 @@ int main(void)
                     {{20, 0.5}, {30, 0.1}, {40, 2}, {50, 0}}};
 
         feed(&in, sizeof in, 3000);
+        in.decay_steps = INT64_MIN; /* a schedule that has none leaves it */
+        feed(&in, sizeof in, 3000);
     }
     return 0;
 }
