@@ -37,8 +37,8 @@ void ls__devices_close(ls_trainer *t)
     for (int d = 0; t->context && d < t->devices.count; d++)
         if (d == 0 || t->context[d] != t->context[d - 1])
             ls__context_close(t->context[d]);
-    for (int w = 0; t->later && w < t->workers; w++)
-        ls__block_free(t->later[w]);
+    for (int w = 0; t->grad.later && w < t->workers; w++)
+        ls__block_free(t->grad.later[w]);
 }
 
 /* ------ gradients that are added ------ */
@@ -48,8 +48,8 @@ static void touch_later(void *user, int worker)
 {
     ls_trainer *t = user;
 
-    memset(t->later[worker], 0,
-           (size_t)t->model.params.floats * sizeof **t->later);
+    memset(t->grad.later[worker], 0,
+           (size_t)t->model.params.floats * sizeof **t->grad.later);
 }
 
 static void point_at_later(ls_trainer *t)
@@ -58,32 +58,34 @@ static void point_at_later(ls_trainer *t)
 
     for (int w = 0; w < t->workers; w++)
         for (int i = 0; i < p->count; i++)
-            t->later_of[w * p->count + i] =
+            t->grad.later_param[w * p->count + i] =
                 ls__trainer_leaves_out(t, i)
-                    ? NULL : t->later[w] + ls__params_declared(p, i)->offset;
+                    ? NULL
+                    : t->grad.later[w] + ls__params_declared(p, i)->offset;
 }
 
 static bool has_later(const ls_trainer *t)
 {
-    return t->later && t->later[t->workers - 1];
+    return t->grad.later && t->grad.later[t->workers - 1];
 }
 
 int ls__devices_make_later(ls_trainer *t)
 {
-    size_t bytes = (size_t)t->model.params.floats * sizeof **t->later;
+    size_t bytes = (size_t)t->model.params.floats * sizeof **t->grad.later;
     size_t n = (size_t)t->model.params.count, w = (size_t)t->workers;
 
     if (has_later(t))
         return 0;
-    if (!t->later_of)
-        t->later_of = ls__arena_new(&t->arena, n * w, sizeof *t->later_of);
-    if (!t->later)
-        t->later = ls__arena_new(&t->arena, w, sizeof *t->later);
-    if (!t->later || !t->later_of)
+    if (!t->grad.later_param)
+        t->grad.later_param =
+            ls__arena_new(&t->arena, n * w, sizeof *t->grad.later_param);
+    if (!t->grad.later)
+        t->grad.later = ls__arena_new(&t->arena, w, sizeof *t->grad.later);
+    if (!t->grad.later || !t->grad.later_param)
         return LS_ENOMEM;
     for (size_t i = 0; i < w; i++)
-        if (!t->later[i] &&
-            !(t->later[i] = ls__block(bytes, "gradient to be added")))
+        if (!t->grad.later[i] &&
+            !(t->grad.later[i] = ls__block(bytes, "gradient to be added")))
             return LS_ENOMEM;
     point_at_later(t);
     ls__pool_run(t->pool, touch_later, t);

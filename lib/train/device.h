@@ -10,8 +10,8 @@
 int ls__devices_open(ls_trainer *t);
 void ls__devices_close(ls_trainer *t);
 
-/* Make t->later, unless it is there: gradients that are added to those a device
- * has already.  The pool is taken. */
+/* Make t->grad.later, unless it is there: gradients that are added to those
+ * that a device has already.  The pool is taken. */
 int ls__devices_make_later(ls_trainer *t);
 
 /* Add the sums of a shard and write its gradients, by parameters in the order

@@ -293,7 +293,7 @@ int ls_gradients_get_device(const ls_gradients *g, int device,
     if (g->use == 0 || was_taken(g))
         return ls__fail(LS_EINVAL, "gradients of device %d: none were computed "
                         "since the trainer's last step", device);
-    return copy_out(g, t->grad[device], name, n, out);
+    return copy_out(g, t->grad.device[device], name, n, out);
 }
 
 int ls_gradients_set(ls_gradients *g, const char *name, int64_t n,
@@ -336,7 +336,7 @@ static int update(ls_gradients *g, ls_result *result)
     if ((status = ls__trainer_check_weights(g->trainer)) < 0)
         return status;
     s.given = g->mean;
-    s.gradient = g->trainer->grad[0];
+    s.gradient = g->trainer->grad.device[0];
     g->trainer->use++; /* of that one */
     if ((status = run(g, &s)) < 0)
         return status;

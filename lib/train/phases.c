@@ -45,16 +45,16 @@ static int run_micro(ls__step *s, int worker, int device, int micro,
     const ls_trainer *t = s->trainer;
     ls_shard shard = ls__step_shard(s, device, micro);
     bool later = s->before + micro > 0;
-    float **grads = later ? t->later_of + worker * t->model.params.count
-                          : t->grad_of + device * t->model.params.count;
+    float **grads = later ? t->grad.later_param + worker * t->model.params.count
+                          : t->grad.param + device * t->model.params.count;
     ls_sums sums = {.correct = __builtin_nan("")};
     int status = ls__device_run(t, device, &shard,
                                   s->pass->train ? grads : NULL, &sums);
 
     add_sums(total, &sums, t->model.metrics);
     if (later && s->pass->train)
-        ls__kernels()->add(t->model.params.floats, t->grad[device],
-                           t->later[worker], t->grad[device]);
+        ls__kernels()->add(t->model.params.floats, t->grad.device[device],
+                           t->grad.later[worker], t->grad.device[device]);
     return status;
 }
 
@@ -107,7 +107,7 @@ void ls__reduce_means(const ls__step *s, ls__range r)
     for (int d = 0; d < t->devices.count; d++)
         ls__kernels()->scale(r.last - r.first,
                              1.0f / (float)report[d].sums.weight,
-                             t->grad[d] + r.first);
+                             t->grad.device[d] + r.first);
 }
 
 /* Borders of ranges are those of blocks with clipping, so that nobody else
@@ -124,8 +124,10 @@ bool ls__phase_reduce(ls__step *s, int worker)
 {
     const ls_trainer *t = s->trainer;
     ls__range mine = range_of(s, worker);
-    ls__reduction r = {.buffer = t->grad, .count = t->devices.count,
-                       .out = s->gradient, .square = s->notes.square};
+    ls__reduction r = {.buffer = t->grad.device,
+                       .count = t->devices.count,
+                       .out = s->gradient,
+                       .square = s->notes.square};
 
     if (ls__verdict_judge(s) != LS__GOES_ON)
         return false;

@@ -31,7 +31,7 @@ bool ls__phase_partials(ls__step *s, int worker)
     if (s->status < 0 || ls__verdict_judge(s) != LS__GOES_ON)
         return false;
     ls__reduce_means(s, mine);
-    ls__reduce_partials(t->grad, t->devices, mine);
+    ls__reduce_partials(t->grad.device, t->devices, mine);
     return true;
 }
 
@@ -40,7 +40,7 @@ bool ls__phase_exchange(ls__step *s, int worker)
     const ls_trainer *t = s->trainer;
 
     if (worker == 0)
-        s->status = t->seam->partials(t->seam->user, t->grad);
+        s->status = t->seam->partials(t->seam->user, t->grad.device);
     return true;
 }
 

@@ -240,7 +240,7 @@ static int run_and_judge(ls__step *s)
 
     s->notes = t->notes;
     s->norm = __builtin_nanf("");
-    s->gradient = s->gradient ? s->gradient : t->grad[0];
+    s->gradient = s->gradient ? s->gradient : t->grad.device[0];
     s->calls = s->calls ? s->calls : t->micro;
     s->rule = next_rule(t);
     ls__groups_rule(t, &s->rule);

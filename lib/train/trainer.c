@@ -39,8 +39,9 @@ void ls_trainer_close(ls_trainer *t)
 {
     if (!t)
         return;
-    for (int d = 0; t->grad && d < t->devices.count && t->grad[d]; d++)
-        ls__block_free(t->grad[d] - ls__watch_guard(t->watch));
+    for (int d = 0; t->grad.device && d < t->devices.count && t->grad.device[d];
+         d++)
+        ls__block_free(t->grad.device[d] - ls__watch_guard(t->watch));
     for (int i = 0; i < 3; i++)
         ls__block_free(t->moment[i]);
     ls__block_free(t->notes.report);
@@ -153,10 +154,10 @@ static int make_lists(ls_trainer *t)
 {
     size_t d = (size_t)t->devices.count, n = (size_t)t->model.params.count;
 
-    t->grad = ls__arena_new(&t->arena, d, sizeof *t->grad);
+    t->grad.device = ls__arena_new(&t->arena, d, sizeof *t->grad.device);
     t->row = ls__arena_new(&t->arena, (size_t)t->model.inputs, sizeof *t->row);
-    t->grad_of = ls__arena_new(&t->arena, n * d, sizeof *t->grad_of);
-    return t->grad && t->row && t->grad_of ? 0 : LS_ENOMEM;
+    t->grad.param = ls__arena_new(&t->arena, n * d, sizeof *t->grad.param);
+    return t->grad.device && t->row && t->grad.param ? 0 : LS_ENOMEM;
 }
 
 static int make_notes(ls_trainer *t)
@@ -198,7 +199,7 @@ static int make_gradients(ls_trainer *t)
 
         if (!block)
             return LS_ENOMEM;
-        t->grad[d] = block + guard;
+        t->grad.device[d] = block + guard;
     }
     return 0;
 }
@@ -218,7 +219,8 @@ static void touch(void *user, int worker)
     for (int i = 0; i < 4 && owned[i].array; i++)
         ls__placement_zero(t, first, last, worker == 0, &owned[i]);
     for (int d = first; d < last; d++)
-        memset(t->grad[d], 0, (size_t)t->model.params.floats * sizeof(float));
+        memset(t->grad.device[d], 0,
+               (size_t)t->model.params.floats * sizeof(float));
 }
 
 static void point_at_arrays(ls_trainer *t)
@@ -229,8 +231,9 @@ static void point_at_arrays(ls_trainer *t)
         int64_t offset = t->model.params.slot[t->model.params.of_declared[i]].offset;
 
         for (int d = 0; d < t->devices.count; d++)
-            t->grad_of[d * n + i] = ls__trainer_leaves_out(t, i)
-                                        ? NULL : t->grad[d] + offset;
+            t->grad.param[d * n + i] = ls__trainer_leaves_out(t, i)
+                                           ? NULL
+                                           : t->grad.device[d] + offset;
     }
 }
 

@@ -5,6 +5,16 @@
 
 #include "train/step.h"
 
+/* Room for gradients, and where each parameter's begins in it. */
+typedef struct ls__gradients {
+    float **device; /* [device here] by the device's worker; when reduced,
+                       device[0] by ranges */
+    float **param;  /* [device here * params.count + declared] */
+    float **later;  /* [worker] of the second micro-batch and later ones; NULL
+                       when there is but one */
+    float **later_param; /* [worker * params.count + declared] */
+} ls__gradients;
+
 struct ls_trainer {
     ls_pool *pool;
     ls_trainer_options options;
@@ -28,13 +38,7 @@ struct ls_trainer {
     float *moment[3]; /* [element - owned.first] of the owned range, each piece
                          by its owner; the average of the weights comes last */
     bool averaged;    /* the average stands in the parameters' place */
-    float **grad;     /* [device here] by the device's worker; when reduced,
-                         grad[0] by ranges */
-    float **later;    /* [worker] a gradient of the second micro-batch and
-                         later ones; NULL when there is but one */
-    float **grad_of;  /* [device here * params.count + declared] */
-    float **later_of; /* [worker * params.count + declared] */
-
+    ls__gradients grad;
     int64_t use;      /* how often they were taken for a computation */
     ls_gradients *between; /* has a function for between reduction and update;
                               NULL: none does */

@@ -148,7 +148,8 @@ static bool is_good_row(const ls_trainer *t, int device, const ls_sums *sums,
     int64_t n = t->model.params.floats;
 
     return is_finite(sums->loss) && is_finite(sums->weight) &&
-           (!train || ls__kernels()->first_nonfinite(n, t->grad[device]) == n);
+           (!train ||
+            ls__kernels()->first_nonfinite(n, t->grad.device[device]) == n);
 }
 
 /* The first row of a shard whose loss, or gradient where train, is not finite
@@ -157,7 +158,7 @@ static int64_t bad_row_of(ls__step *s, int device, int micro, bool train)
 {
     const ls_trainer *t = s->trainer;
     ls_shard all = ls__step_shard(s, device, micro);
-    float **grads = t->grad_of + device * t->model.params.count;
+    float **grads = t->grad.param + device * t->model.params.count;
 
     for (int64_t row = 0; row < all.rows; row++) {
         ls_shard one = ls__device_row(t, &all, row, t->row);

@@ -103,7 +103,7 @@ static int check_others(const ls_trainer *t, int device)
 
     for (int d = 0; d < t->devices.count; d++)
         for (int64_t i = 0; d != device && i < t->model.params.floats; i++)
-            if (!poisoned(t->grad[d] + i)) {
+            if (!poisoned(t->grad.device[d] + i)) {
                 snprintf(what, sizeof what, "wrote to device %d's gradient of",
                          d);
                 return found(t, device, what, i);
@@ -131,9 +131,9 @@ static int check_guards(const ls_trainer *t, int device)
 
     for (int d = 0; d < t->devices.count; d++)
         for (int64_t i = 0; i < LS__GUARD; i++) {
-            if (!poisoned(t->grad[d] - 1 - i))
+            if (!poisoned(t->grad.device[d] - 1 - i))
                 return outside(t, device, d, -1 - i);
-            if (!poisoned(t->grad[d] + n + i))
+            if (!poisoned(t->grad.device[d] + n + i))
                 return outside(t, device, d, n + i);
         }
     return 0;
@@ -142,7 +142,7 @@ static int check_guards(const ls_trainer *t, int device)
 /* Padding is nobody's.  A graph may leave gradients out: they stay zero. */
 static int check_own(const ls_trainer *t, int device)
 {
-    const float *g = t->grad[device];
+    const float *g = t->grad.device[device];
 
     for (int i = 0; i < t->model.params.count; i++) {
         const ls__slot *s = &t->model.params.slot[i];
@@ -167,14 +167,14 @@ static int call(ls_trainer *t, int device, const ls_shard *shard,
 {
     *sums = (ls_sums){.correct = __builtin_nan("")};
     return ls__device_run(t, device, shard,
-                            t->grad_of + device * t->model.params.count, sums);
+                          t->grad.param + device * t->model.params.count, sums);
 }
 
 static int check_again(const ls_trainer *t, int device, const ls_sums *first,
                        const ls_sums *again)
 {
     int64_t n = t->model.params.floats;
-    int64_t at = first_difference(t->grad[device], t->watch->grad, n);
+    int64_t at = first_difference(t->grad.device[device], t->watch->grad, n);
 
     if (at < n)
         return found(t, device, "when called again made another gradient of",
@@ -200,7 +200,7 @@ static void digest_of(const ls_trainer *t, int device, uint8_t digest[32])
     ls__sha256 sha;
 
     ls__sha256_init(&sha);
-    ls__sha256_update(&sha, t->grad[device],
+    ls__sha256_update(&sha, t->grad.device[device],
                       (size_t)t->model.params.floats * sizeof(float));
     ls__sha256_final(&sha, digest);
 }
@@ -218,8 +218,8 @@ static int call_twice(ls_trainer *t, int device, const ls_shard *shard)
         (status = check_own(t, device)) < 0 ||
         (status = check_guards(t, device)) < 0)
         return status;
-    memcpy(t->watch->grad, t->grad[device], (size_t)n * sizeof(float));
-    poison(t->grad[device], n);
+    memcpy(t->watch->grad, t->grad.device[device], (size_t)n * sizeof(float));
+    poison(t->grad.device[device], n);
     if (call(t, device, shard, &again) < 0)
         return ls__fail(LS_EUSER, "step %lld: the gradient function of device "
                         "%d failed when called again", (long long)t->step,
@@ -236,12 +236,12 @@ int ls__watch_device(ls_trainer *t, int device, const ls_shard *shard)
 
     memcpy(t->watch->value, t->model.value, (size_t)n * sizeof(float));
     for (int d = 0; d < t->devices.count; d++)
-        poison(t->grad[d] - LS__GUARD, n + 2 * LS__GUARD);
+        poison(t->grad.device[d] - LS__GUARD, n + 2 * LS__GUARD);
     status = call_twice(t, device, shard);
-    clear_poison(t->grad[device], n);
+    clear_poison(t->grad.device[device], n);
     digest_of(t, device, t->watch->digest[device]);
     for (int d = 0; d < t->devices.count; d++)
-        memset(t->grad[d], 0, (size_t)n * sizeof(float));
+        memset(t->grad.device[d], 0, (size_t)n * sizeof(float));
     return status;
 }
 
