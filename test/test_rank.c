@@ -423,11 +423,12 @@ END_TEST
 
 static int agree(const ls_transport *t, void *user)
 {
-    ls__fact fact[] = {{"version", "1"}, {"seed", "4"}, {"graph", "a b c"}};
+    ls__facts f = {.count = 0};
 
-    if (t->rank == *(int *)user)
-        strcpy(fact[1].value, "5");
-    return ls__agree(t, 3, fact);
+    ls__facts_put(&f, "version", "1");
+    ls__facts_put(&f, "seed", t->rank == *(int *)user ? "5" : "4");
+    ls__facts_put(&f, "graph", "a b c");
+    return ls__agree(t, &f);
 }
 
 /* All ranks name the same first difference. */

@@ -6,7 +6,6 @@
 #include "rank/agree.h"
 #include "train/ranks.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,50 +14,35 @@ enum {
     ARRAYS = LS__FACTS - 8 /* beyond these the rows alone are compared */
 };
 
-typedef struct list {
-    ls__fact fact[LS__FACTS];
-    int count;
-} list;
-
-__attribute__((format(printf, 3, 4)))
-static void put(list *l, const char *name, const char *format, ...)
+static void put_arrays(ls__facts *f, const ls_source *s)
 {
-    ls__fact *f = &l->fact[l->count++];
-    va_list args;
-
-    va_start(args, format);
-    snprintf(f->name, sizeof f->name, "%s", name);
-    vsnprintf(f->value, sizeof f->value, format, args);
-    va_end(args);
-}
-
-static void put_arrays(list *l, const ls_source *s)
-{
-    put(l, "the number of arrays of the data", "%d%s", s->arrays,
-        s->weighted ? " with weights" : "");
+    ls__facts_put(f, "the number of arrays of the data", "%d%s", s->arrays,
+                  s->weighted ? " with weights" : "");
     for (int a = 0; a < s->arrays && a < ARRAYS; a++) {
         const ls_array_spec *spec = &s->array[a];
         char text[LS__SHAPE_TEXT];
 
         ls__shape_text(text, spec->rank, spec->shape);
-        put(l, "an array of the data", "\"%.24s\" %.40s", spec->name, text);
+        ls__facts_put(f, "an array of the data", "\"%.24s\" %.40s", spec->name,
+                      text);
     }
 }
 
-static void put_cut(list *l, const ls__rows *r)
+static void put_cut(ls__facts *f, const ls__rows *r)
 {
     const ls_loader_options *o = r->options;
 
-    put(l, "the number of rows of the data", "%lld",
-        (long long)r->source->rows);
-    put(l, "the number of rows of a batch", "%lld", (long long)r->batch);
-    put(l, "what is done about rows that do not divide", "%d",
-        (int)o->uneven);
+    ls__facts_put(f, "the number of rows of the data", "%lld",
+                  (long long)r->source->rows);
+    ls__facts_put(f, "the number of rows of a batch", "%lld",
+                  (long long)r->batch);
+    ls__facts_put(f, "what is done about rows that do not divide", "%d",
+                  (int)o->uneven);
     if (o->shuffle)
-        put(l, "the order of rows", "that of key %08x %08x", o->key.word[0],
-            o->key.word[1]);
+        ls__facts_put(f, "the order of rows", "that of key %08x %08x",
+                      o->key.word[0], o->key.word[1]);
     else
-        put(l, "the order of rows", "as they stand");
+        ls__facts_put(f, "the order of rows", "as they stand");
 }
 
 static void hash_rows(const ls__rows *r, int64_t n, char hex[65])
@@ -77,7 +61,7 @@ static void hash_rows(const ls__rows *r, int64_t n, char hex[65])
 }
 
 /* The first row, the last one, and some between. */
-static int put_rows(list *l, const ls__rows *r)
+static int put_rows(ls__facts *f, const ls__rows *r)
 {
     int64_t rows = r->source->rows, n = r->batch < LOOKS ? r->batch : LOOKS;
     char name[48], hex[65];
@@ -95,21 +79,21 @@ static int put_rows(list *l, const ls__rows *r)
     hash_rows(r, n, hex);
     snprintf(name, sizeof name, "the hash of %d rows of the data",
              (int)n);
-    put(l, name, "%.16s", hex);
+    ls__facts_put(f, name, "%.16s", hex);
     return 0;
 }
 
 int ls__loader_compare(const ls_trainer *t, const ls__rows *r)
 {
     const ls_transport *link = ls__ranks_link(t->ranks);
-    list l = {.count = 0};
+    ls__facts f = {.count = 0};
     int status;
 
-    put_cut(&l, r);
-    put_arrays(&l, r->source);
-    if ((status = ls__agree(link, l.count, l.fact)) < 0)
+    put_cut(&f, r);
+    put_arrays(&f, r->source);
+    if ((status = ls__agree(link, &f)) < 0)
         return status;
-    memset(&l, 0, sizeof l);
-    status = ls__spread_agree(t, put_rows(&l, r));
-    return status < 0 ? status : ls__agree(link, l.count, l.fact);
+    memset(&f, 0, sizeof f);
+    status = ls__spread_agree(t, put_rows(&f, r));
+    return status < 0 ? status : ls__agree(link, &f);
 }

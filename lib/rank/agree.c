@@ -4,15 +4,26 @@
 #include "base/memory.h"
 #include "rank/link.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What one rank says. */
-typedef struct list {
-    ls__fact fact[LS__FACTS];
-} list;
+void ls__facts_put(ls__facts *f, const char *name, const char *format, ...)
+{
+    ls__fact *next = &f->fact[f->count];
+    va_list args;
 
-static int compare(const ls_transport *t, const list *of)
+    if (f->count == LS__FACTS)
+        return;
+    va_start(args, format);
+    snprintf(next->name, sizeof next->name, "%s", name);
+    vsnprintf(next->value, sizeof next->value, format, args);
+    va_end(args);
+    f->count++;
+}
+
+static int compare(const ls_transport *t, const ls__facts *of)
 {
     for (int i = 0; i < LS__FACTS; i++)
         for (int r = 1; r < t->ranks; r++) {
@@ -27,14 +38,14 @@ static int compare(const ls_transport *t, const list *of)
     return 0;
 }
 
-int ls__agree(const ls_transport *t, int facts, const ls__fact *fact)
+int ls__agree(const ls_transport *t, const ls__facts *facts)
 {
-    list *of = ls__new((size_t)t->ranks, sizeof *of, "facts of ranks");
+    ls__facts *of = ls__new((size_t)t->ranks, sizeof *of, "facts of ranks");
     int64_t *border = ls__new((size_t)t->ranks + 1, sizeof *border, "facts");
     int status = of && border ? 0 : LS_ENOMEM;
 
     if (status == 0) {
-        memcpy(of[t->rank].fact, fact, (size_t)facts * sizeof *fact);
+        of[t->rank] = *facts;
         for (int r = 0; r <= t->ranks; r++)
             border[r] = r * (int64_t)sizeof *of;
         status = ls__link_gather(t, of, border);

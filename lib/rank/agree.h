@@ -13,8 +13,17 @@ typedef struct ls__fact {
     char value[80];
 } ls__fact;
 
+typedef struct ls__facts {
+    ls__fact fact[LS__FACTS];
+    int count;
+} ls__facts;
+
+/* Add a fact; beyond LS__FACTS it is left out. */
+__attribute__((format(printf, 3, 4))) void
+ls__facts_put(ls__facts *f, const char *name, const char *format, ...);
+
 /* Compare a list of facts over all ranks, which all call it.  LS_EINVAL, on all
  * ranks alike, names the first difference and both values. */
-int ls__agree(const ls_transport *t, int facts, const ls__fact *fact);
+int ls__agree(const ls_transport *t, const ls__facts *facts);
 
 #endif

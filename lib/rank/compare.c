@@ -32,10 +32,10 @@ static void put_fact(ls__fact *f, const ls_setting *s)
 /* Ranks with fewer settings would end before the others. */
 static int compare_count(const ls_transport *t, int settings)
 {
-    ls__fact fact = {"the number of settings", ""};
+    ls__facts f = {.count = 0};
 
-    snprintf(fact.value, sizeof fact.value, "%d", settings);
-    return ls__agree(t, 1, &fact);
+    ls__facts_put(&f, "the number of settings", "%d", settings);
+    return ls__agree(t, &f);
 }
 
 int ls_transport_compare(const ls_transport *t, int settings,
@@ -47,13 +47,13 @@ int ls_transport_compare(const ls_transport *t, int settings,
     int status = compare_count(t, settings);
 
     for (int i = 0; i < settings && status == 0; i += LS__FACTS) {
-        int n = settings - i < LS__FACTS ? settings - i : LS__FACTS;
-        ls__fact fact[LS__FACTS];
+        ls__facts f = {.count = settings - i};
 
-        memset(fact, 0, sizeof fact);
-        for (int k = 0; k < n; k++)
-            put_fact(&fact[k], &setting[i + k]);
-        status = ls__agree(t, n, fact);
+        if (f.count > LS__FACTS)
+            f.count = LS__FACTS;
+        for (int k = 0; k < f.count; k++)
+            put_fact(&f.fact[k], &setting[i + k]);
+        status = ls__agree(t, &f);
     }
     return status;
 }

@@ -3,29 +3,7 @@
 #include "base/sha.h"
 #include "train/schedule.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-typedef struct list {
-    ls__fact *fact;
-    int count;
-} list;
-
-__attribute__((format(printf, 3, 4)))
-static void put(list *l, const char *name, const char *format, ...)
-{
-    ls__fact *f = &l->fact[l->count];
-    va_list args;
-
-    if (l->count == LS__FACTS)
-        return;
-    va_start(args, format);
-    snprintf(f->name, sizeof f->name, "%s", name);
-    vsnprintf(f->value, sizeof f->value, format, args);
-    va_end(args);
-    l->count++;
-}
 
 /* ------ the model ------ */
 
@@ -47,7 +25,7 @@ static void hash_node(ls__sha256 *sha, const ls_node *n)
         ls__sha256_update(sha, &n->in[i]->id, sizeof n->in[i]->id);
 }
 
-static void put_graph(list *l, const ls__model *m)
+static void put_graph(ls__facts *f, const ls__model *m)
 {
     char hex[65];
     ls__sha256 sha;
@@ -60,16 +38,17 @@ static void put_graph(list *l, const ls__model *m)
     for (int i = 0; i < m->plan->count; i++)
         hash_node(&sha, m->plan->instr[i].node);
     ls__sha256_hex(&sha, hex);
-    put(l, "the graph", "%.16s", hex);
+    ls__facts_put(f, "the graph", "%.16s", hex);
     /* Where products have bits of their own, all ranks need the same. */
     if (!m->plan->backend.portable)
-        put(l, "the maker of products", "%s %s on %s", m->plan->backend.name,
-            m->plan->backend.text, ls__kernels()->name);
+        ls__facts_put(f, "the maker of products", "%s %s on %s",
+                      m->plan->backend.name, m->plan->backend.text,
+                      ls__kernels()->name);
     else
-        put(l, "the maker of products", "any");
+        ls__facts_put(f, "the maker of products", "any");
 }
 
-static void put_values(list *l, const ls__model *m)
+static void put_values(ls__facts *f, const ls__model *m)
 {
     char hex[65];
     ls__sha256 sha;
@@ -84,20 +63,20 @@ static void put_values(list *l, const ls__model *m)
                           (size_t)s->size * sizeof *m->value);
     }
     ls__sha256_hex(&sha, hex);
-    put(l, "the hash of the parameters", "%.16s", hex);
+    ls__facts_put(f, "the hash of the parameters", "%.16s", hex);
 }
 
 /* ------ the options ------ */
 
-static void put_choice(list *l, const ls__choice *c, const void *of)
+static void put_choice(ls__facts *f, const ls__choice *c, const void *of)
 {
-    put(l, c->what, "%s", c->name);
+    ls__facts_put(f, c->what, "%s", c->name);
     for (int i = 0; i < LS__OPTIONS && c->option[i].is; i++)
-        put(l, c->option[i].is->name, "%.17g",
-            ls__option_get(c->option[i].is, of));
+        ls__facts_put(f, c->option[i].is->name, "%.17g",
+                      ls__option_get(c->option[i].is, of));
 }
 
-static void put_boundaries(list *l, const ls_schedule *s)
+static void put_boundaries(ls__facts *f, const ls_schedule *s)
 {
     ls__sha256 sha;
     char hex[65];
@@ -110,10 +89,10 @@ static void put_boundaries(list *l, const ls_schedule *s)
                           sizeof s->boundary[i].factor);
     }
     ls__sha256_hex(&sha, hex);
-    put(l, "the list of boundaries", "%d: %.16s", s->boundaries, hex);
+    ls__facts_put(f, "the list of boundaries", "%d: %.16s", s->boundaries, hex);
 }
 
-static void put_groups(list *l, const ls_trainer_options *o)
+static void put_groups(ls__facts *f, const ls_trainer_options *o)
 {
     ls__sha256 sha;
     char hex[65];
@@ -127,41 +106,38 @@ static void put_groups(list *l, const ls_trainer_options *o)
         ls__sha256_update(&sha, number, sizeof number);
     }
     ls__sha256_hex(&sha, hex);
-    put(l, "the list of groups", "%d: %.16s", o->groups, hex);
+    ls__facts_put(f, "the list of groups", "%d: %.16s", o->groups, hex);
 }
 
-static void put_options(list *l, const ls_trainer *t)
+static void put_options(ls__facts *f, const ls_trainer *t)
 {
     const ls_trainer_options *o = &t->options;
 
-    put(l, "seed", "%lld", (long long)o->seed);
-    put(l, "keys", "%d", (int)o->keys);
-    put_choice(l, ls__optim_choice(o->optimizer.kind), &o->optimizer);
-    put(l, "lr", "%.17g", o->optimizer.lr);
-    put_choice(l, ls__schedule_choice(o->schedule.kind), &o->schedule);
+    ls__facts_put(f, "seed", "%lld", (long long)o->seed);
+    ls__facts_put(f, "keys", "%d", (int)o->keys);
+    put_choice(f, ls__optim_choice(o->optimizer.kind), &o->optimizer);
+    ls__facts_put(f, "lr", "%.17g", o->optimizer.lr);
+    put_choice(f, ls__schedule_choice(o->schedule.kind), &o->schedule);
     if (ls__schedule_has_boundaries(o->schedule.kind))
-        put_boundaries(l, &o->schedule);
-    put(l, "clip_norm", "%.17g", o->clip_norm);
-    put(l, "accumulate", "%d", t->micro);
-    put(l, "mean", "%d", (int)o->mean);
-    put(l, "precision", "%d", (int)o->precision);
-    put(l, "average", "%.17g", o->average);
-    put_groups(l, o);
-    put(l, "dropout_key", "%d %08x %08x", o->own_dropout_key,
-        o->dropout_key.word[0], o->dropout_key.word[1]);
+        put_boundaries(f, &o->schedule);
+    ls__facts_put(f, "clip_norm", "%.17g", o->clip_norm);
+    ls__facts_put(f, "accumulate", "%d", t->micro);
+    ls__facts_put(f, "mean", "%d", (int)o->mean);
+    ls__facts_put(f, "precision", "%d", (int)o->precision);
+    ls__facts_put(f, "average", "%.17g", o->average);
+    put_groups(f, o);
+    ls__facts_put(f, "dropout_key", "%d %08x %08x", o->own_dropout_key,
+                  o->dropout_key.word[0], o->dropout_key.word[1]);
 }
 
-int ls__facts_of(const ls_trainer *t, ls__fact fact[LS__FACTS])
+void ls__facts_of(const ls_trainer *t, ls__facts *f)
 {
-    list l = {.fact = fact};
-
-    memset(fact, 0, LS__FACTS * sizeof *fact);
-    put(&l, "the version of lockstep", "%s", ls_version());
-    put(&l, "devices", "%d", t->devices.of);
-    put_options(&l, t);
-    put(&l, "the number of parameters", "%d, %lld floats",
-        t->model.params.count, (long long)t->model.params.floats);
-    put_graph(&l, &t->model);
-    put_values(&l, &t->model);
-    return l.count;
+    memset(f, 0, sizeof *f);
+    ls__facts_put(f, "the version of lockstep", "%s", ls_version());
+    ls__facts_put(f, "devices", "%d", t->devices.of);
+    put_options(f, t);
+    ls__facts_put(f, "the number of parameters", "%d, %lld floats",
+                  t->model.params.count, (long long)t->model.params.floats);
+    put_graph(f, &t->model);
+    put_values(f, &t->model);
 }

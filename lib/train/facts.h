@@ -5,7 +5,7 @@
 #include "rank/agree.h"
 #include "train/trainer.h"
 
-/* Fill in the facts; returns how many.  The parameters' values count too. */
-int ls__facts_of(const ls_trainer *t, ls__fact fact[LS__FACTS]);
+/* Fill in the facts.  The parameters' values count too. */
+void ls__facts_of(const ls_trainer *t, ls__facts *facts);
 
 #endif

@@ -48,8 +48,8 @@ static int run_micro(ls__step *s, int worker, int device, int micro,
     float **grads = later ? t->grad.later_param + worker * t->model.params.count
                           : t->grad.param + device * t->model.params.count;
     ls_sums sums = {.correct = __builtin_nan("")};
-    int status = ls__device_run(t, device, &shard,
-                                  s->pass->train ? grads : NULL, &sums);
+    int status =
+        ls__device_run(t, device, &shard, s->pass->train ? grads : NULL, &sums);
 
     add_sums(total, &sums, t->model.metrics);
     if (later && s->pass->train)
@@ -76,23 +76,34 @@ void ls__phase_gradients(ls__step *s, int worker, int device)
     report->status = status;
 }
 
-void ls__phase_predict(ls__step *s, int worker, int device)
+void ls__phase_shards(ls__step *s, int device, ls__shard_fn *fn)
 {
     const ls_trainer *t = s->trainer;
     ls__report *report = &s->notes.report[t->devices.first + device];
     int status = 0;
 
-    (void)worker;
     ls__step_report(s, report);
     for (int m = 0; m < t->micro && status == 0; m++) {
         ls_shard shard = ls__step_shard(s, device, m);
 
-        status = ls__exec_output(t->context[device],
-                                         &t->model.weights, &shard, s->output,
-                                         s->out + shard.first * s->output->size);
+        status = fn(s, device, &shard);
         report->failed = ls__device_failed(t, device);
     }
     report->status = status;
+}
+
+static int predict(ls__step *s, int device, const ls_shard *shard)
+{
+    const ls_trainer *t = s->trainer;
+
+    return ls__exec_output(t->context[device], &t->model.weights, shard,
+                           s->output, s->out + shard->first * s->output->size);
+}
+
+void ls__phase_predict(ls__step *s, int worker, int device)
+{
+    (void)worker;
+    ls__phase_shards(s, device, predict);
 }
 
 /* ------ reduce ------ */

@@ -11,6 +11,13 @@ bool ls__phase_prepare(ls__step *s, int worker);
  * in a pass that does not train, its sums alone.  Parameters are read only. */
 void ls__phase_gradients(ls__step *s, int worker, int device);
 
+/* What a pass that does not train asks of each shard of a device, one after the
+ * other; a status other than 0 ends it. */
+typedef int ls__shard_fn(ls__step *s, int device, const ls_shard *shard);
+
+/* Go through a device's shards and report how it ended. */
+void ls__phase_shards(ls__step *s, int device, ls__shard_fn *fn);
+
 /* The rows of an output that are a device's. */
 void ls__phase_predict(ls__step *s, int worker, int device);
 

@@ -165,7 +165,8 @@ const ls_transport *ls__ranks_link(const ls__ranks *r)
 
 int ls__ranks_compare(ls__ranks *r, const ls_trainer *t)
 {
-    ls__fact fact[LS__FACTS];
+    ls__facts facts;
 
-    return ls__agree(r->link, ls__facts_of(t, fact), fact);
+    ls__facts_of(t, &facts);
+    return ls__agree(r->link, &facts);
 }

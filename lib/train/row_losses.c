@@ -13,10 +13,11 @@
  * one. */
 static const ls__goal one_number = {.size = 1};
 
-/* The rows of one shard; row[input] is room for where a row is. */
-static int compute(const ls_trainer *t, int device, const ls_shard *shard,
-                   const void **row, float *loss)
+static int compute(ls__step *s, int device, const ls_shard *shard)
 {
+    const ls_trainer *t = s->trainer;
+    const void **row = s->row + device * t->model.inputs;
+    float *loss = s->out + shard->first;
     int status = 0;
 
     for (int64_t i = 0; i < shard->rows && status >= 0; i++) {
@@ -32,20 +33,8 @@ static int compute(const ls_trainer *t, int device, const ls_shard *shard,
 
 static void run_device(ls__step *s, int worker, int device)
 {
-    const ls_trainer *t = s->trainer;
-    ls__report *report = &s->notes.report[t->devices.first + device];
-    const void **row = s->row + device * t->model.inputs;
-    int status = 0;
-
     (void)worker;
-    ls__step_report(s, report);
-    for (int m = 0; m < t->micro && status == 0; m++) {
-        ls_shard shard = ls__step_shard(s, device, m);
-
-        status = compute(t, device, &shard, row, s->out + shard.first);
-        report->failed = ls__device_failed(t, device);
-    }
-    report->status = status;
+    ls__phase_shards(s, device, compute);
 }
 
 /* clang-format off */
