@@ -26,17 +26,17 @@ extern "C" {
 
 /* ------ Early stopping ------ */
 
-/* Begins as zeros, but for what one wants otherwise. */
+/* The rule for ending a run.  All members begin as 0 unless they are set. */
 typedef struct ls_early_stop {
-    int64_t patience; /* end after so many values in a row that are not better;
-                         0: never */
-    double min_delta; /* values are better by more than this */
-    bool rising;      /* the larger is better, as an accuracy; or else the
-                         smaller, as a loss */
-    /* What it has seen: */
-    int64_t values;   /* how many, */
-    int64_t since;    /* how many of them after the best, */
-    double best;      /* and that; NaN: none was a number */
+    int64_t patience; /* The run ends after so many values in a row that are
+                         not better; 0: never. */
+    double min_delta; /* A value is better by more than this. */
+    bool rising;      /* The larger value is better, as of an accuracy; or else
+                         the smaller, as of a loss. */
+    /* What it has seen, which ls_early_stop_take writes: */
+    int64_t values;   /* The number of values. */
+    int64_t since;    /* The number of values after the best one. */
+    double best;      /* The best value; NaN: no value was a number. */
     double room[LS_ROOM];
 } ls_early_stop;
 
@@ -49,20 +49,20 @@ LS_API bool ls_early_stop_take(ls_early_stop *stop, double value);
 
 /* optax.contrib.reduce_on_plateau's rule. */
 typedef struct ls_plateau {
-    double factor;     /* by which the rate goes down */
-    int64_t patience;  /* it does after so many values in a row that are not
-                          better; 0: never */
-    double rtol, atol; /* a value is better below (1 - rtol) best - atol, or if
-                          rising above (1 + rtol) best + atol */
-    int64_t cooldown;  /* values after that in which nothing is counted */
-    double min_scale;  /* it goes no lower than this, of what it began with */
-    bool rising;       /* the larger is better */
-    /* What it has seen: */
-    int64_t values;    /* how many, */
-    int64_t since;     /* how many in a row were not better, */
-    int64_t rest;      /* how many the cooldown still has, */
-    double best;       /* the best, */
-    double scale;      /* and what the rate is multiplied by */
+    double factor;     /* The rate is multiplied by this on a plateau. */
+    int64_t patience;  /* A plateau is so many values in a row that are not
+                          better; 0: there is none. */
+    double rtol, atol; /* A value is better below (1 - rtol) best - atol, or if
+                          rising above (1 + rtol) best + atol. */
+    int64_t cooldown;  /* So many values after a plateau are not counted. */
+    double min_scale;  /* scale becomes no smaller than this. */
+    bool rising;       /* The larger value is better. */
+    /* What it has seen, which ls_plateau_take writes: */
+    int64_t values;    /* The number of values. */
+    int64_t since;     /* The number of values in a row that were not better. */
+    int64_t rest;      /* The number of values that the cooldown still has. */
+    double best;       /* The best value. */
+    double scale;      /* The rate is multiplied by this. */
     double room[LS_ROOM];
 } ls_plateau;
 

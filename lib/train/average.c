@@ -1,27 +1,9 @@
-/* What of a trainer may be set between steps, and the average of its weights. */
+/* The average of the weights, which is kept with each parameter as its moments
+ * are. */
 #include "base/error.h"
 #include "train/average.h"
 #include "train/optim.h"
 #include "train/seam.h"
-
-int ls_trainer_set_lr(ls_trainer *t, double lr)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    if (!(lr >= 0 && lr < __builtin_inf()))
-        return ls__fail(LS_EINVAL, "the learning rate is %g; it must be a "
-                        "finite number from 0 up", lr);
-    t->lr = lr;
-    return 0;
-}
-
-int ls_trainer_set_step(ls_trainer *t, int64_t step)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    if (step < 0)
-        return ls__fail(LS_EINVAL, "step %lld is negative", (long long)step);
-    t->step = step;
-    return 0;
-}
 
 /* ------ what is kept with each parameter ------ */
 

@@ -1,11 +1,11 @@
-/* What a trainer keeps with each parameter, and the average of the weights. */
+/* What a trainer keeps for each parameter, and the average of the weights. */
 #ifndef LS_TRAIN_AVERAGE_H
 #define LS_TRAIN_AVERAGE_H
 
 #include "train/trainer.h"
 
-/* The moments of the optimizer, then the average where there is one; and their
- * names. */
+/* The number and the names of what is kept: the moments of the optimizer, then
+ * the average where there is one. */
 int ls__trainer_moments(const ls_trainer *t);
 const char *ls__trainer_moment_name(const ls_trainer *t, int i);
 

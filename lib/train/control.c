@@ -1,8 +1,30 @@
-/* What becomes of a run by a number that is watched. */
+/* What may be decided between steps: the rate, the step's number, and what
+ * becomes of a run by a number that is watched. */
 #include "base/error.h"
-#include "lockstep.h"
+#include "train/trainer.h"
 
 static const double NOTHING = __builtin_nan("");
+
+/* ------ what is set ------ */
+
+int ls_trainer_set_lr(ls_trainer *t, double lr)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    if (!(lr >= 0 && lr < __builtin_inf()))
+        return ls__fail(LS_EINVAL, "the learning rate is %g; it must be a "
+                        "finite number from 0 up", lr);
+    t->lr = lr;
+    return 0;
+}
+
+int ls_trainer_set_step(ls_trainer *t, int64_t step)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    if (step < 0)
+        return ls__fail(LS_EINVAL, "step %lld is negative", (long long)step);
+    t->step = step;
+    return 0;
+}
 
 /* ------ early stopping ------ */
 
