@@ -1,8 +1,8 @@
 /* What a step costs, counted from the graph, and what it took, read from the
  * laps that step.c keeps of each worker. */
-#include "train/average.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "train/average.h"
 #include "train/trainer.h"
 
 /* Backward makes two gradients, of the operands of each product: those of a

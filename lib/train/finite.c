@@ -1,8 +1,8 @@
 /* Whether a trainer's state is still made of numbers.  A step checks losses and
  * gradients; an update of finite ones can overflow all the same. */
-#include "train/average.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
+#include "train/average.h"
 #include "train/optim.h"
 #include "train/trainer.h"
 
