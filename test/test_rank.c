@@ -212,7 +212,10 @@ END_TEST
 
 /* ------ The exchange ------ */
 
-enum { N = 3 * 4096 + 48 };
+enum {
+    N = 3 * 4096 + 48,
+    LONG = 170 * 4096 + 48 /* of several sections, on up to 5 ranks */
+};
 
 typedef struct sum {
     int devices;
@@ -274,13 +277,21 @@ static int exchange(ls__exchange *x, float *const *grad, float scale)
 {
     ls__reduction r = {.buffer = x->partial, .count = x->cut.parts,
                        .part = x->cut.part, .of = x->cut.devices,
-                       .factor = scale, .out = grad[0] + x->own.first};
-    int status;
+                       .factor = scale, .out = grad[0],
+                       .here = ls__exchange_parts(x)};
+    int sections = ls__sections(x->n, x->link->ranks), status = 0;
 
     sum_parts(x, grad);
-    if ((status = ls__exchange_scatter(x, grad)) < 0)
+    for (int k = sections - 1; k >= 0 && status == 0; k--)
+        status = ls__exchange_expect(x, k);
+    for (int k = sections - 1; k >= 0 && status == 0; k--)
+        status = ls__exchange_leave(x, grad, k);
+    if (status < 0 || (status = ls__link_wait(x->link)) < 0)
         return status;
-    ls__reduce(&r, (ls__range){0, x->own.last - x->own.first});
+    for (ls__stretch s = {0}; ls__owned_next(&x->own, &s);) {
+        r.shift = s.at - s.range.first;
+        ls__reduce(&r, s.range);
+    }
     return ls__exchange_gather(x, grad[0]);
 }
 
@@ -332,17 +343,66 @@ START_TEST(test_exchange)
 }
 END_TEST
 
-/* So do they when messages overtake each other. */
+/* Sections follow each other and are whole blocks; each element has one owner,
+ * and no rank owns more than a block a section more than another. */
+START_TEST(test_owned)
+{
+    static const int64_t floats[] = {16, 4096, N, LONG, 838 * 4096, 1 << 26};
+
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
+        for (int ranks = 1; ranks <= 70; ranks += 1 + ranks / 6) {
+            int64_t n = floats[i], at = 0, owned = 0, least = n, most = 0;
+            int sections = ls__sections(n, ranks);
+
+            ck_assert_int_ge(sections, 1);
+            for (int k = 0; k < sections; k++) {
+                ls__range s = ls__section(n, ranks, k);
+
+                ck_assert_int_eq(s.first, at);
+                ck_assert_int_eq(s.first % LS__REDUCE_BLOCK, 0);
+                for (int r = 0; r < ranks; r++) { /* in the section's order */
+                    ls__owned o = {n, (r + ranks - k % ranks) % ranks, ranks};
+                    ls__range part = ls__owned_part(&o, k);
+
+                    ck_assert_int_eq(part.first, at);
+                    ck_assert(part.last == n ||
+                              part.last % LS__REDUCE_BLOCK == 0);
+                    at = part.last;
+                }
+                ck_assert_int_eq(s.last, at);
+            }
+            ck_assert_int_eq(at, n);
+            for (int r = 0; r < ranks; r++) {
+                ls__owned o = {n, r, ranks};
+                int64_t has = ls__owned_floats(&o);
+
+                owned += has;
+                least = has < least ? has : least;
+                most = has > most ? has : most;
+            }
+            ck_assert_int_eq(owned, n);
+            ck_assert_int_le(most - least, (sections + 1) * LS__REDUCE_BLOCK);
+        }
+}
+END_TEST
+
+/* So do they when there are several sections, and messages overtake each
+ * other. */
 START_TEST(test_overtaking)
 {
     ls_ranks_options o = {.delay = 2e-4, .shuffle = 3, .bandwidth = 1e9};
     ls_ranks *all;
     sum s;
 
-    make_sum(&s, N);
+    make_sum(&s, LONG);
     s.devices = DEVICES;
     define(&s);
-    for (; o.shuffle < 9; o.shuffle++) {
+    for (int r = 2; r < 5; r++) {
+        OK(ls_ranks_open(&all, r, NULL));
+        all_succeed(all, r, sum_over_ranks, &s);
+        ls_ranks_close(all);
+    }
+    for (; o.shuffle < 6; o.shuffle++) {
         OK(ls_ranks_open(&all, 5, &o));
         all_succeed(all, 5, sum_over_ranks, &s);
         ls_ranks_close(all);
@@ -391,8 +451,9 @@ static int gather_records(const ls_transport *t, void *user)
         status = ls__exchange_size(&x, N);
     for (int d = 0; d < mine.count; d++)
         device[mine.first + d] = mine.first + d + 0.5;
-    for (int64_t i = x.own.first; i < x.own.last; i += LS__REDUCE_BLOCK)
-        block[i / LS__REDUCE_BLOCK] = (double)i;
+    for (ls__stretch s = {0}; ls__owned_next(&x.own, &s);)
+        for (int64_t i = s.range.first; i < s.range.last; i += LS__REDUCE_BLOCK)
+            block[i / LS__REDUCE_BLOCK] = (double)i;
     if (status == 0)
         status = ls__exchange_gather_devices(&x, device, sizeof *device,
                                              sizeof device);
@@ -466,6 +527,7 @@ int main(void)
     tcase_add_test(t, test_sizes);
     tcase_add_test(t, test_refused);
     tcase_add_test(t, test_exchange);
+    tcase_add_test(t, test_owned);
     tcase_add_test(t, test_overtaking);
     tcase_add_test(t, test_bytes);
     tcase_add_test(t, test_records);

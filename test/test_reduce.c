@@ -151,7 +151,8 @@ END_TEST
 START_TEST(test_empty)
 {
     float x = 1.0f, *buffers[] = {&x, &x};
-    ls__reduction r = {buffers, 2, NULL, 2, 2.0f, &x, NULL};
+    ls__reduction r = {.buffer = buffers, .count = 2, .of = 2, .factor = 2.0f,
+                       .out = &x};
 
     ck_assert_int_eq(ls__reduce(&r, (ls__range){0, 0}), -1);
     ck_assert(x == 1.0f);
@@ -178,8 +179,9 @@ static void reduce_part(void *user, int worker)
 static int64_t reduce(ls_pool *pool, const inputs *in, float factor,
                       float *square)
 {
-    job j = {{in->buffer, in->devices, NULL, in->devices, factor,
-              in->buffer[0], square}, ls_pool_workers(pool), in->n, {0}};
+    job j = {{.buffer = in->buffer, .count = in->devices, .of = in->devices,
+              .factor = factor, .out = in->buffer[0], .square = square},
+             ls_pool_workers(pool), in->n, {0}};
 
     ck_assert_int_eq(ls__pool_take(pool), 0);
     ls__pool_run(pool, reduce_part, &j);
@@ -288,7 +290,8 @@ static void complete(int devices, int one, int two)
             partial[i] = in.buffer[part[i].first];
         n += more;
     }
-    ls__reduction r = {partial, n, part, devices, 0.3f, in.buffer[0], NULL};
+    ls__reduction r = {.buffer = partial, .count = n, .part = part,
+                       .of = devices, .factor = 0.3f, .out = in.buffer[0]};
     ck_assert_int_eq(ls__reduce(&r, all), -1);
     ck_assert_mem_eq(in.buffer[0], in.expected, N * sizeof(float));
     free_inputs(&in);

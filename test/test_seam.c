@@ -135,7 +135,7 @@ static void meet(process *p)
 static int open_seam(void *user, const ls_trainer *t)
 {
     process *p = user;
-    size_t n = (size_t)(t->owned.last - t->owned.first);
+    size_t n = (size_t)ls__owned_floats(&t->owned);
 
     p->trainer = t;
     p->seam.parts = 0;
@@ -175,16 +175,15 @@ static int reports(void *user, ls__report *report)
 static int partials(void *user, float *const *grad)
 {
     process *p = user;
-    ls__range mine = p->trainer->owned;
 
     p->grad = grad;
     meet(p);
     for (int k = 0; k < p->seam.parts; k++) {
         const process *q = &p->world->process[p->rank_of[k]];
 
-        memcpy(p->partial[k],
-               q->grad[p->part[k].first - q->seam.devices.first] + mine.first,
-               (size_t)(mine.last - mine.first) * sizeof(float));
+        ls__owned_take(&p->trainer->owned,
+                       q->grad[p->part[k].first - q->seam.devices.first],
+                       p->partial[k]);
     }
     meet(p);
     return 0;
@@ -197,16 +196,16 @@ static int sound(void *user, int64_t *bad, float *square)
     p->bad = *bad;
     p->square = square;
     meet(p);
-    for (int r = p->world->ranks - 1; r >= 0; r--) {
+    for (int r = 0; r < p->world->ranks; r++) {
         const process *q = &p->world->process[r];
-        ls__range owned = q->trainer->owned;
-        int64_t first = owned.first / LS__REDUCE_BLOCK;
-        int64_t last = ls__reduce_blocks(owned.last);
 
-        *bad = q->bad >= 0 ? q->bad : *bad;
-        if (square && q != p && owned.first < owned.last)
-            memcpy(square + first, q->square + first,
-                   (size_t)(last - first) * sizeof *square);
+        if (q->bad >= 0 && (*bad < 0 || q->bad < *bad))
+            *bad = q->bad;
+        for (ls__stretch s = {0}; square && q != p &&
+                                    ls__owned_next(&q->trainer->owned, &s);)
+            for (int64_t i = s.range.first; i < s.range.last;
+                 i += LS__REDUCE_BLOCK)
+                square[i / LS__REDUCE_BLOCK] = q->square[i / LS__REDUCE_BLOCK];
     }
     meet(p);
     return 0;
@@ -220,11 +219,11 @@ static int values(void *user, float *value)
     meet(p);
     for (int r = 0; r < p->world->ranks; r++) {
         const process *q = &p->world->process[r];
-        ls__range owned = q->trainer->owned;
 
-        if (q != p)
-            memcpy(value + owned.first, q->value + owned.first,
-                   (size_t)(owned.last - owned.first) * sizeof(float));
+        for (ls__stretch s = {0};
+             q != p && ls__owned_next(&q->trainer->owned, &s);)
+            memcpy(value + s.range.first, q->value + s.range.first,
+                   (size_t)(s.range.last - s.range.first) * sizeof(float));
     }
     meet(p);
     return 0;

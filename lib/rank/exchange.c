@@ -13,10 +13,9 @@ ls__span ls__exchange_devices(const ls__exchange *x)
     return ls__cut_span(&x->cut, x->link->rank);
 }
 
-ls__range ls__exchange_range(const ls__exchange *x, int rank)
+static ls__owned owned_by(const ls__exchange *x, int rank)
 {
-    return ls__range_part((ls__range){0, x->n}, x->link->ranks, rank,
-                          LS__REDUCE_BLOCK);
+    return (ls__owned){x->n, rank, x->link->ranks};
 }
 
 static int64_t length(ls__range r)
@@ -24,11 +23,11 @@ static int64_t length(ls__range r)
     return r.last - r.first;
 }
 
-static bool is_own(const ls__exchange *x, int part)
+ls__span ls__exchange_parts(const ls__exchange *x)
 {
     const int *first = &x->cut.first[x->link->rank];
 
-    return first[0] <= part && part < first[1];
+    return (ls__span){first[0], first[1] - first[0], x->cut.parts};
 }
 
 /* Where the sum of one of this rank's parts is. */
@@ -41,11 +40,11 @@ static float *sum_of(const ls__exchange *x, float *const *grad, int part)
 
 static int make_staging(ls__exchange *x)
 {
-    int others = 0;
-    int64_t each = length(x->own);
+    int others;
+    int64_t each = ls__owned_floats(&x->own);
+    ls__span here = ls__exchange_parts(x);
 
-    for (int k = 0; k < x->cut.parts; k++)
-        others += !is_own(x, k);
+    others = here.of - here.count;
     if (!others || !each)
         return 0;
     x->staged = ls__block((size_t)others * (size_t)each * sizeof *x->staged,
@@ -53,7 +52,7 @@ static int make_staging(ls__exchange *x)
     if (!x->staged)
         return LS_ENOMEM;
     for (int k = 0, at = 0; k < x->cut.parts; k++)
-        if (!is_own(x, k))
+        if (!ls__span_has(here, k))
             x->partial[k] = x->staged + at++ * each;
     return 0;
 }
@@ -67,7 +66,7 @@ int ls__exchange_open(ls__exchange *x, const ls_transport *link, int devices)
 int ls__exchange_size(ls__exchange *x, int64_t n)
 {
     x->n = n;
-    x->own = ls__exchange_range(x, x->link->rank);
+    x->own = owned_by(x, x->link->rank);
     x->partial = ls__new((size_t)x->cut.parts, sizeof *x->partial,
                          "partial sums");
     x->border = ls__new((size_t)x->link->ranks + 1, sizeof *x->border,
@@ -85,58 +84,88 @@ void ls__exchange_close(ls__exchange *x)
 
 /* ------ partial sums to owners ------ */
 
-static int post_wanted(ls__exchange *x, int rank)
+/* Where a section begins in what is owned here. */
+static ls__stretch stretch_of(const ls__owned *o, int section)
 {
-    int status = 0;
+    ls__stretch s = {0};
 
-    for (int k = x->cut.first[rank]; k < x->cut.first[rank + 1] && !status; k++)
-        status = ls__link_receive(x->link, rank, x->partial[k],
-                                  4 * length(x->own));
-    return status;
+    while (s.section <= section)
+        (void)ls__owned_next(o, &s);
+    return s;
 }
 
-static int post_sums(const ls__exchange *x, float *const *grad, int rank)
-{
-    int me = x->link->rank, status = 0;
-    ls__range range = ls__exchange_range(x, rank);
-
-    for (int k = x->cut.first[me]; k < x->cut.first[me + 1] && !status; k++)
-        status = ls__link_send(x->link, rank, sum_of(x, grad, k) + range.first,
-                               4 * length(range));
-    return status;
-}
-
-int ls__exchange_scatter(ls__exchange *x, float *const *grad)
+int ls__exchange_expect(ls__exchange *x, int section)
 {
     int me = x->link->rank, ranks = x->link->ranks, status = 0;
+    ls__stretch own = stretch_of(&x->own, section);
 
-    for (int k = x->cut.first[me]; k < x->cut.first[me + 1]; k++)
-        x->partial[k] = sum_of(x, grad, k) + x->own.first;
-    for (int i = 1; i < ranks && status == 0; i++)
-        status = post_wanted(x, (me + i) % ranks);
-    for (int i = 1; i < ranks && status == 0; i++)
-        status = post_sums(x, grad, (me + i) % ranks);
-    return status < 0 ? status : ls__link_wait(x->link);
+    for (int i = 1; i < ranks; i++) {
+        int rank = (me + i) % ranks;
+
+        for (int k = x->cut.first[rank];
+             k < x->cut.first[rank + 1] && status == 0; k++)
+            status = ls__link_receive(x->link, rank, x->partial[k] + own.at,
+                                      4 * length(own.range));
+    }
+    return status;
+}
+
+int ls__exchange_leave(ls__exchange *x, float *const *grad, int section)
+{
+    int me = x->link->rank, ranks = x->link->ranks, status = 0;
+    ls__span here = ls__exchange_parts(x);
+
+    for (int k = here.first; k < here.first + here.count; k++)
+        x->partial[k] = sum_of(x, grad, k);
+    for (int i = 1; i < ranks; i++) {
+        int rank = (me + i) % ranks;
+        ls__owned theirs = owned_by(x, rank);
+        ls__range r = ls__owned_part(&theirs, section);
+
+        for (int k = here.first;
+             k < here.first + here.count && status == 0; k++)
+            status = ls__link_send(x->link, rank, x->partial[k] + r.first,
+                                   4 * length(r));
+    }
+    return status;
 }
 
 /* ------ from those who have it to all ------ */
 
+/* Post the gather of a record of `size` bytes for every so many floats, all of
+ * which have one owner. */
+static int gather(const ls__exchange *x, char *record, int64_t size,
+                  int64_t floats)
+{
+    int me = x->link->rank, ranks = x->link->ranks, status = 0;
+    int sections = ls__sections(x->n, ranks);
+
+    for (int i = 0; i < ranks * sections && status == 0; i++) {
+        int rank = (me + 1 + i / sections) % ranks;
+        ls__owned o = owned_by(x, rank);
+        ls__range r = ls__owned_part(&o, i % sections);
+        int64_t first = r.first / floats * size;
+        int64_t last = (r.last + floats - 1) / floats * size;
+
+        for (int k = 1; rank == me && k < ranks && status == 0; k++)
+            status = ls__link_send(x->link, (me + k) % ranks, record + first,
+                                   r.first < r.last ? last - first : 0);
+        if (rank != me)
+            status = ls__link_receive(x->link, rank, record + first,
+                                      r.first < r.last ? last - first : 0);
+    }
+    return status < 0 ? status : ls__link_wait(x->link);
+}
+
 int ls__exchange_gather(const ls__exchange *x, float *value)
 {
-    for (int r = 0; r <= x->link->ranks; r++)
-        x->border[r] = 4 * ls__exchange_range(x, r).first;
-    return ls__link_gather(x->link, value, x->border);
+    return gather(x, (char *)value, sizeof *value, 1);
 }
 
 int ls__exchange_gather_blocks(const ls__exchange *x, void *record,
                                int64_t size)
 {
-    for (int r = 0; r <= x->link->ranks; r++) {
-        int64_t first = ls__exchange_range(x, r).first;
-
-        x->border[r] = size * ls__reduce_blocks(first);
-    }
-    return ls__link_gather(x->link, record, x->border);
+    return gather(x, record, size, LS__REDUCE_BLOCK);
 }
 
 int ls__exchange_gather_devices(const ls__exchange *x, void *record,

@@ -1,25 +1,25 @@
 /* Gradients over ranks: every rank sums its own devices as far as the tree lets
- * it (ls__reduce_partials), sends the owner of each range those partial sums,
- * and the owner completes the tree (ls__reduce).
+ * it (ls__reduce_partials), sends each owner those partial sums of what it
+ * owns (reduce/owned.h), and the owner completes the tree (ls__reduce).
  *
- *     ls__exchange_scatter   partial sums of each range go to its owner
+ *     ls__exchange_leave     partial sums of a section go to their owners
  *     ls__exchange_gather    what owners made of them goes to all
  *
- * Parts are whole nodes of the tree, so neither the cut nor the ranges show in
- * a bit.  With one part a rank, a rank sends 2 N (R-1)/R floats in a step. */
+ * Parts are whole nodes of the tree, so neither the cut nor who owns what shows
+ * in a bit.  With one part a rank, a rank sends 2 N (R-1)/R floats in a step. */
 #ifndef LS_RANK_EXCHANGE_H
 #define LS_RANK_EXCHANGE_H
 
-#include "base/range.h"
 #include "rank/cut.h"
+#include "reduce/owned.h"
 
 typedef struct ls__exchange {
     const ls_transport *link;
     ls__cut cut;
     int64_t n;       /* floats of a gradient */
-    ls__range own;   /* what this rank owns of them */
-    float **partial; /* [cut.parts] of the own range: this rank's are in its
-                        devices' gradients, others' in `staged` */
+    ls__owned own;   /* what this rank owns of them */
+    float **partial; /* [cut.parts] this rank's are its devices' gradients, of
+                        others there is what is owned here, in `staged` */
     float *staged;
     int64_t *border; /* [ranks+1] of the gather that is under way */
 } ls__exchange;
@@ -35,15 +35,19 @@ int ls__exchange_size(ls__exchange *x, int64_t n);
 /* The devices that run here. */
 ls__span ls__exchange_devices(const ls__exchange *x);
 
-/* The elements that a rank owns; borders are those of the reduction's blocks. */
-ls__range ls__exchange_range(const ls__exchange *x, int rank);
+/* The parts of cut.part whose sums are added here. */
+ls__span ls__exchange_parts(const ls__exchange *x);
 
-/* Send partial sums to their owners and receive those of the own range:
- * grad[i] is the gradient of device i of this rank, and the sum of a part lies
- * in that of its first device.  LS_EIO. */
-int ls__exchange_scatter(ls__exchange *x, float *const *grad);
+/* Send partial sums to their owners and receive those of what is owned here,
+ * one section after the other, all ranks in one order: post what will be
+ * received of a section, and post what is sent, once this rank's partial sums
+ * of it are there.  grad[i] is the gradient of device i of this rank, and the
+ * sum of a part lies in that of its first device.  ls__link_wait ends it.
+ * LS_EIO. */
+int ls__exchange_expect(ls__exchange *x, int section);
+int ls__exchange_leave(ls__exchange *x, float *const *grad, int section);
 
-/* Every rank has its own range of value[0..n), and afterwards all of it.
+/* Every rank has what it owns of value[0..n), and afterwards all of it.
  * LS_EIO. */
 int ls__exchange_gather(const ls__exchange *x, float *value);
 

@@ -18,8 +18,11 @@ void ls__reduce_partials(float *const *buffer, ls__span devices,
     for (int k = 0; k < parts; k++) {
         float *const *first = buffer + part[k].first - devices.first;
 
-        ls__kernels()->tree_sum(first, ls__subtree_items(part[k], devices.of),
-                                range.first, range.last, 1.0f, first[0]);
+        int items = ls__subtree_items(part[k], devices.of);
+
+        if (items > 1)
+            ls__kernels()->tree_sum(first, items, range.first, range.last, 1.0f,
+                                    first[0]);
     }
 }
 
@@ -28,15 +31,17 @@ static void complete(const ls__reduction *r, ls__range at)
 {
     float *sum[LS__TREE_STACK];
     ls__tree tree = {.of = r->of};
+    int64_t n = at.last - at.first;
     int top = 0;
 
     for (int k = 0; k < r->count; k++) {
-        sum[top++] = r->buffer[k];
+        bool here = ls__span_has(r->here, k);
+
+        sum[top++] = r->buffer[k] + at.first + (here ? 0 : r->shift);
         for (int m = ls__tree_push(&tree, r->part[k]); m > 0; m--, top--)
-            ls__kernels()->tree_sum(sum + top - 2, 2, at.first, at.last, 1.0f,
-                                    sum[top - 2]);
+            ls__kernels()->tree_sum(sum + top - 2, 2, 0, n, 1.0f, sum[top - 2]);
     }
-    ls__kernels()->tree_sum(sum, 1, at.first, at.last, r->factor, r->out);
+    ls__kernels()->tree_sum(sum, 1, 0, n, r->factor, r->out + at.first);
 }
 
 /* A block: as ls__reduce. */

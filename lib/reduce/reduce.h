@@ -33,6 +33,8 @@ typedef struct ls__reduction {
     float factor;
     float *out;    /* may be one of the buffers */
     float *square; /* [block] becomes its sum of squares; NULL: not wanted */
+    ls__span here; /* parts whose buffers have element i at i; all others, */
+    int64_t shift; /* of partial sums, have it at i + shift */
 } ls__reduction;
 
 /* Do it for a range, which begins at the border of a block where squares are

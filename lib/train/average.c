@@ -40,18 +40,19 @@ int ls__trainer_check_weights(const ls_trainer *t)
                     "parameters: ls_trainer_use_average(.., false) first");
 }
 
-/* Every rank its own range; then all have all of it. */
+/* Every rank what it owns; then all have all of it. */
 static int swap(ls_trainer *t)
 {
-    float *value = t->model.value + t->owned.first;
     float *average = ls__trainer_average(t);
 
-    for (int64_t i = 0; i < t->owned.last - t->owned.first; i++) {
-        float x = value[i];
+    for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);)
+        for (int64_t i = part.range.first, k = part.at; i < part.range.last;
+             i++, k++) {
+            float x = t->model.value[i];
 
-        value[i] = average[i];
-        average[i] = x;
-    }
+            t->model.value[i] = average[k];
+            average[k] = x;
+        }
     t->averaged = !t->averaged;
     return t->seam ? t->seam->values(t->seam->user, t->model.value) : 0;
 }

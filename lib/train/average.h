@@ -9,7 +9,7 @@
 int ls__trainer_moments(const ls_trainer *t);
 const char *ls__trainer_moment_name(const ls_trainer *t, int i);
 
-/* Of the owned range; NULL: none is kept. */
+/* Of the owned floats; NULL: none is kept. */
 float *ls__trainer_average(const ls_trainer *t);
 
 /* LS_EINVAL while the average stands in the parameters' place. */

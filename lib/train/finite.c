@@ -16,25 +16,29 @@ static int not_finite(const ls_trainer *t, const char *moment, int64_t at)
                     s->name, (long long)(at - s->offset), (long long)s->size);
 }
 
-/* x is those elements of the layout. */
-static int check_block(const ls_trainer *t, const char *moment, ls__range has,
-                       const float *x)
+static int check_array(const ls_trainer *t, const char *moment,
+                       const ls__owned *has, const float *x)
 {
-    int64_t n = has.last - has.first;
-    int64_t at = ls__kernels()->first_nonfinite(n, x);
+    int status = 0;
 
-    return at < n ? not_finite(t, moment, has.first + at) : 0;
+    for (ls__stretch s = {0}; status == 0 && ls__owned_next(has, &s);) {
+        int64_t n = s.range.last - s.range.first;
+        int64_t at = ls__kernels()->first_nonfinite(n, x + s.at);
+
+        status = at < n ? not_finite(t, moment, s.range.first + at) : 0;
+    }
+    return status;
 }
 
 int ls_trainer_check(const ls_trainer *t)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
 
-    ls__range all = {0, t->model.params.floats};
-    int status = check_block(t, "", all, t->model.value);
+    ls__owned all = ls__owned_all(t->model.params.floats);
+    int status = check_array(t, "", &all, t->model.value);
 
     for (int m = 0; m < ls__trainer_moments(t) && status == 0; m++)
-        status = check_block(t, ls__trainer_moment_name(t, m), t->owned,
+        status = check_array(t, ls__trainer_moment_name(t, m), &t->owned,
                              t->moment[m]);
     return status;
 }

@@ -121,13 +121,15 @@ void ls__reduce_means(const ls__step *s, ls__range r)
                              t->grad.device[d] + r.first);
 }
 
-/* Borders of ranges are those of blocks with clipping, so that nobody else
- * takes part in a block's sum of squares. */
+/* Of what is owned.  Borders of ranges are those of blocks with clipping, so
+ * that nobody else takes part in a block's sum of squares. */
 static ls__range range_of(const ls__step *s, int worker)
 {
     const ls_trainer *t = s->trainer;
 
-    return ls__range_part(t->owned, t->workers, worker,
+    ls__range all = {0, ls__owned_floats(&t->owned)};
+
+    return ls__range_part(all, t->workers, worker,
                           s->notes.square ? LS__REDUCE_BLOCK : 16);
 }
 
@@ -157,23 +159,28 @@ bool ls__phase_check(ls__step *s, int worker)
     return true;
 }
 
-/* Partial sums begin where the process's range does, and so must all else. */
 bool ls__phase_complete(ls__step *s, int worker)
 {
     const ls_trainer *t = s->trainer;
-    int64_t from = t->owned.first, bad;
+    const ls__seam *seam = t->seam;
     ls__range mine = range_of(s, worker);
-    ls__reduction r = {.buffer = t->seam->partial, .count = t->seam->parts,
-                       .part = t->seam->part, .of = t->devices.of,
-                       .out = s->gradient + from};
+    ls__reduction r = {.buffer = seam->partial, .count = seam->parts,
+                       .part = seam->part, .of = t->devices.of,
+                       .out = s->gradient, .square = s->notes.square,
+                       .here = seam->here};
+    int64_t bad = -1;
 
     if (s->status < 0)
         return false;
     r.factor = ls__verdict_factor(s);
-    if (s->notes.square)
-        r.square = s->notes.square + from / LS__REDUCE_BLOCK;
-    bad = ls__reduce(&r, (ls__range){mine.first - from, mine.last - from});
-    s->notes.bad[worker] = bad < 0 ? bad : bad + from;
+    for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);) {
+        int64_t first;
+
+        r.shift = part.at - part.range.first;
+        first = ls__reduce(&r, ls__stretch_common(&part, mine));
+        bad = bad < 0 ? first : bad;
+    }
+    s->notes.bad[worker] = bad;
     return true;
 }
 
@@ -181,24 +188,25 @@ bool ls__phase_complete(ls__step *s, int worker)
 
 /* The average begins with the parameters as they are before the first update;
  * those that are frozen are their own. */
-static void begin_average(const ls_trainer *t, ls__range r)
+static void begin_average(const ls_trainer *t, ls__range r, int64_t at)
 {
     float *average = ls__trainer_average(t);
 
     if (average && t->step == 0)
-        memcpy(average + (r.first - t->owned.first), t->model.value + r.first,
+        memcpy(average + at, t->model.value + r.first,
                (size_t)(r.last - r.first) * sizeof *average);
 }
 
-/* A block that is clipped is still in the cache when it is used. */
+/* A block that is clipped is still in the cache when it is used; `at` counts
+ * owned floats. */
 static void update_block(const ls__step *s, float norm, const ls__rule *rule,
-                         ls__range r)
+                         ls__range r, int64_t at)
 {
     const ls_trainer *t = s->trainer;
-    int64_t n = r.last - r.first, i = r.first, at = i - t->owned.first;
+    int64_t n = r.last - r.first, i = r.first;
     float *average = ls__trainer_average(t);
 
-    begin_average(t, r);
+    begin_average(t, r, at);
     if (!rule)
         return;
     ls__clip(norm, (float)t->options.clip_norm, n, s->gradient + i);
@@ -212,12 +220,17 @@ static void update_block(const ls__step *s, float norm, const ls__rule *rule,
 /* Some of a slot, block by block; no more of it than the process owns. */
 static void update_range(const ls__step *s, float norm, int slot, ls__range all)
 {
-    ls__range r = ls__range_common(all, s->trainer->owned);
+    const ls__owned *owned = &s->trainer->owned;
     const ls__rule *rule = ls__groups_rule_of(s, slot);
 
-    for (int64_t i = r.first, end; i < r.last; i = end) {
-        end = r.last - i < LS__REDUCE_BLOCK ? r.last : i + LS__REDUCE_BLOCK;
-        update_block(s, norm, rule, (ls__range){i, end});
+    for (ls__stretch part = {0}; ls__owned_next(owned, &part);) {
+        ls__range r = ls__range_common(all, part.range);
+        int64_t shift = part.at - part.range.first;
+
+        for (int64_t i = r.first, end; i < r.last; i = end) {
+            end = r.last - i < LS__REDUCE_BLOCK ? r.last : i + LS__REDUCE_BLOCK;
+            update_block(s, norm, rule, (ls__range){i, end}, i + shift);
+        }
     }
 }
 

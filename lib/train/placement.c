@@ -38,11 +38,12 @@ ls__piece ls__placement_piece(const ls__slot *s, int axis, int devices,
 /* What there is of elements first .. first+n-1. */
 static void zero(const ls__held *h, int64_t first, int64_t n)
 {
-    ls__range r = ls__range_common((ls__range){first, first + n}, h->range);
+    for (ls__stretch s = {0}; ls__owned_next(&h->owned, &s);) {
+        ls__range r = ls__range_common((ls__range){first, first + n}, s.range);
 
-    if (r.first < r.last)
-        memset(h->array + (r.first - h->range.first), 0,
+        memset(h->array + s.at + (r.first - s.range.first), 0,
                (size_t)(r.last - r.first) * sizeof *h->array);
+    }
 }
 
 void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,

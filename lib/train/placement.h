@@ -22,10 +22,10 @@ int ls__placement_axis(const ls_trainer *t, int i);
 ls__piece ls__placement_piece(const ls__slot *s, int axis, int devices,
                               int first, int last);
 
-/* Those elements of an array that is laid out like the parameters. */
+/* An array of those elements of the layout. */
 typedef struct ls__held {
-    float *array; /* [element - range.first] */
-    ls__range range;
+    float *array; /* [owned float] */
+    ls__owned owned;
 } ls__held;
 
 /* Zero, in such an array, what devices first .. last-1 own and, where rest, what

@@ -28,6 +28,7 @@ static int size(void *user, const ls_trainer *t)
     r->seam.parts = r->exchange.cut.parts;
     r->seam.part = r->exchange.cut.part;
     r->seam.partial = r->exchange.partial;
+    r->seam.here = ls__exchange_parts(&r->exchange);
     return status;
 }
 
@@ -69,7 +70,13 @@ static int partials(void *user, float *const *grad)
 {
     ls__ranks *r = user;
 
-    return ls__exchange_scatter(&r->exchange, grad);
+    int sections = ls__sections(r->exchange.n, r->link->ranks), status = 0;
+
+    for (int k = 0; k < sections && status == 0; k++)
+        status = ls__exchange_expect(&r->exchange, k);
+    for (int k = 0; k < sections && status == 0; k++)
+        status = ls__exchange_leave(&r->exchange, grad, k);
+    return status < 0 ? status : ls__link_wait(r->link);
 }
 
 static int sound(void *user, int64_t *bad, float *square)
@@ -80,8 +87,9 @@ static int sound(void *user, int64_t *bad, float *square)
     r->bad[r->link->rank] = *bad;
     if ((status = ls__link_gather(r->link, r->bad, r->border)) < 0)
         return status;
-    for (int k = r->link->ranks - 1; k >= 0; k--)
-        *bad = r->bad[k] >= 0 ? r->bad[k] : *bad;
+    for (int k = 0; k < r->link->ranks; k++)
+        if (r->bad[k] >= 0 && (*bad < 0 || r->bad[k] < *bad))
+            *bad = r->bad[k];
     return square ? ls__exchange_gather_blocks(&r->exchange, square,
                                                sizeof *square)
                   : 0;

@@ -7,12 +7,6 @@
 #include "train/trainer.h"
 #include "train/verdict.h"
 
-ls__range ls__seam_owned(int64_t floats, int rank, int ranks)
-{
-    return ls__range_part((ls__range){0, floats}, ranks, rank,
-                          LS__REDUCE_BLOCK);
-}
-
 bool ls__phase_reports(ls__step *s, int worker)
 {
     const ls__seam *seam = s->trainer->seam;

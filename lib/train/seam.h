@@ -11,9 +11,10 @@
  *     VALUES   updated parameters, from those who updated them
  *
  * Between the second and the third every process completes the tree for the
- * range it owns, multiplies, checks and squares, as one process does for all of
- * it; then it updates that range alone, so that moments exist once over all
- * processes.  A process that is alone has no seam, and its pass none of this. */
+ * floats it owns (reduce/owned.h), multiplies, checks and squares, as one
+ * process does for all of them; then it updates these alone, so that moments
+ * exist once over all processes.  A process that is alone has no seam, and its
+ * pass none of this. */
 #ifndef LS_TRAIN_SEAM_H
 #define LS_TRAIN_SEAM_H
 
@@ -29,12 +30,13 @@ typedef struct ls__seam {
     void *user;       /* the first argument of all functions */
 
     /* Once, when the trainer has its memory: allocate, and fill the following.
-     * What all devices consist of: part k, whose sum over this process's range
-     * will lie in partial[k] when PARTIALS has returned. */
+     * What all devices consist of: part k, whose sum over what this process
+     * owns will lie in partial[k] when PARTIALS has returned. */
     int (*open)(void *user, const ls_trainer *t);
     int parts;
     const ls__subtree *part;
-    float *const *partial; /* [part][element - owned.first]; written over */
+    float *const *partial; /* [part][owned float]; written over */
+    ls__span here; /* parts whose sums lie as the layout does, [part][float] */
 
     /* report[device] of this process are set; set the others.  A pointer to an
      * operator would mean nothing here, so reports have none. */
@@ -42,20 +44,16 @@ typedef struct ls__seam {
     /* The sum of a part of this process lies, over the whole layout, in the
      * gradient of the part's first device. */
     int (*partials)(void *user, float *const *grad);
-    /* *bad: the first element of this range that is not finite, or -1; becomes
-     * the first of all.  square: those of this range are set, NULL where nobody
-     * clips; set the others. */
+    /* *bad: the first element owned here that is not finite, or -1; becomes the
+     * first of all.  square: those of blocks owned here are set, NULL where
+     * nobody clips; set the others. */
     int (*sound)(void *user, int64_t *bad, float *square);
-    /* The range of value is new; set the others. */
+    /* What is owned here of value is new; set the rest. */
     int (*values)(void *user, float *value);
     /* So many bytes of each device of the experiment, in order, up to `all`:
      * those of this process are set; set the others. */
     int (*outputs)(void *user, void *out, int64_t bytes, int64_t all);
 } ls__seam;
-
-/* The floats of a layout that process `rank` reduces and updates.  Ranges of
- * all processes follow each other; borders are those of blocks. */
-ls__range ls__seam_owned(int64_t floats, int rank, int ranks);
 
 /* Open a trainer that has a seam, which is borrowed until the trainer is
  * closed.  The pool's mesh has all devices of the experiment and the workers of

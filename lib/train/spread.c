@@ -81,19 +81,37 @@ int ls__spread_agree(const ls_trainer *t, int status)
 
 /* ------ moments ------ */
 
-static ls__range owned(const ls_trainer *t, int rank)
+static ls__owned owned(const ls_trainer *t, int rank)
 {
-    return ls__seam_owned(t->model.params.floats, rank, t->seam->ranks);
+    return (ls__owned){t->model.params.floats, rank, t->seam->ranks};
 }
 
-static int64_t bytes_of(ls__range r)
+/* Post what another rank owns, stretch by stretch; the first rank has all of
+ * it where the layout has it, the other one without gaps. */
+static int post(const ls_transport *link, const ls__owned *o,
+                int (*to_or_from)(const ls_transport *t, int rank, float *data,
+                                  int64_t bytes),
+                float *all, float *compact)
 {
-    return (r.last - r.first) * (int64_t)sizeof(float);
+    int status = 0;
+
+    for (ls__stretch s = {0}; status == 0 && ls__owned_next(o, &s);)
+        status = to_or_from(link, all ? o->rank : FIRST,
+                            all ? all + s.range.first : compact + s.at,
+                            (s.range.last - s.range.first) *
+                                (int64_t)sizeof(float));
+    return status;
 }
 
-static void copy_own(const ls_trainer *t, float *to, const float *from)
+static int send_to(const ls_transport *t, int rank, float *data, int64_t bytes)
 {
-    memcpy(to, from, (size_t)bytes_of(t->owned));
+    return ls__link_send(t, rank, data, bytes);
+}
+
+static int receive_from(const ls_transport *t, int rank, float *data,
+                        int64_t bytes)
+{
+    return ls__link_receive(t, rank, data, bytes);
 }
 
 int ls__spread_collect(const ls_trainer *t, int moment, float *all)
@@ -104,13 +122,15 @@ int ls__spread_collect(const ls_trainer *t, int moment, float *all)
     if (!link)
         return LS_ENOTSUP;
     if (link->rank == FIRST)
-        copy_own(t, all + t->owned.first, t->moment[moment]);
+        ls__owned_put(&t->owned, t->moment[moment], all);
     else
-        status = ls__link_send(link, FIRST, t->moment[moment],
-                               bytes_of(t->owned));
-    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0; r++)
-        status = ls__link_receive(link, r, all + owned(t, r).first,
-                                  bytes_of(owned(t, r)));
+        status = post(link, &t->owned, send_to, NULL, t->moment[moment]);
+    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0;
+         r++) {
+        ls__owned o = owned(t, r);
+
+        status = post(link, &o, receive_from, all, NULL);
+    }
     return status < 0 ? status : ls__link_wait(link);
 }
 
@@ -122,13 +142,15 @@ int ls__spread_deal(ls_trainer *t, int moment, const float *all)
     if (!link)
         return LS_ENOTSUP;
     if (link->rank == FIRST)
-        copy_own(t, t->moment[moment], all + t->owned.first);
+        ls__owned_take(&t->owned, all, t->moment[moment]);
     else
-        status = ls__link_receive(link, FIRST, t->moment[moment],
-                                  bytes_of(t->owned));
-    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0; r++)
-        status = ls__link_send(link, r, all + owned(t, r).first,
-                               bytes_of(owned(t, r)));
+        status = post(link, &t->owned, receive_from, NULL, t->moment[moment]);
+    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0;
+         r++) {
+        ls__owned o = owned(t, r);
+
+        status = post(link, &o, send_to, (float *)all, NULL);
+    }
     return status < 0 ? status : ls__link_wait(link);
 }
 

@@ -179,7 +179,7 @@ static int make_notes(ls_trainer *t)
 /* Of several ranks one may own nothing, of a small model. */
 static int make_arrays(ls_trainer *t)
 {
-    int64_t floats = t->owned.last - t->owned.first;
+    int64_t floats = ls__owned_floats(&t->owned);
     size_t bytes = (size_t)(floats ? floats : 1) * sizeof(float);
     int moments = ls__trainer_moments(t);
 
@@ -209,7 +209,8 @@ static int make_gradients(ls_trainer *t)
 static void touch(void *user, int worker)
 {
     ls_trainer *t = user;
-    ls__held owned[] = {{t->model.value, {0, t->model.params.floats}},
+    ls__owned all = ls__owned_all(t->model.params.floats);
+    ls__held owned[] = {{t->model.value, all},
                         {t->moment[0], t->owned}, {t->moment[1], t->owned},
                         {t->moment[2], t->owned}};
     int first, last;
@@ -237,12 +238,15 @@ static void point_at_arrays(ls_trainer *t)
     }
 }
 
-static ls__range owned(const ls_trainer *t)
+static ls__owned owned(const ls_trainer *t)
 {
-    int64_t floats = t->model.params.floats;
+    ls__owned all = ls__owned_all(t->model.params.floats);
 
-    return t->seam ? ls__seam_owned(floats, t->seam->rank, t->seam->ranks)
-                   : (ls__range){0, floats};
+    if (t->seam) {
+        all.rank = t->seam->rank;
+        all.ranks = t->seam->ranks;
+    }
+    return all;
 }
 
 static int make_memory(ls_trainer *t)
@@ -383,7 +387,7 @@ int ls_trainer_param_shape(const ls_trainer *t, int i,
  * "mu.<name>" unless a parameter is called that. */
 static ls__held array_of(const ls_trainer *t, const char **name)
 {
-    ls__held value = {t->model.value, {0, t->model.params.floats}};
+    ls__held value = {t->model.value, ls__owned_all(t->model.params.floats)};
 
     for (int i = 0; i < t->model.params.count; i++)
         if (!strcmp(t->model.params.slot[i].name, *name))
@@ -413,11 +417,16 @@ static int find(const ls_trainer *t, const char *name, int64_t n,
     return status;
 }
 
-/* A rank has the moments of its own range alone. */
-static int check_here(const char *name, const ls__held *array, ls__range at)
+/* A rank has the moments of what it owns alone: those of a parameter where they
+ * lie in one stretch of it, which they may not. */
+static int place_here(const char *name, const ls__held *array, ls__range at,
+                      int64_t *place)
 {
-    if (at.first >= array->range.first && at.last <= array->range.last)
-        return 0;
+    for (ls__stretch s = {0}; ls__owned_next(&array->owned, &s);)
+        if (at.first >= s.range.first && at.last <= s.range.last) {
+            *place = s.at + (at.first - s.range.first);
+            return 0;
+        }
     return ls__fail(LS_ENOTSUP, "\"%s\" is spread over the ranks; a checkpoint "
                     "has all of it", name);
 }
@@ -431,13 +440,13 @@ int ls_trainer_get(const ls_trainer *t, const char *name, int64_t n,
 
     ls__held array;
     ls__range at = {0};
+    int64_t place = 0;
     int status = find(t, name, n, &array, &at);
 
     if (status == 0)
-        status = check_here(name, &array, at);
+        status = place_here(name, &array, at, &place);
     if (status == 0)
-        memcpy(out, array.array + (at.first - array.range.first),
-               (size_t)n * sizeof *out);
+        memcpy(out, array.array + place, (size_t)n * sizeof *out);
     return status;
 }
 
@@ -449,16 +458,19 @@ int ls_trainer_set(ls_trainer *t, const char *name, int64_t n,
     LS__NEED(values);
 
     ls__held array;
-    ls__range at = {0}, here;
+    ls__range at = {0};
     int status = find(t, name, n, &array, &at);
 
     if (status < 0)
         return status;
-    here = ls__range_common(at, array.range); /* of a rank's moments, its own */
-    if (here.first < here.last)
-        memcpy(array.array + (here.first - array.range.first),
-               values + (here.first - at.first),
-               (size_t)(here.last - here.first) * sizeof *values);
+    for (ls__stretch s = {0}; ls__owned_next(&array.owned, &s);) {
+        ls__range here = ls__range_common(at, s.range); /* of a rank's moments,
+                                                           its own */
+        if (here.first < here.last)
+            memcpy(array.array + s.at + (here.first - s.range.first),
+                   values + (here.first - at.first),
+                   (size_t)(here.last - here.first) * sizeof *values);
+    }
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #ifndef LS_TRAIN_TRAINER_H
 #define LS_TRAIN_TRAINER_H
 
+#include "reduce/owned.h"
 #include "train/step.h"
 
 /* Room for gradients, and where each parameter's begins in it. */
@@ -20,7 +21,7 @@ struct ls_trainer {
     ls_trainer_options options;
     ls__span devices; /* those that run in this process, of the experiment's,
                          which are those along the data axis */
-    ls__range owned;  /* the floats that this process reduces and updates, of
+    ls__owned owned;  /* the floats that this process reduces and updates, of
                          the layout */
     struct ls__seam *seam; /* to other processes; NULL: this one runs all
                               devices and owns all floats */
@@ -35,8 +36,8 @@ struct ls_trainer {
     void *user;
     ls__context **context; /* [device here] its worker's; NULL without a plan */
 
-    float *moment[3]; /* [element - owned.first] of the owned range, each piece
-                         by its owner; the average of the weights comes last */
+    float *moment[3]; /* [owned float] each piece by its owner; the average of
+                         the weights comes last */
     bool averaged;    /* the average stands in the parameters' place */
     ls__gradients grad;
     int64_t use;      /* how often they were taken for a computation */
