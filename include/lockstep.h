@@ -317,6 +317,7 @@ typedef struct ls_trainer_options {
                                none.  See ls_trainer_use_average */
     int groups;             /* how many groups of parameters there are */
     const ls_group *group;  /* the groups, which are copied; NULL: none */
+    double clip_value;      /* 0: no clipping of values */
 } ls_trainer_options;
 
 /* Keys for dropout, with D = dropout_key or that of seed; c is the call.
@@ -330,7 +331,9 @@ typedef struct ls_trainer_options {
 /* Clipping by global norm, c = clip_norm: with G = sqrt(sum g^2) over all
  * parameters, g = (g (1/G)) c where G >= c.  The sum is taken over blocks of
  * 4096 of the flat parameter array, so that its bits depend on nothing else.
- * Infinity clips nothing and reports G. */
+ * Infinity clips nothing and reports G.
+ * Clipping by value, v = clip_value: then each element g = min(max(g, -v), v),
+ * as optax.chain(optax.clip_by_global_norm(c), optax.clip(v)). */
 
 /* Accumulation, K = accumulate: micro-batch i of K is rows iB/K .. (i+1)B/K of
  * the batch, each is cut over all devices, and a device adds its K gradients in
@@ -494,8 +497,9 @@ LS_API int ls_trainer_check(const ls_trainer *trainer);
  * order, then every moment (its arrays in the same order), each as: the name
  * and a zero byte, rank and extents as little-endian int64, the elements as
  * little-endian floats; then the step as little-endian int64.  Moments are
- * named "mu.<name>" and "nu.<name>" (adam, adamw), "nu.<name>" (rmsprop) or
- * "trace.<name>" (momentum, nesterov).  Over ranks it is the same hash, and
+ * named "mu.<name>" and "nu.<name>" (adam, adamw), "nu.<name>" (rmsprop),
+ * "mu.<name>" (lion), "sum_of_squares.<name>" (adagrad) or "trace.<name>"
+ * (momentum, nesterov).  Over ranks it is the same hash, and
  * all of them call it; "" with a message: the transport failed. */
 LS_API void ls_trainer_hash(ls_trainer *trainer, char hex[65]);
 

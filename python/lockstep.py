@@ -39,11 +39,12 @@ __all__ = [
     "softmax", "log_softmax", "add", "sub", "mul", "div", "matmul", "dropout",
     "mean_squared_error", "cross_entropy", "next_token_loss", "mean_loss",
     "mean_absolute_error", "binary_cross_entropy", "sgd", "momentum",
-    "nesterov", "adam", "adamw", "rmsprop", "version",
+    "nesterov", "adam", "adamw", "rmsprop", "adagrad", "lion", "version",
 ]
 
 F32, I32 = 1, 2
-CONSTANT, LINEAR, COSINE, EXPONENTIAL, PIECEWISE = range(5)
+(CONSTANT, LINEAR, COSINE, EXPONENTIAL, PIECEWISE, POLYNOMIAL, RESTARTS,
+ ONE_CYCLE) = range(8)
 MAX_RANK = 8
 METRICS = 8
 ROOM = 8
@@ -74,7 +75,8 @@ class Optimizer(C.Structure):
         ("kind", C.c_int), ("lr", C.c_double), ("momentum", C.c_double),
         ("b1", C.c_double), ("b2", C.c_double), ("eps", C.c_double),
         ("weight_decay", C.c_double), ("decay", C.c_double),
-        ("room", C.c_double * ROOM),
+        ("l2", C.c_double), ("initial_accumulator", C.c_double),
+        ("room", C.c_double * (ROOM - 2)),
     ]
 
 
@@ -91,7 +93,10 @@ class Schedule(C.Structure):
         ("kind", C.c_int), ("warmup", C.c_int64), ("decay_steps", C.c_int64),
         ("decay_rate", C.c_double), ("end_lr", C.c_double),
         ("boundaries", C.c_int), ("boundary", C.POINTER(Boundary)),
-        ("room", C.c_double * ROOM),
+        ("power", C.c_double), ("cycle_factor", C.c_int64),
+        ("restart_factor", C.c_double), ("pct_start", C.c_double),
+        ("div_factor", C.c_double), ("final_div_factor", C.c_double),
+        ("room", C.c_double * (ROOM - 6)),
     ]
 
 
@@ -420,6 +425,8 @@ nesterov = _function("ls_nesterov", Optimizer, C.c_double, C.c_double)
 adam = _function("ls_adam", Optimizer, C.c_double)
 adamw = _function("ls_adamw", Optimizer, C.c_double)
 rmsprop = _function("ls_rmsprop", Optimizer, C.c_double)
+adagrad = _function("ls_adagrad", Optimizer, C.c_double)
+lion = _function("ls_lion", Optimizer, C.c_double)
 
 
 # ------ training ------

@@ -78,6 +78,11 @@ text="--seq-len 8 --d-model 16 --heads 2 --layers 1 --d-ff 16 --batch 16"
     each linear linear $all --steps 6 --optimizer nesterov
     each mlp mlp $all --rows 64 --batch 16 --shuffle --dropout 0.2 \
         --hidden 9,7 --epochs 2
+    each adagrad mlp --rows 64 --batch 16 --hidden 9 --steps 6 --log-every 2 \
+        --optimizer adagrad --l2 0.01 --clip-value 0.01 --devices 2 \
+        --schedule cosine-restarts --decay-steps 2 --cycle-factor 2
+    each lion mlp --rows 64 --batch 16 --hidden 9 --steps 5 --log-every 2 \
+        --optimizer lion --schedule one-cycle --decay-steps 5 --devices 2
     each "mlp on images" mlp $all $images --hidden 9
     each cnn cnn $all --image 8x8x3 --channels 4,5 --batch 8 --steps 5 \
         --dropout 0.2

@@ -86,10 +86,15 @@ go_on 1 "lr is 0.01, but was 0.001 in the checkpoint; --change lr goes on" \
     --steps 10 --lr 0.01
 go_on 1 "--change lr,schedule,clip-norm goes on with bits of its own" \
     --steps 20 --lr 0.01 --clip-norm 1 --schedule linear
+go_on 1 "--l2 is 0.1, but was 0 in the checkpoint; --change l2 goes on" \
+    --steps 10 --l2 0.1
+go_on 1 "--clip-value is 1, but was 0 in the checkpoint; --change clip-value\
+ goes on" --steps 10 --clip-value 1
+go_on 0 "l2 0.1 (was not set)" --steps 10 --l2 0.1 --change l2
 go_on 1 "lr is 0.01, but was 0.001" --steps 10 --lr 0.01 --hidden 9
 is "a change that may not be gets no advice" "$(grep -c goes "$dir/err")" 0
 go_on 1 "lr is 0.01, but was" --steps 20 --lr 0.01 --change schedule
-go_on 2 "--change: \"batch\" is none of lr,momentum," --change lr,batch
+go_on 2 "--change: \"batch\" is none of lr,l2,momentum," --change lr,batch
 go_on 2 "--change: \"\" is none of lr," --change lr,
 expect 2 "--change needs --resume" $ten --checkpoint "$dir/copy" --change lr
 go_on 0 "note: changed from step 10: lr 0.01 (was 0.001), decay_steps 20 (was \

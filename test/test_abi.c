@@ -329,7 +329,7 @@ START_TEST(used_room)
     world w;
 
     open_world(&w);
-    o.optimizer.room[LS_ROOM - 1] = 1;
+    o.optimizer.room[0] = 1;
     FAILS(ls_trainer_open(&t, w.pool, w.graph, &o), LS_EINVAL, "does not know");
     o = ls_trainer_defaults();
     o.schedule.room[0] = 1;

@@ -276,6 +276,7 @@ static ls_trainer_options changed(int which)
     case 10: o.mean = LS_MEAN_OF_SHARDS; break;
     case 11: o.keys = LS_KEYS_LINEN; break;
     case 12: o.schedule.end_lr = 0.1; break;
+    case 13: o.clip_value = 0.1; break;
     }
     return o;
 }
@@ -288,6 +289,7 @@ static const char *const contradictions[] = {
     "accumulate is 1, but was 2", "clip_norm is 0, but was 0.5",
     "mean is of shards, but was exact", "keys is linen, but was nnx",
     "end_lr is 0.1, but was 0.0001",
+    "clip_value is 0.1, but was not set",
 };
 enum { CONTRADICTIONS = sizeof contradictions / sizeof *contradictions };
 

@@ -100,6 +100,36 @@ START_TEST(test_clip_optax)
 }
 END_TEST
 
+/* Values are clipped to optax's bits, behind the norm where both are. */
+START_TEST(test_clip_value_optax)
+{
+    float g[50], value[50];
+    made_up m = golden_gradient(g);
+
+    for (size_t i = 0; i < 2 * COUNT(golden_clip_value); i++) {
+        ls_trainer_options o = ls_trainer_defaults();
+        ls_result r;
+
+        o.optimizer = ls_sgd(0.5);
+        o.clip_norm = golden_clip_value[i / 2].clip_norm;
+        o.clip_value = golden_clip_value[i / 2].clip_value;
+        o.state = i % 2 ? LS_SHARD : LS_REPLICATE;
+        session s = open_given(&m, &o, 2);
+        OK(ls_step(s.trainer, s.batch, &r));
+        OK(ls_trainer_get(s.trainer, "a", 20, value));
+        OK(ls_trainer_get(s.trainer, "b", 30, value + 20));
+        ck_assert(o.clip_norm > 0 ? r.grad_norm == golden_norm
+                                  : isnan(r.grad_norm));
+        for (int j = 0; j < 50; j++)
+            ck_assert_msg(value[j] == golden_clip_value[i / 2].value[j],
+                          "limit %g, element %d: %a is not %a", o.clip_value,
+                          j, (double)value[j],
+                          (double)golden_clip_value[i / 2].value[j]);
+        close_session(&s);
+    }
+}
+END_TEST
+
 /* Infinity clips nothing and reports the norm; without clipping it is NaN. */
 START_TEST(test_clip_infinity)
 {
@@ -166,6 +196,10 @@ START_TEST(test_refused_options)
         o.clip_norm = limits[i];
         FAILS(ls_trainer_open_gradient(&t, pool, &gradient, &o), LS_EINVAL,
                 "clip norm");
+        o.clip_norm = 0;
+        o.clip_value = limits[i];
+        FAILS(ls_trainer_open_gradient(&t, pool, &gradient, &o), LS_EINVAL,
+                "clip value");
     }
     ls_trainer_options o = ls_trainer_defaults();
     o.schedule.kind = LS_COSINE;
@@ -293,7 +327,9 @@ enum { WIDE = 150, ROWS = 42 };
 static float rows_x[ROWS * WIDE], rows_y[ROWS * 3];
 
 /* 150 -> 150 -> 3: six blocks of parameters. */
-static session open_graph(int workers, ls_state state, bool tight)
+typedef enum limit { LOOSE, TIGHT, BY_VALUE } limit;
+
+static session open_graph(int workers, ls_state state, limit tight)
 {
     ls_trainer_options o = ls_trainer_defaults();
     session s = {.pool = open_pool(7, workers)};
@@ -307,6 +343,11 @@ static session open_graph(int workers, ls_state state, bool tight)
     o.optimizer = ls_adamw(1e-2);
     o.schedule = (ls_schedule){.kind = LS_COSINE, .warmup = 2,
                                .decay_steps = 6, .end_lr = 1e-3};
+    if (tight == BY_VALUE) {
+        o.optimizer = ls_momentum(1e-2, 0.9);
+        o.optimizer.l2 = 1e-3;
+        o.clip_value = 1e-4;
+    }
     o.clip_norm = tight ? 1 : 1e6;
     o.state = state;
     OK(ls_trainer_open(&s.trainer, s.pool, g, &o));
@@ -322,7 +363,7 @@ typedef struct outcome {
     char hex[65];
 } outcome;
 
-static outcome train(int workers, ls_state state, bool tight)
+static outcome train(int workers, ls_state state, limit tight)
 {
     session s = open_graph(workers, state, tight);
     outcome out = {0};
@@ -340,13 +381,15 @@ static outcome train(int workers, ls_state state, bool tight)
     return out;
 }
 
-/* With a schedule and clipping on, any number of workers and both placements
- * give the same bytes; and a limit that binds is not one that does not. */
+/* With a schedule and clipping on, by norm, by value and with l2, any number of
+ * workers and both placements give the same bytes; and a limit that binds is
+ * not one that does not. */
 START_TEST(test_workers)
 {
     static const int workers[] = {1, 2, 3, 7};
-    outcome first[2] = {train(1, LS_REPLICATE, false),
-                        train(1, LS_REPLICATE, true)};
+    outcome first[3] = {train(1, LS_REPLICATE, LOOSE),
+                        train(1, LS_REPLICATE, TIGHT),
+                        train(1, LS_REPLICATE, BY_VALUE)};
 
     ck_assert(first[0].norm[0] > 1.0f && first[0].norm[0] < 1e6f);
     ck_assert(first[0].norm[0] == first[1].norm[0]);
@@ -354,8 +397,8 @@ START_TEST(test_workers)
     ck_assert_str_ne(first[0].hex, first[1].hex);
     for (size_t i = 0; i < COUNT(workers); i++)
         for (int state = LS_REPLICATE; state <= LS_SHARD; state++)
-            for (int tight = 0; tight < 2; tight++) {
-                outcome o = train(workers[i], (ls_state)state, tight);
+            for (int tight = LOOSE; tight <= BY_VALUE; tight++) {
+                outcome o = train(workers[i], (ls_state)state, (limit)tight);
 
                 ck_assert_mem_eq(&o, &first[tight], sizeof o);
             }
@@ -371,6 +414,7 @@ static Suite *suite(void)
     fill(rows_y, ROWS * 3, 3);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, test_clip_optax);
+    tcase_add_test(t, test_clip_value_optax);
     tcase_add_test(t, test_clip_infinity);
     tcase_add_test(t, test_clip_overflow);
     tcase_add_test(t, test_refused_options);

@@ -1,6 +1,7 @@
 /* The rows of optimizers and schedules: names, options and their bounds as
  * programs see them, and kernels on every level. */
 #include "golden/rmsprop.h"
+#include "golden/rules.h"
 #include "kernel/kernel.h"
 #include "support.h"
 #include "train/optim.h"
@@ -37,7 +38,9 @@ START_TEST(test_optimizers)
     ck_assert_ptr_null(ls_optimizer_name((ls_optimizer_kind)kinds()));
     ck_assert_ptr_null(ls_optimizer_name((ls_optimizer_kind)-1));
     ck_assert(!ls_optimizer_option((ls_optimizer_kind)-1, 0, &option));
-    ck_assert(!ls_optimizer_option(LS_SGD, 0, &option));
+    ck_assert(ls_optimizer_option(LS_SGD, 0, &option));
+    ck_assert_str_eq(option.name, "l2");
+    ck_assert(!ls_optimizer_option(LS_SGD, 1, &option));
 }
 END_TEST
 
@@ -102,7 +105,7 @@ START_TEST(test_schedules)
         for (int i = 0; ls_schedule_option((ls_schedule_kind)kind, i, &x); i++)
             told += !strcmp(x.name, "decay_steps") && x.whole &&
                     isnan(x.start) && x.least == 1;
-    ck_assert_int_eq(told, 3);
+    ck_assert_int_eq(told, 6);
     ck_assert_str_eq(ls_schedule_name(LS_PIECEWISE), "piecewise");
     ck_assert_ptr_null(ls_schedule_name((ls_schedule_kind)-1));
     ck_assert(!ls_schedule_option((ls_schedule_kind)-1, 0, &x));
@@ -148,6 +151,54 @@ START_TEST(test_rmsprop)
 }
 END_TEST
 
+static ls_optimizer golden_rule(int i)
+{
+    ls_optimizer o = ls_optimizer_defaults(rules_want[i].kind, 0.01);
+
+    o.momentum = rules_want[i].momentum;
+    o.b1 = rules_want[i].b1;
+    o.b2 = rules_want[i].b2;
+    o.decay = rules_want[i].decay;
+    o.weight_decay = rules_want[i].weight_decay;
+    o.eps = rules_want[i].eps;
+    o.initial_accumulator = rules_want[i].initial_accumulator;
+    o.l2 = rules_want[i].l2;
+    return o;
+}
+
+/* Proves that adagrad, lion and l2 take optax's steps: moments to the bit, and
+ * parameters but for the last bits of what XLA approximates. */
+START_TEST(test_golden_rules)
+{
+    ls_optimizer o = golden_rule(_i);
+    float p[RULES_SIZE], one[RULES_SIZE], two[RULES_SIZE] = {0};
+    float *const moment[2] = {one, two};
+
+    for (int i = 0; i < RULES_SIZE; i++)
+        one[i] = ls__optim_start(&o);
+    memcpy(p, rules_start, sizeof p);
+    OK(ls__optim_check(&o));
+    for (int n = 0; n < RULES_UPDATES; n++) {
+        ls__rule rule = ls__optim_rule(&o, (float)o.lr, n + 1);
+        float g[RULES_SIZE];
+
+        memcpy(g, rules_grads + n * RULES_SIZE, sizeof g);
+        ls__optim_update(o.kind, &rule, RULES_SIZE, g, p, moment, 0);
+    }
+    for (int i = 0; i < RULES_SIZE; i++) {
+        ck_assert_msg(within_ulps(rules_want[_i].p[i], p[i],
+                                  rules_want[_i].ulps),
+                      "parameter %d: %a, not %a", i, (double)p[i],
+                      (double)rules_want[_i].p[i]);
+        ck_assert_msg(!ls__optim_moments(o.kind) ||
+                          within_ulps(rules_want[_i].moment[i], one[i],
+                                      rules_want[_i].ulps),
+                      "moment %d: %a, not %a", i, (double)one[i],
+                      (double)rules_want[_i].moment[i]);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("optim");
@@ -159,6 +210,8 @@ static Suite *suite(void)
     tcase_add_test(t, test_schedules);
     tcase_add_loop_test(t, test_rmsprop, 0,
                         sizeof rmsprop_want / sizeof *rmsprop_want);
+    tcase_add_loop_test(t, test_golden_rules, 0,
+                        sizeof rules_want / sizeof *rules_want);
     suite_add_tcase(s, t);
     return s;
 }

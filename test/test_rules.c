@@ -85,6 +85,13 @@ static float direction(const ls_optimizer *o, int n, float g, float p,
     case LS_RMSPROP:
         *m = fmaf((float)(1 - o->decay), g * g, (float)o->decay * *m);
         return 1 / sqrtf(*m + (float)o->eps) * g;
+    case LS_ADAGRAD:
+        *m = fmaf(g, g, *m);
+        return *m == 0 ? 0 : 1 / sqrtf(*m + (float)o->eps) * g;
+    case LS_LION:
+        u = fmaf((float)(1 - o->b1), g, (float)o->b1 * *m);
+        *m = fmaf((float)(1 - o->b2), g, (float)o->b2 * *m);
+        return fmaf((float)o->weight_decay, p, (float)((u > 0) - (u < 0)));
     default: break;
     }
     *m = fmaf((float)(1 - o->b1), g, (float)o->b1 * *m);
@@ -105,6 +112,12 @@ static ls_optimizer with_decay(double lr, double decay)
     return o;
 }
 
+static ls_optimizer with_l2(ls_optimizer o, double l2)
+{
+    o.l2 = l2;
+    return o;
+}
+
 /* Train by the script and by the formula; compare each update's bits. */
 static void check_rule(ls_optimizer o, int devices, ls_state state)
 {
@@ -116,10 +129,12 @@ static void check_rule(ls_optimizer o, int devices, ls_state state)
 
     set_both(&r, p);
     OK(ls_batch_set(r.batch, "x", LS_F32, x, devices));
+    for (int i = 0; i < BOTH && o.kind == LS_ADAGRAD; i++)
+        m[i] = (float)o.initial_accumulator;
     for (int n = 1; n <= UPDATES; n++) {
         step(&r);
         for (int i = 0; i < BOTH; i++) {
-            float g = grads[(n - 1) * BOTH + i];
+            float g = fmaf((float)o.l2, p[i], grads[(n - 1) * BOTH + i]);
 
             p[i] = fmaf((float)-o.lr, direction(&o, n, g, p[i], &m[i], &v[i]),
                         p[i]);
@@ -141,7 +156,8 @@ START_TEST(rules_bit_for_bit)
     const ls_optimizer all[] = {
         ls_sgd(0.1), ls_momentum(0.03, 0.9), ls_nesterov(0.03, 0.9),
         ls_adam(1e-3), ls_adamw(3e-4), with_decay(1e-2, 0.1),
-        ls_rmsprop(1e-3)};
+        ls_rmsprop(1e-3), ls_adagrad(0.1), ls_lion(1e-3),
+        with_l2(ls_sgd(0.1), 0.01), with_l2(ls_adam(1e-3), 0.1)};
 
     check_rule(all[_i], 1, LS_REPLICATE);
     check_rule(all[_i], 4, LS_REPLICATE);
@@ -206,7 +222,7 @@ static Suite *rules_suite(void)
     Suite *suite = suite_create("rules");
     TCase *all = tcase_create("all");
 
-    tcase_add_loop_test(all, rules_bit_for_bit, 0, 7);
+    tcase_add_loop_test(all, rules_bit_for_bit, 0, 11);
     tcase_add_test(all, adamw_trace);
     tcase_add_test(all, bias_corrections);
     tcase_set_timeout(all, 60);

@@ -19,7 +19,18 @@ static ls_schedule golden(size_t i)
         .end_lr = golden_schedule[i].end_lr,
         .boundaries = (int)COUNT(golden_boundary),
         .boundary = golden_boundary,
+        .power = golden_schedule[i].power,
+        .cycle_factor = golden_schedule[i].cycle_factor,
+        .restart_factor = golden_schedule[i].restart_factor,
+        .pct_start = golden_schedule[i].pct_start,
+        .div_factor = golden_schedule[i].div_factor,
+        .final_div_factor = golden_schedule[i].final_div_factor,
     };
+}
+
+static bool waves(ls_schedule_kind kind)
+{
+    return kind == LS_COSINE || kind == LS_RESTARTS || kind == LS_ONE_CYCLE;
 }
 
 /* How many floats apart two are, neither negative. */
@@ -34,13 +45,13 @@ static int apart(float a, float b)
 
 /* ------ learning rates ------ */
 
-/* Every schedule gives optax's learning rates: to the bit, but for the cosine,
- * which may be an ulp off. */
+/* Every schedule gives optax's learning rates: to the bit, but for those of a
+ * cosine, which may be an ulp off. */
 START_TEST(test_optax)
 {
     for (size_t i = 0; i < COUNT(golden_schedule); i++) {
         ls_schedule s = golden(i);
-        int most = s.kind == LS_COSINE;
+        int most = waves(s.kind);
 
         for (int c = 0; c < GOLDEN_COUNT; c++) {
             float lr, want = golden_schedule[i].lr[c];
@@ -58,18 +69,48 @@ END_TEST
  * float holds. */
 START_TEST(test_far)
 {
-    static const double want[] = {0.1, 0.001, 0.001, 0.001, 0.1 * 0.1};
+    static const double want[] = {0.1, 0.001, 0.001, 0.001, 0.1 * 0.1, 0.001,
+                                  0.001, 0.1 / 25 / 1e4};
     static const ls_boundary boundary[] = {{7, 0.1}};
 
-    for (int kind = LS_CONSTANT; kind <= LS_PIECEWISE; kind++) {
-        ls_schedule s = {.kind = (ls_schedule_kind)kind, .warmup = 3,
-                         .decay_steps = 10, .decay_rate = 0.5, .end_lr = 0.001,
-                         .boundaries = 1, .boundary = boundary};
+    for (int kind = LS_CONSTANT; kind <= LS_ONE_CYCLE; kind++) {
+        ls_schedule s = ls_schedule_defaults((ls_schedule_kind)kind);
         float lr = 0;
+
+        s.warmup = kind == LS_ONE_CYCLE ? 0 : 3;
+        s.decay_steps = 10;
+        s.decay_rate = s.restart_factor = 0.5;
+        s.end_lr = 0.001;
+        s.power = 2;
+        s.boundaries = 1;
+        s.boundary = boundary;
 
         OK(ls_schedule_lr(&s, 0.1, INT64_MAX / 2, &lr));
         ck_assert_double_eq_tol((double)lr, want[kind], 1e-8);
     }
+}
+END_TEST
+
+/* Cycles that grow stop growing where no count could pass them; the start of
+ * each is that of the one before times restart_factor. */
+START_TEST(test_restarts_far)
+{
+    ls_schedule s = ls_schedule_defaults(LS_RESTARTS);
+    int64_t at = 0, length = 10;
+    float lr;
+
+    s.decay_steps = 10;
+    s.cycle_factor = 4;
+    s.restart_factor = 0.5;
+    for (int cycle = 0; cycle < 28; cycle++) {
+        OK(ls_schedule_lr(&s, 1, at, &lr));
+        ck_assert(lr == ldexpf(1, -cycle));
+        at += length;
+        length *= 4;
+    }
+    s.cycle_factor = INT64_MAX;
+    OK(ls_schedule_lr(&s, 1, INT64_MAX, &lr));
+    ck_assert(lr <= 0.5f);
 }
 END_TEST
 
@@ -92,6 +133,20 @@ START_TEST(test_refused_schedules)
         const char *words;
     } row[] = {
         {{.kind = (ls_schedule_kind)9}, "kind 9 is unknown"},
+        {{.kind = LS_POLYNOMIAL, .decay_steps = 9}, "power is 0; it must be a "
+         "finite number above 0"},
+        {{.kind = LS_RESTARTS, .decay_steps = 9}, "cycle_factor is 0"},
+        {{.kind = LS_RESTARTS, .decay_steps = 9, .cycle_factor = 1,
+          .restart_factor = 1.5}, "restart_factor is 1.5"},
+        {{.kind = LS_RESTARTS, .decay_steps = 9, .cycle_factor = 1,
+          .restart_factor = 1, .warmup = 9},
+         "cosine-restarts: 9 decay steps end within the warm-up of 9"},
+        {{.kind = LS_ONE_CYCLE, .decay_steps = 9, .pct_start = 1},
+         "pct_start is 1; it must be a number from 0 to below 1"},
+        {{.kind = LS_ONE_CYCLE, .decay_steps = 9}, "div_factor is 0"},
+        {{.kind = LS_ONE_CYCLE, .decay_steps = 9, .div_factor = 1,
+          .final_div_factor = 1, .warmup = 2},
+         "one-cycle: a warm-up of 2 updates"},
         {{.kind = (ls_schedule_kind)-1}, "kind -1 is unknown"},
         {{.warmup = -1},
          "schedule constant: warmup is -1; it must be a whole number"},
@@ -142,6 +197,7 @@ static Suite *suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, test_optax);
     tcase_add_test(t, test_far);
+    tcase_add_test(t, test_restarts_far);
     tcase_add_test(t, test_scale);
     tcase_add_test(t, test_refused_schedules);
     suite_add_tcase(s, t);

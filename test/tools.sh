@@ -110,7 +110,7 @@ for bad in -1 "" nan inf 1e999 0x1p3 1,5 "1 "; do
 done
 expect 2 "--b1: \"1\" is not a number from 0 to below 1" lm --b1 1
 expect 2 "--data-seed: \"-1\" is not" lm --data-seed -1
-expect 2 "\"lion\" is none of sgd|momentum|" lm --optimizer lion
+expect 2 "\"tiger\" is none of sgd|momentum|" lm --optimizer tiger
 expect 2 "\"cuda\" is none of native|" lm --backend cuda
 expect 2 "--steps and --epochs exclude" linear --steps 1 --epochs 1
 expect 2 "--batch and --batch-per-device exclude" \
@@ -286,6 +286,14 @@ is "exponential" \
     "0.1 0.05 0.025 0.0125 0.00625 "
 is "piecewise" "$(rates --schedule piecewise --boundaries 1:0.5,4:2e1)" \
     "0.1 0.05 0.05 0.05 1 "
+is "polynomial" "$(rates --schedule polynomial --power 2)" \
+    "0.1 0.064 0.036000002 0.015999999 0.0039999997 "
+is "cosine-restarts" "$(rates --schedule cosine-restarts --decay-steps 2 \
+    --restart-factor 0.5)" "0.1 0.049999997 0.05 0.024999999 0.025 "
+is "cosine-restarts, longer ones" "$(rates --schedule cosine-restarts \
+    --decay-steps 1 --cycle-factor 2)" "0.1 0.1 0.049999997 0.1 0.08535534 "
+is "one-cycle" "$(rates --schedule one-cycle --pct-start 0.25 --div-factor 10)" \
+    "0.009999998 0.099999994 0.08535548 0.050000492 0.014645515 "
 is "--scale-lr" "$(rates --scale-lr)" "0.2 0.2 0.2 0.2 0.2 "
 is "no steps, no schedule to fail" \
     "$(rates --schedule cosine --warmup 9 --steps 0; echo $status)" "0"
@@ -300,7 +308,18 @@ done
 expect 2 "boundary 1 at update 2" \
     linear --schedule piecewise --boundaries 2:1,2:1
 expect 2 "within the warm-up of 9" linear --schedule cosine --warmup 9
+expect 2 "needs --power" linear --schedule polynomial
+expect 2 "one-cycle: a warm-up of 2" linear --schedule one-cycle --warmup 2
+expect 2 "--cycle-factor is for --schedule cosine-restarts" linear \
+    --schedule cosine --cycle-factor 2
+expect 2 "restart-factor: \"2\" is not a number above 0, at most 1" linear \
+    --schedule cosine-restarts --restart-factor 2
 expect 2 "clip norm 1e-44" linear --clip-norm 1e-44
+expect 2 "clip value 1e-44" linear --clip-value 1e-44
+expect 2 "does not go with --clip-value" linear --explain --clip-value 1
+expect 2 "does not go with --l2" linear --explain --l2 0.1
+expect 2 "--l2 is for --optimizer sgd, momentum, nesterov, adam, rmsprop and \
+adagrad" linear --optimizer adamw --l2 1
 
 # ------ groups of parameters ------
 
@@ -323,6 +342,11 @@ is "biases without decay" \
         "$(state --weight-decay 0.5)" ] && echo same)" ""
 is "no decay at all" "$(state --weight-decay 0 --no-decay)" \
     "$(state --weight-decay 0)"
+is "l2 without biases" "$([ "$(state --optimizer adam --l2 0.5 --no-decay)" = \
+    "$(state --optimizer adam --l2 0.5)" ] && echo same)" ""
+is "no l2 at all" "$(state --optimizer adam --l2 0)" "$(state --optimizer adam)"
+is "l2 is no decoupled decay" "$([ "$(state --optimizer adam --l2 0.5)" = \
+    "$(state --weight-decay 0.5)" ] && echo same)" ""
 expect 2 'group "x*": matches no parameter' linear --freeze 'x*'
 expect 2 'all 2 parameters are frozen' linear --freeze 'bias,kernel'
 expect 2 'has an empty pattern' linear --freeze 'bias,'

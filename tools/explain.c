@@ -9,6 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool has_l2(const settings *s)
+{
+    ls_optimizer o = ls_optimizer_defaults((ls_optimizer_kind)s->optimizer, 0);
+    int status = knobs_set(s->of_optimizer, KNOBS_OPTIMIZER, s->optimizer, &o);
+
+    return status == OPT_GO && o.l2 > 0;
+}
+
 int explain_check(const run *r)
 {
     const settings *s = &r->set;
@@ -18,6 +26,8 @@ int explain_check(const run *r)
     } more[] = {
         {"accumulate", s->accumulate > 1},
         {"clip-norm", s->clip_norm > 0},
+        {"clip-value", s->clip_value > 0},
+        {"l2", has_l2(s)},
         {"mask", s->mask != NULL},
         {"masked-mean per-shard", s->mean != LS_MEAN_EXACT},
         {"uneven pad", s->uneven == UNEVEN_PAD},

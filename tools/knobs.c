@@ -127,6 +127,22 @@ static const char *start_text(opt_program *p, double start)
     return isnan(start) ? "" : opt_keep(p, text);
 }
 
+/* What it is, and the defaults of kinds that have another than the first. */
+static const char *about_text(opt_program *p, const struct family *f,
+                              const ls_option *o)
+{
+    char text[2 * OPT_VALUE];
+    int begin = snprintf(text, sizeof text, "%s", o->about), at = begin;
+    ls_option other;
+
+    for (int64_t k = 0; f->kind(k) && at < (int)sizeof text; k++)
+        if (option_of(f, k, o->name, &other) && !isnan(other.start) &&
+            other.start != o->start)
+            at += snprintf(text + at, sizeof text - (size_t)at, "; %s: %g",
+                           f->kind(k), other.start);
+    return at > begin ? opt_keep(p, text) : o->about;
+}
+
 void knobs_add(opt_program *p, knobs_of of, size_t at)
 {
     const struct family *f = &families[of];
@@ -136,7 +152,7 @@ void knobs_add(opt_program *p, knobs_of of, size_t at)
         opt row = {
             OPT_ROW(opt_keep_name(p, o.name), "X", OPT_REAL,
                     at + (size_t)i * sizeof(double), NULL,
-                    start_text(p, o.start), o.about),
+                    start_text(p, o.start), about_text(p, f, &o)),
             .least = o.least, .below = o.below, .range = o.range,
             .of = f->name, .fits = f->has, .required = isnan(o.start),
             .may_change = true,

@@ -186,6 +186,9 @@ static const opt second[] = {
     { OPT_ROW("decay-steps", "N", OPT_COUNT, AT(decay_steps), ALL, "",
               "updates until the end, or of one factor (steps)"),
       MAY_DIFFER, MAY_CHANGE, .of = "schedule", .fits = knobs_schedule_has },
+    { OPT_ROW("cycle-factor", "N", OPT_COUNT, AT(cycle_factor), ALL, "1",
+              "each cycle is N times as long as the one before"),
+      MAY_CHANGE, .of = "schedule", .fits = knobs_schedule_has },
 };
 
 static const opt third[] = {
@@ -197,12 +200,14 @@ static const opt third[] = {
               "multiply lr by batch / 32"), MAY_CHANGE },
     { OPT_ROW("clip-norm", "X", OPT_REAL, AT(clip_norm), ALL, "0",
               "clip the gradient to this global norm; 0: no"), MAY_CHANGE },
+    { OPT_ROW("clip-value", "X", OPT_REAL, AT(clip_value), ALL, "0",
+              "clip each element of it to -X to X; 0: no"), MAY_CHANGE },
     { OPT_ROW("freeze", "PATTERN,..", OPT_TEXT, AT(freeze), ALL, "",
               "parameters that keep their values: \"embed.*\""), MAY_CHANGE,
       .kept_as = "group*" },
     { OPT_ROW("no-decay", NULL, OPT_FLAG, AT(no_decay), ALL, "",
-              "no weight decay of biases and of scales of norms"), MAY_CHANGE,
-      .kept_as = "group*" },
+              "no weight decay nor l2 of biases and of scales of norms"),
+      MAY_CHANGE, .kept_as = "group*" },
     { OPT_ROW("ema", "DECAY", OPT_DECAY, AT(ema), ALL, "0",
               "evaluate and save an average of the weights, as 0.999"),
       .kept_as = "average" },

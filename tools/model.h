@@ -50,10 +50,12 @@ typedef struct settings {
     int64_t schedule;   /* an ls_schedule_kind */
     int64_t warmup;
     int64_t decay_steps; /* 0: steps */
+    int64_t cycle_factor;
     knobs of_schedule;   /* its other options */
     const char *boundaries;
     bool scale_lr;
-    double clip_norm; /* 0: no clipping */
+    double clip_norm;  /* 0: no clipping */
+    double clip_value; /* 0: none either */
     const char *freeze; /* patterns of names, by commas; NULL: none */
     bool no_decay;      /* of biases and of scales of norms */
     double ema;         /* decay of an average of the weights; 0: none */

@@ -33,12 +33,33 @@ static void wrap(const char *text)
     putchar('\n');
 }
 
+/* " sgd|adam", on another line from a word on that does not fit; gives the
+ * column after it. */
+static int put_arg(int column, const char *arg)
+{
+    int begin = column + 1;
+
+    column += printf(" ");
+    while (*arg) {
+        int n = (int)strcspn(arg, "|");
+
+        n += arg[n] == '|';
+        if (column > begin && column + n > WIDTH)
+            column = printf("\n%*s", begin, "") - 1;
+        column += printf("%.*s", n, arg);
+        arg += n;
+    }
+    return column;
+}
+
 /* "  --steps N          text", the text on lines of its own when the left side
  * is long. */
 static void help_line(const char *name, const char *arg, const char *text)
 {
-    int n = printf("  --%s%s%s", name, arg ? " " : "", arg ? arg : "");
+    int n = printf("  --%s", name);
 
+    if (arg)
+        n = put_arg(n, arg);
     if (n >= LEFT)
         printf("\n%*s", LEFT, "");
     else

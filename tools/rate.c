@@ -59,6 +59,7 @@ int rate_read(const settings *s, ls_boundary room[RATE_BOUNDARIES],
         .warmup = s->warmup,
         .decay_steps = decay_steps(s),
         .boundary = room,
+        .cycle_factor = s->cycle_factor,
     };
     if (out->kind != LS_PIECEWISE)
         return knobs_set(s->of_schedule, KNOBS_SCHEDULE, s->schedule, out);

@@ -386,6 +386,7 @@ int run_open_trainer(run *r)
     o.keys = r->model->keys;
     o.clip_norm = r->set.clip_norm;
     o.average = r->set.ema;
+    o.clip_value = r->set.clip_value;
     o.accumulate = (int)r->set.accumulate;
     o.mean = (ls_mean)r->set.mean;
     o.backend = r->set.backend;

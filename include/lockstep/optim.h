@@ -28,19 +28,28 @@ typedef struct ls_option {
 
 /* Made by ls_sgd and so on, below; fields may be changed afterwards. */
 typedef enum ls_optimizer_kind {
-    LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW, LS_RMSPROP
+    LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW, LS_RMSPROP, LS_ADAGRAD,
+    LS_LION
 } ls_optimizer_kind;
 
 typedef struct ls_optimizer {
     ls_optimizer_kind kind;
     double lr;           /* learning rate */
     double momentum;     /* momentum, nesterov: decay of the trace */
-    double b1, b2;       /* adam, adamw */
-    double eps;          /* adam, adamw, rmsprop */
-    double weight_decay; /* adamw: on every parameter, times lr */
+    double b1, b2;       /* adam, adamw, lion */
+    double eps;          /* adam, adamw, rmsprop, adagrad */
+    double weight_decay; /* adamw, lion: on every parameter, times lr */
     double decay;        /* rmsprop: of the mean of squares */
-    double room[LS_ROOM];
+    double l2;           /* all but adamw and lion; see below */
+    double initial_accumulator; /* adagrad: where the sum of squares begins */
+    double room[LS_ROOM - 2];
 } ls_optimizer;
+
+/* Regularisation comes in two kinds.  weight_decay pulls at the parameters
+ * themselves, beside the rule.  l2 is the gradient of l2/2 sum p^2: with it
+ * g + l2 p takes the place of g in the formulas below, after clipping
+ * (optax.chain(optax.add_decayed_weights(l2), ..)); that is what PyTorch's sgd
+ * and adam call weight_decay.  It is 0 unless it is set. */
 
 /* p -= lr g */
 LS_API ls_optimizer ls_sgd(double lr);
@@ -58,6 +67,12 @@ LS_API ls_optimizer ls_adamw(double lr);
  * optax.rmsprop as it is without further arguments (eps in the root, v from 0,
  * not centered, no momentum). */
 LS_API ls_optimizer ls_rmsprop(double lr);
+/* v = v + g^2, from initial_accumulator on; p -= lr g / sqrt(v + eps), and no
+ * update where v is 0.  initial_accumulator 0.1, eps 1e-7. */
+LS_API ls_optimizer ls_adagrad(double lr);
+/* u = sign((1-b1) g + b1 m); m = (1-b2) g + b2 m; p -= lr (u + weight_decay p),
+ * the sign of 0 being 0.  b1 0.9, b2 0.99, weight_decay 1e-3. */
+LS_API ls_optimizer ls_lion(double lr);
 
 /* The optimizer of a kind with its defaults: what the functions above give, and
  * 0.9 for the momentum of two of them. */
@@ -95,7 +110,7 @@ typedef struct ls_group {
                           a model whose first layers are frozen goes backward
                           through the others alone */
     double rate;       /* its learning rate is the trainer's times this */
-    double decay;      /* and its weight_decay likewise */
+    double decay;      /* and its weight_decay and l2 likewise */
     double room[LS_ROOM];
 } ls_group;
 
@@ -103,14 +118,16 @@ typedef struct ls_group {
 LS_API ls_group ls_group_of(const char *names);
 /* Returns a group that is frozen. */
 LS_API ls_group ls_group_frozen(const char *names);
-/* Returns the group of all biases and scales of norms, without weight decay. */
+/* Returns the group of all biases and scales of norms, without weight decay and
+ * l2. */
 LS_API ls_group ls_group_no_decay(void);
 
 /* ====== Schedules: learning rates over time (optax's definitions) ====== */
 
 /* The formulas stand at ls_schedule. */
 typedef enum ls_schedule_kind {
-    LS_CONSTANT, LS_LINEAR, LS_COSINE, LS_EXPONENTIAL, LS_PIECEWISE
+    LS_CONSTANT, LS_LINEAR, LS_COSINE, LS_EXPONENTIAL, LS_PIECEWISE,
+    LS_POLYNOMIAL, LS_RESTARTS, LS_ONE_CYCLE
 } ls_schedule_kind;
 
 /* A step of a piecewise schedule. */
@@ -129,21 +146,42 @@ typedef struct ls_boundary {
  *     exponential   peak decay_rate^(C / decay_steps), not past end_lr (0: no
  *                   end), a lower bound for a rate below 1, else an upper one
  *     piecewise     peak times the factor of each boundary with update <= c
+ *     polynomial    end_lr + (peak - end_lr) (1 - x)^power
+ *     cosine-restarts  the cosine again and again (SGDR): cycle k = 0, 1, ..
+ *                   is S cycle_factor^k updates long and begins at
+ *                   peak restart_factor^k, though not below end_lr
+ *     one-cycle     no warm-up of its own; with E = decay_steps and
+ *                   U = floor(pct_start E), by half a cosine each: from
+ *                   peak / div_factor at 0 to peak at U, and on to
+ *                   peak / (div_factor final_div_factor) at E
  *
- * So decay_steps counts the warm-up for linear and cosine, where it is the
- * update at which end_lr is reached, and not for exponential: as in optax's
- * warmup_cosine_decay_schedule and warmup_exponential_decay_schedule from 0.
+ * So decay_steps counts the warm-up for all but exponential, and is the update
+ * at which end_lr is reached: as in optax's warmup_cosine_decay_schedule and
+ * warmup_exponential_decay_schedule from 0.  The others are optax's
+ * polynomial_schedule, sgdr_schedule (whose cycles after the first have no
+ * warm-up here) and cosine_onecycle_schedule.
  * All zero is constant without a warm-up. */
 typedef struct ls_schedule {
     ls_schedule_kind kind;
     int64_t warmup;      /* updates from 0 up to the peak */
-    int64_t decay_steps; /* updates; linear, cosine: above warmup */
+    int64_t decay_steps; /* updates; but for exponential above warmup */
     double decay_rate;   /* exponential; above 0 */
-    double end_lr;       /* linear, cosine, exponential */
+    double end_lr;       /* linear, cosine, exponential, polynomial, restarts */
     int boundaries;      /* piecewise */
     const ls_boundary *boundary; /* rising, none within the warm-up */
-    double room[LS_ROOM];
+    double power;            /* polynomial; above 0 */
+    int64_t cycle_factor;    /* restarts; from 1 */
+    double restart_factor;   /* restarts; above 0, to 1 */
+    double pct_start;        /* one-cycle; from 0 to below 1 */
+    double div_factor;       /* one-cycle; from 1 */
+    double final_div_factor; /* one-cycle; from 1 */
+    double room[LS_ROOM - 6];
 } ls_schedule;
+
+/* Returns the schedule of a kind with the defaults of its options: cycle_factor
+ * and restart_factor 1, pct_start 0.3, div_factor 25, final_div_factor 1e4;
+ * decay_steps, decay_rate and power have none and are 0. */
+LS_API ls_schedule ls_schedule_defaults(ls_schedule_kind kind);
 
 /* *lr = the learning rate after c = done updates, in the bits training uses.
  * LS_EINVAL names the value of the schedule that makes no sense;

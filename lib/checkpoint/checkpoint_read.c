@@ -180,7 +180,8 @@ static bool matches(const char *name, const char *patterns)
  * were that. */
 static const struct {
     const char *name, *was;
-} young[] = {{"groups", "0"}, {"group *", ""}, {"average", ""}};
+} young[] = {{"groups", "0"}, {"group *", ""}, {"average", ""},
+           {"clip_value", ""}, {"l2", ""}};
 
 /* What such an option was; NULL: it is another one, or what it was then. */
 static const char *was_before(const char *name, const char *is)

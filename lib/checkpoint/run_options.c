@@ -66,6 +66,8 @@ static bool put_choice(json_t *to, const ls__choice *c, const void *of)
         const ls__option *o = c->option[i].is;
         double value = ls__option_get(o, of);
 
+        if (o->type == LS__QUIET && value == 0)
+            continue;
         good = o->type == LS__WHOLE ? put_int(to, o->name, (int64_t)value)
                                     : put_real(to, o->name, value);
     }
@@ -116,6 +118,7 @@ static bool put_options(json_t *to, const ls_trainer *t)
            put_choice(to, ls__schedule_choice(s->kind), s) &&
            (!ls__schedule_has_boundaries(s->kind) || put_boundaries(to, s)) &&
            put_real(to, "clip_norm", o->clip_norm) &&
+           (!o->clip_value || put_real(to, "clip_value", o->clip_value)) &&
            put_int(to, "accumulate", t->micro) &&
            put(to, "mean", means[o->mean]) &&
            put(to, "precision", ls__precision_name(o->precision)) &&

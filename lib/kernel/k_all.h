@@ -55,4 +55,5 @@
     .softmax_grad = softmax_grad, .log_softmax = log_softmax, \
     .log_softmax_grad = log_softmax_grad, .row_sum = row_sum, \
     .cross_entropy = cross_entropy, \
-    .squared_error = squared_error, .update = LS__UPDATES, .average = average
+    .squared_error = squared_error, .update = LS__UPDATES, .average = average, \
+    .regularise = regularise, .clip_value = clip_value

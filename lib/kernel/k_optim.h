@@ -110,6 +110,70 @@ static void rmsprop(const ls__rule *r, int64_t n, const float *g, float *p,
     }
 }
 
+/* No update where the sum of squares is 0, eps or not, as in optax. */
+static void adagrad(const ls__rule *r, int64_t n, const float *g, float *p,
+                    float *const moment[2])
+{
+    v16 lr = v16_set(r->neg_lr), eps = option(r->of->eps), one = v16_set(1);
+    v16 zero = v16_zero();
+    float *sum = moment[0];
+
+    for (int64_t i = 0; i < n; i += 16) {
+        v16 d = take(g + i, n - i);
+        v16 v = v16_fma(d, d, take(sum + i, n - i));
+        v16 u = v16_mul(v16_div(one, v16_sqrt(v16_add(v, eps))), d);
+
+        put(sum + i, v, n - i);
+        u = v16_select(v16_eq(v, zero), zero, u);
+        put(p + i, v16_fma(lr, u, take(p + i, n - i)), n - i);
+    }
+}
+
+/* 1, -1 or 0 */
+SIMD v16 sign_of(v16 x)
+{
+    v16 zero = v16_zero(), one = v16_set(1);
+    v16 up = v16_select(v16_lt(zero, x), one, zero);
+
+    return v16_select(v16_lt(x, zero), v16_neg(one), up);
+}
+
+static void lion(const ls__rule *r, int64_t n, const float *g, float *p,
+                 float *const moment[2])
+{
+    v16 lr = v16_set(r->neg_lr), wd = option(r->of->weight_decay);
+    v16 b1 = option(r->of->b1), c1 = complement(r->of->b1);
+    v16 b2 = option(r->of->b2), c2 = complement(r->of->b2);
+    float *mu = moment[0];
+
+    for (int64_t i = 0; i < n; i += 16) {
+        v16 d = take(g + i, n - i), m = take(mu + i, n - i);
+        v16 q = take(p + i, n - i);
+        v16 u = sign_of(v16_fma(c1, d, v16_mul(b1, m)));
+
+        put(mu + i, v16_fma(c2, d, v16_mul(b2, m)), n - i);
+        put(p + i, v16_fma(lr, v16_fma(wd, q, u), q), n - i);
+    }
+}
+
+/* g = g + l2 p */
+static void regularise(int64_t n, float l2, const float *p, float *g)
+{
+    v16 by = v16_set(l2);
+
+    for (int64_t i = 0; i < n; i += 16)
+        put(g + i, v16_fma(by, take(p + i, n - i), take(g + i, n - i)), n - i);
+}
+
+/* g = min(max(g, -most), most) */
+static void clip_value(int64_t n, float most, float *g)
+{
+    v16 top = v16_set(most), bottom = v16_set(-most);
+
+    for (int64_t i = 0; i < n; i += 16)
+        put(g + i, v16_min(v16_max(take(g + i, n - i), bottom), top), n - i);
+}
+
 /* e = d e + (1 - d) p: optax.incremental_update by 1 - d. */
 static void average(int64_t n, double decay, const float *p, float *e)
 {
@@ -122,6 +186,7 @@ static void average(int64_t n, double decay, const float *p, float *e)
 
 #define LS__UPDATES \
     {[LS_SGD] = sgd, [LS_MOMENTUM] = momentum, [LS_NESTEROV] = nesterov, \
-     [LS_ADAM] = adam, [LS_ADAMW] = adamw, [LS_RMSPROP] = rmsprop}
+     [LS_ADAM] = adam, [LS_ADAMW] = adamw, [LS_RMSPROP] = rmsprop, \
+     [LS_ADAGRAD] = adagrad, [LS_LION] = lion}
 
 #endif

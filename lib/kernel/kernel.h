@@ -134,6 +134,8 @@ typedef struct ls__kernel_table {
 
     ls__update_fn *update[LS__OPTIMIZERS]; /* k_optim.h */
     void (*average)(int64_t n, double decay, const float *p, float *e);
+    void (*regularise)(int64_t n, float l2, const float *p, float *g);
+    void (*clip_value)(int64_t n, float most, float *g);
 } ls__kernel_table;
 
 /* Level i = 0, 1, .. of those compiled in, best first; NULL past the last. */

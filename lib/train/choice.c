@@ -48,9 +48,9 @@ static int refuse(const ls__choice *c, const ls__option *o, double value)
                     c->name, o->name, value, o->range);
 }
 
-static int check_room(const ls__choice *c, const double room[LS_ROOM])
+static int check_room(const ls__choice *c, size_t n, const double room[])
 {
-    for (int i = 0; i < LS_ROOM; i++)
+    for (size_t i = 0; i < n; i++)
         if (room[i] != 0)
             return ls__fail(LS_EINVAL, "%s %s: it has an option that version "
                             "%s of the library does not know", c->what,
@@ -58,8 +58,8 @@ static int check_room(const ls__choice *c, const double room[LS_ROOM])
     return 0;
 }
 
-int ls__choice_check(const ls__choice *c, const void *of,
-                     const double room[LS_ROOM])
+int ls__choice_check(const ls__choice *c, const void *of, size_t n,
+                     const double room[])
 {
     for (int i = 0; option_at(c, i); i++) {
         double value = ls__option_get(option_at(c, i), of);
@@ -67,7 +67,7 @@ int ls__choice_check(const ls__choice *c, const void *of,
         if (!in_range(option_at(c, i), value))
             return refuse(c, option_at(c, i), value);
     }
-    return check_room(c, room);
+    return check_room(c, n, room);
 }
 
 /* Doubles count up to 2^53. */

@@ -7,12 +7,14 @@
 
 #include "lockstep.h"
 
-typedef enum ls__number { LS__REAL, LS__WHOLE } ls__number;
+/* QUIET: a REAL whose 0 no checkpoint tells, as those that were made before
+ * there was such an option. */
+typedef enum ls__number { LS__REAL, LS__WHOLE, LS__QUIET } ls__number;
 
 typedef struct ls__option {
     const char *name;    /* of the member, in messages and in checkpoints */
     size_t at;           /* offset of the member */
-    ls__number type;     /* REAL: a double, WHOLE: an int64_t */
+    ls__number type;     /* WHOLE: an int64_t; the others: a double */
     double least, below; /* least <= x < below */
     const char *range;   /* the same in words: "a finite number from 0 up" */
     const char *about;   /* a line of help */
@@ -38,8 +40,8 @@ void ls__choice_start(const ls__choice *c, void *of);
 
 /* LS_EINVAL for a value out of its range, naming the option, and for an option
  * of a newer header's, which stands in what is room here. */
-int ls__choice_check(const ls__choice *c, const void *of,
-                     const double room[LS_ROOM]);
+int ls__choice_check(const ls__choice *c, const void *of, size_t n,
+                     const double room[]);
 
 /* Set an option by its name.  LS_ENOTFOUND; LS_EINVAL: out of its range. */
 int ls__choice_set(const ls__choice *c, void *of, const char *name,

@@ -1,5 +1,5 @@
 /* optax.clip_by_global_norm, with the roundings XLA gives it: a division of an
- * array by a number is a product with its reciprocal. */
+ * array by a number is a product with its reciprocal; and optax.clip. */
 #include "train/clip.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
@@ -10,6 +10,14 @@ int ls__clip_check(double most)
     if (most == 0 || most >= 0x1p-126)
         return 0;
     return ls__fail(LS_EINVAL, "clip norm %g: it must be 0 (no clipping) or "
+                    "at least 2^-126", most);
+}
+
+int ls__clip_value_check(double most)
+{
+    if (most == 0 || most >= 0x1p-126)
+        return 0;
+    return ls__fail(LS_EINVAL, "clip value %g: it must be 0 (no clipping) or "
                     "at least 2^-126", most);
 }
 
@@ -29,4 +37,10 @@ void ls__clip(float norm, float most, int64_t n, float *g)
         return;
     ls__kernels()->scale(n, 1.0f / norm, g);
     ls__kernels()->scale(n, most, g);
+}
+
+void ls__clip_value(float most, int64_t n, float *g)
+{
+    if (most > 0)
+        ls__kernels()->clip_value(n, most, g);
 }

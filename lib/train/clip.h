@@ -14,10 +14,16 @@
 /* LS_EINVAL for a limit that is not 0 or from 2^-126 up to infinity. */
 int ls__clip_check(double most);
 
+/* The same for the limit of values. */
+int ls__clip_value_check(double most);
+
 /* sqrt(square[0] + square[1] + ..) */
 float ls__clip_norm(int64_t blocks, const float *square);
 
 /* g = (g (1/norm)) most where norm >= most. */
 void ls__clip(float norm, float most, int64_t n, float *g);
+
+/* g = min(max(g, -most), most) for a `most` above 0. */
+void ls__clip_value(float most, int64_t n, float *g);
 
 #endif

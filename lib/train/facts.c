@@ -121,6 +121,7 @@ static void put_options(ls__facts *f, const ls_trainer *t)
     if (ls__schedule_has_boundaries(o->schedule.kind))
         put_boundaries(f, &o->schedule);
     ls__facts_put(f, "clip_norm", "%.17g", o->clip_norm);
+    ls__facts_put(f, "clip_value", "%.17g", o->clip_value);
     ls__facts_put(f, "accumulate", "%d", t->micro);
     ls__facts_put(f, "mean", "%d", (int)o->mean);
     ls__facts_put(f, "precision", "%d", (int)o->precision);

@@ -109,6 +109,7 @@ static void take_way(const ls_trainer_options *o, const ls__slot *s,
     *way = (ls__way){.frozen = is_frozen(o, s->name, s->rank),
                      .rate = (float)rate, .of = o->optimizer};
     way->of.weight_decay *= decay;
+    way->of.l2 *= decay;
 }
 
 static int check_members(const ls_trainer *t, const ls_group *g)

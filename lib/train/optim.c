@@ -19,22 +19,34 @@ static const ls__option
     eps = {"eps", AT(eps), AMOUNT, "keeps the divisor from 0"},
     weight_decay = {"weight_decay", AT(weight_decay), AMOUNT,
                     "pulls every parameter towards 0"},
-    decay = {"decay", AT(decay), SHARE, "decay of the mean of squares"};
+    decay = {"decay", AT(decay), SHARE, "decay of the mean of squares"},
+    l2 = {"l2", AT(l2), LS__QUIET, 0, INFINITE, "a finite number from 0 up",
+          "this much of each parameter in its gradient"},
+    initial = {"initial_accumulator", AT(initial_accumulator), AMOUNT,
+               "where the sum of squares begins"};
 
 static const struct row {
     ls__choice is;
     const char *moment[2];
 } table[] = {
-    [LS_SGD] = {{"optimizer", "sgd", {{NULL, 0}}}, {NULL}},
-    [LS_MOMENTUM] = {{"optimizer", "momentum", {{&momentum, 0.9}}}, {"trace"}},
-    [LS_NESTEROV] = {{"optimizer", "nesterov", {{&momentum, 0.9}}}, {"trace"}},
+    [LS_SGD] = {{"optimizer", "sgd", {{&l2, 0}}}, {NULL}},
+    [LS_MOMENTUM] = {{"optimizer", "momentum", {{&momentum, 0.9}, {&l2, 0}}},
+                     {"trace"}},
+    [LS_NESTEROV] = {{"optimizer", "nesterov", {{&momentum, 0.9}, {&l2, 0}}},
+                     {"trace"}},
     [LS_ADAM] = {{"optimizer", "adam",
-                  {{&b1, 0.9}, {&b2, 0.999}, {&eps, 1e-8}}}, {"mu", "nu"}},
+                  {{&b1, 0.9}, {&b2, 0.999}, {&eps, 1e-8}, {&l2, 0}}},
+                 {"mu", "nu"}},
     [LS_ADAMW] = {{"optimizer", "adamw",
                    {{&b1, 0.9}, {&b2, 0.999}, {&eps, 1e-8},
                     {&weight_decay, 1e-4}}}, {"mu", "nu"}},
-    [LS_RMSPROP] = {{"optimizer", "rmsprop", {{&decay, 0.9}, {&eps, 1e-8}}},
-                    {"nu"}},
+    [LS_RMSPROP] = {{"optimizer", "rmsprop",
+                     {{&decay, 0.9}, {&eps, 1e-8}, {&l2, 0}}}, {"nu"}},
+    [LS_ADAGRAD] = {{"optimizer", "adagrad",
+                     {{&initial, 0.1}, {&eps, 1e-7}, {&l2, 0}}},
+                    {"sum_of_squares"}},
+    [LS_LION] = {{"optimizer", "lion",
+                  {{&b1, 0.9}, {&b2, 0.99}, {&weight_decay, 1e-3}}}, {"mu"}},
 };
 /* clang-format on */
 
@@ -124,6 +136,16 @@ ls_optimizer ls_rmsprop(double lr)
     return ls_optimizer_defaults(LS_RMSPROP, lr);
 }
 
+ls_optimizer ls_adagrad(double lr)
+{
+    return ls_optimizer_defaults(LS_ADAGRAD, lr);
+}
+
+ls_optimizer ls_lion(double lr)
+{
+    return ls_optimizer_defaults(LS_LION, lr);
+}
+
 static int unknown(int kind)
 {
     return ls__fail(LS_EINVAL, "optimizer kind %d is unknown", kind);
@@ -148,7 +170,7 @@ int ls__optim_check(const ls_optimizer *o)
     if (!(o->lr >= 0 && o->lr < INFINITE))
         return ls__fail(LS_EINVAL, "optimizer %s: the learning rate is %g; it "
                         "must be a finite number from 0 up", c->name, o->lr);
-    return ls__choice_check(c, o, o->room);
+    return ls__choice_check(c, o, sizeof o->room / sizeof *o->room, o->room);
 }
 
 /* ------ An update ------ */
@@ -167,12 +189,19 @@ ls__rule ls__optim_rule(const ls_optimizer *o, float lr, int64_t n)
                       .r2 = correction((float)o->b2, n)};
 }
 
+float ls__optim_start(const ls_optimizer *o)
+{
+    return o->kind == LS_ADAGRAD ? (float)o->initial_accumulator : 0;
+}
+
 void ls__optim_update(ls_optimizer_kind kind, const ls__rule *rule, int64_t n,
-                      const float *g, float *p, float *const moment[2],
+                      float *g, float *p, float *const moment[2],
                       int64_t offset)
 {
     float *const at[2] = {moment[0] ? moment[0] + offset : NULL,
                           moment[1] ? moment[1] + offset : NULL};
 
+    if (rule->of->l2 > 0)
+        ls__kernels()->regularise(n, (float)rule->of->l2, p, g);
     ls__kernels()->update[kind](rule, n, g, p, at);
 }

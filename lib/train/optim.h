@@ -21,9 +21,13 @@ int ls__optim_check(const ls_optimizer *o);
  * the rule is used. */
 ls__rule ls__optim_rule(const ls_optimizer *o, float lr, int64_t n);
 
-/* Update n parameters; moments as many as the rule keeps. */
+/* What the moments are before the first update. */
+float ls__optim_start(const ls_optimizer *o);
+
+/* Update n parameters; moments as many as the rule keeps.  With l2 g becomes
+ * g + l2 p. */
 void ls__optim_update(ls_optimizer_kind kind, const ls__rule *rule, int64_t n,
-                      const float *g, float *p, float *const moment[2],
+                      float *g, float *p, float *const moment[2],
                       int64_t offset);
 
 #endif

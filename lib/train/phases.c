@@ -210,6 +210,7 @@ static void update_block(const ls__step *s, float norm, const ls__rule *rule,
     if (!rule)
         return;
     ls__clip(norm, (float)t->options.clip_norm, n, s->gradient + i);
+    ls__clip_value((float)t->options.clip_value, n, s->gradient + i);
     ls__optim_update(t->options.optimizer.kind, rule, n, s->gradient + i,
                      t->model.value + i, t->moment, at);
     if (average)

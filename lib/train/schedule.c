@@ -3,9 +3,9 @@
  * Each rule is optax's formula with the roundings of a call outside jit: all
  * in float, Python's constants rounded to float once, nothing fused.  (Inside
  * jit XLA folds constants and contracts products, differently for each
- * formula and version, which moves the last digits.)  Linear, exponential and
- * piecewise give optax's bits; the cosine is within an ulp.  Computed once an
- * update by the caller. */
+ * formula and version, which moves the last digits.)  Linear, exponential,
+ * piecewise and polynomial give optax's bits; what has a cosine is within an
+ * ulp.  Computed once an update by the caller. */
 #include "train/schedule.h"
 #include "base/error.h"
 #include "base/fpmode.h"
@@ -73,11 +73,94 @@ static float piecewise(const moment *m)
     return lr;
 }
 
+/* At the end by itself: 0 has no logarithm. */
+static float polynomial(const moment *m)
+{
+    double end = m->s->end_lr;
+    float rest = 1.0f - (float)m->done / (float)m->steps;
+
+    if (m->done >= m->steps)
+        return (float)end;
+    return (float)(m->peak - end) * ls__powf(rest, (float)m->s->power) +
+           (float)end;
+}
+
+/* x^n in double by squaring. */
+static double whole_power(double x, int64_t n)
+{
+    double y = 1;
+
+    for (; n > 0; n /= 2, x *= x)
+        if (n % 2)
+            y *= x;
+    return y;
+}
+
+/* Which cycle it is; m->done and m->steps become those of the cycle, the peak
+ * stays. */
+static int64_t find_cycle(moment *m)
+{
+    int64_t factor = m->s->cycle_factor, cycle = 0;
+
+    if (factor == 1) {
+        cycle = m->done / m->steps;
+        m->done %= m->steps;
+    }
+    while (m->done >= m->steps) {
+        m->done -= m->steps;
+        cycle++;
+        if (m->steps > INT64_MAX / factor)
+            m->steps = INT64_MAX;
+        else
+            m->steps *= factor;
+    }
+    return cycle;
+}
+
+/* No cycle begins below where it ends. */
+static float restarts(const moment *m)
+{
+    double least = m->peak < m->s->end_lr ? m->peak : m->s->end_lr;
+    moment of_cycle = *m;
+    int64_t cycle = find_cycle(&of_cycle);
+
+    of_cycle.peak *= whole_power(m->s->restart_factor, cycle);
+    if (of_cycle.peak < least)
+        of_cycle.peak = least;
+    return cosine(&of_cycle);
+}
+
+/* From one rate to another along half a cosine. */
+static float half_wave(float from, float to, int64_t done, int64_t steps)
+{
+    float x = (float)done / (float)steps;
+    float turn = (float)0x1.921fb54442d18p+1 * x;
+
+    return to + (from - to) / 2.0f * (ls__cosf(turn) + 1.0f);
+}
+
+/* optax multiplies its way from rate to rate. */
+static float one_cycle(const moment *m)
+{
+    double div = m->s->div_factor, last = m->s->final_div_factor;
+    int64_t up = (int64_t)(m->s->pct_start * (double)m->steps);
+    float start = (float)(m->peak / div), top = start * (float)div;
+    float end = top * (float)(1.0 / (div * last));
+
+    if (m->done < up)
+        return half_wave(start, top, m->done, up);
+    if (m->done < m->steps)
+        return half_wave(top, end, m->done - up, m->steps - up);
+    return end;
+}
+
 /* ------ the table ------ */
 
 #define AT(member) offsetof(ls_schedule, member)
 #define INFINITE __builtin_inf()
 #define NO_FLOAT 0x1.ffffffp127 /* the first that rounds to infinity */
+
+#define OVER_ONE 0x1.0000000000001p0 /* the first above 1 */
 
 #define NONE __builtin_nan("") /* no default */
 
@@ -92,7 +175,22 @@ static const ls__option
                   "a finite number above 0",
                   "the factor of every decay-steps updates"},
     end_lr = {"end_lr", AT(end_lr), LS__REAL, 0, NO_FLOAT,
-              "a finite number from 0 up", "where the learning rate ends"};
+              "a finite number from 0 up", "where the learning rate ends"},
+    power = {"power", AT(power), LS__REAL, 0x1p-126, NO_FLOAT,
+             "a finite number above 0", "of what is left of the time"},
+    cycle_factor = {"cycle_factor", AT(cycle_factor), LS__WHOLE, 1, INFINITE,
+                    "a whole number from 1 up",
+                    "each cycle is so many times as long as the one before"},
+    restart_factor = {"restart_factor", AT(restart_factor), LS__REAL, 0x1p-126,
+                      OVER_ONE, "a number above 0, at most 1",
+                      "each cycle begins with so much of the rate before"},
+    pct_start = {"pct_start", AT(pct_start), LS__REAL, 0, 1,
+                 "a number from 0 to below 1", "share of the steps that rise"},
+    div_factor = {"div_factor", AT(div_factor), LS__REAL, 1, NO_FLOAT,
+                  "a finite number from 1 up", "it begins at lr over this"},
+    final_div_factor = {"final_div_factor", AT(final_div_factor), LS__REAL, 1,
+                        NO_FLOAT, "a finite number from 1 up",
+                        "and ends at so much less than it began"};
 
 static const struct row {
     ls__choice is;
@@ -114,6 +212,18 @@ static const struct row {
                         exponential, false, false},
     [LS_PIECEWISE] = {{"schedule", "piecewise", {{&warmup, 0}}},
                       piecewise, false, true},
+    [LS_POLYNOMIAL] = {{"schedule", "polynomial",
+                        {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0},
+                         {&power, NONE}}},
+                       polynomial, true, false},
+    [LS_RESTARTS] = {{"schedule", "cosine-restarts",
+                      {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0},
+                       {&cycle_factor, 1}, {&restart_factor, 1}}},
+                     restarts, true, false},
+    [LS_ONE_CYCLE] = {{"schedule", "one-cycle",
+                       {{&decay_steps, NONE}, {&pct_start, 0.3},
+                        {&div_factor, 25}, {&final_div_factor, 1e4}}},
+                      one_cycle, true, false},
 };
 /* clang-format on */
 
@@ -146,6 +256,18 @@ bool ls_schedule_option_sized(ls_schedule_kind kind, int i, ls_option *option,
     const ls__choice *c = ls__schedule_choice(kind);
 
     return c && ls__choice_tell(c, i, option, size);
+}
+
+/* ------ making one ------ */
+
+ls_schedule ls_schedule_defaults(ls_schedule_kind kind)
+{
+    ls_schedule s = {.kind = kind};
+    const ls__choice *c = ls__schedule_choice(kind);
+
+    if (c)
+        ls__choice_start(c, &s);
+    return s;
 }
 
 /* ------ checks ------ */
@@ -192,10 +314,16 @@ static int check_boundaries(const ls_schedule *s)
 int ls__schedule_check(const ls_schedule *s)
 {
     const ls__choice *c = ls__schedule_choice(s->kind);
-    int status = c ? ls__choice_check(c, s, s->room) : unknown((int)s->kind);
+    size_t room = sizeof s->room / sizeof *s->room;
+    int status = c ? ls__choice_check(c, s, room, s->room)
+                   : unknown((int)s->kind);
 
     if (status < 0)
         return status;
+    if (s->kind == LS_ONE_CYCLE && s->warmup != 0)
+        return ls__fail(LS_EINVAL, "schedule one-cycle: a warm-up of %lld "
+                        "updates; it rises by itself, by pct_start",
+                        (long long)s->warmup);
     if (table[s->kind].ends && s->decay_steps <= s->warmup)
         return ls__fail(LS_EINVAL, "schedule %s: %lld decay steps end within "
                         "the warm-up of %lld, which they count", c->name,

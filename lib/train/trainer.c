@@ -80,6 +80,8 @@ static int check_options(const ls_trainer_options *o)
     if (!(o->average >= 0 && o->average < 1))
         return ls__fail(LS_EINVAL, "average is %g; it must be a number from 0 "
                         "to below 1", o->average);
+    if ((status = ls__clip_value_check(o->clip_value)) < 0)
+        return status;
     return ls__clip_check(o->clip_norm);
 }
 
@@ -224,6 +226,28 @@ static void touch(void *user, int worker)
                (size_t)t->model.params.floats * sizeof(float));
 }
 
+/* What is owned of one parameter's first moment. */
+static void fill_moment(const ls_trainer *t, const ls__slot *slot, float x)
+{
+    ls__range all = {slot->offset, slot->offset + slot->size};
+
+    for (ls__stretch s = {0}; ls__owned_next(&t->owned, &s);) {
+        ls__range r = ls__range_common(all, s.range);
+
+        for (int64_t i = r.first; i < r.last; i++)
+            t->moment[0][s.at + i - s.range.first] = x;
+    }
+}
+
+/* The moments of a rule that do not begin with zeros; padding does. */
+static void start_moments(const ls_trainer *t)
+{
+    float start = ls__optim_start(&t->options.optimizer);
+
+    for (int i = 0; i < t->model.params.count && start > 0; i++)
+        fill_moment(t, &t->model.params.slot[i], start);
+}
+
 static void point_at_arrays(ls_trainer *t)
 {
     int n = t->model.params.count;
@@ -266,6 +290,7 @@ static int make_memory(ls_trainer *t)
     if ((status = ls__pool_take(t->pool)) < 0)
         return status;
     ls__pool_run(t->pool, touch, t);
+    start_moments(t);
     if (t->micro > 1)
         status = ls__devices_make_later(t);
     ls__pool_give(t->pool);

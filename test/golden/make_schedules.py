@@ -48,6 +48,19 @@ def absolute(warmup, boundaries):
     return {b - warmup: f for b, f in boundaries.items()}
 
 
+def restarts(warmup, length, peak, end, factor=1, scale=1.0):
+    """sgdr_schedule of enough cycles, only the first of them with a warm-up"""
+    cycles, at = [], 0
+    while at < COUNT:
+        w = warmup if not cycles else 0
+        top = peak * scale ** len(cycles)
+        steps = w + (length - warmup) * factor ** len(cycles)
+        cycles.append(dict(init_value=0.0 if w else top, peak_value=top,
+                           warmup_steps=w, decay_steps=steps, end_value=end))
+        at += steps
+    return optax.sgdr_schedule(cycles)
+
+
 STEPS = {10: 0.1, 20: 0.3, 75: 0.7}
 # ls_schedule's fields and peak, and optax's schedule.
 CASES = [
@@ -81,6 +94,27 @@ CASES = [
     ("LS_PIECEWISE, 9, 0, 0, 0, 3e-4",
      then(9, 3e-4, optax.piecewise_constant_schedule(
          3e-4, absolute(9, STEPS)))),
+    ("LS_POLYNOMIAL, 0, 100, 0, 0, 0.1, 2.0",
+     optax.polynomial_schedule(0.1, 0.0, 2.0, 100)),
+    ("LS_POLYNOMIAL, 0, 37, 0, 1e-5, 3e-4, 0.5",
+     optax.polynomial_schedule(3e-4, 1e-5, 0.5, 37)),
+    ("LS_POLYNOMIAL, 7, 90, 0, 0.3, 1e-3, 3.7",
+     then(7, 1e-3, optax.polynomial_schedule(1e-3, 0.3, 3.7, 90 - 7))),
+    ("LS_POLYNOMIAL, 0, 110, 0, 0.01, 0.1, 1.0",
+     optax.polynomial_schedule(0.1, 0.01, 1, 110)),
+    ("LS_RESTARTS, 0, 30, 0, 0, 0.1, 0, 1, 1", restarts(0, 30, 0.1, 0.0)),
+    ("LS_RESTARTS, 5, 20, 0, 1e-5, 1e-3, 0, 2, 1",
+     restarts(5, 20, 1e-3, 1e-5, 2)),
+    ("LS_RESTARTS, 0, 7, 0, 1e-4, 0.1, 0, 1, 0.8",
+     restarts(0, 7, 0.1, 1e-4, 1, 0.8)),
+    ("LS_RESTARTS, 3, 12, 0, 0, 3e-4, 0, 3, 0.5",
+     restarts(3, 12, 3e-4, 0.0, 3, 0.5)),
+    ("LS_ONE_CYCLE, 0, 100, 0, 0, 0.1, 0, 0, 0, 0.3, 25, 1e4",
+     optax.cosine_onecycle_schedule(100, 0.1)),
+    ("LS_ONE_CYCLE, 0, 61, 0, 0, 3e-4, 0, 0, 0, 0.45, 10, 100",
+     optax.cosine_onecycle_schedule(61, 3e-4, 0.45, 10.0, 100.0)),
+    ("LS_ONE_CYCLE, 0, 50, 0, 0, 1e-3, 0, 0, 0, 0, 4, 1",
+     optax.cosine_onecycle_schedule(50, 1e-3, 0.0, 4.0, 1.0)),
 ]
 
 print(f"""/* Made by make_schedules.py with jax {jax.__version__}, \
@@ -105,10 +139,14 @@ static const struct {{
     ls_schedule_kind kind;
     int64_t warmup, decay_steps;
     double decay_rate, end_lr, peak;
+    double power;
+    int64_t cycle_factor;
+    double restart_factor, pct_start, div_factor, final_div_factor;
     float lr[GOLDEN_COUNT];
 }} golden_schedule[] = {{""")
 for fields, schedule in CASES:
     values = [c_float(schedule(jnp.int32(c))) for c in range(COUNT)]
+    fields += ", 0" * (11 - fields.count(","))
     print("{%s, {\n%s\n}}," % (fields, rows(values)))
 print("};\n")
 
@@ -139,4 +177,19 @@ for limit in (0.3, 1.7, float(norm), float(np.nextafter(norm, np.float32(9))),
     values = np.concatenate([np.asarray(v) for v in update(
         zeros, [jnp.asarray(g) for g in grads])])
     print("{%s, {\n%s\n}}," % (limit.hex(), rows(map(c_float, values))))
+print("""};
+
+/* optax.clip of the same, by itself (clip_norm 0) and behind the norm's; then
+ * the same update. */
+static const struct {
+    double clip_norm, clip_value;
+    float value[50];
+} golden_clip_value[] = {""")
+for limit, most in ((0, 0.3), (0, 0.25), (0, 1e-3), (0, 2.0), (1.7, 0.2)):
+    chain = [optax.clip_by_global_norm(limit)] if limit else []
+    rule = optax.chain(*chain, optax.clip(most), optax.sgd(0.5))
+    updates, _ = jax.jit(rule.update)([jnp.asarray(g) for g in grads],
+                                      rule.init(zeros), zeros)
+    values = np.concatenate([np.asarray(u) for u in updates])
+    print("{%r, %r, {\n%s\n}}," % (limit, most, rows(map(c_float, values))))
 print("};\n\n// clang-format on\n\n#endif")

@@ -1,0 +1,181 @@
+/* Made by make_rules.py with jax 0.10.2, optax 0.2.8,
+ * numpy 2.4.6; not edited by hand. */
+#ifndef GOLDEN_RULES_H
+#define GOLDEN_RULES_H
+
+#include "lockstep.h"
+
+// clang-format off
+
+enum { RULES_SIZE = 16, RULES_UPDATES = 10 };
+
+static const float rules_start[RULES_SIZE] = {
+    0x1.9e3396p-5f, 0x1.fff33ep-2f, -0x1.fde7c6p-1f, 0x1.631f58p-1f,
+    -0x1.ac573cp-2f, -0x1.95a6dap+0f, -0x1.4ba038p-1f, 0x1.327872p-1f,
+    0x1.54395ap-2f, -0x1.25c108p+0f, 0x1.3cc246p-1f, -0x1.6864fcp-4f,
+    0x1.b3462ep-2f, 0x1.543a2cp-2f, -0x1.28251cp+0f, 0x1.676bccp-2f
+};
+
+static const float rules_grads[RULES_UPDATES * RULES_SIZE] = {
+    -0x1.36b9eep-1f, 0x1.8c06d6p+0f, 0x1.7259d4p-1f, 0x0p+0f,
+    -0x1.07deacp-20f, 0x1.4484cp-100f, 0x1.4775f2p-3f, -0x1.357dap+0f,
+    0x1.1c9712p+1f, 0x1.93c22p-2f, 0x1.b13e5ap+0f, -0x1.1ce142p+0f,
+    0x1.a2c05ap+0f, -0x1.5c683ep+0f, -0x1.4d6d78p-1f, 0x1.15bc2ep-1f,
+    0x1.894466p-5f, -0x1.2dd55cp+1f, -0x1.1b078ep+0f, 0x0p+0f,
+    0x1.183ab2p-19f, 0x1.4484cp-100f, -0x1.1ad50ep-2f, 0x1.97d068p-1f,
+    -0x1.24cffcp+0f, 0x1.051434p-1f, -0x1.58f328p+0f, -0x1.32b638p-7f,
+    -0x1.0baeep-3f, 0x1.9aab18p-1f, -0x1.363c3p-2f, 0x1.33b672p+0f,
+    -0x1.92ef3p-3f, 0x1.ac4d7ep-1f, 0x1.92bd88p-1f, 0x0p+0f, 0x1.4287ccp-25f,
+    0x1.4484cp-100f, -0x1.8eb7p-1f, 0x1.6f6ee2p-3f, -0x1.749de6p+0f,
+    0x1.1cc45p-1f, 0x1.0501bcp-1f, 0x1.33a8p-2f, 0x1.3d00b6p+1f,
+    0x1.68ccb6p-2f, 0x1.145c78p-4f, -0x1.76eb66p-1f, 0x1.3045cap-2f,
+    -0x1.ec6e02p-1f, 0x1.4595e8p+0f, 0x0p+0f, 0x1.544f8ep-23f,
+    0x1.4484cp-100f, 0x1.2a0832p+0f, 0x1.f0f7dp-3f, 0x1.614272p+0f,
+    -0x1.bef1e6p-5f, 0x1.9728e8p-1f, 0x1.38c51ap-6f, -0x1.cf9596p-1f,
+    0x1.b8990cp-2f, 0x1.de8a74p-1f, -0x1.626888p-2f, -0x1.18dcfap+0f,
+    -0x1.0e6fb8p-1f, -0x1.309c7ap+1f, 0x0p+0f, -0x1.20a56p-20f,
+    0x1.4484cp-100f, -0x1.213756p-1f, -0x1.8afd66p+0f, 0x1.bddefap-1f,
+    -0x1.66d4c6p-3f, 0x1.8e27e4p-5f, 0x1.8258fp-3f, 0x1.acac8cp-3f,
+    -0x1.7f6e7cp-2f, 0x1.e8ce42p-1f, 0x1.0be71ep-1f, -0x1.fbb7dap-2f,
+    -0x1.5f28d6p-3f, -0x1.e38448p-1f, 0x0p+0f, 0x1.8c57e8p-21f,
+    0x1.4484cp-100f, 0x1.3abf48p-1f, -0x1.033666p-3f, 0x1.94311ap+0f,
+    -0x1.a84edep-3f, 0x1.ec9e7cp-6f, -0x1.583f88p-2f, 0x1.4cdb3ep-4f,
+    -0x1.ec97fp-3f, 0x1.041e74p+1f, 0x1.b4112ap-2f, -0x1.aed6cap+0f,
+    -0x1.bc4cb6p-2f, -0x1.6a8de4p+0f, 0x0p+0f, 0x1.70fd54p-20f,
+    0x1.4484cp-100f, 0x1.3a20f2p-1f, -0x1.ae669p-3f, 0x1.a1dap-2f,
+    0x1.bb7e78p+0f, -0x1.65d5bp-2f, -0x1.3baedap+0f, 0x1.6fc1aap-1f,
+    0x1.087a82p-1f, 0x1.58fc82p-1f, 0x1.06c5cp+0f, -0x1.5cbf7cp-1f,
+    -0x1.f74cbep+0f, 0x1.0a78d6p+0f, 0x0p+0f, -0x1.441beep-20f,
+    0x1.4484cp-100f, 0x1.20dd14p+0f, 0x1.7258bcp-3f, 0x1.362bf4p-2f,
+    0x1.b365e8p-1f, -0x1.5a92c2p-1f, -0x1.200782p+0f, -0x1.b4b608p-1f,
+    -0x1.1ac566p+0f, -0x1.2a1504p-2f, -0x1.c82df8p-1f, 0x1.3c7feap-5f,
+    -0x1.ec63b8p-2f, -0x1.479892p-4f, 0x0p+0f, 0x1.782704p-20f,
+    0x1.4484cp-100f, 0x1.d6b8a4p-4f, 0x1.b2ef32p-3f, -0x1.044a6ap-1f,
+    0x1.01880ap+0f, 0x1.882372p+0f, -0x1.2fec94p-1f, 0x1.8738dcp-1f,
+    -0x1.5179e4p-2f, -0x1.5e718ap-3f, 0x1.796a4ap-3f, -0x1.9ace18p-2f,
+    0x1.ca4b1ep-1f, -0x1.7ef02ep+0f, 0x0p+0f, -0x1.006f22p-23f,
+    0x1.4484cp-100f, 0x1.714b16p-2f, -0x1.83d0c4p+0f, 0x1.c403cp-5f,
+    -0x1.70b532p+0f, -0x1.29772p-3f, 0x1.04222ep-1f, 0x1.1a0e62p+1f,
+    0x1.13dfd8p+0f, 0x1.9e0386p+0f, 0x1.166a02p-4f
+};
+
+/* After all updates with rate 0.01; "moment" is the first that the rule keeps. */
+static const struct {
+    ls_optimizer_kind kind;
+    double momentum, b1, b2, decay, weight_decay, eps, initial_accumulator, l2;
+    int ulps;
+    float p[RULES_SIZE], moment[RULES_SIZE];
+} rules_want[] = {
+    {LS_ADAGRAD, 0, 0, 0, 0, 0, 1e-7, 0.1, 0, 8,
+     {
+      0x1.4d60fp-4f, 0x1.035656p-1f, -0x1.fc347ap-1f, 0x1.631f58p-1f,
+      -0x1.ac574p-2f, -0x1.95a6dap+0f, -0x1.5007c2p-1f, 0x1.39ad16p-1f,
+      0x1.47b106p-2f, -0x1.2cf474p+0f, 0x1.378c56p-1f, -0x1.126a16p-4f,
+      0x1.9c096cp-2f, 0x1.57528ap-2f, -0x1.2c2d7p+0f, 0x1.5495fcp-2f},
+     {
+      0x1.6060aap+2f, 0x1.e253e4p+3f, 0x1.ff0b42p+3f, 0x1.99999ap-4f,
+      0x1.99999ap-4f, 0x1.99999ap-4f, 0x1.29d368p+2f, 0x1.c67068p+2f,
+      0x1.c4a68cp+3f, 0x1.ed93eep+2f, 0x1.13f006p+3f, 0x1.3e614p+2f,
+      0x1.07abd6p+4f, 0x1.7705f8p+2f, 0x1.36ff9cp+3f, 0x1.3584bp+2f}},
+    {LS_ADAGRAD, 0, 0, 0, 0, 0, 1e-3, 0, 0, 8,
+     {
+      0x1.533442p-4f, 0x1.03471ep-1f, -0x1.fc91bcp-1f, 0x1.631f58p-1f,
+      -0x1.ac5772p-2f, -0x1.95a6dap+0f, -0x1.5157c2p-1f, 0x1.39cd92p-1f,
+      0x1.479b08p-2f, -0x1.2dc8dep+0f, 0x1.37786ep-1f, -0x1.10600ep-4f,
+      0x1.9bcde2p-2f, 0x1.57736ap-2f, -0x1.2bfa7ap+0f, 0x1.52f7d8p-2f},
+     {
+      0x1.59fa46p+2f, 0x1.df20bp+3f, 0x1.fbd80ep+3f, 0x0p+0f,
+      0x1.b386dcp-37f, 0x0p+0f, 0x1.236dp+2f, 0x1.c00a02p+2f, 0x1.c1735ap+3f,
+      0x1.e72d86p+2f, 0x1.10bcd2p+3f, 0x1.37fadap+2f, 0x1.06123ep+4f,
+      0x1.709f92p+2f, 0x1.33cc6ap+3f, 0x1.2f1e4ap+2f}},
+    {LS_LION, 0, 0.9, 0.99, 0, 1e-3, 0, 0, 0, 0,
+     {
+      0x1.0b5f9p-3f, 0x1.146dcap-1f, -0x1.f39d4p-1f, 0x1.631648p-1f,
+      -0x1.d541bp-2f, -0x1.af35c4p+0f, -0x1.601288p-1f, 0x1.3270a2p-1f,
+      0x1.2b3b38p-2f, -0x1.2ff6c2p+0f, 0x1.283f86p-1f, -0x1.890ddap-5f,
+      0x1.75cb26p-2f, 0x1.54318cp-2f, -0x1.325bp+0f, 0x1.3e6d3cp-2f},
+     {
+      -0x1.78934p-5f, -0x1.1d700cp-5f, -0x1.210654p-5f, 0x0p+0f,
+      0x1.8e2902p-26f, 0x1.f07a08p-104f, 0x1.98067cp-6f, -0x1.da25acp-6f,
+      0x1.1f5942p-5f, 0x1.ebe09ap-6f, 0x1.42d0cap-6f, -0x1.0a3448p-5f,
+      0x1.e5984ap-5f, -0x1.e9ae1cp-10f, 0x1.84afdap-5f, 0x1.336234p-6f}},
+    {LS_LION, 0, 0.95, 0.98, 0, 0.1, 0, 0, 0, 0,
+     {
+      0x1.09af7ep-3f, 0x1.1c148ep-1f, -0x1.e45abcp-1f, 0x1.5f965p-1f,
+      -0x1.d0e75cp-2f, -0x1.ab193cp+0f, -0x1.5cc764p-1f, 0x1.43e256p-1f,
+      0x1.138cecp-2f, -0x1.3c5096p+0f, 0x1.1b036p-1f, 0x1.97a3e6p-7f,
+      0x1.49002p-2f, 0x1.50deecp-2f, -0x1.2f71cp+0f, 0x1.123d5ap-2f},
+     {
+      -0x1.6a5a44p-4f, -0x1.127708p-4f, -0x1.1b40bep-4f, 0x0p+0f,
+      0x1.7e897ap-25f, 0x1.dae7fep-103f, 0x1.907d0ap-5f, -0x1.cb11e8p-5f,
+      0x1.0f8d18p-4f, 0x1.d1601ep-5f, 0x1.30c714p-5f, -0x1.fdf0bp-5f,
+      0x1.d0ceb4p-4f, -0x1.7dad7cp-9f, 0x1.7b12dcp-4f, 0x1.1febb8p-5f}},
+    {LS_LION, 0, 0.9, 0.99, 0, 0, 0, 0, 0, 0,
+     {
+      0x1.0b63eep-3f, 0x1.14748p-1f, -0x1.f3aa58p-1f, 0x1.631f58p-1f,
+      -0x1.d54cfcp-2f, -0x1.af4072p+0f, -0x1.601b18p-1f, 0x1.327872p-1f,
+      0x1.2b439ap-2f, -0x1.2ffe78p+0f, 0x1.284766p-1f, -0x1.891be8p-5f,
+      0x1.75d58ep-2f, 0x1.543a2cp-2f, -0x1.32628cp+0f, 0x1.3e760cp-2f},
+     {
+      -0x1.78934p-5f, -0x1.1d700cp-5f, -0x1.210654p-5f, 0x0p+0f,
+      0x1.8e2902p-26f, 0x1.f07a08p-104f, 0x1.98067cp-6f, -0x1.da25acp-6f,
+      0x1.1f5942p-5f, 0x1.ebe09ap-6f, 0x1.42d0cap-6f, -0x1.0a3448p-5f,
+      0x1.e5984ap-5f, -0x1.e9ae1cp-10f, 0x1.84afdap-5f, 0x1.336234p-6f}},
+    {LS_SGD, 0, 0, 0, 0, 0, 0, 0, 0.01, 0,
+     {
+      0x1.928732p-4f, 0x1.124144p-1f, -0x1.eaf8ccp-1f, 0x1.62c478p-1f,
+      -0x1.abe9a4p-2f, -0x1.953f0ep+0f, -0x1.58475cp-1f, 0x1.417a04p-1f,
+      0x1.2de682p-2f, -0x1.2d937ep+0f, 0x1.31c10ap-1f, -0x1.ba284ep-5f,
+      0x1.7361e6p-2f, 0x1.563fecp-2f, -0x1.344bfap+0f, 0x1.5290bap-2f},
+     {
+      0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
+      0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f}},
+    {LS_MOMENTUM, 0.9, 0, 0, 0, 0, 0, 0, 0.3, 0,
+     {
+      0x1.cbc0acp-3f, 0x1.2b3b82p-1f, -0x1.8ed192p-1f, 0x1.382deap-1f,
+      -0x1.788b38p-2f, -0x1.649932p+0f, -0x1.45539ep-1f, 0x1.3e2e58p-1f,
+      0x1.d66ddap-4f, -0x1.29467cp+0f, 0x1.cbb544p-2f, 0x1.db6798p-5f,
+      0x1.1c595ep-3f, 0x1.4a2c4ap-2f, -0x1.2a0deep+0f, 0x1.a5b13cp-3f},
+     {
+      -0x1.86b236p+1f, -0x1.63cf28p+0f, -0x1.2f40bp+2f, 0x1.4972e4p+0f,
+      -0x1.8d5f78p-1f, -0x1.785336p+1f, 0x1.babbe2p-1f, -0x1.0c51b2p+0f,
+      0x1.47ccaep+1f, -0x1.d827b4p-2f, 0x1.224b72p+1f, -0x1.24f724p+1f,
+      0x1.2f66e8p+2f, 0x1.7fe806p-1f, 0x1.8d1ec8p+0f, 0x1.97275ep+0f}},
+    {LS_NESTEROV, 0.9, 0, 0, 0, 0, 0, 0, 0.3, 0,
+     {
+      0x1.00a88p-2f, 0x1.316878p-1f, -0x1.79c2d8p-1f, 0x1.329f54p-1f,
+      -0x1.71d756p-2f, -0x1.5e4034p+0f, -0x1.49859cp-1f, 0x1.42ecap-1f,
+      0x1.80153ap-4f, -0x1.28305cp+0f, 0x1.b88142p-2f, 0x1.3d3062p-4f,
+      0x1.954266p-4f, 0x1.4343eap-2f, -0x1.2dba92p+0f, 0x1.8b4b1ep-3f},
+     {
+      -0x1.82c8a2p+1f, -0x1.5f2b38p+0f, -0x1.2ce466p+2f, 0x1.45dcfap+0f,
+      -0x1.890c5p-1f, -0x1.743ab2p+1f, 0x1.bb5ffp-1f, -0x1.0bdc0cp+0f,
+      0x1.42f738p+1f, -0x1.dd3186p-2f, 0x1.1ee084p+1f, -0x1.21be82p+1f,
+      0x1.2cb07p+2f, 0x1.7f6cd4p-1f, 0x1.8c4c1ep+0f, 0x1.9103e6p+0f}},
+    {LS_ADAM, 0, 0.9, 0.999, 0, 0, 1e-8, 0, 0.1, 4,
+     {
+      0x1.d9b926p-4f, 0x1.05f12p-1f, -0x1.f8b3fap-1f, 0x1.3030ccp-1f,
+      -0x1.46e738p-2f, -0x1.7c1b52p+0f, -0x1.507e7ap-1f, 0x1.3ea43ap-1f,
+      0x1.305062p-2f, -0x1.348eaap+0f, 0x1.2c115cp-1f, -0x1.2ece74p-5f,
+      0x1.7c978cp-2f, 0x1.5f93bcp-2f, -0x1.27eda6p+0f, 0x1.37f8ccp-2f},
+     {
+      -0x1.490ce8p-2f, -0x1.a87ae8p-3f, -0x1.6e2d6ap-2f, 0x1.55976cp-5f,
+      -0x1.858612p-6f, -0x1.987834p-4f, 0x1.5466dcp-3f, -0x1.781712p-3f,
+      0x1.d7214ep-3f, 0x1.9fd606p-4f, 0x1.49d128p-3f, -0x1.d01f94p-3f,
+      0x1.c65e98p-2f, 0x1.079438p-5f, 0x1.35177cp-2f, 0x1.0049ccp-3f}},
+    {LS_RMSPROP, 0, 0, 0, 0.9, 0, 1e-8, 0, 0.1, 8,
+     {
+      0x1.3de0cep-3f, 0x1.0b13aep-1f, -0x1.f3535p-1f, 0x1.0e7482p-1f,
+      -0x1.092564p-2f, -0x1.6a216cp+0f, -0x1.5bab04p-1f, 0x1.4660ccp-1f,
+      0x1.2622bcp-2f, -0x1.39a474p+0f, 0x1.27b36ep-1f, -0x1.ccd3c6p-7f,
+      0x1.5f59cp-2f, 0x1.57424ap-2f, -0x1.318eaep+0f, 0x1.1f69f8p-2f},
+     {
+      0x1.720e66p-2f, 0x1.adc86ap-1f, 0x1.1b1904p+0f, 0x1.2b5a04p-9f,
+      0x1.5efe72p-11f, 0x1.d39722p-7f, 0x1.14360ep-2f, 0x1.c7d9d8p-2f,
+      0x1.6eaa84p-1f, 0x1.292e72p-1f, 0x1.063e8cp-1f, 0x1.5765d4p-2f,
+      0x1.1cb34p+0f, 0x1.7eac96p-2f, 0x1.3c6098p-1f, 0x1.24bbb2p-2f}},
+};
+
+// clang-format on
+
+#endif
