@@ -35,7 +35,7 @@ import numpy as np
 __all__ = [
     "Boundary", "Error", "Graph", "Node", "Schedule", "Trainer", "Predictor", "Result", "array",
     "dense", "dense_no_bias", "embed", "position", "layer_norm",
-    "self_attention", "flatten", "gelu", "relu", "tanh", "sigmoid", "silu",
+    "self_attention", "lstm", "gru", "flatten", "gelu", "relu", "tanh", "sigmoid", "silu",
     "softmax", "log_softmax", "add", "sub", "mul", "div", "matmul", "dropout",
     "mean_squared_error", "cross_entropy", "next_token_loss", "mean_loss",
     "mean_absolute_error", "binary_cross_entropy", "sgd", "momentum",
@@ -352,6 +352,8 @@ embed = _builder("embed", Node, _N, _N, _TEXT)
 position = _builder("position", Node, _TEXT)
 layer_norm = _builder("layer_norm", Node, _TEXT)
 self_attention = _builder("self_attention", Node, C.c_int, C.c_bool, _TEXT)
+lstm = _builder("lstm", Node, _N, _TEXT)
+gru = _builder("gru", Node, _N, _TEXT)
 dropout = _builder("dropout", Node, C.c_double, _TEXT)
 flatten = _builder("flatten", Node)
 gelu = _builder("gelu", Node)

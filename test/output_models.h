@@ -55,6 +55,20 @@ static inline void build_images(ls_graph *g, bool loss)
     }
 }
 
+/* Both recurrent layers. */
+static inline void build_steps(ls_graph *g, bool loss)
+{
+    ls_node *x = ls_input(g, "x", LS_F32, 2, (int64_t[]){6, 4}), *y;
+
+    x = ls_gru(ls_lstm(x, 5, "lstm"), 7, "gru");
+    y = ls_dense(ls_flatten(x), 3, "dense");
+    OK(ls_output(g, y, "y"));
+    if (loss) {
+        x = ls_input(g, "target", LS_F32, 1, (int64_t[]){3});
+        OK(ls_loss(g, ls_mean_squared_error(y, x)));
+    }
+}
+
 static const struct {
     void (*build)(ls_graph *g, bool loss);
     ls_precision precision;
@@ -62,6 +76,7 @@ static const struct {
     {build_mlp, LS_F32_LAYERS},    {build_lm, LS_F32_LAYERS},
     {build_images, LS_F32_LAYERS}, {build_mlp, LS_BF16_LAYERS},
     {build_lm, LS_BF16_LAYERS},    {build_images, LS_BF16_LAYERS},
+    {build_steps, LS_F32_LAYERS},
 };
 enum { MODELS = sizeof models / sizeof *models };
 

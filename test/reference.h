@@ -33,6 +33,8 @@ typedef struct reference {
 #include "reference_shapes.h"
 #include "reference_terms.h"
 
+#include "reference_sequences.h"
+
 /* ------ activations, add ------ */
 
 static inline double gelu_arg(double x)
@@ -948,11 +950,15 @@ static inline const reference *reference_of(const ls__op *op)
         {&ls__op_weighted_loss, ref_mean, ref_mean_grad}};
     /* clang-format on */
 
+    static const reference recurrent = {NULL, ref_recurrent,
+                                        ref_recurrent_grad};
     static const reference term = {NULL, ref_term, ref_term_grad};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].op == op)
             return &all[i];
+    if (op->recurrent)
+        return &recurrent;
     return op->term > LS__ADD ? &term : NULL;
 }
 

@@ -72,6 +72,23 @@ static void all_arithmetic(ls_node *x, ls_node *indices)
     ck_assert_msg(z != NULL, "%s", ls_errmsg());
 }
 
+/* Both cells: alone, from a state, with lengths, and with both. */
+static void all_recurrent(ls_graph *g, ls_node *lengths)
+{
+    ls_node *x = ls_input(g, "steps", LS_F32, 2, (int64_t[]){6, 3}), *last;
+    ls_node *carry = ls_input(g, "carry", LS_F32, 2, (int64_t[]){2, 4});
+    ls_node *hidden = ls_input(g, "hidden", LS_F32, 1, (int64_t[]){4});
+
+    ls_lstm(ls_gru(x, 2, "gru"), 3, "lstm");
+    ls_lstm_from(x, 4, carry, NULL, &last, "lstm_2");
+    ls_lstm_from(x, 4, NULL, lengths, NULL, "lstm_3");
+    ls_lstm_from(x, 4, last, lengths, &last, "lstm_4");
+    ls_gru_from(x, 4, hidden, NULL, &last, "gru_2");
+    ls_gru_from(x, 4, NULL, lengths, NULL, "gru_3");
+    x = ls_gru_from(x, 4, last, lengths, NULL, "gru_4");
+    ck_assert_msg(x != NULL, "%s", ls_errmsg());
+}
+
 /* One of each: what an operator's row leaves out does not come back. */
 static ls_graph *all_operators(void)
 {
@@ -92,6 +109,7 @@ static ls_graph *all_operators(void)
     ck_assert_int_eq(ls_metric(g, x), 0);
     ls__node_done(ls__node_unnamed(&ls__op_term[LS__BINARY_ENTROPY], x, x));
     ls__node_done(ls__node_unnamed(&ls__op_term[LS__DIVERGENCE], x, x));
+    all_recurrent(g, labels);
     ls_mean_loss(x, x);
     ls_mean_loss(x, NULL);
     ls_mean_squared_error(x, x);

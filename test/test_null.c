@@ -72,7 +72,11 @@ static const char *const means_something[] = {
     "ls_broadcast axis", "ls_checkpoints_save note", "ls_context_open pool",
     "ls_error text", "ls_gradients_between fn", "ls_graph_output name",
     "ls_group_frozen names", "ls_group_of names", /* ls_trainer_open says */
+    "ls_gru_from last", "ls_gru_from lengths",
+    "ls_gru_from state",
     "ls_input shape", "ls_loader_fill rows", "ls_loader_open options",
+    "ls_lstm_from last", "ls_lstm_from lengths",
+    "ls_lstm_from state",
     "ls_mean_loss weights", "ls_measure_flops isa", "ls_mesh_open options",
     "ls_pool_open options",
     "ls_ranks_open options", "ls_reduce_scatter axis",

@@ -493,6 +493,25 @@ static void build_gather(problem *p, const sample *s, int kind)
                                              shape + 1 - kind));
 }
 
+/* The sample is (steps, units), units being few; without and with the state
+ * after the last step. */
+static void build_recurrent(problem *p, const sample *s, int kind)
+{
+    int64_t units = s->dim[1] > 40 ? 1 + s->dim[1] % 40 : s->dim[1];
+    int states = p->op->recurrent & 4 ? 2 : 1, gates = states + 2, k = 1;
+    int64_t state[] = {states, units};
+    ls_node *in[3] = {input(p, "x", LS_F32, 2,
+                            (int64_t[]){s->dim[0], gates * units})};
+
+    if (p->op->recurrent & 1)
+        in[k++] = input(p, "state", LS_F32, states, state + 2 - states);
+    if (p->op->recurrent & 2)
+        in[k] = input(p, "lengths", LS_I32, 0, NULL);
+    p->node = ls__node_new(p->op, "r", in[0], in[1], in[2]);
+    p->node->ends = kind;
+    p->node = ls__node_done(p->node);
+}
+
 typedef struct row {
     const ls__op *op;
     void (*build)(problem *p, const sample *s, int kind);
@@ -505,6 +524,8 @@ typedef struct row {
 } row;
 
 #define TERM(kind) &ls__op_term[kind], build_term
+#define RECURRENT(cell, kind) \
+    &ls__op_##cell[kind], build_recurrent, 2, 2, 2, 1, 1.5f, 0, true, 0
 
 /* clang-format off */
 static const row rows[] = {
@@ -542,6 +563,9 @@ static const row rows[] = {
     {&ls__op_gather,        build_gather,    2, 1, 3, 1, 1, 0,    false, 0},
     {&ls__op_mean_loss,     build_mean,      2, 0, 3, 1, 1, 0,    false, 1.5f},
     {&ls__op_weighted_loss, build_mean,      2, 0, 3, 1, 1, 0,    false, 1.5f},
+    {RECURRENT(lstm, 0)}, {RECURRENT(lstm, 1)}, {RECURRENT(lstm, 2)},
+    {RECURRENT(lstm, 3)}, {RECURRENT(gru, 0)}, {RECURRENT(gru, 1)},
+    {RECURRENT(gru, 2)}, {RECURRENT(gru, 3)},
     {TERM(LS__SUB),                          1, 0, 3, 1, 1, 0,    false, 0},
     {TERM(LS__MUL),                          1, 0, 3, 1, 1, 0,    false, 0},
     {TERM(LS__DIV),                          1, 0, 3, 1, 1, 1.5f, false, 0},
@@ -585,6 +609,9 @@ static bool vanishes(const problem *p, int which)
                (which == LS__MAX_INPUTS && n->size / n->groups == 1);
     if (n->op == &ls__op_attention)
         return which < 2 && n->shape[0] == 1; /* nowhere else to look */
+    if (n->op->recurrent) /* a state of zeros */
+        return which == LS__MAX_INPUTS && !(n->op->recurrent & 1) &&
+               n->in[0]->shape[0] == 1;
     if (n->op == &ls__op_softmax)
         return width == 1 && which == 0;
     if (n->op == &ls__op_log_softmax)
@@ -594,6 +621,17 @@ static bool vanishes(const problem *p, int which)
     return false;
 }
 
+/* Do lengths leave less than half of all steps, or of a row or two? */
+static bool few_steps(const problem *p)
+{
+    const double *length = p->xd[p->op->inputs - 1];
+    double sum = 0, steps = (double)p->node->in[0]->shape[0];
+
+    for (int64_t i = 0; i < p->rows; i++)
+        sum += length[i];
+    return sum < 0.5 * steps * (double)p->rows || sum < 3;
+}
+
 /* A relu may well make a few numbers all zero, dropout too; a max pooling
  * leaves most of its input without a gradient, and most of a window may be
  * outside an image. */
@@ -601,6 +639,8 @@ static bool may_be_zero(const problem *p)
 {
     const ls_node *n = p->node, *x = n->in[0];
 
+    if (n->op->recurrent & 2)
+        return few_steps(p);
     if (n->op == &ls__op_max_pool || n->pooled ||
         n->op == &ls__op_max_over || n->op == &ls__op_gather ||
         (n->op == &ls__op_conv && (n->window.kh > x->shape[0] ||
@@ -639,10 +679,12 @@ static void make_input(problem *p, const row *o, int k)
 static void make_param(problem *p, int k)
 {
     const ls__param *q = p->graph->params[p->node->param[k]];
-    float by = q->init == LS__INIT_LECUN_NORMAL
-                   ? 3 / __builtin_sqrtf((float)q->fan_in)
-                   : 1;
+    float by = q->init == LS__INIT_LECUN_NORMAL ? 3
+               : q->init == LS__INIT_ORTHOGONAL ? 1.5f
+                                                : 0;
 
+
+    by = by > 0 ? by / __builtin_sqrtf((float)q->fan_in) : 1;
     p->np[k] = q->size;
     p->param[k] = uniform(20 + k, q->size);
     for (int64_t i = 0; i < q->size; i++)

@@ -58,7 +58,7 @@ static void set_targets(trained *t, int i)
     fill_indices(3, BATCH, 5, labels);
     if (models[i].build == build_mlp)
         OK(ls_batch_set(t->run.batch, "labels", LS_I32, labels, BATCH));
-    if (models[i].build == build_images)
+    if (models[i].build == build_images || models[i].build == build_steps)
         OK(ls_batch_set(t->run.batch, "target", LS_F32, target, BATCH));
 }
 

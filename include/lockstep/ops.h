@@ -41,6 +41,53 @@ LS_API ls_node *ls_layer_norm(ls_node *x, const char *name);
 LS_API ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
                                   const char *name);
 
+/* ------ Sequences: x (T,I), T steps of a row ------ */
+
+/* A long short-term memory, nnx.OptimizedLSTMCell over all steps, from a state
+ * of zeros.  x (T,I) -> y (T,n), y[t] being h after step t:
+ *
+ *     i, f, g, o = the four parts of x[t] w_i + h w_h + bias, of n each
+ *     c = sigmoid(f) c + sigmoid(i) tanh(g),  h = sigmoid(o) tanh(c)
+ *
+ * Parameters "<name>.dense_i.kernel" (I,4 n) lecun_normal,
+ * "<name>.dense_h.kernel" (n,4 n) orthogonal, "<name>.dense_h.bias" (4 n) zeros.
+ * Layers are stacked by giving one's y to the next. */
+LS_API ls_node *ls_lstm(ls_node *x, int64_t n, const char *name);
+
+/* A gated recurrent unit, nnx.GRUCell over all steps, from a state of zeros.
+ * x (T,I) -> y (T,n), y[t] being h after step t:
+ *
+ *     xr, xz, xn = the three parts of x[t] w_i + bias, of n each
+ *     hr, hz, hn = those of h w_h
+ *     r = sigmoid(xr + hr),  z = sigmoid(xz + hz)
+ *     h = (1 - z) tanh(xn + r hn) + z h
+ *
+ * Parameters "<name>.dense_i.kernel" (I,3 n) lecun_normal,
+ * "<name>.dense_i.bias" (3 n) zeros, "<name>.dense_h.kernel" (n,3 n)
+ * orthogonal. */
+LS_API ls_node *ls_gru(ls_node *x, int64_t n, const char *name);
+
+/* ls_lstm from a state, in rows of different lengths, and with the state that it
+ * comes to.  Each of the three may be NULL.
+ *
+ *     state    (2,n): c and h before the first step, Flax's carry; NULL: zeros
+ *     lengths  one LS_I32 a row, 0 .. T: how many of its steps count.  Beyond
+ *              them y is 0, the state stays, and x, which must be finite, gets
+ *              no gradient; NULL: all count
+ *     last     is set to the state (2,n) after the last step that counts, or to
+ *              NULL where this function returns NULL
+ *
+ * A stream of steps is predicted piece by piece by giving `last` of one piece as
+ * `state` of the next: the bytes are those of one long row. */
+LS_API ls_node *ls_lstm_from(ls_node *x, int64_t n, ls_node *state,
+                             ls_node *lengths, ls_node **last,
+                             const char *name);
+
+/* The same of ls_gru, whose state is (n). */
+LS_API ls_node *ls_gru_from(ls_node *x, int64_t n, ls_node *state,
+                            ls_node *lengths, ls_node **last,
+                            const char *name);
+
 /* ------ Images: x (H,W,C), channels last ------ */
 
 /* A window that moves over an image.  Padding is JAX's, on each axis of size

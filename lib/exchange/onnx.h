@@ -46,6 +46,10 @@ void ls__onnx_attribute_ints(ls__proto *list, const char *name, int count,
  * there. */
 int ls__onnx_node(ls__onnx *o, const ls_node *node);
 
+/* onnx_recurrent.c: that of a recurrent layer.  LS_ENOTSUP: one that gives its
+ * last state. */
+int ls__onnx_recurrent(ls__onnx *o, const ls_node *node);
+
 /* Is there a way for an operator of that name?  Losses need none. */
 bool ls__onnx_knows(const char *op);
 

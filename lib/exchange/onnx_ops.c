@@ -536,9 +536,15 @@ static int row_of(const char *op)
     return i;
 }
 
+/* Of the operators of recurrent layers, "lstm" and "gru" begin the names. */
+static bool is_recurrent(const char *op)
+{
+    return !strncmp(op, "lstm", 4) || !strncmp(op, "gru", 3);
+}
+
 bool ls__onnx_knows(const char *op)
 {
-    return row_of(op) < ROWS;
+    return row_of(op) < ROWS || is_recurrent(op);
 }
 
 int ls__onnx_node(ls__onnx *o, const ls_node *n)
@@ -546,6 +552,8 @@ int ls__onnx_node(ls__onnx *o, const ls_node *n)
     int i = row_of(n->op->name);
     const char *in[LS__MAX_INPUTS] = {NULL};
 
+    if (n->op->recurrent)
+        return ls__onnx_recurrent(o, n);
     if (i == ROWS)
         return ls__fail(LS_ENOTSUP, "%s \"%s\" cannot be written for ONNX",
                         n->op->name, n->name);

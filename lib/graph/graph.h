@@ -51,6 +51,8 @@ struct ls_node {
     int64_t heads;                 /* attention */
     bool causal;                   /* attention */
     double rate;                   /* dropout */
+    bool ends;                     /* recurrent: the state after the last step
+                                      stands behind the values */
     ls__window window;             /* convolution, pooling */
     int64_t groups;                /* group norm */
     double by[2];                  /* elementwise: the term's constants */

@@ -67,6 +67,8 @@ struct ls__op {
     bool leaves_params; /* backward leaves out the gradients of parameters
                            where they are NULL, which all are then */
     ls__activation activation; /* which one it is; 0: another operator */
+    int recurrent; /* which recurrent layer it is, see op_recurrent.c; 0:
+                      another operator */
     int term; /* elementwise: its kind in formulas; 0: another operator */
     const ls__attribute *attributes; /* ended by one without a name; or NULL */
     /* Check inputs and attributes, and set the node's shape. */

@@ -14,6 +14,7 @@
 #include "kernel/k_optim.h"
 #include "kernel/k_pooling.h"
 #include "kernel/k_random.h"
+#include "kernel/k_recurrent.h"
 #include "kernel/k_reduce.h"
 #include "kernel/k_roof.h"
 #include "kernel/k_softmax.h"
@@ -55,5 +56,7 @@
     .softmax_grad = softmax_grad, .log_softmax = log_softmax, \
     .log_softmax_grad = log_softmax_grad, .row_sum = row_sum, \
     .cross_entropy = cross_entropy, \
+    .lstm_step = lstm_step, .lstm_step_back = lstm_step_back, \
+    .gru_step = gru_step, .gru_step_back = gru_step_back, \
     .squared_error = squared_error, .update = LS__UPDATES, .average = average, \
     .regularise = regularise, .clip_value = clip_value

@@ -13,6 +13,7 @@
 
 #include "kernel/formula.h"
 #include "kernel/product.h"
+#include "kernel/recurrence.h"
 #include <lockstep/optim.h>
 #include <lockstep/precision.h>
 
@@ -131,6 +132,9 @@ typedef struct ls__kernel_table {
     /* sum over n of (y-t)^2; where dy is not NULL, dy = weight 2 (y-t). */
     float (*squared_error)(int64_t n, const float *y, const float *t,
                            float weight, float *dy);
+
+    /* k_recurrent.h: a step of LSTM, of GRU, and back. */
+    ls__recur *lstm_step, *lstm_step_back, *gru_step, *gru_step_back;
 
     ls__update_fn *update[LS__OPTIMIZERS]; /* k_optim.h */
     void (*average)(int64_t n, double decay, const float *p, float *e);

@@ -14,6 +14,11 @@ extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
     ls__op_max_over, ls__op_softmax, ls__op_log_softmax, ls__op_matmul,
     ls__op_one_hot, ls__op_gather, ls__op_mean_loss, ls__op_weighted_loss;
 
+/* Recurrent layers, lib/op/op_recurrent.c: alone, from a state, with lengths,
+ * with both. */
+enum { LS__RECURRENT = 4 };
+extern const ls__op ls__op_lstm[LS__RECURRENT], ls__op_gru[LS__RECURRENT];
+
 /* Elementwise operators by their kinds of term, from LS__SUB on; and a chain
  * of them, which only a plan makes. */
 extern const ls__op ls__op_term[LS__TERM_KINDS], ls__op_formula;

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IMAGES = 1 << 19 };
+enum { IMAGES = 1 << 19, GATES = 1 << 22 };
 
 /* ------ list ------ */
 
@@ -43,12 +43,23 @@ static int list_instructions(ls__planner *p)
     return 0;
 }
 
+/* Rows of a chunk with a recurrent layer of `size` gates a row, all steps: its
+ * products have so many rows, and its gates should not fill the memory. */
+static int64_t rows_of_steps(int64_t size)
+{
+    int64_t rows = 64;
+
+    while (rows > 16 && rows * size > GATES)
+        rows /= 2;
+    return rows;
+}
+
 /* Whole rows (sequences) of at most 256 vectors through the widest dense
- * product; of images a power of two whose convolutions, before any pooling,
+ * product, or as recurrent layers want them; of images a power of two whose convolutions, before any pooling,
  * make no more than IMAGES numbers.  What is folded where must not matter. */
 static void choose_chunk(ls__plan *plan)
 {
-    int64_t most = 1, images = 0, rows;
+    int64_t most = 1, images = 0, gates = 0, rows;
 
     for (int i = 0; i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;
@@ -57,8 +68,11 @@ static void choose_chunk(ls__plan *plan)
             most = ls__vectors(n);
         if (n->op == &ls__op_conv)
             images += n->window.h * n->window.w * ls__width(n);
+        if (n->op->recurrent && n->in[0]->size > gates)
+            gates = n->in[0]->size;
     }
-    rows = most < LS__CHUNK ? LS__CHUNK / most : 1;
+    rows = gates ? rows_of_steps(gates) : most < LS__CHUNK ? LS__CHUNK / most
+                                                           : 1;
     while (images && rows > 1 && (rows & (rows - 1) || rows * images > IMAGES))
         rows--;
     plan->chunk_rows = rows;

@@ -4,10 +4,11 @@
 
 #include "base/fpmode.h"
 #include "base/memory.h"
+#include "random/orthogonal.h"
 #include "random/scalar.h"
 
 typedef enum distribution {
-    CONSTANT, TABLE, NORMAL, TRUNCATED, UNIFORM
+    CONSTANT, TABLE, NORMAL, TRUNCATED, UNIFORM, ORTHOGONAL
 } distribution;
 
 typedef struct row {
@@ -29,6 +30,7 @@ static const row rows[LS__INITS] = {
     [LS__INIT_GLOROT_UNIFORM] = {"glorot_uniform", UNIFORM, 1, true},
     [LS__INIT_HE_NORMAL]      = {"he_normal", TRUNCATED, 2, false},
     [LS__INIT_HE_UNIFORM]     = {"he_uniform", UNIFORM, 2, false},
+    [LS__INIT_ORTHOGONAL]     = {"orthogonal", ORTHOGONAL, 1, false},
 };
 // clang-format on
 
@@ -90,6 +92,8 @@ void ls__init_fill(ls__init kind, ls_key key, int64_t fan_in, int64_t fan_out,
         fill_constant(n, (float)r->scale, out);
     else if (r->distribution == TABLE)
         fill_sinusoid(shape[0], shape[1], out);
+    else if (r->distribution == ORTHOGONAL)
+        ls__fill_orthogonal(key, n / shape[rank - 1], shape[rank - 1], out);
     else
         fill_random(r->distribution, key, (float)(r->scale / fan), n, out);
     ls__fpmode_restore(old);

@@ -16,6 +16,9 @@ typedef enum ls__init {
     LS__INIT_GLOROT_UNIFORM,
     LS__INIT_HE_NORMAL,      /* 2 / fan_in; also called kaiming */
     LS__INIT_HE_UNIFORM,
+    LS__INIT_ORTHOGONAL,     /* all other axes and the last one are a matrix
+                                with orthonormal rows or columns, whichever are
+                                fewer */
     LS__INITS
 } ls__init;
 

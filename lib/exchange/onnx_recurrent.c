@@ -1,0 +1,137 @@
+/* Recurrent layers in ONNX: its LSTM and GRU, which put steps first and order
+ * the gates another way.  The gates' share of the input is computed before them
+ * here, so the weights of their input are ones in the places of the gates. */
+#include "base/error.h"
+#include "exchange/onnx.h"
+#include "graph/op.h"
+
+#include <string.h>
+
+typedef struct layer {
+    const char *type;
+    int gates, states;
+    int order[4]; /* which of ours are ONNX's gates */
+} layer;
+
+static const layer lstm = {"LSTM", 4, 2, {0, 3, 1, 2}};
+static const layer gru = {"GRU", 3, 1, {1, 0, 2}};
+
+static const char *two(ls__onnx *o, const char *type, const char *a,
+                       const char *b)
+{
+    return ls__onnx_call(o, type, 2, (const char *[]){a, b}, NULL);
+}
+
+static const char *transpose(ls__onnx *o, const char *x, int rank,
+                             const int64_t *order)
+{
+    ls__proto list = {0};
+
+    ls__onnx_attribute_ints(&list, "perm", rank, order);
+    return ls__onnx_call(o, "Transpose", 1, &x, &list);
+}
+
+static float *room(ls__onnx *o, int64_t n)
+{
+    float *x = ls__arena_new(&o->arena, (size_t)n, sizeof *x);
+
+    o->out.failed |= !x;
+    return x;
+}
+
+/* (1,G n,G n): 1 where ONNX's gate is ours. */
+static const char *of_input(ls__onnx *o, const layer *l, int64_t n)
+{
+    int64_t wide = l->gates * n;
+    float *w = room(o, wide * wide);
+
+    for (int64_t i = 0; w && i < wide; i++)
+        w[i * wide + l->order[i / n] * n + i % n] = 1;
+    return w ? ls__onnx_floats(o, NULL, (ls__extents){3, {1, wide, wide}}, w)
+             : "";
+}
+
+/* (1,G n,n), transposed. */
+static const char *of_state(ls__onnx *o, const ls_node *node, const layer *l,
+                            int64_t n)
+{
+    int64_t wide = l->gates * n;
+    const float *u = o->values[node->param[0]];
+    float *w = room(o, wide * n);
+
+    for (int64_t i = 0; w && i < wide; i++)
+        for (int64_t k = 0; k < n; k++)
+            w[i * n + k] = u[k * wide + l->order[i / n] * n + i % n];
+    return w ? ls__onnx_floats(o, o->graph->params[node->param[0]]->name,
+                               (ls__extents){3, {1, wide, n}}, w)
+             : "";
+}
+
+/* (1,2 G n): of the input, and of the state zeros; "" where there is none. */
+static const char *biases(ls__onnx *o, const ls_node *node, const layer *l,
+                          int64_t n)
+{
+    int64_t wide = l->gates * n;
+    float *b = node->params > 1 ? room(o, 2 * wide) : NULL;
+
+    for (int64_t i = 0; b && i < wide; i++)
+        b[i] = o->values[node->param[1]][l->order[i / n] * n + i % n];
+    return b ? ls__onnx_floats(o, o->graph->params[node->param[1]]->name,
+                               (ls__extents){2, {1, 2 * wide}}, b)
+             : "";
+}
+
+/* (1,rows,n): GRU's state; array k of LSTM's. */
+static const char *initial(ls__onnx *o, const char *state, const layer *l,
+                           int64_t k)
+{
+    static const int64_t swap[] = {1, 0, 2};
+    ls__proto list = {0};
+    const char *in[] = {state, ls__onnx_integers(o, 1, &k)};
+
+    if (l->states == 1)
+        return two(o, "Unsqueeze", state,
+                   ls__onnx_integers(o, 1, (int64_t[]){0}));
+    ls__onnx_attribute_int(&list, "axis", 1);
+    return transpose(o, ls__onnx_call(o, "Gather", 2, in, &list), 3, swap);
+}
+
+int ls__onnx_recurrent(ls__onnx *o, const ls_node *node)
+{
+    static const int64_t steps_first[] = {1, 0, 2}, rows_first[] = {2, 0, 1, 3};
+    bool is_lstm = !strncmp(node->op->name, "lstm", 4);
+    const layer *l = is_lstm ? &lstm : &gru;
+    const ls_node *z = node->in[0];
+    int64_t n = z->shape[1] / l->gates;
+    const char *in[7] = {"", "", "", "", "", "", ""}, *y;
+    ls__proto list = {0};
+
+    if (node->ends)
+        return ls__fail(LS_ENOTSUP,
+                        "%s \"%s\": the state after the last step "
+                        "cannot be written for ONNX",
+                        node->op->name, node->name);
+    in[0] = transpose(o, o->name[z->id], 3, steps_first);
+    in[1] = of_input(o, l, n);
+    in[2] = of_state(o, node, l, n);
+    in[3] = biases(o, node, l, n);
+    for (int k = 1; k < node->op->inputs; k++) {
+        const char *x = o->name[node->in[k]->id];
+
+        if (node->in[k]->dtype == LS_I32)
+            in[4] =
+                two(o, "Reshape", x, ls__onnx_integers(o, 1, (int64_t[]){-1}));
+        else
+            in[5] = initial(o, x, l, l->states - 1);
+        if (node->in[k]->dtype == LS_F32 && l->states > 1)
+            in[6] = initial(o, x, l, 0);
+    }
+    ls__onnx_attribute_int(&list, "hidden_size", n);
+    if (!is_lstm)
+        ls__onnx_attribute_int(&list, "linear_before_reset", 1);
+    y = ls__onnx_call(o, l->type, is_lstm ? 7 : 6, in, &list);
+    y = transpose(o, y, 4, rows_first); /* (rows,steps,1,n) */
+    o->name[node->id] =
+        two(o, "Reshape", y, ls__onnx_integers(o, 3, (int64_t[]){0, 0, n}));
+    return 0;
+}

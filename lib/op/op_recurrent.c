@@ -1,0 +1,540 @@
+/* Recurrent layers over the T steps of a row: LSTM and GRU as Flax has them.
+ *
+ * A dense layer before this operator computes the gates' share of the input for
+ * all steps at once; x here is its value (T,G n).  Each step adds the share of
+ * the state, (rows,n) (n,G n) + bias, and goes through the gates
+ * (kernel/k_recurrent.h).  Back in time each step leaves d, the gradient by
+ * that share, where forward kept the gates; then
+ *
+ *     by the state before:  d U^T + what passes the gates by
+ *     dU = sum over steps, and in each over rows, of h^T d,  dbias likewise
+ *
+ * dU is one product with K running so over the chunk.  A row with a length has
+ * as many steps: beyond it y is 0, the state stays and gradients are 0. */
+#include "backend/backend.h"
+#include "op/layer.h"
+#include "op/op_table.h"
+
+#include <string.h>
+
+/* What the two cells differ in. */
+typedef struct cell {
+    const char *name;
+    int gates;      /* G */
+    int states;     /* arrays of n: LSTM has c and h */
+    bool bias_of_x; /* the bias is the dense layer's; else it is here */
+} cell;
+
+static const cell lstm = {"lstm", 4, 2, false};
+static const cell gru = {"gru", 3, 1, true};
+
+/* Of each cell: alone, from a state, with lengths, with both.  ls__op.recurrent
+ * is a sum of these. */
+enum { FROM = 1, LENGTHS = 2, IS_LSTM = 4, IS_GRU = 8 };
+
+static const cell *cell_of(const ls_node *n)
+{
+    return n->op->recurrent & IS_GRU ? &gru : &lstm;
+}
+
+/* Which input is the state, which the lengths; -1: none. */
+static int from_of(const ls_node *n)
+{
+    return n->op->recurrent & FROM ? 1 : -1;
+}
+
+static int lengths_of(const ls_node *n)
+{
+    if (!(n->op->recurrent & LENGTHS))
+        return -1;
+    return n->op->recurrent & FROM ? 2 : 1;
+}
+
+static int64_t steps_of(const ls_node *n)
+{
+    return n->in[0]->shape[0];
+}
+
+static int64_t units_of(const ls_node *n)
+{
+    return n->in[0]->shape[1] / cell_of(n)->gates;
+}
+
+/* ------ shapes and parameters ------ */
+
+static int check_from(const ls_node *n)
+{
+    const ls_node *s = n->in[from_of(n)];
+    const cell *c = cell_of(n);
+    int64_t want[] = {c->states, units_of(n)};
+    int skip = c->states == 1; /* GRU's is (n) */
+    char is[LS__SHAPE_TEXT], must[LS__SHAPE_TEXT];
+
+    if (s->dtype == LS_F32 && s->rank == 2 - skip &&
+        !memcmp(s->shape, want + skip, (size_t)s->rank * sizeof *want))
+        return 0;
+    return ls__fail(LS_ESHAPE, "%s \"%s\": the state is %s; it must be LS_F32 "
+                    "%s", n->op->name, n->name,
+                    ls__shape_text(is, s->rank, s->shape),
+                    ls__shape_text(must, 2 - skip, want + skip));
+}
+
+static int check_lengths(const ls_node *n)
+{
+    const ls_node *l = n->in[lengths_of(n)];
+    char text[LS__SHAPE_TEXT];
+
+    if (l->dtype == LS_I32 && l->size == 1)
+        return 0;
+    return ls__fail(LS_ESHAPE, "%s \"%s\": lengths are %s; they must be one "
+                    "LS_I32 a row", n->op->name, n->name,
+                    ls__shape_text(text, l->rank, l->shape));
+}
+
+static int recurrent_shape(ls_node *n)
+{
+    const ls_node *x = n->in[0];
+    const cell *c = cell_of(n);
+    char text[LS__SHAPE_TEXT];
+    int64_t units, shape[2];
+
+    if (ls__want(n, 0, LS_F32, 2) < 0)
+        return LS_ESHAPE;
+    if (x->rank != 2 || x->shape[1] % c->gates)
+        return ls__fail(LS_ESHAPE, "%s \"%s\": gates are %s; they must be "
+                        "(steps,%d units)", n->op->name, n->name,
+                        ls__shape_text(text, x->rank, x->shape), c->gates);
+    units = units_of(n);
+    if ((from_of(n) >= 0 && check_from(n) < 0) ||
+        (lengths_of(n) >= 0 && check_lengths(n) < 0))
+        return LS_ESHAPE;
+    shape[0] = n->ends ? (steps_of(n) + c->states) * units : steps_of(n);
+    shape[1] = units;
+    return ls__node_set_shape(n, LS_F32, n->ends ? 1 : 2, shape);
+}
+
+static ls_node *recurrent_declare(ls_node *n)
+{
+    int64_t units = units_of(n), wide = n->in[0]->shape[1];
+    int64_t kernel[] = {units, wide};
+    ls_node *l = lengths_of(n) >= 0 ? n->in[lengths_of(n)] : NULL;
+    int64_t limit = steps_of(n) + 1;
+
+    if (l && limit < l->limit) /* batches are checked against the smallest */
+        l->limit = limit;
+    n = ls__node_param(n, "kernel", LS__INIT_ORTHOGONAL, units, wide, 2,
+                       kernel);
+    return n && !cell_of(n)->bias_of_x
+               ? ls__node_param(n, "bias", LS__INIT_ZEROS, units, wide, 1,
+                                &wide)
+               : n;
+}
+
+/* ------ memory ------ */
+
+/* What forward keeps: 4 n numbers of the gates for each step and row, then each
+ * state before each step and after the last, all by steps. */
+static int64_t recurrent_stash(const ls_node *n)
+{
+    int64_t t = steps_of(n), units = units_of(n);
+
+    return 4 * t * units + cell_of(n)->states * (t + 1) * units;
+}
+
+/* The weights packed, if the backend packs; the state's share of the gates; dh,
+ * dc, past; then what products need. */
+typedef struct layout {
+    int64_t gates, dh, dc, past, products, end;
+} layout;
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static layout layout_of(const ls_node *n, int64_t rows, const ls__backend *b)
+{
+    const ls__products *of = b->products;
+    int64_t units = units_of(n), wide = n->in[0]->shape[1];
+    int64_t state = (rows * units + 15) / 16 * 16;
+    int64_t room = of->pack ? larger(of->packed_size(units, wide),
+                                     of->packed_size(wide, units))
+                            : 0;
+    layout l;
+
+    l.gates = (room + 15) / 16 * 16;
+    l.dh = l.gates + (rows * wide + 15) / 16 * 16;
+    l.dc = l.dh + state;
+    l.past = l.dc + state;
+    l.products = l.past + state;
+    room = larger(of->scratch(units, wide), of->scratch(wide, units));
+    l.end = l.products +
+            larger(room, of->scratch(rows * steps_of(n), wide));
+    return l;
+}
+
+static int64_t recurrent_scratch(const ls_node *n, int64_t rows,
+                                 const ls__backend *backend)
+{
+    return layout_of(n, rows, backend).end;
+}
+
+static double recurrent_flops(const ls_node *n)
+{
+    return 2.0 * (double)n->in[0]->size * (double)units_of(n);
+}
+
+/* ------ what both ways share ------ */
+
+typedef struct work {
+    const ls__run *r;
+    const cell *cell;
+    layout at;
+    int64_t t, units, wide, states; /* states: floats of one array, all rows */
+    float *kept, *h, *c;            /* of step 0 */
+    float *y_last;                  /* unused without n->ends */
+    ls__recurrence step;            /* what is the same in all steps */
+} work;
+
+static work work_of(const ls__run *r)
+{
+    const ls_node *n = r->node;
+    work w = {.r = r, .cell = cell_of(n), .t = steps_of(n),
+              .units = units_of(n), .wide = n->in[0]->shape[1],
+              .at = layout_of(n, r->rows, r->backend), .kept = r->stash};
+
+    w.states = r->rows * w.units;
+    w.h = w.kept + 4 * w.t * w.states;
+    w.c = w.h + (w.t + 1) * w.states;
+    w.step = (ls__recurrence){.rows = r->rows, .n = w.units,
+                              .stride = n->size, .x_stride = w.t * w.wide};
+    if (lengths_of(n) >= 0)
+        w.step.length = r->x[lengths_of(n)];
+    return w;
+}
+
+/* Step t's places. */
+static ls__recurrence step_of(const work *w, int64_t t)
+{
+    ls__recurrence s = w->step;
+
+    s.t = t;
+    s.kept = w->kept + 4 * t * w->states;
+    s.h = w->h + t * w->states;
+    s.h_next = w->h + (t + 1) * w->states;
+    if (w->cell->states > 1) {
+        s.c = w->c + t * w->states;
+        s.c_next = w->c + (t + 1) * w->states;
+    }
+    return s;
+}
+
+/* U or its transpose packed, where that pays: it serves each step. */
+static const float *packed_kernel(const work *w, bool transposed)
+{
+    const ls__products *of = w->r->backend->products;
+    int64_t k = transposed ? w->wide : w->units;
+    int64_t n = transposed ? w->units : w->wide;
+
+    if (!of->pack || w->t * w->r->rows < 16)
+        return NULL;
+    of->pack(k, n, w->r->param[0], transposed ? 1 : w->wide,
+             transposed ? w->wide : 1, w->r->scratch);
+    return w->r->scratch;
+}
+
+/* Array k of a state, which stands as Flax has it: c, h. */
+static int64_t place(const work *w, bool of_h)
+{
+    return of_h ? (w->cell->states - 1) * w->units : 0;
+}
+
+/* (rows,n) from or to the state's array in rows of `stride` floats. */
+static void take_state(const work *w, const float *from, int64_t stride,
+                       float *to)
+{
+    for (int64_t i = 0; i < w->r->rows; i++)
+        memcpy(to + i * w->units, from + i * stride,
+               (size_t)w->units * sizeof *to);
+}
+
+static void give_state(const work *w, const float *from, float *to,
+                       int64_t stride)
+{
+    for (int64_t i = 0; i < w->r->rows; i++)
+        memcpy(to + i * stride, from + i * w->units,
+               (size_t)w->units * sizeof *to);
+}
+
+/* ------ forward ------ */
+
+/* The state before the first step. */
+static void begin(const work *w)
+{
+    int from = from_of(w->r->node);
+    int64_t stride = w->cell->states * w->units;
+    size_t bytes = (size_t)w->states * sizeof *w->h;
+
+    if (from >= 0) {
+        const float *state = w->r->x[from];
+
+        take_state(w, state + place(w, true), stride, w->h);
+        if (w->cell->states > 1)
+            take_state(w, state, stride, w->c);
+        return;
+    }
+    memset(w->h, 0, bytes);
+    if (w->cell->states > 1)
+        memset(w->c, 0, bytes);
+}
+
+/* And after the last, behind the values. */
+static void end(const work *w)
+{
+    const ls_node *n = w->r->node;
+    float *y = w->r->y + w->t * w->units;
+
+    give_state(w, w->h + w->t * w->states, y + place(w, true), n->size);
+    if (w->cell->states > 1)
+        give_state(w, w->c + w->t * w->states, y, n->size);
+}
+
+/* gates = h U + bias */
+static void share_of_state(const work *w, const float *packed, const float *h,
+                           float *gates)
+{
+    const ls__run *r = w->r;
+    ls__product g = {.m = r->rows, .n = w->wide, .k = w->units, .a = h,
+                     .a_row = w->units, .a_col = 1, .b = r->param[0],
+                     .b_row = w->wide, .b_col = 1, .packed = packed,
+                     .c = gates, .c_row = w->wide, .scale = 1,
+                     .bias = r->node->params > 1 ? r->param[1] : NULL,
+                     .round = r->backend->bf16};
+
+    ls__multiply(r->backend, &g, r->scratch + w->at.products);
+}
+
+static void recurrent_fwd(const ls__run *r)
+{
+    work w = work_of(r);
+    const float *packed = packed_kernel(&w, false);
+    ls__recur *recur = w.cell == &lstm ? r->kernels->lstm_step
+                                       : r->kernels->gru_step;
+    float *gates = r->scratch + w.at.gates;
+
+    begin(&w);
+    for (int64_t t = 0; t < w.t; t++) {
+        ls__recurrence s = step_of(&w, t);
+
+        share_of_state(&w, packed, s.h, gates);
+        s.gates = gates;
+        s.x = (const float *)r->x[0] + t * w.wide;
+        s.y = r->y + t * w.units;
+        recur(&s);
+    }
+    if (r->node->ends)
+        end(&w);
+}
+
+/* ------ backward ------ */
+
+/* The gradients by the state after the last step. */
+static void begin_back(const work *w, float *dh, float *dc)
+{
+    const ls_node *n = w->r->node;
+    const float *dy = w->r->dy + w->t * w->units;
+
+    if (n->ends) {
+        take_state(w, dy + place(w, true), n->size, dh);
+        if (w->cell->states > 1)
+            take_state(w, dy, n->size, dc);
+        return;
+    }
+    memset(dh, 0, (size_t)w->states * sizeof *dh);
+    memset(dc, 0, (size_t)w->states * sizeof *dc);
+}
+
+/* dx of the state's array at `at` = addend + d. */
+static void end_back(const work *w, int64_t at, const float *d)
+{
+    const ls__run *r = w->r;
+    int from = from_of(r->node);
+    int64_t stride = w->cell->states * w->units;
+
+    for (int64_t i = 0; i < r->rows; i++) {
+        float *dx = r->dx[from] + i * stride + at;
+
+        if (r->addend[from])
+            r->kernels->add(w->units, r->addend[from] + i * stride + at,
+                            d + i * w->units, dx);
+        else
+            memcpy(dx, d + i * w->units, (size_t)w->units * sizeof *dx);
+    }
+}
+
+/* dh = d U^T + past */
+static void through_state(const work *w, const float *packed, const float *d,
+                          const float *past, float *dh)
+{
+    const ls__run *r = w->r;
+    ls__product g = {.m = r->rows, .n = w->units, .k = w->wide, .a = d,
+                     .a_row = 4 * w->units, .a_col = 1, .b = r->param[0],
+                     .b_row = 1, .b_col = w->wide, .packed = packed, .c = dh,
+                     .c_row = w->units, .scale = 1, .add = past};
+
+    ls__multiply(r->backend, &g, r->scratch + w->at.products);
+}
+
+/* dU (+)= h^T d, dbias (+)= the sum of d */
+static void kernel_grad(const work *w)
+{
+    const ls__run *r = w->r;
+    int64_t k = w->t * r->rows;
+    ls__product g = {.m = w->units, .n = w->wide, .k = k, .a = w->h,
+                     .a_row = 1, .a_col = w->units, .b = w->kept,
+                     .b_row = 4 * w->units, .b_col = 1, .c = r->dparam[0],
+                     .c_row = w->wide, .scale = 1, .accumulate = r->add};
+
+    if (r->dparam[0])
+        ls__multiply(r->backend, &g, r->scratch + w->at.products);
+    if (r->node->params > 1 && r->dparam[1]) /* LSTM: 4 n numbers a row */
+        r->kernels->column_sum(k, w->wide, w->kept, r->add, r->dparam[1]);
+}
+
+static void recurrent_bwd(const ls__run *r)
+{
+    work w = work_of(r);
+    const float *packed = packed_kernel(&w, true);
+    ls__recur *recur = w.cell == &lstm ? r->kernels->lstm_step_back
+                                       : r->kernels->gru_step_back;
+    float *dh = r->scratch + w.at.dh, *dc = r->scratch + w.at.dc;
+    int from = from_of(r->node);
+    bool whole = from >= 0 && r->dx[from]; /* back to before the first step */
+
+    begin_back(&w, dh, dc);
+    for (int64_t t = w.t - 1; t >= 0; t--) {
+        ls__recurrence s = step_of(&w, t);
+
+        s.dy = r->dy + t * w.units;
+        s.dh = dh;
+        s.dc = dc;
+        s.past = r->scratch + w.at.past;
+        s.addend = r->addend[0] ? r->addend[0] + t * w.wide : NULL;
+        s.dx = r->dx[0] ? r->dx[0] + t * w.wide : NULL;
+        recur(&s);
+        if (t > 0 || whole)
+            through_state(&w, packed, s.kept, s.past, dh);
+    }
+    if (whole) {
+        end_back(&w, place(&w, true), dh);
+        if (w.cell->states > 1)
+            end_back(&w, 0, dc);
+    }
+    kernel_grad(&w);
+}
+
+/* ------ the operators ------ */
+
+static const ls__attribute attributes[] = {
+    LS__FIELD("ends", LS__YES_NO, ends), {0}};
+
+#define OPERATOR(text, kind, count, indices) \
+    {.name = text, .inputs = count, .recurrent = kind, .reads = indices, \
+     .dx_over_addend = true, .leaves_params = true, \
+     .attributes = attributes, .shape = recurrent_shape, \
+     .declare = recurrent_declare, .stash = recurrent_stash, \
+     .scratch = recurrent_scratch, .flops = recurrent_flops, \
+     .forward = recurrent_fwd, .backward = recurrent_bwd}
+
+/* clang-format off */
+#define OPERATORS(name, kind) \
+    {[0]       = OPERATOR(name, kind, 1, 0), \
+     [FROM]    = OPERATOR(name "_from", kind | FROM, 2, 0), \
+     [LENGTHS] = OPERATOR(name "_lengths", kind | LENGTHS, 2, 2), \
+     [FROM | LENGTHS] = \
+         OPERATOR(name "_from_lengths", kind | FROM | LENGTHS, 3, 4)}
+/* clang-format on */
+
+const ls__op ls__op_lstm[LS__RECURRENT] = OPERATORS("lstm", IS_LSTM);
+const ls__op ls__op_gru[LS__RECURRENT] = OPERATORS("gru", IS_GRU);
+
+/* ------ layers ------ */
+
+/* "<name>.<part>", or NULL when the graph failed. */
+static const char *part_of(ls_node *x, const char *name, const char *part)
+{
+    char *path = ls__path(x->graph, name, part);
+
+    if (!path)
+        ls__graph_failed(x->graph, LS_ENOMEM);
+    return path;
+}
+
+/* The state after the last step, out of the value that holds it, and the steps
+ * themselves. */
+static ls_node *separate(ls_node *y, const cell *c, int64_t t, int64_t n,
+                         ls_node **last)
+{
+    ls_node *state = ls_slice(y, 0, t * n, c->states * n);
+
+    if (c->states > 1)
+        state = ls_reshape(state, 2, (int64_t[]){c->states, n});
+    y = ls_reshape(ls_slice(y, 0, 0, t * n), 2, (int64_t[]){t, n});
+    *last = y ? state : NULL;
+    return y;
+}
+
+static ls_node *layer(ls_node *x, const cell *c, int64_t n, ls_node *from,
+                      ls_node *lengths, ls_node **last, const char *name)
+{
+    int kind = (from ? FROM : 0) | (lengths ? LENGTHS : 0);
+    const ls__op *op = c == &lstm ? &ls__op_lstm[kind] : &ls__op_gru[kind];
+    const char *of_x, *of_h;
+    ls_node *y;
+
+    if (last)
+        *last = NULL;
+    if (!x || x->graph->status)
+        return NULL;
+    if (x->rank != 2 || n < 1 || n > INT32_MAX) {
+        char text[LS__SHAPE_TEXT];
+
+        ls__fail(LS_ESHAPE, "%s \"%s\": %lld units for %s; it takes "
+                 "(steps,features)", c->name, name ? name : "", (long long)n,
+                 ls__shape_text(text, x->rank, x->shape));
+        return ls__graph_failed(x->graph, LS_ESHAPE);
+    }
+    if (!(of_x = part_of(x, name ? name : "", "dense_i")) ||
+        !(of_h = part_of(x, name ? name : "", "dense_h")))
+        return NULL;
+    x = ls__dense(x, c->gates * n, of_x, c->bias_of_x,
+                  (ls__extents){2, {ls__width(x), c->gates * n}});
+    y = ls__node_new(op, of_h, x, from ? from : lengths,
+                     from ? lengths : NULL);
+    if (y)
+        y->ends = last != NULL;
+    y = ls__node_done(y);
+    return y && last ? separate(y, c, x->shape[0], n, last) : y;
+}
+
+ls_node *ls_lstm(ls_node *x, int64_t n, const char *name)
+{
+    return layer(x, &lstm, n, NULL, NULL, NULL, name);
+}
+
+ls_node *ls_gru(ls_node *x, int64_t n, const char *name)
+{
+    return layer(x, &gru, n, NULL, NULL, NULL, name);
+}
+
+ls_node *ls_lstm_from(ls_node *x, int64_t n, ls_node *state,
+                      ls_node *lengths, ls_node **last, const char *name)
+{
+    return layer(x, &lstm, n, state, lengths, last, name);
+}
+
+ls_node *ls_gru_from(ls_node *x, int64_t n, ls_node *state, ls_node *lengths,
+                     ls_node **last, const char *name)
+{
+    return layer(x, &gru, n, state, lengths, last, name);
+}

@@ -1,0 +1,632 @@
+/* Recurrent layers: Flax's numbers; the bytes of a scalar reference on every
+ * instruction level; rows of different lengths; states handed on; any workers;
+ * and what the builder refuses.  (test_ops.c has values and gradients on many
+ * shapes.) */
+#include "backend/backend.h"
+#include "backends.h"
+#include "base/fpmode.h"
+#include "fixture.h"
+#include "golden/sequences.h"
+#include "models.h"
+#include "op/op_table.h"
+#include "random/init.h"
+#include "random/scalar.h"
+
+#include <math.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+typedef ls_node *layer_fn(ls_node *x, int64_t n, ls_node *state,
+                          ls_node *lengths, ls_node **last, const char *name);
+
+static layer_fn *const layers[] = {ls_lstm_from, ls_gru_from};
+
+/* ------ Flax's numbers: see golden/make_sequences.py ------ */
+
+enum { ROWS = 6, STEPS = 5, IN = 3, UNITS = 4, OUT = 2, UPDATES = 6 };
+
+static const int32_t lengths[ROWS] = {5, 1, 0, 3, 4, 5};
+
+static const struct {
+    int count;
+    const float *first, *last, *loss;
+} flax[] = {{COUNT(lstm_first), lstm_first, lstm_last, lstm_loss},
+            {COUNT(gru_first), gru_first, gru_last, gru_loss}};
+
+static ls_graph *flax_graph(layer_fn *layer)
+{
+    ls_graph *g;
+    ls_node *x, *target, *length;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){STEPS, IN});
+    target = ls_input(g, "target", LS_F32, 2, (int64_t[]){STEPS, OUT});
+    length = ls_input(g, "length", LS_I32, 0, NULL);
+    x = layer(x, UNITS, NULL, length, NULL, "one");
+    x = layer(x, UNITS, NULL, length, NULL, "two");
+    OK(ls_loss(g, ls_mean_squared_error(ls_dense(x, OUT, "out"), target)));
+    return g;
+}
+
+/* All parameters, one after the other, in the order of their names. */
+static void check_params(const ls_trainer *t, int count, const float *want,
+                         double error)
+{
+    float *got = malloc((size_t)count * sizeof *got);
+    int at = 0;
+
+    ck_assert_ptr_nonnull(got);
+    for (int i = 0; i < ls_trainer_params(t); i++) {
+        int64_t shape[LS_MAX_RANK];
+        int64_t n = ls__count(ls_trainer_param_shape(t, i, shape), shape);
+
+        ck_assert_int_le(at + n, count);
+        OK(ls_trainer_get(t, ls_trainer_param_name(t, i), n, got + at));
+        at += (int)n;
+    }
+    ck_assert_int_eq(at, count);
+    for (int i = 0; i < count; i++)
+        ck_assert_msg(fabs((double)got[i] - (double)want[i]) <= error,
+                      "parameter %d is %.9g, not %.9g", i, (double)got[i],
+                      (double)want[i]);
+    free(got);
+}
+
+/* nnx's initial parameters of the seed, its losses and what it learns. */
+START_TEST(test_flax)
+{
+    ls_pool *pool = open_pool(2, 2);
+    ls_trainer_options o = ls_trainer_defaults();
+    float *x = uniform(1, ROWS * STEPS * IN);
+    float *target = uniform(2, ROWS * STEPS * OUT);
+    run r;
+
+    for (int i = 0; i < ROWS * STEPS * IN; i++)
+        x[i] *= 2;
+    o.seed = 7;
+    o.optimizer = ls_sgd(0.5);
+    r = open_run(pool, flax_graph(layers[_i]), &o);
+    check_params(r.trainer, flax[_i].count, flax[_i].first, 1e-6);
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
+    OK(ls_batch_set(r.batch, "target", LS_F32, target, ROWS));
+    OK(ls_batch_set(r.batch, "length", LS_I32, lengths, ROWS));
+    for (int s = 0; s < UPDATES; s++)
+        ck_assert_double_eq_tol((double)step(&r).loss, (double)flax[_i].loss[s],
+                                1e-6);
+    check_params(r.trainer, flax[_i].count, flax[_i].last, 2e-6);
+    close_run(&r);
+    ls_pool_close(pool);
+    fences_free();
+}
+END_TEST
+
+/* jax.nn.initializers.orthogonal. */
+START_TEST(test_orthogonal)
+{
+    static const struct {
+        int64_t shape[2];
+        const float *want;
+    } rows[] = {{{3, 12}, orthogonal_3_12},
+                {{12, 3}, orthogonal_12_3},
+                {{5, 5}, orthogonal_5_5}};
+    float got[36];
+
+    for (int i = 0; i < COUNT(rows); i++) {
+        const int64_t *s = rows[i].shape;
+
+        ls__init_fill(LS__INIT_ORTHOGONAL, ls_key_new(11), s[0], s[1], 2, s,
+                      got);
+        for (int64_t k = 0; k < s[0] * s[1]; k++)
+            ck_assert_double_eq_tol((double)got[k], (double)rows[i].want[k],
+                                    1e-6);
+    }
+}
+END_TEST
+
+/* ------ The contract of bits, in scalars ------ */
+
+enum { N = 19, T = 4, R = 5, MOST = 4 * N };
+
+static float tanh_of(float x)
+{
+    float y;
+
+    ls__kernels()->activate(LS__TANH, 1, &x, &y);
+    return y;
+}
+
+static float sigmoid(float x)
+{
+    return 1 / (1 + ls__expf(-x));
+}
+
+/* What the operator is given, and what it must give. */
+typedef struct scalars {
+    int gates, states;
+    float *x, *state, *w, *bias, *dy, *addend;
+    float *y, *dx, *dstate, *dw, *dbias;
+    float gate[T][R][MOST], d[T][R][MOST], c[T + 1][R][N], h[T + 1][R][N];
+} scalars;
+
+/* One fmaf chain a chunk of 256; all sums here have fewer terms. */
+static float share(const scalars *s, const float *h, int at)
+{
+    float sum = 0;
+
+    for (int i = 0; i < N; i++)
+        sum = fmaf(h[i], s->w[i * s->gates * N + at], sum);
+    return s->bias ? sum + s->bias[at] : sum;
+}
+
+static void scalar_step(scalars *s, int t, int r, int j)
+{
+    const float *x = s->x + (r * T + t) * s->gates * N + j;
+    float *g = s->gate[t][r] + j, u[4];
+
+    for (int k = 0; k < s->gates; k++)
+        u[k] = share(s, s->h[t][r], k * N + j);
+    g[0] = sigmoid(x[0] + u[0]);
+    g[N] = sigmoid(x[N] + u[1]);
+    if (s->gates == 4) {
+        g[2 * N] = tanh_of(x[2 * N] + u[2]);
+        g[3 * N] = sigmoid(x[3 * N] + u[3]);
+        s->c[t + 1][r][j] = fmaf(g[N], s->c[t][r][j], g[0] * g[2 * N]);
+        s->h[t + 1][r][j] = g[3 * N] * tanh_of(s->c[t + 1][r][j]);
+    } else {
+        g[3 * N] = u[2];
+        g[2 * N] = tanh_of(fmaf(g[0], u[2], x[2 * N]));
+        s->h[t + 1][r][j] = fmaf(g[N], s->h[t][r][j], (1 - g[N]) * g[2 * N]);
+    }
+}
+
+static float by_sigmoid(float s, float d)
+{
+    return d * (s * (1 - s));
+}
+
+static float by_tanh(float t, float d)
+{
+    return d * fmaf(-t, t, 1);
+}
+
+/* Leaves the gradient by the state's share in d, and gives what passes by. */
+static float scalar_back(scalars *s, int t, int r, int j, float dh, float *dc)
+{
+    const float *g = s->gate[t][r] + j;
+    float *d = s->d[t][r] + j, by_x[4] = {0}, past = 0;
+    int64_t at = (r * T + t) * s->gates * N + j;
+
+    if (s->gates == 4) {
+        float tc = tanh_of(s->c[t + 1][r][j]);
+        float e = *dc + by_tanh(tc, dh * g[3 * N]);
+
+        d[0] = by_x[0] = by_sigmoid(g[0], e * g[2 * N]);
+        d[N] = by_x[1] = by_sigmoid(g[N], e * s->c[t][r][j]);
+        d[2 * N] = by_x[2] = by_tanh(g[2 * N], e * g[0]);
+        d[3 * N] = by_x[3] = by_sigmoid(g[3 * N], dh * tc);
+        *dc = e * g[N];
+    } else {
+        by_x[2] = by_tanh(g[2 * N], dh * (1 - g[N]));
+        d[0] = by_x[0] = by_sigmoid(g[0], by_x[2] * g[3 * N]);
+        d[N] = by_x[1] = by_sigmoid(g[N], dh * (s->h[t][r][j] - g[2 * N]));
+        d[2 * N] = by_x[2] * g[0];
+        past = dh * g[N];
+    }
+    for (int k = 0; k < s->gates; k++)
+        s->dx[at + k * N] = s->addend[at + k * N] + by_x[k];
+    return past;
+}
+
+static float back_share(const scalars *s, int t, int r, int i)
+{
+    float sum = 0;
+
+    for (int k = 0; k < s->gates * N; k++)
+        sum = fmaf(s->d[t][r][k], s->w[i * s->gates * N + k], sum);
+    return sum;
+}
+
+static void scalar_row(scalars *s, int r)
+{
+    int hs = (s->states - 1) * N, row = (T + s->states) * N;
+    const float *dy = s->dy + r * row;
+    float dh[N], dc[N], past[N];
+
+    memcpy(s->c[0][r], s->state + r * s->states * N, sizeof dc);
+    memcpy(s->h[0][r], s->state + r * s->states * N + hs, sizeof dh);
+    for (int t = 0; t < T; t++) {
+        for (int j = 0; j < N; j++)
+            scalar_step(s, t, r, j);
+        memcpy(s->y + r * row + t * N, s->h[t + 1][r], sizeof dh);
+    }
+    memcpy(s->y + r * row + T * N, s->c[T][r], sizeof dc);
+    memcpy(s->y + r * row + T * N + hs, s->h[T][r], sizeof dh);
+    memcpy(dc, dy + T * N, sizeof dc);
+    memcpy(dh, dy + T * N + hs, sizeof dh);
+    for (int t = T - 1; t >= 0; t--) {
+        for (int j = 0; j < N; j++)
+            past[j] = scalar_back(s, t, r, j, dh[j] + dy[t * N + j], &dc[j]);
+        for (int j = 0; j < N; j++)
+            dh[j] = back_share(s, t, r, j) + past[j];
+    }
+    memcpy(s->dstate + r * s->states * N, dc, sizeof dc);
+    memcpy(s->dstate + r * s->states * N + hs, dh, sizeof dh);
+}
+
+/* dw and dbias run over steps, and in each over rows. */
+static void scalar_sums(scalars *s)
+{
+    for (int k = 0; k < s->gates * N; k++) {
+        float sum = 0;
+
+        for (int t = 0; t < T; t++)
+            for (int r = 0; r < R; r++)
+                sum += s->d[t][r][k];
+        if (s->bias)
+            s->dbias[k] = sum;
+        for (int i = 0; i < N; i++) {
+            sum = 0;
+            for (int t = 0; t < T; t++)
+                for (int r = 0; r < R; r++)
+                    sum = fmaf(s->h[t][r][i], s->d[t][r][k], sum);
+            s->dw[i * s->gates * N + k] = sum;
+        }
+    }
+}
+
+static void fill_scalars(scalars *s, int cell)
+{
+    int size = (T + 2 - cell) * N, wide = (4 - cell) * N;
+
+    memset(s, 0, sizeof *s);
+    s->gates = 4 - cell;
+    s->states = 2 - cell;
+    s->x = uniform(1, R * T * wide);
+    s->state = uniform(2, R * 2 * N);
+    s->w = uniform(3, N * wide);
+    s->bias = cell ? NULL : uniform(4, wide);
+    s->dy = uniform(5, R * size);
+    s->addend = uniform(6, R * T * wide);
+    s->y = fenced(R * size);
+    s->dx = fenced(R * T * wide);
+    s->dstate = fenced(R * 2 * N);
+    s->dw = fenced(N * wide);
+    s->dbias = fenced(wide);
+    for (int r = 0; r < R; r++)
+        scalar_row(s, r);
+    scalar_sums(s);
+}
+
+static void same(const char *what, int64_t n, const float *got,
+                 const float *want)
+{
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_msg(!memcmp(got + i, want + i, sizeof *got),
+                      "%s %lld: %a, not %a", what, (long long)i, (double)got[i],
+                      (double)want[i]);
+}
+
+/* The operator by itself, forward and back, on one level. */
+static void check_level(const scalars *s, const ls_node *n,
+                        const ls__kernel_table *k)
+{
+    const ls__backend *b = &k->native[LS_F32_LAYERS];
+    ls__run r = {.node = n,
+                 .rows = R,
+                 .x = {s->x, s->state},
+                 .backend = b,
+                 .param = {s->w, s->bias},
+                 .kernels = k};
+
+    r.scratch = fenced(n->op->scratch(n, R, b));
+    r.stash = fenced(R * n->op->stash(n));
+    r.y = fenced(R * n->size);
+    r.dy = s->dy;
+    r.addend[0] = s->addend;
+    r.dx[0] = fenced(R * T * s->gates * N);
+    r.dx[1] = fenced(R * s->states * N);
+    r.dparam[0] = fenced(N * s->gates * N);
+    r.dparam[1] = fenced(s->gates * N);
+    n->op->forward(&r);
+    n->op->backward(&r);
+    same("y", R * n->size, r.y, s->y);
+    same("dx", R * T * s->gates * N, r.dx[0], s->dx);
+    same("dstate", R * s->states * N, r.dx[1], s->dstate);
+    same("dw", N * s->gates * N, r.dparam[0], s->dw);
+    if (s->bias)
+        same("dbias", s->gates * N, r.dparam[1], s->dbias);
+}
+
+START_TEST(test_scalar)
+{
+    static scalars s;
+    ls_graph *g;
+    ls_node *x, *state, *n;
+
+    ls__fpmode_set();
+    fill_scalars(&s, _i);
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, s.gates * N});
+    state = ls_input(g, "state", LS_F32, s.states, (int64_t[]){_i ? N : 2, N});
+    n = ls__node_new(_i ? &ls__op_gru[1] : &ls__op_lstm[1], "r", x, state,
+                     NULL);
+    n->ends = true;
+    ck_assert_ptr_nonnull(ls__node_done(n));
+    for (int i = 0; i < levels(); i++)
+        if (level(i) && fuses(level(i)))
+            check_level(&s, n, level(i));
+    ls_graph_free(g);
+    fences_free();
+}
+END_TEST
+
+/* ------ States and lengths ------ */
+
+/* A graph of `steps` steps that predicts "y" and "state", from a state and of
+ * lengths where asked for. */
+static run open_stream(ls_pool *pool, int cell, int64_t steps, bool from,
+                       bool of_lengths)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    int states = 2 - cell;
+    ls_graph *g;
+    ls_node *x, *state = NULL, *length = NULL, *last;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){steps, IN});
+    if (from)
+        state =
+            ls_input(g, "from", LS_F32, states, (int64_t[]){cell ? N : 2, N});
+    if (of_lengths)
+        length = ls_input(g, "length", LS_I32, 0, NULL);
+    x = layers[cell](x, N, state, length, &last, "cell");
+    OK(ls_output(g, x, "y"));
+    OK(ls_output(g, last, "state"));
+    OK(ls_loss(g, ls_mean_loss(x, NULL)));
+    return open_run(pool, g, &o);
+}
+
+/* Rows `from` .. of x (rows,12,IN) cut into pieces of 4 steps. */
+static void piece(const float *x, int first, float *out)
+{
+    for (int r = 0; r < R; r++)
+        memcpy(out + r * 4 * IN, x + (r * 12 + first) * IN,
+               4 * IN * sizeof *out);
+}
+
+/* Twelve steps at once, and four by four with the state handed on: the same
+ * bytes. */
+START_TEST(test_stream)
+{
+    ls_pool *pool = open_pool(1, 1);
+    run all = open_stream(pool, _i, 12, false, false);
+    run part = open_stream(pool, _i, 4, true, false);
+    int size = (2 - _i) * N;
+    float *x = uniform(1, R * 12 * IN), *y = fenced(R * 12 * N);
+    float *last = fenced(R * size), *state = fenced(R * size);
+    float *some = fenced(R * 4 * IN), *got = fenced(R * 4 * N);
+
+    OK(ls_batch_set(all.batch, "x", LS_F32, x, R));
+    OK(ls_predict(all.trainer, all.batch, "y", R * 12 * N, y));
+    OK(ls_predict(all.trainer, all.batch, "state", R * size, last));
+    memset(state, 0, (size_t)(R * size) * sizeof *state);
+    for (int t = 0; t < 12; t += 4) {
+        piece(x, t, some);
+        OK(ls_batch_set(part.batch, "x", LS_F32, some, R));
+        OK(ls_batch_set(part.batch, "from", LS_F32, state, R));
+        OK(ls_predict(part.trainer, part.batch, "y", R * 4 * N, got));
+        for (int r = 0; r < R; r++)
+            same("y", 4 * N, got + r * 4 * N, y + (r * 12 + t) * N);
+        OK(ls_predict(part.trainer, part.batch, "state", R * size, state));
+    }
+    same("state", R * size, state, last);
+    ck_assert(!mostly_zero(R * size, last));
+    close_run(&all);
+    close_run(&part);
+    ls_pool_close(pool);
+    fences_free();
+}
+END_TEST
+
+/* A row of a length is that many steps of the row, then zeros. */
+START_TEST(test_lengths)
+{
+    static const int32_t length[R] = {12, 4, 0, 7, 4};
+    ls_pool *pool = open_pool(1, 1);
+    run all = open_stream(pool, _i, 12, false, true);
+    run part = open_stream(pool, _i, 4, false, false);
+    int size = (2 - _i) * N;
+    float *x = uniform(1, R * 12 * IN), *y = fenced(R * 12 * N);
+    float *last = fenced(R * size), *state = fenced(R * size);
+    float *some = fenced(R * 4 * IN), *got = fenced(R * 4 * N);
+    float zeros[12 * N] = {0};
+
+    OK(ls_batch_set(all.batch, "x", LS_F32, x, R));
+    OK(ls_batch_set(all.batch, "length", LS_I32, length, R));
+    OK(ls_predict(all.trainer, all.batch, "y", R * 12 * N, y));
+    OK(ls_predict(all.trainer, all.batch, "state", R * size, last));
+    piece(x, 0, some);
+    OK(ls_batch_set(part.batch, "x", LS_F32, some, R));
+    OK(ls_predict(part.trainer, part.batch, "y", R * 4 * N, got));
+    OK(ls_predict(part.trainer, part.batch, "state", R * size, state));
+    for (int r = 0; r < R; r++) {
+        int steps = length[r] < 4 ? length[r] : 4;
+
+        same("y", steps * N, y + r * 12 * N, got + r * 4 * N);
+        same("zeros", (12 - length[r]) * N, y + (r * 12 + length[r]) * N,
+             zeros);
+        if (length[r] == 4)
+            same("state", size, last + r * size, state + r * size);
+    }
+    same("no step", size, last + 2 * size, zeros);
+    FAILS(ls_batch_set(all.batch, "length", LS_I32, (int32_t[]){1, 2, 3, 13, 4},
+                       R),
+          LS_ERANGE, "13");
+    FAILS(ls_batch_set(all.batch, "length", LS_I32, (int32_t[]){1, 2, 3, -1, 4},
+                       R),
+          LS_ERANGE, "-1");
+    close_run(&all);
+    close_run(&part);
+    ls_pool_close(pool);
+    fences_free();
+}
+END_TEST
+
+/* ------ Workers ------ */
+
+enum { MANY = 280 }; /* rows: chunks of 64 in each of two shards */
+
+static void hash_of(int cell, int workers, ls_precision precision,
+                    char hash[65])
+{
+    ls_pool *pool = open_pool(2, workers);
+    ls_trainer_options o = ls_trainer_defaults();
+    float *x = uniform(1, MANY * STEPS * IN);
+    float *target = uniform(2, MANY * STEPS * OUT);
+    static int32_t length[MANY];
+    run r;
+
+    o.optimizer = ls_adam(0.01);
+    o.precision = precision;
+    r = open_run(pool, flax_graph(layers[cell]), &o);
+    for (int i = 0; i < MANY; i++)
+        length[i] = lengths[i % ROWS];
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, MANY));
+    OK(ls_batch_set(r.batch, "target", LS_F32, target, MANY));
+    OK(ls_batch_set(r.batch, "length", LS_I32, length, MANY));
+    for (int s = 0; s < 3; s++)
+        step(&r);
+    ls_trainer_hash(r.trainer, hash);
+    close_run(&r);
+    ls_pool_close(pool);
+    fences_free();
+}
+
+/* Shards of several chunks: the bytes of one worker and of two, in every
+ * precision. */
+START_TEST(test_workers)
+{
+    static const ls_precision precisions[] = {LS_F32_LAYERS, LS_BF16_LAYERS,
+                                              LS_F32X3_LAYERS};
+    char one[65], two[65];
+
+    for (int i = 0; i < COUNT(precisions); i++) {
+        hash_of(_i, 1, precisions[i], one);
+        hash_of(_i, 2, precisions[i], two);
+        ck_assert_str_eq(one, two);
+    }
+}
+END_TEST
+
+/* ------ What the builder refuses ------ */
+
+static ls_node *bad_rank(ls_graph *g, layer_fn *layer)
+{
+    return layer(ls_input(g, "x", LS_F32, 1, (int64_t[]){7}), 3, NULL, NULL,
+                 NULL, "r");
+}
+
+static ls_node *steps(ls_graph *g)
+{
+    return ls_input(g, "x", LS_F32, 2, (int64_t[]){7, 2});
+}
+
+static ls_node *bad_units(ls_graph *g, layer_fn *layer)
+{
+    return layer(steps(g), 0, NULL, NULL, NULL, "r");
+}
+
+static ls_node *bad_dtype(ls_graph *g, layer_fn *layer)
+{
+    return layer(ls_input(g, "x", LS_I32, 2, (int64_t[]){7, 2}), 3, NULL, NULL,
+                 NULL, "r");
+}
+
+static ls_node *bad_state(ls_graph *g, layer_fn *layer)
+{
+    return layer(steps(g), 3, ls_input(g, "s", LS_F32, 2, (int64_t[]){2, 4}),
+                 NULL, NULL, "r");
+}
+
+static ls_node *bad_lengths(ls_graph *g, layer_fn *layer)
+{
+    ls_node *last = ls_input(g, "y", LS_F32, 0, NULL);
+    ls_node *y = layer(steps(g), 3, NULL,
+                       ls_input(g, "l", LS_I32, 1, (int64_t[]){7}), &last, "r");
+
+    ck_assert_ptr_null(last);
+    return y;
+}
+
+static ls_node *float_lengths(ls_graph *g, layer_fn *layer)
+{
+    return layer(steps(g), 3, NULL, ls_input(g, "l", LS_F32, 0, NULL), NULL,
+                 "r");
+}
+
+static const struct {
+    ls_node *(*build)(ls_graph *g, layer_fn *layer);
+    const char *says[2];
+} bad[] = {{bad_rank, {"3 units", "(7)"}},
+           {bad_units, {"0 units", "(7,2)"}},
+           {bad_dtype, {"r.dense_i", "LS_I32"}},
+           {bad_state, {"r.dense_h", "(2,4)"}},
+           {bad_lengths, {"lengths", "(7)"}},
+           {float_lengths, {"lengths", "one LS_I32"}}};
+
+START_TEST(test_refused)
+{
+    for (int cell = 0; cell < 2; cell++) {
+        ls_graph *g;
+
+        OK(ls_graph_new(&g));
+        ck_assert_ptr_null(bad[_i].build(g, layers[cell]));
+        for (int k = 0; k < 2; k++)
+            FAILS(ls_loss(g, NULL), LS_ESHAPE, bad[_i].says[k]);
+        ls_graph_free(g);
+    }
+}
+END_TEST
+
+/* FLOP: the input's product, the state's, and each twice on the way back. */
+START_TEST(test_cost)
+{
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_stream(pool, _i, 12, false, false);
+    const double gates = 4 - _i;
+    double forward = 0, backward = 0;
+    ls_cost c;
+
+    for (int i = 0; ls_trainer_cost(r.trainer, i, &c); i++) {
+        forward += c.forward;
+        backward += c.backward;
+    }
+    ck_assert_double_eq(forward, 2 * 12 * gates * N * (IN + N));
+    ck_assert_double_eq(backward, 2 * 12 * gates * N * (IN + 2 * N));
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+static Suite *sequences_suite(void)
+{
+    Suite *s = suite_create("sequences");
+    TCase *t = tcase_create("sequences");
+
+    tcase_set_timeout(t, 300);
+    tcase_add_loop_test(t, test_flax, 0, 2);
+    tcase_add_test(t, test_orthogonal);
+    tcase_add_loop_test(t, test_scalar, 0, 2);
+    tcase_add_loop_test(t, test_stream, 0, 2);
+    tcase_add_loop_test(t, test_lengths, 0, 2);
+    tcase_add_loop_test(t, test_workers, 0, 2);
+    tcase_add_loop_test(t, test_refused, 0, COUNT(bad));
+    tcase_add_loop_test(t, test_cost, 0, 2);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(sequences_suite());
+}
