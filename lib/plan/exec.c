@@ -267,6 +267,35 @@ static chunk begin(ls__context *c, const ls__weights *w, const ls_shard *shard)
     return (chunk){.context = c, .plan = c->plan, .weights = w, .shard = shard};
 }
 
+/* Of a chunk that was run; 0 where the loss does not depend on the input. */
+static void copy_gradient(const chunk *c, int input, float *out)
+{
+    int64_t size = c->plan->input[input]->size;
+    const float *from = at(c, c->plan->input_gradient[input]);
+    size_t bytes = (size_t)(c->rows * size) * sizeof *out;
+
+    if (from)
+        memcpy(out + c->first * size, from, bytes);
+    else
+        memset(out + c->first * size, 0, bytes);
+}
+
+int ls__exec_input_gradient(ls__context *context, const ls__weights *w,
+                            const ls_shard *shard, float *const *grads,
+                            ls_sums *sums, int input, float *out)
+{
+    chunk c = begin(context, w, shard);
+
+    c.grads = grads;
+    c.sums = sums;
+    while (goes_on(&c) && next_chunk(&c)) {
+        run_chunk(&c);
+        if (goes_on(&c))
+            copy_gradient(&c, input, out);
+    }
+    return context->failure.status;
+}
+
 int ls__exec_gradient(ls__context *context, const ls__weights *w,
                       const ls_shard *shard, float *const *grads,
                       ls_sums *sums)

@@ -291,7 +291,7 @@ static int check_graph(const ls_graph *graph, ls__purpose purpose)
         return ls__fail(graph->status, "%s", graph->message);
     if (purpose == LS__TO_PREDICT && !graph->output_count)
         return ls__fail(LS_EINVAL, "the graph has no output: call ls_output");
-    if (purpose == LS__TO_TRAIN && !graph->loss)
+    if (purpose != LS__TO_PREDICT && !graph->loss)
         return ls__fail(LS_EINVAL, "the graph has no loss: call ls_loss");
     if (!graph->param_count)
         return ls__fail(LS_EINVAL, "the graph has no parameters");
@@ -331,7 +331,7 @@ int ls__plan_new(ls__plan **plan, const ls_graph *graph,
         return LS_ENOMEM;
     p.plan->backend = *backend;
     p.plan->purpose = purpose;
-    if (purpose == LS__TO_TRAIN) {
+    if (purpose != LS__TO_PREDICT) {
         p.loss = graph->loss;
         p.plan->metrics = graph->metrics;
     }

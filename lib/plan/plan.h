@@ -35,8 +35,11 @@ typedef struct ls__instr {
 
 /* What a plan is laid out for.  TO_PREDICT: outputs alone, without a loss or
  * gradients, so that a value's memory is free as soon as the last operator has
- * read it, and nothing is kept for backward. */
-typedef enum ls__purpose { LS__TO_TRAIN, LS__TO_PREDICT } ls__purpose;
+ * read it, and nothing is kept for backward.  TO_INPUTS: as to train, but the
+ * gradients are those of the graph's float inputs. */
+typedef enum ls__purpose {
+    LS__TO_TRAIN, LS__TO_PREDICT, LS__TO_INPUTS
+} ls__purpose;
 
 /* What a forward run is for: the loss, or an output. */
 typedef struct ls__goal {
@@ -80,6 +83,7 @@ typedef struct ls__plan {
     const ls_node **input;
     ls__param *param;
     bool *left_out;    /* [param] its gradient is not computed */
+    int64_t *input_gradient; /* [input] offset; -1: none */
     int streams;
     ls__stream *stream;
     ls__draw *draw;    /* [stream] zero until whoever made the plan sets them */

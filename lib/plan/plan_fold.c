@@ -35,9 +35,15 @@ static void read_from_outside(ls__planner *p, const ls_node *n)
 bool ls__planner_trains(const ls__planner *p, const ls_node *n)
 {
     for (int k = 0; k < n->params; k++)
-        if (!p->frozen || !p->frozen[n->param[k]])
+        if (p->plan->purpose != LS__TO_INPUTS &&
+            (!p->frozen || !p->frozen[n->param[k]]))
             return true;
     return false;
+}
+
+static bool is_wanted(const ls__planner *p, const ls_node *n)
+{
+    return p->plan->purpose == LS__TO_INPUTS && !n->op && n->dtype == LS_F32;
 }
 
 static int copy_nodes(ls__planner *p)
@@ -68,7 +74,7 @@ static int copy_nodes(ls__planner *p)
         ls_node *n = &p->node[i];
 
         p->home[i] = i;
-        p->trains[i] = ls__planner_trains(p, n);
+        p->trains[i] = ls__planner_trains(p, n) || is_wanted(p, n);
         for (int k = 0; p->used[i] && k < ls__inputs_of(n); k++) {
             p->consumers[n->in[k]->id]++;
             p->trains[i] |= p->trains[n->in[k]->id];
@@ -110,7 +116,9 @@ static int copy_specs(ls__planner *p)
                                 sizeof *plan->input);
     plan->param = ls__arena_new(&plan->arena, (size_t)plan->params,
                                 sizeof *plan->param);
-    if (!plan->input || !plan->param)
+    plan->input_gradient = ls__arena_new(&plan->arena, (size_t)plan->inputs,
+                                         sizeof *plan->input_gradient);
+    if (!plan->input || !plan->param || !plan->input_gradient)
         return LS_ENOMEM;
     for (int i = 0; i < plan->inputs; i++)
         plan->input[i] = &p->node[g->inputs[i]->id];

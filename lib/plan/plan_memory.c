@@ -30,7 +30,7 @@ static void reads(ls__planner *p, int v, int time)
  * itself. */
 static int back_of(const ls__plan *plan, int i)
 {
-    return plan->purpose == LS__TO_TRAIN ? 2 * plan->count - 1 - i : i;
+    return plan->purpose == LS__TO_PREDICT ? i : 2 * plan->count - 1 - i;
 }
 
 /* Floats a row of what an operator stashes.  Forward itself computes with it,
@@ -83,12 +83,15 @@ static void wait_for(ls__planner *p, int id, int v)
     p->waiting[v] = p->waiter_count++;
 }
 
-/* Does a waiter still wait for v at `time`? */
+/* Does a waiter still wait for v at `time`?  An input does to the end. */
 static bool still_waits(const ls__planner *p, const ls__waiter *w, int v,
                         int time)
 {
-    return p->grad[w->node] == v && p->instr[w->node] >= 0 &&
-           2 * p->plan->count - 1 - p->instr[w->node] > time;
+    if (p->grad[w->node] != v)
+        return false;
+    return !p->node[w->node].op ||
+           (p->instr[w->node] >= 0 &&
+            2 * p->plan->count - 1 - p->instr[w->node] > time);
 }
 
 /* Nobody but node `id` still waits for gradient v, and v dies at `time`.  Time
@@ -184,6 +187,8 @@ static void backward_values(ls__planner *p)
                 input_gradient(p, i, k, time, dy);
         fold_slope(p, i);
     }
+    for (int i = 0; i < plan->inputs; i++)
+        reads(p, p->grad[plan->input[i]->id], 2 * plan->count);
 }
 
 /* ------ lay out ------ */
@@ -295,6 +300,8 @@ void ls__plan_write(ls__planner *p)
                              ? offset_of(p, p->stash[n->in[0]->id])
                              : -1;
     }
+    for (int i = 0; i < plan->inputs; i++)
+        plan->input_gradient[i] = offset_of(p, p->grad[plan->input[i]->id]);
     for (int i = 0; i < plan->metrics; i++) {
         const ls_node *n = ls__metric_node(p, i);
 

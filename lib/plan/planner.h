@@ -22,7 +22,8 @@ typedef struct ls__planner {
     const ls_node *loss; /* of the graph; NULL: not to train */
     ls_node *node;    /* copies, by id */
     bool *used;       /* the loss or an output depends on it */
-    bool *trains;     /* a parameter that is not frozen lies at or before it */
+    bool *trains;     /* a parameter that is not frozen lies at or before it,
+                         or an input whose gradient is wanted */
     const bool *frozen; /* [param]; NULL: none is */
     int *consumers;   /* how many nodes, outputs and metrics read it */
     int *home;        /* the node whose instruction makes its value */
@@ -54,7 +55,7 @@ static inline const ls_node *ls__metric_node(const ls__planner *p, int i)
     return &p->node[p->home[p->graph->metric[i]->id]];
 }
 
-/* Has a node a parameter that is not frozen? */
+/* Has a node a parameter whose gradient is wanted? */
 bool ls__planner_trains(const ls__planner *p, const ls_node *n);
 
 /* plan_fold.c: the nodes needed, copied, and then folded where they can be. */

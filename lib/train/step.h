@@ -80,6 +80,8 @@ struct ls__step {
     int64_t all, rows;  /* of the batch; of a shard, the last ones less */
     const ls__goal *output; /* to predict */
     float *out;             /* each row by its device */
+    int input;              /* whose gradient a pass computes, and does it */
+    bool drops;             /* with layers as they are in training? */
     const void **row;       /* [device here * inputs + input] of a row that is
                                looked at alone, in a pass over rows */
     int before, calls;  /* micro-batches that were added up before; all that

@@ -13,6 +13,7 @@
 #include "train/clip.h"
 #include "train/device.h"
 #include "train/groups.h"
+#include "train/input_gradient.h"
 #include "train/ranks.h"
 #include "train/schedule.h"
 #include "train/seam.h"
@@ -49,6 +50,7 @@ void ls_trainer_close(ls_trainer *t)
     ls__block_free(t->notes.lap);
     ls__watch_close(t->watch);
     ls__devices_close(t);
+    ls__by_inputs_close(t->by_inputs);
     ls__model_close(&t->model);
     ls__arena_free(&t->arena);
     ls__ranks_close(t->ranks);

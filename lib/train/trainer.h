@@ -51,6 +51,7 @@ struct ls_trainer {
     const void **row; /* [input] of a row that is looked at alone */
     double seconds;   /* of the last training step */
     struct ls__watch *watch; /* LS_CHECK_DIVERGENCE; NULL: not asked for */
+    struct ls__by_inputs *by_inputs; /* input_gradient.h; NULL: not yet */
 };
 
 struct ls_batch {

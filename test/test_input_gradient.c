@@ -1,0 +1,403 @@
+/* Gradients by inputs: JAX's numbers; the same bytes on any devices, workers,
+ * micro-batches and ranks; and nothing of it shows in the steps around it. */
+#include "golden/input_gradient.h"
+#include "models.h"
+#include "on_ranks.h"
+
+enum { ROWS = 7, MOST = ROWS * 72 };
+
+static const float weights[ROWS] = {1, 0.5f, 0, 2, 1, 3, 0.25f};
+
+/* ------ the models of the numbers ------ */
+
+static ls_node *input(ls_graph *g, const char *name, int rank, int64_t a,
+                      int64_t b, int64_t c)
+{
+    return ls_input(g, name, LS_F32, rank, (int64_t[]){a, b, c});
+}
+
+static void tower(ls_graph *g)
+{
+    ls_node *x = input(g, "x", 1, 6, 0, 0), *t = input(g, "t", 1, 6, 0, 0);
+    ls_node *y = ls_dense(ls_tanh(ls_dense(x, 16, "a")), 6, "b");
+
+    OK(ls_loss(g, ls_mean_squared_error(ls_mul(ls_add(y, x), x), t)));
+}
+
+static void image(ls_graph *g)
+{
+    ls_node *x = input(g, "x", 3, 6, 6, 2);
+    ls_node *label = ls_input(g, "label", LS_I32, 0, NULL);
+    ls_node *y = ls_conv2d(x, 3, (ls_window){3, 3, 1, 1, LS_SAME}, "c");
+
+    y = ls_max_pool(ls_relu(y), (ls_window){2, 2, 2, 2, LS_VALID});
+    OK(ls_loss(g, ls_cross_entropy(ls_dense(ls_flatten(y), 3, "d"), label)));
+}
+
+static void sequence(ls_graph *g)
+{
+    ls_node *x = input(g, "x", 2, 5, 8, 0), *t = input(g, "t", 2, 5, 8, 0);
+    ls_node *y = ls_self_attention(ls_layer_norm(x, "n"), 2, true, "s");
+
+    OK(ls_loss(g, ls_mean_squared_error(ls_add(x, y), t)));
+}
+
+static const struct {
+    void (*build)(ls_graph *g);
+    const char *input[2]; /* in the order of their names */
+    int64_t size;         /* of a row of each */
+    const double *want[2];
+} models[] = {
+    {tower, {"t", "x"}, 6, {tower_by_t, tower_by_x}},
+    {image, {"x"}, 72, {image_by_x}},
+    {sequence, {"t", "x"}, 40, {sequence_by_t, sequence_by_x}},
+};
+enum { MODELS = sizeof models / sizeof *models };
+
+/* ------ a run of one of them ------ */
+
+typedef struct session {
+    ls_pool *pool;
+    run run;
+    float x[2][MOST];
+    int32_t label[ROWS];
+} session;
+
+static void set_parameters(const run *r)
+{
+    for (int i = 0; i < ls_trainer_params(r->trainer); i++) {
+        int64_t shape[LS_MAX_RANK], n = 1;
+        int rank = ls_trainer_param_shape(r->trainer, i, shape);
+        float p[256];
+
+        for (int k = 0; k < rank; k++)
+            n *= shape[k];
+        ck_assert_int_le(n, 256);
+        fill_uniform(100 + i, n, p);
+        for (int64_t k = 0; k < n; k++)
+            p[k] /= 2;
+        OK(ls_trainer_set(r->trainer, ls_trainer_param_name(r->trainer, i), n,
+                          p));
+    }
+}
+
+static void set_batch(session *s, int model)
+{
+    for (int i = 0; i < 2 && models[model].input[i]; i++) {
+        fill_uniform(10 + i, ROWS * models[model].size, s->x[i]);
+        OK(ls_batch_set(s->run.batch, models[model].input[i], LS_F32, s->x[i],
+                        ROWS));
+    }
+    for (int i = 0; i < ROWS; i++)
+        s->label[i] = i % 3;
+    if (!models[model].input[1])
+        OK(ls_batch_set(s->run.batch, "label", LS_I32, s->label, ROWS));
+    OK(ls_batch_set_weights(s->run.batch, weights, ROWS));
+}
+
+static void open_session(session *s, int model, int devices, int workers,
+                         const ls_trainer_options *o)
+{
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    models[model].build(g);
+    s->pool = open_pool(devices, workers);
+    s->run = open_run(s->pool, g, o);
+    set_parameters(&s->run);
+    set_batch(s, model);
+}
+
+static void close_session(session *s)
+{
+    close_run(&s->run);
+    ls_pool_close(s->pool);
+}
+
+static void gradient(const session *s, int model, int i, float *out)
+{
+    OK(ls_input_gradient(s->run.trainer, s->run.batch, false,
+                         models[model].input[i], ROWS * models[model].size,
+                         out));
+}
+
+/* ------ */
+
+/* Proves JAX's numbers, by every float input, a target too. */
+START_TEST(numbers)
+{
+    int64_t n = ROWS * models[_i].size;
+    float got[MOST];
+    session s;
+
+    open_session(&s, _i, 2, 2, NULL);
+    for (int i = 0; i < 2 && models[_i].input[i]; i++) {
+        gradient(&s, _i, i, got);
+        ck_assert_double_le(max_relative(n, got, models[_i].want[i]), 2e-6);
+        for (int64_t k = 0; k < models[_i].size; k++)
+            ck_assert(got[2 * models[_i].size + k] == 0); /* weight 0 */
+    }
+    close_session(&s);
+}
+END_TEST
+
+/* Proves that a row's bytes depend on nothing but the batch. */
+START_TEST(same_bytes)
+{
+    static const int devices[] = {1, 2, 3, 8}, workers[] = {1, 2, 4};
+    int64_t n = ROWS * models[_i].size;
+    float right[MOST], got[MOST];
+    ls_trainer_options o = ls_trainer_defaults();
+    session s;
+
+    open_session(&s, _i, 1, 1, NULL);
+    gradient(&s, _i, 0, right);
+    close_session(&s);
+    for (int d = 0; d < 4; d++)
+        for (int w = 0; w < 3; w++) {
+            o.accumulate = 1 + w;
+            o.state = w ? LS_SHARD : LS_REPLICATE;
+            open_session(&s, _i, devices[d], workers[w], &o);
+            gradient(&s, _i, 0, got);
+            ck_assert_mem_eq(got, right, (size_t)n * sizeof *got);
+            close_session(&s);
+        }
+}
+END_TEST
+
+/* On one rank: all rows. */
+static int on_rank(const ls_transport *transport, void *user)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    float got[MOST];
+    session s;
+
+    o.transport = transport;
+    o.accumulate = 2;
+    open_session(&s, 0, 4, 1, &o);
+    gradient(&s, 0, 1, got);
+    ck_assert_mem_eq(got, user, ROWS * 6 * sizeof *got);
+    close_session(&s);
+    return 0;
+}
+
+START_TEST(over_ranks)
+{
+    float right[MOST];
+    ls_ranks *all;
+    session s;
+
+    open_session(&s, 0, 1, 1, NULL);
+    gradient(&s, 0, 1, right);
+    close_session(&s);
+    OK(ls_ranks_open(&all, _i, NULL));
+    all_succeed(all, _i, on_rank, right);
+    ls_ranks_close(all);
+}
+END_TEST
+
+/* Proves that the three ways to take a mean are those of a step: 3, 3 and 1 rows
+ * of three devices. */
+START_TEST(means)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    float sum[MOST], exact[MOST], shards[MOST];
+    float all = 0, own[3] = {0};
+    session s;
+
+    o.mean = LS_SUM;
+    open_session(&s, 0, 3, 2, &o);
+    gradient(&s, 0, 1, sum);
+    close_session(&s);
+    open_session(&s, 0, 3, 2, NULL);
+    gradient(&s, 0, 1, exact);
+    close_session(&s);
+    o.mean = LS_MEAN_OF_SHARDS;
+    open_session(&s, 0, 3, 2, &o);
+    gradient(&s, 0, 1, shards);
+    close_session(&s);
+    for (int i = 0; i < ROWS; i++) {
+        own[i / 3] += 6 * weights[i]; /* terms of a row */
+        all += 6 * weights[i];
+    }
+    for (int k = 0; k < ROWS * 6; k++) {
+        ck_assert(exact[k] == sum[k] * (1 / all));
+        ck_assert(shards[k] == sum[k] * (1 / own[k / 18]) * (1.0f / 3));
+    }
+}
+END_TEST
+
+/* ------ dropout ------ */
+
+/* The mean of what dropout leaves of x, with a parameter that adds nothing. */
+static void dropped(ls_graph *g)
+{
+    ls_node *x = input(g, "x", 1, 40, 0, 0);
+    ls_node *zero = ls_scale_shift(ls_dense_no_bias(x, 40, "d"), 0, 0);
+
+    OK(ls_loss(g, ls_mean_loss(ls_dropout(ls_add(x, zero), 0.25, "drop"),
+                               NULL)));
+}
+
+/* Proves that the mask is the one that the next step draws, and that there is
+ * none where not asked for. */
+START_TEST(dropout)
+{
+    session s = {.pool = open_pool(2, 2)};
+    float got[ROWS * 40], off[ROWS * 40];
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    dropped(g);
+    s.run = open_run(s.pool, g, NULL);
+    fill_uniform(3, ROWS * 40, s.x[0]);
+    OK(ls_batch_set(s.run.batch, "x", LS_F32, s.x[0], ROWS));
+    for (int i = 0; i < 3; i++) {
+        double dot = 0;
+        int zeros = 0;
+
+        OK(ls_input_gradient(s.run.trainer, s.run.batch, true, "x", ROWS * 40,
+                             got));
+        OK(ls_input_gradient(s.run.trainer, s.run.batch, false, "x", ROWS * 40,
+                             off));
+        for (int k = 0; k < ROWS * 40; k++) {
+            dot += (double)got[k] * (double)s.x[0][k];
+            zeros += got[k] == 0;
+            ck_assert(off[k] == 1.0f / (ROWS * 40));
+        }
+        ck_assert(zeros > 40 && zeros < 100);
+        ck_assert_double_eq_tol((double)step(&s.run).loss, dot, 1e-7);
+    }
+    close_session(&s);
+}
+END_TEST
+
+/* ------ what is around it ------ */
+
+/* Proves that steps and their bytes are the same with it, and that gradients in
+ * hand whose memory it took are refused. */
+START_TEST(steps_around)
+{
+    session a, b;
+    ls_gradients *g;
+    ls_result r;
+    float got[MOST];
+    char ha[65], hb[65];
+
+    open_session(&a, 2, 3, 2, NULL);
+    open_session(&b, 2, 3, 1, NULL);
+    OK(ls_gradients_open(&g, b.run.trainer, 2));
+    for (int i = 0; i < 3; i++) {
+        gradient(&a, 2, 1, got);
+        step(&a.run);
+        OK(ls_gradients_compute(g, b.run.batch, &r));
+        gradient(&b, 2, 1, got);
+        FAILS(ls_gradients_get_device(g, 0, "n.bias", 8, got), LS_EINVAL,
+              "none were computed since");
+        OK(ls_gradients_apply(g, &r));
+    }
+    OK(ls_gradients_add(g, b.run.batch));
+    gradient(&b, 2, 0, got);
+    FAILS(ls_gradients_add(g, b.run.batch), LS_EINVAL, "has taken the memory");
+    ls_gradients_close(g);
+    ls_trainer_hash(a.run.trainer, ha);
+    ls_trainer_hash(b.run.trainer, hb);
+    ck_assert_str_eq(ha, hb);
+    ck_assert_int_eq(ls_trainer_step(a.run.trainer), 3);
+    close_session(&a);
+    close_session(&b);
+}
+END_TEST
+
+/* An input that the loss does not read, and one that is passed on as it is. */
+static void aside(ls_graph *g)
+{
+    ls_node *x = input(g, "x", 1, 6, 0, 0), *t = input(g, "t", 1, 6, 0, 0);
+    ls_node *y = ls_add(ls_add(ls_dense(t, 6, "a"), x), x);
+
+    OK(ls_output(g, ls_mul(x, input(g, "z", 1, 6, 0, 0)), "other"));
+    OK(ls_loss(g, ls_mean_loss(ls_add(y, t), NULL)));
+}
+
+START_TEST(passed_on)
+{
+    session s = {.pool = open_pool(2, 1)};
+    float got[ROWS * 6];
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    aside(g);
+    s.run = open_run(s.pool, g, NULL);
+    fill_uniform(3, ROWS * 6, s.x[0]);
+    OK(ls_batch_set(s.run.batch, "x", LS_F32, s.x[0], ROWS));
+    OK(ls_batch_set(s.run.batch, "t", LS_F32, s.x[0], ROWS));
+    OK(ls_batch_set(s.run.batch, "z", LS_F32, s.x[0], ROWS));
+    OK(ls_input_gradient(s.run.trainer, s.run.batch, true, "x", ROWS * 6, got));
+    for (int k = 0; k < ROWS * 6; k++)
+        ck_assert(got[k] == 2 * (1.0f / (ROWS * 6)));
+    OK(ls_input_gradient(s.run.trainer, s.run.batch, true, "z", ROWS * 6, got));
+    for (int k = 0; k < ROWS * 6; k++)
+        ck_assert(got[k] == 0);
+    close_session(&s);
+}
+END_TEST
+
+/* ------ what is refused ------ */
+
+static int no_gradient(void *user, int device, const ls_shard *shard,
+                       const float *const *params, float *const *grads,
+                       ls_sums *sums)
+{
+    (void)user, (void)device, (void)shard, (void)params, (void)grads;
+    (void)sums;
+    return -1;
+}
+
+START_TEST(refused)
+{
+    static const float none[ROWS];
+    const ls_array_spec spec = {"x", LS_F32, 1, {6}};
+    ls_gradient own = {no_gradient, NULL, 1, 1, &spec, &spec};
+    float got[MOST];
+    session s;
+
+    open_session(&s, 1, 2, 1, NULL);
+    FAILS(ls_input_gradient(s.run.trainer, s.run.batch, true, "q", 1, got),
+          LS_ENOTFOUND, "no input is named \"q\"");
+    FAILS(ls_input_gradient(s.run.trainer, s.run.batch, true, "label", 7, got),
+          LS_EINVAL, "\"label\": its numbers are integers");
+    FAILS(ls_input_gradient(s.run.trainer, s.run.batch, true, "x", 71, got),
+          LS_ESHAPE, "7 rows of 72 elements do not fill 71");
+    OK(ls_batch_set_weights(s.run.batch, none, ROWS));
+    gradient(&s, 1, 0, got);
+    for (int k = 0; k < ROWS * 72; k++)
+        ck_assert(got[k] == 0);
+    OK(ls_batch_set_weights(s.run.batch, NULL, 0));
+    s.x[0][5] = INFINITY;
+    FAILS(ls_input_gradient(s.run.trainer, s.run.batch, true, "x", ROWS * 72,
+                            got), LS_ENONFINITE, "the loss is not finite");
+    close_run(&s.run);
+    OK(ls_trainer_open_gradient(&s.run.trainer, s.pool, &own, NULL));
+    OK(ls_batch_open(&s.run.batch, s.run.trainer));
+    FAILS(ls_input_gradient(s.run.trainer, s.run.batch, true, "x", 6, got),
+          LS_ENOTSUP, "a gradient function of your own");
+    close_session(&s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("input gradient");
+    TCase *t = tcase_create("input gradient");
+
+    tcase_add_loop_test(t, numbers, 0, MODELS);
+    tcase_add_loop_test(t, same_bytes, 0, MODELS);
+    tcase_add_loop_test(t, over_ranks, 1, 5);
+    tcase_add_test(t, means);
+    tcase_add_test(t, dropout);
+    tcase_add_test(t, steps_around);
+    tcase_add_test(t, passed_on);
+    tcase_add_test(t, refused);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
