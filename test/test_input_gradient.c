@@ -1,6 +1,6 @@
 /* Gradients by inputs: JAX's numbers; the same bytes on any devices, workers,
  * micro-batches and ranks; and nothing of it shows in the steps around it. */
-#include "golden/input_gradient.h"
+#include "golden/by_input.h"
 #include "models.h"
 #include "on_ranks.h"
 

@@ -159,6 +159,77 @@ START_TEST(test_owner)
 }
 END_TEST
 
+/* On a mesh of 2 x 4 devices an axis of the mesh counts the owners; None leaves
+ * things as they are. */
+START_TEST(test_along)
+{
+    fixture f = open_fixture("data:2,model:4", 3, ls_adam(1e-2));
+    static const struct {
+        const char *text, *name, *along;
+        int axis, owners;
+    } row[] = {
+        {"hidden.kernel=1:model", "hidden.kernel", "model", 1, 4},
+        {"hidden.kernel=1:model", "out.kernel", NULL, -1, 0},
+        {"hidden.kernel=1:data", "hidden.kernel", "data", 1, 2},
+        {"hidden.kernel=1", "hidden.kernel", "data", 1, 2},
+        {"hidden.kernel=model", "hidden.kernel", "model", 1, 4},
+        {"*=model", "out.kernel", "model", 0, 4},
+        {"*=data", "out.kernel", "data", 0, 2},
+        {"hidden.*=replicate,*=model", "hidden.kernel", NULL, -1, 0},
+        {"hidden.*=replicate,*=model", "out.kernel", "model", 0, 4},
+        {"shard", "out.kernel", "data", 0, 2},
+        {NULL, "out.kernel", "data", 0, 2},
+    };
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        int axis = 77, owners = 0;
+        const char *along;
+
+        OK(ls_state_place(f.t, LS_STATE_ALL, row[i].text));
+        OK(ls_state_axis(f.t, LS_STATE_PARAMS, row[i].name, &axis));
+        along = ls_state_owners(f.t, LS_STATE_OPTIMIZER, row[i].name, &owners);
+        ck_assert_int_eq(axis, row[i].axis);
+        ck_assert_int_eq(owners, row[i].owners);
+        ck_assert_pstr_eq(along, row[i].along);
+    }
+    FAILS(ls_state_place(f.t, LS_STATE_ALL, "out.kernel=1:model"), LS_ESHAPE,
+          "\"out.kernel\" (8,2): axis 1 does not divide by the 4 devices along "
+          "\"model\"");
+    FAILS(ls_state_place(f.t, LS_STATE_ALL, "*=0:pipe"), LS_EINVAL,
+          "placement \"*=0:pipe\": the mesh has no axis \"pipe\"; its axes are "
+          "\"data\" (2), \"model\" (4)");
+    OK(ls_state_place(f.t, LS_STATE_ALL, NULL));
+    close_fixture(&f);
+}
+END_TEST
+
+/* Whoever runs a piece along another axis, all workers together update each
+ * element once: the bits are those of the caller alone. */
+START_TEST(test_along_bits)
+{
+    static const char *const text[] = {
+        "replicate", "*.kernel=model", "hidden.kernel=1:model,*=replicate",
+        "*.kernel=0:side,*=model", "*=model",
+    };
+    char expected[65], hex[65];
+
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        for (int workers = 1; workers <= 5; workers++) {
+            fixture f = open_fixture("data:2,side:1,model:4", workers,
+                                     ls_adam(1e-2));
+            ls_result r;
+
+            OK(ls_state_place(f.t, LS_STATE_OPTIMIZER, text[i]));
+            for (int k = 0; k < 5; k++)
+                OK(ls_step(f.t, f.b, &r));
+            ls_trainer_hash(f.t, i == 0 && workers == 1 ? expected : hex);
+            if (i > 0 || workers > 1)
+                ck_assert_str_eq(hex, expected);
+            close_fixture(&f);
+        }
+}
+END_TEST
+
 static const struct {
     const char *params, *optimizer; /* NULL: as it is opened */
 } placements[] = {
@@ -281,7 +352,12 @@ START_TEST(test_place_refused)
         {"=0", LS_EINVAL, "\"=0\" is none of"},
         {"*=", LS_EINVAL, "\"\" of \"*\" is not the number of an axis"},
         {"*=-1", LS_EINVAL, "\"-1\" of \"*\" is not the number"},
-        {"*=x", LS_EINVAL, "is not the number of an axis"},
+        {"*=x", LS_EINVAL, "the mesh has no axis \"x\"; its axes are \"data\" (2)"},
+        {"*=0:", LS_EINVAL, "the mesh has no axis \"\""},
+        {"*=0:1", LS_EINVAL, "the mesh has no axis \"1\""},
+        {"*=0x", LS_EINVAL, "is not the number of an axis, nor an axis of the "
+                            "mesh, nor replicate"},
+        {"*=replicated", LS_EINVAL, "no axis \"replicated\""},
         {"*=00", LS_EINVAL, "is not the number of an axis"},
         {"*=99999999999999999999", LS_EINVAL, "is not the number"},
         {"*.bias=1", LS_EINVAL, "parameter \"hidden.bias\" (8) has no axis 1"},
@@ -294,7 +370,6 @@ START_TEST(test_place_refused)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         FAILS(ls_state_place(f.t, LS_STATE_ALL, row[i].text), row[i].status,
                 row[i].message);
-    FAILS(ls_state_place(f.t, LS_STATE_ALL, NULL), LS_EINVAL, "NULL");
     FAILS(ls_state_place(f.t, (ls_state_part)0, "shard"), LS_EINVAL,
             "part 0: there is no such part");
     FAILS(ls_state_place(f.t, (ls_state_part)4, "shard"), LS_EINVAL, "4");
@@ -354,6 +429,8 @@ int main(void)
     tcase_add_loop_test(t, test_same_bits, 0, 5);
     tcase_add_test(t, test_change_between_steps);
     tcase_add_test(t, test_axes_chosen);
+    tcase_add_test(t, test_along);
+    tcase_add_test(t, test_along_bits);
     tcase_add_test(t, test_place_refused);
     tcase_add_test(t, test_names);
     suite_add_tcase(s, t);

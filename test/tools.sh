@@ -242,11 +242,19 @@ for w in 2 3 4 7; do
     same "same lines when sharded on $w" "$dir/out" "$dir/out1"
     run $small --steps 6 --workers $w --state '*.kernel=0,*_emb*=1'
     same "same lines when placed by names on $w" "$dir/out" "$dir/out1"
+    run $small --steps 6 --workers $w --axes model:2 \
+        --state 'head.*=replicate,*Dense*.kernel=1:model,*=model'
+    same "same lines on another axis of the mesh on $w" "$dir/out" "$dir/out1"
 done
 expect 2 '"blocks_0.Dense_0.kernel" (32,48) has no axis 2' \
     $small --state '*Dense*.kernel=2'
 expect 2 "\"head.kernel\" (32,50): axis 1 does not divide by the 4 devices" \
     $small --state 'head.kernel=1'
+expect 2 "the mesh has no axis \"model\"; its axes are \"data\" (4)" \
+    $small --state '*=model'
+expect 2 "axis 1 does not divide by the 3 devices along \"model\"" \
+    $small --axes model:3 --state 'head.kernel=1:model'
+expect 2 "axes \"data:4,model\": a size is missing" $small --axes model
 expect 2 "\"nope\" matches no parameter" $small --state 'head.kernel=0,nope=0'
 backends=native
 with_blis && backends="native blis"

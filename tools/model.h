@@ -63,6 +63,7 @@ typedef struct settings {
     int64_t precision; /* PRECISION_.. */
     int64_t mean;      /* an ls_mean */
     const char *state; /* a placement of ls_state_place */
+    const char *axes;  /* of the mesh, behind the data axis: "model:2" */
     bool shuffle, no_shuffle;
     int64_t log_every;  /* 0: never */
     int64_t eval_every; /* 0: see evaluation_due */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_GROUPS = 16 };
+enum { MOST_GROUPS = 16, AXES_TEXT = 256 };
 
 int run_parse(run *r, int argc, char **argv)
 {
@@ -173,9 +173,25 @@ static int workers(const run *r)
     return (int)(most < cores ? most : cores);
 }
 
+/* "data:4,model:2"; NULL: there is no axis but data. */
+static int write_axes(const run *r, char text[AXES_TEXT], ls_mesh_options *o)
+{
+    int n;
+
+    if (!r->set.axes)
+        return OPT_GO;
+    n = snprintf(text, AXES_TEXT, "data:%d,%s", o->devices, r->set.axes);
+    if (n >= AXES_TEXT)
+        return opt_fail(OPT_WRONG, "--axes: \"%s\" is too long", r->set.axes);
+    o->axes = text;
+    o->devices = 0;
+    return OPT_GO;
+}
+
 int run_open_mesh(run *r)
 {
     ls_mesh_options o = ls_mesh_defaults();
+    char axes[AXES_TEXT];
     int status = find_products(r);
 
     if (status == OPT_GO)
@@ -192,6 +208,8 @@ int run_open_mesh(run *r)
     o.workers = workers(r);
     o.cpus = cpus_of(r);
     o.details = r->details;
+    if ((status = write_axes(r, axes, &o)) != OPT_GO)
+        return status;
     return opt_check_usage(ls_mesh_open(&r->mesh, &o));
 }
 

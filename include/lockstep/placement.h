@@ -15,16 +15,22 @@ typedef enum ls_state_part {
     LS_STATE_PARAMS = 1, LS_STATE_OPTIMIZER = 2, LS_STATE_ALL = 3
 } ls_state_part;
 
-/* Place parameters, optimizer state, or both, from the next step on:
+/* Place parameters, optimizer state, or both, from the next step on; NULL leaves
+ * things as they are:
  *     "replicate"       nobody owns a part: the caller updates
  *     "shard"           each array is cut along its biggest axis (the first of
  *                       equals; a single number is not cut), ceil(n / D) of it
  *                       to each of the D devices of the data axis, the last
  *                       ones less or none
- *     "PATTERN=AXIS,.." arrays whose name the pattern matches, as fnmatch(3)
- *                       does (* also matches dots), are cut along that axis,
- *                       counted from 0, which must divide by D; the first
- *                       pattern that matches counts; others are replicated
+ *     "PATTERN=HOW,.."  arrays whose name the pattern matches, as fnmatch(3)
+ *                       does (* also matches dots); the first pattern that
+ *                       matches counts; others are replicated.  HOW is
+ *         1             cut along that axis, counted from 0, which must divide
+ *                       by D
+ *         1:model       likewise, but the owners are the devices along that
+ *                       axis of the mesh, as many as it has
+ *         model         the biggest axis, as "shard" does, by these owners
+ *         replicate     nobody owns a part
  * A parameter and its moments are updated together: where the two are placed
  * differently, by the owners of the moments if those are cut.  In shared memory
  * the bytes exist once for every placement, and the bits are the same; on NUMA
@@ -38,6 +44,13 @@ LS_API int ls_state_place(ls_trainer *trainer, ls_state_part part,
  * it is replicated.  part is one of the two. */
 LS_API int ls_state_axis(const ls_trainer *trainer, ls_state_part part,
                          const char *name, int *axis);
+
+/* Returns the axis of the mesh along which the owners of a parameter, or of its
+ * optimizer state, are counted, and stores how many there are; NULL when it is
+ * replicated, and with a message for an unknown name or part. */
+LS_API const char *ls_state_owners(const ls_trainer *trainer,
+                                   ls_state_part part, const char *name,
+                                   int *owners);
 
 #ifdef __cplusplus
 }

@@ -235,18 +235,19 @@ static void update_range(const ls__step *s, float norm, int slot, ls__range all)
     }
 }
 
-/* What devices first .. last-1 own. */
-static void update_owned(const ls__step *s, float norm, int first, int last)
+/* What a worker's devices own. */
+static void update_owned(const ls__step *s, float norm, int worker)
 {
     const ls_trainer *t = s->trainer;
 
     for (int i = 0; i < t->model.params.count; i++) {
-        int axis = ls__placement_axis(t, i);
+        const ls__place *place = ls__placement_of(t, i);
+        ls__share mine = ls__placement_share(t, place, worker);
         ls__piece p = {0};
 
-        if (axis >= 0)
-            p = ls__placement_piece(&t->model.params.slot[i], axis,
-                                    t->devices.count, first, last);
+        if (place->axis >= 0)
+            p = ls__placement_piece(&t->model.params.slot[i], place->axis,
+                                    mine.pieces, mine.first, mine.last);
         for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
             update_range(s, norm, i, (ls__range){at, at + p.length});
     }
@@ -260,7 +261,7 @@ static void update_rest(const ls__step *s, float norm)
     for (int i = 0; i < t->model.params.count; i++) {
         const ls__slot *p = &t->model.params.slot[i];
 
-        if (ls__placement_axis(t, i) < 0)
+        if (ls__placement_of(t, i)->axis < 0)
             update_range(s, norm, i,
                          (ls__range){p->offset, p->offset + p->size});
     }
@@ -268,16 +269,13 @@ static void update_rest(const ls__step *s, float norm)
 
 bool ls__phase_update(ls__step *s, int worker)
 {
-    const ls_trainer *t = s->trainer;
     float norm = ls__verdict_norm(s);
-    int first, last;
 
     if (worker == 0)
         s->norm = norm;
     if (s->status < 0 || ls__verdict_bad(s, norm))
         return false;
-    ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
-    update_owned(s, norm, first, last);
+    update_owned(s, norm, worker);
     if (worker == 0)
         update_rest(s, norm);
     return true;

@@ -1,8 +1,10 @@
 /* Placement: the text that says it, and the pieces that follow. */
 #include "train/placement.h"
 #include "base/error.h"
+#include "pool/pool.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +12,19 @@ enum { PARAMS, OPTIMIZER, PARTS };
 
 /* ------ pieces ------ */
 
-int ls__placement_axis(const ls_trainer *t, int i)
+const ls__place *ls__placement_of(const ls_trainer *t, int i)
 {
-    return t->axis[OPTIMIZER][i] >= 0 ? t->axis[OPTIMIZER][i]
-                                      : t->axis[PARAMS][i];
+    return t->place[OPTIMIZER][i].axis >= 0 ? &t->place[OPTIMIZER][i]
+                                            : &t->place[PARAMS][i];
+}
+
+ls__share ls__placement_share(const ls_trainer *t, const ls__place *place,
+                              int worker)
+{
+    ls__share o = {.pieces = *place->along ? place->owners : t->devices.count};
+
+    ls__pool_shards_of(t->pool, o.pieces, worker, &o.first, &o.last);
+    return o;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -51,7 +62,7 @@ void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
 {
     for (int i = 0; i < t->model.params.count; i++) {
         const ls__slot *s = &t->model.params.slot[i];
-        int axis = ls__placement_axis(t, i);
+        int axis = ls__placement_of(t, i)->axis;
         int64_t end = s->offset + s->size, full = (s->size + 15) / 16 * 16;
         ls__piece p = {0};
 
@@ -68,11 +79,13 @@ void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
 
 /* ------ the text ------ */
 
-/* "PATTERN=AXIS,PATTERN=AXIS": its entries, in a copy cut into strings. */
+/* "PATTERN=HOW,PATTERN=HOW": its entries, in a copy cut into strings. */
+enum { NONE = -1, BIGGEST = -2 };
+
 typedef struct rule {
     const char *pattern;
-    int axis;
-    bool used; /* it matches a parameter */
+    ls__place place; /* its axis may be one of these */
+    bool used;       /* it matches a parameter */
 } rule;
 
 typedef struct rules {
@@ -82,17 +95,51 @@ typedef struct rules {
     rule *rule;
 } rules;
 
-static int read_axis(const rules *r, const char *pattern, const char *text,
-                     int *axis)
+/* The axis of the mesh, whose name is kept. */
+static int find_along(const ls_trainer *t, const rules *r, const char *name,
+                      ls__place *place)
 {
-    if (text[0] < '0' || text[0] > '9' || text[1])
-        return ls__fail(LS_EINVAL, "placement \"%s\": \"%s\" of \"%s\" is not "
-                        "the number of an axis", r->text, text, pattern);
-    *axis = text[0] - '0'; /* LS_MAX_RANK is below 10 */
+    ls_sharding cut;
+    char why[256];
+
+    if (ls_sharding_data_parallel(&cut, ls__pool_mesh(t->pool), name) < 0) {
+        snprintf(why, sizeof why, "%s", ls_errmsg());
+        return ls__fail(LS_EINVAL, "placement \"%s\": %s", r->text, why);
+    }
+    place->owners = cut.shards;
+    if (strcmp(name, t->data_axis))
+        memcpy(place->along, cut.axis, sizeof place->along);
     return 0;
 }
 
-static int read_rules(rules *r)
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool begins_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* "replicate", "1", "1:model" or "model". */
+static int read_place(const ls_trainer *t, const rules *r, const char *pattern,
+                      const char *text, ls__place *place)
+{
+    *place = (ls__place){NONE, t->devices.of, ""};
+    if (strcmp(text, "replicate") == 0)
+        return 0;
+    place->axis = begins_name(text[0]) ? BIGGEST : text[0] - '0';
+    if (place->axis == BIGGEST)
+        return find_along(t, r, text, place);
+    if (!is_digit(text[0]) || (text[1] && text[1] != ':'))
+        return ls__fail(LS_EINVAL, "placement \"%s\": \"%s\" of \"%s\" is not "
+                        "the number of an axis, nor an axis of the mesh, nor "
+                        "replicate", r->text, text, pattern);
+    return text[1] ? find_along(t, r, text + 2, place) : 0;
+}
+
+static int read_rules(const ls_trainer *t, rules *r)
 {
     int status = 0;
     char *end;
@@ -109,12 +156,12 @@ static int read_rules(rules *r)
                             "replicate, shard and PATTERN=AXIS", r->text, at);
         *equals = 0;
         u->pattern = at;
-        status = read_axis(r, at, equals + 1, &u->axis);
+        status = read_place(t, r, at, equals + 1, &u->place);
     }
     return status;
 }
 
-static int open_rules(rules *r, const char *text)
+static int open_rules(const ls_trainer *t, rules *r, const char *text)
 {
     size_t n = strlen(text) + 1, count = 1;
 
@@ -126,7 +173,7 @@ static int open_rules(rules *r, const char *text)
     if (!r->copy || !r->rule)
         return LS_ENOMEM;
     memcpy(r->copy, text, n);
-    return read_rules(r);
+    return read_rules(t, r);
 }
 
 static void close_rules(rules *r)
@@ -137,41 +184,60 @@ static void close_rules(rules *r)
 
 /* ------ what it means for each parameter ------ */
 
-static int check_axis(const ls_trainer *t, const ls__slot *s, int axis)
+static int check_axis(const ls__slot *s, const ls__place *place)
 {
     char text[LS__SHAPE_TEXT];
+    int axis = place->axis;
 
     ls__shape_text(text, s->rank, s->shape);
     if (axis >= s->rank)
         return ls__fail(LS_EINVAL, "parameter \"%s\" %s has no axis %d",
                         s->name, text, axis);
-    if (s->shape[axis] % t->devices.of)
+    if (s->shape[axis] % place->owners == 0)
+        return 0;
+    if (*place->along)
         return ls__fail(LS_ESHAPE, "parameter \"%s\" %s: axis %d does not "
-                        "divide by the %d devices of the data axis", s->name,
-                        text, axis, t->devices.of);
-    return 0;
+                        "divide by the %d devices along \"%s\"", s->name, text,
+                        axis, place->owners, place->along);
+    return ls__fail(LS_ESHAPE, "parameter \"%s\" %s: axis %d does not divide by "
+                    "the %d devices of the data axis", s->name, text, axis,
+                    place->owners);
+}
+
+/* The first of the longest; a single number is not cut. */
+static int biggest_axis(const ls__slot *s)
+{
+    int axis = s->rank ? 0 : NONE;
+
+    for (int i = 1; i < s->rank; i++)
+        if (s->shape[i] > s->shape[axis])
+            axis = i;
+    return axis;
 }
 
 /* The first pattern that matches counts; those after it are used too. */
-static int apply_rules(const ls_trainer *t, rules *r, const ls__slot *s,
-                       int *axis)
+static int apply_rules(rules *r, const ls__slot *s, ls__place *place)
 {
-    *axis = -1;
+    *place = (ls__place){.axis = NONE};
     for (int i = r->count - 1; i >= 0; i--)
         if (fnmatch(r->rule[i].pattern, s->name, 0) == 0) {
             r->rule[i].used = true;
-            *axis = r->rule[i].axis;
+            *place = r->rule[i].place;
         }
-    return *axis < 0 ? 0 : check_axis(t, s, *axis);
+    if (place->axis == BIGGEST)
+        place->axis = biggest_axis(s); /* the last owners may have less */
+    else if (place->axis != NONE)
+        return check_axis(s, place);
+    return 0;
 }
 
-static int by_rules(const ls_trainer *t, const char *text, int *axis)
+static int by_rules(const ls_trainer *t, const char *text, ls__place *place)
 {
     rules r;
-    int status = open_rules(&r, text);
+    int status = open_rules(t, &r, text);
 
     for (int i = 0; i < t->model.params.count && status == 0; i++)
-        status = apply_rules(t, &r, &t->model.params.slot[i], &axis[i]);
+        status = apply_rules(&r, &t->model.params.slot[i], &place[i]);
     for (int i = 0; i < r.count && status == 0; i++)
         if (!r.rule[i].used)
             status = ls__fail(LS_ENOTFOUND, "placement \"%s\": \"%s\" matches "
@@ -181,25 +247,15 @@ static int by_rules(const ls_trainer *t, const char *text, int *axis)
     return status;
 }
 
-/* The first of the longest; a single number is not cut. */
-static int biggest_axis(const ls__slot *s)
-{
-    int axis = s->rank ? 0 : -1;
-
-    for (int i = 1; i < s->rank; i++)
-        if (s->shape[i] > s->shape[axis])
-            axis = i;
-    return axis;
-}
-
-static int decide(const ls_trainer *t, const char *text, int *axis)
+static int decide(const ls_trainer *t, const char *text, ls__place *place)
 {
     bool shard = !strcmp(text, "shard");
 
     if (!shard && strcmp(text, "replicate"))
-        return by_rules(t, text, axis);
+        return by_rules(t, text, place);
     for (int i = 0; i < t->model.params.count; i++)
-        axis[i] = shard ? biggest_axis(&t->model.params.slot[i]) : -1;
+        place[i] = (ls__place){
+            .axis = shard ? biggest_axis(&t->model.params.slot[i]) : NONE};
     return 0;
 }
 
@@ -213,22 +269,39 @@ static bool known(ls_state_part part)
 int ls_state_place(ls_trainer *t, ls_state_part part, const char *placement)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(placement);
 
     size_t n = (size_t)t->model.params.count;
-    int *axis, status;
+    ls__place *place;
+    int status;
 
     if (!known(part))
         return ls__fail(LS_EINVAL, "placement of part %d: there is no such "
                         "part", (int)part);
-    if (!(axis = ls__new(n, sizeof *axis, "placement")))
+    if (!placement)
+        return 0;
+    if (!(place = ls__new(n, sizeof *place, "placement")))
         return LS_ENOMEM;
-    status = decide(t, placement, axis);
+    status = decide(t, placement, place);
     for (int p = PARAMS; p < PARTS && status == 0; p++)
         if ((int)part >> p & 1)
-            memcpy(t->axis[p], axis, n * sizeof *axis);
-    free(axis);
+            memcpy(t->place[p], place, n * sizeof *place);
+    free(place);
     return status;
+}
+
+/* Of parameters or of optimizer state; NULL with a message. */
+static const ls__place *find_place(const ls_trainer *t, ls_state_part part,
+                                   const char *name, int *status)
+{
+    const ls__slot *s = ls__params_find(&t->model.params, name);
+
+    *status = s ? LS_EINVAL : LS_ENOTFOUND;
+    if (s && (part == LS_STATE_PARAMS || part == LS_STATE_OPTIMIZER))
+        return &t->place[part == LS_STATE_OPTIMIZER][s - t->model.params.slot];
+    if (s)
+        ls__fail(LS_EINVAL, "placement of \"%s\": part %d is not one of the two",
+                 name, (int)part);
+    return NULL;
 }
 
 int ls_state_axis(const ls_trainer *t, ls_state_part part, const char *name,
@@ -238,23 +311,37 @@ int ls_state_axis(const ls_trainer *t, ls_state_part part, const char *name,
     LS__NEED(name);
     LS__NEED(axis);
 
-    const ls__slot *s = ls__params_find(&t->model.params, name);
+    int status;
+    const ls__place *place = find_place(t, part, name, &status);
 
-    if (!s)
-        return LS_ENOTFOUND;
-    if (part != LS_STATE_PARAMS && part != LS_STATE_OPTIMIZER)
-        return ls__fail(LS_EINVAL, "placement of \"%s\": part %d is not one "
-                        "of the two", name, (int)part);
-    *axis = t->axis[part == LS_STATE_OPTIMIZER][s - t->model.params.slot];
+    if (!place)
+        return status;
+    *axis = place->axis;
     return 0;
+}
+
+const char *ls_state_owners(const ls_trainer *t, ls_state_part part,
+                            const char *name, int *owners)
+{
+    LS__NEED_AS(t, "trainer", NULL);
+    LS__NEED_OR(name, NULL);
+    LS__NEED_OR(owners, NULL);
+
+    int status;
+    const ls__place *place = find_place(t, part, name, &status);
+
+    if (!place || place->axis == NONE)
+        return NULL;
+    *owners = *place->along ? place->owners : t->devices.of;
+    return *place->along ? place->along : t->data_axis;
 }
 
 int ls__placement_open(ls_trainer *t)
 {
     for (int p = PARAMS; p < PARTS; p++) {
-        t->axis[p] = ls__arena_new(&t->arena, (size_t)t->model.params.count,
-                                   sizeof *t->axis[p]);
-        if (!t->axis[p])
+        t->place[p] = ls__arena_new(&t->arena, (size_t)t->model.params.count,
+                                    sizeof *t->place[p]);
+        if (!t->place[p])
             return LS_ENOMEM;
     }
     return ls_state_place(t, LS_STATE_ALL, t->options.state == LS_SHARD

@@ -12,10 +12,25 @@ typedef struct ls__piece {
     int64_t first, length, stride, runs;
 } ls__piece;
 
-/* The axis along which slot i is cut among those who update it, -1: not cut.
- * A parameter and its moments are updated together: where their placements
- * differ, by the owners of the moments, if those have any. */
-int ls__placement_axis(const ls_trainer *t, int i);
+/* How an array is cut. */
+typedef struct ls__place {
+    int axis;          /* of the array; -1: it is not cut */
+    int owners;        /* how many devices there are along .. */
+    char along[32];    /* .. an axis of the mesh; "": the data axis */
+} ls__place;
+
+/* How slot i is cut among those who update it.  A parameter and its moments are
+ * updated together: where their placements differ, by the owners of the moments,
+ * if those have any. */
+const ls__place *ls__placement_of(const ls_trainer *t, int i);
+
+/* Of an array cut like that, what a worker's devices own: pieces first .. last-1
+ * of so many. */
+typedef struct ls__share {
+    int pieces, first, last;
+} ls__share;
+ls__share ls__placement_share(const ls_trainer *t, const ls__place *place,
+                              int worker);
 
 /* What devices first .. last-1 own of a slot that is cut along axis among so
  * many: each ceil(n / devices) of the axis' n, the last ones less or none. */
@@ -28,9 +43,10 @@ typedef struct ls__held {
     ls__owned owned;
 } ls__held;
 
-/* Zero, in such an array, what devices first .. last-1 own and, where rest, what
- * nobody owns, padding included.  Called by every worker for fresh memory, it
- * places each page where it will be updated. */
+/* Zero, in such an array, what devices first .. last-1 of the data axis own, as
+ * if all were cut along that, and where rest, what nobody owns, padding included.
+ * Called by every worker for fresh memory, it places each page where it will be
+ * updated. */
 void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
                         const ls__held *array);
 

@@ -87,7 +87,6 @@ static int check_options(const ls_trainer_options *o)
     return ls__clip_check(o->clip_norm);
 }
 
-/* The boundaries are borrowed for the call only. */
 static int keep_boundaries(ls_trainer *t)
 {
     ls_schedule *s = &t->options.schedule;
@@ -120,6 +119,14 @@ static int share_devices(ls_trainer *t, int devices, ls__seam *seam)
     return 0;
 }
 
+/* Boundaries and names are borrowed for the call only. */
+static int keep_texts(ls_trainer *t, const ls_sharding *cut)
+{
+    t->options.data_axis = NULL;
+    t->data_axis = ls__arena_text(&t->arena, cut->axis);
+    return t->data_axis ? keep_boundaries(t) : LS_ENOMEM;
+}
+
 static int new_trainer(ls_trainer **trainer, ls_pool *pool,
                        const ls_trainer_options *options, ls__seam *seam)
 {
@@ -143,13 +150,12 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
     t->pool = pool;
     t->options = o;
     t->options.backend = NULL; /* borrowed for the call only */
-    t->options.data_axis = NULL;
     t->lr = o.optimizer.lr;
     t->workers = ls_pool_workers(pool);
     t->micro = o.accumulate ? o.accumulate : 1;
     if ((status = share_devices(t, cut.shards, seam)) < 0)
         return status;
-    return keep_boundaries(t);
+    return keep_texts(t, &cut);
 }
 
 /* ------ memory ------ */

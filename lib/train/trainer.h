@@ -46,7 +46,8 @@ struct ls_trainer {
 
     double lr;        /* the peak that schedules go by */
     struct ls__way *way; /* [slot] groups.h; NULL: all are trained alike */
-    int *axis[2];     /* [slot] of parameters, of moments: see placement.h */
+    const char *data_axis;     /* of the mesh */
+    struct ls__place *place[2]; /* [slot] of parameters, of moments */
     ls__notes notes;  /* lent to each step */
     const void **row; /* [input] of a row that is looked at alone */
     double seconds;   /* of the last training step */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Gradients by inputs, for test_input_gradient.c: writes input_gradient.h.
+"""Gradients by inputs, for test_input_gradient.c: writes by_input.h.
 
-    python make_input_gradient.py >input_gradient.h       made with jax 0.10.2
+    python make_by_input.py >by_input.h       made with jax 0.10.2
 
 Input and parameter number i, in the order of their names, is uniform in
 [-1,1) by key 10 + i and 100 + i, parameters halved.
@@ -74,7 +74,7 @@ MODELS = [
       "s.value.kernel": (8, 2, 4)}),
 ]
 
-print(f"/* Made by make_input_gradient.py with jax {jax.__version__}. */")
+print(f"/* Made by make_by_input.py with jax {jax.__version__}. */")
 for model, inputs, params in MODELS:
     x = {k: uniform(10 + i, (ROWS,) + s)
          for i, (k, s) in enumerate(inputs.items())}
