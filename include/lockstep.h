@@ -749,6 +749,7 @@ LS_API int ls_data_parallel_step(int64_t seed, const float *x, const float *y,
 #include <lockstep/control.h>
 #include <lockstep/files.h>
 #include <lockstep/gradients.h>
+#include <lockstep/initial.h>
 #include <lockstep/machine.h>
 #include <lockstep/measure.h>
 #include <lockstep/model.h>

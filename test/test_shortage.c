@@ -117,6 +117,7 @@ static int open_batch(void)
 
 static int build(void)
 {
+    ls_init orthogonal = ls_init_orthogonal(1);
     int64_t one = 1;
     ls_trainer *t = NULL;
     ls_graph *g;
@@ -128,6 +129,7 @@ static int build(void)
     ls_node *h = ls_dense(ls_layer_norm(ls_gelu(x), "norm"), 1, "out");
     ls_output(g, h, "h");
     ls_loss(g, ls_mean_squared_error(h, ls_input(g, "y", LS_F32, 1, &one)));
+    ls_init_params(g, "*kernel", &orthogonal);
     status = ls_trainer_open(&t, pool, g, NULL);
     ls_trainer_close(t);
     ls_graph_free(g);

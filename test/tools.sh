@@ -329,6 +329,24 @@ expect 2 "does not go with --l2" linear --explain --l2 0.1
 expect 2 "--l2 is for --optimizer sgd, momentum, nesterov, adam, rmsprop and \
 adagrad" linear --optimizer adamw --l2 1
 
+# ------ initialisers ------
+
+# start ARGS: the state of a model before any step.
+start() {
+    run "$@"
+    tail -n 1 "$dir/out"
+}
+is "what Flax's layers have is the truncated one" \
+    "$(start cnn --steps 0 --initialiser lecun-truncated)" \
+    "$(start cnn --steps 0)"
+for name in zeros orthogonal glorot-uniform he-normal; do
+    start mlp --steps 1 --initialiser $name >>"$dir/starts"
+done
+is "initialisers differ" "$(sort "$dir/starts" | uniq | wc -l)" 4
+is "each gives one state" "$(start mlp --steps 1 --initialiser orthogonal \
+    --workers 1)" "$(sed -n 2p "$dir/starts")"
+expect 2 "\"glorot\" is none of layer|zeros|" mlp --initialiser glorot
+
 # ------ groups of parameters ------
 
 # moved ARGS: the first array of linear that two steps with ARGS change.

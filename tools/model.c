@@ -47,6 +47,11 @@ static bool is_sgd(int64_t optimizer, const char *option)
     return optimizer == LS_SGD;
 }
 
+static const char *initialiser_word(int64_t i)
+{
+    return i ? ls_init_name((int)i - 1) : "layer";
+}
+
 /* ------ The options ------ */
 
 /* Models that take an option. */
@@ -140,6 +145,9 @@ static const opt first[] = {
       .words = model_activations },
     { OPT_ROW("dropout", "P", OPT_DECAY, AT(dropout), FOR("gpt", IMAGES), "0",
               "share of values dropped in training") },
+    { OPT_ROW("initialiser", NULL, OPT_CHOICE, AT(initialiser), ALL, "layer",
+              "how kernels start: as the layer has it, or as JAX has it"),
+      .word = initialiser_word },
     { OPT_ROW("vocab", "N", OPT_COUNT, AT(vocab), FOR(TOKENS), "512",
               "tokens are below this") },
     { OPT_ROW("seq-len", "N", OPT_COUNT, AT(seq_len), FOR(TOKENS), "64",

@@ -35,6 +35,8 @@ typedef struct settings {
     const char *hidden; /* widths, "512,512"; checked by load */
     int64_t activation; /* model_image.c */
     double dropout;     /* rate */
+    int64_t initialiser; /* of kernels; 0: as layers have it, else 1 + its
+                            number for ls_init_name */
     const char *image;    /* "32x32x3"; checked by load */
     char image_room[64];  /* for image when it follows the data */
     const char *channels; /* of convolutions, "32,64"; checked by load */

@@ -159,7 +159,7 @@ const char *opt_value(const opt *option, const void *settings,
 
 /* What --help shows as its value, "N" or "drop|pad", in room or the row's own;
  * NULL for a flag. */
-enum { OPT_ARG = 160 };
+enum { OPT_ARG = 256 };
 const char *opt_arg(const opt *option, char room[OPT_ARG]);
 
 /* x as it is shown: a NaN without its sign, which says nothing. */

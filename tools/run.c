@@ -337,6 +337,16 @@ static int open_batches(run *r)
     return data_open(&r->data, r->trainer, r->set.shuffle ? &order : NULL);
 }
 
+static int choose_initialiser(run *r)
+{
+    const char *name = ls_init_name((int)r->set.initialiser - 1);
+    ls_init init;
+    int status = name ? ls_init_named(&init, name) : 0;
+
+    return name && status == 0 ? ls_init_params(r->graph, "*kernel", &init)
+                               : status;
+}
+
 /* What fails here for its values is what the command line asked for. */
 static int open_trainer(run *r, const ls_trainer_options *o)
 {
@@ -344,8 +354,10 @@ static int open_trainer(run *r, const ls_trainer_options *o)
 
     if (status == 0) {
         r->model->build(r->graph, &r->set);
-        status = ls_trainer_open(&r->trainer, r->pool, r->graph, o);
+        status = choose_initialiser(r);
     }
+    if (status == 0)
+        status = ls_trainer_open(&r->trainer, r->pool, r->graph, o);
     if (status == 0)
         status = ls_state_place(r->trainer, LS_STATE_ALL, r->set.state);
     if (status == 0)

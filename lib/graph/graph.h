@@ -86,6 +86,7 @@ typedef struct ls__param {
     int64_t size;
     ls__init init;
     int64_t fan_in, fan_out;
+    ls_init chosen; /* by the program, in the place of init: ls_init_params */
 } ls__param;
 
 /* Random numbers that a layer draws anew in each call of the model. */

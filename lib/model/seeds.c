@@ -1,25 +1,33 @@
 /* Flax's two ways from a seed to the keys of parameters and layers. */
 #include "model/seeds.h"
+#include "random/initialiser.h"
 #include "random/keys.h"
 
 /* Requests to nnx's stream and places in linen's scopes both follow the order
  * of declaration.  A key of its own for dropout is another stream of nnx, whose
  * requests are not among the parameters'. */
-static void sow_parameters(ls__model *m, const ls__seeds *s)
+static int sow_parameters(ls__model *m, const ls__seeds *s)
 {
     const ls__plan *plan = m->plan;
     ls_key root = ls_key_new(s->seed);
     bool apart = s->own_dropout_key;
+    int status = 0;
 
-    for (int i = 0; i < plan->params; i++) {
+    for (int i = 0; i < plan->params && status == 0; i++) {
         const ls__param *p = &plan->param[i];
         ls_key key = s->keys == LS_KEYS_NNX
                          ? ls__key_nnx(root, (uint64_t)(apart ? i : p->request))
                          : ls__key_linen(root, p->scope, (uint64_t)p->count);
+        float *at = m->value + ls__params_declared(&m->params, i)->offset;
 
-        ls__init_fill(p->init, key, p->fan_in, p->fan_out, p->rank, p->shape,
-                      m->value + ls__params_declared(&m->params, i)->offset);
+        if (p->chosen.kind == LS_INIT_LAYER)
+            status = ls__init_fill(p->init, key, p->fan_in, p->fan_out,
+                                   p->rank, p->shape, at);
+        else
+            status = ls__initial_fill(&p->chosen, key, p->name, p->rank,
+                                      p->shape, at);
     }
+    return status;
 }
 
 /* nnx: a layer's stream is one request to the root's.  linen: the root is
@@ -44,8 +52,8 @@ static void sow_streams(ls__plan *plan, const ls__seeds *s)
     }
 }
 
-void ls__seeds_sow(ls__model *m, const ls__seeds *seeds)
+int ls__seeds_sow(ls__model *m, const ls__seeds *seeds)
 {
-    sow_parameters(m, seeds);
     sow_streams(m->plan, seeds);
+    return sow_parameters(m, seeds);
 }

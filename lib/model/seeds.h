@@ -15,7 +15,7 @@ typedef struct ls__seeds {
 
 /* Write the first values of all parameters of a model that was opened from a
  * graph (the padding between them must be zero already), and set its plan's
- * keys. */
-void ls__seeds_sow(ls__model *m, const ls__seeds *seeds);
+ * keys.  Fails where an initialiser that the program chose does. */
+int ls__seeds_sow(ls__model *m, const ls__seeds *seeds);
 
 #endif

@@ -7,30 +7,31 @@
 #include "random/orthogonal.h"
 #include "random/scalar.h"
 
-typedef enum distribution {
-    CONSTANT, TABLE, NORMAL, TRUNCATED, UNIFORM, ORTHOGONAL
-} distribution;
+typedef enum what { CONSTANT, TABLE, RANDOM, ORTHOGONAL } what;
 
 typedef struct row {
     const char *name;
-    distribution distribution;
+    what what;
+    ls_distribution distribution;
     double scale; /* of the variance; the value of a constant */
     bool average; /* fan is (fan_in + fan_out) / 2, else fan_in */
 } row;
 
 // clang-format off
 static const row rows[LS__INITS] = {
-    [LS__INIT_ZEROS]          = {"zeros", CONSTANT, 0, false},
-    [LS__INIT_ONES]           = {"ones", CONSTANT, 1, false},
-    [LS__INIT_SINUSOID]       = {"sinusoid", TABLE, 1, false},
-    [LS__INIT_NORMAL]         = {"normal", NORMAL, 1, false},
-    [LS__INIT_LECUN_NORMAL]   = {"lecun_normal", TRUNCATED, 1, false},
-    [LS__INIT_LECUN_UNIFORM]  = {"lecun_uniform", UNIFORM, 1, false},
-    [LS__INIT_GLOROT_NORMAL]  = {"glorot_normal", TRUNCATED, 1, true},
-    [LS__INIT_GLOROT_UNIFORM] = {"glorot_uniform", UNIFORM, 1, true},
-    [LS__INIT_HE_NORMAL]      = {"he_normal", TRUNCATED, 2, false},
-    [LS__INIT_HE_UNIFORM]     = {"he_uniform", UNIFORM, 2, false},
-    [LS__INIT_ORTHOGONAL]     = {"orthogonal", ORTHOGONAL, 1, false},
+    [LS__INIT_ZEROS] = {"zeros", CONSTANT, 0, 0, false},
+    [LS__INIT_ONES] = {"ones", CONSTANT, 0, 1, false},
+    [LS__INIT_SINUSOID] = {"sinusoid", TABLE, 0, 1, false},
+    [LS__INIT_NORMAL] = {"normal", RANDOM, LS_NORMAL, 1, false},
+    [LS__INIT_LECUN_NORMAL] =
+        {"lecun_normal", RANDOM, LS_TRUNCATED_NORMAL, 1, false},
+    [LS__INIT_LECUN_UNIFORM] = {"lecun_uniform", RANDOM, LS_UNIFORM, 1, false},
+    [LS__INIT_GLOROT_NORMAL] =
+        {"glorot_normal", RANDOM, LS_TRUNCATED_NORMAL, 1, true},
+    [LS__INIT_GLOROT_UNIFORM] = {"glorot_uniform", RANDOM, LS_UNIFORM, 1, true},
+    [LS__INIT_HE_NORMAL] = {"he_normal", RANDOM, LS_TRUNCATED_NORMAL, 2, false},
+    [LS__INIT_HE_UNIFORM] = {"he_uniform", RANDOM, LS_UNIFORM, 2, false},
+    [LS__INIT_ORTHOGONAL] = {"orthogonal", ORTHOGONAL, 0, 1, false},
 };
 // clang-format on
 
@@ -61,15 +62,14 @@ static void fill_constant(int64_t n, float x, float *out)
         out[i] = x;
 }
 
-/* Draw n numbers and scale them to the variance. */
-static void fill_random(distribution d, ls_key key, float variance, int64_t n,
-                        float *out)
+void ls__init_draw(ls_distribution d, ls_key key, float variance, int64_t n,
+                   float *out)
 {
     float by = __builtin_sqrtf(variance);
 
-    if (d == NORMAL) {
+    if (d == LS_NORMAL) {
         ls_random_normal(key, 0, n, out);
-    } else if (d == TRUNCATED) {
+    } else if (d == LS_TRUNCATED_NORMAL) {
         ls_random_truncated_normal(key, 0, n, out);
         by = by / 0x1.c25e4cp-1f; /* the deviation that truncation leaves */
     } else {
@@ -80,21 +80,24 @@ static void fill_random(distribution d, ls_key key, float variance, int64_t n,
         out[i] *= by;
 }
 
-void ls__init_fill(ls__init kind, ls_key key, int64_t fan_in, int64_t fan_out,
-                   int rank, const int64_t *shape, float *out)
+int ls__init_fill(ls__init kind, ls_key key, int64_t fan_in, int64_t fan_out,
+                  int rank, const int64_t *shape, float *out)
 {
     const row *r = &rows[kind];
     int64_t n = ls__count(rank, shape);
     double fan = r->average ? (double)(fan_in + fan_out) / 2 : (double)fan_in;
     ls__fpmode old = ls__fpmode_set();
+    int status = 0;
 
-    if (r->distribution == CONSTANT)
+    if (r->what == CONSTANT)
         fill_constant(n, (float)r->scale, out);
-    else if (r->distribution == TABLE)
+    else if (r->what == TABLE)
         fill_sinusoid(shape[0], shape[1], out);
-    else if (r->distribution == ORTHOGONAL)
-        ls__fill_orthogonal(key, n / shape[rank - 1], shape[rank - 1], out);
+    else if (r->what == ORTHOGONAL)
+        status = ls__fill_orthogonal(key, n / shape[rank - 1], shape[rank - 1],
+                                     1.0f, out);
     else
-        fill_random(r->distribution, key, (float)(r->scale / fan), n, out);
+        ls__init_draw(r->distribution, key, (float)(r->scale / fan), n, out);
     ls__fpmode_restore(old);
+    return status;
 }

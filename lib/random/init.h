@@ -27,8 +27,14 @@ const char *ls__init_name(ls__init kind);
 
 /* Fill out, row major, with the starting values of an array of that shape.
  * fan_in and fan_out count a unit's inputs and outputs (a convolution's include
- * its window); kinds without a use for key, fan_in or fan_out ignore them. */
-void ls__init_fill(ls__init kind, ls_key key, int64_t fan_in, int64_t fan_out,
-                   int rank, const int64_t *shape, float *out);
+ * its window); kinds without a use for key, fan_in or fan_out ignore them.
+ * LS_ENOMEM: for orthogonal. */
+int ls__init_fill(ls__init kind, ls_key key, int64_t fan_in, int64_t fan_out,
+                  int rank, const int64_t *shape, float *out);
+
+/* Draw n numbers of a variance, with JAX's roundings; in our floating-point
+ * mode. */
+void ls__init_draw(ls_distribution d, ls_key key, float variance, int64_t n,
+                   float *out);
 
 #endif

@@ -1,74 +1,113 @@
-/* Orthogonal starts, by Gram and Schmidt in place: there is one Q with a
- * positive diagonal of R, so this is JAX's by Householder but for rounding.
- * Sums are double, in eight lanes. */
+/* Householder's QR in double: column after column from the left, and Q from the
+ * reflections, the last one first (LAPACK's dgeqr2 and dorg2r).  Every sum has
+ * one order, so that the bits depend on nothing: lane i % 8 adds element i, and
+ * lanes are added 4, 2, 1 apart. */
 #include "random/orthogonal.h"
+#include "base/error.h"
+#include "base/memory.h"
 
-enum { LANES = 8, DRAWN = 256 };
+#include <stdlib.h>
+#include <string.h>
 
-/* Vectors of `length` numbers: number i of vector j is at j next + i step. */
-typedef struct vectors {
-    float *of;
-    int64_t count, length, next, step;
-} vectors;
+enum { LANES = 8 };
 
-static double dot(const vectors *v, int64_t a, int64_t b)
+/* A column of v[0..] of a reflection x - beta (v . x) v; sign: of R's diagonal
+ * before it is made positive. */
+typedef struct reflection {
+    double beta, sign;
+} reflection;
+
+static double dot(int64_t n, const double *x, const double *y)
 {
-    const float *x = v->of + a * v->next, *y = v->of + b * v->next;
-    double sum[LANES] = {0}, total = 0;
+    double lane[LANES] = {0};
+    int64_t i = 0;
 
-    for (int64_t i = 0; i < v->length; i++)
-        sum[i % LANES] += (double)x[i * v->step] * (double)y[i * v->step];
-    for (int k = 0; k < LANES; k++)
-        total += sum[k];
-    return total;
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            lane[k] += x[i + k] * y[i + k];
+    for (int k = 0; i + k < n; k++)
+        lane[k] += x[i + k] * y[i + k];
+    for (int apart = LANES / 2; apart > 0; apart /= 2)
+        for (int k = 0; k < apart; k++)
+            lane[k] += lane[k + apart];
+    return lane[0];
 }
 
-/* Vector b less `by` times vector a. */
-static void subtract(const vectors *v, int64_t a, double by, int64_t b)
+static void reflect(int64_t n, const double *v, double beta, double *x)
 {
-    const float *x = v->of + a * v->next;
-    float *y = v->of + b * v->next;
+    double by = beta * dot(n, v, x);
 
-    for (int64_t i = 0; i < v->length; i++)
-        y[i * v->step] =
-            (float)((double)y[i * v->step] - by * (double)x[i * v->step]);
+    for (int64_t i = 0; i < n; i++)
+        x[i] -= by * v[i];
 }
 
-static void shorten(const vectors *v, int64_t a)
+/* The reflection that takes x to a multiple of (1,0,..); x becomes its v.  A
+ * column of zeros is left alone. */
+static reflection reflection_of(int64_t n, double *x)
 {
-    double by = 1 / __builtin_sqrt(dot(v, a, a));
-    float *x = v->of + a * v->next;
+    double norm = __builtin_sqrt(dot(n, x, x));
+    double end = x[0] > 0 ? -norm : norm;
 
-    for (int64_t i = 0; i < v->length; i++)
-        x[i * v->step] = (float)((double)x[i * v->step] * by);
+    if (norm == 0)
+        return (reflection){0, 1};
+    x[0] -= end;
+    return (reflection){2 / dot(n, x, x), end < 0 ? -1 : 1};
 }
 
-/* Element i of every vector, from a normal matrix that has them as columns. */
-static void draw(const vectors *v, ls_key key)
+/* a: n columns of m; reflection k in column k from row k down. */
+static void take_apart(int64_t m, int64_t n, double *a, reflection *r)
 {
-    int64_t n = v->length * v->count;
-    float x[DRAWN];
+    for (int64_t k = 0; k < n; k++) {
+        double *v = a + k * m + k;
 
-    for (int64_t first = 0; first < n; first += DRAWN) {
-        int64_t some = n - first < DRAWN ? n - first : DRAWN;
-
-        ls_random_normal(key, (uint64_t)first, some, x);
-        for (int64_t k = 0; k < some; k++)
-            v->of[(first + k) % v->count * v->next +
-                  (first + k) / v->count * v->step] = x[k];
+        r[k] = reflection_of(m - k, v);
+        for (int64_t j = k + 1; j < n; j++)
+            reflect(m - k, v, r[k].beta, a + j * m + k);
     }
 }
 
-void ls__fill_orthogonal(ls_key key, int64_t rows, int64_t columns, float *out)
+/* Column k of Q, before reflections 0 .. k-1: e_k reflected, in v's place. */
+static void begin_column(int64_t k, int64_t m, double beta, double *column)
 {
-    bool wide = rows < columns;
-    vectors v = {out, wide ? rows : columns, wide ? columns : rows,
-                 wide ? columns : 1, wide ? 1 : columns};
+    double by = beta * column[k];
 
-    draw(&v, key);
-    for (int64_t b = 0; b < v.count; b++) {
-        for (int64_t a = 0; a < b; a++)
-            subtract(&v, a, dot(&v, a, b), b);
-        shorten(&v, b);
+    memset(column, 0, (size_t)k * sizeof *column);
+    for (int64_t i = k + 1; i < m; i++)
+        column[i] *= -by;
+    column[k] = 1 - by * column[k];
+}
+
+static void put_together(int64_t m, int64_t n, double *a, const reflection *r)
+{
+    for (int64_t k = n - 1; k >= 0; k--) {
+        for (int64_t j = k + 1; j < n; j++)
+            reflect(m - k, a + k * m + k, r[k].beta, a + j * m + k);
+        begin_column(k, m, r[k].beta, a + k * m);
     }
+}
+
+int ls__fill_orthogonal(ls_key key, int64_t rows, int64_t columns, float scale,
+                        float *x)
+{
+    bool wide = columns > rows;
+    int64_t m = wide ? columns : rows, n = wide ? rows : columns;
+    double *a = ls__new((size_t)(m * n), sizeof *a, "orthogonal matrix");
+    reflection *r = ls__new((size_t)n, sizeof *r, "orthogonal matrix");
+    bool good = a && r;
+
+    ls_random_normal(key, 0, m * n, x);
+    for (int64_t j = 0; j < n && good; j++)
+        for (int64_t i = 0; i < m; i++)
+            a[j * m + i] = (double)x[i * n + j];
+    if (good) {
+        take_apart(m, n, a, r);
+        put_together(m, n, a, r);
+    }
+    for (int64_t j = 0; j < n && good; j++)
+        for (int64_t i = 0; i < m; i++)
+            x[wide ? j * m + i : i * n + j] =
+                scale * (float)(r[j].sign * a[j * m + i]);
+    free(a);
+    free(r);
+    return good ? 0 : LS_ENOMEM;
 }

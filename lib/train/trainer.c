@@ -334,8 +334,7 @@ static int open_graph(ls_trainer *t, const ls_graph *graph,
     free(frozen);
     if (status < 0 || (status = make_memory(t)) < 0)
         return status;
-    ls__seeds_sow(&t->model, &seeds);
-    return 0;
+    return ls__seeds_sow(&t->model, &seeds);
 }
 
 int ls__trainer_open_seam(ls_trainer **trainer, ls_pool *pool,

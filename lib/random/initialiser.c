@@ -1,0 +1,193 @@
+/* See initialiser.h: names, checks, and what JAX's initialisers make of a shape. */
+#include "random/initialiser.h"
+#include "base/error.h"
+#include "base/fpmode.h"
+#include "base/memory.h"
+#include "kernel/kernel.h"
+#include "random/init.h"
+#include "random/orthogonal.h"
+
+#include <string.h>
+
+/* ------ names ------ */
+
+#define VARIANCE(distribution, fan, scale) \
+    {LS_INIT_VARIANCE, distribution, fan, scale, NULL, NULL, {0}}
+#define RANDOM(distribution) \
+    {LS_INIT_RANDOM, distribution, LS_FAN_IN, 0.01, NULL, NULL, {0}}
+
+// clang-format off
+static const struct {
+    const char *name;
+    ls_init init;
+} rows[] = {
+    {"zeros", {.kind = LS_INIT_CONSTANT}},
+    {"ones", {.kind = LS_INIT_CONSTANT, .scale = 1}},
+    {"uniform", RANDOM(LS_UNIFORM)},
+    {"normal", RANDOM(LS_NORMAL)},
+    {"truncated", RANDOM(LS_TRUNCATED_NORMAL)},
+    {"lecun-uniform", VARIANCE(LS_UNIFORM, LS_FAN_IN, 1)},
+    {"lecun-normal", VARIANCE(LS_NORMAL, LS_FAN_IN, 1)},
+    {"lecun-truncated", VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_IN, 1)},
+    {"glorot-uniform", VARIANCE(LS_UNIFORM, LS_FAN_AVERAGE, 1)},
+    {"glorot-normal", VARIANCE(LS_NORMAL, LS_FAN_AVERAGE, 1)},
+    {"glorot-truncated", VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_AVERAGE, 1)},
+    {"he-uniform", VARIANCE(LS_UNIFORM, LS_FAN_IN, 2)},
+    {"he-normal", VARIANCE(LS_NORMAL, LS_FAN_IN, 2)},
+    {"he-truncated", VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_IN, 2)},
+    {"orthogonal", {.kind = LS_INIT_ORTHOGONAL, .scale = 1}},
+};
+// clang-format on
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+const char *ls_init_name(int i)
+{
+    return i >= 0 && i < ROWS ? rows[i].name : NULL;
+}
+
+int ls_init_named(ls_init *init, const char *name)
+{
+    LS__NEED(init);
+    LS__NEED(name);
+    for (int i = 0; i < ROWS; i++)
+        if (!strcmp(rows[i].name, name)) {
+            *init = rows[i].init;
+            return 0;
+        }
+    return ls__fail(LS_ENOTFOUND, "no initialiser is called \"%.64s\"", name);
+}
+
+/* ------ making one ------ */
+
+ls_init ls_init_constant(double value)
+{
+    return (ls_init){.kind = LS_INIT_CONSTANT, .scale = value};
+}
+
+ls_init ls_init_random(ls_distribution distribution, double scale)
+{
+    return (ls_init){.kind = LS_INIT_RANDOM, .distribution = distribution,
+                     .scale = scale};
+}
+
+ls_init ls_init_variance(ls_distribution distribution, ls_fan fan,
+                         double scale)
+{
+    return (ls_init){.kind = LS_INIT_VARIANCE, .distribution = distribution,
+                     .fan = fan, .scale = scale};
+}
+
+ls_init ls_init_orthogonal(double scale)
+{
+    return (ls_init){.kind = LS_INIT_ORTHOGONAL, .scale = scale};
+}
+
+/* ------ checks ------ */
+
+static bool is_among(int i, int last)
+{
+    return i >= 0 && i <= last;
+}
+
+/* Written so that NaN is refused. */
+static bool scale_is_good(const ls_init *init)
+{
+    double least = init->kind == LS_INIT_VARIANCE ? 0 : -0x1.fffffep127;
+
+    return init->scale >= least && init->scale <= 0x1.fffffep127;
+}
+
+int ls__initial_check(const ls_init *init)
+{
+    if (!is_among((int)init->kind, LS_INIT_OWN) ||
+        !is_among((int)init->distribution, LS_TRUNCATED_NORMAL) ||
+        !is_among((int)init->fan, LS_FAN_AVERAGE))
+        return ls__fail(LS_EINVAL, "initialiser: kind %d, distribution %d or "
+                        "fan %d is unknown", (int)init->kind,
+                        (int)init->distribution, (int)init->fan);
+    if (!scale_is_good(init))
+        return ls__fail(LS_EINVAL, "initialiser: scale %g is not finite%s",
+                        init->scale, init->kind == LS_INIT_VARIANCE
+                                         ? ", or negative" : "");
+    if (init->kind == LS_INIT_OWN && !init->fn)
+        return ls__fail(LS_EINVAL, "initialiser: fn is NULL");
+    for (int i = 0; i < LS_ROOM; i++)
+        if (init->room[i] != 0)
+            return ls__fail(LS_EINVAL, "initialiser: it has an option that "
+                            "version %s of the library does not know",
+                            ls_version());
+    return 0;
+}
+
+bool ls__initial_has_fans(const ls_init *init)
+{
+    return init->kind == LS_INIT_VARIANCE || init->kind == LS_INIT_ORTHOGONAL;
+}
+
+/* ------ values ------ */
+
+static double fan_of(ls_fan fan, int rank, const int64_t *shape)
+{
+    double all = (double)ls__count(rank, shape);
+    double in = all / (double)shape[rank - 1];
+    double out = all / (double)shape[rank - 2];
+
+    return fan == LS_FAN_IN    ? in
+           : fan == LS_FAN_OUT ? out
+                               : (in + out) / 2;
+}
+
+static void fill_random(const ls_init *init, ls_key key, int64_t n, float *out)
+{
+    float by = (float)init->scale;
+
+    if (init->distribution == LS_UNIFORM)
+        ls_random_uniform(key, 0, n, 0.0f, 1.0f, out);
+    else if (init->distribution == LS_NORMAL)
+        ls_random_normal(key, 0, n, out);
+    else
+        ls_random_truncated_normal(key, 0, n, out);
+    for (int64_t i = 0; i < n; i++)
+        out[i] *= by;
+}
+
+static int fill_own(const ls_init *init, ls_key key, const char *name, int rank,
+                    const int64_t *shape, float *out)
+{
+    int64_t n = ls__count(rank, shape), bad;
+
+    if (init->fn(init->user, name, rank, shape, key, out) < 0)
+        return ls__fail(LS_EUSER, "the initialiser of parameter \"%s\" failed",
+                        name);
+    if ((bad = ls__kernels()->first_nonfinite(n, out)) < n)
+        return ls__fail(LS_ENONFINITE, "the initialiser of parameter \"%s\" "
+                        "made element %lld not finite", name, (long long)bad);
+    return 0;
+}
+
+int ls__initial_fill(const ls_init *init, ls_key key, const char *name,
+                     int rank, const int64_t *shape, float *out)
+{
+    int64_t n = ls__count(rank, shape);
+    ls__fpmode old;
+    int status = 0;
+
+    if (init->kind == LS_INIT_OWN)
+        return fill_own(init, key, name, rank, shape, out);
+    old = ls__fpmode_set();
+    if (init->kind == LS_INIT_CONSTANT)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = (float)init->scale;
+    else if (init->kind == LS_INIT_RANDOM)
+        fill_random(init, key, n, out);
+    else if (init->kind == LS_INIT_VARIANCE)
+        ls__init_draw(init->distribution, key,
+                      (float)(init->scale / fan_of(init->fan, rank, shape)), n,
+                      out);
+    else
+        status = ls__fill_orthogonal(key, n / shape[rank - 1], shape[rank - 1],
+                                     (float)init->scale, out);
+    ls__fpmode_restore(old);
+    return status;
+}

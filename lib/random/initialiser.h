@@ -1,0 +1,18 @@
+/* Initialisers that a program chooses (lockstep/initial.h). */
+#ifndef LS_RANDOM_INITIALISER_H
+#define LS_RANDOM_INITIALISER_H
+
+#include "lockstep.h"
+
+/* LS_EINVAL, naming what makes no sense. */
+int ls__initial_check(const ls_init *init);
+
+/* Whether it asks for the inputs and outputs of a unit, so for two axes. */
+bool ls__initial_has_fans(const ls_init *init);
+
+/* Fill out, row major, with a parameter's first values.  For any kind but
+ * LS_INIT_LAYER.  LS_ENOMEM; LS_EUSER; LS_ENONFINITE. */
+int ls__initial_fill(const ls_init *init, ls_key key, const char *name,
+                     int rank, const int64_t *shape, float *out);
+
+#endif
