@@ -86,6 +86,17 @@ def chain(name, *more):
     return Side(name, ["{build}/bench-chain", "--workers", "1", *more])
 
 
+def recurrent(cell):
+    def here(workers):
+        return ["{build}/bench-recurrent", "--cell", cell, "--workers",
+                str(workers)]
+    there = ["{python}", "-B", "{peers}/recurrent_torch.py", "--cell", cell]
+    return Row(cell, 43, 13, [
+        Side("lockstep", here(2), alone=here(1)),
+        Side("PyTorch", there, alone=[*there, "--threads", "1"]),
+    ], against("PyTorch"))
+
+
 def state(name, cold):
     parts = {"reduce": "reduce", "update": "update", "both": "ms",
              "copy": "copy", "in place": "in_place", "copy roof": "roof"}
@@ -210,6 +221,8 @@ ROWS = [
         linear_step("1 worker", 1, "--empty", "1"),
         linear_step("2 workers", 2, "--empty", "1"),
     ]),
+    recurrent("lstm"),
+    recurrent("gru"),
     Row("chain", 33, 13, [chain("chained"), chain("apart", "--apart", "1")],
         [Ratio("chained / apart", "chained", "apart")]),
     Row("state", 33, 13, [state("cold", 1), state("cached", 0)],

@@ -18,6 +18,20 @@ void ls__multiply(const ls__backend *b, const ls__product *g, float *scratch)
         b->products->gemm(g, scratch);
 }
 
+void ls__multiply_deep(const ls__backend *b, const ls__product *g,
+                       float *scratch)
+{
+    ls__product piece = *g;
+
+    for (int64_t p = 0; p < g->k; p += LS__DEEP) {
+        piece.k = g->k - p < LS__DEEP ? g->k - p : LS__DEEP;
+        piece.a = g->a + p * g->a_col;
+        piece.b = g->b + p * g->b_row;
+        b->products->gemm(&piece, scratch);
+        piece.accumulate = true;
+    }
+}
+
 /* ------ one a name ------ */
 
 static int find_native(ls__backend *backend, ls_precision precision)

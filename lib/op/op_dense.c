@@ -61,7 +61,8 @@ static int64_t dense_scratch(const ls_node *n, int64_t rows,
 {
     int64_t in = ls__width(n->in[0]), out = ls__width(n);
     const ls__products *of = backend->products;
-    int64_t most = of->scratch(rows * ls__vectors(n), out); /* dw */
+    int64_t deep = rows * ls__vectors(n); /* K of dw, in pieces */
+    int64_t most = of->scratch(deep < LS__DEEP ? deep : LS__DEEP, out);
     int64_t forward = of->scratch(in, out), dx = of->scratch(out, in);
 
     most = most > forward ? most : forward;
@@ -150,7 +151,10 @@ static void weights_grad(const ls__run *r, const float *d, float *scratch)
     g.prepared = r->prepared[LS__OF_WEIGHTS];
     g.c = r->dparam[0];
     g.accumulate = r->add;
-    ls__multiply(r->backend, &g, scratch);
+    if (g.prepared)
+        ls__multiply(r->backend, &g, scratch);
+    else
+        ls__multiply_deep(r->backend, &g, scratch);
 }
 
 /* dx = (d w^T) slope + addend */

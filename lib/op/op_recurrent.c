@@ -168,8 +168,7 @@ static layout layout_of(const ls_node *n, int64_t rows, const ls__backend *b)
     l.past = l.dc + state;
     l.products = l.past + state;
     room = larger(of->scratch(units, wide), of->scratch(wide, units));
-    l.end = l.products +
-            larger(room, of->scratch(rows * steps_of(n), wide));
+    l.end = l.products + larger(room, of->scratch(LS__DEEP, wide));
     return l;
 }
 
@@ -396,7 +395,7 @@ static void kernel_grad(const work *w)
                      .c_row = w->wide, .scale = 1, .accumulate = r->add};
 
     if (r->dparam[0])
-        ls__multiply(r->backend, &g, r->scratch + w->at.products);
+        ls__multiply_deep(r->backend, &g, r->scratch + w->at.products);
     if (r->node->params > 1 && r->dparam[1]) /* LSTM: 4 n numbers a row */
         r->kernels->column_sum(k, w->wide, w->kept, r->add, r->dparam[1]);
 }
