@@ -35,6 +35,7 @@ import numpy as np
 __all__ = [
     "Boundary", "Error", "Graph", "Node", "Schedule", "Trainer", "Predictor", "Result", "array",
     "dense", "dense_no_bias", "embed", "position", "layer_norm",
+    "rms_norm", "rotary", "grouped_attention", "swiglu",
     "self_attention", "lstm", "gru", "flatten", "gelu", "relu", "tanh", "sigmoid", "silu",
     "softmax", "log_softmax", "add", "sub", "mul", "div", "matmul", "dropout",
     "mean_squared_error", "cross_entropy", "next_token_loss", "mean_loss",
@@ -354,6 +355,11 @@ layer_norm = _builder("layer_norm", Node, _TEXT)
 self_attention = _builder("self_attention", Node, C.c_int, C.c_bool, _TEXT)
 lstm = _builder("lstm", Node, _N, _TEXT)
 gru = _builder("gru", Node, _N, _TEXT)
+rms_norm = _builder("rms_norm", Node, C.c_double, _TEXT)
+rotary = _builder("rotary", Node, C.c_int, C.c_double)
+grouped_attention = _builder("grouped_attention", Node, C.c_int, C.c_int,
+                             C.c_double, C.c_bool, _TEXT)
+swiglu = _builder("swiglu", Node, _N, _TEXT)
 dropout = _builder("dropout", Node, C.c_double, _TEXT)
 flatten = _builder("flatten", Node)
 gelu = _builder("gelu", Node)

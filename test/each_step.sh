@@ -90,6 +90,9 @@ text="--seq-len 8 --d-model 16 --heads 2 --layers 1 --d-ff 16 --batch 16"
     each lm lm $all $text --vocab 50 --rows 64 --steps 6
     each gpt gpt $all $text --data "$script" --steps 6 --dropout 0.1 \
         --eval-every 2 --sample 20
+    each "modern gpt" gpt $all $text --data "$script" --steps 6 --norm rms \
+        --positions rotary --ffn swiglu --kv-heads 1 --tie \
+        --residual-dropout 0.1 --eval-every 2 --sample 20
 }
 
 finish

@@ -271,6 +271,33 @@ is "gpt prints steps and evaluations" \
     "step 0000|eval step 0002|step 0003|eval step 0004|"
 # shellcheck disable=SC2086 # words
 any_workers "gpt with dropout" $tiny --steps 4 --eval-every 2 --dropout 0.2
+modern="--norm rms --positions rotary --ffn swiglu --kv-heads 1 --tie"
+# shellcheck disable=SC2086 # words
+any_workers "a modern gpt" $tiny $modern --steps 4 --eval-every 2 --sample 30
+cp "$dir/out" "$dir/modern"
+# shellcheck disable=SC2086 # words
+any_workers "with dropout of what is added" $tiny $modern --steps 4 \
+    --eval-every 2 --sample 30 --residual-dropout 0.2
+differ "--residual-dropout drops" "$dir/out" "$dir/modern"
+for one in "--norm rms" "--positions rotary" "--ffn swiglu" "--kv-heads 1" \
+    "--tie"; do
+    # shellcheck disable=SC2086 # words
+    run $tiny --steps 2 $one
+    grep state "$dir/out" >>"$dir/states"
+done
+is "each option makes another model" \
+    "$(sort -u "$dir/states" | wc -l | tr -d ' ')" 5
+# shellcheck disable=SC2086 # words
+run $tiny $modern --steps 150 --lr 0.003 --eval-every 150 --sample 64 \
+    --temperature 0
+below "it learns what was held out" \
+    "$(sed -n 's/.*eval step 0150  loss //p' "$dir/out")" 0.1
+# shellcheck disable=SC2086 # words
+expect 2 "2 heads cannot share 3" $tiny --kv-heads 3
+# shellcheck disable=SC2086 # words
+expect 2 "heads of an even width" $tiny --positions rotary --d-model 6
+# shellcheck disable=SC2086 # words
+expect 2 "--tie is not an option of lm" lm --tie
 # shellcheck disable=SC2086 # words
 run $tiny --steps 150 --lr 0.003 --eval-every 150 --sample 64 --temperature 0
 below "gpt learns what was held out" \

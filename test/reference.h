@@ -152,13 +152,20 @@ static inline void ref_bf16_grad(const ref *r)
 
 /* ------ dense, with what a plan may have folded into it ------ */
 
+/* Where weight (i,j) is. */
+static inline int64_t dense_at(const ref *r, int64_t i, int64_t j)
+{
+    return r->node->transposed ? j * ls__width(r->node->in[0]) + i
+                               : i * ls__width(r->node) + j;
+}
+
 static inline double dense_pre(const ref *r, int64_t v, int64_t j)
 {
-    int64_t in = ls__width(r->node->in[0]), out = ls__width(r->node);
+    int64_t in = ls__width(r->node->in[0]);
     double sum = r->node->params > 1 ? r->param[1][j] : 0;
 
     for (int64_t i = 0; i < in; i++)
-        sum += r->x[0][v * in + i] * r->param[0][i * out + j];
+        sum += r->x[0][v * in + i] * r->param[0][dense_at(r, i, j)];
     return sum;
 }
 
@@ -187,8 +194,8 @@ static inline void ref_dense_grad(const ref *r)
         if (r->node->activation)
             d *= activation_slope(r->node->activation, dense_pre(r, v, j));
         for (int64_t i = 0; i < in; i++) {
-            r->dparam[0][i * out + j] += r->x[0][v * in + i] * d;
-            r->dx[0][v * in + i] += r->param[0][i * out + j] * d;
+            r->dparam[0][dense_at(r, i, j)] += r->x[0][v * in + i] * d;
+            r->dx[0][v * in + i] += r->param[0][dense_at(r, i, j)] * d;
         }
         if (r->node->params > 1)
             r->dparam[1][j] += d;
@@ -453,6 +460,81 @@ static inline void ref_norm_grad(const ref *r)
     }
 }
 
+/* ------ rms norm, rotary ------ */
+
+static inline double rms_of(const ref *r, int64_t v)
+{
+    int64_t n = ls__width(r->node);
+    double sum = 0;
+
+    for (int64_t j = 0; j < n; j++)
+        sum += r->x[0][v * n + j] * r->x[0][v * n + j] / (double)n;
+    return 1 / sqrt(sum + r->node->by[0]);
+}
+
+static inline void ref_rms(const ref *r)
+{
+    int64_t n = ls__width(r->node);
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++)
+        r->y[at] = r->x[0][at] * rms_of(r, at / n) * r->param[0][at % n];
+}
+
+static inline void ref_rms_grad(const ref *r)
+{
+    int64_t n = ls__width(r->node);
+
+    for (int64_t v = 0; v < r->rows * ls__vectors(r->node); v++) {
+        const double *x = r->x[0] + v * n, *dy = r->dy + v * n;
+        double by = rms_of(r, v), mean = 0;
+
+        for (int64_t j = 0; j < n; j++) {
+            mean += dy[j] * r->param[0][j] * x[j] * by / (double)n;
+            r->dparam[0][j] += dy[j] * x[j] * by;
+        }
+        for (int64_t j = 0; j < n; j++)
+            r->dx[0][v * n + j] +=
+                by * (dy[j] * r->param[0][j] - x[j] * by * mean);
+    }
+}
+
+/* The partner of element `at` of a row, and the angle that turns both. */
+static inline int64_t rotary_pair(const ref *r, int64_t at, double *angle)
+{
+    int64_t d = r->node->shape[1] / r->node->heads, i = at % d;
+    int64_t first = i < d / 2 ? i : i - d / 2;
+
+    *angle = (double)(at / r->node->shape[1]) *
+             pow(r->node->by[0], -2 * (double)first / (double)d);
+    return i < d / 2 ? at + d / 2 : at - d / 2;
+}
+
+static inline void rotary_turn(const ref *r, double sign, const double *x,
+                               double *y)
+{
+    int64_t n = r->node->size;
+
+    for (int64_t at = 0; at < r->rows * n; at++) {
+        double angle;
+        int64_t other = rotary_pair(r, at % n, &angle), row = at - at % n;
+
+        y[at] += x[at] * cos(angle) +
+                 x[row + other] * sign * sin(angle) *
+                     (other > at % n ? -1 : 1);
+    }
+}
+
+static inline void ref_rotary(const ref *r)
+{
+    memset(r->y, 0, (size_t)(r->rows * r->node->size) * sizeof *r->y);
+    rotary_turn(r, 1, r->x[0], r->y);
+}
+
+static inline void ref_rotary_grad(const ref *r)
+{
+    rotary_turn(r, -1, r->dy, r->dx[0]);
+}
+
 /* ------ group norm ------ */
 
 /* Element e of group k of a row, its channel in *channel. */
@@ -527,6 +609,16 @@ static inline void ref_group_grad(const ref *r)
 
 /* ------ attention ------ */
 
+/* Where keys and values of a head begin at position s of a row. */
+static inline int64_t kv_place(const ref *r, int64_t row, int64_t s,
+                               int64_t head)
+{
+    int64_t kv = r->node->in[1]->shape[1], q = r->node->shape[1];
+
+    return (row * r->node->shape[0] + s) * kv +
+           head * kv / q * (q / r->node->heads);
+}
+
 /* What one query sees: p[s] over the positions s, and where its head lies. */
 static inline void attention_row(const ref *r, int64_t row, int64_t head,
                                  int64_t t, double *p)
@@ -538,7 +630,7 @@ static inline void attention_row(const ref *r, int64_t row, int64_t head,
 
     memset(p, 0, (size_t)T * sizeof *p);
     for (int64_t s = 0; s < seen; s++) {
-        const double *k = r->x[1] + (row * T + s) * D + head * d;
+        const double *k = r->x[1] + kv_place(r, row, s, head);
 
         for (int64_t i = 0; i < d; i++)
             p[s] += q[i] * k[i] / sqrt((double)d);
@@ -565,7 +657,7 @@ static inline void ref_attention(const ref *r)
             double sum = 0;
 
             for (int64_t s = 0; s < T; s++)
-                sum += p[s] * r->x[2][(row * T + s) * D + i];
+                sum += p[s] * r->x[2][kv_place(r, row, s, head) + i - head * d];
             r->y[vector * D + i] = sum;
         }
     }
@@ -583,7 +675,7 @@ static inline void attention_row_grad(const ref *r, int64_t vector,
     double dot = 0;
 
     for (int64_t s = 0; s < T; s++) {
-        int64_t at = (row * T + s) * D + head * d;
+        int64_t at = kv_place(r, row, s, head);
 
         dp[s] = 0;
         for (int64_t i = 0; i < d; i++) {
@@ -593,7 +685,7 @@ static inline void attention_row_grad(const ref *r, int64_t vector,
         dot += p[s] * dp[s];
     }
     for (int64_t s = 0; s < T; s++) {
-        int64_t at = (row * T + s) * D + head * d;
+        int64_t at = kv_place(r, row, s, head);
         double ds = p[s] * (dp[s] - dot) / sqrt((double)d);
 
         for (int64_t i = 0; i < d; i++) {
@@ -918,6 +1010,8 @@ static inline const reference *reference_of(const ls__op *op)
         {&ls__op_embed, ref_embed, ref_embed_grad},
         {&ls__op_position, ref_position, ref_position_grad},
         {&ls__op_layer_norm, ref_norm, ref_norm_grad},
+        {&ls__op_rms_norm, ref_rms, ref_rms_grad},
+        {&ls__op_rotary, ref_rotary, ref_rotary_grad},
         {&ls__op_attention, ref_attention, ref_attention_grad},
         {&ls__op_gelu, ref_activation, ref_activation_grad},
         {&ls__op_relu, ref_activation, ref_activation_grad},

@@ -117,6 +117,11 @@ static ls_graph *all_operators(void)
     t = ls_position(ls_embed(t, 11, 8, "embed"), "table");
     t = ls_self_attention(ls_layer_norm(t, "norm"), 2, true, "attend");
     OK(ls_output(g, t, "seen"));
+    t = ls_rms_norm(t, 1e-5, "rms");
+    t = ls_grouped_attention(t, 4, 2, 500, true, "grouped");
+    t = ls_dense_no_bias(ls_swiglu(t, 8, "unit"), 8, "down");
+    OK(ls_tie(g, "head.kernel", "embed.embedding", true));
+    t = ls_dense(t, 11, "head");
     all_arithmetic(x, g->inputs[1]);
     OK(ls_loss(g, ls_next_token_loss(t, g->inputs[1])));
     return g;
@@ -362,6 +367,10 @@ END_TEST
     "{\"op\":\"dense\",\"name\":\"fc\",\"inputs\":" inputs ",\"attributes\":{" \
     "\"features\":3,\"bias\":false," rest "},\"shape\":" shape "," \
     "\"parameters\":[\"" name "\"]}"
+#define AGAIN(tied, name) \
+    "{\"op\":\"dense\",\"name\":\"again\",\"inputs\":[0],\"attributes\":{" \
+    "\"features\":3,\"bias\":false,\"kernel\":[4,3]},\"shape\":[3]," \
+    "\"parameters\":[\"" name "\"],\"tied\":" tied "}"
 #define GRAPH(version, nodes, rest) \
     "{\"version\":" version ",\"nodes\":[" NODE "," nodes "]," rest "}"
 #define GOOD DENSE("[0]", "\"kernel\":[4,3]", "[3]", "fc.kernel")
@@ -399,6 +408,17 @@ static const struct {
     {GRAPH("1", DENSE("[0]", "\"kernel\":[4,3]", "[3]", "fc.bias"), REST),
      LS_EFORMAT, "other parameters"},
     {GRAPH("1", GOOD "," GOOD, REST), LS_EINVAL, "twice"},
+    {GRAPH("1", GOOD "," AGAIN("[0]", "fc.kernel"), REST), 0, ""},
+    {GRAPH("1", AGAIN("[0]", "again.kernel"), REST), LS_EFORMAT,
+     "not that of a node before it"},
+    {GRAPH("1", GOOD "," AGAIN("[1]", "fc.kernel"), REST), LS_EFORMAT,
+     "not that of a node before it"},
+    {GRAPH("1", GOOD "," AGAIN("[7]", "fc.kernel"), REST), LS_EFORMAT,
+     "not that of a node before it"},
+    {GRAPH("1", GOOD "," AGAIN("0", "fc.kernel"), REST), LS_EFORMAT,
+     "\"tied\" is no list"},
+    {GRAPH("1", GOOD "," AGAIN("[0],\"transposed\":true", "fc.kernel"), REST),
+     LS_ESHAPE, "before it is transposed"},
     {GRAPH("1", GOOD, "\"outputs\":[{\"name\":\"y\",\"node\":2}]"), LS_EFORMAT,
      "outputs"},
     {GRAPH("1", GOOD, "\"outputs\":[],\"metrics\":[0],\"loss\":null"),

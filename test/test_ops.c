@@ -128,7 +128,9 @@ static void weigh(problem *p, int kind)
 
 /* ------ One builder for each operator ------ */
 
-enum { BIAS = 1, CURVED = 2, RESIDUAL = 4, SLOPE = 8, IS_PRE = 16 };
+enum {
+    BIAS = 1, CURVED = 2, RESIDUAL = 4, SLOPE = 8, IS_PRE = 16, TURNED = 64
+};
 
 static const unsigned dense_kinds[] = {0,
                                        BIAS,
@@ -136,7 +138,18 @@ static const unsigned dense_kinds[] = {0,
                                        BIAS | RESIDUAL,
                                        CURVED | RESIDUAL,
                                        BIAS | SLOPE,
-                                       BIAS | CURVED | IS_PRE};
+                                       BIAS | CURVED | IS_PRE,
+                                       TURNED,
+                                       BIAS | CURVED | TURNED};
+
+/* The weights of the dense layer "d" are a table's, transposed. */
+static void tie_to_table(problem *p, int64_t n, int64_t width)
+{
+    ls_node *i = input(p, "i", LS_I32, 0, NULL);
+
+    ck_assert_ptr_nonnull(ls_embed(i, n, width, "e"));
+    ck_assert_int_eq(ls_tie(p->graph, "d.kernel", "e.embedding", true), 0);
+}
 
 /* The kinds beyond the first two are what a plan makes of a dense node. */
 static void build_dense(problem *p, const sample *s, int kind)
@@ -147,6 +160,8 @@ static void build_dense(problem *p, const sample *s, int kind)
     unsigned asked = dense_kinds[kind];
     ls_node *x = input_x(p, s), *y;
 
+    if (asked & TURNED)
+        tie_to_table(p, n, ls__width(x));
     y = asked & BIAS ? ls_dense(x, n, "d") : ls_dense_no_bias(x, n, "d");
     ck_assert_ptr_nonnull(y);
     if (asked & RESIDUAL) {
@@ -182,19 +197,44 @@ static void build_norm(problem *p, const sample *s, int kind)
     p->node = ls_layer_norm(input_x(p, s), "n");
 }
 
-/* One head or several, without and with a causal mask. */
+static void build_rms(problem *p, const sample *s, int kind)
+{
+    p->node = ls_rms_norm(input_x(p, s), kind ? 0.0625 : 1e-6, "n");
+}
+
+/* Two heads and several, of two elements and of more. */
+static void build_rotary(problem *p, const sample *s, int kind)
+{
+    int64_t shape[] = {s->dim[0], 2 * s->dim[1]};
+    int heads = kind == 1 ? (int)s->dim[1] : kind == 2 ? 2 : 1;
+
+    if (kind == 2)
+        shape[1] *= 2;
+    p->node = ls_rotary(input(p, "x", LS_F32, 2, shape), heads,
+                        kind ? 10000 : 50);
+}
+
+/* One head or several, without and with a causal mask; then several for one of
+ * keys and values, or three times as many. */
 static void build_attention(problem *p, const sample *s, int kind)
 {
     int64_t d = s->dim[1];
+    int64_t kv[] = {s->dim[0], d}, q[] = {s->dim[0], d};
     int heads = 2;
 
     while (d > 1 && d % heads)
         heads++;
     if (kind < 2 || d == 1)
         heads = 1;
+    if (kind == 4)
+        kv[1] = d / heads;
+    if (kind == 5) {
+        q[1] *= 3;
+        heads *= 3;
+    }
     p->node = ls__attention(
-        input(p, "q", LS_F32, 2, s->dim), input(p, "k", LS_F32, 2, s->dim),
-        input(p, "v", LS_F32, 2, s->dim), heads, kind % 2, "a");
+        input(p, "q", LS_F32, 2, q), input(p, "k", LS_F32, 2, kv),
+        input(p, "v", LS_F32, 2, kv), heads, kind % 2, "a");
 }
 
 static void build_gelu(problem *p, const sample *s, int kind)
@@ -529,11 +569,13 @@ typedef struct row {
 
 /* clang-format off */
 static const row rows[] = {
-    {&ls__op_dense,         build_dense,     7, 1, 3, 1, 1, 0,    true, 0},
+    {&ls__op_dense,         build_dense,     9, 1, 3, 1, 1, 0,    true, 0},
     {&ls__op_embed,         build_embed,     1, 1, 3, 1, 1, 0,    false, 0},
     {&ls__op_position,      build_position,  1, 2, 3, 1, 1, 0,    false, 0},
     {&ls__op_layer_norm,    build_norm,      1, 1, 3, 1, 1, 1.5f, false, 0},
-    {&ls__op_attention,     build_attention, 4, 2, 2, 1, 2, 0,    true, 0},
+    {&ls__op_rms_norm,      build_rms,       2, 1, 3, 1, 1, 1.5f, false, 0},
+    {&ls__op_rotary,        build_rotary,    3, 2, 2, 1, 1, 0,    false, 0},
+    {&ls__op_attention,     build_attention, 6, 2, 2, 1, 1.5f, 0, true, 0},
     {&ls__op_gelu,          build_gelu,      1, 0, 3, 1, 6, 0,    false, 0},
     {&ls__op_relu,          build_relu,      1, 0, 3, 1, 0.9f, 1, false, 0},
     {&ls__op_tanh,          build_tanh,      1, 0, 3, 1, 3, 0,    false, 0},
@@ -604,6 +646,8 @@ static bool vanishes(const problem *p, int which)
     if (n->op == &ls__op_layer_norm)
         return (which == 0 && width <= 2) || /* x / |x|, shifted */
                (which == LS__MAX_INPUTS && width == 1);
+    if (n->op == &ls__op_rms_norm)
+        return which == 0 && width == 1; /* x / |x| */
     if (n->op == &ls__op_group_norm)
         return (which == 0 && n->size / n->groups <= 2) ||
                (which == LS__MAX_INPUTS && n->size / n->groups == 1);
@@ -674,17 +718,22 @@ static void make_input(problem *p, const row *o, int k)
     p->dxd[k] = doubles(n, NULL, LS_F32);
 }
 
+static int64_t fan_in_of(const ls_node *n, const ls__param *q)
+{
+    return n->transposed ? ls__width(n->in[0]) : q->fan_in;
+}
+
 /* Weights are as large as training has it: sums over it are near 1, where
  * activations bend. */
 static void make_param(problem *p, int k)
 {
     const ls__param *q = p->graph->params[p->node->param[k]];
-    float by = q->init == LS__INIT_LECUN_NORMAL ? 3
+    float by = q->init == LS__INIT_LECUN_NORMAL ||
+                       p->node->transposed ? 3
                : q->init == LS__INIT_ORTHOGONAL ? 1.5f
                                                 : 0;
 
-
-    by = by > 0 ? by / __builtin_sqrtf((float)q->fan_in) : 1;
+    by = by > 0 ? by / __builtin_sqrtf((float)fan_in_of(p->node, q)) : 1;
     p->np[k] = q->size;
     p->param[k] = uniform(20 + k, q->size);
     for (int64_t i = 0; i < q->size; i++)
@@ -702,6 +751,8 @@ static problem make_problem(const row *o, const sample *s, int kind)
     ck_assert_int_eq(ls_graph_new(&p.graph), 0);
     o->build(&p, s, kind);
     ck_assert_msg(p.node != NULL, "%s: %s", o->op->name, ls_errmsg());
+    if (o->op->table)
+        p.node->table = o->op->table(p.node, &p.graph->arena);
     p.inputs = o->op->inputs + p.node->residual;
     for (int k = 0; k < p.inputs; k++)
         make_input(&p, o, k);
@@ -846,6 +897,7 @@ static const float *packed(const problem *p, const machine *m, bool transposed)
 {
     int64_t in = ls__width(p->node->in[0]), out = ls__width(p->node);
     int64_t k = transposed ? out : in, n = transposed ? in : out;
+    bool turned;
     float *to;
 
     if (!p->node->op->is_product || !m->backend.products->pack)
@@ -859,8 +911,9 @@ static const float *packed(const problem *p, const machine *m, bool transposed)
         return to;
     }
     to = fenced(m->backend.products->packed_size(k, n));
-    m->backend.products->pack(k, n, p->param[0], transposed ? 1 : out,
-                    transposed ? out : 1, to);
+    turned = transposed != p->node->transposed; /* both: as they stand */
+    m->backend.products->pack(k, n, p->param[0], turned ? 1 : n,
+                              turned ? k : 1, to);
     return to;
 }
 

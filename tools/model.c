@@ -30,6 +30,13 @@ static const opt_word missing[] = {
 
 static const opt_word balances[] = {{"even", 0}, {"balanced", 1}, {NULL, 0}};
 
+static const opt_word norms[] = {{"layer", 0}, {"rms", 1}, {NULL, 0}};
+
+static const opt_word positions[] = {
+    {"learned", 0}, {"rotary", 1}, {NULL, 0}};
+
+static const opt_word units[] = {{"gelu", 0}, {"swiglu", 1}, {NULL, 0}};
+
 static const opt_word levels[] = {{"1", 1}, {"2", 2}, {NULL, 0}};
 
 static const opt_word backends[] = {
@@ -160,6 +167,20 @@ static const opt first[] = {
               "transformer blocks") },
     { OPT_ROW("d-ff", "N", OPT_COUNT, AT(d_ff), FOR(TOKENS), "1024",
               "width inside a block's dense layers") },
+    { OPT_ROW("norm", NULL, OPT_CHOICE, AT(norm), FOR("gpt"), "layer",
+              "rms: no mean and no bias (1e-6)"), .words = norms },
+    { OPT_ROW("positions", NULL, OPT_CHOICE, AT(positions), FOR("gpt"),
+              "learned", "a table, or queries and keys turned (base 10000)"),
+      .words = positions },
+    { OPT_ROW("ffn", NULL, OPT_CHOICE, AT(ffn), FOR("gpt"), "gelu",
+              "inside a block; swiglu: a gated unit without biases"),
+      .words = units },
+    { OPT_ROW("kv-heads", "N", OPT_COUNT, AT(kv_heads), FOR("gpt"), "",
+              "of keys and values; must divide heads (heads)") },
+    { OPT_ROW("tie", NULL, OPT_FLAG, AT(tie), FOR("gpt"), "",
+              "the output layer is the transposed embedding") },
+    { OPT_ROW("residual-dropout", "P", OPT_DECAY, AT(residual_dropout),
+              FOR("gpt"), "0", "of what blocks add, in place of --dropout") },
     { OPT_ROW("batch", "N", OPT_COUNT, AT(batch), ALL, "128",
               "rows of a step, all devices; linear: all rows"),
       .not_with = "batch-per-device" },

@@ -41,6 +41,10 @@ typedef struct settings {
     char image_room[64];  /* for image when it follows the data */
     const char *channels; /* of convolutions, "32,64"; checked by load */
     int64_t vocab, seq_len, d_model, heads, layers, d_ff;
+    int64_t norm, positions, ffn; /* of gpt: model.c has their words */
+    int64_t kv_heads;             /* 0: heads */
+    bool tie;
+    double residual_dropout;      /* 0: dropout's */
     int64_t batch;            /* 0: all rows, until the data is there */
     int64_t batch_per_device; /* 0: batch counts */
     int64_t steps;

@@ -32,21 +32,61 @@ static const char *block_name(char room[64], int64_t i, const char *layer)
     return room;
 }
 
-/* x + attention(norm(x)), then x + mlp(norm(x)): the pre-norm form.  Dropout is
- * where Vaswani et al. 2017 have it: on what is added, and on the embedding. */
-static ls_node *block(ls_node *x, int64_t i, bool causal, const settings *s)
+/* "LayerNorm_0", or that of the other norm. */
+static ls_node *norm(ls_node *x, int64_t i, int number, const settings *s)
+{
+    char part[32], name[64];
+
+    snprintf(part, sizeof part, "%s_%d", s->norm ? "RMSNorm" : "LayerNorm",
+             number);
+    block_name(name, i, part);
+    return s->norm ? ls_rms_norm(x, 1e-6, name) : ls_layer_norm(x, name);
+}
+
+static ls_node *attention(ls_node *x, int64_t i, bool causal,
+                          const settings *s)
 {
     char name[64];
-    ls_node *h;
 
-    h = ls_layer_norm(x, block_name(name, i, "LayerNorm_0"));
-    h = ls_self_attention(h, (int)s->heads, causal,
-                          block_name(name, i, "SelfAttention_0"));
-    x = ls_add(x, model_drop(h, s, block_name(name, i, "Dropout_0")));
-    h = ls_layer_norm(x, block_name(name, i, "LayerNorm_1"));
-    h = ls_gelu(ls_dense(h, s->d_ff, block_name(name, i, "Dense_0")));
-    h = ls_dense(h, s->d_model, block_name(name, i, "Dense_1"));
-    return ls_add(x, model_drop(h, s, block_name(name, i, "Dropout_1")));
+    return ls_grouped_attention(
+        x, (int)s->heads, (int)(s->kv_heads ? s->kv_heads : s->heads),
+        s->positions ? 10000 : 0, causal,
+        block_name(name, i, "SelfAttention_0"));
+}
+
+static ls_node *unit(ls_node *x, int64_t i, const settings *s)
+{
+    char name[64];
+
+    if (s->ffn) {
+        x = ls_swiglu(x, s->d_ff, block_name(name, i, "SwiGLU_0"));
+        return ls_dense_no_bias(x, s->d_model, block_name(name, i, "Dense_1"));
+    }
+    x = ls_gelu(ls_dense(x, s->d_ff, block_name(name, i, "Dense_0")));
+    return ls_dense(x, s->d_model, block_name(name, i, "Dense_1"));
+}
+
+/* Dropout on what is added. */
+static ls_node *drop_added(ls_node *x, int64_t i, const char *layer,
+                           const settings *s)
+{
+    settings own = *s;
+    char name[64];
+
+    if (s->residual_dropout > 0)
+        own.dropout = s->residual_dropout;
+    return model_drop(x, &own, block_name(name, i, layer));
+}
+
+/* x + attention(norm(x)), then x + unit(norm(x)): the pre-norm form.  Dropout
+ * is where Vaswani et al. 2017 have it: on what is added, and on the embedding. */
+static ls_node *block(ls_node *x, int64_t i, bool causal, const settings *s)
+{
+    ls_node *h = attention(norm(x, i, 0, s), i, causal, s);
+
+    x = ls_add(x, drop_added(h, i, "Dropout_0", s));
+    h = unit(norm(x, i, 1, s), i, s);
+    return ls_add(x, drop_added(h, i, "Dropout_1", s));
 }
 
 static void transformer(ls_graph *g, bool causal, const settings *s)
@@ -54,10 +94,15 @@ static void transformer(ls_graph *g, bool causal, const settings *s)
     ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, &s->seq_len);
     ls_node *x = ls_embed(tokens, s->vocab, s->d_model, "tok_emb");
 
-    x = model_drop(ls_position(x, "pos_emb"), s, "Dropout_0");
+    if (!s->positions)
+        x = ls_position(x, "pos_emb");
+    x = model_drop(x, s, "Dropout_0");
     for (int64_t i = 0; i < s->layers && x; i++)
         x = block(x, i, causal, s);
-    x = ls_dense_no_bias(ls_layer_norm(x, "ln_f"), s->vocab, "head");
+    x = s->norm ? ls_rms_norm(x, 1e-6, "ln_f") : ls_layer_norm(x, "ln_f");
+    if (s->tie)
+        ls_tie(g, "head.kernel", "tok_emb.embedding", true);
+    x = ls_dense_no_bias(x, s->vocab, "head");
     ls_output(g, x, "logits");
     ls_loss(g, ls_next_token_loss(x, tokens));
 }
@@ -128,7 +173,9 @@ const opt_model model_gpt = {
     .note = "The text is read byte by byte.  Each step takes random windows of "
             "seq-len\nbytes from its first nine tenths; the last tenth is held "
             "out for --eval-every.\nWith --eval-data all of --data is trained "
-            "on.  The model is lm's with a mask.",
+            "on.  The model is lm's with a mask; --norm rms\n--positions "
+            "rotary "
+            "--ffn swiglu --kv-heads N --tie make it one as Llama is.",
     .impl = &gpt,
     .own = own_gpt,
 };

@@ -34,12 +34,42 @@ LS_API ls_node *ls_position(ls_node *x, const char *name);
  * ones, "<name>.bias" zeros. */
 LS_API ls_node *ls_layer_norm(ls_node *x, const char *name);
 
+/* y = x / sqrt(mean(x^2) + epsilon) * scale over the last axis (Zhang and
+ * Sennrich 2019).  epsilon >= 0; Flax has 1e-6.  Parameter "<name>.scale" ones:
+ * nnx.RMSNorm. */
+LS_API ls_node *ls_rms_norm(ls_node *x, double epsilon, const char *name);
+
+/* Rotary positions (Su et al. 2021) of x (T,D) with D cut into heads of an even
+ * width d: element i < d/2 of each head and element i + d/2 are a pair (a,b),
+ * which position t turns by the angle w = t base^(-2i/d):
+ *
+ *     a' = a cos w - b sin w,   b' = b cos w + a sin w
+ *
+ * The base is above 0, as a rule 10000.  The pairs are halves, as in GPT-NeoX
+ * and Llama; angles are rounded to float as programs on PyTorch do.  LS_ESHAPE:
+ * heads do not divide D, or d is odd. */
+LS_API ls_node *ls_rotary(ls_node *x, int heads, double base);
+
+/* y = silu(x gate) (x up), silu(z) = z / (1 + e^-z): the gated unit of Shazeer
+ * 2020.  x (..,I) -> (..,n).  Parameters "<name>.gate.kernel" and
+ * "<name>.up.kernel" (I,n) lecun_normal. */
+LS_API ls_node *ls_swiglu(ls_node *x, int64_t n, const char *name);
+
 /* Multi-head attention of x (T,D) to itself, every position to every other (no
  * mask) or, with causal, to itself and earlier ones; no biases.
  * Parameters "<name>.query|key|value.kernel" (D,heads,D/heads) and
  * "<name>.out.kernel" (heads,D/heads,D). */
 LS_API ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
                                   const char *name);
+
+/* ls_self_attention whose keys and values have kv_heads heads, which must
+ * divide heads: heads / kv_heads query heads, one after the other, share one
+ * (Ainslie et al. 2023).  Where rotary_base is not 0, queries and keys go
+ * through ls_rotary.  Parameters "<name>.query.kernel" (D,heads,D/heads),
+ * "<name>.key|value.kernel" (D,kv_heads,D/heads) and "<name>.out.kernel". */
+LS_API ls_node *ls_grouped_attention(ls_node *x, int heads, int kv_heads,
+                                     double rotary_base, bool causal,
+                                     const char *name);
 
 /* ------ Sequences: x (T,I), T steps of a row ------ */
 
@@ -87,6 +117,24 @@ LS_API ls_node *ls_lstm_from(ls_node *x, int64_t n, ls_node *state,
 LS_API ls_node *ls_gru_from(ls_node *x, int64_t n, ls_node *state,
                             ls_node *lengths, ls_node **last,
                             const char *name);
+
+/* ------ Weights that layers share ------ */
+
+/* Let a layer that is built later use a weight that is there: its parameter
+ * `name` ("head.kernel") is parameter `with` ("tok_emb.embedding") then, of the
+ * same shape; or its transpose, (n,I), for the weights (I,n) of a dense layer:
+ * the table of an embedding as the output layer.  It is one parameter in files,
+ * hashes and counts, under the name `with`, and draws no random numbers of its
+ * own.  Its gradient is the sum over its layers, chunk of rows by chunk, in
+ * each from the layer that was built last to the one built first; a product
+ * adds to what is there chunk by chunk of its own order.  LS_ENOTFOUND: no
+ * layer has declared `with`; LS_EINVAL: `name` is there, or tied, already;
+ * LS_ENOMEM.  The builder of the layer fails with LS_ESHAPE where shapes
+ * differ, and a trainer or predictor with LS_EINVAL when no layer has declared
+ * `name` after all.  Without this call a name that stands there twice is an
+ * error. */
+LS_API int ls_tie(ls_graph *graph, const char *name, const char *with,
+                  bool transposed);
 
 /* ------ Images: x (H,W,C), channels last ------ */
 

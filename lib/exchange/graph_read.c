@@ -159,6 +159,35 @@ static int skip_requests(const reader *r)
     return 0;
 }
 
+/* Parameters of the node that are those of nodes before it. */
+static int read_tied(const reader *r, ls_node *n)
+{
+    const json_t *places = json_object_get(r->json, "tied"), *place;
+    const json_t *names = json_object_get(r->json, "parameters");
+    bool transposed = json_is_true(json_object_get(r->json, "transposed"));
+    ls_graph *g = r->graph;
+    size_t i;
+
+    if (places && !json_is_array(places))
+        return bad(r, "\"tied\" is no list");
+    json_array_foreach((json_t *)places, i, place) {
+        int64_t k = index_of(place, LS__MAX_PARAMS);
+        const char *name = k < 0 ? NULL
+                                 : json_string_value(
+                                       json_array_get(names, (size_t)k));
+        int *index;
+
+        if (name && !(name = ls__arena_text(&g->arena, name)))
+            return LS_ENOMEM;
+        if (name && !(index = ls__names_number(&g->param_names, name)))
+            return LS_ENOMEM;
+        if (!name || !*index)
+            return bad(r, "a tied parameter is not that of a node before it");
+        n->tie[k] = transposed && k == 0 ? -*index : *index;
+    }
+    return 0;
+}
+
 static int read_operator(const reader *r, const char *op_name, const char *name)
 {
     const ls__op *op = find_op(op_name);
@@ -173,7 +202,7 @@ static int read_operator(const reader *r, const char *op_name, const char *name)
         return status;
     if (!(n = ls__node_new(op, name, in[0], in[1], in[2])))
         return refused(r);
-    if ((status = read_attributes(r, n)) < 0)
+    if ((status = read_attributes(r, n)) < 0 || (status = read_tied(r, n)) < 0)
         return status;
     return ls__node_done(n) ? 0 : refused(r);
 }

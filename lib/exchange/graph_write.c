@@ -91,12 +91,35 @@ static json_t *parameters(const ls_node *n)
     return list;
 }
 
+static bool has_tied(const ls_node *n)
+{
+    bool has = false;
+
+    for (int k = 0; k < n->params; k++)
+        has |= n->tie[k] != 0;
+    return has;
+}
+
+/* Which of them are another node's: their places among these. */
+static json_t *tied(const ls_node *n)
+{
+    int64_t of[LS__MAX_PARAMS];
+    int count = 0;
+
+    for (int k = 0; k < n->params; k++)
+        if (n->tie[k])
+            of[count++] = k;
+    return integers(count, of);
+}
+
 /* What an operator's node has besides op, name and shape. */
 static bool put_operator(json_t *object, const ls_node *n, int64_t skipped)
 {
     return put(object, "inputs", inputs(n)) &&
            put(object, "attributes", attributes(n)) &&
            put(object, "parameters", parameters(n)) &&
+           (!has_tied(n) || put(object, "tied", tied(n))) &&
+           (!n->transposed || put(object, "transposed", json_true())) &&
            (!skipped || put(object, "skipped", json_integer(skipped)));
 }
 
@@ -122,14 +145,17 @@ static json_t *node(const ls_node *n, int64_t skipped)
 static int64_t skipped_before(const ls_graph *g, const ls_node *n,
                               int64_t *requests)
 {
-    int64_t first = *requests, skipped;
+    int64_t first = *requests, own = n->stream >= 0, skipped;
 
-    if (n->params)
-        first = g->params[n->param[0]]->request;
-    else if (n->stream >= 0)
+    if (n->stream >= 0)
         first = g->streams[n->stream]->request;
+    for (int k = n->params - 1; k >= 0; k--) /* tied ones take none */
+        if (!n->tie[k]) {
+            first = g->params[n->param[k]]->request;
+            own++;
+        }
     skipped = first - *requests;
-    *requests = first + n->params + (n->stream >= 0);
+    *requests = first + own;
     return skipped;
 }
 

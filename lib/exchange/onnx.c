@@ -251,7 +251,9 @@ int ls__onnx_write(const ls_graph *g, const float *const *values,
     int status = LS_ENOMEM;
 
     o.name = ls__arena_new(&o.arena, (size_t)g->node_count, sizeof *o.name);
-    if (o.name) {
+    o.there = ls__arena_new(&o.arena, (size_t)g->param_count + 1,
+                            sizeof *o.there);
+    if (o.name && o.there) {
         mark_needed(&o);
         status = put_graph(&o);
     }

@@ -21,6 +21,7 @@ typedef struct ls__onnx {
     const float *const *values;
     ls__arena arena;
     ls__proto out;     /* the GraphProto */
+    bool *there;       /* [parameter] it is among the constants */
     const char **name; /* [node] of its value; NULL: not needed */
     int fresh;         /* values that were given a name */
 } ls__onnx;

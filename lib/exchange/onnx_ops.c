@@ -52,6 +52,15 @@ static const char *shaped_as(ls__onnx *o, const char *x, const ls_node *n)
     return reshape(o, x, n->rank + 1, shape);
 }
 
+/* Is a parameter among the constants?  From now on it is. */
+static bool is_there(ls__onnx *o, int param)
+{
+    bool there = o->there[param];
+
+    o->there[param] = true;
+    return there;
+}
+
 /* Parameter k as it is, under another shape if one is given. */
 static const char *parameter(ls__onnx *o, const ls_node *n, int k,
                              const ls__extents *shape)
@@ -60,6 +69,8 @@ static const char *parameter(ls__onnx *o, const ls_node *n, int k,
     ls__extents own = {.rank = p->rank};
 
     memcpy(own.of, p->shape, sizeof p->shape);
+    if (is_there(o, n->param[k]))
+        return p->name;
     return ls__onnx_floats(o, p->name, shape ? *shape : own,
                            o->values[n->param[k]]);
 }
@@ -68,9 +79,13 @@ static const char *parameter(ls__onnx *o, const ls_node *n, int k,
 
 static const char *dense(ls__onnx *o, const ls_node *n)
 {
-    ls__extents matrix = {2, {ls__width(n->in[0]), ls__width(n)}};
-    const char *y = two(o, "MatMul", of_input(o, n, 0),
-                        parameter(o, n, 0, &matrix));
+    int64_t in = ls__width(n->in[0]), out = ls__width(n);
+    ls__extents matrix = {2, {in, out}}, turned = {2, {out, in}};
+    const char *w = parameter(o, n, 0, n->transposed ? &turned : &matrix), *y;
+
+    if (n->transposed)
+        w = transpose(o, w, 2, (const int64_t[]){1, 0});
+    y = two(o, "MatMul", of_input(o, n, 0), w);
 
     return n->bias ? two(o, "Add", y, parameter(o, n, 1, NULL)) : y;
 }
@@ -97,9 +112,11 @@ static const char *rotated_kernel(ls__onnx *o, const ls_node *n)
     int64_t taps = p->shape[0] * p->shape[1], in = p->shape[2];
     int64_t out = p->shape[3];
     ls__extents shape = {4, {out, in, p->shape[0], p->shape[1]}};
-    float *w = ls__arena_new(&o->arena, (size_t)p->size, sizeof *w);
+    float *w;
 
-    if (!w) {
+    if (is_there(o, n->param[0]))
+        return p->name;
+    if (!(w = ls__arena_new(&o->arena, (size_t)p->size, sizeof *w))) {
         o->out.failed = true;
         return "";
     }
@@ -204,6 +221,61 @@ static const char *group_norm(ls__onnx *o, const ls_node *n)
     return two(o, "Add", x, parameter(o, n, 1, NULL));
 }
 
+/* x scale / sqrt(mean(x^2) + epsilon) */
+static const char *rms_norm(ls__onnx *o, const ls_node *n)
+{
+    const char *x = of_input(o, n, 0), *r;
+    const int64_t axis = n->rank;
+    const char *in[] = {two(o, "Mul", x, x), ls__onnx_integers(o, 1, &axis)};
+
+    r = ls__onnx_call(o, "ReduceMean", 2, in, NULL);
+    r = two(o, "Add", r, equal_floats(o, 1, (float)n->by[0]));
+    r = ls__onnx_call(o, "Sqrt", 1, &r, NULL);
+    return two(o, "Mul", two(o, "Div", x, r), parameter(o, n, 0, NULL));
+}
+
+/* (T,1,D/heads): cosines, or sines with the first half's sign turned. */
+static const char *rotary_factors(ls__onnx *o, const ls_node *n, bool sines)
+{
+    int64_t t = n->shape[0], d = n->shape[1] / n->heads, h = d / 2;
+    const float *table = n->op->table(n, &o->arena);
+    float *f = ls__arena_new(&o->arena, (size_t)(t * d), sizeof *f);
+
+    o->out.failed |= !f || !table;
+    for (int64_t i = 0; f && table && i < t; i++)
+        for (int64_t j = 0; j < d; j++)
+            f[i * d + j] = table[i * d + j % h + (sines ? h : 0)] *
+                           (sines && j < h ? -1.0f : 1.0f);
+    return f ? ls__onnx_floats(o, NULL, (ls__extents){3, {t, 1, d}}, f) : "";
+}
+
+/* Elements from `from` to `to` of the last of four axes. */
+static const char *part_of(ls__onnx *o, const char *x, int64_t from, int64_t to)
+{
+    const int64_t axis = 3;
+    const char *in[] = {x, ls__onnx_integers(o, 1, &from),
+                        ls__onnx_integers(o, 1, &to),
+                        ls__onnx_integers(o, 1, &axis)};
+
+    return ls__onnx_call(o, "Slice", 4, in, NULL);
+}
+
+/* x cosines + (second half, first half) sines */
+static const char *rotary(ls__onnx *o, const ls_node *n)
+{
+    int64_t d = n->shape[1] / n->heads;
+    const char *x = reshape(o, of_input(o, n, 0), 4,
+                            (int64_t[]){0, n->shape[0], n->heads, d});
+    const char *in[] = {part_of(o, x, d / 2, d), part_of(o, x, 0, d / 2)}, *y;
+    ls__proto list = {0};
+
+    ls__onnx_attribute_int(&list, "axis", 3);
+    y = two(o, "Mul", ls__onnx_call(o, "Concat", 2, in, &list),
+            rotary_factors(o, n, true));
+    x = two(o, "Mul", x, rotary_factors(o, n, false));
+    return shaped_as(o, two(o, "Add", x, y), n);
+}
+
 /* ------ attention ------ */
 
 /* (rows,T,D) as (rows,heads,T,D/heads), or with the last two exchanged. */
@@ -212,7 +284,7 @@ static const char *heads(ls__onnx *o, const ls_node *n, int k, bool exchanged)
     const int64_t plain[] = {0, 2, 1, 3}, other[] = {0, 2, 3, 1};
     int64_t t = n->shape[0], d = n->shape[1] / n->heads;
     const char *x = reshape(o, of_input(o, n, k), 4,
-                            (int64_t[]){0, t, n->heads, d});
+                            (int64_t[]){0, t, n->in[k]->shape[1] / d, d});
 
     return transpose(o, x, 4, exchanged ? other : plain);
 }
@@ -229,12 +301,29 @@ static const char *causal_mask(ls__onnx *o, int64_t t)
     return mask ? ls__onnx_floats(o, NULL, (ls__extents){2, {t, t}}, mask) : "";
 }
 
+/* Keys or values: each head is there once for every query head of its group. */
+static const char *shared_heads(ls__onnx *o, const ls_node *n, int k,
+                                bool exchanged)
+{
+    int64_t t = n->shape[0], d = n->shape[1] / n->heads;
+    int64_t of = n->in[k]->shape[1] / d, each = n->heads / of;
+    int64_t a = exchanged ? d : t, b = exchanged ? t : d;
+    const char *x = heads(o, n, k, exchanged);
+    const int64_t to[] = {1, of, each, a, b};
+
+    if (each == 1)
+        return x;
+    x = reshape(o, x, 5, (int64_t[]){0, of, 1, a, b});
+    x = two(o, "Expand", x, ls__onnx_integers(o, 5, to));
+    return reshape(o, x, 4, (int64_t[]){0, n->heads, a, b});
+}
+
 static const char *attention(ls__onnx *o, const ls_node *n)
 {
     const int64_t plain[] = {0, 2, 1, 3};
     float d = (float)(n->shape[1] / n->heads);
     const char *p = two(o, "MatMul", heads(o, n, 0, false),
-                        heads(o, n, 1, true));
+                        shared_heads(o, n, 1, true));
     ls__proto list = {0};
 
     p = two(o, "Mul", p, equal_floats(o, 1, 1 / __builtin_sqrtf(d)));
@@ -242,7 +331,7 @@ static const char *attention(ls__onnx *o, const ls_node *n)
         p = two(o, "Add", p, causal_mask(o, n->shape[0]));
     ls__onnx_attribute_int(&list, "axis", 3);
     p = ls__onnx_call(o, "Softmax", 1, &p, &list);
-    p = two(o, "MatMul", p, heads(o, n, 2, false));
+    p = two(o, "MatMul", p, shared_heads(o, n, 2, false));
     return shaped_as(o, transpose(o, p, 4, plain), n);
 }
 
@@ -484,6 +573,8 @@ static const struct {
     {"position", NULL, position},
     {"layer_norm", NULL, layer_norm},
     {"group_norm", NULL, group_norm},
+    {"rms_norm", NULL, rms_norm},
+    {"rotary", NULL, rotary},
     {"attention", NULL, attention},
     {"gelu", NULL, gelu},
     {"flatten", NULL, flatten},

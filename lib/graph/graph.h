@@ -50,12 +50,14 @@ struct ls_node {
     ls__extents kernel;            /* dense: shape of its weights */
     int64_t heads;                 /* attention */
     bool causal;                   /* attention */
+    bool transposed;               /* dense: its weights are (out,in) */
     double rate;                   /* dropout */
     bool ends;                     /* recurrent: the state after the last step
                                       stands behind the values */
     ls__window window;             /* convolution, pooling */
     int64_t groups;                /* group norm */
-    double by[2];                  /* elementwise: the term's constants */
+    double by[2];                  /* elementwise: the term's constants; rms
+                                      norm: epsilon; rotary: the base */
     int64_t axis;                  /* slice, concat: along it; sum, max: from
                                       it on */
     int64_t axes;                  /* sum, max: how many */
@@ -63,6 +65,9 @@ struct ls_node {
     int64_t count;                 /* slice: elements; one-hot: width */
     ls__extents extents;           /* reshape, broadcast: the shape asked for;
                                       transpose: the axes in their new order */
+
+    int tie[LS__MAX_PARAMS];       /* param[k] is another node's too: its index
+                                      + 1, negative for its transpose; or 0 */
 
     bool residual;                 /* plan: in[1] is added to a product's y */
     ls__activation activation;     /* plan: a product's y goes through it */
@@ -73,6 +78,8 @@ struct ls_node {
     const ls_own_op *own;          /* a user's operator or loss; else NULL */
     const ls__formula *formula;    /* plan: a chain of elementwise operators in
                                       one; else NULL */
+    const float *table;            /* plan: constants of the operator's, or
+                                      NULL */
 };
 
 /* A parameter as its operator declared it. */
@@ -110,7 +117,10 @@ struct ls_graph {
     int param_count, param_capacity;
     ls__stream **streams; /* likewise */
     int stream_count, stream_capacity;
-    ls__names param_names;   /* 1: is there */
+    ls__names param_names;   /* its index + 1 */
+    ls__names ties;          /* ls_tie: with which index + 1, negative for its
+                                transpose */
+    int open_ties;           /* whose name no layer has declared yet */
     ls__names param_scopes;  /* how many parameters a scope has */
     ls__names stream_scopes; /* how many streams */
     int requests; /* of keys, for parameters and streams: nnx counts them */
@@ -147,6 +157,11 @@ ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,
                    int64_t fan_in, int64_t fan_out, int rank,
                    const int64_t *shape);
 
+/* Parameter `name` of a graph, to be declared, is parameter `with`: see ls_tie.
+ * */
+int ls__graph_tie(ls_graph *graph, const char *name, const char *with,
+                  bool transposed);
+
 /* Declare a stream of random numbers: its number, or a status. */
 int ls__graph_stream(ls_graph *graph, const char *scope);
 
@@ -169,8 +184,9 @@ ls_node *ls__graph_null(ls_graph *graph, const char *function,
 /* Make the current message the graph's error if it is the first; NULL. */
 ls_node *ls__graph_failed(ls_graph *graph, int status);
 
-/* Finish a node whose attributes are set: its operator checks them and finds the
- * shape, then declares parameters and streams.  Hands the node out, or NULL. */
+/* Finish a node whose attributes are set: its operator checks them and finds
+ * the shape, then declares parameters and streams.  Hands the node out, or
+ * NULL. */
 ls_node *ls__node_done(ls_node *node);
 
 #endif

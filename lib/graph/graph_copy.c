@@ -64,7 +64,7 @@ static bool copy_params(ls_graph *to, const ls_graph *g)
         if (!ls__names_number(&to->param_names, p->name) ||
             !ls__names_number(&to->param_scopes, p->scope))
             return false;
-        *ls__names_number(&to->param_names, p->name) = 1;
+        *ls__names_number(&to->param_names, p->name) = i + 1;
         ++*ls__names_number(&to->param_scopes, p->scope);
         to->params[i] = p;
     }

@@ -57,6 +57,7 @@ struct ls__op {
     int inputs;
     bool is_loss;
     bool is_product; /* a matrix product with its epilogue: the plan folds */
+    bool may_transpose; /* its first parameter may be another's transpose */
     bool is_view;    /* y is x under another shape: the plan may share memory */
     /* Bit k: the gradient of input k is dy itself; the executor sees to it. */
     unsigned passes;
@@ -76,6 +77,9 @@ struct ls__op {
     /* Declare parameters and streams, all from inputs, shape and attributes.
      * The node, or NULL; a NULL function: there are none. */
     ls_node *(*declare)(ls_node *node);
+    /* Constants that it needs, in the arena; NULL: no memory.  A NULL function:
+     * it needs none. */
+    const float *(*table)(const ls_node *node, ls__arena *arena);
     /* Floats a row kept from forward to backward; NULL: none. */
     int64_t (*stash)(const ls_node *node);
     /* Floats of scratch a call on `rows` rows needs; NULL: none. */

@@ -52,7 +52,8 @@
     .term_value = term_value, .term_grad = term_grad, \
     .column_sum = column_sum, .square_sum = square_sum, \
     .first_nonfinite = first_nonfinite, .layer_norm = layer_norm, \
-    .layer_norm_grad = layer_norm_grad, .softmax = softmax, \
+    .layer_norm_grad = layer_norm_grad, .rms_norm = rms_norm, \
+    .rms_norm_grad = rms_norm_grad, .turn = turn, .softmax = softmax, \
     .softmax_grad = softmax_grad, .log_softmax = log_softmax, \
     .log_softmax_grad = log_softmax_grad, .row_sum = row_sum, \
     .cross_entropy = cross_entropy, \

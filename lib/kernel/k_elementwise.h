@@ -225,4 +225,28 @@ static int64_t first_nonfinite(int64_t n, const float *x)
     return n;
 }
 
+/* Pairs (a,b) turned by angles whose cosines and sines stand there, backwards
+ * with sign -1: ya = a c - sign b s, yb = b c + sign a s (+ adda, addb, may be
+ * NULL).  y may be the pairs or what is added. */
+static void turn(int64_t n, const float *a, const float *b, const float *c,
+                 const float *s, float sign, const float *adda,
+                 const float *addb, float *ya, float *yb)
+{
+    v16 by = v16_set(sign);
+
+    for (int64_t j = 0; j < n; j += 16) {
+        v16 x = take(a + j, n - j), y = take(b + j, n - j);
+        v16 cos = take(c + j, n - j), sin = v16_mul(by, take(s + j, n - j));
+        v16 left = v16_sub(v16_mul(x, cos), v16_mul(y, sin));
+        v16 right = v16_add(v16_mul(y, cos), v16_mul(x, sin));
+
+        if (adda) {
+            left = v16_add(left, take(adda + j, n - j));
+            right = v16_add(right, take(addb + j, n - j));
+        }
+        put(ya + j, left, n - j);
+        put(yb + j, right, n - j);
+    }
+}
+
 #endif

@@ -156,4 +156,90 @@ static void layer_norm_grad(int64_t rows, int64_t n, const float *x,
                  addend ? addend + r * n : NULL, dx + r * n);
 }
 
+/* ------ without a mean: rms norm ------ */
+
+/* y = x (r scale), r = 1 / sqrt(E[x^2] + epsilon), which stats keeps;
+ * dx = r (d - xh mean(d xh)), xh = x r, d = dy scale; dscale = sum of dy xh. */
+static void rms_norm(int64_t rows, int64_t n, float epsilon, const float *x,
+                     const float *gain, float *y, float *stats)
+{
+    for (int64_t row = 0; row < rows; row++, x += n, y += n, stats++) {
+        float mean, square;
+        v16 r;
+
+        row_moments(n, x, &mean, &square);
+        *stats = 1.0f / __builtin_sqrtf(square + epsilon);
+        r = v16_set(*stats);
+        for (int64_t j = 0; j < n; j += 16)
+            put(y + j, v16_mul(take(x + j, n - j),
+                               v16_mul(r, take(gain + j, n - j))), n - j);
+    }
+}
+
+SIMD float rms_mean(int64_t n, const float *x, v16 r, const float *gain,
+                    const float *dy)
+{
+    float q = 0;
+
+    for (int64_t i = 0, end; i < n; i = end) {
+        v16 dot = v16_zero();
+
+        end = block_end(i, n);
+        for (int64_t j = i; j < end; j += 16)
+            dot = v16_fma(v16_mul(take(dy + j, end - j),
+                                  take(gain + j, end - j)),
+                          v16_mul(take(x + j, end - j), r), dot);
+        q += v16_sum(dot);
+    }
+    return q * (1.0f / (float)n);
+}
+
+SIMD void rms_row_grad(int64_t n, const float *x, float stat, const float *gain,
+                       const float *dy, const float *addend, float *dx)
+{
+    v16 r = v16_set(stat), mean = v16_set(-rms_mean(n, x, r, gain, dy));
+
+    for (int64_t j = 0; j < n; j += 16) {
+        v16 d = v16_mul(take(dy + j, n - j), take(gain + j, n - j));
+
+        d = v16_mul(r, v16_fma(mean, v16_mul(take(x + j, n - j), r), d));
+        if (addend)
+            d = v16_add(d, take(addend + j, n - j));
+        put(dx + j, d, n - j);
+    }
+}
+
+/* dgain[0..16) (+)= the sum over at most 256 rows. */
+SIMD void rms_columns(int64_t rows, int64_t n, const float *x,
+                      const float *stats, const float *dy, bool add_to,
+                      float *dgain, int64_t left)
+{
+    v16 gain = v16_zero();
+
+    for (int64_t row = 0; row < rows; row++)
+        gain = v16_fma(take(dy + row * n, left),
+                       v16_mul(take(x + row * n, left), v16_set(stats[row])),
+                       gain);
+    if (add_to)
+        gain = v16_add(take(dgain, left), gain);
+    put(dgain, gain, left);
+}
+
+static void rms_norm_grad(int64_t rows, int64_t n, const float *x,
+                          const float *stats, const float *gain,
+                          const float *dy, const float *addend, float *dx,
+                          bool add_to, float *dgain)
+{
+    for (int64_t r = 0; r < rows; r += LS__CHUNK, add_to = true) {
+        int64_t m = rows - r < LS__CHUNK ? rows - r : LS__CHUNK;
+
+        for (int64_t j = 0; j < n; j += 16)
+            rms_columns(m, n, x + r * n + j, stats + r, dy + r * n + j, add_to,
+                        dgain + j, n - j);
+    }
+    for (int64_t r = 0; dx && r < rows; r++) /* last: dx may be dy */
+        rms_row_grad(n, x + r * n, stats[r], gain, dy + r * n,
+                     addend ? addend + r * n : NULL, dx + r * n);
+}
+
 #endif

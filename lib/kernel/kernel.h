@@ -113,6 +113,19 @@ typedef struct ls__kernel_table {
                             const float *dy, const float *addend, float *dx,
                             bool add, float *dscale, float *dbias);
 
+    /* The same without a mean; stats keeps 1/root a row. */
+    void (*rms_norm)(int64_t rows, int64_t n, float epsilon, const float *x,
+                     const float *scale, float *y, float *stats);
+    void (*rms_norm_grad)(int64_t rows, int64_t n, const float *x,
+                          const float *stats, const float *scale,
+                          const float *dy, const float *addend, float *dx,
+                          bool add, float *dscale);
+    /* k_elementwise.h: n pairs (a,b) turned by their angles, backwards with
+     * sign -1. */
+    void (*turn)(int64_t n, const float *a, const float *b, const float *cos,
+                 const float *sin, float sign, const float *add_a,
+                 const float *add_b, float *ya, float *yb);
+
     /* k_softmax.h: rows of `stride`, the first n entries each. */
     void (*softmax)(int64_t rows, int64_t n, int64_t stride, float *x);
     /* ds = p (dp - sum(dp p)), in place of dp. */

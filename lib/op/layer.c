@@ -14,24 +14,56 @@ static ls_node *projection(ls_node *x, int64_t n, const char *name,
                 : ls__graph_failed(x->graph, LS_ENOMEM);
 }
 
-ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
-                           const char *name)
+static ls_node *attention_failed(ls_node *x, const char *name, int heads,
+                                 int kv_heads)
+{
+    if (heads < 1 || ls__width(x) % heads)
+        ls__fail(LS_ESHAPE, "attention \"%s\": width %lld does not divide "
+                 "into %d heads", name, (long long)ls__width(x), heads);
+    else
+        ls__fail(LS_ESHAPE, "attention \"%s\": %d heads cannot share %d heads "
+                 "of keys and values", name, heads, kv_heads);
+    return ls__graph_failed(x->graph, LS_ESHAPE);
+}
+
+ls_node *ls_grouped_attention(ls_node *x, int heads, int kv_heads,
+                              double rotary_base, bool causal,
+                              const char *name)
 {
     int64_t d = x ? ls__width(x) : 0, h = heads, dh = h > 0 ? d / h : 0;
-    ls__extents in = {3, {d, h, dh}}, out = {3, {h, dh, d}};
+    ls__extents in = {3, {d, h, dh}}, out = {3, {h, dh, d}}, kv = in;
     ls_node *q, *k, *v, *y;
 
     if (!x || x->graph->status)
         return NULL;
     name = name ? name : "";
-    if (heads < 1 || d % heads) {
-        ls__fail(LS_ESHAPE, "attention \"%s\": width %lld does not divide "
-                 "into %d heads", name, (long long)d, heads);
-        return ls__graph_failed(x->graph, LS_ESHAPE);
-    }
+    if (heads < 1 || d % heads || kv_heads < 1 || heads % kv_heads)
+        return attention_failed(x, name, heads, kv_heads);
+    kv.of[1] = kv_heads;
     q = projection(x, d, name, "query", in);
-    k = projection(x, d, name, "key", in);
-    v = projection(x, d, name, "value", in);
+    k = projection(x, kv_heads * dh, name, "key", kv);
+    v = projection(x, kv_heads * dh, name, "value", kv);
+    if (rotary_base != 0) {
+        q = ls_rotary(q, heads, rotary_base);
+        k = ls_rotary(k, kv_heads, rotary_base);
+    }
     y = ls__attention(q, k, v, heads, causal, name);
     return projection(y, d, name, "out", out);
+}
+
+ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
+                           const char *name)
+{
+    return ls_grouped_attention(x, heads, heads, 0, causal, name);
+}
+
+ls_node *ls_swiglu(ls_node *x, int64_t n, const char *name)
+{
+    ls__extents matrix = {2, {x ? ls__width(x) : 0, n}};
+    ls_node *gate, *up;
+
+    name = name ? name : "";
+    gate = projection(x, n, name, "gate", matrix);
+    up = projection(x, n, name, "up", matrix);
+    return ls_mul(ls_silu(gate), up);
 }

@@ -12,7 +12,8 @@ ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
 /* Declare "scale" and "bias", one each for the last axis: what norms learn. */
 ls_node *ls__declare_scale_bias(ls_node *n);
 
-/* Attention of q to k and v, all (T,D); D is cut into heads. */
+/* Attention of q (T,D) to k and v, D being cut into heads; k and v may have
+ * fewer of the same width. */
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
                        bool causal, const char *name);
 

@@ -1,8 +1,12 @@
-/* Attention of q to k and v, all (T,D), head by head on columns h D/H of them.
+/* Attention of q (T,D) to k and v, head by head on columns h D/H of them.  k
+ * and v may have fewer heads, each then for as many of q's one after the other.
  *
  *     S = q k^T / sqrt(D/H),  P = softmax(S),  y = P v
  *     dv = P^T dy,  dP = dy v^T,  dS = P (dP - sum(dP P)) / sqrt(D/H)
  *     dq = dS k,  dk = dS^T q
+ *
+ * Of heads that share one of k and v, dk and dv are added in rising order, what
+ * was there last.
  *
  * P of every row and head is kept for backward.  With a causal mask position t
  * sees 0 .. t: the softmax runs over t + 1 entries, the others are zeros. */
@@ -15,14 +19,37 @@
 /* The sizes of one head's problem. */
 typedef struct head {
     int64_t t, d, row; /* positions, D/H, D */
+    int64_t kv_row;    /* width of k and v */
+    int64_t each;      /* heads of q for one of k */
     float scale;       /* 1 / sqrt(D/H) */
 } head;
 
 static head head_of(const ls_node *n)
 {
     int64_t t = n->shape[0], row = n->shape[1], d = row / n->heads;
+    int64_t kv_row = n->in[1]->shape[1];
 
-    return (head){t, d, row, 1.0f / __builtin_sqrtf((float)d)};
+    return (head){t, d, row, kv_row, row / kv_row,
+                  1.0f / __builtin_sqrtf((float)d)};
+}
+
+/* The place of head k of row i in q, and in k and v. */
+static int64_t q_at(head h, int64_t i, int64_t k)
+{
+    return i * h.t * h.row + k * h.d;
+}
+
+static int64_t kv_at(head h, int64_t i, int64_t k)
+{
+    return i * h.t * h.kv_row + k / h.each * h.d;
+}
+
+/* Are k and v as wide as some of q's heads, of which each serves as many? */
+static bool divides(const ls_node *n)
+{
+    int64_t d = n->in[0]->shape[1] / n->heads, kv = n->in[1]->shape[1];
+
+    return kv % d == 0 && n->heads % (kv / d) == 0;
 }
 
 static int attention_shape(ls_node *n)
@@ -34,9 +61,10 @@ static int attention_shape(ls_node *n)
         if (ls__want(n, k, LS_F32, 2) < 0)
             return LS_ESHAPE;
         if (n->in[k]->rank != 2 || n->in[k]->shape[0] != q->shape[0] ||
-            n->in[k]->shape[1] != q->shape[1])
+            (k == 2 && n->in[2]->shape[1] != n->in[1]->shape[1]))
             return ls__fail(LS_ESHAPE, "attention \"%s\": %s and %s; both "
-                            "must be the same (T,D)", n->name,
+                            "must be the same (T,D), but for heads that keys "
+                            "and values may share", n->name,
                             ls__shape_text(left, q->rank, q->shape),
                             ls__shape_text(right, n->in[k]->rank,
                                            n->in[k]->shape));
@@ -45,6 +73,12 @@ static int attention_shape(ls_node *n)
         return ls__fail(LS_ESHAPE, "attention \"%s\": width %lld does not "
                         "divide into %lld heads", n->name,
                         (long long)q->shape[1], (long long)n->heads);
+    if (!divides(n))
+        return ls__fail(LS_ESHAPE, "attention \"%s\": keys of width %lld are "
+                        "no heads of %lld that %lld heads could share", n->name,
+                        (long long)n->in[1]->shape[1],
+                        (long long)(q->shape[1] / n->heads),
+                        (long long)n->heads);
     return ls__node_set_shape(n, LS_F32, 2, q->shape);
 }
 
@@ -61,7 +95,7 @@ static int64_t attention_scratch(const ls_node *n, int64_t rows,
     int64_t values = backend->products->scratch(h.t, h.d);
 
     (void)rows;
-    return h.t * h.t + 16 + (scores > values ? scores : values);
+    return h.t * h.t + h.t * h.d + 32 + (scores > values ? scores : values);
 }
 
 /* Scores and mix, both for all of (T,T): what is masked is computed too. */
@@ -70,26 +104,28 @@ static double attention_flops(const ls_node *n)
     return 4.0 * (double)n->size * (double)n->shape[0];
 }
 
-/* (T,T) = scale a b^T for two columns of heads */
+/* (T,T) = scale a b^T for two columns of heads, of q's kind and of k's */
 static void scores(const ls__run *r, head h, float by, const float *a,
                    const float *b, float *out, float *scratch)
 {
     ls__product g = {.m = h.t, .n = h.t, .k = h.d, .a = a, .a_row = h.row,
-                     .a_col = 1, .b = b, .b_row = 1, .b_col = h.row, .c = out,
-                     .c_row = h.t, .scale = by};
+                     .a_col = 1, .b = b, .b_row = 1, .b_col = h.kv_row,
+                     .c = out, .c_row = h.t, .scale = by};
 
     ls__multiply(r->backend, &g, scratch);
 }
 
-/* (T,D/H) = scale p b, or p^T b, (+ addend), into a column of heads */
+/* (T,D/H) = scale p b (+ addend), b of k's kind, into a column of q's kind; or,
+ * transposed, scale p^T b, b of q's kind, into vectors out_row apart */
 static void mix(const ls__run *r, head h, float by, const float *p,
                 bool transposed, const float *b, const float *addend,
-                float *out, float *scratch)
+                float *out, int64_t out_row, float *scratch)
 {
     ls__product g = {.m = h.t, .n = h.d, .k = h.t, .a = p,
                      .a_row = transposed ? 1 : h.t,
-                     .a_col = transposed ? h.t : 1, .b = b, .b_row = h.row,
-                     .b_col = 1, .c = out, .c_row = h.row, .scale = by,
+                     .a_col = transposed ? h.t : 1, .b = b,
+                     .b_row = transposed ? h.row : h.kv_row,
+                     .b_col = 1, .c = out, .c_row = out_row, .scale = by,
                      .add = addend};
 
     ls__multiply(r->backend, &g, scratch);
@@ -115,13 +151,13 @@ static void attention_fwd(const ls__run *r)
 
     for (int64_t i = 0; i < r->rows; i++)
         for (int64_t k = 0; k < r->node->heads; k++, p += h.t * h.t) {
-            int64_t at = i * r->node->size + k * h.d;
+            int64_t at = q_at(h, i, k), kv = kv_at(h, i, k);
 
             scores(r, h, h.scale, (const float *)r->x[0] + at,
-                   (const float *)r->x[1] + at, p, r->scratch);
+                   (const float *)r->x[1] + kv, p, r->scratch);
             visible_softmax(r, h, p);
-            mix(r, h, 1, p, false, (const float *)r->x[2] + at, NULL,
-                r->y + at, r->scratch);
+            mix(r, h, 1, p, false, (const float *)r->x[2] + kv, NULL,
+                r->y + at, h.row, r->scratch);
         }
 }
 
@@ -130,23 +166,53 @@ static const float *at_or_null(const float *p, int64_t at)
     return p ? p + at : NULL;
 }
 
-/* The gradients of one head, `at` being its place in q, k, v and dy. */
-static void head_bwd(const ls__run *r, head h, const float *p, int64_t at)
+/* A column of k's kind: to += more, (T,D/H) close together or h.kv_row apart.
+ * */
+static void add_column(const ls__run *r, head h, const float *more,
+                       int64_t row, float *to)
+{
+    for (int64_t t = 0; t < h.t; t++, to += h.kv_row, more += row)
+        r->kernels->add(h.d, more, to, to);
+}
+
+/* Gradient `k` of keys or values, p^T b, of head `number`: the first of those
+ * that share one writes, others add, and with the last comes the addend. */
+static void shared_grad(const ls__run *r, head h, int k, int64_t number,
+                        float by, const float *p, const float *b, int64_t kv,
+                        float *scratch)
+{
+    float *dx = r->dx[k] + kv, *later = scratch;
+    const float *addend = at_or_null(r->addend[k], kv);
+
+    scratch += (h.t * h.d + 15) / 16 * 16;
+    if (number % h.each == 0) {
+        mix(r, h, by, p, true, b, h.each == 1 ? addend : NULL, dx, h.kv_row,
+            scratch);
+    } else {
+        mix(r, h, by, p, true, b, NULL, later, h.d, scratch);
+        add_column(r, h, later, h.d, dx);
+    }
+    if (h.each > 1 && addend && (number + 1) % h.each == 0)
+        add_column(r, h, addend, h.kv_row, dx);
+}
+
+/* The gradients of one head of row i. */
+static void head_bwd(const ls__run *r, head h, const float *p, int64_t i,
+                     int64_t number)
 {
     const float *q = r->x[0], *k = r->x[1], *v = r->x[2];
+    int64_t at = q_at(h, i, number), kv = kv_at(h, i, number);
     float *ds = r->scratch, *scratch = ds + (h.t * h.t + 15) / 16 * 16;
 
     if (r->dx[2])
-        mix(r, h, 1, p, true, r->dy + at, at_or_null(r->addend[2], at),
-            r->dx[2] + at, scratch);
-    scores(r, h, 1, r->dy + at, v + at, ds, scratch);
+        shared_grad(r, h, 2, number, 1, p, r->dy + at, kv, scratch);
+    scores(r, h, 1, r->dy + at, v + kv, ds, scratch);
     r->kernels->softmax_grad(h.t, h.t, h.t, p, ds);
     if (r->dx[0])
-        mix(r, h, h.scale, ds, false, k + at, at_or_null(r->addend[0], at),
-            r->dx[0] + at, scratch);
+        mix(r, h, h.scale, ds, false, k + kv, at_or_null(r->addend[0], at),
+            r->dx[0] + at, h.row, scratch);
     if (r->dx[1])
-        mix(r, h, h.scale, ds, true, q + at, at_or_null(r->addend[1], at),
-            r->dx[1] + at, scratch);
+        shared_grad(r, h, 1, number, h.scale, ds, q + at, kv, scratch);
 }
 
 static void attention_bwd(const ls__run *r)
@@ -156,7 +222,7 @@ static void attention_bwd(const ls__run *r)
 
     for (int64_t i = 0; i < r->rows; i++)
         for (int64_t k = 0; k < r->node->heads; k++, p += h.t * h.t)
-            head_bwd(r, h, p, i * r->node->size + k * h.d);
+            head_bwd(r, h, p, i, k);
 }
 
 static const ls__attribute attributes[] = {

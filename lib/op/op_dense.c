@@ -3,6 +3,9 @@
  *     dw = x^T d,  dbias = column sums of d,  dx = d w^T,
  *     d = dy activation'(x w + bias)
  *
+ * The weights may be another layer's, and then transposed: w (out,in), dw =
+ * d^T x.
+ *
  * Activation and residual come from the plan, which folds a following
  * activation or add into the product's epilogue; so does slope_of_x, the slope
  * of the activation of whoever made x, kept by its forward.  In dw, K runs over
@@ -62,7 +65,8 @@ static int64_t dense_scratch(const ls_node *n, int64_t rows,
     int64_t in = ls__width(n->in[0]), out = ls__width(n);
     const ls__products *of = backend->products;
     int64_t deep = rows * ls__vectors(n); /* K of dw, in pieces */
-    int64_t most = of->scratch(deep < LS__DEEP ? deep : LS__DEEP, out);
+    int64_t most = of->scratch(deep < LS__DEEP ? deep : LS__DEEP,
+                               n->transposed ? in : out);
     int64_t forward = of->scratch(in, out), dx = of->scratch(out, in);
 
     most = most > forward ? most : forward;
@@ -91,19 +95,22 @@ static ls__product product(int64_t m, int64_t n, int64_t k, bool a_transposed,
 static ls__product of_y(const ls_node *n, int64_t rows)
 {
     return product(rows * ls__vectors(n), ls__width(n), ls__width(n->in[0]),
-                   false, false);
+                   false, n->transposed);
 }
 
+/* Of weights (out,in): d^T x. */
 static ls__product of_weights(const ls_node *n, int64_t rows)
 {
-    return product(ls__width(n->in[0]), ls__width(n), rows * ls__vectors(n),
-                   true, false);
+    int64_t in = ls__width(n->in[0]), out = ls__width(n);
+
+    return product(n->transposed ? out : in, n->transposed ? in : out,
+                   rows * ls__vectors(n), true, false);
 }
 
 static ls__product of_x(const ls_node *n, int64_t rows)
 {
     return product(rows * ls__vectors(n), ls__width(n->in[0]), ls__width(n),
-                   false, true);
+                   false, !n->transposed);
 }
 
 static int dense_prepare(const ls_node *n, int64_t rows, bool with_dx,
@@ -146,8 +153,8 @@ static void weights_grad(const ls__run *r, const float *d, float *scratch)
 {
     ls__product g = of_weights(r->node, r->rows);
 
-    g.a = r->x[0];
-    g.b = d;
+    g.a = r->node->transposed ? d : r->x[0];
+    g.b = r->node->transposed ? r->x[0] : d;
     g.prepared = r->prepared[LS__OF_WEIGHTS];
     g.c = r->dparam[0];
     g.accumulate = r->add;
@@ -199,7 +206,8 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_dense = {
-    .name = "dense", .inputs = 1, .is_product = true, .leaves_params = true, .passes = 2, .reads = 1,
+    .name = "dense", .inputs = 1, .is_product = true, .may_transpose = true,
+    .leaves_params = true, .passes = 2, .reads = 1,
     .attributes = attributes, .shape = dense_shape, .declare = dense_declare,
     .stash = dense_stash, .scratch = dense_scratch,
     .flops = dense_flops, .prepare = dense_prepare,

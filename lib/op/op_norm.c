@@ -1,4 +1,5 @@
-/* Layer normalisation; the formulas stand in kernel/k_norm.h. */
+/* Layer normalisation, and that by the root of the mean square; the formulas
+ * stand in kernel/k_norm.h. */
 #include "op/layer.h"
 #include "op/op_table.h"
 
@@ -47,4 +48,54 @@ ls_node *ls_layer_norm(ls_node *x, const char *name)
 {
     return ls__node_done(
         ls__node_new(&ls__op_layer_norm, name, x, NULL, NULL));
+}
+
+/* ------ rms norm ------ */
+
+static int rms_shape(ls_node *n)
+{
+    if (!(n->by[0] >= 0 && n->by[0] < __builtin_inf()))
+        return ls__fail(LS_EINVAL, "rms_norm \"%s\": epsilon %g is not 0 or "
+                        "above", n->name, n->by[0]);
+    return norm_shape(n);
+}
+
+static ls_node *rms_declare(ls_node *n)
+{
+    int64_t c = ls__width(n);
+
+    return ls__node_param(n, "scale", LS__INIT_ONES, c, c, 1, &c);
+}
+
+static void rms_fwd(const ls__run *r)
+{
+    r->kernels->rms_norm(r->rows * ls__vectors(r->node), ls__width(r->node),
+                         (float)r->node->by[0], r->x[0], r->param[0], r->y,
+                         r->stash);
+}
+
+static void rms_bwd(const ls__run *r)
+{
+    r->kernels->rms_norm_grad(r->rows * ls__vectors(r->node),
+                              ls__width(r->node), r->x[0], r->stash,
+                              r->param[0], r->dy, r->addend[0], r->dx[0],
+                              r->add, r->dparam[0]);
+}
+
+static const ls__attribute rms_attributes[] = {
+    LS__FIELD("epsilon", LS__NUMBER, by), {0}};
+
+const ls__op ls__op_rms_norm = {
+    .name = "rms_norm", .inputs = 1, .reads = 1, .dx_over_addend = true,
+    .dx_over_dy = true, .attributes = rms_attributes, .shape = rms_shape,
+    .declare = rms_declare, .stash = ls__vectors, .forward = rms_fwd,
+    .backward = rms_bwd};
+
+ls_node *ls_rms_norm(ls_node *x, double epsilon, const char *name)
+{
+    ls_node *y = ls__node_new(&ls__op_rms_norm, name, x, NULL, NULL);
+
+    if (y)
+        y->by[0] = epsilon;
+    return ls__node_done(y);
 }

@@ -181,6 +181,23 @@ static void forward_to(const chunk *c, const ls__goal *goal)
             forward(c, &c->plan->instr[i]);
 }
 
+/* Where an instruction after it began the gradient of one of its parameters, it
+ * adds to all: to the others from zero. */
+static bool goes_on_adding(const chunk *c, const ls__instr *in,
+                           const ls__run *r)
+{
+    bool adds = false;
+
+    for (int k = 0; k < in->node->params; k++)
+        adds |= in->begun[k];
+    for (int k = 0; adds && k < in->node->params; k++)
+        if (!in->begun[k] && r->dparam[k] && !c->first)
+            memset(r->dparam[k], 0,
+                   (size_t)c->plan->param[in->node->param[k]].size *
+                       sizeof *r->dparam[k]);
+    return adds;
+}
+
 static void run_backward(const chunk *c, const ls__instr *in)
 {
     ls__run r = run_of(c, in);
@@ -192,6 +209,7 @@ static void run_backward(const chunk *c, const ls__instr *in)
     r.dy_is_pre = in->dy_is_pre;
     for (int k = 0; k < in->node->params; k++)
         r.dparam[k] = c->grads[in->node->param[k]];
+    r.add |= goes_on_adding(c, in, &r);
     for (int k = 0; k < in->inputs; k++) {
         r.dx[k] = at(c, in->dx[k]);
         r.addend[k] = at(c, in->addend[k]);

@@ -102,11 +102,13 @@ static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
 {
     int64_t i = ls__width(in->node->in[0]), n = ls__width(in->node);
     const ls__window *w = &in->node->window;
+    int64_t width = in->node->transposed ? i : n; /* of a row of the weights */
     ls__pack *q = &plan->pack[plan->packs++];
 
     *q = (ls__pack){.param = in->node->param[0],
                     .k = transposed ? n : i, .n = transposed ? i : n,
-                    .row = transposed ? 1 : n, .col = transposed ? n : 1,
+                    .row = transposed != in->node->transposed ? 1 : width,
+                    .col = transposed != in->node->transposed ? width : 1,
                     .conv = {w->kh, w->kw, i, n, transposed},
                     .offset = plan->pack_floats, .backward = transposed,
                     .prepared = in->prepared[transposed ? LS__OF_X : LS__OF_Y]};
@@ -147,7 +149,12 @@ static int pack_list(ls__plan *plan)
 
 /* ------ gradients that nobody needs ------ */
 
-/* Of parameters whose operator can do without. */
+static bool leaves(const ls__planner *p, const ls_node *n)
+{
+    return n->op->leaves_params && !ls__planner_trains(p, n);
+}
+
+/* Of parameters whose operators can do without. */
 static int leave_out(ls__planner *p)
 {
     ls__plan *plan = p->plan;
@@ -160,8 +167,35 @@ static int leave_out(ls__planner *p)
         const ls_node *n = plan->instr[i].node;
 
         for (int k = 0; k < n->params; k++)
-            plan->left_out[n->param[k]] = n->op->leaves_params &&
-                                          !ls__planner_trains(p, n);
+            plan->left_out[n->param[k]] = leaves(p, n);
+    }
+    for (int i = 0; i < plan->count; i++) { /* of tied ones: all must do so */
+        const ls_node *n = plan->instr[i].node;
+
+        for (int k = 0; k < n->params; k++)
+            plan->left_out[n->param[k]] &= leaves(p, n);
+    }
+    return 0;
+}
+
+/* ------ gradients that several instructions add to ------ */
+
+/* Backward runs from the last instruction to the first: the first to come
+ * writes, the others add. */
+static int begin_gradients(ls__plan *plan)
+{
+    bool *begun = ls__arena_new(&plan->arena, (size_t)plan->params + 1,
+                                sizeof *begun);
+
+    if (!begun)
+        return LS_ENOMEM;
+    for (int i = plan->count - 1; i >= 0; i--) {
+        ls__instr *in = &plan->instr[i];
+
+        for (int k = 0; in->dy >= 0 && k < in->node->params; k++) {
+            in->begun[k] = begun[in->node->param[k]];
+            begun[in->node->param[k]] = true;
+        }
     }
     return 0;
 }
@@ -293,6 +327,9 @@ static int check_graph(const ls_graph *graph, ls__purpose purpose)
         return ls__fail(LS_EINVAL, "the graph has no output: call ls_output");
     if (purpose != LS__TO_PREDICT && !graph->loss)
         return ls__fail(LS_EINVAL, "the graph has no loss: call ls_loss");
+    if (graph->open_ties)
+        return ls__fail(LS_EINVAL, "ls_tie named a parameter that no layer "
+                        "declared");
     if (!graph->param_count)
         return ls__fail(LS_EINVAL, "the graph has no parameters");
     return 0;
@@ -315,7 +352,9 @@ static int build(ls__planner *p)
     if ((status = ls__plan_layout(p)) < 0 || (status = prepare_products(p)) < 0)
         return status;
     ls__plan_write(p);
-    return leave_out(p) < 0 ? LS_ENOMEM : pack_list(p->plan);
+    if (leave_out(p) < 0 || begin_gradients(p->plan) < 0)
+        return LS_ENOMEM;
+    return pack_list(p->plan);
 }
 
 int ls__plan_new(ls__plan **plan, const ls_graph *graph,

@@ -29,6 +29,8 @@ typedef struct ls__instr {
     int64_t dx[LS__MAX_INPUTS], addend[LS__MAX_INPUTS];
     int64_t slope_of_x;               /* offset; -1: none */
     bool dy_is_pre, through_slope;    /* see fold_slope */
+    bool begun[LS__MAX_PARAMS];       /* the gradient of a parameter is begun by
+                                         an instruction after it */
     int64_t packed[2];                /* offsets in the packed weights */
     ls__prepared *prepared[LS__PRODUCTS]; /* owned; NULL: nothing prepared */
 } ls__instr;

@@ -58,6 +58,9 @@ static int copy_nodes(ls__planner *p)
         n->name = ls__arena_text(&p->plan->arena, n->name);
         if (!n->name || (n->own && !(n->own = copy_own(p->plan, n->own))))
             return LS_ENOMEM;
+        if (n->op && n->op->table &&
+            !(n->table = n->op->table(n, &p->plan->arena)))
+            return LS_ENOMEM;
         for (int k = 0; k < LS__MAX_INPUTS; k++)
             n->in[k] = n->in[k] ? &p->node[n->in[k]->id] : NULL;
     }

@@ -4,7 +4,8 @@
     python make_ops.py >ops.h          made with jax 0.10.2, numpy 2.4.6
 
 Inputs are what test_ops.c gives them: input k is uniform in [-1, 1) from key k,
-times scale, plus shift, plus or minus apart in turn; dy is uniform from key 30.
+times scale, plus shift, plus or minus apart in turn; dy is uniform from key 30,
+parameters from key 20.
 """
 import jax
 import jax.numpy as jnp
@@ -71,6 +72,35 @@ SHAPES = [
     ("log_softmax", 0, (2, 3, 5), nn.log_softmax, 5),
 ]
 
+
+def rms(a):  # flax.nnx.RMSNorm
+    from flax import nnx
+    norm = nnx.RMSNorm(a.shape[-1], epsilon=1e-6, rngs=nnx.Rngs(0))
+    norm.scale[...] = uniform(20, (a.shape[-1],))
+    return norm(a)
+
+
+def rotary(base, heads):
+    def turn(a):  # as on Hugging Face's Llama
+        d = a.shape[-1] // heads
+        power = jnp.arange(0, d, 2, jnp.float32) / jnp.float32(d)
+        angle = jnp.outer(jnp.arange(a.shape[1], dtype=jnp.float32),
+                          1 / jnp.float32(base) ** power)
+        angle = jnp.tile(angle, (1, 2))[:, None]
+        x = a.reshape(*a.shape[:-1], heads, d)
+        turned = jnp.concatenate([-x[..., d // 2:], x[..., :d // 2]], -1)
+        return (x * jnp.cos(angle) + turned * jnp.sin(angle)).reshape(a.shape)
+    return turn
+
+
+# operator, kind, sample, shape of the input, function, scale, apart
+LAYERS = [
+    ("rms_norm", 0, (2, 3, 5), (2, 3, 5), rms, 1, 1.5),
+    ("rotary", 0, (2, 7, 4), (2, 7, 8), rotary(50, 1), 1, 0),
+    ("rotary", 1, (2, 7, 4), (2, 7, 8), rotary(10000, 4), 1, 0),
+    ("rotary", 2, (2, 7, 4), (2, 7, 16), rotary(10000, 2), 1, 0),
+]
+
 lists = []
 
 
@@ -98,6 +128,8 @@ for op, kind, fn, count, *x in TERMS:
     rows.append(row(op, kind, dims, fn, inputs([dims] * count, *x)))
 for op, kind, dims, fn, scale in SHAPES:
     rows.append(row(op, kind, dims, fn, inputs([dims], scale, 0, 0)))
+for op, kind, dims, shape, fn, scale, apart in LAYERS:
+    rows.append(row(op, kind, dims, fn, inputs([shape], scale, apart, 0)))
 print("\n/* operator, kind, sample, value, gradients */")
 print("static const golden goldens[] = {")
 print("\n".join(rows))

@@ -1,0 +1,108 @@
+/* Rotary positions (Su et al. 2021): the two halves of each head are pairs,
+ * which position t turns by t times an angle of their own.
+ *
+ *     a' = a cos - b sin,  b' = b cos + a sin,  angle = t base^(-2i/d)
+ *
+ * Backward turns back.  The angles are rounded to float as PyTorch's and JAX's
+ * programs do, 1 / base^(2i/d) first; their cosines and sines are constants of
+ * the plan. */
+#include "op/op_table.h"
+#include "random/scalar.h"
+
+static int64_t head_width(const ls_node *n)
+{
+    return n->shape[1] / n->heads;
+}
+
+static int rotary_shape(ls_node *n)
+{
+    const ls_node *x = n->in[0];
+    char text[LS__SHAPE_TEXT];
+
+    if (ls__want(n, 0, LS_F32, 2) < 0)
+        return LS_ESHAPE;
+    if (x->rank != 2 || n->heads < 1 || x->shape[1] % n->heads ||
+        x->shape[1] / n->heads % 2)
+        return ls__fail(LS_ESHAPE, "rotary \"%s\": %s does not divide into "
+                        "%lld heads of an even width", n->name,
+                        ls__shape_text(text, x->rank, x->shape),
+                        (long long)n->heads);
+    if (!(n->by[0] > 0 && n->by[0] < 0x1p127))
+        return ls__fail(LS_EINVAL, "rotary \"%s\": the base %g is not above 0",
+                        n->name, n->by[0]);
+    return ls__same_shape(n);
+}
+
+/* For each position the cosines of a head's pairs, then their sines. */
+static const float *rotary_table(const ls_node *n, ls__arena *arena)
+{
+    int64_t d = head_width(n), half = d / 2;
+    float *table = ls__arena_new(arena, (size_t)(n->shape[0] * d),
+                                 sizeof *table);
+
+    for (int64_t i = 0; table && i < half; i++) {
+        float power = (float)(2 * i) / (float)d;
+        float by = 1.0f / ls__powf((float)n->by[0], power);
+
+        for (int64_t t = 0; t < n->shape[0]; t++) {
+            table[t * d + i] = ls__cosf((float)t * by);
+            table[t * d + half + i] = ls__sinf((float)t * by);
+        }
+    }
+    return table;
+}
+
+/* Turn every head of a vector at position t; sign -1: back. */
+static void turn_vector(const ls__run *r, int64_t t, float sign, const float *x,
+                        const float *addend, float *y)
+{
+    int64_t d = head_width(r->node), half = d / 2;
+    const float *table = r->node->table + t * d;
+
+    for (int64_t h = 0; h < r->node->shape[1]; h += d)
+        r->kernels->turn(half, x + h, x + h + half, table, table + half, sign,
+                         addend ? addend + h : NULL,
+                         addend ? addend + h + half : NULL, y + h,
+                         y + h + half);
+}
+
+static void turn_all(const ls__run *r, float sign, const float *x,
+                     const float *addend, float *y)
+{
+    int64_t t = r->node->shape[0], d = r->node->shape[1];
+
+    for (int64_t v = 0; v < r->rows * t; v++)
+        turn_vector(r, v % t, sign, x + v * d, addend ? addend + v * d : NULL,
+                    y + v * d);
+}
+
+static void rotary_fwd(const ls__run *r)
+{
+    turn_all(r, 1, r->x[0], NULL, r->y);
+}
+
+static void rotary_bwd(const ls__run *r)
+{
+    turn_all(r, -1, r->dy, r->addend[0], r->dx[0]);
+}
+
+static const ls__attribute attributes[] = {
+    LS__FIELD("heads", LS__INTEGER, heads),
+    LS__FIELD("base", LS__NUMBER, by),
+    {0}};
+
+const ls__op ls__op_rotary = {
+    .name = "rotary", .inputs = 1, .dx_over_addend = true, .dx_over_dy = true,
+    .attributes = attributes, .shape = rotary_shape, .table = rotary_table,
+    .forward = rotary_fwd, .backward = rotary_bwd};
+
+ls_node *ls_rotary(ls_node *x, int heads, double base)
+{
+    ls_node *y = ls__node_unnamed(&ls__op_rotary, x, NULL);
+
+    if (y) {
+        y->heads = heads;
+        y->by[0] = base;
+    }
+    return ls__node_done(y);
+}
