@@ -318,6 +318,9 @@ typedef struct ls_trainer_options {
     int groups;             /* how many groups of parameters there are */
     const ls_group *group;  /* the groups, which are copied; NULL: none */
     double clip_value;      /* 0: no clipping of values */
+    int64_t bucket;         /* over ranks: gradients leave when so many bytes of
+                               them are known, 0: 1 MiB, < 0: when all are; no
+                               bit depends on it */
 } ls_trainer_options;
 
 /* Keys for dropout, with D = dropout_key or that of seed; c is the call.

@@ -4,6 +4,7 @@
 #include "models.h"
 #include "on_ranks.h"
 #include "reduce/reduce.h"
+#include "train/leaving.h"
 #include "train/trainer.h"
 
 #include <malloc.h>
@@ -17,6 +18,8 @@ typedef struct plan {
     ls_trainer_options options;
     int devices;
     int rows;
+    int workers; /* of each rank; 0: as many as are of use */
+    enum { ANY, NONE, SOME } early; /* sections that leave early */
     int odd;    /* the rank that is told something else, or -1 */
     void (*tell)(struct plan *p);
     int (*set)(ls_trainer *t); /* of the trainer, before the third step */
@@ -53,19 +56,24 @@ static ls_graph *classifier(bool wide)
     return g;
 }
 
-static int pool_of(ls_pool **pool, int devices)
+static int pool_with(ls_pool **pool, int devices, int workers)
 {
     ls_mesh_options m = ls_mesh_defaults();
     ls_mesh *mesh;
     int status;
 
     m.devices = devices;
-    m.workers = devices > 1 ? 2 : 1;
+    m.workers = workers;
     if ((status = ls_mesh_open(&mesh, &m)) < 0)
         return status;
     status = ls_pool_open(pool, mesh, NULL);
     ls_mesh_close(mesh);
     return status;
+}
+
+static int pool_of(ls_pool **pool, int devices)
+{
+    return pool_with(pool, devices, devices > 1 ? 2 : 1);
 }
 
 static int set_batch(ls_batch *b, const plan *p)
@@ -100,6 +108,12 @@ static int take_steps(ls_trainer *t, ls_batch *b, const plan *p, outcome *o)
     return status == 0 && !o->hash[0] ? LS_EIO : status;
 }
 
+static bool left_as_planned(const plan *p, const ls_trainer *t)
+{
+    return p->early == ANY || !p->options.transport ||
+           (ls__leaving_early(t) > 0) == (p->early == SOME);
+}
+
 static int train(const plan *p, ls_pool *pool, outcome *o)
 {
     ls_batch *b = NULL;
@@ -112,6 +126,8 @@ static int train(const plan *p, ls_pool *pool, outcome *o)
         status = set_batch(b, p);
     if (status == 0)
         status = take_steps(t, b, p, o);
+    if (status == 0 && !left_as_planned(p, t))
+        status = 2;
     ls_batch_close(b);
     ls_trainer_close(t);
     return status;
@@ -128,7 +144,9 @@ static int train_rank(const ls_transport *transport, void *user)
     p.options.transport = transport;
     if (transport && transport->rank == p.odd)
         p.tell(&p);
-    if ((status = pool_of(&pool, p.devices)) == 0)
+    status = p.workers ? pool_with(&pool, p.devices, p.workers)
+                       : pool_of(&pool, p.devices);
+    if (status == 0)
         status = train(&p, pool, o);
     if (status == 0 && p.expected && memcmp(o, p.expected, sizeof *o))
         status = 1;
@@ -244,6 +262,69 @@ START_TEST(test_network)
 
     train_alone(&p, &expected);
     train_on(&p, 4, &o);
+    free_plan(&p);
+}
+END_TEST
+
+/* ------ Buckets ------ */
+
+static const int64_t bucket[] = {-1, 1, 1 << 18, 0, INT64_MAX};
+
+static void tell_bucket(plan *p)
+{
+    p->options.bucket = 3 << 16;
+    p->early = ANY;
+}
+
+/* How much leaves at once, and when, shows in no bit: alone on a worker, where
+ * it is known what leaves early, and with several, where it is not; with one
+ * rank that has other buckets, and when messages overtake each other. */
+START_TEST(test_buckets)
+{
+    static const struct {
+        int devices, ranks, accumulate;
+    } cut[] = {{4, 1, 1}, {4, 2, 2}, {6, 3, 1}, {6, 4, 1}, {12, 5, 2}};
+    static outcome expected;
+    ls_ranks_options slow = {.delay = 5e-5, .shuffle = 9, .bandwidth = 3e8};
+
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        plan p = new_wide_plan(cut[i].devices);
+
+        if (!getenv("LS_LONG") && ((int)i + _i) % 3 != 1) {
+            free_plan(&p);
+            continue;
+        }
+        p.options.clip_norm = 0.5;
+        p.options.accumulate = cut[i].accumulate;
+        train_alone(&p, &expected);
+        p.options.bucket = bucket[_i];
+        p.workers = 1;
+        p.early = cut[i].ranks == 1 || _i == 0 || _i == 4 ? NONE : SOME;
+        p.early = bucket[_i] == 0 ? ANY : p.early; /* as large as all */
+        train_on(&p, cut[i].ranks, NULL);
+        p.odd = 1;
+        p.tell = tell_bucket;
+        train_on(&p, cut[i].ranks, &slow);
+        p.workers = 2;
+        p.early = ANY;
+        train_on(&p, cut[i].ranks, i % 2 ? &slow : NULL);
+        free_plan(&p);
+    }
+}
+END_TEST
+
+/* The mean of shards is known late, and so nothing leaves early. */
+START_TEST(test_late)
+{
+    static outcome expected;
+    plan p = new_wide_plan(4);
+
+    p.options.mean = LS_MEAN_OF_SHARDS;
+    train_alone(&p, &expected);
+    p.options.bucket = 1;
+    p.workers = 1;
+    p.early = NONE;
+    train_on(&p, 2, NULL);
     free_plan(&p);
 }
 END_TEST
@@ -965,6 +1046,8 @@ int main(void)
     tcase_set_timeout(t, 3000);
     tcase_add_loop_test(t, test_bytes, 0, sizeof kind / sizeof *kind);
     tcase_add_test(t, test_network);
+    tcase_add_loop_test(t, test_buckets, 0, sizeof bucket / sizeof *bucket);
+    tcase_add_test(t, test_late);
     tcase_add_loop_test(t, test_differences, 0,
                         sizeof difference / sizeof *difference);
     tcase_add_test(t, test_too_many);

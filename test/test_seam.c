@@ -122,6 +122,8 @@ struct process {
     /* What the others may read between two meetings. */
     ls__report *report;
     float *const *grad;
+    const int *order; /* of the sections; NULL: nothing leaves */
+    int left;
     float *square, *value;
     int64_t bad;
     outcome out;
@@ -154,6 +156,41 @@ static int open_seam(void *user, const ls_trainer *t)
     return 0;
 }
 
+/* Sums are copied once all have met; each section leaves once, in order. */
+static int begin(void *user, const int *order)
+{
+    process *p = user;
+
+    p->order = order;
+    p->left = 0;
+    return 0;
+}
+
+static int leave(void *user, float *const *grad, int section)
+{
+    process *p = user;
+
+    p->grad = grad;
+    return section == p->order[p->left++] ? 0 : LS_EIO;
+}
+
+static int move(void *user)
+{
+    (void)user;
+    return 0;
+}
+
+static void copy_partials(process *p)
+{
+    for (int k = 0; k < p->seam.parts; k++) {
+        const process *q = &p->world->process[p->rank_of[k]];
+
+        ls__owned_take(&p->trainer->owned,
+                       q->grad[p->part[k].first - q->seam.devices.first],
+                       p->partial[k]);
+    }
+}
+
 static int reports(void *user, ls__report *report)
 {
     process *p = user;
@@ -168,23 +205,9 @@ static int reports(void *user, ls__report *report)
             memcpy(report + s.first, q->report + s.first,
                    (size_t)s.count * sizeof *report);
     }
-    meet(p);
-    return 0;
-}
-
-static int partials(void *user, float *const *grad)
-{
-    process *p = user;
-
-    p->grad = grad;
-    meet(p);
-    for (int k = 0; k < p->seam.parts; k++) {
-        const process *q = &p->world->process[p->rank_of[k]];
-
-        ls__owned_take(&p->trainer->owned,
-                       q->grad[p->part[k].first - q->seam.devices.first],
-                       p->partial[k]);
-    }
+    if (p->order)
+        copy_partials(p);
+    p->order = NULL;
     meet(p);
     return 0;
 }
@@ -267,8 +290,8 @@ static void together(const run_of *of, int ranks, outcome *out)
         all[r].seam = (ls__seam){
             .devices = {first, last - first, of->devices}, .rank = r,
             .ranks = ranks, .user = &all[r], .open = open_seam,
-            .reports = reports, .partials = partials, .sound = sound,
-            .values = values};
+            .begin = begin, .leave = leave, .move = move, .reports = reports,
+            .sound = sound, .values = values};
     }
     for (int r = 0; r < ranks; r++)
         ck_assert_int_eq(pthread_create(&thread[r], NULL, run_process,

@@ -12,6 +12,8 @@ struct ls__context {
     const ls__plan *plan;
     float *memory;
     ls__failure failure; /* of the present or last run */
+    ls__watch_fn *watch; /* is told of each backward; NULL: nobody is */
+    void *user;
 };
 
 int ls__context_open(ls__context **context, const ls__plan *plan)
@@ -41,6 +43,12 @@ void ls__context_close(ls__context *c)
 const ls_node *ls__context_failed(const ls__context *c)
 {
     return c->failure.node;
+}
+
+void ls__context_watch(ls__context *c, ls__watch_fn *fn, void *user)
+{
+    c->watch = fn;
+    c->user = user;
 }
 
 /* ------ packing ------ */
@@ -250,8 +258,15 @@ static void backward(const chunk *c, const ls__instr *in)
     ls__track_end(track, 2, &mark, LS__BACKWARD, number_of(c, in));
 }
 
+static bool is_last(const chunk *c)
+{
+    return c->first + c->rows == c->shard->rows;
+}
+
 static void run_chunk(const chunk *c)
 {
+    ls__watch_fn *watch = is_last(c) ? c->context->watch : NULL;
+
     const ls__plan *plan = c->plan;
     const ls__instr *loss = &plan->instr[plan->loss.instr];
 
@@ -262,8 +277,11 @@ static void run_chunk(const chunk *c)
         forward(c, loss);
     if (!c->grads)
         return;
-    for (const ls__instr *in = loss; in >= plan->instr && goes_on(c); in--)
+    for (const ls__instr *in = loss; in >= plan->instr && goes_on(c); in--) {
         backward(c, in);
+        if (watch && goes_on(c))
+            watch(c->context->user, (int)number_of(c, in));
+    }
 }
 
 /* Cut the shard into chunks: the next one, or false at the end. */

@@ -40,6 +40,12 @@ int ls__exec_input_gradient(ls__context *c, const ls__weights *w,
                             const ls_shard *shard, float *const *grads,
                             ls_sums *sums, int input, float *out);
 
+/* From now on call a function after the backward of each operator in the last
+ * chunk of a shard: what the operator's parameters get is complete then, unless
+ * an operator before it has them too.  NULL: nobody is called. */
+typedef void ls__watch_fn(void *user, int instr);
+void ls__context_watch(ls__context *c, ls__watch_fn *fn, void *user);
+
 /* An output for the rows of a shard whose weight is not 0, into out (rows of
  * the shard, shape of the output).  Fails as above. */
 int ls__exec_output(ls__context *c, const ls__weights *w,

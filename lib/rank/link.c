@@ -32,6 +32,13 @@ int ls__link_receive(const ls_transport *t, int from, void *data,
     return status < 0 ? fail(t, "receiving from", from, status) : 0;
 }
 
+int ls__link_move(const ls_transport *t)
+{
+    int rank = t->rank, status = t->test(t->user, &rank);
+
+    return status < 0 ? fail(t, "exchanging with", rank, status) : 0;
+}
+
 /* For a millisecond the core is offered to whoever wants it; then the waiter
  * sleeps, longer and longer, for ranks may share a core. */
 static void pause_after(double waited)

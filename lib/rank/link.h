@@ -12,6 +12,9 @@ int ls__link_send(const ls_transport *t, int to, const void *data,
 int ls__link_receive(const ls_transport *t, int from, void *data,
                      int64_t bytes);
 
+/* Move on what was posted, without waiting.  LS_EIO. */
+int ls__link_move(const ls_transport *t);
+
 /* Wait until all that was posted is done, giving the core back to other ranks
  * after a moment.  LS_EIO: the transport failed, or its patience ended, which
  * names the rank waited for. */

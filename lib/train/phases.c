@@ -6,6 +6,7 @@
 #include "train/clip.h"
 #include "train/device.h"
 #include "train/groups.h"
+#include "train/leaving.h"
 #include "train/placement.h"
 #include "train/seam.h"
 #include "train/verdict.h"
@@ -47,12 +48,18 @@ static int run_micro(ls__step *s, int worker, int device, int micro,
     bool later = s->before + micro > 0;
     float **grads = later ? t->grad.later_param + worker * t->model.params.count
                           : t->grad.param + device * t->model.params.count;
+    bool leaves = t->seam && s->pass->train && micro == t->micro - 1;
     ls_sums sums = {.correct = __builtin_nan("")};
-    int status =
-        ls__device_run(t, device, &shard, s->pass->train ? grads : NULL, &sums);
+    int status;
 
+    if (leaves)
+        ls__leaving_enter(s, worker, device, later);
+    status =
+        ls__device_run(t, device, &shard, s->pass->train ? grads : NULL, &sums);
     add_sums(total, &sums, t->model.metrics);
-    if (later && s->pass->train)
+    if (leaves)
+        ls__leaving_end(s, worker, device);
+    else if (later && s->pass->train)
         ls__kernels()->add(t->model.params.floats, t->grad.device[device],
                            t->grad.later[worker], t->grad.device[device]);
     return status;
@@ -170,7 +177,7 @@ bool ls__phase_complete(ls__step *s, int worker)
                        .here = seam->here};
     int64_t bad = -1;
 
-    if (s->status < 0)
+    if (s->status < 0 || ls__verdict_judge(s) != LS__GOES_ON)
         return false;
     r.factor = ls__verdict_factor(s);
     for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);) {

@@ -66,17 +66,28 @@ static int reports(void *user, ls__report *report)
     return status < 0 ? status : compare_reports(r, report);
 }
 
-static int partials(void *user, float *const *grad)
+static int begin(void *user, const int *order)
 {
     ls__ranks *r = user;
-
     int sections = ls__sections(r->exchange.n, r->link->ranks), status = 0;
 
     for (int k = 0; k < sections && status == 0; k++)
-        status = ls__exchange_expect(&r->exchange, k);
-    for (int k = 0; k < sections && status == 0; k++)
-        status = ls__exchange_leave(&r->exchange, grad, k);
-    return status < 0 ? status : ls__link_wait(r->link);
+        status = ls__exchange_expect(&r->exchange, order[k]);
+    return status;
+}
+
+static int leave(void *user, float *const *grad, int section)
+{
+    ls__ranks *r = user;
+
+    return ls__exchange_leave(&r->exchange, grad, section);
+}
+
+static int move(void *user)
+{
+    const ls__ranks *r = user;
+
+    return ls__link_move(r->link);
 }
 
 static int sound(void *user, int64_t *bad, float *square)
@@ -127,7 +138,7 @@ static int fill(ls__ranks *r, int devices)
     r->seam = (ls__seam){
         .devices = ls__exchange_devices(&r->exchange), .rank = r->link->rank,
         .ranks = ranks, .user = r, .open = size, .reports = reports,
-        .partials = partials, .sound = sound, .values = values,
+        .begin = begin, .leave = leave, .move = move, .sound = sound, .values = values,
         .outputs = outputs};
     return 0;
 }

@@ -2,8 +2,7 @@
  * others read what became of a meeting after the barrier that ends it, in a
  * phase in which nobody meets. */
 #include "train/seam.h"
-#include "reduce/reduce.h"
-#include "train/phases.h"
+#include "train/leaving.h"
 #include "train/trainer.h"
 #include "train/verdict.h"
 
@@ -18,23 +17,16 @@ bool ls__phase_reports(ls__step *s, int worker)
 
 bool ls__phase_partials(ls__step *s, int worker)
 {
-    const ls_trainer *t = s->trainer;
-    ls__range all = {0, t->model.params.floats};
-    ls__range mine = ls__range_part(all, t->workers, worker, 16);
-
-    if (s->status < 0 || ls__verdict_judge(s) != LS__GOES_ON)
-        return false;
-    ls__reduce_means(s, mine);
-    ls__reduce_partials(t->grad.device, t->devices, mine);
+    ls__leaving_add_rest(s, worker);
     return true;
 }
 
 bool ls__phase_exchange(ls__step *s, int worker)
 {
-    const ls_trainer *t = s->trainer;
+    const ls__seam *seam = s->trainer->seam;
 
-    if (worker == 0)
-        s->status = t->seam->partials(t->seam->user, t->grad.device);
+    if (worker == 0 && (s->status = ls__leaving_rest(s)) >= 0)
+        s->status = seam->reports(seam->user, s->notes.report);
     return true;
 }
 

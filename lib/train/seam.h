@@ -2,12 +2,12 @@
  * of the experiment do: where several processes train one model together.
  *
  * A process runs some of the devices.  What all have to agree about passes the
- * seam four times in a step, always on the calling thread, while the other
- * workers wait at a barrier:
+ * seam four times in a step, always on the calling thread:
  *
+ *     PARTIALS partial sums of gradients go to those who finish them, section by
+ *              section, the first while others are computed (leaving.h)
  *     REPORTS  what each device reported, so that every process judges alike
- *     PARTIALS partial sums of gradients go to those who finish their range
- *     SOUND    what is not finite, and squares of blocks, from each range
+ *     SOUND    what is not finite, and squares of blocks, from those who know
  *     VALUES   updated parameters, from those who updated them
  *
  * Between the second and the third every process completes the tree for the
@@ -31,19 +31,27 @@ typedef struct ls__seam {
 
     /* Once, when the trainer has its memory: allocate, and fill the following.
      * What all devices consist of: part k, whose sum over what this process
-     * owns will lie in partial[k] when PARTIALS has returned. */
+     * owns will lie in partial[k] when REPORTS has returned. */
     int (*open)(void *user, const ls_trainer *t);
     int parts;
     const ls__subtree *part;
     float *const *partial; /* [part][owned float]; written over */
     ls__span here; /* parts whose sums lie as the layout does, [part][float] */
 
+    /* A training pass begins, whose sections will leave in this order, in all
+     * processes alike. */
+    int (*begin)(void *user, const int *order);
+    /* The sum of each part of this process lies, over this section, in the
+     * gradient of the part's first device, and is not written before REPORTS
+     * has returned: send it.  Other workers may be computing meanwhile. */
+    int (*leave)(void *user, float *const *grad, int section);
+    /* Move on what has left, without waiting. */
+    int (*move)(void *user);
     /* report[device] of this process are set; set the others.  A pointer to an
-     * operator would mean nothing here, so reports have none. */
+     * operator would mean nothing here, so reports have none.  In a pass that
+     * began as above all sections have left, and those of others are awaited
+     * too. */
     int (*reports)(void *user, ls__report *report);
-    /* The sum of a part of this process lies, over the whole layout, in the
-     * gradient of the part's first device. */
-    int (*partials)(void *user, float *const *grad);
     /* *bad: the first element owned here that is not finite, or -1; becomes the
      * first of all.  square: those of blocks owned here are set, NULL where
      * nobody clips; set the others. */
@@ -62,7 +70,7 @@ int ls__trainer_open_seam(ls_trainer **trainer, ls_pool *pool,
                           const ls_graph *graph,
                           const ls_trainer_options *options, ls__seam *seam);
 
-/* The meetings as phases, and the partial sums for the second. */
+/* The meetings as phases, and the partial sums for the first. */
 bool ls__phase_reports(ls__step *s, int worker);
 bool ls__phase_partials(ls__step *s, int worker);
 bool ls__phase_exchange(ls__step *s, int worker);

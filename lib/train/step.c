@@ -18,6 +18,7 @@
 #include "train/average.h"
 #include "train/gradients.h"
 #include "train/groups.h"
+#include "train/leaving.h"
 #include "train/phases.h"
 #include "train/schedule.h"
 #include "train/seam.h"
@@ -38,7 +39,6 @@ static const ls__pass
     train_with_others = {.train = true, .reduces = true, .updates = true, .phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
         {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients},
-        {"reports", LS__REDUCE, .run = ls__phase_reports},
         {"partial sums", LS__REDUCE, .run = ls__phase_partials},
         {"exchange", LS__REDUCE, .run = ls__phase_exchange},
         {"reduce", LS__REDUCE, .run = ls__phase_complete},
@@ -246,6 +246,8 @@ static int run_and_judge(ls__step *s)
     ls__groups_rule(t, &s->rule);
     if (is_watched(s) && (status = watch(s)) < 0)
         return status;
+    if (t->seam && s->pass->train)
+        ls__leaving_begin(s);
     run_pass(s);
     if (s->status < 0)
         return s->status;

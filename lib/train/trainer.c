@@ -14,6 +14,7 @@
 #include "train/device.h"
 #include "train/groups.h"
 #include "train/input_gradient.h"
+#include "train/leaving.h"
 #include "train/ranks.h"
 #include "train/schedule.h"
 #include "train/seam.h"
@@ -48,6 +49,7 @@ void ls_trainer_close(ls_trainer *t)
     ls__block_free(t->notes.report);
     ls__block_free(t->notes.square);
     ls__block_free(t->notes.lap);
+    ls__leaving_close(t->leaving);
     ls__watch_close(t->watch);
     ls__devices_close(t);
     ls__by_inputs_close(t->by_inputs);
@@ -302,6 +304,8 @@ static int make_memory(ls_trainer *t)
     if (t->micro > 1)
         status = ls__devices_make_later(t);
     ls__pool_give(t->pool);
+    if (t->seam && status == 0)
+        status = ls__leaving_open(t);
     return t->seam && status == 0 ? t->seam->open(t->seam->user, t) : status;
 }
 

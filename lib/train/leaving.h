@@ -1,0 +1,42 @@
+/* Gradients that leave while the last micro-batch's backward sweep still runs,
+ * where processes train together.
+ *
+ * The sections of the layout (reduce/owned.h) leave in the order in which the
+ * sweep completes them.  After each operator a worker says how many of them are
+ * complete for its device, and adds its share of those that are complete for
+ * all devices here.  Worker 0, which is the caller, looks between its operators
+ * how many are added; when these are a bucket it hands them to the seam.  Nobody
+ * waits.  What has not left when the gradients are done leaves then.
+ *
+ * Sections and their order follow from the graph and the number of processes.
+ * So neither the bucket nor what is early shows in a message, let alone in a
+ * bit. */
+#ifndef LS_TRAIN_LEAVING_H
+#define LS_TRAIN_LEAVING_H
+
+#include "train/step.h"
+
+typedef struct ls__leaving ls__leaving;
+
+/* Of a trainer that has a seam and its memory.  LS_ENOMEM.  Closed after a
+ * failure too. */
+int ls__leaving_open(ls_trainer *t);
+void ls__leaving_close(ls__leaving *l);
+
+/* How many sections left while gradients were computed, in the last pass. */
+int ls__leaving_early(const ls_trainer *t);
+
+/* A training pass begins, on the caller's thread: say what will be received. */
+void ls__leaving_begin(ls__step *s);
+
+/* A worker begins the last micro-batch of a device, whose gradients are added
+ * to the device's afterwards where `later`; and has ended it. */
+void ls__leaving_enter(ls__step *s, int worker, int device, bool later);
+void ls__leaving_end(ls__step *s, int worker, int device);
+
+/* Once all devices are done: each worker adds its share of what it has not added
+ * yet, and then worker 0 lets everything leave.  Returns the seam's status. */
+void ls__leaving_add_rest(ls__step *s, int worker);
+int ls__leaving_rest(ls__step *s);
+
+#endif
