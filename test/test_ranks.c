@@ -475,9 +475,11 @@ START_TEST(test_dead)
         ls_ranks_options o = {.fault = LS_RANK_DIES, .rank = 1,
                               .posts = posts, .patience = 5};
         rank_body out[RANKS];
-        plan p = new_plan(4);
+        plan p = posts % 2 ? new_wide_plan(4) : new_plan(4);
         ls_ranks *all;
 
+        p.options.bucket = 1; /* so that some messages leave early */
+        p.workers = 1;
         OK(ls_ranks_open(&all, 3, &o));
         on_ranks(all, 3, train_rank, &p, out);
         for (int r = 0; r < 3; r++) {

@@ -131,8 +131,7 @@ json_t *seats_json(const seats *s)
         json_array_append_new(
             list, json_pack("{s:i, s:s, s:i, s:b, s:s}", "rank", r, "machine",
                             s->of[r].machine, "workers", s->of[r].workers,
-                            "pinned", s->of[r].pinned, "pus",
-                            s->of[r].pus));
+                            "pinned", s->of[r].pinned, "pus", s->of[r].pus));
     return list;
 }
 

@@ -8,9 +8,9 @@
 
 typedef struct seats {
     launch launch;
-    char cpus[4096];  /* this rank's part of the machine's cores; or "" */
-    bool shared;      /* ranks share their cores: there are more of them */
-    struct seat *of;  /* [rank]; NULL: this process is alone */
+    char cpus[4096]; /* this rank's part of the machine's cores; or "" */
+    bool shared;     /* ranks share their cores: there are more of them */
+    struct seat *of; /* [rank]; NULL: this process is alone */
 } seats;
 
 /* Meet the other ranks, if there are any, and share out the cores, of which

@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum {
-    MOST = 32,   /* sections: what is left at the end is small beside all */
-    FEWEST = 8   /* blocks of a part, 128 KB: a message that is worth it */
+    MOST = 32, /* sections: what is left at the end is small beside all */
+    FEWEST = 8 /* blocks of a part, 128 KB: a message that is worth it */
 };
 
 int ls__sections(int64_t floats, int ranks)

@@ -70,8 +70,8 @@ static int section_after(const ls_trainer *t, int section)
 
     for (int i = 0; i < t->model.params.count; i++) {
         const ls__slot *s = &t->model.params.slot[i];
-        ls__range mine = ls__range_common(
-            all, (ls__range){s->offset, s->offset + s->size});
+        ls__range mine =
+            ls__range_common(all, (ls__range){s->offset, s->offset + s->size});
 
         if (mine.first < mine.last && !ls__trainer_leaves_out(t, s->declared)) {
             int one = complete_after(t, s);
@@ -103,7 +103,8 @@ static int make_lists(ls__leaving *l, int devices, int workers)
     l->added = ls__block_zero(w * sizeof *l->added, "sections");
     l->sweep = ls__block_zero(w * sizeof *l->sweep, "sections");
     return l->order && l->after && l->computed && l->added && l->sweep
-               ? 0 : LS_ENOMEM;
+               ? 0
+               : LS_ENOMEM;
 }
 
 static bool has_devices(const ls_trainer *t, int worker)
@@ -155,8 +156,7 @@ int ls__leaving_early(const ls_trainer *t)
 static bool is_early(const ls_trainer *t)
 {
     return t->model.plan && t->options.bucket >= 0 && t->owned.ranks > 1 &&
-           !t->watch &&
-           t->options.mean != LS_MEAN_OF_SHARDS;
+           !t->watch && t->options.mean != LS_MEAN_OF_SHARDS;
 }
 
 static void reset(counter *c, int n)
@@ -237,8 +237,8 @@ static void add_to(const ls__step *s, int worker, int end)
         return;
     adder = adder_of(t, worker);
     for (int k = first; k < end; k++) {
-        ls__range mine = ls__range_part(range_of(t, k), t->leaving->adders,
-                                        adder, 16);
+        ls__range mine =
+            ls__range_part(range_of(t, k), t->leaving->adders, adder, 16);
 
         ls__reduce_means(s, mine);
         ls__reduce_partials(t->grad.device, t->devices, mine);

@@ -1,7 +1,7 @@
 /* What a step of `lm` costs over ranks, with a network between them that is
  * emulated, when gradients leave at the end and when they leave early.
  *
- *     bench-ranks [--ranks R] [--rounds N] [--steps S]
+ *     bench-rank_steps [--ranks R] [--rounds N] [--steps S]
  *
  * Each rank is a thread with one device and one worker on a core of its own;
  * "alone" is one process with as many workers.  Each run trains S steps from
@@ -41,7 +41,7 @@ typedef struct bench {
     int ranks, steps;
     int32_t tokens[BATCH * T];
     const struct line *line;
-    double seconds;  /* the median step, by the first rank */
+    double seconds; /* the median step, by the first rank */
     char state[65];
     int64_t floats;
 } bench;
@@ -54,7 +54,7 @@ typedef struct rank {
 static void must(int status)
 {
     if (status < 0) {
-        fprintf(stderr, "bench-ranks: %s\n", ls_errmsg());
+        fprintf(stderr, "bench-rank_steps: %s\n", ls_errmsg());
         exit(EXIT_FAILURE);
     }
 }
@@ -194,7 +194,7 @@ static void run(bench *b)
     for (int i = 0; i < b->ranks; i++) {
         r[i] = (rank){b, ls_ranks_transport(all, i)};
         if (pthread_create(&thread[i], NULL, run_rank, &r[i]) != 0) {
-            fprintf(stderr, "bench-ranks: no thread\n");
+            fprintf(stderr, "bench-rank_steps: no thread\n");
             exit(EXIT_FAILURE);
         }
     }
@@ -212,7 +212,7 @@ static int number(int argc, char **argv, const char *name, int otherwise,
         if (!strcmp(argv[i], name))
             otherwise = atoi(argv[i + 1]);
     if (argc % 2 == 0 || otherwise < least || otherwise > most) {
-        fprintf(stderr, "bench-ranks: %s must be %d to %d\n", name, least,
+        fprintf(stderr, "bench-rank_steps: %s must be %d to %d\n", name, least,
                 most);
         exit(2);
     }
@@ -225,8 +225,8 @@ static void show(const bench *b, double took[LINES][ROUNDS], int rounds)
 
     printf("lm, %.2f M parameters, %d ranks of one device and one worker\n\n",
            1e-6 * (double)b->floats, b->ranks);
-    printf("%-20s  %8s  %8s  %10s  %8s\n", "", "least ms", "median", "over alone",
-           "gather");
+    printf("%-20s  %8s  %8s  %10s  %8s\n", "", "least ms", "median",
+           "over alone", "gather");
     for (int i = 0; i < LINES; i++) {
         double speed = lines[i].bandwidth;
 
@@ -252,7 +252,7 @@ int main(int argc, char **argv)
         run(&b);
         took[n % LINES][n / LINES] = b.seconds;
         if (n && strcmp(b.state, state) != 0) {
-            fprintf(stderr, "bench-ranks: %s ends in another state\n",
+            fprintf(stderr, "bench-rank_steps: %s ends in another state\n",
                     b.line->name);
             return EXIT_FAILURE;
         }
