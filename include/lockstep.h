@@ -469,8 +469,8 @@ LS_API int ls_trainer_set_step(ls_trainer *trainer, int64_t step);
 
 /* Stores the loss of each row of the batch in loss[0 .. n-1], n being its rows:
  * the mean over the row's terms, as ls_evaluate has it for a batch of this row
- * alone.  Weights of rows do not count, nothing is updated, and a number may be
- * not finite.  A gradient function of your own is called for each row.  Over
+ * alone, NaN where it has none.  Weights of rows do not count, nothing is
+ * updated, and a number may be not finite.  A gradient function of your own is called for each row.  Over
  * ranks all of them call it and get all rows.  LS_ESHAPE: n is another
  * number. */
 LS_API int ls_row_losses(ls_trainer *trainer, const ls_batch *batch, int64_t n,

@@ -195,7 +195,7 @@ expect 2 "--shuffle and --no-shuffle exclude" mlp --shuffle --no-shuffle
 expect 2 "--x and --y go together" mlp --x "$x"
 expect 1 "39 rows, but x has 40" mlp --x "$x" --y "$dir/short.npy"
 expect 1 "has 3 where --d-in says 4" mlp --x "$x" --y "$y" --d-in 4
-expect 1 "must be at least 0 and below 2" mlp --x "$x" --y "$y" --classes 2 \
+expect 1 "must be below 2" mlp --x "$x" --y "$y" --classes 2 \
     --batch 40
 expect 0 "" mlp --x "$y" --y "$y" --steps 1 --log-every 0
 

@@ -30,6 +30,8 @@ END_TEST
 START_TEST(scores_of_classes)
 {
     static const int32_t ones[] = {1, 1, 1};
+    static const int32_t ignored[] = {-1, 1, 0, 0};
+    static const float score[] = {5, 1, 0, 2};
     static const float bad[] = {1, NAN, 2};
 
     ck_assert_double_eq_tol(score_auc(ROWS, golden_score, golden_label),
@@ -39,6 +41,8 @@ START_TEST(scores_of_classes)
         1e-12);
     ck_assert_double_eq(
         score_top(ROWS, CLASSES, golden_logits, golden_many, CLASSES), 1);
+    ck_assert(score_auc(4, score, ignored) == 0.5);
+    ck_assert(score_top(2, 2, score, ignored, 1) == 1);
     ck_assert(isnan(score_auc(3, golden_score, ones)));
     ck_assert(isnan(score_auc(3, bad, golden_label)));
 }

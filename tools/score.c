@@ -40,15 +40,17 @@ double score_auc(int64_t rows, const float *score, const int32_t *label)
 {
     scored *s = malloc((size_t)rows * sizeof *s + 1);
     double ones, pairs;
+    int64_t n = 0;
 
     if (!s)
         return (double)NAN;
     for (int64_t i = 0; i < rows; i++)
-        s[i] = (scored){score[i], label[i]};
-    qsort(s, (size_t)rows, sizeof *s, by_score);
-    pairs = count_pairs(rows, s, &ones);
+        if (label[i] >= 0)
+            s[n++] = (scored){score[i], label[i]};
+    qsort(s, (size_t)n, sizeof *s, by_score);
+    pairs = count_pairs(n, s, &ones);
     free(s);
-    return pairs / (ones * ((double)rows - ones));
+    return pairs / (ones * ((double)n - ones));
 }
 
 static double column_r2(int64_t rows, int64_t width, const float *out,
@@ -93,13 +95,17 @@ double score_top(int64_t rows, int64_t width, const float *out,
                  const int32_t *label, int64_t k)
 {
     double among = 0;
+    int64_t n = 0;
 
     for (int64_t i = 0; i < rows; i++, out += width) {
         int64_t above = 0;
 
+        if (label[i] < 0)
+            continue;
+        n++;
         for (int64_t c = 0; c < width; c++)
             above += out[c] > out[label[i]];
         among += above < k;
     }
-    return among / (double)rows;
+    return among / (double)n;
 }

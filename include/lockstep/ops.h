@@ -224,7 +224,9 @@ LS_API ls_node *ls_mean_squared_error(ls_node *y, ls_node *target);
 
 /* -log softmax(logits)[label], a term for each label.  logits (..,V), labels
  * (..) of LS_I32 in [0,V).  Also counts the labels that are the argmax, the
- * first of equals: the accuracy. */
+ * first of equals: the accuracy.  A label below 0, -1 or -100, is ignored: it is
+ * no term, of a loss of mean weights neither, and has no gradient.  So it is
+ * where losses like this alone read an input; any other reader refuses it. */
 LS_API ls_node *ls_cross_entropy(ls_node *logits, ls_node *labels);
 
 /* ls_cross_entropy of the logits (T,V) at each position t and the token (T) at

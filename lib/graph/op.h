@@ -56,6 +56,7 @@ struct ls__op {
     const char *name;
     int inputs;
     bool is_loss;
+    bool ignores; /* indices below 0 in input 1 are no terms of the loss */
     bool is_product; /* a matrix product with its epilogue: the plan folds */
     bool may_transpose; /* its first parameter may be another's transpose */
     bool is_view;    /* y is x under another shape: the plan may share memory */

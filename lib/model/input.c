@@ -5,11 +5,12 @@
 static int check_indices(const ls__input *in, const int32_t *x, int64_t rows)
 {
     for (int64_t i = 0; i < rows * in->size; i++)
-        if (x[i] < 0 || x[i] >= in->limit)
+        if ((x[i] < 0 && !in->ignores) || x[i] >= in->limit)
             return ls__fail(LS_ERANGE, "input \"%s\": row %lld, element %lld "
-                            "is %d; it must be at least 0 and below %lld",
-                            in->name, (long long)(i / in->size),
+                            "is %d; it must be %sbelow %lld", in->name,
+                            (long long)(i / in->size),
                             (long long)(i % in->size), (int)x[i],
+                            in->ignores ? "" : "at least 0 and ",
                             (long long)in->limit);
     return 0;
 }

@@ -11,6 +11,8 @@ typedef struct ls__input {
     int64_t shape[LS_MAX_RANK];
     int64_t size;  /* elements a row */
     int64_t limit; /* LS_I32: values lie in [0, limit) */
+    bool ignores;  /* or below 0: nothing but a loss reads them, which ignores
+                      those */
 } ls__input;
 
 /* LS_EINVAL: another type, or no data; LS_ERANGE names the row and element whose

@@ -68,6 +68,24 @@ static int make_params(ls__model *m, int count, const ls_array_spec *spec)
 
 /* ------ from a graph ------ */
 
+/* Whether an input is read, and by losses alone that ignore what is below 0. */
+static bool is_ignored(const ls__plan *plan, const ls_node *input)
+{
+    bool read = false;
+
+    for (int i = 0; i < plan->count; i++) {
+        const ls_node *n = plan->instr[i].node;
+
+        for (int k = 0; k < n->op->inputs; k++)
+            if (n->in[k] == input) {
+                if (k != 1 || !n->op->ignores)
+                    return false;
+                read = true;
+            }
+    }
+    return read;
+}
+
 static int graph_inputs(ls__model *m)
 {
     if (make_inputs(m, m->plan->inputs) < 0)
@@ -76,7 +94,7 @@ static int graph_inputs(ls__model *m)
         const ls_node *n = m->plan->input[i];
 
         m->input[i] = (ls__input){n->name, n->dtype, n->rank, {0}, n->size,
-                                  n->limit};
+                                  n->limit, is_ignored(m->plan, n)};
         memcpy(m->input[i].shape, n->shape, sizeof n->shape);
     }
     return 0;

@@ -6,7 +6,8 @@
  *     cross entropy:  -log softmax(x)[label],  d = w (softmax(x) - one hot)
  *
  * Terms are added in double, in rising order.  dx[0] NULL: the loss alone.
- * Cross entropy also adds the weight of the terms whose argmax is the label. */
+ * Cross entropy also adds the weight of the terms whose argmax is the label; a
+ * label below 0 is no term. */
 #include "op/op_table.h"
 
 #include <string.h>
@@ -89,8 +90,19 @@ static void count_right(const ls__run *r, int64_t terms, const int32_t *labels)
     if (r->sums->correct != r->sums->correct) /* NaN: nothing counted yet */
         r->sums->correct = 0;
     for (int64_t i = 0; i < r->rows * terms; i++)
-        if (is_right(v, x + i * v, labels[i]))
+        if (labels[i] >= 0 && is_right(v, x + i * v, labels[i]))
             r->sums->correct += (double)weight_of(r, i / terms);
+}
+
+/* The loss of one term, and its gradient; of an ignored one nothing. */
+static float term(const ls__run *r, int64_t v, const float *x, int32_t label,
+                  float w, float *dx)
+{
+    if (label >= 0)
+        return r->kernels->cross_entropy(v, x, label, w, dx);
+    if (dx)
+        memset(dx, 0, (size_t)v * sizeof *dx);
+    return 0;
 }
 
 /* `terms` vectors of logits in each row against labels[0..terms); the vectors
@@ -104,18 +116,19 @@ static void label_rows(const ls__run *r, int64_t vectors, int64_t terms,
 
     for (int64_t i = 0; i < r->rows; i++, labels += label_stride) {
         float w = weight_of(r, i);
+        int64_t counted = 0;
 
         for (int64_t t = 0; t < terms; t++) {
             int64_t at = (i * vectors + t) * v;
-            float loss = r->kernels->cross_entropy(v, x + at, labels[t], w,
-                                                   dx ? dx + at : NULL);
+            float loss = term(r, v, x + at, labels[t], w, dx ? dx + at : NULL);
 
             r->sums->loss += (double)w * (double)loss;
+            counted += labels[t] >= 0;
         }
         if (dx && terms < vectors)
             memset(dx + (i * vectors + terms) * v, 0,
                    (size_t)((vectors - terms) * v) * sizeof *dx);
-        r->sums->weight += (double)w * (double)terms;
+        r->sums->weight += (double)w * (double)counted;
     }
 }
 
@@ -145,8 +158,8 @@ static void cross_entropy(const ls__run *r)
 }
 
 const ls__op ls__op_cross_entropy = {
-    .name = "cross entropy", .inputs = 2, .is_loss = true, .reads = 3,
-    .dx_over_x = true, .shape = label_shape, .forward = cross_entropy,
+    .name = "cross entropy", .inputs = 2, .is_loss = true, .ignores = true,
+    .reads = 3, .dx_over_x = true, .shape = label_shape, .forward = cross_entropy,
     .backward = cross_entropy};
 
 ls_node *ls_cross_entropy(ls_node *logits, ls_node *labels)
@@ -176,8 +189,8 @@ static void next_token(const ls__run *r)
 }
 
 const ls__op ls__op_next_token = {
-    .name = "next token", .inputs = 2, .is_loss = true, .reads = 3,
-    .dx_over_x = true, .shape = next_shape, .forward = next_token,
+    .name = "next token", .inputs = 2, .is_loss = true, .ignores = true,
+    .reads = 3, .dx_over_x = true, .shape = next_shape, .forward = next_token,
     .backward = next_token};
 
 ls_node *ls_next_token_loss(ls_node *logits, ls_node *tokens)
