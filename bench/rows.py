@@ -10,7 +10,8 @@ class Side:
     name: str
     command: list                # {build} {bin} {python} {peers} {init}
     needs: str = ""              # "full", "jax", "kann", "images",
-                                 # "onednn": with --full
+                                 # "onednn": with --full,
+                                 # "mpi": a build with it and its mpirun
     agree: int = 20              # losses, from the first, that must agree
     alone: list = None           # the command on one worker or thread
     parts: dict = field(default_factory=lambda: {"": "ms"})  # name: field
@@ -75,6 +76,27 @@ def kann(name, *more, needs="kann"):
     """Its optimizer is another one: the first loss alone agrees."""
     return peer(name, "kann.py", "--build", "{build}", "--x", "{x}", "--y",
                 "{y}", *more, needs=needs, agree=1)
+
+
+def ranks(model):
+    """Two processes of one worker, or one thread, against one of two."""
+    launch = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1",
+              "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun", "-n", "2",
+              "--bind-to", "none"]
+    tool = ["{bin}/lockstep-train", model, "--devices", "2", "--workers"]
+    return Row(model + " ranks", 33, 13 if model == "lm" else 23, [
+        Side("lockstep", [*tool, "2"], "mpi"),
+        Side("lockstep, 2 ranks", [*launch, *tool, "1"], "mpi"),
+        Side("torch", ["{python}", "-B", f"{{peers}}/{model}_torch.py",
+                       "--init", "{init}"], "mpi"),
+        Side("torch DDP", ["{python}", "-B", "{peers}/ddp_torch.py", model,
+                           "--init", "{init}"], "mpi"),
+    ], [
+        Ratio("lockstep / torch", "lockstep", "torch"),
+        Ratio("2 ranks / DDP", "lockstep, 2 ranks", "torch DDP"),
+        Ratio("2 ranks / lockstep", "lockstep, 2 ranks", "lockstep"),
+        Ratio("DDP / torch", "torch DDP", "torch"),
+    ], init=model, tolerance=2e-3 if model == "cnn" else LOSS_TOLERANCE)
 
 
 def linear_step(name, workers, *more):
@@ -207,6 +229,8 @@ ROWS = [
         train("1 worker", "cnn", 2, 1),
         train("2 workers", "cnn", 2, 2),
     ], [efficiency("efficiency 1 -> 2", "1 worker", "2 workers")]),
+    ranks("lm"),
+    ranks("cnn"),
     Row("linear_step", 23, 13, [
         linear_step("1 worker", 1),
         linear_step("2 workers", 2),
