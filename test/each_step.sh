@@ -93,6 +93,8 @@ text="--seq-len 8 --d-model 16 --heads 2 --layers 1 --d-ff 16 --batch 16"
     each "modern gpt" gpt $all $text --data "$script" --steps 6 --norm rms \
         --positions rotary --ffn swiglu --kv-heads 1 --tie \
         --residual-dropout 0.1 --eval-every 2 --sample 20
+    each rnn rnn --devices 2 --data "$script" --seq-len 9 --d-model 8 --units 9 \
+        --batch 8 --steps 5 --dropout 0.1 --eval-every 2
 }
 
 finish

@@ -106,6 +106,10 @@ gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 3 \
 gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 6 \
     --layers 2 --d-ff 50 --batch 16 --steps 4 --norm rms --positions rotary \
     --ffn swiglu --kv-heads 2 --tie --residual-dropout 0.1
+rnn --data $dir/text --vocab 128 --seq-len 13 --d-model 9 --units 21 \
+    --batch 16 --steps 4 --eval-every 2 --sample 20
+rnn --data $dir/text --vocab 128 --seq-len 13 --d-model 9 --units 21 \
+    --batch 16 --steps 4 --cell gru
 EOF
 
 # Layers in other precisions: the bytes of x86-64-v2, for any level and workers.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The models mlp, cnn and gpt from the command line: that they learn, the same bytes
+# The models mlp, cnn, gpt and rnn from the command line: that they learn, the same bytes
 # on any number of workers, numbers of PyTorch, and what they refuse.
 # Needs only POSIX tools.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
@@ -304,6 +304,23 @@ below "gpt learns what was held out" \
     "$(sed -n 's/.*eval step 0150  loss //p' "$dir/out")" 0.1
 # 64 bytes are five lines but for the last newline, which the tool adds.
 is "gpt says what it learned" "$(grep -c '^hello, world$' "$dir/out")" 5
+# ------ rnn ------
+
+for cell in lstm gru; do
+    small="rnn --data $dir/hello --seq-len 12 --d-model 12 --units 24 --batch 16 \
+        --devices 4 --cell $cell"
+    # shellcheck disable=SC2086 # words
+    any_workers "rnn, $cell" $small --steps 4 --eval-every 2 --sample 30 \
+        --dropout 0.1
+    # shellcheck disable=SC2086 # words
+    run $small --layers 1 --steps 150 --lr 0.02 --eval-every 150 \
+        --sample 64 --temperature 0
+    below "rnn, $cell, learns what was held out" \
+        "$(sed -n 's/.*eval step 0150  loss //p' "$dir/out")" 0.3
+    is "rnn, $cell, says what it learned" \
+        "$(grep -c '^hello, world$' "$dir/out")" 5
+done
+
 # shellcheck disable=SC2086 # words
 run $tiny --steps 0 --sample 100 --log-every 0
 is "a sample has its bytes, then a newline" \
@@ -331,6 +348,8 @@ is "--eval-data is evaluated at the end" \
 head -c 50 "$dir/count" >"$dir/short"
 : >"$dir/empty"
 printf 'abc\200' >"$dir/high"
+expect 2 "rnn needs --data FILE" rnn
+expect 2 "--heads is not an option of rnn" rnn --heads 2
 expect 2 "gpt needs --data FILE" gpt
 expect 2 "--epochs is not an option of gpt" gpt --epochs 1
 expect 1 "$dir/none: No such file" gpt --data "$dir/none"

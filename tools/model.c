@@ -2,7 +2,7 @@
 #include "model.h"
 
 static const opt_model *const models[] = {
-    &model_linear, &model_lm, &model_mlp, &model_gpt, &model_cnn,
+    &model_linear, &model_lm, &model_mlp, &model_gpt, &model_rnn, &model_cnn,
 };
 
 /* ------ The words of options ------ */
@@ -66,6 +66,7 @@ static const char *initialiser_word(int64_t i)
 #define FOR(...) (const char *const[]){__VA_ARGS__, NULL}
 #define IMAGES "mlp", "cnn"
 #define TOKENS "lm", "gpt"
+#define TEXT "gpt", "rnn"
 #define ROWS "linear", "lm", IMAGES
 
 #define TRAIN .only = "lockstep-train"
@@ -101,7 +102,7 @@ static const opt first[] = {
               "(N,d-out); mlp, cnn: N labels"), MAY_DIFFER },
     { OPT_ROW("mask", "FILE.npy", OPT_TEXT, AT(mask), FOR(ROWS), "",
               "weights of the rows of --x"), MAY_DIFFER },
-    { OPT_ROW("data", "PATH", OPT_TEXT, AT(data), FOR("gpt", IMAGES), "",
+    { OPT_ROW("data", "PATH", OPT_TEXT, AT(data), FOR(TEXT, IMAGES), "",
               "images (CIFAR, IDX, .npy), a text, or a table (.csv)"),
       MAY_DIFFER },
     { OPT_ROW("target", "COLUMN", OPT_TEXT, AT(target), FOR("mlp"), "",
@@ -121,7 +122,7 @@ static const opt first[] = {
               "even", "balanced: the rarer a class, the heavier its rows"),
       .words = balances, .not_with = "mask" },
     { OPT_ROW("eval-data", "PATH", OPT_TEXT, AT(eval_data),
-              FOR("gpt", IMAGES), "", "the same, to evaluate on"), TRAIN,
+              FOR(TEXT, IMAGES), "", "the same, to evaluate on"), TRAIN,
       MAY_DIFFER },
     { OPT_ROW("eval-x", "FILE.npy", OPT_TEXT, AT(eval_x), FOR(ROWS), "",
               "rows to evaluate on, as --x"), TRAIN, MAY_DIFFER,
@@ -150,21 +151,25 @@ static const opt first[] = {
     { OPT_ROW("activation", NULL, OPT_CHOICE, AT(activation),
               FOR("mlp"), "relu", "after each hidden layer"),
       .words = model_activations },
-    { OPT_ROW("dropout", "P", OPT_DECAY, AT(dropout), FOR("gpt", IMAGES), "0",
+    { OPT_ROW("dropout", "P", OPT_DECAY, AT(dropout), FOR(TEXT, IMAGES), "0",
               "share of values dropped in training") },
     { OPT_ROW("initialiser", NULL, OPT_CHOICE, AT(initialiser), ALL, "layer",
               "how kernels start: as the layer has it, or as JAX has it"),
       .word = initialiser_word },
-    { OPT_ROW("vocab", "N", OPT_COUNT, AT(vocab), FOR(TOKENS), "512",
+    { OPT_ROW("vocab", "N", OPT_COUNT, AT(vocab), FOR(TOKENS, "rnn"), "512",
               "tokens are below this") },
-    { OPT_ROW("seq-len", "N", OPT_COUNT, AT(seq_len), FOR(TOKENS), "64",
+    { OPT_ROW("seq-len", "N", OPT_COUNT, AT(seq_len), FOR(TOKENS, "rnn"), "64",
               "tokens of a row") },
-    { OPT_ROW("d-model", "N", OPT_COUNT, AT(d_model), FOR(TOKENS), "256",
-              "width of the model") },
+    { OPT_ROW("d-model", "N", OPT_COUNT, AT(d_model), FOR(TOKENS, "rnn"),
+              "256", "width of the model; rnn: of the embedding") },
     { OPT_ROW("heads", "N", OPT_COUNT, AT(heads), FOR(TOKENS), "8",
               "attention heads; must divide d-model") },
-    { OPT_ROW("layers", "N", OPT_COUNT, AT(layers), FOR(TOKENS), "4",
-              "transformer blocks") },
+    { OPT_ROW("layers", "N", OPT_COUNT, AT(layers), FOR(TOKENS, "rnn"), "4",
+              "transformer blocks; rnn: recurrent layers") },
+    { OPT_ROW("cell", NULL, OPT_CHOICE, AT(cell), FOR("rnn"), "lstm",
+              "of the recurrent layers"), .words = model_cells },
+    { OPT_ROW("units", "N", OPT_COUNT, AT(units), FOR("rnn"), "128",
+              "of each recurrent layer") },
     { OPT_ROW("d-ff", "N", OPT_COUNT, AT(d_ff), FOR(TOKENS), "1024",
               "width inside a block's dense layers") },
     { OPT_ROW("norm", NULL, OPT_CHOICE, AT(norm), FOR("gpt"), "layer",
@@ -276,10 +281,10 @@ static const opt third[] = {
     { OPT_ROW("plateau-least", "X", OPT_DECAY, AT(plateau_least), ALL, "0",
               "no lower than this share of lr"), TRAIN, MAY_CHANGE,
       .needs = "plateau" },
-    { OPT_ROW("sample", "N", OPT_NUMBER, AT(sample), FOR("gpt"), "0",
+    { OPT_ROW("sample", "N", OPT_NUMBER, AT(sample), FOR(TEXT), "0",
               "print N bytes of generated text at the end"), TRAIN,
       MAY_DIFFER },
-    { OPT_ROW("temperature", "X", OPT_REAL, AT(temperature), FOR("gpt"), "0.8",
+    { OPT_ROW("temperature", "X", OPT_REAL, AT(temperature), FOR(TEXT), "0.8",
               "of the sample; below 1 the likely is likelier"), TRAIN,
       MAY_DIFFER },
     { OPT_ROW("explain", NULL, OPT_FLAG, AT(explain), FOR("linear"), "",

@@ -45,6 +45,7 @@ typedef struct settings {
     int64_t kv_heads;             /* 0: heads */
     bool tie;
     double residual_dropout;      /* 0: dropout's */
+    int64_t cell, units; /* MODEL_LSTM, MODEL_GRU */
     int64_t batch;            /* 0: all rows, until the data is there */
     int64_t batch_per_device; /* 0: batch counts */
     int64_t steps;
@@ -94,6 +95,7 @@ typedef struct settings {
 } settings;
 
 enum { UNEVEN_DROP, UNEVEN_PAD };
+enum { MODEL_LSTM, MODEL_GRU };
 enum {
     PRECISION_F32,
     PRECISION_BF16,
@@ -112,10 +114,14 @@ typedef struct model {
     void (*build)(ls_graph *g, const settings *s); /* errors stick to g */
 } model;
 
-extern const opt_model model_linear, model_mlp, model_cnn, model_lm, model_gpt;
+extern const opt_model model_linear, model_mlp, model_cnn, model_lm, model_gpt,
+    model_rnn;
 
 /* The words of --activation. */
 extern const opt_word model_activations[];
+
+/* The words of --cell. */
+extern const opt_word model_cells[];
 
 /* Make the program of a tool that trains models: the table of models, whose
  * impl are of type model, and the options that this tool takes, which store

@@ -59,10 +59,20 @@ static ls_node *lm(ls_graph *g)
         tokens);
 }
 
+static ls_node *rnn(ls_graph *g)
+{
+    ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){TOKENS});
+    ls_node *x = ls_embed(tokens, VOCABULARY, WIDTH, "embed");
+
+    x = ls_gru(ls_lstm(x, 19, "lstm"), 17, "gru");
+    return ls_next_token_loss(ls_dense(x, VOCABULARY, "head"), tokens);
+}
+
 static const struct {
     const char *name;
     ls_node *(*build)(ls_graph *g);
-} model[] = {{"linear", linear}, {"mlp", mlp}, {"cnn", cnn}, {"lm", lm}};
+} model[] = {{"linear", linear}, {"mlp", mlp}, {"cnn", cnn}, {"lm", lm},
+             {"rnn", rnn}};
 
 enum { MODELS = sizeof model / sizeof *model };
 
@@ -166,6 +176,13 @@ static const verify_run runs[] = {
     {"lm, bf16", "lm", .optimizer = LS_ADAMW, .precision = LS_BF16_LAYERS},
     {"mlp, f32x6", "mlp", .optimizer = LS_ADAM, .precision = LS_F32X6_LAYERS},
     {"lm, f32x3", "lm", .optimizer = LS_ADAMW, .precision = LS_F32X3_LAYERS},
+    {"rnn, adam", "rnn", .optimizer = LS_ADAM},
+    {"rnn, sharded, one worker", "rnn", "rnn, adam", .optimizer = LS_ADAM,
+     .state = LS_SHARD, .workers = 1},
+    {"rnn, BLIS", "rnn", "rnn, adam", "blis", .optimizer = LS_ADAM},
+    {"rnn, clipped, accumulated", "rnn", .optimizer = LS_ADAM,
+     .clip_norm = 0.1, .accumulate = 2},
+    {"rnn, bf16", "rnn", .optimizer = LS_ADAM, .precision = LS_BF16_LAYERS},
 };
 
 const verify_run *verify_run_at(int i)
