@@ -173,9 +173,8 @@ const opt_model model_gpt = {
     .note = "The text is read byte by byte.  Each step takes random windows of "
             "seq-len\nbytes from its first nine tenths; the last tenth is held "
             "out for --eval-every.\nWith --eval-data all of --data is trained "
-            "on.  The model is lm's with a mask; --norm rms\n--positions "
-            "rotary "
-            "--ffn swiglu --kv-heads N --tie make it one as Llama is.",
+            "on.  The model is lm's with a mask;\n--norm rms --positions "
+            "rotary --ffn swiglu --kv-heads N --tie make it one as\nLlama is.",
     .impl = &gpt,
     .own = own_gpt,
 };
