@@ -71,6 +71,17 @@ LS_API ls_node *ls_grouped_attention(ls_node *x, int heads, int kv_heads,
                                      double rotary_base, bool causal,
                                      const char *name);
 
+/* Multi-head attention of x (T,D) to memory (S,E), another sequence or x itself,
+ * under a mask that is an input of the graph or any other node: 1 where a
+ * position may look, 0 where not, of a shape that broadcasts to (heads,T,S), as
+ * (S) for a memory whose rows are of different lengths, or (T,S).  A position
+ * that may look nowhere sees the mean of all.  mask NULL: all see all.  No
+ * biases.  Parameters "<name>.query.kernel" (D,heads,D/heads),
+ * "<name>.key|value.kernel" (E,heads,D/heads) and "<name>.out.kernel"
+ * (heads,D/heads,D): linen.MultiHeadDotProductAttention. */
+LS_API ls_node *ls_cross_attention(ls_node *x, ls_node *memory, ls_node *mask,
+                                   int heads, const char *name);
+
 /* ------ Sequences: x (T,I), T steps of a row ------ */
 
 /* A long short-term memory, nnx.OptimizedLSTMCell over all steps, from a state

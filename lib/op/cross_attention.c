@@ -1,0 +1,84 @@
+/* Attention to another sequence, or under a mask that is given: made of products,
+ * a softmax and views, which have its gradients, files and exports. */
+#include "graph/op.h"
+#include "op/layer.h"
+
+/* What masked scores become, as Flax's finfo.min: e^x of it is 0 beside any
+ * other, and where all are masked all are equal. */
+static const double FAR = 1e30;
+
+/* A dense layer "<name>.<part>" without a bias. */
+static ls_node *dense(ls_node *x, int64_t n, const char *name, const char *part,
+                      ls__extents kernel)
+{
+    char *path = ls__path(x->graph, name, part);
+
+    return path ? ls__dense(x, n, path, false, kernel)
+                : ls__graph_failed(x->graph, LS_ENOMEM);
+}
+
+/* One of them as heads: with axes {1,0,2} the matrices are (T,n/heads), with
+ * {1,2,0} (n/heads,T). */
+static ls_node *project(ls_node *x, const char *name, const char *part,
+                        int64_t n, int64_t heads, const int *axes)
+{
+    ls__extents kernel = {3, {ls__width(x), heads, n / heads}};
+    int64_t split[] = {x->shape[0], heads, n / heads};
+
+    x = dense(x, n, name, part, kernel);
+    return ls_transpose(ls_reshape(x, 3, split), axes);
+}
+
+/* s where the mask is 1, far below where it is 0. */
+static ls_node *hide(ls_node *s, ls_node *mask)
+{
+    if (!s || !mask)
+        return s;
+    mask = ls_broadcast_to(mask, 3, s->shape);
+    return ls_add(ls_mul(s, mask), ls_scale_shift(mask, FAR, -FAR));
+}
+
+/* P v of all heads, side by side again: (T,n). */
+static ls_node *gather_heads(ls_node *p, ls_node *v, int64_t n)
+{
+    ls_node *y = ls_transpose(ls_matmul(p, v), (int[]){1, 0, 2});
+
+    return y ? ls_reshape(y, 2, (int64_t[]){y->shape[0], n}) : NULL;
+}
+
+static ls_node *refuse(ls_node *x, const ls_node *memory, int heads,
+                       const char *name)
+{
+    char left[LS__SHAPE_TEXT], right[LS__SHAPE_TEXT];
+
+    if (x->rank != 2 || memory->rank != 2)
+        ls__fail(LS_ESHAPE, "attention \"%s\": %s to %s; they must be (T,D) and "
+                 "(S,E)", name, ls__shape_text(left, x->rank, x->shape),
+                 ls__shape_text(right, memory->rank, memory->shape));
+    else
+        ls__fail(LS_ESHAPE, "attention \"%s\": width %lld does not divide into "
+                 "%d heads", name, (long long)ls__width(x), heads);
+    return ls__graph_failed(x->graph, LS_ESHAPE);
+}
+
+ls_node *ls_cross_attention(ls_node *x, ls_node *memory, ls_node *mask,
+                            int heads, const char *name)
+{
+    ls_node *q, *k, *v, *s, *y;
+    int64_t n;
+
+    if (!x || !memory || x->graph->status)
+        return NULL;
+    name = name ? name : "";
+    n = ls__width(x);
+    if (x->rank != 2 || memory->rank != 2 || heads < 1 || n % heads)
+        return refuse(x, memory, heads, name);
+    q = project(x, name, "query", n, heads, (int[]){1, 0, 2});
+    k = project(memory, name, "key", n, heads, (int[]){1, 2, 0});
+    v = project(memory, name, "value", n, heads, (int[]){1, 0, 2});
+    s = ls_scale_shift(ls_matmul(q, k),
+                       1 / __builtin_sqrt((double)(n / heads)), 0);
+    y = gather_heads(ls_softmax(hide(s, mask)), v, n);
+    return y ? dense(y, n, name, "out",
+                     (ls__extents){3, {heads, n / heads, n}}) : NULL;
+}

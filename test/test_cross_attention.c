@@ -1,0 +1,249 @@
+/* Attention to another sequence, open and under a mask that is an input: Flax's
+ * loss and gradients; the numbers of ls_self_attention where that computes the
+ * same; the same bytes for all workers and devices' cuts; shapes refused. */
+#include "golden/attend.h"
+#include "models.h"
+
+enum { ROWS = 3, T = 5, D = 8, S = 7, E = 6, HEADS = 2 };
+
+typedef struct session {
+    ls_pool *pool;
+    run run;
+    float x[ROWS * T * D], memory[ROWS * S * E], target[ROWS * T * D];
+    float mask[ROWS * T * S];
+} session;
+
+static ls_graph *graph(bool masked)
+{
+    ls_graph *g;
+    ls_node *x, *memory, *target, *mask = NULL;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, D});
+    memory = ls_input(g, "memory", LS_F32, 2, (int64_t[]){S, E});
+    target = ls_input(g, "target", LS_F32, 2, (int64_t[]){T, D});
+    if (masked)
+        mask = ls_input(g, "mask", LS_F32, 2, (int64_t[]){T, S});
+    x = ls_cross_attention(x, memory, mask, HEADS, "a");
+    OK(ls_output(g, x, "y"));
+    OK(ls_loss(g, ls_mean_squared_error(x, target)));
+    return g;
+}
+
+static void set_parameters(const run *r)
+{
+    for (int i = 0; i < ls_trainer_params(r->trainer); i++) {
+        int64_t shape[LS_MAX_RANK], n;
+        float p[D * D];
+
+        ck_assert_int_eq(ls_trainer_param_shape(r->trainer, i, shape), 3);
+        n = shape[0] * shape[1] * shape[2];
+        fill_uniform(100 + i, n, p);
+        for (int64_t k = 0; k < n; k++)
+            p[k] /= 2;
+        OK(ls_trainer_set(r->trainer, ls_trainer_param_name(r->trainer, i), n,
+                          p));
+    }
+}
+
+static void fill_mask(float *mask)
+{
+    for (int r = 0; r < ROWS; r++)
+        for (int t = 0; t < T; t++)
+            for (int s = 0; s < S; s++)
+                *mask++ = (r + 2 * t + 3 * s) % 5 > 1 && !(r == 1 && t == 4);
+}
+
+static void open_session(session *s, int devices, int workers, bool masked)
+{
+    s->pool = open_pool(devices, workers);
+    s->run = open_run(s->pool, graph(masked), NULL);
+    set_parameters(&s->run);
+    fill_uniform(1, ROWS * T * D, s->x);
+    fill_uniform(2, ROWS * S * E, s->memory);
+    fill_uniform(3, ROWS * T * D, s->target);
+    fill_mask(s->mask);
+    OK(ls_batch_set(s->run.batch, "x", LS_F32, s->x, ROWS));
+    OK(ls_batch_set(s->run.batch, "memory", LS_F32, s->memory, ROWS));
+    OK(ls_batch_set(s->run.batch, "target", LS_F32, s->target, ROWS));
+    if (masked)
+        OK(ls_batch_set(s->run.batch, "mask", LS_F32, s->mask, ROWS));
+}
+
+static void close_session(session *s)
+{
+    close_run(&s->run);
+    ls_pool_close(s->pool);
+}
+
+#define COMPARE(n, want) \
+    ck_assert_double_le(max_relative(n, got, _i ? masked_##want : open_##want), \
+                        3e-6)
+
+/* Proves Flax's numbers, open and masked: position 4 of row 1 sees nobody. */
+START_TEST(numbers)
+{
+    float got[ROWS * S * E > D * D ? ROWS * S * E : D * D];
+    ls_gradients *g;
+    ls_result r;
+    session s;
+
+    open_session(&s, 2, 2, _i);
+    OK(ls_gradients_open(&g, s.run.trainer, 1));
+    OK(ls_gradients_compute(g, s.run.batch, &r));
+    ck_assert_double_eq_tol((double)r.loss, _i ? masked_loss : open_loss, 1e-6);
+    OK(ls_gradients_get(g, "a.query.kernel", D * D, got));
+    COMPARE(D * D, query);
+    OK(ls_gradients_get(g, "a.key.kernel", E * D, got));
+    COMPARE(E * D, key);
+    OK(ls_gradients_get(g, "a.value.kernel", E * D, got));
+    COMPARE(E * D, value);
+    OK(ls_gradients_get(g, "a.out.kernel", D * D, got));
+    COMPARE(D * D, out);
+    OK(ls_input_gradient(s.run.trainer, s.run.batch, true, "x", ROWS * T * D,
+                         got));
+    COMPARE(ROWS * T * D, x);
+    OK(ls_input_gradient(s.run.trainer, s.run.batch, true, "memory",
+                         ROWS * S * E, got));
+    COMPARE(ROWS * S * E, memory);
+    ls_gradients_close(g);
+    close_session(&s);
+}
+END_TEST
+
+/* Proves that no worker shows, in outputs and in what is trained. */
+START_TEST(same_bytes)
+{
+    char want[65], got[65];
+
+    for (int workers = 1; workers <= 3; workers++) {
+        session s;
+
+        open_session(&s, 3, workers, true);
+        for (int i = 0; i < 3; i++)
+            step(&s.run);
+        ls_trainer_hash(s.run.trainer, workers == 1 ? want : got);
+        if (workers > 1)
+            ck_assert_str_eq(got, want);
+        close_session(&s);
+    }
+}
+END_TEST
+
+/* ------ against the attention of one sequence ------ */
+
+static ls_graph *to_itself(bool own, bool causal)
+{
+    ls_graph *g;
+    ls_node *x, *mask, *y;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, D});
+    mask = ls_input(g, "mask", LS_F32, 2, (int64_t[]){T, T});
+    y = own ? ls_self_attention(x, HEADS, causal, "a")
+            : ls_cross_attention(x, x, causal ? mask : NULL, HEADS, "a");
+    OK(ls_output(g, y, "y"));
+    OK(ls_loss(g, ls_mean_loss(ls_mul(y, x), NULL)));
+    return g;
+}
+
+static void predict(bool own, bool causal, float *y)
+{
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_run(pool, to_itself(own, causal), NULL);
+    float x[ROWS * T * D], mask[ROWS * T * T];
+
+    fill_uniform(1, ROWS * T * D, x);
+    for (int i = 0; i < ROWS * T * T; i++)
+        mask[i] = i % T <= i / T % T;
+    set_parameters(&r);
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
+    OK(ls_batch_set(r.batch, "mask", LS_F32, mask, ROWS));
+    step(&r);
+    OK(ls_predict(r.trainer, r.batch, "y", ROWS * T * D, y));
+    close_run(&r);
+    ls_pool_close(pool);
+}
+
+/* Proves that to x itself, open and with the mask of a causal one, it is
+ * ls_self_attention but for rounding, before and after a step. */
+START_TEST(of_itself)
+{
+    float a[ROWS * T * D], b[ROWS * T * D];
+    double want[ROWS * T * D];
+
+    predict(true, _i, a);
+    predict(false, _i, b);
+    for (int i = 0; i < ROWS * T * D; i++)
+        want[i] = (double)a[i];
+    ck_assert_double_le(max_relative(ROWS * T * D, b, want), 2e-6);
+}
+END_TEST
+
+/* ------ masks of other shapes, and what is refused ------ */
+
+static int try_shapes(int rank, const int64_t *shape, int width, int heads)
+{
+    ls_graph *g;
+    ls_node *x, *memory, *mask;
+    ls_trainer *t;
+    ls_pool *pool = open_pool(1, 1);
+    int status;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, width});
+    memory = ls_input(g, "memory", LS_F32, 2, (int64_t[]){S, E});
+    mask = ls_input(g, "mask", LS_F32, rank, shape);
+    x = ls_cross_attention(x, memory, mask, heads, "a");
+    ls_loss(g, ls_mean_loss(x, NULL));
+    status = ls_trainer_open(&t, pool, g, NULL);
+    if (status == 0)
+        ls_trainer_close(t);
+    ls_graph_free(g);
+    ls_pool_close(pool);
+    return status;
+}
+
+START_TEST(shapes)
+{
+    OK(try_shapes(1, (int64_t[]){S}, D, HEADS));
+    OK(try_shapes(2, (int64_t[]){T, S}, D, HEADS));
+    OK(try_shapes(3, (int64_t[]){HEADS, T, S}, D, HEADS));
+    OK(try_shapes(3, (int64_t[]){HEADS, 1, S}, D, HEADS));
+    ck_assert_int_eq(try_shapes(1, (int64_t[]){T}, D, HEADS), LS_ESHAPE);
+    ck_assert_int_eq(try_shapes(2, (int64_t[]){S, T}, D, HEADS), LS_ESHAPE);
+    FAILS(try_shapes(1, (int64_t[]){S}, D + 1, HEADS), LS_ESHAPE,
+          "attention \"a\": width 9 does not divide into 2 heads");
+    FAILS(try_shapes(1, (int64_t[]){S}, D, 0), LS_ESHAPE, "into 0 heads");
+}
+END_TEST
+
+/* A memory that is no sequence. */
+START_TEST(no_sequence)
+{
+    ls_graph *g;
+    ls_node *x;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, D});
+    ck_assert_ptr_null(ls_cross_attention(
+        x, ls_input(g, "m", LS_F32, 1, (int64_t[]){E}), NULL, 2, "a"));
+    FAILS(ls_loss(g, x), LS_ESHAPE,
+          "attention \"a\": (5,8) to (6); they must be (T,D) and (S,E)");
+    ls_graph_free(g);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("cross attention");
+    TCase *t = tcase_create("cross attention");
+
+    tcase_add_loop_test(t, numbers, 0, 2);
+    tcase_add_test(t, same_bytes);
+    tcase_add_loop_test(t, of_itself, 0, 2);
+    tcase_add_test(t, shapes);
+    tcase_add_test(t, no_sequence);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
