@@ -524,6 +524,18 @@ LS_API int ls_trainer_save(const ls_trainer *trainer, const char *path);
 LS_API int ls_trainer_load(ls_trainer *trainer, const char *path,
                            const char *names);
 
+/* The same from a file that PyTorch's state_dict was saved to with its
+ * safetensors package.  "<layer>.kernel", ".scale" and ".embedding" are
+ * "<layer>.weight" there, and module "blocks.0" may be "blocks_0" here.  Linear's
+ * (n,I) and Conv2d's (n,C,h,w) are rearranged, and so is a Linear behind a
+ * flatten, which sees (C,H,W) there and (H,W,C) here.  layers renames those that
+ * are called otherwise, and what is in them: "layers.0=0,head=fc" (ours=theirs);
+ * or NULL.  Without a pattern every tensor of the file must be a parameter, as
+ * with strict=True.  LS_ENOTSUP: a trainer around a gradient function of your
+ * own. */
+LS_API int ls_trainer_load_torch(ls_trainer *trainer, const char *path,
+                                 const char *names, const char *layers);
+
 /* ====== Checkpoints ====== */
 
 /* The checkpoints of one run, in a folder: all that is needed to go on bit for

@@ -84,6 +84,7 @@ static const char *const means_something[] = {
     "ls_sharding_data_parallel data_axis", "ls_source_images options",
     "ls_state_place placement",
     "ls_trace_open options", "ls_trainer_load names",
+    "ls_trainer_load_torch layers", "ls_trainer_load_torch names",
     "ls_trainer_open options", "ls_trainer_open_gradient options",
     "ls_transport_cpus cpus", "ls_transpose axes",
 };

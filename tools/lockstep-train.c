@@ -117,11 +117,18 @@ static int open_keeper(session *s)
 /* A run that goes on has its parameters. */
 static int init(session *s)
 {
-    if (!s->run.set.init || s->keeper.went_on)
+    const settings *set = &s->run.set;
+
+    if (!set->init || s->keeper.went_on)
         return OPT_GO;
-    return opt_check(
-        ls_trainer_load(s->run.trainer, s->run.set.init,
-                        s->run.set.init_only));
+    if (set->init_layout == INIT_TORCH)
+        return opt_check(ls_trainer_load_torch(s->run.trainer, set->init,
+                                               set->init_only,
+                                               set->init_names));
+    if (set->init_names)
+        return opt_fail(OPT_WRONG, "--init-names is for --init-layout torch");
+    return opt_check(ls_trainer_load(s->run.trainer, set->init,
+                                     set->init_only));
 }
 
 static int open_metrics(session *s)

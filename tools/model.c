@@ -37,6 +37,9 @@ static const opt_word positions[] = {
 
 static const opt_word units[] = {{"gelu", 0}, {"swiglu", 1}, {NULL, 0}};
 
+static const opt_word layouts[] = {
+    {"flax", INIT_FLAX}, {"torch", INIT_TORCH}, {NULL, 0}};
+
 static const opt_word levels[] = {{"1", 1}, {"2", 2}, {NULL, 0}};
 
 static const opt_word backends[] = {
@@ -301,6 +304,12 @@ static const opt third[] = {
     { OPT_ROW("init-only", "PATTERN", OPT_TEXT, AT(init_only), ALL, "",
               "of --init only those whose name matches"), TRAIN, MAY_DIFFER,
       .needs = "init" },
+    { OPT_ROW("init-layout", NULL, OPT_CHOICE, AT(init_layout), ALL, "flax",
+              "whose names and layouts --init has"), .words = layouts, TRAIN,
+      MAY_DIFFER, .needs = "init" },
+    { OPT_ROW("init-names", "OURS=THEIRS,..", OPT_TEXT, AT(init_names), ALL, "",
+              "layers that torch calls otherwise: layers.0=0"), TRAIN,
+      MAY_DIFFER, .needs = "init-layout" },
     { OPT_ROW("trace", "FILE.json", OPT_TEXT, AT(trace), ALL, "",
               "write who did what when, for ui.perfetto.dev"), TRAIN,
       MAY_DIFFER },

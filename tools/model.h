@@ -77,6 +77,8 @@ typedef struct settings {
     int64_t sample;     /* bytes; 0: none */
     double temperature;
     const char *metrics, *init, *init_only, *save, *backend;
+    int64_t init_layout; /* INIT_.. */
+    const char *init_names;
     const char *trace;
     int64_t trace_level;  /* 1: phases, 2: operators too */
     double stall_seconds; /* 0: nobody watches */
@@ -96,6 +98,7 @@ typedef struct settings {
 
 enum { UNEVEN_DROP, UNEVEN_PAD };
 enum { MODEL_LSTM, MODEL_GRU };
+enum { INIT_FLAX, INIT_TORCH };
 enum {
     PRECISION_F32,
     PRECISION_BF16,

@@ -7,6 +7,7 @@
 #include "base/sized.h"
 #include "model/model_file.h"
 #include "model/seeds.h"
+#include "model/torch_file.h"
 #include "model/weights_file.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
@@ -577,4 +578,12 @@ int ls_trainer_load(ls_trainer *t, const char *path, const char *names)
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
     return ls__weights_load(&t->model, path, names);
+}
+
+int ls_trainer_load_torch(ls_trainer *t, const char *path, const char *names,
+                          const char *layers)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(path);
+    return ls__torch_load(&t->model, path, names, layers);
 }
