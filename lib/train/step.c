@@ -246,7 +246,7 @@ static int run_and_judge(ls__step *s)
     ls__groups_rule(t, &s->rule);
     if (is_watched(s) && (status = watch(s)) < 0)
         return status;
-    if (t->seam && s->pass->train)
+    if (t->seam && s->pass->reduces)
         ls__leaving_begin(s);
     run_pass(s);
     if (s->status < 0)
