@@ -33,7 +33,9 @@ import threading
 import numpy as np
 
 __all__ = [
-    "Boundary", "Error", "Graph", "Node", "Schedule", "Trainer", "Predictor", "Result", "array",
+    "Boundary", "EarlyStop", "Gradients", "Group", "Plateau",
+    "group", "frozen", "no_decay", "cross_attention",
+    "Error", "Graph", "Node", "Schedule", "Trainer", "Predictor", "Result", "array",
     "dense", "dense_no_bias", "embed", "position", "layer_norm",
     "rms_norm", "rotary", "grouped_attention", "swiglu",
     "self_attention", "lstm", "gru", "flatten", "gelu", "relu", "tanh", "sigmoid", "silu",
@@ -101,6 +103,54 @@ class Schedule(C.Structure):
     ]
 
 
+class Group(C.Structure):
+    """ls_group: parameters by a pattern of their names; its numbers may be
+    changed."""
+
+    _fields_ = [
+        ("names", C.c_char_p), ("vectors", C.c_bool), ("frozen", C.c_bool),
+        ("rate", C.c_double), ("decay", C.c_double),
+        ("room", C.c_double * ROOM),
+    ]
+
+
+class EarlyStop(C.Structure):
+    """ls_early_stop: EarlyStop(patience=5).take(loss) says when to end."""
+
+    _fields_ = [
+        ("patience", C.c_int64), ("min_delta", C.c_double),
+        ("rising", C.c_bool), ("values", C.c_int64), ("since", C.c_int64),
+        ("best", C.c_double), ("room", C.c_double * ROOM),
+    ]
+
+    def take(self, value):
+        return _early_stop_take(C.byref(self), value)
+
+
+class Plateau(C.Structure):
+    """ls_plateau, with its defaults: take(loss) is what multiplies the rate."""
+
+    _fields_ = [
+        ("factor", C.c_double), ("patience", C.c_int64), ("rtol", C.c_double),
+        ("atol", C.c_double), ("cooldown", C.c_int64),
+        ("min_scale", C.c_double), ("rising", C.c_bool),
+        ("values", C.c_int64), ("since", C.c_int64), ("rest", C.c_int64),
+        ("best", C.c_double), ("scale", C.c_double),
+        ("room", C.c_double * ROOM),
+    ]
+
+    def __init__(self, **members):
+        super().__init__()
+        start = _plateau_defaults()
+        for name, _ in self._fields_[:-1]:
+            setattr(self, name, members.pop(name, getattr(start, name)))
+        if members:
+            raise TypeError(f"there is no {', '.join(members)}")
+
+    def take(self, value):
+        return _plateau_take(C.byref(self), value)
+
+
 class _Key(C.Structure):
     _fields_ = [("word", C.c_uint32 * 2)]
 
@@ -114,6 +164,9 @@ class _TrainerOptions(C.Structure):
         ("check_divergence", C.c_bool), ("own_dropout_key", C.c_bool),
         ("dropout_key", _Key), ("precision", C.c_int),
         ("transport", C.c_void_p), ("even_rows", C.c_bool),
+        ("average", C.c_double), ("groups", C.c_int),
+        ("group", C.POINTER(Group)), ("clip_value", C.c_double),
+        ("bucket", C.c_int64),
     ]
 
 
@@ -138,7 +191,8 @@ class _ArraySpec(C.Structure):
 STRUCTS = {
     "ls_mesh_options": _MeshOptions, "ls_pool_options": _PoolOptions,
     "ls_optimizer": Optimizer, "ls_boundary": Boundary,
-    "ls_schedule": Schedule, "ls_key": _Key,
+    "ls_schedule": Schedule, "ls_key": _Key, "ls_group": Group,
+    "ls_early_stop": EarlyStop, "ls_plateau": Plateau,
     "ls_trainer_options": _TrainerOptions, "ls_result": Result,
     "ls_array_spec": _ArraySpec,
 }
@@ -220,6 +274,31 @@ _trainer_hash = _function("ls_trainer_hash", None, _P, C.c_char_p)
 _trainer_save = _calls("ls_trainer_save", _P, _TEXT)
 _save_model = _calls("ls_trainer_save_model", _P, _TEXT)
 _trainer_load = _calls("ls_trainer_load", _P, _TEXT, _TEXT)
+_load_torch = _calls("ls_trainer_load_torch", _P, _TEXT, _TEXT, _TEXT)
+_set_lr = _calls("ls_trainer_set_lr", _P, C.c_double)
+_set_step = _calls("ls_trainer_set_step", _P, _N)
+_use_average = _calls("ls_trainer_use_average", _P, C.c_bool)
+_state_place = _calls("ls_state_place", _P, C.c_int, _TEXT)
+_row_losses = _calls("ls_row_losses", _P, _P, _N, _P)
+_input_gradient = _calls("ls_input_gradient", _P, _P, C.c_bool, _TEXT, _N, _P)
+_gradients_open = _calls("ls_gradients_open", C.POINTER(_P), _P, C.c_int)
+_gradients_close = _function("ls_gradients_close", None, _P)
+_gradients_compute = _calls("ls_gradients_compute_sized", _P, _P,
+                            C.POINTER(Result), C.c_size_t)
+_gradients_add = _calls("ls_gradients_add", _P, _P)
+_gradients_mean = _calls("ls_gradients_mean_sized", _P, C.POINTER(Result),
+                         C.c_size_t)
+_gradients_get = _calls("ls_gradients_get", _P, _TEXT, _N, _P)
+_gradients_device = _calls("ls_gradients_get_device", _P, C.c_int, _TEXT, _N,
+                           _P)
+_gradients_set = _calls("ls_gradients_set", _P, _TEXT, _N, _P)
+_gradients_apply = _calls("ls_gradients_apply_sized", _P, C.POINTER(Result),
+                          C.c_size_t)
+_early_stop_take = _function("ls_early_stop_take", C.c_bool,
+                             C.POINTER(EarlyStop), C.c_double)
+_plateau_defaults = _function("ls_plateau_defaults", Plateau)
+_plateau_take = _function("ls_plateau_take", C.c_double, C.POINTER(Plateau),
+                          C.c_double)
 _batch_open = _calls("ls_batch_open", C.POINTER(_P), _P)
 _batch_close = _function("ls_batch_close", None, _P)
 _batch_set = _calls("ls_batch_set", _P, _TEXT, C.c_int, _P, _N)
@@ -382,6 +461,16 @@ next_token_loss = _builder("next_token_loss", Node, Node)
 mean_loss = _builder("mean_loss", Node, Node)
 
 
+_cross_attention = _function("ls_cross_attention", _P, _P, _P, _P, C.c_int,
+                             _TEXT)
+
+
+def cross_attention(x, memory, mask, heads, name):
+    """ls_cross_attention, of two nodes; mask is a node or None."""
+    return Node(x.graph, _cross_attention(x.of, memory.of, mask and mask.of,
+                                          heads, name.encode()))
+
+
 class Graph:
     """A graph to build, or the one that a model file holds."""
 
@@ -437,6 +526,33 @@ adagrad = _function("ls_adagrad", Optimizer, C.c_double)
 lion = _function("ls_lion", Optimizer, C.c_double)
 
 
+# ------ groups of parameters ------
+
+_group_of = _function("ls_group_of", Group, C.c_char_p)
+_group_no_decay = _function("ls_group_no_decay", Group)
+
+
+def group(names, **members):
+    """Parameters that a pattern matches: group("head.*", rate=10)."""
+    g = _group_of(b"*")
+    g.names = names.encode()  # which g keeps alive
+    for name, value in members.items():
+        if name not in ("rate", "decay", "vectors", "frozen"):
+            raise TypeError(f"there is no {name} in a group")
+        setattr(g, name, value)
+    return g
+
+
+def frozen(names):
+    """Parameters that keep their values."""
+    return group(names, frozen=True)
+
+
+def no_decay():
+    """Biases and scales of norms, without weight decay."""
+    return _group_no_decay()
+
+
 # ------ training ------
 
 
@@ -444,17 +560,20 @@ class Trainer:
     """A model with its optimizer, its devices and its workers.
 
     model: a Graph, or the path of a model file, whose weights it begins with.
+    groups: a list of group(..), frozen(..), no_decay().
     Other options are members of ls_trainer_options, by their names.
     """
 
     def __init__(self, model, optimizer=None, devices=0, workers=0, axes=None,
-                 cpus=None, pin=True, **options):
+                 cpus=None, pin=True, groups=(), **options):
         path = None if isinstance(model, Graph) else model
         graph = model if path is None else Graph(path)
         o = _defaults(_TrainerOptions, _trainer_defaults)
         names = [name for name, _ in _TrainerOptions._fields_]
         if optimizer is not None:
             o.optimizer = optimizer
+        if groups:
+            o.groups, o.group = len(groups), (Group * len(groups))(*groups)
         for name, value in options.items():
             if name not in names:
                 raise TypeError(f"there is no option {name}")
@@ -533,6 +652,36 @@ class Trainer:
         call(self.of, self._batch, C.byref(r), C.sizeof(r))
         return r
 
+    def row_losses(self, **inputs):
+        """The loss of each row, as evaluate has it for that row alone."""
+        loss = np.empty(self._set(inputs, None), np.float32)
+        _row_losses(self.of, self._batch, loss.size, loss.ctypes.data)
+        return loss
+
+    def input_gradient(self, name, weights=None, /, train=False, **inputs):
+        """The gradient of the batch's loss by one of its float inputs, with
+        dropout as in the next step where train."""
+        self._set(inputs, weights)
+        if name not in inputs:
+            raise KeyError(name)
+        g = np.empty(inputs[name].shape, np.float32)
+        _input_gradient(self.of, self._batch, train, name.encode(), g.size,
+                        g.ctypes.data)
+        return g
+
+    def set_lr(self, lr):
+        """The learning rate from the next step on, which the schedule goes
+        by."""
+        _set_lr(self.of, lr)
+
+    def use_average(self, use=True):
+        """Put the average of the weights in their place, or back."""
+        _use_average(self.of, use)
+
+    def place(self, placement):
+        """Who updates which parameters: "shard", or "*.kernel=1:model"."""
+        _state_place(self.of, 3, _bytes(placement))
+
     def predict(self, output, **inputs):
         """The value of an output for every row."""
         rows = self._set(inputs, None)
@@ -544,8 +693,12 @@ class Trainer:
 
     @property
     def steps(self):
-        """The updates done."""
+        """The updates done, which may be set."""
         return _trainer_step(self.of)
+
+    @steps.setter
+    def steps(self, n):
+        _set_step(self.of, n)
 
     @property
     def hash(self):
@@ -589,6 +742,69 @@ class Trainer:
     def load(self, path, names=None):
         """Weights from a file; names is a pattern."""
         _trainer_load(self.of, _bytes(path), _bytes(names))
+
+    def load_torch(self, path, names=None, layers=None):
+        """Weights from a state_dict of PyTorch's that safetensors saved; layers
+        renames some: "layers.0=0,head=fc"."""
+        _load_torch(self.of, _bytes(path), _bytes(names), _bytes(layers))
+
+
+class Gradients:
+    """The gradients of a trainer in hand; batches: how many are added up."""
+
+    def __init__(self, trainer, batches=1):
+        self.trainer = trainer
+        self.of = _opened(_gradients_open, trainer.of, batches)
+
+    def close(self):
+        """Before the trainer is closed; del does so too."""
+        if getattr(self, "of", None):
+            if self.trainer.of:
+                _gradients_close(self.of)
+            self.of = None
+
+    __del__ = close
+
+    def compute(self, weights=None, /, **inputs):
+        """Those of a batch and their mean, without an update."""
+        t = self.trainer
+        return t._run(lambda _, *rest: _gradients_compute(self.of, *rest),
+                      inputs, weights)
+
+    def add(self, weights=None, /, **inputs):
+        """Add those of one more batch; mean() then reduces them."""
+        self.trainer._set(inputs, weights)
+        _gradients_add(self.of, self.trainer._batch)
+
+    def mean(self):
+        return self._result(_gradients_mean)
+
+    def apply(self):
+        """Update the trainer's parameters by the mean."""
+        return self._result(_gradients_apply)
+
+    def _result(self, call):
+        r = Result()
+        call(self.of, C.byref(r), C.sizeof(r))
+        return r
+
+    def __getitem__(self, name):
+        """A copy of the mean gradient of a parameter."""
+        g = np.empty(self.trainer._shape(name), np.float32)
+        _gradients_get(self.of, name.encode(), g.size, g.ctypes.data)
+        return g
+
+    def of_device(self, device, name):
+        """A copy of one device's own, before the division."""
+        g = np.empty(self.trainer._shape(name), np.float32)
+        _gradients_device(self.of, device, name.encode(), g.size,
+                          g.ctypes.data)
+        return g
+
+    def __setitem__(self, name, values):
+        g = array(np.broadcast_to(values, self.trainer._shape(name)),
+                  np.float32)
+        _gradients_set(self.of, name.encode(), g.size, g.ctypes.data)
 
 
 # ------ predicting ------

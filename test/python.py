@@ -2,7 +2,9 @@
 the layout of the headers, arrays are read where they are and bad ones refused,
 a model goes through a file, and other threads run during a step.
 
-    python.py OFFSETS FOLDER    OFFSETS: "struct.member offset" for each member
+    python.py OFFSETS FOLDER STATE_DICT
+
+OFFSETS: "struct.member offset" for each member; STATE_DICT: one of PyTorch's.
 """
 
 import os
@@ -128,6 +130,114 @@ def check_refused():
     raises(ValueError, "int32", ls.array, [1 << 40])
 
 
+def check_gradients():
+    """In hand they make a step; they are differences of the loss, too."""
+    x, y = data()
+    y = np.ascontiguousarray(y)
+    with trainer() as t, trainer() as other:
+        g = ls.Gradients(t)
+        r = g.compute(x=x, y=y)
+        assert not r.updated and t.steps == 0
+        sums = sum(g.of_device(d, "out.bias") for d in range(4))
+        np.testing.assert_allclose(g["out.bias"], sums / 64, rtol=1e-5)
+        assert g.apply().updated and other.step(x=x, y=y).loss == r.loss
+        assert t.hash == other.hash
+        g["out.bias"] = 0
+        raises(KeyError, "none", g.__getitem__, "none")
+        g.close()
+        g = ls.Gradients(t, 2)
+        g.add(x=x[:32], y=y[:32])
+        g.add(x=x[32:], y=y[32:])
+        assert abs(g.mean().loss - other.evaluate(x=x, y=y).loss) < 1e-6
+        g.apply()
+        assert t.steps == 2
+        g.close()
+        check_inputs(t, x, y)
+
+
+def check_inputs(t, x, y):
+    rows = t.row_losses(x=x, y=y)
+    assert rows.shape == (64,)
+    assert abs(rows.mean() - t.evaluate(x=x, y=y).loss) < 1e-6
+    by_x = t.input_gradient("x", x=x, y=y)
+    by_y = t.input_gradient("y", x=x, y=y)
+    assert by_x.shape == x.shape
+    np.testing.assert_allclose(
+        by_y, 2 * (y - t.predict("product", x=x)) / 64, atol=1e-6)
+    moved = x.copy()
+    moved[5, 1] += 1e-2
+    less = x.copy()
+    less[5, 1] -= 1e-2
+    slope = (t.row_losses(x=moved, y=y) - t.row_losses(x=less, y=y)) / 2e-2
+    assert abs(64 * by_x[5, 1] - slope[5]) < 1e-3 * abs(slope[5]) + 1e-4
+    raises(KeyError, "z", t.input_gradient, "z", x=x, y=y)
+
+
+def check_knobs():
+    x, y = data()
+    y = np.ascontiguousarray(y)
+    groups = [ls.frozen("hidden.*"), ls.group("out.bias", rate=0)]
+    with trainer(groups=groups, average=0.5) as t, trainer() as plain:
+        start = {name: t[name] for name in t.shapes()}
+        for lr in 1e-2, 1e-2, 0:
+            t.set_lr(lr)
+            t.step(x=x, y=y)
+            last = t["out.kernel"]
+        for name in "hidden.kernel", "hidden.bias", "out.bias":
+            np.testing.assert_array_equal(t[name], start[name])
+        assert not np.array_equal(last, start["out.kernel"])
+        average = t["average.out.kernel"]
+        t.use_average()
+        np.testing.assert_array_equal(t["out.kernel"], average)
+        raises(ls.Error, "average", t.step, x=x, y=y)
+        t.use_average(False)
+        np.testing.assert_array_equal(t["out.kernel"], last)
+        t.steps = 100
+        assert t.step(x=x, y=y).step == 100 and t.steps == 101
+        t.place("*.kernel=data,*=replicate")
+        raises(ls.Error, "no axis", t.place, "*=model")
+        raises(ls.Error, "no average", plain.use_average)
+        raises(ls.Error, "learning rate", t.set_lr, -1)
+    raises(TypeError, "speed", ls.group, "*", speed=2)
+    raises(ls.Error, "matches no parameter", trainer, groups=[ls.frozen("z")])
+    stop, plateau = ls.EarlyStop(patience=2), ls.Plateau(patience=2, factor=0.5)
+    assert [stop.take(v) for v in (3, 2, 4, 2)] == [False, False, False, True]
+    assert stop.best == 2 and plateau.rtol == 1e-4
+    assert [plateau.take(v) for v in (3, 2, 4, 2)] == [1, 1, 1, 0.5]
+    raises(TypeError, "patient", ls.Plateau, patient=2)
+
+
+def check_torch(path):
+    g = ls.Graph()
+    x, y = g.input("x", (48,)), g.input("y", (5,))
+    g.loss(ls.mean_squared_error(ls.dense(x, 5, "out"), y))
+    with ls.Trainer(g, devices=1, pin=False) as t:
+        before = t["out.kernel"]
+        t.load_torch(path, "*", "out=features.3")
+        raises(ls.Error, "out.bias", t.load_torch, path)
+        assert not np.array_equal(t["out.kernel"], before)
+
+
+def check_attention():
+    g = ls.Graph()
+    x, m = g.input("x", (3, 4)), g.input("m", (5, 6))
+    mask, t = g.input("mask", (5,)), g.input("t", (3, 4))
+    out = ls.cross_attention(x, m, mask, 2, "a")
+    g.output(out, "y")
+    g.output(ls.cross_attention(x, m, None, 2, "b"), "open")
+    g.loss(ls.mean_squared_error(out, t))
+    rng = np.random.default_rng(1)
+    a = {n: rng.normal(size=(2, *s)).astype(np.float32)
+         for n, s in (("x", (3, 4)), ("m", (5, 6)), ("t", (3, 4)))}
+    a["mask"] = np.float32([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+    with ls.Trainer(g, devices=2, workers=1, pin=False) as t:
+        y = t.predict("y", **a)
+        a["m"][0, 3:] = 7
+        np.testing.assert_array_equal(t.predict("y", **a), y)
+        a["m"][1, 3:] = 7
+        assert not np.array_equal(t.predict("y", **a), y)
+
+
 def check_threads():
     """One thread steps; this one must get on meanwhile, far more often than
     the steps end: the library never holds the interpreter's lock."""
@@ -157,5 +267,9 @@ def check_threads():
 check_layouts(sys.argv[1])
 check_training(sys.argv[2])
 check_refused()
+check_gradients()
+check_knobs()
+check_attention()
+check_torch(sys.argv[3])
 check_threads()
 print("python: all is well with lockstep", ls.version())

@@ -34,4 +34,5 @@ END
 # shellcheck disable=SC2086
 $CC -std=c11 -I"$include" -o "$work/offsets" "$work/offsets.c" &&
     "$work/offsets" >"$work/offsets.txt" || exit 1
-"$python" "$top_srcdir/test/python.py" "$work/offsets.txt" "$work"
+"$python" "$top_srcdir/test/python.py" "$work/offsets.txt" "$work" \
+    "$top_srcdir/test/golden/torch.safetensors"
