@@ -26,7 +26,8 @@ void ls__leaving_close(ls__leaving *l);
 /* How many sections left while gradients were computed, in the last pass. */
 int ls__leaving_early(const ls_trainer *t);
 
-/* A training pass begins, on the caller's thread: say what will be received. */
+/* A pass that reduces begins, on the caller's thread: say what will be
+ * received. */
 void ls__leaving_begin(ls__step *s);
 
 /* A worker begins the last micro-batch of a device, whose gradients are added

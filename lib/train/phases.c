@@ -48,7 +48,7 @@ static int run_micro(ls__step *s, int worker, int device, int micro,
     bool later = s->before + micro > 0;
     float **grads = later ? t->grad.later_param + worker * t->model.params.count
                           : t->grad.param + device * t->model.params.count;
-    bool leaves = t->seam && s->pass->train && micro == t->micro - 1;
+    bool leaves = t->seam && s->pass->reduces && micro == t->micro - 1;
     ls_sums sums = {.correct = __builtin_nan("")};
     int status;
 
