@@ -285,8 +285,9 @@ static ls_window window_of(const sample *s, int kind)
     static const ls_window windows[] = {
         {3, 3, 1, 1, LS_SAME}, {1, 1, 0, 0, LS_VALID}, {2, 2, 2, 2, LS_SAME},
         {5, 3, 2, 1, LS_SAME}, {3, 2, 1, 3, LS_VALID}, {2, 5, 1, 2, LS_SAME},
-        {3, 3, 2, 2, LS_VALID}};
-    ls_window w = windows[(s - samples + 3 * kind) % 7];
+        {3, 3, 2, 2, LS_VALID}, {1, 3, 1, 1, LS_CAUSAL},
+        {2, 3, 2, 2, LS_CAUSAL}, {3, 1, 1, 3, LS_CAUSAL}};
+    ls_window w = windows[(s - samples + 3 * kind) % 10];
 
     if (s->dim[0] < w.height || s->dim[1] < w.width)
         w.padding = LS_SAME;

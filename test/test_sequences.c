@@ -472,6 +472,59 @@ START_TEST(test_lengths)
 }
 END_TEST
 
+/* ------ Convolutions of steps: nnx.Conv's values ------ */
+
+static const struct {
+    int64_t stride;
+    ls_padding padding;
+    int count;
+    const float *want;
+} convs[] = {{0, LS_CAUSAL, COUNT(conv_causal), conv_causal},
+             {2, LS_CAUSAL, COUNT(conv_causal_2), conv_causal_2},
+             {2, LS_SAME, COUNT(conv_same_2), conv_same_2},
+             {1, LS_VALID, COUNT(conv_valid), conv_valid}};
+
+START_TEST(test_conv)
+{
+    ls_pool *pool = open_pool(1, 1);
+    ls_trainer_options o = ls_trainer_defaults();
+    float *x = uniform(1, ROWS * STEPS * IN), *y = fenced(convs[_i].count);
+    ls_graph *g;
+    ls_node *n;
+    run r;
+
+    o.seed = 7;
+    OK(ls_graph_new(&g));
+    n = ls_input(g, "x", LS_F32, 2, (int64_t[]){STEPS, IN});
+    n = ls_conv1d(n, UNITS, 3, convs[_i].stride, convs[_i].padding, "conv");
+    OK(ls_output(g, n, "y"));
+    OK(ls_loss(g, ls_mean_loss(n, NULL)));
+    r = open_run(pool, g, &o);
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
+    OK(ls_predict(r.trainer, r.batch, "y", convs[_i].count, y));
+    for (int i = 0; i < convs[_i].count; i++)
+        ck_assert_double_eq_tol((double)y[i], (double)convs[_i].want[i],
+                                1e-6);
+    close_run(&r);
+    ls_pool_close(pool);
+    fences_free();
+}
+END_TEST
+
+static ls_node *bad_steps(ls_graph *g, layer_fn *layer)
+{
+    (void)layer;
+    return ls_conv1d_no_bias(ls_input(g, "x", LS_F32, 1, (int64_t[]){7}), 3, 2,
+                             1, LS_CAUSAL, "c");
+}
+
+static ls_node *bad_padding(ls_graph *g, layer_fn *layer)
+{
+    (void)layer;
+    return ls_conv1d(ls_input(g, "x", LS_F32, 2, (int64_t[]){7, 2}), 3, 8, 1,
+                     LS_VALID, "c");
+}
+
 /* ------ Workers ------ */
 
 enum { MANY = 280 }; /* rows: chunks of 64 in each of two shards */
@@ -572,7 +625,9 @@ static const struct {
            {bad_dtype, {"r.dense_i", "LS_I32"}},
            {bad_state, {"r.dense_h", "(2,4)"}},
            {bad_lengths, {"lengths", "(7)"}},
-           {float_lengths, {"lengths", "one LS_I32"}}};
+           {float_lengths, {"lengths", "one LS_I32"}},
+           {bad_steps, {"conv1d \"c\"", "(7)"}},
+           {bad_padding, {"conv2d \"c\"", "8"}}};
 
 START_TEST(test_refused)
 {
@@ -619,6 +674,7 @@ static Suite *sequences_suite(void)
     tcase_add_loop_test(t, test_scalar, 0, 2);
     tcase_add_loop_test(t, test_stream, 0, 2);
     tcase_add_loop_test(t, test_lengths, 0, 2);
+    tcase_add_loop_test(t, test_conv, 0, COUNT(convs));
     tcase_add_loop_test(t, test_workers, 0, 2);
     tcase_add_loop_test(t, test_refused, 0, COUNT(bad));
     tcase_add_loop_test(t, test_cost, 0, 2);

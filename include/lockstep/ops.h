@@ -149,14 +149,19 @@ LS_API int ls_tie(ls_graph *graph, const char *name, const char *with,
 
 /* ------ Images: x (H,W,C), channels last ------ */
 
+/* The mean or the largest of each channel of a whole image is ls_mean_over or
+ * ls_max_over with the axes 0 and 1. */
+
 /* A window that moves over an image.  Padding is JAX's, on each axis of size
  * `in` with window k and stride s:
  *
  *     LS_SAME   out = ceil(in / s); of P = max((out - 1) s + k - in, 0) missing
  *               pixels P / 2 (rounded down) are before the image, the rest
  *               after it
- *     LS_VALID  out = (in - k) / s + 1, rounded down; k > in is LS_ESHAPE */
-typedef enum ls_padding { LS_SAME, LS_VALID } ls_padding;
+ *     LS_VALID  out = (in - k) / s + 1, rounded down; k > in is LS_ESHAPE
+ *     LS_CAUSAL out = ceil(in / s); k - 1 pixels before the image, none after
+ *               it: what comes out at i s depends on no later pixel */
+typedef enum ls_padding { LS_SAME, LS_VALID, LS_CAUSAL } ls_padding;
 
 typedef struct ls_window {
     int64_t height, width;
@@ -173,6 +178,19 @@ LS_API ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window,
 
 /* ls_conv2d without a bias. */
 LS_API ls_node *ls_conv2d_no_bias(ls_node *x, int64_t n, ls_window window,
+                                  const char *name);
+
+/* Over steps: y[t,o] = bias[o] + sum_{a,c} x[t stride + a - before, c] w[a,c,o],
+ * steps outside x being 0.  x (T,C) -> (out,n).  It is ls_conv2d on an image of
+ * height 1, so "<name>.kernel" is (1,width,C,n): nnx.Conv's with an axis more.
+ * stride 0: 1. */
+LS_API ls_node *ls_conv1d(ls_node *x, int64_t n, int64_t width,
+                          int64_t stride, ls_padding padding,
+                          const char *name);
+
+/* ls_conv1d without a bias. */
+LS_API ls_node *ls_conv1d_no_bias(ls_node *x, int64_t n, int64_t width,
+                                  int64_t stride, ls_padding padding,
                                   const char *name);
 
 /* y[i,j,c] = the largest x in the window; its gradient goes to the first of

@@ -67,3 +67,42 @@ ls_node *ls_swiglu(ls_node *x, int64_t n, const char *name)
     up = projection(x, n, name, "up", matrix);
     return ls_mul(ls_silu(gate), up);
 }
+
+/* Steps as an image of height 1, and back. */
+static ls_node *over_steps(ls_node *x, int64_t n, ls_window window, bool bias,
+                           const char *name)
+{
+    char text[LS__SHAPE_TEXT];
+
+    if (!x || x->graph->status)
+        return NULL;
+    if (x->rank != 2) {
+        ls__fail(LS_ESHAPE, "conv1d \"%s\": x is %s; it takes "
+                 "(steps,channels)", name ? name : "",
+                 ls__shape_text(text, x->rank, x->shape));
+        return ls__graph_failed(x->graph, LS_ESHAPE);
+    }
+    x = ls_reshape(x, 3, (int64_t[]){1, x->shape[0], x->shape[1]});
+    x = bias ? ls_conv2d(x, n, window, name)
+             : ls_conv2d_no_bias(x, n, window, name);
+    return x ? ls_reshape(x, 2, (int64_t[]){x->shape[1], n}) : NULL;
+}
+
+static ls_window of_steps(int64_t width, int64_t stride, ls_padding padding)
+{
+    return (ls_window){.height = 1, .width = width, .stride_x = stride,
+                       .padding = padding};
+}
+
+ls_node *ls_conv1d(ls_node *x, int64_t n, int64_t width, int64_t stride,
+                   ls_padding padding, const char *name)
+{
+    return over_steps(x, n, of_steps(width, stride, padding), true, name);
+}
+
+ls_node *ls_conv1d_no_bias(ls_node *x, int64_t n, int64_t width,
+                           int64_t stride, ls_padding padding,
+                           const char *name)
+{
+    return over_steps(x, n, of_steps(width, stride, padding), false, name);
+}

@@ -7,7 +7,7 @@
 enum { MOST = 4096 }; /* pixels of a window or stride: nothing overflows */
 
 const char *const ls__padding_words[] = {
-    [LS_SAME] = "same", [LS_VALID] = "valid", NULL};
+    [LS_SAME] = "same", [LS_VALID] = "valid", [LS_CAUSAL] = "causal", NULL};
 
 ls__window ls__window_new(const ls_window *given)
 {
@@ -30,6 +30,10 @@ static void fit(int64_t in, int64_t k, int64_t s, ls_padding padding,
         return;
     }
     *out = (in + s - 1) / s;
+    if (padding == LS_CAUSAL) {
+        *low = k - 1;
+        return;
+    }
     missing = (*out - 1) * s + k - in;
     *low = missing > 0 ? missing / 2 : 0;
 }
@@ -52,10 +56,11 @@ static int check(const ls_node *n)
                         ls__shape_text(text, n->in[0]->rank,
                                        n->in[0]->shape));
     if (!is_size(w->kh) || !is_size(w->kw) || !is_size(w->sy) ||
-        !is_size(w->sx) || (w->padding != LS_SAME && w->padding != LS_VALID))
+        !is_size(w->sx) || (int)w->padding < LS_SAME ||
+        (int)w->padding > LS_CAUSAL)
         return ls__fail(LS_EINVAL, "%s \"%s\": window %lld by %lld, strides "
                         "%lld and %lld, padding %d: sizes must be 1..%d, "
-                        "padding LS_SAME or LS_VALID", n->op->name, n->name,
+                        "padding LS_SAME, LS_VALID or LS_CAUSAL", n->op->name, n->name,
                         (long long)w->kh, (long long)w->kw, (long long)w->sy,
                         (long long)w->sx, (int)w->padding, MOST);
     return 0;

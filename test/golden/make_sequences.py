@@ -87,12 +87,25 @@ def one(name, cell):
     return [p for p, _ in paths(nnx.state(model, nnx.Param))]
 
 
+def convolutions():
+    """nnx.Conv over steps, its bias 0 at first."""
+    for name, stride, padding in (("causal", 1, "CAUSAL"),
+                                  ("causal_2", 2, "CAUSAL"),
+                                  ("same_2", 2, "SAME"),
+                                  ("valid", 1, "VALID")):
+        conv = nnx.Conv(IN, UNITS, (3,), strides=stride, padding=padding,
+                        rngs=nnx.Rngs(SEED))
+        y = conv(uniform(1, (ROWS, STEPS, IN)))
+        table(f"conv_{name}", y.size, np.ravel(y))
+
+
 def main():
     print("/* Made by make_sequences.py with flax", version("flax"), "and jax",
           version("jax") + ". */")
     for name, cell in (("lstm", nnx.OptimizedLSTMCell), ("gru", nnx.GRUCell)):
         for path in one(name, cell):
             print(f"/* {name}: {path} */")
+    convolutions()
     key = jax.random.key(11)
     make = nnx.initializers.orthogonal()
     for rows, columns in ((3, 12), (12, 3), (5, 5)):
