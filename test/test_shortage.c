@@ -6,6 +6,7 @@
  * malloc's family is ours here (faults.h), before the C library's.  Sanitizers
  * bring their own, and then this program has nothing to do. */
 #define _GNU_SOURCE
+#include "golden/npz_files.h"
 #include "folder.h"
 #include "small_model.h"
 
@@ -154,6 +155,16 @@ static int load(void)
     return status;
 }
 
+static int load_member(void)
+{
+    ls_array t;
+    int status = ls_npz_load(&t, in_folder("shortage.npz"), "x", LS_F32);
+
+    if (status == 0)
+        ls_array_free(&t);
+    return status;
+}
+
 static int trace(void)
 {
     ls_trace_options o = {.size = sizeof o, .level = 1, .events = 16};
@@ -270,7 +281,7 @@ static int zipped(void)
 
 static int (*const calls[])(void) = {
     shard, reduce, pmap, place, open_checked, open_gradient, open_batch,
-    build, save, load, trace, mesh, load_params, look, keep, resume, images,
+    build, save, load, load_member, trace, mesh, load_params, look, keep, resume, images,
     zipped,
 };
 enum { CALLS = sizeof calls / sizeof *calls };
@@ -316,6 +327,8 @@ static void write_npy(void)
             "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2), }");
     fwrite("\1\2\3\4", 1, 4, file);
     fclose(file);
+    put_file(in_folder("shortage.npz"), golden_npz_deflated,
+             sizeof golden_npz_deflated);
 }
 
 /* Four images of 2x2 and their labels, plain and gzip'd. */

@@ -329,6 +329,26 @@ expect 2 "does not go with --l2" linear --explain --l2 0.1
 expect 2 "--l2 is for --optimizer sgd, momentum, nesterov, adam, rmsprop and \
 adagrad" linear --optimizer adamw --l2 1
 
+# ------ arrays of .npz files ------
+
+corpus=${top_srcdir:-.}/test/fuzz/corpus/npy
+cp "$corpus/npz_stored" "$dir/s.npz"
+cp "$corpus/npz_deflated" "$dir/d.npz"
+cp "$corpus/npz_streamed" "$dir/one.npz"
+tail -c +56 "$dir/s.npz" | head -c 176 >"$dir/from.npy" # x as it lies there
+# archived X: the state of an mlp on these rows.
+archived() {
+    run mlp --x "$1" --y "$dir/d.npz:y" --batch 4 --steps 2 --devices 2
+    tail -n 1 "$dir/out"
+}
+want=$(archived "$dir/from.npy")
+is "it trains on .npy" "${want%% *}" state
+is "stored rows" "$(archived "$dir/s.npz:x")" "$want"
+is "deflated rows" "$(archived "$dir/d.npz:x")" "$want"
+is "the only array" "$(archived "$dir/one.npz")" "$want"
+expect 1 "has no array called \"q\"" mlp --x "$dir/d.npz:q" --y "$dir/d.npz:y"
+expect 1 "has 3 arrays" mlp --x "$dir/d.npz" --y "$dir/d.npz:y"
+
 # ------ initialisers ------
 
 # start ARGS: the state of a model before any step.

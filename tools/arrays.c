@@ -3,6 +3,7 @@
 #include "data.h"
 #include "opt.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int check_new(const data *d, const ls_array *t, const char *from)
@@ -38,10 +39,45 @@ static void make_column(ls_array *t, int rank)
         t->shape[t->rank++] = 1;
 }
 
+/* "data.npz:x" is the array x of data.npz, "data.npz" the only one it has: the
+ * file's name, or NULL for a path that names no such file. */
+static char *split(const char *path, const char **array)
+{
+    const char *end = strstr(path, ".npz:");
+    size_t n = strlen(path);
+    bool whole = n > 4 && strcmp(path + n - 4, ".npz") == 0;
+
+    *array = end ? end + 5 : NULL;
+    return end ? strndup(path, (size_t)(end + 4 - path))
+           : whole ? strdup(path) : NULL;
+}
+
+static int load_array(ls_array *t, const char *path, ls_dtype as)
+{
+    const char *array;
+    char *file = split(path, &array);
+    int status = file ? ls_npz_load(t, file, array, as)
+                      : ls_npy_load(t, path, as);
+
+    free(file);
+    return status;
+}
+
+int data_shape(const char *path, int64_t shape[LS_MAX_RANK])
+{
+    const char *array;
+    char *file = split(path, &array);
+    int status = file ? ls_npz_shape(file, array, shape)
+                      : ls_npy_shape(path, shape);
+
+    free(file);
+    return status;
+}
+
 static int load(ls_array *t, const char *name, const char *path, ls_dtype as,
                 int rank)
 {
-    if (ls_npy_load(t, path, as) < 0)
+    if (load_array(t, path, as) < 0)
         return opt_fail(OPT_FAILED, "%s", ls_errmsg());
     make_column(t, rank);
     if (t->rank == rank)

@@ -50,7 +50,11 @@ typedef struct data {
 /* Take over t as the next input; `from` is what a message names. */
 int data_add(data *d, const char *name, ls_array t, const char *from);
 
-/* Add an input from a .npy file with this number of axes, rows among them; a
+/* The rank of the array in a .npy file, or of one in a .npz file
+ * ("F.npz:NAME"), and its shape; or a status of the library's. */
+int data_shape(const char *path, int64_t shape[LS_MAX_RANK]);
+
+/* Add an input from such a file with this number of axes, rows among them; a
  * list of floats is (N,1). */
 int data_load(data *d, const char *name, const char *path, ls_dtype as,
               int rank);

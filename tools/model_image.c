@@ -168,7 +168,7 @@ static int mlp_rows(data *d, settings *s, const opt_line *line)
 static int mlp_files(data *d, settings *s, const opt_line *line)
 {
     int64_t shape[LS_MAX_RANK];
-    int rank = s->x ? ls_npy_shape(s->x, shape) : 3;
+    int rank = s->x ? data_shape(s->x, shape) : 3;
 
     s->shuffle = !s->no_shuffle;
     if (rank < 0)

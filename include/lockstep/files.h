@@ -1,4 +1,4 @@
-/* Readers of data files: .npy arrays and sets of images. */
+/* Readers of data files: .npy and .npz arrays and sets of images. */
 #include <lockstep.h> /* includes this file: before the guard */
 
 #ifndef LOCKSTEP_FILES_H
@@ -17,6 +17,15 @@ LS_API int ls_npy_load(ls_array *out, const char *path, ls_dtype as);
 /* The shape of the array in a .npy file, whose header alone is read; returns
  * its rank, or the failure of ls_npy_load. */
 LS_API int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK]);
+
+/* The same for an array in a .npz file, by its name ("x" of x.npy; NULL: the
+ * file has no other).  Members are stored or deflated, the file is below 4 GB.
+ * LS_EFORMAT: it is damaged, or two members are in one place; LS_ENOTFOUND: no
+ * array of that name. */
+LS_API int ls_npz_load(ls_array *out, const char *path, const char *name,
+                       ls_dtype as);
+LS_API int ls_npz_shape(const char *path, const char *name,
+                        int64_t shape[LS_MAX_RANK]);
 
 typedef struct ls_images_options {
     size_t size; /* ls_images_defaults() writes it */

@@ -86,7 +86,7 @@ int ls__file_keep(ls__file *file)
 
 void ls__file_close(ls__file *file)
 {
-    if (file->path)
+    if (file->path && file->fd >= 0)
         close(file->fd);
     free(file->memory);
     *file = (ls__file){0};

@@ -17,7 +17,7 @@ int ls__io_error(const char *path, const char *what);
  * somebody cuts off kills whoever looks behind its end. */
 typedef struct ls__file {
     const char *path; /* borrowed; NULL: not open */
-    int fd;
+    int fd;          /* -1: there is nothing but the memory */
     int64_t size;    /* when it was opened */
     uint8_t *memory; /* all of it, where it is kept there */
 } ls__file;

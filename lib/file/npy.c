@@ -311,6 +311,16 @@ int ls__npy_open(ls__npy *f, const char *path)
     return status == 0 ? check_size(f) : status;
 }
 
+int ls__npy_open_memory(ls__npy *f, const char *path, uint8_t *bytes,
+                        int64_t size)
+{
+    int status;
+
+    *f = (ls__npy){.path = path, .file = {path, -1, size, bytes}};
+    status = read_header(f);
+    return status == 0 ? check_size(f) : status;
+}
+
 void ls__npy_close(ls__npy *f)
 {
     ls__file_close(&f->file);

@@ -29,6 +29,9 @@ typedef struct ls__npy {
 
 /* Open a file and read its header; close it in either case. */
 int ls__npy_open(ls__npy *f, const char *path);
+/* The same for the bytes of one, which become the file's in either case. */
+int ls__npy_open_memory(ls__npy *f, const char *path, uint8_t *bytes,
+                        int64_t size);
 void ls__npy_close(ls__npy *f);
 
 /* All elements in C order as LS_F32 or LS_I32; out is free'd by the caller. */

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Write npz_files.h: archives of arrays by numpy, for test_npz.c, as C tables.
+
+    make_npz_files.py > npz_files.h
+
+Made with numpy 2.4.6: pip install numpy==2.4.6.
+"""
+import io
+import zipfile
+
+import numpy as np
+
+X = np.arange(12, dtype=np.float32).reshape(4, 3)
+Y = np.array([3, 1, 2, 0], dtype=np.int64)
+Z = np.zeros((50, 8), dtype=np.float64)
+
+
+def table(name, data):
+    lines, line = [], "   "
+    for b in data:
+        if len(line) + len(str(b)) + 2 > 78:
+            lines.append(line)
+            line = "   "
+        line += f" {b},"
+    print(f"static const uint8_t {name}[{len(data)}] = {{\n"
+          + "\n".join(lines + [line]) + "\n};\n")
+
+
+def saved(save, **arrays):
+    f = io.BytesIO()
+    save(f, **arrays)
+    return f.getvalue()
+
+
+print(f"""/* Made by make_npz_files.py with numpy {np.__version__}; not edited by hand. */
+#ifndef GOLDEN_NPZ_FILES_H
+#define GOLDEN_NPZ_FILES_H
+
+#include <stdint.h>
+
+// clang-format off
+
+/* x: 0 to 11 as f4 (4,3); y: 3 1 2 0 as i8 (4); zeros: f8 (50,8). */""")
+table("golden_npz_stored", saved(np.savez, x=X, y=Y))
+table("golden_npz_deflated", saved(np.savez_compressed, x=X, y=Y, zeros=Z))
+
+# As other programs write them: sizes behind the data, and a comment.
+class Unseekable(io.RawIOBase):
+    def __init__(self):
+        self.data = bytearray()
+
+    def writable(self):
+        return True
+
+    def write(self, b):
+        self.data += bytes(b)
+        return len(b)
+
+
+out = Unseekable()
+with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+    f = io.BytesIO()
+    np.save(f, X)
+    z.writestr("x.npy", f.getvalue())
+    z.comment = b"made in pieces"
+table("golden_npz_streamed", out.data)
+print("// clang-format on\n\n#endif")

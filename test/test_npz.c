@@ -1,0 +1,238 @@
+/* Arrays in .npz files: numpy's own archives, and those archives cut, altered
+ * and lying.  Meant to be run under the sanitizers as well. */
+#define _GNU_SOURCE
+#include "folder.h"
+#include "golden/npz_files.h"
+#include "support.h"
+
+#include <zlib.h>
+
+enum { MOST = 1024, X = 12 };
+
+static void put(const void *bytes, size_t n)
+{
+    FILE *f = fopen(in_folder("a.npz"), "wb");
+
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+}
+
+static void put_number(uint8_t *p, int bytes, uint32_t x)
+{
+    for (; bytes-- > 0; x >>= 8)
+        *p++ = (uint8_t)x;
+}
+
+static uint32_t get_number(const uint8_t *p)
+{
+    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+           (uint32_t)p[3] << 24;
+}
+
+/* Entry i of the directory of bytes that end without a comment. */
+static uint8_t *entry(uint8_t *bytes, size_t n, int i)
+{
+    uint8_t *e = bytes + get_number(bytes + n - 6);
+
+    while (i-- > 0)
+        e += 46 + e[28] + e[30] + e[32];
+    return e;
+}
+
+/* x as it was written, or a status. */
+static int load_x(void)
+{
+    ls_array t;
+    int status = ls_npz_load(&t, in_folder("a.npz"), "x", LS_F32);
+
+    if (status < 0)
+        return status;
+    ck_assert(t.rank == 2 && t.shape[0] == 4 && t.shape[1] == 3);
+    for (int i = 0; i < X; i++)
+        ck_assert(((float *)t.data)[i] == (float)i);
+    ls_array_free(&t);
+    return 0;
+}
+
+/* Proves that stored, deflated and streamed members are read, by name with and
+ * without .npy, as either type. */
+START_TEST(reads)
+{
+    static const int32_t want[] = {3, 1, 2, 0};
+    int64_t shape[LS_MAX_RANK];
+    ls_array t;
+
+    put(golden_npz_streamed, sizeof golden_npz_streamed);
+    OK(load_x());
+    OK(ls_npz_load(&t, in_folder("a.npz"), NULL, LS_I32)); /* the only one */
+    ls_array_free(&t);
+    put(golden_npz_stored, sizeof golden_npz_stored);
+    OK(load_x());
+    put(golden_npz_deflated, sizeof golden_npz_deflated);
+    OK(load_x());
+    OK(ls_npz_load(&t, in_folder("a.npz"), "y.npy", LS_I32));
+    ck_assert(t.rank == 1 && t.shape[0] == 4);
+    ck_assert_mem_eq(t.data, want, sizeof want);
+    ls_array_free(&t);
+    ck_assert_int_eq(ls_npz_shape(in_folder("a.npz"), "zeros", shape), 2);
+    ck_assert(shape[0] == 50 && shape[1] == 8);
+    FAILS(ls_npz_load(&t, in_folder("a.npz"), "z", LS_F32), LS_ENOTFOUND,
+          "has no array called \"z\"");
+    FAILS(ls_npz_load(&t, in_folder("a.npz"), NULL, LS_F32), LS_ENOTFOUND,
+          "has 3 arrays; which of them is not said");
+    FAILS(ls_npz_load(&t, in_folder("a.npz"), "x", (ls_dtype)9), LS_EINVAL,
+          "neither LS_F32 nor LS_I32");
+    FAILS(ls_npz_load(&t, in_folder("none.npz"), "x", LS_F32), LS_EIO, "none");
+}
+END_TEST
+
+/* Proves that a file that ends early is refused, wherever it ends. */
+START_TEST(cut_short)
+{
+    for (size_t n = 0; n < sizeof golden_npz_deflated; n++) {
+        put(golden_npz_deflated, n);
+        ck_assert_int_eq(load_x(), LS_EFORMAT);
+    }
+    put(golden_npz_deflated, 0);
+    FAILS(load_x(), LS_EFORMAT, "no ZIP archive: it has no end at byte 0");
+}
+END_TEST
+
+/* Proves that with any byte changed to any of some values the array is what it
+ * was or is refused. */
+START_TEST(altered)
+{
+    static const uint8_t by[] = {1, 0x80, 0xff, 0x55};
+    const struct {
+        const uint8_t *bytes;
+        size_t n;
+    } from[] = {{golden_npz_stored, sizeof golden_npz_stored},
+                {golden_npz_deflated, sizeof golden_npz_deflated},
+                {golden_npz_streamed, sizeof golden_npz_streamed}};
+    int refused = 0;
+
+    for (int k = 0; k < 3; k++)
+        for (size_t i = 0; i < from[k].n; i++)
+            for (size_t v = 0; v < sizeof by; v++) {
+                uint8_t bytes[MOST];
+                int status;
+
+                memcpy(bytes, from[k].bytes, from[k].n);
+                bytes[i] ^= by[v];
+                put(bytes, from[k].n);
+                status = load_x();
+                ck_assert_msg(status == 0 || status == LS_EFORMAT ||
+                                  status == LS_ENOTFOUND,
+                              "byte %zu ^ %d: %s", i, by[v], ls_errmsg());
+                refused += status < 0;
+            }
+    ck_assert_int_gt(refused, 1000);
+}
+END_TEST
+
+/* Proves that what an archive says of itself is not believed. */
+START_TEST(lies)
+{
+    static const struct {
+        int entry, at, bytes;
+        uint32_t value;
+        const char *words;
+    } row[] = {
+        {0, 8, 2, 1, "member \"x.npy\" is encrypted"},
+        {0, 10, 2, 12, "is neither stored nor deflated"},
+        {0, 24, 4, 0xfffffffe, "is smaller than it says"}, /* a bomb */
+        {0, 24, 4, 1000, "has damaged data"},
+        {0, 24, 4, 0xffffffff, "is larger than 4 GB"},
+        {0, 20, 4, 600, "is longer than the file"},
+        {0, 20, 4, 10, "has damaged data"},
+        {0, 16, 4, 7, "has another checksum than it says"},
+        {0, 42, 4, 0x7fffffff, "is longer than the file"},
+        {0, 42, 4, 4, "has not the header that its entry says"},
+        {1, 42, 4, 20, "lies where another one does"},
+        {1, 42, 4, 0, "lies where another one does"},
+        {0, 28, 2, 4000, "an entry of the directory is cut short"},
+    };
+    uint8_t bytes[MOST];
+    const size_t n = sizeof golden_npz_deflated;
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        memcpy(bytes, golden_npz_deflated, n);
+        put_number(entry(bytes, n, row[i].entry) + row[i].at, row[i].bytes,
+                   row[i].value);
+        put(bytes, n);
+        FAILS(load_x(), LS_EFORMAT, row[i].words);
+    }
+}
+END_TEST
+
+/* Proves that the end is not believed either: parts, members, the directory. */
+START_TEST(lying_end)
+{
+    static const struct {
+        int at, bytes;
+        uint32_t value;
+        const char *words;
+    } row[] = {
+        {4, 2, 1, "an archive in several parts"},
+        {10, 2, 0xffff, "more than 4 GB or 65534 members"},
+        {8, 4, 0x00020002, "a directory that is longer than its entries"},
+        {8, 4, 0x00040004, "is cut short or none"},
+        {16, 4, 0, "does not end where the end begins"},
+        {12, 4, 0xfffffffe, "does not end where the end begins"},
+    };
+    uint8_t bytes[MOST];
+    const size_t n = sizeof golden_npz_deflated;
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        memcpy(bytes, golden_npz_deflated, n);
+        put_number(bytes + n - 22 + row[i].at, row[i].bytes, row[i].value);
+        put(bytes, n);
+        FAILS(load_x(), LS_EFORMAT, row[i].words);
+    }
+}
+END_TEST
+
+/* Proves that two arrays of one name are refused, and that an array's own
+ * mistakes are told with its name. */
+START_TEST(arrays)
+{
+    uint8_t bytes[MOST];
+    const size_t n = sizeof golden_npz_stored;
+    uint8_t *x, *y, *data;
+
+    memcpy(bytes, golden_npz_stored, n);
+    y = entry(bytes, n, 1);
+    y[46] = 'x';
+    put(bytes, n);
+    FAILS(load_x(), LS_EFORMAT, "has more than one array called \"x\"");
+    memcpy(bytes, golden_npz_stored, n);
+    x = entry(bytes, n, 0);
+    data = bytes + 30 + bytes[26] + bytes[28];
+    data[6] = 9; /* the version of .npy */
+    put_number(x + 16, 4, (uint32_t)crc32(0, data, get_number(x + 20)));
+    put(bytes, n);
+    FAILS(load_x(), LS_EFORMAT, "a.npz: x.npy: an unknown version");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("npz");
+    TCase *t = tcase_create("npz");
+
+    tcase_add_checked_fixture(t, folder_open, folder_close);
+    tcase_add_test(t, reads);
+    tcase_add_test(t, cut_short);
+    tcase_add_test(t, altered);
+    tcase_add_test(t, lies);
+    tcase_add_test(t, lying_end);
+    tcase_add_test(t, arrays);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
