@@ -60,7 +60,8 @@ static int check(const ls_node *n)
         (int)w->padding > LS_CAUSAL)
         return ls__fail(LS_EINVAL, "%s \"%s\": window %lld by %lld, strides "
                         "%lld and %lld, padding %d: sizes must be 1..%d, "
-                        "padding LS_SAME, LS_VALID or LS_CAUSAL", n->op->name, n->name,
+                        "padding LS_SAME, LS_VALID or LS_CAUSAL", n->op->name,
+                        n->name,
                         (long long)w->kh, (long long)w->kw, (long long)w->sy,
                         (long long)w->sx, (int)w->padding, MOST);
     return 0;
