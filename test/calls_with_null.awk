@@ -7,7 +7,8 @@
 # A handle is a member of `given`; of other types there is a zeroed value.
 BEGIN {
     n = split("mesh pool graph node trainer batch checkpoints loader archive " \
-              "shards gradients predictor context scaling trace ranks " \
+              "shards gradients predictor context generator scaling trace " \
+              "ranks " \
               "transport table source array buffers sharding gradient own_op " \
               "checkpoints_options scaling_options pmap_fn gradients_fn", \
               names, " ")

@@ -31,6 +31,7 @@ static struct {
     ls_gradients_fn *gradients_fn;
     ls_predictor *predictor;
     ls_context *context;
+    ls_generator *generator;
     ls_scaling *scaling;
     ls_scaling_options *scaling_options;
     ls_trace *trace;
@@ -92,7 +93,8 @@ static const char *const means_something[] = {
 
 /* Functions that return an int which is no status. */
 static const char *const counts[] = {
-    "ls_archive_entries", "ls_graph_nodes", "ls_mesh_axis_size",
+    "ls_archive_entries", "ls_generator_length", "ls_generator_window",
+    "ls_graph_nodes", "ls_mesh_axis_size",
     "ls_mesh_devices", "ls_mesh_usable_cores", "ls_mesh_workers",
     "ls_node_shape", "ls_pool_devices", "ls_pool_workers",
     "ls_table_columns",
@@ -302,6 +304,27 @@ static void give_trainer(void)
     OK(ls_context_open(&given.context, given.predictor, NULL));
 }
 
+/* A generator of a model of tokens. */
+static void give_generator(void)
+{
+    ls_predictor *p;
+    ls_trainer *t;
+    ls_node *x;
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){4});
+    x = ls_dense(ls_embed(x, 5, 3, "embed"), 5, "out");
+    OK(ls_output(g, x, "y"));
+    OK(ls_loss(g, ls_mean_loss(x, NULL)));
+    OK(ls_trainer_open(&t, given.pool, g, NULL));
+    OK(ls_predictor_open(&p, t));
+    OK(ls_generator_open(&given.generator, p, "y"));
+    ls_predictor_close(p);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+}
+
 static void give_files(void)
 {
     static ls_checkpoints_options o;
@@ -371,6 +394,7 @@ static void take_back(void)
     ls_table_close(given.table);
     ls_archive_close(given.archive);
     ls_checkpoints_close(given.checkpoints);
+    ls_generator_close(given.generator);
     ls_context_close(given.context);
     ls_predictor_close(given.predictor);
     ls_gradients_close(given.gradients);
@@ -396,6 +420,7 @@ START_TEST(test_every_function)
     give_scaling();
     given.pool = open_pool(2, 1); /* no thread: a fork loses none */
     give_trainer();
+    give_generator();
     give_files();
     give_rest();
     give_graph();

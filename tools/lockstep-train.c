@@ -427,7 +427,6 @@ static int train(session *s)
 static int sample_text(session *s)
 {
     sample want = {.trainer = s->run.trainer,
-                   .rows = (int)(s->run.set.devices * s->run.set.accumulate),
                    .window = s->run.set.seq_len,
                    .vocab = s->run.set.vocab,
                    .key = ls_key_fold_in(ls_key_new(s->run.set.data_seed),

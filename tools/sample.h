@@ -6,7 +6,6 @@
 
 typedef struct sample {
     ls_trainer *trainer; /* with input "tokens" and output "logits" */
-    int rows; /* of a batch: as few as divide by devices and micro-batches */
     int64_t window, vocab;
     ls_key key; /* byte i is drawn with fold_in(key, i) */
     double temperature;

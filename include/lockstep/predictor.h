@@ -91,6 +91,47 @@ LS_API int ls_context_set(ls_context *context, const char *input,
 LS_API int ls_context_predict(ls_context *context, const char *output,
                               int64_t n, float *out);
 
+/* ------ Generation: one sequence, position by position ------ */
+
+/* A generator computes an output whose rows are sequences for the last of the
+ * positions that are there, and keeps what earlier ones leave (the keys and
+ * values of attention), so that a new token costs one position and not all.
+ * The bytes are those of ls_context_predict for the whole sequence.
+ *
+ *     ls_generator_open(&generator, predictor, "logits");
+ *     ls_generator_append(generator, n, prompt, vocab, logits);
+ *     for (..) {
+ *         int32_t token = .. chosen by logits ..;
+ *         ls_generator_append(generator, 1, &token, vocab, logits);
+ *     } */
+typedef struct ls_generator ls_generator;
+
+/* Open a generator, for one thread at a time.  It goes on with the weights that
+ * are current at its first position until ls_generator_cut to 0.  LS_ENOTSUP:
+ * the output depends on more than one input of tokens (T), or on an operator
+ * that looks at later positions (attention without a causal mask) or is not known
+ * to look at each by itself; the message names it.  LS_ENOTFOUND: there is no
+ * such output; LS_ENOMEM. */
+LS_API int ls_generator_open(ls_generator **generator, ls_predictor *predictor,
+                             const char *output);
+
+/* NULL is nothing. */
+LS_API void ls_generator_close(ls_generator *generator);
+
+/* Append n >= 1 tokens; out = the output at the last of them, `size` elements.
+ * Allocates nothing and makes no system call.  LS_ERANGE: they do not fit the
+ * window, or a token is out of range; LS_ESHAPE: size is another one. */
+LS_API int ls_generator_append(ls_generator *generator, int64_t n,
+                               const int32_t *tokens, int64_t size, float *out);
+
+/* Forget all positions from number `length` on.  LS_ERANGE: there are fewer. */
+LS_API int ls_generator_cut(ls_generator *generator, int64_t length);
+
+/* How many positions are there, and how many there can be: the T of the
+ * model. */
+LS_API int64_t ls_generator_length(const ls_generator *generator);
+LS_API int64_t ls_generator_window(const ls_generator *generator);
+
 #ifdef __cplusplus
 }
 #endif

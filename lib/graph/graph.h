@@ -66,6 +66,8 @@ struct ls_node {
     ls__extents extents;           /* reshape, broadcast: the shape asked for;
                                       transpose: the axes in their new order */
 
+    int64_t positions;             /* step by step: of a whole row, whose rows
+                                      are its positions now; else 0 */
     int tie[LS__MAX_PARAMS];       /* param[k] is another node's too: its index
                                       + 1, negative for its transpose; or 0 */
 
@@ -138,6 +140,12 @@ struct ls_graph {
 /* A copy that shares nothing with the graph but what a user's operators point
  * at.  LS_ENOMEM; a graph that failed is copied with its failure. */
 int ls__graph_copy(ls_graph **copy, const ls_graph *graph);
+
+/* A copy that computes one output position by position: every row of it is a
+ * position of what was a row, and a run's first row says which.  LS_ENOTSUP
+ * names the node that needs later positions, or all. */
+int ls__graph_steps(ls_graph **steps, const ls_graph *graph,
+                    const ls__output *output);
 
 /* A new node of an operator.  in[] as many as the operator has; its shape is
  * the operator's business.  NULL when an input is NULL or the graph failed. */

@@ -29,6 +29,7 @@ typedef struct ls__run {
     float *y;                      /* value of the node; NULL for a loss */
     float *stash;                  /* what forward keeps for backward */
     float *scratch;                /* dies with the call */
+    float *cache;                  /* lives as long as the context */
     const float *param[LS__MAX_PARAMS];
     const float *packed[2];        /* products: the weights, and transposed */
     const ls__prepared *prepared[LS__PRODUCTS]; /* products: each NULL or one */
@@ -46,8 +47,8 @@ typedef struct ls__run {
     ls__failure *failure;          /* own operators: set by the first */
     bool train;                    /* dropout: else values pass through */
     ls_key key;                    /* dropout: of this call of the model */
-    int64_t first;                 /* dropout: the chunk's first row, counted
-                                      in the micro-batch */
+    int64_t first;                 /* the chunk's first row, counted in the
+                                      micro-batch; step by step: its position */
     const ls__backend *backend;
     const ls__kernel_table *kernels;
 } ls__run;
@@ -94,6 +95,11 @@ struct ls__op {
     int (*prepare)(const ls_node *node, int64_t rows, bool with_dx,
                    const ls__backend *backend,
                    ls__prepared *prepared[LS__PRODUCTS]);
+    /* Floats that stay in the context from run to run; NULL: none. */
+    int64_t (*cache)(const ls_node *node);
+    /* What computes the same position by position, as a rule the operator
+     * itself: node->positions is set then.  NULL: nothing does. */
+    const ls__op *step;
     void (*forward)(const ls__run *r);
     /* A loss: forward and backward in one, dx[0] being that of its sum. */
     void (*backward)(const ls__run *r);

@@ -230,8 +230,80 @@ static const ls__attribute attributes[] = {
     LS__FIELD("causal", LS__YES_NO, causal),
     {0}};
 
+/* ------ step by step ------ */
+
+/* A row is a position: its key and value are kept, and it sees those of all
+ * before it.  The bytes are those of the whole, where what is masked adds
+ * zeros. */
+static int step_shape(ls_node *n)
+{
+    if (!n->causal)
+        return ls__fail(LS_ENOTSUP, "attention \"%s\" has no causal mask: "
+                        "every position needs those after it", n->name);
+    return attention_shape(n);
+}
+
+/* Keys, then values, (positions,width of both). */
+static int64_t step_cache(const ls_node *n)
+{
+    return 2 * n->positions * n->in[1]->shape[1];
+}
+
+static int64_t step_scratch(const ls_node *n, int64_t rows,
+                            const ls__backend *backend)
+{
+    head h = head_of(n);
+    int64_t scores = backend->products->scratch(h.d, n->positions);
+    int64_t values = backend->products->scratch(n->positions, h.d);
+
+    (void)rows;
+    return n->positions + 16 + (scores > values ? scores : values);
+}
+
+/* One head of q, and of y, at position t. */
+static void step_head(const ls__run *r, head h, int64_t t, const float *q,
+                      const float *k, const float *v, float *y)
+{
+    float *p = r->scratch, *scratch = p + (t + 16) / 16 * 16;
+    ls__product of_p = {.m = 1, .n = t + 1, .k = h.d, .a = q, .a_row = h.d,
+                        .a_col = 1, .b = k, .b_row = 1, .b_col = h.kv_row,
+                        .c = p, .c_row = t + 1, .scale = h.scale};
+    ls__product of_y = {.m = 1, .n = h.d, .k = t + 1, .a = p, .a_row = t + 1,
+                        .a_col = 1, .b = v, .b_row = h.kv_row, .b_col = 1,
+                        .c = y, .c_row = h.d, .scale = 1};
+
+    ls__multiply(r->backend, &of_p, scratch);
+    r->kernels->softmax(1, t + 1, t + 1, p);
+    ls__multiply(r->backend, &of_y, scratch);
+}
+
+static void step_fwd(const ls__run *r)
+{
+    const ls_node *n = r->node;
+    head h = head_of(n);
+    size_t bytes = (size_t)h.kv_row * sizeof(float);
+    float *keys = r->cache, *values = keys + n->positions * h.kv_row;
+
+    for (int64_t i = 0; i < r->rows; i++) {
+        int64_t t = r->first + i;
+
+        memcpy(keys + t * h.kv_row, (const float *)r->x[1] + i * h.kv_row,
+               bytes);
+        memcpy(values + t * h.kv_row, (const float *)r->x[2] + i * h.kv_row,
+               bytes);
+        for (int64_t k = 0; k < n->heads; k++)
+            step_head(r, h, t, (const float *)r->x[0] + i * h.row + k * h.d,
+                      keys + k / h.each * h.d, values + k / h.each * h.d,
+                      r->y + i * h.row + k * h.d);
+    }
+}
+
+static const ls__op attention_step = {
+    .name = "attention step", .inputs = 3, .shape = step_shape,
+    .cache = step_cache, .scratch = step_scratch, .forward = step_fwd};
+
 const ls__op ls__op_attention = {
-    .name = "attention", .inputs = 3, .reads = 7, .attributes = attributes,
+    .name = "attention", .step = &attention_step, .inputs = 3, .reads = 7, .attributes = attributes,
     .shape = attention_shape,
     .stash = attention_stash, .scratch = attention_scratch,
     .flops = attention_flops,

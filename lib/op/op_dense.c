@@ -206,7 +206,7 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_dense = {
-    .name = "dense", .inputs = 1, .is_product = true, .may_transpose = true,
+    .name = "dense", .step = &ls__op_dense, .inputs = 1, .is_product = true, .may_transpose = true,
     .leaves_params = true, .passes = 2, .reads = 1,
     .attributes = attributes, .shape = dense_shape, .declare = dense_declare,
     .stash = dense_stash, .scratch = dense_scratch,

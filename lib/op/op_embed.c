@@ -58,7 +58,7 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_embed = {
-    .name = "embed", .inputs = 1, .reads = 1, .attributes = attributes,
+    .name = "embed", .step = &ls__op_embed, .inputs = 1, .reads = 1, .attributes = attributes,
     .shape = embed_shape, .declare = embed_declare, .forward = embed_fwd, .backward = embed_bwd};
 
 ls_node *ls_embed(ls_node *x, int64_t count, int64_t width, const char *name)
@@ -84,13 +84,20 @@ static ls_node *position_declare(ls_node *n)
     return ls__node_param(n, "", LS__INIT_SINUSOID, 1, 1, n->rank, n->shape);
 }
 
+/* All positions of row i are all of the table; step by step a row is one. */
+static const float *row_of_table(const ls__run *r, int64_t i)
+{
+    return r->param[0] +
+           (r->node->positions ? (r->first + i) * r->node->size : 0);
+}
+
 static void position_fwd(const ls__run *r)
 {
     const float *x = r->x[0];
     int64_t n = r->node->size;
 
     for (int64_t i = 0; i < r->rows; i++)
-        r->kernels->add(n, x + i * n, r->param[0], r->y + i * n);
+        r->kernels->add(n, x + i * n, row_of_table(r, i), r->y + i * n);
 }
 
 static void position_bwd(const ls__run *r)
@@ -105,7 +112,7 @@ static void position_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_position = {
-    .name = "position", .inputs = 1, .leaves_params = true, .passes = 1, .shape = position_shape,
+    .name = "position", .step = &ls__op_position, .inputs = 1, .leaves_params = true, .passes = 1, .shape = position_shape,
     .declare = position_declare, .forward = position_fwd, .backward = position_bwd};
 
 ls_node *ls_position(ls_node *x, const char *name)

@@ -33,18 +33,23 @@ static int rotary_shape(ls_node *n)
     return ls__same_shape(n);
 }
 
+static int64_t positions_of(const ls_node *n)
+{
+    return n->positions ? n->positions : n->shape[0];
+}
+
 /* For each position the cosines of a head's pairs, then their sines. */
 static const float *rotary_table(const ls_node *n, ls__arena *arena)
 {
     int64_t d = head_width(n), half = d / 2;
-    float *table = ls__arena_new(arena, (size_t)(n->shape[0] * d),
+    float *table = ls__arena_new(arena, (size_t)(positions_of(n) * d),
                                  sizeof *table);
 
     for (int64_t i = 0; table && i < half; i++) {
         float power = (float)(2 * i) / (float)d;
         float by = 1.0f / ls__powf((float)n->by[0], power);
 
-        for (int64_t t = 0; t < n->shape[0]; t++) {
+        for (int64_t t = 0; t < positions_of(n); t++) {
             table[t * d + i] = ls__cosf((float)t * by);
             table[t * d + half + i] = ls__sinf((float)t * by);
         }
@@ -69,10 +74,12 @@ static void turn_vector(const ls__run *r, int64_t t, float sign, const float *x,
 static void turn_all(const ls__run *r, float sign, const float *x,
                      const float *addend, float *y)
 {
-    int64_t t = r->node->shape[0], d = r->node->shape[1];
+    int64_t t = positions_of(r->node), d = r->node->shape[1];
+    int64_t first = r->node->positions ? r->first : 0, vectors;
 
-    for (int64_t v = 0; v < r->rows * t; v++)
-        turn_vector(r, v % t, sign, x + v * d, addend ? addend + v * d : NULL,
+    vectors = r->rows * r->node->shape[0];
+    for (int64_t v = 0; v < vectors; v++)
+        turn_vector(r, (first + v) % t, sign, x + v * d, addend ? addend + v * d : NULL,
                     y + v * d);
 }
 
@@ -92,7 +99,7 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_rotary = {
-    .name = "rotary", .inputs = 1, .dx_over_addend = true, .dx_over_dy = true,
+    .name = "rotary", .step = &ls__op_rotary, .inputs = 1, .dx_over_addend = true, .dx_over_dy = true,
     .attributes = attributes, .shape = rotary_shape, .table = rotary_table,
     .forward = rotary_fwd, .backward = rotary_bwd};
 

@@ -11,6 +11,7 @@
 struct ls__context {
     const ls__plan *plan;
     float *memory;
+    float *cache; /* NULL: the plan has none */
     ls__failure failure; /* of the present or last run */
     ls__watch_fn *watch; /* is told of each backward; NULL: nobody is */
     void *user;
@@ -24,7 +25,10 @@ int ls__context_open(ls__context **context, const ls__plan *plan)
         return LS_ENOMEM;
     c->plan = plan;
     c->memory = ls__block((size_t)plan->floats * sizeof(float), "activations");
-    if (!c->memory) {
+    if (plan->cache_floats)
+        c->cache = ls__block((size_t)plan->cache_floats * sizeof(float),
+                             "keys and values");
+    if (!c->memory || (plan->cache_floats && !c->cache)) {
         ls__context_close(c);
         return LS_ENOMEM;
     }
@@ -37,6 +41,7 @@ void ls__context_close(ls__context *c)
     if (!c)
         return;
     ls__block_free(c->memory);
+    ls__block_free(c->cache);
     free(c);
 }
 
@@ -158,6 +163,7 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
                                         : c->weights->packed + in->packed[k];
     for (int k = 0; k < LS__PRODUCTS; k++)
         r.prepared[k] = in->prepared[k];
+    r.cache = c->context->cache ? c->context->cache + in->cache : NULL;
     return r;
 }
 
@@ -385,5 +391,23 @@ int ls__exec_output(ls__context *context, const ls__weights *w,
 
     while (goes_on(&c) && next_chunk(&c))
         predict_chunk(&c, output, out);
+    return context->failure.status;
+}
+
+int ls__exec_last(ls__context *context, const ls__weights *w,
+                  const ls_shard *shard, const ls__goal *output, float *out)
+{
+    chunk c = begin(context, w, shard);
+    const ls__instr *last = &c.plan->instr[output->instr];
+    int64_t size = last->node->size;
+
+    while (goes_on(&c) && next_chunk(&c)) {
+        forward_to(&c, output);
+        if (goes_on(&c))
+            forward(&c, last);
+        if (goes_on(&c))
+            memcpy(out, at(&c, last->y) + (c.rows - 1) * size,
+                   (size_t)size * sizeof *out);
+    }
     return context->failure.status;
 }

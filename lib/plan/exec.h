@@ -51,6 +51,10 @@ void ls__context_watch(ls__context *c, ls__watch_fn *fn, void *user);
 int ls__exec_output(ls__context *c, const ls__weights *w,
                     const ls_shard *shard, const ls__goal *output, float *out);
 
+/* The same for all rows, of which only the last is copied: out (one row). */
+int ls__exec_last(ls__context *c, const ls__weights *w, const ls_shard *shard,
+                  const ls__goal *output, float *out);
+
 /* The user's operator that made the last run fail. */
 const ls_node *ls__context_failed(const ls__context *context);
 

@@ -147,6 +147,35 @@ static int pack_list(ls__plan *plan)
     return 0;
 }
 
+/* The place of the same operand among another plan's. */
+static const ls__pack *same_pack(const ls__plan *of, const ls__pack *q)
+{
+    for (int i = 0; i < of->packs; i++) {
+        const ls__pack *other = &of->pack[i];
+
+        if (other->param == q->param && other->k == q->k && other->n == q->n &&
+            other->row == q->row && other->conv.kh == q->conv.kh &&
+            other->backward == q->backward && !other->prepared && !q->prepared)
+            return other;
+    }
+    return NULL;
+}
+
+int ls__plan_share_packs(ls__plan *plan, const ls__plan *of)
+{
+    for (int i = 0, next = 0; i < plan->count; i++) {
+        const ls__pack *q;
+
+        if (plan->instr[i].packed[0] < 0)
+            continue;
+        if (!(q = same_pack(of, &plan->pack[next++])))
+            return ls__fail(LS_ENOTSUP, "\"%s\": its weights were not packed",
+                            plan->instr[i].node->name);
+        plan->instr[i].packed[0] = q->offset;
+    }
+    return 0;
+}
+
 /* ------ gradients that nobody needs ------ */
 
 static bool leaves(const ls__planner *p, const ls_node *n)
@@ -286,6 +315,19 @@ const ls__goal *ls__plan_output(const ls__plan *plan, const char *name)
     return NULL;
 }
 
+/* ------ what stays from run to run ------ */
+
+static void place_caches(ls__plan *plan)
+{
+    for (int i = 0; i < plan->count; i++) {
+        const ls_node *n = plan->instr[i].node;
+
+        plan->instr[i].cache = plan->cache_floats;
+        if (n->op->cache)
+            plan->cache_floats += (n->op->cache(n) + 15) / 16 * 16;
+    }
+}
+
 /* ------ all of it ------ */
 
 static int make_room(ls__planner *p)
@@ -352,6 +394,7 @@ static int build(ls__planner *p)
     if ((status = ls__plan_layout(p)) < 0 || (status = prepare_products(p)) < 0)
         return status;
     ls__plan_write(p);
+    place_caches(p->plan);
     if (leave_out(p) < 0 || begin_gradients(p->plan) < 0)
         return LS_ENOMEM;
     return pack_list(p->plan);

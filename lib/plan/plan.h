@@ -27,6 +27,7 @@ typedef struct ls__instr {
     ls__location x[LS__MAX_INPUTS];
     int64_t y, stash, dy;             /* offsets; -1: none */
     int64_t dx[LS__MAX_INPUTS], addend[LS__MAX_INPUTS];
+    int64_t cache;                    /* offset in the context's cache */
     int64_t slope_of_x;               /* offset; -1: none */
     bool dy_is_pre, through_slope;    /* see fold_slope */
     bool begun[LS__MAX_PARAMS];       /* the gradient of a parameter is begun by
@@ -98,6 +99,7 @@ typedef struct ls__plan {
     ls__pack *pack;
     int64_t pack_floats;
     int64_t chunk_rows;
+    int64_t cache_floats; /* that stay in a context from run to run */
     int64_t scratch;   /* offset of the scratch, at the end of the memory */
     int64_t floats;    /* of a worker's memory */
     ls__backend backend; /* a copy */
@@ -110,6 +112,10 @@ int ls__plan_new(ls__plan **plan, const ls_graph *graph,
                  const ls__backend *backend, ls__purpose purpose,
                  const bool *frozen);
 void ls__plan_free(ls__plan *plan);
+
+/* Let a plan read the weights that another of the same backend has packed.
+ * LS_ENOTSUP: it needs some that are not there. */
+int ls__plan_share_packs(ls__plan *plan, const ls__plan *of);
 
 /* The output of that name; NULL with a message: there is none. */
 const ls__goal *ls__plan_output(const ls__plan *plan, const char *name);

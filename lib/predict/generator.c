@@ -1,0 +1,205 @@
+/* Generation: an output of one sequence, position by position.  The plan is that
+ * of the predictor's graph with positions for rows (graph/graph_steps.c); its
+ * context keeps the keys and values of the positions that are there. */
+#include "base/error.h"
+#include "base/fpmode.h"
+#include "kernel/kernel.h"
+#include "predict/predictor.h"
+
+#include <stdlib.h>
+
+struct ls_generator {
+    ls_predictor *predictor;
+    ls__plan *plan;
+    const ls__goal *goal;
+    int input;             /* the tokens' */
+    int64_t window, limit; /* positions; tokens are below it */
+    ls__context *context;
+    const void **data;     /* [input of the plan] */
+    float *packed;         /* its own, where they cannot be the snapshot's */
+    ls__snapshot *taken;   /* from the first position on; or NULL */
+    int64_t length;
+};
+
+static void give_back(ls_generator *g)
+{
+    if (g->taken)
+        ls__snapshots_give(g->taken);
+    g->taken = NULL;
+    g->length = 0;
+}
+
+void ls_generator_close(ls_generator *g)
+{
+    if (!g)
+        return;
+    give_back(g);
+    ls__context_close(g->context);
+    ls__plan_free(g->plan);
+    ls__block_free(g->packed);
+    free(g->data);
+    if (g->predictor)
+        ls__predictor_drop(g->predictor);
+    free(g);
+}
+
+/* ------ opening ------ */
+
+static int make_plan(ls_generator *g, const ls_graph *graph,
+                     const ls__output *output)
+{
+    const ls__plan *whole = g->predictor->model.plan;
+    ls_graph *steps;
+    int status = ls__graph_steps(&steps, graph, output);
+
+    if (status < 0)
+        return status;
+    status = ls__plan_new(&g->plan, steps, &whole->backend, LS__TO_PREDICT,
+                          NULL);
+    ls_graph_free(steps);
+    if (status < 0)
+        return status;
+    g->goal = &g->plan->output[0];
+    if (!whole->backend.preparer)
+        return ls__plan_share_packs(g->plan, whole);
+    g->packed = ls__block((size_t)g->plan->pack_floats * sizeof *g->packed,
+                          "packed weights");
+    return g->packed ? 0 : LS_ENOMEM;
+}
+
+static int open_generator(ls_generator *g, ls_predictor *p,
+                          const ls__output *output)
+{
+    int status;
+
+    ls__predictor_hold(p);
+    g->predictor = p;
+    if ((status = make_plan(g, p->model.graph, output)) < 0)
+        return status;
+    for (int i = 0; i < g->plan->inputs; i++)
+        if (g->goal->reads[i])
+            g->input = i;
+    g->window = g->plan->input[g->input]->positions;
+    g->limit = g->plan->input[g->input]->limit;
+    g->data = ls__new((size_t)g->plan->inputs, sizeof *g->data, "generator");
+    return g->data ? ls__context_open(&g->context, g->plan) : LS_ENOMEM;
+}
+
+static const ls__output *output_named(const ls_predictor *p, const char *name)
+{
+    const ls_graph *graph = p->model.graph;
+    const ls__goal *goal = ls__plan_output(p->model.plan, name);
+
+    return goal ? graph->outputs[goal - p->model.plan->output] : NULL;
+}
+
+int ls_generator_open(ls_generator **generator, ls_predictor *p,
+                      const char *output)
+{
+    LS__NEED(generator);
+    LS__NEED_AS(p, "predictor", LS_EINVAL);
+    LS__NEED(output);
+
+    const ls__output *of;
+    ls_generator *g;
+    int status;
+
+    if ((status = ls__kernels_check()) < 0)
+        return status;
+    if (!(of = output_named(p, output)))
+        return LS_ENOTFOUND;
+    if (!(g = ls__new(1, sizeof *g, "generator")))
+        return LS_ENOMEM;
+    if ((status = open_generator(g, p, of)) < 0)
+        ls_generator_close(g);
+    else
+        *generator = g;
+    return status;
+}
+
+/* ------ positions ------ */
+
+int64_t ls_generator_window(const ls_generator *g)
+{
+    LS__NEED_AS(g, "generator", 0);
+    return g->window;
+}
+
+int64_t ls_generator_length(const ls_generator *g)
+{
+    LS__NEED_AS(g, "generator", 0);
+    return g->length;
+}
+
+int ls_generator_cut(ls_generator *g, int64_t length)
+{
+    LS__NEED_AS(g, "generator", LS_EINVAL);
+    if (length < 0 || length > g->length)
+        return ls__fail(LS_ERANGE, "ls_generator_cut: %lld of %lld positions",
+                        (long long)length, (long long)g->length);
+    if (length == 0)
+        give_back(g);
+    g->length = length;
+    return 0;
+}
+
+static int check_tokens(const ls_generator *g, int64_t n, const int32_t *tokens)
+{
+    if (n < 1 || n > g->window - g->length)
+        return ls__fail(LS_ERANGE, "%lld tokens after %lld do not fit the "
+                        "window of %lld", (long long)n, (long long)g->length,
+                        (long long)g->window);
+    for (int64_t i = 0; i < n; i++)
+        if (tokens[i] < 0 || tokens[i] >= g->limit)
+            return ls__fail(LS_ERANGE, "token %lld is %d, not in 0..%lld",
+                            (long long)i, tokens[i], (long long)g->limit - 1);
+    return 0;
+}
+
+/* The weights as they are now, for all positions from the first on. */
+static ls__weights weights_of(ls_generator *g)
+{
+    ls__weights w;
+
+    if (!g->taken) {
+        g->taken = ls__snapshots_take(&g->predictor->snapshots);
+        if (g->packed) {
+            w = g->taken->weights;
+            w.packed = g->packed;
+            ls__exec_pack(g->plan, &w, 0, 1, false);
+        }
+    }
+    w = g->taken->weights;
+    if (g->packed)
+        w.packed = g->packed;
+    return w;
+}
+
+int ls_generator_append(ls_generator *g, int64_t n, const int32_t *tokens,
+                        int64_t size, float *out)
+{
+    LS__NEED_AS(g, "generator", LS_EINVAL);
+    LS__NEED(tokens);
+    LS__NEED(out);
+
+    ls__weights w;
+    ls__fpmode mode;
+    ls_shard shard;
+    int status;
+
+    if (size != g->goal->size)
+        return ls__fail(LS_ESHAPE, "output \"%s\": a position has %lld elements"
+                        ", not %lld", g->goal->name, (long long)g->goal->size,
+                        (long long)size);
+    if ((status = check_tokens(g, n, tokens)) < 0)
+        return status;
+    g->data[g->input] = tokens;
+    shard = (ls_shard){.rows = n, .data = g->data, .row = g->length};
+    mode = ls__fpmode_set();
+    w = weights_of(g);
+    status = ls__exec_last(g->context, &w, &shard, g->goal, out);
+    ls__fpmode_restore(mode);
+    if (status == 0)
+        g->length += n;
+    return status;
+}

@@ -1,0 +1,301 @@
+/* Generation position by position: the bytes of the whole sequence predicted at
+ * once, however tokens come, in every precision; with the weights it began with;
+ * without an allocation; and what is refused. */
+#define _GNU_SOURCE /* nftw */
+#include "faults.h"
+#include "folder.h"
+#include "modern.h"
+
+enum { MOST = 320, VOCAB = 64 };
+
+/* The models of golden/modern_lm.h, and one longer than a chunk of products. */
+static golden_modern_lm model_at(int i)
+{
+    static const golden_modern_lm lengthy = {
+        .vocab = 11, .length = 300, .width = 16, .heads = 4, .kv = 2,
+        .layers = 2, .ff = 24, .batch = 2, .rms = 1, .base = 10000, .gated = 1,
+        .tie = 1, .seed = 3, .data_seed = 4, .lr = 1e-3};
+    enum { FLAX = sizeof golden_modern_lms / sizeof *golden_modern_lms };
+
+    return i < FLAX ? golden_modern_lms[i] : lengthy;
+}
+
+enum { CASES = 4 };
+
+typedef struct scene {
+    golden_modern_lm c;
+    ls_pool *pool;
+    run run;
+    ls_predictor *predictor;
+    ls_context *context;
+    ls_generator *generator;
+    int32_t *tokens; /* (10 batches) */
+    float *whole;    /* (length,vocab) of the first row */
+} scene;
+
+static void train_step(scene *s, int i)
+{
+    OK(ls_batch_set(s->run.batch, "tokens", LS_I32,
+                    s->tokens + i * s->c.batch * s->c.length, s->c.batch));
+    step(&s->run);
+}
+
+static scene open_scene(int i, ls_precision precision)
+{
+    scene s = {.c = model_at(i)};
+    ls_trainer_options o = options_of(&s.c);
+
+    o.precision = precision;
+    s.pool = open_pool(1, 1);
+    s.run = open_run(s.pool, modern_graph(&s.c), &o);
+    s.tokens = tokens_of(&s.c);
+    train_step(&s, 0);
+    OK(ls_predictor_open(&s.predictor, s.run.trainer));
+    OK(ls_context_open(&s.context, s.predictor, NULL));
+    OK(ls_generator_open(&s.generator, s.predictor, "logits"));
+    ck_assert_int_eq(ls_generator_window(s.generator), s.c.length);
+    s.whole = malloc((size_t)(s.c.length * s.c.vocab) * sizeof *s.whole);
+    ck_assert_ptr_nonnull(s.whole);
+    return s;
+}
+
+static void close_scene(scene *s)
+{
+    ls_predictor_close(s->predictor); /* its memory goes with the generator */
+    ls_context_close(s->context);
+    ls_generator_close(s->generator);
+    close_run(&s->run);
+    ls_pool_close(s->pool);
+    free(s->tokens);
+    free(s->whole);
+}
+
+/* All positions at once. */
+static void predict_whole(scene *s)
+{
+    OK(ls_context_set(s->context, "tokens", LS_I32, s->tokens, 1));
+    OK(ls_context_predict(s->context, "logits", s->c.length * s->c.vocab,
+                          s->whole));
+}
+
+static void append(scene *s, int64_t n)
+{
+    int64_t at = ls_generator_length(s->generator);
+    float logits[VOCAB];
+
+    OK(ls_generator_append(s->generator, n, s->tokens + at, s->c.vocab,
+                           logits));
+    ck_assert_int_eq(ls_generator_length(s->generator), at + n);
+    ck_assert_msg(!memcmp(logits, s->whole + (at + n - 1) * s->c.vocab,
+                          (size_t)s->c.vocab * sizeof *logits),
+                  "position %lld differs", (long long)(at + n - 1));
+}
+
+/* One by one, in pieces, all at once; and again from the middle. */
+START_TEST(test_bytes)
+{
+    scene s = open_scene(_i % CASES, (ls_precision)(_i / CASES));
+    int64_t length = s.c.length;
+
+    predict_whole(&s);
+    for (int64_t t = 0; t < length; t++)
+        append(&s, 1);
+    OK(ls_generator_cut(s.generator, length / 2));
+    append(&s, 3);
+    append(&s, length - ls_generator_length(s.generator));
+    OK(ls_generator_cut(s.generator, 0));
+    append(&s, length);
+    close_scene(&s);
+}
+END_TEST
+
+/* What stands after a position does not show in it, so a row may be filled with
+ * anything: the same as generation without a generator. */
+START_TEST(test_filled)
+{
+    scene s = open_scene(0, LS_F32_LAYERS);
+
+    predict_whole(&s);
+    for (int64_t t = 5; t < s.c.length; t++)
+        s.tokens[t] = 0;
+    append(&s, 5);
+    close_scene(&s);
+}
+END_TEST
+
+/* New weights are for the next sequence. */
+START_TEST(test_refresh)
+{
+    scene s = open_scene(0, LS_F32_LAYERS);
+
+    predict_whole(&s);
+    append(&s, 4);
+    train_step(&s, 1);
+    OK(ls_predictor_refresh(s.predictor, s.run.trainer));
+    append(&s, 4);
+    train_step(&s, 2);
+    OK(ls_predictor_refresh(s.predictor, s.run.trainer));
+    append(&s, 1);
+    OK(ls_generator_cut(s.generator, 0));
+    predict_whole(&s);
+    append(&s, 4);
+    close_scene(&s);
+}
+END_TEST
+
+/* From a file. */
+START_TEST(test_file)
+{
+    scene s = open_scene(0, LS_F32_LAYERS);
+
+    folder_open();
+    predict_whole(&s);
+    OK(ls_trainer_save_model(s.run.trainer, in_folder("m")));
+    ls_generator_close(s.generator);
+    ls_predictor_close(s.predictor);
+    OK(ls_predictor_load(&s.predictor, in_folder("m")));
+    OK(ls_generator_open(&s.generator, s.predictor, "logits"));
+    append(&s, 3);
+    append(&s, 1);
+    close_scene(&s);
+    folder_close();
+}
+END_TEST
+
+#if OWN_MALLOC
+
+/* After the first position nothing is allocated. */
+START_TEST(test_no_allocation)
+{
+    scene s = open_scene(0, LS_F32_LAYERS);
+    float logits[VOCAB];
+    int bad = 0;
+
+    predict_whole(&s);
+    append(&s, 1);
+    fail_memory = ALL_MEMORY;
+    watch_from(0); /* Check's own assertions allocate */
+    for (int i = 1; i < 6; i++)
+        bad += ls_generator_append(s.generator, 1, s.tokens + i, s.c.vocab,
+                                   logits) != 0;
+    bad += ls_generator_cut(s.generator, 0) != 0;
+    bad += ls_generator_append(s.generator, 7, s.tokens, s.c.vocab,
+                               logits) != 0;
+    atomic_store(&watching, false);
+    ck_assert_int_eq(bad, 0);
+    ck_assert_int_eq(atomic_load(&count), 0);
+    fail_memory = NO_MEMORY;
+    close_scene(&s);
+}
+END_TEST
+
+#endif
+
+START_TEST(test_refused)
+{
+    scene s = open_scene(0, LS_F32_LAYERS);
+    int64_t length = s.c.length, vocab = s.c.vocab;
+    int32_t bad[] = {0, 37};
+    float logits[VOCAB];
+    ls_generator *g = NULL;
+
+    FAILS(ls_generator_open(&g, s.predictor, "none"), LS_ENOTFOUND, "none");
+    FAILS(ls_generator_append(s.generator, 2, bad, vocab, logits), LS_ERANGE,
+          "token 1 is 37");
+    FAILS(ls_generator_append(s.generator, 1, bad, vocab - 1, logits),
+          LS_ESHAPE, "37 elements, not 36");
+    FAILS(ls_generator_append(s.generator, 0, bad, vocab, logits), LS_ERANGE,
+          "0 tokens");
+    predict_whole(&s);
+    append(&s, length);
+    FAILS(ls_generator_append(s.generator, 1, bad, vocab, logits), LS_ERANGE,
+          "window of 12");
+    FAILS(ls_generator_cut(s.generator, length + 1), LS_ERANGE, "13 of 12");
+    FAILS(ls_generator_cut(s.generator, -1), LS_ERANGE, "-1 of 12");
+    close_scene(&s);
+}
+END_TEST
+
+/* Models whose output needs all positions at once. */
+static void see_all(ls_graph *g, ls_node *t)
+{
+    ls_node *x = ls_embed(t, 7, 8, "e");
+
+    OK(ls_output(g, ls_self_attention(x, 2, false, "see"), "y"));
+}
+
+static void softmax_over_time(ls_graph *g, ls_node *t)
+{
+    ls_node *x = ls_transpose(ls_embed(t, 7, 8, "e"), NULL);
+
+    OK(ls_output(g, ls_softmax(x), "y"));
+}
+
+static void two_inputs(ls_graph *g, ls_node *t)
+{
+    ls_node *u = ls_input(g, "u", LS_I32, 1, (int64_t[]){5});
+    ls_node *x = ls_embed(t, 7, 8, "e"), *y = ls_embed(u, 7, 8, "f");
+
+    OK(ls_output(g, ls_add(x, y), "y"));
+}
+
+static void of_floats(ls_graph *g, ls_node *t)
+{
+    ls_node *u = ls_input(g, "u", LS_F32, 2, (int64_t[]){5, 8});
+
+    (void)t;
+    OK(ls_output(g, ls_dense(u, 3, "d"), "y"));
+}
+
+static const struct {
+    void (*build)(ls_graph *g, ls_node *tokens);
+    const char *words;
+} all_at_once[] = {
+    {see_all, "\"see\" has no causal mask"},
+    {softmax_over_time, "transpose \"e\" looks at several positions"},
+    {two_inputs, "\"u\" is not the only input"},
+    {of_floats, "\"u\" is no sequence of indices"},
+};
+
+START_TEST(test_all_at_once)
+{
+    ls_pool *pool = open_pool(1, 1);
+    ls_generator *generator = NULL;
+    ls_predictor *p;
+    ls_trainer *t;
+    ls_node *tokens;
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    tokens = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){5});
+    all_at_once[_i].build(g, tokens);
+    OK(ls_loss(g, ls_mean_loss(ls_embed(tokens, 7, 2, "other"), NULL)));
+    OK(ls_trainer_open(&t, pool, g, NULL));
+    OK(ls_predictor_open(&p, t));
+    FAILS(ls_generator_open(&generator, p, "y"), LS_ENOTSUP,
+          all_at_once[_i].words);
+    ls_predictor_close(p);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    ls_pool_close(pool);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("generator");
+    TCase *t = tcase_create("generator");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, test_bytes, 0, CASES * (LS_F32X6_LAYERS + 1));
+    tcase_add_test(t, test_filled);
+    tcase_add_test(t, test_refresh);
+    tcase_add_test(t, test_file);
+#if OWN_MALLOC
+    tcase_add_test(t, test_no_allocation);
+#endif
+    tcase_add_test(t, test_refused);
+    tcase_add_loop_test(t, test_all_at_once, 0, 4);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
