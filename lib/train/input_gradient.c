@@ -108,10 +108,13 @@ static int open_once(ls_trainer *t)
 
 /* ------ phases ------ */
 
+/* The trainer's own weights as well: after a failure its plan searches for the
+ * row at fault. */
 static bool prepare(ls__step *s, int worker)
 {
     const ls_trainer *t = s->trainer;
 
+    (void)ls__phase_prepare(s, worker);
     ls__exec_pack(t->by_inputs->plan, &t->by_inputs->weights, worker,
                   t->workers, true);
     return true;
