@@ -21,7 +21,7 @@ export PMI_SIZE
 if [ -z "${MPIRUN:-}" ]; then
     tool=./lockstep-info
     expect 1 "built without MPI"
-    run --topology "core:4"
+    run --topology "core:4 pu:1"
     is "another machine has no ranks" "$status" 0
 fi
 tool=./lockstep-train
