@@ -37,6 +37,13 @@ static inline const ls__rule *ls__groups_rule_of(const ls__step *s, int slot)
     return way[slot].frozen ? NULL : &way[slot].rule;
 }
 
+/* Is the gradient of a slot computed although it is frozen? */
+static inline bool ls__groups_clears(const ls_trainer *t, int slot)
+{
+    return t->way && t->way[slot].frozen &&
+           !ls__trainer_leaves_out(t, t->model.params.slot[slot].declared);
+}
+
 /* Make gradients 0 that were computed for what is frozen: grads[declared]. */
 void ls__groups_clear(const ls_trainer *t, float *const *grads);
 

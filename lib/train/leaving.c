@@ -4,6 +4,7 @@
 #include "train/leaving.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
+#include "train/groups.h"
 #include "train/phases.h"
 #include "train/seam.h"
 #include "train/trainer.h"
@@ -12,7 +13,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { BUCKET = 1 << 20 }; /* bytes, where the options say nothing */
+enum {
+    BUCKET = 1 << 20, /* bytes, where the options say nothing */
+    AT_THE_END = -1   /* after no operator's backward, but when all have run */
+};
 
 /* Sections of the order that are complete, or added; a cache line each, since
  * all workers count at once. */
@@ -45,13 +49,14 @@ struct ls__leaving {
 /* ------ the order ------ */
 
 /* The sweep runs from the last operator to the first; a parameter is complete
- * after the first one that has it. */
+ * after the first one that has it.  What is computed for a frozen one is made 0
+ * at the end. */
 static int complete_after(const ls_trainer *t, const ls__slot *s)
 {
     const ls__plan *plan = t->model.plan;
 
     if (!plan)
-        return -1;
+        return AT_THE_END;
     for (int i = 0; i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;
 
@@ -74,7 +79,8 @@ static int section_after(const ls_trainer *t, int section)
             ls__range_common(all, (ls__range){s->offset, s->offset + s->size});
 
         if (mine.first < mine.last && !ls__trainer_leaves_out(t, s->declared)) {
-            int one = complete_after(t, s);
+            int one = ls__groups_clears(t, i) ? AT_THE_END
+                                              : complete_after(t, s);
 
             after = one < after ? one : after;
         }
