@@ -113,7 +113,8 @@ static void predict(run *r, const options *o)
     must(ls_context_predict(r->context, r->out.name, r->n, r->y));
 }
 
-/* Sixty-four sums side by side: what memory gives, not what an addition takes. */
+/* Sixty-four sums side by side: what memory gives, not what an addition
+ * takes. */
 static void sum(run *r, const options *o)
 {
     float lane[64] = {0}, total = 0;

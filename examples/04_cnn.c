@@ -53,7 +53,7 @@ static void draw_all(pictures *p)
     }
 }
 
-/* The first four, beside each other. */
+/* Print the first four in a row. */
 static void show(const pictures *p)
 {
     for (int i = 0; i < SIDE; i++) {

@@ -1,8 +1,8 @@
 /* The two calls of JAX's training loops, value_and_grad and optimizer.update,
  * with something of one's own between: the gradient's norm is printed, and
  * noise is added to it as differential privacy does.  A second trainer takes
- * plain steps beside it.  Exits 1 when the noisy one has not learned, or when
- * without noise the two calls leave other bytes than ls_step. */
+ * plain steps for comparison.  Exits 1 when the noisy one has not learned, or
+ * when without noise the two calls leave other bytes than ls_step. */
 #include <lockstep.h>
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,8 @@
  *                 ls_context_predict  <-  ls_predictor_refresh, now and then
  *
  * Nobody waits for an inference.  A simulation waits only while the queue is
- * full.  Exits 1 when the last predictions are not far better than the first. */
+ * full.  Exits 1 when the last predictions are not far better than the
+ * first. */
 #include <lockstep.h>
 
 #include <math.h>
@@ -174,7 +175,7 @@ static int train(ls_trainer *t, ls_batch *b, ls_predictor *p, queue *q)
     return status;
 }
 
-/* Run simulations and training beside each other. */
+/* Run simulations and training at the same time. */
 static int run(ls_trainer *t, ls_batch *b, ls_predictor *p)
 {
     static queue q = {.lock = PTHREAD_MUTEX_INITIALIZER,

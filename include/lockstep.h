@@ -36,11 +36,11 @@
  * Results go through pointer arguments and are untouched on failure.  Graph
  * builders return a node or NULL; NULL in gives NULL out; the first error
  * sticks to the graph and is returned when it is compiled, so that calls nest.
- * The library never prints, exits or aborts on bad input.  A pointer is not NULL
- * unless a comment says what NULL means there: else the call does nothing but
- * set ls_errmsg(), "ls_step: batch is NULL", and returns LS_EINVAL, or nothing
- * where it returns no status: 0 (-1 where 0 is one of several), NULL, false, NaN
- * or "".
+ * The library never prints, exits or aborts on bad input.  A pointer is not
+ * NULL unless a comment says what NULL means there: else the call does nothing
+ * but set ls_errmsg(), "ls_step: batch is NULL", and returns LS_EINVAL, or
+ * nothing where it returns no status: 0 (-1 where 0 is one of several), NULL,
+ * false, NaN or "".
  *
  * Ownership.  What is opened (or new) is closed (or freed) by the caller,
  * children before parents; the ending half accepts NULL.  Strings passed in
@@ -470,25 +470,26 @@ LS_API int ls_trainer_set_step(ls_trainer *trainer, int64_t step);
 /* Stores the loss of each row of the batch in loss[0 .. n-1], n being its rows:
  * the mean over the row's terms, as ls_evaluate has it for a batch of this row
  * alone, NaN where it has none.  Weights of rows do not count, nothing is
- * updated, and a number may be not finite.  A gradient function of your own is called for each row.  Over
- * ranks all of them call it and get all rows.  LS_ESHAPE: n is another
- * number. */
+ * updated, and a number may be not finite.  A gradient function of your own is
+ * called for each row.  Over ranks all of them call it and get all rows.
+ * LS_ESHAPE: n is another number. */
 LS_API int ls_row_losses(ls_trainer *trainer, const ls_batch *batch, int64_t n,
                          float *loss);
 
 /* From the next step on the learning rate, which the schedule goes by, is lr.
  * Checkpoints remember it.  Over ranks all of them set it alike; where they
- * differ, what comes next fails on all.  LS_EINVAL: it is no finite number from 0 up. */
+ * differ, what comes next fails on all.  LS_EINVAL: it is no finite number from
+ * 0 up. */
 LS_API int ls_trainer_set_lr(ls_trainer *trainer, double lr);
 
-/* With ls_trainer_options.average = d the trainer keeps, beside each parameter
- * p, e = d e + (1 - d) p, taken after each update, from p before the first one
- * (optax.incremental_update).  It is part of the state: of checkpoints, of the
- * hash, and by name "average.<name>".  This call puts it in the place of the
- * parameters, or back: ls_evaluate, ls_predict, ls_trainer_get, what is saved
- * as a model and predictors then have the average, and steps and checkpoints are
- * LS_EINVAL.  Over ranks all of them call it.  LS_EINVAL: there is no average,
- * or no update yet. */
+/* With ls_trainer_options.average = d the trainer keeps with each parameter p
+ * its average e = d e + (1 - d) p, taken after each update, from p before the
+ * first one (optax.incremental_update).  It is part of the state: of
+ * checkpoints, of the hash, and by name "average.<name>".  This call puts it in
+ * the place of the parameters, or back: ls_evaluate, ls_predict,
+ * ls_trainer_get, what is saved as a model and predictors then have the
+ * average, and steps and checkpoints are LS_EINVAL.  Over ranks all of them
+ * call it.  LS_EINVAL: there is no average, or no update yet. */
 LS_API int ls_trainer_use_average(ls_trainer *trainer, bool use);
 
 /* Is the state still made of numbers?  LS_ENONFINITE names the parameter (and
@@ -526,13 +527,13 @@ LS_API int ls_trainer_load(ls_trainer *trainer, const char *path,
 
 /* The same from a file that PyTorch's state_dict was saved to with its
  * safetensors package.  "<layer>.kernel", ".scale" and ".embedding" are
- * "<layer>.weight" there, and module "blocks.0" may be "blocks_0" here.  Linear's
- * (n,I) and Conv2d's (n,C,h,w) are rearranged, and so is a Linear behind a
- * flatten, which sees (C,H,W) there and (H,W,C) here.  layers renames those that
- * are called otherwise, and what is in them: "layers.0=0,head=fc" (ours=theirs);
- * or NULL.  Without a pattern every tensor of the file must be a parameter, as
- * with strict=True.  LS_ENOTSUP: a trainer around a gradient function of your
- * own. */
+ * "<layer>.weight" there, and module "blocks.0" may be "blocks_0" here.
+ * Linear's (n,I) and Conv2d's (n,C,h,w) are rearranged, and so is a Linear
+ * behind a flatten, which sees (C,H,W) there and (H,W,C) here.  layers renames
+ * those that are called otherwise, and what is in them: "layers.0=0,head=fc"
+ * (ours=theirs); or NULL.  Without a pattern every tensor of the file must be a
+ * parameter, as with strict=True.  LS_ENOTSUP: a trainer around a gradient
+ * function of your own. */
 LS_API int ls_trainer_load_torch(ls_trainer *trainer, const char *path,
                                  const char *names, const char *layers);
 
@@ -545,8 +546,8 @@ LS_API int ls_trainer_load_torch(ls_trainer *trainer, const char *path,
  * The folder may come from anybody: nothing is written or deleted through a
  * link in it, nor deleted that was not written here.  A checkpoint that was
  * moved elsewhere and linked back is read, and stays.  Over ranks all of them
- * make each call, and end alike; the first one alone writes and reads, the files
- * of one machine.  examples/state_hash.py reads one in ten lines. */
+ * make each call, and end alike; the first one alone writes and reads, the
+ * files of one machine.  examples/state_hash.py reads one in ten lines. */
 typedef struct ls_checkpoints ls_checkpoints;
 
 /* A name with a text. */
@@ -715,7 +716,8 @@ static inline ls_loader_options ls_loader_defaults(void)
  * source over, and closes it in the end, unless it fails.  The trainer is
  * borrowed until the last ls_loader_fill.  Over ranks all of them call it, and
  * each reads the rows of its own devices, and a few to be compared: LS_EINVAL
- * names what a rank has otherwise.  LS_ENOTFOUND, LS_ESHAPE, LS_EINVAL name what does not fit the trainer. */
+ * names what a rank has otherwise.  LS_ENOTFOUND, LS_ESHAPE, LS_EINVAL name
+ * what does not fit the trainer. */
 LS_API int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
                           ls_source *source, const ls_loader_options *options);
 /* Close the loader and its source. */

@@ -833,8 +833,8 @@ static inline float bf16_operand(float x)
     return x;
 }
 
-/* a b + c, a zero where it is below 2^-126 after rounding as if exponents had no
- * end.  There fmaf rounds to fewer bits, so it is done 2^64 larger. */
+/* a b + c, a zero where it is below 2^-126 after rounding as if exponents had
+ * no end.  There fmaf rounds to fewer bits, so it is done 2^64 larger. */
 static inline float link_of(float a, float b, float c)
 {
     float r = fmaf(a, b, c), *less = fabsf(a) < fabsf(b) ? &a : &b;

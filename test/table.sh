@@ -197,7 +197,7 @@ expect 1 'line 122: "x" is no number, as 120 of the 121 values of "a" are' \
 awk 'BEGIN { print "id,y"; for (i = 0; i < 60; i++) print "n" i "," i }' >id.csv
 expect 1 'column "id" has 60 different words in 60 rows; --ignore' mlp \
     --data id.csv --target y
-expect 1 "has no column beside the target" mlp --data id.csv --target y \
+expect 1 "has no column except the target" mlp --data id.csv --target y \
     --ignore id
 expect 1 "the data set is empty" mlp --data head.csv --target kind
 { cat t.csv; echo "1,1,red,,1"; } >none.csv

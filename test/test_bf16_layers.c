@@ -1,8 +1,8 @@
 /* bf16 layers: products and convolutions by each way there is to compute them
  * are the two chains of reference.h, byte for byte, and near what the same
- * rounded numbers give in double; a transformer stays near its f32 self; NaN and
- * infinity pass; what is refused.
- * (Fixtures of JAX: test_variants.c.  The same bits: test_determinism.c.) */
+ * rounded numbers give in double; a transformer stays near its f32 self; NaN
+ * and infinity pass; what is refused.  (Fixtures of JAX: test_variants.c.  The
+ * same bits: test_determinism.c.) */
 #include "backends.h"
 #include "base/fpmode.h"
 #include "op/window.h"
@@ -270,8 +270,8 @@ START_TEST(product_bits)
 }
 END_TEST
 
-/* Proves that K may be cut between steps and the sum left in C: rows of the plan
- * that come chunk by chunk give the bytes of all at once. */
+/* Proves that K may be cut between steps and the sum left in C: rows of the
+ * plan that come chunk by chunk give the bytes of all at once. */
 START_TEST(cut_anywhere)
 {
     const ls__backend *be = way(_i);
@@ -663,8 +663,8 @@ static void check_pooled(const shape *s, const ls__backend *be)
     fences_free();
 }
 
-/* Proves that under a 2x2 pooling, whose weight gradient skips what is zero, all
- * is as without, byte for byte. */
+/* Proves that under a 2x2 pooling, whose weight gradient skips what is zero,
+ * all is as without, byte for byte. */
 START_TEST(under_a_pool)
 {
     const ls__backend *be = way(_i);

@@ -332,8 +332,8 @@ START_TEST(contradicts)
 }
 END_TEST
 
-/* Options that may change do, and are told with both values; one that may not is
- * refused, and told with the others. */
+/* Options that may change do, and are told with both values; one that may not
+ * is refused, and told with the others. */
 START_TEST(changes)
 {
     ls_checkpoints_options o = options_in("c");

@@ -203,8 +203,8 @@ static void compare(const golden_variant *want, int i, const ls_result *got)
         ck_assert(got->accuracy == want->accuracy);
 }
 
-/* Proves that each variant has JAX's losses on 1, 2, 4 and 8 devices: some steps
- * of each run, LS_LONG=1 all. */
+/* Proves that each variant has JAX's losses on 1, 2, 4 and 8 devices: some
+ * steps of each run, LS_LONG=1 all. */
 START_TEST(variant)
 {
     const golden_variant *want = &golden_variants[_i];

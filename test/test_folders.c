@@ -1,7 +1,8 @@
-/* Folders and files that somebody prepared, or that two runs use at once: what
- * is outside a checkpoint folder stays as it is, whatever links lead there; what
- * is inside and not ours stays too; saving goes on all the same.  And children
- * of fork, who have the folder but not the thread that writes into it. */
+/* Folders and files that somebody prepared, or that two runs use at once:
+ * what is outside a checkpoint folder stays as it is, whatever links lead
+ * there; what is inside and not ours stays too; saving goes on all the
+ * same.  And children of fork, who have the folder but not the thread that
+ * writes into it. */
 #define _GNU_SOURCE
 #include "folder.h"
 #include "models.h"
@@ -310,8 +311,8 @@ START_TEST(prunes_links)
 }
 END_TEST
 
-/* A folder that is moved while a run keeps its checkpoints there, another taking
- * its place: the run does not write where another one does. */
+/* A folder that is moved while a run keeps its checkpoints there, another
+ * taking its place: the run does not write where another one does. */
 START_TEST(moved)
 {
     world w, v;
@@ -453,7 +454,8 @@ START_TEST(refuses_links)
 }
 END_TEST
 
-/* The names of files aside cannot be guessed: those that were are left alone. */
+/* The names of files aside cannot be guessed: those that were are left
+ * alone. */
 START_TEST(unguessed)
 {
     char name[64];

@@ -408,8 +408,8 @@ static float finished(const ls__kernel_table *k, const ls__product *g, float x,
     return g->add ? x + g->add[at] : x;
 }
 
-/* What C and the slope must be, while C is what it was; right has rows of MOST, as
- * is_right wants. */
+/* What C and the slope must be, while C is what it was; right has rows of MOST,
+ * as is_right wants. */
 static void finish_all(const ls__kernel_table *k, const ls__product *g,
                        float *right)
 {

@@ -1,6 +1,6 @@
 /* Generation position by position: the bytes of the whole sequence predicted at
- * once, however tokens come, in every precision; with the weights it began with;
- * without an allocation; and what is refused. */
+ * once, however tokens come, in every precision; with the weights it began
+ * with; without an allocation; and what is refused. */
 #define _GNU_SOURCE /* nftw */
 #include "faults.h"
 #include "folder.h"

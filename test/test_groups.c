@@ -105,8 +105,8 @@ typedef struct outcome {
     char hash[65];
 } outcome;
 
-/* Of mlp_graph: its first layer, whose gradient nobody needs; one in the middle;
- * and parts of a layer. */
+/* Of mlp_graph: its first layer, whose gradient nobody needs; one in the
+ * middle; and parts of a layer. */
 static const char *const frozen[] = {"hidden.*", "norm.*", "out.kernel",
                                      "hidden.kernel"};
 enum { FROZEN = sizeof frozen / sizeof *frozen };

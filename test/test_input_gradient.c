@@ -198,8 +198,8 @@ START_TEST(over_ranks)
 }
 END_TEST
 
-/* Proves that the three ways to take a mean are those of a step: 3, 3 and 1 rows
- * of three devices. */
+/* Proves that the three ways to take a mean are those of a step: 3, 3 and 1
+ * rows of three devices. */
 START_TEST(means)
 {
     ls_trainer_options o = ls_trainer_defaults();

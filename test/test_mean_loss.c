@@ -1,6 +1,6 @@
-/* Losses made of arithmetic: their values and gradients are optax's (torch's for
- * the Gaussian one), several heads are one loss, weights leave terms out, and
- * the same bytes come out on any number of workers. */
+/* Losses made of arithmetic: their values and gradients are optax's (torch's
+ * for the Gaussian one), several heads are one loss, weights leave terms out,
+ * and the same bytes come out on any number of workers. */
 #include "fixture.h"
 #include "support.h"
 

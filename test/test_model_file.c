@@ -1,7 +1,8 @@
-/* A model is a file: weights and graph are written and read again, and a trainer
- * of the graph that was read goes on with the bytes of the one that was saved;
- * every operator comes back with its attributes; a file from an earlier day
- * opens and computes what it did; and what is damaged or unknown is refused. */
+/* A model is a file: weights and graph are written and read again, and a
+ * trainer of the graph that was read goes on with the bytes of the one that was
+ * saved; every operator comes back with its attributes; a file from an earlier
+ * day opens and computes what it did; and what is damaged or unknown is
+ * refused. */
 #define _GNU_SOURCE /* nftw */
 #include "base/memory.h"
 #include "exchange/graph_json.h"

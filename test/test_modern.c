@@ -1,7 +1,7 @@
 /* Modern transformers: RMSNorm, rotary positions, gated units, grouped queries
- * and weights that layers share, against Flax's numbers; and what shared weights
- * promise: one parameter, the sum of its layers' gradients, the same bytes for
- * all workers and through a file. */
+ * and weights that layers share, against Flax's numbers; and what shared
+ * weights promise: one parameter, the sum of its layers' gradients, the same
+ * bytes for all workers and through a file. */
 #define _GNU_SOURCE /* nftw */
 #include "agreement.h"
 #include "base/sha.h"
@@ -46,7 +46,8 @@ static void train(run *r, const golden_modern_lm *c, const int32_t *data,
     }
 }
 
-/* First parameters to the bit, ten losses within 5e-6, on one device and two. */
+/* First parameters to the bit, ten losses within 5e-6, on one device and
+ * two. */
 START_TEST(test_flax)
 {
     const golden_modern_lm *c = &golden_modern_lms[_i];
@@ -180,8 +181,8 @@ static void share_values(run *tied, run *apart)
     OK(ls_trainer_set(apart->trainer, "c.kernel", IN * IN, t));
 }
 
-/* The gradient is the sum of those of the layers, each in its own order, and the
- * value is that of layers that have the same weights each. */
+/* The gradient is the sum of those of the layers, each in its own order, and
+ * the value is that of layers that have the same weights each. */
 START_TEST(test_sum)
 {
     ls_trainer_options o = ls_trainer_defaults();

@@ -109,9 +109,10 @@ static void say_time(int n, int spins, int rounds, int64_t nanoseconds)
                (double)nanoseconds / (2.0 * rounds), 2 * rounds);
 }
 
-/* A million crossings (a tenth where the sanitizers slow them down, ten times as
- * many with LS_LONG, which prints their times), from one thread to four times as
- * many as two cores hold: nobody passes early, nobody sleeps for ever. */
+/* A million crossings (a tenth where the sanitizers slow them down, ten
+ * times as many with LS_LONG, which prints their times), from one thread to
+ * four times as many as two cores hold: nobody passes early, nobody sleeps
+ * for ever. */
 START_TEST(test_barrier)
 {
     static const struct {

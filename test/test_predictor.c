@@ -164,7 +164,8 @@ static int snapshot_of(const reader *r, const float *y, int from)
     return -1;
 }
 
-/* Every call gives what one snapshot gives, none that is older than the last. */
+/* Every call gives what one snapshot gives, none that is older than the
+ * last. */
 static void *read_on(void *user)
 {
     reader *r = user;

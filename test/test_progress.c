@@ -1,6 +1,7 @@
 /* The progress bar stays within one line of its terminal, whatever its width,
- * and leaves nothing on it: on a pseudo-terminal, every text between two returns
- * to the line's start is shorter than the line, and the last one is blank. */
+ * and leaves nothing on it: on a pseudo-terminal, every text between two
+ * returns to the line's start is shorter than the line, and the last one is
+ * blank. */
 #define _GNU_SOURCE
 #include "../tools/opt.h"
 #include "../tools/progress.h"

@@ -532,8 +532,8 @@ static int read_moment(const ls_transport *transport, void *user)
     return status;
 }
 
-/* Moments are there once, over all ranks together, and nobody reads what another
- * one has. */
+/* Moments are there once, over all ranks together, and nobody reads what
+ * another one has. */
 START_TEST(test_moments)
 {
     shares s = {.plan = new_wide_plan(4)};
@@ -713,8 +713,8 @@ static int feed_rank(const ls_transport *transport, void *user)
     return status;
 }
 
-/* Rows come to the rank whose devices need them, and to no other: in their order
- * and shuffled, with micro-batches, padded at the end of an epoch. */
+/* Rows come to the rank whose devices need them, and to no other: in their
+ * order and shuffled, with micro-batches, padded at the end of an epoch. */
 START_TEST(test_feed)
 {
     feed f = {.plan = new_plan(6), .rows = 40, .batch = 24};

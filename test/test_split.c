@@ -256,8 +256,8 @@ static double distance(ls_pool *pool, ls_precision precision, const float *x,
     return sqrt(off / size);
 }
 
-/* Proves that weights trained in f32x6 are nearer to those of double than f32's,
- * and f32x3's than bf16's. */
+/* Proves that weights trained in f32x6 are nearer to those of double than
+ * f32's, and f32x3's than bf16's. */
 START_TEST(training)
 {
     ls_pool *pool = open_pool(2, 2);

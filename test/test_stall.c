@@ -1,7 +1,7 @@
 /* Proves when the watchdog of lockstep-train speaks: after the seconds it was
- * given, at most a tenth later, however steps and stalls follow each other.  The
- * clock is the test's own: a sleep of the watchdog's makes the time pass, and
- * the steps that a script puts there finish. */
+ * given, at most a tenth later, however steps and stalls follow each other.
+ * The clock is the test's own: a sleep of the watchdog's makes the time pass,
+ * and the steps that a script puts there finish. */
 #define _GNU_SOURCE
 #include "calls.h"
 

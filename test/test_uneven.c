@@ -283,8 +283,8 @@ START_TEST(per_shard)
 }
 END_TEST
 
-/* Every row has its prediction and none has another's, and an evaluation is that
- * of one device, whatever the number of rows. */
+/* Every row has its prediction and none has another's, and an evaluation is
+ * that of one device, whatever the number of rows. */
 START_TEST(predictions)
 {
     ls_pool *alone = open_pool(1, 1), *pool = open_pool(8, 2);

@@ -176,8 +176,8 @@ static int no_gradient(void *user, int device, const ls_shard *shard,
     return 0;
 }
 
-/* A parameter that could not be saved under its name is refused when the trainer
- * is opened, not when the training is over. */
+/* A parameter that could not be saved under its name is refused when the
+ * trainer is opened, not when the training is over. */
 START_TEST(refuses_names)
 {
     static const char *const names[][2] = {

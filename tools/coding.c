@@ -21,8 +21,8 @@ void coding_free(coding *c)
 
 /* ------ Statistics ------ */
 
-/* The mean and the deviation of column i, as StandardScaler takes them; a column
- * that is all the same keeps its unit. */
+/* The mean and the deviation of column i, as StandardScaler takes them; a
+ * column that is all the same keeps its unit. */
 static void fit(coding_column *column, int64_t rows, const double *raw,
                 int stride, const bool *held)
 {

@@ -58,8 +58,8 @@ void coding_free(coding *c);
 enum { CODING_WORD = 32 };
 const char *coding_word(ls_table *t, int i, char room[CODING_WORD]);
 
-/* Where the columns are in a table: map[columns], the target's behind them where
- * it is wanted.  A name that is not there is refused. */
+/* Where the columns are in a table: map[columns], the target's behind them
+ * where it is wanted.  A name that is not there is refused. */
 int coding_map(const coding *c, ls_table *t, const char *path, bool target,
                int *map);
 
@@ -75,8 +75,8 @@ void coding_inputs(const coding *c, const double *raw, float *x);
 /* As JSON, to be freed; NULL after a message. */
 char *coding_write(const coding *c);
 
-/* From the text of a file, which is believed nothing; OPT_FAILED after a message
- * that names the path. */
+/* From the text of a file, which is believed nothing; OPT_FAILED after a
+ * message that names the path. */
 int coding_load(coding *c, const char *text, const char *path);
 
 #endif

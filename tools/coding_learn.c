@@ -226,7 +226,7 @@ static int settle(coding *c, survey *s, const ls_table *t,
                      : settle_target(c, &s[i], want, path);
     }
     if (status == OPT_GO && !c->columns)
-        return opt_fail(OPT_FAILED, "%s: has no column beside the target",
+        return opt_fail(OPT_FAILED, "%s: has no column except the target",
                         path);
     return status;
 }

@@ -1,4 +1,5 @@
-/* --plot: the losses of training and evaluation over the steps, as a picture. */
+/* --plot: the losses of training and evaluation over the steps, as a
+ * picture. */
 #ifndef TOOLS_CURVE_H
 #define TOOLS_CURVE_H
 

@@ -117,7 +117,7 @@ static int lower_rate(const evaluation *e, int64_t done)
                                        rate_peak(&e->run->set) * p->scale));
 }
 
-/* What the options say, beside what a run that goes on has seen. */
+/* The rules have the options and, in a run that goes on, what it has seen. */
 static void set_rules(evaluation *e)
 {
     const settings *set = &e->run->set;

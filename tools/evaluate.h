@@ -40,12 +40,12 @@ bool evaluation_better(const evaluation *e);
 /* --early-stop: is it time to end? */
 bool evaluation_enough(const evaluation *e);
 
-/* Evaluate with the weights or their average, print the line, and with --plateau
- * set the learning rate that follows. */
+/* Evaluate with the weights or their average, print the line, and with
+ * --plateau set the learning rate that follows. */
 int evaluate(evaluation *e, int64_t done);
 
-/* Print the best accuracy and the last, where there were some, and of a table of
- * classes the confusions. */
+/* Print the best accuracy and the last, where there were some, and of a table
+ * of classes the confusions. */
 int evaluation_sum(const evaluation *e);
 
 #endif

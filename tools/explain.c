@@ -1,6 +1,6 @@
 /* See explain.h.  The gradient of one device is read where an optimizer keeps
- * it: the trace of momentum is, after its first update from a trace of zeros, the
- * gradient itself. */
+ * it: the trace of momentum is, after its first update from a trace of zeros,
+ * the gradient itself. */
 #include "explain.h"
 #include "opt.h"
 

@@ -1,9 +1,10 @@
 /* --explain: the first step that a run makes, shown device by device.
  *
- * What the engine does at once is done here one thing after the other: a trainer
- * of one device is given the rows of each device in turn, the gradients are
- * added in the tree's order, multiplied by the factor and applied.  Then the
- * engine makes its step, and the parameters of both must have the same bytes. */
+ * What the engine does at once is done here one thing after the other: a
+ * trainer of one device is given the rows of each device in turn, the gradients
+ * are added in the tree's order, multiplied by the factor and applied.  Then
+ * the engine makes its step, and the parameters of both must have the same
+ * bytes. */
 #ifndef TOOLS_EXPLAIN_H
 #define TOOLS_EXPLAIN_H
 
@@ -19,7 +20,8 @@ typedef struct explain {
     double terms;   /* of the batch: a row of y has one for each column */
 } explain;
 
-/* OPT_WRONG, and a message, for an option that makes a step more than is shown. */
+/* OPT_WRONG, and a message, for an option that makes a step more than is
+ * shown. */
 int explain_check(const run *r);
 
 /* Take the step of batch `step` apart, and print that; nothing when the run is

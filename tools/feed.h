@@ -1,5 +1,5 @@
-/* The rows that lockstep-predict gives a model, a few at a time: of a table, which
- * may be of any length, or of an array. */
+/* The rows that lockstep-predict gives a model, a few at a time: of a table,
+ * which may be of any length, or of an array. */
 #ifndef TOOLS_FEED_H
 #define TOOLS_FEED_H
 

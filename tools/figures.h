@@ -1,6 +1,6 @@
 /* What a model is worth on the rows held out, by names people know: R2 and RMSE
- * of numbers, AUC of two classes, top-k, and a table of confusions.  For rows in
- * memory, of tables and arrays. */
+ * of numbers, AUC of two classes, top-k, and a table of confusions.  For rows
+ * in memory, of tables and arrays. */
 #ifndef TOOLS_FIGURES_H
 #define TOOLS_FIGURES_H
 

@@ -147,7 +147,7 @@ static bool read_note(const note *n, const char *text, position *at)
            (n->real || (errno == 0 && *(int64_t *)to >= 0));
 }
 
-/* A batch is a step, but for those whose rows a mask leaves out. */
+/* Each batch is a step, except those whose rows a mask leaves out. */
 static int check_cursor(const run *r, const position *at)
 {
     int64_t step = ls_trainer_step(r->trainer);

@@ -2,8 +2,8 @@
  * array in which two of them differ.
  *
  * Two are equal when they have the same arrays: names, types, shapes and bytes.
- * The order of a file and what stands beside the arrays do not count, but for
- * the step of checkpoints. */
+ * The order of a file and its notes do not count; the step of a checkpoint
+ * does. */
 #define _GNU_SOURCE
 #include "difference.h"
 #include "drawing.h"

@@ -1,7 +1,7 @@
 /* The models the tools can train: what each is called, which defaults it has,
  * its data and its graph.  A new model is a file model_*.c that ends with its
- * row, this row's name in the table of model.c, and the model's name in the rows
- * of the options that only some models take. */
+ * row, this row's name in the table of model.c, and the model's name in the
+ * rows of the options that only some models take. */
 #ifndef TOOLS_MODEL_H
 #define TOOLS_MODEL_H
 

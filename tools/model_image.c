@@ -268,7 +268,7 @@ const opt_model model_mlp = {
             "standardised, a\ntarget of text is classes, one of numbers "
             "regression; --valid 0.2 holds a\nfifth back.\nOther --data is a "
             "folder or a file of images in CIFAR-10's binary form, IDX\n"
-            "(MNIST's, plain or gzip'd) or .npy, labels beside it; sizes and "
+            "(MNIST's, plain or gzip'd) or .npy, with its labels; sizes and "
             "classes\nfollow it.\nA folder's test set, or --eval-data, is "
             "evaluated after each epoch.\nWithout files the rows are made of "
             "classes: a centre each, randn, and\nrandn noise of deviation 3 "

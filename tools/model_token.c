@@ -78,8 +78,9 @@ static ls_node *drop_added(ls_node *x, int64_t i, const char *layer,
     return model_drop(x, &own, block_name(name, i, layer));
 }
 
-/* x + attention(norm(x)), then x + unit(norm(x)): the pre-norm form.  Dropout
- * is where Vaswani et al. 2017 have it: on what is added, and on the embedding. */
+/* x + attention(norm(x)), then x + unit(norm(x)): the pre-norm form.
+ * Dropout is where Vaswani et al. 2017 have it: on what is added, and on the
+ * embedding. */
 static ls_node *block(ls_node *x, int64_t i, bool causal, const settings *s)
 {
     ls_node *h = attention(norm(x, i, 0, s), i, causal, s);

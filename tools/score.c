@@ -16,7 +16,7 @@ static int by_score(const void *a, const void *b)
     return (p->score > q->score) - (p->score < q->score);
 }
 
-/* Each class 1 counts the 0s below it, and half of those beside it. */
+/* Each class 1 counts the 0s below it, and half of those equal to it. */
 static double count_pairs(int64_t n, const scored *s, double *ones)
 {
     double below = 0, pairs = 0;

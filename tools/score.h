@@ -8,7 +8,8 @@
  * has the higher score; equal ones count half.  NaN: a class has no rows. */
 double score_auc(int64_t rows, const float *score, const int32_t *label);
 
-/* 1 - the residual's / the total sum of squares; of several columns the mean. */
+/* 1 - the residual's / the total sum of squares; of several columns the
+ * mean. */
 double score_r2(int64_t rows, int64_t width, const float *out, const float *y);
 
 /* The root of the mean square residual of n numbers. */

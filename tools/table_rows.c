@@ -1,5 +1,5 @@
-/* Tables as rows to train on.  The file is read twice: to learn what its columns
- * are, and to take their values. */
+/* Tables as rows to train on.  The file is read twice: to learn what its
+ * columns are, and to take their values. */
 #include "data.h"
 #include "opt.h"
 
@@ -77,8 +77,8 @@ static int add_arrays(data *d, const table_file *f, int64_t rows,
     return status;
 }
 
-/* Values that no float can hold become infinite, which a step would blame on the
- * training. */
+/* Values that no float can hold become infinite, which a step would blame on
+ * the training. */
 static int check_finite(const data *d, const table_file *f)
 {
     const ls_array *x = &d->input[0].all;

@@ -9,9 +9,9 @@ extern "C" {
 #endif
 
 /* Read a .npy file (versions 1 to 3; f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 b1, both
- * byte orders, C and Fortran order) as LS_F32 or LS_I32.  LS_EFORMAT names the byte at fault.
- * LS_ERANGE names an element that `as` cannot hold: beyond the range, or with
- * a fraction for LS_I32. */
+ * byte orders, C and Fortran order) as LS_F32 or LS_I32.  LS_EFORMAT names the
+ * byte at fault.  LS_ERANGE names an element that `as` cannot hold: beyond the
+ * range, or with a fraction for LS_I32. */
 LS_API int ls_npy_load(ls_array *out, const char *path, ls_dtype as);
 
 /* The shape of the array in a .npy file, whose header alone is read; returns

@@ -80,16 +80,17 @@ LS_API void ls_gradients_clear(ls_gradients *gradients);
 
 /* ------ By an input ------ */
 
-/* Stores in out the gradient of the batch's loss by one of its float inputs: n
- * elements, the rows of the batch in order, each in the input's shape.  The loss
- * is that of the next ls_step (ls_mean says how rows count; rows of weight 0
- * have gradients of 0), with layers of dropout as in that step where train, and
- * as in ls_evaluate where not.  Nothing is updated.  The bytes depend on neither
- * workers nor ranks; over ranks all of them call it and get all rows.  The first
- * call allocates, and what ls_gradients_add has added up is lost.  jax.grad by
- * an argument.  LS_ENOTFOUND: no such input; LS_EINVAL: its numbers are
- * integers; LS_ESHAPE: n is another number; LS_ENOTSUP: the trainer is around a
- * gradient function of your own; LS_ENONFINITE, LS_EUSER as ls_step. */
+/* Stores in out the gradient of the batch's loss by one of its float inputs:
+ * n elements, the rows of the batch in order, each in the input's shape.
+ * The loss is that of the next ls_step (ls_mean says how rows count; rows of
+ * weight 0 have gradients of 0), with layers of dropout as in that step
+ * where train, and as in ls_evaluate where not.  Nothing is updated.  The
+ * bytes depend on neither workers nor ranks; over ranks all of them call it
+ * and get all rows.  The first call allocates, and what ls_gradients_add has
+ * added up is lost.  jax.grad by an argument.  LS_ENOTFOUND: no such input;
+ * LS_EINVAL: its numbers are integers; LS_ESHAPE: n is another number;
+ * LS_ENOTSUP: the trainer is around a gradient function of your own;
+ * LS_ENONFINITE, LS_EUSER as ls_step. */
 LS_API int ls_input_gradient(ls_trainer *trainer, const ls_batch *batch,
                              bool train, const char *input, int64_t n,
                              float *out);

@@ -71,12 +71,12 @@ LS_API ls_node *ls_grouped_attention(ls_node *x, int heads, int kv_heads,
                                      double rotary_base, bool causal,
                                      const char *name);
 
-/* Multi-head attention of x (T,D) to memory (S,E), another sequence or x itself,
- * under a mask that is an input of the graph or any other node: 1 where a
- * position may look, 0 where not, of a shape that broadcasts to (heads,T,S), as
- * (S) for a memory whose rows are of different lengths, or (T,S).  A position
- * that may look nowhere sees the mean of all.  mask NULL: all see all.  No
- * biases.  Parameters "<name>.query.kernel" (D,heads,D/heads),
+/* Multi-head attention of x (T,D) to memory (S,E), another sequence or x
+ * itself, under a mask that is an input of the graph or any other node: 1 where
+ * a position may look, 0 where not, of a shape that broadcasts to (heads,T,S),
+ * as (S) for a memory whose rows are of different lengths, or (T,S).  A
+ * position that may look nowhere sees the mean of all.  mask NULL: all see
+ * all.  No biases.  Parameters "<name>.query.kernel" (D,heads,D/heads),
  * "<name>.key|value.kernel" (E,heads,D/heads) and "<name>.out.kernel"
  * (heads,D/heads,D): linen.MultiHeadDotProductAttention. */
 LS_API ls_node *ls_cross_attention(ls_node *x, ls_node *memory, ls_node *mask,
@@ -91,8 +91,8 @@ LS_API ls_node *ls_cross_attention(ls_node *x, ls_node *memory, ls_node *mask,
  *     c = sigmoid(f) c + sigmoid(i) tanh(g),  h = sigmoid(o) tanh(c)
  *
  * Parameters "<name>.dense_i.kernel" (I,4 n) lecun_normal,
- * "<name>.dense_h.kernel" (n,4 n) orthogonal, "<name>.dense_h.bias" (4 n) zeros.
- * Layers are stacked by giving one's y to the next. */
+ * "<name>.dense_h.kernel" (n,4 n) orthogonal, "<name>.dense_h.bias" (4 n)
+ * zeros.  Layers are stacked by giving one's y to the next. */
 LS_API ls_node *ls_lstm(ls_node *x, int64_t n, const char *name);
 
 /* A gated recurrent unit, nnx.GRUCell over all steps, from a state of zeros.
@@ -108,8 +108,8 @@ LS_API ls_node *ls_lstm(ls_node *x, int64_t n, const char *name);
  * orthogonal. */
 LS_API ls_node *ls_gru(ls_node *x, int64_t n, const char *name);
 
-/* ls_lstm from a state, in rows of different lengths, and with the state that it
- * comes to.  Each of the three may be NULL.
+/* ls_lstm from a state, in rows of different lengths, and with the state that
+ * it comes to.  Each of the three may be NULL.
  *
  *     state    (2,n): c and h before the first step, Flax's carry; NULL: zeros
  *     lengths  one LS_I32 a row, 0 .. T: how many of its steps count.  Beyond
@@ -118,8 +118,8 @@ LS_API ls_node *ls_gru(ls_node *x, int64_t n, const char *name);
  *     last     is set to the state (2,n) after the last step that counts, or to
  *              NULL where this function returns NULL
  *
- * A stream of steps is predicted piece by piece by giving `last` of one piece as
- * `state` of the next: the bytes are those of one long row. */
+ * A stream of steps is predicted piece by piece by giving `last` of one piece
+ * as `state` of the next: the bytes are those of one long row. */
 LS_API ls_node *ls_lstm_from(ls_node *x, int64_t n, ls_node *state,
                              ls_node *lengths, ls_node **last,
                              const char *name);
@@ -180,10 +180,10 @@ LS_API ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window,
 LS_API ls_node *ls_conv2d_no_bias(ls_node *x, int64_t n, ls_window window,
                                   const char *name);
 
-/* Over steps: y[t,o] = bias[o] + sum_{a,c} x[t stride + a - before, c] w[a,c,o],
- * steps outside x being 0.  x (T,C) -> (out,n).  It is ls_conv2d on an image of
- * height 1, so "<name>.kernel" is (1,width,C,n): nnx.Conv's with an axis more.
- * stride 0: 1. */
+/* Over steps: y[t,o] = bias[o] + sum_{a,c} x[t stride + a - before, c]
+ * w[a,c,o], steps outside x being 0.  x (T,C) -> (out,n).  It is ls_conv2d on
+ * an image of height 1, so "<name>.kernel" is (1,width,C,n): nnx.Conv's with an
+ * axis more.  stride 0: 1. */
 LS_API ls_node *ls_conv1d(ls_node *x, int64_t n, int64_t width,
                           int64_t stride, ls_padding padding,
                           const char *name);
@@ -253,8 +253,8 @@ LS_API ls_node *ls_mean_squared_error(ls_node *y, ls_node *target);
 
 /* -log softmax(logits)[label], a term for each label.  logits (..,V), labels
  * (..) of LS_I32 in [0,V).  Also counts the labels that are the argmax, the
- * first of equals: the accuracy.  A label below 0, -1 or -100, is ignored: it is
- * no term, of a loss of mean weights neither, and has no gradient.  So it is
+ * first of equals: the accuracy.  A label below 0, -1 or -100, is ignored: it
+ * is no term, of a loss of mean weights neither, and has no gradient.  So it is
  * where losses like this alone read an input; any other reader refuses it. */
 LS_API ls_node *ls_cross_entropy(ls_node *logits, ls_node *labels);
 

@@ -164,7 +164,7 @@ typedef struct ls_boundary {
 typedef struct ls_schedule {
     ls_schedule_kind kind;
     int64_t warmup;      /* updates from 0 up to the peak */
-    int64_t decay_steps; /* updates; but for exponential above warmup */
+    int64_t decay_steps; /* updates; above warmup, except for exponential */
     double decay_rate;   /* exponential; above 0 */
     double end_lr;       /* linear, cosine, exponential, polynomial, restarts */
     int boundaries;      /* piecewise */

@@ -56,8 +56,8 @@ typedef int ls_gradient_fn(void *user, int device, const ls_shard *shard,
  * devices is compared.  The step fails, changing nothing, with LS_EUSER and a
  * message that names the device and the array, when it writes to a parameter,
  * to another device's gradient, or before or beyond its own (64 numbers are
- * watched); leaves a part of its gradient unwritten (or adds to it); gives other
- * bytes when called again (random numbers, sums that go on from the call
+ * watched); leaves a part of its gradient unwritten (or adds to it); gives
+ * other bytes when called again (random numbers, sums that go on from the call
  * before); or other bytes when devices run at the same time (shared scratch
  * memory). */
 

@@ -15,8 +15,8 @@ typedef enum ls_state_part {
     LS_STATE_PARAMS = 1, LS_STATE_OPTIMIZER = 2, LS_STATE_ALL = 3
 } ls_state_part;
 
-/* Place parameters, optimizer state, or both, from the next step on; NULL leaves
- * things as they are:
+/* Place parameters, optimizer state, or both, from the next step on; NULL
+ * leaves things as they are:
  *     "replicate"       nobody owns a part: the caller updates
  *     "shard"           each array is cut along its biggest axis (the first of
  *                       equals; a single number is not cut), ceil(n / D) of it

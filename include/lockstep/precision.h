@@ -11,14 +11,14 @@
  * the sum of the rounded dy.  All else is f32: parameters, gradients and their
  * sums, moments, norms, softmax, losses, own operators.
  *
- * LS_F32X6_LAYERS and LS_F32X3_LAYERS: the same products take each f32 number as
- * the sum of three or two bf16 numbers, each what rounding leaves of the last,
- * and add the six or three largest of their products in f32; nothing else is
- * rounded.  With AMX they are faster than f32, elsewhere much slower.  Errors
- * of f32x6 are smaller than f32's, since its sums are fewer; f32x3 has about 17
- * bits.  Numbers from 3.39e38 on become infinite, and an infinite one NaN; what
- * of a number is below 2^-126 is lost, so numbers below 2^-110 and products
- * below 2^-108 have fewer bits.
+ * LS_F32X6_LAYERS and LS_F32X3_LAYERS: the same products take each f32 number
+ * as the sum of three or two bf16 numbers, each what rounding leaves of the
+ * last, and add the six or three largest of their products in f32; nothing else
+ * is rounded.  With AMX they are faster than f32, elsewhere much slower.
+ * Errors of f32x6 are smaller than f32's, since its sums are fewer; f32x3 has
+ * about 17 bits.  Numbers from 3.39e38 on become infinite, and an infinite one
+ * NaN; what of a number is below 2^-126 is lost, so numbers below 2^-110 and
+ * products below 2^-108 have fewer bits.
  *
  * Bits depend neither on workers nor on the CPU, whose instructions show in the
  * speed: see ls_backend_text. */

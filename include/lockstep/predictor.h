@@ -109,9 +109,9 @@ typedef struct ls_generator ls_generator;
 /* Open a generator, for one thread at a time.  It goes on with the weights that
  * are current at its first position until ls_generator_cut to 0.  LS_ENOTSUP:
  * the output depends on more than one input of tokens (T), or on an operator
- * that looks at later positions (attention without a causal mask) or is not known
- * to look at each by itself; the message names it.  LS_ENOTFOUND: there is no
- * such output; LS_ENOMEM. */
+ * that looks at later positions (attention without a causal mask) or is not
+ * known to look at each by itself; the message names it.  LS_ENOTFOUND: there
+ * is no such output; LS_ENOMEM. */
 LS_API int ls_generator_open(ls_generator **generator, ls_predictor *predictor,
                              const char *output);
 

@@ -8,12 +8,12 @@
  *     ls_table_close(t);
  *
  * The file is RFC 4180's, read generously.  Its first line names the columns.
- * The separator is the comma, semicolon or tab that this line has most of.
- * A field in double quotes may hold separators, ends of lines, and quotes that
+ * The separator is the comma, semicolon or tab that this line has most of.  A
+ * field in double quotes may hold separators, ends of lines, and quotes that
  * stand there twice; of other fields the blanks at both ends do not count.
- * Lines end with LF, CR LF or CR; empty ones are passed over, as is a byte order
- * mark.  Rows are read one by one: a table of any length needs the memory of
- * its longest row. */
+ * Lines end with LF, CR LF or CR; empty ones are passed over, as is a byte
+ * order mark.  Rows are read one by one: a table of any length needs the memory
+ * of its longest row. */
 #include <lockstep.h> /* includes this file: before the guard */
 
 #ifndef LOCKSTEP_TABLE_H

@@ -56,19 +56,19 @@ LS_API int ls_transport_check(const ls_transport *transport);
 LS_API int ls_transport_compare(const ls_transport *transport, int settings,
                                 const ls_setting *setting);
 
-/* Share the cores of a machine among its ranks, all of which call it: those that
- * may run on the same processors (of `cpus`, as in ls_mesh_options) each get a
- * part, neighbours together, as a list for ls_mesh_options.cpus.  A rank with
- * processors of its own, by a launcher's binding, keeps them.  The list is empty
- * where nothing is to be dealt.  Returns 1 when the cores are this rank's own, so
- * that its workers may be pinned; 0: there are more ranks than cores, which
- * should not pin; or a negative status. */
+/* Share the cores of a machine among its ranks, all of which call it: those
+ * that may run on the same processors (of `cpus`, as in ls_mesh_options) each
+ * get a part, neighbours together, as a list for ls_mesh_options.cpus.  A rank
+ * with processors of its own, by a launcher's binding, keeps them.  The list is
+ * empty where nothing is to be dealt.  Returns 1 when the cores are this rank's
+ * own, so that its workers may be pinned; 0: there are more ranks than cores,
+ * which should not pin; or a negative status. */
 LS_API int ls_transport_cpus(const ls_transport *transport, const char *cpus,
                              char *list, size_t room);
 
-/* Returns how many partial sums of a gradient the ranks send, which share so many
- * devices: `ranks` at least, as for devices = ranks x 2^k, so the quotient is
- * what a step sends over what it must send.  LS_EINVAL: more ranks than
+/* Returns how many partial sums of a gradient the ranks send, which share so
+ * many devices: `ranks` at least, as for devices = ranks x 2^k, so the quotient
+ * is what a step sends over what it must send.  LS_EINVAL: more ranks than
  * devices. */
 LS_API int ls_transport_sums(int ranks, int devices);
 

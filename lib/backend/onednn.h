@@ -1,6 +1,6 @@
-/* The backend "onednn": the native one, except for products that oneDNN has made
- * ready.  Only onednn*.c see oneDNN; no_onednn.c stands for them in a library
- * that was configured without it. */
+/* The backend "onednn": the native one, except for products that oneDNN has
+ * made ready.  Only onednn*.c see oneDNN; no_onednn.c stands for them in a
+ * library that was configured without it. */
 #ifndef LS_BACKEND_ONEDNN_H
 #define LS_BACKEND_ONEDNN_H
 

@@ -11,9 +11,9 @@
 int ls__fail(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The one rule for NULL: a public function begins with what it needs, and leaves
- * with LS_EINVAL, or where it returns no status with `nothing`, when an argument
- * is NULL.  test/test_null.c calls all of them. */
+/* The one rule for NULL: a public function begins with what it needs, and
+ * leaves with LS_EINVAL, or where it returns no status with `nothing`, when an
+ * argument is NULL.  test/test_null.c calls all of them. */
 #define LS__NEED(argument) LS__NEED_AS(argument, #argument, LS_EINVAL)
 #define LS__NEED_OR(argument, nothing) \
     LS__NEED_AS(argument, #argument, nothing)

@@ -26,8 +26,8 @@ typedef struct ls__file {
  * for. */
 int ls__file_open(ls__file *file, const char *path);
 
-/* Read n bytes that begin at byte `at`.  LS_EIO names the byte at which the file
- * ends now. */
+/* Read n bytes that begin at byte `at`.  LS_EIO names the byte at which the
+ * file ends now. */
 int ls__file_read(const ls__file *file, void *out, size_t n, int64_t at);
 
 /* Keep the bytes of a small file in memory from now on; a large one stays on
@@ -42,8 +42,8 @@ void ls__file_close(ls__file *file);
 enum { LS__HEAD = 8 };
 int ls__head_read(uint8_t head[LS__HEAD], const char *path);
 
-/* All bytes of a file, with a zero byte after them; to be freed.  LS_EFORMAT: it
- * is longer than `most` bytes. */
+/* All bytes of a file, with a zero byte after them; to be freed.  LS_EFORMAT:
+ * it is longer than `most` bytes. */
 int ls__file_load(const char *path, size_t most, char **bytes, size_t *size);
 
 /* ------ Writing ------ */

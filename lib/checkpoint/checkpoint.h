@@ -9,8 +9,8 @@
  * first when it is deleted, so one that has a JSON is whole.  The hash ties the
  * three files together.
  *
- * Links are followed where a checkpoint is read, since it may have been moved to
- * an archive and linked back, and nowhere else. */
+ * Links are followed where a checkpoint is read, since it may have been moved
+ * to an archive and linked back, and nowhere else. */
 #ifndef LS_CHECKPOINT_CHECKPOINT_H
 #define LS_CHECKPOINT_CHECKPOINT_H
 
@@ -34,7 +34,8 @@ int ls__checkpoint_list(int folder, const char *path, ls__stamp **list,
 
 /* ------ Writing ------ */
 
-/* DIR, open, so that it stays the same one whatever its path means meanwhile. */
+/* DIR, open, so that it stays the same one whatever its path means
+ * meanwhile. */
 typedef struct ls__folder {
     const char *path; /* for messages; borrowed */
     int fd;           /* -1: not open */
@@ -51,8 +52,8 @@ typedef struct ls__snapshot {
 int ls__checkpoint_write(const ls__folder *dir, const ls__snapshot *snapshot,
                          ls__stamp *stamp);
 
-/* Delete the oldest until `keep` are left (0: all stay), never `newest`.  A link
- * to a checkpoint that is kept elsewhere stays and is not counted. */
+/* Delete the oldest until `keep` are left (0: all stay), never `newest`.  A
+ * link to a checkpoint that is kept elsewhere stays and is not counted. */
 int ls__checkpoint_prune(const ls__folder *dir, int keep, ls__stamp newest);
 
 /* ------ Reading ------ */
@@ -76,8 +77,8 @@ void ls__checkpoint_close(ls__checkpoint *c);
 
 /* Compare two objects of options, and put those of `then` that are another now
  * into `changed`.  LS_EINVAL names the first that matches none of the patterns
- * in may_change (by commas, as for fnmatch; NULL: nothing may), and both values.
- * One that only `now` knows is of a newer program and may stand. */
+ * in may_change (by commas, as for fnmatch; NULL: nothing may), and both
+ * values.  One that only `now` knows is of a newer program and may stand. */
 int ls__checkpoint_compare(const json_t *now, const json_t *then,
                            const char *may_change, json_t *changed,
                            const char *folder);

@@ -109,8 +109,8 @@ static int name_error(const ls__folder *dir, const char *name,
                     strerror(errno));
 }
 
-/* Remove our files of a folder, and the folder once it is empty.  -1: errno says
- * why one of the files stays. */
+/* Remove our files of a folder, and the folder once it is empty.  -1: errno
+ * says why one of the files stays. */
 static int remove_folder(const ls__folder *dir, const char *name)
 {
     int folder = open_folder(dir, name), status = 0, error;

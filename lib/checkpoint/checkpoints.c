@@ -1,13 +1,13 @@
 /* A run's checkpoints.  The caller copies the state, a thread writes the copy:
  * so a step waits for a copy in memory and never for a disk.
  *
- * Over ranks the first one has all of this: it collects the state into its copy,
- * and what it reads it deals out.  The others have their options alone, to be
- * compared, and what was loaded; what fails on one rank fails on all.
+ * Over ranks the first one has all of this: it collects the state into its
+ * copy, and what it reads it deals out.  The others have their options alone,
+ * to be compared, and what was loaded; what fails on one rank fails on all.
  *
  * The thread's life: wait for BUSY, write and prune, say IDLE again.  While it
  * is BUSY the copy, the notes and the step are its own; while it is IDLE they
- * are the caller's.  Everything is allocated when it is opened but for what
+ * are the caller's.  Everything is allocated when it is opened, except what
  * JSON needs. */
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "base/error.h"
@@ -278,7 +278,8 @@ static int take_notes(ls_checkpoints *c, int notes, const ls_setting *note)
     return note_rate(c);
 }
 
-/* A rate that the run's options changed is no longer the one it was set from. */
+/* A rate that the run's options changed is no longer the one it was set
+ * from. */
 void ls__checkpoints_set(ls_checkpoints *c, int64_t step)
 {
     ls_trainer *t = c->trainer;

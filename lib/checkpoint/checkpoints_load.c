@@ -1,5 +1,5 @@
-/* Going on from a run's checkpoints: the newest that can be read, and what of it
- * is another now. */
+/* Going on from a run's checkpoints: the newest that can be read, and what of
+ * it is another now. */
 #include "base/error.h"
 #include "checkpoint/checkpoints.h"
 
@@ -46,8 +46,8 @@ static int check_arrays(const ls_checkpoints *c, const ls__checkpoint *from)
     return status;
 }
 
-/* Where a block goes: on one machine into the trainer, else into the copy, to be
- * dealt out. */
+/* Where a block goes: on one machine into the trainer, else into the copy, to
+ * be dealt out. */
 static float *target(const ls_checkpoints *c, int b)
 {
     const ls_trainer *t = c->trainer;

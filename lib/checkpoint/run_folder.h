@@ -1,5 +1,5 @@
-/* The folder that one run keeps its checkpoints in: open, and locked, so that no
- * other run keeps its own there. */
+/* The folder that one run keeps its checkpoints in: open, and locked, so that
+ * no other run keeps its own there. */
 #ifndef LS_CHECKPOINT_RUN_FOLDER_H
 #define LS_CHECKPOINT_RUN_FOLDER_H
 

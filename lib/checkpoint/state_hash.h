@@ -1,5 +1,6 @@
 /* The state hash, the one number for everything a run arrived at, as
- * ls_trainer_hash documents it: SHA-256 over the arrays in order and the step. */
+ * ls_trainer_hash documents it: SHA-256 over the arrays in order and the
+ * step. */
 #ifndef LS_CHECKPOINT_STATE_HASH_H
 #define LS_CHECKPOINT_STATE_HASH_H
 

@@ -112,8 +112,8 @@ static int fill_rows(const ls_loader *l, const slot *s, int64_t first,
     return l->source.fill(l->source.user, n, l->index + first, l->part);
 }
 
-/* All rows or, of several ranks, those of the devices that run here, micro-batch
- * by micro-batch: nobody looks at the others. */
+/* All rows or, of several ranks, those of the devices that run here,
+ * micro-batch by micro-batch: nobody looks at the others. */
 static int fill_own(const ls_loader *l, const slot *s)
 {
     ls__span here = l->here;

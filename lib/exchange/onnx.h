@@ -26,8 +26,8 @@ typedef struct ls__onnx {
     int fresh;         /* values that were given a name */
 } ls__onnx;
 
-/* A node of ONNX: `attributes` (may be NULL) are freed.  Returns the name of its
- * value, which is new. */
+/* A node of ONNX: `attributes` (may be NULL) are freed.  Returns the name of
+ * its value, which is new. */
 const char *ls__onnx_call(ls__onnx *o, const char *type, int inputs,
                           const char *const *in, ls__proto *attributes);
 

@@ -1,8 +1,8 @@
-/* What each operator is in ONNX: a row for each, and a function where it is more
- * than one call of another name.  Rows come first in every shape; a 0 in the
- * shape of a Reshape leaves that extent as it is.  ONNX has channels before
- * pixels, lockstep after them, so what looks at images is transposed and
- * back. */
+/* What each operator is in ONNX: a row for each, and a function where it is
+ * more than one call of another name.  Rows come first in every shape; a 0
+ * in the shape of a Reshape leaves that extent as it is.  ONNX has channels
+ * before pixels, lockstep after them, so what looks at images is transposed
+ * and back. */
 #include "exchange/onnx.h"
 #include "base/error.h"
 #include "graph/op.h"
@@ -199,8 +199,8 @@ static const char *equal_floats(ls__onnx *o, int64_t count, float x)
                 : "";
 }
 
-/* Groups become the channels of an InstanceNormalization, which knows no others;
- * scale and bias follow, by channel. */
+/* Groups become the channels of an InstanceNormalization, which knows no
+ * others; scale and bias follow, by channel. */
 static const char *group_norm(ls__onnx *o, const ls_node *n)
 {
     int64_t c = ls__width(n), pixels = ls__vectors(n), g = n->groups;

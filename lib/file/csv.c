@@ -1,5 +1,5 @@
-/* Records and fields.  The file is hostile until checked: what a record may need
- * is bounded, nothing is believed of its length, and every text is UTF-8
+/* Records and fields.  The file is hostile until checked: what a record may
+ * need is bounded, nothing is believed of its length, and every text is UTF-8
  * without a zero byte. */
 #include "file/csv.h"
 #include "base/error.h"

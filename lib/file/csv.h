@@ -43,8 +43,8 @@ int ls__csv_next(ls__csv *c);
 /* Before the first record again. */
 int ls__csv_rewind(ls__csv *c);
 
-/* The number that a text is; false: it is none.  A comma may stand for the point
- * where comma says so. */
+/* The number that a text is; false: it is none.  A comma may stand for the
+ * point where comma says so. */
 bool ls__csv_number(const char *text, bool comma, double *out);
 
 #endif

@@ -32,8 +32,8 @@ typedef struct ls__images {
 } ls__images;
 
 /* Open a set: a file, or the training or test set of a folder.  labels: the
- * file of the labels, NULL: beside the images.  LS_ENOTFOUND: the folder holds
- * no such set. */
+ * file of the labels; NULL: in the folder of the images.  LS_ENOTFOUND: the
+ * folder holds no such set. */
 int ls__images_open(ls__images *im, const char *path, bool test,
                     const char *labels);
 /* Accepts a cleared one. */
@@ -42,8 +42,8 @@ void ls__images_close(ls__images *im);
 /* Bytes of a row's pixels. */
 int64_t ls__images_row_bytes(const ls__images *im);
 
-/* Row i's pixels: where they lie in memory, or read into `room`.  NULL: the file
- * is not what it was when it was opened, and ls_errmsg() says so. */
+/* Row i's pixels: where they lie in memory, or read into `room`.  NULL: the
+ * file is not what it was when it was opened, and ls_errmsg() says so. */
 const uint8_t *ls__images_row(const ls__images *im, int64_t i, void *room);
 
 /* ------ A reader for each format ------ */

@@ -70,8 +70,8 @@ int ls__idx_images(ls__images *im, const char *path)
     return status;
 }
 
-/* ------ .npy: bytes and floats of this machine in C order stay in the file, the
- * rest is read into memory as floats ------ */
+/* ------ .npy: bytes and floats of this machine in C order stay in the file,
+ * the rest is read into memory as floats ------ */
 
 static bool fits(const ls__npy *f)
 {

@@ -20,8 +20,8 @@ typedef struct ls__metadata {
 } ls__metadata;
 
 /* Write n tensors in the order given to a file that is open.  "__metadata__"
- * holds "lockstep" (the version), "lockstep.crc32" (see seal.h) and the pairs of
- * extra (may be NULL).  LS_EIO, LS_EINVAL (a name), LS_ENOMEM. */
+ * holds "lockstep" (the version), "lockstep.crc32" (see seal.h) and the pairs
+ * of extra (may be NULL).  LS_EIO, LS_EINVAL (a name), LS_ENOMEM. */
 int ls__safetensors_put(ls__newfile *out, int n, const ls__safetensor *tensor,
                         int pairs, const ls__metadata *extra);
 

@@ -1,8 +1,8 @@
 /* The safetensors reader.  The header is read and parsed first; each entry is
  * checked by itself, and all together for gaps and overlaps and against the
  * file's length; only then are the data read, and only then are there entries.
- * So a large file of another kind costs nothing.  What the format leaves open is
- * refused: unknown keys of an entry, twice the same name, a name with a zero
+ * So a large file of another kind costs nothing.  What the format leaves open
+ * is refused: unknown keys of an entry, twice the same name, a name with a zero
  * byte. */
 #include "base/error.h"
 #include "base/file.h"

@@ -20,8 +20,8 @@ uint32_t ls__crc32(uint32_t crc, const void *data, size_t bytes);
 /* The eight digits. */
 void ls__seal_close(char *digits, uint32_t crc);
 
-/* Is there a seal in n bytes of text, and right for them and the `size` bytes of
- * data that follow?  The text is written to and put right again. */
+/* Is there a seal in n bytes of text, and right for them and the `size` bytes
+ * of data that follow?  The text is written to and put right again. */
 bool ls__seal_holds(char *text, size_t n, const void *data, size_t size);
 
 #endif

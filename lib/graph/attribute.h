@@ -1,7 +1,7 @@
 /* What makes a node more than its operator and its inputs: sizes, choices,
- * rates.  An operator lists them as rows that say where in the node they are, so
- * that a graph is written to a file and read from one by these rows alone.  The
- * functions that build graphs set the fields themselves. */
+ * rates.  An operator lists them as rows that say where in the node they are,
+ * so that a graph is written to a file and read from one by these rows alone.
+ * The functions that build graphs set the fields themselves. */
 #ifndef LS_GRAPH_ATTRIBUTE_H
 #define LS_GRAPH_ATTRIBUTE_H
 

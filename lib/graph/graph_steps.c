@@ -1,6 +1,7 @@
-/* A graph whose rows are sequences, made into one whose rows are the positions of
- * one sequence: what computes each position by itself is the same operator on
- * another shape, and attention has one of its own that keeps keys and values. */
+/* A graph whose rows are sequences, made into one whose rows are the positions
+ * of one sequence: what computes each position by itself is the same operator
+ * on another shape, and attention has one of its own that keeps keys and
+ * values. */
 #include "graph/op.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* What an operator is.  One struct each, forward and backward beside each
- * other in a file lib/op/op_*.c; lib/op/op_table.c lists them.
+/* What an operator is.  Each is one struct, with forward and backward
+ * in one file lib/op/op_*.c; lib/op/op_table.c lists them.
  *
  * Operators run on a chunk of one device's shard: `rows` rows at a time.  The
  * gradient of an input may have to be added to what another consumer left:

@@ -190,7 +190,7 @@ static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *scratch)
     }
 }
 
-/* dbias, the same of a window that sees a 1. */
+/* dbias: the gradient of a weight whose window sees a 1 everywhere. */
 static void conv_bias_chunk(const conv_chunk *q, int64_t n, float *dbias)
 {
     for (int64_t j = 0; j < n; j += 16) {

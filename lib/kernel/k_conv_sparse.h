@@ -4,7 +4,7 @@
  * its place is the number that the pooling kept.  So for one output channel the
  * chains of k_conv.h, and those of k_bf16_conv.h, are one link a block, on the
  * patch that the number names: a quarter of the work.  What is left out is sums
- * with zeros, so the bits are theirs (but for what a non-finite pixel times 0
+ * with zeros, so the bits are theirs (except what a non-finite pixel times 0
  * would be).
  *
  * Here lanes are along the runs of a patch and dw is transposed: t (n, kh
@@ -28,8 +28,8 @@ enum {
 };
 
 /* Blocks of two by two, of each and each channel the gradient and the place of
- * the patch in the image.  A step is summed from +0 in `chains` that take turns,
- * block by block, and is added to the steps before it. */
+ * the patch in the image.  A step is summed from +0 in `chains` that take
+ * turns, block by block, and is added to the steps before it. */
 typedef struct sparse_chunk {
     int64_t steps, blocks; /* of one step */
     const float *g;        /* (steps blocks,n) */

@@ -96,7 +96,8 @@ SIMD v16 log_tail(v16 x)
     return v16_log1p(v16_exp(v16_neg(v16_abs(x))));
 }
 
-/* max(0,x) - x t + log(1 + e^-|x|), which is exact to the ends for t of 0, 1. */
+/* max(0,x) - x t + log(1 + e^-|x|), which is exact to the ends for t of 0,
+ * 1. */
 SIMD v16 binary_entropy(v16 x, v16 t)
 {
     v16 line = v16_sub(v16_max(v16_zero(), x), v16_mul(x, t));

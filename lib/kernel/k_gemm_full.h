@@ -17,7 +17,7 @@ enum {
     BAND = 8 * ROWS, /* rows of A that stay in cache while panels pass */
     ALIAS = 1024,    /* floats: lines that far apart share a set of the cache */
     DEEPEST = 2048,  /* K up to which a band of A may be copied */
-    NEAR = 1 << 17   /* floats of A that the second cache holds beside others */
+    NEAR = 1 << 17   /* floats of A that the second cache holds with others */
 };
 
 /* Ask for the lines of a tile while its chains run. */
@@ -154,8 +154,8 @@ SIMD void copy_line(int64_t n, const float *from, float *to)
         put(to + p, take(from + p, n - p), n - p);
 }
 
-/* `rows` rows of A from row i on, copied; the product that reads the copy is
- * like g but for where A is. */
+/* Copy `rows` rows of A from row i on; the product that reads the copy differs
+ * from g only in where A is. */
 static a_band copy_rows(ls__product *g, int64_t i, int64_t rows, float *copy)
 {
     int64_t stride = copy_stride(g->k);

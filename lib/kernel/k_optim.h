@@ -92,7 +92,8 @@ static void adamw(const ls__rule *r, int64_t n, const float *g, float *p,
     adaptive(r, n, g, p, moment, true);
 }
 
-/* The root's reciprocal is rounded before it meets the gradient, as in optax. */
+/* The root's reciprocal is rounded before it meets the gradient, as in
+ * optax. */
 static void rmsprop(const ls__rule *r, int64_t n, const float *g, float *p,
                     float *const moment[2])
 {

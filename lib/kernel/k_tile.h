@@ -79,8 +79,8 @@ SIMD v16 mul_add(v16 a, v16 b, v16 c)
 }
 
 /* a b + c rounded once, of numbers of bf16: their product is a float, exactly,
- * where it neither flows over nor under, so that a level without the instruction
- * seldom needs more than two others. */
+ * where it neither flows over nor under, so that a level without the
+ * instruction seldom needs more than two others. */
 SIMD v16 bf16_fma(v16 a, v16 b, v16 c)
 {
     v16 p, size;

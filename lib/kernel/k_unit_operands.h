@@ -95,8 +95,8 @@ UNIT void unit_pack_tile(int parts, bool along, bool turn, const float *x,
     }
 }
 
-/* A matrix whose rows, or columns, are to be packed: number (o,p), p along K, is
- * x[o outer + p col]. */
+/* A matrix whose rows, or columns, are to be packed: number (o,p), p along K,
+ * is x[o outer + p col]. */
 typedef struct unit_source {
     int64_t rows, k;
     const float *x;

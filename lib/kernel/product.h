@@ -8,19 +8,20 @@
  *
  * The contract for bf16: a and b are rounded to bf16 (a denormal to zero first)
  * and K is filled up with zeros to steps of 32.  A step is two fmaf chains from
- * +0, x over its even places in rising k and y over the odd ones, and the sum c,
- * which begins with C or with +0, becomes c + (x + y).  +0 is added to it in the
- * end; then comes the epilogue.  The instructions of AMX and of AVX512-BF16
+ * +0, x over its even places in rising k and y over the odd ones, and the sum
+ * c, which begins with C or with +0, becomes c + (x + y).  +0 is added to it in
+ * the end; then comes the epilogue.  The instructions of AMX and of AVX512-BF16
  * compute that, and so do fused multiply-adds.  K may be cut anywhere between
  * steps and the sum stored, which shows in no bit.
  *
- * The contract for f32x6: a number is the sum of three of bf16, hi of itself, mid
- * of what hi leaves of it, lo of what both leave, all rounded as above.  K is cut
- * into chunks of 256, filled up to whole steps.  The sum of a chunk begins with
- * +0; first all its steps add, each in five parts, a and b being (hi,lo),
- * (mid,mid), (lo,hi), (mid,hi) and (hi,mid), then all its steps add (hi,hi), each
- * part as a step for bf16.  Chunks are added in order, to C if it is there; then
- * +0 and the epilogue.  f32x3 has hi and mid, and of the five (mid,hi), (hi,mid).
+ * The contract for f32x6: a number is the sum of three of bf16, hi of itself,
+ * mid of what hi leaves of it, lo of what both leave, all rounded as above.  K
+ * is cut into chunks of 256, filled up to whole steps.  The sum of a chunk
+ * begins with +0; first all its steps add, each in five parts, a and b being
+ * (hi,lo), (mid,mid), (lo,hi), (mid,hi) and (hi,mid), then all its steps add
+ * (hi,hi), each part as a step for bf16.  Chunks are added in order, to C if it
+ * is there; then +0 and the epilogue.  f32x3 has hi and mid, and of the five
+ * (mid,hi), (hi,mid).
  *
  * Steps where a or b is zero may be left out of a chain, as native does where
  * many are (kernel/k_gemm_sparse.h).  Since no sum is -0 this shows only where
@@ -175,8 +176,8 @@ typedef struct ls__preparer {
     ls__prepare_conv *conv;
 } ls__preparer;
 
-/* Do the most that a unit can, n times, from what is in io and back into it, and
- * return the floating-point operations done (k_roof.h). */
+/* Do the most that a unit can, n times, from what is in io and back into it,
+ * and return the floating-point operations done (k_roof.h). */
 typedef int64_t ls__roof(int64_t n, float io[16]);
 
 /* A maker of products and convolutions, and what it says of itself. */

@@ -1,7 +1,7 @@
 /* The level "test": fused multiply-adds, and plain C in place of vectors of
  * eight or sixteen or of NEON's.  Only a library configured --enable-test-level
- * has it: it shows what a level takes, and tests k_simd_plain.h on machines that
- * have more. */
+ * has it: it shows what a level takes, and tests k_simd_plain.h on machines
+ * that have more. */
 #define LS_PLAIN_LANES
 #include "kernel/k_all.h"
 

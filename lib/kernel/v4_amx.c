@@ -1,7 +1,7 @@
 /* Matrix products by AMX, for CPUs of x86-64-v4 that also have AVX512-BF16; the
  * Makefile gives the compiler's flags.  Convolutions are fused multiply-adds,
- * to the same bytes: on these CPUs the instruction for pairs is slower.  Of what
- * is included only this much is used. */
+ * to the same bytes: on these CPUs the instruction for pairs is slower.  Of
+ * what is included only this much is used. */
 #define SLOW_PAIRS
 #pragma GCC diagnostic ignored "-Wunused-function"
 

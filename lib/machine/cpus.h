@@ -6,8 +6,8 @@
 #include "machine/topology.h"
 
 /* Fill a set with the PUs of a list, all of which must be in `may`, where this
- * thread may run.  LS_EINVAL: not such a list, or a PU that may not be used; the
- * message says why. */
+ * thread may run.  LS_EINVAL: not such a list, or a PU that may not be used;
+ * the message says why. */
 int ls__cpus_choose(const ls__topology *topology, const char *list,
                     const ls__affinity *may, ls__affinity *set);
 

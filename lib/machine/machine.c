@@ -95,7 +95,8 @@ static void name_kind(hwloc_topology_t handle, hwloc_obj_t pu, char name[32])
             snprintf(name, 32, "%s", info[i].value);
 }
 
-/* Of the cores that all limits but the quota leave: the first so many places. */
+/* Of the cores that all limits but the quota leave: the first so many
+ * places. */
 static int allowed_of_kind(const ls__topology *t, int kind)
 {
     int n = 0;
@@ -138,7 +139,7 @@ static int above(const ls__topology *t, hwloc_obj_t pu, hwloc_obj_type_t type)
     return o ? (int)o->logical_index : -1;
 }
 
-/* NUMA nodes hang beside the tree: those of a PU are its nodeset. */
+/* NUMA nodes are not in the tree: those of a PU are its nodeset. */
 static int numa_of(const ls__topology *t, hwloc_obj_t pu)
 {
     int first = hwloc_bitmap_first(pu->nodeset);

@@ -1,5 +1,6 @@
-/* A machine described for those who ask: its levels, its kinds of cores, and where
- * a processing unit (PU) lies.  The public calls of a mesh hand this on. */
+/* A machine described for those who ask: its levels, its kinds of cores, and
+ * where a processing unit (PU) lies.  The public calls of a mesh hand this
+ * on. */
 #ifndef LS_MACHINE_MACHINE_H
 #define LS_MACHINE_MACHINE_H
 

@@ -60,7 +60,7 @@ static unsigned long quick_flags(bool plan)
     return flags;
 }
 
-/* Types to discover beside NUMA nodes and PUs.  Without the levels that group
+/* Types to discover, NUMA nodes and PUs apart.  Without the levels that group
  * cores, their logical order would only be that of their numbers. */
 static void choose_types(hwloc_topology_t handle, bool details)
 {
@@ -347,7 +347,7 @@ static int find_cores(ls__topology *t, const char *cpus)
     return status;
 }
 
-/* ------ What Linux says beside hwloc ------ */
+/* ------ What Linux itself says ------ */
 
 /* Automatic NUMA balancing, where there are nodes to balance. */
 static bool balancing(hwloc_topology_t handle, const char *root)

@@ -52,9 +52,9 @@ typedef struct ls__topology_options {
 /* A set of PUs: where a thread may run. */
 typedef struct hwloc_bitmap_s ls__affinity;
 
-/* Discover this machine, or build the one that is described.  LS_EINVAL: not
- * a synthetic text, or processors that may not be used.  LS_EFORMAT: not such a file.  LS_ENOTSUP: hwloc cannot
- * tell anything here. */
+/* Discover this machine, or build the one that is described.  LS_EINVAL: not a
+ * synthetic text, or processors that may not be used.  LS_EFORMAT: not such a
+ * file.  LS_ENOTSUP: hwloc cannot tell anything here. */
 int ls__topology_open(ls__topology *topology, const ls__topology_options *o);
 int ls__topology_copy(ls__topology *to, const ls__topology *from);
 /* Accepts a cleared struct. */

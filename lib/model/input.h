@@ -15,8 +15,8 @@ typedef struct ls__input {
                       those */
 } ls__input;
 
-/* LS_EINVAL: another type, or no data; LS_ERANGE names the row and element whose
- * index is out of range. */
+/* LS_EINVAL: another type, or no data; LS_ERANGE names the row and element
+ * whose index is out of range. */
 int ls__input_check(const ls__input *in, ls_dtype dtype, const void *data,
                     int64_t rows);
 

@@ -8,8 +8,8 @@
  *     embed     embedding               weight
  *     biases    bias                    bias
  *
- * After a flatten the inputs of a dense layer are in the order (C,H,W) there and
- * (H,W,C) here, so its weights are those of a convolution as large as the
+ * After a flatten the inputs of a dense layer are in the order (C,H,W) there
+ * and (H,W,C) here, so its weights are those of a convolution as large as the
  * image. */
 #include "model/torch_file.h"
 #include "base/error.h"

@@ -7,8 +7,8 @@
 /* Where a model file has its graph (docs/model-file.md). */
 #define LS__GRAPH_KEY "lockstep.graph"
 
-/* Write all parameters, under their names, and the text of their graph unless it
- * is NULL, with notes beside it.  LS_EIO and others name the file. */
+/* Write all parameters, under their names, and the text of their graph unless
+ * it is NULL, and the notes.  LS_EIO and others name the file. */
 int ls__weights_save(const ls__model *m, const char *path, const char *graph,
                      int notes, const ls_setting *note);
 

@@ -1,5 +1,6 @@
-/* Attention to another sequence, or under a mask that is given: made of products,
- * a softmax and views, which have its gradients, files and exports. */
+/* Attention to another sequence, or under a mask that is given: made of
+ * products, a softmax and views, which have its gradients, files and
+ * exports. */
 #include "graph/op.h"
 #include "op/layer.h"
 

@@ -33,9 +33,9 @@ int ls__exec_gradient(ls__context *c, const ls__weights *w,
                       const ls_shard *shard, float *const *grads,
                       ls_sums *sums);
 
-/* The same by a plan made for it, and the gradients of the sum of weighted losses
- * by a float input, which go to out (rows of the shard, shape of the input).
- * grads is needed for parameters whose gradient is not left out. */
+/* The same by a plan made for it, and the gradients of the sum of weighted
+ * losses by a float input, which go to out (rows of the shard, shape of the
+ * input).  grads is needed for parameters whose gradient is not left out. */
 int ls__exec_input_gradient(ls__context *c, const ls__weights *w,
                             const ls_shard *shard, float *const *grads,
                             ls_sums *sums, int input, float *out);

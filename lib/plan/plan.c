@@ -55,8 +55,9 @@ static int64_t rows_of_steps(int64_t size)
 }
 
 /* Whole rows (sequences) of at most 256 vectors through the widest dense
- * product, or as recurrent layers want them; of images a power of two whose convolutions, before any pooling,
- * make no more than IMAGES numbers.  What is folded where must not matter. */
+ * product, or as recurrent layers want them; of images a power of two whose
+ * convolutions, before any pooling, make no more than IMAGES numbers.  What is
+ * folded where must not matter. */
 static void choose_chunk(ls__plan *plan)
 {
     int64_t most = 1, images = 0, gates = 0, rows;

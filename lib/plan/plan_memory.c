@@ -259,7 +259,7 @@ static int64_t offset_of(const ls__planner *p, int v)
     return v < 0 ? -1 : p->values[v].offset;
 }
 
-/* What an operator that runs them needs beside its own scratch. */
+/* What an operator that runs them needs besides its own scratch. */
 static int64_t made_scratch(const ls__instr *in)
 {
     int64_t most = 0;

@@ -95,9 +95,9 @@ static void end_job(seat *s)
     ls__barrier_arrive(&s->pool->done);
 }
 
-/* A function of the user's ends the thread (pthread_exit, a cancellation).  What
- * it was called for has failed, as was noted beforehand; whoever takes the pool
- * next makes another thread. */
+/* A function of the user's ends the thread (pthread_exit, a cancellation).
+ * What it was called for has failed, as was noted beforehand; whoever takes the
+ * pool next makes another thread. */
 static void lose(void *arg)
 {
     seat *s = arg;

@@ -1,5 +1,5 @@
-/* A thread's calls of a predictor: the rows it set, and the memory of a run, one
- * for each worker where the context has a pool. */
+/* A thread's calls of a predictor: the rows it set, and the memory of a run,
+ * one for each worker where the context has a pool. */
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "base/range.h"

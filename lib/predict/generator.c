@@ -1,6 +1,6 @@
-/* Generation: an output of one sequence, position by position.  The plan is that
- * of the predictor's graph with positions for rows (graph/graph_steps.c); its
- * context keeps the keys and values of the positions that are there. */
+/* Generation: an output of one sequence, position by position.  The plan is
+ * that of the predictor's graph with positions for rows (graph/graph_steps.c);
+ * its context keeps the keys and values of the positions that are there. */
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "kernel/kernel.h"

@@ -1,4 +1,5 @@
-/* See initialiser.h: names, checks, and what JAX's initialisers make of a shape. */
+/* See initialiser.h: names, checks, and what JAX's initialisers make of a
+ * shape. */
 #include "random/initialiser.h"
 #include "base/error.h"
 #include "base/fpmode.h"

@@ -4,7 +4,7 @@
 
 #include "lockstep.h"
 
-/* Bytes that ls__permutation needs beside its result. */
+/* The bytes of scratch memory that ls__permutation needs. */
 size_t ls__permutation_scratch(int64_t n);
 
 /* ls_random_permutation for 0 <= n < 2^31. */

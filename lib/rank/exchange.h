@@ -5,8 +5,9 @@
  *     ls__exchange_leave     partial sums of a section go to their owners
  *     ls__exchange_gather    what owners made of them goes to all
  *
- * Parts are whole nodes of the tree, so neither the cut nor who owns what shows
- * in a bit.  With one part a rank, a rank sends 2 N (R-1)/R floats in a step. */
+ * Parts are whole nodes of the tree, so neither the cut nor who owns what
+ * shows in a bit.  With one part a rank, a rank sends 2 N (R-1)/R floats in
+ * a step. */
 #ifndef LS_RANK_EXCHANGE_H
 #define LS_RANK_EXCHANGE_H
 

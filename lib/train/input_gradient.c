@@ -1,8 +1,8 @@
 /* The gradient of the loss by an input.  A step has no use for it, so it has a
  * plan of its own, which goes backward to the inputs and is made when the first
- * gradient is asked for; parameters are the trainer's.  Each device computes the
- * rows of its shard, and what the sum over devices is multiplied by in a step
- * multiplies them. */
+ * gradient is asked for; parameters are the trainer's.  Each device computes
+ * the rows of its shard, and what the sum over devices is multiplied by in a
+ * step multiplies them. */
 #include "train/input_gradient.h"
 #include "base/error.h"
 #include "pool/pool.h"

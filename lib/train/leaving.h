@@ -5,8 +5,8 @@
  * sweep completes them.  After each operator a worker says how many of them are
  * complete for its device, and adds its share of those that are complete for
  * all devices here.  Worker 0, which is the caller, looks between its operators
- * how many are added; when these are a bucket it hands them to the seam.  Nobody
- * waits.  What has not left when the gradients are done leaves then.
+ * how many are added; when these are a bucket it hands them to the seam.
+ * Nobody waits.  What has not left when the gradients are done leaves then.
  *
  * Sections and their order follow from the graph and the number of processes.
  * So neither the bucket nor what is early shows in a message, let alone in a
@@ -35,8 +35,9 @@ void ls__leaving_begin(ls__step *s);
 void ls__leaving_enter(ls__step *s, int worker, int device, bool later);
 void ls__leaving_end(ls__step *s, int worker, int device);
 
-/* Once all devices are done: each worker adds its share of what it has not added
- * yet, and then worker 0 lets everything leave.  Returns the seam's status. */
+/* Once all devices are done: each worker adds its share of what it has not
+ * added yet, and then worker 0 lets everything leave.  Returns the seam's
+ * status. */
 void ls__leaving_add_rest(ls__step *s, int worker);
 int ls__leaving_rest(ls__step *s);
 

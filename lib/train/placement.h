@@ -20,12 +20,12 @@ typedef struct ls__place {
 } ls__place;
 
 /* How slot i is cut among those who update it.  A parameter and its moments are
- * updated together: where their placements differ, by the owners of the moments,
- * if those have any. */
+ * updated together: where their placements differ, by the owners of the
+ * moments, if those have any. */
 const ls__place *ls__placement_of(const ls_trainer *t, int i);
 
-/* Of an array cut like that, what a worker's devices own: pieces first .. last-1
- * of so many. */
+/* Of an array cut like that, what a worker's devices own: pieces first ..
+ * last-1 of so many. */
 typedef struct ls__share {
     int pieces, first, last;
 } ls__share;
@@ -44,9 +44,9 @@ typedef struct ls__held {
 } ls__held;
 
 /* Zero, in such an array, what devices first .. last-1 of the data axis own, as
- * if all were cut along that, and where rest, what nobody owns, padding included.
- * Called by every worker for fresh memory, it places each page where it will be
- * updated. */
+ * if all were cut along that, and where rest, what nobody owns, padding
+ * included.  Called by every worker for fresh memory, it places each page where
+ * it will be updated. */
 void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
                         const ls__held *array);
 

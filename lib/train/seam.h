@@ -21,9 +21,10 @@
 #include "base/tree.h"
 #include "train/step.h"
 
-/* How the processes meet.  A function returns 0, or a status whose message it
- * has set: then the step fails with it and, before VALUES, changes nothing in
- * this process.  All processes must fail alike, which is the functions' duty. */
+/* How the processes meet.  A function returns 0, or a status whose message
+ * it has set: then the step fails with it and, before VALUES, changes
+ * nothing in this process.  All processes must fail alike, which is the
+ * functions' duty. */
 typedef struct ls__seam {
     ls__span devices; /* those of this process */
     int rank, ranks;  /* which process this is, and of how many */

@@ -104,9 +104,9 @@ struct ls__step {
  * that a pass of that kind needs, too. */
 int ls__step_run(ls__step *s);
 
-/* The rows of the step's batch and of a shard into s, or a status where an input
- * that matters is not set or has other rows; reads[input]: which do, NULL:
- * all. */
+/* The rows of the step's batch and of a shard into s, or a status where an
+ * input that matters is not set or has other rows; reads[input]: which do,
+ * NULL: all. */
 int ls__step_set_rows(ls__step *s, const bool *reads);
 
 /* A device begins, and its gradient function has not returned yet; its sums

@@ -70,8 +70,8 @@ static inline bool ls__trainer_leaves_out(const ls_trainer *t, int declared)
     return t->model.plan && t->model.plan->left_out[declared];
 }
 
-/* A batch is cut into shards (batch.c); shard micro * devices + device belongs to
- * that device of the experiment in that micro-batch. */
+/* A batch is cut into shards (batch.c); shard micro * devices + device belongs
+ * to that device of the experiment in that micro-batch. */
 static inline int64_t ls__trainer_shards(const ls_trainer *t)
 {
     return (int64_t)t->micro * t->devices.of;

@@ -1,6 +1,7 @@
-/* A checkpoint folder in anybody's hands: the input is a script that puts links,
- * pipes, folders and files of all sizes where checkpoints are, and saves, deletes
- * and reads in between.  Nothing outside the folder may change. */
+/* A checkpoint folder in anybody's hands: the input is a script that puts
+ * links, pipes, folders and files of all sizes where checkpoints are, and
+ * saves, deletes and reads in between.  Nothing outside the folder may
+ * change. */
 #define _GNU_SOURCE
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/run_folder.h"

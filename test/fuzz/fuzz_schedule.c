@@ -1,5 +1,5 @@
-/* Schedules of any numbers: what is accepted gives a finite learning rate from 0
- * up, and what is refused leaves the result alone. */
+/* Schedules of any numbers: what is accepted gives a finite learning rate from
+ * 0 up, and what is refused leaves the result alone. */
 #include "lockstep.h"
 #include "mutate.h"
 
