@@ -21,8 +21,13 @@ void ls__multiply(const ls__backend *b, const ls__product *g, float *scratch)
 void ls__multiply_deep(const ls__backend *b, const ls__product *g,
                        float *scratch)
 {
-    ls__product piece = *g;
+    ls__product piece;
 
+    if (g->k <= LS__DEEP) {
+        b->products->gemm(g, scratch);
+        return;
+    }
+    piece = *g;
     for (int64_t p = 0; p < g->k; p += LS__DEEP) {
         piece.k = g->k - p < LS__DEEP ? g->k - p : LS__DEEP;
         piece.a = g->a + p * g->a_col;

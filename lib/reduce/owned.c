@@ -11,9 +11,12 @@ enum {
 
 int ls__sections(int64_t floats, int ranks)
 {
-    int64_t n = ls__reduce_blocks(floats) / ((int64_t)FEWEST * ranks);
+    int64_t n;
 
-    if (ranks == 1 || n < 1)
+    if (ranks == 1)
+        return 1;
+    n = ls__reduce_blocks(floats) / ((int64_t)FEWEST * ranks);
+    if (n < 1)
         return 1;
     return n < MOST ? (int)n : MOST;
 }
