@@ -1,6 +1,7 @@
 #!/bin/sh
 # Proves that lockstep-predict makes of a model file alone what its model says:
 # classes with their probabilities, numbers, next tokens, a line for each row;
+# that it writes the text that a model of text generates;
 # that lockstep-inspect draws the graph; and what both refuse.
 build=${top_builddir:-.}
 case $build in /*) ;; *) build=$PWD/$build ;; esac
@@ -86,6 +87,71 @@ expect 1 "no/where" mlp.safetensors x.npy -o no/where
 if [ -w /dev/full ]; then
     expect 1 "/dev/full" mlp.safetensors x.npy -o /dev/full
 fi
+
+# ------ text ------
+
+yes "hello, world" | head -n 200 >hello
+text="--data hello --vocab 128 --seq-len 12 --d-model 32 --batch 16 --devices 4
+    --log-every 0 --data-seed 9"
+# shellcheck disable=SC2086 # words
+train gpt $text --heads 2 --layers 1 --d-ff 48 --steps 150 --lr 0.003 \
+    --sample 90
+sed '$d' out >said # less the line of the state
+# shellcheck disable=SC2086 # words
+train rnn $text --units 24 --layers 1 --steps 60 --lr 0.02 --sample 90
+sed '$d' out >said.rnn
+
+run gpt.safetensors --generate 90 --seed 9
+same "a file says what --sample said" out said
+cp out gpt.said
+run gpt.safetensors --generate 90 --seed 10
+differ "another seed says something else" out said
+for level in x86-64-v2 x86-64-v3 x86-64-v4; do
+    LS_ISA=$level run gpt.safetensors --generate 90 --seed 9
+    grep -q "LS_ISA=$level: .*it has" err ||
+        same "the same text on $level" out gpt.said
+done
+run rnn.safetensors --generate 90 --seed 9
+same "an rnn's too" out said.rnn
+run gpt.safetensors --generate 90 --seed 9 -o file.txt
+same "-o writes the same text" file.txt gpt.said
+
+run gpt.safetensors --generate 24 --prompt 'hell' --temperature 0
+is "it goes on with a prompt" "$(cat out)" "hello, world
+hello, world
+he"
+run gpt.safetensors --generate 24 --prompt 'hello, world hello, world' \
+    --temperature 0
+is "with one longer than the window" "$(head -n 2 out)" \
+    "hello, world hello, world
+hello, world"
+run gpt.safetensors --generate 90 --temperature 0 --seed 1
+cp out likeliest
+run gpt.safetensors --generate 90 --temperature 9 --top-k 1 --seed 2
+same "the likeliest of one is the likeliest" out likeliest
+run gpt.safetensors --generate 1 --temperature 1e30 --prompt hell --top-k 2
+cp out one
+for seed in 1 2 3 4 5 6 7 8 9; do
+    run gpt.safetensors --generate 1 --temperature 1e30 --prompt hell --top-k 2 \
+        --seed $seed
+    cat out >>one
+done
+is "two bytes and no others are drawn of two" \
+    "$(sort -u one | wc -l | tr -d ' ')" 2
+run gpt.safetensors --generate 9 --top-k 128
+cp out all
+run gpt.safetensors --generate 9
+same "all bytes are the default" out all
+
+expect 2 "value is empty" gpt.safetensors --generate 3 --prompt ''
+expect 2 "--prompt needs --generate" gpt.safetensors x.npy --prompt hell
+expect 2 "--generate takes no INPUT" gpt.safetensors x.npy --generate 3
+expect 2 "top-k" gpt.safetensors --generate 3 --top-k 0
+expect 1 "knows bytes below 128; byte 1 of the prompt is 195" gpt.safetensors \
+    --generate 3 --prompt 'hé'
+expect 1 "mlp.safetensors: generates no text" mlp.safetensors --generate 3
+expect 1 "no causal mask" lm.safetensors --generate 3
+expect 1 "no/where" gpt.safetensors --generate 3 -o no/where
 
 tool=$build/lockstep-inspect
 run mlp.safetensors

@@ -1,6 +1,8 @@
-/* lockstep-predict: what a model file makes of rows, as lines of text. */
+/* lockstep-predict: what a model file makes of rows, as lines of text, or the
+ * text that it generates. */
 #include "feed.h"
 #include "opt.h"
+#include "sample.h"
 #include "table.h"
 
 #include <lockstep.h>
@@ -13,21 +15,38 @@
 const char opt_program_name[] = "lockstep-predict";
 
 typedef struct settings {
-    const char *output, *onnx;
+    const char *output, *onnx, *prompt;
+    int64_t generate, top_k, seed; /* 0: no text; all bytes */
+    double temperature;
 } settings;
 
+#define AT(member) offsetof(settings, member)
+
 static const opt options[] = {
-    {OPT_ROW("output", "F.csv", OPT_TEXT, offsetof(settings, output), NULL, "",
+    {OPT_ROW("output", "F.csv", OPT_TEXT, AT(output), NULL, "",
              "where the lines go; -o F.csv too (standard output)")},
-    {OPT_ROW("onnx", "F.onnx", OPT_TEXT, offsetof(settings, onnx), NULL, "",
+    {OPT_ROW("onnx", "F.onnx", OPT_TEXT, AT(onnx), NULL, "",
              "write the model for ONNX; INPUT may be left out then")},
+    {OPT_ROW("generate", "N", OPT_COUNT, AT(generate), NULL, "",
+             "write N bytes of text; there is no INPUT then")},
+    {OPT_ROW("prompt", "TEXT", OPT_TEXT, AT(prompt), NULL, "",
+             "the text to go on with (a newline, which is not written)"),
+     .needs = "generate"},
+    {OPT_ROW("temperature", "X", OPT_REAL, AT(temperature), NULL, "0.8",
+             "below 1 the likely is likelier; 0: the likeliest byte"),
+     .needs = "generate"},
+    {OPT_ROW("top-k", "K", OPT_COUNT, AT(top_k), NULL, "",
+             "draw from the K likeliest bytes (all)"), .needs = "generate"},
+    {OPT_ROW("seed", "S", OPT_SEED32, AT(seed), NULL, "1234",
+             "of what is drawn; as --data-seed for --sample"),
+     .needs = "generate"},
 };
 
 static const opt_model only = {
     .name = "",
     .about = "Write what a model file predicts for each row of INPUT, a table "
              "(.csv) or an array\nin a .npy file: a header line, then a line a "
-             "row.",
+             "row.  With --generate the text that a\nmodel of text writes.",
 };
 static const opt_model *const models[] = {&only};
 
@@ -43,6 +62,7 @@ typedef struct run {
     feed feed;
     float *y;
     table table;
+    FILE *file; /* of the output; NULL: it is not open */
 } run;
 
 /* ------ opening ------ */
@@ -91,15 +111,27 @@ static int read_coding(run *r, const char *path)
     return status;
 }
 
+static int check_paths(const run *r)
+{
+    bool alone = r->set.onnx || r->set.generate;
+
+    if (r->line.paths < (alone ? 1 : 2))
+        return opt_fail(OPT_WRONG, "which model and which input?  see %s "
+                        "--help", opt_program_name);
+    if (r->set.generate && r->line.paths > 1)
+        return opt_fail(OPT_WRONG, "--generate takes no INPUT, as \"%s\"",
+                        r->line.path[1]);
+    return opt_check_together(&r->line, &r->set);
+}
+
 static int open_model(run *r)
 {
     const char *path = r->line.path[0];
     ls_array_spec second;
     int status;
 
-    if (r->line.paths < (r->set.onnx ? 1 : 2))
-        return opt_fail(OPT_WRONG, "which model and which input?  see %s "
-                        "--help", opt_program_name);
+    if ((status = check_paths(r)) != OPT_GO)
+        return status;
     if ((status = opt_check(ls_graph_load(&r->graph, path))) != OPT_GO ||
         (status = opt_check(ls_predictor_load(&r->predictor, path))) != OPT_GO)
         return status;
@@ -126,12 +158,20 @@ static int open_input(run *r)
 
 static int open_output(run *r)
 {
-    FILE *file = stdout;
-    const coding *c = r->coding.columns ? &r->coding : NULL;
+    r->file = r->set.output ? fopen(r->set.output, "w") : stdout;
+    return r->file ? OPT_GO
+                   : opt_fail(OPT_FAILED, "%s: %s", r->set.output,
+                              strerror(errno));
+}
 
-    if (r->set.output && !(file = fopen(r->set.output, "w")))
-        return opt_fail(OPT_FAILED, "%s: %s", r->set.output, strerror(errno));
-    r->table = table_new(file, r->graph, c);
+static int open_table(run *r)
+{
+    const coding *c = r->coding.columns ? &r->coding : NULL;
+    int status = open_output(r);
+
+    if (status != OPT_GO)
+        return status;
+    r->table = table_new(r->file, r->graph, c);
     r->y = malloc((size_t)(FEED_ROWS * elements(&r->out)) * sizeof *r->y);
     return r->y ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the output");
 }
@@ -143,7 +183,8 @@ static int save_onnx(run *r)
 
     if (r->set.onnx)
         status = opt_check(ls_predictor_save_onnx(r->predictor, r->set.onnx));
-    return status == OPT_GO && r->line.paths < 2 ? OPT_DONE : status;
+    return status == OPT_GO && r->line.paths < 2 && !r->set.generate
+               ? OPT_DONE : status;
 }
 
 /* ------ predicting ------ */
@@ -169,10 +210,43 @@ static int predict(run *r)
     return status;
 }
 
+static int predict_rows(run *r)
+{
+    int status = open_input(r);
+
+    if (status == OPT_GO)
+        status = open_table(r);
+    return status == OPT_GO ? predict(r) : status;
+}
+
+/* ------ generating ------ */
+
+/* The prompt and what follows, then a newline. */
+static int generate(run *r)
+{
+    const settings *s = &r->set;
+    sample want = {.predictor = r->predictor,
+                   .model = r->line.path[0],
+                   .prompt = s->prompt,
+                   .key = sample_key(s->seed),
+                   .temperature = s->temperature,
+                   .top_k = s->top_k,
+                   .count = s->generate};
+    sampler *writer;
+    int status = sample_open(&writer, &want);
+
+    if (status == OPT_GO)
+        status = open_output(r);
+    if (status == OPT_GO)
+        status = sample_print(writer, r->file);
+    sample_close(writer);
+    return status;
+}
+
 /* What did not get through is a failure. */
 static int close_output(run *r, int status)
 {
-    FILE *file = r->table.file;
+    FILE *file = r->file;
     bool bad;
 
     if (!file || file == stdout)
@@ -208,11 +282,7 @@ int main(int argc, char **argv)
     if (status == OPT_GO)
         status = save_onnx(&r);
     if (status == OPT_GO)
-        status = open_input(&r);
-    if (status == OPT_GO)
-        status = open_output(&r);
-    if (status == OPT_GO)
-        status = predict(&r);
+        status = r.set.generate ? generate(&r) : predict_rows(&r);
     status = close_output(&r, status);
     ls_context_close(r.context);
     ls_predictor_close(r.predictor);

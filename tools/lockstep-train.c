@@ -423,22 +423,24 @@ static int train(session *s)
     return status == OPT_GO ? keep(s) : leave(s, status);
 }
 
-/* The keys of steps are those below 2^32 - 1. */
 static int sample_text(session *s)
 {
-    sample want = {.trainer = s->run.trainer,
-                   .window = s->run.set.seq_len,
-                   .vocab = s->run.set.vocab,
-                   .key = ls_key_fold_in(ls_key_new(s->run.set.data_seed),
-                                         UINT32_MAX),
+    sample want = {.model = run_model_name(&s->run),
+                   .key = sample_key(s->run.set.data_seed),
                    .temperature = s->run.set.temperature,
                    .count = s->run.set.sample};
     int status = run_average(&s->run, true), back;
+    sampler *writer = NULL;
 
     if (status != OPT_GO)
         return status;
-    status = sample_print(&want);
-    putchar('\n');
+    status = opt_check(ls_predictor_open(&want.predictor, s->run.trainer));
+    if (status == OPT_GO)
+        status = sample_open(&writer, &want);
+    if (status == OPT_GO)
+        status = sample_print(writer, stdout);
+    sample_close(writer);
+    ls_predictor_close(want.predictor);
     back = run_average(&s->run, false);
     return opt_end(status == OPT_GO ? back : status);
 }
