@@ -206,6 +206,8 @@ char *ls__path(ls_graph *g, const char *scope, const char *name)
 
     if (text)
         snprintf(text, a + b + 2, "%s%s%s", scope, a && b ? "." : "", name);
+    else
+        ls__graph_failed(g, LS_ENOMEM);
     return text;
 }
 
@@ -388,10 +390,10 @@ ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,
 {
     ls_graph *g = node->graph;
     ls__param *p = ls__arena_new(&g->arena, 1, sizeof *p);
-    int tie = node->tie[node->params]; /* from a file, or .. */
+    int tie = node->tie[node->params]; /* as the graph's file says */
 
     if (!p || !(p->name = ls__path(g, node->name, name)) ||
-        (!tie && find_tie(g, p->name, &tie) < 0)) /* .. by ls_tie */
+        (!tie && find_tie(g, p->name, &tie) < 0)) /* as ls_tie said */
         return ls__graph_failed(g, LS_ENOMEM);
     p->rank = rank;
     memcpy(p->shape, shape, (size_t)rank * sizeof *shape);

@@ -8,17 +8,7 @@
  * other, and where all are masked all are equal. */
 static const double FAR = 1e30;
 
-/* A dense layer "<name>.<part>" without a bias. */
-static ls_node *dense(ls_node *x, int64_t n, const char *name, const char *part,
-                      ls__extents kernel)
-{
-    char *path = ls__path(x->graph, name, part);
-
-    return path ? ls__dense(x, n, path, false, kernel)
-                : ls__graph_failed(x->graph, LS_ENOMEM);
-}
-
-/* One of them as heads: with axes {1,0,2} the matrices are (T,n/heads), with
+/* A part of the layer as heads: with axes {1,0,2} the matrices are (T,n/heads), with
  * {1,2,0} (n/heads,T). */
 static ls_node *project(ls_node *x, const char *name, const char *part,
                         int64_t n, int64_t heads, const int *axes)
@@ -26,7 +16,7 @@ static ls_node *project(ls_node *x, const char *name, const char *part,
     ls__extents kernel = {3, {ls__width(x), heads, n / heads}};
     int64_t split[] = {x->shape[0], heads, n / heads};
 
-    x = dense(x, n, name, part, kernel);
+    x = ls__projection(x, n, name, part, kernel);
     return ls_transpose(ls_reshape(x, 3, split), axes);
 }
 
@@ -80,6 +70,6 @@ ls_node *ls_cross_attention(ls_node *x, ls_node *memory, ls_node *mask,
     s = ls_scale_shift(ls_matmul(q, k),
                        1 / __builtin_sqrt((double)(n / heads)), 0);
     y = gather_heads(ls_softmax(hide(s, mask)), v, n);
-    return y ? dense(y, n, name, "out",
-                     (ls__extents){3, {heads, n / heads, n}}) : NULL;
+    return ls__projection(y, n, name, "out",
+                          (ls__extents){3, {heads, n / heads, n}});
 }

@@ -2,16 +2,15 @@
 #include "op/layer.h"
 #include "graph/op.h"
 
-/* A dense layer without bias called "<name>.<part>". */
-static ls_node *projection(ls_node *x, int64_t n, const char *name,
-                           const char *part, ls__extents kernel)
+ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
+                        const char *part, ls__extents kernel)
 {
-    char *path = x ? ls__path(x->graph, name, part) : NULL;
+    char *path;
 
     if (!x || x->graph->status)
         return NULL;
-    return path ? ls__dense(x, n, path, false, kernel)
-                : ls__graph_failed(x->graph, LS_ENOMEM);
+    path = ls__path(x->graph, name, part);
+    return path ? ls__dense(x, n, path, false, kernel) : NULL;
 }
 
 static ls_node *attention_failed(ls_node *x, const char *name, int heads,
@@ -40,15 +39,15 @@ ls_node *ls_grouped_attention(ls_node *x, int heads, int kv_heads,
     if (heads < 1 || d % heads || kv_heads < 1 || heads % kv_heads)
         return attention_failed(x, name, heads, kv_heads);
     kv.of[1] = kv_heads;
-    q = projection(x, d, name, "query", in);
-    k = projection(x, kv_heads * dh, name, "key", kv);
-    v = projection(x, kv_heads * dh, name, "value", kv);
+    q = ls__projection(x, d, name, "query", in);
+    k = ls__projection(x, kv_heads * dh, name, "key", kv);
+    v = ls__projection(x, kv_heads * dh, name, "value", kv);
     if (rotary_base != 0) {
         q = ls_rotary(q, heads, rotary_base);
         k = ls_rotary(k, kv_heads, rotary_base);
     }
     y = ls__attention(q, k, v, heads, causal, name);
-    return projection(y, d, name, "out", out);
+    return ls__projection(y, d, name, "out", out);
 }
 
 ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
@@ -63,8 +62,8 @@ ls_node *ls_swiglu(ls_node *x, int64_t n, const char *name)
     ls_node *gate, *up;
 
     name = name ? name : "";
-    gate = projection(x, n, name, "gate", matrix);
-    up = projection(x, n, name, "up", matrix);
+    gate = ls__projection(x, n, name, "gate", matrix);
+    up = ls__projection(x, n, name, "up", matrix);
     return ls_mul(ls_silu(gate), up);
 }
 

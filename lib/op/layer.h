@@ -9,6 +9,11 @@
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
                    ls__extents kernel);
 
+/* The same without a bias, called "<name>.<part>": a part of the layer `name`.
+ * NULL where x is, or where the graph has failed. */
+ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
+                        const char *part, ls__extents kernel);
+
 /* Declare "scale" and "bias", one each for the last axis: what norms learn. */
 ls_node *ls__declare_scale_bias(ls_node *n);
 

@@ -459,16 +459,6 @@ const ls__op ls__op_gru[LS__RECURRENT] = OPERATORS("gru", IS_GRU);
 
 /* ------ layers ------ */
 
-/* "<name>.<part>", or NULL when the graph failed. */
-static const char *part_of(ls_node *x, const char *name, const char *part)
-{
-    char *path = ls__path(x->graph, name, part);
-
-    if (!path)
-        ls__graph_failed(x->graph, LS_ENOMEM);
-    return path;
-}
-
 /* The state after the last step, out of the value that holds it, and the steps
  * themselves. */
 static ls_node *separate(ls_node *y, const cell *c, int64_t t, int64_t n,
@@ -503,8 +493,8 @@ static ls_node *layer(ls_node *x, const cell *c, int64_t n, ls_node *from,
                  ls__shape_text(text, x->rank, x->shape));
         return ls__graph_failed(x->graph, LS_ESHAPE);
     }
-    if (!(of_x = part_of(x, name ? name : "", "dense_i")) ||
-        !(of_h = part_of(x, name ? name : "", "dense_h")))
+    if (!(of_x = ls__path(x->graph, name ? name : "", "dense_i")) ||
+        !(of_h = ls__path(x->graph, name ? name : "", "dense_h")))
         return NULL;
     x = ls__dense(x, c->gates * n, of_x, c->bias_of_x,
                   (ls__extents){2, {ls__width(x), c->gates * n}});
