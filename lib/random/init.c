@@ -1,5 +1,6 @@
-/* Initialisers as JAX has them: draw from a distribution, multiply once by a
- * number of type float.  variance = scale / fan, in double, rounded once. */
+/* What initialisers make, as JAX has them: draw from a distribution, multiply
+ * once by a number of type float.  variance = scale / fan, in double, rounded
+ * once. */
 #include "random/init.h"
 
 #include "base/fpmode.h"
@@ -7,31 +8,32 @@
 #include "random/orthogonal.h"
 #include "random/scalar.h"
 
-typedef enum what { CONSTANT, TABLE, RANDOM, ORTHOGONAL } what;
-
-typedef struct row {
-    const char *name;
-    what what;
-    ls_distribution distribution;
-    double scale; /* of the variance; the value of a constant */
-    bool average; /* fan is (fan_in + fan_out) / 2, else fan_in */
-} row;
+#define VARIANCE(of, by, times) \
+    {.kind = LS_INIT_VARIANCE, .distribution = of, .fan = by, .scale = times}
 
 // clang-format off
-static const row rows[LS__INITS] = {
-    [LS__INIT_ZEROS] = {"zeros", CONSTANT, 0, 0, false},
-    [LS__INIT_ONES] = {"ones", CONSTANT, 0, 1, false},
-    [LS__INIT_SINUSOID] = {"sinusoid", TABLE, 0, 1, false},
-    [LS__INIT_NORMAL] = {"normal", RANDOM, LS_NORMAL, 1, false},
+static const struct {
+    const char *name;
+    ls_init init;
+} rows[LS__INITS] = {
+    [LS__INIT_ZEROS] = {"zeros", {.kind = LS_INIT_CONSTANT, .scale = 0}},
+    [LS__INIT_ONES] = {"ones", {.kind = LS_INIT_CONSTANT, .scale = 1}},
+    [LS__INIT_SINUSOID] = {"sinusoid", {.kind = LS_INIT_LAYER}},
+    [LS__INIT_NORMAL] = {"normal", VARIANCE(LS_NORMAL, LS_FAN_IN, 1)},
     [LS__INIT_LECUN_NORMAL] =
-        {"lecun_normal", RANDOM, LS_TRUNCATED_NORMAL, 1, false},
-    [LS__INIT_LECUN_UNIFORM] = {"lecun_uniform", RANDOM, LS_UNIFORM, 1, false},
+        {"lecun_normal", VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_IN, 1)},
+    [LS__INIT_LECUN_UNIFORM] =
+        {"lecun_uniform", VARIANCE(LS_UNIFORM, LS_FAN_IN, 1)},
     [LS__INIT_GLOROT_NORMAL] =
-        {"glorot_normal", RANDOM, LS_TRUNCATED_NORMAL, 1, true},
-    [LS__INIT_GLOROT_UNIFORM] = {"glorot_uniform", RANDOM, LS_UNIFORM, 1, true},
-    [LS__INIT_HE_NORMAL] = {"he_normal", RANDOM, LS_TRUNCATED_NORMAL, 2, false},
-    [LS__INIT_HE_UNIFORM] = {"he_uniform", RANDOM, LS_UNIFORM, 2, false},
-    [LS__INIT_ORTHOGONAL] = {"orthogonal", ORTHOGONAL, 0, 1, false},
+        {"glorot_normal", VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_AVERAGE, 1)},
+    [LS__INIT_GLOROT_UNIFORM] =
+        {"glorot_uniform", VARIANCE(LS_UNIFORM, LS_FAN_AVERAGE, 1)},
+    [LS__INIT_HE_NORMAL] =
+        {"he_normal", VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_IN, 2)},
+    [LS__INIT_HE_UNIFORM] =
+        {"he_uniform", VARIANCE(LS_UNIFORM, LS_FAN_IN, 2)},
+    [LS__INIT_ORTHOGONAL] =
+        {"orthogonal", {.kind = LS_INIT_ORTHOGONAL, .scale = 1}},
 };
 // clang-format on
 
@@ -62,8 +64,24 @@ static void fill_constant(int64_t n, float x, float *out)
         out[i] = x;
 }
 
-void ls__init_draw(ls_distribution d, ls_key key, float variance, int64_t n,
-                   float *out)
+/* Multiplied by `scale` itself. */
+static void fill_random(const ls_init *init, ls_key key, int64_t n, float *out)
+{
+    float by = (float)init->scale;
+
+    if (init->distribution == LS_UNIFORM)
+        ls_random_uniform(key, 0, n, 0.0f, 1.0f, out);
+    else if (init->distribution == LS_NORMAL)
+        ls_random_normal(key, 0, n, out);
+    else
+        ls_random_truncated_normal(key, 0, n, out);
+    for (int64_t i = 0; i < n; i++)
+        out[i] *= by;
+}
+
+/* Multiplied so that the variance is as asked, with JAX's roundings. */
+static void fill_variance(ls_distribution d, ls_key key, float variance,
+                          int64_t n, float *out)
 {
     float by = __builtin_sqrtf(variance);
 
@@ -80,24 +98,40 @@ void ls__init_draw(ls_distribution d, ls_key key, float variance, int64_t n,
         out[i] *= by;
 }
 
-int ls__init_fill(ls__init kind, ls_key key, int64_t fan_in, int64_t fan_out,
-                  int rank, const int64_t *shape, float *out)
+static double fan_of(ls_fan fan, double in, double out)
 {
-    const row *r = &rows[kind];
+    return fan == LS_FAN_IN    ? in
+           : fan == LS_FAN_OUT ? out
+                               : (in + out) / 2;
+}
+
+int ls__init_values(const ls_init *init, ls_key key, double fan_in,
+                    double fan_out, int rank, const int64_t *shape, float *out)
+{
     int64_t n = ls__count(rank, shape);
-    double fan = r->average ? (double)(fan_in + fan_out) / 2 : (double)fan_in;
+    double fan = fan_of(init->fan, fan_in, fan_out);
     ls__fpmode old = ls__fpmode_set();
     int status = 0;
 
-    if (r->what == CONSTANT)
-        fill_constant(n, (float)r->scale, out);
-    else if (r->what == TABLE)
-        fill_sinusoid(shape[0], shape[1], out);
-    else if (r->what == ORTHOGONAL)
+    if (init->kind == LS_INIT_CONSTANT)
+        fill_constant(n, (float)init->scale, out);
+    else if (init->kind == LS_INIT_RANDOM)
+        fill_random(init, key, n, out);
+    else if (init->kind == LS_INIT_VARIANCE)
+        fill_variance(init->distribution, key, (float)(init->scale / fan), n,
+                      out);
+    else if (init->kind == LS_INIT_ORTHOGONAL)
         status = ls__fill_orthogonal(key, n / shape[rank - 1], shape[rank - 1],
-                                     1.0f, out);
+                                     (float)init->scale, out);
     else
-        ls__init_draw(r->distribution, key, (float)(r->scale / fan), n, out);
+        fill_sinusoid(shape[0], shape[1], out);
     ls__fpmode_restore(old);
     return status;
+}
+
+int ls__init_fill(ls__init kind, ls_key key, int64_t fan_in, int64_t fan_out,
+                  int rank, const int64_t *shape, float *out)
+{
+    return ls__init_values(&rows[kind].init, key, (double)fan_in,
+                           (double)fan_out, rank, shape, out);
 }

@@ -1,4 +1,4 @@
-/* How parameters start. */
+/* How layers start their parameters, and what any initialiser makes. */
 #ifndef LS_RANDOM_INIT_H
 #define LS_RANDOM_INIT_H
 
@@ -32,9 +32,9 @@ const char *ls__init_name(ls__init kind);
 int ls__init_fill(ls__init kind, ls_key key, int64_t fan_in, int64_t fan_out,
                   int rank, const int64_t *shape, float *out);
 
-/* Draw n numbers of a variance, with JAX's roundings; in our floating-point
- * mode. */
-void ls__init_draw(ls_distribution d, ls_key key, float variance, int64_t n,
-                   float *out);
+/* The same for an initialiser that a program chose: any kind but LS_INIT_OWN;
+ * LS_INIT_LAYER is the table of positions. */
+int ls__init_values(const ls_init *init, ls_key key, double fan_in,
+                    double fan_out, int rank, const int64_t *shape, float *out);
 
 #endif

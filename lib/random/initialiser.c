@@ -1,12 +1,9 @@
-/* See initialiser.h: names, checks, and what JAX's initialisers make of a
- * shape. */
+/* See initialiser.h: names, checks, and fans from a shape. */
 #include "random/initialiser.h"
 #include "base/error.h"
-#include "base/fpmode.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
 #include "random/init.h"
-#include "random/orthogonal.h"
 
 #include <string.h>
 
@@ -128,31 +125,6 @@ bool ls__initial_has_fans(const ls_init *init)
 
 /* ------ values ------ */
 
-static double fan_of(ls_fan fan, int rank, const int64_t *shape)
-{
-    double all = (double)ls__count(rank, shape);
-    double in = all / (double)shape[rank - 1];
-    double out = all / (double)shape[rank - 2];
-
-    return fan == LS_FAN_IN    ? in
-           : fan == LS_FAN_OUT ? out
-                               : (in + out) / 2;
-}
-
-static void fill_random(const ls_init *init, ls_key key, int64_t n, float *out)
-{
-    float by = (float)init->scale;
-
-    if (init->distribution == LS_UNIFORM)
-        ls_random_uniform(key, 0, n, 0.0f, 1.0f, out);
-    else if (init->distribution == LS_NORMAL)
-        ls_random_normal(key, 0, n, out);
-    else
-        ls_random_truncated_normal(key, 0, n, out);
-    for (int64_t i = 0; i < n; i++)
-        out[i] *= by;
-}
-
 static int fill_own(const ls_init *init, ls_key key, const char *name, int rank,
                     const int64_t *shape, float *out)
 {
@@ -170,25 +142,13 @@ static int fill_own(const ls_init *init, ls_key key, const char *name, int rank,
 int ls__initial_fill(const ls_init *init, ls_key key, const char *name,
                      int rank, const int64_t *shape, float *out)
 {
-    int64_t n = ls__count(rank, shape);
-    ls__fpmode old;
-    int status = 0;
+    double all = (double)ls__count(rank, shape), in = 0, units = 0;
 
     if (init->kind == LS_INIT_OWN)
         return fill_own(init, key, name, rank, shape, out);
-    old = ls__fpmode_set();
-    if (init->kind == LS_INIT_CONSTANT)
-        for (int64_t i = 0; i < n; i++)
-            out[i] = (float)init->scale;
-    else if (init->kind == LS_INIT_RANDOM)
-        fill_random(init, key, n, out);
-    else if (init->kind == LS_INIT_VARIANCE)
-        ls__init_draw(init->distribution, key,
-                      (float)(init->scale / fan_of(init->fan, rank, shape)), n,
-                      out);
-    else
-        status = ls__fill_orthogonal(key, n / shape[rank - 1], shape[rank - 1],
-                                     (float)init->scale, out);
-    ls__fpmode_restore(old);
-    return status;
+    if (ls__initial_has_fans(init)) {
+        in = all / (double)shape[rank - 1];
+        units = all / (double)shape[rank - 2];
+    }
+    return ls__init_values(init, key, in, units, rank, shape, out);
 }
