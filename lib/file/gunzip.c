@@ -2,39 +2,23 @@
 #include "file/gunzip.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "file/inflate.h"
 
 #include <stdlib.h>
 
 enum { FEED = 1 << 18 };
 
-static void *take(void *user, unsigned count, unsigned size)
-{
-    (void)user;
-    return ls__new(count, size, "gzip stream");
-}
-
-static void give(void *user, void *block)
-{
-    (void)user;
-    free(block);
-}
-
-int64_t ls__gunzip_most(int64_t n)
-{
-    return n > INT64_MAX / 1032 ? INT64_MAX : 1032 * n;
-}
-
 int ls__gunzip_open(ls__gunzip *g, const ls__file *in)
 {
+    int status;
+
     *g = (ls__gunzip){.in = in, .feed = ls__new(FEED, 1, "gzip stream")};
     if (!g->feed)
         return LS_ENOMEM;
-    g->stream.zalloc = take;
-    g->stream.zfree = give;
-    if (inflateInit2(&g->stream, MAX_WBITS + 16) == Z_OK) /* 16: gzip alone */
-        return 0;
-    free(g->feed);
-    return ls__no_memory("gzip stream", sizeof *g);
+    status = ls__inflate_open(&g->stream, MAX_WBITS + 16); /* 16: gzip alone */
+    if (status < 0)
+        free(g->feed);
+    return status;
 }
 
 void ls__gunzip_close(ls__gunzip *g)

@@ -14,10 +14,6 @@ typedef struct ls__gunzip {
     int ended;
 } ls__gunzip;
 
-/* What n bytes of gzip can be inflated to at most: deflate writes 258 bytes for
- * two bits (RFC 1951, 3.2.5). */
-int64_t ls__gunzip_most(int64_t n);
-
 int ls__gunzip_open(ls__gunzip *g, const ls__file *in);
 void ls__gunzip_close(ls__gunzip *g);
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "file/gunzip.h"
+#include "file/inflate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static int read_plain(ls__idx *idx, const char *path, const uint8_t *head,
 
 static int check_most(const ls__idx *idx, const char *path)
 {
-    int64_t most = ls__gunzip_most(idx->file.size);
+    int64_t most = ls__inflate_most(idx->file.size);
     char shape[LS__SHAPE_TEXT];
 
     if (idx->count <= most)

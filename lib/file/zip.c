@@ -4,10 +4,10 @@
 #include "file/zip.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "file/inflate.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 enum { END = 22, ENTRY = 46, HEADER = 30, COMMENT = 65535 };
 enum { STORED = 0, DEFLATED = 8 };
@@ -167,7 +167,6 @@ static int refuse(const ls__zip *z, const member *m, const char *what)
                     (const char *)m->entry + ENTRY, what);
 }
 
-/* Deflate writes 258 bytes for two bits at most (RFC 1951, 3.2.5). */
 static int check_member(const ls__zip *z, const member *m)
 {
     if (m->flags & 1)
@@ -177,7 +176,7 @@ static int check_member(const ls__zip *z, const member *m)
     if (m->packed == 0xffffffff || m->size == 0xffffffff)
         return refuse(z, m, "is larger than 4 GB");
     if (m->method == STORED ? m->size != m->packed
-                            : m->size > 1032 * m->packed)
+                            : m->size > ls__inflate_most(m->packed))
         return refuse(z, m, "is smaller than it says");
     return 0;
 }
@@ -216,29 +215,16 @@ static int check_place(const ls__zip *z, const member *m, int64_t i,
     return 0;
 }
 
-static void *take(void *user, unsigned count, unsigned size)
-{
-    (void)user;
-    return ls__new(count, size, "deflated data");
-}
-
-static void give(void *user, void *block)
-{
-    (void)user;
-    free(block);
-}
-
 /* In one call: both sizes are below 4 GB. */
 static int inflate_all(const ls__zip *z, const member *m, uint8_t *packed,
                        uint8_t *out)
 {
-    z_stream s = {.zalloc = take, .zfree = give, .next_in = packed,
-                  .avail_in = (uInt)m->packed, .next_out = out,
-                  .avail_out = (uInt)m->size};
-    int status;
+    z_stream s = {.next_in = packed, .avail_in = (uInt)m->packed,
+                  .next_out = out, .avail_out = (uInt)m->size};
+    int status = ls__inflate_open(&s, -MAX_WBITS);
 
-    if (inflateInit2(&s, -MAX_WBITS) != Z_OK)
-        return ls__no_memory("deflated data", sizeof s);
+    if (status < 0)
+        return status;
     status = inflate(&s, Z_FINISH);
     (void)inflateEnd(&s);
     if (status == Z_MEM_ERROR)
