@@ -5,38 +5,43 @@
 
 #include <string.h>
 
-static int open_worker(ls_trainer *t, int worker)
+int ls__contexts_open(ls__context **context, const ls_trainer *t,
+                      const ls__plan *plan)
 {
-    int first, last, status = 0;
+    int status = 0;
 
-    ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
-    if (first < last)
-        status = ls__context_open(&t->context[first], t->model.plan);
-    for (int d = first + 1; d < last; d++)
-        t->context[d] = t->context[first];
+    for (int w = 0; w < t->workers && status == 0; w++) {
+        int first, last;
+
+        ls__pool_shards_of(t->pool, t->devices.count, w, &first, &last);
+        if (first < last)
+            status = ls__context_open(&context[first], plan);
+        for (int d = first + 1; d < last; d++)
+            context[d] = context[first];
+    }
     return status;
+}
+
+void ls__contexts_close(ls__context **context, int devices)
+{
+    for (int d = 0; context && d < devices; d++)
+        if (d == 0 || context[d] != context[d - 1])
+            ls__context_close(context[d]);
 }
 
 int ls__devices_open(ls_trainer *t)
 {
-    int status = 0;
-
     if (!t->model.plan)
         return 0;
     t->context = ls__arena_new(&t->arena, (size_t)t->devices.count,
                                sizeof *t->context);
-    if (!t->context)
-        return LS_ENOMEM;
-    for (int w = 0; w < t->workers && status == 0; w++)
-        status = open_worker(t, w);
-    return status;
+    return t->context ? ls__contexts_open(t->context, t, t->model.plan)
+                      : LS_ENOMEM;
 }
 
 void ls__devices_close(ls_trainer *t)
 {
-    for (int d = 0; t->context && d < t->devices.count; d++)
-        if (d == 0 || t->context[d] != t->context[d - 1])
-            ls__context_close(t->context[d]);
+    ls__contexts_close(t->context, t->devices.count);
     for (int w = 0; t->grad.later && w < t->workers; w++)
         ls__block_free(t->grad.later[w]);
 }

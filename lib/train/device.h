@@ -10,6 +10,13 @@
 int ls__devices_open(ls_trainer *t);
 void ls__devices_close(ls_trainer *t);
 
+/* The memory in which a plan runs: one for each worker, under every device here
+ * that it computes.  After a failure those that were opened are there; closing
+ * accepts NULL, also in the array. */
+int ls__contexts_open(ls__context **context, const ls_trainer *t,
+                      const ls__plan *plan);
+void ls__contexts_close(ls__context **context, int devices);
+
 /* Make t->grad.later, unless it is there: gradients that are added to those
  * that a device has already.  The pool is taken. */
 int ls__devices_make_later(ls_trainer *t);

@@ -6,6 +6,7 @@
 #include "train/input_gradient.h"
 #include "base/error.h"
 #include "pool/pool.h"
+#include "train/device.h"
 #include "train/phases.h"
 #include "train/seam.h"
 #include "train/verdict.h"
@@ -19,7 +20,7 @@ struct ls__by_inputs {
     ls__context **context; /* [device here] its worker's */
     float **grad_of;       /* [device here * params + declared] into the device's
                               own gradient, for what is computed all the same */
-    int workers, devices;
+    int devices;
 };
 
 /* ------ opening and closing ------ */
@@ -28,30 +29,12 @@ void ls__by_inputs_close(struct ls__by_inputs *b)
 {
     if (!b)
         return;
-    for (int d = 0; b->context && d < b->devices; d++)
-        if (d == 0 || b->context[d] != b->context[d - 1])
-            ls__context_close(b->context[d]);
+    ls__contexts_close(b->context, b->devices);
     ls__block_free(b->weights.packed);
     ls__plan_free(b->plan);
     free(b->context);
     free(b->grad_of);
     free(b);
-}
-
-static int open_contexts(struct ls__by_inputs *b, const ls_trainer *t)
-{
-    int status = 0;
-
-    for (int w = 0; w < t->workers && status == 0; w++) {
-        int first, last;
-
-        ls__pool_shards_of(t->pool, b->devices, w, &first, &last);
-        if (first < last)
-            status = ls__context_open(&b->context[first], b->plan);
-        for (int d = first + 1; d < last; d++)
-            b->context[d] = b->context[first];
-    }
-    return status;
 }
 
 static void point_at_gradients(struct ls__by_inputs *b, const ls_trainer *t)
@@ -85,7 +68,7 @@ static int fill(struct ls__by_inputs *b, const ls_trainer *t)
         (bytes && !(b->weights.packed = ls__block(bytes, "packed weights"))))
         return LS_ENOMEM;
     point_at_gradients(b, t);
-    return open_contexts(b, t);
+    return ls__contexts_open(b->context, t, b->plan);
 }
 
 /* The pool is taken. */
