@@ -159,19 +159,17 @@ static int check_tokens(const ls_generator *g, int64_t n, const int32_t *tokens)
 /* The weights as they are now, for all positions from the first on. */
 static ls__weights weights_of(ls_generator *g)
 {
+    bool first = !g->taken;
     ls__weights w;
 
-    if (!g->taken) {
+    if (first)
         g->taken = ls__snapshots_take(&g->predictor->snapshots);
-        if (g->packed) {
-            w = g->taken->weights;
-            w.packed = g->packed;
-            ls__exec_pack(g->plan, &w, 0, 1, false);
-        }
-    }
     w = g->taken->weights;
-    if (g->packed)
+    if (g->packed) {
         w.packed = g->packed;
+        if (first)
+            ls__exec_pack(g->plan, &w, 0, 1, false);
+    }
     return w;
 }
 
