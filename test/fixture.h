@@ -1,4 +1,4 @@
-/* Pools for tests.  Workers are not pinned, because tests run beside
+/* Pools and a gradient function for tests.  Workers are not pinned, because tests run beside
  * each other on few cores.  Everything here asserts with Check: call it on the
  * test's main thread. */
 #ifndef TEST_FIXTURE_H
@@ -30,6 +30,16 @@ static inline ls_pool *open_axes(const char *axes, int workers)
 {
     return open_pool_on(&(ls_mesh_options){.size = sizeof(ls_mesh_options),
                                            .axes = axes, .workers = workers});
+}
+
+/* For trainers that take no step: it fails. */
+static inline int no_gradient(void *user, int device, const ls_shard *shard,
+                              const float *const *params, float *const *grads,
+                              ls_sums *sums)
+{
+    (void)user, (void)device, (void)shard, (void)params, (void)grads;
+    (void)sums;
+    return -1;
 }
 
 #endif

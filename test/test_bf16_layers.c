@@ -719,15 +719,6 @@ START_TEST(near_f32)
 }
 END_TEST
 
-static int no_gradient(void *user, int device, const ls_shard *shard,
-                       const float *const *params, float *const *grads,
-                       ls_sums *sums)
-{
-    (void)user, (void)device, (void)shard, (void)params, (void)grads;
-    (void)sums;
-    return 0;
-}
-
 /* Proves that a NaN stops a step as it does with f32 layers, and that what
  * cannot be is refused. */
 START_TEST(refused)

@@ -6,37 +6,12 @@
  * mean of each shard, inputs rounded to bf16, and bf16 layers.  (JAX's masked
  * accuracy counts every row and is left out; ours weighs them.) */
 #include "agreement.h"
-#include "base/sha.h"
 #include "golden/cnn.h"
 #include "golden/variants.h"
 
 static double tolerance_at(int step)
 {
     return step == 0 ? 1e-6 : 1e-3;
-}
-
-/* SHA-256 over the values of one parameter, or of all: i < 0. */
-static void hash_values(const ls_trainer *t, int one, char hex[65])
-{
-    ls__sha256 sha;
-
-    ls__sha256_init(&sha);
-    for (int i = 0; i < ls_trainer_params(t); i++) {
-        int64_t shape[LS_MAX_RANK], n = 1;
-        int rank = ls_trainer_param_shape(t, i, shape);
-        float *values;
-
-        if (one >= 0 && one != i)
-            continue;
-        for (int k = 0; k < rank; k++)
-            n *= shape[k];
-        values = malloc((size_t)n * sizeof *values);
-        ck_assert_ptr_nonnull(values);
-        OK(ls_trainer_get(t, ls_trainer_param_name(t, i), n, values));
-        ls__sha256_update(&sha, values, (size_t)n * sizeof *values);
-        free(values);
-    }
-    ls__sha256_hex(&sha, hex);
 }
 
 /* One stream of rand images and randint labels. */

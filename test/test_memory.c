@@ -118,15 +118,6 @@ END_TEST
 
 enum { DEVICES = 6, WORKERS = 3, FLOATS = 700000 }; /* no huge pages */
 
-static int nothing(void *user, int device, const ls_shard *shard,
-                   const float *const *params, float *const *grads,
-                   ls_sums *sums)
-{
-    (void)user, (void)device, (void)shard, (void)params, (void)grads;
-    (void)sums;
-    return -1;
-}
-
 /* The pages this device's worker has faulted in so far. */
 static int count_faults(void *user, int device, const void *const *in,
                         void *const *out)
@@ -155,7 +146,7 @@ START_TEST(test_first_touch)
 {
     static const ls_array_spec x = {"x", LS_F32, 0, {0}};
     static const ls_array_spec p = {"p", LS_F32, 1, {FLOATS}};
-    ls_gradient g = {nothing, NULL, 1, 1, &x, &p};
+    ls_gradient g = {no_gradient, NULL, 1, 1, &x, &p};
     ls_pool *pool = open_axes("data:6", WORKERS);
     int64_t pages = FLOATS * (int64_t)sizeof(float) / sysconf(_SC_PAGESIZE);
     int64_t before[DEVICES], after[DEVICES];

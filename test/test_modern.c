@@ -4,7 +4,6 @@
  * bytes for all workers and through a file. */
 #define _GNU_SOURCE /* nftw */
 #include "agreement.h"
-#include "base/sha.h"
 #include "folder.h"
 #include "modern.h"
 
@@ -12,23 +11,9 @@
 
 static void check_first(const ls_trainer *t, const char *want)
 {
-    ls__sha256 sha;
     char hex[65];
 
-    ls__sha256_init(&sha);
-    for (int i = 0; i < ls_trainer_params(t); i++) {
-        int64_t shape[LS_MAX_RANK], n;
-        int rank = ls_trainer_param_shape(t, i, shape);
-        float *values;
-
-        n = ls__count(rank, shape);
-        values = malloc((size_t)n * sizeof *values);
-        ck_assert_ptr_nonnull(values);
-        OK(ls_trainer_get(t, ls_trainer_param_name(t, i), n, values));
-        ls__sha256_update(&sha, values, (size_t)n * sizeof *values);
-        free(values);
-    }
-    ls__sha256_hex(&sha, hex);
+    hash_values(t, -1, hex);
     ck_assert_str_eq(hex, want);
 }
 

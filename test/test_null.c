@@ -232,15 +232,6 @@ static int nothing_mapped(void *user, int device, const void *const *in,
     return 0;
 }
 
-static int no_gradient(void *user, int device, const ls_shard *shard,
-                       const float *const *params, float *const *grads,
-                       ls_sums *sums)
-{
-    (void)user, (void)device, (void)shard, (void)params, (void)grads;
-    (void)sums;
-    return 0;
-}
-
 static int no_forward(void *user, const ls_own_run *run)
 {
     (void)user, (void)run;

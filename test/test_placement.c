@@ -100,15 +100,6 @@ START_TEST(test_zero)
 }
 END_TEST
 
-static int no_gradient(void *user, int device, const ls_shard *shard,
-                       const float *const *params, float *const *grads,
-                       ls_sums *sums)
-{
-    (void)user, (void)device, (void)shard, (void)params, (void)grads;
-    (void)sums;
-    return -1;
-}
-
 /* Have malloc fill what it hands out; a libc without that tests less. */
 static void fill_fresh_memory(int byte)
 {

@@ -78,15 +78,6 @@ static int open_checked(void)
     return status;
 }
 
-static int no_gradient(void *user, int device, const ls_shard *shard,
-                       const float *const *params, float *const *grads,
-                       ls_sums *sums)
-{
-    (void)user, (void)device, (void)shard, (void)params, (void)grads;
-    (void)sums;
-    return 0;
-}
-
 static int open_gradient(void)
 {
     static const ls_array_spec in = {.name = "x", .dtype = LS_F32};

@@ -87,15 +87,6 @@ START_TEST(texts)
 }
 END_TEST
 
-static int no_gradient(void *user, int device, const ls_shard *shard,
-                       const float *const *params, float *const *grads,
-                       ls_sums *sums)
-{
-    (void)user, (void)device, (void)shard, (void)params, (void)grads;
-    (void)sums;
-    return -1;
-}
-
 START_TEST(refused)
 {
     static const struct {

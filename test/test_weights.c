@@ -167,15 +167,6 @@ START_TEST(refuses_lies)
 }
 END_TEST
 
-static int no_gradient(void *user, int device, const ls_shard *shard,
-                       const float *const *params, float *const *grads,
-                       ls_sums *sums)
-{
-    (void)user, (void)device, (void)shard, (void)params, (void)grads;
-    sums->weight = 1;
-    return 0;
-}
-
 /* A parameter that could not be saved under its name is refused when the
  * trainer is opened, not when the training is over. */
 START_TEST(refuses_names)
