@@ -257,7 +257,7 @@ static const opt third[] = {
               ALL, "replicate", "who updates which parameters: same bits"),
       MAY_DIFFER },
     { OPT_ROW("axes", "NAME:N,..", OPT_TEXT, AT(axes), ALL, "",
-              "axes of the mesh beside data, for --state *=1:NAME"), TRAIN,
+              "more axes of the mesh than data, for --state *=1:NAME"), TRAIN,
       MAY_DIFFER },
     { OPT_ROW("masked-mean", NULL, OPT_CHOICE, AT(mean), FOR(ROWS), "exact",
               "of rows, or of devices' means"), .words = means },

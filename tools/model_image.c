@@ -246,7 +246,7 @@ static void mlp_build(ls_graph *g, const settings *s)
     x = model_rounded(x, s);
     for (int i = 0; i < n; i++) {
         x = activations[s->activation](mlp_layer(x, widths[i], i));
-        x = model_drop(x, s, "dropout");
+        x = model_drop(x, s->dropout, "dropout");
     }
     x = mlp_layer(x, wanted, n);
     ls_output(g, x, s->regression ? "prediction" : "logits");
@@ -363,7 +363,7 @@ static void cnn_build(ls_graph *g, const settings *s)
     x = model_rounded(ls_input(g, "x", LS_F32, 3, image), s);
     for (int i = 0; i < n; i++)
         x = cnn_layer(x, widths[i], i + 1);
-    x = model_drop(ls_flatten(x), s, "dropout");
+    x = model_drop(ls_flatten(x), s->dropout, "dropout");
     x = ls_dense(x, s->classes, "dense");
     ls_output(g, x, "logits");
     ls_loss(g, ls_cross_entropy(x, y));

@@ -18,9 +18,9 @@ ls_node *model_rounded(ls_node *x, const settings *s)
     return s->precision == PRECISION_BF16_INPUT ? ls_round_bf16(x) : x;
 }
 
-ls_node *model_drop(ls_node *x, const settings *s, const char *name)
+ls_node *model_drop(ls_node *x, double rate, const char *name)
 {
-    return s->dropout > 0 ? ls_dropout(x, s->dropout, name) : x;
+    return rate > 0 ? ls_dropout(x, rate, name) : x;
 }
 
 int model_check_files(const settings *s)

@@ -24,7 +24,7 @@ static void rnn_build(ls_graph *g, const settings *s)
         snprintf(drop, sizeof drop, "drops.%lld", (long long)i);
         x = s->cell == MODEL_GRU ? ls_gru(x, s->units, cell)
                                  : ls_lstm(x, s->units, cell);
-        x = model_drop(x, s, drop);
+        x = model_drop(x, s->dropout, drop);
     }
     x = ls_dense(x, s->vocab, "head");
     ls_output(g, x, "logits");

@@ -32,15 +32,20 @@ static const char *block_name(char room[64], int64_t i, const char *layer)
     return room;
 }
 
-/* "LayerNorm_0", or that of the other norm. */
-static ls_node *norm(ls_node *x, int64_t i, int number, const settings *s)
+static ls_node *norm(ls_node *x, const char *name, const settings *s)
+{
+    return s->norm ? ls_rms_norm(x, 1e-6, name) : ls_layer_norm(x, name);
+}
+
+/* "LayerNorm_0" of a block, or that of the other norm. */
+static ls_node *block_norm(ls_node *x, int64_t i, int number,
+                           const settings *s)
 {
     char part[32], name[64];
 
     snprintf(part, sizeof part, "%s_%d", s->norm ? "RMSNorm" : "LayerNorm",
              number);
-    block_name(name, i, part);
-    return s->norm ? ls_rms_norm(x, 1e-6, name) : ls_layer_norm(x, name);
+    return norm(x, block_name(name, i, part), s);
 }
 
 static ls_node *attention(ls_node *x, int64_t i, bool causal,
@@ -70,12 +75,10 @@ static ls_node *unit(ls_node *x, int64_t i, const settings *s)
 static ls_node *drop_added(ls_node *x, int64_t i, const char *layer,
                            const settings *s)
 {
-    settings own = *s;
+    double rate = s->residual_dropout > 0 ? s->residual_dropout : s->dropout;
     char name[64];
 
-    if (s->residual_dropout > 0)
-        own.dropout = s->residual_dropout;
-    return model_drop(x, &own, block_name(name, i, layer));
+    return model_drop(x, rate, block_name(name, i, layer));
 }
 
 /* x + attention(norm(x)), then x + unit(norm(x)): the pre-norm form.
@@ -83,10 +86,10 @@ static ls_node *drop_added(ls_node *x, int64_t i, const char *layer,
  * embedding. */
 static ls_node *block(ls_node *x, int64_t i, bool causal, const settings *s)
 {
-    ls_node *h = attention(norm(x, i, 0, s), i, causal, s);
+    ls_node *h = attention(block_norm(x, i, 0, s), i, causal, s);
 
     x = ls_add(x, drop_added(h, i, "Dropout_0", s));
-    h = unit(norm(x, i, 1, s), i, s);
+    h = unit(block_norm(x, i, 1, s), i, s);
     return ls_add(x, drop_added(h, i, "Dropout_1", s));
 }
 
@@ -97,10 +100,10 @@ static void transformer(ls_graph *g, bool causal, const settings *s)
 
     if (!s->positions)
         x = ls_position(x, "pos_emb");
-    x = model_drop(x, s, "Dropout_0");
+    x = model_drop(x, s->dropout, "Dropout_0");
     for (int64_t i = 0; i < s->layers && x; i++)
         x = block(x, i, causal, s);
-    x = s->norm ? ls_rms_norm(x, 1e-6, "ln_f") : ls_layer_norm(x, "ln_f");
+    x = norm(x, "ln_f", s);
     if (s->tie)
         ls_tie(g, "head.kernel", "tok_emb.embedding", true);
     x = ls_dense_no_bias(x, s->vocab, "head");

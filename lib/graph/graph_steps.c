@@ -35,7 +35,7 @@ static int step_node(ls_node *n)
     if (!step_of(n->op))
         return no_steps(n, "looks at several positions");
     if (n->rank < 2)
-        return no_steps(n, "has no axis beside the positions");
+        return no_steps(n, "has no axis but the positions");
     for (int k = 0; k < n->op->inputs; k++)
         if (n->in[k]->positions != n->in[0]->positions)
             return no_steps(n, "has inputs of different lengths");

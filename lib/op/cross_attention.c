@@ -8,8 +8,8 @@
  * other, and where all are masked all are equal. */
 static const double FAR = 1e30;
 
-/* A part of the layer as heads: with axes {1,0,2} the matrices are (T,n/heads), with
- * {1,2,0} (n/heads,T). */
+/* A part of the layer as heads: with axes {1,0,2} the matrices are (T,n/heads),
+ * with {1,2,0} (n/heads,T). */
 static ls_node *project(ls_node *x, const char *name, const char *part,
                         int64_t n, int64_t heads, const int *axes)
 {

@@ -63,8 +63,8 @@ static int attention_shape(ls_node *n)
         if (n->in[k]->rank != 2 || n->in[k]->shape[0] != q->shape[0] ||
             (k == 2 && n->in[2]->shape[1] != n->in[1]->shape[1]))
             return ls__fail(LS_ESHAPE, "attention \"%s\": %s and %s; both "
-                            "must be the same (T,D), but for heads that keys "
-                            "and values may share", n->name,
+                            "must be the same (T,D); only the heads of keys "
+                            "and values may be fewer", n->name,
                             ls__shape_text(left, q->rank, q->shape),
                             ls__shape_text(right, n->in[k]->rank,
                                            n->in[k]->shape));
@@ -303,11 +303,11 @@ static const ls__op attention_step = {
     .cache = step_cache, .scratch = step_scratch, .forward = step_fwd};
 
 const ls__op ls__op_attention = {
-    .name = "attention", .step = &attention_step, .inputs = 3, .reads = 7, .attributes = attributes,
-    .shape = attention_shape,
+    .name = "attention", .step = &attention_step, .inputs = 3, .reads = 7,
+    .attributes = attributes, .shape = attention_shape,
     .stash = attention_stash, .scratch = attention_scratch,
-    .flops = attention_flops,
-    .forward = attention_fwd, .backward = attention_bwd};
+    .flops = attention_flops, .forward = attention_fwd,
+    .backward = attention_bwd};
 
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
                        bool causal, const char *name)

@@ -206,12 +206,11 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_dense = {
-    .name = "dense", .step = &ls__op_dense, .inputs = 1, .is_product = true, .may_transpose = true,
-    .leaves_params = true, .passes = 2, .reads = 1,
+    .name = "dense", .step = &ls__op_dense, .inputs = 1, .is_product = true,
+    .may_transpose = true, .leaves_params = true, .passes = 2, .reads = 1,
     .attributes = attributes, .shape = dense_shape, .declare = dense_declare,
-    .stash = dense_stash, .scratch = dense_scratch,
-    .flops = dense_flops, .prepare = dense_prepare,
-    .forward = dense_fwd, .backward = dense_bwd};
+    .stash = dense_stash, .scratch = dense_scratch, .flops = dense_flops,
+    .prepare = dense_prepare, .forward = dense_fwd, .backward = dense_bwd};
 
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
                    ls__extents kernel)

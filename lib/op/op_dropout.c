@@ -72,9 +72,10 @@ static const ls__attribute attributes[] = {
     LS__FIELD("rate", LS__NUMBER, rate), {0}};
 
 const ls__op ls__op_dropout = {
-    .name = "dropout", .step = &ls__op_dropout, .inputs = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .attributes = attributes, .shape = dropout_shape,
-    .declare = dropout_declare, .stash = dropout_stash, .forward = dropout_fwd, .backward = dropout_bwd};
+    .name = "dropout", .step = &ls__op_dropout, .inputs = 1,
+    .dx_over_addend = true, .dx_over_dy = true, .attributes = attributes,
+    .shape = dropout_shape, .declare = dropout_declare, .stash = dropout_stash,
+    .forward = dropout_fwd, .backward = dropout_bwd};
 
 /* Its stream is taken even for rate 0, as Flax does. */
 ls_node *ls_dropout(ls_node *x, double rate, const char *name)

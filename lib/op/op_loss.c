@@ -159,8 +159,8 @@ static void cross_entropy(const ls__run *r)
 
 const ls__op ls__op_cross_entropy = {
     .name = "cross entropy", .inputs = 2, .is_loss = true, .ignores = true,
-    .reads = 3, .dx_over_x = true, .shape = label_shape, .forward = cross_entropy,
-    .backward = cross_entropy};
+    .reads = 3, .dx_over_x = true, .shape = label_shape,
+    .forward = cross_entropy, .backward = cross_entropy};
 
 ls_node *ls_cross_entropy(ls_node *logits, ls_node *labels)
 {

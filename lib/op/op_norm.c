@@ -39,10 +39,10 @@ ls_node *ls__declare_scale_bias(ls_node *n)
 }
 
 const ls__op ls__op_layer_norm = {
-    .name = "layer_norm", .step = &ls__op_layer_norm, .inputs = 1, .reads = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .shape = norm_shape,
-    .declare = ls__declare_scale_bias, .stash = norm_stash,
-    .forward = norm_fwd, .backward = norm_bwd};
+    .name = "layer_norm", .step = &ls__op_layer_norm, .inputs = 1, .reads = 1,
+    .dx_over_addend = true, .dx_over_dy = true, .shape = norm_shape,
+    .declare = ls__declare_scale_bias, .stash = norm_stash, .forward = norm_fwd,
+    .backward = norm_bwd};
 
 ls_node *ls_layer_norm(ls_node *x, const char *name)
 {
@@ -86,10 +86,10 @@ static const ls__attribute rms_attributes[] = {
     LS__FIELD("epsilon", LS__NUMBER, by), {0}};
 
 const ls__op ls__op_rms_norm = {
-    .name = "rms_norm", .step = &ls__op_rms_norm, .inputs = 1, .reads = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .attributes = rms_attributes, .shape = rms_shape,
-    .declare = rms_declare, .stash = ls__vectors, .forward = rms_fwd,
-    .backward = rms_bwd};
+    .name = "rms_norm", .step = &ls__op_rms_norm, .inputs = 1, .reads = 1,
+    .dx_over_addend = true, .dx_over_dy = true, .attributes = rms_attributes,
+    .shape = rms_shape, .declare = rms_declare, .stash = ls__vectors,
+    .forward = rms_fwd, .backward = rms_bwd};
 
 ls_node *ls_rms_norm(ls_node *x, double epsilon, const char *name)
 {

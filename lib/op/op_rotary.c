@@ -79,8 +79,8 @@ static void turn_all(const ls__run *r, float sign, const float *x,
 
     vectors = r->rows * r->node->shape[0];
     for (int64_t v = 0; v < vectors; v++)
-        turn_vector(r, (first + v) % t, sign, x + v * d, addend ? addend + v * d : NULL,
-                    y + v * d);
+        turn_vector(r, (first + v) % t, sign, x + v * d,
+                    addend ? addend + v * d : NULL, y + v * d);
 }
 
 static void rotary_fwd(const ls__run *r)
@@ -99,9 +99,10 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_rotary = {
-    .name = "rotary", .step = &ls__op_rotary, .inputs = 1, .dx_over_addend = true, .dx_over_dy = true,
-    .attributes = attributes, .shape = rotary_shape, .table = rotary_table,
-    .forward = rotary_fwd, .backward = rotary_bwd};
+    .name = "rotary", .step = &ls__op_rotary, .inputs = 1,
+    .dx_over_addend = true, .dx_over_dy = true, .attributes = attributes,
+    .shape = rotary_shape, .table = rotary_table, .forward = rotary_fwd,
+    .backward = rotary_bwd};
 
 ls_node *ls_rotary(ls_node *x, int heads, double base)
 {

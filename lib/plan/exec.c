@@ -272,7 +272,6 @@ static bool is_last(const chunk *c)
 static void run_chunk(const chunk *c)
 {
     ls__watch_fn *watch = is_last(c) ? c->context->watch : NULL;
-
     const ls__plan *plan = c->plan;
     const ls__instr *loss = &plan->instr[plan->loss.instr];
 

@@ -22,7 +22,8 @@ static const ls__pass
         {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients}}},
     reduce = {.train = true, .reduces = true, .phase = {
         {"reduce", LS__REDUCE, .run = ls__phase_reduce}}},
-    apply = {.train = true, .reduces = true, .updates = true, .given = true, .phase = {
+    apply = {.train = true, .reduces = true, .updates = true, .given = true,
+             .phase = {
         {"check", LS__REDUCE, .run = ls__phase_check},
         {"update", LS__UPDATE, .run = ls__phase_update}}};
 /* clang-format on */

@@ -138,8 +138,8 @@ static int fill(ls__ranks *r, int devices)
     r->seam = (ls__seam){
         .devices = ls__exchange_devices(&r->exchange), .rank = r->link->rank,
         .ranks = ranks, .user = r, .open = size, .reports = reports,
-        .begin = begin, .leave = leave, .move = move, .sound = sound, .values = values,
-        .outputs = outputs};
+        .begin = begin, .leave = leave, .move = move, .sound = sound,
+        .values = values, .outputs = outputs};
     return 0;
 }
 

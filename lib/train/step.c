@@ -36,7 +36,8 @@ static const ls__pass
         {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients},
         {"reduce", LS__REDUCE, .run = ls__phase_reduce},
         {"update", LS__UPDATE, .run = ls__phase_update}}},
-    train_with_others = {.train = true, .reduces = true, .updates = true, .phase = {
+    train_with_others = {.train = true, .reduces = true, .updates = true,
+                         .phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
         {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients},
         {"partial sums", LS__REDUCE, .run = ls__phase_partials},
