@@ -6,30 +6,11 @@
  * Uses the public header only.  Writes the metrics form of lockstep-train, a
  * line a step.
  */
-#include <lockstep.h>
+#include "bench.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROWS = 4096, LENGTH = 8, WIDTH = 64, SIZE = LENGTH * WIDTH, LINKS = 8 };
-
-static void must(int status)
-{
-    if (status < 0) {
-        fprintf(stderr, "chain: %s\n", ls_errmsg());
-        exit(EXIT_FAILURE);
-    }
-}
-
-static double now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
 
 static ls_graph *build(bool apart)
 {

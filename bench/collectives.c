@@ -11,12 +11,9 @@
  * Results are verified: values are such that every sum is exact.
  *
  * Uses the public header only and links the shared library. */
-#include <lockstep.h>
+#include "bench.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROUNDS = 31, MOST = 64 };
 
@@ -28,22 +25,6 @@ typedef struct bench {
     void *in[MOST]; /* a of each device */
     void *out[MOST];
 } bench;
-
-static void must(int status)
-{
-    if (status < 0) {
-        fprintf(stderr, "bench-collectives: %s\n", ls_errmsg());
-        exit(EXIT_FAILURE);
-    }
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ------ what is measured ------ */
 

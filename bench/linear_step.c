@@ -8,12 +8,9 @@
  * mean of the block's steps.  A clock read costs a good part of such a step,
  * so it is not read at every one.
  */
-#include <lockstep.h>
+#include "bench.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROWS = 64, IN = 8, OUT = 4, BLOCK = 1000 };
 
@@ -31,14 +28,6 @@ typedef struct run {
     ls_batch *batch;
     float x[ROWS * IN], y[ROWS * OUT];
 } run;
-
-static void must(int status)
-{
-    if (status < 0) {
-        fprintf(stderr, "linear_step: %s\n", ls_errmsg());
-        exit(EXIT_FAILURE);
-    }
-}
 
 static options parse(int argc, char **argv)
 {
@@ -119,13 +108,6 @@ static void open_batch(run *r)
     must(ls_batch_open(&r->batch, r->trainer));
     must(ls_batch_set(r->batch, "x", LS_F32, r->x, ROWS));
     must(ls_batch_set(r->batch, "y", LS_F32, r->y, ROWS));
-}
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
 static void time_block(run *r, int block, FILE *out)

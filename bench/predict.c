@@ -6,12 +6,9 @@
  *
  * Writes the metrics form of lockstep-train: a line a block, whose "ms" is the
  * mean of the block's calls (with --sum 1 of its sums). */
-#include <lockstep.h>
+#include "bench.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { WARM = 3, SECONDS_A_BLOCK = 20 /* ths of one */ };
 
@@ -33,14 +30,6 @@ typedef struct run {
     int64_t floats;
     volatile float total;
 } run;
-
-static void must(int status)
-{
-    if (status < 0) {
-        fprintf(stderr, "predict: %s\n", ls_errmsg());
-        exit(EXIT_FAILURE);
-    }
-}
 
 static void *room(int64_t n)
 {
@@ -126,14 +115,6 @@ static void sum(run *r, const options *o)
     for (int k = 0; k < 64; k++)
         total += lane[k];
     r->total = total;
-}
-
-static double now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
 /* The mean of as many calls as fill a twentieth of a second. */

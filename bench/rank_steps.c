@@ -12,11 +12,9 @@
  * end in one state.
  *
  * Uses the public headers only and links the shared library. */
-#include <lockstep.h>
+#include "bench.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 16, STEPS = 200, ROUNDS = 50, BATCH = 32, T = 64, VOCAB = 512 };
@@ -50,14 +48,6 @@ typedef struct rank {
     bench *b;
     const ls_transport *transport;
 } rank;
-
-static void must(int status)
-{
-    if (status < 0) {
-        fprintf(stderr, "bench-rank_steps: %s\n", ls_errmsg());
-        exit(EXIT_FAILURE);
-    }
-}
 
 /* ------ lm, as lockstep-train has it ------ */
 

@@ -6,30 +6,11 @@
  * Uses the public header only.  Writes the metrics form of lockstep-train, a
  * line a step, with the processor time of the process too.
  */
-#include <lockstep.h>
+#include "bench.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROWS = 64, STEPS = 100, IN = 32, UNITS = 128 };
-
-static void must(int status)
-{
-    if (status < 0) {
-        fprintf(stderr, "recurrent: %s\n", ls_errmsg());
-        exit(EXIT_FAILURE);
-    }
-}
-
-static double now_ms(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
 
 /* Numbers in [-scale, scale) that any program draws alike. */
 static void draw(int64_t seed, float scale, int64_t n, float *x)
@@ -111,15 +92,14 @@ int main(int argc, char **argv)
     must(ls_batch_set(b, "y", LS_F32, y, ROWS));
     fprintf(out, "{\"versions\":{\"lockstep\":\"%s\"}}\n", ls_version());
     for (int i = 0; i < steps; i++) {
-        double wall = now_ms(CLOCK_MONOTONIC);
-        double used = now_ms(CLOCK_PROCESS_CPUTIME_ID);
+        double wall = now_ms();
+        double used = processor_ms();
         ls_result r;
 
         must(ls_step(t, b, &r));
         fprintf(out,
                 "{\"step\":%d,\"loss\":%.9g,\"ms\":%.9g,\"cpu_ms\":%.9g}\n", i,
-                (double)r.loss, now_ms(CLOCK_MONOTONIC) - wall,
-                now_ms(CLOCK_PROCESS_CPUTIME_ID) - used);
+                (double)r.loss, now_ms() - wall, processor_ms() - used);
     }
     ls_batch_close(b);
     ls_trainer_close(t);

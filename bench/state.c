@@ -19,12 +19,9 @@
  * out.  There is a device for each worker.  Writes the metrics form of
  * lockstep-train; "loss" is a parameter, which cold and warm must agree on.
  * Uses the public header only and links the shared library. */
-#include <lockstep.h>
+#include "bench.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST = 64, ARRAYS = 64, LAYERS = 4, D = 256, FF = 1024, V = 512 };
 
@@ -52,22 +49,6 @@ typedef struct bench {
     bool in_place;      /* that pass */
     worker worker[MOST];
 } bench;
-
-static void must(int status)
-{
-    if (status < 0) {
-        fprintf(stderr, "bench-state: %s\n", ls_errmsg());
-        exit(EXIT_FAILURE);
-    }
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ------ The parameters of lm ------ */
 

@@ -7,30 +7,11 @@
  *
  *     bench-trace_cost [--small] [ROUNDS]
  */
-#include <lockstep.h>
+#include "bench.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { DEVICES = 8, LENGTH = 64, WIDTH = 256, VOCAB = 512, LEVELS = 3 };
-
-static void must(int status)
-{
-    if (status < 0) {
-        fprintf(stderr, "trace: %s\n", ls_errmsg());
-        exit(EXIT_FAILURE);
-    }
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static ls_node *block(ls_node *x, int i)
 {
@@ -67,9 +48,9 @@ static double time_step(ls_pool *pool, ls_trainer *t, const ls_batch *b,
     if (level)
         must(ls_trace_open(&trace, pool, &o));
     must(ls_step(t, b, &r)); /* both start warm */
-    start = now();
+    start = seconds();
     must(ls_step(t, b, &r));
-    start = now() - start;
+    start = seconds() - start;
     ls_trace_close(trace);
     return start;
 }

@@ -36,9 +36,10 @@ static inline void on_ranks(ls_ranks *all, int n,
     pthread_t thread[RANKS];
 
     for (int r = 0; r < n; r++) {
-        out[r] = (rank_body){.run = body, .transport = ls_ranks_transport(all, r),
-                        .user = user};
-        ck_assert_int_eq(pthread_create(&thread[r], NULL, start_rank, &out[r]), 0);
+        out[r] = (rank_body){.run = body, .user = user,
+                             .transport = ls_ranks_transport(all, r)};
+        ck_assert_int_eq(pthread_create(&thread[r], NULL, start_rank, &out[r]),
+                         0);
     }
     for (int r = 0; r < n; r++)
         pthread_join(thread[r], NULL);
@@ -54,6 +55,22 @@ static inline void all_succeed(ls_ranks *all, int n,
     on_ranks(all, n, body, user, out);
     for (int r = 0; r < n; r++)
         ck_assert_msg(out[r].status == 0, "rank %d: %s", r, out[r].message);
+}
+
+/* A pool that a rank opens for itself, so nothing here asserts. */
+static inline int pool_with(ls_pool **pool, int devices, int workers)
+{
+    ls_mesh_options m = ls_mesh_defaults();
+    ls_mesh *mesh;
+    int status;
+
+    m.devices = devices;
+    m.workers = workers;
+    if ((status = ls_mesh_open(&mesh, &m)) < 0)
+        return status;
+    status = ls_pool_open(pool, mesh, NULL);
+    ls_mesh_close(mesh);
+    return status;
 }
 
 #endif

@@ -45,21 +45,6 @@ static inline ls_graph *classifier(bool wide)
     return g;
 }
 
-static inline int pool_with(ls_pool **pool, int devices, int workers)
-{
-    ls_mesh_options m = ls_mesh_defaults();
-    ls_mesh *mesh;
-    int status;
-
-    m.devices = devices;
-    m.workers = workers;
-    if ((status = ls_mesh_open(&mesh, &m)) < 0)
-        return status;
-    status = ls_pool_open(pool, mesh, NULL);
-    ls_mesh_close(mesh);
-    return status;
-}
-
 static inline int pool_of(ls_pool **pool, int devices)
 {
     return pool_with(pool, devices, devices > 1 ? 2 : 1);

@@ -3,7 +3,7 @@
  * the accuracy that cross entropy counts. */
 #include "backend/backend.h"
 #include "backends.h"
-#include "fixture.h"
+#include "support.h"
 #include "graph/op.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
@@ -69,21 +69,6 @@ static const row rows[] = {
     {LS__TANH, tanh, tanh_slope, ls_tanh, 16, 1},
     {LS__SIGMOID, sigmoid, sigmoid_slope, ls_sigmoid, 8, 0x1p-126},
 };
-
-/* A level by number; NULL when this CPU lacks it. */
-static const ls__kernel_table *level(int i)
-{
-    return ls__kernels_by_name(ls__kernels_level(i)->name);
-}
-
-static int levels(void)
-{
-    int n = 0;
-
-    while (ls__kernels_level(n))
-        n++;
-    return n;
-}
 
 static void near(const row *r, double x, double got, double want)
 {

@@ -146,19 +146,11 @@ static void free_plan(plan *p)
 static int open_plan(const plan *p, ls_pool **pool, run *r)
 {
     ls_trainer_options o = p->options;
-    ls_mesh_options m = ls_mesh_defaults();
     ls_graph *g = mlp_graph();
-    ls_mesh *mesh;
-    int status;
+    int status = pool_with(pool, p->devices, p->workers);
 
     o.group = p->group;
     o.transport = p->transport;
-    m.devices = p->devices;
-    m.workers = p->workers;
-    if ((status = ls_mesh_open(&mesh, &m)) < 0)
-        return status;
-    status = ls_pool_open(pool, mesh, NULL);
-    ls_mesh_close(mesh);
     if (status == 0)
         status = ls_trainer_open(&r->trainer, *pool, g, &o);
     ls_graph_free(g);

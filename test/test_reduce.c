@@ -1,7 +1,7 @@
 /* The reduction against a reference of a few lines, at every instruction
  * level this CPU has, and on pools of every size. */
 #include "base/memory.h"
-#include "fixture.h"
+#include "support.h"
 #include "kernel/kernel.h"
 #include "mesh/mesh.h"
 #include "pool/pool.h"
@@ -82,21 +82,6 @@ static void free_inputs(inputs *in)
     for (int d = 0; d < in->devices; d++)
         ls__block_free(in->buffer[d]);
     ls__block_free(in->expected);
-}
-
-/* A table of this CPU, from the loop's index; NULL when it lacks it. */
-static const ls__kernel_table *level(int i)
-{
-    return ls__kernels_by_name(ls__kernels_level(i)->name);
-}
-
-static int levels(void)
-{
-    int n = 0;
-
-    while (ls__kernels_level(n))
-        n++;
-    return n;
 }
 
 /* Every level gives the reference's bytes for every number of devices, and

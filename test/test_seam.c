@@ -4,6 +4,7 @@
  * A process is a thread here, with a pool and a trainer of its own; it shares
  * with the others only what is handed over at the seam. */
 #include "models.h"
+#include "on_ranks.h"
 #include "reduce/reduce.h"
 #include "train/seam.h"
 #include "train/trainer.h"
@@ -72,28 +73,13 @@ static void train(const run_of *r, ls_trainer *t, outcome *o)
     ls_batch_close(b);
 }
 
-static int open_mesh_pool(ls_pool **pool, int devices, int workers)
-{
-    ls_mesh_options m = ls_mesh_defaults();
-    ls_mesh *mesh;
-    int status;
-
-    m.devices = devices;
-    m.workers = workers;
-    if ((status = ls_mesh_open(&mesh, &m)) < 0)
-        return status;
-    status = ls_pool_open(pool, mesh, NULL);
-    ls_mesh_close(mesh);
-    return status;
-}
-
 static outcome alone(const run_of *r)
 {
     outcome o = {0};
     ls_trainer *t;
     ls_pool *pool;
 
-    OK(open_mesh_pool(&pool, r->devices, 1));
+    OK(pool_with(&pool, r->devices, 1));
     OK(ls_trainer_open(&t, pool, r->graph, &r->options));
     train(r, t, &o);
     ls_trainer_close(t);
@@ -260,7 +246,7 @@ static void *run_process(void *user)
     ls_pool *pool = NULL;
     int workers = r->devices > 1 ? 2 : 1;
 
-    if ((p->out.status = open_mesh_pool(&pool, r->devices, workers)) == 0)
+    if ((p->out.status = pool_with(&pool, r->devices, workers)) == 0)
         p->out.status = ls__trainer_open_seam(&t, pool, r->graph, &r->options,
                                               &p->seam);
     if (p->out.status < 0)

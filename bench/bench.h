@@ -1,0 +1,44 @@
+/* What the programs that are timed share. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <lockstep.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* A status below 0 ends the program with the library's words. */
+static inline void must(int status)
+{
+    if (status < 0) {
+        fprintf(stderr, "bench: %s\n", ls_errmsg());
+        exit(EXIT_FAILURE);
+    }
+}
+
+static inline double seconds_by(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static inline double seconds(void)
+{
+    return seconds_by(CLOCK_MONOTONIC);
+}
+
+static inline double now_ms(void)
+{
+    return 1e3 * seconds();
+}
+
+/* Of all threads of this process. */
+static inline double processor_ms(void)
+{
+    return 1e3 * seconds_by(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+#endif
