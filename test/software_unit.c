@@ -3,9 +3,15 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 
 #include "kernel/k_unit_bf16.h"
+#include "kernel/k_unit_conv_grad.h"
 #include "software_unit.h"
 
 const ls__products *software_unit(void)
 {
     return &unit_bf16_products;
+}
+
+const ls__convs *software_unit_convs(void)
+{
+    return &unit_convs;
 }

@@ -24,7 +24,7 @@ static const ls__backend *way(int i)
     if (be || (i > 0 && !maker(LS_BF16_LAYERS, i - 1)))
         return be;
     software.products = software_unit();
-    software.convs = ls__kernels()->native[LS_BF16_LAYERS].convs;
+    software.convs = software_unit_convs();
     return &software;
 }
 
@@ -450,6 +450,7 @@ static const shape shapes[] = {{8, 8, 3, 32, {3, 3, 1, 1, LS_SAME}},
                                {5, 11, 16, 15, {2, 4, 1, 3, LS_VALID}},
                                {6, 7, 1, 67, {5, 5, 1, 1, LS_SAME}},
                                {3, 601, 2, 3, {1, 3, 1, 1, LS_SAME}},
+                               {4, 18, 11, 64, {3, 3, 1, 1, LS_SAME}},
                                {1, 1, 1, 1, {1, 1, 1, 1, LS_VALID}},
                                {4, 5, 17, 1, {1, 1, 1, 1, LS_VALID}}};
 

@@ -5,6 +5,8 @@
  *
  *     unit_multiply(u, c, a, b): tile c += tile a times tile b, a step of the
  *         contract of bits for bf16 (kernel/product.h) for each of its elements
+ *     unit_lines(u, t, p, stride): tile t is 16 lines of 32 numbers of bf16,
+ *         `stride` numbers apart, wherever they begin
  *
  * With AMX (v4_amx.c) these are its instructions; else they are the same in
  * vectors of this level, which wants the mode where denormals are zeros. */
@@ -51,6 +53,7 @@ static const unit_shape unit_whole
 #define unit_load(u, t, p, stride) UNIT_DO(u, _tile_loadd(t, p, 4 * (stride)))
 #define unit_store(u, t, p, stride) UNIT_DO(u, _tile_stored(t, p, 4 * (stride)))
 #define unit_operand unit_load
+#define unit_lines(u, t, p, stride) UNIT_DO(u, _tile_loadd(t, p, 2 * (stride)))
 #define unit_multiply(u, c, a, b) UNIT_DO(u, _tile_dpbf16ps(c, a, b))
 
 /* GCC 12 does not know that a load reads memory: what was stored before has to
@@ -112,6 +115,15 @@ static void unit_operand(unit *u, int t, const uint32_t *p, int64_t stride)
     }
 }
 
+SIMD void unit_lines(unit *u, int t, const uint16_t *p, int64_t stride)
+{
+    uint32_t word[UNIT_TILE];
+
+    for (int64_t l = 0; l < UNIT_LINES; l++)
+        memcpy(word + 16 * l, p + l * stride, 16 * sizeof *word);
+    unit_operand(u, t, word, 16);
+}
+
 /* Four lines at a time: eight chains hide each other's latency. */
 static void unit_multiply(unit *u, int c, int a, int b)
 {
@@ -165,12 +177,12 @@ UNIT void unit_load_block(unit *u, const float *from, int64_t row)
     unit_load(u, 3, from + 16 * row + 16, row);
 }
 
-UNIT void unit_store_block(unit *u, float *to)
+UNIT void unit_store_block(unit *u, float *to, int64_t row)
 {
-    unit_store(u, 0, to, UNIT_SIDE);
-    unit_store(u, 1, to + 16, UNIT_SIDE);
-    unit_store(u, 2, to + 16 * UNIT_SIDE, UNIT_SIDE);
-    unit_store(u, 3, to + 16 * UNIT_SIDE + 16, UNIT_SIDE);
+    unit_store(u, 0, to, row);
+    unit_store(u, 1, to + 16, row);
+    unit_store(u, 2, to + 16 * row, row);
+    unit_store(u, 3, to + 16 * row + 16, row);
 }
 
 /* Of 32 rows, or columns, of an operand: two tiles, one after the other. */

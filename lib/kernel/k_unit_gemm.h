@@ -85,7 +85,7 @@ UNIT void unit_whole_sum(const ls__product *g, unit *u, int64_t i, int64_t j,
         unit_load_block(u, sums, UNIT_SIDE);
     }
     unit_steps(1, u, up_to_side(g->k) / UNIT_SIDE, a, b);
-    unit_store_block(u, sums);
+    unit_store_block(u, sums, UNIT_SIDE);
 }
 
 /* A sum for each chunk of K, added to those before. */
@@ -105,7 +105,7 @@ UNIT void unit_chunk_sums(int parts, const ls__product *g, unit *u, int64_t i,
 
         unit_clear_block(u);
         unit_steps(parts, u, n, a + s * size, b + s * size);
-        unit_store_block(u, more ? part : sums);
+        unit_store_block(u, more ? part : sums, UNIT_SIDE);
         for (int64_t e = 0; e < UNIT_BLOCK && more; e += 16)
             v16_store(sums + e,
                       v16_add(v16_load(sums + e), v16_load(part + e)));
@@ -127,17 +127,23 @@ SIMD void unit_block_rows(const ls__product *g, int rows, int64_t i, int64_t j,
     }
 }
 
-static void unit_block_end(const ls__product *g, int64_t i, int64_t j,
-                      const float *sums)
+/* Of rows i .. i+rows of a block. */
+static void unit_rows_end(const ls__product *g, int64_t rows, int64_t i,
+                          int64_t j, const float *sums)
 {
     enum { MANY = 4 };
-    int64_t n = g->n - j < UNIT_SIDE ? g->n - j : UNIT_SIDE;
-    int64_t end = g->m - i < UNIT_SIDE ? g->m : i + UNIT_SIDE;
+    int64_t n = g->n - j < UNIT_SIDE ? g->n - j : UNIT_SIDE, end = i + rows;
 
     for (; end - i >= MANY; i += MANY, sums += MANY * UNIT_SIDE)
         unit_block_rows(g, MANY, i, j, n, sums);
     for (; i < end; i++, sums += UNIT_SIDE)
         unit_block_rows(g, 1, i, j, n, sums);
+}
+
+static void unit_block_end(const ls__product *g, int64_t i, int64_t j,
+                           const float *sums)
+{
+    unit_rows_end(g, g->m - i < UNIT_SIDE ? g->m - i : UNIT_SIDE, i, j, sums);
 }
 
 /* ------ the product ------ */

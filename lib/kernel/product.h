@@ -143,12 +143,13 @@ typedef struct ls__products {
 
 /* Who convolves by reading patches from the image. */
 typedef struct ls__convs {
+    bool turned; /* dw has the form that dw_pooled has, and is added to */
     /* The image as y reads it, in scratch; NULL: as it is. */
     const void *(*image)(const ls__conv *v, float *scratch);
     /* y of windows in rows first .. last, all channels. */
     void (*y)(const ls__conv *v, const void *image, int64_t first,
               int64_t last);
-    /* dw, and dbias where it is not NULL. */
+    /* dw, and dbias where it is not NULL; dw is transposed if `turned`. */
     void (*dw)(const ls__conv *v, float *dbias, float *scratch);
     /* The same under a pooling, the bytes of dw but where a zero of dy meets
      * what is not finite.  dw is transposed: t (n,kh,run up to whole vectors),

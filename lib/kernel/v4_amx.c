@@ -1,12 +1,11 @@
-/* Matrix products by AMX, for CPUs of x86-64-v4 that also have AVX512-BF16; the
- * Makefile gives the compiler's flags.  Convolutions are fused multiply-adds,
- * to the same bytes: on these CPUs the instruction for pairs is slower.  Of
- * what is included only this much is used. */
+/* Matrix products and convolutions by AMX, for CPUs of x86-64-v4 that also have
+ * AVX512-BF16; the Makefile gives the compiler's flags.  Of what is included
+ * only this much is used. */
 #define SLOW_PAIRS
 #pragma GCC diagnostic ignored "-Wunused-function"
 
-#include "kernel/k_bf16_conv.h"
 #include "kernel/k_unit_bf16.h"
+#include "kernel/k_unit_conv_grad.h"
 #include "kernel/k_unit_split.h"
 
 extern const ls__backend ls__bf16_amx, ls__x3_amx, ls__x6_amx;
@@ -26,7 +25,7 @@ static int64_t unit_loop(int64_t n, float io[16])
     n = (n + 7) / 8; /* as long as n links of twelve chains, about */
     for (int64_t i = 0; i < n; i++)
         unit_multiply_block(&u);
-    unit_store_block(&u, sums);
+    unit_store_block(&u, sums, UNIT_SIDE);
     unit_give(&u);
     UNIT_READS;
     io[0] += sums[0];
@@ -35,7 +34,7 @@ static int64_t unit_loop(int64_t n, float io[16])
 
 const ls__backend ls__bf16_amx = {
     .name = "native", .text = "AMX products", .portable = true, .bf16 = true,
-    .products = &unit_bf16_products, .convs = &bf16_convs, .roof = unit_loop};
+    .products = &unit_bf16_products, .convs = &unit_convs, .roof = unit_loop};
 
 const ls__backend ls__x3_amx = {
     .name = "native", .text = "AMX products, three for one of f32",

@@ -104,19 +104,24 @@ static int64_t transposed_row(const ls__conv *v)
     return v->kh * whole_vectors(v->run);
 }
 
-/* What a product of windows needs besides its image: for the backend's own
- * also the transposed dw. */
+/* Floats of the transposed dw, which only kernels of the backend's own have. */
+static int64_t turned_size(const ls__conv *v, const ls__backend *backend)
+{
+    return backend->convs ? v->out.n * transposed_row(v) : 0;
+}
+
+/* What a product of windows needs besides its image. */
 static int64_t product_scratch(const ls__conv *v, const ls__backend *backend)
 {
     return backend->convs
-               ? whole_vectors(backend->convs->scratch(v)) +
-                     v->out.n * transposed_row(v)
+               ? whole_vectors(backend->convs->scratch(v))
                : patches_size(v) +
                      whole_vectors(larger(v->out.k, LS__CHUNK) * v->out.n) +
                      backend->products->scratch(v->out.k, v->out.n);
 }
 
-/* d or y before the pooling; the framed image; the product's. */
+/* d or y before the pooling; the framed image; the transposed dw; the
+ * product's. */
 static int64_t conv_scratch(const ls_node *n, int64_t rows,
                             const ls__backend *backend)
 {
@@ -126,22 +131,25 @@ static int64_t conv_scratch(const ls_node *n, int64_t rows,
     (void)rows;
     return whole_vectors(full_size(n)) +
            whole_vectors(larger(ls__frame_size(&x), ls__frame_size(&dy))) +
+           turned_size(&of_x, backend) +
            larger(product_scratch(&of_x, backend),
                   product_scratch(&of_dy, backend));
 }
 
 typedef struct parts {
-    float *full, *image, *rest;
+    float *full, *image, *turned, *rest;
 } parts;
 
 static parts parts_of(const ls__run *r)
 {
     ls__frame x = ls__frame_of_x(r->node), dy = ls__frame_of_dy(r->node);
+    ls__conv of_x = windows_of_x(r->node);
     float *image = r->scratch + whole_vectors(full_size(r->node));
+    float *turned = image + whole_vectors(larger(ls__frame_size(&x),
+                                                 ls__frame_size(&dy)));
 
-    return (parts){r->scratch, image,
-                   image + whole_vectors(larger(ls__frame_size(&x),
-                                                ls__frame_size(&dy)))};
+    return (parts){r->scratch, image, turned,
+                   turned + turned_size(&of_x, r->backend)};
 }
 
 /* y's and x's; dw has kernels of its own. */
@@ -370,6 +378,22 @@ static const float *slope(const ls__run *r, int64_t i, float *full)
     return full;
 }
 
+/* One number at most in each block of two by two: see
+ * kernel/k_conv_sparse.h. */
+static bool is_sparse(const ls__run *r)
+{
+    const ls__window *p = &r->node->pooling;
+
+    return r->backend->convs && r->node->pooled && p->kh == 2 && p->kw == 2 &&
+           p->sy == 2 && p->sx == 2 && !p->top && !p->left;
+}
+
+/* Are weight gradients made in their transposed form? */
+static bool is_turned(const ls__run *r)
+{
+    return is_sparse(r) || (r->backend->convs && r->backend->convs->turned);
+}
+
 /* dw (+)= patches^T d, dbias (+)= sums of d */
 static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
 {
@@ -380,7 +404,7 @@ static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
     v.x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
                          s.image);
     v.out.b = d;
-    v.out.c = r->dparam[0];
+    v.out.c = is_turned(r) ? s.turned : r->dparam[0];
     v.out.accumulate = r->add || i > 0;
     if (r->backend->convs)
         r->backend->convs->dw(&v, r->dparam[1], s.rest);
@@ -409,32 +433,6 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, parts s)
     product(r, &v, s.rest);
 }
 
-static void full_bwd(const ls__run *r)
-{
-    parts s = parts_of(r);
-
-    for (int64_t i = 0; i < r->rows; i++) {
-        const float *d = slope(r, i, s.full);
-
-        if (r->dparam[0])
-            weights_grad(r, i, d, s);
-        if (r->dx[0])
-            input_grad(r, i, d, s);
-    }
-}
-
-/* ------ backward, under a 2x2 pooling ------ */
-
-/* One number at most in each block of two by two: see
- * kernel/k_conv_sparse.h. */
-static bool is_sparse(const ls_node *n)
-{
-    const ls__window *p = &n->pooling;
-
-    return n->pooled && p->kh == 2 && p->kw == 2 && p->sy == 2 && p->sx == 2 &&
-           !p->top && !p->left;
-}
-
 /* 16 by 16 numbers of one run of dw, from (m,j) on, to their transposed place,
  * or back: so that a cache line is touched once. */
 static void transpose_block(const ls__conv *v, bool back, int64_t m, int64_t j,
@@ -447,12 +445,12 @@ static void transpose_block(const ls__conv *v, bool back, int64_t m, int64_t j,
     for (; m < end_m; m++)
         for (int64_t k = j; k < end_j; k++)
             if (back)
-                dw[m * n + k] = transposed[k * row + m];
+                dw[m * n + k] = transposed[k * row + m] + 0.0f;
             else
                 transposed[k * row + m] = dw[m * n + k];
 }
 
-/* dw to its transposed form, or back. */
+/* dw to its transposed form, or back, where an underflow's -0 becomes +0. */
 static void transpose_grad(const ls__conv *v, bool back, float *dw,
                            float *transposed)
 {
@@ -463,44 +461,58 @@ static void transpose_grad(const ls__conv *v, bool back, float *dw,
                                 transposed + ky * whole_vectors(v->run));
 }
 
-static void sparse_weights_grad(const ls__run *r, ls__conv *v, int64_t i,
-                                const parts *s, float *transposed)
+/* Under a 2x2 pooling, from what it kept. */
+static void pooled_weights_grad(const ls__run *r, int64_t i, parts s)
 {
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
+    ls__conv v = windows_of_x(n);
     ls__pooling p = folded_pooling(n);
     ls__pooled_dy d = {&p, r->dy + i * n->size, r->stash + i * n->size};
 
-    v->x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
-                          s->image);
-    v->out.accumulate = r->add || i > 0;
-    r->backend->convs->dw_pooled(v, &d, transposed, r->dparam[1],
-                                 s->rest + v->out.n * transposed_row(v));
+    v.x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
+                         s.image);
+    v.out.accumulate = r->add || i > 0;
+    r->backend->convs->dw_pooled(&v, &d, s.turned, r->dparam[1], s.rest);
 }
 
-static void sparse_bwd(const ls__run *r)
+static void pooled_bwd(const ls__run *r, parts s)
 {
-    ls__conv v = windows_of_x(r->node);
-    parts s = parts_of(r);
-    float *transposed = s.rest;
-
-    memset(transposed, 0,
-           (size_t)(v.out.n * transposed_row(&v)) * sizeof *transposed);
-    if (r->add)
-        transpose_grad(&v, false, r->dparam[0], transposed);
-    for (int64_t i = 0; i < r->rows; i++)
-        sparse_weights_grad(r, &v, i, &s, transposed);
-    transpose_grad(&v, true, r->dparam[0], transposed);
+    for (int64_t i = 0; r->dparam[0] && i < r->rows; i++)
+        pooled_weights_grad(r, i, s);
     for (int64_t i = 0; r->dx[0] && i < r->rows; i++)
         input_grad(r, i, slope(r, i, s.full), s);
 }
 
+static void full_bwd(const ls__run *r, parts s)
+{
+    for (int64_t i = 0; i < r->rows; i++) {
+        const float *d = slope(r, i, s.full);
+
+        if (r->dparam[0])
+            weights_grad(r, i, d, s);
+        if (r->dx[0])
+            input_grad(r, i, d, s);
+    }
+}
+
 static void conv_bwd(const ls__run *r)
 {
-    if (is_sparse(r->node) && r->backend->convs && r->dparam[0])
-        sparse_bwd(r);
+    ls__conv v = windows_of_x(r->node);
+    parts s = parts_of(r);
+    bool turned = r->dparam[0] && is_turned(r);
+
+    if (turned)
+        memset(s.turned, 0,
+               (size_t)(v.out.n * transposed_row(&v)) * sizeof *s.turned);
+    if (turned && r->add)
+        transpose_grad(&v, false, r->dparam[0], s.turned);
+    if (is_sparse(r))
+        pooled_bwd(r, s);
     else
-        full_bwd(r);
+        full_bwd(r, s);
+    if (turned)
+        transpose_grad(&v, true, r->dparam[0], s.turned);
 }
 
 static ls_node *conv_declare(ls_node *n)

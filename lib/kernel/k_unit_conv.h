@@ -1,0 +1,150 @@
+/* Convolutions of images rounded to bf16 by a matrix unit, in the order of
+ * k_bf16_conv.h.
+ *
+ * The image is copied as numbers of bf16.  What 16 windows next to each other
+ * see of a row of the image are runs that begin a pixel apart, so that 16 lines
+ * of a tile are read where they lie: the matrix of patches is never written.
+ * Weights are packed so that each row of the window has whole steps; what a
+ * tile reads beyond its run, or beyond the windows of a row, meets zeros or is
+ * left. */
+#ifndef LS_KERNEL_K_UNIT_CONV_H
+#define LS_KERNEL_K_UNIT_CONV_H
+
+#include "kernel/k_bf16_conv.h"
+#include "kernel/k_unit_gemm.h"
+
+/* ------ weights ------ */
+
+/* Words of one panel of 32 columns: the rows of the window one after the
+ * other. */
+static int64_t unit_conv_panel(int64_t kh, int64_t run)
+{
+    return kh * unit_words(1, UNIT_SIDE, run);
+}
+
+static int64_t unit_conv_packed_size(const ls__conv_weights *of)
+{
+    int64_t c = of->rotated ? of->out : of->in;
+    int64_t n = of->rotated ? of->in : of->out;
+
+    return up_to_side(n) / UNIT_SIDE * unit_conv_panel(of->kh, of->kw * c);
+}
+
+/* 32 lines from p on of columns from j on, as tiles of B. */
+static void unit_pack_source(const source *l, int64_t p, int64_t j,
+                             uint32_t *out)
+{
+    float x[UNIT_BLOCK];
+    unit_source copy = {UNIT_SIDE, UNIT_SIDE, x, 1, UNIT_SIDE};
+
+    for (int64_t i = 0; i < UNIT_SIDE; i++) {
+        const float *line = p + i < l->k ? line_at(l, p + i) : NULL;
+
+        for (int64_t c = 0; c < UNIT_SIDE; c++)
+            x[i * UNIT_SIDE + c] =
+                line && j + c < l->n ? line[(j + c) * l->col] : 0;
+    }
+    unit_pack_as(1, true, &copy, out);
+}
+
+static void unit_conv_pack(const ls__conv_weights *of, const float *w,
+                           void *packed)
+{
+    int64_t n = of->rotated ? of->in : of->out;
+    uint32_t *to = packed;
+
+    for (int64_t j = 0; j < n; j += UNIT_SIDE)
+        for (int64_t ky = 0; ky < of->kh; ky++) {
+            source l = window_lines(of, ky, w);
+
+            for (int64_t p = 0; p < l.k; p += UNIT_SIDE, to += 2 * UNIT_TILE)
+                unit_pack_source(&l, p, j, to);
+        }
+}
+
+/* ------ the image ------ */
+
+/* What tiles read beyond the image: the last windows of a tile, and the rest of
+ * a step. */
+static int64_t unit_image_size(const ls__conv *v)
+{
+    int64_t n = image_size(v) + UNIT_LINES * v->step_x + UNIT_SIDE;
+
+    return (n + UNIT_SIDE - 1) / UNIT_SIDE * UNIT_SIDE;
+}
+
+static const void *unit_conv_image(const ls__conv *v, float *scratch)
+{
+    uint32_t *out = (uint32_t *)(void *)scratch;
+    int64_t n = image_size(v), all = unit_image_size(v);
+
+    for (int64_t i = 0; i < all; i += UNIT_SIDE, out += UNIT_SIDE / 2) {
+        v16 x = take_any(v->x + i, n - i),
+            y = take_any(v->x + i + 16, n - i - 16);
+
+        w16_store(out, next_part(true, &x, &y));
+    }
+    return scratch;
+}
+
+/* ------ y ------ */
+
+/* Up to 16 windows next to each other. */
+typedef struct unit_windows {
+    const uint16_t *at;
+    int64_t i, count; /* the number of the first, and how many */
+} unit_windows;
+
+/* Tile q of those of rows first .. last, of which a row has `tiles`. */
+SIMD unit_windows unit_windows_of(const ls__conv *v, const uint16_t *image,
+                                  int64_t tiles, int64_t q)
+{
+    int64_t y = q / tiles, x = q % tiles * UNIT_LINES;
+
+    return (unit_windows){image + y * v->step_y + x * v->step_x, y * v->w + x,
+                          v->w - x < UNIT_LINES ? v->w - x : UNIT_LINES};
+}
+
+/* All of K of two tiles of windows and a panel of weights. */
+UNIT void unit_conv_sums(const ls__conv *v, unit *u, const uint16_t *one,
+                         const uint16_t *two, const uint32_t *b)
+{
+    unit_clear_block(u);
+    for (int64_t ky = 0; ky < v->kh; ky++, one += v->row, two += v->row)
+        for (int64_t p = 0; p < v->run; p += UNIT_SIDE, b += 2 * UNIT_TILE) {
+            unit_columns(u, b);
+            unit_lines(u, 4, one + p, v->step_x);
+            unit_lines(u, 5, two + p, v->step_x);
+            unit_multiply_block(u);
+        }
+}
+
+static void unit_conv_y(const ls__conv *v, const void *image, int64_t first,
+                        int64_t last)
+{
+    float sums[UNIT_BLOCK] __attribute__((aligned(64)));
+    int64_t panel = unit_conv_panel(v->kh, v->run);
+    int64_t tiles = (v->w + UNIT_LINES - 1) / UNIT_LINES, end = last * tiles;
+    unit u;
+
+    unit_take(&u);
+    UNIT_READS;
+    for (int64_t q = first * tiles; q < end; q += 2) {
+        unit_windows one = unit_windows_of(v, image, tiles, q), two = one;
+        const uint32_t *b = v->out.packed;
+
+        two.count = 0;
+        if (q + 1 < end)
+            two = unit_windows_of(v, image, tiles, q + 1);
+        for (int64_t j = 0; j < v->out.n; j += UNIT_SIDE, b += panel) {
+            unit_conv_sums(v, &u, one.at, two.at, b);
+            unit_store_block(&u, sums, UNIT_SIDE);
+            unit_rows_end(&v->out, one.count, one.i, j, sums);
+            unit_rows_end(&v->out, two.count, two.i, j,
+                          sums + UNIT_LINES * UNIT_SIDE);
+        }
+    }
+    unit_give(&u);
+}
+
+#endif

@@ -1,0 +1,300 @@
+/* Weight gradients of convolutions by a matrix unit, in the order of
+ * k_bf16_conv.h: a step of K is two rows of 16 output pixels, in blocks of two
+ * by two, of each two blocks the left one in the even places and the right one
+ * in the odd ones.  A word is therefore a pixel and the one two columns on.
+ *
+ * dw is turned: t (n, kh, run up to whole vectors) is dy^T times the matrix of
+ * patches.  A line of the right operand is 16 numbers of the runs of one pixel,
+ * each beside that of two columns on: in a copy of the image that has such
+ * words it stands as it is, and lines are brought together 16 at a time.  Of
+ * dy 16 channels of a step are lines along which the channels lie, and are
+ * turned; under a 2x2 max pooling they are made from the pooling's own dy and
+ * the numbers of the pixels that it took. */
+#ifndef LS_KERNEL_K_UNIT_CONV_GRAD_H
+#define LS_KERNEL_K_UNIT_CONV_GRAD_H
+
+#include "kernel/k_unit_conv.h"
+
+/* Steps that are worked on at a time, their operands being near; this shows in
+ * no bit. */
+enum { NEAR_STEPS = 32 };
+
+/* ------ steps ------ */
+
+static int64_t row_steps(const ls__conv *v)
+{
+    return (v->w + UNIT_LINES - 1) / UNIT_LINES;
+}
+
+static int64_t all_steps(const ls__conv *v)
+{
+    return (v->h + 1) / 2 * row_steps(v);
+}
+
+/* The first pixel of a step. */
+SIMD void step_pixel(const ls__conv *v, int64_t step, int64_t *y, int64_t *x)
+{
+    *y = step / row_steps(v) * 2;
+    *x = step % row_steps(v) * UNIT_LINES;
+}
+
+/* ------ the image in words ------ */
+
+/* What lines read beyond the image, where dy is zero. */
+static int64_t pair_words(const ls__conv *v)
+{
+    return whole_vectors(image_size(v) + v->step_y +
+                         (UNIT_LINES + 2) * v->step_x + UNIT_LINES);
+}
+
+/* A word at the place of each number, of it and the one two windows on. */
+static void pair_image(const ls__conv *v, uint32_t *out)
+{
+    int64_t n = image_size(v), apart = 2 * v->step_x;
+
+    for (int64_t i = 0; i < pair_words(v); i += 16) {
+        v16 x = take_any(v->x + i, n - i);
+        v16 y = take_any(v->x + i + apart, n - i - apart);
+
+        w16_store(out + i, next_part(false, &x, &y));
+    }
+}
+
+/* Flat vector f of the patches: 16 numbers of a run. */
+static int64_t patch_vectors(const ls__conv *v)
+{
+    return v->kh * (whole_vectors(v->run) / 16);
+}
+
+static int64_t patch_offset(const ls__conv *v, int64_t f)
+{
+    int64_t vectors = whole_vectors(v->run) / 16;
+
+    return f / vectors * v->row + f % vectors * 16;
+}
+
+/* Lines of one step of a vector of the patches as a tile. */
+SIMD void patch_tile(const ls__conv *v, const uint32_t *at, uint32_t *out)
+{
+#pragma GCC unroll 4
+    for (int64_t two = 0; two < 4; two++, at += 4 * v->step_x, out += 64) {
+        w16_store(out, w16_load(at));
+        w16_store(out + 16, w16_load(at + v->step_x));
+        w16_store(out + 32, w16_load(at + v->step_y));
+        w16_store(out + 48, w16_load(at + v->step_y + v->step_x));
+    }
+}
+
+/* Vectors f and f+1 of the patches, steps from .. from+count. */
+static void patch_columns(const ls__conv *v, const uint32_t *image, int64_t f,
+                          int64_t from, int64_t count, uint32_t *out)
+{
+    int64_t one = patch_offset(v, f), y, x;
+    int64_t two = f + 1 < patch_vectors(v) ? patch_offset(v, f + 1) : one;
+
+    for (int64_t s = from; s < from + count; s++, out += 2 * UNIT_TILE) {
+        const uint32_t *at;
+
+        step_pixel(v, s, &y, &x);
+        at = image + y * v->step_y + x * v->step_x;
+        patch_tile(v, at + one, out);
+        patch_tile(v, at + two, out + UNIT_TILE);
+    }
+}
+
+/* ------ dy ------ */
+
+/* Of the four pixels of a block at (y,x), and of the block to its right, 16
+ * channels from j on: words. */
+SIMD void dy_words(const ls__conv *v, int64_t y, int64_t x, int64_t j,
+                   w16 out[4])
+{
+#pragma GCC unroll 4
+    for (int64_t b = 0; b < 4; b++) {
+        v16 left = dy_vector(v, y + b / 2, x + b % 2, j);
+        v16 right = dy_vector(v, y + b / 2, x + b % 2 + 2, j);
+
+        out[b] = next_part(false, &left, &right);
+    }
+}
+
+/* dy and the numbers of a block of the pooling; a number that no pixel has
+ * where there is none. */
+SIMD void pooled_block(const ls__pooled_dy *d, int64_t i, int64_t k, int64_t j,
+                       v16 *dy, v16 *number)
+{
+    bool there = i < d->pooling->h && k < d->pooling->w;
+    int64_t n = d->pooling->c, at = (i * d->pooling->w + k) * n + j;
+
+    *dy = take_any(d->dy + at, there ? n - j : 0);
+    *number = there ? take_any(d->number + at, n - j) : v16_set(-1);
+}
+
+SIMD void pooled_words(const ls__pooled_dy *d, int64_t y, int64_t x, int64_t j,
+                       w16 out[4])
+{
+    v16 dy[2], number[2];
+
+    pooled_block(d, y / 2, x / 2, j, &dy[0], &number[0]);
+    pooled_block(d, y / 2, x / 2 + 1, j, &dy[1], &number[1]);
+#pragma GCC unroll 4
+    for (int b = 0; b < 4; b++) {
+        v16 pixel = v16_set((float)b), left, right;
+
+        left = v16_select(v16_eq(number[0], pixel), dy[0], v16_zero());
+        right = v16_select(v16_eq(number[1], pixel), dy[1], v16_zero());
+        out[b] = next_part(false, &left, &right);
+    }
+}
+
+/* bias + the sums of a step: of the even and of the odd numbers. */
+SIMD v16 bias_step(const v16 words[UNIT_LINES], v16 bias)
+{
+    const w16 upper = w16_set(0xffff0000u);
+    v16 even = v16_zero(), odd = v16_zero();
+
+#pragma GCC unroll 16
+    for (int q = 0; q < UNIT_LINES; q++) {
+        w16 w = v16_bits(words[q]);
+
+        even = v16_add(even, v16_of_bits(w16_shl(w, 16)));
+        odd = v16_add(odd, v16_of_bits(w16_and(w, upper)));
+    }
+    return v16_add(bias, v16_add(even, odd));
+}
+
+/* Channels j .. j+16, steps from .. from+count, as tiles of dy^T; bias += their
+ * sums.  d: the pooling's, or NULL. */
+SIMD v16 dy_tiles(const ls__conv *v, const ls__pooled_dy *d, int64_t j,
+                  int64_t from, int64_t count, v16 bias, uint32_t *out)
+{
+    int64_t y, x;
+
+    for (int64_t s = from; s < from + count; s++, out += 2 * UNIT_TILE) {
+        v16 line[UNIT_LINES];
+        w16 four[4];
+
+        step_pixel(v, s, &y, &x);
+#pragma GCC unroll 4
+        for (int two = 0; two < 4; two++) {
+            if (d)
+                pooled_words(d, y, x + 4 * two, j, four);
+            else
+                dy_words(v, y, x + 4 * two, j, four);
+#pragma GCC unroll 4
+            for (int b = 0; b < 4; b++)
+                line[4 * two + b] = v16_of_bits(four[b]);
+        }
+        bias = bias_step(line, bias);
+        v16_transpose(line);
+#pragma GCC unroll 16
+        for (int l = 0; l < UNIT_LINES; l++)
+            w16_store(out + 16 * l, v16_bits(line[l]));
+    }
+    return bias;
+}
+
+/* All channels, panels of 32 after each other; zeros fill the last one up. */
+SIMD void dy_panels(const ls__conv *v, const ls__pooled_dy *d, int64_t from,
+                    int64_t count, bool add, float *dbias, uint32_t *out)
+{
+    int64_t n = v->out.n, panel = count * 2 * UNIT_TILE;
+
+    for (int64_t j = 0; j < up_to_side(n); j += 16) {
+        uint32_t *to = out + j / UNIT_SIDE * panel + j % UNIT_SIDE * 16;
+        v16 bias = add && dbias ? take_any(dbias + j, n - j) : v16_zero();
+
+        bias = dy_tiles(v, d, j, from, count, bias, to);
+        if (dbias && j < n)
+            put(dbias + j, v16_add(bias, v16_zero()), n - j);
+    }
+}
+
+/* ------ the product ------ */
+
+/* Block (i,j) of t += count steps. */
+static void turned_block(const ls__product *t, unit *u, int64_t i, int64_t j,
+                         int64_t count, const uint32_t *a, const uint32_t *b)
+{
+    float sums[UNIT_BLOCK] __attribute__((aligned(64)));
+    float *c = t->c + i * t->c_row + j;
+
+    if (i + UNIT_SIDE <= t->m && j + UNIT_SIDE <= t->n) {
+        unit_load_block(u, c, t->c_row);
+        unit_steps(1, u, count, a, b);
+        unit_store_block(u, c, t->c_row);
+        return;
+    }
+    unit_block_of_c(t, i, j, sums);
+    unit_load_block(u, sums, UNIT_SIDE);
+    unit_steps(1, u, count, a, b);
+    unit_store_block(u, sums, UNIT_SIDE);
+    for (int64_t r = 0; r < UNIT_SIDE && i + r < t->m; r++)
+        for (int64_t k = 0; k < UNIT_SIDE && j + k < t->n; k += 16)
+            v16_store(c + r * t->c_row + k, v16_load(sums + r * UNIT_SIDE + k));
+}
+
+/* Words of scratch beside the image: two vectors of patches, and dy. */
+static int64_t unit_grad_words(const ls__conv *v)
+{
+    int64_t most = all_steps(v) < NEAR_STEPS ? all_steps(v) : NEAR_STEPS;
+
+    return (1 + up_to_side(v->out.n) / UNIT_SIDE) * most * 2 * UNIT_TILE;
+}
+
+static int64_t unit_conv_scratch(const ls__conv *v)
+{
+    int64_t grad = pair_words(v) + unit_grad_words(v);
+
+    return unit_image_size(v) / 2 > grad ? unit_image_size(v) / 2 : grad;
+}
+
+SIMD void unit_conv_grad_of(const ls__conv *v, const ls__pooled_dy *d, float *t,
+                            float *dbias, float *scratch)
+{
+    int64_t vectors = patch_vectors(v), all = all_steps(v), count;
+    uint32_t *image = (uint32_t *)(void *)scratch, *b = image + pair_words(v);
+    const ls__product of = {
+        .m = v->out.n, .n = vectors * 16, .c = t, .c_row = vectors * 16};
+    unit u;
+
+    pair_image(v, image);
+    unit_take(&u);
+    for (int64_t s = 0; s < all; s += count) {
+        uint32_t *dy;
+
+        count = all - s < NEAR_STEPS ? all - s : NEAR_STEPS;
+        dy = b + count * 2 * UNIT_TILE;
+        dy_panels(v, d, s, count, v->out.accumulate || s > 0, dbias, dy);
+        for (int64_t f = 0; f < vectors; f += 2) {
+            patch_columns(v, image, f, s, count, b);
+            UNIT_READS;
+            for (int64_t i = 0; i < of.m; i += UNIT_SIDE)
+                turned_block(&of, &u, i, 16 * f, count,
+                             dy + i / UNIT_SIDE * count * 2 * UNIT_TILE, b);
+        }
+    }
+    unit_give(&u);
+}
+
+static void unit_conv_grad(const ls__conv *v, float *dbias, float *scratch)
+{
+    unit_conv_grad_of(v, NULL, v->out.c, dbias, scratch);
+}
+
+static void unit_conv_grad_pooled(const ls__conv *v, const ls__pooled_dy *d,
+                                  float *t, float *dbias, float *scratch)
+{
+    unit_conv_grad_of(v, d, t, dbias, scratch);
+}
+
+static const ls__convs unit_convs = {.turned = true,
+                                     .image = unit_conv_image,
+                                     .y = unit_conv_y,
+                                     .dw = unit_conv_grad,
+                                     .dw_pooled = unit_conv_grad_pooled,
+                                     .scratch = unit_conv_scratch,
+                                     .packed_size = unit_conv_packed_size,
+                                     .pack = unit_conv_pack};
+
+#endif
