@@ -1,7 +1,7 @@
 #!/bin/sh
 # Proves that lockstep-train is one of several ranks or says why it cannot be:
 # built with MPI, what it prints has the bytes of one process on any number of
-# ranks; built without, it refuses, as lockstep-scale always does.
+# ranks; built without, it refuses, as lockstep-scale does.
 tool=./lockstep-train
 # In memory where there is such a place: a save takes no disk's time there.
 [ -w /dev/shm ] && TMPDIR=/dev/shm && export TMPDIR
@@ -11,6 +11,7 @@ args="mlp --devices 6 --batch 24 --steps 5 --log-every 1 --seed 3"
 
 # What a launcher says, without one.
 for size in OMPI_COMM_WORLD_SIZE PMI_SIZE SLURM_STEP_NUM_TASKS; do
+    [ -z "${MPIRUN:-}" ] || break
     tool=./lockstep-scale
     export $size=3
     expect 1 "started as one of 3 ranks" linear --devices 2 --steps 1
@@ -146,6 +147,16 @@ odd "the number of rows of a batch is 12 on rank 1" "--batch 12" \
 odd "rows of the data is " "--data-seed 8" ./lockstep-train $args
 odd "the number of rows of the data is 240 on rank 1" "--rows 240" \
     ./lockstep-train $args
+
+# lockstep-scale measures the ranks that there are, and fewer of them.
+$MPIRUN -n 3 ./lockstep-scale linear --devices 3 --batch 6 --workers 1 \
+    --repeat 1 --steps 2 --csv "$dir/s.csv" --ranks 3,2 >"$dir/out" 2>"$dir/err"
+is "scaling" $? 0
+is "verified on each count of ranks" "$(cut -d, -f1,3,26 "$dir/s.csv" |
+    tr '\n' ' ')" "workers,verified,ranks 1,1,1 1,1,2 1,1,3 "
+is "told once" "$(grep -c '^serial\|strong scaling' "$dir/out")" 1
+$MPIRUN -n 2 ./lockstep-scale linear --ranks 3 >"$dir/out" 2>"$dir/err"
+has "more ranks than started" err "3 are more than the 2 that were started"
 
 # More ranks than cores make progress.
 wide="mlp --devices 8 --batch 24 --steps 5 --log-every 1 --seed 3"

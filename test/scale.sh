@@ -49,6 +49,10 @@ for bad in 65537 1,99999999999999999999; do
         "--workers=$bad"
 done
 expect 2 "--repeat: \"0\" is not" linear --repeat 0
+expect 2 "--ranks: \"2,\" is not a list" linear --ranks 2,
+expect 2 "--ranks: 65 ranks are more than the 64" linear --ranks 65
+expect 2 "--devices 4: 5 ranks are more than that" linear --devices 4 --ranks 5
+expect 2 "--network needs --ranks" linear --network 1
 expect 2 "--steps: \"0\" is not" linear --steps 0
 expect 2 "--b1 is for --optimizer adam" linear --b1 0.9
 expect 2 "gpt needs --data" gpt --workers 1
@@ -79,7 +83,7 @@ has "a model is called one" out "a model, not measured"
 is "no progress without a terminal" "$(grep -c 'run 1 of' "$dir/err")" 0
 is "a line for each count" "$(wc -l <"$dir/f.csv" | tr -d ' ')" 4
 is "as many fields in each" \
-    "$(awk -F, '{ print NF }' "$dir/f.csv" | sort -u)" 25
+    "$(awk -F, '{ print NF }' "$dir/f.csv" | sort -u)" 26
 is "workers in CSV" "$(cut -d, -f1 "$dir/f.csv" | tr '\n' ' ')" "workers 1 2 3 "
 has "an SVG with an ideal line" f.svg 'class="ideal"'
 is "a bar of four parts for each count" \
@@ -97,6 +101,28 @@ if command -v xmllint >/dev/null; then
         fail "the SVG is not well-formed"
     fi
 fi
+
+# ------ ranks ------
+
+run linear $quick --ranks 3,2 --workers 1 --json "$dir/r.json" \
+    --csv "$dir/r.csv" --plot "$dir/r.svg"
+is "ranks" $status 0
+is "counts of ranks in order" "$(awk '/^ranks/ { t++; next } t == 1 &&
+    NF == 0 { exit } t == 1 { print $1 "x" $2 }' "$dir/out" | tr '\n' ' ')" \
+    "1x1 2x1 3x1 "
+is "the bytes of one, in CSV" "$(cut -d, -f1,3,26 "$dir/r.csv" | tr '\n' ' ')" \
+    "workers,verified,ranks 1,1,1 1,1,2 1,1,3 "
+has "a curve for each" r.svg "3 ranks</text>"
+has "a bar for each" r.svg "3x1"
+if command -v jq >/dev/null; then
+    is "JSON of ranks" "$(jq -c '[(.points | map(.ranks, .verified)),
+        (.points | map(.state) | unique | length)]' "$dir/r.json")" \
+        '[[1,true,2,true,3,true],1]'
+fi
+run mlp --repeat 1 --steps 1 --workers 1 --ranks 2 --hidden 8 --rows 256 \
+    --devices 4 --weak --network 10
+is "ranks, weak" $status 0
+has "a worker's rows for each" out "rows a step and worker, 4 devices: weak"
 
 # ------ two files: a regression or noise ------
 

@@ -16,10 +16,10 @@ const char opt_program_name[] = "test";
 enum { TOP = 64 }; /* of the frame */
 
 static ls_scaling_point points[] = {
-    {.workers = 1, .verified = true, .rows = 64, .seconds = 1e-3,
+    {.workers = 1, .ranks = 1, .verified = true, .rows = 64, .seconds = 1e-3,
      .mean = {.gradients = 1e-3, .reduce = 1e-4}, .speedup = 1,
      .speedup_least = 1, .speedup_most = 1},
-    {.workers = 2, .verified = true, .rows = 64, .seconds = 7e-4,
+    {.workers = 2, .ranks = 1, .verified = true, .rows = 64, .seconds = 7e-4,
      .mean = {.gradients = 1e-3, .reduce = 1e-3, .update = 2e-4,
               .waiting = 3e-4},
      .speedup = 2.57, .speedup_least = 1.4, .speedup_most = 3.5},
@@ -43,6 +43,37 @@ static double least(const char *text, const char *name)
             found = strtod(text + strlen(name), NULL);
     return found;
 }
+
+/* Two ranks of one worker are where one rank of two is. */
+START_TEST(test_ranks_in_plot)
+{
+    char path[] = "/tmp/lockstep-plot-XXXXXX", text[65536], *dot[2] = {0};
+    ls_scaling_point three[] = {points[0], points[1], points[1]};
+    findings r = some_findings();
+    FILE *file = fdopen(mkstemp(path), "r");
+    size_t n;
+
+    ck_assert_ptr_ne(file, NULL);
+    three[2].ranks = 2;
+    three[2].workers = 1;
+    r.points = 3;
+    r.point = three;
+    r.ranks = true;
+    ck_assert_int_eq(scale_plot(&r, path), OPT_GO);
+    n = fread(text, 1, sizeof text - 1, file);
+    text[n] = 0;
+    fclose(file);
+    unlink(path);
+    for (char *at = text; (at = strstr(at, "cx=\"")); at++) {
+        dot[0] = dot[1];
+        dot[1] = at;
+    }
+    ck_assert_double_eq(strtod(dot[0] + 4, NULL), strtod(dot[1] + 4, NULL));
+    ck_assert_ptr_nonnull(strstr(text, ">2 ranks<"));
+    ck_assert_ptr_nonnull(strstr(text, ">2x1<"));
+    ck_assert_ptr_nonnull(strstr(text, ">1x2<"));
+}
+END_TEST
 
 START_TEST(test_frame)
 {
@@ -77,6 +108,7 @@ int main(void)
     int failed;
 
     tcase_add_test(t, test_frame);
+    tcase_add_test(t, test_ranks_in_plot);
     suite_add_tcase(s, t);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

@@ -2,6 +2,7 @@
  * a speed-up, and what it concludes from given times. */
 #include "calls.h"
 #include "models.h"
+#include "on_ranks.h"
 #include "scale/scaling.h"
 
 #include <math.h>
@@ -203,6 +204,35 @@ START_TEST(advice)
 }
 END_TEST
 
+/* Proves that what ranks send is named, of the workers of all of them. */
+START_TEST(advice_of_ranks)
+{
+    made m = {.s = {.info = {.devices = 8}}};
+    double s;
+
+    add(&m, 1, 1, .02, .04, 0);
+    add(&m, 2, .5, .02, .04, 0);
+    add(&m, 2, .25, .1, .04, 0);
+    m.point[2].ranks = 2;
+    ls__scaling_advise(&m.s);
+    ck_assert_msg(strstr(m.s.advice, "what 2 ranks send each other and wait "
+                         "for takes 32 %"), "%s", m.s.advice);
+    m.point[2].efficiency = .96;
+    ls__scaling_advise(&m.s);
+    ck_assert_msg(strstr(m.s.advice, "4 workers on 2 ranks are 96 %"), "%s",
+                  m.s.advice);
+    FAILS(ls_scaling_serial(&m.s, &s), LS_EINVAL, "there are 2");
+    m.s.info.devices = 3;
+    m.point[2].max = (ls_times){.5, .01, .01, 0};
+    m.point[2].mean = m.point[2].max;
+    m.point[2].efficiency = .5;
+    m.point[2].workers = 1;
+    ls__scaling_advise(&m.s);
+    ck_assert_msg(strstr(m.s.advice, "3 devices do not divide by 2"), "%s",
+                  m.s.advice);
+}
+END_TEST
+
 /* Proves that without a second count nothing is claimed. */
 START_TEST(advice_of_one)
 {
@@ -276,24 +306,33 @@ static int gradient(void *user, int device, const ls_shard *shard,
     return 0;
 }
 
-static int open_own(void *user, ls_pool *pool, int fold, ls_trainer **trainer,
-                    ls_batch **batch)
+static int open_on(void *user, ls_pool *pool, int fold,
+                   const ls_transport *transport, ls_trainer **trainer,
+                   ls_batch **batch)
 {
+    ls_trainer_options options = ls_trainer_defaults();
     static const ls_array_spec input = {"x", LS_F32, 0, {0}};
     static const ls_array_spec param = {"w", LS_F32, 0, {0}};
     own *o = user;
     ls_gradient g = {gradient, o, 1, 1, &input, &param};
     int status;
 
+    options.transport = transport;
     o->opened++;
     o->last = -1;
     o->workers = ls_pool_workers(pool);
     if (o->refuse && o->refuse == o->workers)
         return LS_EBUSY;
-    if ((status = ls_trainer_open_gradient(trainer, pool, &g, NULL)) < 0 ||
+    if ((status = ls_trainer_open_gradient(trainer, pool, &g, &options)) < 0 ||
         (status = ls_batch_open(batch, *trainer)) < 0)
         return status;
     return ls_batch_set(*batch, "x", LS_F32, o->x, (int64_t)fold * ROWS);
+}
+
+static int open_own(void *user, ls_pool *pool, int fold, ls_trainer **trainer,
+                    ls_batch **batch)
+{
+    return open_on(user, pool, fold, NULL, trainer, batch);
 }
 
 static int fill_own(void *user, int64_t step, ls_batch *batch)
@@ -426,6 +465,110 @@ START_TEST(refuses)
 }
 END_TEST
 
+/* What a rank found. */
+typedef struct found {
+    own own;
+    ls_scaling_point point[8];
+    int points;
+    bool weak;
+} found;
+
+static int run_on(const ls_transport *t, void *user)
+{
+    found *f = (found *)user + t->rank;
+    ls_scaling_options o = options(&f->own);
+    ls_scaling *s;
+    int status;
+
+    o.open = NULL;
+    o.open_on = open_on;
+    o.transport = t;
+    o.counts = 1;
+    o.count = (const int[]){2};
+    o.no_roofs = f->weak;
+    o.weak = f->weak;
+    if ((status = ls_scaling_run(&s, &o)) < 0) {
+        t->abort(t->user, "this rank failed");
+        return status;
+    }
+    while (ls_scaling_get(s, f->points, &f->point[f->points]))
+        f->points++;
+    ls_scaling_free(s);
+    return 0;
+}
+
+/* Proves that 1, 2 and 3 ranks of 1 and 2 workers are measured, end in the same
+ * bytes, and that all ranks know the same of it. */
+START_TEST(measures_ranks)
+{
+    for (int weak = 0; weak < 2; weak++) {
+        ls_ranks *all;
+        found *f = calloc(3, sizeof *f);
+
+        for (int r = 0; r < 3; r++)
+            f[r].weak = weak;
+        OK(ls_ranks_open(&all, 3, NULL));
+        all_succeed(all, 3, run_on, f);
+        ck_assert_int_eq(f->points, 6);
+        for (int i = 0; i < 6; i++) {
+            const ls_scaling_point *p = &f->point[i];
+            int hands = p->ranks * p->workers;
+
+            ck_assert_int_eq(p->ranks, 1 + i / 2);
+            ck_assert_int_eq(p->workers, 1 + i % 2);
+            ck_assert(p->verified && p->speedup > 0 && p->seconds > 0);
+            ck_assert_int_eq(p->rows, (weak ? hands : 1) * ROWS);
+            ck_assert_double_eq_tol(p->efficiency * hands, p->speedup, 1e-9);
+            ck_assert_int_eq(p->flops_roof > 0, !weak && p->ranks == 1);
+            if (!weak)
+                ck_assert_str_eq(p->state, f->point[0].state);
+            ck_assert_int_eq(p->reduce_rate > 0, p->ranks == 1);
+        }
+        for (int r = 1; r < 3; r++)
+            ck_assert_int_eq(memcmp(f[r].point, f->point, sizeof f->point), 0);
+        ck_assert_int_lt(f[2].own.opened, f[0].own.opened);
+        ls_ranks_close(all);
+        free(f);
+    }
+}
+END_TEST
+
+/* Proves that other bytes of one rank cost only the counts that it is in their
+ * speed-up, and that a rank that fails ends all. */
+START_TEST(refuses_of_ranks)
+{
+    ls_scaling_options o = ls_scaling_defaults();
+    rank_body out[RANKS];
+    ls_ranks *all;
+    found *f = calloc(3, sizeof *f);
+    ls_scaling *s;
+
+    f[1].own.spoil = 1;
+    OK(ls_ranks_open(&all, 3, NULL));
+    all_succeed(all, 3, run_on, f);
+    for (int i = 0; i < 6; i++)
+        ck_assert_int_eq(f->point[i].verified, i != 2 && i != 4);
+    ls_ranks_close(all);
+    memset(f, 0, 3 * sizeof *f);
+    f[2].own.refuse = 1;
+    OK(ls_ranks_open(&all, 3, NULL));
+    on_ranks(all, 3, run_on, f, out);
+    for (int r = 0; r < 3; r++)
+        ck_assert_int_lt(out[r].status, 0);
+    o.open = open_own;
+    o.transport = ls_ranks_transport(all, 0);
+    FAILS(ls_scaling_run(&s, &o), LS_EINVAL, "open_on");
+    o.open_on = open_on;
+    o.ranks = 1;
+    o.rank = (const int[]){4};
+    FAILS(ls_scaling_run(&s, &o), LS_EINVAL, "4 ranks: there must be 1 to 3");
+    o.rank = NULL;
+    FAILS(ls_scaling_run(&s, &o), LS_EINVAL, "1 counts of ranks");
+    ls_ranks_close(all);
+    free(f);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("scaling");
@@ -439,10 +582,13 @@ static Suite *suite(void)
     tcase_add_test(t, serial_share_weak);
     tcase_add_test(t, advice);
     tcase_add_test(t, advice_of_one);
+    tcase_add_test(t, advice_of_ranks);
     tcase_add_test(t, model);
     tcase_add_test(t, measures);
     tcase_add_test(t, refuses_other_bytes);
     tcase_add_test(t, refuses);
+    tcase_add_test(t, measures_ranks);
+    tcase_add_test(t, refuses_of_ranks);
     suite_add_tcase(s, t);
     return s;
 }

@@ -26,15 +26,6 @@ bool launch_first(const launch *l)
     return !l->transport || l->transport->rank == 0;
 }
 
-int launch_alone(void)
-{
-    int ranks = launch_ranks();
-
-    return ranks == 1 ? OPT_GO
-                      : opt_fail(OPT_FAILED, "started as one of %d ranks, but "
-                                 "this is a program for one process", ranks);
-}
-
 int launch_open(launch *l)
 {
     int ranks = launch_ranks(), status = OPT_GO;

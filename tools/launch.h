@@ -16,10 +16,6 @@ typedef struct launch {
 /* How many ranks a launcher says that it started; 1 where there is none. */
 int launch_ranks(void);
 
-/* OPT_FAILED, and a message, in a program that is no use as one of several
- * ranks. */
-int launch_alone(void);
-
 /* Meet the other ranks, and leave stdout to the first one.  OPT_FAILED, and a
  * message: the program was built without MPI, so that each rank would train a
  * model of its own. */

@@ -1,8 +1,13 @@
-/* lockstep-scale: how a model's training scales with the workers.
+/* lockstep-scale: how a model's training scales with the workers, and with
+ * ranks.
  *
  * The measurement is the library's (ls_scaling_run); this gives it the trainer
  * that lockstep-train would train, and shows what it found.  A count whose
- * state is not that of one worker has no speed-up, and the exit status is 1. */
+ * state is not that of one worker has no speed-up, and the exit status is 1.
+ *
+ * Ranks are those that mpirun started.  Without it --ranks makes them, as
+ * threads of this process: then each has a `scale` of its own, and what they
+ * measure is what a model costs that is cut over ranks, on one machine. */
 #define _GNU_SOURCE
 #include "others.h"
 #include "writable.h"
@@ -10,6 +15,7 @@
 #include "launch.h"
 #include "run.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +29,11 @@ const char opt_program_name[] = "lockstep-scale";
 static const opt own_options[] = {
     { OPT_ROW("workers", "A,B,..", OPT_TEXT, AT(scale.counts), NULL, "",
               "counts to measure, 1 is added (1,2,4.. cores)") },
+    { OPT_ROW("ranks", "A,B,..", OPT_TEXT, AT(scale.ranks), NULL, "",
+              "counts of ranks, 1 is added: of mpirun's, or made here") },
+    { OPT_ROW("network", "GBIT", OPT_REAL, AT(scale.network), NULL, "",
+              "Gb/s that each rank sends, of ranks made here"),
+      .needs = "ranks" },
     { OPT_ROW("weak", NULL, OPT_FLAG, AT(scale.weak), NULL, "",
               "rows grow with the workers") },
     { OPT_ROW("repeat", "R", OPT_COUNT, AT(scale.repeats), NULL, "5",
@@ -38,13 +49,16 @@ static const opt own_options[] = {
 };
 /* clang-format on */
 
-enum { COUNTS = 64 };
+enum { COUNTS = 64, MOST_RANKS = 64 };
 
 typedef struct scale {
     run run;
+    launch launch;
     settings asked; /* the settings as the command line has them */
-    int counts;
-    int count[COUNTS];
+    int counts, ranks; /* how many follow */
+    int count[COUNTS], rank[COUNTS];
+    ls_ranks *threads;             /* ranks made here; NULL: none */
+    const ls_transport *transport; /* between ranks; NULL: there are none */
     int status; /* of what failed inside of the measurement */
     others others;
     bool tells; /* stderr is a terminal */
@@ -55,27 +69,64 @@ typedef struct scale {
 
 /* ------ Stages before the measurement ------ */
 
-static int read_counts(scale *s)
+static int read_counts(const char *option, const char *text, int out[COUNTS],
+                       int *n)
 {
-    static const opt_list list = {
-        .option = "workers", .between = ',', .high = 65536, .least = 1,
+    const opt_list list = {
+        .option = option, .between = ',', .high = 65536, .least = 1,
         .most = COUNTS,
         .no_list = "is not a list of numbers from 1 to 65536, as 1,2,4"};
     int64_t count[COUNTS];
-    int status = OPT_GO;
+    int status = text ? opt_numbers(&list, text, count, n) : OPT_GO;
 
-    if (s->asked.scale.counts)
-        status = opt_numbers(&list, s->asked.scale.counts, count, &s->counts);
-    for (int i = 0; i < s->counts && status == OPT_GO; i++)
-        s->count[i] = (int)count[i];
+    for (int i = 0; i < *n && status == OPT_GO; i++)
+        out[i] = (int)count[i];
     return status;
+}
+
+static int most(const int *number, int n)
+{
+    int most = 1;
+
+    for (int i = 0; i < n; i++)
+        most = number[i] > most ? number[i] : most;
+    return most;
 }
 
 static int check_usage(scale *s)
 {
     int status = run_check(&s->run);
 
-    return status == OPT_GO ? read_counts(s) : status;
+    if (status == OPT_GO)
+        status = read_counts("workers", s->asked.scale.counts, s->count,
+                             &s->counts);
+    if (status == OPT_GO)
+        status = read_counts("ranks", s->asked.scale.ranks, s->rank, &s->ranks);
+    return status;
+}
+
+/* Those that a launcher started, or threads. */
+static int open_ranks(scale *s)
+{
+    ls_ranks_options o = {.bandwidth = 1e9 / 8 * s->asked.scale.network};
+    int asked = most(s->rank, s->ranks);
+
+    s->transport = s->launch.transport;
+    if (s->transport && asked > s->transport->ranks)
+        return opt_fail(OPT_WRONG, "--ranks: %d are more than the %d that were "
+                        "started", asked, s->transport->ranks);
+    if (s->transport && o.bandwidth > 0)
+        return opt_fail(OPT_WRONG, "--network is for ranks that --ranks makes, "
+                        "not for those of a launcher");
+    if (s->transport || asked == 1)
+        return OPT_GO;
+    if (asked > MOST_RANKS)
+        return opt_fail(OPT_WRONG, "--ranks: %d ranks are more than the %d "
+                        "that one process may have", asked, MOST_RANKS);
+    if (ls_ranks_open(&s->threads, asked, &o) < 0)
+        return opt_check(LS_ENOMEM);
+    s->transport = ls_ranks_transport(s->threads, 0);
+    return OPT_GO;
 }
 
 static int check_writable(scale *s)
@@ -89,6 +140,22 @@ static int check_writable(scale *s)
     return status;
 }
 
+/* A rank without devices is refused.  Where not said, there are as many as one
+ * has cores, or ranks. */
+static int settle_devices(scale *s)
+{
+    int ranks = s->ranks ? most(s->rank, s->ranks) : s->transport->ranks;
+    int64_t devices = launch_most(&s->launch, (int)s->run.set.devices);
+
+    if (!run_given(&s->run, "devices") && devices < ranks)
+        devices = ranks;
+    s->run.set.devices = devices;
+    return devices >= ranks
+               ? OPT_GO
+               : opt_fail(OPT_WRONG, "--devices %lld: %d ranks are more than "
+                          "that", (long long)devices, ranks);
+}
+
 /* Planned for the most workers that will be measured. */
 static int open_mesh(scale *s)
 {
@@ -99,10 +166,13 @@ static int open_mesh(scale *s)
             s->run.set.workers = s->count[i];
     s->run.details = true;
     status = run_open_mesh(&s->run);
+    if (status == OPT_GO && s->transport)
+        status = settle_devices(s);
     if (status != OPT_GO)
         return status;
     s->asked.devices = s->run.set.devices; /* auto is a number now */
-    run_talk(&s->run);
+    if (launch_first(&s->launch))
+        run_talk(&s->run);
     return OPT_GO;
 }
 
@@ -139,13 +209,15 @@ static int load(scale *s, int fold)
     return status == OPT_GO ? run_open_data(r) : status;
 }
 
-/* An ls_scaling_open_fn. */
+/* An ls_scaling_open_on_fn. */
 static int open_trainer(void *user, ls_pool *pool, int fold,
-                        ls_trainer **trainer, ls_batch **batch)
+                        const ls_transport *transport, ls_trainer **trainer,
+                        ls_batch **batch)
 {
     scale *s = user;
     run *r = &s->run;
 
+    r->transport = transport;
     s->status = load(s, fold);
     if (s->status != OPT_GO)
         return LS_EUSER;
@@ -183,13 +255,16 @@ static void progress_line(void *user, int at, int runs, int workers)
                 workers, workers == 1 ? "" : "s");
 }
 
-static int measure(scale *s)
+static int measure_rank(scale *s)
 {
     ls_scaling_options o = ls_scaling_defaults();
     ls_mesh_options mesh = ls_mesh_defaults();
     int status;
 
-    o.open = open_trainer;
+    o.open_on = open_trainer;
+    o.transport = s->transport;
+    o.ranks = s->ranks;
+    o.rank = s->rank;
     o.fill = fill;
     o.progress = progress_line;
     o.user = s;
@@ -202,13 +277,68 @@ static int measure(scale *s)
     o.precision = run_precision(&s->run);
     o.repeats = (int)s->asked.scale.repeats;
     o.steps = (int)s->asked.scale.steps;
-    s->tells = isatty(STDERR_FILENO);
-    others_start(&s->others);
     status = ls_scaling_run(&s->scaling, &o);
+    status = s->status != OPT_GO ? s->status : opt_check(status);
+    if (status != OPT_GO && s->transport && !s->launch.transport)
+        s->transport->abort(s->transport->user, "another rank failed");
+    return status; /* where they are a launcher's, launch_close ends them */
+}
+
+/* A rank that is a thread. */
+static void *start_rank(void *arg)
+{
+    scale *s = arg;
+
+    (void)measure_rank(s);
+    return NULL;
+}
+
+/* All ranks of this process, the first one here. */
+static int measure_threads(scale *s)
+{
+    int n = s->threads ? s->transport->ranks : 1, started = 1, status = OPT_GO;
+    scale *other = calloc((size_t)n, sizeof *other);
+    pthread_t thread[MOST_RANKS];
+
+    for (; other && started < n && status == OPT_GO; started++) {
+        scale *o = &other[started];
+
+        *o = (scale){.run = s->run, .asked = s->asked, .counts = s->counts,
+                     .ranks = s->ranks};
+        memset(&o->run.data, 0, sizeof o->run.data);
+        memcpy(o->count, s->count, sizeof o->count);
+        memcpy(o->rank, s->rank, sizeof o->rank);
+        o->transport = ls_ranks_transport(s->threads, started);
+        if (pthread_create(&thread[started], NULL, start_rank, o) != 0) {
+            status = opt_fail(OPT_FAILED, "a thread cannot be started");
+            s->transport->abort(s->transport->user, "a rank is missing");
+            break;
+        }
+    }
+    if (!other)
+        status = opt_fail(OPT_FAILED, "out of memory");
+    if (status == OPT_GO)
+        status = measure_rank(s);
+    while (started-- > 1) {
+        pthread_join(thread[started], NULL);
+        data_free(&other[started].run.data);
+        ls_scaling_free(other[started].scaling);
+    }
+    free(other);
+    return status;
+}
+
+static int measure(scale *s)
+{
+    int status;
+
+    s->tells = isatty(STDERR_FILENO) && launch_first(&s->launch);
+    others_start(&s->others);
+    status = measure_threads(s);
     if (s->tells)
         fprintf(stderr, "\r%40s\r", "");
     s->findings.others = others_used(&s->others);
-    return s->status != OPT_GO ? s->status : opt_check(status);
+    return status;
 }
 
 /* ------ What is shown ------ */
@@ -260,10 +390,23 @@ static void doubt(const findings *r)
                 "repeat on a quiet machine, or with more --repeat\n", spread);
 }
 
+static int refuse_state(const ls_scaling_point *p)
+{
+    char ranks[32] = "";
+
+    if (p->ranks > 1)
+        snprintf(ranks, sizeof ranks, "%d ranks of ", p->ranks);
+    return opt_fail(OPT_FAILED, "%s%d workers: the state is not that of 1 "
+                    "worker, so there is no speed-up", ranks, p->workers);
+}
+
+/* The first rank shows what all of them know. */
 static int show(scale *s)
 {
     int status;
 
+    if (!launch_first(&s->launch))
+        return OPT_GO;
     scale_table(&s->findings);
     doubt(&s->findings);
     status = write_files(s);
@@ -271,9 +414,7 @@ static int show(scale *s)
         const ls_scaling_point *p = &s->findings.point[i];
 
         if (!p->verified)
-            status = opt_fail(OPT_FAILED, "%d workers: the state is not that "
-                              "of 1 worker, so there is no speed-up",
-                              p->workers);
+            status = refuse_state(p);
     }
     return opt_end(status);
 }
@@ -316,7 +457,8 @@ static int start(scale *s, int argc, char **argv)
 
 /* clang-format off */
 static int (*const stages[])(scale *s) = {
-    check_usage, check_writable, open_mesh, measure, make_findings, show,
+    check_usage, check_writable, open_ranks, open_mesh, measure, make_findings,
+    show,
 };
 /* clang-format on */
 
@@ -326,7 +468,7 @@ int main(int argc, char **argv)
     int status;
 
     ls_blis_tune();
-    status = launch_alone();
+    status = launch_open(&s.launch);
     if (status == OPT_GO)
         status = start(&s, argc, argv);
     for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
@@ -336,5 +478,7 @@ int main(int argc, char **argv)
     findings_free(&s.findings);
     free(s.command);
     run_close(&s.run);
+    ls_ranks_close(s.threads);
+    status = launch_close(&s.launch, status);
     return status == OPT_DONE ? 0 : status;
 }

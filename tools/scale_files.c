@@ -42,9 +42,9 @@ static json_t *point_json(const findings *r, int i)
     const ls_scaling_point *p = &r->point[i];
     const finding_rate *rate = &r->rate[i];
     json_t *o = json_pack(
-        "{s:i, s:b, s:b, s:s, s:I, s:f, s:f, s:f, s:o, s:f, s:f, s:o, s:o, s:o,"
-        " s:o, s:o, s:o}",
-        "workers", p->workers, "oversubscribed", p->oversubscribed, "verified",
+        "{s:i, s:i, s:b, s:b, s:s, s:I, s:f, s:f, s:f, s:o, s:f, s:f, s:o, s:o,"
+        " s:o, s:o, s:o, s:o}",
+        "ranks", p->ranks, "workers", p->workers, "oversubscribed", p->oversubscribed, "verified",
         p->verified, "state", p->state, "rows", (json_int_t)p->rows, "seconds",
         p->seconds, "least", p->least, "most", p->most, "repeats",
         repeats(r, i), "steps_per_second", rate->steps, "rows_per_second",
@@ -171,6 +171,7 @@ static void put_line(FILE *f, const ls_scaling_point *p,
     field(f, p->copy_roof);
     put_times(f, &p->mean);
     put_times(f, &p->max);
+    fprintf(f, ",%d", p->ranks);
     fputc('\n', f);
 }
 
@@ -185,7 +186,7 @@ int scale_csv(const findings *r, const char *path)
           "steps_per_second,rows_per_second,tokens_per_second,speedup,"
           "efficiency,flops,flops_roof,reduce_rate,update_rate,copy_roof,"
           "gradients,reduce,update,waiting,gradients_max,reduce_max,update_max,"
-          "waiting_max\n", f);
+          "waiting_max,ranks\n", f);
     for (int i = 0; i < r->points; i++)
         put_line(f, &r->point[i], &r->rate[i]);
     if (ferror(f))

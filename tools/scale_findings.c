@@ -59,11 +59,16 @@ static int make_points(findings *r)
  * nothing when a count's numbers are not to be trusted. */
 static void make_guesses(findings *r)
 {
-    r->most = r->point[r->points - 1].workers;
+    for (int i = 0; i < r->points; i++) {
+        int hands = findings_hands(&r->point[i]);
+
+        r->most = hands > r->most ? hands : r->most;
+        r->ranks |= r->point[i].ranks > 1;
+    }
     for (int i = 0; i < r->points; i++) {
         if (!r->point[i].verified)
             return;
-        if (!r->point[i].oversubscribed)
+        if (!r->point[i].oversubscribed && r->point[i].ranks == 1)
             r->from = i;
     }
     for (int i = 0; i < FINDINGS_GUESSES; i++) {

@@ -36,12 +36,13 @@ typedef struct findings {
     double others; /* processors that other programs used */
     int cores;     /* usable */
     bool weak;
+    bool ranks;    /* points of more than one rank are among them */
     int64_t tokens; /* of a row; 0: rows are no sequences */
     int ops;
     finding_op op[FINDINGS_OPS];
     double serial; /* share; NaN: too few counts */
-    int most;      /* workers of a point or a guess */
-    int from;      /* the last point with a core for each worker */
+    int most;      /* workers of a point, of all its ranks, or of a guess */
+    int from;      /* the last point of one rank with a core for each worker */
     int guesses;   /* the model, for more workers than there */
     int guess_workers[FINDINGS_GUESSES];
     ls_scaling_guess guess[FINDINGS_GUESSES];
@@ -55,6 +56,12 @@ void findings_count(findings *r, const ls_trainer *t);
 int findings_make(findings *r, const ls_scaling *scaling);
 
 void findings_free(findings *r);
+
+/* Workers of all ranks. */
+static inline int findings_hands(const ls_scaling_point *p)
+{
+    return p->ranks * p->workers;
+}
 
 /* On stdout. */
 void scale_table(const findings *r);

@@ -90,6 +90,16 @@ static void x_number(const panel *p, double x, int workers, bool marked)
     text(p->f, x, BOTTOM + 18, "middle", number);
 }
 
+/* "2x4": ranks, and the workers of each. */
+static void x_ranks(const panel *p, double x, const ls_scaling_point *q)
+{
+    char number[48];
+
+    snprintf(number, sizeof number, "%dx%d%s", q->ranks, q->workers,
+             q->oversubscribed ? "*" : "");
+    text(p->f, x, BOTTOM + 18, "middle", number);
+}
+
 /* ------ Speed-up ------ */
 
 static bool shown(const ls_scaling_point *p)
@@ -97,17 +107,37 @@ static bool shown(const ls_scaling_point *p)
     return isfinite(p->speedup);
 }
 
+/* A line for each number of ranks; returns where the next one begins. */
+static int draw_line(const findings *r, const panel *p, int first)
+{
+    const ls_scaling_point *from = &r->point[first], *last = NULL;
+    int i = first;
+    char ranks[32];
+
+    fprintf(p->f, "<polyline class=\"measured%s\" points=\"",
+            from->ranks > 1 ? " ranks" : "");
+    for (; i < r->points && r->point[i].ranks == from->ranks; i++)
+        if (shown(&r->point[i])) {
+            last = &r->point[i];
+            fprintf(p->f, "%.1f,%.1f ", at_x(p, findings_hands(last)),
+                    at_y(p, last->speedup));
+        }
+    fputs("\"/>\n", p->f);
+    snprintf(ranks, sizeof ranks, "%d rank%s", from->ranks,
+             from->ranks == 1 ? "" : "s");
+    if (r->ranks && last)
+        text(p->f, at_x(p, findings_hands(last)) - 6,
+             at_y(p, last->speedup) - 8, "end", ranks);
+    return i;
+}
+
 static void draw_points(const findings *r, const panel *p)
 {
-    fputs("<polyline class=\"measured\" points=\"", p->f);
-    for (int i = 0; i < r->points; i++)
-        if (shown(&r->point[i]))
-            fprintf(p->f, "%.1f,%.1f ", at_x(p, r->point[i].workers),
-                    at_y(p, r->point[i].speedup));
-    fputs("\"/>\n", p->f);
+    for (int i = 0; i < r->points;)
+        i = draw_line(r, p, i);
     for (int i = 0; i < r->points; i++) {
         const ls_scaling_point *q = &r->point[i];
-        double x = at_x(p, q->workers);
+        double x = at_x(p, findings_hands(q));
 
         if (!shown(q))
             continue;
@@ -137,7 +167,7 @@ static void draw_model(const findings *r, const panel *p)
 static const char *mark(const findings *r, int workers)
 {
     for (int i = 0; i < r->points; i++)
-        if (r->point[i].workers == workers)
+        if (findings_hands(&r->point[i]) == workers)
             return r->point[i].oversubscribed ? "*" : " ";
     for (int i = 0; i < r->guesses; i++)
         if (r->guess_workers[i] == workers)
@@ -182,7 +212,8 @@ static void draw_speedup(const findings *r, FILE *f)
     frame(&p, r->guesses ? "speed-up, - - ideal, <tspan class=\"guess\">- - "
                            "model, not measured</tspan>"
                          : "speed-up, - - ideal",
-          "workers", "rows a second, of 1 worker's");
+          r->ranks ? "workers of all ranks" : "workers",
+          "rows a second, of 1 worker's");
     line(f, "ideal", at_x(&p, 0), at_y(&p, 0), at_x(&p, most), at_y(&p, most));
     draw_model(r, &p);
     draw_points(r, &p);
@@ -218,7 +249,10 @@ static void draw_bars(const findings *r, const panel *p)
         part(p, x, half, &sum, r->unit.scale * t->reduce, phases[1]);
         part(p, x, half, &sum, r->unit.scale * t->update, phases[2]);
         part(p, x, half, &sum, r->unit.scale * t->waiting, phases[3]);
-        x_number(p, x, r->point[i].workers, r->point[i].oversubscribed);
+        if (r->ranks)
+            x_ranks(p, x, &r->point[i]);
+        else
+            x_number(p, x, r->point[i].workers, r->point[i].oversubscribed);
     }
 }
 
@@ -251,8 +285,8 @@ static void draw_times(const findings *r, FILE *f)
     panel p = {.f = f, .left = 500, .right = 770, .x_most = 1,
                .y_most = ROOM * r->unit.scale * most_time(r)};
 
-    frame(&p, "a step, mean over the workers", "workers",
-          r->unit.name);
+    frame(&p, "a step, mean over the workers",
+          r->ranks ? "ranks x workers of each" : "workers", r->unit.name);
     draw_bars(r, &p);
     draw_legend(f);
 }
@@ -265,6 +299,7 @@ static const char style[] =
     ".axis{stroke:#808080}.ideal{stroke:#808080;stroke-dasharray:5 4}"
     ".measured{fill:none;stroke:#3b82c4;stroke-width:2}.dot{fill:#3b82c4}"
     ".error{stroke:#3b82c4}"
+    ".ranks{stroke-opacity:.55}"
     ".model{fill:none;stroke:#b35fa8;stroke-width:2;stroke-dasharray:5 4}"
     ".guess{fill:#b35fa8}"
     ".gradients{fill:#3b82c4}.reduce{fill:#d98a29}.update{fill:#3f9e6e}"

@@ -20,6 +20,24 @@ static void share(int width, double x, double roof)
     number(width, "%.0f %%", roof > 0 && x > 0 ? 100 * x / roof : (double)NAN);
 }
 
+/* What a row is about: the ranks only where some row has several. */
+static void row_begin(const findings *r, int ranks, int workers)
+{
+    if (r->ranks)
+        printf("%5d  ", ranks);
+    printf("%7d", workers);
+}
+
+static void row_of(const findings *r, int i)
+{
+    row_begin(r, r->point[i].ranks, r->point[i].workers);
+}
+
+static const char *head(const findings *r)
+{
+    return r->ranks ? "ranks  workers" : "workers";
+}
+
 static void row_end(const findings *r, int i)
 {
     const ls_scaling_point *p = &r->point[i];
@@ -46,7 +64,7 @@ static void print_head(const findings *r)
 
 static void print_rates(const findings *r)
 {
-    printf("\n%7s  %4s/step  %6s  %8s  %9s", "workers", r->unit.name, "spread",
+    printf("\n%s  %4s/step  %6s  %8s  %9s", head(r), r->unit.name, "spread",
            "steps/s", "rows/s");
     if (r->tokens)
         printf("  %9s", "tokens/s");
@@ -56,7 +74,7 @@ static void print_rates(const findings *r)
         const ls_scaling_point *p = &r->point[i];
         const finding_rate *rate = &r->rate[i];
 
-        printf("%7d", p->workers);
+        row_of(r, i);
         number(9, "%.4g", r->unit.scale * p->seconds);
         number(6, "%.1f %%", rate->spread);
         number(8, "%.4g", rate->steps);
@@ -75,15 +93,15 @@ static void print_times(const findings *r)
 {
     double u = r->unit.scale;
 
-    printf("\n%s of a step: mean over the workers, and the most of one\n",
-           r->unit.name);
-    printf("%7s  %9s  %8s  %8s  %8s  %8s  %8s  %8s  %8s\n", "workers",
+    printf("\n%s of a step: mean over the workers%s, and the most of one\n",
+           r->unit.name, r->ranks ? " of the first rank" : "");
+    printf("%s  %9s  %8s  %8s  %8s  %8s  %8s  %8s  %8s\n", head(r),
            "gradients", "most", "reduce", "most", "update", "most", "waiting",
            "most");
     for (int i = 0; i < r->points; i++) {
         const ls_times *mean = &r->point[i].mean, *max = &r->point[i].max;
 
-        printf("%7d", r->point[i].workers);
+        row_of(r, i);
         number(9, "%.4g", u * mean->gradients);
         number(8, "%.4g", u * max->gradients);
         number(8, "%.4g", u * mean->reduce);
@@ -96,18 +114,24 @@ static void print_times(const findings *r)
     }
 }
 
+/* In GB/s; 0: not known. */
+static void rate(int width, double x)
+{
+    number(width, "%.1f", x > 0 ? 1e-9 * x : (double)NAN);
+}
+
 static void print_memory(const findings *r)
 {
     printf("\nGB/s, read and written, and as a share of a copy by as many "
-           "workers\n%7s  %8s  %6s  %8s  %6s  %8s\n", "workers", "reduce", "",
+           "workers\n%s  %8s  %6s  %8s  %6s  %8s\n", head(r), "reduce", "",
            "update", "", "copy");
     for (int i = 0; i < r->points; i++) {
         const ls_scaling_point *p = &r->point[i];
 
-        printf("%7d", p->workers);
-        number(8, "%.1f", 1e-9 * p->reduce_rate);
+        row_of(r, i);
+        rate(8, p->reduce_rate);
         share(6, p->reduce_rate, p->copy_roof);
-        number(8, "%.1f", 1e-9 * p->update_rate);
+        rate(8, p->update_rate);
         share(6, p->update_rate, p->copy_roof);
         number(8, "%.1f", 1e-9 * p->copy_roof);
         row_end(r, i);
@@ -119,12 +143,12 @@ static void print_memory(const findings *r)
 enum { CELLS = 50 };
 
 /* Up to the speed-up in one character, on to the ideal in dots. */
-static void bar(int workers, double speedup, char c, double cell)
+static void bar(int hands, double speedup, char c, double cell)
 {
     int full = isfinite(speedup) ? (int)(speedup / cell + 0.5) : 0;
-    int ideal = (int)(workers / cell + 0.5);
+    int ideal = (int)(hands / cell + 0.5);
 
-    printf("%7d  ", workers);
+    printf("  ");
     for (int i = 0; i < full || i < ideal; i++)
         putchar(i < full ? c : '.');
     number(0, "%.2f", speedup);
@@ -136,10 +160,12 @@ static void print_curve(const findings *r)
 
     printf("\nspeed-up (dots: ideal)\n");
     for (int i = 0; i < r->points; i++) {
-        bar(r->point[i].workers, r->point[i].speedup, '#', cell);
+        row_of(r, i);
+        bar(findings_hands(&r->point[i]), r->point[i].speedup, '#', cell);
         row_end(r, i);
     }
     for (int i = 0; i < r->guesses; i++) {
+        row_begin(r, 1, r->guess_workers[i]);
         bar(r->guess_workers[i], r->guess[i].speedup, '~', cell);
         printf("  a model, not measured: memory %.0f %%%s\n",
                100 * r->guess[i].memory / r->guess[i].seconds,

@@ -5,6 +5,7 @@
 #define LOCKSTEP_SCALING_H
 
 #include <lockstep/measure.h>
+#include <lockstep/transport.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,6 +18,12 @@ extern "C" {
  * negative status ends it and is returned. */
 typedef int ls_scaling_open_fn(void *user, ls_pool *pool, int fold,
                                ls_trainer **trainer, ls_batch **batch);
+
+/* The same where there are ranks: open it with this transport, which lives as
+ * long; NULL: with none. */
+typedef int ls_scaling_open_on_fn(void *user, ls_pool *pool, int fold,
+                                  const ls_transport *transport,
+                                  ls_trainer **trainer, ls_batch **batch);
 
 /* Give the batch its rows for a step, 0, 1, ..; the same for the same step. */
 typedef int ls_scaling_fill_fn(void *user, int64_t step, ls_batch *batch);
@@ -38,6 +45,13 @@ typedef struct ls_scaling_options {
     bool no_roofs;            /* half a second less for each count */
     void (*progress)(void *user, int run, int runs, int workers); /* or NULL */
     ls_precision precision;   /* whose products' roof is measured */
+    const ls_transport *transport; /* between ranks that all call
+                                 ls_scaling_run alike; NULL: there are none */
+    ls_scaling_open_on_fn *open_on; /* instead of open; ranks need it */
+    int ranks;                /* how many counts of ranks follow; 0: 1, 2, 4, ..
+                                 below the transport's, and these */
+    const int *rank;          /* counts of ranks in any order, of which the
+                                 first so many train; 1 is added */
 } ls_scaling_options;
 
 /* Returns options that are all 0; open must be set. */
@@ -51,7 +65,7 @@ static inline ls_scaling_options ls_scaling_defaults(void)
 }
 
 typedef struct ls_scaling_point {
-    int workers;
+    int workers;         /* of each rank */
     bool oversubscribed; /* more workers than usable cores */
     bool verified;       /* the state is the one that 1 worker makes */
     char state[65];      /* of ls_trainer_hash, after the last run */
@@ -65,11 +79,15 @@ typedef struct ls_scaling_point {
     double speedup;      /* in rows a second: median over the repeats of the
                             ratio to 1 worker's; NaN unless verified */
     double speedup_least, speedup_most; /* of the repeats */
-    double efficiency;   /* speedup / workers */
+    double efficiency;   /* speedup / workers of all ranks */
     double flops;        /* FLOP/s; 0: not known */
-    double reduce_rate, update_rate; /* bytes/s in these phases */
-    double flops_roof, copy_roof;    /* measured on so many workers; or 0:
+    double reduce_rate, update_rate; /* bytes/s in these phases; 0 for several
+                                        ranks, whose messages are in them */
+    double flops_roof, copy_roof;    /* measured on so many workers; or 0, as
+                                        for several ranks:
                                         ls_measure_products, _copy */
+    int ranks;           /* that train together; mean and max are those of the
+                            first one's workers */
 } ls_scaling_point;
 
 typedef struct ls_scaling ls_scaling;
@@ -78,13 +96,18 @@ typedef struct ls_scaling ls_scaling;
  * repeats times: three steps, then the timed ones.  Verified is what ends in
  * the same bytes as the first run on 1 worker; with weak, what after the three
  * steps has the bytes of 1 worker given the same rows.  Opens a mesh and a pool
- * for each run.  LS_EINVAL: no open, or counts that make no sense. */
+ * for each run.  Of several ranks each count of them takes all counts of
+ * workers, fold being the workers of all ranks; ranks of one machine share out
+ * its cores (ls_transport_cpus), and every rank gets the first one's findings.
+ * Where it fails on one rank, that one should end the others, which may wait for
+ * it (ls_transport.abort).  LS_EINVAL: no open, or counts that make no sense.
+ * LS_EIO. */
 LS_API int ls_scaling_run(ls_scaling **scaling,
                           const ls_scaling_options *options);
 LS_API void ls_scaling_free(ls_scaling *scaling);
 
-/* Point i = 0, 1, .., by rising workers, the first with 1; false past the
- * last. */
+/* Point i = 0, 1, .., by rising ranks and then workers, the first with 1;
+ * false past the last. */
 LS_API bool ls_scaling_get_sized(const ls_scaling *scaling, int i,
                                  ls_scaling_point *point, size_t size);
 static inline bool ls_scaling_get(const ls_scaling *scaling, int i,
@@ -114,7 +137,8 @@ LS_API const char *ls_scaling_advice(const ls_scaling *scaling);
 
 /* Amdahl's serial share s, by least squares of the relative errors of
  * t(W) = t(1) (s + (1 - s) / W), t being the seconds a row, over the verified
- * counts that are not oversubscribed.  LS_EINVAL: fewer than three. */
+ * counts of one rank that are not oversubscribed.  LS_EINVAL: fewer than
+ * three. */
 LS_API int ls_scaling_serial(const ls_scaling *scaling, double *share);
 
 /* A model, not a measurement, of a step on more workers, from the largest count

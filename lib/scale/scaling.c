@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "lockstep.h"
+#include "scale/scaling_ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,9 @@ typedef struct outcome {
 
 typedef struct measurement {
     ls_scaling_options o;
+    ls_mesh_options mesh; /* o.mesh, whole */
+    ls__party *party;     /* rising counts of ranks */
+    int parties;
     ls_scaling *s;
     int steps;       /* 0: the first run will say */
     sample *sample;  /* [steps] */
@@ -71,27 +75,20 @@ static void close_rig(rig *r)
     ls_mesh_close(r->mesh);
 }
 
-static int open_mesh(const ls_scaling_options *options, int workers,
-                     ls_mesh **mesh)
-{
-    ls_mesh_options o = ls_mesh_defaults();
-    int status = ls__sized_take("mesh", &o, sizeof o, options->mesh);
-
-    if (status < 0)
-        return status;
-    o.workers = workers;
-    o.details = true; /* the copy roof asks for the caches */
-    return ls_mesh_open(mesh, &o);
-}
-
-static int open_pool(const measurement *m, int workers, rig *r)
+/* Ranks that have to share cores go wherever one is free. */
+static int open_pool(const measurement *m, const ls__party *party, int workers,
+                     rig *r)
 {
     ls_pool_options pool = ls_pool_defaults();
-    int status = open_mesh(&m->o, workers, &r->mesh);
+    ls_mesh_options o = m->mesh;
+    int status;
 
-    if (status < 0)
+    o.workers = workers;
+    o.cpus = *party->cpus ? party->cpus : o.cpus;
+    o.details = true; /* the copy roof asks for the caches */
+    if ((status = ls_mesh_open(&r->mesh, &o)) < 0)
         return status;
-    pool.pin_caller = true;
+    pool.pin_caller = party->cores > 0;
     return ls_pool_open(&r->pool, r->mesh, m->o.pool ? m->o.pool : &pool);
 }
 
@@ -105,9 +102,15 @@ static double cache_bytes(const ls_mesh *mesh)
     return 0;
 }
 
-static int open_trainer(const measurement *m, int fold, rig *r)
+static int open_trainer(const measurement *m, const ls__party *party, int fold,
+                        rig *r)
 {
-    int status = m->o.open(m->o.user, r->pool, fold, &r->trainer, &r->batch);
+    int status = m->o.open_on
+                     ? m->o.open_on(m->o.user, r->pool, fold,
+                                    ls__party_link(party), &r->trainer,
+                                    &r->batch)
+                     : m->o.open(m->o.user, r->pool, fold, &r->trainer,
+                                 &r->batch);
 
     if (status < 0)
         return status;
@@ -267,13 +270,15 @@ static void note_trainer(measurement *m, const ls_trainer *t)
         m->s->info.work.row_flops = m->o.row_flops;
 }
 
+/* Not of several ranks: on one machine each would want the memory. */
 static int measure_roofs(const measurement *m, const rig *r,
                          ls_scaling_point *p)
 {
     int status;
 
+    if (p->ranks > 1)
+        return 0;
     m->s->cache = cache_bytes(r->mesh);
-    p->oversubscribed = p->workers > ls_mesh_usable_cores(r->mesh);
     if (m->o.no_roofs)
         return 0;
     status = ls_measure_products(r->pool, p->workers, m->o.precision,
@@ -282,23 +287,34 @@ static int measure_roofs(const measurement *m, const rig *r,
                       : ls_measure_copy(r->pool, p->workers, &p->copy_roof);
 }
 
+static const ls__party *party_of(const measurement *m,
+                                 const ls_scaling_point *p)
+{
+    const ls__party *party = m->party;
+
+    while (party->ranks != p->ranks)
+        party++;
+    return party;
+}
+
 /* The first run of a count also looks at what does not change. */
 static int run_once(measurement *m, ls_scaling_point *p, bool first,
                     outcome *out)
 {
-    int fold = m->s->weak ? p->workers : 1;
+    const ls__party *party = party_of(m, p);
+    int fold = m->s->weak ? ls__scaling_hands(p) : 1;
     rig r = {0};
-    int status = open_pool(m, p->workers, &r);
+    int status = open_pool(m, party, p->workers, &r);
 
     if (status == 0 && first)
         status = measure_roofs(m, &r, p);
     if (status == 0)
-        status = open_trainer(m, fold, &r);
+        status = open_trainer(m, party, fold, &r);
     if (status == 0)
         status = warm_up(m, &r, out);
     if (status == 0)
         status = time_steps(m, &r, out);
-    if (status == 0 && first)
+    if (status == 0 && first && p->ranks == 1)
         note_trainer(m, r.trainer);
     close_rig(&r);
     return status;
@@ -310,10 +326,10 @@ static int run_once(measurement *m, ls_scaling_point *p, bool first,
 static int reference(measurement *m, int fold, outcome *out)
 {
     rig r = {0};
-    int status = open_pool(m, 1, &r);
+    int status = open_pool(m, m->party, 1, &r);
 
     if (status == 0)
-        status = open_trainer(m, fold, &r);
+        status = open_trainer(m, m->party, fold, &r);
     if (status == 0)
         status = warm_up(m, &r, out);
     close_rig(&r);
@@ -331,8 +347,8 @@ static int verify(measurement *m, int i)
     outcome want = *of(m, m->s->weak ? i : 0, 0);
     int status = 0;
 
-    if (m->s->weak && p->workers > 1 &&
-        (status = reference(m, p->workers, &want)) < 0)
+    if (m->s->weak && i > 0 &&
+        (status = reference(m, ls__scaling_hands(p), &want)) < 0)
         return status;
     p->verified = true;
     for (int k = 0; k < m->s->info.repeats; k++)
@@ -343,18 +359,42 @@ static int verify(measurement *m, int i)
     return 0;
 }
 
+static bool is_first(const measurement *m)
+{
+    return !m->o.transport || m->o.transport->rank == 0;
+}
+
+/* Ranks that have no part in it wait; the first one's steps are everybody's.
+ * One that fails in a run of several leaves, for it cannot know where the
+ * others wait for it. */
+static int run_and_meet(measurement *m, int i, int repeat)
+{
+    ls_scaling_point *p = &m->s->point[i];
+    const ls__party *party = party_of(m, p);
+    int status = 0, steps;
+
+    if (ls__party_has(party, m->o.transport))
+        status = run_once(m, p, repeat == 0, of(m, i, repeat));
+    if (status < 0 && ls__party_link(party))
+        return status;
+    steps = m->steps ? m->steps : INT32_MAX;
+    status = ls__parties_meet(m->o.transport, status, &steps);
+    m->steps = steps;
+    return status;
+}
+
 static int run_all(measurement *m)
 {
     int runs = m->s->points * m->s->info.repeats, status = 0;
 
     for (int n = 0; n < runs && status == 0; n++) {
-        int i = n % m->s->points, repeat = n / m->s->points;
+        int i = n % m->s->points;
 
-        if (m->o.progress)
+        if (m->o.progress && is_first(m))
             m->o.progress(m->o.user, n, runs, m->s->point[i].workers);
-        status = run_once(m, &m->s->point[i], repeat == 0, of(m, i, repeat));
+        status = run_and_meet(m, i, n / m->s->points);
     }
-    for (int i = 0; i < m->s->points && status == 0; i++)
+    for (int i = 0; i < m->s->points && status == 0 && is_first(m); i++)
         status = verify(m, i);
     return status;
 }
@@ -398,7 +438,7 @@ static void fill_speedup(const measurement *m, int i, double *room)
     p->speedup_most = room[m->s->info.repeats - 1];
     if (!p->verified)
         p->speedup = p->speedup_least = p->speedup_most = none;
-    p->efficiency = p->speedup / p->workers;
+    p->efficiency = p->speedup / ls__scaling_hands(p);
 }
 
 static double rate(double amount, double seconds)
@@ -425,8 +465,10 @@ static void fill_point(const measurement *m, int i, double *room)
     p->mean = typical->mean;
     p->max = typical->max;
     p->flops = rate(m->s->info.work.row_flops * (double)p->rows, p->seconds);
-    p->reduce_rate = rate(m->s->info.work.reduce_bytes, p->max.reduce);
-    p->update_rate = rate(m->s->info.work.update_bytes, p->max.update);
+    if (p->ranks == 1) { /* else these phases hold the messages too */
+        p->reduce_rate = rate(m->s->info.work.reduce_bytes, p->max.reduce);
+        p->update_rate = rate(m->s->info.work.update_bytes, p->max.update);
+    }
     fill_speedup(m, i, room);
 }
 
@@ -446,56 +488,68 @@ static int fill_all(const measurement *m)
 
 /* ------ Counts ------ */
 
-static int usable_cores(const ls_scaling_options *options, int *cores)
-{
-    ls_mesh *mesh;
-    int status = open_mesh(options, 1, &mesh);
-
-    if (status == 0) {
-        *cores = ls_mesh_usable_cores(mesh);
-        ls_mesh_close(mesh);
-    }
-    return status;
-}
-
-/* Into rising order, once each. */
-static void insert(ls_scaling *s, int workers)
+/* Into rising order of ranks and then of workers, once each. */
+static void insert(ls_scaling *s, const ls__party *party, int workers)
 {
     int i = s->points;
 
     for (int k = 0; k < s->points; k++)
-        if (s->point[k].workers == workers)
+        if (s->point[k].ranks == party->ranks && s->point[k].workers == workers)
             return;
-    for (; i > 0 && s->point[i - 1].workers > workers; i--)
+    for (; i > 0 && s->point[i - 1].ranks == party->ranks &&
+           s->point[i - 1].workers > workers; i--)
         s->point[i] = s->point[i - 1];
-    s->point[i] = (ls_scaling_point){.workers = workers};
+    s->point[i] = (ls_scaling_point){.workers = workers, .ranks = party->ranks,
+        .oversubscribed = workers > party->cores};
     s->points++;
 }
 
-static int make_points(ls_scaling *s, const ls_scaling_options *o)
+/* Of several ranks none has use for more workers than it has devices. */
+static int most_workers(const measurement *m, const ls__party *party)
 {
-    enum { DOUBLINGS = 32 };
-    int cores = 1, status = 0;
+    int devices = m->mesh.devices, cores = party->cores > 1 ? party->cores : 1;
+    int most = (devices + party->ranks - 1) / party->ranks;
 
-    if (o->counts == 0 && (status = usable_cores(o, &cores)) < 0)
+    return party->ranks > 1 && most > 0 && most < cores ? most : cores;
+}
+
+static void add_points(measurement *m, const ls__party *party)
+{
+    int most = most_workers(m, party);
+
+    insert(m->s, party, 1);
+    for (int i = 0; i < m->o.counts; i++)
+        insert(m->s, party, m->o.count[i]);
+    if (m->o.counts)
+        return;
+    for (int w = 2; w < most; w *= 2)
+        insert(m->s, party, w);
+    insert(m->s, party, most);
+}
+
+static int make_points(measurement *m)
+{
+    enum { DOUBLINGS = 33 };
+    int status = ls__parties_make(&m->party, &m->parties, &m->o);
+
+    if (status < 0)
         return status;
-    s->point = ls__new((size_t)(o->counts + DOUBLINGS), sizeof *s->point,
-                       "worker counts");
-    if (!s->point)
+    m->s->point = ls__new((size_t)m->parties *
+                              (size_t)(m->o.counts + DOUBLINGS),
+                          sizeof *m->s->point, "counts");
+    if (!m->s->point)
         return LS_ENOMEM;
-    insert(s, 1);
-    for (int i = 0; i < o->counts; i++)
-        insert(s, o->count[i]);
-    for (int w = 2; w < cores; w *= 2)
-        insert(s, w);
-    insert(s, cores);
+    for (int i = 0; i < m->parties; i++)
+        add_points(m, &m->party[i]);
     return 0;
 }
 
 static int check_options(const ls_scaling_options *o)
 {
-    if (!o->open)
-        return ls__fail(LS_EINVAL, "scaling: no function opens a trainer");
+    if (!o->open_on && (!o->open || o->transport))
+        return ls__fail(LS_EINVAL, "scaling: no function opens a trainer%s",
+                        o->transport ? " of one of several ranks (open_on)"
+                                     : "");
     if (o->counts < 0 || o->counts > 65536 || (o->counts && !o->count) ||
         o->repeats < 0 || o->repeats > REPEATS_MOST || o->steps < 0 ||
         o->steps > 1000000)
@@ -519,7 +573,8 @@ static int make(measurement *m)
         return LS_ENOMEM;
     s->weak = m->o.weak;
     s->info.repeats = m->o.repeats ? m->o.repeats : REPEATS;
-    if ((status = make_points(s, &m->o)) < 0)
+    m->o.mesh = &m->mesh;
+    if ((status = make_points(m)) < 0)
         return status;
     runs = (size_t)s->points * (size_t)s->info.repeats;
     m->steps = m->o.steps;
@@ -528,18 +583,46 @@ static int make(measurement *m)
     return m->of && s->seconds ? 0 : LS_ENOMEM;
 }
 
+/* What the first rank found, to all of them. */
+static int share(const measurement *m, int status)
+{
+    ls_scaling *s = m->s;
+    size_t points = (size_t)s->points;
+    size_t runs = points * (size_t)s->info.repeats;
+    const struct {
+        void *data;
+        size_t bytes;
+    } all[] = {{&s->info, sizeof s->info}, {&s->cache, sizeof s->cache},
+               {&s->cut, sizeof s->cut}, {s->point, points * sizeof *s->point},
+               {s->seconds, runs * sizeof *s->seconds},
+               {s->advice, sizeof s->advice}};
+    int none = 0;
+
+    status = ls__parties_meet(m->o.transport, status, &none);
+    for (size_t i = 0; i < sizeof all / sizeof *all && status == 0; i++)
+        status = ls__parties_tell(m->o.transport, all[i].data, all[i].bytes);
+    return status;
+}
+
+static int conclude(const measurement *m)
+{
+    return share(m, is_first(m) ? fill_all(m) : 0);
+}
+
 int ls_scaling_run(ls_scaling **scaling, const ls_scaling_options *options)
 {
     LS__NEED(scaling);
     LS__NEED(options);
 
-    measurement m = {.o = defaults};
+    measurement m = {.o = defaults, .mesh = ls_mesh_defaults()};
     int status = ls__sized_take("scaling", &m.o, sizeof m.o, options);
 
-    if (status < 0 || (status = check_options(&m.o)) < 0)
+    if (status < 0 || (status = check_options(&m.o)) < 0 ||
+        (status = ls__sized_take("mesh", &m.mesh, sizeof m.mesh, m.o.mesh)) < 0)
         return status;
     if ((status = make(&m)) == 0 && (status = run_all(&m)) == 0)
-        status = fill_all(&m);
+        status = conclude(&m);
+    free(m.party);
     free(m.sample);
     free(m.of);
     if (status < 0)

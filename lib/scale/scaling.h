@@ -18,8 +18,14 @@ struct ls_scaling {
     char advice[LS__ADVICE];
 };
 
-/* The largest count whose numbers tell something: verified, and with a core
- * for each worker. */
+/* Workers of all ranks. */
+static inline int ls__scaling_hands(const ls_scaling_point *p)
+{
+    return p->ranks > 1 ? p->ranks * p->workers : p->workers;
+}
+
+/* The largest count of one rank whose numbers tell something: verified, and
+ * with a core for each worker. */
 const ls_scaling_point *ls__scaling_best(const ls_scaling *s);
 
 /* Write s->advice. */

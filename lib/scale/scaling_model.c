@@ -11,9 +11,14 @@
 
 #include <stdio.h>
 
-static bool counts(const ls_scaling_point *p)
+static bool tells(const ls_scaling_point *p)
 {
     return p->verified && !p->oversubscribed && p->seconds > 0;
+}
+
+static bool counts(const ls_scaling_point *p)
+{
+    return tells(p) && p->ranks <= 1;
 }
 
 const ls_scaling_point *ls__scaling_best(const ls_scaling *s)
@@ -22,6 +27,17 @@ const ls_scaling_point *ls__scaling_best(const ls_scaling *s)
 
     for (int i = 0; i < s->points; i++)
         if (counts(&s->point[i]))
+            best = &s->point[i];
+    return best;
+}
+
+/* The last one, of any number of ranks. */
+static const ls_scaling_point *largest_point(const ls_scaling *s)
+{
+    const ls_scaling_point *best = &s->point[0];
+
+    for (int i = 0; i < s->points; i++)
+        if (tells(&s->point[i]))
             best = &s->point[i];
     return best;
 }
@@ -137,22 +153,50 @@ typedef struct loss {
     double gradients; /* what a perfect division of 1 worker's would take */
 } loss;
 
+static bool has_ranks(const loss *l)
+{
+    return l->p->ranks > 1;
+}
+
+static double update_part(const loss *l)
+{
+    return l->p->max.update - l->one->max.update / ls__scaling_hands(l->p);
+}
+
+static double reduce_part(const loss *l)
+{
+    return l->p->max.reduce - l->one->max.reduce / ls__scaling_hands(l->p);
+}
+
 static double update_loss(const loss *l)
 {
-    return l->p->max.update - l->one->max.update / l->p->workers;
+    return has_ranks(l) ? 0 : update_part(l);
 }
 
 static double reduce_loss(const loss *l)
 {
-    return l->p->max.reduce - l->one->max.reduce / l->p->workers;
+    return has_ranks(l) ? 0 : reduce_part(l);
+}
+
+/* Between ranks these phases are messages and the waiting for them. */
+static double exchange_loss(const loss *l)
+{
+    return has_ranks(l) ? update_part(l) + reduce_part(l) : 0;
+}
+
+/* Of the busiest worker of the busiest rank, as a share of all. */
+static double most_devices(const loss *l)
+{
+    int devices = l->s->info.devices, ranks = has_ranks(l) ? l->p->ranks : 1;
+    int most = (devices + ranks - 1) / ranks;
+
+    return busiest(most, l->p->workers) * most / devices;
 }
 
 /* Devices that do not divide by the workers. */
 static double deal_loss(const loss *l)
 {
-    int devices = l->s->info.devices;
-
-    return l->gradients * (busiest(devices, l->p->workers) * l->p->workers - 1);
+    return l->gradients * (most_devices(l) * ls__scaling_hands(l->p) - 1);
 }
 
 /* All workers slower than one alone. */
@@ -212,9 +256,16 @@ static int say_reduce(const loss *l, char *out, size_t room)
                     l->s->info.devices);
 }
 
+static int say_exchange(const loss *l, char *out, size_t room)
+{
+    return snprintf(out, room, "what %d ranks send each other and wait for "
+                    "takes %.0f %%: a larger batch, or --accumulate, sends "
+                    "less often", l->p->ranks, percent(exchange_loss(l), l));
+}
+
 static int say_deal(const loss *l, char *out, size_t room)
 {
-    int devices = l->s->info.devices, workers = l->p->workers;
+    int devices = l->s->info.devices, workers = ls__scaling_hands(l->p);
 
     if (devices < workers)
         return snprintf(out, room, "%d of %d workers have no device: use "
@@ -257,6 +308,7 @@ static const struct term {
     {update_loss, say_update}, {reduce_loss, say_reduce},
     {deal_loss, say_deal},     {slow_loss, say_slow},
     {uneven_loss, say_uneven}, {wait_loss, say_wait},
+    {exchange_loss, say_exchange},
 };
 
 static const struct term *largest(const loss *l)
@@ -272,19 +324,22 @@ static const struct term *largest(const loss *l)
 void ls__scaling_advise(ls_scaling *s)
 {
     enum { GOOD = 95 }; /* per cent */
-    const ls_scaling_point *p = ls__scaling_best(s), *one = &s->point[0];
+    const ls_scaling_point *p = largest_point(s), *one = &s->point[0];
     loss l = {.s = s, .p = p, .one = one};
-    int at = 0;
+    int at = 0, hands = ls__scaling_hands(p);
+    char ranks[32] = "";
 
-    if (p->workers == 1) {
+    if (hands == 1) {
         snprintf(s->advice, sizeof s->advice, "no count above 1 worker is "
                  "verified and has a core for each: nothing to compare");
         return;
     }
-    l.gradients = one->max.gradients / p->workers * fold(s, p->workers);
+    l.gradients = one->max.gradients / hands * fold(s, hands);
+    if (p->ranks > 1)
+        snprintf(ranks, sizeof ranks, " on %d ranks", p->ranks);
     if (100 * p->efficiency >= GOOD)
-        at = snprintf(s->advice, sizeof s->advice, "%d workers are %.0f %% "
-                      "efficient; most of what is left: ", p->workers,
+        at = snprintf(s->advice, sizeof s->advice, "%d workers%s are %.0f %% "
+                      "efficient; most of what is left: ", hands, ranks,
                       100 * p->efficiency);
     largest(&l)->say(&l, s->advice + at, sizeof s->advice - (size_t)at);
 }
