@@ -515,8 +515,8 @@ LS_API int ls_trainer_save(const ls_trainer *trainer, const char *path);
 
 /* Load parameters from a safetensors file, ours or another program's; F16, BF16
  * and F64 become F32.  Step and optimizer state stay.  names is a pattern as of
- * fnmatch(3), * matching dots too (and with glibc "!(head.*)" all others), NULL
- * or "*" for all: each parameter it matches must be in the file with its shape,
+ * fnmatch(3), * matching dots too, and "!head.*" for all others; NULL or "*"
+ * for all: each parameter it matches must be in the file with its shape,
  * and each tensor it matches must be a parameter; other tensors are left alone.
  * All is checked before the first value changes.  LS_ENOTFOUND names what is
  * missing or unknown, and the nearest there is; LS_ESHAPE both shapes;
@@ -767,6 +767,7 @@ LS_API int ls_data_parallel_step(int64_t seed, const float *x, const float *y,
 #include <lockstep/files.h>
 #include <lockstep/gradients.h>
 #include <lockstep/initial.h>
+#include <lockstep/lora.h>
 #include <lockstep/machine.h>
 #include <lockstep/measure.h>
 #include <lockstep/model.h>

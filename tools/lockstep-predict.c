@@ -15,7 +15,7 @@
 const char opt_program_name[] = "lockstep-predict";
 
 typedef struct settings {
-    const char *output, *onnx, *prompt;
+    const char *output, *onnx, *lora, *prompt;
     int64_t generate, top_k, seed; /* 0: no text; all bytes */
     double temperature;
 } settings;
@@ -27,6 +27,8 @@ static const opt options[] = {
              "where the lines go; -o F.csv too (standard output)")},
     {OPT_ROW("onnx", "F.onnx", OPT_TEXT, AT(onnx), NULL, "",
              "write the model for ONNX; INPUT may be left out then")},
+    {OPT_ROW("lora", "F.safetensors", OPT_TEXT, AT(lora), NULL, "",
+             "put these adapters on the model")},
     {OPT_ROW("generate", "N", OPT_COUNT, AT(generate), NULL, "",
              "write N bytes of text; there is no INPUT then")},
     {OPT_ROW("prompt", "TEXT", OPT_TEXT, AT(prompt), NULL, "",
@@ -124,6 +126,14 @@ static int check_paths(const run *r)
     return opt_check_together(&r->line, &r->set);
 }
 
+static int open_predictor(run *r, const char *path)
+{
+    if (r->set.lora)
+        return opt_check(ls_predictor_load_lora(&r->predictor, path,
+                                                r->set.lora));
+    return opt_check(ls_predictor_load(&r->predictor, path));
+}
+
 static int open_model(run *r)
 {
     const char *path = r->line.path[0];
@@ -133,7 +143,7 @@ static int open_model(run *r)
     if ((status = check_paths(r)) != OPT_GO)
         return status;
     if ((status = opt_check(ls_graph_load(&r->graph, path))) != OPT_GO ||
-        (status = opt_check(ls_predictor_load(&r->predictor, path))) != OPT_GO)
+        (status = open_predictor(r, path)) != OPT_GO)
         return status;
     ls_predictor_input(r->predictor, 0, &r->in);
     ls_predictor_output(r->predictor, 0, &r->out);

@@ -2,6 +2,7 @@
  *
  * The run is a list of stages; each goes on, or has said what is wrong and
  * gives the exit status.  Results go to stdout, talk to stderr. */
+#include "adapt.h"
 #include "curve.h"
 #include "evaluate.h"
 #include "explain.h"
@@ -118,17 +119,20 @@ static int open_keeper(session *s)
 static int init(session *s)
 {
     const settings *set = &s->run.set;
+    const char *names = adapt_init_names(set);
+    int status;
 
     if (!set->init || s->keeper.went_on)
         return OPT_GO;
-    if (set->init_layout == INIT_TORCH)
-        return opt_check(ls_trainer_load_torch(s->run.trainer, set->init,
-                                               set->init_only,
-                                               set->init_names));
-    if (set->init_names)
+    if (set->init_names && set->init_layout != INIT_TORCH)
         return opt_fail(OPT_WRONG, "--init-names is for --init-layout torch");
-    return opt_check(ls_trainer_load(s->run.trainer, set->init,
-                                     set->init_only));
+    if (set->init_layout == INIT_TORCH)
+        status = ls_trainer_load_torch(s->run.trainer, set->init, names,
+                                       set->init_names);
+    else
+        status = ls_trainer_load(s->run.trainer, set->init, names);
+    status = opt_check(status);
+    return status == OPT_GO ? adapt_load(s->run.trainer, set) : status;
 }
 
 static int open_metrics(session *s)
@@ -171,6 +175,8 @@ static int write_model(session *s)
 
     if (!s->run.set.save)
         return OPT_GO;
+    if (adapt_saves(&s->run.set))
+        return adapt_save(s->run.trainer, &s->run.set);
     if (!c->columns)
         return opt_check(ls_trainer_save_model(s->run.trainer,
                                                s->run.set.save));

@@ -40,6 +40,10 @@ static const opt_word units[] = {{"gelu", 0}, {"swiglu", 1}, {NULL, 0}};
 static const opt_word layouts[] = {
     {"flax", INIT_FLAX}, {"torch", INIT_TORCH}, {NULL, 0}};
 
+static const opt_word adapters[] = {
+    {"adapters", ADAPT_ALONE}, {"model", ADAPT_MODEL},
+    {"merged", ADAPT_MERGED}, {NULL, 0}};
+
 static const opt_word levels[] = {{"1", 1}, {"2", 2}, {NULL, 0}};
 
 static const opt_word backends[] = {
@@ -310,6 +314,21 @@ static const opt third[] = {
     { OPT_ROW("init-names", "OURS=THEIRS,..", OPT_TEXT, AT(init_names), ALL, "",
               "layers that torch calls otherwise: layers.0=0"), TRAIN,
       MAY_DIFFER, .needs = "init-layout" },
+    { OPT_ROW("lora", "RANK", OPT_COUNT, AT(lora), ALL, "",
+              "train adapters of this rank alone, on what --init gives"),
+      TRAIN, .needs = "init" },
+    { OPT_ROW("lora-alpha", "A", OPT_REAL, AT(lora_alpha), ALL, "16",
+              "what they put out is multiplied by A / RANK"), TRAIN,
+      .needs = "lora" },
+    { OPT_ROW("lora-on", "PATTERN,..", OPT_TEXT, AT(lora_on), ALL, "*",
+              "on the dense layers with weights called so"), TRAIN,
+      .needs = "lora" },
+    { OPT_ROW("lora-init", "FILE.safetensors", OPT_TEXT, AT(lora_init), ALL, "",
+              "begin with these adapters"), TRAIN, MAY_DIFFER,
+      .needs = "lora" },
+    { OPT_ROW("lora-save", NULL, OPT_CHOICE, AT(lora_save), ALL, "adapters",
+              "what --save writes: them alone, with the model, or in it"),
+      .words = adapters, TRAIN, MAY_DIFFER, .needs = "lora" },
     { OPT_ROW("trace", "FILE.json", OPT_TEXT, AT(trace), ALL, "",
               "write who did what when, for ui.perfetto.dev"), TRAIN,
       MAY_DIFFER },

@@ -79,6 +79,11 @@ typedef struct settings {
     const char *metrics, *init, *init_only, *save, *backend;
     int64_t init_layout; /* INIT_.. */
     const char *init_names;
+    int64_t lora; /* rank of adapters; 0: none */
+    double lora_alpha;
+    const char *lora_on; /* patterns of names, by commas */
+    const char *lora_init;
+    int64_t lora_save; /* ADAPT_.. */
     const char *trace;
     int64_t trace_level;  /* 1: phases, 2: operators too */
     double stall_seconds; /* 0: nobody watches */
@@ -101,6 +106,7 @@ typedef struct settings {
 enum { UNEVEN_DROP, UNEVEN_PAD };
 enum { MODEL_LSTM, MODEL_GRU };
 enum { INIT_FLAX, INIT_TORCH };
+enum { ADAPT_ALONE, ADAPT_MODEL, ADAPT_MERGED };
 enum {
     PRECISION_F32,
     PRECISION_BF16,

@@ -124,10 +124,12 @@ static const model lm = {
     .build = lm_build,
 };
 
+#define ADAPTED {"lora-on", "*.query.kernel,*.value.kernel"}
+
 static const opt_start own_lm[] = {
     {"seed", "42"}, {"data-seed", "1234"}, {"rows", "8192"}, {"batch", "32"},
     {"steps", "50"}, {"epochs", ""}, {"optimizer", "adamw"}, {"lr", "0.0003"},
-    {"log-every", "10"}, {NULL, NULL},
+    {"log-every", "10"}, ADAPTED, {NULL, NULL},
 };
 
 const opt_model model_lm = {
@@ -168,7 +170,7 @@ static const model gpt = {
 static const opt_start own_gpt[] = {
     {"seed", "42"}, {"data-seed", "1234"}, {"vocab", "256"}, {"batch", "32"},
     {"steps", "1000"}, {"optimizer", "adamw"}, {"lr", "0.0003"},
-    {"log-every", "10"}, {NULL, NULL},
+    {"log-every", "10"}, ADAPTED, {NULL, NULL},
 };
 
 const opt_model model_gpt = {

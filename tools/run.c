@@ -1,6 +1,7 @@
 /* The stages both tools share.  Each goes on, or has said what is wrong and
  * gives the exit status. */
 #include "run.h"
+#include "adapt.h"
 #include "rate.h"
 
 #include <stdio.h>
@@ -357,6 +358,8 @@ static int open_trainer(run *r, const ls_trainer_options *o)
         status = choose_initialiser(r);
     }
     if (status == 0)
+        status = adapt_add(r->graph, &r->set);
+    if (status == 0)
         status = ls_trainer_open(&r->trainer, r->pool, r->graph, o);
     if (status == 0)
         status = ls_state_place(r->trainer, LS_STATE_ALL, r->set.state);
@@ -379,6 +382,8 @@ static int read_groups(const settings *s, groups *g)
 
     if (s->no_decay)
         g->group[g->count++] = ls_group_no_decay();
+    if (s->lora)
+        g->group[g->count++] = ls_lora_rest();
     if (!s->freeze)
         return OPT_GO;
     if (!(g->text = strdup(s->freeze)))
@@ -389,7 +394,7 @@ static int read_groups(const settings *s, groups *g)
                             s->freeze);
         if (g->count == MOST_GROUPS)
             return opt_fail(OPT_WRONG, "--freeze: more than %d patterns",
-                            MOST_GROUPS - s->no_decay);
+                            MOST_GROUPS - s->no_decay - (s->lora > 0));
         g->group[g->count++] = ls_group_frozen(name);
     }
     return OPT_GO;

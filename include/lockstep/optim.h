@@ -102,7 +102,8 @@ LS_API int ls_optimizer_set(ls_optimizer *optimizer, const char *option,
  * the product of their factors, and is frozen if one of them is, so that the
  * order of groups does not matter. */
 typedef struct ls_group {
-    const char *names; /* as of fnmatch(3), * matching dots too: "head.*" */
+    const char *names; /* as of fnmatch(3), * matching dots too: "head.*"; and
+                          "!head.*" for all others */
     bool vectors;      /* of these only those of fewer than two axes: biases,
                           and scales of norms */
     bool frozen;       /* never updated, and no part of the gradient's norm.

@@ -40,6 +40,12 @@ LS_API int ls_predictor_open(ls_predictor **predictor,
  * ls_graph_load (lockstep/model.h) and ls_trainer_load do. */
 LS_API int ls_predictor_load(ls_predictor **predictor, const char *path);
 
+/* Open a predictor on a model file with the adapters of another file
+ * (lockstep/lora.h), not merged, so to the bytes of the trainer that saved them.
+ * Fails as ls_predictor_load, ls_lora_add_saved and ls_lora_load do. */
+LS_API int ls_predictor_load_lora(ls_predictor **predictor, const char *path,
+                                  const char *adapters);
+
 /* Take the weights of a trainer as they are now, all at once: a call that is
  * running goes on with those it began with, and calls that begin later see the
  * new ones.  No call ever waits or sees a mixture.  The trainer is that of

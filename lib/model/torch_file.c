@@ -13,11 +13,11 @@
  * image. */
 #include "model/torch_file.h"
 #include "base/error.h"
+#include "base/pattern.h"
 #include "file/convert.h"
 #include "file/safetensors.h"
 #include "graph/op.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,7 +257,7 @@ static int match(load *l, int i)
     char wanted[NAME];
     int at, status;
 
-    if (l->names && fnmatch(l->names, s->name, 0))
+    if (l->names && !ls__matches(l->names, s->name))
         return 0;
     if ((at = find_theirs(l, s->name, wanted)) < 0)
         return missing(l, s->name, wanted);

@@ -1,21 +1,14 @@
 /* Parameters to a safetensors file and from one.  Loading checks everything -
  * the file, its names, shapes and element types - before the first value of
  * the model changes. */
-#define _GNU_SOURCE /* FNM_EXTMATCH */
 #include "model/weights_file.h"
 #include "base/error.h"
+#include "base/pattern.h"
 #include "file/convert.h"
 #include "file/safetensors.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef FNM_EXTMATCH
-enum { PATTERN = FNM_EXTMATCH };
-#else
-enum { PATTERN = 0 };
-#endif
 
 /* ------ Saving ------ */
 
@@ -74,7 +67,7 @@ typedef struct load {
 
 static bool wanted(const load *l, const char *name)
 {
-    return !l->names || !fnmatch(l->names, name, PATTERN);
+    return !l->names || ls__matches(l->names, name);
 }
 
 static const ls_entry *find(const load *l, const char *name)

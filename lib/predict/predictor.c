@@ -2,6 +2,7 @@
 #include "predict/predictor.h"
 #include "base/error.h"
 #include "exchange/onnx.h"
+#include "model/lora_file.h"
 #include "model/model_file.h"
 #include "pool/pool.h"
 #include "train/trainer.h"
@@ -85,6 +86,21 @@ int ls_predictor_load(ls_predictor **predictor, const char *path)
     if (!(p = new_predictor()))
         return LS_ENOMEM;
     return hand_out(predictor, p, ls__model_load(&p->model, path));
+}
+
+int ls_predictor_load_lora(ls_predictor **predictor, const char *path,
+                           const char *adapters)
+{
+    LS__NEED(predictor);
+    LS__NEED(path);
+    LS__NEED(adapters);
+
+    ls_predictor *p;
+
+    if (!(p = new_predictor()))
+        return LS_ENOMEM;
+    return hand_out(predictor, p,
+                    ls__lora_model_load(&p->model, path, adapters));
 }
 
 /* ------ from a trainer ------ */

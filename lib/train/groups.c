@@ -1,9 +1,9 @@
 /* Who is in which group, and what follows for the update. */
 #include "train/groups.h"
 #include "base/error.h"
+#include "base/pattern.h"
 #include "graph/graph.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 /* ------ options ------ */
@@ -65,7 +65,7 @@ ls_group ls_group_no_decay(void)
 
 static bool is_in(const ls_group *g, const char *name, int rank)
 {
-    return fnmatch(g->names, name, 0) == 0 && (!g->vectors || rank < 2);
+    return ls__matches(g->names, name) && (!g->vectors || rank < 2);
 }
 
 static bool is_frozen(const ls_trainer_options *o, const char *name, int rank)

@@ -1,0 +1,12 @@
+/* Patterns of names. */
+#ifndef LS_BASE_PATTERN_H
+#define LS_BASE_PATTERN_H
+
+#include <stdbool.h>
+
+/* Does a pattern of fnmatch(3), * matching dots too, match a name?  Behind a
+ * "!" it matches what the rest does not, "!head.*"; with glibc "!(head.*)" is
+ * the same. */
+bool ls__matches(const char *pattern, const char *name);
+
+#endif
