@@ -69,6 +69,7 @@
  *     lockstep/machine.h     cores, caches, places of workers
  *     lockstep/measure.h     costs, times, backends, instruction levels
  *     lockstep/scaling.h     the same training on 1, 2, 4, .. workers
+ *     lockstep/sparse.h      rows that are lists of what is not zero
  *     lockstep/table.h       rows of tables (CSV)
  *     lockstep/trace.h       who did what, and when
  *     lockstep/transport.h   ranks that train together
@@ -776,6 +777,7 @@ LS_API int ls_data_parallel_step(int64_t seed, const float *x, const float *y,
 #include <lockstep/placement.h>
 #include <lockstep/predictor.h>
 #include <lockstep/scaling.h>
+#include <lockstep/sparse.h>
 #include <lockstep/table.h>
 #include <lockstep/trace.h>
 #include <lockstep/transport.h>

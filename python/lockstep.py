@@ -34,9 +34,9 @@ import numpy as np
 
 __all__ = [
     "Boundary", "EarlyStop", "Gradients", "Group", "Plateau",
-    "group", "frozen", "no_decay", "cross_attention",
+    "group", "frozen", "no_decay", "cross_attention", "sparse_dense",
     "Error", "Graph", "Node", "Schedule", "Trainer", "Predictor", "Result", "array",
-    "dense", "dense_no_bias", "embed", "position", "layer_norm",
+    "dense", "dense_no_bias", "embed", "embed_bag", "position", "layer_norm",
     "rms_norm", "rotary", "grouped_attention", "swiglu",
     "self_attention", "lstm", "gru", "flatten", "gelu", "relu", "tanh", "sigmoid", "silu",
     "softmax", "log_softmax", "add", "sub", "mul", "div", "matmul", "dropout",
@@ -429,6 +429,7 @@ def _builder(name, *takes):
 dense = _builder("dense", Node, _N, _TEXT)
 dense_no_bias = _builder("dense_no_bias", Node, _N, _TEXT)
 embed = _builder("embed", Node, _N, _N, _TEXT)
+embed_bag = _builder("embed_bag", Node, C.c_int, _N, _N, _TEXT)
 position = _builder("position", Node, _TEXT)
 layer_norm = _builder("layer_norm", Node, _TEXT)
 self_attention = _builder("self_attention", Node, C.c_int, C.c_bool, _TEXT)
@@ -469,6 +470,18 @@ def cross_attention(x, memory, mask, heads, name):
     """ls_cross_attention, of two nodes; mask is a node or None."""
     return Node(x.graph, _cross_attention(x.of, memory.of, mask and mask.of,
                                           heads, name.encode()))
+
+
+_sparse_dense = _function("ls_sparse_dense", _P, _P, _P, _N, _N, _TEXT)
+_sparse_dense_no_bias = _function("ls_sparse_dense_no_bias", _P, _P, _P, _N,
+                                  _N, _TEXT)
+
+
+def sparse_dense(indices, values, inputs, n, name, bias=True):
+    """ls_sparse_dense, or without a bias; values is a node or None."""
+    make = _sparse_dense if bias else _sparse_dense_no_bias
+    return Node(indices.graph, make(indices.of, values and values.of, inputs,
+                                    n, name.encode()))
 
 
 class Graph:

@@ -112,6 +112,25 @@ static void build_embed(problem *p, const sample *s, int kind)
         ls_embed(x, count < 1009 ? count : 1009, s->dim[s->rank - 1], "e");
 }
 
+/* The sample is the shape of the lists; kinds: with a bias, a mean. */
+static void build_bag(problem *p, const sample *s, int kind)
+{
+    static const int64_t widths[] = {2, 3, 16, 17, 40, 5, 130};
+    ls_node *x = input(p, "x", LS_I32, s->rank, s->dim), *v;
+    int64_t width = widths[(s - samples) % 7];
+    int64_t count = x ? 1 + p->rows * x->size / 2 : 0;
+
+    count = count < 600 ? count : 600;
+    if (p->op == &ls__op_embed_bag) {
+        p->node = ls_embed_bag(x, kind ? LS_BAG_MEAN : LS_BAG_SUM, count, width,
+                               "b");
+        return;
+    }
+    v = p->op->inputs > 1 ? input(p, "v", LS_F32, s->rank, s->dim) : NULL;
+    p->node = kind ? ls_sparse_dense(x, v, count, width, "d")
+                   : ls_sparse_dense_no_bias(x, v, count, width, "d");
+}
+
 static void build_position(problem *p, const sample *s, int kind)
 {
     (void)kind;
@@ -533,6 +552,9 @@ static const row rows[] = {
     {&ls__op_gather,        build_gather,    2, 1, 3, 1, 1, 0,    false, 0},
     {&ls__op_mean_loss,     build_mean,      2, 0, 3, 1, 1, 0,    false, 1.5f},
     {&ls__op_weighted_loss, build_mean,      2, 0, 3, 1, 1, 0,    false, 1.5f},
+    {&ls__op_sparse_dense,  build_bag,       2, 1, 3, 1, 1, 0,    true, 0},
+    {&ls__op_sparse_dense_values, build_bag, 2, 1, 3, 1, 1, 0,    true, 0},
+    {&ls__op_embed_bag,     build_bag,       2, 1, 3, 1, 1, 0,    true, 0},
     {RECURRENT(lstm, 0)}, {RECURRENT(lstm, 1)}, {RECURRENT(lstm, 2)},
     {RECURRENT(lstm, 3)}, {RECURRENT(gru, 0)}, {RECURRENT(gru, 1)},
     {RECURRENT(gru, 2)}, {RECURRENT(gru, 3)},
@@ -627,6 +649,13 @@ static bool may_be_zero(const problem *p)
 
 /* ------ Making it ------ */
 
+/* Every fifth place of a bag has no index. */
+static void empty_places(int64_t n, int32_t *x)
+{
+    for (int64_t i = 3; i < n; i += 5)
+        x[i] = i % 2 ? -1 : -100;
+}
+
 static void make_input(problem *p, const row *o, int k)
 {
     const ls_node *x = p->node->in[k];
@@ -635,6 +664,8 @@ static void make_input(problem *p, const row *o, int k)
     if (x->dtype == LS_I32) {
         p->x[k] = fenced(n);
         fill_indices(k, n, x->limit, (int32_t *)(void *)p->x[k]);
+        if (ls__is_bag(p->op))
+            empty_places(n, (int32_t *)(void *)p->x[k]);
     } else {
         p->x[k] = uniform(k, n);
         for (int64_t i = 0; i < n; i++)

@@ -393,6 +393,56 @@ static inline void ref_embed_grad(const ref *r)
         r->dparam[0][(int64_t)r->x[0][at / n] * n + at % n] += r->dy[at];
 }
 
+/* What place k of a bag counts: 0 where there is no index. */
+static inline double bag_value(const ref *r, int64_t bag, int64_t k)
+{
+    int64_t places = ls__width(r->node->in[0]), at = bag * places + k;
+    double m = 0;
+
+    if (r->x[0][at] < 0)
+        return 0;
+    if (r->node->op->inputs > 1)
+        return r->x[1][at];
+    for (int64_t i = 0; i < places; i++)
+        m += r->x[0][bag * places + i] >= 0;
+    return r->node->mean ? 1 / m : 1;
+}
+
+static inline void ref_bag(const ref *r)
+{
+    int64_t n = ls__width(r->node), places = ls__width(r->node->in[0]);
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++)
+        r->y[at] = r->node->params > 1 ? r->param[1][at % n] : 0;
+    for (int64_t b = 0; b < r->rows * ls__vectors(r->node); b++)
+        for (int64_t k = 0; k < places; k++)
+            for (int64_t j = 0; j < n && r->x[0][b * places + k] >= 0; j++)
+                r->y[b * n + j] +=
+                    bag_value(r, b, k) *
+                    r->param[0][(int64_t)r->x[0][b * places + k] * n + j];
+}
+
+static inline void ref_bag_grad(const ref *r)
+{
+    int64_t n = ls__width(r->node), places = ls__width(r->node->in[0]);
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++)
+        if (r->node->params > 1)
+            r->dparam[1][at % n] += r->dy[at];
+    for (int64_t b = 0; b < r->rows * ls__vectors(r->node); b++)
+        for (int64_t k = 0; k < places; k++) {
+            int64_t row = (int64_t)r->x[0][b * places + k] * n;
+
+            for (int64_t j = 0; j < n && row >= 0; j++) {
+                r->dparam[0][row + j] +=
+                    bag_value(r, b, k) * r->dy[b * n + j];
+                if (r->node->op->inputs > 1)
+                    r->dx[1][b * places + k] +=
+                        r->param[0][row + j] * r->dy[b * n + j];
+            }
+        }
+}
+
 static inline void ref_position(const ref *r)
 {
     for (int64_t at = 0; at < r->rows * r->node->size; at++)
@@ -1040,6 +1090,9 @@ static inline const reference *reference_of(const ls__op *op)
         {&ls__op_matmul, ref_matmul, ref_matmul_grad},
         {&ls__op_one_hot, ref_one_hot, ref_none},
         {&ls__op_gather, ref_gather, ref_gather_grad},
+        {&ls__op_sparse_dense, ref_bag, ref_bag_grad},
+        {&ls__op_sparse_dense_values, ref_bag, ref_bag_grad},
+        {&ls__op_embed_bag, ref_bag, ref_bag_grad},
         {&ls__op_mean_loss, ref_mean, ref_mean_grad},
         {&ls__op_weighted_loss, ref_mean, ref_mean_grad}};
     /* clang-format on */

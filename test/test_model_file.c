@@ -90,6 +90,19 @@ static void all_recurrent(ls_graph *g, ls_node *lengths)
     ck_assert_msg(x != NULL, "%s", ls_errmsg());
 }
 
+/* Bags of both kinds, and lists with values and without. */
+static void all_bags(ls_graph *g)
+{
+    ls_node *x = ls_input(g, "list", LS_I32, 1, (int64_t[]){4});
+    ls_node *v = ls_input(g, "values", LS_F32, 1, (int64_t[]){4});
+
+    ls_sparse_dense(x, v, 300, 3, "wide");
+    ls_sparse_dense_no_bias(x, NULL, 300, 3, "wide_2");
+    ls_embed_bag(x, LS_BAG_SUM, 300, 2, "bag");
+    x = ls_embed_bag(x, LS_BAG_MEAN, 300, 2, "bag_2");
+    ck_assert_msg(x != NULL, "%s", ls_errmsg());
+}
+
 /* One of each: what an operator's row leaves out does not come back. */
 static ls_graph *all_operators(void)
 {
@@ -111,6 +124,7 @@ static ls_graph *all_operators(void)
     ls__node_done(ls__node_unnamed(&ls__op_term[LS__BINARY_ENTROPY], x, x));
     ls__node_done(ls__node_unnamed(&ls__op_term[LS__DIVERGENCE], x, x));
     all_recurrent(g, labels);
+    all_bags(g);
     ls_mean_loss(x, x);
     ls_mean_loss(x, NULL);
     ls_mean_squared_error(x, x);

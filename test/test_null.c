@@ -84,6 +84,7 @@ static const char *const means_something[] = {
     "ls_pool_open options",
     "ls_ranks_open options", "ls_reduce_scatter axis",
     "ls_sharding_data_parallel data_axis", "ls_source_images options",
+    "ls_sparse_dense values", "ls_sparse_dense_no_bias values",
     "ls_state_place placement",
     "ls_trace_open options", "ls_trainer_load names",
     "ls_trainer_load_torch layers", "ls_trainer_load_torch names",

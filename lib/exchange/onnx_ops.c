@@ -551,6 +551,44 @@ static const char *gather(ls__onnx *o, const ls_node *n)
     return ls__onnx_call(o, "GatherND", 2, in, &list);
 }
 
+/* The values of a bag's places, 0 where there is no index. */
+static const char *bag_values(ls__onnx *o, const ls_node *n, const char *index,
+                              const char *zero)
+{
+    static const float one = 1;
+    const char *there = cast(o, two(o, "GreaterOrEqual", index, zero), FLOAT);
+    const char *in[2] = {there};
+    int64_t axis = n->in[0]->rank;
+
+    if (n->op->inputs > 1)
+        return two(o, "Mul", there, of_input(o, n, 1));
+    if (!n->mean)
+        return there;
+    in[1] = ls__onnx_integers(o, 1, &axis);
+    return two(o, "Div", there,
+               two(o, "Max", ls__onnx_call(o, "ReduceSum", 2, in, NULL),
+                   ls__onnx_floats(o, NULL, (ls__extents){1, {1}}, &one)));
+}
+
+/* The values (..,1,K) times the rows (..,K,n) of the table. */
+static const char *bag(ls__onnx *o, const ls_node *n)
+{
+    static const int64_t none = 0;
+    const ls_node *x = n->in[0];
+    const char *index = cast(o, of_input(o, n, 0), INT64), *rows, *y;
+    const char *zero = ls__onnx_integers(o, 1, &none);
+    int64_t shape[LS_MAX_RANK + 2] = {0};
+
+    rows = two(o, "Gather", parameter(o, n, 0, NULL),
+               two(o, "Max", index, zero));
+    memcpy(shape + 1, x->shape, (size_t)x->rank * sizeof *shape);
+    shape[x->rank] = 1;
+    shape[x->rank + 1] = ls__width(x);
+    y = reshape(o, bag_values(o, n, index, zero), x->rank + 2, shape);
+    y = shaped_as(o, two(o, "MatMul", y, rows), n);
+    return n->params > 1 ? two(o, "Add", y, parameter(o, n, 1, NULL)) : y;
+}
+
 static const char *silu(ls__onnx *o, const ls_node *n)
 {
     const char *x = of_input(o, n, 0);
@@ -615,6 +653,9 @@ static const struct {
     {"max_over", NULL, max_over},
     {"one_hot", NULL, one_hot},
     {"gather", NULL, gather},
+    {"sparse_dense", NULL, bag},
+    {"sparse_dense_values", NULL, bag},
+    {"embed_bag", NULL, bag},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -45,8 +45,10 @@ struct ls_node {
     int stream;                    /* of random numbers, or -1 */
 
     /* What its operator's attributes name (graph/attribute.h). */
-    int64_t features;              /* dense, embed, convolution: new width */
+    int64_t features;              /* dense, embed, bags, convolution: new
+                                      width */
     bool bias;                     /* dense, convolution: there is one */
+    bool mean;                     /* bag of embeddings: not the sum */
     ls__extents kernel;            /* dense: shape of its weights */
     int64_t heads;                 /* attention */
     bool causal;                   /* attention */

@@ -57,7 +57,10 @@ struct ls__op {
     const char *name;
     int inputs;
     bool is_loss;
-    bool ignores; /* indices below 0 in input 1 are no terms of the loss */
+    /* Bit k: indices below 0 in input k stand for nothing: no terms of a loss,
+     * no elements of a bag. */
+    unsigned ignores;
+    unsigned finite; /* bit k: input k of the graph must hold finite numbers */
     bool is_product; /* a matrix product with its epilogue: the plan folds */
     bool may_transpose; /* its first parameter may be another's transpose */
     bool is_view;    /* y is x under another shape: the plan may share memory */

@@ -1,6 +1,7 @@
 /* Everything that is compiled once per instruction level.  v2.c, v3.c, v4.c
  * and neon.c include this one file under different compiler flags; all of it
  * is static, and only the table at the end leaves the file. */
+#include "kernel/k_bag.h"
 #include "kernel/k_bf16.h"
 #include "kernel/k_bf16_conv.h"
 #include "kernel/k_bf16_gemm.h"
@@ -59,5 +60,6 @@
     .cross_entropy = cross_entropy, \
     .lstm_step = lstm_step, .lstm_step_back = lstm_step_back, \
     .gru_step = gru_step, .gru_step_back = gru_step_back, \
+    .bag_sum = bag_sum, .bag_grad = bag_grad, .bag_dots = bag_dots, \
     .squared_error = squared_error, .update = LS__UPDATES, .average = average, \
     .regularise = regularise, .clip_value = clip_value

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/bag.h"
 #include "kernel/formula.h"
 #include "kernel/product.h"
 #include "kernel/recurrence.h"
@@ -148,6 +149,14 @@ typedef struct ls__kernel_table {
 
     /* k_recurrent.h: a step of LSTM, of GRU, and back. */
     ls__recur *lstm_step, *lstm_step_back, *gru_step, *gru_step_back;
+
+    /* k_bag.h: y of a bag; a row of the table's gradient is added to, from
+     * entries of one index; out[l] = row[l] (n) times d (n), 16 rows at most. */
+    void (*bag_sum)(const ls__bag *b, float *y);
+    void (*bag_grad)(int64_t n, int64_t count, const ls__bag_entry *e,
+                     const float *d, float *row);
+    void (*bag_dots)(int64_t n, int count, const float *const row[16],
+                     const float *d, float *out);
 
     ls__update_fn *update[LS__OPTIMIZERS]; /* k_optim.h */
     void (*average)(int64_t n, double decay, const float *p, float *e);

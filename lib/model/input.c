@@ -15,6 +15,17 @@ static int check_indices(const ls__input *in, const int32_t *x, int64_t rows)
     return 0;
 }
 
+static int check_finite(const ls__input *in, const float *x, int64_t rows)
+{
+    for (int64_t i = 0; i < rows * in->size; i++)
+        if (!(x[i] - x[i] == 0))
+            return ls__fail(LS_ERANGE, "input \"%s\": row %lld, element %lld "
+                            "is %g; it must be finite", in->name,
+                            (long long)(i / in->size),
+                            (long long)(i % in->size), (double)x[i]);
+    return 0;
+}
+
 int ls__input_check(const ls__input *in, ls_dtype dtype, const void *data,
                     int64_t rows)
 {
@@ -22,5 +33,7 @@ int ls__input_check(const ls__input *in, ls_dtype dtype, const void *data,
         return ls__fail(LS_EINVAL, "input \"%s\" takes %s%s", in->name,
                         in->dtype == LS_F32 ? "LS_F32" : "LS_I32",
                         data ? "" : " and a pointer that is not NULL");
-    return dtype == LS_I32 ? check_indices(in, data, rows) : 0;
+    if (dtype == LS_I32)
+        return check_indices(in, data, rows);
+    return in->finite ? check_finite(in, data, rows) : 0;
 }

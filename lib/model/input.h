@@ -11,12 +11,12 @@ typedef struct ls__input {
     int64_t shape[LS_MAX_RANK];
     int64_t size;  /* elements a row */
     int64_t limit; /* LS_I32: values lie in [0, limit) */
-    bool ignores;  /* or below 0: nothing but a loss reads them, which ignores
-                      those */
+    bool ignores;  /* or below 0: nothing reads them but what ignores those */
+    bool finite;   /* LS_F32: no NaN and no infinity */
 } ls__input;
 
 /* LS_EINVAL: another type, or no data; LS_ERANGE names the row and element
- * whose index is out of range. */
+ * whose index is out of range, or that is not finite and must be. */
 int ls__input_check(const ls__input *in, ls_dtype dtype, const void *data,
                     int64_t rows);
 

@@ -68,7 +68,7 @@ static int make_params(ls__model *m, int count, const ls_array_spec *spec)
 
 /* ------ from a graph ------ */
 
-/* Whether an input is read, and by losses alone that ignore what is below 0. */
+/* Whether an input is read, and only by what ignores indices below 0. */
 static bool is_ignored(const ls__plan *plan, const ls_node *input)
 {
     bool read = false;
@@ -78,12 +78,25 @@ static bool is_ignored(const ls__plan *plan, const ls_node *input)
 
         for (int k = 0; k < n->op->inputs; k++)
             if (n->in[k] == input) {
-                if (k != 1 || !n->op->ignores)
+                if (!(n->op->ignores >> k & 1))
                     return false;
                 read = true;
             }
     }
     return read;
+}
+
+/* Whether somebody wants nothing but finite numbers of an input. */
+static bool is_finite(const ls__plan *plan, const ls_node *input)
+{
+    for (int i = 0; i < plan->count; i++) {
+        const ls_node *n = plan->instr[i].node;
+
+        for (int k = 0; k < n->op->inputs; k++)
+            if (n->in[k] == input && n->op->finite >> k & 1)
+                return true;
+    }
+    return false;
 }
 
 static int graph_inputs(ls__model *m)
@@ -94,7 +107,8 @@ static int graph_inputs(ls__model *m)
         const ls_node *n = m->plan->input[i];
 
         m->input[i] = (ls__input){n->name, n->dtype, n->rank, {0}, n->size,
-                                  n->limit, is_ignored(m->plan, n)};
+                                  n->limit, is_ignored(m->plan, n),
+                                  is_finite(m->plan, n)};
         memcpy(m->input[i].shape, n->shape, sizeof n->shape);
     }
     return 0;

@@ -158,7 +158,7 @@ static void cross_entropy(const ls__run *r)
 }
 
 const ls__op ls__op_cross_entropy = {
-    .name = "cross entropy", .inputs = 2, .is_loss = true, .ignores = true,
+    .name = "cross entropy", .inputs = 2, .is_loss = true, .ignores = 2,
     .reads = 3, .dx_over_x = true, .shape = label_shape,
     .forward = cross_entropy, .backward = cross_entropy};
 
@@ -189,7 +189,7 @@ static void next_token(const ls__run *r)
 }
 
 const ls__op ls__op_next_token = {
-    .name = "next token", .inputs = 2, .is_loss = true, .ignores = true,
+    .name = "next token", .inputs = 2, .is_loss = true, .ignores = 2,
     .reads = 3, .dx_over_x = true, .shape = next_shape, .forward = next_token,
     .backward = next_token};
 

@@ -13,6 +13,7 @@ const ls__op *const ls__ops[] = {
     &ls__op_sum, &ls__op_max_over, &ls__op_softmax, &ls__op_log_softmax,
     &ls__op_matmul, &ls__op_one_hot, &ls__op_gather,
     &ls__op_mean_loss, &ls__op_weighted_loss,
+    &ls__op_sparse_dense, &ls__op_sparse_dense_values, &ls__op_embed_bag,
     &ls__op_lstm[0], &ls__op_lstm[1], &ls__op_lstm[2], &ls__op_lstm[3],
     &ls__op_gru[0], &ls__op_gru[1], &ls__op_gru[2], &ls__op_gru[3],
     &ls__op_term[LS__SUB], &ls__op_term[LS__MUL], &ls__op_term[LS__DIV],

@@ -65,7 +65,8 @@ static void choose_chunk(ls__plan *plan)
     for (int i = 0; i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;
 
-        if (n->op == &ls__op_dense && ls__vectors(n) > most)
+        if ((n->op == &ls__op_dense || ls__is_bag(n->op)) &&
+            ls__vectors(n) > most)
             most = ls__vectors(n);
         if (n->op == &ls__op_conv)
             images += n->window.h * n->window.w * ls__width(n);

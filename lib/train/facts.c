@@ -12,7 +12,7 @@ static void hash_node(ls__sha256 *sha, const ls_node *n)
 {
     int64_t number[] = {n->id, n->dtype, n->rank, n->size, n->params,
                         n->limit, n->heads, n->causal, n->groups, n->residual,
-                        n->activation, n->pooled};
+                        n->activation, n->pooled, n->mean};
 
     ls__sha256_update(sha, n->name, strlen(n->name) + 1);
     if (n->op)

@@ -1,0 +1,617 @@
+/* Rows given as lists of what is not zero: the bytes of the dense layer on the
+ * rows written out, on every level, for operators alone and for whole
+ * trainings; PyTorch's numbers of bags; what is refused; and rows from CSR. */
+#include "backends.h"
+#include "base/fpmode.h"
+#include "models.h"
+#include "op/op_table.h"
+
+#include <math.h>
+
+/* ------ Data ------ */
+
+/* Lists (rows,places) of up to `places` indices below `count`, in any order,
+ * some twice, with values; and the rows written out. */
+typedef struct lists {
+    int64_t rows, places, count;
+    int32_t *index;
+    float *value, *dense;
+} lists;
+
+/* Most of a row lies within a few chunks of 256, as what occurs together often
+ * does. */
+static void fill_list(lists *l, int64_t row, const int32_t *draw)
+{
+    int32_t *index = l->index + row * l->places;
+    int64_t near = draw[0] % l->count;
+
+    for (int64_t k = 0; k < l->places; k++) {
+        int64_t spread = k % 3 ? 40 : l->count;
+
+        index[k] = (int32_t)((near + draw[k] % spread) % l->count);
+        if (draw[k] % 7 == 0)
+            index[k] = -1;
+        else if (draw[k] % 11 == 0 && k > 0)
+            index[k] = index[k - 1];
+    }
+}
+
+/* The sum of an index's values, in the order of places. */
+static void write_out(const lists *l, bool ones)
+{
+    for (int64_t i = 0; i < l->rows * l->places; i++)
+        if (l->index[i] >= 0)
+            l->dense[i / l->places * l->count + l->index[i]] +=
+                ones ? 1 : l->value[i];
+}
+
+static lists make_lists(int64_t rows, int64_t places, int64_t count, bool ones,
+                        float scale)
+{
+    lists l = {rows, places, count, calloc((size_t)(rows * places), 4),
+               calloc((size_t)(rows * places), 4),
+               calloc((size_t)(rows * count), 4)};
+    int32_t *draw = malloc((size_t)(rows * places) * sizeof *draw);
+
+    ck_assert(l.index && l.value && l.dense && draw);
+    fill_indices(5, rows * places, 1 << 30, draw);
+    fill_uniform(6, rows * places, l.value);
+    for (int64_t i = 0; i < rows * places; i++)
+        l.value[i] *= scale;
+    for (int64_t r = 0; r < rows; r++)
+        fill_list(&l, r, draw + r * places);
+    write_out(&l, ones);
+    free(draw);
+    return l;
+}
+
+static void free_lists(lists *l)
+{
+    free(l->index);
+    free(l->value);
+    free(l->dense);
+}
+
+/* ------ Operators alone ------ */
+
+/* A layer: its node and what a run of it leaves. */
+typedef struct layer {
+    ls_graph *graph;
+    ls_node *node;
+    float *y, *dw, *dbias, *dx;
+} layer;
+
+/* Forward, then backward, the gradients added to what is there if `add`. */
+static void run_layer(layer *l, const ls__kernel_table *k, int64_t rows,
+                      const void *const *x, const float *const *param,
+                      const float *dy, bool add)
+{
+    const ls__op *op = l->node->op;
+    int wide = op->inputs - 1; /* which input has a gradient */
+    int64_t stash = op->stash ? rows * op->stash(l->node) : 0;
+    ls__run r = {.node = l->node, .rows = rows, .kernels = k,
+                 .backend = &k->native[LS_F32_LAYERS], .train = true};
+
+    r.scratch = fenced(op->scratch(l->node, rows, r.backend));
+    r.stash = stash ? fenced(stash) : NULL;
+    r.y = l->y = fenced(rows * l->node->size);
+    for (int i = 0; i < op->inputs; i++)
+        r.x[i] = x[i];
+    for (int i = 0; i < 2; i++)
+        r.param[i] = param[i];
+    op->forward(&r);
+    l->dw = uniform(8, l->graph->params[0]->size);
+    l->dbias = uniform(9, l->node->features);
+    l->dx = fenced(rows * l->node->in[wide]->size);
+    r.dparam[0] = l->dw;
+    r.dparam[1] = l->dbias;
+    r.dx[wide] = l->dx;
+    r.dy = dy;
+    r.add = add;
+    op->backward(&r);
+}
+
+static layer sparse_layer(const lists *l, int64_t n)
+{
+    layer s = {0};
+    ls_node *x, *v;
+
+    OK(ls_graph_new(&s.graph));
+    x = ls_input(s.graph, "x", LS_I32, 1, &l->places);
+    v = ls_input(s.graph, "v", LS_F32, 1, &l->places);
+    s.node = ls_sparse_dense(x, v, l->count, n, "d");
+    ck_assert_msg(s.node != NULL, "%s", ls_errmsg());
+    return s;
+}
+
+static layer dense_layer(const lists *l, int64_t n)
+{
+    layer s = {0};
+
+    OK(ls_graph_new(&s.graph));
+    s.node = ls_dense(ls_input(s.graph, "x", LS_F32, 1, &l->count), n, "d");
+    ck_assert_msg(s.node != NULL, "%s", ls_errmsg());
+    return s;
+}
+
+static void same(const char *what, int64_t n, const float *a, const float *b)
+{
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_msg(!memcmp(a + i, b + i, sizeof *a),
+                      "%s: %lld is %a, not %a", what, (long long)i,
+                      (double)b[i], (double)a[i]);
+}
+
+/* The gradient of a value is that of its element of the row. */
+static void same_dx(const lists *l, const layer *dense, const layer *sparse)
+{
+    for (int64_t i = 0; i < l->rows * l->places; i++) {
+        float want = 0, got = sparse->dx[i];
+
+        if (l->index[i] >= 0)
+            want = dense->dx[i / l->places * l->count + l->index[i]];
+        ck_assert_msg(!memcmp(&want, &got, sizeof want),
+                      "gradient of value %lld: %a, not %a", (long long)i,
+                      (double)got, (double)want);
+    }
+}
+
+static void check_level(const ls__kernel_table *k, const lists *l, int64_t n,
+                        bool add)
+{
+    layer dense = dense_layer(l, n), sparse = sparse_layer(l, n);
+    const float *const param[] = {uniform(1, l->count * n), uniform(2, n)};
+    const void *rows[] = {l->dense}, *list[] = {l->index, l->value};
+    const float *dy = uniform(3, l->rows * n);
+
+    run_layer(&dense, k, l->rows, rows, param, dy, add);
+    run_layer(&sparse, k, l->rows, list, param, dy, add);
+    same("y", l->rows * n, dense.y, sparse.y);
+    same("dw", l->count * n, dense.dw, sparse.dw);
+    same("dbias", n, dense.dbias, sparse.dbias);
+    same_dx(l, &dense, &sparse);
+    ls_graph_free(dense.graph);
+    ls_graph_free(sparse.graph);
+    fences_free();
+}
+
+static const struct shape {
+    int64_t rows, places, count, n;
+    float scale;
+} shapes[] = {{3, 1, 1, 1, 1},      {7, 5, 300, 17, 1},
+              {257, 33, 700, 64, 1}, {600, 30, 1000, 130, 1},
+              {40, 300, 900, 5, 1},  {65, 20, 257, 300, 1},
+              {300, 9, 520, 40, 1e-37f}}; /* sums that underflow */
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+/* Value and gradients are the dense layer's, byte for byte, on every level,
+ * over borders of chunks and where products are too small to be numbers. */
+START_TEST(test_dense_bytes)
+{
+    const struct shape *s = &shapes[_i];
+    const ls__kernel_table *k;
+    lists l;
+
+    ls__fpmode_set(); /* in which values are added up, too */
+    l = make_lists(s->rows, s->places, s->count, false, s->scale);
+    for (int i = 0; (k = ls__kernels_level(i)); i++)
+        for (int add = 0; add < 2 && ls__kernels_by_name(k->name); add++)
+            check_level(k, &l, s->n, add);
+    free_lists(&l);
+}
+END_TEST
+
+/* ------ Whole trainings ------ */
+
+enum { STEPS = 3, COUNT = 900, PLACES = 12, WIDTH = 24 };
+
+/* How a training goes. */
+typedef struct way {
+    int devices, workers, accumulate;
+    int64_t rows;
+    bool two;  /* sides, which share their weights */
+    bool ones; /* no values */
+    ls_state state;
+} way;
+
+static ls_node *side(ls_graph *g, const char *name, const way *w, bool dense,
+                     const char *called)
+{
+    char values[8];
+    ls_node *x, *v = NULL;
+
+    if (dense)
+        return ls_dense(ls_input(g, name, LS_F32, 1, (int64_t[]){COUNT}), WIDTH,
+                        called);
+    x = ls_input(g, name, LS_I32, 1, (int64_t[]){PLACES});
+    snprintf(values, sizeof values, "v%s", name);
+    if (!w->ones)
+        v = ls_input(g, values, LS_F32, 1, (int64_t[]){PLACES});
+    return ls_sparse_dense(x, v, COUNT, WIDTH, called);
+}
+
+static ls_graph *two_sides(const way *w, bool dense)
+{
+    ls_node *y, *both[2];
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    both[0] = y = side(g, "a", w, dense, "wide");
+    if (w->two) {
+        OK(ls_tie(g, "other.kernel", "wide.kernel", false));
+        OK(ls_tie(g, "other.bias", "wide.bias", false));
+        both[1] = side(g, "b", w, dense, "other");
+        y = ls_concat(both, 2, 0);
+    }
+    y = ls_dense(ls_clipped_relu(y, 1), 1, "out");
+    OK(ls_loss(g, ls_mean_squared_error(
+                      y, ls_input(g, "t", LS_F32, 1, (int64_t[]){1}))));
+    return g;
+}
+
+static void set_side(ls_batch *b, const char *name, const way *w, bool dense,
+                     const lists *l, int64_t first)
+{
+    char values[8];
+
+    if (dense) {
+        OK(ls_batch_set(b, name, LS_F32, l->dense + first * COUNT, w->rows));
+        return;
+    }
+    snprintf(values, sizeof values, "v%s", name);
+    OK(ls_batch_set(b, name, LS_I32, l->index + first * PLACES, w->rows));
+    if (!w->ones)
+        OK(ls_batch_set(b, values, LS_F32, l->value + first * PLACES, w->rows));
+}
+
+/* Other rows in each step, so that other rows of the weights occur. */
+static void hash_of(const way *w, const ls_trainer_options *o, bool dense,
+                    char hash[65])
+{
+    lists l = make_lists(w->rows * (STEPS + 1), PLACES, COUNT, w->ones, 1);
+    ls_pool *pool = open_pool(w->devices, w->workers);
+    ls_graph *g = two_sides(w, dense);
+    float *t = uniform(4, w->rows);
+    ls_trainer *trainer;
+    ls_batch *b;
+    ls_result r;
+
+    OK(ls_trainer_open(&trainer, pool, g, o));
+    OK(ls_batch_open(&b, trainer));
+    OK(ls_batch_set(b, "t", LS_F32, t, w->rows));
+    for (int s = 0; s < STEPS; s++) {
+        set_side(b, "a", w, dense, &l, s * w->rows);
+        if (w->two)
+            set_side(b, "b", w, dense, &l, (s + 1) * w->rows);
+        OK(ls_step(trainer, b, &r));
+    }
+    ls_trainer_hash(trainer, hash);
+    ls_batch_close(b);
+    ls_trainer_close(trainer);
+    ls_graph_free(g);
+    ls_pool_close(pool);
+    free_lists(&l);
+    fences_free();
+}
+
+static const way ways[] = {{1, 1, 1, 40, false, true, LS_REPLICATE},
+                           {1, 1, 1, 600, true, true, LS_REPLICATE},
+                           {4, 2, 1, 67, true, false, LS_REPLICATE},
+                           {4, 3, 3, 600, true, true, LS_SHARD},
+                           {5, 2, 2, 33, false, false, LS_SHARD}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static const ls_optimizer_kind kinds[] = {LS_SGD, LS_ADAM, LS_ADAGRAD,
+                                          LS_MOMENTUM};
+
+/* The state after steps is that of the dense layer, for numbers of devices,
+ * workers and micro-batches, one side and two that share weights, clipping and
+ * an average of the weights. */
+START_TEST(test_trainings)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    char want[65], got[65];
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        o.optimizer = ls_optimizer_defaults(kinds[i], 0.01);
+        o.accumulate = ways[_i].accumulate;
+        o.state = ways[_i].state;
+        o.clip_norm = i % 2 ? 0.01 : 0;
+        o.average = i / 2 ? 0.9 : 0;
+        hash_of(&ways[_i], &o, true, want);
+        hash_of(&ways[_i], &o, false, got);
+        ck_assert_str_eq(want, got);
+    }
+}
+END_TEST
+
+/* A mean has the bytes of a sum with values 1/m. */
+START_TEST(test_mean_bytes)
+{
+    static const int32_t list[] = {3, 3, -1, 0, 4, -1, 1, 2};
+    static const float values[] = {1.0f / 3, 1.0f / 3, 9, 1.0f / 3,
+                                   1.0f / 3, 7, 1.0f / 3, 1.0f / 3};
+    const float *const param[] = {uniform(1, 5 * 7), NULL};
+    const float *dy = uniform(3, 2 * 7);
+    const void *x[] = {list, values};
+    layer sum = {0}, mean = {0};
+    ls_node *in;
+
+    ls__fpmode_set();
+    OK(ls_graph_new(&mean.graph));
+    in = ls_input(mean.graph, "x", LS_I32, 1, (int64_t[]){4});
+    mean.node = ls_embed_bag(in, LS_BAG_MEAN, 5, 7, "m");
+    OK(ls_graph_new(&sum.graph));
+    in = ls_input(sum.graph, "x", LS_I32, 1, (int64_t[]){4});
+    sum.node = ls_sparse_dense_no_bias(
+        in, ls_input(sum.graph, "v", LS_F32, 1, (int64_t[]){4}), 5, 7, "s");
+    run_layer(&mean, ls__kernels(), 2, x, param, dy, false);
+    run_layer(&sum, ls__kernels(), 2, x, param, dy, false);
+    same("y", 14, sum.y, mean.y);
+    same("dw", 35, sum.dw, mean.dw);
+    ls_graph_free(mean.graph);
+    ls_graph_free(sum.graph);
+    fences_free();
+}
+END_TEST
+
+/* ------ PyTorch's numbers ------ */
+
+typedef struct wanted {
+    const char *bag, *optimizer;
+    float loss[3], table[33];
+} wanted;
+
+#include "golden/bags.h"
+
+static const int32_t golden_list[] = {0, 5,  5,  10, 7, -1, -1, -1,
+                                      -1, -1, -1, -1, 2, 1,  0,  -1,
+                                      9, 9,  9,  9,  6, 8,  -1, 1};
+
+static ls_graph *golden_graph(const char *bag)
+{
+    ls_node *x, *v, *y;
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_I32, 1, (int64_t[]){4});
+    if (!strcmp(bag, "values")) {
+        v = ls_input(g, "v", LS_F32, 1, (int64_t[]){4});
+        y = ls_sparse_dense_no_bias(x, v, 11, 3, "bag");
+    } else {
+        y = ls_embed_bag(x, *bag == 'm' ? LS_BAG_MEAN : LS_BAG_SUM, 11, 3,
+                         "bag");
+    }
+    OK(ls_loss(g, ls_mean_squared_error(
+                      y, ls_input(g, "t", LS_F32, 1, (int64_t[]){3}))));
+    return g;
+}
+
+static ls_optimizer golden_optimizer(const char *name)
+{
+    ls_optimizer o = ls_adagrad(0.125);
+
+    if (!strcmp(name, "sgd"))
+        return ls_sgd(0.5);
+    if (!strcmp(name, "adam"))
+        return ls_adam(0.125);
+    o.initial_accumulator = 0.25;
+    o.eps = 1e-20;
+    return o;
+}
+
+/* Three updates, of which the second sees the last three rows. */
+static void golden_steps(ls_trainer *t, const wanted *w)
+{
+    float target[18], values[24];
+    ls_batch *b;
+    ls_result r;
+
+    for (int i = 0; i < 18; i++)
+        target[i] = (float)(i % 5 - 2) / 2;
+    for (int i = 0; i < 24; i++)
+        values[i] = (float)(i % 3 + 1) / 2;
+    OK(ls_batch_open(&b, t));
+    for (int s = 0; s < 3; s++) {
+        int first = s == 1 ? 3 : 0;
+
+        OK(ls_batch_set(b, "x", LS_I32, golden_list + 4 * first, 6 - first));
+        OK(ls_batch_set(b, "t", LS_F32, target + 3 * first, 6 - first));
+        if (!strcmp(w->bag, "values"))
+            OK(ls_batch_set(b, "v", LS_F32, values + 4 * first, 6 - first));
+        OK(ls_step(t, b, &r));
+        ck_assert_msg(fabsf(r.loss - w->loss[s]) <= 1e-5f * w->loss[s],
+                      "%s, %s: loss %d is %g, not %g", w->bag, w->optimizer, s,
+                      (double)r.loss, (double)w->loss[s]);
+    }
+    ls_batch_close(b);
+}
+
+START_TEST(test_torch)
+{
+    const wanted *w = &wanteds[_i];
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_graph *g = golden_graph(w->bag);
+    const char *name = strcmp(w->bag, "values") ? "bag.embedding"
+                                                : "bag.kernel";
+    ls_pool *pool = open_pool(2, 1);
+    float table[33];
+    ls_trainer *t;
+
+    for (int i = 0; i < 33; i++)
+        table[i] = (float)(i % 7 - 3) / 4;
+    o.optimizer = golden_optimizer(w->optimizer);
+    OK(ls_trainer_open(&t, pool, g, &o));
+    OK(ls_trainer_set(t, name, 33, table));
+    golden_steps(t, w);
+    OK(ls_trainer_get(t, name, 33, table));
+    for (int i = 0; i < 33; i++)
+        ck_assert_msg(fabsf(table[i] - w->table[i]) <= 5e-6f,
+                      "%s, %s: element %d is %g, not %g", w->bag, w->optimizer,
+                      i, (double)table[i], (double)w->table[i]);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* ------ What is refused ------ */
+
+START_TEST(test_refused_rows)
+{
+    int32_t list[] = {0, 5, -1, 10, 7, -1, 11, -1};
+    float values[] = {0, 1, 2, 3, 4, NAN, 6, 7};
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_graph *g = golden_graph("values");
+    ls_pool *pool = open_pool(1, 1);
+    ls_trainer *t;
+    ls_batch *b;
+
+    OK(ls_trainer_open(&t, pool, g, &o));
+    OK(ls_batch_open(&b, t));
+    FAILS(ls_batch_set(b, "x", LS_I32, list, 2), LS_ERANGE,
+          "row 1, element 2 is 11; it must be below 11");
+    FAILS(ls_batch_set(b, "v", LS_F32, values, 2), LS_ERANGE,
+          "input \"v\": row 1, element 1 is nan; it must be finite");
+    values[5] = -INFINITY;
+    FAILS(ls_batch_set(b, "v", LS_F32, values, 2), LS_ERANGE, "is -inf");
+    ls_batch_close(b);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* An index below 0 is refused where something else reads it too. */
+START_TEST(test_refused_below)
+{
+    int32_t list[] = {0, 5, -1, 10};
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(1, 1);
+    ls_trainer *t;
+    ls_batch *b;
+    ls_graph *g;
+    ls_node *x, *y;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_I32, 1, (int64_t[]){4});
+    y = ls_embed_bag(x, LS_BAG_SUM, 11, 3, "bag");
+    x = ls_sum_over(ls_embed(x, 11, 3, "embed"), 1, (int[]){0});
+    OK(ls_loss(g, ls_mean_loss(ls_add(x, y), NULL)));
+    OK(ls_trainer_open(&t, pool, g, &o));
+    OK(ls_batch_open(&b, t));
+    FAILS(ls_batch_set(b, "x", LS_I32, list, 1), LS_ERANGE, "at least 0");
+    ls_batch_close(b);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Fails, and says so. */
+static void graph_fails(ls_node *made, int status, const char *words,
+                        ls_graph *g)
+{
+    ls_node *t;
+
+    ck_assert_ptr_null(made);
+    ck_assert_msg(strstr(ls_errmsg(), words), "\"%s\" does not say \"%s\"",
+                  ls_errmsg(), words);
+    t = ls_input(g, "later", LS_F32, 0, NULL);
+    ck_assert_ptr_null(t);
+    ck_assert_int_eq(ls_loss(g, NULL), status);
+    ls_graph_free(g);
+}
+
+static ls_graph *with_inputs(ls_node **x, ls_node **v)
+{
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    *x = ls_input(g, "x", LS_I32, 1, (int64_t[]){4});
+    *v = ls_input(g, "v", LS_F32, 1, (int64_t[]){5});
+    return g;
+}
+
+START_TEST(test_refused_graphs)
+{
+    ls_node *x, *v;
+    ls_graph *g = with_inputs(&x, &v);
+
+    graph_fails(ls_sparse_dense(x, v, 9, 3, "d"), LS_ESHAPE,
+                "\"d\": indices are (4), their values (5)", g);
+    g = with_inputs(&x, &v);
+    graph_fails(ls_sparse_dense(v, NULL, 9, 3, "d"), LS_ESHAPE, "LS_I32", g);
+    g = with_inputs(&x, &v);
+    graph_fails(ls_sparse_dense(x, NULL, 0, 3, "d"), LS_ESHAPE,
+                "\"d\": 0 inputs", g);
+    g = with_inputs(&x, &v);
+    graph_fails(ls_embed_bag(x, (ls_bag)7, 9, 3, "e"), LS_EINVAL,
+                "bag 7 is neither", g);
+    ck_assert_ptr_null(ls_sparse_dense(NULL, NULL, 9, 3, "d"));
+}
+END_TEST
+
+/* ------ Rows from CSR ------ */
+
+static const int64_t offsets[] = {0, 2, 2, 5};
+static const int32_t indices[] = {4, 0, 1, 2, 8};
+static const float values[] = {0.5f, 1, 2, 3, 4};
+
+START_TEST(test_rows)
+{
+    static const int32_t want[] = {4, 0, -1, -1, -1, -1, 1, 2, 8};
+    static const float want_values[] = {0.5f, 1, 0, 0, 0, 0, 2, 3, 4};
+    int32_t list[9];
+    float v[9];
+
+    OK(ls_sparse_rows(3, offsets, indices, values, 9, 3, list, v));
+    ck_assert_mem_eq(list, want, sizeof want);
+    ck_assert_mem_eq(v, want_values, sizeof want_values);
+    memset(list, 0, sizeof list);
+    OK(ls_sparse_rows(3, offsets, indices, NULL, 9, 3, list, NULL));
+    ck_assert_mem_eq(list, want, sizeof want);
+}
+END_TEST
+
+START_TEST(test_refused_csr)
+{
+    static const int64_t falls[] = {0, 2, 1, 5};
+    static const float wild[] = {0.5f, 1, 2, NAN, 4};
+    int32_t list[9] = {77};
+    float v[9];
+
+    FAILS(ls_sparse_rows(3, offsets, indices, values, 9, 2, list, v), LS_ESHAPE,
+          "row 2 has 3 elements; 2 are the most");
+    FAILS(ls_sparse_rows(3, falls, indices, values, 9, 3, list, v), LS_ESHAPE,
+          "row 1 goes from 2 to 1");
+    FAILS(ls_sparse_rows(3, offsets, indices, values, 8, 3, list, v), LS_ERANGE,
+          "row 2, element 2 has index 8");
+    FAILS(ls_sparse_rows(3, offsets, indices, wild, 9, 3, list, v), LS_ERANGE,
+          "row 2, element 1 is nan");
+    FAILS(ls_sparse_rows(3, offsets, indices, values, 9, 3, list, NULL),
+          LS_EINVAL, "out_values is NULL");
+    FAILS(ls_sparse_rows(0, offsets, indices, values, 9, 3, list, v), LS_EINVAL,
+          "0 rows");
+    ck_assert_int_eq(list[0], 77);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sparse");
+    TCase *t = tcase_create("sparse");
+
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, test_dense_bytes, 0, SHAPES);
+    tcase_add_loop_test(t, test_trainings, 0, WAYS);
+    tcase_add_test(t, test_mean_bytes);
+    tcase_add_loop_test(t, test_torch, 0, sizeof wanteds / sizeof *wanteds);
+    tcase_add_test(t, test_refused_rows);
+    tcase_add_test(t, test_refused_below);
+    tcase_add_test(t, test_refused_graphs);
+    tcase_add_test(t, test_rows);
+    tcase_add_test(t, test_refused_csr);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
