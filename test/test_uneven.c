@@ -1,6 +1,7 @@
 /* Uneven batches: every size on every number of devices, padded with rows of
  * weight 0 or set as they are, with masks that leave a shard empty, with sizes
- * that change from step to step, and cut into ragged micro-batches. */
+ * that change from step to step, and cut into ragged micro-batches; and how far
+ * the order of sums may reach. */
 #include "calls.h"
 #include "models.h"
 
@@ -381,6 +382,91 @@ START_TEST(own_function)
 }
 END_TEST
 
+/* ------ How far the order of sums reaches ------ */
+
+enum { FEW = 19, LARGEST = 400 }; /* rows; elements of a parameter */
+
+/* The gradients of the first FEW rows on so many devices. */
+typedef struct by_devices {
+    ls_pool *pool;
+    run run;
+    ls_gradients *gradients;
+} by_devices;
+
+static by_devices open_by(int devices)
+{
+    by_devices b = {.pool = open_pool(devices, 2)};
+    ls_result r;
+
+    b.run = open_model(b.pool, 1);
+    OK(ls_batch_set(b.run.batch, "x", LS_F32, x, FEW));
+    OK(ls_batch_set(b.run.batch, "label", LS_I32, label, FEW));
+    OK(ls_gradients_open(&b.gradients, b.run.trainer, 1));
+    OK(ls_gradients_compute(b.gradients, b.run.batch, &r));
+    return b;
+}
+
+static void close_by(by_devices *b)
+{
+    ls_gradients_close(b->gradients);
+    close_run(&b->run);
+    ls_pool_close(b->pool);
+}
+
+/* The absolute values of the rows' gradients, each of a device of its own,
+ * summed. */
+static void sum_rows(const by_devices *rows, const char *name, int64_t n,
+                     double *sum)
+{
+    float one[LARGEST];
+
+    memset(sum, 0, (size_t)n * sizeof *sum);
+    for (int d = 0; d < FEW; d++) {
+        OK(ls_gradients_get_device(rows->gradients, d, name, n, one));
+        for (int64_t i = 0; i < n; i++)
+            sum[i] += fabs((double)one[i]);
+    }
+}
+
+/* Devices change a gradient only by the order in which rows are added: from
+ * that of one device no element is further than the roundings of both sums,
+ * each of at most 2^-24 of all that was added (Higham 2002, section 4.2), and
+ * of the factor 1/rows. */
+START_TEST(explained)
+{
+    by_devices rows, one, some;
+
+    graph = _i % 2 ? image_graph : mlp_graph;
+    rows = open_by(FEW);
+    one = open_by(1);
+    some = open_by(2 + _i / 2);
+    for (int p = 0; p < ls_trainer_params(one.run.trainer); p++) {
+        const char *name = ls_trainer_param_name(one.run.trainer, p);
+        int64_t shape[LS_MAX_RANK], n;
+        float got[LARGEST], want[LARGEST];
+        double sum[LARGEST];
+
+        n = ls__count(ls_trainer_param_shape(one.run.trainer, p, shape), shape);
+        ck_assert_int_le(n, LARGEST);
+        OK(ls_gradients_get(one.gradients, name, n, want));
+        OK(ls_gradients_get(some.gradients, name, n, got));
+        sum_rows(&rows, name, n, sum);
+        for (int64_t i = 0; i < n; i++) {
+            double off = fabs((double)got[i] - (double)want[i]);
+            double most = 2 * (FEW + 1) * 0x1p-24 * sum[i] / FEW;
+
+            ck_assert_msg(off <= most, "%s[%lld]: %.9g is %.3g from %.9g, more "
+                          "than %.3g", name, (long long)i, (double)got[i], off,
+                          (double)want[i], most);
+        }
+    }
+    close_by(&some);
+    close_by(&one);
+    close_by(&rows);
+    graph = mlp_graph;
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("uneven");
@@ -395,6 +481,7 @@ static Suite *suite(void)
     tcase_add_test(t, per_shard);
     tcase_add_test(t, predictions);
     tcase_add_test(t, own_function);
+    tcase_add_loop_test(t, explained, 0, 2 * (MOST_DEVICES - 1));
     suite_add_tcase(s, t);
     return s;
 }
