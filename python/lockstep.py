@@ -79,7 +79,7 @@ class Optimizer(C.Structure):
         ("b1", C.c_double), ("b2", C.c_double), ("eps", C.c_double),
         ("weight_decay", C.c_double), ("decay", C.c_double),
         ("l2", C.c_double), ("initial_accumulator", C.c_double),
-        ("room", C.c_double * (ROOM - 2)),
+        ("lazy", C.c_double), ("room", C.c_double * (ROOM - 3)),
     ]
 
 

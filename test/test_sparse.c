@@ -4,6 +4,7 @@
 #include "backends.h"
 #include "base/fpmode.h"
 #include "models.h"
+#include "on_ranks.h"
 #include "op/op_table.h"
 
 #include <math.h>
@@ -264,34 +265,54 @@ static void set_side(ls_batch *b, const char *name, const way *w, bool dense,
         OK(ls_batch_set(b, values, LS_F32, l->value + first * PLACES, w->rows));
 }
 
-/* Other rows in each step, so that other rows of the weights occur. */
-static void hash_of(const way *w, const ls_trainer_options *o, bool dense,
-                    char hash[65])
+/* Other rows in each step, so that other rows of the weights occur; returns the
+ * first status that is not 0. */
+static int take_steps(ls_trainer *trainer, const way *w, bool dense)
 {
     lists l = make_lists(w->rows * (STEPS + 1), PLACES, COUNT, w->ones, 1);
-    ls_pool *pool = open_pool(w->devices, w->workers);
-    ls_graph *g = two_sides(w, dense);
-    float *t = uniform(4, w->rows);
-    ls_trainer *trainer;
+    float *t = malloc((size_t)w->rows * sizeof *t);
+    int status = 0;
     ls_batch *b;
     ls_result r;
 
-    OK(ls_trainer_open(&trainer, pool, g, o));
+    ck_assert_ptr_nonnull(t);
+    fill_uniform(4, w->rows, t);
     OK(ls_batch_open(&b, trainer));
     OK(ls_batch_set(b, "t", LS_F32, t, w->rows));
-    for (int s = 0; s < STEPS; s++) {
+    for (int s = 0; s < STEPS && status == 0; s++) {
         set_side(b, "a", w, dense, &l, s * w->rows);
         if (w->two)
             set_side(b, "b", w, dense, &l, (s + 1) * w->rows);
-        OK(ls_step(trainer, b, &r));
+        status = ls_step(trainer, b, &r);
     }
-    ls_trainer_hash(trainer, hash);
     ls_batch_close(b);
+    free_lists(&l);
+    free(t);
+    return status;
+}
+
+static int try_hash(const way *w, const ls_trainer_options *o, bool dense,
+                    char hash[65])
+{
+    ls_pool *pool = open_pool(w->devices, w->workers);
+    ls_graph *g = two_sides(w, dense);
+    ls_trainer *trainer = NULL;
+    int status = ls_trainer_open(&trainer, pool, g, o);
+
+    if (status == 0)
+        status = take_steps(trainer, w, dense);
+    if (status == 0)
+        ls_trainer_hash(trainer, hash);
     ls_trainer_close(trainer);
     ls_graph_free(g);
     ls_pool_close(pool);
-    free_lists(&l);
-    fences_free();
+    return status;
+}
+
+static void hash_of(const way *w, const ls_trainer_options *o, bool dense,
+                    char hash[65])
+{
+    OK(try_hash(w, o, dense, hash));
 }
 
 static const way ways[] = {{1, 1, 1, 40, false, true, LS_REPLICATE},
@@ -393,8 +414,12 @@ static ls_optimizer golden_optimizer(const char *name)
 
     if (!strcmp(name, "sgd"))
         return ls_sgd(0.5);
-    if (!strcmp(name, "adam"))
-        return ls_adam(0.125);
+    if (!strcmp(name, "adam") || !strcmp(name, "lazy")) {
+        o = ls_adam(0.125);
+        o.lazy = *name == 'l';
+        o.eps = 1e-12; /* which PyTorch puts elsewhere */
+        return o;
+    }
     o.initial_accumulator = 0.25;
     o.eps = 1e-20;
     return o;
@@ -408,7 +433,7 @@ static void golden_steps(ls_trainer *t, const wanted *w)
     ls_result r;
 
     for (int i = 0; i < 18; i++)
-        target[i] = (float)(i % 5 - 2) / 2;
+        target[i] = (float)(i * 37 % 101 - 50) / 64;
     for (int i = 0; i < 24; i++)
         values[i] = (float)(i % 3 + 1) / 2;
     OK(ls_batch_open(&b, t));
@@ -420,13 +445,15 @@ static void golden_steps(ls_trainer *t, const wanted *w)
         if (!strcmp(w->bag, "values"))
             OK(ls_batch_set(b, "v", LS_F32, values + 4 * first, 6 - first));
         OK(ls_step(t, b, &r));
-        ck_assert_msg(fabsf(r.loss - w->loss[s]) <= 1e-5f * w->loss[s],
+        ck_assert_msg(fabsf(r.loss - w->loss[s]) <= 3e-5f * w->loss[s],
                       "%s, %s: loss %d is %g, not %g", w->bag, w->optimizer, s,
                       (double)r.loss, (double)w->loss[s]);
     }
     ls_batch_close(b);
 }
 
+/* Adam's corrections are floats here and doubles there: 1 - 0.999^n has lost
+ * three digits. */
 START_TEST(test_torch)
 {
     const wanted *w = &wanteds[_i];
@@ -439,17 +466,116 @@ START_TEST(test_torch)
     ls_trainer *t;
 
     for (int i = 0; i < 33; i++)
-        table[i] = (float)(i % 7 - 3) / 4;
+        table[i] = (float)(i * 53 % 97 - 48) / 64;
     o.optimizer = golden_optimizer(w->optimizer);
     OK(ls_trainer_open(&t, pool, g, &o));
     OK(ls_trainer_set(t, name, 33, table));
     golden_steps(t, w);
     OK(ls_trainer_get(t, name, 33, table));
     for (int i = 0; i < 33; i++)
-        ck_assert_msg(fabsf(table[i] - w->table[i]) <= 5e-6f,
+        ck_assert_msg(fabsf(table[i] - w->table[i]) <=
+                          (o.optimizer.kind == LS_ADAM ? 2e-5f : 5e-6f),
                       "%s, %s: element %d is %g, not %g", w->bag, w->optimizer,
                       i, (double)table[i], (double)w->table[i]);
     ls_trainer_close(t);
+    ls_graph_free(g);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* ------ Lazy Adam ------ */
+
+static ls_trainer_options lazy_options(const way *w)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+
+    o.optimizer = ls_adam(0.01);
+    o.optimizer.lazy = 1;
+    o.accumulate = w->accumulate;
+    o.state = w->state;
+    return o;
+}
+
+/* No worker, placement, clipping that clips nothing, or average shows in the
+ * weights. */
+START_TEST(test_lazy_alike)
+{
+    way w = {4, 1, 2, 67, true, true, LS_REPLICATE};
+    ls_trainer_options o = lazy_options(&w);
+    char want[65], got[65];
+
+    hash_of(&w, &o, false, want);
+    w.workers = 3;
+    hash_of(&w, &o, false, got);
+    ck_assert_str_eq(want, got);
+    w.state = o.state = LS_SHARD;
+    hash_of(&w, &o, false, got);
+    ck_assert_str_eq(want, got);
+    o.clip_norm = 1e30;
+    hash_of(&w, &o, false, got);
+    ck_assert_str_eq(want, got);
+    o.optimizer.lazy = 0;
+    hash_of(&w, &o, false, got);
+    ck_assert_str_ne(want, got);
+}
+END_TEST
+
+/* Ranks that share the devices. */
+typedef struct shared {
+    way way;
+    char hash[RANKS][65];
+    pthread_mutex_t lock; /* guards next */
+    int next;
+} shared;
+
+static int lazy_rank(const ls_transport *t, void *user)
+{
+    shared *s = user;
+    ls_trainer_options o = lazy_options(&s->way);
+    int at;
+
+    pthread_mutex_lock(&s->lock);
+    at = s->next++;
+    pthread_mutex_unlock(&s->lock);
+    o.transport = t;
+    return try_hash(&s->way, &o, false, s->hash[at]);
+}
+
+/* Nor do ranks, whose parts end within rows. */
+START_TEST(test_lazy_ranks)
+{
+    shared s = {.way = {4, 1, 1, 67, true, true, LS_REPLICATE},
+                .lock = PTHREAD_MUTEX_INITIALIZER};
+    ls_trainer_options o = lazy_options(&s.way);
+    char want[65];
+
+    hash_of(&s.way, &o, false, want);
+    for (int n = 2; n <= 3; n++) {
+        ls_ranks *all;
+
+        OK(ls_ranks_open(&all, n, NULL));
+        s.next = 0;
+        all_succeed(all, n, lazy_rank, &s);
+        for (int r = 0; r < n; r++)
+            ck_assert_str_eq(s.hash[r], want);
+        ls_ranks_close(all);
+    }
+}
+END_TEST
+
+START_TEST(test_lazy_refused)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_graph *g = golden_graph("sum");
+    ls_pool *pool = open_pool(1, 1);
+    ls_trainer *t;
+
+    o.optimizer = ls_adam(0.01);
+    o.optimizer.lazy = 0.5;
+    FAILS(ls_trainer_open(&t, pool, g, &o), LS_EINVAL, "lazy is 0.5");
+    FAILS(ls_optimizer_set(&o.optimizer, "lazy", 2), LS_EINVAL, "0 or 1");
+    o.optimizer = ls_sgd(0.01);
+    FAILS(ls_optimizer_set(&o.optimizer, "lazy", 1), LS_ENOTFOUND, "lazy");
     ls_graph_free(g);
     ls_pool_close(pool);
 }
@@ -606,6 +732,9 @@ int main(void)
     tcase_add_loop_test(t, test_dense_bytes, 0, SHAPES);
     tcase_add_loop_test(t, test_trainings, 0, WAYS);
     tcase_add_test(t, test_mean_bytes);
+    tcase_add_test(t, test_lazy_alike);
+    tcase_add_test(t, test_lazy_ranks);
+    tcase_add_test(t, test_lazy_refused);
     tcase_add_loop_test(t, test_torch, 0, sizeof wanteds / sizeof *wanteds);
     tcase_add_test(t, test_refused_rows);
     tcase_add_test(t, test_refused_below);

@@ -42,7 +42,8 @@ typedef struct ls_optimizer {
     double decay;        /* rmsprop: of the mean of squares */
     double l2;           /* all but adamw and lion; see below */
     double initial_accumulator; /* adagrad: where the sum of squares begins */
-    double room[LS_ROOM - 2];
+    double lazy;         /* adam: 1: rows without a gradient stand still; 0 */
+    double room[LS_ROOM - 3];
 } ls_optimizer;
 
 /* Regularisation comes in two kinds.  weight_decay pulls at the parameters
@@ -61,6 +62,17 @@ LS_API ls_optimizer ls_nesterov(double lr, double momentum);
  * p -= lr (m / (1-b1^n)) / (sqrt(v / (1-b2^n)) + eps), at update n = 1, 2, ..
  * b1 0.9, b2 0.999, eps 1e-8. */
 LS_API ls_optimizer ls_adam(double lr);
+/* Lazy Adam, ls_adam with lazy = 1, for tables of which a batch reads few rows
+ * (ls_embed, ls_embed_bag, ls_sparse_dense): a row of such a parameter whose
+ * gradient is zero in all elements is left alone in this update, its m and v
+ * too, and l2 does not pull at it.  ls_adam would let m and v decay and go on
+ * moving the row by what is left of m.  n counts all updates.  It is PyTorch's
+ * SparseAdam, but that eps stands where ls_adam has it, and that a row which
+ * occurs and whose gradient comes out as zero stands still too.  Other
+ * parameters are ls_adam's.  A row that crosses a multiple of 4096 in the flat
+ * parameter array (see clip_norm) counts as two.
+ * It is faster, and another rule: losses differ. */
+
 /* ls_adam with weight_decay p added to the fraction; weight_decay 1e-4. */
 LS_API ls_optimizer ls_adamw(double lr);
 /* v = decay v + (1-decay) g^2; p -= lr g / sqrt(v + eps).  decay 0.9, eps 1e-8:

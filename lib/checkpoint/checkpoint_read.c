@@ -181,7 +181,7 @@ static bool matches(const char *name, const char *patterns)
 static const struct {
     const char *name, *was;
 } young[] = {{"groups", "0"}, {"group *", ""}, {"average", ""},
-           {"clip_value", ""}, {"l2", ""}};
+           {"clip_value", ""}, {"l2", ""}, {"lazy", ""}};
 
 /* What such an option was; NULL: it is another one, or what it was then. */
 static const char *was_before(const char *name, const char *is)

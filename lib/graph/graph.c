@@ -404,6 +404,17 @@ ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,
     return tie ? take_tied(node, tie, p) : new_param(node, p);
 }
 
+ls_node *ls__node_table(ls_node *node, const char *name, ls__init init,
+                        int64_t fan_in, int64_t fan_out, int64_t count,
+                        int64_t width)
+{
+    node = ls__node_param(node, name, init, fan_in, fan_out, 2,
+                          (int64_t[]){count, width});
+    if (node)
+        node->graph->params[node->param[node->params - 1]]->is_table = true;
+    return node;
+}
+
 int ls__graph_stream(ls_graph *g, const char *scope)
 {
     ls__stream *s = ls__arena_new(&g->arena, 1, sizeof *s);

@@ -97,6 +97,7 @@ typedef struct ls__param {
     int64_t size;
     ls__init init;
     int64_t fan_in, fan_out;
+    bool is_table; /* rows are read by their indices: ls_optimizer.lazy */
     ls_init chosen; /* by the program, in the place of init: ls_init_params */
 } ls__param;
 
@@ -167,6 +168,12 @@ char *ls__path(ls_graph *graph, const char *scope, const char *name);
 ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,
                    int64_t fan_in, int64_t fan_out, int rank,
                    const int64_t *shape);
+
+/* The same of a table (count,width) whose rows are read by their indices, with
+ * fans as they are for its operator. */
+ls_node *ls__node_table(ls_node *node, const char *name, ls__init init,
+                        int64_t fan_in, int64_t fan_out, int64_t count,
+                        int64_t width);
 
 /* Parameter `name` of a graph, to be declared, is parameter `with`: see ls_tie.
  * */

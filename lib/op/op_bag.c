@@ -58,23 +58,20 @@ static void limit(ls_node *n)
 
 static ls_node *dense_declare(ls_node *n)
 {
-    int64_t shape[] = {n->limit, n->features};
+    int64_t in = n->limit, out = n->features;
 
     limit(n);
-    n = ls__node_param(n, "kernel", LS__INIT_LECUN_NORMAL, shape[0], shape[1],
-                       2, shape);
-    return n && n->bias ? ls__node_param(n, "bias", LS__INIT_ZEROS, shape[0],
-                                         shape[1], 1, shape + 1)
+    n = ls__node_table(n, "kernel", LS__INIT_LECUN_NORMAL, in, out, in, out);
+    return n && n->bias ? ls__node_param(n, "bias", LS__INIT_ZEROS, in, out, 1,
+                                         &out)
                         : n;
 }
 
 static ls_node *embed_declare(ls_node *n)
 {
-    int64_t shape[] = {n->limit, n->features};
-
     limit(n);
-    return ls__node_param(n, "embedding", LS__INIT_NORMAL, shape[1], shape[0],
-                          2, shape);
+    return ls__node_table(n, "embedding", LS__INIT_NORMAL, n->features,
+                          n->limit, n->limit, n->features);
 }
 
 /* ------ Lists ------ */

@@ -21,10 +21,9 @@ static int embed_shape(ls_node *n)
 static ls_node *embed_declare(ls_node *n)
 {
     ls_node *x = n->in[0];
-    int64_t table[] = {n->limit, n->features};
 
-    n = ls__node_param(n, "embedding", LS__INIT_NORMAL, n->features, n->limit,
-                       2, table);
+    n = ls__node_table(n, "embedding", LS__INIT_NORMAL, n->features, n->limit,
+                       n->limit, n->features);
     if (n && n->limit < x->limit) /* batches are checked against the smallest */
         x->limit = n->limit;
     return n;

@@ -55,6 +55,8 @@ static int64_t reduce_block(const ls__reduction *r, ls__range at)
     else
         k->tree_sum(r->buffer, r->count, at.first, at.last, r->factor, r->out);
     bad = k->first_nonfinite(n, r->out + at.first);
+    if (r->look)
+        r->look(r->user, at);
     if (r->square)
         r->square[at.first / BLOCK] = k->square_sum(n, r->out + at.first);
     return bad < n ? at.first + bad : -1;

@@ -23,6 +23,9 @@ int64_t ls__reduce_blocks(int64_t n);
 void ls__reduce_partials(float *const *buffer, ls__span devices,
                          ls__range range);
 
+/* Told of a range of the sum while it is in the cache. */
+typedef void ls__look_fn(void *user, ls__range block);
+
 /* out[i] = factor * (buffer[0][i] + buffer[1][i] + .. in tree order). */
 typedef struct ls__reduction {
     float *const *buffer; /* [count]; partial sums are written over */
@@ -35,10 +38,12 @@ typedef struct ls__reduction {
     float *square; /* [block] becomes its sum of squares; NULL: not wanted */
     ls__span here; /* parts whose buffers have element i at i; all others, */
     int64_t shift; /* of partial sums, have it at i + shift */
+    ls__look_fn *look; /* called with each block; NULL: not called */
+    void *user;
 } ls__reduction;
 
 /* Do it for a range, which begins at the border of a block where squares are
- * wanted: returns the first element that is not finite, or -1. */
+ * wanted, or looks: returns the first element that is not finite, or -1. */
 int64_t ls__reduce(const ls__reduction *reduction, ls__range range);
 
 #endif

@@ -22,6 +22,8 @@ static const ls__option
     decay = {"decay", AT(decay), SHARE, "decay of the mean of squares"},
     l2 = {"l2", AT(l2), LS__QUIET, 0, INFINITE, "a finite number from 0 up",
           "this much of each parameter in its gradient"},
+    lazy = {"lazy", AT(lazy), LS__QUIET, 0, 2, "0 or 1",
+            "1: rows of tables without a gradient stand still"},
     initial = {"initial_accumulator", AT(initial_accumulator), AMOUNT,
                "where the sum of squares begins"};
 
@@ -35,7 +37,8 @@ static const struct row {
     [LS_NESTEROV] = {{"optimizer", "nesterov", {{&momentum, 0.9}, {&l2, 0}}},
                      {"trace"}},
     [LS_ADAM] = {{"optimizer", "adam",
-                  {{&b1, 0.9}, {&b2, 0.999}, {&eps, 1e-8}, {&l2, 0}}},
+                  {{&b1, 0.9}, {&b2, 0.999}, {&eps, 1e-8}, {&l2, 0},
+                   {&lazy, 0}}},
                  {"mu", "nu"}},
     [LS_ADAMW] = {{"optimizer", "adamw",
                    {{&b1, 0.9}, {&b2, 0.999}, {&eps, 1e-8},
@@ -170,6 +173,9 @@ int ls__optim_check(const ls_optimizer *o)
     if (!(o->lr >= 0 && o->lr < INFINITE))
         return ls__fail(LS_EINVAL, "optimizer %s: the learning rate is %g; it "
                         "must be a finite number from 0 up", c->name, o->lr);
+    if (o->kind == LS_ADAM && o->lazy != 0 && o->lazy != 1)
+        return ls__fail(LS_EINVAL, "optimizer adam: lazy is %g; it must be 0 "
+                        "or 1", o->lazy);
     return ls__choice_check(c, o, sizeof o->room / sizeof *o->room, o->room);
 }
 

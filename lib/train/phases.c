@@ -6,6 +6,7 @@
 #include "train/clip.h"
 #include "train/device.h"
 #include "train/groups.h"
+#include "train/lazy.h"
 #include "train/leaving.h"
 #include "train/placement.h"
 #include "train/seam.h"
@@ -137,7 +138,16 @@ static ls__range range_of(const ls__step *s, int worker)
     ls__range all = {0, ls__owned_floats(&t->owned)};
 
     return ls__range_part(all, t->workers, worker,
-                          s->notes.square ? LS__REDUCE_BLOCK : 16);
+                          s->notes.square || t->lazy ? LS__REDUCE_BLOCK : 16);
+}
+
+/* What else is asked of each block. */
+static void ask(ls__step *s, ls__reduction *r)
+{
+    r->out = s->gradient;
+    r->square = s->notes.square;
+    r->look = s->trainer->lazy ? ls__lazy_look : NULL;
+    r->user = s;
 }
 
 bool ls__phase_reduce(ls__step *s, int worker)
@@ -145,23 +155,22 @@ bool ls__phase_reduce(ls__step *s, int worker)
     const ls_trainer *t = s->trainer;
     ls__range mine = range_of(s, worker);
     ls__reduction r = {.buffer = t->grad.device,
-                       .count = t->devices.count,
-                       .out = s->gradient,
-                       .square = s->notes.square};
+                       .count = t->devices.count};
 
     if (ls__verdict_judge(s) != LS__GOES_ON)
         return false;
     ls__reduce_means(s, mine);
     r.factor = ls__verdict_factor(s);
+    ask(s, &r);
     s->notes.bad[worker] = ls__reduce(&r, mine);
     return true;
 }
 
 bool ls__phase_check(ls__step *s, int worker)
 {
-    ls__reduction r = {.buffer = &s->given, .count = 1, .factor = 1,
-                       .out = s->gradient, .square = s->notes.square};
+    ls__reduction r = {.buffer = &s->given, .count = 1, .factor = 1};
 
+    ask(s, &r);
     s->notes.bad[worker] = ls__reduce(&r, range_of(s, worker));
     return true;
 }
@@ -173,13 +182,13 @@ bool ls__phase_complete(ls__step *s, int worker)
     ls__range mine = range_of(s, worker);
     ls__reduction r = {.buffer = seam->partial, .count = seam->parts,
                        .part = seam->part, .of = t->devices.of,
-                       .out = s->gradient, .square = s->notes.square,
                        .here = seam->here};
     int64_t bad = -1;
 
     if (s->status < 0 || ls__verdict_judge(s) != LS__GOES_ON)
         return false;
     r.factor = ls__verdict_factor(s);
+    ask(s, &r);
     for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);) {
         int64_t first;
 
@@ -204,32 +213,43 @@ static void begin_average(const ls_trainer *t, ls__range r, int64_t at)
                (size_t)(r.last - r.first) * sizeof *average);
 }
 
-/* A block that is clipped is still in the cache when it is used; `at` counts
- * owned floats. */
-static void update_block(const ls__step *s, float norm, const ls__rule *rule,
-                         ls__range r, int64_t at)
+/* What moves, of a block. */
+static void update_run(const ls__step *s, float norm, const ls__rule *rule,
+                       ls__range r, int64_t at)
 {
     const ls_trainer *t = s->trainer;
     int64_t n = r.last - r.first, i = r.first;
+
+    ls__clip(norm, (float)t->options.clip_norm, n, s->gradient + i);
+    ls__clip_value((float)t->options.clip_value, n, s->gradient + i);
+    ls__optim_update(t->options.optimizer.kind, rule, n, s->gradient + i,
+                     t->model.value + i, t->moment, at);
+}
+
+/* A block of a slot that is clipped is still in the cache when it is used; `at`
+ * counts owned floats. */
+static void update_block(const ls__step *s, float norm, int slot, ls__range r,
+                         int64_t at)
+{
+    const ls_trainer *t = s->trainer;
+    const ls__rule *rule = ls__groups_rule_of(s, slot);
     float *average = ls__trainer_average(t);
 
     begin_average(t, r, at);
     if (!rule)
         return;
-    ls__clip(norm, (float)t->options.clip_norm, n, s->gradient + i);
-    ls__clip_value((float)t->options.clip_value, n, s->gradient + i);
-    ls__optim_update(t->options.optimizer.kind, rule, n, s->gradient + i,
-                     t->model.value + i, t->moment, at);
+    for (ls__range run = {r.first, r.first};
+         ls__lazy_next(t, slot, r, &run);)
+        update_run(s, norm, rule, run, at + run.first - r.first);
     if (average)
-        ls__kernels()->average(n, t->options.average, t->model.value + i,
-                               average + at);
+        ls__kernels()->average(r.last - r.first, t->options.average,
+                               t->model.value + r.first, average + at);
 }
 
 /* Some of a slot, block by block; no more of it than the process owns. */
 static void update_range(const ls__step *s, float norm, int slot, ls__range all)
 {
     const ls__owned *owned = &s->trainer->owned;
-    const ls__rule *rule = ls__groups_rule_of(s, slot);
 
     for (ls__stretch part = {0}; ls__owned_next(owned, &part);) {
         ls__range r = ls__range_common(all, part.range);
@@ -237,7 +257,7 @@ static void update_range(const ls__step *s, float norm, int slot, ls__range all)
 
         for (int64_t i = r.first, end; i < r.last; i = end) {
             end = r.last - i < LS__REDUCE_BLOCK ? r.last : i + LS__REDUCE_BLOCK;
-            update_block(s, norm, rule, (ls__range){i, end}, i + shift);
+            update_block(s, norm, slot, (ls__range){i, end}, i + shift);
         }
     }
 }

@@ -15,6 +15,7 @@
 #include "train/device.h"
 #include "train/groups.h"
 #include "train/input_gradient.h"
+#include "train/lazy.h"
 #include "train/leaving.h"
 #include "train/ranks.h"
 #include "train/schedule.h"
@@ -290,6 +291,7 @@ static int make_memory(ls_trainer *t)
 
     t->owned = owned(t);
     if ((status = ls__groups_open(t)) < 0 || (status = make_lists(t)) < 0 ||
+        (status = ls__lazy_open(t)) < 0 ||
         (status = make_notes(t)) < 0 ||
         (status = make_arrays(t)) < 0 ||
         (status = ls__watch_open(t)) < 0 ||

@@ -46,6 +46,7 @@ struct ls_trainer {
                               NULL: none does */
 
     double lr;        /* the peak that schedules go by */
+    struct ls__lazy *lazy; /* [slot] lazy.h; NULL: no row stands still */
     struct ls__way *way; /* [slot] groups.h; NULL: all are trained alike */
     const char *data_axis;     /* of the mesh */
     struct ls__place *place[2]; /* [slot] of parameters, of moments */
