@@ -533,8 +533,10 @@ LS_API int ls_trainer_load(ls_trainer *trainer, const char *path,
  * behind a flatten, which sees (C,H,W) there and (H,W,C) here.  layers renames
  * those that are called otherwise, and what is in them: "layers.0=0,head=fc"
  * (ours=theirs); or NULL.  Without a pattern every tensor of the file must be a
- * parameter, as with strict=True.  LS_ENOTSUP: a trainer around a gradient
- * function of your own. */
+ * parameter, as with strict=True.  "conv=0&1" folds the statistics, scale and
+ * shift of batch norm "1" of eval() into the layer, which must have a bias, in
+ * double, rounded once; "conv=0&1:0.001" with another epsilon than 1e-5.
+ * LS_ENOTSUP: a trainer around a gradient function of your own. */
 LS_API int ls_trainer_load_torch(ls_trainer *trainer, const char *path,
                                  const char *names, const char *layers);
 

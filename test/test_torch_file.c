@@ -1,20 +1,26 @@
 /* Parameters from PyTorch's state_dict (test/golden/make_torch_file.py): the
  * model then puts out what PyTorch put out, for a convolution and the Linear
- * behind its Flatten, and for a block of a transformer; what does not fit is
+ * behind its Flatten, with batch norms folded into them
+ * (make_torch_norm.py), and for a block of a transformer; what does not fit is
  * refused by name, and nothing has changed. */
+#include "golden/torch_norm_outputs.h"
 #include "golden/torch_outputs.h"
 #include "models.h"
 
 enum { T = 4, VOCAB = 11 };
 
-static const char *file(void)
+static const char *golden_file(const char *name)
 {
     static char path[4096];
     const char *top = getenv("top_srcdir");
 
-    snprintf(path, sizeof path, "%s/test/golden/torch.safetensors",
-             top ? top : "..");
+    snprintf(path, sizeof path, "%s/test/golden/%s", top ? top : "..", name);
     return path;
+}
+
+static const char *file(void)
+{
+    return golden_file("torch.safetensors");
 }
 
 static ls_graph *image_graph(int64_t outputs)
@@ -87,6 +93,94 @@ START_TEST(texts)
 }
 END_TEST
 
+/* ------ batch norm ------ */
+
+static const char normed[] = "conv=0&1,dense=4&5:0.25";
+
+START_TEST(norms)
+{
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_run(pool, image_graph(5), NULL);
+    float x[60], y[5], other[5];
+    int32_t label = 0;
+
+    for (int i = 0; i < 60; i++)
+        x[i] = (float)torch_norm_image[i];
+    OK(ls_trainer_load_torch(r.trainer, golden_file("torch_norm.safetensors"),
+                             NULL, normed));
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, 1));
+    OK(ls_batch_set(r.batch, "label", LS_I32, &label, 1));
+    OK(ls_predict(r.trainer, r.batch, "logits", 5, y));
+    ck_assert_double_le(max_relative(5, y, torch_norm_logits), 1e-6);
+
+    /* another epsilon is another network */
+    OK(ls_trainer_load_torch(r.trainer, golden_file("torch_norm.safetensors"),
+                             NULL, "conv=0&1,dense=4&5"));
+    OK(ls_predict(r.trainer, r.batch, "logits", 5, other));
+    ck_assert_double_gt(max_relative(5, other, torch_norm_logits), 1e-3);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Convolutions without a bias, which is where a norm's shift would be. */
+static ls_graph *no_bias_graph(void)
+{
+    ls_graph *g;
+    ls_node *x, *label;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){6, 5, 2});
+    label = ls_input(g, "label", LS_I32, 0, NULL);
+    x = ls_conv2d_no_bias(x, 3, (ls_window){3, 2, 1, 1, LS_VALID}, "conv");
+    x = ls_layer_norm(ls_flatten(x), "norm");
+    OK(ls_loss(g, ls_cross_entropy(ls_dense(x, 5, "dense"), label)));
+    return g;
+}
+
+START_TEST(norms_refused)
+{
+    static const struct {
+        const char *layers;
+        bool no_bias;
+        int status;
+        const char *message;
+    } row[] = {
+        {"conv=0&9,dense=4&5", false, LS_ENOTFOUND,
+         "no tensor \"9.running_mean\""},
+        {"conv=0&5,dense=4&5", false, LS_ESHAPE,
+         "\"5.running_mean\" is (5), the layer before that batch norm has 3"},
+        {"conv=0,dense=4&5", false, LS_ENOTFOUND, "no tensor \"0.bias\""},
+        {"conv=0&1,dense=4", false, LS_ENOTFOUND,
+         "\"5.num_batches_tracked\" is none of"},
+        {"conv=0&1:x,dense=4&5", false, LS_EINVAL,
+         "batch norm \"1\": epsilon \"x\" is no number from 0 up"},
+        {"conv=0&1:-1,dense=4&5", false, LS_EINVAL, "epsilon \"-1\""},
+        {"conv=0&,dense=4&5", false, LS_ENOTFOUND, "\".running_mean\""},
+        {"conv=0&1,dense=4&5", true, LS_EINVAL,
+         "cannot be folded into \"conv\""},
+        {"norm=0&1,dense=4&5", true, LS_ENOTFOUND, "\"conv.weight\""},
+    };
+    ls_pool *pool = open_pool(1, 1);
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        run r = open_run(pool, row[i].no_bias ? no_bias_graph()
+                                              : image_graph(5), NULL);
+        char before[65], after[65];
+
+        ls_trainer_hash(r.trainer, before);
+        FAILS(ls_trainer_load_torch(r.trainer,
+                                    golden_file("torch_norm.safetensors"), NULL,
+                                    row[i].layers), row[i].status,
+              row[i].message);
+        ls_trainer_hash(r.trainer, after);
+        ck_assert_str_eq(before, after);
+        close_run(&r);
+    }
+    ls_pool_close(pool);
+}
+END_TEST
+
 START_TEST(refused)
 {
     static const struct {
@@ -149,6 +243,8 @@ int main(void)
 
     tcase_add_test(t, images);
     tcase_add_test(t, texts);
+    tcase_add_test(t, norms);
+    tcase_add_test(t, norms_refused);
     tcase_add_test(t, refused);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -211,7 +211,9 @@ LS_API ls_node *ls_flatten(ls_node *x);
  *
  * There is no batch norm: its statistics are of a batch, so of a shard here,
  * and results would depend on the number of devices by more than rounding (or
- * each layer would have to wait for all devices). */
+ * each layer would have to wait for all devices).  That of a network which
+ * PyTorch trained is folded into the layer before it as it is loaded
+ * (ls_trainer_load_torch). */
 LS_API ls_node *ls_group_norm(ls_node *x, int groups, const char *name);
 
 /* ------ Activations, sums, outputs ------ */

@@ -10,13 +10,15 @@
  *
  * After a flatten the inputs of a dense layer are in the order (C,H,W) there
  * and (H,W,C) here, so its weights are those of a convolution as large as the
- * image. */
+ * image.  A batch norm behind a layer is folded into it (torch_norm.h). */
 #include "model/torch_file.h"
 #include "base/error.h"
 #include "base/pattern.h"
 #include "file/convert.h"
+#include "file/csv.h"
 #include "file/safetensors.h"
 #include "graph/op.h"
+#include "model/torch_norm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +26,13 @@
 
 enum { NAME = 512, RENAMES = 64 };
 
-/* "OURS=THEIRS": layers that are called otherwise. */
+/* "OURS=THEIRS": layers that are called otherwise; "OURS=THEIRS&NORM" or
+ * "..&NORM:EPSILON": with a batch norm behind them. */
 typedef struct rename_of {
     const char *ours, *theirs;
     bool used;
+    const char *norm; /* NULL: there is none */
+    double epsilon;
 } rename_of;
 
 typedef struct load {
@@ -36,12 +41,41 @@ typedef struct load {
     ls__safetensors file;
     const ls_entry **of; /* [slot]; NULL: the slot keeps its values */
     bool *taken;         /* [entry] */
+    ls__torch_norm *norm; /* [slot] to be folded into it */
     char *copy;          /* of the renames, cut into strings */
     int renames;
     rename_of rename[RENAMES];
 } load;
 
 /* ------ names ------ */
+
+/* "NORM" or "NORM:EPSILON"; PyTorch's default is 1e-5. */
+static int read_norm(rename_of *r, char *text)
+{
+    char *colon = strchr(text, ':');
+
+    r->norm = text;
+    r->epsilon = 1e-5;
+    if (!colon)
+        return 0;
+    *colon = 0;
+    if (ls__csv_number(colon + 1, false, &r->epsilon) && r->epsilon >= 0)
+        return 0;
+    return ls__fail(LS_EINVAL, "names of layers: batch norm \"%s\": epsilon "
+                    "\"%s\" is no number from 0 up", text, colon + 1);
+}
+
+static int add_rename(load *l, char *ours, char *theirs)
+{
+    rename_of *r = &l->rename[l->renames++];
+    char *norm = strchr(theirs, '&');
+
+    *r = (rename_of){.ours = ours, .theirs = theirs};
+    if (!norm)
+        return 0;
+    *norm = 0;
+    return read_norm(r, norm + 1);
+}
 
 static int read_renames(load *l, const char *text)
 {
@@ -63,7 +97,8 @@ static int read_renames(load *l, const char *text)
                             "OURS=THEIRS%s", text, at,
                             l->renames == RENAMES ? ", or one too many" : "");
         *equals = 0;
-        l->rename[l->renames++] = (rename_of){at, equals + 1, false};
+        if (add_rename(l, at, equals + 1) < 0)
+            return LS_EINVAL;
     }
     return 0;
 }
@@ -251,6 +286,49 @@ static int check_shape(const load *l, const ls__slot *s, const ls_entry *e)
                     ls__shape_text(want, rank, shape));
 }
 
+/* Whether a node has a parameter, as its weights or its bias. */
+static bool is_of(const ls_node *n, int declared)
+{
+    for (int k = 0; k < n->params; k++)
+        if (n->param[k] == declared)
+            return is_called(n, "dense") || is_called(n, "conv2d");
+    return false;
+}
+
+/* The layer of a parameter, if it is one that a batch norm can be folded
+ * into. */
+static const ls_node *layer_of(const ls__model *m, int declared)
+{
+    for (int i = 0; i < m->graph->node_count; i++)
+        if (is_of(m->graph->nodes[i], declared))
+            return m->graph->nodes[i];
+    return NULL;
+}
+
+/* The batch norm behind the layer of slot i, if it has one. */
+static int match_norm(load *l, int i)
+{
+    const ls__slot *s = &l->model->params.slot[i];
+    const rename_of *r = rename_for(l, s->name);
+    const ls_node *n = layer_of(l->model, s->declared);
+
+    if (!r || !r->norm)
+        return 0;
+    if (!n || strcmp(n->name, r->ours) || n->params < 2)
+        return ls__fail(LS_EINVAL, "names of layers: a batch norm cannot be "
+                        "folded into \"%s\", which is no dense layer or "
+                        "convolution with a bias", r->ours);
+    return ls__torch_norm_read(&l->norm[i], &l->file, l->path, r->norm,
+                               r->epsilon, ls__width(n), l->taken);
+}
+
+/* A bias that PyTorch left out because a batch norm has one. */
+static bool may_miss(const load *l, int i)
+{
+    return l->norm[i].n &&
+           !strcmp(last_part(l->model->params.slot[i].name), "bias");
+}
+
 static int match(load *l, int i)
 {
     const ls__slot *s = &l->model->params.slot[i];
@@ -259,8 +337,10 @@ static int match(load *l, int i)
 
     if (l->names && !ls__matches(l->names, s->name))
         return 0;
+    if ((status = match_norm(l, i)) < 0)
+        return status;
     if ((at = find_theirs(l, s->name, wanted)) < 0)
-        return missing(l, s->name, wanted);
+        return may_miss(l, i) ? 1 : missing(l, s->name, wanted);
     if ((status = check_shape(l, s, &l->file.entry[at])) < 0 ||
         (status = ls__convert_check(&l->file.entry[at], l->path)) < 0)
         return status;
@@ -314,6 +394,15 @@ static int64_t largest(const ls__params *p)
     return most;
 }
 
+/* The norm's part of a slot: of n outputs there is one bias each. */
+static void fold(const ls__torch_norm *norm, const ls__slot *s, float *to)
+{
+    if (!strcmp(last_part(s->name), "bias"))
+        ls__torch_norm_bias(norm, to);
+    else
+        ls__torch_norm_weights(norm, s->size / norm->n, to);
+}
+
 static int take(load *l)
 {
     const ls__params *p = &l->model->params;
@@ -325,13 +414,17 @@ static int take(load *l)
     for (int i = 0; i < p->count; i++) {
         float *to = l->model->value + p->slot[i].offset;
 
-        if (!l->of[i])
+        if (!l->of[i] && !l->norm[i].n)
             continue;
-        ls__convert(l->of[i], room);
+        memset(room, 0, (size_t)p->slot[i].size * sizeof *room);
+        if (l->of[i])
+            ls__convert(l->of[i], room);
         if (layout_of(l->model, &p->slot[i], &a))
             arrange(&a, room, to);
         else
             memcpy(to, room, (size_t)p->slot[i].size * sizeof *to);
+        if (l->norm[i].n)
+            fold(&l->norm[i], &p->slot[i], to);
     }
     free(room);
     return 0;
@@ -345,7 +438,8 @@ static int load_file(load *l, const char *layers)
         return status;
     l->of = ls__new((size_t)l->model->params.count, sizeof *l->of, "tensors");
     l->taken = ls__new((size_t)l->file.count + 1, sizeof *l->taken, "tensors");
-    if (!l->of || !l->taken)
+    l->norm = ls__new((size_t)l->model->params.count, sizeof *l->norm, "norms");
+    if (!l->of || !l->taken || !l->norm)
         return LS_ENOMEM;
     status = check(l);
     return status < 0 ? status : take(l);
@@ -363,6 +457,9 @@ int ls__torch_load(ls__model *m, const char *path, const char *names,
     if ((status = ls__safetensors_read(&l.file, path)) < 0)
         return status;
     status = load_file(&l, layers);
+    for (int i = 0; l.norm && i < m->params.count; i++)
+        free(l.norm[i].values);
+    free(l.norm);
     free(l.copy);
     free(l.of);
     free(l.taken);
