@@ -676,6 +676,40 @@ START_TEST(under_a_pool)
 }
 END_TEST
 
+/* Proves that a sum which ends in an underflow, -0, is +0 in dw as every other:
+ * 2^-126 of the first pooled pixel, then -1.5 times it. */
+START_TEST(underflow_under_a_pool)
+{
+    const ls_window two = {2, 2, 2, 2, LS_SAME};
+    const float x[8] = {1, 1, 1, 1, 1, 1, 1, 1}, w[1] = {1}, bias[1] = {0};
+    const float dy[2] = {0x1p-126f, -0x1.8p-126f};
+    const ls_node *p;
+    ls_node n;
+    ls_graph *g;
+    ls__run r = {.rows = 1, .x = {x}, .param = {w, bias}, .dy = dy};
+
+    ls__fpmode_set();
+    OK(ls_graph_new(&g));
+    p = ls_max_pool(ls_conv2d(ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 2, 1}),
+                              1, (ls_window){1, 1, 1, 1, LS_SAME}, "c"), two);
+    ck_assert_msg(p != NULL, "%s", ls_errmsg());
+    n = *p->in[0];
+    n.pooled = true;
+    n.pooling = p->window;
+    n.size = p->size;
+    memcpy(n.shape, p->shape, sizeof p->shape);
+    r.node = &n;
+    r.y = fenced(2);
+    r.stash = fenced(2);
+    r.dparam[0] = fenced(1);
+    r.dparam[1] = fenced(1);
+    run_conv(way(_i), ls__kernels(), &r);
+    ck_assert_uint_eq(word_bits(r.dparam[0][0]), 0);
+    ls_graph_free(g);
+    fences_free();
+}
+END_TEST
+
 /* ------ Models ------ */
 
 enum { ROWS = 16, STEPS = UNDER_SANITIZER ? 4 : 40 };
@@ -768,6 +802,7 @@ int main(void)
     tcase_add_test(t, in_threads);
     tcase_add_loop_test(t, convolutions, 0, ways());
     tcase_add_loop_test(t, under_a_pool, 0, ways());
+    tcase_add_loop_test(t, underflow_under_a_pool, 0, ways());
     tcase_add_test(t, near_f32);
     tcase_add_test(t, refused);
     suite_add_tcase(s, t);
