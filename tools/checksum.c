@@ -67,15 +67,22 @@ static int mix_source(const ls_source *s, uint64_t *sum)
     return status;
 }
 
+/* ------ A text ------ */
+
+static void mix_bytes(void *user, const unsigned char *bytes, size_t n)
+{
+    uint64_t *sum = user;
+
+    *sum = mix(*sum, bytes, n);
+}
+
 /* ------ */
 
 static int held_checksum(data *d)
 {
-    const text_data *t = &d->text;
-
     d->held_sum = 0;
-    if (t->bytes)
-        d->held_sum = mix(0, t->held, (size_t)t->held_size);
+    if (text_is(&d->text))
+        return text_each(&d->text.held, mix_bytes, &d->held_sum);
     return d->evaluation.rows ? mix_source(&d->evaluation, &d->held_sum)
                               : OPT_GO;
 }
@@ -90,7 +97,7 @@ int data_checksum(data *d, bool held)
     if (d->mask.data)
         d->sum = mix(d->sum, d->mask.data,
                      (size_t)d->mask.shape[0] * sizeof(float));
-    if (d->text.bytes)
-        d->sum = mix(d->sum, d->text.bytes, (size_t)d->text.train);
+    if (status == OPT_GO && text_is(&d->text))
+        status = text_each(&d->text.train, mix_bytes, &d->sum);
     return held && status == OPT_GO ? held_checksum(d) : status;
 }

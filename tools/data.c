@@ -36,7 +36,7 @@ static void fit_batch(data *d)
 /* d->batch, once it is known to fit. */
 static int settle_batch(data *d, const data_cut *cut)
 {
-    bool endless = d->text.bytes || d->noise.size;
+    bool endless = text_is(&d->text) || d->noise.size;
 
     d->batch = cut->batch ? cut->batch : d->rows;
     if (!endless && d->batch > d->rows && cut->fits)
@@ -64,10 +64,28 @@ int data_plan(data *d, const data_cut *cut)
         return status;
     if (d->noise.size)
         return noise_plan(&d->noise, d->batch, d->shards);
-    if (d->text.bytes)
-        return text_plan(&d->text, d->batch, (int)d->shards);
+    if (text_is(&d->text)) {
+        text_plan(&d->text, d->batch, (int)d->shards);
+        return OPT_GO;
+    }
     d->batches = (d->pad ? round_up(d->rows, d->batch) : d->rows) / d->batch;
     return d->inputs ? data_collect(d) : OPT_GO;
+}
+
+/* Windows of a text; those to evaluate on are read when it is their turn. */
+static int open_text(data *d, const ls_trainer *trainer)
+{
+    ls_source train = text_source(&d->text), held = text_eval_source(&d->text);
+    ls_loader_options o = {.size = sizeof o, .batch = d->batch};
+    int status;
+
+    o.uneven = d->pad ? LS_UNEVEN_PAD : LS_UNEVEN_ERROR;
+    status = ls_loader_open(&d->loader, trainer, &train, &o);
+    o.batch = d->text.rows;
+    o.no_thread = true;
+    if (status == 0 && held.rows)
+        status = ls_loader_open(&d->held, trainer, &held, &o);
+    return opt_check(status);
 }
 
 int data_open(data *d, const ls_trainer *trainer, const ls_key *order)
@@ -76,6 +94,8 @@ int data_open(data *d, const ls_trainer *trainer, const ls_key *order)
                            .shuffle = order != NULL};
     int status = 0;
 
+    if (text_is(&d->text))
+        return open_text(d, trainer);
     if (!d->source.fill)
         return OPT_GO;
     if (order)
@@ -97,32 +117,28 @@ int data_fill(data *d, int64_t step, ls_batch *batch, int64_t *rows)
     if (d->loader)
         return opt_check(ls_loader_fill(d->loader, step, batch, rows));
     *rows = d->batch;
-    if (d->noise.size)
-        return noise_fill(&d->noise, step, batch);
-    return text_fill(&d->text, step, batch);
+    return noise_fill(&d->noise, step, batch);
 }
 
 bool data_is_here(const data *d)
 {
-    return d->inputs || d->text.bytes;
+    return d->inputs > 0;
 }
 
 bool data_holds_rows(const data *d)
 {
-    return d->evaluation.rows || d->held;
+    return d->evaluation.rows || (d->held && !text_is(&d->text));
 }
 
 int64_t data_eval_batches(const data *d)
 {
-    if (d->text.bytes)
+    if (text_is(&d->text))
         return text_eval_batches(&d->text);
     return d->held ? ls_loader_batches(d->held) : 0;
 }
 
 int data_eval_fill(data *d, int64_t i, ls_batch *batch)
 {
-    if (d->text.bytes)
-        return text_eval_fill(&d->text, i, batch);
     return opt_check(ls_loader_fill(d->held, i, batch, NULL));
 }
 

@@ -41,7 +41,7 @@ typedef struct data {
     int64_t shards;       /* it is cut into: devices x micro-batches */
     bool pad;
     ls_loader *loader, *held; /* training, evaluation */
-    text_data text;              /* instead of a source, when it has bytes */
+    text_data text;           /* instead of a source, when there is one */
     noise noise;              /* likewise, when it has a size */
 } data;
 

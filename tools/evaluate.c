@@ -32,7 +32,7 @@ int evaluation_check(const run *r)
 
     if (data_holds_rows(d))
         return check_interval(r);
-    if (!d->text.bytes)
+    if (!text_is(&d->text))
         return opt_fail(OPT_WRONG,
                         "--%s: nothing is held out; --eval-data or --eval-x "
                         "names rows to evaluate on, --valid holds some back",
@@ -44,7 +44,7 @@ int evaluation_check(const run *r)
                     "%s: %lld bytes are held out, fewer than "
                     "--seq-len %lld",
                     s->eval_data ? s->eval_data : s->data,
-                    (long long)d->text.held_size, (long long)s->seq_len);
+                    (long long)d->text.held.size, (long long)s->seq_len);
 }
 
 /* Rows, and a text of --eval-data, are evaluated without being told to: after
@@ -54,7 +54,7 @@ bool evaluation_due(const evaluation *e, int64_t done)
     const data *d = &e->run->data;
     int64_t every = interval(e->run);
 
-    if (!every && !data_holds_rows(d) && !d->text.other)
+    if (!every && !data_holds_rows(d) && !d->text.other.file)
         return false;
     return done == e->run->set.steps || (every && done % every == 0);
 }

@@ -254,6 +254,8 @@ static const opt third[] = {
       .kept_as = "average" },
     { OPT_ROW("accumulate", "K", OPT_WORKERS, AT(accumulate), ALL, "1",
               "cut the batch into K micro-batches for one update") },
+    { OPT_ROW("bucket", "BYTES", OPT_NUMBER, AT(bucket), ALL, "0",
+              "over ranks, gradients leave by so many; 0: 1 MiB"), MAY_DIFFER },
     { OPT_ROW("precision", NULL, OPT_CHOICE, AT(precision), ALL, "f32",
               "of layers; bf16-input: f32, inputs rounded"),
       .words = precisions },

@@ -67,6 +67,7 @@ typedef struct settings {
     bool no_decay;      /* of biases and of scales of norms */
     double ema;         /* decay of an average of the weights; 0: none */
     int64_t accumulate;
+    int64_t bucket; /* bytes; 0: the library's own */
     int64_t precision; /* PRECISION_.. */
     int64_t mean;      /* an ls_mean */
     const char *state; /* a placement of ls_state_place */

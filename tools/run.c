@@ -427,6 +427,7 @@ int run_open_trainer(run *r)
     o.backend = r->set.backend;
     o.precision = run_precision(r);
     o.transport = r->transport;
+    o.bucket = r->set.bucket;
     status = open_trainer(r, &o);
     free(g.text);
     return status == OPT_GO ? open_batches(r) : status;

@@ -133,7 +133,7 @@ static void print_memory(const findings *r)
         share(6, p->reduce_rate, p->copy_roof);
         rate(8, p->update_rate);
         share(6, p->update_rate, p->copy_roof);
-        number(8, "%.1f", 1e-9 * p->copy_roof);
+        rate(8, p->copy_roof);
         row_end(r, i);
     }
 }
