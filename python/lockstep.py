@@ -47,7 +47,7 @@ __all__ = [
 
 F32, I32 = 1, 2
 (CONSTANT, LINEAR, COSINE, EXPONENTIAL, PIECEWISE, POLYNOMIAL, RESTARTS,
- ONE_CYCLE) = range(8)
+ ONE_CYCLE, LINEAR_ONE_CYCLE, WARM_RESTARTS) = range(10)
 MAX_RANK = 8
 METRICS = 8
 ROOM = 8
@@ -99,7 +99,7 @@ class Schedule(C.Structure):
         ("power", C.c_double), ("cycle_factor", C.c_int64),
         ("restart_factor", C.c_double), ("pct_start", C.c_double),
         ("div_factor", C.c_double), ("final_div_factor", C.c_double),
-        ("room", C.c_double * (ROOM - 6)),
+        ("pct_final", C.c_double), ("room", C.c_double * (ROOM - 7)),
     ]
 
 
@@ -155,6 +155,16 @@ class _Key(C.Structure):
     _fields_ = [("word", C.c_uint32 * 2)]
 
 
+class Init(C.Structure):
+    """ls_init: how parameters start.  initialiser(..) makes one."""
+
+    _fields_ = [
+        ("kind", C.c_int), ("distribution", C.c_int), ("fan", C.c_int),
+        ("scale", C.c_double), ("fn", C.c_void_p), ("user", C.c_void_p),
+        ("room", C.c_double * ROOM),
+    ]
+
+
 class _TrainerOptions(C.Structure):
     _fields_ = [
         ("size", C.c_size_t), ("seed", C.c_int64), ("keys", C.c_int),
@@ -191,7 +201,8 @@ class _ArraySpec(C.Structure):
 STRUCTS = {
     "ls_mesh_options": _MeshOptions, "ls_pool_options": _PoolOptions,
     "ls_optimizer": Optimizer, "ls_boundary": Boundary,
-    "ls_schedule": Schedule, "ls_key": _Key, "ls_group": Group,
+    "ls_schedule": Schedule, "ls_key": _Key, "ls_init": Init,
+    "ls_group": Group,
     "ls_early_stop": EarlyStop, "ls_plateau": Plateau,
     "ls_trainer_options": _TrainerOptions, "ls_result": Result,
     "ls_array_spec": _ArraySpec,
@@ -484,6 +495,50 @@ def sparse_dense(indices, values, inputs, n, name, bias=True):
                                     n, name.encode()))
 
 
+_init_constant = _function("ls_init_constant", Init, C.c_double)
+_init_random = _function("ls_init_random", Init, C.c_int, C.c_double)
+_init_variance = _function("ls_init_variance", Init, C.c_int, C.c_int,
+                           C.c_double)
+_init_orthogonal = _function("ls_init_orthogonal", Init, C.c_double)
+_init_name = _function("ls_init_name", C.c_char_p, C.c_int)
+_init_named = _calls("ls_init_named", C.POINTER(Init), C.c_char_p)
+_init_params = _calls("ls_init_params", _P, C.c_char_p, C.POINTER(Init))
+
+UNIFORM, NORMAL, TRUNCATED_NORMAL = range(3)
+FAN_IN, FAN_OUT, FAN_AVERAGE = range(3)
+
+
+def initialiser(how):
+    """The initialiser of a name of initialisers(), or of a number."""
+    if not isinstance(how, str):
+        return _init_constant(how)
+    init = Init()
+    _init_named(C.byref(init), how.encode())
+    return init
+
+
+def initialisers():
+    """The names that initialiser takes."""
+    names = []
+    while name := _init_name(len(names)):
+        names.append(name.decode())
+    return names
+
+
+def random_init(distribution, scale):
+    """Draws of UNIFORM, NORMAL or TRUNCATED_NORMAL times scale."""
+    return _init_random(distribution, scale)
+
+
+def variance_init(distribution, fan, scale):
+    """Draws of variance scale / fan (FAN_IN, FAN_OUT, FAN_AVERAGE)."""
+    return _init_variance(distribution, fan, scale)
+
+
+def orthogonal_init(scale=1.0):
+    return _init_orthogonal(scale)
+
+
 class Graph:
     """A graph to build, or the one that a model file holds."""
 
@@ -512,6 +567,12 @@ class Graph:
 
     def loss(self, node):
         _graph_loss(self.of, node.of)
+
+    def start(self, names, how):
+        """Let parameters whose names a pattern matches start by an initialiser:
+        its name ("he-normal"), a number they all have, or an Init."""
+        init = how if isinstance(how, Init) else initialiser(how)
+        _init_params(self.of, names.encode(), C.byref(init))
 
     def outputs(self):
         """The shape of a row of each output."""

@@ -101,6 +101,35 @@ def check_files(t, x, y, folder):
                                   t.predict("product", x=x))
 
 
+def check_initialisers():
+    """Kernels start as they are told, by JAX's bits of the same names."""
+    def kernel(how, **options):
+        g = graph()
+        g.start("*kernel", how)
+        with ls.Trainer(g, optimizer=ls.sgd(1), devices=2, workers=1,
+                        pin=False, **options) as t:
+            return t["out.kernel"].copy()
+
+    assert (kernel(0.25) == 0.25).all() and (kernel("ones") == 1).all()
+    assert "he-normal" in ls.initialisers()
+    np.testing.assert_array_equal(
+        kernel("he-normal"),
+        kernel(ls.variance_init(ls.NORMAL, ls.FAN_IN, 2)))
+    np.testing.assert_array_equal(kernel("uniform"),
+                                  kernel(ls.random_init(ls.UNIFORM, 0.01)))
+    np.testing.assert_array_equal(kernel("orthogonal"),
+                                  kernel(ls.orthogonal_init()))
+    assert not np.array_equal(kernel("he-normal"), kernel("he-uniform"))
+    raises(ls.Error, "none-such", ls.initialiser, "none-such")
+    raises(ls.Error, "nothing", graph().start, "nothing", 0)
+    x, y = data()
+    with ls.Trainer(graph(), optimizer=ls.sgd(1), devices=2, workers=1,
+                    pin=False, clip_value=1e-3) as t:
+        before = t["out.kernel"].copy()
+        t.step(x=x, y=np.ascontiguousarray(y))
+        assert 0 < np.abs(t["out.kernel"] - before).max() <= 1.0001e-3
+
+
 def check_refused():
     x, y = data()
     y = np.ascontiguousarray(y)
@@ -266,6 +295,7 @@ def check_threads():
 
 check_layouts(sys.argv[1])
 check_training(sys.argv[2])
+check_initialisers()
 check_refused()
 check_gradients()
 check_knobs()

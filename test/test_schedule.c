@@ -25,12 +25,14 @@ static ls_schedule golden(size_t i)
         .pct_start = golden_schedule[i].pct_start,
         .div_factor = golden_schedule[i].div_factor,
         .final_div_factor = golden_schedule[i].final_div_factor,
+        .pct_final = golden_schedule[i].pct_final,
     };
 }
 
 static bool waves(ls_schedule_kind kind)
 {
-    return kind == LS_COSINE || kind == LS_RESTARTS || kind == LS_ONE_CYCLE;
+    return kind == LS_COSINE || kind == LS_RESTARTS || kind == LS_ONE_CYCLE ||
+           kind == LS_WARM_RESTARTS;
 }
 
 /* How many floats apart two are, neither negative. */
@@ -70,14 +72,17 @@ END_TEST
 START_TEST(test_far)
 {
     static const double want[] = {0.1, 0.001, 0.001, 0.001, 0.1 * 0.1, 0.001,
-                                  0.001, 0.1 / 25 / 1e4};
+                                  0.001, 0.1 / 25 / 1e4, 0.1 / 25 / 1e4,
+                                  0.001};
     static const ls_boundary boundary[] = {{7, 0.1}};
 
-    for (int kind = LS_CONSTANT; kind <= LS_ONE_CYCLE; kind++) {
+    for (int kind = LS_CONSTANT; kind <= LS_WARM_RESTARTS; kind++) {
         ls_schedule s = ls_schedule_defaults((ls_schedule_kind)kind);
         float lr = 0;
 
-        s.warmup = kind == LS_ONE_CYCLE ? 0 : 3;
+        s.warmup = 3;
+        if (kind == LS_ONE_CYCLE || kind == LS_LINEAR_ONE_CYCLE)
+            s.warmup = 0;
         s.decay_steps = 10;
         s.decay_rate = s.restart_factor = 0.5;
         s.end_lr = 0.001;
@@ -132,7 +137,13 @@ START_TEST(test_refused_schedules)
         ls_schedule s;
         const char *words;
     } row[] = {
-        {{.kind = (ls_schedule_kind)9}, "kind 9 is unknown"},
+        {{.kind = (ls_schedule_kind)10}, "kind 10 is unknown"},
+        {{.kind = LS_LINEAR_ONE_CYCLE, .decay_steps = 9, .div_factor = 1,
+          .final_div_factor = 1, .pct_start = .5, .pct_final = .55},
+         "it turns at 4 and 4 of 9 decay steps"},
+        {{.kind = LS_LINEAR_ONE_CYCLE, .decay_steps = 9, .div_factor = 1,
+          .final_div_factor = 1, .pct_final = .5, .warmup = 2},
+         "linear-one-cycle: a warm-up of 2 updates"},
         {{.kind = LS_POLYNOMIAL, .decay_steps = 9}, "power is 0; it must be a "
          "finite number above 0"},
         {{.kind = LS_RESTARTS, .decay_steps = 9}, "cycle_factor is 0"},

@@ -302,6 +302,10 @@ is "cosine-restarts, longer ones" "$(rates --schedule cosine-restarts \
     --decay-steps 1 --cycle-factor 2)" "0.1 0.1 0.049999997 0.1 0.08535534 "
 is "one-cycle" "$(rates --schedule one-cycle --pct-start 0.25 --div-factor 10)" \
     "0.009999998 0.099999994 0.08535548 0.050000492 0.014645515 "
+is "linear-one-cycle" "$(rates --schedule linear-one-cycle --pct-start 0.25 \
+    --div-factor 10 --pct-final 0.8)" "0.01 0.099999994 0.06999999 0.039999995 0.01 "
+is "warm-restarts" "$(rates --schedule warm-restarts --warmup 1 \
+    --decay-steps 2)" "0 0.1 0 0.1 0 "
 is "--scale-lr" "$(rates --scale-lr)" "0.2 0.2 0.2 0.2 0.2 "
 is "no steps, no schedule to fail" \
     "$(rates --schedule cosine --warmup 9 --steps 0; echo $status)" "0"

@@ -140,7 +140,8 @@ LS_API ls_group ls_group_no_decay(void);
 /* The formulas stand at ls_schedule. */
 typedef enum ls_schedule_kind {
     LS_CONSTANT, LS_LINEAR, LS_COSINE, LS_EXPONENTIAL, LS_PIECEWISE,
-    LS_POLYNOMIAL, LS_RESTARTS, LS_ONE_CYCLE
+    LS_POLYNOMIAL, LS_RESTARTS, LS_ONE_CYCLE, LS_LINEAR_ONE_CYCLE,
+    LS_WARM_RESTARTS
 } ls_schedule_kind;
 
 /* A step of a piecewise schedule. */
@@ -167,6 +168,11 @@ typedef struct ls_boundary {
  *                   U = floor(pct_start E), by half a cosine each: from
  *                   peak / div_factor at 0 to peak at U, and on to
  *                   peak / (div_factor final_div_factor) at E
+ *     linear-one-cycle  the same by lines, and in between, at
+ *                   floor(pct_final E), through peak / div_factor once more
+ *     warm-restarts  cosine-restarts of which each cycle begins with warmup
+ *                   updates from 0 to its peak: cycle k takes
+ *                   warmup + S cycle_factor^k
  *
  * So decay_steps counts the warm-up for all but exponential, and is the update
  * at which end_lr is reached: as in optax's warmup_cosine_decay_schedule and
@@ -188,11 +194,13 @@ typedef struct ls_schedule {
     double pct_start;        /* one-cycle; from 0 to below 1 */
     double div_factor;       /* one-cycle; from 1 */
     double final_div_factor; /* one-cycle; from 1 */
-    double room[LS_ROOM - 6];
+    double pct_final;        /* linear-one-cycle; above pct_start, below 1 */
+    double room[LS_ROOM - 7];
 } ls_schedule;
 
 /* Returns the schedule of a kind with the defaults of its options: cycle_factor
- * and restart_factor 1, pct_start 0.3, div_factor 25, final_div_factor 1e4;
+ * and restart_factor 1, pct_start 0.3, pct_final 0.85, div_factor 25,
+ * final_div_factor 1e4;
  * decay_steps, decay_rate and power have none and are 0. */
 LS_API ls_schedule ls_schedule_defaults(ls_schedule_kind kind);
 

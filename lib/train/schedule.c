@@ -96,18 +96,22 @@ static double whole_power(double x, int64_t n)
     return y;
 }
 
-/* Which cycle it is; m->done and m->steps become those of the cycle, the peak
+/* Which cycle it is, where each but the first begins with a warm-up; m->done
+ * and m->steps become those of the cycle past it (below 0: within it), the peak
  * stays. */
-static int64_t find_cycle(moment *m)
+static int64_t find_cycle(moment *m, int64_t warmup)
 {
-    int64_t factor = m->s->cycle_factor, cycle = 0;
+    int64_t factor = m->s->cycle_factor, cycle = 0, each;
 
-    if (factor == 1) {
-        cycle = m->done / m->steps;
-        m->done %= m->steps;
+    if (factor == 1 && m->done >= m->steps) {
+        each = m->steps > INT64_MAX - warmup ? INT64_MAX : m->steps + warmup;
+        m->done -= m->steps;
+        cycle = 1 + m->done / each;
+        m->done = m->done % each - warmup;
     }
     while (m->done >= m->steps) {
         m->done -= m->steps;
+        m->done -= warmup;
         cycle++;
         if (m->steps > INT64_MAX / factor)
             m->steps = INT64_MAX;
@@ -118,16 +122,28 @@ static int64_t find_cycle(moment *m)
 }
 
 /* No cycle begins below where it ends. */
-static float restarts(const moment *m)
+static float cycles(const moment *m, int64_t warmup)
 {
     double least = m->peak < m->s->end_lr ? m->peak : m->s->end_lr;
     moment of_cycle = *m;
-    int64_t cycle = find_cycle(&of_cycle);
+    int64_t cycle = find_cycle(&of_cycle, warmup);
 
     of_cycle.peak *= whole_power(m->s->restart_factor, cycle);
     if (of_cycle.peak < least)
         of_cycle.peak = least;
+    if (of_cycle.done < 0)
+        return line(0, of_cycle.peak, of_cycle.done + warmup, warmup);
     return cosine(&of_cycle);
+}
+
+static float restarts(const moment *m)
+{
+    return cycles(m, 0);
+}
+
+static float warm_restarts(const moment *m)
+{
+    return cycles(m, m->s->warmup);
 }
 
 /* From one rate to another along half a cosine. */
@@ -151,6 +167,38 @@ static float one_cycle(const moment *m)
         return half_wave(start, top, m->done, up);
     if (m->done < m->steps)
         return half_wave(top, end, m->done - up, m->steps - up);
+    return end;
+}
+
+/* From one rate to another along a line. */
+static float slope(float from, float to, int64_t done, int64_t steps)
+{
+    float x = (float)done / (float)steps;
+
+    return (to - from) * x + from;
+}
+
+/* Where its rise and its fall end. */
+static void find_turns(const ls_schedule *s, int64_t *up, int64_t *down)
+{
+    *up = (int64_t)(s->pct_start * (double)s->decay_steps);
+    *down = (int64_t)(s->pct_final * (double)s->decay_steps);
+}
+
+static float linear_one_cycle(const moment *m)
+{
+    double div = m->s->div_factor, last = m->s->final_div_factor;
+    float start = (float)(m->peak / div), top = start * (float)div;
+    float again = top * (float)(1 / div), end = again * (float)(1 / last);
+    int64_t up, down;
+
+    find_turns(m->s, &up, &down);
+    if (m->done < up)
+        return slope(start, top, m->done, up);
+    if (m->done < down)
+        return slope(top, again, m->done - up, down - up);
+    if (m->done < m->steps)
+        return slope(again, end, m->done - down, m->steps - down);
     return end;
 }
 
@@ -188,6 +236,9 @@ static const ls__option
                  "a number from 0 to below 1", "share of the steps that rise"},
     div_factor = {"div_factor", AT(div_factor), LS__REAL, 1, NO_FLOAT,
                   "a finite number from 1 up", "it begins at lr over this"},
+    pct_final = {"pct_final", AT(pct_final), LS__REAL, 0, 1,
+                 "a number from 0 to below 1",
+                 "where it is back at what it began with"},
     final_div_factor = {"final_div_factor", AT(final_div_factor), LS__REAL, 1,
                         NO_FLOAT, "a finite number from 1 up",
                         "and ends at so much less than it began"};
@@ -197,33 +248,43 @@ static const struct row {
     float (*lr)(const moment *m);
     bool ends;       /* at decay_steps, which count the warm-up */
     bool boundaries; /* has them */
+    bool rises;      /* without a warm-up */
 } table[] = {
     [LS_CONSTANT] = {{"schedule", "constant", {{&warmup, 0}}},
-                     constant, false, false},
+                     constant, false, false, false},
     [LS_LINEAR] = {{"schedule", "linear",
                     {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0}}},
-                   linear, true, false},
+                   linear, true, false, false},
     [LS_COSINE] = {{"schedule", "cosine",
                     {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0}}},
-                   cosine, true, false},
+                   cosine, true, false, false},
     [LS_EXPONENTIAL] = {{"schedule", "exponential",
                          {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0},
                           {&decay_rate, NONE}}},
-                        exponential, false, false},
+                        exponential, false, false, false},
     [LS_PIECEWISE] = {{"schedule", "piecewise", {{&warmup, 0}}},
-                      piecewise, false, true},
+                      piecewise, false, true, false},
     [LS_POLYNOMIAL] = {{"schedule", "polynomial",
                         {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0},
                          {&power, NONE}}},
-                       polynomial, true, false},
+                       polynomial, true, false, false},
     [LS_RESTARTS] = {{"schedule", "cosine-restarts",
                       {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0},
                        {&cycle_factor, 1}, {&restart_factor, 1}}},
-                     restarts, true, false},
+                     restarts, true, false, false},
     [LS_ONE_CYCLE] = {{"schedule", "one-cycle",
                        {{&decay_steps, NONE}, {&pct_start, 0.3},
                         {&div_factor, 25}, {&final_div_factor, 1e4}}},
-                      one_cycle, true, false},
+                      one_cycle, true, false, true},
+    [LS_LINEAR_ONE_CYCLE] = {{"schedule", "linear-one-cycle",
+                              {{&decay_steps, NONE}, {&pct_start, 0.3},
+                               {&pct_final, 0.85}, {&div_factor, 25},
+                               {&final_div_factor, 1e4}}},
+                             linear_one_cycle, true, false, true},
+    [LS_WARM_RESTARTS] = {{"schedule", "warm-restarts",
+                           {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0},
+                            {&cycle_factor, 1}, {&restart_factor, 1}}},
+                          warm_restarts, true, false, false},
 };
 /* clang-format on */
 
@@ -311,6 +372,20 @@ static int check_boundaries(const ls_schedule *s)
     return 0;
 }
 
+/* optax divides by nothing where two of its turns meet. */
+static int check_turns(const ls_schedule *s)
+{
+    int64_t up, down;
+
+    find_turns(s, &up, &down);
+    if (up < down && down < s->decay_steps)
+        return 0;
+    return ls__fail(LS_EINVAL, "schedule linear-one-cycle: it turns at %lld "
+                    "and %lld of %lld decay steps (pct_start, pct_final), "
+                    "which must follow each other", (long long)up,
+                    (long long)down, (long long)s->decay_steps);
+}
+
 int ls__schedule_check(const ls_schedule *s)
 {
     const ls__choice *c = ls__schedule_choice(s->kind);
@@ -320,14 +395,16 @@ int ls__schedule_check(const ls_schedule *s)
 
     if (status < 0)
         return status;
-    if (s->kind == LS_ONE_CYCLE && s->warmup != 0)
-        return ls__fail(LS_EINVAL, "schedule one-cycle: a warm-up of %lld "
-                        "updates; it rises by itself, by pct_start",
+    if (table[s->kind].rises && s->warmup != 0)
+        return ls__fail(LS_EINVAL, "schedule %s: a warm-up of %lld updates; "
+                        "it rises by itself, by pct_start", c->name,
                         (long long)s->warmup);
     if (table[s->kind].ends && s->decay_steps <= s->warmup)
         return ls__fail(LS_EINVAL, "schedule %s: %lld decay steps end within "
                         "the warm-up of %lld, which they count", c->name,
                         (long long)s->decay_steps, (long long)s->warmup);
+    if (s->kind == LS_LINEAR_ONE_CYCLE)
+        return check_turns(s);
     return table[s->kind].boundaries ? check_boundaries(s) : 0;
 }
 

@@ -48,11 +48,12 @@ def absolute(warmup, boundaries):
     return {b - warmup: f for b, f in boundaries.items()}
 
 
-def restarts(warmup, length, peak, end, factor=1, scale=1.0):
-    """sgdr_schedule of enough cycles, only the first of them with a warm-up"""
+def restarts(warmup, length, peak, end, factor=1, scale=1.0, each=False):
+    """sgdr_schedule of enough cycles, only the first of them, or each, with a
+    warm-up"""
     cycles, at = [], 0
     while at < COUNT:
-        w = warmup if not cycles else 0
+        w = warmup if each or not cycles else 0
         top = peak * scale ** len(cycles)
         steps = w + (length - warmup) * factor ** len(cycles)
         cycles.append(dict(init_value=0.0 if w else top, peak_value=top,
@@ -115,6 +116,18 @@ CASES = [
      optax.cosine_onecycle_schedule(61, 3e-4, 0.45, 10.0, 100.0)),
     ("LS_ONE_CYCLE, 0, 50, 0, 0, 1e-3, 0, 0, 0, 0, 4, 1",
      optax.cosine_onecycle_schedule(50, 1e-3, 0.0, 4.0, 1.0)),
+    ("LS_LINEAR_ONE_CYCLE, 0, 100, 0, 0, 0.1, 0, 0, 0, 0.3, 25, 1e4, 0.85",
+     optax.linear_onecycle_schedule(100, 0.1)),
+    ("LS_LINEAR_ONE_CYCLE, 0, 61, 0, 0, 3e-4, 0, 0, 0, 0.45, 10, 100, 0.7",
+     optax.linear_onecycle_schedule(61, 3e-4, 0.45, 0.7, 10.0, 100.0)),
+    ("LS_LINEAR_ONE_CYCLE, 0, 50, 0, 0, 1e-3, 0, 0, 0, 0, 4, 1, 0.5",
+     optax.linear_onecycle_schedule(50, 1e-3, 0.0, 0.5, 4.0, 1.0)),
+    ("LS_WARM_RESTARTS, 5, 20, 0, 1e-5, 1e-3, 0, 2, 1",
+     restarts(5, 20, 1e-3, 1e-5, 2, each=True)),
+    ("LS_WARM_RESTARTS, 3, 12, 0, 0, 3e-4, 0, 1, 0.8",
+     restarts(3, 12, 3e-4, 0.0, 1, 0.8, each=True)),
+    ("LS_WARM_RESTARTS, 4, 9, 0, 1e-3, 0.1, 0, 3, 0.5",
+     restarts(4, 9, 0.1, 1e-3, 3, 0.5, each=True)),
 ]
 
 print(f"""/* Made by make_schedules.py with jax {jax.__version__}, \
@@ -141,12 +154,12 @@ static const struct {{
     double decay_rate, end_lr, peak;
     double power;
     int64_t cycle_factor;
-    double restart_factor, pct_start, div_factor, final_div_factor;
+    double restart_factor, pct_start, div_factor, final_div_factor, pct_final;
     float lr[GOLDEN_COUNT];
 }} golden_schedule[] = {{""")
 for fields, schedule in CASES:
     values = [c_float(schedule(jnp.int32(c))) for c in range(COUNT)]
-    fields += ", 0" * (11 - fields.count(","))
+    fields += ", 0" * (12 - fields.count(","))
     print("{%s, {\n%s\n}}," % (fields, rows(values)))
 print("};\n")
 

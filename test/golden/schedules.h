@@ -21,10 +21,10 @@ static const struct {
     double decay_rate, end_lr, peak;
     double power;
     int64_t cycle_factor;
-    double restart_factor, pct_start, div_factor, final_div_factor;
+    double restart_factor, pct_start, div_factor, final_div_factor, pct_final;
     float lr[GOLDEN_COUNT];
 } golden_schedule[] = {
-{LS_CONSTANT, 0, 0, 0, 0, 3e-4, 0, 0, 0, 0, 0, 0, {
+{LS_CONSTANT, 0, 0, 0, 0, 3e-4, 0, 0, 0, 0, 0, 0, 0, {
     0x1.3a92a4p-12f, 0x1.3a92a4p-12f, 0x1.3a92a4p-12f, 0x1.3a92a4p-12f,
     0x1.3a92a4p-12f, 0x1.3a92a4p-12f, 0x1.3a92a4p-12f, 0x1.3a92a4p-12f,
     0x1.3a92a4p-12f, 0x1.3a92a4p-12f, 0x1.3a92a4p-12f, 0x1.3a92a4p-12f,
@@ -56,7 +56,7 @@ static const struct {
     0x1.3a92a4p-12f, 0x1.3a92a4p-12f, 0x1.3a92a4p-12f, 0x1.3a92a4p-12f,
     0x1.3a92a4p-12f, 0x1.3a92a4p-12f, 0x1.3a92a4p-12f, 0x1.3a92a4p-12f,
 }},
-{LS_CONSTANT, 10, 0, 0, 0, 0.1, 0, 0, 0, 0, 0, 0, {
+{LS_CONSTANT, 10, 0, 0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0, {
     0x0p+0f, 0x1.47ae2p-7f, 0x1.47ae1p-6f, 0x1.eb852p-6f, 0x1.47ae14p-5f,
     0x1.99999ap-5f, 0x1.eb852p-5f, 0x1.1eb852p-4f, 0x1.47ae14p-4f,
     0x1.70a3d6p-4f, 0x1.99999ap-4f, 0x1.99999ap-4f, 0x1.99999ap-4f,
@@ -88,7 +88,7 @@ static const struct {
     0x1.99999ap-4f, 0x1.99999ap-4f, 0x1.99999ap-4f, 0x1.99999ap-4f,
     0x1.99999ap-4f, 0x1.99999ap-4f, 0x1.99999ap-4f,
 }},
-{LS_LINEAR, 0, 37, 0, 1e-5, 3e-4, 0, 0, 0, 0, 0, 0, {
+{LS_LINEAR, 0, 37, 0, 1e-5, 3e-4, 0, 0, 0, 0, 0, 0, 0, {
     0x1.3a92a2p-12f, 0x1.325aaep-12f, 0x1.2a22bap-12f, 0x1.21eac6p-12f,
     0x1.19b2d2p-12f, 0x1.117adep-12f, 0x1.0942eap-12f, 0x1.010af6p-12f,
     0x1.f1a604p-13f, 0x1.e1361ep-13f, 0x1.d0c636p-13f, 0x1.c0564cp-13f,
@@ -120,7 +120,7 @@ static const struct {
     0x1.4f8b58p-17f, 0x1.4f8b58p-17f, 0x1.4f8b58p-17f, 0x1.4f8b58p-17f,
     0x1.4f8b58p-17f, 0x1.4f8b58p-17f, 0x1.4f8b58p-17f, 0x1.4f8b58p-17f,
 }},
-{LS_LINEAR, 0, 100, 0, 0, 0.1, 0, 0, 0, 0, 0, 0, {
+{LS_LINEAR, 0, 100, 0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0, {
     0x1.99999ap-4f, 0x1.958106p-4f, 0x1.916874p-4f, 0x1.8d4fep-4f,
     0x1.89374cp-4f, 0x1.851eb8p-4f, 0x1.810626p-4f, 0x1.7ced92p-4f,
     0x1.78d4fep-4f, 0x1.74bc6ap-4f, 0x1.70a3d6p-4f, 0x1.6c8b44p-4f,
@@ -150,7 +150,7 @@ static const struct {
     0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
     0x0p+0f, 0x0p+0f, 0x0p+0f,
 }},
-{LS_LINEAR, 0, 1000, 0, 0.3, 1e-3, 0, 0, 0, 0, 0, 0, {
+{LS_LINEAR, 0, 1000, 0, 0.3, 1e-3, 0, 0, 0, 0, 0, 0, 0, {
     0x1.0626p-10f, 0x1.5488p-10f, 0x1.a2e8p-10f, 0x1.f14cp-10f, 0x1.1fd6p-9f,
     0x1.4707p-9f, 0x1.6e37p-9f, 0x1.9569p-9f, 0x1.bc99p-9f, 0x1.e3cap-9f,
     0x1.057d8p-8f, 0x1.19158p-8f, 0x1.2cae8p-8f, 0x1.40468p-8f, 0x1.53dfp-8f,
@@ -176,7 +176,7 @@ static const struct {
     0x1.15a08p-5f, 0x1.18139p-5f, 0x1.1a86ap-5f, 0x1.1cf9ap-5f, 0x1.1f6ccp-5f,
     0x1.21dfcp-5f, 0x1.2452dp-5f, 0x1.26c5ep-5f, 0x1.2938fp-5f, 0x1.2babfp-5f,
 }},
-{LS_LINEAR, 13, 97, 0, 1e-5, 3e-4, 0, 0, 0, 0, 0, 0, {
+{LS_LINEAR, 13, 97, 0, 1e-5, 3e-4, 0, 0, 0, 0, 0, 0, 0, {
     0x0p+0f, 0x1.832aap-16f, 0x1.832aap-15f, 0x1.225ff8p-14f, 0x1.832aap-14f,
     0x1.e3f55p-14f, 0x1.225ff8p-13f, 0x1.52c55p-13f, 0x1.832aa4p-13f,
     0x1.b38ff8p-13f, 0x1.e3f54cp-13f, 0x1.0a2d5p-12f, 0x1.225ffap-12f,
@@ -208,7 +208,7 @@ static const struct {
     0x1.4f8b58p-17f, 0x1.4f8b58p-17f, 0x1.4f8b58p-17f, 0x1.4f8b58p-17f,
     0x1.4f8b58p-17f, 0x1.4f8b58p-17f, 0x1.4f8b58p-17f,
 }},
-{LS_COSINE, 0, 50, 0, 0, 3e-4, 0, 0, 0, 0, 0, 0, {
+{LS_COSINE, 0, 50, 0, 0, 3e-4, 0, 0, 0, 0, 0, 0, 0, {
     0x1.3a92a4p-12f, 0x1.3a433p-12f, 0x1.395524p-12f, 0x1.37c96ep-12f,
     0x1.35a1a2p-12f, 0x1.32dfeap-12f, 0x1.2f871p-12f, 0x1.2b9a7ap-12f,
     0x1.271e16p-12f, 0x1.221674p-12f, 0x1.1c88a6p-12f, 0x1.167a48p-12f,
@@ -232,7 +232,7 @@ static const struct {
     0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
     0x0p+0f, 0x0p+0f,
 }},
-{LS_COSINE, 0, 1000, 0, 0, 1, 0, 0, 0, 0, 0, 0, {
+{LS_COSINE, 0, 1000, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, {
     0x1p+0f, 0x1.ffffacp-1f, 0x1.fffeb4p-1f, 0x1.fffd18p-1f, 0x1.fffad4p-1f,
     0x1.fff7eap-1f, 0x1.fff45cp-1f, 0x1.fff028p-1f, 0x1.ffeb4ep-1f,
     0x1.ffe5cep-1f, 0x1.ffdfa8p-1f, 0x1.ffd8ep-1f, 0x1.ffd17p-1f,
@@ -264,7 +264,7 @@ static const struct {
     0x1.f0099ap-1f, 0x1.efc1bcp-1f, 0x1.ef7942p-1f, 0x1.ef303p-1f,
     0x1.eee68p-1f, 0x1.ee9c36p-1f, 0x1.ee5154p-1f,
 }},
-{LS_COSINE, 0, 37, 0, 0.01, 0.1, 0, 0, 0, 0, 0, 0, {
+{LS_COSINE, 0, 37, 0, 0.01, 0.1, 0, 0, 0, 0, 0, 0, 0, {
     0x1.99999ap-4f, 0x1.98ef9ep-4f, 0x1.96f2ep-4f, 0x1.93a70ep-4f,
     0x1.8f123ap-4f, 0x1.893cd6p-4f, 0x1.8231a8p-4f, 0x1.79fdacp-4f,
     0x1.70b004p-4f, 0x1.6659d6p-4f, 0x1.5b0e3ap-4f, 0x1.4ee1fep-4f,
@@ -296,7 +296,7 @@ static const struct {
     0x1.47ae16p-7f, 0x1.47ae16p-7f, 0x1.47ae16p-7f, 0x1.47ae16p-7f,
     0x1.47ae16p-7f, 0x1.47ae16p-7f, 0x1.47ae16p-7f, 0x1.47ae16p-7f,
 }},
-{LS_COSINE, 10, 100, 0, 1e-5, 1e-3, 0, 0, 0, 0, 0, 0, {
+{LS_COSINE, 10, 100, 0, 1e-5, 1e-3, 0, 0, 0, 0, 0, 0, 0, {
     0x0p+0f, 0x1.a36e3p-14f, 0x1.a36e3p-13f, 0x1.3a92a4p-12f, 0x1.a36e3p-12f,
     0x1.0624dep-11f, 0x1.3a92a4p-11f, 0x1.6f006ap-11f, 0x1.a36e3p-11f,
     0x1.d7dbf6p-11f, 0x1.0624dep-10f, 0x1.0610a2p-10f, 0x1.05d3f2p-10f,
@@ -328,7 +328,7 @@ static const struct {
     0x1.4f8b5ap-17f, 0x1.4f8b5ap-17f, 0x1.4f8b5ap-17f, 0x1.4f8b5ap-17f,
     0x1.4f8b5ap-17f, 0x1.4f8b5ap-17f, 0x1.4f8b5ap-17f,
 }},
-{LS_COSINE, 1, 61, 0, 0, 3e-4, 0, 0, 0, 0, 0, 0, {
+{LS_COSINE, 1, 61, 0, 0, 3e-4, 0, 0, 0, 0, 0, 0, 0, {
     0x0p+0f, 0x1.3a92a4p-12f, 0x1.3a5b76p-12f, 0x1.39b61p-12f,
     0x1.38a2e8p-12f, 0x1.3722cp-12f, 0x1.3536a2p-12f, 0x1.32dfeap-12f,
     0x1.30203cp-12f, 0x1.2cf984p-12f, 0x1.296dfcp-12f, 0x1.25801cp-12f,
@@ -353,7 +353,7 @@ static const struct {
     0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
     0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
 }},
-{LS_EXPONENTIAL, 0, 10, 0.96, 0, 3e-4, 0, 0, 0, 0, 0, 0, {
+{LS_EXPONENTIAL, 0, 10, 0.96, 0, 3e-4, 0, 0, 0, 0, 0, 0, 0, {
     0x1.3a92a4p-12f, 0x1.394a92p-12f, 0x1.3803d6p-12f, 0x1.36be6ep-12f,
     0x1.357a5ap-12f, 0x1.343796p-12f, 0x1.32f626p-12f, 0x1.31b602p-12f,
     0x1.30772ep-12f, 0x1.2f39a6p-12f, 0x1.2dfd6ap-12f, 0x1.2cc278p-12f,
@@ -385,7 +385,7 @@ static const struct {
     0x1.8e47c6p-13f, 0x1.8ca866p-13f, 0x1.8b0abap-13f, 0x1.896eb8p-13f,
     0x1.87d468p-13f, 0x1.863bc4p-13f, 0x1.84a4c8p-13f, 0x1.830f76p-13f,
 }},
-{LS_EXPONENTIAL, 0, 7, 0.5, 0.01, 0.1, 0, 0, 0, 0, 0, 0, {
+{LS_EXPONENTIAL, 0, 7, 0.5, 0.01, 0.1, 0, 0, 0, 0, 0, 0, 0, {
     0x1.99999ap-4f, 0x1.72fc02p-4f, 0x1.500266p-4f, 0x1.3054e6p-4f,
     0x1.13a3eep-4f, 0x1.f34edap-5f, 0x1.c43c2ep-5f, 0x1.99999ap-5f,
     0x1.72fc02p-5f, 0x1.500266p-5f, 0x1.3054e6p-5f, 0x1.13a3eep-5f,
@@ -417,7 +417,7 @@ static const struct {
     0x1.47ae14p-7f, 0x1.47ae14p-7f, 0x1.47ae14p-7f, 0x1.47ae14p-7f,
     0x1.47ae14p-7f, 0x1.47ae14p-7f, 0x1.47ae14p-7f, 0x1.47ae14p-7f,
 }},
-{LS_EXPONENTIAL, 0, 33, 1.05, 0.0011, 1e-3, 0, 0, 0, 0, 0, 0, {
+{LS_EXPONENTIAL, 0, 33, 1.05, 0.0011, 1e-3, 0, 0, 0, 0, 0, 0, 0, {
     0x1.0624dep-10f, 0x1.06882ap-10f, 0x1.06eb9ap-10f, 0x1.074f3p-10f,
     0x1.07b2ecp-10f, 0x1.0816cep-10f, 0x1.087ad6p-10f, 0x1.08df02p-10f,
     0x1.094356p-10f, 0x1.09a7dp-10f, 0x1.0a0c7p-10f, 0x1.0a7134p-10f,
@@ -449,7 +449,7 @@ static const struct {
     0x1.205bcp-10f, 0x1.205bcp-10f, 0x1.205bcp-10f, 0x1.205bcp-10f,
     0x1.205bcp-10f, 0x1.205bcp-10f, 0x1.205bcp-10f, 0x1.205bcp-10f,
 }},
-{LS_EXPONENTIAL, 17, 40, 0.1, 0, 0.1, 0, 0, 0, 0, 0, 0, {
+{LS_EXPONENTIAL, 17, 40, 0.1, 0, 0.1, 0, 0, 0, 0, 0, 0, 0, {
     0x0p+0f, 0x1.81818p-8f, 0x1.81818p-7f, 0x1.21212p-6f, 0x1.81818p-6f,
     0x1.e1e1e8p-6f, 0x1.21212p-5f, 0x1.515154p-5f, 0x1.81818p-5f,
     0x1.b1b1b4p-5f, 0x1.e1e1e4p-5f, 0x1.09090ap-4f, 0x1.212122p-4f,
@@ -481,7 +481,7 @@ static const struct {
     0x1.a1721p-12f, 0x1.8a181ap-12f, 0x1.740c7ep-12f, 0x1.5f3cap-12f,
     0x1.4b96cp-12f, 0x1.390a3ep-12f, 0x1.278766p-12f,
 }},
-{LS_PIECEWISE, 0, 0, 0, 0, 0.1, 0, 0, 0, 0, 0, 0, {
+{LS_PIECEWISE, 0, 0, 0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0, {
     0x1.99999ap-4f, 0x1.99999ap-4f, 0x1.99999ap-4f, 0x1.99999ap-4f,
     0x1.99999ap-4f, 0x1.99999ap-4f, 0x1.99999ap-4f, 0x1.99999ap-4f,
     0x1.99999ap-4f, 0x1.99999ap-4f, 0x1.47ae16p-7f, 0x1.47ae16p-7f,
@@ -511,7 +511,7 @@ static const struct {
     0x1.13405p-9f, 0x1.13405p-9f, 0x1.13405p-9f, 0x1.13405p-9f, 0x1.13405p-9f,
     0x1.13405p-9f, 0x1.13405p-9f, 0x1.13405p-9f, 0x1.13405p-9f,
 }},
-{LS_PIECEWISE, 9, 0, 0, 0, 3e-4, 0, 0, 0, 0, 0, 0, {
+{LS_PIECEWISE, 9, 0, 0, 0, 3e-4, 0, 0, 0, 0, 0, 0, 0, {
     0x0p+0f, 0x1.179edp-15f, 0x1.179ec8p-14f, 0x1.a36e34p-14f,
     0x1.179ecap-13f, 0x1.5d867ep-13f, 0x1.a36e3p-13f, 0x1.e955e4p-13f,
     0x1.179ecap-12f, 0x1.3a92a4p-12f, 0x1.f75106p-16f, 0x1.f75106p-16f,
@@ -543,7 +543,7 @@ static const struct {
     0x1.a6c92ep-18f, 0x1.a6c92ep-18f, 0x1.a6c92ep-18f, 0x1.a6c92ep-18f,
     0x1.a6c92ep-18f, 0x1.a6c92ep-18f, 0x1.a6c92ep-18f, 0x1.a6c92ep-18f,
 }},
-{LS_POLYNOMIAL, 0, 100, 0, 0, 0.1, 2.0, 0, 0, 0, 0, 0, {
+{LS_POLYNOMIAL, 0, 100, 0, 0, 0.1, 2.0, 0, 0, 0, 0, 0, 0, {
     0x1.99999ap-4f, 0x1.9172fp-4f, 0x1.89613ep-4f, 0x1.816486p-4f,
     0x1.797cc4p-4f, 0x1.71a9fcp-4f, 0x1.69ec2ep-4f, 0x1.624356p-4f,
     0x1.5aaf7ap-4f, 0x1.533094p-4f, 0x1.4bc6a6p-4f, 0x1.4471b4p-4f,
@@ -573,7 +573,7 @@ static const struct {
     0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
     0x0p+0f, 0x0p+0f, 0x0p+0f, 0x0p+0f,
 }},
-{LS_POLYNOMIAL, 0, 37, 0, 1e-5, 3e-4, 0.5, 0, 0, 0, 0, 0, {
+{LS_POLYNOMIAL, 0, 37, 0, 1e-5, 3e-4, 0.5, 0, 0, 0, 0, 0, 0, {
     0x1.3a92a2p-12f, 0x1.366f74p-12f, 0x1.323d74p-12f, 0x1.2dfcp-12f,
     0x1.29aa68p-12f, 0x1.2547ecp-12f, 0x1.20d3c4p-12f, 0x1.1c4d1p-12f,
     0x1.17b2e2p-12f, 0x1.130436p-12f, 0x1.0e3feep-12f, 0x1.0964d6p-12f,
@@ -605,7 +605,7 @@ static const struct {
     0x1.4f8b58p-17f, 0x1.4f8b58p-17f, 0x1.4f8b58p-17f, 0x1.4f8b58p-17f,
     0x1.4f8b58p-17f, 0x1.4f8b58p-17f, 0x1.4f8b58p-17f, 0x1.4f8b58p-17f,
 }},
-{LS_POLYNOMIAL, 7, 90, 0, 0.3, 1e-3, 3.7, 0, 0, 0, 0, 0, {
+{LS_POLYNOMIAL, 7, 90, 0, 0.3, 1e-3, 3.7, 0, 0, 0, 0, 0, 0, {
     0x0p+0f, 0x1.2b97d8p-13f, 0x1.2b97d8p-12f, 0x1.c163c8p-12f,
     0x1.2b97dap-11f, 0x1.767ddp-11f, 0x1.c163c6p-11f, 0x1.0626p-10f,
     0x1.ce798p-7f, 0x1.b721ap-6f, 0x1.401adp-5f, 0x1.a14ebp-5f, 0x1.ff3eap-5f,
@@ -637,7 +637,7 @@ static const struct {
     0x1.333334p-2f, 0x1.333334p-2f, 0x1.333334p-2f, 0x1.333334p-2f,
     0x1.333334p-2f, 0x1.333334p-2f, 0x1.333334p-2f,
 }},
-{LS_POLYNOMIAL, 0, 110, 0, 0.01, 0.1, 1.0, 0, 0, 0, 0, 0, {
+{LS_POLYNOMIAL, 0, 110, 0, 0.01, 0.1, 1.0, 0, 0, 0, 0, 0, 0, {
     0x1.99999ap-4f, 0x1.963faep-4f, 0x1.92e5cp-4f, 0x1.8f8bd4p-4f,
     0x1.8c31e6p-4f, 0x1.88d7f8p-4f, 0x1.857e0cp-4f, 0x1.82241ep-4f,
     0x1.7eca32p-4f, 0x1.7b7046p-4f, 0x1.781658p-4f, 0x1.74bc6ap-4f,
@@ -669,7 +669,7 @@ static const struct {
     0x1.47ae14p-7f, 0x1.47ae14p-7f, 0x1.47ae14p-7f, 0x1.47ae14p-7f,
     0x1.47ae14p-7f, 0x1.47ae14p-7f, 0x1.47ae14p-7f, 0x1.47ae14p-7f,
 }},
-{LS_RESTARTS, 0, 30, 0, 0, 0.1, 0, 1, 1, 0, 0, 0, {
+{LS_RESTARTS, 0, 30, 0, 0, 0.1, 0, 1, 1, 0, 0, 0, 0, {
     0x1.99999ap-4f, 0x1.987a64p-4f, 0x1.951fe8p-4f, 0x1.8f938ep-4f,
     0x1.87e4e4p-4f, 0x1.7e297ap-4f, 0x1.727c96p-4f, 0x1.64fefep-4f,
     0x1.55d684p-4f, 0x1.452daep-4f, 0x1.333334p-4f, 0x1.201984p-4f,
@@ -701,7 +701,7 @@ static const struct {
     0x1.0f0c54p-6f, 0x1.a4d4ep-7f, 0x1.38e80ep-7f, 0x1.b7020ep-8f,
     0x1.1b4b4ep-8f, 0x1.40c166p-9f, 0x1.1e6c66p-10f, 0x1.1f359ap-12f,
 }},
-{LS_RESTARTS, 5, 20, 0, 1e-5, 1e-3, 0, 2, 1, 0, 0, 0, {
+{LS_RESTARTS, 5, 20, 0, 1e-5, 1e-3, 0, 2, 1, 0, 0, 0, 0, {
     0x0p+0f, 0x1.a36e3p-13f, 0x1.a36e3p-12f, 0x1.3a92a4p-11f, 0x1.a36e3p-11f,
     0x1.0624dep-10f, 0x1.034ef4p-10f, 0x1.f5d9ep-11f, 0x1.dab93ep-11f,
     0x1.b66b8p-11f, 0x1.8a86d8p-11f, 0x1.58f65cp-11f, 0x1.23e498p-11f,
@@ -733,7 +733,7 @@ static const struct {
     0x1.05be76p-10f, 0x1.056ee4p-10f, 0x1.0508acp-10f, 0x1.048be4p-10f,
     0x1.03f89ep-10f, 0x1.034ef4p-10f, 0x1.028f06p-10f,
 }},
-{LS_RESTARTS, 0, 7, 0, 1e-4, 0.1, 0, 1, 0.8, 0, 0, 0, {
+{LS_RESTARTS, 0, 7, 0, 1e-4, 0.1, 0, 1, 0.8, 0, 0, 0, 0, {
     0x1.99999ap-4f, 0x1.8556b6p-4f, 0x1.4c915ep-4f, 0x1.f51024p-5f,
     0x1.3ef4c6p-5f, 0x1.35c45ap-6f, 0x1.4abbfep-8f, 0x1.47ae14p-4f,
     0x1.37799ap-4f, 0x1.0a11d6p-4f, 0x1.90ea04p-5f, 0x1.fe87b8p-6f,
@@ -765,7 +765,7 @@ static const struct {
     0x1.70ef54p-9f, 0x1.5f50dcp-9f, 0x1.2df2d2p-9f, 0x1.cd38ap-10f,
     0x1.2edcecp-10f, 0x1.405fcap-11f, 0x1.eb9e9p-13f, 0x1.2725dep-9f,
 }},
-{LS_RESTARTS, 3, 12, 0, 0, 3e-4, 0, 3, 0.5, 0, 0, 0, {
+{LS_RESTARTS, 3, 12, 0, 0, 3e-4, 0, 3, 0.5, 0, 0, 0, 0, {
     0x0p+0f, 0x1.a36e34p-14f, 0x1.a36e3p-13f, 0x1.3a92a4p-12f,
     0x1.311658p-12f, 0x1.15c658p-12f, 0x1.d7dbf6p-13f, 0x1.7132a2p-13f,
     0x1.03f2a2p-13f, 0x1.3a92a2p-14f, 0x1.26624ep-15f, 0x1.2f8966p-17f,
@@ -797,7 +797,7 @@ static const struct {
     0x1.e0b03p-20f, 0x1.70b894p-20f, 0x1.0f56d6p-20f, 0x1.79612ep-21f,
     0x1.e397c4p-22f, 0x1.104228p-22f, 0x1.e451eep-24f, 0x1.e47e2ap-26f,
 }},
-{LS_ONE_CYCLE, 0, 100, 0, 0, 0.1, 0, 0, 0, 0.3, 25, 1e4, {
+{LS_ONE_CYCLE, 0, 100, 0, 0, 0.1, 0, 0, 0, 0.3, 25, 1e4, 0, {
     0x1.0624ep-8f, 0x1.17608p-8f, 0x1.4ae2cp-8f, 0x1.a01b6p-8f, 0x1.0b0dbp-7f,
     0x1.55cbbp-7f, 0x1.af766p-7f, 0x1.0b89p-6f, 0x1.45be08p-6f, 0x1.85b7p-6f,
     0x1.cac088p-6f, 0x1.0a0c74p-5f, 0x1.30793cp-5f, 0x1.583ad6p-5f,
@@ -829,7 +829,7 @@ static const struct {
     0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f,
     0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f,
 }},
-{LS_ONE_CYCLE, 0, 61, 0, 0, 3e-4, 0, 0, 0, 0.45, 10, 100, {
+{LS_ONE_CYCLE, 0, 61, 0, 0, 3e-4, 0, 0, 0, 0.45, 10, 100, 0, {
     0x1.f751p-16f, 0x1.0350cp-15f, 0x1.1a2f1p-15f, 0x1.3ff44p-15f,
     0x1.741d8p-15f, 0x1.b5f64p-15f, 0x1.024d5p-14f, 0x1.2f7d24p-14f,
     0x1.61ee2cp-14f, 0x1.98f1dp-14f, 0x1.d3c998p-14f, 0x1.08d4e4p-13f,
@@ -861,7 +861,7 @@ static const struct {
     0x1.421f6p-22f, 0x1.421f6p-22f, 0x1.421f6p-22f, 0x1.421f6p-22f,
     0x1.421f6p-22f, 0x1.421f6p-22f, 0x1.421f6p-22f, 0x1.421f6p-22f,
 }},
-{LS_ONE_CYCLE, 0, 50, 0, 0, 1e-3, 0, 0, 0, 0, 4, 1, {
+{LS_ONE_CYCLE, 0, 50, 0, 0, 1e-3, 0, 0, 0, 0, 4, 1, 0, {
     0x1.0624dep-10f, 0x1.05f334p-10f, 0x1.055e6ep-10f, 0x1.04671cp-10f,
     0x1.030e3cp-10f, 0x1.01552ap-10f, 0x1.fe7b44p-11f, 0x1.f99384p-11f,
     0x1.f3f80cp-11f, 0x1.edae8p-11f, 0x1.e6bd3cp-11f, 0x1.df2b48p-11f,
@@ -892,6 +892,196 @@ static const struct {
     0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
     0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
     0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+}},
+{LS_LINEAR_ONE_CYCLE, 0, 100, 0, 0, 0.1, 0, 0, 0, 0.3, 25, 1e4, 0.85, {
+    0x1.0624dep-8f, 0x1.d7dbf6p-8f, 0x1.54c988p-7f, 0x1.bda514p-7f,
+    0x1.13405p-6f, 0x1.47ae16p-6f, 0x1.7c1bdcp-6f, 0x1.b089a2p-6f,
+    0x1.e4f768p-6f, 0x1.0cb296p-5f, 0x1.26e97ap-5f, 0x1.41205cp-5f,
+    0x1.5b574p-5f, 0x1.758e22p-5f, 0x1.8fc506p-5f, 0x1.a9fbe8p-5f,
+    0x1.c432ccp-5f, 0x1.de69aep-5f, 0x1.f8a092p-5f, 0x1.096bbap-4f,
+    0x1.16872cp-4f, 0x1.23a29cp-4f, 0x1.30be0ep-4f, 0x1.3dd98p-4f,
+    0x1.4af4f2p-4f, 0x1.581062p-4f, 0x1.652bd4p-4f, 0x1.724744p-4f,
+    0x1.7f62b8p-4f, 0x1.8c7e28p-4f, 0x1.99999ap-4f, 0x1.92735cp-4f,
+    0x1.8b4d1ep-4f, 0x1.8426ep-4f, 0x1.7d00a2p-4f, 0x1.75da64p-4f,
+    0x1.6eb426p-4f, 0x1.678de8p-4f, 0x1.6067acp-4f, 0x1.59416cp-4f,
+    0x1.521b3p-4f, 0x1.4af4fp-4f, 0x1.43ceb4p-4f, 0x1.3ca876p-4f,
+    0x1.358238p-4f, 0x1.2e5bfap-4f, 0x1.2735bcp-4f, 0x1.200f7ep-4f,
+    0x1.18e94p-4f, 0x1.11c302p-4f, 0x1.0a9cc4p-4f, 0x1.037686p-4f,
+    0x1.f8a09p-5f, 0x1.ea5416p-5f, 0x1.dc079ap-5f, 0x1.cdbb1cp-5f,
+    0x1.bf6ea2p-5f, 0x1.b12226p-5f, 0x1.a2d5aap-5f, 0x1.94893p-5f,
+    0x1.863cb2p-5f, 0x1.77f036p-5f, 0x1.69a3bcp-5f, 0x1.5b573ep-5f,
+    0x1.4d0ac4p-5f, 0x1.3ebe48p-5f, 0x1.3071ccp-5f, 0x1.22255p-5f,
+    0x1.13d8d4p-5f, 0x1.058c58p-5f, 0x1.ee7fb8p-6f, 0x1.d1e6cp-6f,
+    0x1.b54dc8p-6f, 0x1.98b4dp-6f, 0x1.7c1bd8p-6f, 0x1.5f82e8p-6f,
+    0x1.42e9fp-6f, 0x1.2650fp-6f, 0x1.09b8p-6f, 0x1.da3e1p-7f, 0x1.a10c1p-7f,
+    0x1.67da3p-7f, 0x1.2ea84p-7f, 0x1.eaecap-8f, 0x1.7888cp-8f,
+    0x1.0624dep-8f, 0x1.e956c8p-9f, 0x1.c663d4p-9f, 0x1.a370ep-9f,
+    0x1.807deap-9f, 0x1.5d8af6p-9f, 0x1.3a9802p-9f, 0x1.17a50ep-9f,
+    0x1.e9643p-10f, 0x1.a37e48p-10f, 0x1.5d986p-10f, 0x1.17b278p-10f,
+    0x1.a3992p-11f, 0x1.17cd5p-11f, 0x1.1803p-12f, 0x1.ad7f2ap-22f,
+    0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f,
+    0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f,
+    0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f,
+    0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f,
+    0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f, 0x1.ad7f2ap-22f,
+}},
+{LS_LINEAR_ONE_CYCLE, 0, 61, 0, 0, 3e-4, 0, 0, 0, 0.45, 10, 100, 0.7, {
+    0x1.f75104p-16f, 0x1.4f8b58p-15f, 0x1.a36e2ep-15f, 0x1.f75104p-15f,
+    0x1.2599ecp-14f, 0x1.4f8b58p-14f, 0x1.797cc4p-14f, 0x1.a36e2cp-14f,
+    0x1.cd5f98p-14f, 0x1.f75104p-14f, 0x1.10a136p-13f, 0x1.2599ecp-13f,
+    0x1.3a92a2p-13f, 0x1.4f8b58p-13f, 0x1.64840cp-13f, 0x1.797cc4p-13f,
+    0x1.8e7578p-13f, 0x1.a36e2cp-13f, 0x1.b866e4p-13f, 0x1.cd5f98p-13f,
+    0x1.e2584cp-13f, 0x1.f75104p-13f, 0x1.0624dcp-12f, 0x1.10a138p-12f,
+    0x1.1b1d92p-12f, 0x1.2599ecp-12f, 0x1.301648p-12f, 0x1.3a92a2p-12f,
+    0x1.27b2ccp-12f, 0x1.14d2f4p-12f, 0x1.01f31ep-12f, 0x1.de269p-13f,
+    0x1.b866e2p-13f, 0x1.92a734p-13f, 0x1.6ce788p-13f, 0x1.4727dap-13f,
+    0x1.21682ep-13f, 0x1.f751p-14f, 0x1.abd1a8p-14f, 0x1.60524cp-14f,
+    0x1.14d2f4p-14f, 0x1.92a73p-15f, 0x1.f75104p-16f, 0x1.dd174ep-16f,
+    0x1.c2dd98p-16f, 0x1.a8a3e2p-16f, 0x1.8e6a2cp-16f, 0x1.743074p-16f,
+    0x1.59f6cp-16f, 0x1.3fbd08p-16f, 0x1.258352p-16f, 0x1.0b499cp-16f,
+    0x1.e21fccp-17f, 0x1.adac6p-17f, 0x1.7938f4p-17f, 0x1.44c584p-17f,
+    0x1.10521cp-17f, 0x1.b7bd58p-18f, 0x1.4ed68p-18f, 0x1.cbdf5p-19f,
+    0x1.f4234p-20f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+    0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f, 0x1.421f5ep-22f,
+}},
+{LS_LINEAR_ONE_CYCLE, 0, 50, 0, 0, 1e-3, 0, 0, 0, 0, 4, 1, 0.5, {
+    0x1.0624dep-10f, 0x1.fc8f34p-11f, 0x1.ecd4acp-11f, 0x1.dd1a24p-11f,
+    0x1.cd5f9cp-11f, 0x1.bda514p-11f, 0x1.adea8cp-11f, 0x1.9e3004p-11f,
+    0x1.8e757cp-11f, 0x1.7ebaf2p-11f, 0x1.6f006ap-11f, 0x1.5f45e2p-11f,
+    0x1.4f8b5ap-11f, 0x1.3fd0d2p-11f, 0x1.30164ap-11f, 0x1.205bcp-11f,
+    0x1.10a13ap-11f, 0x1.00e6b2p-11f, 0x1.e2585p-12f, 0x1.c2e344p-12f,
+    0x1.a36e3p-12f, 0x1.83f924p-12f, 0x1.64841p-12f, 0x1.450fp-12f,
+    0x1.2599fp-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+    0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f, 0x1.0624dep-12f,
+}},
+{LS_WARM_RESTARTS, 5, 20, 0, 1e-5, 1e-3, 0, 2, 1, 0, 0, 0, 0, {
+    0x0p+0f, 0x1.a36e3p-13f, 0x1.a36e3p-12f, 0x1.3a92a4p-11f, 0x1.a36e3p-11f,
+    0x1.0624dep-10f, 0x1.034ef4p-10f, 0x1.f5d9ep-11f, 0x1.dab93ep-11f,
+    0x1.b66b8p-11f, 0x1.8a86d8p-11f, 0x1.58f65cp-11f, 0x1.23e498p-11f,
+    0x1.db46a2p-12f, 0x1.712318p-12f, 0x1.0e022p-12f, 0x1.6c719ap-13f,
+    0x1.b67546p-14f, 0x1.bae06p-15f, 0x1.5d4006p-16f, 0x0p+0f, 0x1.a36e3p-13f,
+    0x1.a36e3p-12f, 0x1.3a92a4p-11f, 0x1.a36e3p-11f, 0x1.0624dep-10f,
+    0x1.056ee4p-10f, 0x1.034ef4p-10f, 0x1.ff960ap-11f, 0x1.f5d9ep-11f,
+    0x1.e984c4p-11f, 0x1.dab93ep-11f, 0x1.c9a0d8p-11f, 0x1.b66b8p-11f,
+    0x1.a14f1ap-11f, 0x1.8a86d8p-11f, 0x1.7252ap-11f, 0x1.58f65cp-11f,
+    0x1.3eb924p-11f, 0x1.23e498p-11f, 0x1.08c3f4p-11f, 0x1.db46a2p-12f,
+    0x1.a59d86p-12f, 0x1.712318p-12f, 0x1.3e6a8ap-12f, 0x1.0e022p-12f,
+    0x1.c0e332p-13f, 0x1.6c719ap-13f, 0x1.1f9c44p-13f, 0x1.b67546p-14f,
+    0x1.401938p-14f, 0x1.bae06p-15f, 0x1.1f1de4p-15f, 0x1.5d4006p-16f,
+    0x1.aa8842p-17f, 0x0p+0f, 0x1.a36e3p-13f, 0x1.a36e3p-12f, 0x1.3a92a4p-11f,
+    0x1.a36e3p-11f, 0x1.0624dep-10f, 0x1.05f758p-10f, 0x1.056ee4p-10f,
+    0x1.048be4p-10f, 0x1.034ef4p-10f, 0x1.01b8f6p-10f, 0x1.ff960ap-11f,
+    0x1.fb0cf8p-11f, 0x1.f5d9ep-11f, 0x1.f00072p-11f, 0x1.e984c4p-11f,
+    0x1.e26b5cp-11f, 0x1.dab93ep-11f, 0x1.d273ccp-11f, 0x1.c9a0d8p-11f,
+    0x1.c0469p-11f, 0x1.b66b8p-11f, 0x1.ac169ap-11f, 0x1.a14f1ap-11f,
+    0x1.961c8ep-11f, 0x1.8a86d8p-11f, 0x1.7e9614p-11f, 0x1.7252ap-11f,
+    0x1.65c52p-11f, 0x1.58f65cp-11f, 0x1.4bef52p-11f, 0x1.3eb924p-11f,
+    0x1.315d1cp-11f, 0x1.23e498p-11f, 0x1.16590cp-11f, 0x1.08c3f4p-11f,
+    0x1.f65dcp-12f, 0x1.db46a2p-12f, 0x1.c05594p-12f, 0x1.a59d86p-12f,
+    0x1.8b312cp-12f, 0x1.712318p-12f, 0x1.578592p-12f, 0x1.3e6a8ap-12f,
+    0x1.25e3a8p-12f, 0x1.0e022p-12f, 0x1.edad64p-13f, 0x1.c0e332p-13f,
+    0x1.95c534p-13f, 0x1.6c719ap-13f, 0x1.45056ap-13f, 0x1.1f9c44p-13f,
+    0x1.f8a0cap-14f, 0x1.b67546p-14f, 0x1.78e448p-14f, 0x1.401938p-14f,
+    0x1.0c3ba8p-14f, 0x1.bae06p-15f, 0x1.67af1cp-15f, 0x1.1f1de4p-15f,
+    0x1.c2bf92p-16f, 0x1.5d4006p-16f, 0x1.0e0452p-16f, 0x1.aa8842p-17f,
+    0x1.664e72p-17f,
+}},
+{LS_WARM_RESTARTS, 3, 12, 0, 0, 3e-4, 0, 1, 0.8, 0, 0, 0, 0, {
+    0x0p+0f, 0x1.a36e34p-14f, 0x1.a36e3p-13f, 0x1.3a92a4p-12f,
+    0x1.311658p-12f, 0x1.15c658p-12f, 0x1.d7dbf6p-13f, 0x1.7132a2p-13f,
+    0x1.03f2a2p-13f, 0x1.3a92a2p-14f, 0x1.26624ep-15f, 0x1.2f8966p-17f,
+    0x0p+0f, 0x1.4f8b5cp-14f, 0x1.4f8b58p-13f, 0x1.f75104p-13f,
+    0x1.e823bep-13f, 0x1.bc708ap-13f, 0x1.797cc4p-13f, 0x1.275bb4p-13f,
+    0x1.9fea9ap-14f, 0x1.f751p-15f, 0x1.d703aep-16f, 0x1.e5a8a2p-18f, 0x0p+0f,
+    0x1.0c6f7cp-14f, 0x1.0c6f7cp-13f, 0x1.92a738p-13f, 0x1.8683p-13f,
+    0x1.638d3cp-13f, 0x1.2dfd6ap-13f, 0x1.d892bcp-14f, 0x1.4cbbbp-14f,
+    0x1.92a734p-15f, 0x1.78cfcp-16f, 0x1.8486e8p-18f, 0x0p+0f, 0x1.ad7f3p-15f,
+    0x1.ad7f2cp-14f, 0x1.421f6p-13f, 0x1.3868ccp-13f, 0x1.1c70fep-13f,
+    0x1.e32f1p-14f, 0x1.7a0efcp-14f, 0x1.0a2fcp-14f, 0x1.421f5ep-15f,
+    0x1.2d73p-16f, 0x1.36d254p-18f, 0x0p+0f, 0x1.5798fp-15f, 0x1.5798eep-14f,
+    0x1.01b2b2p-13f, 0x1.f3dadep-14f, 0x1.c71b2cp-14f, 0x1.828c0cp-14f,
+    0x1.2e7262p-14f, 0x1.a9e5fep-15f, 0x1.01b2bp-15f, 0x1.e25198p-17f,
+    0x1.f15084p-19f, 0x0p+0f, 0x1.12e0cp-15f, 0x1.12e0cp-14f, 0x1.9c511ep-14f,
+    0x1.8fe24ep-14f, 0x1.6c15bep-14f, 0x1.353cd6p-14f, 0x1.e3ea38p-15f,
+    0x1.54b8p-15f, 0x1.9c511ap-16f, 0x1.81dae2p-17f, 0x1.8dda04p-19f, 0x0p+0f,
+    0x1.b7cep-16f, 0x1.b7cdfep-15f, 0x1.49da7ep-14f, 0x1.3fe83ep-14f,
+    0x1.234498p-14f, 0x1.eec7bcp-15f, 0x1.8321c6p-15f, 0x1.109332p-15f,
+    0x1.49da7cp-16f, 0x1.34af1ap-17f, 0x1.3e4802p-19f, 0x0p+0f, 0x1.5fd8p-16f,
+    0x1.5fd7fep-15f, 0x1.07e1fep-14f, 0x1.ffd9fap-15f, 0x1.d2075ap-15f,
+    0x1.8bd2fcp-15f, 0x1.35b49ep-15f, 0x1.b41eb6p-16f, 0x1.07e1fcp-16f,
+    0x1.ede4f6p-18f, 0x1.fd4004p-20f, 0x0p+0f, 0x1.19799cp-16f,
+    0x1.197998p-15f, 0x1.a63664p-15f, 0x1.997b3p-15f, 0x1.74d2aep-15f,
+    0x1.3ca8ccp-15f, 0x1.ef8764p-16f, 0x1.5ce56p-16f, 0x1.a6366p-17f,
+    0x1.8b1d92p-18f, 0x1.97666ap-20f, 0x0p+0f, 0x1.c25c28p-17f,
+    0x1.c25c26p-16f, 0x1.51c51cp-15f, 0x1.4795cp-15f, 0x1.2a4224p-15f,
+    0x1.faa7aap-16f, 0x1.8c6c4ep-16f, 0x1.171de6p-16f, 0x1.51c51ap-17f,
+    0x1.3c17a8p-18f, 0x1.45eb88p-20f,
+}},
+{LS_WARM_RESTARTS, 4, 9, 0, 1e-3, 0.1, 0, 3, 0.5, 0, 0, 0, 0, {
+    0x0p+0f, 0x1.999998p-6f, 0x1.99999ap-5f, 0x1.333334p-4f, 0x1.99999ap-4f,
+    0x1.72e0b8p-4f, 0x1.0d8076p-4f, 0x1.20636ap-5f, 0x1.568b9ep-7f, 0x0p+0f,
+    0x1.999998p-7f, 0x1.99999ap-6f, 0x1.333334p-5f, 0x1.99999ap-5f,
+    0x1.9536d2p-5f, 0x1.883f8cp-5f, 0x1.7344dap-5f, 0x1.573176p-5f,
+    0x1.353f7ep-5f, 0x1.0eeabep-5f, 0x1.cbc024p-6f, 0x1.77d55ep-6f,
+    0x1.25c006p-6f, 0x1.b22d0ep-7f, 0x1.2a652cp-7f, 0x1.742f3p-8f,
+    0x1.98b346p-9f, 0x1.927dd2p-10f, 0x0p+0f, 0x1.999998p-8f, 0x1.99999ap-7f,
+    0x1.333334p-6f, 0x1.99999ap-6f, 0x1.991efep-6f, 0x1.97afc6p-6f,
+    0x1.954dbcp-6f, 0x1.91fbd6p-6f, 0x1.8dbe3cp-6f, 0x1.889a32p-6f,
+    0x1.829628p-6f, 0x1.7bb99ep-6f, 0x1.740d1cp-6f, 0x1.6b9a3cp-6f,
+    0x1.626b82p-6f, 0x1.588c66p-6f, 0x1.4e0936p-6f, 0x1.42ef0ep-6f,
+    0x1.374bc6p-6f, 0x1.2b2de6p-6f, 0x1.1ea484p-6f, 0x1.11bf4ap-6f,
+    0x1.048e48p-6f, 0x1.ee43e6p-7f, 0x1.d31616p-7f, 0x1.b7b4fep-7f,
+    0x1.9c42dp-7f, 0x1.80e1b8p-7f, 0x1.65b3e6p-7f, 0x1.4adb3cp-7f,
+    0x1.30793ap-7f, 0x1.16aecp-7f, 0x1.fb380ap-8f, 0x1.cac08p-8f,
+    0x1.9c3364p-8f, 0x1.6fcacap-8f, 0x1.45bep-8f, 0x1.1e418ep-8f,
+    0x1.f30d4ep-9f, 0x1.af7654p-9f, 0x1.721254p-9f, 0x1.3b2df6p-9f,
+    0x1.0b0d9ep-9f, 0x1.c3dabep-10f, 0x1.800112p-10f, 0x1.4ae2b8p-10f,
+    0x1.24c21p-10f, 0x1.0dce86p-10f, 0x0p+0f, 0x1.999998p-9f, 0x1.99999ap-8f,
+    0x1.333334p-7f, 0x1.99999ap-7f, 0x1.998c8ap-7f, 0x1.99655ep-7f,
+    0x1.99241cp-7f, 0x1.98c8c8p-7f, 0x1.985376p-7f, 0x1.97c42ep-7f,
+    0x1.971b0ep-7f, 0x1.965824p-7f, 0x1.957b9p-7f, 0x1.94856ep-7f,
+    0x1.9375e4p-7f, 0x1.924d16p-7f, 0x1.910b2ap-7f, 0x1.8fb04ep-7f,
+    0x1.8e3cb6p-7f, 0x1.8cb08ep-7f, 0x1.8b0c16p-7f, 0x1.894f82p-7f,
+    0x1.877b12p-7f, 0x1.858f06p-7f, 0x1.838ba4p-7f, 0x1.81713p-7f,
+    0x1.7f3ff6p-7f, 0x1.7cf846p-7f, 0x1.7a9a7p-7f, 0x1.7826c6p-7f,
+    0x1.759da2p-7f, 0x1.72ff5ap-7f, 0x1.704c5p-7f, 0x1.6d84dep-7f,
+    0x1.6aa96ep-7f, 0x1.67ba5ep-7f, 0x1.64b81ap-7f, 0x1.61a30ap-7f,
+    0x1.5e7bap-7f, 0x1.5b4248p-7f, 0x1.57f776p-7f, 0x1.549bap-7f,
 }},
 };
 
