@@ -240,7 +240,7 @@ static ls_window window_of(const sample *s, int kind)
     return w;
 }
 
-enum { POOLING = 32 };
+enum { POOLING = 32, GROUPS = 64, DEPTHWISE = 128 };
 
 static const unsigned conv_kinds[] = {0,
                                       BIAS,
@@ -250,7 +250,11 @@ static const unsigned conv_kinds[] = {0,
                                       BIAS | SLOPE,
                                       BIAS | CURVED | IS_PRE,
                                       BIAS | POOLING,
-                                      BIAS | CURVED | POOLING};
+                                      BIAS | CURVED | POOLING,
+                                      GROUPS | BIAS | CURVED | RESIDUAL,
+                                      GROUPS | BIAS | SLOPE | POOLING,
+                                      DEPTHWISE | BIAS | CURVED | RESIDUAL,
+                                      DEPTHWISE | BIAS | SLOPE | POOLING};
 
 /* A max pooling as the plan folds it in; a pooling's curve is a relu. */
 static void fold_pooling(problem *p, ls_node *y, const sample *s, int kind)
@@ -269,6 +273,21 @@ static void fold_pooling(problem *p, ls_node *y, const sample *s, int kind)
     (void)p;
 }
 
+/* One with gaps between taps, and groups of channels. */
+static ls_node *build_groups(ls_node *x, int64_t n, const ls_window *w,
+                             unsigned asked)
+{
+    ls_conv_options o = ls_conv_defaults();
+    int64_t c = ls__width(x);
+
+    o.stride_y = w->stride_y;
+    o.stride_x = w->stride_x;
+    o.dilation_x = 2;
+    o.groups = asked & DEPTHWISE ? c : c % 2 ? 1 : 2;
+    return ls_conv2d_with(x, asked & DEPTHWISE ? c : n * o.groups, w->height,
+                          w->width, &o, "c");
+}
+
 static void build_conv(problem *p, const sample *s, int kind)
 {
     static const int64_t channels[] = {1, 2, 3, 7, 16, 17, 33, 5, 64, 31};
@@ -278,8 +297,11 @@ static void build_conv(problem *p, const sample *s, int kind)
     ls_window w = window_of(s, kind);
     ls_node *x = input_x(p, s), *y;
 
-    y = asked & BIAS ? ls_conv2d(x, n, w, "c") : ls_conv2d_no_bias(x, n, w,
-                                                                    "c");
+    if (asked & (GROUPS | DEPTHWISE))
+        y = build_groups(x, n, &w, asked);
+    else
+        y = asked & BIAS ? ls_conv2d(x, n, w, "c")
+                         : ls_conv2d_no_bias(x, n, w, "c");
     ck_assert_ptr_nonnull(y);
     if (asked & RESIDUAL) {
         y->residual = true;
@@ -528,7 +550,7 @@ static const row rows[] = {
     {&ls__op_tanh,          build_tanh,      1, 0, 3, 1, 3, 0,    false, 0},
     {&ls__op_sigmoid,       build_sigmoid,   1, 0, 3, 1, 6, 0,    false, 0},
     {&ls__op_add,           build_add,       1, 0, 3, 1, 1, 0,    false, 0},
-    {&ls__op_conv,          build_conv,      9, 3, 3, 1, 1, 0,    true, 0},
+    {&ls__op_conv,          build_conv,     13, 3, 3, 1, 1, 0,    true, 0},
     {&ls__op_max_pool,      build_max_pool,  3, 3, 3, 1, 1, 0,    false, 0},
     {&ls__op_avg_pool,      build_avg_pool,  3, 3, 3, 1, 1, 0,    false, 0},
     {&ls__op_flatten,       build_flatten,   1, 0, 3, 1, 1, 0,    false, 0},
@@ -637,8 +659,9 @@ static bool may_be_zero(const problem *p)
         return few_steps(p);
     if (n->op == &ls__op_max_pool || n->pooled ||
         n->op == &ls__op_max_over || n->op == &ls__op_gather ||
-        (n->op == &ls__op_conv && (n->window.kh > x->shape[0] ||
-                                   n->window.kw > x->shape[1])))
+        (n->op == &ls__op_conv &&
+         ((n->window.kh - 1) * n->window.dy >= x->shape[0] ||
+          (n->window.kw - 1) * n->window.dx >= x->shape[1])))
         return true;
     return p->ny < 32 &&
            (n->op == &ls__op_relu || n->op == &ls__op_dropout ||

@@ -131,9 +131,10 @@ static const float *packed(const problem *p, const machine *m, bool transposed)
     if (!p->node->op->is_product || !m->backend.products->pack)
         return NULL;
     if (p->node->op == &ls__op_conv) {
-        ls__conv_weights of = {p->node->window.kh, p->node->window.kw, in, out,
-                               transposed};
+        ls__conv_weights of = ls__conv_weights_of(p->node, transposed);
 
+        if (!ls__conv_reader(p->node, &m->backend))
+            return NULL;
         to = fenced(m->backend.convs->packed_size(&of));
         m->backend.convs->pack(&of, p->param[0], to);
         return to;

@@ -8,6 +8,7 @@
 #ifndef LS_TEST_REFERENCE_H
 #define LS_TEST_REFERENCE_H
 
+#include "op/conv.h"
 #include "op/op_table.h"
 
 #include <math.h>
@@ -210,10 +211,21 @@ static inline int64_t pixel(const ls__window *w, int64_t row, int64_t h,
                             int64_t width, int64_t c, int64_t i, int64_t j,
                             int64_t a, int64_t b)
 {
-    int64_t y = i * w->sy + a - w->top, x = j * w->sx + b - w->left;
+    int64_t y = i * w->sy + a * w->dy - w->top;
+    int64_t x = j * w->sx + b * w->dx - w->left;
 
     return y < 0 || y >= h || x < 0 || x >= width
                ? -1 : ((row * h + y) * width + x) * c;
+}
+
+/* Channels of a group of a convolution, and the first of those that output o
+ * sees. */
+static inline int64_t group_of(const ls_node *n, int64_t o, int64_t *first)
+{
+    int64_t c = n->in[0]->shape[2] / n->groups;
+
+    *first = o / (ls__width(n) / n->groups) * c;
+    return c;
 }
 
 /* Output channel o of pixel (i,j): x w + bias; or, with d, its gradients. */
@@ -221,20 +233,21 @@ static inline double conv_pre(const ref *r, int64_t row, int64_t i, int64_t j,
                               int64_t o, const double *d)
 {
     const ls_node *n = r->node, *x = n->in[0];
-    int64_t c = x->shape[2], out = ls__width(n);
+    int64_t first, c = group_of(n, o, &first), out = ls__width(n);
     double sum = n->params > 1 ? r->param[1][o] : 0;
 
     for (int64_t t = 0; t < n->window.kh * n->window.kw; t++) {
-        int64_t at = pixel(&n->window, row, x->shape[0], x->shape[1], c, i, j,
-                           t / n->window.kw, t % n->window.kw);
+        int64_t at = pixel(&n->window, row, x->shape[0], x->shape[1],
+                           x->shape[2], i, j, t / n->window.kw,
+                           t % n->window.kw);
 
         for (int64_t k = 0; at >= 0 && k < c; k++) {
-            int64_t w = (t * c + k) * out + o;
+            int64_t w = (t * c + k) * out + o, p = at + first + k;
 
-            sum += r->x[0][at + k] * r->param[0][w];
+            sum += r->x[0][p] * r->param[0][w];
             if (d) {
-                r->dx[0][at + k] += *d * r->param[0][w];
-                r->dparam[0][w] += *d * r->x[0][at + k];
+                r->dx[0][p] += *d * r->param[0][w];
+                r->dparam[0][w] += *d * r->x[0][p];
             }
         }
     }
@@ -927,13 +940,14 @@ static inline float chain_end(chain *c)
     return (c->bf16 ? c->sum : c->k <= 256 ? c->part : c->sum + c->part) + 0.0f;
 }
 
-/* One element of y before the epilogue: K is (row, pixel, channel) of the
- * window, pixels outside the image being zeros; in bf16 rows of the window are
- * filled up to whole steps. */
+/* One element of y before the epilogue: K is (row, pixel, channel of the group)
+ * of the window, pixels outside the image being zeros; in bf16 rows of the
+ * window are filled up to whole steps where it has no gaps. */
 static inline float conv_bits_y(const ls_node *n, const float *x,
                                 const float *w, int64_t row, int64_t i,
                                 int64_t j, int64_t o, bool bf16)
 {
+    int64_t first, channels = group_of(n, o, &first);
     const int64_t *s = n->in[0]->shape;
     chain c = {.bf16 = bf16};
 
@@ -941,10 +955,10 @@ static inline float conv_bits_y(const ls_node *n, const float *x,
         int64_t at = pixel(&n->window, row, s[0], s[1], s[2], i, j,
                            t / n->window.kw, t % n->window.kw);
 
-        for (int64_t k = 0; k < s[2]; k++)
-            chain_step(&c, at < 0 ? 0 : x[at + k],
-                       w[(t * s[2] + k) * ls__width(n) + o]);
-        if ((t + 1) % n->window.kw == 0)
+        for (int64_t k = 0; k < channels; k++)
+            chain_step(&c, at < 0 ? 0 : x[at + first + k],
+                       w[(t * channels + k) * ls__width(n) + o]);
+        if ((t + 1) % n->window.kw == 0 && ls__conv_is_plain(n))
             chain_fill(&c);
     }
     return chain_end(&c);
@@ -958,18 +972,21 @@ static inline float conv_bits_dx(const ls_node *n, const float *d,
                                  int64_t x, int64_t k, bool bf16)
 {
     const ls__window *v = &n->window;
-    int64_t in = n->in[0]->shape[2], out = ls__width(n);
+    int64_t in = n->in[0]->shape[2] / n->groups, out = ls__width(n);
+    int64_t outputs = out / n->groups, first = k / in * outputs;
     chain c = {.bf16 = bf16};
 
     for (int64_t t = v->kh * v->kw - 1; t >= 0; t--) {
-        int64_t i = y + v->top - t / v->kw, j = x + v->left - t % v->kw;
+        int64_t i = y + v->top - t / v->kw * v->dy;
+        int64_t j = x + v->left - t % v->kw * v->dx;
         bool there = i >= 0 && j >= 0 && i % v->sy == 0 && j % v->sx == 0 &&
                      i / v->sy < v->h && j / v->sx < v->w;
         int64_t at = ((row * v->h + i / v->sy) * v->w + j / v->sx) * out;
 
-        for (int64_t o = 0; o < out; o++)
-            chain_step(&c, there ? d[at + o] : 0, w[(t * in + k) * out + o]);
-        if (t % v->kw == 0)
+        for (int64_t o = first; o < first + outputs; o++)
+            chain_step(&c, there ? d[at + o] : 0,
+                       w[(t * in + k % in) * out + o]);
+        if (t % v->kw == 0 && ls__conv_is_plain(n))
             chain_fill(&c);
     }
     return chain_end(&c);
@@ -977,16 +994,18 @@ static inline float conv_bits_dx(const ls_node *n, const float *d,
 
 /* One element of dw: K is the output pixels, a chunk being an even number of
  * rows of one image, of at most 256 pixels together (of longer rows 128 pixels
- * of two), and in it blocks of two by two pixels.  k < 0: of dbias. */
-static inline float conv_bits_chunk(const ls_node *n, const float *x,
-                                    const float *d, int64_t row, int64_t t,
-                                    int64_t k, int64_t o, int64_t y0,
-                                    int64_t x0)
+ * of two), and in it blocks of two by two pixels.  k < 0: of dbias.  In bf16,
+ * windows with gaps, all chunks are one chain. */
+static inline void conv_bits_chunk(const ls_node *n, const float *x,
+                                   const float *d, int64_t row, int64_t t,
+                                   int64_t k, int64_t o, int64_t y0,
+                                   int64_t x0, chain *c)
 {
     const ls__window *v = &n->window;
     const int64_t *s = n->in[0]->shape;
-    int64_t w = v->w < 128 ? v->w : 128, h = 256 / w / 2 * 2;
-    float sum = 0;
+    int64_t w = v->w < 128 ? v->w : 128, h = 256 / w / 2 * 2, first;
+
+    group_of(n, o, &first);
 
     for (int64_t b = 0; b < h * (w + 1); b++) { /* blocks of 4, then pixels */
         int64_t across = (w + 1) / 2, block = b / 4;
@@ -996,28 +1015,31 @@ static inline float conv_bits_chunk(const ls_node *n, const float *x,
         if (i >= y0 + h || i >= v->h || j >= x0 + w || j >= v->w)
             continue;
         at = pixel(v, row, s[0], s[1], s[2], i, j, t / v->kw, t % v->kw);
-        sum = fmaf(k < 0 ? 1 : at < 0 ? 0 : x[at + k],
-                   d[((row * v->h + i) * v->w + j) * ls__width(n) + o], sum);
+        chain_step(c, k < 0 ? 1 : at < 0 ? 0 : x[at + first + k],
+                   d[((row * v->h + i) * v->w + j) * ls__width(n) + o]);
     }
-    return sum;
+    chain_fill(c);
 }
 
 static inline float conv_bits_dw(const ls_node *n, const float *x,
                                  const float *d, int64_t rows, int64_t t,
-                                 int64_t k, int64_t o)
+                                 int64_t k, int64_t o, bool bf16)
 {
     const ls__window *v = &n->window;
     int64_t w = v->w < 128 ? v->w : 128, h = 256 / w / 2 * 2;
+    chain all = {.bf16 = bf16};
     float sum = 0;
 
     for (int64_t row = 0; row < rows; row++)
         for (int64_t i = 0; i < v->h; i += h)
             for (int64_t j = 0; j < v->w; j += w) {
-                float part = conv_bits_chunk(n, x, d, row, t, k, o, i, j);
+                chain one = {.bf16 = false};
 
-                sum = row + i + j ? sum + part : part;
+                conv_bits_chunk(n, x, d, row, t, k, o, i, j,
+                                bf16 ? &all : &one);
+                sum = row + i + j ? sum + chain_end(&one) : chain_end(&one);
             }
-    return sum;
+    return bf16 ? chain_end(&all) : sum;
 }
 
 /* The same in bf16: K is two rows of output pixels after the other, each filled

@@ -474,8 +474,7 @@ static void run_conv(const ls__backend *be, const ls__kernel_table *k,
     r->kernels = k;
     r->scratch = fenced(n->op->scratch(n, IMAGES, be));
     for (int t = 0; t < 2; t++) {
-        ls__conv_weights of = {n->window.kh, n->window.kw, n->in[0]->shape[2],
-                               ls__width(n), t};
+        ls__conv_weights of = ls__conv_weights_of(n, t);
         float *to = fenced(be->convs->packed_size(&of));
 
         be->convs->pack(&of, r->param[0], to);

@@ -15,6 +15,7 @@ enum { SHAPES = UNDER_SANITIZER ? 60 : 220 };
 typedef struct shape {
     int64_t rows, h, w, c, n;
     ls_window window;
+    ls_conv_options more; /* where its size is not 0 */
 } shape;
 
 /* Shape number i: ones, primes, 2^n +- 1, long rows and deep windows, drawn. */
@@ -31,13 +32,52 @@ static shape shape_of(int i)
     s = (shape){1 + at[0] % 3, sizes[at[1] % 12], sizes[at[2] % 12],
                 channels[at[3] % 11], channels[at[4] % 11],
                 {windows[at[5] % 6], windows[at[6] % 6], strides[at[7] % 4],
-                 strides[at[8] % 4], at[9] % 2 ? LS_SAME : LS_VALID}};
+                 strides[at[8] % 4], at[9] % 2 ? LS_SAME : LS_VALID},
+                {0}};
     if (i % 20 == 0)
         s.w = 255 + at[2] % 5, s.h = 3, s.c = 2; /* rows about one chunk */
     if (i % 20 == 1)
         s.w = 600, s.h = 2, s.n = 3, s.c = 1;
     if (s.h < s.window.height || s.w < s.window.width)
         s.window.padding = LS_SAME;
+    return s;
+}
+
+/* Likewise with gaps, groups, depthwise, padding by numbers.  Every seventh has
+ * a window of more taps than a chunk. */
+static shape with_gaps(int i)
+{
+    static const int64_t groups[] = {1, 2, 3, 1, 4, 5, 17}, strides[] = {1, 1,
+                                                                         2, 3};
+    shape s = shape_of(3000 + i);
+    ls_conv_options *o = &s.more;
+    int32_t at[12];
+
+    fill_indices(5000 + i, 12, 1 << 20, at);
+    *o = ls_conv_defaults();
+    o->groups = groups[at[0] % 7];
+    s.c = o->groups * (1 + at[1] % 4);
+    s.n = o->groups * (1 + at[2] % 4);
+    if (i % 3 == 0)
+        s.c = s.n = o->groups = 2 + at[3] % 40;
+    if (i % 7 == 0) {
+        s.window.height = s.window.width = 17;
+        s.h = 1 + at[4] % 4;
+        s.w = 1 + at[5] % 4;
+    }
+    if (i % 11 == 0)
+        s.h = 3, s.w = 131;
+    o->stride_y = strides[at[6] % 4];
+    o->stride_x = strides[at[7] % 4];
+    o->dilation_y = 1 + at[8] % 3;
+    o->dilation_x = 1 + at[9] % 3;
+    o->padding = i % 2 ? LS_EXPLICIT : i % 4 ? LS_SAME : LS_CAUSAL;
+    if (i % 2) {
+        o->top = at[10] % 5;
+        o->left = at[11] % 4;
+        o->bottom = s.window.height * o->dilation_y;
+        o->right = s.window.width * o->dilation_x;
+    }
     return s;
 }
 
@@ -61,12 +101,16 @@ static float *sparse(int64_t seed, int64_t n)
 
 static conv make(const shape *s)
 {
+    ls_conv_options more = s->more;
     conv c = {.rows = s->rows};
+    ls_node *x;
 
     OK(ls_graph_new(&c.graph));
-    c.node = ls_conv2d_no_bias(ls_input(c.graph, "x", LS_F32, 3,
-                                        (int64_t[]){s->h, s->w, s->c}),
-                               s->n, s->window, "c");
+    x = ls_input(c.graph, "x", LS_F32, 3, (int64_t[]){s->h, s->w, s->c});
+    more.no_bias = true;
+    c.node = s->more.size ? ls_conv2d_with(x, s->n, s->window.height,
+                                           s->window.width, &more, "c")
+                          : ls_conv2d_no_bias(x, s->n, s->window, "c");
     ck_assert_msg(c.node != NULL, "%s", ls_errmsg());
     c.nx = s->rows * c.node->in[0]->size;
     c.ny = s->rows * c.node->size;
@@ -82,11 +126,11 @@ typedef struct result {
 } result;
 
 /* What the few lines say. */
-static result bits_of(const conv *c)
+static result bits_of(const conv *c, bool bf16)
 {
     const ls_node *n = c->node;
     const int64_t *s = n->in[0]->shape;
-    int64_t out = ls__width(n);
+    int64_t out = ls__width(n), in = s[2] / n->groups;
     result r = {fenced(c->ny), fenced(c->nx), fenced(c->nw)};
 
     for (int64_t at = 0; at < c->ny; at++) {
@@ -94,17 +138,17 @@ static result bits_of(const conv *c)
 
         r.y[at] = conv_bits_y(n, c->x, c->w, p / n->shape[1] / n->shape[0],
                               p / n->shape[1] % n->shape[0], p % n->shape[1],
-                              at % out, false);
+                              at % out, bf16);
     }
     for (int64_t at = 0; at < c->nx; at++) {
         int64_t p = at / s[2];
 
         r.dx[at] = conv_bits_dx(n, c->dy, c->w, p / s[1] / s[0],
-                                p / s[1] % s[0], p % s[1], at % s[2], false);
+                                p / s[1] % s[0], p % s[1], at % s[2], bf16);
     }
     for (int64_t at = 0; at < c->nw; at++)
-        r.dw[at] = conv_bits_dw(n, c->x, c->dy, c->rows, at / out / s[2],
-                                at / out % s[2], at % out);
+        r.dw[at] = conv_bits_dw(n, c->x, c->dy, c->rows, at / out / in,
+                                at / out % in, at % out, bf16);
     return r;
 }
 
@@ -113,9 +157,8 @@ static void run_conv(const conv *c, ls__run *r)
 {
     const ls_node *n = c->node;
     r->scratch = fenced(n->op->scratch(n, c->rows, r->backend));
-    for (int t = 0; r->backend->convs && t < 2; t++) {
-        ls__conv_weights of = {n->window.kh, n->window.kw, n->in[0]->shape[2],
-                               ls__width(n), t};
+    for (int t = 0; ls__conv_reader(n, r->backend) && t < 2; t++) {
+        ls__conv_weights of = ls__conv_weights_of(n, t);
         float *to = fenced(r->backend->convs->packed_size(&of));
 
         r->backend->convs->pack(&of, c->w, to);
@@ -189,7 +232,7 @@ START_TEST(bits_and_values)
     for (int i = _i; i < SHAPES; i += 4) {
         shape s = shape_of(i);
         conv c = make(&s);
-        result want = bits_of(&c), got;
+        result want = bits_of(&c, false), got;
 
         check_double(&c, &want);
         for (int k = 0; k < levels(); k++) {
@@ -201,6 +244,88 @@ START_TEST(bits_and_values)
                 continue;
             got = run_at(&c, level(k), &ls__backend_blis);
             check_bits(&c, i, &want, &got);
+        }
+        ls_graph_free(c.graph);
+        fences_free();
+    }
+}
+END_TEST
+
+/* Proves the same of windows with gaps, groups and padding by numbers. */
+START_TEST(bits_with_gaps)
+{
+    bool blis = have_blis();
+
+    ls__fpmode_set();
+    for (int i = _i; i < SHAPES; i += 4) {
+        shape s = with_gaps(i);
+        conv c = make(&s);
+        result want = bits_of(&c, false), got;
+
+        check_double(&c, &want);
+        for (int k = 0; k < levels(); k++) {
+            if (!level(k) || !fuses(level(k)))
+                continue;
+            got = run_at(&c, level(k), &level(k)->native[LS_F32_LAYERS]);
+            check_bits(&c, i, &want, &got);
+            if (!blis)
+                continue;
+            got = run_at(&c, level(k), &ls__backend_blis);
+            check_bits(&c, i, &want, &got);
+        }
+        ls_graph_free(c.graph);
+        fences_free();
+    }
+}
+END_TEST
+
+/* What a depthwise convolution of bf16 layers multiplies. */
+static float *rounded(int64_t n, const float *x)
+{
+    float *y = fenced(n);
+
+    for (int64_t i = 0; i < n; i++)
+        y[i] = bf16_operand(x[i]);
+    return y;
+}
+
+static void round_y(int64_t n, float *y)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = bf16_operand(y[i]);
+}
+
+/* Proves that those of bf16 layers are the chains of patches written out or,
+ * depthwise, f32's of rounded numbers, whoever makes the products. */
+START_TEST(bf16_with_gaps)
+{
+    ls__fpmode_set();
+    for (int i = 0; i < SHAPES; i += 10) {
+        shape s = with_gaps(i + i / 10 % 2);
+        conv c = make(&s), given = c;
+        result want, got;
+
+        if (ls__conv_is_plain(c.node)) {
+            ls_graph_free(c.graph);
+            fences_free();
+            continue;
+        }
+        if (ls__conv_is_depthwise(c.node)) {
+            given.x = rounded(c.nx, c.x);
+            given.w = rounded(c.nw, c.w);
+            given.dy = rounded(c.ny, c.dy);
+        }
+        want = bits_of(&given, !ls__conv_is_depthwise(c.node));
+        round_y(c.ny, want.y);
+        for (int k = 0; k < levels(); k++) {
+            const ls__backend *maker;
+
+            for (int m = 0; level(k) && fuses(level(k)) &&
+                            (maker = ls__kernels_maker(level(k), LS_BF16_LAYERS,
+                                                       m)); m++) {
+                got = run_at(&c, level(k), maker);
+                check_bits(&c, i, &want, &got);
+            }
         }
         ls_graph_free(c.graph);
         fences_free();
@@ -480,6 +605,8 @@ int main(void)
     TCase *c = tcase_create("conv");
 
     tcase_add_loop_test(c, bits_and_values, 0, 4);
+    tcase_add_loop_test(c, bits_with_gaps, 0, 4);
+    tcase_add_test(c, bf16_with_gaps);
     tcase_add_test(c, under_a_pooling);
     tcase_add_loop_test(c, poolings, 0, 2);
     tcase_add_test(c, ties);

@@ -194,7 +194,8 @@ static ls__conv random_conv(const image *q)
 
     return (ls__conv){.x = uniform(1, rows * row), .c = q->c, .row = row,
                       .step_y = q->sy * row, .step_x = q->sx * q->c,
-                      .kh = q->kh, .run = q->kw * q->c, .h = q->h, .w = q->w,
+                      .kh = q->kh, .run = q->kw * q->c, .kx = 1,
+                      .h = q->h, .w = q->w,
                       .out = {.m = q->h * q->w, .n = n,
                               .k = q->kh * q->kw * q->c, .b_row = n,
                               .b_col = 1, .c_row = n, .scale = 1}};

@@ -160,8 +160,11 @@ LS_API int ls_tie(ls_graph *graph, const char *name, const char *with,
  *               after it
  *     LS_VALID  out = (in - k) / s + 1, rounded down; k > in is LS_ESHAPE
  *     LS_CAUSAL out = ceil(in / s); k - 1 pixels before the image, none after
- *               it: what comes out at i s depends on no later pixel */
-typedef enum ls_padding { LS_SAME, LS_VALID, LS_CAUSAL } ls_padding;
+ *               it: what comes out at i s depends on no later pixel
+ *     LS_EXPLICIT  a convolution's alone: as many as ls_conv_options says */
+typedef enum ls_padding {
+    LS_SAME, LS_VALID, LS_CAUSAL, LS_EXPLICIT
+} ls_padding;
 
 typedef struct ls_window {
     int64_t height, width;
@@ -179,6 +182,61 @@ LS_API ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window,
 /* ls_conv2d without a bias. */
 LS_API ls_node *ls_conv2d_no_bias(ls_node *x, int64_t n, ls_window window,
                                   const char *name);
+
+/* More of a convolution; ls_conv_defaults() writes what ls_conv2d has, LS_SAME
+ * and ones.  Taps are `dilation` pixels apart, so that a window k wide covers
+ * (k - 1) dilation + 1, which stands for k in the formulas of padding.  Groups
+ * of channels, one after the other, each make as many outputs of their own, and
+ * must divide both; as many groups as channels: a depthwise convolution.  With
+ * LS_EXPLICIT, `top`, `bottom`, `left` and `right` are how many pixels of zeros
+ * are around the image, and out = (in + both - covered) / s + 1, rounded down;
+ * else they are 0. */
+typedef struct ls_conv_options {
+    size_t size; /* ls_conv_defaults() writes it */
+    ls_padding padding;
+    bool no_bias;
+    int64_t groups;                   /* 0: 1 */
+    int64_t stride_y, stride_x;       /* 0: 1 */
+    int64_t dilation_y, dilation_x;   /* 0: 1 */
+    int64_t top, bottom, left, right; /* LS_EXPLICIT */
+} ls_conv_options;
+
+/* Write the default options into the program's struct of `size` bytes. */
+LS_API void ls_conv_defaults_sized(ls_conv_options *options, size_t size);
+static inline ls_conv_options ls_conv_defaults(void)
+{
+    ls_conv_options o;
+
+    ls_conv_defaults_sized(&o, sizeof o);
+    return o;
+}
+
+/* A convolution of x (H,W,C) with a window of height by width and these
+ * options, NULL: the defaults.  With dilations d and groups of q = C / groups
+ * channels,
+ *
+ *     y[i,j,o] = bias[o] + sum_{a,b,c<q}
+ *         x[i s_y + a d_y - top, j s_x + b d_x - left, o / (n / groups) q + c]
+ *         w[a,b,c,o]
+ *
+ * with o / (n / groups) rounded down.  Parameters "<name>.kernel"
+ * (height,width,q,n) lecun_normal, "<name>.bias" (n) zeros: nnx.Conv with
+ * kernel_dilation, feature_group_count and padding.  LS_ESHAPE: groups that do
+ * not divide C and n, or a window that covers more than the padded image;
+ * LS_EINVAL: sizes out of range, or pixels without LS_EXPLICIT.  With bf16
+ * layers, windows with gaps and groups are products of patches that are written
+ * out; a depthwise one (n = C = groups) rounds what it multiplies, and sums as
+ * f32. */
+LS_API ls_node *ls_conv2d_with(ls_node *x, int64_t n, int64_t height,
+                               int64_t width, const ls_conv_options *options,
+                               const char *name);
+
+/* ls_conv2d_with over the steps of x (T,C): an image of height 1, whose window,
+ * stride and dilation have width, stride_x, dilation_x, left and right.  The
+ * options for y must stay as they are: LS_EINVAL. */
+LS_API ls_node *ls_conv1d_with(ls_node *x, int64_t n, int64_t width,
+                               const ls_conv_options *options,
+                               const char *name);
 
 /* Over steps: y[t,o] = bias[o] + sum_{a,c} x[t stride + a - before, c]
  * w[a,c,o], steps outside x being 0.  x (T,C) -> (out,n).  It is ls_conv2d on

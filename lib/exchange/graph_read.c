@@ -108,8 +108,14 @@ static int read_attributes(const reader *r, ls_node *n)
     size_t known = 0;
 
     for (const ls__attribute *a = n->op->attributes; a && a->name; a++) {
-        if (!read_value(json_object_get(object, a->name), a,
-                        (char *)n + a->offset))
+        const json_t *value = json_object_get(object, a->name);
+        void *at = (char *)n + a->offset;
+
+        if (!value && a->may_lack) {
+            *(int64_t *)at = a->usual;
+            continue;
+        }
+        if (!read_value(value, a, at))
             return ls__fail(LS_EFORMAT, "%s: node %d of the graph: attribute "
                             "\"%s\" of %s is missing or not what it should be",
                             r->where, r->node, a->name, n->op->name);

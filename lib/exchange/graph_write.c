@@ -55,12 +55,19 @@ static json_t *value_of(const ls_node *n, const ls__attribute *a)
     return NULL;
 }
 
+static bool is_usual(const ls_node *n, const ls__attribute *a)
+{
+    const void *at = (const char *)n + a->offset;
+
+    return a->may_lack && *(const int64_t *)at == a->usual;
+}
+
 static json_t *attributes(const ls_node *n)
 {
     json_t *list = json_object();
 
     for (const ls__attribute *a = n->op->attributes; a && a->name; a++)
-        if (!put(list, a->name, value_of(n, a))) {
+        if (!is_usual(n, a) && !put(list, a->name, value_of(n, a))) {
             json_decref(list);
             return NULL;
         }

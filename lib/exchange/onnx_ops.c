@@ -94,8 +94,10 @@ static void window(ls__proto *list, const ls_node *n)
 {
     const ls__window *w = &n->window;
     const int64_t *x = n->in[0]->shape;
-    int64_t below = (w->h - 1) * w->sy + w->kh - x[0] - w->top;
-    int64_t right = (w->w - 1) * w->sx + w->kw - x[1] - w->left;
+    int64_t below = (w->h - 1) * w->sy + (w->kh - 1) * w->dy + 1 - x[0] -
+                    w->top;
+    int64_t right = (w->w - 1) * w->sx + (w->kw - 1) * w->dx + 1 - x[1] -
+                    w->left;
 
     ls__onnx_attribute_ints(list, "kernel_shape", 2,
                             (int64_t[]){w->kh, w->kw});
@@ -136,6 +138,9 @@ static const char *conv(ls__onnx *o, const ls_node *n)
     ls__proto list = {0};
 
     window(&list, n);
+    ls__onnx_attribute_ints(&list, "dilations", 2,
+                            (int64_t[]){n->window.dy, n->window.dx});
+    ls__onnx_attribute_int(&list, "group", n->groups);
     x = ls__onnx_call(o, "Conv", n->bias ? 3 : 2, in, &list);
     return transpose(o, x, 4, channels_last);
 }

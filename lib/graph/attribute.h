@@ -5,7 +5,9 @@
 #ifndef LS_GRAPH_ATTRIBUTE_H
 #define LS_GRAPH_ATTRIBUTE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum ls__attribute_type {
     LS__INTEGER, /* int64_t */
@@ -20,10 +22,17 @@ typedef struct ls__attribute {
     ls__attribute_type type;
     size_t offset;            /* of the field in ls_node */
     const char *const *words; /* LS__WORD: one for each value, then NULL */
+    bool may_lack;  /* LS__INTEGER: files have it where it is not `usual`, */
+    int64_t usual;  /* so those that know no other lack it */
 } ls__attribute;
 
 /* A row for a field that needs no words. */
 #define LS__FIELD(in_files, kind, field) \
     {.name = in_files, .type = kind, .offset = offsetof(ls_node, field)}
+
+/* One for an integer that files lack where it is as usual. */
+#define LS__FIELD_UNLESS(in_files, field, as_usual) \
+    {.name = in_files, .type = LS__INTEGER, \
+     .offset = offsetof(ls_node, field), .may_lack = true, .usual = as_usual}
 
 #endif

@@ -17,9 +17,13 @@ enum { LS__MAX_INPUTS = LS__TERM_INPUTS, LS__MAX_PARAMS = 2 };
 /* A window over an image, fitted to it; padding is what lies before. */
 typedef struct ls__window {
     int64_t kh, kw, sy, sx; /* size and stride */
+    int64_t dy, dx;         /* dilation: pixels from tap to tap */
     int64_t top, left;      /* pixels of padding */
     int64_t h, w;           /* pixels that come out */
     ls_padding padding;
+    struct {
+        int64_t top, bottom, left, right;
+    } given; /* LS_EXPLICIT: pixels of padding; else zeros */
 } ls__window;
 
 /* A list of sizes. */
@@ -57,7 +61,7 @@ struct ls_node {
     bool ends;                     /* recurrent: the state after the last step
                                       stands behind the values */
     ls__window window;             /* convolution, pooling */
-    int64_t groups;                /* group norm */
+    int64_t groups;                /* group norm, convolution: of channels */
     double by[2];                  /* elementwise: the term's constants; rms
                                       norm: epsilon; rotary: the base */
     int64_t axis;                  /* slice, concat: along it; sum, max: from

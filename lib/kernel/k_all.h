@@ -6,6 +6,7 @@
 #include "kernel/k_bf16_conv.h"
 #include "kernel/k_bf16_gemm.h"
 #include "kernel/k_conv.h"
+#include "kernel/k_depthwise.h"
 #include "kernel/k_dropout.h"
 #include "kernel/k_elementwise.h"
 #include "kernel/k_epilogue.h"
@@ -45,6 +46,7 @@
                                     .portable = true, \
                                     .products = &x6_products}}, \
     .epilogue = epilogue, \
+    .depthwise = depthwise, .depthwise_grad = depthwise_grad, \
     .max_pool = max_pool, .max_pool_grad = max_pool_grad, \
     .avg_pool = avg_pool, .avg_pool_grad = avg_pool_grad, \
     .add = add, .scale = scale, \

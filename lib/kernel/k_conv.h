@@ -2,7 +2,8 @@
  * with its channels last and zeros around it, what a window sees of one image
  * row is one run of numbers, so the patch of an output pixel, a row of the
  * left operand, is kh runs, and the next pixel's begins `step_x` later.  Tiles
- * are read straight from the image.
+ * are read straight from the image.  Where taps are apart, and in a group of
+ * channels, each pixel of a window is a run.
  *
  * The contract of bits is that of kernel/product.h on the matrix of patches, K
  * in order (row of the window, pixel, channel), chunks of 256.  In kernel
@@ -21,32 +22,59 @@
 
 /* ------ kernels in panels ------ */
 
+static int64_t conv_groups(const ls__conv_weights *of)
+{
+    return of->groups > 1 ? of->groups : 1;
+}
+
 static int64_t conv_packed_size(const ls__conv_weights *of)
 {
     int64_t taps = of->kh * of->kw;
 
-    return of->rotated ? packed_size(taps * of->out, of->in)
-                       : packed_size(taps * of->in, of->out);
+    return conv_groups(of) * (of->rotated ? packed_size(taps * of->out, of->in)
+                                          : packed_size(taps * of->in,
+                                                        of->out));
 }
 
 /* The panels' parts of the taps one below the other, in the rotated operand
- * from the last to the first. */
-static void conv_pack(const ls__conv_weights *of, const float *w, void *packed)
+ * from the last to the first; of one group. */
+static float *conv_pack_group(const ls__conv_weights *of, int64_t width,
+                              const float *w, float *to)
 {
     int64_t taps = of->kh * of->kw, in = of->in, out = of->out;
     int64_t n = of->rotated ? in : out, k = of->rotated ? out : in;
-    int64_t row = of->rotated ? 1 : out, col = of->rotated ? out : 1;
-    float *to = packed;
+    int64_t row = of->rotated ? 1 : width, col = of->rotated ? width : 1;
 
     for (int64_t j = 0; j < n; j += COLUMNS)
         for (int64_t t = 0; t < taps; t++, to += k * COLUMNS) {
-            const float *tap = w + (of->rotated ? taps - 1 - t : t) * in * out;
+            const float *tap = w + (of->rotated ? taps - 1 - t : t) * in *
+                                       width;
 
             pack_panel(k, n - j, tap + j * col, row, col, to);
         }
+    return to;
+}
+
+static void conv_pack(const ls__conv_weights *of, const float *w, void *packed)
+{
+    int64_t groups = conv_groups(of);
+    float *to = packed;
+
+    for (int64_t g = 0; g < groups; g++)
+        to = conv_pack_group(of, groups * of->out, w + g * of->out, to);
 }
 
 /* ------ y ------ */
+
+/* A chunk of K is at its end: acc goes to those before it. */
+SIMD void conv_next_chunk(int rows, float *sum, bool *later, tile_sums acc)
+{
+    if (*later)
+        tile_add(rows, sum, COLUMNS, COLUMNS, acc);
+    tile_put(rows, sum, COLUMNS, COLUMNS, acc);
+    tile_clear(rows, acc);
+    *later = true;
+}
 
 /* Outputs x .. x+rows of output row y, channels from j on: all of K. */
 SIMD void conv_tile(const ls__conv *v, int rows, int64_t y, int64_t x,
@@ -54,26 +82,28 @@ SIMD void conv_tile(const ls__conv *v, int rows, int64_t y, int64_t x,
 {
     float sum[ROWS * COLUMNS] __attribute__((aligned(64)));
     const float *a = v->x + y * v->step_y + x * v->step_x;
-    const float *b = (const float *)v->out.packed + j * v->kh * v->run;
+    const float *b = (const float *)v->out.packed + j * v->kh * v->kx * v->run;
     int64_t left = LS__CHUNK, i = y * v->w + x;
     bool later = false;
     tile_sums acc;
 
     tile_clear(rows, acc);
-    for (int64_t ky = 0; ky < v->kh; ky++, a += v->row)
+    for (int64_t run = 0, kx = 0; run < v->kh * v->kx; run++) {
         for (int64_t p = 0, k; p < v->run; p += k, left -= k) {
             if (left == 0) {
-                if (later)
-                    tile_add(rows, sum, COLUMNS, COLUMNS, acc);
-                tile_put(rows, sum, COLUMNS, COLUMNS, acc);
-                tile_clear(rows, acc);
-                later = true;
+                conv_next_chunk(rows, sum, &later, acc);
                 left = LS__CHUNK;
             }
             k = v->run - p < left ? v->run - p : left;
             tile_steps(rows, k, a + p, v->step_x, 1, b, COLUMNS, acc);
             b += k * COLUMNS;
         }
+        a += v->col;
+        if (++kx == v->kx) {
+            kx = 0;
+            a += v->row - v->kx * v->col;
+        }
+    }
     if (later)
         tile_add(rows, sum, COLUMNS, COLUMNS, acc);
     tile_end(&v->out, rows, i, j, acc, sum);
@@ -131,25 +161,32 @@ SIMD void conv_blocks(const ls__conv *v, const conv_chunk *q, int rows,
                            acc);
 }
 
+/* Where run number `run` of the window at x begins. */
+SIMD const float *conv_run(const ls__conv *v, const float *x, int64_t run)
+{
+    return v->kx == 1 ? x + run * v->row
+                      : x + run / v->kx * v->row + run % v->kx * v->col;
+}
+
 /* Rows m .. m+rows of dw, which is rows of one run, over one chunk. */
 SIMD void conv_grad_tile(const ls__conv *v, const conv_chunk *q, int rows,
-                         int64_t ky, int64_t m, int64_t j)
+                         int64_t run, int64_t m, int64_t j)
 {
-    float *dw = v->out.c + (ky * v->run + m) * v->out.n + j;
+    float *dw = v->out.c + (run * v->run + m) * v->out.c_row + j;
     tile_sums acc;
 
     tile_clear(rows, acc);
-    conv_blocks(v, q, rows, q->x + ky * v->row + m, acc);
+    conv_blocks(v, q, rows, conv_run(v, q->x, run) + m, acc);
     tile_plus_zero(rows, acc);
     if (q->add)
-        tile_add(rows, dw, v->out.n, v->out.n - j, acc);
-    tile_put(rows, dw, v->out.n, v->out.n - j, acc);
+        tile_add(rows, dw, v->out.c_row, v->out.n - j, acc);
+    tile_put(rows, dw, v->out.c_row, v->out.n - j, acc);
 }
 
 static void conv_grad_tile_of(const ls__conv *v, const conv_chunk *q, int rows,
-                              int64_t ky, int64_t m, int64_t j)
+                              int64_t run, int64_t m, int64_t j)
 {
-#define CALL(rows) conv_grad_tile(v, q, rows, ky, m, j)
+#define CALL(rows) conv_grad_tile(v, q, rows, run, m, j)
     WITH_CONSTANT(rows, TILE_CASES, CALL)
 #undef CALL
 }
@@ -182,10 +219,10 @@ static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *scratch)
         part.dy = dy + j;
         if (v->out.n - j < COLUMNS)
             conv_fill_up(&part, v->out.n - j, scratch);
-        for (int64_t ky = 0; ky < v->kh; ky++)
+        for (int64_t run = 0; run < v->kh * v->kx; run++)
             for (int64_t m = 0, rows; m < v->run; m += rows) {
                 rows = tile_height(v->run - m, ROWS);
-                conv_grad_tile_of(v, &part, (int)rows, ky, m, j);
+                conv_grad_tile_of(v, &part, (int)rows, run, m, j);
             }
     }
 }
@@ -218,28 +255,36 @@ static int64_t conv_scratch(const ls__conv *v)
     return full > pooled ? full : pooled;
 }
 
+/* The chunk of output pixels from (y,x) on. */
+static conv_chunk conv_chunk_at(const ls__conv *v, int64_t y, int64_t x)
+{
+    int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w);
+    int64_t n = v->out.b_row;
+
+    return (conv_chunk){.x = v->x + y * v->step_y + x * v->step_x,
+                        .h = v->h - y < h ? v->h - y : h,
+                        .w = v->w - x < w ? v->w - x : w,
+                        .dy = v->out.b + (y * v->w + x) * n,
+                        .dy_row = v->w * n, .dy_col = n,
+                        .add = v->out.accumulate || y + x > 0};
+}
+
 static void conv_grad(const ls__conv *v, float *dbias, float *scratch)
 {
     int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w);
-    int64_t n = v->out.n;
-    bool add_to = v->out.accumulate;
 
     for (int64_t y = 0; y < v->h; y += h)
-        for (int64_t x = 0; x < v->w; x += w, add_to = true) {
-            conv_chunk q = {.x = v->x + y * v->step_y + x * v->step_x,
-                            .h = v->h - y < h ? v->h - y : h,
-                            .w = v->w - x < w ? v->w - x : w,
-                            .dy = v->out.b + (y * v->w + x) * n,
-                            .dy_row = v->w * n, .dy_col = n, .add = add_to};
+        for (int64_t x = 0; x < v->w; x += w) {
+            conv_chunk q = conv_chunk_at(v, y, x);
 
             conv_grad_chunk(v, q, scratch);
             if (dbias)
-                conv_bias_chunk(&q, n, dbias);
+                conv_bias_chunk(&q, v->out.n, dbias);
         }
 }
 
 static const ls__convs convs = {
-    .y = conv, .dw = conv_grad, .dw_pooled = conv_grad_pooled,
+    .gaps = true, .y = conv, .dw = conv_grad, .dw_pooled = conv_grad_pooled,
     .scratch = conv_scratch, .packed_size = conv_packed_size,
     .pack = conv_pack};
 

@@ -72,6 +72,11 @@ typedef struct ls__kernel_table {
     ls__backend native[LS__PRECISIONS];
     /* The epilogue alone, over a product that stands in c. */
     void (*epilogue)(const ls__product *g);
+    /* k_depthwise.h: a convolution of one image, out.n = c, a run for each tap.
+     * y, w being out.b with a tap in each row; and dw, dbias (not NULL: it is
+     * wanted). */
+    void (*depthwise)(const ls__conv *v);
+    void (*depthwise_grad)(const ls__conv *v, float *dbias);
     /* k_pooling.h: one image.  number[o] is which pixel of its window, by rows,
      * is y[o]: the first of equals; with cut, -1 where y[o] is not above 0, so
      * that the gradient is also a relu's before the pooling. */

@@ -86,12 +86,14 @@ struct ls__prepared {
 struct ls__conv {
     const float *x; /* the image */
     int64_t c;      /* floats of a pixel */
-    int64_t row;    /* floats from one of its rows to the next */
+    int64_t row;    /* floats from a row of a window to the next */
     int64_t step_y, step_x; /* floats from window to window */
-    int64_t kh, run; /* a window: kh runs of `run` floats, a row apart */
+    int64_t kh, run; /* a window: kh times kx runs of `run` floats, */
+    int64_t kx, col; /* a row apart, and in a row `col` */
     int64_t h, w;    /* windows */
     ls__product out; /* n, and: y (h w,n) with the epilogue and B packed by
-                        conv_pack; or dw = c (kh run,n), dy = b, accumulate */
+                        conv_pack; or dw = c (kh kx run,n), dy = b (h w,n) of
+                        row stride b_row, accumulate */
 };
 
 /* A pooling over one image. */
@@ -111,10 +113,13 @@ typedef struct ls__pooled_dy {
 } ls__pooled_dy;
 
 /* Weights (kh,kw,in,out) as the operand B (kh kw in,out); or, rotated, with
- * their taps in reverse order and transposed, (kh kw out,in). */
+ * their taps in reverse order and transposed, (kh kw out,in).  Of groups of
+ * channels there is an operand each, one after the other; in and out are those
+ * of a group, and the weights are (kh,kw,in,groups out). */
 typedef struct ls__conv_weights {
     int64_t kh, kw, in, out;
     bool rotated;
+    int64_t groups; /* 0 and 1: none */
 } ls__conv_weights;
 
 /* The rectangles of output pixels that are chunks of K in weight gradients. */
@@ -143,6 +148,8 @@ typedef struct ls__products {
 
 /* Who convolves by reading patches from the image. */
 typedef struct ls__convs {
+    bool gaps; /* y, dw and pack know windows with gaps between their taps, and
+                  groups; else kx is 1 and windows' rows are the image's */
     bool turned; /* dw has the form that dw_pooled has, and is added to */
     /* The image as y reads it, in scratch; NULL: as it is. */
     const void *(*image)(const ls__conv *v, float *scratch);

@@ -3,7 +3,7 @@
  *
  *     ours                              PyTorch's
  *     dense     kernel (I,n)            weight (n,I)
- *     conv2d    kernel (h,w,C,n)        weight (n,C,h,w)
+ *     conv2d    kernel (h,w,C,n)        weight (n,C,h,w), C of a group
  *     norms     scale                   weight
  *     embed     embedding               weight
  *     biases    bias                    bias
@@ -245,7 +245,8 @@ static bool layout_of(const ls__model *m, const ls__slot *s, layout *out)
         return false;
     *out = (layout){1, 1, ls__width(n->in[0]), n->features, false};
     if (is_called(n, "conv2d"))
-        *out = (layout){n->window.kh, n->window.kw, out->c, out->n, true};
+        *out = (layout){n->window.kh, n->window.kw, out->c / n->groups, out->n,
+                        true};
     else if ((image = image_of(n->in[0])))
         *out = (layout){image->shape[0], image->shape[1], image->shape[2],
                         out->n, false};

@@ -1,5 +1,6 @@
 /* Layers made of operators. */
 #include "op/layer.h"
+#include "base/sized.h"
 #include "graph/op.h"
 
 ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
@@ -67,24 +68,25 @@ ls_node *ls_swiglu(ls_node *x, int64_t n, const char *name)
     return ls_mul(ls_silu(gate), up);
 }
 
-/* Steps as an image of height 1, and back. */
-static ls_node *over_steps(ls_node *x, int64_t n, ls_window window, bool bias,
-                           const char *name)
+/* ------ convolutions of steps ------ */
+
+/* Steps as an image of height 1. */
+static ls_node *as_image(ls_node *x, const char *name)
 {
     char text[LS__SHAPE_TEXT];
 
     if (!x || x->graph->status)
         return NULL;
-    if (x->rank != 2) {
-        ls__fail(LS_ESHAPE, "conv1d \"%s\": x is %s; it takes "
-                 "(steps,channels)", name ? name : "",
-                 ls__shape_text(text, x->rank, x->shape));
-        return ls__graph_failed(x->graph, LS_ESHAPE);
-    }
-    x = ls_reshape(x, 3, (int64_t[]){1, x->shape[0], x->shape[1]});
-    x = bias ? ls_conv2d(x, n, window, name)
-             : ls_conv2d_no_bias(x, n, window, name);
-    return x ? ls_reshape(x, 2, (int64_t[]){x->shape[1], n}) : NULL;
+    if (x->rank == 2)
+        return ls_reshape(x, 3, (int64_t[]){1, x->shape[0], x->shape[1]});
+    ls__fail(LS_ESHAPE, "conv1d \"%s\": x is %s; it takes (steps,channels)",
+             name ? name : "", ls__shape_text(text, x->rank, x->shape));
+    return ls__graph_failed(x->graph, LS_ESHAPE);
+}
+
+static ls_node *as_steps(ls_node *x)
+{
+    return x ? ls_reshape(x, 2, x->shape + 1) : NULL;
 }
 
 static ls_window of_steps(int64_t width, int64_t stride, ls_padding padding)
@@ -96,12 +98,41 @@ static ls_window of_steps(int64_t width, int64_t stride, ls_padding padding)
 ls_node *ls_conv1d(ls_node *x, int64_t n, int64_t width, int64_t stride,
                    ls_padding padding, const char *name)
 {
-    return over_steps(x, n, of_steps(width, stride, padding), true, name);
+    return as_steps(ls_conv2d(as_image(x, name), n,
+                              of_steps(width, stride, padding), name));
 }
 
 ls_node *ls_conv1d_no_bias(ls_node *x, int64_t n, int64_t width,
                            int64_t stride, ls_padding padding,
                            const char *name)
 {
-    return over_steps(x, n, of_steps(width, stride, padding), false, name);
+    return as_steps(ls_conv2d_no_bias(as_image(x, name), n,
+                                      of_steps(width, stride, padding), name));
+}
+
+/* Whether all that is about the axis that steps lack is as it was. */
+static bool of_one_axis(const ls_conv_options *o)
+{
+    return (o->stride_y == 0 || o->stride_y == 1) &&
+           (o->dilation_y == 0 || o->dilation_y == 1) && !o->top && !o->bottom;
+}
+
+ls_node *ls_conv1d_with(ls_node *x, int64_t n, int64_t width,
+                        const ls_conv_options *options, const char *name)
+{
+    ls_conv_options o = ls_conv_defaults();
+    int status;
+
+    if (!x || x->graph->status)
+        return NULL;
+    status = ls__sized_take("conv", &o, sizeof o, options);
+    if (status == 0 && !of_one_axis(&o))
+        status = ls__fail(LS_EINVAL, "conv1d \"%s\": stride_y %lld, dilation_y "
+                          "%lld, top %lld, bottom %lld: steps have one axis, "
+                          "x", name ? name : "", (long long)o.stride_y,
+                          (long long)o.dilation_y, (long long)o.top,
+                          (long long)o.bottom);
+    if (status < 0)
+        return ls__graph_failed(x->graph, status);
+    return as_steps(ls_conv2d_with(as_image(x, name), n, 1, width, &o, name));
 }

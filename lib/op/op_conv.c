@@ -12,17 +12,35 @@
  * numbers of the largest.
  *
  * The native backends' kernels read patches from the image (kernel/k_conv.h);
- * for a backend that only multiplies they are written out, a few output rows at
- * a time, and multiplied.  Same bits; where K is cut kernel/k_conv.h says. */
+ * for a backend that only multiplies they are written out (conv_patches.c).
+ * Same bits; where K is cut kernel/k_conv.h says.  Groups of channels are
+ * convolutions of their own, one after the other, but where each channel is a
+ * group (kernel/k_depthwise.h): then in bf16 what is multiplied is rounded, and
+ * summed as in f32. */
 #include "backend/backend.h"
+#include "base/sized.h"
+#include "op/conv.h"
 #include "op/op_table.h"
 #include "op/window.h"
 
 #include <string.h>
 
+static int no_groups(const ls_node *n)
+{
+    return ls__fail(LS_ESHAPE, "conv2d \"%s\": %lld groups do not divide %lld "
+                    "channels and %lld outputs", n->name, (long long)n->groups,
+                    (long long)ls__width(n->in[0]), (long long)n->features);
+}
+
 static int conv_shape(ls_node *n)
 {
-    return ls__window_fit(n, n->features);
+    int status = ls__window_fit(n, LS_EXPLICIT, n->features);
+
+    if (status < 0)
+        return status;
+    return n->groups < 1 || ls__width(n->in[0]) % n->groups ||
+                   n->features % n->groups
+               ? no_groups(n) : 0;
 }
 
 /* Floats of one image's y before a pooling. */
@@ -42,82 +60,41 @@ static double conv_flops(const ls_node *n)
     const ls__window *w = &n->window;
 
     return 2.0 * (double)(w->h * w->w) * (double)(w->kh * w->kw) *
-           (double)ls__width(n->in[0]) * (double)ls__width(n);
-}
-
-/* Windows in one image, n columns of B from (taps in,n) weights. */
-static ls__conv windows(const ls__frame *f, const ls__window *w, int64_t n)
-{
-    int64_t row = f->cols * f->c;
-
-    return (ls__conv){.c = f->c, .row = row, .step_y = w->sy * row,
-                      .step_x = w->sx * f->c, .kh = w->kh,
-                      .run = w->kw * f->c, .h = w->h, .w = w->w,
-                      .out = {.m = w->h * w->w, .n = n,
-                              .k = w->kh * w->kw * f->c, .b_row = n,
-                              .b_col = 1, .c_row = n, .scale = 1}};
-}
-
-static ls__conv windows_of_x(const ls_node *n)
-{
-    ls__frame f = ls__frame_of_x(n);
-
-    return windows(&f, &n->window, ls__width(n));
-}
-
-static ls__conv windows_of_dy(const ls_node *n)
-{
-    const ls_node *x = n->in[0];
-    ls__frame f = ls__frame_of_dy(n);
-    ls__window w = {.kh = n->window.kh, .kw = n->window.kw, .sy = 1, .sx = 1,
-                    .h = x->shape[0], .w = x->shape[1]};
-
-    return windows(&f, &w, x->shape[2]);
+           (double)(ls__width(n->in[0]) / n->groups) * (double)ls__width(n);
 }
 
 /* ------ scratch ------ */
-
-static int64_t whole_vectors(int64_t floats)
-{
-    return (floats + 15) / 16 * 16;
-}
-
-/* Output rows of which patches are written at once. */
-static int64_t rows_at_once(const ls__conv *v)
-{
-    return v->w < LS__CHUNK ? LS__CHUNK / v->w : 1;
-}
 
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-static int64_t patches_size(const ls__conv *v)
-{
-    return whole_vectors(larger(rows_at_once(v) * v->w, LS__CHUNK) * v->out.k);
-}
-
 /* Floats of one channel's dw with its runs filled up to vectors. */
 static int64_t transposed_row(const ls__conv *v)
 {
-    return v->kh * whole_vectors(v->run);
+    return v->kh * ls__whole_vectors(v->run);
 }
 
 /* Floats of the transposed dw, which only kernels of the backend's own have. */
-static int64_t turned_size(const ls__conv *v, const ls__backend *backend)
+static int64_t turned_size(const ls_node *n, const ls__conv *v,
+                           const ls__backend *backend)
 {
-    return backend->convs ? v->out.n * transposed_row(v) : 0;
+    return backend->convs && ls__conv_is_plain(n)
+               ? v->out.n * transposed_row(v) : 0;
 }
 
-/* What a product of windows needs besides its image. */
-static int64_t product_scratch(const ls__conv *v, const ls__backend *backend)
+/* What a product of windows needs besides its image; depthwise the weights or
+ * d, rounded. */
+static int64_t product_scratch(const ls_node *n, const ls__conv *v,
+                               const ls__backend *backend)
 {
-    return backend->convs
-               ? whole_vectors(backend->convs->scratch(v))
-               : patches_size(v) +
-                     whole_vectors(larger(v->out.k, LS__CHUNK) * v->out.n) +
-                     backend->products->scratch(v->out.k, v->out.n);
+    const ls__convs *reader = ls__conv_reader(n, backend);
+
+    if (ls__conv_is_depthwise(n))
+        return larger(n->window.kh * n->window.kw * v->c, full_size(n));
+    return reader ? ls__whole_vectors(reader->scratch(v))
+                  : ls__patches_scratch(v, backend);
 }
 
 /* d or y before the pooling; the framed image; the transposed dw; the
@@ -126,14 +103,14 @@ static int64_t conv_scratch(const ls_node *n, int64_t rows,
                             const ls__backend *backend)
 {
     ls__frame x = ls__frame_of_x(n), dy = ls__frame_of_dy(n);
-    ls__conv of_x = windows_of_x(n), of_dy = windows_of_dy(n);
+    ls__conv of_x = ls__conv_of_x(n), of_dy = ls__conv_of_dy(n);
 
     (void)rows;
-    return whole_vectors(full_size(n)) +
-           whole_vectors(larger(ls__frame_size(&x), ls__frame_size(&dy))) +
-           turned_size(&of_x, backend) +
-           larger(product_scratch(&of_x, backend),
-                  product_scratch(&of_dy, backend));
+    return ls__whole_vectors(full_size(n)) +
+           ls__whole_vectors(larger(ls__frame_size(&x), ls__frame_size(&dy))) +
+           turned_size(n, &of_x, backend) +
+           larger(product_scratch(n, &of_x, backend),
+                  product_scratch(n, &of_dy, backend));
 }
 
 typedef struct parts {
@@ -143,13 +120,13 @@ typedef struct parts {
 static parts parts_of(const ls__run *r)
 {
     ls__frame x = ls__frame_of_x(r->node), dy = ls__frame_of_dy(r->node);
-    ls__conv of_x = windows_of_x(r->node);
-    float *image = r->scratch + whole_vectors(full_size(r->node));
-    float *turned = image + whole_vectors(larger(ls__frame_size(&x),
-                                                 ls__frame_size(&dy)));
+    ls__conv of_x = ls__conv_of_x(r->node);
+    float *image = r->scratch + ls__whole_vectors(full_size(r->node));
+    float *turned = image + ls__whole_vectors(larger(ls__frame_size(&x),
+                                                     ls__frame_size(&dy)));
 
     return (parts){r->scratch, image, turned,
-                   turned + turned_size(&of_x, r->backend)};
+                   turned + turned_size(r->node, &of_x, r->backend)};
 }
 
 /* y's and x's; dw has kernels of its own. */
@@ -157,10 +134,12 @@ static int conv_prepare(const ls_node *n, int64_t rows, bool with_dx,
                         const ls__backend *b,
                         ls__prepared *prepared[LS__PRODUCTS])
 {
-    ls__conv of_x = windows_of_x(n), of_dy = windows_of_dy(n);
+    ls__conv of_x = ls__conv_of_x(n), of_dy = ls__conv_of_dy(n);
     int status;
 
     (void)rows;
+    if (!ls__conv_is_plain(n))
+        return 0;
     status = b->preparer->conv(&of_x, false, b->bf16, &prepared[LS__OF_Y]);
     if (status < 0)
         return status;
@@ -169,122 +148,75 @@ static int conv_prepare(const ls_node *n, int64_t rows, bool with_dx,
                    : 0;
 }
 
-/* ------ by patches: for backends that only multiply ------ */
-
-/* The patches of output rows y .. y+rows. */
-static void write_patches(const ls__conv *v, int64_t y, int64_t rows,
-                          float *out)
-{
-    for (int64_t i = y; i < y + rows; i++)
-        for (int64_t j = 0; j < v->w; j++)
-            for (int64_t ky = 0; ky < v->kh; ky++, out += v->run)
-                memcpy(out, v->x + i * v->step_y + j * v->step_x + ky * v->row,
-                       (size_t)v->run * sizeof *out);
-}
-
-static int64_t rows_from(const ls__conv *v, int64_t y)
-{
-    return larger(0, v->h - y < rows_at_once(v) ? v->h - y : rows_at_once(v));
-}
-
-static void patches_product(const ls__run *r, const ls__conv *v, float *scratch)
-{
-    for (int64_t y = 0, rows; (rows = rows_from(v, y)) > 0; y += rows) {
-        int64_t skip = y * v->w * v->out.n;
-        ls__product g = v->out;
-
-        write_patches(v, y, rows, scratch);
-        g.m = rows * v->w;
-        g.a = scratch;
-        g.a_row = g.k;
-        g.a_col = 1;
-        g.c += skip;
-        g.slope = g.slope ? g.slope + skip : NULL;
-        g.times = g.times ? g.times + skip : NULL;
-        g.add = g.add ? g.add + skip : NULL;
-        ls__multiply(r->backend, &g, scratch + patches_size(v) +
-                                 whole_vectors(larger(g.k, LS__CHUNK) * g.n));
-    }
-}
-
-/* One chunk of K, a rectangle of pixels from (y,x) on in blocks of two by two:
- * patches and dy; how many. */
-static int64_t write_chunk(const ls__conv *v, int64_t y, int64_t x,
-                           float *patches, float *dy)
-{
-    int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w), count = 0;
-
-    for (int64_t b = 0; b < 4 * (h / 2) * ((w + 1) / 2); b++) {
-        int64_t block = b / 4, across = (w + 1) / 2;
-        int64_t i = y + block / across * 2 + b % 4 / 2;
-        int64_t j = x + block % across * 2 + b % 2;
-        ls__conv one = *v;
-
-        if (i >= v->h || j >= x + w || j >= v->w)
-            continue;
-        one.x += j * v->step_x;
-        one.w = 1;
-        write_patches(&one, i, 1, patches + count * v->out.k);
-        memcpy(dy + count * v->out.n, v->out.b + (i * v->w + j) * v->out.n,
-               (size_t)v->out.n * sizeof *dy);
-        count++;
-    }
-    return count;
-}
-
-static void patches_grad(const ls__run *r, const ls__conv *v, float *dbias,
-                         float *scratch)
-{
-    int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w);
-    float *dy = scratch + patches_size(v);
-    ls__product g = v->out;
-
-    g.m = v->out.k;
-    g.a = scratch;
-    g.a_row = 1;
-    g.a_col = g.m;
-    g.b = dy;
-    for (int64_t y = 0; y < v->h; y += h)
-        for (int64_t x = 0; x < v->w; x += w) {
-            g.k = write_chunk(v, y, x, scratch, dy);
-            ls__multiply(r->backend, &g,
-                             dy + whole_vectors(larger(g.m, LS__CHUNK) * g.n));
-            if (dbias)
-                r->kernels->column_sum(g.k, g.n, dy, g.accumulate, dbias);
-            g.accumulate = true;
-        }
-}
-
-/* The weights with their taps in reverse order and transposed: (taps n,C). */
-static void rotate(const ls_node *n, const float *w, float *out)
-{
-    int64_t taps = n->window.kh * n->window.kw, c = ls__width(n->in[0]);
-    int64_t k = ls__width(n);
-
-    for (int64_t t = taps - 1; t >= 0; t--)
-        for (int64_t j = 0; j < k; j++)
-            for (int64_t i = 0; i < c; i++)
-                *out++ = w[(t * c + i) * k + j];
-}
-
 /* ------ forward ------ */
 
 /* The image as the backend's y reads it. */
-static const void *image_for_backend(const ls__run *r, const ls__conv *v,
-                                     float *scratch)
+static const void *image_of(const ls__convs *reader, const ls__conv *v,
+                            float *scratch)
 {
-    return r->backend->convs->image ? r->backend->convs->image(v, scratch)
-                                    : v->x;
+    return reader->image ? reader->image(v, scratch) : v->x;
 }
 
-static void product(const ls__run *r, const ls__conv *v, float *scratch)
+/* The framed image as a depthwise convolution reads it. */
+static const float *depthwise_image(const ls__run *r, const float *x,
+                                    const ls__frame *f)
 {
-    if (v->out.prepared)
+    float *to = parts_of(r).image;
+
+    if (!r->backend->bf16)
+        return x;
+    r->kernels->round_bf16(ls__frame_size(f), x, NULL, to);
+    return to;
+}
+
+/* y, or dx with the taps in reverse order. */
+static void depthwise_product(const ls__run *r, const ls__conv *v, bool rotated,
+                              float *scratch)
+{
+    ls__frame f = rotated ? ls__frame_of_dy(r->node) : ls__frame_of_x(r->node);
+    int64_t taps = v->kh * v->kx;
+    const float *w = r->param[0];
+    ls__conv all = *v;
+
+    if (r->backend->bf16) {
+        r->kernels->round_bf16(taps * v->c, w, NULL, scratch);
+        w = scratch;
+    }
+    all.x = depthwise_image(r, v->x, &f);
+    all.out.n = v->c;
+    all.out.b = rotated ? w + (taps - 1) * v->c : w;
+    all.out.b_row = rotated ? -v->c : v->c;
+    r->kernels->depthwise(&all);
+}
+
+/* y, or dx under the weights rotated: group by group of channels. */
+static void product(const ls__run *r, const ls__conv *v, bool rotated,
+                    float *scratch)
+{
+    const ls_node *n = r->node;
+    const ls__convs *reader = ls__conv_reader(n, r->backend);
+    ls__conv_weights of = ls__conv_weights_of(n, rotated);
+    int64_t packed = reader ? reader->packed_size(&of) / n->groups : 0;
+
+    if (ls__conv_is_depthwise(n)) {
+        depthwise_product(r, v, rotated, scratch);
+        return;
+    }
+    if (v->out.prepared) {
         v->out.prepared->conv(v->out.prepared, v, scratch);
-    else if (r->backend->convs)
-        r->backend->convs->y(v, image_for_backend(r, v, scratch), 0, v->h);
-    else
-        patches_product(r, v, scratch);
+        return;
+    }
+    for (int64_t g = 0; g < n->groups; g++) {
+        ls__conv one = ls__conv_group(v, g);
+
+        if (reader) {
+            one.out.packed = (const float *)v->out.packed + g * packed;
+            reader->y(&one, image_of(reader, &one, scratch), 0, v->h);
+        } else {
+            one.out.b = r->param[0] + g * of.out;
+            ls__patches_product(r, &one, rotated, scratch);
+        }
+    }
 }
 
 static ls__pooling folded_pooling(const ls_node *n)
@@ -306,8 +238,9 @@ static void pooling_rows(const ls__run *r, int64_t first, int64_t last,
 static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
                            float *y, float *number)
 {
+    const ls__convs *reader = r->backend->convs;
     const ls__window *p = &r->node->pooling;
-    const void *image = image_for_backend(r, v, scratch);
+    const void *image = image_of(reader, v, scratch);
     int64_t done = 0;
 
     for (int64_t i = 0; i < p->h; i++) {
@@ -315,7 +248,7 @@ static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
 
         end = end < v->h ? end : v->h;
         if (end > done)
-            r->backend->convs->y(v, image, done, end);
+            reader->y(v, image, done, end);
         done = larger(done, end);
         pooling_rows(r, i, i + 1, v->out.c, y, number);
     }
@@ -334,20 +267,20 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
     v->out.c = n->pooled ? s.full : y;
     v->out.slope = n->activation && !n->pooled ? stash : NULL;
     v->out.add = n->residual ? (const float *)r->x[1] + i * n->size : NULL;
-    if (n->pooled && r->backend->convs && !v->out.prepared) {
+    if (n->pooled && ls__conv_is_plain(n) && r->backend->convs &&
+        !v->out.prepared) {
         pooled_product(r, v, s.rest, y, stash);
         return;
     }
-    product(r, v, s.rest);
+    product(r, v, false, s.rest);
     if (n->pooled)
         pooling_rows(r, 0, n->shape[0], s.full, y, stash);
 }
 
 static void conv_fwd(const ls__run *r)
 {
-    ls__conv v = windows_of_x(r->node);
+    ls__conv v = ls__conv_of_x(r->node);
 
-    v.out.b = r->param[0];
     v.out.packed = r->packed[0];
     v.out.prepared = r->prepared[LS__OF_Y];
     v.out.bias = r->node->params > 1 ? r->param[1] : NULL;
@@ -384,32 +317,67 @@ static bool is_sparse(const ls__run *r)
 {
     const ls__window *p = &r->node->pooling;
 
-    return r->backend->convs && r->node->pooled && p->kh == 2 && p->kw == 2 &&
-           p->sy == 2 && p->sx == 2 && !p->top && !p->left;
+    return r->backend->convs && ls__conv_is_plain(r->node) && r->node->pooled &&
+           p->kh == 2 && p->kw == 2 && p->sy == 2 && p->sx == 2 && !p->top &&
+           !p->left;
 }
 
 /* Are weight gradients made in their transposed form? */
 static bool is_turned(const ls__run *r)
 {
-    return is_sparse(r) || (r->backend->convs && r->backend->convs->turned);
+    return is_sparse(r) || (r->backend->convs && r->backend->convs->turned &&
+                            ls__conv_is_plain(r->node));
 }
 
-/* dw (+)= patches^T d, dbias (+)= sums of d */
+/* dw and dbias, each channel by itself. */
+static void depthwise_grad(const ls__run *r, ls__conv *v, const float *d,
+                           float *scratch)
+{
+    ls__frame f = ls__frame_of_x(r->node);
+
+    if (r->backend->bf16) {
+        r->kernels->round_bf16(full_size(r->node), d, NULL, scratch);
+        d = scratch;
+    }
+    v->x = depthwise_image(r, v->x, &f);
+    v->out.n = v->c;
+    v->out.b = d;
+    r->kernels->depthwise_grad(v, r->dparam[1]);
+}
+
+/* dw (+)= patches^T d, dbias (+)= sums of d: group by group of channels. */
+static void groups_grad(const ls__run *r, const ls__conv *v, const float *d,
+                        float *scratch)
+{
+    const ls__convs *reader = ls__conv_reader(r->node, r->backend);
+
+    for (int64_t g = 0; g < r->node->groups; g++) {
+        int64_t at = g * v->out.n;
+        float *dbias = r->dparam[1] ? r->dparam[1] + at : NULL;
+        ls__conv one = ls__conv_group(v, g);
+
+        one.out.b = d + at;
+        if (reader)
+            reader->dw(&one, dbias, scratch);
+        else
+            ls__patches_grad(r, &one, dbias, scratch);
+    }
+}
+
 static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
 {
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
-    ls__conv v = windows_of_x(n);
+    ls__conv v = ls__conv_of_x(n);
 
     v.x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
                          s.image);
-    v.out.b = d;
     v.out.c = is_turned(r) ? s.turned : r->dparam[0];
     v.out.accumulate = r->add || i > 0;
-    if (r->backend->convs)
-        r->backend->convs->dw(&v, r->dparam[1], s.rest);
+    if (ls__conv_is_depthwise(n))
+        depthwise_grad(r, &v, d, s.rest);
     else
-        patches_grad(r, &v, r->dparam[1], s.rest);
+        groups_grad(r, &v, d, s.rest);
 }
 
 /* dx = (patches of d, w rotated) slope + addend */
@@ -418,19 +386,15 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, parts s)
     const ls_node *n = r->node;
     int64_t at = i * n->in[0]->size;
     ls__frame f = ls__frame_of_dy(n);
-    ls__conv v = windows_of_dy(n);
+    ls__conv v = ls__conv_of_dy(n);
 
     v.x = ls__frame_fill(&f, d, s.image);
     v.out.packed = r->packed[1];
     v.out.prepared = r->prepared[LS__OF_X];
-    if (!r->backend->convs) {
-        rotate(n, r->param[0], s.rest + patches_size(&v));
-        v.out.b = s.rest + patches_size(&v);
-    }
     v.out.c = r->dx[0] + at;
     v.out.times = r->slope_of_x ? r->slope_of_x + at : NULL;
     v.out.add = r->addend[0] ? r->addend[0] + at : NULL;
-    product(r, &v, s.rest);
+    product(r, &v, true, s.rest);
 }
 
 /* 16 by 16 numbers of one run of dw, from (m,j) on, to their transposed place,
@@ -458,7 +422,7 @@ static void transpose_grad(const ls__conv *v, bool back, float *dw,
         for (int64_t m = 0; m < v->run; m += 16)
             for (int64_t j = 0; j < v->out.n; j += 16)
                 transpose_block(v, back, m, j, dw + ky * v->run * v->out.n,
-                                transposed + ky * whole_vectors(v->run));
+                                transposed + ky * ls__whole_vectors(v->run));
 }
 
 /* Under a 2x2 pooling, from what it kept. */
@@ -466,7 +430,7 @@ static void pooled_weights_grad(const ls__run *r, int64_t i, parts s)
 {
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
-    ls__conv v = windows_of_x(n);
+    ls__conv v = ls__conv_of_x(n);
     ls__pooling p = folded_pooling(n);
     ls__pooled_dy d = {&p, r->dy + i * n->size, r->stash + i * n->size};
 
@@ -498,7 +462,7 @@ static void full_bwd(const ls__run *r, parts s)
 
 static void conv_bwd(const ls__run *r)
 {
-    ls__conv v = windows_of_x(r->node);
+    ls__conv v = ls__conv_of_x(r->node);
     parts s = parts_of(r);
     bool turned = r->dparam[0] && is_turned(r);
 
@@ -517,7 +481,8 @@ static void conv_bwd(const ls__run *r)
 
 static ls_node *conv_declare(ls_node *n)
 {
-    int64_t kh = n->window.kh, kw = n->window.kw, c = ls__width(n->in[0]);
+    int64_t kh = n->window.kh, kw = n->window.kw;
+    int64_t c = ls__width(n->in[0]) / n->groups;
     int64_t out = n->features, taps = kh * kw;
 
     n = ls__node_param(n, "kernel", LS__INIT_LECUN_NORMAL, taps * c, taps * out,
@@ -531,6 +496,13 @@ static const ls__attribute attributes[] = {
     LS__FIELD("features", LS__INTEGER, features),
     LS__FIELD("bias", LS__YES_NO, bias),
     LS__WINDOW_ATTRIBUTES,
+    LS__FIELD_UNLESS("dilation_y", window.dy, 1),
+    LS__FIELD_UNLESS("dilation_x", window.dx, 1),
+    LS__FIELD_UNLESS("groups", groups, 1),
+    LS__FIELD_UNLESS("top", window.given.top, 0),
+    LS__FIELD_UNLESS("bottom", window.given.bottom, 0),
+    LS__FIELD_UNLESS("left", window.given.left, 0),
+    LS__FIELD_UNLESS("right", window.given.right, 0),
     {0}};
 
 const ls__op ls__op_conv = {
@@ -540,13 +512,15 @@ const ls__op ls__op_conv = {
     .scratch = conv_scratch, .prepare = conv_prepare,
     .forward = conv_fwd, .backward = conv_bwd};
 
-static ls_node *conv2d(ls_node *x, int64_t n, const ls_window *window,
+/* One that is given by its window, groups and so on. */
+static ls_node *conv2d(ls_node *x, int64_t n, ls__window window, int64_t groups,
                        const char *name, bool bias)
 {
     ls_node *y = ls__node_new(&ls__op_conv, name, x, NULL, NULL);
 
     if (y) {
-        y->window = ls__window_new(window);
+        y->window = window;
+        y->groups = groups;
         y->features = n;
         y->bias = bias;
     }
@@ -555,11 +529,40 @@ static ls_node *conv2d(ls_node *x, int64_t n, const ls_window *window,
 
 ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window, const char *name)
 {
-    return conv2d(x, n, &window, name, true);
+    return conv2d(x, n, ls__window_new(&window), 1, name, true);
 }
 
 ls_node *ls_conv2d_no_bias(ls_node *x, int64_t n, ls_window window,
                            const char *name)
 {
-    return conv2d(x, n, &window, name, false);
+    return conv2d(x, n, ls__window_new(&window), 1, name, false);
+}
+
+void ls_conv_defaults_sized(ls_conv_options *options, size_t size)
+{
+    const ls_conv_options o = {.size = sizeof o, .padding = LS_SAME,
+                               .groups = 1, .stride_y = 1, .stride_x = 1,
+                               .dilation_y = 1, .dilation_x = 1};
+
+    LS__NEED_OR(options, );
+    ls__sized_defaults(options, size, &o, sizeof o);
+}
+
+ls_node *ls_conv2d_with(ls_node *x, int64_t n, int64_t height, int64_t width,
+                        const ls_conv_options *options, const char *name)
+{
+    ls_conv_options o = ls_conv_defaults();
+    int status;
+
+    if (!x || x->graph->status)
+        return NULL;
+    status = ls__sized_take("conv", &o, sizeof o, options);
+    if (status < 0)
+        return ls__graph_failed(x->graph, status);
+    return conv2d(x, n,
+                  (ls__window){.kh = height, .kw = width, .sy = o.stride_y,
+                               .sx = o.stride_x, .dy = o.dilation_y,
+                               .dx = o.dilation_x, .padding = o.padding,
+                               .given = {o.top, o.bottom, o.left, o.right}},
+                  o.groups ? o.groups : 1, name, !o.no_bias);
 }

@@ -4,7 +4,7 @@
 
 static int pooling_shape(ls_node *n)
 {
-    return ls__window_fit(n, 0);
+    return ls__window_fit(n, LS_CAUSAL, 0);
 }
 
 static ls__pooling pooling_of(const ls_node *n)

@@ -7,25 +7,38 @@
 enum { MOST = 4096 }; /* pixels of a window or stride: nothing overflows */
 
 const char *const ls__padding_words[] = {
-    [LS_SAME] = "same", [LS_VALID] = "valid", [LS_CAUSAL] = "causal", NULL};
+    [LS_SAME] = "same", [LS_VALID] = "valid", [LS_CAUSAL] = "causal",
+    [LS_EXPLICIT] = "explicit", NULL};
 
 ls__window ls__window_new(const ls_window *given)
 {
     return (ls__window){.kh = given->height,
                         .kw = given->width,
-                        .sy = given->stride_y ? given->stride_y : 1,
-                        .sx = given->stride_x ? given->stride_x : 1,
+                        .sy = given->stride_y,
+                        .sx = given->stride_x,
                         .padding = given->padding};
 }
 
-/* One axis: what comes out, and the padding before. */
+/* Pixels that a window covers, the gaps between its taps included. */
+static int64_t reach(int64_t k, int64_t dilation)
+{
+    return (k - 1) * dilation + 1;
+}
+
+/* Windows of so many pixels, a stride apart, of those there are. */
+static int64_t fitting(int64_t pixels, int64_t reach, int64_t s)
+{
+    return pixels < reach ? 0 : (pixels - reach) / s + 1;
+}
+
+/* One axis: what comes out, and the padding before; reach, stride. */
 static void fit(int64_t in, int64_t k, int64_t s, ls_padding padding,
                 int64_t *out, int64_t *low)
 {
     int64_t missing;
 
     if (padding == LS_VALID) {
-        *out = in < k ? 0 : (in - k) / s + 1;
+        *out = fitting(in, k, s);
         *low = 0;
         return;
     }
@@ -43,7 +56,34 @@ static bool is_size(int64_t n)
     return n >= 1 && n <= MOST;
 }
 
-static int check(const ls_node *n)
+static bool is_padding(int64_t n)
+{
+    return n >= 0 && n <= MOST;
+}
+
+/* Padding by numbers: a convolution's. */
+static int check_given(const ls_node *n)
+{
+    const ls__window *w = &n->window;
+    bool explicit = w->padding == LS_EXPLICIT;
+
+    if (!explicit && (w->given.top || w->given.bottom || w->given.left ||
+                      w->given.right))
+        return ls__fail(LS_EINVAL, "%s \"%s\": pixels of padding are given, "
+                        "but the padding is \"%s\", not LS_EXPLICIT",
+                        n->op->name, n->name, ls__padding_words[w->padding]);
+    if (!is_padding(w->given.top) || !is_padding(w->given.bottom) ||
+        !is_padding(w->given.left) || !is_padding(w->given.right))
+        return ls__fail(LS_EINVAL, "%s \"%s\": padding of %lld pixels at the "
+                        "top, %lld at the bottom, %lld left, %lld right: each "
+                        "must be 0..%d", n->op->name, n->name,
+                        (long long)w->given.top, (long long)w->given.bottom,
+                        (long long)w->given.left, (long long)w->given.right,
+                        MOST);
+    return 0;
+}
+
+static int check(const ls_node *n, ls_padding last)
 {
     const ls__window *w = &n->window;
     char text[LS__SHAPE_TEXT];
@@ -57,31 +97,70 @@ static int check(const ls_node *n)
                                        n->in[0]->shape));
     if (!is_size(w->kh) || !is_size(w->kw) || !is_size(w->sy) ||
         !is_size(w->sx) || (int)w->padding < LS_SAME ||
-        (int)w->padding > LS_CAUSAL)
+        (int)w->padding > (int)last)
         return ls__fail(LS_EINVAL, "%s \"%s\": window %lld by %lld, strides "
                         "%lld and %lld, padding %d: sizes must be 1..%d, "
                         "padding LS_SAME, LS_VALID or LS_CAUSAL", n->op->name,
                         n->name,
                         (long long)w->kh, (long long)w->kw, (long long)w->sy,
                         (long long)w->sx, (int)w->padding, MOST);
-    return 0;
+    if (!is_size(w->dy) || !is_size(w->dx))
+        return ls__fail(LS_EINVAL, "%s \"%s\": dilations %lld and %lld: they "
+                        "must be 1..%d", n->op->name, n->name,
+                        (long long)w->dy, (long long)w->dx, MOST);
+    return check_given(n);
 }
 
-int ls__window_fit(ls_node *n, int64_t channels)
+static void set_usual(int64_t *n)
+{
+    if (*n == 0)
+        *n = 1;
+}
+
+static int does_not_fit(const ls_node *n)
+{
+    const ls__window *w = &n->window;
+    const int64_t *x = n->in[0]->shape;
+
+    return ls__fail(LS_ESHAPE, "%s \"%s\": a window of %lld by %lld does not "
+                    "fit into an image of %lld by %lld", n->op->name, n->name,
+                    (long long)reach(w->kh, w->dy),
+                    (long long)reach(w->kw, w->dx),
+                    (long long)(x[0] + w->given.top + w->given.bottom),
+                    (long long)(x[1] + w->given.left + w->given.right));
+}
+
+/* Size, padding before and what comes out, from what is given. */
+static void fit_both(const int64_t *x, ls__window *w)
+{
+    int64_t ry = reach(w->kh, w->dy), rx = reach(w->kw, w->dx);
+
+    if (w->padding == LS_EXPLICIT) {
+        w->top = w->given.top;
+        w->left = w->given.left;
+        w->h = fitting(w->top + x[0] + w->given.bottom, ry, w->sy);
+        w->w = fitting(w->left + x[1] + w->given.right, rx, w->sx);
+        return;
+    }
+    fit(x[0], ry, w->sy, w->padding, &w->h, &w->top);
+    fit(x[1], rx, w->sx, w->padding, &w->w, &w->left);
+}
+
+int ls__window_fit(ls_node *n, ls_padding last, int64_t channels)
 {
     const int64_t *x = n->in[0]->shape;
     ls__window *w = &n->window;
-    int status = check(n);
+    int status;
 
-    if (status < 0)
+    set_usual(&w->sy);
+    set_usual(&w->sx);
+    set_usual(&w->dy);
+    set_usual(&w->dx);
+    if ((status = check(n, last)) < 0)
         return status;
-    fit(x[0], w->kh, w->sy, w->padding, &w->h, &w->top);
-    fit(x[1], w->kw, w->sx, w->padding, &w->w, &w->left);
+    fit_both(x, w);
     if (!w->h || !w->w)
-        return ls__fail(LS_ESHAPE, "%s \"%s\": a window of %lld by %lld does "
-                        "not fit into an image of %lld by %lld",
-                        n->op->name, n->name, (long long)w->kh,
-                        (long long)w->kw, (long long)x[0], (long long)x[1]);
+        return does_not_fit(n);
     return ls__node_set_shape(n, LS_F32, 3,
                               (int64_t[]){w->h, w->w, channels ? channels
                                                                : x[2]});
@@ -94,19 +173,20 @@ ls__frame ls__frame_of_x(const ls_node *n)
 
     return (ls__frame){.h = x[0], .w = x[1], .c = x[2],
                        .top = w->top, .left = w->left, .sy = 1, .sx = 1,
-                       .rows = (w->h - 1) * w->sy + w->kh,
-                       .cols = (w->w - 1) * w->sx + w->kw};
+                       .rows = (w->h - 1) * w->sy + reach(w->kh, w->dy),
+                       .cols = (w->w - 1) * w->sx + reach(w->kw, w->dx)};
 }
 
 ls__frame ls__frame_of_dy(const ls_node *n)
 {
     const ls__window *w = &n->window;
     const int64_t *x = n->in[0]->shape;
+    int64_t above = reach(w->kh, w->dy) - 1, before = reach(w->kw, w->dx) - 1;
 
     return (ls__frame){.h = w->h, .w = w->w, .c = ls__width(n),
-                       .top = w->kh - 1 - w->top, .left = w->kw - 1 - w->left,
+                       .top = above - w->top, .left = before - w->left,
                        .sy = w->sy, .sx = w->sx,
-                       .rows = x[0] + w->kh - 1, .cols = x[1] + w->kw - 1};
+                       .rows = x[0] + above, .cols = x[1] + before};
 }
 
 int64_t ls__frame_size(const ls__frame *f)
@@ -120,27 +200,32 @@ static void zero(float *out, int64_t n)
         memset(out, 0, (size_t)n * sizeof *out);
 }
 
-/* One row of pixels between its zeros; those beyond the frame are left out. */
+/* One row of pixels between its zeros; those outside the frame are left
+ * out. */
 static void fill_row(const ls__frame *f, const float *x, float *out)
 {
     int64_t c = f->c, room = (f->cols - f->left + f->sx - 1) / f->sx;
-    int64_t n = f->w < room ? f->w : room;
+    int64_t first = f->left < 0 ? (f->sx - 1 - f->left) / f->sx : 0;
+    int64_t last = f->w < room ? f->w : room, at = f->left + first * f->sx;
 
-    if (f->sx == 1) {
-        zero(out, f->left * c);
-        memcpy(out + f->left * c, x, (size_t)(n * c) * sizeof *x);
-        zero(out + (f->left + n) * c, (f->cols - f->left - n) * c);
+    if (f->sx == 1 && first < last) {
+        int64_t end = at + last - first;
+
+        zero(out, at * c);
+        memcpy(out + at * c, x + first * c,
+               (size_t)((last - first) * c) * sizeof *x);
+        zero(out + end * c, (f->cols - end) * c);
         return;
     }
     zero(out, f->cols * c);
-    for (int64_t j = 0; j < n; j++)
-        memcpy(out + (f->left + j * f->sx) * c, x + j * c,
-               (size_t)c * sizeof *x);
+    for (int64_t j = first; j < last; j++, at += f->sx)
+        memcpy(out + at * c, x + j * c, (size_t)c * sizeof *x);
 }
 
 const float *ls__frame_fill(const ls__frame *f, const float *x, float *out)
 {
-    if (f->rows == f->h && f->cols == f->w)
+    if (f->rows == f->h && f->cols == f->w && !f->top && !f->left &&
+        f->sy == 1 && f->sx == 1)
         return x;
     for (int64_t r = 0; r < f->rows; r++) {
         int64_t i = (r - f->top) / f->sy;

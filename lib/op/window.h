@@ -13,16 +13,17 @@ extern const char *const ls__padding_words[];
     LS__FIELD("width", LS__INTEGER, window.kw),                               \
     LS__FIELD("stride_y", LS__INTEGER, window.sy),                            \
     LS__FIELD("stride_x", LS__INTEGER, window.sx),                            \
-    {"padding", LS__WORD, offsetof(ls_node, window.padding),                  \
-     ls__padding_words}
+    {.name = "padding", .type = LS__WORD,                                     \
+     .offset = offsetof(ls_node, window.padding), .words = ls__padding_words}
 // clang-format on
 
-/* Take over what the user gave, strides of 0 as 1. */
+/* Take over what the user gave. */
 ls__window ls__window_new(const ls_window *given);
 
-/* Fit n->window to input 0, which must be an image, and set the node's shape
- * to (h,w,channels); channels 0: those of the input. */
-int ls__window_fit(ls_node *n, int64_t channels);
+/* Fit n->window to input 0, which must be an image, strides and dilations of 0
+ * being 1, and set the node's shape to (h,w,channels); channels 0: those of the
+ * input.  last: which padding is the last that the operator knows. */
+int ls__window_fit(ls_node *n, ls_padding last, int64_t channels);
 
 /* An image with zeros around and between its pixels: pixel (i,j) of (h,w,c)
  * stands at (top + i sy, left + j sx) of (rows,cols,c), or outside. */

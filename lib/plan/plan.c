@@ -10,6 +10,7 @@
  *            lives (plan_memory.c)
  *   pack     the weights that products want packed, once a step */
 #include "plan/planner.h"
+#include "op/conv.h"
 #include "op/op_table.h"
 
 #include <stdlib.h>
@@ -111,9 +112,10 @@ static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
                     .k = transposed ? n : i, .n = transposed ? i : n,
                     .row = transposed != in->node->transposed ? 1 : width,
                     .col = transposed != in->node->transposed ? width : 1,
-                    .conv = {w->kh, w->kw, i, n, transposed},
                     .offset = plan->pack_floats, .backward = transposed,
                     .prepared = in->prepared[transposed ? LS__OF_X : LS__OF_Y]};
+    if (w->kh)
+        q->conv = ls__conv_weights_of(in->node, transposed);
     in->packed[transposed] = q->offset;
     q->floats = q->prepared ? q->prepared->packed
                 : w->kh ? plan->backend.convs->packed_size(&q->conv)
@@ -126,7 +128,7 @@ static bool packs(const ls__plan *plan, const ls_node *n)
 {
     const ls__backend *b = &plan->backend;
 
-    return n->op->is_product && (n->window.kh ? b->convs != NULL
+    return n->op->is_product && (n->window.kh ? ls__conv_reader(n, b) != NULL
                                               : b->products->pack != NULL);
 }
 

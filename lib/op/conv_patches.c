@@ -1,0 +1,152 @@
+/* Convolutions by patches that are written out, a few output rows at a time,
+ * and multiplied: for backends that only multiply, and for windows that a
+ * backend's convolutions do not know. */
+#include "backend/backend.h"
+#include "op/conv.h"
+
+#include <string.h>
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Output rows of which patches are written at once. */
+static int64_t rows_at_once(const ls__conv *v)
+{
+    return v->w < LS__CHUNK ? LS__CHUNK / v->w : 1;
+}
+
+static int64_t patches_size(const ls__conv *v)
+{
+    return ls__whole_vectors(larger(rows_at_once(v) * v->w, LS__CHUNK) *
+                             v->out.k);
+}
+
+/* Of the weights rotated, or of a chunk of dy. */
+static int64_t operand_size(const ls__conv *v)
+{
+    return ls__whole_vectors(larger(v->out.k, LS__CHUNK) * v->out.n);
+}
+
+int64_t ls__patches_scratch(const ls__conv *v, const ls__backend *backend)
+{
+    return patches_size(v) + operand_size(v) +
+           backend->products->scratch(larger(v->out.k, LS__CHUNK), v->out.n);
+}
+
+/* The patch of one output pixel. */
+static float *write_patch(const ls__conv *v, const float *x, float *out)
+{
+    for (int64_t ky = 0; ky < v->kh; ky++)
+        for (int64_t kx = 0; kx < v->kx; kx++, out += v->run)
+            memcpy(out, x + ky * v->row + kx * v->col,
+                   (size_t)v->run * sizeof *out);
+    return out;
+}
+
+/* The patches of output rows y .. y+rows. */
+static void write_patches(const ls__conv *v, int64_t y, int64_t rows,
+                          float *out)
+{
+    for (int64_t i = y; i < y + rows; i++)
+        for (int64_t j = 0; j < v->w; j++)
+            out = write_patch(v, v->x + i * v->step_y + j * v->step_x, out);
+}
+
+/* ------ y, dx ------ */
+
+static int64_t rows_from(const ls__conv *v, int64_t y)
+{
+    return larger(0, v->h - y < rows_at_once(v) ? v->h - y : rows_at_once(v));
+}
+
+/* The weights of a group with their taps in reverse order and transposed: (taps
+ * outputs,n), the run of a tap being its outputs. */
+static void rotate(const ls__conv *v, float *out)
+{
+    int64_t taps = v->kh * v->kx * (v->run > v->c ? v->run / v->c : 1);
+    int64_t outputs = v->out.k / taps;
+
+    for (int64_t t = taps - 1; t >= 0; t--)
+        for (int64_t j = 0; j < outputs; j++)
+            for (int64_t i = 0; i < v->out.n; i++)
+                *out++ = v->out.b[(t * v->out.n + i) * v->out.b_row + j];
+}
+
+void ls__patches_product(const ls__run *r, const ls__conv *v, bool rotated,
+                         float *scratch)
+{
+    float *operand = scratch + patches_size(v);
+    ls__product all = v->out;
+
+    if (rotated) {
+        rotate(v, operand);
+        all.b = operand;
+        all.b_row = all.n;
+    }
+    for (int64_t y = 0, rows; (rows = rows_from(v, y)) > 0; y += rows) {
+        int64_t skip = y * v->w * v->out.c_row;
+        ls__product g = all;
+
+        write_patches(v, y, rows, scratch);
+        g.m = rows * v->w;
+        g.a = scratch;
+        g.a_row = g.k;
+        g.a_col = 1;
+        g.c += skip;
+        g.slope = g.slope ? g.slope + skip : NULL;
+        g.times = g.times ? g.times + skip : NULL;
+        g.add = g.add ? g.add + skip : NULL;
+        ls__multiply(r->backend, &g, operand + operand_size(v));
+    }
+}
+
+/* ------ dw, dbias ------ */
+
+/* One chunk of K, a rectangle of pixels from (y,x) on in blocks of two by two:
+ * patches and dy; how many. */
+static int64_t write_chunk(const ls__conv *v, int64_t y, int64_t x,
+                           float *patches, float *dy)
+{
+    int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w), count = 0;
+
+    for (int64_t b = 0; b < 4 * (h / 2) * ((w + 1) / 2); b++) {
+        int64_t block = b / 4, across = (w + 1) / 2;
+        int64_t i = y + block / across * 2 + b % 4 / 2;
+        int64_t j = x + block % across * 2 + b % 2;
+
+        if (i >= v->h || j >= x + w || j >= v->w)
+            continue;
+        patches = write_patch(v, v->x + i * v->step_y + j * v->step_x, patches);
+        memcpy(dy + count * v->out.n, v->out.b + (i * v->w + j) * v->out.b_row,
+               (size_t)v->out.n * sizeof *dy);
+        count++;
+    }
+    return count;
+}
+
+void ls__patches_grad(const ls__run *r, const ls__conv *v, float *dbias,
+                      float *scratch)
+{
+    int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w);
+    float *dy = scratch + patches_size(v);
+    ls__product g = v->out;
+
+    g.m = v->out.k;
+    g.a = scratch;
+    g.a_row = 1;
+    g.a_col = g.m;
+    g.b = dy;
+    g.b_row = g.n;
+    for (int64_t y = 0; y < v->h; y += h)
+        for (int64_t x = 0; x < v->w; x += w) {
+            g.k = write_chunk(v, y, x, scratch, dy);
+            if (r->backend->bf16)
+                r->kernels->round_bf16(g.k * g.n, dy, NULL, dy);
+            ls__multiply(r->backend, &g, dy + operand_size(v));
+            if (dbias)
+                r->kernels->column_sum(g.k, g.n, dy, g.accumulate, dbias);
+            g.accumulate = true;
+        }
+}
