@@ -166,4 +166,7 @@ void coding_inputs(const coding *c, const double *raw, float *x)
                       ? 0
                       : (float)((raw[i] - column->mean) / column->scale);
     }
+    if (c->window)
+        x[c->width] = (float)((raw[c->columns] - c->target.mean) /
+                              c->target.scale);
 }

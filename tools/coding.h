@@ -28,7 +28,11 @@ typedef struct coding {
     coding_column *column; /* the inputs */
     coding_column target;  /* with words: classes */
     bool impute;           /* a missing value becomes the mean, or no word */
-    int64_t width;         /* numbers that a row becomes */
+    int64_t width;         /* numbers that a row becomes; of a series one more,
+                              the target */
+    int64_t window;        /* a series: rows of what the model sees; else 0 */
+    int64_t horizon;       /* and how many rows after the last of them the
+                              target stands that it predicts */
 } coding;
 
 typedef struct coding_wants {
@@ -36,7 +40,20 @@ typedef struct coding_wants {
     const char *ignore; /* names by commas; NULL: none */
     int64_t task;       /* CODING_AUTO.. */
     bool impute;
+    int64_t window, horizon; /* of a series; else 0 */
 } coding_wants;
+
+/* Is there one? */
+static inline bool coding_is(const coding *c)
+{
+    return c->target.name != NULL;
+}
+
+/* Numbers of a row as the model sees it. */
+static inline int64_t coding_seen(const coding *c)
+{
+    return c->width + (c->window > 0);
+}
 
 /* ------ From a table to train on ------ */
 
@@ -67,7 +84,8 @@ int coding_map(const coding *c, ls_table *t, const char *path, bool target,
 int coding_read(const coding *c, ls_table *t, const char *path, const int *map,
                 bool target, double *raw);
 
-/* The inputs of raw values, x[width]. */
+/* The row as the model sees it, x[coding_seen]: the inputs of raw values, and
+ * of a series the target, standardised too. */
 void coding_inputs(const coding *c, const double *raw, float *x);
 
 /* ------ Files ------ */

@@ -29,16 +29,23 @@ static json_t *column_json(const coding_column *column)
 
 static json_t *coding_object(const coding *c)
 {
-    json_t *inputs = json_array();
+    json_t *inputs = json_array(), *all;
 
     for (int i = 0; inputs && i < c->columns; i++)
         if (json_array_append_new(inputs, column_json(&c->column[i])) < 0) {
             json_decref(inputs);
             return NULL;
         }
-    return json_pack("{s:i, s:s, s:o, s:o}", "version", 1, "missing",
-                     c->impute ? "mean" : "refused", "inputs", inputs, "target",
-                     column_json(&c->target));
+    all = json_pack("{s:i, s:s, s:o, s:o}", "version", 1, "missing",
+                    c->impute ? "mean" : "refused", "inputs", inputs, "target",
+                    column_json(&c->target));
+    if (all && c->window &&
+        (json_object_set_new(all, "window", json_integer(c->window)) < 0 ||
+         json_object_set_new(all, "horizon", json_integer(c->horizon)) < 0)) {
+        json_decref(all);
+        return NULL;
+    }
+    return all;
 }
 
 char *coding_write(const coding *c)
@@ -125,9 +132,9 @@ static int read_inputs(reader *r, coding *c, json_t *list)
     size_t n = json_array_size(list);
     int status = OPT_GO;
 
-    if (n < 1 || n > 1 << 20)
+    if ((n < 1 && !c->window) || !json_is_array(list) || n > 1 << 20)
         return refuse(r, "it has no inputs");
-    if (!(c->column = calloc(n, sizeof *c->column)))
+    if (!(c->column = calloc(n + 1, sizeof *c->column)))
         return refuse(r, "no memory");
     for (size_t i = 0; i < n && status == OPT_GO; i++) {
         coding_column *column = &c->column[c->columns++];
@@ -139,6 +146,31 @@ static int read_inputs(reader *r, coding *c, json_t *list)
     return status;
 }
 
+/* Those of a series: both or none. */
+static int read_window(const reader *r, coding *c, json_t *all)
+{
+    json_t *window = json_object_get(all, "window");
+    json_t *horizon = json_object_get(all, "horizon");
+
+    if (!window && !horizon)
+        return OPT_GO;
+    c->window = json_integer_value(window);
+    c->horizon = json_integer_value(horizon);
+    return c->window < 1 || c->window > INT32_MAX || c->horizon < 1 ||
+                   c->horizon > INT32_MAX
+               ? refuse(r, "its window or its horizon is out of range")
+               : OPT_GO;
+}
+
+static bool has_words(const coding *c)
+{
+    bool has = c->target.words.count > 0;
+
+    for (int i = 0; i < c->columns; i++)
+        has |= c->column[i].words.count > 0;
+    return has;
+}
+
 static int read_object(reader *r, coding *c, json_t *all)
 {
     const char *missing = json_string_value(json_object_get(all, "missing"));
@@ -146,13 +178,17 @@ static int read_object(reader *r, coding *c, json_t *all)
 
     if (json_integer_value(json_object_get(all, "version")) != 1)
         return refuse(r, "its version is not 1");
+    if ((status = read_window(r, c, all)) != OPT_GO)
+        return status;
     if (!missing || (strcmp(missing, "mean") && strcmp(missing, "refused")) ||
-        json_object_size(all) != 4)
+        json_object_size(all) != (c->window ? 6 : 4))
         return refuse(r, "it says not what missing values become");
     c->impute = !strcmp(missing, "mean");
     status = read_inputs(r, c, json_object_get(all, "inputs"));
     if (status == OPT_GO)
         status = read_column(r, &c->target, json_object_get(all, "target"));
+    if (status == OPT_GO && c->window && has_words(c))
+        return refuse(r, "a series has numbers alone");
     return status;
 }
 

@@ -166,6 +166,11 @@ static int settle_input(coding *c, survey *s, const char *path,
                         (long long)s->missing, (long long)(all + s->missing));
     if (s->texts && s->numbers > s->texts)
         return mixed(s, path, name);
+    if (s->texts && c->window)
+        return opt_fail(OPT_FAILED, "%s: line %lld, column \"%s\": \"%s\" is no "
+                        "number, and a series has numbers alone; --ignore "
+                        "leaves the column out", path, (long long)s->text_line,
+                        name, s->text);
     if (s->texts && (s->words.count > MOST_WORDS ||
                      (s->words.count > FEW_WORDS && s->words.count > all / 2)))
         return too_many(s, path, name, "--ignore leaves the column out");
@@ -225,7 +230,7 @@ static int settle(coding *c, survey *s, const ls_table *t,
                      ? settle_input(c, &s[i], path, name)
                      : settle_target(c, &s[i], want, path);
     }
-    if (status == OPT_GO && !c->columns)
+    if (status == OPT_GO && !c->columns && !c->window)
         return opt_fail(OPT_FAILED, "%s: has no column except the target",
                         path);
     return status;
@@ -237,7 +242,8 @@ int coding_learn(coding *c, ls_table *t, const coding_wants *want,
     int n = ls_table_columns(t), status = check_names(t, want, path);
     survey *s = status == OPT_GO ? calloc((size_t)n, sizeof *s) : NULL;
 
-    *c = (coding){.impute = want->impute};
+    *c = (coding){.impute = want->impute, .window = want->window,
+                  .horizon = want->horizon};
     if (status != OPT_GO)
         return status;
     c->column = calloc((size_t)n, sizeof *c->column);

@@ -28,7 +28,7 @@ typedef struct data {
     int inputs; /* arrays in memory; 0: another source, or a text */
     data_input input[DATA_INPUTS];
     ls_array held_out[DATA_INPUTS]; /* rows of the same to evaluate on; or empty */
-    coding coding;        /* of a table; no columns: there is none */
+    coding coding;        /* of a table, or none: coding_is */
     ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */
     ls_source evaluation; /* rows 0: none */
@@ -90,8 +90,15 @@ typedef struct table_file {
     int64_t seed; /* that says which */
 } table_file;
 
-/* The inputs, and what is held back; d->coding is what they are of. */
+/* The inputs, and what is held back; d->coding is what they are of.  With a
+ * window they are those of a series: "x" (window, columns), "y" the target
+ * `horizon` rows after the last; and what is held back is those whose target
+ * stands in the last share of the rows. */
 int data_table(data *d, const table_file *file);
+
+/* The arrays of a series from the raw values of its rows (table_series.c). */
+int data_series(data *d, const table_file *file, int64_t rows,
+                const double *raw);
 
 /* ------ Generated arrays ------ */
 

@@ -10,11 +10,15 @@
 static int make_room(feed *f)
 {
     const coding *c = f->coding;
+    size_t columns = (size_t)c->columns + 1;
+    size_t rows = c->window ? (size_t)c->window : 1;
+    size_t bytes = rows * (size_t)coding_seen(c) * sizeof *f->x;
 
-    f->map = malloc((size_t)c->columns * sizeof *f->map);
-    f->raw = malloc((size_t)c->columns * sizeof *f->raw);
-    f->x = malloc(FEED_ROWS * (size_t)c->width * sizeof *f->x);
-    return f->map && f->raw && f->x
+    f->map = malloc(columns * sizeof *f->map);
+    f->raw = malloc(columns * sizeof *f->raw);
+    f->x = calloc(FEED_ROWS, bytes);
+    f->last = malloc(bytes);
+    return f->map && f->raw && f->x && f->last
                ? OPT_GO
                : opt_fail(OPT_FAILED, "no memory for the input");
 }
@@ -27,7 +31,8 @@ int feed_table(feed *f, const char *path, const coding *c)
     status = opt_check(ls_table_open(&f->table, path));
     if (status == OPT_GO)
         status = make_room(f);
-    return status == OPT_GO ? coding_map(c, f->table, path, false, f->map)
+    return status == OPT_GO ? coding_map(c, f->table, path, c->window > 0,
+                                         f->map)
                             : status;
 }
 
@@ -68,6 +73,9 @@ static int check_shape(feed *f, int rank, const int64_t *want)
 /* An array has no words. */
 static int check_numbers(const feed *f)
 {
+    if (f->coding->window)
+        return opt_fail(OPT_FAILED, "%s: the model takes a table, a series",
+                        f->path);
     for (int i = 0; i < f->coding->columns; i++)
         if (f->coding->column[i].words.count)
             return opt_fail(OPT_FAILED,
@@ -95,18 +103,57 @@ int feed_array(feed *f, const char *path, const ls_array_spec *in,
 
 /* ------ Rows ------ */
 
+/* The rows of a series move up by one; are there enough for a window? */
+static bool add_last(feed *f)
+{
+    int64_t width = coding_seen(f->coding), rows = f->coding->window;
+
+    memmove(f->last, f->last + width,
+            (size_t)((rows - 1) * width) * sizeof *f->last);
+    coding_inputs(f->coding, f->raw, f->last + (rows - 1) * width);
+    return ++f->seen >= rows;
+}
+
+/* A row of the table that was read, as row *n of the inputs. */
+static void take_row(feed *f, int64_t *n)
+{
+    const coding *c = f->coding;
+    int64_t size = c->window * coding_seen(c);
+
+    if (!c->window)
+        coding_inputs(c, f->raw, f->x + *n * c->width);
+    else if (add_last(f))
+        memcpy(f->x + *n * size, f->last, (size_t)size * sizeof *f->x);
+    else
+        return;
+    ++*n;
+}
+
+/* The end of the table. */
+static int check_end(const feed *f)
+{
+    int64_t window = f->coding->window;
+
+    return f->seen < window
+               ? opt_fail(OPT_FAILED, "%s: %lld row%s; the model sees windows "
+                          "of %lld", f->path, (long long)f->seen,
+                          opt_s(f->seen), (long long)window)
+               : OPT_GO;
+}
+
 static int next_of_table(feed *f, int64_t *n)
 {
     int next = 0, status = OPT_GO;
 
     for (*n = 0; status == OPT_GO && *n < FEED_ROWS &&
-                 (next = ls_table_next(f->table)) > 0;
-         ++*n) {
-        status =
-            coding_read(f->coding, f->table, f->path, f->map, false, f->raw);
+                 (next = ls_table_next(f->table)) > 0;) {
+        status = coding_read(f->coding, f->table, f->path, f->map,
+                             f->coding->window > 0, f->raw);
         if (status == OPT_GO)
-            coding_inputs(f->coding, f->raw, f->x + *n * f->coding->width);
+            take_row(f, n);
     }
+    if (status == OPT_GO && next == 0)
+        return check_end(f);
     return next < 0 ? opt_check(next) : status;
 }
 
@@ -142,5 +189,6 @@ void feed_close(feed *f)
     free(f->map);
     free(f->raw);
     free(f->x);
+    free(f->last);
     *f = (feed){0};
 }

@@ -18,9 +18,13 @@ typedef struct feed {
     int *map;                 /* columns of the table */
     double *raw;              /* a row's values */
     float *x;                 /* (FEED_ROWS, inputs), where rows are coded */
+    float *last;              /* of a series: the last rows of the table */
+    int64_t seen;             /* rows of it so far */
 } feed;
 
-/* Rows of a table, by the names of its columns; others are passed over. */
+/* Rows of a table, by the names of its columns; others are passed over.  Of a
+ * series each is the window that ends with a row of it: the first are passed
+ * over. */
 int feed_table(feed *f, const char *path, const coding *c);
 
 /* Rows of the input's shape, or one such row alone.  With a coding they are the

@@ -17,7 +17,8 @@ int figures_open(figures *f, const run *r)
     int status;
 
     *f = (figures){.run = r};
-    if (!d->held_out[1].data || !d->held_out[0].data || r->model->tokens)
+    if (!d->held_out[1].data || !d->held_out[0].data ||
+        (r->model->tokens && !coding_is(&d->coding)))
         return OPT_GO;
     f->x = &d->held_out[0];
     f->y = &d->held_out[1];
@@ -36,9 +37,11 @@ int figures_open(figures *f, const run *r)
 
 static int compute(figures *f)
 {
-    int64_t size = f->x->rank > 1 ? f->x->shape[1] : 1;
     int status = ls_predictor_refresh(f->predictor, f->run->trainer);
+    int64_t size = 1;
 
+    for (int i = 1; i < f->x->rank; i++)
+        size *= f->x->shape[i];
     for (int64_t i = 0; i < f->rows && status == 0; i += CHUNK) {
         int64_t n = f->rows - i < CHUNK ? f->rows - i : CHUNK;
 
@@ -62,7 +65,7 @@ static void print_size(const char *name, double x)
 static void print_numbers(const figures *f)
 {
     const coding *c = &f->run->data.coding;
-    double unit = c->columns ? c->target.scale : 1;
+    double unit = coding_is(c) ? c->target.scale : 1;
     const float *y = f->y->data;
 
     printf("  R2 %.4f", opt_shown(score_r2(f->rows, f->width, f->out, y)));

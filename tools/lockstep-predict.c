@@ -60,7 +60,7 @@ typedef struct run {
     ls_predictor *predictor;
     ls_context *context;
     ls_array_spec in, out;
-    coding coding; /* of a table; no columns: the model is of another kind */
+    coding coding; /* of a table, or none: coding_is */
     feed feed;
     float *y;
     table table;
@@ -83,13 +83,14 @@ static int check_coding(const run *r, const char *path)
 {
     const coding *c = &r->coding;
     int64_t outputs = c->target.words.count ? c->target.words.count : 1;
+    int64_t inputs = coding_seen(c) * (c->window ? c->window : 1);
 
-    if (elements(&r->in) == c->width && elements(&r->out) == outputs &&
+    if (elements(&r->in) == inputs && elements(&r->out) == outputs &&
         r->in.dtype == LS_F32)
         return OPT_GO;
     return opt_fail(OPT_FAILED, "%s: the description of its table is not of its "
                     "model: %lld inputs and %lld outputs, not %lld and %lld",
-                    path, (long long)c->width, (long long)outputs,
+                    path, (long long)inputs, (long long)outputs,
                     (long long)elements(&r->in), (long long)elements(&r->out));
 }
 
@@ -160,10 +161,10 @@ static int open_input(run *r)
     const char *path = r->line.path[1];
     size_t n = strlen(path);
 
-    if (r->coding.columns && (n < 4 || strcmp(path + n - 4, ".npy")))
+    if (coding_is(&r->coding) && (n < 4 || strcmp(path + n - 4, ".npy")))
         return feed_table(&r->feed, path, &r->coding);
     return feed_array(&r->feed, path, &r->in,
-                      r->coding.columns ? &r->coding : NULL);
+                      coding_is(&r->coding) ? &r->coding : NULL);
 }
 
 static int open_output(run *r)
@@ -176,7 +177,7 @@ static int open_output(run *r)
 
 static int open_table(run *r)
 {
-    const coding *c = r->coding.columns ? &r->coding : NULL;
+    const coding *c = coding_is(&r->coding) ? &r->coding : NULL;
     int status = open_output(r);
 
     if (status != OPT_GO)

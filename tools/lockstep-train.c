@@ -177,7 +177,7 @@ static int write_model(session *s)
         return OPT_GO;
     if (adapt_saves(&s->run.set))
         return adapt_save(s->run.trainer, &s->run.set);
-    if (!c->columns)
+    if (!coding_is(c))
         return opt_check(ls_trainer_save_model(s->run.trainer,
                                                s->run.set.save));
     if (!(note.value = text = coding_write(c)))

@@ -46,6 +46,7 @@ typedef struct settings {
     bool tie;
     double residual_dropout;      /* 0: dropout's */
     int64_t cell, units; /* MODEL_LSTM, MODEL_GRU */
+    int64_t window, horizon; /* of a series; window 0: none */
     int64_t batch;            /* 0: all rows, until the data is there */
     int64_t batch_per_device; /* 0: batch counts */
     int64_t steps;

@@ -62,7 +62,7 @@ int model_load_rest(data *d, const settings *s)
     const char *const path[DATA_INPUTS] = {s->eval_x, s->eval_y};
     int status = s->mask ? data_mask(d, s->mask) : OPT_GO;
 
-    if (status == OPT_GO && s->valid > 0 && !d->coding.columns)
+    if (status == OPT_GO && s->valid > 0 && !coding_is(&d->coding))
         status = hold_back(d, s);
     if (status == OPT_GO && s->balance && (!d->inputs || s->regression))
         status = opt_fail(OPT_WRONG, "--class-weights is for classes, of tables "

@@ -100,6 +100,11 @@ static int take_rows(data *d, ls_table *t, const table_file *f, int64_t rows)
     bool *held = NULL;
     int status = raw ? read_rows(&d->coding, t, f, rows, raw) : no_memory();
 
+    if (status == OPT_GO && f->wants.window) {
+        status = data_series(d, f, rows, raw);
+        free(raw);
+        return status;
+    }
     if (status == OPT_GO && f->valid > 0 &&
         !(held = data_choose(rows, f->valid, f->seed)))
         status = OPT_WRONG;

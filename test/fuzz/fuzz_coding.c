@@ -11,8 +11,8 @@ const char opt_program_name[] = "fuzz_coding";
 /* A row of values that are there or not. */
 static void use(const coding *c)
 {
-    double *raw = calloc((size_t)c->columns, sizeof *raw);
-    float *x = calloc((size_t)c->width, sizeof *x);
+    double *raw = calloc((size_t)c->columns + 1, sizeof *raw);
+    float *x = calloc((size_t)coding_seen(c), sizeof *x);
 
     if (!raw || !x)
         abort();
@@ -51,10 +51,15 @@ int main(void)
         "{\"version\":1,\"missing\":\"mean\",\"inputs\":[{\"name\":\"a\","
         "\"mean\":1.5,\"scale\":2.25},{\"name\":\"b\",\"words\":[\"1\",\"2\","
         "\"x\"]}],\"target\":{\"name\":\"c\",\"words\":[\"big\",\"small\"]}}";
+    static const char series[] =
+        "{\"version\":1,\"missing\":\"refused\",\"inputs\":[],\"target\":"
+        "{\"name\":\"c\",\"mean\":0.5,\"scale\":2.0},\"window\":7,"
+        "\"horizon\":2}";
 
     if (!freopen("/dev/null", "w", stderr)) /* each refusal is a line */
         return 1;
     feed(good, sizeof good - 1, 5000);
+    feed(series, sizeof series - 1, 5000);
     return 0;
 }
 #endif

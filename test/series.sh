@@ -1,0 +1,96 @@
+#!/bin/sh
+# Proves that lockstep-train rnn trains on the windows of a table whose rows
+# follow each other: the last rows held back, figures in the target's units, the
+# same on any number of workers; that lockstep-predict makes of the model file
+# and the table what was evaluated, and a prediction for the rows to come; and
+# what of wrong tables and options both say.
+build=${top_builddir:-.}
+case $build in /*) ;; *) build=$PWD/$build ;; esac
+tool=$build/lockstep-train
+. "$(dirname "$0")/shell.sh"
+cd "$dir" || exit 1
+
+# y is 100 + 20 times what x was two rows before.
+awk 'BEGIN { print "day,x,y"
+    for (i = 0; i < 240; i++)
+        printf "d%d,%.4f,%.4f\n", i, sin(i * i / 90), \
+            100 + 20 * (i < 2 ? 0 : sin((i - 2) * (i - 2) / 90)) }' >t.csv
+small="rnn --data t.csv --target y --ignore day --window 6 --units 8 --layers 1 \
+    --devices 2 --batch 24 --lr 0.01 --log-every 0 --valid 0.2"
+
+for w in 1 2; do
+    # shellcheck disable=SC2086 # words
+    run $small --epochs 30 --workers $w --save s.st
+    is "a series is trained on" $status 0
+    [ $w = 1 ] && cp out out1 && cp s.st s1
+    same "the same lines on $w workers" out out1
+    same "the same file on $w workers" s.st s1
+done
+is "each epoch is evaluated, in the target's units" \
+    "$(grep -c '^.lockstep. eval step 0[0-9]*  loss [0-9.]*  R2 [0-9.]*  RMSE [0-9.]*$' out1)" 30
+rmse=$(sed -n 's/.* RMSE \([0-9.]*\)$/\1/p' out1 | tail -n 1)
+is "what it hangs on is learned" \
+    "$(sed -n 's/.* R2 \([0-9.]*\) .*/\1/p' out1 | tail -n 1 | awk '{ print ($1 > 0.9) }')" 1
+
+# ------ Predictions ------
+
+tool=$build/lockstep-predict
+run s.st t.csv -o p.csv
+is "predictions" "$status $(head -n 1 p.csv) $(wc -l <p.csv | tr -d ' ')" \
+    "0 y 236"
+# Line i of p.csv stands for row i + 6 of the table; the last 48 were held back.
+is "they are what was evaluated" "$(awk -F, -v rmse="$rmse" '
+    FNR == NR { if (FNR > 1) p[FNR + 4] = $1; next }
+    FNR > 1 && FNR - 2 >= 192 { d = $3 - p[FNR - 2]; s += d * d; n++ }
+    END { d = sqrt(s / n) / rmse; print n, (d > 0.999 && d < 1.001) }' p.csv t.csv)" "48 1"
+{ head -n 1 t.csv; tail -n 6 t.csv; } >last.csv
+run s.st last.csv
+is "one window, one prediction, of the row to come" "$(tail -n 1 out)" \
+    "$(tail -n 1 p.csv)"
+{ head -n 1 t.csv; tail -n 5 t.csv; } >few.csv
+expect 1 "few.csv: 5 rows; the model sees windows of 6" s.st few.csv
+{ npy '<f4' '(6, 2)'; head -c 48 /dev/zero; } >x.npy
+expect 1 "the model takes a table, a series" s.st x.npy
+sed 's/,y$/,z/' t.csv >z.csv
+expect 1 'z.csv: has no column "y"' s.st z.csv
+sed '9s/.*/d7,,1/' t.csv >hole.csv
+expect 1 'line 9, column 2 "x": the value is missing' s.st hole.csv
+tool=$build/lockstep-train
+
+# ------ Other kinds ------
+
+cut -d, -f3 t.csv >y.csv
+run rnn --data y.csv --target y --window 5 --horizon 3 --cell gru --units 4 \
+    --layers 2 --devices 1 --epochs 1 --valid 0.1 --save y.st
+is "the target alone, three rows ahead" "$status $(grep -c 'eval step' out)" \
+    "0 1"
+tool=$build/lockstep-predict
+run y.st y.csv
+is "and its predictions" "$status $(wc -l <out | tr -d ' ')" "0 237"
+tool=$build/lockstep-train
+run rnn --data hole.csv --target y --ignore day --window 4 --missing mean \
+    --units 4 --devices 1 --steps 2
+is "means in the place of missing values" $status 0
+
+# ------ What is refused ------
+
+series="rnn --devices 1 --units 4 --target y"
+# shellcheck disable=SC2086 # words
+{
+    expect 2 "--window N says how many rows of t.csv" $series --data t.csv
+    expect 1 'line 2, column "day": "d0" is no number, and a series has' \
+        $series --data t.csv --window 6
+    expect 1 "240 rows; a window of 240 and a horizon of 1 need 241" $series \
+        --data t.csv --ignore day --window 240
+    expect 1 "192 rows to train on without those that --valid holds back" \
+        $series --data t.csv --ignore day --window 190 --horizon 3 --valid 0.2
+    expect 1 'line 9, column "x": the value is missing, as in 1 of 240 rows' \
+        $series --data hole.csv --ignore day --window 6
+    expect 1 '"d0" is no number' rnn --data t.csv --target day --window 6
+    expect 2 "--sample is for texts, not tables" $series --data t.csv \
+        --window 6 --sample 9
+    expect 2 "--valid is for tables" rnn --data t.csv --valid 0.2
+    expect 2 "--window needs --target" rnn --data t.csv --window 4
+    expect 2 "--horizon needs --window" $series --data t.csv --horizon 4
+}
+finish
