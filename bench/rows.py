@@ -113,10 +113,17 @@ def recurrent(cell):
         return ["{build}/bench-recurrent", "--cell", cell, "--workers",
                 str(workers)]
     there = ["{python}", "-B", "{peers}/recurrent_torch.py", "--cell", cell]
+
+    def kann(name, products):
+        command = ["{python}", "-B", "{peers}/kann.py", "--build", "{build}",
+                   "--cell", cell, "--products", products]
+        return Side(name, command, "kann", 1,
+                    alone=[*command, "--threads", "1"])
     return Row(cell, 43, 13, [
         Side("lockstep", here(2), alone=here(1)),
         Side("PyTorch", there, alone=[*there, "--threads", "1"]),
-    ], against("PyTorch"))
+        kann("kann", "own"), kann("kann, BLIS", "blas"),
+    ], against("PyTorch", "kann", "kann, BLIS"))
 
 
 def state(name, cold):

@@ -1,8 +1,9 @@
-"""784-512-512-10 in KANN, a small framework in C: fetched, built with its best
-flags, and run (kann_mlp.c).
+"""784-512-512-10, and recurrent layers, in KANN, a small framework in C:
+fetched, built with its best flags, and run (kann_mlp.c, kann_recurrent.c).
 
     kann.py --build DIR                     fetch and compile; 1: it cannot
     kann.py --build DIR --init F --x F.npy --y F.npy --metrics F
+    kann.py --build DIR --cell lstm|gru --metrics F
 
 Its source is that of one commit, known by checksums; files that are in
 DIR/bench-kann already are not asked for again.  Parameters, rows and batches
@@ -34,6 +35,7 @@ SHA256 = {
 }
 # Its own loops, and its products by BLAS: one thread of BLIS in each of its.
 BUILDS = {"own": [], "blas": ["-DHAVE_CBLAS", "-lblis"]}
+PROGRAMS = {"kann": "kann_mlp.c", "recurrent": "kann_recurrent.c"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -41,6 +43,7 @@ def options():
     p = argparse.ArgumentParser()
     p.add_argument("--build", required=True)
     p.add_argument("--products", choices=BUILDS, default="own")
+    p.add_argument("--cell", choices=("lstm", "gru"))
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--steps", type=int, default=50)
     for name in ("--init", "--x", "--y", "--metrics"):
@@ -70,12 +73,14 @@ def build(folder):
     os.makedirs(folder, exist_ok=True)
     for name in SHA256:
         fetch(folder, name)
-    for name, flags in BUILDS.items():
-        subprocess.run(
-            ["cc", "-std=gnu11", "-O3", "-march=native", "-w",
-             "-DHAVE_PTHREAD", "-I", folder, folder + "/kann.c",
-             folder + "/kautodiff.c", HERE + "/kann_mlp.c", "-o",
-             f"{folder}/kann-{name}", "-pthread", *flags, "-lm"], check=True)
+    for program, source in PROGRAMS.items():
+        for name, flags in BUILDS.items():
+            subprocess.run(
+                ["cc", "-std=gnu11", "-O3", "-march=native", "-w",
+                 "-DHAVE_PTHREAD", "-I", folder, folder + "/kann.c",
+                 folder + "/kautodiff.c", f"{HERE}/{source}", "-o",
+                 f"{folder}/{program}-{name}", "-pthread", *flags, "-lm"],
+                check=True)
 
 
 # ------ what it is given ------
@@ -102,6 +107,11 @@ def write(o, folder):
 def main():
     o = options()
     folder = o.build + "/bench-kann"
+    if o.cell:
+        program = f"{folder}/recurrent-{o.products}"
+        os.execv(program, [program, "--cell", o.cell, "--steps", str(o.steps),
+                           "--threads", str(o.threads), "--metrics",
+                           o.metrics])
     if o.init:
         program = f"{folder}/kann-{o.products}"
         os.execv(program, [program, *write(o, folder), "--steps",
