@@ -207,7 +207,7 @@ static float *convolve(const ls__backend *b, ls__conv v, bool rotated,
 {
     int64_t c = v.c, n = v.out.n;
     ls__conv_weights of = {v.kh, v.run / c, rotated ? n : c, rotated ? c : n,
-                           rotated};
+                           rotated, 1};
     ls__prepared *prepared = NULL;
     float *packed;
 
