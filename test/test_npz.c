@@ -7,7 +7,7 @@
 
 #include <zlib.h>
 
-enum { MOST = 1024, X = 12 };
+enum { MOST = 1024, X = 12, ZIP64 = sizeof golden_npz_zip64_far };
 
 static void put(const void *bytes, size_t n)
 {
@@ -87,11 +87,31 @@ START_TEST(reads)
 }
 END_TEST
 
+/* Proves that the same arrays are read where all sizes and places are those of
+ * ZIP64: with the short end true, and with all its bits set. */
+START_TEST(reads_zip64)
+{
+    const uint8_t *const bytes[] = {golden_npz_zip64, golden_npz_zip64_far};
+    int64_t shape[LS_MAX_RANK];
+
+    for (int k = 0; k < 2; k++) {
+        put(bytes[k], ZIP64);
+        OK(load_x());
+        ck_assert_int_eq(ls_npz_shape(in_folder("a.npz"), "y", shape), 1);
+        ck_assert(shape[0] == 4);
+    }
+}
+END_TEST
+
 /* Proves that a file that ends early is refused, wherever it ends. */
 START_TEST(cut_short)
 {
     for (size_t n = 0; n < sizeof golden_npz_deflated; n++) {
         put(golden_npz_deflated, n);
+        ck_assert_int_eq(load_x(), LS_EFORMAT);
+    }
+    for (size_t n = 0; n < ZIP64; n++) {
+        put(golden_npz_zip64_far, n);
         ck_assert_int_eq(load_x(), LS_EFORMAT);
     }
     put(golden_npz_deflated, 0);
@@ -109,10 +129,12 @@ START_TEST(altered)
         size_t n;
     } from[] = {{golden_npz_stored, sizeof golden_npz_stored},
                 {golden_npz_deflated, sizeof golden_npz_deflated},
-                {golden_npz_streamed, sizeof golden_npz_streamed}};
+                {golden_npz_streamed, sizeof golden_npz_streamed},
+                {golden_npz_zip64, ZIP64},
+                {golden_npz_zip64_far, ZIP64}};
     int refused = 0;
 
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 5; k++)
         for (size_t i = 0; i < from[k].n; i++)
             for (size_t v = 0; v < sizeof by; v++) {
                 uint8_t bytes[MOST];
@@ -193,6 +215,102 @@ START_TEST(lying_end)
 }
 END_TEST
 
+/* The first place of a signature. */
+static uint8_t *place_of(uint8_t *bytes, const char *signature)
+{
+    uint8_t *p = memmem(bytes, ZIP64, signature, 4);
+
+    ck_assert_ptr_nonnull(p);
+    return p;
+}
+
+/* Proves that the numbers of ZIP64 are not believed, up to those that no file
+ * can have: of the first entry's field (its sizes, its place), of the end's
+ * record and of what says where that is. */
+START_TEST(lying_zip64)
+{
+    enum { FIELD = 46 + 5, NEXT = FIELD + 28 };
+    static const struct {
+        const char *of;
+        int at;
+        uint32_t low, high;
+        const char *words;
+    } row[] = {
+        {"PK\1\2", FIELD + 4, 0xffffffff, 0xffffffff,
+         "is smaller than it says"},
+        {"PK\1\2", FIELD + 4, 0, 1, "is smaller than it says"},
+        {"PK\1\2", FIELD + 4, 1000, 0, "has damaged data"},
+        {"PK\1\2", FIELD + 4, 175, 0, "has damaged data"},
+        {"PK\1\2", FIELD + 12, 0xffffffff, 0xffffffff, "longer than the file"},
+        {"PK\1\2", FIELD + 12, 0xffffffe2, 0x7fffffff, "longer than the file"},
+        {"PK\1\2", FIELD + 12, 0, 1, "longer than the file"},
+        {"PK\1\2", FIELD + 12, 100, 0, "has damaged data"},
+        {"PK\1\2", FIELD + 20, 0xffffffff, 0xffffffff, "longer than the file"},
+        {"PK\1\2", FIELD + 20, 0xffffffe2, 0x7fffffff, "longer than the file"},
+        {"PK\1\2", FIELD + 20, 0, 1, "longer than the file"},
+        {"PK\1\2", NEXT + FIELD + 20, 20, 0, "lies where another one does"},
+        {"PK\1\2", NEXT + FIELD, 0x00180002, 160,
+         "\"y.npy\" is larger than 4 GB"},
+        {"PK\1\2", FIELD, 0x00180002, 176, "has no field of ZIP64"},
+        {"PK\1\2", FIELD, 0x00190001, 176, "has no field of ZIP64"},
+        {"PK\1\2", FIELD, 0x00140001, 176, "has no field of ZIP64"},
+        {"PK\1\2", FIELD, 0xffff0007, 176, "has no field of ZIP64"},
+        {"PK\6\6", 4, 45, 0, "without an end of ZIP64"},
+        {"PK\6\6", 4, 0xfffffff4, 0xffffffff, "without an end of ZIP64"},
+        {"PK\6\6", 16, 1, 0, "an archive in several parts"},
+        {"PK\6\6", 20, 1, 2, "an archive in several parts"},
+        {"PK\6\6", 24, 1, 0, "an archive in several parts"},
+        {"PK\6\6", 32, 2, 1, "an archive in several parts"},
+        {"PK\6\6", 40, 0xffffffff, 0xffffffff, "does not end where the end"},
+        {"PK\6\6", 48, 0xffffffff, 0xffffffff, "does not end where the end"},
+        {"PK\6\6", 48, 0, 1, "does not end where the end"},
+        {"PK\6\7", 8, 0xffffffff, 0xffffffff, "without an end of ZIP64"},
+        {"PK\6\7", 8, 0xffffffc8, 0xffffffff, "without an end of ZIP64"},
+        {"PK\6\7", 8, 0, 0, "without an end of ZIP64"},
+        {"PK\6\7", 4, 1, 530, "without an end of ZIP64"},
+        {"PK\6\7", 12, 0, 2, "without an end of ZIP64"},
+        {"PK\6\7", 0, 0, 0, "without an end of ZIP64"},
+        {"PK\6\6", 0, 0, 0, "without an end of ZIP64"},
+    };
+    uint8_t bytes[ZIP64], *p;
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        memcpy(bytes, golden_npz_zip64_far, ZIP64);
+        p = place_of(bytes, row[i].of) + row[i].at;
+        put_number(p, 4, row[i].low);
+        put_number(p + 4, 4, row[i].high);
+        put(bytes, ZIP64);
+        FAILS(load_x(), LS_EFORMAT, row[i].words);
+    }
+}
+END_TEST
+
+/* Proves that neither a count of members nor a short end that says something
+ * else is believed. */
+START_TEST(lying_ends)
+{
+    uint8_t bytes[ZIP64], *p;
+
+    memcpy(bytes, golden_npz_zip64_far, ZIP64);
+    p = place_of(bytes, "PK\6\6");
+    p[24] = p[32] = 1;
+    put(bytes, ZIP64);
+    FAILS(load_x(), LS_EFORMAT, "that is longer than its entries");
+    p[24] = p[32] = 3;
+    put(bytes, ZIP64);
+    FAILS(load_x(), LS_EFORMAT, "is cut short or none");
+    p[31] = p[39] = 0x3f;
+    put(bytes, ZIP64);
+    FAILS(load_x(), LS_EFORMAT, "is cut short or none");
+    for (int i = 4; i < 20; i += 2) {
+        memcpy(bytes, golden_npz_zip64, ZIP64);
+        bytes[ZIP64 - 22 + i] ^= 4;
+        put(bytes, ZIP64);
+        FAILS(load_x(), LS_EFORMAT, "two ends that contradict each other");
+    }
+}
+END_TEST
+
 /* Proves that two arrays of one name are refused, and that an array's own
  * mistakes are told with its name. */
 START_TEST(arrays)
@@ -223,10 +341,13 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(t, folder_open, folder_close);
     tcase_add_test(t, reads);
+    tcase_add_test(t, reads_zip64);
     tcase_add_test(t, cut_short);
     tcase_add_test(t, altered);
     tcase_add_test(t, lies);
     tcase_add_test(t, lying_end);
+    tcase_add_test(t, lying_zip64);
+    tcase_add_test(t, lying_ends);
     tcase_add_test(t, arrays);
     suite_add_tcase(s, t);
     return s;

@@ -19,7 +19,7 @@ LS_API int ls_npy_load(ls_array *out, const char *path, ls_dtype as);
 LS_API int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK]);
 
 /* The same for an array in a .npz file, by its name ("x" of x.npy; NULL: the
- * file has no other).  Members are stored or deflated, the file is below 4 GB.
+ * file has no other).  Members are stored or deflated, of any size (ZIP64).
  * LS_EFORMAT: it is damaged, or two members are in one place; LS_ENOTFOUND: no
  * array of that name. */
 LS_API int ls_npz_load(ls_array *out, const char *path, const char *name,

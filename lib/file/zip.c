@@ -1,15 +1,24 @@
 /* See zip.h.  The end of the file says where the directory is, the directory
  * says all of a member but where its data begin, which its own header says.
- * Every place and size is checked against the file before it is used. */
+ * Every place and size is checked against the file before it is used.
+ *
+ * A number that does not fit its 2 or 4 bytes has all bits set there, and is in
+ * a record of ZIP64: that of an entry is among the entry's extra fields, and
+ * that of the end lies before the end, where a locator between the two says. */
 #include "file/zip.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "file/inflate.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { END = 22, ENTRY = 46, HEADER = 30, COMMENT = 65535 };
+enum { END64 = 56, LOCATOR = 20 };
+static const int64_t big = 0xffffffff; /* see the record of ZIP64 */
+/* zlib counts bytes in 32 bits; more are given piece by piece. */
+static const int64_t piece = 1 << 30;
 enum { STORED = 0, DEFLATED = 8 };
 
 /* A member as its entry in the directory says. */
@@ -28,13 +37,20 @@ static int malformed(const ls__zip *z, const char *what, int64_t at)
                     (long long)at);
 }
 
+/* What no file can be as large as is INT64_MAX. */
 static int64_t number(const uint8_t *p, int bytes)
 {
-    int64_t n = 0;
+    uint64_t n = 0;
 
     while (bytes-- > 0)
         n = n << 8 | p[bytes];
-    return n;
+    return n > INT64_MAX ? INT64_MAX : (int64_t)n;
+}
+
+/* Can there be room for so many bytes, and one more? */
+static bool fits(int64_t n)
+{
+    return (uint64_t)n < SIZE_MAX;
 }
 
 /* ------ The directory ------ */
@@ -49,35 +65,108 @@ static const uint8_t *find_end(const uint8_t *tail, int64_t n)
     return NULL;
 }
 
+/* A number of the short end and the same of the long one: equal, or only the
+ * long one could hold it. */
+static bool agree(int64_t brief, int64_t most, int64_t whole)
+{
+    return brief == most || brief == whole;
+}
+
+/* The locator is right before the end, which lies at `at`; the record that it
+ * names is right before the locator. */
+static bool find_end64(const ls__zip *z, int64_t at, uint8_t *end64,
+                       int64_t *begins)
+{
+    uint8_t where[LOCATOR];
+
+    if (at < LOCATOR + END64 ||
+        ls__file_read(z->file, where, LOCATOR, at - LOCATOR) < 0 ||
+        memcmp(where, "PK\6\7", 4) != 0)
+        return false;
+    *begins = number(where + 8, 8);
+    return number(where + 4, 4) == 0 && number(where + 16, 4) == 1 &&
+           *begins <= at - LOCATOR - END64 &&
+           ls__file_read(z->file, end64, END64, *begins) == 0 &&
+           memcmp(end64, "PK\6\6", 4) == 0 &&
+           number(end64 + 4, 8) == at - LOCATOR - *begins - 12;
+}
+
+/* The end of ZIP64 in place of what the short one says; *at becomes its place.
+ */
+static int read_end64(ls__zip *z, const uint8_t *end, int64_t *at)
+{
+    uint8_t e[END64];
+    int64_t begins = 0, place = *at;
+
+    if (!find_end64(z, place, e, &begins))
+        return malformed(z,
+                         "an archive of more than 4 GB or 65534 members "
+                         "without an end of ZIP64 before its end",
+                         place);
+    if (number(e + 16, 4) != 0 || number(e + 20, 4) != 0 ||
+        number(e + 24, 8) != number(e + 32, 8))
+        return malformed(z, "an archive in several parts", begins + 16);
+    z->members = number(e + 32, 8);
+    z->size = number(e + 40, 8);
+    z->begins = number(e + 48, 8);
+    if (!agree(number(end + 4, 2), 0xffff, 0) ||
+        !agree(number(end + 6, 2), 0xffff, 0) ||
+        !agree(number(end + 8, 2), 0xffff, z->members) ||
+        !agree(number(end + 10, 2), 0xffff, z->members) ||
+        !agree(number(end + 12, 4), big, z->size) ||
+        !agree(number(end + 16, 4), big, z->begins))
+        return malformed(z, "two ends that contradict each other", place);
+    *at = begins;
+    return 0;
+}
+
+static bool is_followed(const ls__zip *z, int64_t at)
+{
+    return z->size <= at && z->begins == at - z->size;
+}
+
 /* What the end of the archive says. */
 static int read_end(ls__zip *z, const uint8_t *tail, int64_t n)
 {
     const uint8_t *end = find_end(tail, n);
     int64_t at = z->file->size - n + (end ? end - tail : 0);
+    int status;
 
     if (!end)
         return malformed(z, "no ZIP archive: it has no end", z->file->size);
     z->members = number(end + 10, 2);
     z->size = number(end + 12, 4);
     z->begins = number(end + 16, 4);
-    if (z->members == 0xffff || z->size == 0xffffffff ||
-        z->begins == 0xffffffff)
-        return malformed(z, "an archive of more than 4 GB or 65534 members",
-                         at);
-    if (number(end + 4, 4) != 0 || number(end + 8, 2) != z->members)
+    if (z->members == 0xffff || z->size == big || z->begins == big ||
+        (end - tail >= LOCATOR && !is_followed(z, at) &&
+         memcmp(end - LOCATOR, "PK\6\7", 4) == 0)) {
+        if ((status = read_end64(z, end, &at)) < 0)
+            return status;
+    } else if (number(end + 4, 4) != 0 || number(end + 8, 2) != z->members) {
         return malformed(z, "an archive in several parts", at + 4);
-    if (z->begins + z->size != at)
-        return malformed(z, "a directory that does not end where the end "
-                         "begins", at + 12);
-    return 0;
+    }
+    if (!is_followed(z, at))
+        return malformed(z,
+                         "a directory that does not end where the end "
+                         "begins",
+                         at + 12);
+    if (!fits(z->size))
+        return malformed(z, "a directory that is larger than memory can be",
+                         z->begins);
+    return z->members <= z->size / ENTRY
+               ? 0
+               : malformed(z, "an entry of the directory is cut short or none",
+                           z->begins);
 }
 
 static int load_end(ls__zip *z)
 {
-    int64_t n = z->file->size < END + COMMENT ? z->file->size : END + COMMENT;
+    const int64_t most = LOCATOR + END + COMMENT;
+    int64_t n = z->file->size < most ? z->file->size : most;
     uint8_t *tail = ls__new((size_t)n + 1, 1, z->file->path);
-    int status = tail ? ls__file_read(z->file, tail, (size_t)n,
-                                      z->file->size - n) : LS_ENOMEM;
+    int status =
+        tail ? ls__file_read(z->file, tail, (size_t)n, z->file->size - n)
+             : LS_ENOMEM;
 
     if (status == 0)
         status = read_end(z, tail, n);
@@ -105,14 +194,19 @@ static int check_entries(ls__zip *z)
     for (int64_t i = 0; i < z->members; i++) {
         int64_t n = entry_size(z, at);
 
-        z->entry[i] = (uint32_t)at;
+        z->entry[i] = at;
         if (n == 0)
-            return malformed(z, "an entry of the directory is cut short or "
-                             "none", z->begins + at);
+            return malformed(z,
+                             "an entry of the directory is cut short or "
+                             "none",
+                             z->begins + at);
         at += n;
     }
-    return at == z->size ? 0 : malformed(z, "a directory that is longer than "
-                                         "its entries", z->begins + at);
+    return at == z->size ? 0
+                         : malformed(z,
+                                     "a directory that is longer than "
+                                     "its entries",
+                                     z->begins + at);
 }
 
 int ls__zip_open(ls__zip *z, const ls__file *file)
@@ -138,24 +232,12 @@ void ls__zip_close(ls__zip *z)
     z->entry = NULL;
 }
 
-static member member_at(const ls__zip *z, int64_t i)
+const char *ls__zip_name(const ls__zip *z, int64_t i, int *length)
 {
     const uint8_t *e = z->directory + z->entry[i];
 
-    return (member){.entry = e, .flags = (int)number(e + 8, 2),
-                    .method = (int)number(e + 10, 2),
-                    .crc = (uint32_t)number(e + 16, 4),
-                    .packed = number(e + 20, 4), .size = number(e + 24, 4),
-                    .begins = number(e + 42, 4),
-                    .name = (int)number(e + 28, 2)};
-}
-
-const char *ls__zip_name(const ls__zip *z, int64_t i, int *length)
-{
-    member m = member_at(z, i);
-
-    *length = m.name;
-    return (const char *)m.entry + ENTRY;
+    *length = (int)number(e + 28, 2);
+    return (const char *)e + ENTRY;
 }
 
 /* ------ A member ------ */
@@ -163,8 +245,61 @@ const char *ls__zip_name(const ls__zip *z, int64_t i, int *length)
 static int refuse(const ls__zip *z, const member *m, const char *what)
 {
     return ls__fail(LS_EFORMAT, "%s: member \"%.*s\" %s", z->file->path,
-                    m->name < 64 ? m->name : 64,
-                    (const char *)m->entry + ENTRY, what);
+                    m->name < 64 ? m->name : 64, (const char *)m->entry + ENTRY,
+                    what);
+}
+
+/* The data of an entry's field of ZIP64, and how many bytes they are. */
+static const uint8_t *find_field(const uint8_t *e, int64_t *n)
+{
+    const uint8_t *p = e + ENTRY + number(e + 28, 2);
+    int64_t left = number(e + 30, 2);
+
+    while (left >= 4 && (*n = number(p + 2, 2)) <= left - 4) {
+        if (number(p, 2) == 1)
+            return p + 4;
+        left -= 4 + *n;
+        p += 4 + *n;
+    }
+    return NULL;
+}
+
+/* Its field of ZIP64 has the numbers that do not fit the entry, in this order,
+ * and no others before them. */
+static int widen(const ls__zip *z, member *m)
+{
+    int64_t *const of[] = {&m->size, &m->packed, &m->begins};
+    int64_t n = 0;
+    const uint8_t *p = NULL;
+
+    for (int i = 0; i < 3; i++) {
+        if (*of[i] != big)
+            continue;
+        if (!p)
+            p = find_field(m->entry, &n);
+        if (!p || (n -= 8) < 0)
+            return refuse(z, m,
+                          "is larger than 4 GB, or lies behind them, "
+                          "and has no field of ZIP64 that says so");
+        *of[i] = number(p, 8);
+        p += 8;
+    }
+    return 0;
+}
+
+static int read_member(const ls__zip *z, int64_t i, member *m)
+{
+    const uint8_t *e = z->directory + z->entry[i];
+
+    *m = (member){.entry = e,
+                  .flags = (int)number(e + 8, 2),
+                  .method = (int)number(e + 10, 2),
+                  .crc = (uint32_t)number(e + 16, 4),
+                  .packed = number(e + 20, 4),
+                  .size = number(e + 24, 4),
+                  .begins = number(e + 42, 4),
+                  .name = (int)number(e + 28, 2)};
+    return widen(z, m);
 }
 
 static int check_member(const ls__zip *z, const member *m)
@@ -173,8 +308,10 @@ static int check_member(const ls__zip *z, const member *m)
         return refuse(z, m, "is encrypted");
     if (m->method != STORED && m->method != DEFLATED)
         return refuse(z, m, "is neither stored nor deflated");
-    if (m->packed == 0xffffffff || m->size == 0xffffffff)
-        return refuse(z, m, "is larger than 4 GB");
+    if (m->packed > z->begins)
+        return refuse(z, m, "is longer than the file");
+    if (!fits(m->packed) || !fits(m->size))
+        return refuse(z, m, "is larger than memory can be");
     if (m->method == STORED ? m->size != m->packed
                             : m->size > ls__inflate_most(m->packed))
         return refuse(z, m, "is smaller than it says");
@@ -195,8 +332,10 @@ static int find_data(const ls__zip *z, const member *m, int64_t *data)
         number(h + 26, 2) != m->name)
         return refuse(z, m, "has not the header that its entry says");
     *data = m->begins + HEADER + number(h + 26, 2) + number(h + 28, 2);
-    return *data > z->begins - m->packed ? refuse(z, m, "is longer than the "
-                                                  "file") : 0;
+    return *data > z->begins - m->packed ? refuse(z, m,
+                                                  "is longer than the "
+                                                  "file")
+                                         : 0;
 }
 
 /* No other member begins within this one, nor this one within the data that
@@ -205,33 +344,58 @@ static int check_place(const ls__zip *z, const member *m, int64_t i,
                        int64_t end)
 {
     for (int64_t k = 0; k < z->members; k++) {
-        const uint8_t *e = z->directory + z->entry[k];
-        int64_t begins = number(e + 42, 4);
-        int64_t last = begins + HEADER + number(e + 20, 4);
+        member other;
+        int status = read_member(z, k, &other);
 
-        if (k != i && begins < end && last > m->begins)
+        if (status < 0)
+            return status;
+        if (k != i && other.begins < end &&
+            other.packed > m->begins - HEADER - other.begins)
             return refuse(z, m, "lies where another one does");
     }
     return 0;
 }
 
-/* In one call: both sizes are below 4 GB. */
+/* Counts of zlib that are used up become the next piece of what is left. */
+static void refill(uInt *count, int64_t *left)
+{
+    if (*count == 0) {
+        *count = (uInt)(*left < piece ? *left : piece);
+        *left -= *count;
+    }
+}
+
 static int inflate_all(const ls__zip *z, const member *m, uint8_t *packed,
                        uint8_t *out)
 {
-    z_stream s = {.next_in = packed, .avail_in = (uInt)m->packed,
-                  .next_out = out, .avail_out = (uInt)m->size};
+    z_stream s = {.next_in = packed, .next_out = out};
+    int64_t in = m->packed, room = m->size;
     int status = ls__inflate_open(&s, -MAX_WBITS);
 
     if (status < 0)
         return status;
-    status = inflate(&s, Z_FINISH);
+    do {
+        refill(&s.avail_in, &in);
+        refill(&s.avail_out, &room);
+        status = inflate(&s, Z_NO_FLUSH);
+    } while (status == Z_OK);
     (void)inflateEnd(&s);
     if (status == Z_MEM_ERROR)
         return LS_ENOMEM;
-    if (status != Z_STREAM_END || s.avail_in || s.avail_out)
+    if (status != Z_STREAM_END || s.avail_in || in || s.avail_out || room)
         return refuse(z, m, "has damaged data");
     return 0;
+}
+
+static uint32_t checksum(const uint8_t *bytes, int64_t n)
+{
+    uLong sum = 0;
+
+    for (int64_t part; n > 0; n -= part, bytes += part) {
+        part = n < piece ? n : piece;
+        sum = crc32(sum, bytes, (uInt)part);
+    }
+    return (uint32_t)sum;
 }
 
 static int unpack(const ls__zip *z, const member *m, int64_t data, uint8_t *out)
@@ -247,19 +411,20 @@ static int unpack(const ls__zip *z, const member *m, int64_t data, uint8_t *out)
         status = inflate_all(z, m, packed, out);
     if (packed != out)
         free(packed);
-    if (status == 0 && crc32(0, out, (uInt)m->size) != m->crc)
+    if (status == 0 && checksum(out, m->size) != m->crc)
         return refuse(z, m, "has another checksum than it says");
     return status;
 }
 
 int ls__zip_read(const ls__zip *z, int64_t i, uint8_t **bytes, int64_t *size)
 {
-    member m = member_at(z, i);
+    member m;
     int64_t data = 0;
-    int status = check_member(z, &m);
+    int status = read_member(z, i, &m);
     uint8_t *out;
 
-    if (status < 0 || (status = find_data(z, &m, &data)) < 0 ||
+    if (status < 0 || (status = check_member(z, &m)) < 0 ||
+        (status = find_data(z, &m, &data)) < 0 ||
         (status = check_place(z, &m, i, data + m.packed)) < 0)
         return status;
     if (!(out = ls__new((size_t)m.size + 1, 1, z->file->path)))

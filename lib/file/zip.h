@@ -1,5 +1,5 @@
-/* One member of a ZIP archive (PKWARE's APPNOTE 6.3: stored or deflated, up to
- * 4 GB, no encryption). */
+/* One member of a ZIP archive (PKWARE's APPNOTE 6.3: stored or deflated, with
+ * ZIP64's sizes, no encryption). */
 #ifndef LS_FILE_ZIP_H
 #define LS_FILE_ZIP_H
 
@@ -9,7 +9,7 @@
 typedef struct ls__zip {
     const ls__file *file; /* borrowed */
     uint8_t *directory;   /* all of it */
-    uint32_t *entry;      /* [members] where in it each begins */
+    int64_t *entry;       /* [members] where in it each begins */
     int64_t begins;       /* where in the file: members lie before it */
     int64_t size;
     int64_t members;

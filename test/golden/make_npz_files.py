@@ -64,4 +64,26 @@ with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
     z.writestr("x.npy", f.getvalue())
     z.comment = b"made in pieces"
 table("golden_npz_streamed", out.data)
+
+# As numpy writes what is large: with the limits at 0, all numbers of the
+# entries are in fields of ZIP64, and the end has a record of it.  Python leaves
+# the short end as it is; "far" has all bits of its numbers set, as APPNOTE
+# 4.4.1.4 has it.
+LIMITS = zipfile.ZIP64_LIMIT, zipfile.ZIP_FILECOUNT_LIMIT
+zipfile.ZIP64_LIMIT, zipfile.ZIP_FILECOUNT_LIMIT = -1, 0
+out = io.BytesIO()
+with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as z:
+    for name, how, array in (("x.npy", zipfile.ZIP_DEFLATED, X),
+                             ("y.npy", zipfile.ZIP_STORED, Y)):
+        f = io.BytesIO()
+        np.save(f, array)
+        info = zipfile.ZipInfo(name)
+        info.compress_type = how
+        with z.open(info, "w", force_zip64=True) as member:
+            member.write(f.getvalue())
+zipfile.ZIP64_LIMIT, zipfile.ZIP_FILECOUNT_LIMIT = LIMITS
+near = out.getvalue()
+assert near.count(b"PK\6\6") == near.count(b"PK\6\7") == 1
+table("golden_npz_zip64", near)
+table("golden_npz_zip64_far", near[:-14] + b"\xff" * 12 + near[-2:])
 print("// clang-format on\n\n#endif")
