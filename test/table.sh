@@ -204,7 +204,92 @@ expect 1 "the data set is empty" mlp --data head.csv --target kind
 expect 1 "the value is missing, and this is the target (1 such row)" mlp \
     --data none.csv --target kind
 
-# Arrays: rows held back, numbers without classes.
+# ------ Columns of text embedded ------
+
+embed="$small --target price --epochs 100 --missing mean --text-columns"
+for w in 1 2; do
+    # shellcheck disable=SC2086 # words
+    run $embed embed:2 --valid 0.25 --workers $w --save e$w.st
+    is "words are embedded" $status 0
+done
+same "the same file on 2 workers" e1.st e2.st
+is "what they tell is learned" "$(sed -n \
+    's/.*eval step 0400 .*R2 \([0-9.]*\) .*/\1/p' out |
+    awk '{ print ($1 > 0.95) }')" 1
+# shellcheck disable=SC2086 # words
+run $embed embed --ignore kind --epochs 1 --save half.st
+# shellcheck disable=SC2086 # words
+run $embed onehot --epochs 1 --save one.st
+# shellcheck disable=SC2086 # words
+run $small --target price --epochs 1 --missing mean --save none.st
+same "onehot is what is done unless told otherwise" one.st none.st
+
+# Seed 0 of nnx.Rngs: nnx.Embed(3, 2), nnx.Embed(2, 2) and nnx.Linear(6, 16)
+# begin with these, the least and the largest.
+# shellcheck disable=SC2086 # words
+run $embed embed:2 --epochs 1 --lr 0 --save start.st
+tool=$build/lockstep-inspect
+run start.st
+is "tables start as those of Flax" \
+    "$(awk '/^(embed|layers[.]0[.]k)/ { print $4, $6 }' out | tr '\n' ' ')" \
+    "-0.8283 0.7099 -1.727 0.1453 -0.7504 0.8941 "
+tool=$build/lockstep-train
+
+# In two halves: the checkpoint knows it.
+# shellcheck disable=SC2086 # words
+run $embed embed:2 --epochs 2 --save whole.st
+# shellcheck disable=SC2086 # words
+run $embed embed:2 --epochs 1 --checkpoint kept
+# shellcheck disable=SC2086 # words
+run $embed embed:2 --epochs 2 --checkpoint kept --resume --save two.st
+same "a run that goes on" two.st whole.st
+# shellcheck disable=SC2086 # words
+run $embed embed:3 --epochs 3 --checkpoint kept --resume
+is "with other widths it does not" "$status $(grep -c text-columns err)" "1 1"
+
+tool=$build/lockstep-inspect
+shapes() { run "$1" && awk '/^(embed|layers[.]0[.]k)/ { print $1, $3 }' out |
+    tr '\n' ' '; }
+is "a table for each column of text, joined with the numbers" \
+    "$(shapes e1.st)" \
+    "embed.0.kernel (3,2) embed.1.kernel (2,2) layers.0.kernel (6,16) "
+is "half as wide as there are words" "$(shapes half.st)" \
+    "embed.0.kernel (3,2) layers.0.kernel (4,16) "
+tool=$build/lockstep-predict
+run e1.st t.csv
+is "the file alone predicts" "$status $(wc -l <out | tr -d ' ')" "0 121"
+awk -F, 'NR == 1 { print "kind,colour,the b,a"; next }
+    /dark/ { print $5 ",\"dark, blue\"," $2 "," $1; next }
+    { print $4 "," $3 "," $2 "," $1 }' t.csv >moved.csv
+cp out table
+run e1.st moved.csv
+same "and finds the columns" out table
+printf 'a,the b,colour,kind\n1,200,mauve,big\n1,200,,big\n1,200,red,big\n' >m.csv
+run e1.st m.csv
+is "a word that is new is no word, as one that is missing" \
+    "$status $(sed -n 2p out) $(awk 'NR > 1' out | sort -u | wc -l | tr -d ' ')" \
+    "0 $(sed -n 3p out) 2"
+run e1.st --onnx e.onnx
+is "ONNX of it" "$status $(cat out) $(head -c 1 e.onnx | od -An -tx1)" "0   08"
+tool=$build/lockstep-train
+for width in "" 0 x 1.5 -1 1025 99999999999999999999 1,2; do
+    # shellcheck disable=SC2086 # words
+    run $embed "embed:$width"
+    is "a width of \"$width\"" \
+        "$status $(grep -c -e "--text-columns: \"$width\" has" err)" "2 1"
+done
+for how in words embedded one onehot:3; do
+    # shellcheck disable=SC2086 # words
+    expect 2 "--text-columns: \"$how\" is none of onehot|embed|embed:WIDTH" \
+        $embed $how
+done
+# shellcheck disable=SC2086 # words
+expect 1 "--text-columns: t.csv has no column of text to embed" $embed embed \
+    --ignore kind,colour
+expect 2 "--text-columns needs --target" mlp --text-columns embed
+
+# ------ Arrays: rows held back, numbers without classes ------
+
 { npy '<f4' '(40, 2)'; head -c 320 /dev/zero; } >x.npy
 { npy '<f4' '(40,)'; head -c 160 /dev/zero; } >y.npy
 run mlp --x x.npy --y y.npy --task regression --valid 0.25 --epochs 2 \

@@ -6,6 +6,7 @@
 #define TOOLS_MODEL_H
 
 #include "data.h"
+#include "embed.h"
 #include "knobs.h"
 #include "opt.h"
 
@@ -20,6 +21,10 @@ typedef struct settings {
     const char *target, *ignore; /* columns of a table */
     int64_t task;                /* CODING_AUTO.. */
     int64_t missing;             /* CODING_REFUSE.. */
+    const char *text_columns;    /* checked by load */
+    embedding words;             /* what it says */
+    const coding *coding;        /* of the table, once the data is loaded; the
+                                    data's */
     double valid;                /* share of the rows that is held back */
     int64_t balance;             /* 1: classes weigh the same */
     bool regression;             /* once the data is loaded */

@@ -111,9 +111,14 @@ static int mlp_table(data *d, settings *s, const opt_line *line)
         status = opt_fail(OPT_WRONG, "--eval-data is for images; --valid holds "
                           "rows of a table back");
     if (status == OPT_GO)
+        status = embed_read(s->text_columns, &s->words);
+    if (status == OPT_GO)
         status = data_table(d, &f);
+    if (status == OPT_GO && s->words.is)
+        status = embed_check(&d->coding, s->data);
     if (status != OPT_GO)
         return status;
+    s->coding = &d->coding;
     table_defaults(s, line);
     s->regression = d->coding.target.words.count == 0;
     s->d_out = 1;
@@ -244,6 +249,8 @@ static void mlp_build(ls_graph *g, const settings *s)
 
     read_widths("hidden", s->hidden, widths, &n);
     x = model_rounded(x, s);
+    if (s->words.is)
+        x = embed_words(g, x, s->coding, &s->words);
     for (int i = 0; i < n; i++) {
         x = activations[s->activation](mlp_layer(x, widths[i], i));
         x = model_drop(x, s->dropout, "dropout");
