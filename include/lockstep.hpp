@@ -14,8 +14,8 @@
 //     std::cout << t.step(b).loss;
 //
 // A failure is a lockstep::error, whose text is ls_errmsg().  What is borrowed
-// in lockstep.h is borrowed here.  Never let an exception out of a function that
-// lockstep calls.
+// in lockstep.h is borrowed here.  Never let an exception out of a function
+// that lockstep calls.
 #ifndef LOCKSTEP_HPP
 #define LOCKSTEP_HPP
 
@@ -191,8 +191,8 @@ public:
 
 // ------ Graphs ------
 
-// A node, which the graph owns.  A builder that fails throws here, where in C it
-// returns NULL: with its words, and always with LS_EINVAL.
+// A node, which the graph owns.  A builder that fails throws here, where in C
+// it returns NULL: with its words, and always with LS_EINVAL.
 class node {
 public:
     node(ls_node *of) : of_(of)

@@ -1,6 +1,6 @@
-/* Pools and a gradient function for tests.  Workers are not pinned, because tests run beside
- * each other on few cores.  Everything here asserts with Check: call it on the
- * test's main thread. */
+/* Pools and a gradient function for tests.  Workers are not pinned, because
+ * several tests run at a time on few cores.  Everything here asserts with
+ * Check: call it on the test's main thread. */
 #ifndef TEST_FIXTURE_H
 #define TEST_FIXTURE_H
 

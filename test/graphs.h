@@ -263,7 +263,8 @@ static const ls__backend *backend(const char *name)
 static inline ls__plan *new_plan(const ls_graph *g, const char *backend_name)
 {
     ls__plan *plan = NULL;
-    int status = ls__plan_new(&plan, g, backend(backend_name), LS__TO_TRAIN, NULL);
+    int status = ls__plan_new(&plan, g, backend(backend_name), LS__TO_TRAIN,
+                              NULL);
 
     ck_assert_msg(status == 0, "%s", ls_errmsg());
     return plan;

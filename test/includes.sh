@@ -4,7 +4,7 @@
 # room than these, and no circle leads from a room to itself.  Tools include the
 # public header alone.  File names are unique: two files share one only as a
 # .c and its .h.  (Public headers below lockstep/ are named as the room whose
-# functions they declare.)
+# functions they declare.)  No line is wider than 80 characters.
 tool=
 . "$(dirname "$0")/shell.sh"
 : >"$dir/err"
@@ -57,10 +57,20 @@ twice() {
             { name = $1; folder = $2; kind = $3 }'
 }
 
+# wide ROOT: lines of code of more than 80 characters.
+wide() {
+    (cd "$1" && find include lib tools examples bench -name '*.[ch]' -o \
+        -name '*.hpp') | sort | while read -r file; do
+        awk -v file="$file" 'length > 80 { print file ":" FNR }' "$1/$file"
+    done
+}
+
 rooms "$top_srcdir" >"$dir/wrong"
 none "rooms include what is below them" "$dir/wrong"
 twice "$top_srcdir" >"$dir/wrong"
 none "file names are unique" "$dir/wrong"
+wide "$top_srcdir" >"$dir/wrong"
+none "lines fit 80 columns" "$dir/wrong"
 
 # The check itself sees what is wrong.
 tree=$dir/tree
@@ -85,4 +95,6 @@ echo '#include "low/a.h"' >"$tree/tools/t.c"
 is "a tool that looks inside" "$(rooms "$tree" | grep -c tools/t.c)" 1
 : >"$tree/lib/low/b.h"
 is "a name twice" "$(twice "$tree")" "b lib/high lib/low"
+printf '\n%081d\n' 0 >"$tree/lib/low/b.h"
+is "a wide line" "$(wide "$tree")" "lib/low/b.h:2"
 finish

@@ -6,7 +6,8 @@
 #include "golden/modern_lm.h"
 #include "models.h"
 
-static inline ls_node *norm(ls_node *x, const golden_modern_lm *c, const char *name)
+static inline ls_node *norm(ls_node *x, const golden_modern_lm *c,
+                            const char *name)
 {
     return c->rms ? ls_rms_norm(x, 1e-6, name) : ls_layer_norm(x, name);
 }

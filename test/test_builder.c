@@ -370,8 +370,8 @@ START_TEST(test_null)
     ck_assert_ptr_null(ls_next_token_loss(x, NULL));
     ck_assert_int_eq(ls_node_shape(NULL, shape), 0);
     ck_assert_int_eq(ls_loss(NULL, NULL), LS_EINVAL);
-    ck_assert_int_eq(ls__plan_new(&plan, NULL, backend(NULL), LS__TO_TRAIN, NULL),
-                     LS_EINVAL);
+    ck_assert_int_eq(
+        ls__plan_new(&plan, NULL, backend(NULL), LS__TO_TRAIN, NULL), LS_EINVAL);
     ck_assert_ptr_null(plan);
     ls_graph_free(NULL);
     ls__plan_free(NULL);
@@ -456,7 +456,8 @@ START_TEST(test_loss_of_loss)
                                  ls_input(g, "y", LS_F32, 1, (int64_t[]){3}));
     loss = ls_mean_squared_error(loss, ls_input(g, "z", LS_F32, 0, NULL));
     ls_loss(g, loss);
-    ck_assert_int_lt(ls__plan_new(&plan, g, backend(NULL), LS__TO_TRAIN, NULL), 0);
+    ck_assert_int_lt(
+        ls__plan_new(&plan, g, backend(NULL), LS__TO_TRAIN, NULL), 0);
     ck_assert_ptr_null(plan);
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "loss"));
     ls_graph_free(g);

@@ -290,8 +290,8 @@ START_TEST(test_norm)
             for (int64_t b = 0; b < blocks; b++) {
                 int64_t at = b * LS__REDUCE_BLOCK, left = n - at;
 
-                square[b] = k->square_sum(left < LS__REDUCE_BLOCK
-                                              ? left : LS__REDUCE_BLOCK, g + at);
+                left = left < LS__REDUCE_BLOCK ? left : LS__REDUCE_BLOCK;
+                square[b] = k->square_sum(left, g + at);
             }
             ck_assert(ls__clip_norm(blocks, square) == reference_norm(n, g));
         }

@@ -454,7 +454,8 @@ END_TEST
  * alone. */
 START_TEST(interleaved)
 {
-    setting c[2] = {plain(&models[_i], 8), plain(&models[(_i + 1) % (int)COUNT(models)], 8)};
+    setting c[2] = {plain(&models[_i], 8),
+                    plain(&models[(_i + 1) % (int)COUNT(models)], 8)};
     ls_pool *pool;
     session s[2];
     outcome want[2], got[2];

@@ -104,7 +104,8 @@ static exact exact_quotient(const operands *x)
 {
     double high = (double)x->a / (double)x->b;
 
-    return (exact){high, -fma(high, (double)x->b, -(double)x->a) / (double)x->b};
+    return (exact){high,
+                   -fma(high, (double)x->b, -(double)x->a) / (double)x->b};
 }
 
 static operands near_fused(void)

@@ -39,7 +39,8 @@ enum {
 
 static float a[MOST * MOST], b[MOST * MOST], from[MOST * MOST];
 static float plain[MOST * MOST], onto[MOST * MOST]; /* what is right */
-static float *a_end, *b_end, *c_end, *packed_end, *scratch_end;   /* of fenced rooms */
+/* of fenced rooms */
+static float *a_end, *b_end, *c_end, *packed_end, *scratch_end;
 
 /* ------ The contract ------ */
 

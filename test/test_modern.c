@@ -104,7 +104,8 @@ START_TEST(test_file)
     OK(ls_graph_load(&g, in_folder("m")));
     s = open_run(pool, g, &o);
     OK(ls_trainer_load(s.trainer, in_folder("m"), NULL));
-    ck_assert_int_eq(ls_trainer_params(s.trainer), ls_trainer_params(r.trainer));
+    ck_assert_int_eq(ls_trainer_params(s.trainer),
+                     ls_trainer_params(r.trainer));
     train(&r, c, data, 3, false);
     train(&s, c, data, 3, false);
     ls_trainer_hash(r.trainer, want);

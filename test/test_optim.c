@@ -105,7 +105,7 @@ START_TEST(test_schedules)
         for (int i = 0; ls_schedule_option((ls_schedule_kind)kind, i, &x); i++)
             told += !strcmp(x.name, "decay_steps") && x.whole &&
                     isnan(x.start) && x.least == 1;
-    ck_assert_int_eq(told, 6);
+    ck_assert_int_eq(told, 8);
     ck_assert_str_eq(ls_schedule_name(LS_PIECEWISE), "piecewise");
     ck_assert_ptr_null(ls_schedule_name((ls_schedule_kind)-1));
     ck_assert(!ls_schedule_option((ls_schedule_kind)-1, 0, &x));

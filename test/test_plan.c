@@ -257,7 +257,8 @@ START_TEST(test_huge)
     ck_assert_int_eq(ls_graph_new(&g), 0);
     x = i32(g, "x", 1, 1 << 12, 0);
     end(g, ls_embed(x, 4, 1 << 18, "wide")); /* 2^30 floats a row, 256 rows */
-    ck_assert_int_eq(ls__plan_new(&plan, g, backend(NULL), LS__TO_TRAIN, NULL), 0);
+    ck_assert_int_eq(
+        ls__plan_new(&plan, g, backend(NULL), LS__TO_TRAIN, NULL), 0);
     if (!UNDER_SANITIZER) /* they stop the program instead */
         ck_assert_int_eq(ls__context_open(&c, plan), LS_ENOMEM);
     ck_assert_ptr_null(c);

@@ -272,8 +272,8 @@ static int zipped(void)
 
 static int (*const calls[])(void) = {
     shard, reduce, pmap, place, open_checked, open_gradient, open_batch,
-    build, save, load, load_member, trace, mesh, load_params, look, keep, resume, images,
-    zipped,
+    build, save, load, load_member, trace, mesh, load_params, look, keep,
+    resume, images, zipped,
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 

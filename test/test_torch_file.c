@@ -189,8 +189,8 @@ START_TEST(refused)
         int status;
         const char *message;
     } row[] = {
-        {5, NULL, renamed, LS_ENOTFOUND, "\"blocks.0.key.weight\" is none of the "
-                                         "4 parameters'"},
+        {5, NULL, renamed, LS_ENOTFOUND,
+         "\"blocks.0.key.weight\" is none of the 4 parameters'"},
         {5, NULL, NULL, LS_ENOTFOUND, "has no tensor \"conv.bias\" for the "
                                       "parameter \"conv.bias\""},
         {5, "x*", renamed, LS_ENOTFOUND, "pattern \"x*\" matches no parameter"},

@@ -340,8 +340,10 @@ static int own_gradient(void *user, int device, const ls_shard *shard,
         return -1;
     *sums = (ls_sums){.weight = (double)shard->rows, .correct = (double)NAN};
     for (int64_t i = 0; i < shard->rows; i++) {
+        float off = params[0][0] - v[i];
+
         mean += v[i] / (float)shard->rows;
-        sums->loss += (double)((params[0][0] - v[i]) * (params[0][0] - v[i])) / 2;
+        sums->loss += (double)(off * off) / 2;
     }
     if (grads)
         grads[0][0] = (params[0][0] - mean) * (float)shard->rows;

@@ -184,8 +184,8 @@ int change_refused(const run *r, const ls_checkpoints *c)
     put_default(r, c, hint);
     if (!*list)
         return opt_fail(OPT_FAILED, "%s", ls_errmsg());
-    return opt_fail(OPT_FAILED, "%s%s; --change %s goes on with bits of its own",
-                    ls_errmsg(), hint, list);
+    return opt_fail(OPT_FAILED, "%s%s; --change %s goes on with bits of its "
+                    "own", ls_errmsg(), hint, list);
 }
 
 bool change_has(const ls_checkpoints *c, const char *name)

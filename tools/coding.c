@@ -86,10 +86,9 @@ int coding_map(const coding *c, ls_table *t, const char *path, bool target,
 static int unknown(const coding_column *column, ls_table *t, const char *path,
                    int i)
 {
-    return opt_fail(OPT_FAILED,
-                    "%s: line %lld, column %d \"%s\": \"%s\" is none "
-                    "of the %d words trained on",
-                    path, (long long)ls_table_line(t), i + 1, column->name,
+    return opt_fail(OPT_FAILED, "%s: line %lld, column %d \"%s\": \"%s\" is "
+                    "none of the %d words trained on", path,
+                    (long long)ls_table_line(t), i + 1, column->name,
                     ls_table_text(t, i), column->words.count);
 }
 

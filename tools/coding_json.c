@@ -68,11 +68,9 @@ typedef struct reader {
 
 static int refuse(const reader *r, const char *what)
 {
-    return opt_fail(OPT_FAILED,
-                    "%s: the description of its table is wrong%s%s%s: "
-                    "%s",
-                    r->path, *r->where ? " at \"" : "", r->where,
-                    *r->where ? "\"" : "", what);
+    return opt_fail(OPT_FAILED, "%s: the description of its table is "
+                    "wrong%s%s%s: %s", r->path, *r->where ? " at \"" : "",
+                    r->where, *r->where ? "\"" : "", what);
 }
 
 /* Sorted, so none is there twice, and one can be found. */

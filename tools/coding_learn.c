@@ -55,10 +55,8 @@ static int check_names(const ls_table *t, const coding_wants *want,
     const char *list = want->ignore;
 
     if (!has_column(t, want->target, strlen(want->target)))
-        return opt_fail(OPT_WRONG,
-                        "--target: %s has no column \"%s\"; the last "
-                        "one is \"%s\"",
-                        path, want->target,
+        return opt_fail(OPT_WRONG, "--target: %s has no column \"%s\"; the "
+                        "last one is \"%s\"", path, want->target,
                         ls_table_column(t, ls_table_columns(t) - 1));
     while (list && *list) {
         size_t n = strcspn(list, ",");
@@ -123,12 +121,10 @@ static int mixed(const survey *s, const char *path, const char *name)
         return opt_fail(OPT_FAILED, "%s: line %lld: \"%s\" is no number, nor "
                         "is any value of \"%s\"", path,
                         (long long)s->text_line, s->text, name);
-    return opt_fail(OPT_FAILED,
-                    "%s: line %lld: \"%s\" is no number, as %lld of "
-                    "the %lld values of \"%s\" are",
-                    path, (long long)s->text_line, s->text,
-                    (long long)s->numbers, (long long)(s->numbers + s->texts),
-                    name);
+    return opt_fail(OPT_FAILED, "%s: line %lld: \"%s\" is no number, as %lld "
+                    "of the %lld values of \"%s\" are", path,
+                    (long long)s->text_line, s->text, (long long)s->numbers,
+                    (long long)(s->numbers + s->texts), name);
 }
 
 static int too_many(const survey *s, const char *path, const char *name,
@@ -136,10 +132,8 @@ static int too_many(const survey *s, const char *path, const char *name,
 {
     bool most = s->words.count > MOST_WORDS;
 
-    return opt_fail(OPT_FAILED,
-                    "%s: column \"%s\" has %s%d different words in "
-                    "%lld rows; %s",
-                    path, name, most ? "more than " : "",
+    return opt_fail(OPT_FAILED, "%s: column \"%s\" has %s%d different words in "
+                    "%lld rows; %s", path, name, most ? "more than " : "",
                     most ? MOST_WORDS : s->words.count,
                     (long long)(s->numbers + s->texts), then);
 }
@@ -158,17 +152,16 @@ static int settle_input(coding *c, survey *s, const char *path,
     int64_t all = s->numbers + s->texts;
 
     if (s->missing && !c->impute)
-        return opt_fail(OPT_FAILED,
-                        "%s: line %lld, column \"%s\": the value is "
-                        "missing, as in %lld of %lld rows; --missing mean puts "
-                        "the mean in its place, --ignore leaves the column out",
-                        path, (long long)s->missing_line, name,
+        return opt_fail(OPT_FAILED, "%s: line %lld, column \"%s\": the value "
+                        "is missing, as in %lld of %lld rows; --missing mean "
+                        "puts the mean in its place, --ignore leaves the "
+                        "column out", path, (long long)s->missing_line, name,
                         (long long)s->missing, (long long)(all + s->missing));
     if (s->texts && s->numbers > s->texts)
         return mixed(s, path, name);
     if (s->texts && c->window)
-        return opt_fail(OPT_FAILED, "%s: line %lld, column \"%s\": \"%s\" is no "
-                        "number, and a series has numbers alone; --ignore "
+        return opt_fail(OPT_FAILED, "%s: line %lld, column \"%s\": \"%s\" is "
+                        "no number, and a series has numbers alone; --ignore "
                         "leaves the column out", path, (long long)s->text_line,
                         name, s->text);
     if (s->texts && (s->words.count > MOST_WORDS ||
@@ -192,9 +185,8 @@ static int settle_target(coding *c, survey *s, const coding_wants *want,
         want->task == CODING_CLASSES || (want->task == CODING_AUTO && s->texts);
 
     if (s->missing)
-        return opt_fail(OPT_FAILED,
-                        "%s: line %lld, column \"%s\": the value is "
-                        "missing, and this is the target (%lld such row%s)",
+        return opt_fail(OPT_FAILED, "%s: line %lld, column \"%s\": the value "
+                        "is missing, and this is the target (%lld such row%s)",
                         path, (long long)s->missing_line, want->target,
                         (long long)s->missing, opt_s(s->missing));
     if (s->texts &&

@@ -15,10 +15,9 @@ static int not_divisible(int64_t batch, const data_cut *cut)
 
     if (cut->micro > 1)
         snprintf(text, sizeof text, " x %d micro-batches", cut->micro);
-    return opt_fail(OPT_WRONG,
-                    "a batch of %lld row%s does not divide by %d device%s%s; "
-                    "--uneven pad would fill it up with rows of weight 0",
-                    (long long)batch, opt_s(batch), cut->devices,
+    return opt_fail(OPT_WRONG, "a batch of %lld row%s does not divide by %d "
+                    "device%s%s; --uneven pad would fill it up with rows of "
+                    "weight 0", (long long)batch, opt_s(batch), cut->devices,
                     opt_s(cut->devices), text);
 }
 

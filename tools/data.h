@@ -27,7 +27,7 @@ typedef struct data_input {
 typedef struct data {
     int inputs; /* arrays in memory; 0: another source, or a text */
     data_input input[DATA_INPUTS];
-    ls_array held_out[DATA_INPUTS]; /* rows of the same to evaluate on; or empty */
+    ls_array held_out[DATA_INPUTS]; /* rows to evaluate on; or empty */
     coding coding;        /* of a table, or none: coding_is */
     ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */

@@ -40,10 +40,8 @@ int evaluation_check(const run *r)
                         : s->early_stop ? "early-stop" : "plateau");
     if (text_eval_batches(&d->text))
         return check_interval(r);
-    return opt_fail(OPT_FAILED,
-                    "%s: %lld bytes are held out, fewer than "
-                    "--seq-len %lld",
-                    s->eval_data ? s->eval_data : s->data,
+    return opt_fail(OPT_FAILED, "%s: %lld bytes are held out, fewer than "
+                    "--seq-len %lld", s->eval_data ? s->eval_data : s->data,
                     (long long)d->text.held.size, (long long)s->seq_len);
 }
 
@@ -110,8 +108,8 @@ static int lower_rate(const evaluation *e, int64_t done)
     if (!p->patience || done % interval(e->run))
         return OPT_GO;
     if (ls_plateau_take(p, e->score->last) != before)
-        printf("[lockstep] eval none better in %lld: the learning rate is times "
-               "%g after step %04lld\n", (long long)p->patience, p->scale,
+        printf("[lockstep] eval none better in %lld: the learning rate is "
+               "times %g after step %04lld\n", (long long)p->patience, p->scale,
                (long long)done);
     return opt_check(ls_trainer_set_lr(e->run->trainer,
                                        rate_peak(&e->run->set) * p->scale));

@@ -271,8 +271,8 @@ int explain_begin(explain *e, run *r, int64_t step)
     status = make_room(e, r);
     if (status != OPT_GO)
         return status;
-    printf("[explain] step %lld: %lld rows on %lld device%s; of %lld parameters "
-           "the first is shown: %s[0] = %.6f\n", (long long)step,
+    printf("[explain] step %lld: %lld rows on %lld device%s; of %lld "
+           "parameters the first is shown: %s[0] = %.6f\n", (long long)step,
            (long long)r->data.batch, (long long)r->set.devices,
            opt_s(r->set.devices), (long long)e->floats,
            ls_trainer_param_name(r->trainer, 0), (double)e->before[0]);

@@ -28,10 +28,8 @@ bool *data_choose(int64_t rows, double share, int64_t seed)
         free(held);
         held = NULL;
         if (n >= rows)
-            opt_fail(OPT_WRONG,
-                     "--valid: of %lld row%s that leaves none to "
-                     "train on",
-                     (long long)rows, opt_s(rows));
+            opt_fail(OPT_WRONG, "--valid: of %lld row%s that leaves none to "
+                     "train on", (long long)rows, opt_s(rows));
         else
             no_memory();
     }

@@ -65,7 +65,8 @@ static void list_course(list *l, const settings *s, char text[5][OPT_VALUE])
         int64_t value;
     } course[] = {{"steps", s->steps},
                   {"--eval-every", s->eval_every},
-                  {"--checkpoint-every", s->checkpoint ? s->checkpoint_every : -1},
+                  {"--checkpoint-every",
+                   s->checkpoint ? s->checkpoint_every : -1},
                   {"--resume", s->resume},
                   {"--sample", s->sample}};
 
@@ -227,10 +228,8 @@ static int refuse_others(const keeper *k, const char *folder)
 
     if (n <= 0)
         return opt_check(n);
-    return opt_fail(OPT_FAILED,
-                    "%s: holds %d checkpoint%s already; --resume "
-                    "goes on from there",
-                    folder, n, n == 1 ? "" : "s");
+    return opt_fail(OPT_FAILED, "%s: holds %d checkpoint%s already; --resume "
+                    "goes on from there", folder, n, n == 1 ? "" : "s");
 }
 
 int keeper_open(keeper *k, const run *r, position *at)

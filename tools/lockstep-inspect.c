@@ -35,9 +35,9 @@ static const opt options[] = {
 
 static const opt_model only = {
     .name = "",
-    .about = "Show what a safetensors file or a checkpoint holds, and the graph "
-             "of a model\nfile; of two, the first array that differs (exit "
-             "status 1).",
+    .about = "Show what a safetensors file or a checkpoint holds, and the "
+             "graph of a model\nfile; of two, the first array that differs "
+             "(exit status 1).",
 };
 static const opt_model *const models[] = {&only};
 

@@ -88,9 +88,9 @@ static int check_coding(const run *r, const char *path)
     if (elements(&r->in) == inputs && elements(&r->out) == outputs &&
         r->in.dtype == LS_F32)
         return OPT_GO;
-    return opt_fail(OPT_FAILED, "%s: the description of its table is not of its "
-                    "model: %lld inputs and %lld outputs, not %lld and %lld",
-                    path, (long long)inputs, (long long)outputs,
+    return opt_fail(OPT_FAILED, "%s: the description of its table is not of "
+                    "its model: %lld inputs and %lld outputs, not %lld and "
+                    "%lld", path, (long long)inputs, (long long)outputs,
                     (long long)elements(&r->in), (long long)elements(&r->out));
 }
 

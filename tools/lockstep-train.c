@@ -479,8 +479,8 @@ static int finish(session *s)
 
 /* clang-format off */
 static int (*const stages[])(session *s) = {
-    check_ranks, check_usage, check_writable, open_run, open_keeper, init, open_metrics,
-    open_trace, open_watchdog, train, finish,
+    check_ranks, check_usage, check_writable, open_run, open_keeper, init,
+    open_metrics, open_trace, open_watchdog, train, finish,
 };
 /* clang-format on */
 

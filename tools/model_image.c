@@ -102,8 +102,9 @@ static void table_defaults(settings *s, const opt_line *line)
 static int mlp_table(data *d, settings *s, const opt_line *line)
 {
     table_file f = {.path = s->data, .valid = s->valid, .seed = s->data_seed,
-                    .wants = {s->target, s->ignore, s->task,
-                              s->missing == CODING_MEAN}};
+                    .wants = {.target = s->target, .ignore = s->ignore,
+                              .task = s->task,
+                              .impute = s->missing == CODING_MEAN}};
     int status = check_no_images(s);
     int64_t rows;
 
@@ -204,8 +205,8 @@ static int mlp_load(data *d, settings *s, const opt_line *line)
     if (s->target)
         return mlp_table(d, s, line);
     if (s->data && names_table(s->data))
-        return opt_fail(OPT_WRONG, "%s: --target names the column that is to be "
-                        "predicted", s->data);
+        return opt_fail(OPT_WRONG, "%s: --target names the column that is to "
+                        "be predicted", s->data);
     if (s->x || s->data)
         return mlp_files(d, s, line);
     if (check_no_images(s) != OPT_GO)

@@ -65,8 +65,8 @@ int model_load_rest(data *d, const settings *s)
     if (status == OPT_GO && s->valid > 0 && !coding_is(&d->coding))
         status = hold_back(d, s);
     if (status == OPT_GO && s->balance && (!d->inputs || s->regression))
-        status = opt_fail(OPT_WRONG, "--class-weights is for classes, of tables "
-                          "or of rows of --x");
+        status = opt_fail(OPT_WRONG, "--class-weights is for classes, of "
+                          "tables or of rows of --x");
     if (status == OPT_GO && s->balance)
         status = data_balance(d, s->classes);
 

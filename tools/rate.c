@@ -33,10 +33,8 @@ static int read_boundaries(const char *text, ls_boundary *room, int *count)
         if (at && !*at)
             return OPT_GO;
         if (!at || *at != ',')
-            return opt_fail(OPT_WRONG,
-                            "--boundaries: \"%s\" is not "
-                            "STEP:FACTOR,STEP:FACTOR,...",
-                            text);
+            return opt_fail(OPT_WRONG, "--boundaries: \"%s\" is not "
+                            "STEP:FACTOR,STEP:FACTOR,...", text);
     }
     return opt_fail(OPT_WRONG, "--boundaries: \"%s\" has more than %d", text,
                     RATE_BOUNDARIES);

@@ -202,9 +202,8 @@ int run_open_mesh(run *r)
     if (status != OPT_GO)
         return status;
     if (r->set.devices == 1 && r->model->parallel_only && !r->set.allow_single)
-        return opt_fail(OPT_FAILED,
-                        "Need at least 2 devices for data parallelism. "
-                        "(--allow-single trains on one.)");
+        return opt_fail(OPT_FAILED, "Need at least 2 devices for data "
+                        "parallelism. (--allow-single trains on one.)");
     o.devices = (int)r->set.devices;
     o.workers = workers(r);
     o.cpus = cpus_of(r);
@@ -296,8 +295,9 @@ static void tell_binding(const run *r)
     if (*r->cpus || r->shared || cores >= most || cores > 1)
         return;
     fprintf(stderr, "note: %lld devices of this rank run on one core, to which "
-            "its launcher bound it; mpirun --bind-to none (srun --cpu-bind=none) "
-            "leaves it to the ranks to share out the cores\n", (long long)most);
+            "its launcher bound it; mpirun --bind-to none (srun "
+            "--cpu-bind=none) leaves it to the ranks to share out the cores\n",
+            (long long)most);
 }
 
 void run_talk(const run *r)

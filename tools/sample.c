@@ -99,11 +99,9 @@ static int take_prompt(sampler *m)
 
     for (int64_t i = 0; i < n; i++)
         if (p[i] >= m->vocab)
-            return opt_fail(OPT_FAILED,
-                            "%s: knows bytes below %lld; byte %lld "
-                            "of the prompt is %d",
-                            m->s.model, (long long)m->vocab, (long long)i,
-                            p[i]);
+            return opt_fail(OPT_FAILED, "%s: knows bytes below %lld; byte %lld "
+                            "of the prompt is %d", m->s.model,
+                            (long long)m->vocab, (long long)i, p[i]);
     for (int64_t i = first; i < n; i++)
         m->tokens[i - first] = p[i];
     m->filled = n - first;

@@ -44,14 +44,14 @@ static json_t *point_json(const findings *r, int i)
     json_t *o = json_pack(
         "{s:i, s:i, s:b, s:b, s:s, s:I, s:f, s:f, s:f, s:o, s:f, s:f, s:o, s:o,"
         " s:o, s:o, s:o, s:o}",
-        "ranks", p->ranks, "workers", p->workers, "oversubscribed", p->oversubscribed, "verified",
-        p->verified, "state", p->state, "rows", (json_int_t)p->rows, "seconds",
-        p->seconds, "least", p->least, "most", p->most, "repeats",
-        repeats(r, i), "steps_per_second", rate->steps, "rows_per_second",
-        rate->rows, "speedup", real(p->speedup), "speedup_least",
-        real(p->speedup_least), "speedup_most", real(p->speedup_most),
-        "efficiency", real(p->efficiency), "mean", times(&p->mean), "max",
-        times(&p->max));
+        "ranks", p->ranks, "workers", p->workers, "oversubscribed",
+        p->oversubscribed, "verified", p->verified, "state", p->state, "rows",
+        (json_int_t)p->rows, "seconds", p->seconds, "least", p->least, "most",
+        p->most, "repeats", repeats(r, i), "steps_per_second", rate->steps,
+        "rows_per_second", rate->rows, "speedup", real(p->speedup),
+        "speedup_least", real(p->speedup_least), "speedup_most",
+        real(p->speedup_most), "efficiency", real(p->efficiency), "mean",
+        times(&p->mean), "max", times(&p->max));
 
     if (o && r->tokens)
         json_object_set_new(o, "tokens_per_second", real(rate->tokens));
@@ -111,8 +111,8 @@ int scale_json(const findings *r, const char *path)
 {
     const ls_work *w = &r->info.work;
     json_t *o = json_pack(
-        "{s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:s, s:i, s:i, s:i, s:f,"
-        " s:f, s:f, s:o, s:o, s:s, s:o, s:o}",
+        "{s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:s, s:i, s:i, s:i,"
+        " s:f, s:f, s:f, s:o, s:o, s:s, s:o, s:o}",
         "program", opt_program_name, "version", ls_version(), "command",
         command(r), "model", r->model, "scaling", r->weak ? "weak" : "strong",
         "cpu", r->cpu, "usable_cores", r->cores, "others_cpus", r->others,

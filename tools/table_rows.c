@@ -86,10 +86,9 @@ static int check_finite(const data *d, const table_file *f)
 
     for (int64_t i = 0; i < x->shape[0] * x->shape[1]; i++)
         if (!isfinite(p[i]))
-            return opt_fail(OPT_FAILED,
-                            "%s: a value of row %lld is too far "
-                            "from the others to be standardised",
-                            f->path, (long long)(i / x->shape[1]));
+            return opt_fail(OPT_FAILED, "%s: a value of row %lld is too far "
+                            "from the others to be standardised", f->path,
+                            (long long)(i / x->shape[1]));
     return OPT_GO;
 }
 

@@ -28,10 +28,9 @@ static int check_finite(const table_file *f, int64_t rows, int64_t seen,
 {
     for (int64_t i = 0; i < rows * seen; i++)
         if (!isfinite(x[i]))
-            return opt_fail(OPT_FAILED,
-                            "%s: a value of row %lld is too far from the "
-                            "others to be standardised",
-                            f->path, (long long)(i / seen));
+            return opt_fail(OPT_FAILED, "%s: a value of row %lld is too far "
+                            "from the others to be standardised", f->path,
+                            (long long)(i / seen));
     return OPT_GO;
 }
 

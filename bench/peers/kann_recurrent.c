@@ -5,10 +5,10 @@
  *     kann_recurrent --cell lstm|gru --steps N --threads N --metrics F
  *
  * The cells are kann_layer_lstm and kann_layer_gru, with their parameters kept
- * to be set; only the new state of the GRU has its reset gate behind the product
- * and not before it, as lockstep, Flax and PyTorch have it.  Data and parameters
- * are drawn as in bench/recurrent.c, so the first loss must agree.  kann.py
- * builds it. */
+ * to be set; only the new state of the GRU has its reset gate behind the
+ * product and not before it, as lockstep, Flax and PyTorch have it.  Data and
+ * parameters are drawn as in bench/recurrent.c, so the first loss must agree.
+ * kann.py builds it. */
 #include "kann.h"
 
 #include <stdlib.h>

@@ -41,8 +41,8 @@ LS_API int ls_predictor_open(ls_predictor **predictor,
 LS_API int ls_predictor_load(ls_predictor **predictor, const char *path);
 
 /* Open a predictor on a model file with the adapters of another file
- * (lockstep/lora.h), not merged, so to the bytes of the trainer that saved them.
- * Fails as ls_predictor_load, ls_lora_add_saved and ls_lora_load do. */
+ * (lockstep/lora.h), not merged, so to the bytes of the trainer that saved
+ * them.  Fails as ls_predictor_load, ls_lora_add_saved and ls_lora_load do. */
 LS_API int ls_predictor_load_lora(ls_predictor **predictor, const char *path,
                                   const char *adapters);
 

@@ -99,9 +99,9 @@ typedef struct ls_scaling ls_scaling;
  * for each run.  Of several ranks each count of them takes all counts of
  * workers, fold being the workers of all ranks; ranks of one machine share out
  * its cores (ls_transport_cpus), and every rank gets the first one's findings.
- * Where it fails on one rank, that one should end the others, which may wait for
- * it (ls_transport.abort).  LS_EINVAL: no open, or counts that make no sense.
- * LS_EIO. */
+ * Where it fails on one rank, that one should end the others, which may wait
+ * for it (ls_transport.abort).  LS_EINVAL: no open, or counts that make no
+ * sense.  LS_EIO. */
 LS_API int ls_scaling_run(ls_scaling **scaling,
                           const ls_scaling_options *options);
 LS_API void ls_scaling_free(ls_scaling *scaling);

@@ -248,7 +248,8 @@ static int create_temp(ls__aside *file, int mode)
         if (errno != EEXIST)
             break;
     }
-    status = ls__io_error(file->out.path, "a file in its folder cannot be created");
+    status = ls__io_error(file->out.path,
+                          "a file in its folder cannot be created");
     free(file->temp);
     file->temp = NULL;
     return status;

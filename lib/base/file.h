@@ -56,7 +56,8 @@ typedef struct ls__newfile {
 
 /* Make a file `name` in an open folder (or AT_FDCWD), where there is nothing of
  * that name, not even a link.  errno says why not. */
-int ls__newfile_create(ls__newfile *out, int folder, const char *name, int mode);
+int ls__newfile_create(ls__newfile *out, int folder, const char *name,
+                       int mode);
 int ls__newfile_write(ls__newfile *out, const void *data, size_t bytes);
 /* Put the bytes on disk. */
 int ls__newfile_finish(ls__newfile *out);

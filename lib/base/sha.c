@@ -27,7 +27,8 @@ static void put(uint8_t *p, uint32_t x)
         p[i] = (uint8_t)(x >> (24 - 8 * i));
 }
 
-static void update(ls__sha *sha, const uint8_t *p, size_t size, ls__sha_mix *mix)
+static void update(ls__sha *sha, const uint8_t *p, size_t size,
+                   ls__sha_mix *mix)
 {
     while (size > 0) {
         size_t at = (size_t)(sha->size % 64);

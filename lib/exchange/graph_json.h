@@ -1,6 +1,7 @@
 /* A graph as JSON text, which docs/model-file.md describes:
  *
- *     {"version": 1, "nodes": [..], "outputs": [..], "metrics": [..], "loss": 7}
+ *     {"version": 1, "nodes": [..], "outputs": [..], "metrics": [..],
+ *      "loss": 7}
  *
  * A node says its operator, name, inputs (numbers of nodes before it),
  * attributes, and, for those who read without knowing the operators, its shape

@@ -10,8 +10,9 @@
 #include <string.h>
 
 enum { IR_VERSION = 9, OPSET = 20 };
-enum { FLOAT = 1, INT32 = 6, INT64 = 7 };                /* TensorProto */
-enum { IS_FLOAT = 1, IS_INT = 2, IS_TEXT = 3, IS_INTS = 7 }; /* AttributeProto */
+enum { FLOAT = 1, INT32 = 6, INT64 = 7 }; /* TensorProto */
+/* AttributeProto */
+enum { IS_FLOAT = 1, IS_INT = 2, IS_TEXT = 3, IS_INTS = 7 };
 
 /* ------ names and constants ------ */
 

@@ -107,10 +107,9 @@ int ls__onnx_recurrent(ls__onnx *o, const ls_node *node)
     ls__proto list = {0};
 
     if (node->ends)
-        return ls__fail(LS_ENOTSUP,
-                        "%s \"%s\": the state after the last step "
-                        "cannot be written for ONNX",
-                        node->op->name, node->name);
+        return ls__fail(LS_ENOTSUP, "%s \"%s\": the state after the last step "
+                        "cannot be written for ONNX", node->op->name,
+                        node->name);
     in[0] = transpose(o, o->name[z->id], 3, steps_first);
     in[1] = of_input(o, l, n);
     in[2] = of_state(o, node, l, n);

@@ -151,10 +151,8 @@ static int read_inside(ls__csv *c, int *byte)
     }
     if (status < 0)
         return status;
-    return ls__fail(LS_EFORMAT,
-                    "%s: line %lld, column %d: the quote has no "
-                    "end",
-                    c->path, (long long)opened, c->fields + 1);
+    return ls__fail(LS_EFORMAT, "%s: line %lld, column %d: the quote has no "
+                    "end", c->path, (long long)opened, c->fields + 1);
 }
 
 static int read_quoted(ls__csv *c, int *byte)

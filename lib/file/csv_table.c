@@ -46,10 +46,9 @@ static int check_header(const ls_table *t)
     for (int i = 0; i < t->columns; i++)
         if (!ls__csv_number(text_of(t, i), is_comma(t), &x))
             return 0;
-    return ls__fail(LS_EFORMAT,
-                    "%s: line %lld: all fields are numbers; the "
-                    "first line names the columns",
-                    t->path, (long long)t->csv.began);
+    return ls__fail(LS_EFORMAT, "%s: line %lld: all fields are numbers; the "
+                    "first line names the columns", t->path,
+                    (long long)t->csv.began);
 }
 
 static int by_name(const void *a, const void *b)
@@ -69,10 +68,9 @@ static int check_names(const ls_table *t)
     qsort(sorted, n, sizeof *sorted, by_name);
     for (size_t i = 1; i < n && status == 0; i++)
         if (!strcmp(sorted[i - 1], sorted[i]))
-            status = ls__fail(LS_EFORMAT,
-                              "%s: line %lld: two columns are "
-                              "named \"%.80s\"",
-                              t->path, (long long)t->csv.began, sorted[i]);
+            status = ls__fail(LS_EFORMAT, "%s: line %lld: two columns are "
+                              "named \"%.80s\"", t->path,
+                              (long long)t->csv.began, sorted[i]);
     free(sorted);
     return status;
 }
@@ -153,11 +151,10 @@ int ls_table_next(ls_table *t)
     if (status <= 0)
         return status;
     if (t->csv.fields != t->columns)
-        return ls__fail(LS_EFORMAT,
-                        "%s: line %lld: %d field%s where the first "
-                        "line has %d",
-                        t->path, (long long)t->csv.began, t->csv.fields,
-                        t->csv.fields == 1 ? "" : "s", t->columns);
+        return ls__fail(LS_EFORMAT, "%s: line %lld: %d field%s where the first "
+                        "line has %d", t->path, (long long)t->csv.began,
+                        t->csv.fields, t->csv.fields == 1 ? "" : "s",
+                        t->columns);
     t->row = true;
     return 1;
 }
@@ -225,13 +222,10 @@ int ls_table_number(const ls_table *t, int i, double *out)
     if (ls__csv_number(text_of(t, i), is_comma(t), out))
         return 0;
     if (ls_table_missing(t, i))
-        return ls__fail(LS_EFORMAT,
-                        "%s: line %lld, column %d \"%.80s\": the "
-                        "value is missing",
-                        t->path, (long long)t->csv.began, i + 1, t->name[i]);
-    return ls__fail(LS_EFORMAT,
-                    "%s: line %lld, column %d \"%.80s\": \"%.80s\" "
-                    "is no number",
-                    t->path, (long long)t->csv.began, i + 1, t->name[i],
-                    text_of(t, i));
+        return ls__fail(LS_EFORMAT, "%s: line %lld, column %d \"%.80s\": the "
+                        "value is missing", t->path, (long long)t->csv.began,
+                        i + 1, t->name[i]);
+    return ls__fail(LS_EFORMAT, "%s: line %lld, column %d \"%.80s\": \"%.80s\" "
+                    "is no number", t->path, (long long)t->csv.began, i + 1,
+                    t->name[i], text_of(t, i));
 }

@@ -64,7 +64,8 @@ static int inflate_room(ls__gunzip *g)
             return LS_ENOMEM;
         if (status != Z_OK && status != Z_STREAM_END)
             return ls__fail(LS_EFORMAT, "%s: the gzip stream is damaged near "
-                            "byte %lld: %s", g->in->path, (long long)position(g),
+                            "byte %lld: %s", g->in->path,
+                            (long long)position(g),
                             g->stream.msg ? g->stream.msg : "no reason given");
     }
     return 0;

@@ -187,17 +187,15 @@ static int check_size(ls__npy *f)
     ls__shape_text(shape, f->rank, f->shape);
     f->count = ls__count(f->rank, f->shape);
     if (f->count < 0 || f->count > room / f->type->bytes)
-        return ls__fail(LS_EFORMAT,
-                        "%s: %s of %s need more than the %lld "
-                        "bytes that follow the header at byte %lld",
-                        f->path, shape, f->type->name, (long long)room,
+        return ls__fail(LS_EFORMAT, "%s: %s of %s need more than the %lld "
+                        "bytes that follow the header at byte %lld", f->path,
+                        shape, f->type->name, (long long)room,
                         (long long)f->at);
     if (f->count * f->type->bytes != room)
-        return ls__fail(LS_EFORMAT,
-                        "%s: %lld bytes too many for %s of %s at "
-                        "byte %lld",
-                        f->path, (long long)(room - f->count * f->type->bytes),
-                        shape, f->type->name,
+        return ls__fail(LS_EFORMAT, "%s: %lld bytes too many for %s of %s at "
+                        "byte %lld", f->path,
+                        (long long)(room - f->count * f->type->bytes), shape,
+                        f->type->name,
                         (long long)(f->at + f->count * f->type->bytes));
     return 0;
 }

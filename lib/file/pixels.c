@@ -161,7 +161,8 @@ static int idx_labels(ls__images *im, const char *path)
         return status;
     if (idx.rank != 1 || idx.shape[0] != im->rows)
         status = wrong_count(im, path, idx.rank, idx.shape);
-    else if (!(im->label = ls__new((size_t)im->rows, sizeof *im->label, path)) ||
+    else if (!(im->label =
+                   ls__new((size_t)im->rows, sizeof *im->label, path)) ||
              !(bytes = ls__new((size_t)im->rows, 1, path)))
         status = LS_ENOMEM;
     if (status == 0)

@@ -58,8 +58,8 @@ static int add_tensor(json_t *header, const ls__safetensor *t, size_t at)
     if (json_object_set_new(header, t->name, entry) < 0)
         return errno == ENOMEM
                    ? no_header()
-                   : ls__fail(LS_EINVAL,
-                              "safetensors: a tensor's name is no UTF-8");
+                   : ls__fail(LS_EINVAL, "safetensors: a tensor's name is no "
+                              "UTF-8");
     return 0;
 }
 

@@ -9,9 +9,9 @@
 
 static int no_steps(const ls_node *n, const char *why)
 {
-    return ls__fail(LS_ENOTSUP, "%s \"%s\" %s, so the output cannot be computed "
-                    "position by position", n->op ? n->op->name : "input",
-                    n->name, why);
+    return ls__fail(LS_ENOTSUP, "%s \"%s\" %s, so the output cannot be "
+                    "computed position by position",
+                    n->op ? n->op->name : "input", n->name, why);
 }
 
 /* A row (T,..) becomes (1,..); inputs are tokens (T). */

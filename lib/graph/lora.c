@@ -253,13 +253,10 @@ static int check_layer(const ls_node *n, int64_t rank)
     int64_t in = ls__width(n->in[0]), out = ls__width(n);
 
     if (ls__lora_has(n))
-        return ls__fail(LS_EINVAL,
-                        "ls_lora_add: \"%s\" is of a layer with an "
-                        "adapter",
-                        n->graph->params[n->param[0]]->name);
+        return ls__fail(LS_EINVAL, "ls_lora_add: \"%s\" is of a layer with an "
+                        "adapter", n->graph->params[n->param[0]]->name);
     if (rank < 1 || rank > (in < out ? in : out))
-        return ls__fail(LS_EINVAL,
-                        "ls_lora_add: rank %lld of \"%s\", which "
+        return ls__fail(LS_EINVAL, "ls_lora_add: rank %lld of \"%s\", which "
                         "takes %lld to %lld; it must be 1 to %lld",
                         (long long)rank, n->graph->params[n->param[0]]->name,
                         (long long)in, (long long)out,
@@ -273,18 +270,15 @@ static int check(const ls_graph *g, const char *names, int64_t rank,
     int found = 0, status = 0;
 
     if (!(alpha > 0 && alpha < __builtin_inf()))
-        return ls__fail(LS_EINVAL,
-                        "ls_lora_add: alpha %g is not a finite "
-                        "number above 0",
-                        alpha);
+        return ls__fail(LS_EINVAL, "ls_lora_add: alpha %g is not a finite "
+                        "number above 0", alpha);
     for (int i = 0; i < g->node_count && status == 0; i++)
         if (is_meant(g->nodes[i], names)) {
             status = check_layer(g->nodes[i], rank);
             found++;
         }
     if (status == 0 && !found)
-        return ls__fail(LS_ENOTFOUND,
-                        "ls_lora_add: \"%.64s\" matches no "
+        return ls__fail(LS_ENOTFOUND, "ls_lora_add: \"%.64s\" matches no "
                         "weights of a dense layer that it has for itself",
                         names);
     return status;

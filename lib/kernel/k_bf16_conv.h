@@ -36,8 +36,8 @@ static source window_lines(const ls__conv_weights *of, int64_t ky,
     source l = source_of(of->kw * of->in, of->out, w + ky * row, of->out, 1);
 
     if (of->rotated) {
-        l = source_of(of->kw * of->out, of->in, w + (of->kh - ky) * row - tap, 1,
-                     of->out);
+        l = source_of(of->kw * of->out, of->in,
+                      w + (of->kh - ky) * row - tap, 1, of->out);
         l.group = of->out;
         l.next = -tap;
     }

@@ -126,7 +126,8 @@ static void pack_word_rows(const source *l, int64_t j, int64_t wide,
 
     for (int64_t q = 0; q < all; q++, out += out_row) {
         int64_t i = first_of(q), k = i + 2;
-        const float *first = l->x + i * l->row + j, *second = first + 2 * l->row;
+        const float *first = l->x + i * l->row + j;
+        const float *second = first + 2 * l->row;
         int64_t m = i < l->k ? l->n - j : 0, n = k < l->k ? l->n - j : 0;
 
         for (int64_t v = 0; v < wide; v += 16)

@@ -143,8 +143,8 @@ static void lists_fetch(const listed *s, int64_t b, int64_t j, float *near)
         lists_copy(rows, n, s->d + first * s->d_row + j, s->d_row, near);
     else
         for (int64_t v = 0; v < n; v += COLUMNS)
-            lists_copy(rows, COLUMNS,
-                       panels + (j + v) * k + first * COLUMNS, COLUMNS, near + v);
+            lists_copy(rows, COLUMNS, panels + (j + v) * k + first * COLUMNS,
+                       COLUMNS, near + v);
 }
 
 /* One block of one list: sum (+)= value near[offset]. */

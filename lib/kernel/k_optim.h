@@ -181,7 +181,8 @@ static void average(int64_t n, double decay, const float *p, float *e)
     v16 d = option(decay), c = complement(decay);
 
     for (int64_t i = 0; i < n; i += 16)
-        put(e + i, v16_fma(c, take(p + i, n - i), v16_mul(d, take(e + i, n - i))),
+        put(e + i,
+            v16_fma(c, take(p + i, n - i), v16_mul(d, take(e + i, n - i))),
             n - i);
 }
 

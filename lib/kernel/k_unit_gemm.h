@@ -61,7 +61,8 @@ UNIT void unit_steps(int parts, unit *u, int64_t n, const uint32_t *a,
 /* ------ a block of C ------ */
 
 /* What C has of a block, zeros around it. */
-static void unit_block_of_c(const ls__product *g, int64_t i, int64_t j, float *sums)
+static void unit_block_of_c(const ls__product *g, int64_t i, int64_t j,
+                            float *sums)
 {
     for (int64_t r = 0; r < UNIT_SIDE; r++)
         for (int64_t v = 0; v < UNIT_SIDE; v += 16) {

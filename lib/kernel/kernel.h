@@ -67,8 +67,8 @@ typedef struct ls__kernel_table {
                      int64_t last, float scale, float *out);
 
     /* The backend "native" in each precision: k_gemm.h and k_conv.h in f32,
-     * k_bf16_gemm.h and k_bf16_conv.h of numbers rounded to bf16, k_unit_split.h
-     * of numbers that are sums of such. */
+     * k_bf16_gemm.h and k_bf16_conv.h of numbers rounded to bf16,
+     * k_unit_split.h of numbers that are sums of such. */
     ls__backend native[LS__PRECISIONS];
     /* The epilogue alone, over a product that stands in c. */
     void (*epilogue)(const ls__product *g);
@@ -156,7 +156,8 @@ typedef struct ls__kernel_table {
     ls__recur *lstm_step, *lstm_step_back, *gru_step, *gru_step_back;
 
     /* k_bag.h: y of a bag; a row of the table's gradient is added to, from
-     * entries of one index; out[l] = row[l] (n) times d (n), 16 rows at most. */
+     * entries of one index; out[l] = row[l] (n) times d (n), of at most 16
+     * rows. */
     void (*bag_sum)(const ls__bag *b, float *y);
     void (*bag_grad)(int64_t n, int64_t count, const ls__bag_entry *e,
                      const float *d, float *row);

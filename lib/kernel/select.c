@@ -175,9 +175,8 @@ int ls__kernels_check(void)
 
     if (!name || !*name || ls__kernels_by_name(name))
         return 0;
-    return ls__fail(LS_EINVAL,
-                    "LS_ISA=%s: not an instruction level that this CPU has; "
-                    "it has %s", name, levels_text(text));
+    return ls__fail(LS_EINVAL, "LS_ISA=%s: not an instruction level that this "
+                    "CPU has; it has %s", name, levels_text(text));
 }
 
 bool ls_isa_level_sized(int i, ls_isa *isa, size_t size)

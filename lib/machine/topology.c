@@ -163,9 +163,8 @@ static int set_synthetic(hwloc_topology_t handle, const char *text)
         return ls__fail(LS_EINVAL, "topology \"%s\": more than %d PUs", text,
                         SYNTHETIC_LIMIT);
     if (hwloc_topology_set_synthetic(handle, text) < 0)
-        return ls__fail(LS_EINVAL,
-                        "topology \"%s\": not a hwloc synthetic description "
-                        "such as \"pack:2 core:4 pu:2\"", text);
+        return ls__fail(LS_EINVAL, "topology \"%s\": not a hwloc synthetic "
+                        "description such as \"pack:2 core:4 pu:2\"", text);
     return 0;
 }
 

@@ -114,10 +114,8 @@ static int check_any(const ls__model *m, const char *path)
 {
     if (m->graph && ls__lora_count(m->graph))
         return 0;
-    return ls__fail(LS_EINVAL,
-                    "%s: the model has no adapters; ls_lora_add adds "
-                    "them to its graph",
-                    path);
+    return ls__fail(LS_EINVAL, "%s: the model has no adapters; ls_lora_add "
+                    "adds them to its graph", path);
 }
 
 int ls__lora_save(const ls__model *m, const char *path)
@@ -156,10 +154,8 @@ static int check_object(const json_t *all, const char *path)
     const json_t *base = json_object_get(all, "base");
 
     if (json_integer_value(json_object_get(all, "version")) != VERSION)
-        return ls__fail(LS_ENOTSUP,
-                        "%s: this lockstep reads version %d of a "
-                        "description of adapters",
-                        path, VERSION);
+        return ls__fail(LS_ENOTSUP, "%s: this lockstep reads version %d of a "
+                        "description of adapters", path, VERSION);
     if (!json_string_value(base) || json_string_length(base) != 64 ||
         !json_is_array(json_object_get(all, "adapters")))
         return bad(path, "it has no \"base\" or no \"adapters\"");
@@ -178,10 +174,8 @@ static int read_description(json_t **all, const char *path)
     if (status < 0)
         return status;
     if (!(text = ls__safetensors_meta(&file, LS__LORA_KEY)))
-        status = ls__fail(LS_EFORMAT,
-                          "%s: holds no adapters (no \"%s\" in its "
-                          "metadata)",
-                          path, LS__LORA_KEY);
+        status = ls__fail(LS_EFORMAT, "%s: holds no adapters (no \"%s\" in its "
+                          "metadata)", path, LS__LORA_KEY);
     else if (!(*all = json_loads(text, JSON_REJECT_DUPLICATES, &error)))
         status = ls__json_fail(path, "the description of adapters is no JSON",
                                0, &error);
@@ -216,23 +210,17 @@ static int insert(ls_graph *g, const char *path, const described *d)
     int64_t in, out;
 
     if (!layer)
-        return ls__fail(LS_ENOTFOUND,
-                        "%s: adapts \"%s\", which is no dense "
-                        "layer with weights of its own here",
-                        path, d->layer);
+        return ls__fail(LS_ENOTFOUND, "%s: adapts \"%s\", which is no dense "
+                        "layer with weights of its own here", path, d->layer);
     if (ls__lora_has(layer))
-        return ls__fail(LS_EINVAL,
-                        "%s: adapts \"%s\", which has an adapter "
-                        "here",
-                        path, d->layer);
+        return ls__fail(LS_EINVAL, "%s: adapts \"%s\", which has an adapter "
+                        "here", path, d->layer);
     in = ls__width(layer->in[0]);
     out = ls__width(layer);
     if (d->rank > (in < out ? in : out))
-        return ls__fail(LS_EINVAL,
-                        "%s: adapts \"%s\", which takes %lld to %lld "
-                        "here, with rank %lld",
-                        path, d->layer, (long long)in, (long long)out,
-                        (long long)d->rank);
+        return ls__fail(LS_EINVAL, "%s: adapts \"%s\", which takes %lld to "
+                        "%lld here, with rank %lld", path, d->layer,
+                        (long long)in, (long long)out, (long long)d->rank);
     return ls__lora_insert(layer, d->rank, d->scale);
 }
 
@@ -280,10 +268,9 @@ static int check_one(const ls__model *m, const char *path, const described *d)
         if (!strcmp(l.layer->name, d->layer)) {
             if (ls__width(l.a) == d->rank && l.scale->by[0] == d->scale)
                 return 0;
-            return ls__fail(LS_EINVAL,
-                            "%s: the adapter of \"%s\" has rank %lld "
-                            "and alpha %g, not %lld and %g",
-                            path, d->layer, (long long)d->rank,
+            return ls__fail(LS_EINVAL, "%s: the adapter of \"%s\" has rank "
+                            "%lld and alpha %g, not %lld and %g", path,
+                            d->layer, (long long)d->rank,
                             d->scale * (double)d->rank,
                             (long long)ls__width(l.a),
                             l.scale->by[0] * (double)ls__width(l.a));
@@ -311,12 +298,10 @@ static int check_all(const ls__model *m, const char *path, const json_t *all)
     hash_rest(m, hex);
     if (status == 0 &&
         strcmp(hex, json_string_value(json_object_get(all, "base"))))
-        return ls__fail(LS_EINVAL,
-                        "%s: these are adapters of another base: its "
-                        "parameters have the SHA-256 %.16s.., here it is "
-                        "%.16s..",
-                        path, json_string_value(json_object_get(all, "base")),
-                        hex);
+        return ls__fail(LS_EINVAL, "%s: these are adapters of another base: "
+                        "its parameters have the SHA-256 %.16s.., here it is "
+                        "%.16s..", path,
+                        json_string_value(json_object_get(all, "base")), hex);
     return status;
 }
 

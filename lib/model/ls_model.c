@@ -22,8 +22,8 @@ const ls__input *ls__model_input(const ls__model *m, const char *name)
     for (int i = 0; i < m->inputs; i++)
         if (!strcmp(m->input[i].name, name))
             return &m->input[i];
-    ls__fail(LS_ENOTFOUND, "no input is named \"%s\"; the first is \"%s\"", name,
-             m->inputs ? m->input[0].name : "");
+    ls__fail(LS_ENOTFOUND, "no input is named \"%s\"; the first is \"%s\"",
+             name, m->inputs ? m->input[0].name : "");
     return NULL;
 }
 

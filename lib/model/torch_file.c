@@ -138,7 +138,8 @@ static rename_of *rename_for(load *l, const char *name)
     for (int i = 0; i < l->renames; i++) {
         size_t n = strlen(l->rename[i].ours);
 
-        if (!strncmp(name, l->rename[i].ours, n) && (name[n] == '.' || !name[n]))
+        if (!strncmp(name, l->rename[i].ours, n) &&
+            (name[n] == '.' || !name[n]))
             return &l->rename[i];
     }
     return NULL;
@@ -155,8 +156,8 @@ static void their_name(load *l, const char *name, bool numbered, char out[NAME])
         r->used = true;
     if (r && !*r->theirs)
         rest += *rest == '.';
-    snprintf(out, NAME, "%s%.*s%s", r ? r->theirs : "", (int)(part - rest), rest,
-             their_part(part));
+    snprintf(out, NAME, "%s%.*s%s", r ? r->theirs : "", (int)(part - rest),
+             rest, their_part(part));
     if (numbered)
         number_modules(out);
 }
@@ -201,7 +202,8 @@ static int missing(const load *l, const char *name, const char *wanted)
     }
     return ls__fail(LS_ENOTFOUND, "%s: has no tensor \"%s\" for the parameter "
                     "\"%s\"%s%s%s", l->path, wanted, name,
-                    *near ? "; the nearest is \"" : "", near, *near ? "\"" : "");
+                    *near ? "; the nearest is \"" : "", near,
+                    *near ? "\"" : "");
 }
 
 /* ------ layouts ------ */
@@ -355,8 +357,8 @@ static int check_left(const load *l)
 {
     for (int i = 0; i < l->renames; i++)
         if (!l->rename[i].used)
-            return ls__fail(LS_ENOTFOUND, "names of layers: no parameter's name "
-                            "begins with \"%s\"; the first is \"%s\"",
+            return ls__fail(LS_ENOTFOUND, "names of layers: no parameter's "
+                            "name begins with \"%s\"; the first is \"%s\"",
                             l->rename[i].ours, l->model->params.slot[0].name);
     for (int i = 0; !l->names && i < l->file.count; i++)
         if (!l->taken[i])
@@ -453,8 +455,8 @@ int ls__torch_load(ls__model *m, const char *path, const char *names,
     int status;
 
     if (!m->graph)
-        return ls__fail(LS_ENOTSUP, "%s: a gradient function of your own has no "
-                        "layers whose layout PyTorch knows", path);
+        return ls__fail(LS_ENOTSUP, "%s: a gradient function of your own has "
+                        "no layers whose layout PyTorch knows", path);
     if ((status = ls__safetensors_read(&l.file, path)) < 0)
         return status;
     status = load_file(&l, layers);

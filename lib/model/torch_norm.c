@@ -33,19 +33,16 @@ static int read_part(ls__torch_norm *norm, const ls__safetensors *file,
     char text[LS__SHAPE_TEXT];
 
     if (!e && part < SCALE)
-        return ls__fail(LS_ENOTFOUND,
-                        "%s: has no tensor \"%s.%s\" of a batch "
-                        "norm",
-                        path, name, part_name[part]);
+        return ls__fail(LS_ENOTFOUND, "%s: has no tensor \"%s.%s\" of a batch "
+                        "norm", path, name, part_name[part]);
     for (int64_t i = 0; !e && i < norm->n; i++)
         to[i] = part == SCALE;
     if (!e)
         return 0;
     if (e->rank != 1 || e->shape[0] != norm->n)
-        return ls__fail(LS_ESHAPE,
-                        "%s: tensor \"%s\" is %s, the layer before "
-                        "that batch norm has %lld outputs",
-                        path, e->name, ls__shape_text(text, e->rank, e->shape),
+        return ls__fail(LS_ESHAPE, "%s: tensor \"%s\" is %s, the layer before "
+                        "that batch norm has %lld outputs", path, e->name,
+                        ls__shape_text(text, e->rank, e->shape),
                         (long long)norm->n);
     if ((status = ls__convert_check(e, path)) < 0)
         return status;
@@ -61,11 +58,9 @@ static int check_variance(const ls__torch_norm *norm, const char *path,
 
     for (int64_t i = 0; i < norm->n; i++)
         if (!((double)v[i] + norm->epsilon > 0))
-            return ls__fail(LS_EINVAL,
-                            "%s: \"%s.running_var\" %lld is %g, with "
-                            "epsilon %g not above 0",
-                            path, name, (long long)i, (double)v[i],
-                            norm->epsilon);
+            return ls__fail(LS_EINVAL, "%s: \"%s.running_var\" %lld is %g, "
+                            "with epsilon %g not above 0", path, name,
+                            (long long)i, (double)v[i], norm->epsilon);
     return 0;
 }
 

@@ -43,8 +43,8 @@ static ls_node *refuse(ls_node *x, const ls_node *memory, int heads,
     char left[LS__SHAPE_TEXT], right[LS__SHAPE_TEXT];
 
     if (x->rank != 2 || memory->rank != 2)
-        ls__fail(LS_ESHAPE, "attention \"%s\": %s to %s; they must be (T,D) and "
-                 "(S,E)", name, ls__shape_text(left, x->rank, x->shape),
+        ls__fail(LS_ESHAPE, "attention \"%s\": %s to %s; they must be (T,D) "
+                 "and (S,E)", name, ls__shape_text(left, x->rank, x->shape),
                  ls__shape_text(right, memory->rank, memory->shape));
     else
         ls__fail(LS_ESHAPE, "attention \"%s\": width %lld does not divide into "

@@ -57,8 +57,9 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_embed = {
-    .name = "embed", .step = &ls__op_embed, .inputs = 1, .reads = 1, .attributes = attributes,
-    .shape = embed_shape, .declare = embed_declare, .forward = embed_fwd, .backward = embed_bwd};
+    .name = "embed", .step = &ls__op_embed, .inputs = 1, .reads = 1,
+    .attributes = attributes, .shape = embed_shape, .declare = embed_declare,
+    .forward = embed_fwd, .backward = embed_bwd};
 
 ls_node *ls_embed(ls_node *x, int64_t count, int64_t width, const char *name)
 {
@@ -111,8 +112,10 @@ static void position_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_position = {
-    .name = "position", .step = &ls__op_position, .inputs = 1, .leaves_params = true, .passes = 1, .shape = position_shape,
-    .declare = position_declare, .forward = position_fwd, .backward = position_bwd};
+    .name = "position", .step = &ls__op_position, .inputs = 1,
+    .leaves_params = true, .passes = 1, .shape = position_shape,
+    .declare = position_declare, .forward = position_fwd,
+    .backward = position_bwd};
 
 ls_node *ls_position(ls_node *x, const char *name)
 {

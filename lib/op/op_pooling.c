@@ -55,7 +55,8 @@ static const ls__attribute attributes[] = {LS__WINDOW_ATTRIBUTES, {0}};
 
 const ls__op ls__op_max_pool = {
     .name = "max_pool", .inputs = 1, .attributes = attributes,
-    .shape = pooling_shape, .stash = max_stash, .forward = max_fwd, .backward = max_bwd};
+    .shape = pooling_shape, .stash = max_stash, .forward = max_fwd,
+    .backward = max_bwd};
 
 static void avg_fwd(const ls__run *r)
 {

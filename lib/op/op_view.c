@@ -37,8 +37,9 @@ static ls__view broadcast_view(const ls_node *n)
     int more = n->rank - x->rank;
 
     for (int k = 0; k < n->rank; k++)
-        v.stride[k] = k < more || x->shape[k - more] == 1 ? 0
-                                                          : from.stride[k - more];
+        v.stride[k] = k < more || x->shape[k - more] == 1
+                          ? 0
+                          : from.stride[k - more];
     return v;
 }
 

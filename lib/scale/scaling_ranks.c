@@ -172,10 +172,8 @@ static int check(const ls_scaling_options *o, int all)
         return ls__fail(LS_EINVAL, "scaling: %d counts of ranks", o->ranks);
     for (int i = 0; i < o->ranks; i++)
         if (o->rank[i] < 1 || o->rank[i] > all)
-            return ls__fail(LS_EINVAL,
-                            "scaling: %d ranks: there must be 1 to "
-                            "%d",
-                            o->rank[i], all);
+            return ls__fail(LS_EINVAL, "scaling: %d ranks: there must be 1 to "
+                            "%d", o->rank[i], all);
     return 0;
 }
 

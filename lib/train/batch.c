@@ -145,8 +145,8 @@ static int64_t rows_read(const ls_batch *b, const bool *reads)
             return ls__fail(LS_EINVAL, "input \"%s\" of the batch is not set",
                             t->model.input[i].name);
         if (b->rows[i] != rows)
-            return ls__fail(LS_ESHAPE, "input \"%s\" has %lld rows, \"%s\" "
-                            "has %lld", t->model.input[first].name, (long long)rows,
+            return ls__fail(LS_ESHAPE, "input \"%s\" has %lld rows, \"%s\" has "
+                            "%lld", t->model.input[first].name, (long long)rows,
                             t->model.input[i].name, (long long)b->rows[i]);
     }
     if (b->weights && b->weight_rows != rows)

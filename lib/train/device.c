@@ -105,8 +105,8 @@ static int run_nothing(const ls__model *m, float *const *grads, ls_sums *sums)
 {
     for (int i = 0; grads && i < m->params.count; i++)
         if (grads[i])
-            memset(grads[i], 0, (size_t)ls__params_declared(&m->params, i)->size *
-                                sizeof **grads);
+            memset(grads[i], 0, sizeof **grads *
+                   (size_t)ls__params_declared(&m->params, i)->size);
     sums->correct = 0;
     return 0;
 }

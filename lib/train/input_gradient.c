@@ -18,8 +18,9 @@ struct ls__by_inputs {
     ls__plan *plan;
     ls__weights weights;   /* the trainer's values, packed for this plan */
     ls__context **context; /* [device here] its worker's */
-    float **grad_of;       /* [device here * params + declared] into the device's
-                              own gradient, for what is computed all the same */
+    float **grad_of;       /* [device here * params + declared] into the
+                              device's own gradient, for what is computed all
+                              the same */
     int devices;
 };
 
@@ -206,9 +207,9 @@ static int check(ls__step *s, const char *name, int64_t n, ls__goal *rows)
     if ((status = ls__step_set_rows(s, NULL)) < 0)
         return status;
     if (n != s->all * in->size)
-        return ls__fail(LS_ESHAPE, "gradient by input \"%s\": %lld rows of %lld "
-                        "elements do not fill %lld", name, (long long)s->all,
-                        (long long)in->size, (long long)n);
+        return ls__fail(LS_ESHAPE, "gradient by input \"%s\": %lld rows of "
+                        "%lld elements do not fill %lld", name,
+                        (long long)s->all, (long long)in->size, (long long)n);
     *rows = (ls__goal){.size = in->size};
     s->input = (int)(in - t->model.input);
     return 0;

@@ -199,8 +199,8 @@ static int check_axis(const ls__slot *s, const ls__place *place)
         return ls__fail(LS_ESHAPE, "parameter \"%s\" %s: axis %d does not "
                         "divide by the %d devices along \"%s\"", s->name, text,
                         axis, place->owners, place->along);
-    return ls__fail(LS_ESHAPE, "parameter \"%s\" %s: axis %d does not divide by "
-                    "the %d devices of the data axis", s->name, text, axis,
+    return ls__fail(LS_ESHAPE, "parameter \"%s\" %s: axis %d does not divide "
+                    "by the %d devices of the data axis", s->name, text, axis,
                     place->owners);
 }
 
@@ -299,8 +299,8 @@ static const ls__place *find_place(const ls_trainer *t, ls_state_part part,
     if (s && (part == LS_STATE_PARAMS || part == LS_STATE_OPTIMIZER))
         return &t->place[part == LS_STATE_OPTIMIZER][s - t->model.params.slot];
     if (s)
-        ls__fail(LS_EINVAL, "placement of \"%s\": part %d is not one of the two",
-                 name, (int)part);
+        ls__fail(LS_EINVAL, "placement of \"%s\": part %d is not one of the "
+                 "two", name, (int)part);
     return NULL;
 }
 

@@ -215,7 +215,8 @@ static float linear_one_cycle(const moment *m)
 /* clang-format off */
 static const ls__option
     warmup = {"warmup", AT(warmup), LS__WHOLE, 0, INFINITE,
-              "a whole number from 0 up", "first updates, from rate 0 up to lr"},
+              "a whole number from 0 up",
+              "first updates, from rate 0 up to lr"},
     decay_steps = {"decay_steps", AT(decay_steps), LS__WHOLE, 1, INFINITE,
                    "a whole number from 1 up",
                    "updates until the end, or of one factor"},

@@ -4,8 +4,8 @@
  * A process runs some of the devices.  What all have to agree about passes the
  * seam four times in a step, always on the calling thread:
  *
- *     PARTIALS partial sums of gradients go to those who finish them, section by
- *              section, the first while others are computed (leaving.h)
+ *     PARTIALS partial sums of gradients go to those who finish them, section
+ *              by section, the first while others are computed (leaving.h)
  *     REPORTS  what each device reported, so that every process judges alike
  *     SOUND    what is not finite, and squares of blocks, from those who know
  *     VALUES   updated parameters, from those who updated them

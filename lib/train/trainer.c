@@ -265,7 +265,7 @@ static void point_at_arrays(ls_trainer *t)
     int n = t->model.params.count;
 
     for (int i = 0; i < n; i++) {
-        int64_t offset = t->model.params.slot[t->model.params.of_declared[i]].offset;
+        int64_t offset = ls__params_declared(&t->model.params, i)->offset;
 
         for (int d = 0; d < t->devices.count; d++)
             t->grad.param[d * n + i] = ls__trainer_leaves_out(t, i)
@@ -408,7 +408,9 @@ int ls_trainer_params(const ls_trainer *t)
 const char *ls_trainer_param_name(const ls_trainer *t, int i)
 {
     LS__NEED_AS(t, "trainer", NULL);
-    return i < 0 || i >= t->model.params.count ? NULL : t->model.params.slot[i].name;
+    return i < 0 || i >= t->model.params.count
+               ? NULL
+               : t->model.params.slot[i].name;
 }
 
 int ls_trainer_param_shape(const ls_trainer *t, int i,
@@ -416,10 +418,14 @@ int ls_trainer_param_shape(const ls_trainer *t, int i,
 {
     LS__NEED_AS(t, "trainer", 0);
     LS__NEED_OR(shape, 0);
+
+    const ls__slot *s;
+
     if (i < 0 || i >= t->model.params.count)
         return 0;
-    memcpy(shape, t->model.params.slot[i].shape, sizeof t->model.params.slot[i].shape);
-    return t->model.params.slot[i].rank;
+    s = &t->model.params.slot[i];
+    memcpy(shape, s->shape, sizeof s->shape);
+    return s->rank;
 }
 
 /* The array that a name means, the name's rest being a parameter's: a moment

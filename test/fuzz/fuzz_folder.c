@@ -78,7 +78,8 @@ static void check_victims(void)
     for (int i = 0; i < VICTIMS; i++) {
         FILE *f = fopen(in(room, "victim", victims[i]), "r");
 
-        if (!f || fread(text, 1, sizeof text, f) != 4 || memcmp(text, "mine", 4))
+        if (!f || fread(text, 1, sizeof text, f) != 4 ||
+            memcmp(text, "mine", 4))
             abort();
         fclose(f);
     }
