@@ -26,10 +26,8 @@ int embed_read(const char *text, embedding *e)
         return OPT_GO;
     if (e->is && text[5] == ':')
         return opt_numbers(&list, text + 6, &e->width, &n);
-    return opt_fail(OPT_WRONG,
-                    "--text-columns: \"%s\" is none of "
-                    "onehot|embed|embed:WIDTH",
-                    text);
+    return opt_fail(OPT_WRONG, "--text-columns: \"%s\" is none of "
+                    "onehot|embed|embed:WIDTH", text);
 }
 
 int embed_check(const coding *c, const char *path)
@@ -37,10 +35,8 @@ int embed_check(const coding *c, const char *path)
     for (int i = 0; i < c->columns; i++)
         if (c->column[i].words.count)
             return OPT_GO;
-    return opt_fail(OPT_FAILED,
-                    "--text-columns: %s has no column of text to "
-                    "embed, but the target and what is ignored",
-                    path);
+    return opt_fail(OPT_FAILED, "--text-columns: %s has no column of text to "
+                    "embed, but the target and what is ignored", path);
 }
 
 /* ------ The graph ------ */
