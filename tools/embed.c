@@ -36,7 +36,7 @@ int embed_check(const coding *c, const char *path)
         if (c->column[i].words.count)
             return OPT_GO;
     return opt_fail(OPT_FAILED, "--text-columns: %s has no column of text to "
-                    "embed, but the target and what is ignored", path);
+                    "embed", path);
 }
 
 /* ------ The graph ------ */
