@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 int character_bytes(const char *text)
 {
@@ -47,18 +48,42 @@ static bool acts(unsigned long code)
     return false;
 }
 
+/* What stands for the next character of the text, which moves on: its own n
+ * bytes, or one '?'. */
+static const char *next(const char **text, int *n)
+{
+    const char *at = *text;
+    bool shown;
+
+    *n = character_bytes(at);
+    shown = *n > 0 && !acts(code_of(at, *n));
+    *text += *n ? *n : 1;
+    *n = shown ? *n : 1;
+    return shown ? at : "?";
+}
+
 int characters_print(FILE *file, const char *text)
 {
-    int count = 0;
+    int count = 0, n;
 
     for (; *text; count++) {
-        int n = character_bytes(text);
+        const char *piece = next(&text, &n);
 
-        if (n == 0 || acts(code_of(text, n)))
-            fputc('?', file);
-        else
-            fwrite(text, 1, (size_t)n, file);
-        text += n ? n : 1;
+        fwrite(piece, 1, (size_t)n, file);
     }
     return count;
+}
+
+void characters_clean(char *text)
+{
+    const char *from = text;
+    int n;
+
+    while (*from) {
+        const char *piece = next(&from, &n);
+
+        memmove(text, piece, (size_t)n);
+        text += n;
+    }
+    *text = 0;
 }

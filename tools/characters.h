@@ -12,4 +12,7 @@ int character_bytes(const char *p);
  * the characters printed. */
 int characters_print(FILE *file, const char *text);
 
+/* Make the text itself such a line. */
+void characters_clean(char *text);
+
 #endif

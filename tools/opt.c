@@ -15,7 +15,8 @@
 
 /* ------ Messages ------ */
 
-/* A message may quote a file. */
+/* A message may quote a file.  It is written at once, for other ranks may write
+ * to the same place. */
 int opt_fail(int status, const char *format, ...)
 {
     char text[4096];
@@ -23,12 +24,11 @@ int opt_fail(int status, const char *format, ...)
 
     if (isatty(STDERR_FILENO)) /* a progress bar may be on the line */
         fprintf(stderr, "\r%*s\r", opt_columns() - 1, "");
-    fprintf(stderr, "%s: ", opt_program_name);
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    characters_print(stderr, text);
-    fputc('\n', stderr);
+    characters_clean(text);
+    fprintf(stderr, "%s: %s\n", opt_program_name, text);
     return status;
 }
 
