@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* A status below 0 ends the program with the library's words. */
@@ -39,6 +40,36 @@ static inline double now_ms(void)
 static inline double processor_ms(void)
 {
     return 1e3 * seconds_by(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* What follows an option on the command line, or `absent`. */
+static inline const char *option(int argc, char **argv, const char *name,
+                                 const char *absent)
+{
+    for (int i = 1; i + 1 < argc; i += 2)
+        if (!strcmp(argv[i], name))
+            return argv[i + 1];
+    return absent;
+}
+
+static inline int number(int argc, char **argv, const char *name, int absent)
+{
+    const char *text = option(argc, argv, name, NULL);
+
+    return text ? atoi(text) : absent;
+}
+
+/* Where `--metrics F` has the lines go, or standard output. */
+static inline FILE *metrics(int argc, char **argv)
+{
+    const char *path = option(argc, argv, "--metrics", NULL);
+    FILE *out = path ? fopen(path, "w") : stdout;
+
+    if (!out) {
+        perror(path);
+        exit(EXIT_FAILURE);
+    }
+    return out;
 }
 
 #endif

@@ -3,12 +3,9 @@
  * out.  With --apart 1 each node is an output besides, so that nothing is
  * chained; the losses have the same bytes.
  *
- * Uses the public header only.  Writes the metrics form of lockstep-train, a
- * line a step.
+ * Uses the public header only.
  */
-#include "bench.h"
-
-#include <string.h>
+#include "training.h"
 
 enum { ROWS = 4096, LENGTH = 8, WIDTH = 64, SIZE = LENGTH * WIDTH, LINKS = 8 };
 
@@ -37,52 +34,16 @@ static ls_graph *build(bool apart)
 int main(int argc, char **argv)
 {
     static float x[ROWS * SIZE];
-    int workers = 1, steps = 20;
-    bool apart = false;
-    FILE *out = stdout;
-    ls_mesh_options m = ls_mesh_defaults();
+    FILE *out = metrics(argc, argv);
     ls_trainer_options o = ls_trainer_defaults();
-    ls_mesh *mesh;
-    ls_pool *pool;
-    ls_graph *g;
-    ls_trainer *t;
-    ls_batch *b;
+    training r;
 
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--workers"))
-            workers = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--steps"))
-            steps = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--apart"))
-            apart = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--metrics"))
-            out = fopen(argv[i + 1], "w");
-    }
-    if (!out)
-        return EXIT_FAILURE;
-    m.devices = 2;
-    m.workers = workers;
     o.optimizer = ls_sgd(0.01);
-    g = build(apart);
-    must(ls_mesh_open(&mesh, &m));
-    must(ls_pool_open(&pool, mesh, NULL));
-    must(ls_trainer_open(&t, pool, g, &o));
-    must(ls_batch_open(&b, t));
+    r = training_open(build(number(argc, argv, "--apart", 0)), 2,
+                      number(argc, argv, "--workers", 1), &o);
     ls_random_uniform(ls_key_new(1), 0, ROWS * SIZE, -1, 1, x);
-    must(ls_batch_set(b, "x", LS_F32, x, ROWS));
-    fprintf(out, "{\"versions\":{\"lockstep\":\"%s\"}}\n", ls_version());
-    for (int i = 0; i < steps; i++) {
-        double start = now_ms();
-        ls_result r;
-
-        must(ls_step(t, b, &r));
-        fprintf(out, "{\"step\":%d,\"loss\":%.9g,\"ms\":%.9g}\n", i,
-                (double)r.loss, now_ms() - start);
-    }
-    ls_batch_close(b);
-    ls_trainer_close(t);
-    ls_graph_free(g);
-    ls_pool_close(pool);
-    ls_mesh_close(mesh);
+    must(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
+    time_steps(&r, number(argc, argv, "--steps", 20), out);
+    training_close(&r);
     return fclose(out) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

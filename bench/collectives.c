@@ -204,25 +204,17 @@ static void measure(bench *x)
     }
 }
 
-static int64_t option(int argc, char **argv, const char *name, int64_t value)
-{
-    for (int i = 1; i + 1 < argc; i += 2)
-        if (!strcmp(argv[i], name))
-            value = atoll(argv[i + 1]);
-    return value;
-}
-
 int main(int argc, char **argv)
 {
     ls_mesh_options m = ls_mesh_defaults();
     ls_pool_options p = ls_pool_defaults();
-    int64_t mb = option(argc, argv, "--megabytes", 16);
+    int64_t mb = number(argc, argv, "--megabytes", 16);
     bench x = {0};
     ls_mesh *mesh;
     size_t bytes;
 
-    m.devices = (int)option(argc, argv, "--devices", 8);
-    m.workers = (int)option(argc, argv, "--workers", 0);
+    m.devices = number(argc, argv, "--devices", 8);
+    m.workers = number(argc, argv, "--workers", 0);
     p.pin_caller = true;
     if (m.devices < 1 || m.devices > MOST || mb < 1 || mb > 4096) {
         fprintf(stderr, "bench-collectives: 1 to %d devices, 1 to 4096 "

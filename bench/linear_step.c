@@ -10,16 +10,7 @@
  */
 #include "bench.h"
 
-#include <string.h>
-
 enum { ROWS = 64, IN = 8, OUT = 4, BLOCK = 1000 };
-
-typedef struct options {
-    int workers;
-    int blocks;
-    bool empty;
-    const char *metrics; /* NULL: standard output */
-} options;
 
 typedef struct run {
     ls_mesh *mesh;
@@ -28,22 +19,6 @@ typedef struct run {
     ls_batch *batch;
     float x[ROWS * IN], y[ROWS * OUT];
 } run;
-
-static options parse(int argc, char **argv)
-{
-    options o = {.workers = 1, .blocks = 20};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--workers"))
-            o.workers = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--steps"))
-            o.blocks = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--empty"))
-            o.empty = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--metrics"))
-            o.metrics = argv[i + 1];
-    }
-    return o;
-}
 
 /* n numbers of the generator's normal distribution, rounded to float. */
 static void draw(ls_numpy *rs, int n, float *out)
@@ -124,20 +99,16 @@ static void time_block(run *r, int block, FILE *out)
 int main(int argc, char **argv)
 {
     run r;
-    options o = parse(argc, argv);
-    FILE *out = o.metrics ? fopen(o.metrics, "w") : stdout;
-    if (!out) {
-        perror(o.metrics);
-        return EXIT_FAILURE;
-    }
-    open_pool(&r, o.workers);
-    if (o.empty)
+    int blocks = number(argc, argv, "--steps", 20);
+    FILE *out = metrics(argc, argv);
+    open_pool(&r, number(argc, argv, "--workers", 1));
+    if (number(argc, argv, "--empty", 0))
         open_empty(&r);
     else
         open_trainer(&r);
     open_batch(&r);
     fprintf(out, "{\"versions\":{\"lockstep\":\"%s\"}}\n", ls_version());
-    for (int i = 0; i < o.blocks; i++)
+    for (int i = 0; i < blocks; i++)
         time_block(&r, i, out);
     ls_batch_close(r.batch);
     ls_trainer_close(r.trainer);

@@ -13,7 +13,8 @@
 enum { WARM = 3, SECONDS_A_BLOCK = 20 /* ths of one */ };
 
 typedef struct options {
-    const char *model, *metrics;
+    const char *model;
+    FILE *out;
     int64_t rows;
     int blocks;
     int sum;
@@ -43,23 +44,17 @@ static void *room(int64_t n)
 
 static options parse(int argc, char **argv)
 {
-    options o = {.rows = 1, .blocks = 20};
+    options o = {0};
 
     if (argc < 2) {
         fprintf(stderr, "usage: bench-predict MODEL [--rows N]\n");
         exit(2);
     }
     o.model = argv[1];
-    for (int i = 2; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--rows"))
-            o.rows = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--steps"))
-            o.blocks = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--sum"))
-            o.sum = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--metrics"))
-            o.metrics = argv[i + 1];
-    }
+    o.rows = number(argc - 1, argv + 1, "--rows", 1);
+    o.blocks = number(argc - 1, argv + 1, "--steps", 20);
+    o.sum = number(argc - 1, argv + 1, "--sum", 0);
+    o.out = metrics(argc - 1, argv + 1);
     return o;
 }
 
@@ -135,22 +130,18 @@ static double block(run *r, const options *o,
 int main(int argc, char **argv)
 {
     options o = parse(argc, argv);
-    FILE *out = o.metrics ? fopen(o.metrics, "w") : stdout;
     run r = {0};
 
-    if (!out) {
-        perror(o.metrics);
-        return EXIT_FAILURE;
-    }
     open_run(&r, &o);
-    fprintf(out, "{\"versions\":{\"lockstep\":\"%s\"}}\n", ls_version());
+    fprintf(o.out, "{\"versions\":{\"lockstep\":\"%s\"}}\n", ls_version());
     for (int i = 0; i < o.blocks; i++) {
         double ms = block(&r, &o, predict), sums = block(&r, &o, sum);
 
-        fprintf(out, "{\"step\":%d,\"loss\":%.9g,\"ms\":%.9g,\"other\":%.9g}\n",
-                i, (double)r.y[0], o.sum ? sums : ms, o.sum ? ms : sums);
+        fprintf(o.out,
+                "{\"step\":%d,\"loss\":%.9g,\"ms\":%.9g,\"other\":%.9g}\n", i,
+                (double)r.y[0], o.sum ? sums : ms, o.sum ? ms : sums);
     }
     ls_context_close(r.context);
     ls_predictor_close(r.predictor);
-    return fclose(out) ? EXIT_FAILURE : EXIT_SUCCESS;
+    return fclose(o.out) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -195,18 +195,17 @@ static void run(bench *b)
 
 /* ------ all of them ------ */
 
-static int number(int argc, char **argv, const char *name, int otherwise,
+static int within(int argc, char **argv, const char *name, int absent,
                   int least, int most)
 {
-    for (int i = 1; i + 1 < argc; i += 2)
-        if (!strcmp(argv[i], name))
-            otherwise = atoi(argv[i + 1]);
-    if (argc % 2 == 0 || otherwise < least || otherwise > most) {
+    int value = number(argc, argv, name, absent);
+
+    if (argc % 2 == 0 || value < least || value > most) {
         fprintf(stderr, "bench-rank_steps: %s must be %d to %d\n", name, least,
                 most);
         exit(2);
     }
-    return otherwise;
+    return value;
 }
 
 static void show(const bench *b, double took[LINES][ROUNDS], int rounds)
@@ -232,10 +231,10 @@ int main(int argc, char **argv)
     static double took[LINES][ROUNDS];
     static bench b;
     char state[65] = "";
-    int rounds = number(argc, argv, "--rounds", 5, 1, ROUNDS);
+    int rounds = within(argc, argv, "--rounds", 5, 1, ROUNDS);
 
-    b.ranks = number(argc, argv, "--ranks", 2, 2, MOST);
-    b.steps = number(argc, argv, "--steps", 8, 4, STEPS);
+    b.ranks = within(argc, argv, "--ranks", 2, 2, MOST);
+    b.steps = within(argc, argv, "--steps", 8, 4, STEPS);
     ls_random_randint(ls_key_new(1), 0, BATCH * T, 0, VOCAB, b.tokens);
     for (int n = 0; n < rounds * LINES; n++) {
         b.line = &lines[n % LINES];

@@ -4,21 +4,10 @@
  * as in peers/sparse_torch.py; `--kings N` has N of 64 king squares occur, so
  * that N 64ths of the weights are read.  `--lazy 1`: lazy Adam.
  *
- * Uses the public header only.  Writes the metrics form of lockstep-train, a
- * line a step, with the processor time of the process too. */
-#include "bench.h"
-
-#include <string.h>
+ * Uses the public header only. */
+#include "training.h"
 
 enum { INPUTS = 41024, ONES = 30, UNITS = 256, ROWS = 16384 };
-
-/* Numbers in [-scale, scale) that any program draws alike. */
-static void draw(int64_t seed, float scale, int64_t n, float *x)
-{
-    for (int64_t i = 0; i < n; i++)
-        x[i] = (float)((i * 7919 + seed * 104729) % 20011 - 10005) *
-               (scale / 10006);
-}
 
 /* The pieces of a row are by one king's square, in rising order. */
 static void draw_side(int64_t seed, int kings, int32_t *index)
@@ -58,23 +47,6 @@ static ls_graph *build(void)
     return g;
 }
 
-static void start(ls_trainer *t)
-{
-    for (int i = 0; i < ls_trainer_params(t); i++) {
-        int64_t shape[LS_MAX_RANK], n = 1;
-        int rank = ls_trainer_param_shape(t, i, shape);
-        float *w;
-
-        for (int k = 0; k < rank; k++)
-            n *= shape[k];
-        if (!(w = malloc((size_t)n * sizeof *w)))
-            exit(EXIT_FAILURE);
-        draw(10 + i, 0.1f, n, w);
-        must(ls_trainer_set(t, ls_trainer_param_name(t, i), n, w));
-        free(w);
-    }
-}
-
 static void set_rows(ls_batch *b, int kings)
 {
     static int32_t us[ROWS * ONES], them[ROWS * ONES];
@@ -88,65 +60,23 @@ static void set_rows(ls_batch *b, int kings)
     must(ls_batch_set(b, "y", LS_F32, y, ROWS));
 }
 
-static void run(ls_trainer *t, ls_batch *b, int steps, FILE *out)
-{
-    fprintf(out, "{\"versions\":{\"lockstep\":\"%s\"}}\n", ls_version());
-    for (int i = 0; i < steps; i++) {
-        double wall = now_ms();
-        double used = processor_ms();
-        ls_result r;
-
-        must(ls_step(t, b, &r));
-        fprintf(out,
-                "{\"step\":%d,\"loss\":%.9g,\"ms\":%.9g,\"cpu_ms\":%.9g,"
-                "\"gradient_ms\":%.9g,\"reduce_ms\":%.9g,\"update_ms\":%.9g}\n",
-                i, (double)r.loss, now_ms() - wall, processor_ms() - used,
-                1e3 * r.gradient_seconds, 1e3 * r.reduce_seconds,
-                1e3 * r.update_seconds);
-    }
-}
-
 int main(int argc, char **argv)
 {
-    int workers = 1, steps = 10, kings = 64;
-    FILE *out = stdout;
-    ls_mesh_options m = ls_mesh_defaults();
+    int kings = number(argc, argv, "--kings", 64);
+    int workers = number(argc, argv, "--workers", 1);
+    FILE *out = metrics(argc, argv);
     ls_trainer_options o = ls_trainer_defaults();
-    ls_mesh *mesh;
-    ls_pool *pool;
-    ls_graph *g;
-    ls_trainer *t;
-    ls_batch *b;
+    training r;
 
-    o.optimizer = ls_adam(0.001);
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--workers"))
-            workers = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--steps"))
-            steps = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--kings"))
-            kings = atoi(argv[i + 1]);
-        else if (!strcmp(argv[i], "--lazy"))
-            o.optimizer.lazy = atof(argv[i + 1]);
-        else if (!strcmp(argv[i], "--metrics"))
-            out = fopen(argv[i + 1], "w");
-    }
-    if (!out || kings < 1 || kings > 64)
+    if (kings < 1 || kings > 64)
         return EXIT_FAILURE;
-    m.devices = m.workers = workers;
+    o.optimizer = ls_adam(0.001);
+    o.optimizer.lazy = number(argc, argv, "--lazy", 0);
     o.state = LS_SHARD;
-    g = build();
-    must(ls_mesh_open(&mesh, &m));
-    must(ls_pool_open(&pool, mesh, NULL));
-    must(ls_trainer_open(&t, pool, g, &o));
-    start(t);
-    must(ls_batch_open(&b, t));
-    set_rows(b, kings);
-    run(t, b, steps, out);
-    ls_batch_close(b);
-    ls_trainer_close(t);
-    ls_graph_free(g);
-    ls_pool_close(pool);
-    ls_mesh_close(mesh);
+    r = training_open(build(), workers, workers, &o);
+    draw_params(r.trainer, 0.1f);
+    set_rows(r.batch, kings);
+    time_steps(&r, number(argc, argv, "--steps", 10), out);
+    training_close(&r);
     return fclose(out) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -310,27 +310,16 @@ static void step(bench *b, int s, FILE *out)
             1e3 * all_bytes(b) / b->roof);
 }
 
-static const char *option(int argc, char **argv, const char *name,
-                          const char *value)
-{
-    for (int i = 1; i + 1 < argc; i += 2)
-        if (!strcmp(argv[i], name))
-            value = argv[i + 1];
-    return value;
-}
-
 int main(int argc, char **argv)
 {
     static bench b;
-    const char *metrics = option(argc, argv, "--metrics", NULL);
-    FILE *out = metrics ? fopen(metrics, "w") : stdout;
+    FILE *out = metrics(argc, argv);
 
-    b.workers = atoi(option(argc, argv, "--workers", "2"));
-    b.steps = atoi(option(argc, argv, "--steps", "20"));
-    b.cold = atoi(option(argc, argv, "--cold", "0"));
-    if (!out || b.workers < 1 || b.workers > MOST) {
-        fprintf(stderr, "bench-state: 1 to %d workers, and a file to write\n",
-                MOST);
+    b.workers = number(argc, argv, "--workers", 2);
+    b.steps = number(argc, argv, "--steps", 20);
+    b.cold = number(argc, argv, "--cold", 0);
+    if (b.workers < 1 || b.workers > MOST) {
+        fprintf(stderr, "bench-state: 1 to %d workers\n", MOST);
         return EXIT_FAILURE;
     }
     open_pool(&b);

@@ -3,11 +3,11 @@
 the other is 0 and is not trained."""
 import argparse
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 
 import steps
+from drawn import draw
 
 ROWS, STEPS, IN, UNITS = 64, 100, 32, 128
 
@@ -17,13 +17,6 @@ parser.add_argument("--steps", type=int, default=20)
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--metrics", help="file; standard output if absent")
 o = parser.parse_args()
-
-
-def draw(seed, scale, *shape):
-    i = np.arange(np.prod(shape), dtype=np.int64)
-    x = ((i * 7919 + seed * 104729) % 20011 - 10005).astype(np.float32)
-    return torch.from_numpy((x * (np.float32(scale) / np.float32(10006)))
-                            .reshape(shape))
 
 
 torch.set_num_threads(o.threads)

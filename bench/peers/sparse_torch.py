@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 import steps
+from drawn import draw
 
 INPUTS, ONES, UNITS, ROWS = 41024, 30, 256, 16384
 
@@ -17,13 +18,6 @@ parser.add_argument("--steps", type=int, default=10)
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--metrics", help="file; standard output if absent")
 o = parser.parse_args()
-
-
-def draw(seed, scale, *shape):
-    i = np.arange(np.prod(shape), dtype=np.int64)
-    x = ((i * 7919 + seed * 104729) % 20011 - 10005).astype(np.float32)
-    return torch.from_numpy((x * (np.float32(scale) / np.float32(10006)))
-                            .reshape(shape))
 
 
 def side(seed):
