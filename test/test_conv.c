@@ -221,16 +221,13 @@ static void check_double(const conv *c, const result *got)
     free(dw);
 }
 
-/* Proves that values and both gradients are the written chains of fused
- * multiply-adds, byte for byte, at every level that has them and by products
- * of BLIS, and within 1e-5 of double. */
-START_TEST(bits_and_values)
+static void check_shapes(shape (*number)(int), int first)
 {
     bool blis = have_blis();
 
     ls__fpmode_set();
-    for (int i = _i; i < SHAPES; i += 4) {
-        shape s = shape_of(i);
+    for (int i = first; i < SHAPES; i += 4) {
+        shape s = number(i);
         conv c = make(&s);
         result want = bits_of(&c, false), got;
 
@@ -249,33 +246,20 @@ START_TEST(bits_and_values)
         fences_free();
     }
 }
+
+/* Proves that values and both gradients are the written chains of fused
+ * multiply-adds, byte for byte, at every level that has them and by products
+ * of BLIS, and within 1e-5 of double. */
+START_TEST(bits_and_values)
+{
+    check_shapes(shape_of, _i);
+}
 END_TEST
 
 /* Proves the same of windows with gaps, groups and padding by numbers. */
 START_TEST(bits_with_gaps)
 {
-    bool blis = have_blis();
-
-    ls__fpmode_set();
-    for (int i = _i; i < SHAPES; i += 4) {
-        shape s = with_gaps(i);
-        conv c = make(&s);
-        result want = bits_of(&c, false), got;
-
-        check_double(&c, &want);
-        for (int k = 0; k < levels(); k++) {
-            if (!level(k) || !fuses(level(k)))
-                continue;
-            got = run_at(&c, level(k), &level(k)->native[LS_F32_LAYERS]);
-            check_bits(&c, i, &want, &got);
-            if (!blis)
-                continue;
-            got = run_at(&c, level(k), &ls__backend_blis);
-            check_bits(&c, i, &want, &got);
-        }
-        ls_graph_free(c.graph);
-        fences_free();
-    }
+    check_shapes(with_gaps, _i);
 }
 END_TEST
 
@@ -521,33 +505,14 @@ static ls_graph *net(folding f)
     return g;
 }
 
-static void train(folding f, char hash[65])
-{
-    float *x = normals(5, 3 * 20 * 126);
-    int32_t *labels = integers(6, 4, 3 * 20);
-    ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(2, 2);
-    run r = open_run(pool, net(f), &o);
-
-    for (int i = 0; i < 3; i++) {
-        OK(ls_batch_set(r.batch, "x", LS_F32, x + i * 20 * 126, 20));
-        OK(ls_batch_set(r.batch, "label", LS_I32, labels + i * 20, 20));
-        step(&r);
-    }
-    ls_trainer_hash(r.trainer, hash);
-    close_run(&r);
-    ls_pool_close(pool);
-    free(x);
-    free(labels);
-}
-
 /* Proves that what is folded into a convolution changes no bit. */
 START_TEST(folding_is_exact)
 {
+    ls_trainer_options o = ls_trainer_defaults();
     char want[65], got[65];
 
-    train(FOLDS, want);
-    train((folding)_i, got);
+    train_images(net(FOLDS), 126, 2, &o, want);
+    train_images(net((folding)_i), 126, 2, &o, got);
     ck_assert_str_eq(got, want);
 }
 END_TEST

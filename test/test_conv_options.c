@@ -259,39 +259,18 @@ static ls_graph *net(bool seen)
     return g;
 }
 
-static void train(bool seen, int workers, ls_precision precision, char hash[65])
-{
-    float *x = normals(5, 3 * 20 * 378);
-    int32_t *labels = integers(6, 4, 3 * 20);
-    ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(2, workers);
-    run r;
-
-    o.precision = precision;
-    r = open_run(pool, net(seen), &o);
-    for (int i = 0; i < 3; i++) {
-        OK(ls_batch_set(r.batch, "x", LS_F32, x + i * 20 * 378, 20));
-        OK(ls_batch_set(r.batch, "label", LS_I32, labels + i * 20, 20));
-        step(&r);
-    }
-    ls_trainer_hash(r.trainer, hash);
-    close_run(&r);
-    ls_pool_close(pool);
-    free(x);
-    free(labels);
-}
-
 /* Proves that neither workers nor what is folded into these convolutions change
  * a bit, in any precision. */
 START_TEST(folding_is_exact)
 {
-    ls_precision precision = (ls_precision)_i;
+    ls_trainer_options o = ls_trainer_defaults();
     char want[65], got[65];
 
-    train(false, 1, precision, want);
-    train(true, 1, precision, got);
+    o.precision = (ls_precision)_i;
+    train_images(net(false), 378, 1, &o, want);
+    train_images(net(true), 378, 1, &o, got);
     ck_assert_str_eq(got, want);
-    train(false, 2, precision, got);
+    train_images(net(false), 378, 2, &o, got);
     ck_assert_str_eq(got, want);
 }
 END_TEST
