@@ -41,18 +41,14 @@ static int compare(const ls_transport *t, const ls__facts *of)
 int ls__agree(const ls_transport *t, const ls__facts *facts)
 {
     ls__facts *of = ls__new((size_t)t->ranks, sizeof *of, "facts of ranks");
-    int64_t *border = ls__new((size_t)t->ranks + 1, sizeof *border, "facts");
-    int status = of && border ? 0 : LS_ENOMEM;
+    int status;
 
-    if (status == 0) {
-        of[t->rank] = *facts;
-        for (int r = 0; r <= t->ranks; r++)
-            border[r] = r * (int64_t)sizeof *of;
-        status = ls__link_gather(t, of, border);
-    }
+    if (!of)
+        return LS_ENOMEM;
+    of[t->rank] = *facts;
+    status = ls__link_gather_each(t, of, sizeof *of);
     if (status == 0)
         status = compare(t, of);
     free(of);
-    free(border);
     return status;
 }

@@ -70,19 +70,31 @@ int ls__link_wait(const ls_transport *t)
     return status < 0 ? fail(t, "exchanging with", rank, status) : 0;
 }
 
-int ls__link_gather(const ls_transport *t, void *data, const int64_t *border)
+/* Rank r has what begins at border[r] or, without borders, at r * each. */
+static int gather(const ls_transport *t, char *at, const int64_t *border,
+                  int64_t each)
 {
-    char *at = data;
     int me = t->rank, status = 0;
+    int64_t mine = border ? border[me] : me * each;
 
     for (int i = 1; i < t->ranks && status == 0; i++) {
         int r = (me + i) % t->ranks;
 
-        status = ls__link_receive(t, r, at + border[r],
-                                  border[r + 1] - border[r]);
+        status = ls__link_receive(t, r, at + (border ? border[r] : r * each),
+                                  border ? border[r + 1] - border[r] : each);
     }
     for (int i = 1; i < t->ranks && status == 0; i++)
-        status = ls__link_send(t, (me + i) % t->ranks, at + border[me],
-                               border[me + 1] - border[me]);
+        status = ls__link_send(t, (me + i) % t->ranks, at + mine,
+                               border ? border[me + 1] - mine : each);
     return status < 0 ? status : ls__link_wait(t);
+}
+
+int ls__link_gather(const ls_transport *t, void *data, const int64_t *border)
+{
+    return gather(t, data, border, 0);
+}
+
+int ls__link_gather_each(const ls_transport *t, void *record, size_t bytes)
+{
+    return gather(t, record, NULL, (int64_t)bytes);
 }

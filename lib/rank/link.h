@@ -24,4 +24,7 @@ int ls__link_wait(const ls_transport *t);
  * afterwards every rank has all of them. */
 int ls__link_gather(const ls_transport *t, void *data, const int64_t *border);
 
+/* The same of records of one size each, rank r's the r-th. */
+int ls__link_gather_each(const ls_transport *t, void *record, size_t bytes);
+
 #endif

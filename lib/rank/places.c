@@ -92,21 +92,16 @@ static int meet(const ls_transport *t, const ls_mesh *mesh, char *list,
                 size_t room)
 {
     seat *of = ls__new((size_t)t->ranks, sizeof *of, "places of ranks");
-    int64_t *border = ls__new((size_t)t->ranks + 1, sizeof *border,
-                              "places of ranks");
-    int status = of && border ? 0 : LS_ENOMEM;
+    int status;
 
-    if (status == 0) {
-        name_machine(of[t->rank].machine);
-        hash_mask(mesh, of[t->rank].mask);
-        for (int r = 0; r <= t->ranks; r++)
-            border[r] = r * (int64_t)sizeof *of;
-        status = ls__link_gather(t, of, border);
-    }
+    if (!of)
+        return LS_ENOMEM;
+    name_machine(of[t->rank].machine);
+    hash_mask(mesh, of[t->rank].mask);
+    status = ls__link_gather_each(t, of, sizeof *of);
     if (status == 0)
         status = deal(t, of, mesh, list, room);
     free(of);
-    free(border);
     return status;
 }
 

@@ -5,7 +5,6 @@
 #include "rank/link.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* What a rank says when all meet. */
 typedef struct word {
@@ -23,36 +22,6 @@ const ls_transport *ls__party_link(const ls__party *p)
 }
 
 /* ------ Messages ------ */
-
-/* Where each rank's record ends. */
-static int64_t *borders(int ranks, size_t bytes)
-{
-    int64_t *border = ls__new((size_t)ranks + 1, sizeof *border, "ranks");
-
-    for (int r = 0; border && r <= ranks; r++)
-        border[r] = r * (int64_t)bytes;
-    return border;
-}
-
-/* Every rank's record; it is freed by the caller. */
-static int gather(const ls_transport *t, const void *mine, size_t bytes,
-                  void **of)
-{
-    int64_t *border = borders(t->ranks, bytes);
-    char *all = ls__new((size_t)t->ranks, bytes, "ranks");
-    int status = border && all ? 0 : LS_ENOMEM;
-
-    if (status == 0) {
-        memcpy(all + border[t->rank], mine, bytes);
-        status = ls__link_gather(t, all, border);
-    }
-    free(border);
-    if (status < 0)
-        free(all);
-    else
-        *of = all;
-    return status;
-}
 
 /* Ranks that have nothing to do wait for as long as others measure. */
 static ls_transport patient(const ls_transport *all)
@@ -76,19 +45,21 @@ static int judge(const word *of, int ranks, int status, int *number)
 
 int ls__parties_meet(const ls_transport *all, int status, int *number)
 {
-    word mine = {status, *number};
     ls_transport t;
-    void *of;
+    word *of;
     int met;
 
     if (!all)
         return status;
     t = patient(all);
-    if ((met = gather(&t, &mine, sizeof mine, &of)) < 0)
-        return status < 0 ? status : met;
-    status = judge(of, all->ranks, status, number);
+    if (!(of = ls__new((size_t)t.ranks, sizeof *of, "ranks")))
+        return LS_ENOMEM;
+    of[t.rank] = (word){status, *number};
+    met = ls__link_gather_each(&t, of, sizeof *of);
+    if (met == 0)
+        status = judge(of, t.ranks, status, number);
     free(of);
-    return status;
+    return status < 0 ? status : met;
 }
 
 int ls__parties_tell(const ls_transport *all, void *data, size_t bytes)

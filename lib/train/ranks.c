@@ -13,8 +13,7 @@ struct ls__ranks {
     const ls_transport *link;
     ls__exchange exchange;
     ls__seam seam;
-    int64_t *bad;    /* [rank] */
-    int64_t *border; /* [rank+1] of bad */
+    int64_t *bad; /* [rank] */
 };
 
 /* ------ the meetings ------ */
@@ -96,7 +95,7 @@ static int sound(void *user, int64_t *bad, float *square)
     int status;
 
     r->bad[r->link->rank] = *bad;
-    if ((status = ls__link_gather(r->link, r->bad, r->border)) < 0)
+    if ((status = ls__link_gather_each(r->link, r->bad, sizeof *r->bad)) < 0)
         return status;
     for (int k = 0; k < r->link->ranks; k++)
         if (r->bad[k] >= 0 && (*bad < 0 || r->bad[k] < *bad))
@@ -130,11 +129,8 @@ static int fill(ls__ranks *r, int devices)
     if (status < 0)
         return status;
     r->bad = ls__new((size_t)ranks, sizeof *r->bad, "ranks");
-    r->border = ls__new((size_t)ranks + 1, sizeof *r->border, "ranks");
-    if (!r->bad || !r->border)
+    if (!r->bad)
         return LS_ENOMEM;
-    for (int k = 0; k <= ranks; k++)
-        r->border[k] = k * (int64_t)sizeof *r->bad;
     r->seam = (ls__seam){
         .devices = ls__exchange_devices(&r->exchange), .rank = r->link->rank,
         .ranks = ranks, .user = r, .open = size, .reports = reports,
@@ -168,7 +164,6 @@ void ls__ranks_close(ls__ranks *r)
         return;
     ls__exchange_close(&r->exchange);
     free(r->bad);
-    free(r->border);
     free(r);
 }
 

@@ -47,24 +47,20 @@ static int judge(const word *of, int ranks, int me)
     return 0;
 }
 
-static int agree(const ls_transport *link, int status, word *of,
-                 int64_t *border)
+static int agree(const ls_transport *link, int status, word *of)
 {
     word *mine = &of[link->rank];
 
     mine->status = status;
     if (status < 0)
         snprintf(mine->message, sizeof mine->message, "%s", ls_errmsg());
-    for (int r = 0; r <= link->ranks; r++)
-        border[r] = r * (int64_t)sizeof *of;
-    status = ls__link_gather(link, of, border);
+    status = ls__link_gather_each(link, of, sizeof *of);
     return status < 0 ? status : judge(of, link->ranks, link->rank);
 }
 
 int ls__spread_agree(const ls_trainer *t, int status)
 {
     const ls_transport *link;
-    int64_t *border;
     word *of;
 
     if (!ls__spread_is(t))
@@ -72,10 +68,8 @@ int ls__spread_agree(const ls_trainer *t, int status)
     if (!(link = link_of(t)))
         return LS_ENOTSUP;
     of = ls__new((size_t)link->ranks, sizeof *of, "words of ranks");
-    border = ls__new((size_t)link->ranks + 1, sizeof *border, "words of ranks");
-    status = of && border ? agree(link, status, of, border) : LS_ENOMEM;
+    status = of ? agree(link, status, of) : LS_ENOMEM;
     free(of);
-    free(border);
     return status;
 }
 
