@@ -109,7 +109,7 @@ static int check_usage(scale *s)
 static int open_ranks(scale *s)
 {
     ls_ranks_options o = {.bandwidth = 1e9 / 8 * s->asked.scale.network};
-    int asked = most(s->rank, s->ranks);
+    int asked = most(s->rank, s->ranks), status;
 
     s->transport = s->launch.transport;
     if (s->transport && asked > s->transport->ranks)
@@ -123,8 +123,9 @@ static int open_ranks(scale *s)
     if (asked > MOST_RANKS)
         return opt_fail(OPT_WRONG, "--ranks: %d ranks are more than the %d "
                         "that one process may have", asked, MOST_RANKS);
-    if (ls_ranks_open(&s->threads, asked, &o) < 0)
-        return opt_check(LS_ENOMEM);
+    status = ls_ranks_open(&s->threads, asked, &o);
+    if (status < 0)
+        return opt_check(status);
     s->transport = ls_ranks_transport(s->threads, 0);
     return OPT_GO;
 }

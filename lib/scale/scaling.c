@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "lockstep.h"
+#include "scale/counts.h"
 #include "scale/scaling_ranks.h"
 
 #include <stdlib.h>
@@ -488,22 +489,6 @@ static int fill_all(const measurement *m)
 
 /* ------ Counts ------ */
 
-/* Into rising order of ranks and then of workers, once each. */
-static void insert(ls_scaling *s, const ls__party *party, int workers)
-{
-    int i = s->points;
-
-    for (int k = 0; k < s->points; k++)
-        if (s->point[k].ranks == party->ranks && s->point[k].workers == workers)
-            return;
-    for (; i > 0 && s->point[i - 1].ranks == party->ranks &&
-           s->point[i - 1].workers > workers; i--)
-        s->point[i] = s->point[i - 1];
-    s->point[i] = (ls_scaling_point){.workers = workers, .ranks = party->ranks,
-        .oversubscribed = workers > party->cores};
-    s->points++;
-}
-
 /* Of several ranks none has use for more workers than it has devices. */
 static int most_workers(const measurement *m, const ls__party *party)
 {
@@ -513,34 +498,36 @@ static int most_workers(const measurement *m, const ls__party *party)
     return party->ranks > 1 && most > 0 && most < cores ? most : cores;
 }
 
-static void add_points(measurement *m, const ls__party *party)
+static void add_points(measurement *m, const ls__party *party, int *room)
 {
-    int most = most_workers(m, party);
+    ls_scaling_point *p = m->s->point + m->s->points;
+    int n = ls__counts(room, m->o.counts, m->o.count, most_workers(m, party));
 
-    insert(m->s, party, 1);
-    for (int i = 0; i < m->o.counts; i++)
-        insert(m->s, party, m->o.count[i]);
-    if (m->o.counts)
-        return;
-    for (int w = 2; w < most; w *= 2)
-        insert(m->s, party, w);
-    insert(m->s, party, most);
+    for (int i = 0; i < n; i++)
+        p[i] = (ls_scaling_point){.workers = room[i], .ranks = party->ranks,
+                                  .oversubscribed = room[i] > party->cores};
+    m->s->points += n;
 }
 
+/* In rising order of ranks and then of workers. */
 static int make_points(measurement *m)
 {
-    enum { DOUBLINGS = 33 };
     int status = ls__parties_make(&m->party, &m->parties, &m->o);
+    size_t most = (size_t)m->o.counts + LS__DOUBLINGS;
+    int *room;
 
     if (status < 0)
         return status;
-    m->s->point = ls__new((size_t)m->parties *
-                              (size_t)(m->o.counts + DOUBLINGS),
-                          sizeof *m->s->point, "counts");
-    if (!m->s->point)
+    m->s->point = ls__new((size_t)m->parties * most, sizeof *m->s->point,
+                          "counts");
+    room = ls__new(most, sizeof *room, "counts");
+    if (!m->s->point || !room) {
+        free(room);
         return LS_ENOMEM;
+    }
     for (int i = 0; i < m->parties; i++)
-        add_points(m, &m->party[i]);
+        add_points(m, &m->party[i], room);
+    free(room);
     return 0;
 }
 

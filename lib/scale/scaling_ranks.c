@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "rank/link.h"
+#include "scale/counts.h"
 
 #include <stdlib.h>
 
@@ -79,20 +80,6 @@ int ls__parties_tell(const ls_transport *all, void *data, size_t bytes)
 
 /* ------ Counts of ranks ------ */
 
-/* Into rising order, once each. */
-static void insert(ls__party *party, int *parties, int ranks)
-{
-    int i = *parties;
-
-    for (int k = 0; k < *parties; k++)
-        if (party[k].ranks == ranks)
-            return;
-    for (; i > 0 && party[i - 1].ranks > ranks; i--)
-        party[i].ranks = party[i - 1].ranks;
-    party[i].ranks = ranks;
-    ++*parties;
-}
-
 static int usable_cores(const ls_mesh_options *options, const char *cpus)
 {
     ls_mesh_options o = *options;
@@ -151,24 +138,23 @@ static int check(const ls_scaling_options *o, int all)
 int ls__parties_make(ls__party **party, int *parties,
                      const ls_scaling_options *o)
 {
-    enum { DOUBLINGS = 32 };
     const ls_transport *t = o->transport;
     int all = t ? t->ranks : 1, status = check(o, all);
+    int *count;
 
     if (status < 0)
         return status;
-    *party = ls__new((size_t)(o->ranks + DOUBLINGS), sizeof **party,
-                     "counts of ranks");
-    if (!*party)
+    count = ls__new((size_t)o->ranks + LS__DOUBLINGS, sizeof *count,
+                    "counts of ranks");
+    if (!count)
         return LS_ENOMEM;
-    insert(*party, parties, 1);
-    for (int i = 0; i < o->ranks; i++)
-        insert(*party, parties, o->rank[i]);
-    for (int r = 2; !o->ranks && r < all; r *= 2)
-        insert(*party, parties, r);
-    if (!o->ranks)
-        insert(*party, parties, all);
-    for (int i = 0; i < *parties && status == 0; i++)
+    *parties = ls__counts(count, o->ranks, o->rank, all);
+    *party = ls__new((size_t)*parties, sizeof **party, "counts of ranks");
+    status = *party ? 0 : LS_ENOMEM;
+    for (int i = 0; i < *parties && status == 0; i++) {
+        (*party)[i].ranks = count[i];
         status = open_party(&(*party)[i], t, o->mesh);
+    }
+    free(count);
     return status;
 }
