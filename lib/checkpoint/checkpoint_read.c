@@ -3,9 +3,9 @@
 #include "checkpoint/checkpoint.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/state_hash.h"
 #include "file/json.h"
 #include "file/seal.h"
-#include "checkpoint/state_hash.h"
 
 #include <dirent.h>
 #include <fcntl.h>

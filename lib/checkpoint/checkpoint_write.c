@@ -8,10 +8,10 @@
 #define _GNU_SOURCE
 #include "base/error.h"
 #include "base/file.h"
+#include "base/state_hash.h"
 #include "checkpoint/checkpoint.h"
 #include "file/json.h"
 #include "file/seal.h"
-#include "checkpoint/state_hash.h"
 
 #include <errno.h>
 #include <fcntl.h>

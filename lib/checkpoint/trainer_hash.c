@@ -1,8 +1,8 @@
 /* The state hash of a trainer. */
 #include "base/error.h"
-#include "train/average.h"
 #include "base/memory.h"
-#include "checkpoint/state_hash.h"
+#include "base/state_hash.h"
+#include "train/average.h"
 #include "train/spread.h"
 
 static void hash_arrays(ls__sha256 *sha, const char *prefix,

@@ -2,7 +2,7 @@
 #include "model/lora_file.h"
 #include "base/error.h"
 #include "base/pattern.h"
-#include "base/sha.h"
+#include "base/state_hash.h"
 #include "file/json.h"
 #include "file/safetensors.h"
 #include "graph/lora.h"
@@ -27,17 +27,7 @@ static const ls__slot *slot_of(const ls__model *m, const ls_node *n)
 
 /* ------ which model they are for ------ */
 
-static void hash_number(ls__sha256 *sha, int64_t x)
-{
-    uint8_t bytes[8];
-
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)((uint64_t)x >> 8 * i);
-    ls__sha256_update(sha, bytes, sizeof bytes);
-}
-
-/* SHA-256 of all other parameters: as in the state hash, names, shapes and
- * values. */
+/* SHA-256 of all other parameters, each as in the state hash. */
 static void hash_rest(const ls__model *m, char hex[65])
 {
     ls__sha256 sha;
@@ -48,12 +38,9 @@ static void hash_rest(const ls__model *m, char hex[65])
 
         if (is_own(s))
             continue;
-        ls__sha256_update(&sha, s->name, strlen(s->name) + 1);
-        hash_number(&sha, s->rank);
-        for (int k = 0; k < s->rank; k++)
-            hash_number(&sha, s->shape[k]);
-        ls__sha256_update(&sha, m->value + s->offset,
-                          (size_t)s->size * sizeof *m->value);
+        ls__state_array(&sha, "", s->name, s->rank, s->shape,
+                        m->value + s->offset,
+                        (size_t)s->size * sizeof *m->value);
     }
     ls__sha256_hex(&sha, hex);
 }

@@ -1,11 +1,11 @@
 /* The state hash, the one number for everything a run arrived at, as
  * ls_trainer_hash documents it: SHA-256 over the arrays in order and the
  * step. */
-#ifndef LS_CHECKPOINT_STATE_HASH_H
-#define LS_CHECKPOINT_STATE_HASH_H
+#ifndef LS_BASE_STATE_HASH_H
+#define LS_BASE_STATE_HASH_H
 
 #include "base/sha.h"
-#include "lockstep.h"
+#include <stdint.h>
 
 /* An array under "PREFIX.NAME", or "NAME" where the prefix is empty. */
 void ls__state_array(ls__sha256 *sha, const char *prefix, const char *name,

@@ -1,5 +1,5 @@
 /* What the state hash is made of; examples/state_hash.py says it in Python. */
-#include "checkpoint/state_hash.h"
+#include "base/state_hash.h"
 
 #include <string.h>
 
