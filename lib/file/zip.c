@@ -91,18 +91,16 @@ static bool find_end64(const ls__zip *z, int64_t at, uint8_t *end64,
            number(end64 + 4, 8) == at - LOCATOR - *begins - 12;
 }
 
-/* The end of ZIP64 in place of what the short one says; *at becomes its place.
- */
+/* The end of ZIP64 in place of what the short one says, and its place in
+ * *at. */
 static int read_end64(ls__zip *z, const uint8_t *end, int64_t *at)
 {
     uint8_t e[END64];
     int64_t begins = 0, place = *at;
 
     if (!find_end64(z, place, e, &begins))
-        return malformed(z,
-                         "an archive of more than 4 GB or 65534 members "
-                         "without an end of ZIP64 before its end",
-                         place);
+        return malformed(z, "an archive of more than 4 GB or 65534 members "
+                         "without an end of ZIP64 before its end", place);
     if (number(e + 16, 4) != 0 || number(e + 20, 4) != 0 ||
         number(e + 24, 8) != number(e + 32, 8))
         return malformed(z, "an archive in several parts", begins + 16);
@@ -146,10 +144,8 @@ static int read_end(ls__zip *z, const uint8_t *tail, int64_t n)
         return malformed(z, "an archive in several parts", at + 4);
     }
     if (!is_followed(z, at))
-        return malformed(z,
-                         "a directory that does not end where the end "
-                         "begins",
-                         at + 12);
+        return malformed(z, "a directory that does not end where the end "
+                         "begins", at + 12);
     if (!fits(z->size))
         return malformed(z, "a directory that is larger than memory can be",
                          z->begins);
@@ -196,17 +192,14 @@ static int check_entries(ls__zip *z)
 
         z->entry[i] = at;
         if (n == 0)
-            return malformed(z,
-                             "an entry of the directory is cut short or "
-                             "none",
-                             z->begins + at);
+            return malformed(z, "an entry of the directory is cut short or "
+                             "none", z->begins + at);
         at += n;
     }
-    return at == z->size ? 0
-                         : malformed(z,
-                                     "a directory that is longer than "
-                                     "its entries",
-                                     z->begins + at);
+    if (at < z->size)
+        return malformed(z, "a directory that is longer than its entries",
+                         z->begins + at);
+    return 0;
 }
 
 int ls__zip_open(ls__zip *z, const ls__file *file)
@@ -278,8 +271,7 @@ static int widen(const ls__zip *z, member *m)
         if (!p)
             p = find_field(m->entry, &n);
         if (!p || (n -= 8) < 0)
-            return refuse(z, m,
-                          "is larger than 4 GB, or lies behind them, "
+            return refuse(z, m, "is larger than 4 GB, or lies behind them, "
                           "and has no field of ZIP64 that says so");
         *of[i] = number(p, 8);
         p += 8;
@@ -332,10 +324,9 @@ static int find_data(const ls__zip *z, const member *m, int64_t *data)
         number(h + 26, 2) != m->name)
         return refuse(z, m, "has not the header that its entry says");
     *data = m->begins + HEADER + number(h + 26, 2) + number(h + 28, 2);
-    return *data > z->begins - m->packed ? refuse(z, m,
-                                                  "is longer than the "
-                                                  "file")
-                                         : 0;
+    if (*data > z->begins - m->packed)
+        return refuse(z, m, "is longer than the file");
+    return 0;
 }
 
 /* No other member begins within this one, nor this one within the data that
