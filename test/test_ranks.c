@@ -2,7 +2,9 @@
  * one machine: losses, norms, metrics, evaluation, predictions and the state
  * hash, and that what differs between ranks, or dies, is named. */
 #include "rank_plans.h"
+#include "train/giving.h"
 #include "train/leaving.h"
+#include "train/trainer.h"
 
 /* ------ A training ------ */
 
@@ -37,10 +39,21 @@ static int take_steps(ls_trainer *t, ls_batch *b, const plan *p, outcome *o)
     return status == 0 && !o->hash[0] ? LS_EIO : status;
 }
 
+/* A rank with one worker gives each section before it updates the next one. */
+static bool given_as_planned(const plan *p, const ls_trainer *t)
+{
+    int sections = ls__sections(t->owned.floats, t->owned.ranks);
+
+    return p->workers != 1 || ls__giving_early(t) == sections - 1;
+}
+
 static bool left_as_planned(const plan *p, const ls_trainer *t)
 {
-    return p->early == ANY || !p->options.transport ||
-           (ls__leaving_early(t) > 0) == (p->early == SOME);
+    if (!p->options.transport)
+        return true;
+    return given_as_planned(p, t) &&
+           (p->early == ANY ||
+            (ls__leaving_early(t) > 0) == (p->early == SOME));
 }
 
 static int train(const plan *p, ls_pool *pool, outcome *o)

@@ -109,7 +109,7 @@ struct process {
     ls__report *report;
     float *const *grad;
     const int *order; /* of the sections; NULL: nothing leaves */
-    int left;
+    int left, given;
     float *square, *value;
     int64_t bad;
     outcome out;
@@ -220,11 +220,22 @@ static int sound(void *user, int64_t *bad, float *square)
     return 0;
 }
 
-static int values(void *user, float *value)
+/* Copied once all have met; each section is given once, in rising order. */
+static int give(void *user, float *value, int section)
 {
     process *p = user;
 
     p->value = value;
+    return section == p->given++ ? 0 : LS_EIO;
+}
+
+static int values(void *user)
+{
+    process *p = user;
+    float *value = p->value;
+    int sections = ls__sections(p->trainer->owned.floats, p->world->ranks);
+    int status;
+
     meet(p);
     for (int r = 0; r < p->world->ranks; r++) {
         const process *q = &p->world->process[r];
@@ -235,7 +246,9 @@ static int values(void *user, float *value)
                    (size_t)(s.range.last - s.range.first) * sizeof(float));
     }
     meet(p);
-    return 0;
+    status = p->given == sections ? 0 : LS_EIO;
+    p->given = 0;
+    return status;
 }
 
 static void *run_process(void *user)
@@ -277,7 +290,7 @@ static void together(const run_of *of, int ranks, outcome *out)
             .devices = {first, last - first, of->devices}, .rank = r,
             .ranks = ranks, .user = &all[r], .open = open_seam,
             .begin = begin, .leave = leave, .move = move, .reports = reports,
-            .sound = sound, .values = values};
+            .sound = sound, .give = give, .values = values};
     }
     for (int r = 0; r < ranks; r++)
         ck_assert_int_eq(pthread_create(&thread[r], NULL, run_process,

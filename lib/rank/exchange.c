@@ -132,40 +132,69 @@ int ls__exchange_leave(ls__exchange *x, float *const *grad, int section)
 
 /* ------ from those who have it to all ------ */
 
-/* Post the gather of a record of `size` bytes for every so many floats, all of
- * which have one owner. */
-static int gather(const ls__exchange *x, char *record, int64_t size,
-                  int64_t floats)
+/* There is a record of `size` bytes for every so many floats, all of which have
+ * one owner. */
+typedef struct records {
+    char *at;
+    int64_t size, floats;
+} records;
+
+/* Those of a rank's part of a section. */
+static ls__range bytes_of(const ls__exchange *x, const records *all, int rank,
+                          int section)
+{
+    ls__owned o = owned_by(x, rank);
+    ls__range r = ls__owned_part(&o, section);
+    int64_t end = (r.last + all->floats - 1) / all->floats;
+
+    if (r.first >= r.last)
+        return (ls__range){0, 0};
+    return (ls__range){r.first / all->floats * all->size, end * all->size};
+}
+
+/* Post the gather of a section: first what is received. */
+static int post_gather(const ls__exchange *x, const records *all, int section)
 {
     int me = x->link->rank, ranks = x->link->ranks, status = 0;
-    int sections = ls__sections(x->n, ranks);
+    ls__range mine = bytes_of(x, all, me, section);
 
-    for (int i = 0; i < ranks * sections && status == 0; i++) {
-        int rank = (me + 1 + i / sections) % ranks;
-        ls__owned o = owned_by(x, rank);
-        ls__range r = ls__owned_part(&o, i % sections);
-        int64_t first = r.first / floats * size;
-        int64_t last = (r.last + floats - 1) / floats * size;
+    for (int i = 1; i < ranks && status == 0; i++) {
+        int rank = (me + i) % ranks;
+        ls__range r = bytes_of(x, all, rank, section);
 
-        for (int k = 1; rank == me && k < ranks && status == 0; k++)
-            status = ls__link_send(x->link, (me + k) % ranks, record + first,
-                                   r.first < r.last ? last - first : 0);
-        if (rank != me)
-            status = ls__link_receive(x->link, rank, record + first,
-                                      r.first < r.last ? last - first : 0);
+        status = ls__link_receive(x->link, rank, all->at + r.first, length(r));
     }
+    for (int i = 1; i < ranks && status == 0; i++)
+        status = ls__link_send(x->link, (me + i) % ranks, all->at + mine.first,
+                               length(mine));
+    return status;
+}
+
+static int gather(const ls__exchange *x, records all)
+{
+    int sections = ls__sections(x->n, x->link->ranks), status = 0;
+
+    for (int k = 0; k < sections && status == 0; k++)
+        status = post_gather(x, &all, k);
     return status < 0 ? status : ls__link_wait(x->link);
+}
+
+int ls__exchange_give(const ls__exchange *x, float *value, int section)
+{
+    const records all = {(char *)value, sizeof *value, 1};
+
+    return post_gather(x, &all, section);
 }
 
 int ls__exchange_gather(const ls__exchange *x, float *value)
 {
-    return gather(x, (char *)value, sizeof *value, 1);
+    return gather(x, (records){(char *)value, sizeof *value, 1});
 }
 
 int ls__exchange_gather_blocks(const ls__exchange *x, void *record,
                                int64_t size)
 {
-    return gather(x, record, size, LS__REDUCE_BLOCK);
+    return gather(x, (records){record, size, LS__REDUCE_BLOCK});
 }
 
 int ls__exchange_gather_devices(const ls__exchange *x, void *record,

@@ -3,7 +3,7 @@
  * owns (reduce/owned.h), and the owner completes the tree (ls__reduce).
  *
  *     ls__exchange_leave     partial sums of a section go to their owners
- *     ls__exchange_gather    what owners made of them goes to all
+ *     ls__exchange_give      what owners made of a section goes to all
  *
  * Parts are whole nodes of the tree, so neither the cut nor who owns what
  * shows in a bit.  With one part a rank, a rank sends 2 N (R-1)/R floats in
@@ -48,8 +48,13 @@ ls__span ls__exchange_parts(const ls__exchange *x);
 int ls__exchange_expect(ls__exchange *x, int section);
 int ls__exchange_leave(ls__exchange *x, float *const *grad, int section);
 
-/* Every rank has what it owns of value[0..n), and afterwards all of it.
- * LS_EIO. */
+/* Every rank has what it owns of a section of value[0..n): post it, and what
+ * will be received of the others' parts, one section after the other, all ranks
+ * in one order.  ls__link_wait ends it.  LS_EIO. */
+int ls__exchange_give(const ls__exchange *x, float *value, int section);
+
+/* The same of all sections, to the end: afterwards every rank has all of
+ * value. */
 int ls__exchange_gather(const ls__exchange *x, float *value);
 
 /* The same of one record of `size` bytes for each block of the reduction, which

@@ -2,8 +2,8 @@
  * are. */
 #include "base/error.h"
 #include "train/average.h"
+#include "train/giving.h"
 #include "train/optim.h"
-#include "train/seam.h"
 
 /* ------ what is kept with each parameter ------ */
 
@@ -54,7 +54,10 @@ static int swap(ls_trainer *t)
             average[k] = x;
         }
     t->averaged = !t->averaged;
-    return t->seam ? t->seam->values(t->seam->user, t->model.value) : 0;
+    if (!t->seam)
+        return 0;
+    ls__giving_begin(t);
+    return ls__giving_rest(t);
 }
 
 int ls_trainer_use_average(ls_trainer *t, bool use)

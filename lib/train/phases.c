@@ -5,6 +5,7 @@
 #include "train/average.h"
 #include "train/clip.h"
 #include "train/device.h"
+#include "train/giving.h"
 #include "train/groups.h"
 #include "train/lazy.h"
 #include "train/leaving.h"
@@ -246,64 +247,64 @@ static void update_block(const ls__step *s, float norm, int slot, ls__range r,
                                t->model.value + r.first, average + at);
 }
 
-/* Some of a slot, block by block; no more of it than the process owns. */
-static void update_range(const ls__step *s, float norm, int slot, ls__range all)
+/* Of a stretch of what the process owns, some of a slot, block by block. */
+static void update_range(const ls__step *s, float norm, int slot,
+                         const ls__stretch *part, ls__range some)
 {
-    const ls__owned *owned = &s->trainer->owned;
+    ls__range r = ls__range_common(some, part->range);
+    int64_t shift = part->at - part->range.first;
 
-    for (ls__stretch part = {0}; ls__owned_next(owned, &part);) {
-        ls__range r = ls__range_common(all, part.range);
-        int64_t shift = part.at - part.range.first;
-
-        for (int64_t i = r.first, end; i < r.last; i = end) {
-            end = r.last - i < LS__REDUCE_BLOCK ? r.last : i + LS__REDUCE_BLOCK;
-            update_block(s, norm, slot, (ls__range){i, end}, i + shift);
-        }
+    for (int64_t i = r.first, end; i < r.last; i = end) {
+        end = r.last - i < LS__REDUCE_BLOCK ? r.last : i + LS__REDUCE_BLOCK;
+        update_block(s, norm, slot, (ls__range){i, end}, i + shift);
     }
 }
 
-/* What a worker's devices own. */
-static void update_owned(const ls__step *s, float norm, int worker)
+/* What a worker's devices own of a slot, or worker 0 as what nobody owns. */
+static void update_slot(const ls__step *s, float norm, int slot,
+                        const ls__stretch *part, int worker)
 {
     const ls_trainer *t = s->trainer;
+    const ls__slot *all = &t->model.params.slot[slot];
+    const ls__place *place = ls__placement_of(t, slot);
+    ls__share mine = ls__placement_share(t, place, worker);
+    ls__piece p = {all->offset, all->size, 0, worker == 0};
 
-    for (int i = 0; i < t->model.params.count; i++) {
-        const ls__place *place = ls__placement_of(t, i);
-        ls__share mine = ls__placement_share(t, place, worker);
-        ls__piece p = {0};
-
-        if (place->axis >= 0)
-            p = ls__placement_piece(&t->model.params.slot[i], place->axis,
-                                    mine.pieces, mine.first, mine.last);
-        for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
-            update_range(s, norm, i, (ls__range){at, at + p.length});
-    }
+    if (place->axis >= 0)
+        p = ls__placement_piece(all, place->axis, mine.pieces, mine.first,
+                                mine.last);
+    for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
+        update_range(s, norm, slot, part, (ls__range){at, at + p.length});
 }
 
-/* What nobody owns. */
-static void update_rest(const ls__step *s, float norm)
+static void update_stretch(const ls__step *s, float norm,
+                           const ls__stretch *part, int worker)
 {
-    const ls_trainer *t = s->trainer;
+    const ls__params *params = &s->trainer->model.params;
 
-    for (int i = 0; i < t->model.params.count; i++) {
-        const ls__slot *p = &t->model.params.slot[i];
+    for (int i = 0; i < params->count; i++) {
+        const ls__slot *p = &params->slot[i];
+        ls__range r = ls__range_common(
+            part->range, (ls__range){p->offset, p->offset + p->size});
 
-        if (ls__placement_of(t, i)->axis < 0)
-            update_range(s, norm, i,
-                         (ls__range){p->offset, p->offset + p->size});
+        if (r.first < r.last)
+            update_slot(s, norm, i, part, worker);
     }
 }
 
 bool ls__phase_update(ls__step *s, int worker)
 {
+    const ls_trainer *t = s->trainer;
     float norm = ls__verdict_norm(s);
 
     if (worker == 0)
         s->norm = norm;
     if (s->status < 0 || ls__verdict_bad(s, norm))
         return false;
-    update_owned(s, norm, worker);
-    if (worker == 0)
-        update_rest(s, norm);
+    for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);) {
+        update_stretch(s, norm, &part, worker);
+        if (t->seam)
+            ls__giving_count(t, worker, part.section);
+    }
     return true;
 }

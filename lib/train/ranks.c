@@ -105,11 +105,18 @@ static int sound(void *user, int64_t *bad, float *square)
                   : 0;
 }
 
-static int values(void *user, float *value)
+static int give(void *user, float *value, int section)
 {
-    ls__ranks *r = user;
+    const ls__ranks *r = user;
 
-    return ls__exchange_gather(&r->exchange, value);
+    return ls__exchange_give(&r->exchange, value, section);
+}
+
+static int values(void *user)
+{
+    const ls__ranks *r = user;
+
+    return ls__link_wait(r->link);
 }
 
 static int outputs(void *user, void *out, int64_t bytes, int64_t all)
@@ -135,7 +142,7 @@ static int fill(ls__ranks *r, int devices)
         .devices = ls__exchange_devices(&r->exchange), .rank = r->link->rank,
         .ranks = ranks, .user = r, .open = size, .reports = reports,
         .begin = begin, .leave = leave, .move = move, .sound = sound,
-        .values = values, .outputs = outputs};
+        .give = give, .values = values, .outputs = outputs};
     return 0;
 }
 

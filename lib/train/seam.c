@@ -2,6 +2,7 @@
  * others read what became of a meeting after the barrier that ends it, in a
  * phase in which nobody meets. */
 #include "train/seam.h"
+#include "train/giving.h"
 #include "train/leaving.h"
 #include "train/trainer.h"
 #include "train/verdict.h"
@@ -48,10 +49,8 @@ bool ls__phase_sound(ls__step *s, int worker)
 
 bool ls__phase_values(ls__step *s, int worker)
 {
-    const ls_trainer *t = s->trainer;
-
     if (worker == 0)
-        s->status = t->seam->values(t->seam->user, t->model.value);
+        s->status = ls__giving_rest(s->trainer);
     return true;
 }
 

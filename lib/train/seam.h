@@ -8,7 +8,8 @@
  *              by section, the first while others are computed (leaving.h)
  *     REPORTS  what each device reported, so that every process judges alike
  *     SOUND    what is not finite, and squares of blocks, from those who know
- *     VALUES   updated parameters, from those who updated them
+ *     VALUES   updated parameters, from those who updated them, section by
+ *              section, the first while others are updated (giving.h)
  *
  * Between the second and the third every process completes the tree for the
  * floats it owns (reduce/owned.h), multiplies, checks and squares, as one
@@ -57,8 +58,12 @@ typedef struct ls__seam {
      * first of all.  square: those of blocks owned here are set, NULL where
      * nobody clips; set the others. */
     int (*sound)(void *user, int64_t *bad, float *square);
-    /* What is owned here of value is new; set the rest. */
-    int (*values)(void *user, float *value);
+    /* What is owned here of a section of value is new, and stays until VALUES
+     * has returned: send it, and let the rest of the section come.  Sections
+     * come in rising order, in all processes alike. */
+    int (*give)(void *user, float *value, int section);
+    /* All sections were given; the others' parts are awaited. */
+    int (*values)(void *user);
     /* So many bytes of each device of the experiment, in order, up to `all`:
      * those of this process are set; set the others. */
     int (*outputs)(void *user, void *out, int64_t bytes, int64_t all);

@@ -16,6 +16,7 @@
 #include "base/sized.h"
 #include "pool/pool.h"
 #include "train/average.h"
+#include "train/giving.h"
 #include "train/gradients.h"
 #include "train/groups.h"
 #include "train/leaving.h"
@@ -247,6 +248,8 @@ static int run_and_judge(ls__step *s)
     ls__groups_rule(t, &s->rule);
     if (is_watched(s) && (status = watch(s)) < 0)
         return status;
+    if (t->seam && s->pass->updates)
+        ls__giving_begin(t);
     if (t->seam && s->pass->reduces)
         ls__leaving_begin(s);
     run_pass(s);

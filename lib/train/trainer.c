@@ -16,6 +16,7 @@
 #include "train/groups.h"
 #include "train/input_gradient.h"
 #include "train/lazy.h"
+#include "train/giving.h"
 #include "train/leaving.h"
 #include "train/ranks.h"
 #include "train/schedule.h"
@@ -52,6 +53,7 @@ void ls_trainer_close(ls_trainer *t)
     ls__block_free(t->notes.square);
     ls__block_free(t->notes.lap);
     ls__leaving_close(t->leaving);
+    ls__giving_close(t->giving);
     ls__watch_close(t->watch);
     ls__devices_close(t);
     ls__by_inputs_close(t->by_inputs);
@@ -309,6 +311,8 @@ static int make_memory(ls_trainer *t)
     ls__pool_give(t->pool);
     if (t->seam && status == 0)
         status = ls__leaving_open(t);
+    if (t->seam && status == 0)
+        status = ls__giving_open(t);
     return t->seam && status == 0 ? t->seam->open(t->seam->user, t) : status;
 }
 

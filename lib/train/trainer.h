@@ -26,6 +26,7 @@ struct ls_trainer {
     struct ls__seam *seam; /* to other processes; NULL: this one runs all
                               devices and owns all floats */
     struct ls__leaving *leaving; /* of gradients that pass the seam */
+    struct ls__giving *giving; /* of parameters that do */
     struct ls__ranks *ranks; /* whose seam it is; NULL: another one's */
     int workers;
     int micro; /* batches of a step */
