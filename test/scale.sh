@@ -78,12 +78,14 @@ is "the first is its own measure" \
     "$(column 6 | cut -d ' ' -f 1) $(column 7 | cut -d ' ' -f 1)" "1.00 100%"
 has "the head" out "linear, 64 rows a step, 4 devices: strong scaling, 2 x 3"
 has "the command" out "lockstep-scale linear --repeat 2"
-has "FLOP" out "128 FLOP a row: dense 100 %"
+has "FLOP" out "128 FLOP and 162 bytes a row"
+has "an operator's share of both" out "dense                  100 %    70 %       1.12"
+has "what an operator is bound by" out " memory"
 has "a model is called one" out "a model, not measured"
 is "no progress without a terminal" "$(grep -c 'run 1 of' "$dir/err")" 0
 is "a line for each count" "$(wc -l <"$dir/f.csv" | tr -d ' ')" 4
 is "as many fields in each" \
-    "$(awk -F, '{ print NF }' "$dir/f.csv" | sort -u)" 26
+    "$(awk -F, '{ print NF }' "$dir/f.csv" | sort -u)" 27
 is "workers in CSV" "$(cut -d, -f1 "$dir/f.csv" | tr '\n' ' ')" "workers 1 2 3 "
 has "an SVG with an ideal line" f.svg 'class="ideal"'
 is "a bar of four parts for each count" \
@@ -93,6 +95,10 @@ if command -v jq >/dev/null; then
         (.points | map(.workers, .verified, (.repeats | length))),
         (.points | map(.state) | unique | length)]' "$dir/f.json")" \
         '["linear",4,2,3,[1,true,2,2,true,2,3,true,2],1]'
+    is "operators in JSON" "$(jq -c '[.row_bytes, (.operators |
+        map(.op, .row_bytes, .bound_by)),
+        (.points | map(.gradient_rate > 0) | unique)]' "$dir/f.json")" \
+        '[162,["dense",114,"memory","squared error",48,"memory"],[true]]'
 fi
 if command -v xmllint >/dev/null; then
     if xmllint --noout "$dir/f.svg" 2>"$dir/err"; then

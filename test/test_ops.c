@@ -11,6 +11,7 @@
  * more (op_samples.h). */
 #include "base/fpmode.h"
 #include "op_runs.h"
+#include "plan/traffic.h"
 
 #include <stdio.h>
 
@@ -145,6 +146,77 @@ START_TEST(test_table)
 }
 END_TEST
 
+/* Everything that an operator may be asked for: all gradients, each added to
+ * another. */
+static ls__instr whole_instr(const problem *p)
+{
+    const ls__op *op = p->node->op;
+    ls__instr in = {.node = p->node, .inputs = p->inputs, .y = 1,
+                    .stash = op->stash && op->stash(p->node) ? 2 : -1,
+                    .dy = op->is_loss ? -1 : 3, .slope_of_x = -1};
+
+    for (int k = 0; k < LS__MAX_INPUTS; k++) {
+        bool wanted = k < p->inputs && p->node->in[k]->dtype == LS_F32;
+
+        in.x[k] = (ls__location){.input = -1, .offset = 4 + k};
+        in.dx[k] = wanted ? 20 + k : -1;
+        in.addend[k] = wanted ? 40 + k : -1;
+    }
+    return in;
+}
+
+/* Bytes that any operator must read and write at the least: of its value, and
+ * of the gradients and what they are added to; and at the most: each array
+ * there is forward once, and backward four times. */
+static void check_traffic(const problem *p)
+{
+    const ls_node *n = p->node;
+    ls__param params[LS__MAX_PARAMS] = {0};
+    ls__plan plan = {.param = params};
+    ls__instr in = whole_instr(p);
+    double least = n->op->is_loss ? 0 : 4.0 * (double)n->size;
+    double back = 0, most = least, of_params = 0;
+    ls__traffic t;
+
+    for (int k = 0; k < n->params; k++) {
+        params[n->param[k]].size = p->np[k];
+        of_params += 4.0 * (double)p->np[k];
+    }
+    for (int k = 0; k < p->inputs; k++) {
+        most += 4.0 * (double)n->in[k]->size;
+        back += in.dx[k] < 0 ? 0 : 8.0 * (double)n->in[k]->size;
+    }
+    most += n->op->stash ? 4.0 * (double)n->op->stash(n) : 0;
+    if (n->op->picks)
+        most += 4.0 * (double)n->op->picks(n);
+    t = ls__instr_traffic(&plan, &in);
+    ck_assert_msg(t.forward > least && t.forward <= most,
+                  "%s: %g bytes forward, not above %g, to %g", n->op->name,
+                  t.forward, least, most);
+    ck_assert_msg(t.backward >= back && t.backward <= 4 * most,
+                  "%s: %g bytes backward, not %g to %g", n->op->name,
+                  t.backward, back, 4 * most);
+    ck_assert(t.chunk_forward <= of_params);
+    ck_assert(t.chunk_forward + t.chunk_backward <= 3 * of_params);
+    ck_assert_msg(!n->params || n->op->picks || t.chunk_backward > 0,
+                  "%s: no bytes of its parameters", n->op->name);
+}
+
+/* No operator is without its bytes. */
+START_TEST(test_traffic)
+{
+    const row *o = &rows[_i];
+
+    for (int i = 0; i < CHOSEN; i++)
+        for (int kind = 0; fits(o, &samples[i]) && kind < o->kinds; kind++) {
+            problem p = make_problem(o, &samples[i], kind);
+
+            check_traffic(&p);
+            free_problem(&p);
+        }
+}
+END_TEST
+
 /* A row without elements is refused where it would come in. */
 START_TEST(test_empty)
 {
@@ -270,6 +342,7 @@ static Suite *ops_suite(void)
     tcase_set_timeout(t, 600);
     tcase_add_test(t, test_table);
     tcase_add_test(t, test_empty);
+    tcase_add_loop_test(t, test_traffic, 0, ROWS);
     tcase_add_loop_test(t, test_operator, 0, ROWS);
     tcase_add_loop_test(t, test_golden, 0, GOLDENS);
     tcase_add_loop_test(t, test_long_softmax, 0, 5);

@@ -273,6 +273,29 @@ START_TEST(model)
 }
 END_TEST
 
+/* Proves that gradients that no cache holds end at the copy roof, and that those
+ * of small chunks do not. */
+START_TEST(model_of_memory)
+{
+    made m = {.s = {.cut = 1, .cache = 1e6, .info = {.devices = 64, .work = {
+                  .row_bytes = 1e6, .chunk_bytes = 1e7, .chunk_rows = 2,
+                  .shards = 8}}}};
+    ls_scaling_guess g;
+
+    add(&m, 1, 4, 0, 0, 0);
+    OK(ls_scaling_model(&m.s, 8, &g)); /* 32e6 + 8 * 2 * 10e6 at 1e9 */
+    ck_assert_double_eq_tol(g.seconds, .5, 1e-12);
+    ck_assert(!g.roof);
+    OK(ls_scaling_model(&m.s, 32, &g));
+    ck_assert_double_eq_tol(g.seconds, .192, 1e-12);
+    ck_assert(g.roof);
+    m.s.cache = 1e9;
+    OK(ls_scaling_model(&m.s, 32, &g));
+    ck_assert_double_eq_tol(g.seconds, .125, 1e-12);
+    ck_assert(!g.roof);
+}
+END_TEST
+
 /* ------ Measurements ------ */
 
 enum { ROWS = 24, FOLDS = 3 };
@@ -587,6 +610,7 @@ static Suite *suite(void)
     tcase_add_test(t, advice_of_one);
     tcase_add_test(t, advice_of_ranks);
     tcase_add_test(t, model);
+    tcase_add_test(t, model_of_memory);
     tcase_add_test(t, measures);
     tcase_add_test(t, refuses_other_bytes);
     tcase_add_test(t, refuses);

@@ -57,10 +57,11 @@ static json_t *point_json(const findings *r, int i)
         json_object_set_new(o, "tokens_per_second", real(rate->tokens));
     if (o)
         json_object_update_new(
-            o, json_pack("{s:f, s:f, s:f, s:f, s:f}", "flops", p->flops,
-                         "flops_roof", p->flops_roof, "reduce_rate",
-                         p->reduce_rate, "update_rate", p->update_rate,
-                         "copy_roof", p->copy_roof));
+            o, json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "flops", p->flops,
+                         "flops_roof", p->flops_roof, "gradient_rate",
+                         p->gradient_rate, "reduce_rate", p->reduce_rate,
+                         "update_rate", p->update_rate, "copy_roof",
+                         p->copy_roof));
     return o;
 }
 
@@ -73,15 +74,25 @@ static json_t *points(const findings *r)
     return list;
 }
 
+static json_t *operator_json(const findings *r, const finding_op *o)
+{
+    double flops = o->forward + o->backward;
+    bool known = isfinite(r->ridge) && o->bytes > 0;
+
+    return json_pack(
+        "{s:s, s:f, s:f, s:f, s:o, s:o, s:o}", "op", o->name, "row_forward",
+        o->forward, "row_backward", o->backward, "row_bytes", o->bytes,
+        "flops_per_byte", real(o->bytes > 0 ? flops / o->bytes : (double)NAN),
+        "roof_seconds", real(o->least), "bound_by",
+        known ? json_string(o->of_memory ? "memory" : "cores") : json_null());
+}
+
 static json_t *operators(const findings *r)
 {
     json_t *list = json_array();
 
     for (int i = 0; i < r->ops; i++)
-        json_array_append_new(
-            list, json_pack("{s:s, s:f, s:f}", "op", r->op[i].name,
-                            "row_forward", r->op[i].forward, "row_backward",
-                            r->op[i].backward));
+        json_array_append_new(list, operator_json(r, &r->op[i]));
     return list;
 }
 
@@ -112,16 +123,17 @@ int scale_json(const findings *r, const char *path)
     const ls_work *w = &r->info.work;
     json_t *o = json_pack(
         "{s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:s, s:i, s:i, s:i,"
-        " s:f, s:f, s:f, s:o, s:o, s:s, s:o, s:o}",
+        " s:f, s:f, s:f, s:f, s:o, s:o, s:s, s:o, s:o}",
         "program", opt_program_name, "version", ls_version(), "command",
         command(r), "model", r->model, "scaling", r->weak ? "weak" : "strong",
         "cpu", r->cpu, "usable_cores", r->cores, "others_cpus", r->others,
         "mesh", r->mesh, "isa", r->isa, "products", r->products, "devices",
         r->info.devices, "repeats", r->info.repeats, "steps", r->info.steps,
-        "row_flops", w->row_flops, "reduce_bytes", w->reduce_bytes,
-        "update_bytes", w->update_bytes, "operators", operators(r), "points",
-        points(r), "advice", ls_scaling_advice(r->scaling), "serial_share",
-        real(r->serial), "model_beyond", guesses(r));
+        "row_flops", w->row_flops, "row_bytes", r->row_bytes, "reduce_bytes",
+        w->reduce_bytes, "update_bytes", w->update_bytes, "operators",
+        operators(r), "points", points(r), "advice",
+        ls_scaling_advice(r->scaling), "serial_share", real(r->serial),
+        "model_beyond", guesses(r));
     int status = OPT_GO;
 
     if (!o)
@@ -172,6 +184,7 @@ static void put_line(FILE *f, const ls_scaling_point *p,
     put_times(f, &p->mean);
     put_times(f, &p->max);
     fprintf(f, ",%d", p->ranks);
+    field(f, p->gradient_rate);
     fputc('\n', f);
 }
 
@@ -186,7 +199,7 @@ int scale_csv(const findings *r, const char *path)
           "steps_per_second,rows_per_second,tokens_per_second,speedup,"
           "efficiency,flops,flops_roof,reduce_rate,update_rate,copy_roof,"
           "gradients,reduce,update,waiting,gradients_max,reduce_max,update_max,"
-          "waiting_max,ranks\n", f);
+          "waiting_max,ranks,gradient_rate\n", f);
     for (int i = 0; i < r->points; i++)
         put_line(f, &r->point[i], &r->rate[i]);
     if (ferror(f))

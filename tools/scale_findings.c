@@ -23,6 +23,50 @@ void findings_count(findings *r, const ls_trainer *t)
             r->op[r->ops++] = (finding_op){.name = c.op};
         r->op[k].forward += c.forward;
         r->op[k].backward += c.backward;
+        r->op[k].row_bytes += c.forward_bytes + c.backward_bytes;
+        r->op[k].chunk_bytes += c.chunk_forward_bytes + c.chunk_backward_bytes;
+    }
+}
+
+/* Chunks of a step, for each of its rows. */
+static double chunks_of(const ls_work *w, int64_t rows)
+{
+    int64_t shard, chunks;
+
+    if (w->shards < 1 || w->chunk_rows < 1 || rows < 1)
+        return 0;
+    shard = (rows + w->shards - 1) / w->shards;
+    chunks = (shard + w->chunk_rows - 1) / w->chunk_rows;
+    return (double)(w->shards * chunks) / (double)rows;
+}
+
+/* What an operator takes at the roofs, if nothing stays in the caches. */
+static void weigh(finding_op *o, const ls_scaling_point *one, double chunks)
+{
+    double flops = o->forward + o->backward, cores, memory;
+
+    o->bytes = o->row_bytes + chunks * o->chunk_bytes;
+    o->least = (double)NAN;
+    if (!(one->flops_roof > 0 && one->copy_roof > 0))
+        return;
+    cores = flops / one->flops_roof;
+    memory = o->bytes / one->copy_roof;
+    o->of_memory = memory > cores;
+    o->least = o->of_memory ? memory : cores;
+}
+
+static void weigh_all(findings *r)
+{
+    const ls_scaling_point *one = &r->point[0];
+    double chunks = chunks_of(&r->info.work, one->rows);
+
+    r->row_bytes = r->least = 0;
+    r->ridge = one->flops_roof > 0 && one->copy_roof > 0
+                   ? one->flops_roof / one->copy_roof : (double)NAN;
+    for (int i = 0; i < r->ops; i++) {
+        weigh(&r->op[i], one, chunks);
+        r->row_bytes += r->op[i].bytes;
+        r->least += r->op[i].least;
     }
 }
 
@@ -92,6 +136,7 @@ int findings_make(findings *r, const ls_scaling *scaling)
     r->unit.scale = r->point[0].seconds < 1e-3 ? 1e6 : 1e3;
     if (ls_scaling_serial(scaling, &r->serial) < 0)
         r->serial = (double)NAN;
+    weigh_all(r);
     make_guesses(r);
     return OPT_GO;
 }

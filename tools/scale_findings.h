@@ -6,12 +6,17 @@
 
 #include <lockstep.h>
 
-enum { FINDINGS_OPS = 32, FINDINGS_GUESSES = 2 };
+enum { FINDINGS_OPS = 80, FINDINGS_GUESSES = 2 };
 
-/* All operators of a kind together, FLOP a row. */
+/* All operators of a kind together: FLOP and bytes, of a row and of a chunk. */
 typedef struct finding_op {
     const char *name;
     double forward, backward;
+    double row_bytes, chunk_bytes;
+    double bytes;   /* a row, with its part of the chunk's */
+    double least;   /* seconds a row at the roofs of one worker; NaN: not
+                       measured */
+    bool of_memory; /* it is the copy roof's that are more */
 } finding_op;
 
 /* What follows from a point alone. */
@@ -40,6 +45,10 @@ typedef struct findings {
     int64_t tokens; /* of a row; 0: rows are no sequences */
     int ops;
     finding_op op[FINDINGS_OPS];
+    double row_bytes; /* of all of them */
+    double least;     /* seconds a row of all of them at the roofs */
+    double ridge;     /* FLOP a byte where both roofs take as long; NaN: not
+                         measured */
     double serial; /* share; NaN: too few counts */
     int most;      /* workers of a point, of all its ranks, or of a guess */
     int from;      /* the last point of one rank with a core for each worker */

@@ -123,12 +123,14 @@ static void rate(int width, double x)
 static void print_memory(const findings *r)
 {
     printf("\nGB/s, read and written, and as a share of a copy by as many "
-           "workers\n%s  %8s  %6s  %8s  %6s  %8s\n", head(r), "reduce", "",
-           "update", "", "copy");
+           "workers\n%s  %9s  %6s  %8s  %6s  %8s  %6s  %8s\n", head(r),
+           "gradients", "", "reduce", "", "update", "", "copy");
     for (int i = 0; i < r->points; i++) {
         const ls_scaling_point *p = &r->point[i];
 
         row_of(r, i);
+        rate(9, p->gradient_rate);
+        share(6, p->gradient_rate, p->copy_roof);
         rate(8, p->reduce_rate);
         share(6, p->reduce_rate, p->copy_roof);
         rate(8, p->update_rate);
@@ -173,23 +175,37 @@ static void print_curve(const findings *r)
     }
 }
 
-/* ------ In words ------ */
+/* ------ The operators ------ */
 
-static void print_flops(const findings *r)
+static void print_op(const findings *r, const finding_op *o)
 {
-    double all = r->info.work.row_flops;
-    char before = ':';
+    double flops = o->forward + o->backward;
 
-    if (!(all > 0))
-        return;
-    printf("\n%.4g FLOP a row", all);
-    for (int i = 0; i < r->ops; i++)
-        if (r->op[i].forward > 0) {
-            printf("%c %s %.0f %%", before, r->op[i].name,
-                   100 * (r->op[i].forward + r->op[i].backward) / all);
-            before = ',';
-        }
+    printf("%-20s", o->name);
+    share(6, flops, r->info.work.row_flops);
+    share(6, o->bytes, r->row_bytes);
+    number(9, "%.3g", o->bytes > 0 ? flops / o->bytes : (double)NAN);
+    share(10, o->least, r->least);
+    if (isfinite(r->ridge) && o->bytes > 0)
+        printf("  %s", o->of_memory ? "memory" : "cores");
     putchar('\n');
+}
+
+/* Each operator's FLOP and bytes, and which roof it meets first. */
+static void print_operators(const findings *r)
+{
+    if (r->ops == 0)
+        return;
+    printf("\n%.4g FLOP and %.4g bytes a row", r->info.work.row_flops,
+           r->row_bytes);
+    if (isfinite(r->ridge))
+        printf("; at the roofs of 1 worker memory bounds what has below %.1f "
+               "FLOP a byte", r->ridge);
+    printf("\n%-20s  %6s  %6s  %9s  %10s  %s\n", "operator", "FLOP", "bytes",
+           "FLOP/byte", isfinite(r->ridge) ? "least time" : "",
+           isfinite(r->ridge) ? "bound by" : "");
+    for (int i = 0; i < r->ops; i++)
+        print_op(r, &r->op[i]);
 }
 
 void scale_table(const findings *r)
@@ -199,7 +215,7 @@ void scale_table(const findings *r)
     print_times(r);
     print_memory(r);
     print_curve(r);
-    print_flops(r);
+    print_operators(r);
     if (isfinite(r->serial))
         printf("serial share %.1f %%, fitted to the measured counts\n",
                100 * r->serial);

@@ -17,6 +17,12 @@ typedef struct ls_cost {
     const char *op;   /* "dense" */
     const char *name; /* "blocks_0.Dense_0"; may be empty */
     double forward, backward;
+    /* Bytes that must be read and written, each array once: inputs, the value,
+     * what is kept for backward, gradients and what they are added to, of a row
+     * of the batch; and parameters and their gradients, of a chunk (a table is
+     * counted by the rows that are picked, with the row of the batch). */
+    double forward_bytes, backward_bytes;
+    double chunk_forward_bytes, chunk_backward_bytes;
 } ls_cost;
 
 /* Operator i = 0, 1, .. in the order they run; false past the last, and for a
@@ -29,12 +35,16 @@ static inline bool ls_trainer_cost(const ls_trainer *trainer, int i,
     return ls_trainer_cost_sized(trainer, i, cost, sizeof *cost);
 }
 
-/* What a step does: FLOP by the sum of the above, and the bytes that reduction
- * and update must at least read and write. */
+/* What a step does: FLOP and bytes by the sum of the above, and the bytes that
+ * reduction and update must at least read and write. */
 typedef struct ls_work {
     double row_flops;    /* a row; 0: not known */
     double reduce_bytes; /* a step: each device's gradient, and the sum */
     double update_bytes; /* a step: gradient, parameters, moments */
+    double row_bytes, chunk_bytes; /* of the operators; 0: not known */
+    int64_t chunk_rows;  /* of a shard that run through all operators together;
+                            the last chunk may have less */
+    int64_t shards;      /* of a step: devices times micro-batches */
 } ls_work;
 
 LS_API void ls_trainer_work_sized(const ls_trainer *trainer, ls_work *work,

@@ -88,6 +88,9 @@ typedef struct ls_scaling_point {
                                         ls_measure_products, _copy */
     int ranks;           /* that train together; mean and max are those of the
                             first one's workers */
+    double gradient_rate; /* bytes/s of the operators (ls_work) in gradients:
+                            above copy_roof where caches keep them; 0: not
+                            known, or several ranks */
 } ls_scaling_point;
 
 typedef struct ls_scaling ls_scaling;
@@ -144,13 +147,13 @@ LS_API int ls_scaling_serial(const ls_scaling *scaling, double *share);
 /* A model, not a measurement, of a step on more workers, from the largest count
  * that is verified and not oversubscribed: gradients take as long as the most
  * devices of a worker do; reduction, and the part of the update that workers
- * share, are divided, where they do not fit the caches until they reach the
- * copy roof of that count; the caller's part of the update and the waiting
- * stay. */
+ * share, are divided; and where bytes do not fit the caches (of gradients those
+ * of a chunk on each worker) none is faster than the copy roof of that count.
+ * The caller's part of the update and the waiting stay. */
 typedef struct ls_scaling_guess {
     double seconds, speedup;
     double memory; /* seconds of it in reduction and update */
-    bool roof;     /* one of the two is at the copy roof */
+    bool roof;     /* one of the two, or gradients, are at the copy roof */
 } ls_scaling_guess;
 
 /* LS_EINVAL: workers below 1. */

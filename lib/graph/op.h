@@ -93,6 +93,10 @@ struct ls__op {
     /* FLOP a row of forward's matrix products, two for each multiply-add;
      * backward takes as much again for each operand's gradient.  NULL: 0. */
     double (*flops)(const ls_node *node);
+    /* Floats a row that it reads of its first parameter, whose rows it picks
+     * by their indices, or, without parameters, of input 0.  NULL: of all it
+     * reads all. */
+    int64_t (*picks)(const ls_node *node);
     /* Have a backend that can prepare the products of up to `rows` rows;
      * with_dx: that for x as well.  NULL: the operator has none. */
     int (*prepare)(const ls_node *node, int64_t rows, bool with_dx,

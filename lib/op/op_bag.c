@@ -352,6 +352,11 @@ static double bag_flops(const ls_node *n)
     return 2.0 * (double)n->size * (double)places(n);
 }
 
+static int64_t bag_picks(const ls_node *n)
+{
+    return n->size * places(n);
+}
+
 /* ------ The operators ------ */
 
 static const ls__attribute dense_attributes[] = {
@@ -370,20 +375,23 @@ const ls__op ls__op_sparse_dense = {
     .name = "sparse_dense", .inputs = 1, .ignores = 1, .leaves_params = true,
     .attributes = dense_attributes, .shape = bag_shape,
     .declare = dense_declare, .stash = bag_stash, .scratch = bag_scratch,
-    .flops = bag_flops, .forward = bag_fwd, .backward = bag_bwd};
+    .flops = bag_flops, .picks = bag_picks, .forward = bag_fwd,
+    .backward = bag_bwd};
 
 const ls__op ls__op_sparse_dense_values = {
     .name = "sparse_dense_values", .inputs = 2, .ignores = 1, .finite = 2,
     .reads = 1, .leaves_params = true,
     .attributes = dense_attributes, .shape = bag_shape,
     .declare = dense_declare, .stash = bag_stash, .scratch = bag_scratch,
-    .flops = bag_flops, .forward = bag_fwd, .backward = bag_bwd};
+    .flops = bag_flops, .picks = bag_picks, .forward = bag_fwd,
+    .backward = bag_bwd};
 
 const ls__op ls__op_embed_bag = {
     .name = "embed_bag", .inputs = 1, .ignores = 1, .leaves_params = true,
     .attributes = embed_attributes, .shape = bag_shape,
     .declare = embed_declare, .stash = bag_stash, .scratch = bag_scratch,
-    .flops = bag_flops, .forward = bag_fwd, .backward = bag_bwd};
+    .flops = bag_flops, .picks = bag_picks, .forward = bag_fwd,
+    .backward = bag_bwd};
 
 static ls_node *sparse_dense(ls_node *indices, ls_node *values, int64_t inputs,
                              int64_t n, bool bias, const char *name)

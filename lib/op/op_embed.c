@@ -29,6 +29,12 @@ static ls_node *embed_declare(ls_node *n)
     return n;
 }
 
+/* A row of the table for each index. */
+static int64_t embed_picks(const ls_node *n)
+{
+    return n->size;
+}
+
 static void embed_fwd(const ls__run *r)
 {
     const int32_t *x = r->x[0];
@@ -59,7 +65,7 @@ static const ls__attribute attributes[] = {
 const ls__op ls__op_embed = {
     .name = "embed", .step = &ls__op_embed, .inputs = 1, .reads = 1,
     .attributes = attributes, .shape = embed_shape, .declare = embed_declare,
-    .forward = embed_fwd, .backward = embed_bwd};
+    .picks = embed_picks, .forward = embed_fwd, .backward = embed_bwd};
 
 ls_node *ls_embed(ls_node *x, int64_t count, int64_t width, const char *name)
 {

@@ -86,6 +86,11 @@ static int gather_shape(ls_node *n)
     return 0;
 }
 
+static int64_t gather_picks(const ls_node *n)
+{
+    return n->size;
+}
+
 static void gather_fwd(const ls__run *r)
 {
     const ls_node *x = r->node->in[0], *at = r->node->in[1];
@@ -125,7 +130,7 @@ static void gather_bwd(const ls__run *r)
 
 const ls__op ls__op_gather = {
     .name = "gather", .inputs = 2, .reads = 2, .shape = gather_shape,
-    .forward = gather_fwd, .backward = gather_bwd};
+    .picks = gather_picks, .forward = gather_fwd, .backward = gather_bwd};
 
 ls_node *ls_gather(ls_node *x, ls_node *indices)
 {

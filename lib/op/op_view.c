@@ -141,6 +141,11 @@ static int slice_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, x->rank, shape);
 }
 
+static int64_t slice_picks(const ls_node *n)
+{
+    return n->size;
+}
+
 static const ls__attribute slice_attributes[] = {
     LS__FIELD("axis", LS__INTEGER, axis),
     LS__FIELD("first", LS__INTEGER, first),
@@ -148,8 +153,8 @@ static const ls__attribute slice_attributes[] = {
 
 const ls__op ls__op_slice = {
     .name = "slice", .attributes = slice_attributes,
-    .inputs = 1, .shape = slice_shape, .forward = view_fwd,
-    .backward = view_bwd};
+    .inputs = 1, .shape = slice_shape, .picks = slice_picks,
+    .forward = view_fwd, .backward = view_bwd};
 
 ls_node *ls_slice(ls_node *x, int axis, int64_t first, int64_t count)
 {

@@ -467,6 +467,8 @@ static void fill_point(const measurement *m, int i, double *room)
     p->max = typical->max;
     p->flops = rate(m->s->info.work.row_flops * (double)p->rows, p->seconds);
     if (p->ranks == 1) { /* else these phases hold the messages too */
+        p->gradient_rate = rate(ls__scaling_bytes(&m->s->info.work, p->rows),
+                                p->max.gradients);
         p->reduce_rate = rate(m->s->info.work.reduce_bytes, p->max.reduce);
         p->update_rate = rate(m->s->info.work.update_bytes, p->max.update);
     }

@@ -28,6 +28,10 @@ static inline int ls__scaling_hands(const ls_scaling_point *p)
  * with a core for each worker. */
 const ls_scaling_point *ls__scaling_best(const ls_scaling *s);
 
+/* Bytes that the operators read and write in a step of so many rows; 0: not
+ * known. */
+double ls__scaling_bytes(const ls_work *work, int64_t rows);
+
 /* Write s->advice. */
 void ls__scaling_advise(ls_scaling *s);
 

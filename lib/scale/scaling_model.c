@@ -97,15 +97,25 @@ static double rest(const ls_scaling_point *p)
     return r > 0 ? r : 0;
 }
 
-/* A phase that took `measured` on p, on more workers: not faster than memory
- * is, but where its bytes fit the caches. */
-static double shared(const ls_scaling *s, double measured, double bytes,
-                     int workers, bool *roof)
+double ls__scaling_bytes(const ls_work *w, int64_t rows)
+{
+    int64_t shard, chunks;
+
+    if (w->shards < 1 || w->chunk_rows < 1)
+        return 0;
+    shard = (rows + w->shards - 1) / w->shards;
+    chunks = (shard + w->chunk_rows - 1) / w->chunk_rows;
+    return (double)rows * w->row_bytes +
+           (double)(w->shards * chunks) * w->chunk_bytes;
+}
+
+/* The t of a phase that took `measured` on p: not faster than memory moves its
+ * bytes. */
+static double held(const ls_scaling *s, double t, double measured, double bytes,
+                   bool *roof)
 {
     const ls_scaling_point *p = ls__scaling_best(s);
-    double t = measured * p->workers / workers;
-    double least = bytes > s->cache && p->copy_roof > 0
-                       ? bytes / p->copy_roof : 0;
+    double least = p->copy_roof > 0 ? bytes / p->copy_roof : 0;
 
     if (least > measured)
         least = measured;
@@ -115,6 +125,31 @@ static double shared(const ls_scaling *s, double measured, double bytes,
     return least;
 }
 
+/* A phase that is divided, on more workers. */
+static double shared(const ls_scaling *s, double measured, double bytes,
+                     int workers, bool *roof)
+{
+    double t = measured * ls__scaling_best(s)->workers / workers;
+
+    return bytes > s->cache ? held(s, t, measured, bytes, roof) : t;
+}
+
+/* Gradients take as long as the most devices of a worker do; what a worker goes
+ * through again and again, and caches may hold, is a chunk. */
+static double gradients_of(const ls_scaling *s, int workers, bool *roof)
+{
+    const ls_scaling_point *p = ls__scaling_best(s);
+    const ls_work *w = &s->info.work;
+    double more = fold(s, workers) / fold(s, p->workers);
+    double all = p->max.gradients * more; /* on as many workers as p has */
+    double t = all / busiest(s->info.devices, p->workers) *
+               busiest(s->info.devices, workers);
+    double chunk = (double)w->chunk_rows * w->row_bytes + w->chunk_bytes;
+    double bytes = ls__scaling_bytes(w, p->rows) * more;
+
+    return chunk * workers > s->cache ? held(s, t, all, bytes, roof) : t;
+}
+
 int ls_scaling_model_sized(const ls_scaling *s, int workers,
                            ls_scaling_guess *guess, size_t size)
 {
@@ -122,15 +157,12 @@ int ls_scaling_model_sized(const ls_scaling *s, int workers,
     LS__NEED(guess);
 
     const ls_scaling_point *p = ls__scaling_best(s), *one = &s->point[0];
-    int devices = s->info.devices;
     ls_scaling_guess g = {0};
     double gradients;
 
     if (workers < 1)
         return ls__fail(LS_EINVAL, "a model for %d workers", workers);
-    gradients = p->max.gradients / busiest(devices, p->workers) *
-                busiest(devices, workers) * fold(s, workers) /
-                fold(s, p->workers);
+    gradients = gradients_of(s, workers, &g.roof);
     g.memory = shared(s, p->max.reduce, s->info.work.reduce_bytes, workers,
                       &g.roof);
     if (s->cut > 0)
@@ -278,10 +310,15 @@ static int say_deal(const loss *l, char *out, size_t room)
 
 static int say_slow(const loss *l, char *out, size_t room)
 {
-    return snprintf(out, room, "gradients take %.0f %% more of each core's "
+    double moved = l->p->gradient_rate;
+    char roof[64] = "";
+
+    if (moved > 0)
+        roof_text(l, moved, roof);
+    return snprintf(out, room, "gradients%s take %.0f %% more of each core's "
                     "time than on one alone: cores share memory, caches and "
                     "clock; see lockstep-info --measure, and quieten the "
-                    "machine", 100 * slow_loss(l) / l->gradients);
+                    "machine", roof, 100 * slow_loss(l) / l->gradients);
 }
 
 static int say_uneven(const loss *l, char *out, size_t room)

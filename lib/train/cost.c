@@ -2,18 +2,24 @@
  * laps that step.c keeps of each worker. */
 #include "base/error.h"
 #include "base/sized.h"
+#include "plan/traffic.h"
 #include "train/average.h"
 #include "train/trainer.h"
 
 /* Backward makes two gradients, of the operands of each product: those of a
  * weights and of x, where x has one. */
-static ls_cost cost_of(const ls__instr *in)
+static ls_cost cost_of(const ls__plan *plan, const ls__instr *in)
 {
     const ls_node *n = in->node;
     double forward = n->op->flops ? n->op->flops(n) : 0;
+    ls__traffic t = ls__instr_traffic(plan, in);
 
     return (ls_cost){.op = n->op->name, .name = n->name, .forward = forward,
-                     .backward = (in->dx[0] >= 0 ? 2 : 1) * forward};
+                     .backward = (in->dx[0] >= 0 ? 2 : 1) * forward,
+                     .forward_bytes = t.forward,
+                     .backward_bytes = t.backward,
+                     .chunk_forward_bytes = t.chunk_forward,
+                     .chunk_backward_bytes = t.chunk_backward};
 }
 
 bool ls_trainer_cost_sized(const ls_trainer *t, int i, ls_cost *cost,
@@ -30,7 +36,7 @@ bool ls_trainer_cost_sized(const ls_trainer *t, int i, ls_cost *cost,
     for (int at = 0; plan && at < plan->count; at++) {
         if (!plan->loss.runs[at] || i-- > 0)
             continue;
-        c = cost_of(&plan->instr[at]);
+        c = cost_of(plan, &plan->instr[at]);
         ls__sized_put(cost, size, &c, sizeof c);
         return true;
     }
@@ -45,11 +51,16 @@ void ls_trainer_work_sized(const ls_trainer *t, ls_work *work, size_t size)
     double array = sizeof(float) * (double)t->model.params.floats;
     int moments = ls__trainer_moments(t);
     ls_work w = {.reduce_bytes = (t->devices.of + 1) * array,
-                 .update_bytes = (3 + 2 * moments) * array};
+                 .update_bytes = (3 + 2 * moments) * array,
+                 .chunk_rows = t->model.plan ? t->model.plan->chunk_rows : 0,
+                 .shards = ls__trainer_shards(t)};
     ls_cost cost;
 
-    for (int i = 0; ls_trainer_cost(t, i, &cost); i++)
+    for (int i = 0; ls_trainer_cost(t, i, &cost); i++) {
         w.row_flops += cost.forward + cost.backward;
+        w.row_bytes += cost.forward_bytes + cost.backward_bytes;
+        w.chunk_bytes += cost.chunk_forward_bytes + cost.chunk_backward_bytes;
+    }
     ls__sized_put(work, size, &w, sizeof w);
 }
 

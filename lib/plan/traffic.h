@@ -1,0 +1,19 @@
+/* The bytes that operators read and write. */
+#ifndef LS_PLAN_TRAFFIC_H
+#define LS_PLAN_TRAFFIC_H
+
+#include "plan/plan.h"
+
+/* Of one instruction, each array counted once for each of the two ways that
+ * reads or writes it: values and gradients for each row, parameters and their
+ * gradients for each chunk. */
+typedef struct ls__traffic {
+    double forward, backward;             /* bytes a row */
+    double chunk_forward, chunk_backward; /* bytes a chunk */
+} ls__traffic;
+
+/* Counted from shapes and from what the operator's struct says, so that none
+ * can be without. */
+ls__traffic ls__instr_traffic(const ls__plan *plan, const ls__instr *in);
+
+#endif
