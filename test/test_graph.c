@@ -96,19 +96,32 @@ static void prepare(runner *e, const data *d)
 }
 
 /* Gradients begin as zeros, which is what untrained parameters keep. */
-static result gradient(runner *e, const data *d, bool wanted)
+static result zeros(const data *d)
 {
-    ls_shard shard = {.rows = d->rows, .data = d->input, .weights = d->weights};
     result r = {.sums = {.correct = __builtin_nan("")}};
 
     for (int i = 0; i < d->params; i++)
         r.grad[i] =
             memset(fenced(d->size[i]), 0, (size_t)d->size[i] * sizeof(float));
-    prepare(e, d);
+    return r;
+}
+
+static void run(runner *e, const data *d, bool wanted, result *r)
+{
+    ls_shard shard = {.rows = d->rows, .data = d->input, .weights = d->weights};
     ls__weights w = weights_of(e, d);
+
+    prepare(e, d);
     ck_assert_int_eq(ls__exec_gradient(e->context, &w, &shard,
-                                       wanted ? r.grad : NULL, &r.sums),
+                                       wanted ? r->grad : NULL, &r->sums),
                      0);
+}
+
+static result gradient(runner *e, const data *d, bool wanted)
+{
+    result r = zeros(d);
+
+    run(e, d, wanted, &r);
     return r;
 }
 
@@ -301,6 +314,93 @@ START_TEST(test_all_rows)
     ls__fpmode_set();
     for (int64_t rows = 1; rows <= most; rows++)
         check_rows(g, rows, rows % 2);
+    ls_graph_free(g);
+}
+END_TEST
+
+/* What the gradients are when the first operator of the last chunk has gone
+ * back. */
+typedef struct glimpse {
+    const data *d;
+    const result *now;
+    result then;
+    bool seen;
+} glimpse;
+
+static void look(void *user, int instr)
+{
+    glimpse *p = user;
+
+    (void)instr;
+    for (int i = 0; i < p->d->params && !p->seen; i++)
+        memcpy(p->then.grad[i], p->now->grad[i],
+               (size_t)p->d->size[i] * sizeof(float));
+    p->seen = true;
+}
+
+/* Of three chunks, they are those of the first one. */
+static void check_glimpse(runner *e, const data *d, int64_t chunk)
+{
+    result r = zeros(d), before;
+    glimpse p = {.d = d, .now = &r, .then = zeros(d)};
+    data some = *d;
+
+    some.rows = chunk;
+    before = gradient(e, &some, true);
+    ls__context_watch(e->context, look, &p);
+    run(e, d, true, &r);
+    ls__context_watch(e->context, NULL, NULL);
+    p.then.sums = before.sums;
+    ck_assert(p.seen);
+    check_same(d, &before, &p.then);
+}
+
+/* Two chunks that go back together have the bytes of one after the other, and
+ * complete no gradient before. */
+START_TEST(test_pairs)
+{
+    ls_graph *g = new_graph(graphs[_i].build);
+    int64_t chunk = graphs[_i].chunk_rows;
+    const int64_t rows[] = {1, chunk, chunk + 1, 2 * chunk, 2 * chunk + 1};
+
+    ls__fpmode_set();
+    for (int i = 0; i < 5; i++) {
+        data d = make_data(g, rows[i], i % 2);
+        runner one = open_exec(g, "native"), two = open_exec(g, "native");
+        result a = gradient(&one, &d, true), b;
+
+        OK(ls__context_pair(two.context));
+        ck_assert(ls__context_pairs(two.context));
+        poison(&two, &d);
+        b = gradient(&two, &d, true);
+        check_same(&d, &a, &b);
+        if (i == 4)
+            check_glimpse(&two, &d, chunk);
+        close_exec(&one);
+        close_exec(&two);
+        free_data(&d);
+    }
+    ls_graph_free(g);
+}
+END_TEST
+
+static void build_tied(ls_graph *g)
+{
+    ls_node *h = ls_dense(x_of(g, 6), 6, "a");
+
+    ls_tie(g, "b.kernel", "a.kernel", false);
+    end(g, ls_dense(ls_gelu(h), 6, "b"));
+}
+
+/* One chunk after the other adds to a tied parameter in another order. */
+START_TEST(test_tied_alone)
+{
+    ls_graph *g = new_graph(build_tied);
+    runner e = open_exec(g, "native");
+
+    OK(ls__context_pair(e.context));
+    ck_assert(!ls__context_pairs(e.context));
+    close_exec(&e);
     ls_graph_free(g);
 }
 END_TEST
@@ -559,6 +659,8 @@ static Suite *graph_suite(void)
     tcase_add_loop_test(t, test_folding, 0, sizeof folds / sizeof *folds);
     tcase_add_loop_test(t, test_reference, 0, GRAPHS);
     tcase_add_loop_test(t, test_gradients, 0, GRAPHS);
+    tcase_add_loop_test(t, test_pairs, 0, GRAPHS);
+    tcase_add_test(t, test_tied_alone);
     tcase_add_loop_test(t, test_all_rows, 0, 2);
     tcase_add_loop_test(t, test_backends, 0, GRAPHS);
     tcase_add_test(t, test_owned);

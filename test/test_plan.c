@@ -217,6 +217,8 @@ static int whole_way(const ls__backend *be)
         status = 1;
     if (status == 0 && (status = ls__context_open(&c, plan)) < 0 && c)
         status = 1;
+    if (status == 0)
+        status = ls__context_pair(c);
     ls__context_close(c);
     ls__plan_free(plan);
     ls_graph_free(g);

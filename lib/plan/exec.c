@@ -11,6 +11,7 @@
 struct ls__context {
     const ls__plan *plan;
     float *memory;
+    float *twin;  /* of a second chunk at the same time; NULL: there is none */
     float *cache; /* NULL: the plan has none */
     ls__failure failure; /* of the present or last run */
     ls__watch_fn *watch; /* is told of each backward; NULL: nobody is */
@@ -41,6 +42,7 @@ void ls__context_close(ls__context *c)
     if (!c)
         return;
     ls__block_free(c->memory);
+    ls__block_free(c->twin);
     ls__block_free(c->cache);
     free(c);
 }
@@ -54,6 +56,36 @@ void ls__context_watch(ls__context *c, ls__watch_fn *fn, void *user)
 {
     c->watch = fn;
     c->user = user;
+}
+
+/* Gradients of tied parameters are added chunk by chunk and in each operator by
+ * operator, and a user's function may count on its order. */
+static bool may_pair(const ls__plan *plan)
+{
+    for (int i = 0; i < plan->count; i++) {
+        const ls__instr *in = &plan->instr[i];
+
+        if (in->node->own)
+            return false;
+        for (int k = 0; k < in->node->params; k++)
+            if (in->begun[k])
+                return false;
+    }
+    return !plan->cache_floats;
+}
+
+int ls__context_pair(ls__context *c)
+{
+    if (c->twin || !may_pair(c->plan))
+        return 0;
+    c->twin = ls__block((size_t)c->plan->floats * sizeof(float),
+                        "activations of a second chunk");
+    return c->twin ? 0 : LS_ENOMEM;
+}
+
+bool ls__context_pairs(const ls__context *c)
+{
+    return c->twin != NULL;
 }
 
 /* ------ packing ------ */
@@ -110,6 +142,7 @@ void ls__exec_pack(const ls__plan *plan, const ls__weights *w, int worker,
 /* One chunk: where things are while the instructions run. */
 typedef struct chunk {
     ls__context *context;
+    float *memory; /* one of the context's two */
     const ls__plan *plan;
     const ls__weights *weights;
     const ls_shard *shard;
@@ -121,7 +154,7 @@ typedef struct chunk {
 
 static float *at(const chunk *c, int64_t offset)
 {
-    return offset < 0 ? NULL : c->context->memory + offset;
+    return offset < 0 ? NULL : c->memory + offset;
 }
 
 static const void *input_at(const chunk *c, int input)
@@ -269,24 +302,37 @@ static bool is_last(const chunk *c)
     return c->first + c->rows == c->shard->rows;
 }
 
-static void run_chunk(const chunk *c)
+static void run_forward(const chunk *c)
 {
-    ls__watch_fn *watch = is_last(c) ? c->context->watch : NULL;
     const ls__plan *plan = c->plan;
-    const ls__instr *loss = &plan->instr[plan->loss.instr];
 
     forward_to(c, &plan->loss);
     for (int i = 0; i < plan->metrics && goes_on(c); i++)
         sum_metric(c, &plan->metric[i], &c->sums->metric[i]);
     if (!c->grads && goes_on(c))
-        forward(c, loss);
-    if (!c->grads)
-        return;
-    for (const ls__instr *in = loss; in >= plan->instr && goes_on(c); in--) {
-        backward(c, in);
+        forward(c, &plan->instr[plan->loss.instr]);
+}
+
+/* Chunks that follow each other, from the loss back, operator by operator. */
+static void run_back(const chunk *c, int chunks)
+{
+    ls__watch_fn *watch = is_last(&c[chunks - 1]) ? c->context->watch : NULL;
+    const ls__plan *plan = c->plan;
+    const ls__instr *in = &plan->instr[plan->loss.instr];
+
+    for (; in >= plan->instr && goes_on(c); in--) {
+        for (int k = 0; k < chunks && goes_on(c); k++)
+            backward(&c[k], in);
         if (watch && goes_on(c))
             watch(c->context->user, (int)number_of(c, in));
     }
+}
+
+static void run_chunk(const chunk *c)
+{
+    run_forward(c);
+    if (c->grads)
+        run_back(c, 1);
 }
 
 /* Cut the shard into chunks: the next one, or false at the end. */
@@ -305,7 +351,8 @@ static bool next_chunk(chunk *c)
 static chunk begin(ls__context *c, const ls__weights *w, const ls_shard *shard)
 {
     c->failure = (ls__failure){0};
-    return (chunk){.context = c, .plan = c->plan, .weights = w, .shard = shard};
+    return (chunk){.context = c, .memory = c->memory, .plan = c->plan,
+                   .weights = w, .shard = shard};
 }
 
 /* Of a chunk that was run; 0 where the loss does not depend on the input. */
@@ -337,16 +384,40 @@ int ls__exec_input_gradient(ls__context *context, const ls__weights *w,
     return context->failure.status;
 }
 
+/* Is a chunk the last but one, and does it go back together with the last? */
+static bool has_twin(const chunk *c, chunk *twin)
+{
+    *twin = *c;
+    twin->memory = c->context->twin;
+    return twin->memory && c->grads && next_chunk(twin) && is_last(twin);
+}
+
+/* Each gradient gets the sums of the one before those of the other, as if they
+ * ran one after the other. */
+static void run_two(const chunk *c, const chunk *twin)
+{
+    const chunk both[] = {*c, *twin};
+
+    run_forward(c);
+    run_forward(twin);
+    run_back(both, 2);
+}
+
 int ls__exec_gradient(ls__context *context, const ls__weights *w,
                       const ls_shard *shard, float *const *grads,
                       ls_sums *sums)
 {
-    chunk c = begin(context, w, shard);
+    chunk c = begin(context, w, shard), twin;
 
     c.grads = grads;
     c.sums = sums;
-    while (goes_on(&c) && next_chunk(&c))
+    while (goes_on(&c) && next_chunk(&c)) {
+        if (has_twin(&c, &twin)) {
+            run_two(&c, &twin);
+            break;
+        }
         run_chunk(&c);
+    }
     return context->failure.status;
 }
 

@@ -26,6 +26,14 @@ typedef struct ls__context ls__context;
 int ls__context_open(ls__context **context, const ls__plan *plan);
 void ls__context_close(ls__context *context);
 
+/* From now on the last two chunks of a shard run forward one after the other
+ * and then back together, operator by operator: gradients are complete over
+ * twice the time before the end.  Takes the memory of a second chunk, and shows
+ * in no bit.  Plans with tied parameters or a user's operators stay as they
+ * are.  LS_ENOMEM. */
+int ls__context_pair(ls__context *c);
+bool ls__context_pairs(const ls__context *c);
+
 /* The gradients of the loss over the rows of a shard, in the order of
  * declaration, and its sums, which are added to; grads NULL: the sums alone.
  * Fails if a user's operator does, with its status. */

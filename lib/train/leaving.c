@@ -121,6 +121,24 @@ static bool has_devices(const ls_trainer *t, int worker)
     return first < last;
 }
 
+/* The mean of a shard needs all its weights, and a trainer that checks for
+ * divergence looks at the devices' gradients when they are done. */
+static bool is_early(const ls_trainer *t)
+{
+    return t->model.plan && t->options.bucket >= 0 && t->owned.ranks > 1 &&
+           !t->watch && t->options.mean != LS_MEAN_OF_SHARDS;
+}
+
+/* The line has twice the time where two chunks go back together. */
+static int pair_chunks(ls_trainer *t)
+{
+    int status = 0;
+
+    for (int d = 0; is_early(t) && d < t->devices.count && status == 0; d++)
+        status = ls__context_pair(t->context[d]);
+    return status;
+}
+
 int ls__leaving_open(ls_trainer *t)
 {
     ls__leaving *l = t->leaving = ls__new(1, sizeof *l, "sections");
@@ -135,7 +153,7 @@ int ls__leaving_open(ls_trainer *t)
         insert(l, i, i, section_after(t, i));
     for (int w = 0; w < t->workers; w++)
         l->adders += has_devices(t, w);
-    return status;
+    return status < 0 ? status : pair_chunks(t);
 }
 
 void ls__leaving_close(ls__leaving *l)
@@ -156,14 +174,6 @@ int ls__leaving_early(const ls_trainer *t)
 }
 
 /* ------ a pass ------ */
-
-/* The mean of a shard needs all its weights, and a trainer that checks for
- * divergence looks at the devices' gradients when they are done. */
-static bool is_early(const ls_trainer *t)
-{
-    return t->model.plan && t->options.bucket >= 0 && t->owned.ranks > 1 &&
-           !t->watch && t->options.mean != LS_MEAN_OF_SHARDS;
-}
 
 static void reset(counter *c, int n)
 {
