@@ -17,6 +17,7 @@ enum {
     BAND = 8 * ROWS, /* rows of A that stay in cache while panels pass */
     ALIAS = 1024,    /* floats: lines that far apart share a set of the cache */
     DEEPEST = 2048,  /* K up to which a band of A may be copied */
+    STREAMS = 8,     /* steps of K that are copied side by side */
     NEAR = 1 << 17   /* floats of A that the second cache holds with others */
 };
 
@@ -166,19 +167,28 @@ static a_band copy_rows(ls__product *g, int64_t i, int64_t rows, float *copy)
     return (a_band){copy, ROWS * stride};
 }
 
-/* The same of rows that stand side by side: tile by tile, in each the steps of
- * K one after the other. */
+/* Steps first .. last of K of rows that stand side by side: tile by tile, in
+ * each the steps one after the other. */
+SIMD void copy_steps(const ls__product *g, int64_t i, int64_t rows,
+                     int64_t first, int64_t last, float *copy)
+{
+    for (int64_t r = 0; r < rows; r += ROWS) {
+        int64_t n = rows - r < ROWS ? rows - r : ROWS;
+        const float *from = g->a + i + r + first * g->a_col;
+        float *to = copy + r * g->k + first * ROWS;
+
+        for (int64_t p = first; p < last; p++, from += g->a_col, to += ROWS)
+            copy_line(n, from, to);
+    }
+}
+
+/* The same of such rows, a few steps of K at a time: what is read and what is
+ * written then are a few streams. */
 static a_band copy_tiles(ls__product *g, int64_t i, int64_t rows, float *copy)
 {
-    for (int64_t p = 0; p < g->k; p++) {
-        const float *from = g->a + i + p * g->a_col;
-
-        for (int64_t r = 0; r < rows; r += ROWS) {
-            int64_t n = rows - r < ROWS ? rows - r : ROWS;
-
-            copy_line(n, from + r, copy + r * g->k + p * ROWS);
-        }
-    }
+    for (int64_t p = 0; p < g->k; p += STREAMS)
+        copy_steps(g, i, rows, p, g->k - p < STREAMS ? g->k : p + STREAMS,
+                   copy);
     g->a_col = ROWS;
     return (a_band){copy, ROWS * g->k};
 }
