@@ -213,7 +213,25 @@ typedef struct way {
     bool two;  /* sides, which share their weights */
     bool ones; /* no values */
     ls_state state;
+    bool large;   /* a table whose chunks are worked on in lots */
+    int32_t only; /* indices below that; 0: all */
+    int bags;     /* of a row, where they are more than one */
 } way;
+
+static int64_t bags_of(const way *w)
+{
+    return w->bags ? w->bags : 1;
+}
+
+static int64_t count_of(const way *w)
+{
+    return w->large ? 1100 : COUNT;
+}
+
+static int64_t width_of(const way *w)
+{
+    return w->large ? 256 : WIDTH;
+}
 
 static ls_node *side(ls_graph *g, const char *name, const way *w, bool dense,
                      const char *called)
@@ -222,13 +240,14 @@ static ls_node *side(ls_graph *g, const char *name, const way *w, bool dense,
     ls_node *x, *v = NULL;
 
     if (dense)
-        return ls_dense(ls_input(g, name, LS_F32, 1, (int64_t[]){COUNT}), WIDTH,
-                        called);
-    x = ls_input(g, name, LS_I32, 1, (int64_t[]){PLACES});
+        return ls_dense(ls_input(g, name, LS_F32, 2,
+                                 (int64_t[]){bags_of(w), count_of(w)}),
+                        width_of(w), called);
+    x = ls_input(g, name, LS_I32, 2, (int64_t[]){bags_of(w), PLACES});
     snprintf(values, sizeof values, "v%s", name);
     if (!w->ones)
-        v = ls_input(g, values, LS_F32, 1, (int64_t[]){PLACES});
-    return ls_sparse_dense(x, v, COUNT, WIDTH, called);
+        v = ls_input(g, values, LS_F32, 2, (int64_t[]){bags_of(w), PLACES});
+    return ls_sparse_dense(x, v, count_of(w), width_of(w), called);
 }
 
 static ls_graph *two_sides(const way *w, bool dense)
@@ -242,8 +261,9 @@ static ls_graph *two_sides(const way *w, bool dense)
         OK(ls_tie(g, "other.kernel", "wide.kernel", false));
         OK(ls_tie(g, "other.bias", "wide.bias", false));
         both[1] = side(g, "b", w, dense, "other");
-        y = ls_concat(both, 2, 0);
+        y = ls_concat(both, 2, 1);
     }
+    y = ls_flatten(y);
     y = ls_dense(ls_clipped_relu(y, 1), 1, "out");
     OK(ls_loss(g, ls_mean_squared_error(
                       y, ls_input(g, "t", LS_F32, 1, (int64_t[]){1}))));
@@ -255,8 +275,9 @@ static void set_side(ls_batch *b, const char *name, const way *w, bool dense,
 {
     char values[8];
 
+    first *= bags_of(w);
     if (dense) {
-        OK(ls_batch_set(b, name, LS_F32, l->dense + first * COUNT, w->rows));
+        OK(ls_batch_set(b, name, LS_F32, l->dense + first * l->count, w->rows));
         return;
     }
     snprintf(values, sizeof values, "v%s", name);
@@ -265,11 +286,25 @@ static void set_side(ls_batch *b, const char *name, const way *w, bool dense,
         OK(ls_batch_set(b, values, LS_F32, l->value + first * PLACES, w->rows));
 }
 
+static lists lists_of(const way *w)
+{
+    lists l = make_lists(w->rows * bags_of(w) * (STEPS + 1), PLACES,
+                         count_of(w), w->ones, 1);
+
+    if (!w->only)
+        return l;
+    for (int64_t i = 0; i < l.rows * PLACES; i++)
+        l.index[i] = l.index[i] < 0 ? -1 : l.index[i] % w->only;
+    memset(l.dense, 0, (size_t)(l.rows * l.count) * sizeof *l.dense);
+    write_out(&l, w->ones);
+    return l;
+}
+
 /* Other rows in each step, so that other rows of the weights occur; returns the
  * first status that is not 0. */
 static int take_steps(ls_trainer *trainer, const way *w, bool dense)
 {
-    lists l = make_lists(w->rows * (STEPS + 1), PLACES, COUNT, w->ones, 1);
+    lists l = lists_of(w);
     float *t = malloc((size_t)w->rows * sizeof *t);
     int status = 0;
     ls_batch *b;
@@ -315,12 +350,22 @@ static void hash_of(const way *w, const ls_trainer_options *o, bool dense,
     OK(try_hash(w, o, dense, hash));
 }
 
-static const way ways[] = {{1, 1, 1, 40, false, true, LS_REPLICATE},
-                           {1, 1, 1, 600, true, true, LS_REPLICATE},
-                           {4, 2, 1, 67, true, false, LS_REPLICATE},
-                           {4, 3, 3, 600, true, true, LS_SHARD},
-                           {5, 2, 2, 33, false, false, LS_SHARD}};
+static const way ways[] = {
+    {1, 1, 1, 40, false, true, LS_REPLICATE, false, 0, 0},
+    {1, 1, 1, 600, true, true, LS_REPLICATE, false, 0, 0},
+    {4, 2, 1, 67, true, false, LS_REPLICATE, false, 0, 0},
+    {4, 3, 3, 600, true, true, LS_SHARD, false, 0, 0},
+    {5, 2, 2, 33, false, false, LS_SHARD, false, 0, 0}};
 enum { WAYS = sizeof ways / sizeof *ways };
+
+/* A shard is more than a lot, or ends within one; a lot is a group or three. */
+static const way large_ways[] = {
+    {1, 1, 1, 2000, false, true, LS_REPLICATE, true, 0, 0},
+    {2, 2, 1, 2000, true, false, LS_SHARD, true, 0, 0},
+    {1, 1, 2, 3500, false, false, LS_REPLICATE, true, 400, 0},
+    {2, 1, 2, 1100, true, true, LS_REPLICATE, true, 100, 0},
+    {1, 1, 1, 700, true, true, LS_REPLICATE, true, 0, 3}};
+enum { LARGE_WAYS = sizeof large_ways / sizeof *large_ways };
 
 static const ls_optimizer_kind kinds[] = {LS_SGD, LS_ADAM, LS_ADAGRAD,
                                           LS_MOMENTUM};
@@ -343,6 +388,22 @@ START_TEST(test_trainings)
         hash_of(&ways[_i], &o, false, got);
         ck_assert_str_eq(want, got);
     }
+}
+END_TEST
+
+/* No lot of chunks shows. */
+START_TEST(test_lots)
+{
+    const way *w = &large_ways[_i];
+    ls_trainer_options o = ls_trainer_defaults();
+    char want[65], got[65];
+
+    o.optimizer = ls_adam(0.01);
+    o.accumulate = w->accumulate;
+    o.state = w->state;
+    hash_of(w, &o, true, want);
+    hash_of(w, &o, false, got);
+    ck_assert_str_eq(want, got);
 }
 END_TEST
 
@@ -500,7 +561,7 @@ static ls_trainer_options lazy_options(const way *w)
  * weights. */
 START_TEST(test_lazy_alike)
 {
-    way w = {4, 1, 2, 67, true, true, LS_REPLICATE};
+    way w = {4, 1, 2, 67, true, true, LS_REPLICATE, false, 0, 0};
     ls_trainer_options o = lazy_options(&w);
     char want[65], got[65];
 
@@ -544,10 +605,14 @@ static int lazy_rank(const ls_transport *t, void *user)
 /* Nor do ranks, whose parts end within rows. */
 START_TEST(test_lazy_ranks)
 {
-    shared s = {.way = {4, 1, 1, 67, true, true, LS_REPLICATE},
+    shared s = {.way = {4, 1, 1, 67, true, true, LS_REPLICATE, false, 0, 0},
                 .lock = PTHREAD_MUTEX_INITIALIZER};
-    ls_trainer_options o = lazy_options(&s.way);
+    ls_trainer_options o;
     char want[65];
+
+    if (_i)
+        s.way = (way){4, 1, 2, 600, true, true, LS_REPLICATE, true, 400, 0};
+    o = lazy_options(&s.way);
 
     hash_of(&s.way, &o, false, want);
     for (int n = 2; n <= 3; n++) {
@@ -731,9 +796,10 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, test_dense_bytes, 0, SHAPES);
     tcase_add_loop_test(t, test_trainings, 0, WAYS);
+    tcase_add_loop_test(t, test_lots, 0, LARGE_WAYS);
     tcase_add_test(t, test_mean_bytes);
     tcase_add_test(t, test_lazy_alike);
-    tcase_add_test(t, test_lazy_ranks);
+    tcase_add_loop_test(t, test_lazy_ranks, 0, 2);
     tcase_add_test(t, test_lazy_refused);
     tcase_add_loop_test(t, test_torch, 0, sizeof wanteds / sizeof *wanteds);
     tcase_add_test(t, test_refused_rows);

@@ -49,6 +49,11 @@ typedef struct ls__run {
     ls_key key;                    /* dropout: of this call of the model */
     int64_t first;                 /* the chunk's first row, counted in the
                                       micro-batch; step by step: its position */
+    const struct ls__lot *lot;     /* bags: chunks are worked on in lots
+                                      (op/lot.h); NULL: each by itself */
+    float *lot_memory;             /* the lot's */
+    int64_t before, left;          /* rows of the shard before the chunk, and
+                                      from its first row on */
     const ls__backend *backend;
     const ls__kernel_table *kernels;
 } ls__run;

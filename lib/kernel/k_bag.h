@@ -92,14 +92,14 @@ static void bag_sum(const ls__bag *b, float *y)
 
 /* Columns j.. of the gradient of a row of the table. */
 SIMD void bag_grad_strip(int vecs, int64_t n, int64_t count,
-                         const ls__bag_entry *e, const float *d, int64_t j,
-                         int64_t left, float *row)
+                         const ls__bag_entry *e, const float *d, bool add,
+                         int64_t j, int64_t left, float *row)
 {
     bag_sums total, chain;
     uint32_t chunk = e[0].bag / LS__CHUNK;
 
     EACH_BAG(vecs)
-        total[v] = take(row + j + 16 * v, left - 16 * v);
+        total[v] = add ? take(row + j + 16 * v, left - 16 * v) : v16_zero();
     bag_clear(vecs, chain);
     for (int64_t i = 0; i < count; i++) {
         if (e[i].bag / LS__CHUNK != chunk) {
@@ -113,17 +113,17 @@ SIMD void bag_grad_strip(int vecs, int64_t n, int64_t count,
         put(row + j + 16 * v, v16_add(total[v], v16_zero()), left - 16 * v);
 }
 
-/* row (n) += the sum of value d[bag] over entries of one index, `count` of them
- * and at least one, bags rising; d (bags,n). */
+/* row (n) (+)= the sum of value d[bag] over entries of one index, `count` of
+ * them and at least one; d (bags,n).  A chain ends where bag / 256 changes. */
 static void bag_grad(int64_t n, int64_t count, const ls__bag_entry *e,
-                     const float *d, float *row)
+                     const float *d, bool add, float *row)
 {
     int64_t j = 0;
 
     for (; n - j >= 16 * BAG_VECS; j += 16 * BAG_VECS)
-        bag_grad_strip(BAG_VECS, n, count, e, d, j, 16 * BAG_VECS, row);
+        bag_grad_strip(BAG_VECS, n, count, e, d, add, j, 16 * BAG_VECS, row);
     for (; j < n; j += 16)
-        bag_grad_strip(1, n, count, e, d, j, n - j, row);
+        bag_grad_strip(1, n, count, e, d, add, j, n - j, row);
 }
 
 /* 16 numbers from column j on of up to 16 rows, as 16 lanes a column. */

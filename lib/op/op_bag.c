@@ -6,9 +6,11 @@
  * An index below 0 stands for nothing.  Forward sorts each list and adds up the
  * values of an index that stands in it twice; backward sorts the entries of all
  * bags of the chunk by index, so that it reads and writes a row of the gradient
- * once a chunk.  Both are chains in the order of the dense layer's products
- * (kernel/k_bag.h). */
+ * once a chunk, or once in many of them (op/lot.h).  Both are chains in the
+ * order of the dense layer's products (kernel/k_bag.h). */
 #include "base/error.h"
+#include "op/bag_list.h"
+#include "op/lot.h"
 #include "op/op_table.h"
 
 #include <string.h>
@@ -74,124 +76,6 @@ static ls_node *embed_declare(ls_node *n)
                           n->limit, n->limit, n->features);
 }
 
-/* ------ Lists ------ */
-
-/* The places of a bag: most that its list can have. */
-static int64_t places(const ls_node *n)
-{
-    return ls__width(n->in[0]);
-}
-
-/* What forward leaves of a bag: how many, their indices, their values. */
-static int64_t list_floats(const ls_node *n)
-{
-    return 1 + 2 * places(n);
-}
-
-static int64_t bag_stash(const ls_node *n)
-{
-    return ls__vectors(n) * list_floats(n);
-}
-
-static ls__bag list_of(const ls__run *r, int64_t bag)
-{
-    float *at = r->stash + bag * list_floats(r->node);
-    int32_t count;
-
-    memcpy(&count, at, sizeof count);
-    return (ls__bag){.n = ls__width(r->node), .count = count,
-                     .index = (const uint32_t *)(const void *)(at + 1),
-                     .value = at + 1 + places(r->node),
-                     .table = r->param[0],
-                     .bias = r->node->params > 1 ? r->param[1] : NULL};
-}
-
-/* Is a list to be gone through in this order?  Where two are equal, in the
- * order of their places, which are e->bag here. */
-static bool precedes(const ls__bag_entry *a, const ls__bag_entry *b)
-{
-    return a->index < b->index || (a->index == b->index && a->bag < b->bag);
-}
-
-/* Shell's sort: lists are short, and as a rule in order. */
-static void sort_list(ls__bag_entry *e, int64_t n)
-{
-    int64_t gap = 1;
-
-    while (gap < n / 3)
-        gap = 3 * gap + 1;
-    for (; gap > 0; gap /= 3)
-        for (int64_t i = gap; i < n; i++) {
-            ls__bag_entry x = e[i];
-            int64_t at = i;
-
-            for (; at >= gap && precedes(&x, &e[at - gap]); at -= gap)
-                e[at] = e[at - gap];
-            e[at] = x;
-        }
-}
-
-/* What stands in a bag, in the order of its places; returns how many. */
-static int64_t collect(const ls__run *r, int64_t bag, ls__bag_entry *e)
-{
-    int64_t k = places(r->node), n = 0;
-    const int32_t *index = (const int32_t *)r->x[0] + bag * k;
-    const float *value = r->node->op->inputs > 1
-                             ? (const float *)r->x[1] + bag * k
-                             : NULL;
-
-    for (int64_t i = 0; i < k; i++)
-        if (index[i] >= 0)
-            e[n++] = (ls__bag_entry){(uint32_t)index[i], (uint32_t)i,
-                                     value ? value[i] : 1};
-    if (r->node->mean)
-        for (int64_t i = 0; i < n; i++)
-            e[i].value = 1.0f / (float)n;
-    return n;
-}
-
-static bool is_sorted(const ls__bag_entry *e, int64_t n)
-{
-    for (int64_t i = 1; i < n; i++)
-        if (e[i].index <= e[i - 1].index)
-            return false;
-    return true;
-}
-
-/* Add up what has one index, in the order of places; returns how many are
- * left. */
-static int64_t merge(ls__bag_entry *e, int64_t n)
-{
-    int64_t to = 0;
-
-    for (int64_t i = 1; i < n; i++)
-        if (e[i].index == e[to].index)
-            e[to].value += e[i].value;
-        else
-            e[++to] = e[i];
-    return n ? to + 1 : 0;
-}
-
-static void make_list(const ls__run *r, int64_t bag, ls__bag_entry *e)
-{
-    float *at = r->stash + bag * list_floats(r->node);
-    uint32_t *index = (uint32_t *)(void *)(at + 1);
-    float *value = at + 1 + places(r->node);
-    int64_t n = collect(r, bag, e);
-    int32_t count;
-
-    if (!is_sorted(e, n)) {
-        sort_list(e, n);
-        n = merge(e, n);
-    }
-    count = (int32_t)n;
-    memcpy(at, &count, sizeof count);
-    for (int64_t i = 0; i < n; i++) {
-        index[i] = e[i].index;
-        value[i] = e[i].value;
-    }
-}
-
 /* ------ Forward ------ */
 
 static int64_t bags(const ls__run *r)
@@ -199,17 +83,23 @@ static int64_t bags(const ls__run *r)
     return r->rows * ls__vectors(r->node);
 }
 
-/* Entries and counts are three and one of four bytes, as floats are. */
-enum { ENTRY = sizeof(ls__bag_entry) / sizeof(float), DIGITS = 256 };
+static int64_t bag_stash(const ls_node *n)
+{
+    return ls__vectors(n) * ls__bag_list_floats(n);
+}
 
-_Static_assert(sizeof(ls__bag_entry) == 3 * sizeof(float), "no padding");
+/* The list of a bag that forward leaves to backward. */
+static float *list_at(const ls__run *r, int64_t bag)
+{
+    return r->stash + bag * ls__bag_list_floats(r->node);
+}
 
-/* Forward: a list; backward: all entries, twice, and counts of a digit. */
+/* Forward: a list; backward: all entries, twice. */
 static int64_t bag_scratch(const ls_node *n, int64_t rows,
                            const ls__backend *backend)
 {
     (void)backend;
-    return 2 * ENTRY * rows * ls__vectors(n) * places(n) + DIGITS;
+    return 2 * LS__BAG_ENTRY * rows * ls__vectors(n) * ls__bag_places(n);
 }
 
 static void bag_fwd(const ls__run *r)
@@ -217,92 +107,40 @@ static void bag_fwd(const ls__run *r)
     int64_t n = ls__width(r->node);
     ls__bag_entry *e = (ls__bag_entry *)(void *)r->scratch;
 
-    for (int64_t i = 0; i < bags(r); i++) {
+    for (int64_t i = 0; i < bags(r) && !r->lot; i++) {
         ls__bag bag;
 
-        make_list(r, i, e);
-        bag = list_of(r, i);
+        ls__bag_list_make(r, i, e, list_at(r, i));
+        bag = ls__bag_list(r, list_at(r, i));
         r->kernels->bag_sum(&bag, r->y + i * n);
     }
+    if (r->lot)
+        ls__lot_forward(r);
 }
 
 /* ------ Backward ------ */
-
-/* All entries of the chunk, bag by bag; returns how many. */
-static int64_t gather(const ls__run *r, ls__bag_entry *e)
-{
-    int64_t n = 0;
-
-    for (int64_t i = 0; i < bags(r); i++) {
-        ls__bag bag = list_of(r, i);
-
-        for (int64_t k = 0; k < bag.count; k++)
-            e[n++] = (ls__bag_entry){bag.index[k], (uint32_t)i, bag.value[k]};
-    }
-    return n;
-}
-
-/* By one digit of the index, entries of an equal one in the order they had. */
-static void sort_digit(int64_t n, int shift, const ls__bag_entry *from,
-                       ls__bag_entry *to, uint32_t *count)
-{
-    uint32_t sum = 0;
-
-    memset(count, 0, DIGITS * sizeof *count);
-    for (int64_t i = 0; i < n; i++)
-        count[from[i].index >> shift & (DIGITS - 1)]++;
-    for (int d = 0; d < DIGITS; d++) {
-        uint32_t of_digit = count[d];
-
-        count[d] = sum;
-        sum += of_digit;
-    }
-    for (int64_t i = 0; i < n; i++)
-        to[count[from[i].index >> shift & (DIGITS - 1)]++] = from[i];
-}
-
-/* All n entries by index, then by bag: where they are then, e or `other`. */
-static const ls__bag_entry *sorted(const ls__run *r, int64_t n,
-                                   ls__bag_entry *e, ls__bag_entry *other)
-{
-    uint32_t *count = (uint32_t *)(void *)(r->scratch + bag_scratch(
-                          r->node, r->rows, r->backend) - DIGITS);
-
-    for (int shift = 0; (r->node->limit - 1) >> shift; shift += 8) {
-        ls__bag_entry *swap = e;
-
-        sort_digit(n, shift, e, other, count);
-        e = other;
-        other = swap;
-    }
-    return e;
-}
 
 /* dw (+)= sum over bags of value d, for each index that occurs. */
 static void table_grad(const ls__run *r)
 {
     ls__bag_entry *e = (ls__bag_entry *)(void *)r->scratch;
-    int64_t width = ls__width(r->node), n = gather(r, e);
-    const ls__bag_entry *of = sorted(r, n, e, e + bags(r) * places(r->node));
-    float *table = r->dparam[0];
+    ls__bag_entry *other = e + bags(r) * ls__bag_places(r->node);
+    ls__range all = {0, r->node->limit};
+    int64_t n = 0;
 
-    if (!r->add)
-        memset(table, 0, (size_t)(r->node->limit * width) * sizeof *table);
-    for (int64_t i = 0, end; i < n; i = end) {
-        end = i + 1;
-        while (end < n && of[end].index == of[i].index)
-            end++;
-        r->kernels->bag_grad(width, end - i, of + i, r->dy,
-                             table + of[i].index * width);
-    }
+    for (int64_t i = 0; i < bags(r); i++)
+        n += ls__bag_list_entries(r->node, list_at(r, i), i, e + n);
+    ls__bag_table_grad(r, all, n,
+                       ls__bag_sort(ls__bag_bits(r->node), n, e, other), r->dy,
+                       r->add);
 }
 
 /* The gradients of a bag's values, 16 at a time; out[i] is that of place[i]. */
 static void dots(const ls__run *r, int64_t bag, int count,
                  const int64_t place[16])
 {
-    const int32_t *index = (const int32_t *)r->x[0] + bag * places(r->node);
-    int64_t at = bag * places(r->node), n = ls__width(r->node);
+    int64_t at = bag * ls__bag_places(r->node), n = ls__width(r->node);
+    const int32_t *index = (const int32_t *)r->x[0] + at;
     const float *addend = r->addend[1], *row[16] = {NULL};
     float out[16];
 
@@ -317,7 +155,7 @@ static void dots(const ls__run *r, int64_t bag, int count,
 /* dvalue[k] = dy w[index[k],:], and 0 where there is no index. */
 static void values_grad(const ls__run *r, int64_t bag)
 {
-    int64_t k = places(r->node), at = bag * k, place[16];
+    int64_t k = ls__bag_places(r->node), at = bag * k, place[16];
     const int32_t *index = (const int32_t *)r->x[0] + at;
     int count = 0;
 
@@ -337,7 +175,9 @@ static void bag_bwd(const ls__run *r)
 {
     const ls_node *n = r->node;
 
-    if (r->dparam[0])
+    if (r->dparam[0] && r->lot)
+        ls__lot_backward(r);
+    else if (r->dparam[0])
         table_grad(r);
     if (n->params > 1 && r->dparam[1])
         r->kernels->column_sum(bags(r), ls__width(n), r->dy, r->add,
@@ -349,12 +189,12 @@ static void bag_bwd(const ls__run *r)
 /* Of lists that are full. */
 static double bag_flops(const ls_node *n)
 {
-    return 2.0 * (double)n->size * (double)places(n);
+    return 2.0 * (double)n->size * (double)ls__bag_places(n);
 }
 
 static int64_t bag_picks(const ls_node *n)
 {
-    return n->size * places(n);
+    return n->size * ls__bag_places(n);
 }
 
 /* ------ The operators ------ */

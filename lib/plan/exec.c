@@ -28,7 +28,7 @@ int ls__context_open(ls__context **context, const ls__plan *plan)
     c->memory = ls__block((size_t)plan->floats * sizeof(float), "activations");
     if (plan->cache_floats)
         c->cache = ls__block((size_t)plan->cache_floats * sizeof(float),
-                             "keys and values");
+                             "what plans keep");
     if (!c->memory || (plan->cache_floats && !c->cache)) {
         ls__context_close(c);
         return LS_ENOMEM;
@@ -182,6 +182,7 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
                  .weights = c->row_weights, .sums = c->sums,
                  .failure = &c->context->failure,
                  .train = c->shard->train, .first = c->shard->row + c->first,
+                 .before = c->first, .left = c->shard->rows - c->first,
                  .backend = &plan->backend, .kernels = ls__kernels()};
 
     for (int k = 0; k < in->inputs; k++)
@@ -197,6 +198,10 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
     for (int k = 0; k < LS__PRODUCTS; k++)
         r.prepared[k] = in->prepared[k];
     r.cache = c->context->cache ? c->context->cache + in->cache : NULL;
+    if (in->lot && c->grads) {
+        r.lot = in->lot;
+        r.lot_memory = c->context->cache + in->lot_memory;
+    }
     return r;
 }
 

@@ -399,7 +399,8 @@ static int build(ls__planner *p)
         return status;
     ls__plan_write(p);
     place_caches(p->plan);
-    if (leave_out(p) < 0 || begin_gradients(p->plan) < 0)
+    if (leave_out(p) < 0 || begin_gradients(p->plan) < 0 ||
+        ls__plan_lots(p) < 0)
         return LS_ENOMEM;
     return pack_list(p->plan);
 }

@@ -34,6 +34,8 @@ typedef struct ls__instr {
                                          an instruction after it */
     int64_t packed[2];                /* offsets in the packed weights */
     ls__prepared *prepared[LS__PRODUCTS]; /* owned; NULL: nothing prepared */
+    const struct ls__lot *lot;        /* of its chunks; NULL: none */
+    int64_t lot_memory;               /* offset in the context's cache */
 } ls__instr;
 
 /* What a plan is laid out for.  TO_PREDICT: outputs alone, without a loss or

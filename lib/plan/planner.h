@@ -65,6 +65,9 @@ void ls__plan_fold(ls__planner *p);
 /* plan_formula.c: chains of elementwise operators made one. */
 int ls__plan_chain(ls__planner *p);
 
+/* plan_lots.c: which bags work on chunks in lots, once the plan is written. */
+int ls__plan_lots(ls__planner *p);
+
 /* plan_memory.c: what the instructions read and write, each laid out; then
  * their locations, in the instructions. */
 int ls__plan_layout(ls__planner *p);

@@ -1,0 +1,203 @@
+/* What stands in bags, in the order in which it is added up. */
+#include "op/bag_list.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(ls__bag_entry) == 3 * sizeof(float), "no padding");
+
+int64_t ls__bag_places(const ls_node *n)
+{
+    return ls__width(n->in[0]);
+}
+
+int64_t ls__bag_list_floats(const ls_node *n)
+{
+    return 1 + 2 * ls__bag_places(n);
+}
+
+/* ------ one list ------ */
+
+/* Is a list to be gone through in this order?  Where two are equal, in the
+ * order of their places, which are e->bag here. */
+static bool precedes(const ls__bag_entry *a, const ls__bag_entry *b)
+{
+    return a->index < b->index || (a->index == b->index && a->bag < b->bag);
+}
+
+/* Shell's sort: lists are short, and as a rule in order. */
+static void sort_list(ls__bag_entry *e, int64_t n)
+{
+    int64_t gap = 1;
+
+    while (gap < n / 3)
+        gap = 3 * gap + 1;
+    for (; gap > 0; gap /= 3)
+        for (int64_t i = gap; i < n; i++) {
+            ls__bag_entry x = e[i];
+            int64_t at = i;
+
+            for (; at >= gap && precedes(&x, &e[at - gap]); at -= gap)
+                e[at] = e[at - gap];
+            e[at] = x;
+        }
+}
+
+/* What stands in a bag, in the order of its places; returns how many. */
+static int64_t collect(const ls__run *r, int64_t bag, ls__bag_entry *e)
+{
+    int64_t k = ls__bag_places(r->node), n = 0;
+    const int32_t *index = (const int32_t *)r->x[0] + bag * k;
+    const float *value =
+        r->node->op->inputs > 1 ? (const float *)r->x[1] + bag * k : NULL;
+
+    for (int64_t i = 0; i < k; i++)
+        if (index[i] >= 0)
+            e[n++] = (ls__bag_entry){(uint32_t)index[i], (uint32_t)i,
+                                     value ? value[i] : 1};
+    if (r->node->mean)
+        for (int64_t i = 0; i < n; i++)
+            e[i].value = 1.0f / (float)n;
+    return n;
+}
+
+static bool is_sorted(const ls__bag_entry *e, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++)
+        if (e[i].index <= e[i - 1].index)
+            return false;
+    return true;
+}
+
+/* Add up what has one index, in the order of places; returns how many are
+ * left. */
+static int64_t merge(ls__bag_entry *e, int64_t n)
+{
+    int64_t to = 0;
+
+    for (int64_t i = 1; i < n; i++)
+        if (e[i].index == e[to].index)
+            e[to].value += e[i].value;
+        else
+            e[++to] = e[i];
+    return n ? to + 1 : 0;
+}
+
+void ls__bag_list_make(const ls__run *r, int64_t bag, ls__bag_entry *e,
+                       float *list)
+{
+    uint32_t *index = (uint32_t *)(void *)(list + 1);
+    float *value = list + 1 + ls__bag_places(r->node);
+    int64_t n = collect(r, bag, e);
+    int32_t count;
+
+    if (!is_sorted(e, n)) {
+        sort_list(e, n);
+        n = merge(e, n);
+    }
+    count = (int32_t)n;
+    memcpy(list, &count, sizeof count);
+    for (int64_t i = 0; i < n; i++) {
+        index[i] = e[i].index;
+        value[i] = e[i].value;
+    }
+}
+
+int64_t ls__bag_list_count(const float *list)
+{
+    int32_t count;
+
+    memcpy(&count, list, sizeof count);
+    return count;
+}
+
+ls__bag ls__bag_list(const ls__run *r, const float *list)
+{
+    return (ls__bag){.n = ls__width(r->node),
+                     .count = ls__bag_list_count(list),
+                     .index = (const uint32_t *)(const void *)(list + 1),
+                     .value = list + 1 + ls__bag_places(r->node),
+                     .table = r->param[0],
+                     .bias = r->node->params > 1 ? r->param[1] : NULL};
+}
+
+/* ------ entries of many ------ */
+
+int64_t ls__bag_list_entries(const ls_node *node, const float *list,
+                             int64_t bag, ls__bag_entry *e)
+{
+    const uint32_t *index = (const uint32_t *)(const void *)(list + 1);
+    const float *value = list + 1 + ls__bag_places(node);
+    int64_t n = ls__bag_list_count(list);
+
+    for (int64_t k = 0; k < n; k++)
+        e[k] = (ls__bag_entry){index[k], (uint32_t)bag, value[k]};
+    return n;
+}
+
+/* By one digit of the index, entries of an equal one in the order they had. */
+static void sort_digit(int64_t n, int shift, const ls__bag_entry *from,
+                       ls__bag_entry *to)
+{
+    uint32_t count[LS__BAG_COUNTS] = {0}, sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        count[from[i].index >> shift & (LS__BAG_COUNTS - 1)]++;
+    for (int d = 0; d < LS__BAG_COUNTS; d++) {
+        uint32_t of_digit = count[d];
+
+        count[d] = sum;
+        sum += of_digit;
+    }
+    for (int64_t i = 0; i < n; i++)
+        to[count[from[i].index >> shift & (LS__BAG_COUNTS - 1)]++] = from[i];
+}
+
+int ls__bag_bits(const ls_node *node)
+{
+    int bits = 0;
+
+    while ((node->limit - 1) >> bits)
+        bits++;
+    return bits;
+}
+
+const ls__bag_entry *ls__bag_sort(int bits, int64_t n, ls__bag_entry *e,
+                                  ls__bag_entry *other)
+{
+    for (int shift = 0; shift < bits; shift += 8) {
+        ls__bag_entry *swap = e;
+
+        sort_digit(n, shift, e, other);
+        e = other;
+        other = swap;
+    }
+    return e;
+}
+
+static void clear_rows(const ls__run *r, int64_t first, int64_t last)
+{
+    int64_t width = ls__width(r->node);
+
+    memset(r->dparam[0] + first * width, 0,
+           (size_t)((last - first) * width) * sizeof **r->dparam);
+}
+
+void ls__bag_table_grad(const ls__run *r, ls__range rows, int64_t n,
+                        const ls__bag_entry *e, const float *d, bool add)
+{
+    int64_t width = ls__width(r->node), next = rows.first;
+
+    for (int64_t i = 0, end; i < n; i = end) {
+        int64_t row = e[i].index;
+
+        for (end = i + 1; end < n && e[end].index == row; end++)
+            ;
+        if (!add)
+            clear_rows(r, next, row);
+        r->kernels->bag_grad(width, end - i, e + i, d, add,
+                             r->dparam[0] + row * width);
+        next = row + 1;
+    }
+    if (!add)
+        clear_rows(r, next, rows.last);
+}

@@ -1,0 +1,49 @@
+/* Lists of bags: what stands in a bag, its indices rising, and the sums over
+ * bags that the gradient of a table is made of. */
+#ifndef LS_OP_BAG_LIST_H
+#define LS_OP_BAG_LIST_H
+
+#include "base/range.h"
+#include "graph/op.h"
+
+/* Entries and counts are three and one of four bytes, as floats are. */
+enum {
+    LS__BAG_ENTRY = sizeof(ls__bag_entry) / sizeof(float),
+    LS__BAG_COUNTS = 256
+};
+
+/* The places of a bag: most that its list can have. */
+int64_t ls__bag_places(const ls_node *node);
+
+/* The floats of a list: how many there are, their indices, their values. */
+int64_t ls__bag_list_floats(const ls_node *node);
+
+/* Write the list of bag number `bag` of r->x.  Where an index stands twice, its
+ * values are added in the order of their places.  e has room for all places. */
+void ls__bag_list_make(const ls__run *r, int64_t bag, ls__bag_entry *e,
+                       float *list);
+
+int64_t ls__bag_list_count(const float *list);
+
+/* A list as kernels read it. */
+ls__bag ls__bag_list(const ls__run *r, const float *list);
+
+/* Append a list's entries, as those of number `bag`; returns how many. */
+int64_t ls__bag_list_entries(const ls_node *node, const float *list,
+                             int64_t bag, ls__bag_entry *e);
+
+/* The bits of an index of its table. */
+int ls__bag_bits(const ls_node *node);
+
+/* All n entries by the lower `bits` bits of their indices, all others being
+ * equal; those of one index in the order they had: where they are then, e or
+ * `other`. */
+const ls__bag_entry *ls__bag_sort(int bits, int64_t n, ls__bag_entry *e,
+                                  ls__bag_entry *other);
+
+/* Rows of the table's gradient (+)= sum over sorted entries of value d[bag],
+ * for each index that occurs; add false: what does not occur becomes 0. */
+void ls__bag_table_grad(const ls__run *r, ls__range rows, int64_t n,
+                        const ls__bag_entry *e, const float *d, bool add);
+
+#endif

@@ -1,0 +1,352 @@
+/* What members of a lot do in its first chunk, in each one and in its last. */
+#include "op/lot.h"
+#include "kernel/product.h"
+#include "op/bag_list.h"
+
+#include <string.h>
+
+/* ------ memory ------ */
+
+/* Bags of a member in all chunks. */
+static int64_t bags_of(const ls__lot *lot, int m)
+{
+    return lot->chunks * lot->chunk_rows * ls__vectors(lot->member[m]);
+}
+
+/* Words of a bit for each row of the table. */
+static int64_t words_of(const ls__lot *lot)
+{
+    return (lot->member[0]->limit + 63) / 64;
+}
+
+void ls__lot_lay_out(ls__lot *lot, int64_t chunks)
+{
+    int64_t places = 0;
+
+    lot->chunks = chunks;
+    lot->floats = 0;
+    for (int m = 0; m < lot->members; m++) { /* rows of all are one array */
+        const ls_node *n = lot->member[m];
+        int64_t bags = lot->chunk_rows * ls__vectors(n);
+
+        lot->bags[m] = (bags + LS__CHUNK - 1) / LS__CHUNK * LS__CHUNK;
+        lot->rows[m] = lot->floats;
+        lot->floats += chunks * lot->bags[m] * ls__width(n);
+        places += bags_of(lot, m) * ls__bag_places(n);
+    }
+    for (int m = 0; m < lot->members; m++) {
+        lot->lists[m] = lot->floats;
+        lot->floats += bags_of(lot, m) * ls__bag_list_floats(lot->member[m]);
+    }
+    lot->entries = lot->floats;
+    lot->floats += 2 * LS__BAG_ENTRY * places + LS__BAG_COUNTS;
+    lot->seen = lot->floats = (lot->floats + 15) / 16 * 16;
+    lot->floats += 2 * words_of(lot);
+    lot->group = lot->floats;
+    lot->floats = (lot->floats + 2 + 15) / 16 * 16;
+}
+
+static int number_of(const ls__run *r)
+{
+    int m = 0;
+
+    while (r->lot->member[m] != r->node)
+        m++;
+    return m;
+}
+
+/* The chunk's number in its lot. */
+static int64_t chunk_of(const ls__run *r)
+{
+    return r->before / r->lot->chunk_rows % r->lot->chunks;
+}
+
+/* Which row of y, of all members', is that of a bag of the lot. */
+static int64_t row_of(const ls__lot *lot, int m, int64_t bag)
+{
+    int64_t bags = lot->chunk_rows * ls__vectors(lot->member[m]);
+
+    return lot->rows[m] / ls__width(lot->member[m]) +
+           bag / bags * lot->bags[m] + bag % bags;
+}
+
+/* Where the rows of this chunk lie. */
+static float *rows_at(const ls__run *r, int m)
+{
+    int64_t first = chunk_of(r) * r->lot->bags[m];
+
+    return r->lot_memory + r->lot->rows[m] + first * ls__width(r->node);
+}
+
+static float *list_at(const ls__run *r, int m, int64_t bag)
+{
+    return r->lot_memory + r->lot->lists[m] +
+           bag * ls__bag_list_floats(r->lot->member[m]);
+}
+
+/* Two arrays for entries, and counts before them. */
+static ls__bag_entry *entries_at(const ls__run *r, uint32_t **count)
+{
+    *count = (uint32_t *)(void *)(r->lot_memory + r->lot->entries);
+    return (ls__bag_entry *)(void *)(*count + LS__BAG_COUNTS);
+}
+
+static size_t bytes_of_chunk(const ls__run *r)
+{
+    return (size_t)(r->rows * r->node->size) * sizeof(float);
+}
+
+/* ------ how often the gradient is added up ------ */
+
+enum {
+    OFTEN = 24
+}; /* entries of a row in one go: so many rows of dy are read
+                        for one that is written */
+
+static uint64_t *seen_at(const ls__run *r)
+{
+    return (uint64_t *)(void *)(r->lot_memory + r->lot->seen);
+}
+
+static void see(const ls__run *r, const ls__bag *bag)
+{
+    uint64_t *seen = seen_at(r);
+
+    for (int64_t k = 0; k < bag->count; k++)
+        seen[bag->index[k] / 64] |= (uint64_t)1 << bag->index[k] % 64;
+}
+
+static int64_t count_seen(const ls__run *r)
+{
+    int64_t rows = 0;
+
+    for (int64_t i = 0; i < words_of(r->lot); i++)
+        rows += __builtin_popcountll(seen_at(r)[i]);
+    return rows;
+}
+
+static int64_t group_of(const ls__run *r)
+{
+    int64_t group;
+
+    memcpy(&group, r->lot_memory + r->lot->group, sizeof group);
+    return group;
+}
+
+/* From the entries that all lists of the lot's first chunks have. */
+static void choose_group(const ls__run *r)
+{
+    const ls__lot *lot = r->lot;
+    int64_t most = lot->chunks * lot->chunk_rows, entries = 0, group;
+    int64_t rows = r->left < most ? r->left : most;
+
+    for (int m = 0; m < lot->members; m++)
+        for (int64_t i = 0; i < rows * ls__vectors(lot->member[m]); i++)
+            entries += ls__bag_list_count(list_at(r, m, i));
+    group = entries ? lot->chunks * OFTEN * count_seen(r) / entries : 1;
+    group = group < 1 ? 1 : group > lot->chunks ? lot->chunks : group;
+    memcpy(r->lot_memory + lot->group, &group, sizeof group);
+}
+
+/* ------ forward ------ */
+
+/* Bags of the lot that begins with this chunk: their lists, and an entry with
+ * the least index of each. */
+static int64_t make_lists(const ls__run *r, int m, ls__bag_entry *e)
+{
+    int64_t most = r->lot->chunks * r->lot->chunk_rows;
+    int64_t n = (r->left < most ? r->left : most) * ls__vectors(r->node);
+
+    for (int64_t i = 0; i < n; i++) {
+        float *list = list_at(r, m, i);
+        ls__bag bag;
+
+        ls__bag_list_make(r, i, (ls__bag_entry *)(void *)r->scratch, list);
+        bag = ls__bag_list(r, list);
+        see(r, &bag);
+        e[i] = (ls__bag_entry){bag.count ? bag.index[0] : 0, (uint32_t)i, 0};
+    }
+    return n;
+}
+
+enum { AHEAD = 2 }; /* bags */
+
+static void prefetch(const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i += 16)
+        __builtin_prefetch(x + i);
+}
+
+/* y of all bags of the lot; those that read the same part of the table follow
+ * each other. */
+static void compute_lot(const ls__run *r, int m)
+{
+    uint32_t *count;
+    ls__bag_entry *e = entries_at(r, &count);
+    int64_t n = make_lists(r, m, e), width = ls__width(r->node);
+    const ls__bag_entry *of =
+        ls__bag_sort(ls__bag_bits(r->node), n, e, e + bags_of(r->lot, m));
+
+    for (int64_t i = 0; i < n; i++) {
+        ls__bag bag = ls__bag_list(r, list_at(r, m, of[i].bag));
+
+        if (i + AHEAD < n)
+            prefetch(list_at(r, m, of[i + AHEAD].bag),
+                     ls__bag_list_floats(r->node));
+        r->kernels->bag_sum(&bag, r->lot_memory +
+                                      row_of(r->lot, m, of[i].bag) * width);
+    }
+}
+
+void ls__lot_forward(const ls__run *r)
+{
+    int m = number_of(r);
+
+    if (chunk_of(r) == 0 && m == r->lot->members - 1) /* the first to come */
+        memset(seen_at(r), 0, (size_t)words_of(r->lot) * sizeof *seen_at(r));
+    if (chunk_of(r) == 0)
+        compute_lot(r, m);
+    memcpy(r->y, rows_at(r, m), bytes_of_chunk(r));
+}
+
+/* ------ backward ------ */
+
+/* The first chunk of the group that this one is in. */
+static int64_t group_begin(const ls__run *r)
+{
+    return chunk_of(r) / group_of(r) * group_of(r);
+}
+
+static bool ends_group(const ls__run *r)
+{
+    return chunk_of(r) == group_begin(r) + group_of(r) - 1 ||
+           chunk_of(r) == r->lot->chunks - 1 || r->rows == r->left;
+}
+
+/* A group's entries, sorted by the upper bits of their indices into parts of
+ * the table, each of which stays in the second cache. */
+typedef struct parts {
+    const ls__run *run;
+    int shift;       /* an index's bits within its part */
+    uint32_t *count; /* [part] entries, then where the next one goes */
+    ls__bag_entry *entry;
+} parts;
+
+typedef void list_fn(const parts *p, const ls_node *node, const float *list,
+                     int64_t row);
+
+static void of_chunk(const parts *p, int64_t chunk, int64_t rows, list_fn *fn)
+{
+    const ls__lot *lot = p->run->lot;
+
+    for (int m = 0; m < lot->members; m++) {
+        const ls_node *node = lot->member[m];
+        int64_t first = chunk * lot->chunk_rows * ls__vectors(node);
+        int64_t last = first + rows * ls__vectors(node);
+
+        for (int64_t i = first; i < last; i++)
+            fn(p, node, list_at(p->run, m, i), row_of(lot, m, i));
+    }
+}
+
+/* Each list of the group that ends here, in the order in which they are added
+ * up. */
+static void of_group(const parts *p, list_fn *fn)
+{
+    const ls__run *r = p->run;
+    int64_t last = chunk_of(r);
+
+    for (int64_t c = group_begin(r); c < last; c++)
+        of_chunk(p, c, r->lot->chunk_rows, fn);
+    of_chunk(p, last, r->rows, fn);
+}
+
+static void count_list(const parts *p, const ls_node *node, const float *list,
+                       int64_t row)
+{
+    const uint32_t *index = (const uint32_t *)(const void *)(list + 1);
+    int64_t n = ls__bag_list_count(list);
+
+    (void)node;
+    (void)row;
+    for (int64_t k = 0; k < n; k++)
+        p->count[index[k] >> p->shift]++;
+}
+
+static void deal_list(const parts *p, const ls_node *node, const float *list,
+                      int64_t row)
+{
+    const uint32_t *index = (const uint32_t *)(const void *)(list + 1);
+    const float *value = list + 1 + ls__bag_places(node);
+    int64_t n = ls__bag_list_count(list);
+
+    for (int64_t k = 0; k < n; k++)
+        p->entry[p->count[index[k] >> p->shift]++] =
+            (ls__bag_entry){index[k], (uint32_t)row, value[k]};
+}
+
+/* Counts become where each part begins. */
+static void deal(const parts *p)
+{
+    uint32_t sum = 0;
+
+    memset(p->count, 0, LS__BAG_COUNTS * sizeof *p->count);
+    of_group(p, count_list);
+    for (int i = 0; i < LS__BAG_COUNTS; i++) {
+        uint32_t of_part = p->count[i];
+
+        p->count[i] = sum;
+        sum += of_part;
+    }
+    of_group(p, deal_list);
+}
+
+static int64_t all_places(const ls__lot *lot)
+{
+    int64_t places = 0;
+
+    for (int m = 0; m < lot->members; m++)
+        places += bags_of(lot, m) * ls__bag_places(lot->member[m]);
+    return places;
+}
+
+/* Has an earlier group begun the gradient? */
+static bool is_begun(const ls__run *r)
+{
+    int64_t chunks = chunk_of(r) - group_begin(r);
+
+    return r->before > chunks * r->lot->chunk_rows;
+}
+
+/* The gradient of the table, part by part; count[] is where each ends. */
+static void add_up(const ls__run *r)
+{
+    parts p = {.run = r};
+    ls__bag_entry *other;
+    int64_t first = 0, limit = r->node->limit;
+
+    p.entry = entries_at(r, &p.count);
+    other = p.entry + all_places(r->lot);
+    while ((limit - 1) >> p.shift >= LS__BAG_COUNTS)
+        p.shift++;
+    deal(&p);
+    for (int64_t i = 0; i << p.shift < limit; first = p.count[i++]) {
+        int64_t n = p.count[i] - first, end = (i + 1) << p.shift;
+        ls__range rows = {i << p.shift, end < limit ? end : limit};
+
+        ls__bag_table_grad(r, rows, n,
+                           ls__bag_sort(p.shift, n, p.entry + first, other),
+                           r->lot_memory, is_begun(r));
+    }
+}
+
+void ls__lot_backward(const ls__run *r)
+{
+    int m = number_of(r);
+
+    if (chunk_of(r) == 0 && m == 0)
+        choose_group(r);
+    memcpy(rows_at(r, m), r->dy, bytes_of_chunk(r));
+    if (m == r->lot->members - 1 && ends_group(r))
+        add_up(r);
+}
