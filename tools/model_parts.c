@@ -57,6 +57,20 @@ static int hold_back(data *d, const settings *s)
     return status;
 }
 
+/* Among how many of the classes the right one is looked for. */
+static int check_top(const data *d, const settings *s)
+{
+    if (!s->top_k || !d->inputs)
+        return OPT_GO;
+    if (s->regression)
+        return opt_fail(OPT_WRONG, "--top-k is for classes, and here numbers "
+                        "are predicted");
+    if (s->top_k > s->classes)
+        return opt_fail(OPT_WRONG, "--top-k: %lld of %lld classes",
+                        (long long)s->top_k, (long long)s->classes);
+    return OPT_GO;
+}
+
 int model_load_rest(data *d, const settings *s)
 {
     const char *const path[DATA_INPUTS] = {s->eval_x, s->eval_y};
@@ -69,7 +83,8 @@ int model_load_rest(data *d, const settings *s)
                           "tables or of rows of --x");
     if (status == OPT_GO && s->balance)
         status = data_balance(d, s->classes);
-
+    if (status == OPT_GO)
+        status = check_top(d, s);
     if (status == OPT_GO && s->eval_x && d->inputs)
         status = data_hold(d, path);
     return status;
