@@ -256,6 +256,10 @@ ROWS = [
     recurrent("gru"),
     Row("chain", 33, 13, [chain("chained"), chain("apart", "--apart", "1")],
         [Ratio("chained / apart", "chained", "apart")]),
+    Row("chain wide", 33, 13,
+        [chain("chained", "--width", "512"),
+         chain("apart", "--width", "512", "--apart", "1")],
+        [Ratio("chained / apart", "chained", "apart")]),
     Row("state", 33, 13, [state("cold", 1), state("cached", 0)],
         [share(name, roof) for name in ("cold", "cached")
          for roof in ("copy roof", "copy", "in place")]),

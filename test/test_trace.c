@@ -22,18 +22,23 @@ typedef struct traced {
     char path[64];
 } traced;
 
-static void open_run(traced *r, int level, int64_t events)
+static void open_graph(traced *r, int level, int64_t events, ls_graph *graph)
 {
     ls_trace_options o = {.size = sizeof o, .level = level, .events = events};
     ls_trainer_options sharded = ls_trainer_defaults();
 
     sharded.state = LS_SHARD;
-    *r = (traced){.pool = open_axes("data:4", WORKERS), .graph = small_graph()};
+    *r = (traced){.pool = open_axes("data:4", WORKERS), .graph = graph};
     OK(ls_trainer_open(&r->trainer, r->pool, r->graph, &sharded));
     r->batch = small_batch(r->trainer);
     if (level)
         OK(ls_trace_open(&r->trace, r->pool, &o));
     snprintf(r->path, sizeof r->path, "trace-%ld.json", (long)getpid());
+}
+
+static void open_run(traced *r, int level, int64_t events)
+{
+    open_graph(r, level, events, small_graph());
 }
 
 static void take_steps(traced *r)
@@ -168,6 +173,44 @@ START_TEST(test_names)
     }
     ck_assert_int_eq(rows, WORKERS);
     ls_mesh_close(mesh);
+    json_decref(file);
+    close_run(&r);
+}
+END_TEST
+
+/* A layer, a chain of three elementwise operators, and the loss. */
+static ls_graph *chain_graph(void)
+{
+    ls_graph *g;
+    ls_node *x, *y;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
+    x = ls_dense(x, OUT, "dense");
+    x = ls_mul(ls_scale_shift(ls_square(x), 0.5, 0.25), x);
+    OK(ls_loss(g, ls_mean_squared_error(x, y)));
+    return g;
+}
+
+/* A chain is one slice forward and one backward, and none of its operators has
+ * a slice of its own. */
+START_TEST(test_chain)
+{
+    traced r;
+    json_t *file;
+
+    open_graph(&r, 2, 1000, chain_graph());
+    take_steps(&r);
+    file = written(&r);
+    ck_assert_int_eq(count(file, "forward", "formula", -1, -1),
+                     STEPS * DEVICES);
+    ck_assert_int_eq(count(file, "backward", "formula", -1, -1),
+                     STEPS * DEVICES);
+    for (const char *const *op = (const char *[]){"square", "scale", "mul",
+                                                  NULL}; *op; op++)
+        ck_assert_int_eq(count(file, "forward", *op, -1, -1) +
+                             count(file, "backward", *op, -1, -1), 0);
     json_decref(file);
     close_run(&r);
 }
@@ -387,6 +430,7 @@ int main(void)
     tcase_add_test(t, test_order);
     tcase_add_test(t, test_counters);
     tcase_add_test(t, test_operators);
+    tcase_add_test(t, test_chain);
     tcase_add_test(t, test_wrap);
     tcase_add_test(t, test_marks);
     tcase_add_test(t, test_bits);
