@@ -141,6 +141,8 @@ odd() {
     is "odd: $1" $? 1
     has "odd: $1" err "$said"
 }
+odd "rank 0 of 2: exchanging with rank 1 failed: rank 1 ended the run: unknown" \
+    "--bogus" ./lockstep-train $args
 odd "steps is 6 on rank 1, and 5 on rank 0" "--steps 6" ./lockstep-train $args
 odd "the number of rows of a batch is 12 on rank 1" "--batch 12" \
     ./lockstep-train $args

@@ -58,6 +58,17 @@ prove() {
     fi
 }
 
+# ends KIND: the first and the last of three ranks say why the second one ended
+ends() {
+    if "mpirun.$1" -n 3 "$dir/ranks.$1" words >"$dir/out" 2>"$dir/err"; then
+        fail "$1: nothing ended"
+    fi
+    for rank in 0 2; do
+        has "$1: words of rank $rank" err \
+            "rank $rank: rank 1 ended the run: the disk is full"
+    done
+}
+
 # example KIND RANKS: the example's learners end in one state on any number
 example() {
     "mpirun.$1" -n "$2" "$dir/example.$1" >"$dir/out" 2>"$dir/err"
@@ -81,6 +92,7 @@ for kind in openmpi mpich; do
     prove $kind 2 sizes
     prove $kind 4 halves
     prove $kind 2 refused
+    ends $kind
     for ranks in 1 3 6; do
         example $kind $ranks
     done

@@ -73,6 +73,20 @@ static void sizes(void)
     }
 }
 
+/* Ranks that wait hear who ended the run, and why, before it ends. */
+static void words(void)
+{
+    char byte;
+    int rank = -1;
+
+    if (t->rank == 1)
+        t->abort(t->user, "the disk is full");
+    need(t->receive(t->user, 1, 1, &byte) == 0, "receive");
+    need(finish(&rank) == LS_EIO && rank == 1, "nothing was heard");
+    fprintf(stderr, "rank %d: %s\n", t->rank, t->reason(t->user));
+    t->abort(t->user, "as a program does");
+}
+
 static void with_world(void (*prove)(void))
 {
     ls_mpi *mpi;
@@ -139,6 +153,8 @@ int main(int argc, char **argv)
         with_world(ring);
     else if (!strcmp(what, "sizes"))
         with_world(sizes);
+    else if (!strcmp(what, "words"))
+        with_world(words);
     else if (!strcmp(what, "halves"))
         halves();
     else if (!strcmp(what, "refused"))

@@ -73,7 +73,7 @@ int launch_close(launch *l, int status)
 {
     if (l->transport && status != OPT_GO && status != OPT_DONE) {
         fflush(stdout);
-        l->transport->abort(l->transport->user, "another rank failed");
+        l->transport->abort(l->transport->user, opt_said());
     }
     launch_disconnect(l);
     return status;

@@ -15,6 +15,13 @@
 
 /* ------ Messages ------ */
 
+static _Thread_local char said[4096];
+
+const char *opt_said(void)
+{
+    return said;
+}
+
 /* A message may quote a file.  It is written at once, for other ranks may write
  * to the same place. */
 int opt_fail(int status, const char *format, ...)
@@ -29,6 +36,7 @@ int opt_fail(int status, const char *format, ...)
     va_end(args);
     characters_clean(text);
     fprintf(stderr, "%s: %s\n", opt_program_name, text);
+    strcpy(said, text);
     return status;
 }
 

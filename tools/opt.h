@@ -201,6 +201,7 @@ int opt_unknown_model(const opt_program *program, const char *name);
 /* "PROGRAM: message" on stderr; returns status.  The program's main file
  * defines the name. */
 extern const char opt_program_name[];
+const char *opt_said(void); /* the last message of this thread, or "" */
 int opt_fail(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

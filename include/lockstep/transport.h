@@ -37,7 +37,8 @@ typedef struct ls_transport {
      * done; else 0, and *rank is a rank for which it waits. */
     int (*test)(void *user, int *rank);
     /* Make the other ranks fail as well, soon, with these words if the
-     * transport can carry them.  With MPI this ends the program. */
+     * transport can carry them.  With MPI this ends the program: ranks that
+     * wait for others within a second fail with the words first. */
     void (*abort)(void *user, const char *why);
     /* What went wrong in the last call that failed, in words, valid until the
      * next call; NULL: there are none. */

@@ -2,15 +2,18 @@
  * communicator of its own. */
 #include <lockstep/mpi.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* A count of MPI's is an int, so larger messages go in pieces. */
 #ifndef LS_MPI_PIECE
 #define LS_MPI_PIECE (1 << 30)
 #endif
 
-enum { TAG = 0 };
+enum { TAG = 0, WORDS_TAG = 1 };
+enum { WORDS = 400, PATIENCE = 1000, GRACE = 200 }; /* bytes, milliseconds */
 
 struct ls_mpi {
     MPI_Comm comm;
@@ -21,7 +24,9 @@ struct ls_mpi {
     MPI_Status *status;   /* [room] of those that Testsome found done */
     int *done;            /* [room] their numbers */
     int *peer, *wanted;   /* [room] the other rank; bytes to come, or -1 */
-    char reason[MPI_MAX_ERROR_STRING];
+    char reason[MPI_MAX_ERROR_STRING + WORDS];
+    char words[WORDS]; /* that this rank ended the run with */
+    bool told;         /* another one did, and said why */
 };
 
 /* ------ failures ------ */
@@ -160,6 +165,25 @@ static int failure_of(ls_mpi *m, int done, int *rank)
     return LS_EIO;
 }
 
+/* Has a rank ended the run?  Then its words are the reason. */
+static int heard(ls_mpi *m, int *rank)
+{
+    char words[WORDS];
+    MPI_Status from;
+    int there = 0;
+
+    MPI_Iprobe(MPI_ANY_SOURCE, WORDS_TAG, m->comm, &there, &from);
+    if (!there)
+        return 0;
+    *rank = from.MPI_SOURCE;
+    MPI_Recv(words, WORDS, MPI_BYTE, *rank, WORDS_TAG, m->comm, &from);
+    words[WORDS - 1] = 0;
+    snprintf(m->reason, sizeof m->reason, "rank %d ended the run: %s", *rank,
+             words);
+    m->told = true;
+    return LS_EIO;
+}
+
 static int test(void *user, int *rank)
 {
     ls_mpi *m = user;
@@ -179,16 +203,66 @@ static int test(void *user, int *rank)
     if (status < 0)
         return status;
     compact(m);
-    if (m->count)
-        *rank = m->peer[0];
-    return m->count == 0;
+    if (m->count == 0)
+        return 1;
+    *rank = m->peer[0];
+    return heard(m, rank);
 }
 
+static void pause_for(int milliseconds)
+{
+    struct timespec t = {.tv_nsec = milliseconds * 1000000L};
+
+    nanosleep(&t, NULL);
+}
+
+/* How many of n sends are not done. */
+static int unsent(int n, MPI_Request *sent)
+{
+    int left = 0;
+
+    for (int i = 0; i < n; i++) {
+        MPI_Status status;
+        int done = 1;
+
+        MPI_Test(&sent[i], &done, &status);
+        left += !done;
+    }
+    return left;
+}
+
+/* Send the words to all and wait until each rank receives them, as it does when
+ * it waits for others; a rank that fails too says so meanwhile.  One that was
+ * told leaves the end to who told it. */
+static void tell(ls_mpi *m)
+{
+    int n = 0, rank, ranks = m->transport.ranks;
+    MPI_Request *sent = malloc((size_t)ranks * sizeof *sent);
+
+    for (int r = 0; r < ranks && sent && !m->told; r++)
+        if (r != m->transport.rank &&
+            MPI_Issend(m->words, WORDS, MPI_BYTE, r, WORDS_TAG, m->comm,
+                       &sent[n]) == MPI_SUCCESS)
+            n++;
+    for (int i = 0; i < PATIENCE && (n == 0 || unsent(n, sent) > 0); i++) {
+        (void)heard(m, &rank);
+        pause_for(1);
+    }
+    free(sent);
+}
+
+/* MPI_Abort carries no words, and kills ranks that were about to print them. */
 static void end_all(void *user, const char *why)
 {
     ls_mpi *m = user;
+    int main_thread = 0;
 
-    (void)why; /* MPI_Abort carries no words */
+    MPI_Is_thread_main(&main_thread);
+    if (main_thread && m->transport.ranks > 1) {
+        snprintf(m->words, sizeof m->words, "%s", why ? why : "");
+        tell(m);
+        pause_for(GRACE);
+    }
     MPI_Abort(m->comm, 1);
 }
 
