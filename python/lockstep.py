@@ -37,7 +37,7 @@ __all__ = [
     "group", "frozen", "no_decay", "cross_attention", "sparse_dense",
     "Error", "Graph", "Node", "Schedule", "Trainer", "Predictor", "Result", "array",
     "dense", "dense_no_bias", "embed", "embed_bag", "position", "layer_norm",
-    "rms_norm", "rotary", "grouped_attention", "swiglu",
+    "rms_norm", "batch_norm", "rotary", "grouped_attention", "swiglu",
     "self_attention", "lstm", "gru", "flatten", "gelu", "relu", "tanh", "sigmoid", "silu",
     "softmax", "log_softmax", "add", "sub", "mul", "div", "matmul", "dropout",
     "mean_squared_error", "cross_entropy", "next_token_loss", "mean_loss",
@@ -284,6 +284,7 @@ _trainer_step = _function("ls_trainer_step", _N, _P)
 _trainer_hash = _function("ls_trainer_hash", None, _P, C.c_char_p)
 _trainer_save = _calls("ls_trainer_save", _P, _TEXT)
 _save_model = _calls("ls_trainer_save_model", _P, _TEXT)
+_save_folded = _calls("ls_trainer_save_folded", _P, _TEXT)
 _trainer_load = _calls("ls_trainer_load", _P, _TEXT, _TEXT)
 _load_torch = _calls("ls_trainer_load_torch", _P, _TEXT, _TEXT, _TEXT)
 _set_lr = _calls("ls_trainer_set_lr", _P, C.c_double)
@@ -447,6 +448,7 @@ self_attention = _builder("self_attention", Node, C.c_int, C.c_bool, _TEXT)
 lstm = _builder("lstm", Node, _N, _TEXT)
 gru = _builder("gru", Node, _N, _TEXT)
 rms_norm = _builder("rms_norm", Node, C.c_double, _TEXT)
+batch_norm = _builder("batch_norm", Node, C.c_double, _TEXT)
 rotary = _builder("rotary", Node, C.c_int, C.c_double)
 grouped_attention = _builder("grouped_attention", Node, C.c_int, C.c_int,
                              C.c_double, C.c_bool, _TEXT)
@@ -812,6 +814,10 @@ class Trainer:
     def save_model(self, path):
         """A model file: weights and graph."""
         _save_model(self.of, _bytes(path))
+
+    def save_folded(self, path):
+        """The same with batch norms folded into the layers before them."""
+        _save_folded(self.of, _bytes(path))
 
     def load(self, path, names=None):
         """Weights from a file; names is a pattern."""

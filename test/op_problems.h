@@ -148,6 +148,11 @@ static void build_rms(problem *p, const sample *s, int kind)
     p->node = ls_rms_norm(input_x(p, s), kind ? 0.0625 : 1e-6, "n");
 }
 
+static void build_batch(problem *p, const sample *s, int kind)
+{
+    p->node = ls_batch_norm(input_x(p, s), kind ? 0.0625 : 1e-5, "n");
+}
+
 /* Two heads and several, of two elements and of more. */
 static void build_rotary(problem *p, const sample *s, int kind)
 {
@@ -503,7 +508,7 @@ static void build_gather(problem *p, const sample *s, int kind)
 }
 
 /* The sample is (steps, units), units being few; without and with the state
- * after the last step. */
+ * after the last step, and with a bias. */
 static void build_recurrent(problem *p, const sample *s, int kind)
 {
     int64_t units = s->dim[1] > 40 ? 1 + s->dim[1] % 40 : s->dim[1];
@@ -517,7 +522,8 @@ static void build_recurrent(problem *p, const sample *s, int kind)
     if (p->op->recurrent & 2)
         in[k] = input(p, "lengths", LS_I32, 0, NULL);
     p->node = ls__node_new(p->op, "r", in[0], in[1], in[2]);
-    p->node->ends = kind;
+    p->node->ends = kind & 1;
+    p->node->bias = kind & 2; /* a GRU's second; an LSTM has it */
     p->node = ls__node_done(p->node);
 }
 
@@ -534,7 +540,7 @@ typedef struct row {
 
 #define TERM(kind) &ls__op_term[kind], build_term
 #define RECURRENT(cell, kind) \
-    &ls__op_##cell[kind], build_recurrent, 2, 2, 2, 1, 1.5f, 0, true, 0
+    &ls__op_##cell[kind], build_recurrent, 4, 2, 2, 1, 1.5f, 0, true, 0
 
 /* clang-format off */
 static const row rows[] = {
@@ -543,6 +549,7 @@ static const row rows[] = {
     {&ls__op_position,      build_position,  1, 2, 3, 1, 1, 0,    false, 0},
     {&ls__op_layer_norm,    build_norm,      1, 1, 3, 1, 1, 1.5f, false, 0},
     {&ls__op_rms_norm,      build_rms,       2, 1, 3, 1, 1, 1.5f, false, 0},
+    {&ls__op_batch_norm,    build_batch,     2, 1, 3, 1, 1, 1.5f, false, 0},
     {&ls__op_rotary,        build_rotary,    3, 2, 2, 1, 1, 0,    false, 0},
     {&ls__op_attention,     build_attention, 6, 2, 2, 1, 1.5f, 0, true, 0},
     {&ls__op_gelu,          build_gelu,      1, 0, 3, 1, 6, 0,    false, 0},
@@ -720,6 +727,9 @@ static void make_param(problem *p, int k)
     p->param[k] = uniform(20 + k, q->size);
     for (int64_t i = 0; i < q->size; i++)
         p->param[k][i] *= by;
+    if (q->is_stored && q->init == LS__INIT_ONES) /* a variance */
+        for (int64_t i = 0; i < q->size; i++)
+            p->param[k][i] += 1.5f;
     p->prior[k] = uniform(25 + k, q->size);
     p->pd[k] = doubles(q->size, p->param[k], LS_F32);
     p->dpd[k] = doubles(q->size, NULL, LS_F32);

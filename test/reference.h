@@ -561,6 +561,40 @@ static inline void ref_rms_grad(const ref *r)
     }
 }
 
+static inline double batch_root(const ref *r, int64_t j)
+{
+    return sqrt(r->param[3][j] + r->node->by[0]);
+}
+
+static inline void ref_batch(const ref *r)
+{
+    int64_t n = ls__width(r->node);
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++) {
+        int64_t j = at % n;
+
+        r->y[at] = (r->x[0][at] - r->param[2][j]) / batch_root(r, j) *
+                       r->param[0][j] + r->param[1][j];
+    }
+}
+
+static inline void ref_batch_grad(const ref *r)
+{
+    int64_t n = ls__width(r->node);
+
+    for (int64_t at = 0; at < r->rows * r->node->size; at++) {
+        int64_t j = at % n;
+        double root = batch_root(r, j), d = r->x[0][at] - r->param[2][j];
+        double by = r->dy[at] * r->param[0][j] / root;
+
+        r->dx[0][at] += by;
+        r->dparam[0][j] += r->dy[at] * d / root;
+        r->dparam[1][j] += r->dy[at];
+        r->dparam[2][j] -= by;
+        r->dparam[3][j] -= by * d / root / root / 2;
+    }
+}
+
 /* The partner of element `at` of a row, and the angle that turns both. */
 static inline int64_t rotary_pair(const ref *r, int64_t at, double *angle)
 {
@@ -1083,6 +1117,7 @@ static inline const reference *reference_of(const ls__op *op)
         {&ls__op_position, ref_position, ref_position_grad},
         {&ls__op_layer_norm, ref_norm, ref_norm_grad},
         {&ls__op_rms_norm, ref_rms, ref_rms_grad},
+        {&ls__op_batch_norm, ref_batch, ref_batch_grad},
         {&ls__op_rotary, ref_rotary, ref_rotary_grad},
         {&ls__op_attention, ref_attention, ref_attention_grad},
         {&ls__op_gelu, ref_activation, ref_activation_grad},

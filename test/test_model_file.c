@@ -86,6 +86,7 @@ static void all_recurrent(ls_graph *g, ls_node *lengths)
     ls_lstm_from(x, 4, last, lengths, &last, "lstm_4");
     ls_gru_from(x, 4, hidden, NULL, &last, "gru_2");
     ls_gru_from(x, 4, NULL, lengths, NULL, "gru_3");
+    ls_gru_two_biases(x, 4, NULL, NULL, NULL, "gru_5");
     x = ls_gru_from(x, 4, last, lengths, NULL, "gru_4");
     ck_assert_msg(x != NULL, "%s", ls_errmsg());
 }
@@ -132,7 +133,7 @@ static ls_graph *all_operators(void)
     t = ls_position(ls_embed(t, 11, 8, "embed"), "table");
     t = ls_self_attention(ls_layer_norm(t, "norm"), 2, true, "attend");
     OK(ls_output(g, t, "seen"));
-    t = ls_rms_norm(t, 1e-5, "rms");
+    t = ls_batch_norm(ls_rms_norm(t, 1e-5, "rms"), 1e-3, "stored");
     t = ls_grouped_attention(t, 4, 2, 500, true, "grouped");
     t = ls_dense_no_bias(ls_swiglu(t, 8, "unit"), 8, "down");
     OK(ls_tie(g, "head.kernel", "embed.embedding", true));

@@ -77,6 +77,8 @@ static const char *const means_something[] = {
     "ls_group_frozen names", "ls_group_of names", /* ls_trainer_open says */
     "ls_gru_from last", "ls_gru_from lengths",
     "ls_gru_from state",
+    "ls_gru_two_biases last", "ls_gru_two_biases lengths",
+    "ls_gru_two_biases state",
     "ls_input shape", "ls_loader_fill rows", "ls_loader_open options",
     "ls_lstm_from last", "ls_lstm_from lengths",
     "ls_lstm_from state",

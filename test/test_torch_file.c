@@ -1,10 +1,12 @@
 /* Parameters from PyTorch's state_dict (test/golden/make_torch_file.py): the
  * model then puts out what PyTorch put out, for a convolution and the Linear
  * behind its Flatten, with batch norms folded into them
- * (make_torch_norm.py), and for a block of a transformer; what does not fit is
+ * (make_torch_norm.py), for a block of a transformer, and for LSTM, GRU and a
+ * batch norm that stands alone (make_torch_steps.py); what does not fit is
  * refused by name, and nothing has changed. */
 #include "golden/torch_norm_outputs.h"
 #include "golden/torch_outputs.h"
+#include "golden/torch_steps_outputs.h"
 #include "models.h"
 
 enum { T = 4, VOCAB = 11 };
@@ -181,6 +183,129 @@ START_TEST(norms_refused)
 }
 END_TEST
 
+/* ------ batch norms as operators, recurrent layers ------ */
+
+static ls_graph *normed_graph(void)
+{
+    ls_graph *g;
+    ls_node *x, *label;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){6, 5, 2});
+    label = ls_input(g, "label", LS_I32, 0, NULL);
+    x = ls_conv2d_no_bias(x, 3, (ls_window){3, 2, 1, 1, LS_VALID}, "conv");
+    x = ls_flatten(ls_relu(ls_batch_norm(x, 1e-5, "norm")));
+    x = ls_batch_norm(ls_dense(x, 5, "dense"), 0.25, "last");
+    OK(ls_output(g, x, "logits"));
+    OK(ls_loss(g, ls_cross_entropy(x, label)));
+    return g;
+}
+
+START_TEST(norm_operators)
+{
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_run(pool, normed_graph(), NULL);
+    float x[60], y[5], shift[5] = {1, 2, 3, 4, 5};
+    int32_t label = 0;
+
+    for (int i = 0; i < 60; i++)
+        x[i] = (float)torch_norm_image[i];
+    /* the norm without scale and shift gets ones and zeros */
+    OK(ls_trainer_set(r.trainer, "last.bias", 5, shift));
+    OK(ls_trainer_load_torch(r.trainer, golden_file("torch_norm.safetensors"),
+                             NULL, "conv=0,norm=1,dense=4,last=5"));
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, 1));
+    OK(ls_batch_set(r.batch, "label", LS_I32, &label, 1));
+    OK(ls_predict(r.trainer, r.batch, "logits", 5, y));
+    ck_assert_double_le(max_relative(5, y, torch_norm_logits), 1e-6);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+static ls_graph *steps_graph(bool two_biases)
+{
+    ls_graph *g;
+    ls_node *x, *label;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){5, 3});
+    label = ls_input(g, "label", LS_I32, 0, NULL);
+    x = ls_lstm(ls_lstm(x, 4, "rnn_l0"), 4, "second");
+    x = two_biases ? ls_gru_two_biases(x, 2, NULL, NULL, NULL, "unit")
+                   : ls_gru(x, 2, "unit");
+    x = ls_dense(ls_batch_norm(ls_flatten(x), 1e-3, "norm"), 3, "head");
+    OK(ls_output(g, x, "logits"));
+    OK(ls_loss(g, ls_cross_entropy(x, label)));
+    return g;
+}
+
+static const char layers_of_steps[] = "second=rnn_l1";
+
+static void try_steps(bool two_biases, const char *name, const double *want)
+{
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_run(pool, steps_graph(two_biases), NULL);
+    float x[30], y[6];
+    int32_t label[2] = {0};
+
+    for (int i = 0; i < 30; i++)
+        x[i] = (float)torch_steps_x[i];
+    OK(ls_trainer_load_torch(r.trainer, golden_file(name), NULL,
+                             layers_of_steps));
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, 2));
+    OK(ls_batch_set(r.batch, "label", LS_I32, label, 2));
+    OK(ls_predict(r.trainer, r.batch, "logits", 6, y));
+    ck_assert_double_le(max_relative(6, y, want), 1e-6);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+
+START_TEST(steps)
+{
+    try_steps(true, "torch_steps.safetensors", torch_steps_logits);
+    try_steps(true, "torch_steps_plain.safetensors", torch_steps_plain);
+    try_steps(false, "torch_steps_plain.safetensors", torch_steps_plain);
+}
+END_TEST
+
+START_TEST(steps_refused)
+{
+    static const struct {
+        const char *layers;
+        int status;
+        const char *message;
+    } row[] = {
+        {layers_of_steps, LS_ENOTSUP,
+         "\"unit.bias_hh_l0\": number 0 of the last third is not 0"},
+        {NULL, LS_ENOTFOUND, "no tensor \"second.bias_ih_l0\""},
+        {"second=rnn_l2", LS_ENOTFOUND, "no tensor \"rnn.bias_ih_l2\""},
+        {"second=rnn", LS_ESHAPE, "\"rnn.weight_ih_l0\" is (16,3), the "
+                                  "parameter \"second.dense_i.kernel\" wants "
+                                  "(16,4)"},
+        {"second=unit", LS_ESHAPE,
+         "\"unit.bias_ih_l0\" is (6), the parameter \"second.dense_h.bias\" "
+         "wants (16)"},
+    };
+    ls_pool *pool = open_pool(1, 1);
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        run r = open_run(pool, steps_graph(false), NULL);
+        char before[65], after[65];
+
+        ls_trainer_hash(r.trainer, before);
+        FAILS(ls_trainer_load_torch(r.trainer,
+                                    golden_file("torch_steps.safetensors"),
+                                    NULL, row[i].layers), row[i].status,
+              row[i].message);
+        ls_trainer_hash(r.trainer, after);
+        ck_assert_str_eq(before, after);
+        close_run(&r);
+    }
+    ls_pool_close(pool);
+}
+END_TEST
+
 START_TEST(refused)
 {
     static const struct {
@@ -245,6 +370,9 @@ int main(void)
     tcase_add_test(t, texts);
     tcase_add_test(t, norms);
     tcase_add_test(t, norms_refused);
+    tcase_add_test(t, norm_operators);
+    tcase_add_test(t, steps);
+    tcase_add_test(t, steps_refused);
     tcase_add_test(t, refused);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -26,6 +26,15 @@ extern "C" {
  * alone.  LS_EIO, LS_EINVAL (a name is not UTF-8), LS_ENOMEM. */
 LS_API int ls_trainer_save_model(const ls_trainer *trainer, const char *path);
 
+/* Write the same with each batch norm (ls_batch_norm) folded into the dense
+ * layer or the convolution right before it, if nothing else reads that layer
+ * and nobody shares its weights: with s = scale / sqrt(var + epsilon) these
+ * become W s, and the bias (bias - mean) s + shift, in double, rounded once; a
+ * layer without a bias gets one.  Other batch norms stay.  What the file
+ * computes is what the trainer computes but for rounding.  Fails as
+ * ls_trainer_save_model does. */
+LS_API int ls_trainer_save_folded(const ls_trainer *trainer, const char *path);
+
 /* Write the same with texts of your own in the metadata, where ls_archive_note
  * finds them: what a program must know to use the model.  LS_EINVAL: a name is
  * there twice or is one that the file has itself, or a text is not UTF-8. */

@@ -39,6 +39,18 @@ LS_API ls_node *ls_layer_norm(ls_node *x, const char *name);
  * nnx.RMSNorm. */
 LS_API ls_node *ls_rms_norm(ls_node *x, double epsilon, const char *name);
 
+/* y = (x - mean) / sqrt(var + epsilon) * scale + bias for each channel, the
+ * last axis (Ioffe and Szegedy 2015), by statistics that are stored: for a
+ * network that was trained with batch norm elsewhere.  They are not computed
+ * from batches and no optimizer moves them; scale and bias are trained unless a
+ * group freezes them.  epsilon >= 0; PyTorch and Flax have 1e-5.  Parameters of
+ * x's last extent each: "<name>.scale" ones, "<name>.bias" zeros, "<name>.mean"
+ * zeros, "<name>.var" ones.  ls_trainer_load_torch reads running_mean and
+ * running_var into them, ls_trainer_save_folded folds them into the layer
+ * before.  A var that with epsilon is not above 0 makes values that are not
+ * finite.  LS_EINVAL: epsilon is negative or not finite. */
+LS_API ls_node *ls_batch_norm(ls_node *x, double epsilon, const char *name);
+
 /* Rotary positions (Su et al. 2021) of x (T,D) with D cut into heads of an even
  * width d: element i < d/2 of each head and element i + d/2 are a pair (a,b),
  * which position t turns by the angle w = t base^(-2i/d):
@@ -128,6 +140,13 @@ LS_API ls_node *ls_lstm_from(ls_node *x, int64_t n, ls_node *state,
 LS_API ls_node *ls_gru_from(ls_node *x, int64_t n, ls_node *state,
                             ls_node *lengths, ls_node **last,
                             const char *name);
+
+/* ls_gru_from with a bias of the state's share too: hr, hz, hn = the parts of h
+ * w_h + bias_h, parameter "<name>.dense_h.bias" (3 n) zeros.  PyTorch's nn.GRU;
+ * only the last n of bias_h make it another layer than ls_gru_from. */
+LS_API ls_node *ls_gru_two_biases(ls_node *x, int64_t n, ls_node *state,
+                                  ls_node *lengths, ls_node **last,
+                                  const char *name);
 
 /* ------ Weights that layers share ------ */
 

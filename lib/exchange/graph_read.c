@@ -112,7 +112,10 @@ static int read_attributes(const reader *r, ls_node *n)
         void *at = (char *)n + a->offset;
 
         if (!value && a->may_lack) {
-            *(int64_t *)at = a->usual;
+            if (a->type == LS__YES_NO)
+                *(bool *)at = false;
+            else
+                *(int64_t *)at = a->usual;
             continue;
         }
         if (!read_value(value, a, at))

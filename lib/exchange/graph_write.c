@@ -59,7 +59,9 @@ static bool is_usual(const ls_node *n, const ls__attribute *a)
 {
     const void *at = (const char *)n + a->offset;
 
-    return a->may_lack && *(const int64_t *)at == a->usual;
+    return a->may_lack && (a->type == LS__YES_NO
+                               ? !*(const bool *)at
+                               : *(const int64_t *)at == a->usual);
 }
 
 static json_t *attributes(const ls_node *n)

@@ -109,14 +109,15 @@ void ls__onnx_attribute_ints(ls__proto *list, const char *name, int count,
 /* ------ nodes ------ */
 
 static void call(ls__onnx *o, const char *type, int inputs,
-                 const char *const *in, const char *result,
+                 const char *const *in, int results, const char *const *result,
                  ls__proto *attributes)
 {
     ls__proto n = {0};
 
     for (int k = 0; k < inputs; k++)
         ls__proto_text(&n, 1, in[k]);
-    ls__proto_text(&n, 2, result);
+    for (int k = 0; k < results; k++)
+        ls__proto_text(&n, 2, result[k]);
     ls__proto_text(&n, 4, type);
     if (attributes)
         ls__proto_append(&n, attributes);
@@ -128,8 +129,17 @@ const char *ls__onnx_call(ls__onnx *o, const char *type, int inputs,
 {
     const char *result = fresh_name(o);
 
-    call(o, type, inputs, in, result, attributes);
+    call(o, type, inputs, in, 1, &result, attributes);
     return result;
+}
+
+void ls__onnx_call_several(ls__onnx *o, const char *type, int inputs,
+                           const char *const *in, int results,
+                           const char **result, ls__proto *attributes)
+{
+    for (int k = 0; k < results; k++)
+        result[k] = fresh_name(o);
+    call(o, type, inputs, in, results, result, attributes);
 }
 
 /* ------ inputs and outputs ------ */
@@ -184,7 +194,7 @@ static void put_output(ls__onnx *o, const ls__output *output)
 {
     const char *value = o->name[output->node->id];
 
-    call(o, "Identity", 1, &value, output->name, NULL);
+    call(o, "Identity", 1, &value, 1, &output->name, NULL);
     value_info(o, 12, output->name, output->node);
 }
 

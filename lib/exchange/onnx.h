@@ -31,6 +31,11 @@ typedef struct ls__onnx {
 const char *ls__onnx_call(ls__onnx *o, const char *type, int inputs,
                           const char *const *in, ls__proto *attributes);
 
+/* One of several values, whose names go to result. */
+void ls__onnx_call_several(ls__onnx *o, const char *type, int inputs,
+                           const char *const *in, int results,
+                           const char **result, ls__proto *attributes);
+
 /* A constant of floats, called `name` unless that is NULL; or of integers. */
 const char *ls__onnx_floats(ls__onnx *o, const char *name, ls__extents shape,
                             const float *data);
@@ -47,9 +52,8 @@ void ls__onnx_attribute_ints(ls__proto *list, const char *name, int count,
  * there. */
 int ls__onnx_node(ls__onnx *o, const ls_node *node);
 
-/* onnx_recurrent.c: that of a recurrent layer.  LS_ENOTSUP: one that gives its
- * last state. */
-int ls__onnx_recurrent(ls__onnx *o, const ls_node *node);
+/* onnx_recurrent.c: that of a recurrent layer. */
+void ls__onnx_recurrent(ls__onnx *o, const ls_node *node);
 
 /* Is there a way for an operator of that name?  Losses need none. */
 bool ls__onnx_knows(const char *op);

@@ -239,6 +239,27 @@ static const char *rms_norm(ls__onnx *o, const ls_node *n)
     return two(o, "Mul", two(o, "Div", x, r), parameter(o, n, 0, NULL));
 }
 
+/* Channels second, as everything is called there. */
+static const char *batch_norm(ls__onnx *o, const ls_node *n)
+{
+    int64_t first[LS_MAX_RANK + 1] = {0}, last[LS_MAX_RANK + 1] = {0};
+    const char *in[] = {of_input(o, n, 0), parameter(o, n, 0, NULL),
+                        parameter(o, n, 1, NULL), parameter(o, n, 2, NULL),
+                        parameter(o, n, 3, NULL)};
+    ls__proto list = {0};
+    const char *y;
+
+    for (int k = 1; k <= n->rank; k++) {
+        first[k] = k == 1 ? n->rank : k - 1;
+        last[k] = k == n->rank ? 1 : k + 1;
+    }
+    if (n->rank > 1)
+        in[0] = transpose(o, in[0], n->rank + 1, first);
+    ls__onnx_attribute_float(&list, "epsilon", (float)n->by[0]);
+    y = ls__onnx_call(o, "BatchNormalization", 5, in, &list);
+    return n->rank > 1 ? transpose(o, y, n->rank + 1, last) : y;
+}
+
 /* (T,1,D/heads): cosines, or sines with the first half's sign turned. */
 static const char *rotary_factors(ls__onnx *o, const ls_node *n, bool sines)
 {
@@ -617,6 +638,7 @@ static const struct {
     {"layer_norm", NULL, layer_norm},
     {"group_norm", NULL, group_norm},
     {"rms_norm", NULL, rms_norm},
+    {"batch_norm", NULL, batch_norm},
     {"rotary", NULL, rotary},
     {"attention", NULL, attention},
     {"gelu", NULL, gelu},
@@ -689,8 +711,10 @@ int ls__onnx_node(ls__onnx *o, const ls_node *n)
     int i = row_of(n->op->name);
     const char *in[LS__MAX_INPUTS] = {NULL};
 
-    if (n->op->recurrent)
-        return ls__onnx_recurrent(o, n);
+    if (n->op->recurrent) {
+        ls__onnx_recurrent(o, n);
+        return 0;
+    }
     if (i == ROWS)
         return ls__fail(LS_ENOTSUP, "%s \"%s\" cannot be written for ONNX",
                         n->op->name, n->name);

@@ -1,7 +1,6 @@
 /* Recurrent layers in ONNX: its LSTM and GRU, which put steps first and order
  * the gates another way.  The gates' share of the input is computed before them
  * here, so the weights of their input are ones in the places of the gates. */
-#include "base/error.h"
 #include "exchange/onnx.h"
 #include "graph/op.h"
 
@@ -67,7 +66,7 @@ static const char *of_state(ls__onnx *o, const ls_node *node, const layer *l,
              : "";
 }
 
-/* (1,2 G n): of the input, and of the state zeros; "" where there is none. */
+/* (1,2 G n): zeros of the input, and of the state; "" where there is none. */
 static const char *biases(ls__onnx *o, const ls_node *node, const layer *l,
                           int64_t n)
 {
@@ -75,7 +74,7 @@ static const char *biases(ls__onnx *o, const ls_node *node, const layer *l,
     float *b = node->params > 1 ? room(o, 2 * wide) : NULL;
 
     for (int64_t i = 0; b && i < wide; i++)
-        b[i] = o->values[node->param[1]][l->order[i / n] * n + i % n];
+        b[wide + i] = o->values[node->param[1]][l->order[i / n] * n + i % n];
     return b ? ls__onnx_floats(o, o->graph->params[node->param[1]]->name,
                                (ls__extents){2, {1, 2 * wide}}, b)
              : "";
@@ -96,20 +95,44 @@ static const char *initial(ls__onnx *o, const char *state, const layer *l,
     return transpose(o, ls__onnx_call(o, "Gather", 2, in, &list), 3, swap);
 }
 
-int ls__onnx_recurrent(ls__onnx *o, const ls_node *node)
+/* (rows,n), from ONNX's (1,rows,n). */
+static const char *last(ls__onnx *o, const char *state)
 {
-    static const int64_t steps_first[] = {1, 0, 2}, rows_first[] = {2, 0, 1, 3};
+    return two(o, "Squeeze", state,
+               ls__onnx_integers(o, 1, (int64_t[]){0}));
+}
+
+/* The value: the steps, and where the node ends with it the last state behind
+ * them, LSTM's c before h. */
+static const char *value(ls__onnx *o, const ls_node *node, const layer *l,
+                         const char *const *result, int64_t n)
+{
+    static const int64_t rows_first[] = {2, 0, 1, 3};
+    const char *y = transpose(o, result[0], 4, rows_first); /* (rows,T,1,n) */
+    const char *in[3];
+    ls__proto list = {0};
+
+    if (!node->ends)
+        return two(o, "Reshape", y,
+                   ls__onnx_integers(o, 3, (int64_t[]){0, 0, n}));
+    in[0] =
+        two(o, "Reshape", y, ls__onnx_integers(o, 2, (int64_t[]){0, -1}));
+    for (int k = 0; k < l->states; k++)
+        in[l->states - k] = last(o, result[1 + k]);
+    ls__onnx_attribute_int(&list, "axis", 1);
+    return ls__onnx_call(o, "Concat", 1 + l->states, in, &list);
+}
+
+void ls__onnx_recurrent(ls__onnx *o, const ls_node *node)
+{
+    static const int64_t steps_first[] = {1, 0, 2};
     bool is_lstm = !strncmp(node->op->name, "lstm", 4);
     const layer *l = is_lstm ? &lstm : &gru;
     const ls_node *z = node->in[0];
     int64_t n = z->shape[1] / l->gates;
-    const char *in[7] = {"", "", "", "", "", "", ""}, *y;
+    const char *in[7] = {"", "", "", "", "", "", ""}, *result[3];
     ls__proto list = {0};
 
-    if (node->ends)
-        return ls__fail(LS_ENOTSUP, "%s \"%s\": the state after the last step "
-                        "cannot be written for ONNX", node->op->name,
-                        node->name);
     in[0] = transpose(o, o->name[z->id], 3, steps_first);
     in[1] = of_input(o, l, n);
     in[2] = of_state(o, node, l, n);
@@ -128,9 +151,7 @@ int ls__onnx_recurrent(ls__onnx *o, const ls_node *node)
     ls__onnx_attribute_int(&list, "hidden_size", n);
     if (!is_lstm)
         ls__onnx_attribute_int(&list, "linear_before_reset", 1);
-    y = ls__onnx_call(o, l->type, is_lstm ? 7 : 6, in, &list);
-    y = transpose(o, y, 4, rows_first); /* (rows,steps,1,n) */
-    o->name[node->id] =
-        two(o, "Reshape", y, ls__onnx_integers(o, 3, (int64_t[]){0, 0, n}));
-    return 0;
+    ls__onnx_call_several(o, l->type, is_lstm ? 7 : 6, in,
+                          node->ends ? 1 + l->states : 1, result, &list);
+    o->name[node->id] = value(o, node, l, result, n);
 }

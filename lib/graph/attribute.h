@@ -22,7 +22,8 @@ typedef struct ls__attribute {
     ls__attribute_type type;
     size_t offset;            /* of the field in ls_node */
     const char *const *words; /* LS__WORD: one for each value, then NULL */
-    bool may_lack;  /* LS__INTEGER: files have it where it is not `usual`, */
+    bool may_lack;  /* LS__INTEGER and LS__YES_NO, of which false is usual:
+                       files have it where it is not `usual`, */
     int64_t usual;  /* so those that know no other lack it */
 } ls__attribute;
 
@@ -34,5 +35,10 @@ typedef struct ls__attribute {
 #define LS__FIELD_UNLESS(in_files, field, as_usual) \
     {.name = in_files, .type = LS__INTEGER, \
      .offset = offsetof(ls_node, field), .may_lack = true, .usual = as_usual}
+
+/* One for a bool that files lack where it is false. */
+#define LS__FIELD_IF(in_files, field) \
+    {.name = in_files, .type = LS__YES_NO, \
+     .offset = offsetof(ls_node, field), .may_lack = true}
 
 #endif

@@ -12,7 +12,7 @@
 
 typedef struct ls__op ls__op;
 
-enum { LS__MAX_INPUTS = LS__TERM_INPUTS, LS__MAX_PARAMS = 2 };
+enum { LS__MAX_INPUTS = LS__TERM_INPUTS, LS__MAX_PARAMS = 4 };
 
 /* A window over an image, fitted to it; padding is what lies before. */
 typedef struct ls__window {
@@ -63,7 +63,8 @@ struct ls_node {
     ls__window window;             /* convolution, pooling */
     int64_t groups;                /* group norm, convolution: of channels */
     double by[2];                  /* elementwise: the term's constants; rms
-                                      norm: epsilon; rotary: the base */
+                                      and batch norm: epsilon; rotary: the
+                                      base */
     int64_t axis;                  /* slice, concat: along it; sum, max: from
                                       it on */
     int64_t axes;                  /* sum, max: how many */
@@ -101,6 +102,7 @@ typedef struct ls__param {
     int64_t size;
     ls__init init;
     int64_t fan_in, fan_out;
+    bool is_stored; /* statistics: no optimizer moves it */
     bool is_table; /* rows are read by their indices: ls_optimizer.lazy */
     ls_init chosen; /* by the program, in the place of init: ls_init_params */
 } ls__param;

@@ -5,6 +5,7 @@
  * adapter come right behind its layer's. */
 #include "graph/lora.h"
 #include "base/pattern.h"
+#include "graph/edit.h"
 #include "graph/op.h"
 
 #include <string.h>
@@ -62,13 +63,7 @@ int ls__lora_count(const ls_graph *g)
 /* Has no other node a parameter of this one's weights? */
 static bool has_own_weights(const ls_node *n)
 {
-    const ls_graph *g = n->graph;
-    int users = 0;
-
-    for (int i = 0; i < g->node_count; i++)
-        for (int k = 0; k < g->nodes[i]->params; k++)
-            users += g->nodes[i]->param[k] == n->param[0];
-    return users == 1;
+    return ls__edit_users(n->graph, n->param[0]) == 1;
 }
 
 ls_node *ls__lora_layer(const ls_graph *g, const char *name)
@@ -81,27 +76,6 @@ ls_node *ls__lora_layer(const ls_graph *g, const char *name)
 
 /* ------ adding ------ */
 
-/* Whatever reads a node reads another one now. */
-static void redirect(ls_graph *g, ls_node *from, ls_node *to)
-{
-    for (int i = 0; i < g->node_count; i++)
-        for (int k = 0; k < LS__MAX_INPUTS; k++)
-            if (g->nodes[i]->in[k] == from && g->nodes[i] != to)
-                g->nodes[i]->in[k] = to;
-    for (int i = 0; i < g->output_count; i++)
-        if (g->outputs[i]->node == from)
-            g->outputs[i]->node = to;
-    for (int i = 0; i < g->metrics; i++)
-        if (g->metric[i] == from)
-            g->metric[i] = to;
-}
-
-static void number_nodes(ls_graph *g)
-{
-    for (int i = 0; i < g->node_count; i++)
-        g->nodes[i]->id = i;
-}
-
 /* The last nodes move behind a layer. */
 static void move_behind(ls_graph *g, const ls_node *layer)
 {
@@ -112,18 +86,7 @@ static void move_behind(ls_graph *g, const ls_node *layer)
     memmove(g->nodes + first + NODES, g->nodes + first,
             (size_t)between * sizeof *own);
     memcpy(g->nodes + first, own, sizeof own);
-    number_nodes(g);
-}
-
-/* Requests from number `from` on are so many later. */
-static void shift_requests(ls_graph *g, int from, int by)
-{
-    for (int i = 0; i < g->param_count; i++)
-        if (g->params[i]->request >= from)
-            g->params[i]->request += by;
-    for (int i = 0; i < g->stream_count; i++)
-        if (g->streams[i]->request >= from)
-            g->streams[i]->request += by;
+    ls__edit_number_nodes(g);
 }
 
 /* The layer's last parameter that is its own. */
@@ -192,7 +155,7 @@ static void order_requests(ls_graph *g, const ls_node *layer)
     ls__param **own = g->params + g->param_count - PARAMS;
     int first = g->params[last_param(layer)]->request + 1;
 
-    shift_requests(g, first, PARAMS);
+    ls__edit_shift_requests(g, first, PARAMS);
     for (int i = 0; i < PARAMS; i++)
         own[i]->request = first + i;
 }
@@ -224,7 +187,7 @@ int ls__lora_insert(ls_node *layer, int64_t rank, double scale)
     start(g);
     order_requests(g, layer);
     order_params(g, layer);
-    redirect(g, layer, sum);
+    ls__edit_redirect(g, layer, sum);
     move_behind(g, layer);
     return 0;
 }
@@ -319,49 +282,18 @@ ls_group ls_lora_rest(void)
 
 /* ------ taking out ------ */
 
-/* A parameter goes; numbers of later ones are one less. */
-static void drop_param(ls_graph *g, int index)
-{
-    int request = g->params[index]->request;
-
-    for (int i = 0; i < g->node_count; i++)
-        for (int k = 0; k < g->nodes[i]->params; k++) {
-            ls_node *n = g->nodes[i];
-            int tie = n->tie[k] < 0 ? -n->tie[k] : n->tie[k];
-
-            n->param[k] -= n->param[k] > index;
-            if (tie > index + 1)
-                n->tie[k] += n->tie[k] < 0 ? 1 : -1;
-        }
-    memmove(g->params + index, g->params + index + 1,
-            (size_t)(--g->param_count - index) * sizeof *g->params);
-    shift_requests(g, request, -1);
-    g->requests--;
-}
-
-static void drop_nodes(ls_graph *g, const ls__lora *l)
-{
-    int kept = 0;
-
-    for (int i = 0; i < g->node_count; i++) {
-        const ls_node *n = g->nodes[i];
-
-        if (n != l->a && n != l->scale && n != l->b && n != l->sum)
-            g->nodes[kept++] = g->nodes[i];
-    }
-    g->node_count = kept;
-    number_nodes(g);
-}
-
 static void take_out(ls_graph *g, const ls__lora *l)
 {
     ls_node *layer = g->nodes[l->layer->id], *sum = g->nodes[l->sum->id];
     int a = l->a->param[0], b = l->b->param[0];
 
-    redirect(g, sum, layer);
-    drop_nodes(g, l);
-    drop_param(g, a > b ? a : b);
-    drop_param(g, a > b ? b : a);
+    ls__edit_redirect(g, sum, layer);
+    ls__edit_drop_node(g, l->sum);
+    ls__edit_drop_node(g, l->b);
+    ls__edit_drop_node(g, l->scale);
+    ls__edit_drop_node(g, l->a);
+    ls__edit_drop_param(g, a > b ? a : b);
+    ls__edit_drop_param(g, a > b ? b : a);
 }
 
 int ls__lora_without(ls_graph **copy, const ls_graph *graph)

@@ -242,4 +242,74 @@ static void rms_norm_grad(int64_t rows, int64_t n, const float *x,
                      addend ? addend + r * n : NULL, dx + r * n);
 }
 
+/* ------ by stored statistics: batch norm ------ */
+
+/* y = (x - mean) factor + bias, factor = scale r, r = 1 / sqrt(var + epsilon);
+ * dx = dy factor, dscale = sum of dy ((x - mean) r), dbias = sum of dy. */
+static void batch_norm(int64_t rows, int64_t n, const float *x,
+                       const float *mean, const float *factor,
+                       const float *bias, float *y)
+{
+    for (int64_t row = 0; row < rows; row++, x += n, y += n)
+        for (int64_t j = 0; j < n; j += 16) {
+            v16 d = v16_sub(take(x + j, n - j), take(mean + j, n - j));
+
+            put(y + j, v16_fma(d, take(factor + j, n - j),
+                               take(bias + j, n - j)), n - j);
+        }
+}
+
+/* dscale[0..16) and dbias[0..16) (+)= the sums over at most 256 rows. */
+SIMD void batch_columns(int64_t rows, int64_t n, const float *x, v16 mean,
+                        v16 inverse, const float *dy, bool add_to,
+                        float *dscale, float *dbias, int64_t left)
+{
+    v16 gain = v16_zero(), bias = v16_zero();
+
+    for (int64_t row = 0; row < rows; row++) {
+        v16 d = take(dy + row * n, left);
+
+        gain = v16_fma(d, v16_mul(v16_sub(take(x + row * n, left), mean),
+                                  inverse), gain);
+        bias = v16_add(bias, d);
+    }
+    if (add_to) {
+        gain = v16_add(take(dscale, left), gain);
+        bias = v16_add(take(dbias, left), bias);
+    }
+    put(dscale, gain, left);
+    put(dbias, bias, left);
+}
+
+SIMD void batch_row_grad(int64_t n, const float *factor, const float *dy,
+                         const float *addend, float *dx)
+{
+    for (int64_t j = 0; j < n; j += 16) {
+        v16 d = v16_mul(take(dy + j, n - j), take(factor + j, n - j));
+
+        if (addend)
+            d = v16_add(d, take(addend + j, n - j));
+        put(dx + j, d, n - j);
+    }
+}
+
+static void batch_norm_grad(int64_t rows, int64_t n, const float *x,
+                            const float *mean, const float *inverse,
+                            const float *factor, const float *dy,
+                            const float *addend, float *dx, float *dscale,
+                            float *dbias)
+{
+    for (int64_t r = 0; dscale && r < rows; r += LS__CHUNK) {
+        int64_t m = rows - r < LS__CHUNK ? rows - r : LS__CHUNK;
+
+        for (int64_t j = 0; j < n; j += 16)
+            batch_columns(m, n, x + r * n + j, take(mean + j, n - j),
+                          take(inverse + j, n - j), dy + r * n + j, r > 0,
+                          dscale + j, dbias + j, n - j);
+    }
+    for (int64_t r = 0; dx && r < rows; r++) /* last: dx may be dy */
+        batch_row_grad(n, factor, dy + r * n, addend ? addend + r * n : NULL,
+                       dx + r * n);
+}
+
 #endif

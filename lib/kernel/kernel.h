@@ -126,6 +126,18 @@ typedef struct ls__kernel_table {
                           const float *stats, const float *scale,
                           const float *dy, const float *addend, float *dx,
                           bool add, float *dscale);
+
+    /* By statistics of the columns, inverse = 1/deviation, factor = that times
+     * scale.  dscale and dbias, both or neither NULL, are sums of this call. */
+    void (*batch_norm)(int64_t rows, int64_t n, const float *x,
+                       const float *mean, const float *factor,
+                       const float *bias, float *y);
+    void (*batch_norm_grad)(int64_t rows, int64_t n, const float *x,
+                            const float *mean, const float *inverse,
+                            const float *factor, const float *dy,
+                            const float *addend, float *dx, float *dscale,
+                            float *dbias);
+
     /* k_elementwise.h: n pairs (a,b) turned by their angles, backwards with
      * sign -1. */
     void (*turn)(int64_t n, const float *a, const float *b, const float *cos,

@@ -5,12 +5,14 @@
  *     dense     kernel (I,n)            weight (n,I)
  *     conv2d    kernel (h,w,C,n)        weight (n,C,h,w), C of a group
  *     norms     scale                   weight
+ *     batch     mean, var               running_mean, running_var
  *     embed     embedding               weight
  *     biases    bias                    bias
  *
  * After a flatten the inputs of a dense layer are in the order (C,H,W) there
  * and (H,W,C) here, so its weights are those of a convolution as large as the
- * image.  A batch norm behind a layer is folded into it (torch_norm.h). */
+ * image.  A batch norm behind a layer that has none here is folded into it
+ * (torch_norm.h); for recurrent layers see torch_steps.h. */
 #include "model/torch_file.h"
 #include "base/error.h"
 #include "base/pattern.h"
@@ -19,6 +21,7 @@
 #include "file/safetensors.h"
 #include "graph/op.h"
 #include "model/torch_norm.h"
+#include "model/torch_steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +43,8 @@ typedef struct load {
     const char *path, *names;
     ls__safetensors file;
     const ls_entry **of; /* [slot]; NULL: the slot keeps its values */
+    const ls_entry **plus; /* [slot] added to it; NULL: nothing */
+    bool *plain;         /* [slot] a scale of ones or a bias of zeros */
     bool *taken;         /* [entry] */
     ls__torch_norm *norm; /* [slot] to be folded into it */
     char *copy;          /* of the renames, cut into strings */
@@ -113,11 +118,13 @@ static const char *last_part(const char *name)
 
 static const char *their_part(const char *part)
 {
-    static const char *const weights[] = {"kernel", "scale", "embedding"};
+    static const char *const theirs[][2] = {
+        {"kernel", "weight"}, {"scale", "weight"}, {"embedding", "weight"},
+        {"mean", "running_mean"}, {"var", "running_var"}};
 
-    for (int i = 0; i < 3; i++)
-        if (!strcmp(part, weights[i]))
-            return "weight";
+    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++)
+        if (!strcmp(part, theirs[i][0]))
+            return theirs[i][1];
     return part;
 }
 
@@ -162,6 +169,21 @@ static void their_name(load *l, const char *name, bool numbered, char out[NAME])
         number_modules(out);
 }
 
+/* What PyTorch calls a layer. */
+static void their_layer(load *l, const char *name, bool numbered,
+                        char out[NAME])
+{
+    rename_of *r = rename_for(l, name);
+    const char *rest = r ? name + strlen(r->ours) : name;
+
+    if (r)
+        r->used = true;
+    snprintf(out, NAME, "%s%s", r ? r->theirs : "",
+             rest + (r && !*r->theirs && *rest == '.'));
+    if (numbered)
+        number_modules(out);
+}
+
 static int find(const load *l, const char *name)
 {
     for (int i = 0; i < l->file.count; i++)
@@ -185,6 +207,22 @@ static int find_theirs(load *l, const char *name, char wanted[NAME])
     n = strlen(other);
     snprintf(other + n, NAME - n, ".weight");
     return find(l, other);
+}
+
+/* Likewise of a recurrent layer. */
+static int find_steps(load *l, const ls__torch_steps *s, bool other,
+                      char wanted[NAME])
+{
+    char layer[NAME], module[NAME];
+    int at = -1;
+
+    ls__torch_steps_layer(s, layer, sizeof layer);
+    for (int numbered = 1; numbered >= 0 && at < 0; numbered--) {
+        their_layer(l, layer, numbered, module);
+        ls__torch_steps_name(s, module, other, wanted, NAME);
+        at = find(l, wanted);
+    }
+    return at;
 }
 
 static int missing(const load *l, const char *name, const char *wanted)
@@ -243,6 +281,10 @@ static bool layout_of(const ls__model *m, const ls__slot *s, layout *out)
 {
     const ls_node *n = node_of(m, s->declared), *image;
 
+    if (n && n->op->recurrent) { /* (n,G n) of G gates */
+        *out = (layout){1, 1, s->shape[0], s->shape[1], false};
+        return true;
+    }
     if (!n || (!is_called(n, "dense") && !is_called(n, "conv2d")))
         return false;
     *out = (layout){1, 1, ls__width(n->in[0]), n->features, false};
@@ -332,24 +374,87 @@ static bool may_miss(const load *l, int i)
            !strcmp(last_part(l->model->params.slot[i].name), "bias");
 }
 
-static int match(load *l, int i)
+static int take_entry(load *l, const ls__slot *s, int at, const ls_entry **to)
+{
+    int status = check_shape(l, s, &l->file.entry[at]);
+
+    if (status == 0)
+        status = ls__convert_check(&l->file.entry[at], l->path);
+    *to = &l->file.entry[at];
+    l->taken[at] = true;
+    return status;
+}
+
+/* A parameter of a recurrent layer. */
+static int match_steps(load *l, int i, const ls__torch_steps *steps)
 {
     const ls__slot *s = &l->model->params.slot[i];
     char wanted[NAME];
+    int at = find_steps(l, steps, false, wanted), status;
+
+    if (at < 0)
+        return missing(l, s->name, wanted);
+    if ((status = take_entry(l, s, at, &l->of[i])) < 0 || !steps->both)
+        return status < 0 ? status : 1;
+    if ((at = find_steps(l, steps, true, wanted)) < 0)
+        return missing(l, s->name, wanted);
+    if ((status = take_entry(l, s, at, &l->plus[i])) == 0)
+        status = ls__torch_steps_check(steps, l->plus[i], l->path);
+    return status < 0 ? status : 1;
+}
+
+/* The batch norm that a parameter is of, as an operator. */
+static const ls_node *batch_norm_of(const ls__model *m, int declared)
+{
+    for (int i = 0; i < m->graph->node_count; i++)
+        for (int k = 0; k < m->graph->nodes[i]->params; k++)
+            if (m->graph->nodes[i]->param[k] == declared &&
+                is_called(m->graph->nodes[i], "batch_norm"))
+                return m->graph->nodes[i];
+    return NULL;
+}
+
+/* A batch norm has a counter too, and without affine no scale and no bias. */
+static bool match_batch_norm(load *l, int i, const char *wanted)
+{
+    const ls__slot *s = &l->model->params.slot[i];
+    const char *part = last_part(s->name);
+    char counter[NAME];
+    int at;
+
+    if (!batch_norm_of(l->model, s->declared))
+        return false;
+    snprintf(counter, sizeof counter, "%.*snum_batches_tracked",
+             (int)(last_part(wanted) - wanted), wanted);
+    if ((at = find(l, counter)) >= 0)
+        l->taken[at] = true;
+    l->plain[i] = !strcmp(part, "scale") || !strcmp(part, "bias");
+    return l->plain[i];
+}
+
+static int match(load *l, int i)
+{
+    const ls__slot *s = &l->model->params.slot[i];
+    ls__torch_steps steps = ls__torch_steps_of(l->model->graph, s->declared);
+    char wanted[NAME];
+    bool may_be_plain;
     int at, status;
 
     if (l->names && !ls__matches(l->names, s->name))
         return 0;
+    if (steps.node)
+        return match_steps(l, i, &steps);
     if ((status = match_norm(l, i)) < 0)
         return status;
-    if ((at = find_theirs(l, s->name, wanted)) < 0)
-        return may_miss(l, i) ? 1 : missing(l, s->name, wanted);
-    if ((status = check_shape(l, s, &l->file.entry[at])) < 0 ||
-        (status = ls__convert_check(&l->file.entry[at], l->path)) < 0)
-        return status;
-    l->of[i] = &l->file.entry[at];
-    l->taken[at] = true;
-    return 1;
+    at = find_theirs(l, s->name, wanted);
+    may_be_plain = match_batch_norm(l, i, at < 0 ? wanted
+                                                 : l->file.entry[at].name);
+    if (at < 0)
+        return may_be_plain || may_miss(l, i) ? 1
+                                              : missing(l, s->name, wanted);
+    l->plain[i] = false;
+    status = take_entry(l, s, at, &l->of[i]);
+    return status < 0 ? status : 1;
 }
 
 /* Without a pattern nothing may be left over, as with strict=True. */
@@ -397,6 +502,14 @@ static int64_t largest(const ls__params *p)
     return most;
 }
 
+static void add_entry(const ls_entry *e, const ls__slot *s, float *room,
+                      float *to)
+{
+    ls__convert(e, room);
+    for (int64_t i = 0; i < s->size; i++)
+        to[i] += room[i];
+}
+
 /* The norm's part of a slot: of n outputs there is one bias each. */
 static void fold(const ls__torch_norm *norm, const ls__slot *s, float *to)
 {
@@ -417,6 +530,8 @@ static int take(load *l)
     for (int i = 0; i < p->count; i++) {
         float *to = l->model->value + p->slot[i].offset;
 
+        for (int64_t k = 0; l->plain[i] && k < p->slot[i].size; k++)
+            to[k] = !strcmp(last_part(p->slot[i].name), "scale");
         if (!l->of[i] && !l->norm[i].n)
             continue;
         memset(room, 0, (size_t)p->slot[i].size * sizeof *room);
@@ -426,6 +541,8 @@ static int take(load *l)
             arrange(&a, room, to);
         else
             memcpy(to, room, (size_t)p->slot[i].size * sizeof *to);
+        if (l->plus[i])
+            add_entry(l->plus[i], &p->slot[i], room, to);
         if (l->norm[i].n)
             fold(&l->norm[i], &p->slot[i], to);
     }
@@ -440,9 +557,13 @@ static int load_file(load *l, const char *layers)
     if (status < 0)
         return status;
     l->of = ls__new((size_t)l->model->params.count, sizeof *l->of, "tensors");
+    l->plus = ls__new((size_t)l->model->params.count, sizeof *l->plus,
+                      "tensors");
+    l->plain = ls__new((size_t)l->model->params.count, sizeof *l->plain,
+                       "tensors");
     l->taken = ls__new((size_t)l->file.count + 1, sizeof *l->taken, "tensors");
     l->norm = ls__new((size_t)l->model->params.count, sizeof *l->norm, "norms");
-    if (!l->of || !l->taken || !l->norm)
+    if (!l->of || !l->plus || !l->plain || !l->taken || !l->norm)
         return LS_ENOMEM;
     status = check(l);
     return status < 0 ? status : take(l);
@@ -465,6 +586,8 @@ int ls__torch_load(ls__model *m, const char *path, const char *names,
     free(l.norm);
     free(l.copy);
     free(l.of);
+    free(l.plus);
+    free(l.plain);
     free(l.taken);
     ls__safetensors_free(&l.file);
     return status;

@@ -22,7 +22,8 @@ typedef struct cell {
     const char *name;
     int gates;      /* G */
     int states;     /* arrays of n: LSTM has c and h */
-    bool bias_of_x; /* the bias is the dense layer's; else it is here */
+    bool bias_of_x; /* the bias is the dense layer's; else it is here.  A GRU
+                       may have both: hn has its own then */
 } cell;
 
 static const cell lstm = {"lstm", 4, 2, false};
@@ -124,7 +125,7 @@ static ls_node *recurrent_declare(ls_node *n)
         l->limit = limit;
     n = ls__node_param(n, "kernel", LS__INIT_ORTHOGONAL, units, wide, 2,
                        kernel);
-    return n && !cell_of(n)->bias_of_x
+    return n && (n->bias || !cell_of(n)->bias_of_x)
                ? ls__node_param(n, "bias", LS__INIT_ZEROS, units, wide, 1,
                                 &wide)
                : n;
@@ -168,7 +169,8 @@ static layout layout_of(const ls_node *n, int64_t rows, const ls__backend *b)
     l.past = l.dc + state;
     l.products = l.past + state;
     room = larger(of->scratch(units, wide), of->scratch(wide, units));
-    l.end = l.products + larger(room, of->scratch(LS__DEEP, wide));
+    room = larger(room, of->scratch(LS__DEEP, wide));
+    l.end = l.products + larger(room, 4 * units);
     return l;
 }
 
@@ -384,6 +386,19 @@ static void through_state(const work *w, const float *packed, const float *d,
     ls__multiply(r->backend, &g, r->scratch + w->at.products);
 }
 
+/* dbias (+)= the sum of d: the first G n of 4 n numbers a row. */
+static void bias_grad(const work *w, int64_t rows, float *sums)
+{
+    size_t bytes = (size_t)w->wide * sizeof *sums;
+    const ls__run *r = w->r;
+
+    memset(sums, 0, 4 * (size_t)w->units * sizeof *sums);
+    if (r->add)
+        memcpy(sums, r->dparam[1], bytes);
+    r->kernels->column_sum(rows, 4 * w->units, w->kept, r->add, sums);
+    memcpy(r->dparam[1], sums, bytes);
+}
+
 /* dU (+)= h^T d, dbias (+)= the sum of d */
 static void kernel_grad(const work *w)
 {
@@ -396,8 +411,8 @@ static void kernel_grad(const work *w)
 
     if (r->dparam[0])
         ls__multiply_deep(r->backend, &g, r->scratch + w->at.products);
-    if (r->node->params > 1 && r->dparam[1]) /* LSTM: 4 n numbers a row */
-        r->kernels->column_sum(k, w->wide, w->kept, r->add, r->dparam[1]);
+    if (r->node->params > 1 && r->dparam[1])
+        bias_grad(w, k, r->scratch + w->at.products);
 }
 
 static void recurrent_bwd(const ls__run *r)
@@ -435,7 +450,8 @@ static void recurrent_bwd(const ls__run *r)
 /* ------ the operators ------ */
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("ends", LS__YES_NO, ends), {0}};
+    LS__FIELD("ends", LS__YES_NO, ends),
+    LS__FIELD_IF("bias", bias), {0}};
 
 #define OPERATOR(text, kind, count, indices) \
     {.name = text, .inputs = count, .recurrent = kind, .reads = indices, \
@@ -473,8 +489,9 @@ static ls_node *separate(ls_node *y, const cell *c, int64_t t, int64_t n,
     return y;
 }
 
-static ls_node *layer(ls_node *x, const cell *c, int64_t n, ls_node *from,
-                      ls_node *lengths, ls_node **last, const char *name)
+static ls_node *layer(ls_node *x, const cell *c, int64_t n, bool two_biases,
+                      ls_node *from, ls_node *lengths, ls_node **last,
+                      const char *name)
 {
     int kind = (from ? FROM : 0) | (lengths ? LENGTHS : 0);
     const ls__op *op = c == &lstm ? &ls__op_lstm[kind] : &ls__op_gru[kind];
@@ -500,30 +517,38 @@ static ls_node *layer(ls_node *x, const cell *c, int64_t n, ls_node *from,
                   (ls__extents){2, {ls__width(x), c->gates * n}});
     y = ls__node_new(op, of_h, x, from ? from : lengths,
                      from ? lengths : NULL);
-    if (y)
+    if (y) {
         y->ends = last != NULL;
+        y->bias = two_biases;
+    }
     y = ls__node_done(y);
     return y && last ? separate(y, c, x->shape[0], n, last) : y;
 }
 
 ls_node *ls_lstm(ls_node *x, int64_t n, const char *name)
 {
-    return layer(x, &lstm, n, NULL, NULL, NULL, name);
+    return layer(x, &lstm, n, false, NULL, NULL, NULL, name);
 }
 
 ls_node *ls_gru(ls_node *x, int64_t n, const char *name)
 {
-    return layer(x, &gru, n, NULL, NULL, NULL, name);
+    return layer(x, &gru, n, false, NULL, NULL, NULL, name);
 }
 
 ls_node *ls_lstm_from(ls_node *x, int64_t n, ls_node *state,
                       ls_node *lengths, ls_node **last, const char *name)
 {
-    return layer(x, &lstm, n, state, lengths, last, name);
+    return layer(x, &lstm, n, false, state, lengths, last, name);
 }
 
 ls_node *ls_gru_from(ls_node *x, int64_t n, ls_node *state, ls_node *lengths,
                      ls_node **last, const char *name)
 {
-    return layer(x, &gru, n, state, lengths, last, name);
+    return layer(x, &gru, n, false, state, lengths, last, name);
+}
+
+ls_node *ls_gru_two_biases(ls_node *x, int64_t n, ls_node *state,
+                           ls_node *lengths, ls_node **last, const char *name)
+{
+    return layer(x, &gru, n, true, state, lengths, last, name);
 }

@@ -3,7 +3,7 @@
 
 const ls__op *const ls__ops[] = {
     &ls__op_dense, &ls__op_embed, &ls__op_position, &ls__op_layer_norm,
-    &ls__op_rms_norm, &ls__op_rotary, &ls__op_attention,
+    &ls__op_rms_norm, &ls__op_batch_norm, &ls__op_rotary, &ls__op_attention,
     &ls__op_gelu, &ls__op_relu, &ls__op_tanh,
     &ls__op_sigmoid, &ls__op_add, &ls__op_conv, &ls__op_max_pool,
     &ls__op_avg_pool, &ls__op_flatten, &ls__op_group_norm,

@@ -76,6 +76,15 @@ static bool is_frozen(const ls_trainer_options *o, const char *name, int rank)
     return false;
 }
 
+/* Has a graph statistics, which are frozen in every trainer? */
+static bool has_stored(const ls_graph *graph)
+{
+    for (int i = 0; graph && i < graph->param_count; i++)
+        if (graph->params[i]->is_stored)
+            return true;
+    return false;
+}
+
 int ls__groups_frozen(const ls_trainer_options *o, const ls_graph *graph,
                       bool **frozen)
 {
@@ -83,12 +92,13 @@ int ls__groups_frozen(const ls_trainer_options *o, const ls_graph *graph,
     bool *f;
 
     *frozen = NULL;
-    if (!o->groups || !count)
+    if (!count || (!o->groups && !has_stored(graph)))
         return 0;
     if (!(f = ls__new((size_t)count, sizeof *f, "groups of parameters")))
         return LS_ENOMEM;
     for (int i = 0; i < count; i++) {
-        f[i] = is_frozen(o, graph->params[i]->name, graph->params[i]->rank);
+        f[i] = graph->params[i]->is_stored ||
+               is_frozen(o, graph->params[i]->name, graph->params[i]->rank);
         trained += !f[i];
     }
     *frozen = f;
@@ -96,9 +106,14 @@ int ls__groups_frozen(const ls_trainer_options *o, const ls_graph *graph,
                                   count);
 }
 
-static void take_way(const ls_trainer_options *o, const ls__slot *s,
-                     ls__way *way)
+static bool is_stored(const ls_trainer *t, const ls__slot *s)
 {
+    return t->model.graph && t->model.graph->params[s->declared]->is_stored;
+}
+
+static void take_way(const ls_trainer *t, const ls__slot *s, ls__way *way)
+{
+    const ls_trainer_options *o = &t->options;
     double rate = 1, decay = 1;
 
     for (int i = 0; i < o->groups; i++)
@@ -106,7 +121,8 @@ static void take_way(const ls_trainer_options *o, const ls__slot *s,
             rate *= o->group[i].rate;
             decay *= o->group[i].decay;
         }
-    *way = (ls__way){.frozen = is_frozen(o, s->name, s->rank),
+    *way = (ls__way){.frozen = is_stored(t, s) ||
+                               is_frozen(o, s->name, s->rank),
                      .rate = (float)rate, .of = o->optimizer};
     way->of.weight_decay *= decay;
     way->of.l2 *= decay;
@@ -146,16 +162,16 @@ int ls__groups_open(ls_trainer *t)
     size_t n = (size_t)t->model.params.count;
     int status;
 
-    if (!t->options.groups)
+    if (!t->options.groups && !has_stored(t->model.graph))
         return 0;
     for (int i = 0; i < t->options.groups; i++)
         if ((status = check_members(t, &t->options.group[i])) < 0)
             return status;
     if (!(t->way = ls__arena_new(&t->arena, n, sizeof *t->way)) ||
-        keep_groups(t) < 0)
+        (t->options.groups && keep_groups(t) < 0))
         return LS_ENOMEM;
     for (size_t i = 0; i < n; i++)
-        take_way(&t->options, &t->model.params.slot[i], &t->way[i]);
+        take_way(t, &t->model.params.slot[i], &t->way[i]);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "base/sized.h"
 #include "model/model_file.h"
+#include "model/norm_fold.h"
 #include "model/seeds.h"
 #include "model/torch_file.h"
 #include "model/weights_file.h"
@@ -547,6 +548,13 @@ int ls_trainer_save_model(const ls_trainer *t, const char *path)
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
     return ls__model_save(&t->model, path, 0, NULL);
+}
+
+int ls_trainer_save_folded(const ls_trainer *t, const char *path)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(path);
+    return ls__norm_fold_save(&t->model, path);
 }
 
 /* The metadata's own names are those that a reader of the file trusts. */

@@ -80,6 +80,18 @@ def rms(a):  # flax.nnx.RMSNorm
     return norm(a)
 
 
+def batch(a):  # flax.nnx.BatchNorm in inference
+    from flax import nnx
+    c = a.shape[-1]
+    norm = nnx.BatchNorm(c, use_running_average=True, epsilon=1e-5,
+                         rngs=nnx.Rngs(0))
+    norm.scale[...] = uniform(20, (c,))
+    norm.bias[...] = uniform(21, (c,))
+    norm.mean[...] = uniform(22, (c,))
+    norm.var[...] = uniform(23, (c,)) + 1.5
+    return norm(a)
+
+
 def rotary(base, heads):
     def turn(a):  # as on Hugging Face's Llama
         d = a.shape[-1] // heads
@@ -99,6 +111,7 @@ LAYERS = [
     ("rotary", 0, (2, 7, 4), (2, 7, 8), rotary(50, 1), 1, 0),
     ("rotary", 1, (2, 7, 4), (2, 7, 8), rotary(10000, 4), 1, 0),
     ("rotary", 2, (2, 7, 4), (2, 7, 16), rotary(10000, 2), 1, 0),
+    ("batch_norm", 0, (2, 3, 5), (2, 3, 5), batch, 1, 1.5),
 ]
 
 lists = []

@@ -8,12 +8,12 @@ state_dict holds, as the safetensors package does, and what they put out.
 Arrays are uniform in [-1,1) by numpy.random.RandomState(5), as is the image;
 tokens are (3 i) % 11.
 """
-import json
-import struct
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+from torch_files import array, save
 
 rs = np.random.RandomState(5)
 
@@ -59,24 +59,7 @@ with torch.no_grad():
     logits = model.features(image)
     text = model.text((3 * torch.arange(4) % 11)[None])
 
-header, data = {"__metadata__": {"format": "pt"}}, b""
-for name, p in sorted(model.state_dict().items()):
-    raw = p.numpy().astype("<f4").tobytes()
-    header[name] = {"dtype": "F32", "shape": list(p.shape),
-                    "data_offsets": [len(data), len(data) + len(raw)]}
-    data += raw
-head = json.dumps(header, separators=(",", ":")).encode()
-head += b" " * (-len(head) % 8)
-with open("torch.safetensors", "wb") as out:
-    out.write(struct.pack("<Q", len(head)) + head + data)
-
-
-def array(name, x):
-    x = np.asarray(x, np.float64).ravel()
-    rows = "\n".join("    " + " ".join(f"{v:.9g}," for v in x[i:i + 6])
-                     for i in range(0, x.size, 6))
-    return f"static const double {name}[{x.size}] = {{\n{rows}\n}};\n"
-
+save("torch.safetensors", model.state_dict())
 
 with open("torch_outputs.h", "w") as out:
     out.write(f"/* Made by make_torch_file.py with torch {torch.__version__}. */\n")

@@ -1,0 +1,93 @@
+/* See torch_steps.h. */
+#include "model/torch_steps.h"
+#include "base/error.h"
+#include "file/convert.h"
+#include "graph/op.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Which parameter of a node it is; -1: none. */
+static int index_in(const ls_node *n, int declared)
+{
+    for (int k = 0; k < n->params; k++)
+        if (n->param[k] == declared)
+            return k;
+    return -1;
+}
+
+static bool has_two_biases(const ls_node *n)
+{
+    return n->params > 1 && n->in[0]->params > 1;
+}
+
+ls__torch_steps ls__torch_steps_of(const ls_graph *g, int declared)
+{
+    for (int i = 0; i < g->node_count; i++) {
+        const ls_node *n = g->nodes[i];
+        int at = -1, of_x = -1;
+
+        if (!n->op || !n->op->recurrent)
+            continue;
+        at = index_in(n, declared);
+        of_x = index_in(n->in[0], declared);
+        if (at >= 0 || of_x >= 0)
+            return (ls__torch_steps){
+                .node = n, .of_x = of_x >= 0, .bias = at > 0 || of_x > 0,
+                .both = (at > 0 || of_x > 0) && !has_two_biases(n)};
+    }
+    return (ls__torch_steps){0};
+}
+
+void ls__torch_steps_layer(const ls__torch_steps *s, char *out, size_t size)
+{
+    const char *name = s->node->name, *dot = strrchr(name, '.');
+
+    snprintf(out, size, "%.*s", dot ? (int)(dot - name) : 0, name);
+}
+
+/* Where "_lK" begins, at the end; the end where there is none. */
+static const char *layer_number(const char *module)
+{
+    const char *end = module + strlen(module), *at = end;
+
+    while (at > module && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return at < end && at - module >= 2 && at[-1] == 'l' && at[-2] == '_'
+               ? at - 2
+               : end;
+}
+
+void ls__torch_steps_name(const ls__torch_steps *s, const char *module,
+                          bool other, char *out, size_t size)
+{
+    const char *number = layer_number(module);
+    bool of_h = other || (!s->of_x && !s->both);
+
+    snprintf(out, size, "%.*s%s%s_%s%s", (int)(number - module), module,
+             number > module ? "." : "", s->bias ? "bias" : "weight",
+             of_h ? "hh" : "ih", *number ? number : "_l0");
+}
+
+int ls__torch_steps_check(const ls__torch_steps *s, const ls_entry *other,
+                          const char *path)
+{
+    int64_t wide = other->shape[0], first = wide / 3 * 2, at = first;
+    float *values;
+
+    if (!s->of_x)
+        return 0; /* an LSTM's */
+    if (!(values = ls__new((size_t)wide, sizeof *values, "a tensor")))
+        return LS_ENOMEM;
+    ls__convert(other, values);
+    while (at < wide && values[at] == 0)
+        at++;
+    free(values);
+    if (at == wide)
+        return 0;
+    return ls__fail(LS_ENOTSUP, "%s: tensor \"%s\": number %lld of the last "
+                    "third is not 0, and \"%s\" has no such bias; "
+                    "ls_gru_two_biases has", path, other->name,
+                    (long long)(at - first), s->node->name);
+}

@@ -1,0 +1,39 @@
+/* Recurrent layers of PyTorch: nn.LSTM and nn.GRU name the parameters of layer
+ * K, whose gates are in our order,
+ *
+ *     ours                              PyTorch's
+ *     dense_i.kernel (I,G n)            weight_ih_lK (G n,I)
+ *     dense_h.kernel (n,G n)            weight_hh_lK (G n,n)
+ *     lstm  dense_h.bias                bias_ih_lK + bias_hh_lK
+ *     gru   dense_i.bias                the same, if the last n of bias_hh_lK,
+ *                                       which r multiplies there, are zeros
+ *     gru of two biases: each           bias_ih_lK, bias_hh_lK */
+#ifndef LS_MODEL_TORCH_STEPS_H
+#define LS_MODEL_TORCH_STEPS_H
+
+#include "file/safetensors.h"
+#include "graph/graph.h"
+
+/* A parameter of a recurrent layer. */
+typedef struct ls__torch_steps {
+    const ls_node *node; /* of the layer; NULL: it is none */
+    bool of_x;           /* of the input's share of the gates */
+    bool bias;           /* not weights */
+    bool both;           /* a bias that is two of PyTorch's */
+} ls__torch_steps;
+
+ls__torch_steps ls__torch_steps_of(const ls_graph *g, int declared);
+
+/* The layer's own name, without that of its parts. */
+void ls__torch_steps_layer(const ls__torch_steps *s, char *out, size_t size);
+
+/* What PyTorch calls it in a module: "MODULE.weight_ih_l0", or with a module of
+ * the name "MODULE_lK" that of layer K.  other: the second bias. */
+void ls__torch_steps_name(const ls__torch_steps *s, const char *module,
+                          bool other, char *out, size_t size);
+
+/* LS_ENOTSUP: a second bias, with values where ours has none. */
+int ls__torch_steps_check(const ls__torch_steps *s, const ls_entry *other,
+                          const char *path);
+
+#endif
