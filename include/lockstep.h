@@ -377,10 +377,12 @@ LS_API int ls_batch_open(ls_batch **batch, const ls_trainer *trainer);
 /* Free the batch, but not the rows that were set on it. */
 LS_API void ls_batch_close(ls_batch *batch);
 
-/* Give the batch its rows of one input: data (rows, row shape), borrowed until
- * the batch is set again or closed, unchanged in between.  Checks dtype and
- * that indices (tokens, labels) are in range: LS_ERANGE names the first that
- * is not.
+/* Give the batch its rows of one input, without a copy: data (rows, row shape)
+ * is borrowed and must stay as it is until that input is set again or the batch
+ * is closed.  So each input needs an array of its own: of one that is filled
+ * again for a second input, both have the second rows, and nothing can tell.
+ * Checks dtype and that indices (tokens, labels) are in range: LS_ERANGE names
+ * the first that is not.
  * With S = devices x micro-batches, device d of D has in micro-batch i rows
  * (iD + d) ceil(rows / S) and on, ceil(rows / S) of them.  Where S does not
  * divide the rows, the last devices have fewer or none; the bytes are those of

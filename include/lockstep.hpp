@@ -303,6 +303,14 @@ public:
         check(ls_predict(get(), rows, output,
                          static_cast<std::int64_t>(out.size()), out.data()));
     }
+    // The gradient by a float input, one for each of its elements.
+    void input_gradient(const ls_batch *rows, bool train, const char *input,
+                        view<float> out)
+    {
+        check(ls_input_gradient(get(), rows, train, input,
+                                static_cast<std::int64_t>(out.size()),
+                                out.data()));
+    }
     std::vector<std::string> params() const
     {
         std::vector<std::string> names;
@@ -355,7 +363,8 @@ public:
               [&](ls_batch **b) { return ls_batch_open(b, t); }))
     {
     }
-    // The data is borrowed until it is set again.
+    // The data is borrowed, not copied, until it is set again: each input needs
+    // an array of its own.
     batch &set(const char *input, view<const float> data, std::int64_t rows)
     {
         return set_any(input, data, rows);
@@ -378,6 +387,71 @@ private:
     {
         check(ls_batch_set(get(), input, dtype_of<T>(), data.data(), rows));
         return *this;
+    }
+};
+
+// A gradient in hand: compute, look, change, apply (lockstep/gradients.h).
+class gradients : public handle<ls_gradients, ls_gradients_close> {
+public:
+    // With room to add up so many batches.
+    explicit gradients(ls_trainer *t, int batches = 1)
+        : handle(opened<ls_gradients>([&](ls_gradients **g) {
+              return ls_gradients_open(g, t, batches);
+          }))
+    {
+    }
+    ls_result compute(const ls_batch *rows)
+    {
+        ls_result r;
+
+        check(ls_gradients_compute(get(), rows, &r));
+        return r;
+    }
+    gradients &add(const ls_batch *rows)
+    {
+        check(ls_gradients_add(get(), rows));
+        return *this;
+    }
+    ls_result mean()
+    {
+        ls_result r;
+
+        check(ls_gradients_mean(get(), &r));
+        return r;
+    }
+    void get_values(const char *name, view<float> out) const
+    {
+        check(ls_gradients_get(get(), name,
+                               static_cast<std::int64_t>(out.size()),
+                               out.data()));
+    }
+    void get_device(int device, const char *name, view<float> out) const
+    {
+        check(ls_gradients_get_device(get(), device, name,
+                                      static_cast<std::int64_t>(out.size()),
+                                      out.data()));
+    }
+    void set_values(const char *name, view<const float> values)
+    {
+        check(ls_gradients_set(get(), name,
+                               static_cast<std::int64_t>(values.size()),
+                               values.data()));
+    }
+    void clear()
+    {
+        ls_gradients_clear(get());
+    }
+    ls_result apply()
+    {
+        ls_result r;
+
+        check(ls_gradients_apply(get(), &r));
+        return r;
+    }
+    // The function must not throw.
+    void between(ls_gradients_fn *fn, void *user = nullptr)
+    {
+        check(ls_gradients_between(get(), fn, user));
     }
 };
 

@@ -117,6 +117,70 @@ void train(ls_pool *pool, const std::string &file)
            "another type");
 }
 
+int double_it(void *user, ls_gradients *g, const ls_result *)
+{
+    std::vector<float> d(4);
+
+    if (ls_gradients_get(g, "out.bias", 4, d.data()) < 0)
+        return -1;
+    for (float &v : d)
+        v *= 2;
+    ++*static_cast<int *>(user);
+    return ls_gradients_set(g, "out.bias", 4, d.data());
+}
+
+// By hand as by the step, and by the function between.
+void gradients(const lockstep::pool &pool)
+{
+    std::vector<float> x(8 * 3), by_x(8 * 3), a(4), b(4), both(4);
+    std::vector<std::int32_t> label = {0, 1, 2, 0, 1, 2, 0, 1};
+    int calls = 0;
+
+    for (std::size_t i = 0; i < x.size(); i++)
+        x[i] = static_cast<float>(i % 7) - 3;
+    lockstep::trainer t(pool, build()), other(pool, build());
+    lockstep::batch rows(t), same(other);
+    rows.set("x", x, 8).set("label", label, 8);
+    same.set("x", x, 8).set("label", label, 8);
+    {
+        lockstep::gradients g(t, 2);
+        expect(!g.compute(rows).updated, "nothing is updated");
+        g.get_values("out.bias", a);
+        expect(g.add(rows).add(rows).mean().loss == t.evaluate(rows).loss,
+               "the loss of two equal batches");
+        g.get_values("out.bias", b);
+        expect(a == b, "the mean of two equal batches");
+        g.compute(rows);
+        g.get_device(0, "out.bias", b);
+        g.get_device(1, "out.bias", both);
+        expect((b[0] + both[0]) / 8 == a[0], "the devices' own");
+        expect(g.apply().updated, "an update");
+        other.step(same);
+        expect(t.hash() == other.hash(), "the bytes of a step");
+        expect(throws([&] { g.get_values("none", a); }, LS_ENOTFOUND, "none"),
+               "no such parameter");
+        g.clear();
+        g.get_values("out.bias", b);
+        expect(b == std::vector<float>(4), "zeros");
+
+        g.compute(rows);
+        g.get_values("out.bias", a);
+        for (float &v : a)
+            v *= 2;
+        g.set_values("out.bias", a);
+        g.apply();
+    }
+    lockstep::gradients between(other);
+    between.between(double_it, &calls);
+    other.step(same);
+    expect(calls == 1 && t.hash() == other.hash(), "a changed gradient");
+    t.input_gradient(rows, false, "x", by_x);
+    expect(by_x != std::vector<float>(8 * 3), "the gradient by an input");
+    expect(throws([&] { t.input_gradient(rows, false, "x", a); }, LS_ESHAPE,
+                  "x"),
+           "a gradient of another size");
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -137,6 +201,7 @@ int main(int argc, char **argv)
            "a shape that is none");
     if (argc > 1)
         train(pool, argv[1]);
+    gradients(pool);
     std::printf("%d failures\n", failures);
     return failures || argc < 2;
 }
