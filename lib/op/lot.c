@@ -98,10 +98,9 @@ static size_t bytes_of_chunk(const ls__run *r)
 
 /* ------ how often the gradient is added up ------ */
 
-enum {
-    OFTEN = 24
-}; /* entries of a row in one go: so many rows of dy are read
-                        for one that is written */
+/* Entries of a row in one go: so many rows of dy are read for one that is
+ * written. */
+enum { OFTEN = 24 };
 
 static uint64_t *seen_at(const ls__run *r)
 {
