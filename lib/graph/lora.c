@@ -14,26 +14,21 @@ enum { NODES = 4, PARAMS = 2 }; /* of an adapter */
 
 /* ------ finding ------ */
 
-static bool is_called(const ls_node *n, const char *op)
-{
-    return n && n->op && !strcmp(n->op->name, op);
-}
-
 /* Is a node's name that of the layer's part? */
 static bool is_part(const ls_node *n, const ls_node *layer, const char *part)
 {
     size_t length = strlen(layer->name);
 
-    if (!is_called(n, "dense") || strncmp(n->name, layer->name, length))
+    if (!ls__is_op(n, "dense") || strncmp(n->name, layer->name, length))
         return false;
     return !strcmp(n->name + length + (length && n->name[length] == '.'), part);
 }
 
 static bool is_sum(const ls_node *n, ls__lora *l)
 {
-    if (!is_called(n, "add") || !is_called(n->in[0], "dense") ||
+    if (!ls__is_op(n, "add") || !ls__is_op(n->in[0], "dense") ||
         !is_part(n->in[1], n->in[0], "lora_B") ||
-        !is_called(n->in[1]->in[0], "scale") ||
+        !ls__is_op(n->in[1]->in[0], "scale") ||
         !is_part(n->in[1]->in[0]->in[0], n->in[0], "lora_A"))
         return false;
     *l = (ls__lora){.layer = n->in[0], .b = n->in[1], .sum = n};
@@ -69,7 +64,7 @@ static bool has_own_weights(const ls_node *n)
 ls_node *ls__lora_layer(const ls_graph *g, const char *name)
 {
     for (int i = 0; i < g->node_count; i++)
-        if (is_called(g->nodes[i], "dense") && !strcmp(g->nodes[i]->name, name))
+        if (ls__is_op(g->nodes[i], "dense") && !strcmp(g->nodes[i]->name, name))
             return has_own_weights(g->nodes[i]) ? g->nodes[i] : NULL;
     return NULL;
 }
@@ -196,7 +191,7 @@ int ls__lora_insert(ls_node *layer, int64_t rank, double scale)
 
 static bool is_meant(const ls_node *n, const char *names)
 {
-    return is_called(n, "dense") &&
+    return ls__is_op(n, "dense") &&
            ls__matches(names, n->graph->params[n->param[0]]->name) &&
            has_own_weights(n);
 }

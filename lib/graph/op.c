@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+bool ls__is_op(const ls_node *node, const char *name)
+{
+    return node && node->op && !strcmp(node->op->name, name);
+}
+
 int64_t ls__width(const ls_node *node)
 {
     return node->rank ? node->shape[node->rank - 1] : 1;

@@ -123,6 +123,9 @@ static inline int ls__term_of(const ls__op *op)
     return op->activation ? (int)op->activation : op->term;
 }
 
+/* Is a node a value of the operator that is called so? */
+bool ls__is_op(const ls_node *node, const char *name);
+
 /* The last axis of a node, and how many vectors of it a row holds; 1 and 1 for
  * a node of rank 0. */
 int64_t ls__width(const ls_node *node);

@@ -21,11 +21,6 @@ typedef struct fold {
     ls__param **at; /* [declared in the model] the copy's parameter */
 } fold;
 
-static bool is_called(const ls_node *n, const char *op)
-{
-    return n->op && !strcmp(n->op->name, op);
-}
-
 /* Has nobody else a parameter of the node's? */
 static bool has_own(const ls_graph *g, const ls_node *n)
 {
@@ -40,8 +35,8 @@ static bool folds(const ls_graph *g, const ls_node *n)
 {
     const ls_node *layer = n->in[0];
 
-    return is_called(n, "batch_norm") &&
-           (is_called(layer, "dense") || is_called(layer, "conv2d")) &&
+    return ls__is_op(n, "batch_norm") &&
+           (ls__is_op(layer, "dense") || ls__is_op(layer, "conv2d")) &&
            ls__edit_readers(g, layer) == 1 && has_own(g, n) &&
            has_own(g, layer);
 }

@@ -1,0 +1,20 @@
+/* How the elements of a parameter are ordered in PyTorch. */
+#ifndef LS_MODEL_TORCH_LAYOUT_H
+#define LS_MODEL_TORCH_LAYOUT_H
+
+#include "model/ls_model.h"
+
+/* Ours (h,w,c,n), theirs (n,c,h,w). */
+typedef struct ls__torch_layout {
+    int64_t h, w, c, n;
+    bool is_conv;
+} ls__torch_layout;
+
+/* False: the two have the same layout. */
+bool ls__torch_layout_of(const ls__model *m, const ls__slot *s,
+                         ls__torch_layout *out);
+
+/* Theirs into ours. */
+void ls__torch_arrange(const ls__torch_layout *a, const float *from, float *to);
+
+#endif
