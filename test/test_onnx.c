@@ -14,7 +14,7 @@ START_TEST(test_rows)
     for (int i = 0; ls__ops[i]; i++)
         if (!ls__ops[i]->is_loss)
             ck_assert_msg(ls__onnx_knows(ls__ops[i]->name),
-                          "%s has no row in onnx_ops.c", ls__ops[i]->name);
+                          "%s has no row for ONNX", ls__ops[i]->name);
 }
 END_TEST
 

@@ -13,7 +13,7 @@
 int ls__onnx_write(const ls_graph *graph, const float *const *values,
                    const char *path);
 
-/* ------ between onnx.c and onnx_ops.c ------ */
+/* ------ between onnx.c and what operators are in ONNX ------ */
 
 /* A graph on its way. */
 typedef struct ls__onnx {

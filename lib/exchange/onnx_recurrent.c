@@ -1,8 +1,7 @@
 /* Recurrent layers in ONNX: its LSTM and GRU, which put steps first and order
  * the gates another way.  The gates' share of the input is computed before them
  * here, so the weights of their input are ones in the places of the gates. */
-#include "exchange/onnx.h"
-#include "graph/op.h"
+#include "exchange/onnx_pieces.h"
 
 #include <string.h>
 
@@ -14,21 +13,6 @@ typedef struct layer {
 
 static const layer lstm = {"LSTM", 4, 2, {0, 3, 1, 2}};
 static const layer gru = {"GRU", 3, 1, {1, 0, 2}};
-
-static const char *two(ls__onnx *o, const char *type, const char *a,
-                       const char *b)
-{
-    return ls__onnx_call(o, type, 2, (const char *[]){a, b}, NULL);
-}
-
-static const char *transpose(ls__onnx *o, const char *x, int rank,
-                             const int64_t *order)
-{
-    ls__proto list = {0};
-
-    ls__onnx_attribute_ints(&list, "perm", rank, order);
-    return ls__onnx_call(o, "Transpose", 1, &x, &list);
-}
 
 static float *room(ls__onnx *o, int64_t n)
 {
@@ -89,17 +73,18 @@ static const char *initial(ls__onnx *o, const char *state, const layer *l,
     const char *in[] = {state, ls__onnx_integers(o, 1, &k)};
 
     if (l->states == 1)
-        return two(o, "Unsqueeze", state,
-                   ls__onnx_integers(o, 1, (int64_t[]){0}));
+        return ls__onnx_two(o, "Unsqueeze", state,
+                            ls__onnx_integers(o, 1, (int64_t[]){0}));
     ls__onnx_attribute_int(&list, "axis", 1);
-    return transpose(o, ls__onnx_call(o, "Gather", 2, in, &list), 3, swap);
+    return ls__onnx_transpose(o, ls__onnx_call(o, "Gather", 2, in, &list), 3,
+                              swap);
 }
 
 /* (rows,n), from ONNX's (1,rows,n). */
 static const char *last(ls__onnx *o, const char *state)
 {
-    return two(o, "Squeeze", state,
-               ls__onnx_integers(o, 1, (int64_t[]){0}));
+    return ls__onnx_two(o, "Squeeze", state,
+                        ls__onnx_integers(o, 1, (int64_t[]){0}));
 }
 
 /* The value: the steps, and where the node ends with it the last state behind
@@ -108,15 +93,16 @@ static const char *value(ls__onnx *o, const ls_node *node, const layer *l,
                          const char *const *result, int64_t n)
 {
     static const int64_t rows_first[] = {2, 0, 1, 3};
-    const char *y = transpose(o, result[0], 4, rows_first); /* (rows,T,1,n) */
+    const char *y =
+        ls__onnx_transpose(o, result[0], 4, rows_first); /* (rows,T,1,n) */
     const char *in[3];
     ls__proto list = {0};
 
     if (!node->ends)
-        return two(o, "Reshape", y,
-                   ls__onnx_integers(o, 3, (int64_t[]){0, 0, n}));
-    in[0] =
-        two(o, "Reshape", y, ls__onnx_integers(o, 2, (int64_t[]){0, -1}));
+        return ls__onnx_two(o, "Reshape", y,
+                            ls__onnx_integers(o, 3, (int64_t[]){0, 0, n}));
+    in[0] = ls__onnx_two(o, "Reshape", y,
+                         ls__onnx_integers(o, 2, (int64_t[]){0, -1}));
     for (int k = 0; k < l->states; k++)
         in[l->states - k] = last(o, result[1 + k]);
     ls__onnx_attribute_int(&list, "axis", 1);
@@ -133,7 +119,7 @@ void ls__onnx_recurrent(ls__onnx *o, const ls_node *node)
     const char *in[7] = {"", "", "", "", "", "", ""}, *result[3];
     ls__proto list = {0};
 
-    in[0] = transpose(o, o->name[z->id], 3, steps_first);
+    in[0] = ls__onnx_transpose(o, o->name[z->id], 3, steps_first);
     in[1] = of_input(o, l, n);
     in[2] = of_state(o, node, l, n);
     in[3] = biases(o, node, l, n);
@@ -141,8 +127,8 @@ void ls__onnx_recurrent(ls__onnx *o, const ls_node *node)
         const char *x = o->name[node->in[k]->id];
 
         if (node->in[k]->dtype == LS_I32)
-            in[4] =
-                two(o, "Reshape", x, ls__onnx_integers(o, 1, (int64_t[]){-1}));
+            in[4] = ls__onnx_two(o, "Reshape", x,
+                                 ls__onnx_integers(o, 1, (int64_t[]){-1}));
         else
             in[5] = initial(o, x, l, l->states - 1);
         if (node->in[k]->dtype == LS_F32 && l->states > 1)

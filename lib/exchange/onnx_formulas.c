@@ -1,0 +1,273 @@
+/* Arithmetic, activations, and what is about shapes, axes and indices in
+ * ONNX. */
+#include "exchange/onnx_pieces.h"
+
+#include <string.h>
+
+/* ------ elementwise ------ */
+
+static const char *gelu(ls__onnx *o, const ls_node *n)
+{
+    const char *x = ls__onnx_input(o, n, 0);
+    ls__proto list = {0};
+
+    ls__onnx_attribute_text(&list, "approximate", "tanh");
+    return ls__onnx_call(o, "Gelu", 1, &x, &list);
+}
+
+static const char *flatten(ls__onnx *o, const ls_node *n)
+{
+    return ls__onnx_shaped_as(o, ls__onnx_input(o, n, 0), n);
+}
+
+static const char *round_bf16(ls__onnx *o, const ls_node *n)
+{
+    return ls__onnx_cast(
+        o, ls__onnx_cast(o, ls__onnx_input(o, n, 0), LS__ONNX_BFLOAT16),
+        LS__ONNX_FLOAT);
+}
+
+static const char *silu(ls__onnx *o, const ls_node *n)
+{
+    const char *x = ls__onnx_input(o, n, 0);
+
+    return ls__onnx_two(o, "Mul", x, ls__onnx_call(o, "Sigmoid", 1, &x, NULL));
+}
+
+/* ------ arithmetic ------ */
+
+static const char *scalar(ls__onnx *o, double x)
+{
+    float *data = ls__arena_new(&o->arena, 1, sizeof *data);
+
+    o->out.failed |= !data;
+    if (!data)
+        return "";
+    *data = (float)x;
+    return ls__onnx_floats(o, NULL, (ls__extents){0}, data);
+}
+
+static const char *scale(ls__onnx *o, const ls_node *n)
+{
+    const char *y =
+        ls__onnx_two(o, "Mul", ls__onnx_input(o, n, 0), scalar(o, n->by[0]));
+
+    return ls__onnx_two(o, "Add", y, scalar(o, n->by[1]));
+}
+
+static const char *square(ls__onnx *o, const ls_node *n)
+{
+    return ls__onnx_two(o, "Mul", ls__onnx_input(o, n, 0),
+                        ls__onnx_input(o, n, 0));
+}
+
+static const char *clamp(ls__onnx *o, const ls_node *n)
+{
+    const char *in[] = {ls__onnx_input(o, n, 0), scalar(o, n->by[0]),
+                        scalar(o, n->by[1])};
+
+    return ls__onnx_call(o, "Clip", 3, in, NULL);
+}
+
+static const char *power(ls__onnx *o, const ls_node *n)
+{
+    return ls__onnx_two(o, "Pow", ls__onnx_input(o, n, 0), scalar(o, n->by[0]));
+}
+
+/* LeakyRelu and Elu call their constant the same. */
+static const char *bent(ls__onnx *o, const ls_node *n, const char *type)
+{
+    const char *x = ls__onnx_input(o, n, 0);
+    ls__proto list = {0};
+
+    ls__onnx_attribute_float(&list, "alpha", (float)n->by[0]);
+    return ls__onnx_call(o, type, 1, &x, &list);
+}
+
+static const char *leaky_relu(ls__onnx *o, const ls_node *n)
+{
+    return bent(o, n, "LeakyRelu");
+}
+
+static const char *elu(ls__onnx *o, const ls_node *n)
+{
+    return bent(o, n, "Elu");
+}
+
+/* log(1 + e^x) - x t */
+static const char *binary_entropy(ls__onnx *o, const ls_node *n)
+{
+    const char *x = ls__onnx_input(o, n, 0);
+
+    return ls__onnx_two(o, "Sub", ls__onnx_call(o, "Softplus", 1, &x, NULL),
+                        ls__onnx_two(o, "Mul", x, ls__onnx_input(o, n, 1)));
+}
+
+/* t (log t - x); the logarithm of 0 is a number here, since 0 of it count. */
+static const char *divergence(ls__onnx *o, const ls_node *n)
+{
+    const char *t = ls__onnx_input(o, n, 1);
+    const char *above = ls__onnx_two(o, "Max", t, scalar(o, 0x1p-126));
+    const char *log_t = ls__onnx_call(o, "Log", 1, &above, NULL);
+
+    return ls__onnx_two(o, "Mul", t,
+                        ls__onnx_two(o, "Sub", log_t, ls__onnx_input(o, n, 0)));
+}
+
+/* ------ shapes, axes, indices ------ */
+
+static const char *along(ls__onnx *o, const ls_node *n, const char *type,
+                         int64_t axis)
+{
+    const char *in[] = {ls__onnx_input(o, n, 0),
+                        n->op->inputs > 1 ? ls__onnx_input(o, n, 1) : NULL};
+    ls__proto list = {0};
+
+    ls__onnx_attribute_int(&list, "axis", axis);
+    return ls__onnx_call(o, type, n->op->inputs, in, &list);
+}
+
+static const char *softmax(ls__onnx *o, const ls_node *n)
+{
+    return along(o, n, "Softmax", n->rank);
+}
+
+static const char *log_softmax(ls__onnx *o, const ls_node *n)
+{
+    return along(o, n, "LogSoftmax", n->rank);
+}
+
+static const char *concat(ls__onnx *o, const ls_node *n)
+{
+    return along(o, n, "Concat", n->axis + 1);
+}
+
+static const char *exchanged_axes(ls__onnx *o, const ls_node *n)
+{
+    int64_t order[LS_MAX_RANK + 1] = {0};
+
+    for (int k = 0; k < n->rank; k++)
+        order[k + 1] = n->extents.of[k] + 1;
+    return ls__onnx_transpose(o, ls__onnx_input(o, n, 0), n->rank + 1, order);
+}
+
+static const char *slice(ls__onnx *o, const ls_node *n)
+{
+    int64_t axis = n->axis + 1, end = n->first + n->count;
+    const char *in[] = {
+        ls__onnx_input(o, n, 0), ls__onnx_integers(o, 1, &n->first),
+        ls__onnx_integers(o, 1, &end), ls__onnx_integers(o, 1, &axis)};
+
+    return ls__onnx_call(o, "Slice", 4, in, NULL);
+}
+
+/* x with as many axes as the value has, then repeated. */
+static const char *broadcast(ls__onnx *o, const ls_node *n)
+{
+    const ls_node *x = n->in[0];
+    int64_t from[LS_MAX_RANK + 1] = {0}, to[LS_MAX_RANK + 1] = {1};
+    int more = n->rank - x->rank;
+
+    for (int k = 0; k < n->rank; k++) {
+        from[k + 1] = k < more ? 1 : x->shape[k - more];
+        to[k + 1] = n->shape[k];
+    }
+    return ls__onnx_two(
+        o, "Expand",
+        ls__onnx_reshape(o, ls__onnx_input(o, n, 0), n->rank + 1, from),
+        ls__onnx_integers(o, n->rank + 1, to));
+}
+
+static const char *reduced(ls__onnx *o, const ls_node *n, const char *type)
+{
+    int64_t axes[LS_MAX_RANK];
+    const char *in[2] = {ls__onnx_input(o, n, 0)};
+    ls__proto list = {0};
+
+    for (int64_t k = 0; k < n->axes; k++)
+        axes[k] = n->axis + k + 1;
+    in[1] = ls__onnx_integers(o, (int)n->axes, axes);
+    ls__onnx_attribute_int(&list, "keepdims", 0);
+    return ls__onnx_call(o, type, 2, in, &list);
+}
+
+static const char *sum(ls__onnx *o, const ls_node *n)
+{
+    return reduced(o, n, "ReduceSum");
+}
+
+static const char *max_over(ls__onnx *o, const ls_node *n)
+{
+    return reduced(o, n, "ReduceMax");
+}
+
+static const char *one_hot(ls__onnx *o, const ls_node *n)
+{
+    static const float values[] = {0, 1};
+    const char *in[] = {
+        ls__onnx_input(o, n, 0), ls__onnx_integers(o, 1, &n->count),
+        ls__onnx_floats(o, NULL, (ls__extents){1, {2}}, values)};
+
+    return ls__onnx_call(o, "OneHot", 3, in, NULL);
+}
+
+/* Indices are of the row they stand in, and vectors of one number. */
+static const char *gather(ls__onnx *o, const ls_node *n)
+{
+    const ls_node *at = n->in[1];
+    int64_t shape[LS_MAX_RANK + 1] = {0};
+    const char *in[2] = {ls__onnx_input(o, n, 0)};
+    ls__proto list = {0};
+
+    memcpy(shape + 1, at->shape, (size_t)at->rank * sizeof *shape);
+    shape[at->rank + 1] = 1;
+    in[1] = ls__onnx_cast(
+        o, ls__onnx_reshape(o, ls__onnx_input(o, n, 1), at->rank + 2, shape),
+        LS__ONNX_INT64);
+    ls__onnx_attribute_int(&list, "batch_dims", 1);
+    return ls__onnx_call(o, "GatherND", 2, in, &list);
+}
+
+/* ------ all of them ------ */
+
+const ls__onnx_row ls__onnx_formulas[] = {
+    {"gelu", NULL, gelu},
+    {"flatten", NULL, flatten},
+    {"round_bf16", NULL, round_bf16},
+    {"relu", "Relu", NULL},
+    {"tanh", "Tanh", NULL},
+    {"sigmoid", "Sigmoid", NULL},
+    {"add", "Add", NULL},
+    {"dropout", "Identity", NULL},
+    {"sub", "Sub", NULL},
+    {"mul", "Mul", NULL},
+    {"div", "Div", NULL},
+    {"min", "Min", NULL},
+    {"max", "Max", NULL},
+    {"sqrt", "Sqrt", NULL},
+    {"exp", "Exp", NULL},
+    {"log", "Log", NULL},
+    {"abs", "Abs", NULL},
+    {"softplus", "Softplus", NULL},
+    {"matmul", "MatMul", NULL},
+    {"scale", NULL, scale},
+    {"square", NULL, square},
+    {"clamp", NULL, clamp},
+    {"pow", NULL, power},
+    {"leaky_relu", NULL, leaky_relu},
+    {"elu", NULL, elu},
+    {"silu", NULL, silu},
+    {"binary_entropy", NULL, binary_entropy},
+    {"divergence", NULL, divergence},
+    {"softmax", NULL, softmax},
+    {"log_softmax", NULL, log_softmax},
+    {"concat", NULL, concat},
+    {"reshape", NULL, flatten},
+    {"transpose", NULL, exchanged_axes},
+    {"slice", NULL, slice},
+    {"broadcast", NULL, broadcast},
+    {"sum", NULL, sum},
+    {"max_over", NULL, max_over},
+    {"one_hot", NULL, one_hot},
+    {"gather", NULL, gather},
+    {NULL, NULL, NULL}};

@@ -1,0 +1,366 @@
+/* Operators with parameters, images and attention in ONNX, which has channels
+ * before pixels; lockstep has them after, so what looks at images is transposed
+ * and back. */
+#include "exchange/onnx_pieces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t channels_first[] = {0, 3, 1, 2};
+static const int64_t channels_last[] = {0, 2, 3, 1};
+
+/* ------ products ------ */
+
+static const char *dense(ls__onnx *o, const ls_node *n)
+{
+    int64_t in = ls__width(n->in[0]), out = ls__width(n);
+    ls__extents matrix = {2, {in, out}}, turned = {2, {out, in}};
+    const char *w = ls__onnx_param(o, n, 0, n->transposed ? &turned : &matrix),
+               *y;
+
+    if (n->transposed)
+        w = ls__onnx_transpose(o, w, 2, (const int64_t[]){1, 0});
+    y = ls__onnx_two(o, "MatMul", ls__onnx_input(o, n, 0), w);
+
+    return n->bias ? ls__onnx_two(o, "Add", y, ls__onnx_param(o, n, 1, NULL))
+                   : y;
+}
+
+static void window(ls__proto *list, const ls_node *n)
+{
+    const ls__window *w = &n->window;
+    const int64_t *x = n->in[0]->shape;
+    int64_t below =
+        (w->h - 1) * w->sy + (w->kh - 1) * w->dy + 1 - x[0] - w->top;
+    int64_t right =
+        (w->w - 1) * w->sx + (w->kw - 1) * w->dx + 1 - x[1] - w->left;
+
+    ls__onnx_attribute_ints(list, "kernel_shape", 2, (int64_t[]){w->kh, w->kw});
+    ls__onnx_attribute_ints(list, "strides", 2, (int64_t[]){w->sy, w->sx});
+    ls__onnx_attribute_ints(list, "pads", 4,
+                            (int64_t[]){w->top, w->left, below > 0 ? below : 0,
+                                        right > 0 ? right : 0});
+}
+
+/* Weights (height,width,in,out) as (out,in,height,width). */
+static const char *rotated_kernel(ls__onnx *o, const ls_node *n)
+{
+    const ls__param *p = o->graph->params[n->param[0]];
+    int64_t taps = p->shape[0] * p->shape[1], in = p->shape[2];
+    int64_t out = p->shape[3];
+    ls__extents shape = {4, {out, in, p->shape[0], p->shape[1]}};
+    float *w;
+
+    if (ls__onnx_is_there(o, n->param[0]))
+        return p->name;
+    if (!(w = ls__arena_new(&o->arena, (size_t)p->size, sizeof *w))) {
+        o->out.failed = true;
+        return "";
+    }
+    for (int64_t t = 0; t < taps; t++)
+        for (int64_t i = 0; i < in; i++)
+            for (int64_t k = 0; k < out; k++)
+                w[(k * in + i) * taps + t] =
+                    o->values[n->param[0]][(t * in + i) * out + k];
+    return ls__onnx_floats(o, p->name, shape, w);
+}
+
+static const char *conv(ls__onnx *o, const ls_node *n)
+{
+    const char *x =
+        ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4, channels_first);
+    const char *in[] = {x, rotated_kernel(o, n),
+                        n->bias ? ls__onnx_param(o, n, 1, NULL) : NULL};
+    ls__proto list = {0};
+
+    window(&list, n);
+    ls__onnx_attribute_ints(&list, "dilations", 2,
+                            (int64_t[]){n->window.dy, n->window.dx});
+    ls__onnx_attribute_int(&list, "group", n->groups);
+    x = ls__onnx_call(o, "Conv", n->bias ? 3 : 2, in, &list);
+    return ls__onnx_transpose(o, x, 4, channels_last);
+}
+
+static const char *pooled(ls__onnx *o, const ls_node *n, const char *type,
+                          ls__proto *list)
+{
+    const char *x =
+        ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4, channels_first);
+
+    window(list, n);
+    return ls__onnx_transpose(o, ls__onnx_call(o, type, 1, &x, list), 4,
+                              channels_last);
+}
+
+static const char *max_pool(ls__onnx *o, const ls_node *n)
+{
+    ls__proto list = {0};
+
+    return pooled(o, n, "MaxPool", &list);
+}
+
+static const char *avg_pool(ls__onnx *o, const ls_node *n)
+{
+    ls__proto list = {0};
+
+    ls__onnx_attribute_int(&list, "count_include_pad", 1);
+    return pooled(o, n, "AveragePool", &list);
+}
+
+/* ------ tables, norms ------ */
+
+static const char *embed(ls__onnx *o, const ls_node *n)
+{
+    return ls__onnx_two(o, "Gather", ls__onnx_param(o, n, 0, NULL),
+                        ls__onnx_input(o, n, 0));
+}
+
+static const char *position(ls__onnx *o, const ls_node *n)
+{
+    return ls__onnx_two(o, "Add", ls__onnx_input(o, n, 0),
+                        ls__onnx_param(o, n, 0, NULL));
+}
+
+static const char *layer_norm(ls__onnx *o, const ls_node *n)
+{
+    const char *in[] = {ls__onnx_input(o, n, 0), ls__onnx_param(o, n, 0, NULL),
+                        ls__onnx_param(o, n, 1, NULL)};
+    ls__proto list = {0};
+
+    ls__onnx_attribute_int(&list, "axis", n->rank); /* the last, after rows */
+    ls__onnx_attribute_float(&list, "epsilon", 1e-6f);
+    return ls__onnx_call(o, "LayerNormalization", 3, in, &list);
+}
+
+/* count times the same number. */
+static const char *equal_floats(ls__onnx *o, int64_t count, float x)
+{
+    float *data = ls__arena_new(&o->arena, (size_t)count, sizeof *data);
+
+    o->out.failed |= !data;
+    for (int64_t i = 0; data && i < count; i++)
+        data[i] = x;
+    return data ? ls__onnx_floats(o, NULL, (ls__extents){1, {count}}, data)
+                : "";
+}
+
+/* Groups become the channels of an InstanceNormalization, which knows no
+ * others; scale and bias follow, by channel. */
+static const char *group_norm(ls__onnx *o, const ls_node *n)
+{
+    int64_t c = ls__width(n), pixels = ls__vectors(n), g = n->groups;
+    const int64_t swap[] = {0, 2, 1};
+    const char *x = ls__onnx_reshape(o, ls__onnx_input(o, n, 0), 3,
+                                     (int64_t[]){0, pixels, c});
+    const char *in[3];
+    ls__proto list = {0};
+
+    x = ls__onnx_transpose(o, x, 3, swap);
+    in[0] = ls__onnx_reshape(o, x, 3, (int64_t[]){0, g, c / g * pixels});
+    in[1] = equal_floats(o, g, 1);
+    in[2] = equal_floats(o, g, 0);
+    ls__onnx_attribute_float(&list, "epsilon", 1e-6f);
+    x = ls__onnx_call(o, "InstanceNormalization", 3, in, &list);
+    x = ls__onnx_transpose(
+        o, ls__onnx_reshape(o, x, 3, (int64_t[]){0, c, pixels}), 3, swap);
+    x = ls__onnx_two(o, "Mul", ls__onnx_shaped_as(o, x, n),
+                     ls__onnx_param(o, n, 0, NULL));
+    return ls__onnx_two(o, "Add", x, ls__onnx_param(o, n, 1, NULL));
+}
+
+/* x scale / sqrt(mean(x^2) + epsilon) */
+static const char *rms_norm(ls__onnx *o, const ls_node *n)
+{
+    const char *x = ls__onnx_input(o, n, 0), *r;
+    const int64_t axis = n->rank;
+    const char *in[] = {ls__onnx_two(o, "Mul", x, x),
+                        ls__onnx_integers(o, 1, &axis)};
+
+    r = ls__onnx_call(o, "ReduceMean", 2, in, NULL);
+    r = ls__onnx_two(o, "Add", r, equal_floats(o, 1, (float)n->by[0]));
+    r = ls__onnx_call(o, "Sqrt", 1, &r, NULL);
+    return ls__onnx_two(o, "Mul", ls__onnx_two(o, "Div", x, r),
+                        ls__onnx_param(o, n, 0, NULL));
+}
+
+/* Channels second, as everything is called there. */
+static const char *batch_norm(ls__onnx *o, const ls_node *n)
+{
+    int64_t first[LS_MAX_RANK + 1] = {0}, last[LS_MAX_RANK + 1] = {0};
+    const char *in[] = {ls__onnx_input(o, n, 0), ls__onnx_param(o, n, 0, NULL),
+                        ls__onnx_param(o, n, 1, NULL),
+                        ls__onnx_param(o, n, 2, NULL),
+                        ls__onnx_param(o, n, 3, NULL)};
+    ls__proto list = {0};
+    const char *y;
+
+    for (int k = 1; k <= n->rank; k++) {
+        first[k] = k == 1 ? n->rank : k - 1;
+        last[k] = k == n->rank ? 1 : k + 1;
+    }
+    if (n->rank > 1)
+        in[0] = ls__onnx_transpose(o, in[0], n->rank + 1, first);
+    ls__onnx_attribute_float(&list, "epsilon", (float)n->by[0]);
+    y = ls__onnx_call(o, "BatchNormalization", 5, in, &list);
+    return n->rank > 1 ? ls__onnx_transpose(o, y, n->rank + 1, last) : y;
+}
+
+/* (T,1,D/heads): cosines, or sines with the first half's sign turned. */
+static const char *rotary_factors(ls__onnx *o, const ls_node *n, bool sines)
+{
+    int64_t t = n->shape[0], d = n->shape[1] / n->heads, h = d / 2;
+    const float *table = n->op->table(n, &o->arena);
+    float *f = ls__arena_new(&o->arena, (size_t)(t * d), sizeof *f);
+
+    o->out.failed |= !f || !table;
+    for (int64_t i = 0; f && table && i < t; i++)
+        for (int64_t j = 0; j < d; j++)
+            f[i * d + j] = table[i * d + j % h + (sines ? h : 0)] *
+                           (sines && j < h ? -1.0f : 1.0f);
+    return f ? ls__onnx_floats(o, NULL, (ls__extents){3, {t, 1, d}}, f) : "";
+}
+
+/* Elements from `from` to `to` of the last of four axes. */
+static const char *part_of(ls__onnx *o, const char *x, int64_t from, int64_t to)
+{
+    const int64_t axis = 3;
+    const char *in[] = {x, ls__onnx_integers(o, 1, &from),
+                        ls__onnx_integers(o, 1, &to),
+                        ls__onnx_integers(o, 1, &axis)};
+
+    return ls__onnx_call(o, "Slice", 4, in, NULL);
+}
+
+/* x cosines + (second half, first half) sines */
+static const char *rotary(ls__onnx *o, const ls_node *n)
+{
+    int64_t d = n->shape[1] / n->heads;
+    const char *x = ls__onnx_reshape(o, ls__onnx_input(o, n, 0), 4,
+                                     (int64_t[]){0, n->shape[0], n->heads, d});
+    const char *in[] = {part_of(o, x, d / 2, d), part_of(o, x, 0, d / 2)}, *y;
+    ls__proto list = {0};
+
+    ls__onnx_attribute_int(&list, "axis", 3);
+    y = ls__onnx_two(o, "Mul", ls__onnx_call(o, "Concat", 2, in, &list),
+                     rotary_factors(o, n, true));
+    x = ls__onnx_two(o, "Mul", x, rotary_factors(o, n, false));
+    return ls__onnx_shaped_as(o, ls__onnx_two(o, "Add", x, y), n);
+}
+
+/* ------ bags ------ */
+
+/* The values of a bag's places, 0 where there is no index. */
+static const char *bag_values(ls__onnx *o, const ls_node *n, const char *index,
+                              const char *zero)
+{
+    static const float one = 1;
+    const char *there = ls__onnx_cast(
+        o, ls__onnx_two(o, "GreaterOrEqual", index, zero), LS__ONNX_FLOAT);
+    const char *in[2] = {there};
+    int64_t axis = n->in[0]->rank;
+
+    if (n->op->inputs > 1)
+        return ls__onnx_two(o, "Mul", there, ls__onnx_input(o, n, 1));
+    if (!n->mean)
+        return there;
+    in[1] = ls__onnx_integers(o, 1, &axis);
+    return ls__onnx_two(
+        o, "Div", there,
+        ls__onnx_two(o, "Max", ls__onnx_call(o, "ReduceSum", 2, in, NULL),
+                     ls__onnx_floats(o, NULL, (ls__extents){1, {1}}, &one)));
+}
+
+/* The values (..,1,K) times the rows (..,K,n) of the table. */
+static const char *bag(ls__onnx *o, const ls_node *n)
+{
+    static const int64_t none = 0;
+    const ls_node *x = n->in[0];
+    const char *index =
+                   ls__onnx_cast(o, ls__onnx_input(o, n, 0), LS__ONNX_INT64),
+               *rows, *y;
+    const char *zero = ls__onnx_integers(o, 1, &none);
+    int64_t shape[LS_MAX_RANK + 2] = {0};
+
+    rows = ls__onnx_two(o, "Gather", ls__onnx_param(o, n, 0, NULL),
+                        ls__onnx_two(o, "Max", index, zero));
+    memcpy(shape + 1, x->shape, (size_t)x->rank * sizeof *shape);
+    shape[x->rank] = 1;
+    shape[x->rank + 1] = ls__width(x);
+    y = ls__onnx_reshape(o, bag_values(o, n, index, zero), x->rank + 2, shape);
+    y = ls__onnx_shaped_as(o, ls__onnx_two(o, "MatMul", y, rows), n);
+    return n->params > 1
+               ? ls__onnx_two(o, "Add", y, ls__onnx_param(o, n, 1, NULL))
+               : y;
+}
+
+/* ------ attention ------ */
+
+/* (rows,T,D) as (rows,heads,T,D/heads), or with the last two exchanged. */
+static const char *heads(ls__onnx *o, const ls_node *n, int k, bool exchanged)
+{
+    const int64_t plain[] = {0, 2, 1, 3}, other[] = {0, 2, 3, 1};
+    int64_t t = n->shape[0], d = n->shape[1] / n->heads;
+    const char *x =
+        ls__onnx_reshape(o, ls__onnx_input(o, n, k), 4,
+                         (int64_t[]){0, t, n->in[k]->shape[1] / d, d});
+
+    return ls__onnx_transpose(o, x, 4, exchanged ? other : plain);
+}
+
+/* (T,T): 0 where a position may look, -infinity where it may not. */
+static const char *causal_mask(ls__onnx *o, int64_t t)
+{
+    float *mask = ls__arena_new(&o->arena, (size_t)(t * t), sizeof *mask);
+
+    o->out.failed |= !mask;
+    for (int64_t i = 0; mask && i < t; i++)
+        for (int64_t k = i + 1; k < t; k++)
+            mask[i * t + k] = -__builtin_inff();
+    return mask ? ls__onnx_floats(o, NULL, (ls__extents){2, {t, t}}, mask) : "";
+}
+
+/* Keys or values: each head is there once for every query head of its group. */
+static const char *shared_heads(ls__onnx *o, const ls_node *n, int k,
+                                bool exchanged)
+{
+    int64_t t = n->shape[0], d = n->shape[1] / n->heads;
+    int64_t of = n->in[k]->shape[1] / d, each = n->heads / of;
+    int64_t a = exchanged ? d : t, b = exchanged ? t : d;
+    const char *x = heads(o, n, k, exchanged);
+    const int64_t to[] = {1, of, each, a, b};
+
+    if (each == 1)
+        return x;
+    x = ls__onnx_reshape(o, x, 5, (int64_t[]){0, of, 1, a, b});
+    x = ls__onnx_two(o, "Expand", x, ls__onnx_integers(o, 5, to));
+    return ls__onnx_reshape(o, x, 4, (int64_t[]){0, n->heads, a, b});
+}
+
+static const char *attention(ls__onnx *o, const ls_node *n)
+{
+    const int64_t plain[] = {0, 2, 1, 3};
+    float d = (float)(n->shape[1] / n->heads);
+    const char *p = ls__onnx_two(o, "MatMul", heads(o, n, 0, false),
+                                 shared_heads(o, n, 1, true));
+    ls__proto list = {0};
+
+    p = ls__onnx_two(o, "Mul", p, equal_floats(o, 1, 1 / __builtin_sqrtf(d)));
+    if (n->causal)
+        p = ls__onnx_two(o, "Add", p, causal_mask(o, n->shape[0]));
+    ls__onnx_attribute_int(&list, "axis", 3);
+    p = ls__onnx_call(o, "Softmax", 1, &p, &list);
+    p = ls__onnx_two(o, "MatMul", p, shared_heads(o, n, 2, false));
+    return ls__onnx_shaped_as(o, ls__onnx_transpose(o, p, 4, plain), n);
+}
+
+/* ------ all of them ------ */
+
+const ls__onnx_row ls__onnx_layers[] = {
+    {"dense", NULL, dense},           {"conv2d", NULL, conv},
+    {"max_pool", NULL, max_pool},     {"avg_pool", NULL, avg_pool},
+    {"embed", NULL, embed},           {"position", NULL, position},
+    {"layer_norm", NULL, layer_norm}, {"group_norm", NULL, group_norm},
+    {"rms_norm", NULL, rms_norm},     {"batch_norm", NULL, batch_norm},
+    {"rotary", NULL, rotary},         {"attention", NULL, attention},
+    {"sparse_dense", NULL, bag},      {"sparse_dense_values", NULL, bag},
+    {"embed_bag", NULL, bag},         {NULL, NULL, NULL}};

@@ -1,0 +1,67 @@
+/* See onnx_pieces.h. */
+#include "exchange/onnx_pieces.h"
+
+#include <string.h>
+
+const char *ls__onnx_input(const ls__onnx *o, const ls_node *n, int k)
+{
+    return o->name[n->in[k]->id];
+}
+
+const char *ls__onnx_two(ls__onnx *o, const char *type, const char *a,
+                         const char *b)
+{
+    return ls__onnx_call(o, type, 2, (const char *[]){a, b}, NULL);
+}
+
+const char *ls__onnx_reshape(ls__onnx *o, const char *x, int rank,
+                             const int64_t *shape)
+{
+    return ls__onnx_two(o, "Reshape", x, ls__onnx_integers(o, rank, shape));
+}
+
+const char *ls__onnx_transpose(ls__onnx *o, const char *x, int rank,
+                               const int64_t *order)
+{
+    ls__proto list = {0};
+
+    ls__onnx_attribute_ints(&list, "perm", rank, order);
+    return ls__onnx_call(o, "Transpose", 1, &x, &list);
+}
+
+const char *ls__onnx_shaped_as(ls__onnx *o, const char *x, const ls_node *n)
+{
+    int64_t shape[LS_MAX_RANK + 1] = {0};
+
+    memcpy(shape + 1, n->shape, (size_t)n->rank * sizeof *shape);
+    return ls__onnx_reshape(o, x, n->rank + 1, shape);
+}
+
+bool ls__onnx_is_there(ls__onnx *o, int param)
+{
+    bool there = o->there[param];
+
+    o->there[param] = true;
+    return there;
+}
+
+const char *ls__onnx_param(ls__onnx *o, const ls_node *n, int k,
+                           const ls__extents *shape)
+{
+    const ls__param *p = o->graph->params[n->param[k]];
+    ls__extents own = {.rank = p->rank};
+
+    memcpy(own.of, p->shape, sizeof p->shape);
+    if (ls__onnx_is_there(o, n->param[k]))
+        return p->name;
+    return ls__onnx_floats(o, p->name, shape ? *shape : own,
+                           o->values[n->param[k]]);
+}
+
+const char *ls__onnx_cast(ls__onnx *o, const char *x, int type)
+{
+    ls__proto list = {0};
+
+    ls__onnx_attribute_int(&list, "to", type);
+    return ls__onnx_call(o, "Cast", 1, &x, &list);
+}
