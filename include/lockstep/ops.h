@@ -286,11 +286,10 @@ LS_API ls_node *ls_flatten(ls_node *x);
  * group, of one row.  x (..,C); groups must divide C.  Parameters
  * "<name>.scale" (C) ones, "<name>.bias" (C) zeros: nnx.GroupNorm.
  *
- * There is no batch norm: its statistics are of a batch, so of a shard here,
- * and results would depend on the number of devices by more than rounding (or
- * each layer would have to wait for all devices).  That of a network which
- * PyTorch trained is folded into the layer before it as it is loaded
- * (ls_trainer_load_torch). */
+ * No norm takes statistics of a batch: they would be of a shard here, and
+ * results would depend on the number of devices by more than rounding (or each
+ * layer would have to wait for all devices).  ls_batch_norm has those that are
+ * stored. */
 LS_API ls_node *ls_group_norm(ls_node *x, int groups, const char *name);
 
 /* ------ Activations, sums, outputs ------ */
