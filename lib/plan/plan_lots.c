@@ -70,9 +70,12 @@ static void give(ls__plan *plan, const ls__lot *lot)
 static int lot_of_table(ls__plan *plan, int table)
 {
     ls__lot found = {.chunk_rows = plan->chunk_rows}, *lot;
+    int64_t most = 2 * plan->param[table].size;
 
+    most = most < INT32_MAX ? most : INT32_MAX; /* entries are counted in 32
+                                                   bits */
     if (plan->left_out[table] || !find_members(plan, table, &found) ||
-        !size_lot(&found, 2 * plan->param[table].size))
+        !size_lot(&found, most))
         return 0;
     if (!(lot = ls__arena_new(&plan->arena, 1, sizeof *lot)))
         return LS_ENOMEM;
