@@ -96,9 +96,9 @@ if command -v jq >/dev/null; then
         (.points | map(.state) | unique | length)]' "$dir/f.json")" \
         '["linear",4,2,3,[1,true,2,2,true,2,3,true,2],1]'
     is "operators in JSON" "$(jq -c '[.row_bytes, (.operators |
-        map(.op, .row_bytes, .bound_by)),
+        map(.op, .row_bytes)), .operators[1].bound_by,
         (.points | map(.gradient_rate > 0) | unique)]' "$dir/f.json")" \
-        '[162,["dense",114,"memory","squared error",48,"memory"],[true]]'
+        '[162,["dense",114,"squared error",48],"memory",[true]]'
 fi
 if command -v xmllint >/dev/null; then
     if xmllint --noout "$dir/f.svg" 2>"$dir/err"; then
