@@ -71,7 +71,9 @@ LS_API bool ls_predictor_output(const ls_predictor *predictor, int i,
  * and outputs under their names, rows first.  The file appears whole or not at
  * all.  LS_ENOTSUP: an operator that ONNX has no word for (your own), or a file
  * of 2 GB and more; LS_EINVAL: an input and an output of one name; LS_EIO;
- * LS_ENOMEM. */
+ * LS_ENOMEM.  Other libraries may take a row of no steps another way: ONNX
+ * Runtime ends an LSTM or GRU on it with zeros, this one with the state that it
+ * began with. */
 LS_API int ls_predictor_save_onnx(ls_predictor *predictor, const char *path);
 
 /* The memory of one thread's calls.  With a pool (else NULL), which is borrowed

@@ -70,11 +70,12 @@ static const char *initial(ls__onnx *o, const char *state, const layer *l,
 {
     static const int64_t swap[] = {1, 0, 2};
     ls__proto list = {0};
-    const char *in[] = {state, ls__onnx_integers(o, 1, &k)};
+    const char *in[] = {state, NULL};
 
     if (l->states == 1)
         return ls__onnx_two(o, "Unsqueeze", state,
                             ls__onnx_integers(o, 1, (int64_t[]){0}));
+    in[1] = ls__onnx_integers(o, 1, &k);
     ls__onnx_attribute_int(&list, "axis", 1);
     return ls__onnx_transpose(o, ls__onnx_call(o, "Gather", 2, in, &list), 3,
                               swap);

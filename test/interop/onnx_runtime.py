@@ -1,8 +1,10 @@
 """Models that lockstep writes for ONNX: onnx.checker takes them, and ONNX
-Runtime computes what lockstep-predict does, within 1e-5.
+Runtime computes what lockstep-predict does, within 1e-5.  Layers that no model
+of the tool has are built by python/lockstep.py.
 
     onnx_runtime.py FOLDER-OF-PROGRAMS FOLDER GOLDEN-MODEL
 """
+import os
 import subprocess
 import sys
 
@@ -11,6 +13,10 @@ import onnx
 import onnxruntime
 
 bin_, folder, golden = sys.argv[1:4]
+os.environ.setdefault("LOCKSTEP_LIBRARY",
+                      os.path.abspath(f"{bin_}/.libs/liblockstep.so"))
+sys.path.append(f"{os.path.dirname(__file__)}/../../python")
+import lockstep as ls  # noqa: E402
 rng = np.random.default_rng(1)
 SMALL_LM = ["--vocab", "11", "--seq-len", "6", "--d-model", "16", "--heads", "2",
             "--layers", "2", "--d-ff", "24"]
@@ -35,13 +41,33 @@ def softmax(z):
     return e / e.sum(-1, keepdims=True)
 
 
-def there(x):
-    """The first output in ONNX Runtime, of one thread's session."""
+def session():
+    """The checked model in ONNX Runtime."""
     onnx.checker.check_model(f"{folder}/model.onnx", full_check=True)
-    session = onnxruntime.InferenceSession(
+    return onnxruntime.InferenceSession(
         f"{folder}/model.onnx", providers=["CPUExecutionProvider"])
-    name = session.get_inputs()[0].name
-    return session.run(None, {name: x})[0]
+
+
+def there(x):
+    """The first output in ONNX Runtime."""
+    s = session()
+    return s.run(None, {s.get_inputs()[0].name: x})[0]
+
+
+def compare_all(what, of, inputs):
+    """Each output of a predictor."""
+    of.save_onnx(f"{folder}/model.onnx")
+    s = session()
+    names = [out.name for out in s.get_outputs()]
+    assert set(names) == set(of.outputs), names
+    error = 0
+    for name, y in zip(names, s.run(names, inputs)):
+        here = of.predict(name, **inputs)
+        assert here.shape == y.shape, (name, here.shape, y.shape)
+        error = max(error, np.abs(here - y).max())
+    if not error <= 1e-5:
+        sys.exit(f"{what}: ONNX Runtime is {error} away")
+    print(f"{what}: ONNX Runtime within {error:.1e}")
 
 
 def compare(what, path, x):
@@ -83,3 +109,56 @@ compare("lm", train("lm", *SMALL_LM), tokens(3))
 with open(f"{folder}/text", "wb") as f:
     f.write(bytes(rng.integers(0, 11, 4000).astype(np.uint8)))
 compare("gpt", train("gpt", "--data", f"{folder}/text", *SMALL_LM), tokens(3))
+
+
+def predictor(g, y):
+    """A graph with drawn parameters, those of the spread positive."""
+    target = g.input("target", y.shape)
+    g.loss(ls.mean_squared_error(y, target))
+    with ls.Trainer(g, ls.sgd(0.1), devices=1, workers=1, pin=False) as t:
+        for name, shape in t.shapes().items():
+            values = 0.5 * rng.standard_normal(shape)
+            t[name] = (np.abs(values) + 0.1 if name.endswith(".var")
+                       else values)
+        return ls.Predictor(t)
+
+
+def batch_norm():
+    g = ls.Graph()
+    x = g.input("x", (5, 7))
+    y = ls.batch_norm(ls.dense(x, 6, "fc"), 1e-3, "norm")
+    y = ls.dense(ls.batch_norm(ls.relu(y), 1e-5, "again"), 3, "out")
+    g.output(y, "y")
+    return predictor(g, y), {"x": floats(4, 5, 7)}
+
+
+def recurrent(call, state, lengths):
+    """The steps and the last state of lstm_from, gru_from, .., with or without
+    a first state and lengths.  A row of length 0 keeps its first state here; in
+    ONNX Runtime it ends with zeros, so there is none beside a state."""
+    build = ls._function("ls_" + call, ls._P, ls._P, ls._N, ls._P, ls._P,
+                         ls.C.POINTER(ls._P), ls._TEXT)
+    g, last, n = ls.Graph(), ls._P(), 4
+    rows = {"x": floats(6, 5, 3)}
+    nodes = {"x": g.input("x", (5, 3))}
+    if state:
+        of_row = (2, n) if call.startswith("lstm") else (n,)
+        rows["state"], nodes["state"] = floats(6, *of_row), g.input(
+            "state", of_row)
+    if lengths:
+        rows["lengths"] = np.array([5, 1, 3, state, 5, 2], np.int32)
+        nodes["lengths"] = g.input("lengths", (), np.int32)
+    of = [nodes[k].of if k in nodes else None
+          for k in ("x", "state", "lengths")]
+    y = ls.Node(g, build(of[0], n, of[1], of[2], ls.C.byref(last), b"cell"))
+    g.output(y, "y")
+    g.output(ls.Node(g, last), "last")
+    return predictor(g, y), rows
+
+
+compare_all("batch norm", *batch_norm())
+for call in "lstm_from", "gru_from", "gru_two_biases":
+    for state in False, True:
+        for lengths in False, True:
+            compare_all(call + " state" * state + " lengths" * lengths,
+                        *recurrent(call, state, lengths))
