@@ -379,8 +379,9 @@ LS_API void ls_batch_close(ls_batch *batch);
 
 /* Give the batch its rows of one input, without a copy: data (rows, row shape)
  * is borrowed and must stay as it is until that input is set again or the batch
- * is closed.  So each input needs an array of its own: of one that is filled
- * again for a second input, both have the second rows, and nothing can tell.
+ * is closed.  So each input needs an array of its own: an array that is filled
+ * again and set for a second input changes the first input's rows too, and no
+ * check can notice it.
  * Checks dtype and that indices (tokens, labels) are in range: LS_ERANGE names
  * the first that is not.
  * With S = devices x micro-batches, device d of D has in micro-batch i rows

@@ -11,6 +11,11 @@
 
 enum { T = 4, VOCAB = 11 };
 
+static const char images_file[] = "torch.safetensors",
+                  norms_file[] = "torch_norm.safetensors",
+                  steps_file[] = "torch_steps.safetensors",
+                  plain_file[] = "torch_steps_plain.safetensors";
+
 static const char *golden_file(const char *name)
 {
     static char path[4096];
@@ -20,25 +25,65 @@ static const char *golden_file(const char *name)
     return path;
 }
 
-static const char *file(void)
-{
-    return golden_file("torch.safetensors");
-}
+/* ------ models ------ */
 
-static ls_graph *image_graph(int64_t outputs)
+/* What stands between the input and the logits; how says more. */
+typedef ls_node *layers_fn(ls_node *x, int64_t how);
+
+/* Rows of "x", each with a "label". */
+static ls_graph *classes(int rank, const int64_t *shape, layers_fn *layers,
+                         int64_t how)
 {
     ls_graph *g;
     ls_node *x, *label;
 
     OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){6, 5, 2});
+    x = ls_input(g, "x", LS_F32, rank, shape);
     label = ls_input(g, "label", LS_I32, 0, NULL);
-    x = ls_relu(ls_conv2d(x, 3, (ls_window){3, 2, 1, 1, LS_VALID}, "conv"));
-    x = ls_dropout(ls_flatten(x), 0.5, "drop");
-    x = ls_dense(x, outputs, "dense");
+    x = layers(x, how);
     OK(ls_output(g, x, "logits"));
     OK(ls_loss(g, ls_cross_entropy(x, label)));
     return g;
+}
+
+static ls_graph *image_classes(layers_fn *layers, int64_t how)
+{
+    return classes(3, (int64_t[]){6, 5, 2}, layers, how);
+}
+
+static const ls_window window = {3, 2, 1, 1, LS_VALID};
+
+static ls_node *image_layers(ls_node *x, int64_t outputs)
+{
+    x = ls_relu(ls_conv2d(x, 3, window, "conv"));
+    return ls_dense(ls_dropout(ls_flatten(x), 0.5, "drop"), outputs, "dense");
+}
+
+/* Convolutions without a bias, which is where a norm's shift would be. */
+static ls_node *no_bias_layers(ls_node *x, int64_t outputs)
+{
+    x = ls_flatten(ls_conv2d_no_bias(x, 3, window, "conv"));
+    return ls_dense(ls_layer_norm(x, "norm"), outputs, "dense");
+}
+
+static ls_node *normed_layers(ls_node *x, int64_t outputs)
+{
+    x = ls_batch_norm(ls_conv2d_no_bias(x, 3, window, "conv"), 1e-5, "norm");
+    x = ls_dense(ls_flatten(ls_relu(x)), outputs, "dense");
+    return ls_batch_norm(x, 0.25, "last");
+}
+
+static ls_node *steps_layers(ls_node *x, int64_t two_biases)
+{
+    x = ls_lstm(ls_lstm(x, 4, "rnn_l0"), 4, "second");
+    x = two_biases ? ls_gru_two_biases(x, 2, NULL, NULL, NULL, "unit")
+                   : ls_gru(x, 2, "unit");
+    return ls_dense(ls_batch_norm(ls_flatten(x), 1e-3, "norm"), 3, "head");
+}
+
+static ls_graph *steps_graph(bool two_biases)
+{
+    return classes(2, (int64_t[]){5, 3}, steps_layers, two_biases);
 }
 
 static ls_graph *text_graph(void)
@@ -57,25 +102,81 @@ static ls_graph *text_graph(void)
     return g;
 }
 
-static const char image_only[] = "[cd]*", renamed[] =
-    "conv=features.0,dense=features.3";
+/* ------ what is loaded, and what is refused ------ */
+
+/* A model whose labels, if it has any, are 0. */
+static run open_rows(ls_pool *pool, ls_graph *g, int64_t rows, const float *x)
+{
+    static const int32_t label[2];
+    run r = open_run(pool, g, NULL);
+
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, rows));
+    OK(ls_batch_set(r.batch, "label", LS_I32, label, rows));
+    return r;
+}
+
+/* Nothing of what was there before may be left in what a file gives. */
+static void spoil(ls_trainer *t)
+{
+    float seven[256];
+
+    for (int i = 0; i < 256; i++)
+        seven[i] = 7;
+    for (int i = 0; i < ls_trainer_params(t); i++) {
+        int64_t shape[LS_MAX_RANK], n = 1;
+
+        for (int k = ls_trainer_param_shape(t, i, shape); k-- > 0;)
+            n *= shape[k];
+        ck_assert_int_le(n, 256);
+        OK(ls_trainer_set(t, ls_trainer_param_name(t, i), n, seven));
+    }
+}
+
+/* The model puts out what PyTorch put out of what it was given, n numbers from
+ * each of rows. */
+static void try_file(ls_graph *g, const char *name, const char *names,
+                     const char *layers, int64_t rows, int64_t size,
+                     const double *given, int64_t n, const double *want)
+{
+    ls_pool *pool = open_pool(1, 1);
+    float x[60], y[6];
+    run r;
+
+    for (int64_t i = 0; i < rows * size; i++)
+        x[i] = (float)given[i];
+    r = open_rows(pool, g, rows, x);
+    spoil(r.trainer);
+    OK(ls_trainer_load_torch(r.trainer, golden_file(name), names, layers));
+    OK(ls_predict(r.trainer, r.batch, "logits", rows * n, y));
+    ck_assert_double_le(max_relative(rows * n, y, want), 1e-6);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+
+static void refuse(ls_graph *g, const char *name, const char *names,
+                   const char *layers, int status, const char *message)
+{
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_run(pool, g, NULL);
+    char before[65], after[65];
+
+    ls_trainer_hash(r.trainer, before);
+    FAILS(ls_trainer_load_torch(r.trainer, golden_file(name), names, layers),
+          status, message);
+    ls_trainer_hash(r.trainer, after);
+    ck_assert_str_eq(before, after);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+
+/* ------ layers ------ */
+
+static const char renamed[] = "conv=features.0,dense=features.3";
 
 START_TEST(images)
 {
-    ls_pool *pool = open_pool(1, 1);
-    run r = open_run(pool, image_graph(5), NULL);
-    float x[60], y[5];
-    int32_t label = 0;
-
-    for (int i = 0; i < 60; i++)
-        x[i] = (float)torch_image[i];
-    OK(ls_trainer_load_torch(r.trainer, file(), image_only, renamed));
-    OK(ls_batch_set(r.batch, "x", LS_F32, x, 1));
-    OK(ls_batch_set(r.batch, "label", LS_I32, &label, 1));
-    OK(ls_predict(r.trainer, r.batch, "logits", 5, y));
-    ck_assert_double_le(max_relative(5, y, torch_logits), 1e-6);
-    close_run(&r);
-    ls_pool_close(pool);
+    try_file(image_classes(image_layers, 5), images_file, "[cd]*", renamed, 1,
+             60, torch_image, 5, torch_logits);
 }
 END_TEST
 
@@ -86,7 +187,7 @@ START_TEST(texts)
     float y[T * VOCAB];
     int32_t token[T] = {0, 3, 6, 9};
 
-    OK(ls_trainer_load_torch(r.trainer, file(), "*", NULL));
+    OK(ls_trainer_load_torch(r.trainer, golden_file(images_file), "*", NULL));
     OK(ls_batch_set(r.batch, "tokens", LS_I32, token, 1));
     OK(ls_predict(r.trainer, r.batch, "logits", T * VOCAB, y));
     ck_assert_double_le(max_relative(T * VOCAB, y, torch_text), 2e-6);
@@ -95,50 +196,87 @@ START_TEST(texts)
 }
 END_TEST
 
-/* ------ batch norm ------ */
-
-static const char normed[] = "conv=0&1,dense=4&5:0.25";
-
-START_TEST(norms)
+START_TEST(refused)
 {
+    static const struct {
+        int64_t outputs;
+        const char *names, *layers;
+        int status;
+        const char *message;
+    } row[] = {
+        {5, NULL, renamed, LS_ENOTFOUND,
+         "\"blocks.0.key.weight\" is none of the 4 parameters'"},
+        {5, NULL, NULL, LS_ENOTFOUND,
+         "has no tensor \"conv.bias\" for the "
+         "parameter \"conv.bias\""},
+        {5, "x*", renamed, LS_ENOTFOUND, "pattern \"x*\" matches no parameter"},
+        {5, "*", "conv=features.0,dense=features.3,fc=a", LS_ENOTFOUND,
+         "no parameter's name begins with \"fc\"; the first is \"conv.bias\""},
+        {4, "*", renamed, LS_ESHAPE,
+         "\"features.3.bias\" is (5), the parameter "
+         "\"dense.bias\" wants (4)"},
+        {4, "*.kernel", renamed, LS_ESHAPE,
+         "\"features.3.weight\" is (5,48), the parameter \"dense.kernel\" wants "
+         "(4,48)"},
+        {5, "*", "conv=blocks.0.query,dense=features.3", LS_ENOTFOUND,
+         "no tensor \"blocks.0.query.bias\""},
+        {5, "conv.kernel", "conv=blocks.0.query", LS_ESHAPE,
+         "is (6,6), the parameter \"conv.kernel\" wants (3,2,3,2)"},
+        {5, "*", "conv", LS_EINVAL, "\"conv\" is not OURS=THEIRS"},
+        {5, "*", "=a", LS_EINVAL, "\"=a\" is not OURS=THEIRS"},
+        {5, "*", "a=b,", LS_EINVAL, "\"\" is not OURS=THEIRS"},
+        {5, "*", "", LS_EINVAL, "\"\" is not OURS=THEIRS"},
+    };
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        refuse(image_classes(image_layers, row[i].outputs), images_file,
+               row[i].names, row[i].layers, row[i].status, row[i].message);
+}
+END_TEST
+
+START_TEST(no_layers)
+{
+    const ls_array_spec spec = {"x", LS_F32, 1, {6}};
+    ls_gradient own = {no_gradient, NULL, 1, 1, &spec, &spec};
     ls_pool *pool = open_pool(1, 1);
-    run r = open_run(pool, image_graph(5), NULL);
-    float x[60], y[5], other[5];
-    int32_t label = 0;
+    ls_trainer *t;
 
-    for (int i = 0; i < 60; i++)
-        x[i] = (float)torch_norm_image[i];
-    OK(ls_trainer_load_torch(r.trainer, golden_file("torch_norm.safetensors"),
-                             NULL, normed));
-    OK(ls_batch_set(r.batch, "x", LS_F32, x, 1));
-    OK(ls_batch_set(r.batch, "label", LS_I32, &label, 1));
-    OK(ls_predict(r.trainer, r.batch, "logits", 5, y));
-    ck_assert_double_le(max_relative(5, y, torch_norm_logits), 1e-6);
-
-    /* another epsilon is another network */
-    OK(ls_trainer_load_torch(r.trainer, golden_file("torch_norm.safetensors"),
-                             NULL, "conv=0&1,dense=4&5"));
-    OK(ls_predict(r.trainer, r.batch, "logits", 5, other));
-    ck_assert_double_gt(max_relative(5, other, torch_norm_logits), 1e-3);
-    close_run(&r);
+    OK(ls_trainer_open_gradient(&t, pool, &own, NULL));
+    FAILS(ls_trainer_load_torch(t, golden_file(images_file), NULL, NULL),
+          LS_ENOTSUP, "no layers whose layout");
+    FAILS(ls_trainer_load_torch(t, "none.st", NULL, NULL), LS_ENOTSUP, "");
+    ls_trainer_close(t);
     ls_pool_close(pool);
 }
 END_TEST
 
-/* Convolutions without a bias, which is where a norm's shift would be. */
-static ls_graph *no_bias_graph(void)
-{
-    ls_graph *g;
-    ls_node *x, *label;
+/* ------ batch norms, folded ------ */
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){6, 5, 2});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
-    x = ls_conv2d_no_bias(x, 3, (ls_window){3, 2, 1, 1, LS_VALID}, "conv");
-    x = ls_layer_norm(ls_flatten(x), "norm");
-    OK(ls_loss(g, ls_cross_entropy(ls_dense(x, 5, "dense"), label)));
-    return g;
+START_TEST(norms)
+{
+    try_file(image_classes(image_layers, 5), norms_file, NULL,
+             "conv=0&1,dense=4&5:0.25", 1, 60, torch_norm_image, 5,
+             torch_norm_logits);
 }
+END_TEST
+
+START_TEST(another_epsilon)
+{
+    ls_pool *pool = open_pool(1, 1);
+    float x[60], y[5];
+    run r;
+
+    for (int i = 0; i < 60; i++)
+        x[i] = (float)torch_norm_image[i];
+    r = open_rows(pool, image_classes(image_layers, 5), 1, x);
+    OK(ls_trainer_load_torch(r.trainer, golden_file(norms_file), NULL,
+                             "conv=0&1,dense=4&5"));
+    OK(ls_predict(r.trainer, r.batch, "logits", 5, y));
+    ck_assert_double_gt(max_relative(5, y, torch_norm_logits), 1e-3);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
 
 START_TEST(norms_refused)
 {
@@ -163,109 +301,37 @@ START_TEST(norms_refused)
          "cannot be folded into \"conv\""},
         {"norm=0&1,dense=4&5", true, LS_ENOTFOUND, "\"conv.weight\""},
     };
-    ls_pool *pool = open_pool(1, 1);
 
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        run r = open_run(pool, row[i].no_bias ? no_bias_graph()
-                                              : image_graph(5), NULL);
-        char before[65], after[65];
-
-        ls_trainer_hash(r.trainer, before);
-        FAILS(ls_trainer_load_torch(r.trainer,
-                                    golden_file("torch_norm.safetensors"), NULL,
-                                    row[i].layers), row[i].status,
-              row[i].message);
-        ls_trainer_hash(r.trainer, after);
-        ck_assert_str_eq(before, after);
-        close_run(&r);
-    }
-    ls_pool_close(pool);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        refuse(image_classes(row[i].no_bias ? no_bias_layers : image_layers, 5),
+               norms_file, NULL, row[i].layers, row[i].status, row[i].message);
 }
 END_TEST
 
 /* ------ batch norms as operators, recurrent layers ------ */
 
-static ls_graph *normed_graph(void)
-{
-    ls_graph *g;
-    ls_node *x, *label;
-
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){6, 5, 2});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
-    x = ls_conv2d_no_bias(x, 3, (ls_window){3, 2, 1, 1, LS_VALID}, "conv");
-    x = ls_flatten(ls_relu(ls_batch_norm(x, 1e-5, "norm")));
-    x = ls_batch_norm(ls_dense(x, 5, "dense"), 0.25, "last");
-    OK(ls_output(g, x, "logits"));
-    OK(ls_loss(g, ls_cross_entropy(x, label)));
-    return g;
-}
-
+/* The norm whose scale and shift PyTorch lacks gets ones and zeros. */
 START_TEST(norm_operators)
 {
-    ls_pool *pool = open_pool(1, 1);
-    run r = open_run(pool, normed_graph(), NULL);
-    float x[60], y[5], shift[5] = {1, 2, 3, 4, 5};
-    int32_t label = 0;
-
-    for (int i = 0; i < 60; i++)
-        x[i] = (float)torch_norm_image[i];
-    /* the norm without scale and shift gets ones and zeros */
-    OK(ls_trainer_set(r.trainer, "last.bias", 5, shift));
-    OK(ls_trainer_load_torch(r.trainer, golden_file("torch_norm.safetensors"),
-                             NULL, "conv=0,norm=1,dense=4,last=5"));
-    OK(ls_batch_set(r.batch, "x", LS_F32, x, 1));
-    OK(ls_batch_set(r.batch, "label", LS_I32, &label, 1));
-    OK(ls_predict(r.trainer, r.batch, "logits", 5, y));
-    ck_assert_double_le(max_relative(5, y, torch_norm_logits), 1e-6);
-    close_run(&r);
-    ls_pool_close(pool);
+    try_file(image_classes(normed_layers, 5), norms_file, NULL,
+             "conv=0,norm=1,dense=4,last=5", 1, 60, torch_norm_image, 5,
+             torch_norm_logits);
 }
 END_TEST
-
-static ls_graph *steps_graph(bool two_biases)
-{
-    ls_graph *g;
-    ls_node *x, *label;
-
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){5, 3});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
-    x = ls_lstm(ls_lstm(x, 4, "rnn_l0"), 4, "second");
-    x = two_biases ? ls_gru_two_biases(x, 2, NULL, NULL, NULL, "unit")
-                   : ls_gru(x, 2, "unit");
-    x = ls_dense(ls_batch_norm(ls_flatten(x), 1e-3, "norm"), 3, "head");
-    OK(ls_output(g, x, "logits"));
-    OK(ls_loss(g, ls_cross_entropy(x, label)));
-    return g;
-}
 
 static const char layers_of_steps[] = "second=rnn_l1";
 
 static void try_steps(bool two_biases, const char *name, const double *want)
 {
-    ls_pool *pool = open_pool(1, 1);
-    run r = open_run(pool, steps_graph(two_biases), NULL);
-    float x[30], y[6];
-    int32_t label[2] = {0};
-
-    for (int i = 0; i < 30; i++)
-        x[i] = (float)torch_steps_x[i];
-    OK(ls_trainer_load_torch(r.trainer, golden_file(name), NULL,
-                             layers_of_steps));
-    OK(ls_batch_set(r.batch, "x", LS_F32, x, 2));
-    OK(ls_batch_set(r.batch, "label", LS_I32, label, 2));
-    OK(ls_predict(r.trainer, r.batch, "logits", 6, y));
-    ck_assert_double_le(max_relative(6, y, want), 1e-6);
-    close_run(&r);
-    ls_pool_close(pool);
+    try_file(steps_graph(two_biases), name, NULL, layers_of_steps, 2, 15,
+             torch_steps_x, 3, want);
 }
 
 START_TEST(steps)
 {
-    try_steps(true, "torch_steps.safetensors", torch_steps_logits);
-    try_steps(true, "torch_steps_plain.safetensors", torch_steps_plain);
-    try_steps(false, "torch_steps_plain.safetensors", torch_steps_plain);
+    try_steps(true, steps_file, torch_steps_logits);
+    try_steps(true, plain_file, torch_steps_plain);
+    try_steps(false, plain_file, torch_steps_plain);
 }
 END_TEST
 
@@ -280,84 +346,18 @@ START_TEST(steps_refused)
          "\"unit.bias_hh_l0\": number 0 of the last third is not 0"},
         {NULL, LS_ENOTFOUND, "no tensor \"second.bias_ih_l0\""},
         {"second=rnn_l2", LS_ENOTFOUND, "no tensor \"rnn.bias_ih_l2\""},
-        {"second=rnn", LS_ESHAPE, "\"rnn.weight_ih_l0\" is (16,3), the "
-                                  "parameter \"second.dense_i.kernel\" wants "
-                                  "(16,4)"},
+        {"second=rnn", LS_ESHAPE,
+         "\"rnn.weight_ih_l0\" is (16,3), the "
+         "parameter \"second.dense_i.kernel\" wants "
+         "(16,4)"},
         {"second=unit", LS_ESHAPE,
          "\"unit.bias_ih_l0\" is (6), the parameter \"second.dense_h.bias\" "
          "wants (16)"},
     };
-    ls_pool *pool = open_pool(1, 1);
 
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        run r = open_run(pool, steps_graph(false), NULL);
-        char before[65], after[65];
-
-        ls_trainer_hash(r.trainer, before);
-        FAILS(ls_trainer_load_torch(r.trainer,
-                                    golden_file("torch_steps.safetensors"),
-                                    NULL, row[i].layers), row[i].status,
-              row[i].message);
-        ls_trainer_hash(r.trainer, after);
-        ck_assert_str_eq(before, after);
-        close_run(&r);
-    }
-    ls_pool_close(pool);
-}
-END_TEST
-
-START_TEST(refused)
-{
-    static const struct {
-        int64_t outputs;
-        const char *names, *layers;
-        int status;
-        const char *message;
-    } row[] = {
-        {5, NULL, renamed, LS_ENOTFOUND,
-         "\"blocks.0.key.weight\" is none of the 4 parameters'"},
-        {5, NULL, NULL, LS_ENOTFOUND, "has no tensor \"conv.bias\" for the "
-                                      "parameter \"conv.bias\""},
-        {5, "x*", renamed, LS_ENOTFOUND, "pattern \"x*\" matches no parameter"},
-        {5, "*", "conv=features.0,dense=features.3,fc=a", LS_ENOTFOUND,
-         "no parameter's name begins with \"fc\"; the first is \"conv.bias\""},
-        {4, "*", renamed, LS_ESHAPE, "\"features.3.bias\" is (5), the parameter "
-                                     "\"dense.bias\" wants (4)"},
-        {4, "*.kernel", renamed, LS_ESHAPE,
-         "\"features.3.weight\" is (5,48), the parameter \"dense.kernel\" wants "
-         "(4,48)"},
-        {5, "*", "conv=blocks.0.query,dense=features.3", LS_ENOTFOUND,
-         "no tensor \"blocks.0.query.bias\""},
-        {5, "conv.kernel", "conv=blocks.0.query", LS_ESHAPE,
-         "is (6,6), the parameter \"conv.kernel\" wants (3,2,3,2)"},
-        {5, "*", "conv", LS_EINVAL, "\"conv\" is not OURS=THEIRS"},
-        {5, "*", "=a", LS_EINVAL, "\"=a\" is not OURS=THEIRS"},
-        {5, "*", "a=b,", LS_EINVAL, "\"\" is not OURS=THEIRS"},
-        {5, "*", "", LS_EINVAL, "\"\" is not OURS=THEIRS"},
-    };
-    const ls_array_spec spec = {"x", LS_F32, 1, {6}};
-    ls_gradient own = {no_gradient, NULL, 1, 1, &spec, &spec};
-    ls_pool *pool = open_pool(1, 1);
-    ls_trainer *t;
-
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        run r = open_run(pool, image_graph(row[i].outputs), NULL);
-        char before[65], after[65];
-
-        ls_trainer_hash(r.trainer, before);
-        FAILS(ls_trainer_load_torch(r.trainer, file(), row[i].names,
-                                    row[i].layers), row[i].status,
-              row[i].message);
-        ls_trainer_hash(r.trainer, after);
-        ck_assert_str_eq(before, after);
-        close_run(&r);
-    }
-    OK(ls_trainer_open_gradient(&t, pool, &own, NULL));
-    FAILS(ls_trainer_load_torch(t, file(), NULL, NULL), LS_ENOTSUP,
-          "no layers whose layout");
-    FAILS(ls_trainer_load_torch(t, "none.st", NULL, NULL), LS_ENOTSUP, "");
-    ls_trainer_close(t);
-    ls_pool_close(pool);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        refuse(steps_graph(false), steps_file, NULL, row[i].layers,
+               row[i].status, row[i].message);
 }
 END_TEST
 
@@ -368,12 +368,14 @@ int main(void)
 
     tcase_add_test(t, images);
     tcase_add_test(t, texts);
+    tcase_add_test(t, refused);
+    tcase_add_test(t, no_layers);
     tcase_add_test(t, norms);
+    tcase_add_test(t, another_epsilon);
     tcase_add_test(t, norms_refused);
     tcase_add_test(t, norm_operators);
     tcase_add_test(t, steps);
     tcase_add_test(t, steps_refused);
-    tcase_add_test(t, refused);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

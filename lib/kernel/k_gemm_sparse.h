@@ -15,17 +15,10 @@
 
 #include "kernel/k_gemm_full.h"
 
-/* FULL: of a hundred numbers, so many that are not zero are too many.  A step
- * of a list loads a vector for each that it multiplies, and two numbers more:
- * AMD's cores have nothing else to do meanwhile, Intel's could multiply two
- * vectors for each two that they load. */
 #if defined(__AVX512F__)
 enum { LISTS_VECS = 8 };
-#define LISTS_FULL (__builtin_cpu_is("intel") ? 54 : 68)
-#elif defined(__AVX2__)
-enum { LISTS_VECS = 4, LISTS_FULL = 36 };
 #else
-enum { LISTS_VECS = 4, LISTS_FULL = 60 };
+enum { LISTS_VECS = 4 };
 #endif
 enum {
     LISTS_WIDTH = 16 * LISTS_VECS,
@@ -322,6 +315,21 @@ static bool lists_suits(const ls__product *g)
            !(g->accumulate && g->k > LS__CHUNK);
 }
 
+/* Of a hundred numbers, so many that are not zero are too many.  A step of a
+ * list loads a vector for each that it multiplies, and two numbers more: AMD's
+ * cores have nothing else to do meanwhile, Intel's could multiply two vectors
+ * for each two that they load. */
+static int lists_full(void)
+{
+#if defined(__AVX512F__)
+    return __builtin_cpu_is("intel") ? 54 : 68;
+#elif defined(__AVX2__)
+    return 36;
+#else
+    return 60;
+#endif
+}
+
 /* The product with A as the sparse side, or with B where A is not. */
 static bool lists_of(const ls__product *g, listed *s)
 {
@@ -331,13 +339,13 @@ static bool lists_of(const ls__product *g, listed *s)
                   .s_col = g->a_col, .d = g->packed ? NULL : g->b,
                   .d_row = g->b_row};
     if ((g->a_row == 1 || g->a_col == 1) && (g->packed || g->b_col == 1) &&
-        lists_fill(s) < LISTS_FULL)
+        lists_fill(s) < lists_full())
         return true;
     *s = (listed){.g = g, .transposed = true, .m = g->n, .n = g->m, .s = g->b,
                   .s_row = g->b_col, .s_col = g->b_row, .d = g->a,
                   .d_row = g->a_col};
     return g->a_row == 1 && g->b_col == 1 && !g->packed &&
-           lists_fill(s) < LISTS_FULL;
+           lists_fill(s) < lists_full();
 }
 
 #endif

@@ -115,6 +115,12 @@ SIMD void row_grad(int64_t n, const float *x, const float *stats,
     }
 }
 
+/* to[0..left) (+)= sum */
+SIMD void put_sum(float *to, v16 sum, bool add_to, int64_t left)
+{
+    put(to, add_to ? v16_add(take(to, left), sum) : sum, left);
+}
+
 /* dgain[0..16) and dbias[0..16) (+)= the sums over at most 256 rows. */
 SIMD void columns_grad(int64_t rows, int64_t n, const float *x,
                        const float *stats, const float *dy, bool add_to,
@@ -131,12 +137,8 @@ SIMD void columns_grad(int64_t rows, int64_t n, const float *x,
         gain = v16_fma(d, xh, gain);
         bias = v16_add(bias, d);
     }
-    if (add_to) {
-        gain = v16_add(take(dgain, left), gain);
-        bias = v16_add(take(dbias, left), bias);
-    }
-    put(dgain, gain, left);
-    put(dbias, bias, left);
+    put_sum(dgain, gain, add_to, left);
+    put_sum(dbias, bias, add_to, left);
 }
 
 static void layer_norm_grad(int64_t rows, int64_t n, const float *x,
@@ -220,9 +222,7 @@ SIMD void rms_columns(int64_t rows, int64_t n, const float *x,
         gain = v16_fma(take(dy + row * n, left),
                        v16_mul(take(x + row * n, left), v16_set(stats[row])),
                        gain);
-    if (add_to)
-        gain = v16_add(take(dgain, left), gain);
-    put(dgain, gain, left);
+    put_sum(dgain, gain, add_to, left);
 }
 
 static void rms_norm_grad(int64_t rows, int64_t n, const float *x,
@@ -273,12 +273,8 @@ SIMD void batch_columns(int64_t rows, int64_t n, const float *x, v16 mean,
                                   inverse), gain);
         bias = v16_add(bias, d);
     }
-    if (add_to) {
-        gain = v16_add(take(dscale, left), gain);
-        bias = v16_add(take(dbias, left), bias);
-    }
-    put(dscale, gain, left);
-    put(dbias, bias, left);
+    put_sum(dscale, gain, add_to, left);
+    put_sum(dbias, bias, add_to, left);
 }
 
 SIMD void batch_row_grad(int64_t n, const float *factor, const float *dy,

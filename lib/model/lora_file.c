@@ -353,36 +353,16 @@ static void add_product(int64_t in, int64_t out, int64_t rank, double scale,
 /* The parameters of the merged model, laid out, with their values. */
 static int copy_rest(ls__model *to, const ls__model *m)
 {
-    int n = 0, status;
-    ls_array_spec *spec =
-        ls__new((size_t)m->params.count, sizeof *spec, "parameters");
+    int status = ls__model_lay_out(to);
 
-    if (!spec)
-        return LS_ENOMEM;
-    for (int i = 0; i < m->params.count; i++) {
-        const ls__slot *s = &m->params.slot[i];
-
-        if (is_own(s))
-            continue;
-        spec[n] = (ls_array_spec){s->name, LS_F32, s->rank, {0}};
-        memcpy(spec[n++].shape, s->shape, sizeof s->shape);
-    }
-    status = ls__params_new(&to->params, n, spec);
-    free(spec);
-    if (status < 0)
-        return status;
-    to->value = ls__block((size_t)to->params.floats * sizeof *to->value,
-                          "merged parameters");
-    if (!to->value)
-        return LS_ENOMEM;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; status == 0 && i < to->params.count; i++) {
         const ls__slot *s = &to->params.slot[i];
 
         memcpy(to->value + s->offset,
                m->value + ls__params_find(&m->params, s->name)->offset,
                (size_t)s->size * sizeof *to->value);
     }
-    return 0;
+    return status;
 }
 
 static void merge_all(ls__model *to, const ls__model *m)

@@ -114,15 +114,15 @@ static int graph_inputs(ls__model *m)
     return 0;
 }
 
-static int graph_params(ls__model *m)
+int ls__model_lay_out(ls__model *m)
 {
-    int count = m->plan->params, status;
+    int count = m->graph->param_count, status;
     ls_array_spec *spec = ls__new((size_t)count, sizeof *spec, "parameters");
 
     if (!spec)
         return LS_ENOMEM;
     for (int i = 0; i < count; i++) {
-        const ls__param *p = &m->plan->param[i];
+        const ls__param *p = m->graph->params[i];
 
         spec[i] = (ls_array_spec){p->name, LS_F32, p->rank, {0}};
         memcpy(spec[i].shape, p->shape, sizeof p->shape);
@@ -147,7 +147,7 @@ int ls__model_open(ls__model *m, const ls_graph *graph,
     m->metrics = m->plan->metrics;
     if ((status = graph_inputs(m)) < 0)
         return status;
-    return graph_params(m);
+    return ls__model_lay_out(m);
 }
 
 /* ------ of a function of the user's ------ */

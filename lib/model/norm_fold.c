@@ -159,35 +159,18 @@ static int fold_all(fold *f)
     return status;
 }
 
-/* What is left, laid out. */
+/* What is left, laid out anew. */
 static int lay_out(const fold *f, ls__model *to)
 {
-    const ls_graph *g = f->graph;
-    size_t count = (size_t)g->param_count;
-    ls_array_spec *spec = ls__new(count, sizeof *spec, "parameters");
-    int status;
+    int status = ls__model_lay_out(to);
 
-    if (!spec)
-        return LS_ENOMEM;
-    for (int i = 0; i < g->param_count; i++) {
-        const ls__param *p = g->params[i];
-
-        spec[i] = (ls_array_spec){p->name, LS_F32, p->rank, {0}};
-        memcpy(spec[i].shape, p->shape, sizeof p->shape);
-    }
-    status = ls__params_new(&to->params, g->param_count, spec);
-    free(spec);
-    if (status < 0)
-        return status;
-    to->value = ls__block((size_t)to->params.floats * sizeof *to->value,
-                          "folded parameters");
-    for (int i = 0; to->value && i < g->param_count; i++) {
+    for (int i = 0; status == 0 && i < to->params.count; i++) {
         const ls__slot *s = ls__params_declared(&to->params, i);
 
         memcpy(to->value + s->offset, value_of(f, i),
                (size_t)s->size * sizeof *to->value);
     }
-    return to->value ? 0 : LS_ENOMEM;
+    return status;
 }
 
 int ls__norm_fold_save(const ls__model *m, const char *path)

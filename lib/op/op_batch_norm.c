@@ -69,13 +69,12 @@ static void batch_fwd(const ls__run *r)
 }
 
 /* Those of one call, from what scale and bias get. */
-static void give(const ls__run *r, const float *inverse, const float *dscale,
-                 const float *dbias)
+static void give(const ls__run *r, const float *inverse, const float *factor,
+                 const float *dscale, const float *dbias)
 {
     for (int64_t j = 0; j < ls__width(r->node); j++) {
-        float factor = inverse[j] * r->param[SCALE][j];
-        float by[PARAMS] = {dscale[j], dbias[j], -(factor * dbias[j]),
-                            -0.5f * factor * inverse[j] * dscale[j]};
+        float by[PARAMS] = {dscale[j], dbias[j], -(factor[j] * dbias[j]),
+                            -0.5f * factor[j] * inverse[j] * dscale[j]};
 
         for (int k = 0; k < PARAMS; k++)
             r->dparam[k][j] = r->add ? r->dparam[k][j] + by[k] : by[k];
@@ -94,7 +93,7 @@ static void batch_bwd(const ls__run *r)
                                 r->addend[0], r->dx[0], dscale,
                                 dscale ? dscale + n : NULL);
     if (dscale)
-        give(r, inverse, dscale, dscale + n);
+        give(r, inverse, factor, dscale, dscale + n);
 }
 
 static const ls__attribute attributes[] = {

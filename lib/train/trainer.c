@@ -1,27 +1,22 @@
-/* Opening and closing trainers, and their parameters by name. */
-#include "train/average.h"
-#include "train/placement.h"
-#include "train/watch.h"
+/* Opening and closing trainers, and their arrays by name. */
 #include "base/error.h"
-#include "base/utf8.h"
 #include "base/sized.h"
-#include "model/model_file.h"
-#include "model/norm_fold.h"
 #include "model/seeds.h"
-#include "model/torch_file.h"
-#include "model/weights_file.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
+#include "train/average.h"
 #include "train/clip.h"
 #include "train/device.h"
+#include "train/giving.h"
 #include "train/groups.h"
 #include "train/input_gradient.h"
 #include "train/lazy.h"
-#include "train/giving.h"
 #include "train/leaving.h"
+#include "train/placement.h"
 #include "train/ranks.h"
 #include "train/schedule.h"
 #include "train/seam.h"
+#include "train/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -534,76 +529,4 @@ int ls_trainer_devices(const ls_trainer *t)
 {
     LS__NEED_AS(t, "trainer", 0);
     return t->devices.of;
-}
-
-int ls_trainer_save(const ls_trainer *t, const char *path)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    return ls__weights_save(&t->model, path, NULL, 0, NULL);
-}
-
-int ls_trainer_save_model(const ls_trainer *t, const char *path)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    return ls__model_save(&t->model, path, 0, NULL);
-}
-
-int ls_trainer_save_folded(const ls_trainer *t, const char *path)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    return ls__norm_fold_save(&t->model, path);
-}
-
-/* The metadata's own names are those that a reader of the file trusts. */
-static int check_note(int i, int notes, const ls_setting *note)
-{
-    const char *name = note[i].name;
-
-    if (!name || !note[i].value || !ls__utf8_is(name) ||
-        !ls__utf8_is(note[i].value))
-        return ls__fail(LS_EINVAL, "ls_trainer_save_noted: note %d of %d is "
-                        "NULL or not UTF-8", i, notes);
-    for (int k = 0; k < i; k++)
-        if (!strcmp(note[k].name, name))
-            return ls__fail(LS_EINVAL, "ls_trainer_save_noted: two notes are "
-                            "named \"%s\"", name);
-    if (strcmp(name, "sha256") && strcmp(name, "lockstep") &&
-        strcmp(name, "lockstep.crc32") && strcmp(name, LS__GRAPH_KEY))
-        return 0;
-    return ls__fail(LS_EINVAL, "ls_trainer_save_noted: \"%s\" is a name that "
-                    "the file has itself", name);
-}
-
-int ls_trainer_save_noted(const ls_trainer *t, const char *path, int notes,
-                          const ls_setting *note)
-{
-    int status = 0;
-
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    if (notes < 0)
-        return ls__fail(LS_EINVAL, "ls_trainer_save_noted: %d notes", notes);
-    if (notes)
-        LS__NEED(note);
-    for (int i = 0; i < notes && status == 0; i++)
-        status = check_note(i, notes, note);
-    return status == 0 ? ls__model_save(&t->model, path, notes, note) : status;
-}
-
-int ls_trainer_load(ls_trainer *t, const char *path, const char *names)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    return ls__weights_load(&t->model, path, names);
-}
-
-int ls_trainer_load_torch(ls_trainer *t, const char *path, const char *names,
-                          const char *layers)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    return ls__torch_load(&t->model, path, names, layers);
 }

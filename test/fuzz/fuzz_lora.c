@@ -2,9 +2,8 @@
  * accepted adds adapters to a graph whose model is laid out, and what loads
  * into one that has adapters leaves it whole. */
 #define _GNU_SOURCE
-#include "memory_file.h"
 #include "model/lora_file.h"
-#include "mutate.h"
+#include "sealed_files.h"
 
 static ls_graph *graph(void)
 {
@@ -56,24 +55,15 @@ static void load(const char *path)
     ls_graph_free(g);
 }
 
-static void parse(const uint8_t *data, size_t size, int sealed)
+static void parse(const char *path)
 {
-    char *bytes = copy_of(data, size), path[32];
-    int fd;
-
-    if (sealed)
-        reseal(bytes, size, size);
-    fd = memory_file((uint8_t *)bytes, size, path);
-    free(bytes);
     add_saved(path);
     load(path);
-    close(fd);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    parse(data, size, 0);
-    parse(data, size, 1);
+    sealed_files(data, size, parse);
     return 0;
 }
 
