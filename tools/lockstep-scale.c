@@ -40,6 +40,8 @@ static const opt own_options[] = {
               "runs of each count, in turn") },
     { OPT_ROW("steps", "N", OPT_COUNT, AT(scale.steps), NULL, "",
               "timed steps of a run (about half a second)") },
+    { OPT_ROW("no-roofs", NULL, OPT_FLAG, AT(scale.no_roofs), NULL, "",
+              "do not measure what the cores and the memory can do") },
     { OPT_ROW("json", "FILE.json", OPT_TEXT, AT(scale.json), NULL, "",
               "write all numbers as JSON") },
     { OPT_ROW("csv", "FILE.csv", OPT_TEXT, AT(scale.csv), NULL, "",
@@ -275,6 +277,7 @@ static int measure_rank(scale *s)
     o.counts = s->counts;
     o.count = s->count;
     o.weak = s->asked.scale.weak;
+    o.no_roofs = s->asked.scale.no_roofs;
     o.precision = run_precision(&s->run);
     o.repeats = (int)s->asked.scale.repeats;
     o.steps = (int)s->asked.scale.steps;

@@ -104,7 +104,7 @@ typedef struct settings {
         const char *counts; /* of workers, "1,2,4"; NULL: up to the cores */
         const char *ranks;  /* likewise; NULL: up to those that there are */
         double network;     /* Gb/s of each; 0: as fast as memory */
-        bool weak;
+        bool weak, no_roofs;
         int64_t repeats, steps; /* steps 0: about half a second of them */
         const char *json, *csv, *plot;
     } scale;
