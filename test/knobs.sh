@@ -41,9 +41,9 @@ with=$(state)
 run $five --steps 20
 is "no plateau changes nothing" "$with" "$(state)"
 
-expect 1 "--plateau is 0, but was 1 in the checkpoint; --change plateau," \
+expect 2 "--plateau is 0, but was 1 in the checkpoint; --change plateau," \
     $five --steps 70 --checkpoint "$dir/p" --resume
-expect 1 "plateau: --eval-every is 4, but was 5 in the checkpoint; --change \
+expect 2 "plateau: --eval-every is 4, but was 5 in the checkpoint; --change \
 plateau goes on" $table --eval-every 4 --steps 70 $lower \
     --checkpoint "$dir/p" --resume
 expect 0 "note: changed from step 60: --plateau 2 (was 1); the bits are" \
@@ -78,12 +78,12 @@ run $five --steps 12 --ema 0.9 --checkpoint "$dir/e"
 run $five --steps 30 --ema 0.9 --checkpoint "$dir/e" --resume --save "$dir/f.st"
 is "an average that goes on" "$(state)" "$want"
 same "is saved" "$dir/f.st" "$dir/ema.st"
-expect 1 "average is 0.8, but was 0.9" $five --steps 31 --ema 0.8 \
+expect 2 "average is 0.8, but was 0.9" $five --steps 31 --ema 0.8 \
     --checkpoint "$dir/e" --resume
-expect 1 "average is not set, but was 0.9" $five --steps 31 \
+expect 2 "average is not set, but was 0.9" $five --steps 31 \
     --checkpoint "$dir/e" --resume
 run $five --steps 2 --checkpoint "$dir/g"
-expect 1 "--ema is 0.9, but was 0" $five --steps 3 --ema 0.9 \
+expect 2 "--ema is 0.9, but was 0" $five --steps 3 --ema 0.9 \
     --checkpoint "$dir/g" --resume
 expect 2 "0 to below 1" $five --ema 1
 run gpt --data "$0" --d-model 16 --heads 2 --layers 1 --d-ff 16 --steps 3 \

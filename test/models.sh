@@ -194,7 +194,7 @@ expect 2 "\"swish\" is none of relu|tanh|" mlp --activation swish
 expect 2 "--shuffle and --no-shuffle exclude" mlp --shuffle --no-shuffle
 expect 2 "--x and --y go together" mlp --x "$x"
 expect 1 "39 rows, but x has 40" mlp --x "$x" --y "$dir/short.npy"
-expect 1 "has 3 where --d-in says 4" mlp --x "$x" --y "$y" --d-in 4
+expect 2 "has 3 where --d-in says 4" mlp --x "$x" --y "$y" --d-in 4
 expect 1 "must be below 2" mlp --x "$x" --y "$y" --classes 2 \
     --batch 40
 expect 0 "" mlp --x "$y" --y "$y" --steps 1 --log-every 0
@@ -236,7 +236,7 @@ expect 2 "--image: \"0x1x1\" is no size" cnn --image 0x1x1
 expect 2 "--channels: \"8,,\" is not a list" cnn --channels 8,,
 expect 2 "--x and --y go together" cnn --x "$images"
 expect 2 "--epochs is for data" cnn --epochs 2
-expect 1 "images of 5x4x3 where --image says 5x4x1" cnn --x "$images" \
+expect 2 "images of 5x4x3 where --image says 5x4x1" cnn --x "$images" \
     --y "$y" --image 5x4x1
 expect 1 "images are (N,H,W) or (N,H,W,C)" cnn --x "$x" --y "$y"
 expect 2 "(32,32,1000000000) is no shape of a row; it has 1 to 2147483647" cnn \
@@ -353,14 +353,14 @@ expect 2 "--heads is not an option of rnn" rnn --heads 2
 expect 2 "gpt needs --data FILE" gpt
 expect 2 "--epochs is not an option of gpt" gpt --epochs 1
 expect 1 "$dir/none: No such file" gpt --data "$dir/none"
-expect 1 "0 bytes to train on are fewer than" gpt --data "$dir/empty"
-expect 1 "45 bytes to train on are fewer than --seq-len 64" \
+expect 2 "0 bytes to train on are fewer than" gpt --data "$dir/empty"
+expect 2 "45 bytes to train on are fewer than --seq-len 64" \
     gpt --data "$dir/short"
-expect 1 "5 bytes are held out, fewer than --seq-len 20" \
+expect 2 "5 bytes are held out, fewer than --seq-len 20" \
     gpt --data "$dir/short" --seq-len 20 --eval-every 1
-expect 1 "$dir/short: 50 bytes are held out, fewer than --seq-len 64" \
+expect 2 "$dir/short: 50 bytes are held out, fewer than --seq-len 64" \
     gpt --data "$dir/count" --eval-data "$dir/short"
-expect 1 "byte 3 is 128; --vocab 128 needs bytes below that" \
+expect 2 "byte 3 is 128; --vocab 128 needs bytes below that" \
     gpt --data "$dir/high" --vocab 128
 expect 2 "--seq-len 1 leaves nothing" gpt --data "$dir/count" --seq-len 1
 expect 2 "does not divide by 8 devices" gpt --data "$dir/count" --batch 12

@@ -45,7 +45,7 @@ refused() {
     rm -rf "$dir/again"
     cp -R "$old/lm" "$dir/again" && chmod -R u+w "$dir/again"
     # shellcheck disable=SC2154,SC2086 # runs.sh has them; words
-    expect 1 "$said" $lm --steps "$lm_all" --checkpoint "$dir/again" \
+    expect 2 "$said" $lm --steps "$lm_all" --checkpoint "$dir/again" \
         --resume "$@"
 }
 refused "group 0 is *.bias: rate 1, decay 1, frozen, but was not set in the \

@@ -76,14 +76,14 @@ lines "tokens" "3 lines, 12 columns"
 run mlp.safetensors --onnx mlp.onnx
 is "ONNX alone" "$status $(cat out) $(head -c 2 mlp.onnx | od -An -tx1)" \
     "0   08 09"
-expect 1 "no/where" mlp.safetensors --onnx no/where
+expect 2 "no/where" mlp.safetensors --onnx no/where
 expect 2 "which model"
 expect 2 "which model" mlp.safetensors
 expect 1 "no.safetensors" no.safetensors x.npy
 expect 1 "no.npy" mlp.safetensors no.npy
-expect 1 "the model takes rows of (5)" mlp.safetensors x8.npy
+expect 2 "the model takes rows of (5)" mlp.safetensors x8.npy
 expect 1 "no graph" "$old/mlp.safetensors" x.npy
-expect 1 "no/where" mlp.safetensors x.npy -o no/where
+expect 2 "no/where" mlp.safetensors x.npy -o no/where
 if [ -w /dev/full ]; then
     expect 1 "/dev/full" mlp.safetensors x.npy -o /dev/full
 fi
@@ -147,11 +147,11 @@ expect 2 "value is empty" gpt.safetensors --generate 3 --prompt ''
 expect 2 "--prompt needs --generate" gpt.safetensors x.npy --prompt hell
 expect 2 "--generate takes no INPUT" gpt.safetensors x.npy --generate 3
 expect 2 "top-k" gpt.safetensors --generate 3 --top-k 0
-expect 1 "knows bytes below 128; byte 1 of the prompt is 195" gpt.safetensors \
+expect 2 "knows bytes below 128; byte 1 of the prompt is 195" gpt.safetensors \
     --generate 3 --prompt 'hé'
-expect 1 "mlp.safetensors: generates no text" mlp.safetensors --generate 3
-expect 1 "no causal mask" lm.safetensors --generate 3
-expect 1 "no/where" gpt.safetensors --generate 3 -o no/where
+expect 2 "mlp.safetensors: generates no text" mlp.safetensors --generate 3
+expect 2 "no causal mask" lm.safetensors --generate 3
+expect 2 "no/where" gpt.safetensors --generate 3 -o no/where
 
 tool=$build/lockstep-inspect
 run mlp.safetensors

@@ -26,7 +26,7 @@ mlp="mlp --rows 256 --hidden 40,30 --batch 32 --epochs 40 --schedule cosine
 run linear --steps 1
 expect 2 "--resume needs --checkpoint" linear --resume
 expect 2 "--keep needs --checkpoint" linear --keep 2
-expect 1 "cannot be made" linear --checkpoint "$dir/none/c"
+expect 2 "none/c: its folder: No such file" linear --checkpoint "$dir/none/c"
 
 # ------ an unbroken run, with checkpoints and without ------
 
@@ -36,7 +36,7 @@ steps "$dir/m" >"$dir/steps"
 run $mlp --checkpoint "$dir/c" --checkpoint-every 7
 is "checkpoints change nothing" "$(state)" "$want"
 is "three are kept" "$(ls -A "$dir/c" | wc -l | tr -d ' ')" 3
-expect 1 "holds 3 checkpoints already" $mlp --checkpoint "$dir/c"
+expect 2 "holds 3 checkpoints already" $mlp --checkpoint "$dir/c"
 expect 0 "goes on from step 320" $mlp --checkpoint "$dir/c" --resume
 is "at the end nothing is left to do" "$(state)" "$want"
 expect 0 "note: the 320 steps asked for are done already" $mlp --resume \
@@ -51,15 +51,15 @@ is "a large number of them is all" "$(ls "$dir/k" | wc -l | tr -d ' ')" 4
     "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 1), }"
     head -c 32 /dev/zero; } >"$dir/x"
 
-expect 1 "seed is 4, but was 0" $mlp --checkpoint "$dir/c" --resume --seed 4
-expect 1 "lr is 0.5, but was 0.001" $mlp --checkpoint "$dir/c" --resume \
+expect 2 "seed is 4, but was 0" $mlp --checkpoint "$dir/c" --resume --seed 4
+expect 2 "lr is 0.5, but was 0.001" $mlp --checkpoint "$dir/c" --resume \
     --lr 0.5
-expect 1 "--data-seed is 8, but was 7" $mlp --checkpoint "$dir/c" --resume --data-seed 8
-expect 1 "--hidden is 40, but was 40,30" $mlp --checkpoint "$dir/c" \
+expect 2 "--data-seed is 8, but was 7" $mlp --checkpoint "$dir/c" --resume --data-seed 8
+expect 2 "--hidden is 40, but was 40,30" $mlp --checkpoint "$dir/c" \
     --resume --hidden 40
-expect 1 "devices is 4, but was 2" $mlp --checkpoint "$dir/c" --resume \
+expect 2 "devices is 4, but was 2" $mlp --checkpoint "$dir/c" --resume \
     --devices 4
-expect 1 "decay_steps is 400, but was 320" $mlp --checkpoint "$dir/c" \
+expect 2 "decay_steps is 400, but was 320" $mlp --checkpoint "$dir/c" \
     --resume --epochs 50
 
 # ------ changes that are asked for ------
@@ -74,26 +74,26 @@ go_on() {
     shift 2
     expect "$expected" "$said" $ten --checkpoint "$dir/copy" --resume "$@"
 }
-go_on 1 "decay_steps is 20, but was 10 in the checkpoint; --decay-steps 10 keeps\
+go_on 2 "decay_steps is 20, but was 10 in the checkpoint; --decay-steps 10 keeps\
  the schedule as it was; --change decay-steps goes on" --steps 20
 go_on 0 "goes on from step 10" --steps 20 --decay-steps 10
 is "nothing was changed" "$(grep -c changed "$dir/err")" 0
 go_on 0 "note: changed from step 10: decay_steps 20 (was 10)" --steps 20 \
     --change steps
 go_on 0 "decay_steps 48 (was 10)" --epochs 12 --change epochs
-go_on 1 "decay_steps is 30, but was 10" --steps 20 --decay-steps 30 --change steps
-go_on 1 "lr is 0.01, but was 0.001 in the checkpoint; --change lr goes on" \
+go_on 2 "decay_steps is 30, but was 10" --steps 20 --decay-steps 30 --change steps
+go_on 2 "lr is 0.01, but was 0.001 in the checkpoint; --change lr goes on" \
     --steps 10 --lr 0.01
-go_on 1 "--change lr,schedule,clip-norm goes on with bits of its own" \
+go_on 2 "--change lr,schedule,clip-norm goes on with bits of its own" \
     --steps 20 --lr 0.01 --clip-norm 1 --schedule linear
-go_on 1 "--l2 is 0.1, but was 0 in the checkpoint; --change l2 goes on" \
+go_on 2 "--l2 is 0.1, but was 0 in the checkpoint; --change l2 goes on" \
     --steps 10 --l2 0.1
-go_on 1 "--clip-value is 1, but was 0 in the checkpoint; --change clip-value\
+go_on 2 "--clip-value is 1, but was 0 in the checkpoint; --change clip-value\
  goes on" --steps 10 --clip-value 1
 go_on 0 "l2 0.1 (was not set)" --steps 10 --l2 0.1 --change l2
-go_on 1 "lr is 0.01, but was 0.001" --steps 10 --lr 0.01 --hidden 9
+go_on 2 "lr is 0.01, but was 0.001" --steps 10 --lr 0.01 --hidden 9
 is "a change that may not be gets no advice" "$(grep -c goes "$dir/err")" 0
-go_on 1 "lr is 0.01, but was" --steps 20 --lr 0.01 --change schedule
+go_on 2 "lr is 0.01, but was" --steps 20 --lr 0.01 --change schedule
 go_on 2 "--change: \"batch\" is none of lr,l2,momentum," --change lr,batch
 go_on 2 "--change: \"\" is none of lr," --change lr,
 expect 2 "--change needs --resume" $ten --checkpoint "$dir/copy" --change lr
@@ -117,7 +117,7 @@ cp "$dir/x" "$dir/elsewhere"
 expect 0 "goes on" linear --checkpoint "$dir/e" --resume --x "$dir/elsewhere" \
     --y "$dir/x" --steps 2
 printf '\1' | dd of="$dir/x" bs=1 seek=130 conv=notrunc 2>"$dir/err"
-expect 1 "the checksum of the data is" linear --checkpoint "$dir/e" --resume \
+expect 2 "the checksum of the data is" linear --checkpoint "$dir/e" --resume \
     --x "$dir/x" --y "$dir/x" --steps 3
 i=images-idx3-ubyte
 { printf '\0\0\10\3\0\0\0\10\0\0\0\2\0\0\0\2'; head -c 32 "$0"; } >"$dir/$i"
@@ -125,9 +125,9 @@ i=images-idx3-ubyte
 run mlp --data "$dir/$i" --checkpoint "$dir/i" --steps 1 --batch 8
 is "images are trained on" $status 0
 printf '\1' | dd of="$dir/$i" bs=1 seek=20 conv=notrunc 2>"$dir/err"
-expect 1 "the checksum of the data is" mlp --data "$dir/$i" --resume \
+expect 2 "the checksum of the data is" mlp --data "$dir/$i" --resume \
     --checkpoint "$dir/i" --steps 2 --batch 8
-expect 1 "precision is bf16, but was f32" $mlp --checkpoint "$dir/c" \
+expect 2 "precision is bf16, but was f32" $mlp --checkpoint "$dir/c" \
     --resume --precision bf16
 expect 0 "goes on" $mlp --checkpoint "$dir/c" --resume --epochs 50 \
     --decay-steps 320 --log-every 3 --workers 2 --state shard \

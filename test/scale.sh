@@ -56,13 +56,13 @@ expect 2 "--network needs --ranks" linear --network 1
 expect 2 "--steps: \"0\" is not" linear --steps 0
 expect 2 "--b1 is for --optimizer adam" linear --b1 0.9
 expect 2 "gpt needs --data" gpt --workers 1
-expect 1 "Need at least 2 devices" lm --devices 1
+expect 2 "Need at least 2 devices" lm --devices 1
 expect 2 "64 rows does not divide by 7" linear --devices 7
-expect 1 "none/f.json: its folder: No such file" \
+expect 2 "none/f.json: its folder: No such file" \
     linear --json "$dir/none/f.json"
-expect 1 "not a regular file" linear --plot "$dir"
+expect 2 "not a regular file" linear --plot "$dir"
 echo kept >"$dir/old.csv"
-expect 1 "none/f.svg" linear --json "$dir/new.json" --csv "$dir/old.csv" \
+expect 2 "none/f.svg" linear --json "$dir/new.json" --csv "$dir/old.csv" \
     --plot "$dir/none/f.svg"
 is "a refusal leaves no file" "$(ls "$dir/new.json" 2>/dev/null)" ""
 is "nor changes one" "$(cat "$dir/old.csv")" kept

@@ -50,9 +50,9 @@ is "one window, one prediction, of the row to come" "$(tail -n 1 out)" \
 { head -n 1 t.csv; tail -n 5 t.csv; } >few.csv
 expect 1 "few.csv: 5 rows; the model sees windows of 6" s.st few.csv
 { npy '<f4' '(6, 2)'; head -c 48 /dev/zero; } >x.npy
-expect 1 "the model takes a table, a series" s.st x.npy
+expect 2 "the model takes a table, a series" s.st x.npy
 sed 's/,y$/,z/' t.csv >z.csv
-expect 1 'z.csv: has no column "y"' s.st z.csv
+expect 2 'z.csv: has no column "y"' s.st z.csv
 sed '9s/.*/d7,,1/' t.csv >hole.csv
 expect 1 'line 9, column 2 "x": the value is missing' s.st hole.csv
 tool=$build/lockstep-train
@@ -80,13 +80,14 @@ series="rnn --devices 1 --units 4 --target y"
     expect 2 "--window N says how many rows of t.csv" $series --data t.csv
     expect 1 'line 2, column "day": "d0" is no number, and a series has' \
         $series --data t.csv --window 6
-    expect 1 "240 rows; a window of 240 and a horizon of 1 need 241" $series \
+    expect 2 "240 rows; a window of 240 and a horizon of 1 need 241" $series \
         --data t.csv --ignore day --window 240
-    expect 1 "192 rows to train on without those that --valid holds back" \
+    expect 2 "192 rows to train on without those that --valid holds back" \
         $series --data t.csv --ignore day --window 190 --horizon 3 --valid 0.2
     expect 1 'line 9, column "x": the value is missing, as in 1 of 240 rows' \
         $series --data hole.csv --ignore day --window 6
-    expect 1 '"d0" is no number' rnn --data t.csv --target day --window 6
+    expect 2 '--target: t.csv: line 2, column "day": "d0" is no number; the target of' \
+        rnn --data t.csv --target day --window 6
     expect 2 "--sample is for texts, not tables" $series --data t.csv \
         --window 6 --sample 9
     expect 2 "--valid is for tables" rnn --data t.csv --valid 0.2

@@ -42,9 +42,28 @@ is "what is confused adds up to the rows and the accuracy" \
 # shellcheck disable=SC2086 # words
 run $small --target kind --ignore price --valid 0.25 --epochs 2 --data-seed 8
 differ "other rows are held back with another seed" out out1
+# Whole numbers are classes called by the number: 1.0 and 1 are one.
+awk -F, '{ s = $1 < 2 ? "1.0" : $1 < 3 ? "1" : $1 < 4 ? "2" : "10"
+    print $0 "," (NR == 1 ? "stars" : s) }' t.csv >stars.csv
 # shellcheck disable=SC2086 # words
-run $small --target price --ignore kind --task classification --epochs 1
+run $small --data stars.csv --target stars --ignore kind,price,colour \
+    --task classification --epochs 60 --valid 0.2 --save stars.st
 is "numbers as classes" $status 0
+is "their names" "$(awk '/confusion/ { getline; print $1, $2, $3, NF }' out)" \
+    "1 2 10 3"
+tool=$build/lockstep-predict
+run stars.st stars.csv
+is "and predictions" "$(head -n 1 out) $(awk -F, 'NR > 1 { print $1 }' out |
+    sort -un | tr '\n' ' ')" "stars,p_1,p_2,p_10 1 2 10 "
+tool=$build/lockstep-train
+awk -F, 'NR == 1 { print "a,n,half"; next }
+    { print $1 "," NR % 30 "," (NR % 3 ? NR % 3 : 0.5) }' t.csv >odd.csv
+said='0.5 is no whole number, as a class is, and there are 3 different values'
+expect 2 "--task classification: odd.csv: line 3, column \"half\": $said; --task reg" \
+    mlp --data odd.csv --target half --task classification
+said='30 different numbers in 120 rows, too many for classes; --task regression'
+expect 2 "--target: odd.csv: column \"n\" has $said" mlp --data odd.csv --target n --task classification
+expect 2 '--classes: "n" is a number' mlp --data odd.csv --target n --classes 3
 # shellcheck disable=SC2086 # words
 run $small --target colour --ignore kind,price --valid 0.2 --epochs 3 --top-k 2
 is "top-k" "$(grep -c 'acc [0-9.]*  top-2 [0-9.]*$' out)" 3
@@ -105,13 +124,17 @@ run kind.st head.csv
 is "no rows are no lines" "$status $(cat out)" "0 kind,p_big,p_small"
 tail -n +2 t.csv | grep -v blue | awk -F, 'NR < 3 { print }' >rows
 { head -n 1 t.csv; echo "1,2,mauve,,"; } >new.csv
+expect 2 "no/where: its folder: No such file" kind.st t.csv -o no/where
+expect 2 "no/where: its folder: No such file" kind.st --onnx no/where
+run help
+has "help is --help" out "Usage: lockstep-predict MODEL INPUT [options]"
 expect 1 'line 2, column 3 "colour": "mauve" is none of the 3 words' p.st new.csv
 { head -n 1 t.csv; cat rows; echo "1,,red,,"; } >gap.csv
 expect 1 'line 4, column 2 "the b": the value is missing' p.st gap.csv
-expect 1 'column "colour" is of text: the model takes a table' p.st x.npy
+expect 2 'column "colour" is of text: the model takes a table' p.st x.npy
 expect 1 "no/where" p.st no/where.csv
 cut -d, -f 1 t.csv >one.csv
-expect 1 'one.csv: has no column "the b"' p.st one.csv
+expect 2 'one.csv: has no column "the b"' p.st one.csv
 
 # An array has the raw numbers, in the order of the columns.
 tool=$build/lockstep-train
@@ -149,12 +172,50 @@ run $small --target price --ignore kind --valid 0.25 --steps "$best" --lr 0.1 \
 same "what is saved is the best" best.st there.st
 expect 2 "nothing is held out" mlp --data t.csv --target price --early-stop 3
 
+# What is printed at the end is of the weights that are saved: the figures of
+# their own evaluation, and confusions that the file gives on all rows, too.
+# shellcheck disable=SC2086 # words
+stops="$small --data stars.csv --target kind --ignore price --valid 0.5 \
+    --lr 0.1 --eval-every 3"
+# shellcheck disable=SC2086 # words
+run $stops --epochs 90 --early-stop 5 --save best.st
+best=$(sed -n 's/.*eval best acc .* at step 0*\([0-9]*\), .*/\1/p' out)
+last=$(sed -n 's/.*eval step 0*\([0-9]*\) .*/\1/p' out | tail -n 1)
+is "it has stopped after the best" "$((last > best))" 1
+line=$(sed -n "s/.*eval step 0*$best  loss/loss/p" out)
+has "the figures of the best" out "eval best step 00$best  $line  in best.st"
+sed -n '/confusion/,/^state/p' out | grep -v state >best.txt
+# shellcheck disable=SC2086 # words
+run $stops --steps "$best"
+sed -n '/confusion/,/^state/p' out | grep -v state >there.txt
+same "the confusions of the best" best.txt there.txt
+has "and the step" best.txt "confusion at step 00$best: a line"
+
+# A run that goes on knows whether the best is saved.
+# shellcheck disable=SC2086 # words
+run $stops --steps "$((best + 6))" --early-stop 5 --save on.st \
+    --checkpoint stops
+# shellcheck disable=SC2086 # words
+run $stops --epochs 90 --early-stop 5 --save on.st \
+    --checkpoint stops --resume
+has "that the best is from before" out "eval best weights are in on.st, from before this run"
+has "and whose confusions these are" out "confusion at step 00$last: a line"
+same "and leaves it" on.st best.st
+rm -f on.st
+# shellcheck disable=SC2086 # words
+run $stops --steps "$((best + 6))" --checkpoint unsaved
+# shellcheck disable=SC2086 # words
+run $stops --epochs 90 --early-stop 5 --save on.st \
+    --checkpoint unsaved --resume
+is "what was never saved is not left out" "$status $(test -s on.st && echo there)" \
+    "0 there"
+
 # ------ Pictures ------
 
 # shellcheck disable=SC2086 # words
 run $small --target price --ignore kind --valid 0.25 --epochs 3 --plot curve.svg
 is "a picture of two lines" "$status $(grep -c '<polyline' curve.svg)" "0 2"
-expect 1 "no/where.svg" mlp --data t.csv --target price --plot no/where.svg
+expect 2 "no/where.svg" mlp --data t.csv --target price --plot no/where.svg
 
 # ------ Missing values ------
 
@@ -182,13 +243,13 @@ expect 2 'has no column "prise"; the last one is "price"' mlp --data t.csv \
 expect 2 '--ignore: t.csv has no column "x"' mlp --data t.csv --target kind \
     --ignore a,x
 expect 2 '"kind" is the target' mlp --data t.csv --target kind --ignore kind
-expect 1 'line 2: "small" is no number' mlp --data t.csv --target kind \
+expect 2 '--task regression: t.csv: line 2, column "kind": "small" is no number; --task classification' mlp --data t.csv --target kind \
     --task regression
 expect 2 "--target needs --data" mlp --target kind
 expect 2 "--valid is for files" mlp --valid 0.2
 expect 2 "a number from 0 to below 1" mlp --data t.csv --target kind --valid 1
 expect 2 "is none of auto|classification|regression" mlp --task x
-expect 1 "t.csv has 120 where --rows says 9" mlp --data t.csv --target kind \
+expect 2 "t.csv has 120 where --rows says 9" mlp --data t.csv --target kind \
     --rows 9
 expect 2 "--class-weights is for classes" mlp --data t.csv --target price \
     --class-weights balanced
@@ -247,7 +308,7 @@ run $embed embed:2 --epochs 2 --checkpoint kept --resume --save two.st
 same "a run that goes on" two.st whole.st
 # shellcheck disable=SC2086 # words
 run $embed embed:3 --epochs 3 --checkpoint kept --resume
-is "with other widths it does not" "$status $(grep -c text-columns err)" "1 1"
+is "with other widths it does not" "$status $(grep -c text-columns err)" "2 1"
 
 tool=$build/lockstep-inspect
 shapes() { run "$1" && awk '/^(embed|layers[.]0[.]k)/ { print $1, $3 }' out |
@@ -286,7 +347,7 @@ for how in words embedded one onehot:3; do
         $embed $how
 done
 # shellcheck disable=SC2086 # words
-expect 1 "--text-columns: t.csv has no column of text to embed" $embed embed \
+expect 2 "--text-columns: t.csv has no column of text to embed" $embed embed \
     --ignore kind,colour
 expect 2 "--text-columns needs --target" mlp --text-columns embed
 

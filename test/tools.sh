@@ -123,7 +123,7 @@ expect 2 "--state: \"split\" is none of replicate, shard" lm --state split
 
 # ------ failures ------
 
-expect 1 "Need at least 2 devices for data parallelism." lm --devices 1
+expect 2 "Need at least 2 devices for data parallelism." lm --devices 1
 expect 2 "cpus \"x\": not a list of processors" linear --cpus x
 expect 2 "processor 65535 may not be used: this machine has none" \
     linear --cpus 65535 --devices auto
@@ -134,15 +134,15 @@ expect 2 "64 rows does not divide by 7" linear --devices 7
 expect 1 "$dir/none.npy: No such file" linear --x "$dir/none.npy" --y y
 mkfifo "$dir/pipe"
 expect 1 "$dir/pipe: is not a regular file" linear --x "$dir/pipe" --y y
-expect 1 "No such file" linear --save "$dir/none/file"
-expect 1 "No such file" linear --metrics "$dir/none/file"
+expect 2 "No such file" linear --save "$dir/none/file"
+expect 2 "No such file" linear --metrics "$dir/none/file"
 expect 1 "No space left" linear --metrics /dev/full
 is "a full stdout is a failure" \
     "$("$tool" linear 2>&1 >/dev/full; echo $?)" \
     "$("$tool" linear 2>&1 >/dev/null)
 lockstep-train: standard output: No space left on device
 1"
-expect 1 "not a regular file" linear --save /dev/null
+expect 2 "not a regular file" linear --save /dev/null
 is "--save never replaces a device" "$(test -c /dev/null && echo yes)" yes
 
 { npy '|u1' '(8, 3)'; bytes 24; } >"$dir/x.npy"
@@ -155,7 +155,7 @@ x=$dir/x.npy y=$dir/y.npy
 expect 1 "7 rows, but x has 8" linear --x "$x" --y "$dir/short.npy"
 expect 1 "the data set is empty" linear --x "$dir/empty.npy" --y "$y"
 expect 1 "at byte 128" linear --x "$dir/lie.npy" --y "$y"
-expect 1 "x.npy has 3 where --d-in says 4" linear --x "$x" --y "$y" --d-in 4
+expect 2 "x.npy has 3 where --d-in says 4" linear --x "$x" --y "$y" --d-in 4
 expect 1 "not finite" linear --x "$dir/nan.npy" --y "$dir/nan.npy" --devices 2
 
 # ------ linear ------

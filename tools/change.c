@@ -183,8 +183,8 @@ int change_refused(const run *r, const ls_checkpoints *c)
     list_changed(r, c, list);
     put_default(r, c, hint);
     if (!*list)
-        return opt_fail(OPT_FAILED, "%s", ls_errmsg());
-    return opt_fail(OPT_FAILED, "%s%s; --change %s goes on with bits of its "
+        return opt_fail(OPT_WRONG, "%s", ls_errmsg());
+    return opt_fail(OPT_WRONG, "%s%s; --change %s goes on with bits of its "
                     "own", ls_errmsg(), hint, list);
 }
 

@@ -78,7 +78,7 @@ int coding_map(const coding *c, ls_table *t, const char *path, bool target,
 
         map[i] = find_column(t, name);
         if (map[i] < 0)
-            return opt_fail(OPT_FAILED, "%s: has no column \"%s\"", path, name);
+            return opt_fail(OPT_WRONG, "%s: has no column \"%s\"", path, name);
     }
     return OPT_GO;
 }
@@ -98,6 +98,10 @@ const char *coding_word(ls_table *t, int i, char room[CODING_WORD])
 
     if (ls_table_number(t, i, &x) < 0)
         return ls_table_text(t, i);
+    if (x == floor(x) && fabs(x) < 1e15) { /* 10, not 1e+01 */
+        snprintf(room, CODING_WORD, "%.0f", x + 0.0);
+        return room;
+    }
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(room, CODING_WORD, "%.*g", digits, x);
         if (strtod(room, NULL) == x)

@@ -70,8 +70,8 @@ void coding_free(coding *c);
 
 /* ------ Rows ------ */
 
-/* The word of field i: of a number the shortest text that reads back, so that 1
- * and 1.0 are one class.  In room or the table's own. */
+/* The word of field i: of a number the shortest text that reads back, 10 for a
+ * whole one, so that 1 and 1.0 are one class.  In room or the table's own. */
 enum { CODING_WORD = 32 };
 const char *coding_word(ls_table *t, int i, char room[CODING_WORD]);
 

@@ -4,17 +4,19 @@
 #include "coding.h"
 #include "opt.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WORDS = 1000, FEW_WORDS = 20 };
+enum { MOST_WORDS = 1000, FEW_WORDS = 20, ROWS_OF_CLASS = 5 };
 
 /* What a column of the table was seen to hold. */
 typedef struct survey {
     int64_t numbers, texts, missing;
-    int64_t text_line, missing_line; /* the first of them */
+    int64_t text_line, missing_line, part_line; /* the first of them */
     char text[48];
+    char part[CODING_WORD]; /* the first number that is not whole; or empty */
     word_set words; /* of all that is not missing, up to one too many */
 } survey;
 
@@ -74,6 +76,19 @@ static int check_names(const ls_table *t, const coding_wants *want,
 
 /* ------ Looking at all rows ------ */
 
+/* A number that is not whole is no class. */
+static void look_at_number(survey *s, const ls_table *t, int i,
+                           const char *text)
+{
+    double x = 0;
+
+    s->numbers++;
+    if (*s->part || ls_table_number(t, i, &x) < 0 || x == floor(x))
+        return;
+    snprintf(s->part, sizeof s->part, "%s", text);
+    s->part_line = ls_table_line(t);
+}
+
 static int look(survey *s, ls_table *t, int i)
 {
     char room[CODING_WORD];
@@ -86,7 +101,7 @@ static int look(survey *s, ls_table *t, int i)
     }
     text = coding_word(t, i, room);
     if (text == room) {
-        s->numbers++;
+        look_at_number(s, t, i, text);
     } else if (!s->texts++) {
         s->text_line = ls_table_line(t);
         snprintf(s->text, sizeof s->text, "%s", text);
@@ -117,25 +132,31 @@ static int look_at_all(survey *s, ls_table *t, const coding_wants *want,
 
 static int mixed(const survey *s, const char *path, const char *name)
 {
-    if (!s->numbers)
-        return opt_fail(OPT_FAILED, "%s: line %lld: \"%s\" is no number, nor "
-                        "is any value of \"%s\"", path,
-                        (long long)s->text_line, s->text, name);
     return opt_fail(OPT_FAILED, "%s: line %lld: \"%s\" is no number, as %lld "
                     "of the %lld values of \"%s\" are", path,
                     (long long)s->text_line, s->text, (long long)s->numbers,
                     (long long)(s->numbers + s->texts), name);
 }
 
-static int too_many(const survey *s, const char *path, const char *name,
-                    const char *then)
+static int too_many(const survey *s, const char *path, const char *name)
 {
     bool most = s->words.count > MOST_WORDS;
 
     return opt_fail(OPT_FAILED, "%s: column \"%s\" has %s%d different words in "
-                    "%lld rows; %s", path, name, most ? "more than " : "",
+                    "%lld rows; --ignore leaves the column out", path, name,
+                    most ? "more than " : "",
                     most ? MOST_WORDS : s->words.count,
-                    (long long)(s->numbers + s->texts), then);
+                    (long long)(s->numbers + s->texts));
+}
+
+/* Has a word less than so many rows?  Then they are names, of which each row
+ * has its own, or numbers that were measured. */
+static bool has_many(const survey *s, int rows)
+{
+    int64_t all = s->numbers + s->texts;
+
+    return s->words.count > MOST_WORDS ||
+           (s->words.count > FEW_WORDS && s->words.count > all / rows);
 }
 
 static void take_words(coding_column *column, survey *s)
@@ -164,9 +185,8 @@ static int settle_input(coding *c, survey *s, const char *path,
                         "no number, and a series has numbers alone; --ignore "
                         "leaves the column out", path, (long long)s->text_line,
                         name, s->text);
-    if (s->texts && (s->words.count > MOST_WORDS ||
-                     (s->words.count > FEW_WORDS && s->words.count > all / 2)))
-        return too_many(s, path, name, "--ignore leaves the column out");
+    if (s->texts && has_many(s, 2))
+        return too_many(s, path, name);
     if (!(column->name = strdup(name)))
         return no_memory();
     column->at = c->width;
@@ -178,22 +198,61 @@ static int settle_input(coding *c, survey *s, const char *path,
     return OPT_GO;
 }
 
+/* --task regression, or a series. */
+static int no_numbers(const survey *s, const coding_wants *want,
+                      const char *path)
+{
+    return opt_fail(OPT_WRONG, "--%s: %s: line %lld, column \"%s\": \"%s\" is "
+                    "no number; %s",
+                    want->window ? "target" : "task regression", path,
+                    (long long)s->text_line, want->target, s->text,
+                    want->window ? "the target of a series is one"
+                                 : "--task classification makes classes of "
+                                   "the words");
+}
+
+/* Whole numbers are classes, named by the number; others are measured. */
+static int check_classes(const survey *s, const coding_wants *want,
+                         const char *path)
+{
+    const char *more = s->words.count > MOST_WORDS ? "more than " : "";
+    int count = *more ? MOST_WORDS : s->words.count;
+
+    if (!s->texts && *s->part)
+        return opt_fail(OPT_WRONG, "--task classification: %s: line %lld, "
+                        "column \"%s\": %s is no whole number, as a class is, "
+                        "and there are %s%d different values; --task "
+                        "regression predicts them", path,
+                        (long long)s->part_line, want->target, s->part, more,
+                        count);
+    if (!has_many(s, s->texts ? 2 : ROWS_OF_CLASS))
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, "--target: %s: column \"%s\" has %s%d "
+                    "different %s in %lld rows, too many for classes; %s", path,
+                    want->target, more, count, s->texts ? "words" : "numbers",
+                    (long long)(s->numbers + s->texts),
+                    s->texts ? "name another column"
+                             : "--task regression predicts them");
+}
+
 static int settle_target(coding *c, survey *s, const coding_wants *want,
                          const char *path)
 {
     bool classes =
         want->task == CODING_CLASSES || (want->task == CODING_AUTO && s->texts);
+    int status = OPT_GO;
 
     if (s->missing)
         return opt_fail(OPT_FAILED, "%s: line %lld, column \"%s\": the value "
                         "is missing, and this is the target (%lld such row%s)",
                         path, (long long)s->missing_line, want->target,
                         (long long)s->missing, opt_s(s->missing));
-    if (s->texts &&
-        (!classes || (want->task == CODING_AUTO && s->numbers > s->texts)))
+    if (s->texts && want->task == CODING_REGRESSION)
+        return no_numbers(s, want, path);
+    if (s->texts && want->task == CODING_AUTO && s->numbers > s->texts)
         return mixed(s, path, want->target);
-    if (classes && s->words.count > MOST_WORDS)
-        return too_many(s, path, want->target, "no more classes are taken");
+    if (classes && (status = check_classes(s, want, path)) != OPT_GO)
+        return status;
     if (!(c->target.name = strdup(want->target)))
         return no_memory();
     c->target.scale = 1;

@@ -35,7 +35,7 @@ int embed_check(const coding *c, const char *path)
     for (int i = 0; i < c->columns; i++)
         if (c->column[i].words.count)
             return OPT_GO;
-    return opt_fail(OPT_FAILED, "--text-columns: %s has no column of text to "
+    return opt_fail(OPT_WRONG, "--text-columns: %s has no column of text to "
                     "embed", path);
 }
 

@@ -40,7 +40,7 @@ int evaluation_check(const run *r)
                         : s->early_stop ? "early-stop" : "plateau");
     if (text_eval_batches(&d->text))
         return check_interval(r);
-    return opt_fail(OPT_FAILED, "%s: %lld bytes are held out, fewer than "
+    return opt_fail(OPT_WRONG, "%s: %lld bytes are held out, fewer than "
                     "--seq-len %lld", s->eval_data ? s->eval_data : s->data,
                     (long long)d->text.held.size, (long long)s->seq_len);
 }
@@ -94,8 +94,24 @@ static void count(evaluation *e, double loss, double accuracy, int64_t done)
     s->loss = loss;
     s->stop.rising = s->plateau.rising = !s->by_loss;
     e->enough = ls_early_stop_take(&s->stop, s->last);
-    if (evaluation_better(e))
+    if (evaluation_better(e)) {
         s->best_step = done;
+        s->is_saved = 0;
+    }
+    e->done = done;
+    e->accuracy = accuracy;
+}
+
+/* With --early-stop the best weights are those that are saved, and what is
+ * printed at the end is of them. */
+static int keep_best(evaluation *e)
+{
+    if (!e->run->set.early_stop || !evaluation_better(e))
+        return OPT_GO;
+    e->best.kept = true;
+    e->best.loss = e->score->loss;
+    e->best.accuracy = e->accuracy;
+    return figures_keep(&e->figures);
 }
 
 /* The evaluation of the end alone does not count: a run that goes on from there
@@ -154,6 +170,13 @@ bool evaluation_enough(const evaluation *e)
     return e->enough;
 }
 
+static void print_means(const evaluation *e, double loss, double accuracy)
+{
+    printf("  loss %.4f", opt_shown(loss));
+    if (data_holds_rows(&e->run->data) && !isnan(accuracy))
+        printf("  acc %.4f", opt_shown(accuracy));
+}
+
 static int print_line(evaluation *e, int64_t done)
 {
     double loss, accuracy;
@@ -161,13 +184,13 @@ static int print_line(evaluation *e, int64_t done)
 
     if (status != OPT_GO)
         return status;
-    printf("[lockstep] eval step %04lld  loss %.4f", (long long)done,
-           opt_shown(loss));
-    if (data_holds_rows(&e->run->data) && !isnan(accuracy))
-        printf("  acc %.4f", opt_shown(accuracy));
+    printf("[lockstep] eval step %04lld", (long long)done);
+    print_means(e, loss, accuracy);
     status = figures_print(&e->figures);
     putchar('\n');
     count(e, loss, accuracy, done);
+    if (status == OPT_GO)
+        status = keep_best(e);
     return opt_end(status);
 }
 
@@ -184,7 +207,20 @@ int evaluate(evaluation *e, int64_t done)
     return status == OPT_GO ? lower_rate(e, done) : status;
 }
 
-int evaluation_sum(const evaluation *e)
+/* The figures of the best weights, and where these are. */
+static void print_best(evaluation *e)
+{
+    figures_take_back(&e->figures);
+    e->done = e->score->best_step;
+    printf("[lockstep] eval best step %04lld", (long long)e->done);
+    print_means(e, e->best.loss, e->best.accuracy);
+    figures_print_again(&e->figures);
+    if (e->score->is_saved && e->run->set.save)
+        printf("  in %s", e->run->set.save);
+    putchar('\n');
+}
+
+int evaluation_sum(evaluation *e)
 {
     const score *s = e->score;
 
@@ -193,6 +229,11 @@ int evaluation_sum(const evaluation *e)
     printf("[lockstep] eval best %s %.4f at step %04lld, last %.4f\n",
            s->by_loss ? "loss" : "acc", opt_shown(s->stop.best),
            (long long)s->best_step, opt_shown(s->last));
-    figures_confusion(&e->figures);
+    if (e->best.kept)
+        print_best(e);
+    else if (s->is_saved && e->run->set.early_stop && e->run->set.save)
+        printf("[lockstep] eval best weights are in %s, from before this run "
+               "went on; what follows is of the last\n", e->run->set.save);
+    figures_confusion(&e->figures, e->done);
     return opt_end(OPT_GO);
 }

@@ -12,14 +12,21 @@ typedef struct score {
     ls_plateau plateau; /* by the same */
     int64_t best_step;
     double last;
-    double loss;     /* of the last one */
-    int64_t by_loss; /* 1: of a model without an accuracy */
+    double loss;      /* of the last one */
+    int64_t by_loss;  /* 1: of a model without an accuracy */
+    int64_t is_saved; /* 1: the file of --save has the best weights */
 } score;
 
 typedef struct evaluation {
     run *run;
     score *score;
-    bool enough; /* --early-stop: the run ends */
+    bool enough;     /* --early-stop: the run ends */
+    int64_t done;    /* updates before the last one */
+    double accuracy; /* of it; NaN: there is none */
+    struct {         /* --early-stop: of the best one, */
+        bool kept;   /* unless that was before the run went on */
+        double loss, accuracy;
+    } best;
     figures figures;
 } evaluation;
 
@@ -44,8 +51,9 @@ bool evaluation_enough(const evaluation *e);
  * --plateau set the learning rate that follows. */
 int evaluate(evaluation *e, int64_t done);
 
-/* Print the best accuracy and the last, where there were some, and of a table
- * of classes the confusions. */
-int evaluation_sum(const evaluation *e);
+/* Print the best accuracy and the last, where there were some, with
+ * --early-stop the figures of the best weights, and of a table of classes the
+ * confusions of the weights that are saved. */
+int evaluation_sum(evaluation *e);
 
 #endif

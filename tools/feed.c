@@ -64,7 +64,7 @@ static int check_shape(feed *f, int rank, const int64_t *want)
         return OPT_GO;
     shape_text(x->rank, x->shape, is, sizeof is);
     shape_text(rank, want, should, sizeof should);
-    return opt_fail(OPT_FAILED, "%s: its shape is %s; the model takes rows of "
+    return opt_fail(OPT_WRONG, "%s: its shape is %s; the model takes rows of "
                     "%s", f->path, is, should);
 }
 
@@ -72,11 +72,11 @@ static int check_shape(feed *f, int rank, const int64_t *want)
 static int check_numbers(const feed *f)
 {
     if (f->coding->window)
-        return opt_fail(OPT_FAILED, "%s: the model takes a table, a series",
+        return opt_fail(OPT_WRONG, "%s: the model takes a table, a series",
                         f->path);
     for (int i = 0; i < f->coding->columns; i++)
         if (f->coding->column[i].words.count)
-            return opt_fail(OPT_FAILED, "%s: column \"%s\" is of text: the "
+            return opt_fail(OPT_WRONG, "%s: column \"%s\" is of text: the "
                             "model takes a table", f->path,
                             f->coding->column[i].name);
     return OPT_GO;

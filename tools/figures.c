@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CHUNK = 512, MOST_SHOWN = 20 };
 
@@ -94,17 +95,44 @@ static void print_classes(const figures *f)
                score_top(f->rows, f->width, f->out, f->y->data, k));
 }
 
+void figures_print_again(const figures *f)
+{
+    if (f->x && f->y->dtype == LS_I32)
+        print_classes(f);
+    else if (f->x)
+        print_numbers(f);
+}
+
 int figures_print(figures *f)
 {
     int status = f->x ? compute(f) : OPT_GO;
 
-    if (status != OPT_GO || !f->x)
-        return status;
-    if (f->y->dtype == LS_I32)
-        print_classes(f);
-    else
-        print_numbers(f);
+    if (status == OPT_GO)
+        figures_print_again(f);
+    return status;
+}
+
+/* ------ Those of the best weights ------ */
+
+int figures_keep(figures *f)
+{
+    size_t size = (size_t)(f->rows * f->width) * sizeof *f->out;
+
+    if (f->x && !f->best && !(f->best = malloc(size)))
+        return opt_fail(OPT_FAILED, "no memory to evaluate");
+    if (f->x)
+        memcpy(f->best, f->out, size);
     return OPT_GO;
+}
+
+void figures_take_back(figures *f)
+{
+    float *last = f->out;
+
+    if (!f->best)
+        return;
+    f->out = f->best;
+    f->best = last;
 }
 
 /* ------ Confusions ------ */
@@ -124,12 +152,12 @@ static void print_cell(const char *text)
     printf(" %11.11s", text);
 }
 
-static void print_counts(const word_set *w, const int64_t *count)
+static void print_counts(const word_set *w, const int64_t *count, int64_t done)
 {
     char text[32];
 
-    puts("[lockstep] eval confusion: a line for each class, a column for what "
-         "it was taken for");
+    printf("[lockstep] eval confusion at step %04lld: a line for each class, a "
+           "column for what it was taken for\n", (long long)done);
     print_cell("");
     for (int k = 0; k < w->count; k++)
         print_cell(w->word[k]);
@@ -145,7 +173,7 @@ static void print_counts(const word_set *w, const int64_t *count)
     }
 }
 
-void figures_confusion(const figures *f)
+void figures_confusion(const figures *f, int64_t done)
 {
     const word_set *w = &f->run->data.coding.target.words;
     const int32_t *label = f->y ? f->y->data : NULL;
@@ -155,7 +183,7 @@ void figures_confusion(const figures *f)
         return;
     for (int64_t i = 0; i < f->rows; i++)
         count[label[i] * w->count + largest(w->count, f->out + i * w->count)]++;
-    print_counts(w, count);
+    print_counts(w, count, done);
 }
 
 void figures_close(figures *f)
@@ -163,5 +191,6 @@ void figures_close(figures *f)
     ls_context_close(f->context);
     ls_predictor_close(f->predictor);
     free(f->out);
+    free(f->best);
     *f = (figures){0};
 }

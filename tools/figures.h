@@ -13,7 +13,8 @@ typedef struct figures {
     ls_context *context;
     const char *output;
     int64_t rows, width; /* of the outputs */
-    float *out;          /* (rows, width) */
+    float *out;          /* (rows, width), those that are printed */
+    float *best;         /* the same of figures_keep; NULL: none were kept */
 } figures;
 
 /* Once the trainer is open.  Nothing to do where no rows are in memory. */
@@ -23,8 +24,16 @@ int figures_open(figures *f, const run *r);
  * behind the loss: "  R2 0.4321  RMSE 53.1". */
 int figures_print(figures *f);
 
-/* How often which class was taken for which, of a table. */
-void figures_confusion(const figures *f);
+/* Keep what was computed last, and take it back to print it once more. */
+int figures_keep(figures *f);
+void figures_take_back(figures *f);
+
+/* Print the figures of what was computed or taken back. */
+void figures_print_again(const figures *f);
+
+/* How often which class was taken for which, of a table, after `done`
+ * updates. */
+void figures_confusion(const figures *f, int64_t done);
 
 void figures_close(figures *f);
 

@@ -117,10 +117,13 @@ int data_images(data *d, const image_files *f)
 
     if (status == OPT_GO)
         status = read_normal("std", f->std, 1, &n.channels, n.std);
-    if (status == OPT_GO)
-        status = opt_check(open_set(&d->source, f->path, f->labels, false, &n));
     if (status != OPT_GO)
         return status;
+    status = open_set(&d->source, f->path, f->labels, false, &n);
+    if (n.channels && (status == LS_EINVAL || status == LS_ESHAPE))
+        return opt_check_usage(status); /* --mean and --std do not do */
+    if (status < 0)
+        return opt_check(status);
     d->rows = d->source.rows;
     return open_evaluation(d, f, &n);
 }

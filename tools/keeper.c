@@ -112,6 +112,7 @@ static const note notes[] = {
     {"last accuracy", AT(score.last), true, false},
     {"evaluations since the best", AT(score.stop.since), false, true},
     {"judged by loss", AT(score.by_loss), false, true},
+    {"the best is saved", AT(score.is_saved), false, true},
     {"plateau: evaluations", AT(score.plateau.values), false, true},
     {"plateau: since the best", AT(score.plateau.since), false, true},
     {"plateau: rest", AT(score.plateau.rest), false, true},
@@ -228,7 +229,7 @@ static int refuse_others(const keeper *k, const char *folder)
 
     if (n <= 0)
         return opt_check(n);
-    return opt_fail(OPT_FAILED, "%s: holds %d checkpoint%s already; --resume "
+    return opt_fail(OPT_WRONG, "%s: holds %d checkpoint%s already; --resume "
                     "goes on from there", folder, n, n == 1 ? "" : "s");
 }
 

@@ -4,6 +4,7 @@
 #include "opt.h"
 #include "sample.h"
 #include "table.h"
+#include "writable.h"
 
 #include <lockstep.h>
 
@@ -117,6 +118,7 @@ static int read_coding(run *r, const char *path)
 static int check_paths(const run *r)
 {
     bool alone = r->set.onnx || r->set.generate;
+    int status;
 
     if (r->line.paths < (alone ? 1 : 2))
         return opt_fail(OPT_WRONG, "which model and which input?  see %s "
@@ -124,7 +126,10 @@ static int check_paths(const run *r)
     if (r->set.generate && r->line.paths > 1)
         return opt_fail(OPT_WRONG, "--generate takes no INPUT, as \"%s\"",
                         r->line.path[1]);
-    return opt_check_together(&r->line, &r->set);
+    status = opt_check_together(&r->line, &r->set);
+    if (status == OPT_GO)
+        status = writable_check(r->set.output, false);
+    return status == OPT_GO ? writable_check(r->set.onnx, true) : status;
 }
 
 static int open_predictor(run *r, const char *path)

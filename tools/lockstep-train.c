@@ -16,7 +16,6 @@
 #include "stall.h"
 #include "stop.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,11 +69,13 @@ static int check_usage(session *s)
 
 static int check_writable(session *s)
 {
-    int status = writable_check(s->run.set.save, true);
+    const settings *set = &s->run.set;
+    const char *path[] = {set->save, set->curve, set->trace, set->metrics};
+    int status = writable_check_folder(set->checkpoint);
 
-    if (status == OPT_GO)
-        status = writable_check(s->run.set.curve, true);
-    return status == OPT_GO ? writable_check(s->run.set.trace, true) : status;
+    for (int i = 0; i < 4 && status == OPT_GO; i++)
+        status = writable_check(path[i], path[i] != set->metrics);
+    return status;
 }
 
 /* ------ Stages before the first step ------ */
@@ -203,8 +204,7 @@ static int save(session *s)
 /* At the end: unless the best weights are there already. */
 static int save_last(session *s)
 {
-    bool best = s->run.set.early_stop && !isnan(s->at.score.stop.best) &&
-                s->at.score.stop.values;
+    bool best = s->run.set.early_stop && s->at.score.is_saved;
 
     return best ? OPT_GO : save(s);
 }
@@ -304,8 +304,10 @@ static int evaluate_now(session *s, int64_t done)
         curve_add(&s->curve.evaluation, done, s->at.score.loss);
 
     if (status == OPT_GO && s->run.set.early_stop &&
-        evaluation_better(&s->eval))
+        evaluation_better(&s->eval)) {
         status = save(s);
+        s->at.score.is_saved = s->saves;
+    }
     return status;
 }
 

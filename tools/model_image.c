@@ -22,7 +22,7 @@ static int read_widths(const char *option, const char *text,
 static int too_many(const char *path, const char *of, int64_t labels,
                     int64_t classes)
 {
-    return opt_fail(OPT_FAILED, "%s: %slabels up to %lld, but %lld classes; "
+    return opt_fail(OPT_WRONG, "%s: %slabels up to %lld, but %lld classes; "
                     "--classes sets their number", path, of,
                     (long long)labels - 1, (long long)classes);
 }
@@ -122,6 +122,10 @@ static int mlp_table(data *d, settings *s, const opt_line *line)
     s->coding = &d->coding;
     table_defaults(s, line);
     s->regression = d->coding.target.words.count == 0;
+    if (s->regression && opt_given(line, "classes"))
+        return opt_fail(OPT_WRONG, "--classes: \"%s\" is a number, so it is "
+                        "the target of a regression; --task classification "
+                        "makes classes of whole ones", s->target);
     s->d_out = 1;
     rows = d->rows + d->held_out[0].shape[0];
     status = model_follow(line, "rows", &s->rows, rows, s->data);
@@ -312,7 +316,7 @@ static int cnn_images(data *d, settings *s, const opt_line *line)
     snprintf(size, sizeof s->image_room, "%lldx%lldx%lld",
              (long long)shape[0], (long long)shape[1], (long long)shape[2]);
     if (opt_given(line, "image") && strcmp(s->image, size))
-        return opt_fail(OPT_FAILED, "%s has images of %s where --image says "
+        return opt_fail(OPT_WRONG, "%s has images of %s where --image says "
                         "%s", s->data ? s->data : s->x, size, s->image);
     s->image = size;
     return OPT_GO;
@@ -344,6 +348,9 @@ static int cnn_load(data *d, settings *s, const opt_line *line)
         status = read_widths("channels", s->channels, widths, &n);
     if (status != OPT_GO)
         return status;
+    if (s->data && names_table(s->data))
+        return opt_fail(OPT_WRONG, "%s: cnn takes images; mlp and rnn take "
+                        "tables", s->data);
     if (s->x || s->data)
         return cnn_images(d, s, line);
     status = check_no_images(s);

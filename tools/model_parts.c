@@ -7,7 +7,7 @@ int model_follow(const opt_line *line, const char *name, int64_t *size,
                  int64_t actual, const char *path)
 {
     if (opt_given(line, name) && *size != actual)
-        return opt_fail(OPT_FAILED, "%s has %lld where --%s says %lld", path,
+        return opt_fail(OPT_WRONG, "%s has %lld where --%s says %lld", path,
                         (long long)actual, name, (long long)*size);
     *size = actual;
     return OPT_GO;

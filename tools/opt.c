@@ -283,6 +283,8 @@ int opt_parse(const opt_program *p, int argc, char **argv, void *settings,
     status = bare ? OPT_GO : take_model(line, argc, argv);
     if (status == OPT_GO)
         status = store_defaults(p, p->models[line->model], settings);
+    if (bare && argc == 2 && !strcmp(argv[1], "help"))
+        return opt_help(p, line->model);
     for (int i = bare ? 1 : 2; i < argc && status == OPT_GO; i++) {
         const char *next = i + 1 < argc ? argv[i + 1] : NULL;
         const char *was = next;

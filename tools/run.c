@@ -202,7 +202,7 @@ int run_open_mesh(run *r)
     if (status != OPT_GO)
         return status;
     if (r->set.devices == 1 && r->model->parallel_only && !r->set.allow_single)
-        return opt_fail(OPT_FAILED, "Need at least 2 devices for data "
+        return opt_fail(OPT_WRONG, "Need at least 2 devices for data "
                         "parallelism. (--allow-single trains on one.)");
     o.devices = (int)r->set.devices;
     o.workers = workers(r);

@@ -63,7 +63,7 @@ static int take_in(sampler *m, int64_t from)
 
 static int no_text(const sampler *m, const char *why)
 {
-    return opt_fail(OPT_FAILED, "%s: generates no text: %s", m->s.model, why);
+    return opt_fail(OPT_WRONG, "%s: generates no text: %s", m->s.model, why);
 }
 
 /* From tokens (T) to the logits (T,V) of the token after each. */
@@ -99,7 +99,7 @@ static int take_prompt(sampler *m)
 
     for (int64_t i = 0; i < n; i++)
         if (p[i] >= m->vocab)
-            return opt_fail(OPT_FAILED, "%s: knows bytes below %lld; byte %lld "
+            return opt_fail(OPT_WRONG, "%s: knows bytes below %lld; byte %lld "
                             "of the prompt is %d", m->s.model,
                             (long long)m->vocab, (long long)i, p[i]);
     for (int64_t i = first; i < n; i++)

@@ -87,7 +87,7 @@ static int too_few(const table_file *f, int64_t rows, int64_t train)
 {
     const coding_wants *w = &f->wants;
 
-    return opt_fail(OPT_FAILED,
+    return opt_fail(OPT_WRONG,
                     "%s: %lld row%s%s; a window of %lld and a horizon of %lld "
                     "need %lld at least",
                     f->path, (long long)train, opt_s(train),

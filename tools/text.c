@@ -111,7 +111,7 @@ static int check_bytes(const text_file *f, int64_t vocab)
 
     if (status != OPT_GO || l.wrong < 0)
         return status;
-    return opt_fail(OPT_FAILED, "%s: byte %lld is %d; --vocab %lld needs bytes "
+    return opt_fail(OPT_WRONG, "%s: byte %lld is %d; --vocab %lld needs bytes "
                     "below that", f->path, (long long)l.wrong, l.byte,
                     (long long)vocab);
 }
@@ -141,7 +141,7 @@ int text_load(text_data *t, const char *path, const char *evaluation,
     if (status == OPT_GO && window < 2)
         return opt_fail(OPT_WRONG, "--seq-len 1 leaves nothing to predict");
     if (status == OPT_GO && t->train.size < window)
-        return opt_fail(OPT_FAILED, "%s: %lld bytes to train on are fewer than "
+        return opt_fail(OPT_WRONG, "%s: %lld bytes to train on are fewer than "
                         "--seq-len %lld", path, (long long)t->train.size,
                         (long long)window);
     return status;

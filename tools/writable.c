@@ -16,10 +16,24 @@ static int check_folder(const char *path)
     int status = OPT_GO;
 
     if (!copy || access(dirname(copy), W_OK) < 0)
-        status =
-            opt_fail(OPT_FAILED, "%s: its folder: %s", path, strerror(errno));
+        status = opt_fail(errno == ENOENT || errno == ENOTDIR ? OPT_WRONG
+                                                              : OPT_FAILED,
+                          "%s: its folder: %s", path, strerror(errno));
     free(copy);
     return status;
+}
+
+int writable_check_folder(const char *path)
+{
+    struct stat info;
+
+    if (!path)
+        return OPT_GO;
+    if (stat(path, &info) < 0)
+        return errno == ENOENT ? check_folder(path) : OPT_GO;
+    return S_ISDIR(info.st_mode)
+               ? OPT_GO
+               : opt_fail(OPT_WRONG, "%s: is not a folder", path);
 }
 
 int writable_check(const char *path, bool aside)
@@ -30,7 +44,7 @@ int writable_check(const char *path, bool aside)
     if (!path)
         return OPT_GO;
     if (there && !S_ISREG(info.st_mode) && (aside || S_ISDIR(info.st_mode)))
-        return opt_fail(OPT_FAILED, "%s: is not a regular file", path);
+        return opt_fail(OPT_WRONG, "%s: is not a regular file", path);
     if (aside || !there)
         return check_folder(path);
     return access(path, W_OK) == 0
