@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    MOST = 32, /* sections: what is left at the end is small beside all */
+    MOST = 64, /* sections: what is left at the end is small beside all */
     FEWEST = 8 /* blocks of a part, 128 KB: a message that is worth it */
 };
 
