@@ -91,6 +91,7 @@ for kind in openmpi mpich; do
     prove $kind 1 check
     prove $kind 5 check
     prove $kind 3 ring
+    prove $kind 2 counts
     prove $kind 2 sizes
     prove $kind 4 halves
     prove $kind 2 refused

@@ -57,6 +57,30 @@ static void ring(void)
     }
 }
 
+/* What may be missing is counted back from the last message, in pieces or not,
+ * and is nothing once all is there. */
+static void counts(void)
+{
+    enum { MESSAGES = 5, BYTES = 2500 };
+    static char out[BYTES], in[MESSAGES][BYTES];
+    int other = 1 - t->rank, rank, left = MESSAGES, before;
+
+    for (int i = 0; i < MESSAGES; i++)
+        need(t->receive(t->user, other, BYTES, in[i]) == 0, "receive");
+    if (t->rank == 0)
+        need(t->left(t->user, 1) == MESSAGES, "something came early");
+    for (int i = 0; i < MESSAGES; i++) {
+        need(t->send(t->user, other, BYTES, out) == 0, "send");
+        while (t->rank == 0 && left > MESSAGES - 1 - i) {
+            need(t->test(t->user, &rank) >= 0, "test");
+            before = left;
+            left = t->left(t->user, other);
+            need(left <= before, "what was there is missing");
+        }
+    }
+    need(finish(&rank) == 0 && t->left(t->user, other) == 0, "the end");
+}
+
 /* A message that is shorter than what is wanted is an error. */
 static void sizes(void)
 {
@@ -151,6 +175,8 @@ int main(int argc, char **argv)
         with_world(NULL);
     else if (!strcmp(what, "ring"))
         with_world(ring);
+    else if (!strcmp(what, "counts"))
+        with_world(counts);
     else if (!strcmp(what, "sizes"))
         with_world(sizes);
     else if (!strcmp(what, "words"))

@@ -85,7 +85,8 @@ typedef struct runner {
 
 static ls__weights weights_of(runner *e, const data *d)
 {
-    return (ls__weights){(const float *const *)d->param, e->packed};
+    return (ls__weights){.of = (const float *const *)d->param,
+                         .packed = e->packed};
 }
 
 static void prepare(runner *e, const data *d)

@@ -229,13 +229,15 @@ static int give(void *user, float *value, int section)
     return section == p->given++ ? 0 : LS_EIO;
 }
 
-static int values(void *user)
+static int values(void *user, ls__work_fn *work, void *with)
 {
     process *p = user;
     float *value = p->value;
     int sections = ls__sections(p->trainer->owned.floats, p->world->ranks);
     int status;
 
+    (void)work;
+    (void)with;
     meet(p);
     for (int r = 0; r < p->world->ranks; r++) {
         const process *q = &p->world->process[r];

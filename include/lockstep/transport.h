@@ -43,6 +43,11 @@ typedef struct ls_transport {
     /* What went wrong in the last call that failed, in words, valid until the
      * next call; NULL: there are none. */
     const char *(*reason)(void *user);
+    /* How many of the messages to come from another rank may not be there yet,
+     * counted back from the one posted last: all before them are.  What is
+     * there is used while the rest travels.  NULL: nobody knows before `test`
+     * has returned 1. */
+    int (*left)(void *user, int from);
 } ls_transport;
 
 /* Send numbers with known sums between all ranks, there and back, and compare:

@@ -124,6 +124,7 @@ static int deal_state(ls_checkpoints *c)
     int64_t bytes = t->model.params.floats * (int64_t)sizeof(float);
     int status;
 
+    ls__exec_stale(t->model.plan, &t->model.weights);
     if (c->copy)
         memcpy(t->model.value, c->copy, (size_t)bytes);
     status = ls__spread_tell(t, t->model.value, bytes);

@@ -328,6 +328,7 @@ static int take(load *l)
 
     if (!room)
         return LS_ENOMEM;
+    ls__exec_stale(l->model->plan, &l->model->weights);
     for (int i = 0; i < p->count; i++) {
         float *to = l->model->value + p->slot[i].offset;
 

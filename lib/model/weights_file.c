@@ -157,6 +157,7 @@ static int check(load *l)
 
 static void take(load *l)
 {
+    ls__exec_stale(l->model->plan, &l->model->weights);
     for (int i = 0; i < l->model->params.count; i++)
         if (l->of[i])
             ls__convert(l->of[i],

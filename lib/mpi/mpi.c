@@ -24,6 +24,8 @@ struct ls_mpi {
     MPI_Status *status;   /* [room] of those that Testsome found done */
     int *done;            /* [room] their numbers */
     int *peer, *wanted;   /* [room] the other rank; bytes to come, or -1 */
+    int64_t *number;      /* [room] of the message, of those to come from it */
+    int64_t *posted;      /* [rank] how many were to come from it so far */
     char reason[MPI_MAX_ERROR_STRING + WORDS];
     char words[WORDS]; /* that this rank ended the run with */
     bool told;         /* another one did, and said why */
@@ -70,7 +72,8 @@ static int make_room(ls_mpi *m)
         !grow_list((void **)&m->status, room, sizeof *m->status) ||
         !grow_list((void **)&m->done, room, sizeof *m->done) ||
         !grow_list((void **)&m->peer, room, sizeof *m->peer) ||
-        !grow_list((void **)&m->wanted, room, sizeof *m->wanted)) {
+        !grow_list((void **)&m->wanted, room, sizeof *m->wanted) ||
+        !grow_list((void **)&m->number, room, sizeof *m->number)) {
         strcpy(m->reason, "out of memory");
         return LS_ENOMEM;
     }
@@ -81,6 +84,7 @@ static int make_room(ls_mpi *m)
 static void note(ls_mpi *m, int peer, int wanted)
 {
     m->peer[m->count] = peer;
+    m->number[m->count] = m->posted[peer];
     m->wanted[m->count++] = wanted;
 }
 
@@ -113,6 +117,7 @@ static int post_receive(void *user, int from, int64_t bytes, void *data)
     char *at = data;
     int status = 0, n;
 
+    m->posted[from]++;
     for (; bytes > 0 && status == 0; at += n, bytes -= n) {
         n = piece_of(bytes);
         if ((status = make_room(m)) < 0)
@@ -149,6 +154,7 @@ static void compact(ls_mpi *m)
             continue;
         m->request[n] = m->request[i];
         m->peer[n] = m->peer[i];
+        m->number[n] = m->number[i];
         m->wanted[n++] = m->wanted[i];
     }
     m->count = n;
@@ -207,6 +213,17 @@ static int test(void *user, int *rank)
         return 1;
     *rank = m->peer[0];
     return heard(m, rank);
+}
+
+/* What is posted stays in order, so the first that is pending is the oldest. */
+static int left(void *user, int from)
+{
+    const ls_mpi *m = user;
+
+    for (int i = 0; i < m->count; i++)
+        if (m->peer[i] == from && m->wanted[i] >= 0)
+            return (int)(m->posted[from] - m->number[i] + 1);
+    return 0;
 }
 
 static void pause_for(int milliseconds)
@@ -298,10 +315,13 @@ static int take_comm(ls_mpi *m, MPI_Comm comm)
         return ls_error(status, m->reason);
     MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
     *t = (ls_transport){.user = m, .send = post_send, .receive = post_receive,
-                        .test = test, .abort = end_all, .reason = reason};
+                        .test = test, .abort = end_all, .reason = reason,
+                        .left = left};
     MPI_Comm_rank(m->comm, &t->rank);
     MPI_Comm_size(m->comm, &t->ranks);
-    return 0;
+    m->posted = calloc((size_t)t->ranks, sizeof *m->posted);
+    return m->posted ? 0 : ls_error(LS_ENOMEM, "out of memory: transport over "
+                                    "MPI");
 }
 
 int ls_mpi_open(ls_mpi **mpi, MPI_Comm comm)
@@ -356,6 +376,8 @@ void ls_mpi_close(ls_mpi *m)
     free(m->done);
     free(m->peer);
     free(m->wanted);
+    free(m->number);
+    free(m->posted);
     free(m);
     if (ends)
         MPI_Finalize();

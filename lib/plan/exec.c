@@ -90,12 +90,20 @@ bool ls__context_pairs(const ls__context *c)
 
 /* ------ packing ------ */
 
+enum { PIECE = 1 << 16 }; /* floats packed early, between two looks */
+
+/* A convolution's weights are not cut, nor those that are packed by what was
+ * made for it. */
+static int64_t unit_of(const ls__pack *q)
+{
+    return q->conv.kh || q->prepared ? q->n : LS__PACK_CUT;
+}
+
 /* The first column of q that belongs to whoever has all packed floats from `at`
- * on; a convolution's weights are not cut, nor those that are packed by what
- * was made for it. */
+ * on. */
 static int64_t column_at(const ls__pack *q, int64_t at)
 {
-    int64_t unit = q->conv.kh || q->prepared ? q->n : LS__PACK_CUT, column;
+    int64_t unit = unit_of(q), column;
 
     if (at <= q->offset)
         return 0;
@@ -132,9 +140,31 @@ void ls__exec_pack(const ls__plan *plan, const ls__weights *w, int worker,
         int64_t first = column_at(q, mine.first);
         int64_t last = column_at(q, mine.last);
 
-        if (first < last && (backward || !q->backward))
+        if (first < last && (backward || !q->backward) &&
+            !(w->ready && w->ready[i]))
             pack(plan, q, first, last, w->of[q->param], w->packed + q->offset);
     }
+}
+
+bool ls__exec_pack_columns(const ls__plan *plan, const ls__weights *w,
+                           int64_t i, int64_t *column)
+{
+    const ls__pack *q = &plan->pack[i];
+    int64_t unit = unit_of(q), first = *column;
+    int64_t n = PIECE / q->k / unit * unit, last;
+
+    n = n > unit ? n : unit;
+    last = q->n - first < n ? q->n : first + n;
+    pack(plan, q, first, last, w->of[q->param], w->packed + q->offset);
+    *column = last;
+    w->ready[i] = last == q->n;
+    return w->ready[i];
+}
+
+void ls__exec_stale(const ls__plan *plan, const ls__weights *w)
+{
+    if (plan && w->ready)
+        memset(w->ready, 0, (size_t)plan->packs * sizeof *w->ready);
 }
 
 /* ------ an instruction ------ */

@@ -12,12 +12,23 @@
 typedef struct ls__weights {
     const float *const *of; /* [parameter] in the order of declaration */
     float *packed; /* by ls__exec_pack; ls__plan.pack_floats of them */
+    bool *ready;   /* [ls__plan.packs] packed since its parameter changed; NULL:
+                      nobody packs early */
 } ls__weights;
 
 /* Write worker `worker`'s share of w->packed, with what backward reads where
  * backward; all workers' shares must be written before anything runs. */
 void ls__exec_pack(const ls__plan *plan, const ls__weights *w, int worker,
                    int workers, bool backward);
+
+/* Early, where w->ready is kept: write the next columns of pack i, from *column
+ * on, a few microseconds' work.  Returns true with the last of them: the pack
+ * is ready, and ls__exec_pack leaves it out. */
+bool ls__exec_pack_columns(const ls__plan *plan, const ls__weights *w,
+                           int64_t i, int64_t *column);
+
+/* A parameter has changed: nothing is ready. */
+void ls__exec_stale(const ls__plan *plan, const ls__weights *w);
 
 typedef struct ls__context ls__context;
 

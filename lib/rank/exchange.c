@@ -186,6 +186,29 @@ int ls__exchange_give(const ls__exchange *x, float *value, int section)
     return post_gather(x, &all, section);
 }
 
+/* Of a section of which a rank has nothing there is no message. */
+static int arrived_from(const ls__exchange *x, int rank, int given)
+{
+    ls__owned o = owned_by(x, rank);
+    int left = ls__link_left(x->link, rank);
+
+    for (; given > 0 && left > 0; given--)
+        left -= length(ls__owned_part(&o, given - 1)) > 0;
+    return given;
+}
+
+int ls__exchange_arrived(const ls__exchange *x, int given)
+{
+    int least = given;
+
+    for (int r = 0; r < x->link->ranks; r++) {
+        int n = r == x->link->rank ? given : arrived_from(x, r, given);
+
+        least = n < least ? n : least;
+    }
+    return least;
+}
+
 int ls__exchange_gather(const ls__exchange *x, float *value)
 {
     return gather(x, (records){(char *)value, sizeof *value, 1});

@@ -53,6 +53,10 @@ int ls__exchange_leave(ls__exchange *x, float *const *grad, int section);
  * in one order.  ls__link_wait ends it.  LS_EIO. */
 int ls__exchange_give(const ls__exchange *x, float *value, int section);
 
+/* How many of the first sections are there, of so many that were posted last of
+ * all. */
+int ls__exchange_arrived(const ls__exchange *x, int given);
+
 /* The same of all sections, to the end: afterwards every rank has all of
  * value. */
 int ls__exchange_gather(const ls__exchange *x, float *value);

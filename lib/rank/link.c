@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <time.h>
 
@@ -43,7 +44,7 @@ int ls__link_move(const ls_transport *t)
  * sleeps, longer and longer, for ranks may share a core. */
 static void pause_after(double waited)
 {
-    double nap = waited / 8 < 1e-3 ? waited / 8 : 1e-3;
+    double nap = waited / 32 < 1e-3 ? waited / 32 : 1e-3;
     struct timespec t = {.tv_nsec = (long)(nap * 1e9)};
 
     if (waited < 1e-3)
@@ -52,13 +53,28 @@ static void pause_after(double waited)
         nanosleep(&t, NULL);
 }
 
+int ls__link_left(const ls_transport *t, int from)
+{
+    return t->left ? t->left(t->user, from) : INT_MAX;
+}
+
 int ls__link_wait(const ls_transport *t)
+{
+    return ls__link_wait_at_work(t, NULL, NULL);
+}
+
+/* Patience begins again with each piece of work. */
+int ls__link_wait_at_work(const ls_transport *t, ls__work_fn *work, void *user)
 {
     double patience = t->patience > 0 ? t->patience : PATIENCE;
     double began = 0, waited = 0;
     int rank = t->rank, status;
 
     while ((status = t->test(t->user, &rank)) == 0) {
+        if (work && work(user)) {
+            began = 0;
+            continue;
+        }
         began = began > 0 ? began : ls__seconds();
         waited = ls__seconds() - began;
         if (waited > patience)

@@ -15,10 +15,22 @@ int ls__link_receive(const ls_transport *t, int from, void *data,
 /* Move on what was posted, without waiting.  LS_EIO. */
 int ls__link_move(const ls_transport *t);
 
+/* How many of the messages from a rank may not be there yet, counted back from
+ * the one posted last. */
+int ls__link_left(const ls_transport *t, int from);
+
 /* Wait until all that was posted is done, giving the core back to other ranks
  * after a moment.  LS_EIO: the transport failed, or its patience ended, which
  * names the rank waited for. */
 int ls__link_wait(const ls_transport *t);
+
+/* Something to do meanwhile, in small pieces: false where nothing could be
+ * done. */
+typedef bool ls__work_fn(void *user);
+
+/* The same, and work between two looks; NULL: there is none. */
+int ls__link_wait_at_work(const ls_transport *t, ls__work_fn *work,
+                          void *user);
 
 /* All to all: rank r has bytes border[r] .. border[r+1]-1 of `data`, and
  * afterwards every rank has all of them. */

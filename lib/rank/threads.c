@@ -285,6 +285,18 @@ static int test(void *user, int *rank)
     return status < 0 ? withdraw(e, status) : all;
 }
 
+static int left(void *user, int from)
+{
+    end *e = user;
+    lane *in = lane_of(e, from, e->transport.rank);
+    int count;
+
+    pthread_mutex_lock(&in->mutex);
+    count = in->wanted.count;
+    pthread_mutex_unlock(&in->mutex);
+    return count;
+}
+
 static void end_all(void *user, const char *why)
 {
     end *e = user;
@@ -327,7 +339,7 @@ static void start_end(ls_ranks *all, int rank)
         .user = e, .rank = rank, .ranks = all->count,
         .patience = all->options.patience, .send = send_to,
         .receive = receive_from, .test = test, .abort = end_all,
-        .reason = reason};
+        .reason = reason, .left = left};
 }
 
 int ls_ranks_open(ls_ranks **ranks, int count, const ls_ranks_options *options)

@@ -54,6 +54,7 @@ static int swap(ls_trainer *t)
             average[k] = x;
         }
     t->averaged = !t->averaged;
+    ls__exec_stale(t->model.plan, &t->model.weights);
     if (!t->seam)
         return 0;
     ls__giving_begin(t);

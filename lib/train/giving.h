@@ -20,6 +20,9 @@ void ls__giving_close(ls__giving *g);
 /* How many sections went while others were updated, in the last update. */
 int ls__giving_early(const ls_trainer *t);
 
+/* How many weights are packed since their parameter arrived. */
+int64_t ls__giving_packed(const ls_trainer *t);
+
 /* A pass that updates begins, on the caller's thread. */
 void ls__giving_begin(const ls_trainer *t);
 
@@ -29,6 +32,6 @@ void ls__giving_count(const ls_trainer *t, int worker, int sections);
 /* Once all are updated, or for parameters that changed otherwise since
  * ls__giving_begin: what has not gone goes, and all of the others' is awaited.
  * Returns the seam's status. */
-int ls__giving_rest(const ls_trainer *t);
+int ls__giving_rest(ls_trainer *t);
 
 #endif

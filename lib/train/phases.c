@@ -301,6 +301,8 @@ bool ls__phase_update(ls__step *s, int worker)
         s->norm = norm;
     if (s->status < 0 || ls__verdict_bad(s, norm))
         return false;
+    if (worker == 0)
+        ls__exec_stale(t->model.plan, &t->model.weights);
     for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);) {
         update_stretch(s, norm, &part, worker);
         if (t->seam)

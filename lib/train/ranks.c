@@ -112,11 +112,18 @@ static int give(void *user, float *value, int section)
     return ls__exchange_give(&r->exchange, value, section);
 }
 
-static int values(void *user)
+static int values(void *user, ls__work_fn *work, void *with)
 {
     const ls__ranks *r = user;
 
-    return ls__link_wait(r->link);
+    return ls__link_wait_at_work(r->link, work, with);
+}
+
+static int arrived(void *user, int given)
+{
+    const ls__ranks *r = user;
+
+    return ls__exchange_arrived(&r->exchange, given);
 }
 
 static int outputs(void *user, void *out, int64_t bytes, int64_t all)
@@ -142,7 +149,8 @@ static int fill(ls__ranks *r, int devices)
         .devices = ls__exchange_devices(&r->exchange), .rank = r->link->rank,
         .ranks = ranks, .user = r, .open = size, .reports = reports,
         .begin = begin, .leave = leave, .move = move, .sound = sound,
-        .give = give, .values = values, .outputs = outputs};
+        .give = give, .values = values, .arrived = arrived,
+        .outputs = outputs};
     return 0;
 }
 

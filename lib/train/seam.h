@@ -20,6 +20,7 @@
 #define LS_TRAIN_SEAM_H
 
 #include "base/tree.h"
+#include "rank/link.h"
 #include "train/step.h"
 
 /* How the processes meet.  A function returns 0, or a status whose message
@@ -62,8 +63,11 @@ typedef struct ls__seam {
      * has returned: send it, and let the rest of the section come.  Sections
      * come in rising order, in all processes alike. */
     int (*give)(void *user, float *value, int section);
-    /* All sections were given; the others' parts are awaited. */
-    int (*values)(void *user);
+    /* All sections were given; the others' parts are awaited, with work in
+     * between (rank/link.h). */
+    int (*values)(void *user, ls__work_fn *work, void *with);
+    /* Of so many sections given, how many are there from the first on. */
+    int (*arrived)(void *user, int given);
     /* So many bytes of each device of the experiment, in order, up to `all`:
      * those of this process are set; set the others. */
     int (*outputs)(void *user, void *out, int64_t bytes, int64_t all);
