@@ -148,6 +148,77 @@ START_TEST(products)
 }
 END_TEST
 
+/* ------ Values that are numbers of bf16 ------ */
+
+/* Two products, and the gradient of the second one's weights: the hidden value
+ * as it is, or as words. */
+typedef struct layers {
+    float *slope, *y, *dw;
+} layers;
+
+enum { VECTORS = 96, IN = 40, HIDDEN = 64, OUT = 33 };
+
+static void multiply(const ls__backend *be, const ls__product *g)
+{
+    be->products->gemm(g, fenced(be->products->scratch(g->k, g->n)));
+}
+
+static layers two_layers(const ls__backend *be, ls__activation activation,
+                         bool words)
+{
+    layers l = {fenced(VECTORS * HIDDEN), fenced(VECTORS * OUT),
+                fenced(HIDDEN * OUT)};
+    float *hidden = fenced(VECTORS * HIDDEN / (words ? 2 : 1));
+    ls__product of_hidden = {.m = VECTORS, .n = HIDDEN, .k = IN,
+                             .a = uniform(1, VECTORS * IN), .a_row = IN,
+                             .a_col = 1, .b = uniform(2, IN * HIDDEN),
+                             .b_row = HIDDEN, .b_col = 1, .c = hidden,
+                             .c_row = HIDDEN, .scale = 1, .round = true,
+                             .bias = uniform(3, HIDDEN),
+                             .activation = activation, .slope = l.slope,
+                             .c_words = words};
+    ls__product of_y = {.m = VECTORS, .n = OUT, .k = HIDDEN, .a = hidden,
+                        .a_row = HIDDEN, .a_col = 1,
+                        .b = uniform(4, HIDDEN * OUT), .b_row = OUT, .b_col = 1,
+                        .c = l.y, .c_row = OUT, .scale = 1, .a_words = words};
+    ls__product of_dw = {.m = HIDDEN, .n = OUT, .k = VECTORS, .a = hidden,
+                         .a_row = 1, .a_col = HIDDEN,
+                         .b = uniform(5, VECTORS * OUT), .b_row = OUT,
+                         .b_col = 1, .c = l.dw, .c_row = OUT,
+                         .accumulate = true, .scale = 1, .a_words = words};
+
+    memset(l.dw, 0, HIDDEN * OUT * sizeof *l.dw);
+    multiply(be, &of_hidden);
+    multiply(be, &of_y);
+    multiply(be, &of_dw);
+    return l;
+}
+
+static void check_same(const float *a, const float *b, int64_t n)
+{
+    ck_assert_mem_eq(a, b, (size_t)n * sizeof *a);
+}
+
+/* Proves that a value left as numbers of bf16 gives its readers the bytes that
+ * it gives as floats, its slopes too, and that nothing else is written. */
+START_TEST(as_words)
+{
+    const ls__backend *be = way(_i);
+
+    ls__fpmode_set();
+    for (int a = 0; a < LS__ACTIVATIONS && be->products->words; a++) {
+        layers want = two_layers(be, (ls__activation)a, false);
+        layers got = two_layers(be, (ls__activation)a, true);
+
+        if (a)
+            check_same(got.slope, want.slope, VECTORS * HIDDEN);
+        check_same(got.y, want.y, VECTORS * OUT);
+        check_same(got.dw, want.dw, HIDDEN * OUT);
+        fences_free();
+    }
+}
+END_TEST
+
 /* ------ The bytes of products ------ */
 
 enum { SORTS = 8 };
@@ -794,6 +865,7 @@ int main(void)
 
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, products, 0, ways());
+    tcase_add_loop_test(t, as_words, 0, ways());
     tcase_add_loop_test(t, product_bits, 0, SORTS);
     tcase_add_loop_test(t, cut_anywhere, 0, ways());
     tcase_add_loop_test(t, epilogue, 0, ways());

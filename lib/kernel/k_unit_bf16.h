@@ -29,6 +29,7 @@ static const ls__products unit_bf16_products = {.gemm = unit_bf16_gemm,
                                                 .scratch = unit_bf16_scratch,
                                                 .packed_size =
                                                     unit_bf16_packed_size,
-                                                .pack = unit_bf16_pack};
+                                                .pack = unit_bf16_pack,
+                                                .words = true};
 
 #endif

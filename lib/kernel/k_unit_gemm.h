@@ -147,6 +147,43 @@ static void unit_block_end(const ls__product *g, int64_t i, int64_t j,
     unit_rows_end(g, g->m - i < UNIT_SIDE ? g->m - i : UNIT_SIDE, i, j, sums);
 }
 
+/* The epilogue of a whole block, whose numbers are left as words: what the band
+ * of A of another product has of them. */
+SIMD void unit_block_words(const ls__product *g, int64_t i, int64_t j,
+                           const float *sums)
+{
+    enum { VECTORS = 4 };
+    uint32_t *out = (uint32_t *)(void *)g->c +
+                    (i * g->n / UNIT_SIDE + j) / UNIT_SIDE * UNIT_BLOCK / 2;
+    float *to = g->slope ? g->slope + i * g->c_row + j : NULL;
+
+    for (int64_t r = 0; r < UNIT_SIDE; r += 2, sums += 2 * UNIT_SIDE) {
+        v16 x[VECTORS], slope[VECTORS];
+
+        EACH_OF(VECTORS) {
+            x[q] = v16_add(v16_load(sums + 16 * q), v16_zero());
+            if (g->scale != 1.0f)
+                x[q] = v16_mul(x[q], v16_set(g->scale));
+            if (g->bias)
+                x[q] = v16_add(x[q], v16_load(g->bias + j + 16 * (q % 2)));
+            if (g->round)
+                x[q] = bf16_of(x[q]);
+        }
+        activations(g->activation, VECTORS, x, slope);
+        EACH_OF(VECTORS)
+        if (to)
+            v16_store(to + (r + q / 2) * g->c_row + 16 * (q % 2), slope[q]);
+        for (int q = 0; q < VECTORS; q += 2, out += UNIT_LINES)
+            w16_store(out, next_part(true, &x[q], &x[q + 1]));
+    }
+}
+
+static void unit_words_end(const ls__product *g, int64_t i, int64_t j,
+                           const float *sums)
+{
+    unit_block_words(g, i, j, sums);
+}
+
 /* ------ the product ------ */
 
 UNIT void unit_pack(int parts, int64_t k, int64_t n, const float *b,
@@ -161,6 +198,26 @@ UNIT void unit_pack(int parts, int64_t k, int64_t n, const float *b,
 SIMD int64_t unit_scratch(int parts, int64_t k, int64_t n)
 {
     return unit_words(parts, n, k) + unit_words(parts, UNIT_SIDE, k);
+}
+
+/* 32 rows of A from row i on, as words, which may be those in room. */
+UNIT const uint32_t *unit_band(int parts, const ls__product *g, int64_t i,
+                               uint32_t *room)
+{
+    const uint32_t *words = (const uint32_t *)(const void *)g->a;
+    unit_source s = {g->m - i < UNIT_SIDE ? g->m - i : UNIT_SIDE, g->k,
+                     g->a + i * g->a_row, g->a_row, g->a_col};
+
+    if (parts > 1 || !g->a_words) {
+        unit_pack_as(parts, false, &s, room);
+        return room;
+    }
+    if (g->a_row != 1)
+        return words + i * g->k / 2;
+    words += i * UNIT_SIDE / 2;
+    for (int64_t p = 0; p < g->k; p += UNIT_SIDE)
+        unit_turn_block(words + p * g->m / 2, room + p * UNIT_SIDE / 2);
+    return room;
 }
 
 UNIT void unit_gemm(int parts, const ls__product *g, float *scratch)
@@ -178,19 +235,20 @@ UNIT void unit_gemm(int parts, const ls__product *g, float *scratch)
     }
     unit_take(&u);
     for (int64_t i = 0; i < g->m; i += UNIT_SIDE) {
-        unit_source s = {g->m - i < UNIT_SIDE ? g->m - i : UNIT_SIDE, g->k,
-                         g->a + i * g->a_row, g->a_row, g->a_col};
+        const uint32_t *a = unit_band(parts, g, i, room);
 
-        unit_pack_as(parts, false, &s, room);
         UNIT_READS;
         for (int64_t j = 0; j < g->n; j += UNIT_SIDE) {
             const uint32_t *of = b + j / UNIT_SIDE * panel;
 
             if (parts == 1)
-                unit_whole_sum(g, &u, i, j, room, of, sums);
+                unit_whole_sum(g, &u, i, j, a, of, sums);
             else
-                unit_chunk_sums(parts, g, &u, i, j, room, of, sums);
-            unit_block_end(g, i, j, sums);
+                unit_chunk_sums(parts, g, &u, i, j, a, of, sums);
+            if (parts == 1 && g->c_words)
+                unit_words_end(g, i, j, sums);
+            else
+                unit_block_end(g, i, j, sums);
         }
     }
     unit_give(&u);

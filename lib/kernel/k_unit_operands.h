@@ -115,7 +115,8 @@ UNIT void unit_pack_block(int parts, bool along, bool turn,
         int64_t cols = along ? s->k - p : s->rows - o;
         const float *x = s->x + o * s->outer + p * s->col;
 
-        if (rows >= UNIT_SIDE && cols >= UNIT_SIDE)
+        if (rows >= (along ? 16 : UNIT_SIDE) &&
+            cols >= (along ? UNIT_SIDE : 16))
             unit_pack_tile(parts, along, turn, x, row, UNIT_SIDE, UNIT_SIDE,
                            out);
         else
@@ -137,6 +138,30 @@ UNIT void unit_pack_any(int parts, bool turn, const unit_source *s, int64_t o,
                     ? s->x[(o + i) * s->outer + (p + q) * s->col]
                     : 0;
     unit_pack_block(parts, true, turn, &copy, 0, 0, out);
+}
+
+/* A block of 32 rows of words, turned: 32 columns of words, each of two numbers
+ * of rows that follow each other. */
+UNIT void unit_turn_block(const uint32_t *x, uint32_t *out)
+{
+    const w16 upper = w16_set(0xffff0000u);
+    v16 even[16], odd[16];
+
+    UNIT_UNROLL
+    for (int q = 0; q < 16; q++) {
+        w16 a = w16_load(x + 32 * q), b = w16_load(x + 32 * q + 16);
+
+        even[q] = v16_of_bits(w16_or(w16_shr(w16_shl(a, 16), 16),
+                                     w16_shl(b, 16)));
+        odd[q] = v16_of_bits(w16_or(w16_shr(a, 16), w16_and(b, upper)));
+    }
+    v16_transpose(even);
+    v16_transpose(odd);
+    UNIT_UNROLL
+    for (int q = 0; q < 16; q++) {
+        w16_store(out + 32 * q, v16_bits(even[q]));
+        w16_store(out + 32 * q + 16, v16_bits(odd[q]));
+    }
 }
 
 /* Of A the words of a line are along K, and a line of B is a step along it:

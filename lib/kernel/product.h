@@ -66,6 +66,10 @@ typedef struct ls__product {
     const float *add;       /* (m,n), row stride c_row, may be c only in
                                the native backend; or NULL */
     const ls__prepared *prepared; /* what the backend made for it, or NULL */
+    bool a_words; /* A, or its transpose if a_row is 1, is as c_words left it */
+    bool c_words; /* C is left as numbers of bf16, as its reader wants it; then
+                     m and n are multiples of LS__BF16_STEP, nothing is
+                     accumulated, and there is neither times nor add */
 } ls__product;
 
 typedef struct ls__conv ls__conv;
@@ -144,6 +148,7 @@ typedef struct ls__products {
     int64_t (*packed_size)(int64_t k, int64_t n);
     void (*pack)(int64_t k, int64_t n, const float *b, int64_t b_row,
                  int64_t b_col, void *packed);
+    bool words; /* it knows a_words and c_words */
 } ls__products;
 
 /* Who convolves by reading patches from the image. */

@@ -145,6 +145,8 @@ static void dense_fwd(const ls__run *r)
     g.activation = n->activation;
     g.slope = n->activation ? r->stash : NULL;
     g.add = n->residual ? r->x[1] : NULL;
+    g.a_words = r->x_words;
+    g.c_words = r->y_words;
     ls__multiply(r->backend, &g, r->scratch);
 }
 
@@ -157,6 +159,7 @@ static void weights_grad(const ls__run *r, const float *d, float *scratch)
     g.b = r->node->transposed ? r->x[0] : d;
     g.prepared = r->prepared[LS__OF_WEIGHTS];
     g.c = r->dparam[0];
+    g.a_words = r->x_words;
     g.accumulate = r->add;
     if (g.prepared)
         ls__multiply(r->backend, &g, scratch);

@@ -213,6 +213,7 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
                  .failure = &c->context->failure,
                  .train = c->shard->train, .first = c->shard->row + c->first,
                  .before = c->first, .left = c->shard->rows - c->first,
+                 .x_words = in->x_words, .y_words = in->y_words,
                  .backend = &plan->backend, .kernels = ls__kernels()};
 
     for (int k = 0; k < in->inputs; k++)

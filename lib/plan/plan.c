@@ -395,6 +395,7 @@ static int build(ls__planner *p)
     if ((status = goals(p)) < 0)
         return status;
     choose_chunk(p->plan);
+    ls__plan_words(p);
     if ((status = ls__plan_layout(p)) < 0 || (status = prepare_products(p)) < 0)
         return status;
     ls__plan_write(p);

@@ -30,6 +30,7 @@ typedef struct ls__instr {
     int64_t cache;                    /* offset in the context's cache */
     int64_t slope_of_x;               /* offset; -1: none */
     bool dy_is_pre, through_slope;    /* see fold_slope */
+    bool x_words, y_words;            /* see plan_words.c */
     bool begun[LS__MAX_PARAMS];       /* the gradient of a parameter is begun by
                                          an instruction after it */
     int64_t packed[2];                /* offsets in the packed weights */

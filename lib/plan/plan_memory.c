@@ -61,7 +61,8 @@ static void forward_values(ls__planner *p)
         if (n->op->is_view && n->in[0]->op)
             p->y[n->id] = p->y[n->in[0]->id];
         else if (!n->op->is_loss)
-            p->y[n->id] = new_value(p, n->size, i);
+            p->y[n->id] = new_value(
+                p, plan->instr[i].y_words ? n->size / 2 : n->size, i);
         if (n->op->reads_y)
             reads(p, p->y[n->id], back);
         if (kept) {

@@ -65,6 +65,9 @@ void ls__plan_fold(ls__planner *p);
 /* plan_formula.c: chains of elementwise operators made one. */
 int ls__plan_chain(ls__planner *p);
 
+/* plan_words.c: which values are numbers of bf16. */
+void ls__plan_words(ls__planner *p);
+
 /* plan_lots.c: which bags work on chunks in lots, once the plan is written. */
 int ls__plan_lots(ls__planner *p);
 

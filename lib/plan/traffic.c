@@ -29,6 +29,8 @@ static double input_bytes(const ls__instr *in, int k)
 {
     const ls_node *n = in->node;
 
+    if (k == 0 && in->x_words)
+        return bytes_of(n->in[k]) / 2;
     return k == 0 && n->op->picks && !n->params ? floats(n->op->picks(n))
                                                 : bytes_of(n->in[k]);
 }
@@ -59,7 +61,7 @@ static void count_forward(const ls__plan *plan, const ls__instr *in,
     for (int k = 0; k < in->inputs; k++)
         t->forward += input_bytes(in, k);
     if (!n->op->is_loss)
-        t->forward += bytes_of(n);
+        t->forward += in->y_words ? bytes_of(n) / 2 : bytes_of(n);
     t->forward += stash_bytes(in);
     for (int k = 0; k < n->params; k++)
         if (is_picked(n, k))

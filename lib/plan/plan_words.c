@@ -1,0 +1,56 @@
+/* Values that only products read, and as numbers of bf16: a product that can
+ * leaves them so in the first place (c_words in kernel/product.h).  That halves
+ * what is written and read of them, and they are not rounded and copied again
+ * by each reader.  No byte of a result shows it. */
+#include "op/op_table.h"
+#include "plan/planner.h"
+
+static bool is_whole(const ls_node *n)
+{
+    return ls__vectors(n) % LS__BF16_STEP == 0 &&
+           ls__width(n) % LS__BF16_STEP == 0;
+}
+
+/* A product whose epilogue has nothing but an activation. */
+static bool may_write(const ls_node *n)
+{
+    return n->op == &ls__op_dense && !n->residual && !n->pooled && is_whole(n);
+}
+
+/* How many read node n as the operand of a product; -1 if one reads it
+ * otherwise. */
+static int readers(const ls__plan *plan, const ls_node *n)
+{
+    int count = 0;
+
+    for (int i = 0; i < plan->count; i++) {
+        const ls__instr *in = &plan->instr[i];
+
+        for (int k = 0; k < in->inputs; k++) {
+            if (in->node->in[k] != n)
+                continue;
+            if (k > 0 || in->node->op != &ls__op_dense || in->node->transposed)
+                return -1;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Outputs and metrics are among the consumers, but no readers. */
+void ls__plan_words(ls__planner *p)
+{
+    ls__plan *plan = p->plan;
+
+    for (int i = 0; i < plan->count && plan->backend.products->words; i++) {
+        const ls_node *n = plan->instr[i].node;
+
+        plan->instr[i].y_words =
+            may_write(n) && readers(plan, n) == p->consumers[n->id];
+        if (!plan->instr[i].y_words)
+            continue;
+        for (int j = 0; j < plan->count; j++)
+            if (plan->instr[j].node->in[0] == n)
+                plan->instr[j].x_words = true;
+    }
+}
