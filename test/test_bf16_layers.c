@@ -5,6 +5,7 @@
  * same bits: test_determinism.c.) */
 #include "backends.h"
 #include "base/fpmode.h"
+#include "op/op_table.h"
 #include "op/window.h"
 #include "models.h"
 #include "reference.h"
@@ -153,7 +154,7 @@ END_TEST
 /* Two products, and the gradient of the second one's weights: the hidden value
  * as it is, or as words. */
 typedef struct layers {
-    float *slope, *y, *dw;
+    float *hidden, *slope, *y, *dw;
 } layers;
 
 enum { VECTORS = 96, IN = 40, HIDDEN = 64, OUT = 33 };
@@ -166,9 +167,9 @@ static void multiply(const ls__backend *be, const ls__product *g)
 static layers two_layers(const ls__backend *be, ls__activation activation,
                          bool words)
 {
-    layers l = {fenced(VECTORS * HIDDEN), fenced(VECTORS * OUT),
-                fenced(HIDDEN * OUT)};
     float *hidden = fenced(VECTORS * HIDDEN / (words ? 2 : 1));
+    layers l = {hidden, fenced(VECTORS * HIDDEN), fenced(VECTORS * OUT),
+                fenced(HIDDEN * OUT)};
     ls__product of_hidden = {.m = VECTORS, .n = HIDDEN, .k = IN,
                              .a = uniform(1, VECTORS * IN), .a_row = IN,
                              .a_col = 1, .b = uniform(2, IN * HIDDEN),
@@ -209,13 +210,45 @@ START_TEST(as_words)
     for (int a = 0; a < LS__ACTIVATIONS && be->products->words; a++) {
         layers want = two_layers(be, (ls__activation)a, false);
         layers got = two_layers(be, (ls__activation)a, true);
+        float *words = fenced(VECTORS * HIDDEN / 2);
 
+        be->products->words(VECTORS, HIDDEN, want.hidden, words);
+        check_same(got.hidden, words, VECTORS * HIDDEN / 2);
         if (a)
             check_same(got.slope, want.slope, VECTORS * HIDDEN);
         check_same(got.y, want.y, VECTORS * OUT);
         check_same(got.dw, want.dw, HIDDEN * OUT);
         fences_free();
     }
+}
+END_TEST
+
+/* Proves the same of a layer norm, and that what it keeps is the same. */
+START_TEST(norm_as_words)
+{
+    enum { ROWS = 3, STEPS = 64, WIDTH = 96, ALL = ROWS * STEPS * WIDTH };
+    const ls__backend *be = way(_i);
+    const ls_node n = {.rank = 2, .shape = {STEPS, WIDTH},
+                       .size = STEPS * WIDTH};
+    float *y = fenced(ALL), *rounded = fenced(ALL / 2);
+    float *stats = fenced(2 * ROWS * STEPS);
+    ls__run r = {.node = &n, .rows = ROWS, .x = {uniform(1, ALL)}, .y = y,
+                 .param = {uniform(2, WIDTH), uniform(3, WIDTH)},
+                 .stash = stats, .backend = be, .kernels = ls__kernels()};
+
+    if (be->products->words) {
+        ls__fpmode_set();
+        ls__op_layer_norm.forward(&r);
+        be->products->words(ROWS * STEPS, WIDTH, y, rounded);
+        r.y_words = true;
+        r.y = fenced(ALL / 2);
+        r.stash = fenced(2 * ROWS * STEPS);
+        r.scratch = fenced(ls__op_layer_norm.scratch(&n, ROWS, be));
+        ls__op_layer_norm.forward(&r);
+        check_same(r.y, rounded, ALL / 2);
+        check_same(r.stash, stats, 2 * ROWS * STEPS);
+    }
+    fences_free();
 }
 END_TEST
 
@@ -866,6 +899,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, products, 0, ways());
     tcase_add_loop_test(t, as_words, 0, ways());
+    tcase_add_loop_test(t, norm_as_words, 0, ways());
     tcase_add_loop_test(t, product_bits, 0, SORTS);
     tcase_add_loop_test(t, cut_anywhere, 0, ways());
     tcase_add_loop_test(t, epilogue, 0, ways());

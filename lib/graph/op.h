@@ -39,8 +39,8 @@ typedef struct ls__run {
     const float *addend[LS__MAX_INPUTS]; /* NULL: none */
     const float *slope_of_x;       /* products: dx[0] times these; or NULL */
     bool dy_is_pre;                /* products: dy went through ours already */
-    bool x_words, y_words;         /* products: x[0], y is numbers of bf16 (c_words
-                                      in kernel/product.h) */
+    bool x_words, y_words;         /* x[0], y is numbers of bf16, as c_words
+                                      leaves them (kernel/product.h) */
     float *dparam[LS__MAX_PARAMS];
     bool add;                      /* dparam is added to: a later chunk */
 

@@ -25,11 +25,18 @@ static void unit_bf16_gemm(const ls__product *g, float *scratch)
     unit_gemm(1, g, scratch);
 }
 
+static void unit_bf16_words(int64_t m, int64_t n, const float *x, void *words)
+{
+    unit_source s = {m, n, x, n, 1};
+
+    unit_pack_as(1, false, &s, words);
+}
+
 static const ls__products unit_bf16_products = {.gemm = unit_bf16_gemm,
                                                 .scratch = unit_bf16_scratch,
                                                 .packed_size =
                                                     unit_bf16_packed_size,
                                                 .pack = unit_bf16_pack,
-                                                .words = true};
+                                                .words = unit_bf16_words};
 
 #endif

@@ -148,7 +148,9 @@ typedef struct ls__products {
     int64_t (*packed_size)(int64_t k, int64_t n);
     void (*pack)(int64_t k, int64_t n, const float *b, int64_t b_row,
                  int64_t b_col, void *packed);
-    bool words; /* it knows a_words and c_words */
+    /* (m,n) as c_words leaves it, sizes as there; NULL: a_words and c_words are
+     * not known. */
+    void (*words)(int64_t m, int64_t n, const float *x, void *words);
 } ls__products;
 
 /* Who convolves by reading patches from the image. */

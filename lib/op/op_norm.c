@@ -15,8 +15,36 @@ static int64_t norm_stash(const ls_node *n)
     return 2 * ls__vectors(n); /* mean and 1/deviation */
 }
 
+/* Of y as numbers of bf16: a band of it, as it is. */
+static int64_t norm_scratch(const ls_node *n, int64_t rows,
+                            const ls__backend *backend)
+{
+    (void)rows;
+    return backend->products->words ? LS__BF16_STEP * ls__width(n) : 0;
+}
+
+static void norm_words(const ls__run *r)
+{
+    int64_t n = ls__width(r->node), band = LS__BF16_STEP * n;
+    const float *x = r->x[0];
+    float *stats = r->stash, *y = r->y;
+
+    for (int64_t left = r->rows * r->node->size; left > 0; left -= band) {
+        r->kernels->layer_norm(LS__BF16_STEP, n, x, r->param[0], r->param[1],
+                               r->scratch, stats);
+        r->backend->products->words(LS__BF16_STEP, n, r->scratch, y);
+        x += band;
+        y += band / 2;
+        stats += 2 * LS__BF16_STEP;
+    }
+}
+
 static void norm_fwd(const ls__run *r)
 {
+    if (r->y_words) {
+        norm_words(r);
+        return;
+    }
     r->kernels->layer_norm(r->rows * ls__vectors(r->node),
                            ls__width(r->node), r->x[0], r->param[0],
                            r->param[1], r->y, r->stash);
@@ -41,8 +69,8 @@ ls_node *ls__declare_scale_bias(ls_node *n)
 const ls__op ls__op_layer_norm = {
     .name = "layer_norm", .step = &ls__op_layer_norm, .inputs = 1, .reads = 1,
     .dx_over_addend = true, .dx_over_dy = true, .shape = norm_shape,
-    .declare = ls__declare_scale_bias, .stash = norm_stash, .forward = norm_fwd,
-    .backward = norm_bwd};
+    .declare = ls__declare_scale_bias, .stash = norm_stash,
+    .scratch = norm_scratch, .forward = norm_fwd, .backward = norm_bwd};
 
 ls_node *ls_layer_norm(ls_node *x, const char *name)
 {

@@ -1,7 +1,7 @@
-/* Values that only products read, and as numbers of bf16: a product that can
- * leaves them so in the first place (c_words in kernel/product.h).  That halves
- * what is written and read of them, and they are not rounded and copied again
- * by each reader.  No byte of a result shows it. */
+/* Values that only products read, and as numbers of bf16: who makes them leaves
+ * them so in the first place (c_words in kernel/product.h).  That halves what
+ * is written and read of them, and they are not rounded and copied again by
+ * each reader.  No byte of a result shows it. */
 #include "op/op_table.h"
 #include "plan/planner.h"
 
@@ -11,10 +11,11 @@ static bool is_whole(const ls_node *n)
            ls__width(n) % LS__BF16_STEP == 0;
 }
 
-/* A product whose epilogue has nothing but an activation. */
+/* A layer norm, or a product whose epilogue has nothing but an activation. */
 static bool may_write(const ls_node *n)
 {
-    return n->op == &ls__op_dense && !n->residual && !n->pooled && is_whole(n);
+    return is_whole(n) && (n->op == &ls__op_layer_norm ||
+                           (n->op == &ls__op_dense && !n->residual));
 }
 
 /* How many read node n as the operand of a product; -1 if one reads it
@@ -42,7 +43,7 @@ void ls__plan_words(ls__planner *p)
 {
     ls__plan *plan = p->plan;
 
-    for (int i = 0; i < plan->count && plan->backend.products->words; i++) {
+    for (int i = 0; plan->backend.products->words && i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;
 
         plan->instr[i].y_words =
