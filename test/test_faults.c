@@ -373,6 +373,7 @@ int hwloc_cpukinds_get_nr(hwloc_topology_t t, unsigned long flags)
 static const char path[] = "faults.tmp";
 static ls_pool *pool;       /* opened before anything fails */
 static ls_trainer *trainer; /* likewise */
+static ls_trainer *adapted; /* one with adapters */
 static ls_trace *trace;
 
 static int open_and_close(const char *topology, bool with_pool)
@@ -523,6 +524,35 @@ static int images(void)
     return status;
 }
 
+static int save_adapters(void)
+{
+    return ls_lora_save(adapted, path);
+}
+
+static int save_merged(void)
+{
+    return ls_lora_save_merged(adapted, path);
+}
+
+static int load_adapters(void)
+{
+    return ls_lora_load(adapted, in_folder("adapters"));
+}
+
+static int add_adapters(void)
+{
+    ls_graph *g;
+    int status = ls_graph_new(&g);
+
+    if (status < 0)
+        return status;
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    ls_dense(ls_dense(x, 8, "hidden"), OUT, "out");
+    status = ls_lora_add_saved(g, in_folder("adapters"));
+    ls_graph_free(g);
+    return status;
+}
+
 typedef struct scenario {
     int (*call)(void);
     bool saves;           /* to the path */
@@ -545,6 +575,10 @@ static const scenario scenarios[] = {
     {resume, false, "mmap madvise close flock"},
     {prefetch, false, "mmap madvise hwloc_bitmap_alloc hwloc_set_cpubind"},
     {images, false, "close"},
+    {save_adapters, true, "open close"}, /* as above */
+    {save_merged, true, "open close"},
+    {load_adapters, false, "close"},
+    {add_adapters, false, "close"},
 };
 
 /* ------ What must be as it was ------ */
@@ -616,6 +650,11 @@ static void open_all(void)
     OK(ls_trace_open(&trace, pool, NULL));
     ls_trace_counter(pool, "counter", 1);
     ls_graph_free(g);
+    g = small_graph();
+    OK(ls_lora_add(g, "*.kernel", 2, 4));
+    OK(ls_trainer_open(&adapted, pool, g, NULL));
+    ls_graph_free(g);
+    OK(ls_lora_save(adapted, in_folder("adapters")));
     npy[8] = 118;
     memset(npy + 10, ' ', 117);
     memcpy(npy + 10, text, sizeof text - 1);
@@ -631,6 +670,7 @@ static void open_all(void)
 static void close_all(void)
 {
     ls_trace_close(trace);
+    ls_trainer_close(adapted);
     ls_trainer_close(trainer);
     ls_pool_close(pool);
     unlink(path);

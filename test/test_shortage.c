@@ -1,6 +1,6 @@
 /* Shortage of memory: opening all there is, shards, collectives, ls_pmap,
- * placement, saving, loading, checkpoints, images and tracing, with each of
- * their allocations failing in turn.  Each call fails with LS_ENOMEM, keeps
+ * placement, saving, loading, checkpoints, images, tracing and adapters, with
+ * each of their allocations failing in turn.  Each call fails with LS_ENOMEM, keeps
  * nothing, and works when asked again.  Steady steps allocate nothing at all.
  *
  * malloc's family is ours here (faults.h), before the C library's.  Sanitizers
@@ -126,6 +126,72 @@ static int build(void)
     ls_trainer_close(t);
     ls_graph_free(g);
     return status;
+}
+
+/* Two layers of which "out" has an adapter, and its trainer. */
+static int open_adapted(ls_graph **g, ls_trainer **t, bool saved)
+{
+    int64_t three = 3;
+    int status = ls_graph_new(g);
+
+    *t = NULL;
+    if (status < 0)
+        return status;
+    ls_node *x = ls_input(*g, "x", LS_F32, 1, &three);
+    ls_node *h = ls_dense(ls_dense(x, 4, "fc"), 3, "out");
+    ls_output(*g, h, "h");
+    ls_loss(*g, ls_mean_squared_error(h, x));
+    status = saved ? ls_lora_add_saved(*g, in_folder("adapters"))
+                   : ls_lora_add(*g, "out.*", 2, 4);
+    if (status == 0)
+        status = ls_trainer_open(t, pool, *g, NULL);
+    if (status < 0)
+        ls_graph_free(*g);
+    return status;
+}
+
+static int with_adapters(bool saved, int (*call)(ls_trainer *t))
+{
+    ls_trainer *t;
+    ls_graph *g;
+    int status = open_adapted(&g, &t, saved);
+
+    if (status < 0)
+        return status;
+    status = call(t);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    return status;
+}
+
+static int save_adapters(ls_trainer *t)
+{
+    return ls_lora_save(t, in_folder("adapters"));
+}
+
+static int save_merged(ls_trainer *t)
+{
+    return ls_lora_save_merged(t, in_folder("merged"));
+}
+
+static int load_adapters(ls_trainer *t)
+{
+    return ls_lora_load(t, in_folder("adapters"));
+}
+
+static int adapt(void)
+{
+    return with_adapters(false, save_adapters);
+}
+
+static int adapt_again(void)
+{
+    return with_adapters(true, load_adapters);
+}
+
+static int merge(void)
+{
+    return with_adapters(false, save_merged);
 }
 
 static int save(void)
@@ -273,7 +339,7 @@ static int zipped(void)
 static int (*const calls[])(void) = {
     shard, reduce, pmap, place, open_checked, open_gradient, open_batch,
     build, save, load, load_member, trace, mesh, load_params, look, keep,
-    resume, images, zipped,
+    resume, images, zipped, adapt, adapt_again, merge,
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
@@ -282,7 +348,8 @@ enum { CALLS = sizeof calls / sizeof *calls };
 static bool spares_libraries(int i)
 {
     return calls[i] == mesh || calls[i] == load_params || calls[i] == look ||
-           calls[i] == resume;
+           calls[i] == resume || calls[i] == adapt || calls[i] == adapt_again ||
+           calls[i] == merge;
 }
 
 /* What the C library was refused is a failure of a file or a thread, or of
@@ -369,6 +436,7 @@ START_TEST(test_each_fails)
     OK(ls_trainer_open(&trainer, pool, graph, NULL));
     write_state();
     write_images();
+    OK(adapt()); /* a file of adapters */
     /* "hidden.bias" has no axis 1: a failure of another kind. */
     expected = calls[_i] == place ? LS_EINVAL : 0;
     ck_assert_int_eq(call_with(_i, 0), expected);
