@@ -390,6 +390,10 @@ START_TEST(test_collective_overlaps)
               "all-reduce \"w\": the buffers of devices 0 and 1 overlap");
         FAILS(ls_broadcast(pool, NULL, 0, 1, r), LS_EINVAL, "0 and 1 overlap");
     }
+    for (int d = 0; d < 4; d++)
+        in[d] = all[0] + (3 - d) * (N - 1);
+    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, r), LS_EINVAL,
+          "\"w\": the buffers of devices 2 and 3 overlap");
     ck_assert_mem_eq(all[0], copy, sizeof copy);
     for (int d = 0; d < 4; d++) {
         in[d] = all[0] + d * N;
@@ -464,6 +468,19 @@ START_TEST(test_collective_refused)
     table[2] = NULL;
     FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
             "\"w\": the buffer of device 2 is NULL");
+    r.n = 8;
+    r.in = a.at;
+    r.out = table;
+    FAILS(ls_all_gather(pool, NULL, 1, &r), LS_EINVAL,
+            "\"w\": the buffer of device 2 is NULL");
+    r.in = NULL;
+    FAILS(ls_all_gather(pool, NULL, 1, &r), LS_EINVAL, "\"w\": in is NULL");
+    r.in = table;
+    r.out = NULL;
+    r.name = NULL;
+    FAILS(ls_all_gather(pool, NULL, 1, &r), LS_EINVAL, "the name is NULL");
+    r.name = "w";
+    r.n = 9;
     table[2] = (char *)a.at[2] + 2;
     FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
             "device 2 is not aligned");
@@ -536,6 +553,8 @@ START_TEST(test_pmap)
     out[0].rank = 1;
     FAILS(ls_pmap(pool, work, &fails_from, -1, in, 2, out), LS_EINVAL,
             "-1 inputs");
+    FAILS(ls_pmap(pool, work, &fails_from, 2, in, -3, out), LS_EINVAL,
+            "-3 outputs");
     FAILS(ls_pmap(pool, NULL, NULL, 2, in, 2, out), LS_EINVAL,
             "ls_pmap: fn is NULL");
     FAILS(ls_pmap(pool, work, &fails_from, 2, NULL, 2, out), LS_EINVAL,

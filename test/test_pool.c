@@ -157,6 +157,21 @@ START_TEST(test_barrier_refused)
 }
 END_TEST
 
+/* Options of an impossible size are refused. */
+START_TEST(test_options_refused)
+{
+    ls_pool_options o = ls_pool_defaults();
+    ls_pool *pool = NULL;
+    ls_mesh *mesh;
+
+    o.size = 1;
+    OK(ls_mesh_open(&mesh, NULL));
+    FAILS(ls_pool_open(&pool, mesh, &o), LS_EINVAL, "size is 1");
+    ck_assert_ptr_null(pool);
+    ls_mesh_close(mesh);
+}
+END_TEST
+
 typedef struct letter {
     ls__gate gate;
     int text;
@@ -620,6 +635,7 @@ static Suite *suite(void)
     tcase_add_test(barrier, test_barrier);
     tcase_add_test(barrier, test_barrier_preempted);
     tcase_add_test(barrier, test_barrier_refused);
+    tcase_add_test(barrier, test_options_refused);
     tcase_add_test(barrier, test_gate);
     tcase_set_timeout(pool, 300);
     tcase_add_test(pool, test_run);

@@ -474,6 +474,15 @@ static int ending_map(void *user, int device, const void *const *in,
     return 0;
 }
 
+static int ending_device(void *user, int device, const void *const *in,
+                         void *const *out)
+{
+    (void)in, (void)out;
+    if (device == *(int *)user)
+        pthread_exit(NULL);
+    return 0;
+}
+
 static ls_trainer *open_ending(ls_pool *pool, ender *e, ls_batch **batch)
 {
     static const ls_array_spec input = {"x", LS_F32, 0, {0}};
@@ -487,6 +496,23 @@ static ls_trainer *open_ending(ls_pool *pool, ender *e, ls_batch **batch)
     OK(ls_batch_set(*batch, "x", LS_F32, x, ROWS));
     return t;
 }
+
+/* One worker of two others: that one is made anew, and it alone.  A pool may be
+ * closed while a worker is gone. */
+START_TEST(test_one_thread_ends)
+{
+    ls_pool *pool = open_axes("data:3", 3);
+
+    for (int i = 0; i < 3; i++)
+        for (int device = 1; device < 3; device++) {
+            FAILS(ls_pmap(pool, ending_device, &device, 0, NULL, 0, NULL),
+                  LS_EUSER, "ended the thread of device");
+            if (i < 2)
+                OK(ls_pmap(pool, nothing, NULL, 0, NULL, 0, NULL));
+        }
+    ls_pool_close(pool);
+}
+END_TEST
 
 /* On a worker: the step fails and changes nothing, as often as it is done, and
  * the pool works as before. */
@@ -625,6 +651,39 @@ START_TEST(test_fork)
     OK(steps(&m, STEPS - STEPS / 2));
     is_like_alone(&m, 1);
     close_model(&m);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Device 0's function makes a child, when another worker is done already. */
+static int child_inside(void *user, int device, const void *const *in,
+                        void *const *out)
+{
+    ls_pool *pool = user;
+    pid_t child;
+
+    (void)in, (void)out;
+    if (device > 0)
+        return 0;
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+    child = fork();
+    if (child == 0) {
+        ls_pool_close(pool);
+        _exit(0);
+    }
+    return status_of(child) ? -1 : 0;
+}
+
+/* A child closes a pool that is in use; the parent goes on. */
+START_TEST(test_fork_inside)
+{
+    ls_pool *pool;
+
+    if (emulated("pages that forks clear"))
+        return;
+    pool = open_axes("data:2", 2);
+    for (int i = 0; i < 2; i++)
+        OK(ls_pmap(pool, child_inside, pool, 0, NULL, 0, NULL));
     ls_pool_close(pool);
 }
 END_TEST
@@ -802,8 +861,10 @@ int main(void)
     tcase_add_test(c, test_closed_inside);
     tcase_add_test(c, test_closed_elsewhere);
     tcase_add_test(c, test_thread_ends);
+    tcase_add_test(c, test_one_thread_ends);
     tcase_add_test(c, test_caller_ends);
     tcase_add_test(c, test_fork);
+    tcase_add_test(c, test_fork_inside);
     tcase_add_test(c, test_process);
     tcase_add_test(c, test_exit);
     tcase_add_test(c, test_delays);

@@ -399,11 +399,20 @@ START_TEST(test_refused)
     ls_trace_options o = ls_trace_defaults();
     ls_trace *t = NULL;
     struct stat info;
+    ls_doing doing;
     traced r;
 
     open_run(&r, 0, 0);
     o.level = 3;
     FAILS(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "level 3");
+    o.level = 0;
+    FAILS(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "level 0");
+    o.level = 1;
+    o.events = 0;
+    FAILS(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "0 events");
+    o.size = 1;
+    FAILS(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "size is 1");
+    FAILS(ls_pool_doing(r.pool, -1, &doing), LS_EINVAL, "worker -1");
     o = (ls_trace_options){.size = sizeof(ls_trace_options),
                            .level = 1, .events = (1 << 24) + 1};
     FAILS(ls_trace_open(&t, r.pool, &o), LS_EINVAL, "16777217 events");

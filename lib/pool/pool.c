@@ -171,9 +171,9 @@ static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
         p->seat[w] = (seat){.pool = p, .worker = w};
         atomic_init(&p->track[w].device, -1);
     }
-    status = ls__barrier_open(&p->done, mesh->workers, p->spins);
-    return status ? status
-                  : ls__barrier_open(&p->meet, mesh->workers, p->spins);
+    /* What would refuse the one refuses the other. */
+    (void)ls__barrier_open(&p->done, mesh->workers, p->spins);
+    return ls__barrier_open(&p->meet, mesh->workers, p->spins);
 }
 
 /* Create threads until all are there or one cannot be had: then an errno. */
@@ -260,8 +260,11 @@ static void drop(ls_pool *p)
 
     if (was / HOLD > 1)
         return;
-    ls__barrier_close(&p->meet);
-    ls__barrier_close(&p->done);
+    /* In a child some are in them for good. */
+    if (ls__process_is_this(&p->process)) {
+        ls__barrier_close(&p->meet);
+        ls__barrier_close(&p->done);
+    }
     ls__process_close(&p->process);
     ls__affinity_free(p->caller);
     free(p->seat);

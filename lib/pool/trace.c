@@ -49,10 +49,8 @@ static uint64_t power_of_two(int64_t least)
     return n;
 }
 
-static int check(const ls_pool *pool, const ls_trace_options *o)
+static int check(const ls_trace_options *o)
 {
-    if (!pool)
-        return ls__fail(LS_EINVAL, "a trace needs a pool");
     if (o->level < 1 || o->level > 2)
         return ls__fail(LS_EINVAL, "trace: level %d is neither 1 nor 2",
                         o->level);
@@ -111,7 +109,7 @@ int ls_trace_open(ls_trace **trace, ls_pool *pool,
     int status = ls__sized_take("trace", &o, sizeof o, options);
     ls_trace *t;
 
-    if (status < 0 || (status = check(pool, &o)) < 0)
+    if (status < 0 || (status = check(&o)) < 0)
         return status;
     if (!(t = ls__new(1, sizeof *t, "trace")))
         return LS_ENOMEM;

@@ -126,7 +126,7 @@ void ls__track_counter(ls__track *t, const char *name, double value)
                    .device = -1,
                    .kind = LS__COUNTER};
 
-    if (!t || !t->level)
+    if (!t->level)
         return;
     e.began = ls__nanoseconds();
     push(&t->ring, &e);
