@@ -1,4 +1,5 @@
 /* What the builder of graphs refuses, and how it says so. */
+#include "bad_nodes.h"
 #include "failing_memory.h"
 #include "graphs.h"
 #include "plan/exec.h"
@@ -324,6 +325,24 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* Where a node is refused there is none, and the graph keeps the status. */
+START_TEST(test_bad_node)
+{
+    const char *name = bad_nodes[_i].name;
+    ls_graph *g;
+    ls_node *n;
+
+    OK(ls_graph_new(&g));
+    n = bad_nodes[_i].build(leaves_of(g));
+    ck_assert_msg(!n, "%s: there is a node", name);
+    ck_assert_msg(g->status == bad_nodes[_i].status, "%s: status %d, %s", name,
+                  g->status, ls_errmsg());
+    ck_assert_msg(strstr(ls_errmsg(), bad_nodes[_i].words), "%s: %s", name,
+                  ls_errmsg());
+    ls_graph_free(g);
+}
+END_TEST
+
 /* Nodes of two graphs do not meet, and neither do a graph and another's loss;
  * the second graph stays whole. */
 START_TEST(test_two_graphs)
@@ -478,6 +497,8 @@ static Suite *builder_suite(void)
     TCase *t = cases("refusals");
 
     tcase_add_loop_test(t, test_refused, 0, BAD);
+    tcase_add_loop_test(t, test_bad_node, 0,
+                        sizeof bad_nodes / sizeof *bad_nodes);
     tcase_add_test(t, test_two_graphs);
     tcase_add_test(t, test_null);
     tcase_add_test(t, test_first_error);

@@ -59,6 +59,171 @@ START_TEST(test_file)
 }
 END_TEST
 
+/* ------ every operator ------ */
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static ls_node *floats(ls_graph *g, const char *name, int64_t t, int64_t d)
+{
+    return ls_input(g, name, LS_F32, 2, (int64_t[]){t, d});
+}
+
+static ls_node *indices(ls_graph *g, const char *name, int64_t n)
+{
+    return ls_input(g, name, LS_I32, 1, &n);
+}
+
+static void of_elements(ls_graph *g)
+{
+    ls_node *x = floats(g, "x", 6, 4), *u = floats(g, "u", 6, 4);
+    ls_node *h = ls_sub(ls_mul(x, u), ls_div(x, u)), *terms;
+
+    h = ls_sqrt(ls_abs(ls_max(ls_min(h, u), ls_square(x))));
+    h = ls_log(ls_exp(ls_scale_shift(h, 2, 1)));
+    h = ls_pow(ls_clamp(h, -1, 1), 2.5);
+    h = ls_elu(ls_leaky_relu(h, 0.1), 1);
+    h = ls_round_bf16(ls_silu(ls_softplus(h)));
+    terms = ls_binary_cross_entropy(h, u)->in[0];
+    OK(ls_output(g, terms, "entropy"));
+    terms = ls_kl_divergence(ls_log_softmax(h), ls_softmax(u))->in[0];
+    OK(ls_output(g, terms, "divergence"));
+}
+
+static void of_shapes(ls_graph *g)
+{
+    ls_node *x = floats(g, "x", 6, 4), *at = indices(g, "at", 3), *h;
+
+    h = ls_concat((ls_node *[]){x, x}, 2, 0);
+    h = ls_reshape(ls_slice(h, 0, 3, 6), 2, (int64_t[]){4, 6});
+    h = ls_transpose(h, NULL);
+    x = ls_sum_over(h, 1, (int[]){0});
+    h = ls_add(h, ls_broadcast_to(x, 2, (int64_t[]){6, 4}));
+    h = ls_matmul(h, ls_transpose(h, NULL));
+    OK(ls_output(g, ls_max_over(h, 1, (int[]){1}), "most"));
+    OK(ls_output(g, ls_mul(ls_gather(h, at), ls_one_hot(at, 6)), "rows"));
+}
+
+static void of_tokens(ls_graph *g)
+{
+    ls_node *at = indices(g, "tokens", 6), *x;
+
+    x = ls_position(ls_embed(at, 11, 8, "table"), "position");
+    x = ls_grouped_attention(ls_rms_norm(x, 1e-6, "rms"), 4, 2, 10000, true,
+                             "mix");
+    x = ls_batch_norm(x, 1e-5, "batch");
+    OK(ls_tie(g, "head.kernel", "table.embedding", true));
+    OK(ls_output(g, ls_dense_no_bias(x, 11, "head"), "y"));
+}
+
+static void of_bags(ls_graph *g)
+{
+    ls_node *at = indices(g, "at", 5), *x;
+    ls_node *values = ls_input(g, "values", LS_F32, 1, (int64_t[]){5});
+
+    x = ls_add(ls_embed_bag(at, LS_BAG_SUM, 9, 4, "sum"),
+               ls_embed_bag(at, LS_BAG_MEAN, 9, 4, "mean"));
+    x = ls_add(x, ls_sparse_dense(at, values, 9, 4, "sparse"));
+    x = ls_add(x, ls_sparse_dense_no_bias(at, NULL, 9, 4, "ones"));
+    OK(ls_output(g, ls_batch_norm(x, 1e-5, "batch"), "y"));
+}
+
+static void of_steps(ls_graph *g)
+{
+    ls_node *x = floats(g, "x", 5, 3), *state = floats(g, "state", 2, 4);
+    ls_node *one = ls_input(g, "one", LS_F32, 1, (int64_t[]){4});
+    ls_node *n = ls_input(g, "n", LS_I32, 0, NULL), *last, *h;
+
+    h = ls_lstm_from(x, 4, state, n, &last, "lstm");
+    OK(ls_output(g, last, "last"));
+    h = ls_gru_from(h, 4, one, NULL, &last, "gru");
+    OK(ls_output(g, last, "end"));
+    h = ls_gru_two_biases(h, 4, NULL, n, NULL, "two");
+    OK(ls_output(g, ls_lstm(h, 4, "plain"), "y"));
+}
+
+/* A kernel that two layers share is written once. */
+static void of_images(ls_graph *g)
+{
+    ls_window three = {3, 3, 1, 1, LS_SAME}, two = {2, 2, 2, 2, LS_VALID};
+    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){8, 6, 2});
+
+    x = ls_batch_norm(ls_conv2d(x, 2, three, "conv"), 1e-5, "batch");
+    OK(ls_tie(g, "again.kernel", "conv.kernel", false));
+    x = ls_group_norm(ls_conv2d_no_bias(x, 2, three, "again"), 2, "group");
+    x = ls_avg_pool(ls_max_pool(x, two), two);
+    OK(ls_output(g, ls_layer_norm(ls_flatten(x), "norm"), "y"));
+}
+
+/* Calls that ONNX must be told of, each followed by a space. */
+static const struct {
+    void (*build)(ls_graph *g);
+    const char *words;
+} of_all[] = {
+    {of_elements, "Sub Mul Div Max Min Abs Sqrt Exp Log Clip Pow LeakyRelu Elu "
+                  "Softplus Sigmoid Cast LogSoftmax Softmax "},
+    {of_shapes, "Concat Slice Reshape Transpose ReduceSum Expand Add MatMul "
+                "ReduceMax GatherND OneHot "},
+    {of_tokens, "Gather ReduceMean MatMul Softmax BatchNormalization Slice "},
+    {of_bags, "Gather Max GreaterOrEqual BatchNormalization "},
+    {of_steps, "LSTM GRU Squeeze Unsqueeze Gather Concat "},
+    {of_images, "Conv BatchNormalization MaxPool AveragePool "},
+};
+
+static ls_graph *graph_of(int i)
+{
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    of_all[i].build(g);
+    return g;
+}
+
+/* Weights of some value for each of a graph's parameters. */
+static void give_values(const ls_graph *g, const float **values)
+{
+    static float some[1024];
+
+    fill_uniform(1, COUNT(some), some);
+    for (int i = 0; i < g->param_count; i++) {
+        ck_assert_int_le(g->params[i]->size, COUNT(some));
+        values[i] = some;
+    }
+}
+
+/* A name of an operator as a NodeProto has it: field 4, its length. */
+static bool calls(const char *bytes, size_t n, const char *name, size_t length)
+{
+    char field[40] = {4 << 3 | 2, (char)length};
+
+    memcpy(field + 2, name, length);
+    return memmem(bytes, n, field, length + 2) != NULL;
+}
+
+START_TEST(test_calls)
+{
+    ls_graph *g = graph_of(_i);
+    const float *values[32];
+    char *bytes;
+    size_t n;
+
+    folder_open();
+    give_values(g, values);
+    OK(ls__onnx_write(g, values, in_folder("m")));
+    bytes = get_file(in_folder("m"), &n);
+    for (const char *word = of_all[_i].words; *word;) {
+        size_t length = strcspn(word, " ");
+
+        ck_assert_msg(calls(bytes, n, word, length), "no %.*s", (int)length,
+                      word);
+        ck_assert(!calls(bytes, n, "None", 4));
+        word += length + 1;
+    }
+    free(bytes);
+    ls_graph_free(g);
+    folder_close();
+}
+END_TEST
+
 /* Integers by the examples of the definition of the encoding: 150 is 96 01. */
 START_TEST(test_encoding)
 {
@@ -114,24 +279,25 @@ END_TEST
 /* Every allocation fails in turn, with a status. */
 START_TEST(test_shortage)
 {
-    ls_predictor *p;
+    ls_graph *g = graph_of(_i);
+    const float *values[32];
     int status = -1;
 
-    p = predictor_of(_i);
+    give_values(g, values);
     folder_open();
     for (int n = 1; status < 0; n++) {
         const char *path = in_folder("m");
 
         fail_memory = OUR_MEMORY;
         watch_from(n);
-        status = ls_predictor_save_onnx(p, path);
+        status = ls__onnx_write(g, values, path);
         atomic_store(&watching, false);
         fail_memory = NO_MEMORY;
         ck_assert(status == 0 || status == LS_ENOMEM);
         ck_assert(status < 0 || access(path, F_OK) == 0);
         ck_assert_int_lt(n, 2000);
     }
-    ls_predictor_close(p);
+    ls_graph_free(g);
     folder_close();
 }
 END_TEST
@@ -146,10 +312,11 @@ static Suite *suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, test_rows);
     tcase_add_loop_test(t, test_file, 0, 3);
+    tcase_add_loop_test(t, test_calls, 0, COUNT(of_all));
     tcase_add_test(t, test_encoding);
     tcase_add_test(t, test_refused);
 #if OWN_MALLOC
-    tcase_add_loop_test(t, test_shortage, 0, 3);
+    tcase_add_loop_test(t, test_shortage, 0, COUNT(of_all));
 #endif
     suite_add_tcase(s, t);
     return s;

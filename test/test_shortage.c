@@ -202,6 +202,11 @@ static int save(void)
     return status;
 }
 
+static int save_model(void)
+{
+    return ls_trainer_save_model(trainer, in_folder("model"));
+}
+
 static int load(void)
 {
     ls_array t;
@@ -340,6 +345,7 @@ static int (*const calls[])(void) = {
     shard, reduce, pmap, place, open_checked, open_gradient, open_batch,
     build, save, load, load_member, trace, mesh, load_params, look, keep,
     resume, images, zipped, adapt, adapt_again, merge,
+    save_model,
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
@@ -348,8 +354,7 @@ enum { CALLS = sizeof calls / sizeof *calls };
 static bool spares_libraries(int i)
 {
     return calls[i] == mesh || calls[i] == load_params || calls[i] == look ||
-           calls[i] == resume || calls[i] == adapt || calls[i] == adapt_again ||
-           calls[i] == merge;
+           calls[i] == resume || calls[i] == adapt_again;
 }
 
 /* What the C library was refused is a failure of a file or a thread, or of

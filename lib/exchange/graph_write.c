@@ -1,6 +1,7 @@
 /* From a graph to JSON: a loop over nodes around a loop over attributes. */
 #include "exchange/graph_json.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "file/json.h"
 #include "graph/op.h"
 
@@ -222,16 +223,8 @@ static bool put_graph(json_t *root, const ls_graph *g)
 
 static int check_text(const char *text)
 {
-    json_t *value = json_string_nocheck(text), *checked = json_string(text);
-    int status = 0;
-
-    if (!value)
-        status = ls__no_memory("JSON", strlen(text));
-    else if (!checked)
-        status = ls__fail(LS_EINVAL, "a name is not UTF-8: \"%s\"", text);
-    json_decref(value);
-    json_decref(checked);
-    return status;
+    return ls__utf8_is(text)
+               ? 0 : ls__fail(LS_EINVAL, "a name is not UTF-8: \"%s\"", text);
 }
 
 static int check(const ls_graph *g)
