@@ -223,32 +223,51 @@ START_TEST(as_words)
 }
 END_TEST
 
-/* Proves the same of a layer norm, and that what it keeps is the same. */
-START_TEST(norm_as_words)
-{
-    enum { ROWS = 3, STEPS = 64, WIDTH = 96, ALL = ROWS * STEPS * WIDTH };
-    const ls__backend *be = way(_i);
-    const ls_node n = {.rank = 2, .shape = {STEPS, WIDTH},
-                       .size = STEPS * WIDTH};
-    float *y = fenced(ALL), *rounded = fenced(ALL / 2);
-    float *stats = fenced(2 * ROWS * STEPS);
-    ls__run r = {.node = &n, .rows = ROWS, .x = {uniform(1, ALL)}, .y = y,
-                 .param = {uniform(2, WIDTH), uniform(3, WIDTH)},
-                 .stash = stats, .backend = be, .kernels = ls__kernels()};
+/* Three sequences of 64 positions, which attention sees as three heads. */
+enum { SEQUENCES = 3, POSITIONS = 64, WIDTH = 96 };
+enum { EACH = POSITIONS * WIDTH, ALL = SEQUENCES * EACH };
 
-    if (be->products->words) {
-        ls__fpmode_set();
-        ls__op_layer_norm.forward(&r);
-        be->products->words(ROWS * STEPS, WIDTH, y, rounded);
-        r.y_words = true;
-        r.y = fenced(ALL / 2);
-        r.stash = fenced(2 * ROWS * STEPS);
-        r.scratch = fenced(ls__op_layer_norm.scratch(&n, ROWS, be));
-        ls__op_layer_norm.forward(&r);
-        check_same(r.y, rounded, ALL / 2);
-        check_same(r.stash, stats, 2 * ROWS * STEPS);
-    }
+/* Run operator n forward, and again to numbers of bf16; both keep the same. */
+static void check_words(const ls__backend *be, const ls_node *n)
+{
+    int64_t kept = SEQUENCES * n->op->stash(n);
+    float *y = fenced(ALL), *rounded = fenced(ALL / 2), *stash = fenced(kept);
+    ls__run r = {.node = n, .rows = SEQUENCES,
+                 .x = {uniform(1, ALL), uniform(2, ALL), uniform(3, ALL)},
+                 .y = y, .param = {uniform(4, WIDTH), uniform(5, WIDTH)},
+                 .stash = stash,
+                 .scratch = fenced(n->op->scratch(n, SEQUENCES, be)),
+                 .backend = be, .kernels = ls__kernels()};
+
+    n->op->forward(&r);
+    be->products->words(SEQUENCES * POSITIONS, WIDTH, y, rounded);
+    r.y_words = true;
+    r.y = fenced(ALL / 2);
+    r.stash = fenced(kept);
+    n->op->forward(&r);
+    check_same(r.y, rounded, ALL / 2);
+    check_same(r.stash, stash, kept);
     fences_free();
+}
+
+/* Proves the same of a layer norm and of attention, whose heads are products
+ * side by side. */
+START_TEST(others_as_words)
+{
+    const ls__backend *be = way(_i);
+    ls_node x = {.rank = 2, .shape = {POSITIONS, WIDTH}, .size = EACH};
+    ls_node n = {.rank = 2, .shape = {POSITIONS, WIDTH}, .size = EACH,
+                 .heads = 3, .in = {&x, &x, &x}};
+
+    if (!be->products->words)
+        return;
+    ls__fpmode_set();
+    n.op = &ls__op_layer_norm;
+    check_words(be, &n);
+    n.op = &ls__op_attention;
+    check_words(be, &n);
+    n.causal = true;
+    check_words(be, &n);
 }
 END_TEST
 
@@ -899,7 +918,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, products, 0, ways());
     tcase_add_loop_test(t, as_words, 0, ways());
-    tcase_add_loop_test(t, norm_as_words, 0, ways());
+    tcase_add_loop_test(t, others_as_words, 0, ways());
     tcase_add_loop_test(t, product_bits, 0, SORTS);
     tcase_add_loop_test(t, cut_anywhere, 0, ways());
     tcase_add_loop_test(t, epilogue, 0, ways());

@@ -154,7 +154,7 @@ SIMD void unit_block_words(const ls__product *g, int64_t i, int64_t j,
 {
     enum { VECTORS = 4 };
     uint32_t *out = (uint32_t *)(void *)g->c +
-                    (i * g->n / UNIT_SIDE + j) / UNIT_SIDE * UNIT_BLOCK / 2;
+                    (i * g->c_row / UNIT_SIDE + j) / UNIT_SIDE * UNIT_BLOCK / 2;
     float *to = g->slope ? g->slope + i * g->c_row + j : NULL;
 
     for (int64_t r = 0; r < UNIT_SIDE; r += 2, sums += 2 * UNIT_SIDE) {

@@ -67,9 +67,11 @@ typedef struct ls__product {
                                the native backend; or NULL */
     const ls__prepared *prepared; /* what the backend made for it, or NULL */
     bool a_words; /* A, or its transpose if a_row is 1, is as c_words left it */
-    bool c_words; /* C is left as numbers of bf16, as its reader wants it; then
-                     m and n are multiples of LS__BF16_STEP, nothing is
-                     accumulated, and there is neither times nor add */
+    bool c_words; /* C is left as numbers of bf16, as its reader wants it: in
+                     blocks of 32 rows and columns, c_row/32 of them for 32
+                     rows.  m, n and c_row are multiples of LS__BF16_STEP then,
+                     nothing is accumulated, and there is neither times nor
+                     add */
 } ls__product;
 
 typedef struct ls__conv ls__conv;

@@ -44,6 +44,13 @@ static int64_t kv_at(head h, int64_t i, int64_t k)
     return i * h.t * h.kv_row + k / h.each * h.d;
 }
 
+/* The place of head k of row i in y. */
+static int64_t y_at(const ls__run *r, head h, int64_t i, int64_t k)
+{
+    return r->y_words ? i * h.t * h.row / 2 + k * h.d * LS__BF16_STEP / 2
+                      : q_at(h, i, k);
+}
+
 /* Are k and v as wide as some of q's heads, of which each serves as many? */
 static bool divides(const ls_node *n)
 {
@@ -126,7 +133,7 @@ static void mix(const ls__run *r, head h, float by, const float *p,
                      .a_col = transposed ? h.t : 1, .b = b,
                      .b_row = transposed ? h.row : h.kv_row,
                      .b_col = 1, .c = out, .c_row = out_row, .scale = by,
-                     .add = addend};
+                     .add = addend, .c_words = r->y_words && !r->dy};
 
     ls__multiply(r->backend, &g, scratch);
 }
@@ -157,7 +164,7 @@ static void attention_fwd(const ls__run *r)
                    (const float *)r->x[1] + kv, p, r->scratch);
             visible_softmax(r, h, p);
             mix(r, h, 1, p, false, (const float *)r->x[2] + kv, NULL,
-                r->y + at, h.row, r->scratch);
+                r->y + y_at(r, h, i, k), h.row, r->scratch);
         }
 }
 

@@ -5,17 +5,21 @@
 #include "op/op_table.h"
 #include "plan/planner.h"
 
+/* Of attention each head is a product. */
 static bool is_whole(const ls_node *n)
 {
+    int64_t heads = n->op == &ls__op_attention ? n->heads : 1;
+
     return ls__vectors(n) % LS__BF16_STEP == 0 &&
-           ls__width(n) % LS__BF16_STEP == 0;
+           ls__width(n) / heads % LS__BF16_STEP == 0;
 }
 
-/* A layer norm, or a product whose epilogue has nothing but an activation. */
+/* A layer norm, attention, or a product whose epilogue has nothing but an
+ * activation. */
 static bool may_write(const ls_node *n)
 {
-    return is_whole(n) && (n->op == &ls__op_layer_norm ||
-                           (n->op == &ls__op_dense && !n->residual));
+    return n->op == &ls__op_layer_norm || n->op == &ls__op_attention ||
+           (n->op == &ls__op_dense && !n->residual);
 }
 
 /* How many read node n as the operand of a product; -1 if one reads it
@@ -47,7 +51,8 @@ void ls__plan_words(ls__planner *p)
         const ls_node *n = plan->instr[i].node;
 
         plan->instr[i].y_words =
-            may_write(n) && readers(plan, n) == p->consumers[n->id];
+            may_write(n) && is_whole(n) &&
+            readers(plan, n) == p->consumers[n->id];
         if (!plan->instr[i].y_words)
             continue;
         for (int j = 0; j < plan->count; j++)
