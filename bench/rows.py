@@ -126,6 +126,25 @@ def recurrent(cell):
     ], against("PyTorch", "kann", "kann, BLIS"))
 
 
+def sparse(name, kings):
+    def here(side, lazy):
+        def on(workers):
+            return ["{build}/bench-sparse", "--kings", str(kings), "--lazy",
+                    str(lazy), "--workers", str(workers)]
+        return Side(side, on(2), alone=on(1))
+
+    def there(side, of_lists):
+        command = ["{python}", "-B", "{peers}/sparse_torch.py", "--kings",
+                   str(kings), "--sparse", str(of_lists)]
+        return Side(side, command, alone=[*command, "--threads", "1"])
+    return Row(name, 23, 9, [
+        here("lockstep", 0), here("lockstep, lazy Adam", 1),
+        there("PyTorch", 0), there("PyTorch, SparseAdam", 1),
+    ], [*against("PyTorch", "PyTorch, SparseAdam"),
+        *(Ratio("lazy Adam / " + x, "lockstep, lazy Adam", x)
+          for x in ("PyTorch", "PyTorch, SparseAdam"))])
+
+
 def state(name, cold):
     parts = {"reduce": "reduce", "update": "update", "both": "ms",
              "copy": "copy", "in place": "in_place", "copy roof": "roof"}
@@ -254,6 +273,8 @@ ROWS = [
     ]),
     recurrent("lstm"),
     recurrent("gru"),
+    sparse("sparse", 64),
+    sparse("sparse few", 4),
     Row("chain", 33, 13, [chain("chained"), chain("apart", "--apart", "1")],
         [Ratio("chained / apart", "chained", "apart")]),
     Row("chain wide", 33, 13,

@@ -132,18 +132,19 @@ static int64_t group_of(const ls__run *r)
     return group;
 }
 
-/* From the entries that all lists of the lot's first chunks have. */
+/* From the entries that all lists of the lot have: groups of a size. */
 static void choose_group(const ls__run *r)
 {
     const ls__lot *lot = r->lot;
-    int64_t most = lot->chunks * lot->chunk_rows, entries = 0, group;
+    int64_t most = lot->chunks * lot->chunk_rows, entries = 0, groups, group;
     int64_t rows = r->left < most ? r->left : most;
 
     for (int m = 0; m < lot->members; m++)
         for (int64_t i = 0; i < rows * ls__vectors(lot->member[m]); i++)
             entries += ls__bag_list_count(list_at(r, m, i));
-    group = entries ? lot->chunks * OFTEN * count_seen(r) / entries : 1;
-    group = group < 1 ? 1 : group > lot->chunks ? lot->chunks : group;
+    groups = entries ? entries / (OFTEN * count_seen(r)) : 1;
+    groups = groups < 1 ? 1 : groups > lot->chunks ? lot->chunks : groups;
+    group = (lot->chunks + groups - 1) / groups;
     memcpy(r->lot_memory + lot->group, &group, sizeof group);
 }
 
@@ -260,6 +261,7 @@ static void of_group(const parts *p, list_fn *fn)
     of_chunk(p, last, r->rows, fn);
 }
 
+/* Indices rise, so those of a part follow each other. */
 static void count_list(const parts *p, const ls_node *node, const float *list,
                        int64_t row)
 {
@@ -268,8 +270,13 @@ static void count_list(const parts *p, const ls_node *node, const float *list,
 
     (void)node;
     (void)row;
-    for (int64_t k = 0; k < n; k++)
-        p->count[index[k] >> p->shift]++;
+    for (int64_t k = 0, begin; k < n;) {
+        uint32_t part = index[k] >> p->shift;
+
+        for (begin = k++; k < n && index[k] >> p->shift == part; k++)
+            ;
+        p->count[part] += (uint32_t)(k - begin);
+    }
 }
 
 static void deal_list(const parts *p, const ls_node *node, const float *list,
@@ -279,9 +286,14 @@ static void deal_list(const parts *p, const ls_node *node, const float *list,
     const float *value = list + 1 + ls__bag_places(node);
     int64_t n = ls__bag_list_count(list);
 
-    for (int64_t k = 0; k < n; k++)
-        p->entry[p->count[index[k] >> p->shift]++] =
-            (ls__bag_entry){index[k], (uint32_t)row, value[k]};
+    for (int64_t k = 0; k < n;) {
+        uint32_t part = index[k] >> p->shift, at = p->count[part];
+
+        for (; k < n && index[k] >> p->shift == part; k++)
+            p->entry[at++] =
+                (ls__bag_entry){index[k], (uint32_t)row, value[k]};
+        p->count[part] = at;
+    }
 }
 
 /* Counts become where each part begins. */
