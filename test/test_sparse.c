@@ -407,6 +407,88 @@ START_TEST(test_lots)
 }
 END_TEST
 
+/* ------ Few rows of the table a step ------ */
+
+/* What may leave something else in the devices' gradients than a step does. */
+static void interrupt(ls_trainer *t, ls_batch *b, const way *w, bool dense,
+                      int how)
+{
+    int64_t n = w->rows * (dense ? count_of(w) : PLACES);
+    float *dx = malloc((size_t)n * sizeof *dx), *rows;
+    ls_gradients *g;
+    ls_result r;
+
+    rows = calloc((size_t)w->rows, sizeof *rows);
+    ck_assert(dx && rows);
+    OK(ls_gradients_open(&g, t, 1));
+    if (how == 1) {
+        OK(ls_gradients_compute(g, b, &r));
+        OK(ls_gradients_apply(g, &r));
+    } else if (how == 2) {
+        for (int64_t i = 0; i < w->rows; i++)
+            rows[i] = 3e38f; /* the loss overflows */
+        OK(ls_batch_set(b, "t", LS_F32, rows, w->rows));
+        ck_assert_int_lt(ls_step(t, b, &r), 0);
+    } else if (how == 3) {
+        OK(ls_input_gradient(t, b, true, dense ? "a" : "va", n, dx));
+    } else if (how == 4) {
+        OK(ls_evaluate(t, b, &r));
+    }
+    ls_gradients_close(g);
+    free(rows);
+    free(dx);
+}
+
+/* Three rows in each step, others than before. */
+static void hash_of_few(const way *w, const ls_trainer_options *o, bool dense,
+                        char hash[65])
+{
+    ls_pool *pool = open_pool(w->devices, w->workers);
+    ls_graph *g = two_sides(w, dense);
+    lists l = make_lists(w->rows * 15, PLACES, count_of(w), w->ones, 1);
+    float t[3] = {1, -1, 0.5f};
+    ls_trainer *trainer;
+    ls_batch *b;
+    ls_result r;
+
+    OK(ls_trainer_open(&trainer, pool, g, o));
+    OK(ls_batch_open(&b, trainer));
+    for (int s = 0; s < 15; s++) {
+        set_side(b, "a", w, dense, &l, s * w->rows);
+        OK(ls_batch_set(b, "t", LS_F32, t, w->rows));
+        if (s % 3 == 2)
+            interrupt(trainer, b, w, dense, s / 3);
+        else
+            OK(ls_step(trainer, b, &r));
+    }
+    ls_trainer_hash(trainer, hash);
+    ls_batch_close(b);
+    ls_trainer_close(trainer);
+    free_lists(&l);
+    ls_graph_free(g);
+    ls_pool_close(pool);
+}
+
+/* What no row of a batch touches is left alone, and no byte shows it, whatever
+ * came before the step. */
+START_TEST(test_few)
+{
+    static const way few = {2, 2, 1, 3, false, false, LS_SHARD, true, 0, 0};
+    ls_trainer_options o = ls_trainer_defaults();
+    char want[65], got[65];
+    way w = few;
+
+    w.workers = 1 + _i % 2;
+    w.devices = _i < 4 ? 2 : 1;
+    o.optimizer = ls_optimizer_defaults(kinds[_i % 4], 0.01);
+    o.state = w.state;
+    o.clip_norm = _i % 4 > 1 ? 1e-6 : 0;
+    hash_of_few(&w, &o, true, want);
+    hash_of_few(&w, &o, false, got);
+    ck_assert_str_eq(want, got);
+}
+END_TEST
+
 /* A mean has the bytes of a sum with values 1/m. */
 START_TEST(test_mean_bytes)
 {
@@ -610,8 +692,10 @@ START_TEST(test_lazy_ranks)
     ls_trainer_options o;
     char want[65];
 
-    if (_i)
+    if (_i == 1)
         s.way = (way){4, 1, 2, 600, true, true, LS_REPLICATE, true, 400, 0};
+    if (_i == 2) /* few rows of the table in each step */
+        s.way = (way){4, 1, 1, 4, false, true, LS_REPLICATE, true, 0, 0};
     o = lazy_options(&s.way);
 
     hash_of(&s.way, &o, false, want);
@@ -797,9 +881,10 @@ int main(void)
     tcase_add_loop_test(t, test_dense_bytes, 0, SHAPES);
     tcase_add_loop_test(t, test_trainings, 0, WAYS);
     tcase_add_loop_test(t, test_lots, 0, LARGE_WAYS);
+    tcase_add_loop_test(t, test_few, 0, 8);
     tcase_add_test(t, test_mean_bytes);
     tcase_add_test(t, test_lazy_alike);
-    tcase_add_loop_test(t, test_lazy_ranks, 0, 2);
+    tcase_add_loop_test(t, test_lazy_ranks, 0, 3);
     tcase_add_test(t, test_lazy_refused);
     tcase_add_loop_test(t, test_torch, 0, sizeof wanteds / sizeof *wanteds);
     tcase_add_test(t, test_refused_rows);

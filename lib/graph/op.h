@@ -9,6 +9,7 @@
 #define LS_GRAPH_OP_H
 
 #include "graph/attribute.h"
+#include "base/marks.h"
 #include "graph/graph.h"
 #include "kernel/kernel.h"
 
@@ -43,6 +44,8 @@ typedef struct ls__run {
                                       leaves them (kernel/product.h) */
     float *dparam[LS__MAX_PARAMS];
     bool add;                      /* dparam is added to: a later chunk */
+    const ls__marks *marks;        /* bags: of the array that dparam[0] lies in;
+                                      NULL: there are none */
 
     const float *weights;          /* losses: of the rows; NULL: all 1 */
     ls_sums *sums;                 /* losses: added to */

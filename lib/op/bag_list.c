@@ -174,30 +174,34 @@ const ls__bag_entry *ls__bag_sort(int bits, int64_t n, ls__bag_entry *e,
     return e;
 }
 
-static void clear_rows(const ls__run *r, int64_t first, int64_t last)
+void ls__bag_clear(const ls__run *r, int64_t first, int64_t last)
+{
+    int64_t width = ls__width(r->node), n = (last - first) * width;
+    float *rows = r->dparam[0] + first * width;
+
+    if (r->marks)
+        ls__marks_clear(r->marks, rows, n);
+    else
+        memset(rows, 0, (size_t)n * sizeof *rows);
+}
+
+int64_t ls__bag_table_grad(const ls__run *r, int64_t next, int64_t n,
+                           const ls__bag_entry *e, const float *d, bool add)
 {
     int64_t width = ls__width(r->node);
 
-    memset(r->dparam[0] + first * width, 0,
-           (size_t)((last - first) * width) * sizeof **r->dparam);
-}
-
-void ls__bag_table_grad(const ls__run *r, ls__range rows, int64_t n,
-                        const ls__bag_entry *e, const float *d, bool add)
-{
-    int64_t width = ls__width(r->node), next = rows.first;
-
     for (int64_t i = 0, end; i < n; i = end) {
         int64_t row = e[i].index;
+        float *of_row = r->dparam[0] + row * width;
 
         for (end = i + 1; end < n && e[end].index == row; end++)
             ;
-        if (!add)
-            clear_rows(r, next, row);
-        r->kernels->bag_grad(width, end - i, e + i, d, add,
-                             r->dparam[0] + row * width);
+        if (!add && next < row)
+            ls__bag_clear(r, next, row);
+        r->kernels->bag_grad(width, end - i, e + i, d, add, of_row);
+        if (r->marks)
+            ls__marks_set(r->marks, of_row, width);
         next = row + 1;
     }
-    if (!add)
-        clear_rows(r, next, rows.last);
+    return next;
 }

@@ -3,7 +3,6 @@
 #ifndef LS_OP_BAG_LIST_H
 #define LS_OP_BAG_LIST_H
 
-#include "base/range.h"
 #include "graph/op.h"
 
 /* Entries and counts are three and one of four bytes, as floats are. */
@@ -41,9 +40,13 @@ int ls__bag_bits(const ls_node *node);
 const ls__bag_entry *ls__bag_sort(int bits, int64_t n, ls__bag_entry *e,
                                   ls__bag_entry *other);
 
+/* Rows first .. last of the table's gradient become 0. */
+void ls__bag_clear(const ls__run *r, int64_t first, int64_t last);
+
 /* Rows of the table's gradient (+)= sum over sorted entries of value d[bag],
- * for each index that occurs; add false: what does not occur becomes 0. */
-void ls__bag_table_grad(const ls__run *r, ls__range rows, int64_t n,
-                        const ls__bag_entry *e, const float *d, bool add);
+ * for each index that occurs; add false: rows from `next` on that do not occur,
+ * before one that does, become 0.  Returns the row after the last. */
+int64_t ls__bag_table_grad(const ls__run *r, int64_t next, int64_t n,
+                           const ls__bag_entry *e, const float *d, bool add);
 
 #endif

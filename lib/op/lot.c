@@ -334,7 +334,7 @@ static void add_up(const ls__run *r)
 {
     parts p = {.run = r};
     ls__bag_entry *other;
-    int64_t first = 0, limit = r->node->limit;
+    int64_t first = 0, next = 0, limit = r->node->limit;
 
     p.entry = entries_at(r, &p.count);
     other = p.entry + all_places(r->lot);
@@ -342,13 +342,14 @@ static void add_up(const ls__run *r)
         p.shift++;
     deal(&p);
     for (int64_t i = 0; i << p.shift < limit; first = p.count[i++]) {
-        int64_t n = p.count[i] - first, end = (i + 1) << p.shift;
-        ls__range rows = {i << p.shift, end < limit ? end : limit};
+        int64_t n = p.count[i] - first;
 
-        ls__bag_table_grad(r, rows, n,
-                           ls__bag_sort(p.shift, n, p.entry + first, other),
-                           r->lot_memory, is_begun(r));
+        next = ls__bag_table_grad(
+            r, next, n, ls__bag_sort(p.shift, n, p.entry + first, other),
+            r->lot_memory, is_begun(r));
     }
+    if (!is_begun(r))
+        ls__bag_clear(r, next, limit);
 }
 
 void ls__lot_backward(const ls__run *r)

@@ -125,14 +125,15 @@ static void table_grad(const ls__run *r)
 {
     ls__bag_entry *e = (ls__bag_entry *)(void *)r->scratch;
     ls__bag_entry *other = e + bags(r) * ls__bag_places(r->node);
-    ls__range all = {0, r->node->limit};
-    int64_t n = 0;
+    int64_t n = 0, next;
 
     for (int64_t i = 0; i < bags(r); i++)
         n += ls__bag_list_entries(r->node, list_at(r, i), i, e + n);
-    ls__bag_table_grad(r, all, n,
-                       ls__bag_sort(ls__bag_bits(r->node), n, e, other), r->dy,
-                       r->add);
+    next = ls__bag_table_grad(r, 0, n,
+                              ls__bag_sort(ls__bag_bits(r->node), n, e, other),
+                              r->dy, r->add);
+    if (!r->add)
+        ls__bag_clear(r, next, r->node->limit);
 }
 
 /* The gradients of a bag's values, 16 at a time; out[i] is that of place[i]. */

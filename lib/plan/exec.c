@@ -16,6 +16,7 @@ struct ls__context {
     ls__failure failure; /* of the present or last run */
     ls__watch_fn *watch; /* is told of each backward; NULL: nobody is */
     void *user;
+    const ls__marks *marks; /* of the gradients; NULL: none are kept */
 };
 
 int ls__context_open(ls__context **context, const ls__plan *plan)
@@ -56,6 +57,11 @@ void ls__context_watch(ls__context *c, ls__watch_fn *fn, void *user)
 {
     c->watch = fn;
     c->user = user;
+}
+
+void ls__context_mark(ls__context *c, const ls__marks *marks)
+{
+    c->marks = marks;
 }
 
 /* Gradients of tied parameters are added chunk by chunk and in each operator by
@@ -288,6 +294,7 @@ static void run_backward(const chunk *c, const ls__instr *in)
 
     r.dy = at(c, in->dy);
     r.add = c->first > 0;
+    r.marks = in->marks ? c->context->marks : NULL;
     r.slope_of_x = at(c, in->slope_of_x);
     r.dy_is_pre = in->dy_is_pre;
     for (int k = 0; k < in->node->params; k++)

@@ -45,6 +45,11 @@ void ls__context_close(ls__context *context);
 int ls__context_pair(ls__context *c);
 bool ls__context_pairs(const ls__context *c);
 
+/* From now on operators that leave parts of a gradient zero, and know it, mark
+ * and clear by these marks, of the array that holds all gradients.  NULL: they
+ * write all. */
+void ls__context_mark(ls__context *c, const ls__marks *marks);
+
 /* The gradients of the loss over the rows of a shard, in the order of
  * declaration, and its sums, which are added to; grads NULL: the sums alone.
  * Fails if a user's operator does, with its status. */

@@ -37,6 +37,7 @@ typedef struct ls__instr {
     ls__prepared *prepared[LS__PRODUCTS]; /* owned; NULL: nothing prepared */
     const struct ls__lot *lot;        /* of its chunks; NULL: none */
     int64_t lot_memory;               /* offset in the context's cache */
+    bool marks; /* a bag, and only bags write the gradient of its table */
 } ls__instr;
 
 /* What a plan is laid out for.  TO_PREDICT: outputs alone, without a loss or

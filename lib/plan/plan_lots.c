@@ -1,7 +1,8 @@
 /* Which bags work on chunks in lots (op/lot.h): those whose table is larger
  * than the second cache, where nothing else has a gradient for it, and whose
  * lists are the batch's, so that they are known before their chunk runs.  A lot
- * takes twice the memory of the table at most. */
+ * takes twice the memory of the table at most.  And which bags alone write the
+ * gradient of their table, and so know which of its rows are zeros. */
 #include "op/lot.h"
 #include "op/op_table.h"
 #include "plan/planner.h"
@@ -84,10 +85,25 @@ static int lot_of_table(ls__plan *plan, int table)
     return 0;
 }
 
+/* Do only bags write the gradient of a table? */
+static bool is_of_bags(const ls__plan *plan, int table)
+{
+    for (int i = 0; i < plan->count; i++)
+        if (has_param(&plan->instr[i], table) &&
+            !ls__is_bag(plan->instr[i].node->op))
+            return false;
+    return true;
+}
+
 int ls__plan_lots(ls__planner *p)
 {
     ls__plan *plan = p->plan;
     int status = 0;
+
+    for (int i = 0; i < plan->count; i++)
+        plan->instr[i].marks =
+            ls__is_bag(plan->instr[i].node->op) &&
+            is_of_bags(plan, plan->instr[i].node->param[0]);
 
     for (int i = 0; i < plan->params && status == 0; i++)
         if (plan->purpose == LS__TO_TRAIN && plan->param[i].is_table &&

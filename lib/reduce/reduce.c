@@ -50,6 +50,11 @@ static int64_t reduce_block(const ls__reduction *r, ls__range at)
     const ls__kernel_table *k = ls__kernels();
     int64_t n = at.last - at.first, bad;
 
+    if (r->skips && r->skips(r->user, at)) {
+        if (r->square)
+            r->square[at.first / BLOCK] = 0;
+        return -1;
+    }
     if (r->part)
         complete(r, at);
     else

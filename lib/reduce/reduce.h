@@ -26,6 +26,9 @@ void ls__reduce_partials(float *const *buffer, ls__span devices,
 /* Told of a range of the sum while it is in the cache. */
 typedef void ls__look_fn(void *user, ls__range block);
 
+/* Is a block known to be zeros in all buffers and in out? */
+typedef bool ls__skips_fn(void *user, ls__range block);
+
 /* out[i] = factor * (buffer[0][i] + buffer[1][i] + .. in tree order). */
 typedef struct ls__reduction {
     float *const *buffer; /* [count]; partial sums are written over */
@@ -39,11 +42,14 @@ typedef struct ls__reduction {
     ls__span here; /* parts whose buffers have element i at i; all others, */
     int64_t shift; /* of partial sums, have it at i + shift */
     ls__look_fn *look; /* called with each block; NULL: not called */
+    ls__skips_fn *skips; /* called before one; true: it is left as it is, and
+                            not looked at; NULL: none is */
     void *user;
 } ls__reduction;
 
 /* Do it for a range, which begins at the border of a block where squares are
- * wanted, or looks: returns the first element that is not finite, or -1. */
+ * wanted, or looks or skips: returns the first element that is not finite, or
+ * -1. */
 int64_t ls__reduce(const ls__reduction *reduction, ls__range range);
 
 #endif

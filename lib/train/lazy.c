@@ -66,7 +66,8 @@ static bool is_zero(const float *g, int64_t n)
     return true;
 }
 
-static void look_at_slot(const ls__step *s, int slot, ls__range block)
+static void look_at_slot(const ls__step *s, int slot, ls__range block,
+                         bool rests)
 {
     const ls__slot *p = &s->trainer->model.params.slot[slot];
     const ls__lazy *z = &s->trainer->lazy[slot];
@@ -76,17 +77,26 @@ static void look_at_slot(const ls__step *s, int slot, ls__range block)
     for (int64_t i = r.first, end; i < r.last; i = end) {
         end = piece_end(z, p, i);
         end = end < r.last ? end : r.last;
-        z->moves[piece_of(z, p, i)] = !is_zero(s->gradient + i, end - i);
+        z->moves[piece_of(z, p, i)] =
+            !rests && !is_zero(s->gradient + i, end - i);
     }
+}
+
+static void look(const ls__step *s, ls__range block, bool rests)
+{
+    for (int i = 0; i < s->trainer->model.params.count; i++)
+        if (s->trainer->lazy[i].moves)
+            look_at_slot(s, i, block, rests);
 }
 
 void ls__lazy_look(void *user, ls__range block)
 {
-    const ls__step *s = user;
+    look(user, block, false);
+}
 
-    for (int i = 0; i < s->trainer->model.params.count; i++)
-        if (s->trainer->lazy[i].moves)
-            look_at_slot(s, i, block);
+void ls__lazy_rest(const ls__step *s, ls__range block)
+{
+    look(s, block, true);
 }
 
 bool ls__lazy_next(const ls_trainer *t, int slot, ls__range range,

@@ -16,6 +16,9 @@ int ls__lazy_open(ls_trainer *t);
  * looked at at once. */
 void ls__lazy_look(void *user, ls__range block);
 
+/* The same of a range that is known to be zeros: none moves. */
+void ls__lazy_rest(const ls__step *s, ls__range block);
+
 /* The next stretch of a range of a slot, within a block, whose rows move;
  * run->last is where to look on, the range's first to begin with.  False: there
  * is none. */

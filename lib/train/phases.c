@@ -9,6 +9,7 @@
 #include "train/groups.h"
 #include "train/lazy.h"
 #include "train/leaving.h"
+#include "train/marked.h"
 #include "train/placement.h"
 #include "train/seam.h"
 #include "train/verdict.h"
@@ -56,8 +57,12 @@ static int run_micro(ls__step *s, int worker, int device, int micro,
 
     if (leaves)
         ls__leaving_enter(s, worker, device, later);
+    if (s->marked)
+        ls__context_mark(t->context[device], ls__marked_of(s, device));
     status =
         ls__device_run(t, device, &shard, s->pass->train ? grads : NULL, &sums);
+    if (s->marked)
+        ls__context_mark(t->context[device], NULL);
     add_sums(total, &sums, t->model.metrics);
     if (leaves)
         ls__leaving_end(s, worker, device);
@@ -135,11 +140,11 @@ void ls__reduce_means(const ls__step *s, ls__range r)
 static ls__range range_of(const ls__step *s, int worker)
 {
     const ls_trainer *t = s->trainer;
-
     ls__range all = {0, ls__owned_floats(&t->owned)};
+    bool blocks = s->notes.square || t->lazy || s->marked;
 
     return ls__range_part(all, t->workers, worker,
-                          s->notes.square || t->lazy ? LS__REDUCE_BLOCK : 16);
+                          blocks ? LS__REDUCE_BLOCK : 16);
 }
 
 /* What else is asked of each block. */
@@ -148,6 +153,7 @@ static void ask(ls__step *s, ls__reduction *r)
     r->out = s->gradient;
     r->square = s->notes.square;
     r->look = s->trainer->lazy ? ls__lazy_look : NULL;
+    r->skips = s->marked ? ls__marked_skips : NULL;
     r->user = s;
 }
 

@@ -20,6 +20,7 @@
 #include "train/gradients.h"
 #include "train/groups.h"
 #include "train/leaving.h"
+#include "train/marked.h"
 #include "train/phases.h"
 #include "train/schedule.h"
 #include "train/seam.h"
@@ -252,10 +253,12 @@ static int run_and_judge(ls__step *s)
         ls__giving_begin(t);
     if (t->seam && s->pass->reduces)
         ls__leaving_begin(s);
+    ls__marked_begin(s);
     run_pass(s);
     if (s->status < 0)
         return s->status;
     s->verdict = ls__verdict_of(s);
+    ls__marked_end(s);
     return ls__verdict_fail(s);
 }
 

@@ -89,6 +89,7 @@ struct ls__step {
     float *given;       /* the gradient of a pass that computes none */
     float *gradient;    /* what is reduced to, and updates read; grad[0] where
                            nobody says otherwise */
+    bool marked;        /* blocks of gradients that hold anything: marked.h */
     ls__rule rule;      /* the scalars of the update */
     ls__notes notes;
     int status;         /* of the processes' last meeting (seam.h) */

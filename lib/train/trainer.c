@@ -12,6 +12,7 @@
 #include "train/input_gradient.h"
 #include "train/lazy.h"
 #include "train/leaving.h"
+#include "train/marked.h"
 #include "train/placement.h"
 #include "train/ranks.h"
 #include "train/schedule.h"
@@ -294,6 +295,7 @@ static int make_memory(ls_trainer *t)
         (status = make_arrays(t)) < 0 ||
         (status = ls__watch_open(t)) < 0 ||
         (status = make_gradients(t)) < 0 ||
+        (status = ls__marked_open(t)) < 0 ||
         (status = ls__devices_open(t)) < 0 ||
         (status = ls__placement_open(t)) < 0)
         return status;

@@ -48,6 +48,7 @@ struct ls_trainer {
 
     double lr;        /* the peak that schedules go by */
     struct ls__lazy *lazy; /* [slot] lazy.h; NULL: no row stands still */
+    struct ls__marked *marked; /* marked.h; NULL: all gradients are whole */
     struct ls__way *way; /* [slot] groups.h; NULL: all are trained alike */
     const char *data_axis;     /* of the mesh */
     struct ls__place *place[2]; /* [slot] of parameters, of moments */

@@ -1,0 +1,42 @@
+/* Which blocks of an array may hold anything but zeros.  A block without a mark
+ * holds zeros: there is nothing to clear there, and nothing to add up. */
+#ifndef LS_BASE_MARKS_H
+#define LS_BASE_MARKS_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum { LS__MARKS_BLOCK = 4096 }; /* floats */
+
+typedef struct ls__marks {
+    float *array;
+    unsigned char *block; /* [float / LS__MARKS_BLOCK] 1: it is marked */
+} ls__marks;
+
+/* n floats at x, which lies in the array, are no longer zeros. */
+static inline void ls__marks_set(const ls__marks *m, const float *x, int64_t n)
+{
+    int64_t first = (x - m->array) / LS__MARKS_BLOCK;
+    int64_t last = (x - m->array + n - 1) / LS__MARKS_BLOCK;
+
+    for (int64_t i = first; i <= last; i++)
+        m->block[i] = 1;
+}
+
+/* Make n floats at x zeros; the mark of a block is taken off that is among them
+ * from its beginning to its end. */
+static inline void ls__marks_clear(const ls__marks *m, float *x, int64_t n)
+{
+    for (int64_t i = x - m->array, last = i + n, end; i < last; i = end) {
+        int64_t block = i / LS__MARKS_BLOCK;
+
+        end = (block + 1) * LS__MARKS_BLOCK;
+        end = end < last ? end : last;
+        if (!m->block[block])
+            continue;
+        memset(m->array + i, 0, (size_t)(end - i) * sizeof *x);
+        m->block[block] = end - i < LS__MARKS_BLOCK;
+    }
+}
+
+#endif
