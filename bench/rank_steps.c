@@ -7,9 +7,9 @@
  * "alone" is one process with as many workers.  Each run trains S steps from
  * the start (8) and counts the median of the steps behind the second; runs take
  * turns, N rounds (5), and of the rounds the least and the median are told,
- * since others may use the machine.  "over alone" is the difference of medians,
- * "gather" what the line alone needs for the updated parameters.  All runs must
- * end in one state.
+ * since others may use the machine.  "over alone" is the median of the rounds'
+ * differences, "gather" what the line alone needs for the updated parameters.
+ * All runs must end in one state.
  *
  * Uses the public headers only and links the shared library. */
 #include "bench.h"
@@ -208,20 +208,32 @@ static int within(int argc, char **argv, const char *name, int absent,
     return value;
 }
 
+/* Of what a line's runs take longer than those of the same rounds alone. */
+static void compare(double took[LINES][ROUNDS], int rounds, double over[LINES])
+{
+    double more[ROUNDS];
+
+    for (int i = 0; i < LINES; i++) {
+        for (int r = 0; r < rounds; r++)
+            more[r] = took[i][r] - took[0][r];
+        over[i] = median(more, rounds);
+    }
+}
+
 static void show(const bench *b, double took[LINES][ROUNDS], int rounds)
 {
-    double mid[LINES], bytes = 4.0 * (double)b->floats;
+    double over[LINES], bytes = 4.0 * (double)b->floats;
 
+    compare(took, rounds, over);
     printf("lm, %.2f M parameters, %d ranks of one device and one worker\n\n",
            1e-6 * (double)b->floats, b->ranks);
     printf("%-20s  %8s  %8s  %10s  %8s\n", "", "least ms", "median",
            "over alone", "gather");
     for (int i = 0; i < LINES; i++) {
-        double speed = lines[i].bandwidth;
+        double speed = lines[i].bandwidth, mid = median(took[i], rounds);
 
-        mid[i] = median(took[i], rounds);
         printf("%-20s  %8.1f  %8.1f  %10.1f  %8.1f\n", lines[i].name,
-               1e3 * took[i][0], 1e3 * mid[i], 1e3 * (mid[i] - mid[0]),
+               1e3 * took[i][0], 1e3 * mid, 1e3 * over[i],
                speed > 0 ? 1e3 * bytes * (b->ranks - 1) / b->ranks / speed : 0);
     }
 }
