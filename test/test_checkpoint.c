@@ -368,6 +368,96 @@ START_TEST(changes)
 }
 END_TEST
 
+/* Two layers of n features; the second one's name, and whether it is a
+ * convolution. */
+static run open_layers(ls_pool *pool, int64_t n, const char *name, bool image)
+{
+    ls_window one = {1, 1, 1, 1, LS_SAME};
+    ls_node *x, *h;
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){1, 1, 4});
+    h = ls_dense(x, n, "first");
+    h = image ? ls_conv2d(h, 4, one, name) : ls_dense(h, 4, name);
+    OK(ls_loss(g, ls_mean_squared_error(h, x)));
+    return open_run(pool, g, NULL);
+}
+
+/* A checkpoint of layers of other names, sizes or ranks, or of more of them, is
+ * another model's: all that is there stays. */
+START_TEST(other_models)
+{
+    static const struct {
+        int64_t n;
+        const char *name;
+        bool image;
+        int status;
+        const char *words;
+    } row[] = {{3, "second", false, 0, ""},
+               {3, "third", false, LS_ENOTFOUND, "the model has \"third."},
+               {5, "second", false, LS_ESHAPE, "is (5)"},
+               {3, "second", true, LS_ESHAPE, "\"second.kernel\" is (1,1,3,4)"}};
+    ls_checkpoints_options o = {.size = sizeof o, .folder = in_folder("m")};
+    ls_pool *pool = open_pool(2, 1);
+
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        run r = open_layers(pool, row[i].n, row[i].name, row[i].image);
+        ls_checkpoints *c;
+        int64_t at = -1;
+
+        OK(ls_checkpoints_open(&c, r.trainer, &o));
+        if (i == 0) {
+            OK(ls_checkpoints_save(c, 0, NULL));
+            OK(ls_checkpoints_wait(c));
+            OK(ls_checkpoints_load(c, &at));
+        } else {
+            FAILS(ls_checkpoints_load(c, &at), row[i].status, row[i].words);
+            ck_assert_int_eq(at, -1);
+        }
+        ls_checkpoints_close(c);
+        close_run(&r);
+    }
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* What is asked of files wrongly; names that are nearly a checkpoint's. */
+START_TEST(misused)
+{
+    ls_checkpoints_options o = options_in("c");
+    const char *name, *value;
+    ls_archive *a;
+    ls_entry e;
+    float x;
+    world w;
+
+    make_one(1, "c");
+    OK(mkdir(in_folder("c/step--00000000001"), 0777));
+    OK(mkdir(in_folder("c/step-000000000000000000000000000000000000000001"),
+             0777));
+    FAILS(ls_archive_open(&a, in_folder("c")), LS_EFORMAT,
+          "holds 1 checkpoint; the newest is");
+    OK(ls_archive_open(&a, in_folder("c/step-000000000002")));
+    FAILS(ls_archive_entry(a, -1, &e), LS_EINVAL, "no array -1 of");
+    FAILS(ls_archive_read(a, 1000, 1, &x), LS_EINVAL, "no array 1000 of");
+    ck_assert(!ls_archive_note(a, -1, &name, &value));
+    ls_archive_close(a);
+    open_with(&w, 1, 1, LS_REPLICATE, NULL);
+    o.keep = -1;
+    FAILS(ls_checkpoints_open(&w.saved, w.r.trainer, &o), LS_EINVAL,
+          "number to keep");
+    o.folder = NULL;
+    o.keep = 1;
+    FAILS(ls_checkpoints_open(&w.saved, w.r.trainer, &o), LS_EINVAL,
+          "need a folder");
+    o.size = 1;
+    FAILS(ls_checkpoints_open(&w.saved, w.r.trainer, &o), LS_EINVAL,
+          "size is 1");
+    close_world(&w);
+}
+END_TEST
+
 /* So are other devices, other settings of the program, another model. */
 START_TEST(contradicts_more)
 {
@@ -643,6 +733,8 @@ int main(void)
     tcase_add_loop_test(t, contradicts, 0, CONTRADICTIONS);
     tcase_add_test(t, changes);
     tcase_add_test(t, contradicts_more);
+    tcase_add_test(t, other_models);
+    tcase_add_test(t, misused);
     tcase_add_test(t, refuses_folders);
     tcase_add_test(t, truncated);
     tcase_add_test(t, flipped);

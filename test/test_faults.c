@@ -374,6 +374,7 @@ static const char path[] = "faults.tmp";
 static ls_pool *pool;       /* opened before anything fails */
 static ls_trainer *trainer; /* likewise */
 static ls_trainer *adapted; /* one with adapters */
+static ls_pool *crew;       /* one with another worker */
 static ls_trace *trace;
 
 static int open_and_close(const char *topology, bool with_pool)
@@ -553,6 +554,31 @@ static int add_adapters(void)
     return status;
 }
 
+static int ending(void *user, int device, const void *const *in,
+                  void *const *out)
+{
+    (void)in, (void)out;
+    if (device == *(int *)user)
+        pthread_exit(NULL);
+    return 0;
+}
+
+/* A worker that a function has ended is made anew for the next call, or for the
+ * one after it. */
+static int replace_worker(void)
+{
+    int last = 1, none = -1;
+    int status = ls_pmap(crew, ending, &last, 0, NULL, 0, NULL);
+
+    if (status != LS_EUSER)
+        return status;
+    status = ls_pmap(crew, ending, &none, 0, NULL, 0, NULL);
+    atomic_store(&watching, false);
+    if (status < 0 && ls_pmap(crew, ending, &none, 0, NULL, 0, NULL) < 0)
+        return 0; /* which is noticed */
+    return status;
+}
+
 typedef struct scenario {
     int (*call)(void);
     bool saves;           /* to the path */
@@ -579,6 +605,7 @@ static const scenario scenarios[] = {
     {save_merged, true, "open close"},
     {load_adapters, false, "close"},
     {add_adapters, false, "close"},
+    {replace_worker, false, "hwloc_set_cpubind"},
 };
 
 /* ------ What must be as it was ------ */
@@ -646,6 +673,7 @@ static void open_all(void)
     char text[] = "{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }";
 
     pool = open_axes("data:4", 1);
+    crew = open_axes("data:2", 2);
     OK(ls_trainer_open(&trainer, pool, g, NULL));
     OK(ls_trace_open(&trace, pool, NULL));
     ls_trace_counter(pool, "counter", 1);
@@ -670,6 +698,7 @@ static void open_all(void)
 static void close_all(void)
 {
     ls_trace_close(trace);
+    ls_pool_close(crew);
     ls_trainer_close(adapted);
     ls_trainer_close(trainer);
     ls_pool_close(pool);
