@@ -264,6 +264,16 @@ static const row *row_named(const char *name)
     ck_abort_msg("no operator %s", name);
 }
 
+/* The place of a shape among the samples says which axis it tries. */
+static const sample *sample_like(const sample *s)
+{
+    for (int i = 0; i < SAMPLES; i++)
+        if (samples[i].rows == s->rows && samples[i].rank == s->rank &&
+            !memcmp(samples[i].dim, s->dim, sizeof s->dim))
+            return &samples[i];
+    return s;
+}
+
 static void check_golden(const char *op, const char *what, int64_t n,
                          const float *got, const float *right)
 {
@@ -278,7 +288,8 @@ static void check_golden(const char *op, const char *what, int64_t n,
 START_TEST(test_golden)
 {
     const golden *w = &goldens[_i];
-    problem p = make_problem(row_named(w->op), &w->sample, w->kind);
+    problem p = make_problem(row_named(w->op), sample_like(&w->sample),
+                             w->kind);
     machine m = machine_of(ls__kernels());
     outputs o;
 

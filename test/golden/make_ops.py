@@ -114,6 +114,24 @@ LAYERS = [
     ("batch_norm", 0, (2, 3, 5), (2, 3, 5), batch, 1, 1.5),
 ]
 
+# Of (2; 2,3,4), the shape whose number in op_samples.h chooses axis 1 of each.
+# operator, kind, inputs, function; inputs that are no floats are not among them.
+MOVED = (2, 2, 3, 4)
+INDICES = jax.random.randint(jax.random.key(1), (4,), 0, 2).reshape(2, 2)
+MOVES = [
+    ("slice", 0, [MOVED], lambda a: a[:, :, 1:3]),
+    ("broadcast", 0, [(2, 3, 4)],
+     lambda a: jnp.broadcast_to(a[:, None], MOVED)),
+    ("broadcast", 1, [(2, 2, 1, 4)], lambda a: jnp.broadcast_to(a, MOVED)),
+    ("concat", 1, [MOVED, (2, 2, 4, 4)],
+     lambda a, b: jnp.concatenate([a, b], 2)),
+    ("matmul", 0, [MOVED, (2, 2, 4, 17)], jnp.matmul),
+    ("gather", 1, [MOVED],
+     lambda a: jax.vmap(lambda x, i: x[i])(a, INDICES[:, None])),
+    ("one_hot", 0, [], lambda: nn.one_hot(
+        jax.random.randint(jax.random.key(0), (48,), 0, 7).reshape(MOVED), 7)),
+]
+
 lists = []
 
 
@@ -128,7 +146,7 @@ def row(op, kind, dims, fn, xs):
     """One case: dims are the sample's, the rows first."""
     y, back = jax.vjp(fn, *xs)
     gradients = back(uniform(30, (y.size,)).reshape(y.shape))
-    names = [array(v) for v in (y, *gradients)] + ["NULL"]
+    names = [array(v) for v in (y, *gradients)] + ["NULL", "NULL"]
     shape = ", ".join(str(d) for d in dims[1:])
     return (f'    {{"{op}", {kind}, {{{dims[0]}, {len(dims) - 1}, '
             f'{{{shape}}}}}, {names[0]}, {{{names[1]}, {names[2]}}}}},')
@@ -143,6 +161,8 @@ for op, kind, dims, fn, scale in SHAPES:
     rows.append(row(op, kind, dims, fn, inputs([dims], scale, 0, 0)))
 for op, kind, dims, shape, fn, scale, apart in LAYERS:
     rows.append(row(op, kind, dims, fn, inputs([shape], scale, apart, 0)))
+for op, kind, shapes, fn in MOVES:
+    rows.append(row(op, kind, MOVED, fn, inputs(shapes, 1, 0, 0)))
 print("\n/* operator, kind, sample, value, gradients */")
 print("static const golden goldens[] = {")
 print("\n".join(rows))
