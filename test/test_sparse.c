@@ -474,12 +474,13 @@ static void hash_of_few(const way *w, const ls_trainer_options *o, bool dense,
 START_TEST(test_few)
 {
     static const way few = {2, 2, 1, 3, false, false, LS_SHARD, true, 0, 0};
+    static const int devices[] = {2, 1, 3, 20};
     ls_trainer_options o = ls_trainer_defaults();
     char want[65], got[65];
     way w = few;
 
     w.workers = 1 + _i % 2;
-    w.devices = _i < 4 ? 2 : 1;
+    w.devices = devices[_i / 4];
     o.optimizer = ls_optimizer_defaults(kinds[_i % 4], 0.01);
     o.state = w.state;
     o.clip_norm = _i % 4 > 1 ? 1e-6 : 0;
@@ -881,7 +882,7 @@ int main(void)
     tcase_add_loop_test(t, test_dense_bytes, 0, SHAPES);
     tcase_add_loop_test(t, test_trainings, 0, WAYS);
     tcase_add_loop_test(t, test_lots, 0, LARGE_WAYS);
-    tcase_add_loop_test(t, test_few, 0, 8);
+    tcase_add_loop_test(t, test_few, 0, 16);
     tcase_add_test(t, test_mean_bytes);
     tcase_add_test(t, test_lazy_alike);
     tcase_add_loop_test(t, test_lazy_ranks, 0, 3);
