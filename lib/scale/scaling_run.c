@@ -265,8 +265,6 @@ int ls__scaling_run_once(ls__measurement *m, ls_scaling_point *p, bool first,
     rig r = {0};
     int status = open_pool(m, party, p->workers, &r);
 
-    if (status == 0 && first)
-        status = measure_roofs(m, &r, p);
     if (status == 0)
         status = open_trainer(m, party, fold, &r);
     if (status == 0)
@@ -275,6 +273,8 @@ int ls__scaling_run_once(ls__measurement *m, ls_scaling_point *p, bool first,
         status = time_steps(m, &r, out);
     if (status == 0 && first && p->ranks == 1)
         note_trainer(m, r.trainer);
+    if (status == 0 && first) /* last: what is wrong is found in no time */
+        status = measure_roofs(m, &r, p);
     close_rig(&r);
     return status;
 }
