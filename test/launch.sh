@@ -114,6 +114,7 @@ while [ $killed -lt "$kills" ] && [ $runs -lt $((20 * kills + 20)) ]; do
         rm -rf "$dir/ck"
     else
         killed=$((killed + 1))
+        [ $((killed % 20)) != 0 ] || echo "$killed of $runs runs killed"
         if grep -q 'ranks differ' "$dir/err"; then fail "refused"; fi
     fi
 done
