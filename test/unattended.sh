@@ -164,8 +164,8 @@ exec 3<&-
 expect 2 "--trace-level needs --trace" linear --trace-level 2
 expect 2 "\"3\" is none of 1|2" linear --trace "$dir/t" --trace-level 3
 expect 2 "--stall-seconds" linear --stall-seconds -1
-expect 1 "not a regular file" linear --trace /dev/null
-expect 1 "No such file" linear --trace "$dir/none/t"
+expect 2 "not a regular file" linear --trace /dev/null
+expect 2 "No such file" linear --trace "$dir/none/t"
 
 "$tool" linear --steps 3 --trace "$dir/t" --trace-level 2 >"$dir/out" \
     2>"$dir/err"
