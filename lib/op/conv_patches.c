@@ -2,14 +2,10 @@
  * and multiplied: for backends that only multiply, and for windows that a
  * backend's convolutions do not know. */
 #include "backend/backend.h"
+#include "base/least.h"
 #include "op/conv.h"
 
 #include <string.h>
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* Output rows of which patches are written at once. */
 static int64_t rows_at_once(const ls__conv *v)
@@ -19,20 +15,20 @@ static int64_t rows_at_once(const ls__conv *v)
 
 static int64_t patches_size(const ls__conv *v)
 {
-    return ls__whole_vectors(larger(rows_at_once(v) * v->w, LS__CHUNK) *
+    return ls__whole_vectors(ls__most(rows_at_once(v) * v->w, LS__CHUNK) *
                              v->out.k);
 }
 
 /* Of the weights rotated, or of a chunk of dy. */
 static int64_t operand_size(const ls__conv *v)
 {
-    return ls__whole_vectors(larger(v->out.k, LS__CHUNK) * v->out.n);
+    return ls__whole_vectors(ls__most(v->out.k, LS__CHUNK) * v->out.n);
 }
 
 int64_t ls__patches_scratch(const ls__conv *v, const ls__backend *backend)
 {
     return patches_size(v) + operand_size(v) +
-           backend->products->scratch(larger(v->out.k, LS__CHUNK), v->out.n);
+           backend->products->scratch(ls__most(v->out.k, LS__CHUNK), v->out.n);
 }
 
 /* The patch of one output pixel. */
@@ -58,7 +54,7 @@ static void write_patches(const ls__conv *v, int64_t y, int64_t rows,
 
 static int64_t rows_from(const ls__conv *v, int64_t y)
 {
-    return larger(0, v->h - y < rows_at_once(v) ? v->h - y : rows_at_once(v));
+    return ls__most(0, v->h - y < rows_at_once(v) ? v->h - y : rows_at_once(v));
 }
 
 /* The weights of a group with their taps in reverse order and transposed: (taps

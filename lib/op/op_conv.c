@@ -18,6 +18,7 @@
  * group (kernel/k_depthwise.h): then in bf16 what is multiplied is rounded, and
  * summed as in f32. */
 #include "backend/backend.h"
+#include "base/least.h"
 #include "base/sized.h"
 #include "op/conv.h"
 #include "op/op_table.h"
@@ -65,11 +66,6 @@ static double conv_flops(const ls_node *n)
 
 /* ------ scratch ------ */
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Floats of one channel's dw with its runs filled up to vectors. */
 static int64_t transposed_row(const ls__conv *v)
 {
@@ -92,7 +88,7 @@ static int64_t product_scratch(const ls_node *n, const ls__conv *v,
     const ls__convs *reader = ls__conv_reader(n, backend);
 
     if (ls__conv_is_depthwise(n))
-        return larger(n->window.kh * n->window.kw * v->c, full_size(n));
+        return ls__most(n->window.kh * n->window.kw * v->c, full_size(n));
     return reader ? ls__whole_vectors(reader->scratch(v))
                   : ls__patches_scratch(v, backend);
 }
@@ -107,10 +103,11 @@ static int64_t conv_scratch(const ls_node *n, int64_t rows,
 
     (void)rows;
     return ls__whole_vectors(full_size(n)) +
-           ls__whole_vectors(larger(ls__frame_size(&x), ls__frame_size(&dy))) +
+           ls__whole_vectors(
+               ls__most(ls__frame_size(&x), ls__frame_size(&dy))) +
            turned_size(n, &of_x, backend) +
-           larger(product_scratch(n, &of_x, backend),
-                  product_scratch(n, &of_dy, backend));
+           ls__most(product_scratch(n, &of_x, backend),
+                    product_scratch(n, &of_dy, backend));
 }
 
 typedef struct parts {
@@ -122,8 +119,8 @@ static parts parts_of(const ls__run *r)
     ls__frame x = ls__frame_of_x(r->node), dy = ls__frame_of_dy(r->node);
     ls__conv of_x = ls__conv_of_x(r->node);
     float *image = r->scratch + ls__whole_vectors(full_size(r->node));
-    float *turned = image + ls__whole_vectors(larger(ls__frame_size(&x),
-                                                     ls__frame_size(&dy)));
+    float *turned = image + ls__whole_vectors(ls__most(ls__frame_size(&x),
+                                                       ls__frame_size(&dy)));
 
     return (parts){r->scratch, image, turned,
                    turned + turned_size(r->node, &of_x, r->backend)};
@@ -249,7 +246,7 @@ static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
         end = end < v->h ? end : v->h;
         if (end > done)
             reader->y(v, image, done, end);
-        done = larger(done, end);
+        done = ls__most(done, end);
         pooling_rows(r, i, i + 1, v->out.c, y, number);
     }
 }

@@ -8,6 +8,7 @@
  * Sums have the order of base/tree.h; ranges cannot touch a bit. */
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/least.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
 #include "pool/pool.h"
@@ -83,11 +84,6 @@ static void copy(const part *p, char *to, const char *from, int64_t n)
         memcpy(to, from, (size_t)(n * ls__dtype_size(p->a->dtype)));
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ------ sums ------ */
 
 static void sum_f32(const part *p, int64_t first, int64_t n, float *sum)
@@ -137,7 +133,7 @@ static int64_t reduce_scatter(const part *p, int64_t first, int64_t n)
 {
     int64_t piece = p->a->n / p->c->group.shards, k = first / piece;
 
-    n = least(n, (k + 1) * piece - first);
+    n = ls__least(n, (k + 1) * piece - first);
     sum(p, first, n, out(p, (int)k, first - k * piece));
     return n;
 }
@@ -146,7 +142,7 @@ static int64_t all_gather(const part *p, int64_t first, int64_t n)
 {
     int64_t k = first / p->a->n;
 
-    n = least(n, (k + 1) * p->a->n - first);
+    n = ls__least(n, (k + 1) * p->a->n - first);
     for (int j = 0; j < p->c->group.shards; j++)
         copy(p, out(p, j, first), in(p, (int)k, first - k * p->a->n), n);
     return n;
@@ -187,7 +183,8 @@ static void run_group(const part *p, int worker)
                                  p->c->workers, worker, UNIT);
 
     while (r.first < r.last)
-        r.first += p->c->op->block(p, r.first, least(r.last - r.first, BLOCK));
+        r.first +=
+            p->c->op->block(p, r.first, ls__least(r.last - r.first, BLOCK));
 }
 
 static void run(void *user, int worker)

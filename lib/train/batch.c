@@ -2,6 +2,7 @@
  * ceil(rows / shards) rows: where rows do not divide, the last ones have less
  * or none.  That is a batch filled up with rows of weight 0, to the bit, but
  * nobody computes these. */
+#include "base/least.h"
 #include "train/trainer.h"
 #include "base/error.h"
 
@@ -62,11 +63,6 @@ static int64_t shard_rows(const ls_trainer *t, int64_t all)
     return all / shards + (all % shards != 0);
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Where each shard's rows of an input are. */
 static void cut(ls_batch *b, int64_t i, const char *data, int64_t rows)
 {
@@ -76,7 +72,7 @@ static void cut(ls_batch *b, int64_t i, const char *data, int64_t rows)
 
     for (int64_t s = 0, n = ls__trainer_shards(t); s < n; s++)
         b->shard_data[s * t->model.inputs + i] =
-            data + bytes * least(s * each, rows);
+            data + bytes * ls__least(s * each, rows);
 }
 
 int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
@@ -174,9 +170,10 @@ ls_shard ls__step_shard(const ls__step *s, int device, int micro)
     const ls_batch *b = s->batch;
     int of_all = t->devices.first + device;
     int64_t i = (int64_t)micro * t->devices.of + of_all;
-    int64_t first = least(i * s->rows, s->all);
+    int64_t first = ls__least(i * s->rows, s->all);
 
-    return (ls_shard){.first = first, .rows = least(s->rows, s->all - first),
+    return (ls_shard){.first = first,
+                      .rows = ls__least(s->rows, s->all - first),
                       .train = s->pass->train,
                       .call = t->step * s->calls + s->before + micro,
                       .row = of_all * s->rows,

@@ -1,6 +1,7 @@
 /* Placement: the text that says it, and the pieces that follow. */
 #include "train/placement.h"
 #include "base/error.h"
+#include "base/least.h"
 #include "pool/pool.h"
 
 #include <fnmatch.h>
@@ -27,16 +28,11 @@ ls__share ls__placement_share(const ls_trainer *t, const ls__place *place,
     return o;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 ls__piece ls__placement_piece(const ls__slot *s, int axis, int devices,
                               int first, int last)
 {
     int64_t n = s->shape[axis], each = (n + devices - 1) / devices;
-    int64_t lo = least(first * each, n), hi = least(last * each, n);
+    int64_t lo = ls__least(first * each, n), hi = ls__least(last * each, n);
     int64_t outer = ls__count(axis, s->shape);
     int64_t inner = s->size / (outer * n);
 
