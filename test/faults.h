@@ -36,9 +36,12 @@ static inline void watch_from(int fail)
     atomic_store(&watching, true);
 }
 
+/* The calls of a thread that are neither counted nor refused. */
+static _Thread_local bool spared;
+
 static inline bool granted(void)
 {
-    return !atomic_load(&watching) ||
+    return !atomic_load(&watching) || spared ||
            atomic_fetch_add(&count, 1) + 1 != atomic_load(&failing);
 }
 

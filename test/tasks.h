@@ -1,4 +1,5 @@
-/* The threads of this process, as the kernel lists them.  Asserts with Check.
+/* The threads of this process, as the kernel lists them, and a function of
+ * devices that ends one.  Asserts with Check.
  *
  * A thread that was joined may still be on its way out of the list, so a number
  * is awaited, not read once. */
@@ -7,6 +8,7 @@
 
 #include <check.h>
 #include <dirent.h>
+#include <pthread.h>
 #include <unistd.h>
 
 static inline int count_tasks(void)
@@ -19,6 +21,16 @@ static inline int count_tasks(void)
         n += *e->d_name != '.';
     closedir(list);
     return n;
+}
+
+/* For ls_pmap: ends the thread of the device *user, and no other. */
+static inline int ending_device(void *user, int device, const void *const *in,
+                                void *const *out)
+{
+    (void)in, (void)out;
+    if (device == *(int *)user)
+        pthread_exit(NULL);
+    return 0;
 }
 
 /* Asserts that n threads are left, at the latest after a minute. */

@@ -4,8 +4,10 @@
 #define _GNU_SOURCE
 #include "calls.h"
 #include "folder.h"
+#include "fuzz/mutate.h"
 #include "models.h"
 
+#include <locale.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -318,17 +320,25 @@ static void refused(world *w, int status, const char *words)
     ck_assert_int_eq(at, 77);
 }
 
+/* Going on from "c" with a model and options (NULL: its own) is. */
+static void does_not_go_on(int model, const ls_trainer_options *options,
+                           int status, const char *words)
+{
+    world w;
+
+    open_with(&w, model, 1, LS_REPLICATE, options);
+    OK(keep_in(&w, "c", 0));
+    refused(&w, status, words);
+    close_world(&w);
+}
+
 /* An option of the trainer that has changed is named with both values. */
 START_TEST(contradicts)
 {
     ls_trainer_options o = changed(_i);
-    world w;
 
     make_one(1, "c");
-    open_with(&w, 1, 1, LS_REPLICATE, &o);
-    OK(keep_in(&w, "c", 0));
-    refused(&w, LS_EINVAL, contradictions[_i]);
-    close_world(&w);
+    does_not_go_on(1, &o, LS_EINVAL, contradictions[_i]);
 }
 END_TEST
 
@@ -481,10 +491,98 @@ START_TEST(contradicts_more)
     refused(&w, LS_EINVAL, "devices is 2, but was 4");
     close_world(&w);
 
-    open_with(&w, 2, 1, LS_REPLICATE, NULL);
-    OK(keep_in(&w, "c", 0));
-    refused(&w, LS_ESHAPE, "17 parameters and 34 moments, but were 6 and 12");
+    does_not_go_on(2, NULL, LS_ESHAPE,
+                   "17 parameters and 34 moments, but were 6 and 12");
+}
+END_TEST
+
+/* Patterns that let an optimizer be another do not make its moments fit; a
+ * setting that is empty now is called not set. */
+START_TEST(contradicts_twice)
+{
+    const ls_setting set[] = {{"model", "mine"}, {"data", "rows"}};
+    ls_trainer_options options = options_of(1);
+    ls_checkpoints_options o = options_in("c");
+    world w;
+
+    o.setting = set;
+    open_with(&w, 1, 1, LS_REPLICATE, NULL);
+    OK(ls_checkpoints_open(&w.saved, w.r.trainer, &o));
+    save(&w);
+    OK(ls_checkpoints_wait(w.saved));
     close_world(&w);
+    options.optimizer = ls_sgd(0.01);
+    open_with(&w, 1, 1, LS_REPLICATE, &options);
+    o.may_change = "optimizer,b1,b2,eps,weight_decay";
+    OK(ls_checkpoints_open(&w.saved, w.r.trainer, &o));
+    refused(&w, LS_ESHAPE, "6 parameters and 0 moments, but were 6 and 12");
+    close_world(&w);
+    does_not_go_on(1, NULL, LS_EINVAL, "data is not set, but was rows");
+}
+END_TEST
+
+/* Make a locale with a decimal comma, of a file of our own; false: it cannot be
+ * made here. */
+static bool make_comma(void)
+{
+    static const char text[] = "escape_char /\nLC_NUMERIC\ndecimal_point "
+                               "\",\"\nthousands_sep \"\"\ngrouping -1\n"
+                               "END LC_NUMERIC\n";
+    char command[512];
+
+    put_file(in_folder("comma"), text, sizeof text - 1);
+    snprintf(command, sizeof command, "localedef -c -i %s %s 2>/dev/null >&2",
+             in_folder("comma"), in_folder("xx_XX"));
+    if (system(command) < 0)
+        return false;
+    setenv("LOCPATH", folder, 1);
+    return setlocale(LC_NUMERIC, "xx_XX") != NULL;
+}
+
+/* Save at once, or go on from what is there; then three steps. */
+static void first_steps(bool saves, const char *name, char hex[65])
+{
+    ls_trainer_options o = options_of(1);
+    int64_t at;
+    world w;
+
+    o.optimizer.lr = 0.1 + 0.2; /* 17 digits */
+    open_with(&w, 1, 1, LS_REPLICATE, &o);
+    OK(keep_in(&w, name, 0));
+    if (saves) {
+        OK(ls_trainer_set_lr(w.r.trainer, 0.1875));
+        save(&w);
+        OK(ls_checkpoints_wait(w.saved));
+    } else {
+        OK(ls_checkpoints_load(w.saved, &at));
+        ck_assert_int_eq(at, 0);
+    }
+    steps(&w, 1, 3);
+    ls_trainer_hash(w.r.trainer, hex);
+    close_world(&w);
+}
+
+/* What is saved in one locale is gone on with in the other: options, and the
+ * rate that was set. */
+START_TEST(any_locale)
+{
+    char half[8], want[65], got[65];
+
+    if (!make_comma()) {
+        printf("skipped, it cannot be made here: a locale with a comma\n");
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        setlocale(LC_NUMERIC, i ? "C" : "xx_XX");
+        snprintf(half, sizeof half, "%.1f", 0.5);
+        ck_assert_str_eq(half, i ? "0.5" : "0,5");
+        first_steps(true, i ? "c" : "d", want);
+        setlocale(LC_NUMERIC, i ? "xx_XX" : "C");
+        first_steps(false, i ? "c" : "d", got);
+        ck_assert_str_eq(got, want);
+    }
+    setlocale(LC_NUMERIC, "C");
+    unsetenv("LOCPATH");
 }
 END_TEST
 
@@ -644,6 +742,50 @@ START_TEST(mixed)
 }
 END_TEST
 
+/* A note that stands where the library keeps the rate that was set, and is no
+ * number: the rate is that of the options. */
+START_TEST(forged_rate)
+{
+    const ls_setting note = {"the learning rate as it was set",
+                             _i ? "fast" : ""};
+    char want[65], got[65];
+    int64_t at;
+    world w;
+
+    open_with(&w, 1, 1, LS_REPLICATE, NULL);
+    OK(keep_in(&w, "c", 0));
+    OK(ls_checkpoints_save(w.saved, 1, &note));
+    OK(ls_checkpoints_wait(w.saved));
+    steps(&w, 1, 3);
+    ls_trainer_hash(w.r.trainer, want);
+    OK(ls_checkpoints_load(w.saved, &at));
+    ck_assert_str_eq(ls_checkpoints_note(w.saved, note.name), note.value);
+    steps(&w, 1, 3);
+    ls_trainer_hash(w.r.trainer, got);
+    ck_assert_str_eq(got, want);
+    close_world(&w);
+}
+END_TEST
+
+/* A whole file of another element type, under a good checksum and the hash of
+ * the same bytes: somebody else made it. */
+START_TEST(forged_type)
+{
+    size_t n;
+    char *bytes, *type;
+
+    make_one(1, "c");
+    bytes = get_file(file_of(2, files[1]), &n);
+    type = memmem(bytes, n, "\"F32\"", 5);
+    ck_assert_ptr_nonnull(type);
+    memcpy(type, "\"I32\"", 5);
+    reseal(bytes, n, n);
+    put_file(file_of(2, files[1]), bytes, n);
+    free(bytes);
+    does_not_go_on(1, NULL, LS_EFORMAT, "\"hidden.bias\" is of type I32");
+}
+END_TEST
+
 /* ------ Where it cannot be written ------ */
 
 /* A disk that is full ends the save, with a message told once, and not the
@@ -733,6 +875,8 @@ int main(void)
     tcase_add_loop_test(t, contradicts, 0, CONTRADICTIONS);
     tcase_add_test(t, changes);
     tcase_add_test(t, contradicts_more);
+    tcase_add_test(t, contradicts_twice);
+    tcase_add_test(t, any_locale);
     tcase_add_test(t, other_models);
     tcase_add_test(t, misused);
     tcase_add_test(t, refuses_folders);
@@ -740,6 +884,8 @@ int main(void)
     tcase_add_test(t, flipped);
     tcase_add_test(t, falls_back);
     tcase_add_test(t, mixed);
+    tcase_add_loop_test(t, forged_rate, 0, 2);
+    tcase_add_test(t, forged_type);
     tcase_add_test(t, disk_full);
     tcase_add_test(t, folder_gone);
     tcase_add_test(t, no_permission);

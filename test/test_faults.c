@@ -207,6 +207,21 @@ int unlinkat(int in, const char *path, int flags)
                                                   : real(in, path, flags);
 }
 
+int fstat(int fd, struct stat *info)
+{
+    int (*real)(int, struct stat *) = next("fstat");
+
+    return fails(CALLED_FROM, "fstat", EIO) ? -1 : real(fd, info);
+}
+
+int fstatat(int in, const char *path, struct stat *info, int flags)
+{
+    int (*real)(int, const char *, struct stat *, int) = next("fstatat");
+
+    return fails(CALLED_FROM, "fstatat", EIO) ? -1
+                                              : real(in, path, info, flags);
+}
+
 DIR *fdopendir(int fd)
 {
     DIR *(*real)(int) = next("fdopendir");
@@ -374,7 +389,7 @@ static const char path[] = "faults.tmp";
 static ls_pool *pool;       /* opened before anything fails */
 static ls_trainer *trainer; /* likewise */
 static ls_trainer *adapted; /* one with adapters */
-static ls_pool *crew;       /* one with another worker */
+static ls_pool *crew;       /* one with two more workers */
 static ls_trace *trace;
 
 static int open_and_close(const char *topology, bool with_pool)
@@ -458,6 +473,18 @@ static int look(void)
     if (status == 0)
         ls_archive_close(a);
     return status;
+}
+
+/* A folder of checkpoints where one of them is meant: told, if it can be
+ * listed. */
+static int look_at_all(void)
+{
+    ls_archive *a;
+    int status = ls_archive_open(&a, in_folder("c"));
+
+    return status == LS_EFORMAT && strstr(ls_errmsg(), "holds 1 checkpoint;")
+               ? 0
+               : status;
 }
 
 static int keep(void)
@@ -554,28 +581,36 @@ static int add_adapters(void)
     return status;
 }
 
-static int ending(void *user, int device, const void *const *in,
-                  void *const *out)
-{
-    (void)in, (void)out;
-    if (device == *(int *)user)
-        pthread_exit(NULL);
-    return 0;
-}
-
-/* A worker that a function has ended is made anew for the next call, or for the
- * one after it. */
+/* A worker that a function has ended, while another goes on, is made anew for
+ * the next call, or for the one after it. */
 static int replace_worker(void)
 {
-    int last = 1, none = -1;
-    int status = ls_pmap(crew, ending, &last, 0, NULL, 0, NULL);
+    int last = 2, none = -1;
+    int status = ls_pmap(crew, ending_device, &last, 0, NULL, 0, NULL);
 
     if (status != LS_EUSER)
         return status;
-    status = ls_pmap(crew, ending, &none, 0, NULL, 0, NULL);
+    status = ls_pmap(crew, ending_device, &none, 0, NULL, 0, NULL);
     atomic_store(&watching, false);
-    if (status < 0 && ls_pmap(crew, ending, &none, 0, NULL, 0, NULL) < 0)
+    if (status < 0 && ls_pmap(crew, ending_device, &none, 0, NULL, 0, NULL) < 0)
         return 0; /* which is noticed */
+    return status;
+}
+
+/* A pool is closed while a worker is missing that could not be made anew. */
+static int close_without(void)
+{
+    int last = 1, none = -1;
+    ls_pool *p;
+    int status;
+
+    atomic_store(&watching, false);
+    p = open_axes("data:2", 2);
+    (void)ls_pmap(p, ending_device, &last, 0, NULL, 0, NULL);
+    atomic_store(&watching, true);
+    status = ls_pmap(p, ending_device, &none, 0, NULL, 0, NULL);
+    atomic_store(&watching, false);
+    ls_pool_close(p);
     return status;
 }
 
@@ -597,7 +632,9 @@ static const scenario scenarios[] = {
     {load, false, "fclose"},
     {load_params, false, "close"},
     {look, false, "close"},
-    {keep, false, "mmap madvise close flock openat unlinkat"}, /* clearing */
+    {look_at_all, false, "close open"}, /* of what is not there */
+    {keep, false, /* clearing and pruning */
+     "mmap madvise close flock openat unlinkat fstat fstatat"},
     {resume, false, "mmap madvise close flock"},
     {prefetch, false, "mmap madvise hwloc_bitmap_alloc hwloc_set_cpubind"},
     {images, false, "close"},
@@ -606,6 +643,7 @@ static const scenario scenarios[] = {
     {load_adapters, false, "close"},
     {add_adapters, false, "close"},
     {replace_worker, false, "hwloc_set_cpubind"},
+    {close_without, false, "hwloc_set_cpubind"},
 };
 
 /* ------ What must be as it was ------ */
@@ -673,7 +711,7 @@ static void open_all(void)
     char text[] = "{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }";
 
     pool = open_axes("data:4", 1);
-    crew = open_axes("data:2", 2);
+    crew = open_axes("data:3", 3);
     OK(ls_trainer_open(&trainer, pool, g, NULL));
     OK(ls_trace_open(&trace, pool, NULL));
     ls_trace_counter(pool, "counter", 1);

@@ -334,6 +334,27 @@ START_TEST(moved)
 }
 END_TEST
 
+/* The same where a link to a folder elsewhere, on another file system if there
+ * is one, takes its place: the run goes there, as it is told to. */
+START_TEST(moved_far)
+{
+    char far[] = "/tmp/lockstep-far-XXXXXX", name[64];
+    world w;
+
+    ck_assert_ptr_nonnull(mkdtemp(far));
+    open_world(&w);
+    keep(&w, 1);
+    ck_assert_int_eq(rename(in_folder("c"), in_folder("d")), 0);
+    ck_assert_int_eq(symlink(far, in_folder("c")), 0);
+    step_and_save(&w);
+    snprintf(name, sizeof name, "%s/step-000000000001/checkpoint.json", far);
+    ck_assert_int_eq(access(name, F_OK), 0);
+    ck_assert(!there("d/step-000000000001"));
+    close_world(&w);
+    nftw(far, folder_remove, 8, FTW_DEPTH | FTW_PHYS);
+}
+END_TEST
+
 /* ------ Forks ------ */
 
 static void wait_for(pid_t child)
@@ -611,6 +632,7 @@ int main(void)
     tcase_add_test(t, prunes_its_own);
     tcase_add_test(t, prunes_links);
     tcase_add_test(t, moved);
+    tcase_add_test(t, moved_far);
     tcase_add_test(t, fork_closes);
     tcase_add_test(t, keeps_mode);
     tcase_add_test(t, refuses_links);

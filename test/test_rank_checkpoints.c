@@ -171,6 +171,79 @@ START_TEST(test_checkpoint_failures)
 }
 END_TEST
 
+/* Everything that is said of a state over ranks: a step, saved, gone back to,
+ * counted and hashed. */
+static int say_all(const ls_transport *transport, void *user)
+{
+    leg *l = user;
+    plan p = l->plan;
+    ls_checkpoints_options o = ls_checkpoints_defaults();
+    ls_checkpoints *c = NULL;
+    char hash[65] = "";
+    int64_t at = -1;
+    rank_run own;
+    ls_result r;
+    int status;
+
+    o.folder = l->folder;
+    o.keep = 1;
+    p.options.transport = transport;
+    if ((status = rank_open(&own, &p)) == 0 &&
+        (status = ls_checkpoints_open(&c, own.trainer, &o)) == 0 &&
+        (status = ls_step(own.trainer, own.batch, &r)) == 0 &&
+        (status = ls_checkpoints_save(c, 0, NULL)) == 0 &&
+        (status = ls_checkpoints_wait(c)) == 0 &&
+        (status = ls_checkpoints_load(c, &at)) == 0 &&
+        (status = ls_checkpoints_count(c)) >= 0) {
+        status = status == 1 && at == 1 ? 0 : LS_EUSER;
+        ls_trainer_hash(own.trainer, hash);
+        status = *hash ? status : LS_EIO;
+    }
+    if (transport->rank == 0)
+        memcpy(l->hash, hash, sizeof hash);
+    ls_checkpoints_close(c);
+    rank_close(&own);
+    return status;
+}
+
+/* A rank dies at each message in turn: it says so, nobody waits for ever, and
+ * what stands is whole, the checkpoint of that step. */
+START_TEST(test_every_death)
+{
+    int dies = _i, failed = 1, deaths = 0;
+    plan p = new_plan(2);
+    leg l = {.plan = p, .folder = "c-every"};
+    char whole[65];
+    rank_body out[RANKS];
+    ls_ranks *all;
+
+    ck_assert_int_eq(system("rm -rf c-every"), 0);
+    OK(ls_ranks_open(&all, 2, NULL));
+    all_succeed(all, 2, say_all, &l);
+    ls_ranks_close(all);
+    memcpy(whole, l.hash, sizeof whole);
+    for (int64_t n = 0; failed; n++) {
+        ls_ranks_options o = {.fault = LS_RANK_DIES, .patience = 60,
+                              .rank = dies, .posts = n};
+
+        OK(ls_ranks_open(&all, 2, &o));
+        on_ranks(all, 2, say_all, &l, out);
+        ls_ranks_close(all);
+        failed = (out[0].status < 0) + (out[1].status < 0);
+        deaths += failed > 0;
+        for (int r = 0; r < 2; r++)
+            ck_assert_msg(out[r].status == 0 ||
+                              (out[r].status == LS_EIO && *out[r].message),
+                          "rank %d, message %d: %s", r, (int)n, out[r].message);
+        ck_assert(out[dies].status < 0 || !failed);
+    }
+    ck_assert_str_eq(l.hash, whole);
+    ck_assert_int_gt(deaths, 10);
+    ck_assert_int_eq(system("rm -rf c-every"), 0);
+    free_plan(&p);
+}
+END_TEST
+
 static uint32_t draw(uint32_t *state, uint32_t below)
 {
     *state = *state * 1664525u + 1013904223u;
@@ -228,6 +301,7 @@ int main(void)
     tcase_set_timeout(t, 3000);
     tcase_add_test(t, test_checkpoints);
     tcase_add_test(t, test_checkpoint_failures);
+    tcase_add_loop_test(t, test_every_death, 0, 2);
     tcase_add_test(t, test_deaths);
     suite_add_tcase(s, t);
     return run_suite(s);

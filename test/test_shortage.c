@@ -1,7 +1,8 @@
 /* Shortage of memory: opening all there is, shards, collectives, ls_pmap,
- * placement, saving, loading, checkpoints, images, tracing and adapters, with
- * each of their allocations failing in turn.  Each call fails with LS_ENOMEM, keeps
- * nothing, and works when asked again.  Steady steps allocate nothing at all.
+ * placement, saving, loading, checkpoints (over ranks too), images, tracing and
+ * adapters, with each of their allocations failing in turn.  Each call fails
+ * with LS_ENOMEM, keeps nothing, and works when asked again.  Steady steps
+ * allocate nothing at all.
  *
  * malloc's family is ours here (faults.h), before the C library's.  Sanitizers
  * bring their own, and then this program has nothing to do. */
@@ -11,12 +12,73 @@
 #include "small_model.h"
 
 #include "faults.h"
+#include "on_ranks.h"
 
+#include <dlfcn.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #if OWN_MALLOC
+
+enum { LAYERS = 32 };
+
+/* ------ what is spared ------ */
+
+static void *next(const char *name)
+{
+    void *f = dlsym(RTLD_NEXT, name);
+
+    if (!f)
+        abort();
+    return f;
+}
+
+/* glibc's sorts without the room that it cannot have. */
+VISIBLE void qsort(void *at, size_t n, size_t size,
+                   int (*compare)(const void *, const void *))
+{
+    void (*real)(void *, size_t, size_t,
+                 int (*)(const void *, const void *)) = next("qsort");
+    bool before = spared;
+
+    spared = true;
+    real(at, n, size, compare);
+    spared = before;
+}
+
+/* jansson's parser does not survive a shortage of its own (2.14: a string whose
+ * buffer could not grow is read past its end): all of it fails, or nothing. */
+static bool can_parse(json_error_t *error)
+{
+    if (fail_memory != ALL_MEMORY || granted())
+        return true;
+    if (error)
+        *error = (json_error_t){.line = -1};
+    return false;
+}
+
+VISIBLE json_t *json_loadb(const char *text, size_t n, size_t flags,
+                           json_error_t *error)
+{
+    json_t *(*real)(const char *, size_t, size_t, json_error_t *) =
+        next("json_loadb");
+    bool before = spared;
+    json_t *value;
+
+    if (!can_parse(error))
+        return NULL;
+    spared = true;
+    value = real(text, n, flags, error);
+    spared = before;
+    return value;
+}
+
+VISIBLE json_t *json_loads(const char *text, size_t flags, json_error_t *error)
+{
+    return json_loadb(text, strlen(text), flags, error);
+}
 
 /* ------ what is called ------ */
 
@@ -236,8 +298,10 @@ static int trace(void)
     if (status < 0)
         return status;
     ls_mark_end(pool, ls_mark_begin(pool, "mark"));
+    status = pmap(); /* phases, and waiting */
     ls_trace_counter(pool, "counter", 1);
-    status = ls_trace_write(t, "shortage.json");
+    if (status == 0)
+        status = ls_trace_write(t, "shortage.json");
     unlink("shortage.json");
     ls_trace_close(t);
     return status;
@@ -263,27 +327,29 @@ static int load_params(void)
     return ls_trainer_load(trainer, in_folder("params"), "hidden.*");
 }
 
-static int look(void)
+static int look_at(const char *path)
 {
     ls_archive *a;
-    int status = ls_archive_open(&a, in_folder("c/step-000000000000"));
+    int status = ls_archive_open(&a, path);
 
     if (status == 0)
         ls_archive_close(a);
     return status;
 }
 
+static int look(void)
+{
+    return look_at(in_folder("c/step-000000000000"));
+}
+
 static const ls_setting setting = {"name", "value"};
 
 /* Open, save and wait; where the second save comes before the first is on disk,
  * it waits for it. */
-static int keep(void)
+static int keep_of(ls_trainer *t, const ls_checkpoints_options *o)
 {
-    ls_checkpoints_options o = {.size = sizeof o,
-                                .folder = in_folder("k"), .keep = 1,
-                                .settings = 1, .setting = &setting};
     ls_checkpoints *c;
-    int status = ls_checkpoints_open(&c, trainer, &o);
+    int status = ls_checkpoints_open(&c, t, o);
 
     if (status < 0)
         return status;
@@ -296,14 +362,25 @@ static int keep(void)
     return status;
 }
 
-static int resume_from(const char *name)
+static ls_checkpoints_options options_in(const char *name)
 {
-    ls_checkpoints_options o = {.size = sizeof o,
-                                .folder = in_folder(name), .keep = 0,
-                                .settings = 1, .setting = &setting};
+    return (ls_checkpoints_options){.size = sizeof(ls_checkpoints_options),
+                                    .folder = name, .keep = 1, .settings = 1,
+                                    .setting = &setting};
+}
+
+static int keep(void)
+{
+    ls_checkpoints_options o = options_in(in_folder("k"));
+
+    return keep_of(trainer, &o);
+}
+
+static int resume_of(ls_trainer *t, const ls_checkpoints_options *o)
+{
     ls_checkpoints *c;
     int64_t step;
-    int status = ls_checkpoints_open(&c, trainer, &o);
+    int status = ls_checkpoints_open(&c, t, o);
 
     if (status < 0)
         return status;
@@ -316,9 +393,203 @@ static int resume_from(const char *name)
     return status;
 }
 
+static int resume_from(const char *name)
+{
+    ls_checkpoints_options o = options_in(in_folder(name));
+
+    return resume_of(trainer, &o);
+}
+
 static int resume(void)
 {
     return resume_from("c");
+}
+
+/* ------ a trainer whose names and options fill blocks of memory ------ */
+
+static ls_trainer *rich; /* many layers, all options, a rate that was set */
+
+/* A path as long as there may be one. */
+static const char *long_path(const char *name)
+{
+    static char path[4000];
+    size_t n = (size_t)snprintf(path, sizeof path, "%s", folder);
+
+    while (n + strlen(name) + 8 < sizeof path)
+        n += (size_t)snprintf(path + n, sizeof path - n, "/.");
+    snprintf(path + n, sizeof path - n, "/%s", name);
+    return path;
+}
+
+/* Patterns of which the last one matches all. */
+static const char *many_patterns(void)
+{
+    static char text[20000];
+
+    memset(text, ',', sizeof text - 2);
+    text[sizeof text - 2] = '*';
+    return text;
+}
+
+static int open_long(void)
+{
+    ls_checkpoints_options o = options_in(long_path("r"));
+    ls_checkpoints *c;
+    int status;
+
+    o.may_change = many_patterns();
+    status = ls_checkpoints_open(&c, rich, &o);
+    if (status == 0)
+        ls_checkpoints_close(c);
+    return status;
+}
+
+/* What a trainer of other options saved. */
+static int resume_rich(void)
+{
+    ls_checkpoints_options o = options_in(in_folder("plain"));
+
+    o.may_change = "*";
+    return resume_of(rich, &o);
+}
+
+static int look_rich(void)
+{
+    return look_at(in_folder("plain/step-000000000000.1"));
+}
+
+/* ------ ranks, of which one is short of memory ------ */
+
+static ls_pool *pools[2];
+static const char *shared_path;
+static int short_rank;
+
+static int count_and_hash(ls_checkpoints *c, ls_trainer *t)
+{
+    int n = ls_checkpoints_count(c);
+    char hex[65];
+
+    if (n < 0)
+        return n;
+    ls_trainer_hash(t, hex);
+    return *hex ? 0 : LS_ENOMEM;
+}
+
+static int keep_spread(ls_trainer *t)
+{
+    ls_checkpoints_options o = options_in(shared_path);
+    ls_checkpoints *c;
+    int64_t step;
+    int status = ls_checkpoints_open(&c, t, &o);
+
+    if (status < 0)
+        return status;
+    status = ls_checkpoints_save(c, 1, &setting);
+    if (status == 0)
+        status = ls_checkpoints_wait(c);
+    if (status == 0)
+        status = ls_checkpoints_load(c, &step);
+    if (status == 0)
+        status = count_and_hash(c, t);
+    ls_checkpoints_close(c);
+    return status;
+}
+
+/* Opening is spared; who is short tells the other one at last. */
+static int run_rank(const ls_transport *link, void *user)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_trainer *t = NULL;
+    int status;
+
+    (void)user;
+    spared = true;
+    o.optimizer = ls_adam(0.1);
+    o.transport = link;
+    status = ls_trainer_open(&t, pools[link->rank], graph, &o);
+    spared = link->rank != short_rank;
+    if (status == 0)
+        status = keep_spread(t);
+    spared = true;
+    if (status < 0 && link->rank == short_rank)
+        link->abort(link->user, ls_errmsg());
+    ls_trainer_close(t);
+    return status;
+}
+
+static int run_ranks(int which)
+{
+    const ls_ranks_options o = {.patience = 30};
+    rank_body out[RANKS];
+    ls_ranks *all;
+    int status;
+
+    short_rank = which;
+    shared_path = in_folder("s");
+    spared = true;
+    nftw(shared_path, folder_remove, 8, FTW_DEPTH | FTW_PHYS);
+    status = ls_ranks_open(&all, 2, &o);
+    on_ranks(all, 2, run_rank, NULL, out);
+    ls_ranks_close(all);
+    spared = false;
+    if (status == 0 && out[!which].status < 0)
+        status = ls_error(out[!which].status, out[!which].message);
+    if (status == 0 || out[which].status < 0)
+        status = out[which].status < 0
+                     ? ls_error(out[which].status, out[which].message) : status;
+    return status;
+}
+
+static int first_short(void)
+{
+    return run_ranks(0);
+}
+
+static int second_short(void)
+{
+    return run_ranks(1);
+}
+
+static ls_graph *deep_graph(void)
+{
+    int64_t wide = 2;
+    ls_graph *g;
+    ls_node *x, *h;
+
+    OK(ls_graph_new(&g));
+    h = x = ls_input(g, "x", LS_F32, 1, &wide);
+    for (int i = 0; i < LAYERS; i++) {
+        char name[256];
+
+        snprintf(name, sizeof name, "%0*d", 200, i);
+        h = ls_dense(h, wide, name);
+    }
+    OK(ls_loss(g, ls_mean_squared_error(h, x)));
+    return g;
+}
+
+static void open_rich(void)
+{
+    static const ls_boundary boundary = {7, 0.5};
+    ls_group group = ls_group_of("*kernel");
+    ls_checkpoints_options plain = options_in(in_folder("plain"));
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_graph *g = deep_graph();
+
+    o.optimizer = ls_adam(0.1);
+    o.average = 0.9;
+    OK(ls_trainer_open(&rich, pool, g, &o));
+    OK(keep_of(rich, &plain));
+    ls_trainer_close(rich);
+    group.rate = 0.5;
+    o.schedule = (ls_schedule){.kind = LS_PIECEWISE, .boundaries = 1,
+                               .boundary = &boundary};
+    o.groups = 1;
+    o.group = &group;
+    o.clip_value = 1;
+    OK(ls_trainer_open(&rich, pool, g, &o));
+    OK(ls_trainer_set_lr(rich, 0.3));
+    ls_graph_free(g);
 }
 
 static int read_images(const char *name)
@@ -345,16 +616,15 @@ static int (*const calls[])(void) = {
     shard, reduce, pmap, place, open_checked, open_gradient, open_batch,
     build, save, load, load_member, trace, mesh, load_params, look, keep,
     resume, images, zipped, adapt, adapt_again, merge,
-    save_model,
+    save_model, open_long, resume_rich, look_rich, first_short,
+    second_short,
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
-/* hwloc and the parser of jansson (2.14: a string whose buffer could not grow
- * is read past its end) do not survive a shortage of their own. */
+/* hwloc does not survive a shortage of its own. */
 static bool spares_libraries(int i)
 {
-    return calls[i] == mesh || calls[i] == load_params || calls[i] == look ||
-           calls[i] == resume || calls[i] == adapt_again;
+    return calls[i] == mesh;
 }
 
 /* What the C library was refused is a failure of a file or a thread, or of
@@ -433,13 +703,19 @@ static void write_state(void)
 /* Every allocation is checked, and nothing is kept after a failure. */
 START_TEST(test_each_fails)
 {
-    int n = 0, expected;
+    bool refused = true;
+    int expected;
 
     write_npy();
     pool = open_axes("data:2,model:2", 2);
     graph = small_graph();
     OK(ls_trainer_open(&trainer, pool, graph, NULL));
+    OK(ls_trainer_set_lr(trainer, 0.25)); /* which checkpoints note */
+    for (int r = 0; r < 2; r++)
+        pools[r] = open_axes("data:2", 1);
     write_state();
+    open_rich();
+    OK(first_short()); /* threads that end leave stacks for later ones */
     write_images();
     OK(adapt()); /* a file of adapters */
     /* "hidden.bias" has no axis 1: a failure of another kind. */
@@ -447,18 +723,23 @@ START_TEST(test_each_fails)
     ck_assert_int_eq(call_with(_i, 0), expected);
     ck_assert_int_gt(atomic_load(&count), 0);
     ck_assert_int_eq(atomic_load(&live), 0);
-    for (int total = atomic_load(&count); n < total; n++) {
-        int status = call_with(_i, n + 1);
+    for (int n = 1; refused; n++) {
+        int status = call_with(_i, n);
 
-        ck_assert_msg(says_so(_i, status), "call %d, allocation %d: %d, %s", _i,
-                      n + 1, status, ls_errmsg());
+        refused = atomic_load(&count) >= n;
+        ck_assert_msg(refused ? says_so(_i, status) : status == expected,
+                      "call %d, allocation %d: %d, %s", _i, n, status,
+                      ls_errmsg());
         ck_assert_int_eq(atomic_load(&live), 0);
         if (calls[_i] == keep) /* whatever happened, the newest is whole */
             OK(resume_from("k"));
     }
     ck_assert_int_eq(call_with(_i, 0), expected);
+    ls_trainer_close(rich);
     ls_trainer_close(trainer);
     ls_graph_free(graph);
+    for (int r = 0; r < 2; r++)
+        ls_pool_close(pools[r]);
     ls_pool_close(pool);
 }
 END_TEST

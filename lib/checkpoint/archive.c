@@ -16,6 +16,7 @@ struct ls_archive {
     char *path;
     ls__checkpoint folder; /* one of these two */
     ls__safetensors file;
+    char step[24]; /* of a checkpoint */
     int count, pairs;
     ls_entry *entry;
     ls__metadata *pair;
@@ -54,13 +55,12 @@ static int join_notes(ls_archive *a)
 {
     const ls__checkpoint *c = &a->folder;
     size_t n = 2 + json_object_size(c->options) + json_object_size(c->notes);
-    char *step = ls__arena_new(&a->arena, 24, 1);
 
     a->pair = ls__arena_new(&a->arena, n, sizeof *a->pair);
-    if (!step || !a->pair)
+    if (!a->pair)
         return LS_ENOMEM;
-    snprintf(step, 24, "%lld", (long long)c->step);
-    add_pair(a, "step", step);
+    snprintf(a->step, sizeof a->step, "%lld", (long long)c->step);
+    add_pair(a, "step", a->step);
     add_pair(a, "state", c->state);
     add_texts(a, c->options);
     add_texts(a, c->notes);

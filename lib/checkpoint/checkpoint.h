@@ -77,7 +77,7 @@ void ls__checkpoint_close(ls__checkpoint *c);
 
 /* Compare two objects of options, and put those of `then` that are another now
  * into `changed`.  LS_EINVAL names the first that matches none of the patterns
- * in may_change (by commas, as for fnmatch; NULL: nothing may), and both
+ * in may_change (by commas, as for fnmatch; "": nothing may), and both
  * values.  One that only `now` knows is of a newer program and may stand. */
 int ls__checkpoint_compare(const json_t *now, const json_t *then,
                            const char *may_change, json_t *changed,

@@ -164,7 +164,7 @@ static bool matches(const char *name, const char *patterns)
 {
     char pattern[128];
 
-    while (patterns && *patterns) {
+    while (*patterns) {
         size_t n = strcspn(patterns, ",");
 
         snprintf(pattern, sizeof pattern, "%.*s", (int)n, patterns);

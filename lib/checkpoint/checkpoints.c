@@ -11,13 +11,14 @@
  * JSON needs. */
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "base/error.h"
-#include "train/average.h"
+#include "base/real_text.h"
 #include "base/sized.h"
 #include "checkpoint/checkpoints.h"
 #include "pool/pool.h"
 #include "pool/thread.h"
 #include "checkpoint/run_folder.h"
 #include "checkpoint/run_options.h"
+#include "train/average.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,27 +149,22 @@ static int name_tensors(ls_checkpoints *c)
                 return LS_ENOMEM;
             to->rank = s->rank;
             memcpy(to->shape, s->shape, sizeof s->shape);
-            to->data = ls__checkpoints_copy(c, b) + s->offset;
+            to->data = c->copy[b] + s->offset;
         }
     return 0;
 }
 
 static int make_copy(ls_checkpoints *c)
 {
-    const ls_trainer *t = c->trainer;
-    size_t n = (size_t)c->blocks, bytes;
+    const ls__params *p = &c->trainer->model.params;
 
-    if (!ls__mul(n * sizeof(float), (size_t)t->model.params.floats, &bytes))
-        return ls__no_memory("copy for checkpoints", SIZE_MAX);
-    c->copy = ls__block_zero(bytes, "copy for checkpoints");
-    c->tensor = ls__arena_new(&c->arena, n * (size_t)t->model.params.count,
+    for (int b = 0; b < c->blocks; b++)
+        if (!(c->copy[b] = ls__block_zero((size_t)p->floats * sizeof(float),
+                                          "copy for checkpoints")))
+            return LS_ENOMEM;
+    c->tensor = ls__arena_new(&c->arena, (size_t)c->blocks * (size_t)p->count,
                               sizeof *c->tensor);
-    return c->copy && c->tensor ? name_tensors(c) : LS_ENOMEM;
-}
-
-float *ls__checkpoints_copy(const ls_checkpoints *c, int b)
-{
-    return c->copy + b * c->trainer->model.params.floats;
+    return c->tensor ? name_tensors(c) : LS_ENOMEM;
 }
 
 static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
@@ -244,7 +240,8 @@ void ls_checkpoints_close(ls_checkpoints *c)
     json_decref(c->notes);
     json_decref(c->loaded);
     json_decref(c->differs);
-    ls__block_free(c->copy);
+    for (int b = 0; b < c->blocks; b++)
+        ls__block_free(c->copy[b]);
     ls__arena_free(&c->arena);
     free(c);
 }
@@ -262,6 +259,7 @@ static int note_rate(ls_checkpoints *c)
     if (t->lr == t->options.optimizer.lr)
         return 0;
     snprintf(text, sizeof text, "%a", t->lr);
+    ls__real_point(text);
     return json_object_set_new(c->notes, RATE, json_string(text)) < 0
                ? ls__no_memory("notes", sizeof text) : 0;
 }
@@ -284,11 +282,13 @@ void ls__checkpoints_set(ls_checkpoints *c, int64_t step)
 {
     ls_trainer *t = c->trainer;
     const char *text = ls_checkpoints_note(c, RATE);
+    double rate;
 
     t->step = step;
     t->lr = t->options.optimizer.lr;
-    if (text && !json_object_get(c->differs, "lr"))
-        (void)ls_trainer_set_lr(t, strtod(text, NULL));
+    if (text && !json_object_get(c->differs, "lr") &&
+        ls__real_value(text, &rate))
+        (void)ls_trainer_set_lr(t, rate);
 }
 
 /* The copy is the thread's from here on. */

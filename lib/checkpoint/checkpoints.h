@@ -19,9 +19,10 @@ struct ls_checkpoints {
     ls__process process; /* the thread's */
     ls__folder dir;      /* locked, by the rank that writes */
     int keep;
-    int blocks;             /* the parameters and each moment */
-    float *copy;            /* [blocks * params.floats] */
-    ls__safetensor *tensor; /* [blocks * params.count], of the copy */
+    int blocks;                   /* the parameters and each moment */
+    float *copy[1 + LS__MOMENTS]; /* [block][params.floats]; NULL: this rank
+                                     writes none */
+    ls__safetensor *tensor;       /* [blocks * params.count], of the copy */
     json_t *options, *notes;
     json_t *loaded; /* the notes of what was loaded */
     const char *may_change;
@@ -38,9 +39,6 @@ struct ls_checkpoints {
     int status; /* of the last save, until it is reported */
     char message[LS__MESSAGE];
 };
-
-/* The parameters, then the moments: block b of the copy, or of the trainer. */
-float *ls__checkpoints_copy(const ls_checkpoints *c, int b);
 
 /* The trainer goes on from what was loaded. */
 void ls__checkpoints_set(ls_checkpoints *c, int64_t step);

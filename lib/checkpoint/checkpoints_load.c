@@ -53,7 +53,7 @@ static float *target(const ls_checkpoints *c, int b)
     const ls_trainer *t = c->trainer;
 
     if (ls__spread_is(t))
-        return ls__checkpoints_copy(c, b);
+        return c->copy[b];
     return b ? t->moment[b - 1] : t->model.value;
 }
 

@@ -5,6 +5,7 @@
 #include "file/json.h"
 #include "train/ranks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,14 +40,13 @@ int ls__checkpoints_collect(ls_checkpoints *c)
     size_t bytes = (size_t)t->model.params.floats * sizeof(float);
     int status = 0;
 
-    if (c->copy)
-        memcpy(c->copy, t->model.value, bytes);
+    if (c->copy[0])
+        memcpy(c->copy[0], t->model.value, bytes);
     for (int m = 0; m < c->blocks - 1 && status == 0; m++)
         if (ls__spread_is(t))
-            status = ls__spread_collect(
-                t, m, c->copy ? ls__checkpoints_copy(c, m + 1) : NULL);
+            status = ls__spread_collect(t, m, c->copy[m + 1]);
         else
-            memcpy(ls__checkpoints_copy(c, m + 1), t->moment[m], bytes);
+            memcpy(c->copy[m + 1], t->moment[m], bytes);
     return status;
 }
 
@@ -77,16 +77,18 @@ static int unpack_news(ls_checkpoints *c, const char *text, int64_t *step)
 {
     json_t *news = json_loads(text, 0, NULL);
     const char *skipped = json_string_value(json_object_get(news, "skipped"));
+    int status = 0;
 
-    if (!news)
-        return ls__no_memory("what was loaded", strlen(text));
-    *step = json_integer_value(json_object_get(news, "step"));
-    *c->skipped = 0;
-    strncat(c->skipped, skipped ? skipped : "", sizeof c->skipped - 1);
-    keep_object(&c->loaded, json_object_get(news, "notes"));
-    keep_object(&c->differs, json_object_get(news, "differs"));
+    if (!skipped) {
+        status = ls__no_memory("what was loaded", strlen(text));
+    } else {
+        *step = json_integer_value(json_object_get(news, "step"));
+        snprintf(c->skipped, sizeof c->skipped, "%s", skipped);
+        keep_object(&c->loaded, json_object_get(news, "notes"));
+        keep_object(&c->differs, json_object_get(news, "differs"));
+    }
     json_decref(news);
-    return 0;
+    return status;
 }
 
 /* The first rank's text becomes all ranks'; *text is to be freed. */
@@ -125,12 +127,11 @@ static int deal_state(ls_checkpoints *c)
     int status;
 
     ls__exec_stale(t->model.plan, &t->model.weights);
-    if (c->copy)
-        memcpy(t->model.value, c->copy, (size_t)bytes);
+    if (c->copy[0])
+        memcpy(t->model.value, c->copy[0], (size_t)bytes);
     status = ls__spread_tell(t, t->model.value, bytes);
     for (int m = 0; m < c->blocks - 1 && status == 0; m++)
-        status = ls__spread_deal(
-            t, m, c->copy ? ls__checkpoints_copy(c, m + 1) : NULL);
+        status = ls__spread_deal(t, m, c->copy[m + 1]);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "checkpoint/run_options.h"
 #include "base/error.h"
 #include "base/precision.h"
+#include "base/real_text.h"
 #include "base/utf8.h"
 #include "train/optim.h"
 #include "train/schedule.h"
@@ -33,18 +34,16 @@ static bool put_int(json_t *object, const char *name, int64_t n)
     return put(object, name, text);
 }
 
-/* The shortest text that reads back as the same number, with a point whatever
- * the locale. */
+/* The shortest text that reads back as the same number: no double needs more
+ * than 17 digits. */
 static void real_text(char text[TEXT], double x)
 {
-    char *comma;
     int digits = 1;
 
     do
-        snprintf(text, TEXT, "%.*g", digits, x);
-    while (strtod(text, NULL) != x && digits++ < 17);
-    if ((comma = strchr(text, ',')))
-        *comma = '.';
+        snprintf(text, TEXT, "%.*g", digits++, x);
+    while (digits <= 17 && strtod(text, NULL) != x);
+    ls__real_point(text);
 }
 
 static bool put_real(json_t *object, const char *name, double x)
@@ -61,9 +60,9 @@ static bool put_real(json_t *object, const char *name, double x)
 static bool put_choice(json_t *to, const ls__choice *c, const void *of)
 {
     bool good = put(to, c->what, c->name);
+    const ls__option *o;
 
-    for (int i = 0; i < LS__OPTIONS && c->option[i].is && good; i++) {
-        const ls__option *o = c->option[i].is;
+    for (int i = 0; good && (o = ls__choice_option(c, i)); i++) {
         double value = ls__option_get(o, of);
 
         if (o->type == LS__QUIET && value == 0)

@@ -2,12 +2,9 @@
  * hexadecimal, inf and nan: so the text is checked and read here, and strtod is
  * asked only for those whose rounding takes more than one operation. */
 #include "file/csv.h"
+#include "base/real_text.h"
 
-#include <locale.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { DIGITS = 15, TENS = 22, LONGEST = 512 };
+enum { DIGITS = 15, TENS = 22 };
 
 /* 10^22 is the largest power of ten that is a double. */
 static const double ten[TENS + 1] = {
@@ -65,24 +62,11 @@ static bool read_number(const char *p, bool comma, number *n)
     return p && !*p;
 }
 
-/* With the point that the locale has. */
 static bool ask(const char *text, double *out)
 {
-    const char *point = localeconv()->decimal_point;
-    size_t n = strcspn(text, ".,"), width = strlen(point);
-    char copy[LONGEST + 16], *end;
     double x;
 
-    if (strlen(text) > LONGEST || width > 8)
-        return false;
-    memcpy(copy, text, n);
-    copy[n] = 0;
-    if (text[n]) {
-        memcpy(copy + n, point, width);
-        strcpy(copy + n + width, text + n + 1);
-    }
-    x = strtod(copy, &end);
-    if (*end || x - x != 0)
+    if (!ls__real_value(text, &x) || x - x != 0)
         return false;
     *out = x;
     return true;

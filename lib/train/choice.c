@@ -23,17 +23,16 @@ static void put(const ls__option *o, void *of, double value)
         *(double *)at = value;
 }
 
-/* Option i of a choice; NULL past the last. */
-static const ls__option *option_at(const ls__choice *c, int i)
+const ls__option *ls__choice_option(const ls__choice *c, int i)
 {
     return i >= 0 && i < LS__OPTIONS ? c->option[i].is : NULL;
 }
 
 void ls__choice_start(const ls__choice *c, void *of)
 {
-    for (int i = 0; option_at(c, i); i++)
+    for (int i = 0; ls__choice_option(c, i); i++)
         if (c->option[i].start == c->option[i].start)
-            put(option_at(c, i), of, c->option[i].start);
+            put(ls__choice_option(c, i), of, c->option[i].start);
 }
 
 /* Written so that NaN is outside of every range. */
@@ -61,11 +60,11 @@ static int check_room(const ls__choice *c, size_t n, const double room[])
 int ls__choice_check(const ls__choice *c, const void *of, size_t n,
                      const double room[])
 {
-    for (int i = 0; option_at(c, i); i++) {
-        double value = ls__option_get(option_at(c, i), of);
+    for (int i = 0; ls__choice_option(c, i); i++) {
+        double value = ls__option_get(ls__choice_option(c, i), of);
 
-        if (!in_range(option_at(c, i), value))
-            return refuse(c, option_at(c, i), value);
+        if (!in_range(ls__choice_option(c, i), value))
+            return refuse(c, ls__choice_option(c, i), value);
     }
     return check_room(c, n, room);
 }
@@ -83,7 +82,7 @@ int ls__choice_set(const ls__choice *c, void *of, const char *name,
     const ls__option *o;
     int i = 0;
 
-    while ((o = option_at(c, i)) && strcmp(o->name, name))
+    while ((o = ls__choice_option(c, i)) && strcmp(o->name, name))
         i++;
     if (!o)
         return ls__fail(LS_ENOTFOUND, "%s %s has no option \"%s\"", c->what,
@@ -97,7 +96,7 @@ int ls__choice_set(const ls__choice *c, void *of, const char *name,
 bool ls__choice_tell(const ls__choice *c, int i, ls_option *option,
                      size_t size)
 {
-    const ls__option *o = option_at(c, i);
+    const ls__option *o = ls__choice_option(c, i);
     ls_option r;
 
     if (!o)

@@ -32,6 +32,9 @@ typedef struct ls__choice {
     } option[LS__OPTIONS];
 } ls__choice;
 
+/* Option i of a choice; NULL past the last. */
+const ls__option *ls__choice_option(const ls__choice *c, int i);
+
 double ls__option_get(const ls__option *o, const void *of);
 
 /* Give the options of a choice that have a default that default; `of` is the

@@ -70,10 +70,11 @@ static void put_values(ls__facts *f, const ls__model *m)
 
 static void put_choice(ls__facts *f, const ls__choice *c, const void *of)
 {
+    const ls__option *o;
+
     ls__facts_put(f, c->what, "%s", c->name);
-    for (int i = 0; i < LS__OPTIONS && c->option[i].is; i++)
-        ls__facts_put(f, c->option[i].is->name, "%.17g",
-                      ls__option_get(c->option[i].is, of));
+    for (int i = 0; (o = ls__choice_option(c, i)); i++)
+        ls__facts_put(f, o->name, "%.17g", ls__option_get(o, of));
 }
 
 static void put_boundaries(ls__facts *f, const ls_schedule *s)

@@ -6,10 +6,14 @@
 #include "reduce/owned.h"
 #include "train/step.h"
 
+/* Two of an optimizer, and the average of the weights. */
+enum { LS__MOMENTS = 3 };
+
 /* Room for gradients, and where each parameter's begins in it. */
 typedef struct ls__gradients {
     float **device; /* [device here] by the device's worker; when reduced,
-                       device[0] by ranges */
+                       device[0] by ranges, but for blocks whose sum waits
+                       (marked.h) */
     float **param;  /* [device here * params.count + declared] */
     float **later;  /* [worker] of the second micro-batch and later ones; NULL
                        when there is but one */
@@ -38,8 +42,8 @@ struct ls_trainer {
     void *user;
     ls__context **context; /* [device here] its worker's; NULL without a plan */
 
-    float *moment[3]; /* [owned float] each piece by its owner; the average of
-                         the weights comes last */
+    float *moment[LS__MOMENTS]; /* [owned float] each piece by its owner; the
+                                   average of the weights comes last */
     bool averaged;    /* the average stands in the parameters' place */
     ls__gradients grad;
     int64_t use;      /* how often they were taken for a computation */

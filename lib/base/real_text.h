@@ -1,0 +1,16 @@
+/* Real numbers as texts that mean the same in every locale: one with a decimal
+ * comma writes and reads "0,5". */
+#ifndef LS_BASE_REAL_TEXT_H
+#define LS_BASE_REAL_TEXT_H
+
+#include <stdbool.h>
+
+/* The locale's decimal point, where a text that printf made has one, becomes
+ * ".". */
+void ls__real_point(char *text);
+
+/* Read a text, all of it, as strtod does, its first "." or "," being the
+ * decimal point.  False: it is no number. */
+bool ls__real_value(const char *text, double *out);
+
+#endif
