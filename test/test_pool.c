@@ -431,6 +431,28 @@ START_TEST(test_no_pin)
 }
 END_TEST
 
+/* On a machine that is only described nobody is pinned, whoever asks. */
+START_TEST(test_described)
+{
+    ls_mesh_options m = {.size = sizeof m, .devices = 2, .workers = 2,
+                         .topology = "pack:2 core:2 pu:2"};
+    ls_pool_options o = {.size = sizeof o, .pin_caller = true};
+    cpu_set_t before;
+    ls_mesh *mesh;
+    ls_pool *pool;
+    census c;
+
+    sched_getaffinity(0, sizeof before, &before);
+    OK(ls_mesh_open(&mesh, &m));
+    OK(ls_pool_open(&pool, mesh, &o));
+    ls_mesh_close(mesh);
+    ls__pool_run(pool, ask, &c);
+    for (int w = 0; w < 2; w++)
+        ck_assert(CPU_EQUAL(&c.mask[w], &before));
+    ls_pool_close(pool);
+}
+END_TEST
+
 /* Jobs run with denormals flushed and rounding to nearest everywhere; the
  * caller's own mode, here upwards and with denormals, is kept. */
 START_TEST(test_fpmode)
@@ -644,6 +666,7 @@ static Suite *suite(void)
     tcase_add_test(pool, test_devices_of);
     tcase_add_test(pool, test_pinning);
     tcase_add_test(pool, test_no_pin);
+    tcase_add_test(pool, test_described);
     tcase_add_test(pool, test_fpmode);
     tcase_add_test(pool, test_signals_and_names);
     tcase_add_test(pool, test_two_pools);

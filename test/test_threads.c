@@ -6,6 +6,7 @@
 
 #include "base/process.h"
 #include "pool/thread.h"
+#include "tasks.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -470,15 +471,6 @@ static int ending_map(void *user, int device, const void *const *in,
 {
     (void)device, (void)in, (void)out;
     if (is_the_one(user))
-        pthread_exit(NULL);
-    return 0;
-}
-
-static int ending_device(void *user, int device, const void *const *in,
-                         void *const *out)
-{
-    (void)in, (void)out;
-    if (device == *(int *)user)
         pthread_exit(NULL);
     return 0;
 }

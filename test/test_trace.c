@@ -3,8 +3,10 @@
 #include "small_model.h"
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -178,18 +180,37 @@ START_TEST(test_names)
 }
 END_TEST
 
-/* A layer, a chain of three elementwise operators, and the loss. */
-static ls_graph *chain_graph(void)
+/* A layer in a graph of its own, and what it is compared with. */
+static ls_graph *layer_graph(ls_node **layer, ls_node **y)
 {
     ls_graph *g;
-    ls_node *x, *y;
 
     OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
-    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
-    x = ls_dense(x, OUT, "dense");
-    x = ls_mul(ls_scale_shift(ls_square(x), 0.5, 0.25), x);
-    OK(ls_loss(g, ls_mean_squared_error(x, y)));
+    *layer = ls_dense(ls_input(g, "x", LS_F32, 1, (int64_t[]){IN}), OUT,
+                      "dense");
+    *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
+    return g;
+}
+
+/* The layer is an output too. */
+static ls_graph *output_graph(void)
+{
+    ls_node *h, *y;
+    ls_graph *g = layer_graph(&h, &y);
+
+    OK(ls_output(g, h, "h"));
+    OK(ls_loss(g, ls_mean_squared_error(h, y)));
+    return g;
+}
+
+/* A chain of three elementwise operators behind the layer. */
+static ls_graph *chain_graph(void)
+{
+    ls_node *h, *y;
+    ls_graph *g = layer_graph(&h, &y);
+
+    h = ls_mul(ls_scale_shift(ls_square(h), 0.5, 0.25), h);
+    OK(ls_loss(g, ls_mean_squared_error(h, y)));
     return g;
 }
 
@@ -325,6 +346,16 @@ static int marked(void *user, int device, const void *const *in,
     return 0;
 }
 
+/* On the device that the caller runs. */
+static int marked_once(void *user, int device, const void *const *in,
+                       void *const *out)
+{
+    (void)in, (void)out;
+    if (device == 0)
+        ls_mark_end(user, ls_mark_begin(user, "once"));
+    return 0;
+}
+
 /* Marks are on the row of whoever set them, with any text for a name. */
 START_TEST(test_marks)
 {
@@ -352,6 +383,81 @@ START_TEST(test_marks)
 }
 END_TEST
 
+/* Whoever calls two pools may mark one of them in a job of the other: it is on
+ * the caller's row. */
+START_TEST(test_marks_of_another)
+{
+    ls_pool *other = open_axes("data:4", WORKERS);
+    ls_trace *of_other;
+    json_t *file;
+    traced r;
+
+    open_run(&r, 1, 1000);
+    OK(ls_trace_open(&of_other, other, NULL));
+    OK(ls_pmap(other, marked_once, r.pool, 0, NULL, 0, NULL));
+    OK(ls_pmap(r.pool, marked_once, other, 0, NULL, 0, NULL));
+    file = written(&r);
+    ck_assert_int_eq(count(file, "user", "once", 0, -1), 1);
+    ck_assert_int_eq(count(file, "user", "", -1, -1), 1);
+    json_decref(file);
+    OK(ls_trace_write(of_other, r.path));
+    file = json_load_file(r.path, 0, NULL);
+    ck_assert_int_eq(count(file, "user", "once", 0, -1), 1);
+    json_decref(file);
+    ls_trace_close(of_other);
+    ls_pool_close(other);
+    close_run(&r);
+}
+END_TEST
+
+/* A prediction is a phase of each worker's; what a pool is told to count while
+ * nothing is traced is lost. */
+START_TEST(test_prediction)
+{
+    static const float x[ROWS * IN];
+    float out[ROWS * OUT];
+    ls_predictor *p;
+    ls_context *c;
+    json_t *file;
+    traced r;
+
+    open_graph(&r, 0, 0, output_graph());
+    OK(ls_predictor_open(&p, r.trainer));
+    OK(ls_context_open(&c, p, r.pool));
+    OK(ls_context_set(c, "x", LS_F32, x, ROWS));
+    ls_trace_counter(r.pool, "lost", 1);
+    OK(ls_trace_open(&r.trace, r.pool, NULL));
+    OK(ls_context_predict(c, "h", ROWS * OUT, out));
+    file = written(&r);
+    for (int w = 0; w < WORKERS; w++)
+        ck_assert_int_eq(count(file, "phase", "predict", w, -1), 1);
+    ck_assert_int_eq(count(file, "barrier", "barrier", 0, -1), 1);
+    json_decref(file);
+    ls_context_close(c);
+    ls_predictor_close(p);
+    close_run(&r);
+}
+END_TEST
+
+/* A disk that fills up while a trace is written: the message, and no file. */
+START_TEST(test_disk_full)
+{
+    struct rlimit old, small;
+    traced r;
+
+    signal(SIGXFSZ, SIG_IGN);
+    open_run(&r, 2, 4096);
+    take_steps(&r);
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = (struct rlimit){8192, old.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    FAILS(ls_trace_write(r.trace, r.path), LS_EIO, "writing failed");
+    setrlimit(RLIMIT_FSIZE, &old);
+    ck_assert_int_lt(access(r.path, F_OK), 0);
+    close_run(&r);
+}
+END_TEST
+
 /* A trace that is opened, at any level, changes no bit of a run. */
 START_TEST(test_bits)
 {
@@ -370,10 +476,12 @@ START_TEST(test_bits)
 }
 END_TEST
 
-/* A trace may be closed and another one opened; steps go on in between. */
+/* A trace may be closed and another one opened; steps go on in between, and a
+ * mark that began before it is not kept. */
 START_TEST(test_again)
 {
     ls_trace *other = NULL;
+    ls_mark early;
     json_t *file;
     traced r;
 
@@ -383,10 +491,13 @@ START_TEST(test_again)
     ls_trace_close(r.trace);
     r.trace = NULL;
     take_steps(&r);
+    early = ls_mark_begin(r.pool, "early");
     OK(ls_trace_open(&r.trace, r.pool, NULL));
+    ls_mark_end(r.pool, early);
     take_steps(&r);
     file = written(&r);
     ck_assert_int_eq(count(file, "step", "step", 0, -1), STEPS);
+    ck_assert_int_eq(count(file, "user", "early", -1, -1), 0);
     json_decref(file);
     close_run(&r);
 }
@@ -442,6 +553,9 @@ int main(void)
     tcase_add_test(t, test_chain);
     tcase_add_test(t, test_wrap);
     tcase_add_test(t, test_marks);
+    tcase_add_test(t, test_marks_of_another);
+    tcase_add_test(t, test_prediction);
+    tcase_add_test(t, test_disk_full);
     tcase_add_test(t, test_bits);
     tcase_add_test(t, test_again);
     tcase_add_test(t, test_refused);

@@ -171,9 +171,9 @@ static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
         p->seat[w] = (seat){.pool = p, .worker = w};
         atomic_init(&p->track[w].device, -1);
     }
-    /* What would refuse the one refuses the other. */
-    (void)ls__barrier_open(&p->done, mesh->workers, p->spins);
-    return ls__barrier_open(&p->meet, mesh->workers, p->spins);
+    status = ls__barrier_open(&p->done, mesh->workers, p->spins);
+    return status ? status
+                  : ls__barrier_open(&p->meet, mesh->workers, p->spins);
 }
 
 /* Create threads until all are there or one cannot be had: then an errno. */

@@ -200,7 +200,7 @@ int ls_pool_doing_sized(const ls_pool *pool, int worker, ls_doing *doing,
 
 /* ------ Writing ------ */
 
-/* What a kind is to the format; "" where there is none. */
+/* What a kind is to the format, and what its number is; "": it has none. */
 static const struct {
     const char *category, *number;
 } kinds[] = {
@@ -245,9 +245,9 @@ static bool put_args(FILE *file, const ls__event *e)
         fprintf(file, "\"device\":%d", (int)e->device);
         comma = ",";
     }
-    if (*number && e->number >= 0)
+    if (*number)
         fprintf(file, "%s\"%s\":%d", comma, number, (int)e->number);
-    if (e->kind == LS__WAIT && e->name) {
+    if (e->kind == LS__WAIT) {
         fputs("\"after\":", file);
         good = put_name(file, e->name);
     }
@@ -355,7 +355,7 @@ static int fill(ls__newfile *to, const ls_trace *t)
     for (int i = 0; i <= t->workers && good; i++)
         good = put_events(file, t, i);
     put_end(file, t);
-    if (fflush(file) != 0 || ferror(file))
+    if (ferror(file) || fflush(file) != 0)
         status = ls__io_error(to->path, "writing failed");
     if (fclose(file) != 0 && status == 0)
         status = ls__io_error(to->path, "closing failed");

@@ -27,7 +27,7 @@ static void push(ls__ring *ring, const ls__event *event)
     ring->event[ring->count++ & (ring->capacity - 1)] = *event;
 }
 
-/* The track's present slice, if it is one, ends now. */
+/* The track's present slice ends now, and is kept if it has a name. */
 static void cut(ls__track *t, ls__kind kind)
 {
     const char *name = atomic_load_explicit(&t->phase, memory_order_relaxed);
@@ -39,7 +39,7 @@ static void cut(ls__track *t, ls__kind kind)
                    .kind = kind};
 
     e.ended = t->began = ls__nanoseconds();
-    if (name || kind == LS__WAIT)
+    if (name)
         push(&t->ring, &e);
 }
 
@@ -51,8 +51,6 @@ static void set_phase(ls__track *t, const char *name, int device)
 
 void ls__track_phase(ls__track *t, const char *name, int device)
 {
-    if (!t)
-        return;
     if (t->level)
         cut(t, LS__PHASE);
     set_phase(t, name, device);
@@ -60,8 +58,6 @@ void ls__track_phase(ls__track *t, const char *name, int device)
 
 void ls__track_wait(ls__track *t)
 {
-    if (!t)
-        return;
     if (t->level)
         cut(t, LS__PHASE);
     atomic_store_explicit(&t->device, -1, memory_order_relaxed);
@@ -70,8 +66,6 @@ void ls__track_wait(ls__track *t)
 
 void ls__track_waited(ls__track *t)
 {
-    if (!t)
-        return;
     if (t->level)
         cut(t, LS__WAIT);
     atomic_store_explicit(&t->waits, false, memory_order_relaxed);

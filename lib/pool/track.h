@@ -53,8 +53,8 @@ typedef struct ls__track {
     ls__ring ring;
 } ls__track;
 
-/* The calling thread's track while it runs a job; otherwise NULL, which all
- * functions below accept. */
+/* The calling thread's track while it runs a job; otherwise NULL, which
+ * ls__track_begin and ls__track_end accept. */
 ls__track *ls__track_here(void);
 /* Make it this one; returns the one before. */
 ls__track *ls__track_enter(ls__track *track);
@@ -63,7 +63,8 @@ ls__track *ls__track_enter(ls__track *track);
  * none does.  device: -1 where it is no device's. */
 void ls__track_phase(ls__track *track, const char *name, int device);
 
-/* The present phase ends, and its worker waits for the others; no more. */
+/* The present phase ends, and its worker waits for the others; no more.  The
+ * waiting after a job without a phase is not kept. */
 void ls__track_wait(ls__track *track);
 void ls__track_waited(ls__track *track);
 

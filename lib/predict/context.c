@@ -165,6 +165,12 @@ static void run(void *user, int worker)
             c->out + mine.first * c->goal->size);
 }
 
+static void run_job(void *user, int worker)
+{
+    ls__track_phase(ls__track_here(), "predict", -1);
+    run(user, worker);
+}
+
 static int failure(const ls_context *c)
 {
     for (int w = 0; w < c->workers; w++)
@@ -186,7 +192,7 @@ static int run_all(ls_context *c)
     if (c->pool) {
         if ((status = ls__pool_take(c->pool)) < 0)
             return status;
-        ls__pool_run(c->pool, run, c);
+        ls__pool_run(c->pool, run_job, c);
         ls__pool_give(c->pool);
     } else {
         mode = ls__fpmode_set();
