@@ -31,6 +31,16 @@ static ls_node *conv(const leaves *l, ls_conv_options o)
     return ls_conv2d_with(l->image, 6, 3, 3, &o, "conv");
 }
 
+static ls_node *padded(const leaves *l, ls_padding padding, int64_t top,
+                       int64_t right, int64_t bottom)
+{
+    return conv(l, (ls_conv_options){.size = sizeof(ls_conv_options),
+                                     .padding = padding,
+                                     .top = top,
+                                     .right = right,
+                                     .bottom = bottom});
+}
+
 static ls_window window_of(int64_t h, int64_t w, int64_t sy, int64_t sx,
                            int padding)
 {
@@ -122,31 +132,16 @@ static ls_window window_of(int64_t h, int64_t w, int64_t sy, int64_t sx,
         LS_EINVAL, "padding 77") \
     ROW(pool_pad, ls_avg_pool(l.image, window_of(2, 2, 2, 2, -1)), LS_EINVAL, \
         "padding -1") \
-    ROW(conv_given, \
-        conv(&l, (ls_conv_options){.size = sizeof(ls_conv_options), \
-                                   .padding = LS_SAME, \
-                                   .bottom = 1}), \
-        LS_EINVAL, "not LS_EXPLICIT") \
-    ROW(conv_top, \
-        conv(&l, (ls_conv_options){.size = sizeof(ls_conv_options), \
-                                   .padding = LS_SAME, \
-                                   .top = 1}), \
-        LS_EINVAL, "not LS_EXPLICIT") \
-    ROW(conv_right, \
-        conv(&l, (ls_conv_options){.size = sizeof(ls_conv_options), \
-                                   .padding = LS_VALID, \
-                                   .right = 1}), \
-        LS_EINVAL, "not LS_EXPLICIT") \
-    ROW(conv_below, \
-        conv(&l, (ls_conv_options){.size = sizeof(ls_conv_options), \
-                                   .padding = LS_EXPLICIT, \
-                                   .bottom = -1}), \
-        LS_EINVAL, "-1 at the bottom") \
-    ROW(conv_beside, \
-        conv(&l, (ls_conv_options){.size = sizeof(ls_conv_options), \
-                                   .padding = LS_EXPLICIT, \
-                                   .right = -2}), \
-        LS_EINVAL, "-2 right") \
+    ROW(conv_given, padded(&l, LS_SAME, 0, 0, 1), LS_EINVAL, \
+        "not LS_EXPLICIT") \
+    ROW(conv_top, padded(&l, LS_SAME, 1, 0, 0), LS_EINVAL, \
+        "not LS_EXPLICIT") \
+    ROW(conv_right, padded(&l, LS_VALID, 0, 1, 0), LS_EINVAL, \
+        "not LS_EXPLICIT") \
+    ROW(conv_below, padded(&l, LS_EXPLICIT, 0, 0, -1), LS_EINVAL, \
+        "-1 at the bottom") \
+    ROW(conv_beside, padded(&l, LS_EXPLICIT, 0, -2, 0), LS_EINVAL, \
+        "-2 right") \
     ROW(conv_groups, \
         conv(&l, (ls_conv_options){.size = sizeof(ls_conv_options), \
                                    .padding = LS_SAME, \

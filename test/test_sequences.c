@@ -125,7 +125,8 @@ END_TEST
 
 /* ------ The contract of bits, in scalars ------ */
 
-enum { N = 19, T = 4, R = 5, MOST = 4 * N };
+/* More than 512 terms in the sums over steps and rows. */
+enum { N = 19, T = 103, R = 5, TERMS = T * R, MOST = 4 * N };
 
 static float tanh_of(float x)
 {
@@ -148,7 +149,7 @@ typedef struct scalars {
     float gate[T][R][MOST], d[T][R][MOST], c[T + 1][R][N], h[T + 1][R][N];
 } scalars;
 
-/* One fmaf chain a chunk of 256; all sums here have fewer terms. */
+/* One fmaf chain a chunk of 256. */
 static float share(const scalars *s, const float *h, int at)
 {
     float sum = 0;
@@ -213,7 +214,8 @@ static float scalar_back(scalars *s, int t, int r, int j, float dh, float *dc)
         past = dh * g[N];
     }
     for (int k = 0; k < s->gates; k++)
-        s->dx[at + k * N] = s->addend[at + k * N] + by_x[k];
+        s->dx[at + k * N] = s->addend ? s->addend[at + k * N] + by_x[k]
+                                      : by_x[k];
     return past;
 }
 
@@ -256,25 +258,29 @@ static void scalar_row(scalars *s, int r)
 /* dw and dbias run over steps, and in each over rows. */
 static void scalar_sums(scalars *s)
 {
-    for (int k = 0; k < s->gates * N; k++) {
-        float sum = 0;
+    for (int k = 0; k < s->gates * N; k++)
+        for (int i = 0; i <= N; i++) {
+            float sum = 0, chunk = 0;
 
-        for (int t = 0; t < T; t++)
-            for (int r = 0; r < R; r++)
-                sum += s->d[t][r][k];
-        if (s->bias)
-            s->dbias[k] = sum;
-        for (int i = 0; i < N; i++) {
-            sum = 0;
-            for (int t = 0; t < T; t++)
-                for (int r = 0; r < R; r++)
-                    sum = fmaf(s->h[t][r][i], s->d[t][r][k], sum);
-            s->dw[i * s->gates * N + k] = sum;
+            for (int p = 0; p < TERMS; p++) {
+                int t = p / R, r = p % R;
+
+                chunk = i < N ? fmaf(s->h[t][r][i], s->d[t][r][k], chunk)
+                              : chunk + s->d[t][r][k];
+                if (p % 256 == 255 || p == TERMS - 1) {
+                    sum += chunk;
+                    chunk = 0;
+                }
+            }
+            if (i < N)
+                s->dw[i * s->gates * N + k] = sum;
+            else if (s->bias)
+                s->dbias[k] = sum;
         }
-    }
 }
 
-static void fill_scalars(scalars *s, int cell)
+/* over_x: dx lies where x was, so nothing else is added to it. */
+static void fill_scalars(scalars *s, int cell, bool over_x)
 {
     int size = (T + 2 - cell) * N, wide = (4 - cell) * N;
 
@@ -286,7 +292,7 @@ static void fill_scalars(scalars *s, int cell)
     s->w = uniform(3, N * wide);
     s->bias = cell ? NULL : uniform(4, wide);
     s->dy = uniform(5, R * size);
-    s->addend = uniform(6, R * T * wide);
+    s->addend = over_x ? NULL : uniform(6, R * T * wide);
     s->y = fenced(R * size);
     s->dx = fenced(R * T * wide);
     s->dstate = fenced(R * 2 * N);
@@ -311,9 +317,11 @@ static void check_level(const scalars *s, const ls_node *n,
                         const ls__kernel_table *k)
 {
     const ls__backend *b = &k->native[LS_F32_LAYERS];
+    int64_t gates = R * T * s->gates * N;
+    float *x = memcpy(fenced(gates), s->x, (size_t)gates * sizeof *x);
     ls__run r = {.node = n,
                  .rows = R,
-                 .x = {s->x, s->state},
+                 .x = {x, s->state},
                  .backend = b,
                  .param = {s->w, s->bias},
                  .kernels = k};
@@ -323,34 +331,40 @@ static void check_level(const scalars *s, const ls_node *n,
     r.y = fenced(R * n->size);
     r.dy = s->dy;
     r.addend[0] = s->addend;
-    r.dx[0] = fenced(R * T * s->gates * N);
+    r.dx[0] = n->over_x ? x : fenced(gates);
     r.dx[1] = fenced(R * s->states * N);
     r.dparam[0] = fenced(N * s->gates * N);
     r.dparam[1] = fenced(s->gates * N);
     n->op->forward(&r);
     n->op->backward(&r);
     same("y", R * n->size, r.y, s->y);
-    same("dx", R * T * s->gates * N, r.dx[0], s->dx);
+    same("dx", gates, r.dx[0], s->dx);
+    if (!n->over_x)
+        same("x", gates, x, s->x);
     same("dstate", R * s->states * N, r.dx[1], s->dstate);
     same("dw", N * s->gates * N, r.dparam[0], s->dw);
     if (s->bias)
         same("dbias", s->gates * N, r.dparam[1], s->dbias);
 }
 
+/* The cells, each with the gates kept by themselves and where x was. */
 START_TEST(test_scalar)
 {
     static scalars s;
+    int cell = _i % 2;
     ls_graph *g;
     ls_node *x, *state, *n;
 
     ls__fpmode_set();
-    fill_scalars(&s, _i);
+    fill_scalars(&s, cell, _i / 2);
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, s.gates * N});
-    state = ls_input(g, "state", LS_F32, s.states, (int64_t[]){_i ? N : 2, N});
-    n = ls__node_new(_i ? &ls__op_gru[1] : &ls__op_lstm[1], "r", x, state,
+    state = ls_input(g, "state", LS_F32, s.states,
+                     (int64_t[]){cell ? N : 2, N});
+    n = ls__node_new(cell ? &ls__op_gru[1] : &ls__op_lstm[1], "r", x, state,
                      NULL);
     n->ends = true;
+    n->over_x = _i / 2;
     ck_assert_ptr_nonnull(ls__node_done(n));
     for (int i = 0; i < levels(); i++)
         if (level(i) && fuses(level(i)))
@@ -529,7 +543,16 @@ static ls_node *bad_padding(ls_graph *g, layer_fn *layer)
 
 enum { MANY = 280 }; /* rows: chunks of 64 in each of two shards */
 
-static void hash_of(int cell, int workers, ls_precision precision,
+/* Let somebody else read the gates' shares of the inputs: then the layers may
+ * not write over them. */
+static void read_gates(ls_graph *g)
+{
+    for (int i = 0; i < g->node_count; i++)
+        if (g->nodes[i]->op && g->nodes[i]->op->recurrent)
+            OK(ls_output(g, g->nodes[i]->in[0], g->nodes[i]->name));
+}
+
+static void hash_of(int cell, int workers, ls_precision precision, bool read,
                     char hash[65])
 {
     ls_pool *pool = open_pool(2, workers);
@@ -537,11 +560,14 @@ static void hash_of(int cell, int workers, ls_precision precision,
     float *x = uniform(1, MANY * STEPS * IN);
     float *target = uniform(2, MANY * STEPS * OUT);
     static int32_t length[MANY];
+    ls_graph *g = flax_graph(layers[cell]);
     run r;
 
     o.optimizer = ls_adam(0.01);
     o.precision = precision;
-    r = open_run(pool, flax_graph(layers[cell]), &o);
+    if (read)
+        read_gates(g);
+    r = open_run(pool, g, &o);
     for (int i = 0; i < MANY; i++)
         length[i] = lengths[i % ROWS];
     OK(ls_batch_set(r.batch, "x", LS_F32, x, MANY));
@@ -555,18 +581,20 @@ static void hash_of(int cell, int workers, ls_precision precision,
     fences_free();
 }
 
-/* Shards of several chunks: the bytes of one worker and of two, in every
- * precision. */
+/* Shards of several chunks: the bytes of one worker and of two, and of gates
+ * that are kept by themselves, in every precision. */
 START_TEST(test_workers)
 {
     static const ls_precision precisions[] = {LS_F32_LAYERS, LS_BF16_LAYERS,
                                               LS_F32X3_LAYERS};
-    char one[65], two[65];
+    char one[65], two[65], apart[65];
 
     for (int i = 0; i < COUNT(precisions); i++) {
-        hash_of(_i, 1, precisions[i], one);
-        hash_of(_i, 2, precisions[i], two);
+        hash_of(_i, 1, precisions[i], false, one);
+        hash_of(_i, 2, precisions[i], false, two);
+        hash_of(_i, 1, precisions[i], true, apart);
         ck_assert_str_eq(one, two);
+        ck_assert_str_eq(one, apart);
     }
 }
 END_TEST
@@ -671,7 +699,7 @@ static Suite *sequences_suite(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, test_flax, 0, 2);
     tcase_add_test(t, test_orthogonal);
-    tcase_add_loop_test(t, test_scalar, 0, 2);
+    tcase_add_loop_test(t, test_scalar, 0, 4);
     tcase_add_loop_test(t, test_stream, 0, 2);
     tcase_add_loop_test(t, test_lengths, 0, 2);
     tcase_add_loop_test(t, test_conv, 0, COUNT(convs));

@@ -84,6 +84,8 @@ struct ls_node {
     ls__window pooling;            /* plan: by this; the node's shape is that of
                                       the pooled y, and the convolution's own
                                       is (window.h,window.w) */
+    bool over_x;                   /* plan: it keeps what it needs where in[0]
+                                      was, which nobody else reads */
     const ls_own_op *own;          /* a user's operator or loss; else NULL */
     const ls__formula *formula;    /* plan: a chain of elementwise operators in
                                       one; else NULL */

@@ -80,6 +80,8 @@ struct ls__op {
     unsigned reads;
     bool reads_y; /* backward reads y, the operator's own value */
     bool dx_over_addend, dx_over_dy, dx_over_x;
+    bool keeps_over_x; /* forward may keep what backward needs in the place of
+                          x[0], and backward dx: node->over_x */
     bool leaves_params; /* backward leaves out the gradients of parameters
                            where they are NULL, which all are then */
     ls__activation activation; /* which one it is; 0: another operator */

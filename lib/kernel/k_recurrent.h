@@ -27,6 +27,40 @@ SIMD void copy_row(int64_t n, const float *from, float *to)
         put(to + j, take(from + j, n - j), n - j);
 }
 
+/* Ask for a row's line of 16 units. */
+SIMD void ask(const float *rows, int64_t stride, int64_t row, int64_t at)
+{
+    __builtin_prefetch(rows + row * stride + at, 1, 2);
+}
+
+/* What the next row reads and writes of units j .. j + 15.  Rows are as far
+ * apart as no processor looks ahead by itself, and without this each would wait
+ * for memory longer than it computes. */
+SIMD void ask_ahead(const ls__recurrence *s, int gates, int64_t r, int64_t j)
+{
+    int64_t n = s->n, next = r + (r + 1 < s->rows);
+
+    for (int k = 0; k < gates; k++)
+        ask(s->x, s->x_stride, next, k * n + j);
+    ask(s->hn ? s->hn : s->c_next, n, next, j);
+    ask(s->h_next, n, next, j);
+    ask(s->y, s->stride, next, j);
+}
+
+/* The same on the way back. */
+SIMD void ask_ahead_back(const ls__recurrence *s, int gates, int64_t r,
+                         int64_t j)
+{
+    int64_t n = s->n, next = r + (r + 1 < s->rows);
+
+    for (int k = 0; k < gates; k++)
+        ask(s->kept, s->x_stride, next, k * n + j);
+    if (s->hn)
+        ask(s->hn, n, next, j);
+    ask(s->hn ? s->h : s->c, n, next, j);
+    ask(s->dy, s->stride, next, j);
+}
+
 /* Gate k of units j .. j + 15: x + its share of the state. */
 SIMD v16 gate_at(const float *x, const float *state, int64_t at, int64_t left)
 {
@@ -45,30 +79,16 @@ SIMD v16 through_tanh(v16 t, v16 d)
     return v16_mul(d, tanh_slope(t));
 }
 
-/* dx = addend + d of a row's gate at `at`. */
-SIMD void put_dx(const ls__recurrence *s, int64_t r, int64_t at, v16 d,
-                 int64_t left)
-{
-    int64_t i = r * s->x_stride + at;
-
-    if (!s->dx)
-        return;
-    if (s->addend)
-        d = v16_add(take(s->addend + i, left), d);
-    put(s->dx + i, d, left);
-}
-
 /* The gradients of a row whose step does not count: the state's pass by. */
 SIMD void skip_back(const ls__recurrence *s, int64_t r, int gates)
 {
-    int64_t n = s->n, at = r * s->x_stride;
+    int64_t n = s->n;
 
     copy_row(n, s->dh + r * n, s->past + r * n);
-    clear_row(gates * n, s->kept + r * 4 * n);
-    if (s->dx && s->addend)
-        copy_row(gates * n, s->addend + at, s->dx + at);
-    else if (s->dx)
-        clear_row(gates * n, s->dx + at);
+    clear_row(gates * n, s->kept + r * s->x_stride);
+    clear_row(gates * n, s->d + r * gates * n);
+    if (s->hn)
+        clear_row(n, s->hn + r * n);
 }
 
 /* ------ LSTM ------ */
@@ -77,7 +97,7 @@ SIMD void skip_back(const ls__recurrence *s, int64_t r, int gates)
 SIMD void lstm_row(const ls__recurrence *s, int64_t r)
 {
     const float *x = s->x + r * s->x_stride, *u = s->gates + r * 4 * s->n;
-    float *kept = s->kept + r * 4 * s->n;
+    float *kept = s->kept + r * s->x_stride;
     int64_t n = s->n, at = r * n;
 
     for (int64_t j = 0; j < n; j += 16) {
@@ -89,6 +109,7 @@ SIMD void lstm_row(const ls__recurrence *s, int64_t r)
         v16 c = v16_fma(f, take(s->c + at + j, left), v16_mul(i, g));
         v16 h = v16_mul(o, v16_tanh(c));
 
+        ask_ahead(s, 4, r, j);
         put(kept + j, i, left);
         put(kept + n + j, f, left);
         put(kept + 2 * n + j, g, left);
@@ -117,7 +138,7 @@ static void lstm_step(const ls__recurrence *s)
  * do = tanh(c') dh, and by c: f e. */
 SIMD void lstm_row_back(const ls__recurrence *s, int64_t r)
 {
-    float *kept = s->kept + r * 4 * s->n;
+    float *kept = s->kept + r * s->x_stride, *by_gates = s->d + r * 4 * s->n;
     int64_t n = s->n, at = r * n;
 
     for (int64_t j = 0; j < n; j += 16) {
@@ -135,10 +156,11 @@ SIMD void lstm_row_back(const ls__recurrence *s, int64_t r)
                     through_tanh(g, v16_mul(e, i)),
                     through_sigmoid(o, v16_mul(dh, t))};
 
+        ask_ahead_back(s, 4, r, j);
         put(s->dc + at + j, v16_mul(e, f), left);
         for (int k = 0; k < 4; k++) {
             put(kept + k * n + j, d[k], left);
-            put_dx(s, r, k * n + j, d[k], left);
+            put(by_gates + k * n + j, d[k], left);
         }
     }
     clear_row(n, s->past + at);
@@ -159,7 +181,7 @@ static void lstm_step_back(const ls__recurrence *s)
 SIMD void gru_row(const ls__recurrence *s, int64_t row)
 {
     const float *x = s->x + row * s->x_stride, *u = s->gates + row * 3 * s->n;
-    float *kept = s->kept + row * 4 * s->n;
+    float *kept = s->kept + row * s->x_stride;
     int64_t n = s->n, at = row * n;
 
     for (int64_t j = 0; j < n; j += 16) {
@@ -171,10 +193,11 @@ SIMD void gru_row(const ls__recurrence *s, int64_t row)
         v16 rest = v16_mul(v16_sub(v16_set(1.0f), z), m);
         v16 h = v16_fma(z, take(s->h + at + j, left), rest);
 
+        ask_ahead(s, 3, row, j);
         put(kept + j, r, left);
         put(kept + n + j, z, left);
         put(kept + 2 * n + j, m, left);
-        put(kept + 3 * n + j, hn, left);
+        put(s->hn + at + j, hn, left);
         put(s->h_next + at + j, h, left);
         put(s->y + row * s->stride + j, h, left);
     }
@@ -197,28 +220,31 @@ static void gru_step(const ls__recurrence *s)
  * behind n's tanh; and by h directly: z dh. */
 SIMD void gru_row_back(const ls__recurrence *s, int64_t row)
 {
-    float *kept = s->kept + row * 4 * s->n;
+    float *kept = s->kept + row * s->x_stride;
+    float *by_gates = s->d + row * 3 * s->n;
     int64_t n = s->n, at = row * n;
 
     for (int64_t j = 0; j < n; j += 16) {
         int64_t left = n - j;
         v16 r = take(kept + j, left), z = take(kept + n + j, left);
         v16 m = take(kept + 2 * n + j, left);
-        v16 hn = take(kept + 3 * n + j, left);
+        v16 hn = take(s->hn + at + j, left);
         v16 dh = v16_add(take(s->dh + at + j, left),
                          take(s->dy + row * s->stride + j, left));
         v16 back = v16_sub(take(s->h + at + j, left), m);
         v16 dn = through_tanh(m, v16_mul(dh, v16_sub(v16_set(1.0f), z)));
         v16 dr = through_sigmoid(r, v16_mul(dn, hn));
-        v16 dz = through_sigmoid(z, v16_mul(dh, back));
+        v16 dz = through_sigmoid(z, v16_mul(dh, back)), dhn = v16_mul(dn, r);
 
+        ask_ahead_back(s, 3, row, j);
         put(kept + j, dr, left);
         put(kept + n + j, dz, left);
-        put(kept + 2 * n + j, v16_mul(dn, r), left);
+        put(kept + 2 * n + j, dn, left);
+        put(by_gates + j, dr, left);
+        put(by_gates + n + j, dz, left);
+        put(by_gates + 2 * n + j, dhn, left);
+        put(s->hn + at + j, dhn, left);
         put(s->past + at + j, v16_mul(dh, z), left);
-        put_dx(s, row, j, dr, left);
-        put_dx(s, row, n + j, dz, left);
-        put_dx(s, row, 2 * n + j, dn, left);
     }
 }
 

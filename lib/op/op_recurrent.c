@@ -3,15 +3,18 @@
  * A dense layer before this operator computes the gates' share of the input for
  * all steps at once; x here is its value (T,G n).  Each step adds the share of
  * the state, (rows,n) (n,G n) + bias, and goes through the gates
- * (kernel/k_recurrent.h).  Back in time each step leaves d, the gradient by
- * that share, where forward kept the gates; then
+ * (kernel/k_recurrent.h), which are kept in the place of x where nobody else
+ * reads that.  Back in time each step leaves its gradients there; then, d being
+ * that by the state's share, which for GRU differs from dx in one gate,
  *
  *     by the state before:  d U^T + what passes the gates by
  *     dU = sum over steps, and in each over rows, of h^T d,  dbias likewise
  *
- * dU is one product with K running so over the chunk.  A row with a length has
- * as many steps: beyond it y is 0, the state stays and gradients are 0. */
+ * dU is one product with K running so over the chunk, piece by piece.  A row
+ * with a length has as many steps: beyond it y is 0, the state stays and
+ * gradients are 0. */
 #include "backend/backend.h"
+#include "base/least.h"
 #include "op/layer.h"
 #include "op/op_table.h"
 
@@ -133,33 +136,31 @@ static ls_node *recurrent_declare(ls_node *n)
 
 /* ------ memory ------ */
 
-/* What forward keeps: 4 n numbers of the gates for each step and row, then each
- * state before each step and after the last, all by steps. */
+/* What forward keeps, by steps but for the gates, which lie as x does: these,
+ * unless they lie where x was; for GRU hn; and each state before each step and
+ * after the last. */
 static int64_t recurrent_stash(const ls_node *n)
 {
     int64_t t = steps_of(n), units = units_of(n);
+    const cell *c = cell_of(n);
 
-    return 4 * t * units + cell_of(n)->states * (t + 1) * units;
+    return (n->over_x ? 0 : n->in[0]->size) + (c == &gru ? t * units : 0) +
+           c->states * (t + 1) * units;
 }
 
-/* The weights packed, if the backend packs; the state's share of the gates; dh,
- * dc, past; then what products need. */
+/* The weights packed, if the backend packs; a step's share of the state, or d;
+ * dh, dc, past; a piece of d of all steps; then what products need. */
 typedef struct layout {
-    int64_t gates, dh, dc, past, products, end;
+    int64_t gates, dh, dc, past, piece, products, end;
 } layout;
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 static layout layout_of(const ls_node *n, int64_t rows, const ls__backend *b)
 {
     const ls__products *of = b->products;
     int64_t units = units_of(n), wide = n->in[0]->shape[1];
     int64_t state = (rows * units + 15) / 16 * 16;
-    int64_t room = of->pack ? larger(of->packed_size(units, wide),
-                                     of->packed_size(wide, units))
+    int64_t room = of->pack ? ls__most(of->packed_size(units, wide),
+                                       of->packed_size(wide, units))
                             : 0;
     layout l;
 
@@ -167,10 +168,12 @@ static layout layout_of(const ls_node *n, int64_t rows, const ls__backend *b)
     l.dh = l.gates + (rows * wide + 15) / 16 * 16;
     l.dc = l.dh + state;
     l.past = l.dc + state;
-    l.products = l.past + state;
-    room = larger(of->scratch(units, wide), of->scratch(wide, units));
-    room = larger(room, of->scratch(LS__DEEP, wide));
-    l.end = l.products + larger(room, 4 * units);
+    l.piece = l.past + state;
+    l.products = l.piece + ls__least(rows * steps_of(n), LS__DEEP) * wide;
+    l.products = (l.products + 15) / 16 * 16;
+    room = ls__most(of->scratch(units, wide), of->scratch(wide, units));
+    room = ls__most(room, of->scratch(LS__DEEP, wide));
+    l.end = l.products + room;
     return l;
 }
 
@@ -192,8 +195,7 @@ typedef struct work {
     const cell *cell;
     layout at;
     int64_t t, units, wide, states; /* states: floats of one array, all rows */
-    float *kept, *h, *c;            /* of step 0 */
-    float *y_last;                  /* unused without n->ends */
+    float *kept, *hn, *h, *c;       /* of step 0 */
     ls__recurrence step;            /* what is the same in all steps */
 } work;
 
@@ -202,10 +204,12 @@ static work work_of(const ls__run *r)
     const ls_node *n = r->node;
     work w = {.r = r, .cell = cell_of(n), .t = steps_of(n),
               .units = units_of(n), .wide = n->in[0]->shape[1],
-              .at = layout_of(n, r->rows, r->backend), .kept = r->stash};
+              .at = layout_of(n, r->rows, r->backend)};
 
     w.states = r->rows * w.units;
-    w.h = w.kept + 4 * w.t * w.states;
+    w.kept = n->over_x ? (float *)(uintptr_t)r->x[0] : r->stash;
+    w.hn = r->stash + (n->over_x ? 0 : r->rows * n->in[0]->size);
+    w.h = w.hn + (w.cell == &gru ? w.t * w.states : 0);
     w.c = w.h + (w.t + 1) * w.states;
     w.step = (ls__recurrence){.rows = r->rows, .n = w.units,
                               .stride = n->size, .x_stride = w.t * w.wide};
@@ -220,7 +224,8 @@ static ls__recurrence step_of(const work *w, int64_t t)
     ls__recurrence s = w->step;
 
     s.t = t;
-    s.kept = w->kept + 4 * t * w->states;
+    s.kept = w->kept + t * w->wide;
+    s.hn = w->cell == &gru ? w->hn + t * w->states : NULL;
     s.h = w->h + t * w->states;
     s.h_next = w->h + (t + 1) * w->states;
     if (w->cell->states > 1) {
@@ -379,40 +384,61 @@ static void through_state(const work *w, const float *packed, const float *d,
 {
     const ls__run *r = w->r;
     ls__product g = {.m = r->rows, .n = w->units, .k = w->wide, .a = d,
-                     .a_row = 4 * w->units, .a_col = 1, .b = r->param[0],
+                     .a_row = w->wide, .a_col = 1, .b = r->param[0],
                      .b_row = 1, .b_col = w->wide, .packed = packed, .c = dh,
                      .c_row = w->units, .scale = 1, .add = past};
 
     ls__multiply(r->backend, &g, r->scratch + w->at.products);
 }
 
-/* dbias (+)= the sum of d: the first G n of 4 n numbers a row. */
-static void bias_grad(const work *w, int64_t rows, float *sums)
+/* Rows first .. first + n of d, which run over steps and in each over rows. */
+static void take_piece(const work *w, int64_t first, int64_t n, float *to)
 {
-    size_t bytes = (size_t)w->wide * sizeof *sums;
-    const ls__run *r = w->r;
+    int64_t own = w->cell == &gru ? w->units : 0, rows = w->r->rows;
+    size_t shared = (size_t)(w->wide - own) * sizeof *to;
 
-    memset(sums, 0, 4 * (size_t)w->units * sizeof *sums);
-    if (r->add)
-        memcpy(sums, r->dparam[1], bytes);
-    r->kernels->column_sum(rows, 4 * w->units, w->kept, r->add, sums);
-    memcpy(r->dparam[1], sums, bytes);
+    for (int64_t i = first; i < first + n; i++, to += w->wide) {
+        int64_t at = (i % rows * w->t + i / rows) * w->wide;
+
+        memcpy(to, w->kept + at, shared);
+        memcpy(to + w->wide - own, w->hn + i * own, (size_t)own * sizeof *to);
+    }
 }
 
 /* dU (+)= h^T d, dbias (+)= the sum of d */
 static void kernel_grad(const work *w)
 {
     const ls__run *r = w->r;
+    float *d = r->scratch + w->at.piece;
+    ls__product g = {.m = w->units, .n = w->wide, .a_row = 1,
+                     .a_col = w->units, .b = d, .b_row = w->wide, .b_col = 1,
+                     .c = r->dparam[0], .c_row = w->wide, .scale = 1};
     int64_t k = w->t * r->rows;
-    ls__product g = {.m = w->units, .n = w->wide, .k = k, .a = w->h,
-                     .a_row = 1, .a_col = w->units, .b = w->kept,
-                     .b_row = 4 * w->units, .b_col = 1, .c = r->dparam[0],
-                     .c_row = w->wide, .scale = 1, .accumulate = r->add};
 
-    if (r->dparam[0])
-        ls__multiply_deep(r->backend, &g, r->scratch + w->at.products);
-    if (r->node->params > 1 && r->dparam[1])
-        bias_grad(w, k, r->scratch + w->at.products);
+    for (int64_t p = 0; p < k && r->dparam[0]; p += LS__DEEP) {
+        g.k = ls__least(k - p, LS__DEEP);
+        g.a = w->h + p * w->units;
+        g.accumulate = r->add || p > 0;
+        take_piece(w, p, g.k, d);
+        ls__multiply(r->backend, &g, r->scratch + w->at.products);
+        if (r->node->params > 1)
+            r->kernels->column_sum(g.k, w->wide, d, g.accumulate,
+                                   r->dparam[1]);
+    }
+}
+
+/* dx = addend + what stands where the gates were kept. */
+static void give_dx(const work *w)
+{
+    const ls__run *r = w->r;
+    int64_t n = r->rows * r->node->in[0]->size;
+
+    if (!r->dx[0] || r->dx[0] == w->kept)
+        return;
+    if (r->addend[0])
+        r->kernels->add(n, r->addend[0], w->kept, r->dx[0]);
+    else
+        memcpy(r->dx[0], w->kept, (size_t)n * sizeof *w->kept);
 }
 
 static void recurrent_bwd(const ls__run *r)
@@ -433,11 +459,10 @@ static void recurrent_bwd(const ls__run *r)
         s.dh = dh;
         s.dc = dc;
         s.past = r->scratch + w.at.past;
-        s.addend = r->addend[0] ? r->addend[0] + t * w.wide : NULL;
-        s.dx = r->dx[0] ? r->dx[0] + t * w.wide : NULL;
+        s.d = r->scratch + w.at.gates;
         recur(&s);
         if (t > 0 || whole)
-            through_state(&w, packed, s.kept, s.past, dh);
+            through_state(&w, packed, s.d, s.past, dh);
     }
     if (whole) {
         end_back(&w, place(&w, true), dh);
@@ -445,6 +470,7 @@ static void recurrent_bwd(const ls__run *r)
             end_back(&w, 0, dc);
     }
     kernel_grad(&w);
+    give_dx(&w);
 }
 
 /* ------ the operators ------ */
@@ -455,7 +481,7 @@ static const ls__attribute attributes[] = {
 
 #define OPERATOR(text, kind, count, indices) \
     {.name = text, .inputs = count, .recurrent = kind, .reads = indices, \
-     .dx_over_addend = true, .leaves_params = true, \
+     .dx_over_addend = true, .keeps_over_x = true, .leaves_params = true, \
      .attributes = attributes, .shape = recurrent_shape, \
      .declare = recurrent_declare, .stash = recurrent_stash, \
      .scratch = recurrent_scratch, .flops = recurrent_flops, \

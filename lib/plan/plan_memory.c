@@ -44,6 +44,15 @@ static int64_t stash_of(const ls__plan *plan, const ls_node *n)
     return n->op->stash(n);
 }
 
+/* May a node write over the value of its first input? */
+static bool owns_x(const ls__planner *p, const ls_node *n)
+{
+    const ls_node *x = n->in[0];
+
+    return n->op->keeps_over_x && x->op && !x->op->is_view &&
+           !x->op->reads_y && p->consumers[x->id] == 1;
+}
+
 static void forward_values(ls__planner *p)
 {
     ls__plan *plan = p->plan;
@@ -51,11 +60,14 @@ static void forward_values(ls__planner *p)
     for (int i = 0; i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;
         int back = back_of(plan, i);
-        int64_t kept = stash_of(plan, n);
+        int64_t kept;
 
+        p->node[n->id].over_x = owns_x(p, n);
+        kept = stash_of(plan, n);
         for (int k = 0; k < plan->instr[i].inputs; k++) {
             reads(p, p->y[n->in[k]->id], i);
-            if (n->op->is_loss || n->op->reads >> k & 1)
+            if (n->op->is_loss || n->op->reads >> k & 1 ||
+                (n->over_x && k == 0))
                 reads(p, p->y[n->in[k]->id], back);
         }
         if (n->op->is_view && n->in[0]->op)
@@ -127,7 +139,7 @@ static int grad_value(ls__planner *p, const ls_node *n, int k, int time, int dy,
     else if (dy >= 0 && op->dx_over_dy && free_after(p, dy, n->id, time) &&
              p->values[dy].size >= x->size * p->plan->chunk_rows)
         over = dy;
-    else if (op->dx_over_x && k == 0 && p->y[x->id] >= 0 &&
+    else if ((op->dx_over_x || n->over_x) && k == 0 && p->y[x->id] >= 0 &&
              p->values[p->y[x->id]].last <= time)
         over = p->y[x->id];
     return over >= 0 ? over : new_value(p, x->size, time);

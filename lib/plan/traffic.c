@@ -35,9 +35,13 @@ static double input_bytes(const ls__instr *in, int k)
                                                 : bytes_of(n->in[k]);
 }
 
-static double stash_bytes(const ls__instr *in)
+/* What forward leaves to backward beside the value, some of it where x was. */
+static double kept_bytes(const ls__instr *in)
 {
-    return in->stash < 0 ? 0 : floats(in->node->op->stash(in->node));
+    const ls_node *n = in->node;
+    double kept = n->over_x ? bytes_of(n->in[0]) : 0;
+
+    return in->stash < 0 ? kept : kept + floats(n->op->stash(n));
 }
 
 /* A parameter whose rows are picked is read and written with the rows. */
@@ -62,7 +66,7 @@ static void count_forward(const ls__plan *plan, const ls__instr *in,
         t->forward += input_bytes(in, k);
     if (!n->op->is_loss)
         t->forward += in->y_words ? bytes_of(n) / 2 : bytes_of(n);
-    t->forward += stash_bytes(in);
+    t->forward += kept_bytes(in);
     for (int k = 0; k < n->params; k++)
         if (is_picked(n, k))
             t->forward += floats(n->op->picks(n));
@@ -146,7 +150,7 @@ static void count_backward(const ls__plan *plan, const ls__instr *in,
     if (in->slope_of_x >= 0)
         t->backward += bytes_of(n->in[0]);
     if (!in->dy_is_pre)
-        t->backward += stash_bytes(in);
+        t->backward += kept_bytes(in);
     count_params(plan, in, dx, t);
 }
 
