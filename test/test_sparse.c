@@ -490,6 +490,70 @@ START_TEST(test_few)
 }
 END_TEST
 
+/* A row a device, with 3e38 where row 500 of weights that are zeros is read; the
+ * gradient of each unit is `slope`.  The status of a step, and the state before
+ * and after. */
+static int step_with_large(bool dense, float slope, char before[65],
+                           char after[65])
+{
+    static const way w = {2, 2, 1, 2, false, false, LS_SHARD, true, 0, 0};
+    static const float zeros[1100 * 256];
+    ls_trainer_options o = ls_trainer_defaults();
+    lists l = make_lists(w.rows, PLACES, count_of(&w), false, 1);
+    float ones[256], half[256], t[] = {128 - slope / 2, 128 - slope / 2};
+    ls_pool *pool = open_pool(w.devices, w.workers);
+    ls_graph *g = two_sides(&w, dense);
+    ls_trainer *trainer;
+    ls_batch *b;
+    ls_result r;
+    int status;
+
+    for (int i = 0; i < 256; i++) {
+        ones[i] = 1;
+        half[i] = 0.5f;
+    }
+    for (int64_t i = 0; i < w.rows * PLACES; i++) {
+        l.index[i] = i % PLACES ? -1 : 500;
+        l.value[i] = 3e38f;
+    }
+    memset(l.dense, 0, (size_t)(l.rows * l.count) * sizeof *l.dense);
+    write_out(&l, false);
+    o.optimizer = ls_sgd(0.01);
+    o.state = w.state;
+    OK(ls_trainer_open(&trainer, pool, g, &o));
+    OK(ls_trainer_set(trainer, "wide.kernel", 1100 * 256, zeros));
+    OK(ls_trainer_set(trainer, "wide.bias", 256, half));
+    OK(ls_trainer_set(trainer, "out.kernel", 256, ones));
+    OK(ls_trainer_set(trainer, "out.bias", 1, zeros));
+    OK(ls_batch_open(&b, trainer));
+    set_side(b, "a", &w, dense, &l, 0);
+    OK(ls_batch_set(b, "t", LS_F32, t, w.rows));
+    ls_trainer_hash(trainer, before);
+    status = ls_step(trainer, b, &r);
+    ls_trainer_hash(trainer, after);
+    ls_batch_close(b);
+    ls_trainer_close(trainer);
+    free_lists(&l);
+    ls_graph_free(g);
+    ls_pool_close(pool);
+    return status;
+}
+
+/* Devices' gradients that are finite may have a sum that is not: it is looked at
+ * before anything changes.  One that is finite is applied. */
+START_TEST(test_large)
+{
+    char before[65], want[65], got[65];
+
+    ck_assert_int_lt(step_with_large(false, 1, before, got), 0);
+    ck_assert_str_eq(before, got);
+    OK(step_with_large(true, 0.5f, before, want));
+    OK(step_with_large(false, 0.5f, before, got));
+    ck_assert_str_ne(before, got);
+    ck_assert_str_eq(want, got);
+}
+END_TEST
+
 /* A mean has the bytes of a sum with values 1/m. */
 START_TEST(test_mean_bytes)
 {
@@ -883,6 +947,7 @@ int main(void)
     tcase_add_loop_test(t, test_trainings, 0, WAYS);
     tcase_add_loop_test(t, test_lots, 0, LARGE_WAYS);
     tcase_add_loop_test(t, test_few, 0, 16);
+    tcase_add_test(t, test_large);
     tcase_add_test(t, test_mean_bytes);
     tcase_add_test(t, test_lazy_alike);
     tcase_add_loop_test(t, test_lazy_ranks, 0, 3);

@@ -1,8 +1,10 @@
-/* Which blocks of an array may hold anything but zeros.  A block without a mark
- * holds zeros: there is nothing to clear there, and nothing to add up. */
+/* Which blocks of an array may hold anything but zeros, and which of them may
+ * hold a large number: one of 2^64 or more in size, or NaN.  A block without a
+ * mark holds zeros: there is nothing to clear there, and nothing to add up. */
 #ifndef LS_BASE_MARKS_H
 #define LS_BASE_MARKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -11,16 +13,21 @@ enum { LS__MARKS_BLOCK = 4096 }; /* floats */
 typedef struct ls__marks {
     float *array;
     unsigned char *block; /* [float / LS__MARKS_BLOCK] 1: it is marked */
+    unsigned char *large; /* likewise, 1: it may hold a large number */
 } ls__marks;
 
-/* n floats at x, which lies in the array, are no longer zeros. */
-static inline void ls__marks_set(const ls__marks *m, const float *x, int64_t n)
+/* n floats at x, which lies in the array, are no longer zeros; small: none of
+ * them is large. */
+static inline void ls__marks_set(const ls__marks *m, const float *x, int64_t n,
+                                 bool small)
 {
     int64_t first = (x - m->array) / LS__MARKS_BLOCK;
     int64_t last = (x - m->array + n - 1) / LS__MARKS_BLOCK;
 
-    for (int64_t i = first; i <= last; i++)
+    for (int64_t i = first; i <= last; i++) {
         m->block[i] = 1;
+        m->large[i] |= !small;
+    }
 }
 
 /* Make n floats at x zeros; the mark of a block is taken off that is among them

@@ -90,13 +90,15 @@ static void bag_sum(const ls__bag *b, float *y)
         bag_strip(1, b, j, b->n - j, y);
 }
 
-/* Columns j.. of the gradient of a row of the table. */
-SIMD void bag_grad_strip(int vecs, int64_t n, int64_t count,
+/* Columns j.. of the gradient of a row of the table: which lanes are small in
+ * all vectors. */
+SIMD m16 bag_grad_strip(int vecs, int64_t n, int64_t count,
                          const ls__bag_entry *e, const float *d, bool add,
                          int64_t j, int64_t left, float *row)
 {
     bag_sums total, chain;
     uint32_t chunk = e[0].bag / LS__CHUNK;
+    m16 small = m16_first(16);
 
     EACH_BAG(vecs)
         total[v] = add ? take(row + j + 16 * v, left - 16 * v) : v16_zero();
@@ -109,21 +111,31 @@ SIMD void bag_grad_strip(int vecs, int64_t n, int64_t count,
         bag_step(vecs, e[i].value, d + e[i].bag * n + j, left, chain);
     }
     bag_end(vecs, total, chain);
-    EACH_BAG(vecs)
-        put(row + j + 16 * v, v16_add(total[v], v16_zero()), left - 16 * v);
+    EACH_BAG(vecs) {
+        v16 sum = v16_add(total[v], v16_zero());
+
+        put(row + j + 16 * v, sum, left - 16 * v);
+        small = m16_and(small, v16_lt(v16_abs(sum), v16_set(0x1p64f)));
+    }
+    return small;
 }
 
 /* row (n) (+)= the sum of value d[bag] over entries of one index, `count` of
- * them and at least one; d (bags,n).  A chain ends where bag / 256 changes. */
-static void bag_grad(int64_t n, int64_t count, const ls__bag_entry *e,
+ * them and at least one; d (bags,n).  A chain ends where bag / 256 changes.  Is
+ * all of the row below 2^64 in size? */
+static bool bag_grad(int64_t n, int64_t count, const ls__bag_entry *e,
                      const float *d, bool add, float *row)
 {
+    m16 small = m16_first(16);
     int64_t j = 0;
 
     for (; n - j >= 16 * BAG_VECS; j += 16 * BAG_VECS)
-        bag_grad_strip(BAG_VECS, n, count, e, d, add, j, 16 * BAG_VECS, row);
+        small = m16_and(small, bag_grad_strip(BAG_VECS, n, count, e, d, add, j,
+                                              16 * BAG_VECS, row));
     for (; j < n; j += 16)
-        bag_grad_strip(1, n, count, e, d, add, j, n - j, row);
+        small = m16_and(small,
+                        bag_grad_strip(1, n, count, e, d, add, j, n - j, row));
+    return !m16_any(m16_not(small));
 }
 
 /* 16 numbers from column j on of up to 16 rows, as 16 lanes a column. */

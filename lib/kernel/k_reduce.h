@@ -129,15 +129,15 @@ static void sum_block(float *const *b, int devices, int64_t first, int n,
     }
 }
 
-/* out[i] = scale * (buffers[0][i] + ... in tree order), first <= i < last.
- * out may be one of the buffers. */
+/* out[i - first] = scale * (buffers[0][i] + ... in tree order), first <= i <
+ * last.  out may be buffers[0] + first. */
 static void tree_sum(float *const *buffers, int devices, int64_t first,
                      int64_t last, float scale, float *out)
 {
     for (int64_t i = first; i < last; i += REDUCE_BLOCK) {
         int n = (int)(last - i < REDUCE_BLOCK ? last - i : REDUCE_BLOCK);
 
-        sum_block(buffers, devices, i, n, scale, out + i);
+        sum_block(buffers, devices, i, n, scale, out + i - first);
     }
 }
 

@@ -168,10 +168,10 @@ typedef struct ls__kernel_table {
     ls__recur *lstm_step, *lstm_step_back, *gru_step, *gru_step_back;
 
     /* k_bag.h: y of a bag; a row of the table's gradient is written or added
-     * to, from entries of one index; out[l] = row[l] (n) times d (n), of at
-     * most 16 rows. */
+     * to, from entries of one index, and then, is all of it below 2^64 in size?
+     * out[l] = row[l] (n) times d (n), of at most 16 rows. */
     void (*bag_sum)(const ls__bag *b, float *y);
-    void (*bag_grad)(int64_t n, int64_t count, const ls__bag_entry *e,
+    bool (*bag_grad)(int64_t n, int64_t count, const ls__bag_entry *e,
                      const float *d, bool add, float *row);
     void (*bag_dots)(int64_t n, int count, const float *const row[16],
                      const float *d, float *out);

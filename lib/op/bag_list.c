@@ -42,30 +42,28 @@ static void sort_list(ls__bag_entry *e, int64_t n)
         }
 }
 
-/* What stands in a bag, in the order of its places; returns how many. */
-static int64_t collect(const ls__run *r, int64_t bag, ls__bag_entry *e)
+/* What stands in a bag, in the order of its places; returns how many.  Do their
+ * indices rise? */
+static int64_t collect(const ls__run *r, int64_t bag, uint32_t *index,
+                       float *value, bool *rise)
 {
-    int64_t k = ls__bag_places(r->node), n = 0;
-    const int32_t *index = (const int32_t *)r->x[0] + bag * k;
-    const float *value =
+    int64_t k = ls__bag_places(r->node), n = 0, before = -1;
+    const int32_t *x = (const int32_t *)r->x[0] + bag * k;
+    const float *v =
         r->node->op->inputs > 1 ? (const float *)r->x[1] + bag * k : NULL;
 
-    for (int64_t i = 0; i < k; i++)
-        if (index[i] >= 0)
-            e[n++] = (ls__bag_entry){(uint32_t)index[i], (uint32_t)i,
-                                     value ? value[i] : 1};
-    if (r->node->mean)
-        for (int64_t i = 0; i < n; i++)
-            e[i].value = 1.0f / (float)n;
+    *rise = true;
+    for (int64_t i = 0; i < k; i++) {
+        if (x[i] < 0)
+            continue;
+        *rise &= x[i] > before;
+        before = x[i];
+        index[n] = (uint32_t)x[i];
+        value[n++] = v ? v[i] : 1;
+    }
+    for (int64_t i = 0; i < n && r->node->mean; i++)
+        value[i] = 1.0f / (float)n;
     return n;
-}
-
-static bool is_sorted(const ls__bag_entry *e, int64_t n)
-{
-    for (int64_t i = 1; i < n; i++)
-        if (e[i].index <= e[i - 1].index)
-            return false;
-    return true;
 }
 
 /* Add up what has one index, in the order of places; returns how many are
@@ -82,32 +80,31 @@ static int64_t merge(ls__bag_entry *e, int64_t n)
     return n ? to + 1 : 0;
 }
 
+/* A list whose indices do not rise; returns how many are left. */
+static int64_t put_in_order(int64_t n, ls__bag_entry *e, uint32_t *index,
+                            float *value)
+{
+    for (int64_t i = 0; i < n; i++)
+        e[i] = (ls__bag_entry){index[i], (uint32_t)i, value[i]};
+    sort_list(e, n);
+    n = merge(e, n);
+    for (int64_t i = 0; i < n; i++) {
+        index[i] = e[i].index;
+        value[i] = e[i].value;
+    }
+    return n;
+}
+
 void ls__bag_list_make(const ls__run *r, int64_t bag, ls__bag_entry *e,
                        float *list)
 {
     uint32_t *index = (uint32_t *)(void *)(list + 1);
     float *value = list + 1 + ls__bag_places(r->node);
-    int64_t n = collect(r, bag, e);
-    int32_t count;
+    bool rise;
+    int64_t n = collect(r, bag, index, value, &rise);
+    int32_t count = (int32_t)(rise ? n : put_in_order(n, e, index, value));
 
-    if (!is_sorted(e, n)) {
-        sort_list(e, n);
-        n = merge(e, n);
-    }
-    count = (int32_t)n;
     memcpy(list, &count, sizeof count);
-    for (int64_t i = 0; i < n; i++) {
-        index[i] = e[i].index;
-        value[i] = e[i].value;
-    }
-}
-
-int64_t ls__bag_list_count(const float *list)
-{
-    int32_t count;
-
-    memcpy(&count, list, sizeof count);
-    return count;
 }
 
 ls__bag ls__bag_list(const ls__run *r, const float *list)
@@ -193,14 +190,15 @@ int64_t ls__bag_table_grad(const ls__run *r, int64_t next, int64_t n,
     for (int64_t i = 0, end; i < n; i = end) {
         int64_t row = e[i].index;
         float *of_row = r->dparam[0] + row * width;
+        bool small;
 
         for (end = i + 1; end < n && e[end].index == row; end++)
             ;
         if (!add && next < row)
             ls__bag_clear(r, next, row);
-        r->kernels->bag_grad(width, end - i, e + i, d, add, of_row);
+        small = r->kernels->bag_grad(width, end - i, e + i, d, add, of_row);
         if (r->marks)
-            ls__marks_set(r->marks, of_row, width);
+            ls__marks_set(r->marks, of_row, width, small);
         next = row + 1;
     }
     return next;

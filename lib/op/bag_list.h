@@ -5,6 +5,8 @@
 
 #include "graph/op.h"
 
+#include <string.h>
+
 /* Entries and counts are three and one of four bytes, as floats are. */
 enum {
     LS__BAG_ENTRY = sizeof(ls__bag_entry) / sizeof(float),
@@ -22,7 +24,13 @@ int64_t ls__bag_list_floats(const ls_node *node);
 void ls__bag_list_make(const ls__run *r, int64_t bag, ls__bag_entry *e,
                        float *list);
 
-int64_t ls__bag_list_count(const float *list);
+static inline int64_t ls__bag_list_count(const float *list)
+{
+    int32_t count;
+
+    memcpy(&count, list, sizeof count);
+    return count;
+}
 
 /* A list as kernels read it. */
 ls__bag ls__bag_list(const ls__run *r, const float *list);

@@ -13,12 +13,6 @@ static int64_t bags_of(const ls__lot *lot, int m)
     return lot->chunks * lot->chunk_rows * ls__vectors(lot->member[m]);
 }
 
-/* Words of a bit for each row of the table. */
-static int64_t words_of(const ls__lot *lot)
-{
-    return (lot->member[0]->limit + 63) / 64;
-}
-
 void ls__lot_lay_out(ls__lot *lot, int64_t chunks)
 {
     int64_t places = 0;
@@ -41,8 +35,8 @@ void ls__lot_lay_out(ls__lot *lot, int64_t chunks)
     lot->entries = lot->floats;
     lot->floats += 2 * LS__BAG_ENTRY * places + LS__BAG_COUNTS;
     lot->seen = lot->floats = (lot->floats + 15) / 16 * 16;
-    lot->floats += 2 * words_of(lot);
-    lot->group = lot->floats;
+    lot->floats += (lot->member[0]->limit + 3) / 4;
+    lot->group = lot->floats = (lot->floats + 15) / 16 * 16;
     lot->floats = (lot->floats + 2 + 15) / 16 * 16;
 }
 
@@ -102,25 +96,25 @@ static size_t bytes_of_chunk(const ls__run *r)
  * written. */
 enum { OFTEN = 24 };
 
-static uint64_t *seen_at(const ls__run *r)
+static unsigned char *seen_at(const ls__run *r)
 {
-    return (uint64_t *)(void *)(r->lot_memory + r->lot->seen);
+    return (unsigned char *)(r->lot_memory + r->lot->seen);
 }
 
 static void see(const ls__run *r, const ls__bag *bag)
 {
-    uint64_t *seen = seen_at(r);
+    unsigned char *seen = seen_at(r);
 
     for (int64_t k = 0; k < bag->count; k++)
-        seen[bag->index[k] / 64] |= (uint64_t)1 << bag->index[k] % 64;
+        seen[bag->index[k]] = 1;
 }
 
 static int64_t count_seen(const ls__run *r)
 {
     int64_t rows = 0;
 
-    for (int64_t i = 0; i < words_of(r->lot); i++)
-        rows += __builtin_popcountll(seen_at(r)[i]);
+    for (int64_t i = 0; i < r->node->limit; i++)
+        rows += seen_at(r)[i];
     return rows;
 }
 
@@ -203,7 +197,7 @@ void ls__lot_forward(const ls__run *r)
     int m = number_of(r);
 
     if (chunk_of(r) == 0 && m == r->lot->members - 1) /* the first to come */
-        memset(seen_at(r), 0, (size_t)words_of(r->lot) * sizeof *seen_at(r));
+        memset(seen_at(r), 0, (size_t)r->node->limit);
     if (chunk_of(r) == 0)
         compute_lot(r, m);
     memcpy(r->y, rows_at(r, m), bytes_of_chunk(r));
@@ -242,10 +236,12 @@ static void of_chunk(const parts *p, int64_t chunk, int64_t rows, list_fn *fn)
     for (int m = 0; m < lot->members; m++) {
         const ls_node *node = lot->member[m];
         int64_t first = chunk * lot->chunk_rows * ls__vectors(node);
-        int64_t last = first + rows * ls__vectors(node);
+        int64_t bags = rows * ls__vectors(node), row = row_of(lot, m, first);
+        int64_t floats = ls__bag_list_floats(node);
+        const float *list = list_at(p->run, m, first);
 
-        for (int64_t i = first; i < last; i++)
-            fn(p, node, list_at(p->run, m, i), row_of(lot, m, i));
+        for (int64_t i = 0; i < bags; i++)
+            fn(p, node, list + i * floats, row + i);
     }
 }
 
@@ -290,8 +286,7 @@ static void deal_list(const parts *p, const ls_node *node, const float *list,
         uint32_t part = index[k] >> p->shift, at = p->count[part];
 
         for (; k < n && index[k] >> p->shift == part; k++)
-            p->entry[at++] =
-                (ls__bag_entry){index[k], (uint32_t)row, value[k]};
+            p->entry[at++] = (ls__bag_entry){index[k], (uint32_t)row, value[k]};
         p->count[part] = at;
     }
 }

@@ -32,7 +32,7 @@ typedef struct ls__lot {
     int64_t rows[LS__LOT_MEMBERS];  /* offsets: y, then dy */
     int64_t lists[LS__LOT_MEMBERS]; /* of its lists */
     int64_t entries;                /* twice all entries, and counts */
-    int64_t seen;                   /* a bit a row of the table: it occurs */
+    int64_t seen;                   /* a byte a row of the table: it occurs */
     int64_t group;                  /* an integer: chunks after which the
                                        gradient is added up */
     int64_t floats;                 /* of all of it */

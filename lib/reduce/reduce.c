@@ -22,7 +22,7 @@ void ls__reduce_partials(float *const *buffer, ls__span devices,
 
         if (items > 1)
             ls__kernels()->tree_sum(first, items, range.first, range.last, 1.0f,
-                                    first[0]);
+                                    first[0] + range.first);
     }
 }
 
@@ -58,7 +58,8 @@ static int64_t reduce_block(const ls__reduction *r, ls__range at)
     if (r->part)
         complete(r, at);
     else
-        k->tree_sum(r->buffer, r->count, at.first, at.last, r->factor, r->out);
+        k->tree_sum(r->buffer, r->count, at.first, at.last, r->factor,
+                    r->out + at.first);
     bad = k->first_nonfinite(n, r->out + at.first);
     if (r->look)
         r->look(r->user, at);

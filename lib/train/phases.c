@@ -225,12 +225,14 @@ static void update_run(const ls__step *s, float norm, const ls__rule *rule,
                        ls__range r, int64_t at)
 {
     const ls_trainer *t = s->trainer;
-    int64_t n = r.last - r.first, i = r.first;
+    float room[LS__REDUCE_BLOCK] __attribute__((aligned(64)));
+    float *g = ls__marked_gradient(s, r, room);
+    int64_t n = r.last - r.first;
 
-    ls__clip(norm, (float)t->options.clip_norm, n, s->gradient + i);
-    ls__clip_value((float)t->options.clip_value, n, s->gradient + i);
-    ls__optim_update(t->options.optimizer.kind, rule, n, s->gradient + i,
-                     t->model.value + i, t->moment, at);
+    ls__clip(norm, (float)t->options.clip_norm, n, g);
+    ls__clip_value((float)t->options.clip_value, n, g);
+    ls__optim_update(t->options.optimizer.kind, rule, n, g,
+                     t->model.value + r.first, t->moment, at);
 }
 
 /* A block of a slot that is clipped is still in the cache when it is used; `at`
@@ -261,7 +263,8 @@ static void update_range(const ls__step *s, float norm, int slot,
     int64_t shift = part->at - part->range.first;
 
     for (int64_t i = r.first, end; i < r.last; i = end) {
-        end = r.last - i < LS__REDUCE_BLOCK ? r.last : i + LS__REDUCE_BLOCK;
+        end = (i / LS__REDUCE_BLOCK + 1) * LS__REDUCE_BLOCK;
+        end = r.last < end ? r.last : end;
         update_block(s, norm, slot, (ls__range){i, end}, i + shift);
     }
 }
