@@ -39,17 +39,17 @@ SIMD void fetch_all(const ls__product *g, int rows, int64_t at)
 }
 
 /* Rows i .. i+rows of C, columns j .. j+COLUMNS; row i of A is at a.  sum is
- * scratch for the sums of earlier chunks. */
-SIMD void tile(const ls__product *g, int rows, const float *a, int64_t i,
-               int64_t j, const float *b, float *sum)
+ * scratch for the sums of earlier chunks of K. */
+SIMD void tile(const ls__product *g, int64_t chunk, int rows, const float *a,
+               int64_t i, int64_t j, const float *b, float *sum)
 {
     tile_sums acc;
     int64_t at = i * g->c_row + j;
     float *c = g->c + at;
 
     fetch_all(g, rows, at);
-    for (int64_t p = 0; p < g->k || p == 0; p += LS__CHUNK) {
-        int64_t k = g->k - p < LS__CHUNK ? g->k - p : LS__CHUNK;
+    for (int64_t p = 0; p < g->k || p == 0; p += chunk) {
+        int64_t k = g->k - p < chunk ? g->k - p : chunk;
 
         tile_clear(rows, acc);
         tile_steps(rows, k, a + p * g->a_col, g->a_row, g->a_col,
@@ -65,34 +65,34 @@ SIMD void tile(const ls__product *g, int rows, const float *a, int64_t i,
 }
 
 /* The heights a tile comes in; each is a function so that its loops unroll. */
-static void tile_full(const ls__product *g, const float *a, int64_t i,
-                      int64_t j, const float *b, float *sum)
+static void tile_full(const ls__product *g, int64_t chunk, const float *a,
+                      int64_t i, int64_t j, const float *b, float *sum)
 {
-    tile(g, ROWS, a, i, j, b, sum);
+    tile(g, chunk, ROWS, a, i, j, b, sum);
 }
 
-static void tile_4(const ls__product *g, const float *a, int64_t i, int64_t j,
-                   const float *b, float *sum)
+static void tile_4(const ls__product *g, int64_t chunk, const float *a,
+                   int64_t i, int64_t j, const float *b, float *sum)
 {
-    tile(g, 4, a, i, j, b, sum);
+    tile(g, chunk, 4, a, i, j, b, sum);
 }
 
-static void tile_2(const ls__product *g, const float *a, int64_t i, int64_t j,
-                   const float *b, float *sum)
+static void tile_2(const ls__product *g, int64_t chunk, const float *a,
+                   int64_t i, int64_t j, const float *b, float *sum)
 {
-    tile(g, 2, a, i, j, b, sum);
+    tile(g, chunk, 2, a, i, j, b, sum);
 }
 
-static void tile_1(const ls__product *g, const float *a, int64_t i, int64_t j,
-                   const float *b, float *sum)
+static void tile_1(const ls__product *g, int64_t chunk, const float *a,
+                   int64_t i, int64_t j, const float *b, float *sum)
 {
-    tile(g, 1, a, i, j, b, sum);
+    tile(g, chunk, 1, a, i, j, b, sum);
 }
 
 static const struct {
     int rows;
-    void (*fn)(const ls__product *g, const float *a, int64_t i, int64_t j,
-               const float *b, float *sum);
+    void (*fn)(const ls__product *g, int64_t chunk, const float *a, int64_t i,
+               int64_t j, const float *b, float *sum);
 } heights[] = {{ROWS, tile_full}, {4, tile_4}, {2, tile_2}, {1, tile_1}};
 
 /* Rows of A as tiles read them: where the first one is, and how many floats
@@ -103,15 +103,15 @@ typedef struct a_band {
 } a_band;
 
 /* Rows first .. last of one panel of C. */
-static void panel(const ls__product *g, a_band rows, int64_t first,
-                  int64_t last, int64_t j, const float *b)
+static void panel(const ls__product *g, int64_t chunk, a_band rows,
+                  int64_t first, int64_t last, int64_t j, const float *b)
 {
     float sum[ROWS * COLUMNS] __attribute__((aligned(64)));
     int64_t i = first;
 
     for (int h = 0; h < 4; h++)
         for (int n = heights[h].rows; last - i >= n; i += n) {
-            heights[h].fn(g, rows.a, i, j, b, sum);
+            heights[h].fn(g, chunk, rows.a, i, j, b, sum);
             rows.a += n == ROWS ? rows.tile : n * g->a_row;
         }
 }
@@ -204,7 +204,8 @@ static const float *panel_of(const ls__product *g, const float *packed,
     return scratch;
 }
 
-static void full_product(const ls__product *g, float *scratch)
+/* Chunks of K are LS__CHUNK, but where some of its steps were left out. */
+static void full_product(const ls__product *g, int64_t chunk, float *scratch)
 {
     int64_t height = is_near(g) ? g->m : BAND;
     float *copy = scratch + packed_size(g->k, g->n);
@@ -223,7 +224,7 @@ static void full_product(const ls__product *g, float *scratch)
             rows = (g->a_row == 1 ? copy_tiles : copy_rows)(&of, i, last - i,
                                                             copy);
         for (int64_t j = 0; j < g->n; j += COLUMNS)
-            panel(&of, rows, i, last, j, panel_of(g, b, j, scratch));
+            panel(&of, chunk, rows, i, last, j, panel_of(g, b, j, scratch));
     }
 }
 

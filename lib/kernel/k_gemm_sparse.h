@@ -330,22 +330,25 @@ static int lists_full(void)
 #endif
 }
 
-/* The product with A as the sparse side, or with B where A is not. */
-static bool lists_of(const ls__product *g, listed *s)
+/* By lists with A as the sparse side, or with B where A is not: hundredths of
+ * the time of the full product, 100 where they are no faster. */
+static int lists_cost(const ls__product *g, listed *s)
 {
+    int cost = 100;
+
     if (!lists_suits(g))
-        return false;
+        return cost;
     *s = (listed){.g = g, .m = g->m, .n = g->n, .s = g->a, .s_row = g->a_row,
                   .s_col = g->a_col, .d = g->packed ? NULL : g->b,
                   .d_row = g->b_row};
-    if ((g->a_row == 1 || g->a_col == 1) && (g->packed || g->b_col == 1) &&
-        lists_fill(s) < lists_full())
-        return true;
+    if ((g->a_row == 1 || g->a_col == 1) && (g->packed || g->b_col == 1))
+        cost = 100 * lists_fill(s) / lists_full();
+    if (cost < 100 || g->a_row != 1 || g->b_col != 1 || g->packed)
+        return cost;
     *s = (listed){.g = g, .transposed = true, .m = g->n, .n = g->m, .s = g->b,
                   .s_row = g->b_col, .s_col = g->b_row, .d = g->a,
                   .d_row = g->a_col};
-    return g->a_row == 1 && g->b_col == 1 && !g->packed &&
-           lists_fill(s) < lists_full();
+    return 100 * lists_fill(s) / lists_full();
 }
 
 #endif

@@ -22,7 +22,7 @@ enum { ROWS = 5, VECS = 1 }; /* 20 of 32: a v16 is four, as a line is, and a row
 #else
 enum { ROWS = 4, VECS = 1 };
 #endif
-enum { COLUMNS = 16 * VECS };
+enum { COLUMNS = 16 * VECS, HALF = (ROWS + 1) / 2 };
 
 typedef v16 tile_sums[ROWS][VECS];
 
@@ -104,12 +104,15 @@ SIMD void tile_clear(int rows, tile_sums acc)
         acc[r][v] = v16_zero();
 }
 
-/* acc += a b over k steps: chains in rising order. */
+/* acc += a b over k steps: chains in rising order.  Two places in A, and the
+ * distances of half the rows to either: more would not stay in registers. */
 SIMD void tile_steps(int rows, int64_t k, const float *a, int64_t a_row,
                      int64_t a_col, const float *b, int64_t b_row,
                      tile_sums acc)
 {
-    for (int64_t p = 0; p < k; p++, a += a_col, b += b_row) {
+    const float *half = a + HALF * a_row;
+
+    for (int64_t p = 0; p < k; p++, a += a_col, half += a_col, b += b_row) {
         v16 line[VECS];
 
 #pragma GCC unroll 2
@@ -117,7 +120,7 @@ SIMD void tile_steps(int rows, int64_t k, const float *a, int64_t a_row,
             line[v] = v16_load(b + 16 * v);
 #pragma GCC unroll 14
         for (int r = 0; r < rows; r++) {
-            v16 x = v16_set(a[r * a_row]);
+            v16 x = v16_set(r < HALF ? a[r * a_row] : half[(r - HALF) * a_row]);
 
 #pragma GCC unroll 2
             for (int v = 0; v < VECS; v++)

@@ -149,7 +149,7 @@ static void unit_block_end(const ls__product *g, int64_t i, int64_t j,
 
 /* The epilogue of a whole block, whose numbers are left as words: what the band
  * of A of another product has of them. */
-SIMD void unit_block_words(const ls__product *g, int64_t i, int64_t j,
+static void unit_words_end(const ls__product *g, int64_t i, int64_t j,
                            const float *sums)
 {
     enum { VECTORS = 4 };
@@ -176,12 +176,6 @@ SIMD void unit_block_words(const ls__product *g, int64_t i, int64_t j,
         for (int q = 0; q < VECTORS; q += 2, out += UNIT_LINES)
             w16_store(out, next_part(true, &x[q], &x[q + 1]));
     }
-}
-
-static void unit_words_end(const ls__product *g, int64_t i, int64_t j,
-                           const float *sums)
-{
-    unit_block_words(g, i, j, sums);
 }
 
 /* ------ the product ------ */
