@@ -106,7 +106,12 @@ run --measure --devices 2
 has measure out " GFLOP/s"
 has measure out " GB/s, read and written"
 has 'the unit of bf16 layers' out "  bf16 "
-if grep -q ' 0\.0 ' "$dir/out"; then fail "a rate of 0"; else pass; fi
+# What is emulated may be as slow as that.
+if [ -z "${LS_EMULATED-}" ] && grep -q ' 0\.0 ' "$dir/out"; then
+    fail "a rate of 0"
+else
+    pass
+fi
 
 run --workers $((all + 1)) --devices 1
 has oversubscribed err "$((all + 1)) workers share $all usable core"

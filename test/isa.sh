@@ -1,9 +1,10 @@
 #!/bin/sh
 # Proves that a whole training run of every model gives the same bytes with the
-# AVX2 and with the AVX-512 kernels, ours and BLIS's; that layers in bf16, f32x3
-# and f32x6 give them at every level; that in f32 the level without fused multiply-adds runs
-# and says what its bits are; and that a level which is none is refused.  Levels that the CPU lacks are skipped with a message.
-# Needs only POSIX tools.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
+# AVX2 and with the AVX-512 kernels (on arm64 with NEON and with plain lanes),
+# ours and BLIS's; that layers in bf16, f32x3 and f32x6 give them at every level;
+# that in f32 the level without fused multiply-adds runs and says what its bits
+# are; and that a level which is none is refused.  Levels that the CPU lacks are
+# skipped with a message.  Needs only POSIX tools.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
 unset LS_ISA BLIS_ARCH_TYPE
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 . "$(dirname "$0")/shell.sh"
@@ -24,9 +25,12 @@ run() {
 run x86-64-v9 linear
 here=$(sed -n 's/.*LS_ISA=x86-64-v9: not an .*; it has //p' "$dir/err" |
     tr -d ,)
+# The least level, the first with the bytes of the contract, and the next.
+least=x86-64-v2 first=x86-64-v3 next=x86-64-v4
 case " $here " in
 *" x86-64-v2 "*) ;;
-*" plain "*) echo "skipped: one level only, $here"; exit 77 ;;
+*" neon test "*) least=neon first=neon next=test ;;
+*" plain "* | *" neon "*) echo "skipped: one level only, $here"; exit 77 ;;
 *) fail "the refusal of a bad level names no level" ;;
 esac
 if [ $status -eq 1 ] && [ ! -s "$dir/out" ]; then
@@ -39,17 +43,17 @@ has() {
     case " $here " in *" $1 "*) true ;; *) false ;; esac
 }
 
-# like_v3 LEVEL [BACKEND]: the model at LEVEL, where this CPU has it, gives the
-# bytes in out3 and rows3.
-like_v3() {
+# alike LEVEL [BACKEND]: the model at LEVEL, where this CPU has it, gives the
+# bytes in out1 and rows1.
+alike() {
     has "$1" || return 0
     # shellcheck disable=SC2086 # a model's options are words
     run "$1" $model ${2:+--backend "$2"}
-    if cmp -s "$dir/out" "$dir/out3" && cmp -s "$dir/rows" "$dir/rows3" &&
+    if cmp -s "$dir/out" "$dir/out1" && cmp -s "$dir/rows" "$dir/rows1" &&
         grep -q '^state [0-9a-f]\{64\}$' "$dir/out"; then
         pass
     else
-        fail "$* is not x86-64-v3: $model"
+        fail "$* gives other bytes: $model"
     fi
 }
 
@@ -65,27 +69,28 @@ done >"$dir/text"
 # no multiples of 16.
 while read -r model; do
     # shellcheck disable=SC2086 # a model's options are words
-    run x86-64-v3 $model
+    run $first $model
     if [ $status -ne 0 ]; then
-        has x86-64-v3 && fail "x86-64-v3, $model: status $status"
+        has $first && fail "$first, $model: status $status"
         continue
     fi
-    cp "$dir/out" "$dir/out3"
-    cp "$dir/rows" "$dir/rows3"
-    like_v3 x86-64-v4
+    cp "$dir/out" "$dir/out1"
+    cp "$dir/rows" "$dir/rows1"
+    alike $next
     if [ $blis -eq 0 ]; then
-        like_v3 x86-64-v4 blis
-        like_v3 x86-64-v3 blis
+        alike $next blis
+        alike $first blis
     fi
-    if grep -q "^bits:" "$dir/out3"; then fail "v3 is portable"; else pass; fi
+    if grep -q "^bits:" "$dir/out1"; then fail "$first is portable"; else pass; fi
+    [ $least != $first ] || continue
     # shellcheck disable=SC2086
-    run x86-64-v2 $model
+    run $least $model
     if [ $status -eq 0 ] && grep -q '^state ' "$dir/out" &&
         [ "$(grep -cx 'bits: not portable' "$dir/out")" = 1 ] &&
         sed 1q "$dir/m" | grep -q '"bits":"not portable"'; then
         pass
     else
-        fail "x86-64-v2, status $status: $model"
+        fail "$least, status $status: $model"
     fi
 done <<EOF
 linear --steps 5 --optimizer momentum --rows 40 --d-in 19 --d-out 7
@@ -112,20 +117,21 @@ rnn --data $dir/text --vocab 128 --seq-len 13 --d-model 9 --units 21 \
     --batch 16 --steps 4 --cell gru
 EOF
 
-# Layers in other precisions: the bytes of x86-64-v2, for any level and workers.
+# Layers in other precisions: the bytes of the least level, for any level and
+# workers.
 while read -r precision model; do
     model="$model --precision $precision"
     # shellcheck disable=SC2086 # a model's options are words
-    run x86-64-v2 $model --workers 2
-    cp "$dir/out" "$dir/out3"
-    cp "$dir/rows" "$dir/rows3"
-    if [ $status -eq 0 ] && ! grep -q "^bits:" "$dir/out3"; then
+    run $least $model --workers 2
+    cp "$dir/out" "$dir/out1"
+    cp "$dir/rows" "$dir/rows1"
+    if [ $status -eq 0 ] && ! grep -q "^bits:" "$dir/out1"; then
         pass
     else
-        fail "x86-64-v2, status $status: $model"
+        fail "$least, status $status: $model"
     fi
-    like_v3 x86-64-v3
-    like_v3 x86-64-v4
+    alike $first
+    alike $next
 done <<EOF
 bf16 mlp --rows 200 --d-in 21 --classes 5 --hidden 35,17 --batch 40 --epochs 1
 bf16 cnn --image 11x9x3 --channels 5,7,18 --classes 6 --batch 16 --steps 3
@@ -139,7 +145,7 @@ f32x3 lm --vocab 37 --seq-len 8 --d-model 36 --heads 2 --layers 1 --d-ff 50 \
     --rows 16 --batch 8 --steps 2
 EOF
 
-for level in x86-64-v3 x86-64-v4; do
+for level in $first $next; do
     has $level || echo "$level skipped: this CPU has $here"
 done
 finish

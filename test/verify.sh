@@ -12,7 +12,7 @@ run --verify
 is 'the exit status' $status 0
 has 'a run' out 'lm, adamw                    the same bytes'
 is 'no run differs' "$(grep -c ' 0 different' "$dir/out")" \
-    "$(grep -c '^x86-64\|^plain\|^test$' "$dir/out")"
+    "$(grep -c '^x86-64\|^plain\|^neon$\|^test$' "$dir/out")"
 best=$(sed -n 1p "$dir/out")
 
 run --verify --json

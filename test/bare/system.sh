@@ -78,7 +78,10 @@ inside() {
         for folder in $4; do
             mount --rbind "$folder" "$root$folder" || exit 99
         done
-        exec chroot --userspec="$user:$user" "$root" \
+        # Root stays root: a namespace of users may not set groups.
+        as=
+        [ "$user" = root ] || as="--userspec=$user:$user"
+        exec chroot $as "$root" \
             env -i HOME="$home" USER="$user" CK_VERBOSITY=normal \
             PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             ${http_proxy:+"http_proxy=$http_proxy"} \
