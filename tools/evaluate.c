@@ -186,7 +186,9 @@ static int print_line(evaluation *e, int64_t done)
         return status;
     printf("[lockstep] eval step %04lld", (long long)done);
     print_means(e, loss, accuracy);
-    status = figures_print(&e->figures);
+    status = figures_compute(&e->figures);
+    if (status == OPT_GO)
+        figures_print(&e->figures);
     putchar('\n');
     count(e, loss, accuracy, done);
     if (status == OPT_GO)
@@ -214,7 +216,7 @@ static void print_best(evaluation *e)
     e->done = e->score->best_step;
     printf("[lockstep] eval best step %04lld", (long long)e->done);
     print_means(e, e->best.loss, e->best.accuracy);
-    figures_print_again(&e->figures);
+    figures_print(&e->figures);
     if (e->score->is_saved && e->run->set.save)
         printf("  in %s", e->run->set.save);
     putchar('\n');

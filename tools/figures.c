@@ -36,10 +36,14 @@ int figures_open(figures *f, const run *r)
     return f->out ? OPT_GO : opt_fail(OPT_FAILED, "no memory to evaluate");
 }
 
-static int compute(figures *f)
+int figures_compute(figures *f)
 {
-    int status = ls_predictor_refresh(f->predictor, f->run->trainer);
     int64_t size = 1;
+    int status;
+
+    if (!f->x)
+        return OPT_GO;
+    status = ls_predictor_refresh(f->predictor, f->run->trainer);
 
     for (int i = 1; i < f->x->rank; i++)
         size *= f->x->shape[i];
@@ -95,21 +99,12 @@ static void print_classes(const figures *f)
                score_top(f->rows, f->width, f->out, f->y->data, k));
 }
 
-void figures_print_again(const figures *f)
+void figures_print(const figures *f)
 {
     if (f->x && f->y->dtype == LS_I32)
         print_classes(f);
     else if (f->x)
         print_numbers(f);
-}
-
-int figures_print(figures *f)
-{
-    int status = f->x ? compute(f) : OPT_GO;
-
-    if (status == OPT_GO)
-        figures_print_again(f);
-    return status;
 }
 
 /* ------ Those of the best weights ------ */

@@ -20,16 +20,16 @@ typedef struct figures {
 /* Once the trainer is open.  Nothing to do where no rows are in memory. */
 int figures_open(figures *f, const run *r);
 
-/* Compute the outputs with the weights as they are, and print what belongs
- * behind the loss: "  R2 0.4321  RMSE 53.1". */
-int figures_print(figures *f);
+/* Compute the outputs with the weights as they are. */
+int figures_compute(figures *f);
 
-/* Keep what was computed last, and take it back to print it once more. */
+/* Print what belongs behind the loss, of the outputs that were computed or
+ * taken back last: "  R2 0.4321  RMSE 53.1". */
+void figures_print(const figures *f);
+
+/* Keep what was computed last, and take it back. */
 int figures_keep(figures *f);
 void figures_take_back(figures *f);
-
-/* Print the figures of what was computed or taken back. */
-void figures_print_again(const figures *f);
 
 /* How often which class was taken for which, of a table, after `done`
  * updates. */
