@@ -37,6 +37,7 @@ class Row:
     ratios: list = field(default_factory=list)
     init: str = ""               # the model whose saved parameters all load
     tolerance: float = LOSS_TOLERANCE
+    start: list = None           # what saves them; absent: lockstep's side
 
 
 def train(name, model, devices, workers, *more, needs="", isa=None):
@@ -145,6 +146,27 @@ def sparse(name, kings):
     ], [*against("PyTorch", "PyTorch, SparseAdam"),
         *(Ratio("lazy Adam / " + x, "lockstep, lazy Adam", x)
           for x in ("PyTorch", "PyTorch, SparseAdam"))])
+
+
+def tokens(name, window):
+    """Texts that must be the same to the last token."""
+    def ours(side):
+        command = ["{build}/bench-tokens", "--init", "{init}"]
+        return Side(side, command, alone=command)
+
+    def there(side, threads, *more, needs=""):
+        return peer(side, "tokens_torch.py", "--threads", threads, *more,
+                    needs=needs)
+    return Row(name, 23, 8, [
+        ours("lockstep"), there("PyTorch", "1"),
+        there("PyTorch, 2 threads", "2"),
+        there("PyTorch, no cache", "1", "--mode", "whole",
+              needs="full" if window > 64 else ""),
+        there("PyTorch compiled", "1", "--mode", "compiled", needs="full"),
+    ], against("PyTorch", "PyTorch, 2 threads", "PyTorch, no cache",
+               "PyTorch compiled"), init=name, tolerance=0,
+        start=train("", "gpt", 2, 2, "--data", "{text}", "--seq-len",
+                    str(window)).command)
 
 
 def state(name, cold):
@@ -277,6 +299,8 @@ ROWS = [
     recurrent("gru"),
     sparse("sparse", 64),
     sparse("sparse few", 4),
+    tokens("tokens", 64),
+    tokens("tokens 256", 256),
     Row("chain", 33, 13, [chain("chained"), chain("apart", "--apart", "1")],
         [Ratio("chained / apart", "chained", "apart")]),
     Row("chain wide", 33, 13,

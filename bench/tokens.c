@@ -1,10 +1,10 @@
 /* Text by one thread with keys and values kept: the likeliest token after
  * token, from token 10 until the window is full, and again.
  *
- *     bench-tokens MODEL [BLOCKS]
+ *     bench-tokens --init MODEL [--steps WINDOWS] [--metrics F]
  *
- * A line a block, one window: "ms" is a token's, "by_processor" in processor
- * time, "sum" a sum over the tokens' numbers, by which sides are compared. */
+ * A line a window in the metrics form of lockstep-train; "loss", by which sides
+ * are compared, is a sum over its tokens' numbers. */
 #include "bench.h"
 
 static int64_t likeliest(int64_t n, const float *x)
@@ -31,34 +31,43 @@ static int64_t window(ls_generator *g, int64_t vocab, float *logits)
     return sum;
 }
 
-int main(int argc, char **argv)
+static void time_windows(ls_generator *g, int64_t vocab, int windows, FILE *out)
 {
-    int blocks = argc > 2 ? atoi(argv[2]) : 20;
-    ls_predictor *predictor;
-    ls_generator *g;
-    ls_array_spec out;
-    float *logits;
+    float *logits = malloc((size_t)vocab * sizeof *logits);
 
-    if (argc < 2) {
-        fprintf(stderr, "usage: bench-tokens MODEL [BLOCKS]\n");
-        return 2;
-    }
-    must(ls_predictor_load(&predictor, argv[1]));
-    must(ls_generator_open(&g, predictor, "logits"));
-    ls_predictor_output(predictor, 0, &out);
-    if (!(logits = malloc((size_t)out.shape[1] * sizeof *logits)))
-        return EXIT_FAILURE;
-    for (int i = 0; i < blocks; i++) {
-        double start = now_ms(), busy = processor_ms();
-        int64_t sum = window(g, out.shape[1], logits);
-        double each = 1 / (double)ls_generator_window(g);
+    if (!logits)
+        exit(EXIT_FAILURE);
+    fprintf(out, "{\"versions\":{\"lockstep\":\"%s\"},\"tokens\":%lld}\n",
+            ls_version(), (long long)ls_generator_window(g));
+    for (int i = 0; i < windows; i++) {
+        double wall = now_ms(), used = processor_ms();
+        int64_t sum = window(g, vocab, logits);
 
-        printf("{\"step\":%d,\"ms\":%.6g,\"by_processor\":%.6g,\"sum\":%lld}\n",
-               i, (now_ms() - start) * each, (processor_ms() - busy) * each,
-               (long long)sum);
+        fprintf(out,
+                "{\"step\":%d,\"loss\":%lld,\"ms\":%.9g,"
+                "\"cpu_ms\":%.9g}\n",
+                i, (long long)sum, now_ms() - wall, processor_ms() - used);
     }
     free(logits);
+}
+
+int main(int argc, char **argv)
+{
+    const char *model = option(argc, argv, "--init", NULL);
+    FILE *out = metrics(argc, argv);
+    ls_predictor *predictor;
+    ls_generator *g;
+    ls_array_spec spec;
+
+    if (!model) {
+        fprintf(stderr, "bench-tokens: --init MODEL is missing\n");
+        return 2;
+    }
+    must(ls_predictor_load(&predictor, model));
+    must(ls_generator_open(&g, predictor, "logits"));
+    ls_predictor_output(predictor, 0, &spec);
+    time_windows(g, spec.shape[1], number(argc, argv, "--steps", 20), out);
     ls_generator_close(g);
     ls_predictor_close(predictor);
-    return EXIT_SUCCESS;
+    return fclose(out) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

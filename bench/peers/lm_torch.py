@@ -54,14 +54,19 @@ def feed_forward(p, b, x):
                     p[b + "Dense_1.bias"])
 
 
-def loss_fn(p, tokens):
-    x = F.embedding(tokens, p["tok_emb.embedding"]) + p["pos_emb"]
+def hidden(p, tokens):
+    x = F.embedding(tokens, p["tok_emb.embedding"])
+    x = x + p["pos_emb"][:tokens.shape[1]]
     for i in range(shared.L):
         b = f"blocks_{i}."
         x = x + attention(p, b + "SelfAttention_0",
                           norm(p, b + "LayerNorm_0", x))
         x = x + feed_forward(p, b, norm(p, b + "LayerNorm_1", x))
-    logits = F.linear(norm(p, "ln_f", x), p["head.kernel"])
+    return norm(p, "ln_f", x)
+
+
+def loss_fn(p, tokens):
+    logits = F.linear(hidden(p, tokens), p["head.kernel"])
     return F.cross_entropy(logits[:, :-1].reshape(-1, shared.V),
                            tokens[:, 1:].reshape(-1))
 

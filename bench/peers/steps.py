@@ -4,12 +4,13 @@ import json
 import time
 
 
-def timed(step, batches, path, versions):
+def timed(step, batches, path, versions, **head):
     """Call step(*batch) -> loss as a float for each batch, and yield its number
     and loss.  Timed from the batch on the host to the loss as a Python number,
-    on the wall's clock and on the processors'; making the batch is not."""
+    on the wall's clock and on the processors'; making the batch is not.  `head`
+    goes into the first line."""
     with open(path, "w") as f:
-        print(json.dumps({"versions": versions}), file=f)
+        print(json.dumps({"versions": versions, **head}), file=f)
         for s, batch in enumerate(batches):
             start, used = time.perf_counter(), time.process_time()
             loss = step(*batch)
@@ -20,6 +21,6 @@ def timed(step, batches, path, versions):
             yield s, loss
 
 
-def run(step, batches, path, versions):
-    for _ in timed(step, batches, path, versions):
+def run(step, batches, path, versions, **head):
+    for _ in timed(step, batches, path, versions, **head):
         pass

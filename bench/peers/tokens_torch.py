@@ -1,26 +1,34 @@
-"""The gpt of bench/tokens in PyTorch with keys and values kept, one thread:
-tokens_torch.py eager|compiled MODEL [BLOCKS].  The likeliest token after token
-from token 10 until the window is full; a line a block as bench-tokens writes.
+"""The text of bench/tokens.c by PyTorch, from the same weights: the likeliest
+token after token, from token 10 until the window is full.
 
-eager: caches that are there from the beginning, of which attention is given
-what is filled, one product for query, key and value.  compiled: torch.compile
-of a step over whole caches with a mask, shapes that never change."""
-import json
-import sys
-import time
+cached: eager, with keys and values in arrays that are there from the beginning,
+of which attention is given what is filled, and one product for query, key and
+value.  compiled: torch.compile of a step over whole arrays with a mask, shapes
+that never change.  whole: eager, nothing kept, all positions for each token.
+"""
+import argparse
 
 import torch
 import torch.nn.functional as F
 
 import lm_shared as shared
-import lm_torch
+import lm_torch as lm
+import steps
 
-side, path = sys.argv[1:3]
-blocks = int(sys.argv[3]) if len(sys.argv) > 3 else 20
-torch.set_num_threads(1)
-arrays = shared.read_safetensors(path)
-p = {n: v.detach() for n, v in lm_torch.fuse(arrays).items()}
-T = shared.T = p["pos_emb"].shape[0]
+lm.CAUSAL = True
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--init", required=True)
+parser.add_argument("--mode", choices=["cached", "compiled", "whole"],
+                    default="cached")
+parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--steps", type=int, default=20, help="windows")
+parser.add_argument("--metrics", help="file; standard output if absent")
+o = parser.parse_args()
+torch.set_num_threads(o.threads)
+p = {n: v.detach()
+     for n, v in lm.fuse(shared.read_safetensors(o.init)).items()}
+T = p["pos_emb"].shape[0]
 WIDTH = shared.D // shared.H
 keys = [torch.zeros(1, shared.H, T, WIDTH) for _ in range(shared.L)]
 values = [torch.zeros(1, shared.H, T, WIDTH) for _ in range(shared.L)]
@@ -48,34 +56,40 @@ def position(token, at, whole):
     x = x.view(1, shared.D)
     for i in range(shared.L):
         b = f"blocks_{i}."
-        h = lm_torch.norm(p, b + "LayerNorm_0", x)
+        h = lm.norm(p, b + "LayerNorm_0", x)
         x = x + attend(b + "SelfAttention_0", i, h, at, whole)
-        x = x + lm_torch.feed_forward(p, b,
-                                      lm_torch.norm(p, b + "LayerNorm_1", x))
-    return F.linear(lm_torch.norm(p, "ln_f", x), p["head.kernel"]).argmax()
+        x = x + lm.feed_forward(p, b, lm.norm(p, b + "LayerNorm_1", x))
+    return F.linear(lm.norm(p, "ln_f", x), p["head.kernel"]).argmax()
 
 
-def eager(token, at):
-    return position(int(token), at, False)
+def cached():
+    return lambda text: position(text[-1], len(text) - 1, False)
 
 
-step = eager
-if side == "compiled":
-    made = torch.compile(lambda token, at: position(token, at, True))
-    numbers = [torch.tensor([i]) for i in range(T)]
+def compiled():
+    step = torch.compile(lambda token, at: position(token, at, True))
+    numbers = [torch.tensor([i]) for i in range(max(T, shared.V))]
+    return lambda text: step(numbers[text[-1]], numbers[len(text) - 1])
 
-    def step(token, at):
-        return made(token, numbers[at])
+
+def whole():
+    def step(text):
+        h = lm.hidden(p, torch.tensor([text]))[:, -1]
+        return F.linear(h, p["head.kernel"]).argmax()
+    return step
+
+
+following = {"cached": cached, "compiled": compiled, "whole": whole}[o.mode]()
+
+
+def window():
+    """Its text, as a sum over tokens' numbers."""
+    text = [10]
+    for _ in range(T):
+        text.append(int(following(text)))
+    return sum(i * token for i, token in enumerate(text))
+
 
 with torch.inference_mode():
-    for block in range(-2, blocks):
-        token, total = torch.tensor(10), 0
-        start, busy = time.perf_counter(), time.process_time()
-        for at in range(T):
-            token = step(token, at)
-            total += (at + 1) * int(token)
-        ms = 1e3 * (time.perf_counter() - start) / T
-        spent = 1e3 * (time.process_time() - busy) / T
-        if block >= 0:
-            print(json.dumps({"step": block, "ms": ms, "by_processor": spent,
-                              "sum": total}), flush=True)
+    steps.run(window, (() for _ in range(o.steps)), o.metrics or 1,
+              {"torch": torch.__version__}, tokens=T)
