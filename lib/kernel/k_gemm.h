@@ -1,6 +1,6 @@
-/* The matrix product of this level in f32, in the way that costs least: by lists
- * of what is not zero, without the rows and columns that are all zeros, or in
- * full. */
+/* The matrix product of this level in f32, in the way that costs least: by
+ * lists of what is not zero, without the rows and columns that are all zeros,
+ * or in full. */
 #ifndef LS_KERNEL_K_GEMM_H
 #define LS_KERNEL_K_GEMM_H
 

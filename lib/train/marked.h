@@ -22,9 +22,9 @@ void ls__marked_end(ls__step *s);
 const ls__marks *ls__marked_of(const ls__step *s, int device);
 
 /* Before a block is reduced: is it zeros on all devices, or does its sum wait
- * for the update?  The sum waits if it is certain to be finite and nothing needs
- * it before; the devices' gradients are then read once.  What is noted of zeros
- * is noted here, and other blocks are marked.  `user` is the step. */
+ * for the update?  The sum waits if it is certain to be finite and nothing
+ * needs it before; the devices' gradients are then read once.  What is noted
+ * of zeros is noted here, and other blocks are marked.  `user` is the step. */
 bool ls__marked_skips(void *user, ls__range block);
 
 /* The step's gradient from r.first on, as far as r goes, which lies in one
