@@ -46,6 +46,19 @@ show_failures()
     done
 }
 
+# Of what a step made that passed, keep its logs, results and packages: a suite
+# takes three gigabytes.  What is in build/ serves the steps that follow.
+tidy()
+{
+    case $1 in
+    "$ci"/*)
+        chmod -R u+w "$1"
+        find "$1" ! -type d ! -name '*.log' ! -name '*.trs' ! -name '*.deb' \
+            ! -name '*.changes' -delete
+        find "$1" -type d -empty -delete ;;
+    esac
+}
+
 # step NAME FOLDER COMMAND...: run COMMAND, count the tests below FOLDER.
 step()
 {
@@ -62,6 +75,7 @@ step()
     if [ $status = 0 ]; then
         [ "$1" -gt 0 ] || set -- 1 "$2"
         echo "$name: passed, $1 tests, $((SECONDS - start)) s"
+        tidy "$folder"
     else
         [ "$2" -gt 0 ] || set -- "$1" 1
         echo "$name: FAILED ($2), $((SECONDS - start)) s; the end of $log:"
@@ -72,14 +86,16 @@ step()
 }
 
 # build NAME GOAL CONFIGURE-ARGUMENTS...: configure in $ci/NAME and make GOAL,
-# under the command `under` if there is one; of all tests, or of `tests`.
+# under the command `under` if there is one; of all tests, or of `tests` and the
+# programs that these need.
 under=
 tests=
 build()
 (
     mkdir -p "$ci/$1" && cd "$ci/$1" &&
         ../../../configure --quiet "${@:3}" &&
-        $under make -j2 --no-print-directory "$2" ${tests:+"TESTS=$tests"}
+        $under make -j2 --no-print-directory "$2" \
+            ${tests:+"TESTS=$tests" 'check_PROGRAMS=$(some_programs)'}
 )
 
 # Start anew: only results of this run count.

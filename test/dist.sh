@@ -1,7 +1,8 @@
 #!/bin/sh
 # Proves that `make dist` gives the same bytes in two folders, to people with
-# other umasks, at other times, and again from the tarball itself.  Called by
-# .ci/run: test/dist.sh CONFIGURE-ARGUMENTS.
+# other umasks, at other times, and again from the tarball itself; and that all
+# files of a clone are in it.  Called by .ci/run: test/dist.sh
+# CONFIGURE-ARGUMENTS.
 set -eu
 tree=$(cd "$(dirname "$0")/.." && pwd)
 dir=$(mktemp -d)
@@ -30,3 +31,12 @@ dist three "$dir"/lockstep-* 002
 sha256sum one/*.tar.gz two/*.tar.gz three/*.tar.gz
 cmp one/*.tar.gz two/*.tar.gz
 cmp one/*.tar.gz three/*.tar.gz
+# Where this is no clone there are none to compare.
+git -C "$tree" ls-files 2>log | grep -vx .gitignore | sort >clone
+tar tzf one/*.tar.gz | sed 's|^[^/]*/||' | sort >tarball
+comm -23 clone tarball >missing
+if [ -s missing ]; then
+    echo "not in the tarball (EXTRA_DIST in Makefile.am):"
+    cat missing
+    exit 1
+fi
