@@ -90,12 +90,14 @@ step()
 # programs that these need.
 under=
 tests=
+# shellcheck disable=SC2016 # make expands it
+programs='$(filter-out %.sh,$(TESTS)) $(shell_helpers)'
 build()
 (
     mkdir -p "$ci/$1" && cd "$ci/$1" &&
         ../../../configure --quiet "${@:3}" &&
         $under make -j2 --no-print-directory "$2" \
-            ${tests:+"TESTS=$tests" 'check_PROGRAMS=$(some_programs)'}
+            ${tests:+"TESTS=$tests" "check_PROGRAMS=$programs"}
 )
 
 # Start anew: only results of this run count.
