@@ -1,6 +1,8 @@
 /* Ranks: the cut of devices, the transport between threads and its faults, and
  * the exchange of gradients, whose bytes are those of one machine's tree. */
+#define _GNU_SOURCE /* nftw */
 #include "base/memory.h"
+#include "comma.h"
 #include "rank/agree.h"
 #include "rank/exchange.h"
 #include "rank/link.h"
@@ -512,6 +514,22 @@ START_TEST(test_agree)
 }
 END_TEST
 
+/* Ranks in other locales have the same facts. */
+START_TEST(test_real_fact)
+{
+    ls__facts f = {.count = 0};
+
+    folder_open();
+    ls__facts_put_real(&f, "lr", 0.1);
+    if (set_comma())
+        ls__facts_put_real(&f, "lr", 0.1);
+    for (int i = 0; i < f.count; i++)
+        ck_assert_str_eq(f.fact[i].value, "0.10000000000000001");
+    unset_comma();
+    folder_close();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("rank");
@@ -532,6 +550,7 @@ int main(void)
     tcase_add_test(t, test_bytes);
     tcase_add_test(t, test_records);
     tcase_add_test(t, test_agree);
+    tcase_add_test(t, test_real_fact);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -3,10 +3,10 @@
  * refused by its line and column. */
 #define _GNU_SOURCE
 #include "calls.h"
+#include "comma.h"
 #include "lockstep.h"
 
 #include <check.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,9 +226,11 @@ START_TEST(table_numbers)
     }
     ck_assert_double_eq(x, 4);
     ck_assert_int_eq(ls_table_rewind(t), 0);
-    if (setlocale(LC_NUMERIC, "de_DE.UTF-8"))
+    folder_open();
+    if (set_comma())
         check_numbers(t, ',');
-    setlocale(LC_NUMERIC, "C");
+    unset_comma();
+    folder_close();
     ls_table_close(t);
 }
 END_TEST

@@ -2,6 +2,7 @@
 #include "rank/agree.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/real_text.h"
 #include "rank/link.h"
 
 #include <stdarg.h>
@@ -21,6 +22,15 @@ void ls__facts_put(ls__facts *f, const char *name, const char *format, ...)
     vsnprintf(next->value, sizeof next->value, format, args);
     va_end(args);
     f->count++;
+}
+
+void ls__facts_put_real(ls__facts *f, const char *name, double x)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.17g", x);
+    ls__real_point(text);
+    ls__facts_put(f, name, "%s", text);
 }
 
 static int compare(const ls_transport *t, const ls__facts *of)

@@ -74,7 +74,7 @@ static void put_choice(ls__facts *f, const ls__choice *c, const void *of)
 
     ls__facts_put(f, c->what, "%s", c->name);
     for (int i = 0; (o = ls__choice_option(c, i)); i++)
-        ls__facts_put(f, o->name, "%.17g", ls__option_get(o, of));
+        ls__facts_put_real(f, o->name, ls__option_get(o, of));
 }
 
 static void put_boundaries(ls__facts *f, const ls_schedule *s)
@@ -117,16 +117,16 @@ static void put_options(ls__facts *f, const ls_trainer *t)
     ls__facts_put(f, "seed", "%lld", (long long)o->seed);
     ls__facts_put(f, "keys", "%d", (int)o->keys);
     put_choice(f, ls__optim_choice(o->optimizer.kind), &o->optimizer);
-    ls__facts_put(f, "lr", "%.17g", o->optimizer.lr);
+    ls__facts_put_real(f, "lr", o->optimizer.lr);
     put_choice(f, ls__schedule_choice(o->schedule.kind), &o->schedule);
     if (ls__schedule_has_boundaries(o->schedule.kind))
         put_boundaries(f, &o->schedule);
-    ls__facts_put(f, "clip_norm", "%.17g", o->clip_norm);
-    ls__facts_put(f, "clip_value", "%.17g", o->clip_value);
+    ls__facts_put_real(f, "clip_norm", o->clip_norm);
+    ls__facts_put_real(f, "clip_value", o->clip_value);
     ls__facts_put(f, "accumulate", "%d", t->micro);
     ls__facts_put(f, "mean", "%d", (int)o->mean);
     ls__facts_put(f, "precision", "%d", (int)o->precision);
-    ls__facts_put(f, "average", "%.17g", o->average);
+    ls__facts_put_real(f, "average", o->average);
     put_groups(f, o);
     ls__facts_put(f, "dropout_key", "%d %08x %08x", o->own_dropout_key,
                   o->dropout_key.word[0], o->dropout_key.word[1]);
