@@ -608,6 +608,26 @@ START_TEST(numpy_hashes)
 }
 END_TEST
 
+/* A real is 53 bits of the next two words, the first of which may be the last
+ * before the state is twisted. */
+START_TEST(numpy_words)
+{
+    enum { REALS = 700 };
+    static int64_t x[2 * REALS + 1];
+    static double d[REALS];
+    ls_numpy rs;
+    ls_numpy_seed(&rs, 11);
+    ls_numpy_randint(&rs, 0, INT64_C(1) << 32, 2 * REALS + 1, x);
+    ls_numpy_seed(&rs, 11);
+    ls_numpy_randint(&rs, 0, INT64_C(1) << 32, 1, x);
+    ls_numpy_rand(&rs, REALS, d);
+    for (int i = 0; i < REALS; i++) {
+        double a = (double)(x[2 * i + 1] >> 5), b = (double)(x[2 * i + 2] >> 6);
+        expect(d[i] == (a * 0x1p26 + b) / 0x1p53, "real", i);
+    }
+}
+END_TEST
+
 /* Numbers between the smallest and the largest int64 do not overflow. */
 START_TEST(numpy_extremes)
 {
@@ -937,6 +957,7 @@ static Suite *random_suite(void)
     tcase_add_test(t, permutation);
     tcase_add_test(t, numpy_streams);
     tcase_add_test(t, numpy_hashes);
+    tcase_add_test(t, numpy_words);
     tcase_add_test(t, numpy_extremes);
     tcase_add_test(t, sine_and_cosine);
     tcase_add_test(t, logarithm);

@@ -10,28 +10,59 @@
 
 #include <string.h>
 
-enum { WORDS = 624, AHEAD = 397 };
+enum { WORDS = 624, AHEAD = 397, PART = 256 };
 
-static void twist(uint32_t *mt)
+static uint32_t twisted(uint32_t word, uint32_t next, uint32_t ahead)
 {
-    for (int i = 0; i < WORDS; i++) {
-        uint32_t next = mt[(i + 1) % WORDS];
-        uint32_t y = (mt[i] & 0x80000000u) | (next & 0x7fffffffu);
-        mt[i] = mt[(i + AHEAD) % WORDS] ^ y >> 1 ^ (y & 1 ? 0x9908b0dfu : 0);
-    }
+    uint32_t y = (word & 0x80000000u) | (next & 0x7fffffffu);
+    return ahead ^ y >> 1 ^ (0x9908b0dfu & -(y & 1));
 }
 
-static uint32_t word32(ls_numpy *rs)
+/* In pieces that compilers make vectors of. */
+static void twist(uint32_t *mt)
+{
+    enum { BEHIND = WORDS - AHEAD };
+
+    for (int i = 0; i < BEHIND; i++)
+        mt[i] = twisted(mt[i], mt[i + 1], mt[i + AHEAD]);
+    for (int i = BEHIND; i < WORDS - 1; i++)
+        mt[i] = twisted(mt[i], mt[i + 1], mt[i - BEHIND]);
+    mt[WORDS - 1] = twisted(mt[WORDS - 1], mt[0], mt[AHEAD - 1]);
+}
+
+static uint32_t tempered(uint32_t y)
+{
+    y ^= y >> 11;
+    y ^= y << 7 & 0x9d2c5680u;
+    y ^= y << 15 & 0xefc60000u;
+    return y ^ y >> 18;
+}
+
+/* How many words are left; there are some. */
+static int fill(ls_numpy *rs)
 {
     if (rs->at >= WORDS) {
         twist(rs->word);
         rs->at = 0;
     }
-    uint32_t y = rs->word[rs->at++];
-    y ^= y >> 11;
-    y ^= y << 7 & 0x9d2c5680u;
-    y ^= y << 15 & 0xefc60000u;
-    return y ^ y >> 18;
+    return WORDS - rs->at;
+}
+
+static uint32_t word32(ls_numpy *rs)
+{
+    fill(rs);
+    return tempered(rs->word[rs->at++]);
+}
+
+static void take_words(ls_numpy *rs, int n, uint32_t *out)
+{
+    for (int m; n > 0; n -= m, out += m, rs->at += m) {
+        int left = fill(rs);
+
+        m = left < n ? left : n;
+        for (int i = 0; i < m; i++)
+            out[i] = tempered(rs->word[rs->at + i]);
+    }
 }
 
 static uint64_t word64(ls_numpy *rs)
@@ -89,19 +120,31 @@ void ls_numpy_randint32(ls_numpy *rs, int32_t low, int32_t high, int64_t n,
 }
 
 /* 53 bits in [0,1), the upper 27 first. */
+static double uniform(uint32_t first, uint32_t second)
+{
+    double a = (int32_t)(first >> 5), b = (int32_t)(second >> 6);
+    return (a * 67108864.0 + b) / 9007199254740992.0;
+}
+
 static double sample(ls_numpy *rs)
 {
-    double a = word32(rs) >> 5;
-    double b = word32(rs) >> 6;
-    return (a * 67108864.0 + b) / 9007199254740992.0;
+    uint32_t first = word32(rs);
+    return uniform(first, word32(rs));
 }
 
 void ls_numpy_rand(ls_numpy *rs, int64_t n, double *out)
 {
     LS__NEED_OR(rs, );
     LS__NEED_OR(out, );
-    for (int64_t i = 0; i < n; i++)
-        out[i] = sample(rs);
+
+    uint32_t word[2 * PART];
+    for (int64_t i = 0; i < n; i += PART) {
+        int m = n - i < PART ? (int)(n - i) : PART;
+
+        take_words(rs, 2 * m, word);
+        for (int j = 0; j < m; j++)
+            out[i + j] = uniform(word[2 * j], word[2 * j + 1]);
+    }
 }
 
 /* Marsaglia's polar method makes two: the second is given first, the first is
