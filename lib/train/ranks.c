@@ -13,7 +13,8 @@ struct ls__ranks {
     const ls_transport *link;
     ls__exchange exchange;
     ls__seam seam;
-    int64_t *bad; /* [rank] */
+    int64_t *bad;   /* [rank] */
+    ls__word *word; /* [rank] */
 };
 
 /* ------ the meetings ------ */
@@ -143,7 +144,8 @@ static int fill(ls__ranks *r, int devices)
     if (status < 0)
         return status;
     r->bad = ls__new((size_t)ranks, sizeof *r->bad, "ranks");
-    if (!r->bad)
+    r->word = ls__new((size_t)ranks, sizeof *r->word, "words of ranks");
+    if (!r->bad || !r->word)
         return LS_ENOMEM;
     r->seam = (ls__seam){
         .devices = ls__exchange_devices(&r->exchange), .rank = r->link->rank,
@@ -179,6 +181,7 @@ void ls__ranks_close(ls__ranks *r)
         return;
     ls__exchange_close(&r->exchange);
     free(r->bad);
+    free(r->word);
     free(r);
 }
 
@@ -190,6 +193,11 @@ ls__seam *ls__ranks_seam(ls__ranks *r)
 const ls_transport *ls__ranks_link(const ls__ranks *r)
 {
     return r->link;
+}
+
+ls__word *ls__ranks_words(ls__ranks *r)
+{
+    return r->word;
 }
 
 int ls__ranks_compare(ls__ranks *r, const ls_trainer *t)

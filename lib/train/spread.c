@@ -1,22 +1,14 @@
 /* The state of a trainer, from its owners to the first rank and back. */
 #include "train/spread.h"
 #include "base/error.h"
-#include "base/memory.h"
 #include "rank/link.h"
 #include "train/ranks.h"
 #include "train/seam.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST = 0 };
-
-/* What one rank says. */
-typedef struct word {
-    int status;
-    char message[LS__MESSAGE];
-} word;
 
 bool ls__spread_first(const ls_trainer *t)
 {
@@ -36,7 +28,7 @@ static const ls_transport *link_of(const ls_trainer *t)
 
 /* ------ one verdict ------ */
 
-static int judge(const word *of, int ranks, int me)
+static int judge(const ls__word *of, int ranks, int me)
 {
     for (int r = 0; r < ranks; r++)
         if (of[r].status < 0)
@@ -47,9 +39,9 @@ static int judge(const word *of, int ranks, int me)
     return 0;
 }
 
-static int agree(const ls_transport *link, int status, word *of)
+static int agree(const ls_transport *link, int status, ls__word *of)
 {
-    word *mine = &of[link->rank];
+    ls__word *mine = &of[link->rank];
 
     mine->status = status;
     if (status < 0)
@@ -61,16 +53,12 @@ static int agree(const ls_transport *link, int status, word *of)
 int ls__spread_agree(const ls_trainer *t, int status)
 {
     const ls_transport *link;
-    word *of;
 
     if (!ls__spread_is(t))
         return status;
     if (!(link = link_of(t)))
         return LS_ENOTSUP;
-    of = ls__new((size_t)link->ranks, sizeof *of, "words of ranks");
-    status = of ? agree(link, status, of) : LS_ENOMEM;
-    free(of);
-    return status;
+    return agree(link, status, ls__ranks_words(t->ranks));
 }
 
 /* ------ moments ------ */
