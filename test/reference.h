@@ -428,11 +428,13 @@ static inline void ref_bag(const ref *r)
     for (int64_t at = 0; at < r->rows * r->node->size; at++)
         r->y[at] = r->node->params > 1 ? r->param[1][at % n] : 0;
     for (int64_t b = 0; b < r->rows * ls__vectors(r->node); b++)
-        for (int64_t k = 0; k < places; k++)
-            for (int64_t j = 0; j < n && r->x[0][b * places + k] >= 0; j++)
-                r->y[b * n + j] +=
-                    bag_value(r, b, k) *
-                    r->param[0][(int64_t)r->x[0][b * places + k] * n + j];
+        for (int64_t k = 0; k < places; k++) {
+            int64_t row = (int64_t)r->x[0][b * places + k] * n;
+            double value = bag_value(r, b, k);
+
+            for (int64_t j = 0; j < n && row >= 0; j++)
+                r->y[b * n + j] += value * r->param[0][row + j];
+        }
 }
 
 static inline void ref_bag_grad(const ref *r)
@@ -445,10 +447,10 @@ static inline void ref_bag_grad(const ref *r)
     for (int64_t b = 0; b < r->rows * ls__vectors(r->node); b++)
         for (int64_t k = 0; k < places; k++) {
             int64_t row = (int64_t)r->x[0][b * places + k] * n;
+            double value = bag_value(r, b, k);
 
             for (int64_t j = 0; j < n && row >= 0; j++) {
-                r->dparam[0][row + j] +=
-                    bag_value(r, b, k) * r->dy[b * n + j];
+                r->dparam[0][row + j] += value * r->dy[b * n + j];
                 if (r->node->op->inputs > 1)
                     r->dx[1][b * places + k] +=
                         r->param[0][row + j] * r->dy[b * n + j];
