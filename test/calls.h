@@ -14,6 +14,15 @@
 /* A call that must succeed; the library's own words when it does not. */
 #define OK(call) ck_assert_msg((call) == 0, "%s: %s", #call, ls_errmsg())
 
+/* What must hold of each of many numbers.  Check writes to a file whenever it is
+ * asked, which takes a thousand times as long as to compare two numbers; it is
+ * asked only when they differ. */
+#define HOLDS(condition, ...) \
+    do { \
+        if (!(condition)) \
+            ck_abort_msg(__VA_ARGS__); \
+    } while (0)
+
 /* A call that must fail with a status, and say so in these words. */
 #define FAILS(call, status, words) \
     do { \

@@ -59,11 +59,10 @@ START_TEST(every_upper_half)
             uint32_t from = bits_of(x[i]), to = bits_of(y[i]);
 
             if (isnan(x[i]))
-                ck_assert(isnan(y[i]) && !(to & 0xffff) &&
-                          from >> 31 == to >> 31);
+                HOLDS(isnan(y[i]) && !(to & 0xffff) && from >> 31 == to >> 31,
+                      "%08x becomes %08x", from, to);
             else
-                ck_assert_msg(to == nearest(from), "%08x becomes %08x", from,
-                              to);
+                HOLDS(to == nearest(from), "%08x becomes %08x", from, to);
         }
     }
 }

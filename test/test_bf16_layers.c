@@ -119,10 +119,10 @@ static void check_product(const ls__product *g, const matrix *a,
                 size += fabs(t);
             }
             error = fabs((double)g->c[i * g->n + j] - sum);
-            ck_assert_msg(error <= (double)(g->k + 4) * 0x1p-23 * size,
-                          "%lld,%lld of %lld %lld %lld: off by %g",
-                          (long long)i, (long long)j, (long long)g->m,
-                          (long long)g->n, (long long)g->k, error);
+            HOLDS(error <= (double)(g->k + 4) * 0x1p-23 * size,
+                  "%lld,%lld of %lld %lld %lld: off by %g", (long long)i,
+                  (long long)j, (long long)g->m, (long long)g->n,
+                  (long long)g->k, error);
         }
 }
 
@@ -359,11 +359,11 @@ static void check_bits(int number, const ls__product *of, const float *before,
         g.accumulate = before != NULL;
         compute(be, &g, (number + i) % 2);
         for (int64_t e = 0; e < g.m * g.n; e++)
-            ck_assert_msg(same_number(g.c[e], want[e]),
-                          "%s, %d: %lld of (%lld,%lld), K %lld, is %a, not %a",
-                          be->text, number, (long long)e, (long long)g.m,
-                          (long long)g.n, (long long)g.k, (double)g.c[e],
-                          (double)want[e]);
+            HOLDS(same_number(g.c[e], want[e]),
+                  "%s, %d: %lld of (%lld,%lld), K %lld, is %a, not %a",
+                  be->text, number, (long long)e, (long long)g.m,
+                  (long long)g.n, (long long)g.k, (double)g.c[e],
+                  (double)want[e]);
     }
 }
 
@@ -448,8 +448,9 @@ START_TEST(epilogue)
             double want = bf16_value((double)plain.c[i]);
 
             negative += want < 0;
-            ck_assert(g.c[i] == (float)(want < 0 ? 0 : want));
-            ck_assert_uint_eq(lower_half(g.c[i]), 0);
+            HOLDS(g.c[i] == (float)(want < 0 ? 0 : want) &&
+                      lower_half(g.c[i]) == 0,
+                  "%lld is %a, not %a", (long long)i, (double)g.c[i], want);
         }
         ck_assert_int_gt(negative, 9);
         free(a.rounded);
@@ -611,8 +612,8 @@ static void same_numbers(const char *what, int64_t n, const float *got,
                          const float *want)
 {
     for (int64_t i = 0; i < n; i++)
-        ck_assert_msg(same_number(got[i], want[i]), "%s %lld is %a, not %a",
-                      what, (long long)i, (double)got[i], (double)want[i]);
+        HOLDS(same_number(got[i], want[i]), "%s %lld is %a, not %a", what,
+              (long long)i, (double)got[i], (double)want[i]);
 }
 
 /* The bytes of the chains: y with its bias and rounded, dx, dw, dbias. */

@@ -231,8 +231,10 @@ START_TEST(cifar)
             ck_assert_int_eq(labels[i], label(r));
             for (int64_t p = 0; p < 1024; p++)
                 for (int64_t c = 0; c < 3; c++)
-                    ck_assert(image[(i * 1024 + p) * 3 + c] ==
-                              (float)pixel(r * 3072 + c * 1024 + p) / 255.0f);
+                    HOLDS(image[(i * 1024 + p) * 3 + c] ==
+                              (float)pixel(r * 3072 + c * 1024 + p) / 255.0f,
+                          "image %lld, pixel %lld, channel %lld", (long long)i,
+                          (long long)p, (long long)c);
         }
         ls_source_close(&s);
         ck_assert_ptr_null(s.user);
@@ -287,7 +289,8 @@ START_TEST(idx)
         check_shape(&s, shape[0], shape[1], shape[2], shape[3]);
         n = read_all(&s, false) * shape[1] * shape[2] * shape[3];
         for (int64_t i = 0; i < n; i++)
-            ck_assert(image[i] == (float)pixel(i) / 255.0f);
+            HOLDS(image[i] == (float)pixel(i) / 255.0f, "number %lld",
+                  (long long)i);
         for (int64_t i = 0; i < shape[0]; i++) {
             ck_assert_int_eq(labels[i], label(i));
             ck_assert_int_gt(s.classes, labels[i]);

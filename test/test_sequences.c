@@ -307,9 +307,8 @@ static void same(const char *what, int64_t n, const float *got,
                  const float *want)
 {
     for (int64_t i = 0; i < n; i++)
-        ck_assert_msg(!memcmp(got + i, want + i, sizeof *got),
-                      "%s %lld: %a, not %a", what, (long long)i, (double)got[i],
-                      (double)want[i]);
+        HOLDS(!memcmp(got + i, want + i, sizeof *got), "%s %lld: %a, not %a",
+              what, (long long)i, (double)got[i], (double)want[i]);
 }
 
 /* The operator by itself, forward and back, on one level. */

@@ -138,9 +138,8 @@ static layer dense_layer(const lists *l, int64_t n)
 static void same(const char *what, int64_t n, const float *a, const float *b)
 {
     for (int64_t i = 0; i < n; i++)
-        ck_assert_msg(!memcmp(a + i, b + i, sizeof *a),
-                      "%s: %lld is %a, not %a", what, (long long)i,
-                      (double)b[i], (double)a[i]);
+        HOLDS(!memcmp(a + i, b + i, sizeof *a), "%s: %lld is %a, not %a", what,
+              (long long)i, (double)b[i], (double)a[i]);
 }
 
 /* The gradient of a value is that of its element of the row. */
@@ -151,9 +150,9 @@ static void same_dx(const lists *l, const layer *dense, const layer *sparse)
 
         if (l->index[i] >= 0)
             want = dense->dx[i / l->places * l->count + l->index[i]];
-        ck_assert_msg(!memcmp(&want, &got, sizeof want),
-                      "gradient of value %lld: %a, not %a", (long long)i,
-                      (double)got, (double)want);
+        HOLDS(!memcmp(&want, &got, sizeof want),
+              "gradient of value %lld: %a, not %a", (long long)i, (double)got,
+              (double)want);
     }
 }
 
