@@ -531,15 +531,16 @@ START_TEST(in_threads)
 {
     enum { THREADS = 3 };
     sizes s = {70, 40, 100};
-    matrix a = make_matrix(1, s.m, s.k, BY_ROWS);
-    matrix b = make_matrix(2, s.k, s.n, BY_ROWS);
     ls__product g[THREADS];
     pthread_t thread[THREADS];
+    matrix a, b;
 
     if (!strstr(maker(LS_BF16_LAYERS, 0)->text, "AMX")) {
         printf("skipped: no AMX\n");
         return;
     }
+    a = make_matrix(1, s.m, s.k, BY_ROWS);
+    b = make_matrix(2, s.k, s.n, BY_ROWS);
     for (int i = 0; i < THREADS; i++) {
         g[i] = product_of(&a, &b, s);
         ck_assert_int_eq(
