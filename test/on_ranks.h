@@ -54,7 +54,8 @@ static inline void all_succeed(ls_ranks *all, int n,
 
     on_ranks(all, n, body, user, out);
     for (int r = 0; r < n; r++)
-        ck_assert_msg(out[r].status == 0, "rank %d: %s", r, out[r].message);
+        ck_assert_msg(out[r].status == 0, "rank %d: status %d: %s", r,
+                      out[r].status, out[r].message);
 }
 
 /* A pool that a rank opens for itself, so nothing here asserts. */
