@@ -4,17 +4,15 @@
 #ifndef LS_KERNEL_K_GEMM_H
 #define LS_KERNEL_K_GEMM_H
 
+#include "base/least.h"
 #include "kernel/k_gemm_full.h"
 #include "kernel/k_gemm_live.h"
 #include "kernel/k_gemm_sparse.h"
 
 static int64_t scratch_size(int64_t k, int64_t n)
 {
-    int64_t full = full_scratch(k, n), lists = lists_size(k);
-    int64_t some = live_size(k, n);
-
-    full = full > lists ? full : lists;
-    return full > some ? full : some;
+    return ls__most(full_scratch(k, n),
+                    ls__most(lists_size(k), live_size(k, n)));
 }
 
 static void gemm(const ls__product *g, float *scratch)

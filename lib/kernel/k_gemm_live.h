@@ -13,6 +13,7 @@
 #ifndef LS_KERNEL_K_GEMM_LIVE_H
 #define LS_KERNEL_K_GEMM_LIVE_H
 
+#include "base/least.h"
 #include "kernel/k_gemm_sparse.h"
 
 enum {
@@ -55,14 +56,13 @@ static int64_t live_near(int64_t k, int64_t n)
 
 static int64_t live_band(int64_t k)
 {
-    int64_t by_rows = BAND * live_row(k), by_columns = k * live_row(BAND);
-
-    return by_rows > by_columns ? by_rows : by_columns;
+    /* by rows, by columns */
+    return ls__most(BAND * live_row(k), k * live_row(BAND));
 }
 
 static int64_t live_size(int64_t deepest, int64_t n)
 {
-    int64_t k = deepest < LIVE_MOST ? deepest : LIVE_MOST;
+    int64_t k = ls__least(deepest, LIVE_MOST);
 
     if (k < LISTS_LEAST || n < LISTS_LEAST || n > LIVE_MOST)
         return 0;
@@ -139,9 +139,9 @@ static void live_cut(shrunk *s)
     s->chunk = 1;
     s->deep = 0;
     for (int64_t w = 0, last; w < words; w = last) {
-        last = words - w < LIVE_CHUNK ? words : w + LIVE_CHUNK;
+        last = ls__least(words, w + LIVE_CHUNK);
         n = live_count(&s->k, w, last);
-        s->chunk = n > s->chunk ? n : s->chunk;
+        s->chunk = ls__most(s->chunk, n);
     }
     s->deep = (words - 1) / LIVE_CHUNK * s->chunk + n;
 }
@@ -206,7 +206,7 @@ static void live_steps(const shrunk *s, const float *a, float *to)
     int64_t k = s->k.all;
 
     for (int64_t p = 0; p < k; p += LS__CHUNK, to += s->chunk) {
-        int64_t last = k - p < LS__CHUNK ? k : p + LS__CHUNK;
+        int64_t last = ls__least(k, p + LS__CHUNK);
         int64_t n = live_copy(&s->k, p, last, a, to);
 
         if (last < k)
@@ -313,7 +313,7 @@ static int64_t live_end(const live *m, int64_t first)
         if (n > BAND)
             break;
     }
-    return i < m->all ? i : m->all;
+    return ls__least(i, m->all);
 }
 
 static void live_product(const shrunk *s, float *scratch)

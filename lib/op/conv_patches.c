@@ -54,7 +54,7 @@ static void write_patches(const ls__conv *v, int64_t y, int64_t rows,
 
 static int64_t rows_from(const ls__conv *v, int64_t y)
 {
-    return ls__most(0, v->h - y < rows_at_once(v) ? v->h - y : rows_at_once(v));
+    return ls__most(0, ls__least(v->h - y, rows_at_once(v)));
 }
 
 /* The weights of a group with their taps in reverse order and transposed: (taps

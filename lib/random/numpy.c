@@ -5,6 +5,7 @@
  * for 1 in 10^5: the C library's, which NumPy calls, differs from it in about 1
  * of 3000 last bits of a double. */
 #include "base/error.h"
+#include "base/least.h"
 #include "lockstep.h"
 #include "random/scalar.h"
 
@@ -38,8 +39,8 @@ static uint32_t tempered(uint32_t y)
     return y ^ y >> 18;
 }
 
-/* How many words are left; there are some. */
-static int fill(ls_numpy *rs)
+/* Twist where no words are left; returns how many there are then. */
+static int refill(ls_numpy *rs)
 {
     if (rs->at >= WORDS) {
         twist(rs->word);
@@ -50,16 +51,15 @@ static int fill(ls_numpy *rs)
 
 static uint32_t word32(ls_numpy *rs)
 {
-    fill(rs);
+    refill(rs);
     return tempered(rs->word[rs->at++]);
 }
 
+/* The next n words. */
 static void take_words(ls_numpy *rs, int n, uint32_t *out)
 {
     for (int m; n > 0; n -= m, out += m, rs->at += m) {
-        int left = fill(rs);
-
-        m = left < n ? left : n;
+        m = (int)ls__least(n, refill(rs));
         for (int i = 0; i < m; i++)
             out[i] = tempered(rs->word[rs->at + i]);
     }
@@ -139,7 +139,7 @@ void ls_numpy_rand(ls_numpy *rs, int64_t n, double *out)
 
     uint32_t word[2 * PART];
     for (int64_t i = 0; i < n; i += PART) {
-        int m = n - i < PART ? (int)(n - i) : PART;
+        int m = (int)ls__least(n - i, PART);
 
         take_words(rs, 2 * m, word);
         for (int j = 0; j < m; j++)

@@ -22,7 +22,7 @@ typedef struct ls__facts {
 __attribute__((format(printf, 3, 4))) void
 ls__facts_put(ls__facts *f, const char *name, const char *format, ...);
 
-/* The same of a number, whose text is exact and that of every locale. */
+/* The same of a number.  Its text is exact, and the same in every locale. */
 void ls__facts_put_real(ls__facts *f, const char *name, double x);
 
 /* Compare a list of facts over all ranks, which all call it.  LS_EINVAL, on all

@@ -1,5 +1,6 @@
 /* What workers do in each phase of a step. */
 #include "train/phases.h"
+#include "base/least.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
 #include "train/average.h"
@@ -263,8 +264,7 @@ static void update_range(const ls__step *s, float norm, int slot,
     int64_t shift = part->at - part->range.first;
 
     for (int64_t i = r.first, end; i < r.last; i = end) {
-        end = (i / LS__REDUCE_BLOCK + 1) * LS__REDUCE_BLOCK;
-        end = r.last < end ? r.last : end;
+        end = ls__least(r.last, (i / LS__REDUCE_BLOCK + 1) * LS__REDUCE_BLOCK);
         update_block(s, norm, slot, (ls__range){i, end}, i + shift);
     }
 }
