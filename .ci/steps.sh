@@ -86,18 +86,14 @@ step()
 }
 
 # build NAME GOAL CONFIGURE-ARGUMENTS...: configure in $ci/NAME and make GOAL,
-# under the command `under` if there is one; of all tests, or of `tests` and the
-# programs that these need.
+# under the command `under` if there is one; of all tests, or of `tests`.
 under=
 tests=
-# shellcheck disable=SC2016 # make expands it
-programs='$(filter-out %.sh,$(TESTS)) $(shell_helpers)'
 build()
 (
     mkdir -p "$ci/$1" && cd "$ci/$1" &&
         ../../../configure --quiet "${@:3}" &&
-        $under make -j2 --no-print-directory "$2" \
-            ${tests:+"TESTS=$tests" "check_PROGRAMS=$programs"}
+        $under make -j2 --no-print-directory "$2" ${tests:+"TESTS=$tests"}
 )
 
 # Start anew: only results of this run count.
