@@ -4,7 +4,8 @@
 # ours and BLIS's; that layers in bf16, f32x3 and f32x6 give them at every level;
 # that in f32 the level without fused multiply-adds runs and says what its bits
 # are; and that a level which is none is refused.  Levels that the CPU lacks are
-# skipped with a message.  Needs only POSIX tools.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
+# skipped with a message.  Needs only POSIX tools.  LOCKSTEP_TRAIN or
+# top_builddir say where the tool is.
 unset LS_ISA BLIS_ARCH_TYPE
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 . "$(dirname "$0")/shell.sh"

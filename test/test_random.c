@@ -52,8 +52,7 @@ static bool same(float a, float b)
 /* ck_assert for loops: it tells the runner only of a failure. */
 static void expect(bool holds, const char *what, double at)
 {
-    if (!holds)
-        ck_abort_msg("%s at %a", what, at);
+    HOLDS(holds, "%s at %a", what, at);
 }
 
 static void expect_floats(int n, const float *got, const float *want)
