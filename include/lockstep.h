@@ -680,6 +680,22 @@ typedef struct ls_source {
 LS_API int ls_source_arrays(ls_source *source, int arrays,
                             const ls_array *array);
 
+/* What a row of a source takes from an array whose rows follow each other in
+ * time: row i takes rows i + at .. i + at + length - 1 of it, (length, its row
+ * shape); with length 0 row i + at alone, of its row shape. */
+typedef struct ls_series {
+    ls_array array;
+    int64_t at, length; /* not negative */
+} ls_series;
+
+/* Make a source of windows of arrays in memory (LS_F32 or LS_I32), of which no
+ * copy is made: with {x, 0, W} and {y, W - 1 + H, 0} a row has W rows of x and
+ * the y that is H rows after the last of them.  It has as many rows as fit into
+ * all of the arrays, one at least.  The data is borrowed until the source is
+ * closed.  LS_ESHAPE and LS_EINVAL name the array at fault. */
+LS_API int ls_source_series(ls_source *source, int arrays,
+                            const ls_series *series);
+
 /* Give the rows of a source weights (finite, not negative), borrowed until it
  * is closed; those it has are multiplied.  The source is taken over, and is
  * as it was on a failure. */

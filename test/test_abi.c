@@ -345,6 +345,7 @@ START_TEST(fixed_sizes)
     ck_assert_uint_eq(sizeof(ls_optimizer), 128);
     ck_assert_uint_eq(sizeof(ls_schedule), 120);
     ck_assert_uint_eq(sizeof(ls_array), 88);
+    ck_assert_uint_eq(sizeof(ls_series), 104);
 }
 END_TEST
 

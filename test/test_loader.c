@@ -540,6 +540,95 @@ START_TEST(weights)
 }
 END_TEST
 
+/* ------ Windows of a series ------ */
+
+enum { LONG = 4, AHEAD = 2 };
+
+/* x has LONG rows from i + 1 on, y is AHEAD rows after the last of them, z has
+ * two rows from i on and more of them than are of use. */
+static int open_series(ls_source *s)
+{
+    const ls_series a[] = {
+        {{"x", LS_F32, 2, {ROWS, WIDTH}, row_x}, 1, LONG},
+        {{"y", LS_I32, 1, {ROWS}, row_y}, LONG + AHEAD, 0},
+        {{"z", LS_F32, 1, {ROWS - 2}, row_w}, 0, 2}};
+
+    return ls_source_series(s, 3, a);
+}
+
+START_TEST(series)
+{
+    enum { ALL = ROWS - LONG - AHEAD };
+    float x[ALL * LONG * WIDTH], z[ALL * 2];
+    int32_t y[ALL];
+    int64_t backwards[ALL];
+    ls_source s = arrays();
+
+    ls_source_close(&s);
+    OK(open_series(&s));
+    ck_assert_int_eq(s.rows, ALL);
+    ck_assert_int_eq(s.arrays, 3);
+    ck_assert_int_eq(s.array[0].rank, 2);
+    ck_assert_int_eq(s.array[0].shape[0], LONG);
+    ck_assert_int_eq(s.array[0].shape[1], WIDTH);
+    ck_assert_int_eq(s.array[1].rank, 0);
+    ck_assert_int_eq(s.array[2].rank, 1);
+    ck_assert_int_eq(s.array[2].shape[0], 2);
+    for (int i = 0; i < ALL; i++)
+        backwards[i] = ALL - 1 - i;
+    OK(s.fill(s.user, ALL, backwards, (void *[]){x, y, z}));
+    for (int i = 0; i < ALL; i++) {
+        int from = ALL - 1 - i;
+
+        ck_assert_int_eq(y[i], from + LONG + AHEAD);
+        ck_assert_mem_eq(x + i * LONG * WIDTH, row_x + (from + 1) * WIDTH,
+                         LONG * WIDTH * sizeof *x);
+        ck_assert_mem_eq(z + i * 2, row_w + from, 2 * sizeof *z);
+    }
+    ls_source_close(&s);
+}
+END_TEST
+
+/* As many rows as there are make one window, and one row less makes none. */
+START_TEST(series_corners)
+{
+    ls_series a[] = {{{"x", LS_F32, 2, {ROWS, WIDTH}, row_x}, 0, ROWS},
+                     {{"y", LS_I32, 1, {ROWS}, row_y}, ROWS - 1, 0}};
+    ls_source s = {.rows = -5};
+
+    OK(ls_source_series(&s, 2, a));
+    ck_assert_int_eq(s.rows, 1);
+    ls_source_close(&s);
+    s.rows = -5;
+    a[0].length = ROWS + 1;
+    FAILS(ls_source_series(&s, 2, a), LS_ESHAPE,
+          "array \"x\" has 23 rows; a window of 24 at 0 does not fit");
+    a[0].length = INT64_MAX;
+    a[0].at = 1;
+    FAILS(ls_source_series(&s, 2, a), LS_ESHAPE, "at 1 does not fit");
+    a[0].length = 1;
+    a[0].at = INT64_MAX;
+    FAILS(ls_source_series(&s, 2, a), LS_ESHAPE, "array \"x\" has 23 rows");
+    a[0].at = 0;
+    a[1].at = ROWS;
+    FAILS(ls_source_series(&s, 2, a), LS_ESHAPE,
+          "array \"y\" has 23 rows; a window of 1 at 23 does not fit");
+    a[1].at = -1;
+    FAILS(ls_source_series(&s, 2, a), LS_EINVAL,
+          "array \"y\": a window of 0 rows at -1");
+    a[1].at = 0;
+    a[1].length = -1;
+    FAILS(ls_source_series(&s, 2, a), LS_EINVAL, "a window of -1 rows at 0");
+    a[1].length = 0;
+    a[1].array.dtype = LS_F64;
+    FAILS(ls_source_series(&s, 2, a), LS_EINVAL, "LS_F64");
+    a[1].array.rank = 0;
+    FAILS(ls_source_series(&s, 2, a), LS_ESHAPE, "array \"y\": rank 0");
+    FAILS(ls_source_series(&s, 0, a), LS_EINVAL, "0 arrays");
+    ck_assert_int_eq(s.rows, -5);
+}
+END_TEST
+
 /* ------ Memory ------ */
 
 #if OWN_MALLOC
@@ -584,8 +673,12 @@ static int open_all(const ls_trainer *t)
                            .batch = 8, .shuffle = true, .no_thread = true};
     ls_source s = {0};
     ls_loader *l = NULL;
-    int status = ls_source_arrays(&s, 2, a);
+    int status = open_series(&s);
 
+    if (status == 0)
+        ls_source_close(&s);
+    if (status == 0)
+        status = ls_source_arrays(&s, 2, a);
     if (status == 0)
         status = ls_source_weigh(&s, row_w, ROWS);
     if (status == 0)
@@ -635,6 +728,8 @@ static Suite *suite(void)
     tcase_add_test(t, forks);
     tcase_add_test(t, refused);
     tcase_add_test(t, weights);
+    tcase_add_test(t, series);
+    tcase_add_test(t, series_corners);
 #if OWN_MALLOC
     tcase_add_test(t, no_allocation);
     tcase_add_test(t, shortage);

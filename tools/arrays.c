@@ -124,17 +124,11 @@ static int hold(data *d, int i, const char *path)
 
 int data_hold(data *d, const char *const path[DATA_INPUTS])
 {
-    ls_array array[DATA_INPUTS] = {0};
     int status = OPT_GO;
 
-    for (int i = 0; i < d->inputs && status == OPT_GO; i++) {
+    for (int i = 0; i < d->inputs && status == OPT_GO; i++)
         status = hold(d, i, path[i]);
-        array[i] = d->held_out[i];
-        array[i].name = d->input[i].name;
-    }
-    if (status != OPT_GO)
-        return status;
-    return opt_check(ls_source_arrays(&d->evaluation, d->inputs, array));
+    return status == OPT_GO ? data_held_source(d, &d->evaluation) : status;
 }
 
 int data_mask(data *d, const char *path)

@@ -25,16 +25,6 @@ static uint64_t mix(uint64_t sum, const void *from, size_t bytes)
 
 /* ------ Rows of a source ------ */
 
-/* LS_F32 and LS_I32 are all that a source gives. */
-static size_t row_bytes(const ls_array_spec *a)
-{
-    size_t n = 4;
-
-    for (int i = 0; i < a->rank; i++)
-        n *= (size_t)a->shape[i];
-    return n;
-}
-
 static int mix_rows(const ls_source *s, void *const *out, uint64_t *sum)
 {
     int64_t index[CHUNK];
@@ -47,7 +37,7 @@ static int mix_rows(const ls_source *s, void *const *out, uint64_t *sum)
         if (s->fill(s->user, n, index, out) < 0)
             return opt_check(-1);
         for (int a = 0; a < s->arrays; a++)
-            *sum = mix(*sum, out[a], (size_t)n * row_bytes(&s->array[a]));
+            *sum = mix(*sum, out[a], (size_t)n * data_row_bytes(&s->array[a]));
     }
     return OPT_GO;
 }
@@ -58,7 +48,7 @@ static int mix_source(const ls_source *s, uint64_t *sum)
     int status = OPT_GO;
 
     for (int a = 0; a < s->arrays && status == OPT_GO; a++)
-        if (!(out[a] = malloc(CHUNK * row_bytes(&s->array[a]))))
+        if (!(out[a] = malloc(CHUNK * data_row_bytes(&s->array[a]))))
             status = opt_fail(OPT_FAILED, "checksum: out of memory");
     if (status == OPT_GO)
         status = mix_rows(s, out, sum);

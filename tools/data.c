@@ -119,9 +119,19 @@ int data_fill(data *d, int64_t step, ls_batch *batch, int64_t *rows)
     return noise_fill(&d->noise, step, batch);
 }
 
+/* LS_F32 and LS_I32 are all that a source gives. */
+size_t data_row_bytes(const ls_array_spec *a)
+{
+    size_t n = 4;
+
+    for (int i = 0; i < a->rank; i++)
+        n *= (size_t)a->shape[i];
+    return n;
+}
+
 bool data_is_here(const data *d)
 {
-    return d->inputs > 0;
+    return d->inputs > 0 || d->series[0].data;
 }
 
 bool data_holds_rows(const data *d)
@@ -151,6 +161,8 @@ void data_free(data *d)
         ls_array_free(&d->input[i].all);
     for (int i = 0; i < DATA_INPUTS; i++)
         ls_array_free(&d->held_out[i]);
+    for (int i = 0; i < DATA_SERIES; i++)
+        ls_array_free(&d->series[i]);
     ls_array_free(&d->mask);
     coding_free(&d->coding);
     text_free(&d->text);

@@ -17,7 +17,7 @@
 
 #include <lockstep.h>
 
-enum { DATA_INPUTS = 4 };
+enum { DATA_INPUTS = 4, DATA_SERIES = 2 };
 
 typedef struct data_input {
     const char *name; /* of the graph's input */
@@ -28,6 +28,7 @@ typedef struct data {
     int inputs; /* arrays in memory; 0: another source, or a text */
     data_input input[DATA_INPUTS];
     ls_array held_out[DATA_INPUTS]; /* rows to evaluate on; or empty */
+    ls_array series[DATA_SERIES];   /* rows that windows are of; or empty */
     coding coding;        /* of a table, or none: coding_is */
     ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */
@@ -74,6 +75,10 @@ bool *data_choose(int64_t rows, double share, int64_t seed);
 /* Hold these rows of the arrays back, to evaluate on. */
 int data_hold_rows(data *d, const bool *held);
 
+/* Make a source of the rows in memory that are held back; none where there are
+ * none.  To be closed. */
+int data_held_source(const data *d, ls_source *source);
+
 /* Weigh the rows so that all classes of the labels, the second input, have the
  * same weight together, and the rows a mean weight of 1. */
 int data_balance(data *d, int64_t classes);
@@ -96,9 +101,13 @@ typedef struct table_file {
  * stands in the last share of the rows. */
 int data_table(data *d, const table_file *file);
 
-/* The arrays of a series from the raw values of its rows (table_series.c). */
+/* The sources of a series from the raw values of its rows (table_series.c). */
 int data_series(data *d, const table_file *file, int64_t rows,
                 const double *raw);
+
+/* Make a source of the windows that are held back; none where there are
+ * none. */
+int data_series_held(const data *d, ls_source *source);
 
 /* ------ Generated arrays ------ */
 
@@ -141,6 +150,9 @@ typedef struct data_cut {
 /* Settle the batches.  Refuses a batch that is larger than the data or does not
  * divide by devices x micro-batches, unless pad. */
 int data_plan(data *d, const data_cut *cut);
+
+/* Bytes of a row of an array of a source. */
+size_t data_row_bytes(const ls_array_spec *array);
 
 /* Are all rows in memory? */
 bool data_is_here(const data *d);

@@ -11,6 +11,29 @@ enum { CHUNK = 512, MOST_SHOWN = 20 };
 
 /* ------ The outputs ------ */
 
+/* So many rows from `first` on: their targets stay. */
+static int read_rows(figures *f, int64_t first, int64_t n)
+{
+    int64_t index[CHUNK];
+    size_t bytes = data_row_bytes(&f->held.array[1]);
+    void *out[] = {f->x, (char *)f->y + (size_t)first * bytes};
+
+    for (int64_t i = 0; i < n; i++)
+        index[i] = first + i;
+    return f->held.fill(f->held.user, n, index, out);
+}
+
+static int make_room(figures *f)
+{
+    size_t rows = (size_t)f->rows;
+
+    f->x = malloc(CHUNK * data_row_bytes(&f->held.array[0]));
+    f->y = malloc(rows * data_row_bytes(&f->held.array[1]));
+    f->out = malloc(rows * (size_t)f->width * sizeof *f->out);
+    return f->x && f->y && f->out
+               ? OPT_GO : opt_fail(OPT_FAILED, "no memory to evaluate");
+}
+
 int figures_open(figures *f, const run *r)
 {
     const data *d = &r->data;
@@ -18,11 +41,11 @@ int figures_open(figures *f, const run *r)
     int status;
 
     *f = (figures){.run = r};
-    if (!d->held_out[1].data || !d->held_out[0].data ||
-        (r->model->tokens && !coding_is(&d->coding)))
+    if (r->model->tokens && !coding_is(&d->coding))
         return OPT_GO;
-    f->x = &d->held_out[0];
-    f->y = &d->held_out[1];
+    status = data_held_source(d, &f->held);
+    if (status != OPT_GO || f->held.rows == 0)
+        return status;
     status = opt_check(ls_predictor_open(&f->predictor, r->trainer));
     if (status == OPT_GO)
         status = opt_check(ls_context_open(&f->context, f->predictor, NULL));
@@ -30,28 +53,24 @@ int figures_open(figures *f, const run *r)
         return status;
     ls_predictor_output(f->predictor, 0, &spec);
     f->output = spec.name;
-    f->rows = f->x->shape[0];
+    f->rows = f->held.rows;
     f->width = spec.rank ? spec.shape[0] : 1;
-    f->out = malloc((size_t)(f->rows * f->width) * sizeof *f->out);
-    return f->out ? OPT_GO : opt_fail(OPT_FAILED, "no memory to evaluate");
+    return make_room(f);
 }
 
 int figures_compute(figures *f)
 {
-    int64_t size = 1;
     int status;
 
-    if (!f->x)
+    if (!f->rows)
         return OPT_GO;
     status = ls_predictor_refresh(f->predictor, f->run->trainer);
 
-    for (int i = 1; i < f->x->rank; i++)
-        size *= f->x->shape[i];
     for (int64_t i = 0; i < f->rows && status == 0; i += CHUNK) {
         int64_t n = f->rows - i < CHUNK ? f->rows - i : CHUNK;
 
-        status = ls_context_set(f->context, "x", LS_F32,
-                                (const float *)f->x->data + i * size, n);
+        if ((status = read_rows(f, i, n)) == 0)
+            status = ls_context_set(f->context, "x", LS_F32, f->x, n);
         if (status == 0)
             status = ls_context_predict(f->context, f->output, n * f->width,
                                         f->out + i * f->width);
@@ -71,7 +90,7 @@ static void print_numbers(const figures *f)
 {
     const coding *c = &f->run->data.coding;
     double unit = coding_is(c) ? c->target.scale : 1;
-    const float *y = f->y->data;
+    const float *y = f->y;
 
     printf("  R2 %.4f", opt_shown(score_r2(f->rows, f->width, f->out, y)));
     print_size("RMSE", unit * score_rmse(f->rows * f->width, f->out, y));
@@ -84,7 +103,7 @@ static void print_auc(const figures *f)
     for (int64_t i = 0; score && i < f->rows; i++)
         score[i] = f->out[2 * i + 1] - f->out[2 * i];
     if (score)
-        printf("  AUC %.4f", opt_shown(score_auc(f->rows, score, f->y->data)));
+        printf("  AUC %.4f", opt_shown(score_auc(f->rows, score, f->y)));
     free(score);
 }
 
@@ -96,14 +115,14 @@ static void print_classes(const figures *f)
         print_auc(f);
     if (k)
         printf("  top-%lld %.4f", (long long)k,
-               score_top(f->rows, f->width, f->out, f->y->data, k));
+               score_top(f->rows, f->width, f->out, f->y, k));
 }
 
 void figures_print(const figures *f)
 {
-    if (f->x && f->y->dtype == LS_I32)
+    if (f->rows && f->held.array[1].dtype == LS_I32)
         print_classes(f);
-    else if (f->x)
+    else if (f->rows)
         print_numbers(f);
 }
 
@@ -113,9 +132,9 @@ int figures_keep(figures *f)
 {
     size_t size = (size_t)(f->rows * f->width) * sizeof *f->out;
 
-    if (f->x && !f->best && !(f->best = malloc(size)))
+    if (f->rows && !f->best && !(f->best = malloc(size)))
         return opt_fail(OPT_FAILED, "no memory to evaluate");
-    if (f->x)
+    if (f->rows)
         memcpy(f->best, f->out, size);
     return OPT_GO;
 }
@@ -171,7 +190,7 @@ static void print_counts(const word_set *w, const int64_t *count, int64_t done)
 void figures_confusion(const figures *f, int64_t done)
 {
     const word_set *w = &f->run->data.coding.target.words;
-    const int32_t *label = f->y ? f->y->data : NULL;
+    const int32_t *label = f->y;
     int64_t count[MOST_SHOWN * MOST_SHOWN] = {0};
 
     if (!label || w->count < 1 || w->count > MOST_SHOWN)
@@ -185,6 +204,9 @@ void figures_close(figures *f)
 {
     ls_context_close(f->context);
     ls_predictor_close(f->predictor);
+    ls_source_close(&f->held);
+    free(f->x);
+    free(f->y);
     free(f->out);
     free(f->best);
     *f = (figures){0};

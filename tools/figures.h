@@ -8,7 +8,9 @@
 
 typedef struct figures {
     const run *run;
-    const ls_array *x, *y; /* rows held out; NULL: none in memory */
+    ls_source held; /* rows held out, "x" and "y"; rows 0: none in memory */
+    float *x;       /* of a chunk of them */
+    void *y;        /* of all: floats, or labels */
     ls_predictor *predictor;
     ls_context *context;
     const char *output;

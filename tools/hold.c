@@ -67,23 +67,34 @@ static int part(ls_array *t, const bool *held, int64_t n, ls_array *to)
     return OPT_GO;
 }
 
-int data_hold_rows(data *d, const bool *held)
+int data_held_source(const data *d, ls_source *source)
 {
     ls_array array[DATA_INPUTS] = {0};
+
+    if (d->series[0].data)
+        return data_series_held(d, source);
+    for (int i = 0; i < d->inputs; i++) {
+        array[i] = d->held_out[i];
+        array[i].name = d->input[i].name;
+    }
+    return d->held_out[0].data
+               ? opt_check(ls_source_arrays(source, d->inputs, array))
+               : OPT_GO;
+}
+
+int data_hold_rows(data *d, const bool *held)
+{
     int status = OPT_GO;
     int64_t n = 0;
 
     for (int64_t i = 0; i < d->rows; i++)
         n += held[i];
-    for (int i = 0; i < d->inputs && status == OPT_GO; i++) {
+    for (int i = 0; i < d->inputs && status == OPT_GO; i++)
         status = part(&d->input[i].all, held, n, &d->held_out[i]);
-        array[i] = d->held_out[i];
-        array[i].name = d->input[i].name;
-    }
     if (status != OPT_GO)
         return status;
     d->rows -= n;
-    return opt_check(ls_source_arrays(&d->evaluation, d->inputs, array));
+    return data_held_source(d, &d->evaluation);
 }
 
 int data_balance(data *d, int64_t classes)

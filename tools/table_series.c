@@ -5,11 +5,10 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int no_memory(void)
 {
-    return opt_fail(OPT_FAILED, "no memory for the windows");
+    return opt_fail(OPT_FAILED, "no memory for the series");
 }
 
 /* Rows as the model sees them, (rows, seen). */
@@ -34,47 +33,35 @@ static int check_finite(const table_file *f, int64_t rows, int64_t seen,
     return OPT_GO;
 }
 
-static int add_windows(data *d, const table_file *f, int64_t windows,
-                       const float *rows)
+/* The targets of all rows, (rows, 1), which are seen too. */
+static float *targets(const coding *c, int64_t rows, const float *x)
 {
-    const coding *c = &d->coding;
-    int64_t seen = coding_seen(c), size = c->window * seen;
-    ls_array x = {.dtype = LS_F32, .rank = 3}, y = {.dtype = LS_F32, .rank = 2};
-    int status;
+    int64_t seen = coding_seen(c);
+    float *y = calloc((size_t)rows, sizeof *y);
 
-    memcpy(x.shape, (int64_t[]){windows, c->window, seen}, 3 * sizeof *x.shape);
-    memcpy(y.shape, (int64_t[]){windows, 1}, 2 * sizeof *y.shape);
-    x.data = size < INT32_MAX ? calloc((size_t)windows,
-                                       (size_t)size * sizeof(float)) : NULL;
-    y.data = calloc((size_t)windows, sizeof(float));
-    for (int64_t i = 0; x.data && y.data && i < windows; i++) {
-        int64_t at = i + c->window - 1 + c->horizon; /* of the target */
-
-        memcpy((float *)x.data + i * size, rows + i * seen,
-               (size_t)size * sizeof(float));
-        ((float *)y.data)[i] = rows[at * seen + c->width];
-    }
-    status = x.data && y.data ? data_add(d, "x", x, f->path) : no_memory();
-    if (status != OPT_GO) {
-        if (!d->inputs)
-            ls_array_free(&x);
-        ls_array_free(&y);
-        return status;
-    }
-    return data_add(d, "y", y, f->path);
+    for (int64_t i = 0; y && i < rows; i++)
+        y[i] = x[i * seen + c->width];
+    return y;
 }
 
-/* The last windows are held back: `train` of them are not. */
-static int hold(data *d, int64_t windows, int64_t train)
+/* The windows of so many of the series' rows from `first` on. */
+static int windows(const data *d, int64_t first, int64_t rows, ls_source *out)
 {
-    bool *held = calloc((size_t)windows, sizeof *held);
-    int status;
+    const coding *c = &d->coding;
+    ls_series series[DATA_SERIES];
 
-    for (int64_t i = train; held && i < windows; i++)
-        held[i] = true;
-    status = held ? data_hold_rows(d, held) : no_memory();
-    free(held);
-    return status;
+    for (int i = 0; i < DATA_SERIES; i++) {
+        ls_array *a = &series[i].array;
+
+        *a = d->series[i];
+        a->data = (float *)a->data + first * a->shape[1];
+        a->shape[0] = rows;
+    }
+    series[0].at = 0;
+    series[0].length = c->window;
+    series[1].at = c->window - 1 + c->horizon;
+    series[1].length = 0;
+    return opt_check(ls_source_series(out, DATA_SERIES, series));
 }
 
 /* How many of the first rows are trained on. */
@@ -97,28 +84,53 @@ static int too_few(const table_file *f, int64_t rows, int64_t train)
                     (long long)(w->window + w->horizon));
 }
 
+/* The rows as the model sees them, and their targets. */
+static int see(data *d, const table_file *f, int64_t rows, const double *raw)
+{
+    int64_t seen = coding_seen(&d->coding);
+    float *x = see_rows(&d->coding, rows, raw);
+    float *y = x ? targets(&d->coding, rows, x) : NULL;
+
+    d->series[0] = (ls_array){"x", LS_F32, 2, {rows, seen}, x};
+    d->series[1] = (ls_array){"y", LS_F32, 2, {rows, 1}, y};
+    return x && y ? check_finite(f, rows, seen, x) : no_memory();
+}
+
+/* What is measured of the columns is that of the first rows. */
+static int fit(coding *c, int64_t first, int64_t rows, const double *raw)
+{
+    bool *held = calloc((size_t)rows, sizeof *held);
+
+    if (!held)
+        return no_memory();
+    for (int64_t i = first; i < rows; i++)
+        held[i] = true;
+    coding_fit(c, rows, raw, held);
+    free(held);
+    return OPT_GO;
+}
+
+int data_series_held(const data *d, ls_source *source)
+{
+    int64_t rows = d->series[0].shape[0] - d->rows;
+    int64_t span = d->coding.window + d->coding.horizon - 1;
+
+    return rows > span ? windows(d, d->rows, rows, source) : OPT_GO;
+}
+
 int data_series(data *d, const table_file *f, int64_t rows, const double *raw)
 {
     const coding_wants *w = &f->wants;
     int64_t first = first_rows(f, rows), span = w->window + w->horizon - 1;
-    bool *held;
-    float *seen;
-    int status = OPT_GO;
+    int status;
 
     if (first <= span)
         return too_few(f, rows, first);
-    if (!(held = calloc((size_t)rows, sizeof *held)))
-        return no_memory();
-    for (int64_t i = first; i < rows; i++)
-        held[i] = true;
-    coding_fit(&d->coding, rows, raw, held);
-    free(held);
-    if (!(seen = see_rows(&d->coding, rows, raw)))
-        return no_memory();
-    status = check_finite(f, rows, coding_seen(&d->coding), seen);
+    status = fit(&d->coding, first, rows, raw);
     if (status == OPT_GO)
-        status = add_windows(d, f, rows - span, seen);
-    free(seen);
-    return status == OPT_GO && first < rows ? hold(d, rows - span, first - span)
-                                            : status;
+        status = see(d, f, rows, raw);
+    if (status == OPT_GO)
+        status = windows(d, 0, first, &d->source);
+    d->rows = d->source.rows;
+    return status == OPT_GO ? data_series_held(d, &d->evaluation) : status;
 }

@@ -1,6 +1,7 @@
 /* Sources that need no files: arrays in memory, and weights for any source. */
 #include "base/dtype.h"
 #include "base/error.h"
+#include "base/least.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -17,12 +18,13 @@ void ls_source_close(ls_source *source)
 
 /* ------ Arrays in memory ------ */
 
+/* Row i of the source has row_bytes from data + i * step. */
 typedef struct arrays {
     ls__arena arena;
     int count;
     ls_array_spec *spec;
     const char **data;
-    int64_t *row_bytes;
+    int64_t *step, *row_bytes;
 } arrays;
 
 static int arrays_fill(void *user, int64_t n, const int64_t *index,
@@ -35,7 +37,7 @@ static int arrays_fill(void *user, int64_t n, const int64_t *index,
 
         for (int64_t i = 0; i < n; i++)
             memcpy((char *)out[a] + (size_t)i * bytes,
-                   s->data[a] + (size_t)index[i] * bytes, bytes);
+                   s->data[a] + index[i] * s->step[a], bytes);
     }
     return 0;
 }
@@ -48,42 +50,101 @@ static void arrays_close(void *user)
     free(s);
 }
 
-/* The row of an array; *rows is what the arrays before it have, or -1. */
-static int take(arrays *s, const ls_array *array, int64_t *rows)
+/* The next array as it is, a row of it for each of the source's; returns how
+ * many it has, or a status. */
+static int64_t take(arrays *s, const ls_array *array)
 {
-    ls_array_spec *spec = &s->spec[s->count];
-    int64_t n = ls__array_rows(array, &s->row_bytes[s->count]);
+    int a = s->count;
+    ls_array_spec *spec = &s->spec[a];
+    int64_t n = ls__array_rows(array, &s->step[a]);
 
     if (n < 0)
-        return (int)n;
+        return n;
     if (array->dtype != LS_F32 && array->dtype != LS_I32)
         return ls__fail(LS_EINVAL, "array \"%s\": %s; rows are LS_F32 or "
                         "LS_I32", array->name, ls__dtype_name(array->dtype));
-    if (*rows >= 0 && n != *rows)
-        return ls__fail(LS_ESHAPE, "array \"%s\" has %lld rows, \"%s\" has "
-                        "%lld", array->name, (long long)n, s->spec[0].name,
-                        (long long)*rows);
     *spec = (ls_array_spec){.dtype = array->dtype, .rank = array->rank - 1};
     spec->name = ls__arena_text(&s->arena, array->name);
     memcpy(spec->shape, array->shape + 1,
            (size_t)spec->rank * sizeof *spec->shape);
-    s->data[s->count++] = array->data;
-    *rows = n;
-    return spec->name ? 0 : LS_ENOMEM;
+    s->row_bytes[a] = s->step[a];
+    s->data[a] = array->data;
+    s->count++;
+    return spec->name ? n : LS_ENOMEM;
 }
 
-static int take_all(arrays *s, int n, const ls_array *array, int64_t *rows)
+/* Widen the array that was taken last, which has `all` rows, to its windows;
+ * returns how many there are, or a status. */
+static int64_t widen(arrays *s, const ls_series *series, int64_t all)
 {
-    int status = 0;
+    int a = s->count - 1;
+    ls_array_spec *spec = &s->spec[a];
+    int64_t at = series->at, length = series->length;
+    int64_t each = ls__most(length, 1);
 
+    if (at < 0 || length < 0)
+        return ls__fail(LS_EINVAL, "array \"%s\": a window of %lld rows at "
+                        "%lld", spec->name, (long long)length, (long long)at);
+    if (at >= all || each > all - at)
+        return ls__fail(LS_ESHAPE, "array \"%s\" has %lld rows; a window of "
+                        "%lld at %lld does not fit", spec->name, (long long)all,
+                        (long long)each, (long long)at);
+    s->data[a] += at * s->step[a];
+    s->row_bytes[a] *= each;
+    if (length > 0) {
+        memmove(spec->shape + 1, spec->shape,
+                (size_t)spec->rank * sizeof *spec->shape);
+        spec->shape[0] = length;
+        spec->rank++;
+    }
+    return all - at - each + 1;
+}
+
+static int open_arrays(arrays **made, int n)
+{
+    arrays *s = *made = NULL;
+
+    if (n < 1)
+        return ls__fail(LS_EINVAL, "a source of %d arrays", n);
+    if (!(s = ls__new(1, sizeof *s, "source")))
+        return LS_ENOMEM;
     s->spec = ls__arena_new(&s->arena, (size_t)n, sizeof *s->spec);
     s->data = ls__arena_new(&s->arena, (size_t)n, sizeof *s->data);
+    s->step = ls__arena_new(&s->arena, (size_t)n, sizeof *s->step);
     s->row_bytes = ls__arena_new(&s->arena, (size_t)n, sizeof *s->row_bytes);
-    if (!s->spec || !s->data || !s->row_bytes)
-        return LS_ENOMEM;
-    for (int i = 0; i < n && status == 0; i++)
-        status = take(s, &array[i], rows);
-    return status;
+    *made = s;
+    return s->spec && s->data && s->step && s->row_bytes ? 0 : LS_ENOMEM;
+}
+
+/* The source of them, which has so many rows, unless that is a status. */
+static int give(ls_source *source, arrays *s, int64_t rows)
+{
+    if (rows < 0) {
+        if (s)
+            arrays_close(s);
+        return (int)rows;
+    }
+    *source = (ls_source){.rows = rows, .arrays = s->count, .array = s->spec,
+                          .fill = arrays_fill, .close = arrays_close,
+                          .user = s};
+    return 0;
+}
+
+/* All have equally many rows: those of the first. */
+static int64_t take_all(arrays *s, int n, const ls_array *array)
+{
+    int64_t rows = take(s, &array[0]);
+
+    for (int i = 1; i < n && rows >= 0; i++) {
+        int64_t more = take(s, &array[i]);
+
+        if (more >= 0 && more != rows)
+            return ls__fail(LS_ESHAPE, "array \"%s\" has %lld rows, \"%s\" has "
+                            "%lld", array[i].name, (long long)more,
+                            s->spec[0].name, (long long)rows);
+        rows = ls__least(rows, more);
+    }
+    return rows;
 }
 
 int ls_source_arrays(ls_source *source, int n, const ls_array *array)
@@ -91,23 +152,28 @@ int ls_source_arrays(ls_source *source, int n, const ls_array *array)
     LS__NEED(source);
     LS__NEED_AS(array || n <= 0, "array", LS_EINVAL);
 
-    int64_t rows = -1;
     arrays *s;
-    int status;
+    int status = open_arrays(&s, n);
 
-    if (n < 1)
-        return ls__fail(LS_EINVAL, "a source of %d arrays", n);
-    if (!(s = ls__new(1, sizeof *s, "source")))
-        return LS_ENOMEM;
-    status = take_all(s, n, array, &rows);
-    if (status < 0) {
-        arrays_close(s);
-        return status;
+    return give(source, s, status < 0 ? status : take_all(s, n, array));
+}
+
+int ls_source_series(ls_source *source, int n, const ls_series *series)
+{
+    LS__NEED(source);
+    LS__NEED_AS(series || n <= 0, "series", LS_EINVAL);
+
+    arrays *s;
+    int status = open_arrays(&s, n);
+    int64_t rows = status < 0 ? status : INT64_MAX;
+
+    for (int i = 0; i < n && rows >= 0; i++) {
+        int64_t some = take(s, &series[i].array);
+
+        some = some < 0 ? some : widen(s, &series[i], some);
+        rows = ls__least(rows, some);
     }
-    *source = (ls_source){.rows = rows, .arrays = n, .array = s->spec,
-                          .fill = arrays_fill, .close = arrays_close,
-                          .user = s};
-    return 0;
+    return give(source, s, rows);
 }
 
 /* ------ Weights ------ */
