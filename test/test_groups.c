@@ -5,6 +5,11 @@
 #include "golden/group_updates.h"
 #include "models.h"
 #include "on_ranks.h"
+#include "reduce/reduce.h"
+#include "train/trainer.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { ARRAYS = 4, FLOATS = 28, UPDATES = 5, ROWS = 24, STEPS = 4 };
 
@@ -32,10 +37,7 @@ static int all_ones(void *user, int device, const ls_shard *shard,
 static void set_all(const float *values, ls_trainer *t, ls_gradients *g)
 {
     for (int i = 0; i < ARRAYS; values += size[i++])
-        if (g && i == 1) /* frozen: no part of the norm */
-            OK(ls_gradients_set(g, arrays[i].name, size[i],
-                                (const float[12]){0}));
-        else if (g)
+        if (g) /* the frozen one is no part of the norm */
             OK(ls_gradients_set(g, arrays[i].name, size[i], values));
         else
             OK(ls_trainer_set(t, arrays[i].name, size[i], values));
@@ -350,6 +352,80 @@ START_TEST(refused)
 }
 END_TEST
 
+/* ------ Memory ------ */
+
+#if !UNDER_SANITIZER
+
+/* Pages of an array that take memory. */
+static int pages_of(const float *array, int64_t floats)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)array + page - 1) / page * page;
+    size_t count = ((uintptr_t)(array + floats) - first) / page;
+    unsigned char *there = malloc(count);
+    int n = 0;
+
+    ck_assert_int_eq(mincore((void *)first, count * page, there), 0);
+    for (size_t i = 0; i < count; i++)
+        n += there[i] & 1;
+    free(there);
+    return n;
+}
+
+/* Two steps in which a layer of 8 MB is frozen, or not: pages of each array of
+ * its gradients and moments, without the blocks that it shares with others. */
+static int pages_after_steps(bool freeze, bool accumulate)
+{
+    enum { WIDE = 1 << 15, SHARED = LS__REDUCE_BLOCK };
+    ls_group group = ls_group_frozen("wide.*");
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(2, 2);
+    const ls__slot *slot;
+    float *x = normals(3, 64 * 8);
+    int pages = 0;
+    ls_result result;
+    ls_node *in, *y;
+    ls_graph *g;
+    run r;
+
+    o.optimizer = ls_adam(1e-2);
+    o.clip_norm = 0.5;
+    o.accumulate = accumulate ? 2 : 1;
+    o.groups = freeze;
+    o.group = &group;
+    OK(ls_graph_new(&g));
+    in = ls_input(g, "x", LS_F32, 1, (int64_t[]){64});
+    y = ls_dense(ls_tanh(ls_dense(in, WIDE, "wide")), 1, "out");
+    OK(ls_loss(g, ls_mean_squared_error(y, ls_slice(in, 0, 0, 1))));
+    r = open_run(pool, g, &o);
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, 8));
+    for (int i = 0; i < 2; i++)
+        OK(ls_step(r.trainer, r.batch, &result));
+    slot = ls__params_find(&r.trainer->model.params, "wide.kernel");
+    for (int i = 0; i < 2; i++) {
+        int64_t first = slot->offset + SHARED, n = slot->size - 2 * SHARED;
+
+        pages += pages_of(r.trainer->grad.device[i] + first, n);
+        pages += pages_of(r.trainer->moment[i] + first, n);
+        if (accumulate)
+            pages += pages_of(r.trainer->grad.later[i] + first, n);
+    }
+    free(x);
+    close_run(&r);
+    ls_pool_close(pool);
+    return pages;
+}
+
+/* What is frozen takes no memory but its own. */
+START_TEST(room)
+{
+    ck_assert_int_eq(pages_after_steps(true, _i), 0);
+    ck_assert_int_gt(pages_after_steps(false, _i), 4 * 1024);
+}
+END_TEST
+
+#endif
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("groups");
@@ -361,6 +437,9 @@ static Suite *suite(void)
     tcase_add_loop_test(t, stays, 0, FROZEN);
     tcase_add_test(t, resumed);
     tcase_add_test(t, refused);
+#if !UNDER_SANITIZER
+    tcase_add_loop_test(t, room, 0, 2);
+#endif
     suite_add_tcase(s, t);
     return s;
 }

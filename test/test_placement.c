@@ -86,7 +86,7 @@ START_TEST(test_zero)
             for (int w = 0; w < workers; w++) {
                 memset(array, 0xff, sizeof array);
                 ls__placement_zero(f.t, 8 * w / workers, 8 * (w + 1) / workers,
-                                   w == 0,
+                                   w == 0, true,
                                    &(ls__held){array, ls__owned_all(n)});
                 for (int64_t k = 0; k < n; k++) {
                     touched[k] += array[k] == 0;

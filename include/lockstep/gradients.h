@@ -71,7 +71,7 @@ LS_API int ls_gradients_get_device(const ls_gradients *gradients, int device,
                                    const char *name, int64_t n, float *out);
 
 /* Make a parameter's mean gradient another: one that was changed, or comes from
- * elsewhere. */
+ * elsewhere.  That of a frozen parameter stays 0. */
 LS_API int ls_gradients_set(ls_gradients *gradients, const char *name,
                             int64_t n, const float *values);
 

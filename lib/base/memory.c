@@ -31,34 +31,47 @@ int64_t ls__count(int rank, const int64_t *shape)
     return empty ? 0 : n;
 }
 
-void *ls__block(size_t bytes, const char *what)
+/* Before a block stands where its memory begins.  calloc does not touch pages
+ * that are new, which aligned_alloc and memset would. */
+static void *new_block(size_t bytes, const char *what, bool zero, int advice)
 {
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : LINE;
-    void *block = NULL;
+    size_t all = bytes + align + sizeof(void *);
+    char *memory = NULL, *block;
 
-    if (bytes <= SIZE_MAX - align)
-        block = aligned_alloc(align, (bytes + align) / align * align);
-    if (!block) {
+    if (all > bytes)
+        memory = zero ? calloc(1, all) : malloc(all);
+    if (!memory) {
         ls__no_memory(what, bytes);
         return NULL;
     }
+    block = memory + sizeof(void *);
+    block += -(uintptr_t)block % align;
+    ((void **)(void *)block)[-1] = memory;
     if (align == HUGE_PAGE) /* advice only: a refusal changes nothing */
-        (void)madvise(block, bytes / align * align, MADV_HUGEPAGE);
+        (void)madvise(block, bytes / align * align, advice);
     return block;
+}
+
+void *ls__block(size_t bytes, const char *what)
+{
+    return new_block(bytes, what, false, MADV_HUGEPAGE);
 }
 
 void *ls__block_zero(size_t bytes, const char *what)
 {
-    void *block = ls__block(bytes, what);
+    return new_block(bytes, what, true, MADV_HUGEPAGE);
+}
 
-    if (block)
-        memset(block, 0, bytes);
-    return block;
+void *ls__block_sparse(size_t bytes, const char *what)
+{
+    return new_block(bytes, what, true, MADV_NOHUGEPAGE);
 }
 
 void ls__block_free(void *block)
 {
-    free(block);
+    if (block)
+        free(((void **)block)[-1]);
 }
 
 void *ls__new(size_t count, size_t size, const char *what)

@@ -17,8 +17,10 @@ int64_t ls__count(int rank, const int64_t *shape);
 /* bytes rounded up, 64-byte aligned (2 MB and madvised to huge pages from 4 MB
  * on), not cleared.  NULL with a message when it can't be had. */
 void *ls__block(size_t bytes, const char *what);
-/* The same, cleared. */
+/* The same, cleared; pages of a large one take memory once they are written. */
 void *ls__block_zero(size_t bytes, const char *what);
+/* The same in small pages, for what is written here and there. */
+void *ls__block_sparse(size_t bytes, const char *what);
 void ls__block_free(void *block);
 
 /* count * size cleared bytes from malloc, with a message on failure. */

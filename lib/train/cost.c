@@ -4,6 +4,7 @@
 #include "base/sized.h"
 #include "plan/traffic.h"
 #include "train/average.h"
+#include "train/trained.h"
 #include "train/trainer.h"
 
 /* Backward makes two gradients, of the operands of each product: those of a
@@ -48,7 +49,7 @@ void ls_trainer_work_sized(const ls_trainer *t, ls_work *work, size_t size)
     LS__NEED_AS(t, "trainer", );
     LS__NEED_OR(work, );
 
-    double array = sizeof(float) * (double)t->model.params.floats;
+    double array = sizeof(float) * (double)ls__trained_floats(t);
     int moments = ls__trainer_moments(t);
     ls_work w = {.reduce_bytes = (t->devices.of + 1) * array,
                  .update_bytes = (3 + 2 * moments) * array,

@@ -1,6 +1,7 @@
 /* Who computes the gradient of a device, and in which memory. */
 #include "train/device.h"
 #include "train/groups.h"
+#include "train/trained.h"
 #include "pool/pool.h"
 
 #include <string.h>
@@ -48,13 +49,12 @@ void ls__devices_close(ls_trainer *t)
 
 /* ------ gradients that are added ------ */
 
-/* The first touch places the pages; padding stays zero. */
+/* The first touch places the pages. */
 static void touch_later(void *user, int worker)
 {
     ls_trainer *t = user;
 
-    memset(t->grad.later[worker], 0,
-           (size_t)t->model.params.floats * sizeof **t->grad.later);
+    ls__trained_zero(t, t->grad.later[worker]);
 }
 
 static void point_at_later(ls_trainer *t)
@@ -76,7 +76,6 @@ static bool has_later(const ls_trainer *t)
 
 int ls__devices_make_later(ls_trainer *t)
 {
-    size_t bytes = (size_t)t->model.params.floats * sizeof **t->grad.later;
     size_t n = (size_t)t->model.params.count, w = (size_t)t->workers;
 
     if (has_later(t))
@@ -90,7 +89,8 @@ int ls__devices_make_later(ls_trainer *t)
         return LS_ENOMEM;
     for (size_t i = 0; i < w; i++)
         if (!t->grad.later[i] &&
-            !(t->grad.later[i] = ls__block(bytes, "gradient to be added")))
+            !(t->grad.later[i] = ls__trained_block(t, t->model.params.floats,
+                                                   "gradient to be added")))
             return LS_ENOMEM;
     point_at_later(t);
     ls__pool_run(t->pool, touch_later, t);

@@ -5,7 +5,9 @@
 #include "train/device.h"
 #include "train/gradients.h"
 #include "train/average.h"
+#include "train/groups.h"
 #include "train/phases.h"
+#include "train/trained.h"
 #include "train/verdict.h"
 
 #include <stdlib.h>
@@ -52,10 +54,10 @@ struct ls_gradients {
 static int open_memory(ls_gradients *g)
 {
     ls_trainer *t = g->trainer;
-    size_t bytes = (size_t)t->model.params.floats * sizeof *g->mean;
     int status;
 
-    if (!(g->mean = ls__block_zero(bytes, "mean gradient")))
+    if (!(g->mean = ls__trained_block(t, t->model.params.floats,
+                                      "mean gradient")))
         return LS_ENOMEM;
     if (g->batches == 1)
         return 0;
@@ -304,13 +306,15 @@ int ls_gradients_set(ls_gradients *g, const char *name, int64_t n,
     LS__NEED(name);
     LS__NEED(values);
 
+    const ls_trainer *t = g->trainer;
+    const ls__params *p = &t->model.params;
     int64_t at;
-    int status = ls__params_place(&g->trainer->model.params, name, name, n,
-                                  &at);
+    int status = ls__params_place(p, name, name, n, &at);
 
     if (status < 0)
         return status;
-    memcpy(g->mean + at, values, (size_t)n * sizeof *values);
+    if (!ls__groups_frozen_slot(t, (int)(ls__params_at(p, at) - p->slot)))
+        memcpy(g->mean + at, values, (size_t)n * sizeof *values);
     g->state = READY;
     return 0;
 }

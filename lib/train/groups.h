@@ -27,6 +27,11 @@ int ls__groups_open(ls_trainer *t);
 /* The rules of a step by that of all parameters. */
 void ls__groups_rule(ls_trainer *t, const ls__rule *rule);
 
+static inline bool ls__groups_frozen_slot(const ls_trainer *t, int slot)
+{
+    return t->way && t->way[slot].frozen;
+}
+
 /* The rule of a slot; NULL: it is frozen. */
 static inline const ls__rule *ls__groups_rule_of(const ls__step *s, int slot)
 {
@@ -40,7 +45,7 @@ static inline const ls__rule *ls__groups_rule_of(const ls__step *s, int slot)
 /* Is the gradient of a slot computed although it is frozen? */
 static inline bool ls__groups_clears(const ls_trainer *t, int slot)
 {
-    return t->way && t->way[slot].frozen &&
+    return ls__groups_frozen_slot(t, slot) &&
            !ls__trainer_leaves_out(t, t->model.params.slot[slot].declared);
 }
 

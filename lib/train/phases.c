@@ -13,6 +13,7 @@
 #include "train/marked.h"
 #include "train/placement.h"
 #include "train/seam.h"
+#include "train/trained.h"
 #include "train/verdict.h"
 #include "train/watch.h"
 
@@ -68,8 +69,7 @@ static int run_micro(ls__step *s, int worker, int device, int micro,
     if (leaves)
         ls__leaving_end(s, worker, device);
     else if (later && s->pass->train)
-        ls__kernels()->add(t->model.params.floats, t->grad.device[device],
-                           t->grad.later[worker], t->grad.device[device]);
+        ls__trained_add(t, t->grad.later[worker], t->grad.device[device]);
     return status;
 }
 
@@ -131,9 +131,11 @@ void ls__reduce_means(const ls__step *s, ls__range r)
     if (t->options.mean != LS_MEAN_OF_SHARDS)
         return;
     for (int d = 0; d < t->devices.count; d++)
-        ls__kernels()->scale(r.last - r.first,
-                             1.0f / (float)report[d].sums.weight,
-                             t->grad.device[d] + r.first);
+        for (ls__range run = {r.first, r.first};
+             ls__trained_next(t, r, &run);)
+            ls__kernels()->scale(run.last - run.first,
+                                 1.0f / (float)report[d].sums.weight,
+                                 t->grad.device[d] + run.first);
 }
 
 /* Of what is owned.  Borders of ranges are those of blocks with clipping, so
@@ -158,6 +160,21 @@ static void ask(ls__step *s, ls__reduction *r)
     r->user = s;
 }
 
+/* Whatever has gradients of a range; what is not finite first, or -1. */
+static int64_t reduce_trained(const ls__step *s, const ls__reduction *r,
+                              ls__range mine)
+{
+    int64_t bad = -1;
+
+    for (ls__range run = {mine.first, mine.first};
+         ls__trained_next(s->trainer, mine, &run);) {
+        int64_t first = ls__reduce(r, run);
+
+        bad = bad < 0 ? first : bad;
+    }
+    return bad;
+}
+
 bool ls__phase_reduce(ls__step *s, int worker)
 {
     const ls_trainer *t = s->trainer;
@@ -170,7 +187,7 @@ bool ls__phase_reduce(ls__step *s, int worker)
     ls__reduce_means(s, mine);
     r.factor = ls__verdict_factor(s);
     ask(s, &r);
-    s->notes.bad[worker] = ls__reduce(&r, mine);
+    s->notes.bad[worker] = reduce_trained(s, &r, mine);
     return true;
 }
 
@@ -179,7 +196,7 @@ bool ls__phase_check(ls__step *s, int worker)
     ls__reduction r = {.buffer = &s->given, .count = 1, .factor = 1};
 
     ask(s, &r);
-    s->notes.bad[worker] = ls__reduce(&r, range_of(s, worker));
+    s->notes.bad[worker] = reduce_trained(s, &r, range_of(s, worker));
     return true;
 }
 

@@ -54,7 +54,7 @@ static void zero(const ls__held *h, int64_t first, int64_t n)
 }
 
 void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
-                        const ls__held *array)
+                        bool all, const ls__held *array)
 {
     for (int i = 0; i < t->model.params.count; i++) {
         const ls__slot *s = &t->model.params.slot[i];
@@ -62,6 +62,8 @@ void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
         int64_t end = s->offset + s->size, full = (s->size + 15) / 16 * 16;
         ls__piece p = {0};
 
+        if (!all && ls__trainer_leaves_out(t, s->declared))
+            continue;
         if (axis >= 0)
             p = ls__placement_piece(s, axis, t->devices.count, first, last);
         for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)

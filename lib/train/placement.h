@@ -45,10 +45,10 @@ typedef struct ls__held {
 
 /* Zero, in such an array, what devices first .. last-1 of the data axis own, as
  * if all were cut along that, and where rest, what nobody owns, padding
- * included.  Called by every worker for fresh memory, it places each page where
- * it will be updated. */
+ * included; unless `all`, but for what has no gradient.  Called by every worker
+ * for fresh memory, it places each page where it will be updated. */
 void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
-                        const ls__held *array);
+                        bool all, const ls__held *array);
 
 /* Room for every slot's axis, not cut, then the trainer's own option. */
 int ls__placement_open(ls_trainer *t);

@@ -17,6 +17,7 @@
 #include "train/ranks.h"
 #include "train/schedule.h"
 #include "train/seam.h"
+#include "train/trained.h"
 #include "train/watch.h"
 
 #include <stdlib.h>
@@ -193,11 +194,11 @@ static int make_notes(ls_trainer *t)
 static int make_arrays(ls_trainer *t)
 {
     int64_t floats = ls__owned_floats(&t->owned);
-    size_t bytes = (size_t)(floats ? floats : 1) * sizeof(float);
     int moments = ls__trainer_moments(t);
 
     for (int i = 0; i < moments; i++)
-        if (!(t->moment[i] = ls__block(bytes, "optimizer state")))
+        if (!(t->moment[i] = ls__trained_block(t, floats ? floats : 1,
+                                               "optimizer state")))
             return LS_ENOMEM;
     return 0;
 }
@@ -205,10 +206,10 @@ static int make_arrays(ls_trainer *t)
 static int make_gradients(ls_trainer *t)
 {
     size_t guard = ls__watch_guard(t->watch);
-    size_t floats = (size_t)t->model.params.floats + 2 * guard;
+    int64_t floats = t->model.params.floats + 2 * (int64_t)guard;
 
     for (int d = 0; d < t->devices.count; d++) {
-        float *block = ls__block(floats * sizeof(float), "device gradient");
+        float *block = ls__trained_block(t, floats, "device gradient");
 
         if (!block)
             return LS_ENOMEM;
@@ -217,8 +218,8 @@ static int make_gradients(ls_trainer *t)
     return 0;
 }
 
-/* Zero all arrays on the workers that will write them: the first touch places
- * the pages, and padding and untrained parameters stay zero. */
+/* Zero what will be written of all arrays on the workers that write it: the
+ * first touch places the pages.  The rest is zeros, and stays. */
 static void touch(void *user, int worker)
 {
     ls_trainer *t = user;
@@ -231,10 +232,9 @@ static void touch(void *user, int worker)
     ls__track_phase(ls__track_here(), "open", -1);
     ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
     for (int i = 0; i < 4 && owned[i].array; i++)
-        ls__placement_zero(t, first, last, worker == 0, &owned[i]);
+        ls__placement_zero(t, first, last, worker == 0, i == 0, &owned[i]);
     for (int d = first; d < last; d++)
-        memset(t->grad.device[d], 0,
-               (size_t)t->model.params.floats * sizeof(float));
+        ls__trained_zero(t, t->grad.device[d]);
 }
 
 /* What is owned of one parameter's first moment. */
@@ -294,6 +294,7 @@ static int make_memory(ls_trainer *t)
         (status = make_notes(t)) < 0 ||
         (status = make_arrays(t)) < 0 ||
         (status = ls__watch_open(t)) < 0 ||
+        (status = ls__trained_open(t)) < 0 ||
         (status = make_gradients(t)) < 0 ||
         (status = ls__marked_open(t)) < 0 ||
         (status = ls__devices_open(t)) < 0 ||

@@ -20,6 +20,12 @@ typedef struct ls__gradients {
     float **later_param; /* [worker * params.count + declared] */
 } ls__gradients;
 
+/* What has gradients (trained.h). */
+typedef struct ls__trained {
+    int count;
+    ls__range *run;
+} ls__trained;
+
 struct ls_trainer {
     ls_pool *pool;
     ls_trainer_options options;
@@ -46,6 +52,7 @@ struct ls_trainer {
                                    average of the weights comes last */
     bool averaged;    /* the average stands in the parameters' place */
     ls__gradients grad;
+    ls__trained trained;
     int64_t use;      /* how often they were taken for a computation */
     ls_gradients *between; /* has a function for between reduction and update;
                               NULL: none does */
