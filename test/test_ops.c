@@ -107,10 +107,10 @@ static bool check_sample(const row *o, const sample *s, int kind)
 START_TEST(test_operator)
 {
     const row *o = &rows[_i];
-    int told = 0;
+    int every = emulated("seven of eight shapes") ? 8 : 1, told = 0;
 
     ls__fpmode_set();
-    for (int i = 0; i < SAMPLES; i++)
+    for (int i = 0; i < SAMPLES; i += every)
         for (int kind = 0; fits(o, &samples[i]) && kind < o->kinds; kind++) {
             const sample *s = &samples[i];
 
@@ -125,7 +125,7 @@ START_TEST(test_operator)
                         (long long)s->dim[2]);
             told += check_sample(o, s, kind);
         }
-    if (o->op != &ls__op_round_bf16 && o->op != &ls__op_one_hot)
+    if (every == 1 && o->op != &ls__op_round_bf16 && o->op != &ls__op_one_hot)
         ck_assert_msg(told >= 200, "%s: the gradients of %d shapes were held "
                       "against differences, not of 200", o->op->name, told);
 }
