@@ -157,7 +157,8 @@ def main():
             steps = ['--steps', str(STEPS)]
             want, ran = train(options + steps + ['--workers', '1'])
             if want is None and ran.returncode in (1, 2):
-                refused[re.sub(r'\d+', 'N', ran.stderr.strip())] += 1
+                why = ran.stderr.strip().split('\n')[-1]
+                refused[re.sub(r'\d+', 'N', why)] += 1
                 continue
             got = [train(options + steps + more, level)[0]
                    for more, level in others if is_for(more, options)]
