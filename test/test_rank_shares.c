@@ -30,7 +30,8 @@ static int read_moment(const ls_transport *transport, void *user)
     if (status == 0) {
         const ls_trainer *t = own.trainer;
 
-        s->of[transport->rank] = (int64_t)malloc_usable_size(t->moment[0]);
+        s->of[transport->rank] =
+            (int64_t)malloc_usable_size(ls__block_memory(t->moment[0]));
         if (transport->rank == 0)
             s->all = 4 * t->model.params.floats;
         if (transport->rank == 1 &&

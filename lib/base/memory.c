@@ -68,10 +68,15 @@ void *ls__block_sparse(size_t bytes, const char *what)
     return new_block(bytes, what, true, MADV_NOHUGEPAGE);
 }
 
+void *ls__block_memory(void *block)
+{
+    return ((void **)block)[-1];
+}
+
 void ls__block_free(void *block)
 {
     if (block)
-        free(((void **)block)[-1]);
+        free(ls__block_memory(block));
 }
 
 void *ls__new(size_t count, size_t size, const char *what)

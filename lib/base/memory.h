@@ -23,6 +23,9 @@ void *ls__block_zero(size_t bytes, const char *what);
 void *ls__block_sparse(size_t bytes, const char *what);
 void ls__block_free(void *block);
 
+/* What malloc gave, of which a block is a part. */
+void *ls__block_memory(void *block);
+
 /* count * size cleared bytes from malloc, with a message on failure. */
 void *ls__new(size_t count, size_t size, const char *what);
 
