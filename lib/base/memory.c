@@ -36,10 +36,10 @@ int64_t ls__count(int rank, const int64_t *shape)
 static void *new_block(size_t bytes, const char *what, bool zero, int advice)
 {
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : LINE;
-    size_t all = bytes + align + sizeof(void *);
+    size_t all = (bytes + LINE) / LINE * LINE + align + sizeof(void *);
     char *memory = NULL, *block;
 
-    if (all > bytes)
+    if (bytes <= SIZE_MAX - LINE - align - sizeof(void *))
         memory = zero ? calloc(1, all) : malloc(all);
     if (!memory) {
         ls__no_memory(what, bytes);

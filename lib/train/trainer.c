@@ -292,9 +292,9 @@ static int make_memory(ls_trainer *t)
     if ((status = ls__groups_open(t)) < 0 || (status = make_lists(t)) < 0 ||
         (status = ls__lazy_open(t)) < 0 ||
         (status = make_notes(t)) < 0 ||
-        (status = make_arrays(t)) < 0 ||
         (status = ls__watch_open(t)) < 0 ||
         (status = ls__trained_open(t)) < 0 ||
+        (status = make_arrays(t)) < 0 ||
         (status = make_gradients(t)) < 0 ||
         (status = ls__marked_open(t)) < 0 ||
         (status = ls__devices_open(t)) < 0 ||
