@@ -5,11 +5,9 @@
 #include "golden/group_updates.h"
 #include "models.h"
 #include "on_ranks.h"
+#include "pages.h"
 #include "reduce/reduce.h"
 #include "train/trainer.h"
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { ARRAYS = 4, FLOATS = 28, UPDATES = 5, ROWS = 24, STEPS = 4 };
 
@@ -356,22 +354,6 @@ END_TEST
 
 #if !UNDER_SANITIZER
 
-/* Pages of an array that take memory. */
-static int pages_of(const float *array, int64_t floats)
-{
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = ((uintptr_t)array + page - 1) / page * page;
-    size_t count = ((uintptr_t)(array + floats) - first) / page;
-    unsigned char *there = malloc(count);
-    int n = 0;
-
-    ck_assert_int_eq(mincore((void *)first, count * page, there), 0);
-    for (size_t i = 0; i < count; i++)
-        n += there[i] & 1;
-    free(there);
-    return n;
-}
-
 /* Two steps in which a layer of 8 MB is frozen, or not: pages of each array of
  * its gradients and moments, without the blocks that it shares with others. */
 static int pages_after_steps(bool freeze, bool accumulate)
@@ -409,6 +391,10 @@ static int pages_after_steps(bool freeze, bool accumulate)
         pages += pages_of(r.trainer->moment[i] + first, n);
         if (accumulate)
             pages += pages_of(r.trainer->grad.later[i] + first, n);
+        if (!freeze) {
+            check_huge(r.trainer->grad.device[i] + first);
+            check_huge(r.trainer->moment[i] + first);
+        }
     }
     free(x);
     close_run(&r);
@@ -416,7 +402,7 @@ static int pages_after_steps(bool freeze, bool accumulate)
     return pages;
 }
 
-/* What is frozen takes no memory but its own. */
+/* What is frozen takes no memory but its own, and what is not has huge pages. */
 START_TEST(room)
 {
     if (emulated("which pages take memory"))

@@ -2,6 +2,7 @@
  * the pages of a trainer are first touched by the workers that will use them,
  * which on NUMA machines is where they come to lie. */
 #define _GNU_SOURCE /* RUSAGE_THREAD */
+#include "pages.h"
 #include "small_model.h"
 
 #include "base/memory.h"
@@ -43,33 +44,13 @@ START_TEST(test_block)
 }
 END_TEST
 
-/* The flags of the mapping that holds an address, "rd wr mr ..". */
-static bool flags_of(const void *at, char flags[256])
-{
-    FILE *file = fopen("/proc/self/smaps", "r");
-    unsigned long first, last;
-    bool here = false, found = false;
-    char line[512];
-
-    while (file && !found && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%lx-%lx ", &first, &last) == 2)
-            here = (uintptr_t)at >= first && (uintptr_t)at < last;
-        found = here && sscanf(line, "VmFlags: %255[^\n]", flags) == 1;
-    }
-    if (file)
-        fclose(file);
-    return found;
-}
-
 /* Large blocks are advised to be huge pages, where Linux has any. */
 START_TEST(test_huge_pages)
 {
-    char *block = ls__block(8 << 20, "large"), flags[256];
+    char *block = ls__block(8 << 20, "large");
 
     ck_assert_ptr_nonnull(block);
-    if (access("/sys/kernel/mm/transparent_hugepage", F_OK) == 0 &&
-        !emulated("huge pages") && flags_of(block, flags))
-        ck_assert_msg(strstr(flags, "hg"), "%s", flags);
+    check_huge(block);
     ls__block_free(block);
 }
 END_TEST
