@@ -589,7 +589,8 @@ START_TEST(series)
 }
 END_TEST
 
-/* As many rows as there are make one window, and one row less makes none. */
+/* A window of all rows is the only one; one that is longer, or begins or ends
+ * elsewhere than in the array, is refused. */
 START_TEST(series_corners)
 {
     ls_series a[] = {{{"x", LS_F32, 2, {ROWS, WIDTH}, row_x}, 0, ROWS},

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 64 }; /* rows at a time */
+enum { CHUNK = 64 }; /* rows at a time: the sum depends on it */
 
 /* Eight bytes at a time. */
 static uint64_t mix(uint64_t sum, const void *from, size_t bytes)
@@ -27,14 +27,10 @@ static uint64_t mix(uint64_t sum, const void *from, size_t bytes)
 
 static int mix_rows(const ls_source *s, void *const *out, uint64_t *sum)
 {
-    int64_t index[CHUNK];
-
     for (int64_t first = 0; first < s->rows; first += CHUNK) {
         int64_t n = s->rows - first < CHUNK ? s->rows - first : CHUNK;
 
-        for (int64_t i = 0; i < n; i++)
-            index[i] = first + i;
-        if (s->fill(s->user, n, index, out) < 0)
+        if (data_read(s, first, n, out) < 0)
             return opt_check(-1);
         for (int a = 0; a < s->arrays; a++)
             *sum = mix(*sum, out[a], (size_t)n * data_row_bytes(&s->array[a]));

@@ -129,6 +129,15 @@ size_t data_row_bytes(const ls_array_spec *a)
     return n;
 }
 
+int data_read(const ls_source *s, int64_t first, int64_t n, void *const *out)
+{
+    int64_t index[DATA_CHUNK];
+
+    for (int64_t i = 0; i < n; i++)
+        index[i] = first + i;
+    return s->fill(s->user, n, index, out);
+}
+
 bool data_is_here(const data *d)
 {
     return d->inputs > 0 || d->series[0].data;

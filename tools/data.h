@@ -17,7 +17,11 @@
 
 #include <lockstep.h>
 
-enum { DATA_INPUTS = 4, DATA_SERIES = 2 };
+enum {
+    DATA_INPUTS = 4,
+    DATA_SERIES = 2,
+    DATA_CHUNK = 512 /* rows that are read at once, at most */
+};
 
 typedef struct data_input {
     const char *name; /* of the graph's input */
@@ -153,6 +157,10 @@ int data_plan(data *d, const data_cut *cut);
 
 /* Bytes of a row of an array of a source. */
 size_t data_row_bytes(const ls_array_spec *array);
+
+/* Read n rows of a source from `first` on, DATA_CHUNK at most.  Returns the
+ * source's status. */
+int data_read(const ls_source *s, int64_t first, int64_t n, void *const *out);
 
 /* Are all rows in memory? */
 bool data_is_here(const data *d);

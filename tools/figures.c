@@ -7,27 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 512, MOST_SHOWN = 20 };
+enum { MOST_SHOWN = 20 };
 
 /* ------ The outputs ------ */
 
-/* So many rows from `first` on: their targets stay. */
+/* Read n rows from `first` on; the targets of all rows are kept. */
 static int read_rows(figures *f, int64_t first, int64_t n)
 {
-    int64_t index[CHUNK];
     size_t bytes = data_row_bytes(&f->held.array[1]);
     void *out[] = {f->x, (char *)f->y + (size_t)first * bytes};
 
-    for (int64_t i = 0; i < n; i++)
-        index[i] = first + i;
-    return f->held.fill(f->held.user, n, index, out);
+    return data_read(&f->held, first, n, out);
 }
 
 static int make_room(figures *f)
 {
     size_t rows = (size_t)f->rows;
 
-    f->x = malloc(CHUNK * data_row_bytes(&f->held.array[0]));
+    f->x = malloc(DATA_CHUNK * data_row_bytes(&f->held.array[0]));
     f->y = malloc(rows * data_row_bytes(&f->held.array[1]));
     f->out = malloc(rows * (size_t)f->width * sizeof *f->out);
     return f->x && f->y && f->out
@@ -66,8 +63,8 @@ int figures_compute(figures *f)
         return OPT_GO;
     status = ls_predictor_refresh(f->predictor, f->run->trainer);
 
-    for (int64_t i = 0; i < f->rows && status == 0; i += CHUNK) {
-        int64_t n = f->rows - i < CHUNK ? f->rows - i : CHUNK;
+    for (int64_t i = 0; i < f->rows && status == 0; i += DATA_CHUNK) {
+        int64_t n = f->rows - i < DATA_CHUNK ? f->rows - i : DATA_CHUNK;
 
         if ((status = read_rows(f, i, n)) == 0)
             status = ls_context_set(f->context, "x", LS_F32, f->x, n);

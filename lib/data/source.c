@@ -50,8 +50,8 @@ static void arrays_close(void *user)
     free(s);
 }
 
-/* The next array as it is, a row of it for each of the source's; returns how
- * many it has, or a status. */
+/* Take the next array: a row of the source is a row of it.  Returns how many
+ * rows it has, or a status. */
 static int64_t take(arrays *s, const ls_array *array)
 {
     int a = s->count;
@@ -116,7 +116,8 @@ static int open_arrays(arrays **made, int n)
     return s->spec && s->data && s->step && s->row_bytes ? 0 : LS_ENOMEM;
 }
 
-/* The source of them, which has so many rows, unless that is a status. */
+/* Make the source, of so many rows; or close the arrays if that is a status,
+ * which is returned. */
 static int give(ls_source *source, arrays *s, int64_t rows)
 {
     if (rows < 0) {

@@ -27,6 +27,7 @@ int ls__groups_open(ls_trainer *t);
 /* The rules of a step by that of all parameters. */
 void ls__groups_rule(ls_trainer *t, const ls__rule *rule);
 
+/* Does nothing move a slot? */
 static inline bool ls__groups_frozen_slot(const ls_trainer *t, int slot)
 {
     return t->way && t->way[slot].frozen;

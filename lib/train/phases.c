@@ -160,7 +160,8 @@ static void ask(ls__step *s, ls__reduction *r)
     r->user = s;
 }
 
-/* Whatever has gradients of a range; what is not finite first, or -1. */
+/* Reduce what has gradients in a range; returns the first element that is not
+ * finite, or -1. */
 static int64_t reduce_trained(const ls__step *s, const ls__reduction *r,
                               ls__range mine)
 {

@@ -1,4 +1,4 @@
-/* Parameters whose blocks touch are one run. */
+/* Runs of what has gradients.  Parameters whose blocks touch are one run. */
 #include "train/trained.h"
 #include "base/least.h"
 #include "kernel/kernel.h"

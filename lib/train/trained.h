@@ -9,12 +9,13 @@
 /* Once the parameters are laid out, and it is known who watches. */
 int ls__trained_open(ls_trainer *t);
 
-/* The next run of them in a range, after *run, which begins as a range that
- * ends where the other begins; false: there is none.  Where runs end, blocks of
- * a reduction do. */
+/* Go from one run of such floats to the next within a range: *run is the last
+ * one, and before the first {within.first, within.first}.  False: there is no
+ * other.  A run begins and ends with a block of a reduction, or with the range.
+ */
 bool ls__trained_next(const ls_trainer *t, ls__range within, ls__range *run);
 
-/* How many they are. */
+/* How many floats have gradients, other floats of their blocks included. */
 int64_t ls__trained_floats(const ls_trainer *t);
 
 /* Zeros for all parameters or those of this process, of which only what has
