@@ -319,71 +319,90 @@ END_TEST
 
 /* ------ Under a folded pooling ------ */
 
-/* conv, relu or not, max pooling as one operator: what it writes. */
-static void run_pooled(const conv *c, const ls__backend *backend, float *y,
-                       float *dw, float *db, float *dx, bool add)
-{
-    const ls_node *n = c->node;
-    const ls__kernel_table *k = ls__kernels();
-    float *bias = uniform(4, ls__width(n));
-    ls__run r = {.node = n, .rows = c->rows, .x = {c->x}, .y = y,
-                 .param = {c->w, bias}, .dy = c->dy, .dx = {dx}, .add = add,
-                 .dparam = {dw, db}, .backend = backend, .kernels = k};
+typedef struct gradients {
+    float *y, *dx, *dw, *db;
+} gradients;
 
-    r.stash = fenced(c->ny);
-    run_conv(c, &r);
+/* conv, relu or not, max pooling as one operator, number i of them. */
+static conv make_pooled(int i)
+{
+    shape s = shape_of(2000 + i);
+    ls_window two = {2, 2, 2, 2, i % 2 ? LS_SAME : LS_VALID};
+    conv c = {.rows = s.rows};
+    ls_node *p;
+
+    OK(ls_graph_new(&c.graph));
+    c.node = ls_conv2d(ls_input(c.graph, "x", LS_F32, 3,
+                                (int64_t[]){s.h, s.w, s.c}),
+                       s.n, s.window, "c");
+    if (c.node->shape[0] < 2 || c.node->shape[1] < 2)
+        two.padding = LS_SAME;
+    p = ls_max_pool(c.node, two);
+    ck_assert_ptr_nonnull(p);
+    c.node->pooled = true;
+    c.node->pooling = p->window;
+    c.node->size = p->size;
+    memcpy(c.node->shape, p->shape, sizeof p->shape);
+    c.node->activation = i % 3 ? LS__RELU : LS__NO_ACTIVATION;
+    c.nx = s.rows * c.node->in[0]->size;
+    c.ny = s.rows * c.node->size;
+    c.nw = c.graph->params[0]->size;
+    c.x = sparse(1, c.nx);
+    c.w = sparse(2, c.nw);
+    c.dy = uniform(3, c.ny);
+    return c;
 }
 
-/* Proves that the gradients under a 2x2 pooling, whose kernel skips what is
- * zero, are those of written patches, zeros and all, byte for byte: for images
- * even and odd, with poolings that drop the last row and poolings that fill it
- * up. */
+/* What it writes: with gradients that are added to, and with what else the way
+ * back does to dx. */
+static gradients run_pooled(const conv *c, const ls__kernel_table *k,
+                            const ls__backend *backend, bool add, bool more)
+{
+    const ls_node *n = c->node;
+    int64_t wide = ls__width(n);
+    gradients g = {fenced(c->ny), fenced(c->nx), uniform(5, c->nw),
+                   uniform(6, wide)};
+    ls__run r = {.node = n, .rows = c->rows, .x = {c->x}, .y = g.y,
+                 .param = {c->w, uniform(4, wide)}, .dy = c->dy, .dx = {g.dx},
+                 .add = add, .dparam = {g.dw, g.db}, .backend = backend,
+                 .kernels = k};
+
+    r.stash = fenced(c->ny);
+    if (more) {
+        r.slope_of_x = sparse(7, c->nx);
+        r.addend[0] = uniform(8, c->nx);
+    }
+    run_conv(c, &r);
+    return g;
+}
+
+/* Proves that the gradients under a 2x2 pooling, whose kernels skip what is
+ * zero, are those of written patches, zeros and all, byte for byte, at every
+ * level: for images even and odd, with poolings that drop the last row and
+ * poolings that fill it up. */
 START_TEST(under_a_pooling)
 {
     ls__fpmode_set();
-    if (!fuses(ls__kernels()) || !have_blis())
+    if (!have_blis())
         return;
     for (int i = 0; i < SHAPES / 2; i++) {
-        shape s = shape_of(2000 + i);
-        ls_window two = {2, 2, 2, 2, i % 2 ? LS_SAME : LS_VALID};
-        conv c = {.rows = s.rows};
-        float *y[2], *dw[2], *db[2], *dx[2];
-        ls_node *p;
+        bool add = i % 4 == 1, more = i % 5 == 2;
+        conv c = make_pooled(i);
+        gradients want = run_pooled(&c, ls__kernels(), &ls__backend_blis, add,
+                                    more);
 
-        OK(ls_graph_new(&c.graph));
-        c.node = ls_conv2d(ls_input(c.graph, "x", LS_F32, 3,
-                                    (int64_t[]){s.h, s.w, s.c}),
-                           s.n, s.window, "c");
-        if (c.node->shape[0] < 2 || c.node->shape[1] < 2)
-            two.padding = LS_SAME;
-        p = ls_max_pool(c.node, two);
-        ck_assert_ptr_nonnull(p);
-        c.node->pooled = true;
-        c.node->pooling = p->window;
-        c.node->size = p->size;
-        memcpy(c.node->shape, p->shape, sizeof p->shape);
-        c.node->activation = i % 3 ? LS__RELU : LS__NO_ACTIVATION;
-        c.nx = s.rows * c.node->in[0]->size;
-        c.ny = s.rows * c.node->size;
-        c.nw = c.graph->params[0]->size;
-        c.x = sparse(1, c.nx);
-        c.w = sparse(2, c.nw);
-        c.dy = uniform(3, c.ny);
-        for (int k = 0; k < 2; k++) {
-            const ls__backend *backend =
-                k ? &ls__backend_blis
-                  : &ls__kernels()->native[LS_F32_LAYERS];
+        for (int k = 0; k < levels(); k++) {
+            gradients got;
 
-            y[k] = fenced(c.ny);
-            dx[k] = fenced(c.nx);
-            dw[k] = uniform(5, c.nw);
-            db[k] = uniform(6, s.n);
-            run_pooled(&c, backend, y[k], dw[k], db[k], dx[k], i % 4 == 1);
+            if (!level(k) || !fuses(level(k)))
+                continue;
+            got = run_pooled(&c, level(k), &level(k)->native[LS_F32_LAYERS],
+                             add, more);
+            same("y", i, c.ny, got.y, want.y);
+            same("dw", i, c.nw, got.dw, want.dw);
+            same("dbias", i, ls__width(c.node), got.db, want.db);
+            same("dx", i, c.nx, got.dx, want.dx);
         }
-        same("y", i, c.ny, y[0], y[1]);
-        same("dw", i, c.nw, dw[0], dw[1]);
-        same("dbias", i, s.n, db[0], db[1]);
-        same("dx", i, c.nx, dx[0], dx[1]);
         ls_graph_free(c.graph);
         fences_free();
     }

@@ -8,13 +8,13 @@
  * of blocks, left to right, filled up to whole steps of eight blocks.  Of each
  * two blocks one has the even places of K and the other the odd ones, its
  * pixels by rows, so that a block is within one chain.  Under a 2x2 max pooling
- * three of the four pixels have no gradient, and k_conv_sparse.h is the same
+ * three of the four pixels have no gradient, and k_conv_pooled_dw.h is the same
  * chains without them. */
 #ifndef LS_KERNEL_K_BF16_CONV_H
 #define LS_KERNEL_K_BF16_CONV_H
 
 #include "kernel/k_bf16_tile.h"
-#include "kernel/k_conv_sparse.h"
+#include "kernel/k_conv_pooled_dw.h"
 #include "kernel/k_panels.h"
 
 /* ------ weights in panels ------ */

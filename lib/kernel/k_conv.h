@@ -10,12 +10,13 @@
  * gradients K runs over output pixels: a chunk is a rectangle of at most 256,
  * an even number of whole rows (128 pixels of two rows that are longer), and in
  * it K goes block by block of two by two.  A 2x2 pooling then leaves one number
- * in each block, and kernel/k_conv_sparse.h has the same chain without the
- * zeros. */
+ * in each block, and kernel/k_conv_pooled_dw.h has the same chain without the
+ * zeros, as kernel/k_conv_pooled_dx.h has those of dx. */
 #ifndef LS_KERNEL_K_CONV_H
 #define LS_KERNEL_K_CONV_H
 
-#include "kernel/k_conv_sparse.h"
+#include "kernel/k_conv_pooled_dw.h"
+#include "kernel/k_conv_pooled_dx.h"
 #include "kernel/k_epilogue.h"
 #include "kernel/k_panels.h"
 #include "kernel/k_tile.h"
@@ -285,7 +286,8 @@ static void conv_grad(const ls__conv *v, float *dbias, float *scratch)
 
 static const ls__convs convs = {
     .gaps = true, .y = conv, .dw = conv_grad, .dw_pooled = conv_grad_pooled,
-    .scratch = conv_scratch, .packed_size = conv_packed_size,
+    .scratch = conv_scratch, .dx_pooled = conv_pooled,
+    .dx_scratch = conv_lists_scratch, .packed_size = conv_packed_size,
     .pack = conv_pack};
 
 #endif

@@ -116,6 +116,8 @@ typedef struct ls__pooling {
 typedef struct ls__pooled_dy {
     const ls__pooling *pooling;
     const float *dy, *number;
+    int64_t top, left; /* pixels before its first in the image that windows of
+                          dx see */
 } ls__pooled_dy;
 
 /* Weights (kh,kw,in,out) as the operand B (kh kw in,out); or, rotated, with
@@ -173,6 +175,11 @@ typedef struct ls__convs {
     void (*dw_pooled)(const ls__conv *v, const ls__pooled_dy *d, float *t,
                       float *dbias, float *scratch);
     int64_t (*scratch)(const ls__conv *v); /* floats, for all of these */
+    /* dx of windows over such a dy, the bytes of y over all of it but where a
+     * zero meets what is not finite; NULL: y is as fast. */
+    void (*dx_pooled)(const ls__conv *v, const ls__pooled_dy *d,
+                      float *scratch);
+    int64_t (*dx_scratch)(const ls__conv *v); /* floats; 0: dy is too large */
     int64_t (*packed_size)(const ls__conv_weights *of);
     void (*pack)(const ls__conv_weights *of, const float *w, void *packed);
 } ls__convs;

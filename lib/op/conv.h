@@ -31,6 +31,19 @@ static inline int64_t ls__whole_vectors(int64_t floats)
     return (floats + 15) / 16 * 16;
 }
 
+/* ------ each channel by itself (conv_depthwise.c) ------ */
+
+int64_t ls__depthwise_scratch(const ls_node *n);
+
+/* y, or dx with the taps in reverse order; v->x is `image`, or what needs no
+ * zeros around it. */
+void ls__depthwise_product(const ls__run *r, const ls__conv *v, bool rotated,
+                           float *image, float *scratch);
+
+/* dw and dbias. */
+void ls__depthwise_grad(const ls__run *r, const ls__conv *v, const float *d,
+                        float *image, float *scratch);
+
 /* ------ by patches that are written out (conv_patches.c) ------ */
 
 /* Floats of scratch that a product of windows needs. */

@@ -15,8 +15,7 @@
  * for a backend that only multiplies they are written out (conv_patches.c).
  * Same bits; where K is cut kernel/k_conv.h says.  Groups of channels are
  * convolutions of their own, one after the other, but where each channel is a
- * group (kernel/k_depthwise.h): then in bf16 what is multiplied is rounded, and
- * summed as in f32. */
+ * group (conv_depthwise.c). */
 #include "backend/backend.h"
 #include "base/least.h"
 #include "base/sized.h"
@@ -64,6 +63,16 @@ static double conv_flops(const ls_node *n)
            (double)(ls__width(n->in[0]) / n->groups) * (double)ls__width(n);
 }
 
+/* One number of dy at most in each block of two by two: see
+ * kernel/k_conv_pooled_dw.h. */
+static bool is_sparse(const ls_node *n, const ls__backend *backend)
+{
+    const ls__window *p = &n->pooling;
+
+    return backend->convs && ls__conv_is_plain(n) && n->pooled && p->kh == 2 &&
+           p->kw == 2 && p->sy == 2 && p->sx == 2 && !p->top && !p->left;
+}
+
 /* ------ scratch ------ */
 
 /* Floats of one channel's dw with its runs filled up to vectors. */
@@ -80,17 +89,25 @@ static int64_t turned_size(const ls_node *n, const ls__conv *v,
                ? v->out.n * transposed_row(v) : 0;
 }
 
-/* What a product of windows needs besides its image; depthwise the weights or
- * d, rounded. */
+/* What a product of windows needs besides its image. */
 static int64_t product_scratch(const ls_node *n, const ls__conv *v,
                                const ls__backend *backend)
 {
     const ls__convs *reader = ls__conv_reader(n, backend);
 
     if (ls__conv_is_depthwise(n))
-        return ls__most(n->window.kh * n->window.kw * v->c, full_size(n));
+        return ls__depthwise_scratch(n);
     return reader ? ls__whole_vectors(reader->scratch(v))
                   : ls__patches_scratch(v, backend);
+}
+
+/* What dx needs where it is made from what a pooling kept; 0: it is not. */
+static int64_t pooled_scratch(const ls_node *n, const ls__conv *of_dy,
+                              const ls__backend *backend)
+{
+    return is_sparse(n, backend) && backend->convs->dx_pooled &&
+                   n->window.sy == 1 && n->window.sx == 1
+               ? backend->convs->dx_scratch(of_dy) : 0;
 }
 
 /* d or y before the pooling; the framed image; the transposed dw; the
@@ -107,7 +124,8 @@ static int64_t conv_scratch(const ls_node *n, int64_t rows,
                ls__most(ls__frame_size(&x), ls__frame_size(&dy))) +
            turned_size(n, &of_x, backend) +
            ls__most(product_scratch(n, &of_x, backend),
-                    product_scratch(n, &of_dy, backend));
+                    ls__most(product_scratch(n, &of_dy, backend),
+                             pooled_scratch(n, &of_dy, backend)));
 }
 
 typedef struct parts {
@@ -154,38 +172,6 @@ static const void *image_of(const ls__convs *reader, const ls__conv *v,
     return reader->image ? reader->image(v, scratch) : v->x;
 }
 
-/* The framed image as a depthwise convolution reads it. */
-static const float *depthwise_image(const ls__run *r, const float *x,
-                                    const ls__frame *f)
-{
-    float *to = parts_of(r).image;
-
-    if (!r->backend->bf16)
-        return x;
-    r->kernels->round_bf16(ls__frame_size(f), x, NULL, to);
-    return to;
-}
-
-/* y, or dx with the taps in reverse order. */
-static void depthwise_product(const ls__run *r, const ls__conv *v, bool rotated,
-                              float *scratch)
-{
-    ls__frame f = rotated ? ls__frame_of_dy(r->node) : ls__frame_of_x(r->node);
-    int64_t taps = v->kh * v->kx;
-    const float *w = r->param[0];
-    ls__conv all = *v;
-
-    if (r->backend->bf16) {
-        r->kernels->round_bf16(taps * v->c, w, NULL, scratch);
-        w = scratch;
-    }
-    all.x = depthwise_image(r, v->x, &f);
-    all.out.n = v->c;
-    all.out.b = rotated ? w + (taps - 1) * v->c : w;
-    all.out.b_row = rotated ? -v->c : v->c;
-    r->kernels->depthwise(&all);
-}
-
 /* y, or dx under the weights rotated: group by group of channels. */
 static void product(const ls__run *r, const ls__conv *v, bool rotated,
                     float *scratch)
@@ -196,7 +182,7 @@ static void product(const ls__run *r, const ls__conv *v, bool rotated,
     int64_t packed = reader ? reader->packed_size(&of) / n->groups : 0;
 
     if (ls__conv_is_depthwise(n)) {
-        depthwise_product(r, v, rotated, scratch);
+        ls__depthwise_product(r, v, rotated, parts_of(r).image, scratch);
         return;
     }
     if (v->out.prepared) {
@@ -308,38 +294,13 @@ static const float *slope(const ls__run *r, int64_t i, float *full)
     return full;
 }
 
-/* One number at most in each block of two by two: see
- * kernel/k_conv_sparse.h. */
-static bool is_sparse(const ls__run *r)
-{
-    const ls__window *p = &r->node->pooling;
-
-    return r->backend->convs && ls__conv_is_plain(r->node) && r->node->pooled &&
-           p->kh == 2 && p->kw == 2 && p->sy == 2 && p->sx == 2 && !p->top &&
-           !p->left;
-}
-
 /* Are weight gradients made in their transposed form? */
 static bool is_turned(const ls__run *r)
 {
-    return is_sparse(r) || (r->backend->convs && r->backend->convs->turned &&
-                            ls__conv_is_plain(r->node));
-}
+    const ls__convs *convs = r->backend->convs;
 
-/* dw and dbias, each channel by itself. */
-static void depthwise_grad(const ls__run *r, ls__conv *v, const float *d,
-                           float *scratch)
-{
-    ls__frame f = ls__frame_of_x(r->node);
-
-    if (r->backend->bf16) {
-        r->kernels->round_bf16(full_size(r->node), d, NULL, scratch);
-        d = scratch;
-    }
-    v->x = depthwise_image(r, v->x, &f);
-    v->out.n = v->c;
-    v->out.b = d;
-    r->kernels->depthwise_grad(v, r->dparam[1]);
+    return is_sparse(r->node, r->backend) ||
+           (convs && convs->turned && ls__conv_is_plain(r->node));
 }
 
 /* dw (+)= patches^T d, dbias (+)= sums of d: group by group of channels. */
@@ -372,25 +333,31 @@ static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
     v.out.c = is_turned(r) ? s.turned : r->dparam[0];
     v.out.accumulate = r->add || i > 0;
     if (ls__conv_is_depthwise(n))
-        depthwise_grad(r, &v, d, s.rest);
+        ls__depthwise_grad(r, &v, d, s.image, s.rest);
     else
         groups_grad(r, &v, d, s.rest);
 }
 
-/* dx = (patches of d, w rotated) slope + addend */
-static void input_grad(const ls__run *r, int64_t i, const float *d, parts s)
+/* The windows of dx: dx = (patches of d, w rotated) slope + addend */
+static ls__conv windows_of_dx(const ls__run *r, int64_t i)
 {
-    const ls_node *n = r->node;
-    int64_t at = i * n->in[0]->size;
-    ls__frame f = ls__frame_of_dy(n);
-    ls__conv v = ls__conv_of_dy(n);
+    int64_t at = i * r->node->in[0]->size;
+    ls__conv v = ls__conv_of_dy(r->node);
 
-    v.x = ls__frame_fill(&f, d, s.image);
     v.out.packed = r->packed[1];
     v.out.prepared = r->prepared[LS__OF_X];
     v.out.c = r->dx[0] + at;
     v.out.times = r->slope_of_x ? r->slope_of_x + at : NULL;
     v.out.add = r->addend[0] ? r->addend[0] + at : NULL;
+    return v;
+}
+
+static void input_grad(const ls__run *r, int64_t i, const float *d, parts s)
+{
+    ls__frame f = ls__frame_of_dy(r->node);
+    ls__conv v = windows_of_dx(r, i);
+
+    v.x = ls__frame_fill(&f, d, s.image);
     product(r, &v, true, s.rest);
 }
 
@@ -422,14 +389,24 @@ static void transpose_grad(const ls__conv *v, bool back, float *dw,
                                 transposed + ky * ls__whole_vectors(v->run));
 }
 
-/* Under a 2x2 pooling, from what it kept. */
+/* ------ backward, under a 2x2 pooling, from what it kept ------ */
+
+static ls__pooled_dy pooled_dy(const ls__run *r, const ls__pooling *p,
+                               int64_t i)
+{
+    ls__frame f = ls__frame_of_dy(r->node);
+    int64_t at = i * r->node->size;
+
+    return (ls__pooled_dy){p, r->dy + at, r->stash + at, f.top, f.left};
+}
+
 static void pooled_weights_grad(const ls__run *r, int64_t i, parts s)
 {
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
     ls__conv v = ls__conv_of_x(n);
     ls__pooling p = folded_pooling(n);
-    ls__pooled_dy d = {&p, r->dy + i * n->size, r->stash + i * n->size};
+    ls__pooled_dy d = pooled_dy(r, &p, i);
 
     v.x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
                          s.image);
@@ -437,12 +414,24 @@ static void pooled_weights_grad(const ls__run *r, int64_t i, parts s)
     r->backend->convs->dw_pooled(&v, &d, s.turned, r->dparam[1], s.rest);
 }
 
+static void pooled_input_grad(const ls__run *r, int64_t i, parts s)
+{
+    ls__pooling p = folded_pooling(r->node);
+    ls__pooled_dy d = pooled_dy(r, &p, i);
+    ls__conv v = windows_of_dx(r, i);
+
+    if (pooled_scratch(r->node, &v, r->backend) && !v.out.prepared)
+        r->backend->convs->dx_pooled(&v, &d, s.rest);
+    else
+        input_grad(r, i, slope(r, i, s.full), s);
+}
+
 static void pooled_bwd(const ls__run *r, parts s)
 {
     for (int64_t i = 0; r->dparam[0] && i < r->rows; i++)
         pooled_weights_grad(r, i, s);
     for (int64_t i = 0; r->dx[0] && i < r->rows; i++)
-        input_grad(r, i, slope(r, i, s.full), s);
+        pooled_input_grad(r, i, s);
 }
 
 static void full_bwd(const ls__run *r, parts s)
@@ -468,7 +457,7 @@ static void conv_bwd(const ls__run *r)
                (size_t)(v.out.n * transposed_row(&v)) * sizeof *s.turned);
     if (turned && r->add)
         transpose_grad(&v, false, r->dparam[0], s.turned);
-    if (is_sparse(r))
+    if (is_sparse(r->node, r->backend))
         pooled_bwd(r, s);
     else
         full_bwd(r, s);

@@ -9,8 +9,8 @@
  *
  * Here lanes are along the runs of a patch and dw is transposed: t (n, kh
  * runs), runs filled up to vectors. */
-#ifndef LS_KERNEL_K_CONV_SPARSE_H
-#define LS_KERNEL_K_CONV_SPARSE_H
+#ifndef LS_KERNEL_K_CONV_POOLED_DW_H
+#define LS_KERNEL_K_CONV_POOLED_DW_H
 
 #include "kernel/k_tile.h"
 #include "kernel/kernel.h"

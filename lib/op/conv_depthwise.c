@@ -1,0 +1,55 @@
+/* Convolutions in which each channel has a group of its own
+ * (kernel/k_depthwise.h).  In bf16 layers what is multiplied is rounded, and
+ * summed as in f32. */
+#include "backend/backend.h"
+#include "base/least.h"
+#include "op/conv.h"
+#include "op/window.h"
+
+/* Floats of one image's d. */
+static int64_t d_size(const ls_node *n)
+{
+    return n->window.h * n->window.w * ls__width(n);
+}
+
+/* The weights or d, rounded. */
+int64_t ls__depthwise_scratch(const ls_node *n)
+{
+    return ls__most(n->window.kh * n->window.kw * ls__width(n), d_size(n));
+}
+
+static const float *rounded(const ls__run *r, int64_t n, const float *x,
+                            float *to)
+{
+    if (!r->backend->bf16)
+        return x;
+    r->kernels->round_bf16(n, x, NULL, to);
+    return to;
+}
+
+void ls__depthwise_product(const ls__run *r, const ls__conv *v, bool rotated,
+                           float *image, float *scratch)
+{
+    ls__frame f = rotated ? ls__frame_of_dy(r->node) : ls__frame_of_x(r->node);
+    int64_t taps = v->kh * v->kx;
+    const float *w = rounded(r, taps * v->c, r->param[0], scratch);
+    ls__conv all = *v;
+
+    all.x = rounded(r, ls__frame_size(&f), v->x, image);
+    all.out.n = v->c;
+    all.out.b = rotated ? w + (taps - 1) * v->c : w;
+    all.out.b_row = rotated ? -v->c : v->c;
+    r->kernels->depthwise(&all);
+}
+
+void ls__depthwise_grad(const ls__run *r, const ls__conv *v, const float *d,
+                        float *image, float *scratch)
+{
+    ls__frame f = ls__frame_of_x(r->node);
+    ls__conv all = *v;
+
+    all.x = rounded(r, ls__frame_size(&f), v->x, image);
+    all.out.n = v->c;
+    all.out.b = rounded(r, d_size(r->node), d, scratch);
+    r->kernels->depthwise_grad(&all, r->dparam[1]);
+}
