@@ -20,6 +20,8 @@ enum {
     LIVE_MOST = 1024, /* of m, n and k */
     LIVE_WORDS = LIVE_MOST / 16,
     LIVE_CHUNK = LS__CHUNK / 16, /* words of a chunk of K */
+    LIVE_LINES = 16, /* steps of B that are copied at once: where it is packed
+                        they are neighbours panel by panel */
     LIVE_COPIES = 15 /* hundredths of the full product that copies take */
 };
 
@@ -37,10 +39,10 @@ typedef struct shrunk {
 
 /* Where it works: all of it in scratch. */
 typedef struct live_scratch {
-    float *b;    /* what lives of B, packed; behind it room for full_product */
-    float *a;    /* BAND rows of A, */
-    float *c;    /* and of C */
-    float *line; /* a step of B */
+    float *b;     /* what lives of B, packed; behind it room for full_product */
+    float *a;     /* BAND rows of A, */
+    float *c;     /* and of C */
+    float *lines; /* steps of B */
 } live_scratch;
 
 /* Floats of n numbers that are stored by 16 from any place on. */
@@ -66,7 +68,8 @@ static int64_t live_size(int64_t deepest, int64_t n)
 
     if (k < LISTS_LEAST || n < LISTS_LEAST || n > LIVE_MOST)
         return 0;
-    return live_near(k, n) + live_band(k) + (BAND + 1) * live_row(n);
+    return live_near(k, n) + live_band(k) +
+           (BAND + LIVE_LINES) * live_row(n + COLUMNS);
 }
 
 static live_scratch live_scratch_in(float *scratch, int64_t k, int64_t n)
@@ -74,7 +77,7 @@ static live_scratch live_scratch_in(float *scratch, int64_t k, int64_t n)
     live_scratch r = {.b = scratch, .a = scratch + live_near(k, n)};
 
     r.c = r.a + live_band(k);
-    r.line = r.c + BAND * live_row(n);
+    r.lines = r.c + BAND * live_row(n);
     return r;
 }
 
@@ -236,48 +239,78 @@ static void live_rows(const shrunk *s, int64_t first, int64_t last, float *to,
         live_copy(&s->m, first, last, g->a + p * g->a_col, to);
 }
 
-/* Line p of B's columns that live, filled up with zeros to whole panels. */
-static void live_line(const shrunk *s, int64_t p, float *line)
+/* Where step p of B has column j, a multiple of 16. */
+SIMD const float *live_place(const ls__product *g, int64_t p, int64_t j)
 {
-    const ls__product *g = s->g;
     const float *panels = g->packed;
-    int64_t n = 0;
 
-    for (int64_t j = 0; j < g->n; j += 16) {
+    return panels ? panels + (j - j % COLUMNS) * g->k + p * COLUMNS +
+                        j % COLUMNS
+                  : g->b + p * g->b_row + j;
+}
+
+/* The columns of B's steps p[..] that live, each filled up with zeros to whole
+ * panels.  The next panel is asked for meanwhile: it is far away. */
+static void live_lines(const shrunk *s, int64_t steps, const int64_t *p,
+                       float *lines, int64_t row)
+{
+    int64_t n = 0, left = s->n.all;
+
+    for (int64_t j = 0; left > 0; j += 16, left -= 16) {
         unsigned word = s->n.word[j / 16];
-        v16 x = g->packed ? v16_load(panels + (j - j % COLUMNS) * g->k +
-                                     p * COLUMNS + j % COLUMNS)
-                          : take(g->b + p * g->b_row + j, g->n - j);
 
-        v16_store_kept(line + n, x, m16_of_word(word));
+        for (int64_t i = 0; i < steps; i++) {
+            if (left > COLUMNS)
+                __builtin_prefetch(live_place(s->g, p[i], j + COLUMNS));
+            v16_store_kept(lines + i * row + n,
+                           take(live_place(s->g, p[i], j), left),
+                           m16_of_word(word));
+        }
         n += __builtin_popcount(word);
     }
-    live_zeros(n, n + COLUMNS, line);
+    for (int64_t i = 0; i < steps; i++)
+        live_zeros(n, n + COLUMNS, lines + i * row);
 }
 
-/* Step q of B where full_product finds it. */
-static void live_put(const shrunk *s, int64_t q, const float *line, float *b)
+/* Steps q .. of B where full_product finds them. */
+static void live_put(const shrunk *s, int64_t q, int64_t steps,
+                     const float *lines, int64_t row, float *b)
 {
     for (int64_t j = 0; j < s->n.n; j += COLUMNS)
-        for (int64_t v = 0; v < COLUMNS; v += 16)
-            v16_store(b + j * s->deep + q * COLUMNS + v,
-                      v16_load(line + j + v));
+        for (int64_t i = 0; i < steps; i++)
+            for (int64_t v = 0; v < COLUMNS; v += 16)
+                v16_store(b + j * s->deep + (q + i) * COLUMNS + v,
+                          v16_load(lines + i * row + j + v));
 }
 
+/* Of a chunk of K, first .. last, what lives, from step q on; where it ends. */
+static int64_t live_pack_chunk(const shrunk *s, const live_scratch *r,
+                               int64_t first, int64_t last, int64_t q)
+{
+    int64_t row = live_row(s->n.all + COLUMNS), p[LIVE_LINES], n;
+
+    while (first < last) {
+        for (n = 0; first < last && n < LIVE_LINES; first++)
+            if (lives(&s->k, first))
+                p[n++] = first;
+        live_lines(s, n, p, r->lines, row);
+        live_put(s, q, n, r->lines, row, r->b);
+        q += n;
+    }
+    return q;
+}
+
+/* All of B; a chunk that is shorter than others ends with zeros. */
 static void live_pack(const shrunk *s, const live_scratch *r)
 {
     int64_t q = 0;
 
-    for (int64_t p = 0; p < s->k.all; p++) {
-        if (p && p % LS__CHUNK == 0) {
-            live_zeros(0, s->n.n + COLUMNS, r->line);
-            for (; q % s->chunk || q < p / LS__CHUNK * s->chunk; q++)
-                live_put(s, q, r->line, r->b);
-        }
-        if (!lives(&s->k, p))
-            continue;
-        live_line(s, p, r->line);
-        live_put(s, q++, r->line, r->b);
+    for (int64_t p = 0, last; p < s->k.all; p = last) {
+        last = ls__least(s->k.all, p + LS__CHUNK);
+        q = live_pack_chunk(s, r, p, last, q);
+        live_zeros(0, s->n.n + COLUMNS, r->lines);
+        for (; last < s->k.all && q < last / LS__CHUNK * s->chunk; q++)
+            live_put(s, q, 1, r->lines, 0, r->b);
     }
 }
 
