@@ -213,8 +213,8 @@ static void conv_piece_row(const ls__conv *v, const conv_lists *l,
         conv_piece_sum(l, p, 1, y, x, sum + x * COLUMNS);
 }
 
-/* Panel j of K's part from k on in row ky of the window, for rows y .. y+rows
- * of a band; how much of K that was. */
+/* Panel j of the piece that begins at step k of K, for rows y .. y+rows of a
+ * band; how long the piece is. */
 static int64_t conv_piece_band(const ls__conv *v, const conv_lists *l,
                                int64_t k, int64_t j, int64_t y, int64_t rows)
 {
@@ -252,8 +252,8 @@ static void conv_lists_store(const ls__conv *v, const conv_lists *l, int64_t y,
         }
 }
 
-static void conv_pooled(const ls__conv *v, const ls__pooled_dy *d,
-                        float *scratch)
+static void conv_dx_pooled(const ls__conv *v, const ls__pooled_dy *d,
+                           float *scratch)
 {
     conv_lists l = conv_lists_in(v, scratch);
 
