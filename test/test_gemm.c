@@ -34,7 +34,7 @@ static const int edge_sizes[] = {1, 5, 14, 15, 16, 17, 33, 113, 257};
 enum {
     CUBE = sizeof cube_sizes / sizeof *cube_sizes,
     EDGES = sizeof edge_sizes / sizeof *edge_sizes,
-    THIN = UNDER_SANITIZER ? 3 : 1 /* of m and n, one in so many a k */
+    THIN = UNDER_SANITIZER ? 6 : 1 /* of m and n, one in so many a k */
 };
 
 static float a[MOST * MOST], b[MOST * MOST], from[MOST * MOST];

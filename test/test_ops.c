@@ -107,7 +107,9 @@ static bool check_sample(const row *o, const sample *s, int kind)
 START_TEST(test_operator)
 {
     const row *o = &rows[_i];
-    int every = emulated("seven of eight shapes") ? 8 : 1, told = 0;
+    /* prime to the counts of kinds, which take turns */
+    int every = emulated("six of seven shapes") ? 7 : UNDER_SANITIZER ? 5 : 1;
+    int told = 0;
 
     ls__fpmode_set();
     for (int i = 0; i < SAMPLES; i += every)
