@@ -9,6 +9,15 @@
 
 #ifdef MADV_WIPEONFORK
 
+enum { NO_ADVICE = 0x7fff }; /* that any Linux knows */
+
+/* An emulator may say yes to any advice and follow none (qemu 7). */
+static bool is_wiped_by_forks(void *page, size_t bytes)
+{
+    return madvise(page, bytes, NO_ADVICE) < 0 &&
+           madvise(page, bytes, MADV_WIPEONFORK) == 0;
+}
+
 static bool *map_mark(size_t bytes)
 {
     void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -16,7 +25,7 @@ static bool *map_mark(size_t bytes)
 
     if (page == MAP_FAILED)
         return NULL;
-    if (madvise(page, bytes, MADV_WIPEONFORK) == 0)
+    if (is_wiped_by_forks(page, bytes))
         return page;
     munmap(page, bytes);
     return NULL;
