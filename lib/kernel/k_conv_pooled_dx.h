@@ -88,7 +88,7 @@ SIMD uint32_t conv_lists_pixel(const conv_lists *l, const float *dy,
 {
     for (int64_t c = 0; c < l->n; c += 16) {
         int64_t left = l->n - c;
-        m16 there = m16_of_word(left < 16 ? (1u << left) - 1 : 0xffff);
+        m16 there = m16_of_word(first_lanes(left));
         m16 keep = m16_and(there, v16_eq(take(number + c, left),
                                          v16_set((float)place)));
         w16 k = w16_add(w16_iota(), w16_set((uint32_t)(q * l->n + c)));
@@ -236,20 +236,14 @@ static int64_t conv_piece_band(const ls__conv *v, const conv_lists *l,
     return to - from;
 }
 
-/* dx of the pixels of a band from columns j on. */
-static void conv_lists_store(const ls__conv *v, const conv_lists *l, int64_t y,
-                             int64_t rows, int64_t j)
+/* n pixels of dx from number `at` on, columns from j on, of their sums
+ * (n,COLUMNS). */
+static void conv_dx_store(const ls__conv *v, const float *sum, int64_t at,
+                          int64_t n, int64_t j)
 {
-    const ls__product *g = &v->out;
-
-    for (int64_t i = 0; i < rows * v->w; i++)
-        for (int64_t s = 0; s < COLUMNS && j + s < g->n; s += 16) {
-            v16 sum = v16_add(v16_load(l->total + i * COLUMNS + s), v16_zero());
-            int64_t at = y * v->w + i;
-
-            put(g->c + at * g->c_row + j + s, finish(g, sum, at, j + s),
-                g->n - j - s);
-        }
+    for (int64_t i = 0; i < n; i++, sum += COLUMNS)
+        for (int64_t s = 0; s < COLUMNS && j + s < v->out.n; s += 16)
+            put_sums(&v->out, true, at + i, j + s, v16_load(sum + s));
 }
 
 static void conv_dx_pooled(const ls__conv *v, const ls__pooled_dy *d,
@@ -264,7 +258,7 @@ static void conv_dx_pooled(const ls__conv *v, const ls__pooled_dy *d,
         for (int64_t j = 0; j < v->out.n; j += COLUMNS) {
             for (int64_t k = 0; k < v->kh * v->run;)
                 k += conv_piece_band(v, &l, k, j, y, rows);
-            conv_lists_store(v, &l, y, rows, j);
+            conv_dx_store(v, l.total, y * v->w, rows * v->w, j);
         }
     }
 }

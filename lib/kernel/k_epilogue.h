@@ -49,6 +49,19 @@ SIMD v16 finish(const ls__product *g, v16 x, int64_t i, int64_t j)
     return x;
 }
 
+/* 16 sums of row i of C from column j on; finished is a constant. */
+SIMD void put_sums(const ls__product *g, bool finished, int64_t i, int64_t j,
+                   v16 sum)
+{
+    float *c = g->c + i * g->c_row + j;
+    int64_t left = g->n - j;
+
+    if (g->accumulate)
+        sum = v16_add(take(c, left), sum);
+    sum = v16_add(sum, v16_zero());
+    put(c, finished ? finish(g, sum, i, j) : sum, left);
+}
+
 /* Of a product that stands in C, from adding +0 on. */
 static void epilogue(const ls__product *g)
 {

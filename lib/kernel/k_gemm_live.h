@@ -68,8 +68,8 @@ static int64_t live_size(int64_t deepest, int64_t n)
 
     if (k < LISTS_LEAST || n < LISTS_LEAST || n > LIVE_MOST)
         return 0;
-    return live_near(k, n) + live_band(k) +
-           (BAND + LIVE_LINES) * live_row(n + COLUMNS);
+    return live_near(k, n) + live_band(k) + BAND * live_row(n) +
+           LIVE_LINES * live_row(n + COLUMNS);
 }
 
 static live_scratch live_scratch_in(float *scratch, int64_t k, int64_t n)
@@ -83,16 +83,11 @@ static live_scratch live_scratch_in(float *scratch, int64_t k, int64_t n)
 
 /* ------ What lives ------ */
 
-static unsigned first_columns(int64_t n)
-{
-    return n < 16 ? (1u << n) - 1 : 0xffff;
-}
-
 /* Which of the next 16 of `left` columns do.  Most have a number soon. */
 static unsigned live_word(int64_t rows, const float *x, int64_t row,
                           int64_t left)
 {
-    unsigned whole = first_columns(left), word = 0;
+    unsigned whole = first_lanes(left), word = 0;
     w16 any = w16_set(0);
 
     for (int64_t i = 0, end = 1; i < rows && word != whole; end += end + 1) {
@@ -110,7 +105,7 @@ static void live_columns(int64_t rows, int64_t columns, const float *x,
     l->all = columns;
     l->n = 0;
     for (int64_t j = 0; j < columns; j += 16) {
-        unsigned word = first_columns(columns - j);
+        unsigned word = first_lanes(columns - j);
 
         if (x)
             word = live_word(rows, x + j, row, columns - j);
@@ -327,8 +322,8 @@ SIMD void live_spread(const shrunk *s, bool finished, int64_t first,
         for (int64_t j = 0; j < s->n.all; j += 16) {
             unsigned word = is_left ? s->n.word[j / 16] : 0;
 
-            lists_put(s->g, finished, i, j,
-                      v16_load_kept(c + n, m16_of_word(word)));
+            put_sums(s->g, finished, i, j,
+                     v16_load_kept(c + n, m16_of_word(word)));
             n += __builtin_popcount(word);
         }
         c += is_left ? row : 0;

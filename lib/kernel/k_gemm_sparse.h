@@ -222,27 +222,14 @@ static bool has_epilogue(const ls__product *g)
            g->times || g->add;
 }
 
-/* 16 sums of row i of C from column j on; finished is a constant. */
-SIMD void lists_put(const ls__product *g, bool finished, int64_t i, int64_t j,
-                    v16 sum)
-{
-    float *c = g->c + i * g->c_row + j;
-    int64_t left = g->n - j;
-
-    if (g->accumulate)
-        sum = v16_add(take(c, left), sum);
-    sum = v16_add(sum, v16_zero());
-    put(c, finished ? finish(g, sum, i, j) : sum, left);
-}
-
 /* Rows i.. of S D, columns j.. . */
 SIMD void lists_store(const listed *s, bool finished, const float *total,
                       int64_t rows, int64_t i, int64_t j)
 {
     for (int64_t r = 0; r < rows; r++)
         for (int64_t v = 0; v < LISTS_WIDTH && j + v < s->n; v += 16)
-            lists_put(s->g, finished, i + r, j + v,
-                      v16_load(total + r * LISTS_WIDTH + v));
+            put_sums(s->g, finished, i + r, j + v,
+                     v16_load(total + r * LISTS_WIDTH + v));
 }
 
 /* The same where they are columns i.. of C, rows j.. . */
@@ -257,7 +244,7 @@ SIMD void lists_store_turned(const listed *s, bool finished, const float *total,
                 x[l] = v16_load(total + (r + l) * LISTS_WIDTH + v);
             v16_transpose(x);
             for (int64_t l = 0; l < 16 && l < s->n - j - v; l++)
-                lists_put(s->g, finished, j + v + l, i + r, x[l]);
+                put_sums(s->g, finished, j + v + l, i + r, x[l]);
         }
 }
 

@@ -72,6 +72,12 @@ SIMD v16 v16_load_kept(const float *p, m16 keep)
 
 /* ------ edges of arrays ------ */
 
+/* The bits of the first n of 16 lanes. */
+SIMD unsigned first_lanes(int64_t n)
+{
+    return n < 16 ? (1u << n) - 1 : 0xffff;
+}
+
 /* The next 16 of `left` elements at p. */
 SIMD v16 take(const float *p, int64_t left)
 {
