@@ -577,7 +577,9 @@ static const shape shapes[] = {{8, 8, 3, 32, {3, 3, 1, 1, LS_SAME}},
                                {3, 601, 2, 3, {1, 3, 1, 1, LS_SAME}},
                                {4, 18, 11, 64, {3, 3, 1, 1, LS_SAME}},
                                {1, 1, 1, 1, {1, 1, 1, 1, LS_VALID}},
-                               {4, 5, 17, 1, {1, 1, 1, 1, LS_VALID}}};
+                               {4, 5, 17, 1, {1, 1, 1, 1, LS_VALID}},
+                               {6, 9, 40, 32, {5, 4, 1, 1, LS_VALID}},
+                               {3, 70, 2, 96, {2, 7, 1, 1, LS_SAME}}};
 
 enum { IMAGES = 3 };
 
@@ -788,8 +790,8 @@ static void check_pooled(const shape *s, const ls__backend *be)
     fences_free();
 }
 
-/* Proves that under a 2x2 pooling, whose weight gradient skips what is zero,
- * all is as without, byte for byte. */
+/* Proves that under a 2x2 pooling, whose gradients skip what is zero, all is as
+ * without, byte for byte. */
 START_TEST(under_a_pool)
 {
     const ls__backend *be = way(_i);

@@ -179,7 +179,7 @@ typedef struct ls__convs {
      * zero meets what is not finite; NULL: y is as fast. */
     void (*dx_pooled)(const ls__conv *v, const ls__pooled_dy *d,
                       float *scratch);
-    int64_t (*dx_scratch)(const ls__conv *v); /* floats; 0: dy is too large */
+    int64_t (*dx_scratch)(const ls__conv *v); /* floats; 0: not such a v */
     int64_t (*packed_size)(const ls__conv_weights *of);
     void (*pack)(const ls__conv_weights *of, const float *w, void *packed);
 } ls__convs;

@@ -64,7 +64,7 @@ static double conv_flops(const ls_node *n)
 }
 
 /* One number of dy at most in each block of two by two: see
- * kernel/k_conv_pooled_dw.h. */
+ * kernel/k_conv_pooled_dw.h and k_conv_pooled_dx.h. */
 static bool is_sparse(const ls_node *n, const ls__backend *backend)
 {
     const ls__window *p = &n->pooling;
