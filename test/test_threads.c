@@ -624,14 +624,11 @@ static int in_child(ls_pool *pool, model *m, const char *parent)
  * the parent goes on. */
 START_TEST(test_fork)
 {
-    ls_pool *pool;
+    ls_pool *pool = open_axes("data:4", 3);
     char parent[64];
     pid_t child;
     model m;
 
-    if (emulated("pages that forks clear"))
-        return;
-    pool = open_axes("data:4", 3);
     m = open_model(pool, 1);
     snprintf(parent, sizeof parent, "the pool belongs to process %ld",
              (long)getpid());
@@ -669,11 +666,8 @@ static int child_inside(void *user, int device, const void *const *in,
 /* A child closes a pool that is in use; the parent goes on. */
 START_TEST(test_fork_inside)
 {
-    ls_pool *pool;
+    ls_pool *pool = open_axes("data:2", 2);
 
-    if (emulated("pages that forks clear"))
-        return;
-    pool = open_axes("data:2", 2);
     for (int i = 0; i < 2; i++)
         OK(ls_pmap(pool, child_inside, pool, 0, NULL, 0, NULL));
     ls_pool_close(pool);
@@ -683,12 +677,9 @@ END_TEST
 /* A child is known with and without pages that forks clear. */
 START_TEST(test_process)
 {
-    ls__process p, plain = {.id = (long)getpid()};
+    ls__process p = ls__process_open(), plain = {.id = (long)getpid()};
     pid_t child;
 
-    if (emulated("pages that forks clear"))
-        return;
-    p = ls__process_open();
     ck_assert(ls__process_is_this(&p) && ls__process_is_this(&plain));
     child = fork();
     if (child == 0)
