@@ -328,13 +328,18 @@ static conv make_pooled(int i)
 {
     shape s = shape_of(2000 + i);
     ls_window two = {2, 2, 2, 2, i % 2 ? LS_SAME : LS_VALID};
+    ls_conv_options o = ls_conv_defaults();
     conv c = {.rows = s.rows};
-    ls_node *p;
+    ls_node *x, *p;
 
     OK(ls_graph_new(&c.graph));
-    c.node = ls_conv2d(ls_input(c.graph, "x", LS_F32, 3,
-                                (int64_t[]){s.h, s.w, s.c}),
-                       s.n, s.window, "c");
+    x = ls_input(c.graph, "x", LS_F32, 3, (int64_t[]){s.h, s.w, s.c});
+    o.padding = LS_EXPLICIT; /* by more than a window */
+    o.top = o.left = o.bottom = s.window.height + i % 3;
+    o.right = s.window.width;
+    c.node = i % 5 == 4 ? ls_conv2d_with(x, s.n, s.window.height,
+                                         s.window.width, &o, "c")
+                        : ls_conv2d(x, s.n, s.window, "c");
     if (c.node->shape[0] < 2 || c.node->shape[1] < 2)
         two.padding = LS_SAME;
     p = ls_max_pool(c.node, two);

@@ -26,11 +26,12 @@ enum {
 
 /* Where it works: all of it in scratch. */
 typedef struct conv_steps {
-    int64_t n, cols; /* steps of a pixel, pixels of a row of the image */
-    float *value;    /* (blocks,n,STEP_ROOM): the pooling's dy, rounded */
-    uint32_t *has;   /* (rows,cols,n): which channels are this pixel's */
-    float *weight;   /* (kh run,COLUMNS): a panel */
-    float *sum;      /* (rows of a band,conv_sum_cols,COLUMNS) */
+    int64_t n, cols;   /* steps of a pixel, pixels of a row of the image */
+    int64_t top, left; /* the first block that the image has pixels of */
+    float *value;  /* (blocks from there on,n,STEP_ROOM): dy, rounded */
+    uint32_t *has; /* (rows,cols,n): which channels are this pixel's */
+    float *weight; /* (kh run,COLUMNS): a panel */
+    float *sum;    /* (rows of a band,conv_sum_cols,COLUMNS) */
 } conv_steps;
 
 /* Pixels of a row of dx, and those before and behind it that see a part of
@@ -40,10 +41,17 @@ static int64_t conv_sum_cols(const ls__conv *v)
     return v->row / v->c + v->run / v->c - 1;
 }
 
-/* Blocks that lie in the image. */
-static int64_t conv_blocks_most(const ls__conv *v)
+/* Rows, or columns, of blocks that an image of so many pixels has a part of. */
+static int64_t conv_blocks_most(int64_t pixels)
 {
-    return (conv_frame_rows(v) / 2 + 1) * (v->row / v->c / 2 + 1);
+    return pixels / 2 + 1;
+}
+
+static int64_t conv_value_floats(const ls__conv *v)
+{
+    return whole_vectors(conv_blocks_most(conv_frame_rows(v)) *
+                         conv_blocks_most(v->row / v->c) *
+                         (v->c / LS__BF16_STEP) * STEP_ROOM);
 }
 
 static int64_t conv_panel_floats(const ls__conv *v)
@@ -60,37 +68,56 @@ static int64_t conv_steps_scratch(const ls__conv *v)
         return 0;
     return conv_panel_floats(v) +
            conv_band_rows(v) * conv_sum_cols(v) * COLUMNS +
-           whole_vectors(conv_blocks_most(v) * n * STEP_ROOM) +
+           conv_value_floats(v) +
            conv_frame_rows(v) * (v->row / v->c) * n;
 }
 
-static conv_steps conv_steps_in(const ls__conv *v, float *scratch)
+static conv_steps conv_steps_in(const ls__conv *v, const ls__pooled_dy *d,
+                                float *scratch)
 {
-    conv_steps l = {.n = v->c / LS__BF16_STEP, .cols = v->row / v->c};
+    conv_steps l = {.n = v->c / LS__BF16_STEP, .cols = v->row / v->c,
+                    .top = ls__most(0, -d->top / 2),
+                    .left = ls__most(0, -d->left / 2)};
 
     l.weight = scratch;
     l.sum = l.weight + conv_panel_floats(v);
     l.value = l.sum + conv_band_rows(v) * conv_sum_cols(v) * COLUMNS;
-    l.has = (uint32_t *)(void *)(l.value +
-                                 whole_vectors(conv_blocks_most(v) * l.n *
-                                               STEP_ROOM));
+    l.has = (uint32_t *)(void *)(l.value + conv_value_floats(v));
     return l;
 }
 
 /* ------ which channels ------ */
 
-static void conv_steps_round(const ls__pooled_dy *d, const conv_steps *l)
+/* The values of block (i,j) of the pooling. */
+SIMD float *conv_steps_value(const conv_steps *l, int64_t i, int64_t j)
 {
-    const float *dy = d->dy;
-    float *to = l->value;
+    int64_t block = (i - l->top) * conv_blocks_most(l->cols) + j - l->left;
 
-    for (int64_t i = d->pooling->h * d->pooling->w * l->n; i > 0; i--) {
+    return l->value + block * l->n * STEP_ROOM;
+}
+
+static void conv_steps_round_block(const conv_steps *l, const float *dy,
+                                   float *to)
+{
+    for (int64_t s = 0; s < l->n; s++, dy += LS__BF16_STEP, to += STEP_ROOM) {
         for (int64_t c = 0; c < LS__BF16_STEP; c += 16)
             v16_store(to + c, operand_of(v16_load(dy + c)));
         to[LS__BF16_STEP] = 0;
-        dy += LS__BF16_STEP;
-        to += STEP_ROOM;
     }
+}
+
+static void conv_steps_round(const ls__conv *v, const ls__pooled_dy *d,
+                             const conv_steps *l)
+{
+    const ls__pooling *p = d->pooling;
+    int64_t h = l->top + conv_blocks_most(conv_frame_rows(v));
+    int64_t w = l->left + conv_blocks_most(l->cols);
+
+    for (int64_t i = l->top; i < p->h && i < h; i++)
+        for (int64_t j = l->left; j < p->w && j < w; j++)
+            conv_steps_round_block(
+                l, d->dy + (i * p->w + j) * l->n * LS__BF16_STEP,
+                conv_steps_value(l, i, j));
 }
 
 /* Of the 16 numbers at `value`, those that are not zero and that the pooling
@@ -104,12 +131,19 @@ SIMD uint32_t conv_steps_half(const float *value, const float *number,
     return m16_word(m16_and(here, m16_not(zero)));
 }
 
+/* Of pixel (i,j) of dy, which may be none. */
 static void conv_steps_pixel(const conv_steps *l, const ls__pooled_dy *d,
-                             int64_t block, int place, uint32_t *has)
+                             int64_t i, int64_t j, uint32_t *has)
 {
-    const float *value = l->value + block * l->n * STEP_ROOM;
-    const float *number = d->number + block * l->n * LS__BF16_STEP;
+    const ls__pooling *p = d->pooling;
+    const float *value, *number;
+    int place = (int)(i % 2 * 2 + j % 2);
 
+    memset(has, 0, (size_t)l->n * sizeof *has);
+    if (i < 0 || j < 0 || i / 2 >= p->h || j / 2 >= p->w)
+        return;
+    value = conv_steps_value(l, i / 2, j / 2);
+    number = d->number + (i / 2 * p->w + j / 2) * l->n * LS__BF16_STEP;
     for (int64_t s = 0; s < l->n; s++, value += STEP_ROOM) {
         has[s] = conv_steps_half(value, number, place) |
                  conv_steps_half(value + 16, number + 16, place) << 16;
@@ -117,32 +151,15 @@ static void conv_steps_pixel(const conv_steps *l, const ls__pooled_dy *d,
     }
 }
 
-/* The block that pixel (r,q) of the image belongs to; -1: none. */
-SIMD int64_t conv_block_of(const ls__pooled_dy *d, int64_t r, int64_t q)
-{
-    const ls__pooling *p = d->pooling;
-    int64_t i = r - d->top, j = q - d->left;
-
-    return i >= 0 && j >= 0 && i / 2 < p->h && j / 2 < p->w
-               ? i / 2 * p->w + j / 2 : -1;
-}
-
 static void conv_steps_collect(const ls__conv *v, const ls__pooled_dy *d,
                                const conv_steps *l)
 {
     uint32_t *has = l->has;
 
-    conv_steps_round(d, l);
+    conv_steps_round(v, d, l);
     for (int64_t r = 0; r < conv_frame_rows(v); r++)
-        for (int64_t q = 0; q < l->cols; q++, has += l->n) {
-            int64_t block = conv_block_of(d, r, q);
-
-            memset(has, 0, (size_t)l->n * sizeof *has);
-            if (block >= 0)
-                conv_steps_pixel(l, d, block,
-                                 (int)((r - d->top) % 2 * 2 +
-                                       (q - d->left) % 2), has);
-        }
+        for (int64_t q = 0; q < l->cols; q++, has += l->n)
+            conv_steps_pixel(l, d, r - d->top, q - d->left, has);
 }
 
 /* ------ weights ------ */
@@ -244,15 +261,17 @@ static void conv_steps_row(const ls__conv *v, const ls__pooled_dy *d,
     int64_t taps = v->run / v->c;
 
     sum += (taps - 1) * COLUMNS;
-    for (int64_t q = 0; q < l->cols; q++, has += l->n, sum += COLUMNS) {
-        int64_t block = conv_block_of(d, r, q);
+    for (int64_t q = 0; q < l->cols; q++, has += l->n, sum += COLUMNS)
+        for (int64_t s = 0; s < l->n; s++) {
+            conv_step p = {.has = has[s], .tap = v->c * COLUMNS};
 
-        for (int64_t s = 0; s < l->n; s++)
-            if (has[s])
-                conv_step_taps(taps, (conv_step){
-                    has[s], l->value + (block * l->n + s) * STEP_ROOM,
-                    line + s * LS__BF16_STEP * COLUMNS, v->c * COLUMNS}, sum);
-    }
+            if (!p.has)
+                continue;
+            p.value = conv_steps_value(l, (r - d->top) / 2, (q - d->left) / 2) +
+                      s * STEP_ROOM;
+            p.line = line + s * LS__BF16_STEP * COLUMNS;
+            conv_step_taps(taps, p, sum);
+        }
 }
 
 /* Rows y .. y+rows of dx, columns from j on. */
@@ -275,7 +294,7 @@ static void conv_steps_band(const ls__conv *v, const ls__pooled_dy *d,
 static void bf16_conv_dx_pooled(const ls__conv *v, const ls__pooled_dy *d,
                                 float *scratch)
 {
-    conv_steps l = conv_steps_in(v, scratch);
+    conv_steps l = conv_steps_in(v, d, scratch);
     int64_t band = conv_band_rows(v);
 
     conv_steps_collect(v, d, &l);
