@@ -27,6 +27,8 @@ run linear --steps 1
 expect 2 "--resume needs --checkpoint" linear --resume
 expect 2 "--keep needs --checkpoint" linear --keep 2
 expect 2 "none/c: its folder: No such file" linear --checkpoint "$dir/none/c"
+expect 2 "-: is not a file; /dev/stdout is the standard" linear --metrics -
+expect 2 "-: is not a file; /dev/stdout is the standard" linear --save -
 
 # ------ an unbroken run, with checkpoints and without ------
 

@@ -125,6 +125,7 @@ is "no rows are no lines" "$status $(cat out)" "0 kind,p_big,p_small"
 tail -n +2 t.csv | grep -v blue | awk -F, 'NR < 3 { print }' >rows
 { head -n 1 t.csv; echo "1,2,mauve,,"; } >new.csv
 expect 2 "no/where: its folder: No such file" kind.st t.csv -o no/where
+expect 2 "-: is not a file; /dev/stdout is the standard" kind.st t.csv -o -
 expect 2 "no/where: its folder: No such file" kind.st --onnx no/where
 run help
 has "help is --help" out "Usage: lockstep-predict MODEL INPUT [options]"

@@ -43,6 +43,9 @@ int writable_check(const char *path, bool aside)
 
     if (!path)
         return OPT_GO;
+    if (!strcmp(path, "-"))
+        return opt_fail(OPT_WRONG, "-: is not a file; /dev/stdout is the "
+                        "standard output");
     if (there && !S_ISREG(info.st_mode) && (aside || S_ISDIR(info.st_mode)))
         return opt_fail(OPT_WRONG, "%s: is not a regular file", path);
     if (aside || !there)

@@ -5,9 +5,10 @@
 
 #include <stdbool.h>
 
-/* OPT_GO, or after a message OPT_WRONG for a path that no file can have, as in
- * a folder that does not exist, and OPT_FAILED for one that may not be written;
- * path NULL: nothing is asked.  Looks only: no file is made, opened or changed.
+/* OPT_GO, or after a message OPT_WRONG for "-" and for a path that no file can
+ * have, as in a folder that does not exist, and OPT_FAILED for one that may not
+ * be written; path NULL: nothing is asked.  Looks only: no file is made, opened
+ * or changed.
  * aside: it will be written beside and renamed, as the library does, which no
  * device survives; otherwise it is opened itself, and may be one. */
 int writable_check(const char *path, bool aside);
