@@ -216,7 +216,7 @@ SIMD void conv_step_link(int taps, const conv_step *p, uint32_t left,
 /* Under a tap and the next ones; the sums of the next lie to the left. */
 SIMD void conv_step_sum(int taps, const conv_step *p, float *sum)
 {
-    uint32_t evens = p->has & STEP_EVENS, odds = p->has & ~STEP_EVENS;
+    uint32_t evens = p->has & STEP_EVENS, odds = p->has ^ evens;
     v16 even[STEP_TAPS][VECS], odd[STEP_TAPS][VECS];
 
 #pragma GCC unroll 3
