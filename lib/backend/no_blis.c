@@ -20,5 +20,7 @@ void ls_blis_tune(void)
 
 void ls_blis_text(char text[LS_TEXT])
 {
+    LS__NEED_OR(text, );
+
     snprintf(text, LS_TEXT, "BLIS: not built in");
 }

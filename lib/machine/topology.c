@@ -331,11 +331,12 @@ static void order_seats(ls__topology *t, seat *seats)
 
 static int find_cores(ls__topology *t, const char *cpus)
 {
-    int n = hwloc_get_nbobjs_by_type(t->handle, HWLOC_OBJ_PU);
-    seat *seats = ls__new((size_t)n, sizeof *seats, "topology");
+    int found = hwloc_get_nbobjs_by_type(t->handle, HWLOC_OBJ_PU);
+    size_t n = found > 0 ? (size_t)found : 0;
+    seat *seats = ls__new(n, sizeof *seats, "topology");
     int status = LS_ENOMEM;
 
-    t->pu = ls__new((size_t)n, sizeof *t->pu, "topology");
+    t->pu = ls__new(n, sizeof *t->pu, "topology");
     if (seats && t->pu)
         status = limit(t, cpus, seats);
     if (status == 0 && t->pus)
