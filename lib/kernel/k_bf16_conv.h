@@ -105,16 +105,15 @@ static const void *bf16_conv_image(const ls__conv *v, float *scratch)
 SIMD void bf16_conv_tile(const ls__conv *v, int rows, const word_places *at,
                          const uint32_t *image, int64_t i, int64_t j)
 {
-    float sum[CHAIN_ROWS * COLUMNS] __attribute__((aligned(64)));
+    float room[CHAIN_ROWS * COLUMNS] __attribute__((aligned(64)));
     int64_t n = words(v->run);
     const uint32_t *b = (const uint32_t *)v->out.packed + j * v->kh * n;
-    tile_sums acc;
+    tile_sums sum;
 
     sums_begin(rows, NULL, 0, 0, sum);
     for (int64_t ky = 0; ky < v->kh; ky++, image += v->row, b += n * COLUMNS)
         chain_steps(rows, n, image, at, b, sum);
-    sums_take(rows, sum, acc);
-    tile_end(&v->out, rows, i, j, acc, sum);
+    tile_end(&v->out, rows, i, j, sum, room);
 }
 
 static void bf16_conv_tile_of(const ls__conv *v, int rows,
@@ -205,17 +204,15 @@ typedef struct dy_panel {
 SIMD void dw_tile(const ls__conv *v, int rows, const dy_panel *q,
                   const uint32_t *image, int64_t next, float *c)
 {
-    float sum[CHAIN_ROWS * COLUMNS] __attribute__((aligned(64)));
     int64_t n = pixel_words(v), left = v->out.n - q->j;
     const uint32_t *b = q->b;
-    tile_sums acc;
+    tile_sums sum;
 
     sums_begin(rows, q->add ? c : NULL, v->out.n, left, sum);
     for (int64_t y = 0; y < q->rows; y++, image += next, b += n * COLUMNS)
         chain_steps(rows, n, image, &q->at, b, sum);
-    sums_take(rows, sum, acc);
-    tile_plus_zero(rows, acc);
-    tile_put(rows, c, v->out.n, left, acc);
+    tile_plus_zero(rows, sum);
+    tile_put(rows, c, v->out.n, left, sum);
 }
 
 static void dw_tile_of(const ls__conv *v, int rows, const dy_panel *q,

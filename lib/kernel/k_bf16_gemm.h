@@ -92,16 +92,15 @@ static void band_copy(const ls__product *g, int64_t i, int64_t rows,
 SIMD void bf16_tile(const ls__product *g, int rows, const band *of, int64_t i,
                     int64_t j, const uint32_t *b)
 {
-    float sum[CHAIN_ROWS * COLUMNS] __attribute__((aligned(64)));
+    float room[CHAIN_ROWS * COLUMNS] __attribute__((aligned(64)));
     int64_t at = i * g->c_row + j;
-    tile_sums acc;
+    tile_sums sum;
 
     fetch_all(g, rows, at);
     sums_begin(rows, g->accumulate ? g->c + at : NULL, g->c_row, g->n - j, sum);
     chain_steps(rows, words(g->k), of->a + (i - of->i) * of->at.row, &of->at, b,
                 sum);
-    sums_take(rows, sum, acc);
-    tile_end(g, rows, i, j, acc, sum);
+    tile_end(g, rows, i, j, sum, room);
 }
 
 static void bf16_tile_of(const ls__product *g, int rows, const band *of,

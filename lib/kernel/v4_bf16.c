@@ -19,7 +19,7 @@ static int64_t pairs_loop(int64_t n, float io[16])
         chain[c] = v16_set((float)c);
     for (int64_t i = 0; i < n; i++)
         for (int c = 0; c < CHAINS; c++)
-            chain[c] = word_fma(x, x, chain[c]);
+            chain[c] = _mm512_dpbf16_ps(chain[c], (__m512bh)x, (__m512bh)x);
     for (int c = 0; c < CHAINS; c++)
         sum = v16_add(sum, chain[c]);
     v16_store(io, sum);
