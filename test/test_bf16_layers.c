@@ -568,7 +568,7 @@ typedef struct shape {
 } shape;
 
 /* Odd and even channels and widths, strides, both paddings, rows beyond a
- * chunk, one pixel. */
+ * chunk, one pixel, more rows and longer windows than are worked on at once. */
 static const shape shapes[] = {{8, 8, 3, 32, {3, 3, 1, 1, LS_SAME}},
                                {7, 9, 32, 33, {3, 3, 1, 1, LS_SAME}},
                                {9, 8, 5, 7, {3, 2, 2, 2, LS_SAME}},
@@ -579,7 +579,9 @@ static const shape shapes[] = {{8, 8, 3, 32, {3, 3, 1, 1, LS_SAME}},
                                {1, 1, 1, 1, {1, 1, 1, 1, LS_VALID}},
                                {4, 5, 17, 1, {1, 1, 1, 1, LS_VALID}},
                                {6, 9, 40, 32, {5, 4, 1, 1, LS_VALID}},
-                               {3, 70, 2, 96, {2, 7, 1, 1, LS_SAME}}};
+                               {3, 70, 2, 96, {2, 7, 1, 1, LS_SAME}},
+                               {37, 20, 3, 17, {3, 3, 1, 1, LS_SAME}},
+                               {18, 30, 34, 18, {2, 3, 1, 1, LS_SAME}}};
 
 enum { IMAGES = 3 };
 

@@ -8,14 +8,14 @@
  * of blocks, left to right, filled up to whole steps of eight blocks.  Of each
  * two blocks one has the even places of K and the other the odd ones, its
  * pixels by rows, so that a block is within one chain.  Under a 2x2 max pooling
- * three of the four pixels have no gradient, and k_conv_pooled_dw.h is the same
- * chains without them. */
+ * three of the four pixels have no gradient, and k_bf16_conv_pooled_dw.h is the
+ * same chains without them. */
 #ifndef LS_KERNEL_K_BF16_CONV_H
 #define LS_KERNEL_K_BF16_CONV_H
 
+#include "kernel/k_bf16_conv_pooled_dw.h"
 #include "kernel/k_bf16_conv_pooled_dx.h"
 #include "kernel/k_bf16_tile.h"
-#include "kernel/k_conv_pooled_dw.h"
 #include "kernel/k_panels.h"
 
 /* ------ weights in panels ------ */
@@ -62,12 +62,6 @@ static void bf16_conv_pack(const ls__conv_weights *of, const float *w,
 
 /* ------ the image in words ------ */
 
-/* Floats of the image that the windows lie in. */
-static int64_t image_size(const ls__conv *v)
-{
-    return ((v->h - 1) * v->step_y / v->row + v->kh) * v->row;
-}
-
 /* What tiles read beyond the image, where B is zero: the rest of a word or of
  * two blocks, and the second row of the last blocks. */
 static int64_t image_slack(const ls__conv *v)
@@ -112,7 +106,7 @@ SIMD void bf16_conv_tile(const ls__conv *v, int rows, const word_places *at,
 
     sums_begin(rows, NULL, 0, 0, sum);
     for (int64_t ky = 0; ky < v->kh; ky++, image += v->row, b += n * COLUMNS)
-        chain_steps(rows, n, image, at, b, sum);
+        chain_steps(rows, filled_words(v->run), image, at, b, sum);
     tile_end(&v->out, rows, i, j, sum, room);
 }
 
@@ -264,37 +258,11 @@ static void bf16_conv_grad(const ls__conv *v, float *dbias, float *scratch)
     }
 }
 
-/* ------ dw under a 2x2 pooling ------ */
-
-static void round_all(int64_t n, const float *x, float *out)
-{
-    for (int64_t i = 0; i < n; i += 16)
-        v16_store(out + i, operand_of(take(x + i, n - i)));
-}
-
-static void bf16_conv_grad_pooled(const ls__conv *v, const ls__pooled_dy *d,
-                                  float *t, float *dbias, float *scratch)
-{
-    int64_t n = image_size(v), size = d->pooling->h * d->pooling->w * v->out.n;
-    ls__pooled_dy rounded = *d;
-    ls__conv of = *v;
-
-    round_all(n, v->x, scratch);
-    of.x = scratch;
-    scratch += whole_vectors(n);
-    round_all(size, d->dy, scratch);
-    rounded.dy = scratch;
-    sparse_grad(&of, &rounded, 2, t, dbias, scratch + whole_vectors(size));
-}
-
-/* Copies of the image and of what is near of dy; pooled: both rounded. */
+/* Copies of the image and of what is near of dy; or what is under a pooling. */
 static int64_t bf16_conv_scratch(const ls__conv *v)
 {
-    int64_t full = near_rows(v) * pixel_words(v) * COLUMNS;
-    int64_t pooled = whole_vectors((v->h + 1) / 2 * ((v->w + 1) / 2) *
-                                   v->out.n) + sparse_scratch(v);
-
-    return image_words(v) + (full > pooled ? full : pooled);
+    return ls__most(image_words(v) + near_rows(v) * pixel_words(v) * COLUMNS,
+                    bf16_pooled_scratch(v));
 }
 
 static const ls__convs bf16_convs = {

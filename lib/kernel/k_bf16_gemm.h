@@ -98,8 +98,8 @@ SIMD void bf16_tile(const ls__product *g, int rows, const band *of, int64_t i,
 
     fetch_all(g, rows, at);
     sums_begin(rows, g->accumulate ? g->c + at : NULL, g->c_row, g->n - j, sum);
-    chain_steps(rows, words(g->k), of->a + (i - of->i) * of->at.row, &of->at, b,
-                sum);
+    chain_steps(rows, filled_words(g->k), of->a + (i - of->i) * of->at.row,
+                &of->at, b, sum);
     tile_end(g, rows, i, j, sum, room);
 }
 

@@ -29,10 +29,10 @@ typedef struct word_places {
     int64_t word[STEP_WORDS];
 } word_places;
 
-/* acc + the word of A at `a` times a line of B, link by link: vdpbf16ps does the
- * upper half first, rounds, and flushes, as the fused multiply-add does here.
- * It takes the word from memory by itself, which compilers do not think of; a
- * broadcast of its own costs 3 to 5 % of a tile on AMD's CPUs. */
+/* acc + the word of A at `a` times a line of B, link by link: vdpbf16ps does
+ * the upper half first, rounds, and flushes, as the fused multiply-add does
+ * here.  It takes the word from memory by itself, which compilers do not think
+ * of; a broadcast of its own costs 3 to 5 % of a tile on AMD's CPUs. */
 SIMD v16 word_fma(const uint32_t *a, v16 b, v16 acc)
 {
 #if defined(PAIRS)
@@ -59,7 +59,7 @@ SIMD void chain_link(int rows, const uint32_t *a, int64_t row,
         acc[r][v] = word_fma(a + r * row, line[v], acc[r][v]);
 }
 
-/* One step onto the sums. */
+/* One step of n words onto the sums; K may end with an even one. */
 SIMD void chain_step(int rows, int64_t n, const uint32_t *a,
                      const word_places *at, const uint32_t *b, tile_sums sum)
 {
@@ -67,10 +67,12 @@ SIMD void chain_step(int rows, int64_t n, const uint32_t *a,
 
     tile_clear(rows, even);
     tile_clear(rows, odd);
-    for (int64_t q = 0; q < n; q += 2, b += 2 * COLUMNS) {
+    for (int64_t q = 0; q < n - 1; q += 2, b += 2 * COLUMNS) {
         chain_link(rows, a + at->word[q], at->row, b, even);
         chain_link(rows, a + at->word[q + 1], at->row, b + COLUMNS, odd);
     }
+    if (n % 2)
+        chain_link(rows, a + at->word[n - 1], at->row, b, even);
     EACH_SUM(rows)
         sum[r][v] = v16_add(sum[r][v], v16_add(even[r][v], odd[r][v]));
 }

@@ -37,6 +37,14 @@ static int64_t words(int64_t k)
     return (k + 2 * PER_WORD - 1) / (2 * PER_WORD) * 2;
 }
 
+/* Of these the first so many are not all zeros. */
+static int64_t filled_words(int64_t k)
+{
+    int64_t rest = k % (2 * PER_WORD);
+
+    return k / (2 * PER_WORD) * 2 + (rest < 2 ? rest : 2);
+}
+
 /* Where in K the first number of word q of a step is. */
 SIMD int64_t first_of(int64_t q)
 {
@@ -46,6 +54,12 @@ SIMD int64_t first_of(int64_t q)
 static int64_t whole_vectors(int64_t n)
 {
     return (n + 15) / 16 * 16;
+}
+
+/* Floats of the image that the windows lie in. */
+static int64_t image_size(const ls__conv *v)
+{
+    return ((v->h - 1) * v->step_y / v->row + v->kh) * v->row;
 }
 
 /* The next 16 of `left` elements at p, which may be none or less. */

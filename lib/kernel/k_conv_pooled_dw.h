@@ -37,28 +37,38 @@ typedef struct sparse_chunk {
     bool add;              /* dbias is not written but added to */
 } sparse_chunk;
 
-/* g = dy and at = the place of its patch, both from where the block begins;
- * a channel that was cut has no gradient, wherever. */
+/* The gradient of 16 channels of a block: one that was cut has none. */
+SIMD v16 sparse_gradient(v16 number, v16 dy)
+{
+    return v16_select(v16_lt(number, v16_zero()), v16_zero(), dy);
+}
+
+/* Their patches, counted from where the block begins; of one that was cut
+ * wherever. */
+SIMD w16 sparse_patch(const ls__conv *v, v16 number)
+{
+    w16 down = w16_set((uint32_t)v->step_y);
+    w16 right = w16_set((uint32_t)v->step_x);
+    v16 zero = v16_zero(), two = v16_set(2);
+    m16 lower = v16_ge(number, two);
+    v16 across = v16_sub(number, v16_select(lower, two, zero));
+    m16 second = v16_ge(across, v16_set(1));
+
+    return w16_add(v16_bits(v16_select(lower, v16_of_bits(down), zero)),
+                   v16_bits(v16_select(second, v16_of_bits(right), zero)));
+}
+
+/* g = dy and at = the place of its patch, both from where the block begins. */
 SIMD void sparse_places(const ls__conv *v, const float *dy,
                         const float *number, int64_t base, float *g,
                         uint32_t *at)
 {
-    w16 down = w16_set((uint32_t)v->step_y), right =
-        w16_set((uint32_t)v->step_x);
-
     for (int64_t c = 0; c < v->out.n; c += 16) {
         int64_t left = v->out.n - c;
-        v16 k = take(number + c, left), two = v16_set(2), zero = v16_zero();
-        m16 lower = v16_ge(k, two);
-        v16 across = v16_sub(k, v16_select(lower, two, zero));
-        m16 second = v16_ge(across, v16_set(1));
-        w16 to = w16_add(v16_bits(v16_select(lower, v16_of_bits(down), zero)),
-                         v16_bits(v16_select(second, v16_of_bits(right),
-                                             zero)));
+        v16 k = take(number + c, left);
+        w16 to = w16_add(sparse_patch(v, k), w16_set((uint32_t)base));
 
-        put(g + c, v16_select(v16_lt(k, zero), zero, take(dy + c, left)),
-            left);
-        to = w16_add(to, w16_set((uint32_t)base));
+        put(g + c, sparse_gradient(k, take(dy + c, left)), left);
         put((float *)(void *)(at + c), v16_of_bits(to), left);
     }
 }
@@ -237,12 +247,13 @@ SIMD void sparse_bias(const sparse_chunk *q, int chains, int64_t n,
 /* ------ chunks ------ */
 
 /* Outputs of a chunk: blocks by rows, each row filled up to whole steps of the
- * bf16 order if there are two chains. */
+ * bf16 order if there are two chains, which are cut at any of them: then a
+ * chunk has at most `room` blocks. */
 typedef struct sparse_area {
     int64_t y, x, h, w, fill;
 } sparse_area;
 
-static sparse_area sparse_area_of(const ls__conv *v, int chains)
+static sparse_area sparse_area_of(const ls__conv *v, int chains, int64_t room)
 {
     sparse_area a = {.w = ls__conv_chunk_w(v->w), .h = ls__conv_chunk_h(v->w),
                      .fill = 1};
@@ -251,7 +262,7 @@ static sparse_area sparse_area_of(const ls__conv *v, int chains)
         int64_t steps = ((a.w + 1) / 2 + SPARSE_STEP - 1) / SPARSE_STEP;
 
         a.fill = SPARSE_STEP;
-        a.h = v->w > a.w ? 2 : SPARSE_ROOM / (steps * SPARSE_STEP) * 2;
+        a.h = v->w > a.w ? 2 : room / (steps * SPARSE_STEP) * 2;
     }
     return a;
 }
@@ -289,7 +300,7 @@ SIMD void sparse_grad(const ls__conv *v, const ls__pooled_dy *d, int chains,
                       float *t, float *dbias, float *scratch)
 {
     uint32_t *at = (uint32_t *)(void *)(scratch + SPARSE_ROOM * v->out.n);
-    sparse_area a = sparse_area_of(v, chains);
+    sparse_area a = sparse_area_of(v, chains, SPARSE_ROOM);
     sparse_chunk q = {.g = scratch, .at = at, .add = v->out.accumulate};
 
     for (a.y = 0; a.y < v->h; a.y += a.h)
