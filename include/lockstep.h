@@ -1,17 +1,17 @@
 /* lockstep trains neural networks, data-parallel, on the cores of one machine,
  * from C.
  *
- * Build a graph, compile it, step it.  A step cuts the batch into one shard
- * per device, computes each shard's gradient into that device's own buffer,
- * adds the buffers in the order of a fixed binary tree, multiplies once by
- * 1 / (sum of row weights), and updates the parameters once.  The number of
+ * Build a graph, open a trainer with it, step it.  A step cuts the batch into
+ * one shard per device, computes each shard's gradient into that device's own
+ * buffer, adds the buffers in the order of a fixed binary tree, multiplies once
+ * by 1 / (sum of row weights), and updates the parameters once.  The number of
  * devices belongs to the experiment: results depend on it.  The number of
  * workers (threads) belongs to the machine: results never depend on it.
  *
  * A complete program (examples/02_mlp.c is this one with its data):
  *
- *     ls_mesh *mesh;  ls_pool *pool;  ls_graph *g;  ls_trainer *t;  ls_batch
- *     *b; ls_result r;
+ *     ls_mesh *mesh;  ls_pool *pool;  ls_graph *g;
+ *     ls_trainer *t;  ls_batch *b;  ls_result r;
  *     ls_mesh_open(&mesh, NULL);                     8 devices, all cores
  *     ls_pool_open(&pool, mesh, NULL);
  *     ls_graph_new(&g);
@@ -35,12 +35,12 @@
  * LS_ERRORS.  ls_errmsg() then names the thing, the sizes and the place.
  * Results go through pointer arguments and are untouched on failure.  Graph
  * builders return a node or NULL; NULL in gives NULL out; the first error
- * sticks to the graph and is returned when it is compiled, so that calls nest.
- * The library never prints, exits or aborts on bad input.  A pointer is not
- * NULL unless a comment says what NULL means there: else the call does nothing
- * but set ls_errmsg(), "ls_step: batch is NULL", and returns LS_EINVAL, or
- * nothing where it returns no status: 0 (-1 where 0 is one of several), NULL,
- * false, NaN or "".
+ * sticks to the graph and is returned when a trainer or model is opened with
+ * it, so that calls nest.  The library never prints, exits or aborts on bad
+ * input.  A pointer is not NULL unless a comment says what NULL means there:
+ * else the call does nothing but set ls_errmsg(), "ls_step: batch is NULL", and
+ * returns LS_EINVAL; a function that returns no status then returns 0 (-1 where
+ * 0 is one of several values), NULL, false, NaN or "".
  *
  * Ownership.  What is opened (or new) is closed (or freed) by the caller,
  * children before parents; the ending half accepts NULL.  Strings passed in
@@ -56,12 +56,17 @@
  *
  *     lockstep/base.h        version, statuses, arrays
  *     lockstep/ops.h         operators, layers and losses of a graph
+ *     lockstep/arithmetic.h  arithmetic on nodes, and losses made of it
+ *     lockstep/initial.h     how parameters start
  *     lockstep/optim.h       optimizers and schedules
  *     lockstep/precision.h   the numbers that layers compute with
  *     lockstep/own.h         own gradients, operators and losses
  *     lockstep/files.h       readers of data files
  *     lockstep/control.h     early stopping, lower rates on a plateau
  *     lockstep/gradients.h   gradients in hand, before they are applied
+ *     lockstep/model.h       graphs and weights as model files
+ *     lockstep/predictor.h   predictions on any thread, and generated texts
+ *     lockstep/lora.h        low-rank adapters on a saved model
  *     lockstep/archive.h     what safetensors files and checkpoints hold
  *     lockstep/random.h      the random numbers of JAX and NumPy
  *     lockstep/placement.h   who owns and updates which part of the state
@@ -73,6 +78,8 @@
  *     lockstep/table.h       rows of tables (CSV)
  *     lockstep/trace.h       who did what, and when
  *     lockstep/transport.h   ranks that train together
+ *
+ * lockstep/mpi.h, the transport over MPI, belongs to a library of its own.
  */
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H
@@ -299,13 +306,14 @@ typedef struct ls_trainer_options {
     int accumulate;         /* micro-batches of a step; 0: 1 */
     ls_mean mean;
     ls_state state;
-    const char *backend;    /* "native", "blis", "onednn" (these two allocate
-                               by themselves in every step, and the bits of
+    const char *backend;    /* "native", "blis" or "onednn"; NULL: native.  The
+                               last two allocate in every step.  The bits of
                                "onednn" depend on CPU and version; it may not
-                               be built in); NULL: native */
+                               be built in */
     const char *data_axis;  /* of the mesh; NULL: "data" */
-    bool check_divergence;  /* debug: see Own gradients */
-    bool own_dropout_key;   /* dropout_key counts; false: seed does */
+    bool check_divergence;  /* debug: see lockstep/own.h */
+    bool own_dropout_key;   /* keys for dropout come from dropout_key; false:
+                               from seed */
     ls_key dropout_key;
     ls_precision precision; /* of a graph's layers; "blis" has f32 alone */
     const struct ls_transport *transport; /* to the ranks that share the

@@ -30,11 +30,11 @@ typedef struct ls_entry {
 LS_API int ls_archive_open(ls_archive **archive, const char *path);
 LS_API void ls_archive_close(ls_archive *archive);
 
-/* How many arrays there are. */
+/* Returns how many arrays there are. */
 LS_API int ls_archive_entries(const ls_archive *archive);
 
-/* Array i, in the order of the file.  It lives until the archive is closed.
- * LS_EINVAL: there is no such array. */
+/* Stores array i, in the order of the file.  It lives until the archive is
+ * closed.  LS_EINVAL: there is no such array. */
 LS_API int ls_archive_entry_sized(const ls_archive *archive, int i,
                                   ls_entry *entry, size_t size);
 static inline int ls_archive_entry(const ls_archive *archive, int i,
@@ -48,9 +48,9 @@ static inline int ls_archive_entry(const ls_archive *archive, int i,
 LS_API int ls_archive_read(const ls_archive *archive, int i, int64_t n,
                            float *out);
 
-/* Pair i = 0, 1, .. of what else the file says ("__metadata__"; of a checkpoint
- * step, state hash, options and notes); false past the last.  The texts live
- * until the archive is closed. */
+/* Stores pair i = 0, 1, .. of what else the file says ("__metadata__"; of a
+ * checkpoint step, state hash, options and notes), and returns true; false past
+ * the last.  The texts live until the archive is closed. */
 LS_API bool ls_archive_note(const ls_archive *archive, int i,
                             const char **name, const char **value);
 

@@ -83,8 +83,8 @@ LS_API int ls_error(int status, const char *text);
 
 /* ====== Arrays ====== */
 
-/* Element types: graphs, trainers and readers take the first two; named arrays
- * (see Sets of arrays) take all of them. */
+/* Element types.  Graphs, trainers and readers take the first two; named arrays
+ * (lockstep/collective.h) take all of them. */
 typedef enum ls_dtype {
     LS_F32 = 1, LS_I32 = 2, LS_F64 = 3, LS_I64 = 4, LS_U8 = 5
 } ls_dtype;

@@ -47,7 +47,7 @@ LS_API int ls_batch_shard(ls_shards **shards, const ls_sharding *sharding,
 /* Free the set; the arrays that were cut stay as they are. */
 LS_API void ls_shards_free(ls_shards *shards);
 
-/* R, the rows of every shard. */
+/* Returns R, the rows of every shard. */
 LS_API int64_t ls_shards_rows(const ls_shards *shards);
 
 /* What a device holds of an array: the array with R rows, and its data at the
@@ -55,8 +55,8 @@ LS_API int64_t ls_shards_rows(const ls_shards *shards);
 LS_API int ls_shards_get(const ls_shards *shards, const char *name, int device,
                          ls_array *view);
 
-/* A device's R weights: 1 for rows of the batch, 0 for padding.  NULL without
- * LS_UNEVEN_PAD. */
+/* Returns a device's R weights: 1 for rows of the batch, 0 for padding.  NULL
+ * without LS_UNEVEN_PAD. */
 LS_API const float *ls_shards_mask(const ls_shards *shards, int device);
 
 /* ====== A function on every device ====== */

@@ -41,8 +41,8 @@ static inline int ls_gradients_compute(ls_gradients *gradients,
 
 /* Add the gradients of one more batch to each device's own.  The first batch
  * after ls_gradients_open, ls_gradients_mean or an update begins anew.
- * LS_EINVAL where as many batches are added up as there is room for.  When it
- * fails, what was added up is lost. */
+ * LS_EINVAL: as many batches are added up as there is room for.  When it fails,
+ * what was added up is lost. */
 LS_API int ls_gradients_add(ls_gradients *gradients, const ls_batch *batch);
 
 /* Reduce what was added up to its mean: the sum over all rows of all batches,
@@ -117,7 +117,8 @@ static inline int ls_gradients_apply(ls_gradients *gradients, ls_result *result)
 typedef int ls_gradients_fn(void *user, ls_gradients *gradients,
                             const ls_result *result);
 
-/* From now on, until it is NULL or the gradients are closed. */
+/* Have ls_step call fn from now on, until this is called with NULL or the
+ * gradients are closed. */
 LS_API int ls_gradients_between(ls_gradients *gradients, ls_gradients_fn *fn,
                                 void *user);
 

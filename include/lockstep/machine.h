@@ -12,9 +12,9 @@ extern "C" {
  * such worker. */
 LS_API int ls_mesh_worker_pu(const ls_mesh *mesh, int worker);
 
-/* Why there are so many usable cores, one number of cores for each limit in
- * turn: "2 usable cores: machine 64, cpuset 32, affinity 4, quota 1.5 CPUs
- * (/sys/fs/cgroup/job/cpu.max)"; and "cpus 3" where that leaves fewer. */
+/* Returns why there are so many usable cores, one number of cores for each
+ * limit in turn: "2 usable cores: machine 64, cpuset 32, affinity 4, quota 1.5
+ * CPUs (/sys/fs/cgroup/job/cpu.max)"; and "cpus 3" where that leaves fewer. */
 LS_API const char *ls_mesh_cores_text(const ls_mesh *mesh);
 
 /* The CPU's name, "AMD EPYC"; empty when nobody says. */
@@ -29,7 +29,7 @@ typedef struct ls_place {
     int device, devices; /* its first one, and how many it runs */
 } ls_place;
 
-/* LS_EINVAL: no such worker. */
+/* Stores the place of a worker.  LS_EINVAL: there is no such worker. */
 LS_API int ls_mesh_place_sized(const ls_mesh *mesh, int worker, ls_place *place,
                                size_t size);
 static inline int ls_mesh_place(const ls_mesh *mesh, int worker,
@@ -46,8 +46,9 @@ typedef struct ls_level {
     int64_t least, most; /* 0 where there is nothing to measure */
 } ls_level;
 
-/* Level i = 0, 1, ..; false past the last.  L2 and L1d, and levels that group
- * nothing, are known only if the mesh was opened with details. */
+/* Stores level i = 0, 1, .. and returns true; false past the last.  L2 and L1d,
+ * and levels that group nothing, are known only if the mesh was opened with
+ * details. */
 LS_API bool ls_mesh_level_sized(const ls_mesh *mesh, int i, ls_level *level,
                                 size_t size);
 static inline bool ls_mesh_level(const ls_mesh *mesh, int i, ls_level *level)
@@ -62,7 +63,8 @@ typedef struct ls_core_kind {
     int allowed;   /* of them, by cpuset and affinity */
 } ls_core_kind;
 
-/* Kind i = 0, 1, .., the fastest first; false past the last. */
+/* Stores kind i = 0, 1, .., the fastest first, and returns true; false past the
+ * last. */
 LS_API bool ls_mesh_kind_sized(const ls_mesh *mesh, int i, ls_core_kind *kind,
                                size_t size);
 static inline bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind)

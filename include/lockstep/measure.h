@@ -25,8 +25,8 @@ typedef struct ls_cost {
     double chunk_forward_bytes, chunk_backward_bytes;
 } ls_cost;
 
-/* Operator i = 0, 1, .. in the order they run; false past the last, and for a
- * gradient function of your own. */
+/* Stores operator i = 0, 1, .. in the order in which they run and returns true;
+ * false past the last, and for a gradient function of your own. */
 LS_API bool ls_trainer_cost_sized(const ls_trainer *trainer, int i,
                                   ls_cost *cost, size_t size);
 static inline bool ls_trainer_cost(const ls_trainer *trainer, int i,
@@ -64,7 +64,8 @@ typedef struct ls_times {
  * next step on (some 0.2 microseconds a step).  LS_ENOMEM. */
 LS_API int ls_trainer_clock(ls_trainer *trainer);
 
-/* LS_EINVAL: no such worker, or the clock was not on in the last step. */
+/* Stores the times of a worker in the last step.  LS_EINVAL: there is no such
+ * worker, or the clock was not on in that step. */
 LS_API int ls_trainer_times_sized(const ls_trainer *trainer, int worker,
                                   ls_times *times, size_t size);
 static inline int ls_trainer_times(const ls_trainer *trainer, int worker,
@@ -85,7 +86,8 @@ LS_API void ls_blis_tune(void);
 
 enum { LS_TEXT = 256 }; /* bytes of a text written into the caller's room */
 
-/* "BLIS 0.9.0, kernels skx (BLIS_ARCH_TYPE is set)".  Starts BLIS. */
+/* Stores which BLIS and which of its kernels are used: "BLIS 0.9.0, kernels skx
+ * (BLIS_ARCH_TYPE is set)".  Starts BLIS. */
 LS_API void ls_blis_text(char text[LS_TEXT]);
 
 /* An instruction level of the library's own kernels. */
@@ -97,17 +99,17 @@ typedef struct ls_isa {
                          fused multiply-add in matrix products */
 } ls_isa;
 
-/* Level i = 0, 1, .. of those compiled in, the best first; false past the
- * last. */
+/* Stores level i = 0, 1, .. of those compiled in, the best first, and returns
+ * true; false past the last. */
 LS_API bool ls_isa_level_sized(int i, ls_isa *isa, size_t size);
 static inline bool ls_isa_level(int i, ls_isa *isa)
 {
     return ls_isa_level_sized(i, isa, sizeof *isa);
 }
 
-/* LS_EINVAL: the environment variable LS_ISA names a level that is unknown or
- * not of this CPU, whose levels the message names.  (Opening a pool says the
- * same.) */
+/* Checks the environment variable LS_ISA.  LS_EINVAL: it names a level that is
+ * unknown or not of this CPU, whose levels the message names.  (Opening a pool
+ * says the same.) */
 LS_API int ls_isa_check(void);
 
 /* How a backend (NULL: native) computes on this CPU: "f32 products"; of bf16

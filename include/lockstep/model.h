@@ -52,14 +52,14 @@ LS_API int ls_graph_load(ls_graph **graph, const char *path);
 /* The nodes of a graph in the order they were made, each after its inputs. */
 LS_API int ls_graph_nodes(const ls_graph *graph);
 
-/* Node i = 0, 1, ..; NULL past the last. */
+/* Returns node i = 0, 1, ..; NULL past the last. */
 LS_API const ls_node *ls_graph_node(const ls_graph *graph, int i);
 
 /* The loss; NULL: there is none. */
 LS_API const ls_node *ls_graph_loss(const ls_graph *graph);
 
-/* Output i = 0, 1, .. and its name (may be NULL: not asked for); NULL past the
- * last. */
+/* Returns output i = 0, 1, .. and stores its name (the pointer may be NULL);
+ * NULL past the last. */
 LS_API const ls_node *ls_graph_output(const ls_graph *graph, int i,
                                       const char **name);
 
@@ -71,11 +71,11 @@ LS_API const char *ls_node_op(const ls_node *node);
  * input.  It lives until the graph is freed. */
 LS_API const char *ls_node_name(const ls_node *node);
 
-/* Input k = 0, 1, .. of a node; NULL past the last. */
+/* Returns input k = 0, 1, .. of a node; NULL past the last. */
 LS_API const ls_node *ls_node_input(const ls_node *node, int k);
 
-/* Parameter k = 0, 1, .. of a node: its name, type and shape; false past the
- * last.  The name lives until the graph is freed. */
+/* Stores name, type and shape of parameter k = 0, 1, .. of a node and returns
+ * true; false past the last.  The name lives until the graph is freed. */
 LS_API bool ls_node_param(const ls_node *node, int k, ls_array_spec *param);
 
 #ifdef __cplusplus

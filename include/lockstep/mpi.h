@@ -37,7 +37,8 @@ int ls_mpi_open_world(ls_mpi **mpi);
  * patience. */
 ls_transport *ls_mpi_transport(ls_mpi *mpi);
 
-/* All processes call it, once trainers with this transport are closed. */
+/* Close the transport.  All processes call this, once the trainers with this
+ * transport are closed. */
 void ls_mpi_close(ls_mpi *mpi);
 
 #ifdef __cplusplus

@@ -26,7 +26,8 @@ typedef struct ls_option {
     bool whole;          /* an int64_t in the struct, not a double */
 } ls_option;
 
-/* Made by ls_sgd and so on, below; fields may be changed afterwards. */
+/* The kinds of optimizers.  ls_sgd and so on, below, make one; its members may
+ * be changed afterwards. */
 typedef enum ls_optimizer_kind {
     LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW, LS_RMSPROP, LS_ADAGRAD,
     LS_LION
@@ -94,7 +95,8 @@ LS_API ls_optimizer ls_optimizer_defaults(ls_optimizer_kind kind, double lr);
  * numbered from 0. */
 LS_API const char *ls_optimizer_name(ls_optimizer_kind kind);
 
-/* Tell option i = 0, 1, .. of a kind; false past the last. */
+/* Stores option i = 0, 1, .. of a kind and returns true; false past the last.
+ */
 LS_API bool ls_optimizer_option_sized(ls_optimizer_kind kind, int i,
                                       ls_option *option, size_t size);
 static inline bool ls_optimizer_option(ls_optimizer_kind kind, int i,

@@ -56,12 +56,13 @@ LS_API int ls_predictor_load_lora(ls_predictor **predictor, const char *path,
 LS_API int ls_predictor_refresh(ls_predictor *predictor,
                                 const ls_trainer *trainer);
 
-/* NULL is nothing.  The memory lives on until the last context is closed. */
+/* Close the predictor; NULL is accepted.  Its memory stays until the last
+ * context is closed. */
 LS_API void ls_predictor_close(ls_predictor *predictor);
 
-/* Input or output i = 0, 1, ..: its name, type and the shape of a row; false
- * past the last.  Inputs are those that an output depends on.  The name lives
- * until the predictor is closed. */
+/* Stores name, type and the shape of a row of input or output i = 0, 1, .. and
+ * returns true; false past the last.  Inputs are those that an output depends
+ * on.  The name lives until the predictor is closed. */
 LS_API bool ls_predictor_input(const ls_predictor *predictor, int i,
                                ls_array_spec *input);
 LS_API bool ls_predictor_output(const ls_predictor *predictor, int i,
@@ -82,7 +83,7 @@ LS_API int ls_predictor_save_onnx(ls_predictor *predictor, const char *path);
 LS_API int ls_context_open(ls_context **context, ls_predictor *predictor,
                            ls_pool *pool);
 
-/* NULL is nothing. */
+/* Close the context; NULL is accepted. */
 LS_API void ls_context_close(ls_context *context);
 
 /* Set the rows of an input: data (rows, shape of the input), borrowed until the
@@ -123,7 +124,7 @@ typedef struct ls_generator ls_generator;
 LS_API int ls_generator_open(ls_generator **generator, ls_predictor *predictor,
                              const char *output);
 
-/* NULL is nothing. */
+/* Close the generator; NULL is accepted. */
 LS_API void ls_generator_close(ls_generator *generator);
 
 /* Append n >= 1 tokens; out = the output at the last of them, `size` elements.

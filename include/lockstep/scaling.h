@@ -109,8 +109,8 @@ LS_API int ls_scaling_run(ls_scaling **scaling,
                           const ls_scaling_options *options);
 LS_API void ls_scaling_free(ls_scaling *scaling);
 
-/* Point i = 0, 1, .., by rising ranks and then workers, the first with 1;
- * false past the last. */
+/* Stores point i = 0, 1, .. and returns true; false past the last.  Points are
+ * in the order of rising ranks and then workers, both from 1. */
 LS_API bool ls_scaling_get_sized(const ls_scaling *scaling, int i,
                                  ls_scaling_point *point, size_t size);
 static inline bool ls_scaling_get(const ls_scaling *scaling, int i,
@@ -118,7 +118,8 @@ static inline bool ls_scaling_get(const ls_scaling *scaling, int i,
 {
     return ls_scaling_get_sized(scaling, i, point, sizeof *point);
 }
-/* Seconds of a step in one of its runs, the median step; NaN: no such. */
+/* Returns the seconds of the median step in one of the point's runs; NaN: there
+ * is no such run. */
 LS_API double ls_scaling_seconds(const ls_scaling *scaling, int i, int repeat);
 
 typedef struct ls_scaling_info {
@@ -156,7 +157,8 @@ typedef struct ls_scaling_guess {
     bool roof;     /* one of the two, or gradients, are at the copy roof */
 } ls_scaling_guess;
 
-/* LS_EINVAL: workers below 1. */
+/* Stores what the model says of so many workers.  LS_EINVAL: workers below 1.
+ */
 LS_API int ls_scaling_model_sized(const ls_scaling *scaling, int workers,
                                   ls_scaling_guess *guess, size_t size);
 static inline int ls_scaling_model(const ls_scaling *scaling, int workers,

@@ -31,7 +31,7 @@ typedef struct ls_table ls_table;
  * column, counted from 1.  LS_ENOMEM. */
 LS_API int ls_table_open(ls_table **table, const char *path);
 
-/* NULL is nothing. */
+/* Close the table; NULL is accepted. */
 LS_API void ls_table_close(ls_table *table);
 
 /* How many columns there are. */

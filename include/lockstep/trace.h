@@ -21,7 +21,7 @@ typedef struct ls_trace_options {
     int64_t events; /* of each worker, 32 bytes each; up to 2^24 */
 } ls_trace_options;
 
-/* Level 1, 65536 events. */
+/* Returns options for level 1 with 65536 events. */
 LS_API void ls_trace_defaults_sized(ls_trace_options *options, size_t size);
 static inline ls_trace_options ls_trace_defaults(void)
 {
@@ -47,23 +47,25 @@ LS_API void ls_trace_close(ls_trace *trace);
  * from the pool's caller. */
 LS_API int ls_trace_write(const ls_trace *trace, const char *path);
 
-/* Events written over so far, of all workers. */
+/* Returns how many events were written over so far, of all workers. */
 LS_API int64_t ls_trace_dropped(const ls_trace *trace);
 
-/* Something that begins; ends where it began, before what is around it. */
+/* A slice of your own that has begun.  It ends on the thread where it began,
+ * before the slice around it. */
 typedef struct ls_mark {
     const char *name, *before;
     int64_t began;
 } ls_mark;
 
-/* A slice of your own, by the pool's caller outside of a step, or by a gradient
- * or pmap function on its worker.  Costs a few nanoseconds without a trace.
- * The name (ASCII) must live as long as the pool: a literal. */
+/* Begin and end a slice of your own: by the pool's caller outside of a step, or
+ * by a gradient or pmap function on its worker.  Costs a few nanoseconds
+ * without a trace. The name (ASCII) must live as long as the pool: a literal.
+ */
 LS_API ls_mark ls_mark_begin(ls_pool *pool, const char *name);
 LS_API void ls_mark_end(ls_pool *pool, ls_mark mark);
 
-/* A number over time, by the pool's caller.  The name as above; a value that is
- * not finite is left out of the file. */
+/* Record a number over time, by the pool's caller.  The name as above; a value
+ * that is not finite is left out of the file. */
 LS_API void ls_trace_counter(ls_pool *pool, const char *name, double value);
 
 /* What a worker is doing at this moment. */
@@ -74,9 +76,9 @@ typedef struct ls_doing {
     bool waits;        /* it is done with the phase and waits for others */
 } ls_doing;
 
-/* For watchdogs: may be called from any thread at any time while the pool is
- * open.  The parts may be of moments shortly after each other.  LS_EINVAL: no
- * such worker. */
+/* Stores what a worker is doing.  It is for watchdogs: any thread may call it
+ * at any time while the pool is open.  The parts may be of moments shortly
+ * after each other.  LS_EINVAL: no such worker. */
 LS_API int ls_pool_doing_sized(const ls_pool *pool, int worker, ls_doing *doing,
                                size_t size);
 static inline int ls_pool_doing(const ls_pool *pool, int worker,

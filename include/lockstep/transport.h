@@ -115,7 +115,7 @@ LS_API const ls_transport *ls_ranks_transport(const ls_ranks *ranks, int rank);
 /* How many bytes a rank has posted to be sent so far. */
 LS_API int64_t ls_ranks_sent(const ls_ranks *ranks, int rank);
 
-/* All trainers with these transports are closed. */
+/* Free the ranks, once all trainers with these transports are closed. */
 LS_API void ls_ranks_close(ls_ranks *ranks);
 
 #ifdef __cplusplus
