@@ -59,7 +59,7 @@ typedef struct ls_mark {
 
 /* Begin and end a slice of your own: by the pool's caller outside of a step, or
  * by a gradient or pmap function on its worker.  Costs a few nanoseconds
- * without a trace. The name (ASCII) must live as long as the pool: a literal.
+ * without a trace.  The name (ASCII) must live as long as the pool: a literal.
  */
 LS_API ls_mark ls_mark_begin(ls_pool *pool, const char *name);
 LS_API void ls_mark_end(ls_pool *pool, ls_mark mark);
