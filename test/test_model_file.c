@@ -4,6 +4,7 @@
  * day opens and computes what it did; and what is damaged or unknown is
  * refused. */
 #define _GNU_SOURCE /* nftw */
+#include "base/file.h"
 #include "base/memory.h"
 #include "exchange/graph_json.h"
 #include "file/safetensors.h"
@@ -161,6 +162,34 @@ START_TEST(test_all_operators)
         ck_assert_msg(has_op(g, ls__ops[i]), "%s is not among them",
                       ls__ops[i]->name);
     ls_graph_free(g);
+}
+END_TEST
+
+/* Says a page "`word`"? */
+static bool names(const char *page, const char *word)
+{
+    char quoted[64];
+
+    snprintf(quoted, sizeof quoted, "`%s`", word);
+    return strstr(page, quoted) != NULL;
+}
+
+/* docs/model-file.md names every operator and its attributes. */
+START_TEST(test_page)
+{
+    const char *root = getenv("top_srcdir");
+    char path[256], *page;
+    size_t size;
+
+    snprintf(path, sizeof path, "%s/docs/model-file.md", root ? root : "..");
+    OK(ls__file_load(path, 1 << 20, &page, &size));
+    for (const ls__op *const *op = ls__ops; *op; op++) {
+        ck_assert_msg(names(page, (*op)->name), "no %s", (*op)->name);
+        for (const ls__attribute *a = (*op)->attributes; a && a->name; a++)
+            ck_assert_msg(names(page, a->name), "%s: no %s", (*op)->name,
+                          a->name);
+    }
+    free(page);
 }
 END_TEST
 
@@ -538,6 +567,7 @@ static Suite *suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, test_again, 0, MODELS);
     tcase_add_test(t, test_all_operators);
+    tcase_add_test(t, test_page);
     tcase_add_test(t, test_requests);
     tcase_add_loop_test(t, test_goes_on, 0, MODELS);
     tcase_add_test(t, test_earlier);
