@@ -261,15 +261,3 @@ float ls__powf(float base, float x)
         return y > 0.0 ? INFINITY : 0.0f;
     return (float)exp_double(y);
 }
-
-double ls__cos(double x)
-{
-    int64_t n = (int64_t)(x * 0x1.45f306dc9c883p-1 + (x < 0.0 ? -0.5 : 0.5));
-    double r = x - (double)n * 0x1.921fb544p0;
-    r -= (double)n * 0x1.0b4611a626331p-34;
-    double odd = n & 1 ? r : 1.0, y = 1.0;
-    for (int k = n & 1 ? 17 : 18; k > 1; k -= 2)
-        y = 1.0 - y * r * r / (double)(k * (k - 1));
-    y *= odd;
-    return (n + (n & 1)) & 2 ? -y : y;
-}

@@ -16,9 +16,6 @@ float ls__logf(float x);
 /* Natural logarithm, within 0.501 ulp; -inf at 0, NaN below. */
 double ls__log(double x);
 
-/* cos x for |x| < 1e5, within 1 ulp of 1. */
-double ls__cos(double x);
-
 /* base^n rounded once to float, n >= 0. */
 float ls__pow_n(float base, int64_t n);
 
