@@ -242,41 +242,6 @@ START_TEST(test_parts_examples)
 }
 END_TEST
 
-/* Doubles summed by processes and completed have the bytes of one sum. */
-START_TEST(test_partial_doubles)
-{
-    enum { STRIDE = 3 };
-    static double v[DEVICES * STRIDE], partial[MOST];
-    ls__subtree part[MOST];
-
-    srand(13);
-    for (int D = 1; D <= DEVICES; D++)
-        for (int R = 1; R <= D && R <= PROCESSES; R++) {
-            int parts = parts_of_all(D, R, false, part), n = 0;
-
-            for (int i = 0; i < D; i++)
-                v[i * STRIDE] = (double)rand() / 3.0 - 3e8 / (i + 1);
-            for (int r = 0, at = 0; r < R; r++) {
-                int end = (r + 1) * D / R;
-                double of_span[LS__TREE_PARTS];
-                int k = ls__tree_partial_doubles(v + at * STRIDE, STRIDE,
-                                                 (ls__span){at, end - at, D},
-                                                 of_span);
-
-                memcpy(partial + n, of_span, (size_t)k * sizeof *of_span);
-                n += k;
-                at = end;
-            }
-            ck_assert_int_eq(n, parts);
-            double sum = ls__tree_complete_double(D, parts, part, partial);
-            for (int s = 1; s < D; s *= 2) /* the definition */
-                for (int i = 0; i + s < D; i += 2 * s)
-                    v[i * STRIDE] += v[(i + s) * STRIDE];
-            ck_assert_mem_eq(&sum, v, sizeof sum);
-        }
-}
-END_TEST
-
 static Suite *suite(void)
 {
     Suite *s = suite_create("tree");
@@ -290,7 +255,6 @@ static Suite *suite(void)
     tcase_add_test(t, test_doubles);
     tcase_add_test(t, test_parts);
     tcase_add_test(t, test_parts_examples);
-    tcase_add_test(t, test_partial_doubles);
     suite_add_tcase(s, t);
     return s;
 }

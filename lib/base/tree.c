@@ -1,4 +1,4 @@
-/* Sums of a few numbers in the tree's order, whole or in parts. */
+/* Sums of a few numbers in the tree's order, and the tree cut into parts. */
 #include "base/tree.h"
 
 double ls__tree_sum_double(const double *v, int n, int stride)
@@ -67,32 +67,4 @@ int ls__tree_push(ls__tree *tree, ls__subtree part)
     }
     tree->item[tree->top++] = part;
     return merges;
-}
-
-int ls__tree_partial_doubles(const double *v, int stride, ls__span items,
-                             double partial[LS__TREE_PARTS])
-{
-    ls__subtree part[LS__TREE_PARTS];
-    int parts = ls__tree_parts(items, part);
-
-    for (int k = 0; k < parts; k++)
-        partial[k] = ls__tree_sum_double(
-            v + (int64_t)(part[k].first - items.first) * stride,
-            ls__subtree_items(part[k], items.of), stride);
-    return parts;
-}
-
-double ls__tree_complete_double(int of, int parts, const ls__subtree *part,
-                                const double *partial)
-{
-    double sum[LS__TREE_STACK] = {0};
-    ls__tree tree = {.of = of};
-    int top = 0;
-
-    for (int k = 0; k < parts; k++) {
-        sum[top++] = partial[k];
-        for (int m = ls__tree_push(&tree, part[k]); m > 0; m--, top--)
-            sum[top - 2] += sum[top - 1];
-    }
-    return sum[0];
 }

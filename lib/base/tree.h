@@ -74,14 +74,4 @@ typedef struct ls__tree {
  * item is left. */
 int ls__tree_push(ls__tree *tree, ls__subtree part);
 
-/* partial[k] = the sum of part k of the span, where v[0] is the span's first
- * item and the next one lies `stride` further; returns how many parts. */
-int ls__tree_partial_doubles(const double *v, int stride, ls__span items,
-                             double partial[LS__TREE_PARTS]);
-
-/* The sum of all `of` items from the partial sums of all subtrees they consist
- * of, in order. */
-double ls__tree_complete_double(int of, int parts, const ls__subtree *part,
-                                const double *partial);
-
 #endif
