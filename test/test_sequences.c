@@ -670,7 +670,7 @@ START_TEST(test_refused)
 }
 END_TEST
 
-/* FLOP: the input's product, the state's, and each twice on the way back. */
+/* FLOP: the input's product, the state's, and each twice in backward. */
 START_TEST(test_cost)
 {
     ls_pool *pool = open_pool(1, 1);

@@ -1,7 +1,7 @@
 /* lockstep-train: train a model from the command line.
  *
  * The run is a list of stages; each goes on, or has said what is wrong and
- * gives the exit status.  Results go to stdout, talk to stderr. */
+ * gives the exit status.  Results go to stdout, remarks to stderr. */
 #include "adapt.h"
 #include "curve.h"
 #include "evaluate.h"

@@ -1,5 +1,6 @@
-/* Matrix products by BLIS: the fallback, and the second witness of the bits.
- * The only file that knows BLIS, and only its public typed API.
+/* Matrix products by BLIS, which have the bytes of the native ones: each checks
+ * the other.  This is the only file that knows BLIS, and it uses only its
+ * public typed API.
  *
  * One thread, asked for in our own rntm_t, so that no environment variable
  * reaches in.  The small-matrix path is off: in 0.9 it sums in another order

@@ -3,10 +3,10 @@
  * oneDNN compiles a product for its sizes, so that happens when a plan is laid
  * out: for the rows of a whole chunk and for the powers of two below, of which
  * any shorter chunk is put together.  B is reordered once a step into the
- * layout that the product asked for; A, and what the gradient of
- * weights multiplies, is rounded to bf16 in a copy.  Bias and adding to C are
- * oneDNN's; the rest of the epilogue is ours, since the way back wants the
- * slopes of activations, which oneDNN would not keep.
+ * layout that the product asked for; A, and what the gradient of weights
+ * multiplies, is rounded to bf16 in a copy.  Bias and adding to C are oneDNN's;
+ * the rest of the epilogue is ours, since backward needs the slopes of
+ * activations, which oneDNN would not keep.
  *
  * A product runs on the thread that asks for it: that thread's number of OpenMP
  * threads is one meanwhile.  Which pieces a product is made of follows from its

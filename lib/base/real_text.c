@@ -1,3 +1,4 @@
+/* See real_text.h. */
 #include "base/real_text.h"
 
 #include <locale.h>

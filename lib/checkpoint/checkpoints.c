@@ -2,7 +2,7 @@
  * so a step waits for a copy in memory and never for a disk.
  *
  * Over ranks the first one has all of this: it collects the state into its
- * copy, and what it reads it deals out.  The others have their options alone,
+ * copy, and sends what it reads to the others.  These have only their options,
  * to be compared, and what was loaded; what fails on one rank fails on all.
  *
  * The thread's life: wait for BUSY, write and prune, say IDLE again.  While it

@@ -1,3 +1,4 @@
+/* See json.h. */
 #include "file/json.h"
 #include "base/error.h"
 #include "base/memory.h"

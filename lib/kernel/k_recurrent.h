@@ -1,7 +1,7 @@
 /* The gates of recurrent layers, a step at a time: Flax's OptimizedLSTMCell
  * (gates i, f, g, o) and GRUCell (r, z, n), forward and back, each in one pass
- * over a step.  16 units are one vector, and each is computed alone, so neither
- * rows nor levels show in a bit. */
+ * over a step.  16 units are one vector, and each is computed alone, so no bit
+ * depends on the rows or on the level. */
 #ifndef LS_KERNEL_K_RECURRENT_H
 #define LS_KERNEL_K_RECURRENT_H
 
@@ -47,7 +47,7 @@ SIMD void ask_ahead(const ls__recurrence *s, int gates, int64_t r, int64_t j)
     ask(s->y, s->stride, next, j);
 }
 
-/* The same on the way back. */
+/* The same in backward. */
 SIMD void ask_ahead_back(const ls__recurrence *s, int gates, int64_t r,
                          int64_t j)
 {

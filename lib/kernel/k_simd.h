@@ -14,7 +14,7 @@
  *       beyond them is not touched, lanes beyond them load as +0
  *   v16_store_kept(p,v,m): the lanes of m side by side; writes 16 floats, the
  *       rest of any value
- *   v16_load_kept(p,m): the way back; +0 in other lanes; may read 16 floats
+ *   v16_load_kept(p,m): the reverse; +0 in other lanes; may read 16 floats
  *   v16_to_int truncates (beyond 2^31 and for NaN: to any number)
  *   v16_of_int reads its lanes as signed
  *   w16_shl, w16_shr: count in 0..31;  w16_rotl: count in 1..31

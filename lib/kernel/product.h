@@ -12,7 +12,7 @@
  * c, which begins with C or with +0, becomes c + (x + y).  +0 is added to it in
  * the end; then comes the epilogue.  The instructions of AMX and of AVX512-BF16
  * compute that, and so do fused multiply-adds.  K may be cut anywhere between
- * steps and the sum stored, which shows in no bit.
+ * steps and the sum stored, which changes no bit.
  *
  * The contract for f32x6: a number is the sum of three of bf16, hi of itself,
  * mid of what hi leaves of it, lo of what both leave, all rounded as above.  K
@@ -60,7 +60,7 @@ typedef struct ls__product {
     bool round;           /* to bf16 */
     ls__activation activation;
     float *slope;           /* (m,n), row stride c_row: the activation's
-                               derivative there, for the way back; or NULL */
+                               derivative there, for backward; or NULL */
     const float *times;     /* (m,n), row stride c_row: slopes to multiply by,
                                +0 where one is 0; or NULL */
     const float *add;       /* (m,n), row stride c_row, may be c only in

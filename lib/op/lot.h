@@ -7,9 +7,9 @@
  * one adds up the gradient of all, row by row of the table.  Between them a row
  * of y waits for its chunk, and then dy lies in its place.
  *
- * That is a schedule, and shows in no bit: a bag depends on no other, and what
- * is added to a row of the gradient is added in the order of chunks, within a
- * chunk of members, within a member of bags.
+ * This is only a schedule and changes no bit: a bag depends on no other, and
+ * what is added to a row of the gradient is added in the order of chunks,
+ * within a chunk of members, within a member of bags.
  *
  * Where few rows of the table occur, and each of them often, it is dy that
  * would come from memory again and again: then the gradient is added up more

@@ -1,7 +1,7 @@
-/* Values that only products read, and as numbers of bf16: who makes them leaves
- * them so in the first place (c_words in kernel/product.h).  That halves what
- * is written and read of them, and they are not rounded and copied again by
- * each reader.  No byte of a result shows it. */
+/* Values that only products read, which multiply them as numbers of bf16: the
+ * operator that makes such a value writes it as bf16 (c_words in
+ * kernel/product.h).  So half the bytes are written and read, and no reader
+ * rounds and copies them again.  Results have the same bytes. */
 #include "op/op_table.h"
 #include "plan/planner.h"
 

@@ -1,6 +1,6 @@
-/* Cores for the ranks of one machine.  Ranks whose masks are equal were told
- * nothing about each other, so they deal the cores; a rank whose mask nobody
- * else has was given it, and keeps it. */
+/* Cores for the ranks of one machine.  Ranks whose masks are equal divide their
+ * cores, since no launcher has told them which ones to take; a rank whose mask
+ * no other rank has was given it by a launcher, and keeps it. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha.h"

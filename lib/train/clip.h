@@ -1,11 +1,10 @@
-/* Clipping by global norm, with a norm whose bits depend on the gradient
- * alone.
+/* Clipping by global norm, with a norm whose bits depend on the gradient alone.
  *
  * The flat array of all parameters (params.h; the padding is zeros) is cut into
  * blocks of 4096.  A block's sum of squares is taken in 16 lanes by whichever
  * worker reduced the block (reduce/reduce.h); the block sums are added in order
- * by every worker that needs the norm, after the barrier.  A worker's range
- * never shows, because ranges are whole blocks. */
+ * by every worker that needs the norm, after the barrier.  No bit depends on a
+ * worker's range, because ranges are whole blocks. */
 #ifndef LS_TRAIN_CLIP_H
 #define LS_TRAIN_CLIP_H
 
