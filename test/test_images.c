@@ -446,7 +446,7 @@ START_TEST(refused)
     FAILS(ls_source_images(&s, at("images"), &o), LS_EINVAL, "channel 1");
     o.channels = 3;
     FAILS(ls_source_images(&s, at("images"), &o), LS_ESHAPE,
-          "3 channels for images of 2");
+          "3 channels, the images 2");
     make_cifar(&f, 0, 2);
     put_file("a.bin", &f);
     o = (ls_images_options){.size = sizeof(ls_images_options),

@@ -92,7 +92,8 @@ START_TEST(test_places)
     }
     ck_assert_int_eq(device, 96);
     ck_assert_int_eq(ls_mesh_place(mesh, 70, &p), LS_EINVAL);
-    ck_assert_str_eq(ls_errmsg(), "mesh: worker 70 of 70");
+    ck_assert_str_eq(ls_errmsg(),
+                     "mesh: worker 70; there are 70, counted from 0");
     ck_assert_int_eq(ls_mesh_place(mesh, -1, &p), LS_EINVAL);
     ls_mesh_close(mesh);
 }
@@ -182,7 +183,7 @@ START_TEST(test_measure)
 
     ck_assert_int_eq(ls_pool_open(&pool, mesh, NULL), 0);
     ck_assert_int_eq(ls_measure_flops(pool, 3, NULL, &rate), LS_EINVAL);
-    ck_assert_str_eq(ls_errmsg(), "measure: 3 workers of a pool of 2");
+    ck_assert_str_eq(ls_errmsg(), "measure: 3 workers; the pool has 2");
     ck_assert_int_eq(ls_measure_flops(pool, 0, NULL, &rate), LS_EINVAL);
     ck_assert_int_eq(ls_measure_copy(pool, 0, &rate), LS_EINVAL);
     ck_assert_int_eq(ls_measure_flops(pool, 1, "sse", &rate), LS_EINVAL);

@@ -87,7 +87,8 @@ START_TEST(times_of_workers)
         ck_assert_double_eq_tol(t.gradients + t.reduce + t.update + t.waiting,
                                 all, 1e-9);
     }
-    FAILS(ls_trainer_times(r.trainer, 3, &t), LS_EINVAL, "worker 3 of 3");
+    FAILS(ls_trainer_times(r.trainer, 3, &t), LS_EINVAL,
+          "worker 3; there are 3 workers");
     close_run(&r);
     ls_pool_close(pool);
     free(x);
@@ -589,7 +590,7 @@ START_TEST(refuses_of_ranks)
     o.rank = (const int[]){4};
     FAILS(ls_scaling_run(&s, &o), LS_EINVAL, "4 ranks: there must be 1 to 3");
     o.rank = NULL;
-    FAILS(ls_scaling_run(&s, &o), LS_EINVAL, "1 counts of ranks");
+    FAILS(ls_scaling_run(&s, &o), LS_EINVAL, "1 counts of ranks are given");
     ls_ranks_close(all);
     free(f);
 }

@@ -923,7 +923,7 @@ START_TEST(test_refused_csr)
     FAILS(ls_sparse_rows(3, offsets, indices, values, 9, 2, list, v), LS_ESHAPE,
           "row 2 has 3 elements; 2 are the most");
     FAILS(ls_sparse_rows(3, falls, indices, values, 9, 3, list, v), LS_ESHAPE,
-          "row 1 goes from 2 to 1");
+          "row 1 begins at offset 2 and ends at 1");
     FAILS(ls_sparse_rows(3, offsets, indices, values, 8, 3, list, v), LS_ERANGE,
           "row 2, element 2 has index 8");
     FAILS(ls_sparse_rows(3, offsets, indices, wild, 9, 3, list, v), LS_ERANGE,

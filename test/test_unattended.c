@@ -228,7 +228,7 @@ START_TEST(test_doing)
     ck_assert_str_eq(d.phase, "gradients");
     ck_assert_int_eq(d.device, -1);
     ck_assert_ptr_null(d.what);
-    FAILS(ls_pool_doing(h.pool, 2, &d), LS_EINVAL, "worker 2 of 2");
+    FAILS(ls_pool_doing(h.pool, 2, &d), LS_EINVAL, "worker 2; the pool has 2");
     wake(&h, caller);
     OK(ls_pool_doing(h.pool, 1, &d));
     ck_assert_ptr_null(d.what);

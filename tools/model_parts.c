@@ -66,7 +66,8 @@ static int check_top(const data *d, const settings *s)
         return opt_fail(OPT_WRONG, "--top-k is for classes, and here numbers "
                         "are predicted");
     if (s->top_k > s->classes)
-        return opt_fail(OPT_WRONG, "--top-k: %lld of %lld classes",
+        return opt_fail(OPT_WRONG, "--top-k: %lld is more than the %lld "
+                        "classes",
                         (long long)s->top_k, (long long)s->classes);
     return OPT_GO;
 }

@@ -96,8 +96,8 @@ static int check_normal(const image_source *s, const ls_images_options *o)
     if (o->channels == 0)
         return 0;
     if (o->channels != 1 && o->channels != s->set.shape[2])
-        return ls__fail(LS_ESHAPE, "normalisation of %d channels for images "
-                        "of %lld", o->channels, (long long)s->set.shape[2]);
+        return ls__fail(LS_ESHAPE, "mean and std have %d channels, the images "
+                        "%lld", o->channels, (long long)s->set.shape[2]);
     for (int c = 0; c < o->channels; c++)
         if (!((float)o->std[c] > 0) || !is_finite(o->std[c]) ||
             !is_finite(o->mean[c]))

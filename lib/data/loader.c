@@ -360,8 +360,8 @@ static int make_order(ls_loader *l)
     if (!l->options.shuffle)
         return 0;
     if (rows > INT32_MAX)
-        return ls__fail(LS_ENOTSUP, "an order for %lld rows; 2147483647 are "
-                        "possible", (long long)rows);
+        return ls__fail(LS_ENOTSUP, "an order for %lld rows; there may be "
+                        "2147483647 at most", (long long)rows);
     l->order = ls__block((size_t)rows * sizeof *l->order, "order of rows");
     l->scratch = ls__block(ls__permutation_scratch(rows), "order of rows");
     return l->order && l->scratch ? 0 : LS_ENOMEM;

@@ -105,7 +105,8 @@ static int open_arrays(arrays **made, int n)
     arrays *s = *made = NULL;
 
     if (n < 1)
-        return ls__fail(LS_EINVAL, "a source of %d arrays", n);
+        return ls__fail(LS_EINVAL, "a source of %d arrays; it needs 1 or more",
+                        n);
     if (!(s = ls__new(1, sizeof *s, "source")))
         return LS_ENOMEM;
     s->spec = ls__arena_new(&s->arena, (size_t)n, sizeof *s->spec);

@@ -34,9 +34,9 @@ static int check_row(const rows *of, int64_t row)
     int status = 0;
 
     if (first < 0 || last < first)
-        return ls__fail(LS_ESHAPE, "sparse rows: row %lld goes from %lld to "
-                        "%lld", (long long)row, (long long)first,
-                        (long long)last);
+        return ls__fail(LS_ESHAPE, "sparse rows: row %lld begins at offset "
+                        "%lld and ends at %lld", (long long)row,
+                        (long long)first, (long long)last);
     if (last - first > of->width)
         return ls__fail(LS_ESHAPE, "sparse rows: row %lld has %lld elements; "
                         "%lld are the most", (long long)row,
@@ -73,8 +73,9 @@ int ls_sparse_rows(int64_t count, const int64_t *offsets,
     int status = 0;
 
     if (count < 1 || width < 1)
-        return ls__fail(LS_EINVAL, "sparse rows: %lld rows of %lld places",
-                        (long long)count, (long long)width);
+        return ls__fail(LS_EINVAL, "sparse rows: %lld rows of %lld places; "
+                        "each must be 1 or more", (long long)count,
+                        (long long)width);
     if (!values != !out_values)
         return ls__fail(LS_EINVAL, "ls_sparse_rows: %s is NULL",
                         values ? "out_values" : "values");

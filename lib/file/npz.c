@@ -45,8 +45,8 @@ static int64_t find(const archive *a, const char *name)
         return ls__fail(count ? LS_EFORMAT : LS_ENOTFOUND, "%s: has %s array "
                         "called \"%.64s\"", a->file.path,
                         count ? "more than one" : "no", name);
-    return ls__fail(LS_ENOTFOUND, "%s: has %lld arrays; which of them is not "
-                    "said", a->file.path, (long long)count);
+    return ls__fail(LS_ENOTFOUND, "%s: has %lld arrays; name the one that is "
+                    "wanted", a->file.path, (long long)count);
 }
 
 static int open_array(archive *a, const char *path, const char *name)

@@ -129,7 +129,7 @@ static int check_workers(const ls_pool *pool, int workers)
 {
     if (workers >= 1 && workers <= ls_pool_workers(pool))
         return 0;
-    return ls__fail(LS_EINVAL, "measure: %d workers of a pool of %d", workers,
+    return ls__fail(LS_EINVAL, "measure: %d workers; the pool has %d", workers,
                     ls_pool_workers(pool));
 }
 

@@ -293,8 +293,8 @@ int ls_mesh_place_sized(const ls_mesh *mesh, int worker, ls_place *place,
     ls_place p;
 
     if (worker < 0 || worker >= mesh->workers)
-        return ls__fail(LS_EINVAL, "mesh: worker %d of %d", worker,
-                        mesh->workers);
+        return ls__fail(LS_EINVAL, "mesh: worker %d; there are %d, "
+                        "counted from 0", worker, mesh->workers);
     p = ls__machine_place(&mesh->topology, ls_mesh_worker_pu(mesh, worker));
     p.device = (int)(worker * devices / workers);
     p.devices = (int)((worker + 1) * devices / workers) - p.device;

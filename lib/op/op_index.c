@@ -20,8 +20,8 @@ static int one_hot_shape(ls_node *n)
     if (ls__want(n, 0, LS_I32, 0) < 0)
         return LS_ESHAPE;
     if (x->rank + 1 >= LS_MAX_RANK)
-        return ls__fail(LS_ESHAPE, "one-hot \"%s\": no more than %d axes",
-                        n->name, LS_MAX_RANK - 2);
+        return ls__fail(LS_ESHAPE, "one-hot \"%s\": indices have no more than "
+                        "%d axes", n->name, LS_MAX_RANK - 2);
     memcpy(shape, x->shape, sizeof shape);
     shape[x->rank] = n->count;
     if (ls__node_set_shape(n, LS_F32, x->rank + 1, shape) < 0)

@@ -171,7 +171,8 @@ static ls_node *over(const ls__op *op, ls_node *x, int count, const int *axes)
     if (!x || x->graph->status)
         return NULL;
     if (count < 0 || (count && !axes)) {
-        ls__fail(LS_EINVAL, "%s \"%s\": %d axes", op->name, x->name, count);
+        ls__fail(LS_EINVAL, "%s \"%s\": %d axes%s", op->name, x->name, count,
+                 count < 0 ? "; there may be 0 or more" : ", and axes is NULL");
         return ls__graph_failed(x->graph, LS_EINVAL);
     }
     set = axes_of(x, count, axes);

@@ -85,8 +85,8 @@ static int transpose_shape(ls_node *n)
     if (ls__want(n, 0, LS_F32, 2) < 0)
         return LS_ESHAPE;
     if (n->extents.rank != x->rank)
-        return ls__fail(LS_EINVAL, "transpose \"%s\": %d axes in the place of "
-                        "%d", n->name, n->extents.rank, x->rank);
+        return ls__fail(LS_EINVAL, "transpose \"%s\": %d axes are named; the "
+                        "input has %d", n->name, n->extents.rank, x->rank);
     for (int k = 0; k < x->rank; k++) {
         int64_t axis = n->extents.of[k];
 

@@ -111,8 +111,8 @@ int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
     int status;
 
     if (inputs < 0 || outputs < 0)
-        return ls__fail(LS_EINVAL, "pmap: %d inputs and %d outputs", inputs,
-                        outputs);
+        return ls__fail(LS_EINVAL, "pmap: %d inputs and %d outputs; neither "
+                        "may be negative", inputs, outputs);
     if ((status = ls__pool_take(pool)) < 0)
         return status;
     status = pmap(&c, input, output);

@@ -187,8 +187,8 @@ int ls_pool_doing_sized(const ls_pool *pool, int worker, ls_doing *doing,
     ls_doing d;
 
     if (worker < 0 || worker >= ls_pool_workers(pool))
-        return ls__fail(LS_EINVAL, "worker %d of %d", worker,
-                        ls_pool_workers(pool));
+        return ls__fail(LS_EINVAL, "worker %d; the pool has %d, counted from "
+                        "0", worker, ls_pool_workers(pool));
     k = ls__pool_track(pool, worker);
     d.phase = atomic_load_explicit(&k->phase, memory_order_relaxed);
     d.what = atomic_load_explicit(&k->what, memory_order_relaxed);

@@ -111,8 +111,8 @@ int ls_context_set(ls_context *c, const char *input, ls_dtype dtype,
     if (!(in = ls__model_input(m, input)))
         return LS_ENOTFOUND;
     if (rows < 1)
-        return ls__fail(LS_EINVAL, "input \"%s\": %lld rows", input,
-                        (long long)rows);
+        return ls__fail(LS_EINVAL, "input \"%s\": %lld rows; there must be 1 "
+                        "or more", input, (long long)rows);
     if ((status = ls__input_check(in, dtype, data, rows)) < 0)
         return status;
     c->data[in - m->input] = data;

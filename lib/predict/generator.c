@@ -135,8 +135,9 @@ int ls_generator_cut(ls_generator *g, int64_t length)
 {
     LS__NEED_AS(g, "generator", LS_EINVAL);
     if (length < 0 || length > g->length)
-        return ls__fail(LS_ERANGE, "ls_generator_cut: %lld of %lld positions",
-                        (long long)length, (long long)g->length);
+        return ls__fail(LS_ERANGE, "ls_generator_cut: %lld of %lld "
+                        "positions cannot be kept", (long long)length,
+                        (long long)g->length);
     if (length == 0)
         give_back(g);
     g->length = length;

@@ -72,8 +72,8 @@ int ls_random_permutation(ls_key key, int64_t n, int32_t *out)
     if (n != 0)
         LS__NEED(out);
     if (n < 0 || n > INT32_MAX)
-        return ls__fail(LS_EINVAL, "permutation of %lld: 0 to 2147483647 are "
-                        "possible", (long long)n);
+        return ls__fail(LS_EINVAL, "permutation of %lld: there may be 0 to "
+                        "2147483647", (long long)n);
     scratch = ls__new(ls__permutation_scratch(n), 1, "permutation");
     if (!scratch)
         return LS_ENOMEM;

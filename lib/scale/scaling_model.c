@@ -161,7 +161,8 @@ int ls_scaling_model_sized(const ls_scaling *s, int workers,
     double gradients;
 
     if (workers < 1)
-        return ls__fail(LS_EINVAL, "a model for %d workers", workers);
+        return ls__fail(LS_EINVAL, "a model for %d workers; there must be 1 "
+                        "or more", workers);
     gradients = gradients_of(s, workers, &g.roof);
     g.memory = shared(s, p->max.reduce, s->info.work.reduce_bytes, workers,
                       &g.roof);

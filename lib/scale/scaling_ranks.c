@@ -127,7 +127,9 @@ static int open_party(ls__party *p, const ls_transport *all,
 static int check(const ls_scaling_options *o, int all)
 {
     if (o->ranks < 0 || o->ranks > 65536 || (o->ranks && !o->rank))
-        return ls__fail(LS_EINVAL, "scaling: %d counts of ranks", o->ranks);
+        return ls__fail(LS_EINVAL, "scaling: %d counts of ranks are given%s",
+                        o->ranks, o->rank ? "; 0 to 65536 may be" :
+                        ", and rank is NULL");
     for (int i = 0; i < o->ranks; i++)
         if (o->rank[i] < 1 || o->rank[i] > all)
             return ls__fail(LS_EINVAL, "scaling: %d ranks: there must be 1 to "

@@ -87,8 +87,8 @@ int ls_trainer_times_sized(const ls_trainer *t, int worker, ls_times *times,
     ls_times r;
 
     if (worker < 0 || worker >= t->workers)
-        return ls__fail(LS_EINVAL, "times of worker %d of %d", worker,
-                        t->workers);
+        return ls__fail(LS_EINVAL, "times of worker %d; there are %d workers, "
+                        "counted from 0", worker, t->workers);
     if (!t->notes.lap || t->notes.lap[worker].entered == 0 || !(all > 0))
         return ls__fail(LS_EINVAL, "times of worker %d: no step since "
                         "ls_trainer_clock", worker);

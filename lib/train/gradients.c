@@ -291,8 +291,8 @@ int ls_gradients_get_device(const ls_gradients *g, int device,
     const ls_trainer *t = g->trainer;
 
     if (device < 0 || device >= t->devices.of)
-        return ls__fail(LS_EINVAL, "gradients of device %d of %d", device,
-                        t->devices.of);
+        return ls__fail(LS_EINVAL, "gradients of device %d; there are %d "
+                        "devices, counted from 0", device, t->devices.of);
     if (g->use == 0 || was_taken(g))
         return ls__fail(LS_EINVAL, "gradients of device %d: none were computed "
                         "since the trainer's last step", device);

@@ -60,7 +60,8 @@ int ls_trainer_save_noted(const ls_trainer *t, const char *path, int notes,
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
     if (notes < 0)
-        return ls__fail(LS_EINVAL, "ls_trainer_save_noted: %d notes", notes);
+        return ls__fail(LS_EINVAL, "ls_trainer_save_noted: %d notes; there may "
+                        "be 0 or more", notes);
     if (notes)
         LS__NEED(note);
     for (int i = 0; i < notes && status == 0; i++)
