@@ -36,7 +36,7 @@ static const opt options[] = {
              "the text to go on with (a newline, which is not written)"),
      .needs = "generate"},
     {OPT_ROW("temperature", "X", OPT_REAL, AT(temperature), NULL, "0.8",
-             "below 1 the likely is likelier; 0: the likeliest byte"),
+             "below 1 likely bytes become likelier; 0: the likeliest"),
      .needs = "generate"},
     {OPT_ROW("top-k", "K", OPT_COUNT, AT(top_k), NULL, "",
              "draw from the K likeliest bytes (all)"), .needs = "generate"},
