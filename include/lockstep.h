@@ -572,6 +572,7 @@ typedef struct ls_setting {
     const char *name, *value;
 } ls_setting;
 
+/* How a run's checkpoints are kept; ls_checkpoints_open copies it. */
 typedef struct ls_checkpoints_options {
     size_t size; /* ls_checkpoints_defaults() writes it */
     const char *folder; /* made if it is not there */

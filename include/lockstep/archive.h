@@ -14,6 +14,7 @@ extern "C" {
  * when it is opened. */
 typedef struct ls_archive ls_archive;
 
+/* An array of an archive. */
 typedef struct ls_entry {
     const char *name;
     const char *dtype; /* the format's name: "F32", "BF16", "I64" */
@@ -28,6 +29,7 @@ typedef struct ls_entry {
  * no checkpoint (where it holds some, the newest is named); LS_ENOTSUP: an
  * unknown element type, or more axes than LS_MAX_RANK. */
 LS_API int ls_archive_open(ls_archive **archive, const char *path);
+/* Close the archive and free all that it holds. */
 LS_API void ls_archive_close(ls_archive *archive);
 
 /* Returns how many arrays there are. */

@@ -24,9 +24,11 @@ LS_API int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK]);
  * array of that name. */
 LS_API int ls_npz_load(ls_array *out, const char *path, const char *name,
                        ls_dtype as);
+/* The shape of such an array, as ls_npy_shape gives it. */
 LS_API int ls_npz_shape(const char *path, const char *name,
                         int64_t shape[LS_MAX_RANK]);
 
+/* Which images of a folder are read, and how they are normalised. */
 typedef struct ls_images_options {
     size_t size; /* ls_images_defaults() writes it */
     bool test;           /* of a folder: its test set, not its training set */

@@ -20,6 +20,7 @@ typedef struct ls_gradients ls_gradients;
  * they draw in micro-batch i of a trainer that accumulates so many. */
 LS_API int ls_gradients_open(ls_gradients **gradients, ls_trainer *trainer,
                              int batches);
+/* Free the room; the trainer's ls_step no longer calls a function of yours. */
 LS_API void ls_gradients_close(ls_gradients *gradients);
 
 /* ------ Computing ------ */

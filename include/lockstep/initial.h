@@ -10,6 +10,7 @@ extern "C" {
 
 /* ====== Initialisers (JAX's definitions and bits) ====== */
 
+/* What random initial values are drawn from. */
 typedef enum ls_distribution {
     LS_UNIFORM,          /* from -1 to 1, or with LS_INIT_RANDOM from 0 to 1 */
     LS_NORMAL,
@@ -47,6 +48,7 @@ typedef enum ls_init_kind {
 typedef int ls_init_fn(void *user, const char *name, int rank,
                        const int64_t *shape, ls_key key, float *out);
 
+/* How a parameter starts: a kind, and what it needs. */
 typedef struct ls_init {
     ls_init_kind kind;
     ls_distribution distribution; /* RANDOM, VARIANCE */

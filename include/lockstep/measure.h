@@ -47,6 +47,7 @@ typedef struct ls_work {
     int64_t shards;      /* of a step: devices times micro-batches */
 } ls_work;
 
+/* Stores what a step of the trainer does. */
 LS_API void ls_trainer_work_sized(const ls_trainer *trainer, ls_work *work,
                                   size_t size);
 static inline void ls_trainer_work(const ls_trainer *trainer, ls_work *work)

@@ -185,6 +185,7 @@ typedef enum ls_padding {
     LS_SAME, LS_VALID, LS_CAUSAL, LS_EXPLICIT
 } ls_padding;
 
+/* The size of a window, how far it moves, and its padding. */
 typedef struct ls_window {
     int64_t height, width;
     int64_t stride_y, stride_x; /* 0: 1 */

@@ -26,13 +26,14 @@ typedef struct ls_option {
     bool whole;          /* an int64_t in the struct, not a double */
 } ls_option;
 
-/* The kinds of optimizers.  ls_sgd and so on, below, make one; its members may
- * be changed afterwards. */
+/* The kinds of optimizers. */
 typedef enum ls_optimizer_kind {
     LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW, LS_RMSPROP, LS_ADAGRAD,
     LS_LION
 } ls_optimizer_kind;
 
+/* An optimizer.  ls_sgd and so on, below, make one; its members may be changed
+ * afterwards. */
 typedef struct ls_optimizer {
     ls_optimizer_kind kind;
     double lr;           /* learning rate */
@@ -48,8 +49,8 @@ typedef struct ls_optimizer {
 } ls_optimizer;
 
 /* Regularisation comes in two kinds.  weight_decay pulls at the parameters
- * themselves, beside the rule.  l2 is the gradient of l2/2 sum p^2: with it
- * g + l2 p takes the place of g in the formulas below, after clipping
+ * themselves, in addition to the rule.  l2 is the gradient of l2/2 sum p^2:
+ * with it g + l2 p takes the place of g in the formulas below, after clipping
  * (optax.chain(optax.add_decayed_weights(l2), ..)); that is what PyTorch's sgd
  * and adam call weight_decay.  It is 0 unless it is set. */
 

@@ -28,6 +28,7 @@ typedef int ls_scaling_open_on_fn(void *user, ls_pool *pool, int fold,
 /* Give the batch its rows for a step, 0, 1, ..; the same for the same step. */
 typedef int ls_scaling_fill_fn(void *user, int64_t step, ls_batch *batch);
 
+/* What is trained, on which counts of workers and ranks, and how often. */
 typedef struct ls_scaling_options {
     size_t size; /* ls_scaling_defaults() writes it */
     ls_scaling_open_fn *open;
@@ -64,6 +65,7 @@ static inline ls_scaling_options ls_scaling_defaults(void)
     return o;
 }
 
+/* What was found for one count of workers and ranks. */
 typedef struct ls_scaling_point {
     int workers;         /* of each rank */
     bool oversubscribed; /* more workers than usable cores */
@@ -107,6 +109,7 @@ typedef struct ls_scaling ls_scaling;
  * sense.  LS_EIO. */
 LS_API int ls_scaling_run(ls_scaling **scaling,
                           const ls_scaling_options *options);
+/* Free a measurement. */
 LS_API void ls_scaling_free(ls_scaling *scaling);
 
 /* Stores point i = 0, 1, .. and returns true; false past the last.  Points are
@@ -122,11 +125,13 @@ static inline bool ls_scaling_get(const ls_scaling *scaling, int i,
  * is no such run. */
 LS_API double ls_scaling_seconds(const ls_scaling *scaling, int i, int repeat);
 
+/* What a measurement was of. */
 typedef struct ls_scaling_info {
     int devices, repeats, steps; /* steps: timed, of a run */
     ls_work work;
 } ls_scaling_info;
 
+/* Stores what was measured. */
 LS_API void ls_scaling_ask_sized(const ls_scaling *scaling,
                                  ls_scaling_info *info, size_t size);
 static inline void ls_scaling_ask(const ls_scaling *scaling,

@@ -15,6 +15,7 @@ extern "C" {
  * or allocates, and no result changes. */
 typedef struct ls_trace ls_trace;
 
+/* How much is recorded. */
 typedef struct ls_trace_options {
     size_t size; /* ls_trace_defaults() writes it */
     int level;      /* 1: phases, waiting, marks, counters; 2: operators too */
@@ -36,6 +37,7 @@ static inline ls_trace_options ls_trace_defaults(void)
  * LS_EBUSY: the pool has a trace. */
 LS_API int ls_trace_open(ls_trace **trace, ls_pool *pool,
                          const ls_trace_options *options);
+/* End the trace and free its events. */
 LS_API void ls_trace_close(ls_trace *trace);
 
 /* Write what the rings hold as Chrome's JSON, which Perfetto (ui.perfetto.dev)

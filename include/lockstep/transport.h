@@ -84,6 +84,7 @@ LS_API int ls_transport_sums(int ranks, int devices);
  * thread of its own, with a mesh, a pool and a trainer of its own. */
 typedef struct ls_ranks ls_ranks;
 
+/* What goes wrong with a rank. */
 typedef enum ls_rank_fault {
     LS_RANK_SOUND = 0,
     LS_RANK_DIES,   /* its calls fail, and its messages are lost */
