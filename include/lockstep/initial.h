@@ -31,11 +31,12 @@ typedef enum ls_fan { LS_FAN_IN, LS_FAN_OUT, LS_FAN_AVERAGE } ls_fan;
  *     ORTHOGONAL  scale Q, where Q^T Q or Q Q^T is 1 (orthogonal)
  *     OWN         what fn writes
  *
- * The bits are JAX's for the keys that Flax gives the layers, but for Q: it
- * comes from JAX's normals by Householder's reflections in double, rounded
- * once, with R's diagonal positive, where JAX's comes from LAPACK in float and
- * depends on its version and the CPU.  The two differ by some 1e-7; ours is
- * the same everywhere, and orthogonal to the roundings of its floats. */
+ * The bits are JAX's for the keys that Flax gives the layers, except those of
+ * Q: it comes from JAX's normals by Householder's reflections in double,
+ * rounded once, with R's diagonal positive, where JAX's comes from LAPACK in
+ * float and depends on its version and the CPU.  The two differ by some 1e-7;
+ * ours is the same everywhere, and orthogonal to the roundings of its floats.
+ */
 typedef enum ls_init_kind {
     LS_INIT_LAYER, LS_INIT_CONSTANT, LS_INIT_RANDOM, LS_INIT_VARIANCE,
     LS_INIT_ORTHOGONAL, LS_INIT_OWN

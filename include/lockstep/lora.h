@@ -60,7 +60,7 @@ LS_API int ls_lora_load(ls_trainer *trainer, const char *path);
 
 /* Write a model file (as ls_trainer_save_model) of the model without adapters,
  * whose weights are W + (alpha / rank) A B, summed in double and rounded once.
- * What it computes is that of the trainer but for rounding. */
+ * What it computes differs from what the trainer computes only by rounding. */
 LS_API int ls_lora_save_merged(const ls_trainer *trainer, const char *path);
 
 #ifdef __cplusplus

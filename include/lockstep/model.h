@@ -31,7 +31,7 @@ LS_API int ls_trainer_save_model(const ls_trainer *trainer, const char *path);
  * and nobody shares its weights: with s = scale / sqrt(var + epsilon) these
  * become W s, and the bias (bias - mean) s + shift, in double, rounded once; a
  * layer without a bias gets one.  Other batch norms stay.  What the file
- * computes is what the trainer computes but for rounding.  Fails as
+ * computes differs from what the trainer computes only by rounding.  Fails as
  * ls_trainer_save_model does. */
 LS_API int ls_trainer_save_folded(const ls_trainer *trainer, const char *path);
 

@@ -1,4 +1,4 @@
-/* The kernel gradient of a convolution under a folded 2x2 max pooling.
+/* The gradient of a convolution's weights under a folded 2x2 max pooling.
  *
  * Of each block of two by two outputs, one a channel has a gradient at most:
  * its place is the number that the pooling kept.  So for one output channel the

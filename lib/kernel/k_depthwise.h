@@ -1,4 +1,4 @@
-/* Depthwise convolutions of one image: each channel has a kernel of its own, so
+/* Depthwise convolutions of one image: each channel has weights of its own, so
  * there is no matrix product.  Lanes are channels.
  *
  * The contract of bits is that of k_conv.h with groups of one channel: in y, K
