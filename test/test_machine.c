@@ -104,8 +104,9 @@ END_TEST
 START_TEST(test_bound_caller)
 {
     ls_mesh *mesh = open_mesh(ls_mesh_defaults());
-    bool several = ls_mesh_usable_cores(mesh) > 1;
     cpu_set_t old, one;
+    const char *cpuset;
+    bool several;
 
     ck_assert_int_eq(sched_getaffinity(0, sizeof old, &old), 0);
     CPU_ZERO(&one);
@@ -117,6 +118,9 @@ START_TEST(test_bound_caller)
                                        .workers = 2});
     ck_assert_int_eq(ls_mesh_usable_cores(mesh), 1);
     ck_assert_ptr_nonnull(strstr(ls_mesh_cores_text(mesh), "affinity 1,"));
+    /* The whole test may be bound to one core already. */
+    ck_assert_ptr_nonnull(cpuset = strstr(ls_mesh_cores_text(mesh), "cpuset "));
+    several = strtol(cpuset + strlen("cpuset "), NULL, 10) > 1;
     if (several)
         ck_assert_ptr_nonnull(strstr(ls_mesh_note(mesh, 0),
                                      "the calling thread is bound to 1 of"));
