@@ -19,6 +19,9 @@ run --verify --json
 is 'an object a level' "$(grep -c '^{"version"' "$dir/out")" \
     "$(wc -l <"$dir/out" | tr -d ' ')"
 has 'the state is in it' out '"same":true'
+for other in --measure --devices=2 --workers=1 --cpus=0; do
+    expect 2 'no option but --json' --verify $other
+done
 
 LS_ISA=$best
 export LS_ISA
