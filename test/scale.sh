@@ -39,8 +39,10 @@ has version out "lockstep-scale 0."
 expect 2 "which model?"
 expect 2 "did you mean linear?" liner
 expect 2 "unknown option --worker; did you mean --workers?" linear --worker 2
-expect 2 "unknown option --metrics" linear --metrics "$dir/m"
-expect 2 "unknown option --epochs" linear --epochs 2
+expect 2 "unknown option --metrics; it is one of lockstep-train" linear \
+    --metrics "$dir/m"
+expect 2 "unknown option --epochs; it is one of lockstep-train" linear \
+    --epochs 2
 for bad in 0 -1 1,0 1,,2 '1,2,' ,1 "1, 2" x 1x; do
     expect 2 "--workers: \"$bad\" is not a list" linear "--workers=$bad"
 done

@@ -79,9 +79,11 @@ const char *opt_s(int64_t n)
 void opt_add(opt_program *p, int count, const opt *rows)
 {
     for (int i = 0; i < count; i++) {
-        assert(p->count < OPT_MAX);
+        assert(p->count < OPT_MAX && p->others < OPT_MAX);
         if (!rows[i].only || strcmp(rows[i].only, opt_program_name) == 0)
             p->option[p->count++] = rows[i];
+        else
+            p->other[p->others++] = &rows[i];
     }
 }
 

@@ -100,11 +100,13 @@ typedef struct opt_program {
     const char *args; /* as --help shows them: "FILE [FILE2]"; NULL: none */
     int count;
     opt option[OPT_MAX]; /* by opt_add */
+    int others;
+    const opt *other[OPT_MAX]; /* that it left out: another program's */
     size_t used;
     char room[OPT_ROOM]; /* by opt_keep */
 } opt_program;
 
-/* Append the rows that this program takes. */
+/* Append the rows that this program takes; those of others are borrowed. */
 void opt_add(opt_program *program, int count, const opt *rows);
 
 /* A copy of a text that lives as long as the program, which must not be moved;

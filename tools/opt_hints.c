@@ -68,6 +68,15 @@ static void show(hint *h, const char *dashes, const char *name)
 
 /* ------ The messages ------ */
 
+/* The program that has this option, as this one has not; NULL: none. */
+static const char *whose(const opt_program *p, const char *name)
+{
+    for (int i = 0; i < p->others; i++)
+        if (strcmp(p->other[i]->name, name) == 0)
+            return p->other[i]->only;
+    return NULL;
+}
+
 /* An extra or missing letter is likelier than half a word that was left out. */
 int opt_unknown_option(const opt_line *line, const char *name)
 {
@@ -75,6 +84,9 @@ int opt_unknown_option(const opt_line *line, const char *name)
     const opt_model *model = p->models[line->model];
     hint h = hint_for(name);
 
+    if (whose(p, name))
+        return opt_fail(OPT_WRONG, "unknown option --%s; it is one of %s",
+                        name, whose(p, name));
     show(&h, "--", "help");
     show(&h, "--", "version");
     for (int i = 0; i < p->count; i++)
