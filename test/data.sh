@@ -279,6 +279,8 @@ is "batches of weight 0 are counted" \
         'state')"
 is "and why there is no loss is told, once" "$(grep -c \
     '^note: step 1: all rows have weight 0' "$dir/err")" 1
+is "a label that is ignored is a reason, too" "$(grep -c \
+    'weight 0, or a label below 0' "$dir/err")" 1
 is "in the metrics too" "$(sed -n 's/{"step":\([0-9]*\).*/\1/p' "$dir/m" |
     tr '\n' ' ')" "0 1 2 3 4 5 "
 # 60 rows: the last batch has 4, for 8 devices, and with 2 micro-batches too.

@@ -108,7 +108,7 @@ START_TEST(rows_without_weight)
 END_TEST
 
 /* Proves that logits of an ignored label may be anything, that a batch of such
- * labels alone updates nothing, and what the losses of rows are. */
+ * labels alone updates nothing and says why, and what losses of rows are. */
 START_TEST(nothing_is_left)
 {
     static int32_t none[ALL];
@@ -131,6 +131,7 @@ START_TEST(nothing_is_left)
     OK(ls_batch_set(r.batch, "label", LS_I32, none, ROWS));
     OK(ls_step(r.trainer, r.batch, &result));
     ck_assert(!result.updated && isnan(result.loss) && result.weight == 0);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "labels are ignored"));
     close_run(&r);
     ls_pool_close(pool);
 }

@@ -289,8 +289,8 @@ static void tell_empty(session *s, int64_t step)
 {
     progress_clear(&s->bar);
     if (!s->told_empty && launch_first(&s->launch))
-        fprintf(stderr, "note: step %lld: all rows have weight 0, so nothing "
-                "is updated\n", (long long)step);
+        fprintf(stderr, "note: step %lld: all rows have weight 0, or a label "
+                "below 0, so nothing is updated\n", (long long)step);
     s->told_empty = true;
 }
 

@@ -282,8 +282,9 @@ void ls__step_conclude(ls__step *s, ls_result *r)
     ls_trainer *t = s->trainer;
 
     if (s->verdict == LS__NO_WEIGHT)
-        ls__fail(0, "step %lld: the weights of all %lld rows are 0; nothing "
-                 "was updated", (long long)t->step, (long long)r->rows);
+        ls__fail(0, "step %lld: the weights of all %lld rows are 0, or their "
+                 "labels are ignored; nothing was updated", (long long)t->step,
+                 (long long)r->rows);
     r->grad_norm = s->norm;
     r->updated = s->verdict == LS__GOES_ON && s->pass->updates;
     r->gradient_seconds = s->took[LS__GRADIENTS];
