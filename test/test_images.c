@@ -405,6 +405,32 @@ START_TEST(variations)
 }
 END_TEST
 
+/* Proves that images can be had alone where there are no labels for them. */
+START_TEST(unlabelled)
+{
+    ls_images_options o = ls_images_defaults();
+    int64_t last = 2;
+    void *out[] = {image};
+    ls_source s;
+    bytes f;
+
+    put_idx("pic", "elsewhere", false, 3, (int64_t[]){3, 2, 2});
+    refuse("pic", LS_ENOTFOUND, "where are its labels?");
+    o.unlabelled = true;
+    OK(ls_source_images(&s, at("pic"), &o));
+    ck_assert(s.arrays == 1 && s.rows == 3 && s.classes == 0);
+    ck_assert_int_eq(s.fill(s.user, 1, &last, out), 0);
+    for (int64_t i = 0; i < 4; i++)
+        ck_assert(image[i] == (float)pixel(8 + i) / 255.0f);
+    ls_source_close(&s);
+    make_cifar(&f, 0, 1);
+    put_file("data_batch_1.bin", &f);
+    OK(ls_source_images(&s, at("data_batch_1.bin"), &o));
+    ck_assert(s.arrays == 1 && s.rows == 1);
+    ls_source_close(&s);
+}
+END_TEST
+
 /* ------ What is refused ------ */
 
 /* Each refusal has its status and names what is wrong. */
@@ -723,6 +749,7 @@ static Suite *suite(void)
     tcase_add_test(t, npy);
     tcase_add_test(t, normalised);
     tcase_add_test(t, variations);
+    tcase_add_test(t, unlabelled);
     tcase_add_test(t, refused);
     tcase_add_loop_test(t, truncated, 0, FORMATS);
     tcase_add_loop_test(t, shrinks, 0, 3);

@@ -38,6 +38,8 @@ typedef struct ls_images_options {
     int channels;        /* of mean and std: the images', or 1 for all; 0: no
                             normalisation */
     const double *mean, *std;
+    bool unlabelled;     /* the images alone: no labels are looked for, and the
+                            source has one array */
 } ls_images_options;
 
 /* Returns options that are all 0: the training set, not normalised. */

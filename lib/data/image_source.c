@@ -17,6 +17,7 @@ typedef struct image_source {
     uint8_t *row;      /* room for one as it lies in its file */
     float *table;      /* [channel][byte]; neither is for floats */
     float *mean, *std; /* [channel], NULL: no normalisation */
+    bool unlabelled;
 } image_source;
 
 /* ------ One image ------ */
@@ -58,7 +59,7 @@ static int fill(void *user, int64_t n, const int64_t *index, void *const *out)
     const ls__images *set = &s->set;
     int64_t size = set->shape[0] * set->shape[1] * set->shape[2];
     float *image = out[0];
-    int32_t *label = out[1];
+    int32_t *label = s->unlabelled ? NULL : out[1];
 
     for (int64_t i = 0; i < n; i++, image += size) {
         const uint8_t *in = ls__images_row(set, index[i],
@@ -70,7 +71,8 @@ static int fill(void *user, int64_t n, const int64_t *index, void *const *out)
             convert_floats(s, in, image);
         else
             convert_bytes(s, in, image);
-        label[i] = set->label[index[i]];
+        if (label)
+            label[i] = set->label[index[i]];
     }
     return 0;
 }
@@ -181,7 +183,8 @@ int ls_source_images(ls_source *source, const char *path,
         return status;
     if (!(s = ls__new(1, sizeof *s, "images")))
         return LS_ENOMEM;
-    status = ls__images_open(&s->set, path, o.test, o.labels);
+    s->unlabelled = o.unlabelled;
+    status = ls__images_open(&s->set, path, &o);
     if (status == 0)
         status = make_normal(s, &o);
     if (status == 0)
@@ -192,8 +195,9 @@ int ls_source_images(ls_source *source, const char *path,
         close_source(s);
         return status;
     }
-    *source = (ls_source){.rows = s->set.rows, .classes = s->set.classes,
-                          .arrays = 2, .array = s->spec, .fill = fill,
-                          .close = close_source, .user = s};
+    *source = (ls_source){.rows = s->set.rows,
+                          .classes = o.unlabelled ? 0 : s->set.classes,
+                          .arrays = o.unlabelled ? 1 : 2, .array = s->spec,
+                          .fill = fill, .close = close_source, .user = s};
     return 0;
 }

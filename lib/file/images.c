@@ -189,21 +189,24 @@ static int open_pixels(ls__images *im, const char *path)
                     "or gzip'd, and is not named as CIFAR-10's .bin", path);
 }
 
-static int open_pair(ls__images *im, const char *path, const char *labels)
+static int open_pair(ls__images *im, const char *path,
+                     const ls_images_options *o)
 {
     char beside[PATH];
-    int status = labels ? 0 : find_labels(beside, path);
+    bool look = !o->labels && !o->unlabelled;
+    int status = look ? find_labels(beside, path) : 0;
 
     if (status == 0)
         status = open_pixels(im, path);
-    return status == 0 ? ls__labels_read(im, labels ? labels : beside)
-                       : status;
+    if (status < 0 || o->unlabelled)
+        return status;
+    return ls__labels_read(im, o->labels ? o->labels : beside);
 }
 
 /* ------ */
 
-static int open_any(ls__images *im, const char *path, bool test,
-                    const char *labels)
+static int open_any(ls__images *im, const char *path,
+                    const ls_images_options *o)
 {
     const char *folder = NULL;
     char found[PATH];
@@ -212,24 +215,24 @@ static int open_any(ls__images *im, const char *path, bool test,
     if (stat(path, &info) < 0)
         return ls__fail(LS_EIO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode)) {
-        int status = find_in_folder(found, path, test);
+        int status = find_in_folder(found, path, o->test);
 
         if (status < 0)
             return status;
         folder = path;
         path = found;
     }
-    return ends_with(path, ".bin") ? open_cifar(im, folder, path, labels)
-                                   : open_pair(im, path, labels);
+    return ends_with(path, ".bin") ? open_cifar(im, folder, path, o->labels)
+                                   : open_pair(im, path, o);
 }
 
-int ls__images_open(ls__images *im, const char *path, bool test,
-                    const char *labels)
+int ls__images_open(ls__images *im, const char *path,
+                    const ls_images_options *o)
 {
     int status;
 
     *im = (ls__images){0};
-    status = open_any(im, path, test, labels);
+    status = open_any(im, path, o);
     if (status < 0)
         ls__images_close(im);
     return status;

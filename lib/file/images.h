@@ -31,11 +31,10 @@ typedef struct ls__images {
     ls__arena arena; /* of names */
 } ls__images;
 
-/* Open a set: a file, or the training or test set of a folder.  labels: the
- * file of the labels; NULL: in the folder of the images.  LS_ENOTFOUND: the
- * folder holds no such set. */
-int ls__images_open(ls__images *im, const char *path, bool test,
-                    const char *labels);
+/* Open a set: a file, or the training or test set of a folder, as the options
+ * say.  LS_ENOTFOUND: the folder holds no such set. */
+int ls__images_open(ls__images *im, const char *path,
+                    const ls_images_options *options);
 /* Accepts a cleared one. */
 void ls__images_close(ls__images *im);
 
