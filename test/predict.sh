@@ -153,6 +153,53 @@ expect 2 "mlp.safetensors: generates no text" mlp.safetensors --generate 3
 expect 2 "no causal mask" lm.safetensors --generate 3
 expect 2 "no/where" gpt.safetensors --generate 3 -o no/where
 
+# Images are made the numbers that training made of them.
+# pixels FILE DESCR BLACK WHITE: four pictures, left or right half white.
+pixels() {
+    npy "$1" "$2" '4, 4, 4, 1'
+    head -c 128 "$1" >head
+    {
+        cat head
+        for i in 1 2 1 2; do
+            for line in 1 2 3 4; do
+                [ $i -eq 1 ] && printf '%b' "$3$3$4$4"
+                [ $i -eq 2 ] && printf '%b' "$4$4$3$3"
+            done
+        done
+    } >"$1"
+}
+one='\0000\0000\0200\0077'
+pixels bytes.npy '|u1' '\0000' '\0377'
+pixels floats.npy '<f4' '\0000\0000\0000\0000' "$one"
+pixels normal.npy '<f4' '\0000\0000\0200\0277' "$one"
+npy labels.npy '<i4' '4,'
+pictures="--x bytes.npy --y labels.npy --classes 2 --batch 4 --devices 2 --steps 0"
+# shellcheck disable=SC2086 # words
+train cnn $pictures
+for file in bytes normal; do
+    run cnn.safetensors $file.npy
+    cp out $file
+done
+run cnn.safetensors floats.npy
+lines "pictures" "5 lines, 3 columns"
+same "bytes are shares of 255" bytes out
+# shellcheck disable=SC2086 # words
+train cnn $pictures --mean 0.5 --std 0.5
+run cnn.safetensors bytes.npy
+same "and normalised" normal out
+# shellcheck disable=SC2086 # words
+train mlp $pictures --hidden 3
+run mlp.safetensors bytes.npy
+cp out bytes
+run mlp.safetensors floats.npy
+same "in a row, too" bytes out
+npy x.npy '<f4' '4, 4, 5, 1'
+expect 2 "images of 4x5x1; the model takes others" cnn.safetensors x.npy
+npy x.npy '<f4' '4, 16'
+run mlp.safetensors x.npy
+lines "numbers that are made already" "5 lines, 3 columns"
+expect 2 "images are (N,H,W) or (N,H,W,C)" cnn.safetensors x.npy
+
 tool=$build/lockstep-inspect
 run mlp.safetensors
 has "the graph is drawn" out "<- 2"

@@ -3,6 +3,7 @@
 #include "opt.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static int64_t round_up(int64_t n, int64_t unit)
 {
@@ -174,6 +175,7 @@ void data_free(data *d)
         ls_array_free(&d->series[i]);
     ls_array_free(&d->mask);
     coding_free(&d->coding);
+    free(d->images);
     text_free(&d->text);
     noise_free(&d->noise);
     *d = (data){0};

@@ -34,6 +34,7 @@ typedef struct data {
     ls_array held_out[DATA_INPUTS]; /* rows to evaluate on; or empty */
     ls_array series[DATA_SERIES];   /* rows that windows are of; or empty */
     coding coding;        /* of a table, or none: coding_is */
+    char *images;         /* normal_write's text of images; NULL: none are */
     ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */
     ls_source evaluation; /* rows 0: none */

@@ -98,6 +98,47 @@ int feed_array(feed *f, const char *path, const ls_array_spec *in,
     return status == OPT_GO && c ? make_room(f) : status;
 }
 
+/* ------ Images ------ */
+
+/* The model sees (H,W,C), or all their numbers in a row. */
+static int check_images(feed *f, const ls_array_spec *in)
+{
+    const int64_t *is = f->images.array[0].shape;
+    int64_t size = 1;
+
+    f->size = is[0] * is[1] * is[2];
+    for (int i = 0; i < in->rank; i++)
+        size *= in->shape[i];
+    if (in->dtype == LS_F32 &&
+        (in->rank == 3 ? !memcmp(is, in->shape, 3 * sizeof *is)
+                       : f->size == size))
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, "%s: images of %lldx%lldx%lld; the model takes "
+                    "others, of %lld numbers", f->path, (long long)is[0],
+                    (long long)is[1], (long long)is[2], (long long)size);
+}
+
+int feed_images(feed *f, const char *path, const ls_array_spec *in,
+                const normal *n)
+{
+    ls_images_options o = ls_images_defaults();
+    int status;
+
+    *f = (feed){.path = path};
+    o.test = o.unlabelled = true;
+    o.channels = n->channels;
+    o.mean = n->mean;
+    o.std = n->std;
+    status = opt_check_usage(ls_source_images(&f->images, path, &o));
+    if (status == OPT_GO)
+        status = check_images(f, in);
+    if (status != OPT_GO)
+        return status;
+    f->rows = f->images.rows;
+    f->x = calloc(FEED_ROWS, (size_t)f->size * sizeof *f->x);
+    return f->x ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the input");
+}
+
 /* ------ Rows ------ */
 
 /* The rows of a series move up by one; are there enough for a window? */
@@ -163,25 +204,39 @@ static void code_rows(feed *f, const float *from, int64_t n)
     }
 }
 
+static int read_images(feed *f, int64_t n)
+{
+    int64_t index[FEED_ROWS];
+    void *out[] = {f->x};
+
+    for (int64_t i = 0; i < n; i++)
+        index[i] = f->next + i;
+    return opt_check(f->images.fill(f->images.user, n, index, out));
+}
+
 int feed_next(feed *f, const void **x, int64_t *n)
 {
     int64_t left = f->rows - f->next;
+    int status = OPT_GO;
 
     *x = f->x;
     if (f->table)
         return next_of_table(f, n);
     *n = left < FEED_ROWS ? left : FEED_ROWS;
-    if (f->coding)
+    if (f->images.fill)
+        status = read_images(f, *n);
+    else if (f->coding)
         code_rows(f, (const float *)f->array.data + f->next * f->size, *n);
     else
         *x = (const char *)f->array.data + 4 * f->next * f->size;
     f->next += *n;
-    return OPT_GO;
+    return status;
 }
 
 void feed_close(feed *f)
 {
     ls_table_close(f->table);
+    ls_source_close(&f->images);
     ls_array_free(&f->array);
     free(f->map);
     free(f->raw);

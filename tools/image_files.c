@@ -1,28 +1,22 @@
 /* Images and labels from files: the set to train on, and the one to evaluate
  * on. */
 #include "data.h"
+#include "normal.h"
 #include "opt.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { CHANNELS = 1024 };
-
 /* ------ --mean, --std: a number for each channel, or one for all ------ */
-
-typedef struct normal {
-    int channels;
-    double mean[CHANNELS], std[CHANNELS];
-} normal;
 
 /* "0.49,0.48,0.45": how many; 0: it is no such list.  strtod also takes blanks,
  * hexadecimal, "inf" and "nan". */
-static int read_list(const char *text, double out[CHANNELS])
+static int read_list(const char *text, double out[NORMAL_CHANNELS])
 {
     if (text[strspn(text, "0123456789.eE+-,")])
         return 0;
-    for (int n = 0; n < CHANNELS; text++) {
+    for (int n = 0; n < NORMAL_CHANNELS; text++) {
         char *end;
 
         out[n++] = strtod(text, &end);
@@ -39,7 +33,7 @@ static int read_list(const char *text, double out[CHANNELS])
 
 /* A list of `name`, or `start` in its place. */
 static int read_normal(const char *name, const char *text, double start,
-                       int *channels, double out[CHANNELS])
+                       int *channels, double out[NORMAL_CHANNELS])
 {
     int n = text ? read_list(text, out) : 0;
 
@@ -50,7 +44,7 @@ static int read_normal(const char *name, const char *text, double start,
         return opt_fail(OPT_WRONG, "--mean and --std: %d and %d channels",
                         *channels, n);
     *channels = text ? n : *channels;
-    for (int c = 0; !text && c < CHANNELS; c++)
+    for (int c = 0; !text && c < NORMAL_CHANNELS; c++)
         out[c] = start;
     return OPT_GO;
 }
@@ -112,7 +106,7 @@ static int open_evaluation(data *d, const image_files *f, const normal *n)
 
 int data_images(data *d, const image_files *f)
 {
-    normal n = {0};
+    normal n = {.is = true};
     int status = read_normal("mean", f->mean, 0, &n.channels, n.mean);
 
     if (status == OPT_GO)
@@ -125,5 +119,7 @@ int data_images(data *d, const image_files *f)
     if (status < 0)
         return opt_check(status);
     d->rows = d->source.rows;
+    if (!(d->images = normal_write(&n)))
+        return OPT_FAILED;
     return open_evaluation(d, f, &n);
 }

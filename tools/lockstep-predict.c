@@ -48,8 +48,9 @@ static const opt options[] = {
 static const opt_model only = {
     .name = "",
     .about = "Write what a model file predicts for each row of INPUT, a table "
-             "(.csv) or an array\nin a .npy file: a header line, then a line a "
-             "row.  With --generate the text that a\nmodel of text writes.",
+             "(.csv), an array\nin a .npy file, or images: a header line, then "
+             "a line a row.  With --generate the\ntext that a model of text "
+             "writes.",
 };
 static const opt_model *const models[] = {&only};
 
@@ -62,6 +63,7 @@ typedef struct run {
     ls_context *context;
     ls_array_spec in, out;
     coding coding; /* of a table, or none: coding_is */
+    normal images; /* or of images */
     feed feed;
     float *y;
     table table;
@@ -95,7 +97,21 @@ static int check_coding(const run *r, const char *path)
                     (long long)elements(&r->in), (long long)elements(&r->out));
 }
 
-static int read_coding(run *r, const char *path)
+/* What a text of the file says of the rows. */
+static int read_note(run *r, const char *path, const char *name,
+                     const char *value)
+{
+    int status = OPT_GO;
+
+    if (!strcmp(name, NORMAL_KEY))
+        return normal_load(&r->images, value, path);
+    if (!strcmp(name, CODING_KEY))
+        status = coding_load(&r->coding, value, path);
+    return status == OPT_GO && coding_is(&r->coding) ? check_coding(r, path)
+                                                     : status;
+}
+
+static int read_notes(run *r, const char *path)
 {
     const char *name, *value;
     ls_archive *a;
@@ -105,12 +121,7 @@ static int read_coding(run *r, const char *path)
         return status;
     for (int i = 0; status == OPT_GO && ls_archive_note(a, i, &name, &value);
          i++)
-        if (!strcmp(name, CODING_KEY)) {
-            status = coding_load(&r->coding, value, path);
-            if (status == OPT_GO)
-                status = check_coding(r, path);
-            break;
-        }
+        status = read_note(r, path, name, value);
     ls_archive_close(a);
     return status;
 }
@@ -156,9 +167,18 @@ static int open_model(run *r)
     if (ls_predictor_input(r->predictor, 1, &second))
         return opt_fail(OPT_FAILED, "%s: the model has more than one input, "
                         "\"%s\" and \"%s\"", path, r->in.name, second.name);
-    if ((status = read_coding(r, path)) != OPT_GO)
+    if ((status = read_notes(r, path)) != OPT_GO)
         return status;
     return opt_check(ls_context_open(&r->context, r->predictor, NULL));
+}
+
+/* Rows of numbers for a model that sees an image as one. */
+static bool is_flat(const run *r, const char *path)
+{
+    int64_t shape[LS_MAX_RANK];
+    int rank = r->in.rank == 1 ? ls_npy_shape(path, shape) : 0;
+
+    return rank == 1 || rank == 2;
 }
 
 static int open_input(run *r)
@@ -168,6 +188,8 @@ static int open_input(run *r)
 
     if (coding_is(&r->coding) && (n < 4 || strcmp(path + n - 4, ".npy")))
         return feed_table(&r->feed, path, &r->coding);
+    if (r->images.is && !is_flat(r, path))
+        return feed_images(&r->feed, path, &r->in, &r->images);
     return feed_array(&r->feed, path, &r->in,
                       coding_is(&r->coding) ? &r->coding : NULL);
 }

@@ -8,6 +8,7 @@
 #include "explain.h"
 #include "keeper.h"
 #include "metrics.h"
+#include "normal.h"
 #include "writable.h"
 #include "launch.h"
 #include "progress.h"
@@ -166,23 +167,26 @@ static int open_watchdog(session *s)
 
 /* ------ Saving ------ */
 
-/* The model, and of a table what its columns are. */
+/* The model, and of a table what its columns are, of images what becomes of
+ * them. */
 static int write_model(session *s)
 {
     const coding *c = &s->run.data.coding;
-    ls_setting note = {CODING_KEY, NULL};
-    char *text;
+    ls_setting note = {NORMAL_KEY, s->run.data.images};
+    char *text = NULL;
     int status;
 
     if (!s->run.set.save)
         return OPT_GO;
     if (adapt_saves(&s->run.set))
         return adapt_save(s->run.trainer, &s->run.set);
-    if (!coding_is(c))
+    if (!coding_is(c) && !note.value)
         return opt_check(ls_trainer_save_model(s->run.trainer,
                                                s->run.set.save));
-    if (!(note.value = text = coding_write(c)))
+    if (coding_is(c) && !(text = coding_write(c)))
         return OPT_FAILED;
+    if (text)
+        note = (ls_setting){CODING_KEY, text};
     status = opt_check(ls_trainer_save_noted(s->run.trainer, s->run.set.save, 1,
                                              &note));
     free(text);
