@@ -50,16 +50,18 @@ START_TEST(test_ranks_in_plot)
     char path[] = "/tmp/lockstep-plot-XXXXXX", text[65536], *dot[2] = {0};
     ls_scaling_point three[] = {points[0], points[1], points[1]};
     findings r = some_findings();
-    FILE *file = fdopen(mkstemp(path), "r");
+    FILE *file;
     size_t n;
 
-    ck_assert_ptr_ne(file, NULL);
+    close(mkstemp(path));
     three[2].ranks = 2;
     three[2].workers = 1;
     r.points = 3;
     r.point = three;
     r.ranks = true;
     ck_assert_int_eq(scale_plot(&r, path), OPT_GO);
+    file = fopen(path, "r");
+    ck_assert_ptr_ne(file, NULL);
     n = fread(text, 1, sizeof text - 1, file);
     text[n] = 0;
     fclose(file);
@@ -80,12 +82,14 @@ START_TEST(test_frame)
     static const char *const places[] = {" y1=\"", " y2=\"", " cy=\""};
     char path[] = "/tmp/lockstep-plot-XXXXXX", text[65536];
     findings r = some_findings();
-    FILE *file = fdopen(mkstemp(path), "r");
+    FILE *file;
     const char *bars;
     size_t n;
 
-    ck_assert_ptr_ne(file, NULL);
+    close(mkstemp(path));
     ck_assert_int_eq(scale_plot(&r, path), OPT_GO);
+    file = fopen(path, "r");
+    ck_assert_ptr_ne(file, NULL);
     n = fread(text, 1, sizeof text - 1, file);
     text[n] = 0;
     fclose(file);

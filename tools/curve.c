@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 #include "curve.h"
 #include "opt.h"
+#include "output.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -171,16 +171,12 @@ static void put_svg(FILE *f, const curve *c, const char *title)
 
 int curve_write(const curve *c, const char *path, const char *title)
 {
-    FILE *f = fopen(path, "w");
-    bool bad;
+    output o;
+    int status = output_open(&o, path);
 
-    if (f) {
-        put_svg(f, c, title);
-        bad = ferror(f) != 0;
-        if (fclose(f) == 0 && !bad)
-            return OPT_GO;
-    }
-    return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+    if (status == OPT_GO)
+        put_svg(o.file, c, title);
+    return output_close(&o, status);
 }
 
 /* ------ A terminal ------ */

@@ -1,14 +1,15 @@
 /* lockstep-predict: what a model file makes of rows, as lines of text, or the
  * text that it generates. */
+#include "apart.h"
 #include "feed.h"
 #include "opt.h"
+#include "output.h"
 #include "sample.h"
 #include "table.h"
 #include "writable.h"
 
 #include <lockstep.h>
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,8 @@ typedef struct run {
     feed feed;
     float *y;
     table table;
-    FILE *file; /* of the output; NULL: it is not open */
+    output out_file; /* --output, or not open */
+    FILE *file;      /* where the lines go; NULL: nowhere yet */
 } run;
 
 /* ------ opening ------ */
@@ -126,6 +128,19 @@ static int read_notes(run *r, const char *path)
     return status;
 }
 
+static int check_apart(const run *r)
+{
+    const apart_file file[] = {
+        {"MODEL", r->line.path[0], APART_READ},
+        {"INPUT", r->line.paths > 1 ? r->line.path[1] : NULL, APART_READ},
+        {"--lora", r->set.lora, APART_READ},
+        {"--output", r->set.output, APART_WRITTEN},
+        {"--onnx", r->set.onnx, APART_WRITTEN},
+    };
+
+    return apart_check(sizeof file / sizeof *file, file);
+}
+
 static int check_paths(const run *r)
 {
     bool alone = r->set.onnx || r->set.generate;
@@ -140,7 +155,9 @@ static int check_paths(const run *r)
     status = opt_check_together(&r->line, &r->set);
     if (status == OPT_GO)
         status = writable_check(r->set.output, false);
-    return status == OPT_GO ? writable_check(r->set.onnx, true) : status;
+    if (status == OPT_GO)
+        status = writable_check(r->set.onnx, true);
+    return status == OPT_GO ? check_apart(r) : status;
 }
 
 static int open_predictor(run *r, const char *path)
@@ -196,10 +213,12 @@ static int open_input(run *r)
 
 static int open_output(run *r)
 {
-    r->file = r->set.output ? fopen(r->set.output, "w") : stdout;
-    return r->file ? OPT_GO
-                   : opt_fail(OPT_FAILED, "%s: %s", r->set.output,
-                              strerror(errno));
+    int status = OPT_GO;
+
+    if (r->set.output)
+        status = output_open(&r->out_file, r->set.output);
+    r->file = r->set.output ? r->out_file.file : stdout;
+    return status;
 }
 
 static int open_table(run *r)
@@ -284,25 +303,18 @@ static int generate(run *r)
 /* What did not get through is a failure. */
 static int close_output(run *r, int status)
 {
-    FILE *file = r->file;
-    bool bad;
-
-    if (!file || file == stdout)
-        return opt_end(status);
-    bad = ferror(file) != 0;
-    bad = fclose(file) != 0 || bad;
-    return bad ? opt_fail(OPT_FAILED, "%s: %s", r->set.output, strerror(errno))
-               : status;
+    return r->out_file.file ? output_close(&r->out_file, status)
+                            : opt_end(status);
 }
 
 /* -o is the one short option: to the parser it is --output. */
 static void spell_out(int argc, char **argv)
 {
-    static char output[] = "--output";
+    static char long_one[] = "--output";
 
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "-o"))
-            argv[i] = output;
+            argv[i] = long_one;
 }
 
 int main(int argc, char **argv)

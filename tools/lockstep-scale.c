@@ -134,13 +134,14 @@ static int open_ranks(scale *s)
 
 static int check_writable(scale *s)
 {
-    const char *path[] = {s->asked.scale.json, s->asked.scale.csv,
-                          s->asked.scale.plot};
+    const apart_file file[] = {{"--json", s->asked.scale.json, APART_WRITTEN},
+                               {"--csv", s->asked.scale.csv, APART_WRITTEN},
+                               {"--plot", s->asked.scale.plot, APART_WRITTEN}};
     int status = OPT_GO;
 
     for (int i = 0; i < 3 && status == OPT_GO; i++)
-        status = writable_check(path[i], false);
-    return status;
+        status = writable_check(file[i].path, false);
+    return status == OPT_GO ? run_check_apart(&s->run, 3, file) : status;
 }
 
 /* A rank without devices is refused.  Where not said, there are as many as one

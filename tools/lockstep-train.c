@@ -71,12 +71,15 @@ static int check_usage(session *s)
 static int check_writable(session *s)
 {
     const settings *set = &s->run.set;
-    const char *path[] = {set->save, set->curve, set->trace, set->metrics};
+    const apart_file file[] = {{"--save", set->save, APART_REPLACED},
+                               {"--trace", set->trace, APART_WRITTEN},
+                               {"--plot", set->curve, APART_WRITTEN},
+                               {"--metrics", set->metrics, APART_WRITTEN}};
     int status = writable_check_folder(set->checkpoint);
 
     for (int i = 0; i < 4 && status == OPT_GO; i++)
-        status = writable_check(path[i], path[i] != set->metrics);
-    return status;
+        status = writable_check(file[i].path, i < 2);
+    return status == OPT_GO ? run_check_apart(&s->run, 4, file) : status;
 }
 
 /* ------ Stages before the first step ------ */
@@ -368,12 +371,13 @@ static int write_trace(session *s)
 }
 
 /* After a failure, which gives the status: the trainer is as the last good step
- * left it, and hours of training are not thrown away; but nothing that is no
- * number replaces what was saved before. */
+ * left it, and hours of training are not thrown away; but neither what no
+ * update has changed nor what is no number replaces what was saved before. */
 static int leave(session *s, int status)
 {
     write_trace(s);
     if (s->run.set.save && !s->run.set.early_stop &&
+        ls_trainer_step(s->run.trainer) > 0 &&
         ls_trainer_check(s->run.trainer) == 0 && save(s) == OPT_GO)
         fprintf(stderr, "%s: %s: the parameters after %lld updates\n",
                 opt_program_name, s->run.set.save,

@@ -40,6 +40,31 @@ bool run_is_first(const run *r)
 
 /* ------ Options that do not go together ------ */
 
+enum { MOST_WRITTEN = 8, READ = 9 };
+
+/* A training may end in the file that it began with, but what needs its base is
+ * not put in its place. */
+int run_check_apart(const run *r, int count, const apart_file *written)
+{
+    const settings *s = &r->set;
+    bool adapters = s->lora && s->lora_save == ADAPT_ALONE;
+    apart_file all[READ + MOST_WRITTEN] = {
+        {"--data", s->data, APART_READ},
+        {"--eval-data", s->eval_data, APART_READ},
+        {"--x", s->x, APART_READ},
+        {"--y", s->y, APART_READ},
+        {"--mask", s->mask, APART_READ},
+        {"--eval-x", s->eval_x, APART_READ},
+        {"--eval-y", s->eval_y, APART_READ},
+        {"--init", s->init, adapters ? APART_READ : APART_BEGUN},
+        {"--lora-init", s->lora_init, adapters ? APART_BEGUN : APART_READ},
+    };
+
+    for (int i = 0; i < count; i++)
+        all[READ + i] = written[i];
+    return apart_check(READ + count, all);
+}
+
 static int check_state(const char *state)
 {
     if (strchr(state, '=') || !strcmp(state, "replicate") ||

@@ -6,6 +6,7 @@
 #ifndef TOOLS_RUN_H
 #define TOOLS_RUN_H
 
+#include "apart.h"
 #include "model.h"
 
 typedef struct run {
@@ -41,6 +42,10 @@ bool run_is_first(const run *r);
 
 /* Refuse options of both tools that do not go together. */
 int run_check(run *r);
+
+/* Refuse to write a file that is read, or another one's: apart_check of these
+ * and of what the settings read. */
+int run_check_apart(const run *r, int count, const apart_file *written);
 
 /* Fails for a backend that is not built in, too. */
 int run_open_mesh(run *r);

@@ -1,6 +1,7 @@
 /* The findings as JSON and as CSV.  Numbers that do not exist are null, and an
  * empty field. */
 #include "opt.h"
+#include "output.h"
 #include "scale_findings.h"
 
 #include <errno.h>
@@ -8,11 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static int failed(const char *path)
-{
-    return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
-}
 
 /* ------ JSON ------ */
 
@@ -134,15 +130,17 @@ int scale_json(const findings *r, const char *path)
         operators(r), "points", points(r), "advice",
         ls_scaling_advice(r->scaling), "serial_share", real(r->serial),
         "model_beyond", guesses(r));
-    int status = OPT_GO;
+    output out;
+    int status;
 
     if (!o)
         return opt_fail(OPT_FAILED, "%s: the numbers do not become JSON", path);
-    errno = EIO;
-    if (json_dump_file(o, path, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0)
-        status = failed(path);
+    status = output_open(&out, path);
+    if (status == OPT_GO &&
+        json_dumpf(o, out.file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0)
+        status = opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
     json_decref(o);
-    return status;
+    return output_close(&out, status);
 }
 
 /* ------ CSV ------ */
@@ -190,21 +188,17 @@ static void put_line(FILE *f, const ls_scaling_point *p,
 
 int scale_csv(const findings *r, const char *path)
 {
-    FILE *f = fopen(path, "w");
-    int status = OPT_GO;
+    output o;
+    int status = output_open(&o, path);
 
-    if (!f)
-        return failed(path);
+    if (status != OPT_GO)
+        return status;
     fputs("workers,oversubscribed,verified,rows,seconds,least,most,"
           "steps_per_second,rows_per_second,tokens_per_second,speedup,"
           "efficiency,flops,flops_roof,reduce_rate,update_rate,copy_roof,"
           "gradients,reduce,update,waiting,gradients_max,reduce_max,update_max,"
-          "waiting_max,ranks,gradient_rate\n", f);
+          "waiting_max,ranks,gradient_rate\n", o.file);
     for (int i = 0; i < r->points; i++)
-        put_line(f, &r->point[i], &r->rate[i]);
-    if (ferror(f))
-        status = failed(path);
-    if (fclose(f) != 0 && status == OPT_GO)
-        status = failed(path);
-    return status;
+        put_line(o.file, &r->point[i], &r->rate[i]);
+    return output_close(&o, status);
 }

@@ -4,9 +4,9 @@
  * Grey lines and text in between black and white are readable on both; a viewer
  * that knows which one it has makes them darker or lighter. */
 #include "opt.h"
+#include "output.h"
 #include "scale_findings.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -329,14 +329,10 @@ static void draw(const findings *r, FILE *f)
 
 int scale_plot(const findings *r, const char *path)
 {
-    FILE *f = fopen(path, "w");
-    bool good;
+    output o;
+    int status = output_open(&o, path);
 
-    if (f)
-        draw(r, f);
-    good = f && !ferror(f);
-    if (f && fclose(f) != 0)
-        good = false;
-    return good ? OPT_GO
-                : opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+    if (status == OPT_GO)
+        draw(r, o.file);
+    return output_close(&o, status);
 }

@@ -46,6 +46,9 @@ int writable_check(const char *path, bool aside)
     if (!strcmp(path, "-"))
         return opt_fail(OPT_WRONG, "-: is not a file; /dev/stdout is the "
                         "standard output");
+    if (aside && lstat(path, &info) == 0 && S_ISLNK(info.st_mode))
+        return opt_fail(OPT_WRONG, "%s: is a link, which would be replaced; "
+                        "name the file itself", path);
     if (there && !S_ISREG(info.st_mode) && (aside || S_ISDIR(info.st_mode)))
         return opt_fail(OPT_WRONG, "%s: is not a regular file", path);
     if (aside || !there)

@@ -10,7 +10,7 @@
  * be written; path NULL: nothing is asked.  Looks only: no file is made, opened
  * or changed.
  * aside: it will be written beside and renamed, as the library does, which no
- * device survives; otherwise it is opened itself, and may be one. */
+ * device and no link survives; otherwise it may be one. */
 int writable_check(const char *path, bool aside);
 
 /* The same of a folder, which is there or can be made. */

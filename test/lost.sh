@@ -1,0 +1,117 @@
+#!/bin/sh
+# Proves that no command destroys what it reads or what was there before it: a
+# file that is read is not written, whatever it is called, nor is one written
+# twice; a run that fails leaves old results; and what cannot be written at the
+# end is refused before the training.
+build=${top_builddir:-.}
+case $build in /*) ;; *) build=$PWD/$build ;; esac
+. "$(dirname "$0")/shell.sh"
+cd "$dir" || exit 1
+
+# kept NAME FILE: it holds what it held.
+kept() {
+    same "$1" "$2" "$2.was"
+}
+
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 64; i++)
+    print i % 7 "," i % 5 "," (i % 2 ? "yes" : "no") }' >table.csv
+cp table.csv table.csv.was
+small="mlp --data table.csv --target y --batch 32 --hidden 4 --steps 2
+    --log-every 0"
+tool=$build/lockstep-train
+# shellcheck disable=SC2086 # words
+"$tool" $small --save model >out 2>err || fail "the model"
+cp model model.was
+ln -s table.csv link
+ln table.csv hard
+
+# ------ lockstep-train ------
+
+for option in --save --metrics --plot --trace; do
+    # shellcheck disable=SC2086 # words
+    expect 2 "is named by --data and by $option" $small $option ./table.csv
+    # shellcheck disable=SC2086 # words
+    expect 2 "is named by --data and by $option" $small $option hard
+done
+kept "a table is not written" table.csv
+for option in --metrics --plot --trace; do
+    # shellcheck disable=SC2086 # words
+    expect 2 "is named by --init and by $option" $small --init model \
+        $option model
+    # shellcheck disable=SC2086 # words
+    expect 2 "is named by --save and by $option" $small --save new \
+        $option ./new
+done
+kept "nor is a model" model
+# shellcheck disable=SC2086 # words
+expect 2 "is named by --init and by --save" $small --init model --lora 1 \
+    --save model
+kept "nor by adapters, which need it" model
+cp model again
+# shellcheck disable=SC2086 # words
+expect 0 "" $small --init again --save again
+differ "a model may be replaced by what it has become" again model
+# shellcheck disable=SC2086 # words
+expect 0 "" $small --metrics /dev/null --plot /dev/null
+# shellcheck disable=SC2086 # words
+expect 2 "link: is a link" $small --save link
+# shellcheck disable=SC2086 # words
+expect 2 "link: is a link" $small --trace link
+
+# A run whose first step fails has nothing better than what is there.
+{ npy '<f4' '(2, 1)'; printf '\0\0\300\177\0\0\300\177'; } >nan.npy
+cp model old
+cp old old.was
+run linear --x nan.npy --y nan.npy --devices 2 --save old
+is "the first step fails" $status 1
+kept "no update replaces nothing" old
+
+# ------ lockstep-predict ------
+
+tool=$build/lockstep-predict
+run model table.csv
+cp out predicted
+for option in -o --onnx; do
+    name=$option
+    [ $option = -o ] && name=--output
+    expect 2 "is named by INPUT and by $name" model table.csv $option hard
+    expect 2 "is named by MODEL and by $name" model table.csv $option model
+done
+expect 2 "is named by INPUT and by --output" model table.csv -o link
+expect 2 "is named by MODEL and by --onnx" model --onnx ./model
+expect 2 "is named by --output and by --onnx" model table.csv -o new --onnx new
+kept "what is read is not written" table.csv
+kept "nor the model" model
+
+cp table.csv cut.csv
+echo 1 >>cut.csv
+cp predicted old.csv
+cp old.csv old.csv.was
+run model cut.csv -o old.csv
+is "a row that is cut short" $status 1
+kept "a failure leaves old results" old.csv
+run model cut.csv -o none.csv
+is "and makes no new ones" "$(ls none.csv* 2>/dev/null)" ""
+(trap '' XFSZ
+ulimit -f 0
+"$tool" model table.csv -o old.csv) 2>/dev/null
+kept "as does a disk that is full" old.csv
+chmod 600 old.csv
+ln -s old.csv by
+run model table.csv -o by
+same "through a link" old.csv predicted
+is "which stays one, with the mode" "$(find by -type l) $(stat -c %a old.csv)" \
+    "by 600"
+run model table.csv -o /dev/stdout
+same "standard output by its name" out predicted
+
+# ------ lockstep-scale ------
+
+tool=$build/lockstep-scale
+expect 2 "is named by --json and by --csv" linear --json new --csv ./new
+expect 2 "is named by --data and by --plot" mlp --data table.csv --target y \
+    --plot table.csv
+kept "a table is not drawn over" table.csv
+
+is "nothing is left aside" "$(find . -name '*.tmp-*')" ""
+finish

@@ -1,0 +1,23 @@
+/* Is each file that is written none that is read, nor written twice?  Better
+ * found before the training than by what is gone after it. */
+#ifndef TOOLS_APART_H
+#define TOOLS_APART_H
+
+typedef enum apart_use {
+    APART_READ,
+    APART_WRITTEN,
+    APART_BEGUN,   /* read, and a model that may be replaced by .. */
+    APART_REPLACED /* .. what is made of it */
+} apart_use;
+
+typedef struct apart_file {
+    const char *option; /* that names it: "--save" */
+    const char *path;   /* NULL: it was not given */
+    apart_use use;
+} apart_file;
+
+/* OPT_GO, or after a message OPT_WRONG for one file under two options. Other
+ * than regular files may be written by several: /dev/null, /dev/stdout. */
+int apart_check(int count, const apart_file *file);
+
+#endif

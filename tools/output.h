@@ -1,0 +1,25 @@
+/* A file of results that takes the place of what was there when it is whole,
+ * and not before. */
+#ifndef TOOLS_OUTPUT_H
+#define TOOLS_OUTPUT_H
+
+#include <stdio.h>
+
+typedef struct output {
+    FILE *file;       /* to be written; NULL: not open */
+    const char *path; /* as it was given; borrowed */
+    char *place;      /* the file it stands for, behind links */
+    char *temp;       /* what is written until then, in the same folder; NULL:
+                         the file itself, where it is no regular one, or is the
+                         standard output, or its folder takes no new ones */
+} output;
+
+/* OPT_GO, or OPT_FAILED after a message. */
+int output_open(output *o, const char *path);
+
+/* Close what is open, if anything is.  With OPT_GO all has been written, and
+ * the file appears; with another status what was there stays.  Returns the
+ * status, or OPT_FAILED after a message. */
+int output_close(output *o, int status);
+
+#endif
