@@ -150,6 +150,14 @@ run n.st n3.csv
 cp out table
 run n.st n.npy
 same "an array is a table without names" out table
+{ npy '<f4' '(2, 2)'; printf '\0\0\200\077%.0s' 1 2 3; printf '\0\0\300\177'
+} >hole.npy
+expect 1 'row 1, column "v": the value is missing' n.st hole.npy
+{ npy '<f4' '(2, 2)'; printf '\0\0\200\077%.0s' 1 2 3; printf '\0\0\200\177'
+} >far.npy
+expect 1 "row 1: a value is too far" n.st far.npy
+printf 'v,u\n2,1\n3,1e308\n' >far.csv
+expect 1 "line 3: a value is too far" n.st far.csv
 
 # A file is believed nothing.
 sed 's/"lockstep.table":"{\\"version\\":1/"lockstep.table":"{\\"version\\":2/' \

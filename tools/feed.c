@@ -2,6 +2,7 @@
 #include "feed.h"
 #include "opt.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,30 +142,47 @@ int feed_images(feed *f, const char *path, const ls_array_spec *in,
 
 /* ------ Rows ------ */
 
-/* The rows of a series move up by one; are there enough for a window? */
-static bool add_last(feed *f)
+/* The inputs of a row: finite, as they are in training, or a prediction would
+ * be a NaN that nobody asked about.  row: of an array. */
+static int code_row(const feed *f, float *x, int64_t row)
+{
+    coding_inputs(f->coding, f->raw, x);
+    for (int64_t i = 0; i < coding_seen(f->coding); i++)
+        if (!isfinite(x[i]))
+            return opt_fail(OPT_FAILED, "%s: %s %lld: a value is too far from "
+                            "those that the model was trained on", f->path,
+                            f->table ? "line" : "row",
+                            (long long)(f->table ? ls_table_line(f->table)
+                                                 : row));
+    return OPT_GO;
+}
+
+/* The rows of a series move up by one. */
+static int add_last(feed *f)
 {
     int64_t width = coding_seen(f->coding), rows = f->coding->window;
 
     memmove(f->last, f->last + width,
             (size_t)((rows - 1) * width) * sizeof *f->last);
-    coding_inputs(f->coding, f->raw, f->last + (rows - 1) * width);
-    return ++f->seen >= rows;
+    f->seen++;
+    return code_row(f, f->last + (rows - 1) * width, 0);
 }
 
-/* A row of the table that was read, as row *n of the inputs. */
-static void take_row(feed *f, int64_t *n)
+/* A row of the table that was read, as row *n of the inputs, if there are
+ * enough for a window. */
+static int take_row(feed *f, int64_t *n)
 {
     const coding *c = f->coding;
     int64_t size = c->window * coding_seen(c);
+    int status = c->window ? add_last(f)
+                           : code_row(f, f->x + *n * c->width, 0);
 
-    if (!c->window)
-        coding_inputs(c, f->raw, f->x + *n * c->width);
-    else if (add_last(f))
+    if (status != OPT_GO || f->seen < c->window)
+        return status;
+    if (c->window)
         memcpy(f->x + *n * size, f->last, (size_t)size * sizeof *f->x);
-    else
-        return;
     ++*n;
+    return OPT_GO;
 }
 
 /* The end of the table. */
@@ -188,20 +206,37 @@ static int next_of_table(feed *f, int64_t *n)
         status = coding_read(f->coding, f->table, f->path, f->map,
                              f->coding->window > 0, f->raw);
         if (status == OPT_GO)
-            take_row(f, n);
+            status = take_row(f, n);
     }
     if (status == OPT_GO && next == 0)
         return check_end(f);
     return next < 0 ? opt_check(next) : status;
 }
 
-static void code_rows(feed *f, const float *from, int64_t n)
+/* A NaN is a missing value. */
+static int check_missing(const feed *f, int64_t row)
 {
-    for (int64_t i = 0; i < n; i++) {
+    for (int k = 0; k < f->coding->columns; k++)
+        if (isnan(f->raw[k]) && !f->coding->impute)
+            return opt_fail(OPT_FAILED, "%s: row %lld, column \"%s\": the "
+                            "value is missing; --missing mean puts the mean "
+                            "in its place", f->path, (long long)row,
+                            f->coding->column[k].name);
+    return OPT_GO;
+}
+
+static int code_rows(feed *f, const float *from, int64_t n)
+{
+    int status = OPT_GO;
+
+    for (int64_t i = 0; status == OPT_GO && i < n; i++) {
         for (int k = 0; k < f->coding->columns; k++)
             f->raw[k] = (double)*from++;
-        coding_inputs(f->coding, f->raw, f->x + i * f->coding->width);
+        status = check_missing(f, f->next + i);
+        if (status == OPT_GO)
+            status = code_row(f, f->x + i * f->coding->width, f->next + i);
     }
+    return status;
 }
 
 static int read_images(feed *f, int64_t n)
@@ -226,7 +261,8 @@ int feed_next(feed *f, const void **x, int64_t *n)
     if (f->images.fill)
         status = read_images(f, *n);
     else if (f->coding)
-        code_rows(f, (const float *)f->array.data + f->next * f->size, *n);
+        status = code_rows(
+            f, (const float *)f->array.data + f->next * f->size, *n);
     else
         *x = (const char *)f->array.data + 4 * f->next * f->size;
     f->next += *n;

@@ -1,5 +1,6 @@
 /* Predictions as lines of text. */
 #include "table.h"
+#include "opt.h"
 
 #include <math.h>
 #include <string.h>
@@ -101,7 +102,8 @@ static void classes(const table *t, const float *y)
     else
         fprintf(t->file, "%lld", (long long)top);
     for (int64_t i = 0; i < t->columns; i++)
-        fprintf(t->file, ",%.6g", exp((double)y[i] - (double)y[top]) / sum);
+        fprintf(t->file, ",%.6g",
+                opt_shown(exp((double)y[i] - (double)y[top]) / sum));
 }
 
 static void numbers(const table *t, const float *y)
@@ -111,7 +113,8 @@ static void numbers(const table *t, const float *y)
     for (int64_t i = 0; i < t->columns; i++) {
         double unit = c ? c->target.scale : 1, zero = c ? c->target.mean : 0;
 
-        fprintf(t->file, "%s%.9g", i ? "," : "", (double)y[i] * unit + zero);
+        fprintf(t->file, "%s%.9g", i ? "," : "",
+                opt_shown((double)y[i] * unit + zero));
     }
 }
 
