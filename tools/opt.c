@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -281,6 +282,7 @@ int opt_parse(const opt_program *p, int argc, char **argv, void *settings,
     bool bare = opt_is_bare(p);
     int status;
 
+    signal(SIGXFSZ, SIG_IGN);
     *line = (opt_line){.program = p};
     status = bare ? OPT_GO : take_model(line, argc, argv);
     if (status == OPT_GO)

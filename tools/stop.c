@@ -49,7 +49,6 @@ void stop_open(void)
              isatty(STDERR_FILENO) ? "\n" : "", opt_program_name);
     for (int i = 0; i < ENDS; i++)
         answer(ends[i]);
-    signal(SIGXFSZ, SIG_IGN);
 }
 
 int stop_signal(void)

@@ -1,8 +1,7 @@
 /* Ctrl-C and SIGTERM.  The first one asks the run to end after the present
  * step, leaving everything as at its normal end; a second one ends the process
  * at once.  A signal that is ignored when the program starts (nohup, a shell's
- * background) stays ignored.  A file that may not grow (SIGXFSZ) is no reason
- * to die: its writing fails, and is reported. */
+ * background) stays ignored. */
 #ifndef TOOLS_STOP_H
 #define TOOLS_STOP_H
 
