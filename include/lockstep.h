@@ -476,7 +476,7 @@ LS_API int ls_trainer_set(ls_trainer *trainer, const char *name, int64_t n,
 /* Returns the number of updates done. */
 LS_API int64_t ls_trainer_step(const ls_trainer *trainer);
 /* Set that number, by which schedules, adam's corrections and the keys of
- * dropout go.  LS_EINVAL: it is negative. */
+ * dropout go.  LS_EINVAL: it is negative, or above 2^46. */
 LS_API int ls_trainer_set_step(ls_trainer *trainer, int64_t step);
 
 /* Stores the loss of each row of the batch in loss[0 .. n-1], n being its rows:

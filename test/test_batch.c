@@ -21,6 +21,8 @@ START_TEST(batch_set_errors)
           "x: 10 rows do not divide by 4 devices");
     FAILS(ls_batch_set(b, "x", LS_F32, x, 0), LS_EINVAL, "0 rows");
     FAILS(ls_batch_set(b, "x", LS_F32, x, -4), LS_EINVAL, "-4 rows");
+    FAILS(ls_batch_set(b, "x", LS_F32, x, INT64_MAX / DEVICES * DEVICES),
+          LS_ESHAPE, "more than memory has");
     FAILS(ls_batch_set(b, "x", LS_I32, x, ROWS), LS_EINVAL,
           "\"x\" takes LS_F32");
     FAILS(ls_batch_set(b, "label", LS_F32, x, ROWS), LS_EINVAL,

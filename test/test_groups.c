@@ -343,6 +343,8 @@ START_TEST(refused)
     FAILS(ls_trainer_use_average(r.trainer, true), LS_EINVAL, "no average");
     FAILS(ls_trainer_set_lr(r.trainer, (double)NAN), LS_EINVAL, "rate is nan");
     FAILS(ls_trainer_set_step(r.trainer, -1), LS_EINVAL, "step -1");
+    FAILS(ls_trainer_set_step(r.trainer, INT64_MAX), LS_EINVAL,
+          "more than a run can make");
     OK(ls_trainer_set_step(r.trainer, 7));
     ck_assert_int_eq(ls_trainer_step(r.trainer), 7);
     close_run(&r);

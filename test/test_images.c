@@ -473,6 +473,9 @@ START_TEST(refused)
     o.channels = 3;
     FAILS(ls_source_images(&s, at("images"), &o), LS_ESHAPE,
           "3 channels, the images 2");
+    o.channels = 2;
+    o.mean = NULL;
+    FAILS(ls_source_images(&s, at("images"), &o), LS_EINVAL, "mean is NULL");
     make_cifar(&f, 0, 2);
     put_file("a.bin", &f);
     o = (ls_images_options){.size = sizeof(ls_images_options),

@@ -512,6 +512,8 @@ START_TEST(refused)
     OK(ls_loader_open(&l, r.run.trainer, &s, &o));
     FAILS(ls_loader_fill(l, 0, other.run.batch, NULL), LS_EINVAL, "another");
     FAILS(ls_loader_fill(l, -1, r.run.batch, NULL), LS_EINVAL, "step -1");
+    FAILS(ls_loader_fill(l, INT64_MAX, r.run.batch, NULL), LS_EINVAL,
+          "step 9223372036854775807");
     ls_loader_close(l);
     ls_loader_close(NULL);
     ls_source_close(NULL);

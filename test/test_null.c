@@ -449,6 +449,43 @@ START_TEST(test_missing_input)
 }
 END_TEST
 
+/* Nor does a list in options of which there is nothing but the count. */
+START_TEST(test_missing_list)
+{
+    ls_checkpoints_options o = ls_checkpoints_defaults();
+    ls_array_spec x = {"x", LS_F32, 1, {IN}};
+    ls_gradient own = {no_gradient, NULL, 1, 1, &x, NULL};
+    ls_pool *pool = open_pool(2, 1);
+    ls_graph *g = small_graph();
+    ls_checkpoints *saved;
+    ls_trainer *t, *other;
+
+    folder_open();
+    OK(ls_trainer_open(&t, pool, g, NULL));
+    o.folder = in_folder("saved");
+    o.settings = 2;
+    FAILS(ls_checkpoints_open(&saved, t, &o), LS_EINVAL,
+          "2 settings: setting is NULL");
+    o.settings = -1;
+    FAILS(ls_checkpoints_open(&saved, t, &o), LS_EINVAL, "-1 settings");
+    o.settings = 0;
+    OK(ls_checkpoints_open(&saved, t, &o));
+    FAILS(ls_checkpoints_save(saved, 1, NULL), LS_EINVAL, "NULL");
+    FAILS(ls_checkpoints_save(saved, -1, NULL), LS_EINVAL, "-1 settings");
+    FAILS(ls_trainer_open_gradient(&other, pool, &own, NULL), LS_EINVAL,
+          "an input and a parameter");
+    own.input = NULL;
+    own.param = &x;
+    FAILS(ls_trainer_open_gradient(&other, pool, &own, NULL), LS_EINVAL,
+          "an input and a parameter");
+    ls_checkpoints_close(saved);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    ls_pool_close(pool);
+    folder_close();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("null");
@@ -459,6 +496,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, test_every_function);
     tcase_add_test(c, test_missing_input);
+    tcase_add_test(c, test_missing_list);
     suite_add_tcase(s, c);
     srunner_run_all(r, CK_ENV);
     failed = srunner_ntests_failed(r);

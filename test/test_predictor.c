@@ -321,6 +321,8 @@ START_TEST(test_refused)
     FAILS(ls_context_set(c, "x", LS_I32, &index, 1), LS_ENOTFOUND, "tokens");
     FAILS(ls_context_set(c, "tokens", LS_F32, y, 1), LS_EINVAL, "LS_I32");
     FAILS(ls_context_set(c, "tokens", LS_I32, t.x, 0), LS_EINVAL, "0 rows");
+    FAILS(ls_context_set(c, "tokens", LS_I32, t.x, INT64_MAX), LS_ESHAPE,
+          "more than memory has");
     FAILS(ls_context_set(c, "tokens", LS_I32, NULL, 1), LS_EINVAL, "NULL");
     *(int32_t *)t.x = 11;
     FAILS(ls_context_set(c, "tokens", LS_I32, t.x, 1), LS_ERANGE, "below 11");

@@ -12,6 +12,10 @@ void ls__state_array(ls__sha256 *sha, const char *prefix, const char *name,
                      int rank, const int64_t *shape, const void *data,
                      size_t bytes);
 
+/* The most updates: times the micro-batches of one (65536 at most) it is a
+ * number yet. */
+#define LS__MOST_STEPS (INT64_C(1) << 46)
+
 void ls__state_end(ls__sha256 *sha, int64_t step, char hex[65]);
 
 #endif

@@ -132,8 +132,8 @@ static int read_info(ls__checkpoint *c, const char *path)
     c->state = json_string_value(state);
     c->options = json_object_get(c->info, "options");
     c->notes = json_object_get(c->info, "notes");
-    if (!json_is_integer(step) || c->step < 0 || !c->state ||
-        !is_texts(c->options) || !is_texts(c->notes))
+    if (!json_is_integer(step) || c->step < 0 || c->step > LS__MOST_STEPS ||
+        !c->state || !is_texts(c->options) || !is_texts(c->notes))
         return ls__fail(LS_EFORMAT, "%s: is no checkpoint's", path);
     return 0;
 }

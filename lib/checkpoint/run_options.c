@@ -144,6 +144,9 @@ static int check_setting(const json_t *object, const ls_setting *s, int i)
 static int put_settings(json_t *object, int settings,
                         const ls_setting *setting)
 {
+    if (settings < 0 || (settings && !setting))
+        return ls__fail(LS_EINVAL, "%d settings%s", settings,
+                        setting ? "" : ": setting is NULL");
     for (int i = 0; i < settings; i++) {
         int status = check_setting(object, &setting[i], i);
 

@@ -97,6 +97,9 @@ static int check_normal(const image_source *s, const ls_images_options *o)
 {
     if (o->channels == 0)
         return 0;
+    if (!o->mean || !o->std)
+        return ls__fail(LS_EINVAL, "normalisation of %d channels: %s is NULL",
+                        o->channels, o->mean ? "std" : "mean");
     if (o->channels != 1 && o->channels != s->set.shape[2])
         return ls__fail(LS_ESHAPE, "mean and std have %d channels, the images "
                         "%lld", o->channels, (long long)s->set.shape[2]);

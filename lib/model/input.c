@@ -33,6 +33,10 @@ int ls__input_check(const ls__input *in, ls_dtype dtype, const void *data,
         return ls__fail(LS_EINVAL, "input \"%s\" takes %s%s", in->name,
                         in->dtype == LS_F32 ? "LS_F32" : "LS_I32",
                         data ? "" : " and a pointer that is not NULL");
+    if (rows > INT64_MAX / 4 / in->size) /* bytes */
+        return ls__fail(LS_ESHAPE, "input \"%s\": %lld rows of %lld elements "
+                        "are more than memory has", in->name, (long long)rows,
+                        (long long)in->size);
     if (dtype == LS_I32)
         return check_indices(in, data, rows);
     return in->finite ? check_finite(in, data, rows) : 0;

@@ -210,7 +210,7 @@ static int predict(ls_context *c, const ls__goal *goal, int64_t n, float *out)
 
     if (rows < 0)
         return (int)rows;
-    if (n != rows * goal->size)
+    if (n % goal->size || n / goal->size != rows)
         return ls__fail(LS_ESHAPE, "output \"%s\": %lld rows of %lld elements "
                         "do not fill %lld", goal->name, (long long)rows,
                         (long long)goal->size, (long long)n);

@@ -1,6 +1,7 @@
 /* What may be decided between steps: the rate, the step's number, and what
  * becomes of a run by a number that is watched. */
 #include "base/error.h"
+#include "base/state_hash.h"
 #include "train/trainer.h"
 
 static const double NOTHING = __builtin_nan("");
@@ -20,8 +21,9 @@ int ls_trainer_set_lr(ls_trainer *t, double lr)
 int ls_trainer_set_step(ls_trainer *t, int64_t step)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
-    if (step < 0)
-        return ls__fail(LS_EINVAL, "step %lld is negative", (long long)step);
+    if (step < 0 || step > LS__MOST_STEPS)
+        return ls__fail(LS_EINVAL, "step %lld is %s", (long long)step,
+                        step < 0 ? "negative" : "more than a run can make");
     t->step = step;
     return 0;
 }

@@ -388,7 +388,7 @@ static int check_output(ls__step *s, const char *output, int64_t n)
         return LS_ENOTFOUND;
     if ((status = ls__step_set_rows(s, s->output->reads)) < 0)
         return status;
-    if (n == s->all * s->output->size)
+    if (n % s->output->size == 0 && n / s->output->size == s->all)
         return 0;
     return ls__fail(LS_ESHAPE, "output \"%s\": %lld rows of %lld elements do "
                     "not fill %lld", output, (long long)s->all,

@@ -388,8 +388,8 @@ int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
     ls_trainer *t = NULL;
     int status;
 
-    if (!gradient->fn || gradient->inputs < 1 ||
-        gradient->params < 1)
+    if (!gradient->fn || gradient->inputs < 1 || !gradient->input ||
+        gradient->params < 1 || !gradient->param)
         return ls__fail(LS_EINVAL, "a gradient needs a function, an input "
                         "and a parameter");
     if (options && options->precision != LS_F32_LAYERS)
