@@ -70,6 +70,12 @@ kept "no update replaces nothing" old
 (ulimit -f 0
 "$tool" $small --metrics new >/dev/null 2>&1)
 is "no first line of metrics" $? 1
+# shellcheck disable=SC2086 # words
+"$tool" $small --log-every 1 --metrics lines --checkpoint kept --save streams \
+    <&- >&- 2>&-
+is "closed streams are a failure" $? 1
+is "and nothing is printed into files" "$(grep -c '^{' lines) $(grep -cv '^{' \
+    lines)" "2 0"
 
 # ------ lockstep-predict ------
 

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -276,13 +277,26 @@ static int take_model(opt_line *line, int argc, char **argv)
     return line->model < 0 ? opt_unknown_model(p, argv[1]) : OPT_GO;
 }
 
+/* What a file may not do to the program, nor the program to a file: one that
+ * may not grow is no reason to die (SIGXFSZ), and one that is opened while a
+ * standard stream is closed must not get its number, and what is printed.  So
+ * a number that is free gets what can only be used the other way round: the
+ * use fails as before. */
+static void keep_files_apart(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int opt_parse(const opt_program *p, int argc, char **argv, void *settings,
               opt_line *line)
 {
     bool bare = opt_is_bare(p);
     int status;
 
-    signal(SIGXFSZ, SIG_IGN);
+    keep_files_apart();
     *line = (opt_line){.program = p};
     status = bare ? OPT_GO : take_model(line, argc, argv);
     if (status == OPT_GO)

@@ -128,9 +128,9 @@ typedef struct opt_line {
 enum { OPT_GO = 0, OPT_FAILED = 1, OPT_WRONG = 2, OPT_DONE = 3 };
 
 /* Fill settings (all zero bytes at first) and line.  OPT_GO; OPT_DONE after
- * --help or --version; OPT_WRONG after a message on stderr.  From here on a
- * file that may not grow (SIGXFSZ) is no reason to die: its writing fails, and
- * is reported. */
+ * --help or --version; OPT_WRONG after a message on stderr.  From here on
+ * files can be opened and written without harm to the program (ulimit -f) or to
+ * them (standard streams that are closed). */
 int opt_parse(const opt_program *program, int argc, char **argv, void *settings,
               opt_line *line);
 
