@@ -218,6 +218,16 @@ run $stops --epochs 90 --early-stop 5 --save on.st \
     --checkpoint unsaved --resume
 is "what was never saved is not left out" "$status $(test -s on.st && echo there)" \
     "0 there"
+# One that had ended computes no figures that it could show.
+# shellcheck disable=SC2086 # words
+run $small --target kind --valid 0.25 --epochs 2 --checkpoint ended
+cp out before
+# shellcheck disable=SC2086 # words
+run $small --target kind --valid 0.25 --epochs 2 --checkpoint ended --resume
+is "an end again" "$status $(tail -n 1 out)" "0 $(tail -n 1 before)"
+has "with the best" out "eval best acc"
+is "and no confusions" "$(grep -c confusion before) $(grep -c confusion out)" \
+    "1 0"
 
 # ------ Pictures ------
 

@@ -72,6 +72,7 @@ int figures_compute(figures *f)
             status = ls_context_predict(f->context, f->output, n * f->width,
                                         f->out + i * f->width);
     }
+    f->computed = status == 0;
     return opt_check(status);
 }
 
@@ -190,7 +191,7 @@ void figures_confusion(const figures *f, int64_t done)
     const int32_t *label = f->y;
     int64_t count[MOST_SHOWN * MOST_SHOWN] = {0};
 
-    if (!label || w->count < 1 || w->count > MOST_SHOWN)
+    if (!f->computed || w->count < 1 || w->count > MOST_SHOWN)
         return;
     for (int64_t i = 0; i < f->rows; i++)
         count[label[i] * w->count + largest(w->count, f->out + i * w->count)]++;

@@ -15,6 +15,7 @@ typedef struct figures {
     ls_context *context;
     const char *output;
     int64_t rows, width; /* of the outputs */
+    bool computed;       /* y and out are written: this run has evaluated */
     float *out;          /* (rows, width), those that are printed */
     float *best;         /* the same of figures_keep; NULL: none were kept */
 } figures;
@@ -33,8 +34,9 @@ void figures_print(const figures *f);
 int figures_keep(figures *f);
 void figures_take_back(figures *f);
 
-/* How often which class was taken for which, of a table, after `done`
- * updates. */
+/* How often which class was taken for which, of a table, after `done` updates.
+ * Nothing where nothing was computed: a run that went on from a checkpoint and
+ * was ended, or had been at its end. */
 void figures_confusion(const figures *f, int64_t done);
 
 void figures_close(figures *f);
