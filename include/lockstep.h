@@ -50,6 +50,8 @@
  * Threads.  An object may be used by one thread at a time, by any thread.
  * Different objects may be used at the same time: the library has no global
  * state.  What uses workers takes the pool meanwhile, as the section Pool says.
+ * A thread that calls the library needs a stack of 96 kB; workers have their
+ * own.
  *
  * This file has what every program needs, in the order in which programs need
  * it; at its end it includes all other headers of the library:

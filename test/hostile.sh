@@ -121,6 +121,15 @@ is "a second run in one folder" $? 1
 is "is refused in words" \
     "$(grep -c "another run keeps its checkpoints there" "$dir/err2")" 1
 
+# ------ A small stack ------
+
+# Sanitizers, which set CK_FORK, make frames larger.
+if [ -z "${CK_FORK:-}" ]; then
+    (ulimit -s 128 && exec "$tool" lm --layers 1 --rows 64 --steps 1 \
+        --clip-norm 1 --precision bf16 >"$dir/small" 2>&1)
+    is "a stack of 128 kB is enough" $? 0
+fi
+
 # ------ A terminal that goes away ------
 
 kill -HUP $pid

@@ -508,7 +508,7 @@ static void close_all(session *s)
 
 int main(int argc, char **argv)
 {
-    session s = {0};
+    static session s; /* 30 kB that a small stack need not have (ulimit -s) */
     int status;
 
     ls_blis_tune();
