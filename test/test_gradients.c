@@ -343,12 +343,17 @@ END_TEST
 START_TEST(test_refused)
 {
     ls_trainer_options o = options(0);
-    session s = open_session(&o, 2, 2), fresh = open_session(&o, 2, 1);
+    session s = open_session(&o, 2, 2), fresh = open_session(&o, 2, 1), two;
     ls_gradients *g = s.gradients;
     float x[5] = {0, (float)NAN};
     ls_result r;
 
     FAILS(ls_gradients_open(&g, s.run.trainer, 0), LS_EINVAL, "0 batches");
+    o.accumulate = 2;
+    two = open_session(&o, 2, 1);
+    FAILS(ls_gradients_open(&g, two.run.trainer, 32769), LS_EINVAL,
+          "1 to 32768, of 2 micro-batches");
+    close_session(&two);
     set(&s, 0, ROWS);
     FAILS(ls_gradients_apply(g, &r), LS_EINVAL, "nothing was computed");
     FAILS(ls_gradients_mean(g, &r), LS_EINVAL, "no batch was added");

@@ -14,9 +14,9 @@ extern "C" {
  * belongs to the trainer, which is closed after it. */
 typedef struct ls_gradients ls_gradients;
 
-/* Make room for the mean.  `batches`, from 1 to 65536, says how many batches
- * are added up at most before an update; from 2 on there is room for what is
- * added on each worker.  Layers of dropout draw in batch i of an update what
+/* Make room for the mean.  `batches` says how many batches are added up at most
+ * before an update: 1 or more, and of all of them no more than 65536
+ * micro-batches; from 2 on there is room for what is added on each worker.  Layers of dropout draw in batch i of an update what
  * they draw in micro-batch i of a trainer that accumulates so many. */
 LS_API int ls_gradients_open(ls_gradients **gradients, ls_trainer *trainer,
                              int batches);

@@ -30,6 +30,8 @@ static const ls__pass
         {"update", LS__UPDATE, .run = ls__phase_update}}};
 /* clang-format on */
 
+enum { MOST_MICRO = 65536 }; /* micro-batches before an update */
+
 struct ls_gradients {
     ls_trainer *trainer;
     int batches; /* that there is room for */
@@ -86,9 +88,10 @@ int ls_gradients_open(ls_gradients **gradients, ls_trainer *t, int batches)
     ls_gradients *g;
     int status;
 
-    if (batches < 1 || batches > 65536)
+    if (batches < 1 || batches > MOST_MICRO / t->micro)
         return ls__fail(LS_EINVAL, "gradients of %d batches: there must be 1 "
-                        "to 65536", batches);
+                        "to %d, of %d micro-batches each", batches,
+                        MOST_MICRO / t->micro, t->micro);
     if (t->seam)
         return ls__fail(LS_ENOTSUP, "gradients in hand: the trainer's devices "
                         "are spread over several processes");
