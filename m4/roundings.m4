@@ -47,6 +47,12 @@ AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
 #if defined __FAST_MATH__ || __FINITE_MATH_ONLY__
 #error
 #endif]])], [], [ls_believes="floats are real numbers"])
+AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
+#include <float.h>
+#if FLT_EVAL_METHOD
+#error
+#endif]])], [], [ls_believes="a float has more bits between operations"])
+LS__BELIEVES([0.1 == 0.1f])
 LS__BELIEVES([a == a])
 LS__BELIEVES([same((a + 1) - 1, a)])
 LS__BELIEVES([same(a + 0.0f, a)])
@@ -57,6 +63,6 @@ AS_IF([test -z "$ls_believes"], [AC_MSG_RESULT([yes])], [
     AC_MSG_RESULT([no])
     AC_MSG_ERROR([with CFLAGS="$CFLAGS" $CC takes it that $ls_believes.
     lockstep gives the same bytes on every machine, and for that no rounding may
-    be left out or moved.  Leave out -ffast-math, -Ofast, -ffp-contract=fast
-    and the like.])])
+    be left out or moved.  Leave out -ffast-math, -Ofast, -ffp-contract=fast,
+    -mfpmath=387 and the like.])])
 ])

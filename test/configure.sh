@@ -18,9 +18,14 @@ configured() {
     is "configure $*" $status "$expected"
 }
 
+# knows FLAGS: whether the compiler does; others refuse them by themselves.
+knows() { echo | ${CC:-gcc} $1 -S -o out -x c - 2>err; }
+
 for flags in -ffast-math -Ofast "-O2 -ffp-contract=fast" \
     "-O2 -flto -ffp-contract=fast" "-O2 -freciprocal-math" \
-    "-O2 -funsafe-math-optimizations" "-O3 -ffinite-math-only"; do
+    "-O2 -funsafe-math-optimizations" "-O3 -ffinite-math-only" \
+    "-O2 -mfpmath=387" "-O2 -fsingle-precision-constant"; do
+    knows "$flags" || continue
     configured 1 "$@" CFLAGS="$flags"
     has "$flags" err "no rounding may"
 done
