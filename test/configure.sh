@@ -1,7 +1,8 @@
 #!/bin/sh
 # Proves that configure refuses CFLAGS that would leave out or move a rounding,
-# and says why; that it takes the usual ones; and that --disable-rpath leaves
-# no run-time path in what `make install` puts there.  Called by .ci/run:
+# and says why; that it takes the usual ones; that --disable-rpath leaves no
+# run-time path in what `make install` puts there; and that pkg-config finds it
+# below a prefix that only make was told.  Called by .ci/run:
 # test/configure.sh CONFIGURE-ARGUMENTS.
 tree=$(cd "$(dirname "$0")/.." && pwd)
 . "$tree/test/shell.sh"
@@ -33,12 +34,20 @@ for flags in "-O2 -flto" "-O3 -march=native"; do
     configured 0 "$@" CFLAGS="$flags"
 done
 
+configured 0 "$@" --disable-rpath CFLAGS=-O0
+{ make -j2 prefix=/other && make prefix=/other DESTDIR="$dir/to" install; } \
+    >out 2>err
+is "make install" $? 0
+PKG_CONFIG_PATH=$(dirname "$(find to/other -name lockstep.pc)")
+export PKG_CONFIG_PATH
+is "the prefix in lockstep.pc" "$(pkg-config --variable=prefix lockstep)" /other
+is "a prefix given to pkg-config" \
+    "$(pkg-config --define-variable=prefix=/a --cflags lockstep | xargs)" \
+    -I/a/include
+
 if command -v readelf >out; then
-    configured 0 "$@" --disable-rpath CFLAGS=-O0
-    { make -j2 && make DESTDIR="$dir/to" install; } >out 2>err
-    is "make install" $? 0
     find to -type f -perm -100 -exec readelf -d {} + >found 2>err
-    grep -h rpath "$(find to -name lockstep.pc)" >>found
+    grep rpath "$PKG_CONFIG_PATH/lockstep.pc" >>found
     has "programs and the library" found NEEDED
     is "run-time paths" "$(grep -iE 'rpath|runpath' found)" ""
 else
