@@ -1,16 +1,55 @@
 #!/bin/sh
 # Proves that the pages are complete: lockstep(3) names every function of the
-# library and no other (ls_step, not the ls_step_sized that it calls), and the
-# page of a tool every option of its --help.
+# library and no other (ls_step, not the ls_step_sized that it calls), each has
+# its name in a page with what its header says, and the page of a tool has every
+# option of its --help.
 status=0
+LC_ALL=C
+export LC_ALL
 page=$top_srcdir/man/lockstep.3
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
 
-sed -n 's/^\.BR \(ls_[a-z0-9_]*\).*/\1/p' "$page" | LC_ALL=C sort >man.page
-sed 's/_sized$//' "$top_srcdir/lib/exports.txt" | LC_ALL=C sort |
-    diff man.page - || {
-    echo "above: < only in lockstep.3, > only in lib/exports.txt"
-    status=1
+# all_named WHAT: is each function, and no other, in the list $dir/names?
+sed 's/_sized$//' "$top_srcdir/lib/exports.txt" | sort >"$dir/functions"
+all_named()
+{
+    sort "$dir/names" | diff - "$dir/functions" || {
+        echo "above: < only in $1, > only in lib/exports.txt"
+        status=1
+    }
 }
+
+sed -n 's/^\.BR \(ls_[a-z0-9_]*\).*/\1/p' "$page" >"$dir/names"
+all_named lockstep.3
+
+# The pages that are made of headers: each function leads to one that declares
+# it, and what it was made of reads as manual pages do.
+# shellcheck disable=SC2046 # names are words
+${AWK:-awk} -v folder="$dir" -f "$top_srcdir/man/pages.awk" \
+    $(ls "$top_srcdir"/include/lockstep.h "$top_srcdir"/include/lockstep/*.h |
+        grep -v /mpi.h) >"$dir/list"
+sed -n 's/^\(ls_.*\)\.3$/\1/p' "$dir/list" >"$dir/names"
+all_named "the headers"
+while read -r name; do
+    grep -q "fB.*[ *]$name(" \
+        "$dir/$(sed -n 's/^\.so man3.//p' "$dir/$name.3")" || {
+        echo "the page that $name.3 leads to does not declare it"
+        status=1
+    }
+done <"$dir/names"
+for made in "$dir"/lockstep_*.3; do
+    if ! grep -q ' \\- [A-Za-z]' "$made" ||
+        grep -q '^#if\|_sized(\|LS_API\|^/\*' "$made"; then
+        echo "${made##*/} has no title, or has what only compilers read"
+        status=1
+    fi
+    if command -v groff >"$dir/out" &&
+        groff -man -ww -Tascii -Z "$made" 2>&1 >"$dir/out" | grep .; then
+        status=1
+    fi
+done
 
 # options TOOL [MODEL]: the long options it prints
 options()
@@ -47,5 +86,4 @@ for model in linear mlp cnn lm gpt rnn; do
     check ./lockstep-train $model
     check ./lockstep-scale $model # its page leaves models to the other
 done
-rm -f man.page
 exit $status

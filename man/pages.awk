@@ -1,0 +1,153 @@
+# The manual pages of functions, in section 3, from the public headers:
+#
+#     awk -v folder=FOLDER -f man/pages.awk HEADER..
+#
+# A header is a page (lockstep_ops.3 is lockstep/ops.h), lockstep.h itself one
+# for each part (lockstep_mesh.3).  A page has what the header says, in its
+# order; the name of each function leads to the page (ls_dense.3).  The names of
+# all files are printed; without a folder none is made.
+
+function escaped(text)
+{
+    gsub(/\\/, "\\e", text)
+    gsub(/-/, "\\-", text)
+    gsub(/\^/, "\\(ha", text)
+    gsub(/~/, "\\(ti", text)
+    gsub(/'/, "\\(aq", text)
+    gsub(/`/, "\\(ga", text)
+    return (text ~ /^\./ ? "\\\\&" : "") text
+}
+
+function say(text) { body = body text "\n" }
+
+# Lines stay as they are, which are up to 80 columns wide.
+BEGIN { lines = ".nf\n.in 1n\n" }
+
+# The page that is under way is complete; it has functions, or it is none.
+function end_page(    file, i, list)
+{
+    sub(/\n\n+$/, "\n", body)
+    if (count) {
+        file = page ".3"
+        print file
+        for (i = 1; i <= count; i++) {
+            list = list (i > 1 ? ", " : "") name[i]
+            print name[i] ".3"
+        }
+    }
+    if (count && folder) {
+        for (i = 1; i <= count; i++) {
+            print ".so man3/" file >(folder "/" name[i] ".3")
+            close(folder "/" name[i] ".3")
+        }
+        file = folder "/" file
+        print ".TH " toupper(page) " 3 \"\" lockstep lockstep" >file
+        print ".SH NAME\n" list " \\- " escaped(title) >file
+        print ".SH SYNOPSIS\n.B #include <" include ">" >file
+        print ".SH DESCRIPTION\n" lines body ".fi" >file
+        print ".SH SEE ALSO\n.BR lockstep (3),\n.BR lockstep (7)" >file
+        close(file)
+    }
+    count = 0
+    body = ""
+}
+
+function begin_page(its_name, its_title)
+{
+    end_page()
+    page = "lockstep_" its_name
+    title = its_title
+}
+
+# A whole declaration, without what only compilers want to know.
+function declare(text,    called)
+{
+    match(text, /ls_[a-z0-9_]+\(/)
+    called = substr(text, RSTART, RLENGTH - 1)
+    if (called ~ /_sized$/)
+        return
+    name[++count] = called
+    gsub(text ~ /^LS_API/ ? "\n       " : "\n              ", "\n", text)
+    sub(/^(LS_API|static inline) /, "", text)
+    sub(/[\n ]*({|;)$/, ";", text)
+    text = escaped(text)
+    gsub(/\n/, "\\fP\n\\fB", text)
+    say("\\fB" text "\\fP")
+}
+
+FNR == 1 {
+    whole = FILENAME !~ /lockstep\.h$/
+    include = "lockstep.h"
+    if (FILENAME ~ /mpi\.h$/)
+        include = "lockstep/mpi.h"
+    end_page()
+    page = ""
+    hidden = 0
+}
+
+# The first sentence of a header is its title; it is said again below.
+FNR == 1 && whole {
+    its_name = FILENAME
+    sub(/^.*\//, "", its_name)
+    sub(/\.h$/, "", its_name)
+    begin_page(its_name, "")
+    first = 1
+}
+first {
+    text = $0
+    gsub(/^(\/\*| \*)[ ]?|[ ]?\*\/$/, "", text)
+    title = title (title ? " " : "") text
+    if (match(title, /[a-z0-9)][.:]( |$)/)) {
+        title = substr(title, 1, RSTART)
+        first = 0
+    }
+}
+
+/^\/\* (======|------) / {
+    heading = $0
+    gsub(/^\/\* [=-]+ | [=-]+ \*\/$/, "", heading)
+    if (!whole && /======/) {
+        its_name = tolower(heading)
+        sub(/:.*/, "", its_name)
+        gsub(/ /, "_", its_name)
+        begin_page(its_name, heading)
+    } else {
+        body = body ".fi\n.SS " escaped(heading) "\n" lines
+    }
+    next
+}
+
+page == "" { next }
+
+# What only compilers read.
+/^#if(def|ndef)? / { hidden++ }
+/^#endif/ { if (hidden) hidden--; next }
+/^#ifndef LOCKSTEP_/ { hidden = 0; next }
+hidden || /^#(include|undef|define LOCKSTEP_)/ { next }
+
+# Bodies of inline functions, and declarations, which may be of several lines.
+skipping { if (/^}/) skipping = 0; next }
+/^(LS_API|static inline) / || (declared == "" && /^[a-z].* \**ls_[a-z_]+\(/ &&
+    !/^typedef/) { declared = $0; whole_line = 1 }
+declared != "" {
+    if (!whole_line)
+        declared = declared "\n" $0
+    whole_line = 0
+    if (/;$/ || /^{$/ || /{$/) {
+        skipping = /{$/
+        declare(declared)
+        declared = ""
+    }
+    next
+}
+
+# One empty line is enough.
+/^$/ { if (body !~ /(^|\n\n|\.in 1n\n)$/) say(""); next }
+# What is said, without the marks of a comment around it.
+/^(\/\*| \*) / {
+    gsub(/^(\/\*| \*) | \*\/$/, "")
+}
+/^ \*$/ { $0 = "" }
+{ say(escaped($0)) }
+
+END { end_page() }
