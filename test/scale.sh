@@ -235,5 +235,15 @@ if command -v python3 >/dev/null; then
     is "faster" $? 0
     compare "$dir/now.json"
     is "one file and nothing to compare with" $? 2
+    echo '{"machine": {}}' >"$dir/other.json"
+    echo 'no JSON' >"$dir/text.json"
+    for file in other text none; do
+        compare --baseline "$dir/$file.json"
+        is "$file.json is no result" $? 2
+        has "which is said in one line" err "compare: $dir/$file.json: "
+    done
+    sed 's/"workers": 1,/"workers": 2,/' "$dir/now.json" >"$dir/two.json"
+    compare "$dir/now.json" "$dir/two.json"
+    is "no row in common is no success" $? 2
 fi
 finish
