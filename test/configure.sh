@@ -1,9 +1,9 @@
 #!/bin/sh
 # Proves that configure refuses CFLAGS that would leave out or move a rounding,
-# and says why; that it takes the usual ones; that --disable-rpath leaves no
-# run-time path in what `make install` puts there; and that pkg-config finds it
-# below a prefix that only make was told.  Called by .ci/run:
-# test/configure.sh CONFIGURE-ARGUMENTS.
+# and says why, as make does; that it takes the usual ones; that
+# --disable-rpath leaves no run-time path in what `make install` puts there; and
+# that pkg-config finds it below a prefix that only make was told.  Called by
+# .ci/run: test/configure.sh CONFIGURE-ARGUMENTS.
 tree=$(cd "$(dirname "$0")/.." && pwd)
 . "$tree/test/shell.sh"
 # shellcheck disable=SC2154 # shell.sh makes dir
@@ -38,6 +38,9 @@ configured 0 "$@" --disable-rpath CFLAGS=-O0
 { make -j2 prefix=/other && make prefix=/other DESTDIR="$dir/to" install; } \
     >out 2>err
 is "make install" $? 0
+rm lib/train/liblockstep_all_la-schedule.lo
+make CFLAGS=-Ofast lib/train/liblockstep_all_la-schedule.lo >out 2>err
+has "make CFLAGS=-Ofast" err "no rounding may"
 PKG_CONFIG_PATH=$(dirname "$(find to/other -name lockstep.pc)")
 export PKG_CONFIG_PATH
 is "the prefix in lockstep.pc" "$(pkg-config --variable=prefix lockstep)" /other

@@ -4,7 +4,13 @@
 #ifndef LS_BASE_FPMODE_H
 #define LS_BASE_FPMODE_H
 
+#include <float.h>
 #include <stdint.h>
+
+/* So are the flags; configure looks closely, but does not see make's. */
+#if defined __FAST_MATH__ || __FINITE_MATH_ONLY__ || FLT_EVAL_METHOD
+#error "no rounding may be moved: leave out -ffast-math, -mfpmath=387 and so on"
+#endif
 
 #if defined(__x86_64__)
 #include <immintrin.h>
