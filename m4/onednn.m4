@@ -1,7 +1,8 @@
-dnl LS_ONEDNN(IF-MISSING): finds oneDNN 2, which is optional.
+dnl LS_ONEDNN(IF-MISSING): finds the headers of oneDNN 2, which is optional.
 dnl
 dnl Sets  ONEDNN_CFLAGS  -DLS_ONEDNN where it is used,
-dnl       ONEDNN_LIBS    for the linker, with the OpenMP runtime of its kind,
+dnl       ONEDNN_LIBS    for the linker: what dlopen needs, since oneDNN itself is
+dnl                      loaded when a program asks for it,
 dnl       ls_onednn      for the summary,
 dnl and the conditional ONEDNN.  IF-MISSING is run where it is asked for and not
 dnl there.
@@ -19,25 +20,16 @@ AS_IF([test "$ls_onednn" = yes], [
 #endif]])], [], [ls_onednn="no (its version is not 2.6 or 2.7)"])])
 AS_IF([test "$ls_onednn" = yes], [
     AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <dnnl.h>
-#if DNNL_CPU_RUNTIME != DNNL_RUNTIME_OMP
+#if DNNL_CPU_RUNTIME != DNNL_RUNTIME_OMP && \
+    DNNL_CPU_RUNTIME != DNNL_RUNTIME_SEQ
 #error
-#endif]])], [ONEDNN_LIBS="-ldnnl -lgomp"], [
-        AC_PREPROC_IFELSE([AC_LANG_SOURCE([[#include <dnnl.h>
-#if DNNL_CPU_RUNTIME != DNNL_RUNTIME_SEQ
-#error
-#endif]])], [ONEDNN_LIBS=-ldnnl],
-            [ls_onednn="no (its threads are neither OpenMP's nor none)"])])])
+#endif]])], [], [ls_onednn="no (its threads are neither OpenMP's nor none)"])])
 ])
 
-m4_define([LS__ONEDNN_LINKS], [
-ls_saved_LIBS=$LIBS
-LIBS="$ONEDNN_LIBS $LIBS"
-AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <dnnl.h>]], [[
-    dnnl_primitive_attr_t attr = 0;
-    return (int)dnnl_primitive_attr_set_fpmath_mode(
-        attr, dnnl_fpmath_mode_strict);]])], [],
-    [ls_onednn="no (config.log says why it does not link)"])
-LIBS=$ls_saved_LIBS
+m4_define([LS__ONEDNN_LOADS], [
+ONEDNN_LIBS=
+AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <dlfcn.h>]],
+    [[return !dlopen("libdnnl.so.2", RTLD_NOW);]])], [], [ONEDNN_LIBS=-ldl])
 ])
 
 AC_DEFUN([LS_ONEDNN], [
@@ -49,10 +41,10 @@ AS_CASE([$with_onednn], [yes], [ls_onednn=yes],
     [AC_MSG_ERROR([--with-onednn takes yes or no])])
 AC_MSG_CHECKING([for oneDNN])
 AS_IF([test "$ls_onednn" = yes], [LS__ONEDNN_HEADER])
-AS_IF([test "$ls_onednn" = yes], [LS__ONEDNN_LINKS])
+AS_IF([test "$ls_onednn" = yes], [LS__ONEDNN_LOADS])
 AC_MSG_RESULT([$ls_onednn])
 AS_IF([test "$ls_onednn" = yes],
-    [ONEDNN_CFLAGS=-DLS_ONEDNN ls_onednn="yes ($ONEDNN_LIBS)"], [
+    [ONEDNN_CFLAGS=-DLS_ONEDNN ls_onednn="yes (libdnnl.so.2, when asked for)"], [
     ONEDNN_CFLAGS= ONEDNN_LIBS=
     AS_CASE([$with_onednn:$ls_onednn], [yes:*found*], [$1],
         [yes:*], [AC_MSG_ERROR([--with-onednn: $ls_onednn.  Install libdnnl-dev 2.6 (Debian 12), or configure --without-onednn])])])

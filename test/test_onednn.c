@@ -1,16 +1,24 @@
 /* The backend "onednn": its products are the native backend's up to rounding,
  * whatever their rows; models train as with the native one, to the same bytes
  * for any number of workers; and the caller's OpenMP threads are left alone.
- * Built without oneDNN, it is refused by a message that says how to get it, and
- * the other tests say that they are skipped. */
+ * Nobody has oneDNN in the process who does not ask for it.  Built without
+ * oneDNN, it is refused by a message that says how to get it, and the other
+ * tests say that they are skipped. */
 #include "backend/backend.h"
 #include "base/fpmode.h"
 #include "calls.h"
 #include "models.h"
 
-/* Of the OpenMP runtime that oneDNN brings; NULL without one. */
-int omp_get_max_threads(void) __attribute__((weak));
-void omp_set_num_threads(int threads) __attribute__((weak));
+#include <dlfcn.h>
+
+/* oneDNN, if it is in the process. */
+static void *library(void)
+{
+    return dlopen("libdnnl.so.2", RTLD_NOW | RTLD_NOLOAD);
+}
+
+/* Was it when the program began? */
+static bool came_along;
 
 static bool is_built(void)
 {
@@ -35,6 +43,14 @@ START_TEST(names)
           "./configure --with-onednn");
     FAILS(ls_backend_text(text, "onednn", LS_F32_LAYERS), LS_ENOTSUP,
           "libdnnl-dev");
+}
+END_TEST
+
+/* Proves that it is loaded when it is asked for, and not before. */
+START_TEST(loaded_late)
+{
+    ck_assert(!came_along);
+    ck_assert(!is_built() || library());
 }
 END_TEST
 
@@ -412,14 +428,17 @@ END_TEST
 /* Proves that the caller, who is worker 0, keeps its OpenMP threads. */
 START_TEST(callers_threads)
 {
+    /* Of the OpenMP runtime that oneDNN brings; NULL without one. */
+    int (*get)(void) = dlsym(library(), "omp_get_max_threads");
+    void (*set)(int threads) = dlsym(library(), "omp_set_num_threads");
     char hex[65];
     float loss[STEPS];
 
-    if (!omp_set_num_threads)
+    if (!get || !set)
         return;
-    omp_set_num_threads(3);
+    set(3);
     train(0, "onednn", LS_F32_LAYERS, 2, loss, hex);
-    ck_assert_int_eq(omp_get_max_threads(), 3);
+    ck_assert_int_eq(get(), 3);
 }
 END_TEST
 
@@ -432,6 +451,7 @@ static Suite *onednn_suite(void)
     tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, NULL, fences_free);
     tcase_add_test(c, names);
+    tcase_add_test(c, loaded_late);
     if (is_built()) {
         tcase_add_loop_test(c, products, 0, count);
         tcase_add_loop_test(c, convolutions, 0,
@@ -450,5 +470,6 @@ static Suite *onednn_suite(void)
 
 int main(void)
 {
+    came_along = library() != NULL;
     return run_suite(onednn_suite());
 }

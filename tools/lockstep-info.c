@@ -277,7 +277,7 @@ static const char *say_isa(const ls_isa *isa)
 static void onednn_text(char text[LS_TEXT])
 {
     if (ls_backend_text(text, "onednn", LS_F32_LAYERS) < 0)
-        snprintf(text, LS_TEXT, "oneDNN: not built in");
+        snprintf(text, LS_TEXT, "oneDNN: not built in, or not installed");
 }
 
 static void print_kernels(void)

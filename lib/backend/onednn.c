@@ -33,13 +33,13 @@ static dnnl_status_t make_matmul(ls__call *c, const ls__onednn *on,
     dnnl_status_t s = ls__call_attributes(&attr, adds);
 
     if (s == dnnl_success)
-        s = dnnl_matmul_desc_init(&what, a, b, bias, out);
+        s = ls__dnnl.matmul_desc_init(&what, a, b, bias, out);
     if (s == dnnl_success)
-        s = dnnl_primitive_desc_create(&pd, &what, attr, on->engine, NULL);
-    dnnl_primitive_attr_destroy(attr);
+        s = ls__dnnl.primitive_desc_create(&pd, &what, attr, on->engine, NULL);
+    ls__dnnl.primitive_attr_destroy(attr);
     if (s != dnnl_success)
         return s;
-    *b = *dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
+    *b = *ls__dnnl.primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
     ls__call_array(c, DNNL_ARG_SRC, a);
     ls__call_array(c, DNNL_ARG_WEIGHTS, b);
     ls__call_array(c, DNNL_ARG_DST, out);
@@ -72,7 +72,7 @@ static dnnl_status_t matrix(dnnl_memory_desc_t *d, dnnl_data_type_t type,
 {
     dnnl_dims_t size = {rows, cols}, stride = {row, col};
 
-    return dnnl_memory_desc_init_by_strides(d, 2, size, type, stride);
+    return ls__dnnl.memory_desc_init_by_strides(d, 2, size, type, stride);
 }
 
 /* The descriptions of one piece's operands. */
@@ -100,12 +100,12 @@ static dnnl_status_t make_pack(product *p, operands *o, dnnl_data_type_t type)
 {
     dnnl_dims_t size = {o->b.dims[0], o->b.dims[1]};
     ls__call probe = {0};
-    dnnl_status_t s = dnnl_memory_desc_init_by_tag(&o->b, 2, size, type,
-                                                   dnnl_format_tag_any);
+    dnnl_status_t s = ls__dnnl.memory_desc_init_by_tag(&o->b, 2, size, type,
+                                                       dnnl_format_tag_any);
 
     if (s == dnnl_success)
         s = make_matmul(&probe, &p->on, &o->a, &o->b, &o->c, NULL, false);
-    dnnl_primitive_destroy(probe.primitive);
+    ls__dnnl.primitive_destroy(probe.primitive);
     if (s == dnnl_success)
         s = ls__call_copy(&p->pack, &p->on, &o->b_f32, &o->b);
     return s;
@@ -288,12 +288,12 @@ static void free_product(ls__prepared *m)
     product *p = (product *)m;
 
     for (int i = 0; i < p->pieces; i++) {
-        dnnl_primitive_destroy(p->piece[i].a.primitive);
-        dnnl_primitive_destroy(p->piece[i].b.primitive);
-        dnnl_primitive_destroy(p->piece[i].product[0].primitive);
-        dnnl_primitive_destroy(p->piece[i].product[1].primitive);
+        ls__dnnl.primitive_destroy(p->piece[i].a.primitive);
+        ls__dnnl.primitive_destroy(p->piece[i].b.primitive);
+        ls__dnnl.primitive_destroy(p->piece[i].product[0].primitive);
+        ls__dnnl.primitive_destroy(p->piece[i].product[1].primitive);
     }
-    dnnl_primitive_destroy(p->pack.primitive);
+    ls__dnnl.primitive_destroy(p->pack.primitive);
     ls__onednn_close(&p->on);
     free(p);
 }
@@ -337,7 +337,7 @@ static const struct {
 
 static const char *level(void)
 {
-    unsigned has = (unsigned)dnnl_get_effective_cpu_isa();
+    unsigned has = (unsigned)ls__dnnl.get_effective_cpu_isa();
     int i = 0;
 
     while (((unsigned)levels[i].isa & ~has) != 0)
@@ -350,8 +350,12 @@ static const ls__preparer preparer = {ls__onednn_prepare,
 
 int ls__onednn_take(ls__backend *backend)
 {
-    const dnnl_version_t *v = dnnl_version();
+    const dnnl_version_t *v;
+    int status = ls__onednn_load();
 
+    if (status < 0)
+        return status;
+    v = ls__dnnl.version();
     backend->name = "onednn";
     backend->portable = false;
     backend->preparer = &preparer;

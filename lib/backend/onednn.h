@@ -10,8 +10,8 @@
 ls__prepare_product ls__onednn_prepare;
 ls__prepare_conv ls__onednn_prepare_conv;
 
-/* Make a copy of native's backend oneDNN's.  LS_ENOTSUP: it is not built
- * in. */
+/* Make a copy of native's backend oneDNN's.  LS_ENOTSUP: it is not built in, or
+ * not there. */
 int ls__onednn_take(ls__backend *backend);
 
 #endif

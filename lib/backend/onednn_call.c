@@ -7,17 +7,13 @@
 
 #if DNNL_CPU_RUNTIME == DNNL_RUNTIME_OMP
 
-/* <omp.h> is a file of the compiler's, which may have none. */
-int omp_get_max_threads(void);
-void omp_set_num_threads(int threads);
-
 /* Both are of the calling thread alone. */
 int ls__call_threads(int threads)
 {
-    int before = omp_get_max_threads();
+    int before = ls__dnnl.omp_get_max_threads();
 
     if (before != threads)
-        omp_set_num_threads(threads);
+        ls__dnnl.omp_set_num_threads(threads);
     return before;
 }
 
@@ -32,23 +28,23 @@ int ls__call_threads(int threads)
 
 dnnl_status_t ls__onednn_open(ls__onednn *on)
 {
-    dnnl_status_t s = dnnl_engine_create(&on->engine, dnnl_cpu, 0);
+    dnnl_status_t s = ls__dnnl.engine_create(&on->engine, dnnl_cpu, 0);
 
-    return s ? s : dnnl_stream_create(&on->stream, on->engine,
-                                      dnnl_stream_default_flags);
+    return s ? s : ls__dnnl.stream_create(&on->stream, on->engine,
+                                          dnnl_stream_default_flags);
 }
 
 void ls__onednn_close(ls__onednn *on)
 {
-    dnnl_stream_destroy(on->stream);
-    dnnl_engine_destroy(on->engine);
+    ls__dnnl.stream_destroy(on->stream);
+    ls__dnnl.engine_destroy(on->engine);
 }
 
 /* ------ making calls ------ */
 
 int64_t ls__call_floats(const dnnl_memory_desc_t *d)
 {
-    return ((int64_t)dnnl_memory_desc_get_size(d) + 63) / 64 * 16;
+    return ((int64_t)ls__dnnl.memory_desc_get_size(d) + 63) / 64 * 16;
 }
 
 void ls__call_array(ls__call *c, int kind, const dnnl_memory_desc_t *desc)
@@ -61,12 +57,12 @@ void ls__call_array(ls__call *c, int kind, const dnnl_memory_desc_t *desc)
 dnnl_status_t ls__call_compile(ls__call *c, dnnl_primitive_desc_t pd)
 {
     const dnnl_memory_desc_t *scratchpad =
-        dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
-    dnnl_status_t status = dnnl_primitive_create(&c->primitive, pd);
+        ls__dnnl.primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    dnnl_status_t status = ls__dnnl.primitive_create(&c->primitive, pd);
 
     if (status == dnnl_success && ls__call_floats(scratchpad) > 0)
         ls__call_array(c, DNNL_ARG_SCRATCHPAD, scratchpad);
-    dnnl_primitive_desc_destroy(pd);
+    ls__dnnl.primitive_desc_destroy(pd);
     return status;
 }
 
@@ -80,20 +76,20 @@ int64_t ls__call_scratchpad(const ls__call *c)
 dnnl_status_t ls__call_attributes(dnnl_primitive_attr_t *attr, bool adds)
 {
     dnnl_post_ops_t ops = NULL;
-    dnnl_status_t s = dnnl_primitive_attr_create(attr);
+    dnnl_status_t s = ls__dnnl.primitive_attr_create(attr);
 
     if (s == dnnl_success)
-        s = dnnl_primitive_attr_set_scratchpad_mode(
+        s = ls__dnnl.primitive_attr_set_scratchpad_mode(
             *attr, dnnl_scratchpad_mode_user);
     if (s == dnnl_success)
-        s = dnnl_primitive_attr_set_fpmath_mode(*attr,
-                                                dnnl_fpmath_mode_strict);
+        s = ls__dnnl.primitive_attr_set_fpmath_mode(*attr,
+                                                    dnnl_fpmath_mode_strict);
     if (s != dnnl_success || !adds)
         return s;
-    if ((s = dnnl_post_ops_create(&ops)) == dnnl_success &&
-        (s = dnnl_post_ops_append_sum(ops, 1)) == dnnl_success)
-        s = dnnl_primitive_attr_set_post_ops(*attr, ops);
-    dnnl_post_ops_destroy(ops);
+    if ((s = ls__dnnl.post_ops_create(&ops)) == dnnl_success &&
+        (s = ls__dnnl.post_ops_append_sum(ops, 1)) == dnnl_success)
+        s = ls__dnnl.primitive_attr_set_post_ops(*attr, ops);
+    ls__dnnl.post_ops_destroy(ops);
     return s;
 }
 
@@ -106,9 +102,9 @@ dnnl_status_t ls__call_copy(ls__call *c, const ls__onednn *on,
     dnnl_status_t s = ls__call_attributes(&attr, false);
 
     if (s == dnnl_success)
-        s = dnnl_reorder_primitive_desc_create(&pd, from, on->engine, to,
-                                               on->engine, attr);
-    dnnl_primitive_attr_destroy(attr);
+        s = ls__dnnl.reorder_primitive_desc_create(&pd, from, on->engine, to,
+                                                   on->engine, attr);
+    ls__dnnl.primitive_attr_destroy(attr);
     if (s != dnnl_success)
         return s;
     ls__call_array(c, DNNL_ARG_FROM, from);
@@ -127,13 +123,14 @@ dnnl_status_t ls__call_run(const ls__onednn *on, const ls__call *c,
 
     for (int i = 0; i < c->count && s == dnnl_success; i++) {
         args[i].arg = c->kind[i];
-        s = dnnl_memory_create(&args[i].memory, &c->desc[i], on->engine,
-                               at[i]);
+        s = ls__dnnl.memory_create(&args[i].memory, &c->desc[i], on->engine,
+                                   at[i]);
     }
     if (s == dnnl_success)
-        s = dnnl_primitive_execute(c->primitive, on->stream, c->count, args);
+        s = ls__dnnl.primitive_execute(c->primitive, on->stream, c->count,
+                                       args);
     for (int i = 0; i < c->count; i++)
-        dnnl_memory_destroy(args[i].memory);
+        ls__dnnl.memory_destroy(args[i].memory);
     ls__call_threads(threads);
     return s;
 }

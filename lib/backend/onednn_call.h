@@ -4,14 +4,10 @@
 #define LS_BACKEND_ONEDNN_CALL_H
 
 #include "backend/backend.h"
+#include "backend/onednn_load.h"
 
-#include <dnnl.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#if DNNL_VERSION_MAJOR != 2
-#error "oneDNN 2 is needed; configure with --without-onednn"
-#endif
 
 /* What primitives are made and run with; the stream has no state of its own, so
  * workers share it. */

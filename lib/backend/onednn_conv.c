@@ -43,17 +43,17 @@ static dnnl_status_t describe(operands *o, const ls__conv *v, bool rotated,
     o->copies = type != dnnl_f32 || v->row != w * c;
     o->stride[0] = sy;
     o->stride[1] = sx;
-    if ((s = dnnl_memory_desc_init_by_strides(&o->image, 4, x, dnnl_f32,
-                                              x_at)) ||
-        (s = dnnl_memory_desc_init_by_strides(&o->weights, 4, k, dnnl_f32,
-                                              k_at)) ||
-        (s = dnnl_memory_desc_init_by_tag(&o->x, 4, x, type, dnnl_nhwc)) ||
-        (s = dnnl_memory_desc_init_by_tag(&o->w, 4, k, type,
-                                          dnnl_format_tag_any)) ||
-        (s = dnnl_memory_desc_init_by_tag(&o->bias, 1, bias, dnnl_f32,
-                                          dnnl_a)))
+    if ((s = ls__dnnl.memory_desc_init_by_strides(&o->image, 4, x, dnnl_f32,
+                                                  x_at)) ||
+        (s = ls__dnnl.memory_desc_init_by_strides(&o->weights, 4, k, dnnl_f32,
+                                                  k_at)) ||
+        (s = ls__dnnl.memory_desc_init_by_tag(&o->x, 4, x, type, dnnl_nhwc)) ||
+        (s = ls__dnnl.memory_desc_init_by_tag(&o->w, 4, k, type,
+                                              dnnl_format_tag_any)) ||
+        (s = ls__dnnl.memory_desc_init_by_tag(&o->bias, 1, bias, dnnl_f32,
+                                              dnnl_a)))
         return s;
-    return dnnl_memory_desc_init_by_tag(&o->y, 4, y, dnnl_f32, dnnl_nhwc);
+    return ls__dnnl.memory_desc_init_by_tag(&o->y, 4, y, dnnl_f32, dnnl_nhwc);
 }
 
 /* The layout of the weights, which was left open, is settled. */
@@ -67,15 +67,15 @@ static dnnl_status_t make_product(ls__call *c, const ls__onednn *on,
     dnnl_status_t s = ls__call_attributes(&attr, false);
 
     if (s == dnnl_success)
-        s = dnnl_convolution_forward_desc_init(
+        s = ls__dnnl.convolution_forward_desc_init(
             &what, dnnl_forward_training, dnnl_convolution_direct, &o->x,
             &o->w, bias ? &o->bias : NULL, &o->y, o->stride, none, none);
     if (s == dnnl_success)
-        s = dnnl_primitive_desc_create(&pd, &what, attr, on->engine, NULL);
-    dnnl_primitive_attr_destroy(attr);
+        s = ls__dnnl.primitive_desc_create(&pd, &what, attr, on->engine, NULL);
+    ls__dnnl.primitive_attr_destroy(attr);
     if (s != dnnl_success)
         return s;
-    o->w = *dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
+    o->w = *ls__dnnl.primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
     ls__call_array(c, DNNL_ARG_SRC, &o->x);
     ls__call_array(c, DNNL_ARG_WEIGHTS, &o->w);
     ls__call_array(c, DNNL_ARG_DST, &o->y);
@@ -154,10 +154,10 @@ static void free_convolution(ls__prepared *m)
 {
     convolution *p = (convolution *)m;
 
-    dnnl_primitive_destroy(p->pack.primitive);
-    dnnl_primitive_destroy(p->image.primitive);
-    dnnl_primitive_destroy(p->product[0].primitive);
-    dnnl_primitive_destroy(p->product[1].primitive);
+    ls__dnnl.primitive_destroy(p->pack.primitive);
+    ls__dnnl.primitive_destroy(p->image.primitive);
+    ls__dnnl.primitive_destroy(p->product[0].primitive);
+    ls__dnnl.primitive_destroy(p->product[1].primitive);
     ls__onednn_close(&p->on);
     free(p);
 }
