@@ -157,11 +157,11 @@ expect 2 "no/where" gpt.safetensors --generate 3 -o no/where
 # pixels FILE DESCR BLACK WHITE: four pictures, left or right half white.
 pixels() {
     npy "$1" "$2" '4, 4, 4, 1'
-    head -c 128 "$1" >head
+    head -c 128 "$1" >header
     {
-        cat head
+        cat header
         for i in 1 2 1 2; do
-            for line in 1 2 3 4; do
+            for _ in 1 2 3 4; do
                 [ $i -eq 1 ] && printf '%b' "$3$3$4$4"
                 [ $i -eq 2 ] && printf '%b' "$4$4$3$3"
             done

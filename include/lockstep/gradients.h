@@ -16,8 +16,9 @@ typedef struct ls_gradients ls_gradients;
 
 /* Make room for the mean.  `batches` says how many batches are added up at most
  * before an update: 1 or more, and of all of them no more than 65536
- * micro-batches; from 2 on there is room for what is added on each worker.  Layers of dropout draw in batch i of an update what
- * they draw in micro-batch i of a trainer that accumulates so many. */
+ * micro-batches; from 2 on there is room for what is added on each worker.
+ * Layers of dropout draw in batch i of an update what they draw in micro-batch
+ * i of a trainer that accumulates so many. */
 LS_API int ls_gradients_open(ls_gradients **gradients, ls_trainer *trainer,
                              int batches);
 /* Free the room; the trainer's ls_step no longer calls a function of yours. */
