@@ -75,4 +75,12 @@ static inline int run_suite(Suite *s)
     return run_suite_as(s, CK_ENV);
 }
 
+/* For runs that would double the time of make check. */
+static inline bool long_run(void)
+{
+    const char *text = getenv("LS_LONG");
+
+    return text && *text && strcmp(text, "0") != 0;
+}
+
 #endif

@@ -70,8 +70,9 @@ is "of three saves" "$(ls -A "$dir/c4" | wc -l | tr -d ' ')" 3
 # Ranks that are killed at any moment, and others, with other instructions, that
 # go on: the launcher starts a shell, which leaves its number and becomes the
 # rank.  KILLS says how many must be killed.
-kills=${KILLS:-${LS_LONG:+200}}
-kills=${kills:-2}
+kills=2
+[ "${LS_LONG:-0}" = 0 ] || kills=200
+kills=${KILLS:-$kills}
 cat >"$dir/rank" <<'EOS'
 #!/bin/sh
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}

@@ -161,12 +161,4 @@ static inline void train_images(ls_graph *graph, int64_t n, int workers,
     free(labels);
 }
 
-/* For runs that would double the time of make check. */
-static inline bool long_run(void)
-{
-    const char *text = getenv("LS_LONG");
-
-    return text && *text && strcmp(text, "0") != 0;
-}
-
 #endif

@@ -5,8 +5,9 @@
 # KILLS says how many moments (12; make check-long: 500).
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 here=$(dirname "$0")
-kills=${KILLS:-${LS_LONG:+500}}
-kills=${kills:-12}
+kills=12
+[ "${LS_LONG:-0}" = 0 ] || kills=500
+kills=${KILLS:-$kills}
 # In memory where there is such a place: a killed process loses nothing there.
 [ -w /dev/shm ] && TMPDIR=/dev/shm && export TMPDIR
 . "$(dirname "$0")/shell.sh"

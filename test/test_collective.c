@@ -288,7 +288,7 @@ END_TEST
  * sum is known. */
 START_TEST(test_large)
 {
-    const int64_t n = (INT64_C(1) << (getenv("LS_LONG") ? 26 : 20)) + 5;
+    const int64_t n = (INT64_C(1) << (long_run() ? 26 : 20)) + 5;
     ls_pool *pool = open_axes("data:4", 2);
     set a = new_set(4, n, 4, 1);
     ls_buffers r = buffers("a", LS_F32, n, &a, NULL);

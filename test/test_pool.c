@@ -104,7 +104,7 @@ static int cpus(void)
 /* What a crossing takes, beside whatever else runs: two a round. */
 static void say_time(int n, int spins, int rounds, int64_t nanoseconds)
 {
-    if (getenv("LS_LONG"))
+    if (long_run())
         printf("%d threads, %d spins: %.0f ns a crossing, of %d\n", n, spins,
                (double)nanoseconds / (2.0 * rounds), 2 * rounds);
 }
@@ -124,7 +124,7 @@ START_TEST(test_barrier)
     };
 
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        int rounds = row[i].rounds * (getenv("LS_LONG") ? 10 : 1) /
+        int rounds = row[i].rounds * (long_run() ? 10 : 1) /
                      (UNDER_SANITIZER ? 10 : 1);
         int spins = cpus() < row[i].n && row[i].spins > 100 ? 0 : row[i].spins;
         int64_t start = ls__nanoseconds();
@@ -139,7 +139,7 @@ END_TEST
  * write and before they read. */
 START_TEST(test_barrier_preempted)
 {
-    int rounds = getenv("LS_LONG") ? 100000 : 2000;
+    int rounds = long_run() ? 100000 : 2000;
 
     for (int n = 2; n <= MOST; n += 2)
         for (int spins = 0; spins <= 2000; spins += 1000)

@@ -254,7 +254,7 @@ static uint32_t draw(uint32_t *state, uint32_t below)
  * from the last checkpoint that stands, until the end: one hash. */
 START_TEST(test_deaths)
 {
-    int runs = getenv("LS_LONG") ? 200 : 4, deaths = 0;
+    int runs = long_run() ? 200 : 4, deaths = 0;
     uint32_t seed = 17;
     plan p = new_plan(6);
     leg whole = {.plan = p, .folder = "c-whole", .from = -1, .to = 12,

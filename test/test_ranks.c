@@ -204,7 +204,7 @@ START_TEST(test_buckets)
     for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
         plan p = new_wide_plan(cut[i].devices);
 
-        if (!getenv("LS_LONG") && ((int)i + _i) % 3 != 1) {
+        if (!long_run() && ((int)i + _i) % 3 != 1) {
             free_plan(&p);
             continue;
         }

@@ -104,7 +104,7 @@ static int64_t steps(void)
 {
     const char *text = getenv("LS_SOAK");
 
-    return text ? atoll(text) : getenv("LS_LONG") ? 100000 : 2000;
+    return text ? atoll(text) : long_run() ? 100000 : 2000;
 }
 
 /* After a warm-up that saw every size, not a page more. */
