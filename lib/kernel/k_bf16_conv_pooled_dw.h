@@ -1,5 +1,5 @@
-/* The kernel gradient of a convolution of numbers rounded to bf16 under a
- * folded 2x2 max pooling: k_conv_pooled_dw.h with two chains.
+/* The gradient of a convolution's weights under a folded 2x2 max pooling, of
+ * numbers rounded to bf16: k_conv_pooled_dw.h with two chains.
  *
  * AVX512-BF16 does two links of a chain at once.  Blocks b and b + 2 of a step
  * follow each other in one: their gradients are a word, and so are, number by
