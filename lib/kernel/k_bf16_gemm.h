@@ -86,6 +86,103 @@ static void band_copy(const ls__product *g, int64_t i, int64_t rows,
     band_places(of, along, 1);
 }
 
+/* ------ A, and C, as words ------ */
+
+#if defined(PAIRS)
+
+/* Blocks of 32 rows and columns (c_words in kernel/product.h): each row is the
+ * words of one step. */
+enum { BLOCK = LS__BF16_STEP, WORD_BLOCK_WORDS = BLOCK * STEP_WORDS };
+
+/* The block at row i and column j of a matrix of such blocks, `row` columns
+ * wide. */
+static int64_t block_at(int64_t i, int64_t j, int64_t row)
+{
+    return (i / BLOCK * (row / BLOCK) + j / BLOCK) * WORD_BLOCK_WORDS;
+}
+
+static void bf16_words(int64_t m, int64_t n, const float *x, void *words)
+{
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j += BLOCK)
+            w16_store((uint32_t *)words + block_at(i, j, n) +
+                          i % BLOCK * STEP_WORDS,
+                      words_along(x + i * n + j, BLOCK));
+}
+
+/* Of two rows of a block, 16 numbers from j on, as words across. */
+SIMD w16 block_across(const uint32_t *first, const uint32_t *second, int64_t j)
+{
+    /* Number c is in word c / 4 * 2 + c % 2, numbers 0 and 1 of each four in
+     * the upper half. */
+    const w16 c = w16_add(w16_iota(), w16_set((uint32_t)j));
+    const w16 word = w16_add(w16_shl(w16_shr(c, 2), 1), w16_and(c, w16_set(1)));
+    const w16 half = w16_xor(w16_and(w16_shr(c, 1), w16_set(1)), w16_set(1));
+    const w16 at = w16_add(w16_shl(word, 1), half);
+
+    return _mm512_permutex2var_epi16(
+        w16_load(first), w16_or(w16_add(at, w16_set(32)), w16_shl(at, 16)),
+        w16_load(second));
+}
+
+/* Lines of rows i .. i+rows of A, whole blocks, whose transpose stands in them:
+ * weight gradients have it so, whose K is at most LS__DEEP. */
+static void band_turn(const ls__product *g, int64_t i, int64_t rows,
+                      uint32_t *copy, int64_t across)
+{
+    const uint32_t *words = (const uint32_t *)(const void *)g->a;
+
+    for (int64_t p = 0; p < g->k; p += BLOCK, copy += STEP_WORDS * across)
+        for (int64_t j = i; j < i + rows; j += BLOCK) {
+            const uint32_t *block = words + block_at(p, j, g->m);
+
+            for (int64_t q = 0; q < STEP_WORDS; q++) {
+                const uint32_t *first = block + first_of(q) * STEP_WORDS;
+                uint32_t *to = copy + q * across + j - i;
+
+                w16_store(to, block_across(first, first + 2 * STEP_WORDS, 0));
+                w16_store(to + 16,
+                          block_across(first, first + 2 * STEP_WORDS, 16));
+            }
+        }
+}
+
+/* Rows i .. i+rows of A that stands in blocks, or whose transpose does. */
+static void band_of_words(const ls__product *g, int64_t i, int64_t rows,
+                          uint32_t *copy, band *of)
+{
+    int64_t across = whole_vectors(band_rows(g->k));
+
+    of->i = i;
+    if (g->a_col != 1) {
+        band_turn(g, i, rows, copy, across);
+        of->a = copy;
+        band_places(of, 1, across);
+        return;
+    }
+    of->a = (const uint32_t *)(const void *)g->a + block_at(i, 0, g->k);
+    band_places(of, STEP_WORDS, 1);
+    of->at.step = WORD_BLOCK_WORDS;
+}
+
+/* The epilogue of a tile, an even number of rows that are left as words. */
+SIMD void tile_words(const ls__product *g, int rows, int64_t i, int64_t j,
+                     const float *sum)
+{
+    uint32_t *out = (uint32_t *)(void *)g->c + block_at(i, j, g->c_row) +
+                    i % BLOCK * STEP_WORDS;
+
+    for (int r = 0; r + 2 <= rows; r += 2, out += 2 * STEP_WORDS) {
+        v16 x[4];
+
+        finish_vectors(g, 4, VECS, i + r, j, sum + r * COLUMNS, x);
+        w16_store(out, words_of(x[0], x[1]));
+        w16_store(out + STEP_WORDS, words_of(x[2], x[3]));
+    }
+}
+
+#endif
+
 /* ------ the product ------ */
 
 /* Rows i .. i+rows of C, columns j .. j+COLUMNS. */
@@ -100,6 +197,13 @@ SIMD void bf16_tile(const ls__product *g, int rows, const band *of, int64_t i,
     sums_begin(rows, g->accumulate ? g->c + at : NULL, g->c_row, g->n - j, sum);
     chain_steps(rows, filled_words(g->k), of->a + (i - of->i) * of->at.row,
                 &of->at, b, sum);
+#if defined(PAIRS)
+    if (g->c_words) {
+        tile_put(rows, room, COLUMNS, COLUMNS, sum);
+        tile_words(g, rows, i, j, room);
+        return;
+    }
+#endif
     tile_end(g, rows, i, j, sum, room);
 }
 
@@ -111,11 +215,25 @@ static void bf16_tile_of(const ls__product *g, int rows, const band *of,
 #undef CALL
 }
 
+/* Rows i .. i+rows of A, as words that may be those in room. */
+static void band_take(const ls__product *g, int64_t i, int64_t rows,
+                      uint32_t *room, band *of)
+{
+#if defined(PAIRS)
+    if (g->a_words) {
+        band_of_words(g, i, rows, room, of);
+        return;
+    }
+#endif
+    band_copy(g, i, rows, room, of);
+}
+
 static void bf16_gemm(const ls__product *g, float *scratch)
 {
     uint32_t *room = (uint32_t *)(void *)scratch;
     const uint32_t *b = g->packed;
-    int64_t height = band_rows(g->k), rows;
+    bool in_place = g->a_words && g->a_col == 1;
+    int64_t height = in_place ? LS__BF16_STEP : band_rows(g->k), rows;
     band of;
 
     if (!b) {
@@ -126,7 +244,7 @@ static void bf16_gemm(const ls__product *g, float *scratch)
     for (int64_t i = 0; i < g->m; i += height) {
         int64_t last = g->m - i < height ? g->m : i + height;
 
-        band_copy(g, i, last - i, room, &of);
+        band_take(g, i, last - i, room, &of);
         for (int64_t j = 0; j < g->n; j += COLUMNS)
             for (int64_t l = i; l < last; l += rows) {
                 rows = tile_height(last - l, CHAIN_ROWS);
@@ -137,6 +255,9 @@ static void bf16_gemm(const ls__product *g, float *scratch)
 
 static const ls__products bf16_products = {
     .gemm = bf16_gemm, .scratch = bf16_scratch,
+#if defined(PAIRS)
+    .words = bf16_words,
+#endif
     .packed_size = bf16_packed_size, .pack = bf16_pack};
 
 #endif

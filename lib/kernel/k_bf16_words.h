@@ -76,15 +76,20 @@ SIMD v16 operand_of(v16 x)
 
 #if defined(PAIRS)
 
-/* 16 words of the n numbers at x, which follow each other along K. */
-SIMD w16 words_along(const float *x, int64_t n)
+/* 16 words of 32 numbers that follow each other along K. */
+SIMD w16 words_of(v16 first, v16 second)
 {
     const __m512i order = _mm512_set4_epi32(0x0b0a0f0e, 0x09080d0c, 0x03020706,
                                             0x01000504);
 
-    return _mm512_shuffle_epi8((__m512i)_mm512_cvtne2ps_pbh(
-                                   take_any(x + 16, n - 16), take_any(x, n)),
+    return _mm512_shuffle_epi8((__m512i)_mm512_cvtne2ps_pbh(second, first),
                                order);
+}
+
+/* Of the n numbers at x. */
+SIMD w16 words_along(const float *x, int64_t n)
+{
+    return words_of(take_any(x, n), take_any(x + 16, n - 16));
 }
 
 /* 16 words: of numbers at one place of K, and those two places on. */

@@ -147,34 +147,46 @@ SIMD void end_straight(const ls__product *g, int rows, int64_t i, int64_t j,
     tile_put(rows, g->c + at, g->c_row, left, acc);
 }
 
-/* The epilogue of whole rows of a tile, at row i and column j, TOGETHER vectors
- * at once. */
-SIMD void finish_rows(const ls__product *g, int64_t i, int64_t j,
-                      const float *sum)
+/* The epilogue, from adding +0 on, of `count` vectors at once, of which a row
+ * has `across`, at row i and column j; what comes of it is in x. */
+SIMD void finish_vectors(const ls__product *g, int count, int across, int64_t i,
+                         int64_t j, const float *sum, v16 *x)
 {
-    v16 x[TOGETHER], slope[TOGETHER];
-    int64_t at[TOGETHER];
+    int64_t at[MOST];
+    v16 slope[MOST];
 
-    EACH_OF(TOGETHER) {
-        at[q] = (i + q / VECS) * g->c_row + j + 16 * (q % VECS);
-        x[q] = v16_load(sum + 16 * q);
+    EACH_OF(count) {
+        int64_t column = j + 16 * (q % across);
+
+        at[q] = (i + q / across) * g->c_row + column;
+        x[q] = v16_add(v16_load(sum + 16 * q), v16_zero());
         if (g->scale != 1.0f)
             x[q] = v16_mul(x[q], v16_set(g->scale));
         if (g->bias)
-            x[q] = v16_add(x[q], v16_load(g->bias + j + 16 * (q % VECS)));
+            x[q] = v16_add(x[q], v16_load(g->bias + column));
         if (g->round)
             x[q] = bf16_of(x[q]);
     }
-    activations(g->activation, TOGETHER, x, slope);
-    EACH_OF(TOGETHER) {
+    activations(g->activation, count, x, slope);
+    EACH_OF(count) {
         if (g->slope)
             v16_store(g->slope + at[q], slope[q]);
         if (g->times)
             x[q] = times_slope(x[q], v16_load(g->times + at[q]));
         if (g->add)
             x[q] = v16_add(x[q], v16_load(g->add + at[q]));
-        v16_store(g->c + at[q], x[q]);
     }
+}
+
+/* Of whole rows of a tile, TOGETHER vectors. */
+SIMD void finish_rows(const ls__product *g, int64_t i, int64_t j,
+                      const float *sum)
+{
+    v16 x[TOGETHER];
+
+    finish_vectors(g, TOGETHER, VECS, i, j, sum, x);
+    EACH_OF(TOGETHER)
+        v16_store(g->c + (i + q / VECS) * g->c_row + j + 16 * (q % VECS), x[q]);
 }
 
 /* Activations are long, so these loops are there once, on sums in memory. */

@@ -31,7 +31,8 @@ SIMD void fetch(int rows, const float *c, int64_t row)
 /* What a tile at C[at] will write and read in the end. */
 SIMD void fetch_all(const ls__product *g, int rows, int64_t at)
 {
-    fetch(rows, g->c + at, g->c_row);
+    if (!g->c_words)
+        fetch(rows, g->c + at, g->c_row);
     if (g->slope)
         fetch(rows, g->slope + at, g->c_row);
     if (g->times)

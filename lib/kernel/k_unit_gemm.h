@@ -155,24 +155,11 @@ static void unit_words_end(const ls__product *g, int64_t i, int64_t j,
     enum { VECTORS = 4 };
     uint32_t *out = (uint32_t *)(void *)g->c +
                     (i * g->c_row / UNIT_SIDE + j) / UNIT_SIDE * UNIT_BLOCK / 2;
-    float *to = g->slope ? g->slope + i * g->c_row + j : NULL;
 
     for (int64_t r = 0; r < UNIT_SIDE; r += 2, sums += 2 * UNIT_SIDE) {
-        v16 x[VECTORS], slope[VECTORS];
+        v16 x[VECTORS];
 
-        EACH_OF(VECTORS) {
-            x[q] = v16_add(v16_load(sums + 16 * q), v16_zero());
-            if (g->scale != 1.0f)
-                x[q] = v16_mul(x[q], v16_set(g->scale));
-            if (g->bias)
-                x[q] = v16_add(x[q], v16_load(g->bias + j + 16 * (q % 2)));
-            if (g->round)
-                x[q] = bf16_of(x[q]);
-        }
-        activations(g->activation, VECTORS, x, slope);
-        EACH_OF(VECTORS)
-        if (to)
-            v16_store(to + (r + q / 2) * g->c_row + 16 * (q % 2), slope[q]);
+        finish_vectors(g, VECTORS, 2, i + r, j, sums, x);
         for (int q = 0; q < VECTORS; q += 2, out += UNIT_LINES)
             w16_store(out, next_part(true, &x[q], &x[q + 1]));
     }
