@@ -136,14 +136,18 @@ START_TEST(test_barrier)
 END_TEST
 
 /* The same where threads are taken off their processors at random, before they
- * write and before they read. */
+ * write and before they read: 48,000 crossings, with LS_LONG ten million. */
 START_TEST(test_barrier_preempted)
 {
-    int rounds = long_run() ? 100000 : 2000;
+    int rounds = long_run() ? 420000 : 2000;
 
     for (int n = 2; n <= MOST; n += 2)
-        for (int spins = 0; spins <= 2000; spins += 1000)
+        for (int spins = 0; spins <= 2000; spins += 1000) {
+            int64_t start = ls__nanoseconds();
+
             ck_assert_int_eq(cross_all(n, rounds, spins, true), 0);
+            say_time(n, spins, rounds, ls__nanoseconds() - start);
+        }
 }
 END_TEST
 
