@@ -1,7 +1,8 @@
 /* Values that only products read, which multiply them as numbers of bf16: the
  * operator that makes such a value writes it as bf16 (c_words in
  * kernel/product.h).  So half the bytes are written and read, and no reader
- * rounds and copies them again.  Results have the same bytes. */
+ * rounds and copies them again.  Results have the same bytes.  Products that
+ * another backend prepared read floats, so with it nothing is written so. */
 #include "op/op_table.h"
 #include "plan/planner.h"
 
@@ -47,7 +48,9 @@ void ls__plan_words(ls__planner *p)
 {
     ls__plan *plan = p->plan;
 
-    for (int i = 0; plan->backend.products->words && i < plan->count; i++) {
+    if (!plan->backend.products->words || plan->backend.preparer)
+        return;
+    for (int i = 0; i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;
 
         plan->instr[i].y_words =
