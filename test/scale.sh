@@ -231,6 +231,13 @@ if command -v python3 >/dev/null; then
     is "as fast as stored" $? 0
     compare --baseline "$dir/later.json"
     is "slower than stored" $? 1
+    sed 's/"cpu": "[^"]*/& (family 6, model 1)/' "$dir/later.json" \
+        >"$dir/family.json"
+    compare --baseline "$dir/family.json"
+    is "what is stored without a family serves each" $? 1
+    compare --store "$dir/family.json"
+    compare --baseline "$dir/family.json"
+    is "what is stored for the family comes first" $? 0
     compare "$dir/later.json" "$dir/now.json"
     is "faster" $? 0
     compare "$dir/now.json"
