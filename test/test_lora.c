@@ -357,6 +357,67 @@ START_TEST(test_files)
 }
 END_TEST
 
+/* ------ notes ------ */
+
+static bool has_note(const char *path)
+{
+    const char *name, *value;
+    bool found = false;
+    ls_archive *a;
+
+    OK(ls_archive_open(&a, path));
+    for (int i = 0; ls_archive_note(a, i, &name, &value); i++)
+        found |= !strcmp(name, "units") && !strcmp(value, "cm");
+    ls_archive_close(a);
+    return found;
+}
+
+START_TEST(test_notes)
+{
+    static const struct {
+        ls_setting note[2];
+        const char *says;
+    } rows[] = {
+        {{{"units", "cm"}, {"units", "m"}}, "two notes are named \"units\""},
+        {{{"units", "cm"}, {"lockstep.lora", "{}"}}, "\"lockstep.lora\" is"},
+        {{{"units", "cm"}, {NULL, "m"}}, "note 1 of 2 is NULL"},
+    };
+    ls_setting units = {"units", "cm"};
+    ls_pool *pool = open_pool(1, 1);
+    float alone[LOGITS], noted[LOGITS];
+    run r;
+
+    folder_open();
+    save_base(in_folder("base"));
+    r = open_adapted(pool, in_folder("base"));
+    steps(&r, 2);
+    OK(ls_lora_save(r.trainer, in_folder("plain")));
+    OK(ls_lora_save_noted(r.trainer, in_folder("alone"), 1, &units));
+    OK(ls_lora_save_merged_noted(r.trainer, in_folder("merged"), 1, &units));
+    ck_assert(!has_note(in_folder("plain")));
+    ck_assert(has_note(in_folder("alone")));
+    ck_assert(has_note(in_folder("merged")));
+    file_logits(in_folder("base"), in_folder("plain"), alone);
+    file_logits(in_folder("base"), in_folder("alone"), noted);
+    ck_assert_mem_eq(alone, noted, sizeof alone);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        FAILS(ls_lora_save_noted(r.trainer, in_folder("alone"), 2,
+                                 rows[i].note),
+              LS_EINVAL, rows[i].says);
+        FAILS(ls_lora_save_merged_noted(r.trainer, in_folder("merged"), 2,
+                                        rows[i].note),
+              LS_EINVAL, rows[i].says);
+    }
+    FAILS(ls_lora_save_noted(r.trainer, in_folder("alone"), 1, NULL), LS_EINVAL,
+          "ls_lora_save_noted: note is NULL");
+    FAILS(ls_lora_save_merged_noted(r.trainer, in_folder("merged"), -1, NULL),
+          LS_EINVAL, "-1 notes");
+    close_run(&r);
+    ls_pool_close(pool);
+    folder_close();
+}
+END_TEST
+
 /* ------ refusals ------ */
 
 START_TEST(test_graph_refusals)
@@ -515,6 +576,7 @@ int main(void)
     tcase_add_loop_test(t, test_order, 0, 3);
     tcase_add_test(t, test_workers);
     tcase_add_test(t, test_files);
+    tcase_add_test(t, test_notes);
     tcase_add_test(t, test_graph_refusals);
     tcase_add_test(t, test_file_refusals);
     tcase_add_test(t, test_others);

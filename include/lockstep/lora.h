@@ -52,6 +52,10 @@ LS_API ls_group ls_lora_rest(void);
  * LS_EINVAL: there are none; LS_EIO; LS_ENOMEM. */
 LS_API int ls_lora_save(const ls_trainer *trainer, const char *path);
 
+/* Write the same with texts of your own, as ls_trainer_save_noted does. */
+LS_API int ls_lora_save_noted(const ls_trainer *trainer, const char *path,
+                              int notes, const ls_setting *note);
+
 /* Load adapters from such a file; all else stays.  LS_EINVAL: the trainer's
  * other parameters are not those that they were trained with, an adapter has
  * another rank or alpha, or the trainer has others; nothing is changed then.
@@ -62,6 +66,11 @@ LS_API int ls_lora_load(ls_trainer *trainer, const char *path);
  * whose weights are W + (alpha / rank) A B, summed in double and rounded once.
  * What it computes differs from what the trainer computes only by rounding. */
 LS_API int ls_lora_save_merged(const ls_trainer *trainer, const char *path);
+
+/* Write the same with texts of your own, as ls_trainer_save_noted does. */
+LS_API int ls_lora_save_merged_noted(const ls_trainer *trainer,
+                                     const char *path, int notes,
+                                     const ls_setting *note);
 
 #ifdef __cplusplus
 }

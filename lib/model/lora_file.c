@@ -105,27 +105,24 @@ static int check_any(const ls__model *m, const char *path)
                     "adds them to its graph", path);
 }
 
-int ls__lora_save(const ls__model *m, const char *path)
+int ls__lora_save(const ls__model *m, const char *path, int notes,
+                  const ls_setting *note)
 {
-    int n, status = check_any(m, path);
+    ls__texts texts = {.key = LS__LORA_KEY, .notes = notes, .note = note};
+    int status = check_any(m, path);
     ls__safetensor *list;
-    char hex[65], *text;
+    char *text;
 
     if (status < 0)
         return status;
-    if (!(text = describe(m)))
+    if (!(texts.text = text = describe(m)))
         return LS_ENOMEM;
     list = ls__new((size_t)m->params.count, sizeof *list, "list of tensors");
-    if (list) {
-        n = list_tensors(m, list);
-        ls__safetensors_sha256(n, list, hex);
-        status = ls__safetensors_write(
-            path, n, list, 2,
-            (ls__metadata[]){{"sha256", hex}, {LS__LORA_KEY, text}});
-    }
+    status = list ? ls__weights_write(path, list_tensors(m, list), list, &texts)
+                  : LS_ENOMEM;
     free(text);
     free(list);
-    return list ? status : LS_ENOMEM;
+    return status;
 }
 
 /* ------ reading what a file describes ------ */
@@ -380,7 +377,8 @@ static void merge_all(ls__model *to, const ls__model *m)
     }
 }
 
-int ls__lora_merge(const ls__model *m, const char *path)
+int ls__lora_merge(const ls__model *m, const char *path, int notes,
+                   const ls_setting *note)
 {
     ls__model merged = {0};
     int status = check_any(m, path);
@@ -390,7 +388,7 @@ int ls__lora_merge(const ls__model *m, const char *path)
     if ((status = ls__lora_without(&merged.graph, m->graph)) == 0 &&
         (status = copy_rest(&merged, m)) == 0) {
         merge_all(&merged, m);
-        status = ls__model_save(&merged, path, 0, NULL);
+        status = ls__model_save(&merged, path, notes, note);
     }
     ls__model_close(&merged);
     return status;

@@ -9,14 +9,16 @@
 #define LS__LORA_KEY "lockstep.lora"
 
 /* LS_EINVAL: the model has none. */
-int ls__lora_save(const ls__model *m, const char *path);
+int ls__lora_save(const ls__model *m, const char *path, int notes,
+                  const ls_setting *note);
 
 /* The values of a file's adapters.  The model is as it was unless all is
  * good. */
 int ls__lora_load(ls__model *m, const char *path);
 
 /* The model without adapters, its weights with them. */
-int ls__lora_merge(const ls__model *m, const char *path);
+int ls__lora_merge(const ls__model *m, const char *path, int notes,
+                   const ls_setting *note);
 
 /* A model to predict with from both files. */
 int ls__lora_model_load(ls__model *m, const char *path, const char *adapters);

@@ -23,35 +23,48 @@ static void list_tensors(const ls__model *m, ls__safetensor *list)
     }
 }
 
-static int list_pairs(ls__metadata *pair, const char *hex, const char *graph,
-                      int notes, const ls_setting *note)
+static int list_pairs(ls__metadata *pair, const char *hex,
+                      const ls__texts *texts)
 {
     int n = 0;
 
     pair[n++] = (ls__metadata){"sha256", hex};
-    if (graph)
-        pair[n++] = (ls__metadata){LS__GRAPH_KEY, graph};
-    for (int i = 0; i < notes; i++)
-        pair[n++] = (ls__metadata){note[i].name, note[i].value};
+    if (texts->text)
+        pair[n++] = (ls__metadata){texts->key, texts->text};
+    for (int i = 0; i < texts->notes; i++)
+        pair[n++] = (ls__metadata){texts->note[i].name, texts->note[i].value};
     return n;
+}
+
+int ls__weights_write(const char *path, int n, const ls__safetensor *list,
+                      const ls__texts *texts)
+{
+    ls__metadata *pair = ls__new((size_t)texts->notes + 2, sizeof *pair,
+                                 "notes");
+    char hex[65];
+    int status;
+
+    if (!pair)
+        return LS_ENOMEM;
+    ls__safetensors_sha256(n, list, hex);
+    status = ls__safetensors_write(path, n, list,
+                                   list_pairs(pair, hex, texts), pair);
+    free(pair);
+    return status;
 }
 
 int ls__weights_save(const ls__model *m, const char *path, const char *graph,
                      int notes, const ls_setting *note)
 {
-    int n = m->params.count, status = LS_ENOMEM;
+    const ls__texts texts = {LS__GRAPH_KEY, graph, notes, note};
+    int n = m->params.count, status;
     ls__safetensor *list = ls__new((size_t)n, sizeof *list, "list of tensors");
-    ls__metadata *pair = ls__new((size_t)notes + 2, sizeof *pair, "notes");
-    char hex[65];
 
-    if (list && pair) {
-        list_tensors(m, list);
-        ls__safetensors_sha256(n, list, hex);
-        status = ls__safetensors_write(
-            path, n, list, list_pairs(pair, hex, graph, notes, note), pair);
-    }
+    if (!list)
+        return LS_ENOMEM;
+    list_tensors(m, list);
+    status = ls__weights_write(path, n, list, &texts);
     free(list);
-    free(pair);
     return status;
 }
 

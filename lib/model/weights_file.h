@@ -2,10 +2,23 @@
 #ifndef LS_MODEL_WEIGHTS_FILE_H
 #define LS_MODEL_WEIGHTS_FILE_H
 
+#include "file/safetensors.h"
 #include "model/ls_model.h"
 
 /* Where a model file has its graph (docs/model-file.md). */
 #define LS__GRAPH_KEY "lockstep.graph"
+
+/* What a file of tensors says besides them: a text of its own under a key, or
+ * NULL, and notes. */
+typedef struct ls__texts {
+    const char *key, *text;
+    int notes;
+    const ls_setting *note;
+} ls__texts;
+
+/* Write tensors with their SHA-256 and these texts. */
+int ls__weights_write(const char *path, int n, const ls__safetensor *list,
+                      const ls__texts *texts);
 
 /* Write all parameters, under their names, and the text of their graph unless
  * it is NULL, and the notes.  LS_EIO and others name the file. */

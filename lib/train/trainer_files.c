@@ -32,40 +32,59 @@ int ls_trainer_save_folded(const ls_trainer *t, const char *path)
     return ls__norm_fold_save(&t->model, path);
 }
 
-/* The metadata's own names are those that a reader of the file trusts. */
-static int check_note(int i, int notes, const ls_setting *note)
+/* The metadata's own names are those that a reader of a file trusts. */
+static bool is_own(const char *name)
+{
+    static const char *const own[] = {"sha256", "lockstep", "lockstep.crc32",
+                                      LS__GRAPH_KEY, LS__LORA_KEY};
+
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!strcmp(name, own[i]))
+            return true;
+    return false;
+}
+
+static int check_note(const char *function, int i, int notes,
+                      const ls_setting *note)
 {
     const char *name = note[i].name;
 
     if (!name || !note[i].value || !ls__utf8_is(name) ||
         !ls__utf8_is(note[i].value))
-        return ls__fail(LS_EINVAL, "ls_trainer_save_noted: note %d of %d is "
-                        "NULL or not UTF-8", i, notes);
+        return ls__fail(LS_EINVAL, "%s: note %d of %d is NULL or not UTF-8",
+                        function, i, notes);
     for (int k = 0; k < i; k++)
         if (!strcmp(note[k].name, name))
-            return ls__fail(LS_EINVAL, "ls_trainer_save_noted: two notes are "
-                            "named \"%s\"", name);
-    if (strcmp(name, "sha256") && strcmp(name, "lockstep") &&
-        strcmp(name, "lockstep.crc32") && strcmp(name, LS__GRAPH_KEY))
+            return ls__fail(LS_EINVAL, "%s: two notes are named \"%s\"",
+                            function, name);
+    if (!is_own(name))
         return 0;
-    return ls__fail(LS_EINVAL, "ls_trainer_save_noted: \"%s\" is a name that "
-                    "the file has itself", name);
+    return ls__fail(LS_EINVAL, "%s: \"%s\" is a name that files have "
+                    "themselves", function, name);
+}
+
+static int check_notes(const char *function, int notes, const ls_setting *note)
+{
+    int status = 0;
+
+    if (notes < 0)
+        return ls__fail(LS_EINVAL, "%s: %d notes; there may be 0 or more",
+                        function, notes);
+    if (notes && !note)
+        return ls__null(function, "note");
+    for (int i = 0; i < notes && status == 0; i++)
+        status = check_note(function, i, notes, note);
+    return status;
 }
 
 int ls_trainer_save_noted(const ls_trainer *t, const char *path, int notes,
                           const ls_setting *note)
 {
-    int status = 0;
+    int status;
 
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
-    if (notes < 0)
-        return ls__fail(LS_EINVAL, "ls_trainer_save_noted: %d notes; there may "
-                        "be 0 or more", notes);
-    if (notes)
-        LS__NEED(note);
-    for (int i = 0; i < notes && status == 0; i++)
-        status = check_note(i, notes, note);
+    status = check_notes(__func__, notes, note);
     return status == 0 ? ls__model_save(&t->model, path, notes, note) : status;
 }
 
@@ -90,7 +109,18 @@ int ls_lora_save(const ls_trainer *t, const char *path)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
-    return ls__lora_save(&t->model, path);
+    return ls__lora_save(&t->model, path, 0, NULL);
+}
+
+int ls_lora_save_noted(const ls_trainer *t, const char *path, int notes,
+                       const ls_setting *note)
+{
+    int status;
+
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(path);
+    status = check_notes(__func__, notes, note);
+    return status == 0 ? ls__lora_save(&t->model, path, notes, note) : status;
 }
 
 int ls_lora_load(ls_trainer *t, const char *path)
@@ -104,5 +134,16 @@ int ls_lora_save_merged(const ls_trainer *t, const char *path)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
-    return ls__lora_merge(&t->model, path);
+    return ls__lora_merge(&t->model, path, 0, NULL);
+}
+
+int ls_lora_save_merged_noted(const ls_trainer *t, const char *path, int notes,
+                              const ls_setting *note)
+{
+    int status;
+
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(path);
+    status = check_notes(__func__, notes, note);
+    return status == 0 ? ls__lora_merge(&t->model, path, notes, note) : status;
 }
