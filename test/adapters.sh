@@ -1,9 +1,11 @@
 #!/bin/sh
 # --lora: a gpt that was saved learns another text by adapters alone, which are
 # saved alone, with the model or in it, and put on the model again; the same for
-# all workers, and when a run goes on; and what is refused.
+# all workers, and when a run goes on; what the rows were goes with each of the
+# three; and what is refused.
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 case $tool in /*) ;; *) tool=$PWD/$tool ;; esac
+train=$tool
 predict=$(dirname "$tool")/lockstep-predict
 . "$(dirname "$0")/shell.sh"
 cd "$dir" || exit 1
@@ -75,4 +77,62 @@ expect 1 "adapters of another base" $lora --init merged --steps 0 \
 tool=$predict
 expect 1 "adapters of another base" merged --lora alone --generate 3
 expect 1 "holds no adapters" base --lora base --generate 3
+
+# ------ What becomes of rows goes with what is saved ------
+
+tool=$train
+
+# three NAME ROWS: the whole model, adapters alone on the base and the merged
+# model predict the same of the rows, the last but for rounding.
+three() {
+    for model in whole "base --lora alone" merged; do
+        # shellcheck disable=SC2086 # words
+        "$predict" $model "$2" >"$dir/said.${model%% *}" 2>"$dir/err" ||
+            fail "$1: lockstep-predict $model"
+    done
+    same "$1: adapters alone" said.whole said.base
+    is "$1: merged" "$(paste -d, said.whole said.merged | awk -F, '
+        { for (i = 1; i <= NF / 2; i++) {
+            by = $i - $(i + NF / 2)
+            if (NR > 1 ? by < -1e-4 || by > 1e-4 : $i != $(i + NF / 2)) bad++
+        } }
+        END { print NR, bad + 0 }')" "$(wc -l <said.whole | tr -d ' ') 0"
+}
+
+# save_all OPTIONS: whole, alone and merged, of one training from the base.
+save_all() {
+    for kind in model adapters merged; do
+        name=$kind
+        [ $kind = model ] && name=whole
+        [ $kind = adapters ] && name=alone
+        run "$@" --init base --lora 1 --lora-on '*.kernel' --lora-save $kind \
+            --save $name
+        is "saves $kind" $status 0
+    done
+}
+
+{ npy '|u1' '(4, 4, 4, 1)'
+    for _ in 1 2; do
+        printf '\0\1\2\3\4\5\6\7\300\301\302\303\304\305\306\307'
+        printf '\377\376\375\374\373\372\371\370\7\6\5\4\3\2\1\0'
+    done; } >images.npy
+{ npy '<i4' '(4,)'
+    printf '\0\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0'; } >labels.npy
+images="cnn --x images.npy --y labels.npy --classes 2 --batch 4 --devices 2
+    --log-every 0"
+# shellcheck disable=SC2086 # words
+run $images --steps 2 --save base
+# shellcheck disable=SC2086 # words
+save_all $images --mean 0.4 --std 0.3 --steps 3 --lr 0.01
+three "images" images.npy
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 32; i++)
+    print i % 7 "," i % 5 "," (i % 2 ? "yes" : "no") }' >one.csv
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 32; i++)
+    print 90 + i % 5 "," 3 * (i % 7) "," (i % 3 ? "yes" : "no") }' >other.csv
+table="mlp --target y --batch 32 --hidden 4 --devices 2 --log-every 0"
+# shellcheck disable=SC2086 # words
+run $table --data one.csv --steps 2 --save base
+# shellcheck disable=SC2086 # words
+save_all $table --data other.csv --steps 3 --lr 0.01
+three "a table" other.csv
 finish

@@ -30,14 +30,13 @@ int adapt_load(ls_trainer *trainer, const settings *s)
                         : OPT_GO;
 }
 
-bool adapt_saves(const settings *s)
+int adapt_save(const ls_trainer *trainer, const settings *s, int notes,
+               const ls_setting *note)
 {
-    return s->lora && s->lora_save != ADAPT_MODEL;
-}
-
-int adapt_save(const ls_trainer *trainer, const settings *s)
-{
-    return opt_check(s->lora_save == ADAPT_MERGED
-                         ? ls_lora_save_merged(trainer, s->save)
-                         : ls_lora_save(trainer, s->save));
+    if (!s->lora || s->lora_save == ADAPT_MODEL)
+        return opt_check(ls_trainer_save_noted(trainer, s->save, notes, note));
+    if (s->lora_save == ADAPT_MERGED)
+        return opt_check(ls_lora_save_merged_noted(trainer, s->save, notes,
+                                                   note));
+    return opt_check(ls_lora_save_noted(trainer, s->save, notes, note));
 }

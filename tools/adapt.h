@@ -14,10 +14,9 @@ const char *adapt_init_names(const settings *s);
 /* Load --lora-init, if it was given. */
 int adapt_load(ls_trainer *trainer, const settings *s);
 
-/* Does --save write something else than the whole model? */
-bool adapt_saves(const settings *s);
-
-/* Write it. */
-int adapt_save(const ls_trainer *trainer, const settings *s);
+/* Write what --save and --lora-save ask for, with these notes: the model, or
+ * its adapters alone, or the model with them in its weights. */
+int adapt_save(const ls_trainer *trainer, const settings *s, int notes,
+               const ls_setting *note);
 
 #endif

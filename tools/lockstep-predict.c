@@ -113,7 +113,7 @@ static int read_note(run *r, const char *path, const char *name,
                                                      : status;
 }
 
-static int read_notes(run *r, const char *path)
+static int read_file_notes(run *r, const char *path)
 {
     const char *name, *value;
     ls_archive *a;
@@ -126,6 +126,15 @@ static int read_notes(run *r, const char *path)
         status = read_note(r, path, name, value);
     ls_archive_close(a);
     return status;
+}
+
+/* Adapters may have seen other rows than their base: theirs are the rows. */
+static int read_notes(run *r, const char *path)
+{
+    int status = r->set.lora ? read_file_notes(r, r->set.lora) : OPT_GO;
+
+    return status == OPT_GO && !coding_is(&r->coding) && !r->images.is
+               ? read_file_notes(r, path) : status;
 }
 
 static int check_apart(const run *r)

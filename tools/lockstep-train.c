@@ -181,17 +181,11 @@ static int write_model(session *s)
 
     if (!s->run.set.save)
         return OPT_GO;
-    if (adapt_saves(&s->run.set))
-        return adapt_save(s->run.trainer, &s->run.set);
-    if (!coding_is(c) && !note.value)
-        return opt_check(ls_trainer_save_model(s->run.trainer,
-                                               s->run.set.save));
     if (coding_is(c) && !(text = coding_write(c)))
         return OPT_FAILED;
     if (text)
         note = (ls_setting){CODING_KEY, text};
-    status = opt_check(ls_trainer_save_noted(s->run.trainer, s->run.set.save, 1,
-                                             &note));
+    status = adapt_save(s->run.trainer, &s->run.set, note.value != NULL, &note);
     free(text);
     return status;
 }
