@@ -5,6 +5,7 @@
 # end is refused before the training.
 build=${top_builddir:-.}
 case $build in /*) ;; *) build=$PWD/$build ;; esac
+corpus=$(cd "$(dirname "$0")" && pwd)/fuzz/corpus/npy
 . "$(dirname "$0")/shell.sh"
 cd "$dir" || exit 1
 
@@ -57,6 +58,55 @@ expect 0 "" $small --metrics /dev/null --plot /dev/null
 expect 2 "link: is a link" $small --save link
 # shellcheck disable=SC2086 # words
 expect 2 "link: is a link" $small --trace link
+
+# An array of a file is the file.
+cp "$corpus/npz_deflated" d.npz
+cp d.npz d.npz.was
+arrays="mlp --x d.npz:x --y d.npz:y --batch 4 --steps 2"
+for option in --save --metrics --plot --trace; do
+    # shellcheck disable=SC2086 # words
+    expect 2 "is named by --x and by $option" $arrays $option d.npz
+done
+# shellcheck disable=SC2086 # words
+expect 2 "is named by --mask and by --metrics" mlp --x x.npy --y y.npy \
+    --mask d.npz:mask --metrics ./d.npz
+kept "an array's file is not written" d.npz
+
+# Images are a folder, or have their labels beside them.
+mkdir set
+{ npy '|u1' '(4, 4, 4)'; head -c 64 /dev/zero; } >set/train-images.npy
+{ npy '|u1' '(4,)'; printf '\0\1\0\1'; } >set/train-labels.npy
+cp set/train-images.npy set/x_one.npy
+cp set/train-labels.npy set/y_one.npy
+cp set/train-labels.npy labels.was
+cp set/train-images.npy images.was
+ln set/train-labels.npy labels
+images="cnn --batch 4 --devices 2 --steps 1"
+for option in --save --metrics --plot --trace; do
+    # shellcheck disable=SC2086 # words
+    expect 2 "is of what --data names, and $option" $images --data set \
+        $option set/train-images.npy
+    # shellcheck disable=SC2086 # words
+    expect 2 "is of what --data names, and $option" $images --data set \
+        $option labels
+    # shellcheck disable=SC2086 # words
+    expect 2 "is of what --data names, and $option" $images \
+        --data set/x_one.npy $option set/y_one.npy
+done
+# shellcheck disable=SC2086 # words
+expect 2 "is of what --eval-data names, and --metrics" $images \
+    --data set/x_one.npy --eval-data set/train-images.npy \
+    --metrics set/train-labels.npy
+same "images are not written" set/train-images.npy images.was
+same "nor their labels" set/train-labels.npy labels.was
+same "nor those of one file" set/y_one.npy labels.was
+# shellcheck disable=SC2086 # words
+expect 0 "" $images --data set --metrics set/metrics --save set/model
+# shellcheck disable=SC2086 # words
+expect 0 "" $images --data set --metrics set/metrics --save set/model
+cp table.csv x.csv
+cp table.csv y.csv
+expect 0 "" mlp --data x.csv --target y --batch 32 --steps 1 --metrics y.csv
 
 # A run whose first step fails has nothing better than what is there.
 { npy '<f4' '(2, 1)'; printf '\0\0\300\177\0\0\300\177'; } >nan.npy
@@ -116,6 +166,11 @@ is "which stays one, with the mode" "$(find by -type l) $(stat -c %a old.csv)" \
     "by 600"
 run model table.csv -o /dev/stdout
 same "standard output by its name" out predicted
+
+cp set/train-images.npy set/t10k-images.npy
+expect 2 "is of what INPUT names, and --output" set/model set \
+    -o set/t10k-images.npy
+same "nor are images" set/t10k-images.npy images.was
 
 # ------ lockstep-scale ------
 

@@ -4,7 +4,8 @@
 #define TOOLS_APART_H
 
 typedef enum apart_use {
-    APART_READ,
+    APART_READ,    /* of a folder its images and labels */
+    APART_IMAGES,  /* read, with the labels beside */
     APART_WRITTEN,
     APART_BEGUN,   /* read, and a model that may be replaced by .. */
     APART_REPLACED /* .. what is made of it */

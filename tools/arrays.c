@@ -52,6 +52,14 @@ static char *split(const char *path, const char **array)
            : whole ? strdup(path) : NULL;
 }
 
+char *data_file(const char *path)
+{
+    const char *array;
+    char *file = split(path, &array);
+
+    return file ? file : strdup(path);
+}
+
 static int load_array(ls_array *t, const char *path, ls_dtype as)
 {
     const char *array;

@@ -56,6 +56,10 @@ typedef struct data {
 /* Take over t as the next input; `from` is what a message names. */
 int data_add(data *d, const char *name, ls_array t, const char *from);
 
+/* The file of such a path, of "F.npz:NAME" F.npz; to be freed, NULL: there is
+ * no memory. */
+char *data_file(const char *path);
+
 /* The rank of the array in a .npy file, or of one in a .npz file
  * ("F.npz:NAME"), and its shape; or a status of the library's. */
 int data_shape(const char *path, int64_t shape[LS_MAX_RANK]);

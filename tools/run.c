@@ -40,7 +40,27 @@ bool run_is_first(const run *r)
 
 /* ------ Options that do not go together ------ */
 
-enum { MOST_WRITTEN = 8, READ = 9 };
+enum { MOST_WRITTEN = 8, READ = 4, ARRAYS = 5 };
+
+/* The files of arrays, whose paths may have a name behind them; to be freed. */
+static int find_arrays(const settings *s, apart_file *all, char *path[ARRAYS])
+{
+    const apart_file given[ARRAYS] = {{"--x", s->x, APART_READ},
+                                      {"--y", s->y, APART_READ},
+                                      {"--mask", s->mask, APART_READ},
+                                      {"--eval-x", s->eval_x, APART_READ},
+                                      {"--eval-y", s->eval_y, APART_READ}};
+
+    for (int i = 0; i < ARRAYS; i++) {
+        all[i] = given[i];
+        if (!given[i].path)
+            continue;
+        if (!(path[i] = data_file(given[i].path)))
+            return opt_fail(OPT_FAILED, "no memory for the names of files");
+        all[i].path = path[i];
+    }
+    return OPT_GO;
+}
 
 /* A training may end in the file that it began with, but what needs its base is
  * not put in its place. */
@@ -48,21 +68,23 @@ int run_check_apart(const run *r, int count, const apart_file *written)
 {
     const settings *s = &r->set;
     bool adapters = s->lora && s->lora_save == ADAPT_ALONE;
-    apart_file all[READ + MOST_WRITTEN] = {
-        {"--data", s->data, APART_READ},
-        {"--eval-data", s->eval_data, APART_READ},
-        {"--x", s->x, APART_READ},
-        {"--y", s->y, APART_READ},
-        {"--mask", s->mask, APART_READ},
-        {"--eval-x", s->eval_x, APART_READ},
-        {"--eval-y", s->eval_y, APART_READ},
+    apart_use rows = r->model->tokens || s->target ? APART_READ : APART_IMAGES;
+    apart_file all[READ + ARRAYS + MOST_WRITTEN] = {
+        {"--data", s->data, rows},
+        {"--eval-data", s->eval_data, rows},
         {"--init", s->init, adapters ? APART_READ : APART_BEGUN},
         {"--lora-init", s->lora_init, adapters ? APART_BEGUN : APART_READ},
     };
+    char *path[ARRAYS] = {NULL};
+    int status = find_arrays(s, all + READ, path);
 
     for (int i = 0; i < count; i++)
-        all[READ + i] = written[i];
-    return apart_check(READ + count, all);
+        all[READ + ARRAYS + i] = written[i];
+    if (status == OPT_GO)
+        status = apart_check(READ + ARRAYS + count, all);
+    for (int i = 0; i < ARRAYS; i++)
+        free(path[i]);
+    return status;
 }
 
 static int check_state(const char *state)
