@@ -172,6 +172,67 @@ expect 2 "is of what INPUT names, and --output" set/model set \
     -o set/t10k-images.npy
 same "nor are images" set/t10k-images.npy images.was
 
+# Where no other file can take the place of the old one the lines go into it.
+mkdir small
+cp table.csv under.csv
+awk 'BEGIN { print "a,b"; for (i = 0; i < 320; i++) print i % 7 "," i % 5 }' \
+    >long.csv
+: >mounted.csv
+: >disk.csv
+if unshare -rm true 2>/dev/null; then
+    unshare -rm sh -c 'mount --bind under.csv mounted.csv &&
+        "$1" model table.csv -o mounted.csv &&
+        mount -t tmpfs -o size=4k none small && : >small/f &&
+        mount --bind small/f disk.csv &&
+        ! "$1" model long.csv -o disk.csv' sh "$tool" >err 2>&1
+    is "a file that is a mount point" $? 0
+    same "is written" under.csv predicted
+    has "on a disk that is full" err "disk.csv: No space left on device"
+    has "the result is kept" err "what would be there is in"
+    kept=$(sed -n 's/.*; what would be there is in //p' err)
+    is "whole, with a header" "$(head -n 1 "$kept"), $(wc -l <"$kept")" \
+        "$(head -n 1 predicted), 321"
+    rm -f "$kept"
+else
+    echo "skipped: a file that is a mount point: unshare -rm is refused"
+fi
+mkdir sticky
+chmod 1777 sticky
+cp predicted sticky/theirs.csv
+if chown nobody sticky/theirs.csv 2>/dev/null; then
+    chmod 640 sticky/theirs.csv
+    run model table.csv -o sticky/theirs.csv
+    is "a file keeps its owner and its mode" \
+        "$(stat -c '%U %a' sticky/theirs.csv)" "nobody 640"
+    chown nobody sticky
+    chmod 666 sticky/theirs.csv
+    : >sticky/theirs.csv
+    if unshare -r true 2>/dev/null; then
+        unshare -r "$tool" model table.csv -o sticky/theirs.csv 2>err
+        is "a file of a stranger in a folder like /tmp" $? 0
+        same "is written" sticky/theirs.csv predicted
+        is "and stays theirs" "$(stat -c %U sticky/theirs.csv)" nobody
+    fi
+else
+    echo "skipped: files of other owners: only root can give one away"
+fi
+
+# A signal takes along what is not whole.
+"$build/lockstep-train" rnn --data table.csv --seq-len 4 --units 8 --layers 1 \
+    --batch 4 --devices 2 --steps 1 --log-every 0 --save says >out 2>err ||
+    fail "a model that says something"
+"$tool" says --generate 1000000000 -o ended.txt 2>err &
+pid=$!
+for _ in 1 2 3 4 5 6 7 8 9; do
+    ls ended.txt.tmp-* >out 2>&1 && break
+    sleep 0.3
+done
+is "text goes aside" "$(wc -l <out | tr -d ' ')" 1
+kill -TERM $pid
+wait $pid
+is "SIGTERM ends it" $? 143
+is "and nothing is left" "$(ls ended.txt* 2>/dev/null)" ""
+
 # ------ lockstep-scale ------
 
 tool=$build/lockstep-scale

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,54 @@ static int failed(const char *path)
     return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
 }
 
-/* A new file beside the one that it will replace, with the mode of that one.
- * -1: there can be none. */
+/* ------ A signal that ends the process ------ */
+
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDS = sizeof ends / sizeof *ends };
+
+static const char *volatile unfinished; /* its path; NULL: there is none */
+
+/* The default comes after it, for the signal that is raised again. */
+static void take_along(int number)
+{
+    int error = errno;
+
+    if (unfinished)
+        (void)unlink(unfinished);
+    raise(number);
+    errno = error;
+}
+
+/* What is caught or ignored stays so. */
+static void answer(void)
+{
+    struct sigaction old, new = {.sa_handler = take_along,
+                                 .sa_flags = (int)SA_RESETHAND};
+
+    sigemptyset(&new.sa_mask);
+    for (int i = 0; i < ENDS; i++)
+        if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            sigaction(ends[i], &new, NULL);
+}
+
+/* ------ The file aside ------ */
+
+/* What others may do with the old file they may do with the new one, as far as
+ * this process can give it away. */
+static void make_alike(int fd, const struct stat *old)
+{
+    struct stat new;
+
+    if (fstat(fd, &new) == 0 &&
+        (new.st_uid != old->st_uid || new.st_gid != old->st_gid) &&
+        fchown(fd, old->st_uid, old->st_gid) < 0 &&
+        fchown(fd, (uid_t)-1, old->st_gid) < 0)
+        errno = 0; /* then it is this user's */
+    (void)fchmod(fd, old->st_mode & 0777);
+}
+
+/* A new file beside the one that it will replace, with owner and mode of that
+ * one.  -1: there can be none. */
 static int make_temp(output *o, const struct stat *old)
 {
     int fd = -1;
@@ -35,13 +82,16 @@ static int make_temp(output *o, const struct stat *old)
         if (fd < 0 && errno != EEXIST)
             break;
     }
+    if (fd >= 0)
+        unfinished = o->temp;
     if (fd >= 0 && old)
-        (void)fchmod(fd, old->st_mode & 07777);
+        make_alike(fd, old);
     return fd;
 }
 
 static void forget(output *o)
 {
+    unfinished = NULL;
     free(o->temp);
     free(o->place);
     o->temp = o->place = NULL;
@@ -78,6 +128,7 @@ static FILE *open_aside(output *o)
         close(fd);
         (void)unlink(o->temp);
     }
+    answer();
     return file;
 }
 
@@ -91,6 +142,64 @@ int output_open(output *o, const char *path)
     return o->file ? OPT_GO : failed(path);
 }
 
+/* ------ The end ------ */
+
+static bool copy(FILE *from, FILE *to)
+{
+    char part[1 << 14];
+    size_t n;
+
+    while ((n = fread(part, 1, sizeof part, from)) > 0)
+        if (fwrite(part, 1, n, to) < n)
+            return false;
+    return !ferror(from) && fflush(to) == 0 && fsync(fileno(to)) == 0;
+}
+
+/* The file as it is, empty; only a regular one that was there. */
+static FILE *open_place(const char *place)
+{
+    int fd = open(place, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat info;
+    FILE *file = NULL;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+        ftruncate(fd, 0) == 0)
+        file = fdopen(fd, "w");
+    if (!file)
+        close(fd);
+    return file;
+}
+
+/* No other file can take its place: it is a mount point, or another user's in a
+ * folder like /tmp.  The result goes into it, or stays where it is. */
+static int copy_over(output *o)
+{
+    FILE *from = fopen(o->temp, "re"), *to;
+    bool good;
+    int error;
+
+    if (!from)
+        return failed(o->path);
+    to = open_place(o->place);
+    good = to && copy(from, to);
+    error = errno;
+    fclose(from);
+    if (to && fclose(to) != 0 && good) {
+        good = false;
+        error = errno;
+    }
+    if (good)
+        (void)unlink(o->temp);
+    else
+        opt_fail(OPT_FAILED, "%s: %s; what would be there is in %s", o->path,
+                 strerror(error), o->temp);
+    free(o->temp);
+    o->temp = NULL;
+    return good ? OPT_GO : OPT_FAILED;
+}
+
 /* A write that failed before has left its reason. */
 static int close_whole(output *o)
 {
@@ -99,9 +208,10 @@ static int close_whole(output *o)
     if (!bad && o->temp)
         bad = fsync(fileno(o->file)) != 0;
     bad = fclose(o->file) != 0 || bad;
-    if (!bad && o->temp)
-        bad = rename(o->temp, o->place) < 0;
-    return bad ? failed(o->path) : OPT_GO;
+    if (bad)
+        return failed(o->path);
+    unfinished = NULL; /* it is whole */
+    return !o->temp || rename(o->temp, o->place) == 0 ? OPT_GO : copy_over(o);
 }
 
 int output_close(output *o, int status)

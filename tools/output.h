@@ -1,5 +1,5 @@
 /* A file of results that takes the place of what was there when it is whole,
- * and not before. */
+ * and not before; a signal that ends the process takes along what is not. */
 #ifndef TOOLS_OUTPUT_H
 #define TOOLS_OUTPUT_H
 
@@ -18,8 +18,10 @@ typedef struct output {
 int output_open(output *o, const char *path);
 
 /* Close what is open, if anything is.  With OPT_GO all has been written, and
- * the file appears; with another status what was there stays.  Returns the
- * status, or OPT_FAILED after a message. */
+ * the file appears, with the owner and the mode of the one that was there; with
+ * another status that one stays.  Returns the status, or OPT_FAILED after a
+ * message, which names the file aside if all has been written but it cannot
+ * take its place. */
 int output_close(output *o, int status);
 
 #endif
