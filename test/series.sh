@@ -55,6 +55,7 @@ sed 's/,y$/,z/' t.csv >z.csv
 expect 2 'z.csv: has no column "y"' s.st z.csv
 sed '9s/.*/d7,,1/' t.csv >hole.csv
 expect 1 'line 9, column 2 "x": the value is missing' s.st hole.csv
+has "and says who may change that" err "; a model trained with --missing mean"
 tool=$build/lockstep-train
 
 # ------ Other kinds ------

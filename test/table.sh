@@ -153,6 +153,7 @@ same "an array is a table without names" out table
 { npy '<f4' '(2, 2)'; printf '\0\0\200\077%.0s' 1 2 3; printf '\0\0\300\177'
 } >hole.npy
 expect 1 'row 1, column "v": the value is missing' n.st hole.npy
+has "and says who may change that" err "; a model trained with --missing mean"
 { npy '<f4' '(2, 2)'; printf '\0\0\200\077%.0s' 1 2 3; printf '\0\0\200\177'
 } >far.npy
 expect 1 "row 1: a value is too far" n.st far.npy

@@ -138,8 +138,8 @@ static int read_field(const coding *c, const coding_column *column, ls_table *t,
                               path, (long long)ls_table_line(t), i + 1,
                               column->name,
                               is_target ? ""
-                                        : "; --missing mean puts the mean "
-                                          "in its place");
+                                        : "; a model trained with --missing "
+                                          "mean puts the mean in its place");
     if (column->words.count)
         return read_word(c, column, t, path, i, raw);
     return opt_check(ls_table_number(t, i, raw));

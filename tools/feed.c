@@ -219,9 +219,9 @@ static int check_missing(const feed *f, int64_t row)
     for (int k = 0; k < f->coding->columns; k++)
         if (isnan(f->raw[k]) && !f->coding->impute)
             return opt_fail(OPT_FAILED, "%s: row %lld, column \"%s\": the "
-                            "value is missing; --missing mean puts the mean "
-                            "in its place", f->path, (long long)row,
-                            f->coding->column[k].name);
+                            "value is missing; a model trained with --missing "
+                            "mean puts the mean in its place", f->path,
+                            (long long)row, f->coding->column[k].name);
     return OPT_GO;
 }
 
