@@ -194,7 +194,13 @@ cp out bytes
 run mlp.safetensors floats.npy
 same "in a row, too" bytes out
 npy x.npy '<f4' '4, 4, 5, 1'
-expect 2 "images of 4x5x1; the model takes others" cnn.safetensors x.npy
+expect 2 "images of (4,5,1); the model takes (4,4,1)" cnn.safetensors x.npy
+expect 2 "images of (4,5,1); the model takes those of 16 numbers" \
+    mlp.safetensors x.npy
+npy x.npy '<f4' '2, 8, 2, 1' # as many numbers
+expect 2 "images of (8,2,1); the model takes (4,4,1)" cnn.safetensors x.npy
+npy x.npy '<f4' '4, 4, 1'
+expect 2 "in a .npy one alone is (1,4,4,1)" cnn.safetensors x.npy
 npy x.npy '<f4' '4, 16'
 run mlp.safetensors x.npy
 lines "numbers that are made already" "5 lines, 3 columns"

@@ -101,22 +101,46 @@ int feed_array(feed *f, const char *path, const ls_array_spec *in,
 
 /* ------ Images ------ */
 
-/* The model sees (H,W,C), or all their numbers in a row. */
+/* The model sees (H,W,C), .. */
+static int check_pixels(const feed *f, const int64_t *is, const int64_t *want)
+{
+    int64_t alone[4] = {1, want[0], want[1], want[2]};
+    char shape[128], should[128], one[128];
+
+    if (!memcmp(is, want, 3 * sizeof *is))
+        return OPT_GO;
+    shape_text(3, is, shape, sizeof shape);
+    shape_text(3, want, should, sizeof should);
+    shape_text(4, alone, one, sizeof one);
+    return opt_fail(OPT_WRONG, "%s: images of %s; the model takes %s, and in a "
+                    ".npy one alone is %s", f->path, shape, should, one);
+}
+
+/* .. or all their numbers in a row. */
+static int check_count(const feed *f, const int64_t *is, int64_t want)
+{
+    char shape[128];
+
+    if (f->size == want)
+        return OPT_GO;
+    shape_text(3, is, shape, sizeof shape);
+    return opt_fail(OPT_WRONG, "%s: images of %s; the model takes those of "
+                    "%lld numbers", f->path, shape, (long long)want);
+}
+
 static int check_images(feed *f, const ls_array_spec *in)
 {
     const int64_t *is = f->images.array[0].shape;
-    int64_t size = 1;
+    int64_t want = 1;
 
     f->size = is[0] * is[1] * is[2];
     for (int i = 0; i < in->rank; i++)
-        size *= in->shape[i];
-    if (in->dtype == LS_F32 &&
-        (in->rank == 3 ? !memcmp(is, in->shape, 3 * sizeof *is)
-                       : f->size == size))
-        return OPT_GO;
-    return opt_fail(OPT_WRONG, "%s: images of %lldx%lldx%lld; the model takes "
-                    "others, of %lld numbers", f->path, (long long)is[0],
-                    (long long)is[1], (long long)is[2], (long long)size);
+        want *= in->shape[i];
+    if (in->dtype != LS_F32)
+        return opt_fail(OPT_FAILED, "%s: images; the model takes integers",
+                        f->path);
+    return in->rank == 3 ? check_pixels(f, is, in->shape)
+                         : check_count(f, is, want);
 }
 
 int feed_images(feed *f, const char *path, const ls_array_spec *in,
