@@ -55,6 +55,10 @@ same "--output too" whole file.csv
 npy one.npy '<f4' '5,'
 run mlp.safetensors one.npy
 lines "a row alone" "2 lines, 4 columns"
+{ head -c $((128 + 4 * 5 * 270)) x.npy; printf '\0\0\200\177' # infinity
+    tail -c $((4 * 5 * 30 - 4)) x.npy; } >inf.npy
+expect 1 "inf.npy: row 270: a number is not finite" mlp.safetensors inf.npy \
+    -o none.csv
 npy ints.npy '<i4' '4, 5'
 run mlp.safetensors ints.npy
 lines "integers" "5 lines, 4 columns"
@@ -201,6 +205,10 @@ npy x.npy '<f4' '2, 8, 2, 1' # as many numbers
 expect 2 "images of (8,2,1); the model takes (4,4,1)" cnn.safetensors x.npy
 npy x.npy '<f4' '4, 4, 1'
 expect 2 "in a .npy one alone is (1,4,4,1)" cnn.safetensors x.npy
+head -c 128 normal.npy >header
+{ cat header; printf '\0\0\300\177'; tail -c +133 normal.npy; } >nan.npy
+expect 1 "nan.npy: row 0: a number is not finite" cnn.safetensors nan.npy
+expect 1 "nan.npy: row 0: a number is not finite" mlp.safetensors nan.npy
 npy x.npy '<f4' '4, 16'
 run mlp.safetensors x.npy
 lines "numbers that are made already" "5 lines, 3 columns"

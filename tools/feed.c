@@ -166,8 +166,18 @@ int feed_images(feed *f, const char *path, const ls_array_spec *in,
 
 /* ------ Rows ------ */
 
-/* The inputs of a row: finite, as they are in training, or a prediction would
- * be a NaN that nobody asked about.  row: of an array. */
+/* Inputs are finite, as they are in training, or a prediction would be a NaN
+ * that nobody asked about. */
+static int check_finite(const feed *f, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n * f->size; i++)
+        if (!isfinite(x[i]))
+            return opt_fail(OPT_FAILED, "%s: row %lld: a number is not finite",
+                            f->path, (long long)(f->next + i / f->size));
+    return OPT_GO;
+}
+
+/* The inputs of a row, finite too.  row: of an array. */
 static int code_row(const feed *f, float *x, int64_t row)
 {
     coding_inputs(f->coding, f->raw, x);
@@ -267,10 +277,18 @@ static int read_images(feed *f, int64_t n)
 {
     int64_t index[FEED_ROWS];
     void *out[] = {f->x};
+    int status;
 
     for (int64_t i = 0; i < n; i++)
         index[i] = f->next + i;
-    return opt_check(f->images.fill(f->images.user, n, index, out));
+    status = opt_check(f->images.fill(f->images.user, n, index, out));
+    return status == OPT_GO ? check_finite(f, f->x, n) : status;
+}
+
+static int give_array(const feed *f, const void **x, int64_t n)
+{
+    *x = (const char *)f->array.data + 4 * f->next * f->size;
+    return f->array.dtype == LS_F32 ? check_finite(f, *x, n) : OPT_GO;
 }
 
 int feed_next(feed *f, const void **x, int64_t *n)
@@ -288,7 +306,7 @@ int feed_next(feed *f, const void **x, int64_t *n)
         status = code_rows(
             f, (const float *)f->array.data + f->next * f->size, *n);
     else
-        *x = (const char *)f->array.data + 4 * f->next * f->size;
+        status = give_array(f, x, *n);
     f->next += *n;
     return status;
 }
