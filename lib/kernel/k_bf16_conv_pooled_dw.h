@@ -197,7 +197,7 @@ SIMD void twin_step(const uint16_t *x, const uint32_t *at,
 {
     v16 chain[2][2] = {{v16_zero(), v16_zero()}, {v16_zero(), v16_zero()}};
 
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int q = 0; q < TWIN_WORDS; q++) {
         const uint32_t *first = at + 16 * twin_block(q);
         __m512i a = _mm512_loadu_si512(x + first[0]);
@@ -221,22 +221,22 @@ SIMD void twin_tile(int vecs, int64_t steps, const uint16_t *x,
 {
     v16 sum[TWIN_VECS][2];
 
-#pragma GCC unroll 3
+    UNROLL(3)
     for (int s = 0; s < vecs; s++)
         twin_take(t + TWIN_NUMBERS * s, left - TWIN_NUMBERS * s, sum[s]);
     for (int64_t i = 0; i < steps; i++) {
         v16 w[TWIN_WORDS];
 
-#pragma GCC unroll 4
+        UNROLL(4)
         for (int q = 0; q < TWIN_WORDS; q++)
             w[q] = v16_of_bits(w16_set(word[16 * q]));
-#pragma GCC unroll 3
+        UNROLL(3)
         for (int s = 0; s < vecs; s++)
             twin_step(x + TWIN_NUMBERS * s, at, w, sum[s]);
         at += 16 * SPARSE_STEP;
         word += 16 * TWIN_WORDS;
     }
-#pragma GCC unroll 3
+    UNROLL(3)
     for (int s = 0; s < vecs; s++)
         twin_put(t + TWIN_NUMBERS * s, left - TWIN_NUMBERS * s, sum[s]);
 }

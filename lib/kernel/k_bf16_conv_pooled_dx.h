@@ -205,9 +205,9 @@ SIMD void conv_step_link(int taps, const conv_step *p, uint32_t left,
     const float *line = p->line + c % LS__BF16_STEP * COLUMNS;
     v16 d = v16_set(p->value[c]);
 
-#pragma GCC unroll 3
+    UNROLL(3)
     for (int t = 0; t < taps; t++)
-#pragma GCC unroll 2
+        UNROLL(2)
         for (int s = 0; s < VECS; s++)
             acc[t][s] = bf16_fma(d, v16_load(line + t * p->tap + 16 * s),
                                  acc[t][s]);
@@ -219,18 +219,18 @@ SIMD void conv_step_sum(int taps, const conv_step *p, float *sum)
     uint32_t evens = p->has & STEP_EVENS, odds = p->has ^ evens;
     v16 even[STEP_TAPS][VECS], odd[STEP_TAPS][VECS];
 
-#pragma GCC unroll 3
+    UNROLL(3)
     for (int t = 0; t < taps; t++)
-#pragma GCC unroll 2
+        UNROLL(2)
         for (int s = 0; s < VECS; s++)
             even[t][s] = odd[t][s] = v16_zero();
     for (; evens | odds; evens &= evens - 1, odds &= odds - 1) {
         conv_step_link(taps, p, evens, even);
         conv_step_link(taps, p, odds, odd);
     }
-#pragma GCC unroll 3
+    UNROLL(3)
     for (int t = 0; t < taps; t++)
-#pragma GCC unroll 2
+        UNROLL(2)
         for (int s = 0; s < VECS; s++) {
             float *to = sum - t * COLUMNS + 16 * s;
 

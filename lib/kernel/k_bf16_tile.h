@@ -52,7 +52,7 @@ SIMD void chain_link(int rows, const uint32_t *a, int64_t row,
 {
     v16 line[VECS];
 
-#pragma GCC unroll 2
+    UNROLL(2)
     for (int v = 0; v < VECS; v++)
         line[v] = v16_of_bits(w16_load(b + 16 * v));
     EACH_SUM(rows)

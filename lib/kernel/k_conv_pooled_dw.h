@@ -84,14 +84,14 @@ SIMD void sparse_block(const ls__conv *v, int runs, int vecs, int channels,
                        bool bf16, int64_t left, const float *x,
                        const float *g, const uint32_t *at, v16 *acc)
 {
-#pragma GCC unroll 16
+    UNROLL(16)
     for (int k = 0; k < channels; k++) {
         const float *a = x + at[k];
         v16 d = v16_set(g[k]);
 
-#pragma GCC unroll 3
+        UNROLL(3)
         for (int y = 0; y < runs; y++)
-#pragma GCC unroll 6
+            UNROLL(6)
             for (int s = 0; s < vecs; s++) {
                 const float *from = a + y * v->row + 16 * s;
                 v16 p = s < vecs - 1 ? v16_load(from) : take(from, left);
@@ -108,11 +108,11 @@ SIMD void sparse_put(const ls__conv *v, int runs, int vecs, int channels,
 {
     int64_t width = (v->run + 15) / 16 * 16;
 
-#pragma GCC unroll 16
+    UNROLL(16)
     for (int k = 0; k < channels; k++, t += v->kh * width)
-#pragma GCC unroll 3
+        UNROLL(3)
         for (int y = 0; y < runs; y++)
-#pragma GCC unroll 6
+            UNROLL(6)
             for (int s = 0; s < vecs; s++) {
                 float *to = t + y * width + 16 * s;
 
@@ -135,7 +135,7 @@ SIMD void sparse_tile(const ls__conv *v, const sparse_chunk *q, int chains,
 
     t += (c * v->kh + part.ky) * width + part.m;
     for (int64_t step = 0; step < q->steps; step++) {
-#pragma GCC unroll 24
+        UNROLL(24)
         for (int s = 0; s < channels * runs * vecs; s++)
             acc[0][s] = acc[1][s] = v16_zero();
         for (int64_t b = 0; b < q->blocks; b += chains) {
@@ -148,7 +148,7 @@ SIMD void sparse_tile(const ls__conv *v, const sparse_chunk *q, int chains,
             at += chains * n;
         }
         if (chains > 1)
-#pragma GCC unroll 24
+            UNROLL(24)
             for (int s = 0; s < channels * runs * vecs; s++)
                 acc[0][s] = v16_add(acc[0][s], acc[1][s]);
         sparse_put(v, runs, vecs, channels, acc[0], t);

@@ -164,12 +164,12 @@ SIMD void conv_part_sum(int pixels, const conv_part *part, uint32_t e,
                         uint32_t end, const float *b, v16 *acc)
 {
     for (; e < end; e++)
-#pragma GCC unroll 2
+        UNROLL(2)
         for (int i = 0; i < pixels; i++) {
             v16 d = v16_set(part[i].value[e]);
             const float *row = b + ((int64_t)part[i].at[e] - part[i].first);
 
-#pragma GCC unroll 2
+            UNROLL(2)
             for (int s = 0; s < VECS; s++)
                 acc[i * VECS + s] = mul_add(d, v16_load(row + 16 * s),
                                             acc[i * VECS + s]);
@@ -185,19 +185,19 @@ SIMD void conv_piece_sum(const conv_lists *l, const conv_piece *p, int pixels,
     v16 acc[AT_ONCE * VECS];
     uint32_t shortest = UINT32_MAX;
 
-#pragma GCC unroll 2
+    UNROLL(2)
     for (int i = 0; i < pixels; i++) {
         part[i] = conv_part_of(l, p, y, x + i);
         shortest = part[i].n < shortest ? part[i].n : shortest;
     }
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int s = 0; s < pixels * VECS; s++)
         acc[s] = p->begins ? v16_zero() : v16_load(sum + 16 * s);
     conv_part_sum(pixels, part, 0, shortest, p->b, acc);
-#pragma GCC unroll 2
+    UNROLL(2)
     for (int i = 0; i < pixels; i++)
         conv_part_sum(1, part + i, shortest, part[i].n, p->b, acc + i * VECS);
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int s = 0; s < pixels * VECS; s++)
         v16_store(sum + 16 * s, acc[s]);
 }

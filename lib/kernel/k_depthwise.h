@@ -15,12 +15,12 @@
 SIMD void depthwise_step(int rows, int64_t left, const float *a, int64_t step,
                          const float *w, tile_sums acc)
 {
-#pragma GCC unroll 2
+    UNROLL(2)
     for (int v = 0; v < VECS; v++)
         if (left > 16 * v) {
             v16 b = take(w + 16 * v, left - 16 * v);
 
-#pragma GCC unroll 14
+            UNROLL(14)
             for (int r = 0; r < rows; r++)
                 acc[r][v] = mul_add(take(a + r * step + 16 * v, left - 16 * v),
                                     b, acc[r][v]);
@@ -86,7 +86,7 @@ SIMD void depthwise_taps(const ls__conv *v, const conv_chunk *q, int taps,
     int64_t at[ROWS];
     v16 acc[ROWS];
 
-#pragma GCC unroll 14
+    UNROLL(14)
     for (int t = 0; t < taps; t++) {
         at[t] = conv_run(v, q->x, first + t) + j - q->x;
         acc[t] = v16_zero();
@@ -99,11 +99,11 @@ SIMD void depthwise_taps(const ls__conv *v, const conv_chunk *q, int taps,
                     v16 d = take(q->dy + i * q->dy_row + k * q->dy_col + j,
                                  left);
 
-#pragma GCC unroll 14
+                    UNROLL(14)
                     for (int t = 0; t < taps; t++)
                         acc[t] = mul_add(take(a + at[t], left), d, acc[t]);
                 }
-#pragma GCC unroll 14
+    UNROLL(14)
     for (int t = 0; t < taps; t++, dw += v->out.c_row) {
         acc[t] = v16_add(acc[t], v16_zero());
         if (q->add)

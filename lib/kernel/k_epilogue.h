@@ -85,12 +85,12 @@ SIMD void tile_scale(int rows, float by, tile_sums acc)
 
 SIMD void tile_bias(int rows, const float *bias, int64_t left, tile_sums acc)
 {
-#pragma GCC unroll 2
+    UNROLL(2)
     for (int v = 0; v < VECS; v++)
         if (left > 16 * v) {
             v16 b = take(bias + 16 * v, left - 16 * v);
 
-#pragma GCC unroll 14
+            UNROLL(14)
             for (int r = 0; r < rows; r++)
                 acc[r][v] = v16_add(acc[r][v], b);
         }

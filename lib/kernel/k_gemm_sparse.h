@@ -151,18 +151,18 @@ SIMD void lists_row(int vecs, int32_t n, const float *value,
 {
     v16 acc[LISTS_VECS];
 
-#pragma GCC unroll 8
+    UNROLL(8)
     for (int v = 0; v < vecs; v++)
         acc[v] = add ? v16_load(sum + 16 * v) : v16_zero();
     for (int32_t e = 0; e < n; e++) {
         v16 x = v16_set(value[e]);
         const float *row = near + offset[e];
 
-#pragma GCC unroll 8
+        UNROLL(8)
         for (int v = 0; v < vecs; v++)
             acc[v] = mul_add(x, v16_load(row + 16 * v), acc[v]);
     }
-#pragma GCC unroll 8
+    UNROLL(8)
     for (int v = 0; v < vecs; v++)
         v16_store(sum + 16 * v, acc[v]);
 }

@@ -28,8 +28,8 @@ typedef v16 tile_sums[ROWS][VECS];
 
 /* For each row r and vector v of a tile. */
 #define EACH_SUM(rows) \
-    _Pragma("GCC unroll 14") for (int r = 0; r < (rows); r++) \
-        _Pragma("GCC unroll 2") for (int v = 0; v < VECS; v++)
+    UNROLL(14) for (int r = 0; r < (rows); r++) \
+        UNROLL(2) for (int v = 0; v < VECS; v++)
 
 /* CALL(r) for the one of CASES that `rows` is.  (gcc makes tiles 3 % slower if
  * the last is the default.) */
@@ -115,14 +115,14 @@ SIMD void tile_steps(int rows, int64_t k, const float *a, int64_t a_row,
     for (int64_t p = 0; p < k; p++, a += a_col, half += a_col, b += b_row) {
         v16 line[VECS];
 
-#pragma GCC unroll 2
+        UNROLL(2)
         for (int v = 0; v < VECS; v++)
             line[v] = v16_load(b + 16 * v);
-#pragma GCC unroll 14
+        UNROLL(14)
         for (int r = 0; r < rows; r++) {
             v16 x = v16_set(r < HALF ? a[r * a_row] : half[(r - HALF) * a_row]);
 
-#pragma GCC unroll 2
+            UNROLL(2)
             for (int v = 0; v < VECS; v++)
                 acc[r][v] = mul_add(x, line[v], acc[r][v]);
         }

@@ -62,7 +62,7 @@ static const unit_shape unit_whole
 
 /* What is inlined, with constants as arguments, where the unit is fast. */
 #define UNIT SIMD
-#define UNIT_UNROLL _Pragma("GCC unroll 16")
+#define UNIT_UNROLL UNROLL(16)
 
 #else
 
@@ -134,20 +134,20 @@ static void unit_multiply(unit *u, int c, int a, int b)
         const float *odd = u->odd[a - 4] + 16 * i;
         v16 x[LINES], y[LINES];
 
-#pragma GCC unroll 4
+        UNROLL(4)
         for (int r = 0; r < LINES; r++)
             x[r] = y[r] = v16_zero();
         for (int64_t q = 0; q < 16; q++) {
             v16 e = v16_load(u->even[b - 4] + 16 * q);
             v16 o = v16_load(u->odd[b - 4] + 16 * q);
 
-#pragma GCC unroll 4
+            UNROLL(4)
             for (int r = 0; r < LINES; r++) {
                 x[r] = bf16_fma(v16_set(even[16 * r + q]), e, x[r]);
                 y[r] = bf16_fma(v16_set(odd[16 * r + q]), o, y[r]);
             }
         }
-#pragma GCC unroll 4
+        UNROLL(4)
         for (int r = 0; r < LINES; r++) {
             float *sum = u->sum[c] + 16 * (i + r);
 

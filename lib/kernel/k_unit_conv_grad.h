@@ -76,7 +76,7 @@ static int64_t patch_offset(const ls__conv *v, int64_t f)
 /* Lines of one step of a vector of the patches as a tile. */
 SIMD void patch_tile(const ls__conv *v, const uint32_t *at, uint32_t *out)
 {
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int64_t two = 0; two < 4; two++, at += 4 * v->step_x, out += 64) {
         w16_store(out, w16_load(at));
         w16_store(out + 16, w16_load(at + v->step_x));
@@ -109,7 +109,7 @@ static void patch_columns(const ls__conv *v, const uint32_t *image, int64_t f,
 SIMD void dy_words(const ls__conv *v, int64_t y, int64_t x, int64_t j,
                    w16 out[4])
 {
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int64_t b = 0; b < 4; b++) {
         v16 left = dy_vector(v, y + b / 2, x + b % 2, j);
         v16 right = dy_vector(v, y + b / 2, x + b % 2 + 2, j);
@@ -137,7 +137,7 @@ SIMD void pooled_words(const ls__pooled_dy *d, int64_t y, int64_t x, int64_t j,
 
     pooled_block(d, y / 2, x / 2, j, &dy[0], &number[0]);
     pooled_block(d, y / 2, x / 2 + 1, j, &dy[1], &number[1]);
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int b = 0; b < 4; b++) {
         v16 pixel = v16_set((float)b), left, right;
 
@@ -153,7 +153,7 @@ SIMD v16 bias_step(const v16 words[UNIT_LINES], v16 bias)
     const w16 upper = w16_set(0xffff0000u);
     v16 even = v16_zero(), odd = v16_zero();
 
-#pragma GCC unroll 16
+    UNROLL(16)
     for (int q = 0; q < UNIT_LINES; q++) {
         w16 w = v16_bits(words[q]);
 
@@ -175,19 +175,19 @@ SIMD v16 dy_tiles(const ls__conv *v, const ls__pooled_dy *d, int64_t j,
         w16 four[4];
 
         step_pixel(v, s, &y, &x);
-#pragma GCC unroll 4
+        UNROLL(4)
         for (int two = 0; two < 4; two++) {
             if (d)
                 pooled_words(d, y, x + 4 * two, j, four);
             else
                 dy_words(v, y, x + 4 * two, j, four);
-#pragma GCC unroll 4
+            UNROLL(4)
             for (int b = 0; b < 4; b++)
                 line[4 * two + b] = v16_of_bits(four[b]);
         }
         bias = bias_step(line, bias);
         v16_transpose(line);
-#pragma GCC unroll 16
+        UNROLL(16)
         for (int l = 0; l < UNIT_LINES; l++)
             w16_store(out + 16 * l, v16_bits(line[l]));
     }

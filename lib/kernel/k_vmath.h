@@ -17,7 +17,7 @@
  * several vectors stage by stage, so that there is always one that need not
  * wait: a CPU looks ahead no further than one or two chains. */
 enum { MOST = 8 };
-#define EACH_OF(n) _Pragma("GCC unroll 8") for (int q = 0; q < (n); q++)
+#define EACH_OF(n) UNROLL(8) for (int q = 0; q < (n); q++)
 
 /* ln 2 in two parts; n * LN2_HI is exact for |n| < 2^14. */
 #define LN2_HI 0x1.63p-1f
@@ -36,7 +36,7 @@ SIMD void v16_horners(int n, const v16 *x, const float *c, int count, v16 *p)
 {
     EACH_OF(n)
         p[q] = v16_set(c[0]);
-#pragma GCC unroll 8
+    UNROLL(8)
     for (int i = 1; i < count; i++)
         EACH_OF(n)
             p[q] = v16_fma(p[q], x[q], v16_set(c[i]));
