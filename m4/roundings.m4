@@ -49,7 +49,7 @@ AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
 #endif]])], [], [ls_believes="floats are real numbers"])
 AC_COMPILE_IFELSE([AC_LANG_SOURCE([[
 #include <float.h>
-#if FLT_EVAL_METHOD
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16 /* 16: _Float16 is there */
 #error
 #endif]])], [], [ls_believes="a float has more bits between operations"])
 LS__BELIEVES([0.1 == 0.1f])

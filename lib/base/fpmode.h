@@ -7,8 +7,10 @@
 #include <float.h>
 #include <stdint.h>
 
-/* So are the flags; configure looks closely, but does not see make's. */
-#if defined __FAST_MATH__ || __FINITE_MATH_ONLY__ || FLT_EVAL_METHOD
+/* So are the flags; configure looks closely, but does not see make's.  A method
+ * of 16 is that of 0, with _Float16 beside: gcc's for CPUs that have it. */
+#if defined __FAST_MATH__ || __FINITE_MATH_ONLY__ || \
+    (FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16)
 #error "no rounding may be moved: leave out -ffast-math, -mfpmath=387 and so on"
 #endif
 
