@@ -197,7 +197,7 @@ static bool is_turned(const source *l, int64_t p)
 static void pack_lines(const source *l, int64_t j, int64_t wide, uint32_t *out,
                        int64_t out_row)
 {
-    if (l->col == 1) {
+    if (l->col == 1 && l->group == l->k) {
         pack_word_rows(l, j, wide, out, out_row);
         return;
     }
