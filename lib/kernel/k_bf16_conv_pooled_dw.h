@@ -98,8 +98,9 @@ SIMD v16 twin_place(const ls__pooled_dy *d, const twin_blocks *of, int64_t b,
     if (of->dy[b] >= 0) {
         v16 number = take(d->number + of->dy[b] + c, left);
 
-        /* Of one that was cut, a place of the block's. */
-        to = (w16)_mm512_permutevar_ps((v16)places, _mm512_cvtps_epi32(number));
+        /* Of one that was cut the first: others may lie beyond the image. */
+        to = (w16)_mm512_permutevar_ps(
+            (v16)places, _mm512_cvtps_epi32(v16_max(number, v16_zero())));
         to = w16_add(to, w16_set(of->x[b]));
         g = sparse_gradient(number, take(d->dy + of->dy[b] + c, left));
     }
@@ -286,21 +287,22 @@ static void twin_bias(const ls__conv *v, const twin_chunk *q, bool add,
             }
             sum = v16_add(sum, v16_add(chain[0], chain[1]));
         }
-        put(dbias + j, sum, v->out.n - j);
+        put(dbias + j, v16_add(sum, v16_zero()), v->out.n - j);
     }
 }
 
 /* ------ all of it ------ */
 
-/* t (n,kh,runs up to vectors) to (n,TWIN_NUMBERS), runs side by side; or
- * back. */
+/* t (n,kh,runs up to vectors) to (n,windows up to vectors), runs side by side;
+ * or back. */
 static void twin_gather(const ls__conv *v, bool back, float *t, float *narrow)
 {
     int64_t width = whole_vectors(v->run);
+    int64_t row = whole_vectors(v->kh * v->run);
 
     for (int64_t c = 0; c < v->out.n; c++)
         for (int64_t ky = 0; ky < v->kh; ky++, t += width) {
-            float *run = narrow + c * TWIN_NUMBERS + ky * v->run;
+            float *run = narrow + c * row + ky * v->run;
 
             if (back)
                 put(t, take(run, v->run), v->run);

@@ -240,6 +240,8 @@ SIMD void sparse_bias(const sparse_chunk *q, int chains, int64_t n,
                                             take(g, n - j));
             sum = v16_add(sum, v16_add(chain[0], chain[1]));
         }
+        if (chains > 1) /* as k_bf16_conv.h ends them */
+            sum = v16_add(sum, v16_zero());
         put(dbias + j, sum, n - j);
     }
 }
