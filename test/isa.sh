@@ -136,6 +136,7 @@ while read -r precision model; do
 done <<EOF
 bf16 mlp --rows 200 --d-in 21 --classes 5 --hidden 35,17 --batch 40 --epochs 1
 bf16 cnn --image 11x9x3 --channels 5,7,18 --classes 6 --batch 16 --steps 3
+bf16 cnn --image 12x10x1 --channels 18,5,3 --classes 6 --batch 16 --steps 3
 bf16 lm --vocab 37 --seq-len 20 --d-model 36 --heads 2 --layers 2 --d-ff 50 \
     --rows 64 --batch 16 --steps 3
 bf16 gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 3 \

@@ -762,9 +762,9 @@ static void pool_all(const ls_node *n, const ls_node *p, const ls__run *r,
 /* padded: by more than a window, so that dx has no pixel that sees the first
  * and the last of dy.  relu: before the pooling, which then cuts. */
 static void check_pooled(const shape *s, bool padded, bool relu,
-                         const ls__backend *be)
+                         ls_padding pooled, const ls__backend *be)
 {
-    const ls_window two = {2, 2, 2, 2, LS_SAME}, *w = &s->window;
+    const ls_window two = {2, 2, 2, 2, pooled}, *w = &s->window;
     ls_conv_options o = ls_conv_defaults();
     ls_node *x, *n, *p, folded, plain;
     ls_graph *g;
@@ -818,7 +818,50 @@ START_TEST(under_a_pool)
     ls__fpmode_set();
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int how = 0; how < 4; how++)
-            check_pooled(&shapes[i], how % 2, how / 2, be);
+            check_pooled(&shapes[i], how % 2, how / 2, LS_SAME, be);
+}
+END_TEST
+
+/* 0 .. below - 1 */
+static int64_t drawn(uint64_t *count, int64_t below)
+{
+    int32_t x;
+
+    ls_random_randint(ls_key_new(1), (*count)++, 1, 0, (int32_t)below, &x);
+    return x;
+}
+
+/* At least two windows of rows and of columns. */
+static shape drawn_shape(uint64_t *count)
+{
+    const int64_t most[] = {4, 20, 70};
+    shape s = {.c = 1 + drawn(count, most[drawn(count, 3)]),
+               .n = 1 + drawn(count, most[drawn(count, 3)])};
+    ls_window *w = &s.window;
+
+    w->height = 1 + drawn(count, 5);
+    w->width = 1 + drawn(count, 5);
+    w->stride_y = 1 + drawn(count, 2);
+    w->stride_x = 1 + drawn(count, 2);
+    w->padding = drawn(count, 2) ? LS_SAME : LS_VALID;
+    s.h = w->height + w->stride_y + drawn(count, 16);
+    s.w = w->width + w->stride_x + drawn(count, drawn(count, 8) ? 24 : 140);
+    return s;
+}
+
+/* Proves the same of shapes that nobody chose; of a thousand with LS_LONG. */
+START_TEST(drawn_under_a_pool)
+{
+    const ls__backend *be = way(_i);
+    uint64_t count = 0;
+
+    ls__fpmode_set();
+    for (int i = 0; i < (long_run() ? 1000 : 40); i++) {
+        shape s = drawn_shape(&count);
+
+        check_pooled(&s, drawn(&count, 4) == 0, drawn(&count, 2),
+                     drawn(&count, 2) ? LS_SAME : LS_VALID, be);
+    }
 }
 END_TEST
 
@@ -951,6 +994,7 @@ int main(void)
     tcase_add_test(t, in_threads);
     tcase_add_loop_test(t, convolutions, 0, ways());
     tcase_add_loop_test(t, under_a_pool, 0, ways());
+    tcase_add_loop_test(t, drawn_under_a_pool, 0, ways());
     tcase_add_loop_test(t, underflow_under_a_pool, 0, ways());
     tcase_add_test(t, near_f32);
     tcase_add_test(t, refused);
