@@ -26,10 +26,19 @@ static void bf16_pack(int64_t k, int64_t n, const float *b, int64_t b_row,
 
 /* ------ A in bands ------ */
 
-/* Rows of A that stay in cache while panels pass; fewer where K is long. */
+enum { BLOCK_SIDE = LS__BF16_STEP }; /* rows and columns, of c_words too */
+
+/* Rows of A, words in place, that stay in the second cache while panels
+ * pass. */
+static int64_t rows_in_place(int64_t k)
+{
+    return words(k) < DEEPEST ? DEEPEST / words(k) * BLOCK_SIDE : BLOCK_SIDE;
+}
+
+/* The same of rows that are copied; fewer where K is long. */
 static int64_t band_rows(int64_t k)
 {
-    return words(k) <= DEEPEST ? 16 * CHAIN_ROWS : CHAIN_ROWS;
+    return words(k) <= DEEPEST ? 16 * CHAIN_ROWS : 4 * CHAIN_ROWS;
 }
 
 /* Words of a band of a product as deep as k, or less deep. */
@@ -47,16 +56,24 @@ static int64_t bf16_scratch(int64_t k, int64_t n)
     return whole_vectors(bf16_packed_size(k, n)) + band_size(k);
 }
 
-/* Row i is where the copy begins. */
+/* Rows from i on, in blocks of BLOCK_SIDE. */
 typedef struct band {
     const uint32_t *a;
     word_places at;
-    int64_t i;
+    int64_t i, block;
 } band;
+
+static const uint32_t *band_row(const band *of, int64_t i)
+{
+    int64_t r = i - of->i;
+
+    return of->a + r / BLOCK_SIDE * of->block + r % BLOCK_SIDE * of->at.row;
+}
 
 static void band_places(band *of, int64_t row, int64_t col)
 {
     of->at.row = row;
+    of->block = BLOCK_SIDE * row;
     of->at.step = STEP_WORDS * col;
     for (int64_t q = 0; q < STEP_WORDS; q++)
         of->at.word[q] = q * col;
@@ -92,22 +109,23 @@ static void band_copy(const ls__product *g, int64_t i, int64_t rows,
 
 /* Blocks of 32 rows and columns (c_words in kernel/product.h): each row is the
  * words of one step. */
-enum { BLOCK = LS__BF16_STEP, WORD_BLOCK_WORDS = BLOCK * STEP_WORDS };
+enum { WORD_BLOCK_WORDS = BLOCK_SIDE * STEP_WORDS };
 
 /* The block at row i and column j of a matrix of such blocks, `row` columns
  * wide. */
 static int64_t block_at(int64_t i, int64_t j, int64_t row)
 {
-    return (i / BLOCK * (row / BLOCK) + j / BLOCK) * WORD_BLOCK_WORDS;
+    return (i / BLOCK_SIDE * (row / BLOCK_SIDE) + j / BLOCK_SIDE) *
+           WORD_BLOCK_WORDS;
 }
 
 static void bf16_words(int64_t m, int64_t n, const float *x, void *words)
 {
     for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j += BLOCK)
+        for (int64_t j = 0; j < n; j += BLOCK_SIDE)
             w16_store((uint32_t *)words + block_at(i, j, n) +
-                          i % BLOCK * STEP_WORDS,
-                      words_along(x + i * n + j, BLOCK));
+                          i % BLOCK_SIDE * STEP_WORDS,
+                      words_along(x + i * n + j, BLOCK_SIDE));
 }
 
 /* Of two rows of a block, 16 numbers from j on, as words across. */
@@ -132,8 +150,8 @@ static void band_turn(const ls__product *g, int64_t i, int64_t rows,
 {
     const uint32_t *words = (const uint32_t *)(const void *)g->a;
 
-    for (int64_t p = 0; p < g->k; p += BLOCK, copy += STEP_WORDS * across)
-        for (int64_t j = i; j < i + rows; j += BLOCK) {
+    for (int64_t p = 0; p < g->k; p += BLOCK_SIDE, copy += STEP_WORDS * across)
+        for (int64_t j = i; j < i + rows; j += BLOCK_SIDE) {
             const uint32_t *block = words + block_at(p, j, g->m);
 
             for (int64_t q = 0; q < STEP_WORDS; q++) {
@@ -163,6 +181,7 @@ static void band_of_words(const ls__product *g, int64_t i, int64_t rows,
     of->a = (const uint32_t *)(const void *)g->a + block_at(i, 0, g->k);
     band_places(of, STEP_WORDS, 1);
     of->at.step = WORD_BLOCK_WORDS;
+    of->block = block_at(BLOCK_SIDE, 0, g->k);
 }
 
 /* The epilogue of a tile, an even number of rows that are left as words. */
@@ -170,7 +189,7 @@ SIMD void tile_words(const ls__product *g, int rows, int64_t i, int64_t j,
                      const float *sum)
 {
     uint32_t *out = (uint32_t *)(void *)g->c + block_at(i, j, g->c_row) +
-                    i % BLOCK * STEP_WORDS;
+                    i % BLOCK_SIDE * STEP_WORDS;
 
     for (int r = 0; r + 2 <= rows; r += 2, out += 2 * STEP_WORDS) {
         v16 x[4];
@@ -195,8 +214,7 @@ SIMD void bf16_tile(const ls__product *g, int rows, const band *of, int64_t i,
 
     fetch_all(g, rows, at);
     sums_begin(rows, g->accumulate ? g->c + at : NULL, g->c_row, g->n - j, sum);
-    chain_steps(rows, filled_words(g->k), of->a + (i - of->i) * of->at.row,
-                &of->at, b, sum);
+    chain_steps(rows, filled_words(g->k), band_row(of, i), &of->at, b, sum);
 #if defined(PAIRS)
     if (g->c_words) {
         tile_put(rows, room, COLUMNS, COLUMNS, sum);
@@ -233,7 +251,7 @@ static void bf16_gemm(const ls__product *g, float *scratch)
     uint32_t *room = (uint32_t *)(void *)scratch;
     const uint32_t *b = g->packed;
     bool in_place = g->a_words && g->a_col == 1;
-    int64_t height = in_place ? LS__BF16_STEP : band_rows(g->k), rows;
+    int64_t height = in_place ? rows_in_place(g->k) : band_rows(g->k), rows;
     band of;
 
     if (!b) {

@@ -31,18 +31,27 @@ typedef struct word_places {
 
 /* acc + the word of A at `a` times a line of B, link by link: vdpbf16ps does
  * the upper half first, rounds, and flushes, as the fused multiply-add does
- * here.  It takes the word from memory by itself, which compilers do not think
- * of; a broadcast of its own costs 3 to 5 % of a tile on AMD's CPUs. */
+ * here.
+ *
+ * It can take the word from memory by itself, which compilers do not think of.
+ * That is right where it has half a vector's width for it in a cycle: a
+ * broadcast of its own costs 3 to 5 % of a tile on Zen 4.  Where a cycle has
+ * two whole ones (WIDE), reading each word for each line is what takes longest,
+ * and a broadcast for both lines saves a quarter of the time on Zen 5. */
 SIMD v16 word_fma(const uint32_t *a, v16 b, v16 acc)
 {
-#if defined(PAIRS)
+#if defined(PAIRS) && !defined(WIDE)
     __asm__("vdpbf16ps %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(b), "m"(*a));
     return acc;
 #else
     float x;
 
     memcpy(&x, a, sizeof x);
+#if defined(PAIRS)
+    return _mm512_dpbf16_ps(acc, (__m512bh)b, (__m512bh)v16_set(x));
+#else
     return bf16_fma(v16_set(x), b, acc);
+#endif
 #endif
 }
 

@@ -6,6 +6,9 @@
 #include "kernel/kernel.h"
 #include "lockstep.h"
 
+#ifdef LS_AVX512_BF16
+#include <cpuid.h>
+#endif
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +53,15 @@ static bool pairs_pay(void)
     return !__builtin_cpu_is("intel");
 }
 
+/* Family 26 is Zen 5. */
+static bool wide_pairs_pay(void)
+{
+    unsigned a = 0, b, c, d;
+
+    return __builtin_cpu_is("amd") && __get_cpuid(1, &a, &b, &c, &d) &&
+           (a >> 8 & 0xf) + (a >> 20 & 0xff) >= 26;
+}
+
 #endif
 
 #ifdef LS_AMX
@@ -68,8 +80,8 @@ static bool has_amx(void)
 
 extern const ls__kernel_table ls__kernels_v2, ls__kernels_v3, ls__kernels_v4,
     ls__kernels_neon, ls__kernels_test;
-extern const ls__backend ls__bf16_pairs, ls__bf16_amx, ls__x3_amx,
-    ls__x6_amx;
+extern const ls__backend ls__bf16_pairs, ls__bf16_pairs_wide, ls__bf16_amx,
+    ls__x3_amx, ls__x6_amx;
 
 /* The instruction levels compiled in, best first. */
 static const struct level {
@@ -106,6 +118,8 @@ static const struct unit {
     {&ls__kernels_v4, LS_F32X6_LAYERS, &ls__x6_amx, has_amx, always},
 #endif
 #ifdef LS_AVX512_BF16
+    {&ls__kernels_v4, LS_BF16_LAYERS, &ls__bf16_pairs_wide, has_pairs,
+     wide_pairs_pay},
     {&ls__kernels_v4, LS_BF16_LAYERS, &ls__bf16_pairs, has_pairs, pairs_pay},
 #endif
     {NULL, LS_F32_LAYERS, NULL, always, always}};

@@ -1,32 +1,7 @@
 /* Products of numbers rounded to bf16, for CPUs of x86-64-v4 that also have
- * AVX512-BF16; the Makefile gives the compiler's flags.  Of what is included
- * only the products are used. */
-#pragma GCC diagnostic ignored "-Wunused-function"
-
-#include "kernel/k_bf16_conv.h"
-#include "kernel/k_bf16_gemm.h"
+ * AVX512-BF16; the Makefile gives the compiler's flags. */
+#include "kernel/k_bf16_pairs.h"
 
 extern const ls__backend ls__bf16_pairs;
 
-enum { CHAINS = 12 }; /* of 32 registers */
-
-/* Each link of a chain is two multiply-adds for a lane. */
-static int64_t pairs_loop(int64_t n, float io[16])
-{
-    v16 chain[CHAINS], x = v16_load(io), sum = v16_zero();
-
-    for (int c = 0; c < CHAINS; c++)
-        chain[c] = v16_set((float)c);
-    for (int64_t i = 0; i < n; i++)
-        for (int c = 0; c < CHAINS; c++)
-            chain[c] = _mm512_dpbf16_ps(chain[c], (__m512bh)x, (__m512bh)x);
-    for (int c = 0; c < CHAINS; c++)
-        sum = v16_add(sum, chain[c]);
-    v16_store(io, sum);
-    return n * CHAINS * 16 * 4;
-}
-
-const ls__backend ls__bf16_pairs = {
-    .name = "native", .text = "AVX512-BF16 products", .portable = true,
-    .bf16 = true, .products = &bf16_products, .convs = &bf16_convs,
-    .roof = pairs_loop};
+const ls__backend ls__bf16_pairs = {LS__BF16_PAIRS};
