@@ -116,10 +116,13 @@ run linear --x nan.npy --y nan.npy --devices 2 --save old
 is "the first step fails" $status 1
 kept "no update replaces nothing" old
 
-# shellcheck disable=SC2086 # words
-(ulimit -f 0
-"$tool" $small --metrics new >/dev/null 2>&1)
-is "no first line of metrics" $? 1
+# (Sanitizers, which set CK_FORK, write files of their own as a program begins.)
+if [ -z "${CK_FORK:-}" ]; then
+    # shellcheck disable=SC2086 # words
+    (ulimit -f 0
+    "$tool" $small --metrics new >/dev/null 2>&1)
+    is "no first line of metrics" $? 1
+fi
 # shellcheck disable=SC2086 # words
 "$tool" $small --log-every 1 --metrics lines --checkpoint kept --save streams \
     <&- >&- 2>&-
@@ -154,10 +157,12 @@ kept "a failure leaves old results" old.csv
 run model cut.csv -o none.csv
 is "and makes no new ones" "$(ls none.csv* 2>/dev/null)" ""
 # A limit on what files may hold is as good as a full disk.
-(ulimit -f 0
-"$tool" model table.csv -o old.csv 2>/dev/null)
-is "a disk that is full" $? 1
-kept "does, too" old.csv
+if [ -z "${CK_FORK:-}" ]; then
+    (ulimit -f 0
+    "$tool" model table.csv -o old.csv 2>/dev/null)
+    is "a disk that is full" $? 1
+    kept "does, too" old.csv
+fi
 chmod 600 old.csv
 ln -s old.csv by
 run model table.csv -o by
