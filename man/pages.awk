@@ -15,7 +15,7 @@ function escaped(text)
     gsub(/~/, "\\(ti", text)
     gsub(/'/, "\\(aq", text)
     gsub(/`/, "\\(ga", text)
-    return (text ~ /^\./ ? "\\\\&" : "") text
+    return (text ~ /^\./ ? "\\&" : "") text
 }
 
 function say(text) { body = body text "\n" }
@@ -69,7 +69,7 @@ function declare(text,    called)
     name[++count] = called
     gsub(text ~ /^LS_API/ ? "\n       " : "\n              ", "\n", text)
     sub(/^(LS_API|static inline) /, "", text)
-    sub(/[\n ]*({|;)$/, ";", text)
+    sub(/[\n ]*[{;]$/, ";", text)
     text = escaped(text)
     gsub(/\n/, "\\fP\n\\fB", text)
     say("\\fB" text "\\fP")
@@ -77,10 +77,10 @@ function declare(text,    called)
 
 FNR == 1 {
     whole = FILENAME !~ /lockstep\.h$/
+    end_page() # of the header before this one, by its own include
     include = "lockstep.h"
     if (FILENAME ~ /mpi\.h$/)
         include = "lockstep/mpi.h"
-    end_page()
     page = ""
     hidden = 0
 }
@@ -133,8 +133,8 @@ declared != "" {
     if (!whole_line)
         declared = declared "\n" $0
     whole_line = 0
-    if (/;$/ || /^{$/ || /{$/) {
-        skipping = /{$/
+    if (/;$/ || /[{]$/) {
+        skipping = /[{]$/
         declare(declared)
         declared = ""
     }

@@ -24,14 +24,50 @@ all_named()
 sed -n 's/^\.BR \(ls_[a-z0-9_]*\).*/\1/p' "$page" >"$dir/names"
 all_named lockstep.3
 
-# The pages that are made of headers: each function leads to one that declares
-# it, and what it was made of reads as manual pages do.
-# shellcheck disable=SC2046 # names are words
-${AWK:-awk} -v folder="$dir" -f "$top_srcdir/man/pages.awk" \
-    $(ls "$top_srcdir"/include/lockstep.h "$top_srcdir"/include/lockstep/*.h |
-        grep -v /mpi.h) >"$dir/list"
-sed -n 's/^\(ls_.*\)\.3$/\1/p' "$dir/list" >"$dir/names"
+# The pages that are made of headers, in the order in which make names them:
+# each function leads to one that declares it, and what it was made of reads as
+# manual pages do.  The last header is made here: of lines that roff would obey.
+cat >"$dir/dots.h" <<'END'
+/* Lines that begin with a dot.
+ * .so is no request here, and \ no escape.
+ * 'br neither. */
+LS_API int ls_dots(int n);
+END
+headers="$top_srcdir/include/lockstep.h
+$(printf '%s\n' "$top_srcdir"/include/lockstep/*.h | grep -v /mpi.h)
+$top_srcdir/include/lockstep/mpi.h $dir/dots.h"
+
+# made_by AWK..: the pages as this awk makes them
+made_by()
+{
+    # shellcheck disable=SC2086 # names are words
+    "$@" -v folder="$dir" -f "$top_srcdir/man/pages.awk" $headers >"$dir/list"
+}
+
+# Every awk that is here makes the same bytes.
+# shellcheck disable=SC2086 # a command and its arguments
+for awk in "${AWK:-awk}" "busybox awk" "gawk --posix" mawk original-awk; do
+    $awk 'BEGIN { exit }' >"$dir/out" 2>&1 || continue
+    rm -f "$dir"/*.3
+    made_by $awk || { echo "$awk does not make the pages"; status=1; continue; }
+    sum=$(cat "$dir"/*.3 | cksum)
+    [ "$sum" = "${first:=$sum}" ] || {
+        echo "$awk makes other pages than ${AWK:-awk}"
+        status=1
+    }
+done
+made_by "${AWK:-awk}"
+
+grep -q '^\\&\.so is no request here, and \\e no escape\.$' \
+    "$dir/lockstep_dots.3" || {
+    echo "a line that begins with a dot is not shown as it is"
+    status=1
+}
+rm "$dir/lockstep_dots.3" "$dir/ls_dots.3"
+sed -n 's/^\(ls_.*\)\.3$/\1/p' "$dir/list" | grep -v '^ls_mpi_\|^ls_dots$' \
+    >"$dir/names"
 all_named "the headers"
+sed -n 's/^\(ls_mpi_.*\)\.3$/\1/p' "$dir/list" >>"$dir/names"
 while read -r name; do
     grep -q "fB.*[ *]$name(" \
         "$dir/$(sed -n 's/^\.so man3.//p' "$dir/$name.3")" || {
@@ -40,6 +76,12 @@ while read -r name; do
     }
 done <"$dir/names"
 for made in "$dir"/lockstep_*.3; do
+    include=lockstep.h
+    [ "${made##*/}" != lockstep_mpi.3 ] || include=lockstep/mpi.h
+    grep -qx "\.B #include <$include>" "$made" || {
+        echo "${made##*/} does not include $include"
+        status=1
+    }
     if ! grep -q ' \\- [A-Za-z]' "$made" ||
         grep -q '^#if\|_sized(\|LS_API\|^/\*' "$made"; then
         echo "${made##*/} has no title, or has what only compilers read"
@@ -76,7 +118,10 @@ check()
             status=1
         fi
     done
-    [ "$(options "$@" | wc -l)" -gt 2 ] || { echo "$* has no --help"; status=1; }
+    [ "$(options "$@" | wc -l)" -gt 2 ] || {
+        echo "$* has no --help"
+        status=1
+    }
 }
 
 for tool in info inspect predict; do
