@@ -46,15 +46,16 @@ show_failures()
     done
 }
 
-# Of what a step made that passed, keep its logs, results and packages: a suite
-# takes three gigabytes.  What is in build/ serves the steps that follow.
+# Of what a step made that passed, keep its logs, results, packages and the
+# places that no test came to: a suite takes three gigabytes.  What is in build/
+# serves the steps that follow.
 tidy()
 {
     case $1 in
     "$ci"/*)
         chmod -R u+w "$1"
         find "$1" ! -type d ! -name '*.log' ! -name '*.trs' ! -name '*.deb' \
-            ! -name '*.changes' -delete
+            ! -name '*.changes' ! -name places.txt -delete
         find "$1" -type d -empty -delete ;;
     esac
 }

@@ -1,10 +1,11 @@
-"""Sums what llvm-cov exports: coverage.py TOP JSON LEFT_OUT PLACES.
+"""Sums what llvm-cov exports: coverage.py TOP JSON LEFT_OUT PLACES
+[LINES BRANCHES].
 
 Prints lines and branches of each room of TOP/lib, and writes what did not run
 into the file PLACES.  A branch is a side of a condition of the source: those of
 a header that is compiled several times, or of a macro, count once.  LEFT_OUT
 names what does not count, with its reason; an entry that leaves out nothing is
-an error."""
+an error, and so are less than LINES and BRANCHES per cent of the whole."""
 import collections
 import json
 import os
@@ -96,7 +97,7 @@ def runs(numbers):
     return " ".join("%d-%d" % (a, b) if a < b else str(a) for a, b in ends)
 
 
-def main(top, exported, left_out, places):
+def main(top, exported, left_out, places, *goals):
     data = json.load(open(exported))["data"][0]
     source = {}
 
@@ -163,7 +164,14 @@ def main(top, exported, left_out, places):
     for e in unused:
         print("%s: nothing is left out by: %s | %s" % (left_out, e[0], e[1]),
               file=sys.stderr)
-    return 1 if unused else 0
+    ran = rooms["all"]
+    missed = [(goal, what) for goal, what, n, of in zip(
+        goals, ("lines", "branches"), ran[1::2], ran[::2])
+        if 100 * n < float(goal) * of]
+    for goal, what in missed:
+        print("the goal of %s %% of the %s is missed" % (goal, what),
+              file=sys.stderr)
+    return 1 if unused or missed else 0
 
 
 if __name__ == "__main__":
