@@ -147,8 +147,9 @@ timed() {
     shift
     list=$(for x in "$@"; do awk "BEGIN { print $factor * $x }"; done |
         tr '\n' ',')
-    echo '{ "program": "lockstep-scale", "points": [{ "workers": 1,' \
-        '"verified": true, "rows": 1, "repeats": ['"${list%,}"'] }] }'
+    echo '{ "program": "lockstep-scale", "model": "mlp", "cpu": "a CPU",' \
+        '"points": [{ "workers": 1, "verified": true, "rows": 1,' \
+        '"repeats": ['"${list%,}"'] }] }'
 }
 
 compare=$here/../bench/compare
@@ -244,7 +245,11 @@ if command -v python3 >/dev/null; then
     is "one file and nothing to compare with" $? 2
     echo '{"machine": {}}' >"$dir/other.json"
     echo 'no JSON' >"$dir/text.json"
-    for file in other text none; do
+    echo '{"points": []}' >"$dir/points.json"
+    sed 's/{$//; /"workers"/d; $s/.*/]}/' "$dir/now.json" >"$dir/empty.json"
+    sed 's/"cpu"/"name"/' "$dir/now.json" >"$dir/nameless.json"
+    sed 's,"model": "mlp",,' "$dir/now.json" >"$dir/model.json"
+    for file in other text points empty nameless model none; do
         compare --baseline "$dir/$file.json"
         is "$file.json is no result" $? 2
         has "which is said in one line" err "compare: $dir/$file.json: "
