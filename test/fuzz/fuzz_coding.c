@@ -1,7 +1,9 @@
-/* The description of a table in a model file: any text is taken or refused, and
- * one that is taken codes a row and comes out as it went in. */
+/* The descriptions of a table and of images in a model file: any text is taken
+ * or refused, and one that is taken codes a row, or has numbers to divide by,
+ * and comes out as it went in. */
 #include "coding.h"
 #include "mutate.h"
+#include "normal.h"
 #include "opt.h"
 
 #include <math.h>
@@ -23,12 +25,11 @@ static void use(const coding *c)
     free(x);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void table(const char *text)
 {
-    char *text = copy_of(data, size), *again, *third;
+    char *again, *third;
     coding c = {0}, d = {0};
 
-    text[size] = 0;
     if (coding_load(&c, text, "input") == OPT_GO) {
         use(&c);
         again = coding_write(&c);
@@ -40,6 +41,35 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     coding_free(&c);
     coding_free(&d);
+}
+
+static void images(const char *text)
+{
+    static normal n, m;
+    char *again, *third;
+
+    if (normal_load(&n, text, "input") != OPT_GO)
+        return;
+    if (!n.is || n.channels < 0 || n.channels > NORMAL_CHANNELS)
+        abort();
+    for (int c = 0; c < n.channels; c++)
+        if (!isfinite(n.mean[c]) || !((float)n.std[c] > 0))
+            abort();
+    again = normal_write(&n);
+    if (!again || normal_load(&m, again, "again") != OPT_GO ||
+        !(third = normal_write(&m)) || strcmp(again, third))
+        abort();
+    free(again);
+    free(third);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = copy_of(data, size);
+
+    text[size] = 0;
+    table(text);
+    images(text);
     free(text);
     return 0;
 }
@@ -55,11 +85,14 @@ int main(void)
         "{\"version\":1,\"missing\":\"refused\",\"inputs\":[],\"target\":"
         "{\"name\":\"c\",\"mean\":0.5,\"scale\":2.0},\"window\":7,"
         "\"horizon\":2}";
+    static const char pictures[] =
+        "{\"version\":1,\"mean\":[0.5,0.25,-1e-3],\"std\":[1.0,0.125,2]}";
 
     if (!freopen("/dev/null", "w", stderr)) /* each refusal is a line */
         return 1;
     feed(good, sizeof good - 1, 5000);
     feed(series, sizeof series - 1, 5000);
+    feed(pictures, sizeof pictures - 1, 5000);
     return 0;
 }
 #endif
