@@ -1,8 +1,8 @@
 dnl LS_ONEDNN(IF-MISSING): finds the headers of oneDNN 2, which is optional.
 dnl
 dnl Sets  ONEDNN_CFLAGS  -DLS_ONEDNN where it is used,
-dnl       ONEDNN_LIBS    for the linker: what dlopen needs, since oneDNN itself is
-dnl                      loaded when a program asks for it,
+dnl       ONEDNN_LIBS    for the linker: what dlopen needs, since oneDNN itself
+dnl                      is loaded when a program asks for it,
 dnl       ls_onednn      for the summary,
 dnl and the conditional ONEDNN.  IF-MISSING is run where it is asked for and not
 dnl there.
@@ -44,10 +44,12 @@ AS_IF([test "$ls_onednn" = yes], [LS__ONEDNN_HEADER])
 AS_IF([test "$ls_onednn" = yes], [LS__ONEDNN_LOADS])
 AC_MSG_RESULT([$ls_onednn])
 AS_IF([test "$ls_onednn" = yes],
-    [ONEDNN_CFLAGS=-DLS_ONEDNN ls_onednn="yes (libdnnl.so.2, when asked for)"], [
+    [ONEDNN_CFLAGS=-DLS_ONEDNN
+    ls_onednn="yes (libdnnl.so.2, when asked for)"], [
     ONEDNN_CFLAGS= ONEDNN_LIBS=
     AS_CASE([$with_onednn:$ls_onednn], [yes:*found*], [$1],
-        [yes:*], [AC_MSG_ERROR([--with-onednn: $ls_onednn.  Install libdnnl-dev 2.6 (Debian 12), or configure --without-onednn])])])
+        [yes:*], [AC_MSG_ERROR([--with-onednn: $ls_onednn.  Install libdnnl-dev dnl
+2.6 (Debian 12), or configure --without-onednn])])])
 AC_SUBST([ONEDNN_CFLAGS])
 AC_SUBST([ONEDNN_LIBS])
 AM_CONDITIONAL([ONEDNN], [test -n "$ONEDNN_CFLAGS"])

@@ -177,7 +177,8 @@ pixels bytes.npy '|u1' '\0000' '\0377'
 pixels floats.npy '<f4' '\0000\0000\0000\0000' "$one"
 pixels normal.npy '<f4' '\0000\0000\0200\0277' "$one"
 npy labels.npy '<i4' '4,'
-pictures="--x bytes.npy --y labels.npy --classes 2 --batch 4 --devices 2 --steps 0"
+pictures="--x bytes.npy --y labels.npy --classes 2 --batch 4 --devices 2"
+pictures="$pictures --steps 0"
 # shellcheck disable=SC2086 # words
 train cnn $pictures
 for file in bytes normal; do

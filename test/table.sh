@@ -256,7 +256,8 @@ tool=$build/lockstep-train
 # ------ What is refused ------
 
 expect 2 "--top-k is for classes" mlp --data t.csv --target price --top-k 2
-expect 2 "--top-k: 4 is more than the 3 classes" mlp --data t.csv --target colour --top-k 4
+expect 2 "--top-k: 4 is more than the 3 classes" mlp --data t.csv \
+    --target colour --top-k 4
 expect 2 "t.csv: --target names the column" mlp --data t.csv
 expect 2 'has no column "prise"; the last one is "price"' mlp --data t.csv \
     --target prise

@@ -362,7 +362,8 @@ START_TEST(test_refused)
     FAILS(ls_gradients_set(g, "out.bias", 6, x), LS_ESHAPE, "5 elements");
     OK(ls_gradients_add(g, s.run.batch));
     FAILS(ls_gradients_apply(g, &r), LS_EINVAL, "not reduced");
-    FAILS(ls_gradients_get_device(g, 3, "out.bias", 5, x), LS_EINVAL, "device 3; there are 3");
+    FAILS(ls_gradients_get_device(g, 3, "out.bias", 5, x), LS_EINVAL,
+          "device 3; there are 3");
     OK(ls_gradients_add(g, s.run.batch));
     FAILS(ls_gradients_add(g, s.run.batch), LS_EINVAL, "room for 2");
     OK(ls_gradients_mean(g, &r));
