@@ -79,7 +79,7 @@ int main(void)
     ssize_t n = 0;
 
     if (fd >= 0 && ls_lora_add(g, "fc.kernel", 2, 4) == 0 &&
-        open_model(&m, g) == 0 && ls__lora_save(&m, path) == 0) {
+        open_model(&m, g) == 0 && ls__lora_save(&m, path, 0, NULL) == 0) {
         FILE *f = fopen(path, "rb"); /* the new one of that name */
 
         n = f ? (ssize_t)fread(file, 1, sizeof file, f) : 0;
