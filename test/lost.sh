@@ -84,17 +84,17 @@ ln set/train-labels.npy labels
 images="cnn --batch 4 --devices 2 --steps 1"
 for option in --save --metrics --plot --trace; do
     # shellcheck disable=SC2086 # words
-    expect 2 "is of what --data names, and $option" $images --data set \
+    expect 2 "belongs to what --data names, and $option" $images --data set \
         $option set/train-images.npy
     # shellcheck disable=SC2086 # words
-    expect 2 "is of what --data names, and $option" $images --data set \
+    expect 2 "belongs to what --data names, and $option" $images --data set \
         $option labels
     # shellcheck disable=SC2086 # words
-    expect 2 "is of what --data names, and $option" $images \
+    expect 2 "belongs to what --data names, and $option" $images \
         --data set/x_one.npy $option set/y_one.npy
 done
 # shellcheck disable=SC2086 # words
-expect 2 "is of what --eval-data names, and --metrics" $images \
+expect 2 "belongs to what --eval-data names, and --metrics" $images \
     --data set/x_one.npy --eval-data set/train-images.npy \
     --metrics set/train-labels.npy
 same "images are not written" set/train-images.npy images.was
@@ -173,7 +173,7 @@ run model table.csv -o /dev/stdout
 same "standard output by its name" out predicted
 
 cp set/train-images.npy set/t10k-images.npy
-expect 2 "is of what INPUT names, and --output" set/model set \
+expect 2 "belongs to what INPUT names, and --output" set/model set \
     -o set/t10k-images.npy
 same "nor are images" set/t10k-images.npy images.was
 

@@ -122,8 +122,8 @@ static int check_parts(int count, const apart_file *file)
     for (int i = 0; i < count; i++)
         for (int k = 0; k < count; k++)
             if (is_part(&file[k], &file[i]))
-                return opt_fail(OPT_WRONG, "%s: is of what %s names, and %s "
-                                "would replace it", file[i].path,
+                return opt_fail(OPT_WRONG, "%s: belongs to what %s names, and "
+                                "%s would replace it", file[i].path,
                                 file[k].option, file[i].option);
     return OPT_GO;
 }
