@@ -9,6 +9,8 @@
 #include "kernel/k_bf16_conv.h"
 #include "kernel/k_bf16_gemm.h"
 
+#if defined(PAIRS)
+
 enum { CHAINS = 16 }; /* of 32 registers */
 
 /* Each link of a chain is two multiply-adds for a lane. */
@@ -31,5 +33,7 @@ static int64_t pairs_loop(int64_t n, float io[16])
     .name = "native", .text = "AVX512-BF16 products", .portable = true, \
     .bf16 = true, .products = &bf16_products, .convs = &bf16_convs, \
     .roof = pairs_loop
+
+#endif
 
 #endif
