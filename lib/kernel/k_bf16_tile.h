@@ -44,10 +44,10 @@ typedef struct word_places {
  * here.
  *
  * It can take the word from memory by itself, which compilers do not think of.
- * That is right where it has half a vector's width for it in a cycle: a
- * broadcast of its own costs 3 to 5 % of a tile on Zen 4.  Where a cycle has
- * two whole ones (WIDE), reading each word for each line is what takes longest,
- * and a broadcast for both lines saves a quarter of the time on Zen 5. */
+ * Zen 4 multiplies one vector of pairs in a cycle; there this saves the time of
+ * a broadcast, 3 to 5 % of a tile.  Zen 5 (WIDE) multiplies two and reads two;
+ * there it takes longest to read each word once for each vector, and one
+ * broadcast for both saves a quarter of the time. */
 SIMD v16 word_fma(const uint32_t *a, v16 b, v16 acc)
 {
 #if defined(PAIRS) && !defined(WIDE)
