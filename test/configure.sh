@@ -30,7 +30,9 @@ for flags in -ffast-math -Ofast "-O2 -ffp-contract=fast" \
     configured 1 "$@" CFLAGS="$flags"
     has "$flags" err "no rounding may"
 done
-for flags in "-O2 -flto" "-O3 -march=native"; do
+# (With the last gcc has _Float16 beside float, and FLT_EVAL_METHOD is 16.)
+for flags in "-O2 -flto" "-O3 -march=native" "-O2 -mavx512fp16"; do
+    knows "$flags" || continue
     configured 0 "$@" CFLAGS="$flags"
 done
 
