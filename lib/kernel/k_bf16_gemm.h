@@ -26,7 +26,7 @@ static void bf16_pack(int64_t k, int64_t n, const float *b, int64_t b_row,
 
 /* ------ A in bands ------ */
 
-enum { BLOCK_SIDE = LS__BF16_STEP }; /* rows and columns, of c_words too */
+enum { BLOCK_SIDE = LS__BF16_STEP }; /* rows, and columns where c_words is */
 
 /* Rows of A, words in place, that stay in the second cache while panels
  * pass. */

@@ -53,7 +53,7 @@ static bool pairs_pay(void)
     return !__builtin_cpu_is("intel");
 }
 
-/* Family 26 is Zen 5. */
+/* AMD's family 26 is Zen 5, which v4_bf16_wide.c is for. */
 static bool wide_pairs_pay(void)
 {
     unsigned a = 0, b, c, d;

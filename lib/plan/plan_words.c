@@ -2,7 +2,7 @@
  * operator that makes such a value writes it as bf16 (c_words in
  * kernel/product.h).  So half the bytes are written and read, and no reader
  * rounds and copies them again.  Results have the same bytes.  Products that
- * another backend prepared read floats, so with it nothing is written so. */
+ * another backend prepared read floats; a plan with them has no such value. */
 #include "op/op_table.h"
 #include "plan/planner.h"
 
