@@ -45,8 +45,11 @@ rooms() {
             echo "lib/$room/$file includes $other, which $room may not"
     done
     tsort <"$dir/allowed" 2>&1 >/dev/null | sed 's/^tsort: -: /a circle: /'
-    (cd "$1" && grep -En '# *include "' tools/*.c tools/*.h) |
-        grep '/' | grep -E '"[^"]*/[^"]*"'
+    (cd "$1/tools" && grep -En '# *include "' ./*/*.[ch]) |
+        sed 's|^\./||' | while read -r line; do
+        other=$(echo "$line" | sed 's|.*include "\([^"/]*\).*|\1|')
+        [ -d "$1/tools/$other" ] || echo "tools/$line"
+    done
 }
 
 # twice ROOT: file names, without what follows the dot, that two files have.
@@ -74,13 +77,13 @@ none "lines fit 80 columns" "$dir/wrong"
 
 # The check itself sees what is wrong.
 tree=$dir/tree
-mkdir -p "$tree/lib/low" "$tree/lib/high" "$tree/tools" "$tree/test" \
+mkdir -p "$tree/lib/low" "$tree/lib/high" "$tree/tools/one" "$tree/test" \
     "$tree/include" "$tree/bench" "$tree/examples"
 echo "may include:" >"$tree/lib/low/README.md"
 echo "may include: low" >"$tree/lib/high/README.md"
 echo '#include "low/a.h"' >"$tree/lib/high/b.c"
-echo '#include "a.h"' >"$tree/tools/t.c"
-: >"$tree/tools/t.h"
+echo '#include "one/t.h"' >"$tree/tools/one/t.c"
+: >"$tree/tools/one/t.h"
 : >"$tree/lib/low/a.h"
 rooms "$tree" >"$dir/wrong"
 none "a good tree" "$dir/wrong"
@@ -91,8 +94,8 @@ echo "may include: high" >"$tree/lib/low/README.md"
 is "a circle" "$(rooms "$tree" | grep -c circle | sed 's/[1-9].*/some/')" some
 rm "$tree/lib/low/README.md"
 is "a room without a line" "$(rooms "$tree" | grep -c 'no README.md')" 1
-echo '#include "low/a.h"' >"$tree/tools/t.c"
-is "a tool that looks inside" "$(rooms "$tree" | grep -c tools/t.c)" 1
+echo '#include "low/a.h"' >"$tree/tools/one/t.c"
+is "a tool that looks inside" "$(rooms "$tree" | grep -c tools/one/t.c)" 1
 : >"$tree/lib/low/b.h"
 is "a name twice" "$(twice "$tree")" "b lib/high lib/low"
 printf '\n%081d\n' 0 >"$tree/lib/low/b.h"

@@ -1,6 +1,6 @@
 /* Proves that --plot's lines keep the mean of what they were given however much
  * that is, that no point leaves the frame, and what is drawn of odd numbers. */
-#include "../tools/curve.h"
+#include "../tools/train/curve.h"
 #include "calls.h"
 
 #include <check.h>

@@ -3,8 +3,8 @@
  * returns to the line's start is shorter than the line, and the last one is
  * blank. */
 #define _GNU_SOURCE
-#include "../tools/opt.h"
-#include "../tools/progress.h"
+#include "../tools/opt/opt.h"
+#include "../tools/run/progress.h"
 
 #include <check.h>
 #include <fcntl.h>

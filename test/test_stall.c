@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <lockstep.h>
 
-#include "../tools/opt.h"
-#include "../tools/progress.h"
-#include "../tools/stall.h"
+#include "../tools/opt/opt.h"
+#include "../tools/run/progress.h"
+#include "../tools/train/stall.h"
 
 enum { MOST = 8 };
 

@@ -18,7 +18,7 @@ static ssize_t counted_pread(int fd, void *to, size_t n, off_t at)
 }
 
 #define pread counted_pread
-#include "../tools/text.c"
+#include "../tools/data/text.c"
 
 const char opt_program_name[] = "test";
 

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "small_model.h"
 
-#include "../tools/stall.c"
+#include "../tools/train/stall.c"
 #include "base/clock.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Records for lockstep-info --verify that are wrong: test/verify.sh looks at
  * what it says of them. */
-#include "../tools/verify.h"
+#include "../tools/info/verify.h"
 
 const verify_known verify_table[] = {
     {"linear, sgd", {{"another state", 2, {0xb2cda4bf, 0}}}},

@@ -1,10 +1,10 @@
 /* The descriptions of a table and of images in a model file: any text is taken
  * or refused, and one that is taken codes a row, or has numbers to divide by,
  * and comes out as it went in. */
-#include "coding.h"
+#include "data/coding.h"
+#include "data/normal.h"
 #include "mutate.h"
-#include "normal.h"
-#include "opt.h"
+#include "opt/opt.h"
 
 #include <math.h>
 

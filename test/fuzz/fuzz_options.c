@@ -2,8 +2,8 @@
  * refused with a message or make settings, of which every value has a text that
  * gives it again. */
 #include "mutate.h"
-#include "rate.h"
-#include "run.h"
+#include "run/rate.h"
+#include "run/run.h"
 
 #include <stdbool.h>
 

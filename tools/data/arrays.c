@@ -1,0 +1,167 @@
+/* Arrays in memory as the rows to train on: .npy files, and whatever else was
+ * made into an array. */
+#include "data/data.h"
+#include "opt/opt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int check_new(const data *d, const ls_array *t, const char *from)
+{
+    for (int i = 0; i < t->rank; i++)
+        if (t->shape[i] == 0)
+            return opt_fail(OPT_FAILED, "%s: the data set is empty", from);
+    if (d->inputs > 0 && t->shape[0] != d->rows)
+        return opt_fail(OPT_FAILED, "%s: %lld row%s, but %s has %lld", from,
+                        (long long)t->shape[0], opt_s(t->shape[0]),
+                        d->input[0].name,
+                        (long long)d->rows);
+    return OPT_GO;
+}
+
+int data_add(data *d, const char *name, ls_array t, const char *from)
+{
+    int status = check_new(d, &t, from);
+
+    if (status == OPT_GO) {
+        d->rows = t.shape[0];
+        d->input[d->inputs++] = (data_input){.name = name, .all = t};
+    } else {
+        ls_array_free(&t);
+    }
+    return status;
+}
+
+/* A list of floats, as NumPy has a single target, is one column: (N,1). */
+static void make_column(ls_array *t, int rank)
+{
+    if (t->dtype == LS_F32 && t->rank == 1 && rank == 2)
+        t->shape[t->rank++] = 1;
+}
+
+/* "data.npz:x" is the array x of data.npz, "data.npz" the only one it has: the
+ * file's name, or NULL for a path that names no such file. */
+static char *split(const char *path, const char **array)
+{
+    const char *end = strstr(path, ".npz:");
+    size_t n = strlen(path);
+    bool whole = n > 4 && strcmp(path + n - 4, ".npz") == 0;
+
+    *array = end ? end + 5 : NULL;
+    return end ? strndup(path, (size_t)(end + 4 - path))
+           : whole ? strdup(path) : NULL;
+}
+
+char *data_file(const char *path)
+{
+    const char *array;
+    char *file = split(path, &array);
+
+    return file ? file : strdup(path);
+}
+
+static int load_array(ls_array *t, const char *path, ls_dtype as)
+{
+    const char *array;
+    char *file = split(path, &array);
+    int status = file ? ls_npz_load(t, file, array, as)
+                      : ls_npy_load(t, path, as);
+
+    free(file);
+    return status;
+}
+
+int data_shape(const char *path, int64_t shape[LS_MAX_RANK])
+{
+    const char *array;
+    char *file = split(path, &array);
+    int status = file ? ls_npz_shape(file, array, shape)
+                      : ls_npy_shape(path, shape);
+
+    free(file);
+    return status;
+}
+
+static int load(ls_array *t, const char *name, const char *path, ls_dtype as,
+                int rank)
+{
+    if (load_array(t, path, as) < 0)
+        return opt_fail(OPT_FAILED, "%s", ls_errmsg());
+    make_column(t, rank);
+    if (t->rank == rank)
+        return OPT_GO;
+    opt_fail(OPT_FAILED, "%s: %d %s, but %s needs %d, rows first", path,
+             t->rank, t->rank == 1 ? "axis" : "axes", name, rank);
+    ls_array_free(t);
+    return OPT_FAILED;
+}
+
+int data_load(data *d, const char *name, const char *path, ls_dtype as,
+              int rank)
+{
+    ls_array t;
+    int status = load(&t, name, path, as, rank);
+
+    return status == OPT_GO ? data_add(d, name, t, path) : status;
+}
+
+/* Is a row of b shaped as one of a? */
+static bool same_row(const ls_array *a, const ls_array *b)
+{
+    return memcmp(a->shape + 1, b->shape + 1,
+                  (size_t)(a->rank - 1) * sizeof *a->shape) == 0;
+}
+
+static int hold(data *d, int i, const char *path)
+{
+    const ls_array *all = &d->input[i].all;
+    ls_array *t = &d->held_out[i];
+    int status = load(t, d->input[i].name, path, all->dtype, all->rank);
+
+    if (status == OPT_GO && !same_row(all, t))
+        return opt_fail(OPT_FAILED, "%s: its rows have not the shape of those "
+                        "trained on", path);
+    if (status == OPT_GO && (t->shape[0] == 0 ||
+                             t->shape[0] != d->held_out[0].shape[0]))
+        return opt_fail(OPT_FAILED, "%s: %lld row%s, but %s to evaluate on has "
+                        "%lld", path, (long long)t->shape[0],
+                        opt_s(t->shape[0]), d->input[0].name,
+                        (long long)d->held_out[0].shape[0]);
+    return status;
+}
+
+int data_hold(data *d, const char *const path[DATA_INPUTS])
+{
+    int status = OPT_GO;
+
+    for (int i = 0; i < d->inputs && status == OPT_GO; i++)
+        status = hold(d, i, path[i]);
+    return status == OPT_GO ? data_held_source(d, &d->evaluation) : status;
+}
+
+int data_mask(data *d, const char *path)
+{
+    int status = load(&d->mask, "mask", path, LS_F32, 1);
+
+    if (status == OPT_GO && d->mask.shape[0] != d->rows)
+        return opt_fail(OPT_FAILED, "%s: %lld weight%s for %lld row%s", path,
+                        (long long)d->mask.shape[0],
+                        opt_s(d->mask.shape[0]), (long long)d->rows,
+                        opt_s(d->rows));
+    return status;
+}
+
+int data_collect(data *d)
+{
+    ls_array array[DATA_INPUTS] = {0};
+
+    for (int i = 0; i < d->inputs; i++) {
+        const ls_array *t = &d->input[i].all;
+
+        array[i] = (ls_array){.name = d->input[i].name, .dtype = t->dtype,
+                              .rank = t->rank, .data = t->data};
+        for (int k = 0; k < t->rank; k++)
+            array[i].shape[k] = t->shape[k];
+    }
+    return opt_check(ls_source_arrays(&d->source, d->inputs, array));
+}

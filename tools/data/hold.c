@@ -1,0 +1,118 @@
+/* Rows that are held back, and weights that make classes even. */
+#include "data/data.h"
+#include "opt/opt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(void)
+{
+    return opt_fail(OPT_FAILED, "no memory for the rows");
+}
+
+/* As train_test_split of scikit-learn chooses them. */
+bool *data_choose(int64_t rows, double share, int64_t seed)
+{
+    int64_t n = (int64_t)ceil(share * (double)rows);
+    int64_t *order = malloc((size_t)rows * sizeof *order);
+    bool *held = calloc((size_t)rows, sizeof *held);
+    ls_numpy rs;
+
+    if (order && held && n < rows) {
+        ls_numpy_seed(&rs, (uint32_t)seed);
+        ls_numpy_permutation(&rs, rows, order);
+        for (int64_t i = 0; i < n; i++)
+            held[order[i]] = true;
+    } else {
+        free(held);
+        held = NULL;
+        if (n >= rows)
+            opt_fail(OPT_WRONG, "--valid: of %lld row%s that leaves none to "
+                     "train on", (long long)rows, opt_s(rows));
+        else
+            no_memory();
+    }
+    free(order);
+    return held;
+}
+
+static size_t row_bytes(const ls_array *t)
+{
+    size_t bytes = 4;
+
+    for (int i = 1; i < t->rank; i++)
+        bytes *= (size_t)t->shape[i];
+    return bytes;
+}
+
+/* The rows of t that are held go to `to`; those that are not move up. */
+static int part(ls_array *t, const bool *held, int64_t n, ls_array *to)
+{
+    size_t bytes = row_bytes(t);
+    char *from = t->data, *next = t->data, *out = malloc((size_t)n * bytes + 1);
+
+    if (!out)
+        return no_memory();
+    *to = *t;
+    to->data = out;
+    to->shape[0] = n;
+    for (int64_t i = 0; i < t->shape[0]; i++, from += bytes) {
+        char **at = held[i] ? &out : &next;
+
+        memmove(*at, from, bytes);
+        *at += bytes;
+    }
+    t->shape[0] -= n;
+    return OPT_GO;
+}
+
+int data_held_source(const data *d, ls_source *source)
+{
+    ls_array array[DATA_INPUTS] = {0};
+
+    if (d->series[0].data)
+        return data_series_held(d, source);
+    for (int i = 0; i < d->inputs; i++) {
+        array[i] = d->held_out[i];
+        array[i].name = d->input[i].name;
+    }
+    return d->held_out[0].data
+               ? opt_check(ls_source_arrays(source, d->inputs, array))
+               : OPT_GO;
+}
+
+int data_hold_rows(data *d, const bool *held)
+{
+    int status = OPT_GO;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < d->rows; i++)
+        n += held[i];
+    for (int i = 0; i < d->inputs && status == OPT_GO; i++)
+        status = part(&d->input[i].all, held, n, &d->held_out[i]);
+    if (status != OPT_GO)
+        return status;
+    d->rows -= n;
+    return data_held_source(d, &d->evaluation);
+}
+
+int data_balance(data *d, int64_t classes)
+{
+    const int32_t *y = d->input[1].all.data;
+    double *count = calloc((size_t)classes, sizeof *count), there = 0;
+    float *w = malloc((size_t)d->rows * sizeof *w);
+
+    for (int64_t i = 0; count && i < d->rows; i++)
+        there += count[y[i]]++ == 0;
+    for (int64_t i = 0; count && w && i < d->rows; i++)
+        w[i] = (float)((double)d->rows / (there * count[y[i]]));
+    free(count);
+    if (!w || !count) {
+        free(w);
+        return no_memory();
+    }
+    d->mask = (ls_array){.dtype = LS_F32, .rank = 1, .data = w};
+    d->mask.shape[0] = d->rows;
+    return OPT_GO;
+}

@@ -1,0 +1,125 @@
+/* Images and labels from files: the set to train on, and the one to evaluate
+ * on. */
+#include "data/data.h"
+#include "data/normal.h"
+#include "opt/opt.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ------ --mean, --std: a number for each channel, or one for all ------ */
+
+/* "0.49,0.48,0.45": how many; 0: it is no such list.  strtod also takes blanks,
+ * hexadecimal, "inf" and "nan". */
+static int read_list(const char *text, double out[NORMAL_CHANNELS])
+{
+    if (text[strspn(text, "0123456789.eE+-,")])
+        return 0;
+    for (int n = 0; n < NORMAL_CHANNELS; text++) {
+        char *end;
+
+        out[n++] = strtod(text, &end);
+        if (end == text)
+            return 0;
+        if (!*end)
+            return n;
+        if (*end != ',')
+            return 0;
+        text = end;
+    }
+    return 0;
+}
+
+/* A list of `name`, or `start` in its place. */
+static int read_normal(const char *name, const char *text, double start,
+                       int *channels, double out[NORMAL_CHANNELS])
+{
+    int n = text ? read_list(text, out) : 0;
+
+    if (text && !n)
+        return opt_fail(OPT_WRONG, "--%s: \"%s\" is not a list of numbers as "
+                        "0.5,0.5,0.5", name, text);
+    if (text && *channels && *channels != n)
+        return opt_fail(OPT_WRONG, "--mean and --std: %d and %d channels",
+                        *channels, n);
+    *channels = text ? n : *channels;
+    for (int c = 0; !text && c < NORMAL_CHANNELS; c++)
+        out[c] = start;
+    return OPT_GO;
+}
+
+/* ------ The sets ------ */
+
+static int open_set(ls_source *source, const char *path, const char *labels,
+                    bool test, const normal *n)
+{
+    ls_images_options o = {.size = sizeof o, .test = test,
+                           .labels = labels, .image = "x",
+                           .label = "y", .channels = n->channels,
+                           .mean = n->mean, .std = n->std};
+
+    return ls_source_images(source, path, &o);
+}
+
+static bool same_image(const ls_source *a, const ls_source *b)
+{
+    for (int i = 0; i < 3; i++)
+        if (a->array[0].shape[i] != b->array[0].shape[i])
+            return false;
+    return true;
+}
+
+static int check_evaluation(const data *d, const char *path)
+{
+    const int64_t *a = d->evaluation.array[0].shape;
+    const int64_t *b = d->source.array[0].shape;
+
+    if (same_image(&d->evaluation, &d->source))
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: images of %lldx%lldx%lld; those trained "
+                    "on are %lldx%lldx%lld", path, (long long)a[0],
+                    (long long)a[1], (long long)a[2], (long long)b[0],
+                    (long long)b[1], (long long)b[2]);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* The test set of a folder is there or not; another set is asked for. */
+static int open_evaluation(data *d, const image_files *f, const normal *n)
+{
+    const char *path = f->evaluation ? f->evaluation : f->path;
+    int status;
+
+    if (!f->evaluation && !is_folder(f->path))
+        return OPT_GO;
+    status = open_set(&d->evaluation, path, f->eval_labels, !f->eval_labels, n);
+    if (status == LS_ENOTFOUND && !f->evaluation)
+        return OPT_GO;
+    return status < 0 ? opt_check(status) : check_evaluation(d, path);
+}
+
+int data_images(data *d, const image_files *f)
+{
+    normal n = {.is = true};
+    int status = read_normal("mean", f->mean, 0, &n.channels, n.mean);
+
+    if (status == OPT_GO)
+        status = read_normal("std", f->std, 1, &n.channels, n.std);
+    if (status != OPT_GO)
+        return status;
+    status = open_set(&d->source, f->path, f->labels, false, &n);
+    if (n.channels && (status == LS_EINVAL || status == LS_ESHAPE))
+        return opt_check_usage(status); /* --mean and --std do not do */
+    if (status < 0)
+        return opt_check(status);
+    d->rows = d->source.rows;
+    if (!(d->images = normal_write(&n)))
+        return OPT_FAILED;
+    return open_evaluation(d, f, &n);
+}

@@ -1,0 +1,117 @@
+/* See words.h. */
+#include "data/words.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* FNV-1a. */
+static uint32_t hash(const char *text)
+{
+    uint32_t h = 2166136261u;
+
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h;
+}
+
+/* The slot of a word, or the free one where it belongs. */
+static int find_slot(const word_set *w, const char *text)
+{
+    uint32_t mask = 2 * (uint32_t)w->room - 1, i = hash(text) & mask;
+
+    while (w->slot[i] >= 0 && strcmp(w->word[w->slot[i]], text))
+        i = (i + 1) & mask;
+    return (int)i;
+}
+
+static bool grow(word_set *w)
+{
+    int room = w->room ? 2 * w->room : 16;
+    char **word = room <= INT_MAX / 4
+                      ? realloc(w->word, (size_t)room * sizeof *word)
+                      : NULL;
+    int *slot;
+
+    if (!word)
+        return false;
+    w->word = word;
+    if (!(slot = realloc(w->slot, 2 * (size_t)room * sizeof *slot)))
+        return false;
+    w->slot = slot;
+    w->room = room;
+    for (int i = 0; i < 2 * room; i++)
+        slot[i] = -1;
+    for (int i = 0; i < w->count; i++)
+        slot[find_slot(w, word[i])] = i;
+    return true;
+}
+
+bool words_add(word_set *w, const char *text)
+{
+    int i;
+
+    if (w->count == w->room && !grow(w))
+        return false;
+    i = find_slot(w, text);
+    if (w->slot[i] >= 0)
+        return true;
+    if (!(w->word[w->count] = strdup(text)))
+        return false;
+    w->slot[i] = w->count++;
+    return true;
+}
+
+int words_compare(const char *a, const char *b)
+{
+    char *end_a, *end_b;
+    double x = strtod(a, &end_a), y = strtod(b, &end_b);
+    bool number_a = *a && !*end_a, number_b = *b && !*end_b;
+
+    if (number_a != number_b)
+        return number_a ? -1 : 1;
+    if (number_a && (x < y || x > y))
+        return x < y ? -1 : 1;
+    return strcmp(a, b);
+}
+
+static int by_order(const void *a, const void *b)
+{
+    return words_compare(*(char *const *)a, *(char *const *)b);
+}
+
+void words_sort(word_set *w)
+{
+    if (w->count)
+        qsort(w->word, (size_t)w->count, sizeof *w->word, by_order);
+    free(w->slot);
+    w->slot = NULL;
+}
+
+int words_find(char *const *word, int n, const char *text)
+{
+    int low = 0, high = n;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        int order = words_compare(word[middle], text);
+
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+void words_free(word_set *w)
+{
+    for (int i = 0; i < w->count; i++)
+        free(w->word[i]);
+    free(w->word);
+    free(w->slot);
+    *w = (word_set){0};
+}

@@ -1,0 +1,36 @@
+/* Where each of several ranks runs: what lockstep-info shows of them. */
+#ifndef TOOLS_SEATS_H
+#define TOOLS_SEATS_H
+
+#include "run/launch.h"
+
+#include <jansson.h>
+
+typedef struct seats {
+    launch launch;
+    char cpus[4096]; /* this rank's part of the machine's cores; or "" */
+    bool shared;     /* ranks share their cores: there are more of them */
+    struct seat *of; /* [rank]; NULL: this process is alone */
+} seats;
+
+/* Meet the other ranks, if there are any, and share out the cores, of which
+ * `asked` may be used (NULL: all). */
+int seats_meet(seats *s, int64_t devices, const char *asked);
+
+/* Which of the cores this rank may use, as ls_mesh_options.cpus. */
+const char *seats_cpus(const seats *s, const char *asked);
+
+/* The most workers that this rank has use for. */
+int seats_workers(const seats *s, int64_t devices);
+
+/* Tell all ranks where this one's workers sit. */
+int seats_gather(seats *s, const ls_mesh *mesh);
+
+/* Of more than one rank, which are gathered: a line or an object each. */
+void seats_print(const seats *s);
+json_t *seats_json(const seats *s);
+
+/* The end of the program, which returns status. */
+int seats_close(seats *s, int status);
+
+#endif

@@ -1,0 +1,286 @@
+/* lockstep-inspect: what a safetensors file or a checkpoint holds, or the first
+ * array in which two of them differ.
+ *
+ * Two are equal when they have the same arrays: names, types, shapes and bytes.
+ * The order of a file and its notes do not count; the step of a checkpoint
+ * does. */
+#define _GNU_SOURCE
+#include "inspect/difference.h"
+#include "inspect/drawing.h"
+#include "inspect/entry.h"
+#include "opt/opt.h"
+
+#include <lockstep.h>
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char opt_program_name[] = "lockstep-inspect";
+
+typedef struct settings {
+    bool json, dot;
+} settings;
+
+static const opt options[] = {
+    {OPT_ROW("json", NULL, OPT_FLAG, offsetof(settings, json), NULL, "",
+             "one object of JSON")},
+    {OPT_ROW("dot", NULL, OPT_FLAG, offsetof(settings, dot), NULL, "",
+             "the graph of a model file for Graphviz's dot"),
+     .not_with = "json"},
+};
+
+static const opt_model only = {
+    .name = "",
+    .about = "Show what a safetensors file or a checkpoint holds, and the "
+             "graph of a model\nfile; of two, the first array that differs "
+             "(exit status 1).",
+};
+static const opt_model *const models[] = {&only};
+
+typedef struct run {
+    opt_program program;
+    settings set;
+    opt_line line;
+    ls_archive *archive[2];
+} run;
+
+/* Where a model file has its graph. */
+static const char GRAPH[] = "lockstep.graph";
+
+/* ------ Numbers of an array ------ */
+
+typedef struct stats {
+    bool known;
+    double min, mean, max, norm; /* NaN where one of the elements is */
+} stats;
+
+static stats stats_of(const ls_archive *a, int i)
+{
+    int64_t n = entry_of(a, i).elements;
+    float *x = entry_floats(a, i);
+    double sum = 0, squares = 0;
+    stats s = {x && n > 0, HUGE_VAL, 0, -HUGE_VAL, 0};
+
+    for (int64_t k = 0; s.known && k < n; k++) {
+        double v = (double)x[k];
+
+        s.min = v < s.min || v != v ? v : s.min;
+        s.max = v > s.max || v != v ? v : s.max;
+        sum += v;
+        squares += v * v;
+    }
+    s.mean = n ? sum / (double)n : 0;
+    s.norm = sqrt(squares);
+    free(x);
+    return s;
+}
+
+/* ------ One: a table ------ */
+
+static void print_notes(const ls_archive *a)
+{
+    const char *name, *value;
+
+    for (int i = 0; ls_archive_note(a, i, &name, &value); i++) {
+        if (!strcmp(name, GRAPH)) /* which is drawn */
+            continue;
+        entry_print(name, 0);
+        fputs(": ", stdout);
+        entry_print(value, 0);
+        putchar('\n');
+    }
+}
+
+static void print_number(bool known, double x)
+{
+    if (known)
+        printf("  %11.4g", opt_shown(x));
+    else
+        printf("  %11s", "-");
+}
+
+static void print_row(const ls_archive *a, int i, int name_width,
+                      int shape_width)
+{
+    ls_entry e = entry_of(a, i);
+    stats s = stats_of(a, i);
+    char shape[ENTRY_TEXT];
+
+    entry_shape(&e, shape);
+    entry_print(e.name, name_width);
+    printf("  %-5s  %-*s", e.dtype, shape_width, shape);
+    print_number(s.known, s.min);
+    print_number(s.known, s.mean);
+    print_number(s.known, s.max);
+    print_number(s.known, s.norm);
+    printf("  %11" PRId64 "\n", e.bytes);
+}
+
+static int max_width(int a, size_t b)
+{
+    return a > (int)b ? a : (int)b;
+}
+
+static void print_table(const ls_archive *a)
+{
+    int names = 4, shapes = 5, n = ls_archive_entries(a);
+    int64_t elements = 0, bytes = 0;
+
+    for (int i = 0; i < n; i++) {
+        ls_entry e = entry_of(a, i);
+        char shape[ENTRY_TEXT];
+
+        entry_shape(&e, shape);
+        names = max_width(names, strlen(e.name));
+        shapes = max_width(shapes, strlen(shape));
+        elements += e.elements;
+        bytes += e.bytes;
+    }
+    print_notes(a);
+    printf("%-*s  %-5s  %-*s  %11s  %11s  %11s  %11s  %11s\n", names, "name",
+           "dtype", shapes, "shape", "min", "mean", "max", "norm", "bytes");
+    for (int i = 0; i < n; i++)
+        print_row(a, i, names, shapes);
+    printf("%d arrays, %" PRId64 " elements, %" PRId64 " bytes\n", n, elements,
+           bytes);
+}
+
+/* ------ One: JSON ------ */
+
+/* null where it is no number. */
+static json_t *number(bool known, double x)
+{
+    return known && isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *shape_json(const ls_entry *e)
+{
+    json_t *shape = json_array();
+
+    for (int i = 0; i < e->rank; i++)
+        json_array_append_new(shape, json_integer(e->shape[i]));
+    return shape;
+}
+
+static json_t *row_json(const ls_archive *a, int i)
+{
+    ls_entry e = entry_of(a, i);
+    stats s = stats_of(a, i);
+
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I}", "name", e.name,
+                     "dtype", e.dtype, "shape", shape_json(&e), "min",
+                     number(s.known, s.min), "mean", number(s.known, s.mean),
+                     "max", number(s.known, s.max), "norm",
+                     number(s.known, s.norm), "bytes", (json_int_t)e.bytes);
+}
+
+static json_t *archive_json(const ls_archive *a, const char *path)
+{
+    json_t *notes = json_object(), *arrays = json_array();
+    const char *name, *value;
+
+    for (int i = 0; ls_archive_note(a, i, &name, &value); i++)
+        json_object_set_new(notes, name, json_string(value));
+    for (int i = 0; i < ls_archive_entries(a); i++)
+        json_array_append_new(arrays, row_json(a, i));
+    return json_pack("{s:s*, s:o, s:o}", "path", path, "notes", notes,
+                     "arrays", arrays);
+}
+
+static int print_json(json_t *object)
+{
+    int bad = !object || json_dumpf(object, stdout, JSON_INDENT(1)) < 0;
+
+    putchar('\n');
+    json_decref(object);
+    return bad ? opt_fail(OPT_FAILED, "no JSON could be written") : OPT_GO;
+}
+
+/* ------ */
+
+static int open_archives(run *r)
+{
+    int status = OPT_GO;
+
+    if (r->line.paths == 0)
+        return opt_fail(OPT_WRONG, "which file?  see %s --help",
+                        opt_program_name);
+    for (int i = 0; i < r->line.paths && status == OPT_GO; i++)
+        status = opt_check(ls_archive_open(&r->archive[i], r->line.path[i]));
+    return status;
+}
+
+static bool has_graph(const ls_archive *a)
+{
+    const char *name, *value;
+
+    for (int i = 0; ls_archive_note(a, i, &name, &value); i++)
+        if (!strcmp(name, GRAPH))
+            return true;
+    return false;
+}
+
+static int draw(const char *path, void (*drawing)(const ls_graph *graph))
+{
+    ls_graph *graph = NULL;
+    int status = opt_check(ls_graph_load(&graph, path));
+
+    if (status == OPT_GO)
+        drawing(graph);
+    ls_graph_free(graph);
+    return status;
+}
+
+static int show_one(const run *r)
+{
+    int status = OPT_GO;
+
+    if (r->set.dot)
+        status = draw(r->line.path[0], drawing_dot);
+    else if (r->set.json)
+        status = print_json(archive_json(r->archive[0], r->line.path[0]));
+    else
+        print_table(r->archive[0]);
+    if (!r->set.json && !r->set.dot && has_graph(r->archive[0]))
+        status = draw(r->line.path[0], drawing_text);
+    return opt_end(status);
+}
+
+static int show_two(const run *r)
+{
+    pair two = {{r->archive[0], r->archive[1]},
+                {r->line.path[0], r->line.path[1]}};
+    difference d = difference_find(&two);
+    int status = d.arrays ? OPT_FAILED : OPT_GO;
+
+    if (!r->set.json)
+        difference_print(&two, &d);
+    else if (print_json(difference_json(&d)) != OPT_GO)
+        status = OPT_FAILED;
+    return opt_end(status);
+}
+
+int main(int argc, char **argv)
+{
+    run r = {0};
+    int status;
+
+    r.program = (opt_program){.models = models, .model_count = 1, .paths = 2,
+                              .args = "FILE|FOLDER [FILE2|FOLDER2]"};
+    opt_add(&r.program, sizeof options / sizeof *options, options);
+    status = opt_parse(&r.program, argc, argv, &r.set, &r.line);
+    if (status == OPT_GO)
+        status = opt_check_together(&r.line, &r.set);
+    if (status == OPT_GO)
+        status = open_archives(&r);
+    if (status == OPT_GO)
+        status = r.line.paths == 2 && !r.set.dot ? show_two(&r)
+                                                 : show_one(&r);
+    ls_archive_close(r.archive[0]);
+    ls_archive_close(r.archive[1]);
+    return status == OPT_DONE ? 0 : status;
+}

@@ -1,0 +1,42 @@
+/* See adapt.h. */
+#include "model/adapt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int adapt_add(ls_graph *graph, const settings *s)
+{
+    char *text, *rest, *names;
+    int status = 0;
+
+    if (!s->lora)
+        return 0;
+    if (!(text = rest = strdup(s->lora_on)))
+        return LS_ENOMEM;
+    while (status == 0 && (names = strsep(&rest, ",")))
+        status = ls_lora_add(graph, names, s->lora, s->lora_alpha);
+    free(text);
+    return status;
+}
+
+const char *adapt_init_names(const settings *s)
+{
+    return s->init_only || !s->lora ? s->init_only : LS_LORA_REST;
+}
+
+int adapt_load(ls_trainer *trainer, const settings *s)
+{
+    return s->lora_init ? opt_check(ls_lora_load(trainer, s->lora_init))
+                        : OPT_GO;
+}
+
+int adapt_save(const ls_trainer *trainer, const settings *s, int notes,
+               const ls_setting *note)
+{
+    if (!s->lora || s->lora_save == ADAPT_MODEL)
+        return opt_check(ls_trainer_save_noted(trainer, s->save, notes, note));
+    if (s->lora_save == ADAPT_MERGED)
+        return opt_check(ls_lora_save_merged_noted(trainer, s->save, notes,
+                                                   note));
+    return opt_check(ls_lora_save_noted(trainer, s->save, notes, note));
+}

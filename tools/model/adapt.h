@@ -1,0 +1,22 @@
+/* --lora: low-rank adapters on a model that --init gives, and their files. */
+#ifndef TOOLS_ADAPT_H
+#define TOOLS_ADAPT_H
+
+#include "model/model.h"
+
+/* Add the adapters that the settings ask for, or none; a status of the
+ * library's. */
+int adapt_add(ls_graph *graph, const settings *s);
+
+/* What --init is loaded into: a pattern, or NULL for all. */
+const char *adapt_init_names(const settings *s);
+
+/* Load --lora-init, if it was given. */
+int adapt_load(ls_trainer *trainer, const settings *s);
+
+/* Write what --save and --lora-save ask for, with these notes: the model, or
+ * its adapters alone, or the model with them in its weights. */
+int adapt_save(const ls_trainer *trainer, const settings *s, int notes,
+               const ls_setting *note);
+
+#endif

@@ -1,0 +1,197 @@
+/* See knobs.h. */
+#include "model/knobs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ------ Optimizers and schedules alike ------ */
+
+const char *knobs_optimizer(int64_t kind)
+{
+    return ls_optimizer_name((ls_optimizer_kind)kind);
+}
+
+const char *knobs_schedule(int64_t kind)
+{
+    return ls_schedule_name((ls_schedule_kind)kind);
+}
+
+static bool optimizer_option(int64_t kind, int i, ls_option *option)
+{
+    return ls_optimizer_option((ls_optimizer_kind)kind, i, option);
+}
+
+static bool schedule_option(int64_t kind, int i, ls_option *option)
+{
+    return ls_schedule_option((ls_schedule_kind)kind, i, option);
+}
+
+static int optimizer_set(void *of, const char *name, double value)
+{
+    return ls_optimizer_set(of, name, value);
+}
+
+static int schedule_set(void *of, const char *name, double value)
+{
+    return ls_schedule_set(of, name, value);
+}
+
+static const struct family {
+    const char *name; /* of the option that chooses */
+    const char *(*kind)(int64_t kind);
+    bool (*option)(int64_t kind, int i, ls_option *option);
+    bool (*has)(int64_t kind, const char *name);
+    int (*set)(void *of, const char *name, double value);
+} families[] = {
+    [KNOBS_OPTIMIZER] = {"optimizer", knobs_optimizer, optimizer_option,
+                         knobs_optimizer_has, optimizer_set},
+    [KNOBS_SCHEDULE] = {"schedule", knobs_schedule, schedule_option,
+                        knobs_schedule_has, schedule_set},
+};
+
+/* "decay_rate" is --decay-rate. */
+static bool same_name(const char *member, const char *name)
+{
+    while (*member && (*member == *name || (*member == '_' && *name == '-')))
+        member++, name++;
+    return !*member && !*name;
+}
+
+/* The option of a kind by its name; false: it has none. */
+static bool option_of(const struct family *f, int64_t kind, const char *name,
+                      ls_option *option)
+{
+    for (int i = 0; f->option(kind, i, option); i++)
+        if (same_name(option->name, name))
+            return true;
+    return false;
+}
+
+bool knobs_optimizer_has(int64_t kind, const char *name)
+{
+    ls_option option;
+
+    return option_of(&families[KNOBS_OPTIMIZER], kind, name, &option);
+}
+
+bool knobs_schedule_has(int64_t kind, const char *name)
+{
+    ls_option option;
+
+    return option_of(&families[KNOBS_SCHEDULE], kind, name, &option);
+}
+
+/* ------ Places ------ */
+
+/* Is option i of a kind the first of its name, and a real number? */
+static bool is_new(const struct family *f, int64_t kind, const ls_option *o)
+{
+    ls_option other;
+
+    for (int64_t k = 0; k < kind; k++)
+        if (option_of(f, k, o->name, &other))
+            return false;
+    return !o->whole;
+}
+
+/* The option at a place; false past the last. */
+static bool option_at(const struct family *f, int place, ls_option *option)
+{
+    for (int64_t kind = 0; f->kind(kind); kind++)
+        for (int i = 0; f->option(kind, i, option); i++)
+            if (is_new(f, kind, option) && place-- == 0)
+                return true;
+    return false;
+}
+
+/* The place of an option that has one. */
+static int place_of(const struct family *f, const char *name)
+{
+    ls_option option;
+    int place = 0;
+
+    while (option_at(f, place, &option) && strcmp(option.name, name))
+        place++;
+    return place;
+}
+
+/* ------ Rows and values ------ */
+
+/* The shortest text of a default; "" for none. */
+static const char *start_text(opt_program *p, double start)
+{
+    char text[OPT_VALUE];
+
+    snprintf(text, sizeof text, "%g", start);
+    return isnan(start) ? "" : opt_keep(p, text);
+}
+
+/* What it is, and the defaults of kinds that have another than the first. */
+static const char *about_text(opt_program *p, const struct family *f,
+                              const ls_option *o)
+{
+    char text[2 * OPT_VALUE];
+    int begin = snprintf(text, sizeof text, "%s", o->about), at = begin;
+    ls_option other;
+
+    for (int64_t k = 0; f->kind(k) && at < (int)sizeof text; k++)
+        if (option_of(f, k, o->name, &other) && !isnan(other.start) &&
+            other.start != o->start)
+            at += snprintf(text + at, sizeof text - (size_t)at, "; %s: %g",
+                           f->kind(k), other.start);
+    return at > begin ? opt_keep(p, text) : o->about;
+}
+
+void knobs_add(opt_program *p, knobs_of of, size_t at)
+{
+    const struct family *f = &families[of];
+    ls_option o;
+
+    for (int i = 0; i < KNOBS && option_at(f, i, &o); i++) {
+        opt row = {
+            OPT_ROW(opt_keep_name(p, o.name), "X", OPT_REAL,
+                    at + (size_t)i * sizeof(double), NULL,
+                    start_text(p, o.start), about_text(p, f, &o)),
+            .least = o.least, .below = o.below, .range = o.range,
+            .of = f->name, .fits = f->has, .required = isnan(o.start),
+            .may_change = true,
+        };
+
+        opt_add(p, 1, &row);
+    }
+}
+
+/* Was --NAME on the command line? */
+static bool given(const opt_line *line, const char *member)
+{
+    const opt_program *p = line->program;
+
+    for (int i = 0; i < p->count; i++)
+        if (line->given[i] && same_name(member, p->option[i].name))
+            return true;
+    return false;
+}
+
+void knobs_settle(double *values, knobs_of of, int64_t kind,
+                  const opt_line *line)
+{
+    const struct family *f = &families[of];
+    ls_option o;
+
+    for (int i = 0; f->option(kind, i, &o); i++)
+        if (!o.whole && !isnan(o.start) && !given(line, o.name))
+            values[place_of(f, o.name)] = o.start;
+}
+
+int knobs_set(const double *values, knobs_of of, int64_t kind, void *chosen)
+{
+    const struct family *f = &families[of];
+    int status = 0;
+    ls_option o;
+
+    for (int i = 0; f->option(kind, i, &o) && status == 0; i++)
+        if (!o.whole)
+            status = f->set(chosen, o.name, values[place_of(f, o.name)]);
+    return opt_check_usage(status);
+}

@@ -1,0 +1,403 @@
+/* mlp and cnn: classifiers of images, or of rows of numbers. */
+#include "model/model_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ------ What both take ------ */
+
+enum { MOST_LAYERS = 64, WIDEST = 1000000000 };
+
+/* --hidden and --channels: *n widths in order. */
+static int read_widths(const char *option, const char *text,
+                       int64_t widths[MOST_LAYERS], int *n)
+{
+    const opt_list list = {.option = option, .between = ',', .high = WIDEST,
+                           .least = 1, .most = MOST_LAYERS,
+                           .no_list = "is not a list of widths as 512,512"};
+
+    return opt_numbers(&list, text, widths, n);
+}
+
+static int too_many(const char *path, const char *of, int64_t labels,
+                    int64_t classes)
+{
+    return opt_fail(OPT_WRONG, "%s: %slabels up to %lld, but %lld classes; "
+                    "--classes sets their number", path, of,
+                    (long long)labels - 1, (long long)classes);
+}
+
+/* Images are as they are named by --data, or by --x and --y. */
+static int load_images(data *d, settings *s, const opt_line *line)
+{
+    image_files f = {.path = s->data, .evaluation = s->eval_data,
+                     .mean = s->norm_mean, .std = s->norm_std};
+    int status;
+
+    if (s->x) {
+        f.path = s->x;
+        f.labels = s->y;
+        f.evaluation = s->eval_x;
+        f.eval_labels = s->eval_y;
+    }
+    status = data_images(d, &f);
+    if (status == OPT_GO)
+        status = model_follow(line, "rows", &s->rows, d->rows, f.path);
+    if (status != OPT_GO)
+        return status;
+    if (!opt_given(line, "classes"))
+        s->classes = d->source.classes;
+    if (s->classes < d->source.classes)
+        return too_many(f.path, "", d->source.classes, s->classes);
+    if (s->classes < d->evaluation.classes)
+        return too_many(s->eval_data ? s->eval_data : f.path, "the test set's ",
+                        d->evaluation.classes, s->classes);
+    return model_load_rest(d, s);
+}
+
+/* Of the options of images. */
+static int check_no_images(const settings *s)
+{
+    if (s->norm_mean || s->norm_std)
+        return opt_fail(OPT_WRONG, "--mean and --std are for images");
+    return OPT_GO;
+}
+
+/* ------ mlp: dense layers and an activation between them, classes ------ */
+
+static int mlp_images(data *d, settings *s, const opt_line *line)
+{
+    int status = load_images(d, s, line);
+    const int64_t *image;
+
+    if (status != OPT_GO)
+        return status;
+    image = d->source.array[0].shape;
+    return model_follow(line, "d-in", &s->d_in, image[0] * image[1] * image[2],
+                        s->data ? s->data : s->x);
+}
+
+/* One more than the largest label. */
+static int64_t count_classes(const ls_array *labels)
+{
+    const int32_t *y = labels->data;
+    int64_t most = 0;
+
+    for (int64_t i = 0; i < labels->shape[0]; i++)
+        most = y[i] > most ? y[i] : most;
+    return most + 1;
+}
+
+/* A table is small, so 10 epochs are next to nothing, and its last batch is
+ * padded, so that every row counts. */
+static void table_defaults(settings *s, const opt_line *line)
+{
+    s->shuffle = !s->no_shuffle;
+    if (!opt_given(line, "epochs"))
+        s->epochs = 50;
+    if (!opt_given(line, "uneven"))
+        s->uneven = UNEVEN_PAD;
+}
+
+static int mlp_table(data *d, settings *s, const opt_line *line)
+{
+    table_file f = {.path = s->data, .valid = s->valid, .seed = s->data_seed,
+                    .wants = {.target = s->target, .ignore = s->ignore,
+                              .task = s->task,
+                              .impute = s->missing == CODING_MEAN}};
+    int status = check_no_images(s);
+    int64_t rows;
+
+    if (status == OPT_GO && s->eval_data)
+        status = opt_fail(OPT_WRONG, "--eval-data is for images; --valid holds "
+                          "rows of a table back");
+    if (status == OPT_GO)
+        status = embed_read(s->text_columns, &s->words);
+    if (status == OPT_GO)
+        status = data_table(d, &f);
+    if (status == OPT_GO && s->words.is)
+        status = embed_check(&d->coding, s->data);
+    if (status != OPT_GO)
+        return status;
+    s->coding = &d->coding;
+    table_defaults(s, line);
+    s->regression = d->coding.target.words.count == 0;
+    if (s->regression && opt_given(line, "classes"))
+        return opt_fail(OPT_WRONG, "--classes: \"%s\" is a number, so it is "
+                        "the target of a regression; --task classification "
+                        "makes classes of whole ones", s->target);
+    s->d_out = 1;
+    rows = d->rows + d->held_out[0].shape[0];
+    status = model_follow(line, "rows", &s->rows, rows, s->data);
+    if (status == OPT_GO)
+        status = model_follow(line, "d-in", &s->d_in, d->coding.width, s->data);
+    if (status == OPT_GO && !s->regression)
+        status = model_follow(line, "classes", &s->classes,
+                              d->coding.target.words.count, s->data);
+    return status == OPT_GO ? model_load_rest(d, s) : status;
+}
+
+/* --task regression of arrays: numbers as they are. */
+static int mlp_numbers(data *d, settings *s, const opt_line *line)
+{
+    int status = data_load(d, "y", s->y, LS_F32, 2);
+
+    if (status == OPT_GO)
+        status = model_follow(line, "rows", &s->rows, d->rows, s->x);
+    if (status == OPT_GO)
+        status = model_follow(line, "d-in", &s->d_in, d->input[0].all.shape[1],
+                              s->x);
+    if (status != OPT_GO)
+        return status;
+    s->regression = true;
+    s->d_out = d->input[1].all.shape[1];
+    return model_load_rest(d, s);
+}
+
+static int mlp_rows(data *d, settings *s, const opt_line *line)
+{
+    int status = check_no_images(s);
+
+    if (status == OPT_GO)
+        status = data_load(d, "x", s->x, LS_F32, 2);
+    if (status == OPT_GO && s->task == CODING_REGRESSION)
+        return mlp_numbers(d, s, line);
+    if (status == OPT_GO)
+        status = data_load(d, "y", s->y, LS_I32, 1);
+    if (status == OPT_GO)
+        status = model_follow(line, "rows", &s->rows, d->rows, s->x);
+    if (status == OPT_GO)
+        status = model_follow(line, "d-in", &s->d_in, d->input[0].all.shape[1],
+                              s->x);
+    if (status == OPT_GO && !opt_given(line, "classes"))
+        s->classes = count_classes(&d->input[1].all);
+    return status == OPT_GO ? model_load_rest(d, s) : status;
+}
+
+/* --x holds rows of numbers, or images, which have more axes. */
+static int mlp_files(data *d, settings *s, const opt_line *line)
+{
+    int64_t shape[LS_MAX_RANK];
+    int rank = s->x ? data_shape(s->x, shape) : 3;
+
+    s->shuffle = !s->no_shuffle;
+    if (rank < 0)
+        return opt_check(rank);
+    if (rank > 2 && s->task == CODING_REGRESSION)
+        return opt_fail(OPT_WRONG, "--task regression is for tables and for "
+                        "rows of --x, not for images");
+    return rank > 2 ? mlp_images(d, s, line) : mlp_rows(d, s, line);
+}
+
+static bool names_table(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot && (!strcmp(dot, ".csv") || !strcmp(dot, ".tsv"));
+}
+
+static int mlp_load(data *d, settings *s, const opt_line *line)
+{
+    int64_t widths[MOST_LAYERS];
+    int n, status = model_check_files(s);
+    ls_numpy rs;
+
+    if (status == OPT_GO)
+        status = read_widths("hidden", s->hidden, widths, &n);
+    if (status != OPT_GO)
+        return status;
+    if (s->target)
+        return mlp_table(d, s, line);
+    if (s->data && names_table(s->data))
+        return opt_fail(OPT_WRONG, "%s: --target names the column that is to "
+                        "be predicted", s->data);
+    if (s->x || s->data)
+        return mlp_files(d, s, line);
+    if (check_no_images(s) != OPT_GO)
+        return OPT_WRONG;
+    if (s->task == CODING_REGRESSION || s->valid > 0 || s->balance)
+        return opt_fail(OPT_WRONG, "--%s is for files, --data or --x",
+                        s->valid > 0 ? "valid"
+                        : s->balance ? "class-weights" : "task");
+    ls_numpy_seed(&rs, (uint32_t)s->data_seed);
+    return data_classes(d, "x", "y", &rs, s->rows, s->d_in, s->classes);
+}
+
+/* "layers.2" and so on, as nnx names a list of nnx.Linear. */
+static ls_node *mlp_layer(ls_node *x, int64_t width, int i)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "layers.%d", i);
+    return ls_dense(x, width, name);
+}
+
+/* The words of --activation; the value is the place of its function. */
+enum { RELU, TANH, GELU, SIGMOID };
+
+const opt_word model_activations[] = {
+    {"relu", RELU}, {"tanh", TANH}, {"gelu", GELU}, {"sigmoid", SIGMOID},
+    {NULL, 0}};
+
+static ls_node *(*const activations[])(ls_node *) = {
+    [RELU] = ls_relu, [TANH] = ls_tanh, [GELU] = ls_gelu,
+    [SIGMOID] = ls_sigmoid};
+
+static void mlp_build(ls_graph *g, const settings *s)
+{
+    int64_t widths[MOST_LAYERS];
+    ls_node *x = ls_input(g, "x", LS_F32, 1, &s->d_in);
+    int64_t wanted = s->regression ? s->d_out : s->classes;
+    ls_node *y = s->regression ? ls_input(g, "y", LS_F32, 1, &s->d_out)
+                               : ls_input(g, "y", LS_I32, 0, NULL);
+    int n;
+
+    read_widths("hidden", s->hidden, widths, &n);
+    x = model_rounded(x, s);
+    if (s->words.is)
+        x = embed_words(g, x, s->coding, &s->words);
+    for (int i = 0; i < n; i++) {
+        x = activations[s->activation](mlp_layer(x, widths[i], i));
+        x = model_drop(x, s->dropout, "dropout");
+    }
+    x = mlp_layer(x, wanted, n);
+    ls_output(g, x, s->regression ? "prediction" : "logits");
+    ls_loss(g, s->regression ? ls_mean_squared_error(x, y)
+                             : ls_cross_entropy(x, y));
+}
+
+static const model mlp = {
+    .keys = LS_KEYS_NNX,
+    .epochs = true,
+    .load = mlp_load,
+    .build = mlp_build,
+};
+
+const opt_model model_mlp = {
+    .name = "mlp",
+    .about = "dense layers with an activation between them: classes, numbers",
+    .note = "--data F.csv --target COLUMN is a table: its columns are "
+            "standardised, a\ntarget of text is classes, one of numbers "
+            "regression; --valid 0.2 holds a\nfifth back.\nOther --data is a "
+            "folder or a file of images in CIFAR-10's binary form, IDX\n"
+            "(MNIST's, plain or gzip'd) or .npy, with its labels; sizes and "
+            "classes\nfollow it.\nA folder's test set, or --eval-data, is "
+            "evaluated after each epoch.\nWithout files the rows are made of "
+            "classes: a centre each, randn, and\nrandn noise of deviation 3 "
+            "around it.  Parameters are named as nnx names a\nlist of "
+            "nnx.Linear: layers.0.kernel, layers.0.bias and so on.",
+    .impl = &mlp,
+};
+
+/* ------ cnn: two convolutions with relu and pools, one dense layer ------ */
+
+/* The sizes of "32x32x3", height first. */
+static int read_image(const char *text, int64_t size[3])
+{
+    static const opt_list list = {.option = "image", .between = 'x',
+                                  .high = 65536, .least = 3, .most = 3,
+                                  .no_list = "is no size as 32x32x3"};
+    int n;
+
+    return opt_numbers(&list, text, size, &n);
+}
+
+/* Sizes follow the data: those named by the user must be the data's. */
+static int cnn_images(data *d, settings *s, const opt_line *line)
+{
+    int status = load_images(d, s, line);
+    const int64_t *shape;
+    char *size = s->image_room;
+
+    s->shuffle = !s->no_shuffle;
+    if (status != OPT_GO)
+        return status;
+    shape = d->source.array[0].shape;
+    snprintf(size, sizeof s->image_room, "%lldx%lldx%lld",
+             (long long)shape[0], (long long)shape[1], (long long)shape[2]);
+    if (opt_given(line, "image") && strcmp(s->image, size))
+        return opt_fail(OPT_WRONG, "%s has images of %s where --image says "
+                        "%s", s->data ? s->data : s->x, size, s->image);
+    s->image = size;
+    return OPT_GO;
+}
+
+static int cnn_noise(data *d, settings *s, const opt_line *line,
+                     const int64_t image[3])
+{
+    if (opt_given(line, "epochs"))
+        return opt_fail(OPT_WRONG, "--epochs is for data: without any "
+                        "there is a new batch each step");
+    if (!opt_given(line, "steps"))
+        s->steps = 100;
+    s->epochs = 0;
+    d->noise = (noise){.seed = (uint32_t)s->data_seed,
+                       .size = image[0] * image[1] * image[2],
+                       .classes = s->classes};
+    return OPT_GO;
+}
+
+static int cnn_load(data *d, settings *s, const opt_line *line)
+{
+    int64_t image[3], widths[MOST_LAYERS];
+    int n, status = model_check_files(s);
+
+    if (status == OPT_GO)
+        status = read_image(s->image, image);
+    if (status == OPT_GO)
+        status = read_widths("channels", s->channels, widths, &n);
+    if (status != OPT_GO)
+        return status;
+    if (s->data && names_table(s->data))
+        return opt_fail(OPT_WRONG, "%s: cnn takes images; mlp and rnn take "
+                        "tables", s->data);
+    if (s->x || s->data)
+        return cnn_images(d, s, line);
+    status = check_no_images(s);
+    return status == OPT_GO ? cnn_noise(d, s, line, image) : status;
+}
+
+/* "conv1", a 3x3 convolution, its relu and a 2x2 max pooling. */
+static ls_node *cnn_layer(ls_node *x, int64_t width, int number)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "conv%d", number);
+    x = ls_conv2d(x, width, (ls_window){.height = 3, .width = 3}, name);
+    return ls_max_pool(ls_relu(x), (ls_window){2, 2, 2, 2, LS_VALID});
+}
+
+static void cnn_build(ls_graph *g, const settings *s)
+{
+    int64_t image[3], widths[MOST_LAYERS];
+    ls_node *x, *y = ls_input(g, "y", LS_I32, 0, NULL);
+    int n;
+
+    read_image(s->image, image);
+    read_widths("channels", s->channels, widths, &n);
+    x = model_rounded(ls_input(g, "x", LS_F32, 3, image), s);
+    for (int i = 0; i < n; i++)
+        x = cnn_layer(x, widths[i], i + 1);
+    x = model_drop(ls_flatten(x), s->dropout, "dropout");
+    x = ls_dense(x, s->classes, "dense");
+    ls_output(g, x, "logits");
+    ls_loss(g, ls_cross_entropy(x, y));
+}
+
+static const model cnn = {
+    .keys = LS_KEYS_NNX,
+    .epochs = true,
+    .load = cnn_load,
+    .build = cnn_build,
+};
+
+const opt_model model_cnn = {
+    .name = "cnn",
+    .about = "image classifier: 3x3 convolutions, relu, 2x2 max pools, dense",
+    .note = "--data is a folder or a file of images as mlp takes them; image "
+            "and classes\nfollow it.  A folder's test set, or --eval-data, is "
+            "evaluated after each epoch.\nWithout files each step has a new "
+            "batch of random images and labels, as the\nprogram it reproduces "
+            "is tested with; nothing can be learnt from it.",
+    .impl = &cnn,
+};

@@ -1,0 +1,22 @@
+/* What models are made of, and what their data is checked by. */
+#ifndef TOOLS_MODEL_PARTS_H
+#define TOOLS_MODEL_PARTS_H
+
+#include "model/model.h"
+
+/* A size named by the user must be the data's; otherwise it becomes it. */
+int model_follow(const opt_line *line, const char *name, int64_t *size,
+                 int64_t actual, const char *path);
+
+/* Files are --data, or --x with --y; a mask weighs the latter.
+ * model_load_rest loads that mask, and the arrays to evaluate on. */
+int model_check_files(const settings *s);
+int model_load_rest(data *d, const settings *s);
+
+/* An input of floats in the precision asked for. */
+ls_node *model_rounded(ls_node *x, const settings *s);
+
+/* Rate 0 is no layer: Flax's would take a key from the layers after it. */
+ls_node *model_drop(ls_node *x, double rate, const char *name);
+
+#endif

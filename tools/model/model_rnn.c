@@ -1,0 +1,147 @@
+/* rnn: recurrent layers on text byte by byte, or on the rows of a table that
+ * follow each other. */
+#include "model/model_parts.h"
+
+#include <stdio.h>
+
+/* ------ what is read ------ */
+
+/* The first of some options that is there is for another kind of data. */
+static int check_kind(const opt_line *line, const char *const *names,
+                      const char *kind)
+{
+    for (int i = 0; names[i]; i++)
+        if (opt_given(line, names[i]))
+            return opt_fail(OPT_WRONG, "--%s is for %s", names[i], kind);
+    return OPT_GO;
+}
+
+static const char *const of_tables[] = {"valid", "epochs", "shuffle",
+                                        "no-shuffle", NULL};
+static const char *const of_text[] = {"eval-data", "vocab", "seq-len",
+                                      "d-model", "sample", "temperature",
+                                      NULL};
+
+/* 50 epochs in an order of their own, the last batch padded, as mlp has it of
+ * tables. */
+static int series_load(data *d, settings *s, const opt_line *line)
+{
+    table_file f = {.path = s->data, .valid = s->valid, .seed = s->data_seed,
+                    .wants = {.target = s->target, .ignore = s->ignore,
+                              .task = CODING_REGRESSION,
+                              .impute = s->missing == CODING_MEAN,
+                              .window = s->window, .horizon = s->horizon}};
+    int status = check_kind(line, of_text, "texts, not tables");
+
+    if (status == OPT_GO)
+        status = data_table(d, &f);
+    if (status != OPT_GO)
+        return status;
+    s->shuffle = !s->no_shuffle;
+    if (!opt_given(line, "epochs"))
+        s->epochs = 50;
+    if (!opt_given(line, "uneven"))
+        s->uneven = UNEVEN_PAD;
+    s->regression = true;
+    s->d_in = coding_seen(&d->coding);
+    return OPT_GO;
+}
+
+static int rnn_load(data *d, settings *s, const opt_line *line)
+{
+    int status;
+
+    if (!s->data)
+        return opt_fail(OPT_WRONG, "rnn needs --data FILE, a text or a table");
+    if (s->target && !s->window)
+        return opt_fail(OPT_WRONG, "--window N says how many rows of %s a "
+                        "prediction sees", s->data);
+    if (s->target)
+        return series_load(d, s, line);
+    status = check_kind(line, of_tables, "tables, with --target and --window");
+    if (status != OPT_GO)
+        return status;
+    return text_load(&d->text, s->data, s->eval_data, s->seq_len, s->vocab,
+                     ls_key_new(s->data_seed));
+}
+
+/* ------ layers ------ */
+
+/* The names are those of an nnx module with lists of cells and dropouts. */
+static ls_node *rnn_layers(ls_node *x, const settings *s)
+{
+    char cell[32], drop[32];
+
+    for (int64_t i = 0; i < s->layers && x; i++) {
+        snprintf(cell, sizeof cell, "cells.%lld", (long long)i);
+        snprintf(drop, sizeof drop, "drops.%lld", (long long)i);
+        x = s->cell == MODEL_GRU ? ls_gru(x, s->units, cell)
+                                 : ls_lstm(x, s->units, cell);
+        x = model_drop(x, s->dropout, drop);
+    }
+    return x;
+}
+
+static void text_build(ls_graph *g, const settings *s)
+{
+    ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, &s->seq_len);
+    ls_node *x = ls_embed(tokens, s->vocab, s->d_model, "embed");
+
+    x = ls_dense(rnn_layers(x, s), s->vocab, "head");
+    ls_output(g, x, "logits");
+    ls_loss(g, ls_next_token_loss(x, tokens));
+}
+
+/* What the last step knows predicts the target. */
+static void series_build(ls_graph *g, const settings *s)
+{
+    ls_node *x = ls_input(g, "x", LS_F32, 2,
+                          (int64_t[]){s->window, s->d_in});
+    ls_node *y = ls_input(g, "y", LS_F32, 1, &(int64_t){1});
+
+    x = rnn_layers(x, s);
+    x = ls_flatten(ls_slice(x, 0, s->window - 1, 1));
+    x = ls_dense(x, 1, "head");
+    ls_output(g, x, "prediction");
+    ls_loss(g, ls_mean_squared_error(x, y));
+}
+
+static void rnn_build(ls_graph *g, const settings *s)
+{
+    if (s->window)
+        series_build(g, s);
+    else
+        text_build(g, s);
+}
+
+static const model rnn = {
+    .keys = LS_KEYS_NNX,
+    .tokens = true,
+    .load = rnn_load,
+    .build = rnn_build,
+};
+
+const opt_word model_cells[] = {
+    {"lstm", MODEL_LSTM}, {"gru", MODEL_GRU}, {NULL, 0}};
+
+static const opt_start own_rnn[] = {
+    {"seed", "42"}, {"data-seed", "1234"}, {"vocab", "256"},
+    {"d-model", "64"}, {"layers", "2"}, {"batch", "32"}, {"steps", "1000"},
+    {"optimizer", "adam"}, {"lr", "0.002"}, {"log-every", "10"},
+    {"epochs", ""}, {NULL, NULL},
+};
+
+const opt_model model_rnn = {
+    .name = "rnn",
+    .about = "recurrent layers, LSTM or GRU, on a text or a series in a table",
+    .note = "The text is read and cut into windows as for gpt.  Bytes are "
+            "embedded (d-model),\ngo through layers of units from a state of "
+            "zeros, and a dense layer predicts the\nnext byte.\n--data F.csv "
+            "--target COLUMN --window N is a series, a row for each point in\n"
+            "time: all columns, standardised, of N rows go through the layers, "
+            "and a dense\nlayer predicts the target --horizon rows after the "
+            "last.  --valid 0.2 holds\nthe last fifth of the rows back to "
+            "evaluate on.",
+    .impl = &rnn,
+    .own = own_rnn,
+};

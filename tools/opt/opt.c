@@ -1,0 +1,314 @@
+/* The one loop over the command line, and the table it reads. */
+#define _GNU_SOURCE
+#include "opt/characters.h"
+#include "opt/opt.h"
+
+#include <lockstep.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* ------ Messages ------ */
+
+static _Thread_local char said[4096];
+
+const char *opt_said(void)
+{
+    return said;
+}
+
+/* A message may quote a file.  It is written at once, for other ranks may write
+ * to the same place. */
+int opt_fail(int status, const char *format, ...)
+{
+    char text[4096];
+    va_list args;
+
+    if (isatty(STDERR_FILENO)) /* a progress bar may be on the line */
+        fprintf(stderr, "\r%*s\r", opt_columns() - 1, "");
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    characters_clean(text);
+    fprintf(stderr, "%s: %s\n", opt_program_name, text);
+    strcpy(said, text);
+    return status;
+}
+
+int opt_columns(void)
+{
+    struct winsize size;
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 2)
+        return 80;
+    return size.ws_col;
+}
+
+int opt_check(int status)
+{
+    return status < 0 ? opt_fail(OPT_FAILED, "%s", ls_errmsg()) : OPT_GO;
+}
+
+int opt_check_usage(int status)
+{
+    bool wrong = status == LS_EINVAL || status == LS_ESHAPE ||
+                 status == LS_ERANGE || status == LS_ENOTFOUND;
+
+    return wrong ? opt_fail(OPT_WRONG, "%s", ls_errmsg()) : opt_check(status);
+}
+
+int opt_end(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    return opt_fail(OPT_FAILED, "standard output: %s", strerror(errno));
+}
+
+const char *opt_s(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* ------ The table ------ */
+
+void opt_add(opt_program *p, int count, const opt *rows)
+{
+    for (int i = 0; i < count; i++) {
+        assert(p->count < OPT_MAX && p->others < OPT_MAX);
+        if (!rows[i].only || strcmp(rows[i].only, opt_program_name) == 0)
+            p->option[p->count++] = rows[i];
+        else
+            p->other[p->others++] = &rows[i];
+    }
+}
+
+static char *keep(opt_program *p, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = p->room + p->used;
+
+    assert(n <= sizeof p->room - p->used);
+    p->used += n;
+    return memcpy(copy, text, n);
+}
+
+const char *opt_keep(opt_program *p, const char *text)
+{
+    return keep(p, text);
+}
+
+const char *opt_keep_name(opt_program *p, const char *text)
+{
+    char *name = keep(p, text);
+
+    for (char *at = name; (at = strchr(at, '_'));)
+        *at = '-';
+    return name;
+}
+
+int opt_find(const opt_program *p, const char *name)
+{
+    for (int i = 0; i < p->count; i++)
+        if (strcmp(p->option[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+bool opt_given(const opt_line *line, const char *name)
+{
+    int i = opt_find(line->program, name);
+
+    return i >= 0 && line->given[i];
+}
+
+bool opt_takes(const opt *o, const opt_model *model)
+{
+    const char *const *name = o->models;
+
+    while (name && *name && strcmp(*name, model->name))
+        name++;
+    return !name || *name;
+}
+
+const char *opt_default(const opt *o, const opt_model *model)
+{
+    const opt_start *own = model->own;
+
+    for (; own && own->name; own++)
+        if (strcmp(own->name, o->name) == 0)
+            return own->start;
+    return o->start;
+}
+
+bool opt_is_bare(const opt_program *p)
+{
+    return !p->models[0]->name[0];
+}
+
+void opt_takers(const opt_program *p, const opt *o, size_t size, char *out)
+{
+    size_t at = 0;
+    int n = 0;
+
+    *out = 0;
+    for (int i = 0; i < p->model_count; i++)
+        if (opt_takes(o, p->models[i]) && at < size)
+            at += (size_t)snprintf(out + at, size - at, "%s%s", n++ ? ", " : "",
+                                   p->models[i]->name);
+    if (n == p->model_count)
+        *out = 0;
+}
+
+/* ------ The loop ------ */
+
+static int foreign_option(const opt_line *line, const opt *o)
+{
+    char names[128];
+
+    opt_takers(line->program, o, sizeof names, names);
+    return opt_fail(OPT_WRONG, "--%s is not an option of %s (it is for %s)",
+                    o->name, line->program->models[line->model]->name, names);
+}
+
+/* Take the option name; value is what follows its "=", or NULL.  *next: the
+ * argument after it, set to NULL when it is used as the value. */
+static int take(opt_line *line, const char *name, const char *value,
+                const char **next, void *settings)
+{
+    int i = opt_find(line->program, name);
+    const opt *o = i < 0 ? NULL : &line->program->option[i];
+    char room[OPT_ARG];
+
+    if (!o)
+        return opt_unknown_option(line, name);
+    if (!opt_takes(o, line->program->models[line->model]))
+        return foreign_option(line, o);
+    if (o->type == OPT_FLAG && value)
+        return opt_fail(OPT_WRONG, "--%s takes no value", name);
+    if (o->type != OPT_FLAG && !value) {
+        value = *next;
+        *next = NULL;
+        if (!value)
+            return opt_fail(OPT_WRONG, "--%s needs a value: %s", name,
+                            opt_arg(o, room));
+    }
+    line->given[i] = true;
+    return opt_store(o, value, settings);
+}
+
+static bool is_help(const char *arg)
+{
+    return !strcmp(arg, "--help") || !strcmp(arg, "-h");
+}
+
+/* One argument, "--name" or "--name=value". */
+static int take_argument(opt_line *line, const char *arg, const char **next,
+                         void *settings)
+{
+    char name[64];
+    size_t n;
+
+    if (is_help(arg))
+        return opt_help(line->program, line->model);
+    if (strncmp(arg, "--", 2) != 0 && line->paths < line->program->paths) {
+        line->path[line->paths++] = arg;
+        return OPT_GO;
+    }
+    if (strncmp(arg, "--", 2) != 0 || !arg[2])
+        return opt_fail(OPT_WRONG, "unexpected argument \"%s\"", arg);
+    if (strcmp(arg, "--version") == 0)
+        return opt_version();
+    arg += 2;
+    n = strcspn(arg, "=");
+    snprintf(name, sizeof name, "%.*s", (int)n, arg);
+    return take(line, name, arg[n] ? arg + n + 1 : NULL, next, settings);
+}
+
+static int find_model(const opt_program *p, const char *name)
+{
+    for (int i = 0; i < p->model_count; i++)
+        if (strcmp(p->models[i]->name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* "help MODEL" and "--help MODEL" are "MODEL --help". */
+static int help_of(const opt_program *p, const char *model)
+{
+    int i = model ? find_model(p, model) : -1;
+
+    return model && i < 0 ? opt_unknown_model(p, model) : opt_help(p, i);
+}
+
+static int store_defaults(const opt_program *p, const opt_model *model,
+                          void *settings)
+{
+    int status = OPT_GO;
+
+    for (int i = 0; i < p->count && status == OPT_GO; i++) {
+        const opt *o = &p->option[i];
+
+        if (opt_takes(o, model) && *opt_default(o, model))
+            status = opt_store(o, opt_default(o, model), settings);
+    }
+    return status;
+}
+
+/* The first word, where the program wants one. */
+static int take_model(opt_line *line, int argc, char **argv)
+{
+    const opt_program *p = line->program;
+
+    if (argc < 2)
+        return opt_fail(OPT_WRONG, "which model? %s MODEL [options]; see %s "
+                        "--help", opt_program_name, opt_program_name);
+    if (is_help(argv[1]) || strcmp(argv[1], "help") == 0)
+        return help_of(p, argc > 2 ? argv[2] : NULL);
+    if (strcmp(argv[1], "--version") == 0)
+        return opt_version();
+    line->model = find_model(p, argv[1]);
+    return line->model < 0 ? opt_unknown_model(p, argv[1]) : OPT_GO;
+}
+
+/* What a file may not do to the program, nor the program to a file: one that
+ * may not grow is no reason to die (SIGXFSZ), and one that is opened while a
+ * standard stream is closed must not get its number, and what is printed.  So
+ * a number that is free gets what can only be used the other way round: the
+ * use fails as before. */
+static void keep_files_apart(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int opt_parse(const opt_program *p, int argc, char **argv, void *settings,
+              opt_line *line)
+{
+    bool bare = opt_is_bare(p);
+    int status;
+
+    keep_files_apart();
+    *line = (opt_line){.program = p};
+    status = bare ? OPT_GO : take_model(line, argc, argv);
+    if (status == OPT_GO)
+        status = store_defaults(p, p->models[line->model], settings);
+    if (bare && argc == 2 && !strcmp(argv[1], "help"))
+        return opt_help(p, line->model);
+    for (int i = bare ? 1 : 2; i < argc && status == OPT_GO; i++) {
+        const char *next = i + 1 < argc ? argv[i + 1] : NULL;
+        const char *was = next;
+
+        status = take_argument(line, argv[i], &next, settings);
+        i += next != was;
+    }
+    return status;
+}

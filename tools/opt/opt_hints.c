@@ -1,0 +1,119 @@
+/* What an unknown name may have meant: names that begin with it, else the
+ * nearest one by edit distance. */
+#include "opt/opt.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ------ The nearest ------ */
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Levenshtein's edit distance, one row at a time. */
+static int distance(const char *a, const char *b)
+{
+    enum { LONG = 32 };
+    int row[LONG + 1], n = (int)strlen(b);
+
+    if (strlen(a) > LONG || n > LONG)
+        return LONG;
+    for (int j = 0; j <= n; j++)
+        row[j] = j;
+    for (int i = 1; a[i - 1]; i++) {
+        int corner = row[0];
+
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            int put = corner + (a[i - 1] != b[j - 1]);
+
+            corner = row[j];
+            row[j] = least(put, least(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[n];
+}
+
+/* The best of the names that were shown to it. */
+typedef struct hint {
+    const char *text; /* that is no name */
+    const char *found;
+    int best;
+    int begun;      /* names that begin with the text, */
+    char list[128]; /* the first few of them */
+} hint;
+
+/* Beyond a third of its letters a word is another word. */
+static hint hint_for(const char *text)
+{
+    return (hint){.text = text, .best = 2 + (int)strlen(text) / 3};
+}
+
+static void show(hint *h, const char *dashes, const char *name)
+{
+    enum { FEW = 4 };
+    size_t n = strlen(h->text), at = strlen(h->list);
+    int d = distance(h->text, name);
+
+    if (n >= 2 && strncmp(name, h->text, n) == 0 && h->begun++ < FEW)
+        snprintf(h->list + at, sizeof h->list - at, "%s%s%s",
+                 at ? " or " : "", dashes, name);
+    if (d < h->best) {
+        h->best = d;
+        h->found = name;
+    }
+}
+
+/* ------ The messages ------ */
+
+/* The program that has this option, as this one has not; NULL: none. */
+static const char *whose(const opt_program *p, const char *name)
+{
+    for (int i = 0; i < p->others; i++)
+        if (strcmp(p->other[i]->name, name) == 0)
+            return p->other[i]->only;
+    return NULL;
+}
+
+/* An extra or missing letter is likelier than half a word that was left out. */
+int opt_unknown_option(const opt_line *line, const char *name)
+{
+    const opt_program *p = line->program;
+    const opt_model *model = p->models[line->model];
+    hint h = hint_for(name);
+
+    if (whose(p, name))
+        return opt_fail(OPT_WRONG, "unknown option --%s; it is one of %s",
+                        name, whose(p, name));
+    show(&h, "--", "help");
+    show(&h, "--", "version");
+    for (int i = 0; i < p->count; i++)
+        if (opt_takes(&p->option[i], model))
+            show(&h, "--", p->option[i].name);
+    if (h.found && (h.best <= 1 || !h.begun))
+        return opt_fail(OPT_WRONG, "unknown option --%s; did you mean --%s?",
+                        name, h.found);
+    if (h.begun)
+        return opt_fail(OPT_WRONG, "unknown option --%s; did you mean %s?",
+                        name, h.list);
+    return opt_fail(OPT_WRONG, "unknown option --%s; see %s%s%s --help", name,
+                    opt_program_name, opt_is_bare(p) ? "" : " ", model->name);
+}
+
+int opt_unknown_model(const opt_program *p, const char *name)
+{
+    hint h = hint_for(name);
+
+    if (*name == '-')
+        return opt_fail(OPT_WRONG, "the model comes first: %s MODEL [options]; "
+                        "see %s --help", opt_program_name, opt_program_name);
+    for (int i = 0; i < p->model_count; i++)
+        show(&h, "", p->models[i]->name);
+    if (h.found)
+        return opt_fail(OPT_WRONG, "unknown model \"%s\"; did you mean %s?",
+                        name, h.found);
+    return opt_fail(OPT_WRONG, "unknown model \"%s\"; see %s --help", name,
+                    opt_program_name);
+}

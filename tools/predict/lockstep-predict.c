@@ -1,0 +1,353 @@
+/* lockstep-predict: what a model file makes of rows, as lines of text, or the
+ * text that it generates. */
+#include "opt/opt.h"
+#include "predict/feed.h"
+#include "predict/table.h"
+#include "run/apart.h"
+#include "run/output.h"
+#include "run/sample.h"
+#include "run/writable.h"
+
+#include <lockstep.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char opt_program_name[] = "lockstep-predict";
+
+typedef struct settings {
+    const char *output, *onnx, *lora, *prompt;
+    int64_t generate, top_k, seed; /* 0: no text; all bytes */
+    double temperature;
+} settings;
+
+#define AT(member) offsetof(settings, member)
+
+static const opt options[] = {
+    {OPT_ROW("output", "F.csv", OPT_TEXT, AT(output), NULL, "",
+             "where the lines go; -o F.csv too (standard output)")},
+    {OPT_ROW("onnx", "F.onnx", OPT_TEXT, AT(onnx), NULL, "",
+             "write the model for ONNX; INPUT may be left out then")},
+    {OPT_ROW("lora", "F.safetensors", OPT_TEXT, AT(lora), NULL, "",
+             "put these adapters on the model")},
+    {OPT_ROW("generate", "N", OPT_COUNT, AT(generate), NULL, "",
+             "write N bytes of text; there is no INPUT then")},
+    {OPT_ROW("prompt", "TEXT", OPT_TEXT, AT(prompt), NULL, "",
+             "the text to go on with (a newline, which is not written)"),
+     .needs = "generate"},
+    {OPT_ROW("temperature", "X", OPT_REAL, AT(temperature), NULL, "0.8",
+             "below 1 likely bytes become likelier; 0: the likeliest"),
+     .needs = "generate"},
+    {OPT_ROW("top-k", "K", OPT_COUNT, AT(top_k), NULL, "",
+             "draw from the K likeliest bytes (all)"), .needs = "generate"},
+    {OPT_ROW("seed", "S", OPT_SEED32, AT(seed), NULL, "1234",
+             "of what is drawn; as --data-seed for --sample"),
+     .needs = "generate"},
+};
+
+static const opt_model only = {
+    .name = "",
+    .about = "Write what a model file predicts for each row of INPUT, a table "
+             "(.csv), an array\nin a .npy file, or images: a header line, then "
+             "a line a row.  With --generate the\ntext that a model of text "
+             "writes.",
+};
+static const opt_model *const models[] = {&only};
+
+typedef struct run {
+    opt_program program;
+    settings set;
+    opt_line line;
+    ls_graph *graph;
+    ls_predictor *predictor;
+    ls_context *context;
+    ls_array_spec in, out;
+    coding coding; /* of a table, or none: coding_is */
+    normal images; /* or of images */
+    feed feed;
+    float *y;
+    table table;
+    output out_file; /* --output, or not open */
+    FILE *file;      /* where the lines go; NULL: nowhere yet */
+} run;
+
+/* ------ opening ------ */
+
+static int64_t elements(const ls_array_spec *spec)
+{
+    int64_t size = 1;
+
+    for (int i = 0; i < spec->rank; i++)
+        size *= spec->shape[i];
+    return size;
+}
+
+/* What a file says of its table must be of the model that it holds. */
+static int check_coding(const run *r, const char *path)
+{
+    const coding *c = &r->coding;
+    int64_t outputs = c->target.words.count ? c->target.words.count : 1;
+    int64_t inputs = coding_seen(c) * (c->window ? c->window : 1);
+
+    if (elements(&r->in) == inputs && elements(&r->out) == outputs &&
+        r->in.dtype == LS_F32)
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: the description of its table is not of "
+                    "its model: %lld inputs and %lld outputs, not %lld and "
+                    "%lld", path, (long long)inputs, (long long)outputs,
+                    (long long)elements(&r->in), (long long)elements(&r->out));
+}
+
+/* What a text of the file says of the rows. */
+static int read_note(run *r, const char *path, const char *name,
+                     const char *value)
+{
+    int status = OPT_GO;
+
+    if (!strcmp(name, NORMAL_KEY))
+        return normal_load(&r->images, value, path);
+    if (!strcmp(name, CODING_KEY))
+        status = coding_load(&r->coding, value, path);
+    return status == OPT_GO && coding_is(&r->coding) ? check_coding(r, path)
+                                                     : status;
+}
+
+static int read_file_notes(run *r, const char *path)
+{
+    const char *name, *value;
+    ls_archive *a;
+    int status = opt_check(ls_archive_open(&a, path));
+
+    if (status != OPT_GO)
+        return status;
+    for (int i = 0; status == OPT_GO && ls_archive_note(a, i, &name, &value);
+         i++)
+        status = read_note(r, path, name, value);
+    ls_archive_close(a);
+    return status;
+}
+
+/* Adapters may have seen other rows than their base: theirs are the rows. */
+static int read_notes(run *r, const char *path)
+{
+    int status = r->set.lora ? read_file_notes(r, r->set.lora) : OPT_GO;
+
+    return status == OPT_GO && !coding_is(&r->coding) && !r->images.is
+               ? read_file_notes(r, path) : status;
+}
+
+static int check_apart(const run *r)
+{
+    const apart_file file[] = {
+        {"MODEL", r->line.path[0], APART_READ},
+        {"INPUT", r->line.paths > 1 ? r->line.path[1] : NULL, APART_READ},
+        {"--lora", r->set.lora, APART_READ},
+        {"--output", r->set.output, APART_WRITTEN},
+        {"--onnx", r->set.onnx, APART_WRITTEN},
+    };
+
+    return apart_check(sizeof file / sizeof *file, file);
+}
+
+static int check_paths(const run *r)
+{
+    bool alone = r->set.onnx || r->set.generate;
+    int status;
+
+    if (r->line.paths < (alone ? 1 : 2))
+        return opt_fail(OPT_WRONG, "which model and which input?  see %s "
+                        "--help", opt_program_name);
+    if (r->set.generate && r->line.paths > 1)
+        return opt_fail(OPT_WRONG, "--generate takes no INPUT, as \"%s\"",
+                        r->line.path[1]);
+    status = opt_check_together(&r->line, &r->set);
+    if (status == OPT_GO)
+        status = writable_check(r->set.output, false);
+    if (status == OPT_GO)
+        status = writable_check(r->set.onnx, true);
+    return status == OPT_GO ? check_apart(r) : status;
+}
+
+static int open_predictor(run *r, const char *path)
+{
+    if (r->set.lora)
+        return opt_check(ls_predictor_load_lora(&r->predictor, path,
+                                                r->set.lora));
+    return opt_check(ls_predictor_load(&r->predictor, path));
+}
+
+static int open_model(run *r)
+{
+    const char *path = r->line.path[0];
+    ls_array_spec second;
+    int status;
+
+    if ((status = check_paths(r)) != OPT_GO)
+        return status;
+    if ((status = opt_check(ls_graph_load(&r->graph, path))) != OPT_GO ||
+        (status = open_predictor(r, path)) != OPT_GO)
+        return status;
+    ls_predictor_input(r->predictor, 0, &r->in);
+    ls_predictor_output(r->predictor, 0, &r->out);
+    if (ls_predictor_input(r->predictor, 1, &second))
+        return opt_fail(OPT_FAILED, "%s: the model has more than one input, "
+                        "\"%s\" and \"%s\"", path, r->in.name, second.name);
+    if ((status = read_notes(r, path)) != OPT_GO)
+        return status;
+    return opt_check(ls_context_open(&r->context, r->predictor, NULL));
+}
+
+/* Rows of numbers for a model that sees an image as one. */
+static bool is_flat(const run *r, const char *path)
+{
+    int64_t shape[LS_MAX_RANK];
+    int rank = r->in.rank == 1 ? ls_npy_shape(path, shape) : 0;
+
+    return rank == 1 || rank == 2;
+}
+
+static int open_input(run *r)
+{
+    const char *path = r->line.path[1];
+    size_t n = strlen(path);
+
+    if (coding_is(&r->coding) && (n < 4 || strcmp(path + n - 4, ".npy")))
+        return feed_table(&r->feed, path, &r->coding);
+    if (r->images.is && !is_flat(r, path))
+        return feed_images(&r->feed, path, &r->in, &r->images);
+    return feed_array(&r->feed, path, &r->in,
+                      coding_is(&r->coding) ? &r->coding : NULL);
+}
+
+static int open_output(run *r)
+{
+    int status = OPT_GO;
+
+    if (r->set.output)
+        status = output_open(&r->out_file, r->set.output);
+    r->file = r->set.output ? r->out_file.file : stdout;
+    return status;
+}
+
+static int open_table(run *r)
+{
+    const coding *c = coding_is(&r->coding) ? &r->coding : NULL;
+    int status = open_output(r);
+
+    if (status != OPT_GO)
+        return status;
+    r->table = table_new(r->file, r->graph, c);
+    r->y = malloc((size_t)(FEED_ROWS * elements(&r->out)) * sizeof *r->y);
+    return r->y ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the output");
+}
+
+/* OPT_DONE when that is all. */
+static int save_onnx(run *r)
+{
+    int status = OPT_GO;
+
+    if (r->set.onnx)
+        status = opt_check(ls_predictor_save_onnx(r->predictor, r->set.onnx));
+    return status == OPT_GO && r->line.paths < 2 && !r->set.generate
+               ? OPT_DONE : status;
+}
+
+/* ------ predicting ------ */
+
+static int predict(run *r)
+{
+    const void *x;
+    int64_t n = 0;
+    int status = feed_next(&r->feed, &x, &n);
+
+    if (status == OPT_GO)
+        table_head(&r->table);
+    for (; status == OPT_GO && n > 0;
+         status = status == OPT_GO ? feed_next(&r->feed, &x, &n) : status) {
+        status = opt_check(ls_context_set(r->context, r->in.name, r->in.dtype,
+                                          x, n));
+        if (status == OPT_GO)
+            status = opt_check(ls_context_predict(r->context, r->out.name,
+                                                  n * r->table.size, r->y));
+        if (status == OPT_GO)
+            table_rows(&r->table, n, r->y);
+    }
+    return status;
+}
+
+static int predict_rows(run *r)
+{
+    int status = open_input(r);
+
+    if (status == OPT_GO)
+        status = open_table(r);
+    return status == OPT_GO ? predict(r) : status;
+}
+
+/* ------ generating ------ */
+
+/* The prompt and what follows, then a newline. */
+static int generate(run *r)
+{
+    const settings *s = &r->set;
+    sample want = {.predictor = r->predictor,
+                   .model = r->line.path[0],
+                   .prompt = s->prompt,
+                   .key = sample_key(s->seed),
+                   .temperature = s->temperature,
+                   .top_k = s->top_k,
+                   .count = s->generate};
+    sampler *writer;
+    int status = sample_open(&writer, &want);
+
+    if (status == OPT_GO)
+        status = open_output(r);
+    if (status == OPT_GO)
+        status = sample_print(writer, r->file);
+    sample_close(writer);
+    return status;
+}
+
+/* What did not get through is a failure. */
+static int close_output(run *r, int status)
+{
+    return r->out_file.file ? output_close(&r->out_file, status)
+                            : opt_end(status);
+}
+
+/* -o is the one short option: to the parser it is --output. */
+static void spell_out(int argc, char **argv)
+{
+    static char long_one[] = "--output";
+
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "-o"))
+            argv[i] = long_one;
+}
+
+int main(int argc, char **argv)
+{
+    run r = {0};
+    int status;
+
+    spell_out(argc, argv);
+    r.program = (opt_program){.models = models, .model_count = 1, .paths = 2,
+                              .args = "MODEL INPUT"};
+    opt_add(&r.program, sizeof options / sizeof *options, options);
+    status = opt_parse(&r.program, argc, argv, &r.set, &r.line);
+    if (status == OPT_GO)
+        status = open_model(&r);
+    if (status == OPT_GO)
+        status = save_onnx(&r);
+    if (status == OPT_GO)
+        status = r.set.generate ? generate(&r) : predict_rows(&r);
+    status = close_output(&r, status);
+    ls_context_close(r.context);
+    ls_predictor_close(r.predictor);
+    ls_graph_free(r.graph);
+    feed_close(&r.feed);
+    coding_free(&r.coding);
+    free(r.y);
+    return status == OPT_DONE ? 0 : status;
+}

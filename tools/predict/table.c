@@ -1,0 +1,132 @@
+/* Predictions as lines of text. */
+#include "opt/opt.h"
+#include "predict/table.h"
+
+#include <math.h>
+#include <string.h>
+
+static int64_t elements(const ls_node *n, int64_t *width)
+{
+    int64_t shape[LS_MAX_RANK], size = 1;
+    int rank = ls_node_shape(n, shape);
+
+    for (int i = 0; i < rank; i++)
+        size *= shape[i];
+    *width = rank ? shape[rank - 1] : 1;
+    return size;
+}
+
+table table_new(FILE *file, const ls_graph *graph, const coding *coded)
+{
+    const ls_node *loss = ls_graph_loss(graph);
+    table t = {.file = file, .coding = coded};
+    const ls_node *output = ls_graph_output(graph, 0, &t.name);
+    int64_t width;
+    bool is_of_loss = loss && ls_node_input(loss, 0) == output;
+
+    t.columns = t.size = elements(output, &width);
+    if (is_of_loss && !strcmp(ls_node_op(loss), "cross entropy") &&
+        width == t.size)
+        t.label = "class";
+    if (is_of_loss && !strcmp(ls_node_op(loss), "next token")) {
+        t.label = "token";
+        t.columns = width;
+    }
+    return t;
+}
+
+/* As CSV has it: in quotes where it must be. */
+static void put_text(FILE *file, const char *before, const char *text)
+{
+    if (!text[strcspn(text, ",;\t\"\r\n")] && *text != ' ') {
+        fprintf(file, "%s%s", before, text);
+        return;
+    }
+    fprintf(file, "\"%s", before);
+    for (; *text; text++)
+        fprintf(file, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', file);
+}
+
+/* "diagnosis,p_benign,p_malignant", or the target alone. */
+static void coded_head(const table *t)
+{
+    const coding *c = t->coding;
+
+    put_text(t->file, "", c->target.name);
+    for (int i = 0; i < c->target.words.count; i++) {
+        fputc(',', t->file);
+        put_text(t->file, "p_", c->target.words.word[i]);
+    }
+    fputc('\n', t->file);
+}
+
+void table_head(const table *t)
+{
+    if (t->coding) {
+        coded_head(t);
+        return;
+    }
+    if (t->label)
+        fprintf(t->file, "%s", t->label);
+    for (int64_t i = 0; i < t->columns; i++)
+        if (t->label)
+            fprintf(t->file, ",p%lld", (long long)i);
+        else if (t->columns > 1)
+            fprintf(t->file, "%s%s%lld", i ? "," : "", t->name, (long long)i);
+        else
+            fprintf(t->file, "%s", t->name);
+    putc('\n', t->file);
+}
+
+static int64_t largest(int64_t n, const float *y)
+{
+    int64_t top = 0;
+
+    for (int64_t i = 1; i < n; i++)
+        if (y[i] > y[top])
+            top = i;
+    return top;
+}
+
+/* The class of the largest logit, and softmax of all. */
+static void classes(const table *t, const float *y)
+{
+    int64_t top = largest(t->columns, y);
+    double sum = 0;
+
+    for (int64_t i = 0; i < t->columns; i++)
+        sum += exp((double)y[i] - (double)y[top]);
+    if (t->coding)
+        put_text(t->file, "", t->coding->target.words.word[top]);
+    else
+        fprintf(t->file, "%lld", (long long)top);
+    for (int64_t i = 0; i < t->columns; i++)
+        fprintf(t->file, ",%.6g",
+                opt_shown(exp((double)y[i] - (double)y[top]) / sum));
+}
+
+static void numbers(const table *t, const float *y)
+{
+    const coding *c = t->coding;
+
+    for (int64_t i = 0; i < t->columns; i++) {
+        double unit = c ? c->target.scale : 1, zero = c ? c->target.mean : 0;
+
+        fprintf(t->file, "%s%.9g", i ? "," : "",
+                opt_shown((double)y[i] * unit + zero));
+    }
+}
+
+void table_rows(const table *t, int64_t rows, const float *y)
+{
+    for (int64_t i = 0; i < rows; i++, y += t->size) {
+        const float *shown = y + t->size - t->columns;
+
+        if (t->label)
+            classes(t, shown);
+        else
+            numbers(t, shown);
+        putc('\n', t->file);
+    }
+}

@@ -1,0 +1,34 @@
+/* Predictions as lines of text, a header first: what a model's task makes of
+ * its output. */
+#ifndef TOOLS_TABLE_H
+#define TOOLS_TABLE_H
+
+#include "data/coding.h"
+
+#include <lockstep.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* A column for each class, or for each number of the output. */
+typedef struct table {
+    FILE *file;
+    const char *label; /* "class", "token": probabilities follow it; NULL: the
+                          numbers themselves do */
+    const char *name;  /* of the output */
+    int64_t size;      /* elements of a row of the output */
+    int64_t columns;   /* that are shown: the last ones of the row */
+    const coding *coding; /* of the table that was trained on: its words, its
+                             units; NULL: there is none */
+} table;
+
+/* What the graph's loss says of its first output: classes of labels, the next
+ * token after the last position, or numbers.  All is borrowed. */
+table table_new(FILE *file, const ls_graph *graph, const coding *coded);
+
+void table_head(const table *t);
+
+/* Lines for rows of the output. */
+void table_rows(const table *t, int64_t rows, const float *y);
+
+#endif

@@ -1,0 +1,16 @@
+/* Programs built without MPI are alone, and say so where they are not. */
+#include "opt/opt.h"
+#include "run/launch.h"
+
+int launch_connect(launch *l, int ranks)
+{
+    (void)l;
+    return opt_fail(OPT_FAILED, "started as one of %d ranks, but built without "
+                    "MPI (./configure --with-mpi): each rank would do the same "
+                    "by itself", ranks);
+}
+
+void launch_disconnect(launch *l)
+{
+    *l = (launch){0};
+}

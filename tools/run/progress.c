@@ -1,0 +1,90 @@
+/* The bar is spaces, a carriage return and printable characters: no escape
+ * sequences, so that every terminal can show it. */
+#define _GNU_SOURCE
+#include "opt/opt.h"
+#include "run/progress.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+double progress_clock(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void progress_start(progress *bar, int64_t first, int64_t total)
+{
+    *bar = (progress){.on = isatty(STDERR_FILENO), .first = first};
+    bar->total = total;
+    bar->started = progress_clock();
+}
+
+/* "[#####     ] " in so many cells. */
+static int put_cells(char *out, size_t size, int cells, const progress *bar,
+                     int64_t done)
+{
+    int full = (int)(cells * (double)done / (double)bar->total);
+
+    return snprintf(out, size, "[%.*s%*s] ", full, "####################",
+                    cells - full, "");
+}
+
+static int put_numbers(char *out, size_t size, const progress *bar,
+                       int64_t done, float loss)
+{
+    double seconds = bar->last - bar->started;
+    long long left = (long long)(seconds / (double)(done - bar->first) *
+                                 (double)(bar->total - done));
+
+    return snprintf(out, size, "%lld/%lld  ETA %lld:%02lld  loss %.4f  %.0f "
+                    "rows/s", (long long)done, (long long)bar->total, left / 60,
+                    left % 60, opt_shown((double)loss),
+                    (double)bar->rows / seconds);
+}
+
+/* The numbers come first: the cells take what is left of the line, and of a
+ * line that is too short for the numbers their end is cut. */
+static void draw(progress *bar, int64_t done, float loss)
+{
+    enum { CELLS = 20, LEAST = 4 };
+    char cells[CELLS + 4] = "", numbers[160];
+    int width = opt_columns() - 1;
+    int n = put_numbers(numbers, sizeof numbers, bar, done, loss);
+    int room = width - n - 3, all = n < width ? n : width;
+
+    if (room >= LEAST)
+        all += put_cells(cells, sizeof cells, room < CELLS ? room : CELLS, bar,
+                         done);
+    fprintf(stderr, "\r%s%.*s%*s", cells, width, numbers,
+            bar->drawn > all ? bar->drawn - all : 0, "");
+    fflush(stderr);
+    bar->drawn = all;
+}
+
+void progress_step(progress *bar, int64_t done, float loss, int64_t rows)
+{
+    double now;
+
+    bar->rows += rows;
+    if (!bar->on)
+        return;
+    now = progress_clock();
+    if (now - bar->last < 0.1)
+        return;
+    bar->last = now;
+    draw(bar, done, loss);
+}
+
+void progress_clear(progress *bar)
+{
+    int width = opt_columns() - 1; /* it may be narrower now */
+
+    if (bar->drawn)
+        fprintf(stderr, "\r%*s\r", bar->drawn < width ? bar->drawn : width,
+                "");
+    bar->drawn = 0;
+}

@@ -1,0 +1,70 @@
+/* The options of the learning rate that need more than their own text. */
+#include "run/rate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "100:0.1": where it ends, or NULL.  Strict as in opt.c: strtod also takes
+ * blanks, signs, hexadecimal, "inf" and "nan". */
+static const char *read_boundary(const char *text, ls_boundary *out)
+{
+    size_t digits = strspn(text, "0123456789");
+    const char *factor = text + digits + 1;
+    char *end;
+
+    if (!digits || text[digits] != ':')
+        return NULL;
+    errno = 0;
+    out->update = strtoll(text, NULL, 10);
+    out->factor = strtod(factor, &end);
+    if (errno || !strchr("0123456789.", *factor) || end == factor ||
+        (size_t)(end - factor) > strspn(factor, "0123456789.eE+-"))
+        return NULL;
+    return end;
+}
+
+static int read_boundaries(const char *text, ls_boundary *room, int *count)
+{
+    const char *at = text;
+
+    for (*count = 0; *count < RATE_BOUNDARIES; at++) {
+        at = read_boundary(at, &room[(*count)++]);
+        if (at && !*at)
+            return OPT_GO;
+        if (!at || *at != ',')
+            return opt_fail(OPT_WRONG, "--boundaries: \"%s\" is not "
+                            "STEP:FACTOR,STEP:FACTOR,...", text);
+    }
+    return opt_fail(OPT_WRONG, "--boundaries: \"%s\" has more than %d", text,
+                    RATE_BOUNDARIES);
+}
+
+/* Without --decay-steps the whole run.  Where that is no step at all, any
+ * number will do. */
+static int64_t decay_steps(const settings *s)
+{
+    if (s->decay_steps)
+        return s->decay_steps;
+    return s->steps ? s->steps : s->warmup + 1;
+}
+
+int rate_read(const settings *s, ls_boundary room[RATE_BOUNDARIES],
+              ls_schedule *out)
+{
+    *out = (ls_schedule){
+        .kind = (ls_schedule_kind)s->schedule,
+        .warmup = s->warmup,
+        .decay_steps = decay_steps(s),
+        .boundary = room,
+        .cycle_factor = s->cycle_factor,
+    };
+    if (out->kind != LS_PIECEWISE)
+        return knobs_set(s->of_schedule, KNOBS_SCHEDULE, s->schedule, out);
+    return read_boundaries(s->boundaries, room, &out->boundaries);
+}
+
+double rate_peak(const settings *s)
+{
+    return s->scale_lr ? ls_scale_lr(s->lr, s->batch) : s->lr;
+}

@@ -1,0 +1,519 @@
+/* The stages both tools share.  Each goes on, or has said what is wrong and
+ * gives the exit status. */
+#include "model/adapt.h"
+#include "run/rate.h"
+#include "run/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_GROUPS = 16, AXES_TEXT = 256 };
+
+int run_parse(run *r, int argc, char **argv)
+{
+    int status = opt_parse(&r->program, argc, argv, &r->set, &r->line);
+
+    if (status != OPT_GO)
+        return status;
+    r->model = r->program.models[r->line.model]->impl;
+    knobs_settle(r->set.of_optimizer, KNOBS_OPTIMIZER, r->set.optimizer,
+                 &r->line);
+    knobs_settle(r->set.of_schedule, KNOBS_SCHEDULE, r->set.schedule, &r->line);
+    return OPT_GO;
+}
+
+const char *run_model_name(const run *r)
+{
+    return r->program.models[r->line.model]->name;
+}
+
+bool run_given(const run *r, const char *name)
+{
+    return opt_given(&r->line, name);
+}
+
+bool run_is_first(const run *r)
+{
+    return !r->transport || r->transport->rank == 0;
+}
+
+/* ------ Options that do not go together ------ */
+
+enum { MOST_WRITTEN = 8, READ = 4, ARRAYS = 5 };
+
+/* The files of arrays, whose paths may have a name behind them; to be freed. */
+static int find_arrays(const settings *s, apart_file *all, char *path[ARRAYS])
+{
+    const apart_file given[ARRAYS] = {{"--x", s->x, APART_READ},
+                                      {"--y", s->y, APART_READ},
+                                      {"--mask", s->mask, APART_READ},
+                                      {"--eval-x", s->eval_x, APART_READ},
+                                      {"--eval-y", s->eval_y, APART_READ}};
+
+    for (int i = 0; i < ARRAYS; i++) {
+        all[i] = given[i];
+        if (!given[i].path)
+            continue;
+        if (!(path[i] = data_file(given[i].path)))
+            return opt_fail(OPT_FAILED, "no memory for the names of files");
+        all[i].path = path[i];
+    }
+    return OPT_GO;
+}
+
+/* A training may end in the file that it began with, but what needs its base is
+ * not put in its place. */
+int run_check_apart(const run *r, int count, const apart_file *written)
+{
+    const settings *s = &r->set;
+    bool adapters = s->lora && s->lora_save == ADAPT_ALONE;
+    apart_use rows = r->model->tokens || s->target ? APART_READ : APART_IMAGES;
+    apart_file all[READ + ARRAYS + MOST_WRITTEN] = {
+        {"--data", s->data, rows},
+        {"--eval-data", s->eval_data, rows},
+        {"--init", s->init, adapters ? APART_READ : APART_BEGUN},
+        {"--lora-init", s->lora_init, adapters ? APART_BEGUN : APART_READ},
+    };
+    char *path[ARRAYS] = {NULL};
+    int status = find_arrays(s, all + READ, path);
+
+    for (int i = 0; i < count; i++)
+        all[READ + ARRAYS + i] = written[i];
+    if (status == OPT_GO)
+        status = apart_check(READ + ARRAYS + count, all);
+    for (int i = 0; i < ARRAYS; i++)
+        free(path[i]);
+    return status;
+}
+
+static int check_state(const char *state)
+{
+    if (strchr(state, '=') || !strcmp(state, "replicate") ||
+        !strcmp(state, "shard"))
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, "--state: \"%s\" is none of replicate, shard "
+                    "and PATTERN=AXIS", state);
+}
+
+/* Of layers; bf16-input is f32. */
+static const struct {
+    int64_t asked;
+    ls_precision layers;
+    const char *name;
+} precisions[] = {{PRECISION_F32, LS_F32_LAYERS, "f32"},
+                  {PRECISION_BF16, LS_BF16_LAYERS, "bf16"},
+                  {PRECISION_F32X3, LS_F32X3_LAYERS, "f32x3"},
+                  {PRECISION_F32X6, LS_F32X6_LAYERS, "f32x6"},
+                  {PRECISION_BF16_INPUT, LS_F32_LAYERS, "f32"}};
+
+static int precision_row(const run *r)
+{
+    int i = 0;
+
+    while (precisions[i].asked != r->set.precision)
+        i++;
+    return i;
+}
+
+ls_precision run_precision(const run *r)
+{
+    return precisions[precision_row(r)].layers;
+}
+
+static const char *precision_name(const run *r)
+{
+    return precisions[precision_row(r)].name;
+}
+
+static bool is_onednn(const run *r)
+{
+    return r->set.backend && strcmp(r->set.backend, "onednn") == 0;
+}
+
+/* BLIS has f32 products alone, oneDNN also those of bf16. */
+static int check_backend(const run *r)
+{
+    bool blis = r->set.backend && !strcmp(r->set.backend, "blis");
+
+    if (run_precision(r) <= (is_onednn(r) ? LS_BF16_LAYERS : LS_F32_LAYERS) ||
+        (!blis && !is_onednn(r)))
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, "--precision %s and --backend %s exclude each "
+                    "other: it has no such products", precision_name(r),
+                    r->set.backend);
+}
+
+int run_check(run *r)
+{
+    int status = opt_check_together(&r->line, &r->set);
+
+    if (status == OPT_GO)
+        status = check_state(r->set.state);
+    if (status == OPT_GO)
+        status = check_backend(r);
+    if (status != OPT_GO)
+        return status;
+    if (r->set.precision == PRECISION_BF16_INPUT && r->model->tokens)
+        return opt_fail(OPT_WRONG, "--precision bf16-input rounds inputs that "
+                        "are floats; %s takes tokens", run_model_name(r));
+    return OPT_GO;
+}
+
+/* ------ Stages before the first step ------ */
+
+/* --devices auto: the number is known once a mesh has looked. */
+static int count_cores(const char *cpus, int64_t *cores)
+{
+    ls_mesh_options o = ls_mesh_defaults();
+    ls_mesh *mesh;
+    int status;
+
+    o.devices = 1;
+    o.cpus = cpus;
+    status = ls_mesh_open(&mesh, &o);
+    if (status < 0)
+        return opt_check_usage(status);
+    *cores = ls_mesh_usable_cores(mesh);
+    ls_mesh_close(mesh);
+    return OPT_GO;
+}
+
+/* Who makes the products, where the bits depend on it. */
+static int find_products(run *r)
+{
+    if (run_precision(r) == LS_F32_LAYERS && !is_onednn(r))
+        return OPT_GO;
+    return opt_check(ls_backend_text(r->products, r->set.backend,
+                                     run_precision(r)));
+}
+
+/* Ranks of one machine that may use the same cores share them out. */
+static int share_cores(run *r)
+{
+    int status = 1;
+
+    if (r->transport)
+        status = ls_transport_cpus(r->transport, r->set.cpus, r->cpus,
+                                   sizeof r->cpus);
+    r->shared = status == 0;
+    return opt_check_usage(status < 0 ? status : 0);
+}
+
+static const char *cpus_of(const run *r)
+{
+    return *r->cpus ? r->cpus : r->set.cpus;
+}
+
+/* Of several ranks each has some of the devices, and no use for more workers
+ * than these; 0: the mesh chooses. */
+static int workers(const run *r)
+{
+    int ranks = r->transport ? r->transport->ranks : 1;
+    int64_t most = (r->set.devices + ranks - 1) / ranks, cores = most;
+
+    if (r->set.workers || ranks == 1)
+        return (int)r->set.workers;
+    if (r->shared)
+        return 1;
+    if (count_cores(cpus_of(r), &cores) != OPT_GO)
+        return 0;
+    return (int)(most < cores ? most : cores);
+}
+
+/* "data:4,model:2"; NULL: there is no axis but data. */
+static int write_axes(const run *r, char text[AXES_TEXT], ls_mesh_options *o)
+{
+    int n;
+
+    if (!r->set.axes)
+        return OPT_GO;
+    n = snprintf(text, AXES_TEXT, "data:%d,%s", o->devices, r->set.axes);
+    if (n >= AXES_TEXT)
+        return opt_fail(OPT_WRONG, "--axes: \"%s\" is too long", r->set.axes);
+    o->axes = text;
+    o->devices = 0;
+    return OPT_GO;
+}
+
+int run_open_mesh(run *r)
+{
+    ls_mesh_options o = ls_mesh_defaults();
+    char axes[AXES_TEXT];
+    int status = find_products(r);
+
+    if (status == OPT_GO)
+        status = share_cores(r);
+    if (status == OPT_GO && r->set.devices == 0)
+        status = count_cores(r->set.cpus, &r->set.devices);
+    if (status != OPT_GO)
+        return status;
+    if (r->set.devices == 1 && r->model->parallel_only && !r->set.allow_single)
+        return opt_fail(OPT_WRONG, "Need at least 2 devices for data "
+                        "parallelism. (--allow-single trains on one.)");
+    o.devices = (int)r->set.devices;
+    o.workers = workers(r);
+    o.cpus = cpus_of(r);
+    o.details = r->details;
+    if ((status = write_axes(r, axes, &o)) != OPT_GO)
+        return status;
+    return opt_check_usage(ls_mesh_open(&r->mesh, &o));
+}
+
+/* Rows that are padded leave the last device without any?  Its first is row
+ * (devices - 1) x ceil(rows / shards) of the first micro-batch. */
+static int check_padding(const run *r, int64_t rows)
+{
+    int64_t shards = r->data.shards, last = r->set.devices - 1;
+
+    if (r->set.uneven != UNEVEN_PAD || r->set.mean != LS_MEAN_OF_SHARDS ||
+        rows == 0 || last * ((rows + shards - 1) / shards) < rows)
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, "--masked-mean per-shard: a batch of %lld "
+                    "row%s, padded, leaves device %lld without any, so its own "
+                    "mean does not exist", (long long)rows, opt_s(rows),
+                    (long long)last);
+}
+
+/* The full batches and the short one of an epoch. */
+static int check_batches(const run *r)
+{
+    const data *d = &r->data;
+    int status = check_padding(r, d->batch);
+
+    if (status != OPT_GO || !d->batches || r->set.steps < d->batches)
+        return status;
+    return check_padding(r, d->rows % d->batch);
+}
+
+int run_open_data(run *r)
+{
+    settings *s = &r->set;
+    data_cut cut = {
+        .batch = s->batch_per_device ? s->batch_per_device * s->devices
+                                     : s->batch,
+        .fits = !s->batch_per_device && !run_given(r, "batch") &&
+                !s->scale.weak,
+        .devices = (int)s->devices,
+        .micro = (int)s->accumulate,
+    };
+    int status = r->model->load(&r->data, s, &r->line);
+
+    cut.pad = s->uneven == UNEVEN_PAD; /* a table has its own default */
+    if (status == OPT_GO)
+        status = data_plan(&r->data, &cut);
+    s->batch = r->data.batch;
+    if (run_given(r, "steps"))
+        s->epochs = 0;
+    if (s->epochs)
+        s->steps = s->epochs * r->data.batches;
+    return status == OPT_GO ? check_batches(r) : status;
+}
+
+/* The nearest number of devices on one side with a sum from each rank. */
+static int best_devices(int ranks, int devices, int way)
+{
+    do
+        devices += way;
+    while (devices >= ranks && ls_transport_sums(ranks, devices) != ranks);
+    return devices;
+}
+
+/* What the cut of the devices costs: 1 is the least that ranks can send. */
+static void tell_factor(int ranks, int devices)
+{
+    int sums = ls_transport_sums(ranks, devices);
+
+    fprintf(stderr, "%d ranks send %d partial sums of %d devices, factor %.2f",
+            ranks, sums, devices, (double)sums / ranks);
+    if (sums > ranks)
+        fprintf(stderr, "; %d or %d devices would make it 1",
+                best_devices(ranks, devices, -1),
+                best_devices(ranks, devices, 1));
+    fputc('\n', stderr);
+}
+
+/* Open MPI binds each of two ranks to one core unless told otherwise. */
+static void tell_binding(const run *r)
+{
+    int ranks = r->transport->ranks, cores = ls_mesh_usable_cores(r->mesh);
+    int64_t most = (r->set.devices + ranks - 1) / ranks;
+
+    if (*r->cpus || r->shared || cores >= most || cores > 1)
+        return;
+    fprintf(stderr, "note: %lld devices of this rank run on one core, to which "
+            "its launcher bound it; mpirun --bind-to none (srun "
+            "--cpu-bind=none) leaves it to the ranks to share out the cores\n",
+            (long long)most);
+}
+
+void run_talk(const run *r)
+{
+    fprintf(stderr, "%s\n", ls_mesh_text(r->mesh));
+    if (*r->products)
+        fprintf(stderr, "%s layers: %s\n", precision_name(r), r->products);
+    for (int i = 0; ls_mesh_note(r->mesh, i); i++)
+        fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
+    if (r->transport) {
+        tell_factor(r->transport->ranks, (int)r->set.devices);
+        tell_binding(r);
+    }
+}
+
+int run_open_pool(run *r)
+{
+    ls_pool_options o = ls_pool_defaults();
+
+    o.pin_caller = !r->shared;
+    return opt_check(ls_pool_open(&r->pool, r->mesh, &o));
+}
+
+static int make_optimizer(const settings *s, ls_optimizer *o)
+{
+    *o = ls_optimizer_defaults((ls_optimizer_kind)s->optimizer, rate_peak(s));
+    return knobs_set(s->of_optimizer, KNOBS_OPTIMIZER, s->optimizer, o);
+}
+
+static int open_batches(run *r)
+{
+    ls_key order = ls_key_new(r->set.data_seed);
+    bool told = r->set.checkpoint || (r->transport && data_is_here(&r->data));
+    int status = told ? data_checksum(&r->data, r->set.plateau) : OPT_GO;
+
+    if (status != OPT_GO)
+        return status;
+    return data_open(&r->data, r->trainer, r->set.shuffle ? &order : NULL);
+}
+
+static int choose_initialiser(run *r)
+{
+    const char *name = ls_init_name((int)r->set.initialiser - 1);
+    ls_init init;
+    int status = name ? ls_init_named(&init, name) : 0;
+
+    return name && status == 0 ? ls_init_params(r->graph, "*kernel", &init)
+                               : status;
+}
+
+/* What fails here for its values is what the command line asked for. */
+static int open_trainer(run *r, const ls_trainer_options *o)
+{
+    int status = ls_graph_new(&r->graph);
+
+    if (status == 0) {
+        r->model->build(r->graph, &r->set);
+        status = choose_initialiser(r);
+    }
+    if (status == 0)
+        status = adapt_add(r->graph, &r->set);
+    if (status == 0)
+        status = ls_trainer_open(&r->trainer, r->pool, r->graph, o);
+    if (status == 0)
+        status = ls_state_place(r->trainer, LS_STATE_ALL, r->set.state);
+    if (status == 0)
+        status = ls_batch_open(&r->batch, r->trainer);
+    return opt_check_usage(status);
+}
+
+/* The groups that --freeze and --no-decay ask for; their names are in `text`,
+ * which the caller frees. */
+typedef struct groups {
+    ls_group group[MOST_GROUPS];
+    int count;
+    char *text;
+} groups;
+
+static int read_groups(const settings *s, groups *g)
+{
+    char *rest, *name;
+
+    if (s->no_decay)
+        g->group[g->count++] = ls_group_no_decay();
+    if (s->lora)
+        g->group[g->count++] = ls_lora_rest();
+    if (!s->freeze)
+        return OPT_GO;
+    if (!(g->text = strdup(s->freeze)))
+        return opt_fail(OPT_FAILED, "--freeze: out of memory");
+    for (rest = g->text; (name = strsep(&rest, ","));) {
+        if (!*name)
+            return opt_fail(OPT_WRONG, "--freeze: \"%s\" has an empty pattern",
+                            s->freeze);
+        if (g->count == MOST_GROUPS)
+            return opt_fail(OPT_WRONG, "--freeze: more than %d patterns",
+                            MOST_GROUPS - s->no_decay - (s->lora > 0));
+        g->group[g->count++] = ls_group_frozen(name);
+    }
+    return OPT_GO;
+}
+
+int run_open_trainer(run *r)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_boundary room[RATE_BOUNDARIES];
+    groups g = {.count = 0};
+    int status = rate_read(&r->set, room, &o.schedule);
+
+    if (status == OPT_GO)
+        status = make_optimizer(&r->set, &o.optimizer);
+    if (status == OPT_GO)
+        status = read_groups(&r->set, &g);
+    if (status != OPT_GO) {
+        free(g.text);
+        return status;
+    }
+    o.groups = g.count;
+    o.group = g.group;
+    o.seed = r->set.seed;
+    o.keys = r->model->keys;
+    o.clip_norm = r->set.clip_norm;
+    o.average = r->set.ema;
+    o.clip_value = r->set.clip_value;
+    o.accumulate = (int)r->set.accumulate;
+    o.mean = (ls_mean)r->set.mean;
+    o.backend = r->set.backend;
+    o.precision = run_precision(r);
+    o.transport = r->transport;
+    o.bucket = r->set.bucket;
+    status = open_trainer(r, &o);
+    free(g.text);
+    return status == OPT_GO ? open_batches(r) : status;
+}
+
+int run_average(const run *r, bool use)
+{
+    if (!(r->set.ema > 0) || ls_trainer_step(r->trainer) == 0)
+        return OPT_GO;
+    return opt_check(ls_trainer_use_average(r->trainer, use));
+}
+
+static bool find_isa(ls_isa *isa)
+{
+    for (int i = 0; ls_isa_level(i, isa); i++)
+        if (isa->used)
+            return true;
+    return false;
+}
+
+const char *run_isa(void)
+{
+    ls_isa isa;
+
+    return find_isa(&isa) ? isa.name : "";
+}
+
+bool run_is_portable(const run *r)
+{
+    return ls_backend_portable(r->set.backend, run_precision(r));
+}
+
+/* The data first: its thread fills batches. */
+void run_close(run *r)
+{
+    data_free(&r->data);
+    ls_batch_close(r->batch);
+    ls_trainer_close(r->trainer);
+    ls_graph_free(r->graph);
+    ls_pool_close(r->pool);
+    ls_mesh_close(r->mesh);
+}

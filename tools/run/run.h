@@ -1,0 +1,81 @@
+/* What a tool opens to train a model, in the order it is opened: options, mesh,
+ * data, pool, trainer.  lockstep-train and lockstep-scale make them the same
+ * way, so that what is measured is what is trained.
+ *
+ * A function that can fail returns OPT_GO, or has said what is wrong. */
+#ifndef TOOLS_RUN_H
+#define TOOLS_RUN_H
+
+#include "model/model.h"
+#include "run/apart.h"
+
+typedef struct run {
+    opt_program program;
+    settings set;
+    opt_line line;
+    const model *model;
+    data data;
+    char products[LS_TEXT]; /* who makes them, of bf16 layers and by onednn,
+                               where the bits depend on it; or "" */
+    const ls_transport *transport; /* to other ranks; NULL: there are none */
+    char cpus[4096]; /* this rank's part of the machine's cores; or "" */
+    bool shared;     /* ranks share their cores: there are more of them */
+    bool details; /* the mesh knows caches and the CPU's name */
+    ls_mesh *mesh;
+    ls_pool *pool;
+    ls_graph *graph;
+    ls_trainer *trainer;
+    ls_batch *batch;
+} run;
+
+/* Read the command line into a run whose program is made, all else zero. */
+int run_parse(run *r, int argc, char **argv);
+
+/* The name of the model. */
+const char *run_model_name(const run *r);
+
+/* Was this option on the command line? */
+bool run_given(const run *r, const char *name);
+
+/* Is this the rank that prints and writes? */
+bool run_is_first(const run *r);
+
+/* Refuse options of both tools that do not go together. */
+int run_check(run *r);
+
+/* Refuse to write a file that is read, or another one's: apart_check of these
+ * and of what the settings read. */
+int run_check_apart(const run *r, int count, const apart_file *written);
+
+/* Fails for a backend that is not built in, too. */
+int run_open_mesh(run *r);
+
+/* Afterwards the settings hold what is done, whichever way it was said. */
+int run_open_data(run *r);
+
+/* Tell the mesh and what is to be known about it, on stderr. */
+void run_talk(const run *r);
+
+int run_open_pool(run *r);
+
+/* The trainer on r->pool, with its graph, its batch and what fills it, which
+ * takes the data over. */
+int run_open_trainer(run *r);
+
+/* --ema: put the average of the weights in their place, or back.  Nothing to do
+ * without the option, or before there is an average.  All ranks call it. */
+int run_average(const run *r, bool use);
+
+/* The instruction level in use. */
+const char *run_isa(void);
+
+/* Of the layers. */
+ls_precision run_precision(const run *r);
+
+/* Do other machines make the same bits?  Known once the mesh is open. */
+bool run_is_portable(const run *r);
+
+/* Close what is open. */
+void run_close(run *r);
+
+#endif

@@ -1,0 +1,59 @@
+/* See writable.h. */
+#define _GNU_SOURCE
+#include "opt/opt.h"
+#include "run/writable.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int check_folder(const char *path)
+{
+    char *copy = strdup(path);
+    int status = OPT_GO;
+
+    if (!copy || access(dirname(copy), W_OK) < 0)
+        status = opt_fail(errno == ENOENT || errno == ENOTDIR ? OPT_WRONG
+                                                              : OPT_FAILED,
+                          "%s: its folder: %s", path, strerror(errno));
+    free(copy);
+    return status;
+}
+
+int writable_check_folder(const char *path)
+{
+    struct stat info;
+
+    if (!path)
+        return OPT_GO;
+    if (stat(path, &info) < 0)
+        return errno == ENOENT ? check_folder(path) : OPT_GO;
+    return S_ISDIR(info.st_mode)
+               ? OPT_GO
+               : opt_fail(OPT_WRONG, "%s: is not a folder", path);
+}
+
+int writable_check(const char *path, bool aside)
+{
+    struct stat info;
+    bool there = path && stat(path, &info) == 0;
+
+    if (!path)
+        return OPT_GO;
+    if (!strcmp(path, "-"))
+        return opt_fail(OPT_WRONG, "-: is not a file; /dev/stdout is the "
+                        "standard output");
+    if (aside && lstat(path, &info) == 0 && S_ISLNK(info.st_mode))
+        return opt_fail(OPT_WRONG, "%s: is a link, which would be replaced; "
+                        "name the file itself", path);
+    if (there && !S_ISREG(info.st_mode) && (aside || S_ISDIR(info.st_mode)))
+        return opt_fail(OPT_WRONG, "%s: is not a regular file", path);
+    if (aside || !there)
+        return check_folder(path);
+    return access(path, W_OK) == 0
+               ? OPT_GO
+               : opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+}

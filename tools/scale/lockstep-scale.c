@@ -1,0 +1,489 @@
+/* lockstep-scale: how a model's training scales with the workers, and with
+ * ranks.
+ *
+ * The measurement is the library's (ls_scaling_run); this gives it the trainer
+ * that lockstep-train would train, and shows what it found.  A count whose
+ * state is not that of one worker has no speed-up, and the exit status is 1.
+ *
+ * Ranks are those that mpirun started.  Without it --ranks makes them, as
+ * threads of this process: then each has a `scale` of its own, and what they
+ * measure is what a model costs that is cut over ranks, on one machine. */
+#define _GNU_SOURCE
+#include "run/launch.h"
+#include "run/run.h"
+#include "run/writable.h"
+#include "scale/others.h"
+#include "scale/scale_findings.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char opt_program_name[] = "lockstep-scale";
+
+#define AT(member) offsetof(settings, member)
+
+/* clang-format off */
+static const opt own_options[] = {
+    { OPT_ROW("workers", "A,B,..", OPT_TEXT, AT(scale.counts), NULL, "",
+              "counts to measure, 1 is added (1,2,4.. cores)") },
+    { OPT_ROW("ranks", "A,B,..", OPT_TEXT, AT(scale.ranks), NULL, "",
+              "counts of ranks, 1 is added: of mpirun's, or made here") },
+    { OPT_ROW("network", "GBIT", OPT_REAL, AT(scale.network), NULL, "",
+              "Gb/s that each rank sends, of ranks made here"),
+      .needs = "ranks" },
+    { OPT_ROW("weak", NULL, OPT_FLAG, AT(scale.weak), NULL, "",
+              "rows grow with the workers") },
+    { OPT_ROW("repeat", "R", OPT_COUNT, AT(scale.repeats), NULL, "5",
+              "runs of each count, in turn") },
+    { OPT_ROW("steps", "N", OPT_COUNT, AT(scale.steps), NULL, "",
+              "timed steps of a run (about half a second)") },
+    { OPT_ROW("no-roofs", NULL, OPT_FLAG, AT(scale.no_roofs), NULL, "",
+              "do not measure what the cores and the memory can do") },
+    { OPT_ROW("json", "FILE.json", OPT_TEXT, AT(scale.json), NULL, "",
+              "write all numbers as JSON") },
+    { OPT_ROW("csv", "FILE.csv", OPT_TEXT, AT(scale.csv), NULL, "",
+              "write a line for each count") },
+    { OPT_ROW("plot", "FILE.svg", OPT_TEXT, AT(scale.plot), NULL, "",
+              "draw speed-up and times") },
+};
+/* clang-format on */
+
+enum { COUNTS = 64, MOST_RANKS = 64 };
+
+typedef struct scale {
+    run run;
+    launch launch;
+    settings asked; /* the settings as the command line has them */
+    int counts, ranks; /* how many follow */
+    int count[COUNTS], rank[COUNTS];
+    ls_ranks *threads;             /* ranks made here; NULL: none */
+    const ls_transport *transport; /* between ranks; NULL: there are none */
+    int status; /* of what failed inside of the measurement */
+    others others;
+    bool tells; /* stderr is a terminal */
+    ls_scaling *scaling;
+    findings findings;
+    char *command;
+} scale;
+
+/* ------ Stages before the measurement ------ */
+
+static int read_counts(const char *option, const char *text, int out[COUNTS],
+                       int *n)
+{
+    const opt_list list = {
+        .option = option, .between = ',', .high = 65536, .least = 1,
+        .most = COUNTS,
+        .no_list = "is not a list of numbers from 1 to 65536, as 1,2,4"};
+    int64_t count[COUNTS];
+    int status = text ? opt_numbers(&list, text, count, n) : OPT_GO;
+
+    for (int i = 0; i < *n && status == OPT_GO; i++)
+        out[i] = (int)count[i];
+    return status;
+}
+
+static int most(const int *number, int n)
+{
+    int most = 1;
+
+    for (int i = 0; i < n; i++)
+        most = number[i] > most ? number[i] : most;
+    return most;
+}
+
+static int check_usage(scale *s)
+{
+    int status = run_check(&s->run);
+
+    if (status == OPT_GO)
+        status = read_counts("workers", s->asked.scale.counts, s->count,
+                             &s->counts);
+    if (status == OPT_GO)
+        status = read_counts("ranks", s->asked.scale.ranks, s->rank, &s->ranks);
+    return status;
+}
+
+/* Those that a launcher started, or threads. */
+static int open_ranks(scale *s)
+{
+    ls_ranks_options o = {.bandwidth = 1e9 / 8 * s->asked.scale.network};
+    int asked = most(s->rank, s->ranks), status;
+
+    s->transport = s->launch.transport;
+    if (s->transport && asked > s->transport->ranks)
+        return opt_fail(OPT_WRONG, "--ranks: %d are more than the %d that were "
+                        "started", asked, s->transport->ranks);
+    if (s->transport && o.bandwidth > 0)
+        return opt_fail(OPT_WRONG, "--network is for ranks that --ranks makes, "
+                        "not for those of a launcher");
+    if (s->transport || asked == 1)
+        return OPT_GO;
+    if (asked > MOST_RANKS)
+        return opt_fail(OPT_WRONG, "--ranks: %d ranks are more than the %d "
+                        "that one process may have", asked, MOST_RANKS);
+    status = ls_ranks_open(&s->threads, asked, &o);
+    if (status < 0)
+        return opt_check(status);
+    s->transport = ls_ranks_transport(s->threads, 0);
+    return OPT_GO;
+}
+
+static int check_writable(scale *s)
+{
+    const apart_file file[] = {{"--json", s->asked.scale.json, APART_WRITTEN},
+                               {"--csv", s->asked.scale.csv, APART_WRITTEN},
+                               {"--plot", s->asked.scale.plot, APART_WRITTEN}};
+    int status = OPT_GO;
+
+    for (int i = 0; i < 3 && status == OPT_GO; i++)
+        status = writable_check(file[i].path, false);
+    return status == OPT_GO ? run_check_apart(&s->run, 3, file) : status;
+}
+
+/* A rank without devices is refused.  Where not said, there are as many as one
+ * has cores, or ranks. */
+static int settle_devices(scale *s)
+{
+    int ranks = s->ranks ? most(s->rank, s->ranks) : s->transport->ranks;
+    int64_t devices = launch_most(&s->launch, (int)s->run.set.devices);
+
+    if (!run_given(&s->run, "devices") && devices < ranks)
+        devices = ranks;
+    s->run.set.devices = devices;
+    return devices >= ranks
+               ? OPT_GO
+               : opt_fail(OPT_WRONG, "--devices %lld: %d ranks are more than "
+                          "that", (long long)devices, ranks);
+}
+
+/* Planned for the most workers that will be measured. */
+static int open_mesh(scale *s)
+{
+    int status;
+
+    for (int i = 0; i < s->counts; i++)
+        if (s->count[i] > s->run.set.workers)
+            s->run.set.workers = s->count[i];
+    s->run.details = true;
+    status = run_open_mesh(&s->run);
+    if (status == OPT_GO && s->transport)
+        status = settle_devices(s);
+    if (status != OPT_GO)
+        return status;
+    s->asked.devices = s->run.set.devices; /* auto is a number now */
+    if (launch_first(&s->launch))
+        run_talk(&s->run);
+    return OPT_GO;
+}
+
+/* ------ What is measured ------ */
+
+/* --weak: the batch, and generated data, as many times. */
+static int fold_settings(settings *s, int64_t fold)
+{
+    bool generated = !s->x && !s->data;
+
+    if (fold == 1)
+        return OPT_GO;
+    if (!generated && !s->batch && !s->batch_per_device)
+        return opt_fail(OPT_WRONG, "--weak needs --batch: a batch of all rows "
+                        "cannot grow");
+    s->batch *= fold;
+    s->batch_per_device *= fold;
+    s->rows *= generated ? fold : 1;
+    if (s->rows > INT32_MAX || s->batch > INT32_MAX)
+        return opt_fail(OPT_WRONG, "--weak: %lld times the rows are more than "
+                        "%d", (long long)fold, INT32_MAX);
+    return OPT_GO;
+}
+
+/* Anew for each trainer, which takes the data over. */
+static int load(scale *s, int fold)
+{
+    run *r = &s->run;
+    int status;
+
+    data_free(&r->data);
+    r->set = s->asked;
+    status = fold_settings(&r->set, fold);
+    return status == OPT_GO ? run_open_data(r) : status;
+}
+
+/* An ls_scaling_open_on_fn. */
+static int open_trainer(void *user, ls_pool *pool, int fold,
+                        const ls_transport *transport, ls_trainer **trainer,
+                        ls_batch **batch)
+{
+    scale *s = user;
+    run *r = &s->run;
+
+    r->transport = transport;
+    s->status = load(s, fold);
+    if (s->status != OPT_GO)
+        return LS_EUSER;
+    r->pool = pool;
+    s->status = run_open_trainer(r);
+    r->pool = NULL;
+    *trainer = r->trainer;
+    *batch = r->batch;
+    ls_graph_free(r->graph);
+    r->graph = NULL;
+    r->trainer = NULL;
+    r->batch = NULL;
+    if (s->status != OPT_GO)
+        return LS_EUSER;
+    findings_count(&s->findings, *trainer);
+    return 0;
+}
+
+/* An ls_scaling_fill_fn. */
+static int fill(void *user, int64_t step, ls_batch *batch)
+{
+    scale *s = user;
+    int64_t rows;
+
+    s->status = data_fill(&s->run.data, step, batch, &rows);
+    return s->status == OPT_GO ? 0 : LS_EUSER;
+}
+
+static void progress_line(void *user, int at, int runs, int workers)
+{
+    const scale *s = user;
+
+    if (s->tells)
+        fprintf(stderr, "\rrun %d of %d: %d worker%s    ", at + 1, runs,
+                workers, workers == 1 ? "" : "s");
+}
+
+static int measure_rank(scale *s)
+{
+    ls_scaling_options o = ls_scaling_defaults();
+    ls_mesh_options mesh = ls_mesh_defaults();
+    int status;
+
+    o.open_on = open_trainer;
+    o.transport = s->transport;
+    o.ranks = s->ranks;
+    o.rank = s->rank;
+    o.fill = fill;
+    o.progress = progress_line;
+    o.user = s;
+    mesh.devices = (int)s->asked.devices;
+    mesh.cpus = s->asked.cpus;
+    o.mesh = &mesh;
+    o.counts = s->counts;
+    o.count = s->count;
+    o.weak = s->asked.scale.weak;
+    o.no_roofs = s->asked.scale.no_roofs;
+    o.precision = run_precision(&s->run);
+    o.repeats = (int)s->asked.scale.repeats;
+    o.steps = (int)s->asked.scale.steps;
+    status = ls_scaling_run(&s->scaling, &o);
+    status = s->status != OPT_GO ? s->status : opt_check(status);
+    if (status != OPT_GO && s->transport && !s->launch.transport)
+        s->transport->abort(s->transport->user, "another rank failed");
+    return status; /* where they are a launcher's, launch_close ends them */
+}
+
+/* A rank that is a thread. */
+static void *start_rank(void *arg)
+{
+    scale *s = arg;
+
+    (void)measure_rank(s);
+    return NULL;
+}
+
+/* All ranks of this process, the first one here. */
+static int measure_threads(scale *s)
+{
+    int n = s->threads ? s->transport->ranks : 1, started = 1, status = OPT_GO;
+    scale *other = calloc((size_t)n, sizeof *other);
+    pthread_t thread[MOST_RANKS];
+
+    for (; other && started < n && status == OPT_GO; started++) {
+        scale *o = &other[started];
+
+        *o = (scale){.run = s->run, .asked = s->asked, .counts = s->counts,
+                     .ranks = s->ranks};
+        memset(&o->run.data, 0, sizeof o->run.data);
+        memcpy(o->count, s->count, sizeof o->count);
+        memcpy(o->rank, s->rank, sizeof o->rank);
+        o->transport = ls_ranks_transport(s->threads, started);
+        if (pthread_create(&thread[started], NULL, start_rank, o) != 0) {
+            status = opt_fail(OPT_FAILED, "a thread cannot be started");
+            s->transport->abort(s->transport->user, "a rank is missing");
+            break;
+        }
+    }
+    if (!other)
+        status = opt_fail(OPT_FAILED, "out of memory");
+    if (status == OPT_GO)
+        status = measure_rank(s);
+    while (started-- > 1) {
+        pthread_join(thread[started], NULL);
+        data_free(&other[started].run.data);
+        ls_scaling_free(other[started].scaling);
+    }
+    free(other);
+    return status;
+}
+
+static int measure(scale *s)
+{
+    int status;
+
+    s->tells = isatty(STDERR_FILENO) && launch_first(&s->launch);
+    others_start(&s->others);
+    status = measure_threads(s);
+    if (s->tells)
+        fprintf(stderr, "\r%40s\r", "");
+    s->findings.others = others_used(&s->others);
+    return status;
+}
+
+/* ------ What is shown ------ */
+
+static int make_findings(scale *s)
+{
+    findings *r = &s->findings;
+
+    r->model = run_model_name(&s->run);
+    r->command = s->command;
+    r->cpu = ls_mesh_cpu(s->run.mesh);
+    r->mesh = ls_mesh_text(s->run.mesh);
+    r->isa = run_isa();
+    r->products = s->run.products;
+    r->cores = ls_mesh_usable_cores(s->run.mesh);
+    r->weak = s->asked.scale.weak;
+    r->tokens = s->run.set.seq_len;
+    return findings_make(r, s->scaling);
+}
+
+static int write_files(scale *s)
+{
+    const findings *r = &s->findings;
+    int status = OPT_GO;
+
+    if (s->asked.scale.json)
+        status = scale_json(r, s->asked.scale.json);
+    if (s->asked.scale.csv && status == OPT_GO)
+        status = scale_csv(r, s->asked.scale.csv);
+    if (s->asked.scale.plot && status == OPT_GO)
+        status = scale_plot(r, s->asked.scale.plot);
+    return status;
+}
+
+/* What makes the numbers doubtful. */
+static void doubt(const findings *r)
+{
+    enum { WIDE = 10 }; /* per cent */
+    double spread = 0;
+
+    if (r->others > 0.1)
+        fprintf(stderr, "note: other programs used %.1f processors meanwhile\n",
+                r->others);
+    for (int i = 0; i < r->points; i++)
+        if (!r->point[i].oversubscribed && r->rate[i].spread > spread)
+            spread = r->rate[i].spread;
+    if (spread > WIDE)
+        fprintf(stderr, "note: runs of one count differ by up to %.0f %%; "
+                "repeat on a quiet machine, or with more --repeat\n", spread);
+}
+
+static int refuse_state(const ls_scaling_point *p)
+{
+    char ranks[32] = "";
+
+    if (p->ranks > 1)
+        snprintf(ranks, sizeof ranks, "%d ranks of ", p->ranks);
+    return opt_fail(OPT_FAILED, "%s%d workers: the state is not that of 1 "
+                    "worker, so there is no speed-up", ranks, p->workers);
+}
+
+/* The first rank shows what all of them know. */
+static int show(scale *s)
+{
+    int status;
+
+    if (!launch_first(&s->launch))
+        return OPT_GO;
+    scale_table(&s->findings);
+    doubt(&s->findings);
+    status = write_files(s);
+    for (int i = 0; i < s->findings.points; i++) {
+        const ls_scaling_point *p = &s->findings.point[i];
+
+        if (!p->verified)
+            status = refuse_state(p);
+    }
+    return opt_end(status);
+}
+
+/* ------ */
+
+/* The command line as one text. */
+static char *join(int argc, char **argv)
+{
+    size_t room = sizeof opt_program_name;
+    char *all;
+
+    for (int i = 1; i < argc; i++)
+        room += strlen(argv[i]) + 1;
+    all = malloc(room);
+    if (!all)
+        return NULL;
+    strcpy(all, opt_program_name);
+    for (int i = 1; i < argc; i++)
+        strcat(strcat(all, " "), argv[i]);
+    return all;
+}
+
+static int start(scale *s, int argc, char **argv)
+{
+    int status;
+
+    model_program(&s->run.program,
+                  "Measure how a model's training scales with the workers.");
+    opt_add(&s->run.program, sizeof own_options / sizeof *own_options,
+            own_options);
+    status = run_parse(&s->run, argc, argv);
+    s->run.set.steps = 1000; /* the end of schedules that name none */
+    s->asked = s->run.set;
+    s->command = join(argc, argv);
+    if (status == OPT_GO && !s->command)
+        return opt_fail(OPT_FAILED, "out of memory");
+    return status;
+}
+
+/* clang-format off */
+static int (*const stages[])(scale *s) = {
+    check_usage, check_writable, open_ranks, open_mesh, measure, make_findings,
+    show,
+};
+/* clang-format on */
+
+int main(int argc, char **argv)
+{
+    scale s = {0};
+    int status;
+
+    ls_blis_tune();
+    status = launch_open(&s.launch);
+    if (status == OPT_GO)
+        status = start(&s, argc, argv);
+    for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
+         i++)
+        status = stages[i](&s);
+    ls_scaling_free(s.scaling);
+    findings_free(&s.findings);
+    free(s.command);
+    run_close(&s.run);
+    ls_ranks_close(s.threads);
+    status = launch_close(&s.launch, status);
+    return status == OPT_DONE ? 0 : status;
+}

@@ -1,0 +1,148 @@
+/* From a measurement to findings: all that its forms show is computed here. */
+#include "opt/opt.h"
+#include "scale/scale_findings.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Operators of the same kind together. */
+void findings_count(findings *r, const ls_trainer *t)
+{
+    ls_cost c;
+
+    r->ops = 0;
+    for (int i = 0; ls_trainer_cost(t, i, &c); i++) {
+        int k = 0;
+
+        while (k < r->ops && strcmp(r->op[k].name, c.op) != 0)
+            k++;
+        if (k == FINDINGS_OPS)
+            continue;
+        if (k == r->ops)
+            r->op[r->ops++] = (finding_op){.name = c.op};
+        r->op[k].forward += c.forward;
+        r->op[k].backward += c.backward;
+        r->op[k].row_bytes += c.forward_bytes + c.backward_bytes;
+        r->op[k].chunk_bytes += c.chunk_forward_bytes + c.chunk_backward_bytes;
+    }
+}
+
+/* Chunks of a step, for each of its rows. */
+static double chunks_of(const ls_work *w, int64_t rows)
+{
+    int64_t shard, chunks;
+
+    if (w->shards < 1 || w->chunk_rows < 1 || rows < 1)
+        return 0;
+    shard = (rows + w->shards - 1) / w->shards;
+    chunks = (shard + w->chunk_rows - 1) / w->chunk_rows;
+    return (double)(w->shards * chunks) / (double)rows;
+}
+
+/* What an operator takes at the roofs, if nothing stays in the caches. */
+static void weigh(finding_op *o, const ls_scaling_point *one, double chunks)
+{
+    double flops = o->forward + o->backward, cores, memory;
+
+    o->bytes = o->row_bytes + chunks * o->chunk_bytes;
+    o->least = (double)NAN;
+    if (!(one->flops_roof > 0 && one->copy_roof > 0))
+        return;
+    cores = flops / one->flops_roof;
+    memory = o->bytes / one->copy_roof;
+    o->of_memory = memory > cores;
+    o->least = o->of_memory ? memory : cores;
+}
+
+static void weigh_all(findings *r)
+{
+    const ls_scaling_point *one = &r->point[0];
+    double chunks = chunks_of(&r->info.work, one->rows);
+
+    r->row_bytes = r->least = 0;
+    r->ridge = one->flops_roof > 0 && one->copy_roof > 0
+                   ? one->flops_roof / one->copy_roof : (double)NAN;
+    for (int i = 0; i < r->ops; i++) {
+        weigh(&r->op[i], one, chunks);
+        r->row_bytes += r->op[i].bytes;
+        r->least += r->op[i].least;
+    }
+}
+
+static finding_rate rate_of(const ls_scaling_point *p, int64_t tokens)
+{
+    double rows = (double)p->rows / p->seconds;
+
+    return (finding_rate){
+        .steps = 1 / p->seconds,
+        .rows = rows,
+        .tokens = tokens ? rows * (double)tokens : (double)NAN,
+        .spread = 100 * (p->most - p->least) / p->seconds,
+    };
+}
+
+static int make_points(findings *r)
+{
+    ls_scaling_point p;
+
+    while (ls_scaling_get(r->scaling, r->points, &p))
+        r->points++;
+    r->point = calloc((size_t)r->points, sizeof *r->point);
+    r->rate = calloc((size_t)r->points, sizeof *r->rate);
+    if (!r->point || !r->rate)
+        return opt_fail(OPT_FAILED, "out of memory");
+    for (int i = 0; i < r->points; i++) {
+        ls_scaling_get(r->scaling, i, &r->point[i]);
+        r->rate[i] = rate_of(&r->point[i], r->tokens);
+    }
+    return OPT_GO;
+}
+
+/* Twice and four times what was measured, while there is a device for each;
+ * nothing when a count's numbers are not to be trusted. */
+static void make_guesses(findings *r)
+{
+    for (int i = 0; i < r->points; i++) {
+        int hands = findings_hands(&r->point[i]);
+
+        r->most = hands > r->most ? hands : r->most;
+        r->ranks |= r->point[i].ranks > 1;
+    }
+    for (int i = 0; i < r->points; i++) {
+        if (!r->point[i].verified)
+            return;
+        if (!r->point[i].oversubscribed && r->point[i].ranks == 1)
+            r->from = i;
+    }
+    for (int i = 0; i < FINDINGS_GUESSES; i++) {
+        int workers = r->point[r->from].workers << (i + 1);
+
+        if (workers > r->info.devices)
+            return;
+        ls_scaling_model(r->scaling, workers, &r->guess[i]);
+        r->guess_workers[r->guesses++] = workers;
+        r->most = workers > r->most ? workers : r->most;
+    }
+}
+
+int findings_make(findings *r, const ls_scaling *scaling)
+{
+    r->scaling = scaling;
+    ls_scaling_ask(scaling, &r->info);
+    if (make_points(r) != OPT_GO)
+        return OPT_FAILED;
+    r->unit.name = r->point[0].seconds < 1e-3 ? "us" : "ms";
+    r->unit.scale = r->point[0].seconds < 1e-3 ? 1e6 : 1e3;
+    if (ls_scaling_serial(scaling, &r->serial) < 0)
+        r->serial = (double)NAN;
+    weigh_all(r);
+    make_guesses(r);
+    return OPT_GO;
+}
+
+void findings_free(findings *r)
+{
+    free(r->point);
+    free(r->rate);
+}

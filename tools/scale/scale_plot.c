@@ -1,0 +1,338 @@
+/* The findings as an SVG: speed-up over workers with the ideal line, and the
+ * times of a step as stacked bars.
+ *
+ * Grey lines and text in between black and white are readable on both; a viewer
+ * that knows which one it has makes them darker or lighter. */
+#include "opt/opt.h"
+#include "run/output.h"
+#include "scale/scale_findings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTH = 880, HEIGHT = 380, TOP = 64, BOTTOM = 316, TICKS = 5 };
+
+/* Above the largest. */
+static const double ROOM = 1.06;
+
+/* A panel's axes, from numbers to places. */
+typedef struct panel {
+    FILE *f;
+    double left, right; /* places */
+    double x_most, y_most; /* numbers; both begin at 0 */
+} panel;
+
+static double at_x(const panel *p, double x)
+{
+    return p->left + (p->right - p->left) * x / p->x_most;
+}
+
+static double at_y(const panel *p, double y)
+{
+    return BOTTOM - (BOTTOM - TOP) * y / p->y_most;
+}
+
+static void text(FILE *f, double x, double y, const char *anchor,
+                 const char *words)
+{
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x,
+            y, anchor, words);
+}
+
+static void line(FILE *f, const char *class, double x1, double y1, double x2,
+                 double y2)
+{
+    fprintf(f, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
+            "y2=\"%.1f\"/>\n", class, x1, y1, x2, y2);
+}
+
+/* 1, 2 or 5 times a power of ten, so that about TICKS of them make most. */
+static double tick_of(double most)
+{
+    double unit = 1;
+
+    while (unit * TICKS > most)
+        unit /= 10;
+    while (unit * TICKS * 10 <= most)
+        unit *= 10;
+    return most >= 5 * unit * TICKS   ? 5 * unit
+           : most >= 2 * unit * TICKS ? 2 * unit
+                                      : unit;
+}
+
+/* Horizontal lines with numbers, and what both axes are. */
+static void frame(const panel *p, const char *title, const char *x,
+                  const char *y)
+{
+    double tick = tick_of(p->y_most), middle = (p->left + p->right) / 2;
+    char number[32];
+
+    for (int i = 0; i * tick <= p->y_most * 1.0001; i++) {
+        snprintf(number, sizeof number, "%g", i * tick);
+        line(p->f, i ? "grid" : "axis", p->left, at_y(p, i * tick), p->right,
+             at_y(p, i * tick));
+        text(p->f, p->left - 8, at_y(p, i * tick) + 4, "end", number);
+    }
+    line(p->f, "axis", p->left, TOP, p->left, BOTTOM);
+    text(p->f, middle, TOP - 14, "middle", title);
+    text(p->f, middle, BOTTOM + 38, "middle", x);
+    fprintf(p->f, "<text transform=\"translate(%.1f %d) rotate(-90)\" "
+            "text-anchor=\"middle\">%s</text>\n", p->left - 46,
+            (TOP + BOTTOM) / 2, y);
+}
+
+static void x_number(const panel *p, double x, int workers, bool marked)
+{
+    char number[32];
+
+    snprintf(number, sizeof number, "%d%s", workers, marked ? "*" : "");
+    text(p->f, x, BOTTOM + 18, "middle", number);
+}
+
+/* "2x4": ranks, and the workers of each. */
+static void x_ranks(const panel *p, double x, const ls_scaling_point *q)
+{
+    char number[48];
+
+    snprintf(number, sizeof number, "%dx%d%s", q->ranks, q->workers,
+             q->oversubscribed ? "*" : "");
+    text(p->f, x, BOTTOM + 18, "middle", number);
+}
+
+/* ------ Speed-up ------ */
+
+static bool shown(const ls_scaling_point *p)
+{
+    return isfinite(p->speedup);
+}
+
+/* A line for each number of ranks; returns where the next one begins. */
+static int draw_line(const findings *r, const panel *p, int first)
+{
+    const ls_scaling_point *from = &r->point[first], *last = NULL;
+    int i = first;
+    char ranks[32];
+
+    fprintf(p->f, "<polyline class=\"measured%s\" points=\"",
+            from->ranks > 1 ? " ranks" : "");
+    for (; i < r->points && r->point[i].ranks == from->ranks; i++)
+        if (shown(&r->point[i])) {
+            last = &r->point[i];
+            fprintf(p->f, "%.1f,%.1f ", at_x(p, findings_hands(last)),
+                    at_y(p, last->speedup));
+        }
+    fputs("\"/>\n", p->f);
+    snprintf(ranks, sizeof ranks, "%d rank%s", from->ranks,
+             from->ranks == 1 ? "" : "s");
+    if (r->ranks && last)
+        text(p->f, at_x(p, findings_hands(last)) - 6,
+             at_y(p, last->speedup) - 8, "end", ranks);
+    return i;
+}
+
+static void draw_points(const findings *r, const panel *p)
+{
+    for (int i = 0; i < r->points;)
+        i = draw_line(r, p, i);
+    for (int i = 0; i < r->points; i++) {
+        const ls_scaling_point *q = &r->point[i];
+        double x = at_x(p, findings_hands(q));
+
+        if (!shown(q))
+            continue;
+        line(p->f, "error", x, at_y(p, q->speedup_least), x,
+             at_y(p, q->speedup_most));
+        fprintf(p->f, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>"
+                "\n", x, at_y(p, q->speedup));
+    }
+}
+
+/* From the largest count it was made from. */
+static void draw_model(const findings *r, const panel *p)
+{
+    const ls_scaling_point *from = &r->point[r->from];
+
+    if (!r->guesses)
+        return;
+    fprintf(p->f, "<polyline class=\"model\" points=\"%.1f,%.1f",
+            at_x(p, from->workers), at_y(p, from->speedup));
+    for (int i = 0; i < r->guesses; i++)
+        fprintf(p->f, " %.1f,%.1f", at_x(p, r->guess_workers[i]),
+                at_y(p, r->guess[i].speedup));
+    fputs("\"/>\n", p->f);
+}
+
+/* How a count is to be labelled: "" for none. */
+static const char *mark(const findings *r, int workers)
+{
+    for (int i = 0; i < r->points; i++)
+        if (findings_hands(&r->point[i]) == workers)
+            return r->point[i].oversubscribed ? "*" : " ";
+    for (int i = 0; i < r->guesses; i++)
+        if (r->guess_workers[i] == workers)
+            return " ";
+    return "";
+}
+
+/* From the right, leaving out what has no room. */
+static void draw_counts(const findings *r, const panel *p)
+{
+    double last = p->right + 99;
+
+    for (int w = r->most; w > 0; w--) {
+        const char *m = mark(r, w);
+        double x = at_x(p, w);
+
+        if (!*m || last - x < 22)
+            continue;
+        x_number(p, x, w, *m == '*');
+        last = x;
+    }
+}
+
+/* The ideal, and whatever is above it. */
+static double most_speedup(const findings *r)
+{
+    double most = r->most;
+
+    for (int i = 0; i < r->points; i++)
+        if (shown(&r->point[i]))
+            most = fmax(most, r->point[i].speedup_most);
+    for (int i = 0; i < r->guesses; i++)
+        most = fmax(most, r->guess[i].speedup);
+    return most;
+}
+
+static void draw_speedup(const findings *r, FILE *f)
+{
+    int most = r->most;
+    panel p = {f, 64, 400, ROOM * most, ROOM * most_speedup(r)};
+
+    frame(&p, r->guesses ? "speed-up, - - ideal, <tspan class=\"guess\">- - "
+                           "model, not measured</tspan>"
+                         : "speed-up, - - ideal",
+          r->ranks ? "workers of all ranks" : "workers",
+          "rows a second, of 1 worker's");
+    line(f, "ideal", at_x(&p, 0), at_y(&p, 0), at_x(&p, most), at_y(&p, most));
+    draw_model(r, &p);
+    draw_points(r, &p);
+    draw_counts(r, &p);
+}
+
+/* ------ Times ------ */
+
+static const char *const phases[] = {"gradients", "reduce", "update",
+                                     "waiting"};
+
+static void part(const panel *p, double x, double half, double *sum,
+                 double time, const char *class)
+{
+    double top = at_y(p, *sum + time);
+
+    fprintf(p->f, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+            "height=\"%.1f\"/>\n", class, x - half, top, 2 * half,
+            at_y(p, *sum) - top);
+    *sum += time;
+}
+
+static void draw_bars(const findings *r, const panel *p)
+{
+    double step = (p->right - p->left) / r->points;
+
+    for (int i = 0; i < r->points; i++) {
+        const ls_times *t = &r->point[i].mean;
+        double x = p->left + (i + .5) * step, sum = 0;
+        double half = step > 88 ? 28 : step * .32;
+
+        part(p, x, half, &sum, r->unit.scale * t->gradients, phases[0]);
+        part(p, x, half, &sum, r->unit.scale * t->reduce, phases[1]);
+        part(p, x, half, &sum, r->unit.scale * t->update, phases[2]);
+        part(p, x, half, &sum, r->unit.scale * t->waiting, phases[3]);
+        if (r->ranks)
+            x_ranks(p, x, &r->point[i]);
+        else
+            x_number(p, x, r->point[i].workers, r->point[i].oversubscribed);
+    }
+}
+
+static void draw_legend(FILE *f)
+{
+    for (int i = 0; i < 4; i++) {
+        int y = TOP + 4 + 20 * i;
+
+        fprintf(f, "<rect class=\"%s\" x=\"786\" y=\"%d\" width=\"12\" "
+                "height=\"12\"/>\n", phases[i], y);
+        text(f, 804, y + 10, "start", phases[i]);
+    }
+}
+
+/* What the bars are made of, not the step they should add up to. */
+static double most_time(const findings *r)
+{
+    double most = 0;
+
+    for (int i = 0; i < r->points; i++) {
+        const ls_times *t = &r->point[i].mean;
+
+        most = fmax(most, t->gradients + t->reduce + t->update + t->waiting);
+    }
+    return most;
+}
+
+static void draw_times(const findings *r, FILE *f)
+{
+    panel p = {.f = f, .left = 500, .right = 770, .x_most = 1,
+               .y_most = ROOM * r->unit.scale * most_time(r)};
+
+    frame(&p, "a step, mean over the workers",
+          r->ranks ? "ranks x workers of each" : "workers", r->unit.name);
+    draw_bars(r, &p);
+    draw_legend(f);
+}
+
+/* ------ All of it ------ */
+
+static const char style[] =
+    "text{font:13px sans-serif;fill:#767676}"
+    ".title{font-size:15px}.grid{stroke:#808080;stroke-opacity:.35}"
+    ".axis{stroke:#808080}.ideal{stroke:#808080;stroke-dasharray:5 4}"
+    ".measured{fill:none;stroke:#3b82c4;stroke-width:2}.dot{fill:#3b82c4}"
+    ".error{stroke:#3b82c4}"
+    ".ranks{stroke-opacity:.55}"
+    ".model{fill:none;stroke:#b35fa8;stroke-width:2;stroke-dasharray:5 4}"
+    ".guess{fill:#b35fa8}"
+    ".gradients{fill:#3b82c4}.reduce{fill:#d98a29}.update{fill:#3f9e6e}"
+    ".waiting{fill:#9a9a9a}"
+    "@media (prefers-color-scheme:light){text{fill:#333}.guess{fill:#8a3f80}}"
+    "@media (prefers-color-scheme:dark){text{fill:#ddd}.guess{fill:#d68acb}}";
+
+static void draw(const findings *r, FILE *f)
+{
+    bool shared = false;
+
+    for (int i = 0; i < r->points; i++)
+        shared |= r->point[i].oversubscribed;
+    fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+            "height=\"%d\" viewBox=\"0 0 %d %d\">\n<style>%s</style>\n", WIDTH,
+            HEIGHT, WIDTH, HEIGHT, style);
+    fprintf(f, "<text class=\"title\" x=\"20\" y=\"24\">%s, %lld rows a "
+            "step%s, %d devices: %s scaling</text>\n", r->model,
+            (long long)r->point[0].rows, r->weak ? " and worker" : "",
+            r->info.devices, r->weak ? "weak" : "strong");
+    draw_speedup(r, f);
+    draw_times(r, f);
+    if (shared)
+        text(f, 20, HEIGHT - 8, "start", "* more workers than usable cores");
+    fputs("</svg>\n", f);
+}
+
+int scale_plot(const findings *r, const char *path)
+{
+    output o;
+    int status = output_open(&o, path);
+
+    if (status == OPT_GO)
+        draw(r, o.file);
+    return output_close(&o, status);
+}

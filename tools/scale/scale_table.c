@@ -1,0 +1,223 @@
+/* The findings as tables of plain columns and a curve of characters. */
+#include "scale/scale_findings.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* ------ Numbers in columns ------ */
+
+static void number(int width, const char *format, double x)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, format, x);
+    printf("  %*s", width, isfinite(x) ? text : "-");
+}
+
+/* As a share of a roof, where that was measured. */
+static void share(int width, double x, double roof)
+{
+    number(width, "%.0f %%", roof > 0 && x > 0 ? 100 * x / roof : (double)NAN);
+}
+
+/* What a row is about: the ranks only where some row has several. */
+static void row_begin(const findings *r, int ranks, int workers)
+{
+    if (r->ranks)
+        printf("%5d  ", ranks);
+    printf("%7d", workers);
+}
+
+static void row_of(const findings *r, int i)
+{
+    row_begin(r, r->point[i].ranks, r->point[i].workers);
+}
+
+static const char *head(const findings *r)
+{
+    return r->ranks ? "ranks  workers" : "workers";
+}
+
+static void row_end(const findings *r, int i)
+{
+    const ls_scaling_point *p = &r->point[i];
+
+    if (p->oversubscribed)
+        printf("  oversubscribed");
+    if (!p->verified)
+        printf("  state differs");
+    putchar('\n');
+}
+
+/* ------ Tables ------ */
+
+static void print_head(const findings *r)
+{
+    printf("%s, %lld rows a step%s, %d device%s: %s scaling, %d x %d steps\n",
+           r->model, (long long)r->point[0].rows, r->weak ? " and worker" : "",
+           r->info.devices, r->info.devices == 1 ? "" : "s",
+           r->weak ? "weak" : "strong", r->info.repeats, r->info.steps);
+    printf("%s%s%d usable core%s, %s, lockstep %s\n%s\n", r->cpu,
+           *r->cpu ? ", " : "", r->cores, r->cores == 1 ? "" : "s", r->isa,
+           ls_version(), r->command);
+}
+
+static void print_rates(const findings *r)
+{
+    printf("\n%s  %4s/step  %6s  %8s  %9s", head(r), r->unit.name, "spread",
+           "steps/s", "rows/s");
+    if (r->tokens)
+        printf("  %9s", "tokens/s");
+    printf("  %8s  %10s  %8s  %8s\n", "speed-up", "efficiency", "GFLOP/s",
+           "FMA roof");
+    for (int i = 0; i < r->points; i++) {
+        const ls_scaling_point *p = &r->point[i];
+        const finding_rate *rate = &r->rate[i];
+
+        row_of(r, i);
+        number(9, "%.4g", r->unit.scale * p->seconds);
+        number(6, "%.1f %%", rate->spread);
+        number(8, "%.4g", rate->steps);
+        number(9, "%.5g", rate->rows);
+        if (r->tokens)
+            number(9, "%.6g", rate->tokens);
+        number(8, "%.2f", p->speedup);
+        number(10, "%.0f %%", 100 * p->efficiency);
+        number(8, "%.1f", p->flops > 0 ? 1e-9 * p->flops : (double)NAN);
+        share(8, p->flops, p->flops_roof);
+        row_end(r, i);
+    }
+}
+
+static void print_times(const findings *r)
+{
+    double u = r->unit.scale;
+
+    printf("\n%s of a step: mean over the workers%s, and the most of one\n",
+           r->unit.name, r->ranks ? " of the first rank" : "");
+    printf("%s  %9s  %8s  %8s  %8s  %8s  %8s  %8s  %8s\n", head(r),
+           "gradients", "most", "reduce", "most", "update", "most", "waiting",
+           "most");
+    for (int i = 0; i < r->points; i++) {
+        const ls_times *mean = &r->point[i].mean, *max = &r->point[i].max;
+
+        row_of(r, i);
+        number(9, "%.4g", u * mean->gradients);
+        number(8, "%.4g", u * max->gradients);
+        number(8, "%.4g", u * mean->reduce);
+        number(8, "%.4g", u * max->reduce);
+        number(8, "%.4g", u * mean->update);
+        number(8, "%.4g", u * max->update);
+        number(8, "%.4g", u * mean->waiting);
+        number(8, "%.4g", u * max->waiting);
+        row_end(r, i);
+    }
+}
+
+/* In GB/s; 0: not known. */
+static void rate(int width, double x)
+{
+    number(width, "%.1f", x > 0 ? 1e-9 * x : (double)NAN);
+}
+
+static void print_memory(const findings *r)
+{
+    printf("\nGB/s, read and written, and as a share of a copy by as many "
+           "workers\n%s  %9s  %6s  %8s  %6s  %8s  %6s  %8s\n", head(r),
+           "gradients", "", "reduce", "", "update", "", "copy");
+    for (int i = 0; i < r->points; i++) {
+        const ls_scaling_point *p = &r->point[i];
+
+        row_of(r, i);
+        rate(9, p->gradient_rate);
+        share(6, p->gradient_rate, p->copy_roof);
+        rate(8, p->reduce_rate);
+        share(6, p->reduce_rate, p->copy_roof);
+        rate(8, p->update_rate);
+        share(6, p->update_rate, p->copy_roof);
+        rate(8, p->copy_roof);
+        row_end(r, i);
+    }
+}
+
+/* ------ The curve ------ */
+
+enum { CELLS = 50 };
+
+/* Up to the speed-up in one character, on to the ideal in dots. */
+static void bar(int hands, double speedup, char c, double cell)
+{
+    int full = isfinite(speedup) ? (int)(speedup / cell + 0.5) : 0;
+    int ideal = (int)(hands / cell + 0.5);
+
+    printf("  ");
+    for (int i = 0; i < full || i < ideal; i++)
+        putchar(i < full ? c : '.');
+    number(0, "%.2f", speedup);
+}
+
+static void print_curve(const findings *r)
+{
+    double cell = r->most / (double)CELLS;
+
+    printf("\nspeed-up (dots: ideal)\n");
+    for (int i = 0; i < r->points; i++) {
+        row_of(r, i);
+        bar(findings_hands(&r->point[i]), r->point[i].speedup, '#', cell);
+        row_end(r, i);
+    }
+    for (int i = 0; i < r->guesses; i++) {
+        row_begin(r, 1, r->guess_workers[i]);
+        bar(r->guess_workers[i], r->guess[i].speedup, '~', cell);
+        printf("  a model, not measured: memory %.0f %%%s\n",
+               100 * r->guess[i].memory / r->guess[i].seconds,
+               r->guess[i].roof ? ", at the copy roof" : "");
+    }
+}
+
+/* ------ The operators ------ */
+
+static void print_op(const findings *r, const finding_op *o)
+{
+    double flops = o->forward + o->backward;
+
+    printf("%-20s", o->name);
+    share(6, flops, r->info.work.row_flops);
+    share(6, o->bytes, r->row_bytes);
+    number(9, "%.3g", o->bytes > 0 ? flops / o->bytes : (double)NAN);
+    share(10, o->least, r->least);
+    if (isfinite(r->ridge) && o->bytes > 0)
+        printf("  %s", o->of_memory ? "memory" : "cores");
+    putchar('\n');
+}
+
+/* Each operator's FLOP and bytes, and which roof it meets first. */
+static void print_operators(const findings *r)
+{
+    if (r->ops == 0)
+        return;
+    printf("\n%.4g FLOP and %.4g bytes a row", r->info.work.row_flops,
+           r->row_bytes);
+    if (isfinite(r->ridge))
+        printf("; at the roofs of 1 worker memory bounds what has below %.1f "
+               "FLOP a byte", r->ridge);
+    printf("\n%-20s  %6s  %6s  %9s  %10s  %s\n", "operator", "FLOP", "bytes",
+           "FLOP/byte", isfinite(r->ridge) ? "least time" : "",
+           isfinite(r->ridge) ? "bound by" : "");
+    for (int i = 0; i < r->ops; i++)
+        print_op(r, &r->op[i]);
+}
+
+void scale_table(const findings *r)
+{
+    print_head(r);
+    print_rates(r);
+    print_times(r);
+    print_memory(r);
+    print_curve(r);
+    print_operators(r);
+    if (isfinite(r->serial))
+        printf("serial share %.1f %%, fitted to the measured counts\n",
+               100 * r->serial);
+    printf("%s\n", ls_scaling_advice(r->scaling));
+}

@@ -1,0 +1,245 @@
+/* See change.h.  In checkpoints an option has two names: "--decay-steps", where
+ * it is the tool's, and that of the trainer's own option, "decay_steps". */
+#include "opt/opt.h"
+#include "train/change.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ------ Lists of names ------ */
+
+/* Name i of a list by commas; false past the last. */
+static bool name_at(const char *list, int i, char name[OPT_VALUE])
+{
+    while (list && i-- > 0)
+        list = (list = strchr(list, ',')) ? list + 1 : NULL;
+    if (list)
+        snprintf(name, OPT_VALUE, "%.*s", (int)strcspn(list, ","), list);
+    return list;
+}
+
+static bool holds(const char *list, const char *wanted)
+{
+    char name[OPT_VALUE];
+
+    for (int i = 0; wanted && name_at(list, i, name); i++)
+        if (strcmp(name, wanted) == 0)
+            return true;
+    return false;
+}
+
+/* Append a name, and a comma where there is one before it. */
+static void append(char list[CHANGE_TEXT], const char *name)
+{
+    size_t at = strlen(list);
+
+    snprintf(list + at, CHANGE_TEXT - at, "%s%s", at ? "," : "", name);
+}
+
+/* ------ What may change ------ */
+
+static void list_changeable(const run *r, char list[CHANGE_TEXT])
+{
+    const opt_program *p = &r->program;
+
+    *list = 0;
+    for (int i = 0; i < p->count; i++)
+        if (p->option[i].may_change &&
+            opt_takes(&p->option[i], p->models[r->line.model]))
+            append(list, p->option[i].name);
+}
+
+static int check_name(const run *r, const char *name)
+{
+    int i = opt_find(&r->program, name);
+    const opt *o = i < 0 ? NULL : &r->program.option[i];
+    char list[CHANGE_TEXT];
+
+    if (o && (o->may_change || o->may_differ))
+        return OPT_GO;
+    list_changeable(r, list);
+    return opt_fail(OPT_WRONG, "--change: \"%s\" is none of %s", name, list);
+}
+
+int change_check(const run *r)
+{
+    char name[OPT_VALUE];
+    int status = OPT_GO;
+
+    for (int i = 0; status == OPT_GO && name_at(r->set.change, i, name); i++)
+        status = check_name(r, name);
+    return status;
+}
+
+/* The trainer's name of an option, which may be a pattern. */
+static const char *kept_as(const opt *o, char room[OPT_VALUE])
+{
+    snprintf(room, OPT_VALUE, "%s", o->kept_as ? o->kept_as : o->name);
+    for (char *at = room; (at = strchr(at, '-'));)
+        *at = '_';
+    return room;
+}
+
+/* --decay-steps was not given, so it is the number of steps. */
+static bool follows_steps(const run *r, const opt *o)
+{
+    return strcmp(o->name, "decay-steps") == 0 && !run_given(r, o->name);
+}
+
+/* With an option those that are for its words, or follow from it: --change
+ * schedule, --change steps. */
+static bool may_be_another(const run *r, const opt *o)
+{
+    const char *list = r->set.change;
+
+    return holds(list, o->name) || holds(list, o->of) ||
+           (follows_steps(r, o) &&
+            (holds(list, "steps") || holds(list, "epochs")));
+}
+
+const char *change_patterns(const run *r, char room[CHANGE_TEXT])
+{
+    char name[OPT_VALUE + 2];
+
+    *room = 0;
+    for (int i = 0; i < r->program.count; i++) {
+        const opt *o = &r->program.option[i];
+
+        if (!o->may_change || !may_be_another(r, o))
+            continue;
+        snprintf(name, sizeof name, "--%s", o->name);
+        append(room, name);
+        append(room, kept_as(o, name));
+    }
+    return room;
+}
+
+/* ------ What did change ------ */
+
+/* Is an option what a name in a checkpoint stands for? */
+static bool stands_for(const char *name, const opt *o)
+{
+    char pattern[OPT_VALUE];
+
+    if (strncmp(name, "--", 2) == 0)
+        return strcmp(name + 2, o->name) == 0;
+    return fnmatch(kept_as(o, pattern), name, 0) == 0;
+}
+
+/* The option that a name stands for, of several one that was given; or NULL. */
+static const opt *option_of(const run *r, const char *name)
+{
+    const opt *found = NULL;
+
+    for (int i = 0; i < r->program.count; i++) {
+        const opt *o = &r->program.option[i];
+
+        if (stands_for(name, o) && (!found || run_given(r, o->name)))
+            found = o;
+    }
+    return found;
+}
+
+/* The options to name, "" when one of them may not change. */
+static void list_changed(const run *r, const ls_checkpoints *c,
+                         char list[CHANGE_TEXT])
+{
+    ls_change change;
+
+    *list = 0;
+    for (int i = 0; ls_checkpoints_change(c, i, &change); i++) {
+        const opt *o = option_of(r, change.name);
+
+        if (!o || !o->may_change) {
+            *list = 0;
+            return;
+        }
+        if (!holds(list, o->name) && !holds(list, o->of))
+            append(list, o->name);
+    }
+}
+
+/* "--decay-steps 320 keeps it; " where the number of steps was the default. */
+static void put_default(const run *r, const ls_checkpoints *c,
+                        char out[CHANGE_TEXT])
+{
+    ls_change change;
+
+    *out = 0;
+    if (run_given(r, "decay-steps"))
+        return;
+    for (int i = 0; ls_checkpoints_change(c, i, &change); i++)
+        if (strcmp(change.name, "decay_steps") == 0 && change.is)
+            snprintf(out, CHANGE_TEXT, "; --decay-steps %s keeps the schedule "
+                     "as it was", change.was);
+}
+
+int change_refused(const run *r, const ls_checkpoints *c)
+{
+    char list[CHANGE_TEXT], hint[CHANGE_TEXT];
+
+    list_changed(r, c, list);
+    put_default(r, c, hint);
+    if (!*list)
+        return opt_fail(OPT_WRONG, "%s", ls_errmsg());
+    return opt_fail(OPT_WRONG, "%s%s; --change %s goes on with bits of its "
+                    "own", ls_errmsg(), hint, list);
+}
+
+bool change_has(const ls_checkpoints *c, const char *name)
+{
+    ls_change change;
+
+    for (int i = 0; ls_checkpoints_change(c, i, &change); i++)
+        if (strcmp(change.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Is "--lr" told as the trainer's own "lr"? */
+static bool told_otherwise(const run *r, const ls_checkpoints *c,
+                           const char *name)
+{
+    const opt *o = option_of(r, name);
+    ls_change change;
+
+    for (int i = 0; o && ls_checkpoints_change(c, i, &change); i++)
+        if (strncmp(change.name, "--", 2) && !strchr(change.name, ':') &&
+            stands_for(change.name, o))
+            return true;
+    return false;
+}
+
+static const char *shown(const char *value)
+{
+    return value && *value ? value : "not set";
+}
+
+void change_tell(const run *r, const ls_checkpoints *c, int64_t step,
+                 const char *before, char out[CHANGE_TEXT])
+{
+    const char *between = ": ";
+    size_t at = (size_t)snprintf(out, CHANGE_TEXT, "%s",
+                                 before ? before : "");
+    size_t start;
+    ls_change change;
+
+    if (at >= CHANGE_TEXT - OPT_VALUE || !ls_checkpoints_change(c, 0, &change))
+        return;
+    at += (size_t)snprintf(out + at, CHANGE_TEXT - at, "%s", at ? "; " : "");
+    start = at;
+    at += (size_t)snprintf(out + at, CHANGE_TEXT - at, "step %" PRId64, step);
+    for (int i = 0; ls_checkpoints_change(c, i, &change); i++) {
+        if ((strncmp(change.name, "--", 2) == 0 &&
+             told_otherwise(r, c, change.name)) || at >= CHANGE_TEXT)
+            continue;
+        at += (size_t)snprintf(out + at, CHANGE_TEXT - at, "%s%s %s (was %s)",
+                               between, change.name, shown(change.is),
+                               shown(change.was));
+        between = ", ";
+    }
+    fprintf(stderr, "note: changed from %s; the bits are this run's own\n",
+            out + start);
+}

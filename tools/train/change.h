@@ -1,0 +1,29 @@
+/* --change: options that may be others when a run goes on.  The run's bits are
+ * then its own; what was changed, and when, stays in its checkpoints. */
+#ifndef TOOLS_CHANGE_H
+#define TOOLS_CHANGE_H
+
+#include "run/run.h"
+
+enum { CHANGE_TEXT = 1024 };
+
+/* OPT_WRONG, and a message, for a list that names what cannot change. */
+int change_check(const run *r);
+
+/* The names in checkpoints of what may change, as ls_checkpoints_open takes
+ * them. */
+const char *change_patterns(const run *r, char room[CHANGE_TEXT]);
+
+/* Did the last load find another option of that name? */
+bool change_has(const ls_checkpoints *c, const char *name);
+
+/* OPT_FAILED after the message of a load that found other options, with what to
+ * type to go on all the same. */
+int change_refused(const run *r, const ls_checkpoints *c);
+
+/* "step 320: lr 0.5 (was 0.001)", after the text of the changes before it, or
+ * that alone when nothing was changed; and say so on stderr. */
+void change_tell(const run *r, const ls_checkpoints *c, int64_t step,
+                 const char *before, char out[CHANGE_TEXT]);
+
+#endif

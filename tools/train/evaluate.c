@@ -1,0 +1,241 @@
+/* Evaluation during the training. */
+#include "opt/opt.h"
+#include "run/rate.h"
+#include "train/evaluate.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* How often; 0: at the end, if at all. */
+static int64_t interval(const run *r)
+{
+    const settings *s = &r->set;
+    bool epochs = data_holds_rows(&r->data) && s->epochs;
+
+    return s->eval_every || !epochs ? s->eval_every : r->data.batches;
+}
+
+/* Two of the options that evaluate need more evaluations than that of the end:
+ * a longer run would not have that one. */
+static int check_interval(const run *r)
+{
+    if (!r->set.plateau || interval(r))
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, "--plateau: nothing is evaluated before the "
+                    "end; --eval-every says how often");
+}
+
+int evaluation_check(const run *r)
+{
+    const data *d = &r->data;
+    const settings *s = &r->set;
+
+    if (data_holds_rows(d))
+        return check_interval(r);
+    if (!text_is(&d->text))
+        return opt_fail(OPT_WRONG,
+                        "--%s: nothing is held out; --eval-data or --eval-x "
+                        "names rows to evaluate on, --valid holds some back",
+                        s->eval_every ? "eval-every"
+                        : s->early_stop ? "early-stop" : "plateau");
+    if (text_eval_batches(&d->text))
+        return check_interval(r);
+    return opt_fail(OPT_WRONG, "%s: %lld bytes are held out, fewer than "
+                    "--seq-len %lld", s->eval_data ? s->eval_data : s->data,
+                    (long long)d->text.held.size, (long long)s->seq_len);
+}
+
+/* Rows, and a text of --eval-data, are evaluated without being told to: after
+ * each epoch, or at the end. */
+bool evaluation_due(const evaluation *e, int64_t done)
+{
+    const data *d = &e->run->data;
+    int64_t every = interval(e->run);
+
+    if (!every && !data_holds_rows(d) && !d->text.other.file)
+        return false;
+    return done == e->run->set.steps || (every && done % every == 0);
+}
+
+/* Sums over all batches, each mean by its weight; NaN where all weights are 0.
+ */
+static int sum_batches(evaluation *e, double *loss, double *accuracy)
+{
+    run *r = e->run;
+    int64_t batches = data_eval_batches(&r->data);
+    double weight = 0, right = 0;
+    int status = OPT_GO;
+
+    *loss = 0;
+    for (int64_t i = 0; i < batches && status == OPT_GO; i++) {
+        ls_result part;
+
+        status = data_eval_fill(&r->data, i, r->batch);
+        if (status == OPT_GO)
+            status = opt_check(ls_evaluate(r->trainer, r->batch, &part));
+        if (status != OPT_GO || !(part.weight > 0))
+            continue;
+        *loss += part.weight * (double)part.loss;
+        right += part.weight * (double)part.accuracy;
+        weight += part.weight;
+    }
+    *loss /= weight;
+    *accuracy = right / weight;
+    return status;
+}
+
+/* A model that tells no accuracy is judged by its loss. */
+static void count(evaluation *e, double loss, double accuracy, int64_t done)
+{
+    score *s = e->score;
+
+    s->by_loss = isnan(accuracy);
+    s->last = s->by_loss ? loss : accuracy;
+    s->loss = loss;
+    s->stop.rising = s->plateau.rising = !s->by_loss;
+    e->enough = ls_early_stop_take(&s->stop, s->last);
+    if (evaluation_better(e)) {
+        s->best_step = done;
+        s->is_saved = 0;
+    }
+    e->done = done;
+    e->accuracy = accuracy;
+}
+
+/* With --early-stop the best weights are those that are saved, and what is
+ * printed at the end is of them. */
+static int keep_best(evaluation *e)
+{
+    if (!e->run->set.early_stop || !evaluation_better(e))
+        return OPT_GO;
+    e->best.kept = true;
+    e->best.loss = e->score->loss;
+    e->best.accuracy = e->accuracy;
+    return figures_keep(&e->figures);
+}
+
+/* The evaluation of the end alone does not count: a run that goes on from there
+ * is the same as one that never ended. */
+static int lower_rate(const evaluation *e, int64_t done)
+{
+    ls_plateau *p = &e->score->plateau;
+    double before = p->scale;
+
+    if (!p->patience || done % interval(e->run))
+        return OPT_GO;
+    if (ls_plateau_take(p, e->score->last) != before)
+        printf("[lockstep] eval none better in %lld: the learning rate is "
+               "times %g after step %04lld\n", (long long)p->patience, p->scale,
+               (long long)done);
+    return opt_check(ls_trainer_set_lr(e->run->trainer,
+                                       rate_peak(&e->run->set) * p->scale));
+}
+
+/* The rules have the options and, in a run that goes on, what it has seen. */
+static void set_rules(evaluation *e)
+{
+    const settings *set = &e->run->set;
+    score *s = e->score;
+
+    s->stop.patience = set->early_stop;
+    e->enough = set->early_stop && s->stop.since >= set->early_stop;
+    if (!s->plateau.values)
+        s->plateau = ls_plateau_defaults();
+    s->plateau.rtol = ls_plateau_defaults().rtol;
+    s->plateau.patience = set->plateau;
+    s->plateau.factor = set->plateau_factor;
+    s->plateau.cooldown = set->plateau_cooldown;
+    s->plateau.min_scale = set->plateau_least;
+}
+
+int evaluation_open(evaluation *e, run *r, score *s)
+{
+    *e = (evaluation){.run = r, .score = s};
+    set_rules(e);
+    return figures_open(&e->figures, r);
+}
+
+void evaluation_close(evaluation *e)
+{
+    figures_close(&e->figures);
+}
+
+bool evaluation_better(const evaluation *e)
+{
+    return e->score->stop.values && !e->score->stop.since;
+}
+
+bool evaluation_enough(const evaluation *e)
+{
+    return e->enough;
+}
+
+static void print_means(const evaluation *e, double loss, double accuracy)
+{
+    printf("  loss %.4f", opt_shown(loss));
+    if (data_holds_rows(&e->run->data) && !isnan(accuracy))
+        printf("  acc %.4f", opt_shown(accuracy));
+}
+
+static int print_line(evaluation *e, int64_t done)
+{
+    double loss, accuracy;
+    int status = sum_batches(e, &loss, &accuracy);
+
+    if (status != OPT_GO)
+        return status;
+    printf("[lockstep] eval step %04lld", (long long)done);
+    print_means(e, loss, accuracy);
+    status = figures_compute(&e->figures);
+    if (status == OPT_GO)
+        figures_print(&e->figures);
+    putchar('\n');
+    count(e, loss, accuracy, done);
+    if (status == OPT_GO)
+        status = keep_best(e);
+    return opt_end(status);
+}
+
+int evaluate(evaluation *e, int64_t done)
+{
+    int status = run_average(e->run, true), back;
+
+    if (status != OPT_GO)
+        return status;
+    status = print_line(e, done);
+    back = run_average(e->run, false);
+    if (status == OPT_GO)
+        status = back;
+    return status == OPT_GO ? lower_rate(e, done) : status;
+}
+
+/* The figures of the best weights, and where these are. */
+static void print_best(evaluation *e)
+{
+    figures_take_back(&e->figures);
+    e->done = e->score->best_step;
+    printf("[lockstep] eval best step %04lld", (long long)e->done);
+    print_means(e, e->best.loss, e->best.accuracy);
+    figures_print(&e->figures);
+    if (e->score->is_saved && e->run->set.save)
+        printf("  in %s", e->run->set.save);
+    putchar('\n');
+}
+
+int evaluation_sum(evaluation *e)
+{
+    const score *s = e->score;
+
+    if (!s->stop.values || !data_holds_rows(&e->run->data))
+        return OPT_GO;
+    printf("[lockstep] eval best %s %.4f at step %04lld, last %.4f\n",
+           s->by_loss ? "loss" : "acc", opt_shown(s->stop.best),
+           (long long)s->best_step, opt_shown(s->last));
+    if (e->best.kept)
+        print_best(e);
+    else if (s->is_saved && e->run->set.early_stop && e->run->set.save)
+        printf("[lockstep] eval best weights are in %s, from before this run "
+               "went on; what follows is of the last\n", e->run->set.save);
+    figures_confusion(&e->figures, e->done);
+    return opt_end(OPT_GO);
+}

@@ -1,0 +1,59 @@
+/* The loss, and of rows the accuracy, on what is held out: after every so many
+ * updates, on all devices, exact for any number of rows and devices. */
+#ifndef TOOLS_EVALUATE_H
+#define TOOLS_EVALUATE_H
+
+#include "run/run.h"
+#include "train/figures.h"
+
+/* What evaluations have come to; a run that goes on takes it along. */
+typedef struct score {
+    ls_early_stop stop; /* by accuracies, or losses */
+    ls_plateau plateau; /* by the same */
+    int64_t best_step;
+    double last;
+    double loss;      /* of the last one */
+    int64_t by_loss;  /* 1: of a model without an accuracy */
+    int64_t is_saved; /* 1: the file of --save has the best weights */
+} score;
+
+typedef struct evaluation {
+    run *run;
+    score *score;
+    bool enough;     /* --early-stop: the run ends */
+    int64_t done;    /* updates before the last one */
+    double accuracy; /* of it; NaN: there is none */
+    struct {         /* --early-stop: of the best one, */
+        bool kept;   /* unless that was before the run went on */
+        double loss, accuracy;
+    } best;
+    figures figures;
+} evaluation;
+
+/* Once the trainer is open. */
+int evaluation_open(evaluation *e, run *r, score *s);
+void evaluation_close(evaluation *e);
+
+/* An option that evaluates was given: is there something to evaluate on, and
+ * when?  Its data is open. */
+int evaluation_check(const run *r);
+
+/* Is it time, after `done` updates? */
+bool evaluation_due(const evaluation *e, int64_t done);
+
+/* Was the last one the best? */
+bool evaluation_better(const evaluation *e);
+
+/* --early-stop: is it time to end? */
+bool evaluation_enough(const evaluation *e);
+
+/* Evaluate with the weights or their average, print the line, and with
+ * --plateau set the learning rate that follows. */
+int evaluate(evaluation *e, int64_t done);
+
+/* Print the best accuracy and the last, where there were some, with
+ * --early-stop the figures of the best weights, and of a table of classes the
+ * confusions of the weights that are saved. */
+int evaluation_sum(evaluation *e);
+
+#endif

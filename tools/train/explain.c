@@ -1,0 +1,316 @@
+/* See explain.h.  The gradient of one device is read where an optimizer keeps
+ * it: the trace of momentum is, after its first update from a trace of zeros,
+ * the gradient itself. */
+#include "opt/opt.h"
+#include "train/explain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_l2(const settings *s)
+{
+    ls_optimizer o = ls_optimizer_defaults((ls_optimizer_kind)s->optimizer, 0);
+    int status = knobs_set(s->of_optimizer, KNOBS_OPTIMIZER, s->optimizer, &o);
+
+    return status == OPT_GO && o.l2 > 0;
+}
+
+int explain_check(const run *r)
+{
+    const settings *s = &r->set;
+    const struct {
+        const char *option;
+        bool used;
+    } more[] = {
+        {"accumulate", s->accumulate > 1},
+        {"clip-norm", s->clip_norm > 0},
+        {"clip-value", s->clip_value > 0},
+        {"l2", has_l2(s)},
+        {"mask", s->mask != NULL},
+        {"masked-mean per-shard", s->mean != LS_MEAN_EXACT},
+        {"uneven pad", s->uneven == UNEVEN_PAD},
+    };
+
+    for (size_t i = 0; s->explain && i < sizeof more / sizeof *more; i++)
+        if (more[i].used)
+            return opt_fail(OPT_WRONG, "--explain shows the plain step, so it "
+                            "does not go with --%s", more[i].option);
+    return OPT_GO;
+}
+
+/* ------ Parameters as one array, in canonical order ------ */
+
+static int64_t count_of(const ls_trainer *t, int param)
+{
+    int64_t shape[LS_MAX_RANK], n = 1;
+
+    for (int i = ls_trainer_param_shape(t, param, shape); i > 0; i--)
+        n *= shape[i - 1];
+    return n;
+}
+
+typedef enum way { GET, GET_TRACE, SET, CLEAR_TRACE } way;
+
+/* One parameter, or its trace, to or from `at`, which is cleared for the last
+ * way. */
+static int move(ls_trainer *t, int param, way w, float *at)
+{
+    const char *name = ls_trainer_param_name(t, param);
+    int64_t n = count_of(t, param);
+    char trace[LS_TEXT];
+
+    snprintf(trace, sizeof trace, "trace.%s", name);
+    if (w == CLEAR_TRACE)
+        memset(at, 0, (size_t)n * sizeof *at);
+    return w == GET         ? ls_trainer_get(t, name, n, at)
+           : w == GET_TRACE ? ls_trainer_get(t, trace, n, at)
+           : w == SET       ? ls_trainer_set(t, name, n, at)
+                            : ls_trainer_set(t, trace, n, at);
+}
+
+static int move_all(ls_trainer *t, way w, float *at)
+{
+    int status = 0;
+
+    for (int i = 0; i < ls_trainer_params(t) && status == 0; i++) {
+        status = move(t, i, w, at);
+        at += count_of(t, i);
+    }
+    return status;
+}
+
+static double norm(int64_t n, const float *x)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += (double)x[i] * (double)x[i];
+    return sqrt(sum);
+}
+
+/* ------ A device alone ------ */
+
+typedef struct alone {
+    ls_mesh *mesh;
+    ls_pool *pool;
+    ls_graph *graph;
+    ls_trainer *trainer;
+    ls_batch *batch;
+} alone;
+
+static int open_trainer(alone *a, const run *r)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    int status = ls_graph_new(&a->graph);
+
+    if (status < 0)
+        return status;
+    o.keys = r->model->keys;
+    o.optimizer = ls_momentum(0.1, 0.9);
+    o.mean = LS_SUM;
+    o.backend = r->set.backend;
+    o.precision = run_precision(r);
+    r->model->build(a->graph, &r->set);
+    status = ls_trainer_open(&a->trainer, a->pool, a->graph, &o);
+    return status < 0 ? status : ls_batch_open(&a->batch, a->trainer);
+}
+
+/* Its one worker is this thread. */
+static int open_alone(alone *a, const run *r)
+{
+    ls_mesh_options o = ls_mesh_defaults();
+    int status;
+
+    o.devices = 1;
+    o.cpus = r->set.cpus;
+    status = ls_mesh_open(&a->mesh, &o);
+    if (status == 0)
+        status = ls_pool_open(&a->pool, a->mesh, NULL);
+    return status < 0 ? status : open_trainer(a, r);
+}
+
+static void close_alone(alone *a)
+{
+    ls_batch_close(a->batch);
+    ls_trainer_close(a->trainer);
+    ls_graph_free(a->graph);
+    ls_pool_close(a->pool);
+    ls_mesh_close(a->mesh);
+}
+
+static int set_rows(const alone *a, const data *d, int64_t first, int64_t rows)
+{
+    int status = 0;
+
+    for (int i = 0; i < d->inputs && status == 0; i++) {
+        const ls_array *all = &d->input[i].all;
+        const float *from = all->data;
+
+        status = ls_batch_set(a->batch, d->input[i].name, LS_F32,
+                              from + first * all->shape[1], rows);
+    }
+    return status;
+}
+
+/* The gradient and the loss of these rows. */
+static int one_device(explain *e, const alone *a, int device, int64_t first,
+                      int64_t rows)
+{
+    float *gradient = e->all + device * e->floats;
+    ls_result result;
+    int status = move_all(a->trainer, SET, e->before);
+
+    if (status == 0)
+        status = move_all(a->trainer, CLEAR_TRACE, gradient);
+    if (status == 0)
+        status = set_rows(a, &e->run->data, first, rows);
+    if (status == 0)
+        status = ls_step(a->trainer, a->batch, &result);
+    if (status == 0)
+        status = move_all(a->trainer, GET_TRACE, gradient);
+    if (status < 0)
+        return opt_check(status);
+    e->loss[device] = (double)result.loss;
+    e->terms += result.weight;
+    printf("[explain] device %d: rows %lld to %lld: loss %.4f, gradient %.6f "
+           "..  norm %.4f\n", device, (long long)first,
+           (long long)(first + rows - 1), e->loss[device], (double)gradient[0],
+           norm(e->floats, gradient));
+    return OPT_GO;
+}
+
+/* Rows of the batch as the devices have them. */
+static int all_devices(explain *e, const alone *a, int64_t step)
+{
+    const data *d = &e->run->data;
+    int devices = (int)e->run->set.devices, status = OPT_GO;
+    int64_t rows = d->batch / devices;
+    int64_t first = step % d->batches * d->batch;
+
+    for (int i = 0; i < devices && status == OPT_GO; i++)
+        status = one_device(e, a, i, first + i * rows, rows);
+    return status;
+}
+
+/* ------ The tree ------ */
+
+static void add(explain *e, int round, int to, int from)
+{
+    float *a = e->all + to * e->floats, *b = e->all + from * e->floats;
+    double was = (double)a[0];
+
+    for (int64_t i = 0; i < e->floats; i++)
+        a[i] += b[i];
+    e->loss[to] += e->loss[from];
+    printf("[explain] round %d: device %d += device %d: %.6f + %.6f = %.6f ..  "
+           "norm %.4f\n", round, to, from, was, (double)b[0], (double)a[0],
+           norm(e->floats, a));
+}
+
+static void add_all(explain *e)
+{
+    int devices = (int)e->run->set.devices, round = 1;
+
+    for (int s = 1; s < devices; s *= 2, round++)
+        for (int i = 0; i + s < devices; i += 2 * s)
+            add(e, round, i, i + s);
+}
+
+static void take_mean(explain *e)
+{
+    float factor = 1 / (float)e->terms;
+    double was = (double)e->sum[0];
+
+    for (int64_t i = 0; i < e->floats; i++)
+        e->sum[i] *= factor;
+    printf("[explain] mean of %.0f terms: loss %.4f, gradient %.6f x %.6g = "
+           "%.6f ..  norm %.4f\n", e->terms, e->loss[0] / e->terms, was,
+           (double)factor, (double)e->sum[0], norm(e->floats, e->sum));
+}
+
+/* ------ */
+
+static int make_room(explain *e, run *r)
+{
+    size_t devices = (size_t)r->set.devices;
+
+    e->run = r;
+    for (int i = 0; i < ls_trainer_params(r->trainer); i++)
+        e->floats += count_of(r->trainer, i);
+    e->before = calloc((size_t)e->floats, sizeof *e->before);
+    e->sum = e->all = calloc(devices * (size_t)e->floats, sizeof *e->all);
+    e->loss = calloc(devices, sizeof *e->loss);
+    if (!e->before || !e->all || !e->loss)
+        return opt_fail(OPT_FAILED, "out of memory");
+    return opt_check(move_all(r->trainer, GET, e->before));
+}
+
+static int take_apart(explain *e, int64_t step)
+{
+    alone a = {0};
+    int status = opt_check(open_alone(&a, e->run));
+
+    if (status == OPT_GO)
+        status = all_devices(e, &a, step);
+    if (status == OPT_GO) {
+        add_all(e);
+        take_mean(e);
+    }
+    close_alone(&a);
+    return opt_end(status);
+}
+
+int explain_begin(explain *e, run *r, int64_t step)
+{
+    int status;
+
+    if (!r->set.explain || e->before)
+        return OPT_GO;
+    status = make_room(e, r);
+    if (status != OPT_GO)
+        return status;
+    printf("[explain] step %lld: %lld rows on %lld device%s; of %lld "
+           "parameters the first is shown: %s[0] = %.6f\n", (long long)step,
+           (long long)r->data.batch, (long long)r->set.devices,
+           opt_s(r->set.devices), (long long)e->floats,
+           ls_trainer_param_name(r->trainer, 0), (double)e->before[0]);
+    return take_apart(e, step);
+}
+
+/* p - rate g with one rounding, as the engine has it. */
+static void update(explain *e, double rate)
+{
+    double was = (double)e->before[0];
+
+    for (int64_t i = 0; i < e->floats; i++)
+        e->before[i] = fmaf(-(float)rate, e->sum[i], e->before[i]);
+    printf("[explain] update: %.6f - %g x %.6f = %.6f ..\n", was, rate,
+           (double)e->sum[0], (double)e->before[0]);
+}
+
+int explain_end(explain *e, const ls_result *result)
+{
+    int status;
+
+    if (!e->run)
+        return OPT_GO;
+    update(e, (double)result->lr);
+    status = opt_check(move_all(e->run->trainer, GET, e->sum));
+    e->run = NULL; /* it is told once */
+    if (status != OPT_GO)
+        return status;
+    if (memcmp(e->sum, e->before, (size_t)e->floats * sizeof *e->sum))
+        return opt_fail(OPT_FAILED, "--explain: the engine's step has other "
+                        "bytes than the step by hand");
+    puts("[explain] the engine's own step: the same bytes");
+    return opt_end(OPT_GO);
+}
+
+void explain_free(explain *e)
+{
+    free(e->before);
+    free(e->all);
+    free(e->loss);
+}

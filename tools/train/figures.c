@@ -1,0 +1,211 @@
+/* See figures.h. */
+#include "train/figures.h"
+#include "train/score.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SHOWN = 20 };
+
+/* ------ The outputs ------ */
+
+/* Read n rows from `first` on; the targets of all rows are kept. */
+static int read_rows(figures *f, int64_t first, int64_t n)
+{
+    size_t bytes = data_row_bytes(&f->held.array[1]);
+    void *out[] = {f->x, (char *)f->y + (size_t)first * bytes};
+
+    return data_read(&f->held, first, n, out);
+}
+
+static int make_room(figures *f)
+{
+    size_t rows = (size_t)f->rows;
+
+    f->x = malloc(DATA_CHUNK * data_row_bytes(&f->held.array[0]));
+    f->y = malloc(rows * data_row_bytes(&f->held.array[1]));
+    f->out = malloc(rows * (size_t)f->width * sizeof *f->out);
+    return f->x && f->y && f->out
+               ? OPT_GO : opt_fail(OPT_FAILED, "no memory to evaluate");
+}
+
+int figures_open(figures *f, const run *r)
+{
+    const data *d = &r->data;
+    ls_array_spec spec;
+    int status;
+
+    *f = (figures){.run = r};
+    if (r->model->tokens && !coding_is(&d->coding))
+        return OPT_GO;
+    status = data_held_source(d, &f->held);
+    if (status != OPT_GO || f->held.rows == 0)
+        return status;
+    status = opt_check(ls_predictor_open(&f->predictor, r->trainer));
+    if (status == OPT_GO)
+        status = opt_check(ls_context_open(&f->context, f->predictor, NULL));
+    if (status != OPT_GO)
+        return status;
+    ls_predictor_output(f->predictor, 0, &spec);
+    f->output = spec.name;
+    f->rows = f->held.rows;
+    f->width = spec.rank ? spec.shape[0] : 1;
+    return make_room(f);
+}
+
+int figures_compute(figures *f)
+{
+    int status;
+
+    if (!f->rows)
+        return OPT_GO;
+    status = ls_predictor_refresh(f->predictor, f->run->trainer);
+
+    for (int64_t i = 0; i < f->rows && status == 0; i += DATA_CHUNK) {
+        int64_t n = f->rows - i < DATA_CHUNK ? f->rows - i : DATA_CHUNK;
+
+        if ((status = read_rows(f, i, n)) == 0)
+            status = ls_context_set(f->context, "x", LS_F32, f->x, n);
+        if (status == 0)
+            status = ls_context_predict(f->context, f->output, n * f->width,
+                                        f->out + i * f->width);
+    }
+    f->computed = status == 0;
+    return opt_check(status);
+}
+
+/* ------ What is printed ------ */
+
+/* Four digits at least, and no exponent before it must be. */
+static void print_size(const char *name, double x)
+{
+    printf(fabs(x) < 1000 ? "  %s %.4g" : "  %s %.1f", name, opt_shown(x));
+}
+
+static void print_numbers(const figures *f)
+{
+    const coding *c = &f->run->data.coding;
+    double unit = coding_is(c) ? c->target.scale : 1;
+    const float *y = f->y;
+
+    printf("  R2 %.4f", opt_shown(score_r2(f->rows, f->width, f->out, y)));
+    print_size("RMSE", unit * score_rmse(f->rows * f->width, f->out, y));
+}
+
+static void print_auc(const figures *f)
+{
+    float *score = malloc((size_t)f->rows * sizeof *score);
+
+    for (int64_t i = 0; score && i < f->rows; i++)
+        score[i] = f->out[2 * i + 1] - f->out[2 * i];
+    if (score)
+        printf("  AUC %.4f", opt_shown(score_auc(f->rows, score, f->y)));
+    free(score);
+}
+
+static void print_classes(const figures *f)
+{
+    int64_t k = f->run->set.top_k;
+
+    if (f->width == 2)
+        print_auc(f);
+    if (k)
+        printf("  top-%lld %.4f", (long long)k,
+               score_top(f->rows, f->width, f->out, f->y, k));
+}
+
+void figures_print(const figures *f)
+{
+    if (f->rows && f->held.array[1].dtype == LS_I32)
+        print_classes(f);
+    else if (f->rows)
+        print_numbers(f);
+}
+
+/* ------ Those of the best weights ------ */
+
+int figures_keep(figures *f)
+{
+    size_t size = (size_t)(f->rows * f->width) * sizeof *f->out;
+
+    if (f->rows && !f->best && !(f->best = malloc(size)))
+        return opt_fail(OPT_FAILED, "no memory to evaluate");
+    if (f->rows)
+        memcpy(f->best, f->out, size);
+    return OPT_GO;
+}
+
+void figures_take_back(figures *f)
+{
+    float *last = f->out;
+
+    if (!f->best)
+        return;
+    f->out = f->best;
+    f->best = last;
+}
+
+/* ------ Confusions ------ */
+
+static int64_t largest(int64_t n, const float *y)
+{
+    int64_t top = 0;
+
+    for (int64_t i = 1; i < n; i++)
+        if (y[i] > y[top])
+            top = i;
+    return top;
+}
+
+static void print_cell(const char *text)
+{
+    printf(" %11.11s", text);
+}
+
+static void print_counts(const word_set *w, const int64_t *count, int64_t done)
+{
+    char text[32];
+
+    printf("[lockstep] eval confusion at step %04lld: a line for each class, a "
+           "column for what it was taken for\n", (long long)done);
+    print_cell("");
+    for (int k = 0; k < w->count; k++)
+        print_cell(w->word[k]);
+    putchar('\n');
+    for (int i = 0; i < w->count; i++) {
+        print_cell(w->word[i]);
+        for (int k = 0; k < w->count; k++) {
+            snprintf(text, sizeof text, "%lld",
+                     (long long)count[i * w->count + k]);
+            print_cell(text);
+        }
+        putchar('\n');
+    }
+}
+
+void figures_confusion(const figures *f, int64_t done)
+{
+    const word_set *w = &f->run->data.coding.target.words;
+    const int32_t *label = f->y;
+    int64_t count[MOST_SHOWN * MOST_SHOWN] = {0};
+
+    if (!f->computed || w->count < 1 || w->count > MOST_SHOWN)
+        return;
+    for (int64_t i = 0; i < f->rows; i++)
+        count[label[i] * w->count + largest(w->count, f->out + i * w->count)]++;
+    print_counts(w, count, done);
+}
+
+void figures_close(figures *f)
+{
+    ls_context_close(f->context);
+    ls_predictor_close(f->predictor);
+    ls_source_close(&f->held);
+    free(f->x);
+    free(f->y);
+    free(f->out);
+    free(f->best);
+    *f = (figures){0};
+}

@@ -1,0 +1,44 @@
+/* What a model is worth on the rows held out, by names people know: R2 and RMSE
+ * of numbers, AUC of two classes, top-k, and a table of confusions.  For rows
+ * in memory, of tables and arrays. */
+#ifndef TOOLS_FIGURES_H
+#define TOOLS_FIGURES_H
+
+#include "run/run.h"
+
+typedef struct figures {
+    const run *run;
+    ls_source held; /* rows held out, "x" and "y"; rows 0: none in memory */
+    float *x;       /* of a chunk of them */
+    void *y;        /* of all: floats, or labels */
+    ls_predictor *predictor;
+    ls_context *context;
+    const char *output;
+    int64_t rows, width; /* of the outputs */
+    bool computed;       /* y and out are written: this run has evaluated */
+    float *out;          /* (rows, width), those that are printed */
+    float *best;         /* the same of figures_keep; NULL: none were kept */
+} figures;
+
+/* Once the trainer is open.  Nothing to do where no rows are in memory. */
+int figures_open(figures *f, const run *r);
+
+/* Compute the outputs with the weights as they are. */
+int figures_compute(figures *f);
+
+/* Print what belongs behind the loss, of the outputs that were computed or
+ * taken back last: "  R2 0.4321  RMSE 53.1". */
+void figures_print(const figures *f);
+
+/* Keep what was computed last, and take it back. */
+int figures_keep(figures *f);
+void figures_take_back(figures *f);
+
+/* How often which class was taken for which, of a table, after `done` updates.
+ * Nothing where nothing was computed: a run that went on from a checkpoint and
+ * was ended, or had been at its end. */
+void figures_confusion(const figures *f, int64_t done);
+
+void figures_close(figures *f);
+
+#endif

@@ -1,0 +1,301 @@
+/* Settings and notes of a run as the library's checkpoints keep them. */
+#include "train/keeper.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ What must be the same ------ */
+
+typedef struct list {
+    int count;
+    ls_setting setting[OPT_MAX + 8];
+    char name[OPT_MAX][OPT_VALUE]; /* "--batch" */
+    char room[OPT_MAX][OPT_VALUE];
+    char sum[20], held[20], every[20];
+} list;
+
+static void add(list *l, const char *name, const char *value)
+{
+    l->setting[l->count++] = (ls_setting){name, value};
+}
+
+/* Evaluations that the learning rate goes by. */
+static void list_evaluation(list *l, const run *r)
+{
+    snprintf(l->every, sizeof l->every, "%" PRId64, r->set.eval_every);
+    snprintf(l->held, sizeof l->held, "%016" PRIx64, r->data.held_sum);
+    add(l, "plateau: --eval-every", l->every);
+    add(l, "plateau: the checksum of the data evaluated on", l->held);
+}
+
+static void list_settings(list *l, const run *r)
+{
+    const opt_program *p = &r->program;
+    const opt_model *of = p->models[r->line.model];
+
+    add(l, "model", of->name);
+    for (int i = 0; i < p->count; i++) {
+        const opt *o = &p->option[i];
+        bool quoted;
+        const char *value;
+
+        if (o->may_differ || !opt_takes(o, of))
+            continue;
+        snprintf(l->name[i], sizeof l->name[i], "--%s", o->name);
+        value = opt_value(o, &r->set, l->room[i], &quoted);
+        add(l, l->name[i], value ? value : "");
+    }
+    snprintf(l->sum, sizeof l->sum, "%016" PRIx64, r->data.sum);
+    add(l, "the checksum of the data", l->sum);
+    if (r->set.plateau)
+        list_evaluation(l, r);
+    add(l, "the maker of products",
+        run_is_portable(r) ? "any" : *r->products ? r->products : run_isa());
+}
+
+/* What may differ from the run that a run goes on from, but not between ranks,
+ * which would wait for each other. */
+static void list_course(list *l, const settings *s, char text[5][OPT_VALUE])
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } course[] = {{"steps", s->steps},
+                  {"--eval-every", s->eval_every},
+                  {"--checkpoint-every",
+                   s->checkpoint ? s->checkpoint_every : -1},
+                  {"--resume", s->resume},
+                  {"--sample", s->sample}};
+
+    for (int i = 0; i < 5; i++) {
+        snprintf(text[i], OPT_VALUE, "%" PRId64, course[i].value);
+        add(l, course[i].name, text[i]);
+    }
+}
+
+int keeper_compare(const run *r)
+{
+    char text[5][OPT_VALUE];
+    list l = {0};
+
+    if (!r->transport)
+        return OPT_GO;
+    list_settings(&l, r);
+    list_course(&l, &r->set, text);
+    return opt_check(ls_transport_compare(r->transport, l.count, l.setting));
+}
+
+/* ------ Where a run is ------ */
+
+typedef struct note {
+    const char *name;
+    size_t at; /* in position */
+    bool real; /* a double; or else an int64_t, never negative */
+    bool young; /* checkpoints of earlier versions lack it */
+} note;
+
+#define AT(member) offsetof(position, member)
+
+static const note notes[] = {
+    {"cursor", AT(done), false, false},
+    {"epoch", AT(epoch), false, false},
+    {"epoch loss", AT(loss), true, false},
+    {"epoch right", AT(right), true, false},
+    {"epoch weight", AT(weight), true, false},
+    {"metrics", AT(metrics), false, false},
+    {"evaluations", AT(score.stop.values), false, false},
+    {"best accuracy", AT(score.stop.best), true, false},
+    {"best step", AT(score.best_step), false, false},
+    {"last accuracy", AT(score.last), true, false},
+    {"evaluations since the best", AT(score.stop.since), false, true},
+    {"judged by loss", AT(score.by_loss), false, true},
+    {"the best is saved", AT(score.is_saved), false, true},
+    {"plateau: evaluations", AT(score.plateau.values), false, true},
+    {"plateau: since the best", AT(score.plateau.since), false, true},
+    {"plateau: rest", AT(score.plateau.rest), false, true},
+    {"plateau: best", AT(score.plateau.best), true, true},
+    {"plateau: scale", AT(score.plateau.scale), true, true},
+};
+enum { NOTES = sizeof notes / sizeof *notes };
+
+/* The note of changed options. */
+static const char CHANGES[] = "changes";
+
+static void write_note(const note *n, const position *at, char text[32])
+{
+    const char *from = (const char *)at + n->at;
+
+    if (n->real)
+        snprintf(text, 32, "%a", *(const double *)from);
+    else
+        snprintf(text, 32, "%" PRId64, *(const int64_t *)from);
+}
+
+/* A seal is no signature: notes may be anybody's.  False: this is none that
+ * write_note would write. */
+static bool read_note(const note *n, const char *text, position *at)
+{
+    char *to = (char *)at + n->at, *end = NULL;
+
+    errno = 0;
+    if (text && n->real)
+        *(double *)to = strtod(text, &end);
+    else if (text)
+        *(int64_t *)to = strtoll(text, &end, 10);
+    return end && end > text && !*end &&
+           (n->real || (errno == 0 && *(int64_t *)to >= 0));
+}
+
+/* Each batch is a step, except those whose rows a mask leaves out. */
+static int check_cursor(const run *r, const position *at)
+{
+    int64_t step = ls_trainer_step(r->trainer);
+
+    if (at->done == step || (r->set.mask && at->done > step))
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: the checkpoint has made %" PRId64
+                    " steps, but its cursor in the data is %" PRId64,
+                    r->set.checkpoint, step, at->done);
+}
+
+static int read_notes(const keeper *k, const run *r, position *at)
+{
+    for (int i = 0; i < NOTES; i++) {
+        const char *text = ls_checkpoints_note(k->all, notes[i].name);
+
+        if (!text && notes[i].young)
+            continue;
+        if (!read_note(&notes[i], text, at))
+            return opt_fail(OPT_FAILED, "%s: the checkpoint's note \"%s\" is "
+                            "%s, which lockstep-train does not write",
+                            r->set.checkpoint, notes[i].name,
+                            text ? text : "missing");
+    }
+    return check_cursor(r, at);
+}
+
+/* ------ */
+
+static int load(keeper *k, const run *r, int64_t *step)
+{
+    ls_change change;
+    int status = ls_checkpoints_load(k->all, step);
+
+    if (status == LS_EINVAL && ls_checkpoints_change(k->all, 0, &change))
+        return change_refused(r, k->all);
+    return opt_check(status);
+}
+
+static void tell_going_on(keeper *k, const run *r, int64_t step, int64_t done)
+{
+    const settings *s = &r->set;
+
+    if (ls_checkpoints_skipped(k->all))
+        fprintf(stderr, "note: passed over: %s\n",
+                ls_checkpoints_skipped(k->all));
+    fprintf(stderr, "%s: goes on from step %" PRId64 "\n", s->checkpoint,
+            step);
+    change_tell(r, k->all, step, ls_checkpoints_note(k->all, CHANGES),
+                k->changes);
+    if (done >= s->steps)
+        fprintf(stderr, "note: the %" PRId64 " steps asked for are done "
+                "already\n", s->steps);
+}
+
+static int go_on(keeper *k, const run *r, position *at)
+{
+    int64_t step = -1;
+    int status = load(k, r, &step);
+
+    if (status != OPT_GO || step < 0)
+        return status;
+    if ((status = read_notes(k, r, at)) != OPT_GO)
+        return status;
+    if (change_has(k->all, "lr"))
+        at->score.plateau = (ls_plateau){0}; /* the new rate is as given */
+    k->saved = at->done;
+    k->went_on = true;
+    if (run_is_first(r))
+        tell_going_on(k, r, step, at->done);
+    return OPT_GO;
+}
+
+static int refuse_others(const keeper *k, const char *folder)
+{
+    int n = ls_checkpoints_count(k->all);
+
+    if (n <= 0)
+        return opt_check(n);
+    return opt_fail(OPT_WRONG, "%s: holds %d checkpoint%s already; --resume "
+                    "goes on from there", folder, n, n == 1 ? "" : "s");
+}
+
+int keeper_open(keeper *k, const run *r, position *at)
+{
+    const settings *s = &r->set;
+    ls_checkpoints_options o = ls_checkpoints_defaults();
+    char patterns[CHANGE_TEXT];
+    list l = {0};
+    int status;
+
+    *k = (keeper){.every = s->checkpoint_every, .saved = -1,
+                  .quiet = !run_is_first(r)};
+    if (!s->checkpoint)
+        return OPT_GO;
+    list_settings(&l, r);
+    o.folder = s->checkpoint;
+    o.keep = s->keep > INT32_MAX ? 0 : (int)s->keep;
+    o.settings = l.count;
+    o.setting = l.setting;
+    o.may_change = change_patterns(r, patterns);
+    status = opt_check(ls_checkpoints_open(&k->all, r->trainer, &o));
+    if (status != OPT_GO)
+        return status;
+    return s->resume ? go_on(k, r, at) : refuse_others(k, s->checkpoint);
+}
+
+bool keeper_due(const keeper *k, int64_t done)
+{
+    return k->all && k->every && done % k->every == 0 && done != k->saved;
+}
+
+static void tell(keeper *k, int status, const char *then)
+{
+    k->failed = status < 0 && !k->quiet;
+    if (k->failed)
+        opt_fail(OPT_FAILED, "%s%s", ls_errmsg(), then);
+}
+
+void keeper_save(keeper *k, const position *at)
+{
+    ls_setting setting[NOTES + 1];
+    int n = NOTES;
+    char text[NOTES][32];
+
+    if (!k->all || at->done == k->saved)
+        return;
+    for (int i = 0; i < NOTES; i++) {
+        write_note(&notes[i], at, text[i]);
+        setting[i] = (ls_setting){notes[i].name, text[i]};
+    }
+    if (*k->changes)
+        setting[n++] = (ls_setting){CHANGES, k->changes};
+    k->saved = at->done;
+    tell(k, ls_checkpoints_save(k->all, n, setting),
+         " (the training goes on)");
+}
+
+int keeper_finish(keeper *k)
+{
+    if (k->all)
+        tell(k, ls_checkpoints_wait(k->all), "");
+    return k->failed ? OPT_FAILED : OPT_GO;
+}
+
+void keeper_close(keeper *k)
+{
+    ls_checkpoints_close(k->all);
+}

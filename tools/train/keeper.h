@@ -1,0 +1,46 @@
+/* --checkpoint: what the tool has the library keep, and where a run goes on.
+ * A save that fails is told and does not end the training. */
+#ifndef TOOLS_KEEPER_H
+#define TOOLS_KEEPER_H
+
+#include "run/run.h"
+#include "train/change.h"
+#include "train/evaluate.h"
+
+/* Where a run is, beside what the trainer knows. */
+typedef struct position {
+    int64_t done;               /* batches taken from the data */
+    int64_t epoch;              /* of them; for readers */
+    double loss, right, weight; /* sums over the epoch so far */
+    score score;                /* of evaluations so far */
+    int64_t metrics;            /* bytes of --metrics; 0: none */
+} position;
+
+typedef struct keeper {
+    ls_checkpoints *all; /* NULL: none are wanted */
+    int64_t every;       /* batches; 0: at the end only */
+    int64_t saved;       /* batches done when it was; -1: never */
+    bool went_on;        /* from one of them */
+    bool failed;         /* the last one that was heard of */
+    bool quiet;          /* another rank writes, and tells */
+    char changes[CHANGE_TEXT]; /* of options since the run began; "": none */
+} keeper;
+
+/* Refuse to train with ranks that were told something else. */
+int keeper_compare(const run *r);
+
+/* Nothing to do without --checkpoint.  With --resume go on from what there is,
+ * *at being where; without, a folder that holds some is refused.  What must be
+ * the same when a run goes on is every option of the model whose row does not
+ * say that it may differ, and the data itself. */
+int keeper_open(keeper *k, const run *r, position *at);
+
+/* Is one to be saved now? */
+bool keeper_due(const keeper *k, int64_t done);
+void keeper_save(keeper *k, const position *at);
+
+/* Wait for the last one; OPT_FAILED, and a message, if it failed. */
+int keeper_finish(keeper *k);
+void keeper_close(keeper *k);
+
+#endif

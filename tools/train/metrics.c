@@ -1,0 +1,204 @@
+/* JSON lines, written by hand: numbers must come out the same on every
+ * machine, and the objects are flat. */
+#define _GNU_SOURCE
+#include "opt/characters.h"
+#include "train/metrics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int failed(const metrics *m)
+{
+    return opt_fail(OPT_FAILED, "%s: %s", m->path, strerror(errno));
+}
+
+/* ------ Strings: a path may hold any byte, JSON only UTF-8 ------ */
+
+/* A byte that is no character is written as if it were Latin-1. */
+static void put_text(FILE *file, const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+
+    fputc('"', file);
+    while (*p) {
+        int n = character_bytes((const char *)p);
+
+        if (n == 0 || *p < 0x20 || *p == '"' || *p == '\\')
+            fprintf(file, "\\u%04x", *p);
+        else
+            fwrite(p, 1, (size_t)n, file);
+        p += n ? n : 1;
+    }
+    fputc('"', file);
+}
+
+/* ------ The first line ------ */
+
+static void put_options(FILE *file, const run *r)
+{
+    const char *comma = "";
+
+    for (int i = 0; i < r->program.count; i++) {
+        const opt *o = &r->program.option[i];
+        char room[OPT_VALUE];
+        bool quoted;
+        const char *value = opt_value(o, &r->set, room, &quoted);
+
+        if (!opt_takes(o, r->program.models[r->line.model]) || !value)
+            continue;
+        fprintf(file, "%s\"%s\":", comma, o->name);
+        if (quoted)
+            put_text(file, value);
+        else
+            fputs(value, file);
+        comma = ",";
+    }
+}
+
+static void put_header(FILE *file, const run *r)
+{
+    fprintf(file, "{\"program\":\"%s\",\"model\":\"%s\",\"options\":{",
+            opt_program_name, run_model_name(r));
+    put_options(file, r);
+    fprintf(file,
+            "},\"devices\":%d,\"workers\":%d,\"bits\":\"%s\",",
+            ls_mesh_devices(r->mesh), ls_mesh_workers(r->mesh),
+            run_is_portable(r) ? "portable" : "not portable");
+    if (*r->products)
+        fprintf(file, "\"products\":\"%s\",", r->products);
+    fprintf(file, "\"versions\":{\"lockstep\":\"%s\",\"compiler\":",
+            ls_version());
+    put_text(file, __VERSION__);
+    fputs("}}\n", file);
+}
+
+/* Does a line end there? */
+static bool ends_at(FILE *file, int64_t bytes)
+{
+    return fseeko(file, bytes - 1, SEEK_SET) == 0 && fgetc(file) == '\n';
+}
+
+/* Does the line of this step begin there, however much of it was written? */
+static bool begins_at(FILE *file, int64_t bytes, int64_t step)
+{
+    char text[32], is[32];
+    size_t n = (size_t)snprintf(text, sizeof text, "{\"step\":%lld,",
+                                (long long)step);
+
+    return fseeko(file, bytes, SEEK_SET) == 0 &&
+           memcmp(is, text, fread(is, 1, n, file)) == 0;
+}
+
+/* The lines behind those of the checkpoint are of steps that will be made
+ * again. */
+static int go_on(metrics *m, int64_t keep, int64_t next)
+{
+    if (!ends_at(m->file, keep) || !begins_at(m->file, keep, next))
+        return opt_fail(OPT_FAILED, "%s: does not hold the %lld bytes it held "
+                        "when the checkpoint was saved; it is another file, or "
+                        "lost its end: move it away, or name another",
+                        m->path, (long long)keep);
+    if (fflush(m->file) != 0 || ftruncate(fileno(m->file), keep) < 0 ||
+        fseeko(m->file, 0, SEEK_END) < 0)
+        return failed(m);
+    return OPT_GO;
+}
+
+int64_t metrics_size(const metrics *m)
+{
+    return m->file ? ftello(m->file) : 0;
+}
+
+/* A checkpoint that knows of no metrics may be anybody's; the file is not. */
+static int check_new(const metrics *m)
+{
+    struct stat info;
+
+    if (stat(m->path, &info) < 0 || !S_ISREG(info.st_mode) || !info.st_size)
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: is there already, but the checkpoint was "
+                    "saved without --metrics: move it away, or name another",
+                    m->path);
+}
+
+int metrics_open(metrics *m, const run *r, int64_t keep, int64_t next)
+{
+    *m = (metrics){.path = r->set.metrics};
+    if (!m->path)
+        return OPT_GO;
+    if (keep > 0 && (m->file = fopen(m->path, "r+")))
+        return go_on(m, keep, next);
+    if (keep == 0 && next > 0 && check_new(m) != OPT_GO)
+        return OPT_FAILED;
+    m->file = fopen(m->path, "w");
+    if (!m->file)
+        return failed(m);
+    put_header(m->file, r);
+    return metrics_flush(m);
+}
+
+/* ------ Steps ------ */
+
+/* The shortest text that reads back as the same float. */
+static void put_float(FILE *file, float f)
+{
+    char text[32];
+    int digits = 1;
+
+    if (!isfinite(f)) {
+        fputs("null", file);
+        return;
+    }
+    do
+        snprintf(text, sizeof text, "%.*g", digits, (double)f);
+    while (strtof(text, NULL) != f && digits++ < 9);
+    fputs(text, file);
+}
+
+static const char *nonfinite(float f)
+{
+    return isnan(f) ? "nan" : f > 0 ? "inf" : "-inf";
+}
+
+int metrics_step(metrics *m, const ls_result *r, int64_t rows, double ms)
+{
+    if (!m->file)
+        return OPT_GO;
+    fprintf(m->file, "{\"step\":%lld,\"loss\":", (long long)r->step);
+    put_float(m->file, r->loss);
+    if (!isfinite(r->loss))
+        fprintf(m->file, ",\"nonfinite\":\"%s\"", nonfinite(r->loss));
+    if (!isnan(r->accuracy)) {
+        fputs(",\"accuracy\":", m->file);
+        put_float(m->file, r->accuracy);
+    }
+    fputs(",\"lr\":", m->file);
+    put_float(m->file, r->lr);
+    if (!isnan(r->grad_norm)) {
+        fputs(",\"grad_norm\":", m->file);
+        put_float(m->file, r->grad_norm);
+    }
+    fprintf(m->file, ",\"rows\":%lld,\"ms\":%.3f}\n", (long long)rows, ms);
+    return ferror(m->file) ? failed(m) : OPT_GO;
+}
+
+int metrics_flush(metrics *m)
+{
+    if (m->file && (fflush(m->file) != 0 || ferror(m->file)))
+        return failed(m);
+    return OPT_GO;
+}
+
+int metrics_close(metrics *m)
+{
+    int status = metrics_flush(m);
+
+    if (m->file && fclose(m->file) != 0 && status == OPT_GO)
+        status = failed(m);
+    m->file = NULL;
+    return status;
+}

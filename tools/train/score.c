@@ -1,0 +1,111 @@
+/* See score.h. */
+#include "train/score.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct scored {
+    float score;
+    int32_t label;
+} scored;
+
+static int by_score(const void *a, const void *b)
+{
+    const scored *p = a, *q = b;
+
+    return (p->score > q->score) - (p->score < q->score);
+}
+
+/* Each class 1 counts the 0s below it, and half of those equal to it. */
+static double count_pairs(int64_t n, const scored *s, double *ones)
+{
+    double below = 0, pairs = 0;
+
+    *ones = 0;
+    for (int64_t i = 0, next; i < n; i = next) {
+        double zero = 0, one = 0;
+
+        for (next = i; next < n && s[next].score <= s[i].score; next++)
+            *(s[next].label ? &one : &zero) += 1;
+        if (next == i)
+            return (double)NAN; /* a score that is no number */
+        pairs += one * (below + zero / 2);
+        below += zero;
+        *ones += one;
+    }
+    return pairs;
+}
+
+double score_auc(int64_t rows, const float *score, const int32_t *label)
+{
+    scored *s = malloc((size_t)rows * sizeof *s + 1);
+    double ones, pairs;
+    int64_t n = 0;
+
+    if (!s)
+        return (double)NAN;
+    for (int64_t i = 0; i < rows; i++)
+        if (label[i] >= 0)
+            s[n++] = (scored){score[i], label[i]};
+    qsort(s, (size_t)n, sizeof *s, by_score);
+    pairs = count_pairs(n, s, &ones);
+    free(s);
+    return pairs / (ones * ((double)n - ones));
+}
+
+static double column_r2(int64_t rows, int64_t width, const float *out,
+                        const float *y)
+{
+    double mean = 0, total = 0, left = 0;
+
+    for (int64_t i = 0; i < rows; i++)
+        mean += (double)y[i * width] / (double)rows;
+    for (int64_t i = 0; i < rows; i++) {
+        double a = (double)y[i * width] - mean;
+        double b = (double)y[i * width] - (double)out[i * width];
+
+        total += a * a;
+        left += b * b;
+    }
+    return 1 - left / total;
+}
+
+double score_r2(int64_t rows, int64_t width, const float *out, const float *y)
+{
+    double sum = 0;
+
+    for (int64_t k = 0; k < width; k++)
+        sum += column_r2(rows, width, out + k, y + k);
+    return sum / (double)width;
+}
+
+double score_rmse(int64_t n, const float *out, const float *y)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        double d = (double)y[i] - (double)out[i];
+
+        sum += d * d;
+    }
+    return sqrt(sum / (double)n);
+}
+
+double score_top(int64_t rows, int64_t width, const float *out,
+                 const int32_t *label, int64_t k)
+{
+    double among = 0;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < rows; i++, out += width) {
+        int64_t above = 0;
+
+        if (label[i] < 0)
+            continue;
+        n++;
+        for (int64_t c = 0; c < width; c++)
+            above += out[c] > out[label[i]];
+        among += above < k;
+    }
+    return among / (double)n;
+}

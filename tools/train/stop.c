@@ -1,0 +1,62 @@
+/* The handler does what a handler may: sets a flag, gives the signals back
+ * their default, and writes one line.  Workers block all signals, so it runs on
+ * the main thread. */
+#define _GNU_SOURCE
+#include "train/stop.h"
+
+#include "opt/opt.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ctrl-C, kill, and a terminal or a session that went away. */
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDS = sizeof ends / sizeof *ends };
+
+static volatile sig_atomic_t caught;
+static char line[160]; /* what the handler says */
+
+static void asked(int number)
+{
+    int error = errno;
+
+    caught = number;
+    for (int i = 0; i < ENDS; i++)
+        signal(ends[i], SIG_DFL);
+    if (write(STDERR_FILENO, line, strlen(line)) < 0)
+        errno = error; /* nobody listens: the status tells */
+    errno = error;
+}
+
+static void answer(int number)
+{
+    struct sigaction old, new = {.sa_handler = asked, .sa_flags = SA_RESTART};
+
+    sigemptyset(&new.sa_mask);
+    for (int i = 0; i < ENDS; i++) /* two at once are one, then another */
+        sigaddset(&new.sa_mask, ends[i]);
+    if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(number, &new, NULL);
+}
+
+void stop_open(void)
+{
+    snprintf(line, sizeof line,
+             "%s%s: ends after this step; once more to end at once\n",
+             isatty(STDERR_FILENO) ? "\n" : "", opt_program_name);
+    for (int i = 0; i < ENDS; i++)
+        answer(ends[i]);
+}
+
+int stop_signal(void)
+{
+    return (int)caught;
+}
+
+int stop_status(int status)
+{
+    return status == OPT_GO && caught ? 128 + (int)caught : status;
+}
