@@ -38,4 +38,10 @@ extern const uint32_t ls__sha256_constants[64];
 ls__sha_mix ls__sha256_mix, ls__sha256_mix_fast;
 bool ls__sha256_fast(void);
 
+/* Mix `blocks` blocks of 64 bytes of each of two messages, side by side: the
+ * CPU's instructions wait for each other, so two take little longer than one.
+ * Where the CPU has none it is for callers to mix one after the other. */
+void ls__sha256_mix_two(uint32_t *const word[2], const uint8_t *const data[2],
+                        size_t blocks);
+
 #endif
