@@ -1,10 +1,12 @@
 #!/bin/sh
-# Proves that the rooms of lib/ include only those below them: each folder's
-# README.md has a line "may include: base kernel ..", no file includes another
-# room than these, and no circle leads from a room to itself.  Tools include the
-# public header alone.  File names are unique: two files share one only as a
-# .c and its .h.  (Public headers below lockstep/ are named as the room whose
-# functions they declare.)  No line is wider than 80 characters.
+# Proves that the rooms of lib/ and of tools/ include only those below them: each
+# folder's README.md has a line "may include: base kernel ..", no file includes
+# another room than these, and no circle leads from a room to itself.  Each says
+# which tests test it ("tested by: test_text data.sh"), and these are there.
+# Tools see nothing of lib/ but the public headers.  File names are unique: two
+# files share one only as a .c and its .h.  (Public headers below lockstep/ are
+# named as the room whose functions they declare.)  No line is wider than 80
+# characters.
 tool=
 . "$(dirname "$0")/shell.sh"
 : >"$dir/err"
@@ -18,38 +20,58 @@ none() {
 
 # allowed ROOT: "room other" for each room that a room may include.
 allowed() {
-    for readme in "$1"/lib/*/README.md; do
+    for readme in "$1"/*/README.md; do
         room=$(basename "$(dirname "$readme")")
         sed -n 's/^may include://p' "$readme" | tr ' ' '\n' |
             sed -n "s/..*/$room &/p"
     done
 }
 
-# included ROOT: "room other file" for each include of lib/.
+# included ROOT: "room other file" for each include of another folder.
 included() {
-    (cd "$1/lib" && grep -Eo '^ *# *include "[a-z]+/' ./*/*.c ./*/*.h) |
+    (cd "$1" && grep -Eo '^ *# *include "[a-z]+/' ./*/*.[ch]) |
         sed -n 's|^\./\([a-z]*\)/\([^:]*\):.*"\([a-z]*\)/$|\1 \3 \2|p' |
         awk '$1 != $2' | sort -u
 }
 
-# rooms ROOT: what is wrong with its rooms, a line each.
-rooms() {
-    allowed "$1" >"$dir/allowed"
-    (cd "$1" && find lib -name '*.[ch]') | sed 's|/[^/]*$||' | sort -u |
-        while read -r room; do
-            grep -q '^may include:' "$1/$room/README.md" 2>/dev/null ||
-                echo "$room has no README.md with a line \"may include:\""
+# unnamed ROOM: what its README.md does not say.
+unnamed() {
+    for line in "may include" "tested by"; do
+        grep -q "^$line:" "$1/README.md" 2>/dev/null ||
+            echo "$1 has no README.md with a line \"$line:\""
+    done
+}
+
+# untested TREE ROOM: tests that its README.md names, and that are not there.
+untested() {
+    awk '/^$/ { on = 0 } sub(/^tested by:/, "") { on = 1 } on' \
+        "$1/$2/README.md" 2>/dev/null | tr ' ' '\n' | grep . |
+        while read -r test; do
+            ls "$1/test/$test" "$1/test/$test.c" "$1/test/fuzz/$test.c" \
+                2>/dev/null | grep -q . ||
+                echo "$2 is tested by $test, which is not there"
         done
-    included "$1" | while read -r room other file; do
+}
+
+# rooms_of TREE FOLDER: what is wrong with the rooms of one folder, a line each.
+rooms_of() {
+    allowed "$1/$2" >"$dir/allowed"
+    (cd "$1" && find "$2" -name '*.[ch]') | sed 's|/[^/]*$||' | sort -u |
+        while read -r room; do
+            (cd "$1" && unnamed "$room")
+            untested "$1" "$room"
+        done
+    included "$1/$2" | while read -r room other file; do
         grep -qx "$room $other" "$dir/allowed" ||
-            echo "lib/$room/$file includes $other, which $room may not"
+            echo "$2/$room/$file includes $other, which $room may not"
     done
     tsort <"$dir/allowed" 2>&1 >/dev/null | sed 's/^tsort: -: /a circle: /'
-    (cd "$1/tools" && grep -En '# *include "' ./*/*.[ch]) |
-        sed 's|^\./||' | while read -r line; do
-        other=$(echo "$line" | sed 's|.*include "\([^"/]*\).*|\1|')
-        [ -d "$1/tools/$other" ] || echo "tools/$line"
-    done
+}
+
+# rooms TREE: the same of all.
+rooms() {
+    rooms_of "$1" lib
+    rooms_of "$1" tools
 }
 
 # twice ROOT: file names, without what follows the dot, that two files have.
@@ -79,8 +101,12 @@ none "lines fit 80 columns" "$dir/wrong"
 tree=$dir/tree
 mkdir -p "$tree/lib/low" "$tree/lib/high" "$tree/tools/one" "$tree/test" \
     "$tree/include" "$tree/bench" "$tree/examples"
-echo "may include:" >"$tree/lib/low/README.md"
-echo "may include: low" >"$tree/lib/high/README.md"
+says() { printf 'may include: %s\n\ntested by: %s\n' "$2" "${3:-test_a}" \
+    >"$tree/$1/README.md"; }
+says lib/low ""
+says lib/high low
+says tools/one ""
+: >"$tree/test/test_a.c"
 echo '#include "low/a.h"' >"$tree/lib/high/b.c"
 echo '#include "one/t.h"' >"$tree/tools/one/t.c"
 : >"$tree/tools/one/t.h"
@@ -90,10 +116,12 @@ none "a good tree" "$dir/wrong"
 echo '#include "high/b.h"' >"$tree/lib/low/a.h"
 is "an include that goes up" "$(rooms "$tree")" \
     "lib/low/a.h includes high, which low may not"
-echo "may include: high" >"$tree/lib/low/README.md"
+says lib/low high
 is "a circle" "$(rooms "$tree" | grep -c circle | sed 's/[1-9].*/some/')" some
 rm "$tree/lib/low/README.md"
-is "a room without a line" "$(rooms "$tree" | grep -c 'no README.md')" 1
+is "a room without its lines" "$(rooms "$tree" | grep -c 'no README.md')" 2
+says lib/low "" b
+is "a test that is not there" "$(rooms "$tree" | grep -c 'by b, which')" 1
 echo '#include "low/a.h"' >"$tree/tools/one/t.c"
 is "a tool that looks inside" "$(rooms "$tree" | grep -c tools/one/t.c)" 1
 : >"$tree/lib/low/b.h"
