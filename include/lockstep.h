@@ -63,7 +63,6 @@
  *     lockstep/optim.h       optimizers and schedules
  *     lockstep/precision.h   the numbers that layers compute with
  *     lockstep/own.h         own gradients, operators and losses
- *     lockstep/files.h       readers of data files
  *     lockstep/control.h     early stopping, lower rates on a plateau
  *     lockstep/gradients.h   gradients in hand, before they are applied
  *     lockstep/model.h       graphs and weights as model files
@@ -77,11 +76,15 @@
  *     lockstep/measure.h     costs, times, backends, instruction levels
  *     lockstep/scaling.h     the same training on 1, 2, 4, .. workers
  *     lockstep/sparse.h      rows that are lists of what is not zero
- *     lockstep/table.h       rows of tables (CSV)
  *     lockstep/trace.h       who did what, and when
  *     lockstep/transport.h   ranks that train together
  *
- * lockstep/mpi.h, the transport over MPI, belongs to a library of its own.
+ * Libraries of their own, which stand on this one, have lockstep/mpi.h, the
+ * transport over MPI, and the readers of data sets (-llockstep_data):
+ *
+ *     lockstep/files.h       arrays in .npy and .npz files
+ *     lockstep/images.h      sets of images as a source
+ *     lockstep/table.h       rows of tables (CSV)
  */
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H
@@ -800,7 +803,6 @@ LS_API int ls_data_parallel_step(int64_t seed, const float *x, const float *y,
 #include <lockstep/arithmetic.h>
 #include <lockstep/collective.h>
 #include <lockstep/control.h>
-#include <lockstep/files.h>
 #include <lockstep/gradients.h>
 #include <lockstep/initial.h>
 #include <lockstep/lora.h>
@@ -813,7 +815,6 @@ LS_API int ls_data_parallel_step(int64_t seed, const float *x, const float *y,
 #include <lockstep/predictor.h>
 #include <lockstep/scaling.h>
 #include <lockstep/sparse.h>
-#include <lockstep/table.h>
 #include <lockstep/trace.h>
 #include <lockstep/transport.h>
 

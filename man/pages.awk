@@ -79,11 +79,15 @@ FNR == 1 {
     whole = FILENAME !~ /lockstep\.h$/
     end_page() # of the header before this one, by its own include
     include = "lockstep.h"
-    if (FILENAME ~ /mpi\.h$/)
-        include = "lockstep/mpi.h"
+    if (match(FILENAME, /lockstep\/[a-z]+\.h$/) &&
+        !(substr(FILENAME, RSTART) in has))
+        include = substr(FILENAME, RSTART)
     page = ""
     hidden = 0
 }
+
+# What lockstep.h, which comes first, does not include is included by itself.
+!whole && /^#include <lockstep\// { has[substr($2, 2, length($2) - 2)] = 1 }
 
 # The first sentence of a header is its title; it is said again below.
 FNR == 1 && whole {

@@ -1,7 +1,7 @@
 """Sums what llvm-cov exports: coverage.py TOP JSON LEFT_OUT PLACES
 [LINES BRANCHES].
 
-Prints lines and branches of each room of TOP/lib, and writes what did not run
+Prints lines and branches of each room of TOP/lib and TOP/data, and writes what did not run
 into the file PLACES.  A branch is a side of a condition of the source: those of
 a header that is compiled several times, or of a macro, count once.  LEFT_OUT
 names what does not count, with its reason; an entry that leaves out nothing is
@@ -103,7 +103,7 @@ def main(top, exported, left_out, places, *goals):
 
     def name_of(path):
         name = os.path.relpath(os.path.realpath(path), os.path.realpath(top))
-        return name if name.startswith("lib/") else None
+        return name if name.startswith(("lib/", "data/")) else None
 
     def text(name, line):
         if name not in source:

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Proves that the shared library exports exactly the functions that
-# lib/exports.txt lists and the public headers declare, that the static one defines
-# nothing else but ls__ names, and that no object calls any of libm's functions
-# whose bits change from machine to machine.
+# Proves that the shared libraries export exactly the functions that their lists
+# (lib/exports.txt, data/exports.txt) and the public headers declare, that the
+# static ones define nothing else but ls__ names, and that no object of the
+# engine calls any of libm's functions whose bits change from machine to
+# machine.
 export LC_ALL=C
 library=$top_builddir/.libs/liblockstep.so
-list=$top_srcdir/lib/exports.txt
+include=$top_srcdir/include
 failed=0
 
 [ -f "$library" ] || { echo "skipped: no shared library was built"; exit 77; }
@@ -14,20 +15,30 @@ failed=0
 compare()
 {
     sort -u | diff "$list" - && return
-    echo "above: > only in $1, < only in lib/exports.txt"
+    echo "above: > only in $1, < only in ${list#"$top_srcdir"/}"
     return 1
 }
 
-sort -uc "$list" || failed=1
+# headers in|out: those that lockstep.h includes, it too, or the others but
+# mpi.h.
+headers()
+{
+    [ "$1" = out ] || echo "$include/lockstep.h"
+    for header in "$include"/lockstep/*.h; do
+        side=out
+        ! grep -qxF "#include <lockstep/${header##*/}>" \
+            "$include/lockstep.h" || side=in
+        [ "$side" != "$1" ] || [ "${header##*/}" = mpi.h ] || echo "$header"
+    done
+}
 
-${NM:-nm} -D --defined-only "$library" | sed 's/.* //' |
-    compare liblockstep.so || failed=1
-
-# Declarations may run over lines: put each on one line first.
-cat "$top_srcdir/include/lockstep.h" "$top_srcdir"/include/lockstep/*.h |
-    tr '\n' ' ' | sed 's/LS_API /\n&/g' |
-    sed -n 's/^LS_API [^(]*[ *]\(ls_[a-z0-9_]*\)(.*/\1/p' |
-    compare "the public headers" || failed=1
+# declared IN|OUT: declarations may run over lines: put each on one line first.
+declared()
+{
+    # shellcheck disable=SC2046 # paths are words
+    cat $(headers "$1") | tr '\n' ' ' | sed 's/LS_API /\n&/g' |
+        sed -n 's/^LS_API [^(]*[ *]\(ls_[a-z0-9_]*\)(.*/\1/p'
+}
 
 functions='a?(sin|cos|tan)h?|sincos|atan2|exp(2|10|m1)?|log(2|10|1p)?|pow|erfc?'
 functions="($functions|cbrt|hypot|lgamma|tgamma|fma)[fl]?"
@@ -40,22 +51,36 @@ no_libm()
     return 1
 }
 
-${NM:-nm} -D --undefined-only "$library" | no_libm liblockstep.so || failed=1
+# check ROOM NAME ONE HEADERS: the library NAME, of which ONE is a function.
+check()
+{
+    list=$top_srcdir/$1/exports.txt
+    sort -uc "$list" || failed=1
+    ${NM:-nm} -D --defined-only "$top_builddir/.libs/$2.so" | sed 's/.* //' |
+        compare "$2.so" || failed=1
+    declared "$4" | compare "the public headers" || failed=1
 
-# All objects, as the static library has them, also those that nobody calls.
-objects=$top_builddir/.libs/liblockstep_all.a
-${NM:-nm} --undefined-only "$objects" | no_libm "the objects" || failed=1
-${NM:-nm} "$objects" | grep -q ' T ls_step_sized$' || {
-    echo "$objects has no ls_step_sized"
-    failed=1
+    # All objects, as the static library has them.
+    objects=$top_builddir/.libs/${2}_all.a
+    ${NM:-nm} "$objects" | grep -q " T $3$" || {
+        echo "$objects has no $3"
+        failed=1
+    }
+    # What they define for others begins with ls_, and the public half is
+    # listed.  (Sanitizers add symbols of their own.)
+    names=$(${NM:-nm} --defined-only --extern-only "$objects" |
+        sed -n 's/^[0-9a-f]* [A-Z] //p' | grep -v '^__')
+    if echo "$names" | grep -v '^ls_'; then
+        echo "above: names of the objects of $2 that do not begin with ls_"
+        failed=1
+    fi
+    echo "$names" | grep '^ls_[a-z]' | compare "the objects" || failed=1
 }
-# What they define for others begins with ls_, and the public half is listed.
-# (Sanitizers add symbols of their own.)
-names=$(${NM:-nm} --defined-only --extern-only "$objects" |
-    sed -n 's/^[0-9a-f]* [A-Z] //p' | grep -v '^__')
-if echo "$names" | grep -v '^ls_'; then
-    echo "above: names of the objects that do not begin with ls_"
-    failed=1
-fi
-echo "$names" | grep '^ls_[a-z]' | compare "the objects" || failed=1
+
+check lib liblockstep ls_step_sized in
+check data liblockstep_data ls_table_open out
+# Also those that nobody calls.
+${NM:-nm} -D --undefined-only "$library" | no_libm liblockstep.so || failed=1
+${NM:-nm} --undefined-only "$top_builddir/.libs/liblockstep_all.a" |
+    no_libm "the objects" || failed=1
 exit $failed

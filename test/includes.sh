@@ -1,9 +1,10 @@
 #!/bin/sh
-# Proves that the rooms of lib/ and of tools/ include only those below them: each
-# folder's README.md has a line "may include: base kernel ..", no file includes
-# another room than these, and no circle leads from a room to itself.  Each says
-# which tests test it ("tested by: test_text data.sh"), and these are there.
-# Tools see nothing of lib/ but the public headers.  File names are unique: two
+# Proves that the rooms of lib/, data/ and tools/ include only those below them:
+# each folder's README.md has a line "may include: base kernel ..", no file
+# includes another room than these, and no circle leads from a room to itself.
+# Each says which tests test it ("tested by: test_text data.sh"), and these are
+# there.  Tools see nothing of lib/ and data/ but the public headers, and data/
+# these and base.  File names are unique: two
 # files share one only as a .c and its .h.  (Public headers below lockstep/ are
 # named as the room whose functions they declare.)  No line is wider than 80
 # characters.
@@ -65,18 +66,23 @@ rooms_of() {
         grep -qx "$room $other" "$dir/allowed" ||
             echo "$2/$room/$file includes $other, which $room may not"
     done
+    while read -r room other; do
+        [ -d "$1/$2/$other" ] || [ "$2/$other" = data/base ] ||
+            echo "$2/$room may include $other, which is no room of $2"
+    done <"$dir/allowed"
     tsort <"$dir/allowed" 2>&1 >/dev/null | sed 's/^tsort: -: /a circle: /'
 }
 
 # rooms TREE: the same of all.
 rooms() {
     rooms_of "$1" lib
+    rooms_of "$1" data
     rooms_of "$1" tools
 }
 
 # twice ROOT: file names, without what follows the dot, that two files have.
 twice() {
-    (cd "$1" && find lib tools test bench examples -name '*.[ch]') |
+    (cd "$1" && find lib data tools test bench examples -name '*.[ch]') |
         sed 's|^\(.*\)/\([^/]*\)\.\([ch]\)$|\2 \1 \3|' | sort |
         awk '$1 == name && ($2 != folder || $3 == kind) { print $1, folder, $2 }
             { name = $1; folder = $2; kind = $3 }'
@@ -84,8 +90,8 @@ twice() {
 
 # wide ROOT: lines of code of more than 80 characters.
 wide() {
-    (cd "$1" && find include lib tools examples bench -name '*.[ch]' -o \
-        -name '*.hpp') | sort | while read -r file; do
+    (cd "$1" && find include lib data tools examples bench \
+        -name '*.[ch]' -o -name '*.hpp') | sort | while read -r file; do
         awk -v file="$file" 'length > 80 { print file ":" FNR }' "$1/$file"
     done
 }
@@ -99,15 +105,17 @@ none "lines fit 80 columns" "$dir/wrong"
 
 # The check itself sees what is wrong.
 tree=$dir/tree
-mkdir -p "$tree/lib/low" "$tree/lib/high" "$tree/tools/one" "$tree/test" \
-    "$tree/include" "$tree/bench" "$tree/examples"
+mkdir -p "$tree/lib/base" "$tree/lib/low" "$tree/lib/high" "$tree/data/up" \
+    "$tree/tools/one" "$tree/test" "$tree/include" "$tree/bench" "$tree/examples"
 says() { printf 'may include: %s\n\ntested by: %s\n' "$2" "${3:-test_a}" \
     >"$tree/$1/README.md"; }
 says lib/low ""
 says lib/high low
+says data/up base
 says tools/one ""
 : >"$tree/test/test_a.c"
 echo '#include "low/a.h"' >"$tree/lib/high/b.c"
+echo '#include "base/a.h"' >"$tree/data/up/u.c"
 echo '#include "one/t.h"' >"$tree/tools/one/t.c"
 : >"$tree/tools/one/t.h"
 : >"$tree/lib/low/a.h"
@@ -116,6 +124,9 @@ none "a good tree" "$dir/wrong"
 echo '#include "high/b.h"' >"$tree/lib/low/a.h"
 is "an include that goes up" "$(rooms "$tree")" \
     "lib/low/a.h includes high, which low may not"
+says data/up low
+is "data that looks into the engine" "$(rooms "$tree" | grep -c 'no room of')" 1
+says data/up base
 says lib/low high
 is "a circle" "$(rooms "$tree" | grep -c circle | sed 's/[1-9].*/some/')" some
 rm "$tree/lib/low/README.md"

@@ -16,24 +16,47 @@ for cxx in ${CXX:-c++ g++ clang++} ''; do
 done
 [ -n "$cxx" ] || echo "install: C++17 not tried: no C++ compiler here"
 
-# run KIND FLAGS: each program, as a user would type it; -lm is theirs.
+# package SOURCE: the library that a program names by its headers.
+package()
+{
+    ! grep -q '<lockstep/\(files\|images\|table\)\.h>' "$1" || {
+        echo lockstep_data
+        return
+    }
+    echo lockstep
+}
+
+# flags_shared SOURCE, flags_static SOURCE: what a user would type.
+flags_shared()
+{
+    $PKG_CONFIG --cflags --libs "$(package "$1")"
+}
+
+# Not pkg-config --static: it wants all libraries static, hwloc's own too.
+flags_static()
+{
+    [ "$(package "$1")" = lockstep ] || echo "$libdir/liblockstep_data.a"
+    echo "$libdir/liblockstep.a" "$STATIC_LIBS" \
+        "$($PKG_CONFIG --cflags lockstep)" \
+        "$($PKG_CONFIG --libs hwloc jansson zlib)" -pthread
+}
+
+# run KIND: each program, as a user would type it; -lm is theirs.
+# shellcheck disable=SC2046 # flags are words
 run()
 {
-    kind=$1
-    shift
     for source in "$top_srcdir"/examples/[0-9]*.c; do # the others want MPI
-        $CC -std=c11 -o "$work/program" "$source" "$@" -lm
+        $CC -std=c11 -o "$work/program" "$source" $(flags_"$1" "$source") -lm
         "$work/program" >"$work/out" || {
-            echo "install: $source, $kind, failed:"
+            echo "install: $source, $1, failed:"
             cat "$work/out"
             return 1
         }
     done
     [ -n "$cxx" ] || return 0
-    $cxx -std=c++17 -o "$work/program" "$top_srcdir/test/install.cpp" "$@"
-    "$work/program"
-    for source in "$top_srcdir"/examples/*.cpp; do
-        $cxx -std=c++17 -o "$work/program" "$source" "$@"
+    for source in "$top_srcdir/test/install.cpp" \
+        "$top_srcdir"/examples/*.cpp; do
+        $cxx -std=c++17 -o "$work/program" "$source" $(flags_"$1" "$source")
         "$work/program"
     done
 }
@@ -57,16 +80,8 @@ by_cmake()
     "$work/cmake/in_cxx"
 }
 
-if [ -f "$libdir/liblockstep.so" ]; then
-    # shellcheck disable=SC2046 # flags are words
-    run shared $($PKG_CONFIG --cflags --libs lockstep)
-fi
-if [ -f "$libdir/liblockstep.a" ]; then
-    # Not pkg-config --static: it wants all libraries static, hwloc's own too.
-    # shellcheck disable=SC2046 # flags are words
-    run static $($PKG_CONFIG --cflags lockstep) "$libdir/liblockstep.a" \
-        $STATIC_LIBS $($PKG_CONFIG --libs hwloc jansson zlib) -pthread
-fi
+[ ! -f "$libdir/liblockstep.so" ] || run shared
+[ ! -f "$libdir/liblockstep.a" ] || run static
 by_cmake
 # The layer for Python over what was installed.
 status=0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Proves that the pages are complete: lockstep(3) names every function of the
-# library and no other (ls_step, not the ls_step_sized that it calls), each has
+# libraries (lib/exports.txt, data/exports.txt) and no other (ls_step, not the ls_step_sized that it calls), each has
 # its name in a page with what its header says, and the page of a tool has every
 # option of its --help.
 status=0
@@ -12,11 +12,12 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 
 # all_named WHAT: is each function, and no other, in the list $dir/names?
-sed 's/_sized$//' "$top_srcdir/lib/exports.txt" | sort >"$dir/functions"
+sed 's/_sized$//' "$top_srcdir/lib/exports.txt" \
+    "$top_srcdir/data/exports.txt" | sort >"$dir/functions"
 all_named()
 {
     sort "$dir/names" | diff - "$dir/functions" || {
-        echo "above: < only in $1, > only in lib/exports.txt"
+        echo "above: < only in $1, > only in exports.txt"
         status=1
     }
 }
@@ -77,7 +78,11 @@ while read -r name; do
 done <"$dir/names"
 for made in "$dir"/lockstep_*.3; do
     include=lockstep.h
-    [ "${made##*/}" != lockstep_mpi.3 ] || include=lockstep/mpi.h
+    alone=${made##*/lockstep_}
+    alone=lockstep/${alone%.3}.h
+    [ ! -f "$top_srcdir/include/$alone" ] ||
+        grep -qxF "#include <$alone>" "$top_srcdir/include/lockstep.h" ||
+        include=$alone
     grep -qx "\.B #include <$include>" "$made" || {
         echo "${made##*/} does not include $include"
         status=1

@@ -5,6 +5,7 @@
 #include "calls.h"
 
 #include <lockstep.h>
+#include <lockstep/images.h>
 
 enum { FENCE = 64, FILL = 0xa5 };
 

@@ -12,6 +12,9 @@
 #include "faults.h"
 #include "tasks.h"
 
+#include <lockstep/files.h>
+#include <lockstep/images.h>
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -8,6 +8,8 @@
 #include "file/seal.h"
 #include "lockstep.h"
 
+#include <lockstep/files.h>
+
 #include <check.h>
 #include <dirent.h>
 #include <jansson.h>

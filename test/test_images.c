@@ -7,6 +7,8 @@
 #include "calls.h"
 #include "models.h"
 
+#include <lockstep/images.h>
+
 #include <dirent.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -5,6 +5,8 @@
 #include "golden/npz_files.h"
 #include "support.h"
 
+#include <lockstep/files.h>
+
 #include <zlib.h>
 
 enum { MOST = 1024, X = 12, ZIP64 = sizeof golden_npz_zip64_far };

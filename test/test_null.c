@@ -6,6 +6,10 @@
 #include "folder.h"
 #include "small_model.h"
 
+#include <lockstep/files.h>
+#include <lockstep/images.h>
+#include <lockstep/table.h>
+
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -14,6 +14,9 @@
 #include "faults.h"
 #include "on_ranks.h"
 
+#include <lockstep/files.h>
+#include <lockstep/images.h>
+
 #include <dlfcn.h>
 #include <jansson.h>
 #include <stdio.h>

@@ -6,6 +6,8 @@
 #include "comma.h"
 #include "lockstep.h"
 
+#include <lockstep/table.h>
+
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,11 +13,13 @@
  * stand there twice; of other fields the blanks at both ends do not count.
  * Lines end with LF, CR LF or CR; empty ones are passed over, as is a byte
  * order mark.  Rows are read one by one: a table of any length needs the memory
- * of its longest row. */
-#include <lockstep.h> /* includes this file: before the guard */
-
+ * of its longest row.
+ *
+ * Of liblockstep_data: link with -llockstep_data (pkg-config lockstep_data). */
 #ifndef LOCKSTEP_TABLE_H
 #define LOCKSTEP_TABLE_H
+
+#include <lockstep/base.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,9 @@
-/* The table of element types. */
+/* The table of element types, and arrays of them. */
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/memory.h"
+
+#include <stdlib.h>
 
 static const struct {
     int size; /* bytes */
@@ -48,4 +50,12 @@ int64_t ls__array_rows(const ls_array *a, int64_t *row_bytes)
                         a->name, ls__shape_text(text, a->rank, a->shape));
     *row_bytes = bytes / a->shape[0];
     return a->shape[0];
+}
+
+void ls_array_free(ls_array *array)
+{
+    if (!array)
+        return;
+    free(array->data);
+    *array = (ls_array){0};
 }

@@ -1,46 +1,21 @@
-/* Status texts and the per-thread message.  Nothing here prints. */
+/* Messages of failures.  Libraries that stand on this one have this file too:
+ * the message itself is in one place, message.c, which they reach by
+ * ls_error. */
 #include "base/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local char message[LS__MESSAGE];
-
-const char *ls_strerror(int status)
-{
-    switch (status) {
-    case 0: return "success";
-#define LS_CASE(name, value, text) case name: return text;
-    LS_ERRORS(LS_CASE)
-#undef LS_CASE
-    }
-    return "unknown status";
-}
-
-const char *ls_errmsg(void)
-{
-    return message;
-}
-
-/* Names in it may be anybody's: it stays one line, and does nothing to a
- * terminal. */
 int ls__fail(int status, const char *format, ...)
 {
+    char text[LS__MESSAGE];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    for (char *c = message; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = '?';
-    return status;
-}
-
-int ls_error(int status, const char *text)
-{
-    return ls__fail(status, "%s", text ? text : "");
+    return ls_error(status, text);
 }
 
 int ls__null(const char *function, const char *argument)
@@ -71,12 +46,4 @@ const char *ls__shape_text(char out[LS__SHAPE_TEXT], int rank,
     out[at++] = ')';
     out[at] = 0;
     return out;
-}
-
-#define TEXT(x) #x
-#define VERSION(a, b, c) TEXT(a) "." TEXT(b) "." TEXT(c)
-
-const char *ls_version(void)
-{
-    return VERSION(LS_VERSION_MAJOR, LS_VERSION_MINOR, LS_VERSION_PATCH);
 }

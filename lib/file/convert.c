@@ -2,6 +2,7 @@
  * aligned. */
 #include "file/convert.h"
 #include "base/error.h"
+#include "base/half.h"
 
 #include <string.h>
 
@@ -23,21 +24,6 @@ static void from_bf16(const char *from, int64_t n, float *out)
         bits = (uint32_t)h << 16;
         memcpy(&out[i], &bits, sizeof bits);
     }
-}
-
-float ls__half(uint16_t h)
-{
-    uint32_t exponent = h >> 10 & 31, fraction = h & 1023, bits;
-    float f = (float)fraction * 0x1p-24f; /* right for exponent 0 */
-
-    memcpy(&bits, &f, sizeof bits);
-    if (exponent == 31)
-        bits = 0x7f800000 | fraction << 13;
-    else if (exponent)
-        bits = (exponent + 112) << 23 | fraction << 13;
-    bits |= (uint32_t)(h & 0x8000) << 16;
-    memcpy(&f, &bits, sizeof f);
-    return f;
 }
 
 static void from_f16(const char *from, int64_t n, float *out)

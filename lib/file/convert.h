@@ -8,9 +8,6 @@
  * NULL: an unknown one. */
 const char *ls__element_type(const char *name, int64_t *bytes);
 
-/* The value of an F16's bits. */
-float ls__half(uint16_t bits);
-
 /* Can all elements be floats?  LS_ENOTSUP: not of that type.  LS_ERANGE names
  * the first F64 that is beyond a float's range. */
 int ls__convert_check(const ls_entry *entry, const char *path);

@@ -2,7 +2,7 @@
 #include "model/torch_names.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "file/csv.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int read_norm(ls__torch_rename *r, char *text)
     if (!colon)
         return 0;
     *colon = 0;
-    if (ls__csv_number(colon + 1, false, &r->epsilon) && r->epsilon >= 0)
+    if (ls__number_value(colon + 1, false, &r->epsilon) && r->epsilon >= 0)
         return 0;
     return ls__fail(LS_EINVAL, "names of layers: batch norm \"%s\": epsilon "
                     "\"%s\" is no number from 0 up", text, colon + 1);

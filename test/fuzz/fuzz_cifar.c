@@ -1,6 +1,6 @@
 /* CIFAR-10's binary files, one and the same twice. */
 #define _GNU_SOURCE
-#include "file/images.h"
+#include "image/images.h"
 #include "replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

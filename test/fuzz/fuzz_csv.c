@@ -6,6 +6,8 @@
 #include "memory_file.h"
 #include "mutate.h"
 
+#include <lockstep/table.h>
+
 #include <string.h>
 
 /* A number for all that a pass finds. */

@@ -1,6 +1,6 @@
 /* IDX files, plain and gzip'd: as images, and as labels of three. */
 #define _GNU_SOURCE
-#include "file/images.h"
+#include "image/images.h"
 #include "replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

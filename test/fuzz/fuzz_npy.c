@@ -1,8 +1,10 @@
 /* .npy files: as numbers of both types, as images, and as labels of three; and
  * .npz files: the array x, and the only one. */
 #define _GNU_SOURCE
-#include "file/images.h"
+#include "image/images.h"
 #include "replay.h"
+
+#include <lockstep/files.h>
 
 static void load(const char *path, ls_dtype as)
 {

@@ -4,7 +4,7 @@
 #ifndef TEST_FUZZ_REPLAY_H
 #define TEST_FUZZ_REPLAY_H
 
-#include "file/images.h"
+#include "image/images.h"
 #include "memory_file.h"
 
 #include <stddef.h>

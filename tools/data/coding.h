@@ -9,6 +9,7 @@
 #include "data/words.h"
 
 #include <lockstep.h>
+#include <lockstep/table.h>
 
 /* The pair of a model file's metadata. */
 #define CODING_KEY "lockstep.table"

@@ -16,6 +16,8 @@
 #include "data/text.h"
 
 #include <lockstep.h>
+#include <lockstep/files.h>
+#include <lockstep/images.h>
 
 enum {
     DATA_INPUTS = 4,

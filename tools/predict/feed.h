@@ -7,6 +7,8 @@
 #include "data/normal.h"
 
 #include <lockstep.h>
+#include <lockstep/files.h>
+#include <lockstep/images.h>
 
 enum { FEED_ROWS = 256 };
 

@@ -1,8 +1,8 @@
 /* gzip through zlib, which checks the stream's own checksum at its end. */
-#include "file/gunzip.h"
+#include "array/gunzip.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "file/inflate.h"
+#include "array/inflate.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"
-#include "file/images.h"
+#include "image/images.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,10 @@
 /* Pixels and labels of IDX and .npy files. */
+#include "array/npy.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "file/images.h"
-#include "file/npy.h"
+#include "image/images.h"
+
+#include <lockstep/files.h>
 
 #include <stdlib.h>
 #include <string.h>

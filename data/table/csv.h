@@ -1,7 +1,7 @@
 /* One record of a text with separators, read byte by byte: csv.c finds fields,
  * csv_table.c knows what a table is. */
-#ifndef LS_FILE_CSV_H
-#define LS_FILE_CSV_H
+#ifndef LS_TABLE_CSV_H
+#define LS_TABLE_CSV_H
 
 #include "base/file.h"
 #include "lockstep.h"
@@ -42,9 +42,5 @@ int ls__csv_next(ls__csv *c);
 
 /* Before the first record again. */
 int ls__csv_rewind(ls__csv *c);
-
-/* The number that a text is; false: it is none.  A comma may stand for the
- * point where comma says so. */
-bool ls__csv_number(const char *text, bool comma, double *out);
 
 #endif

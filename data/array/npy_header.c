@@ -1,6 +1,6 @@
 /* The header of a .npy file: the text of a Python dictionary with the keys
  * descr, fortran_order and shape, in any order, each once. */
-#include "file/npy.h"
+#include "array/npy.h"
 #include "base/error.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Records and fields.  The file is hostile until checked: what a record may
  * need is bounded, nothing is believed of its length, and every text is UTF-8
  * without a zero byte. */
-#include "file/csv.h"
+#include "table/csv.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"

@@ -4,10 +4,12 @@
  * Everything is hostile until checked.  The header must say exactly what the
  * file's length says before memory for the data is asked for, and that memory
  * is at most four times the file.  Each refusal names the byte. */
-#include "file/npy.h"
+#include "array/npy.h"
 #include "base/error.h"
+#include "base/half.h"
 #include "base/memory.h"
-#include "file/convert.h"
+
+#include <lockstep/files.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -374,12 +376,4 @@ int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK])
     }
     ls__npy_close(&f);
     return status;
-}
-
-void ls_array_free(ls_array *array)
-{
-    if (!array)
-        return;
-    free(array->data);
-    *array = (ls_array){0};
 }

@@ -1,6 +1,6 @@
 /* One gzip stream, read in pieces. */
-#ifndef LS_FILE_GUNZIP_H
-#define LS_FILE_GUNZIP_H
+#ifndef LS_ARRAY_GUNZIP_H
+#define LS_ARRAY_GUNZIP_H
 
 #include "base/file.h"
 

@@ -1,8 +1,11 @@
-/* Numbers of tables.  A locale may have another decimal point, and strtod takes
+/* Numbers of texts.  A locale may have another decimal point, and strtod takes
  * hexadecimal, inf and nan: so the text is checked and read here, and strtod is
  * asked only for those whose rounding takes more than one operation. */
-#include "file/csv.h"
+#include "base/number.h"
 #include "base/real_text.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 enum { DIGITS = 15, TENS = 22 };
 
@@ -72,7 +75,7 @@ static bool ask(const char *text, double *out)
     return true;
 }
 
-bool ls__csv_number(const char *text, bool comma, double *out)
+bool ls__number_value(const char *text, bool comma, double *out)
 {
     int64_t magnitude;
     number n;

@@ -1,7 +1,7 @@
 /* One member of a ZIP archive (PKWARE's APPNOTE 6.3: stored or deflated, with
  * ZIP64's sizes, no encryption). */
-#ifndef LS_FILE_ZIP_H
-#define LS_FILE_ZIP_H
+#ifndef LS_ARRAY_ZIP_H
+#define LS_ARRAY_ZIP_H
 
 #include "base/file.h"
 

@@ -3,11 +3,11 @@
  * Hostile until checked: a plain file must be exactly as long as its header
  * says; a gzip'd one must be long enough for deflate to have made so much into
  * so little, before memory is asked for. */
-#include "file/idx.h"
+#include "image/idx.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "file/gunzip.h"
-#include "file/inflate.h"
+#include "array/gunzip.h"
+#include "array/inflate.h"
 
 #include <stdlib.h>
 #include <string.h>

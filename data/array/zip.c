@@ -5,10 +5,10 @@
  * A number that does not fit its 2 or 4 bytes has all bits set there, and is in
  * a record of ZIP64: that of an entry is among the entry's extra fields, and
  * that of the end lies before the end, where a locator between the two says. */
-#include "file/zip.h"
+#include "array/zip.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "file/inflate.h"
+#include "array/inflate.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

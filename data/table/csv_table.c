@@ -1,7 +1,10 @@
 /* Tables: a record of names, then records of as many fields. */
-#include "file/csv.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
+#include "table/csv.h"
+
+#include <lockstep/table.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +47,7 @@ static int check_header(const ls_table *t)
     double x;
 
     for (int i = 0; i < t->columns; i++)
-        if (!ls__csv_number(text_of(t, i), is_comma(t), &x))
+        if (!ls__number_value(text_of(t, i), is_comma(t), &x))
             return 0;
     return ls__fail(LS_EFORMAT, "%s: line %lld: all fields are numbers; the "
                     "first line names the columns", t->path,
@@ -219,7 +222,7 @@ int ls_table_number(const ls_table *t, int i, double *out)
     if (!has(t, i))
         return ls__fail(LS_EINVAL, "%s: field %d of %s", t->path, i,
                         t->row ? "the row" : "no row");
-    if (ls__csv_number(text_of(t, i), is_comma(t), out))
+    if (ls__number_value(text_of(t, i), is_comma(t), out))
         return 0;
     if (ls_table_missing(t, i))
         return ls__fail(LS_EFORMAT, "%s: line %lld, column %d \"%.80s\": the "

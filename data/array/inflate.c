@@ -1,5 +1,5 @@
 /* See inflate.h. */
-#include "file/inflate.h"
+#include "array/inflate.h"
 #include "base/error.h"
 #include "base/memory.h"
 

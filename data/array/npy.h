@@ -1,7 +1,7 @@
 /* A .npy file whose header was read and checked against the file's length.
  * npy_header.c reads the header's text, npy.c the rest. */
-#ifndef LS_FILE_NPY_H
-#define LS_FILE_NPY_H
+#ifndef LS_ARRAY_NPY_H
+#define LS_ARRAY_NPY_H
 
 #include "base/file.h"
 #include "lockstep.h"

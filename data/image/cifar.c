@@ -1,7 +1,7 @@
 /* CIFAR-10's binary files: 3073 bytes a record, the label, then 1024 bytes each
  * of red, green and blue.  A file has no header; its length tells. */
 #include "base/error.h"
-#include "file/images.h"
+#include "image/images.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,12 @@
 /* A set of images with labels, as it lies in its files: where each row's pixels
  * are, and how they are arranged.  Nothing is converted here. */
-#ifndef LS_FILE_IMAGES_H
-#define LS_FILE_IMAGES_H
+#ifndef LS_IMAGE_IMAGES_H
+#define LS_IMAGE_IMAGES_H
 
 #include "base/memory.h"
-#include "file/idx.h"
-#include "lockstep.h"
+#include "image/idx.h"
+
+#include <lockstep/images.h>
 
 enum { LS__IMAGE_PARTS = 64 };
 

@@ -1,8 +1,8 @@
 /* IDX files, as MNIST came in: two zero bytes, a type (8: unsigned byte), the
  * number of axes, their extents as big-endian 32-bit numbers, the elements in C
  * order.  A plain file stays open, a gzip'd one is inflated into memory. */
-#ifndef LS_FILE_IDX_H
-#define LS_FILE_IDX_H
+#ifndef LS_IMAGE_IDX_H
+#define LS_IMAGE_IDX_H
 
 #include "base/file.h"
 

@@ -1,7 +1,9 @@
 /* Reads NumPy's .npz files: ZIP archives of .npy files. */
+#include "array/npy.h"
+#include "array/zip.h"
 #include "base/error.h"
-#include "file/npy.h"
-#include "file/zip.h"
+
+#include <lockstep/files.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* What readers of deflated data share, whichever frame is around them. */
-#ifndef LS_FILE_INFLATE_H
-#define LS_FILE_INFLATE_H
+#ifndef LS_ARRAY_INFLATE_H
+#define LS_ARRAY_INFLATE_H
 
 #include <stdint.h>
 #include <zlib.h>

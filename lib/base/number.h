@@ -1,0 +1,11 @@
+/* The number that a text is, in any locale. */
+#ifndef LS_BASE_NUMBER_H
+#define LS_BASE_NUMBER_H
+
+#include <stdbool.h>
+
+/* Give *out the number that a whole text is, rounded to nearest; false: it is
+ * none, or not finite.  A comma may stand for the point where comma says so. */
+bool ls__number_value(const char *text, bool comma, double *out);
+
+#endif
