@@ -248,6 +248,16 @@ LS_API int ls_graph_new(ls_graph **graph);
  * affected. */
 LS_API void ls_graph_free(ls_graph *graph);
 
+/* Say whether errors of this graph pass (true) or the first one sticks (false,
+ * as a graph begins).  It is for languages where a builder's NULL is an
+ * exception, as lockstep.hpp and the Python module have it: an error was told
+ * then.  Where errors pass, a builder that fails leaves the graph as it was
+ * before the call, to the keys of the parameters that come after, and what is
+ * called next is judged by itself; a builder that is given NULL repeats the
+ * words of the last error.  Two still stick: that memory was short, and an
+ * adapter that was half put in. */
+LS_API void ls_graph_errors_pass(ls_graph *graph, bool pass);
+
 /* Declare an array of every batch by the shape of one of its rows.  With rank
  * 0 a row is one number. */
 LS_API ls_node *ls_input(ls_graph *graph, const char *name, ls_dtype dtype,
@@ -403,6 +413,11 @@ LS_API void ls_batch_close(ls_batch *batch);
  * a batch filled up with rows of weight 0, so means are exact. */
 LS_API int ls_batch_set(ls_batch *batch, const char *input, ls_dtype dtype,
                         const void *data, int64_t rows);
+
+/* The same of data that has n elements: LS_ESHAPE, with both numbers, where the
+ * rows need more. */
+LS_API int ls_batch_set_view(ls_batch *batch, const char *input, ls_dtype dtype,
+                             int64_t n, const void *data, int64_t rows);
 
 /* A weight for each row, finite and not negative (0: masked), borrowed as the
  * rows are; NULL: all 1, as a batch begins. */

@@ -237,16 +237,20 @@ inline node operator-(const node &x)
     return ls_neg(x);
 }
 
+// A builder that throws leaves the graph as it was, and the next call is judged
+// by itself (ls_graph_errors_pass).
 class graph : public handle<ls_graph, ls_graph_free> {
 public:
     graph() : handle(opened<ls_graph>(ls_graph_new))
     {
+        ls_graph_errors_pass(get(), true);
     }
     // The graph of a model file.
     explicit graph(const std::string &path)
         : handle(opened<ls_graph>(
               [&](ls_graph **g) { return ls_graph_load(g, path.c_str()); }))
     {
+        ls_graph_errors_pass(get(), true);
     }
     template <typename T>
     node input(const char *name, std::initializer_list<std::int64_t> shape = {})
@@ -364,7 +368,7 @@ public:
     {
     }
     // The data is borrowed, not copied, until it is set again: each input needs
-    // an array of its own.
+    // an array of its own, with all of the rows.
     batch &set(const char *input, view<const float> data, std::int64_t rows)
     {
         return set_any(input, data, rows);
@@ -385,7 +389,9 @@ private:
     template <typename T>
     batch &set_any(const char *input, view<const T> data, std::int64_t rows)
     {
-        check(ls_batch_set(get(), input, dtype_of<T>(), data.data(), rows));
+        check(ls_batch_set_view(get(), input, dtype_of<T>(),
+                                static_cast<std::int64_t>(data.size()),
+                                data.data(), rows));
         return *this;
     }
 };
@@ -487,7 +493,9 @@ public:
     template <typename T>
     context &set(const char *input, view<const T> data, std::int64_t rows)
     {
-        check(ls_context_set(get(), input, dtype_of<T>(), data.data(), rows));
+        check(ls_context_set_view(get(), input, dtype_of<T>(),
+                                  static_cast<std::int64_t>(data.size()),
+                                  data.data(), rows));
         return *this;
     }
     context &set(const char *input, view<const float> data, std::int64_t rows)

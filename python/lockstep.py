@@ -26,9 +26,11 @@ other threads go on during a step.
 The library is liblockstep.so.1; LOCKSTEP_LIBRARY names another file.
 """
 
+import contextlib
 import ctypes as C
 import os
 import threading
+import weakref
 
 import numpy as np
 
@@ -46,6 +48,7 @@ __all__ = [
 ]
 
 F32, I32 = 1, 2
+EINVAL = -2
 (CONSTANT, LINEAR, COSINE, EXPONENTIAL, PIECEWISE, POLYNOMIAL, RESTARTS,
  ONE_CYCLE, LINEAR_ONE_CYCLE, WARM_RESTARTS) = range(10)
 MAX_RANK = 8
@@ -260,6 +263,7 @@ _pool_close = _function("ls_pool_close", None, _P)
 _graph_new = _calls("ls_graph_new", C.POINTER(_P))
 _graph_load = _calls("ls_graph_load", C.POINTER(_P), _TEXT)
 _graph_free = _function("ls_graph_free", None, _P)
+_graph_errors_pass = _function("ls_graph_errors_pass", None, _P, C.c_bool)
 _graph_input = _function("ls_input", _P, _P, _TEXT, C.c_int, C.c_int, _SHAPE)
 _graph_output = _calls("ls_output", _P, _P, _TEXT)
 _graph_metric = _calls("ls_metric", _P, _P)
@@ -383,6 +387,17 @@ def _look(name, x):
     return _DTYPES[x.dtype], x.ctypes.data
 
 
+@contextlib.contextmanager
+def _lacking(given, inputs):
+    """An input that was not given is the caller's mistake."""
+    try:
+        yield
+    except Error as e:
+        if e.status != EINVAL or given.keys() >= inputs.keys():
+            raise
+        raise TypeError(str(e)) from None
+
+
 def _check_rows(name, x, spec):
     dtype, _, shape = spec
     if _look(name, x)[0] != dtype:
@@ -400,7 +415,7 @@ class Node:
 
     def __init__(self, graph, of):
         if not of:
-            raise Error(-2)
+            raise Error(EINVAL)
         self.graph, self.of = graph, of
 
     @property
@@ -547,6 +562,7 @@ class Graph:
     def __init__(self, path=None):
         self.of = (_opened(_graph_new) if path is None
                    else _opened(_graph_load, _bytes(path)))
+        _graph_errors_pass(self.of, True)
 
     def __del__(self):
         if getattr(self, "of", None):
@@ -656,7 +672,7 @@ class Trainer:
             setattr(o, name, value.encode() if isinstance(value, str)
                     else value)
         self._inputs, self._outputs = graph.inputs(), graph.outputs()
-        self._held = {}
+        self._held, self._gradients = {}, weakref.WeakSet()
         self._open(graph, o, (devices, workers, axes, cpus, pin))
         if path is not None:
             self.load(path)
@@ -672,13 +688,22 @@ class Trainer:
             self.pool = _opened(_pool_open, mesh, C.byref(p))
         finally:
             _mesh_close(mesh)
-        self.of = _opened(_trainer_open, self.pool, graph.of,
-                          C.byref(options))
+        self._of = _opened(_trainer_open, self.pool, graph.of,
+                           C.byref(options))
         self._batch = _opened(_batch_open, self.of)
+
+    @property
+    def of(self):
+        """What functions of the library take."""
+        if not self._of:
+            raise ValueError("the trainer is closed")
+        return self._of
 
     def close(self):
         """End the workers and free the memory; del does so too."""
-        for name, end in (("_batch", _batch_close), ("of", _trainer_close),
+        for g in list(getattr(self, "_gradients", ())):
+            g.close()
+        for name, end in (("_batch", _batch_close), ("_of", _trainer_close),
                           ("pool", _pool_close)):
             if getattr(self, name, None):
                 end(getattr(self, name))
@@ -692,9 +717,10 @@ class Trainer:
     def __exit__(self, *what):
         self.close()
 
-    def _set(self, inputs, weights):
-        """Put arrays on the batch; returns the rows.  They are borrowed, and
-        held until the next ones."""
+    def _take(self, call, inputs, weights=None, optional=False):
+        """Put the arrays of one call on the batch, which has no others then;
+        returns the rows.  They are borrowed, and held until the next ones."""
+        self._clear(inputs.keys())
         rows = 0
         for name, x in inputs.items():
             dtype, data = _look(name, x)
@@ -705,39 +731,54 @@ class Trainer:
             rows = x.shape[0]
             _batch_set(self._batch, name.encode(), dtype, data, rows)
             self._held[name] = x
-        self._held[""] = weights
+        for name in self._inputs:
+            if name not in inputs and not optional:
+                raise TypeError(f'{call} lacks the input "{name}"')
+        self._weigh(weights, rows)
+        return rows
+
+    def _clear(self, names):
+        """A batch on which nothing but these names is set."""
+        of, held = self.of, self._held.keys()
+        self._held = {}
+        if held != names:
+            _batch_close(self._batch)
+            self._batch = None
+            self._batch = _opened(_batch_open, of)
+
+    def _weigh(self, weights, rows):
+        self._weights = weights
         if weights is None:
             _batch_weights(self._batch, None, rows)
         elif _look("weights", weights)[0] != F32 or weights.ndim != 1:
             raise TypeError("weights are float32, one for each row")
         else:
             _batch_weights(self._batch, weights.ctypes.data, len(weights))
-        return rows
 
     def step(self, weights=None, /, **inputs):
         """Train on one batch: an array for each input, rows first."""
-        return self._run(_step, inputs, weights)
+        return self._run("step", _step, inputs, weights)
 
     def evaluate(self, weights=None, /, **inputs):
         """The loss and the accuracy of a batch, without an update."""
-        return self._run(_evaluate, inputs, weights)
+        return self._run("evaluate", _evaluate, inputs, weights)
 
-    def _run(self, call, inputs, weights):
+    def _run(self, name, call, inputs, weights):
         r = Result()
-        self._set(inputs, weights)
+        self._take(name, inputs, weights)
         call(self.of, self._batch, C.byref(r), C.sizeof(r))
         return r
 
     def row_losses(self, **inputs):
         """The loss of each row, as evaluate has it for that row alone."""
-        loss = np.empty(self._set(inputs, None), np.float32)
+        loss = np.empty(self._take("row_losses", inputs), np.float32)
         _row_losses(self.of, self._batch, loss.size, loss.ctypes.data)
         return loss
 
     def input_gradient(self, name, weights=None, /, train=False, **inputs):
         """The gradient of the batch's loss by one of its float inputs, with
         dropout as in the next step where train."""
-        self._set(inputs, weights)
+        self._take("input_gradient", inputs, weights)
         if name not in inputs:
             raise KeyError(name)
         g = np.empty(inputs[name].shape, np.float32)
@@ -759,12 +800,15 @@ class Trainer:
         _state_place(self.of, 3, _bytes(placement))
 
     def predict(self, output, **inputs):
-        """The value of an output for every row."""
-        rows = self._set(inputs, None)
+        """The value of an output for every row; of inputs, those it depends
+        on."""
+        rows = self._take("predict", inputs, optional=True)
         if output not in self._outputs:
             raise KeyError(output)
         y = np.empty((rows, *self._outputs[output]), np.float32)
-        _predict(self.of, self._batch, output.encode(), y.size, y.ctypes.data)
+        with _lacking(inputs, self._inputs):
+            _predict(self.of, self._batch, output.encode(), y.size,
+                     y.ctypes.data)
         return y
 
     @property
@@ -834,26 +878,34 @@ class Gradients:
 
     def __init__(self, trainer, batches=1):
         self.trainer = trainer
-        self.of = _opened(_gradients_open, trainer.of, batches)
+        self._of = _opened(_gradients_open, trainer.of, batches)
+        trainer._gradients.add(self)
+
+    @property
+    def of(self):
+        """What functions of the library take."""
+        if not self._of:
+            raise ValueError("the trainer is closed" if not self.trainer._of
+                             else "the gradients are closed")
+        return self._of
 
     def close(self):
-        """Before the trainer is closed; del does so too."""
-        if getattr(self, "of", None):
-            if self.trainer.of:
-                _gradients_close(self.of)
-            self.of = None
+        """Free the memory; del and the trainer's close do so too."""
+        if getattr(self, "_of", None):
+            _gradients_close(self._of)
+            self._of = None
 
     __del__ = close
 
     def compute(self, weights=None, /, **inputs):
         """Those of a batch and their mean, without an update."""
-        t = self.trainer
-        return t._run(lambda _, *rest: _gradients_compute(self.of, *rest),
-                      inputs, weights)
+        return self.trainer._run(
+            "compute", lambda _, *rest: _gradients_compute(self.of, *rest),
+            inputs, weights)
 
     def add(self, weights=None, /, **inputs):
         """Add those of one more batch; mean() then reduces them."""
-        self.trainer._set(inputs, weights)
+        self.trainer._take("add", inputs, weights)
         _gradients_add(self.of, self.trainer._batch)
 
     def mean(self):
@@ -924,9 +976,7 @@ class Predictor:
         """The value of an output for every row; each thread has a context."""
         if output not in self.outputs:
             raise KeyError(output)
-        if not hasattr(self._here, "context"):
-            self._here.context = _Context(self.of)
-        context, rows = self._here.context.of, 0
+        context, held, rows = *self._context(inputs.keys()), 0
         for name, x in inputs.items():
             if name not in self.inputs:
                 raise KeyError(name)
@@ -934,10 +984,19 @@ class Predictor:
             rows = x.shape[0]
             _context_set(context, name.encode(), _DTYPES[x.dtype],
                          x.ctypes.data, rows)
-            self._here.context.held[name] = x
+            held[name] = x
         y = np.empty((rows, *self.outputs[output][2]), np.float32)
-        _context_predict(context, output.encode(), y.size, y.ctypes.data)
+        with _lacking(inputs, self.inputs):
+            _context_predict(context, output.encode(), y.size, y.ctypes.data)
         return y
+
+    def _context(self, names):
+        """This thread's, on which nothing but these names is set."""
+        at = getattr(self._here, "context", None)
+        if at is None or at.held.keys() != names:
+            self._here.context = at = _Context(self.of)
+        at.held = {}
+        return at.of, at.held
 
 
 class _Context:

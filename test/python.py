@@ -151,12 +151,89 @@ def check_refused():
     raises(TypeError, "int32", p.predict, "product",
            x=np.zeros((1, 2), np.int32))
     raises(KeyError, "none", p.predict, "none", x=x)
-    raises(ls.Error, "set", p.predict, "product")
+    raises(TypeError, '"x"', p.predict, "product")
     good = ls.array(x[:, ::-1])
     assert good.flags.c_contiguous and good.dtype == np.float32
     assert np.shares_memory(ls.array(good), good)
     assert ls.array([1, 2]).dtype == np.int32
     raises(ValueError, "int32", ls.array, [1 << 40])
+
+
+def check_alone():
+    """A call has its own arrays alone: none of an earlier call's."""
+    x, y = data()
+    y = np.ascontiguousarray(y)
+    with trainer() as t:
+        for _ in range(2):
+            t.step(x=x, y=y)
+            raises(TypeError, 'lacks the input "y"', t.step, x=2 * x)
+            raises(TypeError, 'lacks the input "x"', t.evaluate, y=y)
+            raises(TypeError, 'lacks the input "x"', t.evaluate)
+            raises(TypeError, 'lacks the input "y"', t.row_losses, x=x)
+            raises(TypeError, '"y"', t.input_gradient, "x", x=x)
+            t.predict("product", x=x)
+            raises(TypeError, '"x"', t.predict, "product", y=y)
+            raises(TypeError, '"x"', t.predict, "product")
+            g = ls.Gradients(t, 2)
+            raises(TypeError, 'lacks the input "y"', g.compute, x=x)
+            raises(TypeError, 'lacks the input "y"', g.add, x=x)
+        raises(TypeError, "no NumPy array", t.step, x=x, y=None)
+        raises(TypeError, 'lacks the input "y"', t.step, x=x)
+        assert t.steps == 2
+        p = ls.Predictor(two_inputs())
+        p.predict("sum", a=x, b=x)
+        raises(TypeError, '"b"', p.predict, "sum", a=x)
+        assert p.predict("sum", a=x, b=x).shape == (64, 2)
+
+
+def two_inputs():
+    g = ls.Graph()
+    a, b = g.input("a", (2,)), g.input("b", (2,))
+    s = ls.add(a, ls.dense(b, 2, "out"))
+    g.output(s, "sum")
+    g.loss(ls.mean_loss(s, s))
+    return ls.Trainer(g, devices=1, workers=1, pin=False)
+
+
+def check_closed():
+    x, y = data()
+    y = np.ascontiguousarray(y)
+    t = trainer()
+    g = ls.Gradients(t)
+    g.compute(x=x, y=y)
+    t.close()
+    t.close()
+    for call in (lambda: t.step(x=x, y=y), lambda: t.evaluate(x=x, y=y),
+                 lambda: t.predict("product", x=x), lambda: t.hash,
+                 lambda: t["hidden.kernel"], lambda: t.steps,
+                 lambda: t.save("none"), lambda: ls.Predictor(t),
+                 lambda: ls.Gradients(t), g.mean, lambda: g["out.bias"],
+                 lambda: g.compute(x=x, y=y), lambda: t.set_lr(1)):
+        raises(ValueError, "the trainer is closed", call)
+
+
+def check_passing():
+    """What a builder was refused for is told once: the next call is judged by
+    itself, and what is built then has the bytes of a graph without it."""
+    g = ls.Graph()
+    x, y = g.input("x", (2,)), g.input("y", (1,))
+    raises(ls.Error, "squared error", ls.mean_squared_error, x, y)
+    raises(ls.Error, "dense", ls.dense, x, -1, "hidden")
+    raises(ls.Error, "twice", g.input, "x", (3,))
+    seq = ls.dense(x, 32, "hidden")
+    raises(ls.Error, "twice", ls.dense, seq, 1, "hidden")
+    raises(ls.Error, "attention", ls.self_attention, seq, 2, False, "a")
+    out = ls.dense(ls.gelu(seq), 1, "out")
+    g.output(out, "product")
+    raises(ls.Error, "twice", g.output, seq, "product")
+    raises(ls.Error, "not a loss", g.loss, out)
+    loss = ls.mean_squared_error(out, y)
+    g.loss(loss)
+    raises(ls.Error, "has a loss", g.loss, loss)
+    raises(ls.Error, "matches none", g.start, "nothing", 0)
+    with ls.Trainer(g, optimizer=ls.adam(1e-2), devices=4, workers=2,
+                    pin=False) as t, trainer() as plain:
+        assert t.hash == plain.hash
 
 
 def check_gradients():
@@ -297,6 +374,9 @@ check_layouts(sys.argv[1])
 check_training(sys.argv[2])
 check_initialisers()
 check_refused()
+check_alone()
+check_closed()
+check_passing()
 check_gradients()
 check_knobs()
 check_attention()

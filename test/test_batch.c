@@ -202,6 +202,49 @@ START_TEST(shards_are_views)
 }
 END_TEST
 
+/* Proves that a batch knows when its trainer is closed, and is not taken for
+ * that of another trainer, wherever that lies in memory. */
+START_TEST(closed_trainer)
+{
+    ls_pool *pool = open_pool(DEVICES, 2);
+    run r = open_run(pool, mlp_graph(), NULL), other;
+    ls_batch *b = r.batch;
+    float *x = normals(1, ROWS * 9);
+    ls_result out;
+
+    ls_trainer_close(r.trainer);
+    FAILS(ls_batch_set(b, "x", LS_F32, x, ROWS), LS_EINVAL,
+          "trainer is closed");
+    FAILS(ls_batch_set_weights(b, NULL, 0), LS_EINVAL, "trainer is closed");
+    other = open_run(pool, mlp_graph(), NULL);
+    FAILS(ls_step(other.trainer, b, &out), LS_EINVAL, "another trainer");
+    close_run(&other);
+    ls_batch_close(b);
+    free(x);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Proves that rows are not read behind the elements that there are. */
+START_TEST(short_views)
+{
+    static const int32_t labels[ROWS] = {0};
+    ls_pool *pool = open_pool(DEVICES, 2);
+    run r = open_run(pool, mlp_graph(), NULL);
+    float *x = normals(1, ROWS * 9);
+
+    FAILS(ls_batch_set_view(r.batch, "x", LS_F32, ROWS * 9 - 1, x, ROWS),
+          LS_ESHAPE, "12 rows of 9 elements need 108, and the data has 107");
+    FAILS(ls_batch_set_view(r.batch, "label", LS_I32, -1, labels, 1), LS_ESHAPE,
+          "has -1");
+    OK(ls_batch_set_view(r.batch, "x", LS_F32, ROWS * 9, x, ROWS));
+    OK(ls_batch_set_view(r.batch, "label", LS_I32, ROWS, labels, ROWS - 1));
+    free(x);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
 static Suite *batch_suite(void)
 {
     Suite *suite = suite_create("batch");
@@ -213,6 +256,8 @@ static Suite *batch_suite(void)
     tcase_add_test(all, incomplete_batches);
     tcase_add_test(all, batch_sizes_change);
     tcase_add_test(all, shards_are_views);
+    tcase_add_test(all, closed_trainer);
+    tcase_add_test(all, short_views);
     tcase_set_timeout(all, 60);
     suite_add_tcase(suite, all);
     return suite;

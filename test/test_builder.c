@@ -343,6 +343,78 @@ START_TEST(test_bad_node)
 }
 END_TEST
 
+/* Some rows are of a first error that sticks. */
+static bool sticks(const char *name)
+{
+    const char *end = strrchr(name, '_');
+
+    return end && !strcmp(end, "_after");
+}
+
+/* Where errors pass, every one leaves the graph as it was: one more that is
+ * good gets the number, the names and the keys that it would have had. */
+START_TEST(test_errors_pass)
+{
+    ls_graph *g, *plain;
+    leaves l;
+
+    OK(ls_graph_new(&g));
+    OK(ls_graph_new(&plain));
+    ls_graph_errors_pass(g, true);
+    l = leaves_of(g);
+    leaves_of(plain);
+    for (size_t i = 0; i < sizeof bad_nodes / sizeof *bad_nodes; i++) {
+        ls_node *n = sticks(bad_nodes[i].name) ? NULL : bad_nodes[i].build(l);
+
+        if (sticks(bad_nodes[i].name))
+            continue;
+        ck_assert_msg(!n && strstr(ls_errmsg(), bad_nodes[i].words), "%s: %s",
+                      bad_nodes[i].name, ls_errmsg());
+        ck_assert_msg(g->status == 0, "%s: it sticks", bad_nodes[i].name);
+        ck_assert_msg(g->requests == 0 && g->param_count == 0 &&
+                          g->stream_count == 0,
+                      "%s: it left a parameter", bad_nodes[i].name);
+    }
+    for (int i = 0; i < g->input_count; i++)
+        ck_assert_int_eq(g->inputs[i]->limit, plain->inputs[i]->limit);
+    ck_assert_ptr_nonnull(ls_swiglu(l.x, 3, "conv"));
+    ck_assert_ptr_nonnull(ls_self_attention(l.x, 2, false, "a"));
+    ck_assert_ptr_null(ls_self_attention(l.image, 2, false, "b"));
+    ck_assert_int_eq(g->requests, 6);
+    ck_assert_int_eq(g->params[5]->count, 1);
+    ls_graph_free(g);
+    ls_graph_free(plain);
+}
+END_TEST
+
+/* A tie that a layer was refused with is there for the next one, and a NULL
+ * that a refused builder returned is told in its words. */
+START_TEST(test_errors_pass_ties)
+{
+    ls_graph *g;
+    leaves l;
+
+    OK(ls_graph_new(&g));
+    ls_graph_errors_pass(g, true);
+    l = leaves_of(g);
+    ck_assert_ptr_nonnull(ls_dense(l.x, 5, "first"));
+    FAILS(ls_tie(g, "second.kernel", "none", false), LS_ENOTFOUND, "none");
+    OK(ls_tie(g, "second.kernel", "first.kernel", false));
+    ck_assert_ptr_null(ls_dense(l.x, 3, "second"));
+    ck_assert_ptr_null(ls_add(l.x, ls_dense(l.x, -1, "third")));
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "\"third\""));
+    ck_assert_ptr_nonnull(ls_dense(l.x, 5, "second"));
+    ck_assert_int_eq(g->param_count, 3);
+    ck_assert_int_eq(g->open_ties, 0);
+    FAILS(ls_loss(g, NULL), LS_EINVAL, "loss is NULL");
+    FAILS(ls_output(g, l.x, "y"), LS_EINVAL, "not the value");
+    ls_graph_errors_pass(g, false);
+    FAILS(ls_metric(g, NULL), LS_EINVAL, "node is NULL");
+    FAILS(ls_metric(g, ls_relu(l.x)), LS_EINVAL, "node is NULL");
+    ls_graph_free(g);
+}
+END_TEST
+
 /* Nodes of two graphs do not meet, and neither do a graph and another's loss;
  * the second graph stays whole. */
 START_TEST(test_two_graphs)
@@ -499,6 +571,8 @@ static Suite *builder_suite(void)
     tcase_add_loop_test(t, test_refused, 0, BAD);
     tcase_add_loop_test(t, test_bad_node, 0,
                         sizeof bad_nodes / sizeof *bad_nodes);
+    tcase_add_test(t, test_errors_pass);
+    tcase_add_test(t, test_errors_pass_ties);
     tcase_add_test(t, test_two_graphs);
     tcase_add_test(t, test_null);
     tcase_add_test(t, test_first_error);

@@ -181,6 +181,62 @@ void gradients(const lockstep::pool &pool)
            "a gradient of another size");
 }
 
+// What was told once is not told again of another call, and a builder that
+// failed has left nothing behind: the bytes are those of a graph without it.
+void errors_pass(const lockstep::pool &pool)
+{
+    lockstep::graph g;
+    lockstep::node x = g.input<float>("x", {3});
+    lockstep::trainer plain(pool, build());
+
+    expect(throws([&] { g.input<float>("x", {2}); }, LS_EINVAL, "twice"),
+           "an input twice");
+    lockstep::node label = g.input<std::int32_t>("label");
+    expect(throws([&] { lockstep::node(ls_mean_squared_error(x, label)); },
+                  LS_EINVAL, "squared error"),
+           "a loss of labels");
+    expect(throws(
+               [&] {
+                   lockstep::node(
+                       ls_tanh(ls_dense(x + ls_dense(x, -1, "h"), 3, "a")));
+               },
+               LS_EINVAL, "\"h\""),
+           "the words of the innermost");
+    lockstep::node h = ls_tanh(ls_dense(x, 3, "hidden"));
+    expect(throws([&] { lockstep::node(ls_dense(h, 4, "hidden")); }, LS_EINVAL,
+                  "twice"),
+           "a name twice");
+    lockstep::node y = ls_dense(h + x, 4, "out");
+    g.loss(ls_cross_entropy(y, label));
+    expect(throws([&] { g.loss(ls_cross_entropy(y, label)); }, LS_EINVAL,
+                  "has a loss"),
+           "a second loss");
+    g.output(y, "logits");
+    expect(lockstep::trainer(pool, g).hash() == plain.hash(),
+           "the bytes of a graph without errors");
+}
+
+// A view has a size, and nothing is read behind it.
+void views(const lockstep::pool &pool)
+{
+    lockstep::trainer t(pool, build());
+    lockstep::batch rows(t);
+    lockstep::predictor p(t);
+    lockstep::context one(p);
+    std::vector<float> x(9);
+    std::vector<std::int32_t> label(2);
+
+    expect(throws([&] { rows.set("x", x, 10); }, LS_ESHAPE,
+                  "10 rows of 3 elements need 30, and the data has 9"),
+           "a batch's view that is short");
+    expect(throws([&] { rows.set("label", label, 3); }, LS_ESHAPE, "has 2"),
+           "labels that are short");
+    expect(throws([&] { one.set("x", x, 4); }, LS_ESHAPE, "need 12"),
+           "a context's view that is short");
+    rows.set("x", x, 2).set("label", label, 2);
+    expect(t.step(rows).rows == 2, "a view may be longer");
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -202,6 +258,8 @@ int main(int argc, char **argv)
     if (argc > 1)
         train(pool, argv[1]);
     gradients(pool);
+    errors_pass(pool);
+    views(pool);
     std::printf("%d failures\n", failures);
     return failures || argc < 2;
 }

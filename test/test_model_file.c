@@ -485,6 +485,28 @@ START_TEST(test_refused_text)
 }
 END_TEST
 
+/* More requests than an int counts are refused at the node that goes beyond, by
+ * "skipped" alone. */
+START_TEST(test_skipped)
+{
+    enum { NODES = 2200 };
+    size_t room = NODES * 100, at = 0;
+    char *text = malloc(room + sizeof REST);
+    ls_graph *g = NULL;
+
+    at += (size_t)sprintf(text, "{\"version\":1,\"nodes\":[%s", NODE);
+    for (int i = 0; i < NODES; i++)
+        at += (size_t)sprintf(text + at, ",{\"op\":\"relu\",\"name\":\"\","
+                              "\"inputs\":[0],\"shape\":[4],"
+                              "\"skipped\":1048575}");
+    ck_assert_uint_lt(at, room);
+    sprintf(text + at, "],%s}", REST);
+    FAILS(ls__graph_read(&g, text, "here"), LS_EFORMAT,
+          "node 1025 of the graph: more requests");
+    free(text);
+}
+END_TEST
+
 /* A file whose graph declares more than the file holds is refused before any of
  * it is allocated. */
 START_TEST(test_too_large)
@@ -572,6 +594,7 @@ static Suite *suite(void)
     tcase_add_loop_test(t, test_goes_on, 0, MODELS);
     tcase_add_test(t, test_earlier);
     tcase_add_test(t, test_notes);
+    tcase_add_test(t, test_skipped);
     tcase_add_loop_test(t, test_refused_text, 0, sizeof bad / sizeof *bad);
     tcase_add_test(t, test_too_large);
     tcase_add_test(t, test_own);

@@ -92,6 +92,12 @@ LS_API void ls_context_close(ls_context *context);
 LS_API int ls_context_set(ls_context *context, const char *input,
                           ls_dtype dtype, const void *data, int64_t rows);
 
+/* The same of data that has n elements: LS_ESHAPE, with both numbers, where the
+ * rows need more. */
+LS_API int ls_context_set_view(ls_context *context, const char *input,
+                               ls_dtype dtype, int64_t n, const void *data,
+                               int64_t rows);
+
 /* out (rows, shape of the output) = the output for the rows that were set; n is
  * the number of elements in out.  LS_ENOTFOUND: there is no such output;
  * LS_ESHAPE: n is another number, or inputs have different numbers of rows;

@@ -241,7 +241,7 @@ int ls_loader_fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
 
     if (step < 0 || step == INT64_MAX)
         return ls__fail(LS_EINVAL, "step %lld of a loader", (long long)step);
-    if (batch->trainer != l->trainer)
+    if (batch->life != l->trainer->life)
         return ls__fail(LS_EINVAL, "the batch belongs to another trainer than "
                         "the loader");
     status = fill(l, step, batch, rows);

@@ -5,6 +5,7 @@
 #include "graph/op.h"
 #include "op/op_table.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +165,8 @@ static int skip_requests(const reader *r)
 
     if (n < 0)
         return bad(r, "\"skipped\" is no number of requests");
+    if (r->graph->requests > INT_MAX / 2 - n)
+        return bad(r, "more requests were skipped than are counted");
     r->graph->requests += (int)n;
     return 0;
 }

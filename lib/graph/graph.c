@@ -1,6 +1,7 @@
 /* Building graphs: nodes, parameters, inputs, and the error that sticks. */
 #include "graph/graph.h"
 #include "graph/op.h"
+#include "graph/undo.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,19 @@ ls_node *ls__graph_failed(ls_graph *graph, int status)
         graph->status = status;
         snprintf(graph->message, sizeof graph->message, "%s", ls_errmsg());
     }
+    ls__undo_take_back(graph);
     return NULL;
+}
+
+int ls__graph_stands(ls_graph *graph, const void *argument,
+                     const char *function, const char *name)
+{
+    if (graph->status)
+        return ls__fail(graph->status, "%s", graph->message);
+    if (argument)
+        return 0;
+    ls__graph_null(graph, function, name);
+    return LS_EINVAL;
 }
 
 ls_node *ls__graph_null(ls_graph *graph, const char *function,
@@ -83,12 +96,16 @@ static ls_node *new_node(ls_graph *g, const char *name)
 }
 
 /* NULL for an input is what a builder that failed returned.  Where no error
- * sticks it is the caller's, to the graph of another input. */
+ * sticks it is the caller's, to the graph of another input; one that passed is
+ * told again. */
 static ls_node *no_input(const ls__op *op, ls_node *const *in, int missing)
 {
     for (int i = 0; i < op->inputs; i++)
         if (in[i] && !in[i]->graph->status) {
-            ls__fail(LS_EINVAL, "%s: input %d is NULL", op->name, missing);
+            if (in[i]->graph->undo.passes && *in[i]->graph->message)
+                ls__fail(LS_EINVAL, "%s", in[i]->graph->message);
+            else
+                ls__fail(LS_EINVAL, "%s: input %d is NULL", op->name, missing);
             return ls__graph_failed(in[i]->graph, LS_EINVAL);
         }
     return NULL;
@@ -115,6 +132,7 @@ ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
             return ls__graph_failed(a->graph, LS_EINVAL);
         }
     }
+    ls__undo_mark(a->graph, in);
     n = new_node(a->graph, name ? name : "");
     if (n) {
         n->op = op;
@@ -150,10 +168,15 @@ int ls__node_set_shape(ls_node *node, ls_dtype dtype, int rank,
 ls_node *ls__node_done(ls_node *node)
 {
     int status = node ? node->op->shape(node) : 0;
+    ls_graph *g = node ? node->graph : NULL;
 
     if (status < 0)
-        return ls__graph_failed(node->graph, status);
-    return node && node->op->declare ? node->op->declare(node) : node;
+        return ls__graph_failed(g, status);
+    if (node && node->op->declare)
+        node = node->op->declare(node);
+    if (node && !g->undo.depth)
+        g->undo.marked = false;
+    return node;
 }
 
 ls_node *ls_input(ls_graph *graph, const char *name, ls_dtype dtype, int rank,
@@ -179,10 +202,12 @@ ls_node *ls_input(ls_graph *graph, const char *name, ls_dtype dtype, int rank,
             ls__fail(LS_EINVAL, "input \"%s\" stands there twice", name);
             return ls__graph_failed(graph, LS_EINVAL);
         }
+    ls__undo_mark(graph, NULL);
     if (!(n = new_node(graph, name)))
         return NULL;
     if (ls__node_set_shape(n, dtype, rank, shape) < 0)
         return ls__graph_failed(graph, LS_ESHAPE);
+    graph->undo.marked = false;
     n->limit = INT64_C(1) << 31;
     n->input = graph->input_count;
     if (append((void ***)&graph->inputs, &graph->input_count,
@@ -213,11 +238,13 @@ char *ls__path(ls_graph *g, const char *scope, const char *name)
 
 /* What is declared in a scope so far, this included: Flax's modules of one name
  * count on.  0: no memory. */
-static int count_in_scope(ls__names *scopes, const char *scope)
+static int count_in_scope(ls_graph *g, ls__names *scopes, const char *scope)
 {
     int *count = ls__names_number(scopes, scope);
 
-    return count ? ++*count : 0;
+    if (!count || ls__undo_note(g, scopes, scope, *count) < 0)
+        return 0;
+    return ++*count;
 }
 
 /* The scope of a parameter: its name less the last part. */
@@ -242,6 +269,8 @@ static int take_name(ls_graph *g, const char *name, int index)
     if (*is_there)
         return ls__fail(LS_EINVAL, "parameter \"%s\" stands there twice: give "
                         "each layer a name of its own", name);
+    if (ls__undo_note(g, &g->param_names, name, 0) < 0)
+        return LS_ENOMEM;
     *is_there = index + 1;
     return 0;
 }
@@ -296,10 +325,8 @@ int ls_tie(ls_graph *graph, const char *name, const char *with, bool transposed)
 
     int status;
 
-    if (!name || !with)
-        ls__graph_null(graph, __func__, name ? "with" : "name");
-    if (graph->status)
-        return ls__fail(graph->status, "%s", graph->message);
+    LS__NEED_STANDING(graph, name);
+    LS__NEED_STANDING(graph, with);
     status = ls__graph_tie(graph, name, with, transposed);
     if (status < 0)
         ls__graph_failed(graph, status);
@@ -360,6 +387,8 @@ static int find_tie(ls_graph *g, const char *name, int *tie)
         return 0;
     if (!(said = ls__names_number(&g->ties, name)))
         return LS_ENOMEM;
+    if (*said && ls__undo_note(g, &g->ties, name, *said) < 0)
+        return LS_ENOMEM;
     *tie = *said;
     *said = 0;
     g->open_ties -= *tie != 0;
@@ -372,7 +401,7 @@ static ls_node *new_param(ls_node *node, ls__param *p)
     int status;
 
     if (!(p->scope = scope_of(g, p->name)) ||
-        !(p->count = count_in_scope(&g->param_scopes, p->scope)))
+        !(p->count = count_in_scope(g, &g->param_scopes, p->scope)))
         return ls__graph_failed(g, LS_ENOMEM);
     p->request = g->requests++;
     if ((status = check_param(g, p)) < 0)
@@ -420,7 +449,7 @@ int ls__graph_stream(ls_graph *g, const char *scope)
     ls__stream *s = ls__arena_new(&g->arena, 1, sizeof *s);
 
     if (!s || !(s->scope = ls__arena_text(&g->arena, scope)) ||
-        !(s->count = count_in_scope(&g->stream_scopes, s->scope)))
+        !(s->count = count_in_scope(g, &g->stream_scopes, s->scope)))
         return LS_ENOMEM;
     s->request = g->requests++;
     if (append((void ***)&g->streams, &g->stream_count, &g->stream_capacity,
@@ -432,10 +461,7 @@ int ls__graph_stream(ls_graph *g, const char *scope)
 int ls_loss(ls_graph *graph, ls_node *loss)
 {
     LS__NEED(graph);
-    if (!loss)
-        ls__graph_null(graph, __func__, "loss");
-    if (graph->status)
-        return ls__fail(graph->status, "%s", graph->message);
+    LS__NEED_STANDING(graph, loss);
     if (!loss->op || !loss->op->is_loss || loss->graph != graph) {
         ls__fail(LS_EINVAL, "ls_loss: the node is not a loss of this graph");
         ls__graph_failed(graph, LS_EINVAL);
@@ -477,10 +503,8 @@ int ls_output(ls_graph *graph, ls_node *node, const char *name)
     ls__output *o;
     int status;
 
-    if (!node || !name)
-        ls__graph_null(graph, __func__, node ? "name" : "node");
-    if (graph->status)
-        return ls__fail(graph->status, "%s", graph->message);
+    LS__NEED_STANDING(graph, node);
+    LS__NEED_STANDING(graph, name);
     status = check_output(graph, node, name);
     if (status == 0) {
         o = ls__arena_new(&graph->arena, 1, sizeof *o);
@@ -503,10 +527,7 @@ int ls_metric(ls_graph *graph, ls_node *node)
 
     int status = 0;
 
-    if (!node)
-        ls__graph_null(graph, __func__, "node");
-    if (graph->status)
-        return ls__fail(graph->status, "%s", graph->message);
+    LS__NEED_STANDING(graph, node);
     if (!has_value(graph, node))
         status = ls__fail(LS_EINVAL, "metric %d: the node is not the value of "
                           "an operator of this graph", graph->metrics);

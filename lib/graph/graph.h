@@ -122,6 +122,25 @@ typedef struct ls__output {
     ls_node *node;
 } ls__output;
 
+/* A name's number was another before the builder at hand. */
+typedef struct ls__change {
+    const struct ls__change *before;
+    ls__names *names;
+    const char *text;
+    int was;
+} ls__change;
+
+/* How the graph was when the builder at hand began (undo.c). */
+typedef struct ls__undo {
+    bool passes;  /* errors do: ls_graph_errors_pass */
+    bool marked;  /* what follows is filled in */
+    int depth;    /* of builders made of others */
+    int nodes, params, streams, requests, open_ties;
+    ls_node *in[LS__MAX_INPUTS];
+    int64_t limit[LS__MAX_INPUTS];
+    const ls__change *change; /* the last one */
+} ls__undo;
+
 struct ls_graph {
     ls__arena arena;
     ls_node **nodes;
@@ -145,7 +164,8 @@ struct ls_graph {
     ls_node *metric[LS_METRICS]; /* ls_metric */
     ls_node *loss;
     int status; /* of the first error */
-    char message[LS__MESSAGE];
+    char message[LS__MESSAGE]; /* of the last error that passed, too */
+    ls__undo undo;
 };
 
 /* A copy that shares nothing with the graph but what a user's operators point
@@ -207,7 +227,20 @@ int ls__node_set_shape(ls_node *node, ls_dtype dtype, int rank,
 ls_node *ls__graph_null(ls_graph *graph, const char *function,
                         const char *argument);
 
-/* Make the current message the graph's error if it is the first; NULL. */
+/* Whether the graph has failed, or argument is NULL: a status, 0 for neither.
+ * For functions that build no node. */
+#define LS__NEED_STANDING(graph, argument) \
+    do { \
+        int status_ = ls__graph_stands(graph, argument, __func__, #argument); \
+        if (status_ < 0) \
+            return status_; \
+    } while (0)
+
+int ls__graph_stands(ls_graph *graph, const void *argument,
+                     const char *function, const char *name);
+
+/* Make the current message the graph's error if it is the first, and take back
+ * what the builder had begun where errors pass; NULL. */
 ls_node *ls__graph_failed(ls_graph *graph, int status);
 
 /* Finish a node whose attributes are set: its operator checks them and finds

@@ -35,10 +35,8 @@ int ls_init_params(ls_graph *g, const char *names, const ls_init *init)
 
     int status;
 
-    if (!names || !init)
-        ls__graph_null(g, __func__, names ? "init" : "names");
-    if (g->status)
-        return ls__fail(g->status, "%s", g->message);
+    LS__NEED_STANDING(g, names);
+    LS__NEED_STANDING(g, init);
     if ((status = ls__initial_check(init)) < 0 ||
         (status = find(g, names, init)) < 0) {
         ls__graph_failed(g, status);

@@ -177,8 +177,11 @@ int ls__lora_insert(ls_node *layer, int64_t rank, double scale)
     }
     x = ls_dense_no_bias(layer->in[0], rank, a_name);
     x = ls_dense_no_bias(ls_scale_shift(x, scale, 0), ls__width(layer), b_name);
-    if (!(sum = ls_add(layer, x)))
-        return ls__fail(g->status, "%s", g->message);
+    if (!(sum = ls_add(layer, x))) {
+        g->undo.passes = false; /* what is half done sticks */
+        ls__graph_failed(g, LS_EINVAL);
+        return g->status;
+    }
     start(g);
     order_requests(g, layer);
     order_params(g, layer);
@@ -259,10 +262,7 @@ int ls_lora_add(ls_graph *g, const char *names, int64_t rank, double alpha)
 
     int status;
 
-    if (!names)
-        ls__graph_null(g, __func__, "names");
-    if (g->status)
-        return ls__fail(g->status, "%s", g->message);
+    LS__NEED_STANDING(g, names);
     if ((status = check(g, names, rank, alpha)) < 0) {
         ls__graph_failed(g, status);
         return status;

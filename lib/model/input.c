@@ -26,8 +26,8 @@ static int check_finite(const ls__input *in, const float *x, int64_t rows)
     return 0;
 }
 
-int ls__input_check(const ls__input *in, ls_dtype dtype, const void *data,
-                    int64_t rows)
+int ls__input_check(const ls__input *in, ls_dtype dtype, int64_t n,
+                    const void *data, int64_t rows)
 {
     if (dtype != in->dtype || !data)
         return ls__fail(LS_EINVAL, "input \"%s\" takes %s%s", in->name,
@@ -37,6 +37,11 @@ int ls__input_check(const ls__input *in, ls_dtype dtype, const void *data,
         return ls__fail(LS_ESHAPE, "input \"%s\": %lld rows of %lld elements "
                         "are more than memory has", in->name, (long long)rows,
                         (long long)in->size);
+    if (rows * in->size > n)
+        return ls__fail(LS_ESHAPE, "input \"%s\": %lld rows of %lld elements "
+                        "need %lld, and the data has %lld", in->name,
+                        (long long)rows, (long long)in->size,
+                        (long long)(rows * in->size), (long long)n);
     if (dtype == LS_I32)
         return check_indices(in, data, rows);
     return in->finite ? check_finite(in, data, rows) : 0;

@@ -15,9 +15,10 @@ typedef struct ls__input {
     bool finite;   /* LS_F32: no NaN and no infinity */
 } ls__input;
 
-/* LS_EINVAL: another type, or no data; LS_ERANGE names the row and element
- * whose index is out of range, or that is not finite and must be. */
-int ls__input_check(const ls__input *in, ls_dtype dtype, const void *data,
-                    int64_t rows);
+/* Data of n elements, INT64_MAX where nobody knows.  LS_EINVAL: another type,
+ * or no data; LS_ESHAPE: the rows need more; LS_ERANGE names the row and the
+ * element whose index is out of range, or that is not finite and must be. */
+int ls__input_check(const ls__input *in, ls_dtype dtype, int64_t n,
+                    const void *data, int64_t rows);
 
 #endif

@@ -2,6 +2,7 @@
  * products, a softmax and views, which have its gradients, files and
  * exports. */
 #include "graph/op.h"
+#include "graph/undo.h"
 #include "op/layer.h"
 
 /* What masked scores become, as Flax's finfo.min: e^x of it is 0 beside any
@@ -64,12 +65,14 @@ ls_node *ls_cross_attention(ls_node *x, ls_node *memory, ls_node *mask,
     n = ls__width(x);
     if (x->rank != 2 || memory->rank != 2 || heads < 1 || n % heads)
         return refuse(x, memory, heads, name);
+    ls__undo_enter(x->graph);
     q = project(x, name, "query", n, heads, (int[]){1, 0, 2});
     k = project(memory, name, "key", n, heads, (int[]){1, 2, 0});
     v = project(memory, name, "value", n, heads, (int[]){1, 0, 2});
     s = ls_scale_shift(ls_matmul(q, k),
                        1 / __builtin_sqrt((double)(n / heads)), 0);
     y = gather_heads(ls_softmax(hide(s, mask)), v, n);
-    return ls__projection(y, n, name, "out",
-                          (ls__extents){3, {heads, n / heads, n}});
+    y = ls__projection(y, n, name, "out",
+                       (ls__extents){3, {heads, n / heads, n}});
+    return ls__undo_leave(x->graph, y);
 }

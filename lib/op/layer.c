@@ -2,6 +2,7 @@
 #include "op/layer.h"
 #include "base/sized.h"
 #include "graph/op.h"
+#include "graph/undo.h"
 
 ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
                         const char *part, ls__extents kernel)
@@ -40,6 +41,7 @@ ls_node *ls_grouped_attention(ls_node *x, int heads, int kv_heads,
     if (heads < 1 || d % heads || kv_heads < 1 || heads % kv_heads)
         return attention_failed(x, name, heads, kv_heads);
     kv.of[1] = kv_heads;
+    ls__undo_enter(x->graph);
     q = ls__projection(x, d, name, "query", in);
     k = ls__projection(x, kv_heads * dh, name, "key", kv);
     v = ls__projection(x, kv_heads * dh, name, "value", kv);
@@ -48,7 +50,7 @@ ls_node *ls_grouped_attention(ls_node *x, int heads, int kv_heads,
         k = ls_rotary(k, kv_heads, rotary_base);
     }
     y = ls__attention(q, k, v, heads, causal, name);
-    return ls__projection(y, d, name, "out", out);
+    return ls__undo_leave(x->graph, ls__projection(y, d, name, "out", out));
 }
 
 ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
@@ -62,10 +64,13 @@ ls_node *ls_swiglu(ls_node *x, int64_t n, const char *name)
     ls__extents matrix = {2, {x ? ls__width(x) : 0, n}};
     ls_node *gate, *up;
 
+    if (!x || x->graph->status)
+        return NULL;
     name = name ? name : "";
+    ls__undo_enter(x->graph);
     gate = ls__projection(x, n, name, "gate", matrix);
     up = ls__projection(x, n, name, "up", matrix);
-    return ls_mul(ls_silu(gate), up);
+    return ls__undo_leave(x->graph, ls_mul(ls_silu(gate), up));
 }
 
 /* ------ convolutions of steps ------ */

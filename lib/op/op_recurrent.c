@@ -15,6 +15,7 @@
  * gradients are 0. */
 #include "backend/backend.h"
 #include "base/least.h"
+#include "graph/undo.h"
 #include "op/layer.h"
 #include "op/op_table.h"
 
@@ -539,16 +540,18 @@ static ls_node *layer(ls_node *x, const cell *c, int64_t n, bool two_biases,
     if (!(of_x = ls__path(x->graph, name ? name : "", "dense_i")) ||
         !(of_h = ls__path(x->graph, name ? name : "", "dense_h")))
         return NULL;
-    x = ls__dense(x, c->gates * n, of_x, c->bias_of_x,
+    ls__undo_enter(x->graph);
+    y = ls__dense(x, c->gates * n, of_x, c->bias_of_x,
                   (ls__extents){2, {ls__width(x), c->gates * n}});
-    y = ls__node_new(op, of_h, x, from ? from : lengths,
+    y = ls__node_new(op, of_h, y, from ? from : lengths,
                      from ? lengths : NULL);
     if (y) {
         y->ends = last != NULL;
         y->bias = two_biases;
     }
     y = ls__node_done(y);
-    return y && last ? separate(y, c, x->shape[0], n, last) : y;
+    y = y && last ? separate(y, c, x->shape[0], n, last) : y;
+    return ls__undo_leave(x->graph, y);
 }
 
 ls_node *ls_lstm(ls_node *x, int64_t n, const char *name)

@@ -3,6 +3,7 @@
  *
  * A sum along the last axes runs in 16 lanes and blocks of 4096 as any other, a
  * sum down columns in index order, 256 a chunk. */
+#include "graph/undo.h"
 #include "op/op_table.h"
 
 /* The three extents of x, rows counting as outer. */
@@ -167,6 +168,7 @@ static unsigned axes_of(ls_node *x, int count, const int *axes)
 static ls_node *over(const ls__op *op, ls_node *x, int count, const int *axes)
 {
     unsigned set;
+    ls_graph *g;
 
     if (!x || x->graph->status)
         return NULL;
@@ -175,6 +177,8 @@ static ls_node *over(const ls__op *op, ls_node *x, int count, const int *axes)
                  count < 0 ? "; there may be 0 or more" : ", and axes is NULL");
         return ls__graph_failed(x->graph, LS_EINVAL);
     }
+    g = x->graph;
+    ls__undo_enter(g);
     set = axes_of(x, count, axes);
     for (int last = x->rank - 1; x && last >= 0; last--) {
         int first = last;
@@ -191,7 +195,7 @@ static ls_node *over(const ls__op *op, ls_node *x, int count, const int *axes)
         x = ls__node_done(n);
         last = first;
     }
-    return x && x->graph->status ? NULL : x;
+    return ls__undo_leave(g, g->status ? NULL : x);
 }
 
 ls_node *ls_sum_over(ls_node *x, int count, const int *axes)

@@ -96,28 +96,41 @@ int ls_context_open(ls_context **context, ls_predictor *p, ls_pool *pool)
 
 /* ------ rows ------ */
 
+static int set(ls_context *c, const char *input, ls_dtype dtype, int64_t n,
+               const void *data, int64_t rows)
+{
+    const ls__model *m = &c->predictor->model;
+    const ls__input *in;
+    int status;
+
+    if (!(in = ls__model_input(m, input)))
+        return LS_ENOTFOUND;
+    if (rows < 1)
+        return ls__fail(LS_EINVAL, "input \"%s\": %lld rows; there must be 1 "
+                        "or more", input, (long long)rows);
+    if ((status = ls__input_check(in, dtype, n, data, rows)) < 0)
+        return status;
+    c->data[in - m->input] = data;
+    c->rows[in - m->input] = rows;
+    return 0;
+}
+
 int ls_context_set(ls_context *c, const char *input, ls_dtype dtype,
                    const void *data, int64_t rows)
 {
     LS__NEED_AS(c, "context", LS_EINVAL);
     LS__NEED(input);
     LS__NEED(data);
+    return set(c, input, dtype, INT64_MAX, data, rows);
+}
 
-    const ls__model *m;
-    const ls__input *in;
-    int status;
-
-    m = &c->predictor->model;
-    if (!(in = ls__model_input(m, input)))
-        return LS_ENOTFOUND;
-    if (rows < 1)
-        return ls__fail(LS_EINVAL, "input \"%s\": %lld rows; there must be 1 "
-                        "or more", input, (long long)rows);
-    if ((status = ls__input_check(in, dtype, data, rows)) < 0)
-        return status;
-    c->data[in - m->input] = data;
-    c->rows[in - m->input] = rows;
-    return 0;
+int ls_context_set_view(ls_context *c, const char *input, ls_dtype dtype,
+                        int64_t n, const void *data, int64_t rows)
+{
+    LS__NEED_AS(c, "context", LS_EINVAL);
+    LS__NEED(input);
+    LS__NEED(data);
+    return set(c, input, dtype, n, data, rows);
 }
 
 /* The rows that all inputs of a goal have, or a status. */

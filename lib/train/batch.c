@@ -6,8 +6,49 @@
 #include "train/trainer.h"
 #include "base/error.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ------ whose trainer may be gone ------ */
+
+/* Shared by a trainer and its batches, the last of which frees it. */
+typedef struct ls__life {
+    atomic_int users;
+    atomic_bool over;
+} ls__life;
+
+int ls__life_begin(ls_trainer *t)
+{
+    if (!(t->life = ls__new(1, sizeof *t->life, "trainer")))
+        return LS_ENOMEM;
+    atomic_init(&t->life->users, 1);
+    atomic_init(&t->life->over, false);
+    return 0;
+}
+
+static void drop(ls__life *life)
+{
+    if (atomic_fetch_sub(&life->users, 1) == 1)
+        free(life);
+}
+
+void ls__life_end(ls_trainer *t)
+{
+    if (!t->life)
+        return;
+    atomic_store(&t->life->over, true);
+    drop(t->life);
+}
+
+static int check_life(const ls_batch *b)
+{
+    return atomic_load(&b->life->over)
+               ? ls__fail(LS_EINVAL, "the batch's trainer is closed")
+               : 0;
+}
+
+/* ------ opening and setting ------ */
 
 int ls_batch_open(ls_batch **batch, const ls_trainer *t)
 {
@@ -20,6 +61,8 @@ int ls_batch_open(ls_batch **batch, const ls_trainer *t)
     if (!b)
         return LS_ENOMEM;
     b->trainer = t;
+    b->life = t->life;
+    atomic_fetch_add(&b->life->users, 1);
     b->rows = ls__new(n, sizeof *b->rows, "batch");
     b->shard_data = ls__new(n * (size_t)ls__trainer_shards(t),
                             sizeof *b->shard_data, "batch");
@@ -37,6 +80,7 @@ void ls_batch_close(ls_batch *b)
         return;
     free(b->rows);
     free(b->shard_data);
+    drop(b->life);
     free(b);
 }
 
@@ -75,22 +119,20 @@ static void cut(ls_batch *b, int64_t i, const char *data, int64_t rows)
             data + bytes * ls__least(s * each, rows);
 }
 
-int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
-                 const void *data, int64_t rows)
+static int set(ls_batch *b, const char *name, ls_dtype dtype, int64_t n,
+               const void *data, int64_t rows)
 {
-    LS__NEED_AS(b, "batch", LS_EINVAL);
-    LS__NEED_AS(name, "input", LS_EINVAL);
-    LS__NEED(data);
-
     const ls_trainer *t = b->trainer;
-    const ls__input *in = ls__model_input(&t->model, name);
+    const ls__input *in;
     int64_t i;
-    int status;
+    int status = check_life(b);
 
-    if (!in)
+    if (status < 0)
+        return status;
+    if (!(in = ls__model_input(&t->model, name)))
         return LS_ENOTFOUND;
     if ((status = check_rows(t, name, rows)) < 0 ||
-        (status = ls__input_check(in, dtype, data, rows)) < 0)
+        (status = ls__input_check(in, dtype, n, data, rows)) < 0)
         return status;
     i = in - t->model.input;
     b->rows[i] = rows;
@@ -98,12 +140,32 @@ int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
     return 0;
 }
 
+int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
+                 const void *data, int64_t rows)
+{
+    LS__NEED_AS(b, "batch", LS_EINVAL);
+    LS__NEED_AS(name, "input", LS_EINVAL);
+    LS__NEED(data);
+    return set(b, name, dtype, INT64_MAX, data, rows);
+}
+
+int ls_batch_set_view(ls_batch *b, const char *name, ls_dtype dtype, int64_t n,
+                      const void *data, int64_t rows)
+{
+    LS__NEED_AS(b, "batch", LS_EINVAL);
+    LS__NEED_AS(name, "input", LS_EINVAL);
+    LS__NEED(data);
+    return set(b, name, dtype, n, data, rows);
+}
+
 int ls_batch_set_weights(ls_batch *b, const float *weights, int64_t rows)
 {
     LS__NEED_AS(b, "batch", LS_EINVAL);
 
-    int status = weights ? check_rows(b->trainer, "weights", rows) : 0;
+    int status = check_life(b);
 
+    if (status == 0 && weights)
+        status = check_rows(b->trainer, "weights", rows);
     if (status < 0)
         return status;
     for (int64_t i = 0; weights && i < rows; i++)
@@ -155,7 +217,7 @@ int ls__step_set_rows(ls__step *s, const bool *reads)
 {
     int64_t all;
 
-    if (!s->batch || s->batch->trainer != s->trainer)
+    if (!s->batch || s->batch->life != s->trainer->life)
         return ls__fail(LS_EINVAL, "the batch belongs to another trainer");
     if ((all = rows_read(s->batch, reads)) < 0)
         return (int)all;

@@ -42,6 +42,7 @@ void ls_trainer_close(ls_trainer *t)
 {
     if (!t)
         return;
+    ls__life_end(t);
     for (int d = 0; t->grad.device && d < t->devices.count && t->grad.device[d];
          d++)
         ls__block_free(t->grad.device[d] - ls__watch_guard(t->watch));
@@ -289,7 +290,8 @@ static int make_memory(ls_trainer *t)
     int status;
 
     t->owned = owned(t);
-    if ((status = ls__groups_open(t)) < 0 || (status = make_lists(t)) < 0 ||
+    if ((status = ls__life_begin(t)) < 0 ||
+        (status = ls__groups_open(t)) < 0 || (status = make_lists(t)) < 0 ||
         (status = ls__lazy_open(t)) < 0 ||
         (status = make_notes(t)) < 0 ||
         (status = ls__watch_open(t)) < 0 ||

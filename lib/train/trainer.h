@@ -28,6 +28,7 @@ typedef struct ls__trained {
 
 struct ls_trainer {
     ls_pool *pool;
+    struct ls__life *life; /* its batches know by it whether it is closed */
     ls_trainer_options options;
     ls__span devices; /* those that run in this process, of the experiment's,
                          which are those along the data axis */
@@ -71,12 +72,17 @@ struct ls_trainer {
 };
 
 struct ls_batch {
-    const ls_trainer *trainer;
+    const ls_trainer *trainer; /* unless its life is over */
+    struct ls__life *life;
     int64_t *rows;            /* [input], 0: not set */
     const float *weights;
     int64_t weight_rows;
     const void **shard_data;  /* [shard * inputs + input] */
 };
+
+/* The trainer's life begins (LS_ENOMEM), and ends: its batches may be open. */
+int ls__life_begin(ls_trainer *t);
+void ls__life_end(ls_trainer *t);
 
 /* Is the gradient of a parameter, by its declared number, never computed? */
 static inline bool ls__trainer_leaves_out(const ls_trainer *t, int declared)

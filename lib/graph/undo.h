@@ -1,0 +1,23 @@
+/* What a builder that fails is taken back to, where errors pass. */
+#ifndef LS_GRAPH_UNDO_H
+#define LS_GRAPH_UNDO_H
+
+#include "graph/graph.h"
+
+/* A builder begins: remember the graph, and how its inputs (may be NULL) are
+ * limited.  Inside another builder it does nothing. */
+void ls__undo_mark(ls_graph *graph, ls_node *const *in);
+
+/* A builder made of others begins, and ends with its node or NULL. */
+void ls__undo_enter(ls_graph *graph);
+ls_node *ls__undo_leave(ls_graph *graph, ls_node *node);
+
+/* A number of a name changes, which was another.  LS_ENOMEM. */
+int ls__undo_note(ls_graph *graph, ls__names *names, const char *text,
+                  int was);
+
+/* The graph has failed: unless that sticks, it is as it was at the mark, and
+ * stands.  Memory that is short sticks always. */
+void ls__undo_take_back(ls_graph *graph);
+
+#endif
