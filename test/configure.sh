@@ -40,8 +40,8 @@ configured 0 "$@" --disable-rpath CFLAGS=-O0
 { make -j2 prefix=/other && make prefix=/other DESTDIR="$dir/to" install; } \
     >out 2>err
 is "make install" $? 0
-rm lib/train/liblockstep_all_la-schedule.lo
-make CFLAGS=-Ofast lib/train/liblockstep_all_la-schedule.lo >out 2>err
+rm lib/rules/liblockstep_all_la-schedule.lo
+make CFLAGS=-Ofast lib/rules/liblockstep_all_la-schedule.lo >out 2>err
 has "make CFLAGS=-Ofast" err "no rounding may"
 PKG_CONFIG_PATH=$(dirname "$(find to/other -name lockstep.pc)")
 export PKG_CONFIG_PATH

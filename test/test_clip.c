@@ -2,7 +2,7 @@
  * and the same bits on any number of workers. */
 #include "support.h"
 #include "reduce/reduce.h"
-#include "train/clip.h"
+#include "rules/clip.h"
 
 #include <math.h>
 #include <stdlib.h>

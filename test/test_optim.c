@@ -4,7 +4,7 @@
 #include "golden/rules.h"
 #include "kernel/kernel.h"
 #include "support.h"
-#include "train/optim.h"
+#include "rules/optim.h"
 
 /* How many optimizers there are. */
 static int kinds(void)

@@ -1,7 +1,7 @@
 /* Optimizers: each rule bit for bit against its formula, adamw's trace against
  * optax, and the bias corrections. */
 #include "models.h"
-#include "train/optim.h"
+#include "rules/optim.h"
 
 #include <math.h>
 

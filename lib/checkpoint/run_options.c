@@ -4,8 +4,8 @@
 #include "base/precision.h"
 #include "base/real_text.h"
 #include "base/utf8.h"
-#include "train/optim.h"
-#include "train/schedule.h"
+#include "rules/optim.h"
+#include "rules/schedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "train/average.h"
 #include "train/giving.h"
-#include "train/optim.h"
+#include "rules/optim.h"
 
 /* ------ what is kept with each parameter ------ */
 

@@ -1,7 +1,7 @@
 /* The facts of a trainer, in the order in which a difference is told. */
 #include "train/facts.h"
 #include "base/sha.h"
-#include "train/schedule.h"
+#include "rules/schedule.h"
 
 #include <string.h>
 

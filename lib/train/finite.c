@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "kernel/kernel.h"
 #include "train/average.h"
-#include "train/optim.h"
+#include "rules/optim.h"
 #include "train/trainer.h"
 
 static int not_finite(const ls_trainer *t, const char *moment, int64_t at)

@@ -4,7 +4,7 @@
 #include "pool/pool.h"
 #include "reduce/reduce.h"
 #include "train/average.h"
-#include "train/clip.h"
+#include "rules/clip.h"
 #include "train/device.h"
 #include "train/giving.h"
 #include "train/groups.h"

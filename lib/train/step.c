@@ -22,7 +22,7 @@
 #include "train/leaving.h"
 #include "train/marked.h"
 #include "train/phases.h"
-#include "train/schedule.h"
+#include "rules/schedule.h"
 #include "train/seam.h"
 #include "train/trainer.h"
 #include "train/verdict.h"

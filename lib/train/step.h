@@ -6,7 +6,7 @@
 
 #include "base/range.h"
 #include "model/ls_model.h"
-#include "train/optim.h"
+#include "rules/optim.h"
 
 typedef struct ls__step ls__step;
 

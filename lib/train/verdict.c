@@ -7,7 +7,7 @@
 #include "kernel/kernel.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
-#include "train/clip.h"
+#include "rules/clip.h"
 #include "train/device.h"
 #include "train/trainer.h"
 

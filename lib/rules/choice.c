@@ -1,5 +1,5 @@
 /* See choice.h. */
-#include "train/choice.h"
+#include "rules/choice.h"
 #include "base/error.h"
 #include "base/sized.h"
 

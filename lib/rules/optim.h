@@ -1,10 +1,10 @@
 /* Optimizers as a table of rows: names, moments, options, kernels. */
-#ifndef LS_TRAIN_OPTIM_H
-#define LS_TRAIN_OPTIM_H
+#ifndef LS_RULES_OPTIM_H
+#define LS_RULES_OPTIM_H
 
 #include "kernel/kernel.h"
 #include "lockstep.h"
-#include "train/choice.h"
+#include "rules/choice.h"
 
 /* Its name and its options besides the learning rate; NULL for a number that is
  * no kind. */

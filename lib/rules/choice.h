@@ -2,8 +2,8 @@
  * numbers in the struct that holds the choice.  A row says all that is known of
  * an option; checks, defaults, what must be equal when a run goes on and the
  * tools' options follow from it. */
-#ifndef LS_TRAIN_CHOICE_H
-#define LS_TRAIN_CHOICE_H
+#ifndef LS_RULES_CHOICE_H
+#define LS_RULES_CHOICE_H
 
 #include "lockstep.h"
 

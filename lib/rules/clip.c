@@ -1,6 +1,6 @@
 /* optax.clip_by_global_norm, with the roundings XLA gives it: a division of an
  * array by a number is a product with its reciprocal; and optax.clip. */
-#include "train/clip.h"
+#include "rules/clip.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
 

@@ -1,6 +1,6 @@
 /* The optimizers: a row each, the functions that make one, and the scalars of
  * an update.  The kernels are in kernel/k_optim.h, by kind as the rows are. */
-#include "train/optim.h"
+#include "rules/optim.h"
 #include "base/error.h"
 #include "random/scalar.h"
 

@@ -1,9 +1,9 @@
 /* The learning rate of each update, as optax's schedules have it. */
-#ifndef LS_TRAIN_SCHEDULE_H
-#define LS_TRAIN_SCHEDULE_H
+#ifndef LS_RULES_SCHEDULE_H
+#define LS_RULES_SCHEDULE_H
 
 #include "lockstep.h"
-#include "train/choice.h"
+#include "rules/choice.h"
 
 /* Its name and options; NULL for a number that is no kind. */
 const ls__choice *ls__schedule_choice(ls_schedule_kind kind);

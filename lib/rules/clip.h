@@ -5,8 +5,8 @@
  * worker reduced the block (reduce/reduce.h); the block sums are added in order
  * by every worker that needs the norm, after the barrier.  No bit depends on a
  * worker's range, because ranges are whole blocks. */
-#ifndef LS_TRAIN_CLIP_H
-#define LS_TRAIN_CLIP_H
+#ifndef LS_RULES_CLIP_H
+#define LS_RULES_CLIP_H
 
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
  * formula and version, which moves the last digits.)  Linear, exponential,
  * piecewise and polynomial give optax's bits; what has a cosine is within an
  * ulp.  Computed once an update by the caller. */
-#include "train/schedule.h"
+#include "rules/schedule.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "random/scalar.h"
