@@ -311,7 +311,7 @@ static int sum_over_ranks(const ls_transport *t, void *user)
         memcpy(grad[d], s->gradient[mine.first + d], bytes);
     }
     if (status == 0)
-        status = ls__exchange_size(&x, s->n);
+        status = ls__exchange_size(&x, NULL, s->n);
     if (status == 0)
         status = exchange(&x, grad, s->scale);
     if (status == 0 && memcmp(grad[0], s->expected, bytes))
@@ -450,7 +450,7 @@ static int gather_records(const ls_transport *t, void *user)
 
     (void)user;
     if (status == 0)
-        status = ls__exchange_size(&x, N);
+        status = ls__exchange_size(&x, NULL, N);
     for (int d = 0; d < mine.count; d++)
         device[mine.first + d] = mine.first + d + 0.5;
     for (ls__stretch s = {0}; ls__owned_next(&x.own, &s);)

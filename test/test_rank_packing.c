@@ -6,6 +6,7 @@
 #include "folder.h"
 #include "rank_plans.h"
 #include "train/giving.h"
+#include "train/ranks.h"
 #include "train/trainer.h"
 
 /* Named before ranks begin. */
@@ -177,7 +178,7 @@ static int train(const task *k, rank_run *r, ls_checkpoints *c, outcome *o)
 /* As many as the transport lets it: all, or none. */
 static bool packed_as_planned(const task *k, const ls_trainer *t)
 {
-    int64_t n = ls__giving_packed(t);
+    int64_t n = ls__giving_packed(t->ranks->giving);
 
     return k->knows ? n == t->model.plan->packs && n > 0 : n == 0;
 }

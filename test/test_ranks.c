@@ -4,6 +4,7 @@
 #include "rank_plans.h"
 #include "train/giving.h"
 #include "train/leaving.h"
+#include "train/ranks.h"
 #include "train/trainer.h"
 
 /* ------ A training ------ */
@@ -44,7 +45,7 @@ static bool given_as_planned(const plan *p, const ls_trainer *t)
 {
     int sections = ls__sections(t->owned.floats, t->owned.ranks);
 
-    return p->workers != 1 || ls__giving_early(t) == sections - 1;
+    return p->workers != 1 || ls__giving_early(t->ranks->giving) == sections - 1;
 }
 
 static bool left_as_planned(const plan *p, const ls_trainer *t)
@@ -53,7 +54,7 @@ static bool left_as_planned(const plan *p, const ls_trainer *t)
         return true;
     return given_as_planned(p, t) &&
            (p->early == ANY ||
-            (ls__leaving_early(t) > 0) == (p->early == SOME));
+            (ls__leaving_early(t->ranks->leaving) > 0) == (p->early == SOME));
 }
 
 static int train(const plan *p, ls_pool *pool, outcome *o)

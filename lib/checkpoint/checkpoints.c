@@ -18,7 +18,6 @@
 #include "pool/thread.h"
 #include "checkpoint/run_folder.h"
 #include "checkpoint/run_options.h"
-#include "train/average.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +143,7 @@ static int name_tensors(ls_checkpoints *c)
             const ls__slot *s = &t->model.params.slot[i];
 
             to->name = tensor_name(
-                c, b ? ls__trainer_moment_name(t, b - 1) : "", s->name);
+                c, b ? t->moment_name[b - 1] : "", s->name);
             if (!to->name)
                 return LS_ENOMEM;
             to->rank = s->rank;
@@ -176,7 +175,7 @@ static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
                                   : "";
     if (!path || !c->may_change)
         return LS_ENOMEM;
-    c->blocks = 1 + ls__trainer_moments(c->trainer);
+    c->blocks = 1 + c->trainer->moments;
     c->dir = (ls__folder){path, -1};
     status = ls__run_options_new(&c->options, c->trainer, o->settings,
                                  o->setting);

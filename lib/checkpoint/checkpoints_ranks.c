@@ -25,7 +25,7 @@ int ls__checkpoints_agree(const ls_checkpoints *c)
     if ((status = ls__spread_agree(c->trainer, list ? 0 : LS_ENOMEM)) == 0) {
         json_object_foreach(c->options, name, value)
             list[i++] = (ls_setting){name, json_string_value(value)};
-        status = ls_transport_compare(ls__ranks_link(c->trainer->ranks),
+        status = ls_transport_compare(c->trainer->ranks->link,
                                       (int)n, list);
     }
     free(list);

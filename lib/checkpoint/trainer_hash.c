@@ -2,7 +2,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/state_hash.h"
-#include "train/average.h"
 #include "train/spread.h"
 
 static void hash_arrays(ls__sha256 *sha, const char *prefix,
@@ -37,10 +36,10 @@ static int hash(const ls_trainer *t, float *room, char hex[65])
     ls__sha256_init(&sha);
     if (first)
         hash_arrays(&sha, "", p, t->model.value);
-    for (int i = 0; i < ls__trainer_moments(t) && status == 0; i++) {
+    for (int i = 0; i < t->moments && status == 0; i++) {
         status = get_moment(t, i, room, &all);
         if (first && status == 0)
-            hash_arrays(&sha, ls__trainer_moment_name(t, i), p, all);
+            hash_arrays(&sha, t->moment_name[i], p, all);
     }
     ls__state_end(&sha, t->step, hex);
     return status == 0 && ls__spread_is(t) ? ls__spread_tell(t, hex, 65)

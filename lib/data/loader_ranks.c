@@ -85,7 +85,7 @@ static int put_rows(ls__facts *f, const ls__rows *r)
 
 int ls__loader_compare(const ls_trainer *t, const ls__rows *r)
 {
-    const ls_transport *link = ls__ranks_link(t->ranks);
+    const ls_transport *link = t->ranks->link;
     ls__facts f = {.count = 0};
     int status;
 

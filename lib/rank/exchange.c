@@ -63,9 +63,10 @@ int ls__exchange_open(ls__exchange *x, const ls_transport *link, int devices)
     return ls__cut_open(&x->cut, link->ranks, devices);
 }
 
-int ls__exchange_size(ls__exchange *x, int64_t n)
+int ls__exchange_size(ls__exchange *x, const ls__ranges *live, int64_t n)
 {
     x->n = n;
+    x->live = live;
     x->own = owned_by(x, x->link->rank);
     x->partial = ls__new((size_t)x->cut.parts, sizeof *x->partial,
                          "partial sums");
@@ -84,6 +85,15 @@ void ls__exchange_close(ls__exchange *x)
 
 /* ------ partial sums to owners ------ */
 
+/* Go to the next live run of a range, each of which is a message. */
+static bool next_live(const ls__exchange *x, ls__range all, ls__range *run)
+{
+    if (x->live)
+        return ls__ranges_next(x->live, all, run);
+    *run = (ls__range){run->last, all.last};
+    return run->first < run->last;
+}
+
 /* Where a section begins in what is owned here. */
 static ls__stretch stretch_of(const ls__owned *o, int section)
 {
@@ -92,6 +102,31 @@ static ls__stretch stretch_of(const ls__owned *o, int section)
     while (s.section <= section)
         (void)ls__owned_next(o, &s);
     return s;
+}
+
+/* What is live of a stretch, of one part's sum. */
+static int expect_part(const ls__exchange *x, int rank, float *partial,
+                       const ls__stretch *own)
+{
+    int64_t shift = own->at - own->range.first;
+    int status = 0;
+
+    for (ls__range r = {own->range.first, own->range.first};
+         status == 0 && next_live(x, own->range, &r);)
+        status = ls__link_receive(x->link, rank, partial + r.first + shift,
+                                  4 * length(r));
+    return status;
+}
+
+static int send_part(const ls__exchange *x, int rank, const float *partial,
+                     ls__range part)
+{
+    int status = 0;
+
+    for (ls__range r = {part.first, part.first};
+         status == 0 && next_live(x, part, &r);)
+        status = ls__link_send(x->link, rank, partial + r.first, 4 * length(r));
+    return status;
 }
 
 int ls__exchange_expect(ls__exchange *x, int section)
@@ -104,8 +139,7 @@ int ls__exchange_expect(ls__exchange *x, int section)
 
         for (int k = x->cut.first[rank];
              k < x->cut.first[rank + 1] && status == 0; k++)
-            status = ls__link_receive(x->link, rank, x->partial[k] + own.at,
-                                      4 * length(own.range));
+            status = expect_part(x, rank, x->partial[k], &own);
     }
     return status;
 }
@@ -124,8 +158,7 @@ int ls__exchange_leave(ls__exchange *x, float *const *grad, int section)
 
         for (int k = here.first;
              k < here.first + here.count && status == 0; k++)
-            status = ls__link_send(x->link, rank, x->partial[k] + r.first,
-                                   4 * length(r));
+            status = send_part(x, rank, x->partial[k], r);
     }
     return status;
 }
@@ -179,21 +212,57 @@ static int gather(const ls__exchange *x, records all)
     return status < 0 ? status : ls__link_wait(x->link);
 }
 
-int ls__exchange_give(const ls__exchange *x, float *value, int section)
+/* The values that a rank owns of a section: this one's own go to another. */
+static int post_values(const ls__exchange *x, float *value, int section,
+                       int owner, int other)
 {
-    const records all = {(char *)value, sizeof *value, 1};
+    ls__owned o = owned_by(x, owner);
+    ls__range all = ls__owned_part(&o, section);
+    int status = 0;
 
-    return post_gather(x, &all, section);
+    for (ls__range r = {all.first, all.first};
+         status == 0 && next_live(x, all, &r);)
+        status = owner == other ? ls__link_receive(x->link, other,
+                                                   value + r.first,
+                                                   4 * length(r))
+                                : ls__link_send(x->link, other,
+                                                value + r.first,
+                                                4 * length(r));
+    return status;
 }
 
-/* Of a section of which a rank has nothing there is no message. */
-static int arrived_from(const ls__exchange *x, int rank, int given)
+int ls__exchange_give(const ls__exchange *x, float *value, int section)
+{
+    int me = x->link->rank, ranks = x->link->ranks, status = 0;
+
+    for (int i = 1; i < ranks && status == 0; i++) {
+        int rank = (me + i) % ranks;
+
+        status = post_values(x, value, section, rank, rank);
+    }
+    for (int i = 1; i < ranks && status == 0; i++)
+        status = post_values(x, value, section, me, (me + i) % ranks);
+    return status;
+}
+
+/* How many messages a section is of a rank. */
+static int messages(const ls__exchange *x, int rank, int section)
 {
     ls__owned o = owned_by(x, rank);
+    ls__range all = ls__owned_part(&o, section);
+    int n = 0;
+
+    for (ls__range r = {all.first, all.first}; next_live(x, all, &r);)
+        n++;
+    return n;
+}
+
+static int arrived_from(const ls__exchange *x, int rank, int given)
+{
     int left = ls__link_left(x->link, rank);
 
     for (; given > 0 && left > 0; given--)
-        left -= length(ls__owned_part(&o, given - 1)) > 0;
+        left -= messages(x, rank, given - 1);
     return given;
 }
 

@@ -11,6 +11,7 @@
 #ifndef LS_RANK_EXCHANGE_H
 #define LS_RANK_EXCHANGE_H
 
+#include "base/ranges.h"
 #include "rank/cut.h"
 #include "reduce/owned.h"
 
@@ -19,6 +20,8 @@ typedef struct ls__exchange {
     ls__cut cut;
     int64_t n;       /* floats of a gradient */
     ls__owned own;   /* what this rank owns of them */
+    const ls__ranges *live; /* the floats that are sent: others are zeros, and
+                               their values stand still.  NULL: all */
     float **partial; /* [cut.parts] this rank's are its devices' gradients, of
                         others there is what is owned here, in `staged` */
     float *staged;
@@ -30,8 +33,9 @@ typedef struct ls__exchange {
 int ls__exchange_open(ls__exchange *x, const ls_transport *link, int devices);
 void ls__exchange_close(ls__exchange *x);
 
-/* Make memory for gradients of n floats. */
-int ls__exchange_size(ls__exchange *x, int64_t n);
+/* Make memory for gradients of n floats, of which some are live, by whole
+ * blocks of the reduction; borrowed, the same on all ranks; NULL: all are. */
+int ls__exchange_size(ls__exchange *x, const ls__ranges *live, int64_t n);
 
 /* The devices that run here. */
 ls__span ls__exchange_devices(const ls__exchange *x);

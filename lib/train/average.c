@@ -1,74 +1,66 @@
-/* The average of the weights, which is kept with each parameter as its moments
- * are. */
-#include "base/error.h"
+/* The average of the weights. */
 #include "train/average.h"
-#include "train/giving.h"
-#include "rules/optim.h"
+#include "kernel/kernel.h"
 
-/* ------ what is kept with each parameter ------ */
+#include <string.h>
 
-static bool averages(const ls_trainer *t)
+typedef struct average {
+    const float *value; /* the parameters */
+    float *kept;        /* [owned float] their average */
+    double share;       /* of the old one in the new one */
+    bool begins;        /* with the parameters as they are */
+} average;
+
+static bool wants(const ls__rig *rig, ls__needs *needs)
 {
-    return t->options.average > 0;
+    if (!(rig->options->average > 0))
+        return false;
+    needs->keeps = "average";
+    return true;
 }
 
-int ls__trainer_moments(const ls_trainer *t)
+static int open_average(void **own, const ls__rig *rig)
 {
-    return ls__optim_moments(t->options.optimizer.kind) + averages(t);
+    average *a = *own = ls__arena_new(rig->arena, 1, sizeof *a);
+
+    if (!a)
+        return LS_ENOMEM;
+    *a = (average){.value = rig->model->value, .kept = rig->kept,
+                   .share = rig->options->average};
+    return 0;
 }
 
-const char *ls__trainer_moment_name(const ls_trainer *t, int i)
+static int begin(void *own, ls__step *s)
 {
-    ls_optimizer_kind kind = t->options.optimizer.kind;
+    average *a = own;
 
-    return i < ls__optim_moments(kind) ? ls__optim_moment_name(kind, i)
-                                       : "average";
+    a->begins = s->number == 0;
+    return 0;
 }
 
-float *ls__trainer_average(const ls_trainer *t)
+/* The average begins with the parameters as they are before the first update;
+ * those that are frozen are their own. */
+static void before(void *own, const ls__step *s, const ls__patch *b)
 {
-    return averages(t) ? t->moment[ls__trainer_moments(t) - 1] : NULL;
+    const average *a = own;
+    ls__range r = b->range;
+
+    (void)s;
+    if (a->begins)
+        memcpy(a->kept + b->at, a->value + r.first,
+               (size_t)(r.last - r.first) * sizeof *a->kept);
 }
 
-/* ------ the average in use ------ */
-
-int ls__trainer_check_weights(const ls_trainer *t)
+static void changed(void *own, const ls__step *s, const ls__patch *b)
 {
-    if (!t->averaged)
-        return 0;
-    return ls__fail(LS_EINVAL, "the average stands in the place of the "
-                    "parameters: ls_trainer_use_average(.., false) first");
+    const average *a = own;
+    ls__range r = b->range;
+
+    (void)s;
+    ls__kernels()->average(r.last - r.first, a->share, a->value + r.first,
+                           a->kept + b->at);
 }
 
-/* Every rank what it owns; then all have all of it. */
-static int swap(ls_trainer *t)
-{
-    float *average = ls__trainer_average(t);
-
-    for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);)
-        for (int64_t i = part.range.first, k = part.at; i < part.range.last;
-             i++, k++) {
-            float x = t->model.value[i];
-
-            t->model.value[i] = average[k];
-            average[k] = x;
-        }
-    t->averaged = !t->averaged;
-    ls__exec_stale(t->model.plan, &t->model.weights);
-    if (!t->seam)
-        return 0;
-    ls__giving_begin(t);
-    return ls__giving_rest(t);
-}
-
-int ls_trainer_use_average(ls_trainer *t, bool use)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    if (!averages(t))
-        return ls__fail(LS_EINVAL, "the trainer keeps no average of its "
-                        "weights: ls_trainer_options.average is 0");
-    if (t->step == 0)
-        return ls__fail(LS_EINVAL, "there is no average before the first "
-                        "update");
-    return use == t->averaged ? 0 : swap(t);
-}
+const ls__rider ls__average = {.name = "average", .wants = wants,
+                               .open = open_average, .begin = begin,
+                               .before = before, .changed = changed};

@@ -3,8 +3,6 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "plan/traffic.h"
-#include "train/average.h"
-#include "train/trained.h"
 #include "train/trainer.h"
 
 /* Backward makes two gradients, of the operands of each product: those of a
@@ -49,10 +47,9 @@ void ls_trainer_work_sized(const ls_trainer *t, ls_work *work, size_t size)
     LS__NEED_AS(t, "trainer", );
     LS__NEED_OR(work, );
 
-    double array = sizeof(float) * (double)ls__trained_floats(t);
-    int moments = ls__trainer_moments(t);
+    double array = sizeof(float) * (double)ls__ranges_sum(&t->trained.runs);
     ls_work w = {.reduce_bytes = (t->devices.of + 1) * array,
-                 .update_bytes = (3 + 2 * moments) * array,
+                 .update_bytes = (3 + 2 * t->moments) * array,
                  .chunk_rows = t->model.plan ? t->model.plan->chunk_rows : 0,
                  .shards = ls__trainer_shards(t)};
     ls_cost cost;

@@ -1,7 +1,5 @@
 /* Who computes the gradient of a device, and in which memory. */
 #include "train/device.h"
-#include "train/groups.h"
-#include "train/trained.h"
 #include "pool/pool.h"
 
 #include <string.h>
@@ -54,7 +52,7 @@ static void touch_later(void *user, int worker)
 {
     ls_trainer *t = user;
 
-    ls__trained_zero(t, t->grad.later[worker]);
+    ls__trained_zero(&t->trained, t->grad.later[worker]);
 }
 
 static void point_at_later(ls_trainer *t)
@@ -89,8 +87,9 @@ int ls__devices_make_later(ls_trainer *t)
         return LS_ENOMEM;
     for (size_t i = 0; i < w; i++)
         if (!t->grad.later[i] &&
-            !(t->grad.later[i] = ls__trained_block(t, t->model.params.floats,
-                                                   "gradient to be added")))
+            !(t->grad.later[i] =
+                  ls__trained_block(&t->trained, t->model.params.floats,
+                                    "gradient to be added")))
             return LS_ENOMEM;
     point_at_later(t);
     ls__pool_run(t->pool, touch_later, t);
@@ -124,7 +123,7 @@ int ls__device_run(const ls_trainer *t, int device, const ls_shard *shard,
                      : t->fn(t->user, device, shard, m->weights.of, grads,
                              sums);
     if (grads)
-        ls__groups_clear(t, grads);
+        ls__trained_clear(&t->trained, &m->params, grads);
     return status;
 }
 

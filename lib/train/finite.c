@@ -2,8 +2,6 @@
  * gradients; an update of finite ones can overflow all the same. */
 #include "base/error.h"
 #include "kernel/kernel.h"
-#include "train/average.h"
-#include "rules/optim.h"
 #include "train/trainer.h"
 
 static int not_finite(const ls_trainer *t, const char *moment, int64_t at)
@@ -37,8 +35,8 @@ int ls_trainer_check(const ls_trainer *t)
     ls__owned all = ls__owned_all(t->model.params.floats);
     int status = check_array(t, "", &all, t->model.value);
 
-    for (int m = 0; m < ls__trainer_moments(t) && status == 0; m++)
-        status = check_array(t, ls__trainer_moment_name(t, m), &t->owned,
+    for (int m = 0; m < t->moments && status == 0; m++)
+        status = check_array(t, t->moment_name[m], &t->owned,
                              t->moment[m]);
     return status;
 }

@@ -3,35 +3,28 @@
  *
  * Every worker updates its part of what the process owns section by section
  * (reduce/owned.h), in rising order, and says how many it has done.  Worker 0,
- * which is the caller, hands those that all have done to the seam between its
+ * which is the caller, sends those that all have done between its
  * own.  Nobody waits.  What has not gone when the update is done goes then. */
 #ifndef LS_TRAIN_GIVING_H
 #define LS_TRAIN_GIVING_H
 
-#include "train/step.h"
+#include "train/rider.h"
 
 typedef struct ls__giving ls__giving;
 
-/* Of a trainer that has a seam and its workers.  LS_ENOMEM.  Closed after a
- * failure too. */
-int ls__giving_open(ls_trainer *t);
-void ls__giving_close(ls__giving *g);
+extern const ls__rider ls__giving_rider;
 
 /* How many sections went while others were updated, in the last update. */
-int ls__giving_early(const ls_trainer *t);
+int ls__giving_early(const ls__giving *g);
 
 /* How many weights are packed since their parameter arrived. */
-int64_t ls__giving_packed(const ls_trainer *t);
+int64_t ls__giving_packed(const ls__giving *g);
 
-/* A pass that updates begins, on the caller's thread. */
-void ls__giving_begin(const ls_trainer *t);
+/* Parameters are about to change: nothing has gone. */
+void ls__giving_begin(ls__giving *g);
 
-/* A worker has updated its part of so many sections. */
-void ls__giving_count(const ls_trainer *t, int worker, int sections);
-
-/* Once all are updated, or for parameters that changed otherwise since
- * ls__giving_begin: what has not gone goes, and all of the others' is awaited.
- * Returns the seam's status. */
-int ls__giving_rest(ls_trainer *t);
+/* Once they have: what has not gone goes, and all of the others' is awaited.
+ * Returns the status of all that was sent. */
+int ls__giving_rest(ls__giving *g);
 
 #endif

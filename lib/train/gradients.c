@@ -4,10 +4,7 @@
 #include "pool/pool.h"
 #include "train/device.h"
 #include "train/gradients.h"
-#include "train/average.h"
-#include "train/groups.h"
 #include "train/phases.h"
-#include "train/trained.h"
 #include "train/verdict.h"
 
 #include <stdlib.h>
@@ -24,7 +21,7 @@ static const ls__pass
         {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients}}},
     reduce = {.train = true, .reduces = true, .phase = {
         {"reduce", LS__REDUCE, .run = ls__phase_reduce}}},
-    apply = {.train = true, .reduces = true, .updates = true, .given = true,
+    apply = {.train = true, .reduces = true, .updates = true, .trusted = true,
              .phase = {
         {"check", LS__REDUCE, .run = ls__phase_check},
         {"update", LS__UPDATE, .run = ls__phase_update}}};
@@ -58,7 +55,7 @@ static int open_memory(ls_gradients *g)
     ls_trainer *t = g->trainer;
     int status;
 
-    if (!(g->mean = ls__trained_block(t, t->model.params.floats,
+    if (!(g->mean = ls__trained_block(&t->trained, t->model.params.floats,
                                       "mean gradient")))
         return LS_ENOMEM;
     if (g->batches == 1)
@@ -92,7 +89,7 @@ int ls_gradients_open(ls_gradients **gradients, ls_trainer *t, int batches)
         return ls__fail(LS_EINVAL, "gradients of %d batches: there must be 1 "
                         "to %d, of %d micro-batches each", batches,
                         MOST_MICRO / t->micro, t->micro);
-    if (t->seam)
+    if (t->ranks)
         return ls__fail(LS_ENOTSUP, "gradients in hand: the trainer's devices "
                         "are spread over several processes");
     if (!(g = ls__new(1, sizeof *g, "gradients")))
@@ -316,7 +313,7 @@ int ls_gradients_set(ls_gradients *g, const char *name, int64_t n,
 
     if (status < 0)
         return status;
-    if (!ls__groups_frozen_slot(t, (int)(ls__params_at(p, at) - p->slot)))
+    if (t->trained.slot[ls__params_at(p, at) - p->slot])
         memcpy(g->mean + at, values, (size_t)n * sizeof *values);
     g->state = READY;
     return 0;
@@ -343,13 +340,14 @@ static int update(ls_gradients *g, ls_result *result)
 
     if ((status = ls__trainer_check_weights(g->trainer)) < 0)
         return status;
-    s.given = g->mean;
+    s.in_hand = g->mean;
     s.gradient = g->trainer->grad.device[0];
     g->trainer->use++; /* of that one */
     if ((status = run(g, &s)) < 0)
         return status;
     g->state = NOTHING;
     tell_update(g, &s, result);
+    ls__riders_end(&s, result);
     return 0;
 }
 

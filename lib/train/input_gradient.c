@@ -8,7 +8,7 @@
 #include "pool/pool.h"
 #include "train/device.h"
 #include "train/phases.h"
-#include "train/seam.h"
+#include "train/meetings.h"
 #include "train/verdict.h"
 
 #include <stdlib.h>
@@ -242,7 +242,7 @@ int ls_input_gradient(ls_trainer *t, const ls_batch *batch, bool train,
     LS__NEED(out);
 
     ls__step s = {.trainer = t, .batch = batch, .out = out, .drops = train,
-                  .pass = t->seam ? &with_others : &alone};
+                  .pass = t->ranks ? &with_others : &alone};
     int status;
 
     if (!t->model.plan)

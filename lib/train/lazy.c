@@ -8,20 +8,25 @@
 enum { BLOCK = LS__REDUCE_BLOCK };
 
 /* What may stand still in a slot: [piece] 1: it moves. */
-struct ls__lazy {
+typedef struct table {
     unsigned char *moves; /* NULL: all of the slot moves always */
     int64_t width;        /* of a row */
-};
+} table;
+
+typedef struct lazy {
+    const ls__params *params;
+    table *slot; /* [slot] */
+} lazy;
 
 /* The number of the piece that float i is in: rows and borders of blocks
  * before it. */
-static int64_t piece_of(const ls__lazy *z, const ls__slot *p, int64_t i)
+static int64_t piece_of(const table *z, const ls__slot *p, int64_t i)
 {
     return (i - p->offset) / z->width + i / BLOCK - p->offset / BLOCK;
 }
 
 /* Where the piece of float i ends. */
-static int64_t piece_end(const ls__lazy *z, const ls__slot *p, int64_t i)
+static int64_t piece_end(const table *z, const ls__slot *p, int64_t i)
 {
     int64_t row = p->offset + ((i - p->offset) / z->width + 1) * z->width;
     int64_t block = (i / BLOCK + 1) * BLOCK;
@@ -29,32 +34,39 @@ static int64_t piece_end(const ls__lazy *z, const ls__slot *p, int64_t i)
     return row < block ? row : block;
 }
 
-static int open_slot(ls_trainer *t, int slot)
+static int open_slot(ls__arena *arena, const ls__slot *p, table *z)
 {
-    const ls__slot *p = &t->model.params.slot[slot];
-    ls__lazy *z = &t->lazy[slot];
     size_t pieces;
 
     z->width = p->size / p->shape[0];
     pieces = (size_t)piece_of(z, p, p->offset + p->size - 1) + 1;
-    z->moves = ls__arena_new(&t->arena, pieces, 1);
+    z->moves = ls__arena_new(arena, pieces, 1);
     return z->moves ? 0 : LS_ENOMEM;
 }
 
-int ls__lazy_open(ls_trainer *t)
+static bool wants(const ls__rig *rig, ls__needs *needs)
 {
-    const ls__params *params = &t->model.params;
-    const ls_optimizer *o = &t->options.optimizer;
+    const ls_optimizer *o = &rig->options->optimizer;
+
+    (void)needs;
+    return o->kind == LS_ADAM && o->lazy != 0 && rig->model->plan;
+}
+
+static int open_lazy(void **own, const ls__rig *rig)
+{
+    const ls__params *params = &rig->model->params;
+    lazy *l = *own = ls__arena_new(rig->arena, 1, sizeof *l);
     int status = 0;
 
-    if (o->kind != LS_ADAM || o->lazy == 0 || !t->model.plan)
-        return 0;
-    t->lazy = ls__arena_new(&t->arena, (size_t)params->count, sizeof *t->lazy);
-    if (!t->lazy)
+    if (!l)
+        return LS_ENOMEM;
+    l->params = params;
+    l->slot = ls__arena_new(rig->arena, (size_t)params->count, sizeof *l->slot);
+    if (!l->slot)
         return LS_ENOMEM;
     for (int i = 0; i < params->count && status == 0; i++)
-        if (t->model.plan->param[params->slot[i].declared].is_table)
-            status = open_slot(t, i);
+        if (rig->model->plan->param[params->slot[i].declared].is_table)
+            status = open_slot(rig->arena, &params->slot[i], &l->slot[i]);
     return status;
 }
 
@@ -66,11 +78,11 @@ static bool is_zero(const float *g, int64_t n)
     return true;
 }
 
-static void look_at_slot(const ls__step *s, int slot, ls__range block,
-                         bool rests)
+static void look_at_slot(const lazy *l, int slot, const float *gradient,
+                         ls__range block, bool rests)
 {
-    const ls__slot *p = &s->trainer->model.params.slot[slot];
-    const ls__lazy *z = &s->trainer->lazy[slot];
+    const ls__slot *p = &l->params->slot[slot];
+    const table *z = &l->slot[slot];
     ls__range r = ls__range_common(
         block, (ls__range){p->offset, p->offset + p->size});
 
@@ -78,43 +90,39 @@ static void look_at_slot(const ls__step *s, int slot, ls__range block,
         end = piece_end(z, p, i);
         end = end < r.last ? end : r.last;
         z->moves[piece_of(z, p, i)] =
-            !rests && !is_zero(s->gradient + i, end - i);
+            !rests && !is_zero(gradient + i, end - i);
     }
 }
 
-static void look(const ls__step *s, ls__range block, bool rests)
+/* Different blocks may be looked at at once.  Of zeros none moves. */
+static void look(void *own, const ls__step *s, ls__range block, bool zeros)
 {
-    for (int i = 0; i < s->trainer->model.params.count; i++)
-        if (s->trainer->lazy[i].moves)
-            look_at_slot(s, i, block, rests);
+    const lazy *l = own;
+
+    for (int i = 0; i < l->params->count; i++)
+        if (l->slot[i].moves)
+            look_at_slot(l, i, s->gradient, block, zeros);
 }
 
-void ls__lazy_look(void *user, ls__range block)
+static bool next(void *own, const ls__patch *b, ls__range *run)
 {
-    look(user, block, false);
-}
+    const lazy *l = own;
+    const ls__slot *p = &l->params->slot[b->slot];
+    const table *z = &l->slot[b->slot];
+    int64_t i = run->last, last = b->range.last;
 
-void ls__lazy_rest(const ls__step *s, ls__range block)
-{
-    look(s, block, true);
-}
-
-bool ls__lazy_next(const ls_trainer *t, int slot, ls__range range,
-                   ls__range *run)
-{
-    const ls__slot *p = &t->model.params.slot[slot];
-    const ls__lazy *z = t->lazy ? &t->lazy[slot] : NULL;
-    int64_t i = run->last;
-
-    if (!z || !z->moves) {
-        *run = (ls__range){i, range.last};
-        return i < range.last;
+    if (!z->moves) {
+        *run = (ls__range){i, last};
+        return i < last;
     }
-    while (i < range.last && !z->moves[piece_of(z, p, i)])
+    while (i < last && !z->moves[piece_of(z, p, i)])
         i = piece_end(z, p, i);
     run->first = run->last = i;
-    while (run->last < range.last && z->moves[piece_of(z, p, run->last)])
+    while (run->last < last && z->moves[piece_of(z, p, run->last)])
         run->last = piece_end(z, p, run->last);
-    run->last = run->last < range.last ? run->last : range.last;
-    return run->first < range.last;
+    run->last = run->last < last ? run->last : last;
+    return run->first < last;
 }
+
+const ls__rider ls__lazy = {.name = "lazy", .wants = wants, .open = open_lazy,
+                            .summed = look, .moves = next};

@@ -5,7 +5,7 @@
  * sweep completes them.  After each operator a worker says how many of them are
  * complete for its device, and adds its share of those that are complete for
  * all devices here.  Worker 0, which is the caller, looks between its operators
- * how many are added; when these are a bucket it hands them to the seam.
+ * how many are added; when these are a bucket it sends them.
  * Nobody waits.  What has not left when the gradients are done leaves then.
  *
  * Sections and their order follow from the graph and the number of processes.
@@ -14,31 +14,19 @@
 #ifndef LS_TRAIN_LEAVING_H
 #define LS_TRAIN_LEAVING_H
 
-#include "train/step.h"
+#include "train/rider.h"
 
 typedef struct ls__leaving ls__leaving;
 
-/* Of a trainer that has a seam and its memory.  LS_ENOMEM.  Closed after a
- * failure too. */
-int ls__leaving_open(ls_trainer *t);
-void ls__leaving_close(ls__leaving *l);
+extern const ls__rider ls__leaving_rider;
 
 /* How many sections left while gradients were computed, in the last pass. */
-int ls__leaving_early(const ls_trainer *t);
-
-/* A pass that reduces begins, on the caller's thread: say what will be
- * received. */
-void ls__leaving_begin(ls__step *s);
-
-/* A worker begins the last micro-batch of a device, whose gradients are added
- * to the device's afterwards where `later`; and has ended it. */
-void ls__leaving_enter(ls__step *s, int worker, int device, bool later);
-void ls__leaving_end(ls__step *s, int worker, int device);
+int ls__leaving_early(const ls__leaving *l);
 
 /* Once all devices are done: each worker adds its share of what it has not
- * added yet, and then worker 0 lets everything leave.  Returns the seam's
- * status. */
-void ls__leaving_add_rest(ls__step *s, int worker);
-int ls__leaving_rest(ls__step *s);
+ * added yet, and then worker 0 lets everything leave.  Returns the status of
+ * all that was sent. */
+void ls__leaving_add_rest(ls__leaving *l, const ls__step *s, int worker);
+int ls__leaving_rest(ls__leaving *l);
 
 #endif

@@ -5,17 +5,11 @@
 #include "reduce/reduce.h"
 #include "train/average.h"
 #include "rules/clip.h"
+#include "rules/optim.h"
 #include "train/device.h"
-#include "train/giving.h"
-#include "train/groups.h"
-#include "train/lazy.h"
-#include "train/leaving.h"
-#include "train/marked.h"
 #include "train/placement.h"
-#include "train/seam.h"
-#include "train/trained.h"
+#include "train/trainer.h"
 #include "train/verdict.h"
-#include "train/watch.h"
 
 #include <string.h>
 
@@ -50,33 +44,28 @@ static int run_micro(ls__step *s, int worker, int device, int micro,
 {
     const ls_trainer *t = s->trainer;
     ls_shard shard = ls__step_shard(s, device, micro);
-    bool later = s->before + micro > 0;
-    float **grads = later ? t->grad.later_param + worker * t->model.params.count
-                          : t->grad.param + device * t->model.params.count;
-    bool leaves = t->seam && s->pass->reduces && micro == t->micro - 1;
+    ls__turn turn = {worker, device, micro, .later = s->before + micro > 0};
+    float **grads =
+        turn.later ? t->grad.later_param + worker * t->model.params.count
+                   : t->grad.param + device * t->model.params.count;
     ls_sums sums = {.correct = __builtin_nan("")};
-    int status;
 
-    if (leaves)
-        ls__leaving_enter(s, worker, device, later);
-    if (s->marked)
-        ls__context_mark(t->context[device], ls__marked_of(s, device));
-    status =
-        ls__device_run(t, device, &shard, s->pass->train ? grads : NULL, &sums);
-    if (s->marked)
-        ls__context_mark(t->context[device], NULL);
+    if (!s->pass->train)
+        grads = NULL;
+    ls__riders_enter(s, &turn);
+    turn.status = ls__device_run(t, device, &shard, grads, &sums);
     add_sums(total, &sums, t->model.metrics);
-    if (leaves)
-        ls__leaving_end(s, worker, device);
-    else if (later && s->pass->train)
-        ls__trained_add(t, t->grad.later[worker], t->grad.device[device]);
-    return status;
+    ls__riders_leave(s, &turn);
+    if (grads && turn.later && !turn.added)
+        ls__trained_add(&t->trained, t->grad.later[worker],
+                        t->grad.device[device]);
+    return turn.status;
 }
 
 void ls__phase_gradients(ls__step *s, int worker, int device)
 {
     ls_trainer *t = s->trainer;
-    ls__report *report = &s->notes.report[t->devices.first + device];
+    ls__report *report = ls__step_report_of(s, device);
     int status = 0;
 
     if (s->before == 0)
@@ -85,16 +74,16 @@ void ls__phase_gradients(ls__step *s, int worker, int device)
     for (int m = 0; m < t->micro && status >= 0; m++) {
         status = run_micro(s, worker, device, m, &report->sums);
         report->failed = ls__device_failed(t, device);
-        if (m + s->before == 0 && t->watch && s->pass->train && status >= 0)
-            report->diverged = !ls__watch_confirm(t, device);
     }
     report->status = status;
+    if (s->pass->train && status >= 0)
+        ls__riders_ready(s, worker, device);
 }
 
 void ls__phase_shards(ls__step *s, int device, ls__shard_fn *fn)
 {
     const ls_trainer *t = s->trainer;
-    ls__report *report = &s->notes.report[t->devices.first + device];
+    ls__report *report = ls__step_report_of(s, device);
     int status = 0;
 
     ls__step_report(s, report);
@@ -132,43 +121,65 @@ void ls__reduce_means(const ls__step *s, ls__range r)
         return;
     for (int d = 0; d < t->devices.count; d++)
         for (ls__range run = {r.first, r.first};
-             ls__trained_next(t, r, &run);)
+             ls__ranges_next(&t->trained.runs, r, &run);)
             ls__kernels()->scale(run.last - run.first,
                                  1.0f / (float)report[d].sums.weight,
                                  t->grad.device[d] + run.first);
 }
 
-/* Of what is owned.  Borders of ranges are those of blocks with clipping, so
- * that nobody else takes part in a block's sum of squares. */
-static ls__range range_of(const ls__step *s, int worker)
+/* Borders of ranges are those of blocks where something is asked of each, so
+ * that nobody else takes part in it. */
+ls__range ls__reduce_mine(const ls__step *s, int worker)
 {
     const ls_trainer *t = s->trainer;
     ls__range all = {0, ls__owned_floats(&t->owned)};
-    bool blocks = s->notes.square || t->lazy || s->marked;
+    bool blocks = s->notes.square || s->fates || ls__riders_look(s);
 
     return ls__range_part(all, t->workers, worker,
                           blocks ? LS__REDUCE_BLOCK : 16);
 }
 
-/* What else is asked of each block. */
-static void ask(ls__step *s, ls__reduction *r)
+static void tell_sum(void *user, ls__range block)
+{
+    ls__riders_summed(user, block, false);
+}
+
+/* May the sum of a block wait for the update?  Nothing needs it before. */
+static bool may_wait(const ls__step *s)
+{
+    return !s->notes.square && !ls__riders_look(s);
+}
+
+/* The block's fate, for the update to go by. */
+static bool skips(void *user, ls__range block)
+{
+    const ls__step *s = user;
+    ls__fate fate = ls__riders_fate(s, block);
+
+    if (fate == LS__WAITS && !may_wait(s))
+        fate = LS__SUMMED;
+    if (fate == LS__ZEROS)
+        ls__riders_summed(s, block, true);
+    s->notes.fate[block.first / LS__REDUCE_BLOCK] = (unsigned char)fate;
+    return fate != LS__SUMMED;
+}
+
+void ls__reduce_ask(ls__step *s, ls__reduction *r)
 {
     r->out = s->gradient;
     r->square = s->notes.square;
-    r->look = s->trainer->lazy ? ls__lazy_look : NULL;
-    r->skips = s->marked ? ls__marked_skips : NULL;
+    r->look = ls__riders_look(s) ? tell_sum : NULL;
+    r->skips = s->fates ? skips : NULL;
     r->user = s;
 }
 
-/* Reduce what has gradients in a range; returns the first element that is not
- * finite, or -1. */
-static int64_t reduce_trained(const ls__step *s, const ls__reduction *r,
-                              ls__range mine)
+int64_t ls__reduce_trained(const ls__step *s, const ls__reduction *r,
+                           ls__range mine)
 {
     int64_t bad = -1;
 
     for (ls__range run = {mine.first, mine.first};
-         ls__trained_next(s->trainer, mine, &run);) {
+         ls__ranges_next(&s->trainer->trained.runs, mine, &run);) {
         int64_t first = ls__reduce(r, run);
 
         bad = bad < 0 ? first : bad;
@@ -179,7 +190,7 @@ static int64_t reduce_trained(const ls__step *s, const ls__reduction *r,
 bool ls__phase_reduce(ls__step *s, int worker)
 {
     const ls_trainer *t = s->trainer;
-    ls__range mine = range_of(s, worker);
+    ls__range mine = ls__reduce_mine(s, worker);
     ls__reduction r = {.buffer = t->grad.device,
                        .count = t->devices.count};
 
@@ -187,56 +198,38 @@ bool ls__phase_reduce(ls__step *s, int worker)
         return false;
     ls__reduce_means(s, mine);
     r.factor = ls__verdict_factor(s);
-    ask(s, &r);
-    s->notes.bad[worker] = reduce_trained(s, &r, mine);
+    ls__reduce_ask(s, &r);
+    s->notes.bad[worker] = ls__reduce_trained(s, &r, mine);
     return true;
 }
 
 bool ls__phase_check(ls__step *s, int worker)
 {
-    ls__reduction r = {.buffer = &s->given, .count = 1, .factor = 1};
+    ls__reduction r = {.buffer = &s->in_hand, .count = 1, .factor = 1};
 
-    ask(s, &r);
-    s->notes.bad[worker] = reduce_trained(s, &r, range_of(s, worker));
-    return true;
-}
-
-bool ls__phase_complete(ls__step *s, int worker)
-{
-    const ls_trainer *t = s->trainer;
-    const ls__seam *seam = t->seam;
-    ls__range mine = range_of(s, worker);
-    ls__reduction r = {.buffer = seam->partial, .count = seam->parts,
-                       .part = seam->part, .of = t->devices.of,
-                       .here = seam->here};
-    int64_t bad = -1;
-
-    if (s->status < 0 || ls__verdict_judge(s) != LS__GOES_ON)
-        return false;
-    r.factor = ls__verdict_factor(s);
-    ask(s, &r);
-    for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);) {
-        int64_t first;
-
-        r.shift = part.at - part.range.first;
-        first = ls__reduce(&r, ls__stretch_common(&part, mine));
-        bad = bad < 0 ? first : bad;
-    }
-    s->notes.bad[worker] = bad;
+    ls__reduce_ask(s, &r);
+    s->notes.bad[worker] =
+        ls__reduce_trained(s, &r, ls__reduce_mine(s, worker));
     return true;
 }
 
 /* ------ update ------ */
 
-/* The average begins with the parameters as they are before the first update;
- * those that are frozen are their own. */
-static void begin_average(const ls_trainer *t, ls__range r, int64_t at)
+/* The step's gradient from r.first on, as far as r goes, which lies in one
+ * block: where it stands, or in `room` if it was not summed. */
+static float *gradient_of(const ls__step *s, ls__range r, float *room)
 {
-    float *average = ls__trainer_average(t);
+    const ls_trainer *t = s->trainer;
+    int64_t block = r.first / LS__REDUCE_BLOCK;
+    int fate = s->fates ? s->notes.fate[block] : LS__SUMMED;
 
-    if (average && t->step == 0)
-        memcpy(average + at, t->model.value + r.first,
-               (size_t)(r.last - r.first) * sizeof *average);
+    if (fate == LS__SUMMED)
+        return s->gradient + r.first;
+    if (fate == LS__ZEROS)
+        return memset(room, 0, (size_t)(r.last - r.first) * sizeof *room);
+    ls__kernels()->tree_sum(t->grad.device, t->devices.count, r.first, r.last,
+                            ls__verdict_factor(s), room);
+    return room;
 }
 
 /* What moves, of a block. */
@@ -245,7 +238,7 @@ static void update_run(const ls__step *s, float norm, const ls__rule *rule,
 {
     const ls_trainer *t = s->trainer;
     float room[LS__REDUCE_BLOCK] __attribute__((aligned(64)));
-    float *g = ls__marked_gradient(s, r, room);
+    float *g = gradient_of(s, r, room);
     int64_t n = r.last - r.first;
 
     ls__clip(norm, (float)t->options.clip_norm, n, g);
@@ -254,24 +247,18 @@ static void update_run(const ls__step *s, float norm, const ls__rule *rule,
                      t->model.value + r.first, t->moment, at);
 }
 
-/* A block of a slot that is clipped is still in the cache when it is used; `at`
- * counts owned floats. */
-static void update_block(const ls__step *s, float norm, int slot, ls__range r,
-                         int64_t at)
+/* A block that is clipped is still in the cache when it is used. */
+static void update_block(const ls__step *s, float norm, const ls__patch *b)
 {
-    const ls_trainer *t = s->trainer;
-    const ls__rule *rule = ls__groups_rule_of(s, slot);
-    float *average = ls__trainer_average(t);
+    const ls__rule *rule = s->rules ? &s->rules[b->slot] : &s->rule;
+    ls__range r = b->range;
 
-    begin_average(t, r, at);
-    if (!rule)
+    ls__riders_before(s, b);
+    if (!s->trainer->trained.slot[b->slot])
         return;
-    for (ls__range run = {r.first, r.first};
-         ls__lazy_next(t, slot, r, &run);)
-        update_run(s, norm, rule, run, at + run.first - r.first);
-    if (average)
-        ls__kernels()->average(r.last - r.first, t->options.average,
-                               t->model.value + r.first, average + at);
+    for (ls__range run = {r.first, r.first}; ls__riders_move(s, b, &run);)
+        update_run(s, norm, rule, run, b->at + run.first - r.first);
+    ls__riders_changed(s, b);
 }
 
 /* Of a stretch of what the process owns, some of a slot, block by block. */
@@ -283,7 +270,7 @@ static void update_range(const ls__step *s, float norm, int slot,
 
     for (int64_t i = r.first, end; i < r.last; i = end) {
         end = ls__least(r.last, (i / LS__REDUCE_BLOCK + 1) * LS__REDUCE_BLOCK);
-        update_block(s, norm, slot, (ls__range){i, end}, i + shift);
+        update_block(s, norm, &(ls__patch){slot, {i, end}, i + shift});
     }
 }
 
@@ -332,8 +319,7 @@ bool ls__phase_update(ls__step *s, int worker)
         ls__exec_stale(t->model.plan, &t->model.weights);
     for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);) {
         update_stretch(s, norm, &part, worker);
-        if (t->seam)
-            ls__giving_count(t, worker, part.section);
+        ls__riders_passed(s, worker, part.section);
     }
     return true;
 }

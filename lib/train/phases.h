@@ -2,6 +2,7 @@
 #ifndef LS_TRAIN_PHASES_H
 #define LS_TRAIN_PHASES_H
 
+#include "reduce/reduce.h"
 #include "train/step.h"
 
 /* Workers pack the weights that all will read, each a share. */
@@ -29,11 +30,16 @@ void ls__reduce_means(const ls__step *s, ls__range range);
  * order, into s->gradient, once multiplied, unless a device failed. */
 bool ls__phase_reduce(ls__step *s, int worker);
 
-/* The same with a gradient that is there already, s->given. */
+/* The same with a gradient that is there already, s->in_hand. */
 bool ls__phase_check(ls__step *s, int worker);
 
-/* The same from partial sums, over the range that this process owns. */
-bool ls__phase_complete(ls__step *s, int worker);
+/* What it is made of: a worker's range of what is owned, what is asked of each
+ * block, and the sum of what is trained in a range, which returns the first
+ * element that is not finite, or -1. */
+ls__range ls__reduce_mine(const ls__step *s, int worker);
+void ls__reduce_ask(ls__step *s, ls__reduction *r);
+int64_t ls__reduce_trained(const ls__step *s, const ls__reduction *r,
+                           ls__range mine);
 
 /* Each worker updates what its devices own (placement.h), worker 0 also what
  * nobody owns: all of it when state is replicated.  Nothing changes where the

@@ -62,7 +62,7 @@ void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
         int64_t end = s->offset + s->size, full = (s->size + 15) / 16 * 16;
         ls__piece p = {0};
 
-        if (!all && ls__trainer_leaves_out(t, s->declared))
+        if (!all && !t->trained.slot[i])
             continue;
         if (axis >= 0)
             p = ls__placement_piece(s, axis, t->devices.count, first, last);

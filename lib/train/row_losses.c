@@ -4,7 +4,7 @@
 #include "pool/pool.h"
 #include "train/device.h"
 #include "train/phases.h"
-#include "train/seam.h"
+#include "train/meetings.h"
 #include "train/verdict.h"
 
 #include <stdlib.h>
@@ -39,10 +39,10 @@ static void run_device(ls__step *s, int worker, int device)
 
 /* clang-format off */
 static const ls__pass
-    alone = {.given = true, .phase = {
+    alone = {.trusted = true, .phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
         {"row losses", LS__GRADIENTS, .run_device = run_device}}},
-    with_others = {.given = true, .phase = {
+    with_others = {.trusted = true, .phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
         {"row losses", LS__GRADIENTS, .run_device = run_device},
         {"reports", LS__REDUCE, .run = ls__phase_reports},
@@ -72,7 +72,7 @@ int ls_row_losses(ls_trainer *t, const ls_batch *batch, int64_t n, float *loss)
 
     ls__step s = {.trainer = t, .batch = batch, .out = loss,
                   .output = &one_number,
-                  .pass = t->seam ? &with_others : &alone};
+                  .pass = t->ranks ? &with_others : &alone};
     size_t rooms = (size_t)t->devices.count * (size_t)t->model.inputs;
     int status = ls__pool_take(t->pool);
 

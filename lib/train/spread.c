@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "rank/link.h"
 #include "train/ranks.h"
-#include "train/seam.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,18 +11,7 @@ enum { FIRST = 0 };
 
 bool ls__spread_first(const ls_trainer *t)
 {
-    return !t->seam || t->seam->rank == FIRST;
-}
-
-/* NULL, and a message: the processes meet in a way of their own, which moves no
- * state. */
-static const ls_transport *link_of(const ls_trainer *t)
-{
-    if (t->ranks)
-        return ls__ranks_link(t->ranks);
-    ls__fail(LS_ENOTSUP, "the trainer's state is spread over processes without "
-             "a transport");
-    return NULL;
+    return !t->ranks || t->ranks->link->rank == FIRST;
 }
 
 /* ------ one verdict ------ */
@@ -52,20 +40,15 @@ static int agree(const ls_transport *link, int status, ls__word *of)
 
 int ls__spread_agree(const ls_trainer *t, int status)
 {
-    const ls_transport *link;
-
-    if (!ls__spread_is(t))
-        return status;
-    if (!(link = link_of(t)))
-        return LS_ENOTSUP;
-    return agree(link, status, ls__ranks_words(t->ranks));
+    return ls__spread_is(t) ? agree(t->ranks->link, status, t->ranks->word)
+                            : status;
 }
 
 /* ------ moments ------ */
 
 static ls__owned owned(const ls_trainer *t, int rank)
 {
-    return (ls__owned){t->model.params.floats, rank, t->seam->ranks};
+    return (ls__owned){t->model.params.floats, rank, t->owned.ranks};
 }
 
 /* Post what another rank owns, stretch by stretch; the first rank has all of
@@ -98,11 +81,9 @@ static int receive_from(const ls_transport *t, int rank, float *data,
 
 int ls__spread_collect(const ls_trainer *t, int moment, float *all)
 {
-    const ls_transport *link = link_of(t);
+    const ls_transport *link = t->ranks->link;
     int status = 0;
 
-    if (!link)
-        return LS_ENOTSUP;
     if (link->rank == FIRST)
         ls__owned_put(&t->owned, t->moment[moment], all);
     else
@@ -118,11 +99,9 @@ int ls__spread_collect(const ls_trainer *t, int moment, float *all)
 
 int ls__spread_deal(ls_trainer *t, int moment, const float *all)
 {
-    const ls_transport *link = link_of(t);
+    const ls_transport *link = t->ranks->link;
     int status = 0;
 
-    if (!link)
-        return LS_ENOTSUP;
     if (link->rank == FIRST)
         ls__owned_take(&t->owned, all, t->moment[moment]);
     else
@@ -138,11 +117,9 @@ int ls__spread_deal(ls_trainer *t, int moment, const float *all)
 
 int ls__spread_tell(const ls_trainer *t, void *data, int64_t bytes)
 {
-    const ls_transport *link = link_of(t);
+    const ls_transport *link = t->ranks->link;
     int status = 0;
 
-    if (!link)
-        return LS_ENOTSUP;
     if (link->rank != FIRST)
         status = ls__link_receive(link, FIRST, data, bytes);
     for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0; r++)

@@ -14,7 +14,7 @@
  * its own first. */
 static inline bool ls__spread_is(const ls_trainer *t)
 {
-    return t->seam != NULL;
+    return t->ranks != NULL;
 }
 
 bool ls__spread_first(const ls_trainer *t);

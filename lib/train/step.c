@@ -7,63 +7,21 @@
  *                parameters
  *     UPDATE     each worker what its devices own, worker 0 what nobody owns
  *
- * with a barrier between.  Where several processes train together, they meet
- * between these (seam.h).  phases.c is what each of them does; here is how they
- * make passes, how a pass runs, and what becomes of it. */
+ * with a barrier between.  phases.c is what each of them does, and tables of
+ * them are passes; here is how a pass runs and what becomes of it.  Who rides
+ * along is called at the stations of rider.h. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fpmode.h"
-#include "base/sized.h"
 #include "pool/pool.h"
-#include "train/average.h"
-#include "train/giving.h"
-#include "train/gradients.h"
-#include "train/groups.h"
-#include "train/leaving.h"
-#include "train/marked.h"
-#include "train/phases.h"
+#include "rules/optim.h"
 #include "rules/schedule.h"
-#include "train/seam.h"
+#include "train/phases.h"
 #include "train/trainer.h"
 #include "train/verdict.h"
-#include "train/watch.h"
 
 #include <pthread.h>
 #include <string.h>
-
-/* clang-format off */
-static const ls__pass
-    train = {.train = true, .reduces = true, .updates = true, .phase = {
-        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
-        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients},
-        {"reduce", LS__REDUCE, .run = ls__phase_reduce},
-        {"update", LS__UPDATE, .run = ls__phase_update}}},
-    train_with_others = {.train = true, .reduces = true, .updates = true,
-                         .phase = {
-        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
-        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients},
-        {"partial sums", LS__REDUCE, .run = ls__phase_partials},
-        {"exchange", LS__REDUCE, .run = ls__phase_exchange},
-        {"reduce", LS__REDUCE, .run = ls__phase_complete},
-        {"soundness", LS__REDUCE, .run = ls__phase_sound},
-        {"update", LS__UPDATE, .run = ls__phase_update},
-        {"values", LS__UPDATE, .run = ls__phase_values}}},
-    evaluate = {.phase = {
-        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
-        {"evaluate", LS__GRADIENTS, .run_device = ls__phase_gradients}}},
-    evaluate_with_others = {.phase = {
-        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
-        {"evaluate", LS__GRADIENTS, .run_device = ls__phase_gradients},
-        {"reports", LS__REDUCE, .run = ls__phase_reports}}},
-    predict = {.given = true, .phase = {
-        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
-        {"predict", LS__GRADIENTS, .run_device = ls__phase_predict}}},
-    predict_with_others = {.given = true, .phase = {
-        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
-        {"predict", LS__GRADIENTS, .run_device = ls__phase_predict},
-        {"reports", LS__REDUCE, .run = ls__phase_reports},
-        {"outputs", LS__REDUCE, .run = ls__phase_outputs}}};
-/* clang-format on */
 
 /* ------ a pass on one worker ------ */
 
@@ -147,6 +105,11 @@ static void walk_phases(walk *w)
         ;
 }
 
+ls__report *ls__step_report_of(const ls__step *s, int device)
+{
+    return &s->notes.report[s->trainer->devices.first + device];
+}
+
 void ls__step_report(const ls__step *s, ls__report *report)
 {
     report->step = s->trainer->step;
@@ -189,6 +152,14 @@ static void run_phases(void *user, int worker)
 
 /* ------ a step ------ */
 
+int ls__trainer_check_weights(const ls_trainer *t)
+{
+    if (!t->averaged)
+        return 0;
+    return ls__fail(LS_EINVAL, "the average stands in the place of the "
+                    "parameters: ls_trainer_use_average(.., false) first");
+}
+
 /* The scalars of the coming update. */
 static ls__rule next_rule(const ls_trainer *t)
 {
@@ -196,30 +167,6 @@ static ls__rule next_rule(const ls_trainer *t)
     float lr = ls__schedule_lr(&t->options.schedule, t->lr, t->step);
 
     return ls__optim_rule(o, lr, t->step + 1);
-}
-
-/* LS_CHECK_DIVERGENCE: every device alone, before any runs at the same time. */
-static int watch(ls__step *s)
-{
-    ls_trainer *t = s->trainer;
-    ls__track *track = ls__pool_track(t->pool, 0);
-    int status = 0;
-
-    if (t->model.plan)
-        ls__exec_pack(t->model.plan, &t->model.weights, 0, 1, true);
-    for (int d = 0; d < t->devices.count && status == 0; d++) {
-        ls_shard shard = ls__step_shard(s, d, 0);
-
-        ls__track_phase(track, "divergence check", d);
-        status = ls__watch_device(t, d, &shard);
-    }
-    ls__track_phase(track, NULL, -1);
-    return status;
-}
-
-static bool is_watched(const ls__step *s)
-{
-    return s->trainer->watch && s->pass->train && s->batch && s->before == 0;
 }
 
 /* What the kinds of passes have in common; the time of the last phase ends with
@@ -242,23 +189,18 @@ static int run_and_judge(ls__step *s)
     int status;
 
     s->notes = t->notes;
+    s->number = t->step;
+    s->micro = t->micro;
     s->norm = __builtin_nanf("");
     s->gradient = s->gradient ? s->gradient : t->grad.device[0];
     s->calls = s->calls ? s->calls : t->micro;
     s->rule = next_rule(t);
-    ls__groups_rule(t, &s->rule);
-    if (is_watched(s) && (status = watch(s)) < 0)
+    if ((status = ls__riders_begin(s)) < 0)
         return status;
-    if (t->seam && s->pass->updates)
-        ls__giving_begin(t);
-    if (t->seam && s->pass->reduces)
-        ls__leaving_begin(s);
-    ls__marked_begin(s);
     run_pass(s);
     if (s->status < 0)
         return s->status;
     s->verdict = ls__verdict_of(s);
-    ls__marked_end(s);
     return ls__verdict_fail(s);
 }
 
@@ -292,127 +234,5 @@ void ls__step_conclude(ls__step *s, ls_result *r)
     r->update_seconds = s->took[LS__UPDATE];
     t->step += r->updated;
     count(t, r);
-}
-
-/* ------ the public functions ------ */
-
-/* Of a batch; the pool is taken. */
-static int run(ls__step *s, ls_result *result)
-{
-    int status;
-
-    if ((status = ls__step_set_rows(s, NULL)) < 0 ||
-        (status = ls__step_run(s)) < 0)
-        return status;
-    ls__verdict_result(s, result);
-    if (s->pass->train)
-        ls__step_conclude(s, result);
-    return 0;
-}
-
-static int step(ls_trainer *t, const ls_batch *batch, ls_result *result)
-{
-    ls__step s = {.trainer = t, .batch = batch,
-                  .pass = t->seam ? &train_with_others : &train};
-    int64_t began, at;
-    int status;
-
-    if ((status = ls__trainer_check_weights(t)) < 0)
-        return status;
-    if (t->between)
-        return ls__gradients_step(t->between, batch, result);
-    if ((status = ls__pool_take(t->pool)) < 0)
-        return status;
-    t->use++;
-    began = ls__pool_track(t->pool, 0)->level ? ls__nanoseconds() : 0;
-    at = t->step;
-    status = run(&s, result);
-    ls__track_slice(ls__pool_track(t->pool, 0), LS__STEP, "step", began, at);
-    ls__pool_give(t->pool);
-    return status;
-}
-
-static int evaluation(ls_trainer *t, const ls_batch *batch, ls_result *result)
-{
-    ls__step s = {.trainer = t, .batch = batch,
-                  .pass = t->seam ? &evaluate_with_others : &evaluate};
-    int status = ls__pool_take(t->pool);
-
-    if (status < 0)
-        return status;
-    status = run(&s, result);
-    ls__pool_give(t->pool);
-    return status;
-}
-
-int ls_step_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
-                  size_t size)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(batch);
-    LS__NEED(result);
-
-    ls_result r;
-    int status = step(t, batch, &r);
-
-    if (status == 0)
-        ls__sized_put(result, size, &r, sizeof r);
-    return status;
-}
-
-int ls_evaluate_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
-                      size_t size)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(batch);
-    LS__NEED(result);
-
-    ls_result r;
-    int status = evaluation(t, batch, &r);
-
-    if (status == 0)
-        ls__sized_put(result, size, &r, sizeof r);
-    return status;
-}
-
-/* What is read, and whether `out` is as large as it has to be. */
-static int check_output(ls__step *s, const char *output, int64_t n)
-{
-    const ls_trainer *t = s->trainer;
-    int status;
-
-    if (!t->model.plan)
-        return ls__fail(LS_ENOTFOUND, "output \"%s\": a gradient function has "
-                        "no outputs", output);
-    if (!(s->output = ls__plan_output(t->model.plan, output)))
-        return LS_ENOTFOUND;
-    if ((status = ls__step_set_rows(s, s->output->reads)) < 0)
-        return status;
-    if (n % s->output->size == 0 && n / s->output->size == s->all)
-        return 0;
-    return ls__fail(LS_ESHAPE, "output \"%s\": %lld rows of %lld elements do "
-                    "not fill %lld", output, (long long)s->all,
-                    (long long)s->output->size, (long long)n);
-}
-
-int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
-               int64_t n, float *out)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(batch);
-    LS__NEED(output);
-    LS__NEED(out);
-
-    ls__step s = {.trainer = t, .batch = batch, .out = out,
-                  .pass = t->seam ? &predict_with_others : &predict};
-    int status = ls__pool_take(t->pool);
-
-    if (status < 0)
-        return status;
-    if ((status = check_output(&s, output, n)) == 0)
-        status = ls__step_run(&s);
-    if (status == 0)
-        status = ls__verdict_fail_user(&s);
-    ls__pool_give(t->pool);
-    return status;
+    ls__riders_end(s, r);
 }

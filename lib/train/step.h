@@ -35,7 +35,7 @@ typedef struct ls__pass {
     bool train;   /* with gradients, and layers as they are in training */
     bool reduces; /* to one gradient */
     bool updates; /* the parameters, by it */
-    bool given;   /* all is that sums of devices would decide */
+    bool trusted; /* no sums of devices to judge by: nothing stops it */
     ls__phase phase[10];
 } ls__pass;
 
@@ -62,6 +62,8 @@ typedef struct ls__notes {
     int64_t *bad;       /* [worker] first element not finite, or -1 */
     float *square;      /* [block of the gradient] sum of squares, by the
                            worker that reduces it; NULL: no clipping */
+    unsigned char *fate; /* [block] ls__fate, likewise; NULL: none has one */
+    const void **row;   /* [input] of a row that is looked at alone */
     ls__lap *lap;       /* [worker]; NULL: not asked for (cost.c) */
 } ls__notes;
 
@@ -77,6 +79,7 @@ struct ls__step {
     ls_trainer *trainer;
     const ls__pass *pass;
     const ls_batch *batch;
+    int64_t number;     /* of the step: how many updates were before it */
     int64_t all, rows;  /* of the batch; of a shard, the last ones less */
     const ls__goal *output; /* to predict */
     float *out;             /* each row by its device */
@@ -84,15 +87,17 @@ struct ls__step {
     bool drops;             /* with layers as they are in training? */
     const void **row;       /* [device here * inputs + input] of a row that is
                                looked at alone, in a pass over rows */
-    int before, calls;  /* micro-batches that were added up before; all that
+    int micro;          /* micro-batches of the batch */
+    int before, calls;  /* those that were added up before; all that
                            the coming update has */
-    float *given;       /* the gradient of a pass that computes none */
+    float *in_hand;     /* the gradient of a pass that computes none */
     float *gradient;    /* what is reduced to, and updates read; grad[0] where
                            nobody says otherwise */
-    bool marked;        /* blocks of gradients that hold anything: marked.h */
+    bool fates;         /* blocks of the gradient have a fate: rider.h */
     ls__rule rule;      /* the scalars of the update */
+    const ls__rule *rules; /* [slot] where parameters have their own; NULL */
     ls__notes notes;
-    int status;         /* of the processes' last meeting (seam.h) */
+    int status;         /* of the processes' last meeting */
     float norm;         /* of the gradient, by worker 0; NaN: not computed */
     ls__verdict verdict; /* once all is over */
     const ls__phase *last;  /* that was run */
@@ -114,7 +119,10 @@ int ls__step_set_rows(ls__step *s, const bool *reads);
  * stay. */
 void ls__step_report(const ls__step *s, ls__report *report);
 
-/* After an update: what the step and the trainer know of it. */
+/* The report of a device, counted from this process's first. */
+ls__report *ls__step_report_of(const ls__step *s, int device);
+
+/* After a training pass: what the step and the trainer know of it. */
 void ls__step_conclude(ls__step *s, ls_result *result);
 
 /* The shard of a device, counted from this process's first, in a micro-batch.

@@ -1,29 +1,52 @@
-/* Of which floats there are gradients.  Of a frozen parameter none is computed:
- * the room for it stays zeros that nobody touches, and so takes no memory; and
- * it is not reduced. */
+/* Which parameters are trained, and so of which floats there are gradients: the
+ * one answer that plan, reduction, update and memory go by.  Of a frozen one no
+ * gradient is reduced; the room for it stays zeros that nobody touches, and so
+ * takes no memory. */
 #ifndef LS_TRAIN_TRAINED_H
 #define LS_TRAIN_TRAINED_H
 
-#include "train/trainer.h"
+#include "base/ranges.h"
+#include "model/params.h"
 
-/* Once the parameters are laid out, and it is known who watches. */
-int ls__trained_open(ls_trainer *t);
+/* Room for gradients, and where each parameter's begins in it. */
+typedef struct ls__gradients {
+    float **device; /* [device here] by the device's worker; when reduced,
+                       device[0] by ranges, but for blocks whose sum waits
+                       (rider.h) */
+    float **param;  /* [device here * params.count + declared] */
+    float **later;  /* [worker] of the second micro-batch and later ones; NULL
+                       when there is but one */
+    float **later_param; /* [worker * params.count + declared] */
+    size_t guard;   /* floats before and after each device's */
+} ls__gradients;
 
-/* Go from one run of such floats to the next within a range: *run is the last
- * one, and before the first {within.first, within.first}.  False: there is no
- * other.  A run begins and ends with a block of a reduction, or with the range.
- */
-bool ls__trained_next(const ls_trainer *t, ls__range within, ls__range *run);
+typedef struct ls__trained {
+    int64_t floats;   /* of the layout */
+    bool *slot;       /* [slot] is it trained? */
+    bool *clears;     /* [slot] it is not, but its gradient is computed */
+    ls__ranges runs;  /* what is reduced: whole blocks */
+} ls__trained;
 
-/* How many floats have gradients, other floats of their blocks included. */
-int64_t ls__trained_floats(const ls_trainer *t);
+/* By the parameters that are frozen and those whose gradient the plan leaves
+ * out, [declared] both, NULL: none. */
+int ls__trained_open(ls__trained *t, ls__arena *arena, const ls__params *params,
+                     const bool *frozen, const bool *left_out);
+
+/* All floats have gradients that are compared, those of frozen parameters
+ * too. */
+void ls__trained_all(ls__trained *t);
 
 /* Zeros for all parameters or those of this process, of which only what has
  * gradients will be written.  NULL with a message: there is no memory. */
-float *ls__trained_block(const ls_trainer *t, int64_t floats, const char *what);
+float *ls__trained_block(const ls__trained *t, int64_t floats,
+                         const char *what);
 
 /* Zero a gradient, and so place its pages; or add one to it. */
-void ls__trained_zero(const ls_trainer *t, float *gradient);
-void ls__trained_add(const ls_trainer *t, const float *more, float *gradient);
+void ls__trained_zero(const ls__trained *t, float *gradient);
+void ls__trained_add(const ls__trained *t, const float *more, float *gradient);
+
+/* Zero gradients, grads[declared], that were computed for what is frozen. */
+void ls__trained_clear(const ls__trained *t, const ls__params *params,
+                       float *const *grads);
 
 #endif

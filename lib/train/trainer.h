@@ -3,28 +3,10 @@
 #ifndef LS_TRAIN_TRAINER_H
 #define LS_TRAIN_TRAINER_H
 
-#include "reduce/owned.h"
-#include "train/step.h"
+#include "train/rider.h"
 
-/* Two of an optimizer, and the average of the weights. */
+/* Two of an optimizer, and one that a rider asks for. */
 enum { LS__MOMENTS = 3 };
-
-/* Room for gradients, and where each parameter's begins in it. */
-typedef struct ls__gradients {
-    float **device; /* [device here] by the device's worker; when reduced,
-                       device[0] by ranges, but for blocks whose sum waits
-                       (marked.h) */
-    float **param;  /* [device here * params.count + declared] */
-    float **later;  /* [worker] of the second micro-batch and later ones; NULL
-                       when there is but one */
-    float **later_param; /* [worker * params.count + declared] */
-} ls__gradients;
-
-/* What has gradients (trained.h). */
-typedef struct ls__trained {
-    int count;
-    ls__range *run;
-} ls__trained;
 
 struct ls_trainer {
     ls_pool *pool;
@@ -34,11 +16,8 @@ struct ls_trainer {
                          which are those along the data axis */
     ls__owned owned;  /* the floats that this process reduces and updates, of
                          the layout */
-    struct ls__seam *seam; /* to other processes; NULL: this one runs all
-                              devices and owns all floats */
-    struct ls__leaving *leaving; /* of gradients that pass the seam */
-    struct ls__giving *giving; /* of parameters that do */
-    struct ls__ranks *ranks; /* whose seam it is; NULL: another one's */
+    struct ls__ranks *ranks; /* the others; NULL: this process runs all devices
+                                and owns all floats */
     int workers;
     int micro; /* batches of a step */
     int64_t step;
@@ -49,8 +28,9 @@ struct ls_trainer {
     void *user;
     ls__context **context; /* [device here] its worker's; NULL without a plan */
 
-    float *moment[LS__MOMENTS]; /* [owned float] each piece by its owner; the
-                                   average of the weights comes last */
+    int moments;
+    const char *moment_name[LS__MOMENTS];
+    float *moment[LS__MOMENTS]; /* [owned float] each piece by its owner */
     bool averaged;    /* the average stands in the parameters' place */
     ls__gradients grad;
     ls__trained trained;
@@ -59,15 +39,11 @@ struct ls_trainer {
                               NULL: none does */
 
     double lr;        /* the peak that schedules go by */
-    struct ls__lazy *lazy; /* [slot] lazy.h; NULL: no row stands still */
-    struct ls__marked *marked; /* marked.h; NULL: all gradients are whole */
-    struct ls__way *way; /* [slot] groups.h; NULL: all are trained alike */
+    ls__riding rider[LS__RIDERS];
     const char *data_axis;     /* of the mesh */
     struct ls__place *place[2]; /* [slot] of parameters, of moments */
     ls__notes notes;  /* lent to each step */
-    const void **row; /* [input] of a row that is looked at alone */
     double seconds;   /* of the last training step */
-    struct ls__watch *watch; /* LS_CHECK_DIVERGENCE; NULL: not asked for */
     struct ls__by_inputs *by_inputs; /* input_gradient.h; NULL: not yet */
 };
 
@@ -96,5 +72,8 @@ static inline int64_t ls__trainer_shards(const ls_trainer *t)
 {
     return (int64_t)t->micro * t->devices.of;
 }
+
+/* LS_EINVAL while the average stands in the parameters' place. */
+int ls__trainer_check_weights(const ls_trainer *t);
 
 #endif

@@ -77,7 +77,7 @@ bool ls__verdict_bad(const ls__step *s, float norm)
 
 ls__verdict ls__verdict_of(ls__step *s)
 {
-    ls__verdict v = s->pass->given ? LS__GOES_ON : ls__verdict_judge(s);
+    ls__verdict v = s->pass->trusted ? LS__GOES_ON : ls__verdict_judge(s);
 
     if (v != LS__GOES_ON || !s->pass->reduces)
         return v;
@@ -161,7 +161,7 @@ static int64_t bad_row_of(ls__step *s, int device, int micro, bool train)
     float **grads = t->grad.param + device * t->model.params.count;
 
     for (int64_t row = 0; row < all.rows; row++) {
-        ls_shard one = ls__device_row(t, &all, row, t->row);
+        ls_shard one = ls__device_row(t, &all, row, s->notes.row);
         ls_sums sums = {0};
 
         if (ls__device_run(t, device, &one, train ? grads : NULL, &sums) < 0)
@@ -286,7 +286,7 @@ static int fail_gradient(ls__step *s)
     long long step = (long long)s->trainer->step;
     const char *name = bad_parameter(s);
 
-    if (name && s->given)
+    if (name && s->in_hand)
         return ls__fail(LS_ENONFINITE, "step %lld: the gradient of \"%s\" is "
                         "not finite and was not applied", step, name);
     if (!name)

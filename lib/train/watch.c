@@ -26,36 +26,58 @@ static bool poisoned(const float *x)
 
 /* ------ opening ------ */
 
-static bool wanted(const ls_trainer *t)
+/* Floats before and after each device's gradient that nobody may write: no
+ * other memory stands there when a function goes past the ends. */
+enum { GUARD = 64 };
+
+typedef struct watch {
+    ls_pool *pool;
+    ls__model *model;
+    const ls__gradients *grad;
+    int devices;
+    int64_t step;          /* whose gradients they are */
+    float *value;          /* the parameters before the call */
+    float *first;          /* the device's first gradient */
+    uint8_t (*digest)[32]; /* [device] of the gradient when called alone */
+} watch;
+
+static bool wants(const ls__rig *rig, ls__needs *needs)
 {
     const char *text = getenv("LS_CHECK_DIVERGENCE");
+    bool rides = rig->options->check_divergence ||
+                 (text && *text && strcmp(text, "0") != 0);
 
-    return t->options.check_divergence ||
-           (text && *text && strcmp(text, "0") != 0);
+    if (rides) {
+        needs->guard = GUARD;
+        needs->whole = true;
+    }
+    return rides;
 }
 
-int ls__watch_open(ls_trainer *t)
+static int open_watch(void **own, const ls__rig *rig)
 {
-    size_t bytes = (size_t)t->model.params.floats * sizeof(float);
-    struct ls__watch *w;
+    size_t bytes = (size_t)rig->model->params.floats * sizeof(float);
+    watch *w = *own = ls__new(1, sizeof *w, "divergence check");
 
-    if (!wanted(t))
-        return 0;
-    if (!(t->watch = w = ls__new(1, sizeof *w, "divergence check")))
-        return LS_ENOMEM;
-    w->value = ls__block_zero(bytes, "divergence check");
-    w->grad = ls__block_zero(bytes, "divergence check");
-    w->digest = ls__new((size_t)t->devices.count, sizeof *w->digest,
-                        "divergence check");
-    return w->value && w->grad && w->digest ? 0 : LS_ENOMEM;
-}
-
-void ls__watch_close(struct ls__watch *w)
-{
     if (!w)
-        return;
+        return LS_ENOMEM;
+    w->pool = rig->pool;
+    w->model = rig->model;
+    w->grad = rig->grad;
+    w->devices = rig->devices.count;
+    w->value = ls__block_zero(bytes, "divergence check");
+    w->first = ls__block_zero(bytes, "divergence check");
+    w->digest = ls__new((size_t)w->devices, sizeof *w->digest,
+                        "divergence check");
+    return w->value && w->first && w->digest ? 0 : LS_ENOMEM;
+}
+
+static void close_watch(void *own)
+{
+    watch *w = own;
+
     ls__block_free(w->value);
-    ls__block_free(w->grad);
+    ls__block_free(w->first);
     free(w->digest);
     free(w);
 }
@@ -63,12 +85,12 @@ void ls__watch_close(struct ls__watch *w)
 /* ------ messages ------ */
 
 /* "step S: device D WHAT "NAME", element I" for float `at` of the layout. */
-static int found(const ls_trainer *t, int device, const char *what, int64_t at)
+static int found(const watch *w, int device, const char *what, int64_t at)
 {
-    const ls__slot *s = ls__params_at(&t->model.params, at);
+    const ls__slot *s = ls__params_at(&w->model->params, at);
 
     return ls__fail(LS_EUSER, "step %lld: the gradient function of device %d "
-                    "%s \"%s\", element %lld of %lld", (long long)t->step,
+                    "%s \"%s\", element %lld of %lld", (long long)w->step,
                     device, what, s->name, (long long)(at - s->offset),
                     (long long)s->size);
 }
@@ -85,76 +107,76 @@ static int64_t first_difference(const float *a, const float *b, int64_t n)
     return i;
 }
 
-static int check_values(ls_trainer *t, int device)
+static int check_values(const watch *w, int device)
 {
-    int64_t n = t->model.params.floats;
-    int64_t at = first_difference(t->model.value, t->watch->value, n);
+    int64_t n = w->model->params.floats;
+    int64_t at = first_difference(w->model->value, w->value, n);
 
     if (at == n)
         return 0;
-    memcpy(t->model.value, t->watch->value, (size_t)n * sizeof(float));
-    return found(t, device, "wrote to the parameter, which all devices share:",
+    memcpy(w->model->value, w->value, (size_t)n * sizeof(float));
+    return found(w, device, "wrote to the parameter, which all devices share:",
                  at);
 }
 
-static int check_others(const ls_trainer *t, int device)
+static int check_others(const watch *w, int device)
 {
     char what[64];
 
-    for (int d = 0; d < t->devices.count; d++)
-        for (int64_t i = 0; d != device && i < t->model.params.floats; i++)
-            if (!poisoned(t->grad.device[d] + i)) {
+    for (int d = 0; d < w->devices; d++)
+        for (int64_t i = 0; d != device && i < w->model->params.floats; i++)
+            if (!poisoned(w->grad->device[d] + i)) {
                 snprintf(what, sizeof what, "wrote to device %d's gradient of",
                          d);
-                return found(t, device, what, i);
+                return found(w, device, what, i);
             }
     return 0;
 }
 
 /* The guards are nobody's: `at` floats from the start of device d's
  * gradients stands what was written. */
-static int outside(const ls_trainer *t, int device, int d, int64_t at)
+static int outside(const watch *w, int device, int d, int64_t at)
 {
-    int last = t->model.params.count - 1;
-    const ls__slot *s = t->model.params.slot + (at < 0 ? 0 : last);
+    int last = w->model->params.count - 1;
+    const ls__slot *s = w->model->params.slot + (at < 0 ? 0 : last);
 
     return ls__fail(LS_EUSER, "step %lld: the gradient function of device %d "
                     "wrote %s all gradients of device %d: \"%s\", element %lld "
-                    "of %lld", (long long)t->step, device,
+                    "of %lld", (long long)w->step, device,
                     at < 0 ? "before" : "beyond", d, s->name,
                     (long long)(at - s->offset), (long long)s->size);
 }
 
-static int check_guards(const ls_trainer *t, int device)
+static int check_guards(const watch *w, int device)
 {
-    int64_t n = t->model.params.floats;
+    int64_t n = w->model->params.floats;
 
-    for (int d = 0; d < t->devices.count; d++)
-        for (int64_t i = 0; i < LS__GUARD; i++) {
-            if (!poisoned(t->grad.device[d] - 1 - i))
-                return outside(t, device, d, -1 - i);
-            if (!poisoned(t->grad.device[d] + n + i))
-                return outside(t, device, d, n + i);
+    for (int d = 0; d < w->devices; d++)
+        for (int64_t i = 0; i < GUARD; i++) {
+            if (!poisoned(w->grad->device[d] - 1 - i))
+                return outside(w, device, d, -1 - i);
+            if (!poisoned(w->grad->device[d] + n + i))
+                return outside(w, device, d, n + i);
         }
     return 0;
 }
 
 /* Padding is nobody's.  A graph may leave gradients out: they stay zero. */
-static int check_own(const ls_trainer *t, int device)
+static int check_own(const watch *w, int device)
 {
-    const float *g = t->grad.device[device];
+    const float *g = w->grad->device[device];
 
-    for (int i = 0; i < t->model.params.count; i++) {
-        const ls__slot *s = &t->model.params.slot[i];
+    for (int i = 0; i < w->model->params.count; i++) {
+        const ls__slot *s = &w->model->params.slot[i];
         int64_t end = s->offset + s->size;
-        int64_t next = i + 1 < t->model.params.count ? s[1].offset
-                                               : t->model.params.floats;
+        int64_t next = i + 1 < w->model->params.count ? s[1].offset
+                                               : w->model->params.floats;
 
         for (int64_t k = s->offset; k < next; k++) {
-            if (k < end && poisoned(g + k) && !t->model.plan)
-                return found(t, device, "did not write the gradient of", k);
+            if (k < end && poisoned(g + k) && !w->model->plan)
+                return found(w, device, "did not write the gradient of", k);
             if (k >= end && !poisoned(g + k))
-                return found(t, device, "wrote beyond the gradient of", k);
+                return found(w, device, "wrote beyond the gradient of", k);
         }
     }
     return 0;
@@ -162,28 +184,29 @@ static int check_own(const ls_trainer *t, int device)
 
 /* ------ calling ------ */
 
-static int call(ls_trainer *t, int device, const ls_shard *shard,
-                ls_sums *sums)
+static int call(const watch *w, const ls_trainer *t, int device,
+                const ls_shard *shard, ls_sums *sums)
 {
     *sums = (ls_sums){.correct = __builtin_nan("")};
     return ls__device_run(t, device, shard,
-                          t->grad.param + device * t->model.params.count, sums);
+                          w->grad->param + device * w->model->params.count,
+                          sums);
 }
 
-static int check_again(const ls_trainer *t, int device, const ls_sums *first,
+static int check_again(const watch *w, int device, const ls_sums *first,
                        const ls_sums *again)
 {
-    int64_t n = t->model.params.floats;
-    int64_t at = first_difference(t->grad.device[device], t->watch->grad, n);
+    int64_t n = w->model->params.floats;
+    int64_t at = first_difference(w->grad->device[device], w->first, n);
 
     if (at < n)
-        return found(t, device, "when called again made another gradient of",
+        return found(w, device, "when called again made another gradient of",
                      at);
     if (memcmp(first, again, sizeof *first) == 0)
         return 0;
     return ls__fail(LS_EUSER, "step %lld: the gradient function of device %d, "
                     "when called again, made other sums: loss %.17g, then "
-                    "%.17g", (long long)t->step, device, first->loss,
+                    "%.17g", (long long)w->step, device, first->loss,
                     again->loss);
 }
 
@@ -195,60 +218,92 @@ static void clear_poison(float *x, int64_t n)
             x[i] = 0;
 }
 
-static void digest_of(const ls_trainer *t, int device, uint8_t digest[32])
+static void digest_of(const watch *w, int device, uint8_t digest[32])
 {
     ls__sha256 sha;
 
     ls__sha256_init(&sha);
-    ls__sha256_update(&sha, t->grad.device[device],
-                      (size_t)t->model.params.floats * sizeof(float));
+    ls__sha256_update(&sha, w->grad->device[device],
+                      (size_t)w->model->params.floats * sizeof(float));
     ls__sha256_final(&sha, digest);
 }
 
-static int call_twice(ls_trainer *t, int device, const ls_shard *shard)
+static int call_twice(const watch *w, const ls_trainer *t, int device,
+                      const ls_shard *shard)
 {
-    int64_t n = t->model.params.floats;
+    int64_t n = w->model->params.floats;
     ls_sums first, again;
     int status;
 
-    if (call(t, device, shard, &first) < 0)
+    if (call(w, t, device, shard, &first) < 0)
         return 0;
-    if ((status = check_values(t, device)) < 0 ||
-        (status = check_others(t, device)) < 0 ||
-        (status = check_own(t, device)) < 0 ||
-        (status = check_guards(t, device)) < 0)
+    if ((status = check_values(w, device)) < 0 ||
+        (status = check_others(w, device)) < 0 ||
+        (status = check_own(w, device)) < 0 ||
+        (status = check_guards(w, device)) < 0)
         return status;
-    memcpy(t->watch->grad, t->grad.device[device], (size_t)n * sizeof(float));
-    poison(t->grad.device[device], n);
-    if (call(t, device, shard, &again) < 0)
+    memcpy(w->first, w->grad->device[device], (size_t)n * sizeof(float));
+    poison(w->grad->device[device], n);
+    if (call(w, t, device, shard, &again) < 0)
         return ls__fail(LS_EUSER, "step %lld: the gradient function of device "
-                        "%d failed when called again", (long long)t->step,
+                        "%d failed when called again", (long long)w->step,
                         device);
-    if ((status = check_values(t, device)) < 0)
+    if ((status = check_values(w, device)) < 0)
         return status;
-    return check_again(t, device, &first, &again);
+    return check_again(w, device, &first, &again);
 }
 
-int ls__watch_device(ls_trainer *t, int device, const ls_shard *shard)
+/* One device alone, before any runs at the same time. */
+static int watch_device(const watch *w, ls__step *s, int device)
 {
-    int64_t n = t->model.params.floats;
+    int64_t n = w->model->params.floats;
+    ls_shard shard = ls__step_shard(s, device, 0);
     int status;
 
-    memcpy(t->watch->value, t->model.value, (size_t)n * sizeof(float));
-    for (int d = 0; d < t->devices.count; d++)
-        poison(t->grad.device[d] - LS__GUARD, n + 2 * LS__GUARD);
-    status = call_twice(t, device, shard);
-    clear_poison(t->grad.device[device], n);
-    digest_of(t, device, t->watch->digest[device]);
-    for (int d = 0; d < t->devices.count; d++)
-        memset(t->grad.device[d], 0, (size_t)n * sizeof(float));
+    memcpy(w->value, w->model->value, (size_t)n * sizeof(float));
+    for (int d = 0; d < w->devices; d++)
+        poison(w->grad->device[d] - GUARD, n + 2 * GUARD);
+    status = call_twice(w, s->trainer, device, &shard);
+    clear_poison(w->grad->device[device], n);
+    digest_of(w, device, w->digest[device]);
+    for (int d = 0; d < w->devices; d++)
+        memset(w->grad->device[d], 0, (size_t)n * sizeof(float));
     return status;
 }
 
-bool ls__watch_confirm(const ls_trainer *t, int device)
+/* ------ a step ------ */
+
+static int begin(void *own, ls__step *s)
 {
+    watch *w = own;
+    ls__track *track = ls__pool_track(w->pool, 0);
+    int status = 0;
+
+    if (!s->pass->train || !s->batch || s->before > 0)
+        return 0;
+    w->step = s->number;
+    if (w->model->plan)
+        ls__exec_pack(w->model->plan, &w->model->weights, 0, 1, true);
+    for (int d = 0; d < w->devices && status == 0; d++) {
+        ls__track_phase(track, "divergence check", d);
+        status = watch_device(w, s, d);
+    }
+    ls__track_phase(track, NULL, -1);
+    return status;
+}
+
+static void leave(void *own, ls__step *s, ls__turn *turn)
+{
+    const watch *w = own;
     uint8_t digest[32];
 
-    digest_of(t, device, digest);
-    return memcmp(digest, t->watch->digest[device], sizeof digest) == 0;
+    if (turn->later || !s->pass->train || turn->status < 0)
+        return;
+    digest_of(w, turn->device, digest);
+    ls__step_report_of(s, turn->device)->diverged =
+        memcmp(digest, w->digest[turn->device], sizeof digest) != 0;
 }
+
+const ls__rider ls__watch = {.name = "watch", .wants = wants,
+                             .open = open_watch, .close = close_watch,
+                             .begin = begin, .leave = leave};

@@ -1,15 +1,11 @@
-/* Proves that several processes that meet at the seam of a step train the
- * bytes that one process trains: any cut of the devices, clipping, all kinds of
- * mean, accumulation, and that a failure on one of them changes nothing on any.
- * A process is a thread here, with a pool and a trainer of its own; it shares
- * with the others only what is handed over at the seam. */
+/* Proves that ranks that meet in a step train the bytes that one process
+ * trains: any cut of the devices, clipping, all kinds of mean, accumulation, and
+ * that a failure on one of them changes nothing on any.  A rank is a thread
+ * here, with a pool and a trainer of its own; it shares with the others only
+ * what the transport moves. */
 #include "models.h"
 #include "on_ranks.h"
-#include "reduce/reduce.h"
-#include "train/seam.h"
 #include "train/trainer.h"
-
-#include <pthread.h>
 
 enum { IN = 37, HIDDEN = 131, OUT = 3, MOST = 5, STEPS = 3, ROWS_OF = 2 };
 
@@ -87,221 +83,43 @@ static outcome alone(const run_of *r)
     return o;
 }
 
-/* ------ Processes that meet ------ */
-
-typedef struct process process;
+/* ------ Ranks that meet ------ */
 
 typedef struct world {
     const run_of *run;
-    int ranks;
-    pthread_barrier_t meeting;
-    process *process;
+    outcome *out; /* [rank] */
 } world;
 
-struct process {
-    world *world;
-    ls__seam seam;
-    const ls_trainer *trainer;
-    ls__subtree part[MOST * LS__TREE_PARTS];
-    int rank_of[MOST * LS__TREE_PARTS];
-    float *partial[MOST * LS__TREE_PARTS];
-    /* What the others may read between two meetings. */
-    ls__report *report;
-    float *const *grad;
-    const int *order; /* of the sections; NULL: nothing leaves */
-    int left, given;
-    float *square, *value;
-    int64_t bad;
-    outcome out;
-};
-
-static void meet(process *p)
+static int run_rank(const ls_transport *transport, void *user)
 {
-    pthread_barrier_wait(&p->world->meeting);
-}
-
-static int open_seam(void *user, const ls_trainer *t)
-{
-    process *p = user;
-    size_t n = (size_t)ls__owned_floats(&t->owned);
-
-    p->trainer = t;
-    p->seam.parts = 0;
-    for (int r = 0; r < p->world->ranks; r++) {
-        ls__span s = p->world->process[r].seam.devices;
-        int more = ls__tree_parts(s, p->part + p->seam.parts);
-
-        for (int k = 0; k < more; k++, p->seam.parts++) {
-            p->rank_of[p->seam.parts] = r;
-            if (!(p->partial[p->seam.parts] = malloc((n + 1) * sizeof(float))))
-                return LS_ENOMEM;
-        }
-    }
-    p->seam.part = p->part;
-    p->seam.partial = p->partial;
-    return 0;
-}
-
-/* Sums are copied once all have met; each section leaves once, in order. */
-static int begin(void *user, const int *order)
-{
-    process *p = user;
-
-    p->order = order;
-    p->left = 0;
-    return 0;
-}
-
-static int leave(void *user, float *const *grad, int section)
-{
-    process *p = user;
-
-    p->grad = grad;
-    return section == p->order[p->left++] ? 0 : LS_EIO;
-}
-
-static int move(void *user)
-{
-    (void)user;
-    return 0;
-}
-
-static void copy_partials(process *p)
-{
-    for (int k = 0; k < p->seam.parts; k++) {
-        const process *q = &p->world->process[p->rank_of[k]];
-
-        ls__owned_take(&p->trainer->owned,
-                       q->grad[p->part[k].first - q->seam.devices.first],
-                       p->partial[k]);
-    }
-}
-
-static int reports(void *user, ls__report *report)
-{
-    process *p = user;
-
-    p->report = report;
-    meet(p);
-    for (int r = 0; r < p->world->ranks; r++) {
-        const process *q = &p->world->process[r];
-        ls__span s = q->seam.devices;
-
-        if (q != p)
-            memcpy(report + s.first, q->report + s.first,
-                   (size_t)s.count * sizeof *report);
-    }
-    if (p->order)
-        copy_partials(p);
-    p->order = NULL;
-    meet(p);
-    return 0;
-}
-
-static int sound(void *user, int64_t *bad, float *square)
-{
-    process *p = user;
-
-    p->bad = *bad;
-    p->square = square;
-    meet(p);
-    for (int r = 0; r < p->world->ranks; r++) {
-        const process *q = &p->world->process[r];
-
-        if (q->bad >= 0 && (*bad < 0 || q->bad < *bad))
-            *bad = q->bad;
-        for (ls__stretch s = {0}; square && q != p &&
-                                    ls__owned_next(&q->trainer->owned, &s);)
-            for (int64_t i = s.range.first; i < s.range.last;
-                 i += LS__REDUCE_BLOCK)
-                square[i / LS__REDUCE_BLOCK] = q->square[i / LS__REDUCE_BLOCK];
-    }
-    meet(p);
-    return 0;
-}
-
-/* Copied once all have met; each section is given once, in rising order. */
-static int give(void *user, float *value, int section)
-{
-    process *p = user;
-
-    p->value = value;
-    return section == p->given++ ? 0 : LS_EIO;
-}
-
-static int values(void *user, ls__work_fn *work, void *with)
-{
-    process *p = user;
-    float *value = p->value;
-    int sections = ls__sections(p->trainer->owned.floats, p->world->ranks);
-    int status;
-
-    (void)work;
-    (void)with;
-    meet(p);
-    for (int r = 0; r < p->world->ranks; r++) {
-        const process *q = &p->world->process[r];
-
-        for (ls__stretch s = {0};
-             q != p && ls__owned_next(&q->trainer->owned, &s);)
-            memcpy(value + s.range.first, q->value + s.range.first,
-                   (size_t)(s.range.last - s.range.first) * sizeof(float));
-    }
-    meet(p);
-    status = p->given == sections ? 0 : LS_EIO;
-    p->given = 0;
-    return status;
-}
-
-static void *run_process(void *user)
-{
-    process *p = user;
-    const run_of *r = p->world->run;
+    const world *w = user;
+    outcome *o = &w->out[transport->rank];
+    run_of r = *w->run;
+    int workers = r.devices > 1 ? 2 : 1;
     ls_trainer *t = NULL;
     ls_pool *pool = NULL;
-    int workers = r->devices > 1 ? 2 : 1;
 
-    if ((p->out.status = pool_with(&pool, r->devices, workers)) == 0)
-        p->out.status = ls__trainer_open_seam(&t, pool, r->graph, &r->options,
-                                              &p->seam);
-    if (p->out.status < 0)
+    r.options.transport = transport;
+    if ((o->status = pool_with(&pool, r.devices, workers)) == 0)
+        o->status = ls_trainer_open(&t, pool, r.graph, &r.options);
+    if (o->status < 0)
         abort(); /* the others would wait for ever */
-    train(r, t, &p->out);
-    for (int k = 0; k < p->seam.parts; k++)
-        free(p->partial[k]);
+    train(&r, t, o);
     ls_trainer_close(t);
     ls_pool_close(pool);
-    return NULL;
+    return 0;
 }
 
 /* Rank k has devices kD/R .. (k+1)D/R. */
 static void together(const run_of *of, int ranks, outcome *out)
 {
-    process all[MOST] = {0};
-    world w = {of, ranks, .process = all};
-    pthread_t thread[MOST];
+    world w = {of, out};
+    ls_ranks *all;
 
-    ck_assert_int_eq(pthread_barrier_init(&w.meeting, NULL, (unsigned)ranks),
-                     0);
-    for (int r = 0; r < ranks; r++) {
-        int first = r * of->devices / ranks;
-        int last = (r + 1) * of->devices / ranks;
-
-        all[r].world = &w;
-        all[r].seam = (ls__seam){
-            .devices = {first, last - first, of->devices}, .rank = r,
-            .ranks = ranks, .user = &all[r], .open = open_seam,
-            .begin = begin, .leave = leave, .move = move, .reports = reports,
-            .sound = sound, .give = give, .values = values};
-    }
-    for (int r = 0; r < ranks; r++)
-        ck_assert_int_eq(pthread_create(&thread[r], NULL, run_process,
-                                        &all[r]), 0);
-    for (int r = 0; r < ranks; r++) {
-        pthread_join(thread[r], NULL);
-        out[r] = all[r].out;
-    }
-    pthread_barrier_destroy(&w.meeting);
+    memset(out, 0, (size_t)ranks * sizeof *out);
+    OK(ls_ranks_open(&all, ranks, NULL));
+    all_succeed(all, ranks, run_rank, &w);
+    ls_ranks_close(all);
 }
 
 /* ------ The tests ------ */
@@ -435,8 +253,8 @@ END_TEST
 
 static Suite *suite(void)
 {
-    Suite *s = suite_create("seam");
-    TCase *t = tcase_create("seam");
+    Suite *s = suite_create("meetings");
+    TCase *t = tcase_create("meetings");
 
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, test_same_bytes, 0, sizeof kind / sizeof *kind);

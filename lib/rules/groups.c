@@ -1,0 +1,107 @@
+/* Groups of parameters: making them, and who is in which. */
+#include "rules/groups.h"
+#include "base/error.h"
+#include "base/pattern.h"
+
+/* ------ options ------ */
+
+static bool is_factor(double x)
+{
+    return x >= 0 && x < __builtin_inf();
+}
+
+static int check_group(const ls_group *g, int i)
+{
+    if (!g->names)
+        return ls__fail(LS_EINVAL, "group %d: names is NULL", i);
+    if (!is_factor(g->rate) || !is_factor(g->decay))
+        return ls__fail(LS_EINVAL, "group \"%s\": rate %g or decay %g is not a "
+                        "finite number from 0 up", g->names, g->rate, g->decay);
+    for (int k = 0; k < LS_ROOM; k++)
+        if (g->room[k] != 0)
+            return ls__fail(LS_EINVAL, "group \"%s\" has options of a newer "
+                            "version", g->names);
+    return 0;
+}
+
+int ls__groups_check(const ls_trainer_options *o)
+{
+    int status = 0;
+
+    if (o->groups < 0 || (o->groups && !o->group))
+        return ls__fail(LS_EINVAL, "%d groups of parameters%s", o->groups,
+                        o->group ? "" : ": group is NULL");
+    for (int i = 0; i < o->groups && status == 0; i++)
+        status = check_group(&o->group[i], i);
+    return status;
+}
+
+ls_group ls_group_of(const char *names)
+{
+    return (ls_group){.names = names, .rate = 1, .decay = 1};
+}
+
+ls_group ls_group_frozen(const char *names)
+{
+    ls_group g = ls_group_of(names);
+
+    g.frozen = true;
+    return g;
+}
+
+ls_group ls_group_no_decay(void)
+{
+    ls_group g = ls_group_of("*");
+
+    g.vectors = true;
+    g.decay = 0;
+    return g;
+}
+
+/* ------ who is in which ------ */
+
+bool ls__group_has(const ls_group *g, const char *name, int rank)
+{
+    return ls__matches(g->names, name) && (!g->vectors || rank < 2);
+}
+
+bool ls__groups_freeze(const ls_trainer_options *o, const char *name, int rank)
+{
+    for (int i = 0; i < o->groups; i++)
+        if (o->group[i].frozen && ls__group_has(&o->group[i], name, rank))
+            return true;
+    return false;
+}
+
+float ls__groups_rate(const ls_trainer_options *o, const char *name, int rank,
+                      ls_optimizer *of)
+{
+    double rate = 1, decay = 1;
+
+    for (int i = 0; i < o->groups; i++)
+        if (ls__group_has(&o->group[i], name, rank)) {
+            rate *= o->group[i].rate;
+            decay *= o->group[i].decay;
+        }
+    *of = o->optimizer;
+    of->weight_decay *= decay;
+    of->l2 *= decay;
+    return (float)rate;
+}
+
+int ls__groups_keep(ls_trainer_options *o, ls__arena *arena)
+{
+    ls_group *copy;
+
+    if (!o->groups)
+        return 0;
+    if (!(copy = ls__arena_new(arena, (size_t)o->groups, sizeof *copy)))
+        return LS_ENOMEM;
+    for (int i = 0; i < o->groups; i++) {
+        copy[i] = o->group[i];
+        if (!(copy[i].names = ls__arena_text(arena, copy[i].names)))
+            return LS_ENOMEM;
+    }
+    o->group = copy;
+    return 0;
+}

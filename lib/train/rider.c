@@ -1,0 +1,144 @@
+/* Going through the riders of a trainer. */
+#include "train/rider.h"
+#include "base/error.h"
+#include "train/trainer.h"
+
+/* ------ opening and closing ------ */
+
+void ls__riders_choose(ls__riding *to, const ls__rider *const *list,
+                       const ls__rig *rig, ls__needs *needs)
+{
+    for (int i = 0; list[i]; i++)
+        if (list[i]->wants(rig, needs))
+            *to++ = (ls__riding){list[i], NULL};
+}
+
+int ls__riders_open(ls__riding *r, const ls__rig *rig)
+{
+    int status = 0;
+
+    for (; r->is && status == 0; r++)
+        if (r->is->open)
+            status = r->is->open(&r->own, rig);
+    return status;
+}
+
+void ls__riders_close(ls__riding *r)
+{
+    for (; r->is; r++)
+        if (r->is->close && r->own)
+            r->is->close(r->own);
+}
+
+int ls__riders_add(ls__riding *to, const ls__rider *rider, void *own)
+{
+    int n = 0;
+
+    while (to[n].is)
+        n++;
+    if (n + 1 >= LS__RIDERS)
+        return ls__fail(LS_EINVAL, "%s: the trainer has %d riders already",
+                        rider->name, n);
+    to[n] = (ls__riding){rider, own};
+    return 0;
+}
+
+/* ------ a step ------ */
+
+int ls__riders_begin(ls__step *s)
+{
+    const ls__riding *r = s->trainer->rider;
+    int status = 0;
+
+    for (; r->is && status >= 0; r++)
+        if (r->is->begin)
+            status = r->is->begin(r->own, s);
+    return status;
+}
+
+void ls__riders_end(const ls__step *s, const ls_result *result)
+{
+    for (const ls__riding *r = s->trainer->rider; r->is; r++)
+        if (r->is->end)
+            r->is->end(r->own, s, result);
+}
+
+/* ------ a device ------ */
+
+void ls__riders_enter(ls__step *s, const ls__turn *turn)
+{
+    for (const ls__riding *r = s->trainer->rider; r->is; r++)
+        if (r->is->enter)
+            r->is->enter(r->own, s, turn);
+}
+
+void ls__riders_leave(ls__step *s, ls__turn *turn)
+{
+    for (const ls__riding *r = s->trainer->rider; r->is; r++)
+        if (r->is->leave)
+            r->is->leave(r->own, s, turn);
+}
+
+void ls__riders_ready(ls__step *s, int worker, int device)
+{
+    for (const ls__riding *r = s->trainer->rider; r->is; r++)
+        if (r->is->ready)
+            r->is->ready(r->own, s, worker, device);
+}
+
+/* ------ a block of the sum ------ */
+
+ls__fate ls__riders_fate(const ls__step *s, ls__range block)
+{
+    for (const ls__riding *r = s->trainer->rider; r->is; r++)
+        if (r->is->fate)
+            return r->is->fate(r->own, s, block);
+    return LS__SUMMED;
+}
+
+void ls__riders_summed(const ls__step *s, ls__range block, bool zeros)
+{
+    for (const ls__riding *r = s->trainer->rider; r->is; r++)
+        if (r->is->summed)
+            r->is->summed(r->own, s, block, zeros);
+}
+
+bool ls__riders_look(const ls__step *s)
+{
+    for (const ls__riding *r = s->trainer->rider; r->is; r++)
+        if (r->is->summed)
+            return true;
+    return false;
+}
+
+/* ------ a block of an update ------ */
+
+void ls__riders_before(const ls__step *s, const ls__patch *patch)
+{
+    for (const ls__riding *r = s->trainer->rider; r->is; r++)
+        if (r->is->before)
+            r->is->before(r->own, s, patch);
+}
+
+bool ls__riders_move(const ls__step *s, const ls__patch *patch, ls__range *run)
+{
+    for (const ls__riding *r = s->trainer->rider; r->is; r++)
+        if (r->is->moves)
+            return r->is->moves(r->own, patch, run);
+    *run = (ls__range){run->last, patch->range.last};
+    return run->first < run->last;
+}
+
+void ls__riders_changed(const ls__step *s, const ls__patch *patch)
+{
+    for (const ls__riding *r = s->trainer->rider; r->is; r++)
+        if (r->is->changed)
+            r->is->changed(r->own, s, patch);
+}
+
+void ls__riders_passed(ls__step *s, int worker, int sections)
+{
+    for (const ls__riding *r = s->trainer->rider; r->is; r++)
+        if (r->is->passed)
+            r->is->passed(r->own, s, worker, sections);
+}
