@@ -352,36 +352,99 @@ START_TEST(refused)
 }
 END_TEST
 
+/* ------ What is frozen ------ */
+
+enum { WIDE = 1 << 15 };
+
+/* With a layer of 8 MB. */
+static ls_graph *wide_graph(void)
+{
+    ls_graph *g;
+    ls_node *in, *y;
+
+    OK(ls_graph_new(&g));
+    in = ls_input(g, "x", LS_F32, 1, (int64_t[]){64});
+    y = ls_dense(ls_tanh(ls_dense(in, WIDE, "wide")), 1, "out");
+    OK(ls_loss(g, ls_mean_squared_error(y, ls_slice(in, 0, 0, 1))));
+    return g;
+}
+
+static int step_wide(const ls_transport *transport, void *user)
+{
+    ls_group group = ls_group_frozen(user);
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_graph *g = wide_graph();
+    float *x = normals(3, 64 * 8);
+    ls_pool *pool = NULL;
+    ls_result result;
+    run r = {0};
+    int status = pool_with(&pool, 2, 1);
+
+    o.transport = transport;
+    o.groups = user != NULL;
+    o.group = &group;
+    if (status == 0)
+        status = ls_trainer_open(&r.trainer, pool, g, &o);
+    if (status == 0)
+        status = ls_batch_open(&r.batch, r.trainer);
+    if (status == 0)
+        status = ls_batch_set(r.batch, "x", LS_F32, x, 8);
+    if (status == 0)
+        status = ls_step(r.trainer, r.batch, &result);
+    close_run(&r);
+    ls_pool_close(pool);
+    ls_graph_free(g);
+    free(x);
+    return status;
+}
+
+/* Bytes that a rank sends when two of them open a trainer and take a step. */
+static int64_t sent(const char *freeze)
+{
+    ls_ranks *all;
+    int64_t bytes;
+
+    OK(ls_ranks_open(&all, 2, NULL));
+    all_succeed(all, 2, step_wide, (void *)freeze);
+    bytes = ls_ranks_sent(all, 0);
+    ls_ranks_close(all);
+    return bytes;
+}
+
+/* Ranks send each other neither gradients nor values of what is frozen. */
+START_TEST(messages)
+{
+    ck_assert_int_gt(sent(NULL), 8 << 20);
+    ck_assert_int_lt(sent("wide.*"), 2 << 20);
+    ck_assert_int_lt(sent("*.kernel"), 2 << 20);
+}
+END_TEST
+
 /* ------ Memory ------ */
 
 #if !UNDER_SANITIZER
 
-/* Two steps in which a layer of 8 MB is frozen, or not: pages of each array of
- * its gradients and moments, without the blocks that it shares with others. */
-static int pages_after_steps(bool freeze, bool accumulate)
+/* Two steps in which a layer of 8 MB is frozen, or its kernel alone, or
+ * nothing: pages of each array of its gradients and moments, without the blocks
+ * that it shares with others. */
+static int pages_after_steps(const char *freeze, bool accumulate)
 {
-    enum { WIDE = 1 << 15, SHARED = LS__REDUCE_BLOCK };
-    ls_group group = ls_group_frozen("wide.*");
+    enum { SHARED = LS__REDUCE_BLOCK };
+    ls_group group = ls_group_frozen(freeze);
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(2, 2);
     const ls__slot *slot;
     float *x = normals(3, 64 * 8);
     int pages = 0;
     ls_result result;
-    ls_node *in, *y;
-    ls_graph *g;
     run r;
 
     o.optimizer = ls_adam(1e-2);
     o.clip_norm = 0.5;
     o.accumulate = accumulate ? 2 : 1;
-    o.groups = freeze;
+    o.groups = freeze != NULL;
     o.group = &group;
-    OK(ls_graph_new(&g));
-    in = ls_input(g, "x", LS_F32, 1, (int64_t[]){64});
-    y = ls_dense(ls_tanh(ls_dense(in, WIDE, "wide")), 1, "out");
-    OK(ls_loss(g, ls_mean_squared_error(y, ls_slice(in, 0, 0, 1))));
-    r = open_run(pool, g, &o);
+    r = open_run(pool, wide_graph(), &o);
     OK(ls_batch_set(r.batch, "x", LS_F32, x, 8));
     for (int i = 0; i < 2; i++)
         OK(ls_step(r.trainer, r.batch, &result));
@@ -409,8 +472,8 @@ START_TEST(room)
 {
     if (emulated("which pages take memory"))
         return;
-    ck_assert_int_eq(pages_after_steps(true, _i), 0);
-    ck_assert_int_gt(pages_after_steps(false, _i), 4 * 1024);
+    ck_assert_int_eq(pages_after_steps("wide.*", _i), 0);
+    ck_assert_int_gt(pages_after_steps(NULL, _i), 4 * 1024);
 }
 END_TEST
 
@@ -425,6 +488,7 @@ static Suite *suite(void)
     tcase_add_test(t, optax);
     tcase_add_loop_test(t, bytes, 0, FROZEN);
     tcase_add_loop_test(t, stays, 0, FROZEN);
+    tcase_add_test(t, messages);
     tcase_add_test(t, resumed);
     tcase_add_test(t, refused);
 #if !UNDER_SANITIZER

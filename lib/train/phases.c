@@ -3,7 +3,6 @@
 #include "base/least.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
-#include "train/average.h"
 #include "rules/clip.h"
 #include "rules/optim.h"
 #include "train/device.h"
