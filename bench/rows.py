@@ -10,7 +10,6 @@ class Side:
     name: str
     command: list                # {build} {bin} {python} {peers} {init}
     needs: str = ""              # "full", "jax", "kann", "images",
-                                 # "onednn": with --full,
                                  # "mpi": a build with it and its mpirun
     agree: int = 20              # losses, from the first, that must agree
     alone: list = None           # the command on one worker or thread
@@ -46,11 +45,6 @@ def train(name, model, devices, workers, *more, needs="", isa=None):
                 "{bin}/lockstep-train", model, "--devices", str(devices),
                 "--workers", str(workers), *more]
     return Side(name, on(workers), needs, alone=on(1))
-
-
-def onednn(name, model, *more):
-    return train(name, model, 2, 2, "--backend", "onednn", *more,
-                 needs="onednn")
 
 
 def ours(model, *more):
@@ -239,27 +233,23 @@ ROWS = [
         train("lockstep", "lm", 2, 2, "--precision", "bf16"),
         peer("torch", "lm_torch.py", "--precision", "bf16"),
         train("lockstep f32", "lm", 2, 2),
-        onednn("lockstep, oneDNN", "lm", "--precision", "bf16"),
         peer("torch compiled", "lm_torch.py", "--precision", "bf16",
              "--mode", "compile", needs="full"),
     ], [
         Ratio("lockstep / torch", "lockstep", "torch"),
         Ratio("lockstep / torch compiled", "lockstep", "torch compiled"),
         Ratio("bf16 / f32", "lockstep", "lockstep f32"),
-        Ratio("oneDNN / lockstep", "lockstep, oneDNN", "lockstep"),
     ], init="lm", tolerance=1e-2),
     Row("cnn bf16", 33, 23, [
         train("lockstep", "cnn", 2, 2, "--precision", "bf16"),
         peer("torch", "cnn_torch.py", "--precision", "bf16"),
         train("lockstep f32", "cnn", 2, 2),
-        onednn("lockstep, oneDNN", "cnn", "--precision", "bf16"),
         peer("torch compiled", "cnn_torch.py", "--precision", "bf16",
              "--mode", "compile", needs="full"),
     ], [
         Ratio("lockstep / torch", "lockstep", "torch"),
         Ratio("lockstep / torch compiled", "lockstep", "torch compiled"),
         Ratio("bf16 / f32", "lockstep", "lockstep f32"),
-        Ratio("oneDNN / lockstep", "lockstep, oneDNN", "lockstep"),
     ], init="cnn", tolerance=2e-2),
     Row("lm workers", 23, 9, [
         train("1 worker", "lm", 2, 1),
@@ -310,8 +300,4 @@ ROWS = [
     Row("state", 33, 13, [state("cold", 1), state("cached", 0)],
         [share(name, roof) for name in ("cold", "cached")
          for roof in ("copy roof", "copy", "in place")]),
-    Row("lm onednn", 33, 11, [
-        onednn("lockstep, oneDNN", "lm"),
-        train("lockstep", "lm", 2, 2, needs="onednn"),
-    ], [Ratio("oneDNN / lockstep", "lockstep, oneDNN", "lockstep")]),
 ]

@@ -321,10 +321,9 @@ typedef struct ls_trainer_options {
     int accumulate;         /* micro-batches of a step; 0: 1 */
     ls_mean mean;
     ls_state state;
-    const char *backend;    /* "native", "blis" or "onednn"; NULL: native.  The
-                               last two allocate in every step.  The bits of
-                               "onednn" depend on CPU and version; it may not
-                               be built in */
+    const char *backend;    /* who multiplies matrices, see ls_backend_name;
+                               NULL: native.  "blis" allocates in every step,
+                               and may not be built in */
     const char *data_axis;  /* of the mesh; NULL: "data" */
     bool check_divergence;  /* debug: see lockstep/own.h */
     bool own_dropout_key;   /* keys for dropout come from dropout_key; false:

@@ -98,7 +98,6 @@ run
 all=$(cores)
 if [ "${all:-0}" -ge 1 ]; then pass; else fail "no usable cores"; fi
 has BLIS out "  BLIS"
-has oneDNN out "  oneDNN"
 has "bf16 layers" out "  bf16 layers: "
 has "instruction set" out "in use, the best of this CPU"
 

@@ -128,28 +128,13 @@ if ! grep -q "^bits:" "$dir/out" &&
 else
     fail "how bf16 layers compute"
 fi
-expect 2 "--precision bf16 and --backend blis exclude" mlp \
-    --precision bf16 --backend blis
-expect 2 "--precision f32x6 and --backend blis exclude" mlp \
-    --precision f32x6 --backend blis
-expect 2 "--precision f32x3 and --backend onednn exclude" mlp \
-    --precision f32x3 --backend onednn
-
-# oneDNN is optional: what a library without it says, or with it.
-# shellcheck disable=SC2086 # words
-run $small --steps 4 --backend onednn
-if [ $status = 0 ]; then
-    is "onednn says so" "$(sed 1q "$dir/out")" "bits: not portable"
-    is "onednn's version" "$(grep -c '^f32 layers: oneDNN 2\.' "$dir/err")" 1
-    cp "$dir/out" "$dir/out1"
-    # shellcheck disable=SC2086 # words
-    run $small --steps 4 --backend onednn --workers 3
-    same "onednn on 3 workers" "$dir/out" "$dir/out1"
-else
-    # shellcheck disable=SC2086 # words
-    expect 1 "not built into this library: install oneDNN 2" \
-        $small --backend onednn
+if [ "${other-}" = blis ]; then
+    expect 2 "--precision bf16 and --backend blis exclude" mlp \
+        --precision bf16 --backend blis
+    expect 2 "--precision f32x6 and --backend blis exclude" mlp \
+        --precision f32x6 --backend blis
 fi
+expect 2 '--backend: "onednn" is none of native|blis' mlp --backend onednn
 
 tiny_cnn="cnn --image 8x8x1 --classes 4 --channels 4,8 --batch 16 --devices 4 \
     --steps 3 --log-every 1"

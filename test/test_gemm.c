@@ -604,7 +604,12 @@ START_TEST(test_names)
 
     ck_assert_int_eq(ls__backend_find(&be, "garbage", LS_F32_LAYERS),
                      LS_EINVAL);
-    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "\"garbage\""));
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "backend \"garbage\" is unknown; "
+                                              "there are native, blis"));
+    ck_assert_str_eq(ls_backend_name(0), "native");
+    ck_assert_str_eq(ls_backend_name(1), "blis");
+    ck_assert_ptr_null(ls_backend_name(2));
+    ck_assert_ptr_null(ls_backend_name(-1));
     ck_assert_int_eq(ls__backend_find(&be, "blis", LS_BF16_LAYERS), LS_ENOTSUP);
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "no bf16 products"));
     ck_assert_ptr_null(be.name);

@@ -289,10 +289,6 @@ START_TEST(refused)
     o.backend = "blis";
     FAILS(ls_trainer_open(&t, pool, g, &o), LS_ENOTSUP,
           "backend \"blis\" has no f32x6 products");
-    o.precision = LS_F32X3_LAYERS;
-    o.backend = "onednn";
-    FAILS(ls_trainer_open(&t, pool, g, &o), LS_ENOTSUP,
-          "backend \"onednn\" has no f32x3 products");
     ls_graph_free(g);
     ls_pool_close(pool);
 }

@@ -113,10 +113,14 @@ static inline bool ls_isa_level(int i, ls_isa *isa)
  * says the same.) */
 LS_API int ls_isa_check(void);
 
+/* Returns the name of backend i = 0, 1, .., "native" first; NULL past the
+ * last.  One may be named here and not be built in. */
+LS_API const char *ls_backend_name(int i);
+
 /* How a backend (NULL: native) computes on this CPU: "f32 products"; of bf16
  * layers "AMX products", "AVX512-BF16 products", or "rounding, then f32
- * products", the same bytes, which saves no time; "oneDNN 2.6.3 with AMX".
- * Where the CPU has AMX and the kernel refuses it, the text says so.
+ * products", the same bytes, which saves no time.  Where the CPU has AMX and
+ * the kernel refuses it, the text says so.
  * LS_EINVAL, LS_ENOTSUP: as opening a trainer with it. */
 LS_API int ls_backend_text(char text[LS_TEXT], const char *backend,
                            ls_precision precision);

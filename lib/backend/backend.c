@@ -2,21 +2,12 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "base/precision.h"
-#include "backend/onednn.h"
 #include "kernel/amx.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
 
 #include <stdio.h>
 #include <string.h>
-
-void ls__multiply(const ls__backend *b, const ls__product *g, float *scratch)
-{
-    if (g->prepared)
-        g->prepared->gemm(g->prepared, g, scratch);
-    else
-        b->products->gemm(g, scratch);
-}
 
 void ls__multiply_deep(const ls__backend *b, const ls__product *g,
                        float *scratch)
@@ -58,30 +49,40 @@ static int find_blis(ls__backend *backend, ls_precision precision)
     return status;
 }
 
-/* What is not made ready is left to the native one. */
-static int find_onednn(ls__backend *backend, ls_precision precision)
-{
-    if (precision > LS_BF16_LAYERS)
-        return ls__fail(LS_ENOTSUP, "backend \"onednn\" has no %s products; "
-                        "native has", ls__precision_name(precision));
-    find_native(backend, precision);
-    return ls__onednn_take(backend);
-}
-
 static const struct {
     const char *name;
     int (*find)(ls__backend *backend, ls_precision precision);
 } backends[] = {
-    {"native", find_native}, {"blis", find_blis}, {"onednn", find_onednn}};
+    {"native", find_native}, {"blis", find_blis}};
+
+enum { BACKENDS = sizeof backends / sizeof *backends };
+
+const char *ls_backend_name(int i)
+{
+    return i >= 0 && i < BACKENDS ? backends[i].name : NULL;
+}
+
+/* The names, "native, blis". */
+static const char *names(char text[LS_TEXT])
+{
+    size_t at = 0;
+
+    for (int i = 0; i < BACKENDS; i++)
+        at += (size_t)snprintf(text + at, LS_TEXT - at, "%s%s", i ? ", " : "",
+                               backends[i].name);
+    return text;
+}
 
 int ls__backend_find(ls__backend *backend, const char *name,
                      ls_precision precision)
 {
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++)
+    char text[LS_TEXT];
+
+    for (int i = 0; i < BACKENDS; i++)
         if (!name || !strcmp(backends[i].name, name))
             return backends[i].find(backend, precision);
-    return ls__fail(LS_EINVAL, "backend \"%s\" is unknown; there are native, "
-                    "blis and onednn", name);
+    return ls__fail(LS_EINVAL, "backend \"%s\" is unknown; there are %s", name,
+                    names(text));
 }
 
 /* ------ what they say of themselves ------ */

@@ -1,24 +1,20 @@
 /* The backends, those who compute matrix products and convolutions: native (the
- * kernels of the level in use), BLIS and oneDNN, found by their names.  What
- * they compute, and the struct of their functions, stands in
- * kernel/product.h. */
+ * kernels of the level in use) and BLIS, found by their names.  What they
+ * compute, and the struct of their functions, stands in kernel/product.h. */
 #ifndef LS_BACKEND_BACKEND_H
 #define LS_BACKEND_BACKEND_H
 
 #include "kernel/kernel.h"
 
-/* As the backend's gemm, or what was made for it. */
-void ls__multiply(const ls__backend *b, const ls__product *g, float *scratch);
-
-/* The same of a product that was not prepared, K cut into pieces of LS__DEEP, a
- * whole number of chunks, so that a piece of B stays in the caches.  The bytes
- * are those of one call; scratch need be no more than for K = LS__DEEP. */
+/* As the backend's gemm, K cut into pieces of LS__DEEP, a whole number of
+ * chunks, so that a piece of B stays in the caches.  The bytes are those of one
+ * call; scratch need be no more than for K = LS__DEEP. */
 enum { LS__DEEP = 2 * LS__CHUNK };
 void ls__multiply_deep(const ls__backend *b, const ls__product *g,
                        float *scratch);
 
-/* The backend of a name ("native", "blis", "onednn"; NULL: native) in a
- * precision.  LS_EINVAL for an unknown name, LS_ENOTSUP for one not built in,
+/* The backend of a name (ls_backend_name; NULL: native) in a precision.
+ * LS_EINVAL for an unknown name, LS_ENOTSUP for one not built in,
  * without such products, or whose kernels for this CPU break the contract of
  * bits. */
 int ls__backend_find(ls__backend *backend, const char *name,

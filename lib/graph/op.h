@@ -19,9 +19,6 @@ typedef struct ls__failure {
     const ls_node *node;
 } ls__failure;
 
-/* The products of a layer: y, the gradient of its weights, that of x. */
-enum { LS__OF_Y, LS__OF_WEIGHTS, LS__OF_X, LS__PRODUCTS };
-
 /* Everything one run of an operator sees. */
 typedef struct ls__run {
     const ls_node *node;
@@ -33,7 +30,6 @@ typedef struct ls__run {
     float *cache;                  /* lives as long as the context */
     const float *param[LS__MAX_PARAMS];
     const float *packed[2];        /* products: the weights, and transposed */
-    const ls__prepared *prepared[LS__PRODUCTS]; /* products: each NULL or one */
 
     const float *dy;                     /* NULL for a loss */
     float *dx[LS__MAX_INPUTS];           /* NULL: not wanted */
@@ -109,11 +105,6 @@ struct ls__op {
      * by their indices, or, without parameters, of input 0.  NULL: of all it
      * reads all. */
     int64_t (*picks)(const ls_node *node);
-    /* Have a backend that can prepare the products of up to `rows` rows;
-     * with_dx: that for x as well.  NULL: the operator has none. */
-    int (*prepare)(const ls_node *node, int64_t rows, bool with_dx,
-                   const ls__backend *backend,
-                   ls__prepared *prepared[LS__PRODUCTS]);
     /* Floats that stay in the context from run to run; NULL: none. */
     int64_t (*cache)(const ls_node *node);
     /* What computes the same position by position, as a rule the operator

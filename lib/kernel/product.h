@@ -39,8 +39,6 @@ typedef enum ls__activation {
     LS__ACTIVATIONS
 } ls__activation;
 
-typedef struct ls__prepared ls__prepared;
-
 /* C (m,n) = A (m,k) B (k,n), then, in this order and where asked for:
  * + C before (accumulate: chunks are added to it), x scale, + bias[j], rounded
  * to bf16, activation (its slope kept), x slope of another one, + add. */
@@ -65,7 +63,6 @@ typedef struct ls__product {
                                +0 where one is 0; or NULL */
     const float *add;       /* (m,n), row stride c_row, may be c only in
                                the native backend; or NULL */
-    const ls__prepared *prepared; /* what the backend made for it, or NULL */
     bool a_words; /* A, or its transpose if a_row is 1, is as c_words left it */
     bool c_words; /* C is left as numbers of bf16, as its reader wants it: in
                      blocks of 32 rows and columns, c_row/32 of them for 32
@@ -74,22 +71,8 @@ typedef struct ls__product {
                      add */
 } ls__product;
 
-typedef struct ls__conv ls__conv;
-
-/* A product that a backend made ready when the plan was laid out; the same for
- * all workers, which read it at once.  What it cannot compute after all is NaN:
- * a step then ends with a message, a prediction is NaN. */
-struct ls__prepared {
-    int64_t packed;  /* floats of B as pack leaves it */
-    int64_t scratch; /* floats that gemm or conv needs */
-    void (*pack)(const ls__prepared *m, const float *b, void *packed);
-    void (*gemm)(const ls__prepared *m, const ls__product *g, float *scratch);
-    void (*conv)(const ls__prepared *m, const ls__conv *v, float *scratch);
-    void (*free)(ls__prepared *m);
-};
-
 /* The convolution of one image with zeros around it. */
-struct ls__conv {
+typedef struct ls__conv {
     const float *x; /* the image */
     int64_t c;      /* floats of a pixel */
     int64_t row;    /* floats from a row of a window to the next */
@@ -100,7 +83,7 @@ struct ls__conv {
     ls__product out; /* n, and: y (h w,n) with the epilogue and B packed by
                         conv_pack; or dw = c (kh kx run,n), dy = b (h w,n) of
                         row stride b_row, accumulate */
-};
+} ls__conv;
 
 /* A pooling over one image. */
 typedef struct ls__pooling {
@@ -184,22 +167,6 @@ typedef struct ls__convs {
     void (*pack)(const ls__conv_weights *of, const float *w, void *packed);
 } ls__convs;
 
-/* Who makes products ready for their sizes while a plan is laid out.  What is
- * in *prepared then stands in for gemm, pack and so on; it stays NULL where
- * these are better. */
-typedef int ls__prepare_product(const ls__product *g, int64_t rows, bool bf16,
-                                ls__prepared **prepared);
-typedef int ls__prepare_conv(const ls__conv *v, bool rotated, bool bf16,
-                             ls__prepared **prepared);
-
-typedef struct ls__preparer {
-    /* Products like g of any number of rows up to `rows`, g having all: those
-     * of m, with B packed; or of k where it accumulates. */
-    ls__prepare_product *product;
-    /* All windows of an image; rotated: as in ls__conv_weights. */
-    ls__prepare_conv *conv;
-} ls__preparer;
-
 /* Do the most that a unit can, n times, from what is in io and back into it,
  * and return the floating-point operations done (k_roof.h). */
 typedef int64_t ls__roof(int64_t n, float io[16]);
@@ -213,7 +180,6 @@ typedef struct ls__backend {
     const ls__products *products;
     const ls__convs *convs;       /* NULL: patches are written out and
                                      multiplied */
-    const ls__preparer *preparer; /* NULL: nothing is prepared */
     ls__roof *roof; /* of the unit that products use; NULL: the level's
                        fma_loop */
 } ls__backend;

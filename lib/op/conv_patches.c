@@ -94,7 +94,7 @@ void ls__patches_product(const ls__run *r, const ls__conv *v, bool rotated,
         g.slope = g.slope ? g.slope + skip : NULL;
         g.times = g.times ? g.times + skip : NULL;
         g.add = g.add ? g.add + skip : NULL;
-        ls__multiply(r->backend, &g, operand + operand_size(v));
+        r->backend->products->gemm(&g, operand + operand_size(v));
     }
 }
 
@@ -140,7 +140,7 @@ void ls__patches_grad(const ls__run *r, const ls__conv *v, float *dbias,
             g.k = write_chunk(v, y, x, scratch, dy);
             if (r->backend->bf16)
                 r->kernels->round_bf16(g.k * g.n, dy, NULL, dy);
-            ls__multiply(r->backend, &g, dy + operand_size(v));
+            r->backend->products->gemm(&g, dy + operand_size(v));
             if (dbias)
                 r->kernels->column_sum(g.k, g.n, dy, g.accumulate, dbias);
             g.accumulate = true;

@@ -119,7 +119,7 @@ static void scores(const ls__run *r, head h, float by, const float *a,
                      .a_col = 1, .b = b, .b_row = 1, .b_col = h.kv_row,
                      .c = out, .c_row = h.t, .scale = by};
 
-    ls__multiply(r->backend, &g, scratch);
+    r->backend->products->gemm(&g, scratch);
 }
 
 /* (T,D/H) = scale p b (+ addend), b of k's kind, into a column of q's kind; or,
@@ -135,7 +135,7 @@ static void mix(const ls__run *r, head h, float by, const float *p,
                      .b_col = 1, .c = out, .c_row = out_row, .scale = by,
                      .add = addend, .c_words = r->y_words && !r->dy};
 
-    ls__multiply(r->backend, &g, scratch);
+    r->backend->products->gemm(&g, scratch);
 }
 
 /* Softmax over the positions each one sees; zeros beyond. */
@@ -279,9 +279,9 @@ static void step_head(const ls__run *r, head h, int64_t t, const float *q,
                         .a_col = 1, .b = v, .b_row = h.kv_row, .b_col = 1,
                         .c = y, .c_row = h.d, .scale = 1};
 
-    ls__multiply(r->backend, &of_p, scratch);
+    r->backend->products->gemm(&of_p, scratch);
     r->kernels->softmax(1, t + 1, t + 1, p);
-    ls__multiply(r->backend, &of_y, scratch);
+    r->backend->products->gemm(&of_y, scratch);
 }
 
 static void step_fwd(const ls__run *r)

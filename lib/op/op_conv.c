@@ -144,25 +144,6 @@ static parts parts_of(const ls__run *r)
                    turned + turned_size(r->node, &of_x, r->backend)};
 }
 
-/* y's and x's; dw has kernels of its own. */
-static int conv_prepare(const ls_node *n, int64_t rows, bool with_dx,
-                        const ls__backend *b,
-                        ls__prepared *prepared[LS__PRODUCTS])
-{
-    ls__conv of_x = ls__conv_of_x(n), of_dy = ls__conv_of_dy(n);
-    int status;
-
-    (void)rows;
-    if (!ls__conv_is_plain(n))
-        return 0;
-    status = b->preparer->conv(&of_x, false, b->bf16, &prepared[LS__OF_Y]);
-    if (status < 0)
-        return status;
-    return with_dx ? b->preparer->conv(&of_dy, true, b->bf16,
-                                       &prepared[LS__OF_X])
-                   : 0;
-}
-
 /* ------ forward ------ */
 
 /* The image as the backend's y reads it. */
@@ -183,10 +164,6 @@ static void product(const ls__run *r, const ls__conv *v, bool rotated,
 
     if (ls__conv_is_depthwise(n)) {
         ls__depthwise_product(r, v, rotated, parts_of(r).image, scratch);
-        return;
-    }
-    if (v->out.prepared) {
-        v->out.prepared->conv(v->out.prepared, v, scratch);
         return;
     }
     for (int64_t g = 0; g < n->groups; g++) {
@@ -250,8 +227,7 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
     v->out.c = n->pooled ? s.full : y;
     v->out.slope = n->activation && !n->pooled ? stash : NULL;
     v->out.add = n->residual ? (const float *)r->x[1] + i * n->size : NULL;
-    if (n->pooled && ls__conv_is_plain(n) && r->backend->convs &&
-        !v->out.prepared) {
+    if (n->pooled && ls__conv_is_plain(n) && r->backend->convs) {
         pooled_product(r, v, s.rest, y, stash);
         return;
     }
@@ -265,7 +241,6 @@ static void conv_fwd(const ls__run *r)
     ls__conv v = ls__conv_of_x(r->node);
 
     v.out.packed = r->packed[0];
-    v.out.prepared = r->prepared[LS__OF_Y];
     v.out.bias = r->node->params > 1 ? r->param[1] : NULL;
     v.out.round = r->backend->bf16;
     v.out.activation = r->node->activation;
@@ -345,7 +320,6 @@ static ls__conv windows_of_dx(const ls__run *r, int64_t i)
     ls__conv v = ls__conv_of_dy(r->node);
 
     v.out.packed = r->packed[1];
-    v.out.prepared = r->prepared[LS__OF_X];
     v.out.c = r->dx[0] + at;
     v.out.times = r->slope_of_x ? r->slope_of_x + at : NULL;
     v.out.add = r->addend[0] ? r->addend[0] + at : NULL;
@@ -420,7 +394,7 @@ static void pooled_input_grad(const ls__run *r, int64_t i, parts s)
     ls__pooled_dy d = pooled_dy(r, &p, i);
     ls__conv v = windows_of_dx(r, i);
 
-    if (pooled_scratch(r->node, &v, r->backend) && !v.out.prepared)
+    if (pooled_scratch(r->node, &v, r->backend))
         r->backend->convs->dx_pooled(&v, &d, s.rest);
     else
         input_grad(r, i, slope(r, i, s.full), s);
@@ -495,8 +469,7 @@ const ls__op ls__op_conv = {
     .name = "conv2d", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
     .attributes = attributes, .shape = conv_shape, .declare = conv_declare,
     .stash = conv_stash, .flops = conv_flops,
-    .scratch = conv_scratch, .prepare = conv_prepare,
-    .forward = conv_fwd, .backward = conv_bwd};
+    .scratch = conv_scratch, .forward = conv_fwd, .backward = conv_bwd};
 
 /* One that is given by its window, groups and so on. */
 static ls_node *conv2d(ls_node *x, int64_t n, ls__window window, int64_t groups,

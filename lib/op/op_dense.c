@@ -113,23 +113,6 @@ static ls__product of_x(const ls_node *n, int64_t rows)
                    false, !n->transposed);
 }
 
-static int dense_prepare(const ls_node *n, int64_t rows, bool with_dx,
-                         const ls__backend *b,
-                         ls__prepared *prepared[LS__PRODUCTS])
-{
-    ls__product y = of_y(n, rows), weights = of_weights(n, rows);
-    ls__product x = of_x(n, rows);
-    ls__prepare_product *prepare = b->preparer->product;
-    int status;
-
-    weights.accumulate = true;
-    if ((status = prepare(&y, rows, b->bf16, &prepared[LS__OF_Y])) < 0 ||
-        (status = prepare(&weights, rows, b->bf16,
-                          &prepared[LS__OF_WEIGHTS])) < 0)
-        return status;
-    return with_dx ? prepare(&x, rows, b->bf16, &prepared[LS__OF_X]) : 0;
-}
-
 static void dense_fwd(const ls__run *r)
 {
     const ls_node *n = r->node;
@@ -138,7 +121,6 @@ static void dense_fwd(const ls__run *r)
     g.a = r->x[0];
     g.b = r->param[0];
     g.packed = r->packed[0];
-    g.prepared = r->prepared[LS__OF_Y];
     g.c = r->y;
     g.bias = n->params > 1 ? r->param[1] : NULL;
     g.round = r->backend->bf16;
@@ -147,7 +129,7 @@ static void dense_fwd(const ls__run *r)
     g.add = n->residual ? r->x[1] : NULL;
     g.a_words = r->x_words;
     g.c_words = r->y_words;
-    ls__multiply(r->backend, &g, r->scratch);
+    r->backend->products->gemm(&g, r->scratch);
 }
 
 /* dw (+)= x^T d */
@@ -157,14 +139,10 @@ static void weights_grad(const ls__run *r, const float *d, float *scratch)
 
     g.a = r->node->transposed ? d : r->x[0];
     g.b = r->node->transposed ? r->x[0] : d;
-    g.prepared = r->prepared[LS__OF_WEIGHTS];
     g.c = r->dparam[0];
     g.a_words = r->x_words;
     g.accumulate = r->add;
-    if (g.prepared)
-        ls__multiply(r->backend, &g, scratch);
-    else
-        ls__multiply_deep(r->backend, &g, scratch);
+    ls__multiply_deep(r->backend, &g, scratch);
 }
 
 /* dx = (d w^T) slope + addend */
@@ -175,11 +153,10 @@ static void input_grad(const ls__run *r, const float *d, float *scratch)
     g.a = d;
     g.b = r->param[0];
     g.packed = r->packed[1];
-    g.prepared = r->prepared[LS__OF_X];
     g.c = r->dx[0];
     g.times = r->slope_of_x;
     g.add = r->addend[0];
-    ls__multiply(r->backend, &g, scratch);
+    r->backend->products->gemm(&g, scratch);
 }
 
 static void dense_bwd(const ls__run *r)
@@ -213,7 +190,7 @@ const ls__op ls__op_dense = {
     .may_transpose = true, .leaves_params = true, .passes = 2, .reads = 1,
     .attributes = attributes, .shape = dense_shape, .declare = dense_declare,
     .stash = dense_stash, .scratch = dense_scratch, .flops = dense_flops,
-    .prepare = dense_prepare, .forward = dense_fwd, .backward = dense_bwd};
+    .forward = dense_fwd, .backward = dense_bwd};
 
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
                    ls__extents kernel)

@@ -64,7 +64,7 @@ static void matmul_fwd(const ls__run *r)
                      .b_col = 1, .c = r->y, .c_row = s.n, .scale = 1};
 
     for (int64_t i = 0; i < r->rows * s.count; i++) {
-        ls__multiply(r->backend, &g, r->scratch);
+        r->backend->products->gemm(&g, r->scratch);
         g.a += s.m * s.k;
         g.b += s.k * s.n;
         g.c += s.m * s.n;
@@ -80,7 +80,7 @@ static void matmul_da(const ls__run *r, sizes s)
                      .add = r->addend[0]};
 
     for (int64_t i = 0; i < r->rows * s.count; i++) {
-        ls__multiply(r->backend, &g, r->scratch);
+        r->backend->products->gemm(&g, r->scratch);
         g.a += s.m * s.n;
         g.b += s.k * s.n;
         g.c += s.m * s.k;
@@ -97,7 +97,7 @@ static void matmul_db(const ls__run *r, sizes s)
                      .add = r->addend[1]};
 
     for (int64_t i = 0; i < r->rows * s.count; i++) {
-        ls__multiply(r->backend, &g, r->scratch);
+        r->backend->products->gemm(&g, r->scratch);
         g.a += s.m * s.k;
         g.b += s.m * s.n;
         g.c += s.k * s.n;

@@ -318,7 +318,7 @@ static void share_of_state(const work *w, const float *packed, const float *h,
                      .bias = r->node->params > 1 ? r->param[1] : NULL,
                      .round = r->backend->bf16};
 
-    ls__multiply(r->backend, &g, r->scratch + w->at.products);
+    r->backend->products->gemm(&g, r->scratch + w->at.products);
 }
 
 static void recurrent_fwd(const ls__run *r)
@@ -389,7 +389,7 @@ static void through_state(const work *w, const float *packed, const float *d,
                      .b_row = 1, .b_col = w->wide, .packed = packed, .c = dh,
                      .c_row = w->units, .scale = 1, .add = past};
 
-    ls__multiply(r->backend, &g, r->scratch + w->at.products);
+    r->backend->products->gemm(&g, r->scratch + w->at.products);
 }
 
 /* Rows first .. first + n of d, which run over steps and in each over rows. */
@@ -421,7 +421,7 @@ static void kernel_grad(const work *w)
         g.a = w->h + p * w->units;
         g.accumulate = r->add || p > 0;
         take_piece(w, p, g.k, d);
-        ls__multiply(r->backend, &g, r->scratch + w->at.products);
+        r->backend->products->gemm(&g, r->scratch + w->at.products);
         if (r->node->params > 1)
             r->kernels->column_sum(g.k, w->wide, d, g.accumulate,
                                    r->dparam[1]);

@@ -98,11 +98,10 @@ bool ls__context_pairs(const ls__context *c)
 
 enum { PIECE = 1 << 16 }; /* floats packed early, between two looks */
 
-/* A convolution's weights are not cut, nor those that are packed by what was
- * made for it. */
+/* A convolution's weights are not cut. */
 static int64_t unit_of(const ls__pack *q)
 {
-    return q->conv.kh || q->prepared ? q->n : LS__PACK_CUT;
+    return q->conv.kh ? q->n : LS__PACK_CUT;
 }
 
 /* The first column of q that belongs to whoever has all packed floats from `at`
@@ -126,9 +125,7 @@ static void pack(const ls__plan *plan, const ls__pack *q, int64_t first,
 {
     const ls__products *products = plan->backend.products;
 
-    if (q->prepared)
-        q->prepared->pack(q->prepared, from, to);
-    else if (q->conv.kh)
+    if (q->conv.kh)
         plan->backend.convs->pack(&q->conv, from, to);
     else
         products->pack(q->k, last - first, from + first * q->col, q->row,
@@ -232,8 +229,6 @@ static ls__run run_of(const chunk *c, const ls__instr *in)
     for (int k = 0; k < 2; k++)
         r.packed[k] = in->packed[k] < 0 ? NULL
                                         : c->weights->packed + in->packed[k];
-    for (int k = 0; k < LS__PRODUCTS; k++)
-        r.prepared[k] = in->prepared[k];
     r.cache = c->context->cache ? c->context->cache + in->cache : NULL;
     if (in->lot && c->grads) {
         r.lot = in->lot;

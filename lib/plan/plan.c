@@ -81,24 +81,6 @@ static void choose_chunk(ls__plan *plan)
     plan->chunk_rows = rows;
 }
 
-/* ------ products prepared ------ */
-
-static int prepare_products(ls__planner *p)
-{
-    ls__plan *plan = p->plan;
-    int status = 0;
-
-    for (int i = 0; i < plan->count && status == 0; i++) {
-        ls__instr *in = &plan->instr[i];
-
-        if (plan->backend.preparer && in->node->op->prepare)
-            status = in->node->op->prepare(in->node, plan->chunk_rows,
-                                           p->refs[i][DX] >= 0, &plan->backend,
-                                           in->prepared);
-    }
-    return status;
-}
-
 /* ------ packed weights ------ */
 
 static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
@@ -112,14 +94,12 @@ static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
                     .k = transposed ? n : i, .n = transposed ? i : n,
                     .row = transposed != in->node->transposed ? 1 : width,
                     .col = transposed != in->node->transposed ? width : 1,
-                    .offset = plan->pack_floats, .backward = transposed,
-                    .prepared = in->prepared[transposed ? LS__OF_X : LS__OF_Y]};
+                    .offset = plan->pack_floats, .backward = transposed};
     if (w->kh)
         q->conv = ls__conv_weights_of(in->node, transposed);
     in->packed[transposed] = q->offset;
-    q->floats = q->prepared ? q->prepared->packed
-                : w->kh ? plan->backend.convs->packed_size(&q->conv)
-                        : plan->backend.products->packed_size(q->k, q->n);
+    q->floats = w->kh ? plan->backend.convs->packed_size(&q->conv)
+                      : plan->backend.products->packed_size(q->k, q->n);
     plan->pack_floats += q->floats;
 }
 
@@ -159,7 +139,7 @@ static const ls__pack *same_pack(const ls__plan *of, const ls__pack *q)
 
         if (other->param == q->param && other->k == q->k && other->n == q->n &&
             other->row == q->row && other->conv.kh == q->conv.kh &&
-            other->backward == q->backward && !other->prepared && !q->prepared)
+            other->backward == q->backward)
             return other;
     }
     return NULL;
@@ -396,7 +376,7 @@ static int build(ls__planner *p)
         return status;
     choose_chunk(p->plan);
     ls__plan_words(p);
-    if ((status = ls__plan_layout(p)) < 0 || (status = prepare_products(p)) < 0)
+    if ((status = ls__plan_layout(p)) < 0)
         return status;
     ls__plan_write(p);
     place_caches(p->plan);
@@ -436,10 +416,6 @@ void ls__plan_free(ls__plan *plan)
 {
     if (!plan)
         return;
-    for (int i = 0; plan->instr && i < plan->count; i++)
-        for (int k = 0; k < LS__PRODUCTS; k++)
-            if (plan->instr[i].prepared[k])
-                plan->instr[i].prepared[k]->free(plan->instr[i].prepared[k]);
     ls__arena_free(&plan->arena);
     free(plan);
 }

@@ -34,7 +34,6 @@ typedef struct ls__instr {
     bool begun[LS__MAX_PARAMS];       /* the gradient of a parameter is begun by
                                          an instruction after it */
     int64_t packed[2];                /* offsets in the packed weights */
-    ls__prepared *prepared[LS__PRODUCTS]; /* owned; NULL: nothing prepared */
     const struct ls__lot *lot;        /* of its chunks; NULL: none */
     int64_t lot_memory;               /* offset in the context's cache */
     bool marks; /* a bag, and only bags write the gradient of its table */
@@ -78,7 +77,6 @@ typedef struct ls__pack {
     ls__conv_weights conv;  /* of a convolution; kh 0: dense */
     int64_t offset, floats; /* in the packed weights, one after the other */
     bool backward;          /* used there only */
-    const ls__prepared *prepared; /* packs it; NULL: the backend does */
 } ls__pack;
 
 typedef struct ls__plan {

@@ -272,17 +272,6 @@ static int64_t offset_of(const ls__planner *p, int v)
     return v < 0 ? -1 : p->values[v].offset;
 }
 
-/* What an operator that runs them needs besides its own scratch. */
-static int64_t made_scratch(const ls__instr *in)
-{
-    int64_t most = 0;
-
-    for (int k = 0; k < LS__PRODUCTS; k++)
-        if (in->prepared[k] && in->prepared[k]->scratch > most)
-            most = in->prepared[k]->scratch;
-    return most;
-}
-
 /* Write the offsets into the instructions, and size the scratch. */
 void ls__plan_write(ls__planner *p)
 {
@@ -296,7 +285,6 @@ void ls__plan_write(ls__planner *p)
                            ? n->op->scratch(n, plan->chunk_rows, &plan->backend)
                            : 0;
 
-        need += made_scratch(in);
         scratch = need > scratch ? need : scratch;
         in->y = offset_of(p, p->refs[i][Y]);
         in->stash = offset_of(p, p->refs[i][STASH]);

@@ -1,8 +1,7 @@
 /* Values that only products read, which multiply them as numbers of bf16: the
  * operator that makes such a value writes it as bf16 (c_words in
  * kernel/product.h).  So half the bytes are written and read, and no reader
- * rounds and copies them again.  Results have the same bytes.  Products that
- * another backend prepared read floats; a plan with them has no such value. */
+ * rounds and copies them again.  Results have the same bytes. */
 #include "op/op_table.h"
 #include "plan/planner.h"
 
@@ -48,7 +47,7 @@ void ls__plan_words(ls__planner *p)
 {
     ls__plan *plan = p->plan;
 
-    if (!plan->backend.products->words || plan->backend.preparer)
+    if (!plan->backend.products->words)
         return;
     for (int i = 0; i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;

@@ -16,7 +16,6 @@ struct ls_generator {
     int64_t window, limit; /* positions; tokens are below it */
     ls__context *context;
     const void **data;     /* [input of the plan] */
-    float *packed;         /* its own, where they cannot be the snapshot's */
     ls__snapshot *taken;   /* from the first position on; or NULL */
     int64_t length;
 };
@@ -36,7 +35,6 @@ void ls_generator_close(ls_generator *g)
     give_back(g);
     ls__context_close(g->context);
     ls__plan_free(g->plan);
-    ls__block_free(g->packed);
     free(g->data);
     if (g->predictor)
         ls__predictor_drop(g->predictor);
@@ -60,11 +58,7 @@ static int make_plan(ls_generator *g, const ls_graph *graph,
     if (status < 0)
         return status;
     g->goal = &g->plan->output[0];
-    if (!whole->backend.preparer)
-        return ls__plan_share_packs(g->plan, whole);
-    g->packed = ls__block((size_t)g->plan->pack_floats * sizeof *g->packed,
-                          "packed weights");
-    return g->packed ? 0 : LS_ENOMEM;
+    return ls__plan_share_packs(g->plan, whole);
 }
 
 static int open_generator(ls_generator *g, ls_predictor *p,
@@ -160,18 +154,9 @@ static int check_tokens(const ls_generator *g, int64_t n, const int32_t *tokens)
 /* The weights as they are now, for all positions from the first on. */
 static ls__weights weights_of(ls_generator *g)
 {
-    bool first = !g->taken;
-    ls__weights w;
-
-    if (first)
+    if (!g->taken)
         g->taken = ls__snapshots_take(&g->predictor->snapshots);
-    w = g->taken->weights;
-    if (g->packed) {
-        w.packed = g->packed;
-        if (first)
-            ls__exec_pack(g->plan, &w, 0, 1, false);
-    }
-    return w;
+    return g->taken->weights;
 }
 
 int ls_generator_append(ls_generator *g, int64_t n, const int32_t *tokens,

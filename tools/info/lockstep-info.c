@@ -274,12 +274,6 @@ static const char *say_isa(const ls_isa *isa)
                            : "in use, the best of this CPU";
 }
 
-static void onednn_text(char text[LS_TEXT])
-{
-    if (ls_backend_text(text, "onednn", LS_F32_LAYERS) < 0)
-        snprintf(text, LS_TEXT, "oneDNN: not built in, or not installed");
-}
-
 static void print_kernels(void)
 {
     char text[LS_TEXT];
@@ -289,8 +283,6 @@ static void print_kernels(void)
     for (int i = 0; ls_isa_level(i, &isa); i++)
         printf("  %-11s%s\n", isa.name, say_isa(&isa));
     ls_blis_text(text);
-    printf("  %s\n", text);
-    onednn_text(text);
     printf("  %s\n", text);
     if (ls_backend_text(text, NULL, LS_BF16_LAYERS) == 0)
         printf("  bf16 layers: %s\n", text);
@@ -417,8 +409,6 @@ static int print_json(const run *r)
         json_object_set_new(o, "kernels", json_kernels());
         ls_blis_text(text);
         json_object_set_new(o, "blis", json_string(text));
-        onednn_text(text);
-        json_object_set_new(o, "onednn", json_string(text));
     }
     if (o && r->seats.of)
         json_object_set_new(o, "ranks", seats_json(&r->seats));

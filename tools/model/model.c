@@ -46,9 +46,6 @@ static const opt_word adapters[] = {
 
 static const opt_word levels[] = {{"1", 1}, {"2", 2}, {NULL, 0}};
 
-static const opt_word backends[] = {
-    {"native", 0}, {"blis", 0}, {"onednn", 0}, {NULL, 0}};
-
 static bool is_piecewise(int64_t schedule, const char *option)
 {
     (void)option;
@@ -64,6 +61,11 @@ static bool is_sgd(int64_t optimizer, const char *option)
 static const char *initialiser_word(int64_t i)
 {
     return i ? ls_init_name((int)i - 1) : "layer";
+}
+
+static const char *backend_word(int64_t i)
+{
+    return ls_backend_name((int)i);
 }
 
 /* ------ The options ------ */
@@ -369,8 +371,8 @@ static const opt third[] = {
               "with --resume: options that may differ, as lr,schedule"), TRAIN,
       MAY_DIFFER, .needs = "resume" },
     { OPT_ROW("backend", NULL, OPT_WORD, AT(backend), ALL, "",
-              "matrix kernels; native and blis give the same bytes"),
-      .words = backends, MAY_DIFFER },
+              "who multiplies matrices; they give the same bytes"),
+      .word = backend_word, MAY_DIFFER },
 };
 /* clang-format on */
 

@@ -126,22 +126,18 @@ static const char *precision_name(const run *r)
     return precisions[precision_row(r)].name;
 }
 
-static bool is_onednn(const run *r)
-{
-    return r->set.backend && strcmp(r->set.backend, "onednn") == 0;
-}
-
-/* BLIS has f32 products alone, oneDNN also those of bf16. */
+/* A backend that has f32 products may lack those of other precisions. */
 static int check_backend(const run *r)
 {
-    bool blis = r->set.backend && !strcmp(r->set.backend, "blis");
+    char text[LS_TEXT];
+    const char *backend = r->set.backend;
 
-    if (run_precision(r) <= (is_onednn(r) ? LS_BF16_LAYERS : LS_F32_LAYERS) ||
-        (!blis && !is_onednn(r)))
+    if (ls_backend_text(text, backend, run_precision(r)) != LS_ENOTSUP ||
+        ls_backend_text(text, backend, LS_F32_LAYERS) < 0)
         return OPT_GO;
     return opt_fail(OPT_WRONG, "--precision %s and --backend %s exclude each "
                     "other: it has no such products", precision_name(r),
-                    r->set.backend);
+                    backend);
 }
 
 int run_check(run *r)
@@ -182,7 +178,7 @@ static int count_cores(const char *cpus, int64_t *cores)
 /* Who makes the products, where the bits depend on it. */
 static int find_products(run *r)
 {
-    if (run_precision(r) == LS_F32_LAYERS && !is_onednn(r))
+    if (run_precision(r) == LS_F32_LAYERS)
         return OPT_GO;
     return opt_check(ls_backend_text(r->products, r->set.backend,
                                      run_precision(r)));

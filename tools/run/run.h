@@ -15,8 +15,7 @@ typedef struct run {
     opt_line line;
     const model *model;
     data data;
-    char products[LS_TEXT]; /* who makes them, of bf16 layers and by onednn,
-                               where the bits depend on it; or "" */
+    char products[LS_TEXT]; /* how they are made; of f32 layers "" */
     const ls_transport *transport; /* to other ranks; NULL: there are none */
     char cpus[4096]; /* this rank's part of the machine's cores; or "" */
     bool shared;     /* ranks share their cores: there are more of them */
