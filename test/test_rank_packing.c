@@ -5,8 +5,8 @@
 #include "file/safetensors.h"
 #include "folder.h"
 #include "rank_plans.h"
-#include "train/giving.h"
-#include "train/ranks.h"
+#include "together/giving.h"
+#include "together/ranks.h"
 #include "train/trainer.h"
 
 /* Named before ranks begin. */

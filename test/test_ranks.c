@@ -2,9 +2,9 @@
  * one machine: losses, norms, metrics, evaluation, predictions and the state
  * hash, and that what differs between ranks, or dies, is named. */
 #include "rank_plans.h"
-#include "train/giving.h"
-#include "train/leaving.h"
-#include "train/ranks.h"
+#include "together/giving.h"
+#include "together/leaving.h"
+#include "together/ranks.h"
 #include "train/trainer.h"
 
 /* ------ A training ------ */

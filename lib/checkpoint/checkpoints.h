@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "checkpoint/checkpoint.h"
-#include "train/spread.h"
+#include "together/spread.h"
 
 #include <pthread.h>
 

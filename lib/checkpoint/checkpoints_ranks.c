@@ -3,7 +3,7 @@
  * no disk needs to be shared. */
 #include "checkpoint/checkpoints.h"
 #include "file/json.h"
-#include "train/ranks.h"
+#include "together/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/state_hash.h"
-#include "train/spread.h"
+#include "together/spread.h"
 
 static void hash_arrays(ls__sha256 *sha, const char *prefix,
                         const ls__params *params, const float *values)

@@ -16,7 +16,7 @@
 #include "data/prefetch.h"
 #include "pool/pool.h"
 #include "random/permutation.h"
-#include "train/spread.h"
+#include "together/spread.h"
 
 #include <stdio.h>
 #include <stdlib.h>

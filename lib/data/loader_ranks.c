@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/sha.h"
 #include "rank/agree.h"
-#include "train/ranks.h"
+#include "together/ranks.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef LS_DATA_LOADER_RANKS_H
 #define LS_DATA_LOADER_RANKS_H
 
-#include "train/spread.h"
+#include "together/spread.h"
 
 /* A source and how it is cut, with room to look at rows of it. */
 typedef struct ls__rows {

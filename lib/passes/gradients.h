@@ -1,0 +1,11 @@
+/* Gradients in hand (lockstep/gradients.h), as ls_step sees them. */
+#ifndef LS_PASSES_GRADIENTS_H
+#define LS_PASSES_GRADIENTS_H
+
+#include "train/trainer.h"
+
+/* A step with the function that was set by ls_gradients_between. */
+int ls__gradients_step(ls_gradients *g, const ls_batch *batch,
+                       ls_result *result);
+
+#endif

@@ -1,0 +1,256 @@
+/* The gradient of the loss by an input.  A step has no use for it, so it has a
+ * plan of its own, which goes backward to the inputs and is made when the first
+ * gradient is asked for; parameters are the trainer's.  Each device computes
+ * the rows of its shard, and what the sum over devices is multiplied by in a
+ * step multiplies them. */
+#include "passes/input_gradient.h"
+#include "base/error.h"
+#include "pool/pool.h"
+#include "train/device.h"
+#include "train/phases.h"
+#include "together/meetings.h"
+#include "train/verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ls__by_inputs {
+    ls__plan *plan;
+    ls__weights weights;   /* the trainer's values, packed for this plan */
+    ls__context **context; /* [device here] its worker's */
+    float **grad_of;       /* [device here * params + declared] into the
+                              device's own gradient, for what is computed all
+                              the same */
+    int devices;
+};
+
+/* ------ opening and closing ------ */
+
+void ls__by_inputs_close(struct ls__by_inputs *b)
+{
+    if (!b)
+        return;
+    ls__contexts_close(b->context, b->devices);
+    ls__block_free(b->weights.packed);
+    ls__plan_free(b->plan);
+    free(b->context);
+    free(b->grad_of);
+    free(b);
+}
+
+static void point_at_gradients(struct ls__by_inputs *b, const ls_trainer *t)
+{
+    const ls__params *p = &t->model.params;
+
+    for (int d = 0; d < b->devices; d++)
+        for (int i = 0; i < p->count; i++)
+            if (!b->plan->left_out[i])
+                b->grad_of[d * p->count + i] =
+                    t->grad.device[d] + ls__params_declared(p, i)->offset;
+}
+
+static int fill(struct ls__by_inputs *b, const ls_trainer *t)
+{
+    const ls__plan *own = t->model.plan;
+    size_t devices = (size_t)t->devices.count, bytes;
+    int status = ls__plan_new(&b->plan, t->model.graph, &own->backend,
+                              LS__TO_INPUTS, NULL);
+
+    if (status < 0)
+        return status;
+    memcpy(b->plan->draw, own->draw, (size_t)own->streams * sizeof *own->draw);
+    bytes = (size_t)b->plan->pack_floats * sizeof(float);
+    b->devices = t->devices.count;
+    b->weights.of = t->model.weights.of;
+    b->context = ls__new(devices, sizeof *b->context, "contexts");
+    b->grad_of = ls__new(devices * (size_t)own->params, sizeof *b->grad_of,
+                         "gradients");
+    if (!b->context || !b->grad_of ||
+        (bytes && !(b->weights.packed = ls__block(bytes, "packed weights"))))
+        return LS_ENOMEM;
+    point_at_gradients(b, t);
+    return ls__contexts_open(b->context, t, b->plan);
+}
+
+/* The pool is taken. */
+static int open_once(ls_trainer *t)
+{
+    struct ls__by_inputs *b;
+    int status;
+
+    if (t->by_inputs)
+        return 0;
+    if (!(b = ls__new(1, sizeof *b, "gradients by inputs")))
+        return LS_ENOMEM;
+    if ((status = fill(b, t)) < 0) {
+        ls__by_inputs_close(b);
+        return status;
+    }
+    t->by_inputs = b;
+    return 0;
+}
+
+/* ------ phases ------ */
+
+/* The trainer's own weights as well: after a failure its plan searches for the
+ * row at fault. */
+static bool prepare(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+
+    (void)ls__phase_prepare(s, worker);
+    ls__exec_pack(t->by_inputs->plan, &t->by_inputs->weights, worker,
+                  t->workers, true);
+    return true;
+}
+
+static ls_shard shard_of(const ls__step *s, int device, int micro)
+{
+    ls_shard shard = ls__step_shard(s, device, micro);
+
+    shard.train = s->drops;
+    return shard;
+}
+
+/* What the device adds to its report: as a step does, with the sums of
+ * micro-batches one after the other. */
+static void compute(ls__step *s, int worker, int device)
+{
+    const ls_trainer *t = s->trainer;
+    const struct ls__by_inputs *b = t->by_inputs;
+    ls__report *report = &s->notes.report[t->devices.first + device];
+    int64_t size = s->output->size;
+    int status = 0;
+
+    (void)worker;
+    report->sums = (ls_sums){0};
+    ls__step_report(s, report);
+    for (int m = 0; m < t->micro && status >= 0; m++) {
+        ls_shard shard = shard_of(s, device, m);
+        const ls_node *failed;
+        ls_sums sums = {.correct = __builtin_nan("")};
+
+        status = ls__exec_input_gradient(
+            b->context[device], &b->weights, &shard,
+            b->grad_of + device * t->model.params.count, &sums, s->input,
+            s->out + shard.first * size);
+        report->sums.loss += sums.loss;
+        report->sums.weight += sums.weight;
+        failed = ls__context_failed(b->context[device]);
+        report->failed = failed ? failed->id : -1;
+    }
+    report->status = status;
+}
+
+/* Rows of weight 0 have no part in the loss, whatever they hold. */
+static void scale_rows(const ls__step *s, const ls_shard *shard, float own,
+                       float factor)
+{
+    int64_t size = s->output->size;
+    float *out = s->out + shard->first * size;
+
+    for (int64_t i = 0; i < shard->rows; i++, out += size) {
+        if (shard->weights && shard->weights[i] == 0) {
+            memset(out, 0, (size_t)size * sizeof *out);
+            continue;
+        }
+        ls__kernels()->scale(size, own, out);
+        ls__kernels()->scale(size, factor, out);
+    }
+}
+
+/* The factors of a step's reduction. */
+static void scale(ls__step *s, int worker, int device)
+{
+    const ls_trainer *t = s->trainer;
+    const ls__report *report = &s->notes.report[t->devices.first + device];
+    bool shards = t->options.mean == LS_MEAN_OF_SHARDS;
+    float own = shards ? 1.0f / (float)report->sums.weight : 1;
+
+    (void)worker;
+    if (s->status < 0 || ls__verdict_judge(s) == LS__FAILED)
+        return;
+    for (int m = 0; m < t->micro; m++) {
+        ls_shard shard = shard_of(s, device, m);
+
+        scale_rows(s, &shard, own, ls__verdict_factor(s));
+    }
+}
+
+/* clang-format off */
+static const ls__pass
+    alone = {.train = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = prepare},
+        {"input gradients", LS__GRADIENTS, .run_device = compute},
+        {"scale", LS__REDUCE, .run_device = scale}}},
+    with_others = {.train = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = prepare},
+        {"input gradients", LS__GRADIENTS, .run_device = compute},
+        {"reports", LS__REDUCE, .run = ls__phase_reports},
+        {"scale", LS__REDUCE, .run_device = scale},
+        {"outputs", LS__REDUCE, .run = ls__phase_outputs}}};
+/* clang-format on */
+
+/* ------ the public function ------ */
+
+static int check(ls__step *s, const char *name, int64_t n, ls__goal *rows)
+{
+    const ls_trainer *t = s->trainer;
+    const ls__input *in = ls__model_input(&t->model, name);
+    int status;
+
+    if (!in)
+        return LS_ENOTFOUND;
+    if (in->dtype != LS_F32)
+        return ls__fail(LS_EINVAL, "gradient by input \"%s\": its numbers are "
+                        "integers", name);
+    if ((status = ls__step_set_rows(s, NULL)) < 0)
+        return status;
+    if (n != s->all * in->size)
+        return ls__fail(LS_ESHAPE, "gradient by input \"%s\": %lld rows of "
+                        "%lld elements do not fill %lld", name,
+                        (long long)s->all, (long long)in->size, (long long)n);
+    *rows = (ls__goal){.size = in->size};
+    s->input = (int)(in - t->model.input);
+    return 0;
+}
+
+/* The pool is taken. */
+static int run(ls__step *s, const char *name, int64_t n)
+{
+    ls_trainer *t = s->trainer;
+    ls__goal rows;
+    int status;
+
+    s->output = &rows;
+    if ((status = check(s, name, n, &rows)) < 0 || (status = open_once(t)) < 0)
+        return status;
+    t->use++; /* of the devices' gradients */
+    if ((status = ls__step_run(s)) < 0)
+        return status;
+    if (s->verdict == LS__NO_WEIGHT)
+        memset(s->out, 0, (size_t)n * sizeof *s->out);
+    return 0;
+}
+
+int ls_input_gradient(ls_trainer *t, const ls_batch *batch, bool train,
+                      const char *input, int64_t n, float *out)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(batch);
+    LS__NEED(input);
+    LS__NEED(out);
+
+    ls__step s = {.trainer = t, .batch = batch, .out = out, .drops = train,
+                  .pass = t->ranks ? &with_others : &alone};
+    int status;
+
+    if (!t->model.plan)
+        return ls__fail(LS_ENOTSUP, "gradient by input \"%s\": a gradient "
+                        "function of your own knows none", input);
+    if ((status = ls__pool_take(t->pool)) < 0)
+        return status;
+    status = run(&s, input, n);
+    ls__pool_give(t->pool);
+    return status;
+}

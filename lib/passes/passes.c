@@ -1,0 +1,167 @@
+/* The passes over a batch: a training step, an evaluation, a prediction.  Where
+ * several processes train together they meet between the phases
+ * (meetings.h). */
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/sized.h"
+#include "pool/pool.h"
+#include "passes/gradients.h"
+#include "together/meetings.h"
+#include "train/phases.h"
+#include "train/trainer.h"
+#include "train/verdict.h"
+
+/* clang-format off */
+static const ls__pass
+    train = {.train = true, .reduces = true, .updates = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients},
+        {"reduce", LS__REDUCE, .run = ls__phase_reduce},
+        {"update", LS__UPDATE, .run = ls__phase_update}}},
+    train_with_others = {.train = true, .reduces = true, .updates = true,
+                         .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients},
+        {"partial sums", LS__REDUCE, .run = ls__phase_partials},
+        {"exchange", LS__REDUCE, .run = ls__phase_exchange},
+        {"reduce", LS__REDUCE, .run = ls__phase_complete},
+        {"soundness", LS__REDUCE, .run = ls__phase_sound},
+        {"update", LS__UPDATE, .run = ls__phase_update},
+        {"values", LS__UPDATE, .run = ls__phase_values}}},
+    evaluate = {.phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"evaluate", LS__GRADIENTS, .run_device = ls__phase_gradients}}},
+    evaluate_with_others = {.phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"evaluate", LS__GRADIENTS, .run_device = ls__phase_gradients},
+        {"reports", LS__REDUCE, .run = ls__phase_reports}}},
+    predict = {.trusted = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"predict", LS__GRADIENTS, .run_device = ls__phase_predict}}},
+    predict_with_others = {.trusted = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"predict", LS__GRADIENTS, .run_device = ls__phase_predict},
+        {"reports", LS__REDUCE, .run = ls__phase_reports},
+        {"outputs", LS__REDUCE, .run = ls__phase_outputs}}};
+/* clang-format on */
+
+/* Of a batch; the pool is taken. */
+static int run(ls__step *s, ls_result *result)
+{
+    int status;
+
+    if ((status = ls__step_set_rows(s, NULL)) < 0 ||
+        (status = ls__step_run(s)) < 0)
+        return status;
+    ls__verdict_result(s, result);
+    if (s->pass->train)
+        ls__step_conclude(s, result);
+    return 0;
+}
+
+static int step(ls_trainer *t, const ls_batch *batch, ls_result *result)
+{
+    ls__step s = {.trainer = t, .batch = batch,
+                  .pass = t->ranks ? &train_with_others : &train};
+    int64_t began, at;
+    int status;
+
+    if ((status = ls__trainer_check_weights(t)) < 0)
+        return status;
+    if (t->between)
+        return ls__gradients_step(t->between, batch, result);
+    if ((status = ls__pool_take(t->pool)) < 0)
+        return status;
+    t->use++;
+    began = ls__pool_track(t->pool, 0)->level ? ls__nanoseconds() : 0;
+    at = t->step;
+    status = run(&s, result);
+    ls__track_slice(ls__pool_track(t->pool, 0), LS__STEP, "step", began, at);
+    ls__pool_give(t->pool);
+    return status;
+}
+
+static int evaluation(ls_trainer *t, const ls_batch *batch, ls_result *result)
+{
+    ls__step s = {.trainer = t, .batch = batch,
+                  .pass = t->ranks ? &evaluate_with_others : &evaluate};
+    int status = ls__pool_take(t->pool);
+
+    if (status < 0)
+        return status;
+    status = run(&s, result);
+    ls__pool_give(t->pool);
+    return status;
+}
+
+int ls_step_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
+                  size_t size)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(batch);
+    LS__NEED(result);
+
+    ls_result r;
+    int status = step(t, batch, &r);
+
+    if (status == 0)
+        ls__sized_put(result, size, &r, sizeof r);
+    return status;
+}
+
+int ls_evaluate_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
+                      size_t size)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(batch);
+    LS__NEED(result);
+
+    ls_result r;
+    int status = evaluation(t, batch, &r);
+
+    if (status == 0)
+        ls__sized_put(result, size, &r, sizeof r);
+    return status;
+}
+
+/* What is read, and whether `out` is as large as it has to be. */
+static int check_output(ls__step *s, const char *output, int64_t n)
+{
+    const ls_trainer *t = s->trainer;
+    int status;
+
+    if (!t->model.plan)
+        return ls__fail(LS_ENOTFOUND, "output \"%s\": a gradient function has "
+                        "no outputs", output);
+    if (!(s->output = ls__plan_output(t->model.plan, output)))
+        return LS_ENOTFOUND;
+    if ((status = ls__step_set_rows(s, s->output->reads)) < 0)
+        return status;
+    if (n % s->output->size == 0 && n / s->output->size == s->all)
+        return 0;
+    return ls__fail(LS_ESHAPE, "output \"%s\": %lld rows of %lld elements do "
+                    "not fill %lld", output, (long long)s->all,
+                    (long long)s->output->size, (long long)n);
+}
+
+int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
+               int64_t n, float *out)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(batch);
+    LS__NEED(output);
+    LS__NEED(out);
+
+    ls__step s = {.trainer = t, .batch = batch, .out = out,
+                  .pass = t->ranks ? &predict_with_others : &predict};
+    int status = ls__pool_take(t->pool);
+
+    if (status < 0)
+        return status;
+    if ((status = check_output(&s, output, n)) == 0)
+        status = ls__step_run(&s);
+    if (status == 0)
+        status = ls__verdict_fail_user(&s);
+    ls__pool_give(t->pool);
+    return status;
+}

@@ -1,0 +1,86 @@
+/* The loss of each row of a batch: each device computes its rows one by one,
+ * so that a row's number depends on no other row. */
+#include "base/error.h"
+#include "pool/pool.h"
+#include "train/device.h"
+#include "train/phases.h"
+#include "together/meetings.h"
+#include "train/verdict.h"
+
+#include <stdlib.h>
+
+/* Devices' rows meet as the elements of an output do, of which each row has
+ * one. */
+static const ls__goal one_number = {.size = 1};
+
+static int compute(ls__step *s, int device, const ls_shard *shard)
+{
+    const ls_trainer *t = s->trainer;
+    const void **row = s->row + device * t->model.inputs;
+    float *loss = s->out + shard->first;
+    int status = 0;
+
+    for (int64_t i = 0; i < shard->rows && status >= 0; i++) {
+        ls_shard one = ls__device_row(t, shard, i, row);
+        ls_sums sums = {.correct = __builtin_nan("")};
+
+        one.weights = NULL;
+        status = ls__device_run(t, device, &one, NULL, &sums);
+        loss[i] = (float)(sums.loss / sums.weight);
+    }
+    return status < 0 ? status : 0;
+}
+
+static void run_device(ls__step *s, int worker, int device)
+{
+    (void)worker;
+    ls__phase_shards(s, device, compute);
+}
+
+/* clang-format off */
+static const ls__pass
+    alone = {.trusted = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"row losses", LS__GRADIENTS, .run_device = run_device}}},
+    with_others = {.trusted = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"row losses", LS__GRADIENTS, .run_device = run_device},
+        {"reports", LS__REDUCE, .run = ls__phase_reports},
+        {"outputs", LS__REDUCE, .run = ls__phase_outputs}}};
+/* clang-format on */
+
+/* The pool is taken. */
+static int run(ls__step *s, int64_t n)
+{
+    int status = ls__step_set_rows(s, NULL);
+
+    if (status < 0)
+        return status;
+    if (n != s->all)
+        return ls__fail(LS_ESHAPE, "row losses: room for %lld, and the batch "
+                        "has %lld rows", (long long)n, (long long)s->all);
+    if ((status = ls__step_run(s)) < 0)
+        return status;
+    return ls__verdict_fail_user(s);
+}
+
+int ls_row_losses(ls_trainer *t, const ls_batch *batch, int64_t n, float *loss)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(batch);
+    LS__NEED(loss);
+
+    ls__step s = {.trainer = t, .batch = batch, .out = loss,
+                  .output = &one_number,
+                  .pass = t->ranks ? &with_others : &alone};
+    size_t rooms = (size_t)t->devices.count * (size_t)t->model.inputs;
+    int status = ls__pool_take(t->pool);
+
+    if (status < 0)
+        return status;
+    s.row = ls__new(rooms, sizeof *s.row, "rows");
+    status = s.row ? run(&s, n) : LS_ENOMEM;
+    free(s.row);
+    ls__pool_give(t->pool);
+    return status;
+}

@@ -1,0 +1,66 @@
+/* The average of the weights. */
+#include "riders/average.h"
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+typedef struct average {
+    const float *value; /* the parameters */
+    float *kept;        /* [owned float] their average */
+    double share;       /* of the old one in the new one */
+    bool begins;        /* with the parameters as they are */
+} average;
+
+static bool wants(const ls__rig *rig, ls__needs *needs)
+{
+    if (!(rig->options->average > 0))
+        return false;
+    needs->keeps = "average";
+    return true;
+}
+
+static int open_average(void **own, const ls__rig *rig)
+{
+    average *a = *own = ls__arena_new(rig->arena, 1, sizeof *a);
+
+    if (!a)
+        return LS_ENOMEM;
+    *a = (average){.value = rig->model->value, .kept = rig->kept,
+                   .share = rig->options->average};
+    return 0;
+}
+
+static int begin(void *own, ls__step *s)
+{
+    average *a = own;
+
+    a->begins = s->number == 0;
+    return 0;
+}
+
+/* The average begins with the parameters as they are before the first update;
+ * those that are frozen are their own. */
+static void before(void *own, const ls__step *s, const ls__patch *b)
+{
+    const average *a = own;
+    ls__range r = b->range;
+
+    (void)s;
+    if (a->begins)
+        memcpy(a->kept + b->at, a->value + r.first,
+               (size_t)(r.last - r.first) * sizeof *a->kept);
+}
+
+static void changed(void *own, const ls__step *s, const ls__patch *b)
+{
+    const average *a = own;
+    ls__range r = b->range;
+
+    (void)s;
+    ls__kernels()->average(r.last - r.first, a->share, a->value + r.first,
+                           a->kept + b->at);
+}
+
+const ls__rider ls__average = {.name = "average", .wants = wants,
+                               .open = open_average, .begin = begin,
+                               .before = before, .changed = changed};

@@ -1,0 +1,13 @@
+/* Which blocks of the devices' gradients hold anything: from one training step
+ * to the next, so that what no row of a batch touched is neither cleared nor
+ * reduced nor looked at again.  Nor is the sum of a block needed before the
+ * update if no device has a large number there; the devices' gradients are then
+ * read once. */
+#ifndef LS_RIDERS_MARKED_H
+#define LS_RIDERS_MARKED_H
+
+#include "train/rider.h"
+
+extern const ls__rider ls__marked;
+
+#endif

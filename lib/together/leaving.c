@@ -1,0 +1,401 @@
+/* Which sections are complete, and their leaving.  A counter for each device is
+ * all that workers share: its release says that the device's gradients of so
+ * many sections are written. */
+#include "together/leaving.h"
+#include "rank/link.h"
+#include "train/phases.h"
+#include "together/ranks.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+    BUCKET = 1 << 20, /* bytes, where the options say nothing */
+    AT_THE_END = -1   /* after no operator's backward, but when all have run */
+};
+
+/* Sections of the order that are complete, or added; a cache line each, since
+ * all workers count at once. */
+typedef struct counter {
+    _Alignas(64) atomic_int done;
+} counter;
+
+/* What a worker's operators belong to. */
+typedef struct sweep {
+    _Alignas(64) ls__leaving *of;
+    const ls__step *step;
+    int worker, device;
+    int done;   /* what the device's counter says, this worker's alone */
+    bool later; /* the gradient is the worker's, to be added to the device's */
+} sweep;
+
+struct ls__leaving {
+    ls__ranks *ranks;
+    ls_pool *pool;
+    int workers;
+    ls__span devices;
+    ls__owned owned;
+    const ls__gradients *grad;
+    const ls__trained *trained;
+    ls__context *const *context; /* [device here]; NULL without a plan */
+    bool leaves_early;
+    int sections;
+    int *order;      /* [k] the section that leaves as number k */
+    int *after;      /* [k] it is complete after this operator's backward */
+    int64_t bucket;  /* bytes */
+    int next, early; /* sections that have left, of them before the end: worker
+                        0's */
+    int status;      /* of what was sent, worker 0's */
+    int adders;      /* workers that have devices: each adds a share */
+    counter *computed; /* [device here] */
+    counter *added;    /* [worker] */
+    sweep *sweep;      /* [worker] */
+};
+
+/* ------ the order ------ */
+
+/* The sweep runs from the last operator to the first; a parameter is complete
+ * after the first one that has it. */
+static int complete_after(const ls__plan *plan, const ls__slot *s)
+{
+    if (!plan)
+        return AT_THE_END;
+    for (int i = 0; i < plan->count; i++) {
+        const ls_node *n = plan->instr[i].node;
+
+        for (int k = 0; k < n->params; k++)
+            if (n->param[k] == s->declared)
+                return i;
+    }
+    return INT_MAX;
+}
+
+/* What is computed for a frozen one is made 0 at the end. */
+static int slot_after(const ls__leaving *l, const ls__model *m, int slot)
+{
+    if (l->trained->slot[slot])
+        return complete_after(m->plan, &m->params.slot[slot]);
+    return l->trained->clears[slot] ? AT_THE_END : INT_MAX;
+}
+
+/* The last of those that a section has some of. */
+static int section_after(const ls__leaving *l, const ls__model *m, int section)
+{
+    ls__range all = ls__section(l->owned.floats, l->owned.ranks, section);
+    int after = INT_MAX;
+
+    for (int i = 0; i < m->params.count; i++) {
+        const ls__slot *s = &m->params.slot[i];
+        ls__range mine =
+            ls__range_common(all, (ls__range){s->offset, s->offset + s->size});
+        int one = mine.first < mine.last ? slot_after(l, m, i) : INT_MAX;
+
+        after = one < after ? one : after;
+    }
+    return after;
+}
+
+/* Into the order in which they are complete; as they lie, where equal. */
+static void insert(ls__leaving *l, int k, int section, int after)
+{
+    for (; k > 0 && l->after[k - 1] < after; k--) {
+        l->order[k] = l->order[k - 1];
+        l->after[k] = l->after[k - 1];
+    }
+    l->order[k] = section;
+    l->after[k] = after;
+}
+
+static int make_lists(ls__leaving *l, int devices, int workers)
+{
+    size_t n = (size_t)l->sections, d = (size_t)devices, w = (size_t)workers;
+
+    l->order = ls__new(n, sizeof *l->order, "sections");
+    l->after = ls__new(n, sizeof *l->after, "sections");
+    l->computed = ls__block_zero(d * sizeof *l->computed, "sections");
+    l->added = ls__block_zero(w * sizeof *l->added, "sections");
+    l->sweep = ls__block_zero(w * sizeof *l->sweep, "sections");
+    return l->order && l->after && l->computed && l->added && l->sweep
+               ? 0
+               : LS_ENOMEM;
+}
+
+static bool has_devices(const ls__leaving *l, int worker)
+{
+    int first, last;
+
+    ls__pool_shards_of(l->pool, l->devices.count, worker, &first, &last);
+    return first < last;
+}
+
+static bool wants(const ls__rig *rig, ls__needs *needs)
+{
+    (void)needs;
+    return rig->ranks;
+}
+
+/* The mean of a shard needs all its weights. */
+static bool is_early(const ls__rig *rig)
+{
+    return rig->model->plan && rig->options->bucket >= 0 &&
+           rig->owned.ranks > 1 && !rig->whole &&
+           rig->options->mean != LS_MEAN_OF_SHARDS;
+}
+
+/* The line has twice the time where two chunks go back together. */
+static int pair_chunks(const ls__leaving *l)
+{
+    int status = 0;
+
+    for (int d = 0; l->leaves_early && d < l->devices.count && status == 0; d++)
+        status = ls__context_pair(l->context[d]);
+    return status;
+}
+
+static int open_leaving(void **own, const ls__rig *rig)
+{
+    ls__leaving *l = *own = ls__new(1, sizeof *l, "sections");
+    int status;
+
+    if (!l)
+        return LS_ENOMEM;
+    *l = (ls__leaving){.ranks = rig->ranks, .pool = rig->pool,
+                       .workers = rig->workers, .devices = rig->devices,
+                       .owned = rig->owned, .grad = rig->grad,
+                       .trained = rig->trained, .context = rig->context,
+                       .leaves_early = is_early(rig)};
+    l->ranks->leaving = l;
+    l->sections = ls__sections(l->owned.floats, l->owned.ranks);
+    l->bucket = rig->options->bucket ? rig->options->bucket : BUCKET;
+    status = make_lists(l, l->devices.count, l->workers);
+    for (int i = 0; i < l->sections && status == 0; i++)
+        insert(l, i, i, section_after(l, rig->model, i));
+    for (int w = 0; w < l->workers; w++)
+        l->adders += has_devices(l, w);
+    return status < 0 ? status : pair_chunks(l);
+}
+
+static void close_leaving(void *own)
+{
+    ls__leaving *l = own;
+
+    free(l->order);
+    free(l->after);
+    ls__block_free(l->computed);
+    ls__block_free(l->added);
+    ls__block_free(l->sweep);
+    free(l);
+}
+
+int ls__leaving_early(const ls__leaving *l)
+{
+    return l->early;
+}
+
+/* ------ a pass ------ */
+
+static void reset(counter *c, int n)
+{
+    for (int i = 0; i < n; i++)
+        atomic_store_explicit(&c[i].done, 0, memory_order_relaxed);
+}
+
+/* Say what will be received. */
+static int begin(void *own, ls__step *s)
+{
+    ls__leaving *l = own;
+
+    if (!s->pass->reduces)
+        return 0;
+    l->next = l->early = l->status = 0;
+    reset(l->computed, l->devices.count);
+    reset(l->added, l->workers);
+    for (int k = 0; k < l->sections && l->status == 0; k++)
+        l->status = ls__exchange_expect(&l->ranks->exchange, l->order[k]);
+    return 0;
+}
+
+static ls__range range_of(const ls__leaving *l, int k)
+{
+    return ls__section(l->owned.floats, l->owned.ranks, l->order[k]);
+}
+
+static int done(const counter *c)
+{
+    return atomic_load_explicit(&c->done, memory_order_acquire);
+}
+
+static void set_done(counter *c, int sections)
+{
+    atomic_store_explicit(&c->done, sections, memory_order_release);
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* ------ what workers do ------ */
+
+/* So many sections of a device are computed. */
+static void count_to(sweep *w, int sections)
+{
+    const ls__leaving *l = w->of;
+    float *to = l->grad->device[w->device];
+
+    if (sections == w->done)
+        return;
+    for (int k = w->done; k < sections && w->later; k++) {
+        ls__range all = range_of(l, k);
+
+        for (ls__range r = {all.first, all.first};
+             ls__ranges_next(&l->trained->runs, all, &r);)
+            ls__kernels()->add(r.last - r.first, to + r.first,
+                               l->grad->later[w->worker] + r.first,
+                               to + r.first);
+    }
+    w->done = sections;
+    set_done(&l->computed[w->device], sections);
+}
+
+/* Workers that have devices follow each other, or are all of them. */
+static int adder_of(const ls__leaving *l, int worker)
+{
+    int adder = 0;
+
+    for (int w = 0; w < worker; w++)
+        adder += has_devices(l, w);
+    return adder;
+}
+
+/* Add a worker's share of the sections before `end`. */
+static void add_to(ls__leaving *l, const ls__step *s, int worker, int end)
+{
+    counter *added = &l->added[worker];
+    int first = done(added), adder;
+
+    if (first >= end || !has_devices(l, worker))
+        return;
+    adder = adder_of(l, worker);
+    for (int k = first; k < end; k++) {
+        ls__range mine = ls__range_part(range_of(l, k), l->adders, adder, 16);
+
+        ls__reduce_means(s, mine);
+        for (ls__range r = {mine.first, mine.first};
+             ls__ranges_next(&l->trained->runs, mine, &r);)
+            ls__reduce_partials(l->grad->device, l->devices, r);
+    }
+    set_done(added, end);
+}
+
+static int computed(const ls__leaving *l)
+{
+    int sections = l->sections;
+
+    for (int d = 0; d < l->devices.count; d++)
+        sections = least(sections, done(&l->computed[d]));
+    return sections;
+}
+
+static int added(const ls__leaving *l)
+{
+    int sections = l->sections;
+
+    for (int w = 0; w < l->workers; w++)
+        if (has_devices(l, w))
+            sections = least(sections, done(&l->added[w]));
+    return sections;
+}
+
+static void send(ls__leaving *l)
+{
+    int section = l->order[l->next++];
+
+    if (l->status >= 0)
+        l->status = ls__exchange_leave(&l->ranks->exchange, l->grad->device,
+                                       section);
+}
+
+/* Worker 0, between two of its operators. */
+static void look(ls__leaving *l)
+{
+    int end = added(l);
+    int64_t floats = 0;
+
+    for (int k = l->next; k < end; k++)
+        floats += range_of(l, k).last - range_of(l, k).first;
+    if (floats > 0 && 4 * floats >= l->bucket)
+        while (l->next < end) {
+            send(l);
+            l->early++;
+        }
+    if (l->next > 0 && l->status >= 0)
+        l->status = ls__link_move(l->ranks->link);
+}
+
+/* After the backward of an operator, in the shard's last chunk. */
+static void after(void *user, int instr)
+{
+    sweep *w = user;
+    ls__leaving *l = w->of;
+    int sections = w->done;
+
+    while (sections < l->sections && l->after[sections] >= instr)
+        sections++;
+    count_to(w, sections);
+    add_to(l, w->step, w->worker, computed(l));
+    if (w->worker == 0)
+        look(l);
+}
+
+/* The last micro-batch of a device. */
+static bool is_last(const ls__step *s, const ls__turn *turn)
+{
+    return s->pass->reduces && turn->micro == s->micro - 1;
+}
+
+static void enter(void *own, ls__step *s, const ls__turn *turn)
+{
+    ls__leaving *l = own;
+    sweep *w = &l->sweep[turn->worker];
+
+    if (!is_last(s, turn))
+        return;
+    *w = (sweep){l, s, turn->worker, turn->device, 0, turn->later};
+    if (l->leaves_early)
+        ls__context_watch(l->context[turn->device], after, w);
+}
+
+static void leave(void *own, ls__step *s, ls__turn *turn)
+{
+    ls__leaving *l = own;
+
+    if (!is_last(s, turn))
+        return;
+    if (l->context)
+        ls__context_watch(l->context[turn->device], NULL, NULL);
+    count_to(&l->sweep[turn->worker], l->sections);
+    turn->added = true;
+}
+
+const ls__rider ls__leaving_rider = {
+    .name = "leaving", .wants = wants, .open = open_leaving,
+    .close = close_leaving, .begin = begin, .enter = enter, .leave = leave};
+
+/* ------ the rest ------ */
+
+void ls__leaving_add_rest(ls__leaving *l, const ls__step *s, int worker)
+{
+    add_to(l, s, worker, l->sections);
+}
+
+/* A thread that a user's function ended has left its watch behind. */
+int ls__leaving_rest(ls__leaving *l)
+{
+    for (int d = 0; l->context && d < l->devices.count; d++)
+        ls__context_watch(l->context[d], NULL, NULL);
+    while (l->next < l->sections)
+        send(l);
+    return l->status;
+}

@@ -1,0 +1,32 @@
+/* Gradients that leave while the last micro-batch's backward sweep still runs,
+ * where processes train together.
+ *
+ * The sections of the layout (reduce/owned.h) leave in the order in which the
+ * sweep completes them.  After each operator a worker says how many of them are
+ * complete for its device, and adds its share of those that are complete for
+ * all devices here.  Worker 0, which is the caller, looks between its operators
+ * how many are added; when these are a bucket it sends them.
+ * Nobody waits.  What has not left when the gradients are done leaves then.
+ *
+ * Sections and their order follow from the graph and the number of processes.
+ * So neither the bucket nor what is early shows in a message, let alone in a
+ * bit. */
+#ifndef LS_TOGETHER_LEAVING_H
+#define LS_TOGETHER_LEAVING_H
+
+#include "train/rider.h"
+
+typedef struct ls__leaving ls__leaving;
+
+extern const ls__rider ls__leaving_rider;
+
+/* How many sections left while gradients were computed, in the last pass. */
+int ls__leaving_early(const ls__leaving *l);
+
+/* Once all devices are done: each worker adds its share of what it has not
+ * added yet, and then worker 0 lets everything leave.  Returns the status of
+ * all that was sent. */
+void ls__leaving_add_rest(ls__leaving *l, const ls__step *s, int worker);
+int ls__leaving_rest(ls__leaving *l);
+
+#endif

@@ -1,0 +1,164 @@
+/* The phases of a step in which ranks meet.  Worker 0 is the caller; the others
+ * read what became of a meeting after the barrier that ends it, in a phase in
+ * which nobody meets. */
+#include "together/meetings.h"
+#include "base/error.h"
+#include "rank/link.h"
+#include "together/giving.h"
+#include "together/leaving.h"
+#include "train/phases.h"
+#include "together/ranks.h"
+#include "train/trainer.h"
+#include "train/verdict.h"
+
+/* ------ reports ------ */
+
+/* Ranks whose batches or steps differ would train something that nobody asked
+ * for; all see all reports, and so end alike. */
+static int compare_reports(const ls__cut *c, const ls__report *report)
+{
+    for (int k = 1; k < c->ranks; k++) {
+        const ls__report *a = &report[0], *b = &report[c->border[k]];
+
+        if (a->rows != b->rows)
+            return ls__fail(LS_ESHAPE, "ranks differ: the batch has %lld rows "
+                            "on rank %d, and %lld on rank 0",
+                            (long long)b->rows, k, (long long)a->rows);
+        if (a->step != b->step)
+            return ls__fail(LS_EINVAL, "ranks differ: rank %d is at step %lld, "
+                            "and rank 0 at %lld", k, (long long)b->step,
+                            (long long)a->step);
+        if (a->lr != b->lr)
+            return ls__fail(LS_EINVAL, "ranks differ: the learning rate is "
+                            "%.17g on rank %d, and %.17g on rank 0", b->lr, k,
+                            a->lr);
+    }
+    return 0;
+}
+
+/* A pointer to an operator would mean nothing elsewhere, so reports have none.
+ * All that was posted before is awaited too. */
+static int gather_reports(const ls__step *s)
+{
+    const ls__exchange *x = &s->trainer->ranks->exchange;
+    int status = ls__exchange_gather_devices(
+        x, s->notes.report, sizeof *s->notes.report, INT64_MAX);
+
+    return status < 0 ? status : compare_reports(&x->cut, s->notes.report);
+}
+
+bool ls__phase_reports(ls__step *s, int worker)
+{
+    if (worker == 0)
+        s->status = gather_reports(s);
+    return true;
+}
+
+/* ------ gradients ------ */
+
+bool ls__phase_partials(ls__step *s, int worker)
+{
+    ls__leaving_add_rest(s->trainer->ranks->leaving, s, worker);
+    return true;
+}
+
+bool ls__phase_exchange(ls__step *s, int worker)
+{
+    const ls__ranks *r = s->trainer->ranks;
+
+    if (worker == 0 && (s->status = ls__leaving_rest(r->leaving)) >= 0)
+        s->status = gather_reports(s);
+    return true;
+}
+
+bool ls__phase_complete(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+    const ls__exchange *x = &t->ranks->exchange;
+    ls__range mine = ls__reduce_mine(s, worker);
+    ls__reduction r = {.buffer = x->partial, .count = x->cut.parts,
+                       .part = x->cut.part, .of = t->devices.of,
+                       .here = ls__exchange_parts(x)};
+    int64_t bad = -1;
+
+    if (s->status < 0 || ls__verdict_judge(s) != LS__GOES_ON)
+        return false;
+    r.factor = ls__verdict_factor(s);
+    ls__reduce_ask(s, &r);
+    for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);) {
+        int64_t first;
+
+        r.shift = part.at - part.range.first;
+        first = ls__reduce_trained(s, &r, ls__stretch_common(&part, mine));
+        bad = bad < 0 ? first : bad;
+    }
+    s->notes.bad[worker] = bad;
+    return true;
+}
+
+/* ------ soundness ------ */
+
+/* The first element that is not finite, of all ranks'; and all squares. */
+static int gather_sound(ls__ranks *r, int64_t *bad, float *square)
+{
+    const ls_transport *link = r->link;
+    int status;
+
+    r->bad[link->rank] = *bad;
+    if ((status = ls__link_gather_each(link, r->bad, sizeof *r->bad)) < 0)
+        return status;
+    for (int k = 0; k < link->ranks; k++)
+        if (r->bad[k] >= 0 && (*bad < 0 || r->bad[k] < *bad))
+            *bad = r->bad[k];
+    return square ? ls__exchange_gather_blocks(&r->exchange, square,
+                                               sizeof *square)
+                  : 0;
+}
+
+/* What the workers found becomes what all found, in the first one's place. */
+bool ls__phase_sound(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+    int64_t *bad = s->notes.bad;
+
+    if (worker != 0)
+        return true;
+    for (int w = 1; w < t->workers; w++) {
+        bad[0] = bad[0] < 0 ? bad[w] : bad[0];
+        bad[w] = -1;
+    }
+    s->status = gather_sound(t->ranks, &bad[0], s->notes.square);
+    return true;
+}
+
+/* ------ values ------ */
+
+bool ls__phase_values(ls__step *s, int worker)
+{
+    if (worker == 0)
+        s->status = ls__giving_rest(s->trainer->ranks->giving);
+    return true;
+}
+
+/* ------ outputs ------ */
+
+/* The rows of an output are those of devices, micro-batch by micro-batch. */
+bool ls__phase_outputs(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+    int64_t each = s->rows * s->output->size;
+    int64_t all = s->all * s->output->size, left = all;
+
+    if (worker != 0 || s->status < 0)
+        return true;
+    for (int d = 0; d < t->devices.of; d++)
+        if (s->notes.report[d].status < 0)
+            return true;
+    for (int m = 0; m < t->micro && left > 0 && s->status == 0; m++) {
+        s->status = ls__exchange_gather_devices(
+            &t->ranks->exchange, s->out + all - left,
+            each * (int64_t)sizeof *s->out, left * (int64_t)sizeof *s->out);
+        left -= each * t->devices.of;
+    }
+    return true;
+}

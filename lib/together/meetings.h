@@ -1,0 +1,39 @@
+/* The phases in which ranks meet, where several processes train one model.
+ *
+ * A process runs some of the devices.  What all have to agree about is told
+ * four times in a step, always on the calling thread:
+ *
+ *     PARTIALS partial sums of gradients go to those who finish them, section
+ *              by section, the first while others are computed (leaving.h)
+ *     REPORTS  what each device reported, so that every process judges alike
+ *     SOUND    what is not finite, and squares of blocks, from those who know
+ *     VALUES   updated parameters, from those who updated them, section by
+ *              section, the first while others are updated (giving.h)
+ *
+ * Between the second and the third every process completes the tree for the
+ * floats it owns (reduce/owned.h), multiplies, checks and squares, as one
+ * process does for all of them; then it updates these alone, so that moments
+ * exist once over all processes.  A meeting that fails is s->status: the step
+ * fails with it and, before VALUES, changes nothing in this process.  A process
+ * that is alone has none of these phases. */
+#ifndef LS_TOGETHER_MEETINGS_H
+#define LS_TOGETHER_MEETINGS_H
+
+#include "train/step.h"
+
+bool ls__phase_reports(ls__step *s, int worker);
+
+/* What no worker has added yet, and then its leaving, and the reports. */
+bool ls__phase_partials(ls__step *s, int worker);
+bool ls__phase_exchange(ls__step *s, int worker);
+
+/* ls__phase_reduce from partial sums, over what this process owns. */
+bool ls__phase_complete(ls__step *s, int worker);
+
+bool ls__phase_sound(ls__step *s, int worker);
+bool ls__phase_values(ls__step *s, int worker);
+
+/* The rows of an output, from the ranks that have them to all. */
+bool ls__phase_outputs(ls__step *s, int worker);
+
+#endif

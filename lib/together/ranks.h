@@ -1,0 +1,37 @@
+/* The ranks that share a trainer's devices, over a transport. */
+#ifndef LS_TOGETHER_RANKS_H
+#define LS_TOGETHER_RANKS_H
+
+#include "base/error.h"
+#include "rank/exchange.h"
+#include "train/rider.h"
+
+/* What a rank says of how something went. */
+typedef struct ls__word {
+    int status;
+    char message[LS__MESSAGE];
+} ls__word;
+
+typedef struct ls__ranks {
+    const ls_transport *link;
+    ls__exchange exchange;
+    struct ls__leaving *leaving; /* riders, once the trainer has its memory */
+    struct ls__giving *giving;
+    int64_t *bad;   /* [rank] */
+    ls__word *word; /* [rank] there from the beginning: who has no memory must
+                       still tell the others */
+} ls__ranks;
+
+/* Test the transport, and cut so many devices over its ranks.  LS_EIO,
+ * LS_EINVAL. */
+int ls__ranks_open(ls__ranks **ranks, const ls_transport *transport,
+                   int devices);
+void ls__ranks_close(ls__ranks *ranks);
+
+/* Makes the memory of the exchange, before the riders that use it. */
+extern const ls__rider ls__ranks_size;
+
+/* LS_EINVAL names what is not the same on all ranks. */
+int ls__ranks_compare(ls__ranks *ranks, const ls_trainer *t);
+
+#endif

@@ -1,9 +1,0 @@
-/* Parameters that are trained otherwise than the rest: a rule for each. */
-#ifndef LS_TRAIN_WAYS_H
-#define LS_TRAIN_WAYS_H
-
-#include "train/rider.h"
-
-extern const ls__rider ls__ways;
-
-#endif

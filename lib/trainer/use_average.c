@@ -1,0 +1,38 @@
+/* The average of the weights in use: it stands in the parameters' place. */
+#include "base/error.h"
+#include "together/giving.h"
+#include "together/ranks.h"
+#include "train/trainer.h"
+
+/* Every rank what it owns; then all have all of it. */
+static int swap(ls_trainer *t)
+{
+    float *average = t->moment[t->moments - 1];
+
+    for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);)
+        for (int64_t i = part.range.first, k = part.at; i < part.range.last;
+             i++, k++) {
+            float x = t->model.value[i];
+
+            t->model.value[i] = average[k];
+            average[k] = x;
+        }
+    t->averaged = !t->averaged;
+    ls__exec_stale(t->model.plan, &t->model.weights);
+    if (!t->ranks)
+        return 0;
+    ls__giving_begin(t->ranks->giving);
+    return ls__giving_rest(t->ranks->giving);
+}
+
+int ls_trainer_use_average(ls_trainer *t, bool use)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    if (!(t->options.average > 0))
+        return ls__fail(LS_EINVAL, "the trainer keeps no average of its "
+                        "weights: ls_trainer_options.average is 0");
+    if (t->step == 0)
+        return ls__fail(LS_EINVAL, "there is no average before the first "
+                        "update");
+    return use == t->averaged ? 0 : swap(t);
+}
