@@ -110,7 +110,7 @@ static int read_attributes(const reader *r, ls_node *n)
 
     for (const ls__attribute *a = n->op->attributes; a && a->name; a++) {
         const json_t *value = json_object_get(object, a->name);
-        void *at = (char *)n + a->offset;
+        void *at = ls__attribute_in(n, a);
 
         if (!value && a->may_lack) {
             if (a->type == LS__YES_NO)

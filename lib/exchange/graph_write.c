@@ -36,7 +36,7 @@ static json_t *number(double x)
 
 static json_t *value_of(const ls_node *n, const ls__attribute *a)
 {
-    const void *at = (const char *)n + a->offset;
+    const void *at = ls__attribute_in(n, a);
     const ls__extents *sizes = at;
     int word;
 
@@ -58,7 +58,7 @@ static json_t *value_of(const ls_node *n, const ls__attribute *a)
 
 static bool is_usual(const ls_node *n, const ls__attribute *a)
 {
-    const void *at = (const char *)n + a->offset;
+    const void *at = ls__attribute_in(n, a);
 
     return a->may_lack && (a->type == LS__YES_NO
                                ? !*(const bool *)at

@@ -115,6 +115,13 @@ struct ls__op {
     void (*backward)(const ls__run *r);
 };
 
+/* Where a node has an attribute.  Whoever reads or writes one by its row does so
+ * here. */
+static inline void *ls__attribute_in(const ls_node *n, const ls__attribute *a)
+{
+    return (char *)n + a->offset;
+}
+
 /* An operator's kind of term; 0 where it is not elementwise. */
 static inline int ls__term_of(const ls__op *op)
 {
