@@ -272,7 +272,7 @@ static void fold_pooling(problem *p, ls_node *y, const sample *s, int kind)
     pooled = ls_max_pool(y, w);
     ck_assert_ptr_nonnull(pooled);
     y->pooled = true;
-    y->pooling = pooled->window;
+    y->pooling = *ls__window_of(pooled);
     y->size = pooled->size;
     memcpy(y->shape, pooled->shape, sizeof y->shape);
     (void)p;
@@ -383,6 +383,14 @@ static const struct {
     {LS__LEAKY_RELU, {{0.25, 0}, {-1, 0}}},
     {LS__ELU, {{0.75, 0}, {1.5, 0}}}};
 
+static void set_constants(ls_node *n, const double *by)
+{
+    const ls__attribute *a = n->op->attributes;
+
+    for (int i = 0; a[i].name; i++)
+        *(double *)ls__attribute_in(n, &a[i]) = by[i];
+}
+
 static void build_term(problem *p, const sample *s, int kind)
 {
     ls_node *a = input_x(p, s), *b = NULL;
@@ -392,8 +400,7 @@ static void build_term(problem *p, const sample *s, int kind)
     p->node = ls__node_unnamed(p->op, a, b);
     for (size_t i = 0; i < sizeof constants_used / sizeof *constants_used; i++)
         if (p->node && constants_used[i].term == p->op->term)
-            memcpy(p->node->by, constants_used[i].by[kind],
-                   sizeof p->node->by);
+            set_constants(p->node, constants_used[i].by[kind]);
     p->node = ls__node_done(p->node);
 }
 
@@ -522,8 +529,9 @@ static void build_recurrent(problem *p, const sample *s, int kind)
     if (p->op->recurrent & 2)
         in[k] = input(p, "lengths", LS_I32, 0, NULL);
     p->node = ls__node_new(p->op, "r", in[0], in[1], in[2]);
-    p->node->ends = kind & 1;
-    p->node->bias = kind & 2; /* a GRU's second; an LSTM has it */
+    *(bool *)ls__attribute_named(p->node, "ends") = kind & 1;
+    /* a GRU's second; an LSTM has it */
+    *(bool *)ls__attribute_named(p->node, "bias") = kind & 2;
     p->node = ls__node_done(p->node);
 }
 
@@ -615,6 +623,12 @@ static bool fits(const row *o, const sample *s)
            (s->rank < 2 || s->dim[0] >= o->least_t);
 }
 
+/* Elements of a group of a group norm. */
+static int64_t of_group(const ls_node *n)
+{
+    return n->size / ls__attribute_integer(n, "groups");
+}
+
 /* Gradients that are zero, or nearly so, whatever the input: `which` counts
  * inputs and then parameters. */
 static bool vanishes(const problem *p, int which)
@@ -628,8 +642,8 @@ static bool vanishes(const problem *p, int which)
     if (n->op == &ls__op_rms_norm)
         return which == 0 && width == 1; /* x / |x| */
     if (n->op == &ls__op_group_norm)
-        return (which == 0 && n->size / n->groups <= 2) ||
-               (which == LS__MAX_INPUTS && n->size / n->groups == 1);
+        return (which == 0 && of_group(n) <= 2) ||
+               (which == LS__MAX_INPUTS && of_group(n) == 1);
     if (n->op == &ls__op_attention)
         return which < 2 && n->shape[0] == 1; /* nowhere else to look */
     if (n->op->recurrent) /* a state of zeros */
@@ -667,8 +681,8 @@ static bool may_be_zero(const problem *p)
     if (n->op == &ls__op_max_pool || n->pooled ||
         n->op == &ls__op_max_over || n->op == &ls__op_gather ||
         (n->op == &ls__op_conv &&
-         ((n->window.kh - 1) * n->window.dy >= x->shape[0] ||
-          (n->window.kw - 1) * n->window.dx >= x->shape[1])))
+         ((ls__window_of(n)->kh - 1) * ls__window_of(n)->dy >= x->shape[0] ||
+          (ls__window_of(n)->kw - 1) * ls__window_of(n)->dx >= x->shape[1])))
         return true;
     return p->ny < 32 &&
            (n->op == &ls__op_relu || n->op == &ls__op_dropout ||
@@ -709,7 +723,7 @@ static void make_input(problem *p, const row *o, int k)
 
 static int64_t fan_in_of(const ls_node *n, const ls__param *q)
 {
-    return n->transposed ? ls__width(n->in[0]) : q->fan_in;
+    return ls__is_transposed(n) ? ls__width(n->in[0]) : q->fan_in;
 }
 
 /* Weights are as large as training has it: sums over it are near 1, where
@@ -718,7 +732,7 @@ static void make_param(problem *p, int k)
 {
     const ls__param *q = p->graph->params[p->node->param[k]];
     float by = q->init == LS__INIT_LECUN_NORMAL ||
-                       p->node->transposed ? 3
+                       ls__is_transposed(p->node) ? 3
                : q->init == LS__INIT_ORTHOGONAL ? 1.5f
                                                 : 0;
 

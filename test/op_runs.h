@@ -164,7 +164,7 @@ static const float *packed(const problem *p, const machine *m, bool transposed)
         return to;
     }
     to = fenced(m->backend.products->packed_size(k, n));
-    turned = transposed != p->node->transposed; /* both: as they stand */
+    turned = transposed != ls__is_transposed(p->node); /* both: as they stand */
     m->backend.products->pack(k, n, p->param[0], turned ? 1 : n,
                               turned ? k : 1, to);
     return to;

@@ -10,6 +10,7 @@
 
 #include "op/conv.h"
 #include "op/op_table.h"
+#include "op/window.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,6 +25,17 @@ typedef struct ref {
     const double *dy;     /* NULL for a loss */
     double *dx[LS__MAX_INPUTS], *dparam[LS__MAX_PARAMS];
 } ref;
+
+/* Attributes by their names in files. */
+static inline int64_t groups_of(const ref *r)
+{
+    return ls__attribute_integer(r->node, "groups");
+}
+
+static inline int64_t heads_of(const ref *r)
+{
+    return ls__attribute_integer(r->node, "heads");
+}
 
 typedef struct reference {
     const ls__op *op;
@@ -156,7 +168,7 @@ static inline void ref_bf16_grad(const ref *r)
 /* Where weight (i,j) is. */
 static inline int64_t dense_at(const ref *r, int64_t i, int64_t j)
 {
-    return r->node->transposed ? j * ls__width(r->node->in[0]) + i
+    return ls__is_transposed(r->node) ? j * ls__width(r->node->in[0]) + i
                                : i * ls__width(r->node) + j;
 }
 
@@ -222,9 +234,9 @@ static inline int64_t pixel(const ls__window *w, int64_t row, int64_t h,
  * sees. */
 static inline int64_t group_of(const ls_node *n, int64_t o, int64_t *first)
 {
-    int64_t c = n->in[0]->shape[2] / n->groups;
+    int64_t c = n->in[0]->shape[2] / ls__conv_groups(n);
 
-    *first = o / (ls__width(n) / n->groups) * c;
+    *first = o / (ls__width(n) / ls__conv_groups(n)) * c;
     return c;
 }
 
@@ -236,10 +248,10 @@ static inline double conv_pre(const ref *r, int64_t row, int64_t i, int64_t j,
     int64_t first, c = group_of(n, o, &first), out = ls__width(n);
     double sum = n->params > 1 ? r->param[1][o] : 0;
 
-    for (int64_t t = 0; t < n->window.kh * n->window.kw; t++) {
-        int64_t at = pixel(&n->window, row, x->shape[0], x->shape[1],
-                           x->shape[2], i, j, t / n->window.kw,
-                           t % n->window.kw);
+    for (int64_t t = 0; t < ls__window_of(n)->kh * ls__window_of(n)->kw; t++) {
+        int64_t at = pixel(ls__window_of(n), row, x->shape[0], x->shape[1],
+                           x->shape[2], i, j, t / ls__window_of(n)->kw,
+                           t % ls__window_of(n)->kw);
 
         for (int64_t k = 0; at >= 0 && k < c; k++) {
             int64_t w = (t * c + k) * out + o, p = at + first + k;
@@ -269,15 +281,16 @@ static inline void conv_source(const ref *r, int64_t at, int64_t *i,
     *i = y;
     *j = x;
     for (int64_t t = 0; n->pooled && t < n->pooling.kh * n->pooling.kw; t++) {
-        int64_t p = pixel(&n->pooling, 0, n->window.h, n->window.w, 1, y, x,
+        int64_t p = pixel(&n->pooling, 0, ls__window_of(n)->h,
+                          ls__window_of(n)->w, 1, y, x,
                           t / n->pooling.kw, t % n->pooling.kw);
-        double v = p < 0 ? top : conv_pre(r, row, p / n->window.w,
-                                          p % n->window.w, o, NULL);
+        double v = p < 0 ? top : conv_pre(r, row, p / ls__window_of(n)->w,
+                                          p % ls__window_of(n)->w, o, NULL);
 
         if (v > top) {
             top = v;
-            *i = p / n->window.w;
-            *j = p % n->window.w;
+            *i = p / ls__window_of(n)->w;
+            *j = p % ls__window_of(n)->w;
         }
     }
 }
@@ -324,11 +337,11 @@ static inline double pooling_value(const ref *r, int64_t at, int64_t *best,
     int64_t c = n->shape[2], row = at / n->size;
     double sum = 0, top = -(double)INFINITY;
 
-    for (int64_t t = 0; t < n->window.kh * n->window.kw; t++) {
-        int64_t p = pixel(&n->window, row, x->shape[0], x->shape[1], c,
+    for (int64_t t = 0; t < ls__window_of(n)->kh * ls__window_of(n)->kw; t++) {
+        int64_t p = pixel(ls__window_of(n), row, x->shape[0], x->shape[1], c,
                           at / c / n->shape[1] % n->shape[0],
-                          at / c % n->shape[1], t / n->window.kw,
-                          t % n->window.kw) + at % c;
+                          at / c % n->shape[1], t / ls__window_of(n)->kw,
+                          t % ls__window_of(n)->kw) + at % c;
 
         if (p < at % c)
             continue;
@@ -363,7 +376,7 @@ static inline void ref_max_pool_grad(const ref *r)
 
 static inline void ref_avg_pool(const ref *r)
 {
-    const ls__window *w = &r->node->window;
+    const ls__window *w = ls__window_of(r->node);
 
     for (int64_t at = 0; at < r->rows * r->node->size; at++)
         r->y[at] = pooling_value(r, at, NULL, 0) / (double)(w->kh * w->kw);
@@ -371,7 +384,7 @@ static inline void ref_avg_pool(const ref *r)
 
 static inline void ref_avg_pool_grad(const ref *r)
 {
-    const ls__window *w = &r->node->window;
+    const ls__window *w = ls__window_of(r->node);
 
     for (int64_t at = 0; at < r->rows * r->node->size; at++)
         pooling_value(r, at, NULL, r->dy[at] / (double)(w->kh * w->kw));
@@ -418,7 +431,7 @@ static inline double bag_value(const ref *r, int64_t bag, int64_t k)
         return r->x[1][at];
     for (int64_t i = 0; i < places; i++)
         m += r->x[0][bag * places + i] >= 0;
-    return r->node->mean ? 1 / m : 1;
+    return ls__attribute_integer(r->node, "mean") ? 1 / m : 1;
 }
 
 static inline void ref_bag(const ref *r)
@@ -534,7 +547,7 @@ static inline double rms_of(const ref *r, int64_t v)
 
     for (int64_t j = 0; j < n; j++)
         sum += r->x[0][v * n + j] * r->x[0][v * n + j] / (double)n;
-    return 1 / sqrt(sum + r->node->by[0]);
+    return 1 / sqrt(sum + ls__attribute_number(r->node, "epsilon"));
 }
 
 static inline void ref_rms(const ref *r)
@@ -565,7 +578,7 @@ static inline void ref_rms_grad(const ref *r)
 
 static inline double batch_root(const ref *r, int64_t j)
 {
-    return sqrt(r->param[3][j] + r->node->by[0]);
+    return sqrt(r->param[3][j] + ls__attribute_number(r->node, "epsilon"));
 }
 
 static inline void ref_batch(const ref *r)
@@ -600,11 +613,12 @@ static inline void ref_batch_grad(const ref *r)
 /* The partner of element `at` of a row, and the angle that turns both. */
 static inline int64_t rotary_pair(const ref *r, int64_t at, double *angle)
 {
-    int64_t d = r->node->shape[1] / r->node->heads, i = at % d;
+    int64_t d = r->node->shape[1] / heads_of(r), i = at % d;
     int64_t first = i < d / 2 ? i : i - d / 2;
 
     *angle = (double)(at / r->node->shape[1]) *
-             pow(r->node->by[0], -2 * (double)first / (double)d);
+             pow(ls__attribute_number(r->node, "base"),
+                 -2 * (double)first / (double)d);
     return i < d / 2 ? at + d / 2 : at - d / 2;
 }
 
@@ -640,7 +654,7 @@ static inline void ref_rotary_grad(const ref *r)
 static inline int64_t group_at(const ref *r, int64_t row, int64_t k, int64_t e,
                                int64_t *channel)
 {
-    int64_t c = ls__width(r->node), width = c / r->node->groups;
+    int64_t c = ls__width(r->node), width = c / groups_of(r);
 
     *channel = k * width + e % width;
     return row * r->node->size + e / width * c + *channel;
@@ -650,7 +664,7 @@ static inline int64_t group_at(const ref *r, int64_t row, int64_t k, int64_t e,
 static inline void group_stats(const ref *r, int64_t row, int64_t k,
                                double s[4])
 {
-    int64_t n = r->node->size / r->node->groups, c;
+    int64_t n = r->node->size / groups_of(r), c;
     double *x = malloc(2 * (size_t)n * sizeof *x);
 
     s[0] = s[1] = s[2] = s[3] = 0;
@@ -669,10 +683,10 @@ static inline void group_stats(const ref *r, int64_t row, int64_t k,
 
 static inline void ref_group(const ref *r)
 {
-    int64_t n = r->node->size / r->node->groups, c;
+    int64_t n = r->node->size / groups_of(r), c;
 
-    for (int64_t v = 0; v < r->rows * r->node->groups; v++) {
-        int64_t row = v / r->node->groups, k = v % r->node->groups;
+    for (int64_t v = 0; v < r->rows * groups_of(r); v++) {
+        int64_t row = v / groups_of(r), k = v % groups_of(r);
         double s[4];
 
         group_stats(r, row, k, s);
@@ -687,10 +701,10 @@ static inline void ref_group(const ref *r)
 
 static inline void ref_group_grad(const ref *r)
 {
-    int64_t n = r->node->size / r->node->groups, c;
+    int64_t n = r->node->size / groups_of(r), c;
 
-    for (int64_t v = 0; v < r->rows * r->node->groups; v++) {
-        int64_t row = v / r->node->groups, k = v % r->node->groups;
+    for (int64_t v = 0; v < r->rows * groups_of(r); v++) {
+        int64_t row = v / groups_of(r), k = v % groups_of(r);
         double s[4];
 
         group_stats(r, row, k, s);
@@ -715,7 +729,7 @@ static inline int64_t kv_place(const ref *r, int64_t row, int64_t s,
     int64_t kv = r->node->in[1]->shape[1], q = r->node->shape[1];
 
     return (row * r->node->shape[0] + s) * kv +
-           head * kv / q * (q / r->node->heads);
+           head * kv / q * (q / heads_of(r));
 }
 
 /* What one query sees: p[s] over the positions s, and where its head lies. */
@@ -723,7 +737,8 @@ static inline void attention_row(const ref *r, int64_t row, int64_t head,
                                  int64_t t, double *p)
 {
     int64_t T = r->node->shape[0], D = r->node->shape[1];
-    int64_t d = D / r->node->heads, seen = r->node->causal ? t + 1 : T;
+    int64_t d = D / heads_of(r);
+    int64_t seen = ls__attribute_integer(r->node, "causal") ? t + 1 : T;
     const double *q = r->x[0] + (row * T + t) * D + head * d;
     double top = -(double)INFINITY, sum = 0;
 
@@ -744,11 +759,11 @@ static inline void attention_row(const ref *r, int64_t row, int64_t head,
 static inline void ref_attention(const ref *r)
 {
     int64_t T = r->node->shape[0], D = r->node->shape[1];
-    int64_t d = D / r->node->heads;
+    int64_t d = D / heads_of(r);
     double *p = malloc((size_t)T * sizeof *p);
 
-    for (int64_t at = 0; p && at < r->rows * T * r->node->heads; at++) {
-        int64_t head = at % r->node->heads, vector = at / r->node->heads;
+    for (int64_t at = 0; p && at < r->rows * T * heads_of(r); at++) {
+        int64_t head = at % heads_of(r), vector = at / heads_of(r);
         int64_t row = vector / T;
 
         attention_row(r, row, head, vector % T, p);
@@ -769,7 +784,7 @@ static inline void attention_row_grad(const ref *r, int64_t vector,
                                       int64_t head, const double *p, double *dp)
 {
     int64_t T = r->node->shape[0], D = r->node->shape[1];
-    int64_t d = D / r->node->heads, row = vector / T;
+    int64_t d = D / heads_of(r), row = vector / T;
     int64_t own = vector * D + head * d;
     double dot = 0;
 
@@ -799,8 +814,8 @@ static inline void ref_attention_grad(const ref *r)
     int64_t T = r->node->shape[0];
     double *p = malloc(2 * (size_t)T * sizeof *p);
 
-    for (int64_t at = 0; p && at < r->rows * T * r->node->heads; at++) {
-        int64_t head = at % r->node->heads, vector = at / r->node->heads;
+    for (int64_t at = 0; p && at < r->rows * T * heads_of(r); at++) {
+        int64_t head = at % heads_of(r), vector = at / heads_of(r);
 
         attention_row(r, vector / T, head, vector % T, p);
         attention_row_grad(r, vector, head, p, p + T);
@@ -987,14 +1002,14 @@ static inline float conv_bits_y(const ls_node *n, const float *x,
     const int64_t *s = n->in[0]->shape;
     chain c = {.bf16 = bf16};
 
-    for (int64_t t = 0; t < n->window.kh * n->window.kw; t++) {
-        int64_t at = pixel(&n->window, row, s[0], s[1], s[2], i, j,
-                           t / n->window.kw, t % n->window.kw);
+    for (int64_t t = 0; t < ls__window_of(n)->kh * ls__window_of(n)->kw; t++) {
+        int64_t at = pixel(ls__window_of(n), row, s[0], s[1], s[2], i, j,
+                           t / ls__window_of(n)->kw, t % ls__window_of(n)->kw);
 
         for (int64_t k = 0; k < channels; k++)
             chain_step(&c, at < 0 ? 0 : x[at + first + k],
                        w[(t * channels + k) * ls__width(n) + o]);
-        if ((t + 1) % n->window.kw == 0 && ls__conv_is_plain(n))
+        if ((t + 1) % ls__window_of(n)->kw == 0 && ls__conv_is_plain(n))
             chain_fill(&c);
     }
     return chain_end(&c);
@@ -1007,9 +1022,9 @@ static inline float conv_bits_dx(const ls_node *n, const float *d,
                                  const float *w, int64_t row, int64_t y,
                                  int64_t x, int64_t k, bool bf16)
 {
-    const ls__window *v = &n->window;
-    int64_t in = n->in[0]->shape[2] / n->groups, out = ls__width(n);
-    int64_t outputs = out / n->groups, first = k / in * outputs;
+    const ls__window *v = ls__window_of(n);
+    int64_t in = n->in[0]->shape[2] / ls__conv_groups(n), out = ls__width(n);
+    int64_t outputs = out / ls__conv_groups(n), first = k / in * outputs;
     chain c = {.bf16 = bf16};
 
     for (int64_t t = v->kh * v->kw - 1; t >= 0; t--) {
@@ -1037,7 +1052,7 @@ static inline void conv_bits_chunk(const ls_node *n, const float *x,
                                    int64_t k, int64_t o, int64_t y0,
                                    int64_t x0, chain *c)
 {
-    const ls__window *v = &n->window;
+    const ls__window *v = ls__window_of(n);
     const int64_t *s = n->in[0]->shape;
     int64_t w = v->w < 128 ? v->w : 128, h = 256 / w / 2 * 2, first;
 
@@ -1061,7 +1076,7 @@ static inline float conv_bits_dw(const ls_node *n, const float *x,
                                  const float *d, int64_t rows, int64_t t,
                                  int64_t k, int64_t o, bool bf16)
 {
-    const ls__window *v = &n->window;
+    const ls__window *v = ls__window_of(n);
     int64_t w = v->w < 128 ? v->w : 128, h = 256 / w / 2 * 2;
     chain all = {.bf16 = bf16};
     float sum = 0;
@@ -1085,7 +1100,7 @@ static inline float conv_bf16_dw(const ls_node *n, const float *x,
                                  const float *d, int64_t rows, int64_t t,
                                  int64_t k, int64_t o)
 {
-    const ls__window *v = &n->window;
+    const ls__window *v = ls__window_of(n);
     const int64_t *s = n->in[0]->shape;
     int64_t two = (v->w + 3) / 4; /* blocks */
     chain c = {.bf16 = true};

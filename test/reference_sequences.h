@@ -82,6 +82,7 @@ static inline unrolled unroll(const ref *r, int64_t row)
 static inline void ref_recurrent(const ref *r)
 {
     int64_t size = r->node->size;
+    bool ends = ls__attribute_integer(r->node, "ends");
 
     for (int64_t row = 0; row < r->rows; row++) {
         unrolled u = unroll(r, row);
@@ -89,7 +90,7 @@ static inline void ref_recurrent(const ref *r)
 
         for (int64_t i = 0; i < u.t * u.n; i++)
             y[i] = i < u.steps * u.n ? u.h[u.n + i] : 0;
-        for (int64_t j = 0; r->node->ends && j < u.n; j++) {
+        for (int64_t j = 0; ends && j < u.n; j++) {
             y[u.t * u.n + j] = u.c[u.steps * u.n + j];
             y[(u.t + u.states - 1) * u.n + j] = u.h[u.steps * u.n + j];
         }
@@ -156,6 +157,8 @@ static inline void roll_back(const unrolled *u, int64_t t, double *dh,
 
 static inline void ref_recurrent_grad(const ref *r)
 {
+    bool ends = ls__attribute_integer(r->node, "ends");
+
     for (int64_t row = 0; row < r->rows; row++) {
         unrolled u = unroll(r, row);
         const double *dy = r->dy + row * r->node->size + u.t * u.n;
@@ -163,7 +166,7 @@ static inline void ref_recurrent_grad(const ref *r)
 
         if (!d)
             abort();
-        for (int64_t j = 0; r->node->ends && j < u.n; j++) {
+        for (int64_t j = 0; ends && j < u.n; j++) {
             d[j] = dy[(u.states - 1) * u.n + j];
             d[u.n + j] = dy[j]; /* GRU has no use for it */
         }

@@ -27,6 +27,8 @@ static inline int64_t element_at(const ls_node *n, const int64_t *index)
 static inline int64_t source(const ls_node *n, int64_t i, int *input)
 {
     int64_t y[LS_MAX_RANK], x[LS_MAX_RANK] = {0};
+    const ls__extents *axes = ls__attribute_sizes(n, "axes");
+    int64_t axis = ls__attribute_integer(n, "axis");
     const ls_node *from = n->in[0];
     int more = n->rank - from->rank;
 
@@ -35,14 +37,14 @@ static inline int64_t source(const ls_node *n, int64_t i, int *input)
     memcpy(x, y, sizeof x);
     if (n->op == &ls__op_transpose)
         for (int k = 0; k < n->rank; k++)
-            x[n->extents.of[k]] = y[k];
+            x[axes->of[k]] = y[k];
     if (n->op == &ls__op_slice)
-        x[n->axis] += n->first;
+        x[axis] += ls__attribute_integer(n, "first");
     if (n->op == &ls__op_broadcast)
         for (int k = 0; k < from->rank; k++)
             x[k] = from->shape[k] == 1 ? 0 : y[k + more];
-    if (n->op == &ls__op_concat && x[n->axis] >= from->shape[n->axis]) {
-        x[n->axis] -= from->shape[n->axis];
+    if (n->op == &ls__op_concat && x[axis] >= from->shape[axis]) {
+        x[axis] -= from->shape[axis];
         *input = 1;
         from = n->in[1];
     }
@@ -80,10 +82,12 @@ static inline int64_t reduced_to(const ref *r, int64_t i)
 {
     const ls_node *n = r->node, *x = n->in[0];
     int64_t index[LS_MAX_RANK], at = i / x->size;
+    int64_t axis = ls__attribute_integer(n, "axis");
+    int64_t last = axis + ls__attribute_integer(n, "axes");
 
     indices_of(x, i % x->size, index);
     for (int k = 0; k < x->rank; k++)
-        if (k < n->axis || k >= n->axis + n->axes)
+        if (k < axis || k >= last)
             at = at * x->shape[k] + index[k];
     return at;
 }

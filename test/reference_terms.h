@@ -87,7 +87,12 @@ static inline double term_by_b(int kind, double a, double b)
 
 static inline constants constants_of(const ref *r)
 {
-    return (constants){r->node->by[0], r->node->by[1]};
+    const ls__attribute *a = r->node->op->attributes;
+    double by[2] = {0};
+
+    for (int i = 0; a && i < 2 && a[i].name; i++)
+        by[i] = *(const double *)ls__attribute_in(r->node, &a[i]);
+    return (constants){by[0], by[1]};
 }
 
 static inline void ref_term(const ref *r)

@@ -5,6 +5,7 @@
  * same bits: test_determinism.c.) */
 #include "backends.h"
 #include "base/fpmode.h"
+#include "op/layer.h"
 #include "op/op_table.h"
 #include "op/window.h"
 #include "models.h"
@@ -255,19 +256,18 @@ static void check_words(const ls__backend *be, const ls_node *n)
 START_TEST(others_as_words)
 {
     const ls__backend *be = way(_i);
-    ls_node x = {.rank = 2, .shape = {POSITIONS, WIDTH}, .size = EACH};
-    ls_node n = {.rank = 2, .shape = {POSITIONS, WIDTH}, .size = EACH,
-                 .heads = 3, .in = {&x, &x, &x}};
+    ls_graph *g;
+    ls_node *x;
 
     if (!be->products->words)
         return;
     ls__fpmode_set();
-    n.op = &ls__op_layer_norm;
-    check_words(be, &n);
-    n.op = &ls__op_attention;
-    check_words(be, &n);
-    n.causal = true;
-    check_words(be, &n);
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){POSITIONS, WIDTH});
+    check_words(be, ls_layer_norm(x, "n"));
+    check_words(be, ls__attention(x, x, x, 3, false, "a"));
+    check_words(be, ls__attention(x, x, x, 3, true, "b"));
+    ls_graph_free(g);
 }
 END_TEST
 
@@ -631,7 +631,7 @@ static void check_conv_bits(const ls__run *r)
     const ls_node *n = r->node;
     const int64_t *s = n->in[0]->shape, out = ls__width(n);
     int64_t ny = IMAGES * n->size, nx = IMAGES * n->in[0]->size;
-    int64_t nw = n->window.kh * n->window.kw * s[2] * out;
+    int64_t nw = ls__window_of(n)->kh * ls__window_of(n)->kw * s[2] * out;
     float *y = fenced(ny), *dx = fenced(nx), *dw = fenced(nw),
           *db = fenced(out);
 
@@ -730,7 +730,8 @@ END_TEST
 /* What a convolution writes, of shapes that a pool changes or not. */
 static ls__run conv_run(const ls_node *n, int64_t stash)
 {
-    int64_t taps = n->window.kh * n->window.kw, c = n->in[0]->shape[2];
+    int64_t taps = ls__window_of(n)->kh * ls__window_of(n)->kw;
+    int64_t c = n->in[0]->shape[2];
     int64_t out = ls__width(n), nw = taps * c * out;
 
     return (ls__run){.node = n,
@@ -748,7 +749,7 @@ static void pool_all(const ls_node *n, const ls_node *p, const ls__run *r,
                      const float *dy, float *y, float *d)
 {
     ls__pooling w =
-        ls__pooling_of(&p->window, n->shape[0], n->shape[1], n->shape[2]);
+        ls__pooling_of(ls__window_of(p), n->shape[0], n->shape[1], n->shape[2]);
     float *number = fenced(p->size);
 
     for (int64_t i = 0; i < IMAGES; i++) {
@@ -787,7 +788,7 @@ static void check_pooled(const shape *s, bool padded, bool relu,
     plain.activation = relu ? LS__RELU : LS__NO_ACTIVATION;
     folded = plain;
     folded.pooled = true;
-    folded.pooling = p->window;
+    folded.pooling = *ls__window_of(p);
     folded.size = p->size;
     memcpy(folded.shape, p->shape, sizeof p->shape);
     r = conv_run(&folded, p->size);
@@ -884,7 +885,7 @@ START_TEST(underflow_under_a_pool)
     ck_assert_msg(p != NULL, "%s", ls_errmsg());
     n = *p->in[0];
     n.pooled = true;
-    n.pooling = p->window;
+    n.pooling = *ls__window_of(p);
     n.size = p->size;
     memcpy(n.shape, p->shape, sizeof p->shape);
     r.node = &n;

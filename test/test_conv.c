@@ -130,7 +130,7 @@ static result bits_of(const conv *c, bool bf16)
 {
     const ls_node *n = c->node;
     const int64_t *s = n->in[0]->shape;
-    int64_t out = ls__width(n), in = s[2] / n->groups;
+    int64_t out = ls__width(n), in = s[2] / ls__conv_groups(n);
     result r = {fenced(c->ny), fenced(c->nx), fenced(c->nw)};
 
     for (int64_t at = 0; at < c->ny; at++) {
@@ -345,7 +345,7 @@ static conv make_pooled(int i)
     p = ls_max_pool(c.node, two);
     ck_assert_ptr_nonnull(p);
     c.node->pooled = true;
-    c.node->pooling = p->window;
+    c.node->pooling = *ls__window_of(p);
     c.node->size = p->size;
     memcpy(c.node->shape, p->shape, sizeof p->shape);
     c.node->activation = i % 3 ? LS__RELU : LS__NO_ACTIVATION;

@@ -362,7 +362,7 @@ START_TEST(test_scalar)
                      (int64_t[]){cell ? N : 2, N});
     n = ls__node_new(cell ? &ls__op_gru[1] : &ls__op_lstm[1], "r", x, state,
                      NULL);
-    n->ends = true;
+    *(bool *)ls__attribute_named(n, "ends") = true;
     n->over_x = _i / 2;
     ck_assert_ptr_nonnull(ls__node_done(n));
     for (int i = 0; i < levels(); i++)

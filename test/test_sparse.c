@@ -102,7 +102,7 @@ static void run_layer(layer *l, const ls__kernel_table *k, int64_t rows,
         r.param[i] = param[i];
     op->forward(&r);
     l->dw = uniform(8, l->graph->params[0]->size);
-    l->dbias = uniform(9, l->node->features);
+    l->dbias = uniform(9, ls__width(l->node));
     l->dx = fenced(rows * l->node->in[wide]->size);
     r.dparam[0] = l->dw;
     r.dparam[1] = l->dbias;

@@ -129,7 +129,7 @@ static bool put_operator(json_t *object, const ls_node *n, int64_t skipped)
            put(object, "attributes", attributes(n)) &&
            put(object, "parameters", parameters(n)) &&
            (!has_tied(n) || put(object, "tied", tied(n))) &&
-           (!n->transposed || put(object, "transposed", json_true())) &&
+           (!ls__is_transposed(n) || put(object, "transposed", json_true())) &&
            (!skipped || put(object, "skipped", json_integer(skipped)));
 }
 
@@ -236,7 +236,7 @@ static int check(const ls_graph *g)
     for (int i = 0; i < g->node_count && status == 0; i++) {
         const ls_node *n = g->nodes[i];
 
-        if (n->own)
+        if (n->op && n->op->is_own)
             return ls__fail(LS_ENOTSUP, "\"%s\" is an operator of your own: "
                             "its functions cannot be written", n->name);
         status = check_text(n->name);

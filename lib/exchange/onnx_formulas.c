@@ -47,12 +47,19 @@ static const char *scalar(ls__onnx *o, double x)
     return ls__onnx_floats(o, NULL, (ls__extents){0}, data);
 }
 
+/* A constant of the node's. */
+static const char *constant(ls__onnx *o, const ls_node *n, const char *name)
+{
+    return scalar(o, ls__attribute_number(n, name));
+}
+
 static const char *scale(ls__onnx *o, const ls_node *n)
 {
     const char *y =
-        ls__onnx_two(o, "Mul", ls__onnx_input(o, n, 0), scalar(o, n->by[0]));
+        ls__onnx_two(o, "Mul", ls__onnx_input(o, n, 0),
+                     constant(o, n, "scale"));
 
-    return ls__onnx_two(o, "Add", y, scalar(o, n->by[1]));
+    return ls__onnx_two(o, "Add", y, constant(o, n, "shift"));
 }
 
 static const char *square(ls__onnx *o, const ls_node *n)
@@ -63,35 +70,38 @@ static const char *square(ls__onnx *o, const ls_node *n)
 
 static const char *clamp(ls__onnx *o, const ls_node *n)
 {
-    const char *in[] = {ls__onnx_input(o, n, 0), scalar(o, n->by[0]),
-                        scalar(o, n->by[1])};
+    const char *in[] = {ls__onnx_input(o, n, 0), constant(o, n, "low"),
+                        constant(o, n, "high")};
 
     return ls__onnx_call(o, "Clip", 3, in, NULL);
 }
 
 static const char *power(ls__onnx *o, const ls_node *n)
 {
-    return ls__onnx_two(o, "Pow", ls__onnx_input(o, n, 0), scalar(o, n->by[0]));
+    return ls__onnx_two(o, "Pow", ls__onnx_input(o, n, 0),
+                        constant(o, n, "power"));
 }
 
 /* LeakyRelu and Elu call their constant the same. */
-static const char *bent(ls__onnx *o, const ls_node *n, const char *type)
+static const char *bent(ls__onnx *o, const ls_node *n, const char *type,
+                        const char *constant)
 {
     const char *x = ls__onnx_input(o, n, 0);
     ls__proto list = {0};
 
-    ls__onnx_attribute_float(&list, "alpha", (float)n->by[0]);
+    ls__onnx_attribute_float(&list, "alpha",
+                             (float)ls__attribute_number(n, constant));
     return ls__onnx_call(o, type, 1, &x, &list);
 }
 
 static const char *leaky_relu(ls__onnx *o, const ls_node *n)
 {
-    return bent(o, n, "LeakyRelu");
+    return bent(o, n, "LeakyRelu", "slope");
 }
 
 static const char *elu(ls__onnx *o, const ls_node *n)
 {
-    return bent(o, n, "Elu");
+    return bent(o, n, "Elu", "alpha");
 }
 
 /* log(1 + e^x) - x t */
@@ -139,23 +149,26 @@ static const char *log_softmax(ls__onnx *o, const ls_node *n)
 
 static const char *concat(ls__onnx *o, const ls_node *n)
 {
-    return along(o, n, "Concat", n->axis + 1);
+    return along(o, n, "Concat", ls__attribute_integer(n, "axis") + 1);
 }
 
 static const char *exchanged_axes(ls__onnx *o, const ls_node *n)
 {
+    const ls__extents *axes = ls__attribute_sizes(n, "axes");
     int64_t order[LS_MAX_RANK + 1] = {0};
 
     for (int k = 0; k < n->rank; k++)
-        order[k + 1] = n->extents.of[k] + 1;
+        order[k + 1] = axes->of[k] + 1;
     return ls__onnx_transpose(o, ls__onnx_input(o, n, 0), n->rank + 1, order);
 }
 
 static const char *slice(ls__onnx *o, const ls_node *n)
 {
-    int64_t axis = n->axis + 1, end = n->first + n->count;
+    int64_t axis = ls__attribute_integer(n, "axis") + 1;
+    int64_t first = ls__attribute_integer(n, "first");
+    int64_t end = first + ls__attribute_integer(n, "count");
     const char *in[] = {
-        ls__onnx_input(o, n, 0), ls__onnx_integers(o, 1, &n->first),
+        ls__onnx_input(o, n, 0), ls__onnx_integers(o, 1, &first),
         ls__onnx_integers(o, 1, &end), ls__onnx_integers(o, 1, &axis)};
 
     return ls__onnx_call(o, "Slice", 4, in, NULL);
@@ -180,13 +193,13 @@ static const char *broadcast(ls__onnx *o, const ls_node *n)
 
 static const char *reduced(ls__onnx *o, const ls_node *n, const char *type)
 {
-    int64_t axes[LS_MAX_RANK];
+    int64_t axes[LS_MAX_RANK], count = ls__attribute_integer(n, "axes");
     const char *in[2] = {ls__onnx_input(o, n, 0)};
     ls__proto list = {0};
 
-    for (int64_t k = 0; k < n->axes; k++)
-        axes[k] = n->axis + k + 1;
-    in[1] = ls__onnx_integers(o, (int)n->axes, axes);
+    for (int64_t k = 0; k < count; k++)
+        axes[k] = ls__attribute_integer(n, "axis") + k + 1;
+    in[1] = ls__onnx_integers(o, (int)count, axes);
     ls__onnx_attribute_int(&list, "keepdims", 0);
     return ls__onnx_call(o, type, 2, in, &list);
 }
@@ -204,8 +217,9 @@ static const char *max_over(ls__onnx *o, const ls_node *n)
 static const char *one_hot(ls__onnx *o, const ls_node *n)
 {
     static const float values[] = {0, 1};
+    int64_t count = ls__attribute_integer(n, "count");
     const char *in[] = {
-        ls__onnx_input(o, n, 0), ls__onnx_integers(o, 1, &n->count),
+        ls__onnx_input(o, n, 0), ls__onnx_integers(o, 1, &count),
         ls__onnx_floats(o, NULL, (ls__extents){1, {2}}, values)};
 
     return ls__onnx_call(o, "OneHot", 3, in, NULL);

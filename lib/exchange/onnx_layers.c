@@ -2,6 +2,7 @@
  * before pixels; lockstep has them after, so what looks at images is transposed
  * and back. */
 #include "exchange/onnx_pieces.h"
+#include "op/window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,20 +16,22 @@ static const char *dense(ls__onnx *o, const ls_node *n)
 {
     int64_t in = ls__width(n->in[0]), out = ls__width(n);
     ls__extents matrix = {2, {in, out}}, turned = {2, {out, in}};
-    const char *w = ls__onnx_param(o, n, 0, n->transposed ? &turned : &matrix),
+    bool transposed = ls__is_transposed(n);
+    const char *w = ls__onnx_param(o, n, 0, transposed ? &turned : &matrix),
                *y;
 
-    if (n->transposed)
+    if (transposed)
         w = ls__onnx_transpose(o, w, 2, (const int64_t[]){1, 0});
     y = ls__onnx_two(o, "MatMul", ls__onnx_input(o, n, 0), w);
 
-    return n->bias ? ls__onnx_two(o, "Add", y, ls__onnx_param(o, n, 1, NULL))
+    return n->params > 1
+               ? ls__onnx_two(o, "Add", y, ls__onnx_param(o, n, 1, NULL))
                    : y;
 }
 
 static void window(ls__proto *list, const ls_node *n)
 {
-    const ls__window *w = &n->window;
+    const ls__window *w = ls__window_of(n);
     const int64_t *x = n->in[0]->shape;
     int64_t below =
         (w->h - 1) * w->sy + (w->kh - 1) * w->dy + 1 - x[0] - w->top;
@@ -70,14 +73,16 @@ static const char *conv(ls__onnx *o, const ls_node *n)
     const char *x =
         ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4, channels_first);
     const char *in[] = {x, rotated_kernel(o, n),
-                        n->bias ? ls__onnx_param(o, n, 1, NULL) : NULL};
+                        n->params > 1 ? ls__onnx_param(o, n, 1, NULL) : NULL};
     ls__proto list = {0};
 
     window(&list, n);
     ls__onnx_attribute_ints(&list, "dilations", 2,
-                            (int64_t[]){n->window.dy, n->window.dx});
-    ls__onnx_attribute_int(&list, "group", n->groups);
-    x = ls__onnx_call(o, "Conv", n->bias ? 3 : 2, in, &list);
+                            (int64_t[]){ls__window_of(n)->dy,
+                                        ls__window_of(n)->dx});
+    ls__onnx_attribute_int(&list, "group",
+                           ls__attribute_integer(n, "groups"));
+    x = ls__onnx_call(o, "Conv", n->params > 1 ? 3 : 2, in, &list);
     return ls__onnx_transpose(o, x, 4, channels_last);
 }
 
@@ -148,7 +153,8 @@ static const char *equal_floats(ls__onnx *o, int64_t count, float x)
  * others; scale and bias follow, by channel. */
 static const char *group_norm(ls__onnx *o, const ls_node *n)
 {
-    int64_t c = ls__width(n), pixels = ls__vectors(n), g = n->groups;
+    int64_t c = ls__width(n), pixels = ls__vectors(n);
+    int64_t g = ls__attribute_integer(n, "groups");
     const int64_t swap[] = {0, 2, 1};
     const char *x = ls__onnx_reshape(o, ls__onnx_input(o, n, 0), 3,
                                      (int64_t[]){0, pixels, c});
@@ -168,6 +174,11 @@ static const char *group_norm(ls__onnx *o, const ls_node *n)
     return ls__onnx_two(o, "Add", x, ls__onnx_param(o, n, 1, NULL));
 }
 
+static float epsilon_of(const ls_node *n)
+{
+    return (float)ls__attribute_number(n, "epsilon");
+}
+
 /* x scale / sqrt(mean(x^2) + epsilon) */
 static const char *rms_norm(ls__onnx *o, const ls_node *n)
 {
@@ -177,7 +188,7 @@ static const char *rms_norm(ls__onnx *o, const ls_node *n)
                         ls__onnx_integers(o, 1, &axis)};
 
     r = ls__onnx_call(o, "ReduceMean", 2, in, NULL);
-    r = ls__onnx_two(o, "Add", r, equal_floats(o, 1, (float)n->by[0]));
+    r = ls__onnx_two(o, "Add", r, equal_floats(o, 1, epsilon_of(n)));
     r = ls__onnx_call(o, "Sqrt", 1, &r, NULL);
     return ls__onnx_two(o, "Mul", ls__onnx_two(o, "Div", x, r),
                         ls__onnx_param(o, n, 0, NULL));
@@ -200,15 +211,20 @@ static const char *batch_norm(ls__onnx *o, const ls_node *n)
     }
     if (n->rank > 1)
         in[0] = ls__onnx_transpose(o, in[0], n->rank + 1, first);
-    ls__onnx_attribute_float(&list, "epsilon", (float)n->by[0]);
+    ls__onnx_attribute_float(&list, "epsilon", epsilon_of(n));
     y = ls__onnx_call(o, "BatchNormalization", 5, in, &list);
     return n->rank > 1 ? ls__onnx_transpose(o, y, n->rank + 1, last) : y;
+}
+
+static int64_t heads_of(const ls_node *n)
+{
+    return ls__attribute_integer(n, "heads");
 }
 
 /* (T,1,D/heads): cosines, or sines with the first half's sign turned. */
 static const char *rotary_factors(ls__onnx *o, const ls_node *n, bool sines)
 {
-    int64_t t = n->shape[0], d = n->shape[1] / n->heads, h = d / 2;
+    int64_t t = n->shape[0], d = n->shape[1] / heads_of(n), h = d / 2;
     const float *table = n->op->table(n, &o->arena);
     float *f = ls__arena_new(&o->arena, (size_t)(t * d), sizeof *f);
 
@@ -234,9 +250,9 @@ static const char *part_of(ls__onnx *o, const char *x, int64_t from, int64_t to)
 /* x cosines + (second half, first half) sines */
 static const char *rotary(ls__onnx *o, const ls_node *n)
 {
-    int64_t d = n->shape[1] / n->heads;
+    int64_t heads = heads_of(n), d = n->shape[1] / heads;
     const char *x = ls__onnx_reshape(o, ls__onnx_input(o, n, 0), 4,
-                                     (int64_t[]){0, n->shape[0], n->heads, d});
+                                     (int64_t[]){0, n->shape[0], heads, d});
     const char *in[] = {part_of(o, x, d / 2, d), part_of(o, x, 0, d / 2)}, *y;
     ls__proto list = {0};
 
@@ -261,7 +277,7 @@ static const char *bag_values(ls__onnx *o, const ls_node *n, const char *index,
 
     if (n->op->inputs > 1)
         return ls__onnx_two(o, "Mul", there, ls__onnx_input(o, n, 1));
-    if (!n->mean)
+    if (!ls__attribute_integer(n, "mean"))
         return there;
     in[1] = ls__onnx_integers(o, 1, &axis);
     return ls__onnx_two(
@@ -299,7 +315,7 @@ static const char *bag(ls__onnx *o, const ls_node *n)
 static const char *heads(ls__onnx *o, const ls_node *n, int k, bool exchanged)
 {
     const int64_t plain[] = {0, 2, 1, 3}, other[] = {0, 2, 3, 1};
-    int64_t t = n->shape[0], d = n->shape[1] / n->heads;
+    int64_t t = n->shape[0], d = n->shape[1] / heads_of(n);
     const char *x =
         ls__onnx_reshape(o, ls__onnx_input(o, n, k), 4,
                          (int64_t[]){0, t, n->in[k]->shape[1] / d, d});
@@ -323,8 +339,8 @@ static const char *causal_mask(ls__onnx *o, int64_t t)
 static const char *shared_heads(ls__onnx *o, const ls_node *n, int k,
                                 bool exchanged)
 {
-    int64_t t = n->shape[0], d = n->shape[1] / n->heads;
-    int64_t of = n->in[k]->shape[1] / d, each = n->heads / of;
+    int64_t t = n->shape[0], d = n->shape[1] / heads_of(n);
+    int64_t of = n->in[k]->shape[1] / d, each = heads_of(n) / of;
     int64_t a = exchanged ? d : t, b = exchanged ? t : d;
     const char *x = heads(o, n, k, exchanged);
     const int64_t to[] = {1, of, each, a, b};
@@ -333,19 +349,19 @@ static const char *shared_heads(ls__onnx *o, const ls_node *n, int k,
         return x;
     x = ls__onnx_reshape(o, x, 5, (int64_t[]){0, of, 1, a, b});
     x = ls__onnx_two(o, "Expand", x, ls__onnx_integers(o, 5, to));
-    return ls__onnx_reshape(o, x, 4, (int64_t[]){0, n->heads, a, b});
+    return ls__onnx_reshape(o, x, 4, (int64_t[]){0, heads_of(n), a, b});
 }
 
 static const char *attention(ls__onnx *o, const ls_node *n)
 {
     const int64_t plain[] = {0, 2, 1, 3};
-    float d = (float)(n->shape[1] / n->heads);
+    float d = (float)(n->shape[1] / heads_of(n));
     const char *p = ls__onnx_two(o, "MatMul", heads(o, n, 0, false),
                                  shared_heads(o, n, 1, true));
     ls__proto list = {0};
 
     p = ls__onnx_two(o, "Mul", p, equal_floats(o, 1, 1 / __builtin_sqrtf(d)));
-    if (n->causal)
+    if (ls__attribute_integer(n, "causal"))
         p = ls__onnx_two(o, "Add", p, causal_mask(o, n->shape[0]));
     ls__onnx_attribute_int(&list, "axis", 3);
     p = ls__onnx_call(o, "Softmax", 1, &p, &list);

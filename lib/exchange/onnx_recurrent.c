@@ -99,7 +99,7 @@ static const char *value(ls__onnx *o, const ls_node *node, const layer *l,
     const char *in[3];
     ls__proto list = {0};
 
-    if (!node->ends)
+    if (!ls__attribute_integer(node, "ends"))
         return ls__onnx_two(o, "Reshape", y,
                             ls__onnx_integers(o, 3, (int64_t[]){0, 0, n}));
     in[0] = ls__onnx_two(o, "Reshape", y,
@@ -115,6 +115,7 @@ void ls__onnx_recurrent(ls__onnx *o, const ls_node *node)
     static const int64_t steps_first[] = {1, 0, 2};
     bool is_lstm = !strncmp(node->op->name, "lstm", 4);
     const layer *l = is_lstm ? &lstm : &gru;
+    int results = ls__attribute_integer(node, "ends") ? 1 + l->states : 1;
     const ls_node *z = node->in[0];
     int64_t n = z->shape[1] / l->gates;
     const char *in[7] = {"", "", "", "", "", "", ""}, *result[3];
@@ -139,6 +140,6 @@ void ls__onnx_recurrent(ls__onnx *o, const ls_node *node)
     if (!is_lstm)
         ls__onnx_attribute_int(&list, "linear_before_reset", 1);
     ls__onnx_call_several(o, l->type, is_lstm ? 7 : 6, in,
-                          node->ends ? 1 + l->states : 1, result, &list);
+                          results, result, &list);
     o->name[node->id] = value(o, node, l, result, n);
 }

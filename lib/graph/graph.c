@@ -134,10 +134,12 @@ ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
     }
     ls__undo_mark(a->graph, in);
     n = new_node(a->graph, name ? name : "");
-    if (n) {
-        n->op = op;
-        memcpy(n->in, in, sizeof in);
-    }
+    if (!n)
+        return NULL;
+    n->op = op;
+    memcpy(n->in, in, sizeof in);
+    if (op->of && !(n->of = ls__arena_new(&n->graph->arena, 1, op->of)))
+        return ls__graph_failed(n->graph, LS_ENOMEM);
     return n;
 }
 
@@ -372,7 +374,6 @@ static ls_node *take_tied(ls_node *n, int tie, const ls__param *own)
         status = take_name(g, own->name, index);
     if (status < 0)
         return ls__graph_failed(g, status);
-    n->transposed = n->transposed || tie < 0;
     n->tie[n->params] = tie;
     n->param[n->params++] = index;
     return n;

@@ -47,32 +47,9 @@ struct ls_node {
     int input;                     /* index in graph->inputs, or -1 */
     int64_t limit;                 /* inputs used as indices: below this */
     int stream;                    /* of random numbers, or -1 */
-
-    /* What its operator's attributes name (graph/attribute.h). */
-    int64_t features;              /* dense, embed, bags, convolution: new
-                                      width */
-    bool bias;                     /* dense, convolution: there is one */
-    bool mean;                     /* bag of embeddings: not the sum */
-    ls__extents kernel;            /* dense: shape of its weights */
-    int64_t heads;                 /* attention */
-    bool causal;                   /* attention */
-    bool transposed;               /* dense: its weights are (out,in) */
-    double rate;                   /* dropout */
-    bool ends;                     /* recurrent: the state after the last step
-                                      stands behind the values */
-    ls__window window;             /* convolution, pooling */
-    int64_t groups;                /* group norm, convolution: of channels */
-    double by[2];                  /* elementwise: the term's constants; rms
-                                      and batch norm: epsilon; rotary: the
-                                      base */
-    int64_t axis;                  /* slice, concat: along it; sum, max: from
-                                      it on */
-    int64_t axes;                  /* sum, max: how many */
-    int64_t first;                 /* slice: where it begins */
-    int64_t count;                 /* slice: elements; one-hot: width */
-    ls__extents extents;           /* reshape, broadcast: the shape asked for;
-                                      transpose: the axes in their new order */
-
+    void *of;                      /* its operator's attributes, in a struct of
+                                      the operator's (graph/attribute.h); NULL:
+                                      it has none */
     int64_t positions;             /* step by step: of a whole row, whose rows
                                       are its positions now; else 0 */
     int tie[LS__MAX_PARAMS];       /* param[k] is another node's too: its index
@@ -86,12 +63,17 @@ struct ls_node {
                                       is (window.h,window.w) */
     bool over_x;                   /* plan: it keeps what it needs where in[0]
                                       was, which nobody else reads */
-    const ls_own_op *own;          /* a user's operator or loss; else NULL */
     const ls__formula *formula;    /* plan: a chain of elementwise operators in
                                       one; else NULL */
     const float *table;            /* plan: constants of the operator's, or
                                       NULL */
 };
+
+/* Is its first parameter another's, transposed? */
+static inline bool ls__is_transposed(const ls_node *node)
+{
+    return node->tie[0] < 0;
+}
 
 /* A parameter as its operator declared it. */
 typedef struct ls__param {

@@ -1,5 +1,5 @@
 /* Copies of graphs: what was built may go on to be built or be freed. */
-#include "graph/graph.h"
+#include "graph/op.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static ls_node *copy_node(ls_graph *to, const ls_node *from)
     ls_node *n = same(to, from, sizeof *n);
 
     if (!n || !(n->name = ls__arena_text(&to->arena, from->name)) ||
-        (from->own && !(n->own = same(to, from->own, sizeof *n->own))))
+        !ls__node_own(n, &to->arena))
         return NULL;
     n->graph = to;
     for (int k = 0; k < LS__MAX_INPUTS; k++)

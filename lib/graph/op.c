@@ -9,6 +9,56 @@ bool ls__is_op(const ls_node *node, const char *name)
     return node && node->op && !strcmp(node->op->name, name);
 }
 
+static const ls__attribute *row_of(const ls_node *n, const char *name)
+{
+    const ls__attribute *a = n->op->attributes;
+
+    while (a && a->name && strcmp(a->name, name))
+        a++;
+    return a && a->name ? a : NULL;
+}
+
+void *ls__attribute_named(const ls_node *n, const char *name)
+{
+    const ls__attribute *a = row_of(n, name);
+
+    return a ? ls__attribute_in(n, a) : NULL;
+}
+
+int64_t ls__attribute_integer(const ls_node *n, const char *name)
+{
+    const ls__attribute *a = row_of(n, name);
+
+    if (!a)
+        return 0;
+    return a->type == LS__YES_NO ? *(const bool *)ls__attribute_in(n, a)
+                                 : *(const int64_t *)ls__attribute_in(n, a);
+}
+
+double ls__attribute_number(const ls_node *n, const char *name)
+{
+    const double *at = ls__attribute_named(n, name);
+
+    return at ? *at : 0;
+}
+
+const ls__extents *ls__attribute_sizes(const ls_node *n, const char *name)
+{
+    return ls__attribute_named(n, name);
+}
+
+bool ls__node_own(ls_node *n, ls__arena *arena)
+{
+    void *of;
+
+    if (!n->op || !n->op->of)
+        return true;
+    if (!(of = ls__arena_new(arena, 1, n->op->of)))
+        return false;
+    n->of = memcpy(of, n->of, n->op->of);
+    return true;
+}
+
 int64_t ls__width(const ls_node *node)
 {
     return node->rank ? node->shape[node->rank - 1] : 1;
@@ -33,17 +83,17 @@ int ls__want(const ls_node *node, int k, ls_dtype dtype, int rank)
                     dtype == LS_F32 ? "LS_F32" : "LS_I32", rank);
 }
 
-int ls__want_axis(ls_node *node)
+int ls__want_axis(const ls_node *node, int64_t *axis)
 {
     const ls_node *x = node->in[0];
     char text[LS__SHAPE_TEXT];
 
-    if (node->axis < -x->rank || node->axis >= x->rank)
+    if (*axis < -x->rank || *axis >= x->rank)
         return ls__fail(LS_ESHAPE, "%s \"%s\": axis %lld of %s", node->op->name,
-                        node->name, (long long)node->axis,
+                        node->name, (long long)*axis,
                         ls__shape_text(text, x->rank, x->shape));
-    if (node->axis < 0)
-        node->axis += x->rank;
+    if (*axis < 0)
+        *axis += x->rank;
     return 0;
 }
 

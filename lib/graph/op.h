@@ -63,6 +63,7 @@ struct ls__op {
     const char *name;
     int inputs;
     bool is_loss;
+    bool is_own; /* the user's: it runs in their order, no file holds it */
     /* Bit k: indices below 0 in input k stand for nothing: no terms of a loss,
      * no elements of a bag. */
     unsigned ignores;
@@ -84,7 +85,9 @@ struct ls__op {
     int recurrent; /* which recurrent layer it is, see op_recurrent.c; 0:
                       another operator */
     int term; /* elementwise: its kind in formulas; 0: another operator */
-    const ls__attribute *attributes; /* ended by one without a name; or NULL */
+    size_t of; /* bytes of the struct that node->of points to; 0: none */
+    const ls__attribute *attributes; /* of that struct, ended by one without a
+                                        name; or NULL */
     /* Check inputs and attributes, and set the node's shape. */
     int (*shape)(ls_node *node);
     /* Declare parameters and streams, all from inputs, shape and attributes.
@@ -115,12 +118,25 @@ struct ls__op {
     void (*backward)(const ls__run *r);
 };
 
-/* Where a node has an attribute.  Whoever reads or writes one by its row does so
- * here. */
+/* Where a node has an attribute.  Whoever reads or writes one by its row does
+ * so here. */
 static inline void *ls__attribute_in(const ls_node *n, const ls__attribute *a)
 {
-    return (char *)n + a->offset;
+    return (char *)n->of + a->offset;
 }
+
+/* Where a node has the attribute of that name; NULL: its operator has none. */
+void *ls__attribute_named(const ls_node *n, const char *name);
+
+/* The value of one, for those who know operators by their names: an integer (1
+ * for a yes), a number, a list of sizes.  0 or NULL: the operator has none. */
+int64_t ls__attribute_integer(const ls_node *n, const char *name);
+double ls__attribute_number(const ls_node *n, const char *name);
+const ls__extents *ls__attribute_sizes(const ls_node *n, const char *name);
+
+/* Give a node that was copied attributes of its own, in an arena.  False: there
+ * is no memory. */
+bool ls__node_own(ls_node *n, ls__arena *arena);
 
 /* An operator's kind of term; 0 where it is not elementwise. */
 static inline int ls__term_of(const ls__op *op)
@@ -140,9 +156,9 @@ int64_t ls__vectors(const ls_node *node);
  * `rank`; the message shows what it has. */
 int ls__want(const ls_node *node, int k, ls_dtype dtype, int rank);
 
-/* Make node->axis, an axis of input 0 that may be counted from the end (-1: the
+/* Make *axis, an axis of input 0 that may be counted from the end (-1: the
  * last), one counted from the beginning; LS_ESHAPE when there is none. */
-int ls__want_axis(ls_node *node);
+int ls__want_axis(const ls_node *node, int64_t *axis);
 
 /* The shape of an operator whose value has the shape of its one input. */
 int ls__same_shape(ls_node *node);

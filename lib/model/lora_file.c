@@ -47,6 +47,12 @@ static void hash_rest(const ls__model *m, char hex[65])
 
 /* ------ saving ------ */
 
+/* alpha / rank */
+static double scale_of(const ls__lora *l)
+{
+    return ls__attribute_number(l->scale, "scale");
+}
+
 static json_t *list_json(const ls_graph *g)
 {
     json_t *list = json_array();
@@ -56,7 +62,7 @@ static json_t *list_json(const ls_graph *g)
         if (json_array_append_new(
                 list, json_pack("{s:s, s:I, s:f}", "layer", l.layer->name,
                                 "rank", (json_int_t)ls__width(l.a), "scale",
-                                l.scale->by[0])) < 0) {
+                                scale_of(&l))) < 0) {
             json_decref(list);
             return NULL;
         }
@@ -250,14 +256,14 @@ static int check_one(const ls__model *m, const char *path, const described *d)
 
     for (int at = 0; ls__lora_next(m->graph, &at, &l);)
         if (!strcmp(l.layer->name, d->layer)) {
-            if (ls__width(l.a) == d->rank && l.scale->by[0] == d->scale)
+            if (ls__width(l.a) == d->rank && scale_of(&l) == d->scale)
                 return 0;
             return ls__fail(LS_EINVAL, "%s: the adapter of \"%s\" has rank "
                             "%lld and alpha %g, not %lld and %g", path,
                             d->layer, (long long)d->rank,
                             d->scale * (double)d->rank,
                             (long long)ls__width(l.a),
-                            l.scale->by[0] * (double)ls__width(l.a));
+                            scale_of(&l) * (double)ls__width(l.a));
         }
     return ls__fail(LS_EINVAL, "%s: adapts \"%s\", which has no adapter here",
                     path, d->layer);
@@ -370,7 +376,7 @@ static void merge_all(ls__model *to, const ls__model *m)
         const ls__slot *w = slot_of(m, l.layer);
 
         add_product(ls__width(l.layer->in[0]), ls__width(l.layer),
-                    ls__width(l.a), l.scale->by[0],
+                    ls__width(l.a), scale_of(&l),
                     m->value + slot_of(m, l.a)->offset,
                     m->value + slot_of(m, l.b)->offset,
                     to->value + ls__params_find(&to->params, w->name)->offset);

@@ -60,7 +60,8 @@ static int take_norm(const fold *f, const ls_node *n, ls__torch_norm *norm)
     static const int order[PARAMS] = {MEAN, VARIANCE, SCALE, BIAS};
     size_t c = (size_t)ls__width(n);
 
-    *norm = (ls__torch_norm){.n = ls__width(n), .epsilon = n->by[0]};
+    *norm = (ls__torch_norm){
+        .n = ls__width(n), .epsilon = ls__attribute_number(n, "epsilon")};
     norm->values = ls__new(c, PARAMS * sizeof *norm->values, "batch norm");
     if (!norm->values)
         return LS_ENOMEM;
@@ -72,13 +73,13 @@ static int take_norm(const fold *f, const ls_node *n, ls__torch_norm *norm)
 
 static int fold_values(const fold *f, const ls_node *layer, const ls_node *n)
 {
-    int bias = layer->bias ? layer->param[1] : n->param[BIAS];
+    int bias = layer->params > 1 ? layer->param[1] : n->param[BIAS];
     int64_t size = f->graph->params[layer->param[0]]->size;
     ls__torch_norm norm;
 
     if (take_norm(f, n, &norm) < 0)
         return LS_ENOMEM;
-    if (!layer->bias)
+    if (layer->params < 2)
         memset(value_of(f, bias), 0, (size_t)norm.n * sizeof(float));
     ls__torch_norm_weights(&norm, size / norm.n, value_of(f, layer->param[0]));
     ls__torch_norm_bias(&norm, value_of(f, bias));
@@ -103,7 +104,7 @@ static int take_bias(ls_graph *g, ls_node *layer, const ls_node *n)
     p->request = first;
     if (!(p->name = ls__path(g, layer->name, "bias")))
         return LS_ENOMEM;
-    layer->bias = true;
+    *(bool *)ls__attribute_named(layer, "bias") = true;
     layer->param[layer->params++] = n->param[BIAS];
     return 0;
 }
@@ -121,7 +122,7 @@ static int fold_node(fold *f, ls_node *n)
 {
     ls_graph *g = f->graph;
     ls_node *layer = n->in[0];
-    bool had_bias = layer->bias;
+    bool had_bias = layer->params > 1;
 
     if (fold_values(f, layer, n) < 0 ||
         (!had_bias && take_bias(g, layer, n) < 0))

@@ -34,10 +34,12 @@ bool ls__torch_layout_of(const ls__model *m, const ls__slot *s,
     }
     if (!n || (!ls__is_op(n, "dense") && !ls__is_op(n, "conv2d")))
         return false;
-    *out = (ls__torch_layout){1, 1, ls__width(n->in[0]), n->features, false};
+    *out = (ls__torch_layout){1, 1, ls__width(n->in[0]), ls__width(n), false};
     if (ls__is_op(n, "conv2d"))
-        *out = (ls__torch_layout){n->window.kh, n->window.kw,
-                                  out->c / n->groups, out->n, true};
+        *out = (ls__torch_layout){
+            ls__attribute_integer(n, "height"),
+            ls__attribute_integer(n, "width"),
+            out->c / ls__attribute_integer(n, "groups"), out->n, true};
     else if ((image = image_of(n->in[0])))
         *out = (ls__torch_layout){image->shape[0], image->shape[1],
                                   image->shape[2], out->n, false};

@@ -48,6 +48,7 @@ static int64_t collect(const ls__run *r, int64_t bag, uint32_t *index,
                        float *value, bool *rise)
 {
     int64_t k = ls__bag_places(r->node), n = 0, before = -1;
+    bool mean = ls__bag_of_node(r->node)->mean;
     const int32_t *x = (const int32_t *)r->x[0] + bag * k;
     const float *v =
         r->node->op->inputs > 1 ? (const float *)r->x[1] + bag * k : NULL;
@@ -61,7 +62,7 @@ static int64_t collect(const ls__run *r, int64_t bag, uint32_t *index,
         index[n] = (uint32_t)x[i];
         value[n++] = v ? v[i] : 1;
     }
-    for (int64_t i = 0; i < n && r->node->mean; i++)
+    for (int64_t i = 0; i < n && mean; i++)
         value[i] = 1.0f / (float)n;
     return n;
 }
@@ -153,7 +154,7 @@ int ls__bag_bits(const ls_node *node)
 {
     int bits = 0;
 
-    while ((node->limit - 1) >> bits)
+    while ((ls__bag_of_node(node)->count - 1) >> bits)
         bits++;
     return bits;
 }

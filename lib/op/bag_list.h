@@ -7,6 +7,18 @@
 
 #include <string.h>
 
+/* The attributes of a bag; a sum of rows has no bias, a dense layer no mean. */
+typedef struct ls__bag_of {
+    int64_t count; /* inputs: rows of the table */
+    int64_t features;
+    bool bias, mean;
+} ls__bag_of;
+
+static inline const ls__bag_of *ls__bag_of_node(const ls_node *n)
+{
+    return n->of;
+}
+
 /* Entries and counts are three and one of four bytes, as floats are. */
 enum {
     LS__BAG_ENTRY = sizeof(ls__bag_entry) / sizeof(float),

@@ -4,13 +4,17 @@
 
 bool ls__conv_is_depthwise(const ls_node *n)
 {
-    return n->groups > 1 && n->groups == ls__width(n->in[0]) &&
-           n->features == n->groups;
+    const ls__conv_of *of = n->of;
+
+    return of->groups > 1 && of->groups == ls__width(n->in[0]) &&
+           of->features == of->groups;
 }
 
 bool ls__conv_is_plain(const ls_node *n)
 {
-    return n->groups == 1 && n->window.dy == 1 && n->window.dx == 1;
+    const ls__conv_of *of = n->of;
+
+    return of->groups == 1 && of->window.dy == 1 && of->window.dx == 1;
 }
 
 const ls__convs *ls__conv_reader(const ls_node *n, const ls__backend *b)
@@ -22,23 +26,26 @@ const ls__convs *ls__conv_reader(const ls_node *n, const ls__backend *b)
 
 ls__conv_weights ls__conv_weights_of(const ls_node *n, bool rotated)
 {
-    return (ls__conv_weights){n->window.kh, n->window.kw,
-                              ls__width(n->in[0]) / n->groups,
-                              ls__width(n) / n->groups, rotated, n->groups};
+    const ls__conv_of *of = n->of;
+
+    return (ls__conv_weights){of->window.kh, of->window.kw,
+                              ls__width(n->in[0]) / of->groups,
+                              ls__width(n) / of->groups, rotated, of->groups};
 }
 
 /* The windows w in one image, with `wide` columns of all groups. */
 static ls__conv windows(const ls_node *n, const ls__frame *f,
                         const ls__window *w, int64_t wide)
 {
-    int64_t row = f->cols * f->c, c = f->c / n->groups;
-    bool runs = n->groups == 1 && (w->dx == 1 || w->kw == 1);
+    int64_t groups = ls__conv_groups(n);
+    int64_t row = f->cols * f->c, c = f->c / groups;
+    bool runs = groups == 1 && (w->dx == 1 || w->kw == 1);
 
     return (ls__conv){.c = f->c, .row = w->dy * row, .step_y = w->sy * row,
                       .step_x = w->sx * f->c, .kh = w->kh,
                       .run = runs ? w->kw * c : c, .kx = runs ? 1 : w->kw,
                       .col = w->dx * f->c, .h = w->h, .w = w->w,
-                      .out = {.m = w->h * w->w, .n = wide / n->groups,
+                      .out = {.m = w->h * w->w, .n = wide / groups,
                               .k = w->kh * w->kw * c, .b_row = wide,
                               .b_col = 1, .c_row = wide, .scale = 1}};
 }
@@ -47,15 +54,16 @@ ls__conv ls__conv_of_x(const ls_node *n)
 {
     ls__frame f = ls__frame_of_x(n);
 
-    return windows(n, &f, &n->window, ls__width(n));
+    return windows(n, &f, ls__window_of(n), ls__width(n));
 }
 
 ls__conv ls__conv_of_dy(const ls_node *n)
 {
     const ls_node *x = n->in[0];
     ls__frame f = ls__frame_of_dy(n);
-    ls__window w = {.kh = n->window.kh, .kw = n->window.kw, .sy = 1, .sx = 1,
-                    .dy = n->window.dy, .dx = n->window.dx,
+    const ls__window *own = ls__window_of(n);
+    ls__window w = {.kh = own->kh, .kw = own->kw, .sy = 1, .sx = 1,
+                    .dy = own->dy, .dx = own->dx,
                     .h = x->shape[0], .w = x->shape[1]};
     ls__conv v = windows(n, &f, &w, x->shape[2]);
 

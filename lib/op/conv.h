@@ -5,6 +5,20 @@
 
 #include "graph/op.h"
 
+/* The attributes of a convolution. */
+typedef struct ls__conv_of {
+    ls__window window;
+    int64_t features, groups;
+    bool bias;
+} ls__conv_of;
+
+static inline int64_t ls__conv_groups(const ls_node *n)
+{
+    const ls__conv_of *of = n->of;
+
+    return of->groups;
+}
+
 /* Windows over x with y's columns, and over dy with those of dx; of the first
  * group of channels. */
 ls__conv ls__conv_of_x(const ls_node *n);

@@ -9,13 +9,15 @@
 /* Floats of one image's d. */
 static int64_t d_size(const ls_node *n)
 {
-    return n->window.h * n->window.w * ls__width(n);
+    return ls__window_of(n)->h * ls__window_of(n)->w * ls__width(n);
 }
 
 /* The weights or d, rounded. */
 int64_t ls__depthwise_scratch(const ls_node *n)
 {
-    return ls__most(n->window.kh * n->window.kw * ls__width(n), d_size(n));
+    const ls__window *w = ls__window_of(n);
+
+    return ls__most(w->kh * w->kw * ls__width(n), d_size(n));
 }
 
 static const float *rounded(const ls__run *r, int64_t n, const float *x,

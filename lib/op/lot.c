@@ -35,7 +35,7 @@ void ls__lot_lay_out(ls__lot *lot, int64_t chunks)
     lot->entries = lot->floats;
     lot->floats += 2 * LS__BAG_ENTRY * places + LS__BAG_COUNTS;
     lot->seen = lot->floats = (lot->floats + 15) / 16 * 16;
-    lot->floats += (lot->member[0]->limit + 3) / 4;
+    lot->floats += (ls__bag_of_node(lot->member[0])->count + 3) / 4;
     lot->group = lot->floats = (lot->floats + 15) / 16 * 16;
     lot->floats = (lot->floats + 2 + 15) / 16 * 16;
 }
@@ -111,9 +111,9 @@ static void see(const ls__run *r, const ls__bag *bag)
 
 static int64_t count_seen(const ls__run *r)
 {
-    int64_t rows = 0;
+    int64_t rows = 0, all = ls__bag_of_node(r->node)->count;
 
-    for (int64_t i = 0; i < r->node->limit; i++)
+    for (int64_t i = 0; i < all; i++)
         rows += seen_at(r)[i];
     return rows;
 }
@@ -197,7 +197,7 @@ void ls__lot_forward(const ls__run *r)
     int m = number_of(r);
 
     if (chunk_of(r) == 0 && m == r->lot->members - 1) /* the first to come */
-        memset(seen_at(r), 0, (size_t)r->node->limit);
+        memset(seen_at(r), 0, (size_t)ls__bag_of_node(r->node)->count);
     if (chunk_of(r) == 0)
         compute_lot(r, m);
     memcpy(r->y, rows_at(r, m), bytes_of_chunk(r));
@@ -329,7 +329,7 @@ static void add_up(const ls__run *r)
 {
     parts p = {.run = r};
     ls__bag_entry *other;
-    int64_t first = 0, next = 0, limit = r->node->limit;
+    int64_t first = 0, next = 0, limit = ls__bag_of_node(r->node)->count;
 
     p.entry = entries_at(r, &p.count);
     other = p.entry + all_places(r->lot);

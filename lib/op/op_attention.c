@@ -16,6 +16,25 @@
 
 #include <string.h>
 
+typedef struct attention {
+    int64_t heads;
+    bool causal;
+} attention;
+
+static int64_t heads_of(const ls_node *n)
+{
+    const attention *of = n->of;
+
+    return of->heads;
+}
+
+static bool is_causal(const ls_node *n)
+{
+    const attention *of = n->of;
+
+    return of->causal;
+}
+
 /* The sizes of one head's problem. */
 typedef struct head {
     int64_t t, d, row; /* positions, D/H, D */
@@ -26,7 +45,7 @@ typedef struct head {
 
 static head head_of(const ls_node *n)
 {
-    int64_t t = n->shape[0], row = n->shape[1], d = row / n->heads;
+    int64_t t = n->shape[0], row = n->shape[1], d = row / heads_of(n);
     int64_t kv_row = n->in[1]->shape[1];
 
     return (head){t, d, row, kv_row, row / kv_row,
@@ -54,13 +73,15 @@ static int64_t y_at(const ls__run *r, head h, int64_t i, int64_t k)
 /* Are k and v as wide as some of q's heads, of which each serves as many? */
 static bool divides(const ls_node *n)
 {
-    int64_t d = n->in[0]->shape[1] / n->heads, kv = n->in[1]->shape[1];
+    int64_t heads = heads_of(n), kv = n->in[1]->shape[1];
+    int64_t d = n->in[0]->shape[1] / heads;
 
-    return kv % d == 0 && n->heads % (kv / d) == 0;
+    return kv % d == 0 && heads % (kv / d) == 0;
 }
 
 static int attention_shape(ls_node *n)
 {
+    int64_t heads = heads_of(n);
     const ls_node *q = n->in[0];
     char left[LS__SHAPE_TEXT], right[LS__SHAPE_TEXT];
 
@@ -76,22 +97,21 @@ static int attention_shape(ls_node *n)
                             ls__shape_text(right, n->in[k]->rank,
                                            n->in[k]->shape));
     }
-    if (n->heads < 1 || q->shape[1] % n->heads)
+    if (heads < 1 || q->shape[1] % heads)
         return ls__fail(LS_ESHAPE, "attention \"%s\": width %lld does not "
                         "divide into %lld heads", n->name,
-                        (long long)q->shape[1], (long long)n->heads);
+                        (long long)q->shape[1], (long long)heads);
     if (!divides(n))
         return ls__fail(LS_ESHAPE, "attention \"%s\": keys of width %lld are "
                         "no heads of %lld that %lld heads could share", n->name,
                         (long long)n->in[1]->shape[1],
-                        (long long)(q->shape[1] / n->heads),
-                        (long long)n->heads);
+                        (long long)(q->shape[1] / heads), (long long)heads);
     return ls__node_set_shape(n, LS_F32, 2, q->shape);
 }
 
 static int64_t attention_stash(const ls_node *n)
 {
-    return n->heads * n->shape[0] * n->shape[0];
+    return heads_of(n) * n->shape[0] * n->shape[0];
 }
 
 static int64_t attention_scratch(const ls_node *n, int64_t rows,
@@ -141,7 +161,7 @@ static void mix(const ls__run *r, head h, float by, const float *p,
 /* Softmax over the positions each one sees; zeros beyond. */
 static void visible_softmax(const ls__run *r, head h, float *p)
 {
-    if (!r->node->causal) {
+    if (!is_causal(r->node)) {
         r->kernels->softmax(h.t, h.t, h.t, p);
         return;
     }
@@ -153,11 +173,12 @@ static void visible_softmax(const ls__run *r, head h, float *p)
 
 static void attention_fwd(const ls__run *r)
 {
+    int64_t heads = heads_of(r->node);
     head h = head_of(r->node);
     float *p = r->stash;
 
     for (int64_t i = 0; i < r->rows; i++)
-        for (int64_t k = 0; k < r->node->heads; k++, p += h.t * h.t) {
+        for (int64_t k = 0; k < heads; k++, p += h.t * h.t) {
             int64_t at = q_at(h, i, k), kv = kv_at(h, i, k);
 
             scores(r, h, h.scale, (const float *)r->x[0] + at,
@@ -224,17 +245,18 @@ static void head_bwd(const ls__run *r, head h, const float *p, int64_t i,
 
 static void attention_bwd(const ls__run *r)
 {
+    int64_t heads = heads_of(r->node);
     head h = head_of(r->node);
     const float *p = r->stash;
 
     for (int64_t i = 0; i < r->rows; i++)
-        for (int64_t k = 0; k < r->node->heads; k++, p += h.t * h.t)
+        for (int64_t k = 0; k < heads; k++, p += h.t * h.t)
             head_bwd(r, h, p, i, k);
 }
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("heads", LS__INTEGER, heads),
-    LS__FIELD("causal", LS__YES_NO, causal),
+    LS__FIELD("heads", LS__INTEGER, attention, heads),
+    LS__FIELD("causal", LS__YES_NO, attention, causal),
     {0}};
 
 /* ------ step by step ------ */
@@ -244,7 +266,7 @@ static const ls__attribute attributes[] = {
  * zeros. */
 static int step_shape(ls_node *n)
 {
-    if (!n->causal)
+    if (!is_causal(n))
         return ls__fail(LS_ENOTSUP, "attention \"%s\" has no causal mask: "
                         "every position needs those after it", n->name);
     return attention_shape(n);
@@ -298,7 +320,7 @@ static void step_fwd(const ls__run *r)
                bytes);
         memcpy(values + t * h.kv_row, (const float *)r->x[2] + i * h.kv_row,
                bytes);
-        for (int64_t k = 0; k < n->heads; k++)
+        for (int64_t k = 0; k < heads_of(n); k++)
             step_head(r, h, t, (const float *)r->x[0] + i * h.row + k * h.d,
                       keys + k / h.each * h.d, values + k / h.each * h.d,
                       r->y + i * h.row + k * h.d);
@@ -306,12 +328,14 @@ static void step_fwd(const ls__run *r)
 }
 
 static const ls__op attention_step = {
-    .name = "attention step", .inputs = 3, .shape = step_shape,
+    .name = "attention step", .inputs = 3, .of = sizeof(attention),
+    .shape = step_shape,
     .cache = step_cache, .scratch = step_scratch, .forward = step_fwd};
 
 const ls__op ls__op_attention = {
     .name = "attention", .step = &attention_step, .inputs = 3, .reads = 7,
-    .attributes = attributes, .shape = attention_shape,
+    .of = sizeof(attention), .attributes = attributes,
+    .shape = attention_shape,
     .stash = attention_stash, .scratch = attention_scratch,
     .flops = attention_flops, .forward = attention_fwd,
     .backward = attention_bwd};
@@ -321,9 +345,7 @@ ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
 {
     ls_node *y = ls__node_new(&ls__op_attention, name, q, k, v);
 
-    if (y) {
-        y->heads = heads;
-        y->causal = causal;
-    }
+    if (y)
+        *(attention *)y->of = (attention){heads, causal};
     return ls__node_done(y);
 }

@@ -37,43 +37,49 @@ static int values_shape(const ls_node *n)
 
 static int bag_shape(ls_node *n)
 {
+    const ls__bag_of *of = n->of;
     const ls_node *x = n->in[0];
     int64_t shape[LS_MAX_RANK];
 
     if (ls__want(n, 0, LS_I32, 1) < 0 || values_shape(n) < 0)
         return LS_ESHAPE;
-    if (n->limit < 1 || n->limit > INT32_MAX)
+    if (of->count < 1 || of->count > INT32_MAX)
         return ls__fail(LS_ESHAPE, "%s \"%s\": %lld inputs; there must be 1 to "
-                        "%d", n->op->name, n->name, (long long)n->limit,
+                        "%d", n->op->name, n->name, (long long)of->count,
                         INT32_MAX);
     memcpy(shape, x->shape, sizeof shape);
-    shape[x->rank - 1] = n->features;
+    shape[x->rank - 1] = of->features;
     return ls__node_set_shape(n, LS_F32, x->rank, shape);
 }
 
 /* Batches are checked against the smallest. */
 static void limit(ls_node *n)
 {
-    if (n->limit < n->in[0]->limit)
-        n->in[0]->limit = n->limit;
+    int64_t count = ls__bag_of_node(n)->count;
+
+    if (count < n->in[0]->limit)
+        n->in[0]->limit = count;
 }
 
 static ls_node *dense_declare(ls_node *n)
 {
-    int64_t in = n->limit, out = n->features;
+    const ls__bag_of *of = n->of;
+    int64_t in = of->count, out = of->features;
 
     limit(n);
     n = ls__node_table(n, "kernel", LS__INIT_LECUN_NORMAL, in, out, in, out);
-    return n && n->bias ? ls__node_param(n, "bias", LS__INIT_ZEROS, in, out, 1,
-                                         &out)
-                        : n;
+    return n && of->bias ? ls__node_param(n, "bias", LS__INIT_ZEROS, in, out, 1,
+                                          &out)
+                         : n;
 }
 
 static ls_node *embed_declare(ls_node *n)
 {
+    const ls__bag_of *of = n->of;
+
     limit(n);
-    return ls__node_table(n, "embedding", LS__INIT_NORMAL, n->features,
-                          n->limit, n->limit, n->features);
+    return ls__node_table(n, "embedding", LS__INIT_NORMAL, of->features,
+                          of->count, of->count, of->features);
 }
 
 /* ------ Forward ------ */
@@ -133,7 +139,7 @@ static void table_grad(const ls__run *r)
                               ls__bag_sort(ls__bag_bits(r->node), n, e, other),
                               r->dy, r->add);
     if (!r->add)
-        ls__bag_clear(r, next, r->node->limit);
+        ls__bag_clear(r, next, ls__bag_of_node(r->node)->count);
 }
 
 /* The gradients of a bag's values, 16 at a time; out[i] is that of place[i]. */
@@ -201,38 +207,38 @@ static int64_t bag_picks(const ls_node *n)
 /* ------ The operators ------ */
 
 static const ls__attribute dense_attributes[] = {
-    LS__FIELD("count", LS__INTEGER, limit),
-    LS__FIELD("features", LS__INTEGER, features),
-    LS__FIELD("bias", LS__YES_NO, bias),
+    LS__FIELD("count", LS__INTEGER, ls__bag_of, count),
+    LS__FIELD("features", LS__INTEGER, ls__bag_of, features),
+    LS__FIELD("bias", LS__YES_NO, ls__bag_of, bias),
     {0}};
 
 static const ls__attribute embed_attributes[] = {
-    LS__FIELD("count", LS__INTEGER, limit),
-    LS__FIELD("features", LS__INTEGER, features),
-    LS__FIELD("mean", LS__YES_NO, mean),
+    LS__FIELD("count", LS__INTEGER, ls__bag_of, count),
+    LS__FIELD("features", LS__INTEGER, ls__bag_of, features),
+    LS__FIELD("mean", LS__YES_NO, ls__bag_of, mean),
     {0}};
 
 const ls__op ls__op_sparse_dense = {
     .name = "sparse_dense", .inputs = 1, .ignores = 1, .leaves_params = true,
-    .attributes = dense_attributes, .shape = bag_shape,
-    .declare = dense_declare, .stash = bag_stash, .scratch = bag_scratch,
-    .flops = bag_flops, .picks = bag_picks, .forward = bag_fwd,
-    .backward = bag_bwd};
+    .of = sizeof(ls__bag_of), .attributes = dense_attributes,
+    .shape = bag_shape, .declare = dense_declare, .stash = bag_stash,
+    .scratch = bag_scratch, .flops = bag_flops, .picks = bag_picks,
+    .forward = bag_fwd, .backward = bag_bwd};
 
 const ls__op ls__op_sparse_dense_values = {
     .name = "sparse_dense_values", .inputs = 2, .ignores = 1, .finite = 2,
     .reads = 1, .leaves_params = true,
-    .attributes = dense_attributes, .shape = bag_shape,
-    .declare = dense_declare, .stash = bag_stash, .scratch = bag_scratch,
-    .flops = bag_flops, .picks = bag_picks, .forward = bag_fwd,
-    .backward = bag_bwd};
+    .of = sizeof(ls__bag_of), .attributes = dense_attributes,
+    .shape = bag_shape, .declare = dense_declare, .stash = bag_stash,
+    .scratch = bag_scratch, .flops = bag_flops, .picks = bag_picks,
+    .forward = bag_fwd, .backward = bag_bwd};
 
 const ls__op ls__op_embed_bag = {
     .name = "embed_bag", .inputs = 1, .ignores = 1, .leaves_params = true,
-    .attributes = embed_attributes, .shape = bag_shape,
-    .declare = embed_declare, .stash = bag_stash, .scratch = bag_scratch,
-    .flops = bag_flops, .picks = bag_picks, .forward = bag_fwd,
-    .backward = bag_bwd};
+    .of = sizeof(ls__bag_of), .attributes = embed_attributes,
+    .shape = bag_shape, .declare = embed_declare, .stash = bag_stash,
+    .scratch = bag_scratch, .flops = bag_flops, .picks = bag_picks,
+    .forward = bag_fwd, .backward = bag_bwd};
 
 static ls_node *sparse_dense(ls_node *indices, ls_node *values, int64_t inputs,
                              int64_t n, bool bias, const char *name)
@@ -241,11 +247,8 @@ static ls_node *sparse_dense(ls_node *indices, ls_node *values, int64_t inputs,
                                      : &ls__op_sparse_dense,
                               name, indices, values, NULL);
 
-    if (y) {
-        y->limit = inputs;
-        y->features = n;
-        y->bias = bias;
-    }
+    if (y)
+        *(ls__bag_of *)y->of = (ls__bag_of){inputs, n, bias, false};
     return ls__node_done(y);
 }
 
@@ -271,10 +274,8 @@ ls_node *ls_embed_bag(ls_node *indices, ls_bag bag, int64_t count,
                  "mean", y->name, (int)bag);
         return ls__graph_failed(y->graph, LS_EINVAL);
     }
-    if (y) {
-        y->limit = count;
-        y->features = width;
-        y->mean = bag == LS_BAG_MEAN;
-    }
+    if (y)
+        *(ls__bag_of *)y->of =
+            (ls__bag_of){count, width, false, bag == LS_BAG_MEAN};
     return ls__node_done(y);
 }

@@ -9,13 +9,24 @@
 
 enum { SCALE, BIAS, MEAN, VARIANCE, PARAMS };
 
+typedef struct batch {
+    double epsilon;
+} batch;
+
+static double epsilon_of(const ls_node *n)
+{
+    const batch *of = n->of;
+
+    return of->epsilon;
+}
+
 static int batch_shape(ls_node *n)
 {
     const ls_node *x = n->in[0];
 
-    if (!(n->by[0] >= 0 && n->by[0] < __builtin_inf()))
+    if (!(epsilon_of(n) >= 0 && epsilon_of(n) < __builtin_inf()))
         return ls__fail(LS_EINVAL, "batch_norm \"%s\": epsilon %g is not 0 or "
-                        "above", n->name, n->by[0]);
+                        "above", n->name, epsilon_of(n));
     if (ls__want(n, 0, LS_F32, 1) < 0)
         return LS_ESHAPE;
     return ls__node_set_shape(n, LS_F32, x->rank, x->shape);
@@ -50,7 +61,7 @@ static int64_t batch_scratch(const ls_node *n, int64_t rows,
 /* 1/deviation and factor of each channel. */
 static void factors(const ls__run *r, float *inverse, float *factor)
 {
-    float epsilon = (float)r->node->by[0];
+    float epsilon = (float)epsilon_of(r->node);
 
     for (int64_t j = 0; j < ls__width(r->node); j++) {
         inverse[j] = 1.0f / __builtin_sqrtf(r->param[VARIANCE][j] + epsilon);
@@ -97,19 +108,20 @@ static void batch_bwd(const ls__run *r)
 }
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("epsilon", LS__NUMBER, by), {0}};
+    LS__FIELD("epsilon", LS__NUMBER, batch, epsilon), {0}};
 
 const ls__op ls__op_batch_norm = {
     .name = "batch_norm", .step = &ls__op_batch_norm, .inputs = 1, .reads = 1,
     .dx_over_addend = true, .dx_over_dy = true, .leaves_params = true,
-    .attributes = attributes, .shape = batch_shape, .declare = batch_declare,
-    .scratch = batch_scratch, .forward = batch_fwd, .backward = batch_bwd};
+    .of = sizeof(batch), .attributes = attributes, .shape = batch_shape,
+    .declare = batch_declare, .scratch = batch_scratch,
+    .forward = batch_fwd, .backward = batch_bwd};
 
 ls_node *ls_batch_norm(ls_node *x, double epsilon, const char *name)
 {
     ls_node *y = ls__node_new(&ls__op_batch_norm, name, x, NULL, NULL);
 
     if (y)
-        y->by[0] = epsilon;
+        *(batch *)y->of = (batch){epsilon};
     return ls__node_done(y);
 }

@@ -27,26 +27,29 @@
 
 static int no_groups(const ls_node *n)
 {
+    const ls__conv_of *of = n->of;
+
     return ls__fail(LS_ESHAPE, "conv2d \"%s\": %lld groups do not divide %lld "
-                    "channels and %lld outputs", n->name, (long long)n->groups,
-                    (long long)ls__width(n->in[0]), (long long)n->features);
+                    "channels and %lld outputs", n->name, (long long)of->groups,
+                    (long long)ls__width(n->in[0]), (long long)of->features);
 }
 
 static int conv_shape(ls_node *n)
 {
-    int status = ls__window_fit(n, LS_EXPLICIT, n->features);
+    const ls__conv_of *of = n->of;
+    int status = ls__window_fit(n, LS_EXPLICIT, of->features);
 
     if (status < 0)
         return status;
-    return n->groups < 1 || ls__width(n->in[0]) % n->groups ||
-                   n->features % n->groups
+    return of->groups < 1 || ls__width(n->in[0]) % of->groups ||
+                   of->features % of->groups
                ? no_groups(n) : 0;
 }
 
 /* Floats of one image's y before a pooling. */
 static int64_t full_size(const ls_node *n)
 {
-    return n->window.h * n->window.w * ls__width(n);
+    return ls__window_of(n)->h * ls__window_of(n)->w * ls__width(n);
 }
 
 /* With a pooling the numbers of the largest, else what an activation wants. */
@@ -57,10 +60,11 @@ static int64_t conv_stash(const ls_node *n)
 
 static double conv_flops(const ls_node *n)
 {
-    const ls__window *w = &n->window;
+    const ls__window *w = ls__window_of(n);
 
     return 2.0 * (double)(w->h * w->w) * (double)(w->kh * w->kw) *
-           (double)(ls__width(n->in[0]) / n->groups) * (double)ls__width(n);
+           (double)(ls__width(n->in[0]) / ls__conv_groups(n)) *
+           (double)ls__width(n);
 }
 
 /* One number of dy at most in each block of two by two: see
@@ -106,7 +110,7 @@ static int64_t pooled_scratch(const ls_node *n, const ls__conv *of_dy,
                               const ls__backend *backend)
 {
     return is_sparse(n, backend) && backend->convs->dx_pooled &&
-                   n->window.sy == 1 && n->window.sx == 1
+                   ls__window_of(n)->sy == 1 && ls__window_of(n)->sx == 1
                ? backend->convs->dx_scratch(of_dy) : 0;
 }
 
@@ -160,13 +164,13 @@ static void product(const ls__run *r, const ls__conv *v, bool rotated,
     const ls_node *n = r->node;
     const ls__convs *reader = ls__conv_reader(n, r->backend);
     ls__conv_weights of = ls__conv_weights_of(n, rotated);
-    int64_t packed = reader ? reader->packed_size(&of) / n->groups : 0;
+    int64_t packed = reader ? reader->packed_size(&of) / ls__conv_groups(n) : 0;
 
     if (ls__conv_is_depthwise(n)) {
         ls__depthwise_product(r, v, rotated, parts_of(r).image, scratch);
         return;
     }
-    for (int64_t g = 0; g < n->groups; g++) {
+    for (int64_t g = 0; g < of.groups; g++) {
         ls__conv one = ls__conv_group(v, g);
 
         if (reader) {
@@ -181,7 +185,9 @@ static void product(const ls__run *r, const ls__conv *v, bool rotated,
 
 static ls__pooling folded_pooling(const ls_node *n)
 {
-    return ls__pooling_of(&n->pooling, n->window.h, n->window.w, ls__width(n));
+    const ls__window *w = ls__window_of(n);
+
+    return ls__pooling_of(&n->pooling, w->h, w->w, ls__width(n));
 }
 
 /* Rows first .. last of what the folded pooling makes of an image. */
@@ -284,7 +290,7 @@ static void groups_grad(const ls__run *r, const ls__conv *v, const float *d,
 {
     const ls__convs *reader = ls__conv_reader(r->node, r->backend);
 
-    for (int64_t g = 0; g < r->node->groups; g++) {
+    for (int64_t g = 0; g < ls__conv_groups(r->node); g++) {
         int64_t at = g * v->out.n;
         float *dbias = r->dparam[1] ? r->dparam[1] + at : NULL;
         ls__conv one = ls__conv_group(v, g);
@@ -441,33 +447,35 @@ static void conv_bwd(const ls__run *r)
 
 static ls_node *conv_declare(ls_node *n)
 {
-    int64_t kh = n->window.kh, kw = n->window.kw;
-    int64_t c = ls__width(n->in[0]) / n->groups;
-    int64_t out = n->features, taps = kh * kw;
+    const ls__conv_of *of = n->of;
+    int64_t kh = of->window.kh, kw = of->window.kw;
+    int64_t c = ls__width(n->in[0]) / of->groups;
+    int64_t out = of->features, taps = kh * kw;
 
     n = ls__node_param(n, "kernel", LS__INIT_LECUN_NORMAL, taps * c, taps * out,
                        4, (int64_t[]){kh, kw, c, out});
-    return n && n->bias ? ls__node_param(n, "bias", LS__INIT_ZEROS, taps * c,
-                                         taps * out, 1, &out)
-                        : n;
+    return n && of->bias ? ls__node_param(n, "bias", LS__INIT_ZEROS, taps * c,
+                                          taps * out, 1, &out)
+                         : n;
 }
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("features", LS__INTEGER, features),
-    LS__FIELD("bias", LS__YES_NO, bias),
+    LS__FIELD("features", LS__INTEGER, ls__conv_of, features),
+    LS__FIELD("bias", LS__YES_NO, ls__conv_of, bias),
     LS__WINDOW_ATTRIBUTES,
-    LS__FIELD_UNLESS("dilation_y", window.dy, 1),
-    LS__FIELD_UNLESS("dilation_x", window.dx, 1),
-    LS__FIELD_UNLESS("groups", groups, 1),
-    LS__FIELD_UNLESS("top", window.given.top, 0),
-    LS__FIELD_UNLESS("bottom", window.given.bottom, 0),
-    LS__FIELD_UNLESS("left", window.given.left, 0),
-    LS__FIELD_UNLESS("right", window.given.right, 0),
+    LS__FIELD_UNLESS("dilation_y", ls__window, dy, 1),
+    LS__FIELD_UNLESS("dilation_x", ls__window, dx, 1),
+    LS__FIELD_UNLESS("groups", ls__conv_of, groups, 1),
+    LS__FIELD_UNLESS("top", ls__window, given.top, 0),
+    LS__FIELD_UNLESS("bottom", ls__window, given.bottom, 0),
+    LS__FIELD_UNLESS("left", ls__window, given.left, 0),
+    LS__FIELD_UNLESS("right", ls__window, given.right, 0),
     {0}};
 
 const ls__op ls__op_conv = {
     .name = "conv2d", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
-    .attributes = attributes, .shape = conv_shape, .declare = conv_declare,
+    .of = sizeof(ls__conv_of), .attributes = attributes, .shape = conv_shape,
+    .declare = conv_declare,
     .stash = conv_stash, .flops = conv_flops,
     .scratch = conv_scratch, .forward = conv_fwd, .backward = conv_bwd};
 
@@ -477,12 +485,8 @@ static ls_node *conv2d(ls_node *x, int64_t n, ls__window window, int64_t groups,
 {
     ls_node *y = ls__node_new(&ls__op_conv, name, x, NULL, NULL);
 
-    if (y) {
-        y->window = window;
-        y->groups = groups;
-        y->features = n;
-        y->bias = bias;
-    }
+    if (y)
+        *(ls__conv_of *)y->of = (ls__conv_of){window, n, groups, bias};
     return ls__node_done(y);
 }
 

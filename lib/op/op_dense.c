@@ -16,42 +16,51 @@
 
 #include <string.h>
 
+typedef struct dense {
+    int64_t features;
+    bool bias;
+    ls__extents kernel; /* shape of the weights */
+} dense;
+
 static int check_kernel(const ls_node *n)
 {
+    const dense *of = n->of;
     int64_t in = ls__width(n->in[0]), size;
     char text[LS__SHAPE_TEXT];
 
-    size = ls__count(n->kernel.rank, n->kernel.of);
-    if (size >= 0 && size / in == n->features && size % in == 0)
+    size = ls__count(of->kernel.rank, of->kernel.of);
+    if (size >= 0 && size / in == of->features && size % in == 0)
         return 0;
     return ls__fail(LS_ESHAPE, "dense \"%s\": weights of %s do not take %lld "
                     "to %lld", n->name,
-                    ls__shape_text(text, n->kernel.rank, n->kernel.of),
-                    (long long)in, (long long)n->features);
+                    ls__shape_text(text, of->kernel.rank, of->kernel.of),
+                    (long long)in, (long long)of->features);
 }
 
 static int dense_shape(ls_node *n)
 {
+    const dense *of = n->of;
     int64_t shape[LS_MAX_RANK];
     int status;
 
     if (ls__want(n, 0, LS_F32, 1) < 0)
         return LS_ESHAPE;
     memcpy(shape, n->in[0]->shape, sizeof shape);
-    shape[n->in[0]->rank - 1] = n->features;
+    shape[n->in[0]->rank - 1] = of->features;
     status = ls__node_set_shape(n, LS_F32, n->in[0]->rank, shape);
     return status < 0 ? status : check_kernel(n);
 }
 
 static ls_node *dense_declare(ls_node *n)
 {
-    int64_t in = ls__width(n->in[0]), out = n->features;
+    const dense *of = n->of;
+    int64_t in = ls__width(n->in[0]), out = of->features;
 
     n = ls__node_param(n, "kernel", LS__INIT_LECUN_NORMAL, in, out,
-                       n->kernel.rank, n->kernel.of);
-    return n && n->bias ? ls__node_param(n, "bias", LS__INIT_ZEROS, in, out, 1,
-                                         &out)
-                        : n;
+                       of->kernel.rank, of->kernel.of);
+    return n && of->bias ? ls__node_param(n, "bias", LS__INIT_ZEROS, in, out, 1,
+                                          &out)
+                         : n;
 }
 
 static int64_t dense_stash(const ls_node *n)
@@ -66,7 +75,7 @@ static int64_t dense_scratch(const ls_node *n, int64_t rows,
     const ls__products *of = backend->products;
     int64_t deep = rows * ls__vectors(n); /* K of dw, in pieces */
     int64_t most = of->scratch(deep < LS__DEEP ? deep : LS__DEEP,
-                               n->transposed ? in : out);
+                               ls__is_transposed(n) ? in : out);
     int64_t forward = of->scratch(in, out), dx = of->scratch(out, in);
 
     most = most > forward ? most : forward;
@@ -95,22 +104,23 @@ static ls__product product(int64_t m, int64_t n, int64_t k, bool a_transposed,
 static ls__product of_y(const ls_node *n, int64_t rows)
 {
     return product(rows * ls__vectors(n), ls__width(n), ls__width(n->in[0]),
-                   false, n->transposed);
+                   false, ls__is_transposed(n));
 }
 
 /* Of weights (out,in): d^T x. */
 static ls__product of_weights(const ls_node *n, int64_t rows)
 {
     int64_t in = ls__width(n->in[0]), out = ls__width(n);
+    bool transposed = ls__is_transposed(n);
 
-    return product(n->transposed ? out : in, n->transposed ? in : out,
+    return product(transposed ? out : in, transposed ? in : out,
                    rows * ls__vectors(n), true, false);
 }
 
 static ls__product of_x(const ls_node *n, int64_t rows)
 {
     return product(rows * ls__vectors(n), ls__width(n->in[0]), ls__width(n),
-                   false, !n->transposed);
+                   false, !ls__is_transposed(n));
 }
 
 static void dense_fwd(const ls__run *r)
@@ -136,9 +146,10 @@ static void dense_fwd(const ls__run *r)
 static void weights_grad(const ls__run *r, const float *d, float *scratch)
 {
     ls__product g = of_weights(r->node, r->rows);
+    bool transposed = ls__is_transposed(r->node);
 
-    g.a = r->node->transposed ? d : r->x[0];
-    g.b = r->node->transposed ? r->x[0] : d;
+    g.a = transposed ? d : r->x[0];
+    g.b = transposed ? r->x[0] : d;
     g.c = r->dparam[0];
     g.a_words = r->x_words;
     g.accumulate = r->add;
@@ -180,15 +191,16 @@ static void dense_bwd(const ls__run *r)
 }
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("features", LS__INTEGER, features),
-    LS__FIELD("bias", LS__YES_NO, bias),
-    LS__FIELD("kernel", LS__SIZES, kernel),
+    LS__FIELD("features", LS__INTEGER, dense, features),
+    LS__FIELD("bias", LS__YES_NO, dense, bias),
+    LS__FIELD("kernel", LS__SIZES, dense, kernel),
     {0}};
 
 const ls__op ls__op_dense = {
     .name = "dense", .step = &ls__op_dense, .inputs = 1, .is_product = true,
     .may_transpose = true, .leaves_params = true, .passes = 2, .reads = 1,
-    .attributes = attributes, .shape = dense_shape, .declare = dense_declare,
+    .of = sizeof(dense), .attributes = attributes, .shape = dense_shape,
+    .declare = dense_declare,
     .stash = dense_stash, .scratch = dense_scratch, .flops = dense_flops,
     .forward = dense_fwd, .backward = dense_bwd};
 
@@ -197,11 +209,8 @@ ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
 {
     ls_node *y = ls__node_new(&ls__op_dense, name, x, NULL, NULL);
 
-    if (y) {
-        y->features = n;
-        y->bias = bias;
-        y->kernel = kernel;
-    }
+    if (y)
+        *(dense *)y->of = (dense){n, bias, kernel};
     return ls__node_done(y);
 }
 

@@ -8,16 +8,27 @@
 
 #include <string.h>
 
+typedef struct dropout {
+    double rate;
+} dropout;
+
+static double rate_of(const ls_node *n)
+{
+    const dropout *d = n->of;
+
+    return d->rate;
+}
+
 static float keep_of(const ls__run *r)
 {
-    return (float)(1 - r->node->rate);
+    return (float)(1 - rate_of(r->node));
 }
 
 static int dropout_shape(ls_node *n)
 {
-    if (!(n->rate >= 0 && n->rate < 1))
+    if (!(rate_of(n) >= 0 && rate_of(n) < 1))
         return ls__fail(LS_EINVAL, "dropout \"%s\": rate %g is not in [0,1)",
-                        n->name, n->rate);
+                        n->name, rate_of(n));
     return ls__same_shape(n);
 }
 
@@ -69,11 +80,12 @@ static void dropout_bwd(const ls__run *r)
 }
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("rate", LS__NUMBER, rate), {0}};
+    LS__FIELD("rate", LS__NUMBER, dropout, rate), {0}};
 
 const ls__op ls__op_dropout = {
     .name = "dropout", .step = &ls__op_dropout, .inputs = 1,
-    .dx_over_addend = true, .dx_over_dy = true, .attributes = attributes,
+    .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(dropout),
+    .attributes = attributes,
     .shape = dropout_shape, .declare = dropout_declare, .stash = dropout_stash,
     .forward = dropout_fwd, .backward = dropout_bwd};
 
@@ -88,6 +100,6 @@ ls_node *ls_dropout(ls_node *x, double rate, const char *name)
         return stream < 0 ? ls__graph_failed(x->graph, stream) : x;
     }
     if ((n = ls__node_new(&ls__op_dropout, name, x, NULL, NULL)))
-        n->rate = rate;
+        *(dropout *)n->of = (dropout){rate};
     return ls__node_done(n);
 }

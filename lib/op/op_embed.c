@@ -6,26 +6,32 @@
 
 #include <string.h>
 
+typedef struct embed {
+    int64_t count, features;
+} embed;
+
 static int embed_shape(ls_node *n)
 {
+    const embed *of = n->of;
     const ls_node *x = n->in[0];
     int64_t shape[LS_MAX_RANK];
 
     if (ls__want(n, 0, LS_I32, 0) < 0)
         return LS_ESHAPE;
     memcpy(shape, x->shape, sizeof shape);
-    shape[x->rank] = n->features;
+    shape[x->rank] = of->features;
     return ls__node_set_shape(n, LS_F32, x->rank + 1, shape);
 }
 
 static ls_node *embed_declare(ls_node *n)
 {
+    const embed *of = n->of;
     ls_node *x = n->in[0];
 
-    n = ls__node_table(n, "embedding", LS__INIT_NORMAL, n->features, n->limit,
-                       n->limit, n->features);
-    if (n && n->limit < x->limit) /* batches are checked against the smallest */
-        x->limit = n->limit;
+    n = ls__node_table(n, "embedding", LS__INIT_NORMAL, of->features,
+                       of->count, of->count, of->features);
+    if (n && of->count < x->limit) /* batches are checked against the least */
+        x->limit = of->count;
     return n;
 }
 
@@ -49,32 +55,32 @@ static void embed_bwd(const ls__run *r)
 {
     const int32_t *x = r->x[0];
     int64_t n = ls__width(r->node), count = r->rows * ls__vectors(r->node);
+    const embed *of = r->node->of;
     float *table = r->dparam[0];
 
     if (!r->add)
-        memset(table, 0, (size_t)(r->node->limit * n) * sizeof *table);
+        memset(table, 0, (size_t)(of->count * n) * sizeof *table);
     for (int64_t i = 0; i < count; i++)
         r->kernels->add(n, table + x[i] * n, r->dy + i * n, table + x[i] * n);
 }
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("count", LS__INTEGER, limit),
-    LS__FIELD("features", LS__INTEGER, features),
+    LS__FIELD("count", LS__INTEGER, embed, count),
+    LS__FIELD("features", LS__INTEGER, embed, features),
     {0}};
 
 const ls__op ls__op_embed = {
     .name = "embed", .step = &ls__op_embed, .inputs = 1, .reads = 1,
-    .attributes = attributes, .shape = embed_shape, .declare = embed_declare,
-    .picks = embed_picks, .forward = embed_fwd, .backward = embed_bwd};
+    .of = sizeof(embed), .attributes = attributes, .shape = embed_shape,
+    .declare = embed_declare, .picks = embed_picks, .forward = embed_fwd,
+    .backward = embed_bwd};
 
 ls_node *ls_embed(ls_node *x, int64_t count, int64_t width, const char *name)
 {
     ls_node *y = ls__node_new(&ls__op_embed, name, x, NULL, NULL);
 
-    if (y) {
-        y->features = width;
-        y->limit = count;
-    }
+    if (y)
+        *(embed *)y->of = (embed){count, width};
     return ls__node_done(y);
 }
 

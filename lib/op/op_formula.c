@@ -26,6 +26,24 @@ typedef struct block {
     float *spare; /* a block */
 } block;
 
+/* What terms have that have constants. */
+typedef struct constants {
+    double by[2];
+} constants;
+
+ls__term ls__term_from(const ls_node *n, int a, int b)
+{
+    const constants *c = n->of;
+    ls__term t = {.kind = ls__term_of(n->op), .a = a,
+                  .b = n->op->inputs == 2 ? b : a};
+
+    if (c) {
+        t.by[0] = (float)c->by[0];
+        t.by[1] = (float)c->by[1];
+    }
+    return t;
+}
+
 /* The formula of a node: the plan's, or its operator as the only term. */
 static const ls__formula *formula_of(const ls_node *n, ls__formula *one)
 {
@@ -33,9 +51,7 @@ static const ls__formula *formula_of(const ls_node *n, ls__formula *one)
         return n->formula;
     one->inputs = n->op->inputs;
     one->terms = 1;
-    one->term[0] = (ls__term){.kind = ls__term_of(n->op), .a = 0,
-                              .b = n->op->inputs - 1,
-                              .by = {(float)n->by[0], (float)n->by[1]}};
+    one->term[0] = ls__term_from(n, 0, 1);
     return one;
 }
 
@@ -165,7 +181,7 @@ static void formula_bwd(const ls__run *r)
 /* ------ the operators ------ */
 
 /* The attributes of those that have constants. */
-#define BY(in_files, i) LS__FIELD(in_files, LS__NUMBER, by[i])
+#define BY(in_files, i) LS__FIELD(in_files, LS__NUMBER, constants, by[i])
 
 static const ls__attribute scale_shift[] = {BY("scale", 0), BY("shift", 1),
                                             {0}};
@@ -176,18 +192,21 @@ static const ls__attribute alpha_of[] = {BY("alpha", 0), {0}};
 
 static int clamp_shape(ls_node *n)
 {
-    if (n->by[0] > n->by[1])
+    const constants *c = n->of;
+
+    if (c->by[0] > c->by[1])
         return ls__fail(LS_EINVAL, "clamp \"%s\": low %g is above high %g",
-                        n->name, n->by[0], n->by[1]);
+                        n->name, c->by[0], c->by[1]);
     return ls__same_shape(n);
 }
 
 #define ELEMENTWISE \
     .dx_over_addend = true, .dx_over_dy = true, .scratch = formula_scratch, \
     .forward = formula_fwd, .backward = formula_bwd
-#define UNARY(kind, text, read, constants, its_shape) \
+#define UNARY(kind, text, read, rows, its_shape) \
     [kind] = {.name = text, .inputs = 1, .reads = read, .term = kind, \
-              .attributes = constants, .shape = its_shape, ELEMENTWISE}
+              .of = sizeof(constants), .attributes = rows, \
+              .shape = its_shape, ELEMENTWISE}
 #define BINARY(kind, text, read) \
     [kind] = {.name = text, .inputs = 2, .reads = read, .term = kind, \
               .shape = ls__equal_shapes, ELEMENTWISE}
@@ -241,10 +260,8 @@ static ls_node *term_by(int kind, ls_node *x, double p, double q)
                  ls__op_term[kind].name, x->name);
         return ls__graph_failed(x->graph, LS_EINVAL);
     }
-    if ((y = ls__node_unnamed(&ls__op_term[kind], x, NULL))) {
-        y->by[0] = p;
-        y->by[1] = q;
-    }
+    if ((y = ls__node_unnamed(&ls__op_term[kind], x, NULL)))
+        *(constants *)y->of = (constants){{p, q}};
     return ls__node_done(y);
 }
 

@@ -14,11 +14,22 @@ typedef struct group {
     int64_t pixels, run, step, size;
 } group;
 
+typedef struct group_norm {
+    int64_t groups;
+} group_norm;
+
+static int64_t groups_of(const ls_node *n)
+{
+    const group_norm *of = n->of;
+
+    return of->groups;
+}
+
 static group group_of(const ls_node *n)
 {
     group g = {.pixels = ls__vectors(n), .step = ls__width(n)};
 
-    g.run = g.step / n->groups;
+    g.run = g.step / groups_of(n);
     g.size = g.pixels * g.run;
     return g;
 }
@@ -29,16 +40,16 @@ static int group_shape(ls_node *n)
 
     if (ls__want(n, 0, LS_F32, 1) < 0)
         return LS_ESHAPE;
-    if (n->groups < 1 || ls__width(x) % n->groups)
+    if (groups_of(n) < 1 || ls__width(x) % groups_of(n))
         return ls__fail(LS_ESHAPE, "group norm \"%s\": %lld channels do not "
                         "divide into %lld groups", n->name,
-                        (long long)ls__width(x), (long long)n->groups);
+                        (long long)ls__width(x), (long long)groups_of(n));
     return ls__node_set_shape(n, LS_F32, x->rank, x->shape);
 }
 
 static int64_t group_stash(const ls_node *n)
 {
-    return 2 * n->groups; /* mean and 1/deviation */
+    return 2 * groups_of(n); /* mean and 1/deviation */
 }
 
 static int64_t group_scratch(const ls_node *n, int64_t rows,
@@ -78,7 +89,7 @@ static void group_fwd(const ls__run *r)
     float *x = r->scratch, *y = x + g.size, *scale = y + 2 * g.size;
     float *bias = scale + g.size;
 
-    for (int64_t k = 0; k < r->node->groups; k++) {
+    for (int64_t k = 0; k < groups_of(r->node); k++) {
         spread(&g, r->param[0] + k * g.run, scale);
         spread(&g, r->param[1] + k * g.run, bias);
         for (int64_t i = 0; i < r->rows; i++) {
@@ -86,7 +97,7 @@ static void group_fwd(const ls__run *r)
 
             gather(&g, (const float *)r->x[0] + at, x);
             r->kernels->layer_norm(1, g.size, x, scale, bias, y,
-                                   r->stash + 2 * (i * r->node->groups + k));
+                                   r->stash + 2 * (i * groups_of(r->node) + k));
             scatter(&g, y, r->y + at);
         }
     }
@@ -106,7 +117,7 @@ static void one_grad(const ls__run *r, const group *g, int64_t i, int64_t k)
     if (r->addend[0] && r->dx[0])
         gather(g, r->addend[0] + at, dx);
     r->kernels->layer_norm_grad(1, g->size, x,
-                                r->stash + 2 * (i * r->node->groups + k),
+                                r->stash + 2 * (i * groups_of(r->node) + k),
                                 scale, dy, r->addend[0] ? dx : NULL,
                                 r->dx[0] ? dx : NULL, false, dscale, dbias);
     if (r->dx[0])
@@ -121,7 +132,7 @@ static void group_bwd(const ls__run *r)
 {
     group g = group_of(r->node);
 
-    for (int64_t k = 0; k < r->node->groups; k++) {
+    for (int64_t k = 0; k < groups_of(r->node); k++) {
         spread(&g, r->param[0] + k * g.run, r->scratch + 3 * g.size);
         for (int64_t i = 0; i < r->rows; i++)
             one_grad(r, &g, i, k);
@@ -129,11 +140,12 @@ static void group_bwd(const ls__run *r)
 }
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("groups", LS__INTEGER, groups), {0}};
+    LS__FIELD("groups", LS__INTEGER, group_norm, groups), {0}};
 
 const ls__op ls__op_group_norm = {
     .name = "group_norm", .inputs = 1, .reads = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .attributes = attributes, .shape = group_shape,
+    .dx_over_dy = true, .of = sizeof(group_norm),
+    .attributes = attributes, .shape = group_shape,
     .declare = ls__declare_scale_bias, .stash = group_stash,
     .scratch = group_scratch, .forward = group_fwd, .backward = group_bwd};
 
@@ -142,6 +154,6 @@ ls_node *ls_group_norm(ls_node *x, int groups, const char *name)
     ls_node *y = ls__node_new(&ls__op_group_norm, name, x, NULL, NULL);
 
     if (y)
-        y->groups = groups;
+        *(group_norm *)y->of = (group_norm){groups};
     return ls__node_done(y);
 }

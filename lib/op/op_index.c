@@ -12,8 +12,13 @@ static void limit(ls_node *indices, int64_t n)
 
 /* ------ one-hot ------ */
 
+typedef struct one_hot {
+    int64_t count;
+} one_hot;
+
 static int one_hot_shape(ls_node *n)
 {
+    const one_hot *of = n->of;
     ls_node *x = n->in[0];
     int64_t shape[LS_MAX_RANK];
 
@@ -23,10 +28,10 @@ static int one_hot_shape(ls_node *n)
         return ls__fail(LS_ESHAPE, "one-hot \"%s\": indices have no more than "
                         "%d axes", n->name, LS_MAX_RANK - 2);
     memcpy(shape, x->shape, sizeof shape);
-    shape[x->rank] = n->count;
+    shape[x->rank] = of->count;
     if (ls__node_set_shape(n, LS_F32, x->rank + 1, shape) < 0)
         return LS_ESHAPE;
-    limit(x, n->count);
+    limit(x, of->count);
     return 0;
 }
 
@@ -47,11 +52,11 @@ static void one_hot_bwd(const ls__run *r)
 }
 
 static const ls__attribute one_hot_attributes[] = {
-    LS__FIELD("count", LS__INTEGER, count), {0}};
+    LS__FIELD("count", LS__INTEGER, one_hot, count), {0}};
 
 const ls__op ls__op_one_hot = {
-    .name = "one_hot", .inputs = 1, .attributes = one_hot_attributes,
-    .shape = one_hot_shape,
+    .name = "one_hot", .inputs = 1, .of = sizeof(one_hot),
+    .attributes = one_hot_attributes, .shape = one_hot_shape,
     .forward = one_hot_fwd, .backward = one_hot_bwd};
 
 ls_node *ls_one_hot(ls_node *indices, int64_t count)
@@ -59,7 +64,7 @@ ls_node *ls_one_hot(ls_node *indices, int64_t count)
     ls_node *n = ls__node_unnamed(&ls__op_one_hot, indices, NULL);
 
     if (n)
-        n->count = count;
+        *(one_hot *)n->of = (one_hot){count};
     return ls__node_done(n);
 }
 

@@ -80,11 +80,22 @@ ls_node *ls_layer_norm(ls_node *x, const char *name)
 
 /* ------ rms norm ------ */
 
+typedef struct rms {
+    double epsilon;
+} rms;
+
+static double epsilon_of(const ls_node *n)
+{
+    const rms *of = n->of;
+
+    return of->epsilon;
+}
+
 static int rms_shape(ls_node *n)
 {
-    if (!(n->by[0] >= 0 && n->by[0] < __builtin_inf()))
+    if (!(epsilon_of(n) >= 0 && epsilon_of(n) < __builtin_inf()))
         return ls__fail(LS_EINVAL, "rms_norm \"%s\": epsilon %g is not 0 or "
-                        "above", n->name, n->by[0]);
+                        "above", n->name, epsilon_of(n));
     return norm_shape(n);
 }
 
@@ -98,8 +109,8 @@ static ls_node *rms_declare(ls_node *n)
 static void rms_fwd(const ls__run *r)
 {
     r->kernels->rms_norm(r->rows * ls__vectors(r->node), ls__width(r->node),
-                         (float)r->node->by[0], r->x[0], r->param[0], r->y,
-                         r->stash);
+                         (float)epsilon_of(r->node), r->x[0], r->param[0],
+                         r->y, r->stash);
 }
 
 static void rms_bwd(const ls__run *r)
@@ -111,19 +122,20 @@ static void rms_bwd(const ls__run *r)
 }
 
 static const ls__attribute rms_attributes[] = {
-    LS__FIELD("epsilon", LS__NUMBER, by), {0}};
+    LS__FIELD("epsilon", LS__NUMBER, rms, epsilon), {0}};
 
 const ls__op ls__op_rms_norm = {
     .name = "rms_norm", .step = &ls__op_rms_norm, .inputs = 1, .reads = 1,
-    .dx_over_addend = true, .dx_over_dy = true, .attributes = rms_attributes,
-    .shape = rms_shape, .declare = rms_declare, .stash = ls__vectors,
-    .forward = rms_fwd, .backward = rms_bwd};
+    .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(rms),
+    .attributes = rms_attributes, .shape = rms_shape,
+    .declare = rms_declare, .stash = ls__vectors, .forward = rms_fwd,
+    .backward = rms_bwd};
 
 ls_node *ls_rms_norm(ls_node *x, double epsilon, const char *name)
 {
     ls_node *y = ls__node_new(&ls__op_rms_norm, name, x, NULL, NULL);
 
     if (y)
-        y->by[0] = epsilon;
+        *(rms *)y->of = (rms){epsilon};
     return ls__node_done(y);
 }

@@ -7,6 +7,13 @@
 
 _Static_assert((int)LS_OWN_INPUTS <= (int)LS__MAX_INPUTS, "inputs of a node");
 
+/* Its attributes are what the user gave, but for the name, which the node
+ * has. */
+static const ls_own_op *own_of(const ls_node *n)
+{
+    return n->of;
+}
+
 /* ------ running ------ */
 
 /* Call one of the two functions; the first failure counts. */
@@ -23,7 +30,7 @@ static bool call(const ls__run *r, ls_own_fn *fn, float *const *dx,
 
     for (int k = 0; k < r->node->op->inputs; k++)
         size[k] = r->node->in[k]->size;
-    status = fn(r->node->own->user, &run);
+    status = fn(own_of(r->node)->user, &run);
     if (status < 0)
         *r->failure = (ls__failure){status, r->node};
     return status >= 0;
@@ -41,12 +48,12 @@ static void add_addends(const ls__run *r)
 
 static void own_fwd(const ls__run *r)
 {
-    (void)call(r, r->node->own->forward, r->dx, NULL);
+    (void)call(r, own_of(r->node)->forward, r->dx, NULL);
 }
 
 static void own_bwd(const ls__run *r)
 {
-    if (call(r, r->node->own->backward, r->dx, NULL))
+    if (call(r, own_of(r->node)->backward, r->dx, NULL))
         add_addends(r);
 }
 
@@ -54,7 +61,7 @@ static void own_loss(const ls__run *r)
 {
     ls_sums sums = {.correct = __builtin_nan("")}, *total = r->sums;
 
-    if (!call(r, r->node->own->forward, r->dx, &sums))
+    if (!call(r, own_of(r->node)->forward, r->dx, &sums))
         return;
     total->loss += sums.loss;
     total->weight += sums.weight;
@@ -77,7 +84,7 @@ static ls_array_spec spec_of(const ls_node *n)
 
 static int own_shape(ls_node *n)
 {
-    const ls_own_op *own = n->own;
+    const ls_own_op *own = own_of(n);
     ls_array_spec x[LS_OWN_INPUTS], y = spec_of(n->in[0]);
     char text[LS__SHAPE_TEXT];
     int status;
@@ -105,17 +112,18 @@ static int loss_shape(ls_node *n)
 
 static int64_t own_stash(const ls_node *n)
 {
-    return n->own->stash;
+    return own_of(n)->stash;
 }
 
 /* One for each number of inputs. */
 #define OWN(n) \
-    {.name = "own operator", .inputs = n, .reads = ~0u, .reads_y = true, \
-     .shape = own_shape, .stash = own_stash, .forward = own_fwd, \
-     .backward = own_bwd}
+    {.name = "own operator", .inputs = n, .is_own = true, .reads = ~0u, \
+     .reads_y = true, .of = sizeof(ls_own_op), .shape = own_shape, \
+     .stash = own_stash, .forward = own_fwd, .backward = own_bwd}
 #define OWN_LOSS(n) \
-    {.name = "own loss", .inputs = n, .is_loss = true, .reads = ~0u, \
-     .shape = loss_shape, .forward = own_loss, .backward = own_loss}
+    {.name = "own loss", .inputs = n, .is_loss = true, .is_own = true, \
+     .reads = ~0u, .of = sizeof(ls_own_op), .shape = loss_shape, \
+     .forward = own_loss, .backward = own_loss}
 
 static const ls__op operators[LS_OWN_INPUTS] = {OWN(1), OWN(2), OWN(3)};
 static const ls__op losses[LS_OWN_INPUTS] = {OWN_LOSS(1), OWN_LOSS(2),
@@ -143,7 +151,6 @@ static int check(const ls_own_op *op, bool is_loss)
 static ls_node *own_node(const ls_own_op *op, const ls__op *table,
                          bool is_loss, ls_node *const *in)
 {
-    ls_own_op *copy;
     ls_node *a, *n;
     int status;
 
@@ -156,11 +163,8 @@ static ls_node *own_node(const ls_own_op *op, const ls__op *table,
                      op->inputs > 2 ? in[2] : NULL);
     if (!n)
         return NULL;
-    if (!(copy = ls__arena_new(&n->graph->arena, 1, sizeof *copy)))
-        return ls__graph_failed(n->graph, LS_ENOMEM);
-    *copy = *op;
-    copy->name = NULL; /* the node's has it */
-    n->own = copy;
+    *(ls_own_op *)n->of = *op;
+    ((ls_own_op *)n->of)->name = NULL;
     return ls__node_done(n);
 }
 

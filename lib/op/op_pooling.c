@@ -11,7 +11,7 @@ static ls__pooling pooling_of(const ls_node *n)
 {
     const int64_t *x = n->in[0]->shape;
 
-    return ls__pooling_of(&n->window, x[0], x[1], x[2]);
+    return ls__pooling_of(ls__window_of(n), x[0], x[1], x[2]);
 }
 
 /* dx += addend, over image i. */
@@ -54,9 +54,9 @@ static void max_bwd(const ls__run *r)
 static const ls__attribute attributes[] = {LS__WINDOW_ATTRIBUTES, {0}};
 
 const ls__op ls__op_max_pool = {
-    .name = "max_pool", .inputs = 1, .attributes = attributes,
-    .shape = pooling_shape, .stash = max_stash, .forward = max_fwd,
-    .backward = max_bwd};
+    .name = "max_pool", .inputs = 1, .of = sizeof(ls__window),
+    .attributes = attributes, .shape = pooling_shape, .stash = max_stash,
+    .forward = max_fwd, .backward = max_bwd};
 
 static void avg_fwd(const ls__run *r)
 {
@@ -80,15 +80,16 @@ static void avg_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_avg_pool = {
-    .name = "avg_pool", .inputs = 1, .attributes = attributes,
-    .shape = pooling_shape, .forward = avg_fwd, .backward = avg_bwd};
+    .name = "avg_pool", .inputs = 1, .of = sizeof(ls__window),
+    .attributes = attributes, .shape = pooling_shape, .forward = avg_fwd,
+    .backward = avg_bwd};
 
 static ls_node *pooling(const ls__op *op, ls_node *x, const ls_window *window)
 {
     ls_node *y = ls__node_unnamed(op, x, NULL);
 
     if (y)
-        y->window = ls__window_new(window);
+        *(ls__window *)y->of = ls__window_new(window);
     return ls__node_done(y);
 }
 

@@ -37,6 +37,18 @@ static const cell gru = {"gru", 3, 1, true};
  * is a sum of these. */
 enum { FROM = 1, LENGTHS = 2, IS_LSTM = 4, IS_GRU = 8 };
 
+typedef struct recurrent {
+    bool ends; /* the state after the last step stands behind the values */
+    bool bias; /* a GRU's second one */
+} recurrent;
+
+static bool ends(const ls_node *n)
+{
+    const recurrent *of = n->of;
+
+    return of->ends;
+}
+
 static const cell *cell_of(const ls_node *n)
 {
     return n->op->recurrent & IS_GRU ? &gru : &lstm;
@@ -113,13 +125,14 @@ static int recurrent_shape(ls_node *n)
     if ((from_of(n) >= 0 && check_from(n) < 0) ||
         (lengths_of(n) >= 0 && check_lengths(n) < 0))
         return LS_ESHAPE;
-    shape[0] = n->ends ? (steps_of(n) + c->states) * units : steps_of(n);
+    shape[0] = ends(n) ? (steps_of(n) + c->states) * units : steps_of(n);
     shape[1] = units;
-    return ls__node_set_shape(n, LS_F32, n->ends ? 1 : 2, shape);
+    return ls__node_set_shape(n, LS_F32, ends(n) ? 1 : 2, shape);
 }
 
 static ls_node *recurrent_declare(ls_node *n)
 {
+    const recurrent *of = n->of;
     int64_t units = units_of(n), wide = n->in[0]->shape[1];
     int64_t kernel[] = {units, wide};
     ls_node *l = lengths_of(n) >= 0 ? n->in[lengths_of(n)] : NULL;
@@ -129,7 +142,7 @@ static ls_node *recurrent_declare(ls_node *n)
         l->limit = limit;
     n = ls__node_param(n, "kernel", LS__INIT_ORTHOGONAL, units, wide, 2,
                        kernel);
-    return n && (n->bias || !cell_of(n)->bias_of_x)
+    return n && (of->bias || !cell_of(n)->bias_of_x)
                ? ls__node_param(n, "bias", LS__INIT_ZEROS, units, wide, 1,
                                 &wide)
                : n;
@@ -339,7 +352,7 @@ static void recurrent_fwd(const ls__run *r)
         s.y = r->y + t * w.units;
         recur(&s);
     }
-    if (r->node->ends)
+    if (ends(r->node))
         end(&w);
 }
 
@@ -351,7 +364,7 @@ static void begin_back(const work *w, float *dh, float *dc)
     const ls_node *n = w->r->node;
     const float *dy = w->r->dy + w->t * w->units;
 
-    if (n->ends) {
+    if (ends(n)) {
         take_state(w, dy + place(w, true), n->size, dh);
         if (w->cell->states > 1)
             take_state(w, dy, n->size, dc);
@@ -477,13 +490,14 @@ static void recurrent_bwd(const ls__run *r)
 /* ------ the operators ------ */
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("ends", LS__YES_NO, ends),
-    LS__FIELD_IF("bias", bias), {0}};
+    LS__FIELD("ends", LS__YES_NO, recurrent, ends),
+    LS__FIELD_IF("bias", recurrent, bias), {0}};
 
 #define OPERATOR(text, kind, count, indices) \
     {.name = text, .inputs = count, .recurrent = kind, .reads = indices, \
      .dx_over_addend = true, .keeps_over_x = true, .leaves_params = true, \
-     .attributes = attributes, .shape = recurrent_shape, \
+     .of = sizeof(recurrent), .attributes = attributes, \
+     .shape = recurrent_shape, \
      .declare = recurrent_declare, .stash = recurrent_stash, \
      .scratch = recurrent_scratch, .flops = recurrent_flops, \
      .forward = recurrent_fwd, .backward = recurrent_bwd}
@@ -545,10 +559,8 @@ static ls_node *layer(ls_node *x, const cell *c, int64_t n, bool two_biases,
                   (ls__extents){2, {ls__width(x), c->gates * n}});
     y = ls__node_new(op, of_h, y, from ? from : lengths,
                      from ? lengths : NULL);
-    if (y) {
-        y->ends = last != NULL;
-        y->bias = two_biases;
-    }
+    if (y)
+        *(recurrent *)y->of = (recurrent){last != NULL, two_biases};
     y = ls__node_done(y);
     y = y && last ? separate(y, c, x->shape[0], n, last) : y;
     return ls__undo_leave(x->graph, y);

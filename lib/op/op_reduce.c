@@ -6,6 +6,11 @@
 #include "graph/undo.h"
 #include "op/op_table.h"
 
+/* Over which axes: from `axis` on, `axes` of them. */
+typedef struct reduction {
+    int64_t axis, axes;
+} reduction;
+
 /* The three extents of x, rows counting as outer. */
 typedef struct extents {
     int64_t outer, n, inner;
@@ -14,36 +19,38 @@ typedef struct extents {
 static extents extents_of(const ls_node *node, int64_t rows)
 {
     const ls_node *x = node->in[0];
+    const reduction *of = node->of;
     extents e = {rows, 1, 1};
 
     for (int k = 0; k < x->rank; k++)
-        *(k < node->axis                ? &e.outer
-          : k < node->axis + node->axes ? &e.n
-                                        : &e.inner) *= x->shape[k];
+        *(k < of->axis              ? &e.outer
+          : k < of->axis + of->axes ? &e.n
+                                    : &e.inner) *= x->shape[k];
     return e;
 }
 
 static int reduced_shape(ls_node *n)
 {
     const ls_node *x = n->in[0];
+    const reduction *of = n->of;
     int64_t shape[LS_MAX_RANK];
     int rank = 0;
 
     if (ls__want(n, 0, LS_F32, 1) < 0)
         return LS_ESHAPE;
-    if (n->axis < 0 || n->axes < 1 || n->axes > x->rank - n->axis)
+    if (of->axis < 0 || of->axes < 1 || of->axes > x->rank - of->axis)
         return ls__fail(LS_ESHAPE, "%s \"%s\": %lld axes from axis %lld of %d",
-                        n->op->name, n->name, (long long)n->axes,
-                        (long long)n->axis, x->rank);
+                        n->op->name, n->name, (long long)of->axes,
+                        (long long)of->axis, x->rank);
     for (int k = 0; k < x->rank; k++)
-        if (k < n->axis || k >= n->axis + n->axes)
+        if (k < of->axis || k >= of->axis + of->axes)
             shape[rank++] = x->shape[k];
     return ls__node_set_shape(n, LS_F32, rank, shape);
 }
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("axis", LS__INTEGER, axis),
-    LS__FIELD("axes", LS__INTEGER, axes), {0}};
+    LS__FIELD("axis", LS__INTEGER, reduction, axis),
+    LS__FIELD("axes", LS__INTEGER, reduction, axes), {0}};
 
 /* ------ sum ------ */
 
@@ -76,7 +83,7 @@ static void sum_bwd(const ls__run *r)
 
 const ls__op ls__op_sum = {
     .name = "sum", .inputs = 1, .dx_over_addend = true,
-    .attributes = attributes, .shape = reduced_shape,
+    .of = sizeof(reduction), .attributes = attributes, .shape = reduced_shape,
     .forward = sum_fwd, .backward = sum_bwd};
 
 /* ------ max ------ */
@@ -137,7 +144,7 @@ static void max_bwd(const ls__run *r)
 
 const ls__op ls__op_max_over = {
     .name = "max_over", .inputs = 1, .reads = 1, .reads_y = true,
-    .dx_over_addend = true, .attributes = attributes,
+    .dx_over_addend = true, .of = sizeof(reduction), .attributes = attributes,
     .shape = reduced_shape, .forward = max_fwd, .backward = max_bwd};
 
 /* ------ building ------ */
@@ -188,10 +195,8 @@ static ls_node *over(const ls__op *op, ls_node *x, int count, const int *axes)
             continue;
         while (first > 0 && set >> (first - 1) & 1)
             first--;
-        if ((n = ls__node_unnamed(op, x, NULL))) {
-            n->axis = first;
-            n->axes = last + 1 - first;
-        }
+        if ((n = ls__node_unnamed(op, x, NULL)))
+            *(reduction *)n->of = (reduction){first, last + 1 - first};
         x = ls__node_done(n);
         last = first;
     }

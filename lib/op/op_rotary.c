@@ -9,27 +9,35 @@
 #include "op/op_table.h"
 #include "random/scalar.h"
 
+typedef struct rotary {
+    int64_t heads;
+    double base;
+} rotary;
+
 static int64_t head_width(const ls_node *n)
 {
-    return n->shape[1] / n->heads;
+    const rotary *of = n->of;
+
+    return n->shape[1] / of->heads;
 }
 
 static int rotary_shape(ls_node *n)
 {
     const ls_node *x = n->in[0];
+    const rotary *of = n->of;
     char text[LS__SHAPE_TEXT];
 
     if (ls__want(n, 0, LS_F32, 2) < 0)
         return LS_ESHAPE;
-    if (x->rank != 2 || n->heads < 1 || x->shape[1] % n->heads ||
-        x->shape[1] / n->heads % 2)
+    if (x->rank != 2 || of->heads < 1 || x->shape[1] % of->heads ||
+        x->shape[1] / of->heads % 2)
         return ls__fail(LS_ESHAPE, "rotary \"%s\": %s does not divide into "
                         "%lld heads of an even width", n->name,
                         ls__shape_text(text, x->rank, x->shape),
-                        (long long)n->heads);
-    if (!(n->by[0] > 0 && n->by[0] < 0x1p127))
+                        (long long)of->heads);
+    if (!(of->base > 0 && of->base < 0x1p127))
         return ls__fail(LS_EINVAL, "rotary \"%s\": the base %g is not above 0",
-                        n->name, n->by[0]);
+                        n->name, of->base);
     return ls__same_shape(n);
 }
 
@@ -41,13 +49,14 @@ static int64_t positions_of(const ls_node *n)
 /* For each position the cosines of a head's pairs, then their sines. */
 static const float *rotary_table(const ls_node *n, ls__arena *arena)
 {
+    const rotary *of = n->of;
     int64_t d = head_width(n), half = d / 2;
     float *table = ls__arena_new(arena, (size_t)(positions_of(n) * d),
                                  sizeof *table);
 
     for (int64_t i = 0; table && i < half; i++) {
         float power = (float)(2 * i) / (float)d;
-        float by = 1.0f / ls__powf((float)n->by[0], power);
+        float by = 1.0f / ls__powf((float)of->base, power);
 
         for (int64_t t = 0; t < positions_of(n); t++) {
             table[t * d + i] = ls__cosf((float)t * by);
@@ -94,23 +103,22 @@ static void rotary_bwd(const ls__run *r)
 }
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("heads", LS__INTEGER, heads),
-    LS__FIELD("base", LS__NUMBER, by),
+    LS__FIELD("heads", LS__INTEGER, rotary, heads),
+    LS__FIELD("base", LS__NUMBER, rotary, base),
     {0}};
 
 const ls__op ls__op_rotary = {
     .name = "rotary", .step = &ls__op_rotary, .inputs = 1,
-    .dx_over_addend = true, .dx_over_dy = true, .attributes = attributes,
-    .shape = rotary_shape, .table = rotary_table, .forward = rotary_fwd,
+    .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(rotary),
+    .attributes = attributes, .shape = rotary_shape,
+    .table = rotary_table, .forward = rotary_fwd,
     .backward = rotary_bwd};
 
 ls_node *ls_rotary(ls_node *x, int heads, double base)
 {
     ls_node *y = ls__node_unnamed(&ls__op_rotary, x, NULL);
 
-    if (y) {
-        y->heads = heads;
-        y->by[0] = base;
-    }
+    if (y)
+        *(rotary *)y->of = (rotary){heads, base};
     return ls__node_done(y);
 }

@@ -33,6 +33,10 @@ extern const ls__op ls__op_lstm[LS__RECURRENT], ls__op_gru[LS__RECURRENT];
  * of them, which only a plan makes. */
 extern const ls__op ls__op_term[LS__TERM_KINDS], ls__op_formula;
 
+/* An elementwise node as a term of the values at places a and b; b counts where
+ * it has two inputs. */
+ls__term ls__term_from(const ls_node *n, int a, int b);
+
 /* Operands of a term: 1 or 2. */
 int ls__term_inputs(int kind);
 

@@ -6,6 +6,27 @@
 
 #include <string.h>
 
+/* Each of these structs is some operators' attributes. */
+typedef struct slice {
+    int64_t axis, first, count;
+} slice;
+
+typedef struct concat {
+    int64_t axis;
+} concat;
+
+typedef struct asked {
+    ls__extents extents; /* reshape, broadcast: the shape asked for; transpose:
+                            the axes in their new order */
+} asked;
+
+static const ls__extents *asked_of(const ls_node *n)
+{
+    const asked *of = n->of;
+
+    return &of->extents;
+}
+
 /* ------ values that are views ------ */
 
 static ls__view transpose_view(const ls_node *n)
@@ -13,8 +34,8 @@ static ls__view transpose_view(const ls_node *n)
     ls__view x = ls__view_all(n->rank, n->in[0]->shape), v = x;
 
     for (int k = 0; k < n->rank; k++) {
-        v.shape[k] = x.shape[n->extents.of[k]];
-        v.stride[k] = x.stride[n->extents.of[k]];
+        v.shape[k] = x.shape[asked_of(n)->of[k]];
+        v.stride[k] = x.stride[asked_of(n)->of[k]];
     }
     return v;
 }
@@ -22,9 +43,10 @@ static ls__view transpose_view(const ls_node *n)
 static ls__view slice_view(const ls_node *n)
 {
     ls__view v = ls__view_all(n->rank, n->in[0]->shape);
+    const slice *s = n->of;
 
-    v.first = n->first * v.stride[n->axis];
-    v.shape[n->axis] = n->shape[n->axis];
+    v.first = s->first * v.stride[s->axis];
+    v.shape[s->axis] = n->shape[s->axis];
     return v;
 }
 
@@ -84,11 +106,11 @@ static int transpose_shape(ls_node *n)
 
     if (ls__want(n, 0, LS_F32, 2) < 0)
         return LS_ESHAPE;
-    if (n->extents.rank != x->rank)
+    if (asked_of(n)->rank != x->rank)
         return ls__fail(LS_EINVAL, "transpose \"%s\": %d axes are named; the "
-                        "input has %d", n->name, n->extents.rank, x->rank);
+                        "input has %d", n->name, asked_of(n)->rank, x->rank);
     for (int k = 0; k < x->rank; k++) {
-        int64_t axis = n->extents.of[k];
+        int64_t axis = asked_of(n)->of[k];
 
         if (axis < 0 || axis >= x->rank || seen >> axis & 1)
             return ls__fail(LS_EINVAL, "transpose \"%s\": axis %d of the value "
@@ -102,23 +124,24 @@ static int transpose_shape(ls_node *n)
 }
 
 static const ls__attribute transpose_attributes[] = {
-    LS__FIELD("axes", LS__SIZES, extents), {0}};
+    LS__FIELD("axes", LS__SIZES, asked, extents), {0}};
 
 const ls__op ls__op_transpose = {
-    .name = "transpose", .attributes = transpose_attributes,
-    .inputs = 1, .shape = transpose_shape,
+    .name = "transpose", .of = sizeof(asked),
+    .attributes = transpose_attributes, .inputs = 1, .shape = transpose_shape,
     .forward = view_fwd, .backward = view_bwd};
 
 ls_node *ls_transpose(ls_node *x, const int *axes)
 {
     ls_node *n = ls__node_unnamed(&ls__op_transpose, x, NULL);
+    asked *of = n ? n->of : NULL;
 
-    if (n)
-        n->extents.rank = x->rank;
-    for (int k = 0; n && k < x->rank; k++)
-        n->extents.of[k] = axes              ? axes[k]
-                      : k < x->rank - 2 ? k
-                                        : 2 * x->rank - 3 - k;
+    if (of)
+        of->extents.rank = x->rank;
+    for (int k = 0; of && k < x->rank; k++)
+        of->extents.of[k] = axes              ? axes[k]
+                            : k < x->rank - 2 ? k
+                                              : 2 * x->rank - 3 - k;
     return ls__node_done(n);
 }
 
@@ -127,17 +150,19 @@ ls_node *ls_transpose(ls_node *x, const int *axes)
 static int slice_shape(ls_node *n)
 {
     const ls_node *x = n->in[0];
-    int64_t shape[LS_MAX_RANK], count = n->count;
+    int64_t shape[LS_MAX_RANK], count;
+    slice *s = n->of;
 
-    if (ls__want(n, 0, LS_F32, 1) < 0 || ls__want_axis(n) < 0)
+    if (ls__want(n, 0, LS_F32, 1) < 0 || ls__want_axis(n, &s->axis) < 0)
         return LS_ESHAPE;
-    if (n->first < 0 || count < 1 || n->first > x->shape[n->axis] - count)
+    count = s->count;
+    if (s->first < 0 || count < 1 || s->first > x->shape[s->axis] - count)
         return ls__fail(LS_ESHAPE, "slice \"%s\": %lld elements from %lld of "
                         "axis %lld, which has %lld", n->name, (long long)count,
-                        (long long)n->first, (long long)n->axis,
-                        (long long)x->shape[n->axis]);
+                        (long long)s->first, (long long)s->axis,
+                        (long long)x->shape[s->axis]);
     memcpy(shape, x->shape, sizeof shape);
-    shape[n->axis] = count;
+    shape[s->axis] = count;
     return ls__node_set_shape(n, LS_F32, x->rank, shape);
 }
 
@@ -147,12 +172,12 @@ static int64_t slice_picks(const ls_node *n)
 }
 
 static const ls__attribute slice_attributes[] = {
-    LS__FIELD("axis", LS__INTEGER, axis),
-    LS__FIELD("first", LS__INTEGER, first),
-    LS__FIELD("count", LS__INTEGER, count), {0}};
+    LS__FIELD("axis", LS__INTEGER, slice, axis),
+    LS__FIELD("first", LS__INTEGER, slice, first),
+    LS__FIELD("count", LS__INTEGER, slice, count), {0}};
 
 const ls__op ls__op_slice = {
-    .name = "slice", .attributes = slice_attributes,
+    .name = "slice", .of = sizeof(slice), .attributes = slice_attributes,
     .inputs = 1, .shape = slice_shape, .picks = slice_picks,
     .forward = view_fwd, .backward = view_bwd};
 
@@ -160,11 +185,8 @@ ls_node *ls_slice(ls_node *x, int axis, int64_t first, int64_t count)
 {
     ls_node *n = ls__node_unnamed(&ls__op_slice, x, NULL);
 
-    if (n) {
-        n->axis = axis;
-        n->first = first;
-        n->count = count;
-    }
+    if (n)
+        *(slice *)n->of = (slice){axis, first, count};
     return ls__node_done(n);
 }
 
@@ -184,9 +206,11 @@ static ls_node *with_shape(const ls__op *op, ls_node *x, int rank,
         return ls__graph_failed(x->graph, LS_EINVAL);
     }
     if ((n = ls__node_unnamed(op, x, NULL))) {
-        n->extents.rank = rank;
+        asked *of = n->of;
+
+        of->extents.rank = rank;
         if (rank)
-            memcpy(n->extents.of, shape, (size_t)rank * sizeof *shape);
+            memcpy(of->extents.of, shape, (size_t)rank * sizeof *shape);
     }
     return ls__node_done(n);
 }
@@ -199,13 +223,15 @@ static int misfit(const ls_node *n)
     return ls__fail(LS_ESHAPE, "%s \"%s\": %s does not become %s",
                     n->op->name, n->name,
                     ls__shape_text(from, x->rank, x->shape),
-                    ls__shape_text(to, n->extents.rank, n->extents.of));
+                    ls__shape_text(to, asked_of(n)->rank, asked_of(n)->of));
 }
 
 static int reshape_shape(ls_node *n)
 {
+    const ls__extents *to = asked_of(n);
+
     if (ls__want(n, 0, LS_F32, 0) < 0 ||
-        ls__node_set_shape(n, LS_F32, n->extents.rank, n->extents.of) < 0)
+        ls__node_set_shape(n, LS_F32, to->rank, to->of) < 0)
         return LS_ESHAPE;
     return n->size == n->in[0]->size ? 0 : misfit(n);
 }
@@ -225,10 +251,10 @@ static void reshape_bwd(const ls__run *r)
 }
 
 static const ls__attribute shape_asked[] = {
-    LS__FIELD("shape", LS__SIZES, extents), {0}};
+    LS__FIELD("shape", LS__SIZES, asked, extents), {0}};
 
 const ls__op ls__op_reshape = {
-    .name = "reshape", .attributes = shape_asked,
+    .name = "reshape", .of = sizeof(asked), .attributes = shape_asked,
     .inputs = 1, .is_view = true, .passes = 1,
     .shape = reshape_shape, .forward = reshape_fwd, .backward = reshape_bwd};
 
@@ -242,20 +268,21 @@ ls_node *ls_reshape(ls_node *x, int rank, const int64_t *shape)
 static int broadcast_shape(ls_node *n)
 {
     const ls_node *x = n->in[0];
-    int more = n->extents.rank - x->rank;
+    const ls__extents *to = asked_of(n);
+    int more = to->rank - x->rank;
 
     if (ls__want(n, 0, LS_F32, 0) < 0)
         return LS_ESHAPE;
     if (more < 0)
         return misfit(n);
     for (int k = 0; k < x->rank; k++)
-        if (x->shape[k] != 1 && x->shape[k] != n->extents.of[k + more])
+        if (x->shape[k] != 1 && x->shape[k] != to->of[k + more])
             return misfit(n);
-    return ls__node_set_shape(n, LS_F32, n->extents.rank, n->extents.of);
+    return ls__node_set_shape(n, LS_F32, to->rank, to->of);
 }
 
 const ls__op ls__op_broadcast = {
-    .name = "broadcast", .attributes = shape_asked,
+    .name = "broadcast", .of = sizeof(asked), .attributes = shape_asked,
     .inputs = 1, .shape = broadcast_shape,
     .forward = view_fwd, .backward = view_bwd};
 
@@ -273,20 +300,21 @@ static int concat_shape(ls_node *n)
     const ls_node *a = n->in[0], *b = n->in[1];
     char left[LS__SHAPE_TEXT], right[LS__SHAPE_TEXT];
     int64_t shape[LS_MAX_RANK];
+    concat *c = n->of;
 
     if (ls__want(n, 0, LS_F32, 1) < 0 || ls__want(n, 1, LS_F32, 1) < 0 ||
-        ls__want_axis(n) < 0)
+        ls__want_axis(n, &c->axis) < 0)
         return LS_ESHAPE;
     memcpy(shape, a->shape, sizeof shape);
     if (b->rank == a->rank)
-        shape[n->axis] = b->shape[n->axis];
+        shape[c->axis] = b->shape[c->axis];
     if (b->rank != a->rank ||
         memcmp(b->shape, shape, (size_t)b->rank * sizeof *shape))
         return ls__fail(LS_ESHAPE, "concat: %s and %s differ in more than axis "
                         "%lld", ls__shape_text(left, a->rank, a->shape),
                         ls__shape_text(right, b->rank, b->shape),
-                        (long long)n->axis);
-    shape[n->axis] += a->shape[n->axis];
+                        (long long)c->axis);
+    shape[c->axis] += a->shape[c->axis];
     return ls__node_set_shape(n, LS_F32, a->rank, shape);
 }
 
@@ -295,9 +323,10 @@ static ls__view part_of(const ls__run *r, int k)
 {
     const ls_node *n = r->node;
     ls__view v = ls__view_all(n->rank, n->shape);
+    const concat *c = n->of;
 
-    v.shape[n->axis] = n->in[k]->shape[n->axis];
-    v.first = k * n->in[0]->shape[n->axis] * v.stride[n->axis];
+    v.shape[c->axis] = n->in[k]->shape[c->axis];
+    v.first = k * n->in[0]->shape[c->axis] * v.stride[c->axis];
     return ls__view_rows(&v, r->rows, n->size);
 }
 
@@ -321,10 +350,10 @@ static void concat_bwd(const ls__run *r)
 }
 
 static const ls__attribute concat_attributes[] = {
-    LS__FIELD("axis", LS__INTEGER, axis), {0}};
+    LS__FIELD("axis", LS__INTEGER, concat, axis), {0}};
 
 const ls__op ls__op_concat = {
-    .name = "concat", .attributes = concat_attributes,
+    .name = "concat", .of = sizeof(concat), .attributes = concat_attributes,
     .inputs = 2, .dx_over_addend = true,
     .shape = concat_shape, .forward = concat_fwd, .backward = concat_bwd};
 
@@ -344,6 +373,6 @@ ls_node *ls_concat(ls_node *const *x, int count, int axis)
     n = ls__node_unnamed(&ls__op_concat, ls_concat(x, half, axis),
                          ls_concat(x + half, count - half, axis));
     if (n)
-        n->axis = axis;
+        *(concat *)n->of = (concat){axis};
     return ls__node_done(n);
 }

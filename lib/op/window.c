@@ -64,7 +64,7 @@ static bool is_padding(int64_t n)
 /* Padding by numbers: a convolution's. */
 static int check_given(const ls_node *n)
 {
-    const ls__window *w = &n->window;
+    const ls__window *w = ls__window_of(n);
     bool explicit = w->padding == LS_EXPLICIT;
 
     if (!explicit && (w->given.top || w->given.bottom || w->given.left ||
@@ -85,7 +85,7 @@ static int check_given(const ls_node *n)
 
 static int check(const ls_node *n, ls_padding last)
 {
-    const ls__window *w = &n->window;
+    const ls__window *w = ls__window_of(n);
     char text[LS__SHAPE_TEXT];
 
     if (ls__want(n, 0, LS_F32, 3) < 0)
@@ -119,7 +119,7 @@ static void set_usual(int64_t *n)
 
 static int does_not_fit(const ls_node *n)
 {
-    const ls__window *w = &n->window;
+    const ls__window *w = ls__window_of(n);
     const int64_t *x = n->in[0]->shape;
 
     return ls__fail(LS_ESHAPE, "%s \"%s\": a window of %lld by %lld does not "
@@ -149,7 +149,7 @@ static void fit_both(const int64_t *x, ls__window *w)
 int ls__window_fit(ls_node *n, ls_padding last, int64_t channels)
 {
     const int64_t *x = n->in[0]->shape;
-    ls__window *w = &n->window;
+    ls__window *w = n->of;
     int status;
 
     set_usual(&w->sy);
@@ -168,7 +168,7 @@ int ls__window_fit(ls_node *n, ls_padding last, int64_t channels)
 
 ls__frame ls__frame_of_x(const ls_node *n)
 {
-    const ls__window *w = &n->window;
+    const ls__window *w = ls__window_of(n);
     const int64_t *x = n->in[0]->shape;
 
     return (ls__frame){.h = x[0], .w = x[1], .c = x[2],
@@ -179,7 +179,7 @@ ls__frame ls__frame_of_x(const ls_node *n)
 
 ls__frame ls__frame_of_dy(const ls_node *n)
 {
-    const ls__window *w = &n->window;
+    const ls__window *w = ls__window_of(n);
     const int64_t *x = n->in[0]->shape;
     int64_t above = reach(w->kh, w->dy) - 1, before = reach(w->kw, w->dx) - 1;
 

@@ -4,25 +4,31 @@
 
 #include "graph/op.h"
 
-/* The attributes of an operator with a window: the fields of ls_window. */
+/* The attributes of an operator with a window begin with the window. */
+static inline const ls__window *ls__window_of(const ls_node *n)
+{
+    return n->of;
+}
+
+/* Those rows: the fields of ls_window. */
 extern const char *const ls__padding_words[];
 
 // clang-format off
 #define LS__WINDOW_ATTRIBUTES                                                 \
-    LS__FIELD("height", LS__INTEGER, window.kh),                              \
-    LS__FIELD("width", LS__INTEGER, window.kw),                               \
-    LS__FIELD("stride_y", LS__INTEGER, window.sy),                            \
-    LS__FIELD("stride_x", LS__INTEGER, window.sx),                            \
+    LS__FIELD("height", LS__INTEGER, ls__window, kh),                         \
+    LS__FIELD("width", LS__INTEGER, ls__window, kw),                          \
+    LS__FIELD("stride_y", LS__INTEGER, ls__window, sy),                       \
+    LS__FIELD("stride_x", LS__INTEGER, ls__window, sx),                       \
     {.name = "padding", .type = LS__WORD,                                     \
-     .offset = offsetof(ls_node, window.padding), .words = ls__padding_words}
+     .offset = offsetof(ls__window, padding), .words = ls__padding_words}
 // clang-format on
 
 /* Take over what the user gave. */
 ls__window ls__window_new(const ls_window *given);
 
-/* Fit n->window to input 0, which must be an image, strides and dilations of 0
- * being 1, and set the node's shape to (h,w,channels); channels 0: those of the
- * input.  last: which padding is the last that the operator knows. */
+/* Fit a node's window to input 0, which must be an image, strides and dilations
+ * of 0 being 1, and set the node's shape to (h,w,channels); channels 0: those
+ * of the input.  last: which padding is the last that the operator knows. */
 int ls__window_fit(ls_node *n, ls_padding last, int64_t channels);
 
 /* An image with zeros around and between its pixels: pixel (i,j) of (h,w,c)

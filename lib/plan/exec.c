@@ -71,7 +71,7 @@ static bool may_pair(const ls__plan *plan)
     for (int i = 0; i < plan->count; i++) {
         const ls__instr *in = &plan->instr[i];
 
-        if (in->node->own)
+        if (in->node->op->is_own)
             return false;
         for (int k = 0; k < in->node->params; k++)
             if (in->begun[k])

@@ -12,6 +12,7 @@
 #include "plan/planner.h"
 #include "op/conv.h"
 #include "op/op_table.h"
+#include "op/window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static void choose_chunk(ls__plan *plan)
             ls__vectors(n) > most)
             most = ls__vectors(n);
         if (n->op == &ls__op_conv)
-            images += n->window.h * n->window.w * ls__width(n);
+            images += ls__window_of(n)->h * ls__window_of(n)->w * ls__width(n);
         if (n->op->recurrent && n->in[0]->size > gates)
             gates = n->in[0]->size;
     }
@@ -86,20 +87,21 @@ static void choose_chunk(ls__plan *plan)
 static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
 {
     int64_t i = ls__width(in->node->in[0]), n = ls__width(in->node);
-    const ls__window *w = &in->node->window;
-    int64_t width = in->node->transposed ? i : n; /* of a row of the weights */
+    bool is_conv = in->node->op == &ls__op_conv;
+    bool turned = ls__is_transposed(in->node);
+    int64_t width = turned ? i : n; /* of a row of the weights */
     ls__pack *q = &plan->pack[plan->packs++];
 
     *q = (ls__pack){.param = in->node->param[0],
                     .k = transposed ? n : i, .n = transposed ? i : n,
-                    .row = transposed != in->node->transposed ? 1 : width,
-                    .col = transposed != in->node->transposed ? width : 1,
+                    .row = transposed != turned ? 1 : width,
+                    .col = transposed != turned ? width : 1,
                     .offset = plan->pack_floats, .backward = transposed};
-    if (w->kh)
+    if (is_conv)
         q->conv = ls__conv_weights_of(in->node, transposed);
     in->packed[transposed] = q->offset;
-    q->floats = w->kh ? plan->backend.convs->packed_size(&q->conv)
-                      : plan->backend.products->packed_size(q->k, q->n);
+    q->floats = is_conv ? plan->backend.convs->packed_size(&q->conv)
+                        : plan->backend.products->packed_size(q->k, q->n);
     plan->pack_floats += q->floats;
 }
 
@@ -108,8 +110,9 @@ static bool packs(const ls__plan *plan, const ls_node *n)
 {
     const ls__backend *b = &plan->backend;
 
-    return n->op->is_product && (n->window.kh ? ls__conv_reader(n, b) != NULL
-                                              : b->products->pack != NULL);
+    return n->op->is_product &&
+           (n->op == &ls__op_conv ? ls__conv_reader(n, b) != NULL
+                                  : b->products->pack != NULL);
 }
 
 static int pack_list(ls__plan *plan)

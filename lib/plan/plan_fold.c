@@ -3,6 +3,7 @@
  * before them. */
 #include "plan/planner.h"
 #include "op/op_table.h"
+#include "op/window.h"
 
 #include <string.h>
 
@@ -15,15 +16,6 @@ static void mark(ls__planner *p, int id)
     p->used[id] = true;
     for (int k = 0; k < ls__inputs_of(n); k++)
         p->used[n->in[k]->id] = true;
-}
-
-static const ls_own_op *copy_own(ls__plan *plan, const ls_own_op *own)
-{
-    ls_own_op *copy = ls__arena_new(&plan->arena, 1, sizeof *copy);
-
-    if (copy)
-        *copy = *own;
-    return copy;
 }
 
 static void read_from_outside(ls__planner *p, const ls_node *n)
@@ -56,7 +48,7 @@ static int copy_nodes(ls__planner *p)
         *n = *g->nodes[i];
         n->graph = NULL;
         n->name = ls__arena_text(&p->plan->arena, n->name);
-        if (!n->name || (n->own && !(n->own = copy_own(p->plan, n->own))))
+        if (!n->name || !ls__node_own(n, &p->plan->arena))
             return LS_ENOMEM;
         if (n->op && n->op->table &&
             !(n->table = n->op->table(n, &p->plan->arena)))
@@ -181,7 +173,7 @@ static void fold_pooling(ls__planner *p, ls_node *n)
         (d->activation && d->activation != LS__RELU))
         return;
     d->pooled = true;
-    d->pooling = n->window;
+    d->pooling = *ls__window_of(n);
     d->size = n->size;
     memcpy(d->shape, n->shape, sizeof d->shape);
     p->home[n->id] = d->id;

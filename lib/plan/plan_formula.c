@@ -139,10 +139,7 @@ static void write_terms(const chain *c, ls__formula *f, int *number)
                                      : place_of(c, x);
         }
         number[id] = f->terms;
-        f->term[f->terms++] = (ls__term){
-            .kind = ls__term_of(n->op), .a = place[0],
-            .b = n->op->inputs == 2 ? place[1] : place[0],
-            .by = {(float)n->by[0], (float)n->by[1]}};
+        f->term[f->terms++] = ls__term_from(n, place[0], place[1]);
     }
 }
 

@@ -8,7 +8,8 @@
 /* Of attention each head is a product. */
 static bool is_whole(const ls_node *n)
 {
-    int64_t heads = n->op == &ls__op_attention ? n->heads : 1;
+    int64_t heads = n->op == &ls__op_attention
+                        ? ls__attribute_integer(n, "heads") : 1;
 
     return ls__vectors(n) % LS__BF16_STEP == 0 &&
            ls__width(n) / heads % LS__BF16_STEP == 0;
@@ -34,7 +35,8 @@ static int readers(const ls__plan *plan, const ls_node *n)
         for (int k = 0; k < in->inputs; k++) {
             if (in->node->in[k] != n)
                 continue;
-            if (k > 0 || in->node->op != &ls__op_dense || in->node->transposed)
+            if (k > 0 || in->node->op != &ls__op_dense ||
+                ls__is_transposed(in->node))
                 return -1;
             count++;
         }

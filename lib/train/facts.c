@@ -7,12 +7,22 @@
 
 /* ------ the model ------ */
 
+static size_t bytes_of(const ls__attribute *a)
+{
+    static const size_t bytes[] = {
+        [LS__INTEGER] = sizeof(int64_t), [LS__NUMBER] = sizeof(double),
+        [LS__YES_NO] = sizeof(bool), [LS__SIZES] = sizeof(ls__extents),
+        [LS__WORD] = sizeof(int)};
+
+    return bytes[a->type];
+}
+
 /* Everything of an operator that its node says; pointers say nothing. */
 static void hash_node(ls__sha256 *sha, const ls_node *n)
 {
     int64_t number[] = {n->id, n->dtype, n->rank, n->size, n->params,
-                        n->limit, n->heads, n->causal, n->groups, n->residual,
-                        n->activation, n->pooled, n->mean};
+                        n->limit, n->residual, n->activation, n->pooled};
+    const ls__attribute *a = n->op ? n->op->attributes : NULL;
 
     ls__sha256_update(sha, n->name, strlen(n->name) + 1);
     if (n->op)
@@ -20,7 +30,8 @@ static void hash_node(ls__sha256 *sha, const ls_node *n)
     ls__sha256_update(sha, number, sizeof number);
     ls__sha256_update(sha, n->shape, sizeof n->shape);
     ls__sha256_update(sha, n->param, (size_t)n->params * sizeof *n->param);
-    ls__sha256_update(sha, &n->rate, sizeof n->rate);
+    for (; a && a->name; a++)
+        ls__sha256_update(sha, ls__attribute_in(n, a), bytes_of(a));
     for (int i = 0; i < LS__MAX_INPUTS && n->in[i]; i++)
         ls__sha256_update(sha, &n->in[i]->id, sizeof n->in[i]->id);
 }
