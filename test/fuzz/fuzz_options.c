@@ -19,11 +19,12 @@ static void check_values(const run *r)
     for (int i = 0; i < p->count; i++) {
         char room[OPT_VALUE];
         bool quoted;
-        settings again = r->set;
-        const char *text = opt_value(&p->option[i], &r->set, room, &quoted);
+        static char again[sizeof *r];
+        const char *text = opt_value(&p->option[i], room, &quoted);
+        opt o = p->option[i];
 
-        if (r->line.given[i] && text &&
-            opt_store(&p->option[i], text, &again) != OPT_GO)
+        o.settings = again;
+        if (r->line.given[i] && text && opt_store(&o, text) != OPT_GO)
             abort();
     }
 }
@@ -37,8 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     static run r;
 
     if (!r.program.count)
-        model_program(&r.program, "a target");
+        run_program(&r, "a target", &(run_own){.settings = NULL});
     r.set = (settings){0};
+    r.how = (run_settings){0};
     r.line = (opt_line){0};
     text[size] = 0;
     for (char *p = strtok(text, "\n"); p && n <= WORDS; p = strtok(NULL, "\n"))
@@ -46,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (run_parse(&r, n, words) == OPT_GO) {
         check_values(&r);
         if (run_check(&r) == OPT_GO)
-            (void)rate_read(&r.set, room, &schedule);
+            (void)rate_read(&r.how, &r.set.data, room, &schedule);
     }
     free(text);
     return 0;

@@ -522,8 +522,8 @@ int main(int argc, char **argv)
 
     ls_blis_tune();
     r.program = (opt_program){.models = models, .model_count = 1};
-    opt_add(&r.program, sizeof options / sizeof *options, options);
-    status = opt_parse(&r.program, argc, argv, &r.set, &r.line);
+    opt_add(&r.program, (opt_rows)OPT_ROWS(options), &r.set);
+    status = opt_parse(&r.program, argc, argv, &r.line);
     for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
          i++)
         status = stages[i](&r);

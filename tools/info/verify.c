@@ -3,8 +3,8 @@
  * The level is chosen once in a process, so each other level of this CPU is
  * verified by this program started again with LS_ISA set to its name. */
 #define _GNU_SOURCE
-#include "info/verify.h"
 
+#include "info/verify.h"
 #include "opt/opt.h"
 
 #include <jansson.h>

@@ -271,10 +271,10 @@ int main(int argc, char **argv)
 
     r.program = (opt_program){.models = models, .model_count = 1, .paths = 2,
                               .args = "FILE|FOLDER [FILE2|FOLDER2]"};
-    opt_add(&r.program, sizeof options / sizeof *options, options);
-    status = opt_parse(&r.program, argc, argv, &r.set, &r.line);
+    opt_add(&r.program, (opt_rows)OPT_ROWS(options), &r.set);
+    status = opt_parse(&r.program, argc, argv, &r.line);
     if (status == OPT_GO)
-        status = opt_check_together(&r.line, &r.set);
+        status = opt_check_together(&r.line);
     if (status == OPT_GO)
         status = open_archives(&r);
     if (status == OPT_GO)

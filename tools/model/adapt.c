@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int adapt_add(ls_graph *graph, const settings *s)
+int adapt_add(ls_graph *graph, const start_settings *s)
 {
     char *text, *rest, *names;
     int status = 0;
@@ -19,24 +19,23 @@ int adapt_add(ls_graph *graph, const settings *s)
     return status;
 }
 
-const char *adapt_init_names(const settings *s)
+const char *adapt_init_names(const start_settings *s)
 {
     return s->init_only || !s->lora ? s->init_only : LS_LORA_REST;
 }
 
-int adapt_load(ls_trainer *trainer, const settings *s)
+int adapt_load(ls_trainer *trainer, const start_settings *s)
 {
     return s->lora_init ? opt_check(ls_lora_load(trainer, s->lora_init))
                         : OPT_GO;
 }
 
-int adapt_save(const ls_trainer *trainer, const settings *s, int notes,
-               const ls_setting *note)
+int adapt_save(const ls_trainer *trainer, const start_settings *s,
+               const char *path, int notes, const ls_setting *note)
 {
     if (!s->lora || s->lora_save == ADAPT_MODEL)
-        return opt_check(ls_trainer_save_noted(trainer, s->save, notes, note));
+        return opt_check(ls_trainer_save_noted(trainer, path, notes, note));
     if (s->lora_save == ADAPT_MERGED)
-        return opt_check(ls_lora_save_merged_noted(trainer, s->save, notes,
-                                                   note));
-    return opt_check(ls_lora_save_noted(trainer, s->save, notes, note));
+        return opt_check(ls_lora_save_merged_noted(trainer, path, notes, note));
+    return opt_check(ls_lora_save_noted(trainer, path, notes, note));
 }

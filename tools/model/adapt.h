@@ -6,17 +6,17 @@
 
 /* Add the adapters that the settings ask for, or none; a status of the
  * library's. */
-int adapt_add(ls_graph *graph, const settings *s);
+int adapt_add(ls_graph *graph, const start_settings *s);
 
 /* What --init is loaded into: a pattern, or NULL for all. */
-const char *adapt_init_names(const settings *s);
+const char *adapt_init_names(const start_settings *s);
 
 /* Load --lora-init, if it was given. */
-int adapt_load(ls_trainer *trainer, const settings *s);
+int adapt_load(ls_trainer *trainer, const start_settings *s);
 
-/* Write what --save and --lora-save ask for, with these notes: the model, or
+/* Write what --lora-save asks for to a file, with these notes: the model, or
  * its adapters alone, or the model with them in its weights. */
-int adapt_save(const ls_trainer *trainer, const settings *s, int notes,
-               const ls_setting *note);
+int adapt_save(const ls_trainer *trainer, const start_settings *s,
+               const char *path, int notes, const ls_setting *note);
 
 #endif

@@ -143,7 +143,7 @@ static const char *about_text(opt_program *p, const struct family *f,
     return at > begin ? opt_keep(p, text) : o->about;
 }
 
-void knobs_add(opt_program *p, knobs_of of, size_t at)
+void knobs_add(opt_program *p, knobs_of of, knobs values)
 {
     const struct family *f = &families[of];
     ls_option o;
@@ -151,14 +151,14 @@ void knobs_add(opt_program *p, knobs_of of, size_t at)
     for (int i = 0; i < KNOBS && option_at(f, i, &o); i++) {
         opt row = {
             OPT_ROW(opt_keep_name(p, o.name), "X", OPT_REAL,
-                    at + (size_t)i * sizeof(double), NULL,
+                    (size_t)i * sizeof(double), NULL,
                     start_text(p, o.start), about_text(p, f, &o)),
             .least = o.least, .below = o.below, .range = o.range,
             .of = f->name, .fits = f->has, .required = isnan(o.start),
             .may_change = true,
         };
 
-        opt_add(p, 1, &row);
+        opt_add(p, (opt_rows){1, &row}, values);
     }
 }
 

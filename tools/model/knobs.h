@@ -24,8 +24,8 @@ const char *knobs_schedule(int64_t kind);
 bool knobs_optimizer_has(int64_t kind, const char *name);
 bool knobs_schedule_has(int64_t kind, const char *name);
 
-/* Add a row for each option; at: where the settings have these knobs. */
-void knobs_add(opt_program *program, knobs_of of, size_t at);
+/* Add a row for each option, whose values are stored in these knobs. */
+void knobs_add(opt_program *program, knobs_of of, knobs values);
 
 /* Give the options that are not on the command line the defaults of the chosen
  * kind. */

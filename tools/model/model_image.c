@@ -30,35 +30,38 @@ static int too_many(const char *path, const char *of, int64_t labels,
 /* Images are as they are named by --data, or by --x and --y. */
 static int load_images(data *d, settings *s, const opt_line *line)
 {
-    image_files f = {.path = s->data, .evaluation = s->eval_data,
-                     .mean = s->norm_mean, .std = s->norm_std};
+    image_files f = {.path = s->data.path,
+                     .evaluation = s->data.eval_path,
+                     .mean = s->data.norm_mean,
+                     .std = s->data.norm_std};
     int status;
 
-    if (s->x) {
-        f.path = s->x;
-        f.labels = s->y;
-        f.evaluation = s->eval_x;
-        f.eval_labels = s->eval_y;
+    if (s->data.x) {
+        f.path = s->data.x;
+        f.labels = s->data.y;
+        f.evaluation = s->data.eval_x;
+        f.eval_labels = s->data.eval_y;
     }
     status = data_images(d, &f);
     if (status == OPT_GO)
-        status = model_follow(line, "rows", &s->rows, d->rows, f.path);
+        status = model_follow(line, "rows", &s->data.rows, d->rows, f.path);
     if (status != OPT_GO)
         return status;
     if (!opt_given(line, "classes"))
-        s->classes = d->source.classes;
-    if (s->classes < d->source.classes)
-        return too_many(f.path, "", d->source.classes, s->classes);
-    if (s->classes < d->evaluation.classes)
-        return too_many(s->eval_data ? s->eval_data : f.path, "the test set's ",
-                        d->evaluation.classes, s->classes);
+        s->model.classes = d->source.classes;
+    if (s->model.classes < d->source.classes)
+        return too_many(f.path, "", d->source.classes, s->model.classes);
+    if (s->model.classes < d->evaluation.classes)
+        return too_many(s->data.eval_path ? s->data.eval_path : f.path,
+                        "the test set's ", d->evaluation.classes,
+                        s->model.classes);
     return model_load_rest(d, s);
 }
 
 /* Of the options of images. */
 static int check_no_images(const settings *s)
 {
-    if (s->norm_mean || s->norm_std)
+    if (s->data.norm_mean || s->data.norm_std)
         return opt_fail(OPT_WRONG, "--mean and --std are for images");
     return OPT_GO;
 }
@@ -73,8 +76,9 @@ static int mlp_images(data *d, settings *s, const opt_line *line)
     if (status != OPT_GO)
         return status;
     image = d->source.array[0].shape;
-    return model_follow(line, "d-in", &s->d_in, image[0] * image[1] * image[2],
-                        s->data ? s->data : s->x);
+    return model_follow(line, "d-in", &s->model.d_in,
+                        image[0] * image[1] * image[2],
+                        s->data.path ? s->data.path : s->data.x);
 }
 
 /* One more than the largest label. */
@@ -92,65 +96,71 @@ static int64_t count_classes(const ls_array *labels)
  * padded, so that every row counts. */
 static void table_defaults(settings *s, const opt_line *line)
 {
-    s->shuffle = !s->no_shuffle;
+    s->data.shuffle = !s->data.no_shuffle;
     if (!opt_given(line, "epochs"))
-        s->epochs = 50;
+        s->data.epochs = 50;
     if (!opt_given(line, "uneven"))
-        s->uneven = UNEVEN_PAD;
+        s->data.uneven = UNEVEN_PAD;
 }
 
 static int mlp_table(data *d, settings *s, const opt_line *line)
 {
-    table_file f = {.path = s->data, .valid = s->valid, .seed = s->data_seed,
-                    .wants = {.target = s->target, .ignore = s->ignore,
-                              .task = s->task,
-                              .impute = s->missing == CODING_MEAN}};
+    table_file f = {.path = s->data.path,
+                    .valid = s->data.valid,
+                    .seed = s->data.seed,
+                    .wants = {.target = s->data.target,
+                              .ignore = s->data.ignore,
+                              .task = s->data.task,
+                              .impute = s->data.missing == CODING_MEAN}};
     int status = check_no_images(s);
     int64_t rows;
 
-    if (status == OPT_GO && s->eval_data)
+    if (status == OPT_GO && s->data.eval_path)
         status = opt_fail(OPT_WRONG, "--eval-data is for images; --valid holds "
                           "rows of a table back");
     if (status == OPT_GO)
-        status = embed_read(s->text_columns, &s->words);
+        status = embed_read(s->data.text_columns, &s->model.words);
     if (status == OPT_GO)
         status = data_table(d, &f);
-    if (status == OPT_GO && s->words.is)
-        status = embed_check(&d->coding, s->data);
+    if (status == OPT_GO && s->model.words.is)
+        status = embed_check(&d->coding, s->data.path);
     if (status != OPT_GO)
         return status;
-    s->coding = &d->coding;
+    s->model.coding = &d->coding;
     table_defaults(s, line);
-    s->regression = d->coding.target.words.count == 0;
-    if (s->regression && opt_given(line, "classes"))
-        return opt_fail(OPT_WRONG, "--classes: \"%s\" is a number, so it is "
+    s->model.regression = d->coding.target.words.count == 0;
+    if (s->model.regression && opt_given(line, "classes"))
+        return opt_fail(OPT_WRONG,
+                        "--classes: \"%s\" is a number, so it is "
                         "the target of a regression; --task classification "
-                        "makes classes of whole ones", s->target);
-    s->d_out = 1;
+                        "makes classes of whole ones",
+                        s->data.target);
+    s->model.d_out = 1;
     rows = d->rows + d->held_out[0].shape[0];
-    status = model_follow(line, "rows", &s->rows, rows, s->data);
+    status = model_follow(line, "rows", &s->data.rows, rows, s->data.path);
     if (status == OPT_GO)
-        status = model_follow(line, "d-in", &s->d_in, d->coding.width, s->data);
-    if (status == OPT_GO && !s->regression)
-        status = model_follow(line, "classes", &s->classes,
-                              d->coding.target.words.count, s->data);
+        status = model_follow(line, "d-in", &s->model.d_in, d->coding.width,
+                              s->data.path);
+    if (status == OPT_GO && !s->model.regression)
+        status = model_follow(line, "classes", &s->model.classes,
+                              d->coding.target.words.count, s->data.path);
     return status == OPT_GO ? model_load_rest(d, s) : status;
 }
 
 /* --task regression of arrays: numbers as they are. */
 static int mlp_numbers(data *d, settings *s, const opt_line *line)
 {
-    int status = data_load(d, "y", s->y, LS_F32, 2);
+    int status = data_load(d, "y", s->data.y, LS_F32, 2);
 
     if (status == OPT_GO)
-        status = model_follow(line, "rows", &s->rows, d->rows, s->x);
+        status = model_follow(line, "rows", &s->data.rows, d->rows, s->data.x);
     if (status == OPT_GO)
-        status = model_follow(line, "d-in", &s->d_in, d->input[0].all.shape[1],
-                              s->x);
+        status = model_follow(line, "d-in", &s->model.d_in,
+                              d->input[0].all.shape[1], s->data.x);
     if (status != OPT_GO)
         return status;
-    s->regression = true;
-    s->d_out = d->input[1].all.shape[1];
+    s->model.regression = true;
+    s->model.d_out = d->input[1].all.shape[1];
     return model_load_rest(d, s);
 }
 
@@ -159,18 +169,18 @@ static int mlp_rows(data *d, settings *s, const opt_line *line)
     int status = check_no_images(s);
 
     if (status == OPT_GO)
-        status = data_load(d, "x", s->x, LS_F32, 2);
-    if (status == OPT_GO && s->task == CODING_REGRESSION)
+        status = data_load(d, "x", s->data.x, LS_F32, 2);
+    if (status == OPT_GO && s->data.task == CODING_REGRESSION)
         return mlp_numbers(d, s, line);
     if (status == OPT_GO)
-        status = data_load(d, "y", s->y, LS_I32, 1);
+        status = data_load(d, "y", s->data.y, LS_I32, 1);
     if (status == OPT_GO)
-        status = model_follow(line, "rows", &s->rows, d->rows, s->x);
+        status = model_follow(line, "rows", &s->data.rows, d->rows, s->data.x);
     if (status == OPT_GO)
-        status = model_follow(line, "d-in", &s->d_in, d->input[0].all.shape[1],
-                              s->x);
+        status = model_follow(line, "d-in", &s->model.d_in,
+                              d->input[0].all.shape[1], s->data.x);
     if (status == OPT_GO && !opt_given(line, "classes"))
-        s->classes = count_classes(&d->input[1].all);
+        s->model.classes = count_classes(&d->input[1].all);
     return status == OPT_GO ? model_load_rest(d, s) : status;
 }
 
@@ -178,12 +188,12 @@ static int mlp_rows(data *d, settings *s, const opt_line *line)
 static int mlp_files(data *d, settings *s, const opt_line *line)
 {
     int64_t shape[LS_MAX_RANK];
-    int rank = s->x ? data_shape(s->x, shape) : 3;
+    int rank = s->data.x ? data_shape(s->data.x, shape) : 3;
 
-    s->shuffle = !s->no_shuffle;
+    s->data.shuffle = !s->data.no_shuffle;
     if (rank < 0)
         return opt_check(rank);
-    if (rank > 2 && s->task == CODING_REGRESSION)
+    if (rank > 2 && s->data.task == CODING_REGRESSION)
         return opt_fail(OPT_WRONG, "--task regression is for tables and for "
                         "rows of --x, not for images");
     return rank > 2 ? mlp_images(d, s, line) : mlp_rows(d, s, line);
@@ -203,24 +213,29 @@ static int mlp_load(data *d, settings *s, const opt_line *line)
     ls_numpy rs;
 
     if (status == OPT_GO)
-        status = read_widths("hidden", s->hidden, widths, &n);
+        status = read_widths("hidden", s->model.hidden, widths, &n);
     if (status != OPT_GO)
         return status;
-    if (s->target)
+    if (s->data.target)
         return mlp_table(d, s, line);
-    if (s->data && names_table(s->data))
-        return opt_fail(OPT_WRONG, "%s: --target names the column that is to "
-                        "be predicted", s->data);
-    if (s->x || s->data)
+    if (s->data.path && names_table(s->data.path))
+        return opt_fail(OPT_WRONG,
+                        "%s: --target names the column that is to "
+                        "be predicted",
+                        s->data.path);
+    if (s->data.x || s->data.path)
         return mlp_files(d, s, line);
     if (check_no_images(s) != OPT_GO)
         return OPT_WRONG;
-    if (s->task == CODING_REGRESSION || s->valid > 0 || s->balance)
+    if (s->data.task == CODING_REGRESSION || s->data.valid > 0 ||
+        s->data.balance)
         return opt_fail(OPT_WRONG, "--%s is for files, --data or --x",
-                        s->valid > 0 ? "valid"
-                        : s->balance ? "class-weights" : "task");
-    ls_numpy_seed(&rs, (uint32_t)s->data_seed);
-    return data_classes(d, "x", "y", &rs, s->rows, s->d_in, s->classes);
+                        s->data.valid > 0 ? "valid"
+                        : s->data.balance ? "class-weights"
+                                          : "task");
+    ls_numpy_seed(&rs, (uint32_t)s->data.seed);
+    return data_classes(d, "x", "y", &rs, s->data.rows, s->model.d_in,
+                        s->model.classes);
 }
 
 /* "layers.2" and so on, as nnx names a list of nnx.Linear. */
@@ -243,7 +258,7 @@ static ls_node *(*const activations[])(ls_node *) = {
     [RELU] = ls_relu, [TANH] = ls_tanh, [GELU] = ls_gelu,
     [SIGMOID] = ls_sigmoid};
 
-static void mlp_build(ls_graph *g, const settings *s)
+static void mlp_build(ls_graph *g, const model_settings *s)
 {
     int64_t widths[MOST_LAYERS];
     ls_node *x = ls_input(g, "x", LS_F32, 1, &s->d_in);
@@ -307,18 +322,21 @@ static int cnn_images(data *d, settings *s, const opt_line *line)
 {
     int status = load_images(d, s, line);
     const int64_t *shape;
-    char *size = s->image_room;
+    char *size = s->model.image_room;
 
-    s->shuffle = !s->no_shuffle;
+    s->data.shuffle = !s->data.no_shuffle;
     if (status != OPT_GO)
         return status;
     shape = d->source.array[0].shape;
-    snprintf(size, sizeof s->image_room, "%lldx%lldx%lld",
+    snprintf(size, sizeof s->model.image_room, "%lldx%lldx%lld",
              (long long)shape[0], (long long)shape[1], (long long)shape[2]);
-    if (opt_given(line, "image") && strcmp(s->image, size))
-        return opt_fail(OPT_WRONG, "%s has images of %s where --image says "
-                        "%s", s->data ? s->data : s->x, size, s->image);
-    s->image = size;
+    if (opt_given(line, "image") && strcmp(s->model.image, size))
+        return opt_fail(OPT_WRONG,
+                        "%s has images of %s where --image says "
+                        "%s",
+                        s->data.path ? s->data.path : s->data.x, size,
+                        s->model.image);
+    s->model.image = size;
     return OPT_GO;
 }
 
@@ -329,11 +347,11 @@ static int cnn_noise(data *d, settings *s, const opt_line *line,
         return opt_fail(OPT_WRONG, "--epochs is for data: without any "
                         "there is a new batch each step");
     if (!opt_given(line, "steps"))
-        s->steps = 100;
-    s->epochs = 0;
-    d->noise = (noise){.seed = (uint32_t)s->data_seed,
+        s->data.steps = 100;
+    s->data.epochs = 0;
+    d->noise = (noise){.seed = (uint32_t)s->data.seed,
                        .size = image[0] * image[1] * image[2],
-                       .classes = s->classes};
+                       .classes = s->model.classes};
     return OPT_GO;
 }
 
@@ -343,15 +361,17 @@ static int cnn_load(data *d, settings *s, const opt_line *line)
     int n, status = model_check_files(s);
 
     if (status == OPT_GO)
-        status = read_image(s->image, image);
+        status = read_image(s->model.image, image);
     if (status == OPT_GO)
-        status = read_widths("channels", s->channels, widths, &n);
+        status = read_widths("channels", s->model.channels, widths, &n);
     if (status != OPT_GO)
         return status;
-    if (s->data && names_table(s->data))
-        return opt_fail(OPT_WRONG, "%s: cnn takes images; mlp and rnn take "
-                        "tables", s->data);
-    if (s->x || s->data)
+    if (s->data.path && names_table(s->data.path))
+        return opt_fail(OPT_WRONG,
+                        "%s: cnn takes images; mlp and rnn take "
+                        "tables",
+                        s->data.path);
+    if (s->data.x || s->data.path)
         return cnn_images(d, s, line);
     status = check_no_images(s);
     return status == OPT_GO ? cnn_noise(d, s, line, image) : status;
@@ -367,7 +387,7 @@ static ls_node *cnn_layer(ls_node *x, int64_t width, int number)
     return ls_max_pool(ls_relu(x), (ls_window){2, 2, 2, 2, LS_VALID});
 }
 
-static void cnn_build(ls_graph *g, const settings *s)
+static void cnn_build(ls_graph *g, const model_settings *s)
 {
     int64_t image[3], widths[MOST_LAYERS];
     ls_node *x, *y = ls_input(g, "y", LS_I32, 0, NULL);

@@ -3,18 +3,18 @@
 
 static int linear_files(data *d, settings *s, const opt_line *line)
 {
-    int status = data_load(d, "x", s->x, LS_F32, 2);
+    int status = data_load(d, "x", s->data.x, LS_F32, 2);
 
     if (status == OPT_GO)
-        status = data_load(d, "y", s->y, LS_F32, 2);
+        status = data_load(d, "y", s->data.y, LS_F32, 2);
     if (status == OPT_GO)
-        status = model_follow(line, "rows", &s->rows, d->rows, s->x);
+        status = model_follow(line, "rows", &s->data.rows, d->rows, s->data.x);
     if (status == OPT_GO)
-        status = model_follow(line, "d-in", &s->d_in, d->input[0].all.shape[1],
-                              s->x);
+        status = model_follow(line, "d-in", &s->model.d_in,
+                              d->input[0].all.shape[1], s->data.x);
     if (status == OPT_GO)
-        status = model_follow(line, "d-out", &s->d_out,
-                              d->input[1].all.shape[1], s->y);
+        status = model_follow(line, "d-out", &s->model.d_out,
+                              d->input[1].all.shape[1], s->data.y);
     return status == OPT_GO ? model_load_rest(d, s) : status;
 }
 
@@ -25,18 +25,19 @@ static int linear_load(data *d, settings *s, const opt_line *line)
 
     if (status != OPT_GO)
         return status;
-    if (s->x)
+    if (s->data.x)
         return linear_files(d, s, line);
-    if (s->valid > 0)
+    if (s->data.valid > 0)
         return opt_fail(OPT_WRONG, "--valid is for files, --x");
-    ls_numpy_seed(&rs, (uint32_t)s->data_seed);
-    status = data_randn(d, "x", &rs, s->rows, s->d_in);
-    return status == OPT_GO ? data_randn(d, "y", &rs, s->rows, s->d_out)
-                            : status;
+    ls_numpy_seed(&rs, (uint32_t)s->data.seed);
+    status = data_randn(d, "x", &rs, s->data.rows, s->model.d_in);
+    return status == OPT_GO
+               ? data_randn(d, "y", &rs, s->data.rows, s->model.d_out)
+               : status;
 }
 
 /* Names without a layer: "kernel" and "bias", as nnx.Linear has them. */
-static void linear_build(ls_graph *g, const settings *s)
+static void linear_build(ls_graph *g, const model_settings *s)
 {
     ls_node *x = ls_input(g, "x", LS_F32, 1, &s->d_in);
     ls_node *y = ls_input(g, "y", LS_F32, 1, &s->d_out);

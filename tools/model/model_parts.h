@@ -14,7 +14,7 @@ int model_check_files(const settings *s);
 int model_load_rest(data *d, const settings *s);
 
 /* An input of floats in the precision asked for. */
-ls_node *model_rounded(ls_node *x, const settings *s);
+ls_node *model_rounded(ls_node *x, const model_settings *s);
 
 /* Rate 0 is no layer: Flax's would take a key from the layers after it. */
 ls_node *model_drop(ls_node *x, double rate, const char *name);

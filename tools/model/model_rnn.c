@@ -26,24 +26,28 @@ static const char *const of_text[] = {"eval-data", "vocab", "seq-len",
  * tables. */
 static int series_load(data *d, settings *s, const opt_line *line)
 {
-    table_file f = {.path = s->data, .valid = s->valid, .seed = s->data_seed,
-                    .wants = {.target = s->target, .ignore = s->ignore,
+    table_file f = {.path = s->data.path,
+                    .valid = s->data.valid,
+                    .seed = s->data.seed,
+                    .wants = {.target = s->data.target,
+                              .ignore = s->data.ignore,
                               .task = CODING_REGRESSION,
-                              .impute = s->missing == CODING_MEAN,
-                              .window = s->window, .horizon = s->horizon}};
+                              .impute = s->data.missing == CODING_MEAN,
+                              .window = s->model.window,
+                              .horizon = s->model.horizon}};
     int status = check_kind(line, of_text, "texts, not tables");
 
     if (status == OPT_GO)
         status = data_table(d, &f);
     if (status != OPT_GO)
         return status;
-    s->shuffle = !s->no_shuffle;
+    s->data.shuffle = !s->data.no_shuffle;
     if (!opt_given(line, "epochs"))
-        s->epochs = 50;
+        s->data.epochs = 50;
     if (!opt_given(line, "uneven"))
-        s->uneven = UNEVEN_PAD;
-    s->regression = true;
-    s->d_in = coding_seen(&d->coding);
+        s->data.uneven = UNEVEN_PAD;
+    s->model.regression = true;
+    s->model.d_in = coding_seen(&d->coding);
     return OPT_GO;
 }
 
@@ -51,24 +55,27 @@ static int rnn_load(data *d, settings *s, const opt_line *line)
 {
     int status;
 
-    if (!s->data)
+    if (!s->data.path)
         return opt_fail(OPT_WRONG, "rnn needs --data FILE, a text or a table");
-    if (s->target && !s->window)
-        return opt_fail(OPT_WRONG, "--window N says how many rows of %s a "
-                        "prediction sees", s->data);
-    if (s->target)
+    if (s->data.target && !s->model.window)
+        return opt_fail(OPT_WRONG,
+                        "--window N says how many rows of %s a "
+                        "prediction sees",
+                        s->data.path);
+    if (s->data.target)
         return series_load(d, s, line);
     status = check_kind(line, of_tables, "tables, with --target and --window");
     if (status != OPT_GO)
         return status;
-    return text_load(&d->text, s->data, s->eval_data, s->seq_len, s->vocab,
-                     ls_key_new(s->data_seed));
+    return text_load(&d->text, s->data.path, s->data.eval_path,
+                     s->model.seq_len, s->model.vocab,
+                     ls_key_new(s->data.seed));
 }
 
 /* ------ layers ------ */
 
 /* The names are those of an nnx module with lists of cells and dropouts. */
-static ls_node *rnn_layers(ls_node *x, const settings *s)
+static ls_node *rnn_layers(ls_node *x, const model_settings *s)
 {
     char cell[32], drop[32];
 
@@ -82,7 +89,7 @@ static ls_node *rnn_layers(ls_node *x, const settings *s)
     return x;
 }
 
-static void text_build(ls_graph *g, const settings *s)
+static void text_build(ls_graph *g, const model_settings *s)
 {
     ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, &s->seq_len);
     ls_node *x = ls_embed(tokens, s->vocab, s->d_model, "embed");
@@ -93,7 +100,7 @@ static void text_build(ls_graph *g, const settings *s)
 }
 
 /* What the last step knows predicts the target. */
-static void series_build(ls_graph *g, const settings *s)
+static void series_build(ls_graph *g, const model_settings *s)
 {
     ls_node *x = ls_input(g, "x", LS_F32, 2,
                           (int64_t[]){s->window, s->d_in});
@@ -106,7 +113,7 @@ static void series_build(ls_graph *g, const settings *s)
     ls_loss(g, ls_mean_squared_error(x, y));
 }
 
-static void rnn_build(ls_graph *g, const settings *s)
+static void rnn_build(ls_graph *g, const model_settings *s)
 {
     if (s->window)
         series_build(g, s);

@@ -10,18 +10,19 @@ static int lm_load(data *d, settings *s, const opt_line *line)
     ls_numpy rs;
     int status;
 
-    if (s->mask && !s->x)
+    if (s->data.mask && !s->data.x)
         return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
-    if (!s->x) {
-        ls_numpy_seed(&rs, (uint32_t)s->data_seed);
-        return data_randint(d, "tokens", &rs, s->rows, s->seq_len, s->vocab);
+    if (!s->data.x) {
+        ls_numpy_seed(&rs, (uint32_t)s->data.seed);
+        return data_randint(d, "tokens", &rs, s->data.rows, s->model.seq_len,
+                            s->model.vocab);
     }
-    status = data_load(d, "tokens", s->x, LS_I32, 2);
+    status = data_load(d, "tokens", s->data.x, LS_I32, 2);
     if (status == OPT_GO)
-        status = model_follow(line, "rows", &s->rows, d->rows, s->x);
+        status = model_follow(line, "rows", &s->data.rows, d->rows, s->data.x);
     if (status == OPT_GO)
-        status = model_follow(line, "seq-len", &s->seq_len,
-                              d->input[0].all.shape[1], s->x);
+        status = model_follow(line, "seq-len", &s->model.seq_len,
+                              d->input[0].all.shape[1], s->data.x);
     return status == OPT_GO ? model_load_rest(d, s) : status;
 }
 
@@ -32,14 +33,14 @@ static const char *block_name(char room[64], int64_t i, const char *layer)
     return room;
 }
 
-static ls_node *norm(ls_node *x, const char *name, const settings *s)
+static ls_node *norm(ls_node *x, const char *name, const model_settings *s)
 {
     return s->norm ? ls_rms_norm(x, 1e-6, name) : ls_layer_norm(x, name);
 }
 
 /* "LayerNorm_0" of a block, or that of the other norm. */
 static ls_node *block_norm(ls_node *x, int64_t i, int number,
-                           const settings *s)
+                           const model_settings *s)
 {
     char part[32], name[64];
 
@@ -49,7 +50,7 @@ static ls_node *block_norm(ls_node *x, int64_t i, int number,
 }
 
 static ls_node *attention(ls_node *x, int64_t i, bool causal,
-                          const settings *s)
+                          const model_settings *s)
 {
     char name[64];
 
@@ -59,7 +60,7 @@ static ls_node *attention(ls_node *x, int64_t i, bool causal,
         block_name(name, i, "SelfAttention_0"));
 }
 
-static ls_node *unit(ls_node *x, int64_t i, const settings *s)
+static ls_node *unit(ls_node *x, int64_t i, const model_settings *s)
 {
     char name[64];
 
@@ -73,7 +74,7 @@ static ls_node *unit(ls_node *x, int64_t i, const settings *s)
 
 /* Dropout on what is added. */
 static ls_node *drop_added(ls_node *x, int64_t i, const char *layer,
-                           const settings *s)
+                           const model_settings *s)
 {
     double rate = s->residual_dropout > 0 ? s->residual_dropout : s->dropout;
     char name[64];
@@ -84,7 +85,8 @@ static ls_node *drop_added(ls_node *x, int64_t i, const char *layer,
 /* x + attention(norm(x)), then x + unit(norm(x)): the pre-norm form.
  * Dropout is where Vaswani et al. 2017 have it: on what is added, and on the
  * embedding. */
-static ls_node *block(ls_node *x, int64_t i, bool causal, const settings *s)
+static ls_node *block(ls_node *x, int64_t i, bool causal,
+                      const model_settings *s)
 {
     ls_node *h = attention(block_norm(x, i, 0, s), i, causal, s);
 
@@ -93,7 +95,7 @@ static ls_node *block(ls_node *x, int64_t i, bool causal, const settings *s)
     return ls_add(x, drop_added(h, i, "Dropout_1", s));
 }
 
-static void transformer(ls_graph *g, bool causal, const settings *s)
+static void transformer(ls_graph *g, bool causal, const model_settings *s)
 {
     ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, &s->seq_len);
     ls_node *x = ls_embed(tokens, s->vocab, s->d_model, "tok_emb");
@@ -111,7 +113,7 @@ static void transformer(ls_graph *g, bool causal, const settings *s)
     ls_loss(g, ls_next_token_loss(x, tokens));
 }
 
-static void lm_build(ls_graph *g, const settings *s)
+static void lm_build(ls_graph *g, const model_settings *s)
 {
     transformer(g, false, s);
 }
@@ -149,13 +151,14 @@ const opt_model model_lm = {
 static int gpt_load(data *d, settings *s, const opt_line *line)
 {
     (void)line;
-    if (!s->data)
+    if (!s->data.path)
         return opt_fail(OPT_WRONG, "gpt needs --data FILE, a text");
-    return text_load(&d->text, s->data, s->eval_data, s->seq_len, s->vocab,
-                     ls_key_new(s->data_seed));
+    return text_load(&d->text, s->data.path, s->data.eval_path,
+                     s->model.seq_len, s->model.vocab,
+                     ls_key_new(s->data.seed));
 }
 
-static void gpt_build(ls_graph *g, const settings *s)
+static void gpt_build(ls_graph *g, const model_settings *s)
 {
     transformer(g, true, s);
 }

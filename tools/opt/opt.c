@@ -1,7 +1,7 @@
 /* The one loop over the command line, and the table it reads. */
 #define _GNU_SOURCE
-#include "opt/characters.h"
 #include "opt/opt.h"
+#include "opt/characters.h"
 
 #include <lockstep.h>
 
@@ -78,14 +78,18 @@ const char *opt_s(int64_t n)
 
 /* ------ The table ------ */
 
-void opt_add(opt_program *p, int count, const opt *rows)
+void opt_add(opt_program *p, opt_rows rows, void *settings)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < rows.count; i++) {
+        const opt *o = &rows.row[i];
+
         assert(p->count < OPT_MAX && p->others < OPT_MAX);
-        if (!rows[i].only || strcmp(rows[i].only, opt_program_name) == 0)
-            p->option[p->count++] = rows[i];
-        else
-            p->other[p->others++] = &rows[i];
+        if (o->only && strcmp(o->only, opt_program_name)) {
+            p->other[p->others++] = o;
+            continue;
+        }
+        p->option[p->count] = *o;
+        p->option[p->count++].settings = settings;
     }
 }
 
@@ -180,7 +184,7 @@ static int foreign_option(const opt_line *line, const opt *o)
 /* Take the option name; value is what follows its "=", or NULL.  *next: the
  * argument after it, set to NULL when it is used as the value. */
 static int take(opt_line *line, const char *name, const char *value,
-                const char **next, void *settings)
+                const char **next)
 {
     int i = opt_find(line->program, name);
     const opt *o = i < 0 ? NULL : &line->program->option[i];
@@ -200,7 +204,7 @@ static int take(opt_line *line, const char *name, const char *value,
                             opt_arg(o, room));
     }
     line->given[i] = true;
-    return opt_store(o, value, settings);
+    return opt_store(o, value);
 }
 
 static bool is_help(const char *arg)
@@ -209,8 +213,7 @@ static bool is_help(const char *arg)
 }
 
 /* One argument, "--name" or "--name=value". */
-static int take_argument(opt_line *line, const char *arg, const char **next,
-                         void *settings)
+static int take_argument(opt_line *line, const char *arg, const char **next)
 {
     char name[64];
     size_t n;
@@ -228,7 +231,7 @@ static int take_argument(opt_line *line, const char *arg, const char **next,
     arg += 2;
     n = strcspn(arg, "=");
     snprintf(name, sizeof name, "%.*s", (int)n, arg);
-    return take(line, name, arg[n] ? arg + n + 1 : NULL, next, settings);
+    return take(line, name, arg[n] ? arg + n + 1 : NULL, next);
 }
 
 static int find_model(const opt_program *p, const char *name)
@@ -247,8 +250,7 @@ static int help_of(const opt_program *p, const char *model)
     return model && i < 0 ? opt_unknown_model(p, model) : opt_help(p, i);
 }
 
-static int store_defaults(const opt_program *p, const opt_model *model,
-                          void *settings)
+static int store_defaults(const opt_program *p, const opt_model *model)
 {
     int status = OPT_GO;
 
@@ -256,7 +258,7 @@ static int store_defaults(const opt_program *p, const opt_model *model,
         const opt *o = &p->option[i];
 
         if (opt_takes(o, model) && *opt_default(o, model))
-            status = opt_store(o, opt_default(o, model), settings);
+            status = opt_store(o, opt_default(o, model));
     }
     return status;
 }
@@ -290,8 +292,7 @@ static void keep_files_apart(void)
             (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-int opt_parse(const opt_program *p, int argc, char **argv, void *settings,
-              opt_line *line)
+int opt_parse(const opt_program *p, int argc, char **argv, opt_line *line)
 {
     bool bare = opt_is_bare(p);
     int status;
@@ -300,14 +301,14 @@ int opt_parse(const opt_program *p, int argc, char **argv, void *settings,
     *line = (opt_line){.program = p};
     status = bare ? OPT_GO : take_model(line, argc, argv);
     if (status == OPT_GO)
-        status = store_defaults(p, p->models[line->model], settings);
+        status = store_defaults(p, p->models[line->model]);
     if (bare && argc == 2 && !strcmp(argv[1], "help"))
         return opt_help(p, line->model);
     for (int i = bare ? 1 : 2; i < argc && status == OPT_GO; i++) {
         const char *next = i + 1 < argc ? argv[i + 1] : NULL;
         const char *was = next;
 
-        status = take_argument(line, argv[i], &next, settings);
+        status = take_argument(line, argv[i], &next);
         i += next != was;
     }
     return status;

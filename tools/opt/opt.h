@@ -43,7 +43,7 @@ struct opt {
     const char *name;  /* without the dashes */
     const char *arg;   /* as --help shows the value; NULL: the words, or none */
     opt_type type;
-    size_t at;         /* offset in the program's settings */
+    size_t at; /* offset in the settings that opt_add binds it to */
     const char *const *models; /* names of those that take it, ended by NULL;
                                   NULL: all do */
     const char *start; /* the default, "": none */
@@ -70,7 +70,17 @@ struct opt {
     const char *of;
     bool (*fits)(int64_t value, const char *name);
     bool required; /* and these need it */
+
+    void *settings; /* by opt_add: what `at` is an offset in */
 };
+
+/* The rows of one room, in the order in which they are shown. */
+typedef struct opt_rows {
+    int count;
+    const opt *row;
+} opt_rows;
+
+#define OPT_ROWS(rows) {(int)(sizeof(rows) / sizeof *(rows)), rows}
 
 /* The members of a row that every option has, in this order; others may follow,
  * by their names. */
@@ -106,8 +116,9 @@ typedef struct opt_program {
     char room[OPT_ROOM]; /* by opt_keep */
 } opt_program;
 
-/* Append the rows that this program takes; those of others are borrowed. */
-void opt_add(opt_program *program, int count, const opt *rows);
+/* Append the rows that this program takes, whose values are stored in these
+ * settings (all zero bytes at first); those of others are borrowed. */
+void opt_add(opt_program *program, opt_rows rows, void *settings);
 
 /* A copy of a text that lives as long as the program, which must not be moved;
  * and the same with dashes for underscores. */
@@ -127,15 +138,15 @@ typedef struct opt_line {
  * or, after --help or --version, with 0. */
 enum { OPT_GO = 0, OPT_FAILED = 1, OPT_WRONG = 2, OPT_DONE = 3 };
 
-/* Fill settings (all zero bytes at first) and line.  OPT_GO; OPT_DONE after
+/* Fill the settings of all rows, and line.  OPT_GO; OPT_DONE after
  * --help or --version; OPT_WRONG after a message on stderr.  From here on
  * files can be opened and written without harm to the program (ulimit -f) or to
  * them (standard streams that are closed). */
-int opt_parse(const opt_program *program, int argc, char **argv, void *settings,
+int opt_parse(const opt_program *program, int argc, char **argv,
               opt_line *line);
 
 /* OPT_WRONG, and a message, for options that do not go together. */
-int opt_check_together(const opt_line *line, const void *settings);
+int opt_check_together(const opt_line *line);
 
 /* Was this option on the command line?  false where the program has none of
  * that name. */
@@ -154,12 +165,11 @@ const char *opt_default(const opt *option, const opt_model *model);
 bool opt_word_at(const opt *option, int i, opt_word *word);
 
 /* Store a value (true for a flag); OPT_WRONG after a message. */
-int opt_store(const opt *option, const char *text, void *settings);
+int opt_store(const opt *option, const char *text);
 
 /* The value of an option as text, in room or the settings' own; NULL when it
  * has none.  *quoted: JSON needs quotes around it. */
-const char *opt_value(const opt *option, const void *settings,
-                      char room[OPT_VALUE], bool *quoted);
+const char *opt_value(const opt *option, char room[OPT_VALUE], bool *quoted);
 
 /* What --help shows as its value, "N" or "drop|pad", in room or the row's own;
  * NULL for a flag. */

@@ -27,15 +27,14 @@ static void list_words(const opt *o, const opt *of, size_t size, char *out)
 }
 
 /* An option that is for some words of another one. */
-static int check_of(const opt_line *line, const opt *o, bool given,
-                    const void *settings)
+static int check_of(const opt_line *line, const opt *o, bool given)
 {
     const opt *of = &line->program->option[opt_find(line->program, o->of)];
     char words[128], room[OPT_VALUE];
     bool quoted, fits;
     int64_t chosen;
 
-    memcpy(&chosen, (const char *)settings + of->at, sizeof chosen);
+    memcpy(&chosen, (const char *)of->settings + of->at, sizeof chosen);
     fits = o->fits(chosen, o->name);
     list_words(o, of, sizeof words, words);
     if (given && !fits)
@@ -43,11 +42,11 @@ static int check_of(const opt_line *line, const opt *o, bool given,
                         words);
     if (fits && o->required && !given)
         return opt_fail(OPT_WRONG, "--%s %s needs --%s", of->name,
-                        opt_value(of, settings, room, &quoted), o->name);
+                        opt_value(of, room, &quoted), o->name);
     return OPT_GO;
 }
 
-static int check_one(const opt_line *line, int i, const void *settings)
+static int check_one(const opt_line *line, int i)
 {
     const opt *o = &line->program->option[i];
     bool given = line->given[i];
@@ -57,16 +56,16 @@ static int check_one(const opt_line *line, int i, const void *settings)
     if (given && o->not_with && opt_given(line, o->not_with))
         return opt_fail(OPT_WRONG, "--%s and --%s exclude each other",
                         o->name, o->not_with);
-    return o->of ? check_of(line, o, given, settings) : OPT_GO;
+    return o->of ? check_of(line, o, given) : OPT_GO;
 }
 
-int opt_check_together(const opt_line *line, const void *settings)
+int opt_check_together(const opt_line *line)
 {
     const opt_program *p = line->program;
     int status = OPT_GO;
 
     for (int i = 0; i < p->count && status == OPT_GO; i++)
         if (opt_takes(&p->option[i], p->models[line->model]))
-            status = check_one(line, i, settings);
+            status = check_one(line, i);
     return status;
 }

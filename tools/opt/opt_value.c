@@ -123,9 +123,9 @@ static int read_text(const opt *o, const char *text, void *out)
     return OPT_GO;
 }
 
-int opt_store(const opt *o, const char *text, void *settings)
+int opt_store(const opt *o, const char *text)
 {
-    void *out = (char *)settings + o->at;
+    void *out = (char *)o->settings + o->at;
 
     switch (o->type) {
     case OPT_FLAG: *(bool *)out = true; return OPT_GO;
@@ -218,10 +218,9 @@ double opt_shown(double x)
     return isnan(x) ? (double)NAN : x;
 }
 
-const char *opt_value(const opt *o, const void *settings, char room[OPT_VALUE],
-                      bool *quoted)
+const char *opt_value(const opt *o, char room[OPT_VALUE], bool *quoted)
 {
-    const void *at = (const char *)settings + o->at;
+    const void *at = (const char *)o->settings + o->at;
     const char *text;
 
     *quoted = o->type >= OPT_CHOICE;

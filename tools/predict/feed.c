@@ -1,6 +1,6 @@
 /* See feed.h. */
-#include "opt/opt.h"
 #include "predict/feed.h"
+#include "opt/opt.h"
 
 #include <math.h>
 #include <stdio.h>

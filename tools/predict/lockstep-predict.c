@@ -161,7 +161,7 @@ static int check_paths(const run *r)
     if (r->set.generate && r->line.paths > 1)
         return opt_fail(OPT_WRONG, "--generate takes no INPUT, as \"%s\"",
                         r->line.path[1]);
-    status = opt_check_together(&r->line, &r->set);
+    status = opt_check_together(&r->line);
     if (status == OPT_GO)
         status = writable_check(r->set.output, false);
     if (status == OPT_GO)
@@ -334,8 +334,8 @@ int main(int argc, char **argv)
     spell_out(argc, argv);
     r.program = (opt_program){.models = models, .model_count = 1, .paths = 2,
                               .args = "MODEL INPUT"};
-    opt_add(&r.program, sizeof options / sizeof *options, options);
-    status = opt_parse(&r.program, argc, argv, &r.set, &r.line);
+    opt_add(&r.program, (opt_rows)OPT_ROWS(options), &r.set);
+    status = opt_parse(&r.program, argc, argv, &r.line);
     if (status == OPT_GO)
         status = open_model(&r);
     if (status == OPT_GO)

@@ -1,6 +1,6 @@
 /* Predictions as lines of text. */
-#include "opt/opt.h"
 #include "predict/table.h"
+#include "opt/opt.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* See apart.h. */
 #define _GNU_SOURCE
-#include "opt/opt.h"
 #include "run/apart.h"
+#include "opt/opt.h"
 
 #include <dirent.h>
 #include <fnmatch.h>

@@ -1,6 +1,6 @@
 /* What is the same with MPI and without it. */
-#include "opt/opt.h"
 #include "run/launch.h"
+#include "opt/opt.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* See output.h. */
 #define _GNU_SOURCE
-#include "opt/opt.h"
 #include "run/output.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* The bar is spaces, a carriage return and printable characters: no escape
  * sequences, so that every terminal can show it. */
 #define _GNU_SOURCE
-#include "opt/opt.h"
 #include "run/progress.h"
+#include "opt/opt.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -42,20 +42,20 @@ static int read_boundaries(const char *text, ls_boundary *room, int *count)
 
 /* Without --decay-steps the whole run.  Where that is no step at all, any
  * number will do. */
-static int64_t decay_steps(const settings *s)
+static int64_t decay_steps(const run_settings *s, int64_t steps)
 {
     if (s->decay_steps)
         return s->decay_steps;
-    return s->steps ? s->steps : s->warmup + 1;
+    return steps ? steps : s->warmup + 1;
 }
 
-int rate_read(const settings *s, ls_boundary room[RATE_BOUNDARIES],
-              ls_schedule *out)
+int rate_read(const run_settings *s, const data_settings *d,
+              ls_boundary room[RATE_BOUNDARIES], ls_schedule *out)
 {
     *out = (ls_schedule){
         .kind = (ls_schedule_kind)s->schedule,
         .warmup = s->warmup,
-        .decay_steps = decay_steps(s),
+        .decay_steps = decay_steps(s, d->steps),
         .boundary = room,
         .cycle_factor = s->cycle_factor,
     };
@@ -64,7 +64,7 @@ int rate_read(const settings *s, ls_boundary room[RATE_BOUNDARIES],
     return read_boundaries(s->boundaries, room, &out->boundaries);
 }
 
-double rate_peak(const settings *s)
+double rate_peak(const run_settings *s, const data_settings *d)
 {
-    return s->scale_lr ? ls_scale_lr(s->lr, s->batch) : s->lr;
+    return s->scale_lr ? ls_scale_lr(s->lr, d->batch) : s->lr;
 }

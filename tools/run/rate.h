@@ -2,16 +2,19 @@
 #ifndef TOOLS_RATE_H
 #define TOOLS_RATE_H
 
-#include "model/model.h"
+#include "data/data_settings.h"
+#include "run/run_settings.h"
+
+#include <lockstep.h>
 
 enum { RATE_BOUNDARIES = 64 };
 
 /* The schedule of a run; room holds its boundaries and must outlive it.
- * The steps and the batch of s are known by now. */
-int rate_read(const settings *s, ls_boundary room[RATE_BOUNDARIES],
-              ls_schedule *out);
+ * The steps and the batch of d are known by now. */
+int rate_read(const run_settings *s, const data_settings *d,
+              ls_boundary room[RATE_BOUNDARIES], ls_schedule *out);
 
 /* The peak: --lr, or with --scale-lr what the rule makes of it. */
-double rate_peak(const settings *s);
+double rate_peak(const run_settings *s, const data_settings *d);
 
 #endif

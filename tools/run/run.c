@@ -1,8 +1,8 @@
 /* The stages both tools share.  Each goes on, or has said what is wrong and
  * gives the exit status. */
+#include "run/run.h"
 #include "model/adapt.h"
 #include "run/rate.h"
-#include "run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,16 +10,36 @@
 
 enum { MOST_GROUPS = 16, AXES_TEXT = 256 };
 
+void run_program(run *r, const char *about, const run_own *own)
+{
+    opt_program *p = &r->program;
+
+    *p = (opt_program){.about = about, .models = models, .model_count = MODELS};
+    opt_add(p, run_mesh_options, &r->how);
+    opt_add(p, data_options, &r->set.data);
+    opt_add(p, model_options, &r->set.model);
+    opt_add(p, data_cut_options, &r->set.data);
+    opt_add(p, run_optimizer_options, &r->how);
+    knobs_add(p, KNOBS_OPTIMIZER, r->how.of_optimizer);
+    opt_add(p, run_schedule_options, &r->how);
+    knobs_add(p, KNOBS_SCHEDULE, r->how.of_schedule);
+    opt_add(p, run_step_options, &r->how);
+    opt_add(p, own->report, own->settings);
+    opt_add(p, start_options, &r->set.start);
+    opt_add(p, own->keep, own->settings);
+    opt_add(p, run_backend_options, &r->how);
+}
+
 int run_parse(run *r, int argc, char **argv)
 {
-    int status = opt_parse(&r->program, argc, argv, &r->set, &r->line);
+    int status = opt_parse(&r->program, argc, argv, &r->line);
 
     if (status != OPT_GO)
         return status;
     r->model = r->program.models[r->line.model]->impl;
-    knobs_settle(r->set.of_optimizer, KNOBS_OPTIMIZER, r->set.optimizer,
+    knobs_settle(r->how.of_optimizer, KNOBS_OPTIMIZER, r->how.optimizer,
                  &r->line);
-    knobs_settle(r->set.of_schedule, KNOBS_SCHEDULE, r->set.schedule, &r->line);
+    knobs_settle(r->how.of_schedule, KNOBS_SCHEDULE, r->how.schedule, &r->line);
     return OPT_GO;
 }
 
@@ -43,7 +63,8 @@ bool run_is_first(const run *r)
 enum { MOST_WRITTEN = 8, READ = 4, ARRAYS = 5 };
 
 /* The files of arrays, whose paths may have a name behind them; to be freed. */
-static int find_arrays(const settings *s, apart_file *all, char *path[ARRAYS])
+static int find_arrays(const data_settings *s, apart_file *all,
+                       char *path[ARRAYS])
 {
     const apart_file given[ARRAYS] = {{"--x", s->x, APART_READ},
                                       {"--y", s->y, APART_READ},
@@ -67,16 +88,18 @@ static int find_arrays(const settings *s, apart_file *all, char *path[ARRAYS])
 int run_check_apart(const run *r, int count, const apart_file *written)
 {
     const settings *s = &r->set;
-    bool adapters = s->lora && s->lora_save == ADAPT_ALONE;
-    apart_use rows = r->model->tokens || s->target ? APART_READ : APART_IMAGES;
+    bool adapters = s->start.lora && s->start.lora_save == ADAPT_ALONE;
+    apart_use rows =
+        r->model->tokens || s->data.target ? APART_READ : APART_IMAGES;
     apart_file all[READ + ARRAYS + MOST_WRITTEN] = {
-        {"--data", s->data, rows},
-        {"--eval-data", s->eval_data, rows},
-        {"--init", s->init, adapters ? APART_READ : APART_BEGUN},
-        {"--lora-init", s->lora_init, adapters ? APART_BEGUN : APART_READ},
+        {"--data", s->data.path, rows},
+        {"--eval-data", s->data.eval_path, rows},
+        {"--init", s->start.init, adapters ? APART_READ : APART_BEGUN},
+        {"--lora-init", s->start.lora_init,
+         adapters ? APART_BEGUN : APART_READ},
     };
     char *path[ARRAYS] = {NULL};
-    int status = find_arrays(s, all + READ, path);
+    int status = find_arrays(&s->data, all + READ, path);
 
     for (int i = 0; i < count; i++)
         all[READ + ARRAYS + i] = written[i];
@@ -111,7 +134,7 @@ static int precision_row(const run *r)
 {
     int i = 0;
 
-    while (precisions[i].asked != r->set.precision)
+    while (precisions[i].asked != r->how.precision)
         i++;
     return i;
 }
@@ -130,7 +153,7 @@ static const char *precision_name(const run *r)
 static int check_backend(const run *r)
 {
     char text[LS_TEXT];
-    const char *backend = r->set.backend;
+    const char *backend = r->how.backend;
 
     if (ls_backend_text(text, backend, run_precision(r)) != LS_ENOTSUP ||
         ls_backend_text(text, backend, LS_F32_LAYERS) < 0)
@@ -142,17 +165,18 @@ static int check_backend(const run *r)
 
 int run_check(run *r)
 {
-    int status = opt_check_together(&r->line, &r->set);
+    int status = opt_check_together(&r->line);
 
     if (status == OPT_GO)
-        status = check_state(r->set.state);
+        status = check_state(r->how.state);
     if (status == OPT_GO)
         status = check_backend(r);
     if (status != OPT_GO)
         return status;
-    if (r->set.precision == PRECISION_BF16_INPUT && r->model->tokens)
+    if (r->how.precision == PRECISION_BF16_INPUT && r->model->tokens)
         return opt_fail(OPT_WRONG, "--precision bf16-input rounds inputs that "
                         "are floats; %s takes tokens", run_model_name(r));
+    r->set.model.rounds = r->how.precision == PRECISION_BF16_INPUT;
     return OPT_GO;
 }
 
@@ -180,8 +204,8 @@ static int find_products(run *r)
 {
     if (run_precision(r) == LS_F32_LAYERS)
         return OPT_GO;
-    return opt_check(ls_backend_text(r->products, r->set.backend,
-                                     run_precision(r)));
+    return opt_check(
+        ls_backend_text(r->products, r->how.backend, run_precision(r)));
 }
 
 /* Ranks of one machine that may use the same cores share them out. */
@@ -190,7 +214,7 @@ static int share_cores(run *r)
     int status = 1;
 
     if (r->transport)
-        status = ls_transport_cpus(r->transport, r->set.cpus, r->cpus,
+        status = ls_transport_cpus(r->transport, r->how.cpus, r->cpus,
                                    sizeof r->cpus);
     r->shared = status == 0;
     return opt_check_usage(status < 0 ? status : 0);
@@ -198,7 +222,7 @@ static int share_cores(run *r)
 
 static const char *cpus_of(const run *r)
 {
-    return *r->cpus ? r->cpus : r->set.cpus;
+    return *r->cpus ? r->cpus : r->how.cpus;
 }
 
 /* Of several ranks each has some of the devices, and no use for more workers
@@ -206,10 +230,10 @@ static const char *cpus_of(const run *r)
 static int workers(const run *r)
 {
     int ranks = r->transport ? r->transport->ranks : 1;
-    int64_t most = (r->set.devices + ranks - 1) / ranks, cores = most;
+    int64_t most = (r->how.devices + ranks - 1) / ranks, cores = most;
 
-    if (r->set.workers || ranks == 1)
-        return (int)r->set.workers;
+    if (r->how.workers || ranks == 1)
+        return (int)r->how.workers;
     if (r->shared)
         return 1;
     if (count_cores(cpus_of(r), &cores) != OPT_GO)
@@ -222,11 +246,11 @@ static int write_axes(const run *r, char text[AXES_TEXT], ls_mesh_options *o)
 {
     int n;
 
-    if (!r->set.axes)
+    if (!r->how.axes)
         return OPT_GO;
-    n = snprintf(text, AXES_TEXT, "data:%d,%s", o->devices, r->set.axes);
+    n = snprintf(text, AXES_TEXT, "data:%d,%s", o->devices, r->how.axes);
     if (n >= AXES_TEXT)
-        return opt_fail(OPT_WRONG, "--axes: \"%s\" is too long", r->set.axes);
+        return opt_fail(OPT_WRONG, "--axes: \"%s\" is too long", r->how.axes);
     o->axes = text;
     o->devices = 0;
     return OPT_GO;
@@ -240,14 +264,14 @@ int run_open_mesh(run *r)
 
     if (status == OPT_GO)
         status = share_cores(r);
-    if (status == OPT_GO && r->set.devices == 0)
-        status = count_cores(r->set.cpus, &r->set.devices);
+    if (status == OPT_GO && r->how.devices == 0)
+        status = count_cores(r->how.cpus, &r->how.devices);
     if (status != OPT_GO)
         return status;
-    if (r->set.devices == 1 && r->model->parallel_only && !r->set.allow_single)
+    if (r->how.devices == 1 && r->model->parallel_only && !r->how.allow_single)
         return opt_fail(OPT_WRONG, "Need at least 2 devices for data "
                         "parallelism. (--allow-single trains on one.)");
-    o.devices = (int)r->set.devices;
+    o.devices = (int)r->how.devices;
     o.workers = workers(r);
     o.cpus = cpus_of(r);
     o.details = r->details;
@@ -260,9 +284,9 @@ int run_open_mesh(run *r)
  * (devices - 1) x ceil(rows / shards) of the first micro-batch. */
 static int check_padding(const run *r, int64_t rows)
 {
-    int64_t shards = r->data.shards, last = r->set.devices - 1;
+    int64_t shards = r->data.shards, last = r->how.devices - 1;
 
-    if (r->set.uneven != UNEVEN_PAD || r->set.mean != LS_MEAN_OF_SHARDS ||
+    if (r->set.data.uneven != UNEVEN_PAD || r->how.mean != LS_MEAN_OF_SHARDS ||
         rows == 0 || last * ((rows + shards - 1) / shards) < rows)
         return OPT_GO;
     return opt_fail(OPT_WRONG, "--masked-mean per-shard: a batch of %lld "
@@ -277,23 +301,22 @@ static int check_batches(const run *r)
     const data *d = &r->data;
     int status = check_padding(r, d->batch);
 
-    if (status != OPT_GO || !d->batches || r->set.steps < d->batches)
+    if (status != OPT_GO || !d->batches || r->set.data.steps < d->batches)
         return status;
     return check_padding(r, d->rows % d->batch);
 }
 
 int run_open_data(run *r)
 {
-    settings *s = &r->set;
+    data_settings *s = &r->set.data;
+    int64_t devices = r->how.devices;
     data_cut cut = {
-        .batch = s->batch_per_device ? s->batch_per_device * s->devices
-                                     : s->batch,
-        .fits = !s->batch_per_device && !run_given(r, "batch") &&
-                !s->scale.weak,
-        .devices = (int)s->devices,
-        .micro = (int)s->accumulate,
+        .batch = s->batch_per_device ? s->batch_per_device * devices : s->batch,
+        .fits = !s->batch_per_device && !run_given(r, "batch") && !r->is_fold,
+        .devices = (int)devices,
+        .micro = (int)r->how.accumulate,
     };
-    int status = r->model->load(&r->data, s, &r->line);
+    int status = r->model->load(&r->data, &r->set, &r->line);
 
     cut.pad = s->uneven == UNEVEN_PAD; /* a table has its own default */
     if (status == OPT_GO)
@@ -333,7 +356,7 @@ static void tell_factor(int ranks, int devices)
 static void tell_binding(const run *r)
 {
     int ranks = r->transport->ranks, cores = ls_mesh_usable_cores(r->mesh);
-    int64_t most = (r->set.devices + ranks - 1) / ranks;
+    int64_t most = (r->how.devices + ranks - 1) / ranks;
 
     if (*r->cpus || r->shared || cores >= most || cores > 1)
         return;
@@ -351,7 +374,7 @@ void run_talk(const run *r)
     for (int i = 0; ls_mesh_note(r->mesh, i); i++)
         fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
     if (r->transport) {
-        tell_factor(r->transport->ranks, (int)r->set.devices);
+        tell_factor(r->transport->ranks, (int)r->how.devices);
         tell_binding(r);
     }
 }
@@ -364,26 +387,30 @@ int run_open_pool(run *r)
     return opt_check(ls_pool_open(&r->pool, r->mesh, &o));
 }
 
-static int make_optimizer(const settings *s, ls_optimizer *o)
+static int make_optimizer(const run *r, ls_optimizer *o)
 {
-    *o = ls_optimizer_defaults((ls_optimizer_kind)s->optimizer, rate_peak(s));
+    const run_settings *s = &r->how;
+
+    *o = ls_optimizer_defaults((ls_optimizer_kind)s->optimizer,
+                               rate_peak(s, &r->set.data));
     return knobs_set(s->of_optimizer, KNOBS_OPTIMIZER, s->optimizer, o);
 }
 
 static int open_batches(run *r)
 {
-    ls_key order = ls_key_new(r->set.data_seed);
-    bool told = r->set.checkpoint || (r->transport && data_is_here(&r->data));
-    int status = told ? data_checksum(&r->data, r->set.plateau) : OPT_GO;
+    ls_key order = ls_key_new(r->set.data.seed);
+    int status = r->sums || (r->transport && data_is_here(&r->data))
+                     ? data_checksum(&r->data, r->sums_held)
+                     : OPT_GO;
 
     if (status != OPT_GO)
         return status;
-    return data_open(&r->data, r->trainer, r->set.shuffle ? &order : NULL);
+    return data_open(&r->data, r->trainer, r->set.data.shuffle ? &order : NULL);
 }
 
 static int choose_initialiser(run *r)
 {
-    const char *name = ls_init_name((int)r->set.initialiser - 1);
+    const char *name = ls_init_name((int)r->set.model.initialiser - 1);
     ls_init init;
     int status = name ? ls_init_named(&init, name) : 0;
 
@@ -397,15 +424,15 @@ static int open_trainer(run *r, const ls_trainer_options *o)
     int status = ls_graph_new(&r->graph);
 
     if (status == 0) {
-        r->model->build(r->graph, &r->set);
+        r->model->build(r->graph, &r->set.model);
         status = choose_initialiser(r);
     }
     if (status == 0)
-        status = adapt_add(r->graph, &r->set);
+        status = adapt_add(r->graph, &r->set.start);
     if (status == 0)
         status = ls_trainer_open(&r->trainer, r->pool, r->graph, o);
     if (status == 0)
-        status = ls_state_place(r->trainer, LS_STATE_ALL, r->set.state);
+        status = ls_state_place(r->trainer, LS_STATE_ALL, r->how.state);
     if (status == 0)
         status = ls_batch_open(&r->batch, r->trainer);
     return opt_check_usage(status);
@@ -419,13 +446,15 @@ typedef struct groups {
     char *text;
 } groups;
 
-static int read_groups(const settings *s, groups *g)
+static int read_groups(const run *r, groups *g)
 {
+    const run_settings *s = &r->how;
+    bool lora = r->set.start.lora > 0;
     char *rest, *name;
 
     if (s->no_decay)
         g->group[g->count++] = ls_group_no_decay();
-    if (s->lora)
+    if (lora)
         g->group[g->count++] = ls_lora_rest();
     if (!s->freeze)
         return OPT_GO;
@@ -437,7 +466,7 @@ static int read_groups(const settings *s, groups *g)
                             s->freeze);
         if (g->count == MOST_GROUPS)
             return opt_fail(OPT_WRONG, "--freeze: more than %d patterns",
-                            MOST_GROUPS - s->no_decay - (s->lora > 0));
+                            MOST_GROUPS - s->no_decay - lora);
         g->group[g->count++] = ls_group_frozen(name);
     }
     return OPT_GO;
@@ -448,29 +477,29 @@ int run_open_trainer(run *r)
     ls_trainer_options o = ls_trainer_defaults();
     ls_boundary room[RATE_BOUNDARIES];
     groups g = {.count = 0};
-    int status = rate_read(&r->set, room, &o.schedule);
+    int status = rate_read(&r->how, &r->set.data, room, &o.schedule);
 
     if (status == OPT_GO)
-        status = make_optimizer(&r->set, &o.optimizer);
+        status = make_optimizer(r, &o.optimizer);
     if (status == OPT_GO)
-        status = read_groups(&r->set, &g);
+        status = read_groups(r, &g);
     if (status != OPT_GO) {
         free(g.text);
         return status;
     }
     o.groups = g.count;
     o.group = g.group;
-    o.seed = r->set.seed;
+    o.seed = r->how.seed;
     o.keys = r->model->keys;
-    o.clip_norm = r->set.clip_norm;
-    o.average = r->set.ema;
-    o.clip_value = r->set.clip_value;
-    o.accumulate = (int)r->set.accumulate;
-    o.mean = (ls_mean)r->set.mean;
-    o.backend = r->set.backend;
+    o.clip_norm = r->how.clip_norm;
+    o.average = r->how.ema;
+    o.clip_value = r->how.clip_value;
+    o.accumulate = (int)r->how.accumulate;
+    o.mean = (ls_mean)r->how.mean;
+    o.backend = r->how.backend;
     o.precision = run_precision(r);
     o.transport = r->transport;
-    o.bucket = r->set.bucket;
+    o.bucket = r->how.bucket;
     status = open_trainer(r, &o);
     free(g.text);
     return status == OPT_GO ? open_batches(r) : status;
@@ -478,7 +507,7 @@ int run_open_trainer(run *r)
 
 int run_average(const run *r, bool use)
 {
-    if (!(r->set.ema > 0) || ls_trainer_step(r->trainer) == 0)
+    if (!(r->how.ema > 0) || ls_trainer_step(r->trainer) == 0)
         return OPT_GO;
     return opt_check(ls_trainer_use_average(r->trainer, use));
 }
@@ -500,7 +529,7 @@ const char *run_isa(void)
 
 bool run_is_portable(const run *r)
 {
-    return ls_backend_portable(r->set.backend, run_precision(r));
+    return ls_backend_portable(r->how.backend, run_precision(r));
 }
 
 /* The data first: its thread fills batches. */

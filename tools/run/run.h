@@ -8,11 +8,23 @@
 
 #include "model/model.h"
 #include "run/apart.h"
+#include "run/run_settings.h"
+
+/* The options that a program has beyond those of a run, which stand between
+ * these: what it reports, and what it keeps. */
+typedef struct run_own {
+    opt_rows report, keep;
+    void *settings;
+} run_own;
 
 typedef struct run {
     opt_program program;
-    settings set;
+    settings set;     /* the rows and the model, */
+    run_settings how; /* and how it is trained */
     opt_line line;
+    bool is_fold;   /* of a measurement: the batch is as large as it says */
+    bool sums;      /* the rows are to be told from others, */
+    bool sums_held; /* those that are evaluated on, too */
     const model *model;
     data data;
     char products[LS_TEXT]; /* how they are made; of f32 layers "" */
@@ -26,6 +38,10 @@ typedef struct run {
     ls_trainer *trainer;
     ls_batch *batch;
 } run;
+
+/* Make the program of a run, all zero bytes: the models, and the options of all
+ * rooms, which store into the run and into own->settings. */
+void run_program(run *r, const char *about, const run_own *own);
 
 /* Read the command line into a run whose program is made, all else zero. */
 int run_parse(run *r, int argc, char **argv);

@@ -5,8 +5,8 @@
  * predicts its whole window for each byte; a position must depend on no later
  * one, so the window may end in anything.  Tokens beyond 255 are no bytes and
  * are not drawn. */
-#include "opt/opt.h"
 #include "run/sample.h"
+#include "opt/opt.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* See writable.h. */
 #define _GNU_SOURCE
-#include "opt/opt.h"
 #include "run/writable.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <libgen.h>

@@ -14,6 +14,7 @@
 #include "run/writable.h"
 #include "scale/others.h"
 #include "scale/scale_findings.h"
+#include "train/train_settings.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -23,30 +24,39 @@
 
 const char opt_program_name[] = "lockstep-scale";
 
-#define AT(member) offsetof(settings, member)
+typedef struct scale_settings {
+    const char *counts; /* of workers, "1,2,4"; NULL: up to the cores */
+    const char *ranks;  /* likewise; NULL: up to those that there are */
+    double network;     /* Gb/s of each; 0: as fast as memory */
+    bool weak, no_roofs;
+    int64_t repeats, steps; /* steps 0: about half a second of them */
+    const char *json, *csv, *plot;
+} scale_settings;
+
+#define AT(member) offsetof(scale_settings, member)
 
 /* clang-format off */
 static const opt own_options[] = {
-    { OPT_ROW("workers", "A,B,..", OPT_TEXT, AT(scale.counts), NULL, "",
+    { OPT_ROW("workers", "A,B,..", OPT_TEXT, AT(counts), NULL, "",
               "counts to measure, 1 is added (1,2,4.. cores)") },
-    { OPT_ROW("ranks", "A,B,..", OPT_TEXT, AT(scale.ranks), NULL, "",
+    { OPT_ROW("ranks", "A,B,..", OPT_TEXT, AT(ranks), NULL, "",
               "counts of ranks, 1 is added: of mpirun's, or made here") },
-    { OPT_ROW("network", "GBIT", OPT_REAL, AT(scale.network), NULL, "",
+    { OPT_ROW("network", "GBIT", OPT_REAL, AT(network), NULL, "",
               "Gb/s that each rank sends, of ranks made here"),
       .needs = "ranks" },
-    { OPT_ROW("weak", NULL, OPT_FLAG, AT(scale.weak), NULL, "",
+    { OPT_ROW("weak", NULL, OPT_FLAG, AT(weak), NULL, "",
               "rows grow with the workers") },
-    { OPT_ROW("repeat", "R", OPT_COUNT, AT(scale.repeats), NULL, "5",
+    { OPT_ROW("repeat", "R", OPT_COUNT, AT(repeats), NULL, "5",
               "runs of each count, in turn") },
-    { OPT_ROW("steps", "N", OPT_COUNT, AT(scale.steps), NULL, "",
+    { OPT_ROW("steps", "N", OPT_COUNT, AT(steps), NULL, "",
               "timed steps of a run (about half a second)") },
-    { OPT_ROW("no-roofs", NULL, OPT_FLAG, AT(scale.no_roofs), NULL, "",
+    { OPT_ROW("no-roofs", NULL, OPT_FLAG, AT(no_roofs), NULL, "",
               "do not measure what the cores and the memory can do") },
-    { OPT_ROW("json", "FILE.json", OPT_TEXT, AT(scale.json), NULL, "",
+    { OPT_ROW("json", "FILE.json", OPT_TEXT, AT(json), NULL, "",
               "write all numbers as JSON") },
-    { OPT_ROW("csv", "FILE.csv", OPT_TEXT, AT(scale.csv), NULL, "",
+    { OPT_ROW("csv", "FILE.csv", OPT_TEXT, AT(csv), NULL, "",
               "write a line for each count") },
-    { OPT_ROW("plot", "FILE.svg", OPT_TEXT, AT(scale.plot), NULL, "",
+    { OPT_ROW("plot", "FILE.svg", OPT_TEXT, AT(plot), NULL, "",
               "draw speed-up and times") },
 };
 /* clang-format on */
@@ -56,7 +66,8 @@ enum { COUNTS = 64, MOST_RANKS = 64 };
 typedef struct scale {
     run run;
     launch launch;
-    settings asked; /* the settings as the command line has them */
+    scale_settings set;
+    settings asked;    /* rows and model as the command line has them */
     int counts, ranks; /* how many follow */
     int count[COUNTS], rank[COUNTS];
     ls_ranks *threads;             /* ranks made here; NULL: none */
@@ -100,17 +111,16 @@ static int check_usage(scale *s)
     int status = run_check(&s->run);
 
     if (status == OPT_GO)
-        status = read_counts("workers", s->asked.scale.counts, s->count,
-                             &s->counts);
+        status = read_counts("workers", s->set.counts, s->count, &s->counts);
     if (status == OPT_GO)
-        status = read_counts("ranks", s->asked.scale.ranks, s->rank, &s->ranks);
+        status = read_counts("ranks", s->set.ranks, s->rank, &s->ranks);
     return status;
 }
 
 /* Those that a launcher started, or threads. */
 static int open_ranks(scale *s)
 {
-    ls_ranks_options o = {.bandwidth = 1e9 / 8 * s->asked.scale.network};
+    ls_ranks_options o = {.bandwidth = 1e9 / 8 * s->set.network};
     int asked = most(s->rank, s->ranks), status;
 
     s->transport = s->launch.transport;
@@ -134,9 +144,9 @@ static int open_ranks(scale *s)
 
 static int check_writable(scale *s)
 {
-    const apart_file file[] = {{"--json", s->asked.scale.json, APART_WRITTEN},
-                               {"--csv", s->asked.scale.csv, APART_WRITTEN},
-                               {"--plot", s->asked.scale.plot, APART_WRITTEN}};
+    const apart_file file[] = {{"--json", s->set.json, APART_WRITTEN},
+                               {"--csv", s->set.csv, APART_WRITTEN},
+                               {"--plot", s->set.plot, APART_WRITTEN}};
     int status = OPT_GO;
 
     for (int i = 0; i < 3 && status == OPT_GO; i++)
@@ -149,11 +159,11 @@ static int check_writable(scale *s)
 static int settle_devices(scale *s)
 {
     int ranks = s->ranks ? most(s->rank, s->ranks) : s->transport->ranks;
-    int64_t devices = launch_most(&s->launch, (int)s->run.set.devices);
+    int64_t devices = launch_most(&s->launch, (int)s->run.how.devices);
 
     if (!run_given(&s->run, "devices") && devices < ranks)
         devices = ranks;
-    s->run.set.devices = devices;
+    s->run.how.devices = devices;
     return devices >= ranks
                ? OPT_GO
                : opt_fail(OPT_WRONG, "--devices %lld: %d ranks are more than "
@@ -166,15 +176,14 @@ static int open_mesh(scale *s)
     int status;
 
     for (int i = 0; i < s->counts; i++)
-        if (s->count[i] > s->run.set.workers)
-            s->run.set.workers = s->count[i];
+        if (s->count[i] > s->run.how.workers)
+            s->run.how.workers = s->count[i];
     s->run.details = true;
     status = run_open_mesh(&s->run);
     if (status == OPT_GO && s->transport)
         status = settle_devices(s);
     if (status != OPT_GO)
         return status;
-    s->asked.devices = s->run.set.devices; /* auto is a number now */
     if (launch_first(&s->launch))
         run_talk(&s->run);
     return OPT_GO;
@@ -183,9 +192,9 @@ static int open_mesh(scale *s)
 /* ------ What is measured ------ */
 
 /* --weak: the batch, and generated data, as many times. */
-static int fold_settings(settings *s, int64_t fold)
+static int fold_settings(data_settings *s, int64_t fold)
 {
-    bool generated = !s->x && !s->data;
+    bool generated = !s->x && !s->path;
 
     if (fold == 1)
         return OPT_GO;
@@ -209,7 +218,7 @@ static int load(scale *s, int fold)
 
     data_free(&r->data);
     r->set = s->asked;
-    status = fold_settings(&r->set, fold);
+    status = fold_settings(&r->set.data, fold);
     return status == OPT_GO ? run_open_data(r) : status;
 }
 
@@ -272,16 +281,16 @@ static int measure_rank(scale *s)
     o.fill = fill;
     o.progress = progress_line;
     o.user = s;
-    mesh.devices = (int)s->asked.devices;
-    mesh.cpus = s->asked.cpus;
+    mesh.devices = (int)s->run.how.devices;
+    mesh.cpus = s->run.how.cpus;
     o.mesh = &mesh;
     o.counts = s->counts;
     o.count = s->count;
-    o.weak = s->asked.scale.weak;
-    o.no_roofs = s->asked.scale.no_roofs;
+    o.weak = s->set.weak;
+    o.no_roofs = s->set.no_roofs;
     o.precision = run_precision(&s->run);
-    o.repeats = (int)s->asked.scale.repeats;
-    o.steps = (int)s->asked.scale.steps;
+    o.repeats = (int)s->set.repeats;
+    o.steps = (int)s->set.steps;
     status = ls_scaling_run(&s->scaling, &o);
     status = s->status != OPT_GO ? s->status : opt_check(status);
     if (status != OPT_GO && s->transport && !s->launch.transport)
@@ -308,7 +317,10 @@ static int measure_threads(scale *s)
     for (; other && started < n && status == OPT_GO; started++) {
         scale *o = &other[started];
 
-        *o = (scale){.run = s->run, .asked = s->asked, .counts = s->counts,
+        *o = (scale){.run = s->run,
+                     .set = s->set,
+                     .asked = s->asked,
+                     .counts = s->counts,
                      .ranks = s->ranks};
         memset(&o->run.data, 0, sizeof o->run.data);
         memcpy(o->count, s->count, sizeof o->count);
@@ -359,8 +371,8 @@ static int make_findings(scale *s)
     r->isa = run_isa();
     r->products = s->run.products;
     r->cores = ls_mesh_usable_cores(s->run.mesh);
-    r->weak = s->asked.scale.weak;
-    r->tokens = s->run.set.seq_len;
+    r->weak = s->set.weak;
+    r->tokens = s->run.set.model.seq_len;
     return findings_make(r, s->scaling);
 }
 
@@ -369,12 +381,12 @@ static int write_files(scale *s)
     const findings *r = &s->findings;
     int status = OPT_GO;
 
-    if (s->asked.scale.json)
-        status = scale_json(r, s->asked.scale.json);
-    if (s->asked.scale.csv && status == OPT_GO)
-        status = scale_csv(r, s->asked.scale.csv);
-    if (s->asked.scale.plot && status == OPT_GO)
-        status = scale_plot(r, s->asked.scale.plot);
+    if (s->set.json)
+        status = scale_json(r, s->set.json);
+    if (s->set.csv && status == OPT_GO)
+        status = scale_csv(r, s->set.csv);
+    if (s->set.plot && status == OPT_GO)
+        status = scale_plot(r, s->set.plot);
     return status;
 }
 
@@ -447,12 +459,13 @@ static int start(scale *s, int argc, char **argv)
 {
     int status;
 
-    model_program(&s->run.program,
-                  "Measure how a model's training scales with the workers.");
-    opt_add(&s->run.program, sizeof own_options / sizeof *own_options,
-            own_options);
+    run_program(&s->run,
+                "Measure how a model's training scales with the workers.",
+                &(run_own){train_report_options, train_keep_options, NULL});
+    opt_add(&s->run.program, (opt_rows)OPT_ROWS(own_options), &s->set);
     status = run_parse(&s->run, argc, argv);
-    s->run.set.steps = 1000; /* the end of schedules that name none */
+    s->run.is_fold = s->set.weak;
+    s->run.set.data.steps = 1000; /* the end of schedules that name none */
     s->asked = s->run.set;
     s->command = join(argc, argv);
     if (status == OPT_GO && !s->command)

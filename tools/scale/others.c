@@ -1,8 +1,8 @@
 /* Processor time of all programs, from the first line of /proc/stat ("cpu user
  * nice system idle iowait irq softirq steal .."), less our own. */
 #define _GNU_SOURCE
-#include "run/progress.h"
 #include "scale/others.h"
+#include "run/progress.h"
 
 #include <stdio.h>
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 /* From a measurement to findings: all that its forms show is computed here. */
-#include "opt/opt.h"
 #include "scale/scale_findings.h"
+#include "opt/opt.h"
 
 #include <math.h>
 #include <stdlib.h>

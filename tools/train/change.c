@@ -1,7 +1,7 @@
 /* See change.h.  In checkpoints an option has two names: "--decay-steps", where
  * it is the tool's, and that of the trainer's own option, "decay_steps". */
-#include "opt/opt.h"
 #include "train/change.h"
+#include "opt/opt.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -63,12 +63,12 @@ static int check_name(const run *r, const char *name)
     return opt_fail(OPT_WRONG, "--change: \"%s\" is none of %s", name, list);
 }
 
-int change_check(const run *r)
+int change_check(const run *r, const char *list)
 {
     char name[OPT_VALUE];
     int status = OPT_GO;
 
-    for (int i = 0; status == OPT_GO && name_at(r->set.change, i, name); i++)
+    for (int i = 0; status == OPT_GO && name_at(list, i, name); i++)
         status = check_name(r, name);
     return status;
 }
@@ -90,16 +90,15 @@ static bool follows_steps(const run *r, const opt *o)
 
 /* With an option those that are for its words, or follow from it: --change
  * schedule, --change steps. */
-static bool may_be_another(const run *r, const opt *o)
+static bool may_be_another(const run *r, const char *list, const opt *o)
 {
-    const char *list = r->set.change;
-
     return holds(list, o->name) || holds(list, o->of) ||
            (follows_steps(r, o) &&
             (holds(list, "steps") || holds(list, "epochs")));
 }
 
-const char *change_patterns(const run *r, char room[CHANGE_TEXT])
+const char *change_patterns(const run *r, const char *list,
+                            char room[CHANGE_TEXT])
 {
     char name[OPT_VALUE + 2];
 
@@ -107,7 +106,7 @@ const char *change_patterns(const run *r, char room[CHANGE_TEXT])
     for (int i = 0; i < r->program.count; i++) {
         const opt *o = &r->program.option[i];
 
-        if (!o->may_change || !may_be_another(r, o))
+        if (!o->may_change || !may_be_another(r, list, o))
             continue;
         snprintf(name, sizeof name, "--%s", o->name);
         append(room, name);

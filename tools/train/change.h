@@ -7,12 +7,14 @@
 
 enum { CHANGE_TEXT = 1024 };
 
-/* OPT_WRONG, and a message, for a list that names what cannot change. */
-int change_check(const run *r);
+/* OPT_WRONG, and a message, for a list (NULL: none) that names what cannot
+ * change. */
+int change_check(const run *r, const char *list);
 
-/* The names in checkpoints of what may change, as ls_checkpoints_open takes
+/* The names in checkpoints of what a list names, as ls_checkpoints_open takes
  * them. */
-const char *change_patterns(const run *r, char room[CHANGE_TEXT]);
+const char *change_patterns(const run *r, const char *list,
+                            char room[CHANGE_TEXT]);
 
 /* Did the last load find another option of that name? */
 bool change_has(const ls_checkpoints *c, const char *name);

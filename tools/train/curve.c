@@ -1,8 +1,8 @@
 /* See curve.h. */
 #define _GNU_SOURCE
+#include "train/curve.h"
 #include "opt/opt.h"
 #include "run/output.h"
-#include "train/curve.h"
 
 #include <math.h>
 #include <stdbool.h>

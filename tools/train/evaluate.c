@@ -1,37 +1,36 @@
 /* Evaluation during the training. */
+#include "train/evaluate.h"
 #include "opt/opt.h"
 #include "run/rate.h"
-#include "train/evaluate.h"
 
 #include <math.h>
 #include <stdio.h>
 
 /* How often; 0: at the end, if at all. */
-static int64_t interval(const run *r)
+static int64_t interval(const run *r, const train_settings *s)
 {
-    const settings *s = &r->set;
-    bool epochs = data_holds_rows(&r->data) && s->epochs;
+    bool epochs = data_holds_rows(&r->data) && r->set.data.epochs;
 
     return s->eval_every || !epochs ? s->eval_every : r->data.batches;
 }
 
 /* Two of the options that evaluate need more evaluations than that of the end:
  * a longer run would not have that one. */
-static int check_interval(const run *r)
+static int check_interval(const run *r, const train_settings *s)
 {
-    if (!r->set.plateau || interval(r))
+    if (!s->plateau || interval(r, s))
         return OPT_GO;
     return opt_fail(OPT_WRONG, "--plateau: nothing is evaluated before the "
                     "end; --eval-every says how often");
 }
 
-int evaluation_check(const run *r)
+int evaluation_check(const run *r, const train_settings *s)
 {
     const data *d = &r->data;
-    const settings *s = &r->set;
+    const char *path = r->set.data.eval_path;
 
     if (data_holds_rows(d))
-        return check_interval(r);
+        return check_interval(r, s);
     if (!text_is(&d->text))
         return opt_fail(OPT_WRONG,
                         "--%s: nothing is held out; --eval-data or --eval-x "
@@ -39,10 +38,13 @@ int evaluation_check(const run *r)
                         s->eval_every ? "eval-every"
                         : s->early_stop ? "early-stop" : "plateau");
     if (text_eval_batches(&d->text))
-        return check_interval(r);
-    return opt_fail(OPT_WRONG, "%s: %lld bytes are held out, fewer than "
-                    "--seq-len %lld", s->eval_data ? s->eval_data : s->data,
-                    (long long)d->text.held.size, (long long)s->seq_len);
+        return check_interval(r, s);
+    return opt_fail(OPT_WRONG,
+                    "%s: %lld bytes are held out, fewer than "
+                    "--seq-len %lld",
+                    path ? path : r->set.data.path,
+                    (long long)d->text.held.size,
+                    (long long)r->set.model.seq_len);
 }
 
 /* Rows, and a text of --eval-data, are evaluated without being told to: after
@@ -50,11 +52,11 @@ int evaluation_check(const run *r)
 bool evaluation_due(const evaluation *e, int64_t done)
 {
     const data *d = &e->run->data;
-    int64_t every = interval(e->run);
+    int64_t every = interval(e->run, e->set);
 
     if (!every && !data_holds_rows(d) && !d->text.other.file)
         return false;
-    return done == e->run->set.steps || (every && done % every == 0);
+    return done == e->run->set.data.steps || (every && done % every == 0);
 }
 
 /* Sums over all batches, each mean by its weight; NaN where all weights are 0.
@@ -106,7 +108,7 @@ static void count(evaluation *e, double loss, double accuracy, int64_t done)
  * printed at the end is of them. */
 static int keep_best(evaluation *e)
 {
-    if (!e->run->set.early_stop || !evaluation_better(e))
+    if (!e->set->early_stop || !evaluation_better(e))
         return OPT_GO;
     e->best.kept = true;
     e->best.loss = e->score->loss;
@@ -121,20 +123,21 @@ static int lower_rate(const evaluation *e, int64_t done)
     ls_plateau *p = &e->score->plateau;
     double before = p->scale;
 
-    if (!p->patience || done % interval(e->run))
+    if (!p->patience || done % interval(e->run, e->set))
         return OPT_GO;
     if (ls_plateau_take(p, e->score->last) != before)
         printf("[lockstep] eval none better in %lld: the learning rate is "
                "times %g after step %04lld\n", (long long)p->patience, p->scale,
                (long long)done);
-    return opt_check(ls_trainer_set_lr(e->run->trainer,
-                                       rate_peak(&e->run->set) * p->scale));
+    return opt_check(ls_trainer_set_lr(
+        e->run->trainer,
+        rate_peak(&e->run->how, &e->run->set.data) * p->scale));
 }
 
 /* The rules have the options and, in a run that goes on, what it has seen. */
 static void set_rules(evaluation *e)
 {
-    const settings *set = &e->run->set;
+    const train_settings *set = e->set;
     score *s = e->score;
 
     s->stop.patience = set->early_stop;
@@ -148,11 +151,11 @@ static void set_rules(evaluation *e)
     s->plateau.min_scale = set->plateau_least;
 }
 
-int evaluation_open(evaluation *e, run *r, score *s)
+int evaluation_open(evaluation *e, run *r, const train_settings *set, score *s)
 {
-    *e = (evaluation){.run = r, .score = s};
+    *e = (evaluation){.run = r, .set = set, .score = s};
     set_rules(e);
-    return figures_open(&e->figures, r);
+    return figures_open(&e->figures, r, set->top_k);
 }
 
 void evaluation_close(evaluation *e)
@@ -217,8 +220,8 @@ static void print_best(evaluation *e)
     printf("[lockstep] eval best step %04lld", (long long)e->done);
     print_means(e, e->best.loss, e->best.accuracy);
     figures_print(&e->figures);
-    if (e->score->is_saved && e->run->set.save)
-        printf("  in %s", e->run->set.save);
+    if (e->score->is_saved && e->set->save)
+        printf("  in %s", e->set->save);
     putchar('\n');
 }
 
@@ -233,9 +236,10 @@ int evaluation_sum(evaluation *e)
            (long long)s->best_step, opt_shown(s->last));
     if (e->best.kept)
         print_best(e);
-    else if (s->is_saved && e->run->set.early_stop && e->run->set.save)
+    else if (s->is_saved && e->set->early_stop && e->set->save)
         printf("[lockstep] eval best weights are in %s, from before this run "
-               "went on; what follows is of the last\n", e->run->set.save);
+               "went on; what follows is of the last\n",
+               e->set->save);
     figures_confusion(&e->figures, e->done);
     return opt_end(OPT_GO);
 }

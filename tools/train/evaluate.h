@@ -5,6 +5,7 @@
 
 #include "run/run.h"
 #include "train/figures.h"
+#include "train/train_settings.h"
 
 /* What evaluations have come to; a run that goes on takes it along. */
 typedef struct score {
@@ -19,6 +20,7 @@ typedef struct score {
 
 typedef struct evaluation {
     run *run;
+    const train_settings *set;
     score *score;
     bool enough;     /* --early-stop: the run ends */
     int64_t done;    /* updates before the last one */
@@ -31,12 +33,12 @@ typedef struct evaluation {
 } evaluation;
 
 /* Once the trainer is open. */
-int evaluation_open(evaluation *e, run *r, score *s);
+int evaluation_open(evaluation *e, run *r, const train_settings *set, score *s);
 void evaluation_close(evaluation *e);
 
 /* An option that evaluates was given: is there something to evaluate on, and
  * when?  Its data is open. */
-int evaluation_check(const run *r);
+int evaluation_check(const run *r, const train_settings *s);
 
 /* Is it time, after `done` updates? */
 bool evaluation_due(const evaluation *e, int64_t done);

@@ -1,15 +1,15 @@
 /* See explain.h.  The gradient of one device is read where an optimizer keeps
  * it: the trace of momentum is, after its first update from a trace of zeros,
  * the gradient itself. */
-#include "opt/opt.h"
 #include "train/explain.h"
+#include "opt/opt.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_l2(const settings *s)
+static bool has_l2(const run_settings *s)
 {
     ls_optimizer o = ls_optimizer_defaults((ls_optimizer_kind)s->optimizer, 0);
     int status = knobs_set(s->of_optimizer, KNOBS_OPTIMIZER, s->optimizer, &o);
@@ -19,7 +19,7 @@ static bool has_l2(const settings *s)
 
 int explain_check(const run *r)
 {
-    const settings *s = &r->set;
+    const run_settings *s = &r->how;
     const struct {
         const char *option;
         bool used;
@@ -28,12 +28,12 @@ int explain_check(const run *r)
         {"clip-norm", s->clip_norm > 0},
         {"clip-value", s->clip_value > 0},
         {"l2", has_l2(s)},
-        {"mask", s->mask != NULL},
+        {"mask", r->set.data.mask != NULL},
         {"masked-mean per-shard", s->mean != LS_MEAN_EXACT},
-        {"uneven pad", s->uneven == UNEVEN_PAD},
+        {"uneven pad", r->set.data.uneven == UNEVEN_PAD},
     };
 
-    for (size_t i = 0; s->explain && i < sizeof more / sizeof *more; i++)
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         if (more[i].used)
             return opt_fail(OPT_WRONG, "--explain shows the plain step, so it "
                             "does not go with --%s", more[i].option);
@@ -110,9 +110,9 @@ static int open_trainer(alone *a, const run *r)
     o.keys = r->model->keys;
     o.optimizer = ls_momentum(0.1, 0.9);
     o.mean = LS_SUM;
-    o.backend = r->set.backend;
+    o.backend = r->how.backend;
     o.precision = run_precision(r);
-    r->model->build(a->graph, &r->set);
+    r->model->build(a->graph, &r->set.model);
     status = ls_trainer_open(&a->trainer, a->pool, a->graph, &o);
     return status < 0 ? status : ls_batch_open(&a->batch, a->trainer);
 }
@@ -124,7 +124,7 @@ static int open_alone(alone *a, const run *r)
     int status;
 
     o.devices = 1;
-    o.cpus = r->set.cpus;
+    o.cpus = r->how.cpus;
     status = ls_mesh_open(&a->mesh, &o);
     if (status == 0)
         status = ls_pool_open(&a->pool, a->mesh, NULL);
@@ -185,7 +185,7 @@ static int one_device(explain *e, const alone *a, int device, int64_t first,
 static int all_devices(explain *e, const alone *a, int64_t step)
 {
     const data *d = &e->run->data;
-    int devices = (int)e->run->set.devices, status = OPT_GO;
+    int devices = (int)e->run->how.devices, status = OPT_GO;
     int64_t rows = d->batch / devices;
     int64_t first = step % d->batches * d->batch;
 
@@ -211,7 +211,7 @@ static void add(explain *e, int round, int to, int from)
 
 static void add_all(explain *e)
 {
-    int devices = (int)e->run->set.devices, round = 1;
+    int devices = (int)e->run->how.devices, round = 1;
 
     for (int s = 1; s < devices; s *= 2, round++)
         for (int i = 0; i + s < devices; i += 2 * s)
@@ -234,7 +234,7 @@ static void take_mean(explain *e)
 
 static int make_room(explain *e, run *r)
 {
-    size_t devices = (size_t)r->set.devices;
+    size_t devices = (size_t)r->how.devices;
 
     e->run = r;
     for (int i = 0; i < ls_trainer_params(r->trainer); i++)
@@ -266,15 +266,15 @@ int explain_begin(explain *e, run *r, int64_t step)
 {
     int status;
 
-    if (!r->set.explain || e->before)
+    if (e->before)
         return OPT_GO;
     status = make_room(e, r);
     if (status != OPT_GO)
         return status;
     printf("[explain] step %lld: %lld rows on %lld device%s; of %lld "
-           "parameters the first is shown: %s[0] = %.6f\n", (long long)step,
-           (long long)r->data.batch, (long long)r->set.devices,
-           opt_s(r->set.devices), (long long)e->floats,
+           "parameters the first is shown: %s[0] = %.6f\n",
+           (long long)step, (long long)r->data.batch, (long long)r->how.devices,
+           opt_s(r->how.devices), (long long)e->floats,
            ls_trainer_param_name(r->trainer, 0), (double)e->before[0]);
     return take_apart(e, step);
 }

@@ -31,13 +31,30 @@ static int make_room(figures *f)
                ? OPT_GO : opt_fail(OPT_FAILED, "no memory to evaluate");
 }
 
-int figures_open(figures *f, const run *r)
+int figures_check(const run *r, int64_t top_k)
+{
+    const model_settings *s = &r->set.model;
+
+    if (!top_k || !r->data.inputs)
+        return OPT_GO;
+    if (s->regression)
+        return opt_fail(OPT_WRONG, "--top-k is for classes, and here numbers "
+                                   "are predicted");
+    if (top_k > s->classes)
+        return opt_fail(OPT_WRONG,
+                        "--top-k: %lld is more than the %lld "
+                        "classes",
+                        (long long)top_k, (long long)s->classes);
+    return OPT_GO;
+}
+
+int figures_open(figures *f, const run *r, int64_t top_k)
 {
     const data *d = &r->data;
     ls_array_spec spec;
     int status;
 
-    *f = (figures){.run = r};
+    *f = (figures){.run = r, .top_k = top_k};
     if (r->model->tokens && !coding_is(&d->coding))
         return OPT_GO;
     status = data_held_source(d, &f->held);
@@ -107,7 +124,7 @@ static void print_auc(const figures *f)
 
 static void print_classes(const figures *f)
 {
-    int64_t k = f->run->set.top_k;
+    int64_t k = f->top_k;
 
     if (f->width == 2)
         print_auc(f);

@@ -8,6 +8,7 @@
 
 typedef struct figures {
     const run *run;
+    int64_t top_k;  /* 0: not asked for */
     ls_source held; /* rows held out, "x" and "y"; rows 0: none in memory */
     float *x;       /* of a chunk of them */
     void *y;        /* of all: floats, or labels */
@@ -20,8 +21,12 @@ typedef struct figures {
     float *best;         /* the same of figures_keep; NULL: none were kept */
 } figures;
 
+/* Among how many of the classes --top-k looks for the right one: OPT_WRONG, and
+ * a message, where there are not so many.  Once the rows are there. */
+int figures_check(const run *r, int64_t top_k);
+
 /* Once the trainer is open.  Nothing to do where no rows are in memory. */
-int figures_open(figures *f, const run *r);
+int figures_open(figures *f, const run *r, int64_t top_k);
 
 /* Compute the outputs with the weights as they are. */
 int figures_compute(figures *f);

@@ -23,15 +23,15 @@ static void add(list *l, const char *name, const char *value)
 }
 
 /* Evaluations that the learning rate goes by. */
-static void list_evaluation(list *l, const run *r)
+static void list_evaluation(list *l, const run *r, int64_t every)
 {
-    snprintf(l->every, sizeof l->every, "%" PRId64, r->set.eval_every);
+    snprintf(l->every, sizeof l->every, "%" PRId64, every);
     snprintf(l->held, sizeof l->held, "%016" PRIx64, r->data.held_sum);
     add(l, "plateau: --eval-every", l->every);
     add(l, "plateau: the checksum of the data evaluated on", l->held);
 }
 
-static void list_settings(list *l, const run *r)
+static void list_settings(list *l, const run *r, const train_settings *s)
 {
     const opt_program *p = &r->program;
     const opt_model *of = p->models[r->line.model];
@@ -45,30 +45,31 @@ static void list_settings(list *l, const run *r)
         if (o->may_differ || !opt_takes(o, of))
             continue;
         snprintf(l->name[i], sizeof l->name[i], "--%s", o->name);
-        value = opt_value(o, &r->set, l->room[i], &quoted);
+        value = opt_value(o, l->room[i], &quoted);
         add(l, l->name[i], value ? value : "");
     }
     snprintf(l->sum, sizeof l->sum, "%016" PRIx64, r->data.sum);
     add(l, "the checksum of the data", l->sum);
-    if (r->set.plateau)
-        list_evaluation(l, r);
+    if (s->plateau)
+        list_evaluation(l, r, s->eval_every);
     add(l, "the maker of products",
         run_is_portable(r) ? "any" : *r->products ? r->products : run_isa());
 }
 
 /* What may differ from the run that a run goes on from, but not between ranks,
  * which would wait for each other. */
-static void list_course(list *l, const settings *s, char text[5][OPT_VALUE])
+static void list_course(list *l, const run *r, const train_settings *s,
+                        char text[5][OPT_VALUE])
 {
     const struct {
         const char *name;
         int64_t value;
-    } course[] = {{"steps", s->steps},
-                  {"--eval-every", s->eval_every},
-                  {"--checkpoint-every",
-                   s->checkpoint ? s->checkpoint_every : -1},
-                  {"--resume", s->resume},
-                  {"--sample", s->sample}};
+    } course[] = {
+        {"steps", r->set.data.steps},
+        {"--eval-every", s->eval_every},
+        {"--checkpoint-every", s->checkpoint ? s->checkpoint_every : -1},
+        {"--resume", s->resume},
+        {"--sample", s->sample}};
 
     for (int i = 0; i < 5; i++) {
         snprintf(text[i], OPT_VALUE, "%" PRId64, course[i].value);
@@ -76,15 +77,15 @@ static void list_course(list *l, const settings *s, char text[5][OPT_VALUE])
     }
 }
 
-int keeper_compare(const run *r)
+int keeper_compare(const run *r, const train_settings *s)
 {
     char text[5][OPT_VALUE];
     list l = {0};
 
     if (!r->transport)
         return OPT_GO;
-    list_settings(&l, r);
-    list_course(&l, &r->set, text);
+    list_settings(&l, r, s);
+    list_course(&l, r, s, text);
     return opt_check(ls_transport_compare(r->transport, l.count, l.setting));
 }
 
@@ -150,18 +151,20 @@ static bool read_note(const note *n, const char *text, position *at)
 }
 
 /* Each batch is a step, except those whose rows a mask leaves out. */
-static int check_cursor(const run *r, const position *at)
+static int check_cursor(const run *r, const char *folder, const position *at)
 {
     int64_t step = ls_trainer_step(r->trainer);
 
-    if (at->done == step || (r->set.mask && at->done > step))
+    if (at->done == step || (r->set.data.mask && at->done > step))
         return OPT_GO;
-    return opt_fail(OPT_FAILED, "%s: the checkpoint has made %" PRId64
+    return opt_fail(OPT_FAILED,
+                    "%s: the checkpoint has made %" PRId64
                     " steps, but its cursor in the data is %" PRId64,
-                    r->set.checkpoint, step, at->done);
+                    folder, step, at->done);
 }
 
-static int read_notes(const keeper *k, const run *r, position *at)
+static int read_notes(const keeper *k, const run *r, const char *folder,
+                      position *at)
 {
     for (int i = 0; i < NOTES; i++) {
         const char *text = ls_checkpoints_note(k->all, notes[i].name);
@@ -169,12 +172,12 @@ static int read_notes(const keeper *k, const run *r, position *at)
         if (!text && notes[i].young)
             continue;
         if (!read_note(&notes[i], text, at))
-            return opt_fail(OPT_FAILED, "%s: the checkpoint's note \"%s\" is "
+            return opt_fail(OPT_FAILED,
+                            "%s: the checkpoint's note \"%s\" is "
                             "%s, which lockstep-train does not write",
-                            r->set.checkpoint, notes[i].name,
-                            text ? text : "missing");
+                            folder, notes[i].name, text ? text : "missing");
     }
-    return check_cursor(r, at);
+    return check_cursor(r, folder, at);
 }
 
 /* ------ */
@@ -189,37 +192,39 @@ static int load(keeper *k, const run *r, int64_t *step)
     return opt_check(status);
 }
 
-static void tell_going_on(keeper *k, const run *r, int64_t step, int64_t done)
+static void tell_going_on(keeper *k, const run *r, const char *folder,
+                          int64_t step, int64_t done)
 {
-    const settings *s = &r->set;
+    int64_t steps = r->set.data.steps;
 
     if (ls_checkpoints_skipped(k->all))
         fprintf(stderr, "note: passed over: %s\n",
                 ls_checkpoints_skipped(k->all));
-    fprintf(stderr, "%s: goes on from step %" PRId64 "\n", s->checkpoint,
-            step);
+    fprintf(stderr, "%s: goes on from step %" PRId64 "\n", folder, step);
     change_tell(r, k->all, step, ls_checkpoints_note(k->all, CHANGES),
                 k->changes);
-    if (done >= s->steps)
-        fprintf(stderr, "note: the %" PRId64 " steps asked for are done "
-                "already\n", s->steps);
+    if (done >= steps)
+        fprintf(stderr,
+                "note: the %" PRId64 " steps asked for are done "
+                "already\n",
+                steps);
 }
 
-static int go_on(keeper *k, const run *r, position *at)
+static int go_on(keeper *k, const run *r, const char *folder, position *at)
 {
     int64_t step = -1;
     int status = load(k, r, &step);
 
     if (status != OPT_GO || step < 0)
         return status;
-    if ((status = read_notes(k, r, at)) != OPT_GO)
+    if ((status = read_notes(k, r, folder, at)) != OPT_GO)
         return status;
     if (change_has(k->all, "lr"))
         at->score.plateau = (ls_plateau){0}; /* the new rate is as given */
     k->saved = at->done;
     k->went_on = true;
     if (run_is_first(r))
-        tell_going_on(k, r, step, at->done);
+        tell_going_on(k, r, folder, step, at->done);
     return OPT_GO;
 }
 
@@ -233,9 +238,8 @@ static int refuse_others(const keeper *k, const char *folder)
                     "goes on from there", folder, n, n == 1 ? "" : "s");
 }
 
-int keeper_open(keeper *k, const run *r, position *at)
+int keeper_open(keeper *k, const run *r, const train_settings *s, position *at)
 {
-    const settings *s = &r->set;
     ls_checkpoints_options o = ls_checkpoints_defaults();
     char patterns[CHANGE_TEXT];
     list l = {0};
@@ -245,16 +249,17 @@ int keeper_open(keeper *k, const run *r, position *at)
                   .quiet = !run_is_first(r)};
     if (!s->checkpoint)
         return OPT_GO;
-    list_settings(&l, r);
+    list_settings(&l, r, s);
     o.folder = s->checkpoint;
     o.keep = s->keep > INT32_MAX ? 0 : (int)s->keep;
     o.settings = l.count;
     o.setting = l.setting;
-    o.may_change = change_patterns(r, patterns);
+    o.may_change = change_patterns(r, s->change, patterns);
     status = opt_check(ls_checkpoints_open(&k->all, r->trainer, &o));
     if (status != OPT_GO)
         return status;
-    return s->resume ? go_on(k, r, at) : refuse_others(k, s->checkpoint);
+    return s->resume ? go_on(k, r, s->checkpoint, at)
+                     : refuse_others(k, s->checkpoint);
 }
 
 bool keeper_due(const keeper *k, int64_t done)

@@ -6,6 +6,7 @@
 #include "run/run.h"
 #include "train/change.h"
 #include "train/evaluate.h"
+#include "train/train_settings.h"
 
 /* Where a run is, beside what the trainer knows. */
 typedef struct position {
@@ -27,13 +28,14 @@ typedef struct keeper {
 } keeper;
 
 /* Refuse to train with ranks that were told something else. */
-int keeper_compare(const run *r);
+int keeper_compare(const run *r, const train_settings *set);
 
 /* Nothing to do without --checkpoint.  With --resume go on from what there is,
  * *at being where; without, a folder that holds some is refused.  What must be
  * the same when a run goes on is every option of the model whose row does not
  * say that it may differ, and the data itself. */
-int keeper_open(keeper *k, const run *r, position *at);
+int keeper_open(keeper *k, const run *r, const train_settings *set,
+                position *at);
 
 /* Is one to be saved now? */
 bool keeper_due(const keeper *k, int64_t done);

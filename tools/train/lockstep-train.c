@@ -26,6 +26,7 @@ const char opt_program_name[] = "lockstep-train";
 typedef struct session {
     launch launch;
     run run;
+    train_settings set;
     metrics metrics;
     progress bar;
     ls_trace *trace;
@@ -43,7 +44,7 @@ typedef struct session {
 /* What only the first rank writes, the others do not know of. */
 static int check_ranks(session *s)
 {
-    settings *set = &s->run.set;
+    train_settings *set = &s->set;
 
     s->run.transport = s->launch.transport;
     s->saves = set->save != NULL;
@@ -61,16 +62,20 @@ static int check_ranks(session *s)
 
 static int check_usage(session *s)
 {
-    int status = run_check(&s->run);
+    const train_settings *set = &s->set;
+    run *r = &s->run;
+    int status = run_check(r);
 
+    r->sums = set->checkpoint != NULL;
+    r->sums_held = set->plateau > 0;
     if (status == OPT_GO)
-        status = change_check(&s->run);
-    return status == OPT_GO ? explain_check(&s->run) : status;
+        status = change_check(r, set->change);
+    return status == OPT_GO && set->explain ? explain_check(r) : status;
 }
 
 static int check_writable(session *s)
 {
-    const settings *set = &s->run.set;
+    const train_settings *set = &s->set;
     const apart_file file[] = {{"--save", set->save, APART_REPLACED},
                                {"--trace", set->trace, APART_WRITTEN},
                                {"--plot", set->curve, APART_WRITTEN},
@@ -93,15 +98,17 @@ static void tell_batch(const data *d)
 
 static int open_run(session *s)
 {
+    const train_settings *set = &s->set;
     run *r = &s->run;
     int status = run_open_mesh(r);
 
     if (status == OPT_GO)
         status = run_open_data(r);
-    if (status == OPT_GO &&
-        (r->set.eval_every || r->set.eval_data || r->set.early_stop ||
-         r->set.plateau))
-        status = evaluation_check(r);
+    if (status == OPT_GO)
+        status = figures_check(r, set->top_k);
+    if (status == OPT_GO && (set->eval_every || r->set.data.eval_path ||
+                             set->early_stop || set->plateau))
+        status = evaluation_check(r, set);
     if (status != OPT_GO)
         return status;
     if (launch_first(&s->launch)) {
@@ -114,16 +121,17 @@ static int open_run(session *s)
 
 static int open_keeper(session *s)
 {
-    int status = keeper_compare(&s->run);
+    int status = keeper_compare(&s->run, &s->set);
 
-    return status == OPT_GO ? keeper_open(&s->keeper, &s->run, &s->at)
-                            : status;
+    if (status != OPT_GO)
+        return status;
+    return keeper_open(&s->keeper, &s->run, &s->set, &s->at);
 }
 
 /* A run that goes on has its parameters. */
 static int init(session *s)
 {
-    const settings *set = &s->run.set;
+    const start_settings *set = &s->run.set.start;
     const char *names = adapt_init_names(set);
     int status;
 
@@ -144,15 +152,16 @@ static int open_metrics(session *s)
 {
     if (!run_is_portable(&s->run))
         puts("bits: not portable");
-    return metrics_open(&s->metrics, &s->run, s->at.metrics, s->at.done);
+    return metrics_open(&s->metrics, &s->run, s->set.metrics, s->at.metrics,
+                        s->at.done);
 }
 
 static int open_trace(session *s)
 {
     ls_trace_options o = ls_trace_defaults();
 
-    o.level = (int)s->run.set.trace_level;
-    if (!s->run.set.trace)
+    o.level = (int)s->set.trace_level;
+    if (!s->set.trace)
         return OPT_GO;
     return opt_check(ls_trace_open(&s->trace, s->run.pool, &o));
 }
@@ -160,7 +169,7 @@ static int open_trace(session *s)
 static int open_watchdog(session *s)
 {
     int error = stall_open(&s->watchdog, s->run.pool, s->run.mesh,
-                           s->run.set.stall_seconds, stderr);
+                           s->set.stall_seconds, stderr);
 
     if (error)
         return opt_fail(OPT_FAILED, "--stall-seconds: no thread: %s",
@@ -179,13 +188,14 @@ static int write_model(session *s)
     char *text = NULL;
     int status;
 
-    if (!s->run.set.save)
+    if (!s->set.save)
         return OPT_GO;
     if (coding_is(c) && !(text = coding_write(c)))
         return OPT_FAILED;
     if (text)
         note = (ls_setting){CODING_KEY, text};
-    status = adapt_save(s->run.trainer, &s->run.set, note.value != NULL, &note);
+    status = adapt_save(s->run.trainer, &s->run.set.start, s->set.save,
+                        note.value != NULL, &note);
     free(text);
     return status;
 }
@@ -205,7 +215,7 @@ static int save(session *s)
 /* At the end: unless the best weights are there already. */
 static int save_last(session *s)
 {
-    bool best = s->run.set.early_stop && s->at.score.is_saved;
+    bool best = s->set.early_stop && s->at.score.is_saved;
 
     return best ? OPT_GO : save(s);
 }
@@ -235,7 +245,7 @@ static int count_epoch(session *s, const ls_result *result)
     progress_clear(&s->bar);
     printf("Epoch %lld: Loss=%.4f", (long long)(done / batches),
            opt_shown(s->at.loss / s->at.weight));
-    if (!s->run.set.regression)
+    if (!s->run.set.model.regression)
         printf(", Acc=%.4f", opt_shown(s->at.right / s->at.weight));
     putchar('\n');
     s->at.loss = s->at.right = s->at.weight = 0;
@@ -244,9 +254,9 @@ static int count_epoch(session *s, const ls_result *result)
 
 static bool wants_log(const session *s, int64_t step)
 {
-    int64_t every = s->run.set.log_every;
+    int64_t every = s->set.log_every;
 
-    return every && (step % every == 0 || step == s->run.set.steps - 1);
+    return every && (step % every == 0 || step == s->run.set.data.steps - 1);
 }
 
 static int fill(session *s, int64_t step, int64_t *rows)
@@ -304,8 +314,7 @@ static int evaluate_now(session *s, int64_t done)
     if (status == OPT_GO)
         curve_add(&s->curve.evaluation, done, s->at.score.loss);
 
-    if (status == OPT_GO && s->run.set.early_stop &&
-        evaluation_better(&s->eval)) {
+    if (status == OPT_GO && s->set.early_stop && evaluation_better(&s->eval)) {
         status = save(s);
         s->at.score.is_saved = s->saves;
     }
@@ -319,7 +328,7 @@ static int one_step(session *s, int64_t step)
     double start;
     int status = fill(s, step, &rows);
 
-    if (status == OPT_GO)
+    if (status == OPT_GO && s->set.explain)
         status = explain_begin(&s->explain, &s->run, step);
     if (status != OPT_GO)
         return status;
@@ -351,17 +360,17 @@ static int one_step(session *s, int64_t step)
 
 static int write_curve(session *s)
 {
-    if (!s->run.set.curve)
+    if (!s->set.curve)
         return OPT_GO;
     curve_show(&s->curve, stderr);
-    return curve_write(&s->curve, s->run.set.curve, run_model_name(&s->run));
+    return curve_write(&s->curve, s->set.curve, run_model_name(&s->run));
 }
 
 static int write_trace(session *s)
 {
     if (!s->trace)
         return OPT_GO;
-    return opt_check(ls_trace_write(s->trace, s->run.set.trace));
+    return opt_check(ls_trace_write(s->trace, s->set.trace));
 }
 
 /* After a failure, which gives the status: the trainer is as the last good step
@@ -370,11 +379,11 @@ static int write_trace(session *s)
 static int leave(session *s, int status)
 {
     write_trace(s);
-    if (s->run.set.save && !s->run.set.early_stop &&
+    if (s->set.save && !s->set.early_stop &&
         ls_trainer_step(s->run.trainer) > 0 &&
         ls_trainer_check(s->run.trainer) == 0 && save(s) == OPT_GO)
         fprintf(stderr, "%s: %s: the parameters after %lld updates\n",
-                opt_program_name, s->run.set.save,
+                opt_program_name, s->set.save,
                 (long long)ls_trainer_step(s->run.trainer));
     return status;
 }
@@ -387,7 +396,8 @@ static void tell_waiting(const session *s, double seconds)
     double waited = loader ? ls_loader_seconds(loader) : 0;
     double unit = seconds < 1 ? 1e3 : 1;
 
-    if ((s->run.set.x || s->run.set.data) && loader && s->run.set.steps)
+    if ((s->run.set.data.x || s->run.set.data.path) && loader &&
+        s->run.set.data.steps)
         fprintf(stderr, "waited for data: %.3f of %.3f %s (%.2f %%)\n",
                 unit * waited, unit * seconds, unit > 1 ? "ms" : "s",
                 100 * waited / seconds);
@@ -406,14 +416,16 @@ static int train(session *s)
 {
     int status = OPT_GO;
 
-    if ((status = evaluation_open(&s->eval, &s->run, &s->at.score)) != OPT_GO)
+    if ((status = evaluation_open(&s->eval, &s->run, &s->set, &s->at.score)) !=
+        OPT_GO)
         return status;
     stop_open();
-    progress_start(&s->bar, s->at.done, s->run.set.steps);
-    if (s->run.set.steps == 0 && evaluation_due(&s->eval, 0))
+    progress_start(&s->bar, s->at.done, s->run.set.data.steps);
+    if (s->run.set.data.steps == 0 && evaluation_due(&s->eval, 0))
         status = evaluate_now(s, 0);
-    for (int64_t i = s->at.done; i < s->run.set.steps && status == OPT_GO &&
-                                 !evaluation_enough(&s->eval);
+    for (int64_t i = s->at.done;
+         i < s->run.set.data.steps && status == OPT_GO &&
+         !evaluation_enough(&s->eval);
          i++) {
         status = one_step(s, i);
         stall_step(&s->watchdog, i + 1);
@@ -426,7 +438,7 @@ static int train(session *s)
         tell_end(s);
     stall_close(&s->watchdog);
     progress_clear(&s->bar);
-    if (status == OPT_GO && s->run.set.steps)
+    if (status == OPT_GO && s->run.set.data.steps)
         status = evaluation_sum(&s->eval);
     if (status == OPT_GO && launch_first(&s->launch))
         tell_waiting(s, progress_clock() - s->bar.started);
@@ -436,9 +448,9 @@ static int train(session *s)
 static int sample_text(session *s)
 {
     sample want = {.model = run_model_name(&s->run),
-                   .key = sample_key(s->run.set.data_seed),
-                   .temperature = s->run.set.temperature,
-                   .count = s->run.set.sample};
+                   .key = sample_key(s->run.set.data.seed),
+                   .temperature = s->set.temperature,
+                   .count = s->set.sample};
     int status = run_average(&s->run, true), back;
     sampler *writer = NULL;
 
@@ -463,7 +475,7 @@ static int finish(session *s)
 
     if (status == OPT_GO)
         status = opt_check(ls_trainer_check(s->run.trainer));
-    if (status == OPT_GO && s->run.set.sample && !s->stopped)
+    if (status == OPT_GO && s->set.sample && !s->stopped)
         status = sample_text(s);
     if (status != OPT_GO)
         return leave(s, status);
@@ -506,8 +518,9 @@ int main(int argc, char **argv)
     int status;
 
     ls_blis_tune();
-    model_program(&s.run.program,
-                  "Train a model data-parallel on the cores of this machine.");
+    run_program(&s.run,
+                "Train a model data-parallel on the cores of this machine.",
+                &(run_own){train_report_options, train_keep_options, &s.set});
     status = launch_open(&s.launch);
     if (status == OPT_GO)
         status = run_parse(&s.run, argc, argv);

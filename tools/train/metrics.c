@@ -1,8 +1,8 @@
 /* JSON lines, written by hand: numbers must come out the same on every
  * machine, and the objects are flat. */
 #define _GNU_SOURCE
-#include "opt/characters.h"
 #include "train/metrics.h"
+#include "opt/characters.h"
 
 #include <errno.h>
 #include <math.h>
@@ -46,7 +46,7 @@ static void put_options(FILE *file, const run *r)
         const opt *o = &r->program.option[i];
         char room[OPT_VALUE];
         bool quoted;
-        const char *value = opt_value(o, &r->set, room, &quoted);
+        const char *value = opt_value(o, room, &quoted);
 
         if (!opt_takes(o, r->program.models[r->line.model]) || !value)
             continue;
@@ -125,9 +125,10 @@ static int check_new(const metrics *m)
                     m->path);
 }
 
-int metrics_open(metrics *m, const run *r, int64_t keep, int64_t next)
+int metrics_open(metrics *m, const run *r, const char *path, int64_t keep,
+                 int64_t next)
 {
-    *m = (metrics){.path = r->set.metrics};
+    *m = (metrics){.path = path};
     if (!m->path)
         return OPT_GO;
     if (keep > 0 && (m->file = fopen(m->path, "r+")))

@@ -13,11 +13,12 @@ typedef struct metrics {
     const char *path;
 } metrics;
 
-/* Create the run's file and write the first line, or go on behind the `keep`
- * bytes that a resumed run had written, if they are there and the line of step
- * `next` (0: of a new run) comes behind them.  Nothing to do without
- * --metrics. */
-int metrics_open(metrics *m, const run *r, int64_t keep, int64_t next);
+/* Create the file of that path and write the first line, or go on behind the
+ * `keep` bytes that a resumed run had written, if they are there and the line
+ * of step `next` (0: of a new run) comes behind them.  Nothing to do where path
+ * is NULL. */
+int metrics_open(metrics *m, const run *r, const char *path, int64_t keep,
+                 int64_t next);
 
 /* A step of `rows` rows (without padding) that took ms milliseconds. */
 int metrics_step(metrics *m, const ls_result *result, int64_t rows, double ms);

@@ -3,8 +3,8 @@
  * and when steps finish again: during a stall it looks ten times in S seconds,
  * so that neither that nor the next stall is told late. */
 #define _GNU_SOURCE
-#include "train/stall.h"
 
+#include "train/stall.h"
 #include "opt/opt.h"
 #include "run/progress.h"
 

@@ -2,8 +2,8 @@
  * their default, and writes one line.  Workers block all signals, so it runs on
  * the main thread. */
 #define _GNU_SOURCE
-#include "train/stop.h"
 
+#include "train/stop.h"
 #include "opt/opt.h"
 
 #include <errno.h>

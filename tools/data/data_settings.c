@@ -1,0 +1,95 @@
+/* The rows of data_settings.h. */
+#include "data/data_settings.h"
+#include "data/coding.h"
+
+static const opt_word tasks[] = {{"auto", CODING_AUTO},
+                                 {"classification", CODING_CLASSES},
+                                 {"regression", CODING_REGRESSION},
+                                 {NULL, 0}};
+
+static const opt_word missing[] = {
+    {"refuse", CODING_REFUSE}, {"mean", CODING_MEAN}, {NULL, 0}};
+
+static const opt_word balances[] = {{"even", 0}, {"balanced", 1}, {NULL, 0}};
+
+static const opt_word uneven[] = {
+    {"drop", UNEVEN_DROP}, {"pad", UNEVEN_PAD}, {NULL, 0}};
+
+#define AT(member) offsetof(data_settings, member)
+
+/* clang-format off */
+static const opt rows[] = {
+    /* name, value, type, where, models, default, help */
+    { OPT_ROW("data-seed", "S", OPT_SEED32, AT(seed), ALL, "7",
+              "of generated data, of the order, of windows") },
+    { OPT_ROW("x", "FILE.npy", OPT_TEXT, AT(x), FOR(ROWS), "",
+              "(N,d-in), (N,T) or (N,H,W,C)"), MAY_DIFFER },
+    { OPT_ROW("y", "FILE.npy", OPT_TEXT, AT(y), FOR("linear", IMAGES), "",
+              "(N,d-out); mlp, cnn: N labels"), MAY_DIFFER },
+    { OPT_ROW("mask", "FILE.npy", OPT_TEXT, AT(mask), FOR(ROWS), "",
+              "weights of the rows of --x"), MAY_DIFFER },
+    { OPT_ROW("data", "PATH", OPT_TEXT, AT(path), FOR(TEXT, IMAGES), "",
+              "images (CIFAR, IDX, .npy), a text, or a table (.csv)"),
+      MAY_DIFFER },
+    { OPT_ROW("target", "COLUMN", OPT_TEXT, AT(target), FOR(TABLES), "",
+              "of a table: what is to be predicted"), .needs = "data" },
+    { OPT_ROW("ignore", "COLUMN,..", OPT_TEXT, AT(ignore), FOR(TABLES), "",
+              "of a table: columns to leave out"), .needs = "target" },
+    { OPT_ROW("task", NULL, OPT_CHOICE, AT(task), FOR("mlp"), "auto",
+              "auto: a target of text is classes, of numbers regression"),
+      .words = tasks },
+    { OPT_ROW("missing", NULL, OPT_CHOICE, AT(missing), FOR(TABLES), "refuse",
+              "values of a table; mean puts the column's in their place"),
+      .words = missing, .needs = "target" },
+    { OPT_ROW("text-columns", "HOW", OPT_TEXT, AT(text_columns), FOR("mlp"),
+              "onehot", "of a table: onehot, embed or embed:WIDTH"),
+      .needs = "target" },
+    { OPT_ROW("valid", "X", OPT_DECAY, AT(valid),
+              FOR("linear", "lm", TABLES), "0",
+              "share of the rows of files to hold back, as 0.2"),
+      .not_with = "mask" },
+    { OPT_ROW("class-weights", NULL, OPT_CHOICE, AT(balance), FOR("mlp"),
+              "even", "balanced: the rarer a class, the heavier its rows"),
+      .words = balances, .not_with = "mask" },
+    { OPT_ROW("eval-data", "PATH", OPT_TEXT, AT(eval_path),
+              FOR(TEXT, IMAGES), "", "the same, to evaluate on"), TRAIN,
+      MAY_DIFFER },
+    { OPT_ROW("eval-x", "FILE.npy", OPT_TEXT, AT(eval_x), FOR(ROWS), "",
+              "rows to evaluate on, as --x"), TRAIN, MAY_DIFFER,
+      .needs = "x" },
+    { OPT_ROW("eval-y", "FILE.npy", OPT_TEXT, AT(eval_y),
+              FOR("linear", IMAGES), "", "and their targets, as --y"), TRAIN,
+      MAY_DIFFER, .needs = "eval-x" },
+    { OPT_ROW("mean", "A,B,..", OPT_TEXT, AT(norm_mean), FOR(IMAGES), "",
+              "of each channel, taken from [0,1] images") },
+    { OPT_ROW("std", "A,B,..", OPT_TEXT, AT(norm_std), FOR(IMAGES), "",
+              "what they are divided by then") },
+    { OPT_ROW("rows", "N", OPT_COUNT, AT(rows),
+              FOR("linear", "lm", "mlp"), "4096", "size of generated data") },
+};
+
+static const opt cut[] = {
+    /* name, value, type, where, models, default, help */
+    { OPT_ROW("batch", "N", OPT_COUNT, AT(batch), ALL, "128",
+              "rows of a step, all devices; linear: all rows"),
+      .not_with = "batch-per-device" },
+    { OPT_ROW("batch-per-device", "N", OPT_COUNT, AT(batch_per_device), ALL, "",
+              "the same, of one device"), MAY_DIFFER },
+    { OPT_ROW("steps", "N", OPT_NUMBER, AT(steps), ALL, "",
+              "updates; past the end of data it starts again"), TRAIN,
+      MAY_DIFFER, .not_with = "epochs" },
+    { OPT_ROW("epochs", "N", OPT_COUNT, AT(epochs), FOR(ROWS, "rnn"), "10",
+              "passes over data, not --steps"), TRAIN, MAY_DIFFER },
+    { OPT_ROW("uneven", NULL, OPT_CHOICE, AT(uneven), ALL, "drop",
+              "skip short batches, or fill with weight 0"), .words = uneven },
+    { OPT_ROW("shuffle", NULL, OPT_FLAG, AT(shuffle), FOR(IMAGES, "rnn"), "",
+              "a new order in each epoch (files only)"),
+      .not_with = "no-shuffle" },
+    { OPT_ROW("no-shuffle", NULL, OPT_FLAG, AT(no_shuffle),
+              FOR(IMAGES, "rnn"), "",
+              "rows in the order they have"), MAY_DIFFER },
+};
+/* clang-format on */
+
+const opt_rows data_options = OPT_ROWS(rows);
+const opt_rows data_cut_options = OPT_ROWS(cut);

@@ -1,0 +1,51 @@
+/* What the command line says of the rows: where they are, what is done with
+ * them, and how they are cut into batches. */
+#ifndef TOOLS_DATA_SETTINGS_H
+#define TOOLS_DATA_SETTINGS_H
+
+#include "opt/opt.h"
+
+/* What a row of options says besides its members: the models that take it, by
+ * the data that they take, and what may differ when a run goes on: lengths,
+ * logs, places, who computes what; where files are (the data is compared by
+ * what it is); the backend (where it shows in bits, the maker of products is
+ * compared); and ways to say what the trainer's own options hold. */
+#define ALL NULL
+#define FOR(...) (const char *const[]){__VA_ARGS__, NULL}
+#define IMAGES "mlp", "cnn"
+#define TOKENS "lm", "gpt"
+#define TEXT "gpt", "rnn"
+#define ROWS "linear", "lm", IMAGES
+#define TABLES "mlp", "rnn"
+
+#define TRAIN .only = "lockstep-train"
+#define MAY_DIFFER .may_differ = true
+#define MAY_CHANGE .may_change = true
+
+/* Sizes follow the data once it is loaded. */
+typedef struct data_settings {
+    int64_t seed;
+    const char *x, *y, *mask, *path, *eval_path, *eval_x, *eval_y;
+    const char *target, *ignore;      /* columns of a table */
+    int64_t task;                     /* CODING_AUTO.. */
+    int64_t missing;                  /* CODING_REFUSE.. */
+    const char *text_columns;         /* checked by load */
+    double valid;                     /* share of the rows that is held back */
+    int64_t balance;                  /* 1: classes weigh the same */
+    const char *norm_mean, *norm_std; /* of images: lists of numbers */
+    int64_t rows;
+
+    int64_t batch;            /* 0: all rows, until the data is there */
+    int64_t batch_per_device; /* 0: batch counts */
+    int64_t steps;
+    int64_t epochs; /* 0: steps count */
+    int64_t uneven; /* UNEVEN_DROP, UNEVEN_PAD */
+    bool shuffle, no_shuffle;
+} data_settings;
+
+enum { UNEVEN_DROP, UNEVEN_PAD };
+
+/* Which rows; how they are cut. */
+extern const opt_rows data_options, data_cut_options;
+
+#endif

@@ -1,0 +1,121 @@
+/* The rows of model_settings.h. */
+#include "model/model_settings.h"
+#include "data/data_settings.h"
+
+#include <lockstep.h>
+
+static const opt_word norms[] = {{"layer", 0}, {"rms", 1}, {NULL, 0}};
+
+static const opt_word positions[] = {{"learned", 0}, {"rotary", 1}, {NULL, 0}};
+
+static const opt_word units[] = {{"gelu", 0}, {"swiglu", 1}, {NULL, 0}};
+
+static const opt_word layouts[] = {
+    {"flax", INIT_FLAX}, {"torch", INIT_TORCH}, {NULL, 0}};
+
+static const opt_word adapters[] = {{"adapters", ADAPT_ALONE},
+                                    {"model", ADAPT_MODEL},
+                                    {"merged", ADAPT_MERGED},
+                                    {NULL, 0}};
+
+static const char *initialiser_word(int64_t i)
+{
+    return i ? ls_init_name((int)i - 1) : "layer";
+}
+
+#define AT(member) offsetof(model_settings, member)
+#define OF(member) offsetof(start_settings, member)
+
+/* clang-format off */
+static const opt layers[] = {
+    /* name, value, type, where, models, default, help */
+    { OPT_ROW("d-in", "N", OPT_COUNT, AT(d_in), FOR("linear", "mlp"), "64",
+              "width of x") },
+    { OPT_ROW("d-out", "N", OPT_COUNT, AT(d_out), FOR("linear"), "4",
+              "width of y") },
+    { OPT_ROW("classes", "N", OPT_COUNT, AT(classes), FOR(IMAGES), "10",
+              "labels are below this") },
+    { OPT_ROW("image", "HxWxC", OPT_TEXT, AT(image), FOR("cnn"), "32x32x3",
+              "height, width and channels of an image") },
+    { OPT_ROW("channels", "A,B,..", OPT_TEXT, AT(channels), FOR("cnn"), "32,64",
+              "of the convolutions") },
+    { OPT_ROW("hidden", "A,B,..", OPT_TEXT, AT(hidden), FOR("mlp"), "512,512",
+              "widths of the hidden layers") },
+    { OPT_ROW("activation", NULL, OPT_CHOICE, AT(activation),
+              FOR("mlp"), "relu", "after each hidden layer"),
+      .words = model_activations },
+    { OPT_ROW("dropout", "P", OPT_DECAY, AT(dropout), FOR(TEXT, IMAGES), "0",
+              "share of values dropped in training") },
+    { OPT_ROW("initialiser", NULL, OPT_CHOICE, AT(initialiser), ALL, "layer",
+              "how kernels start: as the layer has it, or as JAX has it"),
+      .word = initialiser_word },
+    { OPT_ROW("vocab", "N", OPT_COUNT, AT(vocab), FOR(TOKENS, "rnn"), "512",
+              "tokens are below this") },
+    { OPT_ROW("seq-len", "N", OPT_COUNT, AT(seq_len), FOR(TOKENS, "rnn"), "64",
+              "tokens of a row") },
+    { OPT_ROW("d-model", "N", OPT_COUNT, AT(d_model), FOR(TOKENS, "rnn"),
+              "256", "width of the model; rnn: of the embedding") },
+    { OPT_ROW("heads", "N", OPT_COUNT, AT(heads), FOR(TOKENS), "8",
+              "attention heads; must divide d-model") },
+    { OPT_ROW("layers", "N", OPT_COUNT, AT(layers), FOR(TOKENS, "rnn"), "4",
+              "transformer blocks; rnn: recurrent layers") },
+    { OPT_ROW("cell", NULL, OPT_CHOICE, AT(cell), FOR("rnn"), "lstm",
+              "of the recurrent layers"), .words = model_cells },
+    { OPT_ROW("units", "N", OPT_COUNT, AT(units), FOR("rnn"), "128",
+              "of each recurrent layer") },
+    { OPT_ROW("window", "N", OPT_COUNT, AT(window), FOR("rnn"), "",
+              "of a table: rows that a prediction sees"), .needs = "target" },
+    { OPT_ROW("horizon", "N", OPT_COUNT, AT(horizon), FOR("rnn"), "1",
+              "of a table: rows from the last of them to the target"),
+      .needs = "window" },
+    { OPT_ROW("d-ff", "N", OPT_COUNT, AT(d_ff), FOR(TOKENS), "1024",
+              "width inside a block's dense layers") },
+    { OPT_ROW("norm", NULL, OPT_CHOICE, AT(norm), FOR("gpt"), "layer",
+              "rms: no mean and no bias (1e-6)"), .words = norms },
+    { OPT_ROW("positions", NULL, OPT_CHOICE, AT(positions), FOR("gpt"),
+              "learned", "a table, or queries and keys turned (base 10000)"),
+      .words = positions },
+    { OPT_ROW("ffn", NULL, OPT_CHOICE, AT(ffn), FOR("gpt"), "gelu",
+              "inside a block; swiglu: a gated unit without biases"),
+      .words = units },
+    { OPT_ROW("kv-heads", "N", OPT_COUNT, AT(kv_heads), FOR("gpt"), "",
+              "of keys and values; must divide heads (heads)") },
+    { OPT_ROW("tie", NULL, OPT_FLAG, AT(tie), FOR("gpt"), "",
+              "the output layer is the transposed embedding") },
+    { OPT_ROW("residual-dropout", "P", OPT_DECAY, AT(residual_dropout),
+              FOR("gpt"), "0", "of what blocks add, in place of --dropout") },
+};
+
+static const opt start[] = {
+    /* name, value, type, where, models, default, help */
+    { OPT_ROW("init", "FILE.safetensors", OPT_TEXT, OF(init), ALL, "",
+              "start from these parameters"), TRAIN, MAY_DIFFER },
+    { OPT_ROW("init-only", "PATTERN", OPT_TEXT, OF(init_only), ALL, "",
+              "of --init only those whose name matches"), TRAIN, MAY_DIFFER,
+      .needs = "init" },
+    { OPT_ROW("init-layout", NULL, OPT_CHOICE, OF(init_layout), ALL, "flax",
+              "whose names and layouts --init has"), .words = layouts, TRAIN,
+      MAY_DIFFER, .needs = "init" },
+    { OPT_ROW("init-names", "OURS=THEIRS,..", OPT_TEXT, OF(init_names), ALL, "",
+              "layers that torch calls otherwise: layers.0=0"), TRAIN,
+      MAY_DIFFER, .needs = "init-layout" },
+    { OPT_ROW("lora", "RANK", OPT_COUNT, OF(lora), ALL, "",
+              "train adapters of this rank alone, on what --init gives"),
+      TRAIN, .needs = "init" },
+    { OPT_ROW("lora-alpha", "A", OPT_REAL, OF(lora_alpha), ALL, "16",
+              "what they put out is multiplied by A / RANK"), TRAIN,
+      .needs = "lora" },
+    { OPT_ROW("lora-on", "PATTERN,..", OPT_TEXT, OF(lora_on), ALL, "*",
+              "on dense layers whose weights a pattern matches"), TRAIN,
+      .needs = "lora" },
+    { OPT_ROW("lora-init", "FILE.safetensors", OPT_TEXT, OF(lora_init), ALL, "",
+              "begin with these adapters"), TRAIN, MAY_DIFFER,
+      .needs = "lora" },
+    { OPT_ROW("lora-save", NULL, OPT_CHOICE, OF(lora_save), ALL, "adapters",
+              "what --save writes: them alone, with the model, or in it"),
+      .words = adapters, TRAIN, MAY_DIFFER, .needs = "lora" },
+};
+/* clang-format on */
+
+const opt_rows model_options = OPT_ROWS(layers);
+const opt_rows start_options = OPT_ROWS(start);

@@ -1,0 +1,56 @@
+/* What the command line says of a model: its sizes, and what it starts from. */
+#ifndef TOOLS_MODEL_SETTINGS_H
+#define TOOLS_MODEL_SETTINGS_H
+
+#include "model/embed.h"
+#include "opt/opt.h"
+
+/* Sizes follow the data once it is loaded. */
+typedef struct model_settings {
+    int64_t d_in, d_out, classes;
+    const char *hidden;   /* widths, "512,512"; checked by load */
+    int64_t activation;   /* model_image.c */
+    double dropout;       /* rate */
+    int64_t initialiser;  /* of kernels; 0: as layers have it, else 1 + its
+                            number for ls_init_name */
+    const char *image;    /* "32x32x3"; checked by load */
+    char image_room[64];  /* for image when it follows the data */
+    const char *channels; /* of convolutions, "32,64"; checked by load */
+    int64_t vocab, seq_len, d_model, heads, layers, d_ff;
+    int64_t norm, positions, ffn; /* of gpt: model_settings.c has their words */
+    int64_t kv_heads;             /* 0: heads */
+    bool tie;
+    double residual_dropout; /* 0: dropout's */
+    int64_t cell, units;     /* MODEL_LSTM, MODEL_GRU */
+    int64_t window, horizon; /* of a series; window 0: none */
+
+    /* Set by load, or before build. */
+    embedding words;      /* what --text-columns says */
+    const coding *coding; /* of the table; the data's */
+    bool regression;
+    bool rounds; /* inputs are rounded to bf16 */
+} model_settings;
+
+enum { MODEL_LSTM, MODEL_GRU };
+
+typedef struct start_settings {
+    const char *init, *init_only;
+    int64_t init_layout; /* INIT_.. */
+    const char *init_names;
+    int64_t lora; /* rank of adapters; 0: none */
+    double lora_alpha;
+    const char *lora_on; /* patterns of names, by commas */
+    const char *lora_init;
+    int64_t lora_save; /* ADAPT_.. */
+} start_settings;
+
+enum { INIT_FLAX, INIT_TORCH };
+enum { ADAPT_ALONE, ADAPT_MODEL, ADAPT_MERGED };
+
+/* Its sizes; what it starts from. */
+extern const opt_rows model_options, start_options;
+
+/* The words of --activation and --cell, which their files define. */
+extern const opt_word model_activations[], model_cells[];
+
+#endif

@@ -1,0 +1,35 @@
+/* What the command line of lockstep-train says beyond the training of a model:
+ * what is reported of it, and what is kept. */
+#ifndef TOOLS_TRAIN_SETTINGS_H
+#define TOOLS_TRAIN_SETTINGS_H
+
+#include "opt/opt.h"
+
+typedef struct train_settings {
+    int64_t log_every;  /* 0: never */
+    int64_t eval_every; /* 0: see evaluation_due */
+    int64_t top_k;      /* 0: not asked for */
+    int64_t early_stop; /* evaluations; 0: never */
+    int64_t plateau;    /* evaluations; 0: never */
+    double plateau_factor, plateau_least;
+    int64_t plateau_cooldown; /* evaluations */
+    int64_t sample;           /* bytes; 0: none */
+    double temperature;
+    bool explain; /* the first step */
+    const char *metrics;
+    const char *curve; /* a file for the picture; NULL: none */
+    const char *trace;
+    int64_t trace_level;  /* 1: phases, 2: operators too */
+    double stall_seconds; /* 0: nobody watches */
+    const char *save;
+    const char *checkpoint;   /* a folder */
+    int64_t checkpoint_every; /* batches; 0: at the end only */
+    int64_t keep;             /* 0: all */
+    bool resume;
+    const char *change; /* names of options, by commas */
+} train_settings;
+
+/* What is reported; what is kept. */
+extern const opt_rows train_report_options, train_keep_options;
+
+#endif
