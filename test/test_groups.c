@@ -402,13 +402,13 @@ static int step_wide(const ls_transport *transport, void *user)
 static int64_t sent(const char *freeze)
 {
     ls_ranks *all;
-    int64_t bytes;
+    int64_t n;
 
     OK(ls_ranks_open(&all, 2, NULL));
     all_succeed(all, 2, step_wide, (void *)freeze);
-    bytes = ls_ranks_sent(all, 0);
+    n = ls_ranks_sent(all, 0);
     ls_ranks_close(all);
-    return bytes;
+    return n;
 }
 
 /* Ranks send each other neither gradients nor values of what is frozen. */

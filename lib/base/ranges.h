@@ -18,17 +18,17 @@ static inline void ls__ranges_add(ls__ranges *r, ls__range more)
         r->run[r->count++] = more;
 }
 
-/* Go from what lies within a range to the next run of it: *run is the last one,
+/* Go from what lies within a range to the next run of it: *at is the last one,
  * and before the first {within.first, within.first}.  False: there is no
  * other. */
 static inline bool ls__ranges_next(const ls__ranges *r, ls__range within,
-                                   ls__range *run)
+                                   ls__range *at)
 {
     for (int i = 0; i < r->count; i++) {
-        ls__range at = ls__range_common(r->run[i], within);
+        ls__range some = ls__range_common(r->run[i], within);
 
-        if (at.first < at.last && at.first >= run->last) {
-            *run = at;
+        if (some.first < some.last && some.first >= at->last) {
+            *at = some;
             return true;
         }
     }

@@ -18,6 +18,7 @@
 #include "pool/thread.h"
 #include "checkpoint/run_folder.h"
 #include "checkpoint/run_options.h"
+#include "train/run_step.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,12 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "pool/pool.h"
+#include "train/batch.h"
 #include "train/device.h"
 #include "passes/gradients.h"
 #include "train/phases.h"
+#include "train/riders.h"
+#include "train/run_step.h"
 #include "train/verdict.h"
 
 #include <stdlib.h>

@@ -6,8 +6,10 @@
 #include "passes/input_gradient.h"
 #include "base/error.h"
 #include "pool/pool.h"
+#include "train/batch.h"
 #include "train/device.h"
 #include "train/phases.h"
+#include "train/run_step.h"
 #include "together/meetings.h"
 #include "train/verdict.h"
 

@@ -7,7 +7,9 @@
 #include "pool/pool.h"
 #include "passes/gradients.h"
 #include "together/meetings.h"
+#include "train/batch.h"
 #include "train/phases.h"
+#include "train/run_step.h"
 #include "train/trainer.h"
 #include "train/verdict.h"
 

@@ -2,8 +2,10 @@
  * so that a row's number depends on no other row. */
 #include "base/error.h"
 #include "pool/pool.h"
+#include "train/batch.h"
 #include "train/device.h"
 #include "train/phases.h"
+#include "train/run_step.h"
 #include "together/meetings.h"
 #include "train/verdict.h"
 

@@ -5,6 +5,7 @@
 #include "riders/watch.h"
 #include "base/error.h"
 #include "base/sha.h"
+#include "train/batch.h"
 #include "train/device.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * or none.  That is a batch filled up with rows of weight 0, to the bit, but
  * nobody computes these. */
 #include "base/least.h"
-#include "train/trainer.h"
+#include "train/batch.h"
 #include "base/error.h"
 
 #include <stdatomic.h>

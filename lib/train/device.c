@@ -150,3 +150,19 @@ int ls__device_failed(const ls_trainer *t, int device)
 
     return n ? n->id : -1;
 }
+
+/* ------ what it reports ------ */
+
+ls__report *ls__step_report_of(const ls__step *s, int device)
+{
+    return &s->notes.report[s->trainer->devices.first + device];
+}
+
+void ls__step_report(const ls__step *s, ls__report *report)
+{
+    report->step = s->trainer->step;
+    report->rows = s->all;
+    report->lr = s->trainer->lr;
+    report->status = LS__ENDED;
+    report->diverged = false;
+}

@@ -32,6 +32,13 @@ int ls__device_run(const ls_trainer *t, int device, const ls_shard *shard,
 ls_shard ls__device_row(const ls_trainer *t, const ls_shard *all, int64_t row,
                         const void **data);
 
+/* A device begins, and its gradient function has not returned yet; its sums
+ * stay. */
+void ls__step_report(const ls__step *s, ls__report *report);
+
+/* The report of a device, counted from this process's first. */
+ls__report *ls__step_report_of(const ls__step *s, int device);
+
 /* The number of the operator; -1: it was the gradient function. */
 int ls__device_failed(const ls_trainer *t, int device);
 

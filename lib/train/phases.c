@@ -5,8 +5,10 @@
 #include "reduce/reduce.h"
 #include "rules/clip.h"
 #include "rules/optim.h"
+#include "train/batch.h"
 #include "train/device.h"
 #include "train/placement.h"
+#include "train/riders.h"
 #include "train/trainer.h"
 #include "train/verdict.h"
 

@@ -1,4 +1,4 @@
-/* The phases that passes consist of (step.h); step.c puts them together. */
+/* The phases that passes consist of (step.h). */
 #ifndef LS_TRAIN_PHASES_H
 #define LS_TRAIN_PHASES_H
 

@@ -105,30 +105,4 @@ struct ls__step {
     double took[LS__LAPS];  /* seconds, waiting at barriers included */
 };
 
-/* Run the step's pass, in our floating-point mode, and judge it: the status of
- * the verdict.  The pool is taken; trainer, pass and batch are set, all else
- * that a pass of that kind needs, too. */
-int ls__step_run(ls__step *s);
-
-/* The rows of the step's batch and of a shard into s, or a status where an
- * input that matters is not set or has other rows; reads[input]: which do,
- * NULL: all. */
-int ls__step_set_rows(ls__step *s, const bool *reads);
-
-/* A device begins, and its gradient function has not returned yet; its sums
- * stay. */
-void ls__step_report(const ls__step *s, ls__report *report);
-
-/* The report of a device, counted from this process's first. */
-ls__report *ls__step_report_of(const ls__step *s, int device);
-
-/* After a training pass: what the step and the trainer know of it. */
-void ls__step_conclude(ls__step *s, ls_result *result);
-
-/* The shard of a device, counted from this process's first, in a micro-batch.
- * Each micro-batch is a call of the model, whose number follows from the
- * trainer's step, so that a run that is resumed draws what it would have
- * drawn. */
-ls_shard ls__step_shard(const ls__step *s, int device, int micro);
-
 #endif

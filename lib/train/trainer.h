@@ -73,7 +73,4 @@ static inline int64_t ls__trainer_shards(const ls_trainer *t)
     return (int64_t)t->micro * t->devices.of;
 }
 
-/* LS_EINVAL while the average stands in the parameters' place. */
-int ls__trainer_check_weights(const ls_trainer *t);
-
 #endif

@@ -8,6 +8,7 @@
 #include "pool/pool.h"
 #include "reduce/reduce.h"
 #include "rules/clip.h"
+#include "train/batch.h"
 #include "train/device.h"
 #include "train/trainer.h"
 

@@ -1,5 +1,5 @@
 /* What a step costs, counted from the graph, and what it took, read from the
- * laps that step.c keeps of each worker. */
+ * laps that run_step.c keeps of each worker. */
 #include "base/error.h"
 #include "base/sized.h"
 #include "plan/traffic.h"

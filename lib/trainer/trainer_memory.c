@@ -6,6 +6,7 @@
 #include "rules/optim.h"
 #include "train/device.h"
 #include "train/placement.h"
+#include "train/riders.h"
 
 static int make_lists(ls_trainer *t)
 {

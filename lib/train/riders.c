@@ -1,5 +1,5 @@
-/* Going through the riders of a trainer. */
-#include "train/rider.h"
+/* See riders.h. */
+#include "train/riders.h"
 #include "base/error.h"
 #include "train/trainer.h"
 

@@ -10,13 +10,16 @@
  * with a barrier between.  phases.c is what each of them does, and tables of
  * them are passes; here is how a pass runs and what becomes of it.  Who rides
  * along is called at the stations of rider.h. */
+#include "train/run_step.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "pool/pool.h"
 #include "rules/optim.h"
 #include "rules/schedule.h"
+#include "train/device.h"
 #include "train/phases.h"
+#include "train/riders.h"
 #include "train/trainer.h"
 #include "train/verdict.h"
 
@@ -103,20 +106,6 @@ static void walk_phases(walk *w)
 {
     while (time_phase(w->step, w->phase, w->worker) && go_on(w))
         ;
-}
-
-ls__report *ls__step_report_of(const ls__step *s, int device)
-{
-    return &s->notes.report[s->trainer->devices.first + device];
-}
-
-void ls__step_report(const ls__step *s, ls__report *report)
-{
-    report->step = s->trainer->step;
-    report->rows = s->all;
-    report->lr = s->trainer->lr;
-    report->status = LS__ENDED;
-    report->diverged = false;
 }
 
 /* A function of the user's ended the thread: its device has a report that says

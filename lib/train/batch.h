@@ -1,0 +1,18 @@
+/* The rows of a batch, as a step has them. */
+#ifndef LS_TRAIN_BATCH_H
+#define LS_TRAIN_BATCH_H
+
+#include "train/trainer.h"
+
+/* The rows of the step's batch and of a shard into s, or a status where an
+ * input that matters is not set or has other rows; reads[input]: which do,
+ * NULL: all. */
+int ls__step_set_rows(ls__step *s, const bool *reads);
+
+/* The shard of a device, counted from this process's first, in a micro-batch.
+ * Each micro-batch is a call of the model, whose number follows from the
+ * trainer's step, so that a run that is resumed draws what it would have
+ * drawn. */
+ls_shard ls__step_shard(const ls__step *s, int device, int micro);
+
+#endif

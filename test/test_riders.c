@@ -1,0 +1,282 @@
+/* Proves what a rider sees of a step: each device's gradient before it is
+ * reduced, every block that an update changes and no other, and the end with
+ * its result, for any number of workers; and that a step that fails has no end.
+ * A transcript and a check of gradients would be such riders. */
+#include "models.h"
+#include "on_ranks.h"
+#include "reduce/reduce.h"
+#include "train/riders.h"
+#include "train/trainer.h"
+
+#include <stdatomic.h>
+
+enum { DEVICES = 3, ROWS = 12, IN = 300, HIDDEN = 70, STEPS = 2 };
+
+/* What the rider wrote down. */
+typedef struct book {
+    const ls_trainer *trainer;
+    float *sum;            /* what the devices' gradients are reduced to */
+    unsigned char *before; /* [float] how often */
+    unsigned char *changed;
+    atomic_int ready;
+    int begun, ended, turns[2];
+    int wrong; /* gradients that are not the sum of the devices' */
+    ls_result result;
+    int status; /* to begin with */
+} book;
+
+static int begin(void *own, ls__step *s)
+{
+    book *b = own;
+
+    (void)s;
+    b->begun++;
+    return b->status;
+}
+
+static void enter(void *own, ls__step *s, const ls__turn *turn)
+{
+    book *b = own;
+
+    (void)s;
+    if (turn->device == 0)
+        b->turns[0]++;
+}
+
+static void leave(void *own, ls__step *s, ls__turn *turn)
+{
+    book *b = own;
+
+    (void)s;
+    if (turn->device == 0)
+        b->turns[1]++;
+}
+
+static void ready(void *own, ls__step *s, int worker, int device)
+{
+    book *b = own;
+    int64_t n = b->trainer->model.params.floats;
+
+    (void)s;
+    (void)worker;
+    memcpy(b->sum + device * n, b->trainer->grad.device[device],
+           (size_t)n * sizeof(float));
+    atomic_fetch_add(&b->ready, 1);
+}
+
+static void count(const ls__patch *p, unsigned char *of)
+{
+    for (int64_t i = p->range.first; i < p->range.last; i++)
+        of[i]++;
+}
+
+static void before(void *own, const ls__step *s, const ls__patch *p)
+{
+    book *b = own;
+
+    (void)s;
+    count(p, b->before);
+}
+
+static void changed(void *own, const ls__step *s, const ls__patch *p)
+{
+    book *b = own;
+
+    (void)s;
+    count(p, b->changed);
+}
+
+static void end(void *own, const ls__step *s, const ls_result *result)
+{
+    book *b = own;
+    int64_t n = b->trainer->model.params.floats;
+    float *const device[DEVICES] = {b->sum, b->sum + n, b->sum + 2 * n};
+
+    b->ended++;
+    b->result = *result;
+    ls__kernels()->tree_sum(device, DEVICES, 0, n,
+                            1.0f / (float)result->weight, b->sum);
+    b->wrong += memcmp(b->sum, s->gradient, (size_t)n * sizeof(float)) != 0;
+}
+
+static const ls__rider transcript = {
+    .name = "transcript", .begin = begin, .end = end, .enter = enter,
+    .leave = leave, .ready = ready, .before = before, .changed = changed};
+
+/* ------ A trainer with one ------ */
+
+typedef struct ride {
+    ls_pool *pool;
+    ls_trainer *trainer;
+    ls_batch *batch;
+    float *x, *y;
+    book book;
+} ride;
+
+static ls_graph *new_graph(void)
+{
+    ls_graph *g;
+    ls_node *x, *y, *z;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){1});
+    z = ls_relu(ls_dense(x, HIDDEN, "a"));
+    OK(ls_loss(g, ls_mean_squared_error(ls_dense(z, 1, "b"), y)));
+    return g;
+}
+
+static void open_ride(ride *r, int workers)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_group group = ls_group_frozen("a.bias");
+    ls_graph *g = new_graph();
+    size_t n;
+
+    memset(r, 0, sizeof *r);
+    o.groups = 1;
+    o.group = &group;
+    OK(pool_with(&r->pool, DEVICES, workers));
+    OK(ls_trainer_open(&r->trainer, r->pool, g, &o));
+    ls_graph_free(g);
+    r->x = normals(1, ROWS * IN);
+    r->y = normals(2, ROWS);
+    OK(ls_batch_open(&r->batch, r->trainer));
+    OK(ls_batch_set(r->batch, "x", LS_F32, r->x, ROWS));
+    OK(ls_batch_set(r->batch, "y", LS_F32, r->y, ROWS));
+    n = (size_t)r->trainer->model.params.floats;
+    r->book.trainer = r->trainer;
+    r->book.sum = calloc(DEVICES * n, sizeof(float));
+    r->book.before = calloc(n, 1);
+    r->book.changed = calloc(n, 1);
+    OK(ls__riders_add(r->trainer->rider, &transcript, &r->book));
+}
+
+static void close_ride(ride *r)
+{
+    ls_batch_close(r->batch);
+    ls_trainer_close(r->trainer);
+    ls_pool_close(r->pool);
+    free(r->x);
+    free(r->y);
+    free(r->book.sum);
+    free(r->book.before);
+    free(r->book.changed);
+}
+
+static void check_counts(const ride *r, int steps)
+{
+    const ls__params *p = &r->trainer->model.params;
+
+    for (int i = 0; i < p->count; i++) {
+        const ls__slot *s = &p->slot[i];
+        bool frozen = strcmp(s->name, "a.bias") == 0;
+
+        for (int64_t k = s->offset; k < s->offset + s->size; k++) {
+            ck_assert_int_eq(r->book.before[k], steps);
+            ck_assert_int_eq(r->book.changed[k], frozen ? 0 : steps);
+        }
+    }
+}
+
+/* ------ The tests ------ */
+
+/* The gradient spans several blocks, so that workers share it. */
+START_TEST(stations)
+{
+    ride r;
+    ls_result result;
+
+    open_ride(&r, _i);
+    ck_assert_int_gt(r.trainer->model.params.floats, 4 * LS__REDUCE_BLOCK);
+    for (int i = 0; i < STEPS; i++)
+        OK(ls_step(r.trainer, r.batch, &result));
+    OK(ls_evaluate(r.trainer, r.batch, &result));
+    ck_assert_int_eq(r.book.begun, STEPS + 1);
+    ck_assert_int_eq(r.book.turns[0], STEPS + 1);
+    ck_assert_int_eq(r.book.turns[1], STEPS + 1);
+    ck_assert_int_eq(r.book.ready, STEPS * DEVICES);
+    ck_assert_int_eq(r.book.ended, STEPS);
+    ck_assert_int_eq(r.book.wrong, 0);
+    ck_assert_int_eq(r.book.result.step, STEPS - 1);
+    ck_assert(r.book.result.updated);
+    check_counts(&r, STEPS);
+    close_ride(&r);
+}
+END_TEST
+
+/* What a rider refuses does not begin; what fails changes nothing and has no
+ * end. */
+START_TEST(failures)
+{
+    ride r;
+    ls_result result;
+
+    open_ride(&r, 2);
+    r.book.status = LS_EUSER;
+    ck_assert_int_eq(ls_step(r.trainer, r.batch, &result), LS_EUSER);
+    ck_assert_int_eq(r.book.turns[0], 0);
+    r.book.status = 0;
+    r.y[ROWS - 1] = (float)INFINITY;
+    FAILS(ls_step(r.trainer, r.batch, &result), LS_ENONFINITE, "row 11");
+    ck_assert_int_eq(r.book.ended, 0);
+    check_counts(&r, 0);
+    close_ride(&r);
+}
+END_TEST
+
+/* By hand: compute ends with what was computed, apply with what was changed. */
+START_TEST(in_hand)
+{
+    ride r;
+    ls_gradients *g;
+    ls_result result;
+
+    open_ride(&r, 2);
+    OK(ls_gradients_open(&g, r.trainer, 1));
+    OK(ls_gradients_compute(g, r.batch, &result));
+    ck_assert_int_eq(r.book.ended, 1);
+    ck_assert(!r.book.result.updated);
+    check_counts(&r, 0);
+    OK(ls_gradients_apply(g, &result));
+    ck_assert_int_eq(r.book.ended, 2);
+    ck_assert(r.book.result.updated);
+    check_counts(&r, 1);
+    ls_gradients_close(g);
+    close_ride(&r);
+}
+END_TEST
+
+/* There is room for some riders, and then for no more. */
+START_TEST(room)
+{
+    ride r;
+    int more = 0;
+
+    open_ride(&r, 1);
+    while (ls__riders_add(r.trainer->rider, &transcript, &r.book) == 0)
+        more++;
+    ck_assert_int_gt(more, 0);
+    FAILS(ls__riders_add(r.trainer->rider, &transcript, &r.book), LS_EINVAL,
+          "riders already");
+    close_ride(&r);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("riders");
+    TCase *t = tcase_create("riders");
+
+    tcase_add_loop_test(t, stations, 1, 4);
+    tcase_add_test(t, failures);
+    tcase_add_test(t, in_hand);
+    tcase_add_test(t, room);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
