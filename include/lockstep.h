@@ -600,8 +600,8 @@ typedef struct ls_checkpoints_options {
     const ls_setting *setting; /* model, data and so on, which must be the same
                                   to go on, as must the trainer's options */
     const char *may_change; /* which of these need not be, by commas and as
-                               patterns of fnmatch: "lr,boundary *"; NULL: all
-                               must */
+                               patterns of fnmatch: "lr,boundary *", of the
+                               graph "node *: rate"; NULL: all must */
 } ls_checkpoints_options;
 
 /* Returns options that keep the newest 3.  A folder must be named besides. */
@@ -649,12 +649,16 @@ LS_API int ls_checkpoints_count(const ls_checkpoints *checkpoints);
 /* Go on from the newest checkpoint: *step is the updates done then, -1 if
  * there is none.  One that is damaged is passed over for the one before
  * it.  LS_EINVAL names an option or setting that must be what it was and is
- * not, and both values; LS_ESHAPE, LS_ENOTFOUND: another model; LS_EFORMAT:
- * all there are are damaged.  The trainer is then as it was before. */
+ * not, and both values; LS_ESHAPE, LS_ENOTFOUND: another model, which names a
+ * parameter, or a node of the graph and its attribute, and both values.  Nodes
+ * are compared that the loss needs; an operator of your own is its name and its
+ * shape.  LS_EFORMAT: all there are are damaged.  The trainer is then as it was
+ * before. */
 LS_API int ls_checkpoints_load(ls_checkpoints *checkpoints, int64_t *step);
 
 /* Returns a note of the checkpoint that was loaded, or NULL if it has none of
- * that name. */
+ * that name.  "not compared" is the library's: what a checkpoint of an older
+ * version does not say, by commas ("the graph, dropout_key"). */
 LS_API const char *ls_checkpoints_note(const ls_checkpoints *checkpoints,
                                        const char *name);
 

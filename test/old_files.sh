@@ -30,6 +30,7 @@ goes_on() {
     ends "$1 on $2 workers" "$want" $args --workers "$2" --steps "$all" \
         --checkpoint "$dir/$1-$2" --resume
     has "$1 on $2 workers" err "goes on from step"
+    has "$1 on $2 workers" err "nobody compared: the graph, dropout_key"
 }
 
 for workers in 1 2 3; do

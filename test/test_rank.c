@@ -484,6 +484,14 @@ END_TEST
 
 /* ------ What must be equal ------ */
 
+static int agree_and_free(const ls_transport *t, ls__facts *f)
+{
+    int status = ls__agree(t, f);
+
+    ls__facts_free(f);
+    return status;
+}
+
 static int agree(const ls_transport *t, void *user)
 {
     ls__facts f = {.count = 0};
@@ -491,7 +499,7 @@ static int agree(const ls_transport *t, void *user)
     ls__facts_put(&f, "version", "1");
     ls__facts_put(&f, "seed", t->rank == *(int *)user ? "5" : "4");
     ls__facts_put(&f, "graph", "a b c");
-    return ls__agree(t, &f);
+    return agree_and_free(t, &f);
 }
 
 /* All ranks name the same first difference. */
@@ -524,9 +532,50 @@ START_TEST(test_real_fact)
     if (set_comma())
         ls__facts_put_real(&f, "lr", 0.1);
     for (int i = 0; i < f.count; i++)
-        ck_assert_str_eq(f.fact[i].value, "0.10000000000000001");
+        ck_assert_str_eq(f.fact[i].value, "0.1");
     unset_comma();
+    ls__facts_free(&f);
     folder_close();
+}
+END_TEST
+
+/* Fact number 700 of many, and one that differs past its first 200 characters;
+ * and a rank that has one fact more. */
+static int agree_on_many(const ls_transport *t, void *user)
+{
+    int what = *(int *)user, odd = t->rank == 1;
+    ls__facts f = {.count = 0};
+    char text[300];
+
+    memset(text, 'a', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    text[250] = what == 1 && odd ? 'b' : 'a';
+    for (int i = 0; i < 699; i++)
+        ls__facts_put(&f, "same", "%d", i);
+    ls__facts_put(&f, "number 700", "%d", what == 0 && odd);
+    ls__facts_put(&f, "long", "%s", text);
+    if (what == 2 && odd)
+        ls__facts_put(&f, "more", "here");
+    return agree_and_free(t, &f);
+}
+
+START_TEST(test_many_facts)
+{
+    static const char *const said[] = {
+        "number 700 is 1 on rank 1, and 0 on rank 0", "long is aaa",
+        "rank 1 has more here, where rank 0 has nothing"};
+    rank_body out[RANKS];
+    ls_ranks *all;
+    int none = 3;
+
+    OK(ls_ranks_open(&all, 3, NULL));
+    all_succeed(all, 3, agree_on_many, &none);
+    on_ranks(all, 3, agree_on_many, &_i, out);
+    for (int r = 0; r < 3; r++) {
+        ck_assert_int_eq(out[r].status, LS_EINVAL);
+        ck_assert_msg(strstr(out[r].message, said[_i]), "%s", out[r].message);
+    }
+    ls_ranks_close(all);
 }
 END_TEST
 
@@ -551,6 +600,7 @@ int main(void)
     tcase_add_test(t, test_records);
     tcase_add_test(t, test_agree);
     tcase_add_test(t, test_real_fact);
+    tcase_add_loop_test(t, test_many_facts, 0, 3);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

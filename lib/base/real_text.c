@@ -21,6 +21,16 @@ void ls__real_point(char *text)
     memmove(at + 1, behind, strlen(behind) + 1);
 }
 
+void ls__real_text(char text[LS__REAL_TEXT], double x)
+{
+    int digits = 1;
+
+    do
+        snprintf(text, LS__REAL_TEXT, "%.*g", digits++, x);
+    while (digits <= 17 && strtod(text, NULL) != x);
+    ls__real_point(text);
+}
+
 bool ls__real_value(const char *text, double *out)
 {
     size_t n = strcspn(text, ".,");

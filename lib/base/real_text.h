@@ -9,6 +9,11 @@
  * ".". */
 void ls__real_point(char *text);
 
+/* The shortest text that reads back as the same number: no double needs more
+ * than 17 digits. */
+enum { LS__REAL_TEXT = 32 };
+void ls__real_text(char text[LS__REAL_TEXT], double x);
+
 /* Read a text, all of it, as strtod does, its first "." or "," being the
  * decimal point.  False: it is no number. */
 bool ls__real_value(const char *text, double *out);

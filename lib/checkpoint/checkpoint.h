@@ -3,7 +3,7 @@
  *
  *     params.safetensors     parameters in canonical order
  *     optimizer.safetensors  moments, "mu.NAME" of all before "nu.NAME"
- *     checkpoint.json        step, state hash, options, notes; sealed
+ *     checkpoint.json        step, state hash, options, graph, notes; sealed
  *
  * A folder gets its name when all of it is on disk, and the JSON is what goes
  * first when it is deleted, so one that has a JSON is whole.  The hash ties the
@@ -46,6 +46,7 @@ typedef struct ls__snapshot {
     const ls__safetensor *tensor;
     int64_t step;
     const json_t *options, *notes; /* objects of texts */
+    const json_t *graph; /* what is computed (run_options.h) */
 } ls__snapshot;
 
 /* Write a checkpoint; *stamp names it.  A failure leaves DIR as it was. */
@@ -62,8 +63,9 @@ typedef struct ls__checkpoint {
     char *folder;
     json_t *info;           /* the JSON */
     int64_t step;
-    const char *state;      /* these three are the info's */
+    const char *state;      /* these four are the info's */
     json_t *options, *notes;
+    json_t *nodes; /* of the graph; NULL: an older version wrote it */
     ls__safetensors params, optimizer;
 } ls__checkpoint;
 
@@ -75,13 +77,24 @@ int ls__checkpoint_arrays(ls__checkpoint *c);
 /* Accepts a cleared or failed one. */
 void ls__checkpoint_close(ls__checkpoint *c);
 
-/* Compare two objects of options, and put those of `then` that are another now
- * into `changed`.  LS_EINVAL names the first that matches none of the patterns
- * in may_change (by commas, as for fnmatch; "": nothing may), and both
+/* What is compared, and what comes of it. */
+typedef struct ls__comparison {
+    const char *folder;     /* of the checkpoint, for messages */
+    const char *may_change; /* patterns by commas, as for fnmatch; "": none */
+    bool old;        /* an older version wrote it: it says less */
+    json_t *changed; /* names, with what they were: what is another now */
+    json_t *unknown; /* names of what an old one does not say */
+} ls__comparison;
+
+/* Compare two objects of options, filling in what comes of it.  LS_EINVAL names
+ * the first that is another and matches no pattern of may_change, and both
  * values.  One that only `now` knows is of a newer program and may stand. */
-int ls__checkpoint_compare(const json_t *now, const json_t *then,
-                           const char *may_change, json_t *changed,
-                           const char *folder);
+int ls__checkpoint_compare(ls__comparison *c, const json_t *now,
+                           const json_t *then);
+
+/* The same of the nodes of two graphs, where all counts: LS_ESHAPE. */
+int ls__checkpoint_compare_nodes(ls__comparison *c, const json_t *now,
+                                 const json_t *then);
 
 /* The JSON alone, from memory: bytes are borrowed, and written to and put right
  * again. */

@@ -9,7 +9,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,8 +131,10 @@ static int read_info(ls__checkpoint *c, const char *path)
     c->state = json_string_value(state);
     c->options = json_object_get(c->info, "options");
     c->notes = json_object_get(c->info, "notes");
+    c->nodes = json_object_get(json_object_get(c->info, "graph"), "nodes");
     if (!json_is_integer(step) || c->step < 0 || c->step > LS__MOST_STEPS ||
-        !c->state || !is_texts(c->options) || !is_texts(c->notes))
+        !c->state || !is_texts(c->options) || !is_texts(c->notes) ||
+        (c->nodes && !is_texts(c->nodes)))
         return ls__fail(LS_EFORMAT, "%s: is no checkpoint's", path);
     return 0;
 }
@@ -155,95 +156,6 @@ int ls__checkpoint_parse(ls__checkpoint *c, const char *path, char *bytes,
         c->info = NULL;
     }
     return status;
-}
-
-/* ------ Its options ------ */
-
-/* Does a name match one of the patterns "lr,boundary *"? */
-static bool matches(const char *name, const char *patterns)
-{
-    char pattern[128];
-
-    while (*patterns) {
-        size_t n = strcspn(patterns, ",");
-
-        snprintf(pattern, sizeof pattern, "%.*s", (int)n, patterns);
-        if (fnmatch(pattern, name, 0) == 0)
-            return true;
-        patterns += n + (patterns[n] == ',');
-    }
-    return false;
-}
-
-/* Options that a trainer has had only since checkpoints were first written, as
- * patterns, and what it did before: where a checkpoint does not name them, they
- * were that. */
-static const struct {
-    const char *name, *was;
-} young[] = {{"groups", "0"}, {"group *", ""}, {"average", ""},
-           {"clip_value", ""}, {"l2", ""}, {"lazy", ""}};
-
-/* What such an option was; NULL: it is another one, or what it was then. */
-static const char *was_before(const char *name, const char *is)
-{
-    for (size_t i = 0; i < sizeof young / sizeof *young; i++)
-        if (fnmatch(young[i].name, name, 0) == 0 && strcmp(is, young[i].was))
-            return young[i].was;
-    return NULL;
-}
-
-static int find_new(const json_t *now, const json_t *then, json_t *changed)
-{
-    const char *name;
-    json_t *value;
-
-    json_object_foreach((json_t *)now, name, value) {
-        const char *was = was_before(name, json_string_value(value));
-
-        if (was && !json_object_get(then, name) &&
-            json_object_set_new(changed, name, json_string(was)) < 0)
-            return ls__no_memory("changed options", strlen(name));
-    }
-    return 0;
-}
-
-static int find_changed(const json_t *now, const json_t *then, json_t *changed)
-{
-    const char *name;
-    json_t *value;
-
-    json_object_foreach((json_t *)then, name, value) {
-        const char *is = json_string_value(json_object_get(now, name));
-
-        if ((!is || strcmp(is, json_string_value(value))) &&
-            json_object_set(changed, name, value) < 0)
-            return ls__no_memory("changed options", strlen(name));
-    }
-    return 0;
-}
-
-int ls__checkpoint_compare(const json_t *now, const json_t *then,
-                           const char *may_change, json_t *changed,
-                           const char *folder)
-{
-    int status = find_changed(now, then, changed);
-    const char *name;
-    json_t *value;
-
-    if (status == 0)
-        status = find_new(now, then, changed);
-    if (status < 0)
-        return status;
-    json_object_foreach(changed, name, value) {
-        const char *is = json_string_value(json_object_get(now, name));
-        const char *was = json_string_value(value);
-
-        if (!matches(name, may_change))
-            return ls__fail(LS_EINVAL, "%s: %s is %s, but was %s in the "
-                            "checkpoint", folder, name,
-                            is && *is ? is : "not set", *was ? was : "not set");
-    }
-    return 0;
 }
 
 /* ------ The folder ------ */

@@ -54,10 +54,10 @@ static char *json_text(const ls__snapshot *s, size_t *bytes)
     json_t *info;
 
     state_hash(s, hex);
-    info = json_pack("{s:s, s:s, s:I, s:s, s:O, s:O}", "lockstep",
+    info = json_pack("{s:s, s:s, s:I, s:s, s:O, s:O, s:O}", "lockstep",
                      ls_version(), LS__SEAL, LS__SEAL_OPEN, "step",
                      (json_int_t)s->step, "state", hex, "options", s->options,
-                     "notes", s->notes);
+                     "graph", s->graph, "notes", s->notes);
     if (!info) {
         ls__no_memory("checkpoint.json", 0);
         return NULL;

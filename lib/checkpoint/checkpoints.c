@@ -31,7 +31,8 @@ static int write_copy(ls_checkpoints *c)
     ls__snapshot s = {.params = c->trainer->model.params.count,
                       .tensors = c->blocks * c->trainer->model.params.count,
                       .tensor = c->tensor, .step = c->step,
-                      .options = c->options, .notes = c->notes};
+                      .options = c->options, .notes = c->notes,
+                      .graph = c->graph};
     ls__stamp stamp;
     int status = ls__run_folder_find(&c->dir);
 
@@ -180,6 +181,8 @@ static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
     c->dir = (ls__folder){path, -1};
     status = ls__run_options_new(&c->options, c->trainer, o->settings,
                                  o->setting);
+    if (status == 0)
+        status = ls__run_graph_new(&c->graph, c->trainer);
     if (status < 0 || !ls__spread_first(c->trainer))
         return status;
     if ((status = make_copy(c)) < 0 ||
@@ -237,6 +240,7 @@ void ls_checkpoints_close(ls_checkpoints *c)
     ls__run_folder_close(&c->dir);
     ls__process_close(&c->process);
     json_decref(c->options);
+    json_decref(c->graph);
     json_decref(c->notes);
     json_decref(c->loaded);
     json_decref(c->differs);

@@ -23,7 +23,7 @@ struct ls_checkpoints {
     float *copy[1 + LS__MOMENTS]; /* [block][params.floats]; NULL: this rank
                                      writes none */
     ls__safetensor *tensor;       /* [blocks * params.count], of the copy */
-    json_t *options, *notes;
+    json_t *options, *graph, *notes;
     json_t *loaded; /* the notes of what was loaded */
     const char *may_change;
     json_t *differs; /* options that the last one looked at had otherwise */

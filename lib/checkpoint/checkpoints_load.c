@@ -57,6 +57,37 @@ static float *target(const ls_checkpoints *c, int b)
     return b ? t->moment[b - 1] : t->model.value;
 }
 
+/* The note of what could not be compared, which is the library's own. */
+static const char NOT_COMPARED[] = "not compared";
+
+/* The names by commas; NULL: there are none. */
+static json_t *list_names(const json_t *of)
+{
+    json_t *list = NULL, *longer;
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)of, name, value) {
+        longer = list ? json_sprintf("%s, %s", json_string_value(list), name)
+                      : json_string(name);
+        json_decref(list);
+        if (!(list = longer))
+            break;
+    }
+    return list;
+}
+
+static int note_unknown(ls__checkpoint *from, const json_t *unknown)
+{
+    json_t *list = list_names(unknown);
+
+    (void)json_object_del(from->notes, NOT_COMPARED);
+    if (json_object_size(unknown) &&
+        json_object_set_new(from->notes, NOT_COMPARED, list) < 0)
+        return ls__no_memory("notes", sizeof NOT_COMPARED);
+    return 0;
+}
+
 /* All is checked: from here on nothing can fail. */
 static void take(ls_checkpoints *c, ls__checkpoint *from)
 {
@@ -75,36 +106,57 @@ static void take(ls_checkpoints *c, ls__checkpoint *from)
     c->loaded = json_incref(from->notes);
 }
 
-/* c->differs is of this one from here on. */
-static int compare(ls_checkpoints *c, const ls__checkpoint *from)
+static json_t *nodes_of(const ls_checkpoints *c)
 {
+    return json_object_get(c->graph, "nodes");
+}
+
+/* c->differs is of this one from here on. */
+static int compare(ls_checkpoints *c, ls__checkpoint *from, ls__comparison *how)
+{
+    int status;
+
     json_decref(c->differs);
-    c->differs = json_object();
-    if (!c->differs)
+    c->differs = how->changed = json_object();
+    if (!how->changed || !how->unknown)
         return ls__no_memory("changed options", sizeof(void *));
-    return ls__checkpoint_compare(c->options, from->options, c->may_change,
-                                  c->differs, from->folder);
+    if ((status = ls__checkpoint_compare(how, c->options, from->options)) < 0 ||
+        (status = ls__checkpoint_arrays(from)) < 0 ||
+        (status = check_arrays(c, from)) < 0 ||
+        (status = ls__checkpoint_compare_nodes(how, nodes_of(c),
+                                               from->nodes)) < 0)
+        return status;
+    return note_unknown(from, how->unknown);
+}
+
+static int load_folder(ls_checkpoints *c, const char *folder, int64_t *step)
+{
+    ls__checkpoint from = {0};
+    ls__comparison how = {.folder = folder, .may_change = c->may_change,
+                          .unknown = json_object()};
+    int status = ls__checkpoint_open(&from, folder);
+
+    how.old = !from.nodes;
+    if (status == 0 && (status = compare(c, &from, &how)) == 0) {
+        take(c, &from);
+        *step = from.step;
+    }
+    json_decref(how.unknown);
+    ls__checkpoint_close(&from);
+    return status;
 }
 
 static int load(ls_checkpoints *c, ls__stamp stamp, int64_t *step)
 {
     size_t room = strlen(c->dir.path) + LS__STAMP_TEXT + 1;
     char *folder = ls__new(room, 1, "file name"), name[LS__STAMP_TEXT];
-    ls__checkpoint from = {0};
     int status;
 
     if (!folder)
         return LS_ENOMEM;
     ls__stamp_text(name, stamp);
     snprintf(folder, room, "%s/%s", c->dir.path, name);
-    if ((status = ls__checkpoint_open(&from, folder)) == 0 &&
-        (status = compare(c, &from)) == 0 &&
-        (status = ls__checkpoint_arrays(&from)) == 0 &&
-        (status = check_arrays(c, &from)) == 0) {
-        take(c, &from);
-        *step = from.step;
-    }
-    ls__checkpoint_close(&from);
+    status = load_folder(c, folder, step);
     free(folder);
     return status;
 }
@@ -205,6 +257,7 @@ bool ls_checkpoints_change(const ls_checkpoints *c, int i, ls_change *change)
         if (i-- == 0) {
             json_t *is = json_object_get(c->options, name);
 
+            is = is ? is : json_object_get(nodes_of(c), name);
             *change = (ls_change){name, json_string_value(is),
                                   json_string_value(was)};
             return true;

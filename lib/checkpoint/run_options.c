@@ -1,128 +1,35 @@
-/* A trainer's options and other settings as texts. */
+/* A trainer's facts and other settings as objects of texts. */
 #include "checkpoint/run_options.h"
 #include "base/error.h"
-#include "base/precision.h"
-#include "base/real_text.h"
 #include "base/utf8.h"
-#include "rules/optim.h"
-#include "rules/schedule.h"
+#include "file/json.h"
+#include "train/facts.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { TEXT = 64 };
-
-static const char *const keys[] = {
-    [LS_KEYS_NNX] = "nnx", [LS_KEYS_LINEN] = "linen"};
-static const char *const means[] = {
-    [LS_MEAN_EXACT] = "exact", [LS_MEAN_OF_SHARDS] = "of shards",
-    [LS_SUM] = "sum"};
-
-/* ------ An object that is being filled; false: no memory ------ */
-
+/* An object that is being filled; false: no memory. */
 static bool put(json_t *object, const char *name, const char *value)
 {
-    return json_object_set_new(object, name, json_string(value)) == 0;
+    return json_object_set_new(object, name, ls__json_string(value)) == 0;
 }
 
-static bool put_int(json_t *object, const char *name, int64_t n)
+/* The list is given up. */
+static bool put_facts(json_t *to, ls__facts *f)
 {
-    char text[TEXT];
+    bool good = !f->failed;
 
-    snprintf(text, sizeof text, "%lld", (long long)n);
-    return put(object, name, text);
-}
-
-/* The shortest text that reads back as the same number: no double needs more
- * than 17 digits. */
-static void real_text(char text[TEXT], double x)
-{
-    int digits = 1;
-
-    do
-        snprintf(text, TEXT, "%.*g", digits++, x);
-    while (digits <= 17 && strtod(text, NULL) != x);
-    ls__real_point(text);
-}
-
-static bool put_real(json_t *object, const char *name, double x)
-{
-    char text[TEXT];
-
-    real_text(text, x);
-    return put(object, name, text);
-}
-
-/* ------ What counts ------ */
-
-/* Its name and its options: the momentum of adam is nobody's contradiction. */
-static bool put_choice(json_t *to, const ls__choice *c, const void *of)
-{
-    bool good = put(to, c->what, c->name);
-    const ls__option *o;
-
-    for (int i = 0; good && (o = ls__choice_option(c, i)); i++) {
-        double value = ls__option_get(o, of);
-
-        if (o->type == LS__QUIET && value == 0)
-            continue;
-        good = o->type == LS__WHOLE ? put_int(to, o->name, (int64_t)value)
-                                    : put_real(to, o->name, value);
-    }
+    for (int i = 0; i < f->count && good; i++)
+        good = put(to, f->fact[i].name, f->fact[i].value);
+    ls__facts_free(f);
     return good;
-}
-
-static bool put_boundaries(json_t *to, const ls_schedule *s)
-{
-    for (int i = 0; i < s->boundaries; i++) {
-        char name[TEXT];
-
-        snprintf(name, sizeof name, "boundary %lld",
-                 (long long)s->boundary[i].update);
-        if (!put_real(to, name, s->boundary[i].factor))
-            return false;
-    }
-    return true;
-}
-
-/* Their number too, so that one more is found as one less is. */
-static bool put_groups(json_t *to, const ls_trainer_options *o)
-{
-    for (int i = 0; i < o->groups; i++) {
-        const ls_group *g = &o->group[i];
-        char name[TEXT], rate[TEXT], decay[TEXT], text[4 * TEXT];
-
-        snprintf(name, sizeof name, "group %d", i);
-        real_text(rate, g->rate);
-        real_text(decay, g->decay);
-        snprintf(text, sizeof text, "%.96s%s: rate %s, decay %s%s", g->names,
-                 g->vectors ? " (vectors)" : "", rate, decay,
-                 g->frozen ? ", frozen" : "");
-        if (!put(to, name, text))
-            return false;
-    }
-    return put_int(to, "groups", o->groups);
 }
 
 static bool put_options(json_t *to, const ls_trainer *t)
 {
-    const ls_trainer_options *o = &t->options;
-    const ls_schedule *s = &o->schedule;
+    ls__facts f = {.count = 0};
 
-    return put_int(to, "devices", t->devices.of) &&
-           put_int(to, "seed", o->seed) && put(to, "keys", keys[o->keys]) &&
-           put_real(to, "lr", o->optimizer.lr) &&
-           put_choice(to, ls__optim_choice(o->optimizer.kind), &o->optimizer) &&
-           put_choice(to, ls__schedule_choice(s->kind), s) &&
-           (!ls__schedule_has_boundaries(s->kind) || put_boundaries(to, s)) &&
-           put_real(to, "clip_norm", o->clip_norm) &&
-           (!o->clip_value || put_real(to, "clip_value", o->clip_value)) &&
-           put_int(to, "accumulate", t->micro) &&
-           put(to, "mean", means[o->mean]) &&
-           put(to, "precision", ls__precision_name(o->precision)) &&
-           (!o->average || put_real(to, "average", o->average)) &&
-           put_groups(to, o);
+    ls__facts_of_run(t, &f);
+    return put_facts(to, &f);
 }
 
 /* A setting that had the name of another would silently replace it. */
@@ -173,4 +80,32 @@ int ls__run_options_new(json_t **out, const ls_trainer *t, int settings,
     else
         json_decref(object);
     return status;
+}
+
+/* A graph's object: the hash of its facts, and these. */
+static json_t *graph_of(ls__facts *f)
+{
+    json_t *object = json_object(), *facts = json_object();
+    char hex[65];
+    bool good;
+
+    ls__facts_hash(f->count, f->fact, hex);
+    good = put_facts(facts, f);
+    if (good && put(object, "hash", hex) &&
+        json_object_set(object, "nodes", facts) == 0) {
+        json_decref(facts);
+        return object;
+    }
+    json_decref(facts);
+    json_decref(object);
+    return NULL;
+}
+
+int ls__run_graph_new(json_t **out, const ls_trainer *t)
+{
+    ls__facts f = {.count = 0};
+
+    ls__facts_of_graph(t, true, &f);
+    *out = graph_of(&f);
+    return *out ? 0 : ls__no_memory("what is computed, for checkpoints", 0);
 }

@@ -9,22 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    LOOKS = 64,           /* rows */
-    ARRAYS = LS__FACTS - 8 /* beyond these the rows alone are compared */
-};
+enum { LOOKS = 64 /* rows */ };
 
 static void put_arrays(ls__facts *f, const ls_source *s)
 {
     ls__facts_put(f, "the number of arrays of the data", "%d%s", s->arrays,
                   s->weighted ? " with weights" : "");
-    for (int a = 0; a < s->arrays && a < ARRAYS; a++) {
+    for (int a = 0; a < s->arrays; a++) {
         const ls_array_spec *spec = &s->array[a];
         char text[LS__SHAPE_TEXT];
 
         ls__shape_text(text, spec->rank, spec->shape);
-        ls__facts_put(f, "an array of the data", "\"%.24s\" %.40s", spec->name,
-                      text);
+        ls__facts_put(f, "an array of the data", "\"%s\" %s", spec->name, text);
     }
 }
 
@@ -83,17 +79,19 @@ static int put_rows(ls__facts *f, const ls__rows *r)
     return 0;
 }
 
+/* The rows count only where all is as long on all ranks. */
 int ls__loader_compare(const ls_trainer *t, const ls__rows *r)
 {
     const ls_transport *link = t->ranks->link;
-    ls__facts f = {.count = 0};
+    ls__facts f = {.count = 0}, of_rows = {.count = 0};
     int status;
 
     put_cut(&f, r);
     put_arrays(&f, r->source);
-    if ((status = ls__agree(link, &f)) < 0)
-        return status;
-    memset(&f, 0, sizeof f);
-    status = ls__spread_agree(t, put_rows(&f, r));
-    return status < 0 ? status : ls__agree(link, &f);
+    if ((status = ls__agree(link, &f)) == 0 &&
+        (status = ls__spread_agree(t, put_rows(&of_rows, r))) == 0)
+        status = ls__agree(link, &of_rows);
+    ls__facts_free(&f);
+    ls__facts_free(&of_rows);
+    return status;
 }

@@ -11,11 +11,19 @@
 
 #include "graph/graph.h"
 
+#include <jansson.h>
+
 enum { LS__GRAPH_VERSION = 1 };
 
 /* *text is to be freed.  LS_ENOTSUP names an operator of the user's, whose
  * functions no file can hold; LS_EINVAL a name that is not UTF-8; LS_ENOMEM. */
 int ls__graph_write(const ls_graph *graph, char **text);
+
+/* The same before it is a text, of any graph: operators of the user's say their
+ * names, a name that is not UTF-8 says its bytes, and attributes that files
+ * lack where they are as usual stand there.  Only what the loss needs, without
+ * outputs and metrics: `trained`.  NULL: no memory. */
+json_t *ls__graph_said(const ls_graph *graph, bool trained);
 
 /* Build the graph that the text says, which is believed nothing: every operator
  * checks its inputs and attributes as it does for a program that builds, and

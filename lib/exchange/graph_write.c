@@ -1,4 +1,5 @@
-/* From a graph to JSON: a loop over nodes around a loop over attributes. */
+/* From a graph to JSON: a loop over nodes around a loop over attributes.  Files
+ * get the text; what must be equal is told from the same (graph_facts.c). */
 #include "exchange/graph_json.h"
 #include "base/error.h"
 #include "base/utf8.h"
@@ -7,6 +8,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* What is written: nodes have a number among those, or -1. */
+typedef struct writer {
+    const ls_graph *g;
+    int *number;  /* [node] */
+    bool trained; /* only what the loss needs */
+    bool every;   /* attribute, though it be as usual */
+} writer;
 
 /* Put a value under a key; a value that could not be made is NULL. */
 static bool put(json_t *object, const char *key, json_t *value)
@@ -65,24 +74,25 @@ static bool is_usual(const ls_node *n, const ls__attribute *a)
                                : *(const int64_t *)at == a->usual);
 }
 
-static json_t *attributes(const ls_node *n)
+static json_t *attributes(const writer *w, const ls_node *n)
 {
     json_t *list = json_object();
 
     for (const ls__attribute *a = n->op->attributes; a && a->name; a++)
-        if (!is_usual(n, a) && !put(list, a->name, value_of(n, a))) {
+        if ((w->every || !is_usual(n, a)) &&
+            !put(list, a->name, value_of(n, a))) {
             json_decref(list);
             return NULL;
         }
     return list;
 }
 
-static json_t *inputs(const ls_node *n)
+static json_t *inputs(const writer *w, const ls_node *n)
 {
     int64_t id[LS__MAX_INPUTS] = {0};
 
     for (int k = 0; k < n->op->inputs; k++)
-        id[k] = n->in[k]->id;
+        id[k] = w->number[n->in[k]->id];
     return integers(n->op->inputs, id);
 }
 
@@ -93,7 +103,7 @@ static json_t *parameters(const ls_node *n)
     for (int k = 0; k < n->params; k++) {
         const ls__param *p = n->graph->params[n->param[k]];
 
-        if (json_array_append_new(list, json_string(p->name)) < 0) {
+        if (json_array_append_new(list, ls__json_string(p->name)) < 0) {
             json_decref(list);
             return NULL;
         }
@@ -123,25 +133,26 @@ static json_t *tied(const ls_node *n)
 }
 
 /* What an operator's node has besides op, name and shape. */
-static bool put_operator(json_t *object, const ls_node *n, int64_t skipped)
+static bool put_operator(json_t *object, const writer *w, const ls_node *n,
+                         int64_t skipped)
 {
-    return put(object, "inputs", inputs(n)) &&
-           put(object, "attributes", attributes(n)) &&
+    return put(object, "inputs", inputs(w, n)) &&
+           put(object, "attributes", attributes(w, n)) &&
            put(object, "parameters", parameters(n)) &&
            (!has_tied(n) || put(object, "tied", tied(n))) &&
            (!ls__is_transposed(n) || put(object, "transposed", json_true())) &&
            (!skipped || put(object, "skipped", json_integer(skipped)));
 }
 
-static json_t *node(const ls_node *n, int64_t skipped)
+static json_t *node(const writer *w, const ls_node *n, int64_t skipped)
 {
     json_t *object = json_object();
     const char *dtype = n->dtype == LS_F32 ? "f32" : "i32";
 
     if (put(object, "op", json_string(n->op ? n->op->name : "input")) &&
-        put(object, "name", json_string(n->name)) &&
+        put(object, "name", ls__json_string(n->name)) &&
         put(object, "shape", integers(n->rank, n->shape)) &&
-        (n->op ? put_operator(object, n, skipped)
+        (n->op ? put_operator(object, w, n, skipped)
                : put(object, "dtype", json_string(dtype))))
         return object;
     json_decref(object);
@@ -169,15 +180,16 @@ static int64_t skipped_before(const ls_graph *g, const ls_node *n,
     return skipped;
 }
 
-static json_t *nodes(const ls_graph *g)
+static json_t *nodes(const writer *w)
 {
     json_t *list = json_array();
-    int64_t requests = 0;
+    int64_t requests = 0, skipped;
 
-    for (int i = 0; i < g->node_count; i++) {
-        int64_t skipped = skipped_before(g, g->nodes[i], &requests);
-
-        if (json_array_append_new(list, node(g->nodes[i], skipped)) < 0) {
+    for (int i = 0; i < w->g->node_count; i++) {
+        if (w->number[i] < 0)
+            continue;
+        skipped = skipped_before(w->g, w->g->nodes[i], &requests);
+        if (json_array_append_new(list, node(w, w->g->nodes[i], skipped)) < 0) {
             json_decref(list);
             return NULL;
         }
@@ -185,14 +197,15 @@ static json_t *nodes(const ls_graph *g)
     return list;
 }
 
-static json_t *outputs(const ls_graph *g)
+static json_t *outputs(const writer *w)
 {
     json_t *list = json_array();
 
-    for (int i = 0; i < g->output_count; i++) {
-        const ls__output *o = g->outputs[i];
-        json_t *output = json_pack("{s:s, s:i}", "name", o->name, "node",
-                                   o->node->id);
+    for (int i = 0; i < w->g->output_count && !w->trained; i++) {
+        const ls__output *o = w->g->outputs[i];
+        json_t *output = json_pack("{s:o, s:i}", "name",
+                                   ls__json_string(o->name), "node",
+                                   w->number[o->node->id]);
 
         if (json_array_append_new(list, output) < 0) {
             json_decref(list);
@@ -202,21 +215,70 @@ static json_t *outputs(const ls_graph *g)
     return list;
 }
 
-static json_t *metrics(const ls_graph *g)
+static json_t *metrics(const writer *w)
 {
     int64_t id[LS_METRICS];
+    int count = w->trained ? 0 : w->g->metrics;
 
-    for (int i = 0; i < g->metrics; i++)
-        id[i] = g->metric[i]->id;
-    return integers(g->metrics, id);
+    for (int i = 0; i < count; i++)
+        id[i] = w->number[w->g->metric[i]->id];
+    return integers(count, id);
 }
 
-static bool put_graph(json_t *root, const ls_graph *g)
+static bool put_graph(json_t *root, const writer *w)
 {
+    const ls_node *loss = w->g->loss;
+
     return put(root, "version", json_integer(LS__GRAPH_VERSION)) &&
-           put(root, "nodes", nodes(g)) && put(root, "outputs", outputs(g)) &&
-           put(root, "metrics", metrics(g)) &&
-           put(root, "loss", g->loss ? json_integer(g->loss->id) : json_null());
+           put(root, "nodes", nodes(w)) && put(root, "outputs", outputs(w)) &&
+           put(root, "metrics", metrics(w)) &&
+           put(root, "loss", loss ? json_integer(w->number[loss->id])
+                                  : json_null());
+}
+
+/* ------ which nodes ------ */
+
+/* 1 for what is written, from the loss back or all. */
+static void mark(const writer *w)
+{
+    for (int i = w->g->node_count - 1; i >= 0; i--) {
+        const ls_node *n = w->g->nodes[i];
+
+        w->number[i] |= !w->trained || n == w->g->loss;
+        for (int k = 0; w->number[i] && n->op && k < n->op->inputs; k++)
+            w->number[n->in[k]->id] = 1;
+    }
+}
+
+static void number_them(const writer *w)
+{
+    int next = 0;
+
+    for (int i = 0; i < w->g->node_count; i++)
+        w->number[i] = w->number[i] ? next++ : -1;
+}
+
+static json_t *written(const ls_graph *g, bool trained, bool every)
+{
+    writer w = {g, ls__new((size_t)g->node_count + 1, sizeof(int), "nodes"),
+                trained, every};
+    json_t *root = w.number ? json_object() : NULL;
+
+    if (root) {
+        mark(&w);
+        number_them(&w);
+        if (!put_graph(root, &w)) {
+            json_decref(root);
+            root = NULL;
+        }
+    }
+    free(w.number);
+    return root;
+}
+
+json_t *ls__graph_said(const ls_graph *g, bool trained)
+{
+    return written(g, trained, true);
 }
 
 /* ------ what cannot be written ------ */
@@ -254,8 +316,7 @@ int ls__graph_write(const ls_graph *g, char **text)
 
     if (status < 0)
         return status;
-    root = json_object();
-    if (!put_graph(root, g))
+    if (!(root = written(g, false, false)))
         status = ls__no_memory("a graph's JSON", 0);
     else if (!(*text = ls__json_text(root, JSON_COMPACT, &bytes)))
         status = LS_ENOMEM;

@@ -2,8 +2,11 @@
 #include "file/json.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A shortage leaves the error empty more often than not. */
 int ls__json_fail(const char *path, const char *what, size_t first,
@@ -13,6 +16,24 @@ int ls__json_fail(const char *path, const char *what, size_t first,
         return ls__no_memory(path, 0);
     return ls__fail(LS_EFORMAT, "%s: %s, at byte %zu: %s", path, what,
                     first + (size_t)error->position, error->text);
+}
+
+json_t *ls__json_string(const char *text)
+{
+    size_t n = strlen(text);
+    char *hex;
+    json_t *value;
+
+    if (ls__utf8_is(text))
+        return json_string(text);
+    if (!(hex = ls__new(2 * n + 3, 1, "JSON")))
+        return NULL;
+    strcpy(hex, "0x");
+    for (size_t i = 0; i < n; i++)
+        snprintf(hex + 2 + 2 * i, 3, "%02x", (unsigned char)text[i]);
+    value = json_string(hex);
+    free(hex);
+    return value;
 }
 
 char *ls__json_text(const json_t *value, size_t flags, size_t *bytes)

@@ -10,6 +10,9 @@
 int ls__json_fail(const char *path, const char *what, size_t first,
                   const json_error_t *error);
 
+/* A text as a value, or its bytes, "0x66ff", where it is not UTF-8. */
+json_t *ls__json_string(const char *text);
+
 /* The text of a value and its length, to be freed; NULL: no memory.
  * (json_dumps of jansson 2.14 gives a text without a key for which its buffer
  * could not grow; json_dumpb has no buffer.) */

@@ -1,64 +1,108 @@
-/* Every rank sends its facts to all, and all compare all: so they end alike. */
+/* Every rank sends the hash of its facts to all.  Where one differs, all send
+ * their facts until the first difference, some at a time; so ranks end
+ * alike. */
 #include "rank/agree.h"
 #include "base/error.h"
-#include "base/memory.h"
-#include "base/real_text.h"
 #include "rank/link.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void ls__facts_put(ls__facts *f, const char *name, const char *format, ...)
-{
-    ls__fact *next = &f->fact[f->count];
-    va_list args;
+enum { SOME = 32, TEXT = 112 };
 
-    if (f->count == LS__FACTS)
-        return;
-    va_start(args, format);
-    snprintf(next->name, sizeof next->name, "%s", name);
-    vsnprintf(next->value, sizeof next->value, format, args);
-    va_end(args);
-    f->count++;
+/* What a rank sends first, and so whatever its version. */
+typedef struct head {
+    char hash[64];
+    int64_t count; /* of facts; -1: there was no memory */
+} head;
+
+/* A fact on its way; past a rank's last one it is empty. */
+typedef struct sent {
+    char name[TEXT], value[TEXT];
+} sent;
+
+static int tell_names(int r, const sent *a, const sent *b)
+{
+    return ls__fail(LS_EINVAL, "ranks differ: rank %d has %.111s%s%.111s, "
+                    "where rank 0 has %.111s%s%.111s", r,
+                    *b->name ? b->name : "nothing", *b->name ? " " : "",
+                    b->value, *a->name ? a->name : "nothing",
+                    *a->name ? " " : "", a->value);
 }
 
-void ls__facts_put_real(ls__facts *f, const char *name, double x)
+static int tell_values(int r, const sent *a, const sent *b)
 {
-    char text[32];
-
-    snprintf(text, sizeof text, "%.17g", x);
-    ls__real_point(text);
-    ls__facts_put(f, name, "%s", text);
+    return ls__fail(LS_EINVAL, "ranks differ: %.111s is %.111s on rank %d, and "
+                    "%.111s on rank 0", b->name, b->value, r, a->value);
 }
 
-static int compare(const ls_transport *t, const ls__facts *of)
+/* of[rank][SOME] */
+static int compare(int ranks, sent (*of)[SOME])
 {
-    for (int i = 0; i < LS__FACTS; i++)
-        for (int r = 1; r < t->ranks; r++) {
-            const ls__fact *a = &of[0].fact[i], *b = &of[r].fact[i];
+    for (int i = 0; i < SOME; i++)
+        for (int r = 1; r < ranks; r++) {
+            const sent *a = &of[0][i], *b = &of[r][i];
 
-            if (strncmp(a->name, b->name, sizeof a->name) ||
-                strncmp(a->value, b->value, sizeof a->value))
-                return ls__fail(LS_EINVAL, "ranks differ: %.47s is %.79s on "
-                                "rank %d, and %.79s on rank 0", b->name,
-                                b->value, r, a->value);
+            if (strncmp(a->name, b->name, TEXT))
+                return tell_names(r, a, b);
+            if (strncmp(a->value, b->value, TEXT))
+                return tell_values(r, a, b);
         }
     return 0;
 }
 
-int ls__agree(const ls_transport *t, const ls__facts *facts)
+static int find_first(const ls_transport *t, const ls__facts *f, int64_t most,
+                      sent (*of)[SOME])
 {
-    ls__facts *of = ls__new((size_t)t->ranks, sizeof *of, "facts of ranks");
+    int status = 0;
+
+    for (int64_t i = 0; i < most && status == 0; i += SOME) {
+        sent *mine = of[t->rank];
+
+        memset(mine, 0, sizeof *of);
+        for (int64_t k = 0; k < SOME && i + k < f->count; k++) {
+            ls__facts_part(mine[k].name, TEXT, f->fact[i + k].name);
+            ls__facts_part(mine[k].value, TEXT, f->fact[i + k].value);
+        }
+        if ((status = ls__link_gather_each(t, of, sizeof *of)) == 0)
+            status = compare(t->ranks, of);
+    }
+    return status < 0 ? status : ls__fail(LS_EINVAL, "ranks differ");
+}
+
+/* Memory for what follows is there on all ranks, or none goes on. */
+static int meet(const ls_transport *t, const ls__facts *f, head *heads,
+                sent (*of)[SOME])
+{
+    head *mine = &heads[t->rank];
+    int64_t most = 0;
+    char hex[65];
+    bool same = true;
     int status;
 
-    if (!of)
-        return LS_ENOMEM;
-    of[t->rank] = *facts;
-    status = ls__link_gather_each(t, of, sizeof *of);
-    if (status == 0)
-        status = compare(t, of);
+    ls__facts_hash(f->count, f->fact, hex);
+    memcpy(mine->hash, hex, sizeof mine->hash);
+    mine->count = of && !f->failed ? f->count : -1;
+    if ((status = ls__link_gather_each(t, heads, sizeof *heads)) < 0)
+        return status;
+    for (int r = 0; r < t->ranks; r++) {
+        if (heads[r].count < 0)
+            return ls__fail(LS_ENOMEM, "rank %d has no memory to compare what "
+                            "must be equal", r);
+        most = heads[r].count > most ? heads[r].count : most;
+        same &= !memcmp(heads[r].hash, mine->hash, sizeof mine->hash);
+    }
+    return same ? 0 : find_first(t, f, most, of);
+}
+
+int ls__agree(const ls_transport *t, const ls__facts *facts)
+{
+    head *heads = ls__new((size_t)t->ranks, sizeof *heads, "facts of ranks");
+    sent(*of)[SOME] = ls__new((size_t)t->ranks, sizeof *of, "facts of ranks");
+    int status = heads ? meet(t, facts, heads, of) : LS_ENOMEM;
+
+    free(heads);
     free(of);
     return status;
 }

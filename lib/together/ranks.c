@@ -1,6 +1,7 @@
 /* Opening and closing what ranks share. */
 #include "together/ranks.h"
 #include "base/memory.h"
+#include "rank/agree.h"
 #include "train/facts.h"
 
 #include <stdlib.h>
@@ -64,8 +65,11 @@ const ls__rider ls__ranks_size = {.name = "ranks", .wants = wants,
 
 int ls__ranks_compare(ls__ranks *r, const ls_trainer *t)
 {
-    ls__facts facts;
+    ls__facts facts = {.count = 0};
+    int status;
 
-    ls__facts_of(t, &facts);
-    return ls__agree(r->link, &facts);
+    ls__facts_of_rank(t, &facts);
+    status = ls__agree(r->link, &facts);
+    ls__facts_free(&facts);
+    return status;
 }

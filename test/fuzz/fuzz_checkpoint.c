@@ -8,18 +8,21 @@ static void parse(const uint8_t *data, size_t size, int sealed)
     char *bytes = copy_of(data, size);
     ls__checkpoint c = {0};
     json_t *now = json_pack("{s:s, s:s}", "lr", "0.1", "seed", "0");
-    json_t *changed = json_object();
+    ls__comparison how = {.folder = "fuzz", .may_change = "lr,s*",
+                          .changed = json_object(), .unknown = json_object()};
 
     if (sealed)
         reseal(bytes, size, size);
     if (ls__checkpoint_parse(&c, "fuzz", bytes, size) == 0) {
-        (void)ls__checkpoint_compare(now, c.options, "lr,s*", changed,
-                                     "fuzz");
+        how.old = !c.nodes;
+        if (ls__checkpoint_compare(&how, now, c.options) == 0)
+            (void)ls__checkpoint_compare_nodes(&how, now, c.nodes);
         if (c.step < 0 || !c.state)
             abort();
     }
     ls__checkpoint_close(&c);
-    json_decref(changed);
+    json_decref(how.changed);
+    json_decref(how.unknown);
     json_decref(now);
     free(bytes);
 }
@@ -38,6 +41,7 @@ int main(void)
         "{\n \"lockstep\": \"0\",\n \"lockstep.crc32\": \"00000000\",\n"
         " \"step\": 40,\n \"state\": \"00\",\n"
         " \"options\": {\"lr\": \"0.1\", \"seed\": \"0\"},\n"
+        " \"graph\": {\"hash\": \"0\", \"nodes\": {\"lr\": \"1\"}},\n"
         " \"notes\": {\"cursor\": \"40\"}\n}";
 
     feed(good, sizeof good - 1, 50000);

@@ -196,11 +196,15 @@ static void tell_going_on(keeper *k, const run *r, const char *folder,
                           int64_t step, int64_t done)
 {
     int64_t steps = r->set.data.steps;
+    const char *unknown = ls_checkpoints_note(k->all, "not compared");
 
     if (ls_checkpoints_skipped(k->all))
         fprintf(stderr, "note: passed over: %s\n",
                 ls_checkpoints_skipped(k->all));
     fprintf(stderr, "%s: goes on from step %" PRId64 "\n", folder, step);
+    if (unknown)
+        fprintf(stderr, "note: the checkpoint does not say, so nobody "
+                "compared: %s\n", unknown);
     change_tell(r, k->all, step, ls_checkpoints_note(k->all, CHANGES),
                 k->changes);
     if (done >= steps)
