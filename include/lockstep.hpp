@@ -237,6 +237,43 @@ inline node operator-(const node &x)
     return ls_neg(x);
 }
 
+// A number of any type beside a node; x / 3 is x times 1 / 3.
+template <typename T>
+using number = std::enable_if_t<std::is_arithmetic_v<T>, double>;
+
+template <typename T, typename = number<T>> node operator+(const node &x, T v)
+{
+    return ls_scale_shift(x, 1, static_cast<double>(v));
+}
+template <typename T, typename = number<T>> node operator+(T v, const node &x)
+{
+    return x + v;
+}
+template <typename T, typename = number<T>> node operator-(const node &x, T v)
+{
+    return ls_scale_shift(x, 1, -static_cast<double>(v));
+}
+template <typename T, typename = number<T>> node operator-(T v, const node &x)
+{
+    return ls_scale_shift(x, -1, static_cast<double>(v));
+}
+template <typename T, typename = number<T>> node operator*(const node &x, T v)
+{
+    return ls_scale_shift(x, static_cast<double>(v), 0);
+}
+template <typename T, typename = number<T>> node operator*(T v, const node &x)
+{
+    return x * v;
+}
+template <typename T, typename = number<T>> node operator/(const node &x, T v)
+{
+    return ls_scale_shift(x, 1 / static_cast<double>(v), 0);
+}
+template <typename T, typename = number<T>> node operator/(T v, const node &x)
+{
+    return v * node(ls_pow(x, -1));
+}
+
 // A builder that throws leaves the graph as it was, and the next call is judged
 // by itself (ls_graph_errors_pass).
 class graph : public handle<ls_graph, ls_graph_free> {

@@ -1,4 +1,4 @@
-"""Proves that python/lockstep.py does what the C library does: its structs have
+"""Proves that python/lockstep does what the C library does: its structs have
 the layout of the headers, arrays are read where they are and bad ones refused,
 a model goes through a file, and other threads run during a step.
 
@@ -29,7 +29,7 @@ def raises(kind, words, call, *arguments, **named):
 def check_layouts(path):
     with open(path) as lines:
         offsets = dict(line.split() for line in lines)
-    for name, struct in ls.STRUCTS.items():
+    for name, struct in ls.c.STRUCTS.items():
         for member, _ in struct._fields_:
             got = getattr(struct, member).offset
             want = int(offsets.pop(f"{name}.{member}"))
@@ -141,7 +141,7 @@ def check_refused():
                x=np.zeros((64, 3), np.float32))
         raises(ls.Error, "\"z\"", t.step, x=x, z=y)
         raises(ls.Error, "rows", t.step, x=x, y=y[:32].copy())
-        raises(TypeError, "no option", trainer, clip=1)
+        raises(TypeError, "there is no clip", trainer, clip=1)
         assert raises(ls.Error, "devices", trainer, devices=-1).status == -2
         raises(KeyError, "none", t.__getitem__, "none")
         assert t.steps == 0
@@ -234,6 +234,142 @@ def check_passing():
     with ls.Trainer(g, optimizer=ls.adam(1e-2), devices=4, workers=2,
                     pin=False) as t, trainer() as plain:
         assert t.hash == plain.hash
+
+
+def check_operators():
+    """Nodes with nodes, numbers and indices are what NumPy makes of arrays."""
+    cases = {
+        "twice": lambda a, b: a * 2, "from_one": lambda a, b: 1 - a,
+        "negative": lambda a, b: -a, "half": lambda a, b: 0.5 * a + b,
+        "square": lambda a, b: a ** 2, "less": lambda a, b: a - np.float32(3),
+        "third": lambda a, b: a / 4, "inverse": lambda a, b: 2 / b,
+        "rest": lambda a, b: (a - b) / b, "size": lambda a, b: abs(-b - 1),
+        "first": lambda a, b: a[..., 0:2], "row": lambda a, b: a[..., 1, :],
+        "one": lambda a, b: a[..., -1, 2], "wide": lambda a, b: a * b[..., :1],
+        "column": lambda a, b: a[..., 1:, 1] + b[..., 0, 0:1],
+    }
+    g = ls.Graph()
+    a, b = g.input("a", (4, 3)), g.input("b", (4, 3))
+    for name, case in cases.items():
+        # Of a row, where NumPy has an axis before it.
+        g.output(0.0 + case(a, b), name)
+    assert a[1:3, 0].shape == (2,) and a[2].shape == (3,)
+    rng = np.random.default_rng(0)
+    x = {n: rng.uniform(1, 2, (5, 4, 3)).astype(np.float32) for n in "ab"}
+    p = predictor(g, a)
+    for name, case in cases.items():
+        np.testing.assert_allclose(p.predict(name, **x), case(**x), 1e-6)
+    raises(TypeError, "unsupported", lambda: a + "b")
+    raises(TypeError, "elements", list, a)
+    raises(IndexError, "4 of 4", lambda: a[4])
+    raises(IndexError, "no step", lambda: a[::2])
+    raises(IndexError, "3 indices", lambda: a[0, 0, 0])
+    raises(ls.Error, "(4,3)", lambda: a + b[:3])
+    raises(TypeError, "a node is wanted, not int", lambda: a @ 2)
+    raises(TypeError, "takes a node first", ls.relu, 2)
+    raises(TypeError, "'b'", ls.add, a)
+    assert repr(a) == '<input "a" (4, 3)>', repr(a)
+
+
+def predictor(g, x):
+    """Of a graph that has no loss yet."""
+    g.loss(ls.mean_loss(ls.dense(x, 1, "loss")))
+    return ls.Predictor(ls.Trainer(g, devices=1, workers=1, pin=False))
+
+
+def check_builders(folder):
+    """Every builder is there, with C's words, and makes a node."""
+    g = ls.Graph()
+    x, i = g.input("x", (6, 4)), g.input("i", (6,), np.int32)
+    image, row = g.input("image", (8, 8, 4)), g.input("row", (4,))
+    length = g.input("length", (), np.int32)
+    made = {
+        "batch_norm": (x, 1e-5, "bn"), "broadcast_to": (row, (6, 4)),
+        "clamp": (x, 0, 1), "clipped_relu": (x, 1), "concat": ([x, x], 0),
+        "conv1d": (x, 5, 3, 1, "same", "c1"),
+        "conv1d_no_bias": (x, 5, 3, 1, ls.CAUSAL, "c2"),
+        "conv1d_with": (x, 5, 3, "c3"), "conv2d": (image, 5, (3, 3), "c4"),
+        "conv2d_no_bias": (image, 5, ls.Window(3, 3, padding="valid"), "c5"),
+        "conv2d_with": (image, 4, 3, 3, "c6"),
+        "cross_attention": (x, x, None, 2, "ca"),
+        "cross_entropy": (x, i), "dense": (x, 3, "d"),
+        "dense_no_bias": (x, 3, "dn"), "dropout": (x, 0.5, "drop"),
+        "elu": (x, 1), "embed": (i, 9, 2, "e"),
+        "embed_bag": (i, "mean", 9, 2, "eb"), "gather": (x, i),
+        "gaussian_loss": (x, x, x), "group_norm": (image, 2, "gn"),
+        "grouped_attention": (x, 2, 1, 1e4, True, "ga"), "gru": (x, 3, "g"),
+        "gru_from": (x, 3, None, length, "gf"),
+        "gru_two_biases": (x, 3, None, None, "gb"), "huber_loss": (x, x, 1),
+        "label_terms": (x, i, 0.1), "layer_norm": (x, "ln"),
+        "leaky_relu": (x, 0.1), "lstm": (x, 3, "l"),
+        "lstm_from": (x, 3, None, length, "lf"),
+        "max_pool": (image, (2, 2, 2, 2, "valid")),
+        "avg_pool": (image, {"height": 2, "width": 2}), "max_over": (x, -1),
+        "mean_over": (x,), "mean_loss": (x,), "next_token_loss": (x, i),
+        "one_hot": (i, 9), "position": (x, "p"), "pow": (x, 3),
+        "reshape": (x, (3, 8)), "rms_norm": (x, 1e-6, "rn"),
+        "rotary": (x, 2, 1e4), "scale_shift": (x, 2, 1),
+        "self_attention": (x, 2, False, "sa"), "slice": (x, 0, 1, 2),
+        "sparse_dense": (i, None, 9, 2, "sd"),
+        "sparse_dense_no_bias": (i, None, 9, 2, "sn"),
+        "squared_clipped_relu": (x, 1), "sum_over": (x, (0, 1)),
+        "swiglu": (x, 3, "sw"), "transpose": (x, (1, 0)),
+        "matmul": (x, ls.transpose(x)),
+    }
+    two = {"add", "sub", "mul", "div", "min", "max", "mean_squared_error",
+           "mean_absolute_error", "binary_cross_entropy", "kl_divergence"}
+    rules = {"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop",
+             "adagrad", "lion"}
+    for name in ls.builders.__all__:
+        build = getattr(ls, name)
+        assert len(build.__doc__) > 6, name
+        if name in rules:
+            continue
+        y = build(*made.get(name, (x, x) if name in two else (x,)))
+        y = y[0] if isinstance(y, tuple) else y
+        assert isinstance(y, ls.Node), name
+    assert not set(made) - set(ls.builders.__all__)
+    assert g.start("d.*", 1) is None
+    assert ls.conv2d(image, 5, (3, 3, 2, 2, "valid"), "z").shape == (3, 3, 5)
+    assert ls.mean_over(image, (0, 1)).shape == (4,)
+    y, state = ls.gru_from(x, 3, None, None, "zz")
+    assert y.shape == (6, 3) and state.shape == (3,)
+    raises(TypeError, "there is no stride in", ls.conv2d_with, image, 5, 3, 3,
+           "zzz", stride=2)
+    raises(ValueError, 'padding has no "some"', ls.conv2d, image, 5,
+           (3, 3, 1, 1, "some"), "zzz")
+    raises(ValueError, "1 axes", ls.transpose, x, (0,))
+    raises(TypeError, "n", ls.dense, x)
+    assert "def" not in dir(ls) and "conv2d" in dir(ls)
+    names = {}
+    exec("from lockstep import *", names)
+    assert "variance_init" in names and "COSINE" in names
+    assert "min" not in names and "slice" not in names and "np" not in names
+
+
+def check_words():
+    """Constants are words or names; results, options and nodes are shown."""
+    x, y = data()
+    y = np.ascontiguousarray(y)
+    options = {"precision": "bf16", "mean": "of_shards", "state": "shard",
+               "keys": "linen", "schedule": {"kind": "cosine",
+                                             "decay_steps": 10}}
+    with trainer(**options) as t, \
+            trainer(precision=ls.BF16_LAYERS, mean=ls.MEAN_OF_SHARDS,
+                    state=ls.SHARD, keys=ls.KEYS_LINEN,
+                    schedule=ls.schedule("cosine", decay_steps=10)) as u:
+        r = t.step(x=x, y=y)
+        u.step(x=x, y=y)
+        assert t.hash == u.hash
+        assert repr(r).startswith("Result(step=0, rows=64, loss="), repr(r)
+        assert "accuracy" not in repr(r)
+    raises(ValueError, 'precision has no "bf17"', trainer, precision="bf17")
+    raises(TypeError, "there is no betas", ls.adam, 1, betas=1)
+    assert ls.adam(1e-3, b1=0.8).b1 == 0.8
+    s = ls.schedule("piecewise", boundary=[(2, 0.5), {"update": 4,
+                                                      "factor": 0.5}])
+    assert [s.rate(1, i) for i in (0, 2, 4)] == [1, 0.5, 0.25]
+    assert "names='head.*', " in repr(ls.group("head.*", rate=10))
 
 
 def check_gradients():
@@ -377,6 +513,9 @@ check_refused()
 check_alone()
 check_closed()
 check_passing()
+check_operators()
+check_builders(sys.argv[2])
+check_words()
 check_gradients()
 check_knobs()
 check_attention()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Proves that python/lockstep.py works: test/python.py, where there are Python
+# Proves that python/lockstep works: test/python.py, where there are Python
 # and NumPy, and a compiler that tells the offsets of the headers' structs.
 # Called by make check with what was built, and by test/install.sh.
 python=${PYTHON3:-python3}
@@ -21,11 +21,19 @@ fi
 LOCKSTEP_LIBRARY=$library PYTHONPATH=$module PYTHONDONTWRITEBYTECODE=1
 export LOCKSTEP_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
 
+# What the headers declare is what the module has.
+"$python" "$top_srcdir/python/declare.py" "$include" "$work" || exit 1
+for file in c.py builders.py; do
+    cmp "$work/$file" "$module/lockstep/$file" && continue
+    echo "python/declare.py include python/lockstep was not run again"
+    exit 1
+done
+
 "$python" - >"$work/offsets.c" <<'END' || exit 1
 import lockstep
 print("#include <lockstep.h>\n#include <stddef.h>\n#include <stdio.h>\n"
       "int main(void)\n{")
-for name, struct in lockstep.STRUCTS.items():
+for name, struct in lockstep.c.STRUCTS.items():
     print(f'printf("{name}.sizeof %zu\\n", sizeof({name}));')
     for member, _ in struct._fields_:
         print(f'printf("{name}.{member} %zu\\n", offsetof({name}, {member}));')

@@ -216,6 +216,30 @@ void errors_pass(const lockstep::pool &pool)
            "the bytes of a graph without errors");
 }
 
+// Numbers beside nodes are scales and shifts.
+void numbers(const lockstep::pool &pool)
+{
+    lockstep::graph g;
+    lockstep::node x = g.input<float>("x", {2});
+    lockstep::node y = ls_dense(x, 2, "h");
+    const float in[] = {1, 4};
+    float out[2];
+
+    g.output(0.5 * x + 1 - x * 2L, "a").output(1 - x / 4, "b");
+    g.output(8 / (x - 2.0f) + 0, "c").output(-1u + (2u + x), "d");
+    g.loss(ls_mean_loss(y, nullptr));
+    lockstep::predictor p(lockstep::trainer(pool, g));
+    lockstep::context one(p);
+    auto gives = [&](const char *name, float first, float second) {
+        one.set("x", lockstep::view<const float>(in), 1).predict(name, out);
+        expect(out[0] == first && out[1] == second, name);
+    };
+    gives("a", -0.5f, -5);
+    gives("b", 0.75f, 0);
+    gives("c", -8, 4);
+    gives("d", 4294967296.f, 4294967296.f);
+}
+
 // A view has a size, and nothing is read behind it.
 void views(const lockstep::pool &pool)
 {
@@ -260,6 +284,7 @@ int main(int argc, char **argv)
     gradients(pool);
     errors_pass(pool);
     views(pool);
+    numbers(pool);
     std::printf("%d failures\n", failures);
     return failures || argc < 2;
 }

@@ -1,6 +1,6 @@
 """Models that lockstep writes for ONNX: onnx.checker takes them, and ONNX
 Runtime computes what lockstep-predict does, within 1e-5.  Layers that no model
-of the tool has are built by python/lockstep.py.
+of the tool has are built by python/lockstep.
 
     onnx_runtime.py FOLDER-OF-PROGRAMS FOLDER GOLDEN-MODEL
 """

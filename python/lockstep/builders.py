@@ -1,0 +1,703 @@
+"""Builders of nodes, and optimizers, as the headers document them.
+Written by python/declare.py.
+
+In texts of C, a NULL is None; and constants such as LS_SAME are ls.SAME
+or "same".
+"""
+
+import ctypes as C
+
+from . import c
+from . import nodes as _
+
+
+def sgd(lr, **members):
+    """p -= lr g"""
+    return _.changed(c.ls_sgd(lr), members)
+
+
+def momentum(lr, momentum, **members):
+    """t = g + momentum t; p -= lr t"""
+    return _.changed(c.ls_momentum(lr, momentum), members)
+
+
+def nesterov(lr, momentum, **members):
+    """t = g + momentum t; p -= lr (g + momentum t)"""
+    return _.changed(c.ls_nesterov(lr, momentum), members)
+
+
+def adam(lr, **members):
+    """m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p -= lr (m / (1-b1^n)) /
+    (sqrt(v / (1-b2^n)) + eps), at update n = 1, 2, .. b1 0.9, b2 0.999, eps
+    1e-8.
+    """
+    return _.changed(c.ls_adam(lr), members)
+
+
+def adamw(lr, **members):
+    """adam with weight_decay p added to the fraction; weight_decay 1e-4."""
+    return _.changed(c.ls_adamw(lr), members)
+
+
+def rmsprop(lr, **members):
+    """v = decay v + (1-decay) g^2; p -= lr g / sqrt(v + eps).  decay 0.9, eps
+    1e-8: optax.rmsprop as it is without further arguments (eps in the root,
+    v from 0, not centered, no momentum).
+    """
+    return _.changed(c.ls_rmsprop(lr), members)
+
+
+def adagrad(lr, **members):
+    """v = v + g^2, from initial_accumulator on; p -= lr g / sqrt(v + eps), and
+    no update where v is 0.  initial_accumulator 0.1, eps 1e-7.
+    """
+    return _.changed(c.ls_adagrad(lr), members)
+
+
+def lion(lr, **members):
+    """u = sign((1-b1) g + b1 m); m = (1-b2) g + b2 m; p -= lr (u +
+    weight_decay p), the sign of 0 being 0.  b1 0.9, b2 0.99, weight_decay
+    1e-3.
+    """
+    return _.changed(c.ls_lion(lr), members)
+
+
+def sub(a, b):
+    """y = a - b."""
+    return _.made(c.ls_sub, a, b)
+
+
+def mul(a, b):
+    """y = a b, element by element."""
+    return _.made(c.ls_mul, a, b)
+
+
+def div(a, b):
+    """y = a / b, element by element."""
+    return _.made(c.ls_div, a, b)
+
+
+def min(a, b):
+    """y = the lesser of a and b, NaN where either is.  Where they are equal
+    each gets half of the gradient, as in JAX.
+    """
+    return _.made(c.ls_min, a, b)
+
+
+def max(a, b):
+    """y = the greater of a and b; otherwise as min."""
+    return _.made(c.ls_max, a, b)
+
+
+def scale_shift(x, scale, shift):
+    """y = scale x + shift, rounded once.  LS_EINVAL when a constant is NaN,
+    here and below.
+    """
+    return _.made(c.ls_scale_shift, x, scale, shift)
+
+
+def neg(x):
+    """y = -x, and +0 for 0."""
+    return _.made(c.ls_neg, x)
+
+
+def square(x):
+    """y = x x."""
+    return _.made(c.ls_square, x)
+
+
+def sqrt(x):
+    """y = the square root of x, NaN below 0."""
+    return _.made(c.ls_sqrt, x)
+
+
+def exp(x):
+    """y = e^x."""
+    return _.made(c.ls_exp, x)
+
+
+def log(x):
+    """y = the natural logarithm of x: -infinity for 0, NaN below."""
+    return _.made(c.ls_log, x)
+
+
+def abs(x):
+    """y = |x|; its derivative at 0 is 0."""
+    return _.made(c.ls_abs, x)
+
+
+def clamp(x, low, high):
+    """y = x within [low, high], else the nearer of the two; either may be
+    infinite. The derivative is 1 between them and 0 elsewhere, both ends
+    included, as jax.lax.clamp has it.  LS_EINVAL when low is above high.
+    """
+    return _.made(c.ls_clamp, x, low, high)
+
+
+def pow(x, power):
+    """y = x^power.  For a whole power products alone, of any x; else e^(power
+    log x), which is NaN below 0.
+    """
+    return _.made(c.ls_pow, x, power)
+
+
+def leaky_relu(x, slope):
+    """y = x from 0 on, slope x below."""
+    return _.made(c.ls_leaky_relu, x, slope)
+
+
+def elu(x, alpha):
+    """y = x above 0, alpha (e^x - 1) elsewhere (Clevert et al. 2016)."""
+    return _.made(c.ls_elu, x, alpha)
+
+
+def softplus(x):
+    """y = log(1 + e^x), computed as max(0,x) + log(1 + e^-|x|)."""
+    return _.made(c.ls_softplus, x)
+
+
+def silu(x):
+    """y = x / (1 + e^-x), also called swish: jax.nn.silu."""
+    return _.made(c.ls_silu, x)
+
+
+def clipped_relu(x, top):
+    """y = x within [0, top]: clamp.  With top 1 it is the activation of
+    efficiently updated game evaluators, with top 6 it is relu6.
+    """
+    return _.made(c.ls_clipped_relu, x, top)
+
+
+def squared_clipped_relu(x, top):
+    """y = the square of clipped_relu."""
+    return _.made(c.ls_squared_clipped_relu, x, top)
+
+
+def reshape(x, shape):
+    """y has x's elements in their order, under another shape of the same size."""
+    return _.made(c.ls_reshape, x, _.count(shape), _.whole(shape))
+
+
+def transpose(x, axes=None):
+    """Axis k of y is axis axes[k] of x; NULL: the last two change places.
+    LS_EINVAL unless each axis stands there once.
+    """
+    return _.made(c.ls_transpose, x, _.axes(axes, x))
+
+
+def slice(x, axis, first, count):
+    """y is x[.., first:first+count, ..] along an axis."""
+    return _.made(c.ls_slice, x, axis, first, count)
+
+
+def concat(x, axis):
+    """x[0], x[1], .. one after the other along an axis; all other extents must
+    be equal.  count from 1 up.
+    """
+    return _.made(c.ls_concat, _.nodes(x), _.count(x), axis)
+
+
+def broadcast_to(x, shape):
+    """y has that shape; axes that x lacks at its front, and axes of which x
+    has only one element, are repeated, as NumPy's broadcast_to does.
+    """
+    return _.made(c.ls_broadcast_to, x, _.count(shape), _.whole(shape))
+
+
+def sum_over(x, axes=None):
+    """The sum over `count` axes, which y does not have; count 0 with NULL:
+    over all, y being one number a row.  Axes that follow each other are
+    summed in one go, the last ones first.
+    """
+    return _.made(c.ls_sum_over, x, _.count(axes), _.axes(axes))
+
+
+def mean_over(x, axes=None):
+    """That sum times 1 / (elements of each sum)."""
+    return _.made(c.ls_mean_over, x, _.count(axes), _.axes(axes))
+
+
+def max_over(x, axes=None):
+    """The greatest over `count` axes, NaN where one is.  Of several that are
+    equal each gets the same share of the gradient, as in JAX.
+    """
+    return _.made(c.ls_max_over, x, _.count(axes), _.axes(axes))
+
+
+def softmax(x):
+    """e^x / sum e^x along the last axis, shifted by its maximum first."""
+    return _.made(c.ls_softmax, x)
+
+
+def log_softmax(x):
+    """The logarithm of that, without its loss of digits."""
+    return _.made(c.ls_log_softmax, x)
+
+
+def matmul(a, b):
+    """y = a b for each pair of matrices: a (..,m,k) and b (..,k,n) of the same
+    leading axes give (..,m,n).
+    """
+    return _.made(c.ls_matmul, a, b)
+
+
+def one_hot(indices, count):
+    """y[..,j] = 1 where j is indices[..], else 0: (..) of LS_I32 below count
+    gives (..,count).  It has no gradient.
+    """
+    return _.made(c.ls_one_hot, indices, count)
+
+
+def gather(x, indices):
+    """y[s,..] = x[indices[s],..]: of x (n,..) the vectors that indices of any
+    shape (s) name, each below n; a vector that is named twice gets both
+    gradients.
+    """
+    return _.made(c.ls_gather, x, indices)
+
+
+def mean_loss(terms, weights=None):
+    """The loss that is the mean of all elements of all rows of terms, any
+    node; or with weights (NULL: none), of the shape of terms, sum of
+    weights x terms / sum of weights.  Weights are data: 0 leaves a term out
+    (an ignored label), and a class's weight is put where its labels are.
+    Weights of rows (batch_set_weights) multiply both sums too.  Several
+    heads: add what mean_over makes of each one's terms, scaled, and take
+    the mean loss.
+    """
+    return _.made(c.ls_mean_loss, terms, weights)
+
+
+def mean_absolute_error(y, target):
+    """The mean of |y - target|."""
+    return _.made(c.ls_mean_absolute_error, y, target)
+
+
+def huber_loss(y, target, delta):
+    """The mean of d^2 / 2 where |d| is at most delta, d = y - target, and of
+    delta (|d| - delta / 2) elsewhere: optax.huber_loss.
+    """
+    return _.made(c.ls_huber_loss, y, target, delta)
+
+
+def binary_cross_entropy(logits, target):
+    """The mean of -t log s(x) - (1 - t) log(1 - s(x)) with s the sigmoid, x
+    the logits, t the target in [0,1]: optax.sigmoid_binary_cross_entropy.
+    """
+    return _.made(c.ls_binary_cross_entropy, logits, target)
+
+
+def kl_divergence(log_predicted, target):
+    """The sum along the last axis of t (log t - x), 0 where t is, x being
+    logarithms of probabilities (log_softmax) and t the target's
+    probabilities; then its mean: optax.kl_divergence.
+    """
+    return _.made(c.ls_kl_divergence, log_predicted, target)
+
+
+def gaussian_loss(mean, variance, target):
+    """The mean of (log v + (mean - target)^2 / v) / 2 with v = the variance,
+    but 1e-6 at least: torch's GaussianNLLLoss.  Below 1e-6 the variance
+    gets no gradient.
+    """
+    return _.made(c.ls_gaussian_loss, mean, variance, target)
+
+
+def label_terms(logits, labels, smoothing):
+    """Cross entropy as terms for mean_loss, one for each label: logits (..,C),
+    labels (..) of LS_I32 below C give (..).  Smoothing s in [0,1) moves s
+    of the label's probability to all classes alike, as optax.smooth_labels
+    does.
+    """
+    return _.made(c.ls_label_terms, logits, labels, smoothing)
+
+
+def dense(x, n, name):
+    """y[..,j] = sum_i x[..,i] w[i,j] + bias[j].  x (..,I) -> (..,n).
+    Parameters "<name>.kernel" (I,n) lecun_normal, "<name>.bias" (n) zeros.
+    """
+    return _.made(c.ls_dense, x, n, name)
+
+
+def dense_no_bias(x, n, name):
+    """y[..,j] = sum_i x[..,i] w[i,j]: dense without a bias."""
+    return _.made(c.ls_dense_no_bias, x, n, name)
+
+
+def embed(x, count, width, name):
+    """y[..,:] = table[x[..],:].  x (..) of LS_I32 in [0,count) -> (..,width).
+    Parameter "<name>.embedding" (count,width), normal / sqrt(width).
+    """
+    return _.made(c.ls_embed, x, count, width, name)
+
+
+def position(x, name):
+    """y[t,:] = x[t,:] + table[t,:].  x (T,D).  Parameter "<name>" (T,D),
+    started from sinusoids (Vaswani et al. 2017, section 3.5) and trained.
+    """
+    return _.made(c.ls_position, x, name)
+
+
+def layer_norm(x, name):
+    """y = (x - mean) / sqrt(var + 1e-6) * scale + bias over the last axis,
+    with var = max(0, E[x^2] - mean^2) as Flax has it.  Parameters
+    "<name>.scale" ones, "<name>.bias" zeros.
+    """
+    return _.made(c.ls_layer_norm, x, name)
+
+
+def rms_norm(x, epsilon, name):
+    """y = x / sqrt(mean(x^2) + epsilon) * scale over the last axis (Zhang and
+    Sennrich 2019).  epsilon >= 0; Flax has 1e-6.  Parameter "<name>.scale"
+    ones: nnx.RMSNorm.
+    """
+    return _.made(c.ls_rms_norm, x, epsilon, name)
+
+
+def batch_norm(x, epsilon, name):
+    """y = (x - mean) / sqrt(var + epsilon) * scale + bias for each channel,
+    the last axis (Ioffe and Szegedy 2015), by statistics that are stored:
+    for a network that was trained with batch norm elsewhere.  They are not
+    computed from batches and no optimizer moves them; scale and bias are
+    trained unless a group freezes them.  epsilon >= 0; PyTorch and Flax
+    have 1e-5.  Parameters of x's last extent each: "<name>.scale" ones,
+    "<name>.bias" zeros, "<name>.mean" zeros, "<name>.var" ones.
+    trainer_load_torch reads running_mean and running_var into them,
+    trainer_save_folded folds them into the layer before.  A var that with
+    epsilon is not above 0 makes values that are not finite.  LS_EINVAL:
+    epsilon is negative or not finite.
+    """
+    return _.made(c.ls_batch_norm, x, epsilon, name)
+
+
+def rotary(x, heads, base):
+    """Rotary positions (Su et al. 2021) of x (T,D) with D cut into heads of an
+    even width d: element i < d/2 of each head and element i + d/2 are a
+    pair (a,b), which position t turns by the angle w = t base^(-2i/d):
+
+        a' = a cos w - b sin w,   b' = b cos w + a sin w
+
+    The base is above 0, as a rule 10000.  The pairs are halves, as in
+    GPT-NeoX and Llama; angles are rounded to float as programs on PyTorch
+    do.  LS_ESHAPE: heads do not divide D, or d is odd.
+    """
+    return _.made(c.ls_rotary, x, heads, base)
+
+
+def swiglu(x, n, name):
+    """y = silu(x gate) (x up), silu(z) = z / (1 + e^-z): the gated unit of
+    Shazeer 2020.  x (..,I) -> (..,n).  Parameters "<name>.gate.kernel" and
+    "<name>.up.kernel" (I,n) lecun_normal.
+    """
+    return _.made(c.ls_swiglu, x, n, name)
+
+
+def self_attention(x, heads, causal, name):
+    """Multi-head attention of x (T,D) to itself, every position to every other
+    (no mask) or, with causal, to itself and earlier ones; no biases.
+    Parameters "<name>.query|key|value.kernel" (D,heads,D/heads) and
+    "<name>.out.kernel" (heads,D/heads,D).
+    """
+    return _.made(c.ls_self_attention, x, heads, causal, name)
+
+
+def grouped_attention(x, heads, kv_heads, rotary_base, causal, name):
+    """self_attention whose keys and values have kv_heads heads, which must
+    divide heads: heads / kv_heads query heads, one after the other, share
+    one (Ainslie et al. 2023).  Where rotary_base is not 0, queries and keys
+    go through rotary.  Parameters "<name>.query.kernel" (D,heads,D/heads),
+    "<name>.key|value.kernel" (D,kv_heads,D/heads) and "<name>.out.kernel".
+    """
+    return _.made(c.ls_grouped_attention, x, heads, kv_heads, rotary_base,
+        causal, name)
+
+
+def cross_attention(x, memory, mask, heads, name):
+    """Multi-head attention of x (T,D) to memory (S,E), another sequence or x
+    itself, under a mask that is an input of the graph or any other node: 1
+    where a position may look, 0 where not, of a shape that broadcasts to
+    (heads,T,S), as (S) for a memory whose rows are of different lengths, or
+    (T,S).  A position that may look nowhere sees the mean of all.  mask
+    NULL: all see all.  No biases.  Parameters "<name>.query.kernel"
+    (D,heads,D/heads), "<name>.key|value.kernel" (E,heads,D/heads) and
+    "<name>.out.kernel" (heads,D/heads,D):
+    linen.MultiHeadDotProductAttention.
+    """
+    return _.made(c.ls_cross_attention, x, memory, mask, heads, name)
+
+
+def lstm(x, n, name):
+    """A long short-term memory, nnx.OptimizedLSTMCell over all steps, from a
+    state of zeros.  x (T,I) -> y (T,n), y[t] being h after step t:
+
+        i, f, g, o = the four parts of x[t] w_i + h w_h + bias, of n each
+        c = sigmoid(f) c + sigmoid(i) tanh(g),  h = sigmoid(o) tanh(c)
+
+    Parameters "<name>.dense_i.kernel" (I,4 n) lecun_normal,
+    "<name>.dense_h.kernel" (n,4 n) orthogonal, "<name>.dense_h.bias" (4 n)
+    zeros.  Layers are stacked by giving one's y to the next.
+    """
+    return _.made(c.ls_lstm, x, n, name)
+
+
+def gru(x, n, name):
+    """A gated recurrent unit, nnx.GRUCell over all steps, from a state of
+    zeros. x (T,I) -> y (T,n), y[t] being h after step t:
+
+        xr, xz, xn = the three parts of x[t] w_i + bias, of n each
+        hr, hz, hn = those of h w_h
+        r = sigmoid(xr + hr),  z = sigmoid(xz + hz)
+        h = (1 - z) tanh(xn + r hn) + z h
+
+    Parameters "<name>.dense_i.kernel" (I,3 n) lecun_normal,
+    "<name>.dense_i.bias" (3 n) zeros, "<name>.dense_h.kernel" (n,3 n)
+    orthogonal.
+    """
+    return _.made(c.ls_gru, x, n, name)
+
+
+def lstm_from(x, n, state, lengths, name):
+    """lstm from a state, in rows of different lengths, and with the state that
+    it comes to.  Each of the three may be NULL.
+
+        state    (2,n): c and h before the first step, Flax's carry; NULL: zeros
+        lengths  one LS_I32 a row, 0 .. T: how many of its steps count.  Beyond
+                 them y is 0, the state stays, and x, which must be finite, gets
+                 no gradient; NULL: all count
+        last     is set to the state (2,n) after the last step that counts, or to
+                 NULL where this function returns NULL
+
+    A stream of steps is predicted piece by piece by giving `last` of one
+    piece as `state` of the next: the bytes are those of one long row.
+    """
+    return _.made_with_last(c.ls_lstm_from, x, n, state, lengths, _.last, name)
+
+
+def gru_from(x, n, state, lengths, name):
+    """The same of gru, whose state is (n)."""
+    return _.made_with_last(c.ls_gru_from, x, n, state, lengths, _.last, name)
+
+
+def gru_two_biases(x, n, state, lengths, name):
+    """gru_from with a bias of the state's share too: hr, hz, hn = the parts of
+    h w_h + bias_h, parameter "<name>.dense_h.bias" (3 n) zeros.  PyTorch's
+    nn.GRU; only the last n of bias_h make it another layer than gru_from.
+    """
+    return _.made_with_last(c.ls_gru_two_biases, x, n, state, lengths, _.last,
+        name)
+
+
+def conv2d(x, n, window, name):
+    """y[i,j,o] = bias[o] + sum_{a,b,c} x[i s_y + a - top, j s_x + b - left, c]
+    w[a,b,c,o], pixels outside x being 0 (no flip: a cross-correlation). x
+    (H,W,C) -> (out_y,out_x,n).  Parameters "<name>.kernel"
+    (height,width,C,n) lecun_normal, "<name>.bias" (n) zeros: nnx.Conv.
+    """
+    return _.made(c.ls_conv2d, x, n, window, name)
+
+
+def conv2d_no_bias(x, n, window, name):
+    """conv2d without a bias."""
+    return _.made(c.ls_conv2d_no_bias, x, n, window, name)
+
+
+def conv2d_with(x, n, height, width, name, **options):
+    """A convolution of x (H,W,C) with a window of height by width and these
+    options, NULL: the defaults.  With dilations d and groups of q = C /
+    groups channels,
+
+        y[i,j,o] = bias[o] + sum_{a,b,c<q}
+            x[i s_y + a d_y - top, j s_x + b d_x - left, o / (n / groups) q + c]
+            w[a,b,c,o]
+
+    with o / (n / groups) rounded down.  Parameters "<name>.kernel"
+    (height,width,q,n) lecun_normal, "<name>.bias" (n) zeros: nnx.Conv with
+    kernel_dilation, feature_group_count and padding.  LS_ESHAPE: groups
+    that do not divide C and n, or a window that covers more than the padded
+    image; LS_EINVAL: sizes out of range, or pixels without LS_EXPLICIT.
+    With bf16 layers, windows with gaps and groups are products of patches
+    that are written out; a depthwise one (n = C = groups) rounds what it
+    multiplies, and sums as f32.
+    """
+    return _.made(c.ls_conv2d_with, x, n, height, width,
+        C.byref(_.defaults(c.ls_conv_defaults_sized, c.ConvOptions, **options)),
+        name)
+
+
+def conv1d_with(x, n, width, name, **options):
+    """conv2d_with over the steps of x (T,C): an image of height 1, whose
+    window, stride and dilation have width, stride_x, dilation_x, left and
+    right.  The options for y must stay as they are: LS_EINVAL.
+    """
+    return _.made(c.ls_conv1d_with, x, n, width,
+        C.byref(_.defaults(c.ls_conv_defaults_sized, c.ConvOptions, **options)),
+        name)
+
+
+def conv1d(x, n, width, stride, padding, name):
+    """Over steps: y[t,o] = bias[o] + sum_{a,c} x[t stride + a - before, c]
+    w[a,c,o], steps outside x being 0.  x (T,C) -> (out,n).  It is conv2d on
+    an image of height 1, so "<name>.kernel" is (1,width,C,n): nnx.Conv's
+    with an axis more.  stride 0: 1.
+    """
+    return _.made(c.ls_conv1d, x, n, width, stride, padding, name)
+
+
+def conv1d_no_bias(x, n, width, stride, padding, name):
+    """conv1d without a bias."""
+    return _.made(c.ls_conv1d_no_bias, x, n, width, stride, padding, name)
+
+
+def max_pool(x, window):
+    """y[i,j,c] = the largest x in the window; its gradient goes to the first
+    of equals, by rows.  Pixels outside x count as -infinity; NaN stays NaN.
+    """
+    return _.made(c.ls_max_pool, x, window)
+
+
+def avg_pool(x, window):
+    """y[i,j,c] = sum of x over the window / (height width); pixels outside x
+    count as 0 (nnx.avg_pool).
+    """
+    return _.made(c.ls_avg_pool, x, window)
+
+
+def flatten(x):
+    """x (..) -> (size of a row), the last axis fastest."""
+    return _.made(c.ls_flatten, x)
+
+
+def group_norm(x, groups, name):
+    """y = (x - mean) / sqrt(var + 1e-6) * scale + bias, mean and variance (in
+    the form of layer_norm) over all pixels and the C / groups channels of a
+    group, of one row.  x (..,C); groups must divide C.  Parameters
+    "<name>.scale" (C) ones, "<name>.bias" (C) zeros: nnx.GroupNorm.
+
+    No norm takes statistics of a batch: they would be of a shard here, and
+    results would depend on the number of devices by more than rounding (or
+    each layer would have to wait for all devices).  batch_norm has those
+    that are stored.
+    """
+    return _.made(c.ls_group_norm, x, groups, name)
+
+
+def gelu(x):
+    """y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))."""
+    return _.made(c.ls_gelu, x)
+
+
+def relu(x):
+    """y = max(0, x), 0 for -0, NaN for NaN; its derivative at 0 is 0."""
+    return _.made(c.ls_relu, x)
+
+
+def tanh(x):
+    """y = tanh(x)."""
+    return _.made(c.ls_tanh, x)
+
+
+def sigmoid(x):
+    """y = 1 / (1 + e^-x)."""
+    return _.made(c.ls_sigmoid, x)
+
+
+def add(a, b):
+    """y = a + b, equal shapes."""
+    return _.made(c.ls_add, a, b)
+
+
+def dropout(x, rate, name):
+    """In step, each element is x / (1 - rate) with probability 1 - rate, else
+    0 (Srivastava et al. 2014); evaluate and predict pass x through.  rate
+    in [0,1); 0 is x itself.  Element i of a micro-batch (its rows one after
+    the other) is kept where element i of jax.random.uniform is below 1 -
+    rate, with Flax's key for the layer in this call of the model, call
+    number step x micro-batches + micro-batch: the bits depend on no device
+    or worker, and a resumed run needs no more than its step.  See
+    trainer_options for the keys; with linen's, name is the layer's path,
+    "blocks_0.Dropout_0".
+    """
+    return _.made(c.ls_dropout, x, rate, name)
+
+
+def round_bf16(x):
+    """y = x rounded to bfloat16 (8 bits of mantissa, to nearest, ties to even;
+    NaN stays NaN).  Its gradient is rounded in the same way, as in JAX's
+    cast.
+    """
+    return _.made(c.ls_round_bf16, x)
+
+
+def mean_squared_error(y, target):
+    """sum_j (y[j] - target[j])^2 over all elements of a row, each a term."""
+    return _.made(c.ls_mean_squared_error, y, target)
+
+
+def cross_entropy(logits, labels):
+    """-log softmax(logits)[label], a term for each label.  logits (..,V),
+    labels (..) of LS_I32 in [0,V).  Also counts the labels that are the
+    argmax, the first of equals: the accuracy.  A label below 0, -1 or -100,
+    is ignored: it is no term, of a loss of mean weights neither, and has no
+    gradient.  So it is where losses like this alone read an input; any
+    other reader refuses it.
+    """
+    return _.made(c.ls_cross_entropy, logits, labels)
+
+
+def next_token_loss(logits, tokens):
+    """cross_entropy of the logits (T,V) at each position t and the token (T)
+    at t + 1: T - 1 terms.
+    """
+    return _.made(c.ls_next_token_loss, logits, tokens)
+
+
+def sparse_dense(indices, values, inputs, n, name):
+    """dense of rows of `inputs` numbers, given as lists of those that are not
+    zero: y[..,j] = sum_k values[..,k] w[indices[..,k],j] + bias[j]. indices
+    (..,K) in [0,inputs) or below 0, values (..,K) of LS_F32, or NULL: all
+    are 1 -> (..,n).  Parameters "<name>.kernel" (inputs,n) lecun_normal,
+    "<name>.bias" (n) zeros.
+
+    The bytes of values and gradients, and of the parameters after any
+    number of steps, are those of dense on the rows written out, where
+    weights and gradients are finite (there 0 times infinity is NaN, here a
+    zero is not there).  Values given in a batch must be finite: LS_ERANGE
+    names row and element.  They may be another node's, and have a gradient.
+    The layer computes in f32, whatever trainer_options.precision says of
+    others.
+    """
+    return _.made(c.ls_sparse_dense, indices, values, inputs, n, name)
+
+
+def sparse_dense_no_bias(indices, values, inputs, n, name):
+    """sparse_dense without a bias."""
+    return _.made(c.ls_sparse_dense_no_bias, indices, values, inputs, n, name)
+
+
+def embed_bag(indices, bag, count, width, name):
+    """y[..,:] = sum_k table[indices[..,k],:], or that times 1/m where m of the
+    indices are not below 0; an empty bag gives zeros (PyTorch's
+    EmbeddingBag). indices (..,K) in [0,count) or below 0 -> (..,width).
+    Parameter "<name>.embedding" (count,width), normal / sqrt(width).  A
+    mean has the bytes of sparse_dense_no_bias with values 1/m, rounded to
+    float.
+    """
+    return _.made(c.ls_embed_bag, indices, bag, count, width, name)
+
+
+__all__ = ["sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop",
+    "adagrad", "lion", "sub", "mul", "div", "min", "max", "scale_shift", "neg",
+    "square", "sqrt", "exp", "log", "abs", "clamp", "pow", "leaky_relu", "elu",
+    "softplus", "silu", "clipped_relu", "squared_clipped_relu", "reshape",
+    "transpose", "slice", "concat", "broadcast_to", "sum_over", "mean_over",
+    "max_over", "softmax", "log_softmax", "matmul", "one_hot", "gather",
+    "mean_loss", "mean_absolute_error", "huber_loss", "binary_cross_entropy",
+    "kl_divergence", "gaussian_loss", "label_terms", "dense", "dense_no_bias",
+    "embed", "position", "layer_norm", "rms_norm", "batch_norm", "rotary",
+    "swiglu", "self_attention", "grouped_attention", "cross_attention", "lstm",
+    "gru", "lstm_from", "gru_from", "gru_two_biases", "conv2d",
+    "conv2d_no_bias", "conv2d_with", "conv1d_with", "conv1d", "conv1d_no_bias",
+    "max_pool", "avg_pool", "flatten", "group_norm", "gelu", "relu", "tanh",
+    "sigmoid", "add", "dropout", "round_bf16", "mean_squared_error",
+    "cross_entropy", "next_token_loss", "sparse_dense", "sparse_dense_no_bias",
+    "embed_bag"]

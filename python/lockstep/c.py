@@ -1,0 +1,853 @@
+"""What the headers of lockstep declare, for ctypes.  Written by
+python/declare.py."""
+
+import ctypes as C
+
+from .ctypes_of import (Enum, Int, NodeOrNull, P, Struct, Text, Value,
+                        function)
+
+INT, INT64 = Int(C.c_int), Int(C.c_int64)
+
+ENOMEM = -1
+EINVAL = -2
+ESHAPE = -3
+ERANGE = -4
+ENONFINITE = -5
+EIO = -6
+EFORMAT = -7
+ETHREAD = -8
+ENOTFOUND = -9
+EUSER = -10
+ENOTSUP = -11
+EBUSY = -12
+F32 = 1
+I32 = 2
+F64 = 3
+I64 = 4
+U8 = 5
+MAX_RANK = 8
+ROOM = 8
+SGD = 0
+MOMENTUM = 1
+NESTEROV = 2
+ADAM = 3
+ADAMW = 4
+RMSPROP = 5
+ADAGRAD = 6
+LION = 7
+CONSTANT = 0
+LINEAR = 1
+COSINE = 2
+EXPONENTIAL = 3
+PIECEWISE = 4
+POLYNOMIAL = 5
+RESTARTS = 6
+ONE_CYCLE = 7
+LINEAR_ONE_CYCLE = 8
+WARM_RESTARTS = 9
+F32_LAYERS = 0
+BF16_LAYERS = 1
+F32X3_LAYERS = 2
+F32X6_LAYERS = 3
+UNIFORM = 0
+NORMAL = 1
+TRUNCATED_NORMAL = 2
+FAN_IN = 0
+FAN_OUT = 1
+FAN_AVERAGE = 2
+INIT_LAYER = 0
+INIT_CONSTANT = 1
+INIT_RANDOM = 2
+INIT_VARIANCE = 3
+INIT_ORTHOGONAL = 4
+INIT_OWN = 5
+TEXT = 256
+SAME = 0
+VALID = 1
+CAUSAL = 2
+EXPLICIT = 3
+OWN_INPUTS = 3
+STATE_PARAMS = 1
+STATE_OPTIMIZER = 2
+STATE_ALL = 3
+RANK_SOUND = 0
+RANK_DIES = 1
+RANK_STALLS = 2
+RANK_LIES = 3
+BAG_SUM = 0
+BAG_MEAN = 1
+METRICS = 8
+MEAN_EXACT = 0
+MEAN_OF_SHARDS = 1
+SUM = 2
+MEAN = 1
+REPLICATE = 0
+SHARD = 1
+KEYS_NNX = 0
+KEYS_LINEN = 1
+UNEVEN_ERROR = 0
+UNEVEN_PAD = 1
+
+ls_dtype = Enum("dtype", F32=1, I32=2, F64=3, I64=4, U8=5)
+ls_optimizer_kind = Enum("optimizer_kind", SGD=0, MOMENTUM=1, NESTEROV=2,
+    ADAM=3, ADAMW=4, RMSPROP=5, ADAGRAD=6, LION=7)
+ls_schedule_kind = Enum("schedule_kind", CONSTANT=0, LINEAR=1, COSINE=2,
+    EXPONENTIAL=3, PIECEWISE=4, POLYNOMIAL=5, RESTARTS=6, ONE_CYCLE=7,
+    LINEAR_ONE_CYCLE=8, WARM_RESTARTS=9)
+ls_precision = Enum("precision", F32_LAYERS=0, BF16_LAYERS=1, F32X3_LAYERS=2,
+    F32X6_LAYERS=3)
+ls_distribution = Enum("distribution", UNIFORM=0, NORMAL=1, TRUNCATED_NORMAL=2)
+ls_fan = Enum("fan", FAN_IN=0, FAN_OUT=1, FAN_AVERAGE=2)
+ls_init_kind = Enum("init_kind", INIT_LAYER=0, INIT_CONSTANT=1, INIT_RANDOM=2,
+    INIT_VARIANCE=3, INIT_ORTHOGONAL=4, INIT_OWN=5)
+ls_padding = Enum("padding", SAME=0, VALID=1, CAUSAL=2, EXPLICIT=3)
+ls_state_part = Enum("state_part", STATE_PARAMS=1, STATE_OPTIMIZER=2,
+    STATE_ALL=3)
+ls_rank_fault = Enum("rank_fault", RANK_SOUND=0, RANK_DIES=1, RANK_STALLS=2,
+    RANK_LIES=3)
+ls_bag = Enum("bag", BAG_SUM=0, BAG_MEAN=1)
+ls_mean = Enum("mean", MEAN_EXACT=0, MEAN_OF_SHARDS=1, SUM=2, MEAN=1)
+ls_state = Enum("state", REPLICATE=0, SHARD=1)
+ls_keys = Enum("keys", KEYS_NNX=0, KEYS_LINEN=1)
+ls_uneven = Enum("uneven", UNEVEN_ERROR=0, UNEVEN_PAD=1)
+
+
+class ArraySpec(Struct):
+    _fields_ = [("name", C.c_char_p), ("dtype", C.c_int), ("rank", C.c_int),
+        ("shape", C.c_int64 * 8)]
+    enums = {"dtype": ls_dtype}
+
+
+class Array(Struct):
+    _fields_ = [("name", C.c_char_p), ("dtype", C.c_int), ("rank", C.c_int),
+        ("shape", C.c_int64 * 8), ("data", P)]
+    enums = {"dtype": ls_dtype}
+
+
+class Option(Struct):
+    _fields_ = [("name", C.c_char_p), ("about", C.c_char_p),
+        ("range", C.c_char_p), ("start", C.c_double), ("least", C.c_double),
+        ("below", C.c_double), ("whole", C.c_bool)]
+
+
+class Optimizer(Struct):
+    _fields_ = [("kind", C.c_int), ("lr", C.c_double),
+        ("momentum", C.c_double), ("b1", C.c_double), ("b2", C.c_double),
+        ("eps", C.c_double), ("weight_decay", C.c_double),
+        ("decay", C.c_double), ("l2", C.c_double),
+        ("initial_accumulator", C.c_double), ("lazy", C.c_double),
+        ("room", C.c_double * 5)]
+    enums = {"kind": ls_optimizer_kind}
+
+
+class Group(Struct):
+    _fields_ = [("names", C.c_char_p), ("vectors", C.c_bool),
+        ("frozen", C.c_bool), ("rate", C.c_double), ("decay", C.c_double),
+        ("room", C.c_double * 8)]
+
+
+class Boundary(Struct):
+    _fields_ = [("update", C.c_int64), ("factor", C.c_double)]
+
+
+class Schedule(Struct):
+    _fields_ = [("kind", C.c_int), ("warmup", C.c_int64),
+        ("decay_steps", C.c_int64), ("decay_rate", C.c_double),
+        ("end_lr", C.c_double), ("boundaries", C.c_int),
+        ("boundary", C.POINTER(Boundary)), ("power", C.c_double),
+        ("cycle_factor", C.c_int64), ("restart_factor", C.c_double),
+        ("pct_start", C.c_double), ("div_factor", C.c_double),
+        ("final_div_factor", C.c_double), ("pct_final", C.c_double),
+        ("room", C.c_double * 1)]
+    enums = {"kind": ls_schedule_kind}
+
+
+class Key(Struct):
+    _fields_ = [("word", C.c_uint32 * 2)]
+
+
+class Numpy(Struct):
+    _fields_ = [("word", C.c_uint32 * 624), ("at", C.c_int),
+        ("has_gauss", C.c_bool), ("gauss", C.c_double)]
+
+
+class Entry(Struct):
+    _fields_ = [("name", C.c_char_p), ("dtype", C.c_char_p), ("rank", C.c_int),
+        ("shape", C.c_int64 * 8), ("elements", C.c_int64),
+        ("bytes", C.c_int64), ("data", P)]
+
+
+class Sharding(Struct):
+    _fields_ = [("axis", C.c_char * 32), ("shards", C.c_int),
+        ("stride", C.c_int), ("devices", C.c_int)]
+
+
+class Buffers(Struct):
+    _fields_ = [("name", C.c_char_p), ("dtype", C.c_int), ("n", C.c_int64),
+        ("in", P), ("out", P)]
+    enums = {"dtype": ls_dtype}
+
+
+class EarlyStop(Struct):
+    _fields_ = [("patience", C.c_int64), ("min_delta", C.c_double),
+        ("rising", C.c_bool), ("values", C.c_int64), ("since", C.c_int64),
+        ("best", C.c_double), ("room", C.c_double * 8)]
+
+
+class Plateau(Struct):
+    _fields_ = [("factor", C.c_double), ("patience", C.c_int64),
+        ("rtol", C.c_double), ("atol", C.c_double), ("cooldown", C.c_int64),
+        ("min_scale", C.c_double), ("rising", C.c_bool), ("values", C.c_int64),
+        ("since", C.c_int64), ("rest", C.c_int64), ("best", C.c_double),
+        ("scale", C.c_double), ("room", C.c_double * 8)]
+
+
+class Init(Struct):
+    _fields_ = [("kind", C.c_int), ("distribution", C.c_int), ("fan", C.c_int),
+        ("scale", C.c_double), ("fn", P), ("user", P),
+        ("room", C.c_double * 8)]
+    enums = {"kind": ls_init_kind, "distribution": ls_distribution,
+        "fan": ls_fan}
+
+
+class Place(Struct):
+    _fields_ = [("pu", C.c_int), ("core", C.c_int), ("l3", C.c_int),
+        ("numa", C.c_int), ("package", C.c_int), ("kind", C.c_int),
+        ("device", C.c_int), ("devices", C.c_int)]
+
+
+class Level(Struct):
+    _fields_ = [("name", C.c_char_p), ("count", C.c_int), ("least", C.c_int64),
+        ("most", C.c_int64)]
+
+
+class CoreKind(Struct):
+    _fields_ = [("name", C.c_char * 32), ("cores", C.c_int),
+        ("allowed", C.c_int)]
+
+
+class Cost(Struct):
+    _fields_ = [("op", C.c_char_p), ("name", C.c_char_p),
+        ("forward", C.c_double), ("backward", C.c_double),
+        ("forward_bytes", C.c_double), ("backward_bytes", C.c_double),
+        ("chunk_forward_bytes", C.c_double),
+        ("chunk_backward_bytes", C.c_double)]
+
+
+class Work(Struct):
+    _fields_ = [("row_flops", C.c_double), ("reduce_bytes", C.c_double),
+        ("update_bytes", C.c_double), ("row_bytes", C.c_double),
+        ("chunk_bytes", C.c_double), ("chunk_rows", C.c_int64),
+        ("shards", C.c_int64)]
+
+
+class Times(Struct):
+    _fields_ = [("gradients", C.c_double), ("reduce", C.c_double),
+        ("update", C.c_double), ("waiting", C.c_double)]
+
+
+class Isa(Struct):
+    _fields_ = [("name", C.c_char_p), ("here", C.c_bool), ("used", C.c_bool),
+        ("portable", C.c_bool)]
+
+
+class Window(Struct):
+    _fields_ = [("height", C.c_int64), ("width", C.c_int64),
+        ("stride_y", C.c_int64), ("stride_x", C.c_int64), ("padding", C.c_int)]
+    enums = {"padding": ls_padding}
+
+
+class ConvOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("padding", C.c_int),
+        ("no_bias", C.c_bool), ("groups", C.c_int64), ("stride_y", C.c_int64),
+        ("stride_x", C.c_int64), ("dilation_y", C.c_int64),
+        ("dilation_x", C.c_int64), ("top", C.c_int64), ("bottom", C.c_int64),
+        ("left", C.c_int64), ("right", C.c_int64)]
+    enums = {"padding": ls_padding}
+
+
+class Shard(Struct):
+    _fields_ = [("first", C.c_int64), ("rows", C.c_int64), ("data", P),
+        ("weights", P), ("train", C.c_bool), ("call", C.c_int64),
+        ("row", C.c_int64)]
+
+
+class Ratio(Struct):
+    _fields_ = [("sum", C.c_double), ("weight", C.c_double)]
+
+
+class Sums(Struct):
+    _fields_ = [("loss", C.c_double), ("weight", C.c_double),
+        ("correct", C.c_double), ("metric", Ratio * 8)]
+
+
+class Gradient(Struct):
+    _fields_ = [("fn", P), ("user", P), ("inputs", C.c_int),
+        ("params", C.c_int), ("input", C.POINTER(ArraySpec)),
+        ("param", C.POINTER(ArraySpec))]
+
+
+class OwnRun(Struct):
+    _fields_ = [("rows", C.c_int64), ("x_size", P), ("y_size", C.c_int64),
+        ("x", P), ("y", P), ("stash", P), ("dy", P), ("dx", P), ("weights", P),
+        ("sums", C.POINTER(Sums))]
+
+
+class OwnOp(Struct):
+    _fields_ = [("name", C.c_char_p), ("inputs", C.c_int), ("user", P),
+        ("shape", P), ("stash", C.c_int64), ("forward", P), ("backward", P)]
+
+
+class Transport(Struct):
+    _fields_ = [("user", P), ("rank", C.c_int), ("ranks", C.c_int),
+        ("patience", C.c_double), ("send", P), ("receive", P), ("test", P),
+        ("abort", P), ("reason", P), ("left", P)]
+
+
+class RanksOptions(Struct):
+    _fields_ = [("delay", C.c_double), ("bandwidth", C.c_double),
+        ("shuffle", C.c_int64), ("patience", C.c_double), ("fault", C.c_int),
+        ("rank", C.c_int), ("posts", C.c_int64)]
+    enums = {"fault": ls_rank_fault}
+
+
+class MeshOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("devices", C.c_int),
+        ("workers", C.c_int), ("axes", C.c_char_p), ("topology", C.c_char_p),
+        ("cpus", C.c_char_p), ("details", C.c_bool), ("log", P),
+        ("log_user", P)]
+
+
+class PoolOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("no_pin", C.c_bool),
+        ("pin_caller", C.c_bool)]
+
+
+class ScalingOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("open", P), ("fill", P), ("user", P),
+        ("mesh", P), ("pool", P), ("counts", C.c_int), ("count", P),
+        ("weak", C.c_bool), ("repeats", C.c_int), ("steps", C.c_int),
+        ("row_flops", C.c_double), ("no_roofs", C.c_bool), ("progress", P),
+        ("precision", C.c_int), ("transport", C.POINTER(Transport)),
+        ("open_on", P), ("ranks", C.c_int), ("rank", P)]
+    enums = {"precision": ls_precision}
+
+
+class ScalingPoint(Struct):
+    _fields_ = [("workers", C.c_int), ("oversubscribed", C.c_bool),
+        ("verified", C.c_bool), ("state", C.c_char * 65), ("rows", C.c_int64),
+        ("seconds", C.c_double), ("least", C.c_double), ("most", C.c_double),
+        ("mean", Times), ("max", Times), ("speedup", C.c_double),
+        ("speedup_least", C.c_double), ("speedup_most", C.c_double),
+        ("efficiency", C.c_double), ("flops", C.c_double),
+        ("reduce_rate", C.c_double), ("update_rate", C.c_double),
+        ("flops_roof", C.c_double), ("copy_roof", C.c_double),
+        ("ranks", C.c_int), ("gradient_rate", C.c_double)]
+
+
+class ScalingInfo(Struct):
+    _fields_ = [("devices", C.c_int), ("repeats", C.c_int), ("steps", C.c_int),
+        ("work", Work)]
+
+
+class ScalingGuess(Struct):
+    _fields_ = [("seconds", C.c_double), ("speedup", C.c_double),
+        ("memory", C.c_double), ("roof", C.c_bool)]
+
+
+class TraceOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("level", C.c_int),
+        ("events", C.c_int64)]
+
+
+class Mark(Struct):
+    _fields_ = [("name", C.c_char_p), ("before", C.c_char_p),
+        ("began", C.c_int64)]
+
+
+class Doing(Struct):
+    _fields_ = [("phase", C.c_char_p), ("what", C.c_char_p),
+        ("device", C.c_int), ("waits", C.c_bool)]
+
+
+class TrainerOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("seed", C.c_int64), ("keys", C.c_int),
+        ("optimizer", Optimizer), ("schedule", Schedule),
+        ("clip_norm", C.c_double), ("accumulate", C.c_int), ("mean", C.c_int),
+        ("state", C.c_int), ("backend", C.c_char_p), ("data_axis", C.c_char_p),
+        ("check_divergence", C.c_bool), ("own_dropout_key", C.c_bool),
+        ("dropout_key", Key), ("precision", C.c_int),
+        ("transport", C.POINTER(Transport)), ("even_rows", C.c_bool),
+        ("average", C.c_double), ("groups", C.c_int),
+        ("group", C.POINTER(Group)), ("clip_value", C.c_double),
+        ("bucket", C.c_int64)]
+    enums = {"keys": ls_keys, "mean": ls_mean, "state": ls_state,
+        "precision": ls_precision}
+
+
+class Result(Struct):
+    _fields_ = [("step", C.c_int64), ("rows", C.c_int64), ("loss", C.c_float),
+        ("accuracy", C.c_float), ("lr", C.c_float), ("grad_norm", C.c_float),
+        ("updated", C.c_bool), ("weight", C.c_double),
+        ("metric", C.c_float * 8), ("gradient_seconds", C.c_double),
+        ("reduce_seconds", C.c_double), ("update_seconds", C.c_double)]
+
+
+class Setting(Struct):
+    _fields_ = [("name", C.c_char_p), ("value", C.c_char_p)]
+
+
+class CheckpointsOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("folder", C.c_char_p),
+        ("keep", C.c_int), ("settings", C.c_int),
+        ("setting", C.POINTER(Setting)), ("may_change", C.c_char_p)]
+
+
+class Change(Struct):
+    _fields_ = [("name", C.c_char_p), ("is", C.c_char_p), ("was", C.c_char_p)]
+
+
+class Source(Struct):
+    _fields_ = [("rows", C.c_int64), ("classes", C.c_int64),
+        ("arrays", C.c_int), ("array", C.POINTER(ArraySpec)),
+        ("weighted", C.c_bool), ("fill", P), ("close", P), ("user", P)]
+
+
+class Series(Struct):
+    _fields_ = [("array", Array), ("at", C.c_int64), ("length", C.c_int64)]
+
+
+class LoaderOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("batch", C.c_int64),
+        ("shuffle", C.c_bool), ("key", Key), ("uneven", C.c_int),
+        ("no_thread", C.c_bool)]
+    enums = {"uneven": ls_uneven}
+
+
+STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array, "ls_option": Option,
+    "ls_optimizer": Optimizer, "ls_group": Group, "ls_boundary": Boundary,
+    "ls_schedule": Schedule, "ls_key": Key, "ls_numpy": Numpy,
+    "ls_entry": Entry, "ls_sharding": Sharding, "ls_buffers": Buffers,
+    "ls_early_stop": EarlyStop, "ls_plateau": Plateau, "ls_init": Init,
+    "ls_place": Place, "ls_level": Level, "ls_core_kind": CoreKind,
+    "ls_cost": Cost, "ls_work": Work, "ls_times": Times, "ls_isa": Isa,
+    "ls_window": Window, "ls_conv_options": ConvOptions, "ls_shard": Shard,
+    "ls_ratio": Ratio, "ls_sums": Sums, "ls_gradient": Gradient,
+    "ls_own_run": OwnRun, "ls_own_op": OwnOp, "ls_transport": Transport,
+    "ls_ranks_options": RanksOptions, "ls_mesh_options": MeshOptions,
+    "ls_pool_options": PoolOptions, "ls_scaling_options": ScalingOptions,
+    "ls_scaling_point": ScalingPoint, "ls_scaling_info": ScalingInfo,
+    "ls_scaling_guess": ScalingGuess, "ls_trace_options": TraceOptions,
+    "ls_mark": Mark, "ls_doing": Doing, "ls_trainer_options": TrainerOptions,
+    "ls_result": Result, "ls_setting": Setting,
+    "ls_checkpoints_options": CheckpointsOptions, "ls_change": Change,
+    "ls_source": Source, "ls_series": Series,
+    "ls_loader_options": LoaderOptions}
+
+ls_version = function("ls_version", C.c_char_p)
+ls_strerror = function("ls_strerror", C.c_char_p, INT)
+ls_errmsg = function("ls_errmsg", C.c_char_p)
+ls_error = function("ls_error", C.c_int, INT, Text)
+ls_array_free = function("ls_array_free", None, P)
+ls_sgd = function("ls_sgd", Optimizer, C.c_double)
+ls_momentum = function("ls_momentum", Optimizer, C.c_double, C.c_double)
+ls_nesterov = function("ls_nesterov", Optimizer, C.c_double, C.c_double)
+ls_adam = function("ls_adam", Optimizer, C.c_double)
+ls_adamw = function("ls_adamw", Optimizer, C.c_double)
+ls_rmsprop = function("ls_rmsprop", Optimizer, C.c_double)
+ls_adagrad = function("ls_adagrad", Optimizer, C.c_double)
+ls_lion = function("ls_lion", Optimizer, C.c_double)
+ls_optimizer_defaults = function("ls_optimizer_defaults", Optimizer,
+    ls_optimizer_kind, C.c_double)
+ls_optimizer_name = function("ls_optimizer_name", C.c_char_p,
+    ls_optimizer_kind)
+ls_optimizer_option_sized = function("ls_optimizer_option_sized", C.c_bool,
+    ls_optimizer_kind, INT, P, C.c_size_t)
+ls_optimizer_set = function("ls_optimizer_set", C.c_int, P, Text, C.c_double)
+ls_group_of = function("ls_group_of", Group, Text)
+ls_group_frozen = function("ls_group_frozen", Group, Text)
+ls_group_no_decay = function("ls_group_no_decay", Group)
+ls_schedule_defaults = function("ls_schedule_defaults", Schedule,
+    ls_schedule_kind)
+ls_schedule_lr = function("ls_schedule_lr", C.c_int, P, C.c_double, INT64, P)
+ls_schedule_name = function("ls_schedule_name", C.c_char_p, ls_schedule_kind)
+ls_schedule_option_sized = function("ls_schedule_option_sized", C.c_bool,
+    ls_schedule_kind, INT, P, C.c_size_t)
+ls_schedule_set = function("ls_schedule_set", C.c_int, P, Text, C.c_double)
+ls_scale_lr = function("ls_scale_lr", C.c_double, C.c_double, INT64)
+ls_key_new = function("ls_key_new", Key, INT64)
+ls_key_fold_in = function("ls_key_fold_in", Key, Value(Key), C.c_uint32)
+ls_key_split = function("ls_key_split", Key, Value(Key), C.c_uint64)
+ls_random_bits = function("ls_random_bits", None, Value(Key), C.c_uint64,
+    INT64, P)
+ls_random_uniform = function("ls_random_uniform", None, Value(Key), C.c_uint64,
+    INT64, C.c_float, C.c_float, P)
+ls_random_normal = function("ls_random_normal", None, Value(Key), C.c_uint64,
+    INT64, P)
+ls_random_truncated_normal = function("ls_random_truncated_normal", None,
+    Value(Key), C.c_uint64, INT64, P)
+ls_random_bernoulli = function("ls_random_bernoulli", None, Value(Key),
+    C.c_uint64, INT64, C.c_float, P)
+ls_random_randint = function("ls_random_randint", None, Value(Key), C.c_uint64,
+    INT64, C.c_int32, C.c_int32, P)
+ls_random_categorical = function("ls_random_categorical", C.c_int64,
+    Value(Key), INT64, P, C.c_float)
+ls_random_permutation = function("ls_random_permutation", C.c_int, Value(Key),
+    INT64, P)
+ls_numpy_seed = function("ls_numpy_seed", None, P, C.c_uint32)
+ls_numpy_randint = function("ls_numpy_randint", None, P, INT64, INT64, INT64,
+    P)
+ls_numpy_randint32 = function("ls_numpy_randint32", None, P, C.c_int32,
+    C.c_int32, INT64, P)
+ls_numpy_rand = function("ls_numpy_rand", None, P, INT64, P)
+ls_numpy_randn = function("ls_numpy_randn", None, P, INT64, P)
+ls_numpy_permutation = function("ls_numpy_permutation", None, P, INT64, P)
+ls_archive_open = function("ls_archive_open", C.c_int, P, Text)
+ls_archive_close = function("ls_archive_close", None, P)
+ls_archive_entries = function("ls_archive_entries", C.c_int, P)
+ls_archive_entry_sized = function("ls_archive_entry_sized", C.c_int, P, INT, P,
+    C.c_size_t)
+ls_archive_read = function("ls_archive_read", C.c_int, P, INT, INT64, P)
+ls_archive_note = function("ls_archive_note", C.c_bool, P, INT, P, P)
+ls_sub = function("ls_sub", P, NodeOrNull, NodeOrNull)
+ls_mul = function("ls_mul", P, NodeOrNull, NodeOrNull)
+ls_div = function("ls_div", P, NodeOrNull, NodeOrNull)
+ls_min = function("ls_min", P, NodeOrNull, NodeOrNull)
+ls_max = function("ls_max", P, NodeOrNull, NodeOrNull)
+ls_scale_shift = function("ls_scale_shift", P, NodeOrNull, C.c_double,
+    C.c_double)
+ls_neg = function("ls_neg", P, NodeOrNull)
+ls_square = function("ls_square", P, NodeOrNull)
+ls_sqrt = function("ls_sqrt", P, NodeOrNull)
+ls_exp = function("ls_exp", P, NodeOrNull)
+ls_log = function("ls_log", P, NodeOrNull)
+ls_abs = function("ls_abs", P, NodeOrNull)
+ls_clamp = function("ls_clamp", P, NodeOrNull, C.c_double, C.c_double)
+ls_pow = function("ls_pow", P, NodeOrNull, C.c_double)
+ls_leaky_relu = function("ls_leaky_relu", P, NodeOrNull, C.c_double)
+ls_elu = function("ls_elu", P, NodeOrNull, C.c_double)
+ls_softplus = function("ls_softplus", P, NodeOrNull)
+ls_silu = function("ls_silu", P, NodeOrNull)
+ls_clipped_relu = function("ls_clipped_relu", P, NodeOrNull, C.c_double)
+ls_squared_clipped_relu = function("ls_squared_clipped_relu", P, NodeOrNull,
+    C.c_double)
+ls_reshape = function("ls_reshape", P, NodeOrNull, INT, P)
+ls_transpose = function("ls_transpose", P, NodeOrNull, P)
+ls_slice = function("ls_slice", P, NodeOrNull, INT, INT64, INT64)
+ls_concat = function("ls_concat", P, P, INT, INT)
+ls_broadcast_to = function("ls_broadcast_to", P, NodeOrNull, INT, P)
+ls_sum_over = function("ls_sum_over", P, NodeOrNull, INT, P)
+ls_mean_over = function("ls_mean_over", P, NodeOrNull, INT, P)
+ls_max_over = function("ls_max_over", P, NodeOrNull, INT, P)
+ls_softmax = function("ls_softmax", P, NodeOrNull)
+ls_log_softmax = function("ls_log_softmax", P, NodeOrNull)
+ls_matmul = function("ls_matmul", P, NodeOrNull, NodeOrNull)
+ls_one_hot = function("ls_one_hot", P, NodeOrNull, INT64)
+ls_gather = function("ls_gather", P, NodeOrNull, NodeOrNull)
+ls_mean_loss = function("ls_mean_loss", P, NodeOrNull, NodeOrNull)
+ls_mean_absolute_error = function("ls_mean_absolute_error", P, NodeOrNull,
+    NodeOrNull)
+ls_huber_loss = function("ls_huber_loss", P, NodeOrNull, NodeOrNull,
+    C.c_double)
+ls_binary_cross_entropy = function("ls_binary_cross_entropy", P, NodeOrNull,
+    NodeOrNull)
+ls_kl_divergence = function("ls_kl_divergence", P, NodeOrNull, NodeOrNull)
+ls_gaussian_loss = function("ls_gaussian_loss", P, NodeOrNull, NodeOrNull,
+    NodeOrNull)
+ls_label_terms = function("ls_label_terms", P, NodeOrNull, NodeOrNull,
+    C.c_double)
+ls_sharding_data_parallel = function("ls_sharding_data_parallel", C.c_int, P,
+    P, Text)
+ls_sharding_shard = function("ls_sharding_shard", C.c_int, P, INT)
+ls_batch_shard = function("ls_batch_shard", C.c_int, P, P, INT, P, ls_uneven)
+ls_shards_free = function("ls_shards_free", None, P)
+ls_shards_rows = function("ls_shards_rows", C.c_int64, P)
+ls_shards_get = function("ls_shards_get", C.c_int, P, Text, INT, P)
+ls_shards_mask = function("ls_shards_mask", P, P, INT)
+ls_pmap = function("ls_pmap", C.c_int, P, P, P, INT, P, INT, P)
+ls_all_reduce = function("ls_all_reduce", C.c_int, P, Text, ls_mean, INT, P)
+ls_reduce_scatter = function("ls_reduce_scatter", C.c_int, P, Text, ls_mean,
+    INT, P)
+ls_all_gather = function("ls_all_gather", C.c_int, P, Text, INT, P)
+ls_broadcast = function("ls_broadcast", C.c_int, P, Text, INT, INT, P)
+ls_early_stop_take = function("ls_early_stop_take", C.c_bool, P, C.c_double)
+ls_plateau_defaults = function("ls_plateau_defaults", Plateau)
+ls_plateau_take = function("ls_plateau_take", C.c_double, P, C.c_double)
+ls_gradients_open = function("ls_gradients_open", C.c_int, P, P, INT)
+ls_gradients_close = function("ls_gradients_close", None, P)
+ls_gradients_compute_sized = function("ls_gradients_compute_sized", C.c_int, P,
+    P, P, C.c_size_t)
+ls_gradients_add = function("ls_gradients_add", C.c_int, P, P)
+ls_gradients_mean_sized = function("ls_gradients_mean_sized", C.c_int, P, P,
+    C.c_size_t)
+ls_gradients_get = function("ls_gradients_get", C.c_int, P, Text, INT64, P)
+ls_gradients_get_device = function("ls_gradients_get_device", C.c_int, P, INT,
+    Text, INT64, P)
+ls_gradients_set = function("ls_gradients_set", C.c_int, P, Text, INT64, P)
+ls_gradients_clear = function("ls_gradients_clear", None, P)
+ls_input_gradient = function("ls_input_gradient", C.c_int, P, P, C.c_bool,
+    Text, INT64, P)
+ls_gradients_apply_sized = function("ls_gradients_apply_sized", C.c_int, P, P,
+    C.c_size_t)
+ls_gradients_between = function("ls_gradients_between", C.c_int, P, P, P)
+ls_init_constant = function("ls_init_constant", Init, C.c_double)
+ls_init_random = function("ls_init_random", Init, ls_distribution, C.c_double)
+ls_init_variance = function("ls_init_variance", Init, ls_distribution, ls_fan,
+    C.c_double)
+ls_init_orthogonal = function("ls_init_orthogonal", Init, C.c_double)
+ls_init_named = function("ls_init_named", C.c_int, P, Text)
+ls_init_name = function("ls_init_name", C.c_char_p, INT)
+ls_init_params = function("ls_init_params", C.c_int, P, Text, P)
+ls_lora_add = function("ls_lora_add", C.c_int, P, Text, INT64, C.c_double)
+ls_lora_add_saved = function("ls_lora_add_saved", C.c_int, P, Text)
+ls_lora_rest = function("ls_lora_rest", Group)
+ls_lora_save = function("ls_lora_save", C.c_int, P, Text)
+ls_lora_save_noted = function("ls_lora_save_noted", C.c_int, P, Text, INT, P)
+ls_lora_load = function("ls_lora_load", C.c_int, P, Text)
+ls_lora_save_merged = function("ls_lora_save_merged", C.c_int, P, Text)
+ls_lora_save_merged_noted = function("ls_lora_save_merged_noted", C.c_int, P,
+    Text, INT, P)
+ls_mesh_worker_pu = function("ls_mesh_worker_pu", C.c_int, P, INT)
+ls_mesh_cores_text = function("ls_mesh_cores_text", C.c_char_p, P)
+ls_mesh_cpu = function("ls_mesh_cpu", C.c_char_p, P)
+ls_mesh_place_sized = function("ls_mesh_place_sized", C.c_int, P, INT, P,
+    C.c_size_t)
+ls_mesh_level_sized = function("ls_mesh_level_sized", C.c_bool, P, INT, P,
+    C.c_size_t)
+ls_mesh_kind_sized = function("ls_mesh_kind_sized", C.c_bool, P, INT, P,
+    C.c_size_t)
+ls_trainer_cost_sized = function("ls_trainer_cost_sized", C.c_bool, P, INT, P,
+    C.c_size_t)
+ls_trainer_work_sized = function("ls_trainer_work_sized", None, P, P,
+    C.c_size_t)
+ls_trainer_clock = function("ls_trainer_clock", C.c_int, P)
+ls_trainer_times_sized = function("ls_trainer_times_sized", C.c_int, P, INT, P,
+    C.c_size_t)
+ls_blis_tune = function("ls_blis_tune", None)
+ls_blis_text = function("ls_blis_text", None, P)
+ls_isa_level_sized = function("ls_isa_level_sized", C.c_bool, INT, P,
+    C.c_size_t)
+ls_isa_check = function("ls_isa_check", C.c_int)
+ls_backend_name = function("ls_backend_name", C.c_char_p, INT)
+ls_backend_text = function("ls_backend_text", C.c_int, P, Text, ls_precision)
+ls_backend_portable = function("ls_backend_portable", C.c_bool, Text,
+    ls_precision)
+ls_measure_flops = function("ls_measure_flops", C.c_int, P, INT, Text, P)
+ls_measure_products = function("ls_measure_products", C.c_int, P, INT,
+    ls_precision, P)
+ls_measure_copy = function("ls_measure_copy", C.c_int, P, INT, P)
+ls_trainer_save_model = function("ls_trainer_save_model", C.c_int, P, Text)
+ls_trainer_save_folded = function("ls_trainer_save_folded", C.c_int, P, Text)
+ls_trainer_save_noted = function("ls_trainer_save_noted", C.c_int, P, Text,
+    INT, P)
+ls_graph_load = function("ls_graph_load", C.c_int, P, Text)
+ls_graph_nodes = function("ls_graph_nodes", C.c_int, P)
+ls_graph_node = function("ls_graph_node", P, P, INT)
+ls_graph_loss = function("ls_graph_loss", P, P)
+ls_graph_output = function("ls_graph_output", P, P, INT, P)
+ls_node_op = function("ls_node_op", C.c_char_p, NodeOrNull)
+ls_node_name = function("ls_node_name", C.c_char_p, NodeOrNull)
+ls_node_input = function("ls_node_input", P, NodeOrNull, INT)
+ls_node_param = function("ls_node_param", C.c_bool, NodeOrNull, INT, P)
+ls_dense = function("ls_dense", P, NodeOrNull, INT64, Text)
+ls_dense_no_bias = function("ls_dense_no_bias", P, NodeOrNull, INT64, Text)
+ls_embed = function("ls_embed", P, NodeOrNull, INT64, INT64, Text)
+ls_position = function("ls_position", P, NodeOrNull, Text)
+ls_layer_norm = function("ls_layer_norm", P, NodeOrNull, Text)
+ls_rms_norm = function("ls_rms_norm", P, NodeOrNull, C.c_double, Text)
+ls_batch_norm = function("ls_batch_norm", P, NodeOrNull, C.c_double, Text)
+ls_rotary = function("ls_rotary", P, NodeOrNull, INT, C.c_double)
+ls_swiglu = function("ls_swiglu", P, NodeOrNull, INT64, Text)
+ls_self_attention = function("ls_self_attention", P, NodeOrNull, INT, C.c_bool,
+    Text)
+ls_grouped_attention = function("ls_grouped_attention", P, NodeOrNull, INT,
+    INT, C.c_double, C.c_bool, Text)
+ls_cross_attention = function("ls_cross_attention", P, NodeOrNull, NodeOrNull,
+    NodeOrNull, INT, Text)
+ls_lstm = function("ls_lstm", P, NodeOrNull, INT64, Text)
+ls_gru = function("ls_gru", P, NodeOrNull, INT64, Text)
+ls_lstm_from = function("ls_lstm_from", P, NodeOrNull, INT64, NodeOrNull,
+    NodeOrNull, P, Text)
+ls_gru_from = function("ls_gru_from", P, NodeOrNull, INT64, NodeOrNull,
+    NodeOrNull, P, Text)
+ls_gru_two_biases = function("ls_gru_two_biases", P, NodeOrNull, INT64,
+    NodeOrNull, NodeOrNull, P, Text)
+ls_tie = function("ls_tie", C.c_int, P, Text, Text, C.c_bool)
+ls_conv2d = function("ls_conv2d", P, NodeOrNull, INT64, Value(Window), Text)
+ls_conv2d_no_bias = function("ls_conv2d_no_bias", P, NodeOrNull, INT64,
+    Value(Window), Text)
+ls_conv_defaults_sized = function("ls_conv_defaults_sized", None, P,
+    C.c_size_t)
+ls_conv2d_with = function("ls_conv2d_with", P, NodeOrNull, INT64, INT64, INT64,
+    P, Text)
+ls_conv1d_with = function("ls_conv1d_with", P, NodeOrNull, INT64, INT64, P,
+    Text)
+ls_conv1d = function("ls_conv1d", P, NodeOrNull, INT64, INT64, INT64,
+    ls_padding, Text)
+ls_conv1d_no_bias = function("ls_conv1d_no_bias", P, NodeOrNull, INT64, INT64,
+    INT64, ls_padding, Text)
+ls_max_pool = function("ls_max_pool", P, NodeOrNull, Value(Window))
+ls_avg_pool = function("ls_avg_pool", P, NodeOrNull, Value(Window))
+ls_flatten = function("ls_flatten", P, NodeOrNull)
+ls_group_norm = function("ls_group_norm", P, NodeOrNull, INT, Text)
+ls_gelu = function("ls_gelu", P, NodeOrNull)
+ls_relu = function("ls_relu", P, NodeOrNull)
+ls_tanh = function("ls_tanh", P, NodeOrNull)
+ls_sigmoid = function("ls_sigmoid", P, NodeOrNull)
+ls_add = function("ls_add", P, NodeOrNull, NodeOrNull)
+ls_dropout = function("ls_dropout", P, NodeOrNull, C.c_double, Text)
+ls_round_bf16 = function("ls_round_bf16", P, NodeOrNull)
+ls_mean_squared_error = function("ls_mean_squared_error", P, NodeOrNull,
+    NodeOrNull)
+ls_cross_entropy = function("ls_cross_entropy", P, NodeOrNull, NodeOrNull)
+ls_next_token_loss = function("ls_next_token_loss", P, NodeOrNull, NodeOrNull)
+ls_trainer_open_gradient = function("ls_trainer_open_gradient", C.c_int, P, P,
+    P, P)
+ls_own = function("ls_own", P, P, P)
+ls_own_loss = function("ls_own_loss", P, P, P)
+ls_state_place = function("ls_state_place", C.c_int, P, ls_state_part, Text)
+ls_state_axis = function("ls_state_axis", C.c_int, P, ls_state_part, Text, P)
+ls_state_owners = function("ls_state_owners", C.c_char_p, P, ls_state_part,
+    Text, P)
+ls_predictor_open = function("ls_predictor_open", C.c_int, P, P)
+ls_predictor_load = function("ls_predictor_load", C.c_int, P, Text)
+ls_predictor_load_lora = function("ls_predictor_load_lora", C.c_int, P, Text,
+    Text)
+ls_predictor_refresh = function("ls_predictor_refresh", C.c_int, P, P)
+ls_predictor_close = function("ls_predictor_close", None, P)
+ls_predictor_input = function("ls_predictor_input", C.c_bool, P, INT, P)
+ls_predictor_output = function("ls_predictor_output", C.c_bool, P, INT, P)
+ls_predictor_save_onnx = function("ls_predictor_save_onnx", C.c_int, P, Text)
+ls_context_open = function("ls_context_open", C.c_int, P, P, P)
+ls_context_close = function("ls_context_close", None, P)
+ls_context_set = function("ls_context_set", C.c_int, P, Text, ls_dtype, P,
+    INT64)
+ls_context_set_view = function("ls_context_set_view", C.c_int, P, Text,
+    ls_dtype, INT64, P, INT64)
+ls_context_predict = function("ls_context_predict", C.c_int, P, Text, INT64, P)
+ls_generator_open = function("ls_generator_open", C.c_int, P, P, Text)
+ls_generator_close = function("ls_generator_close", None, P)
+ls_generator_append = function("ls_generator_append", C.c_int, P, INT64, P,
+    INT64, P)
+ls_generator_cut = function("ls_generator_cut", C.c_int, P, INT64)
+ls_generator_length = function("ls_generator_length", C.c_int64, P)
+ls_generator_window = function("ls_generator_window", C.c_int64, P)
+ls_transport_check = function("ls_transport_check", C.c_int, P)
+ls_transport_compare = function("ls_transport_compare", C.c_int, P, INT, P)
+ls_transport_cpus = function("ls_transport_cpus", C.c_int, P, Text, P,
+    C.c_size_t)
+ls_transport_sums = function("ls_transport_sums", C.c_int, INT, INT)
+ls_ranks_open = function("ls_ranks_open", C.c_int, P, INT, P)
+ls_ranks_transport = function("ls_ranks_transport", P, P, INT)
+ls_ranks_sent = function("ls_ranks_sent", C.c_int64, P, INT)
+ls_ranks_close = function("ls_ranks_close", None, P)
+ls_scaling_defaults_sized = function("ls_scaling_defaults_sized", None, P,
+    C.c_size_t)
+ls_scaling_run = function("ls_scaling_run", C.c_int, P, P)
+ls_scaling_free = function("ls_scaling_free", None, P)
+ls_scaling_get_sized = function("ls_scaling_get_sized", C.c_bool, P, INT, P,
+    C.c_size_t)
+ls_scaling_seconds = function("ls_scaling_seconds", C.c_double, P, INT, INT)
+ls_scaling_ask_sized = function("ls_scaling_ask_sized", None, P, P, C.c_size_t)
+ls_scaling_advice = function("ls_scaling_advice", C.c_char_p, P)
+ls_scaling_serial = function("ls_scaling_serial", C.c_int, P, P)
+ls_scaling_model_sized = function("ls_scaling_model_sized", C.c_int, P, INT, P,
+    C.c_size_t)
+ls_sparse_dense = function("ls_sparse_dense", P, NodeOrNull, NodeOrNull, INT64,
+    INT64, Text)
+ls_sparse_dense_no_bias = function("ls_sparse_dense_no_bias", P, NodeOrNull,
+    NodeOrNull, INT64, INT64, Text)
+ls_embed_bag = function("ls_embed_bag", P, NodeOrNull, ls_bag, INT64, INT64,
+    Text)
+ls_sparse_rows = function("ls_sparse_rows", C.c_int, INT64, P, P, P, INT64,
+    INT64, P, P)
+ls_trace_defaults_sized = function("ls_trace_defaults_sized", None, P,
+    C.c_size_t)
+ls_trace_open = function("ls_trace_open", C.c_int, P, P, P)
+ls_trace_close = function("ls_trace_close", None, P)
+ls_trace_write = function("ls_trace_write", C.c_int, P, Text)
+ls_trace_dropped = function("ls_trace_dropped", C.c_int64, P)
+ls_mark_begin = function("ls_mark_begin", Mark, P, Text)
+ls_mark_end = function("ls_mark_end", None, P, Value(Mark))
+ls_trace_counter = function("ls_trace_counter", None, P, Text, C.c_double)
+ls_pool_doing_sized = function("ls_pool_doing_sized", C.c_int, P, INT, P,
+    C.c_size_t)
+ls_mesh_defaults_sized = function("ls_mesh_defaults_sized", None, P,
+    C.c_size_t)
+ls_mesh_open = function("ls_mesh_open", C.c_int, P, P)
+ls_mesh_close = function("ls_mesh_close", None, P)
+ls_mesh_devices = function("ls_mesh_devices", C.c_int, P)
+ls_mesh_workers = function("ls_mesh_workers", C.c_int, P)
+ls_mesh_usable_cores = function("ls_mesh_usable_cores", C.c_int, P)
+ls_mesh_axis_size = function("ls_mesh_axis_size", C.c_int, P, Text)
+ls_mesh_text = function("ls_mesh_text", C.c_char_p, P)
+ls_mesh_note = function("ls_mesh_note", C.c_char_p, P, INT)
+ls_pool_defaults_sized = function("ls_pool_defaults_sized", None, P,
+    C.c_size_t)
+ls_pool_open = function("ls_pool_open", C.c_int, P, P, P)
+ls_pool_close = function("ls_pool_close", None, P)
+ls_pool_devices = function("ls_pool_devices", C.c_int, P)
+ls_pool_workers = function("ls_pool_workers", C.c_int, P)
+ls_graph_new = function("ls_graph_new", C.c_int, P)
+ls_graph_free = function("ls_graph_free", None, P)
+ls_graph_errors_pass = function("ls_graph_errors_pass", None, P, C.c_bool)
+ls_input = function("ls_input", P, P, Text, ls_dtype, INT, P)
+ls_node_shape = function("ls_node_shape", C.c_int, NodeOrNull, P)
+ls_output = function("ls_output", C.c_int, P, NodeOrNull, Text)
+ls_metric = function("ls_metric", C.c_int, P, NodeOrNull)
+ls_loss = function("ls_loss", C.c_int, P, NodeOrNull)
+ls_trainer_defaults_sized = function("ls_trainer_defaults_sized", None, P,
+    C.c_size_t)
+ls_trainer_open = function("ls_trainer_open", C.c_int, P, P, P, P)
+ls_trainer_close = function("ls_trainer_close", None, P)
+ls_batch_open = function("ls_batch_open", C.c_int, P, P)
+ls_batch_close = function("ls_batch_close", None, P)
+ls_batch_set = function("ls_batch_set", C.c_int, P, Text, ls_dtype, P, INT64)
+ls_batch_set_view = function("ls_batch_set_view", C.c_int, P, Text, ls_dtype,
+    INT64, P, INT64)
+ls_batch_set_weights = function("ls_batch_set_weights", C.c_int, P, P, INT64)
+ls_step_sized = function("ls_step_sized", C.c_int, P, P, P, C.c_size_t)
+ls_evaluate_sized = function("ls_evaluate_sized", C.c_int, P, P, P, C.c_size_t)
+ls_predict = function("ls_predict", C.c_int, P, P, Text, INT64, P)
+ls_trainer_devices = function("ls_trainer_devices", C.c_int, P)
+ls_trainer_params = function("ls_trainer_params", C.c_int, P)
+ls_trainer_param_name = function("ls_trainer_param_name", C.c_char_p, P, INT)
+ls_trainer_param_shape = function("ls_trainer_param_shape", C.c_int, P, INT, P)
+ls_trainer_get = function("ls_trainer_get", C.c_int, P, Text, INT64, P)
+ls_trainer_set = function("ls_trainer_set", C.c_int, P, Text, INT64, P)
+ls_trainer_step = function("ls_trainer_step", C.c_int64, P)
+ls_trainer_set_step = function("ls_trainer_set_step", C.c_int, P, INT64)
+ls_row_losses = function("ls_row_losses", C.c_int, P, P, INT64, P)
+ls_trainer_set_lr = function("ls_trainer_set_lr", C.c_int, P, C.c_double)
+ls_trainer_use_average = function("ls_trainer_use_average", C.c_int, P,
+    C.c_bool)
+ls_trainer_check = function("ls_trainer_check", C.c_int, P)
+ls_trainer_hash = function("ls_trainer_hash", None, P, P)
+ls_trainer_save = function("ls_trainer_save", C.c_int, P, Text)
+ls_trainer_load = function("ls_trainer_load", C.c_int, P, Text, Text)
+ls_trainer_load_torch = function("ls_trainer_load_torch", C.c_int, P, Text,
+    Text, Text)
+ls_checkpoints_defaults_sized = function("ls_checkpoints_defaults_sized", None,
+    P, C.c_size_t)
+ls_checkpoints_open = function("ls_checkpoints_open", C.c_int, P, P, P)
+ls_checkpoints_close = function("ls_checkpoints_close", None, P)
+ls_checkpoints_save = function("ls_checkpoints_save", C.c_int, P, INT, P)
+ls_checkpoints_wait = function("ls_checkpoints_wait", C.c_int, P)
+ls_checkpoints_count = function("ls_checkpoints_count", C.c_int, P)
+ls_checkpoints_load = function("ls_checkpoints_load", C.c_int, P, P)
+ls_checkpoints_note = function("ls_checkpoints_note", C.c_char_p, P, Text)
+ls_checkpoints_change = function("ls_checkpoints_change", C.c_bool, P, INT, P)
+ls_checkpoints_skipped = function("ls_checkpoints_skipped", C.c_char_p, P)
+ls_source_arrays = function("ls_source_arrays", C.c_int, P, INT, P)
+ls_source_series = function("ls_source_series", C.c_int, P, INT, P)
+ls_source_weigh = function("ls_source_weigh", C.c_int, P, P, INT64)
+ls_source_close = function("ls_source_close", None, P)
+ls_loader_defaults_sized = function("ls_loader_defaults_sized", None, P,
+    C.c_size_t)
+ls_loader_open = function("ls_loader_open", C.c_int, P, P, P, P)
+ls_loader_close = function("ls_loader_close", None, P)
+ls_loader_batches = function("ls_loader_batches", C.c_int64, P)
+ls_loader_fill = function("ls_loader_fill", C.c_int, P, INT64, P, P)
+ls_loader_seconds = function("ls_loader_seconds", C.c_double, P)
+ls_data_parallel_step = function("ls_data_parallel_step", C.c_int, INT64, P, P,
+    INT64, INT64, INT64, INT, C.c_double, P)

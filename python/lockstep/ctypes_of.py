@@ -1,0 +1,152 @@
+"""What the declarations in c.py are made of: structs whose members may be given
+as words, and parameters that take what a Python program has at hand.
+
+The library is liblockstep.so.1; LOCKSTEP_LIBRARY names another file.
+"""
+
+import ctypes as C
+import operator
+import os
+
+library = C.CDLL(os.environ.get("LOCKSTEP_LIBRARY", "liblockstep.so.1"))
+P = C.c_void_p
+
+
+def _common(words, end):
+    """What all words begin with, or end with, up to a _."""
+    turn = (lambda w: w[::-1]) if end else (lambda w: w)
+    common = os.path.commonprefix([turn(w) for w in words])
+    return turn(common[:common.rfind("_") + 1])
+
+
+class Enum:
+    """A C enum: a number, or the word of one of its constants."""
+
+    def __init__(self, name, **constants):
+        words = [c.lower() for c in constants]
+        first, last = _common(words, False), _common(words, True)
+        self.name, self.number = name, {}
+        for word, number in zip(words, constants.values()):
+            short = word[len(first):len(word) - len(last)]
+            if word.startswith(name + "_"):
+                short = word[len(name) + 1:]
+            self.number.update({word: number, short or word: number})
+
+    def __call__(self, x):
+        if isinstance(x, str):
+            if x.lower() not in self.number:
+                raise ValueError(f'{self.name} has no "{x}"; it has '
+                                 f'{", ".join(self.number)}')
+            return self.number[x.lower()]
+        return operator.index(x)
+
+    def from_param(self, x):
+        return C.c_int(self(x))
+
+
+class Int:
+    """int and int64_t, also of NumPy's integers."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def from_param(self, x):
+        return self.kind(operator.index(x))
+
+
+class Text:
+    """const char *: a str, or None for NULL."""
+
+    @staticmethod
+    def from_param(x):
+        if x is None or isinstance(x, (str, bytes)):
+            return C.c_char_p(encoded(x))
+        raise TypeError(f"a text is wanted, not {type(x).__name__}")
+
+
+class NodeOrNull:
+    """ls_node *: a Node, or None for NULL."""
+
+    @staticmethod
+    def from_param(x):
+        if x is None or hasattr(x, "graph"):
+            return P(x and x.of)
+        raise TypeError(f"a node is wanted, not {type(x).__name__}")
+
+
+class Value:
+    """A struct by its value: one, a dict, or a tuple of its first members."""
+
+    def __init__(self, struct):
+        self.struct = struct
+
+    def from_param(self, x):
+        return self.struct.made(x)
+
+
+def encoded(x):
+    return os.fsencode(x) if isinstance(x, (str, os.PathLike)) else x
+
+
+class Struct(C.Structure):
+    """A struct of the headers.  Members take words for constants, str for
+    texts, and a list for an array of structs, whose length goes to the member
+    that counts it."""
+
+    enums = {}  # the Enum of each member that has one
+
+    def __init__(self, *values, **members):
+        super().__init__()
+        for (name, *_), value in zip(self._fields_, values):
+            setattr(self, name, value)
+        for name, value in members.items():
+            setattr(self, name, value)
+
+    def __setattr__(self, name, value):
+        kind = dict(self._fields_).get(name)
+        if kind is None:
+            raise TypeError(f"there is no {name} in {type(self).__name__}")
+        if name in self.enums:
+            value = self.enums[name](value)
+        elif kind is C.c_char_p:
+            value = encoded(value)
+        elif isinstance(value, (list, tuple)):
+            value = self._array(name, kind, value)
+        elif isinstance(kind, type) and issubclass(kind, Struct):
+            value = kind.made(value)
+        super().__setattr__(name, value)
+
+    def _array(self, name, kind, values):
+        if issubclass(kind, C.Array):
+            return kind(*values)
+        struct, names = kind._type_, dict(self._fields_)
+        count = next(n for n in ("n_" + name, name + "s", name[:-1] + "ies")
+                     if n in names)
+        super().__setattr__(count, len(values))
+        return (struct * max(1, len(values)))(*map(struct.made, values))
+
+    @classmethod
+    def made(cls, x):
+        """x if it is one; or one of a dict, or of a tuple."""
+        if isinstance(x, cls):
+            return x
+        return cls(**x) if isinstance(x, dict) else cls(*x)
+
+    def __repr__(self):
+        shown = []
+        for name, *_ in self._fields_:
+            x = getattr(self, name)
+            x = x.decode() if isinstance(x, bytes) else x
+            x = list(x) if isinstance(x, C.Array) else x
+            numbers = x if isinstance(x, list) else [x]
+            if (name not in ("size", "room") and x is not None
+                    and not isinstance(x, C._Pointer)
+                    and not all(n != n for n in numbers)):
+                shown.append(f"{name}={x!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def function(name, returns, *takes):
+    f = getattr(library, name)
+    f.restype, f.argtypes = returns, takes
+    return f
