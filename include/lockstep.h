@@ -85,6 +85,7 @@
  *     lockstep/files.h       arrays in .npy and .npz files
  *     lockstep/images.h      sets of images as a source
  *     lockstep/table.h       rows of tables (CSV)
+ *     lockstep/columns.h     models of tables, and predictions for their rows
  */
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H

@@ -10,7 +10,8 @@ BEGIN {
               "shards gradients predictor context generator scaling trace " \
               "ranks " \
               "transport table source array buffers sharding gradient own_op " \
-              "checkpoints_options scaling_options pmap_fn gradients_fn", \
+              "checkpoints_options scaling_options pmap_fn gradients_fn " \
+              "coding table_data table_model table_context", \
               names, " ")
     for (i = 1; i <= n; i++)
         held["ls_" names[i]] = "given." names[i]

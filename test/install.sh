@@ -19,7 +19,7 @@ done
 # package SOURCE: the library that a program names by its headers.
 package()
 {
-    ! grep -q '<lockstep/\(files\|images\|table\)\.h>' "$1" || {
+    ! grep -q '<lockstep/\(columns\|files\|images\|table\)\.h>' "$1" || {
         echo lockstep_data
         return
     }
@@ -78,6 +78,7 @@ by_cmake()
     fi
     "$work/cmake/in_c"
     "$work/cmake/in_cxx"
+    "$work/cmake/in_data"
 }
 
 [ ! -f "$libdir/liblockstep.so" ] || run shared

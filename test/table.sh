@@ -242,6 +242,9 @@ expect 2 "no/where.svg" mlp --data t.csv --target price --plot no/where.svg
 { cat t.csv; echo ",700,red,big,1"; echo "NA,700,,big,1"; } >holes.csv
 expect 1 'line 122, column "a": the value is missing, as in 2 of 122 rows' \
     mlp --data holes.csv --target price
+{ echo "a,b,c"; echo "1,NA,2"; echo "2,,3"; } >none.csv
+expect 1 'none.csv: column "b": the value is missing in all of 2 rows; --ignore' \
+    mlp --data none.csv --target c --missing mean
 run mlp --data holes.csv --target price --missing mean --steps 3 --devices 2 \
     --save holes.st
 is "the mean in their place" $status 0

@@ -5,6 +5,7 @@
 #include "calls.h"
 
 #include <lockstep.h>
+#include <lockstep/columns.h>
 #include <lockstep/images.h>
 
 enum { FENCE = 64, FILL = 0xa5 };
@@ -63,6 +64,8 @@ DEFAULTS(images)
 DEFAULTS(loader)
 DEFAULTS(trace)
 DEFAULTS(scaling)
+DEFAULTS(table_data)
+DEFAULTS(table_model)
 
 /* A small model, so that every kind of options has something to open. */
 typedef struct world {
@@ -147,6 +150,22 @@ static int try_images(world *w, const void *options)
     return ls_source_images(&source, "none", options);
 }
 
+static int try_table_data(world *w, const void *options)
+{
+    ls_table_data *data;
+
+    (void)w;
+    return ls_table_data_open(&data, "none", options);
+}
+
+static int try_table_model(world *w, const void *options)
+{
+    ls_table_model *model;
+
+    (void)w;
+    return ls_table_model_open(&model, "none", options);
+}
+
 static int try_loader(world *w, const void *options)
 {
     ls_array array[] = {
@@ -185,7 +204,8 @@ static const struct {
     size_t size;
     int (*open)(world *w, const void *options);
 } kinds[] = {ROW(mesh),   ROW(pool),   ROW(trainer), ROW(checkpoints),
-             ROW(images), ROW(loader), ROW(trace),   ROW(scaling)};
+             ROW(images), ROW(loader), ROW(trace),   ROW(scaling),
+             ROW(table_data), ROW(table_model)};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -363,6 +383,8 @@ static Suite *suite(void)
     tcase_add_test(t, loader_defaults);
     tcase_add_test(t, trace_defaults);
     tcase_add_test(t, scaling_defaults);
+    tcase_add_test(t, table_data_defaults);
+    tcase_add_test(t, table_model_defaults);
     tcase_add_loop_test(t, wrong_sizes, 0, KINDS);
     tcase_add_test(t, fewer_members);
     tcase_add_test(t, step_results);

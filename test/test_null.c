@@ -6,6 +6,7 @@
 #include "folder.h"
 #include "small_model.h"
 
+#include <lockstep/columns.h>
 #include <lockstep/files.h>
 #include <lockstep/images.h>
 #include <lockstep/table.h>
@@ -42,6 +43,10 @@ static struct {
     ls_ranks *ranks;
     const ls_transport *transport;
     ls_table *table;
+    ls_coding *coding;
+    ls_table_data *table_data;
+    ls_table_model *table_model;
+    ls_table_context *table_context;
     ls_source *source;
     ls_array *array;
     ls_buffers *buffers;
@@ -93,6 +98,11 @@ static const char *const means_something[] = {
     "ls_sharding_data_parallel data_axis", "ls_source_images options",
     "ls_sparse_dense values", "ls_sparse_dense_no_bias values",
     "ls_state_place placement",
+    "ls_coding_window horizon", "ls_table_context_open pool",
+    "ls_table_data_open options", "ls_table_data_take held",
+    "ls_table_model_open options", "ls_table_predict_doubles best",
+    "ls_table_predict_doubles number", "ls_table_predict_doubles word",
+    "ls_table_predict_next best", "ls_table_predict_text best",
     "ls_trace_open options", "ls_trainer_load names",
     "ls_trainer_load_torch layers", "ls_trainer_load_torch names",
     "ls_trainer_open options", "ls_trainer_open_gradient options",
@@ -101,11 +111,12 @@ static const char *const means_something[] = {
 
 /* Functions that return an int which is no status. */
 static const char *const counts[] = {
-    "ls_archive_entries", "ls_generator_length", "ls_generator_window",
+    "ls_archive_entries", "ls_coding_width", "ls_coding_window",
+    "ls_generator_length", "ls_generator_window",
     "ls_graph_nodes", "ls_mesh_axis_size",
     "ls_mesh_devices", "ls_mesh_usable_cores", "ls_mesh_workers",
     "ls_node_shape", "ls_pool_devices", "ls_pool_workers",
-    "ls_table_columns",
+    "ls_table_columns", "ls_table_data_rows",
     "ls_trainer_devices", "ls_trainer_param_shape", "ls_trainer_params",
 };
 
@@ -338,6 +349,22 @@ static void give_files(void)
     OK(ls_archive_open(&given.archive, path));
     put_file(in_folder("table"), "a,b\n1,2\n", 8);
     OK(ls_table_open(&given.table, in_folder("table")));
+    OK(ls_table_data_open(&given.table_data, in_folder("table"), NULL));
+}
+
+/* What the model's table would have been. */
+static void give_table_model(void)
+{
+    static const char note[] =
+        "{\"version\":1,\"missing\":\"refused\",\"inputs\":["
+        "{\"name\":\"a\",\"mean\":0,\"scale\":1},"
+        "{\"name\":\"b\",\"mean\":0,\"scale\":1},"
+        "{\"name\":\"c\",\"mean\":0,\"scale\":1}],"
+        "\"target\":{\"name\":\"d\",\"words\":[\"no\",\"yes\"]}}";
+
+    OK(ls_coding_read(&given.coding, note, "note"));
+    OK(ls_table_model_of(&given.table_model, given.predictor, given.coding));
+    OK(ls_table_context_open(&given.table_context, given.table_model, NULL));
 }
 
 static void give_scaling(void)
@@ -392,6 +419,10 @@ static void take_back(void)
     ls_loader_close(given.loader);
     ls_shards_free(given.shards);
     ls_table_close(given.table);
+    ls_table_data_close(given.table_data);
+    ls_table_context_close(given.table_context);
+    ls_table_model_close(given.table_model);
+    ls_coding_free(given.coding);
     ls_archive_close(given.archive);
     ls_checkpoints_close(given.checkpoints);
     ls_generator_close(given.generator);
@@ -422,6 +453,7 @@ START_TEST(test_every_function)
     give_trainer();
     give_generator();
     give_files();
+    give_table_model();
     give_rest();
     give_graph();
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)

@@ -1,10 +1,12 @@
 /* One record of a text with separators, read byte by byte: csv.c finds fields,
- * csv_table.c knows what a table is. */
+ * csv_table.c makes a table of records. */
 #ifndef LS_TABLE_CSV_H
 #define LS_TABLE_CSV_H
 
 #include "base/file.h"
-#include "lockstep.h"
+#include "base/memory.h"
+
+#include <lockstep/table.h>
 
 /* A record of more bytes or more fields is refused. */
 enum { LS__CSV_BYTES = 1 << 26, LS__CSV_FIELDS = 1 << 20 };
@@ -42,5 +44,32 @@ int ls__csv_next(ls__csv *c);
 
 /* Before the first record again. */
 int ls__csv_rewind(ls__csv *c);
+
+struct ls_table {
+    ls__csv csv;
+    ls__arena names;
+    char *path;
+    char **name; /* [columns] */
+    int *sorted; /* [columns], by their names */
+    int columns;
+    bool row; /* there is one */
+};
+
+/* Is a text one that stands for a missing value, where it is in no quotes? */
+bool ls__table_missing(const char *text);
+
+/* A comma may stand for the point of a number where it separates no fields. */
+static inline bool ls__table_comma(const ls_table *t)
+{
+    return t->csv.separator != ',';
+}
+
+/* Numbers 0 to below n in the order of their texts; to be freed.  *same (-1:
+ * none): one whose text another has, too.  NULL: no memory. */
+int *ls__sort_texts(int n, const char *const *text, int *same);
+
+/* The number of a text among those that were sorted; -1: it is none. */
+int ls__find_text(int n, const char *const *text, const int *sorted,
+                  const char *wanted);
 
 #endif

@@ -4,29 +4,13 @@
 #include "base/number.h"
 #include "table/csv.h"
 
-#include <lockstep/table.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct ls_table {
-    ls__csv csv;
-    ls__arena names;
-    char *path;
-    char **name; /* [columns] */
-    int columns;
-    bool row; /* there is one */
-};
-
 static const char *text_of(const ls_table *t, int i)
 {
     return t->csv.text + t->csv.field[i].at;
-}
-
-static bool is_comma(const ls_table *t)
-{
-    return t->csv.separator != ',';
 }
 
 /* ------ The first line ------ */
@@ -47,35 +31,29 @@ static int check_header(const ls_table *t)
     double x;
 
     for (int i = 0; i < t->columns; i++)
-        if (!ls__number_value(text_of(t, i), is_comma(t), &x))
+        if (!ls__number_value(text_of(t, i), ls__table_comma(t), &x))
             return 0;
     return ls__fail(LS_EFORMAT, "%s: line %lld: all fields are numbers; the "
                     "first line names the columns", t->path,
                     (long long)t->csv.began);
 }
 
-static int by_name(const void *a, const void *b)
+static const char *const *names_of(const ls_table *t)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return (const char *const *)t->name;
 }
 
-static int check_names(const ls_table *t)
+static int check_names(ls_table *t)
 {
-    size_t n = (size_t)t->columns;
-    char **sorted = ls__new(n, sizeof *sorted, t->path);
-    int status = sorted ? 0 : LS_ENOMEM;
+    int same;
 
-    if (!sorted)
-        return status;
-    memcpy(sorted, t->name, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_name);
-    for (size_t i = 1; i < n && status == 0; i++)
-        if (!strcmp(sorted[i - 1], sorted[i]))
-            status = ls__fail(LS_EFORMAT, "%s: line %lld: two columns are "
-                              "named \"%.80s\"", t->path,
-                              (long long)t->csv.began, sorted[i]);
-    free(sorted);
-    return status;
+    t->sorted = ls__sort_texts(t->columns, names_of(t), &same);
+    if (!t->sorted)
+        return LS_ENOMEM;
+    return same < 0 ? 0
+                    : ls__fail(LS_EFORMAT, "%s: line %lld: two columns are "
+                               "named \"%.80s\"", t->path,
+                               (long long)t->csv.began, t->name[same]);
 }
 
 static int read_names(ls_table *t)
@@ -104,9 +82,6 @@ int ls_table_open(ls_table **table, const char *path)
     ls_table *t;
     int status;
 
-    if (!table || !path)
-        return ls__fail(LS_EINVAL, "ls_table_open: %s is NULL",
-                        table ? "path" : "table");
     if (!(t = ls__new(1, sizeof *t, path)))
         return LS_ENOMEM;
     t->path = ls__arena_text(&t->names, path);
@@ -126,6 +101,7 @@ void ls_table_close(ls_table *table)
         return;
     ls__csv_close(&table->csv);
     ls__arena_free(&table->names);
+    free(table->sorted);
     free(table);
 }
 
@@ -139,6 +115,18 @@ const char *ls_table_column(const ls_table *table, int i)
 {
     LS__NEED_OR(table, NULL);
     return i >= 0 && i < table->columns ? table->name[i] : NULL;
+}
+
+int ls_table_find(const ls_table *table, const char *name)
+{
+    LS__NEED(table);
+    LS__NEED(name);
+
+    int i = ls__find_text(table->columns, names_of(table), table->sorted, name);
+
+    return i >= 0 ? i
+                  : ls__fail(LS_ENOTFOUND, "%s: has no column \"%s\"",
+                             table->path, name);
 }
 
 /* ------ Rows ------ */
@@ -200,19 +188,24 @@ static bool same_letters(const char *a, const char *word)
     return *a == *word;
 }
 
+bool ls__table_missing(const char *text)
+{
+    static const char *const word[] = {"", "na", "n/a", "nan", "null", "?"};
+
+    for (size_t k = 0; k < sizeof word / sizeof *word; k++)
+        if (same_letters(text, word[k]))
+            return true;
+    return false;
+}
+
 bool ls_table_missing(const ls_table *table, int i)
 {
     LS__NEED_OR(table, false);
 
-    static const char *const word[] = {"na", "n/a", "nan", "null", "?"};
     const char *text = ls_table_text(table, i);
 
-    if (!text || !*text)
-        return true;
-    for (size_t k = 0; k < sizeof word / sizeof *word; k++)
-        if (same_letters(text, word[k]))
-            return !table->csv.field[i].quoted;
-    return false;
+    return !text || !*text ||
+           (!table->csv.field[i].quoted && ls__table_missing(text));
 }
 
 int ls_table_number(const ls_table *t, int i, double *out)
@@ -222,7 +215,7 @@ int ls_table_number(const ls_table *t, int i, double *out)
     if (!has(t, i))
         return ls__fail(LS_EINVAL, "%s: field %d of %s", t->path, i,
                         t->row ? "the row" : "no row");
-    if (ls__number_value(text_of(t, i), is_comma(t), out))
+    if (ls__number_value(text_of(t, i), ls__table_comma(t), out))
         return 0;
     if (ls_table_missing(t, i))
         return ls__fail(LS_EFORMAT, "%s: line %lld, column %d \"%.80s\": the "

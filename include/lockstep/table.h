@@ -43,6 +43,9 @@ LS_API int ls_table_columns(const ls_table *table);
  * "column 3", counted from 1.  It lives until the table is closed. */
 LS_API const char *ls_table_column(const ls_table *table, int i);
 
+/* The column of this name; LS_ENOTFOUND: there is none. */
+LS_API int ls_table_find(const ls_table *table, const char *name);
+
 /* Read the next row: 1, or 0 after the last one.  Fails as ls_table_open does;
  * LS_EFORMAT: it has more fields than the first line, or fewer. */
 LS_API int ls_table_next(ls_table *table);

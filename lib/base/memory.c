@@ -89,6 +89,14 @@ void *ls__new(size_t count, size_t size, const char *what)
     return p;
 }
 
+char *ls__text_copy(const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = ls__new(n, 1, "text");
+
+    return copy ? memcpy(copy, text, n) : NULL;
+}
+
 typedef struct ls__arena_chunk {
     struct ls__arena_chunk *next;
     size_t used, size;

@@ -28,6 +28,8 @@ void *ls__block_memory(void *block);
 
 /* count * size cleared bytes from malloc, with a message on failure. */
 void *ls__new(size_t count, size_t size, const char *what);
+/* A copy of a text from malloc. */
+char *ls__text_copy(const char *text);
 
 typedef struct ls__arena {
     struct ls__arena_chunk *first;

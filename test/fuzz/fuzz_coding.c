@@ -1,46 +1,42 @@
 /* The descriptions of a table and of images in a model file: any text is taken
  * or refused, and one that is taken codes a row, or has numbers to divide by,
  * and comes out as it went in. */
-#include "data/coding.h"
 #include "data/normal.h"
 #include "mutate.h"
 #include "opt/opt.h"
+#include "table/coding.h"
 
 #include <math.h>
 
 const char opt_program_name[] = "fuzz_coding";
 
 /* A row of values that are there or not. */
-static void use(const coding *c)
+static void use(const ls_coding *c)
 {
     double *raw = calloc((size_t)c->columns + 1, sizeof *raw);
-    float *x = calloc((size_t)coding_seen(c), sizeof *x);
+    float *x = calloc((size_t)ls_coding_width(c), sizeof *x);
 
     if (!raw || !x)
         abort();
     for (int i = 0; i < c->columns; i++)
         raw[i] = i % 3 == 2 ? (double)NAN : i;
-    coding_inputs(c, raw, x);
+    ls__coding_inputs(c, raw, x);
     free(raw);
     free(x);
 }
 
 static void table(const char *text)
 {
-    char *again, *third;
-    coding c = {0}, d = {0};
+    ls_coding *c = NULL, *d = NULL;
 
-    if (coding_load(&c, text, "input") == OPT_GO) {
-        use(&c);
-        again = coding_write(&c);
-        if (!again || coding_load(&d, again, "again") != OPT_GO ||
-            !(third = coding_write(&d)) || strcmp(again, third))
+    if (ls_coding_read(&c, text, "input") == 0) {
+        use(c);
+        if (ls_coding_read(&d, ls_coding_note(c), "again") != 0 ||
+            strcmp(ls_coding_note(c), ls_coding_note(d)))
             abort();
-        free(again);
-        free(third);
     }
-    coding_free(&c);
-    coding_free(&d);
+    ls_coding_free(c);
+    ls_coding_free(d);
 }
 
 static void images(const char *text)

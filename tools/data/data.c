@@ -174,7 +174,7 @@ void data_free(data *d)
     for (int i = 0; i < DATA_SERIES; i++)
         ls_array_free(&d->series[i]);
     ls_array_free(&d->mask);
-    coding_free(&d->coding);
+    ls_table_data_close(d->table);
     free(d->images);
     text_free(&d->text);
     noise_free(&d->noise);

@@ -11,11 +11,11 @@
 #ifndef TOOLS_DATA_H
 #define TOOLS_DATA_H
 
-#include "data/coding.h"
 #include "data/noise.h"
 #include "data/text.h"
 
 #include <lockstep.h>
+#include <lockstep/columns.h>
 #include <lockstep/files.h>
 #include <lockstep/images.h>
 
@@ -35,7 +35,7 @@ typedef struct data {
     data_input input[DATA_INPUTS];
     ls_array held_out[DATA_INPUTS]; /* rows to evaluate on; or empty */
     ls_array series[DATA_SERIES];   /* rows that windows are of; or empty */
-    coding coding;        /* of a table, or none: coding_is */
+    ls_table_data *table; /* where the rows are of one; else NULL */
     char *images;         /* normal_write's text of images; NULL: none are */
     ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */
@@ -101,20 +101,28 @@ int data_collect(data *d);
 
 typedef struct table_file {
     const char *path;
-    coding_wants wants;
+    ls_table_data_options wants; /* but for how messages are made */
     double valid; /* share of the rows to hold back */
     int64_t seed; /* that says which */
 } table_file;
 
-/* The inputs, and what is held back; d->coding is what they are of.  With a
+/* --missing. */
+enum { DATA_REFUSE, DATA_MEAN };
+
+/* What the columns of the table mean; NULL: there is no table. */
+const ls_coding *data_coding(const data *d);
+
+/* Its target; without a name where there is no table. */
+ls_column data_target(const data *d);
+
+/* The inputs, and what is held back; d->table is what they are of.  With a
  * window they are those of a series: "x" (window, columns), "y" the target
  * `horizon` rows after the last; and what is held back is those whose target
  * stands in the last share of the rows. */
 int data_table(data *d, const table_file *file);
 
-/* The sources of a series from the raw values of its rows (table_series.c). */
-int data_series(data *d, const table_file *file, int64_t rows,
-                const double *raw);
+/* The sources of a series from its rows (table_series.c). */
+int data_series(data *d, const table_file *file);
 
 /* Make a source of the windows that are held back; none where there are
  * none. */

@@ -1,14 +1,14 @@
 /* The rows of data_settings.h. */
 #include "data/data_settings.h"
-#include "data/coding.h"
+#include "data/data.h"
 
-static const opt_word tasks[] = {{"auto", CODING_AUTO},
-                                 {"classification", CODING_CLASSES},
-                                 {"regression", CODING_REGRESSION},
+static const opt_word tasks[] = {{"auto", LS_TABLE_AUTO},
+                                 {"classification", LS_TABLE_CLASSIFICATION},
+                                 {"regression", LS_TABLE_REGRESSION},
                                  {NULL, 0}};
 
 static const opt_word missing[] = {
-    {"refuse", CODING_REFUSE}, {"mean", CODING_MEAN}, {NULL, 0}};
+    {"refuse", DATA_REFUSE}, {"mean", DATA_MEAN}, {NULL, 0}};
 
 static const opt_word balances[] = {{"even", 0}, {"balanced", 1}, {NULL, 0}};
 

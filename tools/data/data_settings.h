@@ -27,8 +27,8 @@ typedef struct data_settings {
     int64_t seed;
     const char *x, *y, *mask, *path, *eval_path, *eval_x, *eval_y;
     const char *target, *ignore;      /* columns of a table */
-    int64_t task;                     /* CODING_AUTO.. */
-    int64_t missing;                  /* CODING_REFUSE.. */
+    int64_t task;                     /* LS_TABLE_AUTO.. */
+    int64_t missing;                  /* DATA_REFUSE.. */
     const char *text_columns;         /* checked by load */
     double valid;                     /* share of the rows that is held back */
     int64_t balance;                  /* 1: classes weigh the same */

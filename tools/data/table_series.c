@@ -6,48 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int no_memory(void)
-{
-    return opt_fail(OPT_FAILED, "no memory for the series");
-}
-
-/* Rows as the model sees them, (rows, seen). */
-static float *see_rows(const coding *c, int64_t rows, const double *raw)
-{
-    int64_t seen = coding_seen(c);
-    float *out = calloc((size_t)rows, (size_t)seen * sizeof *out);
-
-    for (int64_t i = 0; out && i < rows; i++)
-        coding_inputs(c, raw + i * (c->columns + 1), out + i * seen);
-    return out;
-}
-
-static int check_finite(const table_file *f, int64_t rows, int64_t seen,
-                        const float *x)
-{
-    for (int64_t i = 0; i < rows * seen; i++)
-        if (!isfinite(x[i]))
-            return opt_fail(OPT_FAILED, "%s: a value of row %lld is too far "
-                            "from the others to be standardised", f->path,
-                            (long long)(i / seen));
-    return OPT_GO;
-}
-
-/* The targets of all rows, (rows, 1), which are seen too. */
-static float *targets(const coding *c, int64_t rows, const float *x)
-{
-    int64_t seen = coding_seen(c);
-    float *y = calloc((size_t)rows, sizeof *y);
-
-    for (int64_t i = 0; y && i < rows; i++)
-        y[i] = x[i * seen + c->width];
-    return y;
-}
-
 /* The windows of so many of the series' rows from `first` on. */
 static int windows(const data *d, int64_t first, int64_t rows, ls_source *out)
 {
-    const coding *c = &d->coding;
+    int64_t horizon, window = ls_coding_window(data_coding(d), &horizon);
     ls_series series[DATA_SERIES];
 
     for (int i = 0; i < DATA_SERIES; i++) {
@@ -58,8 +20,8 @@ static int windows(const data *d, int64_t first, int64_t rows, ls_source *out)
         a->shape[0] = rows;
     }
     series[0].at = 0;
-    series[0].length = c->window;
-    series[1].at = c->window - 1 + c->horizon;
+    series[0].length = window;
+    series[1].at = window - 1 + horizon;
     series[1].length = 0;
     return opt_check(ls_source_series(out, DATA_SERIES, series));
 }
@@ -72,7 +34,7 @@ static int64_t first_rows(const table_file *f, int64_t rows)
 
 static int too_few(const table_file *f, int64_t rows, int64_t train)
 {
-    const coding_wants *w = &f->wants;
+    const ls_table_data_options *w = &f->wants;
 
     return opt_fail(OPT_WRONG,
                     "%s: %lld row%s%s; a window of %lld and a horizon of %lld "
@@ -84,51 +46,44 @@ static int too_few(const table_file *f, int64_t rows, int64_t train)
                     (long long)(w->window + w->horizon));
 }
 
-/* The rows as the model sees them, and their targets. */
-static int see(data *d, const table_file *f, int64_t rows, const double *raw)
-{
-    int64_t seen = coding_seen(&d->coding);
-    float *x = see_rows(&d->coding, rows, raw);
-    float *y = x ? targets(&d->coding, rows, x) : NULL;
-
-    d->series[0] = (ls_array){"x", LS_F32, 2, {rows, seen}, x};
-    d->series[1] = (ls_array){"y", LS_F32, 2, {rows, 1}, y};
-    return x && y ? check_finite(f, rows, seen, x) : no_memory();
-}
-
-/* What is measured of the columns is that of the first rows. */
-static int fit(coding *c, int64_t first, int64_t rows, const double *raw)
+/* The rows as the model sees them, and their targets, which are seen, too.
+ * What is measured of the columns is that of the first rows. */
+static int see(data *d, int64_t first, int64_t rows)
 {
     bool *held = calloc((size_t)rows, sizeof *held);
+    ls_array *x = &d->series[0], *y = &d->series[1];
+    int status;
 
     if (!held)
-        return no_memory();
+        return opt_fail(OPT_FAILED, "no memory for the series");
     for (int64_t i = first; i < rows; i++)
         held[i] = true;
-    coding_fit(c, rows, raw, held);
+    status = opt_check(ls_table_data_take(d->table, held, x, y));
+    x->name = "x";
+    y->name = "y";
     free(held);
-    return OPT_GO;
+    return status;
 }
 
 int data_series_held(const data *d, ls_source *source)
 {
-    int64_t rows = d->series[0].shape[0] - d->rows;
-    int64_t span = d->coding.window + d->coding.horizon - 1;
+    int64_t rows = d->series[0].shape[0] - d->rows, horizon;
+    int64_t window = ls_coding_window(data_coding(d), &horizon);
 
-    return rows > span ? windows(d, d->rows, rows, source) : OPT_GO;
+    return rows > window + horizon - 1 ? windows(d, d->rows, rows, source)
+                                       : OPT_GO;
 }
 
-int data_series(data *d, const table_file *f, int64_t rows, const double *raw)
+int data_series(data *d, const table_file *f)
 {
-    const coding_wants *w = &f->wants;
+    const ls_table_data_options *w = &f->wants;
+    int64_t rows = ls_table_data_rows(d->table);
     int64_t first = first_rows(f, rows), span = w->window + w->horizon - 1;
     int status;
 
     if (first <= span)
         return too_few(f, rows, first);
-    status = fit(&d->coding, first, rows, raw);
-    if (status == OPT_GO)
-        status = see(d, f, rows, raw);
+    status = see(d, first, rows);
     if (status == OPT_GO)
         status = windows(d, 0, first, &d->source);
     d->rows = d->source.rows;

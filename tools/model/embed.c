@@ -30,10 +30,12 @@ int embed_read(const char *text, embedding *e)
                     "onehot|embed|embed:WIDTH", text);
 }
 
-int embed_check(const coding *c, const char *path)
+int embed_check(const ls_coding *c, const char *path)
 {
-    for (int i = 0; i < c->columns; i++)
-        if (c->column[i].words.count)
+    ls_column column;
+
+    for (int i = 0; ls_coding_column(c, i, &column); i++)
+        if (column.words)
             return OPT_GO;
     return opt_fail(OPT_WRONG, "--text-columns: %s has no column of text to "
                     "embed", path);
@@ -43,14 +45,14 @@ int embed_check(const coding *c, const char *path)
 
 typedef struct builder {
     ls_node *x;
-    const coding *coding;
+    const ls_coding *coding;
     int64_t width;
     int tables; /* so far */
 } builder;
 
-static ls_node *table_of(builder *b, const coding_column *column)
+static ls_node *table_of(builder *b, const ls_column *column)
 {
-    int64_t words = column->words.count, width = b->width;
+    int64_t words = column->words, width = b->width;
     char name[32];
 
     if (!width)
@@ -59,34 +61,46 @@ static ls_node *table_of(builder *b, const coding_column *column)
     return ls_dense_no_bias(ls_slice(b->x, 0, column->at, words), width, name);
 }
 
+/* The first input of column i, or behind the last one. */
+static int64_t place(const builder *b, int i)
+{
+    ls_column column;
+
+    return ls_coding_column(b->coding, i, &column) ? column.at
+                                                   : ls_coding_width(b->coding);
+}
+
 /* Columns first to below end: those of numbers as they are. */
 static ls_node *columns(builder *b, int first, int end)
 {
-    const coding_column *column = b->coding->column;
+    int64_t at = place(b, first), after = place(b, end);
     int middle = first + (end - first) / 2;
-    int64_t after =
-        end < b->coding->columns ? column[end].at : b->coding->width;
+    ls_column column = {0};
     bool words = false;
     ls_node *half[2];
 
     for (int i = first; i < end; i++)
-        words |= column[i].words.count > 0;
+        words |= ls_coding_column(b->coding, i, &column) && column.words;
     if (!words)
-        return ls_slice(b->x, 0, column[first].at, after - column[first].at);
+        return ls_slice(b->x, 0, at, after - at);
     if (end - first == 1)
-        return table_of(b, &column[first]);
+        return table_of(b, &column);
     half[0] = columns(b, first, middle);
     half[1] = columns(b, middle, end);
     return ls_concat(half, 2, 0);
 }
 
-ls_node *embed_words(ls_graph *g, ls_node *x, const coding *c,
+ls_node *embed_words(ls_graph *g, ls_node *x, const ls_coding *c,
                      const embedding *e)
 {
     ls_init as_embed = ls_init_variance(LS_NORMAL, LS_FAN_OUT, 1);
     builder b = {.x = x, .coding = c, .width = e->width};
+    ls_column column;
+    int count = 0;
 
-    x = columns(&b, 0, c->columns);
+    while (ls_coding_column(c, count, &column))
+        count++;
+    x = columns(&b, 0, count);
     ls_init_params(g, "embed.*", &as_embed);
     return x;
 }

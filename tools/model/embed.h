@@ -4,7 +4,8 @@
 #ifndef TOOLS_EMBED_H
 #define TOOLS_EMBED_H
 
-#include "data/coding.h"
+#include <lockstep.h>
+#include <lockstep/columns.h>
 
 /* What --text-columns says. */
 typedef struct embedding {
@@ -17,13 +18,13 @@ int embed_read(const char *text, embedding *e);
 
 /* Has the table a column of text at all?  OPT_FAILED after a message that names
  * the path. */
-int embed_check(const coding *c, const char *path);
+int embed_check(const ls_coding *c, const char *path);
 
-/* The inputs of a coding, x (c->width), with the columns of text embedded, in
- * the columns' order.  Text column i has the parameter "embed.<i>.kernel",
- * (words, width), which starts as that of ls_embed does; no word, all zeros, is
- * zeros. */
-ls_node *embed_words(ls_graph *g, ls_node *x, const coding *c,
+/* The inputs of a coding, x (ls_coding_width), with the columns of text
+ * embedded, in the columns' order.  Text column i has the parameter
+ * "embed.<i>.kernel", (words, width), which starts as that of ls_embed does; no
+ * word, all zeros, is zeros. */
+ls_node *embed_words(ls_graph *g, ls_node *x, const ls_coding *c,
                      const embedding *e);
 
 #endif

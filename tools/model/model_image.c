@@ -110,8 +110,8 @@ static int mlp_table(data *d, settings *s, const opt_line *line)
                     .seed = s->data.seed,
                     .wants = {.target = s->data.target,
                               .ignore = s->data.ignore,
-                              .task = s->data.task,
-                              .impute = s->data.missing == CODING_MEAN}};
+                              .task = (ls_table_task)s->data.task,
+                              .missing_mean = s->data.missing == DATA_MEAN}};
     int status = check_no_images(s);
     int64_t rows;
 
@@ -123,12 +123,12 @@ static int mlp_table(data *d, settings *s, const opt_line *line)
     if (status == OPT_GO)
         status = data_table(d, &f);
     if (status == OPT_GO && s->model.words.is)
-        status = embed_check(&d->coding, s->data.path);
+        status = embed_check(data_coding(d), s->data.path);
     if (status != OPT_GO)
         return status;
-    s->model.coding = &d->coding;
+    s->model.coding = data_coding(d);
     table_defaults(s, line);
-    s->model.regression = d->coding.target.words.count == 0;
+    s->model.regression = data_target(d).words == 0;
     if (s->model.regression && opt_given(line, "classes"))
         return opt_fail(OPT_WRONG,
                         "--classes: \"%s\" is a number, so it is "
@@ -139,11 +139,12 @@ static int mlp_table(data *d, settings *s, const opt_line *line)
     rows = d->rows + d->held_out[0].shape[0];
     status = model_follow(line, "rows", &s->data.rows, rows, s->data.path);
     if (status == OPT_GO)
-        status = model_follow(line, "d-in", &s->model.d_in, d->coding.width,
+        status = model_follow(line, "d-in", &s->model.d_in,
+                              ls_coding_width(s->model.coding),
                               s->data.path);
     if (status == OPT_GO && !s->model.regression)
         status = model_follow(line, "classes", &s->model.classes,
-                              d->coding.target.words.count, s->data.path);
+                              data_target(d).words, s->data.path);
     return status == OPT_GO ? model_load_rest(d, s) : status;
 }
 
@@ -170,7 +171,7 @@ static int mlp_rows(data *d, settings *s, const opt_line *line)
 
     if (status == OPT_GO)
         status = data_load(d, "x", s->data.x, LS_F32, 2);
-    if (status == OPT_GO && s->data.task == CODING_REGRESSION)
+    if (status == OPT_GO && s->data.task == LS_TABLE_REGRESSION)
         return mlp_numbers(d, s, line);
     if (status == OPT_GO)
         status = data_load(d, "y", s->data.y, LS_I32, 1);
@@ -193,7 +194,7 @@ static int mlp_files(data *d, settings *s, const opt_line *line)
     s->data.shuffle = !s->data.no_shuffle;
     if (rank < 0)
         return opt_check(rank);
-    if (rank > 2 && s->data.task == CODING_REGRESSION)
+    if (rank > 2 && s->data.task == LS_TABLE_REGRESSION)
         return opt_fail(OPT_WRONG, "--task regression is for tables and for "
                         "rows of --x, not for images");
     return rank > 2 ? mlp_images(d, s, line) : mlp_rows(d, s, line);
@@ -227,7 +228,7 @@ static int mlp_load(data *d, settings *s, const opt_line *line)
         return mlp_files(d, s, line);
     if (check_no_images(s) != OPT_GO)
         return OPT_WRONG;
-    if (s->data.task == CODING_REGRESSION || s->data.valid > 0 ||
+    if (s->data.task == LS_TABLE_REGRESSION || s->data.valid > 0 ||
         s->data.balance)
         return opt_fail(OPT_WRONG, "--%s is for files, --data or --x",
                         s->data.valid > 0 ? "valid"

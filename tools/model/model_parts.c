@@ -62,7 +62,7 @@ int model_load_rest(data *d, const settings *s)
     const char *const path[DATA_INPUTS] = {s->data.eval_x, s->data.eval_y};
     int status = s->data.mask ? data_mask(d, s->data.mask) : OPT_GO;
 
-    if (status == OPT_GO && s->data.valid > 0 && !coding_is(&d->coding))
+    if (status == OPT_GO && s->data.valid > 0 && !d->table)
         status = hold_back(d, s);
     if (status == OPT_GO && s->data.balance &&
         (!d->inputs || s->model.regression))

@@ -31,8 +31,8 @@ static int series_load(data *d, settings *s, const opt_line *line)
                     .seed = s->data.seed,
                     .wants = {.target = s->data.target,
                               .ignore = s->data.ignore,
-                              .task = CODING_REGRESSION,
-                              .impute = s->data.missing == CODING_MEAN,
+                              .task = LS_TABLE_REGRESSION,
+                              .missing_mean = s->data.missing == DATA_MEAN,
                               .window = s->model.window,
                               .horizon = s->model.horizon}};
     int status = check_kind(line, of_text, "texts, not tables");
@@ -47,7 +47,7 @@ static int series_load(data *d, settings *s, const opt_line *line)
     if (!opt_given(line, "uneven"))
         s->data.uneven = UNEVEN_PAD;
     s->model.regression = true;
-    s->model.d_in = coding_seen(&d->coding);
+    s->model.d_in = ls_coding_width(data_coding(d));
     return OPT_GO;
 }
 

@@ -26,7 +26,7 @@ typedef struct model_settings {
 
     /* Set by load, or before build. */
     embedding words;      /* what --text-columns says */
-    const coding *coding; /* of the table; the data's */
+    const ls_coding *coding; /* of the table; the data's */
     bool regression;
     bool rounds; /* inputs are rounded to bf16 */
 } model_settings;

@@ -1,6 +1,7 @@
 /* lockstep-predict: what a model file makes of rows, as lines of text, or the
  * text that it generates. */
 #include "opt/opt.h"
+#include "predict/ask.h"
 #include "predict/feed.h"
 #include "predict/table.h"
 #include "run/apart.h"
@@ -63,9 +64,9 @@ typedef struct run {
     ls_predictor *predictor;
     ls_context *context;
     ls_array_spec in, out;
-    coding coding; /* of a table, or none: coding_is */
+    ask ask;       /* rows of a table, where the model is of one */
     normal images; /* or of images */
-    feed feed;
+    feed feed;     /* or of others */
     float *y;
     table table;
     output out_file; /* --output, or not open */
@@ -83,34 +84,22 @@ static int64_t elements(const ls_array_spec *spec)
     return size;
 }
 
-/* What a file says of its table must be of the model that it holds. */
-static int check_coding(const run *r, const char *path)
-{
-    const coding *c = &r->coding;
-    int64_t outputs = c->target.words.count ? c->target.words.count : 1;
-    int64_t inputs = coding_seen(c) * (c->window ? c->window : 1);
-
-    if (elements(&r->in) == inputs && elements(&r->out) == outputs &&
-        r->in.dtype == LS_F32)
-        return OPT_GO;
-    return opt_fail(OPT_FAILED, "%s: the description of its table is not of "
-                    "its model: %lld inputs and %lld outputs, not %lld and "
-                    "%lld", path, (long long)inputs, (long long)outputs,
-                    (long long)elements(&r->in), (long long)elements(&r->out));
-}
-
 /* What a text of the file says of the rows. */
 static int read_note(run *r, const char *path, const char *name,
                      const char *value)
 {
-    int status = OPT_GO;
+    ask *a = &r->ask;
+    int status;
 
     if (!strcmp(name, NORMAL_KEY))
         return normal_load(&r->images, value, path);
-    if (!strcmp(name, CODING_KEY))
-        status = coding_load(&r->coding, value, path);
-    return status == OPT_GO && coding_is(&r->coding) ? check_coding(r, path)
-                                                     : status;
+    if (strcmp(name, LS_CODING_NOTE) || a->coding)
+        return OPT_GO;
+    status = opt_check(ls_coding_read(&a->coding, value, path));
+    if (status == OPT_GO &&
+        ls_table_model_of(&a->model, r->predictor, a->coding) < 0)
+        return opt_fail(OPT_FAILED, "%s: %s", path, ls_errmsg());
+    return status;
 }
 
 static int read_file_notes(run *r, const char *path)
@@ -133,7 +122,7 @@ static int read_notes(run *r, const char *path)
 {
     int status = r->set.lora ? read_file_notes(r, r->set.lora) : OPT_GO;
 
-    return status == OPT_GO && !coding_is(&r->coding) && !r->images.is
+    return status == OPT_GO && !r->ask.model && !r->images.is
                ? read_file_notes(r, path) : status;
 }
 
@@ -210,14 +199,12 @@ static bool is_flat(const run *r, const char *path)
 static int open_input(run *r)
 {
     const char *path = r->line.path[1];
-    size_t n = strlen(path);
 
-    if (coding_is(&r->coding) && (n < 4 || strcmp(path + n - 4, ".npy")))
-        return feed_table(&r->feed, path, &r->coding);
+    if (r->ask.model)
+        return ask_open(&r->ask, path);
     if (r->images.is && !is_flat(r, path))
         return feed_images(&r->feed, path, &r->in, &r->images);
-    return feed_array(&r->feed, path, &r->in,
-                      coding_is(&r->coding) ? &r->coding : NULL);
+    return feed_array(&r->feed, path, &r->in, false);
 }
 
 static int open_output(run *r)
@@ -232,12 +219,14 @@ static int open_output(run *r)
 
 static int open_table(run *r)
 {
-    const coding *c = coding_is(&r->coding) ? &r->coding : NULL;
+    ls_column target = {0};
     int status = open_output(r);
 
     if (status != OPT_GO)
         return status;
-    r->table = table_new(r->file, r->graph, c);
+    if (r->ask.model)
+        ls_coding_target(r->ask.coding, &target);
+    r->table = table_new(r->file, r->graph, target);
     r->y = malloc((size_t)(FEED_ROWS * elements(&r->out)) * sizeof *r->y);
     return r->y ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the output");
 }
@@ -276,13 +265,29 @@ static int predict(run *r)
     return status;
 }
 
+/* The same of a model of a table. */
+static int predict_target(run *r)
+{
+    int64_t n = 0;
+    int status = ask_next(&r->ask, &n);
+
+    if (status == OPT_GO)
+        table_head(&r->table);
+    for (; status == OPT_GO && n > 0;
+         status = status == OPT_GO ? ask_next(&r->ask, &n) : status)
+        table_lines(&r->table, n, r->ask.out, r->ask.best);
+    return status;
+}
+
 static int predict_rows(run *r)
 {
     int status = open_input(r);
 
     if (status == OPT_GO)
         status = open_table(r);
-    return status == OPT_GO ? predict(r) : status;
+    if (status != OPT_GO)
+        return status;
+    return r->ask.model ? predict_target(r) : predict(r);
 }
 
 /* ------ generating ------ */
@@ -343,11 +348,11 @@ int main(int argc, char **argv)
     if (status == OPT_GO)
         status = r.set.generate ? generate(&r) : predict_rows(&r);
     status = close_output(&r, status);
+    ask_close(&r.ask);
     ls_context_close(r.context);
     ls_predictor_close(r.predictor);
     ls_graph_free(r.graph);
     feed_close(&r.feed);
-    coding_free(&r.coding);
     free(r.y);
     return status == OPT_DONE ? 0 : status;
 }

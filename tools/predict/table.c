@@ -16,10 +16,10 @@ static int64_t elements(const ls_node *n, int64_t *width)
     return size;
 }
 
-table table_new(FILE *file, const ls_graph *graph, const coding *coded)
+table table_new(FILE *file, const ls_graph *graph, ls_column target)
 {
     const ls_node *loss = ls_graph_loss(graph);
-    table t = {.file = file, .coding = coded};
+    table t = {.file = file, .target = target};
     const ls_node *output = ls_graph_output(graph, 0, &t.name);
     int64_t width;
     bool is_of_loss = loss && ls_node_input(loss, 0) == output;
@@ -51,19 +51,17 @@ static void put_text(FILE *file, const char *before, const char *text)
 /* "diagnosis,p_benign,p_malignant", or the target alone. */
 static void coded_head(const table *t)
 {
-    const coding *c = t->coding;
-
-    put_text(t->file, "", c->target.name);
-    for (int i = 0; i < c->target.words.count; i++) {
+    put_text(t->file, "", t->target.name);
+    for (int i = 0; i < t->target.words; i++) {
         fputc(',', t->file);
-        put_text(t->file, "p_", c->target.words.word[i]);
+        put_text(t->file, "p_", t->target.word[i]);
     }
     fputc('\n', t->file);
 }
 
 void table_head(const table *t)
 {
-    if (t->coding) {
+    if (t->target.name) {
         coded_head(t);
         return;
     }
@@ -97,10 +95,7 @@ static void classes(const table *t, const float *y)
 
     for (int64_t i = 0; i < t->columns; i++)
         sum += exp((double)y[i] - (double)y[top]);
-    if (t->coding)
-        put_text(t->file, "", t->coding->target.words.word[top]);
-    else
-        fprintf(t->file, "%lld", (long long)top);
+    fprintf(t->file, "%lld", (long long)top);
     for (int64_t i = 0; i < t->columns; i++)
         fprintf(t->file, ",%.6g",
                 opt_shown(exp((double)y[i] - (double)y[top]) / sum));
@@ -108,14 +103,8 @@ static void classes(const table *t, const float *y)
 
 static void numbers(const table *t, const float *y)
 {
-    const coding *c = t->coding;
-
-    for (int64_t i = 0; i < t->columns; i++) {
-        double unit = c ? c->target.scale : 1, zero = c ? c->target.mean : 0;
-
-        fprintf(t->file, "%s%.9g", i ? "," : "",
-                opt_shown((double)y[i] * unit + zero));
-    }
+    for (int64_t i = 0; i < t->columns; i++)
+        fprintf(t->file, "%s%.9g", i ? "," : "", opt_shown((double)y[i]));
 }
 
 void table_rows(const table *t, int64_t rows, const float *y)
@@ -127,6 +116,22 @@ void table_rows(const table *t, int64_t rows, const float *y)
             classes(t, shown);
         else
             numbers(t, shown);
+        putc('\n', t->file);
+    }
+}
+
+void table_lines(const table *t, int64_t rows, const double *out,
+                 const int *best)
+{
+    int words = t->target.words;
+
+    for (int64_t i = 0; i < rows; i++) {
+        if (words)
+            put_text(t->file, "", t->target.word[best[i]]);
+        else
+            fprintf(t->file, "%.9g", opt_shown(out[i]));
+        for (int k = 0; k < words; k++)
+            fprintf(t->file, ",%.6g", opt_shown(out[i * words + k]));
         putc('\n', t->file);
     }
 }

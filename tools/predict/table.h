@@ -3,9 +3,8 @@
 #ifndef TOOLS_TABLE_H
 #define TOOLS_TABLE_H
 
-#include "data/coding.h"
-
 #include <lockstep.h>
+#include <lockstep/columns.h>
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,17 +17,21 @@ typedef struct table {
     const char *name;  /* of the output */
     int64_t size;      /* elements of a row of the output */
     int64_t columns;   /* that are shown: the last ones of the row */
-    const coding *coding; /* of the table that was trained on: its words, its
-                             units; NULL: there is none */
+    ls_column target; /* of the table that was trained on; no name: there is
+                         none */
 } table;
 
 /* What the graph's loss says of its first output: classes of labels, the next
  * token after the last position, or numbers.  All is borrowed. */
-table table_new(FILE *file, const ls_graph *graph, const coding *coded);
+table table_new(FILE *file, const ls_graph *graph, ls_column target);
 
 void table_head(const table *t);
 
 /* Lines for rows of the output. */
 void table_rows(const table *t, int64_t rows, const float *y);
+
+/* Lines for predictions of the target: ls_table_predict_next's. */
+void table_lines(const table *t, int64_t rows, const double *out,
+                 const int *best);
 
 #endif

@@ -55,7 +55,7 @@ int figures_open(figures *f, const run *r, int64_t top_k)
     int status;
 
     *f = (figures){.run = r, .top_k = top_k};
-    if (r->model->tokens && !coding_is(&d->coding))
+    if (r->model->tokens && !d->table)
         return OPT_GO;
     status = data_held_source(d, &f->held);
     if (status != OPT_GO || f->held.rows == 0)
@@ -103,8 +103,8 @@ static void print_size(const char *name, double x)
 
 static void print_numbers(const figures *f)
 {
-    const coding *c = &f->run->data.coding;
-    double unit = coding_is(c) ? c->target.scale : 1;
+    const data *d = &f->run->data;
+    double unit = d->table ? data_target(d).scale : 1;
     const float *y = f->y;
 
     printf("  R2 %.4f", opt_shown(score_r2(f->rows, f->width, f->out, y)));
@@ -181,21 +181,22 @@ static void print_cell(const char *text)
     printf(" %11.11s", text);
 }
 
-static void print_counts(const word_set *w, const int64_t *count, int64_t done)
+static void print_counts(const ls_column *w, const int64_t *count,
+                         int64_t done)
 {
     char text[32];
 
     printf("[lockstep] eval confusion at step %04lld: a line for each class, a "
            "column for what it was taken for\n", (long long)done);
     print_cell("");
-    for (int k = 0; k < w->count; k++)
+    for (int k = 0; k < w->words; k++)
         print_cell(w->word[k]);
     putchar('\n');
-    for (int i = 0; i < w->count; i++) {
+    for (int i = 0; i < w->words; i++) {
         print_cell(w->word[i]);
-        for (int k = 0; k < w->count; k++) {
+        for (int k = 0; k < w->words; k++) {
             snprintf(text, sizeof text, "%lld",
-                     (long long)count[i * w->count + k]);
+                     (long long)count[i * w->words + k]);
             print_cell(text);
         }
         putchar('\n');
@@ -204,14 +205,14 @@ static void print_counts(const word_set *w, const int64_t *count, int64_t done)
 
 void figures_confusion(const figures *f, int64_t done)
 {
-    const word_set *w = &f->run->data.coding.target.words;
+    ls_column target = data_target(&f->run->data), *w = &target;
     const int32_t *label = f->y;
     int64_t count[MOST_SHOWN * MOST_SHOWN] = {0};
 
-    if (!f->computed || w->count < 1 || w->count > MOST_SHOWN)
+    if (!f->computed || w->words < 1 || w->words > MOST_SHOWN)
         return;
     for (int64_t i = 0; i < f->rows; i++)
-        count[label[i] * w->count + largest(w->count, f->out + i * w->count)]++;
+        count[label[i] * w->words + largest(w->words, f->out + i * w->words)]++;
     print_counts(w, count, done);
 }
 

@@ -183,21 +183,15 @@ static int open_watchdog(session *s)
  * them. */
 static int write_model(session *s)
 {
-    const coding *c = &s->run.data.coding;
-    ls_setting note = {NORMAL_KEY, s->run.data.images};
-    char *text = NULL;
-    int status;
+    const data *d = &s->run.data;
+    ls_setting note = {NORMAL_KEY, d->images};
 
     if (!s->set.save)
         return OPT_GO;
-    if (coding_is(c) && !(text = coding_write(c)))
-        return OPT_FAILED;
-    if (text)
-        note = (ls_setting){CODING_KEY, text};
-    status = adapt_save(s->run.trainer, &s->run.set.start, s->set.save,
-                        note.value != NULL, &note);
-    free(text);
-    return status;
+    if (d->table)
+        note = (ls_setting){LS_CODING_NOTE, ls_coding_note(data_coding(d))};
+    return adapt_save(s->run.trainer, &s->run.set.start, s->set.save,
+                      note.value != NULL, &note);
 }
 
 /* With --ema the average. */

@@ -1,5 +1,8 @@
 /* See words.h. */
-#include "data/words.h"
+#include "table/words.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/real_text.h"
 
 #include <limits.h>
 #include <stdint.h>
@@ -17,7 +20,7 @@ static uint32_t hash(const char *text)
 }
 
 /* The slot of a word, or the free one where it belongs. */
-static int find_slot(const word_set *w, const char *text)
+static int find_slot(const ls__words *w, const char *text)
 {
     uint32_t mask = 2 * (uint32_t)w->room - 1, i = hash(text) & mask;
 
@@ -26,7 +29,13 @@ static int find_slot(const word_set *w, const char *text)
     return (int)i;
 }
 
-static bool grow(word_set *w)
+static bool no_memory(void)
+{
+    ls__fail(LS_ENOMEM, "no memory for the words of a table");
+    return false;
+}
+
+static bool grow(ls__words *w)
 {
     int room = w->room ? 2 * w->room : 16;
     char **word = room <= INT_MAX / 4
@@ -35,10 +44,10 @@ static bool grow(word_set *w)
     int *slot;
 
     if (!word)
-        return false;
+        return no_memory();
     w->word = word;
     if (!(slot = realloc(w->slot, 2 * (size_t)room * sizeof *slot)))
-        return false;
+        return no_memory();
     w->slot = slot;
     w->room = room;
     for (int i = 0; i < 2 * room; i++)
@@ -48,7 +57,7 @@ static bool grow(word_set *w)
     return true;
 }
 
-bool words_add(word_set *w, const char *text)
+bool ls__words_add(ls__words *w, const char *text)
 {
     int i;
 
@@ -57,17 +66,22 @@ bool words_add(word_set *w, const char *text)
     i = find_slot(w, text);
     if (w->slot[i] >= 0)
         return true;
-    if (!(w->word[w->count] = strdup(text)))
+    if (!(w->word[w->count] = ls__text_copy(text)))
         return false;
     w->slot[i] = w->count++;
     return true;
 }
 
-int words_compare(const char *a, const char *b)
+/* As strtod reads it in the C locale, inf and hexadecimal too. */
+static bool is_number(const char *text, double *out)
 {
-    char *end_a, *end_b;
-    double x = strtod(a, &end_a), y = strtod(b, &end_b);
-    bool number_a = *a && !*end_a, number_b = *b && !*end_b;
+    return !strchr(text, ',') && ls__real_value(text, out);
+}
+
+int ls__words_compare(const char *a, const char *b)
+{
+    double x = 0, y = 0;
+    bool number_a = is_number(a, &x), number_b = is_number(b, &y);
 
     if (number_a != number_b)
         return number_a ? -1 : 1;
@@ -78,10 +92,10 @@ int words_compare(const char *a, const char *b)
 
 static int by_order(const void *a, const void *b)
 {
-    return words_compare(*(char *const *)a, *(char *const *)b);
+    return ls__words_compare(*(char *const *)a, *(char *const *)b);
 }
 
-void words_sort(word_set *w)
+void ls__words_sort(ls__words *w)
 {
     if (w->count)
         qsort(w->word, (size_t)w->count, sizeof *w->word, by_order);
@@ -89,13 +103,13 @@ void words_sort(word_set *w)
     w->slot = NULL;
 }
 
-int words_find(char *const *word, int n, const char *text)
+int ls__words_find(char *const *word, int n, const char *text)
 {
     int low = 0, high = n;
 
     while (low < high) {
         int middle = low + (high - low) / 2;
-        int order = words_compare(word[middle], text);
+        int order = ls__words_compare(word[middle], text);
 
         if (order == 0)
             return middle;
@@ -107,11 +121,11 @@ int words_find(char *const *word, int n, const char *text)
     return -1;
 }
 
-void words_free(word_set *w)
+void ls__words_free(ls__words *w)
 {
     for (int i = 0; i < w->count; i++)
         free(w->word[i]);
     free(w->word);
     free(w->slot);
-    *w = (word_set){0};
+    *w = (ls__words){0};
 }

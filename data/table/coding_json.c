@@ -1,6 +1,7 @@
 /* A coding as JSON text, and back. */
-#include "data/coding.h"
-#include "opt/opt.h"
+#include "table/coding.h"
+#include "base/error.h"
+#include "base/memory.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -9,7 +10,7 @@
 
 /* ------ To text ------ */
 
-static json_t *column_json(const coding_column *column)
+static json_t *column_json(const ls__column *column)
 {
     json_t *list, *out;
 
@@ -27,7 +28,7 @@ static json_t *column_json(const coding_column *column)
     return out;
 }
 
-static json_t *coding_object(const coding *c)
+static json_t *coding_object(const ls_coding *c)
 {
     json_t *inputs = json_array(), *all;
 
@@ -48,15 +49,17 @@ static json_t *coding_object(const coding *c)
     return all;
 }
 
-char *coding_write(const coding *c)
+int ls__coding_write(ls_coding *c)
 {
     json_t *all = coding_object(c);
     char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
 
     json_decref(all);
-    if (!text)
-        opt_fail(OPT_FAILED, "no memory for the description of the table");
-    return text;
+    free(c->note);
+    c->note = text;
+    return text ? 0
+                : ls__fail(LS_ENOMEM, "no memory for the description of the "
+                           "table");
 }
 
 /* ------ From text ------ */
@@ -68,13 +71,13 @@ typedef struct reader {
 
 static int refuse(const reader *r, const char *what)
 {
-    return opt_fail(OPT_FAILED, "%s: the description of its table is "
+    return ls__fail(LS_EFORMAT, "%s: the description of its table is "
                     "wrong%s%s%s: %s", r->path, *r->where ? " at \"" : "",
                     r->where, *r->where ? "\"" : "", what);
 }
 
 /* Sorted, so none is there twice, and one can be found. */
-static int read_words(const reader *r, coding_column *column, json_t *list)
+static int read_words(const reader *r, ls__column *column, json_t *list)
 {
     size_t n = json_array_size(list);
 
@@ -83,16 +86,17 @@ static int read_words(const reader *r, coding_column *column, json_t *list)
     for (size_t i = 0; i < n; i++) {
         const char *text = json_string_value(json_array_get(list, i));
 
-        if (!text || (i && words_compare(column->words.word[i - 1], text) >= 0))
+        if (!text ||
+            (i && ls__words_compare(column->words.word[i - 1], text) >= 0))
             return refuse(r, "its words are no sorted texts");
-        if (!words_add(&column->words, text))
-            return refuse(r, "no memory");
+        if (!ls__words_add(&column->words, text))
+            return LS_ENOMEM;
     }
-    words_sort(&column->words);
-    return OPT_GO;
+    ls__words_sort(&column->words);
+    return 0;
 }
 
-static int read_numbers(const reader *r, coding_column *column, json_t *from)
+static int read_numbers(const reader *r, ls__column *column, json_t *from)
 {
     json_t *mean = json_object_get(from, "mean");
     json_t *scale = json_object_get(from, "scale");
@@ -105,17 +109,19 @@ static int read_numbers(const reader *r, coding_column *column, json_t *from)
     if (!isfinite(column->mean) || !isfinite(column->scale) ||
         !(column->scale > 0))
         return refuse(r, "its mean or scale is out of range");
-    return OPT_GO;
+    return 0;
 }
 
-static int read_column(reader *r, coding_column *column, json_t *from)
+static int read_column(reader *r, ls__column *column, json_t *from)
 {
     const char *name = json_string_value(json_object_get(from, "name"));
     json_t *list = json_object_get(from, "words");
 
     r->where = "";
-    if (!name || !(column->name = strdup(name)))
+    if (!name)
         return refuse(r, "a column has no name");
+    if (!(column->name = ls__text_copy(name)))
+        return LS_ENOMEM;
     r->where = column->name;
     column->scale = 1;
     if (!list)
@@ -125,17 +131,17 @@ static int read_column(reader *r, coding_column *column, json_t *from)
     return read_words(r, column, list);
 }
 
-static int read_inputs(reader *r, coding *c, json_t *list)
+static int read_inputs(reader *r, ls_coding *c, json_t *list)
 {
     size_t n = json_array_size(list);
-    int status = OPT_GO;
+    int status = 0;
 
     if ((n < 1 && !c->window) || !json_is_array(list) || n > 1 << 20)
         return refuse(r, "it has no inputs");
-    if (!(c->column = calloc(n + 1, sizeof *c->column)))
-        return refuse(r, "no memory");
-    for (size_t i = 0; i < n && status == OPT_GO; i++) {
-        coding_column *column = &c->column[c->columns++];
+    if (!(c->column = ls__new(n + 1, sizeof *c->column, "columns")))
+        return LS_ENOMEM;
+    for (size_t i = 0; i < n && status == 0; i++) {
+        ls__column *column = &c->column[c->columns++];
 
         status = read_column(r, column, json_array_get(list, i));
         column->at = c->width;
@@ -145,22 +151,22 @@ static int read_inputs(reader *r, coding *c, json_t *list)
 }
 
 /* Those of a series: both or none. */
-static int read_window(const reader *r, coding *c, json_t *all)
+static int read_window(const reader *r, ls_coding *c, json_t *all)
 {
     json_t *window = json_object_get(all, "window");
     json_t *horizon = json_object_get(all, "horizon");
 
     if (!window && !horizon)
-        return OPT_GO;
+        return 0;
     c->window = json_integer_value(window);
     c->horizon = json_integer_value(horizon);
     return c->window < 1 || c->window > INT32_MAX || c->horizon < 1 ||
                    c->horizon > INT32_MAX
                ? refuse(r, "its window or its horizon is out of range")
-               : OPT_GO;
+               : 0;
 }
 
-static bool has_words(const coding *c)
+static bool has_words(const ls_coding *c)
 {
     bool has = c->target.words.count > 0;
 
@@ -169,38 +175,46 @@ static bool has_words(const coding *c)
     return has;
 }
 
-static int read_object(reader *r, coding *c, json_t *all)
+static int read_object(reader *r, ls_coding *c, json_t *all)
 {
     const char *missing = json_string_value(json_object_get(all, "missing"));
     int status;
 
     if (json_integer_value(json_object_get(all, "version")) != 1)
         return refuse(r, "its version is not 1");
-    if ((status = read_window(r, c, all)) != OPT_GO)
+    if ((status = read_window(r, c, all)) != 0)
         return status;
     if (!missing || (strcmp(missing, "mean") && strcmp(missing, "refused")) ||
         json_object_size(all) != (c->window ? 6 : 4))
         return refuse(r, "it says not what missing values become");
     c->impute = !strcmp(missing, "mean");
     status = read_inputs(r, c, json_object_get(all, "inputs"));
-    if (status == OPT_GO)
+    if (status == 0)
         status = read_column(r, &c->target, json_object_get(all, "target"));
-    if (status == OPT_GO && c->window && has_words(c))
+    if (status == 0 && c->window && has_words(c))
         return refuse(r, "a series has numbers alone");
     return status;
 }
 
-int coding_load(coding *c, const char *text, const char *path)
+int ls_coding_read(ls_coding **coding, const char *note, const char *path)
 {
+    LS__NEED(coding);
+    LS__NEED(note);
+    LS__NEED(path);
+
     reader r = {path, ""};
     json_error_t error;
-    json_t *all = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    int status;
+    json_t *all = json_loads(note, JSON_REJECT_DUPLICATES, &error);
+    ls_coding *c = ls__new(1, sizeof *c, path);
+    int status = !c ? LS_ENOMEM
+                 : all ? read_object(&r, c, all) : refuse(&r, error.text);
 
-    *c = (coding){0};
-    status = all ? read_object(&r, c, all) : refuse(&r, error.text);
     json_decref(all);
-    if (status != OPT_GO)
-        coding_free(c);
+    if (status == 0)
+        status = ls__coding_write(c);
+    if (status < 0)
+        ls_coding_free(c);
+    else
+        *coding = c;
     return status;
 }

@@ -1,0 +1,265 @@
+/* Columns to numbers.  coding_learn.c finds out what they are. */
+#include "table/coding.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "base/real_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void ls__coding_clear(ls_coding *c)
+{
+    for (int i = 0; i < c->columns; i++) {
+        free(c->column[i].name);
+        ls__words_free(&c->column[i].words);
+    }
+    free(c->column);
+    free(c->target.name);
+    ls__words_free(&c->target.words);
+    free(c->note);
+    *c = (ls_coding){0};
+}
+
+void ls_coding_free(ls_coding *coding)
+{
+    if (!coding)
+        return;
+    ls__coding_clear(coding);
+    free(coding);
+}
+
+/* ------ What they are ------ */
+
+static ls_column shown(const ls__column *column)
+{
+    return (ls_column){.name = column->name,
+                       .words = column->words.count,
+                       .word = (const char *const *)column->words.word,
+                       .mean = column->mean,
+                       .scale = column->scale,
+                       .at = column->at};
+}
+
+bool ls_coding_column(const ls_coding *coding, int i, ls_column *column)
+{
+    LS__NEED_OR(coding, false);
+    LS__NEED_OR(column, false);
+    if (i < 0 || i >= coding->columns)
+        return false;
+    *column = shown(&coding->column[i]);
+    return true;
+}
+
+bool ls_coding_target(const ls_coding *coding, ls_column *column)
+{
+    LS__NEED_OR(coding, false);
+    LS__NEED_OR(column, false);
+    *column = shown(&coding->target);
+    return true;
+}
+
+int64_t ls_coding_width(const ls_coding *coding)
+{
+    LS__NEED_OR(coding, 0);
+    return coding->width + (coding->window > 0);
+}
+
+int64_t ls_coding_window(const ls_coding *coding, int64_t *horizon)
+{
+    LS__NEED_OR(coding, 0);
+    if (horizon)
+        *horizon = coding->horizon;
+    return coding->window;
+}
+
+const char *ls_coding_note(const ls_coding *coding)
+{
+    LS__NEED_OR(coding, NULL);
+    return coding->note;
+}
+
+/* ------ Statistics ------ */
+
+/* The mean and the deviation of column i, as StandardScaler takes them; a
+ * column that is all the same keeps its unit. */
+static void fit(ls__column *column, int64_t rows, const double *raw,
+                int stride, const bool *held)
+{
+    double first = (double)NAN, sum = 0, squares = 0, n = 0;
+
+    for (int64_t r = 0; r < rows; r++, raw += stride) {
+        double x = *raw;
+
+        if ((held && held[r]) || isnan(x))
+            continue;
+        if (isnan(first))
+            first = x; /* what is close to 0 keeps its digits */
+        sum += x - first;
+        squares += (x - first) * (x - first);
+        n++;
+    }
+    column->mean = n > 0 ? first + sum / n : 0;
+    column->scale = n > 0 ? squares / n - sum / n * (sum / n) : 0;
+    column->scale = column->scale > 0 ? sqrt(column->scale) : 1;
+    if (!isfinite(column->mean) || !isfinite(column->scale)) {
+        column->mean = 0;
+        column->scale = 1;
+    }
+}
+
+void ls__coding_fit(ls_coding *c, int64_t rows, const double *raw,
+                    const bool *held)
+{
+    int stride = c->columns + 1;
+
+    for (int i = 0; i < c->columns; i++)
+        if (!c->column[i].words.count)
+            fit(&c->column[i], rows, raw + i, stride, held);
+    if (!c->target.words.count)
+        fit(&c->target, rows, raw + c->columns, stride, held);
+}
+
+/* ------ Cells ------ */
+
+/* A failure of a cell. */
+static int refuse(const ls__cell *cell, const ls__column *column,
+                  const char *what)
+{
+    if (cell->table)
+        return ls__fail(LS_EFORMAT, "%s: line %lld, column %d \"%.80s\": %s",
+                        cell->table->path,
+                        (long long)ls_table_line(cell->table), cell->at + 1,
+                        column->name, what);
+    return ls__fail(LS_EFORMAT, "row %lld, column \"%.80s\": %s",
+                    (long long)cell->row, column->name, what);
+}
+
+ls__cell ls__table_cell(const ls_table *t, int i)
+{
+    return (ls__cell){.text = ls_table_text(t, i),
+                      .missing = ls_table_missing(t, i),
+                      .comma = ls__table_comma(t),
+                      .table = t,
+                      .at = i};
+}
+
+const char *ls__cell_word(const ls__cell *cell, char room[LS__WORD])
+{
+    double x, again;
+
+    if (!ls__number_value(cell->text, cell->comma, &x))
+        return cell->text;
+    if (x == floor(x) && fabs(x) < 1e15) { /* 10, not 1e+01 */
+        snprintf(room, LS__WORD, "%.0f", x + 0.0);
+        return room;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(room, LS__WORD, "%.*g", digits, x);
+        ls__real_point(room);
+        if (ls__real_value(room, &again) && again == x)
+            break;
+    }
+    return room;
+}
+
+static int read_word(const ls_coding *c, const ls__column *column,
+                     const ls__cell *cell, double *raw)
+{
+    char room[LS__WORD], what[LS__MESSAGE];
+    int place = ls__words_find(column->words.word, column->words.count,
+                               ls__cell_word(cell, room));
+
+    *raw = place < 0 ? (double)NAN : place;
+    if (place >= 0 || c->impute)
+        return 0;
+    snprintf(what, sizeof what, "\"%.300s\" is none of the %d words trained on",
+             cell->text, column->words.count);
+    return refuse(cell, column, what);
+}
+
+static int read_number(const ls__column *column, const ls__cell *cell,
+                       double *raw)
+{
+    char what[LS__MESSAGE];
+
+    if (ls__number_value(cell->text, cell->comma, raw))
+        return 0;
+    snprintf(what, sizeof what, "\"%.80s\" is no number", cell->text);
+    return refuse(cell, column, what);
+}
+
+int ls__cell_missing(const ls_coding *c, const ls__column *column,
+                     const ls__cell *cell)
+{
+    return refuse(cell, column,
+                  column == &c->target
+                      ? "the value is missing"
+                      : "the value is missing; a model trained with --missing "
+                        "mean puts the mean in its place");
+}
+
+int ls__cell_value(const ls_coding *c, const ls__column *column,
+                   const ls__cell *cell, double *raw)
+{
+    if (cell->missing) {
+        *raw = (double)NAN;
+        return c->impute && column != &c->target
+                   ? 0 : ls__cell_missing(c, column, cell);
+    }
+    return column->words.count ? read_word(c, column, cell, raw)
+                               : read_number(column, cell, raw);
+}
+
+/* ------ Rows ------ */
+
+int ls__coding_map(const ls_coding *c, const ls_table *t, bool target,
+                   int *map)
+{
+    for (int i = 0; i < c->columns + target; i++) {
+        map[i] = ls_table_find(t, i < c->columns ? c->column[i].name
+                                                 : c->target.name);
+        if (map[i] < 0)
+            return map[i];
+    }
+    return 0;
+}
+
+int ls__coding_row(const ls_coding *c, const ls_table *t, const int *map,
+                   bool target, double *raw)
+{
+    int status = 0;
+
+    for (int i = 0; i < c->columns + target && status == 0; i++) {
+        ls__cell cell = ls__table_cell(t, map[i]);
+
+        status = ls__cell_value(
+            c, i < c->columns ? &c->column[i] : &c->target, &cell, &raw[i]);
+    }
+    return status;
+}
+
+bool ls__coding_inputs(const ls_coding *c, const double *raw, float *x)
+{
+    bool finite = true;
+
+    for (int i = 0; i < c->columns; i++) {
+        const ls__column *column = &c->column[i];
+        float *to = x + column->at;
+
+        for (int k = 0; k < column->words.count; k++)
+            to[k] = raw[i] == k;
+        if (!column->words.count) {
+            *to = isnan(raw[i])
+                      ? 0
+                      : (float)((raw[i] - column->mean) / column->scale);
+            finite = finite && isfinite(*to);
+        }
+    }
+    if (c->window) {
+        x[c->width] = (float)((raw[c->columns] - c->target.mean) /
+                              c->target.scale);
+        finite = finite && isfinite(x[c->width]);
+    }
+    return finite;
+}

@@ -1,0 +1,366 @@
+/* What the columns of a table are.  A column is of numbers if all that it has
+ * are numbers; of text, if they are mostly none; and one of numbers with a text
+ * here and there is a mistake that nobody should train on. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "table/coding.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_WORDS = 1000, FEW_WORDS = 20, ROWS_OF_CLASS = 5 };
+
+/* What a column of the table was seen to hold. */
+typedef struct survey {
+    bool ignored;
+    int64_t numbers, texts, missing;
+    int64_t text_line, missing_line, part_line; /* the first of them */
+    char text[48];
+    char part[LS__WORD]; /* the first number that is not whole; or empty */
+    ls__words words;     /* of all that is not missing, up to one too many */
+} survey;
+
+typedef struct learner {
+    ls_coding *c;
+    ls_table *t;
+    const ls_table_data_options *want;
+    const char *p; /* before the names of options */
+    survey *s;     /* [columns of the table] */
+    int target;    /* its column */
+} learner;
+
+static const char *path_of(const learner *l)
+{
+    return l->t->path;
+}
+
+/* ------ Which columns ------ */
+
+static int find_target(learner *l)
+{
+    int last = ls_table_columns(l->t) - 1;
+
+    l->target = last;
+    if (l->want->target)
+        l->target = ls_table_find(l->t, l->want->target);
+    return l->target >= 0
+               ? 0
+               : ls__fail(LS_EINVAL, "%starget: %s has no column \"%s\"; the "
+                          "last one is \"%s\"", l->p, path_of(l),
+                          l->want->target, ls_table_column(l->t, last));
+}
+
+static int ignore(learner *l, const char *name)
+{
+    int i = ls_table_find(l->t, name);
+
+    if (i < 0)
+        return ls__fail(LS_EINVAL, "%signore: %s has no column \"%s\"", l->p,
+                        path_of(l), name);
+    l->s[i].ignored = true;
+    return 0;
+}
+
+/* The names of a list with commas. */
+static int ignore_all(learner *l)
+{
+    char *list = ls__text_copy(l->want->ignore ? l->want->ignore : "");
+    char *name = list, *end;
+    int status = list ? 0 : LS_ENOMEM;
+
+    for (; status == 0 && *name; name = end) {
+        end = name + strcspn(name, ",");
+        if (*end)
+            *end++ = 0;
+        status = ignore(l, name);
+    }
+    free(list);
+    if (status == 0 && l->s[l->target].ignored)
+        return ls__fail(LS_EINVAL, "%signore: \"%s\" is the target", l->p,
+                        ls_table_column(l->t, l->target));
+    return status;
+}
+
+/* ------ Looking at all rows ------ */
+
+/* A number that is not whole is no class. */
+static void look_at_number(survey *s, const ls__cell *cell, const char *text)
+{
+    double x = 0;
+
+    s->numbers++;
+    if (*s->part || !ls__number_value(cell->text, cell->comma, &x) ||
+        x == floor(x))
+        return;
+    snprintf(s->part, sizeof s->part, "%s", text);
+    s->part_line = ls_table_line(cell->table);
+}
+
+static int look(survey *s, const ls__cell *cell)
+{
+    char room[LS__WORD];
+    const char *text;
+
+    if (cell->missing) {
+        if (!s->missing++)
+            s->missing_line = ls_table_line(cell->table);
+        return 0;
+    }
+    text = ls__cell_word(cell, room);
+    if (text == room) {
+        look_at_number(s, cell, text);
+    } else if (!s->texts++) {
+        s->text_line = ls_table_line(cell->table);
+        snprintf(s->text, sizeof s->text, "%s", text);
+    }
+    return s->words.count > MOST_WORDS || ls__words_add(&s->words, text)
+               ? 0 : LS_ENOMEM;
+}
+
+static int look_at_all(learner *l, int64_t *rows)
+{
+    int n = ls_table_columns(l->t), next, status = 0;
+
+    *rows = 0;
+    while (status == 0 && (next = ls_table_next(l->t)) != 0) {
+        if (next < 0)
+            return next;
+        for (int i = 0; i < n && status == 0; i++) {
+            ls__cell cell = ls__table_cell(l->t, i);
+
+            if (!l->s[i].ignored)
+                status = look(&l->s[i], &cell);
+        }
+        ++*rows;
+    }
+    if (status == 0 && *rows == 0)
+        return ls__fail(LS_EFORMAT, "%s: the data set is empty", path_of(l));
+    return status;
+}
+
+/* ------ What they are ------ */
+
+static int64_t values(const survey *s)
+{
+    return s->numbers + s->texts;
+}
+
+static int mixed(const learner *l, const survey *s, const char *name)
+{
+    return ls__fail(LS_EFORMAT, "%s: line %lld: \"%s\" is no number, as %lld "
+                    "of the %lld values of \"%s\" are", path_of(l),
+                    (long long)s->text_line, s->text, (long long)s->numbers,
+                    (long long)values(s), name);
+}
+
+static int too_many(const learner *l, const survey *s, const char *name)
+{
+    bool most = s->words.count > MOST_WORDS;
+
+    return ls__fail(LS_EFORMAT, "%s: column \"%s\" has %s%d different words in "
+                    "%lld rows; %signore leaves the column out", path_of(l),
+                    name, most ? "more than " : "",
+                    most ? MOST_WORDS : s->words.count, (long long)values(s),
+                    l->p);
+}
+
+static int refuse_missing(const learner *l, const survey *s, const char *name)
+{
+    if (l->c->impute)
+        return ls__fail(LS_EFORMAT, "%s: column \"%s\": the value is missing "
+                        "in all of %lld rows; %signore leaves the column out",
+                        path_of(l), name, (long long)s->missing, l->p);
+    return ls__fail(LS_EFORMAT, "%s: line %lld, column \"%s\": the value is "
+                    "missing, as in %lld of %lld rows; %smissing mean puts the "
+                    "mean in its place, %signore leaves the column out",
+                    path_of(l), (long long)s->missing_line, name,
+                    (long long)s->missing, (long long)(values(s) + s->missing),
+                    l->p, l->p);
+}
+
+/* Has a word less than so many rows?  Then they are names, of which each row
+ * has its own, or numbers that were measured. */
+static bool has_many(const survey *s, int rows)
+{
+    return s->words.count > MOST_WORDS ||
+           (s->words.count > FEW_WORDS && s->words.count > values(s) / rows);
+}
+
+static int check_input(const learner *l, const survey *s, const char *name)
+{
+    if (s->missing && (!l->c->impute || !values(s)))
+        return refuse_missing(l, s, name);
+    if (s->texts && s->numbers > s->texts)
+        return mixed(l, s, name);
+    if (s->texts && l->c->window)
+        return ls__fail(LS_EFORMAT, "%s: line %lld, column \"%s\": \"%s\" is "
+                        "no number, and a series has numbers alone; %signore "
+                        "leaves the column out", path_of(l),
+                        (long long)s->text_line, name, s->text, l->p);
+    return s->texts && has_many(s, 2) ? too_many(l, s, name) : 0;
+}
+
+static void take_words(ls__column *column, survey *s)
+{
+    column->words = s->words;
+    s->words = (ls__words){0};
+    ls__words_sort(&column->words);
+}
+
+static int settle_input(learner *l, survey *s, const char *name)
+{
+    ls_coding *c = l->c;
+    ls__column *column = &c->column[c->columns];
+    int status = check_input(l, s, name);
+
+    if (status < 0)
+        return status;
+    if (!(column->name = ls__text_copy(name)))
+        return LS_ENOMEM;
+    column->at = c->width;
+    column->scale = 1;
+    if (s->texts)
+        take_words(column, s);
+    c->width += s->texts ? column->words.count : 1;
+    c->columns++;
+    return 0;
+}
+
+/* Asked for a regression, or a series. */
+static int no_numbers(const learner *l, const survey *s, const char *name)
+{
+    bool series = l->want->window > 0;
+
+    return ls__fail(LS_EINVAL, "%s%s: %s: line %lld, column \"%s\": \"%s\" is "
+                    "no number; %s%s", l->p,
+                    series ? "target" : "task regression", path_of(l),
+                    (long long)s->text_line, name, s->text,
+                    series ? "" : l->p,
+                    series ? "the target of a series is one"
+                           : "task classification makes classes of the words");
+}
+
+/* Whole numbers are classes, named by the number; others are measured. */
+static int check_classes(const learner *l, const survey *s, const char *name)
+{
+    const char *more = s->words.count > MOST_WORDS ? "more than " : "";
+    int count = *more ? MOST_WORDS : s->words.count;
+
+    if (!s->texts && *s->part)
+        return ls__fail(LS_EINVAL, "%stask classification: %s: line %lld, "
+                        "column \"%s\": %s is no whole number, as a class is, "
+                        "and there are %s%d different values; %stask "
+                        "regression predicts them", l->p, path_of(l),
+                        (long long)s->part_line, name, s->part, more, count,
+                        l->p);
+    if (!has_many(s, s->texts ? 2 : ROWS_OF_CLASS))
+        return 0;
+    return ls__fail(LS_EINVAL, "%starget: %s: column \"%s\" has %s%d "
+                    "different %s in %lld rows, too many for classes; %s%s",
+                    l->p, path_of(l), name, more, count,
+                    s->texts ? "words" : "numbers", (long long)values(s),
+                    s->texts ? "" : l->p,
+                    s->texts ? "name another column"
+                             : "task regression predicts them");
+}
+
+static int check_target(const learner *l, const survey *s, const char *name,
+                        bool classes)
+{
+    ls_table_task task = l->want->task;
+
+    if (s->missing)
+        return ls__fail(LS_EFORMAT, "%s: line %lld, column \"%s\": the value "
+                        "is missing, and this is the target (%lld such row%s)",
+                        path_of(l), (long long)s->missing_line, name,
+                        (long long)s->missing, s->missing == 1 ? "" : "s");
+    if (s->texts && task == LS_TABLE_REGRESSION)
+        return no_numbers(l, s, name);
+    if (s->texts && task == LS_TABLE_AUTO && s->numbers > s->texts)
+        return mixed(l, s, name);
+    return classes ? check_classes(l, s, name) : 0;
+}
+
+/* A few numbers may be meant as classes. */
+static void tell_numbers(const learner *l, const survey *s, const char *name)
+{
+    char text[512];
+
+    if (!l->want->log || l->want->task != LS_TABLE_AUTO ||
+        s->words.count > FEW_WORDS)
+        return;
+    snprintf(text, sizeof text, "\"%s\" is a number, so it is the target of a "
+             "regression; %stask classification makes classes of its %d values",
+             name, l->p, s->words.count);
+    l->want->log(l->want->log_user, text);
+}
+
+static int settle_target(learner *l, survey *s, const char *name)
+{
+    ls_table_task task = l->want->task;
+    bool classes =
+        task == LS_TABLE_CLASSIFICATION || (task == LS_TABLE_AUTO && s->texts);
+    int status = check_target(l, s, name, classes);
+
+    if (status < 0)
+        return status;
+    if (!(l->c->target.name = ls__text_copy(name)))
+        return LS_ENOMEM;
+    l->c->target.scale = 1;
+    if (classes)
+        take_words(&l->c->target, s);
+    else
+        tell_numbers(l, s, name);
+    return 0;
+}
+
+static int settle(learner *l)
+{
+    int status = 0;
+
+    for (int i = 0; i < ls_table_columns(l->t) && status == 0; i++) {
+        const char *name = ls_table_column(l->t, i);
+
+        if (l->s[i].ignored)
+            continue;
+        status = i == l->target ? settle_target(l, &l->s[i], name)
+                                : settle_input(l, &l->s[i], name);
+    }
+    if (status == 0 && !l->c->columns && !l->c->window)
+        return ls__fail(LS_EFORMAT, "%s: has no column except the target",
+                        path_of(l));
+    return status;
+}
+
+static int learn(learner *l, int64_t *rows)
+{
+    int status = find_target(l);
+
+    if (status == 0)
+        status = ignore_all(l);
+    if (status == 0)
+        status = look_at_all(l, rows);
+    return status == 0 ? settle(l) : status;
+}
+
+int ls__coding_learn(ls_coding *c, ls_table *t,
+                     const ls_table_data_options *want, int64_t *rows)
+{
+    int n = ls_table_columns(t), status = LS_ENOMEM;
+    learner l = {.c = c, .t = t, .want = want,
+                 .p = want->prefix ? want->prefix : "option "};
+
+    *c = (ls_coding){.impute = want->missing_mean, .window = want->window,
+                     .horizon = want->horizon};
+    l.s = ls__new((size_t)n, sizeof *l.s, t->path);
+    c->column = ls__new((size_t)n, sizeof *c->column, t->path);
+    if (l.s && c->column)
+        status = learn(&l, rows);
+    for (int i = 0; l.s && i < n; i++)
+        ls__words_free(&l.s[i].words);
+    free(l.s);
+    return status;
+}

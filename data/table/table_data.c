@@ -1,0 +1,210 @@
+/* A table as rows to train on.  The file is read twice: to learn what its
+ * columns are, and to take their values. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/sized.h"
+#include "table/coding.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct ls_table_data {
+    ls_coding coding;
+    ls_table *table; /* while it is read */
+    char *path;
+    int64_t rows;
+    double *raw; /* (rows, columns + 1), until they are taken */
+};
+
+static const ls_table_data_options defaults = {.size = sizeof defaults};
+
+void ls_table_data_defaults_sized(ls_table_data_options *options, size_t size)
+{
+    LS__NEED_OR(options, );
+    ls__sized_defaults(options, size, &defaults, sizeof defaults);
+}
+
+/* ------ Reading ------ */
+
+static int read_rows(ls_table_data *d, int *map)
+{
+    const ls_coding *c = &d->coding;
+    int status = ls__coding_map(c, d->table, true, map), next = 0;
+    int64_t n = 0;
+
+    while (status == 0 && n < d->rows && (next = ls_table_next(d->table)) > 0)
+        status = ls__coding_row(c, d->table, map, true,
+                                d->raw + n++ * (c->columns + 1));
+    if (next < 0)
+        return next;
+    return status == 0 && n < d->rows
+               ? ls__fail(LS_EFORMAT, "%s: changed while it was read", d->path)
+               : status;
+}
+
+static int read_table(ls_table_data *d, const ls_table_data_options *o)
+{
+    int status = ls__coding_learn(&d->coding, d->table, o, &d->rows);
+    size_t columns = (size_t)d->coding.columns + 1;
+    int *map;
+
+    if (status == 0)
+        status = ls_table_rewind(d->table);
+    if (status < 0)
+        return status;
+    map = ls__new(columns, sizeof *map, d->path);
+    d->raw = ls__new((size_t)d->rows, columns * sizeof *d->raw, d->path);
+    status = map && d->raw ? read_rows(d, map) : LS_ENOMEM;
+    free(map);
+    return status;
+}
+
+static int check_options(const ls_table_data_options *o)
+{
+    if (o->task < LS_TABLE_AUTO || o->task > LS_TABLE_REGRESSION)
+        return ls__fail(LS_EINVAL, "ls_table_data_open: task %d is none",
+                        (int)o->task);
+    if (o->window < 0 || o->window > INT32_MAX || o->horizon > INT32_MAX ||
+        o->horizon < 0 || (o->horizon && !o->window) ||
+        (o->window && o->task == LS_TABLE_CLASSIFICATION))
+        return ls__fail(LS_EINVAL, "ls_table_data_open: a window of %lld and a "
+                        "horizon of %lld; a series has a window, and predicts "
+                        "a number", (long long)o->window,
+                        (long long)o->horizon);
+    return 0;
+}
+
+static int open_data(ls_table_data *d, const char *path,
+                     const ls_table_data_options *o)
+{
+    ls_table_data_options own = *o;
+    int status;
+
+    if (own.window)
+        own.task = LS_TABLE_REGRESSION;
+    if (own.window && !own.horizon)
+        own.horizon = 1;
+    if (!(d->path = ls__text_copy(path)))
+        return LS_ENOMEM;
+    status = ls_table_open(&d->table, path);
+    if (status == 0)
+        status = read_table(d, &own);
+    ls_table_close(d->table);
+    d->table = NULL;
+    return status;
+}
+
+int ls_table_data_open(ls_table_data **data, const char *path,
+                       const ls_table_data_options *options)
+{
+    LS__NEED(data);
+    LS__NEED(path);
+
+    ls_table_data_options o = defaults;
+    int status = ls__sized_take("table_data", &o, sizeof o, options);
+    ls_table_data *d;
+
+    if (status == 0)
+        status = check_options(&o);
+    if (status < 0)
+        return status;
+    if (!(d = ls__new(1, sizeof *d, path)))
+        return LS_ENOMEM;
+    if ((status = open_data(d, path, &o)) < 0)
+        ls_table_data_close(d);
+    else
+        *data = d;
+    return status;
+}
+
+void ls_table_data_close(ls_table_data *data)
+{
+    if (!data)
+        return;
+    ls__coding_clear(&data->coding);
+    free(data->path);
+    free(data->raw);
+    free(data);
+}
+
+int64_t ls_table_data_rows(const ls_table_data *data)
+{
+    LS__NEED_OR(data, 0);
+    return data->rows;
+}
+
+const ls_coding *ls_table_data_coding(const ls_table_data *data)
+{
+    LS__NEED_OR(data, NULL);
+    return &data->coding;
+}
+
+/* ------ As a model sees it ------ */
+
+static ls_array new_array(ls_dtype dtype, int64_t rows, int64_t width)
+{
+    ls_array t = {.dtype = dtype, .rank = width ? 2 : 1};
+
+    t.shape[0] = rows;
+    t.shape[1] = width;
+    t.data = ls__new((size_t)rows, 4 * (size_t)(width ? width : 1),
+                     "rows of a table");
+    return t;
+}
+
+/* Values that no float can hold become infinite, which a step would blame on
+ * the training. */
+static int fill(const ls_table_data *d, ls_array *x, ls_array *y)
+{
+    const ls_coding *c = &d->coding;
+    const ls__column *target = &c->target;
+    int64_t width = ls_coding_width(c);
+
+    for (int64_t i = 0; i < d->rows; i++) {
+        const double *raw = d->raw + i * (c->columns + 1);
+
+        if (!ls__coding_inputs(c, raw, (float *)x->data + i * width))
+            return ls__fail(LS_ERANGE, "%s: a value of row %lld is too far "
+                            "from the others to be standardised", d->path,
+                            (long long)i);
+        if (target->words.count)
+            ((int32_t *)y->data)[i] = (int32_t)raw[c->columns];
+        else
+            ((float *)y->data)[i] =
+                (float)((raw[c->columns] - target->mean) / target->scale);
+    }
+    return 0;
+}
+
+int ls_table_data_take(ls_table_data *data, const bool *held, ls_array *x,
+                       ls_array *y)
+{
+    LS__NEED(data);
+    LS__NEED(x);
+    LS__NEED(y);
+
+    ls_coding *c = &data->coding;
+    bool classes = c->target.words.count > 0;
+    ls_array in, out;
+    int status = LS_ENOMEM;
+
+    if (!data->raw)
+        return ls__fail(LS_EINVAL, "%s: its rows were taken", data->path);
+    ls__coding_fit(c, data->rows, data->raw, held);
+    in = new_array(LS_F32, data->rows, ls_coding_width(c));
+    out = new_array(classes ? LS_I32 : LS_F32, data->rows, !classes);
+    if (in.data && out.data)
+        status = fill(data, &in, &out);
+    if (status == 0)
+        status = ls__coding_write(c);
+    if (status < 0) {
+        ls_array_free(&in);
+        ls_array_free(&out);
+        return status;
+    }
+    free(data->raw);
+    data->raw = NULL;
+    *x = in;
+    *y = out;
+    return 0;
+}

@@ -1,0 +1,238 @@
+/* Models of tables: what the columns of a table mean to a model, the table as
+ * rows to train on, and predictions for rows of text or numbers.
+ *
+ *     ls_table_model *m;
+ *     ls_table_context *c;
+ *     const char *name[] = {"rooms", "town"}, *cell[] = {"3", "Bergen"};
+ *     double price;
+ *
+ *     ls_table_model_open(&m, "houses.st", NULL);
+ *     ls_table_context_open(&c, m, NULL);
+ *     ls_table_predict_text(c, 1, 2, name, cell, &price, NULL);
+ *
+ * A column of numbers becomes one input, (x - mean) / scale.  A column of text
+ * becomes as many as it has words, a 1 among zeros.  So does what is predicted:
+ * a number, or one of some classes.  The model file says so in a note, which
+ * lockstep-train --data writes and ls_coding_note gives for programs that train
+ * by themselves (docs/model-file.md).
+ *
+ * Of liblockstep_data: link with -llockstep_data (pkg-config lockstep_data). */
+#ifndef LOCKSTEP_COLUMNS_H
+#define LOCKSTEP_COLUMNS_H
+
+#include <lockstep.h>
+#include <lockstep/table.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------ What the columns mean ------ */
+
+/* The name of the note of a model file. */
+#define LS_CODING_NOTE "lockstep.table"
+
+/* What all columns of a table mean.  It belongs to what it was got from. */
+typedef struct ls_coding ls_coding;
+
+/* A column; its texts live as long as the coding. */
+typedef struct ls_column {
+    const char *name;
+    int words;               /* of a column of text, or classes; 0: numbers */
+    const char *const *word; /* [words]: numbers by value, texts by bytes */
+    double mean, scale;      /* of numbers x becomes (x - mean) / scale */
+    int64_t at;              /* the first of the inputs that it becomes */
+} ls_column;
+
+/* Stores column i = 0, 1, .. of those that a prediction takes and returns
+ * true; false past the last. */
+LS_API bool ls_coding_column(const ls_coding *coding, int i, ls_column *column);
+
+/* Stores what is predicted and returns true. */
+LS_API bool ls_coding_target(const ls_coding *coding, ls_column *column);
+
+/* How many numbers a row becomes as the model sees it. */
+LS_API int64_t ls_coding_width(const ls_coding *coding);
+
+/* Of a series how many rows the model sees, its target among the numbers; 0: it
+ * is none.  *horizon (NULL: not wanted): how many rows after the last of them
+ * what is predicted stands. */
+LS_API int64_t ls_coding_window(const ls_coding *coding, int64_t *horizon);
+
+/* The note of a model file, JSON text: pass it on as LS_CODING_NOTE to
+ * ls_trainer_save_noted.  NULL where nothing was measured yet
+ * (ls_table_data_take). */
+LS_API const char *ls_coding_note(const ls_coding *coding);
+
+/* Read such a note, as ls_archive_note gives it; path is for messages.
+ * LS_EFORMAT; LS_ENOMEM. */
+LS_API int ls_coding_read(ls_coding **coding, const char *note,
+                          const char *path);
+
+/* Free what ls_coding_read made; NULL is accepted. */
+LS_API void ls_coding_free(ls_coding *coding);
+
+/* ------ A table to train on ------ */
+
+/* What is predicted: by itself classes of a column of text and a number of one
+ * of numbers; whole numbers may be classes too. */
+typedef enum ls_table_task {
+    LS_TABLE_AUTO, LS_TABLE_CLASSIFICATION, LS_TABLE_REGRESSION
+} ls_table_task;
+
+/* What a table is read for. */
+typedef struct ls_table_data_options {
+    size_t size; /* ls_table_data_defaults() writes it */
+    const char *target;  /* the name of the column to predict; NULL: the last */
+    const char *ignore;  /* names of columns to leave out, commas between them;
+                            NULL: none */
+    ls_table_task task;
+    bool missing_mean;   /* a missing value becomes the mean, or none of the
+                            words; else it is refused */
+    int64_t window;      /* rows of a series that a prediction sees; 0: each row
+                            is by itself */
+    int64_t horizon;     /* and how many rows after the last of them it is; 0:
+                            1 of a series */
+    const char *prefix;  /* of the names of these options in messages; NULL:
+                            "option " */
+    ls_log_fn *log;      /* called with what one may want to know; NULL: not */
+    void *log_user;
+} ls_table_data_options;
+
+/* Returns options that predict the last column, whatever it is, and refuse
+ * missing values. */
+LS_API void ls_table_data_defaults_sized(ls_table_data_options *options,
+                                         size_t size);
+static inline ls_table_data_options ls_table_data_defaults(void)
+{
+    ls_table_data_options o;
+
+    ls_table_data_defaults_sized(&o, sizeof o);
+    return o;
+}
+
+typedef struct ls_table_data ls_table_data;
+
+/* Read a table of which to train a model; options NULL means the defaults.  A
+ * column is of numbers if all that it has are numbers, and of text if they are
+ * mostly none; one of numbers with a text here and there is refused, as is text
+ * of which nearly each row has its own.  LS_EINVAL: the options do not fit the
+ * table; LS_EIO; LS_EFORMAT names line and column; LS_ENOMEM. */
+LS_API int ls_table_data_open(ls_table_data **data, const char *path,
+                              const ls_table_data_options *options);
+
+/* Close the data, its coding with it; NULL is accepted. */
+LS_API void ls_table_data_close(ls_table_data *data);
+
+/* How many rows there are. */
+LS_API int64_t ls_table_data_rows(const ls_table_data *data);
+
+/* What the columns mean; it lives until the data are closed. */
+LS_API const ls_coding *ls_table_data_coding(const ls_table_data *data);
+
+/* Take the rows as a model sees them, to be freed by ls_array_free: *x LS_F32
+ * (rows, ls_coding_width), and *y the classes, LS_I32 (rows), or the numbers,
+ * LS_F32 (rows, 1).  Mean and scale are those of the rows that are not held
+ * (held[rows]; NULL: none is), which are to be evaluated on.  Once: the data
+ * keep no rows.  LS_EINVAL: they were taken; LS_ERANGE: a value is too far from
+ * the others; LS_ENOMEM. */
+LS_API int ls_table_data_take(ls_table_data *data, const bool *held,
+                              ls_array *x, ls_array *y);
+
+/* ------ Predictions ------ */
+
+/* A model and what its table was.  Threads share it, as they share a predictor
+ * (lockstep/predictor.h): each has a context of its own, which is closed before
+ * the model. */
+typedef struct ls_table_model ls_table_model;
+typedef struct ls_table_context ls_table_context;
+
+typedef struct ls_table_model_options {
+    size_t size; /* ls_table_model_defaults() writes it */
+    const char *adapters; /* a file of lockstep/lora.h to put on the model;
+                             where it has a note of its own, that counts */
+} ls_table_model_options;
+
+/* Returns options without adapters. */
+LS_API void ls_table_model_defaults_sized(ls_table_model_options *options,
+                                          size_t size);
+static inline ls_table_model_options ls_table_model_defaults(void)
+{
+    ls_table_model_options o;
+
+    ls_table_model_defaults_sized(&o, sizeof o);
+    return o;
+}
+
+/* Open a model file; options NULL means the defaults.  Fails as
+ * ls_predictor_load and ls_coding_read do; LS_ENOTFOUND: the file does not say
+ * what its table was; LS_EFORMAT: what it says is not of its model. */
+LS_API int ls_table_model_open(ls_table_model **model, const char *path,
+                               const ls_table_model_options *options);
+
+/* The same of a predictor and a coding that are there; both are borrowed until
+ * the model is closed.  LS_EFORMAT: they do not go together. */
+LS_API int ls_table_model_of(ls_table_model **model, ls_predictor *predictor,
+                             const ls_coding *coding);
+
+/* Close the model; NULL is accepted. */
+LS_API void ls_table_model_close(ls_table_model *model);
+
+/* What the columns mean, and the predictor; they live until the model is
+ * closed. */
+LS_API const ls_coding *ls_table_model_coding(const ls_table_model *model);
+LS_API ls_predictor *ls_table_model_predictor(const ls_table_model *model);
+
+/* The memory of one thread's calls; pool as for ls_context_open. */
+LS_API int ls_table_context_open(ls_table_context **context,
+                                 const ls_table_model *model, ls_pool *pool);
+
+/* Close the context; NULL is accepted. */
+LS_API void ls_table_context_close(ls_table_context *context);
+
+/* Predictions go to out (rows, K): the probabilities of the K classes in the
+ * order of the target's words, or, K being 1, the number in the target's unit.
+ * best (rows; NULL: not wanted) is the most probable class's place among the
+ * words.  They are what lockstep-predict writes for the same rows.
+ *
+ * All fail with LS_EFORMAT where a value is missing (and the model was trained
+ * without missing_mean), is none of the words trained on, is no number, or is
+ * too far from those trained on: the message names row and column. */
+
+/* Predict rows of text: cell[i * columns + k] is row i's of the column called
+ * name[k], as a field of a table without quotes; NULL and "" are missing.  The
+ * names are in any order, and more than the model takes are no harm.
+ * LS_ENOTFOUND: one that it takes is not there; LS_EINVAL: a name is there
+ * twice; LS_ENOTSUP: the model is of a series; LS_ENOMEM. */
+LS_API int ls_table_predict_text(ls_table_context *context, int64_t rows,
+                                 int columns, const char *const *name,
+                                 const char *const *cell, double *out,
+                                 int *best);
+
+/* Predict rows of numbers: number (rows, columns) in the order of the model's
+ * columns, NaN where one is missing, and in word (rows, columns) the words of
+ * columns of text, NULL or "" where one is missing; what stands in the place of
+ * the other is not looked at.  word may be NULL where no column is of text,
+ * number where all are.  LS_EINVAL: it may not; LS_ENOTSUP: the model is of a
+ * series. */
+LS_API int ls_table_predict_doubles(ls_table_context *context, int64_t rows,
+                                    const double *number,
+                                    const char *const *word, double *out,
+                                    int *best);
+
+/* Predict the rows of an open table from its next one on, borrowed until the
+ * last of them: ls_table_predict_next then gives them.  LS_ENOTFOUND: it has no
+ * column of a name. */
+LS_API int ls_table_predict_from(ls_table_context *context, ls_table *table);
+
+/* Predict up to `most` of the table's next rows; *rows: how many, 0 after the
+ * last one.  Of a series each is the window that ends with a row, of which the
+ * first have none.  Fails as ls_table_next does, too. */
+LS_API int ls_table_predict_next(ls_table_context *context, int64_t most,
+                                 int64_t *rows, double *out, int *best);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
