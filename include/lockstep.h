@@ -682,8 +682,13 @@ LS_API const char *ls_checkpoints_skipped(const ls_checkpoints *checkpoints);
 /* ====== Data ====== */
 
 /* What is done about rows that do not divide by the devices: they are an error,
- * or they are filled up with rows of zeros that a mask marks. */
-typedef enum ls_uneven { LS_UNEVEN_ERROR, LS_UNEVEN_PAD } ls_uneven;
+ * or they are filled up with rows of zeros that a mask marks; or, of a loader's
+ * batch, the last devices have fewer rows or none (ls_batch_set). */
+typedef enum ls_uneven {
+    LS_UNEVEN_ERROR,
+    LS_UNEVEN_PAD,
+    LS_UNEVEN_CUT
+} ls_uneven;
 
 /* ------ Sources: rows by their numbers ------ */
 
@@ -753,7 +758,8 @@ typedef struct ls_loader_options {
     ls_uneven uneven; /* LS_UNEVEN_PAD: the last, short batch of an epoch and
                          one that does not divide are filled up with rows of
                          weight 0; else the short one is skipped, and a batch
-                         that does not divide is LS_ESHAPE */
+                         that does not divide is LS_ESHAPE or, with
+                         LS_UNEVEN_CUT, cut with the same bytes as padded */
     bool no_thread;   /* make a batch when it is asked for, not before */
 } ls_loader_options;
 

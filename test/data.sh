@@ -218,7 +218,7 @@ is "an empty shard has no mean" $status 1
 is "it is named" "$(grep -c 'device 0 has rows of weight 0 only' "$dir/err")" 1
 # 60 rows are fewer than the default batch: as many of them as divide are one.
 for more in "--devices 8 56" "--devices 7 56" "--devices 60 60" \
-    "--devices 9 54" "--accumulate 5 40" "--uneven pad 60"; do
+    "--devices 9 54" "--devices 61 60" "--accumulate 5 40" "--uneven pad 60"; do
     set -- $more
     run mlp --x "$dir/npy/x_train.npy" --y "$dir/npy/y_train.npy" --hidden 8 \
         --steps 1 "$1" "$2" --no-shuffle --metrics "$dir/fit"
@@ -230,8 +230,6 @@ for more in "--devices 8 56" "--devices 7 56" "--devices 60 60" \
 done
 expect 2 "a batch of 128 rows is more than the 60 rows there are" mlp \
     --x "$dir/npy/x_train.npy" --y "$dir/npy/y_train.npy" --batch 128
-expect 2 "a batch of 128 rows is more than the 60 rows there are" mlp \
-    --x "$dir/npy/x_train.npy" --y "$dir/npy/y_train.npy" --devices 61
 # What is evaluated after step N on the rows of a step is the loss of step N + 1.
 { npy '<i4' '(8, 6)'; bytes 'for (i = 0; i < 48; i++)
     printf "\\%03o\\000\\000\\000\n", i % 7'; } >"$dir/tokens.npy"
@@ -288,11 +286,13 @@ pad="mlp --x $dir/npy/x_train.npy --y $dir/npy/y_train.npy --hidden 8 \
     --uneven pad --masked-mean per-shard"
 for k in 1 2; do
     # shellcheck disable=SC2086 # words
-    expect 2 "a batch of 4 rows, padded, leaves device 7 without any" $pad \
+    expect 2 "a batch of 4 rows leaves device 7 without any" $pad \
         --batch 56 --devices 8 --accumulate $k
 done
-expect 2 "a batch of 3 rows, padded, leaves device 3" cnn --batch 3 \
+expect 2 "a batch of 3 rows leaves device 3" cnn --batch 3 \
     --devices 4 --uneven pad --masked-mean per-shard
+expect 2 "a batch of 3 rows leaves device 3" cnn --batch 3 \
+    --devices 4 --masked-mean per-shard
 for good in "--batch 56 --devices 4" "--batch 56 --devices 3 --accumulate 2" \
     "--batch 56 --devices 8 --steps 1" "--batch 10 --devices 8 --accumulate 5"
 do

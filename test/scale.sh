@@ -59,7 +59,6 @@ expect 2 "--steps: \"0\" is not" linear --steps 0
 expect 2 "--b1 is for --optimizer adam" linear --b1 0.9
 expect 2 "gpt needs --data" gpt --workers 1
 expect 2 "Need at least 2 devices" lm --devices 1
-expect 2 "64 rows does not divide by 7" linear --devices 7
 expect 2 "none/f.json: its folder: No such file" \
     linear --json "$dir/none/f.json"
 expect 2 "not a regular file" linear --plot "$dir"

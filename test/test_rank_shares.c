@@ -125,6 +125,7 @@ typedef struct feed {
     plan plan;
     int64_t rows, batch;
     bool shuffle, spoilt; /* by the odd rank */
+    ls_uneven uneven;
     int64_t asked[RANKS]; /* rows, by each rank */
     char hash[65]; /* by the first rank, or without ranks */
 } feed;
@@ -185,7 +186,7 @@ static int feed_rank(const ls_transport *transport, void *user)
     o.shuffle = f->shuffle;
     o.key = ls_key_new(5);
     o.no_thread = true;
-    o.uneven = LS_UNEVEN_PAD;
+    o.uneven = f->uneven;
     p.options.transport = transport;
     if (odd && f->spoilt && (copy = malloc(ROWS * IN * sizeof *copy))) {
         memcpy(copy, p.x, ROWS * IN * sizeof *copy);
@@ -216,17 +217,20 @@ static int feed_rank(const ls_transport *transport, void *user)
 }
 
 /* Rows come to the rank whose devices need them, and to no other: in their
- * order and shuffled, with micro-batches, padded at the end of an epoch. */
+ * order and shuffled, with micro-batches, padded at the end of an epoch, or cut
+ * unevenly. */
 START_TEST(test_feed)
 {
-    feed f = {.plan = new_plan(6), .rows = 40, .batch = 24};
+    bool cut = _i & 4;
+    feed f = {.plan = new_plan(6), .rows = 40, .batch = cut ? 22 : 24,
+              .uneven = cut ? LS_UNEVEN_CUT : LS_UNEVEN_PAD};
 
     f.shuffle = _i & 1;
     f.plan.options.accumulate = _i & 2 ? 2 : 1;
     OK(feed_rank(NULL, &f));
     for (int ranks = 1; ranks <= 5; ranks += 2) {
         feed g = {.plan = f.plan, .rows = f.rows, .batch = f.batch,
-                  .shuffle = f.shuffle};
+                  .shuffle = f.shuffle, .uneven = f.uneven};
         ls_ranks *all;
 
         OK(ls_ranks_open(&all, ranks, NULL));
@@ -258,7 +262,8 @@ START_TEST(test_other_data)
 {
     rank_body out[RANKS];
     feed f = {.plan = new_plan(6), .rows = other_data[_i].rows,
-              .batch = other_data[_i].batch, .spoilt = other_data[_i].spoilt};
+              .batch = other_data[_i].batch, .spoilt = other_data[_i].spoilt,
+              .uneven = LS_UNEVEN_PAD};
     ls_ranks *all;
 
     f.plan.odd = 1;
@@ -324,7 +329,7 @@ int main(void)
     tcase_set_timeout(t, 3000);
     tcase_add_test(t, test_moments);
     tcase_add_loop_test(t, test_traffic, 0, 2);
-    tcase_add_loop_test(t, test_feed, 0, 4);
+    tcase_add_loop_test(t, test_feed, 0, 8);
     tcase_add_loop_test(t, test_other_data, 0,
                         sizeof other_data / sizeof *other_data);
     tcase_add_test(t, test_places);

@@ -76,10 +76,10 @@ typedef struct outcome {
 } outcome;
 
 static void train(const run *r, int64_t rows, bool masked, int steps,
-                  outcome *out)
+                  ls_uneven uneven, outcome *out)
 {
-    ls_loader_options o = {.size = sizeof o,
-                           .uneven = LS_UNEVEN_PAD, .no_thread = true};
+    ls_loader_options o = {.size = sizeof o, .uneven = uneven,
+                           .no_thread = true};
     ls_source source = open_source(rows, masked);
     ls_loader *l;
 
@@ -98,14 +98,20 @@ static void train(const run *r, int64_t rows, bool masked, int steps,
     ls_trainer_hash(r->trainer, out->hash);
 }
 
-static outcome train_alone(ls_pool *pool, int micro, int64_t rows, bool masked)
+static outcome train_with(ls_pool *pool, int micro, int64_t rows, bool masked,
+                          ls_uneven uneven)
 {
     outcome out = {0};
     run r = open_model(pool, micro);
 
-    train(&r, rows, masked, STEPS, &out);
+    train(&r, rows, masked, STEPS, uneven, &out);
     close_run(&r);
     return out;
+}
+
+static outcome train_alone(ls_pool *pool, int micro, int64_t rows, bool masked)
+{
+    return train_with(pool, micro, rows, masked, LS_UNEVEN_PAD);
 }
 
 /* The same rows without a loader: nobody pads them. */
@@ -203,8 +209,8 @@ START_TEST(changing)
                 OK(ls_trainer_get(r.trainer, name, n, value));
                 OK(ls_trainer_set(s.trainer, name, n, value));
             }
-            train(&r, rows[i], i % 2, 1, &out[k]);
-            train(&s, rows[i], i % 2, 1, &now);
+            train(&r, rows[i], i % 2, 1, LS_UNEVEN_PAD, &out[k]);
+            train(&s, rows[i], i % 2, 1, LS_UNEVEN_PAD, &now);
             if (k == 0 && now.updated)
                 ck_assert_double_eq_tol((double)out[k].loss[0],
                                         (double)now.loss[0], 1e-6);
@@ -238,6 +244,8 @@ START_TEST(ragged)
                 spread = train_alone(many, 1, rows, kind);
                 set = train_rows(alone, micro, rows, kind);
                 ck_assert_mem_eq(&small, &set, sizeof small);
+                set = train_with(many, 1, rows, kind, LS_UNEVEN_CUT);
+                ck_assert_mem_eq(&spread, &set, sizeof spread);
                 check_near(&small, &big, 1e-6);
                 check_near(&spread, &big, 1e-6);
                 if (micro <= 3)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fpmode.h"
+#include "base/least.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "data/loader_ranks.h"
@@ -42,7 +43,7 @@ struct ls_loader {
     ls_source source;
     int arrays; /* the source's */
     ls_loader_options options;
-    int64_t shards;  /* what a batch must divide by */
+    int64_t shards;  /* that a batch is cut into */
     int64_t batch;   /* rows of a full one */
     int64_t batches; /* of an epoch */
     const char **input; /* [arrays] names */
@@ -117,14 +118,18 @@ static int fill_rows(const ls_loader *l, const slot *s, int64_t first,
 static int fill_own(const ls_loader *l, const slot *s)
 {
     ls__span here = l->here;
-    int64_t each = s->total / l->shards;
+    int64_t each = round_up(s->total, l->shards) / l->shards;
     int status = 0;
 
     if (ls__span_is_all(here))
         return fill_rows(l, s, 0, s->total);
-    for (int m = 0; m < l->micro && status >= 0; m++)
-        status = fill_rows(l, s, ((int64_t)m * here.of + here.first) * each,
-                           here.count * each);
+    for (int m = 0; m < l->micro && status >= 0; m++) {
+        int64_t at = ((int64_t)m * here.of + here.first) * each;
+        int64_t n = ls__least(here.count * each, s->total - at);
+
+        if (n > 0)
+            status = fill_rows(l, s, at, n);
+    }
     return status;
 }
 
@@ -135,7 +140,9 @@ static void make(ls_loader *l, slot *s)
     int64_t left = l->source.rows - first;
 
     s->rows = left < l->batch ? left : l->batch;
-    s->total = round_up(s->rows, l->shards);
+    s->total = l->options.uneven == LS_UNEVEN_PAD
+                   ? round_up(s->rows, l->shards)
+                   : s->rows;
     s->weigh = l->source.weighted || s->total > s->rows;
     set_order(l, s->step / l->batches);
     set_index(l, first, s);
@@ -325,7 +332,8 @@ static int plan(ls_loader *l, const ls_trainer *t)
     if (batch < 1 || (batch > rows && !pad))
         return ls__fail(LS_ESHAPE, "a batch of %lld rows, of the %lld that "
                         "there are", (long long)batch, (long long)rows);
-    if (batch % l->shards && !pad)
+    if (batch % l->shards && !pad &&
+        (l->options.uneven == LS_UNEVEN_ERROR || t->options.even_rows))
         return ls__fail(LS_ESHAPE, "a batch of %lld rows does not divide by "
                         "%d devices x %d micro-batches", (long long)batch,
                         t->devices.of, t->micro);

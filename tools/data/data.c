@@ -10,25 +10,13 @@ static int64_t round_up(int64_t n, int64_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-static int not_divisible(int64_t batch, const data_cut *cut)
-{
-    char text[64] = "";
-
-    if (cut->micro > 1)
-        snprintf(text, sizeof text, " x %d micro-batches", cut->micro);
-    return opt_fail(OPT_WRONG, "a batch of %lld row%s does not divide by %d "
-                    "device%s%s; --uneven pad would fill it up with rows of "
-                    "weight 0", (long long)batch, opt_s(batch), cut->devices,
-                    opt_s(cut->devices), text);
-}
-
-/* All rows there are, or as many of them as divide. */
+/* All rows there are, or as many of them as divide, where any do. */
 static void fit_batch(data *d)
 {
     int64_t most = d->pad ? d->rows : d->rows / d->shards * d->shards;
 
     if (most < 1)
-        return;
+        most = d->rows;
     d->usual = d->batch;
     d->batch = most;
 }
@@ -48,8 +36,6 @@ static int settle_batch(data *d, const data_cut *cut)
                         "row%s there %s", (long long)d->batch,
                         (long long)d->rows, opt_s(d->rows),
                         d->rows == 1 ? "is" : "are");
-    if (!d->pad && d->batch % d->shards)
-        return not_divisible(d->batch, cut);
     return OPT_GO;
 }
 
@@ -79,7 +65,7 @@ static int open_text(data *d, const ls_trainer *trainer)
     ls_loader_options o = {.size = sizeof o, .batch = d->batch};
     int status;
 
-    o.uneven = d->pad ? LS_UNEVEN_PAD : LS_UNEVEN_ERROR;
+    o.uneven = d->pad ? LS_UNEVEN_PAD : LS_UNEVEN_CUT;
     status = ls_loader_open(&d->loader, trainer, &train, &o);
     o.batch = d->text.rows;
     o.no_thread = true;
@@ -100,7 +86,7 @@ int data_open(data *d, const ls_trainer *trainer, const ls_key *order)
         return OPT_GO;
     if (order)
         o.key = *order;
-    o.uneven = d->pad ? LS_UNEVEN_PAD : LS_UNEVEN_ERROR;
+    o.uneven = d->pad ? LS_UNEVEN_PAD : LS_UNEVEN_CUT;
     if (d->mask.data)
         status = ls_source_weigh(&d->source, d->mask.data, d->rows);
     if (status == 0)

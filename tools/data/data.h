@@ -3,7 +3,8 @@
  * or noise (noise.h).
  * Step s takes rows sB .. sB+B-1, past the last batch from the start again; or
  * the same of each epoch's own order.  The short last batch of an epoch is
- * skipped, or padded with rows of weight 0 to a multiple of the devices.
+ * skipped, or padded with rows of weight 0 to a multiple of the devices; of a
+ * batch that does not divide by them the last devices have fewer rows.
  *
  * In this order: fill in the rows (arrays.c, generate.c, image_files.c),
  * data_plan, data_checksum where it is wanted, data_open, then data_fill for
@@ -166,8 +167,8 @@ typedef struct data_cut {
     bool pad;
 } data_cut;
 
-/* Settle the batches.  Refuses a batch that is larger than the data or does not
- * divide by devices x micro-batches, unless pad. */
+/* Settle the batches.  Refuses a batch that is larger than the data, unless
+ * pad. */
 int data_plan(data *d, const data_cut *cut);
 
 /* Bytes of a row of an array of a source. */

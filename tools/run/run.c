@@ -280,18 +280,18 @@ int run_open_mesh(run *r)
     return opt_check_usage(ls_mesh_open(&r->mesh, &o));
 }
 
-/* Rows that are padded leave the last device without any?  Its first is row
+/* Rows that do not divide leave the last device without any?  Its first is row
  * (devices - 1) x ceil(rows / shards) of the first micro-batch. */
 static int check_padding(const run *r, int64_t rows)
 {
     int64_t shards = r->data.shards, last = r->how.devices - 1;
 
-    if (r->set.data.uneven != UNEVEN_PAD || r->how.mean != LS_MEAN_OF_SHARDS ||
-        rows == 0 || last * ((rows + shards - 1) / shards) < rows)
+    if (r->how.mean != LS_MEAN_OF_SHARDS || rows == 0 ||
+        last * ((rows + shards - 1) / shards) < rows)
         return OPT_GO;
     return opt_fail(OPT_WRONG, "--masked-mean per-shard: a batch of %lld "
-                    "row%s, padded, leaves device %lld without any, so its own "
-                    "mean does not exist", (long long)rows, opt_s(rows),
+                    "row%s leaves device %lld without any, so its own mean "
+                    "does not exist", (long long)rows, opt_s(rows),
                     (long long)last);
 }
 
@@ -301,7 +301,8 @@ static int check_batches(const run *r)
     const data *d = &r->data;
     int status = check_padding(r, d->batch);
 
-    if (status != OPT_GO || !d->batches || r->set.data.steps < d->batches)
+    if (status != OPT_GO || !d->batches || r->set.data.steps < d->batches ||
+        r->set.data.uneven != UNEVEN_PAD)
         return status;
     return check_padding(r, d->rows % d->batch);
 }

@@ -268,6 +268,10 @@ int explain_begin(explain *e, run *r, int64_t step)
 
     if (e->before)
         return OPT_GO;
+    if (r->data.batch % r->how.devices)
+        return opt_fail(OPT_WRONG, "--explain shows devices with as many rows "
+                        "each, and %lld rows do not divide by %lld devices",
+                        (long long)r->data.batch, (long long)r->how.devices);
     status = make_room(e, r);
     if (status != OPT_GO)
         return status;
