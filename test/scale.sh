@@ -62,6 +62,9 @@ expect 2 "Need at least 2 devices" lm --devices 1
 expect 2 "none/f.json: its folder: No such file" \
     linear --json "$dir/none/f.json"
 expect 2 "not a regular file" linear --plot "$dir"
+expect 2 "f.png: --plot writes SVG" linear --plot "$dir/f.png"
+expect 2 "9999 workers on " linear --workers 9999
+has "what would measure them is said" err "--oversubscribe"
 echo kept >"$dir/old.csv"
 expect 2 "none/f.svg" linear --json "$dir/new.json" --csv "$dir/old.csv" \
     --plot "$dir/none/f.svg"

@@ -180,6 +180,14 @@ is "four evaluations after the best" "$((last - best))" 16
 run $small --target price --ignore kind --valid 0.25 --steps "$best" --lr 0.1 \
     --save there.st
 same "what is saved is the best" best.st there.st
+for save in "--save last.st" ""; do
+    # shellcheck disable=SC2086 # words
+    run $small --target price --ignore kind --valid 0.25 \
+        --epochs "$((last / 4))" --lr 0.1 $save
+    is "a better step is lost without the option: told with '$save'" \
+        "$(grep -c "note: step 0*$best was better than the end, .* --early-stop N" \
+            err)" "$(echo "$save" | grep -c last)"
+done
 expect 2 "nothing is held out" mlp --data t.csv --target price --early-stop 3
 
 # What is printed at the end is of the weights that are saved: the figures of
@@ -236,6 +244,12 @@ is "and no confusions" "$(grep -c confusion before) $(grep -c confusion out)" \
 run $small --target price --ignore kind --valid 0.25 --epochs 3 --plot curve.svg
 is "a picture of two lines" "$status $(grep -c '<polyline' curve.svg)" "0 2"
 expect 2 "no/where.svg" mlp --data t.csv --target price --plot no/where.svg
+expect 2 "curve.PNG: --plot writes SVG; name a file that ends in .svg" \
+    mlp --data t.csv --target price --plot curve.PNG
+# shellcheck disable=SC2086 # words
+run $small --target price --ignore kind --epochs 1 --plot v1.curve
+is "any other name will do" "$status $(test -s v1.curve && echo there)" \
+    "0 there"
 
 # ------ Missing values ------
 

@@ -24,6 +24,7 @@ START_TEST(scores_of_numbers)
     ck_assert_double_eq_tol(score_rmse((int64_t)2 * ROWS, golden_out, golden_y),
                             golden_rmse, 1e-12);
     ck_assert_double_eq(score_r2(ROWS, 2, golden_y, golden_y), 1);
+    ck_assert(isnan(score_r2(1, 1, golden_out, golden_y)));
 }
 END_TEST
 

@@ -162,6 +162,8 @@ exec 3<&-
 # ------ Traces, and options that make no sense ------
 
 expect 2 "--trace-level needs --trace" linear --trace-level 2
+run linear --metrics "$dir/m"
+has "a level is a number" m '"trace-level":1,'
 expect 2 "\"3\" is none of 1|2" linear --trace "$dir/t" --trace-level 3
 expect 2 "--stall-seconds" linear --stall-seconds -1
 expect 2 "not a regular file" linear --trace /dev/null

@@ -517,7 +517,7 @@ static int (*const stages[])(run *r) = {check, verify_bytes, meet_ranks,
 
 int main(int argc, char **argv)
 {
-    run r = {0};
+    static run r; /* not of a small stack (ulimit -s) */
     int status;
 
     ls_blis_tune();

@@ -266,7 +266,7 @@ static int show_two(const run *r)
 
 int main(int argc, char **argv)
 {
-    run r = {0};
+    static run r; /* not of a small stack (ulimit -s) */
     int status;
 
     r.program = (opt_program){.models = models, .model_count = 1, .paths = 2,

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* ------ Messages ------ */
@@ -279,6 +280,18 @@ static int take_model(opt_line *line, int argc, char **argv)
     return line->model < 0 ? opt_unknown_model(p, argv[1]) : OPT_GO;
 }
 
+/* A program that runs out of stack ends without a word. */
+static int check_stack(void)
+{
+    enum { KIB = 128 };
+    struct rlimit is;
+
+    if (getrlimit(RLIMIT_STACK, &is) < 0 || is.rlim_cur >= KIB * 1024)
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "the stack may have %d KiB (ulimit -s); %d are "
+                    "needed", (int)(is.rlim_cur / 1024), KIB);
+}
+
 /* What a file may not do to the program, nor the program to a file: one that
  * may not grow is no reason to die (SIGXFSZ), and one that is opened while a
  * standard stream is closed must not get its number, and what is printed.  So
@@ -299,7 +312,9 @@ int opt_parse(const opt_program *p, int argc, char **argv, opt_line *line)
 
     keep_files_apart();
     *line = (opt_line){.program = p};
-    status = bare ? OPT_GO : take_model(line, argc, argv);
+    status = check_stack();
+    if (status == OPT_GO && !bare)
+        status = take_model(line, argc, argv);
     if (status == OPT_GO)
         status = store_defaults(p, p->models[line->model]);
     if (bare && argc == 2 && !strcmp(argv[1], "help"))

@@ -193,6 +193,12 @@ int opt_numbers(const opt_list *l, const char *text, int64_t *out, int *n)
 
 /* ------ To text ------ */
 
+/* Is a word a number? */
+static bool is_number(const char *word)
+{
+    return *word && !word[strspn(word, "0123456789")];
+}
+
 static void print_word(const opt *o, int64_t value, char out[OPT_VALUE])
 {
     opt_word word;
@@ -230,6 +236,7 @@ const char *opt_value(const opt *o, char room[OPT_VALUE], bool *quoted)
     case OPT_DECAY: print_real(*(const double *)at, room); return room;
     case OPT_CHOICE:
         print_word(o, *(const int64_t *)at, room);
+        *quoted = !is_number(room);
         return room;
     case OPT_WORD:
     case OPT_TEXT: memcpy(&text, at, sizeof text); return text;

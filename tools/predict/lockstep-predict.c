@@ -333,7 +333,7 @@ static void spell_out(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    run r = {0};
+    static run r; /* not of a small stack (ulimit -s) */
     int status;
 
     spell_out(argc, argv);

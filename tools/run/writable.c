@@ -7,6 +7,7 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,4 +57,17 @@ int writable_check(const char *path, bool aside)
     return access(path, W_OK) == 0
                ? OPT_GO
                : opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+}
+
+int writable_check_plot(const char *path)
+{
+    static const char *const others[] = {".png", ".jpg", ".jpeg", ".gif",
+                                         ".webp", ".pdf", ".eps", ".ps"};
+    const char *dot = path ? strrchr(path, '.') : NULL;
+
+    for (size_t i = 0; dot && i < sizeof others / sizeof *others; i++)
+        if (strcasecmp(dot, others[i]) == 0)
+            return opt_fail(OPT_WRONG, "%s: --plot writes SVG; name a file "
+                            "that ends in .svg", path);
+    return OPT_GO;
 }

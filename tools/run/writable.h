@@ -16,4 +16,8 @@ int writable_check(const char *path, bool aside);
 /* The same of a folder, which is there or can be made. */
 int writable_check_folder(const char *path);
 
+/* OPT_WRONG, and a message, for the path of --plot (NULL: none) that ends as
+ * another kind of picture than the SVG that is written. */
+int writable_check_plot(const char *path);
+
 #endif

@@ -28,7 +28,7 @@ typedef struct scale_settings {
     const char *counts; /* of workers, "1,2,4"; NULL: up to the cores */
     const char *ranks;  /* likewise; NULL: up to those that there are */
     double network;     /* Gb/s of each; 0: as fast as memory */
-    bool weak, no_roofs;
+    bool weak, no_roofs, oversubscribe;
     int64_t repeats, steps; /* steps 0: about half a second of them */
     const char *json, *csv, *plot;
 } scale_settings;
@@ -44,6 +44,8 @@ static const opt own_options[] = {
     { OPT_ROW("network", "GBIT", OPT_REAL, AT(network), NULL, "",
               "Gb/s that each rank sends, of ranks made here"),
       .needs = "ranks" },
+    { OPT_ROW("oversubscribe", NULL, OPT_FLAG, AT(oversubscribe), NULL, "",
+              "measure counts of far more workers than cores, too") },
     { OPT_ROW("weak", NULL, OPT_FLAG, AT(weak), NULL, "",
               "rows grow with the workers") },
     { OPT_ROW("repeat", "R", OPT_COUNT, AT(repeats), NULL, "5",
@@ -151,6 +153,8 @@ static int check_writable(scale *s)
 
     for (int i = 0; i < 3 && status == OPT_GO; i++)
         status = writable_check(file[i].path, false);
+    if (status == OPT_GO)
+        status = writable_check_plot(s->set.plot);
     return status == OPT_GO ? run_check_apart(&s->run, 3, file) : status;
 }
 
@@ -170,6 +174,21 @@ static int settle_devices(scale *s)
                           "that", (long long)devices, ranks);
 }
 
+/* Threads that only wait for each other take minutes and tell nothing. */
+static int check_workers(const scale *s)
+{
+    enum { LEAST = 64, OF_EACH = 4 };
+    int cores = ls_mesh_usable_cores(s->run.mesh);
+    int asked = most(s->count, s->counts) * most(s->rank, s->ranks);
+    int bound = OF_EACH * cores > LEAST ? OF_EACH * cores : LEAST;
+
+    if (asked <= bound || s->launch.transport || s->set.oversubscribe)
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, "--workers: %d workers on %d core%s would take "
+                    "minutes and tell little; at most %d are measured without "
+                    "--oversubscribe", asked, cores, opt_s(cores), bound);
+}
+
 /* Planned for the most workers that will be measured. */
 static int open_mesh(scale *s)
 {
@@ -180,6 +199,8 @@ static int open_mesh(scale *s)
             s->run.how.workers = s->count[i];
     s->run.details = true;
     status = run_open_mesh(&s->run);
+    if (status == OPT_GO)
+        status = check_workers(s);
     if (status == OPT_GO && s->transport)
         status = settle_devices(s);
     if (status != OPT_GO)
@@ -482,7 +503,7 @@ static int (*const stages[])(scale *s) = {
 
 int main(int argc, char **argv)
 {
-    scale s = {0};
+    static scale s; /* 60 kB that a small stack need not have (ulimit -s) */
     int status;
 
     ls_blis_tune();

@@ -225,6 +225,19 @@ static void print_best(evaluation *e)
     putchar('\n');
 }
 
+/* Weights that were better than those of the end are gone; say so, and how not
+ * to lose them. */
+static void tell_lost(const evaluation *e)
+{
+    const score *s = e->score;
+
+    if (!e->set->early_stop && e->set->save && run_is_first(e->run) &&
+        s->last != s->stop.best)
+        fprintf(stderr, "note: step %04lld was better than the end, which is "
+                "saved; --early-stop N saves the best\n",
+                (long long)s->best_step);
+}
+
 int evaluation_sum(evaluation *e)
 {
     const score *s = e->score;
@@ -234,6 +247,7 @@ int evaluation_sum(evaluation *e)
     printf("[lockstep] eval best %s %.4f at step %04lld, last %.4f\n",
            s->by_loss ? "loss" : "acc", opt_shown(s->stop.best),
            (long long)s->best_step, opt_shown(s->last));
+    tell_lost(e);
     if (e->best.kept)
         print_best(e);
     else if (s->is_saved && e->set->early_stop && e->set->save)

@@ -84,6 +84,8 @@ static int check_writable(session *s)
 
     for (int i = 0; i < 4 && status == OPT_GO; i++)
         status = writable_check(file[i].path, i < 2);
+    if (status == OPT_GO)
+        status = writable_check_plot(set->curve);
     return status == OPT_GO ? run_check_apart(&s->run, 4, file) : status;
 }
 

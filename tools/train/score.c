@@ -67,7 +67,7 @@ static double column_r2(int64_t rows, int64_t width, const float *out,
         total += a * a;
         left += b * b;
     }
-    return 1 - left / total;
+    return total > 0 ? 1 - left / total : (double)NAN;
 }
 
 double score_r2(int64_t rows, int64_t width, const float *out, const float *y)
