@@ -46,6 +46,9 @@ has "make CFLAGS=-Ofast" err "no rounding may"
 PKG_CONFIG_PATH=$(dirname "$(find to/other -name lockstep.pc)")
 export PKG_CONFIG_PATH
 is "the prefix in lockstep.pc" "$(pkg-config --variable=prefix lockstep)" /other
+make prefix=/third DESTDIR="$dir/again" install >out 2>err
+is "make install with another prefix" $? 0
+is "what names the first prefix" "$(grep -rl /other "$dir/again")" ""
 is "a prefix given to pkg-config" \
     "$(pkg-config --define-variable=prefix=/a --cflags lockstep | xargs)" \
     -I/a/include

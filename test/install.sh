@@ -61,15 +61,17 @@ run()
     done
 }
 
-# by_cmake: a project that finds lockstep by its package file.
+# by_cmake PREFIX: a project that finds lockstep by its package file, all of it
+# below this prefix.
 by_cmake()
 {
+    rm -rf "$work/cmake"
     if ! cmake --version >/dev/null 2>&1 || [ -z "$cxx" ]; then
         echo "install: the CMake package not tried: no cmake, or no C++, here"
         return 0
     fi
     if ! cmake -S "$top_srcdir/test/cmake" -B "$work/cmake" \
-        -DCMAKE_PREFIX_PATH="$libdir/cmake" -DCMAKE_CXX_COMPILER="$cxx" \
+        -DCMAKE_PREFIX_PATH="$1" -DPLACE="$1" -DCMAKE_CXX_COMPILER="$cxx" \
         -DEXAMPLES="$top_srcdir/examples" >"$work/out" 2>&1 ||
         ! cmake --build "$work/cmake" >>"$work/out" 2>&1; then
         echo "install: the CMake project failed:"
@@ -83,7 +85,16 @@ by_cmake()
 
 [ ! -f "$libdir/liblockstep.so" ] || run shared
 [ ! -f "$libdir/liblockstep.a" ] || run static
-by_cmake
+by_cmake "$prefix"
+# A tree that was moved, which the first one must not show through.
+include=$work/moved/$(basename "$includedir")
+lib=$work/moved/$(basename "$libdir")
+mkdir -p "$include" "$lib/cmake"
+cp -R "$includedir"/lockstep* "$include"
+cp -R "$libdir"/liblockstep* "$lib"
+cp -R "$libdir/cmake/lockstep" "$lib/cmake"
+[ "$(dirname "$libdir")" != "$(dirname "$includedir")" ] ||
+    by_cmake "$work/moved"
 # The layer for Python over what was installed.
 status=0
 [ ! -f "$libdir/liblockstep.so" ] ||

@@ -87,6 +87,7 @@ KEYS_NNX = 0
 KEYS_LINEN = 1
 UNEVEN_ERROR = 0
 UNEVEN_PAD = 1
+UNEVEN_CUT = 2
 
 ls_dtype = Enum("dtype", F32=1, I32=2, F64=3, I64=4, U8=5)
 ls_optimizer_kind = Enum("optimizer_kind", SGD=0, MOMENTUM=1, NESTEROV=2,
@@ -109,7 +110,7 @@ ls_bag = Enum("bag", BAG_SUM=0, BAG_MEAN=1)
 ls_mean = Enum("mean", MEAN_EXACT=0, MEAN_OF_SHARDS=1, SUM=2, MEAN=1)
 ls_state = Enum("state", REPLICATE=0, SHARD=1)
 ls_keys = Enum("keys", KEYS_NNX=0, KEYS_LINEN=1)
-ls_uneven = Enum("uneven", UNEVEN_ERROR=0, UNEVEN_PAD=1)
+ls_uneven = Enum("uneven", UNEVEN_ERROR=0, UNEVEN_PAD=1, UNEVEN_CUT=2)
 
 
 class ArraySpec(Struct):
