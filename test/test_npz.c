@@ -166,7 +166,7 @@ START_TEST(lies)
         {0, 8, 2, 1, "member \"x.npy\" is encrypted"},
         {0, 10, 2, 12, "is neither stored nor deflated"},
         {0, 24, 4, 0xfffffffe, "is smaller than it says"}, /* a bomb */
-        {0, 24, 4, 1000, "has damaged data"},
+        {0, 24, 4, 1000, "824 bytes too many"},
         {0, 24, 4, 0xffffffff, "is larger than 4 GB"},
         {0, 20, 4, 600, "is longer than the file"},
         {0, 20, 4, 10, "has damaged data"},
@@ -241,8 +241,8 @@ START_TEST(lying_zip64)
         {"PK\1\2", FIELD + 4, 0xffffffff, 0xffffffff,
          "is smaller than it says"},
         {"PK\1\2", FIELD + 4, 0, 1, "is smaller than it says"},
-        {"PK\1\2", FIELD + 4, 1000, 0, "has damaged data"},
-        {"PK\1\2", FIELD + 4, 175, 0, "has damaged data"},
+        {"PK\1\2", FIELD + 4, 1000, 0, "824 bytes too many"},
+        {"PK\1\2", FIELD + 4, 175, 0, "need more than the 47 bytes"},
         {"PK\1\2", FIELD + 12, 0xffffffff, 0xffffffff, "longer than the file"},
         {"PK\1\2", FIELD + 12, 0xffffffe2, 0x7fffffff, "longer than the file"},
         {"PK\1\2", FIELD + 12, 0, 1, "longer than the file"},
@@ -336,6 +336,108 @@ START_TEST(arrays)
 }
 END_TEST
 
+/* ------ Arrays that are much larger than their file ------ */
+
+static size_t had, most_had; /* from calloc, in all and at once */
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    had += n * size;
+    most_had = n * size > most_had ? n * size : most_had;
+    return __real_calloc(n, size);
+}
+
+enum { ZEROS = 1 << 24, HEAD = 128 };
+
+/* A .npy file of ZEROS bytes that are 0. */
+static uint8_t *make_zeros(void)
+{
+    uint8_t *npy = calloc(1, HEAD + ZEROS);
+
+    ck_assert_ptr_nonnull(npy);
+    memset(npy, ' ', HEAD);
+    memcpy(npy, "\x93NUMPY\1\0v\0", 10);
+    npy[10 + snprintf((char *)npy + 10, HEAD - 10, "{'descr': '|u1', "
+                      "'fortran_order': False, 'shape': (%d,), }", ZEROS)] = ' ';
+    npy[HEAD - 1] = '\n';
+    return npy;
+}
+
+/* Deflated bytes of n; their number. */
+static size_t deflated(const uint8_t *from, size_t n, uint8_t *to, size_t room)
+{
+    z_stream s = {.next_in = (uint8_t *)(uintptr_t)from, .avail_in = (uInt)n,
+                  .next_out = to, .avail_out = (uInt)room};
+
+    ck_assert_int_eq(deflateInit2(&s, 9, Z_DEFLATED, -MAX_WBITS, 9, 0), Z_OK);
+    ck_assert_int_eq(deflate(&s, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&s);
+    return room - s.avail_out;
+}
+
+/* What a header and an entry of the directory have alike, from p on. */
+static void put_member(uint8_t *p, uint32_t crc, size_t packed)
+{
+    put_number(p, 2, 20);
+    put_number(p + 4, 2, Z_DEFLATED);
+    put_number(p + 10, 4, crc);
+    put_number(p + 14, 4, (uint32_t)packed);
+    put_number(p + 18, 4, HEAD + ZEROS);
+    put_number(p + 22, 2, 1);
+}
+
+/* "z" in a.npz, whose checksum is `more` too large. */
+static void put_zeros(uint32_t more)
+{
+    static uint8_t bytes[1 << 17];
+    uint8_t *npy = make_zeros(), *p;
+    uint32_t crc = (uint32_t)crc32(0, npy, HEAD + ZEROS) + more;
+    size_t n = deflated(npy, HEAD + ZEROS, bytes + 31, sizeof bytes - 128);
+
+    free(npy);
+    memcpy(bytes, "PK\3\4", 4);
+    put_member(bytes + 4, crc, n);
+    bytes[30] = 'z';
+    p = bytes + 31 + n;
+    memset(p, 0, 47 + 22);
+    memcpy(p, "PK\1\2\24", 5);
+    put_member(p + 6, crc, n);
+    p[46] = 'z';
+    memcpy(p + 47, "PK\5\6", 4);
+    p[47 + 8] = p[47 + 10] = 1;
+    put_number(p + 47 + 12, 4, 47);
+    put_number(p + 47 + 16, 4, (uint32_t)(31 + n));
+    put(bytes, 31 + n + 47 + 22);
+}
+
+/* Proves that a file which unpacks to much is read a piece at a time: its shape
+ * costs no memory, and its array no more than it has itself. */
+START_TEST(pieces)
+{
+    int64_t shape[LS_MAX_RANK];
+    ls_array t;
+
+    put_zeros(0);
+    had = most_had = 0;
+    ck_assert_int_eq(ls_npz_shape(in_folder("a.npz"), "z", shape), 1);
+    ck_assert(shape[0] == ZEROS);
+    ck_assert_uint_lt(had, 1 << 20);
+    had = most_had = 0;
+    OK(ls_npz_load(&t, in_folder("a.npz"), "z", LS_F32));
+    ck_assert_uint_eq(most_had, (size_t)ZEROS * sizeof(float));
+    ck_assert_uint_lt(had - most_had, 1 << 20);
+    for (int i = 0; i < ZEROS; i += 4097)
+        ck_assert(((float *)t.data)[i] == 0);
+    ls_array_free(&t);
+    put_zeros(1);
+    FAILS(ls_npz_load(&t, in_folder("a.npz"), "z", LS_F32), LS_EFORMAT,
+          "has another checksum");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("npz");
@@ -351,6 +453,7 @@ static Suite *suite(void)
     tcase_add_test(t, lying_zip64);
     tcase_add_test(t, lying_ends);
     tcase_add_test(t, arrays);
+    tcase_add_test(t, pieces);
     suite_add_tcase(s, t);
     return s;
 }

@@ -125,6 +125,8 @@ static int read_bytes(const ls__npy *f, void *out, int64_t n, int64_t at)
 {
     if (at + n > f->file.size)
         return ls__npy_malformed(f, "the file is cut short", f->file.size);
+    if (f->member) /* places follow each other */
+        return ls__member_read(f->member, out, (size_t)n);
     return ls__file_read(&f->file, out, (size_t)n, at);
 }
 
@@ -311,12 +313,12 @@ int ls__npy_open(ls__npy *f, const char *path)
     return status == 0 ? check_size(f) : status;
 }
 
-int ls__npy_open_memory(ls__npy *f, const char *path, uint8_t *bytes,
-                        int64_t size)
+int ls__npy_open_member(ls__npy *f, const char *path, ls__member *member)
 {
     int status;
 
-    *f = (ls__npy){.path = path, .file = {path, -1, size, bytes}};
+    *f = (ls__npy){.path = path, .file = {path, -1, member->size, NULL},
+                   .member = member};
     status = read_header(f);
     return status == 0 ? check_size(f) : status;
 }
@@ -336,6 +338,8 @@ int ls__npy_read(ls__npy *f, ls_array *out, ls_dtype as)
     t.data = ls__new((size_t)f->count, sizeof(uint32_t), f->path);
     if (t.data && chunk)
         status = read_data(f, &(target){.as = as, .out = t.data}, chunk);
+    if (status == 0 && f->member)
+        status = ls__member_end(f->member);
     free(chunk);
     if (status < 0)
         ls_array_free(&t);

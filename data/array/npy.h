@@ -3,6 +3,7 @@
 #ifndef LS_ARRAY_NPY_H
 #define LS_ARRAY_NPY_H
 
+#include "array/zip.h"
 #include "base/file.h"
 #include "lockstep.h"
 
@@ -17,7 +18,8 @@ typedef struct ls__npy_type {
 
 typedef struct ls__npy {
     const char *path; /* borrowed */
-    ls__file file;
+    ls__file file;      /* or, closed, the size of */
+    ls__member *member; /* this; borrowed */
     int64_t at; /* where the data begin */
     const ls__npy_type *type;
     bool big_endian;
@@ -29,9 +31,8 @@ typedef struct ls__npy {
 
 /* Open a file and read its header; close it in either case. */
 int ls__npy_open(ls__npy *f, const char *path);
-/* The same for the bytes of one, which become the file's in either case. */
-int ls__npy_open_memory(ls__npy *f, const char *path, uint8_t *bytes,
-                        int64_t size);
+/* The same for a member of an archive, which is read up to the data. */
+int ls__npy_open_member(ls__npy *f, const char *path, ls__member *member);
 void ls__npy_close(ls__npy *f);
 
 /* All elements in C order as LS_F32 or LS_I32; out is free'd by the caller. */

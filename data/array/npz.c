@@ -13,6 +13,7 @@
 typedef struct archive {
     ls__file file;
     ls__zip zip;
+    ls__member member;
     ls__npy npy;
     char text[LS_TEXT]; /* "data.npz: x", which messages call the array */
 } archive;
@@ -53,8 +54,7 @@ static int64_t find(const archive *a, const char *name)
 
 static int open_array(archive *a, const char *path, const char *name)
 {
-    uint8_t *bytes;
-    int64_t i, size;
+    int64_t i;
     int status, length;
 
     *a = (archive){.file = {0}};
@@ -63,17 +63,18 @@ static int open_array(archive *a, const char *path, const char *name)
         return status;
     if ((i = find(a, name)) < 0)
         return (int)i;
-    if ((status = ls__zip_read(&a->zip, i, &bytes, &size)) < 0)
+    if ((status = ls__member_open(&a->member, &a->zip, i)) < 0)
         return status;
     name = ls__zip_name(&a->zip, i, &length);
     snprintf(a->text, sizeof a->text, "%.160s: %.*s", path,
              length < 64 ? length : 64, name);
-    return ls__npy_open_memory(&a->npy, a->text, bytes, size);
+    return ls__npy_open_member(&a->npy, a->text, &a->member);
 }
 
 static void close_array(archive *a)
 {
     ls__npy_close(&a->npy);
+    ls__member_close(&a->member);
     ls__zip_close(&a->zip);
     ls__file_close(&a->file);
 }

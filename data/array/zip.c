@@ -15,21 +15,11 @@
 #include <string.h>
 
 enum { END = 22, ENTRY = 46, HEADER = 30, COMMENT = 65535 };
-enum { END64 = 56, LOCATOR = 20 };
+enum { END64 = 56, LOCATOR = 20, FEED = 1 << 16 };
 static const int64_t big = 0xffffffff; /* see the record of ZIP64 */
-/* zlib counts bytes in 32 bits; more are given piece by piece. */
-static const int64_t piece = 1 << 30;
 enum { STORED = 0, DEFLATED = 8 };
 
-/* A member as its entry in the directory says. */
-typedef struct member {
-    const uint8_t *entry;
-    int flags, method;
-    uint32_t crc;
-    int64_t packed, size; /* bytes in the file, and of what they stand for */
-    int64_t begins;       /* its header */
-    int name;             /* bytes of it */
-} member;
+typedef ls__member member;
 
 static int malformed(const ls__zip *z, const char *what, int64_t at)
 {
@@ -283,7 +273,8 @@ static int read_member(const ls__zip *z, int64_t i, member *m)
 {
     const uint8_t *e = z->directory + z->entry[i];
 
-    *m = (member){.entry = e,
+    *m = (member){.zip = z,
+                  .entry = e,
                   .flags = (int)number(e + 8, 2),
                   .method = (int)number(e + 10, 2),
                   .crc = (uint32_t)number(e + 16, 4),
@@ -347,84 +338,108 @@ static int check_place(const ls__zip *z, const member *m, int64_t i,
     return 0;
 }
 
-/* Counts of zlib that are used up become the next piece of what is left. */
-static void refill(uInt *count, int64_t *left)
+int ls__member_open(ls__member *m, const ls__zip *z, int64_t i)
 {
-    if (*count == 0) {
-        *count = (uInt)(*left < piece ? *left : piece);
-        *left -= *count;
-    }
-}
+    int status = read_member(z, i, m);
 
-static int inflate_all(const ls__zip *z, const member *m, uint8_t *packed,
-                       uint8_t *out)
-{
-    z_stream s = {.next_in = packed, .next_out = out};
-    int64_t in = m->packed, room = m->size;
-    int status = ls__inflate_open(&s, -MAX_WBITS);
-
-    if (status < 0)
+    if (status < 0 || (status = check_member(z, m)) < 0 ||
+        (status = find_data(z, m, &m->at)) < 0 ||
+        (status = check_place(z, m, i, m->at + m->packed)) < 0)
         return status;
-    do {
-        refill(&s.avail_in, &in);
-        refill(&s.avail_out, &room);
-        status = inflate(&s, Z_NO_FLUSH);
-    } while (status == Z_OK);
-    (void)inflateEnd(&s);
-    if (status == Z_MEM_ERROR)
-        return LS_ENOMEM;
-    if (status != Z_STREAM_END || s.avail_in || in || s.avail_out || room)
-        return refuse(z, m, "has damaged data");
-    return 0;
+    m->left = m->packed;
+    if (m->method == STORED)
+        return 0;
+    if ((status = ls__inflate_open(&m->stream, -MAX_WBITS)) < 0)
+        return status;
+    m->feed = ls__new(FEED, 1, z->file->path);
+    if (!m->feed)
+        (void)inflateEnd(&m->stream);
+    return m->feed ? 0 : LS_ENOMEM;
 }
 
-static uint32_t checksum(const uint8_t *bytes, int64_t n)
+void ls__member_close(ls__member *m)
 {
-    uLong sum = 0;
-
-    for (int64_t part; n > 0; n -= part, bytes += part) {
-        part = n < piece ? n : piece;
-        sum = crc32(sum, bytes, (uInt)part);
-    }
-    return (uint32_t)sum;
+    if (m->feed)
+        (void)inflateEnd(&m->stream);
+    free(m->feed);
+    m->feed = NULL;
 }
 
-static int unpack(const ls__zip *z, const member *m, int64_t data, uint8_t *out)
+/* The next packed bytes, into out. */
+static int take(ls__member *m, void *out, size_t n)
 {
-    uint8_t *packed = out;
-    int status;
+    int status = (int64_t)n > m->left
+                     ? refuse(m->zip, m, "has damaged data")
+                     : ls__file_read(m->zip->file, out, n, m->at);
 
-    if (m->method == DEFLATED &&
-        !(packed = ls__new((size_t)m->packed + 1, 1, z->file->path)))
-        return LS_ENOMEM;
-    status = ls__file_read(z->file, packed, (size_t)m->packed, data);
-    if (status == 0 && m->method == DEFLATED)
-        status = inflate_all(z, m, packed, out);
-    if (packed != out)
-        free(packed);
-    if (status == 0 && checksum(out, m->size) != m->crc)
-        return refuse(z, m, "has another checksum than it says");
+    m->at += (int64_t)n;
+    m->left -= (int64_t)n;
     return status;
 }
 
-int ls__zip_read(const ls__zip *z, int64_t i, uint8_t **bytes, int64_t *size)
+static int refill(ls__member *m)
 {
-    member m;
-    int64_t data = 0;
-    int status = read_member(z, i, &m);
-    uint8_t *out;
+    size_t n = m->left < FEED ? (size_t)m->left : FEED;
 
-    if (status < 0 || (status = check_member(z, &m)) < 0 ||
-        (status = find_data(z, &m, &data)) < 0 ||
-        (status = check_place(z, &m, i, data + m.packed)) < 0)
-        return status;
-    if (!(out = ls__new((size_t)m.size + 1, 1, z->file->path)))
-        return LS_ENOMEM;
-    if ((status = unpack(z, &m, data, out)) < 0) {
-        free(out);
-        return status;
+    if (m->stream.avail_in || n == 0)
+        return 0;
+    m->stream.next_in = m->feed;
+    m->stream.avail_in = (uInt)n;
+    return take(m, m->feed, n);
+}
+
+/* Until the room of the stream is full or the stream has ended. */
+static int inflate_room(ls__member *m)
+{
+    while (m->stream.avail_out && !m->ended) {
+        int status = refill(m);
+
+        if (status < 0)
+            return status;
+        status = inflate(&m->stream, Z_NO_FLUSH);
+        m->ended = status == Z_STREAM_END;
+        if (status == Z_MEM_ERROR)
+            return LS_ENOMEM;
+        if (status != Z_OK && status != Z_STREAM_END)
+            return refuse(m->zip, m, "has damaged data");
     }
-    *bytes = out;
-    *size = m.size;
     return 0;
+}
+
+static int unpack(ls__member *m, void *out, size_t n)
+{
+    int status;
+
+    m->stream.next_out = out;
+    m->stream.avail_out = (uInt)n;
+    if ((status = inflate_room(m)) < 0)
+        return status;
+    return m->stream.avail_out ? refuse(m->zip, m, "has damaged data") : 0;
+}
+
+int ls__member_read(ls__member *m, void *out, size_t n)
+{
+    int status = m->method == STORED ? take(m, out, n) : unpack(m, out, n);
+
+    if (status == 0)
+        m->sum = (uint32_t)crc32(m->sum, out, (uInt)n);
+    return status;
+}
+
+int ls__member_end(ls__member *m)
+{
+    uint8_t more;
+    int status = 0;
+
+    m->stream.next_out = &more;
+    m->stream.avail_out = 1;
+    if (m->method == DEFLATED)
+        status = inflate_room(m);
+    if (status == 0 && (m->left || m->stream.avail_in ||
+                        m->ended != (m->method == DEFLATED) ||
+                        !m->stream.avail_out))
+        return refuse(m->zip, m, "has damaged data");
+    if (status == 0 && m->sum != m->crc)
+        return refuse(m->zip, m, "has another checksum than it says");
+    return status;
 }

@@ -5,6 +5,9 @@
 
 #include "base/file.h"
 
+#include <stdbool.h>
+#include <zlib.h>
+
 /* The central directory of an archive, with its members in the file's order. */
 typedef struct ls__zip {
     const ls__file *file; /* borrowed */
@@ -22,9 +25,34 @@ void ls__zip_close(ls__zip *zip);
 /* The name of member i: no zero byte after its `length`. */
 const char *ls__zip_name(const ls__zip *zip, int64_t i, int *length);
 
-/* All bytes of member i, to be freed, and their number.  What it says of its
- * size is believed where that many bytes can come of those in the file, and its
- * checksum must hold.  No other member may lie in its place. */
-int ls__zip_read(const ls__zip *zip, int64_t i, uint8_t **bytes, int64_t *size);
+/* A member that is read from its beginning on, a piece at a time: what the file
+ * unpacks to is nowhere in memory. */
+typedef struct ls__member {
+    const ls__zip *zip;
+    const uint8_t *entry; /* in the directory */
+    int flags, method;
+    uint32_t crc, sum;    /* as its entry says, and of what was read */
+    int64_t packed, size; /* bytes in the file, and of what they stand for */
+    int64_t begins;       /* its header */
+    int name;             /* bytes of it */
+    int64_t at, left;     /* packed bytes that were not read yet */
+    z_stream stream;
+    bool ended;           /* the stream has; a stored one has none */
+    uint8_t *feed;        /* a piece of the packed bytes; NULL: not open */
+} ls__member;
+
+/* Begin to read member i; close it in either case.  What it says of its size is
+ * believed where that many bytes can come of those in the file.  No other
+ * member may lie in its place. */
+int ls__member_open(ls__member *m, const ls__zip *zip, int64_t i);
+void ls__member_close(ls__member *m);
+
+/* The next n bytes, a piece of at most LS__PIECE.  LS_EFORMAT: they are not
+ * there. */
+enum { LS__PIECE = 1 << 20 };
+int ls__member_read(ls__member *m, void *out, size_t n);
+
+/* 0 when all was read and the checksum holds. */
+int ls__member_end(ls__member *m);
 
 #endif

@@ -25,7 +25,7 @@ LS_API int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK]);
  * array of that name. */
 LS_API int ls_npz_load(ls_array *out, const char *path, const char *name,
                        ls_dtype as);
-/* The shape of such an array, as ls_npy_shape gives it. */
+/* The shape of such an array, of which the header alone is unpacked. */
 LS_API int ls_npz_shape(const char *path, const char *name,
                         int64_t shape[LS_MAX_RANK]);
 
