@@ -270,6 +270,26 @@ run holes.st gap2.csv
 is "and no word for an unknown one" "$status $(wc -l <out | tr -d ' ')" "0 3"
 tool=$build/lockstep-train
 
+# ------ Programs ------
+
+# What a program gets of the same file is what the command writes: classes and
+# numbers, missing values and unknown words, columns in another order.
+for pair in kind:t p:t stars:stars n:n3 holes:holes holes:gap holes:gap2; do
+    model=${pair%:*}.st input=${pair#*:}.csv
+    tool=$build/lockstep-predict
+    run "$model" "$input"
+    cp out want
+    tool=$build/test/ask_table
+    for way in text doubles; do
+        run $way "$model" "$input"
+        same "a program's $way: $input of $model" out want
+    done
+done
+expect 1 'ask_table: the rows have no column "the b"' text p.st one.csv
+expect 1 'row 0, column "colour": "mauve" is none of the 3 words' text p.st \
+    new.csv
+tool=$build/lockstep-train
+
 # ------ What is refused ------
 
 expect 2 "--top-k is for classes" mlp --data t.csv --target price --top-k 2

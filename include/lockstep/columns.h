@@ -200,8 +200,9 @@ LS_API void ls_table_context_close(ls_table_context *context);
  * too far from those trained on: the message names row and column. */
 
 /* Predict rows of text: cell[i * columns + k] is row i's of the column called
- * name[k], as a field of a table without quotes; NULL and "" are missing.  The
- * names are in any order, and more than the model takes are no harm.
+ * name[k], as a table's field has it that stands without quotes; NULL is
+ * missing, as "" and NA are.  The names are in any order, and more than the
+ * model takes are no harm.
  * LS_ENOTFOUND: one that it takes is not there; LS_EINVAL: a name is there
  * twice; LS_ENOTSUP: the model is of a series; LS_ENOMEM. */
 LS_API int ls_table_predict_text(ls_table_context *context, int64_t rows,
@@ -225,9 +226,9 @@ LS_API int ls_table_predict_doubles(ls_table_context *context, int64_t rows,
  * column of a name. */
 LS_API int ls_table_predict_from(ls_table_context *context, ls_table *table);
 
-/* Predict up to `most` of the table's next rows; *rows: how many, 0 after the
- * last one.  Of a series each is the window that ends with a row, of which the
- * first have none.  Fails as ls_table_next does, too. */
+/* Predict up to `most` of the table's next rows; *rows: how many, a few hundred
+ * at most, 0 after the last one.  Of a series each is the window that ends with
+ * a row, of which the first have none.  Fails as ls_table_next does, too. */
 LS_API int ls_table_predict_next(ls_table_context *context, int64_t most,
                                  int64_t *rows, double *out, int *best);
 
