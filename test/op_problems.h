@@ -4,6 +4,7 @@
 #define TEST_OP_PROBLEMS_H
 
 #include "backend/backend.h"
+#include "alone.h"
 #include "op/layer.h"
 #include "op_samples.h"
 #include "reference.h"
@@ -17,7 +18,7 @@ typedef struct problem {
     int64_t rows;
     int inputs; /* with a dense's residual */
     bool through_slope;
-    bool dy_is_pre;
+    void *made; /* what its operator took in, before it decides the rest */
     float *x[LS__MAX_INPUTS], *param[LS__MAX_PARAMS];
     float *dy, *addend[LS__MAX_INPUTS], *h;
     float *prior[LS__MAX_PARAMS]; /* what `add` adds to */
@@ -69,6 +70,23 @@ static const unsigned dense_kinds[] = {0,
                                        TURNED,
                                        BIAS | CURVED | TURNED};
 
+/* What a plan makes a product take in. */
+static void take_in(problem *p, unsigned asked, ls__activation curve)
+{
+    ls_node *y = p->node;
+    ls__product_made *m = p->made ? p->made : made_for(y);
+    int64_t shape[LS_MAX_RANK];
+
+    p->made = m;
+    if (asked & RESIDUAL) {
+        m->residual = m->closed = true;
+        y->in[1] = input(p, "r", LS_F32, ls_node_shape(y, shape), y->shape);
+    }
+    m->activation = asked & CURVED ? curve : LS__NO_ACTIVATION;
+    m->dy_is_pre = asked & IS_PRE;
+    p->through_slope = asked & SLOPE;
+}
+
 /* The weights of the dense layer "d" are a table's, transposed. */
 static void tie_to_table(problem *p, int64_t n, int64_t width)
 {
@@ -82,7 +100,7 @@ static void tie_to_table(problem *p, int64_t n, int64_t width)
 static void build_dense(problem *p, const sample *s, int kind)
 {
     static const int64_t widths[] = {1, 2, 3, 7, 8, 16, 17, 31, 33, 65, 5, 13};
-    int64_t n = widths[(s - samples) % 12], shape[LS_MAX_RANK];
+    int64_t n = widths[(s - samples) % 12];
     ls__activation curve = LS__GELU + (s - samples) % 4; /* each in turn */
     unsigned asked = dense_kinds[kind];
     ls_node *x = input_x(p, s), *y;
@@ -91,14 +109,8 @@ static void build_dense(problem *p, const sample *s, int kind)
         tie_to_table(p, n, ls__width(x));
     y = asked & BIAS ? ls_dense(x, n, "d") : ls_dense_no_bias(x, n, "d");
     ck_assert_ptr_nonnull(y);
-    if (asked & RESIDUAL) {
-        y->residual = true;
-        y->in[1] = input(p, "r", LS_F32, ls_node_shape(y, shape), y->shape);
-    }
-    y->activation = asked & CURVED ? curve : LS__NO_ACTIVATION;
-    p->through_slope = asked & SLOPE;
-    p->dy_is_pre = asked & IS_PRE;
     p->node = y;
+    take_in(p, asked, curve);
 }
 
 /* The sample is the shape of the output: tokens have one axis less. */
@@ -271,11 +283,7 @@ static void fold_pooling(problem *p, ls_node *y, const sample *s, int kind)
         w.padding = LS_SAME;
     pooled = ls_max_pool(y, w);
     ck_assert_ptr_nonnull(pooled);
-    y->pooled = true;
-    y->pooling = *ls__window_of(pooled);
-    y->size = pooled->size;
-    memcpy(y->shape, pooled->shape, sizeof y->shape);
-    (void)p;
+    p->made = alone_pooled(y, pooled).in.made;
 }
 
 /* One with gaps between taps, and groups of channels. */
@@ -296,7 +304,7 @@ static ls_node *build_groups(ls_node *x, int64_t n, const ls_window *w,
 static void build_conv(problem *p, const sample *s, int kind)
 {
     static const int64_t channels[] = {1, 2, 3, 7, 16, 17, 33, 5, 64, 31};
-    int64_t n = channels[(s - samples + kind) % 10], shape[LS_MAX_RANK];
+    int64_t n = channels[(s - samples + kind) % 10];
     ls__activation curve = LS__GELU + (s - samples) % 4;
     unsigned asked = conv_kinds[kind];
     ls_window w = window_of(s, kind);
@@ -308,18 +316,12 @@ static void build_conv(problem *p, const sample *s, int kind)
         y = asked & BIAS ? ls_conv2d(x, n, w, "c")
                          : ls_conv2d_no_bias(x, n, w, "c");
     ck_assert_ptr_nonnull(y);
-    if (asked & RESIDUAL) {
-        y->residual = true;
-        y->in[1] = input(p, "r", LS_F32, ls_node_shape(y, shape), y->shape);
-    }
     if (asked & POOLING) {
         fold_pooling(p, y, s, kind);
         curve = LS__RELU;
     }
-    y->activation = asked & CURVED ? curve : LS__NO_ACTIVATION;
-    p->through_slope = asked & SLOPE;
-    p->dy_is_pre = asked & IS_PRE;
     p->node = y;
+    take_in(p, asked, curve);
 }
 
 static void build_max_pool(problem *p, const sample *s, int kind)
@@ -658,6 +660,28 @@ static bool vanishes(const problem *p, int which)
     return false;
 }
 
+static ls__activation curve_of(const problem *p)
+{
+    const ls__product_made *m = p->made;
+
+    return m ? m->activation : LS__NO_ACTIVATION;
+}
+
+/* Does dy come through its own slope? */
+static inline bool is_pre(const problem *p)
+{
+    const ls__product_made *m = p->made;
+
+    return m && m->dy_is_pre;
+}
+
+static bool is_pooled(const problem *p)
+{
+    const ls__conv_made *m = p->made;
+
+    return p->node->op == &ls__op_conv && m && m->pooled;
+}
+
 /* Do lengths leave less than half of all steps, or of a row or two? */
 static bool few_steps(const problem *p)
 {
@@ -678,7 +702,7 @@ static bool may_be_zero(const problem *p)
 
     if (n->op->recurrent & 2)
         return few_steps(p);
-    if (n->op == &ls__op_max_pool || n->pooled ||
+    if (n->op == &ls__op_max_pool || is_pooled(p) ||
         n->op == &ls__op_max_over || n->op == &ls__op_gather ||
         (n->op == &ls__op_conv &&
          ((ls__window_of(n)->kh - 1) * ls__window_of(n)->dy >= x->shape[0] ||
@@ -688,7 +712,7 @@ static bool may_be_zero(const problem *p)
            (n->op == &ls__op_relu || n->op == &ls__op_dropout ||
             n->op->term == LS__CLAMP || n->op->term == LS__MIN ||
             n->op->term == LS__MAX ||
-            n->activation == LS__RELU);
+            curve_of(p) == LS__RELU);
 }
 
 /* ------ Making it ------ */
@@ -757,9 +781,7 @@ static problem make_problem(const row *o, const sample *s, int kind)
     ck_assert_int_eq(ls_graph_new(&p.graph), 0);
     o->build(&p, s, kind);
     ck_assert_msg(p.node != NULL, "%s: %s", o->op->name, ls_errmsg());
-    if (o->op->table)
-        p.node->table = o->op->table(p.node, &p.graph->arena);
-    p.inputs = o->op->inputs + p.node->residual;
+    p.inputs = ls__inputs_of(p.node);
     for (int k = 0; k < p.inputs; k++)
         make_input(&p, o, k);
     for (int k = 0; k < p.node->params; k++)

@@ -18,7 +18,8 @@ static ref ref_of(const problem *p)
              .rows = p->rows,
              .weights = p->weights,
              .y = p->yd,
-             .dy = p->dyd};
+             .dy = p->dyd,
+             .made = p->made};
 
     memcpy(r.x, p->xd, sizeof r.x);
     memcpy(r.param, p->pd, sizeof r.param);
@@ -30,13 +31,15 @@ static ref ref_of(const problem *p)
 static void make_right(problem *p)
 {
     ref r = ref_of(p);
-    ls__activation activation = p->node->activation;
+    ls__product_made *m = p->made;
+    ls__activation activation = curve_of(p);
 
     p->ref->forward(&r);
-    if (p->dy_is_pre)
-        p->node->activation = LS__NO_ACTIVATION;
+    if (m && m->dy_is_pre)
+        m->activation = LS__NO_ACTIVATION;
     p->ref->backward(&r);
-    p->node->activation = activation;
+    if (m)
+        m->activation = activation;
     for (int64_t i = 0; p->through_slope && i < p->nx[0]; i++)
         p->dxd[0][i] *= (double)p->h[i];
 }
@@ -55,7 +58,7 @@ static bool has_corners(const problem *p)
 {
     const ls__op *op = p->node->op;
 
-    return p->node->activation == LS__RELU || p->node->pooled ||
+    return curve_of(p) == LS__RELU || is_pooled(p) ||
            op == &ls__op_max_pool || op == &ls__op_max_over;
 }
 
@@ -145,62 +148,46 @@ static float *copy_of(int64_t n, const float *x)
     return memcpy(fenced(n), x, (size_t)n * sizeof *x);
 }
 
-static const float *packed(const problem *p, const machine *m, bool transposed)
+/* A run, and what it sees. */
+typedef struct running {
+    alone alone;
+    ls__draw draw;
+    ls__run run;
+} running;
+
+/* What it decides is its own: other machines decide otherwise. */
+static void decide(const problem *p, running *x)
 {
-    int64_t in = ls__width(p->node->in[0]), out = ls__width(p->node);
-    int64_t k = transposed ? out : in, n = transposed ? in : out;
-    bool turned;
-    float *to;
-
-    if (!p->node->op->is_product || !m->backend.products->pack)
-        return NULL;
-    if (p->node->op == &ls__op_conv) {
-        ls__conv_weights of = ls__conv_weights_of(p->node, transposed);
-
-        if (!ls__conv_reader(p->node, &m->backend))
-            return NULL;
-        to = fenced(m->backend.convs->packed_size(&of));
-        m->backend.convs->pack(&of, p->param[0], to);
-        return to;
+    x->alone = alone_of(p->node);
+    if (p->made)
+        memcpy(x->alone.in.made, p->made, p->node->op->made);
+    alone_start(&x->alone, &x->run);
+    if (p->through_slope) {
+        ((ls__product_made *)x->alone.in.made)->slope_of_x = 0;
+        x->alone.chunk.memory = p->h;
     }
-    to = fenced(m->backend.products->packed_size(k, n));
-    turned = transposed != ls__is_transposed(p->node); /* both: as they stand */
-    m->backend.products->pack(k, n, p->param[0], turned ? 1 : n,
-                              turned ? k : 1, to);
-    return to;
 }
 
-static float *scratch(const problem *p, const machine *m)
+static void start(const problem *p, const machine *m, outputs *o, running *x)
 {
-    const ls__op *op = p->node->op;
+    ls__run *r = &x->run;
+    ls__chunk *of = &x->alone.chunk;
 
-    return op->scratch ? fenced(op->scratch(p->node, p->rows, &m->backend))
-                       : NULL;
-}
-
-static ls__run start(const problem *p, const machine *m, outputs *o)
-{
-    const ls__op *op = p->node->op;
-    ls__run r = {.node = p->node,
-                 .rows = p->rows,
-                 .weights = p->weights,
-                 .backend = &m->backend,
-                 .kernels = m->kernels,
-                 .sums = &o->forward_sums,
-                 .train = true,
-                 .key = REF_KEY,
-                 .first = REF_FIRST,
-                 .scratch = scratch(p, m)};
-
+    *r = (ls__run){.node = p->node, .rows = p->rows, .backend = &m->backend,
+                   .kernels = m->kernels};
     for (int k = 0; k < p->inputs; k++)
-        r.x[k] = p->x[k];
+        r->x[k] = p->x[k];
     for (int k = 0; k < p->node->params; k++)
-        r.param[k] = p->param[k];
-    for (int k = 0; k < 2; k++)
-        r.packed[k] = packed(p, m, k);
-    r.y = o->y = op->is_loss ? NULL : fenced(p->ny);
-    r.stash = op->stash ? fenced(p->rows * op->stash(p->node)) : NULL;
-    return r;
+        r->param[k] = p->param[k];
+    decide(p, x);
+    x->draw = (ls__draw){.key = REF_ROOT};
+    of->draw = &x->draw;
+    of->call = REF_CALL;
+    of->train = true;
+    of->first = REF_FIRST;
+    of->weights = p->weights;
+    of->sums = &o->forward_sums;
+    r->y = o->y = p->node->op->is_loss ? NULL : fenced(p->ny);
 }
 
 /* The memory that dx[k] is written to, which may be an operand's copy. */
@@ -222,18 +209,17 @@ static float *dx_place(const problem *p, ls__run *r, const mode *how, int k)
 
 /* Prepare a run for backward: forward's scratch and value are gone, and inputs
  * that backward says it does not read. */
-static void ready_backward(const problem *p, const machine *m, const mode *how,
-                           ls__run *r, outputs *o)
+static void ready_backward(const problem *p, const mode *how, running *x,
+                           outputs *o)
 {
     const ls__op *op = p->node->op;
+    ls__run *r = &x->run;
 
     r->y = op->reads_y ? r->y : NULL;
-    r->scratch = scratch(p, m);
-    r->sums = &o->sums;
+    r->scratch = x->alone.scratch ? fenced(x->alone.scratch) : NULL;
+    x->alone.chunk.sums = &o->sums;
     r->dy = p->dy;
     r->add = how->add;
-    r->slope_of_x = p->through_slope ? p->h : NULL;
-    r->dy_is_pre = p->dy_is_pre;
     for (int k = 0; k < p->inputs; k++) {
         if (!(op->reads >> k & 1))
             r->x[k] = fenced(p->nx[k]);
@@ -251,11 +237,12 @@ static void ready_backward(const problem *p, const machine *m, const mode *how,
 static outputs run(const problem *p, const machine *m, mode how)
 {
     outputs o = {0};
-    ls__run r = start(p, m, &o);
+    running x;
 
-    p->node->op->forward(&r);
-    ready_backward(p, m, &how, &r, &o);
-    p->node->op->backward(&r);
+    start(p, m, &o, &x);
+    p->node->op->forward(&x.run);
+    ready_backward(p, &how, &x, &o);
+    p->node->op->backward(&x.run);
     return o;
 }
 

@@ -24,7 +24,23 @@ typedef struct ref {
     double *y;            /* a loss: its weighted sum, one number */
     const double *dy;     /* NULL for a loss */
     double *dx[LS__MAX_INPUTS], *dparam[LS__MAX_PARAMS];
+    const void *made; /* products: what they took in; NULL: nothing */
 } ref;
+
+/* What a product took in. */
+static inline ls__product_made taken_in(const ref *r)
+{
+    return r->made ? *(const ls__product_made *)r->made
+                   : (ls__product_made){0};
+}
+
+/* The pooling that a convolution took in; NULL: none. */
+static inline const ls__window *pooling_in(const ref *r)
+{
+    const ls__conv_made *m = r->made;
+
+    return m && m->pooled ? &m->pooling : NULL;
+}
 
 /* Attributes by their names in files. */
 static inline int64_t groups_of(const ref *r)
@@ -114,7 +130,10 @@ static inline void ref_add_grad(const ref *r)
 
 /* ------ dropout, rounding to bf16 ------ */
 
-#define REF_KEY ((ls_key){{3, 4}})
+/* The key of a dropout: what the layer has, for a call of the model. */
+#define REF_ROOT ((ls_key){{3, 4}})
+enum { REF_CALL = 5 };
+#define REF_KEY ls_key_fold_in(REF_ROOT, REF_CALL)
 #define REF_RATE 0.3
 enum { REF_FIRST = 1000 }; /* the first row's number in its micro-batch */
 
@@ -189,8 +208,8 @@ static inline void ref_dense(const ref *r)
     for (int64_t at = 0; at < r->rows * r->node->size; at++) {
         double y = dense_pre(r, at / out, at % out);
 
-        r->y[at] = activation_value(r->node->activation, y) +
-                   (r->node->residual ? r->x[1][at] : 0);
+        r->y[at] = activation_value(taken_in(r).activation, y) +
+                   (taken_in(r).residual ? r->x[1][at] : 0);
     }
 }
 
@@ -202,10 +221,10 @@ static inline void ref_dense_grad(const ref *r)
         int64_t v = at / out, j = at % out;
         double d = r->dy[at];
 
-        if (r->node->residual)
+        if (taken_in(r).residual)
             r->dx[1][at] += d;
-        if (r->node->activation)
-            d *= activation_slope(r->node->activation, dense_pre(r, v, j));
+        if (taken_in(r).activation)
+            d *= activation_slope(taken_in(r).activation, dense_pre(r, v, j));
         for (int64_t i = 0; i < in; i++) {
             r->dparam[0][dense_at(r, i, j)] += r->x[0][v * in + i] * d;
             r->dx[0][v * in + i] += r->param[0][dense_at(r, i, j)] * d;
@@ -276,14 +295,15 @@ static inline void conv_source(const ref *r, int64_t at, int64_t *i,
     int64_t o = at % n->shape[2], x = at / n->shape[2] % n->shape[1];
     int64_t y = at / n->shape[2] / n->shape[1] % n->shape[0];
     int64_t row = at / n->size;
+    const ls__window *w = pooling_in(r);
     double top = -(double)INFINITY;
 
     *i = y;
     *j = x;
-    for (int64_t t = 0; n->pooled && t < n->pooling.kh * n->pooling.kw; t++) {
-        int64_t p = pixel(&n->pooling, 0, ls__window_of(n)->h,
+    for (int64_t t = 0; w && t < w->kh * w->kw; t++) {
+        int64_t p = pixel(w, 0, ls__window_of(n)->h,
                           ls__window_of(n)->w, 1, y, x,
-                          t / n->pooling.kw, t % n->pooling.kw);
+                          t / w->kw, t % w->kw);
         double v = p < 0 ? top : conv_pre(r, row, p / ls__window_of(n)->w,
                                           p % ls__window_of(n)->w, o, NULL);
 
@@ -303,10 +323,10 @@ static inline void ref_conv(const ref *r)
         int64_t i, j;
 
         conv_source(r, at, &i, &j);
-        r->y[at] = activation_value(n->activation,
+        r->y[at] = activation_value(taken_in(r).activation,
                                     conv_pre(r, at / n->size, i, j,
                                              at % n->shape[2], NULL)) +
-                   (n->residual ? r->x[1][at] : 0);
+                   (taken_in(r).residual ? r->x[1][at] : 0);
     }
 }
 
@@ -318,11 +338,11 @@ static inline void ref_conv_grad(const ref *r)
         int64_t i, j, o = at % n->shape[2];
         double d = r->dy[at];
 
-        if (n->residual)
+        if (taken_in(r).residual)
             r->dx[1][at] += d;
         conv_source(r, at, &i, &j);
-        if (n->activation)
-            d *= activation_slope(n->activation,
+        if (taken_in(r).activation)
+            d *= activation_slope(taken_in(r).activation,
                                   conv_pre(r, at / n->size, i, j, o, NULL));
         conv_pre(r, at / n->size, i, j, o, &d);
     }

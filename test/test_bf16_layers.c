@@ -3,6 +3,7 @@
  * rounded numbers give in double; a transformer stays near its f32 self; NaN
  * and infinity pass; what is refused.  (Fixtures of JAX: test_variants.c.  The
  * same bits: test_determinism.c.) */
+#include "alone.h"
 #include "backends.h"
 #include "base/fpmode.h"
 #include "op/layer.h"
@@ -231,23 +232,23 @@ enum { EACH = POSITIONS * WIDTH, ALL = SEQUENCES * EACH };
 /* Run operator n forward, and again to numbers of bf16; both keep the same. */
 static void check_words(const ls__backend *be, const ls_node *n)
 {
-    int64_t kept = SEQUENCES * n->op->stash(n);
-    float *y = fenced(ALL), *rounded = fenced(ALL / 2), *stash = fenced(kept);
+    float *y = fenced(ALL), *rounded = fenced(ALL / 2);
+    alone a = alone_of(n), words = alone_of(n);
     ls__run r = {.node = n, .rows = SEQUENCES,
                  .x = {uniform(1, ALL), uniform(2, ALL), uniform(3, ALL)},
                  .y = y, .param = {uniform(4, WIDTH), uniform(5, WIDTH)},
-                 .stash = stash,
-                 .scratch = fenced(n->op->scratch(n, SEQUENCES, be)),
-                 .backend = be, .kernels = ls__kernels()};
+                 .backend = be, .kernels = ls__kernels()}, of_words = r;
 
+    alone_start(&a, &r);
     n->op->forward(&r);
     be->products->words(SEQUENCES * POSITIONS, WIDTH, y, rounded);
-    r.y_words = true;
-    r.y = fenced(ALL / 2);
-    r.stash = fenced(kept);
-    n->op->forward(&r);
-    check_same(r.y, rounded, ALL / 2);
-    check_same(r.stash, stash, kept);
+    ck_assert(n->op->words(&words.in, LS__VALUE));
+    words.in.words = true;
+    alone_start(&words, &of_words);
+    of_words.y = fenced(ALL / 2);
+    n->op->forward(&of_words);
+    check_same(of_words.y, rounded, ALL / 2);
+    check_same(of_words.stash, r.stash, SEQUENCES * a.in.kept);
     fences_free();
 }
 
@@ -595,24 +596,15 @@ static float *round_all(int64_t n, const float *x)
     return y;
 }
 
-/* Both ways, over IMAGES images. */
-static void run_conv(const ls__backend *be, const ls__kernel_table *k,
-                     ls__run *r)
+/* Both ways, over IMAGES images; a is what it took in. */
+static void run_conv(const ls__backend *be, alone *a, ls__run *r)
 {
     const ls_node *n = r->node;
-    int64_t room = n->op->scratch(n, IMAGES, be);
 
     r->backend = be;
-    r->kernels = k;
-    r->scratch = fenced(room);
-    memset(r->scratch, 255, (size_t)room * sizeof *r->scratch); /* NaN */
-    for (int t = 0; t < 2; t++) {
-        ls__conv_weights of = ls__conv_weights_of(n, t);
-        float *to = fenced(be->convs->packed_size(&of));
-
-        be->convs->pack(&of, r->param[0], to);
-        r->packed[t] = to;
-    }
+    r->kernels = ls__kernels();
+    alone_start(a, r);
+    memset(r->scratch, 255, (size_t)a->scratch * sizeof *r->scratch); /* NaN */
     n->op->forward(r);
     n->op->backward(r);
 }
@@ -668,6 +660,7 @@ static void check_conv(const shape *s, const ls__backend *be)
     int64_t nx, ny, nw;
     ls__run r = {.rows = IMAGES};
     ref want = {.rows = IMAGES};
+    alone a;
 
     OK(ls_graph_new(&g));
     n = ls_conv2d(ls_input(g, "x", LS_F32, 3, (int64_t[]){s->h, s->w, s->c}),
@@ -695,7 +688,8 @@ static void check_conv(const shape *s, const ls__backend *be)
     want.dparam[1] = doubles(s->n, NULL, LS_F32);
     ref_conv(&want);
     ref_conv_grad(&want);
-    run_conv(be, ls__kernels(), &r);
+    a = alone_of(n);
+    run_conv(be, &a, &r);
     check_conv_bits(&r);
     ck_assert(max_relative(ny, r.y, want.y) <= 0x1p-8); /* y is rounded */
     ck_assert(max_relative(nx, r.dx[0], want.dx[0]) <= 1e-5);
@@ -760,6 +754,11 @@ static void pool_all(const ls_node *n, const ls_node *p, const ls__run *r,
     }
 }
 
+static ls__product_made *curve(const alone *a)
+{
+    return a->in.made;
+}
+
 /* padded: by more than a window, so that dx has no pixel that sees the first
  * and the last of dy.  relu: before the pooling, which then cuts. */
 static void check_pooled(const shape *s, bool padded, bool relu,
@@ -767,9 +766,10 @@ static void check_pooled(const shape *s, bool padded, bool relu,
 {
     const ls_window two = {2, 2, 2, 2, pooled}, *w = &s->window;
     ls_conv_options o = ls_conv_defaults();
-    ls_node *x, *n, *p, folded, plain;
+    ls_node *x, *n, *p, folded;
     ls_graph *g;
     ls__run r, all;
+    alone pooled_too, alone_itself;
     float *y, *d;
 
     OK(ls_graph_new(&g));
@@ -784,23 +784,22 @@ static void check_pooled(const shape *s, bool padded, bool relu,
                : ls_conv2d(x, s->n, *w, "c");
     p = ls_max_pool(n, two);
     ck_assert_msg(p != NULL, "%s", ls_errmsg());
-    plain = *n;
-    plain.activation = relu ? LS__RELU : LS__NO_ACTIVATION;
-    folded = plain;
-    folded.pooled = true;
-    folded.pooling = *ls__window_of(p);
-    folded.size = p->size;
-    memcpy(folded.shape, p->shape, sizeof p->shape);
+    folded = *n;
+    pooled_too = alone_pooled(&folded, p);
+    alone_itself = alone_of(n);
+    if (relu)
+        curve(&pooled_too)->activation = curve(&alone_itself)->activation =
+            LS__RELU;
     r = conv_run(&folded, p->size);
-    all = conv_run(&plain, n->size);
+    all = conv_run(n, n->size);
     r.dy = uniform(3, IMAGES * p->size);
     all.dy = d = fenced(IMAGES * n->size);
     memset(d, 0, (size_t)(IMAGES * n->size) * sizeof *d);
     y = fenced(IMAGES * p->size);
-    run_conv(be, ls__kernels(), &r);
-    run_conv(be, ls__kernels(), &all);
+    run_conv(be, &pooled_too, &r);
+    run_conv(be, &alone_itself, &all);
     pool_all(n, p, &all, r.dy, y, d);
-    run_conv(be, ls__kernels(), &all);
+    run_conv(be, &alone_itself, &all);
     ck_assert_mem_eq(r.y, y, (size_t)(IMAGES * p->size) * sizeof *y);
     ck_assert_mem_eq(r.dx[0], all.dx[0],
                      (size_t)(IMAGES * n->in[0]->size) * sizeof *y);
@@ -877,6 +876,7 @@ START_TEST(underflow_under_a_pool)
     ls_node n;
     ls_graph *g;
     ls__run r = {.rows = 1, .x = {x}, .param = {w, bias}, .dy = dy};
+    alone a;
 
     ls__fpmode_set();
     OK(ls_graph_new(&g));
@@ -884,16 +884,13 @@ START_TEST(underflow_under_a_pool)
                               1, (ls_window){1, 1, 1, 1, LS_SAME}, "c"), two);
     ck_assert_msg(p != NULL, "%s", ls_errmsg());
     n = *p->in[0];
-    n.pooled = true;
-    n.pooling = *ls__window_of(p);
-    n.size = p->size;
-    memcpy(n.shape, p->shape, sizeof p->shape);
+    a = alone_pooled(&n, p);
     r.node = &n;
     r.y = fenced(2);
     r.stash = fenced(2);
     r.dparam[0] = fenced(1);
     r.dparam[1] = fenced(1);
-    run_conv(way(_i), ls__kernels(), &r);
+    run_conv(way(_i), &a, &r);
     ck_assert_uint_eq(word_bits(r.dparam[0][0]), 0);
     ck_assert_uint_eq(word_bits(r.dparam[1][0]), 0);
     ls_graph_free(g);

@@ -2,6 +2,7 @@
  * few lines of reference.h, and values and gradients of all against double, on
  * hundreds of shapes; what the graph calls refuse; and that folding changes no
  * bit. */
+#include "alone.h"
 #include "backend/backend.h"
 #include "backends.h"
 #include "base/fpmode.h"
@@ -88,6 +89,7 @@ typedef struct conv {
     ls_node *node;
     int64_t rows, nx, nw, ny;
     float *x, *w, *dy; /* two values in ten are zero, of both signs */
+    ls__product_made *made; /* what it took in; NULL: nothing */
 } conv;
 
 static float *sparse(int64_t seed, int64_t n)
@@ -152,18 +154,19 @@ static result bits_of(const conv *c, bool bf16)
     return r;
 }
 
-/* Forward and backward, with weights packed where the backend wants them so. */
-static void run_conv(const conv *c, ls__run *r)
+/* Forward and backward, with weights packed where the backend wants them so;
+ * slopes: what dx is multiplied by, or NULL. */
+static void run_conv(const conv *c, ls__run *r, float *slopes)
 {
     const ls_node *n = c->node;
-    r->scratch = fenced(n->op->scratch(n, c->rows, r->backend));
-    for (int t = 0; ls__conv_reader(n, r->backend) && t < 2; t++) {
-        ls__conv_weights of = ls__conv_weights_of(n, t);
-        float *to = fenced(r->backend->convs->packed_size(&of));
+    alone a = alone_of(n);
 
-        r->backend->convs->pack(&of, c->w, to);
-        r->packed[t] = to;
-    }
+    if (c->made)
+        memcpy(a.in.made, c->made, n->op->made);
+    alone_start(&a, r);
+    if (slopes)
+        ((ls__product_made *)a.in.made)->slope_of_x = 0;
+    a.chunk.memory = slopes;
     n->op->forward(r);
     n->op->backward(r);
 }
@@ -179,7 +182,7 @@ static result run_at(const conv *c, const ls__kernel_table *k,
                  .param = {c->w}, .dy = c->dy, .dx = {o.dx},
                  .dparam = {o.dw}, .backend = backend, .kernels = k};
 
-    run_conv(c, &r);
+    run_conv(c, &r, NULL);
     return o;
 }
 
@@ -279,6 +282,14 @@ static void round_y(int64_t n, float *y)
         y[i] = bf16_operand(y[i]);
 }
 
+/* Each channel has a group of its own, and one output. */
+static bool is_depthwise(const ls_node *n)
+{
+    return ls__conv_groups(n) > 1 &&
+           ls__conv_groups(n) == ls__width(n->in[0]) &&
+           ls__conv_groups(n) == ls__width(n);
+}
+
 /* Proves that those of bf16 layers are the chains of patches written out or,
  * depthwise, f32's of rounded numbers, whoever makes the products. */
 START_TEST(bf16_with_gaps)
@@ -294,12 +305,12 @@ START_TEST(bf16_with_gaps)
             fences_free();
             continue;
         }
-        if (ls__conv_is_depthwise(c.node)) {
+        if (is_depthwise(c.node)) {
             given.x = rounded(c.nx, c.x);
             given.w = rounded(c.nw, c.w);
             given.dy = rounded(c.ny, c.dy);
         }
-        want = bits_of(&given, !ls__conv_is_depthwise(c.node));
+        want = bits_of(&given, !is_depthwise(c.node));
         round_y(c.ny, want.y);
         for (int k = 0; k < levels(); k++) {
             const ls__backend *maker;
@@ -344,11 +355,8 @@ static conv make_pooled(int i)
         two.padding = LS_SAME;
     p = ls_max_pool(c.node, two);
     ck_assert_ptr_nonnull(p);
-    c.node->pooled = true;
-    c.node->pooling = *ls__window_of(p);
-    c.node->size = p->size;
-    memcpy(c.node->shape, p->shape, sizeof p->shape);
-    c.node->activation = i % 3 ? LS__RELU : LS__NO_ACTIVATION;
+    c.made = alone_pooled(c.node, p).in.made;
+    c.made->activation = i % 3 ? LS__RELU : LS__NO_ACTIVATION;
     c.nx = s.rows * c.node->in[0]->size;
     c.ny = s.rows * c.node->size;
     c.nw = c.graph->params[0]->size;
@@ -373,11 +381,9 @@ static gradients run_pooled(const conv *c, const ls__kernel_table *k,
                  .kernels = k};
 
     r.stash = fenced(c->ny);
-    if (more) {
-        r.slope_of_x = sparse(7, c->nx);
+    if (more)
         r.addend[0] = uniform(8, c->nx);
-    }
-    run_conv(c, &r);
+    run_conv(c, &r, more ? sparse(7, c->nx) : NULL);
     return g;
 }
 

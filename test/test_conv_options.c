@@ -2,6 +2,7 @@
  * values and gradients through the public calls, in model files too; and what
  * is refused.  (Bits on hundreds of shapes: test_conv.c.) */
 #define _GNU_SOURCE /* nftw */
+#include "alone.h"
 #include "backend/backend.h"
 #include "folder.h"
 #include "models.h"
@@ -107,19 +108,14 @@ START_TEST(values)
                       .param = {w}, .dy = dy, .dx = {dx}, .dparam = {dw},
                       .kernels = ls__kernels()};
     ls_trainer_options t = ls_trainer_defaults();
+    alone a;
     run r;
 
     ck_assert_str_eq(n->op->name, "conv2d");
     ck_assert_int_eq(q->rows * n->size, q->ny);
     run_of.backend = &ls__kernels()->native[LS_F32_LAYERS];
-    run_of.scratch = fenced(n->op->scratch(n, q->rows, run_of.backend));
-    for (int k = 0; ls__conv_reader(n, run_of.backend) && k < 2; k++) {
-        ls__conv_weights of = ls__conv_weights_of(n, k);
-        float *to = fenced(run_of.backend->convs->packed_size(&of));
-
-        run_of.backend->convs->pack(&of, w, to);
-        run_of.packed[k] = to;
-    }
+    a = alone_of(n);
+    alone_start(&a, &run_of);
     n->op->forward(&run_of);
     n->op->backward(&run_of);
     near(q->name, "y", q->ny, y, q->y);

@@ -77,7 +77,7 @@ static bool has_slope(const problem *p)
 {
     const ls__op *op = p->node->op;
 
-    return !p->through_slope && !p->dy_is_pre &&
+    return !p->through_slope && !is_pre(p) &&
            op != &ls__op_round_bf16 && op != &ls__op_one_hot;
 }
 
@@ -159,9 +159,18 @@ END_TEST
 static ls__instr whole_instr(const problem *p)
 {
     const ls__op *op = p->node->op;
-    ls__instr in = {.node = p->node, .inputs = p->inputs, .y = 1,
-                    .stash = op->stash && op->stash(p->node) ? 2 : -1,
-                    .dy = op->is_loss ? -1 : 3, .slope_of_x = -1};
+    ls__run r = {.node = p->node, .rows = p->rows, .param = {p->param[0]},
+                 .backend = &ls__kernels()->native[LS_F32_LAYERS]};
+    alone a = alone_of(p->node);
+    ls__instr in;
+
+    if (p->made)
+        memcpy(a.in.made, p->made, op->made);
+    alone_start(&a, &r);
+    in = a.in;
+    in.y = 1;
+    in.stash = in.kept ? 2 : -1;
+    in.dy = op->is_loss ? -1 : 3;
 
     for (int k = 0; k < LS__MAX_INPUTS; k++) {
         bool wanted = k < p->inputs && p->node->in[k]->dtype == LS_F32;
@@ -194,7 +203,7 @@ static void check_traffic(const problem *p)
         most += 4.0 * (double)n->in[k]->size;
         back += in.dx[k] < 0 ? 0 : 8.0 * (double)n->in[k]->size;
     }
-    most += n->op->stash ? 4.0 * (double)n->op->stash(n) : 0;
+    most += 4.0 * (double)in.kept;
     if (n->op->picks)
         most += 4.0 * (double)n->op->picks(n);
     t = ls__instr_traffic(&plan, &in);

@@ -1,5 +1,7 @@
 /* The plan's memory, by walking its instructions over a shadow of it, and what
  * happens when there is not enough. */
+#include "op/op_table.h"
+#include "op/product_plan.h"
 #include "failing_memory.h"
 #include "graphs.h"
 #include "plan/exec.h"
@@ -52,12 +54,11 @@ static void read_x(const shadow *s, const ls__instr *in, int k)
 static void walk_forward(shadow *s, const ls__instr *in)
 {
     const ls_node *n = in->node;
-    int64_t kept = n->op->stash ? n->op->stash(n) : 0;
 
     if (!n->op->is_loss)
         s->y[n->id] = put(s, in->y, floats_of(s, n));
-    if (kept)
-        s->stash[n->id] = put(s, in->stash, kept * s->plan->chunk_rows);
+    if (in->kept)
+        s->stash[n->id] = put(s, in->stash, in->kept * s->plan->chunk_rows);
     for (int k = 0; k < in->inputs; k++) /* after the writes: none hit it */
         read_x(s, in, k);
 }
@@ -88,10 +89,19 @@ static void check_meeting(const shadow *s, const ls__instr *in, int k,
                   (long long)other);
 }
 
+/* Where slopes lie that a product's dx goes through; -1: nowhere. */
+static int64_t slope_of(const ls__instr *in)
+{
+    const ls__op *op = in->node->op;
+    const ls__product_made *m = in->made;
+
+    return op == &ls__op_dense || op == &ls__op_conv ? m->slope_of_x : -1;
+}
+
 static void check_dx(const shadow *s, const ls__instr *in, int k)
 {
     const ls__op *op = in->node->op;
-    int64_t kept = op->stash ? op->stash(in->node) * s->plan->chunk_rows : 0;
+    int64_t kept = in->kept * s->plan->chunk_rows;
 
     check_meeting(s, in, k, "dy", in->dy, floats_of(s, in->node),
                   op->dx_over_dy);
@@ -109,8 +119,8 @@ static void check_dx(const shadow *s, const ls__instr *in, int k)
         if (j != k)
             check_meeting(s, in, k, "other gradient", in->dx[j], size, false);
     }
-    if (in->through_slope)
-        check_meeting(s, in, k, "slope", in->slope_of_x,
+    if (slope_of(in) >= 0)
+        check_meeting(s, in, k, "slope", slope_of(in),
                       floats_of(s, in->node->in[0]), false);
 }
 
@@ -124,10 +134,10 @@ static void read_backward(const shadow *s, const ls__instr *in)
         if (n->op->reads >> k & 1)
             read_x(s, in, k);
     if (in->stash >= 0)
-        take(s, in, "stash", in->stash, n->op->stash(n) * s->plan->chunk_rows,
+        take(s, in, "stash", in->stash, in->kept * s->plan->chunk_rows,
              s->stash[n->id]);
-    if (in->through_slope)
-        take(s, in, "slope", in->slope_of_x, floats_of(s, n->in[0]),
+    if (slope_of(in) >= 0)
+        take(s, in, "slope", slope_of(in), floats_of(s, n->in[0]),
              s->stash[n->in[0]->id]);
 }
 
@@ -164,11 +174,20 @@ static void walk_backward(shadow *s, const ls__instr *in)
 static void check_scratch(const ls__plan *plan, const ls__instr *in)
 {
     const ls__op *op = in->node->op;
-    int64_t need = op->scratch
-                       ? op->scratch(in->node, plan->chunk_rows, &plan->backend)
-                       : 0;
+    ls__arena arena = {0};
+    ls__pack room[2];
+    ls__instr again = *in;
+    ls__bench b = {.arena = &arena, .backend = &plan->backend,
+                   .rows = plan->chunk_rows, .backward = true,
+                   .instr = plan->instr, .count = plan->count, .pack = room};
 
-    ck_assert_int_le(plan->scratch + need, plan->floats);
+    if (op->made)
+        again.made = memcpy(ls__arena_new(&arena, 1, op->made), in->made,
+                            op->made);
+    if (op->plan)
+        ck_assert_int_eq(op->plan(&b, &again), 0);
+    ck_assert_int_le(plan->scratch + b.scratch, plan->floats);
+    ls__arena_free(&arena);
 }
 
 /* Nothing that is still to be read is written over, in no graph; everything

@@ -2,6 +2,7 @@
  * instruction level; rows of different lengths; states handed on; any workers;
  * and what the builder refuses.  (test_ops.c has values and gradients on many
  * shapes.) */
+#include "alone.h"
 #include "backend/backend.h"
 #include "backends.h"
 #include "base/fpmode.h"
@@ -312,7 +313,7 @@ static void same(const char *what, int64_t n, const float *got,
 }
 
 /* The operator by itself, forward and back, on one level. */
-static void check_level(const scalars *s, const ls_node *n,
+static void check_level(const scalars *s, const ls_node *n, bool over_x,
                         const ls__kernel_table *k)
 {
     const ls__backend *b = &k->native[LS_F32_LAYERS];
@@ -324,13 +325,14 @@ static void check_level(const scalars *s, const ls_node *n,
                  .backend = b,
                  .param = {s->w, s->bias},
                  .kernels = k};
+    alone a = alone_of(n);
 
-    r.scratch = fenced(n->op->scratch(n, R, b));
-    r.stash = fenced(R * n->op->stash(n));
+    a.in.over_x = over_x;
+    alone_start(&a, &r);
     r.y = fenced(R * n->size);
     r.dy = s->dy;
     r.addend[0] = s->addend;
-    r.dx[0] = n->over_x ? x : fenced(gates);
+    r.dx[0] = over_x ? x : fenced(gates);
     r.dx[1] = fenced(R * s->states * N);
     r.dparam[0] = fenced(N * s->gates * N);
     r.dparam[1] = fenced(s->gates * N);
@@ -338,7 +340,7 @@ static void check_level(const scalars *s, const ls_node *n,
     n->op->backward(&r);
     same("y", R * n->size, r.y, s->y);
     same("dx", gates, r.dx[0], s->dx);
-    if (!n->over_x)
+    if (!over_x)
         same("x", gates, x, s->x);
     same("dstate", R * s->states * N, r.dx[1], s->dstate);
     same("dw", N * s->gates * N, r.dparam[0], s->dw);
@@ -363,11 +365,10 @@ START_TEST(test_scalar)
     n = ls__node_new(cell ? &ls__op_gru[1] : &ls__op_lstm[1], "r", x, state,
                      NULL);
     *(bool *)ls__attribute_named(n, "ends") = true;
-    n->over_x = _i / 2;
     ck_assert_ptr_nonnull(ls__node_done(n));
     for (int i = 0; i < levels(); i++)
         if (level(i) && fuses(level(i)))
-            check_level(&s, n, level(i));
+            check_level(&s, n, _i / 2, level(i));
     ls_graph_free(g);
     fences_free();
 }

@@ -1,6 +1,7 @@
 /* Rows given as lists of what is not zero: the bytes of the dense layer on the
  * rows written out, on every level, for operators alone and for whole
  * trainings; PyTorch's numbers of bags; what is refused; and rows from CSR. */
+#include "alone.h"
 #include "backends.h"
 #include "base/fpmode.h"
 #include "models.h"
@@ -89,17 +90,16 @@ static void run_layer(layer *l, const ls__kernel_table *k, int64_t rows,
 {
     const ls__op *op = l->node->op;
     int wide = op->inputs - 1; /* which input has a gradient */
-    int64_t stash = op->stash ? rows * op->stash(l->node) : 0;
     ls__run r = {.node = l->node, .rows = rows, .kernels = k,
-                 .backend = &k->native[LS_F32_LAYERS], .train = true};
+                 .backend = &k->native[LS_F32_LAYERS]};
+    alone a = alone_of(l->node);
 
-    r.scratch = fenced(op->scratch(l->node, rows, r.backend));
-    r.stash = stash ? fenced(stash) : NULL;
     r.y = l->y = fenced(rows * l->node->size);
     for (int i = 0; i < op->inputs; i++)
         r.x[i] = x[i];
     for (int i = 0; i < 2; i++)
         r.param[i] = param[i];
+    alone_start(&a, &r);
     op->forward(&r);
     l->dw = uniform(8, l->graph->params[0]->size);
     l->dbias = uniform(9, ls__width(l->node));

@@ -2,6 +2,7 @@
  * before pixels; lockstep has them after, so what looks at images is transposed
  * and back. */
 #include "exchange/onnx_pieces.h"
+#include "op/layer.h"
 #include "op/window.h"
 
 #include <stdlib.h>
@@ -225,7 +226,7 @@ static int64_t heads_of(const ls_node *n)
 static const char *rotary_factors(ls__onnx *o, const ls_node *n, bool sines)
 {
     int64_t t = n->shape[0], d = n->shape[1] / heads_of(n), h = d / 2;
-    const float *table = n->op->table(n, &o->arena);
+    const float *table = ls__rotary_table(n, &o->arena);
     float *f = ls__arena_new(&o->arena, (size_t)(t * d), sizeof *f);
 
     o->out.failed |= !f || !table;

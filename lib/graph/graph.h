@@ -14,18 +14,6 @@ typedef struct ls__op ls__op;
 
 enum { LS__MAX_INPUTS = LS__TERM_INPUTS, LS__MAX_PARAMS = 4 };
 
-/* A window over an image, fitted to it; padding is what lies before. */
-typedef struct ls__window {
-    int64_t kh, kw, sy, sx; /* size and stride */
-    int64_t dy, dx;         /* dilation: pixels from tap to tap */
-    int64_t top, left;      /* pixels of padding */
-    int64_t h, w;           /* pixels that come out */
-    ls_padding padding;
-    struct {
-        int64_t top, bottom, left, right;
-    } given; /* LS_EXPLICIT: pixels of padding; else zeros */
-} ls__window;
-
 /* A list of sizes. */
 typedef struct ls__extents {
     int rank;
@@ -54,19 +42,6 @@ struct ls_node {
                                       are its positions now; else 0 */
     int tie[LS__MAX_PARAMS];       /* param[k] is another node's too: its index
                                       + 1, negative for its transpose; or 0 */
-
-    bool residual;                 /* plan: in[1] is added to a product's y */
-    ls__activation activation;     /* plan: a product's y goes through it */
-    bool pooled;                   /* plan: a convolution's y is pooled too */
-    ls__window pooling;            /* plan: by this; the node's shape is that of
-                                      the pooled y, and the convolution's own
-                                      is (window.h,window.w) */
-    bool over_x;                   /* plan: it keeps what it needs where in[0]
-                                      was, which nobody else reads */
-    const ls__formula *formula;    /* plan: a chain of elementwise operators in
-                                      one; else NULL */
-    const float *table;            /* plan: constants of the operator's, or
-                                      NULL */
 };
 
 /* Is its first parameter another's, transposed? */

@@ -11,6 +11,7 @@
 #include "graph/attribute.h"
 #include "base/marks.h"
 #include "graph/graph.h"
+#include "graph/instr.h"
 #include "kernel/kernel.h"
 
 /* A user's operator that failed, and how. */
@@ -19,45 +20,56 @@ typedef struct ls__failure {
     const ls_node *node;
 } ls__failure;
 
-/* Everything one run of an operator sees. */
+/* Where the keys of a stream come from: call c of the model uses fold_in(key,
+ * c), and where hashed, that folded with hash. */
+typedef struct ls__draw {
+    ls_key key;
+    uint32_t hash;
+    bool hashed;
+} ls__draw;
+
+/* What all operators see that run on a chunk of rows. */
+typedef struct ls__chunk {
+    float *memory;          /* where places are */
+    float *stays;           /* what operators asked for that stays from run to
+                               run; NULL: nothing */
+    const float *packed;    /* weights; NULL: none are */
+    bool backward;          /* gradients follow */
+    bool train;             /* dropout drops; else values pass through */
+    int64_t first;          /* its first row, counted in the micro-batch; step
+                               by step: its position */
+    int64_t before, left;   /* rows of the shard before the chunk, and from its
+                               first row on */
+    const float *weights;   /* of the rows; NULL: all 1 */
+    ls_sums *sums;          /* losses add to them */
+    ls__failure *failure;   /* set by the first of the user's that fails */
+    const ls__marks *marks; /* of the array that holds all gradients; NULL:
+                               there are none */
+    const ls__draw *draw;   /* [stream] */
+    uint32_t call;          /* of the model, which draws are of */
+} ls__chunk;
+
+/* What one run of an operator sees. */
 typedef struct ls__run {
     const ls_node *node;
+    const ls__instr *in;
+    const ls__chunk *of;
     int64_t rows;
     const void *x[LS__MAX_INPUTS]; /* values of the inputs */
     float *y;                      /* value of the node; NULL for a loss */
     float *stash;                  /* what forward keeps for backward */
     float *scratch;                /* dies with the call */
-    float *cache;                  /* lives as long as the context */
     const float *param[LS__MAX_PARAMS];
-    const float *packed[2];        /* products: the weights, and transposed */
-
     const float *dy;                     /* NULL for a loss */
     float *dx[LS__MAX_INPUTS];           /* NULL: not wanted */
     const float *addend[LS__MAX_INPUTS]; /* NULL: none */
-    const float *slope_of_x;       /* products: dx[0] times these; or NULL */
-    bool dy_is_pre;                /* products: dy went through ours already */
-    bool x_words, y_words;         /* x[0], y is numbers of bf16, as c_words
-                                      leaves them (kernel/product.h) */
     float *dparam[LS__MAX_PARAMS];
     bool add;                      /* dparam is added to: a later chunk */
-    const ls__marks *marks;        /* bags: of the array that dparam[0] lies in;
-                                      NULL: there are none */
-
-    const float *weights;          /* losses: of the rows; NULL: all 1 */
-    ls_sums *sums;                 /* losses: added to */
-    ls__failure *failure;          /* own operators: set by the first */
-    bool train;                    /* dropout: else values pass through */
-    ls_key key;                    /* dropout: of this call of the model */
-    int64_t first;                 /* the chunk's first row, counted in the
-                                      micro-batch; step by step: its position */
-    const struct ls__lot *lot;     /* bags: chunks are worked on in lots
-                                      (op/lot.h); NULL: each by itself */
-    float *lot_memory;             /* the lot's */
-    int64_t before, left;          /* rows of the shard before the chunk, and
-                                      from its first row on */
     const ls__backend *backend;
     const ls__kernel_table *kernels;
 } ls__run;
+
+enum { LS__VALUE = -1 }; /* in the place of an input's number */
 
 struct ls__op {
     const char *name;
@@ -68,7 +80,6 @@ struct ls__op {
      * no elements of a bag. */
     unsigned ignores;
     unsigned finite; /* bit k: input k of the graph must hold finite numbers */
-    bool is_product; /* a matrix product with its epilogue: the plan folds */
     bool may_transpose; /* its first parameter may be another's transpose */
     bool is_view;    /* y is x under another shape: the plan may share memory */
     /* Bit k: the gradient of input k is dy itself; the executor sees to it. */
@@ -78,7 +89,7 @@ struct ls__op {
     bool reads_y; /* backward reads y, the operator's own value */
     bool dx_over_addend, dx_over_dy, dx_over_x;
     bool keeps_over_x; /* forward may keep what backward needs in the place of
-                          x[0], and backward dx: node->over_x */
+                          x[0], and backward dx: ls__instr.over_x */
     bool leaves_params; /* backward leaves out the gradients of parameters
                            where they are NULL, which all are then */
     ls__activation activation; /* which one it is; 0: another operator */
@@ -93,14 +104,23 @@ struct ls__op {
     /* Declare parameters and streams, all from inputs, shape and attributes.
      * The node, or NULL; a NULL function: there are none. */
     ls_node *(*declare)(ls_node *node);
-    /* Constants that it needs, in the arena; NULL: no memory.  A NULL function:
-     * it needs none. */
-    const float *(*table)(const ls_node *node, ls__arena *arena);
-    /* Floats a row kept from forward to backward; NULL: none. */
-    int64_t (*stash)(const ls_node *node);
-    /* Floats of scratch a call on `rows` rows needs; NULL: none. */
-    int64_t (*scratch)(const ls_node *node, int64_t rows,
-                       const ls__backend *backend);
+    size_t made; /* bytes of the struct that ls__instr.made points to, zeros at
+                    first; 0: none */
+    /* Take a node that reads this one's value into its own epilogue, which then
+     * puts out that node's value: true, and in made is how.  NULL: it takes
+     * none. */
+    bool (*folds)(const ls_node *node, void *made, const ls_node *reader);
+    /* May its value (k = LS__VALUE), or its input k, be numbers of bf16?  NULL:
+     * no. */
+    bool (*words)(const ls__instr *in, int k);
+    /* Say how many rows it wants in a chunk; NULL: any will do. */
+    void (*wish)(const ls_node *node, ls__wish *wish);
+    /* Floats a row to keep from forward to backward; NULL: none.  All else is
+     * decided but places. */
+    int64_t (*stash)(const ls__bench *b, const ls__instr *in);
+    /* Decide the rest, and ask for scratch, memory that stays and packed
+     * weights.  LS_ENOMEM; NULL: there is nothing to decide. */
+    int (*plan)(ls__bench *b, ls__instr *in);
     /* FLOP a row of forward's matrix products, two for each multiply-add;
      * backward takes as much again for each operand's gradient.  NULL: 0. */
     double (*flops)(const ls_node *node);
@@ -108,8 +128,9 @@ struct ls__op {
      * by their indices, or, without parameters, of input 0.  NULL: of all it
      * reads all. */
     int64_t (*picks)(const ls_node *node);
-    /* Floats that stay in the context from run to run; NULL: none. */
-    int64_t (*cache)(const ls_node *node);
+    /* Floats a row that backward reads of what forwards kept; NULL: what its
+     * own has kept. */
+    int64_t (*reads_kept)(const ls__instr *in);
     /* What computes the same position by position, as a rule the operator
      * itself: node->positions is set then.  NULL: nothing does. */
     const ls__op *step;

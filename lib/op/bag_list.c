@@ -1,5 +1,6 @@
 /* What stands in bags, in the order in which it is added up. */
 #include "op/bag_list.h"
+#include "op/op_table.h"
 
 #include <string.h>
 
@@ -172,13 +173,26 @@ const ls__bag_entry *ls__bag_sort(int bits, int64_t n, ls__bag_entry *e,
     return e;
 }
 
+bool ls__bag_marks(const ls__instr *in)
+{
+    return ls__is_bag(in->node->op) && ((ls__bag_made *)in->made)->marks;
+}
+
+/* The marks of the table's gradient; NULL: it has none. */
+static const ls__marks *marks_of(const ls__run *r)
+{
+    const ls__bag_made *made = r->in->made;
+
+    return made->marks ? r->of->marks : NULL;
+}
+
 void ls__bag_clear(const ls__run *r, int64_t first, int64_t last)
 {
     int64_t width = ls__width(r->node), n = (last - first) * width;
     float *rows = r->dparam[0] + first * width;
 
-    if (r->marks)
-        ls__marks_clear(r->marks, rows, n);
+    if (marks_of(r))
+        ls__marks_clear(marks_of(r), rows, n);
     else
         memset(rows, 0, (size_t)n * sizeof *rows);
 }
@@ -198,8 +212,8 @@ int64_t ls__bag_table_grad(const ls__run *r, int64_t next, int64_t n,
         if (!add && next < row)
             ls__bag_clear(r, next, row);
         small = r->kernels->bag_grad(width, end - i, e + i, d, add, of_row);
-        if (r->marks)
-            ls__marks_set(r->marks, of_row, width, small);
+        if (marks_of(r))
+            ls__marks_set(marks_of(r), of_row, width, small);
         next = row + 1;
     }
     return next;

@@ -19,6 +19,18 @@ static inline const ls__bag_of *ls__bag_of_node(const ls_node *n)
     return n->of;
 }
 
+/* What a bag decides: which lot it is in, if any, and where that lies; and
+ * whether only bags write the gradient of its table, so that they know which of
+ * its rows are zeros. */
+typedef struct ls__bag_made {
+    const struct ls__lot *lot;
+    int64_t lot_at;
+    bool marks;
+} ls__bag_made;
+
+/* Does an instruction know that? */
+bool ls__bag_marks(const ls__instr *in);
+
 /* Entries and counts are three and one of four bytes, as floats are. */
 enum {
     LS__BAG_ENTRY = sizeof(ls__bag_entry) / sizeof(float),

@@ -1,27 +1,11 @@
 /* The windows and weights of a convolution as the structs of its products. */
 #include "op/conv.h"
-#include "op/window.h"
-
-bool ls__conv_is_depthwise(const ls_node *n)
-{
-    const ls__conv_of *of = n->of;
-
-    return of->groups > 1 && of->groups == ls__width(n->in[0]) &&
-           of->features == of->groups;
-}
 
 bool ls__conv_is_plain(const ls_node *n)
 {
     const ls__conv_of *of = n->of;
 
     return of->groups == 1 && of->window.dy == 1 && of->window.dx == 1;
-}
-
-const ls__convs *ls__conv_reader(const ls_node *n, const ls__backend *b)
-{
-    return b->convs && !ls__conv_is_depthwise(n) &&
-                   (ls__conv_is_plain(n) || b->convs->gaps)
-               ? b->convs : NULL;
 }
 
 ls__conv_weights ls__conv_weights_of(const ls_node *n, bool rotated)

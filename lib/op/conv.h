@@ -3,7 +3,8 @@
 #ifndef LS_OP_CONV_H
 #define LS_OP_CONV_H
 
-#include "graph/op.h"
+#include "op/product_plan.h"
+#include "op/window.h"
 
 /* The attributes of a convolution. */
 typedef struct ls__conv_of {
@@ -27,15 +28,29 @@ ls__conv ls__conv_of_dy(const ls_node *n);
 /* The same operands of group g. */
 ls__conv ls__conv_group(const ls__conv *v, int64_t g);
 
-/* Each channel has a group of its own, and one output. */
-bool ls__conv_is_depthwise(const ls_node *n);
-
 /* Its windows have no gaps, and see all channels. */
 bool ls__conv_is_plain(const ls_node *n);
 
-/* Who reads patches from the image for this node; NULL: nobody, they are
- * written out, or it is depthwise. */
-const ls__convs *ls__conv_reader(const ls_node *n, const ls__backend *b);
+/* How a convolution is computed. */
+typedef enum ls__conv_way {
+    LS__CONV_READ,      /* the backend's kernels read patches from the image */
+    LS__CONV_POOLED,    /* the same, and under a 2x2 pooling dw, and as a rule
+                           dx, are made from what it kept */
+    LS__CONV_GAPS,      /* they read them group by group, and with gaps */
+    LS__CONV_DEPTHWISE, /* each channel by itself, with one output */
+    LS__CONV_PATCHES    /* patches are written out, and multiplied */
+} ls__conv_way;
+
+/* What a convolution decides. */
+typedef struct ls__conv_made {
+    ls__product_made product;
+    ls__conv_way way;   /* chosen once */
+    bool turned;        /* dw is made in its transposed form */
+    bool dx_pooled;     /* LS__CONV_POOLED: dx is made from what was kept */
+    bool pooled;        /* y is pooled too, */
+    ls__window pooling; /* by this; the node's shape is that of the pooled y,
+                           and the convolution's own is the window's (h,w) */
+} ls__conv_made;
 
 /* Its weights as the reader packs them. */
 ls__conv_weights ls__conv_weights_of(const ls_node *n, bool rotated);
@@ -44,6 +59,39 @@ static inline int64_t ls__whole_vectors(int64_t floats)
 {
     return (floats + 15) / 16 * 16;
 }
+
+/* Floats of one image's y before a pooling. */
+static inline int64_t ls__conv_full_size(const ls_node *n)
+{
+    return ls__window_of(n)->h * ls__window_of(n)->w * ls__width(n);
+}
+
+/* Floats of one channel's dw in the transposed form, its runs being filled up
+ * to vectors, and of all of it; 0: it is not made in that form. */
+static inline int64_t ls__conv_turned_row(const ls__conv *v)
+{
+    return v->kh * ls__whole_vectors(v->run);
+}
+
+static inline int64_t ls__conv_turned_size(const ls__conv_made *m,
+                                           const ls__conv *v)
+{
+    return m->turned ? v->out.n * ls__conv_turned_row(v) : 0;
+}
+
+/* Who reads patches from the image; NULL: it is computed without that. */
+static inline const ls__convs *ls__conv_reader(const ls__conv_made *m,
+                                               const ls__backend *b)
+{
+    return m->way <= LS__CONV_GAPS ? b->convs : NULL;
+}
+
+/* ------ the hooks (conv_plan.c) ------ */
+
+bool ls__conv_folds(const ls_node *n, void *made, const ls_node *reader);
+void ls__conv_wish(const ls_node *n, ls__wish *wish);
+int64_t ls__conv_stash(const ls__bench *b, const ls__instr *in);
+int ls__conv_plan(ls__bench *b, ls__instr *in);
 
 /* ------ each channel by itself (conv_depthwise.c) ------ */
 

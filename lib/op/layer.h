@@ -17,6 +17,10 @@ ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
 /* Declare "scale" and "bias", one each for the last axis: what norms learn. */
 ls_node *ls__declare_scale_bias(ls_node *n);
 
+/* The constants of rotary positions, in an arena: for each position the cosines
+ * of a head's pairs, then their sines.  NULL: there is no memory. */
+const float *ls__rotary_table(const ls_node *n, ls__arena *arena);
+
 /* Attention of q (T,D) to k and v, D being cut into heads; k and v may have
  * fewer of the same width. */
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,

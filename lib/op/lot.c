@@ -40,11 +40,25 @@ void ls__lot_lay_out(ls__lot *lot, int64_t chunks)
     lot->floats = (lot->floats + 2 + 15) / 16 * 16;
 }
 
+static const ls__lot *lot_of(const ls__run *r)
+{
+    const ls__bag_made *made = r->in->made;
+
+    return made->lot;
+}
+
+static float *memory_of(const ls__run *r)
+{
+    const ls__bag_made *made = r->in->made;
+
+    return r->of->stays + made->lot_at;
+}
+
 static int number_of(const ls__run *r)
 {
     int m = 0;
 
-    while (r->lot->member[m] != r->node)
+    while (lot_of(r)->member[m] != r->node)
         m++;
     return m;
 }
@@ -52,7 +66,7 @@ static int number_of(const ls__run *r)
 /* The chunk's number in its lot. */
 static int64_t chunk_of(const ls__run *r)
 {
-    return r->before / r->lot->chunk_rows % r->lot->chunks;
+    return r->of->before / lot_of(r)->chunk_rows % lot_of(r)->chunks;
 }
 
 /* Which row of y, of all members', is that of a bag of the lot. */
@@ -67,21 +81,21 @@ static int64_t row_of(const ls__lot *lot, int m, int64_t bag)
 /* Where the rows of this chunk lie. */
 static float *rows_at(const ls__run *r, int m)
 {
-    int64_t first = chunk_of(r) * r->lot->bags[m];
+    int64_t first = chunk_of(r) * lot_of(r)->bags[m];
 
-    return r->lot_memory + r->lot->rows[m] + first * ls__width(r->node);
+    return memory_of(r) + lot_of(r)->rows[m] + first * ls__width(r->node);
 }
 
 static float *list_at(const ls__run *r, int m, int64_t bag)
 {
-    return r->lot_memory + r->lot->lists[m] +
-           bag * ls__bag_list_floats(r->lot->member[m]);
+    return memory_of(r) + lot_of(r)->lists[m] +
+           bag * ls__bag_list_floats(lot_of(r)->member[m]);
 }
 
 /* Two arrays for entries, and counts before them. */
 static ls__bag_entry *entries_at(const ls__run *r, uint32_t **count)
 {
-    *count = (uint32_t *)(void *)(r->lot_memory + r->lot->entries);
+    *count = (uint32_t *)(void *)(memory_of(r) + lot_of(r)->entries);
     return (ls__bag_entry *)(void *)(*count + LS__BAG_COUNTS);
 }
 
@@ -98,7 +112,7 @@ enum { OFTEN = 24 };
 
 static unsigned char *seen_at(const ls__run *r)
 {
-    return (unsigned char *)(r->lot_memory + r->lot->seen);
+    return (unsigned char *)(memory_of(r) + lot_of(r)->seen);
 }
 
 static void see(const ls__run *r, const ls__bag *bag)
@@ -122,16 +136,16 @@ static int64_t group_of(const ls__run *r)
 {
     int64_t group;
 
-    memcpy(&group, r->lot_memory + r->lot->group, sizeof group);
+    memcpy(&group, memory_of(r) + lot_of(r)->group, sizeof group);
     return group;
 }
 
 /* From the entries that all lists of the lot have: groups of a size. */
 static void choose_group(const ls__run *r)
 {
-    const ls__lot *lot = r->lot;
+    const ls__lot *lot = lot_of(r);
     int64_t most = lot->chunks * lot->chunk_rows, entries = 0, groups, group;
-    int64_t rows = r->left < most ? r->left : most;
+    int64_t rows = r->of->left < most ? r->of->left : most;
 
     for (int m = 0; m < lot->members; m++)
         for (int64_t i = 0; i < rows * ls__vectors(lot->member[m]); i++)
@@ -139,7 +153,7 @@ static void choose_group(const ls__run *r)
     groups = entries ? entries / (OFTEN * count_seen(r)) : 1;
     groups = groups < 1 ? 1 : groups > lot->chunks ? lot->chunks : groups;
     group = (lot->chunks + groups - 1) / groups;
-    memcpy(r->lot_memory + lot->group, &group, sizeof group);
+    memcpy(memory_of(r) + lot->group, &group, sizeof group);
 }
 
 /* ------ forward ------ */
@@ -148,8 +162,9 @@ static void choose_group(const ls__run *r)
  * the least index of each. */
 static int64_t make_lists(const ls__run *r, int m, ls__bag_entry *e)
 {
-    int64_t most = r->lot->chunks * r->lot->chunk_rows;
-    int64_t n = (r->left < most ? r->left : most) * ls__vectors(r->node);
+    int64_t most = lot_of(r)->chunks * lot_of(r)->chunk_rows;
+    int64_t rows = r->of->left < most ? r->of->left : most;
+    int64_t n = rows * ls__vectors(r->node);
 
     for (int64_t i = 0; i < n; i++) {
         float *list = list_at(r, m, i);
@@ -179,7 +194,7 @@ static void compute_lot(const ls__run *r, int m)
     ls__bag_entry *e = entries_at(r, &count);
     int64_t n = make_lists(r, m, e), width = ls__width(r->node);
     const ls__bag_entry *of =
-        ls__bag_sort(ls__bag_bits(r->node), n, e, e + bags_of(r->lot, m));
+        ls__bag_sort(ls__bag_bits(r->node), n, e, e + bags_of(lot_of(r), m));
 
     for (int64_t i = 0; i < n; i++) {
         ls__bag bag = ls__bag_list(r, list_at(r, m, of[i].bag));
@@ -187,8 +202,8 @@ static void compute_lot(const ls__run *r, int m)
         if (i + AHEAD < n)
             prefetch(list_at(r, m, of[i + AHEAD].bag),
                      ls__bag_list_floats(r->node));
-        r->kernels->bag_sum(&bag, r->lot_memory +
-                                      row_of(r->lot, m, of[i].bag) * width);
+        r->kernels->bag_sum(&bag, memory_of(r) +
+                                      row_of(lot_of(r), m, of[i].bag) * width);
     }
 }
 
@@ -196,7 +211,7 @@ void ls__lot_forward(const ls__run *r)
 {
     int m = number_of(r);
 
-    if (chunk_of(r) == 0 && m == r->lot->members - 1) /* the first to come */
+    if (chunk_of(r) == 0 && m == lot_of(r)->members - 1) /* the first to come */
         memset(seen_at(r), 0, (size_t)ls__bag_of_node(r->node)->count);
     if (chunk_of(r) == 0)
         compute_lot(r, m);
@@ -214,7 +229,7 @@ static int64_t group_begin(const ls__run *r)
 static bool ends_group(const ls__run *r)
 {
     return chunk_of(r) == group_begin(r) + group_of(r) - 1 ||
-           chunk_of(r) == r->lot->chunks - 1 || r->rows == r->left;
+           chunk_of(r) == lot_of(r)->chunks - 1 || r->rows == r->of->left;
 }
 
 /* A group's entries, sorted by the upper bits of their indices into parts of
@@ -231,7 +246,7 @@ typedef void list_fn(const parts *p, const ls_node *node, const float *list,
 
 static void of_chunk(const parts *p, int64_t chunk, int64_t rows, list_fn *fn)
 {
-    const ls__lot *lot = p->run->lot;
+    const ls__lot *lot = lot_of(p->run);
 
     for (int m = 0; m < lot->members; m++) {
         const ls_node *node = lot->member[m];
@@ -253,7 +268,7 @@ static void of_group(const parts *p, list_fn *fn)
     int64_t last = chunk_of(r);
 
     for (int64_t c = group_begin(r); c < last; c++)
-        of_chunk(p, c, r->lot->chunk_rows, fn);
+        of_chunk(p, c, lot_of(r)->chunk_rows, fn);
     of_chunk(p, last, r->rows, fn);
 }
 
@@ -321,7 +336,7 @@ static bool is_begun(const ls__run *r)
 {
     int64_t chunks = chunk_of(r) - group_begin(r);
 
-    return r->before > chunks * r->lot->chunk_rows;
+    return r->of->before > chunks * lot_of(r)->chunk_rows;
 }
 
 /* The gradient of the table, part by part; count[] is where each ends. */
@@ -332,7 +347,7 @@ static void add_up(const ls__run *r)
     int64_t first = 0, next = 0, limit = ls__bag_of_node(r->node)->count;
 
     p.entry = entries_at(r, &p.count);
-    other = p.entry + all_places(r->lot);
+    other = p.entry + all_places(lot_of(r));
     while ((limit - 1) >> p.shift >= LS__BAG_COUNTS)
         p.shift++;
     deal(&p);
@@ -341,7 +356,7 @@ static void add_up(const ls__run *r)
 
         next = ls__bag_table_grad(
             r, next, n, ls__bag_sort(p.shift, n, p.entry + first, other),
-            r->lot_memory, is_begun(r));
+            memory_of(r), is_begun(r));
     }
     if (!is_begun(r))
         ls__bag_clear(r, next, limit);
@@ -354,6 +369,6 @@ void ls__lot_backward(const ls__run *r)
     if (chunk_of(r) == 0 && m == 0)
         choose_group(r);
     memcpy(rows_at(r, m), r->dy, bytes_of_chunk(r));
-    if (m == r->lot->members - 1 && ends_group(r))
+    if (m == lot_of(r)->members - 1 && ends_group(r))
         add_up(r);
 }

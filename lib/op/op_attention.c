@@ -11,8 +11,10 @@
  * P of every row and head is kept for backward.  With a causal mask position t
  * sees 0 .. t: the softmax runs over t + 1 entries, the others are zeros. */
 #include "backend/backend.h"
+#include "base/least.h"
 #include "op/layer.h"
 #include "op/op_table.h"
+#include "op/product_plan.h"
 
 #include <string.h>
 
@@ -66,7 +68,7 @@ static int64_t kv_at(head h, int64_t i, int64_t k)
 /* The place of head k of row i in y. */
 static int64_t y_at(const ls__run *r, head h, int64_t i, int64_t k)
 {
-    return r->y_words ? i * h.t * h.row / 2 + k * h.d * LS__BF16_STEP / 2
+    return r->in->words ? i * h.t * h.row / 2 + k * h.d * LS__BF16_STEP / 2
                       : q_at(h, i, k);
 }
 
@@ -109,20 +111,28 @@ static int attention_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, 2, q->shape);
 }
 
-static int64_t attention_stash(const ls_node *n)
+static int64_t attention_stash(const ls__bench *b, const ls__instr *in)
 {
+    const ls_node *n = in->node;
+
+    (void)b;
     return heads_of(n) * n->shape[0] * n->shape[0];
 }
 
-static int64_t attention_scratch(const ls_node *n, int64_t rows,
-                                 const ls__backend *backend)
+/* Each head is a product. */
+static bool attention_words(const ls__instr *in, int k)
 {
-    head h = head_of(n);
-    int64_t scores = backend->products->scratch(h.d, h.t);
-    int64_t values = backend->products->scratch(h.t, h.d);
+    return k == LS__VALUE && ls__words_fit(in->node, heads_of(in->node));
+}
 
-    (void)rows;
-    return h.t * h.t + h.t * h.d + 32 + (scores > values ? scores : values);
+static int attention_plan(ls__bench *b, ls__instr *in)
+{
+    head h = head_of(in->node);
+    int64_t scores = b->backend->products->scratch(h.d, h.t);
+    int64_t values = b->backend->products->scratch(h.t, h.d);
+
+    ls__bench_scratch(b, h.t * h.t + h.t * h.d + 32 + ls__most(scores, values));
+    return 0;
 }
 
 /* Scores and mix, both for all of (T,T): what is masked is computed too. */
@@ -153,7 +163,7 @@ static void mix(const ls__run *r, head h, float by, const float *p,
                      .a_col = transposed ? h.t : 1, .b = b,
                      .b_row = transposed ? h.row : h.kv_row,
                      .b_col = 1, .c = out, .c_row = out_row, .scale = by,
-                     .add = addend, .c_words = r->y_words && !r->dy};
+                     .add = addend, .c_words = r->in->words && !r->dy};
 
     r->backend->products->gemm(&g, scratch);
 }
@@ -272,21 +282,22 @@ static int step_shape(ls_node *n)
     return attention_shape(n);
 }
 
-/* Keys, then values, (positions,width of both). */
-static int64_t step_cache(const ls_node *n)
-{
-    return 2 * n->positions * n->in[1]->shape[1];
-}
+/* Where keys lie, then values, (positions,width of both). */
+typedef struct step_made {
+    int64_t keys;
+} step_made;
 
-static int64_t step_scratch(const ls_node *n, int64_t rows,
-                            const ls__backend *backend)
+static int step_plan(ls__bench *b, ls__instr *in)
 {
+    const ls_node *n = in->node;
+    step_made *made = in->made;
     head h = head_of(n);
-    int64_t scores = backend->products->scratch(h.d, n->positions);
-    int64_t values = backend->products->scratch(n->positions, h.d);
+    int64_t scores = b->backend->products->scratch(h.d, n->positions);
+    int64_t values = b->backend->products->scratch(n->positions, h.d);
 
-    (void)rows;
-    return n->positions + 16 + (scores > values ? scores : values);
+    made->keys = ls__bench_stays(b, 2 * n->positions * n->in[1]->shape[1]);
+    ls__bench_scratch(b, n->positions + 16 + ls__most(scores, values));
+    return 0;
 }
 
 /* One head of q, and of y, at position t. */
@@ -308,13 +319,15 @@ static void step_head(const ls__run *r, head h, int64_t t, const float *q,
 
 static void step_fwd(const ls__run *r)
 {
+    const step_made *made = r->in->made;
     const ls_node *n = r->node;
     head h = head_of(n);
     size_t bytes = (size_t)h.kv_row * sizeof(float);
-    float *keys = r->cache, *values = keys + n->positions * h.kv_row;
+    float *keys = r->of->stays + made->keys;
+    float *values = keys + n->positions * h.kv_row;
 
     for (int64_t i = 0; i < r->rows; i++) {
-        int64_t t = r->first + i;
+        int64_t t = r->of->first + i;
 
         memcpy(keys + t * h.kv_row, (const float *)r->x[1] + i * h.kv_row,
                bytes);
@@ -329,16 +342,16 @@ static void step_fwd(const ls__run *r)
 
 static const ls__op attention_step = {
     .name = "attention step", .inputs = 3, .of = sizeof(attention),
-    .shape = step_shape,
-    .cache = step_cache, .scratch = step_scratch, .forward = step_fwd};
+    .shape = step_shape, .made = sizeof(step_made), .plan = step_plan,
+    .forward = step_fwd};
 
 const ls__op ls__op_attention = {
     .name = "attention", .step = &attention_step, .inputs = 3, .reads = 7,
     .of = sizeof(attention), .attributes = attributes,
     .shape = attention_shape,
-    .stash = attention_stash, .scratch = attention_scratch,
-    .flops = attention_flops, .forward = attention_fwd,
-    .backward = attention_bwd};
+    .words = attention_words, .stash = attention_stash,
+    .plan = attention_plan, .flops = attention_flops,
+    .forward = attention_fwd, .backward = attention_bwd};
 
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
                        bool causal, const char *name)

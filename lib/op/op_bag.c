@@ -9,6 +9,7 @@
  * once a chunk, or once in many of them (op/lot.h).  Both are chains in the
  * order of the dense layer's products (kernel/k_bag.h). */
 #include "base/error.h"
+#include "base/least.h"
 #include "op/bag_list.h"
 #include "op/lot.h"
 #include "op/op_table.h"
@@ -89,9 +90,10 @@ static int64_t bags(const ls__run *r)
     return r->rows * ls__vectors(r->node);
 }
 
-static int64_t bag_stash(const ls_node *n)
+static int64_t bag_stash(const ls__bench *b, const ls__instr *in)
 {
-    return ls__vectors(n) * ls__bag_list_floats(n);
+    (void)b;
+    return ls__vectors(in->node) * ls__bag_list_floats(in->node);
 }
 
 /* The list of a bag that forward leaves to backward. */
@@ -100,12 +102,29 @@ static float *list_at(const ls__run *r, int64_t bag)
     return r->stash + bag * ls__bag_list_floats(r->node);
 }
 
-/* Forward: a list; backward: all entries, twice. */
-static int64_t bag_scratch(const ls_node *n, int64_t rows,
-                           const ls__backend *backend)
+/* A chunk's bags are one product, as it were. */
+static void bag_wish(const ls_node *n, ls__wish *wish)
 {
-    (void)backend;
-    return 2 * LS__BAG_ENTRY * rows * ls__vectors(n) * ls__bag_places(n);
+    wish->rows = ls__least(wish->rows,
+                           ls__most(1, LS__CHUNK / ls__vectors(n)));
+}
+
+/* Forward: a list; backward: all entries, twice. */
+static int bag_plan(ls__bench *b, ls__instr *in)
+{
+    const ls_node *n = in->node;
+
+    ls__bench_scratch(b, 2 * LS__BAG_ENTRY * b->rows * ls__vectors(n) *
+                             ls__bag_places(n));
+    return ls__lot_plan(b, in);
+}
+
+/* Lots are for backward: without it each chunk is by itself. */
+static bool has_lot(const ls__run *r)
+{
+    const ls__bag_made *made = r->in->made;
+
+    return made->lot && r->of->backward;
 }
 
 static void bag_fwd(const ls__run *r)
@@ -113,15 +132,17 @@ static void bag_fwd(const ls__run *r)
     int64_t n = ls__width(r->node);
     ls__bag_entry *e = (ls__bag_entry *)(void *)r->scratch;
 
-    for (int64_t i = 0; i < bags(r) && !r->lot; i++) {
+    if (has_lot(r)) {
+        ls__lot_forward(r);
+        return;
+    }
+    for (int64_t i = 0; i < bags(r); i++) {
         ls__bag bag;
 
         ls__bag_list_make(r, i, e, list_at(r, i));
         bag = ls__bag_list(r, list_at(r, i));
         r->kernels->bag_sum(&bag, r->y + i * n);
     }
-    if (r->lot)
-        ls__lot_forward(r);
 }
 
 /* ------ Backward ------ */
@@ -182,7 +203,7 @@ static void bag_bwd(const ls__run *r)
 {
     const ls_node *n = r->node;
 
-    if (r->dparam[0] && r->lot)
+    if (r->dparam[0] && has_lot(r))
         ls__lot_backward(r);
     else if (r->dparam[0])
         table_grad(r);
@@ -221,23 +242,26 @@ static const ls__attribute embed_attributes[] = {
 const ls__op ls__op_sparse_dense = {
     .name = "sparse_dense", .inputs = 1, .ignores = 1, .leaves_params = true,
     .of = sizeof(ls__bag_of), .attributes = dense_attributes,
-    .shape = bag_shape, .declare = dense_declare, .stash = bag_stash,
-    .scratch = bag_scratch, .flops = bag_flops, .picks = bag_picks,
+    .shape = bag_shape, .declare = dense_declare,
+    .made = sizeof(ls__bag_made), .wish = bag_wish, .stash = bag_stash,
+    .plan = bag_plan, .flops = bag_flops, .picks = bag_picks,
     .forward = bag_fwd, .backward = bag_bwd};
 
 const ls__op ls__op_sparse_dense_values = {
     .name = "sparse_dense_values", .inputs = 2, .ignores = 1, .finite = 2,
     .reads = 1, .leaves_params = true,
     .of = sizeof(ls__bag_of), .attributes = dense_attributes,
-    .shape = bag_shape, .declare = dense_declare, .stash = bag_stash,
-    .scratch = bag_scratch, .flops = bag_flops, .picks = bag_picks,
+    .shape = bag_shape, .declare = dense_declare,
+    .made = sizeof(ls__bag_made), .wish = bag_wish, .stash = bag_stash,
+    .plan = bag_plan, .flops = bag_flops, .picks = bag_picks,
     .forward = bag_fwd, .backward = bag_bwd};
 
 const ls__op ls__op_embed_bag = {
     .name = "embed_bag", .inputs = 1, .ignores = 1, .leaves_params = true,
     .of = sizeof(ls__bag_of), .attributes = embed_attributes,
-    .shape = bag_shape, .declare = embed_declare, .stash = bag_stash,
-    .scratch = bag_scratch, .flops = bag_flops, .picks = bag_picks,
+    .shape = bag_shape, .declare = embed_declare,
+    .made = sizeof(ls__bag_made), .wish = bag_wish, .stash = bag_stash,
+    .plan = bag_plan, .flops = bag_flops, .picks = bag_picks,
     .forward = bag_fwd, .backward = bag_bwd};
 
 static ls_node *sparse_dense(ls_node *indices, ls_node *values, int64_t inputs,

@@ -50,12 +50,10 @@ static ls_node *batch_declare(ls_node *n)
     return n ? stored(n, "var", LS__INIT_ONES) : NULL;
 }
 
-static int64_t batch_scratch(const ls_node *n, int64_t rows,
-                             const ls__backend *backend)
+static int batch_plan(ls__bench *b, ls__instr *in)
 {
-    (void)rows;
-    (void)backend;
-    return 4 * ls__width(n);
+    ls__bench_scratch(b, 4 * ls__width(in->node));
+    return 0;
 }
 
 /* 1/deviation and factor of each channel. */
@@ -114,7 +112,7 @@ const ls__op ls__op_batch_norm = {
     .name = "batch_norm", .step = &ls__op_batch_norm, .inputs = 1, .reads = 1,
     .dx_over_addend = true, .dx_over_dy = true, .leaves_params = true,
     .of = sizeof(batch), .attributes = attributes, .shape = batch_shape,
-    .declare = batch_declare, .scratch = batch_scratch,
+    .declare = batch_declare, .plan = batch_plan,
     .forward = batch_fwd, .backward = batch_bwd};
 
 ls_node *ls_batch_norm(ls_node *x, double epsilon, const char *name)

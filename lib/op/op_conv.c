@@ -46,18 +46,6 @@ static int conv_shape(ls_node *n)
                ? no_groups(n) : 0;
 }
 
-/* Floats of one image's y before a pooling. */
-static int64_t full_size(const ls_node *n)
-{
-    return ls__window_of(n)->h * ls__window_of(n)->w * ls__width(n);
-}
-
-/* With a pooling the numbers of the largest, else what an activation wants. */
-static int64_t conv_stash(const ls_node *n)
-{
-    return n->pooled || n->activation ? n->size : 0;
-}
-
 static double conv_flops(const ls_node *n)
 {
     const ls__window *w = ls__window_of(n);
@@ -67,70 +55,12 @@ static double conv_flops(const ls_node *n)
            (double)ls__width(n);
 }
 
-/* One number of dy at most in each block of two by two: see
- * kernel/k_conv_pooled_dw.h and k_conv_pooled_dx.h. */
-static bool is_sparse(const ls_node *n, const ls__backend *backend)
+static const ls__conv_made *made_of(const ls__run *r)
 {
-    const ls__window *p = &n->pooling;
-
-    return backend->convs && ls__conv_is_plain(n) && n->pooled && p->kh == 2 &&
-           p->kw == 2 && p->sy == 2 && p->sx == 2 && !p->top && !p->left;
+    return r->in->made;
 }
 
 /* ------ scratch ------ */
-
-/* Floats of one channel's dw with its runs filled up to vectors. */
-static int64_t transposed_row(const ls__conv *v)
-{
-    return v->kh * ls__whole_vectors(v->run);
-}
-
-/* Floats of the transposed dw, which only kernels of the backend's own have. */
-static int64_t turned_size(const ls_node *n, const ls__conv *v,
-                           const ls__backend *backend)
-{
-    return backend->convs && ls__conv_is_plain(n)
-               ? v->out.n * transposed_row(v) : 0;
-}
-
-/* What a product of windows needs besides its image. */
-static int64_t product_scratch(const ls_node *n, const ls__conv *v,
-                               const ls__backend *backend)
-{
-    const ls__convs *reader = ls__conv_reader(n, backend);
-
-    if (ls__conv_is_depthwise(n))
-        return ls__depthwise_scratch(n);
-    return reader ? ls__whole_vectors(reader->scratch(v))
-                  : ls__patches_scratch(v, backend);
-}
-
-/* What dx needs where it is made from what a pooling kept; 0: it is not. */
-static int64_t pooled_scratch(const ls_node *n, const ls__conv *of_dy,
-                              const ls__backend *backend)
-{
-    return is_sparse(n, backend) && backend->convs->dx_pooled &&
-                   ls__window_of(n)->sy == 1 && ls__window_of(n)->sx == 1
-               ? backend->convs->dx_scratch(of_dy) : 0;
-}
-
-/* d or y before the pooling; the framed image; the transposed dw; the
- * product's. */
-static int64_t conv_scratch(const ls_node *n, int64_t rows,
-                            const ls__backend *backend)
-{
-    ls__frame x = ls__frame_of_x(n), dy = ls__frame_of_dy(n);
-    ls__conv of_x = ls__conv_of_x(n), of_dy = ls__conv_of_dy(n);
-
-    (void)rows;
-    return ls__whole_vectors(full_size(n)) +
-           ls__whole_vectors(
-               ls__most(ls__frame_size(&x), ls__frame_size(&dy))) +
-           turned_size(n, &of_x, backend) +
-           ls__most(product_scratch(n, &of_x, backend),
-                    ls__most(product_scratch(n, &of_dy, backend),
-                             pooled_scratch(n, &of_dy, backend)));
-}
 
 typedef struct parts {
     float *full, *image, *turned, *rest;
@@ -140,12 +70,12 @@ static parts parts_of(const ls__run *r)
 {
     ls__frame x = ls__frame_of_x(r->node), dy = ls__frame_of_dy(r->node);
     ls__conv of_x = ls__conv_of_x(r->node);
-    float *image = r->scratch + ls__whole_vectors(full_size(r->node));
+    float *image = r->scratch + ls__whole_vectors(ls__conv_full_size(r->node));
     float *turned = image + ls__whole_vectors(ls__most(ls__frame_size(&x),
                                                        ls__frame_size(&dy)));
 
     return (parts){r->scratch, image, turned,
-                   turned + turned_size(r->node, &of_x, r->backend)};
+                   turned + ls__conv_turned_size(made_of(r), &of_x)};
 }
 
 /* ------ forward ------ */
@@ -162,11 +92,11 @@ static void product(const ls__run *r, const ls__conv *v, bool rotated,
                     float *scratch)
 {
     const ls_node *n = r->node;
-    const ls__convs *reader = ls__conv_reader(n, r->backend);
+    const ls__convs *reader = ls__conv_reader(made_of(r), r->backend);
     ls__conv_weights of = ls__conv_weights_of(n, rotated);
-    int64_t packed = reader ? reader->packed_size(&of) / ls__conv_groups(n) : 0;
+    int64_t packed = reader ? reader->packed_size(&of) / of.groups : 0;
 
-    if (ls__conv_is_depthwise(n)) {
+    if (made_of(r)->way == LS__CONV_DEPTHWISE) {
         ls__depthwise_product(r, v, rotated, parts_of(r).image, scratch);
         return;
     }
@@ -183,21 +113,22 @@ static void product(const ls__run *r, const ls__conv *v, bool rotated,
     }
 }
 
-static ls__pooling folded_pooling(const ls_node *n)
+static ls__pooling folded_pooling(const ls__run *r)
 {
-    const ls__window *w = ls__window_of(n);
+    const ls__window *w = ls__window_of(r->node);
 
-    return ls__pooling_of(&n->pooling, w->h, w->w, ls__width(n));
+    return ls__pooling_of(&made_of(r)->pooling, w->h, w->w,
+                          ls__width(r->node));
 }
 
 /* Rows first .. last of what the folded pooling makes of an image. */
 static void pooling_rows(const ls__run *r, int64_t first, int64_t last,
                          const float *full, float *y, float *number)
 {
-    ls__pooling p = folded_pooling(r->node);
+    ls__pooling p = folded_pooling(r);
 
     r->kernels->max_pool(&p, first, last, full,
-                         r->node->activation == LS__RELU, y, number);
+                         ls__product_of(r)->activation == LS__RELU, y, number);
 }
 
 /* Each row of the pooling as soon as there is what it reads, still in cache. */
@@ -205,7 +136,7 @@ static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
                            float *y, float *number)
 {
     const ls__convs *reader = r->backend->convs;
-    const ls__window *p = &r->node->pooling;
+    const ls__window *p = &made_of(r)->pooling;
     const void *image = image_of(reader, v, scratch);
     int64_t done = 0;
 
@@ -222,6 +153,7 @@ static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
 
 static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
 {
+    const ls__conv_made *m = r->in->made;
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
     parts s = parts_of(r);
@@ -230,15 +162,16 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
 
     v->x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
                           s.image);
-    v->out.c = n->pooled ? s.full : y;
-    v->out.slope = n->activation && !n->pooled ? stash : NULL;
-    v->out.add = n->residual ? (const float *)r->x[1] + i * n->size : NULL;
-    if (n->pooled && ls__conv_is_plain(n) && r->backend->convs) {
+    v->out.c = m->pooled ? s.full : y;
+    v->out.slope = m->product.activation && !m->pooled ? stash : NULL;
+    v->out.add = m->product.residual ? (const float *)r->x[1] + i * n->size
+                                     : NULL;
+    if (m->pooled && m->way <= LS__CONV_POOLED) {
         pooled_product(r, v, s.rest, y, stash);
         return;
     }
     product(r, v, false, s.rest);
-    if (n->pooled)
+    if (m->pooled)
         pooling_rows(r, 0, n->shape[0], s.full, y, stash);
 }
 
@@ -246,10 +179,10 @@ static void conv_fwd(const ls__run *r)
 {
     ls__conv v = ls__conv_of_x(r->node);
 
-    v.out.packed = r->packed[0];
+    v.out.packed = ls__product_packed(r, false);
     v.out.bias = r->node->params > 1 ? r->param[1] : NULL;
     v.out.round = r->backend->bf16;
-    v.out.activation = r->node->activation;
+    v.out.activation = ls__product_of(r)->activation;
     for (int64_t i = 0; i < r->rows; i++)
         image_fwd(r, &v, i);
 }
@@ -259,36 +192,28 @@ static void conv_fwd(const ls__run *r)
 /* d of image i: dy, or made of it. */
 static const float *slope(const ls__run *r, int64_t i, float *full)
 {
+    const ls__conv_made *m = r->in->made;
     const ls_node *n = r->node;
     const float *dy = r->dy + i * n->size;
     const float *stash = r->stash ? r->stash + i * n->size : NULL;
 
-    if (n->pooled) {
-        ls__pooling p = folded_pooling(n);
+    if (m->pooled) {
+        ls__pooling p = folded_pooling(r);
 
         r->kernels->max_pool_grad(&p, stash, dy, full);
         return full;
     }
-    if (!n->activation || r->dy_is_pre)
+    if (!m->product.activation || m->product.dy_is_pre)
         return dy;
     r->kernels->slope_grad(n->size, stash, dy, full);
     return full;
-}
-
-/* Are weight gradients made in their transposed form? */
-static bool is_turned(const ls__run *r)
-{
-    const ls__convs *convs = r->backend->convs;
-
-    return is_sparse(r->node, r->backend) ||
-           (convs && convs->turned && ls__conv_is_plain(r->node));
 }
 
 /* dw (+)= patches^T d, dbias (+)= sums of d: group by group of channels. */
 static void groups_grad(const ls__run *r, const ls__conv *v, const float *d,
                         float *scratch)
 {
-    const ls__convs *reader = ls__conv_reader(r->node, r->backend);
+    const ls__convs *reader = ls__conv_reader(made_of(r), r->backend);
 
     for (int64_t g = 0; g < ls__conv_groups(r->node); g++) {
         int64_t at = g * v->out.n;
@@ -311,9 +236,9 @@ static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
 
     v.x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
                          s.image);
-    v.out.c = is_turned(r) ? s.turned : r->dparam[0];
+    v.out.c = made_of(r)->turned ? s.turned : r->dparam[0];
     v.out.accumulate = r->add || i > 0;
-    if (ls__conv_is_depthwise(n))
+    if (made_of(r)->way == LS__CONV_DEPTHWISE)
         ls__depthwise_grad(r, &v, d, s.image, s.rest);
     else
         groups_grad(r, &v, d, s.rest);
@@ -322,12 +247,13 @@ static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
 /* The windows of dx: dx = (patches of d, w rotated) slope + addend */
 static ls__conv windows_of_dx(const ls__run *r, int64_t i)
 {
+    const float *slope_of_x = ls__product_slope_of_x(r);
     int64_t at = i * r->node->in[0]->size;
     ls__conv v = ls__conv_of_dy(r->node);
 
-    v.out.packed = r->packed[1];
+    v.out.packed = ls__product_packed(r, true);
     v.out.c = r->dx[0] + at;
-    v.out.times = r->slope_of_x ? r->slope_of_x + at : NULL;
+    v.out.times = slope_of_x ? slope_of_x + at : NULL;
     v.out.add = r->addend[0] ? r->addend[0] + at : NULL;
     return v;
 }
@@ -346,7 +272,7 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, parts s)
 static void transpose_block(const ls__conv *v, bool back, int64_t m, int64_t j,
                             float *dw, float *transposed)
 {
-    int64_t n = v->out.n, row = transposed_row(v);
+    int64_t n = v->out.n, row = ls__conv_turned_row(v);
     int64_t end_m = m + 16 < v->run ? m + 16 : v->run;
     int64_t end_j = j + 16 < n ? j + 16 : n;
 
@@ -385,7 +311,7 @@ static void pooled_weights_grad(const ls__run *r, int64_t i, parts s)
     const ls_node *n = r->node;
     ls__frame f = ls__frame_of_x(n);
     ls__conv v = ls__conv_of_x(n);
-    ls__pooling p = folded_pooling(n);
+    ls__pooling p = folded_pooling(r);
     ls__pooled_dy d = pooled_dy(r, &p, i);
 
     v.x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
@@ -396,11 +322,11 @@ static void pooled_weights_grad(const ls__run *r, int64_t i, parts s)
 
 static void pooled_input_grad(const ls__run *r, int64_t i, parts s)
 {
-    ls__pooling p = folded_pooling(r->node);
+    ls__pooling p = folded_pooling(r);
     ls__pooled_dy d = pooled_dy(r, &p, i);
     ls__conv v = windows_of_dx(r, i);
 
-    if (pooled_scratch(r->node, &v, r->backend))
+    if (made_of(r)->dx_pooled)
         r->backend->convs->dx_pooled(&v, &d, s.rest);
     else
         input_grad(r, i, slope(r, i, s.full), s);
@@ -430,14 +356,14 @@ static void conv_bwd(const ls__run *r)
 {
     ls__conv v = ls__conv_of_x(r->node);
     parts s = parts_of(r);
-    bool turned = r->dparam[0] && is_turned(r);
+    bool turned = r->dparam[0] && made_of(r)->turned;
 
     if (turned)
         memset(s.turned, 0,
-               (size_t)(v.out.n * transposed_row(&v)) * sizeof *s.turned);
+               (size_t)(v.out.n * ls__conv_turned_row(&v)) * sizeof *s.turned);
     if (turned && r->add)
         transpose_grad(&v, false, r->dparam[0], s.turned);
-    if (is_sparse(r->node, r->backend))
+    if (made_of(r)->way == LS__CONV_POOLED)
         pooled_bwd(r, s);
     else
         full_bwd(r, s);
@@ -473,11 +399,13 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_conv = {
-    .name = "conv2d", .inputs = 1, .is_product = true, .passes = 2, .reads = 1,
+    .name = "conv2d", .inputs = 1, .passes = 2, .reads = 1,
     .of = sizeof(ls__conv_of), .attributes = attributes, .shape = conv_shape,
-    .declare = conv_declare,
-    .stash = conv_stash, .flops = conv_flops,
-    .scratch = conv_scratch, .forward = conv_fwd, .backward = conv_bwd};
+    .declare = conv_declare, .made = sizeof(ls__conv_made),
+    .folds = ls__conv_folds, .wish = ls__conv_wish, .stash = ls__conv_stash,
+    .plan = ls__conv_plan, .flops = conv_flops,
+    .reads_kept = ls__product_reads_kept, .forward = conv_fwd,
+    .backward = conv_bwd};
 
 /* One that is given by its window, groups and so on. */
 static ls_node *conv2d(ls_node *x, int64_t n, ls__window window, int64_t groups,

@@ -6,13 +6,15 @@
  * The weights may be another layer's, and then transposed: w (out,in), dw =
  * d^T x.
  *
- * Activation and residual come from the plan, which folds a following
- * activation or add into the product's epilogue; so does slope_of_x, the slope
- * of the activation of whoever made x, kept by its forward.  In dw, K runs over
+ * An activation and an add that follow are taken into the product's epilogue
+ * (op/product_plan.h), and dx goes through the slope of the activation of
+ * whoever made x, kept by its forward.  In dw, K runs over
  * the vectors of the chunk. */
 #include "backend/backend.h"
+#include "base/least.h"
 #include "op/layer.h"
 #include "op/op_table.h"
+#include "op/product_plan.h"
 
 #include <string.h>
 
@@ -63,16 +65,29 @@ static ls_node *dense_declare(ls_node *n)
                          : n;
 }
 
-static int64_t dense_stash(const ls_node *n)
+/* A chunk's vectors are one product. */
+static void dense_wish(const ls_node *n, ls__wish *wish)
 {
-    return n->activation ? n->size : 0;
+    wish->rows = ls__least(wish->rows,
+                           ls__most(1, LS__CHUNK / ls__vectors(n)));
 }
 
-static int64_t dense_scratch(const ls_node *n, int64_t rows,
-                             const ls__backend *backend)
+/* A value with nothing but an activation in its epilogue, an operand that
+ * stands as it is. */
+static bool dense_words(const ls__instr *in, int k)
 {
-    int64_t in = ls__width(n->in[0]), out = ls__width(n);
-    const ls__products *of = backend->products;
+    const ls__product_made *m = in->made;
+
+    return k == LS__VALUE ? !m->closed && ls__words_fit(in->node, 1)
+                          : k == 0 && !ls__is_transposed(in->node);
+}
+
+static int64_t dense_scratch(const ls__bench *b, const ls__instr *instr)
+{
+    const ls__product_made *m = instr->made;
+    const ls_node *n = instr->node;
+    int64_t in = ls__width(n->in[0]), out = ls__width(n), rows = b->rows;
+    const ls__products *of = b->backend->products;
     int64_t deep = rows * ls__vectors(n); /* K of dw, in pieces */
     int64_t most = of->scratch(deep < LS__DEEP ? deep : LS__DEEP,
                                ls__is_transposed(n) ? in : out);
@@ -80,7 +95,35 @@ static int64_t dense_scratch(const ls_node *n, int64_t rows,
 
     most = most > forward ? most : forward;
     most = most > dx ? most : dx;
-    return (n->activation ? rows * n->size + 16 : 0) + most;
+    return (m->activation ? rows * n->size + 16 : 0) + most;
+}
+
+static void write_pack(const ls__pack *q, const ls__backend *backend,
+                       int64_t first, int64_t last, const float *weights,
+                       float *to)
+{
+    const ls__products *of = backend->products;
+
+    of->pack(q->k, last - first, weights + first * q->col, q->row, q->col,
+             to + of->packed_size(q->k, first));
+}
+
+static int pack_how(const ls__bench *b, const ls_node *n, bool transposed,
+                    ls__pack *q)
+{
+    (void)n;
+    (void)transposed;
+    q->unit = LS__PACK_CUT;
+    q->floats = b->backend->products->packed_size(q->k, q->n);
+    q->write = write_pack;
+    return 0;
+}
+
+static int dense_plan(ls__bench *b, ls__instr *in)
+{
+    ls__bench_scratch(b, dense_scratch(b, in));
+    return ls__product_plan(b, in, b->backend->products->pack ? pack_how
+                                                              : NULL);
 }
 
 static double dense_flops(const ls_node *n)
@@ -125,20 +168,21 @@ static ls__product of_x(const ls_node *n, int64_t rows)
 
 static void dense_fwd(const ls__run *r)
 {
+    const ls__product_made *m = r->in->made;
     const ls_node *n = r->node;
     ls__product g = of_y(n, r->rows);
 
     g.a = r->x[0];
     g.b = r->param[0];
-    g.packed = r->packed[0];
+    g.packed = ls__product_packed(r, false);
     g.c = r->y;
     g.bias = n->params > 1 ? r->param[1] : NULL;
     g.round = r->backend->bf16;
-    g.activation = n->activation;
-    g.slope = n->activation ? r->stash : NULL;
-    g.add = n->residual ? r->x[1] : NULL;
-    g.a_words = r->x_words;
-    g.c_words = r->y_words;
+    g.activation = m->activation;
+    g.slope = m->activation ? r->stash : NULL;
+    g.add = m->residual ? r->x[1] : NULL;
+    g.a_words = r->in->x[0].words;
+    g.c_words = r->in->words;
     r->backend->products->gemm(&g, r->scratch);
 }
 
@@ -151,7 +195,7 @@ static void weights_grad(const ls__run *r, const float *d, float *scratch)
     g.a = transposed ? d : r->x[0];
     g.b = transposed ? r->x[0] : d;
     g.c = r->dparam[0];
-    g.a_words = r->x_words;
+    g.a_words = r->in->x[0].words;
     g.accumulate = r->add;
     ls__multiply_deep(r->backend, &g, scratch);
 }
@@ -163,20 +207,21 @@ static void input_grad(const ls__run *r, const float *d, float *scratch)
 
     g.a = d;
     g.b = r->param[0];
-    g.packed = r->packed[1];
+    g.packed = ls__product_packed(r, true);
     g.c = r->dx[0];
-    g.times = r->slope_of_x;
+    g.times = ls__product_slope_of_x(r);
     g.add = r->addend[0];
     r->backend->products->gemm(&g, scratch);
 }
 
 static void dense_bwd(const ls__run *r)
 {
+    const ls__product_made *m = r->in->made;
     const ls_node *n = r->node;
     const float *d = r->dy;
     float *scratch = r->scratch;
 
-    if (n->activation && !r->dy_is_pre) {
+    if (m->activation && !m->dy_is_pre) {
         r->kernels->slope_grad(r->rows * n->size, r->stash, d, scratch);
         d = scratch;
         scratch += (r->rows * n->size + 15) / 16 * 16;
@@ -197,12 +242,14 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_dense = {
-    .name = "dense", .step = &ls__op_dense, .inputs = 1, .is_product = true,
-    .may_transpose = true, .leaves_params = true, .passes = 2, .reads = 1,
-    .of = sizeof(dense), .attributes = attributes, .shape = dense_shape,
-    .declare = dense_declare,
-    .stash = dense_stash, .scratch = dense_scratch, .flops = dense_flops,
-    .forward = dense_fwd, .backward = dense_bwd};
+    .name = "dense", .step = &ls__op_dense, .inputs = 1, .may_transpose = true,
+    .leaves_params = true, .passes = 2, .reads = 1, .of = sizeof(dense),
+    .attributes = attributes, .shape = dense_shape, .declare = dense_declare,
+    .made = sizeof(ls__product_made), .folds = ls__product_folds,
+    .words = dense_words, .wish = dense_wish, .stash = ls__product_stash,
+    .plan = dense_plan, .flops = dense_flops,
+    .reads_kept = ls__product_reads_kept, .forward = dense_fwd,
+    .backward = dense_bwd};
 
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
                    ls__extents kernel)

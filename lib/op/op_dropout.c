@@ -39,18 +39,28 @@ static ls_node *dropout_declare(ls_node *n)
 }
 
 /* A bit for each element. */
-static int64_t dropout_stash(const ls_node *n)
+static int64_t dropout_stash(const ls__bench *b, const ls__instr *in)
 {
-    return (n->size + 31) / 32;
+    (void)b;
+    return (in->node->size + 31) / 32;
+}
+
+/* The key of the layer in this call of the model. */
+static ls_key key_of(const ls__run *r)
+{
+    const ls__draw *d = &r->of->draw[r->node->stream];
+    ls_key key = ls_key_fold_in(d->key, r->of->call);
+
+    return d->hashed ? ls_key_fold_in(key, d->hash) : key;
 }
 
 static void dropout_fwd(const ls__run *r)
 {
     int64_t n = r->rows * r->node->size;
 
-    if (r->train)
-        r->kernels->dropout(r->key.word,
-                            (uint64_t)(r->first * r->node->size), n,
+    if (r->of->train)
+        r->kernels->dropout(key_of(r).word,
+                            (uint64_t)(r->of->first * r->node->size), n,
                             keep_of(r), r->x[0], r->y, (void *)r->stash);
     else
         memcpy(r->y, r->x[0], (size_t)n * sizeof *r->y);
@@ -70,7 +80,7 @@ static void pass_back(const ls__run *r)
 /* dx = dy / keep + addend where the value was kept, else addend */
 static void dropout_bwd(const ls__run *r)
 {
-    if (!r->train) {
+    if (!r->of->train) {
         pass_back(r);
         return;
     }

@@ -100,7 +100,7 @@ static ls_node *position_declare(ls_node *n)
 static const float *row_of_table(const ls__run *r, int64_t i)
 {
     return r->param[0] +
-           (r->node->positions ? (r->first + i) * r->node->size : 0);
+           (r->node->positions ? (r->of->first + i) * r->node->size : 0);
 }
 
 static void position_fwd(const ls__run *r)

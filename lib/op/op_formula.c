@@ -44,11 +44,14 @@ ls__term ls__term_from(const ls_node *n, int a, int b)
     return t;
 }
 
-/* The formula of a node: the plan's, or its operator as the only term. */
-static const ls__formula *formula_of(const ls_node *n, ls__formula *one)
+/* The formula of an instruction: the chain that the plan made, or its operator
+ * as the only term. */
+static const ls__formula *formula_of(const ls__instr *in, ls__formula *one)
 {
-    if (n->formula)
-        return n->formula;
+    const ls_node *n = in->node;
+
+    if (in->made)
+        return in->made;
     one->inputs = n->op->inputs;
     one->terms = 1;
     one->term[0] = ls__term_from(n, 0, 1);
@@ -56,12 +59,12 @@ static const ls__formula *formula_of(const ls_node *n, ls__formula *one)
 }
 
 /* Value and gradient of a block for each term, and one block more. */
-static int64_t formula_scratch(const ls_node *n, int64_t rows,
-                               const ls__backend *backend)
+static int formula_plan(ls__bench *b, ls__instr *in)
 {
-    (void)rows;
-    (void)backend;
-    return (2 * (n->formula ? n->formula->terms : 1) + 1) * BLOCK;
+    const ls__formula *f = in->made;
+
+    ls__bench_scratch(b, (2 * (f ? f->terms : 1) + 1) * BLOCK);
+    return 0;
 }
 
 /* Lay out the memory that all blocks use. */
@@ -109,7 +112,7 @@ static void values(const block *b)
 static void formula_fwd(const ls__run *r)
 {
     ls__formula one;
-    const ls__formula *f = formula_of(r->node, &one);
+    const ls__formula *f = formula_of(r->in, &one);
     int64_t total = r->rows * r->node->size;
     block b = start(r, f);
 
@@ -166,7 +169,7 @@ static void gradients(block *b)
 static void formula_bwd(const ls__run *r)
 {
     ls__formula one;
-    const ls__formula *f = formula_of(r->node, &one);
+    const ls__formula *f = formula_of(r->in, &one);
     int64_t total = r->rows * r->node->size;
     block b = start(r, f);
 
@@ -201,7 +204,7 @@ static int clamp_shape(ls_node *n)
 }
 
 #define ELEMENTWISE \
-    .dx_over_addend = true, .dx_over_dy = true, .scratch = formula_scratch, \
+    .dx_over_addend = true, .dx_over_dy = true, .plan = formula_plan, \
     .forward = formula_fwd, .backward = formula_bwd
 #define UNARY(kind, text, read, rows, its_shape) \
     [kind] = {.name = text, .inputs = 1, .reads = read, .term = kind, \

@@ -47,17 +47,17 @@ static int group_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, x->rank, x->shape);
 }
 
-static int64_t group_stash(const ls_node *n)
+/* Mean and 1/deviation. */
+static int64_t group_stash(const ls__bench *b, const ls__instr *in)
 {
-    return 2 * groups_of(n); /* mean and 1/deviation */
+    (void)b;
+    return 2 * groups_of(in->node);
 }
 
-static int64_t group_scratch(const ls_node *n, int64_t rows,
-                             const ls__backend *backend)
+static int group_plan(ls__bench *b, ls__instr *in)
 {
-    (void)rows;
-    (void)backend;
-    return ROOMS * group_of(n).size;
+    ls__bench_scratch(b, ROOMS * group_of(in->node).size);
+    return 0;
 }
 
 static void gather(const group *g, const float *from, float *to)
@@ -147,7 +147,7 @@ const ls__op ls__op_group_norm = {
     .dx_over_dy = true, .of = sizeof(group_norm),
     .attributes = attributes, .shape = group_shape,
     .declare = ls__declare_scale_bias, .stash = group_stash,
-    .scratch = group_scratch, .forward = group_fwd, .backward = group_bwd};
+    .plan = group_plan, .forward = group_fwd, .backward = group_bwd};
 
 ls_node *ls_group_norm(ls_node *x, int groups, const char *name)
 {

@@ -14,7 +14,7 @@
 
 static float weight_of(const ls__run *r, int64_t row)
 {
-    return r->weights ? r->weights[row] : 1.0f;
+    return r->of->weights ? r->of->weights[row] : 1.0f;
 }
 
 static int loss_shape(ls_node *n)
@@ -51,8 +51,8 @@ static void squared_error(const ls__run *r)
             (void)r->kernels->squared_error(n, t, y, w, r->dx[1] + i * n);
         loss = r->kernels->squared_error(n, y, t, w, r->dx[0] ? r->dx[0] + i * n
                                                               : NULL);
-        r->sums->loss += (double)w * (double)loss;
-        r->sums->weight += (double)w * (double)n;
+        r->of->sums->loss += (double)w * (double)loss;
+        r->of->sums->weight += (double)w * (double)n;
     }
     if (r->dx[1] && r->addend[1])
         r->kernels->add(r->rows * n, r->addend[1], r->dx[1], r->dx[1]);
@@ -85,13 +85,14 @@ static bool is_right(int64_t n, const float *x, int32_t label)
 static void count_right(const ls__run *r, int64_t terms, const int32_t *labels)
 {
     int64_t v = ls__width(r->node->in[0]);
+    ls_sums *sums = r->of->sums;
     const float *x = r->x[0];
 
-    if (r->sums->correct != r->sums->correct) /* NaN: nothing counted yet */
-        r->sums->correct = 0;
+    if (sums->correct != sums->correct) /* NaN: nothing counted yet */
+        sums->correct = 0;
     for (int64_t i = 0; i < r->rows * terms; i++)
         if (labels[i] >= 0 && is_right(v, x + i * v, labels[i]))
-            r->sums->correct += (double)weight_of(r, i / terms);
+            sums->correct += (double)weight_of(r, i / terms);
 }
 
 /* The loss of one term, and its gradient; of an ignored one nothing. */
@@ -122,13 +123,13 @@ static void label_rows(const ls__run *r, int64_t vectors, int64_t terms,
             int64_t at = (i * vectors + t) * v;
             float loss = term(r, v, x + at, labels[t], w, dx ? dx + at : NULL);
 
-            r->sums->loss += (double)w * (double)loss;
+            r->of->sums->loss += (double)w * (double)loss;
             counted += labels[t] >= 0;
         }
         if (dx && terms < vectors)
             memset(dx + (i * vectors + terms) * v, 0,
                    (size_t)((vectors - terms) * v) * sizeof *dx);
-        r->sums->weight += (double)w * (double)counted;
+        r->of->sums->weight += (double)w * (double)counted;
     }
 }
 

@@ -38,17 +38,15 @@ static int matmul_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, a->rank, shape);
 }
 
-static int64_t matmul_scratch(const ls_node *n, int64_t rows,
-                              const ls__backend *backend)
+static int matmul_plan(ls__bench *b, ls__instr *in)
 {
-    sizes s = sizes_of(n);
-    int64_t most = backend->products->scratch(s.k, s.n);
-    int64_t da = backend->products->scratch(s.n, s.k);
-    int64_t db = backend->products->scratch(s.m, s.n);
+    const ls__products *of = b->backend->products;
+    sizes s = sizes_of(in->node);
 
-    (void)rows;
-    most = da > most ? da : most;
-    return db > most ? db : most;
+    ls__bench_scratch(b, of->scratch(s.k, s.n));
+    ls__bench_scratch(b, of->scratch(s.n, s.k));
+    ls__bench_scratch(b, of->scratch(s.m, s.n));
+    return 0;
 }
 
 static double matmul_flops(const ls_node *n)
@@ -117,7 +115,7 @@ static void matmul_bwd(const ls__run *r)
 
 const ls__op ls__op_matmul = {
     .name = "matmul", .inputs = 2, .reads = 3, .shape = matmul_shape,
-    .scratch = matmul_scratch, .flops = matmul_flops, .forward = matmul_fwd,
+    .plan = matmul_plan, .flops = matmul_flops, .forward = matmul_fwd,
     .backward = matmul_bwd};
 
 ls_node *ls_matmul(ls_node *a, ls_node *b)

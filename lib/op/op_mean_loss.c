@@ -16,8 +16,8 @@ static void add_row(const ls__run *r, float weight, const float *y,
         loss += by * (double)y[j];
         total += by;
     }
-    r->sums->loss += (double)weight * loss;
-    r->sums->weight += (double)weight * total;
+    r->of->sums->loss += (double)weight * loss;
+    r->of->sums->weight += (double)weight * total;
 }
 
 /* dx = addend + weight v for one row. */
@@ -43,7 +43,7 @@ static void mean_loss(const ls__run *r)
     for (int64_t i = 0; i < r->rows; i++) {
         const float *y = (const float *)r->x[0] + i * n;
         const float *v = weighted ? (const float *)r->x[1] + i * n : NULL;
-        float w = r->weights ? r->weights[i] : 1.0f;
+        float w = r->of->weights ? r->of->weights[i] : 1.0f;
 
         add_row(r, w, y, v);
         if (r->dx[0])

@@ -2,6 +2,7 @@
  * stand in kernel/k_norm.h. */
 #include "op/layer.h"
 #include "op/op_table.h"
+#include "op/product_plan.h"
 
 static int norm_shape(ls_node *n)
 {
@@ -10,17 +11,23 @@ static int norm_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, n->in[0]->rank, n->in[0]->shape);
 }
 
-static int64_t norm_stash(const ls_node *n)
+/* Mean and 1/deviation. */
+static int64_t norm_stash(const ls__bench *b, const ls__instr *in)
 {
-    return 2 * ls__vectors(n); /* mean and 1/deviation */
+    (void)b;
+    return 2 * ls__vectors(in->node);
 }
 
-/* Of y as numbers of bf16: a band of it, as it is. */
-static int64_t norm_scratch(const ls_node *n, int64_t rows,
-                            const ls__backend *backend)
+static bool norm_words_fit(const ls__instr *in, int k)
 {
-    (void)rows;
-    return backend->products->words ? LS__BF16_STEP * ls__width(n) : 0;
+    return k == LS__VALUE && ls__words_fit(in->node, 1);
+}
+
+/* Where y is numbers of bf16, a band of it as floats. */
+static int norm_plan(ls__bench *b, ls__instr *in)
+{
+    ls__bench_scratch(b, in->words ? LS__BF16_STEP * ls__width(in->node) : 0);
+    return 0;
 }
 
 static void norm_words(const ls__run *r)
@@ -41,7 +48,7 @@ static void norm_words(const ls__run *r)
 
 static void norm_fwd(const ls__run *r)
 {
-    if (r->y_words) {
+    if (r->in->words) {
         norm_words(r);
         return;
     }
@@ -69,8 +76,9 @@ ls_node *ls__declare_scale_bias(ls_node *n)
 const ls__op ls__op_layer_norm = {
     .name = "layer_norm", .step = &ls__op_layer_norm, .inputs = 1, .reads = 1,
     .dx_over_addend = true, .dx_over_dy = true, .shape = norm_shape,
-    .declare = ls__declare_scale_bias, .stash = norm_stash,
-    .scratch = norm_scratch, .forward = norm_fwd, .backward = norm_bwd};
+    .declare = ls__declare_scale_bias, .words = norm_words_fit,
+    .stash = norm_stash, .plan = norm_plan, .forward = norm_fwd,
+    .backward = norm_bwd};
 
 ls_node *ls_layer_norm(ls_node *x, const char *name)
 {
@@ -106,6 +114,13 @@ static ls_node *rms_declare(ls_node *n)
     return ls__node_param(n, "scale", LS__INIT_ONES, c, c, 1, &c);
 }
 
+/* 1/root */
+static int64_t rms_stash(const ls__bench *b, const ls__instr *in)
+{
+    (void)b;
+    return ls__vectors(in->node);
+}
+
 static void rms_fwd(const ls__run *r)
 {
     r->kernels->rms_norm(r->rows * ls__vectors(r->node), ls__width(r->node),
@@ -128,7 +143,7 @@ const ls__op ls__op_rms_norm = {
     .name = "rms_norm", .step = &ls__op_rms_norm, .inputs = 1, .reads = 1,
     .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(rms),
     .attributes = rms_attributes, .shape = rms_shape,
-    .declare = rms_declare, .stash = ls__vectors, .forward = rms_fwd,
+    .declare = rms_declare, .stash = rms_stash, .forward = rms_fwd,
     .backward = rms_bwd};
 
 ls_node *ls_rms_norm(ls_node *x, double epsilon, const char *name)

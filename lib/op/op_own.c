@@ -25,14 +25,14 @@ static bool call(const ls__run *r, ls_own_fn *fn, float *const *dx,
     ls_own_run run = {.rows = r->rows, .x_size = size, .x = r->x, .y = r->y,
                       .y_size = is_loss ? 0 : r->node->size,
                       .stash = r->stash, .dy = r->dy, .dx = dx,
-                      .weights = r->weights, .sums = sums};
+                      .weights = r->of->weights, .sums = sums};
     int status;
 
     for (int k = 0; k < r->node->op->inputs; k++)
         size[k] = r->node->in[k]->size;
     status = fn(own_of(r->node)->user, &run);
     if (status < 0)
-        *r->failure = (ls__failure){status, r->node};
+        *r->of->failure = (ls__failure){status, r->node};
     return status >= 0;
 }
 
@@ -59,7 +59,7 @@ static void own_bwd(const ls__run *r)
 
 static void own_loss(const ls__run *r)
 {
-    ls_sums sums = {.correct = __builtin_nan("")}, *total = r->sums;
+    ls_sums sums = {.correct = __builtin_nan("")}, *total = r->of->sums;
 
     if (!call(r, own_of(r->node)->forward, r->dx, &sums))
         return;
@@ -110,9 +110,10 @@ static int loss_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, 0, NULL);
 }
 
-static int64_t own_stash(const ls_node *n)
+static int64_t own_stash(const ls__bench *b, const ls__instr *in)
 {
-    return own_of(n)->stash;
+    (void)b;
+    return own_of(in->node)->stash;
 }
 
 /* One for each number of inputs. */

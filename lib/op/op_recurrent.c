@@ -153,12 +153,14 @@ static ls_node *recurrent_declare(ls_node *n)
 /* What forward keeps, by steps but for the gates, which lie as x does: these,
  * unless they lie where x was; for GRU hn; and each state before each step and
  * after the last. */
-static int64_t recurrent_stash(const ls_node *n)
+static int64_t recurrent_stash(const ls__bench *b, const ls__instr *in)
 {
+    const ls_node *n = in->node;
     int64_t t = steps_of(n), units = units_of(n);
     const cell *c = cell_of(n);
 
-    return (n->over_x ? 0 : n->in[0]->size) + (c == &gru ? t * units : 0) +
+    (void)b;
+    return (in->over_x ? 0 : n->in[0]->size) + (c == &gru ? t * units : 0) +
            c->states * (t + 1) * units;
 }
 
@@ -191,10 +193,23 @@ static layout layout_of(const ls_node *n, int64_t rows, const ls__backend *b)
     return l;
 }
 
-static int64_t recurrent_scratch(const ls_node *n, int64_t rows,
-                                 const ls__backend *backend)
+static int recurrent_plan(ls__bench *b, ls__instr *in)
 {
-    return layout_of(n, rows, backend).end;
+    ls__bench_scratch(b, layout_of(in->node, b->rows, b->backend).end);
+    return 0;
+}
+
+enum { GATES = 1 << 22 };
+
+/* The products of its steps have as many rows as the chunk, and the gates of
+ * all its steps should not fill the memory. */
+static void recurrent_wish(const ls_node *n, ls__wish *wish)
+{
+    int64_t rows = 64;
+
+    while (rows > 16 && rows * n->in[0]->size > GATES)
+        rows /= 2;
+    wish->steps = wish->steps ? ls__least(wish->steps, rows) : rows;
 }
 
 static double recurrent_flops(const ls_node *n)
@@ -221,8 +236,8 @@ static work work_of(const ls__run *r)
               .at = layout_of(n, r->rows, r->backend)};
 
     w.states = r->rows * w.units;
-    w.kept = n->over_x ? (float *)(uintptr_t)r->x[0] : r->stash;
-    w.hn = r->stash + (n->over_x ? 0 : r->rows * n->in[0]->size);
+    w.kept = r->in->over_x ? (float *)(uintptr_t)r->x[0] : r->stash;
+    w.hn = r->stash + (r->in->over_x ? 0 : r->rows * n->in[0]->size);
     w.h = w.hn + (w.cell == &gru ? w.t * w.states : 0);
     w.c = w.h + (w.t + 1) * w.states;
     w.step = (ls__recurrence){.rows = r->rows, .n = w.units,
@@ -499,7 +514,7 @@ static const ls__attribute attributes[] = {
      .of = sizeof(recurrent), .attributes = attributes, \
      .shape = recurrent_shape, \
      .declare = recurrent_declare, .stash = recurrent_stash, \
-     .scratch = recurrent_scratch, .flops = recurrent_flops, \
+     .wish = recurrent_wish, .plan = recurrent_plan, .flops = recurrent_flops, \
      .forward = recurrent_fwd, .backward = recurrent_bwd}
 
 /* clang-format off */

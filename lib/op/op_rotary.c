@@ -6,6 +6,7 @@
  * Backward turns back.  The angles are rounded to float as PyTorch's and JAX's
  * programs do, 1 / base^(2i/d) first; their cosines and sines are constants of
  * the plan. */
+#include "op/layer.h"
 #include "op/op_table.h"
 #include "random/scalar.h"
 
@@ -46,8 +47,7 @@ static int64_t positions_of(const ls_node *n)
     return n->positions ? n->positions : n->shape[0];
 }
 
-/* For each position the cosines of a head's pairs, then their sines. */
-static const float *rotary_table(const ls_node *n, ls__arena *arena)
+const float *ls__rotary_table(const ls_node *n, ls__arena *arena)
 {
     const rotary *of = n->of;
     int64_t d = head_width(n), half = d / 2;
@@ -66,12 +66,21 @@ static const float *rotary_table(const ls_node *n, ls__arena *arena)
     return table;
 }
 
+/* The table is all that is made. */
+static int rotary_plan(ls__bench *b, ls__instr *in)
+{
+    const float **made = in->made;
+
+    *made = ls__rotary_table(in->node, b->arena);
+    return *made ? 0 : LS_ENOMEM;
+}
+
 /* Turn every head of a vector at position t; sign -1: back. */
 static void turn_vector(const ls__run *r, int64_t t, float sign, const float *x,
                         const float *addend, float *y)
 {
     int64_t d = head_width(r->node), half = d / 2;
-    const float *table = r->node->table + t * d;
+    const float *const *made = r->in->made, *table = *made + t * d;
 
     for (int64_t h = 0; h < r->node->shape[1]; h += d)
         r->kernels->turn(half, x + h, x + h + half, table, table + half, sign,
@@ -84,7 +93,7 @@ static void turn_all(const ls__run *r, float sign, const float *x,
                      const float *addend, float *y)
 {
     int64_t t = positions_of(r->node), d = r->node->shape[1];
-    int64_t first = r->node->positions ? r->first : 0, vectors;
+    int64_t first = r->node->positions ? r->of->first : 0, vectors;
 
     vectors = r->rows * r->node->shape[0];
     for (int64_t v = 0; v < vectors; v++)
@@ -111,7 +120,7 @@ const ls__op ls__op_rotary = {
     .name = "rotary", .step = &ls__op_rotary, .inputs = 1,
     .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(rotary),
     .attributes = attributes, .shape = rotary_shape,
-    .table = rotary_table, .forward = rotary_fwd,
+    .made = sizeof(const float *), .plan = rotary_plan, .forward = rotary_fwd,
     .backward = rotary_bwd};
 
 ls_node *ls_rotary(ls_node *x, int heads, double base)

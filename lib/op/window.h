@@ -4,6 +4,18 @@
 
 #include "graph/op.h"
 
+/* A window over an image, fitted to it; padding is what lies before. */
+typedef struct ls__window {
+    int64_t kh, kw, sy, sx; /* size and stride */
+    int64_t dy, dx;         /* dilation: pixels from tap to tap */
+    int64_t top, left;      /* pixels of padding */
+    int64_t h, w;           /* pixels that come out */
+    ls_padding padding;
+    struct {
+        int64_t top, bottom, left, right;
+    } given; /* LS_EXPLICIT: pixels of padding; else zeros */
+} ls__window;
+
 /* The attributes of an operator with a window begin with the window. */
 static inline const ls__window *ls__window_of(const ls_node *n)
 {

@@ -12,7 +12,7 @@ struct ls__context {
     const ls__plan *plan;
     float *memory;
     float *twin;  /* of a second chunk at the same time; NULL: there is none */
-    float *cache; /* NULL: the plan has none */
+    float *stays; /* from run to run; NULL: nothing does */
     ls__failure failure; /* of the present or last run */
     ls__watch_fn *watch; /* is told of each backward; NULL: nobody is */
     void *user;
@@ -27,10 +27,10 @@ int ls__context_open(ls__context **context, const ls__plan *plan)
         return LS_ENOMEM;
     c->plan = plan;
     c->memory = ls__block((size_t)plan->floats * sizeof(float), "activations");
-    if (plan->cache_floats)
-        c->cache = ls__block((size_t)plan->cache_floats * sizeof(float),
+    if (plan->stays)
+        c->stays = ls__block((size_t)plan->stays * sizeof(float),
                              "what plans keep");
-    if (!c->memory || (plan->cache_floats && !c->cache)) {
+    if (!c->memory || (plan->stays && !c->stays)) {
         ls__context_close(c);
         return LS_ENOMEM;
     }
@@ -44,7 +44,7 @@ void ls__context_close(ls__context *c)
         return;
     ls__block_free(c->memory);
     ls__block_free(c->twin);
-    ls__block_free(c->cache);
+    ls__block_free(c->stays);
     free(c);
 }
 
@@ -77,7 +77,7 @@ static bool may_pair(const ls__plan *plan)
             if (in->begun[k])
                 return false;
     }
-    return !plan->cache_floats;
+    return !plan->stays;
 }
 
 int ls__context_pair(ls__context *c)
@@ -98,38 +98,27 @@ bool ls__context_pairs(const ls__context *c)
 
 enum { PIECE = 1 << 16 }; /* floats packed early, between two looks */
 
-/* A convolution's weights are not cut. */
-static int64_t unit_of(const ls__pack *q)
-{
-    return q->conv.kh ? q->n : LS__PACK_CUT;
-}
-
 /* The first column of q that belongs to whoever has all packed floats from `at`
  * on. */
 static int64_t column_at(const ls__pack *q, int64_t at)
 {
-    int64_t unit = unit_of(q), column;
+    int64_t column;
 
     if (at <= q->offset)
         return 0;
     if (at >= q->offset + q->floats)
         return q->n;
     column = (at - q->offset) * q->n / q->floats;
-    column = (column + unit - 1) / unit * unit;
+    column = (column + q->unit - 1) / q->unit * q->unit;
     return column < q->n ? column : q->n;
 }
 
 /* Columns first .. last. */
 static void pack(const ls__plan *plan, const ls__pack *q, int64_t first,
-                 int64_t last, const float *from, float *to)
+                 int64_t last, const ls__weights *w)
 {
-    const ls__products *products = plan->backend.products;
-
-    if (q->conv.kh)
-        plan->backend.convs->pack(&q->conv, from, to);
-    else
-        products->pack(q->k, last - first, from + first * q->col, q->row,
-                       q->col, to + products->packed_size(q->k, first));
+    q->write(q, &plan->backend, first, last, w->of[q->node->param[0]],
+             w->packed + q->offset);
 }
 
 void ls__exec_pack(const ls__plan *plan, const ls__weights *w, int worker,
@@ -145,7 +134,7 @@ void ls__exec_pack(const ls__plan *plan, const ls__weights *w, int worker,
 
         if (first < last && (backward || !q->backward) &&
             !(w->ready && w->ready[i]))
-            pack(plan, q, first, last, w->of[q->param], w->packed + q->offset);
+            pack(plan, q, first, last, w);
     }
 }
 
@@ -153,12 +142,11 @@ bool ls__exec_pack_columns(const ls__plan *plan, const ls__weights *w,
                            int64_t i, int64_t *column)
 {
     const ls__pack *q = &plan->pack[i];
-    int64_t unit = unit_of(q), first = *column;
-    int64_t n = PIECE / q->k / unit * unit, last;
+    int64_t first = *column, n = PIECE / q->k / q->unit * q->unit, last;
 
-    n = n > unit ? n : unit;
+    n = n > q->unit ? n : q->unit;
     last = q->n - first < n ? q->n : first + n;
-    pack(plan, q, first, last, w->of[q->param], w->packed + q->offset);
+    pack(plan, q, first, last, w);
     *column = last;
     w->ready[i] = last == q->n;
     return w->ready[i];
@@ -175,19 +163,17 @@ void ls__exec_stale(const ls__plan *plan, const ls__weights *w)
 /* One chunk: where things are while the instructions run. */
 typedef struct chunk {
     ls__context *context;
-    float *memory; /* one of the context's two */
     const ls__plan *plan;
     const ls__weights *weights;
     const ls_shard *shard;
-    int64_t first, rows;      /* of the chunk in the shard */
-    const float *row_weights; /* of the chunk */
-    float *const *grads;
-    ls_sums *sums;
+    float *const *grads; /* NULL: forward alone */
+    int64_t rows;
+    ls__chunk of;        /* what operators see */
 } chunk;
 
 static float *at(const chunk *c, int64_t offset)
 {
-    return offset < 0 ? NULL : c->memory + offset;
+    return offset < 0 ? NULL : c->of.memory + offset;
 }
 
 static const void *input_at(const chunk *c, int input)
@@ -195,45 +181,22 @@ static const void *input_at(const chunk *c, int input)
     const ls_node *n = c->plan->input[input];
 
     /* both dtypes have four bytes */
-    return (const char *)c->shard->data[input] + 4 * c->first * n->size;
-}
-
-/* The key of a stream in this call of the model. */
-static ls_key key_of(const chunk *c, int stream)
-{
-    const ls__draw *d = &c->plan->draw[stream];
-    ls_key key = ls_key_fold_in(d->key, (uint32_t)c->shard->call);
-
-    return d->hashed ? ls_key_fold_in(key, d->hash) : key;
+    return (const char *)c->shard->data[input] + 4 * c->of.before * n->size;
 }
 
 static ls__run run_of(const chunk *c, const ls__instr *in)
 {
     const ls__plan *plan = c->plan;
-    ls__run r = {.node = in->node, .rows = c->rows, .y = at(c, in->y),
-                 .stash = at(c, in->stash), .scratch = at(c, plan->scratch),
-                 .weights = c->row_weights, .sums = c->sums,
-                 .failure = &c->context->failure,
-                 .train = c->shard->train, .first = c->shard->row + c->first,
-                 .before = c->first, .left = c->shard->rows - c->first,
-                 .x_words = in->x_words, .y_words = in->y_words,
-                 .backend = &plan->backend, .kernels = ls__kernels()};
+    ls__run r = {.node = in->node, .in = in, .of = &c->of, .rows = c->rows,
+                 .y = at(c, in->y), .stash = at(c, in->stash),
+                 .scratch = at(c, plan->scratch), .backend = &plan->backend,
+                 .kernels = ls__kernels()};
 
     for (int k = 0; k < in->inputs; k++)
         r.x[k] = in->x[k].input >= 0 ? input_at(c, in->x[k].input)
                                      : at(c, in->x[k].offset);
     for (int k = 0; k < in->node->params; k++)
         r.param[k] = c->weights->of[in->node->param[k]];
-    if (in->node->stream >= 0)
-        r.key = key_of(c, in->node->stream);
-    for (int k = 0; k < 2; k++)
-        r.packed[k] = in->packed[k] < 0 ? NULL
-                                        : c->weights->packed + in->packed[k];
-    r.cache = c->context->cache ? c->context->cache + in->cache : NULL;
-    if (in->lot && c->grads) {
-        r.lot = in->lot;
-        r.lot_memory = c->context->cache + in->lot_memory;
-    }
     return r;
 }
 
@@ -275,7 +238,7 @@ static bool goes_on_adding(const chunk *c, const ls__instr *in,
     for (int k = 0; k < in->node->params; k++)
         adds |= in->begun[k];
     for (int k = 0; adds && k < in->node->params; k++)
-        if (!in->begun[k] && r->dparam[k] && !c->first)
+        if (!in->begun[k] && r->dparam[k] && !c->of.before)
             memset(r->dparam[k], 0,
                    (size_t)c->plan->param[in->node->param[k]].size *
                        sizeof *r->dparam[k]);
@@ -288,10 +251,7 @@ static void run_backward(const chunk *c, const ls__instr *in)
     const ls__op *op = in->node->op;
 
     r.dy = at(c, in->dy);
-    r.add = c->first > 0;
-    r.marks = in->marks ? c->context->marks : NULL;
-    r.slope_of_x = at(c, in->slope_of_x);
-    r.dy_is_pre = in->dy_is_pre;
+    r.add = c->of.before > 0;
     for (int k = 0; k < in->node->params; k++)
         r.dparam[k] = c->grads[in->node->param[k]];
     r.add |= goes_on_adding(c, in, &r);
@@ -313,7 +273,7 @@ static void sum_metric(const chunk *c, const ls__metric *m, ls_ratio *to)
     const float *y = at(c, m->y);
 
     for (int64_t i = 0; i < c->rows; i++, y += m->size) {
-        double w = c->row_weights ? (double)c->row_weights[i] : 1, sum = 0;
+        double w = c->of.weights ? (double)c->of.weights[i] : 1, sum = 0;
 
         for (int64_t j = 0; j < m->size && w != 0; j++)
             sum += (double)y[j];
@@ -337,7 +297,7 @@ static void backward(const chunk *c, const ls__instr *in)
 
 static bool is_last(const chunk *c)
 {
-    return c->first + c->rows == c->shard->rows;
+    return c->of.left == c->rows;
 }
 
 static void run_forward(const chunk *c)
@@ -346,7 +306,7 @@ static void run_forward(const chunk *c)
 
     forward_to(c, &plan->loss);
     for (int i = 0; i < plan->metrics && goes_on(c); i++)
-        sum_metric(c, &plan->metric[i], &c->sums->metric[i]);
+        sum_metric(c, &plan->metric[i], &c->of.sums->metric[i]);
     if (!c->grads && goes_on(c))
         forward(c, &plan->instr[plan->loss.instr]);
 }
@@ -378,19 +338,29 @@ static bool next_chunk(chunk *c)
 {
     const ls_shard *shard = c->shard;
     int64_t most = c->plan->chunk_rows;
+    ls__chunk *of = &c->of;
 
-    c->first += c->rows;
-    c->rows = shard->rows - c->first < most ? shard->rows - c->first : most;
-    c->row_weights = shard->weights ? shard->weights + c->first : NULL;
+    of->before += c->rows;
+    of->first = shard->row + of->before;
+    of->left = shard->rows - of->before;
+    of->weights = shard->weights ? shard->weights + of->before : NULL;
+    c->rows = of->left < most ? of->left : most;
     return c->rows > 0;
 }
 
-/* The first chunk is the next one. */
-static chunk begin(ls__context *c, const ls__weights *w, const ls_shard *shard)
+/* The first chunk is the next one.  grads and sums: NULL, for an output. */
+static chunk begin(ls__context *c, const ls__weights *w, const ls_shard *shard,
+                   float *const *grads, ls_sums *sums)
 {
     c->failure = (ls__failure){0};
-    return (chunk){.context = c, .memory = c->memory, .plan = c->plan,
-                   .weights = w, .shard = shard};
+    return (chunk){.context = c, .plan = c->plan, .weights = w, .shard = shard,
+                   .grads = grads,
+                   .of = {.memory = c->memory, .stays = c->stays,
+                          .packed = w->packed, .backward = grads != NULL,
+                          .train = shard->train, .sums = sums,
+                          .failure = &c->failure, .marks = c->marks,
+                          .draw = c->plan->draw,
+                          .call = (uint32_t)shard->call}};
 }
 
 /* Of a chunk that was run; 0 where the loss does not depend on the input. */
@@ -401,19 +371,17 @@ static void copy_gradient(const chunk *c, int input, float *out)
     size_t bytes = (size_t)(c->rows * size) * sizeof *out;
 
     if (from)
-        memcpy(out + c->first * size, from, bytes);
+        memcpy(out + c->of.before * size, from, bytes);
     else
-        memset(out + c->first * size, 0, bytes);
+        memset(out + c->of.before * size, 0, bytes);
 }
 
 int ls__exec_input_gradient(ls__context *context, const ls__weights *w,
                             const ls_shard *shard, float *const *grads,
                             ls_sums *sums, int input, float *out)
 {
-    chunk c = begin(context, w, shard);
+    chunk c = begin(context, w, shard, grads, sums);
 
-    c.grads = grads;
-    c.sums = sums;
     while (goes_on(&c) && next_chunk(&c)) {
         run_chunk(&c);
         if (goes_on(&c))
@@ -426,8 +394,8 @@ int ls__exec_input_gradient(ls__context *context, const ls__weights *w,
 static bool has_twin(const chunk *c, chunk *twin)
 {
     *twin = *c;
-    twin->memory = c->context->twin;
-    return twin->memory && c->grads && next_chunk(twin) && is_last(twin);
+    twin->of.memory = c->context->twin;
+    return twin->of.memory && c->grads && next_chunk(twin) && is_last(twin);
 }
 
 /* Each gradient gets the sums of the one before those of the other, as if they
@@ -445,10 +413,8 @@ int ls__exec_gradient(ls__context *context, const ls__weights *w,
                       const ls_shard *shard, float *const *grads,
                       ls_sums *sums)
 {
-    chunk c = begin(context, w, shard), twin;
+    chunk c = begin(context, w, shard, grads, sums), twin;
 
-    c.grads = grads;
-    c.sums = sums;
     while (goes_on(&c) && next_chunk(&c)) {
         if (has_twin(&c, &twin)) {
             run_two(&c, &twin);
@@ -465,14 +431,14 @@ int ls__exec_gradient(ls__context *context, const ls__weights *w,
 static void copy_out(const chunk *c, const float *y, int64_t size, float *out)
 {
     for (int64_t i = 0; i < c->rows; i++)
-        if (!c->row_weights || c->row_weights[i] != 0)
+        if (!c->of.weights || c->of.weights[i] != 0)
             memcpy(out + i * size, y + i * size, (size_t)size * sizeof *out);
 }
 
 static bool counts(const chunk *c)
 {
     for (int64_t i = 0; i < c->rows; i++)
-        if (!c->row_weights || c->row_weights[i] != 0)
+        if (!c->of.weights || c->of.weights[i] != 0)
             return true;
     return false;
 }
@@ -489,13 +455,13 @@ static void predict_chunk(const chunk *c, const ls__goal *goal, float *out)
         forward(c, last);
     if (goes_on(c))
         copy_out(c, at(c, last->y), last->node->size,
-                 out + c->first * last->node->size);
+                 out + c->of.before * last->node->size);
 }
 
 int ls__exec_output(ls__context *context, const ls__weights *w,
                     const ls_shard *shard, const ls__goal *output, float *out)
 {
-    chunk c = begin(context, w, shard);
+    chunk c = begin(context, w, shard, NULL, NULL);
 
     while (goes_on(&c) && next_chunk(&c))
         predict_chunk(&c, output, out);
@@ -505,7 +471,7 @@ int ls__exec_output(ls__context *context, const ls__weights *w,
 int ls__exec_last(ls__context *context, const ls__weights *w,
                   const ls_shard *shard, const ls__goal *output, float *out)
 {
-    chunk c = begin(context, w, shard);
+    chunk c = begin(context, w, shard, NULL, NULL);
     const ls__instr *last = &c.plan->instr[output->instr];
     int64_t size = last->node->size;
 

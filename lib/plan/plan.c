@@ -8,16 +8,14 @@
  *   list     what is left, in the order it was built, the loss last
  *   lay out  each output, stash and gradient where it is alone as long as it
  *            lives (plan_memory.c)
- *   pack     the weights that products want packed, once a step */
+ *   plan     operators decide for themselves, and ask for scratch, memory that
+ *            stays and packed weights */
 #include "plan/planner.h"
-#include "op/conv.h"
-#include "op/op_table.h"
-#include "op/window.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { IMAGES = 1 << 19, GATES = 1 << 22 };
+enum { IMAGES = 1 << 19 };
 
 /* ------ list ------ */
 
@@ -39,126 +37,113 @@ static int list_instructions(ls__planner *p)
         return LS_ENOMEM;
     for (int i = 0; i < nodes; i++)
         if (p->instr[i] >= 0) {
-            plan->instr[p->instr[i]].node = &p->node[i];
-            plan->instr[p->instr[i]].inputs = ls__inputs_of(&p->node[i]);
+            ls__instr *in = &plan->instr[p->instr[i]];
+
+            in->node = &p->node[i];
+            in->inputs = ls__inputs_of(in->node);
+            in->made = p->made[i];
         }
     return 0;
 }
 
-/* Rows of a chunk with a recurrent layer of `size` gates a row, all steps: its
- * products have so many rows, and its gates should not fill the memory. */
-static int64_t rows_of_steps(int64_t size)
-{
-    int64_t rows = 64;
-
-    while (rows > 16 && rows * size > GATES)
-        rows /= 2;
-    return rows;
-}
-
-/* Whole rows (sequences) of at most 256 vectors through the widest dense
- * product, or as recurrent layers want them; of images a power of two whose
- * convolutions, before any pooling, make no more than IMAGES numbers.  What is
- * folded where must not matter. */
+/* Whole rows (sequences) as operators want them; of images a power of two whose
+ * convolutions make no more than IMAGES numbers.  What is folded where must not
+ * matter. */
 static void choose_chunk(ls__plan *plan)
 {
-    int64_t most = 1, images = 0, gates = 0, rows;
+    ls__wish wish = {.rows = LS__CHUNK};
+    int64_t rows;
 
     for (int i = 0; i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;
 
-        if ((n->op == &ls__op_dense || ls__is_bag(n->op)) &&
-            ls__vectors(n) > most)
-            most = ls__vectors(n);
-        if (n->op == &ls__op_conv)
-            images += ls__window_of(n)->h * ls__window_of(n)->w * ls__width(n);
-        if (n->op->recurrent && n->in[0]->size > gates)
-            gates = n->in[0]->size;
+        if (n->op->wish)
+            n->op->wish(n, &wish);
     }
-    rows = gates ? rows_of_steps(gates) : most < LS__CHUNK ? LS__CHUNK / most
-                                                           : 1;
-    while (images && rows > 1 && (rows & (rows - 1) || rows * images > IMAGES))
+    rows = wish.steps ? wish.steps : wish.rows;
+    while (wish.images && rows > 1 &&
+           (rows & (rows - 1) || rows * wish.images > IMAGES))
         rows--;
     plan->chunk_rows = rows;
 }
 
-/* ------ packed weights ------ */
+/* ------ operators decide for themselves ------ */
 
-static void add_pack(ls__plan *plan, ls__instr *in, int transposed)
+/* The instruction that makes x[0], if nobody else reads that. */
+static ls__instr *maker_of(const ls__planner *p, const ls__instr *in)
 {
-    int64_t i = ls__width(in->node->in[0]), n = ls__width(in->node);
-    bool is_conv = in->node->op == &ls__op_conv;
-    bool turned = ls__is_transposed(in->node);
-    int64_t width = turned ? i : n; /* of a row of the weights */
-    ls__pack *q = &plan->pack[plan->packs++];
+    const ls_node *x = in->node->in[0];
 
-    *q = (ls__pack){.param = in->node->param[0],
-                    .k = transposed ? n : i, .n = transposed ? i : n,
-                    .row = transposed != turned ? 1 : width,
-                    .col = transposed != turned ? width : 1,
-                    .offset = plan->pack_floats, .backward = transposed};
-    if (is_conv)
-        q->conv = ls__conv_weights_of(in->node, transposed);
-    in->packed[transposed] = q->offset;
-    q->floats = is_conv ? plan->backend.convs->packed_size(&q->conv)
-                        : plan->backend.products->packed_size(q->k, q->n);
-    plan->pack_floats += q->floats;
+    return x->op && p->consumers[x->id] == 1 ? &p->plan->instr[p->instr[x->id]]
+                                             : NULL;
 }
 
-/* Does the backend want this instruction's weights packed? */
-static bool packs(const ls__plan *plan, const ls_node *n)
+/* What operators see before places are known. */
+static void open_bench(ls__planner *p)
 {
-    const ls__backend *b = &plan->backend;
+    ls__plan *plan = p->plan;
 
-    return n->op->is_product &&
-           (n->op == &ls__op_conv ? ls__conv_reader(n, b) != NULL
-                                  : b->products->pack != NULL);
+    p->bench = (ls__bench){.arena = &plan->arena, .backend = &plan->backend,
+                           .rows = plan->chunk_rows,
+                           .backward = plan->purpose != LS__TO_PREDICT,
+                           .trains = plan->purpose == LS__TO_TRAIN,
+                           .instr = plan->instr, .count = plan->count,
+                           .param = plan->param};
 }
 
-static int pack_list(ls__plan *plan)
+static int plan_operators(ls__planner *p)
 {
-    plan->pack = ls__arena_new(&plan->arena, 2 * (size_t)plan->count,
-                               sizeof *plan->pack);
-    if (!plan->pack)
+    ls__plan *plan = p->plan;
+    ls__bench *b = &p->bench;
+    int status = 0;
+
+    b->left_out = plan->left_out;
+    b->pack = ls__arena_new(&plan->arena, 2 * (size_t)plan->count,
+                            sizeof *b->pack);
+    if (!b->pack)
         return LS_ENOMEM;
-    for (int i = 0; i < plan->count; i++) {
+    for (int i = 0; i < plan->count && status == 0; i++) {
         ls__instr *in = &plan->instr[i];
 
-        in->packed[0] = in->packed[1] = -1;
-        if (!packs(plan, in->node))
-            continue;
-        add_pack(plan, in, 0);
-        if (in->dx[0] >= 0)
-            add_pack(plan, in, 1);
+        b->maker = maker_of(p, in);
+        if (in->node->op->plan)
+            status = in->node->op->plan(b, in);
     }
-    return 0;
+    plan->floats = plan->scratch + (b->scratch + 15) / 16 * 16;
+    plan->stays = b->stays;
+    plan->packs = b->packs;
+    plan->pack = b->pack;
+    plan->pack_floats = b->packed;
+    return status;
+}
+
+/* ------ packed weights ------ */
+
+static bool is_same(const ls__pack *a, const ls__pack *b)
+{
+    return a->node->param[0] == b->node->param[0] && a->k == b->k &&
+           a->n == b->n && a->row == b->row && a->write == b->write &&
+           a->backward == b->backward;
 }
 
 /* The place of the same operand among another plan's. */
 static const ls__pack *same_pack(const ls__plan *of, const ls__pack *q)
 {
-    for (int i = 0; i < of->packs; i++) {
-        const ls__pack *other = &of->pack[i];
-
-        if (other->param == q->param && other->k == q->k && other->n == q->n &&
-            other->row == q->row && other->conv.kh == q->conv.kh &&
-            other->backward == q->backward)
-            return other;
-    }
+    for (int i = 0; i < of->packs; i++)
+        if (is_same(&of->pack[i], q))
+            return &of->pack[i];
     return NULL;
 }
 
 int ls__plan_share_packs(ls__plan *plan, const ls__plan *of)
 {
-    for (int i = 0, next = 0; i < plan->count; i++) {
-        const ls__pack *q;
+    for (int i = 0; i < plan->packs; i++) {
+        const ls__pack *q = &plan->pack[i], *same = same_pack(of, q);
 
-        if (plan->instr[i].packed[0] < 0)
-            continue;
-        if (!(q = same_pack(of, &plan->pack[next++])))
+        if (!same)
             return ls__fail(LS_ENOTSUP, "\"%s\": its weights were not packed",
-                            plan->instr[i].node->name);
-        plan->instr[i].packed[0] = q->offset;
+                            q->node->name);
+        *q->at = same->offset;
     }
     return 0;
 }
@@ -302,19 +287,6 @@ const ls__goal *ls__plan_output(const ls__plan *plan, const char *name)
     return NULL;
 }
 
-/* ------ what stays from run to run ------ */
-
-static void place_caches(ls__plan *plan)
-{
-    for (int i = 0; i < plan->count; i++) {
-        const ls_node *n = plan->instr[i].node;
-
-        plan->instr[i].cache = plan->cache_floats;
-        if (n->op->cache)
-            plan->cache_floats += (n->op->cache(n) + 15) / 16 * 16;
-    }
-}
-
 /* ------ all of it ------ */
 
 static int make_room(ls__planner *p)
@@ -329,8 +301,9 @@ static int make_room(ls__planner *p)
     p->values = ls__arena_new(arena, values, sizeof *p->values);
     p->waiters = ls__arena_new(arena, values, sizeof *p->waiters);
     p->refs = ls__arena_new(arena, n, sizeof *p->refs);
-    if (!lists || !p->node || !p->used || !p->values || !p->waiters ||
-        !p->refs)
+    p->made = ls__arena_new(arena, n, sizeof *p->made);
+    if (!lists || !p->made || !p->node || !p->used || !p->values ||
+        !p->waiters || !p->refs)
         return LS_ENOMEM;
     memset(lists, -1, (6 * n + values) * sizeof *lists);
     memset(p->refs, -1, n * sizeof *p->refs);
@@ -378,15 +351,14 @@ static int build(ls__planner *p)
     if ((status = goals(p)) < 0)
         return status;
     choose_chunk(p->plan);
+    open_bench(p);
     ls__plan_words(p);
     if ((status = ls__plan_layout(p)) < 0)
         return status;
     ls__plan_write(p);
-    place_caches(p->plan);
-    if (leave_out(p) < 0 || begin_gradients(p->plan) < 0 ||
-        ls__plan_lots(p) < 0)
+    if (leave_out(p) < 0 || begin_gradients(p->plan) < 0)
         return LS_ENOMEM;
-    return pack_list(p->plan);
+    return plan_operators(p);
 }
 
 int ls__plan_new(ls__plan **plan, const ls_graph *graph,

@@ -13,32 +13,6 @@
 
 #include "graph/op.h"
 
-/* Where a value lies: in an input of the batch, or in a worker's memory. */
-typedef struct ls__location {
-    int input;      /* index, or -1 */
-    int64_t offset; /* floats from the start of the worker's memory */
-} ls__location;
-
-/* One operator to run, forward at its place in the list, backward in the
- * reverse order. */
-typedef struct ls__instr {
-    const ls_node *node;
-    int inputs;
-    ls__location x[LS__MAX_INPUTS];
-    int64_t y, stash, dy;             /* offsets; -1: none */
-    int64_t dx[LS__MAX_INPUTS], addend[LS__MAX_INPUTS];
-    int64_t cache;                    /* offset in the context's cache */
-    int64_t slope_of_x;               /* offset; -1: none */
-    bool dy_is_pre, through_slope;    /* see fold_slope */
-    bool x_words, y_words;            /* see plan_words.c */
-    bool begun[LS__MAX_PARAMS];       /* the gradient of a parameter is begun by
-                                         an instruction after it */
-    int64_t packed[2];                /* offsets in the packed weights */
-    const struct ls__lot *lot;        /* of its chunks; NULL: none */
-    int64_t lot_memory;               /* offset in the context's cache */
-    bool marks; /* a bag, and only bags write the gradient of its table */
-} ls__instr;
-
 /* What a plan is laid out for.  TO_PREDICT: outputs alone, without a loss or
  * gradients, so that a value's memory is free as soon as the last operator has
  * read it, and nothing is kept for backward.  TO_INPUTS: as to train, but the
@@ -62,23 +36,6 @@ typedef struct ls__metric {
     int64_t size; /* elements a row */
 } ls__metric;
 
-/* Where the keys of a stream come from: call c of the model uses fold_in(key,
- * c), and where hashed, that folded with hash. */
-typedef struct ls__draw {
-    ls_key key;
-    uint32_t hash;
-    bool hashed;
-} ls__draw;
-
-/* Weights to pack at the start of each step. */
-typedef struct ls__pack {
-    int param;
-    int64_t k, n, row, col; /* the operand B (k,n) and its strides */
-    ls__conv_weights conv;  /* of a convolution; kh 0: dense */
-    int64_t offset, floats; /* in the packed weights, one after the other */
-    bool backward;          /* used there only */
-} ls__pack;
-
 typedef struct ls__plan {
     ls__arena arena;
     ls__purpose purpose;
@@ -101,7 +58,7 @@ typedef struct ls__plan {
     ls__pack *pack;
     int64_t pack_floats;
     int64_t chunk_rows;
-    int64_t cache_floats; /* that stay in a context from run to run */
+    int64_t stays;     /* floats that stay in a context from run to run */
     int64_t scratch;   /* offset of the scratch, at the end of the memory */
     int64_t floats;    /* of a worker's memory */
     ls__backend backend; /* a copy */

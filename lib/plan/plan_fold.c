@@ -2,8 +2,6 @@
  * depend on, with activations, adds and poolings in the epilogue of the product
  * before them. */
 #include "plan/planner.h"
-#include "op/op_table.h"
-#include "op/window.h"
 
 #include <string.h>
 
@@ -50,8 +48,8 @@ static int copy_nodes(ls__planner *p)
         n->name = ls__arena_text(&p->plan->arena, n->name);
         if (!n->name || !ls__node_own(n, &p->plan->arena))
             return LS_ENOMEM;
-        if (n->op && n->op->table &&
-            !(n->table = n->op->table(n, &p->plan->arena)))
+        if (n->op && n->op->made &&
+            !(p->made[i] = ls__arena_new(&p->plan->arena, 1, n->op->made)))
             return LS_ENOMEM;
         for (int k = 0; k < LS__MAX_INPUTS; k++)
             n->in[k] = n->in[k] ? &p->node[n->in[k]->id] : NULL;
@@ -140,57 +138,53 @@ int ls__plan_copy(ls__planner *p)
 
 /* ------ fold ------ */
 
-/* The product (dense, convolution) that makes x, if its epilogue can take
- * more: nobody else reads it, and it has no residual or pooling yet. */
-static ls_node *open_product(ls__planner *p, const ls_node *x)
+/* The node whose instruction makes x, if it may take in what reads that: nobody
+ * else does. */
+static ls_node *taker_of(ls__planner *p, const ls_node *x)
 {
     ls_node *d = &p->node[p->home[x->id]];
 
-    return d->op && d->op->is_product && p->consumers[x->id] == 1 &&
-           !d->residual && !d->pooled
-               ? d : NULL;
+    return d->op && d->op->folds && p->consumers[x->id] == 1 ? d : NULL;
 }
 
-static bool fold_add(ls__planner *p, ls_node *n, int product)
+/* Is all else that n reads made before d? */
+static bool is_ready(const ls__planner *p, const ls_node *n, int input,
+                     const ls_node *d)
 {
-    ls_node *d = open_product(p, n->in[product]), *other = n->in[1 - product];
+    int more = ls__inputs_of(d);
 
-    if (!d || p->home[other->id] >= d->id || n->in[0] == n->in[1])
-        return false;
-    d->in[1] = other;
-    d->residual = true;
-    p->home[n->id] = d->id;
+    for (int k = 0; k < ls__inputs_of(n); k++)
+        if (k != input && (n->in[k] == n->in[input] ||
+                           p->home[n->in[k]->id] >= d->id ||
+                           ++more > LS__MAX_INPUTS))
+            return false;
     return true;
 }
 
-/* A max pooling into the convolution it reads, through a relu or nothing: then
- * what the pooling reads is never kept. */
-static void fold_pooling(ls__planner *p, ls_node *n)
+/* Node d puts out the value of n, and reads what else that reads. */
+static void take_in(ls__planner *p, ls_node *d, const ls_node *n, int input)
 {
-    ls_node *d = open_product(p, n->in[0]);
+    int inputs = ls__inputs_of(d);
 
-    if (!d || d->op != &ls__op_conv ||
-        (d->activation && d->activation != LS__RELU))
-        return;
-    d->pooled = true;
-    d->pooling = *ls__window_of(n);
+    for (int k = 0; k < ls__inputs_of(n); k++)
+        if (k != input)
+            d->in[inputs++] = n->in[k];
     d->size = n->size;
     memcpy(d->shape, n->shape, sizeof d->shape);
     p->home[n->id] = d->id;
 }
 
-static void fold(ls__planner *p, ls_node *n)
+/* The last input that has a taker. */
+static void fold(ls__planner *p, const ls_node *n)
 {
-    ls_node *d;
+    for (int k = ls__inputs_of(n) - 1; n->op && k >= 0; k--) {
+        ls_node *d = taker_of(p, n->in[k]);
 
-    if (n->op && n->op->activation && (d = open_product(p, n->in[0])) &&
-        !d->activation) {
-        d->activation = n->op->activation;
-        p->home[n->id] = d->id;
-    } else if (n->op == &ls__op_max_pool) {
-        fold_pooling(p, n);
-    } else if (n->op == &ls__op_add) {
-        (void)(fold_add(p, n, 1) || fold_add(p, n, 0));
+        if (d && is_ready(p, n, k, d) &&
+            d->op->folds(d, p->made[d->id], n)) {
+            take_in(p, d, n, k);
+            return;
+        }
     }
 }
 

@@ -157,7 +157,7 @@ static int close_chain(chain *c, int *number)
         if (c->has[id])
             p->home[id] = c->head->id;
     c->head->op = &ls__op_formula;
-    c->head->formula = f;
+    p->made[c->head->id] = f;
     memset(c->head->in, 0, sizeof c->head->in);
     memcpy(c->head->in, c->input, (size_t)c->inputs * sizeof *c->input);
     return 0;

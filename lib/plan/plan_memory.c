@@ -33,17 +33,6 @@ static int back_of(const ls__plan *plan, int i)
     return plan->purpose == LS__TO_PREDICT ? i : 2 * plan->count - 1 - i;
 }
 
-/* Floats a row of what an operator stashes.  Forward itself computes with it,
- * except that of a product, which is its activation's slope. */
-static int64_t stash_of(const ls__plan *plan, const ls_node *n)
-{
-    bool slope = n->op->is_product && !n->pooled;
-
-    if (!n->op->stash || (plan->purpose == LS__TO_PREDICT && slope))
-        return 0;
-    return n->op->stash(n);
-}
-
 /* May a node write over the value of its first input? */
 static bool owns_x(const ls__planner *p, const ls_node *n)
 {
@@ -58,27 +47,26 @@ static void forward_values(ls__planner *p)
     ls__plan *plan = p->plan;
 
     for (int i = 0; i < plan->count; i++) {
-        const ls_node *n = plan->instr[i].node;
+        ls__instr *in = &plan->instr[i];
+        const ls_node *n = in->node;
         int back = back_of(plan, i);
-        int64_t kept;
 
-        p->node[n->id].over_x = owns_x(p, n);
-        kept = stash_of(plan, n);
-        for (int k = 0; k < plan->instr[i].inputs; k++) {
+        in->over_x = owns_x(p, n);
+        in->kept = n->op->stash ? n->op->stash(&p->bench, in) : 0;
+        for (int k = 0; k < in->inputs; k++) {
             reads(p, p->y[n->in[k]->id], i);
             if (n->op->is_loss || n->op->reads >> k & 1 ||
-                (n->over_x && k == 0))
+                (in->over_x && k == 0))
                 reads(p, p->y[n->in[k]->id], back);
         }
         if (n->op->is_view && n->in[0]->op)
             p->y[n->id] = p->y[n->in[0]->id];
         else if (!n->op->is_loss)
-            p->y[n->id] = new_value(
-                p, plan->instr[i].y_words ? n->size / 2 : n->size, i);
+            p->y[n->id] = new_value(p, in->words ? n->size / 2 : n->size, i);
         if (n->op->reads_y)
             reads(p, p->y[n->id], back);
-        if (kept) {
-            p->stash[n->id] = new_value(p, kept, i);
+        if (in->kept) {
+            p->stash[n->id] = new_value(p, in->kept, i);
             reads(p, p->stash[n->id], back);
         }
         p->refs[i][Y] = p->y[n->id];
@@ -127,10 +115,10 @@ static bool free_after(ls__planner *p, int v, int id, int time)
 }
 
 /* The memory for the gradient of input k, which may be some that dies here. */
-static int grad_value(ls__planner *p, const ls_node *n, int k, int time, int dy,
-                      int addend)
+static int grad_value(ls__planner *p, const ls__instr *in, int k, int time,
+                      int dy, int addend)
 {
-    const ls_node *x = n->in[k];
+    const ls_node *n = in->node, *x = n->in[k];
     const ls__op *op = n->op;
     int over = -1;
 
@@ -139,7 +127,7 @@ static int grad_value(ls__planner *p, const ls_node *n, int k, int time, int dy,
     else if (dy >= 0 && op->dx_over_dy && free_after(p, dy, n->id, time) &&
              p->values[dy].size >= x->size * p->plan->chunk_rows)
         over = dy;
-    else if ((op->dx_over_x || n->over_x) && k == 0 && p->y[x->id] >= 0 &&
+    else if ((op->dx_over_x || in->over_x) && k == 0 && p->y[x->id] >= 0 &&
              p->values[p->y[x->id]].last <= time)
         over = p->y[x->id];
     return over >= 0 ? over : new_value(p, x->size, time);
@@ -159,24 +147,10 @@ static void input_gradient(ls__planner *p, int i, int k, int time, int dy)
     }
     reads(p, addend, time);
     p->refs[i][ADDEND + k] = addend;
-    p->refs[i][DX + k] = grad_value(p, n, k, time, dy, addend);
+    p->refs[i][DX + k] = grad_value(p, &p->plan->instr[i], k, time, dy,
+                                         addend);
     wait_for(p, x->id, p->refs[i][DX + k]);
     reads(p, p->refs[i][DX + k], time);
-}
-
-/* dx of a product can go through the slope of the activation that made its x,
- * when x has no other reader. */
-static void fold_slope(ls__planner *p, int i)
-{
-    ls__instr *in = &p->plan->instr[i];
-    const ls_node *x = in->node->in[0];
-
-    if (!in->node->op->is_product || !x->op || !x->op->is_product ||
-        !x->activation || x->residual || x->pooled ||
-        p->consumers[x->id] != 1)
-        return;
-    in->through_slope = true;
-    p->plan->instr[p->instr[x->id]].dy_is_pre = true;
 }
 
 static void backward_values(ls__planner *p)
@@ -198,7 +172,6 @@ static void backward_values(ls__planner *p)
         for (int k = 0; k < plan->instr[i].inputs; k++)
             if (n->op->passes >> k & 1)
                 input_gradient(p, i, k, time, dy);
-        fold_slope(p, i);
     }
     for (int i = 0; i < plan->inputs; i++)
         reads(p, p->grad[plan->input[i]->id], 2 * plan->count);
@@ -272,35 +245,31 @@ static int64_t offset_of(const ls__planner *p, int v)
     return v < 0 ? -1 : p->values[v].offset;
 }
 
-/* Write the offsets into the instructions, and size the scratch. */
+static void write_instr(const ls__planner *p, int i)
+{
+    ls__instr *in = &p->plan->instr[i];
+    const ls_node *n = in->node;
+
+    in->y = offset_of(p, p->refs[i][Y]);
+    in->stash = offset_of(p, p->refs[i][STASH]);
+    in->dy = offset_of(p, p->refs[i][DY]);
+    for (int k = 0; k < in->inputs; k++) {
+        in->x[k].input = n->in[k]->op ? -1 : n->in[k]->input;
+        in->x[k].offset = offset_of(p, p->y[n->in[k]->id]);
+    }
+    for (int k = 0; k < LS__MAX_INPUTS; k++) {
+        in->dx[k] = offset_of(p, p->refs[i][DX + k]);
+        in->addend[k] = offset_of(p, p->refs[i][ADDEND + k]);
+    }
+}
+
+/* Write the offsets into the instructions. */
 void ls__plan_write(ls__planner *p)
 {
     ls__plan *plan = p->plan;
-    int64_t scratch = 0;
 
-    for (int i = 0; i < plan->count; i++) {
-        ls__instr *in = &plan->instr[i];
-        const ls_node *n = in->node;
-        int64_t need = n->op->scratch
-                           ? n->op->scratch(n, plan->chunk_rows, &plan->backend)
-                           : 0;
-
-        scratch = need > scratch ? need : scratch;
-        in->y = offset_of(p, p->refs[i][Y]);
-        in->stash = offset_of(p, p->refs[i][STASH]);
-        in->dy = offset_of(p, p->refs[i][DY]);
-        for (int k = 0; k < in->inputs; k++) {
-            in->x[k].input = n->in[k]->op ? -1 : n->in[k]->input;
-            in->x[k].offset = offset_of(p, p->y[n->in[k]->id]);
-        }
-        for (int k = 0; k < LS__MAX_INPUTS; k++) {
-            in->dx[k] = offset_of(p, p->refs[i][DX + k]);
-            in->addend[k] = offset_of(p, p->refs[i][ADDEND + k]);
-        }
-        in->slope_of_x = in->through_slope
-                             ? offset_of(p, p->stash[n->in[0]->id])
-                             : -1;
-    }
+    for (int i = 0; i < plan->count; i++)
+        write_instr(p, i);
     for (int i = 0; i < plan->inputs; i++)
         plan->input_gradient[i] = offset_of(p, p->grad[plan->input[i]->id]);
     for (int i = 0; i < plan->metrics; i++) {
@@ -308,5 +277,4 @@ void ls__plan_write(ls__planner *p)
 
         plan->metric[i] = (ls__metric){offset_of(p, p->y[n->id]), n->size};
     }
-    plan->floats = plan->scratch + (scratch + 15) / 16 * 16;
 }

@@ -1,30 +1,15 @@
-/* Values that only products read, which multiply them as numbers of bf16: the
+/* Values that are numbers of bf16, where all that read one multiply it so: the
  * operator that makes such a value writes it as bf16 (c_words in
  * kernel/product.h).  So half the bytes are written and read, and no reader
  * rounds and copies them again.  Results have the same bytes. */
-#include "op/op_table.h"
 #include "plan/planner.h"
 
-/* Of attention each head is a product. */
-static bool is_whole(const ls_node *n)
+static bool may(const ls__instr *in, int k)
 {
-    int64_t heads = n->op == &ls__op_attention
-                        ? ls__attribute_integer(n, "heads") : 1;
-
-    return ls__vectors(n) % LS__BF16_STEP == 0 &&
-           ls__width(n) / heads % LS__BF16_STEP == 0;
+    return in->node->op->words && in->node->op->words(in, k);
 }
 
-/* A layer norm, attention, or a product whose epilogue has nothing but an
- * activation. */
-static bool may_write(const ls_node *n)
-{
-    return n->op == &ls__op_layer_norm || n->op == &ls__op_attention ||
-           (n->op == &ls__op_dense && !n->residual);
-}
-
-/* How many read node n as the operand of a product; -1 if one reads it
- * otherwise. */
+/* How many read node n as numbers of bf16; -1 if one does not. */
 static int readers(const ls__plan *plan, const ls_node *n)
 {
     int count = 0;
@@ -35,8 +20,7 @@ static int readers(const ls__plan *plan, const ls_node *n)
         for (int k = 0; k < in->inputs; k++) {
             if (in->node->in[k] != n)
                 continue;
-            if (k > 0 || in->node->op != &ls__op_dense ||
-                ls__is_transposed(in->node))
+            if (!may(in, k))
                 return -1;
             count++;
         }
@@ -44,23 +28,24 @@ static int readers(const ls__plan *plan, const ls_node *n)
     return count;
 }
 
+static void tell_readers(ls__plan *plan, const ls_node *n)
+{
+    for (int i = 0; i < plan->count; i++)
+        for (int k = 0; k < plan->instr[i].inputs; k++)
+            plan->instr[i].x[k].words |= plan->instr[i].node->in[k] == n;
+}
+
 /* Outputs and metrics are among the consumers, but no readers. */
 void ls__plan_words(ls__planner *p)
 {
     ls__plan *plan = p->plan;
 
-    if (!plan->backend.products->words)
-        return;
-    for (int i = 0; i < plan->count; i++) {
-        const ls_node *n = plan->instr[i].node;
+    for (int i = 0; plan->backend.products->words && i < plan->count; i++) {
+        ls__instr *in = &plan->instr[i];
 
-        plan->instr[i].y_words =
-            may_write(n) && is_whole(n) &&
-            readers(plan, n) == p->consumers[n->id];
-        if (!plan->instr[i].y_words)
-            continue;
-        for (int j = 0; j < plan->count; j++)
-            if (plan->instr[j].node->in[0] == n)
-                plan->instr[j].x_words = true;
+        in->words = may(in, LS__VALUE) &&
+                    readers(plan, in->node) == p->consumers[in->node->id];
+        if (in->words)
+            tell_readers(plan, in->node);
     }
 }

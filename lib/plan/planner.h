@@ -21,6 +21,8 @@ typedef struct ls__planner {
     const ls_graph *graph;
     const ls_node *loss; /* of the graph; NULL: not to train */
     ls_node *node;    /* copies, by id */
+    void **made;      /* [node] what its operator decides; NULL: nothing */
+    ls__bench bench;  /* what operators see and ask for */
     bool *used;       /* the loss or an output depends on it */
     bool *trains;     /* a parameter that is not frozen lies at or before it,
                          or an input whose gradient is wanted */
@@ -41,14 +43,6 @@ typedef struct ls__planner {
 /* The columns of refs. */
 enum { Y, STASH, DY, DX, ADDEND = DX + LS__MAX_INPUTS };
 
-/* What a node reads, a folded residual too. */
-static inline int ls__inputs_of(const ls_node *n)
-{
-    if (n->formula)
-        return n->formula->inputs;
-    return n->op ? n->op->inputs + n->residual : 0;
-}
-
 /* The node whose instruction makes the value of metric i. */
 static inline const ls_node *ls__metric_node(const ls__planner *p, int i)
 {
@@ -67,9 +61,6 @@ int ls__plan_chain(ls__planner *p);
 
 /* plan_words.c: which values are numbers of bf16. */
 void ls__plan_words(ls__planner *p);
-
-/* plan_lots.c: which bags work on chunks in lots, once the plan is written. */
-int ls__plan_lots(ls__planner *p);
 
 /* plan_memory.c: what the instructions read and write, each laid out; then
  * their locations, in the instructions. */

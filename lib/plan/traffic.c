@@ -29,7 +29,7 @@ static double input_bytes(const ls__instr *in, int k)
 {
     const ls_node *n = in->node;
 
-    if (k == 0 && in->x_words)
+    if (in->x[k].words)
         return bytes_of(n->in[k]) / 2;
     return k == 0 && n->op->picks && !n->params ? floats(n->op->picks(n))
                                                 : bytes_of(n->in[k]);
@@ -38,10 +38,14 @@ static double input_bytes(const ls__instr *in, int k)
 /* What forward leaves to backward beside the value, some of it where x was. */
 static double kept_bytes(const ls__instr *in)
 {
-    const ls_node *n = in->node;
-    double kept = n->over_x ? bytes_of(n->in[0]) : 0;
+    return floats(in->kept) + (in->over_x ? bytes_of(in->node->in[0]) : 0);
+}
 
-    return in->stash < 0 ? kept : kept + floats(n->op->stash(n));
+/* What backward reads of that, and of what another forward has left. */
+static double read_bytes(const ls__instr *in)
+{
+    return in->node->op->reads_kept ? floats(in->node->op->reads_kept(in))
+                                    : kept_bytes(in);
 }
 
 /* A parameter whose rows are picked is read and written with the rows. */
@@ -65,7 +69,7 @@ static void count_forward(const ls__plan *plan, const ls__instr *in,
     for (int k = 0; k < in->inputs; k++)
         t->forward += input_bytes(in, k);
     if (!n->op->is_loss)
-        t->forward += in->y_words ? bytes_of(n) / 2 : bytes_of(n);
+        t->forward += in->words ? bytes_of(n) / 2 : bytes_of(n);
     t->forward += kept_bytes(in);
     for (int k = 0; k < n->params; k++)
         if (is_picked(n, k))
@@ -147,10 +151,7 @@ static void count_backward(const ls__plan *plan, const ls__instr *in,
             t->backward += input_bytes(in, k);
     if (n->op->reads_y)
         t->backward += bytes_of(n);
-    if (in->slope_of_x >= 0)
-        t->backward += bytes_of(n->in[0]);
-    if (!in->dy_is_pre)
-        t->backward += kept_bytes(in);
+    t->backward += read_bytes(in);
     count_params(plan, in, dx, t);
 }
 

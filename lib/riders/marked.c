@@ -1,6 +1,7 @@
 /* Bags take the marks off (op/bag_list.c): a table that only they write.  All
  * other blocks are marked for good. */
 #include "riders/marked.h"
+#include "op/bag_list.h"
 #include "reduce/reduce.h"
 #include "train/verdict.h"
 
@@ -22,7 +23,7 @@ typedef struct marked {
 static bool has_bags(const ls__plan *plan)
 {
     for (int i = 0; plan && i < plan->count; i++)
-        if (plan->instr[i].marks)
+        if (ls__bag_marks(&plan->instr[i]))
             return true;
     return false;
 }
@@ -49,7 +50,7 @@ static void find_blocks(const ls__model *model, bool *of_bags)
         const ls__instr *in = &plan->instr[i];
         const ls__slot *p;
 
-        if (!in->marks)
+        if (!ls__bag_marks(in))
             continue;
         p = ls__params_declared(&model->params, in->node->param[0]);
         for (int64_t b = ls__reduce_blocks(p->offset);

@@ -148,7 +148,8 @@ static int64_t next_pack(const ls__giving *g, int64_t floats)
 
     for (int64_t i = 0; i < plan->packs; i++) {
         const ls__slot *s =
-            ls__params_declared(&g->model->params, plan->pack[i].param);
+            ls__params_declared(&g->model->params,
+                                plan->pack[i].node->param[0]);
 
         if (!g->ready[i] && s->offset + s->size <= floats)
             return i;

@@ -4,8 +4,8 @@
  * takes twice the memory of the table at most.  And which bags alone write the
  * gradient of their table, and so know which of its rows are zeros. */
 #include "op/lot.h"
+#include "op/bag_list.h"
 #include "op/op_table.h"
-#include "plan/planner.h"
 
 enum {
     LARGE = 1 << 18, /* floats: half of a second cache, as a rule */
@@ -32,10 +32,10 @@ static bool fits(const ls__instr *in, int table)
 }
 
 /* All that have a gradient for the table; false: one of them does not fit. */
-static bool find_members(const ls__plan *plan, int table, ls__lot *lot)
+static bool find_members(const ls__bench *b, int table, ls__lot *lot)
 {
-    for (int i = plan->count - 1; i >= 0; i--) {
-        const ls__instr *in = &plan->instr[i];
+    for (int i = b->count - 1; i >= 0; i--) {
+        const ls__instr *in = &b->instr[i];
 
         if (in->dy < 0 || !has_param(in, table))
             continue;
@@ -57,57 +57,55 @@ static bool size_lot(ls__lot *lot, int64_t floats)
     return lot->chunks > 1;
 }
 
-static void give(ls__plan *plan, const ls__lot *lot)
+/* All members are told by the first to come. */
+static void give(ls__bench *b, const ls__lot *lot)
 {
-    for (int i = 0; i < plan->count; i++)
+    int64_t at = ls__bench_stays(b, lot->floats);
+
+    for (int i = 0; i < b->count; i++)
         for (int m = 0; m < lot->members; m++)
-            if (plan->instr[i].node == lot->member[m]) {
-                plan->instr[i].lot = lot;
-                plan->instr[i].lot_memory = plan->cache_floats;
+            if (b->instr[i].node == lot->member[m]) {
+                ls__bag_made *made = b->instr[i].made;
+
+                made->lot = lot;
+                made->lot_at = at;
             }
-    plan->cache_floats += lot->floats;
 }
 
-static int lot_of_table(ls__plan *plan, int table)
+static int lot_of_table(ls__bench *b, int table)
 {
-    ls__lot found = {.chunk_rows = plan->chunk_rows}, *lot;
-    int64_t most = 2 * plan->param[table].size;
+    ls__lot found = {.chunk_rows = b->rows}, *lot;
+    int64_t most = 2 * b->param[table].size;
 
     most = most < INT32_MAX ? most : INT32_MAX; /* entries are counted in 32
                                                    bits */
-    if (plan->left_out[table] || !find_members(plan, table, &found) ||
+    if (b->left_out[table] || !find_members(b, table, &found) ||
         !size_lot(&found, most))
         return 0;
-    if (!(lot = ls__arena_new(&plan->arena, 1, sizeof *lot)))
+    if (!(lot = ls__arena_new(b->arena, 1, sizeof *lot)))
         return LS_ENOMEM;
     *lot = found;
-    give(plan, lot);
+    give(b, lot);
     return 0;
 }
 
 /* Do only bags write the gradient of a table? */
-static bool is_of_bags(const ls__plan *plan, int table)
+static bool is_of_bags(const ls__bench *b, int table)
 {
-    for (int i = 0; i < plan->count; i++)
-        if (has_param(&plan->instr[i], table) &&
-            !ls__is_bag(plan->instr[i].node->op))
+    for (int i = 0; i < b->count; i++)
+        if (has_param(&b->instr[i], table) &&
+            !ls__is_bag(b->instr[i].node->op))
             return false;
     return true;
 }
 
-int ls__plan_lots(ls__planner *p)
+int ls__lot_plan(ls__bench *b, ls__instr *in)
 {
-    ls__plan *plan = p->plan;
-    int status = 0;
+    ls__bag_made *made = in->made;
+    int table = in->node->param[0];
 
-    for (int i = 0; i < plan->count; i++)
-        plan->instr[i].marks =
-            ls__is_bag(plan->instr[i].node->op) &&
-            is_of_bags(plan, plan->instr[i].node->param[0]);
-
-    for (int i = 0; i < plan->params && status == 0; i++)
-        if (plan->purpose == LS__TO_TRAIN && plan->param[i].is_table &&
-            plan->param[i].size >= LARGE)
-            status = lot_of_table(plan, i);
-    return status;
+    made->marks = is_of_bags(b, table);
+    if (made->lot || in->dy < 0 || !b->trains || b->param[table].size < LARGE)
+        return 0;
+    return lot_of_table(b, table);
 }

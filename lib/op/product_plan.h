@@ -1,0 +1,51 @@
+/* What dense layers and convolutions decide when they are planned: what they
+ * take into the epilogue of their product, and where their packed weights
+ * lie. */
+#ifndef LS_OP_PRODUCT_PLAN_H
+#define LS_OP_PRODUCT_PLAN_H
+
+#include "graph/op.h"
+
+/* The first member of what each of them makes. */
+typedef struct ls__product_made {
+    ls__activation activation; /* y goes through it; 0: through none */
+    bool residual;             /* the last input is added to y */
+    bool closed;               /* nothing more can follow the activation */
+    bool dy_is_pre;      /* dy comes through the activation's slope already: dx
+                            of the only reader does that */
+    int64_t slope_of_x;  /* and this one does it for its input: where the slopes
+                            lie; -1: it does not */
+    int64_t packed[2];   /* offsets of the weights, and of what dx reads; -1:
+                            not packed */
+} ls__product_made;
+
+static inline const ls__product_made *ls__product_of(const ls__run *r)
+{
+    return r->in->made;
+}
+
+/* Take an activation, then an add. */
+bool ls__product_folds(const ls_node *n, void *made, const ls_node *reader);
+
+/* Ask for the weights packed, for y and, where it is wanted, for dx.  `how`
+ * fills in the pack's unit, floats, write and of, or leaves it; NULL: nothing
+ * is packed.  And look whose slopes dx goes through. */
+typedef int ls__product_pack(const ls__bench *b, const ls_node *n,
+                             bool transposed, ls__pack *q);
+int ls__product_plan(ls__bench *b, ls__instr *in, ls__product_pack *how);
+
+/* The slope of the activation, which backward reads, and whoever's dx goes
+ * through it. */
+int64_t ls__product_stash(const ls__bench *b, const ls__instr *in);
+int64_t ls__product_reads_kept(const ls__instr *in);
+
+/* Weights packed for y, or for dx; NULL: they are not. */
+const float *ls__product_packed(const ls__run *r, bool transposed);
+
+/* What dx is multiplied by; NULL: nothing. */
+const float *ls__product_slope_of_x(const ls__run *r);
+
+/* May a value, heads side by side, be numbers of bf16? */
+bool ls__words_fit(const ls_node *n, int64_t heads);
+
+#endif
