@@ -253,6 +253,8 @@ def check_operators():
     for name, case in cases.items():
         # Of a row, where NumPy has an axis before it.
         g.output(0.0 + case(a, b), name)
+    m = g.input("m", (2, 3, 2))
+    assert (a @ m).shape == (2, 4, 2) and (m @ m[0, :2]).shape == (2, 3, 2)
     assert a[1:3, 0].shape == (2,) and a[2].shape == (3,)
     rng = np.random.default_rng(0)
     x = {n: rng.uniform(1, 2, (5, 4, 3)).astype(np.float32) for n in "ab"}

@@ -134,7 +134,8 @@ def axes(x, of=None):
 
 class Node:
     """A node, which its graph owns.  + - * / and ** take numbers too, and nodes
-    whose shapes broadcast as NumPy's do; x / 3 is x times 1/3.  @ is matmul.
+    whose shapes broadcast as NumPy's do; x / 3 is x times 1/3.  @ is matmul,
+    whose leading axes broadcast likewise.
     x[1:3], x[..., 0] are parts of a row.
     """
 
@@ -199,7 +200,7 @@ class Node:
         return made(c.ls_abs, self)
 
     def __matmul__(self, other):
-        return made(c.ls_matmul, self, other)
+        return made(c.ls_matmul, *_leading_alike(self, other))
 
     def __getitem__(self, at):
         return _part(self, at if isinstance(at, tuple) else (at,))
@@ -220,6 +221,18 @@ def _alike(a, b):
     except ValueError:
         return a, b  # which the builder refuses in its words
     return _broadcast(a, shape), _broadcast(b, shape)
+
+
+def _leading_alike(a, b):
+    """Two nodes of matrices, whose axes before those broadcast."""
+    if not isinstance(b, Node) or min(len(a.shape), len(b.shape)) < 2:
+        return a, b
+    try:
+        shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        return a, b
+    return (_broadcast(a, shape + a.shape[-2:]),
+            _broadcast(b, shape + b.shape[-2:]))
 
 
 def _part(x, at):
