@@ -411,6 +411,100 @@ static int64_t sent(const char *freeze)
     return n;
 }
 
+/* Layers with several parameters each. */
+static ls_graph *layers_graph(void)
+{
+    ls_graph *g;
+    ls_node *x, *y, *z;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){4, 6});
+    y = ls_input(g, "y", LS_F32, 2, (int64_t[]){4, 2});
+    z = ls_gru(ls_position(x, "at"), 5, "gru");
+    z = ls_lstm(ls_batch_norm(z, 1e-5, "norm"), 3, "lstm");
+    OK(ls_loss(g, ls_mean_squared_error(ls_dense(z, 2, "out"), y)));
+    return g;
+}
+
+/* The gradients of a trainer in which one parameter alone is trained, by its
+ * number of declaration, or where that is -1 all that are not stored. */
+static run open_alone(int trained, ls_pool **pool)
+{
+    ls_group group[40];
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_graph *g = layers_graph();
+
+    for (int i = 0; trained >= 0 && i < g->param_count; i++)
+        if (i != trained)
+            group[o.groups++] = ls_group_frozen(g->params[i]->name);
+    o.group = group;
+    *pool = open_pool(2, 2);
+    return open_run(*pool, g, &o);
+}
+
+static float *gradients_of(int trained)
+{
+    ls_pool *pool;
+    run r = open_alone(trained, &pool);
+    const ls__params *p = &r.trainer->model.params;
+    float *x = normals(3, 8 * 24), *y = normals(4, 8 * 8);
+    float *out = calloc((size_t)p->floats, sizeof *out);
+    ls_gradients *gradients;
+    ls_result result;
+
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, 8));
+    OK(ls_batch_set(r.batch, "y", LS_F32, y, 8));
+    OK(ls_gradients_open(&gradients, r.trainer, 1));
+    OK(ls_gradients_compute(gradients, r.batch, &result));
+    for (int i = 0; i < p->count; i++)
+        OK(ls_gradients_get(gradients, p->slot[i].name, p->slot[i].size,
+                            out + p->slot[i].offset));
+    ls_gradients_close(gradients);
+    close_run(&r);
+    ls_pool_close(pool);
+    free(x);
+    free(y);
+    return out;
+}
+
+static void check_alone(const ls__params *p, int trained, const float *all)
+{
+    float *one = gradients_of(trained), none[512] = {0};
+
+    for (int i = 0; i < p->count; i++) {
+        const ls__slot *s = &p->slot[i];
+        const float *want = s->declared == trained ? all + s->offset : none;
+
+        ck_assert_int_lt(s->size, 512);
+        ck_assert_mem_eq(one + s->offset, want,
+                         (size_t)s->size * sizeof *one);
+    }
+    free(one);
+}
+
+/* What one parameter gets does not depend on which others are frozen, and these
+ * get nothing; nor is it computed. */
+START_TEST(each_alone)
+{
+    ls_pool *pool;
+    run r = open_alone(-1, &pool);
+    const ls__params *p = &r.trainer->model.params;
+    float *all = gradients_of(-1);
+
+    for (int i = 0; i < p->count; i++) {
+        int declared = p->slot[i].declared;
+
+        if (!r.trainer->model.graph->params[declared]->is_stored)
+            check_alone(p, declared, all);
+        else
+            ck_assert(r.trainer->model.plan->left_out[declared]);
+    }
+    free(all);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
 /* Ranks send each other neither gradients nor values of what is frozen. */
 START_TEST(messages)
 {
@@ -473,6 +567,7 @@ START_TEST(room)
     if (emulated("which pages take memory"))
         return;
     ck_assert_int_eq(pages_after_steps("wide.*", _i), 0);
+    ck_assert_int_eq(pages_after_steps("wide.kernel", _i), 0);
     ck_assert_int_gt(pages_after_steps(NULL, _i), 4 * 1024);
 }
 END_TEST
@@ -488,6 +583,7 @@ static Suite *suite(void)
     tcase_add_test(t, optax);
     tcase_add_loop_test(t, bytes, 0, FROZEN);
     tcase_add_loop_test(t, stays, 0, FROZEN);
+    tcase_add_test(t, each_alone);
     tcase_add_test(t, messages);
     tcase_add_test(t, resumed);
     tcase_add_test(t, refused);

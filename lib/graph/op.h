@@ -91,7 +91,7 @@ struct ls__op {
     bool keeps_over_x; /* forward may keep what backward needs in the place of
                           x[0], and backward dx: ls__instr.over_x */
     bool leaves_params; /* backward leaves out the gradients of parameters
-                           where they are NULL, which all are then */
+                           where they are NULL, each for itself */
     ls__activation activation; /* which one it is; 0: another operator */
     int recurrent; /* which recurrent layer it is, see op_recurrent.c; 0:
                       another operator */

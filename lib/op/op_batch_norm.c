@@ -86,15 +86,24 @@ static void give(const ls__run *r, const float *inverse, const float *factor,
                             -0.5f * factor[j] * inverse[j] * dscale[j]};
 
         for (int k = 0; k < PARAMS; k++)
-            r->dparam[k][j] = r->add ? r->dparam[k][j] + by[k] : by[k];
+            if (r->dparam[k])
+                r->dparam[k][j] = r->add ? r->dparam[k][j] + by[k] : by[k];
     }
+}
+
+static bool trains(const ls__run *r)
+{
+    for (int k = 0; k < PARAMS; k++)
+        if (r->dparam[k])
+            return true;
+    return false;
 }
 
 static void batch_bwd(const ls__run *r)
 {
     int64_t n = ls__width(r->node);
     float *inverse = r->scratch, *factor = inverse + n;
-    float *dscale = r->dparam[SCALE] ? factor + n : NULL;
+    float *dscale = trains(r) ? factor + n : NULL;
 
     factors(r, inverse, factor);
     r->kernels->batch_norm_grad(r->rows * ls__vectors(r->node), n, r->x[0],

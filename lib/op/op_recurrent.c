@@ -443,14 +443,16 @@ static void kernel_grad(const work *w)
                      .a_col = w->units, .b = d, .b_row = w->wide, .b_col = 1,
                      .c = r->dparam[0], .c_row = w->wide, .scale = 1};
     int64_t k = w->t * r->rows;
+    bool bias = r->node->params > 1 && r->dparam[1];
 
-    for (int64_t p = 0; p < k && r->dparam[0]; p += LS__DEEP) {
+    for (int64_t p = 0; p < k && (g.c || bias); p += LS__DEEP) {
         g.k = ls__least(k - p, LS__DEEP);
         g.a = w->h + p * w->units;
         g.accumulate = r->add || p > 0;
         take_piece(w, p, g.k, d);
-        r->backend->products->gemm(&g, r->scratch + w->at.products);
-        if (r->node->params > 1)
+        if (g.c)
+            r->backend->products->gemm(&g, r->scratch + w->at.products);
+        if (bias)
             r->kernels->column_sum(g.k, w->wide, d, g.accumulate,
                                    r->dparam[1]);
     }

@@ -150,9 +150,9 @@ int ls__plan_share_packs(ls__plan *plan, const ls__plan *of)
 
 /* ------ gradients that nobody needs ------ */
 
-static bool leaves(const ls__planner *p, const ls_node *n)
+static bool leaves(const ls__planner *p, const ls_node *n, int k)
 {
-    return n->op->leaves_params && !ls__planner_trains(p, n);
+    return n->op->leaves_params && !ls__planner_moves(p, n->param[k]);
 }
 
 /* Of parameters whose operators can do without. */
@@ -168,13 +168,13 @@ static int leave_out(ls__planner *p)
         const ls_node *n = plan->instr[i].node;
 
         for (int k = 0; k < n->params; k++)
-            plan->left_out[n->param[k]] = leaves(p, n);
+            plan->left_out[n->param[k]] = leaves(p, n, k);
     }
     for (int i = 0; i < plan->count; i++) { /* of tied ones: all must do so */
         const ls_node *n = plan->instr[i].node;
 
         for (int k = 0; k < n->params; k++)
-            plan->left_out[n->param[k]] &= leaves(p, n);
+            plan->left_out[n->param[k]] &= leaves(p, n, k);
     }
     return 0;
 }

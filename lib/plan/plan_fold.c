@@ -22,11 +22,16 @@ static void read_from_outside(ls__planner *p, const ls_node *n)
     p->consumers[n->id]++;
 }
 
+bool ls__planner_moves(const ls__planner *p, int param)
+{
+    return p->plan->purpose != LS__TO_INPUTS &&
+           (!p->frozen || !p->frozen[param]);
+}
+
 bool ls__planner_trains(const ls__planner *p, const ls_node *n)
 {
     for (int k = 0; k < n->params; k++)
-        if (p->plan->purpose != LS__TO_INPUTS &&
-            (!p->frozen || !p->frozen[n->param[k]]))
+        if (ls__planner_moves(p, n->param[k]))
             return true;
     return false;
 }
