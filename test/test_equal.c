@@ -4,7 +4,7 @@
  * so that a new member fails until somebody says who must have the same. */
 #define _GNU_SOURCE /* nftw */
 #include "base/file.h"
-#include "train/trainer_rows.h"
+#include "rules/trainer_rows.h"
 #include "two_runs.h"
 
 #include <ctype.h>

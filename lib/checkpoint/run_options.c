@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "file/json.h"
-#include "train/facts.h"
+#include "trainer/facts.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,6 @@
 /* Opening and closing what ranks share. */
 #include "together/ranks.h"
 #include "base/memory.h"
-#include "rank/agree.h"
-#include "train/facts.h"
 
 #include <stdlib.h>
 
@@ -62,14 +60,3 @@ static int size(void **own, const ls__rig *rig)
 
 const ls__rider ls__ranks_size = {.name = "ranks", .wants = wants,
                                   .open = size};
-
-int ls__ranks_compare(ls__ranks *r, const ls_trainer *t)
-{
-    ls__facts facts = {.count = 0};
-    int status;
-
-    ls__facts_of_rank(t, &facts);
-    status = ls__agree(r->link, &facts);
-    ls__facts_free(&facts);
-    return status;
-}

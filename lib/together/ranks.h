@@ -31,7 +31,4 @@ void ls__ranks_close(ls__ranks *ranks);
 /* Makes the memory of the exchange, before the riders that use it. */
 extern const ls__rider ls__ranks_size;
 
-/* LS_EINVAL names what is not the same on all ranks. */
-int ls__ranks_compare(ls__ranks *ranks, const ls_trainer *t);
-
 #endif

@@ -4,6 +4,7 @@
 #include "model/seeds.h"
 #include "pool/pool.h"
 #include "trainer/all_riders.h"
+#include "trainer/facts.h"
 #include "passes/input_gradient.h"
 #include "together/ranks.h"
 #include "trainer/trainer_memory.h"
@@ -95,8 +96,8 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
 /* A trainer that is opened, or failed to be. */
 static int end_opening(ls_trainer **trainer, ls_trainer *t, int status)
 {
-    if (status == 0 && t->ranks)
-        status = ls__ranks_compare(t->ranks, t);
+    if (status == 0)
+        status = ls__facts_compare(t);
     if (status < 0)
         ls_trainer_close(t);
     else

@@ -1,10 +1,10 @@
 /* What a trainer is, as facts: what must be equal, on all ranks and when a run
  * goes on. */
-#ifndef LS_TRAIN_FACTS_H
-#define LS_TRAIN_FACTS_H
+#ifndef LS_TRAINER_FACTS_H
+#define LS_TRAINER_FACTS_H
 
 #include "train/trainer.h"
-#include "train/trainer_rows.h"
+#include "rules/trainer_rows.h"
 
 /* Add what must be the same when a run goes on: devices and options. */
 void ls__facts_of_run(const ls_trainer *t, ls__facts *facts);
@@ -13,7 +13,8 @@ void ls__facts_of_run(const ls_trainer *t, ls__facts *facts);
  * gradient function of the user's says nothing. */
 void ls__facts_of_graph(const ls_trainer *t, bool trained, ls__facts *facts);
 
-/* Add what must be equal on all ranks.  The parameters' values count too. */
-void ls__facts_of_rank(const ls_trainer *t, ls__facts *facts);
+/* LS_EINVAL names what is not the same on all ranks of a trainer that has some.
+ * The parameters' values count too. */
+int ls__facts_compare(const ls_trainer *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* See trainer_rows.h.  Names and texts stand in checkpoints, for ever. */
-#include "train/trainer_rows.h"
+#include "rules/trainer_rows.h"
 #include "base/precision.h"
 #include "base/real_text.h"
 #include "rules/optim.h"

@@ -1,7 +1,9 @@
 /* The facts of a trainer, in the order in which a difference is told. */
-#include "train/facts.h"
+#include "trainer/facts.h"
 #include "base/sha.h"
 #include "exchange/graph_facts.h"
+#include "rank/agree.h"
+#include "together/ranks.h"
 
 #include <string.h>
 
@@ -51,7 +53,7 @@ void ls__facts_of_graph(const ls_trainer *t, bool trained, ls__facts *f)
         ls__graph_facts(t->model.graph, trained, f);
 }
 
-void ls__facts_of_rank(const ls_trainer *t, ls__facts *f)
+static void put_all(const ls_trainer *t, ls__facts *f)
 {
     ls__facts_put(f, "the version of lockstep", "%s", ls_version());
     put_devices(f, t);
@@ -61,4 +63,17 @@ void ls__facts_of_rank(const ls_trainer *t, ls__facts *f)
     ls__facts_of_graph(t, false, f);
     put_maker(f, &t->model);
     put_values(f, &t->model);
+}
+
+int ls__facts_compare(const ls_trainer *t)
+{
+    ls__facts facts = {.count = 0};
+    int status;
+
+    if (!t->ranks)
+        return 0;
+    put_all(t, &facts);
+    status = ls__agree(t->ranks->link, &facts);
+    ls__facts_free(&facts);
+    return status;
 }

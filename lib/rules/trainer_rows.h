@@ -2,8 +2,8 @@
  * lies, who must have the same, and how it is written.  What ranks compare and
  * what a checkpoint keeps are walks over these rows; a new member is a row, or
  * test_equal.c fails. */
-#ifndef LS_TRAIN_TRAINER_ROWS_H
-#define LS_TRAIN_TRAINER_ROWS_H
+#ifndef LS_RULES_TRAINER_ROWS_H
+#define LS_RULES_TRAINER_ROWS_H
 
 #include "base/fact_list.h"
 
