@@ -42,6 +42,9 @@ expect 1 "a?b?c" linear --init "$dir/odd.safetensors"
 
 HWLOC_SYNTHETIC="core:3 pu:1" "$info" >"$dir/out" 2>"$dir/err"
 has "a machine by variable is said" err "HWLOC_SYNTHETIC is set"
+HWLOC_SYNTHETIC="pack:1000 core:1000 pu:2" "$info" >"$dir/out" 2>"$dir/err"
+is "one that would take hours is refused" \
+    "$? $(grep -c 'more than 4096 PUs' "$dir/err")" "2 1"
 HWLOC_XMLFILE=/dev/zero "$info" >"$dir/out" 2>"$dir/err"
 is "a device is no topology" $? 1
 has "and that is said" err '"/dev/zero": not a regular file'

@@ -157,11 +157,20 @@ static int64_t synthetic_pus(const char *text)
     return pus;
 }
 
+static int check_synthetic(const char *text)
+{
+    return synthetic_pus(text) <= SYNTHETIC_LIMIT
+               ? 0
+               : ls__fail(LS_EINVAL, "topology \"%.200s\": more than %d PUs",
+                          text, SYNTHETIC_LIMIT);
+}
+
 static int set_synthetic(hwloc_topology_t handle, const char *text)
 {
-    if (synthetic_pus(text) > SYNTHETIC_LIMIT)
-        return ls__fail(LS_EINVAL, "topology \"%s\": more than %d PUs", text,
-                        SYNTHETIC_LIMIT);
+    int status = check_synthetic(text);
+
+    if (status < 0)
+        return status;
     if (hwloc_topology_set_synthetic(handle, text) < 0)
         return ls__fail(LS_EINVAL, "topology \"%s\": not a hwloc synthetic "
                         "description such as \"pack:2 core:4 pu:2\"", text);
@@ -205,6 +214,7 @@ static int set_plan(hwloc_topology_t handle, const char *plan)
 static int load(hwloc_topology_t handle, const ls__topology_options *o)
 {
     const char *xml = getenv("HWLOC_XMLFILE");
+    const char *synthetic = getenv("HWLOC_SYNTHETIC");
     int status;
 
     hwloc_topology_set_flags(handle, quick_flags(o->plan != NULL));
@@ -213,6 +223,8 @@ static int load(hwloc_topology_t handle, const ls__topology_options *o)
     if (o->plan && (status = set_plan(handle, o->plan)) < 0)
         return status;
     if (!o->plan && xml && (status = check_xml(xml)) < 0)
+        return status;
+    if (!o->plan && synthetic && (status = check_synthetic(synthetic)) < 0)
         return status;
     if (hwloc_topology_load(handle) == 0)
         return 0;
