@@ -290,6 +290,94 @@ expect 1 'row 0, column "colour": "mauve" is none of the 3 words' text p.st \
     new.csv
 tool=$build/lockstep-train
 
+# ------ Rows without a target, an index, other tables, standard input ------
+
+awk 'NR % 9 == 5 { sub(/,[^,]*$/, ",") } { print }' t.csv >unlabelled.csv
+awk 'NR % 9 != 5' t.csv >labelled.csv
+drop="$small --target price --epochs 3"
+expect 1 "the value is missing, and this is the target" mlp \
+    --data unlabelled.csv --target price
+# shellcheck disable=SC2086 # words
+run $drop --data labelled.csv
+grep -v '^waited' out >labelled
+# shellcheck disable=SC2086 # words
+run $drop --data unlabelled.csv --missing-target drop
+has "rows without a target are counted" err \
+    "note: rows without a target are left out: 13"
+same "and left out" out labelled
+{ echo "a,b"; echo "1,"; echo "2,NA"; } >none.csv
+expect 1 "none.csv: no row has a target" mlp --data none.csv --target b \
+    --missing-target drop
+
+awk 'NR == 1 { print "," $0; next } { print NR - 2 "," $0 }' t.csv >index.csv
+# shellcheck disable=SC2086 # words
+run $drop --data index.csv
+has "an index is noticed" err 'note: "column 1" has no name and counts the rows'
+# shellcheck disable=SC2086 # words
+run $drop --data index.csv --ignore "column 1"
+is "unless it is left out" "$(grep -c 'counts the rows' err)" 0
+cp out ignored
+# shellcheck disable=SC2086 # words
+run $drop
+same "as if it were not there" out ignored
+awk 'NR == 1 { print "," $0; next } { print NR % 7 "," $0 }' t.csv >named.csv
+# shellcheck disable=SC2086 # words
+run $drop --data named.csv
+is "other numbers without a name are none" "$(grep -c 'counts the rows' err)" 0
+
+# A table to evaluate on has the columns in another order, and more of them.
+awk 'BEGIN { print "colour,kind" >"words.csv"; print "kind,note,colour" >"eval.csv"
+    for (i = 0; i < 120; i++) {
+        c = i % 3 == 0 ? "red" : i % 3 == 1 ? "green" : "blue"
+        k = i % 3 == 0 || i % 7 == 0 ? "big" : "small"
+        print c "," k >"words.csv"; print k ",x" i "," c >"eval.csv" } }'
+words="mlp --data words.csv --target kind --hidden 8 --devices 2 --batch 24"
+# shellcheck disable=SC2086 # words
+run $words --epochs 2 --eval-data eval.csv --log-every 0 --save words.st
+is "another table is evaluated on, after each epoch" \
+    "$status $(grep -c 'eval step .* acc ' out)" "0 2"
+is "all of it" "$(awk '/confusion/ { on = NR } on && NR > on + 1 && NR < on + 4 {
+    for (i = 2; i <= NF; i++) n += $i } END { print n }' out)" 120
+acc=$(sed -n 's/.*eval step 0010 .*acc \([0-9.]*\).*/\1/p' out)
+expect 2 "--valid and --eval-data exclude each other" mlp --data words.csv \
+    --target kind --valid 0.2 --eval-data eval.csv
+{ echo "colour,kind"; echo "purple,big"; } >other.csv
+expect 1 '"purple" is none of the 3 words trained on' mlp --data words.csv \
+    --target kind --eval-data other.csv
+{ echo "kind,b"; echo "big,1"; } >other.csv
+expect 2 'other.csv: has no column "colour"' mlp --data words.csv \
+    --target kind --eval-data other.csv
+
+"$tool" $words --epochs 2 --log-every 0 --save piped.st --data - \
+    <words.csv >piped 2>err
+"$tool" $words --epochs 2 --log-every 0 --save file.st >out 2>err
+same "a table comes from the standard input" piped out
+same "the same model" piped.st file.st
+cat words.csv | "$tool" $words --epochs 2 --log-every 0 --data - >piped 2>err
+same "or a pipe" piped out
+run mlp --data - --target kind
+is "which may be empty" "$status $(grep -c 'is empty' err)" "1 1"
+
+tool=$build/lockstep-predict
+run words.st eval.csv
+cp out lines
+"$tool" words.st - <eval.csv >out 2>err
+same "predictions of the standard input" out lines
+run words.st eval.csv --score
+is "a score is that of the training" "$status $(grep -c \
+    "^rows 120  acc $acc" out) $(wc -l <out | tr -d ' ')" "0 1 1"
+"$tool" words.st - --score <eval.csv >piped 2>err
+same "of the standard input, too" piped out
+run holes.st t.csv --score
+is "of numbers" "$status $(grep -c '^rows 120  R2 .* RMSE ' out)" "0 1"
+{ head -n 1 t.csv; echo "1,700,red,big,"; } >one.csv
+run holes.st one.csv --score
+is "a target that is missing has none" "$status $(grep -c 'value is missing' \
+    err)" "1 1"
+{ echo "colour"; echo "red"; } >none.csv
+expect 2 'has no column "kind"' words.st none.csv --score
+tool=$build/lockstep-train
+
 # ------ What is refused ------
 
 expect 2 "--top-k is for classes" mlp --data t.csv --target price --top-k 2

@@ -1,6 +1,6 @@
 /* Proves that the tools' figures are scikit-learn's, ties and several columns
  * included, and are no number where there is none. */
-#include "../tools/train/score.h"
+#include "../tools/run/score.h"
 #include "calls.h"
 #include "golden/scores.h"
 

@@ -171,7 +171,7 @@ static int read_word(const ls_coding *c, const ls__column *column,
                                ls__cell_word(cell, room));
 
     *raw = place < 0 ? (double)NAN : place;
-    if (place >= 0 || c->impute)
+    if (place >= 0 || (c->impute && column != &c->target))
         return 0;
     snprintf(what, sizeof what, "\"%.300s\" is none of the %d words trained on",
              cell->text, column->words.count);

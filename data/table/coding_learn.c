@@ -17,6 +17,8 @@ enum { MOST_WORDS = 1000, FEW_WORDS = 20, ROWS_OF_CLASS = 5 };
 typedef struct survey {
     bool ignored;
     int64_t numbers, texts, missing;
+    int64_t counted; /* rows with the number after that of the row before */
+    double last;     /* the number of that */
     int64_t text_line, missing_line, part_line; /* the first of them */
     char text[48];
     char part[LS__WORD]; /* the first number that is not whole; or empty */
@@ -30,6 +32,7 @@ typedef struct learner {
     const char *p; /* before the names of options */
     survey *s;     /* [columns of the table] */
     int target;    /* its column */
+    int64_t dropped; /* rows without it */
 } learner;
 
 static const char *path_of(const learner *l)
@@ -92,8 +95,11 @@ static void look_at_number(survey *s, const ls__cell *cell, const char *text)
     double x = 0;
 
     s->numbers++;
-    if (*s->part || !ls__number_value(cell->text, cell->comma, &x) ||
-        x == floor(x))
+    if (*s->part || !ls__number_value(cell->text, cell->comma, &x))
+        return;
+    s->counted += x == (s->numbers > 1 ? s->last + 1 : 0);
+    s->last = x;
+    if (x == floor(x))
         return;
     snprintf(s->part, sizeof s->part, "%s", text);
     s->part_line = ls_table_line(cell->table);
@@ -128,6 +134,10 @@ static int look_at_all(learner *l, int64_t *rows)
     while (status == 0 && (next = ls_table_next(l->t)) != 0) {
         if (next < 0)
             return next;
+        if (l->want->drop_no_target && ls_table_missing(l->t, l->target)) {
+            l->dropped++;
+            continue;
+        }
         for (int i = 0; i < n && status == 0; i++) {
             ls__cell cell = ls__table_cell(l->t, i);
 
@@ -136,6 +146,8 @@ static int look_at_all(learner *l, int64_t *rows)
         }
         ++*rows;
     }
+    if (status == 0 && *rows == 0 && l->dropped)
+        return ls__fail(LS_EFORMAT, "%s: no row has a target", path_of(l));
     if (status == 0 && *rows == 0)
         return ls__fail(LS_EFORMAT, "%s: the data set is empty", path_of(l));
     return status;
@@ -284,18 +296,50 @@ static int check_target(const learner *l, const survey *s, const char *name,
     return classes ? check_classes(l, s, name) : 0;
 }
 
+static void tell(const learner *l, const char *text)
+{
+    if (l->want->log)
+        l->want->log(l->want->log_user, text);
+}
+
+static void tell_dropped(const learner *l)
+{
+    char text[512];
+
+    if (!l->dropped)
+        return;
+    snprintf(text, sizeof text, "rows without a target are left out: %lld",
+             (long long)l->dropped);
+    tell(l, text);
+}
+
+/* A first column without a name that counts the rows from 0 says nothing of
+ * them; pandas writes one unless told not to. */
+static void tell_index(const learner *l, int64_t rows)
+{
+    const survey *s = &l->s[0];
+    char text[512];
+
+    if (s->ignored || l->target == 0 || rows < 2 || s->counted != rows ||
+        strcmp(ls_table_column(l->t, 0), "column 1"))
+        return;
+    snprintf(text, sizeof text, "\"column 1\" has no name and counts the rows, "
+             "as an index does; %signore \"column 1\" leaves it out", l->p);
+    tell(l, text);
+}
+
 /* A few numbers may be meant as classes. */
 static void tell_numbers(const learner *l, const survey *s, const char *name)
 {
     char text[512];
 
-    if (!l->want->log || l->want->task != LS_TABLE_AUTO ||
+    if (l->want->task != LS_TABLE_AUTO ||
         s->words.count > FEW_WORDS)
         return;
     snprintf(text, sizeof text, "\"%s\" is a number, so it is the target of a "
              "regression; %stask classification makes classes of its %d values",
              name, l->p, s->words.count);
-    l->want->log(l->want->log_user, text);
+    tell(l, text);
 }
 
 static int settle_target(learner *l, survey *s, const char *name)
@@ -343,7 +387,13 @@ static int learn(learner *l, int64_t *rows)
         status = ignore_all(l);
     if (status == 0)
         status = look_at_all(l, rows);
-    return status == 0 ? settle(l) : status;
+    if (status == 0)
+        status = settle(l);
+    if (status == 0) {
+        tell_dropped(l);
+        tell_index(l, *rows);
+    }
+    return status;
 }
 
 int ls__coding_learn(ls_coding *c, ls_table *t,

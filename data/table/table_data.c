@@ -9,7 +9,9 @@
 #include <stdlib.h>
 
 struct ls_table_data {
-    ls_coding coding;
+    ls_coding own;
+    const ls_coding *coding; /* its own, or another table's */
+    bool drop; /* rows without a target */
     ls_table *table; /* while it is read */
     char *path;
     int64_t rows;
@@ -28,13 +30,14 @@ void ls_table_data_defaults_sized(ls_table_data_options *options, size_t size)
 
 static int read_rows(ls_table_data *d, int *map)
 {
-    const ls_coding *c = &d->coding;
+    const ls_coding *c = d->coding;
     int status = ls__coding_map(c, d->table, true, map), next = 0;
     int64_t n = 0;
 
     while (status == 0 && n < d->rows && (next = ls_table_next(d->table)) > 0)
-        status = ls__coding_row(c, d->table, map, true,
-                                d->raw + n++ * (c->columns + 1));
+        if (!d->drop || !ls_table_missing(d->table, map[c->columns]))
+            status = ls__coding_row(c, d->table, map, true,
+                                    d->raw + n++ * (c->columns + 1));
     if (next < 0)
         return next;
     return status == 0 && n < d->rows
@@ -42,10 +45,23 @@ static int read_rows(ls_table_data *d, int *map)
                : status;
 }
 
+static int count_rows(ls_table_data *d)
+{
+    int next;
+
+    while ((next = ls_table_next(d->table)) > 0)
+        d->rows++;
+    if (next == 0 && d->rows == 0)
+        return ls__fail(LS_EFORMAT, "%s: the data set is empty", d->path);
+    return next;
+}
+
+/* o NULL: the coding is there. */
 static int read_table(ls_table_data *d, const ls_table_data_options *o)
 {
-    int status = ls__coding_learn(&d->coding, d->table, o, &d->rows);
-    size_t columns = (size_t)d->coding.columns + 1;
+    int status = o ? ls__coding_learn(&d->own, d->table, o, &d->rows)
+                   : count_rows(d);
+    size_t columns = (size_t)d->coding->columns + 1;
     int *map;
 
     if (status == 0)
@@ -66,31 +82,45 @@ static int check_options(const ls_table_data_options *o)
                         (int)o->task);
     if (o->window < 0 || o->window > INT32_MAX || o->horizon > INT32_MAX ||
         o->horizon < 0 || (o->horizon && !o->window) ||
-        (o->window && o->task == LS_TABLE_CLASSIFICATION))
+        (o->window && o->task == LS_TABLE_CLASSIFICATION) ||
+        (o->window && o->drop_no_target))
         return ls__fail(LS_EINVAL, "ls_table_data_open: a window of %lld and a "
-                        "horizon of %lld; a series has a window, and predicts "
-                        "a number", (long long)o->window,
+                        "horizon of %lld; a series has a window, predicts a "
+                        "number, and has all its rows", (long long)o->window,
                         (long long)o->horizon);
     return 0;
 }
 
-static int open_data(ls_table_data *d, const char *path,
+static int read_file(ls_table_data *d, const char *path,
                      const ls_table_data_options *o)
 {
-    ls_table_data_options own = *o;
     int status;
 
-    if (own.window)
-        own.task = LS_TABLE_REGRESSION;
-    if (own.window && !own.horizon)
-        own.horizon = 1;
     if (!(d->path = ls__text_copy(path)))
         return LS_ENOMEM;
     status = ls_table_open(&d->table, path);
     if (status == 0)
-        status = read_table(d, &own);
+        status = read_table(d, o);
     ls_table_close(d->table);
     d->table = NULL;
+    return status;
+}
+
+/* Either the options or a coding are there. */
+static int open_data(ls_table_data **data, const char *path,
+                     const ls_table_data_options *o, const ls_coding *as)
+{
+    ls_table_data *d = ls__new(1, sizeof *d, path);
+    int status;
+
+    if (!d)
+        return LS_ENOMEM;
+    d->coding = as ? as : &d->own;
+    d->drop = o && o->drop_no_target;
+    if ((status = read_file(d, path, o)) < 0)
+        ls_table_data_close(d);
+    else
+        *data = d;
     return status;
 }
 
@@ -102,26 +132,30 @@ int ls_table_data_open(ls_table_data **data, const char *path,
 
     ls_table_data_options o = defaults;
     int status = ls__sized_take("table_data", &o, sizeof o, options);
-    ls_table_data *d;
 
     if (status == 0)
         status = check_options(&o);
-    if (status < 0)
-        return status;
-    if (!(d = ls__new(1, sizeof *d, path)))
-        return LS_ENOMEM;
-    if ((status = open_data(d, path, &o)) < 0)
-        ls_table_data_close(d);
-    else
-        *data = d;
-    return status;
+    if (o.window)
+        o.task = LS_TABLE_REGRESSION;
+    if (o.window && !o.horizon)
+        o.horizon = 1;
+    return status < 0 ? status : open_data(data, path, &o, NULL);
+}
+
+int ls_table_data_open_as(ls_table_data **data, const char *path,
+                          const ls_coding *coding)
+{
+    LS__NEED(data);
+    LS__NEED(path);
+    LS__NEED(coding);
+    return open_data(data, path, NULL, coding);
 }
 
 void ls_table_data_close(ls_table_data *data)
 {
     if (!data)
         return;
-    ls__coding_clear(&data->coding);
+    ls__coding_clear(&data->own);
     free(data->path);
     free(data->raw);
     free(data);
@@ -136,7 +170,7 @@ int64_t ls_table_data_rows(const ls_table_data *data)
 const ls_coding *ls_table_data_coding(const ls_table_data *data)
 {
     LS__NEED_OR(data, NULL);
-    return &data->coding;
+    return data->coding;
 }
 
 /* ------ As a model sees it ------ */
@@ -156,7 +190,7 @@ static ls_array new_array(ls_dtype dtype, int64_t rows, int64_t width)
  * the training. */
 static int fill(const ls_table_data *d, ls_array *x, ls_array *y)
 {
-    const ls_coding *c = &d->coding;
+    const ls_coding *c = d->coding;
     const ls__column *target = &c->target;
     int64_t width = ls_coding_width(c);
 
@@ -183,20 +217,22 @@ int ls_table_data_take(ls_table_data *data, const bool *held, ls_array *x,
     LS__NEED(x);
     LS__NEED(y);
 
-    ls_coding *c = &data->coding;
+    const ls_coding *c = data->coding;
+    bool own = c == &data->own;
     bool classes = c->target.words.count > 0;
     ls_array in, out;
     int status = LS_ENOMEM;
 
     if (!data->raw)
         return ls__fail(LS_EINVAL, "%s: its rows were taken", data->path);
-    ls__coding_fit(c, data->rows, data->raw, held);
+    if (own)
+        ls__coding_fit(&data->own, data->rows, data->raw, held);
     in = new_array(LS_F32, data->rows, ls_coding_width(c));
     out = new_array(classes ? LS_I32 : LS_F32, data->rows, !classes);
     if (in.data && out.data)
         status = fill(data, &in, &out);
-    if (status == 0)
-        status = ls__coding_write(c);
+    if (status == 0 && own)
+        status = ls__coding_write(&data->own);
     if (status < 0) {
         ls_array_free(&in);
         ls_array_free(&out);

@@ -89,6 +89,8 @@ typedef struct ls_table_data_options {
     ls_table_task task;
     bool missing_mean;   /* a missing value becomes the mean, or none of the
                             words; else it is refused */
+    bool drop_no_target; /* a row whose target is missing is left out; else it
+                            is refused, as it is in a series */
     int64_t window;      /* rows of a series that a prediction sees; 0: each row
                             is by itself */
     int64_t horizon;     /* and how many rows after the last of them it is; 0:
@@ -120,6 +122,14 @@ typedef struct ls_table_data ls_table_data;
  * table; LS_EIO; LS_EFORMAT names line and column; LS_ENOMEM. */
 LS_API int ls_table_data_open(ls_table_data **data, const char *path,
                               const ls_table_data_options *options);
+
+/* Read another table of which the columns mean the same, to evaluate a model
+ * on: its coding is this one, borrowed until the data are closed, and no mean
+ * is taken from it.  Its columns may stand in another order, and others among
+ * them.  LS_ENOTFOUND names a column that it lacks; LS_EFORMAT: a word that is
+ * not known, and the rest as for ls_table_data_open. */
+LS_API int ls_table_data_open_as(ls_table_data **data, const char *path,
+                                 const ls_coding *coding);
 
 /* Close the data, its coding with it; NULL is accepted. */
 LS_API void ls_table_data_close(ls_table_data *data);

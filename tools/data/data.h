@@ -107,8 +107,8 @@ typedef struct table_file {
     int64_t seed; /* that says which */
 } table_file;
 
-/* --missing. */
-enum { DATA_REFUSE, DATA_MEAN };
+/* --missing, --missing-target. */
+enum { DATA_REFUSE, DATA_MEAN, DATA_DROP };
 
 /* What the columns of the table mean; NULL: there is no table. */
 const ls_coding *data_coding(const data *d);
@@ -121,6 +121,9 @@ ls_column data_target(const data *d);
  * `horizon` rows after the last; and what is held back is those whose target
  * stands in the last share of the rows. */
 int data_table(data *d, const table_file *file);
+
+/* Another table of the same columns, to evaluate on. */
+int data_table_held(data *d, const char *path);
 
 /* The sources of a series from its rows (table_series.c). */
 int data_series(data *d, const table_file *file);

@@ -10,6 +10,9 @@ static const opt_word tasks[] = {{"auto", LS_TABLE_AUTO},
 static const opt_word missing[] = {
     {"refuse", DATA_REFUSE}, {"mean", DATA_MEAN}, {NULL, 0}};
 
+static const opt_word unlabelled[] = {
+    {"refuse", DATA_REFUSE}, {"drop", DATA_DROP}, {NULL, 0}};
+
 static const opt_word balances[] = {{"even", 0}, {"balanced", 1}, {NULL, 0}};
 
 static const opt_word uneven[] = {
@@ -41,6 +44,10 @@ static const opt rows[] = {
     { OPT_ROW("missing", NULL, OPT_CHOICE, AT(missing), FOR(TABLES), "refuse",
               "values of a table; mean puts the column's in their place"),
       .words = missing, .needs = "target" },
+    { OPT_ROW("missing-target", NULL, OPT_CHOICE, AT(missing_target),
+              FOR("mlp"), "refuse",
+              "rows of a table without a target; drop leaves them out"),
+      .words = unlabelled, .needs = "target", MAY_DIFFER },
     { OPT_ROW("text-columns", "HOW", OPT_TEXT, AT(text_columns), FOR("mlp"),
               "onehot", "of a table: onehot, embed or embed:WIDTH"),
       .needs = "target" },

@@ -28,6 +28,7 @@ typedef struct data_settings {
     const char *x, *y, *mask, *path, *eval_path, *eval_x, *eval_y;
     const char *target, *ignore;      /* columns of a table */
     int64_t task;                     /* LS_TABLE_AUTO.. */
+    int64_t missing_target;           /* DATA_REFUSE, DATA_DROP */
     int64_t missing;                  /* DATA_REFUSE.. */
     const char *text_columns;         /* checked by load */
     double valid;                     /* share of the rows that is held back */

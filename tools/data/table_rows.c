@@ -1,5 +1,6 @@
 /* Tables as rows to train on. */
 #include "data/data.h"
+#include "data/standard_input.h"
 #include "opt/opt.h"
 
 #include <stdio.h>
@@ -54,15 +55,34 @@ static void note(void *user, const char *text)
     fprintf(stderr, "note: %s\n", text);
 }
 
+int data_table_held(data *d, const char *path)
+{
+    ls_table_data *t = NULL;
+    ls_array *x = &d->held_out[0], *y = &d->held_out[1];
+    int status;
+
+    if (!(path = standard_input(path)))
+        return OPT_FAILED;
+    status = ls_table_data_open_as(&t, path, data_coding(d));
+    if (status == 0)
+        status = ls_table_data_take(t, NULL, x, y);
+    ls_table_data_close(t);
+    status = opt_check_usage(status);
+    return status == OPT_GO ? data_held_source(d, &d->evaluation) : status;
+}
+
 int data_table(data *d, const table_file *f)
 {
     ls_table_data_options o = f->wants;
+    const char *path = standard_input(f->path);
     int status;
 
+    if (!path)
+        return OPT_FAILED;
     o.size = sizeof o;
     o.prefix = "--";
     o.log = note;
-    status = opt_check_usage(ls_table_data_open(&d->table, f->path, &o));
+    status = opt_check_usage(ls_table_data_open(&d->table, path, &o));
     if (status != OPT_GO)
         return status;
     return f->wants.window ? data_series(d, f) : take_rows(d, f);

@@ -111,13 +111,15 @@ static int mlp_table(data *d, settings *s, const opt_line *line)
                     .wants = {.target = s->data.target,
                               .ignore = s->data.ignore,
                               .task = (ls_table_task)s->data.task,
-                              .missing_mean = s->data.missing == DATA_MEAN}};
+                              .missing_mean = s->data.missing == DATA_MEAN,
+                              .drop_no_target =
+                                  s->data.missing_target == DATA_DROP}};
     int status = check_no_images(s);
     int64_t rows;
 
-    if (status == OPT_GO && s->data.eval_path)
-        status = opt_fail(OPT_WRONG, "--eval-data is for images; --valid holds "
-                          "rows of a table back");
+    if (status == OPT_GO && s->data.eval_path && s->data.valid > 0)
+        status = opt_fail(OPT_WRONG,
+                          "--valid and --eval-data exclude each other");
     if (status == OPT_GO)
         status = embed_read(s->data.text_columns, &s->model.words);
     if (status == OPT_GO)
@@ -145,6 +147,8 @@ static int mlp_table(data *d, settings *s, const opt_line *line)
     if (status == OPT_GO && !s->model.regression)
         status = model_follow(line, "classes", &s->model.classes,
                               data_target(d).words, s->data.path);
+    if (status == OPT_GO && s->data.eval_path)
+        status = data_table_held(d, s->data.eval_path);
     return status == OPT_GO ? model_load_rest(d, s) : status;
 }
 

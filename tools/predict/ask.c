@@ -1,5 +1,6 @@
 /* See ask.h. */
 #include "predict/ask.h"
+#include "data/standard_input.h"
 #include "opt/opt.h"
 
 #include <stdio.h>
@@ -79,8 +80,11 @@ static int next_of_array(ask *a, int64_t *n)
 
 static int open_table(ask *a, const char *path)
 {
-    int status = opt_check(ls_table_open(&a->table, path));
+    int status;
 
+    if (!(path = standard_input(path)))
+        return OPT_FAILED;
+    status = opt_check(ls_table_open(&a->table, path));
     return status == OPT_GO ? opt_check_usage(ls_table_predict_from(a->context,
                                                                     a->table))
                             : status;

@@ -3,6 +3,7 @@
 #include "opt/opt.h"
 #include "predict/ask.h"
 #include "predict/feed.h"
+#include "predict/judge.h"
 #include "predict/table.h"
 #include "run/apart.h"
 #include "run/output.h"
@@ -20,6 +21,7 @@ const char opt_program_name[] = "lockstep-predict";
 typedef struct settings {
     const char *output, *onnx, *lora, *prompt;
     int64_t generate, top_k, seed; /* 0: no text; all bytes */
+    bool score;
     double temperature;
 } settings;
 
@@ -32,6 +34,9 @@ static const opt options[] = {
              "write the model for ONNX; INPUT may be left out then")},
     {OPT_ROW("lora", "F.safetensors", OPT_TEXT, AT(lora), NULL, "",
              "put these adapters on the model")},
+    {OPT_ROW("score", NULL, OPT_FLAG, AT(score), NULL, "",
+             "tell how good the predictions are, of a table with its target"),
+     .not_with = "generate"},
     {OPT_ROW("generate", "N", OPT_COUNT, AT(generate), NULL, "",
              "write N bytes of text; there is no INPUT then")},
     {OPT_ROW("prompt", "TEXT", OPT_TEXT, AT(prompt), NULL, "",
@@ -283,10 +288,14 @@ static int predict_rows(run *r)
 {
     int status = open_input(r);
 
+    if (status == OPT_GO && r->set.score && !r->ask.model)
+        status = opt_fail(OPT_WRONG, "--score is for models of a table");
     if (status == OPT_GO)
         status = open_table(r);
     if (status != OPT_GO)
         return status;
+    if (r->set.score)
+        return judge(&r->ask, r->line.path[1], r->file);
     return r->ask.model ? predict_target(r) : predict(r);
 }
 

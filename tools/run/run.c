@@ -173,6 +173,9 @@ int run_check(run *r)
         status = check_backend(r);
     if (status != OPT_GO)
         return status;
+    if (r->transport && r->set.data.path && !strcmp(r->set.data.path, "-"))
+        return opt_fail(OPT_WRONG, "--data -: the standard input reaches one "
+                        "rank alone");
     if (r->how.precision == PRECISION_BF16_INPUT && r->model->tokens)
         return opt_fail(OPT_WRONG, "--precision bf16-input rounds inputs that "
                         "are floats; %s takes tokens", run_model_name(r));

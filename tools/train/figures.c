@@ -1,6 +1,6 @@
 /* See figures.h. */
 #include "train/figures.h"
-#include "train/score.h"
+#include "run/score.h"
 
 #include <math.h>
 #include <stdio.h>

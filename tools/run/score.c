@@ -1,5 +1,5 @@
 /* See score.h. */
-#include "train/score.h"
+#include "run/score.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,0 +1,51 @@
+/* See standard_input.h. */
+#define _GNU_SOURCE
+#include "data/standard_input.h"
+#include "opt/opt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Write all of it. */
+static int put(int to, const char *bytes, ssize_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(to, bytes, (size_t)n);
+
+        if (done < 0 && errno != EINTR)
+            return -1;
+        bytes += done > 0 ? done : 0;
+        n -= done > 0 ? done : 0;
+    }
+    return 0;
+}
+
+static int copy(int to)
+{
+    static char piece[1 << 16];
+    ssize_t n;
+
+    while ((n = read(STDIN_FILENO, piece, sizeof piece)) != 0)
+        if ((n < 0 && errno != EINTR) || (n > 0 && put(to, piece, n) < 0))
+            return -1;
+    return 0;
+}
+
+const char *standard_input(const char *path)
+{
+    static char there[32];
+    int fd;
+
+    if (strcmp(path, "-") || *there)
+        return strcmp(path, "-") ? path : there;
+    fd = memfd_create("standard input", MFD_CLOEXEC);
+    if (fd < 0 || copy(fd) < 0) {
+        opt_fail(OPT_FAILED, "standard input: %s", strerror(errno));
+        return NULL;
+    }
+    snprintf(there, sizeof there, "/dev/fd/%d", fd);
+    return there;
+}
