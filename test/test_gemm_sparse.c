@@ -1,6 +1,6 @@
-/* Matrix products with zeros in one operand, here and there or in all of a
- * column, byte for byte against the ten lines of reference() below, on every
- * instruction level that keeps the contract of bits.
+/* Matrix products with zeros in one operand, byte for byte against the ten lines
+ * of reference() below, on every instruction level that keeps the contract of
+ * bits.
  *
  * The other operand is NaN and infinite wherever only zeros meet it: a product
  * that takes the zeros along shows, so it is known that this kernel ran. */
@@ -23,7 +23,6 @@ typedef struct problem {
     bool in_b;         /* the zeros are in B */
     bool packed;
     int kept;          /* numbers of a hundred that are not zero */
-    int shut;          /* columns of a hundred that have none but zeros */
     bool tiny;         /* all products underflow, and no NaN shows zeros */
     unsigned pieces;   /* of the epilogue */
 } problem;
@@ -82,23 +81,6 @@ static void make_sparse(const problem *p, float *x)
     free(chance);
 }
 
-/* Zeros throughout: columns of A, or of a side that is given by columns, and of
- * B and of slopes. */
-static void make_shut(const problem *p, const operands *o)
-{
-    for (int64_t j = 0; j < MOST; j++)
-        if (j * 37 % 100 < p->shut)
-            for (int64_t i = 0; i < MOST; i++) {
-                o->a[p->transposed ? j * MOST + i : i * MOST + j] = 0;
-                if (p->transposed)
-                    o->b[i * MOST + j] = -0.0f;
-            }
-    for (int64_t i = 0; i < p->m; i++)
-        for (int64_t j = 0; j < p->n; j++)
-            if (j * 53 % 100 < p->shut)
-                o->times[i * (p->n + PAD) + j] = 0;
-}
-
 /* What only the zeros of step 3 meet. */
 static void make_wild(const problem *p, float *x)
 {
@@ -126,10 +108,9 @@ static operands make(const problem *p)
     fill_uniform(1, MOST * MOST, o.a);
     fill_uniform(2, MOST * MOST, o.b);
     make_sparse(p, p->in_b ? o.b : o.a);
-    make_shut(p, &o);
     if (p->tiny)
         make_tiny(o.a, o.b);
-    else if (!p->shut || !p->transposed) /* else nothing shows zeros */
+    else
         make_wild(p, p->in_b ? o.a : o.b);
     return o;
 }
@@ -275,34 +256,6 @@ START_TEST(test_epilogues)
 }
 END_TEST
 
-/* What is zero throughout, among numbers of which few are zero. */
-START_TEST(test_shut)
-{
-    static const int sizes[] = {64, 79, 112, 113, 129, 240, 273};
-    const ls__kernel_table *kernel = bound_level(_i);
-
-    if (!kernel)
-        return;
-    ls__fpmode_set();
-    for (int i = 0; i < 7; i++)
-        for (int shut = 30; shut <= 100; shut += 35) {
-            int m = sizes[i], n = sizes[(i + 3) % 7];
-            int k = 64 + (i + shut) % 7 * 56;
-
-            RIGHT(kernel, {m, n, k, .packed = true, .kept = 99, .shut = shut,
-                           .pieces = BIAS | RELU | KEEP});
-            RIGHT(kernel, {m, n, k, .packed = true, .kept = 99, .shut = shut,
-                           .pieces = TIMES | ADD | SCALE});
-            RIGHT(kernel, {m, n, k, .transposed = true, .kept = 99,
-                           .shut = shut});
-            RIGHT(kernel, {m, n, 200, .transposed = true, .kept = 99,
-                           .shut = shut, .pieces = ACCUMULATE});
-            RIGHT(kernel, {m, n, 300, .transposed = true, .kept = 99,
-                           .shut = shut, .tiny = true});
-        }
-}
-END_TEST
-
 /* Zeros that were left out do not show in the sign of a sum that underflows. */
 START_TEST(test_tiny)
 {
@@ -345,7 +298,6 @@ int main(void)
     tcase_add_checked_fixture(t, NULL, fences_free);
     tcase_add_loop_test(t, test_sizes, 0, levels());
     tcase_add_loop_test(t, test_epilogues, 0, levels());
-    tcase_add_loop_test(t, test_shut, 0, levels());
     tcase_add_loop_test(t, test_tiny, 0, levels());
     tcase_add_loop_test(t, test_empty, 0, levels());
     suite_add_tcase(s, t);

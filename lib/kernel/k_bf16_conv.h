@@ -14,7 +14,6 @@
 #define LS_KERNEL_K_BF16_CONV_H
 
 #include "kernel/k_bf16_conv_pooled_dw.h"
-#include "kernel/k_bf16_conv_pooled_dx.h"
 #include "kernel/k_bf16_tile.h"
 #include "kernel/k_panels.h"
 
@@ -268,7 +267,6 @@ static int64_t bf16_conv_scratch(const ls__conv *v)
 static const ls__convs bf16_convs = {
     .image = bf16_conv_image, .y = bf16_conv, .dw = bf16_conv_grad,
     .dw_pooled = bf16_conv_grad_pooled, .scratch = bf16_conv_scratch,
-    .dx_pooled = bf16_conv_dx_pooled, .dx_scratch = conv_steps_scratch,
     .packed_size = bf16_conv_packed_size, .pack = bf16_conv_pack};
 
 #endif

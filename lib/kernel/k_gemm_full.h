@@ -41,7 +41,7 @@ SIMD void fetch_all(const ls__product *g, int rows, int64_t at)
 
 /* Rows i .. i+rows of C, columns j .. j+COLUMNS; row i of A is at a.  sum is
  * scratch for the sums of earlier chunks of K. */
-SIMD void tile(const ls__product *g, int64_t chunk, int rows, const float *a,
+SIMD void tile(const ls__product *g, int rows, const float *a,
                int64_t i, int64_t j, const float *b, float *sum)
 {
     tile_sums acc;
@@ -49,8 +49,8 @@ SIMD void tile(const ls__product *g, int64_t chunk, int rows, const float *a,
     float *c = g->c + at;
 
     fetch_all(g, rows, at);
-    for (int64_t p = 0; p < g->k || p == 0; p += chunk) {
-        int64_t k = g->k - p < chunk ? g->k - p : chunk;
+    for (int64_t p = 0; p < g->k || p == 0; p += LS__CHUNK) {
+        int64_t k = g->k - p < LS__CHUNK ? g->k - p : LS__CHUNK;
 
         tile_clear(rows, acc);
         tile_steps(rows, k, a + p * g->a_col, g->a_row, g->a_col,
@@ -66,33 +66,33 @@ SIMD void tile(const ls__product *g, int64_t chunk, int rows, const float *a,
 }
 
 /* The heights a tile comes in; each is a function so that its loops unroll. */
-static void tile_full(const ls__product *g, int64_t chunk, const float *a,
+static void tile_full(const ls__product *g, const float *a,
                       int64_t i, int64_t j, const float *b, float *sum)
 {
-    tile(g, chunk, ROWS, a, i, j, b, sum);
+    tile(g, ROWS, a, i, j, b, sum);
 }
 
-static void tile_4(const ls__product *g, int64_t chunk, const float *a,
+static void tile_4(const ls__product *g, const float *a,
                    int64_t i, int64_t j, const float *b, float *sum)
 {
-    tile(g, chunk, 4, a, i, j, b, sum);
+    tile(g, 4, a, i, j, b, sum);
 }
 
-static void tile_2(const ls__product *g, int64_t chunk, const float *a,
+static void tile_2(const ls__product *g, const float *a,
                    int64_t i, int64_t j, const float *b, float *sum)
 {
-    tile(g, chunk, 2, a, i, j, b, sum);
+    tile(g, 2, a, i, j, b, sum);
 }
 
-static void tile_1(const ls__product *g, int64_t chunk, const float *a,
+static void tile_1(const ls__product *g, const float *a,
                    int64_t i, int64_t j, const float *b, float *sum)
 {
-    tile(g, chunk, 1, a, i, j, b, sum);
+    tile(g, 1, a, i, j, b, sum);
 }
 
 static const struct {
     int rows;
-    void (*fn)(const ls__product *g, int64_t chunk, const float *a, int64_t i,
+    void (*fn)(const ls__product *g, const float *a, int64_t i,
                int64_t j, const float *b, float *sum);
 } heights[] = {{ROWS, tile_full}, {4, tile_4}, {2, tile_2}, {1, tile_1}};
 
@@ -104,7 +104,7 @@ typedef struct a_band {
 } a_band;
 
 /* Rows first .. last of one panel of C. */
-static void panel(const ls__product *g, int64_t chunk, a_band rows,
+static void panel(const ls__product *g, a_band rows,
                   int64_t first, int64_t last, int64_t j, const float *b)
 {
     float sum[ROWS * COLUMNS] __attribute__((aligned(64)));
@@ -112,7 +112,7 @@ static void panel(const ls__product *g, int64_t chunk, a_band rows,
 
     for (int h = 0; h < 4; h++)
         for (int n = heights[h].rows; last - i >= n; i += n) {
-            heights[h].fn(g, chunk, rows.a, i, j, b, sum);
+            heights[h].fn(g, rows.a, i, j, b, sum);
             rows.a += n == ROWS ? rows.tile : n * g->a_row;
         }
 }
@@ -206,7 +206,7 @@ static const float *panel_of(const ls__product *g, const float *packed,
 }
 
 /* Chunks of K are LS__CHUNK, but where some of its steps were left out. */
-static void full_product(const ls__product *g, int64_t chunk, float *scratch)
+static void full_product(const ls__product *g, float *scratch)
 {
     int64_t height = is_near(g) ? g->m : BAND;
     float *copy = scratch + packed_size(g->k, g->n);
@@ -225,7 +225,7 @@ static void full_product(const ls__product *g, int64_t chunk, float *scratch)
             rows = (g->a_row == 1 ? copy_tiles : copy_rows)(&of, i, last - i,
                                                             copy);
         for (int64_t j = 0; j < g->n; j += COLUMNS)
-            panel(&of, chunk, rows, i, last, j, panel_of(g, b, j, scratch));
+            panel(&of, rows, i, last, j, panel_of(g, b, j, scratch));
     }
 }
 

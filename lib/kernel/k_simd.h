@@ -14,7 +14,6 @@
  *       beyond them is not touched, lanes beyond them load as +0
  *   v16_store_kept(p,v,m): the lanes of m side by side; writes 16 floats, the
  *       rest of any value
- *   v16_load_kept(p,m): the reverse; +0 in other lanes; may read 16 floats
  *   v16_to_int truncates (beyond 2^31 and for NaN: to any number)
  *   v16_of_int reads its lanes as signed
  *   w16_shl, w16_shr: count in 0..31;  w16_rotl: count in 1..31
@@ -58,16 +57,6 @@ SIMD void v16_store_kept(float *p, v16 a, m16 keep)
     }
 }
 
-SIMD v16 v16_load_kept(const float *p, m16 keep)
-{
-    float x[16] = {0};
-    unsigned word = m16_word(keep);
-
-    for (int i = 0, n = 0; i < 16; i++)
-        if (word >> i & 1)
-            x[i] = p[n++];
-    return v16_load(x);
-}
 #endif
 
 /* ------ edges of arrays ------ */

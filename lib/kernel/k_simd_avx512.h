@@ -79,10 +79,6 @@ SIMD void v16_store_kept(float *p, v16 a, m16 keep)
 {
     _mm512_storeu_ps(p, _mm512_maskz_compress_ps(keep, a));
 }
-SIMD v16 v16_load_kept(const float *p, m16 keep)
-{
-    return _mm512_maskz_expand_ps(keep, _mm512_loadu_ps(p));
-}
 SIMD v16 v16_gather(const float *p, w16 i)
 {
     return _mm512_i32gather_ps(i, p, 4);

@@ -24,8 +24,8 @@
  * (mid,hi), (hi,mid).
  *
  * Steps where a or b is zero may be left out of a chain, as native does where
- * many are (kernel/k_gemm_sparse.h) or whole columns (kernel/k_gemm_live.h).
- * Since no sum is -0 this shows only where zero meets what is not finite. */
+ * many are (kernel/k_gemm_sparse.h).  Since no sum is -0 this shows only where
+ * zero meets what is not finite. */
 #ifndef LS_KERNEL_PRODUCT_H
 #define LS_KERNEL_PRODUCT_H
 
