@@ -72,8 +72,11 @@ static int train(ls_trainer *t, const ls_array *x, const ls_array *y)
 static int save(ls_trainer *t, const ls_coding *coding, const char *path)
 {
     ls_setting note = {LS_CODING_NOTE, ls_coding_note(coding)};
+    ls_save_options o = ls_save_defaults();
 
-    return ls_trainer_save_noted(t, path, 1, &note);
+    o.n_notes = 1;
+    o.notes = &note;
+    return ls_trainer_save_with(t, path, &o);
 }
 
 static int train_and_save(ls_table_data *data, const char *path)

@@ -3,6 +3,8 @@
 #ifndef TEST_FOLDER_H
 #define TEST_FOLDER_H
 
+#include <lockstep.h>
+
 #include <check.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -66,6 +68,23 @@ static inline char *get_file(const char *name, size_t *n)
     ck_assert_uint_eq(fread(bytes, 1, *n, f), *n);
     fclose(f);
     return bytes;
+}
+
+static inline int save_noted(ls_save_kind kind, const ls_trainer *t,
+                             const char *path, int n, const ls_setting *notes)
+{
+    ls_save_options o = ls_save_defaults();
+
+    o.kind = kind;
+    o.n_notes = n;
+    o.notes = notes;
+    return ls_trainer_save_with(t, path, &o);
+}
+
+static inline int save_as(ls_save_kind kind, const ls_trainer *t,
+                          const char *path)
+{
+    return save_noted(kind, t, path, 0, NULL);
 }
 
 #endif

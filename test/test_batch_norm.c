@@ -1,6 +1,5 @@
 /* Batch norms by stored statistics: training leaves these as they are, whatever
- * the optimizer; a model file with norms folded computes what the trainer does,
- * has no norm where a layer took it in and all others; wrong ones are refused.
+ * the optimizer; wrong ones are refused.
  * PyTorch's numbers are in test_torch_file.c, JAX's and gradients in
  * test_ops.c. */
 #define _GNU_SOURCE /* nftw */
@@ -100,111 +99,6 @@ START_TEST(test_training)
 }
 END_TEST
 
-static bool has_node(const ls_graph *g, const char *op, const char *name)
-{
-    const ls_node *n;
-
-    for (int i = 0; (n = ls_graph_node(g, i)); i++)
-        if (!strcmp(ls_node_op(n), op) && !strcmp(ls_node_name(n), name))
-            return true;
-    return false;
-}
-
-static bool has_param(const ls_graph *g, const char *name)
-{
-    ls_array_spec p;
-    const ls_node *n;
-
-    for (int i = 0; (n = ls_graph_node(g, i)); i++)
-        for (int k = 0; ls_node_param(n, k, &p); k++)
-            if (!strcmp(p.name, name))
-                return true;
-    return false;
-}
-
-static void compare(ls_trainer *t, ls_batch *b, const float *x,
-                    const char *output, int64_t n)
-{
-    float want[ROWS * 7], got[ROWS * 7];
-    double wide[ROWS * 7];
-    ls_predictor *p;
-    ls_context *c;
-
-    OK(ls_predict(t, b, output, ROWS * n, want));
-    OK(ls_predictor_load(&p, in_folder("folded")));
-    OK(ls_context_open(&c, p, NULL));
-    OK(ls_context_set(c, "x", LS_F32, x, ROWS));
-    OK(ls_context_predict(c, output, ROWS * n, got));
-    for (int64_t i = 0; i < ROWS * n; i++)
-        wide[i] = (double)want[i];
-    ck_assert_double_le(max_relative(ROWS * n, got, wide), 2e-6);
-    ls_context_close(c);
-    ls_predictor_close(p);
-}
-
-START_TEST(test_folded)
-{
-    static const char *const gone[] = {"taken", "first", "second"};
-    static const char *const there[] = {"alone", "stays"};
-    ls_pool *pool = open_pool(1, 1);
-    run r = open_run(pool, graph(), NULL);
-    float x[ROWS * X];
-    int32_t label[ROWS];
-    char before[65], after[65];
-    ls_graph *g;
-
-    folder_open();
-    set_statistics(r.trainer);
-    set_rows(r.batch, x, label);
-    ls_trainer_hash(r.trainer, before);
-    OK(ls_trainer_save_folded(r.trainer, in_folder("folded")));
-    ls_trainer_hash(r.trainer, after);
-    ck_assert_str_eq(before, after);
-    compare(r.trainer, r.batch, x, "logits", OUT);
-    compare(r.trainer, r.batch, x, "hidden", 7);
-    OK(ls_graph_load(&g, in_folder("folded")));
-    for (size_t i = 0; i < COUNT(gone); i++)
-        ck_assert(!has_node(g, "batch_norm", gone[i]));
-    for (size_t i = 0; i < COUNT(there); i++)
-        ck_assert(has_node(g, "batch_norm", there[i]));
-    ck_assert(has_param(g, "conv.bias"));
-    ck_assert(!has_param(g, "taken.bias") && !has_param(g, "first.mean"));
-    ls_graph_free(g);
-    close_run(&r);
-    ls_pool_close(pool);
-    folder_close();
-}
-END_TEST
-
-/* Weights that two layers share are left alone, and so are their norms. */
-START_TEST(test_shared)
-{
-    ls_pool *pool = open_pool(1, 1);
-    ls_node *x, *y;
-    ls_graph *g;
-    run r;
-
-    folder_open();
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){4});
-    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){4});
-    x = ls_batch_norm(ls_dense_no_bias(x, 4, "a"), 1e-5, "norm");
-    OK(ls_tie(g, "b.kernel", "a.kernel", false));
-    x = ls_dense_no_bias(x, 4, "b");
-    OK(ls_output(g, x, "z"));
-    OK(ls_loss(g, ls_mean_squared_error(x, y)));
-    r = open_run(pool, g, NULL);
-    OK(ls_trainer_save_folded(r.trainer, in_folder("m")));
-    OK(ls_graph_load(&g, in_folder("m")));
-    ck_assert(has_node(g, "batch_norm", "norm"));
-    ls_graph_free(g);
-    FAILS(ls_trainer_save_folded(r.trainer, in_folder("no/m")), LS_EIO, "no/m");
-    close_run(&r);
-    ls_pool_close(pool);
-    folder_close();
-}
-END_TEST
-
 START_TEST(test_refused)
 {
     static const double epsilon[] = {-1, (double)INFINITY, (double)NAN};
@@ -228,8 +122,6 @@ int main(void)
     TCase *t = tcase_create("batch norm");
 
     tcase_add_test(t, test_training);
-    tcase_add_test(t, test_folded);
-    tcase_add_test(t, test_shared);
     tcase_add_test(t, test_refused);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -106,8 +106,8 @@ static const char *save_model(const char *table, const char *target, bool mean)
     ck_assert_int_eq(x.shape[1], ls_coding_width(c));
     ls_trainer *t = open_trainer(pool, x.shape[1], goal.words);
     train(t, &x, &y);
-    OK(ls_trainer_save_noted(t, path, 1,
-                             &(ls_setting){LS_CODING_NOTE, ls_coding_note(c)}));
+    OK(save_noted(LS_SAVE_MODEL, t, path, 1,
+                  &(ls_setting){LS_CODING_NOTE, ls_coding_note(c)}));
     ls_trainer_close(t);
     ls_pool_close(pool);
     ls_array_free(&x);

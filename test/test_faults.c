@@ -557,12 +557,12 @@ static int images(void)
 
 static int save_adapters(void)
 {
-    return ls_lora_save(adapted, path);
+    return save_as(LS_SAVE_ADAPTERS, adapted, path);
 }
 
 static int save_merged(void)
 {
-    return ls_lora_save_merged(adapted, path);
+    return save_as(LS_SAVE_MERGED, adapted, path);
 }
 
 static int load_adapters(void)
@@ -723,7 +723,7 @@ static void open_all(void)
     OK(ls_lora_add(g, "*.kernel", 2, 4));
     OK(ls_trainer_open(&adapted, pool, g, NULL));
     ls_graph_free(g);
-    OK(ls_lora_save(adapted, in_folder("adapters")));
+    OK(save_as(LS_SAVE_ADAPTERS, adapted, in_folder("adapters")));
     npy[8] = 118;
     memset(npy + 10, ' ', 117);
     memcpy(npy + 10, text, sizeof text - 1);

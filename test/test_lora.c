@@ -313,8 +313,8 @@ START_TEST(test_files)
     }
     ck_assert_double_gt(moved, 0.1);
 
-    OK(ls_lora_save(r.trainer, in_folder("adapters")));
-    OK(ls_lora_save_merged(r.trainer, in_folder("merged")));
+    OK(save_as(LS_SAVE_ADAPTERS, r.trainer, in_folder("adapters")));
+    OK(save_as(LS_SAVE_MERGED, r.trainer, in_folder("merged")));
     OK(ls_trainer_save_model(r.trainer, in_folder("whole")));
     check_same_rest(file, in_folder("whole"));
     file_logits(file, in_folder("adapters"), other);
@@ -391,9 +391,9 @@ START_TEST(test_notes)
     save_base(in_folder("base"));
     r = open_adapted(pool, in_folder("base"));
     steps(&r, 2);
-    OK(ls_lora_save(r.trainer, in_folder("plain")));
-    OK(ls_lora_save_noted(r.trainer, in_folder("alone"), 1, &units));
-    OK(ls_lora_save_merged_noted(r.trainer, in_folder("merged"), 1, &units));
+    OK(save_as(LS_SAVE_ADAPTERS, r.trainer, in_folder("plain")));
+    OK(save_noted(LS_SAVE_ADAPTERS, r.trainer, in_folder("alone"), 1, &units));
+    OK(save_noted(LS_SAVE_MERGED, r.trainer, in_folder("merged"), 1, &units));
     ck_assert(!has_note(in_folder("plain")));
     ck_assert(has_note(in_folder("alone")));
     ck_assert(has_note(in_folder("merged")));
@@ -401,17 +401,19 @@ START_TEST(test_notes)
     file_logits(in_folder("base"), in_folder("alone"), noted);
     ck_assert_mem_eq(alone, noted, sizeof alone);
     for (size_t i = 0; i < COUNT(rows); i++) {
-        FAILS(ls_lora_save_noted(r.trainer, in_folder("alone"), 2,
-                                 rows[i].note),
+        FAILS(save_noted(LS_SAVE_ADAPTERS, r.trainer, in_folder("alone"), 2,
+                         rows[i].note),
               LS_EINVAL, rows[i].says);
-        FAILS(ls_lora_save_merged_noted(r.trainer, in_folder("merged"), 2,
-                                        rows[i].note),
+        FAILS(save_noted(LS_SAVE_MERGED, r.trainer, in_folder("merged"), 2,
+                         rows[i].note),
               LS_EINVAL, rows[i].says);
     }
-    FAILS(ls_lora_save_noted(r.trainer, in_folder("alone"), 1, NULL), LS_EINVAL,
-          "ls_lora_save_noted: note is NULL");
-    FAILS(ls_lora_save_merged_noted(r.trainer, in_folder("merged"), -1, NULL),
+    FAILS(save_noted(LS_SAVE_ADAPTERS, r.trainer, in_folder("alone"), 1, NULL),
+          LS_EINVAL, "ls_trainer_save_with: notes is NULL");
+    FAILS(save_noted(LS_SAVE_MERGED, r.trainer, in_folder("merged"), -1, NULL),
           LS_EINVAL, "-1 notes");
+    FAILS(save_as((ls_save_kind)3, r.trainer, in_folder("x")), LS_EINVAL,
+          "kind is 3, which is none");
     close_run(&r);
     ls_pool_close(pool);
     folder_close();
@@ -475,8 +477,9 @@ START_TEST(test_file_refusals)
     save_base(in_folder("base"));
     r = open_adapted(pool, in_folder("base"));
     steps(&r, 2);
-    OK(ls_lora_save(r.trainer, in_folder("adapters")));
-    FAILS(ls_lora_save(r.trainer, in_folder("no/where")), LS_EIO, "no/where");
+    OK(save_as(LS_SAVE_ADAPTERS, r.trainer, in_folder("adapters")));
+    FAILS(save_as(LS_SAVE_ADAPTERS, r.trainer, in_folder("no/where")), LS_EIO,
+          "no/where");
     FAILS(ls_lora_load(r.trainer, in_folder("base")), LS_EFORMAT,
           "holds no adapters");
     FAILS(ls_lora_load(r.trainer, in_folder("none")), LS_EIO, "none");
@@ -488,7 +491,7 @@ START_TEST(test_file_refusals)
     OK(ls_trainer_save_model(r.trainer, in_folder("whole")));
     FAILS(ls_predictor_load_lora(&p, in_folder("whole"), in_folder("adapters")),
           LS_EINVAL, "\"down\", which has an adapter here");
-    OK(ls_lora_save_merged(r.trainer, in_folder("merged")));
+    OK(save_as(LS_SAVE_MERGED, r.trainer, in_folder("merged")));
     FAILS(
         ls_predictor_load_lora(&p, in_folder("merged"), in_folder("adapters")),
         LS_EINVAL, "adapters of another base");
@@ -514,9 +517,9 @@ START_TEST(test_file_refusals)
     /* none, and no layers for them */
     plain =
         open_way(pool, text_graph(), &(way){LS_KEYS_NNX, false, false, 1, 1});
-    FAILS(ls_lora_save(plain.trainer, in_folder("x")), LS_EINVAL,
+    FAILS(save_as(LS_SAVE_ADAPTERS, plain.trainer, in_folder("x")), LS_EINVAL,
           "has no adapters");
-    FAILS(ls_lora_save_merged(plain.trainer, in_folder("x")), LS_EINVAL,
+    FAILS(save_as(LS_SAVE_MERGED, plain.trainer, in_folder("x")), LS_EINVAL,
           "has no adapters");
     FAILS(ls_lora_load(plain.trainer, in_folder("adapters")), LS_EINVAL,
           "has no adapters");

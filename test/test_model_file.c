@@ -234,9 +234,8 @@ static const char *note_of(const ls_archive *a, const char *name)
 static int save_note(const ls_trainer *t, const char *path, const char *name,
                      const char *value)
 {
-    return ls_trainer_save_noted(t, path, 2,
-                                 (ls_setting[]){{"units", "cm"},
-                                                {name, value}});
+    return save_noted(LS_SAVE_MODEL, t, path, 2,
+                      (ls_setting[]){{"units", "cm"}, {name, value}});
 }
 
 START_TEST(test_notes)
@@ -262,7 +261,7 @@ START_TEST(test_notes)
                      LS_EINVAL);
     ck_assert_int_eq(save_note(r.trainer, path, "x", "\xff"), LS_EINVAL);
     ck_assert_int_eq(save_note(r.trainer, path, NULL, "x"), LS_EINVAL);
-    ck_assert_int_eq(ls_trainer_save_noted(r.trainer, path, 1, NULL),
+    ck_assert_int_eq(save_noted(LS_SAVE_MODEL, r.trainer, path, 1, NULL),
                      LS_EINVAL);
     close_run(&r);
     ls_pool_close(pool);

@@ -231,12 +231,12 @@ static int with_adapters(bool saved, int (*call)(ls_trainer *t))
 
 static int save_adapters(ls_trainer *t)
 {
-    return ls_lora_save(t, in_folder("adapters"));
+    return save_as(LS_SAVE_ADAPTERS, t, in_folder("adapters"));
 }
 
 static int save_merged(ls_trainer *t)
 {
-    return ls_lora_save_merged(t, in_folder("merged"));
+    return save_as(LS_SAVE_MERGED, t, in_folder("merged"));
 }
 
 static int load_adapters(ls_trainer *t)

@@ -60,7 +60,7 @@ LS_API int64_t ls_coding_width(const ls_coding *coding);
 LS_API int64_t ls_coding_window(const ls_coding *coding, int64_t *horizon);
 
 /* The note of a model file, JSON text: pass it on as LS_CODING_NOTE to
- * ls_trainer_save_noted.  NULL where nothing was measured yet
+ * ls_trainer_save_with.  NULL where nothing was measured yet
  * (ls_table_data_take). */
 LS_API const char *ls_coding_note(const ls_coding *coding);
 

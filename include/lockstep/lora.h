@@ -13,7 +13,9 @@
  *     ls_trainer_open(&trainer, pool, graph, &options);
  *     ls_trainer_load(trainer, "base.safetensors", LS_LORA_REST);
  *     .. steps ..
- *     ls_lora_save(trainer, "adapters.safetensors"); */
+ *     ls_save_options save = ls_save_defaults();
+ *     save.kind = LS_SAVE_ADAPTERS;
+ *     ls_trainer_save_with(trainer, "adapters.safetensors", &save); */
 #include <lockstep.h> /* includes this file: before the guard */
 
 #ifndef LOCKSTEP_LORA_H
@@ -38,7 +40,7 @@ extern "C" {
 LS_API int ls_lora_add(ls_graph *graph, const char *names, int64_t rank,
                        double alpha);
 
-/* Add the adapters that a file of ls_lora_save holds, under its ranks and
+/* Add the adapters that a file of LS_SAVE_ADAPTERS holds, under its ranks and
  * alphas; ls_lora_load gives them their values.  LS_ENOTFOUND names a layer
  * that the graph has not, LS_EINVAL one whose widths are others; LS_EFORMAT: it
  * is no such file; LS_EIO; LS_ENOMEM. */
@@ -47,30 +49,11 @@ LS_API int ls_lora_add_saved(ls_graph *graph, const char *path);
 /* Returns the group of all parameters but those of adapters, frozen. */
 LS_API ls_group ls_lora_rest(void);
 
-/* Write the adapters alone, as safetensors, with a SHA-256 of all other
- * parameters, which they are for.  The file appears whole or not at all.
- * LS_EINVAL: there are none; LS_EIO; LS_ENOMEM. */
-LS_API int ls_lora_save(const ls_trainer *trainer, const char *path);
-
-/* Write the same with texts of your own, as ls_trainer_save_noted does. */
-LS_API int ls_lora_save_noted(const ls_trainer *trainer, const char *path,
-                              int notes, const ls_setting *note);
-
 /* Load adapters from such a file; all else stays.  LS_EINVAL: the trainer's
  * other parameters are not those that they were trained with, an adapter has
  * another rank or alpha, or the trainer has others; nothing is changed then.
  * LS_EFORMAT: it is no such file; LS_EIO; LS_ENOMEM. */
 LS_API int ls_lora_load(ls_trainer *trainer, const char *path);
-
-/* Write a model file (as ls_trainer_save_model) of the model without adapters,
- * whose weights are W + (alpha / rank) A B, summed in double and rounded once.
- * What it computes differs from what the trainer computes only by rounding. */
-LS_API int ls_lora_save_merged(const ls_trainer *trainer, const char *path);
-
-/* Write the same with texts of your own, as ls_trainer_save_noted does. */
-LS_API int ls_lora_save_merged_noted(const ls_trainer *trainer,
-                                     const char *path, int notes,
-                                     const ls_setting *note);
 
 #ifdef __cplusplus
 }

@@ -26,20 +26,41 @@ extern "C" {
  * alone.  LS_EIO, LS_EINVAL (a name is not UTF-8), LS_ENOMEM. */
 LS_API int ls_trainer_save_model(const ls_trainer *trainer, const char *path);
 
-/* Write the same with each batch norm (ls_batch_norm) folded into the dense
- * layer or the convolution right before it, if nothing else reads that layer
- * and nobody shares its weights: with s = scale / sqrt(var + epsilon) these
- * become W s, and the bias (bias - mean) s + shift, in double, rounded once; a
- * layer without a bias gets one.  Other batch norms stay.  What the file
- * computes differs from what the trainer computes only by rounding.  Fails as
- * ls_trainer_save_model does. */
-LS_API int ls_trainer_save_folded(const ls_trainer *trainer, const char *path);
+/* What a file holds. */
+typedef enum ls_save_kind {
+    LS_SAVE_MODEL,    /* weights and graph */
+    LS_SAVE_ADAPTERS, /* those alone, and a SHA-256 of all other parameters,
+                         which they are for (lockstep/lora.h) */
+    LS_SAVE_MERGED    /* weights and graph of the model without adapters, whose
+                         weights are W + (alpha / rank) A B, summed in double
+                         and rounded once: what it computes differs from what
+                         the trainer computes only by rounding */
+} ls_save_kind;
 
-/* Write the same with texts of your own in the metadata, where ls_archive_note
- * finds them: what a program must know to use the model.  LS_EINVAL: a name is
- * there twice or is one that the file has itself, or a text is not UTF-8. */
-LS_API int ls_trainer_save_noted(const ls_trainer *trainer, const char *path,
-                                 int notes, const ls_setting *note);
+typedef struct ls_save_options {
+    size_t size; /* ls_save_defaults() writes it */
+    ls_save_kind kind;
+    int n_notes;             /* texts of your own in the metadata, where */
+    const ls_setting *notes; /* ls_archive_note finds them: what a program must
+                                know to use the model */
+} ls_save_options;
+
+/* Returns the default options: a model without notes. */
+LS_API void ls_save_defaults_sized(ls_save_options *options, size_t size);
+static inline ls_save_options ls_save_defaults(void)
+{
+    ls_save_options o;
+
+    ls_save_defaults_sized(&o, sizeof o);
+    return o;
+}
+
+/* Write a file by options; ls_trainer_save_model is the same by default.  The
+ * file appears whole or not at all.  LS_EINVAL: there are no adapters, or a
+ * note's name is there twice or is one that the file has itself, or a text is
+ * not UTF-8; else as ls_trainer_save_model. */
+LS_API int ls_trainer_save_with(const ls_trainer *trainer, const char *path,
+                                const ls_save_options *options);
 
 /* Build the graph that a model file holds; ls_graph_free frees it.  LS_EIO;
  * LS_EFORMAT: the file is malformed or damaged; LS_ENOTFOUND: it has weights

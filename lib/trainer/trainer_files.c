@@ -1,10 +1,10 @@
 /* Files of a trainer's parameters: weights, models, PyTorch's, adapters
  * (lockstep/lora.h).  What opens a run again is lib/checkpoint's. */
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/utf8.h"
 #include "model/lora_file.h"
 #include "model/model_file.h"
-#include "model/norm_fold.h"
 #include "model/torch_file.h"
 #include "model/weights_file.h"
 #include "train/trainer.h"
@@ -23,13 +23,6 @@ int ls_trainer_save_model(const ls_trainer *t, const char *path)
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
     return ls__model_save(&t->model, path, 0, NULL);
-}
-
-int ls_trainer_save_folded(const ls_trainer *t, const char *path)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    return ls__norm_fold_save(&t->model, path);
 }
 
 /* The metadata's own names are those that a reader of a file trusts. */
@@ -71,21 +64,44 @@ static int check_notes(const char *function, int notes, const ls_setting *note)
         return ls__fail(LS_EINVAL, "%s: %d notes; there may be 0 or more",
                         function, notes);
     if (notes && !note)
-        return ls__null(function, "note");
+        return ls__null(function, "notes");
     for (int i = 0; i < notes && status == 0; i++)
         status = check_note(function, i, notes, note);
     return status;
 }
 
-int ls_trainer_save_noted(const ls_trainer *t, const char *path, int notes,
-                          const ls_setting *note)
+static const ls_save_options defaults = {.size = sizeof defaults};
+
+void ls_save_defaults_sized(ls_save_options *options, size_t size)
 {
+    LS__NEED_OR(options, );
+    ls__sized_defaults(options, size, &defaults, sizeof defaults);
+}
+
+typedef int save_fn(const ls__model *m, const char *path, int notes,
+                    const ls_setting *note);
+
+int ls_trainer_save_with(const ls_trainer *t, const char *path,
+                         const ls_save_options *options)
+{
+    static save_fn *const writers[] = {[LS_SAVE_MODEL] = ls__model_save,
+                                       [LS_SAVE_ADAPTERS] = ls__lora_save,
+                                       [LS_SAVE_MERGED] = ls__lora_merge};
+    ls_save_options o = defaults;
     int status;
 
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
-    status = check_notes(__func__, notes, note);
-    return status == 0 ? ls__model_save(&t->model, path, notes, note) : status;
+    LS__NEED(options);
+    status = ls__sized_take("save", &o, sizeof o, options);
+    if (status < 0)
+        return status;
+    if ((int)o.kind < 0 || (size_t)o.kind >= sizeof writers / sizeof *writers)
+        return ls__fail(LS_EINVAL, "%s: kind is %d, which is none", __func__,
+                        (int)o.kind);
+    status = check_notes(__func__, o.n_notes, o.notes);
+    return status == 0 ? writers[o.kind](&t->model, path, o.n_notes, o.notes)
+                       : status;
 }
 
 int ls_trainer_load(ls_trainer *t, const char *path, const char *names)
@@ -103,47 +119,9 @@ int ls_trainer_load_torch(ls_trainer *t, const char *path, const char *names,
     return ls__torch_load(&t->model, path, names, layers);
 }
 
-/* ------ low-rank adapters ------ */
-
-int ls_lora_save(const ls_trainer *t, const char *path)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    return ls__lora_save(&t->model, path, 0, NULL);
-}
-
-int ls_lora_save_noted(const ls_trainer *t, const char *path, int notes,
-                       const ls_setting *note)
-{
-    int status;
-
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    status = check_notes(__func__, notes, note);
-    return status == 0 ? ls__lora_save(&t->model, path, notes, note) : status;
-}
-
 int ls_lora_load(ls_trainer *t, const char *path)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
     return ls__lora_load(&t->model, path);
-}
-
-int ls_lora_save_merged(const ls_trainer *t, const char *path)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    return ls__lora_merge(&t->model, path, 0, NULL);
-}
-
-int ls_lora_save_merged_noted(const ls_trainer *t, const char *path, int notes,
-                              const ls_setting *note)
-{
-    int status;
-
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    status = check_notes(__func__, notes, note);
-    return status == 0 ? ls__lora_merge(&t->model, path, notes, note) : status;
 }

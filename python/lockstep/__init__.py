@@ -381,10 +381,6 @@ class Trainer:
         """A model file: weights and graph."""
         do.trainer_save_model(self.of, path)
 
-    def save_folded(self, path):
-        """The same with batch norms folded into the layers before them."""
-        do.trainer_save_folded(self.of, path)
-
     def load(self, path, names=None):
         """Weights from a file; names is a pattern."""
         do.trainer_load(self.of, path, names)

@@ -362,10 +362,9 @@ def batch_norm(x, epsilon, name):
     trained unless a group freezes them.  epsilon >= 0; PyTorch and Flax
     have 1e-5.  Parameters of x's last extent each: "<name>.scale" ones,
     "<name>.bias" zeros, "<name>.mean" zeros, "<name>.var" ones.
-    trainer_load_torch reads running_mean and running_var into them,
-    trainer_save_folded folds them into the layer before.  A var that with
-    epsilon is not above 0 makes values that are not finite.  LS_EINVAL:
-    epsilon is negative or not finite.
+    trainer_load_torch reads running_mean and running_var into them.  A var
+    that with epsilon is not above 0 makes values that are not finite.
+    LS_EINVAL: epsilon is negative or not finite.
     """
     return _.made(c.ls_batch_norm, x, epsilon, name)
 

@@ -62,6 +62,9 @@ INIT_VARIANCE = 3
 INIT_ORTHOGONAL = 4
 INIT_OWN = 5
 TEXT = 256
+SAVE_MODEL = 0
+SAVE_ADAPTERS = 1
+SAVE_MERGED = 2
 SAME = 0
 VALID = 1
 CAUSAL = 2
@@ -101,6 +104,7 @@ ls_distribution = Enum("distribution", UNIFORM=0, NORMAL=1, TRUNCATED_NORMAL=2)
 ls_fan = Enum("fan", FAN_IN=0, FAN_OUT=1, FAN_AVERAGE=2)
 ls_init_kind = Enum("init_kind", INIT_LAYER=0, INIT_CONSTANT=1, INIT_RANDOM=2,
     INIT_VARIANCE=3, INIT_ORTHOGONAL=4, INIT_OWN=5)
+ls_save_kind = Enum("save_kind", SAVE_MODEL=0, SAVE_ADAPTERS=1, SAVE_MERGED=2)
 ls_padding = Enum("padding", SAME=0, VALID=1, CAUSAL=2, EXPLICIT=3)
 ls_state_part = Enum("state_part", STATE_PARAMS=1, STATE_OPTIMIZER=2,
     STATE_ALL=3)
@@ -252,6 +256,16 @@ class Isa(Struct):
         ("portable", C.c_bool)]
 
 
+class Setting(Struct):
+    _fields_ = [("name", C.c_char_p), ("value", C.c_char_p)]
+
+
+class SaveOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("kind", C.c_int), ("n_notes", C.c_int),
+        ("notes", P)]
+    enums = {"kind": ls_save_kind}
+
+
 class Window(Struct):
     _fields_ = [("height", C.c_int64), ("width", C.c_int64),
         ("stride_y", C.c_int64), ("stride_x", C.c_int64), ("padding", C.c_int)]
@@ -394,10 +408,6 @@ class Result(Struct):
         ("reduce_seconds", C.c_double), ("update_seconds", C.c_double)]
 
 
-class Setting(Struct):
-    _fields_ = [("name", C.c_char_p), ("value", C.c_char_p)]
-
-
 class CheckpointsOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("folder", C.c_char_p),
         ("keep", C.c_int), ("settings", C.c_int),
@@ -432,17 +442,17 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array, "ls_option": Option,
     "ls_early_stop": EarlyStop, "ls_plateau": Plateau, "ls_init": Init,
     "ls_place": Place, "ls_level": Level, "ls_core_kind": CoreKind,
     "ls_cost": Cost, "ls_work": Work, "ls_times": Times, "ls_isa": Isa,
-    "ls_window": Window, "ls_conv_options": ConvOptions, "ls_shard": Shard,
-    "ls_ratio": Ratio, "ls_sums": Sums, "ls_gradient": Gradient,
-    "ls_own_run": OwnRun, "ls_own_op": OwnOp, "ls_transport": Transport,
+    "ls_setting": Setting, "ls_save_options": SaveOptions, "ls_window": Window,
+    "ls_conv_options": ConvOptions, "ls_shard": Shard, "ls_ratio": Ratio,
+    "ls_sums": Sums, "ls_gradient": Gradient, "ls_own_run": OwnRun,
+    "ls_own_op": OwnOp, "ls_transport": Transport,
     "ls_ranks_options": RanksOptions, "ls_mesh_options": MeshOptions,
     "ls_pool_options": PoolOptions, "ls_scaling_options": ScalingOptions,
     "ls_scaling_point": ScalingPoint, "ls_scaling_info": ScalingInfo,
     "ls_scaling_guess": ScalingGuess, "ls_trace_options": TraceOptions,
     "ls_mark": Mark, "ls_doing": Doing, "ls_trainer_options": TrainerOptions,
-    "ls_result": Result, "ls_setting": Setting,
-    "ls_checkpoints_options": CheckpointsOptions, "ls_change": Change,
-    "ls_source": Source, "ls_series": Series,
+    "ls_result": Result, "ls_checkpoints_options": CheckpointsOptions,
+    "ls_change": Change, "ls_source": Source, "ls_series": Series,
     "ls_loader_options": LoaderOptions}
 
 ls_version = function("ls_version", C.c_char_p)
@@ -602,12 +612,7 @@ ls_init_params = function("ls_init_params", C.c_int, P, Text, P)
 ls_lora_add = function("ls_lora_add", C.c_int, P, Text, INT64, C.c_double)
 ls_lora_add_saved = function("ls_lora_add_saved", C.c_int, P, Text)
 ls_lora_rest = function("ls_lora_rest", Group)
-ls_lora_save = function("ls_lora_save", C.c_int, P, Text)
-ls_lora_save_noted = function("ls_lora_save_noted", C.c_int, P, Text, INT, P)
 ls_lora_load = function("ls_lora_load", C.c_int, P, Text)
-ls_lora_save_merged = function("ls_lora_save_merged", C.c_int, P, Text)
-ls_lora_save_merged_noted = function("ls_lora_save_merged_noted", C.c_int, P,
-    Text, INT, P)
 ls_mesh_worker_pu = function("ls_mesh_worker_pu", C.c_int, P, INT)
 ls_mesh_cores_text = function("ls_mesh_cores_text", C.c_char_p, P)
 ls_mesh_cpu = function("ls_mesh_cpu", C.c_char_p, P)
@@ -638,9 +643,9 @@ ls_measure_products = function("ls_measure_products", C.c_int, P, INT,
     ls_precision, P)
 ls_measure_copy = function("ls_measure_copy", C.c_int, P, INT, P)
 ls_trainer_save_model = function("ls_trainer_save_model", C.c_int, P, Text)
-ls_trainer_save_folded = function("ls_trainer_save_folded", C.c_int, P, Text)
-ls_trainer_save_noted = function("ls_trainer_save_noted", C.c_int, P, Text,
-    INT, P)
+ls_save_defaults_sized = function("ls_save_defaults_sized", None, P,
+    C.c_size_t)
+ls_trainer_save_with = function("ls_trainer_save_with", C.c_int, P, Text, P)
 ls_graph_load = function("ls_graph_load", C.c_int, P, Text)
 ls_graph_nodes = function("ls_graph_nodes", C.c_int, P)
 ls_graph_node = function("ls_graph_node", P, P, INT)

@@ -42,7 +42,7 @@ BEGIN {
     names = "mesh_options pool_options trainer_options checkpoints_options " \
         "images_options loader_options trace_options scaling_options place " \
         "level core_kind result cost work entry option isa scaling_point " \
-        "scaling_info scaling_guess doing conv_options"
+        "scaling_info scaling_guess doing conv_options save_options"
     n = split(names, name, " ")
     for (i = 1; i <= n; i++)
         grows["ls_" name[i]] = 1

@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifndef FUZZING
-/* What ls_lora_save writes for the graph above. */
+/* What LS_SAVE_ADAPTERS is for the graph above. */
 int main(void)
 {
     static uint8_t file[4096];

@@ -33,9 +33,13 @@ int adapt_load(ls_trainer *trainer, const start_settings *s)
 int adapt_save(const ls_trainer *trainer, const start_settings *s,
                const char *path, int notes, const ls_setting *note)
 {
-    if (!s->lora || s->lora_save == ADAPT_MODEL)
-        return opt_check(ls_trainer_save_noted(trainer, path, notes, note));
-    if (s->lora_save == ADAPT_MERGED)
-        return opt_check(ls_lora_save_merged_noted(trainer, path, notes, note));
-    return opt_check(ls_lora_save_noted(trainer, path, notes, note));
+    ls_save_options o = ls_save_defaults();
+
+    if (s->lora && s->lora_save == ADAPT_MERGED)
+        o.kind = LS_SAVE_MERGED;
+    else if (s->lora && s->lora_save == ADAPT_ALONE)
+        o.kind = LS_SAVE_ADAPTERS;
+    o.n_notes = notes;
+    o.notes = note;
+    return opt_check(ls_trainer_save_with(trainer, path, &o));
 }
