@@ -1,6 +1,4 @@
-/* See explain.h.  The gradient of one device is read where an optimizer keeps
- * it: the trace of momentum is, after its first update from a trace of zeros,
- * the gradient itself. */
+/* See explain.h. */
 #include "train/explain.h"
 #include "opt/opt.h"
 
@@ -51,31 +49,37 @@ static int64_t count_of(const ls_trainer *t, int param)
     return n;
 }
 
-typedef enum way { GET, GET_TRACE, SET, CLEAR_TRACE } way;
-
-/* One parameter, or its trace, to or from `at`, which is cleared for the last
- * way. */
-static int move(ls_trainer *t, int param, way w, float *at)
-{
-    const char *name = ls_trainer_param_name(t, param);
-    int64_t n = count_of(t, param);
-    char trace[LS_TEXT];
-
-    snprintf(trace, sizeof trace, "trace.%s", name);
-    if (w == CLEAR_TRACE)
-        memset(at, 0, (size_t)n * sizeof *at);
-    return w == GET         ? ls_trainer_get(t, name, n, at)
-           : w == GET_TRACE ? ls_trainer_get(t, trace, n, at)
-           : w == SET       ? ls_trainer_set(t, name, n, at)
-                            : ls_trainer_set(t, trace, n, at);
-}
-
-static int move_all(ls_trainer *t, way w, float *at)
+static int get_params(const ls_trainer *t, float *at)
 {
     int status = 0;
 
     for (int i = 0; i < ls_trainer_params(t) && status == 0; i++) {
-        status = move(t, i, w, at);
+        status = ls_trainer_get(t, ls_trainer_param_name(t, i), count_of(t, i),
+                                at);
+        at += count_of(t, i);
+    }
+    return status;
+}
+
+static int set_params(ls_trainer *t, const float *at)
+{
+    int status = 0;
+
+    for (int i = 0; i < ls_trainer_params(t) && status == 0; i++) {
+        status = ls_trainer_set(t, ls_trainer_param_name(t, i), count_of(t, i),
+                                at);
+        at += count_of(t, i);
+    }
+    return status;
+}
+
+static int get_gradients(const ls_trainer *t, const ls_gradients *g, float *at)
+{
+    int status = 0;
+
+    for (int i = 0; i < ls_trainer_params(t) && status == 0; i++) {
+        status = ls_gradients_get_device(g, 0, ls_trainer_param_name(t, i),
+                                         count_of(t, i), at);
         at += count_of(t, i);
     }
     return status;
@@ -97,6 +101,7 @@ typedef struct alone {
     ls_pool *pool;
     ls_graph *graph;
     ls_trainer *trainer;
+    ls_gradients *gradients;
     ls_batch *batch;
 } alone;
 
@@ -108,12 +113,13 @@ static int open_trainer(alone *a, const run *r)
     if (status < 0)
         return status;
     o.keys = r->model->keys;
-    o.optimizer = ls_momentum(0.1, 0.9);
     o.mean = LS_SUM;
     o.backend = r->how.backend;
     o.precision = run_precision(r);
     r->model->build(a->graph, &r->set.model);
     status = ls_trainer_open(&a->trainer, a->pool, a->graph, &o);
+    if (status == 0)
+        status = ls_gradients_open(&a->gradients, a->trainer, 1);
     return status < 0 ? status : ls_batch_open(&a->batch, a->trainer);
 }
 
@@ -134,6 +140,7 @@ static int open_alone(alone *a, const run *r)
 static void close_alone(alone *a)
 {
     ls_batch_close(a->batch);
+    ls_gradients_close(a->gradients);
     ls_trainer_close(a->trainer);
     ls_graph_free(a->graph);
     ls_pool_close(a->pool);
@@ -160,16 +167,12 @@ static int one_device(explain *e, const alone *a, int device, int64_t first,
 {
     float *gradient = e->all + device * e->floats;
     ls_result result;
-    int status = move_all(a->trainer, SET, e->before);
+    int status = set_rows(a, &e->run->data, first, rows);
 
     if (status == 0)
-        status = move_all(a->trainer, CLEAR_TRACE, gradient);
+        status = ls_gradients_compute(a->gradients, a->batch, &result);
     if (status == 0)
-        status = set_rows(a, &e->run->data, first, rows);
-    if (status == 0)
-        status = ls_step(a->trainer, a->batch, &result);
-    if (status == 0)
-        status = move_all(a->trainer, GET_TRACE, gradient);
+        status = get_gradients(a->trainer, a->gradients, gradient);
     if (status < 0)
         return opt_check(status);
     e->loss[device] = (double)result.loss;
@@ -244,7 +247,7 @@ static int make_room(explain *e, run *r)
     e->loss = calloc(devices, sizeof *e->loss);
     if (!e->before || !e->all || !e->loss)
         return opt_fail(OPT_FAILED, "out of memory");
-    return opt_check(move_all(r->trainer, GET, e->before));
+    return opt_check(get_params(r->trainer, e->before));
 }
 
 static int take_apart(explain *e, int64_t step)
@@ -252,6 +255,8 @@ static int take_apart(explain *e, int64_t step)
     alone a = {0};
     int status = opt_check(open_alone(&a, e->run));
 
+    if (status == OPT_GO)
+        status = opt_check(set_params(a.trainer, e->before));
     if (status == OPT_GO)
         status = all_devices(e, &a, step);
     if (status == OPT_GO) {
@@ -301,7 +306,7 @@ int explain_end(explain *e, const ls_result *result)
     if (!e->run)
         return OPT_GO;
     update(e, (double)result->lr);
-    status = opt_check(move_all(e->run->trainer, GET, e->sum));
+    status = opt_check(get_params(e->run->trainer, e->sum));
     e->run = NULL; /* it is told once */
     if (status != OPT_GO)
         return status;
