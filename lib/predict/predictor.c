@@ -2,7 +2,7 @@
 #include "predict/predictor.h"
 #include "base/error.h"
 #include "exchange/onnx.h"
-#include "model/lora_file.h"
+#include "lora/lora_file.h"
 #include "model/model_file.h"
 #include "pool/pool.h"
 #include "train/trainer.h"

@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/utf8.h"
-#include "model/lora_file.h"
+#include "lora/lora_file.h"
 #include "model/model_file.h"
-#include "model/torch_file.h"
+#include "torch/torch_file.h"
 #include "model/weights_file.h"
 #include "train/trainer.h"
 

@@ -2,7 +2,7 @@
  * accepted adds adapters to a graph whose model is laid out, and what loads
  * into one that has adapters leaves it whole. */
 #define _GNU_SOURCE
-#include "model/lora_file.h"
+#include "lora/lora_file.h"
 #include "sealed_files.h"
 
 static ls_graph *graph(void)

@@ -1,11 +1,11 @@
 /* See lora_file.h. */
-#include "model/lora_file.h"
+#include "lora/lora_file.h"
 #include "base/error.h"
 #include "base/pattern.h"
 #include "base/state_hash.h"
 #include "file/json.h"
 #include "file/safetensors.h"
-#include "graph/lora.h"
+#include "lora/lora.h"
 #include "graph/op.h"
 #include "model/model_file.h"
 #include "model/weights_file.h"

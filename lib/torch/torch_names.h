@@ -1,6 +1,6 @@
 /* What PyTorch calls what a parameter or a layer is called here. */
-#ifndef LS_MODEL_TORCH_NAMES_H
-#define LS_MODEL_TORCH_NAMES_H
+#ifndef LS_TORCH_TORCH_NAMES_H
+#define LS_TORCH_TORCH_NAMES_H
 
 #include <stdbool.h>
 

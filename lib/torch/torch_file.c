@@ -13,16 +13,16 @@
  * and (H,W,C) here, so its weights are those of a convolution as large as the
  * image.  A batch norm behind a layer that has none here is folded into it
  * (torch_norm.h); for recurrent layers see torch_steps.h. */
-#include "model/torch_file.h"
+#include "torch/torch_file.h"
 #include "base/error.h"
 #include "base/pattern.h"
 #include "file/convert.h"
 #include "file/safetensors.h"
 #include "graph/op.h"
-#include "model/torch_layout.h"
-#include "model/torch_names.h"
-#include "model/torch_norm.h"
-#include "model/torch_steps.h"
+#include "torch/torch_layout.h"
+#include "torch/torch_names.h"
+#include "torch/torch_norm.h"
+#include "torch/torch_steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  *     sum = layer + b(scale a(x)),   x what the layer reads
  *
  * They are ordinary nodes, in files too, and are known by their names. */
-#ifndef LS_GRAPH_LORA_H
-#define LS_GRAPH_LORA_H
+#ifndef LS_LORA_LORA_H
+#define LS_LORA_LORA_H
 
 #include "graph/graph.h"
 

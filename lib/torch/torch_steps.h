@@ -8,8 +8,8 @@
  *     gru   dense_i.bias                the same, if the last n of bias_hh_lK,
  *                                       which r multiplies there, are zeros
  *     gru of two biases: each           bias_ih_lK, bias_hh_lK */
-#ifndef LS_MODEL_TORCH_STEPS_H
-#define LS_MODEL_TORCH_STEPS_H
+#ifndef LS_TORCH_TORCH_STEPS_H
+#define LS_TORCH_TORCH_STEPS_H
 
 #include "file/safetensors.h"
 #include "graph/graph.h"

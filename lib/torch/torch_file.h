@@ -1,6 +1,6 @@
 /* The values of a model's parameters from a file of PyTorch's. */
-#ifndef LS_MODEL_TORCH_FILE_H
-#define LS_MODEL_TORCH_FILE_H
+#ifndef LS_TORCH_TORCH_FILE_H
+#define LS_TORCH_TORCH_FILE_H
 
 #include "model/ls_model.h"
 

@@ -1,8 +1,8 @@
 /* Adapters as a file of their own: their tensors, and as JSON text in the
  * metadata (docs/model-file.md) the layers they belong to, their scales, and
  * what model they are for. */
-#ifndef LS_MODEL_LORA_FILE_H
-#define LS_MODEL_LORA_FILE_H
+#ifndef LS_LORA_LORA_FILE_H
+#define LS_LORA_LORA_FILE_H
 
 #include "model/ls_model.h"
 

@@ -1,6 +1,6 @@
 /* How the elements of a parameter are ordered in PyTorch. */
-#ifndef LS_MODEL_TORCH_LAYOUT_H
-#define LS_MODEL_TORCH_LAYOUT_H
+#ifndef LS_TORCH_TORCH_LAYOUT_H
+#define LS_TORCH_TORCH_LAYOUT_H
 
 #include "model/ls_model.h"
 

@@ -1,5 +1,5 @@
 /* See torch_norm.h.  In double, rounded once. */
-#include "model/torch_norm.h"
+#include "torch/torch_norm.h"
 #include "base/error.h"
 #include "file/convert.h"
 

@@ -1,5 +1,5 @@
 /* See torch_steps.h. */
-#include "model/torch_steps.h"
+#include "torch/torch_steps.h"
 #include "base/error.h"
 #include "file/convert.h"
 #include "graph/op.h"

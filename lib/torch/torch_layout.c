@@ -1,5 +1,5 @@
 /* See torch_layout.h. */
-#include "model/torch_layout.h"
+#include "torch/torch_layout.h"
 #include "graph/op.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  * Parameters and requests for keys follow the order of nodes (as if the graph
  * had been built so, which is how it is read from a file), so those of an
  * adapter come right behind its layer's. */
-#include "graph/lora.h"
+#include "lora/lora.h"
 #include "base/pattern.h"
 #include "graph/edit.h"
 #include "graph/op.h"

@@ -1,5 +1,5 @@
 /* See torch_names.h. */
-#include "model/torch_names.h"
+#include "torch/torch_names.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
