@@ -9,6 +9,7 @@
 #include "graph/op.h"
 #include "model/model_file.h"
 #include "model/weights_file.h"
+#include "train/trainer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -309,6 +310,13 @@ int ls__lora_load(ls__model *m, const char *path)
         status = ls__weights_load(m, path, LS_LORA_OWN);
     json_decref(all);
     return status;
+}
+
+int ls_lora_load(ls_trainer *t, const char *path)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(path);
+    return ls__lora_load(&t->model, path);
 }
 
 static int open_both(ls__model *m, ls_graph *g, const char *path,

@@ -118,10 +118,3 @@ int ls_trainer_load_torch(ls_trainer *t, const char *path, const char *names,
     LS__NEED(path);
     return ls__torch_load(&t->model, path, names, layers);
 }
-
-int ls_lora_load(ls_trainer *t, const char *path)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    return ls__lora_load(&t->model, path);
-}
