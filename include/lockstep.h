@@ -74,7 +74,6 @@
  *     lockstep/collective.h  shards, a function on every device, collectives
  *     lockstep/machine.h     cores, caches, places of workers
  *     lockstep/measure.h     costs, times, backends, instruction levels
- *     lockstep/scaling.h     the same training on 1, 2, 4, .. workers
  *     lockstep/sparse.h      rows that are lists of what is not zero
  *     lockstep/trace.h       who did what, and when
  *     lockstep/transport.h   ranks that train together
@@ -838,7 +837,6 @@ LS_API int ls_data_parallel_step(int64_t seed, const float *x, const float *y,
 #include <lockstep/own.h>
 #include <lockstep/placement.h>
 #include <lockstep/predictor.h>
-#include <lockstep/scaling.h>
 #include <lockstep/sparse.h>
 #include <lockstep/trace.h>
 #include <lockstep/transport.h>

@@ -7,10 +7,10 @@
 # A handle is a member of `given`; of other types there is a zeroed value.
 BEGIN {
     n = split("mesh pool graph node trainer batch checkpoints loader archive " \
-              "shards gradients predictor context generator scaling trace " \
+              "shards gradients predictor context generator trace " \
               "ranks " \
               "transport table source array buffers sharding gradient own_op " \
-              "checkpoints_options scaling_options pmap_fn gradients_fn " \
+              "checkpoints_options save_options pmap_fn gradients_fn " \
               "coding table_data table_model table_context", \
               names, " ")
     for (i = 1; i <= n; i++)

@@ -63,7 +63,7 @@ DEFAULTS(checkpoints)
 DEFAULTS(images)
 DEFAULTS(loader)
 DEFAULTS(trace)
-DEFAULTS(scaling)
+DEFAULTS(save)
 DEFAULTS(table_data)
 DEFAULTS(table_model)
 
@@ -189,12 +189,9 @@ static int try_trace(world *w, const void *options)
     return ls_trace_open(&trace, w->pool, options);
 }
 
-static int try_scaling(world *w, const void *options)
+static int try_save(world *w, const void *options)
 {
-    ls_scaling *scaling;
-
-    (void)w;
-    return ls_scaling_run(&scaling, options);
+    return ls_trainer_save_with(w->trainer, "no/where", options);
 }
 
 #define ROW(name) {#name, sizeof(ls_##name##_options), try_##name}
@@ -204,7 +201,7 @@ static const struct {
     size_t size;
     int (*open)(world *w, const void *options);
 } kinds[] = {ROW(mesh),   ROW(pool),   ROW(trainer), ROW(checkpoints),
-             ROW(images), ROW(loader), ROW(trace),   ROW(scaling),
+             ROW(images), ROW(loader), ROW(trace),   ROW(save),
              ROW(table_data), ROW(table_model)};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -304,43 +301,6 @@ START_TEST(other_results)
 }
 END_TEST
 
-static int open_scaled(void *user, ls_pool *pool, int fold,
-                       ls_trainer **trainer, ls_batch **batch)
-{
-    world *w = user;
-
-    (void)fold;
-    OK(ls_trainer_open(trainer, pool, w->graph, NULL));
-    OK(ls_batch_open(batch, *trainer));
-    OK(ls_batch_set(*batch, "x", LS_F32, rows, 8));
-    OK(ls_batch_set(*batch, "y", LS_F32, rows, 8));
-    return 0;
-}
-
-/* Proves the same of what a measurement of scaling found. */
-START_TEST(scaling_results)
-{
-    ls_scaling_options o = ls_scaling_defaults();
-    ls_scaling *s;
-    world w;
-
-    open_world(&w);
-    o.open = open_scaled;
-    o.user = &w;
-    o.count = (const int[]){1};
-    o.counts = 1;
-    o.repeats = 1;
-    o.steps = 2;
-    o.no_roofs = true;
-    OK(ls_scaling_run(&s, &o));
-    RESULT(ls_scaling_point, ck_assert(ls_scaling_get(s, 0, &g.it)));
-    RESULT(ls_scaling_info, ls_scaling_ask(s, &g.it));
-    RESULT(ls_scaling_guess, OK(ls_scaling_model(s, 2, &g.it)));
-    ls_scaling_free(s);
-    close_world(&w);
-}
-END_TEST
-
 /* Proves that an optimizer's and a schedule's room is not ignored when a newer
  * program uses it. */
 START_TEST(used_room)
@@ -382,14 +342,13 @@ static Suite *suite(void)
     tcase_add_test(t, images_defaults);
     tcase_add_test(t, loader_defaults);
     tcase_add_test(t, trace_defaults);
-    tcase_add_test(t, scaling_defaults);
+    tcase_add_test(t, save_defaults);
     tcase_add_test(t, table_data_defaults);
     tcase_add_test(t, table_model_defaults);
     tcase_add_loop_test(t, wrong_sizes, 0, KINDS);
     tcase_add_test(t, fewer_members);
     tcase_add_test(t, step_results);
     tcase_add_test(t, other_results);
-    tcase_add_test(t, scaling_results);
     tcase_add_test(t, used_room);
     tcase_add_test(t, fixed_sizes);
     suite_add_tcase(s, t);

@@ -1,7 +1,7 @@
 /* What operators are counted to read and write, against counts written out by
  * hand from shapes; and what a step of them comes to. */
 #include "models.h"
-#include "scale/scaling.h"
+#include "../tools/scale/scaling.h"
 
 /* Floats of an operator: forward and backward, of a row and of a chunk. */
 typedef struct moved {
@@ -159,12 +159,12 @@ START_TEST(steps)
     ck_assert_int_eq(w.shards, 6);
     ck_assert_double_eq(w.row_bytes, 4 * (24 + 24 + 16 + 8));
     ck_assert_double_eq(w.chunk_bytes, 4 * 2 * (16 * 8 + 8));
-    ck_assert_double_eq(ls__scaling_bytes(&w, 6 * 256),
+    ck_assert_double_eq(scaling_bytes(&w, 6 * 256),
                         6 * 256 * w.row_bytes + 6 * w.chunk_bytes);
-    ck_assert_double_eq(ls__scaling_bytes(&w, 6 * 256 + 1),
+    ck_assert_double_eq(scaling_bytes(&w, 6 * 256 + 1),
                         (6 * 256 + 1) * w.row_bytes + 12 * w.chunk_bytes);
     w.chunk_rows = 0;
-    ck_assert_double_eq(ls__scaling_bytes(&w, 100), 0);
+    ck_assert_double_eq(scaling_bytes(&w, 100), 0);
     close_run(&r);
     ls_pool_close(pool);
 }

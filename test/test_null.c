@@ -37,8 +37,7 @@ static struct {
     ls_predictor *predictor;
     ls_context *context;
     ls_generator *generator;
-    ls_scaling *scaling;
-    ls_scaling_options *scaling_options;
+    ls_save_options *save_options;
     ls_trace *trace;
     ls_ranks *ranks;
     const ls_transport *transport;
@@ -130,7 +129,7 @@ static const char *const factors[] = {"ls_plateau_take"};
 
 /* Those that return a text which is never NULL. */
 static const char *const texts[] = {
-    "ls_mesh_cores_text", "ls_mesh_cpu", "ls_mesh_text", "ls_scaling_advice",
+    "ls_mesh_cores_text", "ls_mesh_cpu", "ls_mesh_text",
 };
 
 #define IS_IN(list, text) is_in(list, sizeof(list) / sizeof *(list), text)
@@ -258,18 +257,6 @@ static int no_forward(void *user, const ls_own_run *run)
     return 0;
 }
 
-static int open_scaled(void *user, ls_pool *pool, int fold,
-                       ls_trainer **trainer, ls_batch **batch)
-{
-    ls_graph *g = small_graph();
-
-    (void)user, (void)fold;
-    OK(ls_trainer_open(trainer, pool, g, NULL));
-    ls_graph_free(g);
-    *batch = small_batch(*trainer);
-    return 0;
-}
-
 static void give_plain(void)
 {
     static float numbers[96];
@@ -367,25 +354,12 @@ static void give_table_model(void)
     OK(ls_table_context_open(&given.table_context, given.table_model, NULL));
 }
 
-static void give_scaling(void)
+static void give_save(void)
 {
-    static ls_mesh_options mesh;
-    static ls_pool_options loose;
-    static ls_scaling_options o;
+    static ls_save_options o;
 
-    mesh = ls_mesh_defaults();
-    mesh.devices = 1;
-    loose = ls_pool_defaults();
-    loose.no_pin = true;
-    o = ls_scaling_defaults();
-    o.open = open_scaled;
-    o.mesh = &mesh;
-    o.pool = &loose;
-    o.counts = o.repeats = o.steps = 1;
-    o.count = &(const int){1};
-    o.no_roofs = true;
-    OK(ls_scaling_run(&given.scaling, &o));
-    given.scaling_options = &o;
+    o = ls_save_defaults();
+    given.save_options = &o;
 }
 
 static void give_rest(void)
@@ -433,7 +407,6 @@ static void take_back(void)
     ls_trainer_close(given.trainer);
     ls_pool_close(given.pool);
     ls_graph_free(given.graph);
-    ls_scaling_free(given.scaling);
     ls_mesh_close(given.mesh);
     folder_close();
 }
@@ -448,7 +421,7 @@ START_TEST(test_every_function)
     folder_open();
     OK(ls_mesh_open(&given.mesh, &o));
     give_plain();
-    give_scaling();
+    give_save();
     given.pool = open_pool(2, 1); /* no thread: a fork loses none */
     give_trainer();
     give_generator();

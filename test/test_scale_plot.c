@@ -15,7 +15,7 @@ const char opt_program_name[] = "test";
 
 enum { TOP = 64 }; /* of the frame */
 
-static ls_scaling_point points[] = {
+static scaling_point points[] = {
     {.workers = 1, .ranks = 1, .verified = true, .rows = 64, .seconds = 1e-3,
      .mean = {.gradients = 1e-3, .reduce = 1e-4}, .speedup = 1,
      .speedup_least = 1, .speedup_most = 1},
@@ -48,7 +48,7 @@ static double least(const char *text, const char *name)
 START_TEST(test_ranks_in_plot)
 {
     char path[] = "/tmp/lockstep-plot-XXXXXX", text[65536], *dot[2] = {0};
-    ls_scaling_point three[] = {points[0], points[1], points[1]};
+    scaling_point three[] = {points[0], points[1], points[1]};
     findings r = some_findings();
     FILE *file;
     size_t n;

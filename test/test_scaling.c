@@ -3,7 +3,7 @@
 #include "calls.h"
 #include "models.h"
 #include "on_ranks.h"
-#include "scale/scaling.h"
+#include "../tools/scale/scaling.h"
 
 #include <math.h>
 
@@ -101,19 +101,19 @@ END_TEST
 enum { MOST = 6 };
 
 typedef struct made {
-    ls_scaling s;
-    ls_scaling_point point[MOST];
+    scaling s;
+    scaling_point point[MOST];
 } made;
 
 /* A count on which gradients, reduce, update and the rest take so long. */
 static void add(made *m, int workers, double gradients, double reduce,
                 double update, double waiting)
 {
-    ls_scaling_point *p = &m->point[m->s.points++];
+    scaling_point *p = &m->point[m->s.points++];
     double all = gradients + reduce + update + waiting;
 
     m->s.point = m->point;
-    *p = (ls_scaling_point){
+    *p = (scaling_point){
         .workers = workers, .verified = true, .rows = 32, .seconds = all,
         .max = {gradients, reduce, update, waiting},
         .mean = {gradients, reduce, update, waiting}, .flops_roof = 1e9,
@@ -136,10 +136,10 @@ START_TEST(serial_share)
             add(&m, w, shares[i] + (1 - shares[i]) / w, 0, 0, 0);
         add(&m, 5, 7, 0, 0, 0);
         m.point[4].oversubscribed = true;
-        OK(ls_scaling_serial(&m.s, &s));
+        OK(scaling_serial(&m.s, &s));
         ck_assert_double_eq_tol(s, shares[i], 1e-9);
         m.point[2].verified = m.point[3].verified = false;
-        FAILS(ls_scaling_serial(&m.s, &s), LS_EINVAL, "there are 2");
+        FAILS(scaling_serial(&m.s, &s), LS_EINVAL, "there are 2");
     }
 }
 END_TEST
@@ -156,9 +156,9 @@ START_TEST(serial_share_weak)
         m.point[w - 1].rows *= w;
         add(&n, w, 1.0 / w / w, 0, 0, 0);
     }
-    OK(ls_scaling_serial(&m.s, &s));
+    OK(scaling_serial(&m.s, &s));
     ck_assert_double_eq_tol(s, 0.1, 1e-9);
-    OK(ls_scaling_serial(&n.s, &s));
+    OK(scaling_serial(&n.s, &s));
     ck_assert_double_eq(s, 0);
 }
 END_TEST
@@ -198,8 +198,8 @@ START_TEST(advice)
         m.point[1].mean.gradients = all[i].mean;
         add(&m, 16, 9, 9, 9, 9);
         m.point[2].oversubscribed = true;
-        ls__scaling_advise(&m.s);
-        ck_assert_msg(strstr(ls_scaling_advice(&m.s), all[i].says),
+        scaling_advise(&m.s);
+        ck_assert_msg(strstr(m.s.advice, all[i].says),
                       "\"%s\", not \"%s\"", m.s.advice, all[i].says);
     }
 }
@@ -215,20 +215,20 @@ START_TEST(advice_of_ranks)
     add(&m, 2, .5, .02, .04, 0);
     add(&m, 2, .25, .1, .04, 0);
     m.point[2].ranks = 2;
-    ls__scaling_advise(&m.s);
+    scaling_advise(&m.s);
     ck_assert_msg(strstr(m.s.advice, "what 2 ranks send each other and wait "
                          "for takes 32 %"), "%s", m.s.advice);
     m.point[2].efficiency = .96;
-    ls__scaling_advise(&m.s);
+    scaling_advise(&m.s);
     ck_assert_msg(strstr(m.s.advice, "4 workers on 2 ranks are 96 %"), "%s",
                   m.s.advice);
-    FAILS(ls_scaling_serial(&m.s, &s), LS_EINVAL, "there are 2");
+    FAILS(scaling_serial(&m.s, &s), LS_EINVAL, "there are 2");
     m.s.info.devices = 3;
     m.point[2].max = (ls_times){.5, .01, .01, 0};
     m.point[2].mean = m.point[2].max;
     m.point[2].efficiency = .5;
     m.point[2].workers = 1;
-    ls__scaling_advise(&m.s);
+    scaling_advise(&m.s);
     ck_assert_msg(strstr(m.s.advice, "3 devices do not divide by 2"), "%s",
                   m.s.advice);
 }
@@ -242,7 +242,7 @@ START_TEST(advice_of_one)
     add(&m, 1, 1, .02, .04, 0);
     add(&m, 2, .5, .02, .04, 0);
     m.point[1].verified = false;
-    ls__scaling_advise(&m.s);
+    scaling_advise(&m.s);
     ck_assert_ptr_nonnull(strstr(m.s.advice, "nothing to compare"));
 }
 END_TEST
@@ -253,24 +253,24 @@ START_TEST(model)
 {
     made m = {.s = {.cut = .5, .info = {.devices = 8, .work = {
                   .reduce_bytes = 8e6, .update_bytes = 1e6}}}};
-    ls_scaling_guess g;
+    scaling_guess g;
 
     add(&m, 1, 8, .064, .02, 0);
     add(&m, 2, 4, .032, .02, .1);
-    OK(ls_scaling_model(&m.s, 2, &g));
+    OK(scaling_model(&m.s, 2, &g));
     ck_assert_double_eq_tol(g.seconds, m.point[1].seconds, 1e-12);
-    OK(ls_scaling_model(&m.s, 4, &g));
+    OK(scaling_model(&m.s, 4, &g));
     ck_assert_double_eq_tol(g.seconds, 2 + .016 + .005 + .01 + .1, 1e-12);
     ck_assert_double_eq_tol(g.memory, .016 + .005 + .01, 1e-12);
     ck_assert(!g.roof);
-    OK(ls_scaling_model(&m.s, 5, &g));
+    OK(scaling_model(&m.s, 5, &g));
     ck_assert_double_eq_tol(g.seconds - g.memory, 2.1, 1e-12);
-    OK(ls_scaling_model(&m.s, 16, &g));
+    OK(scaling_model(&m.s, 16, &g));
     ck_assert_double_eq_tol(g.memory, .008 + .00125 + .01, 1e-12);
     ck_assert_double_eq_tol(g.seconds, 1.1 + g.memory, 1e-12);
     ck_assert_double_eq_tol(g.speedup, m.point[0].seconds / g.seconds, 1e-12);
     ck_assert(g.roof);
-    FAILS(ls_scaling_model(&m.s, 0, &g), LS_EINVAL, "0 workers");
+    FAILS(scaling_model(&m.s, 0, &g), LS_EINVAL, "0 workers");
 }
 END_TEST
 
@@ -281,17 +281,17 @@ START_TEST(model_of_memory)
     made m = {.s = {.cut = 1, .cache = 1e6, .info = {.devices = 64, .work = {
                   .row_bytes = 1e6, .chunk_bytes = 1e7, .chunk_rows = 2,
                   .shards = 8}}}};
-    ls_scaling_guess g;
+    scaling_guess g;
 
     add(&m, 1, 4, 0, 0, 0);
-    OK(ls_scaling_model(&m.s, 8, &g)); /* 32e6 + 8 * 2 * 10e6 at 1e9 */
+    OK(scaling_model(&m.s, 8, &g)); /* 32e6 + 8 * 2 * 10e6 at 1e9 */
     ck_assert_double_eq_tol(g.seconds, .5, 1e-12);
     ck_assert(!g.roof);
-    OK(ls_scaling_model(&m.s, 32, &g));
+    OK(scaling_model(&m.s, 32, &g));
     ck_assert_double_eq_tol(g.seconds, .192, 1e-12);
     ck_assert(g.roof);
     m.s.cache = 1e9;
-    OK(ls_scaling_model(&m.s, 32, &g));
+    OK(scaling_model(&m.s, 32, &g));
     ck_assert_double_eq_tol(g.seconds, .125, 1e-12);
     ck_assert(!g.roof);
 }
@@ -371,12 +371,12 @@ static int fill_own(void *user, int64_t step, ls_batch *batch)
     return 0;
 }
 
-static ls_scaling_options options(own *o)
+static scaling_options options(own *o)
 {
     static const int counts[] = {3, 2, 3};
     static const ls_mesh_options six = {.size = sizeof six, .devices = 6};
     static const ls_pool_options loose = {.size = sizeof loose, .no_pin = true};
-    ls_scaling_options s = ls_scaling_defaults();
+    scaling_options s = {0};
 
     fill_uniform(1, ROWS * FOLDS, o->x);
     s.open = open_own;
@@ -398,23 +398,22 @@ START_TEST(measures)
 {
     for (int weak = 0; weak < 2; weak++) {
         own o = {0};
-        ls_scaling_options options_ = options(&o);
-        ls_scaling_info info;
-        ls_scaling_point p;
-        ls_scaling *s;
+        scaling_options options_ = options(&o);
+        scaling *s;
 
         options_.weak = weak;
         options_.no_roofs = weak;
-        OK(ls_scaling_run(&s, &options_));
+        OK(scaling_run(&s, &options_));
         ck_assert_int_eq(o.opened, 2 * 3 + 2 * weak);
         ck_assert_int_eq(o.filled, 2 * 3 * (3 + 7) + 2 * 3 * weak);
-        ls_scaling_ask(s, &info);
-        ck_assert_int_eq(info.devices, 6);
-        ck_assert_int_eq(info.repeats, 2);
-        ck_assert_int_eq(info.steps, 7);
-        ck_assert_double_eq(info.work.row_flops, 3);
+        ck_assert_int_eq(s->info.devices, 6);
+        ck_assert_int_eq(s->info.repeats, 2);
+        ck_assert_int_eq(s->info.steps, 7);
+        ck_assert_double_eq(s->info.work.row_flops, 3);
+        ck_assert_int_eq(s->points, 3);
         for (int i = 0; i < 3; i++) {
-            ck_assert(ls_scaling_get(s, i, &p));
+            scaling_point p = s->point[i];
+
             ck_assert_int_eq(p.workers, i + 1);
             ck_assert_int_eq(p.rows, (weak ? i + 1 : 1) * ROWS);
             ck_assert(p.verified && p.speedup > 0 && p.seconds > 0);
@@ -423,12 +422,11 @@ START_TEST(measures)
             ck_assert(p.flops > 0);
             ck_assert((p.flops_roof > 0 && p.copy_roof > 0) || weak);
             ck_assert_double_eq_tol(p.efficiency * p.workers, p.speedup, 1e-9);
-            ck_assert(ls_scaling_seconds(s, i, 1) >= p.least);
+            ck_assert(scaling_seconds(s, i, 1) >= p.least);
         }
-        ck_assert(!ls_scaling_get(s, 3, &p));
-        ck_assert(isnan(ls_scaling_seconds(s, 0, 2)));
-        ck_assert_int_gt(strlen(ls_scaling_advice(s)), 20);
-        ls_scaling_free(s);
+        ck_assert(isnan(scaling_seconds(s, 0, 2)));
+        ck_assert_int_gt(strlen(s->advice), 20);
+        scaling_free(s);
     }
 }
 END_TEST
@@ -439,16 +437,16 @@ START_TEST(refuses_other_bytes)
 {
     for (int weak = 0; weak < 2; weak++) {
         own o = {.spoil = 2};
-        ls_scaling_options options_ = options(&o);
+        scaling_options options_ = options(&o);
 
-        ls_scaling_point p[3];
-        ls_scaling *s;
+        scaling_point p[3];
+        scaling *s;
 
         options_.no_roofs = true;
         options_.weak = weak;
-        OK(ls_scaling_run(&s, &options_));
+        OK(scaling_run(&s, &options_));
         for (int i = 0; i < 3; i++) {
-            ck_assert(ls_scaling_get(s, i, &p[i]));
+            p[i] = s->point[i];
             ck_assert_int_eq(p[i].verified, i != 1);
             ck_assert_int_eq(isnan(p[i].speedup), i == 1);
             ck_assert_int_eq(isnan(p[i].efficiency), i == 1);
@@ -457,7 +455,7 @@ START_TEST(refuses_other_bytes)
         ck_assert_str_ne(p[0].state, p[1].state);
         if (!weak)
             ck_assert_str_eq(p[0].state, p[2].state);
-        ls_scaling_free(s);
+        scaling_free(s);
     }
 }
 END_TEST
@@ -467,32 +465,32 @@ START_TEST(refuses)
 {
     own o = {.refuse = 3};
     ls_mesh_options none = {.size = sizeof none, .devices = -1};
-    ls_scaling_options good = options(&o), bad;
-    ls_scaling *s = NULL;
+    scaling_options good = options(&o), bad;
+    scaling *s = NULL;
 
     good.no_roofs = true;
     bad = good;
-    ck_assert_int_eq(ls_scaling_run(&s, &good), LS_EBUSY);
+    ck_assert_int_eq(scaling_run(&s, &good), LS_EBUSY);
     bad.open = NULL;
-    FAILS(ls_scaling_run(&s, &bad), LS_EINVAL, "no function opens");
+    FAILS(scaling_run(&s, &bad), LS_EINVAL, "no function opens");
     bad = good;
     bad.count = (const int[]){1, 0, 2};
-    FAILS(ls_scaling_run(&s, &bad), LS_EINVAL, "0 workers");
+    FAILS(scaling_run(&s, &bad), LS_EINVAL, "0 workers");
     bad = good;
     bad.repeats = -1;
-    FAILS(ls_scaling_run(&s, &bad), LS_EINVAL, "-1 repeats");
+    FAILS(scaling_run(&s, &bad), LS_EINVAL, "-1 repeats");
     bad = good;
     bad.mesh = &none;
-    ck_assert_int_eq(ls_scaling_run(&s, &bad), LS_EINVAL);
+    ck_assert_int_eq(scaling_run(&s, &bad), LS_EINVAL);
     ck_assert_ptr_null(s);
-    ls_scaling_free(NULL);
+    scaling_free(NULL);
 }
 END_TEST
 
 /* What a rank found. */
 typedef struct found {
     own own;
-    ls_scaling_point point[8];
+    scaling_point point[8];
     int points;
     bool weak;
     bool roofs; /* gigabytes are copied, which sanitizers make minutes of */
@@ -501,8 +499,8 @@ typedef struct found {
 static int run_on(const ls_transport *t, void *user)
 {
     found *f = (found *)user + t->rank;
-    ls_scaling_options o = options(&f->own);
-    ls_scaling *s;
+    scaling_options o = options(&f->own);
+    scaling *s;
     int status;
 
     o.open = NULL;
@@ -512,13 +510,13 @@ static int run_on(const ls_transport *t, void *user)
     o.count = (const int[]){2};
     o.no_roofs = !f->roofs;
     o.weak = f->weak;
-    if ((status = ls_scaling_run(&s, &o)) < 0) {
+    if ((status = scaling_run(&s, &o)) < 0) {
         t->abort(t->user, "this rank failed");
         return status;
     }
-    while (ls_scaling_get(s, f->points, &f->point[f->points]))
-        f->points++;
-    ls_scaling_free(s);
+    for (; f->points < s->points; f->points++)
+        f->point[f->points] = s->point[f->points];
+    scaling_free(s);
     return 0;
 }
 
@@ -538,7 +536,7 @@ START_TEST(measures_ranks)
         all_succeed(all, 3, run_on, f);
         ck_assert_int_eq(f->points, 6);
         for (int i = 0; i < 6; i++) {
-            const ls_scaling_point *p = &f->point[i];
+            const scaling_point *p = &f->point[i];
             int hands = p->ranks * p->workers;
 
             ck_assert_int_eq(p->ranks, 1 + i / 2);
@@ -564,11 +562,11 @@ END_TEST
  * speed-up, and that a rank that fails ends all. */
 START_TEST(refuses_of_ranks)
 {
-    ls_scaling_options o = ls_scaling_defaults();
+    scaling_options o = {0};
     rank_body out[RANKS];
     ls_ranks *all;
     found *f = calloc(3, sizeof *f);
-    ls_scaling *s;
+    scaling *s;
 
     f[1].own.spoil = 1;
     OK(ls_ranks_open(&all, 3, NULL));
@@ -584,13 +582,13 @@ START_TEST(refuses_of_ranks)
         ck_assert_int_lt(out[r].status, 0);
     o.open = open_own;
     o.transport = ls_ranks_transport(all, 0);
-    FAILS(ls_scaling_run(&s, &o), LS_EINVAL, "open_on");
+    FAILS(scaling_run(&s, &o), LS_EINVAL, "open_on");
     o.open_on = open_on;
     o.ranks = 1;
     o.rank = (const int[]){4};
-    FAILS(ls_scaling_run(&s, &o), LS_EINVAL, "4 ranks: there must be 1 to 3");
+    FAILS(scaling_run(&s, &o), LS_EINVAL, "4 ranks: there must be 1 to 3");
     o.rank = NULL;
-    FAILS(ls_scaling_run(&s, &o), LS_EINVAL, "1 counts of ranks are given");
+    FAILS(scaling_run(&s, &o), LS_EINVAL, "1 counts of ranks are given");
     ls_ranks_close(all);
     free(f);
 }

@@ -73,12 +73,12 @@ OWN_INPUTS = 3
 STATE_PARAMS = 1
 STATE_OPTIMIZER = 2
 STATE_ALL = 3
+BAG_SUM = 0
+BAG_MEAN = 1
 RANK_SOUND = 0
 RANK_DIES = 1
 RANK_STALLS = 2
 RANK_LIES = 3
-BAG_SUM = 0
-BAG_MEAN = 1
 METRICS = 8
 MEAN_EXACT = 0
 MEAN_OF_SHARDS = 1
@@ -108,9 +108,9 @@ ls_save_kind = Enum("save_kind", SAVE_MODEL=0, SAVE_ADAPTERS=1, SAVE_MERGED=2)
 ls_padding = Enum("padding", SAME=0, VALID=1, CAUSAL=2, EXPLICIT=3)
 ls_state_part = Enum("state_part", STATE_PARAMS=1, STATE_OPTIMIZER=2,
     STATE_ALL=3)
+ls_bag = Enum("bag", BAG_SUM=0, BAG_MEAN=1)
 ls_rank_fault = Enum("rank_fault", RANK_SOUND=0, RANK_DIES=1, RANK_STALLS=2,
     RANK_LIES=3)
-ls_bag = Enum("bag", BAG_SUM=0, BAG_MEAN=1)
 ls_mean = Enum("mean", MEAN_EXACT=0, MEAN_OF_SHARDS=1, SUM=2, MEAN=1)
 ls_state = Enum("state", REPLICATE=0, SHARD=1)
 ls_keys = Enum("keys", KEYS_NNX=0, KEYS_LINEN=1)
@@ -313,6 +313,21 @@ class OwnOp(Struct):
         ("shape", P), ("stash", C.c_int64), ("forward", P), ("backward", P)]
 
 
+class TraceOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("level", C.c_int),
+        ("events", C.c_int64)]
+
+
+class Mark(Struct):
+    _fields_ = [("name", C.c_char_p), ("before", C.c_char_p),
+        ("began", C.c_int64)]
+
+
+class Doing(Struct):
+    _fields_ = [("phase", C.c_char_p), ("what", C.c_char_p),
+        ("device", C.c_int), ("waits", C.c_bool)]
+
+
 class Transport(Struct):
     _fields_ = [("user", P), ("rank", C.c_int), ("ranks", C.c_int),
         ("patience", C.c_double), ("send", P), ("receive", P), ("test", P),
@@ -336,53 +351,6 @@ class MeshOptions(Struct):
 class PoolOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("no_pin", C.c_bool),
         ("pin_caller", C.c_bool)]
-
-
-class ScalingOptions(Struct):
-    _fields_ = [("size", C.c_size_t), ("open", P), ("fill", P), ("user", P),
-        ("mesh", P), ("pool", P), ("counts", C.c_int), ("count", P),
-        ("weak", C.c_bool), ("repeats", C.c_int), ("steps", C.c_int),
-        ("row_flops", C.c_double), ("no_roofs", C.c_bool), ("progress", P),
-        ("precision", C.c_int), ("transport", C.POINTER(Transport)),
-        ("open_on", P), ("ranks", C.c_int), ("rank", P)]
-    enums = {"precision": ls_precision}
-
-
-class ScalingPoint(Struct):
-    _fields_ = [("workers", C.c_int), ("oversubscribed", C.c_bool),
-        ("verified", C.c_bool), ("state", C.c_char * 65), ("rows", C.c_int64),
-        ("seconds", C.c_double), ("least", C.c_double), ("most", C.c_double),
-        ("mean", Times), ("max", Times), ("speedup", C.c_double),
-        ("speedup_least", C.c_double), ("speedup_most", C.c_double),
-        ("efficiency", C.c_double), ("flops", C.c_double),
-        ("reduce_rate", C.c_double), ("update_rate", C.c_double),
-        ("flops_roof", C.c_double), ("copy_roof", C.c_double),
-        ("ranks", C.c_int), ("gradient_rate", C.c_double)]
-
-
-class ScalingInfo(Struct):
-    _fields_ = [("devices", C.c_int), ("repeats", C.c_int), ("steps", C.c_int),
-        ("work", Work)]
-
-
-class ScalingGuess(Struct):
-    _fields_ = [("seconds", C.c_double), ("speedup", C.c_double),
-        ("memory", C.c_double), ("roof", C.c_bool)]
-
-
-class TraceOptions(Struct):
-    _fields_ = [("size", C.c_size_t), ("level", C.c_int),
-        ("events", C.c_int64)]
-
-
-class Mark(Struct):
-    _fields_ = [("name", C.c_char_p), ("before", C.c_char_p),
-        ("began", C.c_int64)]
-
-
-class Doing(Struct):
-    _fields_ = [("phase", C.c_char_p), ("what", C.c_char_p),
-        ("device", C.c_int), ("waits", C.c_bool)]
 
 
 class TrainerOptions(Struct):
@@ -445,12 +413,10 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array, "ls_option": Option,
     "ls_setting": Setting, "ls_save_options": SaveOptions, "ls_window": Window,
     "ls_conv_options": ConvOptions, "ls_shard": Shard, "ls_ratio": Ratio,
     "ls_sums": Sums, "ls_gradient": Gradient, "ls_own_run": OwnRun,
-    "ls_own_op": OwnOp, "ls_transport": Transport,
+    "ls_own_op": OwnOp, "ls_trace_options": TraceOptions, "ls_mark": Mark,
+    "ls_doing": Doing, "ls_transport": Transport,
     "ls_ranks_options": RanksOptions, "ls_mesh_options": MeshOptions,
-    "ls_pool_options": PoolOptions, "ls_scaling_options": ScalingOptions,
-    "ls_scaling_point": ScalingPoint, "ls_scaling_info": ScalingInfo,
-    "ls_scaling_guess": ScalingGuess, "ls_trace_options": TraceOptions,
-    "ls_mark": Mark, "ls_doing": Doing, "ls_trainer_options": TrainerOptions,
+    "ls_pool_options": PoolOptions, "ls_trainer_options": TrainerOptions,
     "ls_result": Result, "ls_checkpoints_options": CheckpointsOptions,
     "ls_change": Change, "ls_source": Source, "ls_series": Series,
     "ls_loader_options": LoaderOptions}
@@ -738,27 +704,6 @@ ls_generator_append = function("ls_generator_append", C.c_int, P, INT64, P,
 ls_generator_cut = function("ls_generator_cut", C.c_int, P, INT64)
 ls_generator_length = function("ls_generator_length", C.c_int64, P)
 ls_generator_window = function("ls_generator_window", C.c_int64, P)
-ls_transport_check = function("ls_transport_check", C.c_int, P)
-ls_transport_compare = function("ls_transport_compare", C.c_int, P, INT, P)
-ls_transport_cpus = function("ls_transport_cpus", C.c_int, P, Text, P,
-    C.c_size_t)
-ls_transport_sums = function("ls_transport_sums", C.c_int, INT, INT)
-ls_ranks_open = function("ls_ranks_open", C.c_int, P, INT, P)
-ls_ranks_transport = function("ls_ranks_transport", P, P, INT)
-ls_ranks_sent = function("ls_ranks_sent", C.c_int64, P, INT)
-ls_ranks_close = function("ls_ranks_close", None, P)
-ls_scaling_defaults_sized = function("ls_scaling_defaults_sized", None, P,
-    C.c_size_t)
-ls_scaling_run = function("ls_scaling_run", C.c_int, P, P)
-ls_scaling_free = function("ls_scaling_free", None, P)
-ls_scaling_get_sized = function("ls_scaling_get_sized", C.c_bool, P, INT, P,
-    C.c_size_t)
-ls_scaling_seconds = function("ls_scaling_seconds", C.c_double, P, INT, INT)
-ls_scaling_ask_sized = function("ls_scaling_ask_sized", None, P, P, C.c_size_t)
-ls_scaling_advice = function("ls_scaling_advice", C.c_char_p, P)
-ls_scaling_serial = function("ls_scaling_serial", C.c_int, P, P)
-ls_scaling_model_sized = function("ls_scaling_model_sized", C.c_int, P, INT, P,
-    C.c_size_t)
 ls_sparse_dense = function("ls_sparse_dense", P, NodeOrNull, NodeOrNull, INT64,
     INT64, Text)
 ls_sparse_dense_no_bias = function("ls_sparse_dense_no_bias", P, NodeOrNull,
@@ -778,6 +723,15 @@ ls_mark_end = function("ls_mark_end", None, P, Value(Mark))
 ls_trace_counter = function("ls_trace_counter", None, P, Text, C.c_double)
 ls_pool_doing_sized = function("ls_pool_doing_sized", C.c_int, P, INT, P,
     C.c_size_t)
+ls_transport_check = function("ls_transport_check", C.c_int, P)
+ls_transport_compare = function("ls_transport_compare", C.c_int, P, INT, P)
+ls_transport_cpus = function("ls_transport_cpus", C.c_int, P, Text, P,
+    C.c_size_t)
+ls_transport_sums = function("ls_transport_sums", C.c_int, INT, INT)
+ls_ranks_open = function("ls_ranks_open", C.c_int, P, INT, P)
+ls_ranks_transport = function("ls_ranks_transport", P, P, INT)
+ls_ranks_sent = function("ls_ranks_sent", C.c_int64, P, INT)
+ls_ranks_close = function("ls_ranks_close", None, P)
 ls_mesh_defaults_sized = function("ls_mesh_defaults_sized", None, P,
     C.c_size_t)
 ls_mesh_open = function("ls_mesh_open", C.c_int, P, P)

@@ -40,9 +40,9 @@ function flush(most, i) {
 
 BEGIN {
     names = "mesh_options pool_options trainer_options checkpoints_options " \
-        "images_options loader_options trace_options scaling_options place " \
-        "level core_kind result cost work entry option isa scaling_point " \
-        "scaling_info scaling_guess doing conv_options save_options"
+        "images_options loader_options trace_options place " \
+        "level core_kind result cost work entry option isa " \
+        "doing conv_options save_options"
     n = split(names, name, " ")
     for (i = 1; i <= n; i++)
         grows["ls_" name[i]] = 1

@@ -1,8 +1,8 @@
 /* lockstep-scale: how a model's training scales with the workers, and with
  * ranks.
  *
- * The measurement is the library's (ls_scaling_run); this gives it the trainer
- * that lockstep-train would train, and shows what it found.  A count whose
+ * The measurement is scaling.c's; this gives it the trainer that lockstep-train
+ * would train, and shows what it found.  A count whose
  * state is not that of one worker has no speed-up, and the exit status is 1.
  *
  * Ranks are those that mpirun started.  Without it --ranks makes them, as
@@ -77,7 +77,7 @@ typedef struct scale {
     int status; /* of what failed inside of the measurement */
     others others;
     bool tells; /* stderr is a terminal */
-    ls_scaling *scaling;
+    scaling *scaling;
     findings findings;
     char *command;
 } scale;
@@ -243,7 +243,7 @@ static int load(scale *s, int fold)
     return status == OPT_GO ? run_open_data(r) : status;
 }
 
-/* An ls_scaling_open_on_fn. */
+/* An scaling_open_on_fn. */
 static int open_trainer(void *user, ls_pool *pool, int fold,
                         const ls_transport *transport, ls_trainer **trainer,
                         ls_batch **batch)
@@ -270,7 +270,7 @@ static int open_trainer(void *user, ls_pool *pool, int fold,
     return 0;
 }
 
-/* An ls_scaling_fill_fn. */
+/* An scaling_fill_fn. */
 static int fill(void *user, int64_t step, ls_batch *batch)
 {
     scale *s = user;
@@ -291,7 +291,7 @@ static void progress_line(void *user, int at, int runs, int workers)
 
 static int measure_rank(scale *s)
 {
-    ls_scaling_options o = ls_scaling_defaults();
+    scaling_options o = {0};
     ls_mesh_options mesh = ls_mesh_defaults();
     int status;
 
@@ -312,7 +312,7 @@ static int measure_rank(scale *s)
     o.precision = run_precision(&s->run);
     o.repeats = (int)s->set.repeats;
     o.steps = (int)s->set.steps;
-    status = ls_scaling_run(&s->scaling, &o);
+    status = scaling_run(&s->scaling, &o);
     status = s->status != OPT_GO ? s->status : opt_check(status);
     if (status != OPT_GO && s->transport && !s->launch.transport)
         s->transport->abort(s->transport->user, "another rank failed");
@@ -360,7 +360,7 @@ static int measure_threads(scale *s)
     while (started-- > 1) {
         pthread_join(thread[started], NULL);
         data_free(&other[started].run.data);
-        ls_scaling_free(other[started].scaling);
+        scaling_free(other[started].scaling);
     }
     free(other);
     return status;
@@ -428,7 +428,7 @@ static void doubt(const findings *r)
                 "repeat on a quiet machine, or with more --repeat\n", spread);
 }
 
-static int refuse_state(const ls_scaling_point *p)
+static int refuse_state(const scaling_point *p)
 {
     char ranks[32] = "";
 
@@ -449,7 +449,7 @@ static int show(scale *s)
     doubt(&s->findings);
     status = write_files(s);
     for (int i = 0; i < s->findings.points; i++) {
-        const ls_scaling_point *p = &s->findings.point[i];
+        const scaling_point *p = &s->findings.point[i];
 
         if (!p->verified)
             status = refuse_state(p);
@@ -513,7 +513,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
          i++)
         status = stages[i](&s);
-    ls_scaling_free(s.scaling);
+    scaling_free(s.scaling);
     findings_free(&s.findings);
     free(s.command);
     run_close(&s.run);

@@ -29,13 +29,13 @@ static json_t *repeats(const findings *r, int i)
     json_t *list = json_array();
 
     for (int k = 0; k < r->info.repeats; k++)
-        json_array_append_new(list, real(ls_scaling_seconds(r->scaling, i, k)));
+        json_array_append_new(list, real(scaling_seconds(r->scaling, i, k)));
     return list;
 }
 
 static json_t *point_json(const findings *r, int i)
 {
-    const ls_scaling_point *p = &r->point[i];
+    const scaling_point *p = &r->point[i];
     const finding_rate *rate = &r->rate[i];
     json_t *o = json_pack(
         "{s:i, s:i, s:b, s:b, s:s, s:I, s:f, s:f, s:f, s:o, s:f, s:f, s:o, s:o,"
@@ -128,7 +128,7 @@ int scale_json(const findings *r, const char *path)
         "row_flops", w->row_flops, "row_bytes", r->row_bytes, "reduce_bytes",
         w->reduce_bytes, "update_bytes", w->update_bytes, "operators",
         operators(r), "points", points(r), "advice",
-        ls_scaling_advice(r->scaling), "serial_share", real(r->serial),
+        r->scaling->advice, "serial_share", real(r->serial),
         "model_beyond", guesses(r));
     output out;
     int status;
@@ -161,7 +161,7 @@ static void put_times(FILE *f, const ls_times *t)
     field(f, t->waiting);
 }
 
-static void put_line(FILE *f, const ls_scaling_point *p,
+static void put_line(FILE *f, const scaling_point *p,
                      const finding_rate *rate)
 {
     fprintf(f, "%d,%d,%d,%lld", p->workers, p->oversubscribed, p->verified,

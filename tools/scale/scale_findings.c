@@ -41,7 +41,7 @@ static double chunks_of(const ls_work *w, int64_t rows)
 }
 
 /* What an operator takes at the roofs, if nothing stays in the caches. */
-static void weigh(finding_op *o, const ls_scaling_point *one, double chunks)
+static void weigh(finding_op *o, const scaling_point *one, double chunks)
 {
     double flops = o->forward + o->backward, cores, memory;
 
@@ -57,7 +57,7 @@ static void weigh(finding_op *o, const ls_scaling_point *one, double chunks)
 
 static void weigh_all(findings *r)
 {
-    const ls_scaling_point *one = &r->point[0];
+    const scaling_point *one = &r->point[0];
     double chunks = chunks_of(&r->info.work, one->rows);
 
     r->row_bytes = r->least = 0;
@@ -70,7 +70,7 @@ static void weigh_all(findings *r)
     }
 }
 
-static finding_rate rate_of(const ls_scaling_point *p, int64_t tokens)
+static finding_rate rate_of(const scaling_point *p, int64_t tokens)
 {
     double rows = (double)p->rows / p->seconds;
 
@@ -84,16 +84,13 @@ static finding_rate rate_of(const ls_scaling_point *p, int64_t tokens)
 
 static int make_points(findings *r)
 {
-    ls_scaling_point p;
-
-    while (ls_scaling_get(r->scaling, r->points, &p))
-        r->points++;
+    r->points = r->scaling->points;
     r->point = calloc((size_t)r->points, sizeof *r->point);
     r->rate = calloc((size_t)r->points, sizeof *r->rate);
     if (!r->point || !r->rate)
         return opt_fail(OPT_FAILED, "out of memory");
     for (int i = 0; i < r->points; i++) {
-        ls_scaling_get(r->scaling, i, &r->point[i]);
+        r->point[i] = r->scaling->point[i];
         r->rate[i] = rate_of(&r->point[i], r->tokens);
     }
     return OPT_GO;
@@ -120,21 +117,21 @@ static void make_guesses(findings *r)
 
         if (workers > r->info.devices)
             return;
-        ls_scaling_model(r->scaling, workers, &r->guess[i]);
+        scaling_model(r->scaling, workers, &r->guess[i]);
         r->guess_workers[r->guesses++] = workers;
         r->most = workers > r->most ? workers : r->most;
     }
 }
 
-int findings_make(findings *r, const ls_scaling *scaling)
+int findings_make(findings *r, const scaling *s)
 {
-    r->scaling = scaling;
-    ls_scaling_ask(scaling, &r->info);
+    r->scaling = s;
+    r->info = s->info;
     if (make_points(r) != OPT_GO)
         return OPT_FAILED;
     r->unit.name = r->point[0].seconds < 1e-3 ? "us" : "ms";
     r->unit.scale = r->point[0].seconds < 1e-3 ? 1e6 : 1e3;
-    if (ls_scaling_serial(scaling, &r->serial) < 0)
+    if (scaling_serial(s, &r->serial) < 0)
         r->serial = (double)NAN;
     weigh_all(r);
     make_guesses(r);

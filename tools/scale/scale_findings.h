@@ -4,7 +4,7 @@
 #ifndef TOOLS_SCALE_FINDINGS_H
 #define TOOLS_SCALE_FINDINGS_H
 
-#include <lockstep.h>
+#include "scale/scaling.h"
 
 enum { FINDINGS_OPS = 80, FINDINGS_GUESSES = 2 };
 
@@ -26,10 +26,10 @@ typedef struct finding_rate {
 } finding_rate;
 
 typedef struct findings {
-    const ls_scaling *scaling;
-    ls_scaling_info info;
+    const scaling *scaling;
+    scaling_info info;
     int points;
-    ls_scaling_point *point; /* in the order of the workers */
+    scaling_point *point; /* in the order of the workers */
     finding_rate *rate;      /* of each point */
     const char *model, *command, *cpu, *mesh, *isa;
     const char *products; /* as run.h has it: "" where they are f32's own, which
@@ -54,7 +54,7 @@ typedef struct findings {
     int from;      /* the last point of one rank with a core for each worker */
     int guesses;   /* the model, for more workers than there */
     int guess_workers[FINDINGS_GUESSES];
-    ls_scaling_guess guess[FINDINGS_GUESSES];
+    scaling_guess guess[FINDINGS_GUESSES];
 } findings;
 
 /* Take the operators from one of the trainers that are measured. */
@@ -62,12 +62,12 @@ void findings_count(findings *r, const ls_trainer *t);
 
 /* Compute what follows from the measurement, which must live as long; texts,
  * cores, weak and tokens are set already.  OPT_FAILED after a message. */
-int findings_make(findings *r, const ls_scaling *scaling);
+int findings_make(findings *r, const scaling *s);
 
 void findings_free(findings *r);
 
 /* Workers of all ranks. */
-static inline int findings_hands(const ls_scaling_point *p)
+static inline int findings_hands(const scaling_point *p)
 {
     return p->ranks * p->workers;
 }

@@ -91,7 +91,7 @@ static void x_number(const panel *p, double x, int workers, bool marked)
 }
 
 /* "2x4": ranks, and the workers of each. */
-static void x_ranks(const panel *p, double x, const ls_scaling_point *q)
+static void x_ranks(const panel *p, double x, const scaling_point *q)
 {
     char number[48];
 
@@ -102,7 +102,7 @@ static void x_ranks(const panel *p, double x, const ls_scaling_point *q)
 
 /* ------ Speed-up ------ */
 
-static bool shown(const ls_scaling_point *p)
+static bool shown(const scaling_point *p)
 {
     return isfinite(p->speedup);
 }
@@ -110,7 +110,7 @@ static bool shown(const ls_scaling_point *p)
 /* A line for each number of ranks; returns where the next one begins. */
 static int draw_line(const findings *r, const panel *p, int first)
 {
-    const ls_scaling_point *from = &r->point[first], *last = NULL;
+    const scaling_point *from = &r->point[first], *last = NULL;
     int i = first;
     char ranks[32];
 
@@ -136,7 +136,7 @@ static void draw_points(const findings *r, const panel *p)
     for (int i = 0; i < r->points;)
         i = draw_line(r, p, i);
     for (int i = 0; i < r->points; i++) {
-        const ls_scaling_point *q = &r->point[i];
+        const scaling_point *q = &r->point[i];
         double x = at_x(p, findings_hands(q));
 
         if (!shown(q))
@@ -151,7 +151,7 @@ static void draw_points(const findings *r, const panel *p)
 /* From the largest count it was made from. */
 static void draw_model(const findings *r, const panel *p)
 {
-    const ls_scaling_point *from = &r->point[r->from];
+    const scaling_point *from = &r->point[r->from];
 
     if (!r->guesses)
         return;

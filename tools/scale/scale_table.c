@@ -40,7 +40,7 @@ static const char *head(const findings *r)
 
 static void row_end(const findings *r, int i)
 {
-    const ls_scaling_point *p = &r->point[i];
+    const scaling_point *p = &r->point[i];
 
     if (p->oversubscribed)
         printf("  oversubscribed");
@@ -71,7 +71,7 @@ static void print_rates(const findings *r)
     printf("  %8s  %10s  %8s  %8s\n", "speed-up", "efficiency", "GFLOP/s",
            "FMA roof");
     for (int i = 0; i < r->points; i++) {
-        const ls_scaling_point *p = &r->point[i];
+        const scaling_point *p = &r->point[i];
         const finding_rate *rate = &r->rate[i];
 
         row_of(r, i);
@@ -126,7 +126,7 @@ static void print_memory(const findings *r)
            "workers\n%s  %9s  %6s  %8s  %6s  %8s  %6s  %8s\n", head(r),
            "gradients", "", "reduce", "", "update", "", "copy");
     for (int i = 0; i < r->points; i++) {
-        const ls_scaling_point *p = &r->point[i];
+        const scaling_point *p = &r->point[i];
 
         row_of(r, i);
         rate(9, p->gradient_rate);
@@ -219,5 +219,5 @@ void scale_table(const findings *r)
     if (isfinite(r->serial))
         printf("serial share %.1f %%, fitted to the measured counts\n",
                100 * r->serial);
-    printf("%s\n", ls_scaling_advice(r->scaling));
+    printf("%s\n", r->scaling->advice);
 }

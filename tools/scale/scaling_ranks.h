@@ -1,38 +1,38 @@
 /* The ranks of a measurement: of so many the first few train, in turn, and the
  * others wait for them. */
-#ifndef LS_SCALE_SCALING_RANKS_H
-#define LS_SCALE_SCALING_RANKS_H
+#ifndef TOOLS_SCALING_RANKS_H
+#define TOOLS_SCALING_RANKS_H
 
-#include "lockstep.h"
+#include "scale/scaling.h"
 
-enum { LS__CPUS = 4096 }; /* bytes of a list of processors */
+enum { PARTY_CPUS = 4096 }; /* bytes of a list of processors */
 
 /* Ranks that train together: the first ones of all. */
-typedef struct ls__party {
+typedef struct rank_party {
     int ranks;
     int cores;           /* of the rank that has the fewest; 0: they have to
                            share them */
     ls_transport link;   /* among them, where there are several */
-    char cpus[LS__CPUS]; /* this rank's part of the machine; "": all of it */
-} ls__party;
+    char cpus[PARTY_CPUS]; /* this rank's part of the machine; "": all of it */
+} rank_party;
 
 /* Counts of ranks in rising order, once each, the first 1.  LS_EINVAL: a count
  * is more than there are ranks. */
-int ls__parties_make(ls__party **party, int *parties,
-                     const ls_scaling_options *o);
+int parties_make(rank_party **party, int *parties,
+                     const scaling_options *o);
 
 /* Is this rank one of them? */
-bool ls__party_has(const ls__party *p, const ls_transport *all);
+bool party_has(const rank_party *p, const ls_transport *all);
 
 /* What they are to talk over; NULL: nobody. */
-const ls_transport *ls__party_link(const ls__party *p);
+const ls_transport *party_link(const rank_party *p);
 
 /* All ranks meet, those too that have had nothing to do, and wait for each
  * other without end: where one failed all do.  *number becomes the least of
  * any.  Without a transport: the status itself. */
-int ls__parties_meet(const ls_transport *all, int status, int *number);
+int parties_meet(const ls_transport *all, int status, int *number);
 
 /* Bytes of the first rank to all others. */
-int ls__parties_tell(const ls_transport *all, void *data, size_t bytes);
+int parties_tell(const ls_transport *all, void *data, size_t bytes);
 
 #endif

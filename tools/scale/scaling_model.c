@@ -5,25 +5,24 @@
  * long as its busiest worker takes.  What W workers should make of 1 worker's
  * phase is a W-th of it (gradients of weak scaling: all of it, since they do W
  * times the rows); what they need beyond that is the loss of the phase. */
-#include "base/error.h"
-#include "base/sized.h"
 #include "scale/scaling.h"
+#include "scale/scaling_fail.h"
 
 #include <stdio.h>
 
-static bool tells(const ls_scaling_point *p)
+static bool tells(const scaling_point *p)
 {
     return p->verified && !p->oversubscribed && p->seconds > 0;
 }
 
-static bool counts(const ls_scaling_point *p)
+static bool counts(const scaling_point *p)
 {
     return tells(p) && p->ranks <= 1;
 }
 
-const ls_scaling_point *ls__scaling_best(const ls_scaling *s)
+const scaling_point *scaling_best(const scaling *s)
 {
-    const ls_scaling_point *best = &s->point[0];
+    const scaling_point *best = &s->point[0];
 
     for (int i = 0; i < s->points; i++)
         if (counts(&s->point[i]))
@@ -32,9 +31,9 @@ const ls_scaling_point *ls__scaling_best(const ls_scaling *s)
 }
 
 /* The last one, of any number of ranks. */
-static const ls_scaling_point *largest_point(const ls_scaling *s)
+static const scaling_point *largest_point(const scaling *s)
 {
-    const ls_scaling_point *best = &s->point[0];
+    const scaling_point *best = &s->point[0];
 
     for (int i = 0; i < s->points; i++)
         if (tells(&s->point[i]))
@@ -46,16 +45,13 @@ static const ls_scaling_point *largest_point(const ls_scaling *s)
 
 /* t = a + b / W with weights 1 / t^2, so that t is relative: the normal
  * equations of the two columns 1/t and 1/(W t) against ones.  s = a/(a+b). */
-int ls_scaling_serial(const ls_scaling *s, double *share)
+int scaling_serial(const scaling *s, double *share)
 {
-    LS__NEED_AS(s, "scaling", LS_EINVAL);
-    LS__NEED(share);
-
     double aa = 0, ab = 0, bb = 0, ya = 0, yb = 0, a, b;
     int n = 0;
 
     for (int i = 0; i < s->points; i++) {
-        const ls_scaling_point *p = &s->point[i];
+        const scaling_point *p = &s->point[i];
         double u = (double)p->rows / p->seconds, v = u / p->workers;
 
         if (!counts(p))
@@ -68,9 +64,9 @@ int ls_scaling_serial(const ls_scaling *s, double *share)
         n++;
     }
     if (n < 3)
-        return ls__fail(LS_EINVAL, "a serial share needs three counts of "
-                        "workers, verified and with a core each; there are %d",
-                        n);
+        return scaling_fail(LS_EINVAL, "a serial share needs three counts of "
+                            "workers, verified and with a core each; there are "
+                            "%d", n);
     a = ya * bb - yb * ab; /* both times the determinant, which is above 0 */
     b = yb * aa - ya * ab;
     *share = a <= 0 ? 0 : b <= 0 ? 1 : a / (a + b);
@@ -85,19 +81,19 @@ static double busiest(int devices, int workers)
     return (double)((devices + workers - 1) / workers) / devices;
 }
 
-static double fold(const ls_scaling *s, int workers)
+static double fold(const scaling *s, int workers)
 {
     return s->weak ? workers : 1;
 }
 
-static double rest(const ls_scaling_point *p)
+static double rest(const scaling_point *p)
 {
     double r = p->seconds - p->max.gradients - p->max.reduce - p->max.update;
 
     return r > 0 ? r : 0;
 }
 
-double ls__scaling_bytes(const ls_work *w, int64_t rows)
+double scaling_bytes(const ls_work *w, int64_t rows)
 {
     int64_t shard, chunks;
 
@@ -111,10 +107,10 @@ double ls__scaling_bytes(const ls_work *w, int64_t rows)
 
 /* The t of a phase that took `measured` on p: not faster than memory moves its
  * bytes. */
-static double held(const ls_scaling *s, double t, double measured, double bytes,
+static double held(const scaling *s, double t, double measured, double bytes,
                    bool *roof)
 {
-    const ls_scaling_point *p = ls__scaling_best(s);
+    const scaling_point *p = scaling_best(s);
     double least = p->copy_roof > 0 ? bytes / p->copy_roof : 0;
 
     if (least > measured)
@@ -126,43 +122,39 @@ static double held(const ls_scaling *s, double t, double measured, double bytes,
 }
 
 /* A phase that is divided, on more workers. */
-static double shared(const ls_scaling *s, double measured, double bytes,
+static double shared(const scaling *s, double measured, double bytes,
                      int workers, bool *roof)
 {
-    double t = measured * ls__scaling_best(s)->workers / workers;
+    double t = measured * scaling_best(s)->workers / workers;
 
     return bytes > s->cache ? held(s, t, measured, bytes, roof) : t;
 }
 
 /* Gradients take as long as the most devices of a worker do; what a worker goes
  * through again and again, and caches may hold, is a chunk. */
-static double gradients_of(const ls_scaling *s, int workers, bool *roof)
+static double gradients_of(const scaling *s, int workers, bool *roof)
 {
-    const ls_scaling_point *p = ls__scaling_best(s);
+    const scaling_point *p = scaling_best(s);
     const ls_work *w = &s->info.work;
     double more = fold(s, workers) / fold(s, p->workers);
     double all = p->max.gradients * more; /* on as many workers as p has */
     double t = all / busiest(s->info.devices, p->workers) *
                busiest(s->info.devices, workers);
     double chunk = (double)w->chunk_rows * w->row_bytes + w->chunk_bytes;
-    double bytes = ls__scaling_bytes(w, p->rows) * more;
+    double bytes = scaling_bytes(w, p->rows) * more;
 
     return chunk * workers > s->cache ? held(s, t, all, bytes, roof) : t;
 }
 
-int ls_scaling_model_sized(const ls_scaling *s, int workers,
-                           ls_scaling_guess *guess, size_t size)
+int scaling_model(const scaling *s, int workers, scaling_guess *guess)
 {
-    LS__NEED_AS(s, "scaling", LS_EINVAL);
-    LS__NEED(guess);
-
-    const ls_scaling_point *p = ls__scaling_best(s), *one = &s->point[0];
-    ls_scaling_guess g = {0};
+    const scaling_point *p = scaling_best(s), *one = &s->point[0];
+    scaling_guess g = {0};
     double gradients;
 
     if (workers < 1)
-        return ls__fail(LS_EINVAL, "a model for %d workers; there must be 1 "
-                        "or more", workers);
+        return scaling_fail(LS_EINVAL, "a model for %d workers; there must be "
+                            "1 or more", workers);
     gradients = gradients_of(s, workers, &g.roof);
     g.memory = shared(s, p->max.reduce, s->info.work.reduce_bytes, workers,
                       &g.roof);
@@ -173,7 +165,7 @@ int ls_scaling_model_sized(const ls_scaling *s, int workers,
     g.memory += (1 - s->cut) * p->max.update;
     g.seconds = gradients + g.memory + rest(p);
     g.speedup = one->seconds / g.seconds * fold(s, workers);
-    ls__sized_put(guess, size, &g, sizeof g);
+    *guess = g;
     return 0;
 }
 
@@ -181,8 +173,8 @@ int ls_scaling_model_sized(const ls_scaling *s, int workers,
 
 /* What the terms below look at. */
 typedef struct loss {
-    const ls_scaling *s;
-    const ls_scaling_point *p, *one;
+    const scaling *s;
+    const scaling_point *p, *one;
     double gradients; /* what a perfect division of 1 worker's would take */
 } loss;
 
@@ -193,12 +185,12 @@ static bool has_ranks(const loss *l)
 
 static double update_part(const loss *l)
 {
-    return l->p->max.update - l->one->max.update / ls__scaling_hands(l->p);
+    return l->p->max.update - l->one->max.update / scaling_hands(l->p);
 }
 
 static double reduce_part(const loss *l)
 {
-    return l->p->max.reduce - l->one->max.reduce / ls__scaling_hands(l->p);
+    return l->p->max.reduce - l->one->max.reduce / scaling_hands(l->p);
 }
 
 static double update_loss(const loss *l)
@@ -229,7 +221,7 @@ static double most_devices(const loss *l)
 /* Devices that do not divide by the workers. */
 static double deal_loss(const loss *l)
 {
-    return l->gradients * (most_devices(l) * ls__scaling_hands(l->p) - 1);
+    return l->gradients * (most_devices(l) * scaling_hands(l->p) - 1);
 }
 
 /* All workers slower than one alone. */
@@ -298,7 +290,7 @@ static int say_exchange(const loss *l, char *out, size_t room)
 
 static int say_deal(const loss *l, char *out, size_t room)
 {
-    int devices = l->s->info.devices, workers = ls__scaling_hands(l->p);
+    int devices = l->s->info.devices, workers = scaling_hands(l->p);
 
     if (devices < workers)
         return snprintf(out, room, "%d of %d workers have no device: use "
@@ -359,12 +351,12 @@ static const struct term *largest(const loss *l)
     return found;
 }
 
-void ls__scaling_advise(ls_scaling *s)
+void scaling_advise(scaling *s)
 {
     enum { GOOD = 95 }; /* per cent */
-    const ls_scaling_point *p = largest_point(s), *one = &s->point[0];
+    const scaling_point *p = largest_point(s), *one = &s->point[0];
     loss l = {.s = s, .p = p, .one = one};
-    int at = 0, hands = ls__scaling_hands(p);
+    int at = 0, hands = scaling_hands(p);
     char ranks[32] = "";
 
     if (hands == 1) {

@@ -7,10 +7,8 @@
  * of 64: there the bytes after the first steps are compared, and later ones
  * with those of the count's own first run. */
 #include "scale/scaling.h"
-#include "base/error.h"
-#include "base/memory.h"
-#include "base/sized.h"
 #include "scale/counts.h"
+#include "scale/scaling_fail.h"
 #include "scale/scaling_run.h"
 
 #include <stdlib.h>
@@ -18,29 +16,21 @@
 
 enum { REPEATS = 5, REPEATS_MOST = 10000 };
 
-static const ls_scaling_options defaults = {.size = sizeof defaults};
-
-void ls_scaling_defaults_sized(ls_scaling_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
-
 /* ------ All of them ------ */
 
-static ls__outcome *of(const ls__measurement *m, int point, int repeat)
+static outcome *of(const measurement *m, int point, int repeat)
 {
     return &m->of[point * m->s->info.repeats + repeat];
 }
 
-static int verify(ls__measurement *m, int i)
+static int verify(measurement *m, int i)
 {
-    ls_scaling_point *p = &m->s->point[i];
-    ls__outcome want = *of(m, m->s->weak ? i : 0, 0);
+    scaling_point *p = &m->s->point[i];
+    outcome want = *of(m, m->s->weak ? i : 0, 0);
     int status = 0;
 
     if (m->s->weak && i > 0 &&
-        (status = ls__scaling_reference(m, ls__scaling_hands(p), &want)) < 0)
+        (status = scaling_reference(m, scaling_hands(p), &want)) < 0)
         return status;
     p->verified = true;
     for (int k = 0; k < m->s->info.repeats; k++)
@@ -51,7 +41,7 @@ static int verify(ls__measurement *m, int i)
     return 0;
 }
 
-static bool is_first(const ls__measurement *m)
+static bool is_first(const measurement *m)
 {
     return !m->o.transport || m->o.transport->rank == 0;
 }
@@ -59,23 +49,23 @@ static bool is_first(const ls__measurement *m)
 /* Ranks that have no part in it wait; the first one's steps are everybody's.
  * One that fails in a run of several leaves, for it cannot know where the
  * others wait for it. */
-static int run_and_meet(ls__measurement *m, int i, int repeat)
+static int run_and_meet(measurement *m, int i, int repeat)
 {
-    ls_scaling_point *p = &m->s->point[i];
-    const ls__party *party = ls__scaling_party(m, p);
+    scaling_point *p = &m->s->point[i];
+    const rank_party *party = scaling_party(m, p);
     int status = 0, steps;
 
-    if (ls__party_has(party, m->o.transport))
-        status = ls__scaling_run_once(m, p, repeat == 0, of(m, i, repeat));
-    if (status < 0 && ls__party_link(party))
+    if (party_has(party, m->o.transport))
+        status = scaling_run_once(m, p, repeat == 0, of(m, i, repeat));
+    if (status < 0 && party_link(party))
         return status;
     steps = m->steps ? m->steps : INT32_MAX;
-    status = ls__parties_meet(m->o.transport, status, &steps);
+    status = parties_meet(m->o.transport, status, &steps);
     m->steps = steps;
     return status;
 }
 
-static int run_all(ls__measurement *m)
+static int run_all(measurement *m)
 {
     int runs = m->s->points * m->s->info.repeats, status = 0;
 
@@ -108,7 +98,7 @@ static double median(double *x, int n)
 }
 
 /* The run that took p->seconds. */
-static const ls__outcome *middle(const ls__measurement *m, int i)
+static const outcome *middle(const measurement *m, int i)
 {
     int k = 0;
 
@@ -117,9 +107,9 @@ static const ls__outcome *middle(const ls__measurement *m, int i)
     return of(m, i, k);
 }
 
-static void fill_speedup(const ls__measurement *m, int i, double *room)
+static void fill_speedup(const measurement *m, int i, double *room)
 {
-    ls_scaling_point *p = &m->s->point[i];
+    scaling_point *p = &m->s->point[i];
     double rows = (double)p->rows / (double)of(m, 0, 0)->rows;
     double none = __builtin_nan("");
 
@@ -130,7 +120,7 @@ static void fill_speedup(const ls__measurement *m, int i, double *room)
     p->speedup_most = room[m->s->info.repeats - 1];
     if (!p->verified)
         p->speedup = p->speedup_least = p->speedup_most = none;
-    p->efficiency = p->speedup / ls__scaling_hands(p);
+    p->efficiency = p->speedup / scaling_hands(p);
 }
 
 static double rate(double amount, double seconds)
@@ -138,10 +128,10 @@ static double rate(double amount, double seconds)
     return seconds > 0 ? amount / seconds : 0;
 }
 
-static void fill_point(const ls__measurement *m, int i, double *room)
+static void fill_point(const measurement *m, int i, double *room)
 {
-    ls_scaling_point *p = &m->s->point[i];
-    const ls__outcome *typical;
+    scaling_point *p = &m->s->point[i];
+    const outcome *typical;
 
     p->rows = of(m, i, 0)->rows;
     for (int k = 0; k < m->s->info.repeats; k++)
@@ -158,7 +148,7 @@ static void fill_point(const ls__measurement *m, int i, double *room)
     p->max = typical->max;
     p->flops = rate(m->s->info.work.row_flops * (double)p->rows, p->seconds);
     if (p->ranks == 1) { /* else these phases hold the messages too */
-        p->gradient_rate = rate(ls__scaling_bytes(&m->s->info.work, p->rows),
+        p->gradient_rate = rate(scaling_bytes(&m->s->info.work, p->rows),
                                 p->max.gradients);
         p->reduce_rate = rate(m->s->info.work.reduce_bytes, p->max.reduce);
         p->update_rate = rate(m->s->info.work.update_bytes, p->max.update);
@@ -166,9 +156,10 @@ static void fill_point(const ls__measurement *m, int i, double *room)
     fill_speedup(m, i, room);
 }
 
-static int fill_all(const ls__measurement *m)
+static int fill_all(const measurement *m)
 {
-    double *room = ls__new((size_t)m->s->info.repeats, sizeof *room, "repeats");
+    double *room = scaling_new((size_t)m->s->info.repeats, sizeof *room,
+                               "repeats");
 
     if (!room)
         return LS_ENOMEM;
@@ -176,14 +167,14 @@ static int fill_all(const ls__measurement *m)
         fill_point(m, i, room);
     free(room);
     m->s->info.steps = m->steps;
-    ls__scaling_advise(m->s);
+    scaling_advise(m->s);
     return 0;
 }
 
 /* ------ Counts ------ */
 
 /* Of several ranks none has use for more workers than it has devices. */
-static int most_workers(const ls__measurement *m, const ls__party *party)
+static int most_workers(const measurement *m, const rank_party *party)
 {
     int devices = m->mesh.devices, cores = party->cores > 1 ? party->cores : 1;
     int most = (devices + party->ranks - 1) / party->ranks;
@@ -191,29 +182,29 @@ static int most_workers(const ls__measurement *m, const ls__party *party)
     return party->ranks > 1 && most > 0 && most < cores ? most : cores;
 }
 
-static void add_points(ls__measurement *m, const ls__party *party, int *room)
+static void add_points(measurement *m, const rank_party *party, int *room)
 {
-    ls_scaling_point *p = m->s->point + m->s->points;
-    int n = ls__counts(room, m->o.counts, m->o.count, most_workers(m, party));
+    scaling_point *p = m->s->point + m->s->points;
+    int n = count_all(room, m->o.counts, m->o.count, most_workers(m, party));
 
     for (int i = 0; i < n; i++)
-        p[i] = (ls_scaling_point){.workers = room[i], .ranks = party->ranks,
+        p[i] = (scaling_point){.workers = room[i], .ranks = party->ranks,
                                   .oversubscribed = room[i] > party->cores};
     m->s->points += n;
 }
 
 /* In rising order of ranks and then of workers. */
-static int make_points(ls__measurement *m)
+static int make_points(measurement *m)
 {
-    int status = ls__parties_make(&m->party, &m->parties, &m->o);
-    size_t most = (size_t)m->o.counts + LS__DOUBLINGS;
+    int status = parties_make(&m->party, &m->parties, &m->o);
+    size_t most = (size_t)m->o.counts + DOUBLINGS;
     int *room;
 
     if (status < 0)
         return status;
-    m->s->point = ls__new((size_t)m->parties * most, sizeof *m->s->point,
+    m->s->point = scaling_new((size_t)m->parties * most, sizeof *m->s->point,
                           "counts");
-    room = ls__new(most, sizeof *room, "counts");
+    room = scaling_new(most, sizeof *room, "counts");
     if (!m->s->point || !room) {
         free(room);
         return LS_ENOMEM;
@@ -224,28 +215,28 @@ static int make_points(ls__measurement *m)
     return 0;
 }
 
-static int check_options(const ls_scaling_options *o)
+static int check_options(const scaling_options *o)
 {
     if (!o->open_on && (!o->open || o->transport))
-        return ls__fail(LS_EINVAL, "scaling: no function opens a trainer%s",
+        return scaling_fail(LS_EINVAL, "scaling: no function opens a trainer%s",
                         o->transport ? " of one of several ranks (open_on)"
                                      : "");
     if (o->counts < 0 || o->counts > 65536 || (o->counts && !o->count) ||
         o->repeats < 0 || o->repeats > REPEATS_MOST || o->steps < 0 ||
         o->steps > 1000000)
-        return ls__fail(LS_EINVAL, "scaling: %d counts, %d repeats (0 to %d), "
-                        "%d steps (0 to 1000000)", o->counts, o->repeats,
-                        REPEATS_MOST, o->steps);
+        return scaling_fail(LS_EINVAL, "scaling: %d counts, %d repeats (0 to "
+                            "%d), %d steps (0 to 1000000)", o->counts,
+                            o->repeats, REPEATS_MOST, o->steps);
     for (int i = 0; i < o->counts; i++)
         if (o->count[i] < 1 || o->count[i] > 65536)
-            return ls__fail(LS_EINVAL, "scaling: %d workers: there must be 1 "
-                            "to 65536", o->count[i]);
+            return scaling_fail(LS_EINVAL, "scaling: %d workers: there must be "
+                                "1 to 65536", o->count[i]);
     return 0;
 }
 
-static int make(ls__measurement *m)
+static int make(measurement *m)
 {
-    ls_scaling *s = ls__new(1, sizeof *s, "scaling");
+    scaling *s = scaling_new(1, sizeof *s, "scaling");
     int status;
     size_t runs;
 
@@ -258,15 +249,15 @@ static int make(ls__measurement *m)
         return status;
     runs = (size_t)s->points * (size_t)s->info.repeats;
     m->steps = m->o.steps;
-    m->of = ls__new(runs, sizeof *m->of, "runs");
-    s->seconds = ls__new(runs, sizeof *s->seconds, "runs");
+    m->of = scaling_new(runs, sizeof *m->of, "runs");
+    s->seconds = scaling_new(runs, sizeof *s->seconds, "runs");
     return m->of && s->seconds ? 0 : LS_ENOMEM;
 }
 
 /* What the first rank found, to all of them. */
-static int share(const ls__measurement *m, int status)
+static int share(const measurement *m, int status)
 {
-    ls_scaling *s = m->s;
+    scaling *s = m->s;
     size_t points = (size_t)s->points;
     size_t runs = points * (size_t)s->info.repeats;
     const struct {
@@ -278,41 +269,39 @@ static int share(const ls__measurement *m, int status)
                {s->advice, sizeof s->advice}};
     int none = 0;
 
-    status = ls__parties_meet(m->o.transport, status, &none);
+    status = parties_meet(m->o.transport, status, &none);
     for (size_t i = 0; i < sizeof all / sizeof *all && status == 0; i++)
-        status = ls__parties_tell(m->o.transport, all[i].data, all[i].bytes);
+        status = parties_tell(m->o.transport, all[i].data, all[i].bytes);
     return status;
 }
 
-static int conclude(const ls__measurement *m)
+static int conclude(const measurement *m)
 {
     return share(m, is_first(m) ? fill_all(m) : 0);
 }
 
-int ls_scaling_run(ls_scaling **scaling, const ls_scaling_options *options)
+int scaling_run(scaling **found, const scaling_options *options)
 {
-    LS__NEED(scaling);
-    LS__NEED(options);
+    measurement m = {.o = *options, .mesh = ls_mesh_defaults()};
+    int status = check_options(&m.o);
 
-    ls__measurement m = {.o = defaults, .mesh = ls_mesh_defaults()};
-    int status = ls__sized_take("scaling", &m.o, sizeof m.o, options);
-
-    if (status < 0 || (status = check_options(&m.o)) < 0 ||
-        (status = ls__sized_take("mesh", &m.mesh, sizeof m.mesh, m.o.mesh)) < 0)
+    if (status < 0)
         return status;
+    if (m.o.mesh)
+        m.mesh = *m.o.mesh;
     if ((status = make(&m)) == 0 && (status = run_all(&m)) == 0)
         status = conclude(&m);
     free(m.party);
     free(m.sample);
     free(m.of);
     if (status < 0)
-        ls_scaling_free(m.s);
+        scaling_free(m.s);
     else
-        *scaling = m.s;
+        *found = m.s;
     return status;
 }
 
-void ls_scaling_free(ls_scaling *s)
+void scaling_free(scaling *s)
 {
     if (!s)
         return;
@@ -321,37 +310,9 @@ void ls_scaling_free(ls_scaling *s)
     free(s);
 }
 
-/* ------ Asking ------ */
-
-bool ls_scaling_get_sized(const ls_scaling *s, int i, ls_scaling_point *point,
-                          size_t size)
+double scaling_seconds(const scaling *s, int i, int repeat)
 {
-    LS__NEED_AS(s, "scaling", false);
-    LS__NEED_OR(point, false);
-    if (i < 0 || i >= s->points)
-        return false;
-    ls__sized_put(point, size, &s->point[i], sizeof *point);
-    return true;
-}
-
-double ls_scaling_seconds(const ls_scaling *s, int i, int repeat)
-{
-    LS__NEED_AS(s, "scaling", __builtin_nan(""));
     if (i < 0 || i >= s->points || repeat < 0 || repeat >= s->info.repeats)
         return __builtin_nan("");
     return s->seconds[i * s->info.repeats + repeat];
-}
-
-void ls_scaling_ask_sized(const ls_scaling *s, ls_scaling_info *info,
-                          size_t size)
-{
-    LS__NEED_AS(s, "scaling", );
-    LS__NEED_OR(info, );
-    ls__sized_put(info, size, &s->info, sizeof *info);
-}
-
-const char *ls_scaling_advice(const ls_scaling *s)
-{
-    LS__NEED_AS(s, "scaling", "");
-    return s->advice;
 }

@@ -1,12 +1,12 @@
 /* How many workers, and how many ranks, are measured. */
-#ifndef LS_SCALE_COUNTS_H
-#define LS_SCALE_COUNTS_H
+#ifndef TOOLS_COUNTS_H
+#define TOOLS_COUNTS_H
 
-enum { LS__DOUBLINGS = 32 };
+enum { DOUBLINGS = 32 };
 
 /* 1 and the counts asked for or, where none are, the powers of 2 below `most`
  * and `most`, which is at least 1 and at most 65536: in rising order, once
- * each.  Returns how many; `out` has room for asked + LS__DOUBLINGS. */
-int ls__counts(int *out, int asked, const int *count, int most);
+ * each.  Returns how many; `out` has room for asked + DOUBLINGS. */
+int count_all(int *out, int asked, const int *count, int most);
 
 #endif

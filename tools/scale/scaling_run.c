@@ -1,7 +1,6 @@
 /* A run of a measurement: a pool, a trainer, and the times of its steps. */
 #include "scale/scaling_run.h"
-#include "base/error.h"
-#include "base/memory.h"
+#include "scale/scaling_fail.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@ enum {
 };
 static const double RUN_SECONDS = 0.5;
 
-struct ls__sample {
+struct sample {
     double seconds; /* of a step */
     ls_times mean, max;
 };
@@ -35,7 +34,7 @@ static void close_rig(rig *r)
 }
 
 /* Ranks that have to share cores go wherever one is free. */
-static int open_pool(const ls__measurement *m, const ls__party *party,
+static int open_pool(const measurement *m, const rank_party *party,
                      int workers, rig *r)
 {
     ls_pool_options pool = ls_pool_defaults();
@@ -61,12 +60,12 @@ static double cache_bytes(const ls_mesh *mesh)
     return 0;
 }
 
-static int open_trainer(const ls__measurement *m, const ls__party *party,
+static int open_trainer(const measurement *m, const rank_party *party,
                         int fold, rig *r)
 {
     int status = m->o.open_on
                      ? m->o.open_on(m->o.user, r->pool, fold,
-                                    ls__party_link(party), &r->trainer,
+                                    party_link(party), &r->trainer,
                                     &r->batch)
                      : m->o.open(m->o.user, r->pool, fold, &r->trainer,
                                  &r->batch);
@@ -74,11 +73,12 @@ static int open_trainer(const ls__measurement *m, const ls__party *party,
     if (status < 0)
         return status;
     if (!r->trainer || !r->batch)
-        return ls__fail(LS_EUSER, "scaling: no trainer or no batch was opened");
+        return scaling_fail(LS_EUSER, "scaling: no trainer or no batch was "
+                            "opened");
     return ls_trainer_clock(r->trainer);
 }
 
-static int step(const ls__measurement *m, const rig *r, ls_result *result)
+static int step(const measurement *m, const rig *r, ls_result *result)
 {
     int status = 0;
 
@@ -110,13 +110,13 @@ static double step_seconds(const ls_trainer *t)
     return one.gradients + one.reduce + one.update + one.waiting;
 }
 
-static void take_sample(const rig *r, ls__sample *out)
+static void take_sample(const rig *r, sample *out)
 {
     const ls_trainer *t = r->trainer;
     int workers = ls_pool_workers(r->pool);
     ls_times one;
 
-    *out = (ls__sample){.seconds = step_seconds(t)};
+    *out = (sample){.seconds = step_seconds(t)};
     for (int w = 0; w < workers && ls_trainer_times(t, w, &one) == 0; w++) {
         add_times(&out->mean, &one, 1.0 / workers);
         note_max(&out->max.gradients, one.gradients);
@@ -128,15 +128,15 @@ static void take_sample(const rig *r, ls__sample *out)
 
 static int by_seconds(const void *a, const void *b)
 {
-    double x = ((const ls__sample *)a)->seconds;
-    double y = ((const ls__sample *)b)->seconds;
+    double x = ((const sample *)a)->seconds;
+    double y = ((const sample *)b)->seconds;
 
     return (x > y) - (x < y);
 }
 
 /* The means of the fifth of all steps around the median one, so that the phases
  * add up to the step. */
-static void summarise(ls__sample *all, int n, ls__outcome *out)
+static void summarise(sample *all, int n, outcome *out)
 {
     int first = n * 2 / 5, last = n - first;
 
@@ -158,16 +158,16 @@ static int choose_steps(double seconds)
     return n < STEPS_LEAST ? STEPS_LEAST : n > STEPS_MOST ? STEPS_MOST : (int)n;
 }
 
-static int make_samples(ls__measurement *m, const ls_trainer *t)
+static int make_samples(measurement *m, const ls_trainer *t)
 {
     if (!m->steps)
         m->steps = choose_steps(step_seconds(t));
     if (!m->sample)
-        m->sample = ls__new((size_t)m->steps, sizeof *m->sample, "samples");
+        m->sample = scaling_new((size_t)m->steps, sizeof *m->sample, "samples");
     return m->sample ? 0 : LS_ENOMEM;
 }
 
-static int warm_up(const ls__measurement *m, const rig *r, ls__outcome *out)
+static int warm_up(const measurement *m, const rig *r, outcome *out)
 {
     ls_result result;
     int status = 0;
@@ -180,7 +180,7 @@ static int warm_up(const ls__measurement *m, const rig *r, ls__outcome *out)
     return status;
 }
 
-static int time_steps(ls__measurement *m, const rig *r, ls__outcome *out)
+static int time_steps(measurement *m, const rig *r, outcome *out)
 {
     ls_result result;
     int status = make_samples(m, r->trainer);
@@ -213,15 +213,17 @@ static double cut_share(const ls_trainer *t)
     for (int i = 0; i < ls_trainer_params(t); i++) {
         int64_t shape[LS_MAX_RANK];
         int rank = ls_trainer_param_shape(t, i, shape);
-        double size = (double)ls__count(rank, shape);
+        double size = 1;
 
+        while (rank > 0)
+            size *= (double)shape[--rank];
         all += size;
         cut += is_cut(t, ls_trainer_param_name(t, i)) ? size : 0;
     }
     return all > 0 ? cut / all : 0;
 }
 
-static void note_trainer(ls__measurement *m, const ls_trainer *t)
+static void note_trainer(measurement *m, const ls_trainer *t)
 {
     m->s->info.devices = ls_trainer_devices(t);
     m->s->cut = cut_share(t);
@@ -231,8 +233,8 @@ static void note_trainer(ls__measurement *m, const ls_trainer *t)
 }
 
 /* Not of several ranks: on one machine each would want the memory. */
-static int measure_roofs(const ls__measurement *m, const rig *r,
-                         ls_scaling_point *p)
+static int measure_roofs(const measurement *m, const rig *r,
+                         scaling_point *p)
 {
     int status;
 
@@ -247,21 +249,21 @@ static int measure_roofs(const ls__measurement *m, const rig *r,
                       : ls_measure_copy(r->pool, p->workers, &p->copy_roof);
 }
 
-const ls__party *ls__scaling_party(const ls__measurement *m,
-                                   const ls_scaling_point *p)
+const rank_party *scaling_party(const measurement *m,
+                                   const scaling_point *p)
 {
-    const ls__party *party = m->party;
+    const rank_party *party = m->party;
 
     while (party->ranks != p->ranks)
         party++;
     return party;
 }
 
-int ls__scaling_run_once(ls__measurement *m, ls_scaling_point *p, bool first,
-                         ls__outcome *out)
+int scaling_run_once(measurement *m, scaling_point *p, bool first,
+                         outcome *out)
 {
-    const ls__party *party = ls__scaling_party(m, p);
-    int fold = m->s->weak ? ls__scaling_hands(p) : 1;
+    const rank_party *party = scaling_party(m, p);
+    int fold = m->s->weak ? scaling_hands(p) : 1;
     rig r = {0};
     int status = open_pool(m, party, p->workers, &r);
 
@@ -279,7 +281,7 @@ int ls__scaling_run_once(ls__measurement *m, ls_scaling_point *p, bool first,
     return status;
 }
 
-int ls__scaling_reference(ls__measurement *m, int fold, ls__outcome *out)
+int scaling_reference(measurement *m, int fold, outcome *out)
 {
     rig r = {0};
     int status = open_pool(m, m->party, 1, &r);

@@ -15,7 +15,7 @@ static int insert(int *out, int n, int count)
     return n + 1;
 }
 
-int ls__counts(int *out, int asked, const int *count, int most)
+int count_all(int *out, int asked, const int *count, int most)
 {
     int n = insert(out, 0, 1);
 

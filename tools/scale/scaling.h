@@ -1,38 +1,33 @@
-/* The same training on 1, 2, 4, .. workers, verified and measured. */
-#include <lockstep.h> /* includes this file: before the guard */
+/* The same training on 1, 2, 4, .. workers, verified and measured (scaling.c),
+ * and what follows from the times (scaling_model.c), which is arithmetic alone.
+ *
+ * What fails returns a negative status of lockstep's, with its message. */
+#ifndef TOOLS_SCALING_H
+#define TOOLS_SCALING_H
 
-#ifndef LOCKSTEP_SCALING_H
-#define LOCKSTEP_SCALING_H
+#include <lockstep.h>
 
-#include <lockstep/measure.h>
-#include <lockstep/transport.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* ====== Scaling: the same training on 1, 2, 4, .. workers ====== */
+enum { SCALING_ADVICE = 512 }; /* bytes of the sentence, with its end */
 
 /* Open, on a pool, the trainer to be measured and a batch for it, with `fold`
  * times the rows of fold 1.  The measurement closes what was opened.  A
  * negative status ends it and is returned. */
-typedef int ls_scaling_open_fn(void *user, ls_pool *pool, int fold,
+typedef int scaling_open_fn(void *user, ls_pool *pool, int fold,
                                ls_trainer **trainer, ls_batch **batch);
 
 /* The same where there are ranks: open it with this transport, which lives as
  * long; NULL: with none. */
-typedef int ls_scaling_open_on_fn(void *user, ls_pool *pool, int fold,
+typedef int scaling_open_on_fn(void *user, ls_pool *pool, int fold,
                                   const ls_transport *transport,
                                   ls_trainer **trainer, ls_batch **batch);
 
 /* Give the batch its rows for a step, 0, 1, ..; the same for the same step. */
-typedef int ls_scaling_fill_fn(void *user, int64_t step, ls_batch *batch);
+typedef int scaling_fill_fn(void *user, int64_t step, ls_batch *batch);
 
 /* What is trained, on which counts of workers and ranks, and how often. */
-typedef struct ls_scaling_options {
-    size_t size; /* ls_scaling_defaults() writes it */
-    ls_scaling_open_fn *open;
-    ls_scaling_fill_fn *fill; /* NULL: the batch stays as it was opened */
+typedef struct scaling_options {
+    scaling_open_fn *open;
+    scaling_fill_fn *fill; /* NULL: the batch stays as it was opened */
     void *user;               /* of both, and of progress */
     const ls_mesh_options *mesh; /* its workers do not count; NULL: defaults */
     const ls_pool_options *pool; /* NULL: the caller pinned */
@@ -47,26 +42,16 @@ typedef struct ls_scaling_options {
     void (*progress)(void *user, int run, int runs, int workers); /* or NULL */
     ls_precision precision;   /* whose products' roof is measured */
     const ls_transport *transport; /* between ranks that all call
-                                 ls_scaling_run alike; NULL: there are none */
-    ls_scaling_open_on_fn *open_on; /* instead of open; ranks need it */
+                                 scaling_run alike; NULL: there are none */
+    scaling_open_on_fn *open_on; /* instead of open; ranks need it */
     int ranks;                /* how many counts of ranks follow; 0: 1, 2, 4, ..
                                  below the transport's, and these */
     const int *rank;          /* counts of ranks in any order, of which the
                                  first so many train; 1 is added */
-} ls_scaling_options;
-
-/* Returns options that are all 0; open must be set. */
-LS_API void ls_scaling_defaults_sized(ls_scaling_options *options, size_t size);
-static inline ls_scaling_options ls_scaling_defaults(void)
-{
-    ls_scaling_options o;
-
-    ls_scaling_defaults_sized(&o, sizeof o);
-    return o;
-}
+} scaling_options;
 
 /* What was found for one count of workers and ranks. */
-typedef struct ls_scaling_point {
+typedef struct scaling_point {
     int workers;         /* of each rank */
     bool oversubscribed; /* more workers than usable cores */
     bool verified;       /* the state is the one that 1 worker makes */
@@ -93,9 +78,28 @@ typedef struct ls_scaling_point {
     double gradient_rate; /* bytes/s of the operators (ls_work) in gradients:
                             above copy_roof where caches keep them; 0: not
                             known, or several ranks */
-} ls_scaling_point;
+} scaling_point;
 
-typedef struct ls_scaling ls_scaling;
+/* What a measurement was of. */
+typedef struct scaling_info {
+    int devices, repeats, steps; /* steps: timed, of a run */
+    ls_work work;
+} scaling_info;
+
+/* A measurement. */
+typedef struct scaling {
+    bool weak;
+    scaling_info info;
+    double cache; /* bytes of all L3; 0: not known */
+    double cut; /* share of the parameters that all workers update */
+    int points;
+    scaling_point *point; /* in the order of rising ranks and then workers, both
+                             from 1 */
+    double *seconds;      /* [point * info.repeats + repeat] a step */
+    char advice[SCALING_ADVICE]; /* what costs most of a perfect speed-up, and
+                                    what to do about it: "update takes 11 %, all
+                                    of it on the caller: use --state shard" */
+} scaling;
 
 /* Train the same from the start on each count of workers, all counts in turn,
  * repeats times: three steps, then the timed ones.  Verified is what ends in
@@ -107,48 +111,20 @@ typedef struct ls_scaling ls_scaling;
  * Where it fails on one rank, that one should end the others, which may wait
  * for it (ls_transport.abort).  LS_EINVAL: no open, or counts that make no
  * sense.  LS_EIO. */
-LS_API int ls_scaling_run(ls_scaling **scaling,
-                          const ls_scaling_options *options);
-/* Free a measurement. */
-LS_API void ls_scaling_free(ls_scaling *scaling);
+int scaling_run(scaling **found, const scaling_options *options);
 
-/* Stores point i = 0, 1, .. and returns true; false past the last.  Points are
- * in the order of rising ranks and then workers, both from 1. */
-LS_API bool ls_scaling_get_sized(const ls_scaling *scaling, int i,
-                                 ls_scaling_point *point, size_t size);
-static inline bool ls_scaling_get(const ls_scaling *scaling, int i,
-                                  ls_scaling_point *point)
-{
-    return ls_scaling_get_sized(scaling, i, point, sizeof *point);
-}
+/* Free a measurement. */
+void scaling_free(scaling *s);
+
 /* Returns the seconds of the median step in one of the point's runs; NaN: there
  * is no such run. */
-LS_API double ls_scaling_seconds(const ls_scaling *scaling, int i, int repeat);
-
-/* What a measurement was of. */
-typedef struct ls_scaling_info {
-    int devices, repeats, steps; /* steps: timed, of a run */
-    ls_work work;
-} ls_scaling_info;
-
-/* Stores what was measured. */
-LS_API void ls_scaling_ask_sized(const ls_scaling *scaling,
-                                 ls_scaling_info *info, size_t size);
-static inline void ls_scaling_ask(const ls_scaling *scaling,
-                                  ls_scaling_info *info)
-{
-    ls_scaling_ask_sized(scaling, info, sizeof *info);
-}
-
-/* Says in one sentence what costs most of a perfect speed-up, and what to do
- * about it: "update takes 11 %, all of it on the caller: use --state shard". */
-LS_API const char *ls_scaling_advice(const ls_scaling *scaling);
+double scaling_seconds(const scaling *s, int i, int repeat);
 
 /* Amdahl's serial share s, by least squares of the relative errors of
  * t(W) = t(1) (s + (1 - s) / W), t being the seconds a row, over the verified
  * counts of one rank that are not oversubscribed.  LS_EINVAL: fewer than
  * three. */
-LS_API int ls_scaling_serial(const ls_scaling *scaling, double *share);
+int scaling_serial(const scaling *s, double *share);
 
 /* A model, not a measurement, of a step on more workers, from the largest count
  * that is verified and not oversubscribed: gradients take as long as the most
@@ -156,24 +132,30 @@ LS_API int ls_scaling_serial(const ls_scaling *scaling, double *share);
  * share, are divided; and where bytes do not fit the caches (of gradients those
  * of a chunk on each worker) none is faster than the copy roof of that count.
  * The caller's part of the update and the waiting stay. */
-typedef struct ls_scaling_guess {
+typedef struct scaling_guess {
     double seconds, speedup;
     double memory; /* seconds of it in reduction and update */
     bool roof;     /* one of the two, or gradients, are at the copy roof */
-} ls_scaling_guess;
+} scaling_guess;
 
-/* Stores what the model says of so many workers.  LS_EINVAL: workers below 1.
- */
-LS_API int ls_scaling_model_sized(const ls_scaling *scaling, int workers,
-                                  ls_scaling_guess *guess, size_t size);
-static inline int ls_scaling_model(const ls_scaling *scaling, int workers,
-                                   ls_scaling_guess *guess)
+/* What the model says of so many workers.  LS_EINVAL: workers below 1. */
+int scaling_model(const scaling *s, int workers, scaling_guess *guess);
+
+/* Workers of all ranks. */
+static inline int scaling_hands(const scaling_point *p)
 {
-    return ls_scaling_model_sized(scaling, workers, guess, sizeof *guess);
+    return p->ranks > 1 ? p->ranks * p->workers : p->workers;
 }
 
-#ifdef __cplusplus
-}
-#endif
+/* The largest count of one rank whose numbers tell something: verified, and
+ * with a core for each worker. */
+const scaling_point *scaling_best(const scaling *s);
+
+/* Bytes that the operators read and write in a step of so many rows; 0: not
+ * known. */
+double scaling_bytes(const ls_work *work, int64_t rows);
+
+/* Write s->advice. */
+void scaling_advise(scaling *s);
 
 #endif

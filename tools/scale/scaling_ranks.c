@@ -1,0 +1,184 @@
+/* See scaling_ranks.h. */
+#define _GNU_SOURCE
+#include "scale/scaling_ranks.h"
+#include "scale/counts.h"
+#include "scale/scaling_fail.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* What a rank says when all meet. */
+typedef struct word {
+    int status, number;
+} word;
+
+bool party_has(const rank_party *p, const ls_transport *all)
+{
+    return !all || all->rank < p->ranks;
+}
+
+const ls_transport *party_link(const rank_party *p)
+{
+    return p->ranks > 1 ? &p->link : NULL;
+}
+
+/* ------ Messages ------ */
+
+/* Wait until all that was posted is done, without end: ranks that have nothing
+ * to do wait for as long as others measure. */
+static int finish(const ls_transport *t, int status)
+{
+    const struct timespec nap = {.tv_nsec = 200000};
+    int rank = t->rank;
+    const char *why;
+
+    while (status == 0 && (status = t->test(t->user, &rank)) == 0)
+        nanosleep(&nap, NULL);
+    if (status > 0)
+        return 0;
+    why = t->reason ? t->reason(t->user) : NULL;
+    return scaling_fail(LS_EIO, "scaling: rank %d of %d: exchanging with rank "
+                        "%d failed: %s", t->rank, t->ranks, rank,
+                        why ? why : ls_strerror(status));
+}
+
+/* The words of all ranks to all. */
+static int gather(const ls_transport *t, word *of)
+{
+    int status = 0;
+
+    for (int i = 1; i < t->ranks && status == 0; i++) {
+        int r = (t->rank + i) % t->ranks;
+
+        status = t->receive(t->user, r, sizeof *of, of + r);
+    }
+    for (int i = 1; i < t->ranks && status == 0; i++)
+        status = t->send(t->user, (t->rank + i) % t->ranks, sizeof *of,
+                         of + t->rank);
+    return finish(t, status);
+}
+
+static int judge(const word *of, int ranks, int status, int *number)
+{
+    for (int r = 0; r < ranks; r++)
+        *number = of[r].number < *number ? of[r].number : *number;
+    for (int r = 0; r < ranks && status == 0; r++)
+        if (of[r].status < 0)
+            return scaling_fail(of[r].status, "scaling: rank %d failed: %s", r,
+                            ls_strerror(of[r].status));
+    return status;
+}
+
+int parties_meet(const ls_transport *all, int status, int *number)
+{
+    word *of;
+    int met;
+
+    if (!all)
+        return status;
+    if (!(of = scaling_new((size_t)all->ranks, sizeof *of, "ranks")))
+        return LS_ENOMEM;
+    of[all->rank] = (word){status, *number};
+    met = gather(all, of);
+    if (met == 0)
+        status = judge(of, all->ranks, status, number);
+    free(of);
+    return status < 0 ? status : met;
+}
+
+int parties_tell(const ls_transport *all, void *data, size_t bytes)
+{
+    int status = 0;
+
+    if (!all || bytes == 0)
+        return 0;
+    if (all->rank > 0)
+        status = all->receive(all->user, 0, (int64_t)bytes, data);
+    for (int r = 1; all->rank == 0 && r < all->ranks && status == 0; r++)
+        status = all->send(all->user, r, (int64_t)bytes, data);
+    return finish(all, status);
+}
+
+/* ------ Counts of ranks ------ */
+
+static int usable_cores(const ls_mesh_options *options, const char *cpus)
+{
+    ls_mesh_options o = *options;
+    ls_mesh *mesh;
+    int cores, status;
+
+    o.workers = 1;
+    o.cpus = *cpus ? cpus : o.cpus;
+    if ((status = ls_mesh_open(&mesh, &o)) < 0)
+        return status;
+    cores = ls_mesh_usable_cores(mesh);
+    ls_mesh_close(mesh);
+    return cores;
+}
+
+/* Deals the cores among the ranks of a machine.  Returns this rank's number. */
+static int deal(rank_party *p, const ls_transport *all,
+                const ls_mesh_options *mesh)
+{
+    int dealt = 1;
+
+    if (p->ranks > 1) {
+        p->link = *all;
+        p->link.ranks = p->ranks;
+        dealt =
+            ls_transport_cpus(&p->link, mesh->cpus, p->cpus, sizeof p->cpus);
+    }
+    return dealt <= 0 ? dealt : usable_cores(mesh, p->cpus);
+}
+
+static int open_party(rank_party *p, const ls_transport *all,
+                      const ls_mesh_options *mesh)
+{
+    int cores = INT32_MAX, status = 0;
+
+    if (party_has(p, all))
+        cores = deal(p, all, mesh);
+    if (cores < 0)
+        status = cores;
+    status = parties_meet(all, status, &cores);
+    p->cores = cores;
+    return status;
+}
+
+static int check(const scaling_options *o, int all)
+{
+    if (o->ranks < 0 || o->ranks > 65536 || (o->ranks && !o->rank))
+        return scaling_fail(LS_EINVAL, "scaling: %d counts of ranks are "
+                            "given%s", o->ranks,
+                            o->rank ? "; 0 to 65536 may be"
+                                    : ", and rank is NULL");
+    for (int i = 0; i < o->ranks; i++)
+        if (o->rank[i] < 1 || o->rank[i] > all)
+            return scaling_fail(LS_EINVAL, "scaling: %d ranks: there must be 1 "
+                                "to %d", o->rank[i], all);
+    return 0;
+}
+
+int parties_make(rank_party **party, int *parties,
+                     const scaling_options *o)
+{
+    const ls_transport *t = o->transport;
+    int all = t ? t->ranks : 1, status = check(o, all);
+    int *count;
+
+    if (status < 0)
+        return status;
+    count = scaling_new((size_t)o->ranks + DOUBLINGS, sizeof *count,
+                    "counts of ranks");
+    if (!count)
+        return LS_ENOMEM;
+    *parties = count_all(count, o->ranks, o->rank, all);
+    *party = scaling_new((size_t)*parties, sizeof **party, "counts of ranks");
+    status = *party ? 0 : LS_ENOMEM;
+    for (int i = 0; i < *parties && status == 0; i++) {
+        (*party)[i].ranks = count[i];
+        status = open_party(&(*party)[i], t, o->mesh);
+    }
+    free(count);
+    return status;
+}
