@@ -93,7 +93,7 @@ struct ls__op {
     bool leaves_params; /* backward leaves out the gradients of parameters
                            where they are NULL, each for itself */
     ls__activation activation; /* which one it is; 0: another operator */
-    int recurrent; /* which recurrent layer it is, see op_recurrent.c; 0:
+    int recurrent; /* which recurrent layer it is (op/recurrent_layer.h); 0:
                       another operator */
     int term; /* elementwise: its kind in formulas; 0: another operator */
     size_t of; /* bytes of the struct that node->of points to; 0: none */

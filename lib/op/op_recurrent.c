@@ -15,138 +15,10 @@
  * gradients are 0. */
 #include "backend/backend.h"
 #include "base/least.h"
-#include "graph/undo.h"
-#include "op/layer.h"
 #include "op/op_table.h"
+#include "op/recurrent_layer.h"
 
 #include <string.h>
-
-/* What the two cells differ in. */
-typedef struct cell {
-    const char *name;
-    int gates;      /* G */
-    int states;     /* arrays of n: LSTM has c and h */
-    bool bias_of_x; /* the bias is the dense layer's; else it is here.  A GRU
-                       may have both: hn has its own then */
-} cell;
-
-static const cell lstm = {"lstm", 4, 2, false};
-static const cell gru = {"gru", 3, 1, true};
-
-/* Of each cell: alone, from a state, with lengths, with both.  ls__op.recurrent
- * is a sum of these. */
-enum { FROM = 1, LENGTHS = 2, IS_LSTM = 4, IS_GRU = 8 };
-
-typedef struct recurrent {
-    bool ends; /* the state after the last step stands behind the values */
-    bool bias; /* a GRU's second one */
-} recurrent;
-
-static bool ends(const ls_node *n)
-{
-    const recurrent *of = n->of;
-
-    return of->ends;
-}
-
-static const cell *cell_of(const ls_node *n)
-{
-    return n->op->recurrent & IS_GRU ? &gru : &lstm;
-}
-
-/* Which input is the state, which the lengths; -1: none. */
-static int from_of(const ls_node *n)
-{
-    return n->op->recurrent & FROM ? 1 : -1;
-}
-
-static int lengths_of(const ls_node *n)
-{
-    if (!(n->op->recurrent & LENGTHS))
-        return -1;
-    return n->op->recurrent & FROM ? 2 : 1;
-}
-
-static int64_t steps_of(const ls_node *n)
-{
-    return n->in[0]->shape[0];
-}
-
-static int64_t units_of(const ls_node *n)
-{
-    return n->in[0]->shape[1] / cell_of(n)->gates;
-}
-
-/* ------ shapes and parameters ------ */
-
-static int check_from(const ls_node *n)
-{
-    const ls_node *s = n->in[from_of(n)];
-    const cell *c = cell_of(n);
-    int64_t want[] = {c->states, units_of(n)};
-    int skip = c->states == 1; /* GRU's is (n) */
-    char is[LS__SHAPE_TEXT], must[LS__SHAPE_TEXT];
-
-    if (s->dtype == LS_F32 && s->rank == 2 - skip &&
-        !memcmp(s->shape, want + skip, (size_t)s->rank * sizeof *want))
-        return 0;
-    return ls__fail(LS_ESHAPE, "%s \"%s\": the state is %s; it must be LS_F32 "
-                    "%s", n->op->name, n->name,
-                    ls__shape_text(is, s->rank, s->shape),
-                    ls__shape_text(must, 2 - skip, want + skip));
-}
-
-static int check_lengths(const ls_node *n)
-{
-    const ls_node *l = n->in[lengths_of(n)];
-    char text[LS__SHAPE_TEXT];
-
-    if (l->dtype == LS_I32 && l->size == 1)
-        return 0;
-    return ls__fail(LS_ESHAPE, "%s \"%s\": lengths are %s; they must be one "
-                    "LS_I32 a row", n->op->name, n->name,
-                    ls__shape_text(text, l->rank, l->shape));
-}
-
-static int recurrent_shape(ls_node *n)
-{
-    const ls_node *x = n->in[0];
-    const cell *c = cell_of(n);
-    char text[LS__SHAPE_TEXT];
-    int64_t units, shape[2];
-
-    if (ls__want(n, 0, LS_F32, 2) < 0)
-        return LS_ESHAPE;
-    if (x->rank != 2 || x->shape[1] % c->gates)
-        return ls__fail(LS_ESHAPE, "%s \"%s\": gates are %s; they must be "
-                        "(steps,%d units)", n->op->name, n->name,
-                        ls__shape_text(text, x->rank, x->shape), c->gates);
-    units = units_of(n);
-    if ((from_of(n) >= 0 && check_from(n) < 0) ||
-        (lengths_of(n) >= 0 && check_lengths(n) < 0))
-        return LS_ESHAPE;
-    shape[0] = ends(n) ? (steps_of(n) + c->states) * units : steps_of(n);
-    shape[1] = units;
-    return ls__node_set_shape(n, LS_F32, ends(n) ? 1 : 2, shape);
-}
-
-static ls_node *recurrent_declare(ls_node *n)
-{
-    const recurrent *of = n->of;
-    int64_t units = units_of(n), wide = n->in[0]->shape[1];
-    int64_t kernel[] = {units, wide};
-    ls_node *l = lengths_of(n) >= 0 ? n->in[lengths_of(n)] : NULL;
-    int64_t limit = steps_of(n) + 1;
-
-    if (l && limit < l->limit) /* batches are checked against the smallest */
-        l->limit = limit;
-    n = ls__node_param(n, "kernel", LS__INIT_ORTHOGONAL, units, wide, 2,
-                       kernel);
-    return n && (of->bias || !cell_of(n)->bias_of_x)
-               ? ls__node_param(n, "bias", LS__INIT_ZEROS, units, wide, 1,
-                                &wide)
-               : n;
-}
 
 /* ------ memory ------ */
 
@@ -156,11 +28,11 @@ static ls_node *recurrent_declare(ls_node *n)
 static int64_t recurrent_stash(const ls__bench *b, const ls__instr *in)
 {
     const ls_node *n = in->node;
-    int64_t t = steps_of(n), units = units_of(n);
-    const cell *c = cell_of(n);
+    int64_t t = ls__recurrent_steps(n), units = ls__recurrent_units(n);
+    const ls__cell *c = ls__cell_of(n);
 
     (void)b;
-    return (in->over_x ? 0 : n->in[0]->size) + (c == &gru ? t * units : 0) +
+    return (in->over_x ? 0 : n->in[0]->size) + (c == &ls__gru ? t * units : 0) +
            c->states * (t + 1) * units;
 }
 
@@ -173,7 +45,7 @@ typedef struct layout {
 static layout layout_of(const ls_node *n, int64_t rows, const ls__backend *b)
 {
     const ls__products *of = b->products;
-    int64_t units = units_of(n), wide = n->in[0]->shape[1];
+    int64_t units = ls__recurrent_units(n), wide = n->in[0]->shape[1];
     int64_t state = (rows * units + 15) / 16 * 16;
     int64_t room = of->pack ? ls__most(of->packed_size(units, wide),
                                        of->packed_size(wide, units))
@@ -185,7 +57,8 @@ static layout layout_of(const ls_node *n, int64_t rows, const ls__backend *b)
     l.dc = l.dh + state;
     l.past = l.dc + state;
     l.piece = l.past + state;
-    l.products = l.piece + ls__least(rows * steps_of(n), LS__DEEP) * wide;
+    l.products = l.piece;
+    l.products += ls__least(rows * ls__recurrent_steps(n), LS__DEEP) * wide;
     l.products = (l.products + 15) / 16 * 16;
     room = ls__most(of->scratch(units, wide), of->scratch(wide, units));
     room = ls__most(room, of->scratch(LS__DEEP, wide));
@@ -214,14 +87,14 @@ static void recurrent_wish(const ls_node *n, ls__wish *wish)
 
 static double recurrent_flops(const ls_node *n)
 {
-    return 2.0 * (double)n->in[0]->size * (double)units_of(n);
+    return 2.0 * (double)n->in[0]->size * (double)ls__recurrent_units(n);
 }
 
 /* ------ what both ways share ------ */
 
 typedef struct work {
     const ls__run *r;
-    const cell *cell;
+    const ls__cell *cell;
     layout at;
     int64_t t, units, wide, states; /* states: floats of one array, all rows */
     float *kept, *hn, *h, *c;       /* of step 0 */
@@ -231,19 +104,19 @@ typedef struct work {
 static work work_of(const ls__run *r)
 {
     const ls_node *n = r->node;
-    work w = {.r = r, .cell = cell_of(n), .t = steps_of(n),
-              .units = units_of(n), .wide = n->in[0]->shape[1],
+    work w = {.r = r, .cell = ls__cell_of(n), .t = ls__recurrent_steps(n),
+              .units = ls__recurrent_units(n), .wide = n->in[0]->shape[1],
               .at = layout_of(n, r->rows, r->backend)};
 
     w.states = r->rows * w.units;
     w.kept = r->in->over_x ? (float *)(uintptr_t)r->x[0] : r->stash;
     w.hn = r->stash + (r->in->over_x ? 0 : r->rows * n->in[0]->size);
-    w.h = w.hn + (w.cell == &gru ? w.t * w.states : 0);
+    w.h = w.hn + (w.cell == &ls__gru ? w.t * w.states : 0);
     w.c = w.h + (w.t + 1) * w.states;
     w.step = (ls__recurrence){.rows = r->rows, .n = w.units,
                               .stride = n->size, .x_stride = w.t * w.wide};
-    if (lengths_of(n) >= 0)
-        w.step.length = r->x[lengths_of(n)];
+    if (ls__recurrent_lengths(n) >= 0)
+        w.step.length = r->x[ls__recurrent_lengths(n)];
     return w;
 }
 
@@ -254,7 +127,7 @@ static ls__recurrence step_of(const work *w, int64_t t)
 
     s.t = t;
     s.kept = w->kept + t * w->wide;
-    s.hn = w->cell == &gru ? w->hn + t * w->states : NULL;
+    s.hn = w->cell == &ls__gru ? w->hn + t * w->states : NULL;
     s.h = w->h + t * w->states;
     s.h_next = w->h + (t + 1) * w->states;
     if (w->cell->states > 1) {
@@ -306,7 +179,7 @@ static void give_state(const work *w, const float *from, float *to,
 /* The state before the first step. */
 static void begin(const work *w)
 {
-    int from = from_of(w->r->node);
+    int from = ls__recurrent_from(w->r->node);
     int64_t stride = w->cell->states * w->units;
     size_t bytes = (size_t)w->states * sizeof *w->h;
 
@@ -353,7 +226,7 @@ static void recurrent_fwd(const ls__run *r)
 {
     work w = work_of(r);
     const float *packed = packed_kernel(&w, false);
-    ls__recur *recur = w.cell == &lstm ? r->kernels->lstm_step
+    ls__recur *recur = w.cell == &ls__lstm ? r->kernels->lstm_step
                                        : r->kernels->gru_step;
     float *gates = r->scratch + w.at.gates;
 
@@ -367,7 +240,7 @@ static void recurrent_fwd(const ls__run *r)
         s.y = r->y + t * w.units;
         recur(&s);
     }
-    if (ends(r->node))
+    if (ls__recurrent_ends(r->node))
         end(&w);
 }
 
@@ -379,7 +252,7 @@ static void begin_back(const work *w, float *dh, float *dc)
     const ls_node *n = w->r->node;
     const float *dy = w->r->dy + w->t * w->units;
 
-    if (ends(n)) {
+    if (ls__recurrent_ends(n)) {
         take_state(w, dy + place(w, true), n->size, dh);
         if (w->cell->states > 1)
             take_state(w, dy, n->size, dc);
@@ -393,7 +266,7 @@ static void begin_back(const work *w, float *dh, float *dc)
 static void end_back(const work *w, int64_t at, const float *d)
 {
     const ls__run *r = w->r;
-    int from = from_of(r->node);
+    int from = ls__recurrent_from(r->node);
     int64_t stride = w->cell->states * w->units;
 
     for (int64_t i = 0; i < r->rows; i++) {
@@ -423,7 +296,7 @@ static void through_state(const work *w, const float *packed, const float *d,
 /* Rows first .. first + n of d, which run over steps and in each over rows. */
 static void take_piece(const work *w, int64_t first, int64_t n, float *to)
 {
-    int64_t own = w->cell == &gru ? w->units : 0, rows = w->r->rows;
+    int64_t own = w->cell == &ls__gru ? w->units : 0, rows = w->r->rows;
     size_t shared = (size_t)(w->wide - own) * sizeof *to;
 
     for (int64_t i = first; i < first + n; i++, to += w->wide) {
@@ -476,10 +349,10 @@ static void recurrent_bwd(const ls__run *r)
 {
     work w = work_of(r);
     const float *packed = packed_kernel(&w, true);
-    ls__recur *recur = w.cell == &lstm ? r->kernels->lstm_step_back
+    ls__recur *recur = w.cell == &ls__lstm ? r->kernels->lstm_step_back
                                        : r->kernels->gru_step_back;
     float *dh = r->scratch + w.at.dh, *dc = r->scratch + w.at.dc;
-    int from = from_of(r->node);
+    int from = ls__recurrent_from(r->node);
     bool whole = from >= 0 && r->dx[from]; /* back to before the first step */
 
     begin_back(&w, dh, dc);
@@ -507,106 +380,26 @@ static void recurrent_bwd(const ls__run *r)
 /* ------ the operators ------ */
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("ends", LS__YES_NO, recurrent, ends),
-    LS__FIELD_IF("bias", recurrent, bias), {0}};
+    LS__FIELD("ends", LS__YES_NO, ls__recurrent_of, ends),
+    LS__FIELD_IF("bias", ls__recurrent_of, bias), {0}};
 
 #define OPERATOR(text, kind, count, indices) \
     {.name = text, .inputs = count, .recurrent = kind, .reads = indices, \
      .dx_over_addend = true, .keeps_over_x = true, .leaves_params = true, \
-     .of = sizeof(recurrent), .attributes = attributes, \
-     .shape = recurrent_shape, \
-     .declare = recurrent_declare, .stash = recurrent_stash, \
+     .of = sizeof(ls__recurrent_of), .attributes = attributes, \
+     .shape = ls__recurrent_shape, .declare = ls__recurrent_declare, \
+     .stash = recurrent_stash, \
      .wish = recurrent_wish, .plan = recurrent_plan, .flops = recurrent_flops, \
      .forward = recurrent_fwd, .backward = recurrent_bwd}
 
 /* clang-format off */
 #define OPERATORS(name, kind) \
-    {[0]       = OPERATOR(name, kind, 1, 0), \
-     [FROM]    = OPERATOR(name "_from", kind | FROM, 2, 0), \
-     [LENGTHS] = OPERATOR(name "_lengths", kind | LENGTHS, 2, 2), \
-     [FROM | LENGTHS] = \
-         OPERATOR(name "_from_lengths", kind | FROM | LENGTHS, 3, 4)}
+    {[0]           = OPERATOR(name, kind, 1, 0), \
+     [LS__FROM]    = OPERATOR(name "_from", kind | LS__FROM, 2, 0), \
+     [LS__LENGTHS] = OPERATOR(name "_lengths", kind | LS__LENGTHS, 2, 2), \
+     [LS__FROM | LS__LENGTHS] = \
+         OPERATOR(name "_from_lengths", kind | LS__FROM | LS__LENGTHS, 3, 4)}
 /* clang-format on */
 
-const ls__op ls__op_lstm[LS__RECURRENT] = OPERATORS("lstm", IS_LSTM);
-const ls__op ls__op_gru[LS__RECURRENT] = OPERATORS("gru", IS_GRU);
-
-/* ------ layers ------ */
-
-/* The state after the last step, out of the value that holds it, and the steps
- * themselves. */
-static ls_node *separate(ls_node *y, const cell *c, int64_t t, int64_t n,
-                         ls_node **last)
-{
-    ls_node *state = ls_slice(y, 0, t * n, c->states * n);
-
-    if (c->states > 1)
-        state = ls_reshape(state, 2, (int64_t[]){c->states, n});
-    y = ls_reshape(ls_slice(y, 0, 0, t * n), 2, (int64_t[]){t, n});
-    *last = y ? state : NULL;
-    return y;
-}
-
-static ls_node *layer(ls_node *x, const cell *c, int64_t n, bool two_biases,
-                      ls_node *from, ls_node *lengths, ls_node **last,
-                      const char *name)
-{
-    int kind = (from ? FROM : 0) | (lengths ? LENGTHS : 0);
-    const ls__op *op = c == &lstm ? &ls__op_lstm[kind] : &ls__op_gru[kind];
-    const char *of_x, *of_h;
-    ls_node *y;
-
-    if (last)
-        *last = NULL;
-    if (!x || x->graph->status)
-        return NULL;
-    if (x->rank != 2 || n < 1 || n > INT32_MAX) {
-        char text[LS__SHAPE_TEXT];
-
-        ls__fail(LS_ESHAPE, "%s \"%s\": %lld units for %s; it takes "
-                 "(steps,features)", c->name, name ? name : "", (long long)n,
-                 ls__shape_text(text, x->rank, x->shape));
-        return ls__graph_failed(x->graph, LS_ESHAPE);
-    }
-    if (!(of_x = ls__path(x->graph, name ? name : "", "dense_i")) ||
-        !(of_h = ls__path(x->graph, name ? name : "", "dense_h")))
-        return NULL;
-    ls__undo_enter(x->graph);
-    y = ls__dense(x, c->gates * n, of_x, c->bias_of_x,
-                  (ls__extents){2, {ls__width(x), c->gates * n}});
-    y = ls__node_new(op, of_h, y, from ? from : lengths,
-                     from ? lengths : NULL);
-    if (y)
-        *(recurrent *)y->of = (recurrent){last != NULL, two_biases};
-    y = ls__node_done(y);
-    y = y && last ? separate(y, c, x->shape[0], n, last) : y;
-    return ls__undo_leave(x->graph, y);
-}
-
-ls_node *ls_lstm(ls_node *x, int64_t n, const char *name)
-{
-    return layer(x, &lstm, n, false, NULL, NULL, NULL, name);
-}
-
-ls_node *ls_gru(ls_node *x, int64_t n, const char *name)
-{
-    return layer(x, &gru, n, false, NULL, NULL, NULL, name);
-}
-
-ls_node *ls_lstm_from(ls_node *x, int64_t n, ls_node *state,
-                      ls_node *lengths, ls_node **last, const char *name)
-{
-    return layer(x, &lstm, n, false, state, lengths, last, name);
-}
-
-ls_node *ls_gru_from(ls_node *x, int64_t n, ls_node *state, ls_node *lengths,
-                     ls_node **last, const char *name)
-{
-    return layer(x, &gru, n, false, state, lengths, last, name);
-}
-
-ls_node *ls_gru_two_biases(ls_node *x, int64_t n, ls_node *state,
-                           ls_node *lengths, ls_node **last, const char *name)
-{
-    return layer(x, &gru, n, true, state, lengths, last, name);
-}
+const ls__op ls__op_lstm[LS__RECURRENT] = OPERATORS("lstm", LS__IS_LSTM);
+const ls__op ls__op_gru[LS__RECURRENT] = OPERATORS("gru", LS__IS_GRU);

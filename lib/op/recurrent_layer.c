@@ -1,0 +1,167 @@
+/* Recurrent layers in a graph: what a node's shape and parameters are, and the
+ * layers, each a dense layer and an operator that goes through the steps. */
+#include "op/recurrent_layer.h"
+#include "graph/undo.h"
+#include "op/layer.h"
+#include "op/op_table.h"
+
+#include <string.h>
+
+const ls__cell ls__lstm = {"lstm", 4, 2, false};
+const ls__cell ls__gru = {"gru", 3, 1, true};
+
+/* ------ shapes and parameters ------ */
+
+static int check_from(const ls_node *n)
+{
+    const ls_node *s = n->in[ls__recurrent_from(n)];
+    const ls__cell *c = ls__cell_of(n);
+    int64_t want[] = {c->states, ls__recurrent_units(n)};
+    int skip = c->states == 1; /* GRU's is (n) */
+    char is[LS__SHAPE_TEXT], must[LS__SHAPE_TEXT];
+
+    if (s->dtype == LS_F32 && s->rank == 2 - skip &&
+        !memcmp(s->shape, want + skip, (size_t)s->rank * sizeof *want))
+        return 0;
+    return ls__fail(LS_ESHAPE, "%s \"%s\": the state is %s; it must be LS_F32 "
+                    "%s", n->op->name, n->name,
+                    ls__shape_text(is, s->rank, s->shape),
+                    ls__shape_text(must, 2 - skip, want + skip));
+}
+
+static int check_lengths(const ls_node *n)
+{
+    const ls_node *l = n->in[ls__recurrent_lengths(n)];
+    char text[LS__SHAPE_TEXT];
+
+    if (l->dtype == LS_I32 && l->size == 1)
+        return 0;
+    return ls__fail(LS_ESHAPE, "%s \"%s\": lengths are %s; they must be one "
+                    "LS_I32 a row", n->op->name, n->name,
+                    ls__shape_text(text, l->rank, l->shape));
+}
+
+int ls__recurrent_shape(ls_node *n)
+{
+    const ls_node *x = n->in[0];
+    const ls__cell *c = ls__cell_of(n);
+    char text[LS__SHAPE_TEXT];
+    int64_t units, steps, shape[2];
+
+    if (ls__want(n, 0, LS_F32, 2) < 0)
+        return LS_ESHAPE;
+    if (x->rank != 2 || x->shape[1] % c->gates)
+        return ls__fail(LS_ESHAPE, "%s \"%s\": gates are %s; they must be "
+                        "(steps,%d units)", n->op->name, n->name,
+                        ls__shape_text(text, x->rank, x->shape), c->gates);
+    units = ls__recurrent_units(n);
+    steps = ls__recurrent_steps(n);
+    if ((ls__recurrent_from(n) >= 0 && check_from(n) < 0) ||
+        (ls__recurrent_lengths(n) >= 0 && check_lengths(n) < 0))
+        return LS_ESHAPE;
+    shape[0] = steps;
+    if (ls__recurrent_ends(n))
+        shape[0] = (steps + c->states) * units;
+    shape[1] = units;
+    return ls__node_set_shape(n, LS_F32, ls__recurrent_ends(n) ? 1 : 2, shape);
+}
+
+ls_node *ls__recurrent_declare(ls_node *n)
+{
+    const ls__recurrent_of *of = n->of;
+    int64_t units = ls__recurrent_units(n), wide = n->in[0]->shape[1];
+    int64_t kernel[] = {units, wide};
+    int lengths = ls__recurrent_lengths(n);
+    ls_node *l = lengths >= 0 ? n->in[lengths] : NULL;
+    int64_t limit = ls__recurrent_steps(n) + 1;
+
+    if (l && limit < l->limit) /* batches are checked against the smallest */
+        l->limit = limit;
+    n = ls__node_param(n, "kernel", LS__INIT_ORTHOGONAL, units, wide, 2,
+                       kernel);
+    return n && (of->bias || !ls__cell_of(n)->bias_of_x)
+               ? ls__node_param(n, "bias", LS__INIT_ZEROS, units, wide, 1,
+                                &wide)
+               : n;
+}
+
+/* ------ layers ------ */
+
+/* The state after the last step, out of the value that holds it, and the steps
+ * themselves. */
+static ls_node *separate(ls_node *y, const ls__cell *c, int64_t t, int64_t n,
+                         ls_node **last)
+{
+    ls_node *state = ls_slice(y, 0, t * n, c->states * n);
+
+    if (c->states > 1)
+        state = ls_reshape(state, 2, (int64_t[]){c->states, n});
+    y = ls_reshape(ls_slice(y, 0, 0, t * n), 2, (int64_t[]){t, n});
+    *last = y ? state : NULL;
+    return y;
+}
+
+static ls_node *layer(ls_node *x, const ls__cell *c, int64_t n, bool two_biases,
+                      ls_node *from, ls_node *lengths, ls_node **last,
+                      const char *name)
+{
+    int kind = (from ? LS__FROM : 0) | (lengths ? LS__LENGTHS : 0);
+    const ls__op *op = c == &ls__lstm ? &ls__op_lstm[kind] : &ls__op_gru[kind];
+    const char *of_x, *of_h;
+    ls_node *y;
+
+    if (last)
+        *last = NULL;
+    if (!x || x->graph->status)
+        return NULL;
+    if (x->rank != 2 || n < 1 || n > INT32_MAX) {
+        char text[LS__SHAPE_TEXT];
+
+        ls__fail(LS_ESHAPE, "%s \"%s\": %lld units for %s; it takes "
+                 "(steps,features)", c->name, name ? name : "", (long long)n,
+                 ls__shape_text(text, x->rank, x->shape));
+        return ls__graph_failed(x->graph, LS_ESHAPE);
+    }
+    if (!(of_x = ls__path(x->graph, name ? name : "", "dense_i")) ||
+        !(of_h = ls__path(x->graph, name ? name : "", "dense_h")))
+        return NULL;
+    ls__undo_enter(x->graph);
+    y = ls__dense(x, c->gates * n, of_x, c->bias_of_x,
+                  (ls__extents){2, {ls__width(x), c->gates * n}});
+    y = ls__node_new(op, of_h, y, from ? from : lengths,
+                     from ? lengths : NULL);
+    if (y)
+        *(ls__recurrent_of *)y->of =
+            (ls__recurrent_of){last != NULL, two_biases};
+    y = ls__node_done(y);
+    y = y && last ? separate(y, c, x->shape[0], n, last) : y;
+    return ls__undo_leave(x->graph, y);
+}
+
+ls_node *ls_lstm(ls_node *x, int64_t n, const char *name)
+{
+    return layer(x, &ls__lstm, n, false, NULL, NULL, NULL, name);
+}
+
+ls_node *ls_gru(ls_node *x, int64_t n, const char *name)
+{
+    return layer(x, &ls__gru, n, false, NULL, NULL, NULL, name);
+}
+
+ls_node *ls_lstm_from(ls_node *x, int64_t n, ls_node *state,
+                      ls_node *lengths, ls_node **last, const char *name)
+{
+    return layer(x, &ls__lstm, n, false, state, lengths, last, name);
+}
+
+ls_node *ls_gru_from(ls_node *x, int64_t n, ls_node *state, ls_node *lengths,
+                     ls_node **last, const char *name)
+{
+    return layer(x, &ls__gru, n, false, state, lengths, last, name);
+}
+
+ls_node *ls_gru_two_biases(ls_node *x, int64_t n, ls_node *state,
+                           ls_node *lengths, ls_node **last, const char *name)
+{
+    return layer(x, &ls__gru, n, true, state, lengths, last, name);
+}

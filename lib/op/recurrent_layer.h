@@ -1,0 +1,67 @@
+/* What recurrent layers are: their cells, and what their nodes say. */
+#ifndef LS_OP_RECURRENT_LAYER_H
+#define LS_OP_RECURRENT_LAYER_H
+
+#include "graph/op.h"
+
+/* What the two cells differ in. */
+typedef struct ls__cell {
+    const char *name;
+    int gates;      /* G */
+    int states;     /* arrays of n: LSTM has c and h */
+    bool bias_of_x; /* the bias is the dense layer's; else it is here.  A GRU
+                       may have both: hn has its own then */
+} ls__cell;
+
+extern const ls__cell ls__lstm, ls__gru;
+
+/* Of each cell: alone, from a state, with lengths, with both.  ls__op.recurrent
+ * is a sum of these. */
+enum { LS__FROM = 1, LS__LENGTHS = 2, LS__IS_LSTM = 4, LS__IS_GRU = 8 };
+
+/* The attributes. */
+typedef struct ls__recurrent_of {
+    bool ends; /* the state after the last step stands behind the values */
+    bool bias; /* a GRU's second one */
+} ls__recurrent_of;
+
+static inline bool ls__recurrent_ends(const ls_node *n)
+{
+    const ls__recurrent_of *of = n->of;
+
+    return of->ends;
+}
+
+static inline const ls__cell *ls__cell_of(const ls_node *n)
+{
+    return n->op->recurrent & LS__IS_GRU ? &ls__gru : &ls__lstm;
+}
+
+/* Which input is the state, which the lengths; -1: none. */
+static inline int ls__recurrent_from(const ls_node *n)
+{
+    return n->op->recurrent & LS__FROM ? 1 : -1;
+}
+
+static inline int ls__recurrent_lengths(const ls_node *n)
+{
+    if (!(n->op->recurrent & LS__LENGTHS))
+        return -1;
+    return n->op->recurrent & LS__FROM ? 2 : 1;
+}
+
+static inline int64_t ls__recurrent_steps(const ls_node *n)
+{
+    return n->in[0]->shape[0];
+}
+
+static inline int64_t ls__recurrent_units(const ls_node *n)
+{
+    return n->in[0]->shape[1] / ls__cell_of(n)->gates;
+}
+
+/* Check and set the shape; declare the parameters. */
+int ls__recurrent_shape(ls_node *n);
+ls_node *ls__recurrent_declare(ls_node *n);
+
+#endif
