@@ -1,103 +1,35 @@
 /* The findings as an SVG: speed-up over workers with the ideal line, and the
- * times of a step as stacked bars.
- *
- * Grey lines and text in between black and white are readable on both; a viewer
- * that knows which one it has makes them darker or lighter. */
+ * times of a step as stacked bars. */
 #include "opt/opt.h"
 #include "run/output.h"
+#include "run/plot.h"
 #include "scale/scale_findings.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 880, HEIGHT = 380, TOP = 64, BOTTOM = 316, TICKS = 5 };
+enum { WIDTH = 880, HEIGHT = 380, TOP = 64, BOTTOM = 316 };
 
 /* Above the largest. */
 static const double ROOM = 1.06;
 
-/* A panel's axes, from numbers to places. */
-typedef struct panel {
-    FILE *f;
-    double left, right; /* places */
-    double x_most, y_most; /* numbers; both begin at 0 */
-} panel;
-
-static double at_x(const panel *p, double x)
-{
-    return p->left + (p->right - p->left) * x / p->x_most;
-}
-
-static double at_y(const panel *p, double y)
-{
-    return BOTTOM - (BOTTOM - TOP) * y / p->y_most;
-}
-
-static void text(FILE *f, double x, double y, const char *anchor,
-                 const char *words)
-{
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x,
-            y, anchor, words);
-}
-
-static void line(FILE *f, const char *class, double x1, double y1, double x2,
-                 double y2)
-{
-    fprintf(f, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
-            "y2=\"%.1f\"/>\n", class, x1, y1, x2, y2);
-}
-
-/* 1, 2 or 5 times a power of ten, so that about TICKS of them make most. */
-static double tick_of(double most)
-{
-    double unit = 1;
-
-    while (unit * TICKS > most)
-        unit /= 10;
-    while (unit * TICKS * 10 <= most)
-        unit *= 10;
-    return most >= 5 * unit * TICKS   ? 5 * unit
-           : most >= 2 * unit * TICKS ? 2 * unit
-                                      : unit;
-}
-
-/* Horizontal lines with numbers, and what both axes are. */
-static void frame(const panel *p, const char *title, const char *x,
-                  const char *y)
-{
-    double tick = tick_of(p->y_most), middle = (p->left + p->right) / 2;
-    char number[32];
-
-    for (int i = 0; i * tick <= p->y_most * 1.0001; i++) {
-        snprintf(number, sizeof number, "%g", i * tick);
-        line(p->f, i ? "grid" : "axis", p->left, at_y(p, i * tick), p->right,
-             at_y(p, i * tick));
-        text(p->f, p->left - 8, at_y(p, i * tick) + 4, "end", number);
-    }
-    line(p->f, "axis", p->left, TOP, p->left, BOTTOM);
-    text(p->f, middle, TOP - 14, "middle", title);
-    text(p->f, middle, BOTTOM + 38, "middle", x);
-    fprintf(p->f, "<text transform=\"translate(%.1f %d) rotate(-90)\" "
-            "text-anchor=\"middle\">%s</text>\n", p->left - 46,
-            (TOP + BOTTOM) / 2, y);
-}
-
-static void x_number(const panel *p, double x, int workers, bool marked)
+static void x_number(const plot *p, double x, int workers, bool marked)
 {
     char number[32];
 
     snprintf(number, sizeof number, "%d%s", workers, marked ? "*" : "");
-    text(p->f, x, BOTTOM + 18, "middle", number);
+    plot_text(p->f, x, BOTTOM + 18, "middle", number);
 }
 
 /* "2x4": ranks, and the workers of each. */
-static void x_ranks(const panel *p, double x, const scaling_point *q)
+static void x_ranks(const plot *p, double x, const scaling_point *q)
 {
     char number[48];
 
     snprintf(number, sizeof number, "%dx%d%s", q->ranks, q->workers,
              q->oversubscribed ? "*" : "");
-    text(p->f, x, BOTTOM + 18, "middle", number);
+    plot_text(p->f, x, BOTTOM + 18, "middle", number);
 }
 
 /* ------ Speed-up ------ */
@@ -108,7 +40,7 @@ static bool shown(const scaling_point *p)
 }
 
 /* A line for each number of ranks; returns where the next one begins. */
-static int draw_line(const findings *r, const panel *p, int first)
+static int draw_line(const findings *r, const plot *p, int first)
 {
     const scaling_point *from = &r->point[first], *last = NULL;
     int i = first;
@@ -119,47 +51,49 @@ static int draw_line(const findings *r, const panel *p, int first)
     for (; i < r->points && r->point[i].ranks == from->ranks; i++)
         if (shown(&r->point[i])) {
             last = &r->point[i];
-            fprintf(p->f, "%.1f,%.1f ", at_x(p, findings_hands(last)),
-                    at_y(p, last->speedup));
+            fprintf(p->f, "%.1f,%.1f ", plot_x(p, findings_hands(last)),
+                    plot_y(p, last->speedup));
         }
     fputs("\"/>\n", p->f);
     snprintf(ranks, sizeof ranks, "%d rank%s", from->ranks,
              from->ranks == 1 ? "" : "s");
     if (r->ranks && last)
-        text(p->f, at_x(p, findings_hands(last)) - 6,
-             at_y(p, last->speedup) - 8, "end", ranks);
+        plot_text(p->f, plot_x(p, findings_hands(last)) - 6,
+                  plot_y(p, last->speedup) - 8, "end", ranks);
     return i;
 }
 
-static void draw_points(const findings *r, const panel *p)
+static void draw_points(const findings *r, const plot *p)
 {
     for (int i = 0; i < r->points;)
         i = draw_line(r, p, i);
     for (int i = 0; i < r->points; i++) {
         const scaling_point *q = &r->point[i];
-        double x = at_x(p, findings_hands(q));
+        double x = plot_x(p, findings_hands(q));
 
         if (!shown(q))
             continue;
-        line(p->f, "error", x, at_y(p, q->speedup_least), x,
-             at_y(p, q->speedup_most));
-        fprintf(p->f, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>"
-                "\n", x, at_y(p, q->speedup));
+        plot_line(p->f, "error", x, plot_y(p, q->speedup_least), x,
+                  plot_y(p, q->speedup_most));
+        fprintf(p->f,
+                "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>"
+                "\n",
+                x, plot_y(p, q->speedup));
     }
 }
 
 /* From the largest count it was made from. */
-static void draw_model(const findings *r, const panel *p)
+static void draw_model(const findings *r, const plot *p)
 {
     const scaling_point *from = &r->point[r->from];
 
     if (!r->guesses)
         return;
     fprintf(p->f, "<polyline class=\"model\" points=\"%.1f,%.1f",
-            at_x(p, from->workers), at_y(p, from->speedup));
+            plot_x(p, from->workers), plot_y(p, from->speedup));
     for (int i = 0; i < r->guesses; i++)
-        fprintf(p->f, " %.1f,%.1f", at_x(p, r->guess_workers[i]),
-                at_y(p, r->guess[i].speedup));
+        fprintf(p->f, " %.1f,%.1f", plot_x(p, r->guess_workers[i]),
+                plot_y(p, r->guess[i].speedup));
     fputs("\"/>\n", p->f);
 }
 
@@ -176,13 +110,13 @@ static const char *mark(const findings *r, int workers)
 }
 
 /* From the right, leaving out what has no room. */
-static void draw_counts(const findings *r, const panel *p)
+static void draw_counts(const findings *r, const plot *p)
 {
     double last = p->right + 99;
 
     for (int w = r->most; w > 0; w--) {
         const char *m = mark(r, w);
-        double x = at_x(p, w);
+        double x = plot_x(p, w);
 
         if (!*m || last - x < 22)
             continue;
@@ -207,14 +141,22 @@ static double most_speedup(const findings *r)
 static void draw_speedup(const findings *r, FILE *f)
 {
     int most = r->most;
-    panel p = {f, 64, 400, ROOM * most, ROOM * most_speedup(r)};
+    plot p = {.f = f,
+              .left = 64,
+              .right = 400,
+              .top = TOP,
+              .bottom = BOTTOM,
+              .x_high = ROOM * most,
+              .y_high = ROOM * most_speedup(r)};
 
-    frame(&p, r->guesses ? "speed-up, - - ideal, <tspan class=\"guess\">- - "
-                           "model, not measured</tspan>"
-                         : "speed-up, - - ideal",
-          r->ranks ? "workers of all ranks" : "workers",
-          "rows a second, of 1 worker's");
-    line(f, "ideal", at_x(&p, 0), at_y(&p, 0), at_x(&p, most), at_y(&p, most));
+    plot_frame(&p,
+               r->guesses ? "speed-up, - - ideal, <tspan class=\"guess\">- - "
+                            "model, not measured</tspan>"
+                          : "speed-up, - - ideal",
+               r->ranks ? "workers of all ranks" : "workers",
+               "rows a second, of 1 worker's");
+    plot_line(f, "ideal", plot_x(&p, 0), plot_y(&p, 0), plot_x(&p, most),
+              plot_y(&p, most));
     draw_model(r, &p);
     draw_points(r, &p);
     draw_counts(r, &p);
@@ -225,18 +167,19 @@ static void draw_speedup(const findings *r, FILE *f)
 static const char *const phases[] = {"gradients", "reduce", "update",
                                      "waiting"};
 
-static void part(const panel *p, double x, double half, double *sum,
-                 double time, const char *class)
+static void part(const plot *p, double x, double half, double *sum, double time,
+                 const char *class)
 {
-    double top = at_y(p, *sum + time);
+    double top = plot_y(p, *sum + time);
 
-    fprintf(p->f, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-            "height=\"%.1f\"/>\n", class, x - half, top, 2 * half,
-            at_y(p, *sum) - top);
+    fprintf(p->f,
+            "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+            "height=\"%.1f\"/>\n",
+            class, x - half, top, 2 * half, plot_y(p, *sum) - top);
     *sum += time;
 }
 
-static void draw_bars(const findings *r, const panel *p)
+static void draw_bars(const findings *r, const plot *p)
 {
     double step = (p->right - p->left) / r->points;
 
@@ -263,7 +206,7 @@ static void draw_legend(FILE *f)
 
         fprintf(f, "<rect class=\"%s\" x=\"786\" y=\"%d\" width=\"12\" "
                 "height=\"12\"/>\n", phases[i], y);
-        text(f, 804, y + 10, "start", phases[i]);
+        plot_text(f, 804, y + 10, "start", phases[i]);
     }
 }
 
@@ -282,11 +225,16 @@ static double most_time(const findings *r)
 
 static void draw_times(const findings *r, FILE *f)
 {
-    panel p = {.f = f, .left = 500, .right = 770, .x_most = 1,
-               .y_most = ROOM * r->unit.scale * most_time(r)};
+    plot p = {.f = f,
+              .left = 500,
+              .right = 770,
+              .top = TOP,
+              .bottom = BOTTOM,
+              .x_high = 1,
+              .y_high = ROOM * r->unit.scale * most_time(r)};
 
-    frame(&p, "a step, mean over the workers",
-          r->ranks ? "ranks x workers of each" : "workers", r->unit.name);
+    plot_frame(&p, "a step, mean over the workers",
+               r->ranks ? "ranks x workers of each" : "workers", r->unit.name);
     draw_bars(r, &p);
     draw_legend(f);
 }
@@ -294,9 +242,7 @@ static void draw_times(const findings *r, FILE *f)
 /* ------ All of it ------ */
 
 static const char style[] =
-    "text{font:13px sans-serif;fill:#767676}"
-    ".title{font-size:15px}.grid{stroke:#808080;stroke-opacity:.35}"
-    ".axis{stroke:#808080}.ideal{stroke:#808080;stroke-dasharray:5 4}"
+    ".ideal{stroke:#808080;stroke-dasharray:5 4}"
     ".measured{fill:none;stroke:#3b82c4;stroke-width:2}.dot{fill:#3b82c4}"
     ".error{stroke:#3b82c4}"
     ".ranks{stroke-opacity:.55}"
@@ -304,27 +250,29 @@ static const char style[] =
     ".guess{fill:#b35fa8}"
     ".gradients{fill:#3b82c4}.reduce{fill:#d98a29}.update{fill:#3f9e6e}"
     ".waiting{fill:#9a9a9a}"
-    "@media (prefers-color-scheme:light){text{fill:#333}.guess{fill:#8a3f80}}"
-    "@media (prefers-color-scheme:dark){text{fill:#ddd}.guess{fill:#d68acb}}";
+    "@media (prefers-color-scheme:light){.guess{fill:#8a3f80}}"
+    "@media (prefers-color-scheme:dark){.guess{fill:#d68acb}}";
 
 static void draw(const findings *r, FILE *f)
 {
     bool shared = false;
+    char title[256];
 
     for (int i = 0; i < r->points; i++)
         shared |= r->point[i].oversubscribed;
-    fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-            "height=\"%d\" viewBox=\"0 0 %d %d\">\n<style>%s</style>\n", WIDTH,
-            HEIGHT, WIDTH, HEIGHT, style);
-    fprintf(f, "<text class=\"title\" x=\"20\" y=\"24\">%s, %lld rows a "
-            "step%s, %d devices: %s scaling</text>\n", r->model,
-            (long long)r->point[0].rows, r->weak ? " and worker" : "",
-            r->info.devices, r->weak ? "weak" : "strong");
+    snprintf(title, sizeof title,
+             "%s, %lld rows a step%s, %d devices: %s "
+             "scaling",
+             r->model, (long long)r->point[0].rows,
+             r->weak ? " and worker" : "", r->info.devices,
+             r->weak ? "weak" : "strong");
+    plot_begin(f, WIDTH, HEIGHT, style, title);
     draw_speedup(r, f);
     draw_times(r, f);
     if (shared)
-        text(f, 20, HEIGHT - 8, "start", "* more workers than usable cores");
-    fputs("</svg>\n", f);
+        plot_text(f, 20, HEIGHT - 8, "start",
+                  "* more workers than usable cores");
+    plot_end(f);
 }
 
 int scale_plot(const findings *r, const char *path)

@@ -3,6 +3,7 @@
 #include "train/curve.h"
 #include "opt/opt.h"
 #include "run/output.h"
+#include "run/plot.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -59,14 +60,6 @@ static void widen(range *x, range *y, const curve_line *l)
     }
 }
 
-/* 1, 2 or 5 times a power of ten, about a fifth of the whole. */
-static double unit_of(double width)
-{
-    double ten = pow(10, floor(log10(width / 5))), part = width / 5 / ten;
-
-    return (part > 5 ? 10 : part > 2 ? 5 : part > 1 ? 2 : 1) * ten;
-}
-
 /* From 0, or below it, to whole units. */
 static bool find_ranges(const curve *c, range *x, range *y)
 {
@@ -76,10 +69,10 @@ static bool find_ranges(const curve *c, range *x, range *y)
     if (c->training.points + c->evaluation.points == 0)
         return false;
     x->high = fmax(x->high, 1);
-    x->unit = fmax(unit_of(x->high), 1);
+    x->unit = fmax(plot_unit(x->high), 1);
     if (!(y->high > y->low))
         y->high = y->low + 1;
-    y->unit = unit_of(y->high - y->low);
+    y->unit = plot_unit(y->high - y->low);
     y->low = floor(y->low / y->unit) * y->unit;
     y->high = ceil(y->high / y->unit) * y->unit;
     return true;
@@ -94,79 +87,63 @@ static double share(const range *r, double value)
 
 enum { LEFT = 60, TOP = 40, WIDTH = 560, HEIGHT = 300, BELOW = 50 };
 
-static double at_x(const range *x, double value)
-{
-    return LEFT + WIDTH * share(x, value);
-}
+static const char style[] =
+    "polyline,circle{fill:none;stroke-width:1.6}.key{stroke-width:3}"
+    ".training{stroke:#3b82c4}.evaluation{stroke:#d9541e}";
 
-static double at_y(const range *y, double value)
+static void put_steps(const plot *p, double unit)
 {
-    return TOP + HEIGHT * (1 - share(y, value));
-}
+    char number[32];
 
-static void put_marks(FILE *f, const range *x, const range *y)
-{
-    for (double v = y->low; v < y->high + y->unit / 2; v += y->unit)
-        fprintf(f,
-                "<path d=\"M%d %.1fh%d\" stroke=\"#ddd\"/>"
-                "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
-                LEFT, at_y(y, v), WIDTH, LEFT - 8, at_y(y, v) + 4,
-                fabs(v) < y->unit / 1e6 ? 0 : v);
-    for (double v = 0; v <= x->high; v += x->unit)
-        fprintf(f,
-                "<path d=\"M%.1f %dv5\" stroke=\"#888\"/>"
-                "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f"
-                "</text>\n",
-                at_x(x, v), TOP + HEIGHT, at_x(x, v), TOP + HEIGHT + 20, v);
-    fprintf(f,
-            "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">updates"
-            "</text>\n",
-            LEFT + WIDTH / 2, TOP + HEIGHT + 40);
-    fprintf(f, "<path d=\"M%d %dv%dh%d\" fill=\"none\" stroke=\"#888\"/>\n",
-            LEFT, TOP, HEIGHT, WIDTH);
+    for (double v = 0; v <= p->x_high; v += unit) {
+        double x = plot_x(p, v);
+
+        snprintf(number, sizeof number, "%.0f", v);
+        plot_line(p->f, "axis", x, p->bottom, x, p->bottom + 5);
+        plot_text(p->f, x, p->bottom + 20, "middle", number);
+    }
 }
 
 /* The legend's place is a number of its own, from the right. */
-static void put_line(FILE *f, const curve_line *l, const range *x,
-                     const range *y, const char *colour, const char *name,
+static void put_line(const plot *p, const curve_line *l, const char *name,
                      int place)
 {
-    int to = LEFT + WIDTH - 110 * place;
+    double to = p->right - 110 * place;
+    char key[32];
 
     if (!l->points)
         return;
-    fprintf(f,
-            "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" "
-            "points=\"",
-            colour);
+    fprintf(p->f, "<polyline class=\"%s\" points=\"", name);
     for (int i = 0; i < l->points; i++)
-        fprintf(f, "%.1f,%.1f ", at_x(x, l->step[i]), at_y(y, l->value[i]));
-    fprintf(f, "\"/>\n");
+        fprintf(p->f, "%.1f,%.1f ", plot_x(p, l->step[i]),
+                plot_y(p, l->value[i]));
+    fputs("\"/>\n", p->f);
     if (l->points == 1)
-        fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n",
-                at_x(x, l->step[0]), at_y(y, l->value[0]), colour);
-    fprintf(f,
-            "<path d=\"M%d %dh20\" stroke=\"%s\" stroke-width=\"3\"/>"
-            "<text x=\"%d\" y=\"%d\">%s</text>\n",
-            to - 100, TOP - 14, colour, to - 74, TOP - 10, name);
+        fprintf(p->f, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2\"/>"
+                "\n", name, plot_x(p, l->step[0]), plot_y(p, l->value[0]));
+    snprintf(key, sizeof key, "key %s", name);
+    plot_line(p->f, key, to - 100, TOP - 14, to - 80, TOP - 14);
+    plot_text(p->f, to - 74, TOP - 10, "start", name);
 }
 
-static void put_svg(FILE *f, const curve *c, const char *title)
+static void put_svg(FILE *f, const curve *c, const char *model)
 {
+    char title[64];
     range x, y;
 
-    fprintf(f,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-            "height=\"%d\" font-family=\"sans-serif\" font-size=\"12\">\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-            "<text x=\"%d\" y=\"%d\" font-size=\"14\">%s: loss</text>\n",
-            LEFT + WIDTH + 30, TOP + HEIGHT + BELOW, LEFT, TOP - 10, title);
+    snprintf(title, sizeof title, "%s: loss", model);
+    plot_begin(f, LEFT + WIDTH + 30, TOP + HEIGHT + BELOW, style, title);
     if (find_ranges(c, &x, &y)) {
-        put_marks(f, &x, &y);
-        put_line(f, &c->training, &x, &y, "#1f6fb4", "training", 1);
-        put_line(f, &c->evaluation, &x, &y, "#d9541e", "evaluation", 0);
+        plot p = {.f = f, .left = LEFT, .right = LEFT + WIDTH, .top = TOP,
+                  .bottom = TOP + HEIGHT, .x_high = x.high, .y_low = y.low,
+                  .y_high = y.high};
+
+        plot_frame(&p, NULL, "updates", NULL);
+        put_steps(&p, x.unit);
+        put_line(&p, &c->training, "training", 1);
+        put_line(&p, &c->evaluation, "evaluation", 0);
     }
-    fputs("</svg>\n", f);
+    plot_end(f);
 }
 
 int curve_write(const curve *c, const char *path, const char *title)
