@@ -49,10 +49,23 @@ static json_t *coding_object(const ls_coding *c)
     return all;
 }
 
+/* json_dumps of jansson 2.14 gives a text without a key for which its buffer
+ * could not grow; json_dumpb has no buffer. */
+static char *text_of(const json_t *all)
+{
+    size_t n = json_dumpb(all, NULL, 0, JSON_COMPACT);
+    char *text = n ? ls__new(n + 1, 1, "description of a table") : NULL;
+
+    if (text && json_dumpb(all, text, n, JSON_COMPACT) == n)
+        return text;
+    free(text);
+    return NULL;
+}
+
 int ls__coding_write(ls_coding *c)
 {
     json_t *all = coding_object(c);
-    char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
+    char *text = all ? text_of(all) : NULL;
 
     json_decref(all);
     free(c->note);
@@ -206,8 +219,13 @@ int ls_coding_read(ls_coding **coding, const char *note, const char *path)
     json_error_t error;
     json_t *all = json_loads(note, JSON_REJECT_DUPLICATES, &error);
     ls_coding *c = ls__new(1, sizeof *c, path);
-    int status = !c ? LS_ENOMEM
-                 : all ? read_object(&r, c, all) : refuse(&r, error.text);
+    int status = LS_ENOMEM;
+
+    if (c && all)
+        status = read_object(&r, c, all);
+    else if (c)
+        status = json_error_code(&error) == json_error_out_of_memory
+                     ? ls__no_memory(path, 0) : refuse(&r, error.text);
 
     json_decref(all);
     if (status == 0)
