@@ -76,6 +76,7 @@
  *     lockstep/measure.h     costs, times, backends, instruction levels
  *     lockstep/sparse.h      rows that are lists of what is not zero
  *     lockstep/trace.h       who did what, and when
+ *     lockstep/transcript.h  hashes that commit a training to its bits
  *     lockstep/transport.h   ranks that train together
  *
  * Libraries of their own, which stand on this one, have lockstep/mpi.h, the
@@ -839,6 +840,7 @@ LS_API int ls_data_parallel_step(int64_t seed, const float *x, const float *y,
 #include <lockstep/predictor.h>
 #include <lockstep/sparse.h>
 #include <lockstep/trace.h>
+#include <lockstep/transcript.h>
 #include <lockstep/transport.h>
 
 #endif

@@ -11,7 +11,8 @@ BEGIN {
               "ranks " \
               "transport table source array buffers sharding gradient own_op " \
               "checkpoints_options save_options pmap_fn gradients_fn " \
-              "coding table_data table_model table_context", \
+              "coding table_data table_model table_context transcript " \
+              "control", \
               names, " ")
     for (i = 1; i <= n; i++)
         held["ls_" names[i]] = "given." names[i]

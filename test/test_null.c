@@ -39,6 +39,8 @@ static struct {
     ls_generator *generator;
     ls_save_options *save_options;
     ls_trace *trace;
+    ls_transcript *transcript;
+    ls_control *control;
     ls_ranks *ranks;
     const ls_transport *transport;
     ls_table *table;
@@ -53,7 +55,7 @@ static struct {
     ls_gradient *gradient;
     ls_own_op *own_op;
     ls_pmap_fn *pmap_fn;
-    char text[LS_TEXT];
+    char text[512];
     double room[4096];
 } given;
 
@@ -105,6 +107,7 @@ static const char *const means_something[] = {
     "ls_trace_open options", "ls_trainer_load names",
     "ls_trainer_load_torch layers", "ls_trainer_load_torch names",
     "ls_trainer_open options", "ls_trainer_open_gradient options",
+    "ls_transcript_end model",
     "ls_transport_cpus cpus", "ls_transpose axes",
 };
 
@@ -122,6 +125,7 @@ static const char *const counts[] = {
 /* Those whose number of nothing is -1, because 0 is one of something. */
 static const char *const indices[] = {
     "ls_mesh_worker_pu", "ls_random_categorical", "ls_sharding_shard",
+    "ls_transcript_same",
 };
 
 /* Those that return a factor, of which 1 does nothing. */
@@ -362,6 +366,17 @@ static void give_save(void)
     given.save_options = &o;
 }
 
+static void give_transcript(void)
+{
+    static ls_control control = {"cursor", 1};
+    ls_transcript_options o = ls_transcript_defaults();
+
+    given.control = &control;
+    o.path = in_folder("transcript");
+    o.program = "test_null";
+    OK(ls_transcript_open(&given.transcript, given.trainer, &o, 0, NULL));
+}
+
 static void give_rest(void)
 {
     static ls_sharding sharding;
@@ -381,6 +396,7 @@ static void give_rest(void)
     OK(ls_source_arrays(&source, 2, arrays));
     given.source = &source;
     OK(ls_trace_open(&given.trace, given.pool, NULL));
+    give_transcript();
     OK(ls_ranks_open(&given.ranks, 1, NULL));
     given.transport = ls_ranks_transport(given.ranks, 0);
 }
@@ -388,6 +404,7 @@ static void give_rest(void)
 static void take_back(void)
 {
     ls_trace_close(given.trace);
+    ls_transcript_close(given.transcript);
     ls_ranks_close(given.ranks);
     ls_source_close(given.source);
     ls_loader_close(given.loader);

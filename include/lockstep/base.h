@@ -42,7 +42,8 @@ LS_API const char *ls_version(void);
     X(LS_ENOTFOUND, -9, "no such name") \
     X(LS_EUSER, -10, "a user's function failed") \
     X(LS_ENOTSUP, -11, "not supported here") \
-    X(LS_EBUSY, -12, "in use")
+    X(LS_EBUSY, -12, "in use") \
+    X(LS_EDIFFERS, -13, "not the same as what was recorded")
 
 #define LS_ENUM(name, value, text) name = value,
 enum ls_status { LS_OK = 0, LS_ERRORS(LS_ENUM) };

@@ -20,6 +20,7 @@ ENOTFOUND = -9
 EUSER = -10
 ENOTSUP = -11
 EBUSY = -12
+EDIFFERS = -13
 F32 = 1
 I32 = 2
 F64 = 3
@@ -75,6 +76,7 @@ STATE_OPTIMIZER = 2
 STATE_ALL = 3
 BAG_SUM = 0
 BAG_MEAN = 1
+TRANSCRIPT_NOTE = 320
 RANK_SOUND = 0
 RANK_DIES = 1
 RANK_STALLS = 2
@@ -328,6 +330,30 @@ class Doing(Struct):
         ("device", C.c_int), ("waits", C.c_bool)]
 
 
+class Control(Struct):
+    _fields_ = [("name", C.c_char_p), ("bits", C.c_uint64)]
+
+
+class DataFile(Struct):
+    _fields_ = [("name", C.c_char_p), ("bytes", C.c_int64),
+        ("sha256", C.c_char_p)]
+
+
+class TranscriptOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("path", C.c_char_p),
+        ("compare", C.c_bool), ("from", C.c_int64), ("every", C.c_int64),
+        ("program", C.c_char_p), ("n_settings", C.c_int), ("settings", P),
+        ("n_files", C.c_int), ("files", C.POINTER(DataFile)),
+        ("sum", C.c_char_p), ("step_flops", C.c_double),
+        ("resume", C.c_char_p)]
+
+
+class TranscriptFacts(Struct):
+    _fields_ = [("lines", C.c_int64), ("batches", C.c_int64),
+        ("is_whole", C.c_bool), ("every", C.c_int64), ("file", C.c_char * 65),
+        ("root", C.c_char * 65), ("model", C.c_char * 65)]
+
+
 class Transport(Struct):
     _fields_ = [("user", P), ("rank", C.c_int), ("ranks", C.c_int),
         ("patience", C.c_double), ("send", P), ("receive", P), ("test", P),
@@ -414,7 +440,9 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array, "ls_option": Option,
     "ls_conv_options": ConvOptions, "ls_shard": Shard, "ls_ratio": Ratio,
     "ls_sums": Sums, "ls_gradient": Gradient, "ls_own_run": OwnRun,
     "ls_own_op": OwnOp, "ls_trace_options": TraceOptions, "ls_mark": Mark,
-    "ls_doing": Doing, "ls_transport": Transport,
+    "ls_doing": Doing, "ls_control": Control, "ls_data_file": DataFile,
+    "ls_transcript_options": TranscriptOptions,
+    "ls_transcript_facts": TranscriptFacts, "ls_transport": Transport,
     "ls_ranks_options": RanksOptions, "ls_mesh_options": MeshOptions,
     "ls_pool_options": PoolOptions, "ls_trainer_options": TrainerOptions,
     "ls_result": Result, "ls_checkpoints_options": CheckpointsOptions,
@@ -723,6 +751,25 @@ ls_mark_end = function("ls_mark_end", None, P, Value(Mark))
 ls_trace_counter = function("ls_trace_counter", None, P, Text, C.c_double)
 ls_pool_doing_sized = function("ls_pool_doing_sized", C.c_int, P, INT, P,
     C.c_size_t)
+ls_trainer_root = function("ls_trainer_root", C.c_int, P, INT64, INT, P, P)
+ls_digest = function("ls_digest", None, P, C.c_size_t, P)
+ls_file_digest = function("ls_file_digest", C.c_int, Text, P, P)
+ls_transcript_defaults_sized = function("ls_transcript_defaults_sized", None,
+    P, C.c_size_t)
+ls_transcript_every = function("ls_transcript_every", C.c_int64, P, C.c_double)
+ls_transcript_open = function("ls_transcript_open", C.c_int, P, P, P, INT, P)
+ls_transcript_step = function("ls_transcript_step", C.c_int, P, INT64, P)
+ls_transcript_event = function("ls_transcript_event", C.c_int, P, Text, INT, P)
+ls_transcript_is_due = function("ls_transcript_is_due", C.c_bool, P)
+ls_transcript_state = function("ls_transcript_state", C.c_int, P, INT, P)
+ls_transcript_end = function("ls_transcript_end", C.c_int, P, INT, P, Text)
+ls_transcript_same = function("ls_transcript_same", C.c_int64, P)
+ls_transcript_note = function("ls_transcript_note", C.c_int, P, P)
+ls_transcript_close = function("ls_transcript_close", C.c_int, P)
+ls_transcript_check_sized = function("ls_transcript_check_sized", C.c_int,
+    Text, P, C.c_size_t)
+ls_transcript_root_at = function("ls_transcript_root_at", C.c_int, Text, INT64,
+    P)
 ls_transport_check = function("ls_transport_check", C.c_int, P)
 ls_transport_compare = function("ls_transport_compare", C.c_int, P, INT, P)
 ls_transport_cpus = function("ls_transport_cpus", C.c_int, P, Text, P,

@@ -20,6 +20,8 @@
 
 #define TRAIN .only = "lockstep-train"
 #define MAY_DIFFER .may_differ = true
+#define REPLAYED MAY_DIFFER, .is_replayed = true
+#define READS REPLAYED, .is_file = true
 #define MAY_CHANGE .may_change = true
 
 /* Sizes follow the data once it is loaded. */

@@ -60,6 +60,8 @@ struct opt {
     const char *only;     /* the program that takes it; NULL: all that have the
                              row in their tables */
     bool may_differ;      /* from the run that a run goes on from */
+    bool is_replayed;     /* though it may: who trains again must have it */
+    bool is_file;         /* an OPT_TEXT that names what a run reads */
     bool may_change;      /* the same, where --change names it */
     const char *kept_as;  /* the trainer's name of it in checkpoints, a pattern;
                              NULL: its own, with underscores */

@@ -46,31 +46,38 @@ static bool same_file(const char *a, const char *b)
 
 /* ------ Images and labels, as lockstep/files.h finds them ------ */
 
-/* Does a folder hold, among the files of its sets, this one? */
-static bool in_folder(const char *folder, const char *path)
+bool apart_is_of_set(const char *name)
 {
     static const char *const names[] = {"t*images*", "t*labels*", "[xy]_t*.npy",
                                         "*_batch*.bin"};
+    bool found = false;
+
+    for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
+        found = fnmatch(names[i], name, 0) == 0;
+    return found;
+}
+
+/* Does a folder hold, among the files of its sets, this one? */
+static bool in_folder(const char *folder, const char *path)
+{
     DIR *dir = opendir(folder);
     bool found = false;
 
     if (!dir)
         return false;
-    for (struct dirent *e; !found && (e = readdir(dir));)
-        for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++) {
-            char *of_set = NULL;
+    for (struct dirent *e; !found && (e = readdir(dir));) {
+        char *of_set = NULL;
 
-            if (fnmatch(names[i], e->d_name, 0) == 0 &&
-                asprintf(&of_set, "%s/%s", folder, e->d_name) > 0)
-                found = same_file(of_set, path);
-            free(of_set);
-        }
+        if (apart_is_of_set(e->d_name) &&
+            asprintf(&of_set, "%s/%s", folder, e->d_name) > 0)
+            found = same_file(of_set, path);
+        free(of_set);
+    }
     closedir(dir);
     return found;
 }
 
-/* Are these the labels of those images? */
-static bool are_labels(const char *images, const char *path)
+char *apart_labels(const char *images)
 {
     static const struct {
         const char *images, *labels;
@@ -80,16 +87,23 @@ static bool are_labels(const char *images, const char *path)
     const char *slash = strrchr(images, '/'), *at = NULL;
     const char *name = slash ? slash + 1 : images;
     char *labels = NULL;
-    bool same;
     size_t i = 0;
 
     while (i < sizeof pairs / sizeof *pairs &&
            !(at = strstr(name, pairs[i].images)))
         i++;
-    same = at &&
-           asprintf(&labels, "%.*s%s%s", (int)(at - images), images,
-                    pairs[i].labels, at + strlen(pairs[i].images)) > 0 &&
-           same_file(labels, path);
+    if (at && asprintf(&labels, "%.*s%s%s", (int)(at - images), images,
+                       pairs[i].labels, at + strlen(pairs[i].images)) < 0)
+        labels = NULL;
+    return labels;
+}
+
+/* Are these the labels of those images? */
+static bool are_labels(const char *images, const char *path)
+{
+    char *labels = apart_labels(images);
+    bool same = labels && same_file(labels, path);
+
     free(labels);
     return same;
 }

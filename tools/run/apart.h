@@ -3,6 +3,8 @@
 #ifndef TOOLS_APART_H
 #define TOOLS_APART_H
 
+#include <stdbool.h>
+
 typedef enum apart_use {
     APART_READ,    /* of a folder its images and labels */
     APART_IMAGES,  /* read, with the labels beside */
@@ -20,5 +22,12 @@ typedef struct apart_file {
 /* OPT_GO, or after a message OPT_WRONG for one file under two options. Other
  * than regular files may be written by several: /dev/null, /dev/stdout. */
 int apart_check(int count, const apart_file *file);
+
+/* Has a file of a folder's sets of images and labels such a name? */
+bool apart_is_of_set(const char *name);
+
+/* Where the labels of images are, by the name alone; to be freed.  NULL: the
+ * name says nothing. */
+char *apart_labels(const char *images);
 
 #endif

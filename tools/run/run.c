@@ -48,6 +48,11 @@ const char *run_model_name(const run *r)
     return r->program.models[r->line.model]->name;
 }
 
+int64_t run_epoch(const run *r, int64_t batches)
+{
+    return r->model->epochs && r->data.batches ? batches / r->data.batches : 0;
+}
+
 bool run_given(const run *r, const char *name)
 {
     return opt_given(&r->line, name);

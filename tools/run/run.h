@@ -49,6 +49,9 @@ int run_parse(run *r, int argc, char **argv);
 /* The name of the model. */
 const char *run_model_name(const run *r);
 
+/* Epochs that so many batches finished; 0 of a model without epochs. */
+int64_t run_epoch(const run *r, int64_t batches);
+
 /* Was this option on the command line? */
 bool run_given(const run *r, const char *name);
 

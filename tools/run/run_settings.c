@@ -29,7 +29,7 @@ static const char *backend_word(int64_t i)
 static const opt mesh[] = {
     /* name, value, type, where, models, default, help */
     { OPT_ROW("devices", "N|auto", OPT_DEVICES, AT(devices), ALL, "8",
-              "shards of each batch; auto: the usable cores"), MAY_DIFFER },
+              "shards of each batch; auto: the usable cores"), REPLAYED },
     { OPT_ROW("workers", "N", OPT_WORKERS, AT(workers), ALL, "",
               "threads; never changes a result (min(devices, cores))"), TRAIN,
       MAY_DIFFER },
@@ -37,7 +37,7 @@ static const opt mesh[] = {
               "processors the workers may sit on: 8-15"), MAY_DIFFER },
     { OPT_ROW("allow-single", NULL, OPT_FLAG, AT(allow_single),
               FOR("linear", "lm"), "", "let lm run on one device"),
-      MAY_DIFFER },
+      REPLAYED },
     { OPT_ROW("seed", "S", OPT_SEED, AT(seed), ALL, "0",
               "of the initial parameters") },
 };
@@ -61,7 +61,7 @@ static const opt schedule[] = {
       MAY_CHANGE },
     { OPT_ROW("decay-steps", "N", OPT_COUNT, AT(decay_steps), ALL, "",
               "updates until the end, or of one factor (steps)"),
-      MAY_DIFFER, MAY_CHANGE, .of = "schedule", .fits = knobs_schedule_has },
+      REPLAYED, MAY_CHANGE, .of = "schedule", .fits = knobs_schedule_has },
     { OPT_ROW("cycle-factor", "N", OPT_COUNT, AT(cycle_factor), ALL, "1",
               "each cycle is N times as long as the one before"),
       MAY_CHANGE, .of = "schedule", .fits = knobs_schedule_has },

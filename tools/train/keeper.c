@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,34 +97,63 @@ typedef struct note {
     size_t at; /* in position */
     bool real; /* a double; or else an int64_t, never negative */
     bool young; /* checkpoints of earlier versions lack it */
+    bool of_files; /* no part of the state */
 } note;
 
 #define AT(member) offsetof(position, member)
 
 static const note notes[] = {
-    {"cursor", AT(done), false, false},
-    {"epoch", AT(epoch), false, false},
-    {"epoch loss", AT(loss), true, false},
-    {"epoch right", AT(right), true, false},
-    {"epoch weight", AT(weight), true, false},
-    {"metrics", AT(metrics), false, false},
-    {"evaluations", AT(score.stop.values), false, false},
-    {"best accuracy", AT(score.stop.best), true, false},
-    {"best step", AT(score.best_step), false, false},
-    {"last accuracy", AT(score.last), true, false},
-    {"evaluations since the best", AT(score.stop.since), false, true},
-    {"judged by loss", AT(score.by_loss), false, true},
-    {"the best is saved", AT(score.is_saved), false, true},
-    {"plateau: evaluations", AT(score.plateau.values), false, true},
-    {"plateau: since the best", AT(score.plateau.since), false, true},
-    {"plateau: rest", AT(score.plateau.rest), false, true},
-    {"plateau: best", AT(score.plateau.best), true, true},
-    {"plateau: scale", AT(score.plateau.scale), true, true},
+    {"cursor", AT(done), false, false, false},
+    {"epoch", AT(epoch), false, false, false},
+    {"epoch loss", AT(loss), true, false, false},
+    {"epoch right", AT(right), true, false, false},
+    {"epoch weight", AT(weight), true, false, false},
+    {"metrics", AT(metrics), false, false, true},
+    {"evaluations", AT(score.stop.values), false, false, false},
+    {"best accuracy", AT(score.stop.best), true, false, false},
+    {"best step", AT(score.best_step), false, false, false},
+    {"last accuracy", AT(score.last), true, false, false},
+    {"evaluations since the best", AT(score.stop.since), false, true, false},
+    {"judged by loss", AT(score.by_loss), false, true, false},
+    {"the best is saved", AT(score.is_saved), false, true, true},
+    {"plateau: evaluations", AT(score.plateau.values), false, true, false},
+    {"plateau: since the best", AT(score.plateau.since), false, true, false},
+    {"plateau: rest", AT(score.plateau.rest), false, true, false},
+    {"plateau: best", AT(score.plateau.best), true, true, false},
+    {"plateau: scale", AT(score.plateau.scale), true, true, false},
 };
 enum { NOTES = sizeof notes / sizeof *notes };
 
-/* The note of changed options. */
+/* The notes of changed options and of a transcript. */
 static const char CHANGES[] = "changes";
+static const char TRANSCRIPT[] = "transcript";
+
+/* A NaN's sign and payload come and go with the way through a text. */
+static uint64_t control_bits(const note *n, const position *at)
+{
+    uint64_t bits;
+
+    memcpy(&bits, (const char *)at + n->at, sizeof bits);
+    return n->real && isnan(*(const double *)((const char *)at + n->at))
+               ? UINT64_C(0x7ff8000000000000)
+               : bits;
+}
+
+int keeper_controls(const position *at, ls_control control[KEEPER_CONTROLS])
+{
+    int n = 0;
+
+    for (int i = 0; i < NOTES; i++)
+        if (!notes[i].of_files)
+            control[n++] = (ls_control){notes[i].name,
+                                        control_bits(&notes[i], at)};
+    return n;
+}
+
+const char *keeper_transcript(const keeper *k)
+{
+    return k->went_on ? ls_checkpoints_note(k->all, TRANSCRIPT) : NULL;
+}
 
 static void write_note(const note *n, const position *at, char text[32])
 {
@@ -278,9 +308,9 @@ static void tell(keeper *k, int status, const char *then)
         opt_fail(OPT_FAILED, "%s%s", ls_errmsg(), then);
 }
 
-void keeper_save(keeper *k, const position *at)
+void keeper_save(keeper *k, const position *at, const char *transcript)
 {
-    ls_setting setting[NOTES + 1];
+    ls_setting setting[NOTES + 2];
     int n = NOTES;
     char text[NOTES][32];
 
@@ -292,6 +322,8 @@ void keeper_save(keeper *k, const position *at)
     }
     if (*k->changes)
         setting[n++] = (ls_setting){CHANGES, k->changes};
+    if (transcript)
+        setting[n++] = (ls_setting){TRANSCRIPT, transcript};
     k->saved = at->done;
     tell(k, ls_checkpoints_save(k->all, n, setting),
          " (the training goes on)");

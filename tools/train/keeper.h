@@ -8,6 +8,8 @@
 #include "train/evaluate.h"
 #include "train/train_settings.h"
 
+#include <lockstep/transcript.h>
+
 /* Where a run is, beside what the trainer knows. */
 typedef struct position {
     int64_t done;               /* batches taken from the data */
@@ -37,9 +39,19 @@ int keeper_compare(const run *r, const train_settings *set);
 int keeper_open(keeper *k, const run *r, const train_settings *set,
                 position *at);
 
+/* What a run that goes on reads of a position, but where its files are: the
+ * program's part of a state's root.  Returns how many there are. */
+enum { KEEPER_CONTROLS = 24 };
+int keeper_controls(const position *at, ls_control control[KEEPER_CONTROLS]);
+
+/* What the checkpoint that a run went on from says of its transcript; NULL:
+ * nothing, or the run began. */
+const char *keeper_transcript(const keeper *k);
+
 /* Is one to be saved now? */
 bool keeper_due(const keeper *k, int64_t done);
-void keeper_save(keeper *k, const position *at);
+/* transcript: what it shall say of one; or NULL. */
+void keeper_save(keeper *k, const position *at, const char *transcript);
 
 /* Wait for the last one; OPT_FAILED, and a message, if it failed. */
 int keeper_finish(keeper *k);

@@ -14,6 +14,7 @@
 #include "train/explain.h"
 #include "train/keeper.h"
 #include "train/metrics.h"
+#include "train/recorder.h"
 #include "train/stall.h"
 #include "train/stop.h"
 
@@ -32,6 +33,7 @@ typedef struct session {
     ls_trace *trace;
     stall watchdog;
     keeper keeper;
+    recorder recorder;
     position at;
     evaluation eval;
     explain explain;
@@ -66,7 +68,7 @@ static int check_usage(session *s)
     run *r = &s->run;
     int status = run_check(r);
 
-    r->sums = set->checkpoint != NULL;
+    r->sums = set->checkpoint || set->transcript || set->against;
     r->sums_held = set->plateau > 0;
     if (status == OPT_GO)
         status = change_check(r, set->change);
@@ -79,14 +81,16 @@ static int check_writable(session *s)
     const apart_file file[] = {{"--save", set->save, APART_REPLACED},
                                {"--trace", set->trace, APART_WRITTEN},
                                {"--plot", set->curve, APART_WRITTEN},
-                               {"--metrics", set->metrics, APART_WRITTEN}};
+                               {"--metrics", set->metrics, APART_WRITTEN},
+                               {"--transcript", set->transcript,
+                                APART_WRITTEN}};
     int status = writable_check_folder(set->checkpoint);
 
-    for (int i = 0; i < 4 && status == OPT_GO; i++)
+    for (int i = 0; i < 5 && status == OPT_GO; i++)
         status = writable_check(file[i].path, i < 2);
     if (status == OPT_GO)
         status = writable_check_plot(set->curve);
-    return status == OPT_GO ? run_check_apart(&s->run, 4, file) : status;
+    return status == OPT_GO ? run_check_apart(&s->run, 5, file) : status;
 }
 
 /* ------ Stages before the first step ------ */
@@ -156,6 +160,13 @@ static int open_metrics(session *s)
         puts("bits: not portable");
     return metrics_open(&s->metrics, &s->run, s->set.metrics, s->at.metrics,
                         s->at.done);
+}
+
+/* After the metrics, whose first lines are the run's. */
+static int open_recorder(session *s)
+{
+    return recorder_open(&s->recorder, &s->run, &s->set, &s->at,
+                         keeper_transcript(&s->keeper));
 }
 
 static int open_trace(session *s)
@@ -277,16 +288,16 @@ static int write_metrics(session *s, const ls_result *result, int64_t rows,
 /* The metrics are flushed first, so that they reach as far as what is saved. */
 static int keep(session *s)
 {
+    char note[LS_TRANSCRIPT_NOTE];
     int status = metrics_flush(&s->metrics);
     ls_mark mark;
 
     if (status != OPT_GO)
         return status;
     mark = ls_mark_begin(s->run.pool, "checkpoint");
-    if (s->run.model->epochs && s->run.data.batches)
-        s->at.epoch = s->at.done / s->run.data.batches;
+    s->at.epoch = run_epoch(&s->run, s->at.done);
     s->at.metrics = metrics_size(&s->metrics);
-    keeper_save(&s->keeper, &s->at);
+    keeper_save(&s->keeper, &s->at, recorder_note(&s->recorder, note));
     ls_mark_end(s->run.pool, mark);
     return OPT_GO;
 }
@@ -309,7 +320,8 @@ static int evaluate_now(session *s, int64_t done)
 
     if (status == OPT_GO)
         curve_add(&s->curve.evaluation, done, s->at.score.loss);
-
+    if (status == OPT_GO)
+        status = recorder_evaluation(&s->recorder, &s->at, s->eval.accuracy);
     if (status == OPT_GO && s->set.early_stop && evaluation_better(&s->eval)) {
         status = save(s);
         s->at.score.is_saved = s->saves;
@@ -335,6 +347,8 @@ static int one_step(session *s, int64_t step)
     if (status != OPT_GO)
         return status;
     result.step = step; /* batches count here, those of weight 0 too */
+    if ((status = recorder_step(&s->recorder, &result)) != OPT_GO)
+        return status;
     if (!result.updated)
         tell_empty(s, step);
     curve_add(&s->curve.training, step + 1, (double)result.loss);
@@ -349,6 +363,8 @@ static int one_step(session *s, int64_t step)
     }
     s->at.done = step + 1;
     progress_step(&s->bar, step + 1, result.loss, rows);
+    if (status == OPT_GO)
+        status = recorder_rest(&s->recorder, &s->at);
     if (status == OPT_GO && keeper_due(&s->keeper, s->at.done))
         status = keep(s);
     return status;
@@ -408,6 +424,14 @@ static void tell_end(session *s)
            (long long)s->at.score.stop.since, (long long)s->at.done);
 }
 
+/* With --stop-at the run ends before its schedule does. */
+static int64_t last_step(const session *s)
+{
+    int64_t at = s->set.stop_at, steps = s->run.set.data.steps;
+
+    return at && at < steps ? at : steps;
+}
+
 static int train(session *s)
 {
     int status = OPT_GO;
@@ -419,9 +443,8 @@ static int train(session *s)
     progress_start(&s->bar, s->at.done, s->run.set.data.steps);
     if (s->run.set.data.steps == 0 && evaluation_due(&s->eval, 0))
         status = evaluate_now(s, 0);
-    for (int64_t i = s->at.done;
-         i < s->run.set.data.steps && status == OPT_GO &&
-         !evaluation_enough(&s->eval);
+    for (int64_t i = s->at.done; i < last_step(s) && status == OPT_GO &&
+                                 !evaluation_enough(&s->eval);
          i++) {
         status = one_step(s, i);
         stall_step(&s->watchdog, i + 1);
@@ -463,6 +486,18 @@ static int sample_text(session *s)
     return opt_end(status == OPT_GO ? back : status);
 }
 
+/* A run that was stopped has no end: it is gone on with, or compared as far as
+ * it came. */
+static int end_recorder(session *s)
+{
+    bool whole = !s->stopped && !s->set.stop_at;
+
+    if (whole)
+        return recorder_end(&s->recorder, &s->at, s->saves);
+    recorder_stop(&s->recorder, &s->at);
+    return OPT_GO;
+}
+
 static int finish(session *s)
 {
     char hex[65];
@@ -480,6 +515,8 @@ static int finish(session *s)
         status = OPT_FAILED;
     if (save_last(s) != OPT_GO)
         status = OPT_FAILED;
+    if (status == OPT_GO)
+        status = end_recorder(s);
     ls_trainer_hash(s->run.trainer, hex);
     if (!*hex)
         return opt_fail(OPT_FAILED, "%s", ls_errmsg());
@@ -492,7 +529,7 @@ static int finish(session *s)
 /* clang-format off */
 static int (*const stages[])(session *s) = {
     check_ranks, check_usage, check_writable, open_run, open_keeper, init,
-    open_metrics, open_trace, open_watchdog, train, finish,
+    open_metrics, open_recorder, open_trace, open_watchdog, train, finish,
 };
 /* clang-format on */
 
@@ -504,6 +541,7 @@ static void close_all(session *s)
     ls_trace_close(s->trace);
     explain_free(&s->explain);
     evaluation_close(&s->eval);
+    recorder_close(&s->recorder);
     keeper_close(&s->keeper);
     run_close(&s->run);
 }

@@ -21,6 +21,9 @@ typedef struct train_settings {
     const char *trace;
     int64_t trace_level;  /* 1: phases, 2: operators too */
     double stall_seconds; /* 0: nobody watches */
+    const char *transcript, *against;
+    int64_t transcript_every; /* batches; 0: by the model's size */
+    int64_t stop_at;          /* batches; 0: never */
     const char *save;
     const char *checkpoint;   /* a folder */
     int64_t checkpoint_every; /* batches; 0: at the end only */

@@ -1,0 +1,180 @@
+/* What a transcript says by itself, and the digests of files. */
+#include "base/error.h"
+#include "base/file.h"
+#include "base/sha.h"
+#include "base/sized.h"
+#include <lockstep/transcript.h>
+#include "transcript/lines.h"
+#include "transcript/head.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ files ------ */
+
+enum { PIECE = 1 << 14 };
+
+void ls_digest(const void *data, size_t bytes, char sha256[65])
+{
+    LS__NEED_OR(data, );
+    LS__NEED_OR(sha256, );
+
+    ls__sha256 sha;
+
+    ls__sha256_init(&sha);
+    ls__sha256_update(&sha, data, bytes);
+    ls__sha256_hex(&sha, sha256);
+}
+
+int ls_file_digest(const char *path, int64_t *bytes, char sha256[65])
+{
+    LS__NEED(path);
+    LS__NEED(bytes);
+    LS__NEED(sha256);
+
+    uint8_t piece[PIECE];
+    ls__file file = {0};
+    ls__sha256 sha;
+    int status = ls__file_open(&file, path);
+
+    ls__sha256_init(&sha);
+    for (int64_t at = 0; status == 0 && at < file.size; at += PIECE) {
+        int64_t left = file.size - at;
+        size_t n = left < PIECE ? (size_t)left : PIECE;
+
+        status = ls__file_read(&file, piece, n, at);
+        ls__sha256_update(&sha, piece, n);
+    }
+    if (status == 0)
+        *bytes = file.size;
+    ls__sha256_hex(&sha, sha256);
+    if (status < 0)
+        *sha256 = 0;
+    ls__file_close(&file);
+    return status;
+}
+
+/* ------ lines ------ */
+
+static const char *text_of(const json_t *line, const char *name)
+{
+    return json_string_value(json_object_get(line, name));
+}
+
+static int64_t count_of(const json_t *line, const char *name)
+{
+    return json_integer_value(json_object_get(line, name));
+}
+
+static bool is_kind(const json_t *line, const char *kind)
+{
+    return strcmp(text_of(line, "kind"), kind) == 0;
+}
+
+/* A line that is out of its place: the head is the first one and none but the
+ * end is the last; states, steps and events come in the order of batches. */
+static const char *misplaced(const ls__chain *c, const json_t *line,
+                             const ls_transcript_facts *f, int64_t *next)
+{
+    int64_t n = count_of(line, "n");
+
+    if (is_kind(line, "head") != (c->lines == 1))
+        return "a line \"head\" stands first and nowhere else";
+    if (f->is_whole)
+        return "nothing follows a line \"end\"";
+    if (is_kind(line, "step"))
+        return n == (*next)++ ? NULL : "a step is missing before it";
+    if (is_kind(line, "steps")) {
+        if (count_of(line, "first") != *next ||
+            count_of(line, "last") < *next)
+            return "a step is missing before it";
+        *next = count_of(line, "last") + 1;
+        return NULL;
+    }
+    if (is_kind(line, "head"))
+        return NULL;
+    if (n != *next)
+        return "its batches are not those of the steps before it";
+    if (is_kind(line, "end") && count_of(line, "lines") != c->lines)
+        return "the end counts other lines";
+    return NULL;
+}
+
+static void take(const json_t *line, ls_transcript_facts *f)
+{
+    if (is_kind(line, "head"))
+        f->every = count_of(line, "every");
+    if (is_kind(line, "state"))
+        memcpy(f->root, text_of(line, "root"), sizeof f->root);
+    if (is_kind(line, "end")) {
+        f->is_whole = true;
+        snprintf(f->model, sizeof f->model, "%.64s", text_of(line, "model"));
+    }
+}
+
+static int read_all(ls__chain *c, ls_transcript_facts *f)
+{
+    int64_t next = 0;
+    json_t *line;
+    int status;
+
+    while ((status = ls__chain_read(c, &line)) == 0 && line) {
+        const char *wrong = misplaced(c, line, f, &next);
+
+        if (wrong)
+            status = ls__fail(LS_EFORMAT, "%s: line %lld: %s", c->path,
+                              (long long)c->lines, wrong);
+        else
+            take(line, f);
+        json_decref(line);
+        if (status < 0)
+            return status;
+    }
+    f->lines = c->lines;
+    f->batches = next;
+    return status < 0 || c->lines
+               ? status
+               : ls__fail(LS_EFORMAT, "%s: is empty", c->path);
+}
+
+int ls_transcript_check_sized(const char *path, ls_transcript_facts *facts,
+                              size_t size)
+{
+    LS__NEED(path);
+    LS__NEED(facts);
+
+    ls_transcript_facts f = {0};
+    int64_t bytes;
+    ls__chain c;
+    int status = ls__chain_open(&c, path);
+
+    if (status == 0)
+        status = read_all(&c, &f);
+    ls__chain_close(&c);
+    if (status == 0)
+        status = ls_file_digest(path, &bytes, f.file);
+    if (status == 0)
+        ls__sized_put(facts, size, &f, sizeof f);
+    return status;
+}
+
+int ls_transcript_root_at(const char *path, int64_t batches, char root[65])
+{
+    LS__NEED(path);
+    LS__NEED(root);
+
+    json_t *line = NULL;
+    ls__chain c;
+    int status = ls__chain_open(&c, path);
+
+    *root = 0;
+    if (status == 0)
+        status = ls__head_seek(&c, batches);
+    if (status == 0)
+        status = ls__chain_read(&c, &line);
+    if (status == 0)
+        memcpy(root, text_of(line, "root"), LS__HEX);
+    json_decref(line);
+    ls__chain_close(&c);
+    return status;
+}

@@ -1,0 +1,271 @@
+/* The head of a transcript. */
+#include "transcript/head.h"
+#include "base/fact_list.h"
+#include "base/file.h"
+#include "base/sha.h"
+#include "exchange/graph_json.h"
+#include "trainer/facts.h"
+#include "transcript/line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ hashes ------ */
+
+static void hash_text(const char *text, char hex[LS__HEX])
+{
+    ls__sha256 sha;
+
+    ls__sha256_init(&sha);
+    ls__sha256_update(&sha, text, strlen(text));
+    ls__sha256_hex(&sha, hex);
+}
+
+/* The hash of a graph as JSON; of a gradient function of the user's, which says
+ * nothing, that of the empty text. */
+static int hash_graph(const ls_trainer *t, char hex[LS__HEX])
+{
+    json_t *said = NULL;
+    char *text = NULL;
+
+    if (t->model.graph) {
+        said = ls__graph_said(t->model.graph, false);
+        text = said ? ls__line_write(said) : NULL;
+        json_decref(said);
+        if (!text)
+            return ls__no_memory("a graph's text", 0);
+    }
+    hash_text(text ? text : "", hex);
+    free(text);
+    return 0;
+}
+
+static void hash_int(ls__sha256 *sha, int64_t x)
+{
+    uint8_t bytes[8];
+
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)((uint64_t)x >> 8 * i);
+    ls__sha256_update(sha, bytes, sizeof bytes);
+}
+
+/* Where each parameter lies among the floats that a root is a hash of. */
+static void hash_layout(const ls__params *p, char hex[LS__HEX])
+{
+    ls__sha256 sha;
+
+    ls__sha256_init(&sha);
+    for (int i = 0; i < p->count; i++) {
+        const ls__slot *s = &p->slot[i];
+
+        ls__sha256_update(&sha, s->name, strlen(s->name) + 1);
+        hash_int(&sha, s->rank);
+        for (int k = 0; k < s->rank; k++)
+            hash_int(&sha, s->shape[k]);
+        hash_int(&sha, s->offset);
+    }
+    hash_int(&sha, p->floats);
+    ls__sha256_hex(&sha, hex);
+}
+
+/* ------ the line ------ */
+
+static bool add(json_t *object, const char *name, json_t *value)
+{
+    return json_object_set_new(object, name, value) == 0;
+}
+
+static json_t *options_object(const ls_trainer *t,
+                              const ls_transcript_options *o)
+{
+    json_t *object = json_object();
+    ls__facts facts = {0};
+    bool good;
+
+    ls__facts_of_run(t, &facts);
+    good = object && !facts.failed;
+    for (int i = 0; good && i < facts.count; i++)
+        good = add(object, facts.fact[i].name,
+                   json_string(facts.fact[i].value));
+    for (int i = 0; good && i < o->n_settings; i++)
+        good = add(object, o->settings[i].name,
+                   json_string(o->settings[i].value));
+    ls__facts_free(&facts);
+    if (good)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *files_array(const ls_transcript_options *o)
+{
+    json_t *array = json_array();
+
+    for (int i = 0; array && i < o->n_files; i++) {
+        const ls_data_file *f = &o->files[i];
+        json_t *one = json_pack("{s:I,s:s,s:s}", "bytes",
+                                (json_int_t)f->bytes, "name", f->name,
+                                "sha256", f->sha256);
+
+        if (!one || json_array_append_new(array, one) < 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+/* Who makes products, where their bits are not everybody's. */
+static const char *maker(const ls_trainer *t, char text[128])
+{
+    const ls__plan *plan = t->model.plan;
+
+    if (!plan || plan->backend.portable)
+        return "any";
+    snprintf(text, 128, "%s %s on %s", plan->backend.name, plan->backend.text,
+             ls__kernels()->name);
+    return text;
+}
+
+static json_t *head_line(const ls__chain *c, const ls_trainer *t,
+                         const ls_transcript_options *o, int64_t every)
+{
+    const ls__plan *plan = t->model.plan;
+    char graph[LS__HEX], layout[LS__HEX], text[128];
+
+    if (hash_graph(t, graph) < 0)
+        return NULL;
+    hash_layout(&t->model.params, layout);
+    return json_pack(
+        "{s:i,s:o,s:i,s:I,s:s,s:s,s:s,s:s,s:s,s:i,s:o,s:I,s:s,s:s,s:s,s:i}",
+        "bits", LS_BITS, "data", files_array(o), "devices", t->devices.of,
+        "every", (json_int_t)every, "graph", graph, "kind", "head", "layout",
+        layout, "lockstep", ls_version(), "maker", maker(t, text), "micro",
+        t->micro, "options", options_object(t, o), "plan",
+        (json_int_t)(plan ? plan->chunk_rows : 0), "prev", c->prev, "program",
+        o->program, "sum", o->sum ? o->sum : "", "version",
+        LS__TRANSCRIPT_VERSION);
+}
+
+/* ------ the file's ------ */
+
+/* Another contract gives other bytes, so nothing behind it can be compared. */
+static int check_version(const json_t *file, const char *path)
+{
+    json_int_t version = json_integer_value(json_object_get(file, "version"));
+    json_int_t bits = json_integer_value(json_object_get(file, "bits"));
+
+    if (strcmp(json_string_value(json_object_get(file, "kind")), "head"))
+        return ls__fail(LS_EFORMAT, "%s: does not begin with a line \"head\"",
+                        path);
+    if (version != LS__TRANSCRIPT_VERSION)
+        return ls__fail(LS_ENOTSUP, "%s: a transcript of version %lld; this is "
+                        "lockstep %s, which knows version %d", path,
+                        (long long)version, ls_version(),
+                        LS__TRANSCRIPT_VERSION);
+    if (bits != LS_BITS)
+        return ls__fail(LS_ENOTSUP, "%s: was written under version %lld of the "
+                        "contract of bits, by lockstep %s; this is lockstep "
+                        "%s, of version %d: the older release can check it",
+                        path, (long long)bits,
+                        json_string_value(json_object_get(file, "lockstep")),
+                        ls_version(), LS_BITS);
+    return 0;
+}
+
+static int compare(ls__chain *c, const ls_trainer *t,
+                   const ls_transcript_options *o, int64_t *every)
+{
+    static const char *const passed[] = {"lockstep", "data", "prev", NULL};
+    char what[LS__MESSAGE / 2];
+    json_t *file, *here = NULL;
+    int status = ls__chain_read(c, &file);
+
+    if (status == 0 && !file)
+        status = ls__fail(LS_EFORMAT, "%s: is empty", c->path);
+    if (status == 0)
+        status = check_version(file, c->path);
+    if (status == 0) {
+        *every = json_integer_value(json_object_get(file, "every"));
+        here = head_line(c, t, o, *every);
+        if (!here)
+            status = ls__no_memory("a transcript's head", 0);
+        else if (*every < 1)
+            status = ls__fail(LS_EFORMAT, "%s: its head has no number of "
+                              "batches between states", c->path);
+        else if (ls__line_differs(file, here, passed, what, sizeof what))
+            status = ls__fail(LS_EDIFFERS, "%s: line 1 (head): %s", c->path,
+                              what);
+    }
+    json_decref(here);
+    json_decref(file);
+    return status;
+}
+
+int ls__head_put(ls__chain *c, const ls_trainer *t,
+                 const ls_transcript_options *o, int64_t *every)
+{
+    json_t *line;
+    char *text;
+    int status;
+
+    if (c->compares)
+        return compare(c, t, o, every);
+    line = head_line(c, t, o, *every);
+    text = line ? ls__line_write(line) : NULL;
+    json_decref(line);
+    if (!text)
+        return ls__no_memory("a transcript's head", 0);
+    status = ls__chain_put(c, text, NULL);
+    free(text);
+    return status;
+}
+
+/* ------ seeking ------ */
+
+/* What must be undone to read a line again. */
+typedef struct mark {
+    int64_t at, lines;
+    char prev[LS__HEX];
+} mark;
+
+static mark mark_of(const ls__chain *c)
+{
+    mark m = {.at = ftello(c->file), .lines = c->lines};
+
+    memcpy(m.prev, c->prev, LS__HEX);
+    return m;
+}
+
+static int go_back(ls__chain *c, const mark *m)
+{
+    c->lines = m->lines;
+    memcpy(c->prev, m->prev, LS__HEX);
+    return fseeko(c->file, m->at, SEEK_SET) < 0 ? ls__io_error(c->path, "seek")
+                                                : 0;
+}
+
+bool ls__head_is_state(const json_t *line, int64_t batches)
+{
+    return strcmp(json_string_value(json_object_get(line, "kind")),
+                  "state") == 0 &&
+           json_integer_value(json_object_get(line, "n")) == batches;
+}
+
+int ls__head_seek(ls__chain *c, int64_t batches)
+{
+    for (;;) {
+        mark before = mark_of(c);
+        json_t *line;
+        int status = ls__chain_read(c, &line);
+        bool found = line && ls__head_is_state(line, batches);
+        bool none = status == 0 && (!line || (c->lines == 1 && found));
+
+        json_decref(line);
+        if (none)
+            return ls__fail(LS_ENOTFOUND, "%s: has no state of %lld batches",
+                            c->path, (long long)batches);
+        if (status < 0 || found)
+            return status < 0 ? status : go_back(c, &before);
+    }
+}

@@ -1,0 +1,24 @@
+/* The first line of a transcript: what is trained, on what. */
+#ifndef LS_TRANSCRIPT_HEAD_H
+#define LS_TRANSCRIPT_HEAD_H
+
+#include <lockstep/transcript.h>
+#include "transcript/lines.h"
+
+enum { LS__TRANSCRIPT_VERSION = 1 };
+
+/* Write the head of a training, or hold it against the file's.  Files that the
+ * run reads are not compared: whether they are the same is another question
+ * than whether the training is.  Comparing, *every becomes the file's.
+ * LS_EDIFFERS, LS_EFORMAT, LS_EIO, LS_ENOMEM. */
+int ls__head_put(ls__chain *c, const ls_trainer *t,
+                 const ls_transcript_options *o, int64_t *every);
+
+/* Is a line the state of so many batches? */
+bool ls__head_is_state(const json_t *line, int64_t batches);
+
+/* Read on until the next line is the state of so many batches.  LS_ENOTFOUND:
+ * there is none. */
+int ls__head_seek(ls__chain *c, int64_t batches);
+
+#endif

@@ -1,0 +1,271 @@
+/* Lines of a transcript, read as strictly as they are written. */
+#include "transcript/line.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ which fields a kind has ------ */
+
+typedef struct field {
+    const char *name; /* sorted */
+    ls__field_type type;
+} field;
+
+typedef struct kind {
+    const char *name;
+    bool is_open; /* may have further fields: texts, or objects of texts */
+    const field *fields;
+} kind;
+
+static const field head[] = {
+    {"bits", LS__COUNT_FIELD},    {"data", LS__FILES_FIELD},
+    {"devices", LS__COUNT_FIELD}, {"every", LS__COUNT_FIELD},
+    {"graph", LS__HEX64},         {"kind", LS__TEXT_FIELD},
+    {"layout", LS__HEX64},        {"lockstep", LS__TEXT_FIELD},
+    {"maker", LS__TEXT_FIELD},    {"micro", LS__COUNT_FIELD},
+    {"options", LS__TEXTS_FIELD}, {"plan", LS__COUNT_FIELD},
+    {"prev", LS__HEX64},          {"program", LS__TEXT_FIELD},
+    {"sum", LS__TEXT_FIELD},      {"version", LS__COUNT_FIELD},
+    {0},
+};
+
+static const field state[] = {
+    {"kind", LS__TEXT_FIELD}, {"n", LS__COUNT_FIELD}, {"prev", LS__HEX64},
+    {"root", LS__HEX64}, {"updates", LS__COUNT_FIELD}, {0},
+};
+
+static const field step[] = {
+    {"kind", LS__TEXT_FIELD}, {"loss", LS__HEX8}, {"lr", LS__HEX8},
+    {"n", LS__COUNT_FIELD}, {"norm", LS__HEX8}, {"prev", LS__HEX64},
+    {"updated", LS__COUNT_FIELD}, {"weight", LS__HEX16}, {0},
+};
+
+static const field steps[] = {
+    {"first", LS__COUNT_FIELD},
+    {"kind", LS__TEXT_FIELD}, {"last", LS__COUNT_FIELD}, {"prev", LS__HEX64},
+    {"root", LS__HEX64},
+    {0},
+};
+
+static const field event[] = {
+    {"kind", LS__TEXT_FIELD}, {"n", LS__COUNT_FIELD}, {"prev", LS__HEX64},
+    {"what", LS__TEXT_FIELD}, {0},
+};
+
+static const field end[] = {
+    {"kind", LS__TEXT_FIELD}, {"lines", LS__COUNT_FIELD},
+    {"model", LS__TEXT_FIELD}, {"n", LS__COUNT_FIELD}, {"prev", LS__HEX64},
+    {"root", LS__HEX64}, {"state", LS__HEX64}, {0},
+};
+
+static const kind kinds[] = {
+    {"head", false, head}, {"state", false, state}, {"step", false, step},
+    {"steps", false, steps}, {"event", true, event}, {"end", false, end},
+    {0},
+};
+
+static const kind *find_kind(const char *name)
+{
+    for (const kind *k = kinds; name && k->name; k++)
+        if (strcmp(k->name, name) == 0)
+            return k;
+    return NULL;
+}
+
+static const field *find_field(const kind *k, const char *name)
+{
+    for (const field *f = k->fields; f->name; f++)
+        if (strcmp(f->name, name) == 0)
+            return f;
+    return NULL;
+}
+
+/* ------ what a field may hold ------ */
+
+static bool is_hex(const json_t *value, size_t digits)
+{
+    const char *text = json_string_value(value);
+
+    return text && json_string_length(value) == digits &&
+           strspn(text, "0123456789abcdef") == digits;
+}
+
+static bool is_texts(const json_t *value)
+{
+    const char *name;
+    json_t *one;
+
+    if (!json_is_object(value))
+        return false;
+    json_object_foreach ((json_t *)value, name, one)
+        if (!json_is_string(one))
+            return false;
+    return true;
+}
+
+static bool is_count(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) >= 0 &&
+           json_integer_value(value) < INT64_C(1) << 53;
+}
+
+static bool is_file(const json_t *value)
+{
+    return json_object_size(value) == 3 &&
+           is_count(json_object_get(value, "bytes")) &&
+           json_is_string(json_object_get(value, "name")) &&
+           is_hex(json_object_get(value, "sha256"), 64);
+}
+
+static bool is_files(const json_t *value)
+{
+    size_t i;
+    json_t *one;
+
+    if (!json_is_array(value))
+        return false;
+    json_array_foreach (value, i, one)
+        if (!is_file(one))
+            return false;
+    return true;
+}
+
+static bool holds(const json_t *value, ls__field_type type)
+{
+    switch (type) {
+    case LS__COUNT_FIELD: return is_count(value);
+    case LS__HEX8: return is_hex(value, 8);
+    case LS__HEX16: return is_hex(value, 16);
+    case LS__HEX64: return is_hex(value, 64);
+    case LS__TEXT_FIELD: return json_is_string(value);
+    case LS__TEXTS_FIELD: return is_texts(value);
+    case LS__FILES_FIELD: return is_files(value);
+    }
+    return false;
+}
+
+/* ------ reading ------ */
+
+static int check_fields(const json_t *line, const kind *k, const char *where)
+{
+    const char *name;
+    json_t *value;
+
+    for (const field *f = k->fields; f->name; f++) {
+        value = json_object_get(line, f->name);
+        if (!value || !holds(value, f->type))
+            return ls__fail(LS_EFORMAT, "%s: a line \"%s\" whose field \"%s\" "
+                            "is %s", where, k->name, f->name,
+                            value ? "not what it must be" : "missing");
+    }
+    json_object_foreach ((json_t *)line, name, value)
+        if (!find_field(k, name) &&
+            !(k->is_open && (json_is_string(value) || is_texts(value))))
+            return ls__fail(LS_EFORMAT, "%s: a line \"%s\" with a field "
+                            "\"%.40s\", which is not known", where, k->name,
+                            name);
+    return 0;
+}
+
+static int check_canonical(const json_t *line, const char *text, size_t bytes,
+                           const char *where)
+{
+    char *written = ls__line_write(line);
+    bool same = written && strlen(written) == bytes &&
+                memcmp(written, text, bytes) == 0;
+
+    if (!written)
+        return ls__no_memory("a line", bytes);
+    free(written);
+    return same ? 0 : ls__fail(LS_EFORMAT, "%s: not canonical JSON (keys "
+                               "sorted, no blanks)", where);
+}
+
+json_t *ls__line_read(const char *text, size_t bytes, const char *where)
+{
+    json_error_t error;
+    json_t *line = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    const kind *k =
+        find_kind(json_string_value(json_object_get(line, "kind")));
+
+    if (!k) {
+        ls__fail(LS_EFORMAT, "%s: %s", where,
+                 line ? "no kind of line that is known" : error.text);
+    } else if (check_fields(line, k, where) == 0 &&
+               check_canonical(line, text, bytes, where) == 0) {
+        return line;
+    }
+    json_decref(line);
+    return NULL;
+}
+
+char *ls__line_write(const json_t *object)
+{
+    return json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+}
+
+/* ------ comparing ------ */
+
+static bool is_passed(const char *name, const char *const *passed)
+{
+    for (; passed && *passed; passed++)
+        if (strcmp(name, *passed) == 0)
+            return true;
+    return false;
+}
+
+/* A value as a short text; to be freed. */
+static char *value_text(const json_t *value)
+{
+    if (!value)
+        return strdup("missing");
+    return json_is_string(value)
+               ? strdup(json_string_value(value))
+               : json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS |
+                                       JSON_ENCODE_ANY);
+}
+
+static void tell(const char *of, const char *name, const json_t *file,
+                 const json_t *here, char *out, size_t size)
+{
+    char *a = value_text(file), *b = value_text(here);
+
+    snprintf(out, size, "%s%s%.60s is %.80s in the file, %.80s here", of,
+             *of ? " " : "", name, a ? a : "?", b ? b : "?");
+    free(a);
+    free(b);
+}
+
+/* The first name that one has and the other has not, or has otherwise; `of` is
+ * the object's own name. */
+static bool objects_differ(const char *of, const json_t *file,
+                           const json_t *here, const char *const *passed,
+                           char *out, size_t size)
+{
+    for (int side = 0; side < 2; side++) {
+        const json_t *all = side ? here : file;
+        const char *name;
+        json_t *value;
+
+        json_object_foreach ((json_t *)all, name, value) {
+            const json_t *a = json_object_get(file, name);
+            const json_t *b = json_object_get(here, name);
+
+            if (is_passed(name, passed) || (a && b && json_equal(a, b)))
+                continue;
+            if (json_is_object(a) && json_is_object(b))
+                return objects_differ(name, a, b, NULL, out, size);
+            tell(of, name, a, b, out, size);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ls__line_differs(const json_t *file, const json_t *here,
+                      const char *const *passed, char *out, size_t size)
+{
+    return objects_differ("", file, here, passed, out, size);
+}

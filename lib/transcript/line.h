@@ -1,0 +1,40 @@
+/* A line of a transcript: canonical JSON (keys sorted, no blanks, whole numbers
+ * only; floats and doubles are the hex digits of their bits, big end first),
+ * and the table of which fields each kind of line has. */
+#ifndef LS_TRANSCRIPT_LINE_H
+#define LS_TRANSCRIPT_LINE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    LS__LINE_STEP = 512,      /* bytes that a line of numbers has at the most */
+    LS__LINE_MOST = 1 << 24   /* bytes that any line may have */
+};
+
+/* What a field holds. */
+typedef enum ls__field_type {
+    LS__COUNT_FIELD, /* a whole number from 0 to 2^53 */
+    LS__HEX8, LS__HEX16, LS__HEX64, /* so many lower-case hex digits */
+    LS__TEXT_FIELD,
+    LS__TEXTS_FIELD, /* an object of texts */
+    LS__FILES_FIELD  /* an array of objects: bytes, name, sha256 */
+} ls__field_type;
+
+/* Parse a line, without its newline, and check that it is canonical and has
+ * exactly the fields of its kind.  NULL, with LS_EFORMAT's message beginning
+ * with `where`; the caller's to be released. */
+json_t *ls__line_read(const char *text, size_t bytes, const char *where);
+
+/* Write an object canonically; to be freed.  NULL: no memory. */
+char *ls__line_write(const json_t *object);
+
+/* The first field, by name, in which two lines differ, with both values as
+ * texts: "loss is 40c86a77 in the file, 40c86a78 here".  Fields that `passed`
+ * names (ended by NULL) are passed over.  False: none differs. */
+bool ls__line_differs(const json_t *file, const json_t *here,
+                      const char *const *passed, char *out, size_t size);
+
+#endif

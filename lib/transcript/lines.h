@@ -1,0 +1,51 @@
+/* The lines of a transcript one after the other, each with the hash of the one
+ * before: written to a file, or held against those of a file.  The first
+ * failure sticks. */
+#ifndef LS_TRANSCRIPT_LINES_H
+#define LS_TRANSCRIPT_LINES_H
+
+#include "base/error.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+enum { LS__HEX = 65 };
+
+typedef struct ls__chain {
+    FILE *file;       /* NULL: not open */
+    char *path;
+    bool compares;
+    int64_t lines;
+    char prev[LS__HEX]; /* SHA-256 of the last line and its newline */
+    int status;         /* of the first failure */
+    char message[LS__MESSAGE];
+    char *line;         /* the last one read, without its newline */
+    size_t bytes, room;
+} ls__chain;
+
+/* Make a new file, or open one to read.  LS_EIO, LS_ENOMEM. */
+int ls__chain_create(ls__chain *c, const char *path);
+int ls__chain_open(ls__chain *c, const char *path);
+
+/* Open a file to write on behind its first `bytes`, which must hold `lines`
+ * whole lines, the hash of the last being `prev`; what follows is cut off. */
+int ls__chain_go_on(ls__chain *c, const char *path, int64_t bytes,
+                    int64_t lines, const char *prev);
+
+/* Accepts a cleared one.  LS_EIO: what was written is not there. */
+int ls__chain_close(ls__chain *c);
+
+/* Write a line, which holds c->prev, or read the next line and compare, but for
+ * the fields that `passed` names.  LS_EDIFFERS, LS_EFORMAT, LS_EIO, LS_ENOMEM;
+ * or what failed before. */
+int ls__chain_put(ls__chain *c, const char *text, const char *const *passed);
+
+/* Read the next line into c->line and check its form and the hash it has of the
+ * line before; *line is to be released, NULL at the end of the file. */
+int ls__chain_read(ls__chain *c, json_t **line);
+
+/* Where the next line will begin, once all before is on disk: negative after a
+ * failure. */
+int64_t ls__chain_sync(ls__chain *c);
+
+#endif

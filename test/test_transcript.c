@@ -1,0 +1,500 @@
+/* Proves transcripts: the root of a state is put together here again, byte by
+ * byte; a training writes the same bytes on any number of workers and ranks,
+ * and after a kill; a training that is the same is told to be, and one changed
+ * bit of a parameter, a batch, a rate or a setting is found at the line where it
+ * shows first; a file that was changed, cut or made up is refused, wherever. */
+#define _GNU_SOURCE
+#include "base/merkle.h"
+#include "base/sha.h"
+#include "fixture.h"
+#include "folder.h"
+#include "lockstep/transcript.h"
+#include "on_ranks.h"
+
+enum { DEVICES = 4, ROWS = 24, IN = 20, HIDDEN = 150, OUT = 64, STEPS = 10 };
+
+/* What happens to a training of STEPS batches. */
+typedef struct course {
+    const char *path;
+    int workers;
+    int first, last;     /* batches taken; a run that goes on begins later */
+    bool compare, is_short;
+    int flip;            /* after so many batches a bit of a parameter flips */
+    int spoil;           /* in this batch a bit of x is another */
+    double lr;           /* 0: the usual one */
+    const char *setting; /* its value; NULL: the usual one */
+    const char *resume;
+    int64_t every;
+    ls_optimizer_kind kind;
+    char note[LS_TRANSCRIPT_NOTE]; /* out: after the last batch */
+    char root[65], state[65];      /* out */
+    const char *checkpoint; /* folder: saved at the end, or loaded first */
+} course;
+
+static course usual(const char *path)
+{
+    return (course){.path = path, .workers = 2, .last = STEPS, .flip = -1,
+                    .spoil = -1, .every = 4, .kind = LS_ADAM};
+}
+
+static int make_graph(ls_graph **graph)
+{
+    int status = ls_graph_new(graph);
+
+    if (status < 0)
+        return status;
+    ls_node *x = ls_input(*graph, "x", LS_F32, 1, (int64_t[]){IN});
+    ls_node *y = ls_input(*graph, "y", LS_F32, 1, (int64_t[]){OUT});
+    ls_node *h = ls_relu(ls_dense(x, HIDDEN, "h"));
+
+    return ls_loss(*graph, ls_mean_squared_error(ls_dense(h, OUT, "o"), y));
+}
+
+static int open_trainer(ls_trainer **trainer, ls_pool *pool, const course *c,
+                        const ls_transport *t)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_graph *graph;
+    int status = make_graph(&graph);
+
+    o.optimizer = c->kind == LS_SGD ? ls_sgd(0.1) : ls_adam(0.01);
+    o.average = c->kind == LS_SGD ? 0 : 0.9;
+    o.clip_norm = 1;
+    o.transport = t;
+    if (status == 0)
+        status = ls_trainer_open(trainer, pool, graph, &o);
+    ls_graph_free(graph);
+    return status;
+}
+
+static int set_batch(ls_batch *b, int s, bool is_spoilt, float *x, float *y)
+{
+    int status;
+
+    ls_random_normal(ls_key_new(1), (uint64_t)s * ROWS * IN, ROWS * IN, x);
+    ls_random_normal(ls_key_new(2), (uint64_t)s * ROWS * OUT, ROWS * OUT, y);
+    if (is_spoilt)
+        ((uint32_t *)x)[17] ^= 1u << 20;
+    status = ls_batch_set(b, "x", LS_F32, x, ROWS);
+    return status < 0 ? status : ls_batch_set(b, "y", LS_F32, y, ROWS);
+}
+
+static int flip(ls_trainer *t)
+{
+    float b[OUT];
+    int status = ls_trainer_get(t, "o.bias", OUT, b);
+
+    ((uint32_t *)b)[12] ^= 1u << 20;
+    return status < 0 ? status : ls_trainer_set(t, "o.bias", OUT, b);
+}
+
+static int step(ls_transcript *r, ls_trainer *t, const course *c, int s)
+{
+    float x[ROWS * IN], y[ROWS * OUT];
+    ls_control cursor = {"cursor", (uint64_t)s + 1};
+    ls_result result;
+    ls_batch *b;
+    int status = ls_batch_open(&b, t);
+
+    if (status == 0)
+        status = set_batch(b, s, s == c->spoil, x, y);
+    if (status == 0)
+        status = ls_step(t, b, &result);
+    if (status == 0)
+        status = ls_transcript_step(r, s, &result);
+    ls_batch_close(b);
+    if (status == 0 && s + 1 == c->flip)
+        status = flip(t);
+    if (status == 0 && s == 6)
+        status = ls_transcript_event(r, "evaluation", 1,
+                                     &(ls_setting){"loss", "3f800000"});
+    if (status == 0 && ls_transcript_is_due(r))
+        status = ls_transcript_state(r, 1, &cursor);
+    return status;
+}
+
+static int train(ls_transcript *r, ls_trainer *t, course *c)
+{
+    ls_control cursor = {"cursor", (uint64_t)c->last};
+    int status = 0;
+
+    for (int s = c->first; status == 0 && s < c->last; s++)
+        status = step(r, t, c, s);
+    if (status == 0)
+        status = ls_trainer_root(t, c->last, 1, &cursor, c->root);
+    if (status == 0 && !c->compare && c->last < STEPS)
+        return ls_transcript_note(r, c->note);
+    if (status == 0)
+        ls_trainer_hash(t, c->state);
+    return status < 0 ? status : ls_transcript_end(r, 1, &cursor, NULL);
+}
+
+static int open_transcript(ls_transcript **r, ls_trainer *t, const course *c)
+{
+    ls_transcript_options o = ls_transcript_defaults();
+    ls_setting setting = {"shape of the moon", c->setting ? c->setting
+                                                          : "round"};
+    ls_control cursor = {"cursor", (uint64_t)c->first};
+
+    o.path = c->path;
+    o.compare = c->compare;
+    o.every = c->compare ? 0 : c->every;
+    o.program = "test";
+    o.n_settings = 1;
+    o.settings = &setting;
+    o.step_flops = c->is_short ? 1e6 : 0;
+    o.resume = c->resume;
+    return ls_transcript_open(r, t, &o, 1, &cursor);
+}
+
+static int checkpoint(ls_trainer *t, const char *place, bool load)
+{
+    ls_checkpoints_options o = ls_checkpoints_defaults();
+    ls_checkpoints *all;
+    int64_t at;
+    int status;
+
+    o.folder = place;
+    status = ls_checkpoints_open(&all, t, &o);
+    if (status == 0)
+        status = load ? ls_checkpoints_load(all, &at)
+                      : ls_checkpoints_save(all, 0, NULL);
+    if (status == 0)
+        status = ls_checkpoints_wait(all);
+    ls_checkpoints_close(all);
+    return status;
+}
+
+static int take(const ls_transport *t, void *user)
+{
+    course *c = user, mine = *c;
+    ls_transcript *r = NULL;
+    ls_trainer *trainer = NULL;
+    ls_pool *pool = NULL;
+    int status = pool_with(&pool, DEVICES, c->workers);
+
+    if (status == 0)
+        status = open_trainer(&trainer, pool, c, t);
+    if (status == 0 && c->lr)
+        status = ls_trainer_set_lr(trainer, c->lr);
+    if (status == 0 && c->checkpoint && c->first > 0)
+        status = checkpoint(trainer, c->checkpoint, true);
+    if (status == 0)
+        status = open_transcript(&r, trainer, c);
+    if (status == 0)
+        status = train(r, trainer, &mine);
+    if (status == 0 && c->checkpoint && c->first == 0)
+        status = checkpoint(trainer, c->checkpoint, false);
+    if (!t || t->rank == 0)
+        *c = mine;
+    ls_transcript_close(r);
+    ls_trainer_close(trainer);
+    ls_pool_close(pool);
+    return status;
+}
+
+static void expect(course c, int status, const char *words)
+{
+    ck_assert_int_eq(take(NULL, &c), status);
+    ck_assert_msg(!words || strstr(ls_errmsg(), words), "\"%s\" has no \"%s\"",
+                  ls_errmsg(), words);
+}
+
+static void expect_same_files(const char *a, const char *b)
+{
+    size_t n, m;
+    char *x = get_file(a, &n), *y = get_file(b, &m);
+
+    ck_assert_uint_eq(n, m);
+    ck_assert_mem_eq(x, y, n);
+    free(x);
+    free(y);
+}
+
+/* ------ roots ------ */
+
+static size_t put_parameter(const ls_trainer *t, const char *name, int64_t n,
+                            float *flat, size_t at)
+{
+    OK(ls_trainer_get(t, name, n, flat + at));
+    return at + ((size_t)n + 15) / 16 * 16;
+}
+
+static void add_int(ls__sha256 *sha, uint64_t x)
+{
+    ls__sha256_update(sha, &x, sizeof x);
+}
+
+/* As docs/transcript.md says it, for plain sgd. */
+START_TEST(root_by_hand)
+{
+    static float flat[IN * HIDDEN + HIDDEN * OUT + HIDDEN + OUT + 64];
+    course c = usual(in_folder("t"));
+    ls_control control[] = {{"cursor", 7}, {"epoch", 2}};
+    ls_pool *pool = open_pool(DEVICES, 2);
+    ls__digest leaf[8], top;
+    ls_trainer *t;
+    ls__sha256 sha;
+    char want[65], got[65];
+    double lr = 0.1;
+    size_t n;
+
+    c.kind = LS_SGD;
+    OK(open_trainer(&t, pool, &c, NULL));
+    n = put_parameter(t, "h.bias", HIDDEN, flat, 0);
+    n = put_parameter(t, "h.kernel", IN * HIDDEN, flat, n);
+    n = put_parameter(t, "o.bias", OUT, flat, n);
+    n = put_parameter(t, "o.kernel", HIDDEN * OUT, flat, n);
+    ls__merkle_hash(flat, (int64_t)n, 0, ls__merkle_leaves((int64_t)n), leaf);
+    top = ls__merkle_root(leaf, ls__merkle_leaves((int64_t)n));
+    ls__sha256_init(&sha);
+    ls__sha256_update(&sha, "lockstep state 1", 17);
+    add_int(&sha, 0); /* updates */
+    add_int(&sha, 5); /* batches */
+    add_int(&sha, 1);
+    ls__sha256_update(&sha, "", 1);
+    add_int(&sha, n);
+    ls__sha256_update(&sha, &top, 32);
+    add_int(&sha, 3);
+    ls__sha256_update(&sha, "lr", 3);
+    ls__sha256_update(&sha, &lr, 8);
+    ls__sha256_update(&sha, "cursor", 7);
+    add_int(&sha, 7);
+    ls__sha256_update(&sha, "epoch", 6);
+    add_int(&sha, 2);
+    ls__sha256_update(&sha, "\2", 1);
+    ls__sha256_hex(&sha, want);
+    OK(ls_trainer_root(t, 5, 2, control, got));
+    ck_assert_str_eq(got, want);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* The average in the parameters' place is the same state. */
+START_TEST(root_of_average)
+{
+    float x[ROWS * IN], y[ROWS * OUT];
+    course c = usual("");
+    ls_pool *pool = open_pool(DEVICES, 1);
+    char before[65], after[65];
+    ls_result result;
+    ls_trainer *t;
+    ls_batch *b;
+
+    OK(open_trainer(&t, pool, &c, NULL));
+    OK(ls_batch_open(&b, t));
+    OK(set_batch(b, 0, false, x, y));
+    OK(ls_step(t, b, &result));
+    OK(ls_trainer_root(t, 1, 0, NULL, before));
+    OK(ls_trainer_use_average(t, true));
+    OK(ls_trainer_root(t, 1, 0, NULL, after));
+    ck_assert_str_eq(before, after);
+    OK(flip(t));
+    OK(ls_trainer_root(t, 1, 0, NULL, after));
+    ck_assert_str_ne(before, after);
+    ls_batch_close(b);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* ------ one file ------ */
+
+START_TEST(any_workers)
+{
+    course one = usual(in_folder("one"));
+
+    one.is_short = _i;
+    one.workers = 1;
+    OK(take(NULL, &one));
+    for (int w = 2; w <= DEVICES; w++) {
+        course c = usual(in_folder("more"));
+
+        c.is_short = _i;
+        c.workers = w;
+        OK(take(NULL, &c));
+        expect_same_files(one.path, c.path);
+        ck_assert_str_eq(c.root, one.root);
+    }
+}
+END_TEST
+
+START_TEST(any_ranks)
+{
+    course one = usual(in_folder("one"));
+
+    OK(take(NULL, &one));
+    for (int n = 2; n <= 4; n++) {
+        course c = usual(in_folder("more"));
+        ls_ranks *all;
+
+        c.workers = 1;
+        OK(ls_ranks_open(&all, n, NULL));
+        all_succeed(all, n, take, &c);
+        ls_ranks_close(all);
+        expect_same_files(one.path, c.path);
+    }
+}
+END_TEST
+
+/* A run that was killed some batches after its checkpoint goes on from there. */
+START_TEST(goes_on)
+{
+    char path[2][256];
+    course whole = usual(path[0]);
+
+    snprintf(path[0], sizeof path[0], "%s/whole", folder);
+    snprintf(path[1], sizeof path[1], "%s/cut", folder);
+    whole.is_short = _i;
+    OK(take(NULL, &whole));
+    for (int at = 1; at < STEPS; at++) {
+        course c = usual(path[1]), rest;
+        char name[16];
+        FILE *f;
+
+        snprintf(name, sizeof name, "at%d", at);
+        c.last = at;
+        c.is_short = _i;
+        c.checkpoint = in_folder(name);
+        OK(take(NULL, &c));
+        f = fopen(c.path, "a");
+        fputs("{\"kind\":\"step\",\"n\":99", f);
+        fclose(f);
+        rest = c;
+        rest.resume = c.note;
+        rest.first = at;
+        rest.last = STEPS;
+        OK(take(NULL, &rest));
+        expect_same_files(whole.path, c.path);
+    }
+}
+END_TEST
+
+/* ------ comparing ------ */
+
+START_TEST(same_or_not)
+{
+    course c = usual(in_folder("run"));
+
+    c.is_short = _i;
+    OK(take(NULL, &c));
+    c.compare = true;
+    expect(c, 0, NULL);
+    c.workers = 1;
+    expect(c, 0, NULL);
+    c.setting = "square";
+    expect(c, LS_EDIFFERS, "line 1 (head): options shape of the moon is round "
+                           "in the file, square here");
+    c.setting = NULL;
+    c.lr = 0.02;
+    expect(c, LS_EDIFFERS, "(state of 0): root");
+    c.lr = 0;
+    for (int s = 0; s < STEPS; s++) {
+        char words[40];
+
+        c.spoil = s;
+        snprintf(words, sizeof words, "(step of %d): ", s);
+        expect(c, LS_EDIFFERS, _i ? ": root is" : words);
+    }
+    c.spoil = -1;
+    c.flip = 5;
+    expect(c, LS_EDIFFERS, _i ? ": root is" : "(step of 5): ");
+    c.flip = STEPS;
+    expect(c, LS_EDIFFERS, "root");
+}
+END_TEST
+
+/* ------ hostile files ------ */
+
+static void expect_refused(const char *name, const char *bytes, size_t n)
+{
+    ls_transcript_facts facts;
+
+    put_file(name, bytes, n);
+    ck_assert_msg(ls_transcript_check(name, &facts) == LS_EFORMAT, "%s",
+                  ls_errmsg());
+}
+
+/* A byte changed anywhere, in 2000 places; every cut that is not behind a
+ * line. */
+START_TEST(changed_files)
+{
+    course c = usual(in_folder("run"));
+    const char *name = in_folder("changed");
+    ls_transcript_facts facts;
+    uint32_t place[4000];
+    size_t n;
+    char *bytes;
+
+    c.is_short = _i;
+    OK(take(NULL, &c));
+    OK(ls_transcript_check(c.path, &facts));
+    ck_assert(facts.is_whole);
+    ck_assert_int_eq(facts.batches, STEPS);
+    ck_assert_int_eq(facts.every, 4);
+    ck_assert_str_eq(facts.root, c.root);
+    bytes = get_file(c.path, &n);
+    ls_random_bits(ls_key_new(9), 0, 4000, place);
+    for (int i = 0; i < 2000; i++) {
+        size_t at = place[2 * i] % n;
+        char was = bytes[at], bit = (char)(1 << place[2 * i + 1] % 7);
+
+        /* What the last line says but its hash of the one before, and the
+         * numbers that tie it to the others, is tied by nothing behind it. */
+        if (at > n - 150)
+            continue;
+        bytes[at] ^= bit;
+        expect_refused(name, bytes, n);
+        bytes[at] = was;
+    }
+    for (size_t cut = 0; cut < n; cut++)
+        if (cut == 0 || bytes[cut - 1] != '\n')
+            expect_refused(name, bytes, cut);
+    free(bytes);
+}
+END_TEST
+
+START_TEST(strange_files)
+{
+    static const char *const strange[] = {
+        "", "\n", "{}\n", "[]\n", "{\"kind\":\"head\"}\n", "\xff\xfe\n",
+        "{\"kind\":\"nothing\"}\n", "{\"kind\":7}\n", "null\n",
+        "{\"kind\":\"state\",\"n\":0,\"prev\":\"00000000000000000000000000000000"
+        "00000000000000000000000000000000\",\"root\":\"000000000000000000000000"
+        "0000000000000000000000000000000000000000\",\"updates\":0}\n",
+    };
+    ls_transcript_facts facts;
+    char root[65];
+
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++)
+        expect_refused(in_folder("odd"), strange[i], strlen(strange[i]));
+    ck_assert_int_eq(ls_transcript_check(in_folder("none"), &facts), LS_EIO);
+    ck_assert_int_eq(ls_transcript_check(folder, &facts), LS_EFORMAT);
+    ck_assert_int_lt(ls_transcript_root_at(in_folder("odd"), 0, root), 0);
+}
+END_TEST
+
+static Suite *transcript_suite(void)
+{
+    Suite *s = suite_create("transcript");
+    TCase *t = tcase_create("all");
+
+    tcase_set_timeout(t, 300);
+    tcase_add_checked_fixture(t, folder_open, folder_close);
+    tcase_add_test(t, root_by_hand);
+    tcase_add_test(t, root_of_average);
+    tcase_add_loop_test(t, any_workers, 0, 2);
+    tcase_add_test(t, any_ranks);
+    tcase_add_loop_test(t, goes_on, 0, 2);
+    tcase_add_loop_test(t, same_or_not, 0, 2);
+    tcase_add_loop_test(t, changed_files, 0, 2);
+    tcase_add_test(t, strange_files);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(transcript_suite());
+}

@@ -1,0 +1,179 @@
+#!/bin/sh
+# --transcript and lockstep-verify: one file for any number of workers, any
+# instruction level, and a run that was killed; a run that is another one, data,
+# weights or checkpoints that are others, and a file that was changed are told
+# apart, each with an exit status of its own.
+tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+verify=${LOCKSTEP_VERIFY:-${top_builddir:-.}/lockstep-verify}
+[ -w /dev/shm ] && TMPDIR=/dev/shm && export TMPDIR
+. "$(dirname "$0")/shell.sh"
+
+# ask STATUS TEXT ARGS: lockstep-verify's status, and TEXT on stdout or stderr.
+ask() {
+    expected=$1 said=$2
+    shift 2
+    "$verify" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    status=$?
+    if [ $status -ne "$expected" ]; then
+        fail "lockstep-verify $*: status $status, not $expected"
+    elif ! cat "$dir/out" "$dir/err" | grep -qF -e "$said"; then
+        fail "lockstep-verify $*: no \"$said\""
+    else
+        pass
+    fi
+}
+
+# holds NAME COMMAND..: the command succeeds.
+holds() {
+    name_of=$1
+    shift
+    if "$@" >/dev/null 2>&1; then pass; else fail "$name_of"; fi
+}
+
+# Text that repeats, so that there is something to learn.
+i=0
+while [ $i -lt 400 ]; do
+    echo "line $i of a text that a model reads, $((i * i % 97))"
+    i=$((i + 1))
+done >"$dir/text"
+
+# More than 10^8 FLOP a batch, so that each step has a line; the others have not.
+mlp="mlp --rows 256 --hidden 512,512 --batch 64 --steps 40 --schedule cosine
+    --warmup 8 --clip-norm 1 --accumulate 2 --devices 2 --ema 0.9
+    --log-every 0"
+gpt="gpt --data $dir/text --seq-len 16 --d-model 16 --heads 2 --layers 1
+    --d-ff 32 --batch 8 --steps 24 --devices 2 --dropout 0.1 --eval-every 10
+    --log-every 0"
+linear="linear --steps 300 --log-every 0"
+
+# ------ one file ------
+
+for model in "$mlp" "$gpt" "$linear"; do
+    name=${model%% *}
+    run $model --transcript "$dir/$name.lst" --save "$dir/$name.st"
+    state=$(sed -n 's/^state //p' "$dir/out")
+    is "$name trains" $status 0
+    run $model --workers 1 --transcript "$dir/b" --save "$dir/$name.st"
+    same "$name: one worker" "$dir/$name.lst" "$dir/b"
+    LS_ISA=x86-64-v3 "$tool" $model --workers 2 --transcript "$dir/b" \
+        --state shard --save "$dir/$name.st" >/dev/null 2>&1
+    [ "$(uname -m)" != x86_64 ] ||
+        same "$name: another level" "$dir/$name.lst" "$dir/b"
+    holds "$name: the end has the state" \
+        grep -q "\"state\":\"$state\"" "$dir/$name.lst"
+    digest=$(sha256sum "$dir/$name.st" | cut -c1-64)
+    holds "$name: the end has the model" \
+        grep -q "\"model\":\"$digest\"" "$dir/$name.lst"
+    # Each line has the hash of the one before.
+    head -n 1 "$dir/$name.lst" | sha256sum | cut -c1-64 >"$dir/prev"
+    sed -n 2p "$dir/$name.lst" >"$dir/second"
+    holds "$name: prev" grep -q -f "$dir/prev" "$dir/second"
+    ask 0 "replay  same: " "$dir/$name.lst" --data "$dir/text" \
+        --weights "$dir/$name.st"
+    ask 0 "\"replay\":{\"same\":true" "$dir/$name.lst" --json \
+        --data "$dir/text"
+done
+is "short steps share lines" "$(wc -l <"$dir/linear.lst" | tr -d ' ')" 5
+
+# ------ a run that was killed ------
+
+for every in 3 7; do
+    rm -rf "$dir/c" "$dir/killed.lst"
+    "$tool" $mlp --checkpoint "$dir/c" --checkpoint-every $every --resume \
+        --transcript "$dir/killed.lst" --workers 1 --save "$dir/mlp.st" \
+        >"$dir/out" 2>"$dir/err" </dev/null &
+    pid=$!
+    sleep 0.1
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    run $mlp --checkpoint "$dir/c" --checkpoint-every $every --resume \
+        --transcript "$dir/killed.lst" --workers 2 --save "$dir/mlp.st"
+    same "killed and gone on" "$dir/mlp.lst" "$dir/killed.lst"
+done
+for stop in 1 5 13 39; do
+    rm -rf "$dir/c"
+    run $mlp --checkpoint "$dir/c" --stop-at $stop --transcript "$dir/s.lst"
+    is "stopped at $stop: no end" "$(grep -c '"kind":"end"' "$dir/s.lst")" 0
+    run $mlp --checkpoint "$dir/c" --resume --transcript "$dir/s.lst" \
+        --save "$dir/mlp.st"
+    same "stopped at $stop and gone on" "$dir/mlp.lst" "$dir/s.lst"
+done
+run $mlp --checkpoint "$dir/d" --stop-at 8
+expect 1 "was saved without --transcript" $mlp --checkpoint "$dir/d" --resume \
+    --transcript "$dir/late.lst"
+
+# ------ another run ------
+
+against() {
+    said=$1
+    shift
+    run "$@" --against "$dir/mlp.lst"
+    is "$said: status" $status 5
+    has "$said" out "against differs $dir/mlp.lst: $said"
+}
+against "line 1 (head): options seed is 0 in the file, 4 here" $mlp --seed 4
+against "line 1 (head)" $mlp --batch 16
+against "line 1 (head): options --data-seed is missing in the file" $mlp \
+    --data-seed 9
+run $mlp --against "$dir/mlp.lst" --workers 1
+is "the same run" $status 0
+has "the same run" out "against same 40 batches"
+expect 2 "--transcript and --against exclude each other" $mlp --transcript "$dir/x.lst" \
+    --against "$dir/mlp.lst"
+expect 1 "No such file" $mlp --against "$dir/none.lst"
+
+# ------ other files, other states ------
+
+sed 's/line 7 /line 8 /' "$dir/text" >"$dir/text2"
+ask 3 "files   differs: text" "$dir/gpt.lst" --data "$dir/text2"
+ask 3 "not asked" "$dir/mlp.lst" --only-bytes --weights "$dir/gpt.st"
+ask 0 "files   same: 2 of 2" "$dir/gpt.lst" --only-bytes --data "$dir/text" \
+    --weights "$dir/gpt.st"
+ask 1 "nowhere: No such file" "$dir/gpt.lst" --data "$dir/nowhere"
+rm -rf "$dir/c" "$dir/o"
+run $mlp --checkpoint "$dir/c" --keep 0 --transcript "$dir/e.lst" \
+    --transcript-every 8 --checkpoint-every 8 --save "$dir/mlp.st"
+run $mlp --checkpoint "$dir/o" --keep 0 --checkpoint-every 8 --lr 0.002
+run $mlp --checkpoint "$dir/p" --keep 0 --checkpoint-every 8 --init "$dir/mlp.st"
+ask 0 "state   same: 5 checkpoints have the committed state" "$dir/e.lst" \
+    --only-state --checkpoint "$dir/c"
+ask 0 "state   same: 1 checkpoint has" "$dir/e.lst" --checkpoint "$dir/c" \
+    --from 16
+ask 0 "replay  same: 2 of 5 segments" "$dir/e.lst" --checkpoint "$dir/c" \
+    --sample 2 --beacon 8a5f09d1
+has "the chance" out "if one segment is wrong it went unseen with probability 0.6,"
+rm -r "$dir/c/step-000000000016"
+cp -r "$dir/c/step-000000000024" "$dir/c/step-000000000016"
+ask 4 "state   differs: the run came to 24 batches, not 16" "$dir/e.lst" \
+    --checkpoint "$dir/c" --only-state
+ask 4 "line 11 (state of 8): root is" "$dir/e.lst" --checkpoint "$dir/p" \
+    --only-state
+ask 1 "lr is 0.001, but was 0.002" "$dir/e.lst" --checkpoint "$dir/o" --only-state
+ask 2 "--sample needs --beacon" "$dir/e.lst" --checkpoint "$dir/c" --sample 2
+ask 2 "--from needs --checkpoint" "$dir/e.lst" --from 8
+ask 2 "no transcript is named"
+
+# ------ a file that was changed ------
+
+sed '5s/"loss":"./"loss":"f/' "$dir/mlp.lst" >"$dir/bad.lst"
+ask 1 "does not have the hash of the line before" "$dir/bad.lst"
+head -n 20 "$dir/mlp.lst" >"$dir/cut.lst"
+ask 0 "has no end" "$dir/cut.lst"
+sed '3d' "$dir/mlp.lst" >"$dir/bad.lst"
+ask 1 "line 3" "$dir/bad.lst"
+echo '{}' >"$dir/bad.lst"
+ask 1 "no kind of line" "$dir/bad.lst"
+
+# ------ two files, and a statement ------
+
+cp "$dir/mlp.lst" "$dir/copy.lst"
+ask 0 "same:" "$dir/mlp.lst" "$dir/copy.lst"
+run $mlp --transcript "$dir/other.lst" --lr 0.002
+ask 5 "differs: line 1 (head of 0): options" "$dir/mlp.lst" "$dir/other.lst"
+ask 0 "same" "$dir/mlp.lst" --weights "$dir/mlp.st" --attest "$dir/a.json"
+holds "the statement's subject is the model" \
+    grep -q "$(sha256sum "$dir/mlp.st" | cut -c1-64)" "$dir/a.json"
+holds "the statement's type" \
+    grep -q '"_type": "https://in-toto.io/Statement/v1"' "$dir/a.json"
+
+finish

@@ -1,0 +1,133 @@
+/* See manifest.h. */
+#define _GNU_SOURCE
+#include "run/manifest.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int no_memory(void)
+{
+    return opt_fail(OPT_FAILED, "no memory for the names of files");
+}
+
+static const char *without_folders(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static int grow(manifest *m)
+{
+    int room = m->room ? 2 * m->room : 8;
+    ls_data_file *file = realloc(m->file, (size_t)room * sizeof *file);
+
+    if (!file)
+        return no_memory();
+    m->file = file;
+    m->room = room;
+    return OPT_GO;
+}
+
+static int add(manifest *m, const char *path)
+{
+    ls_data_file f = {.name = strdup(without_folders(path))};
+    char *hex = malloc(65);
+    int status = m->count == m->room ? grow(m) : OPT_GO;
+
+    f.sha256 = hex;
+    if (status == OPT_GO && !(f.name && hex))
+        status = no_memory();
+    if (status == OPT_GO)
+        status = opt_check(ls_file_digest(path, &f.bytes, hex));
+    if (status == OPT_GO) {
+        m->file[m->count++] = f;
+        return OPT_GO;
+    }
+    free((char *)f.name);
+    free(hex);
+    return status;
+}
+
+static int is_of_set(const struct dirent *e)
+{
+    return apart_is_of_set(e->d_name);
+}
+
+static int add_folder(manifest *m, const char *folder)
+{
+    struct dirent **entry;
+    int n = scandir(folder, &entry, is_of_set, alphasort), status = OPT_GO;
+
+    if (n < 0)
+        return opt_fail(OPT_FAILED, "%s: cannot be listed", folder);
+    for (int i = 0; i < n; i++) {
+        char *path = NULL;
+
+        if (status == OPT_GO &&
+            asprintf(&path, "%s/%s", folder, entry[i]->d_name) < 0)
+            status = no_memory();
+        if (status == OPT_GO)
+            status = add(m, path);
+        free(path);
+        free(entry[i]);
+    }
+    free(entry);
+    return status;
+}
+
+/* Images have their labels beside them, if the name says so and they are
+ * there. */
+static int add_labels(manifest *m, const char *images)
+{
+    char *labels = apart_labels(images);
+    struct stat info;
+    int status = OPT_GO;
+
+    if (labels && stat(labels, &info) == 0 && S_ISREG(info.st_mode))
+        status = add(m, labels);
+    free(labels);
+    return status;
+}
+
+static int add_any(manifest *m, const char *path)
+{
+    struct stat info;
+    int status;
+
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return add_folder(m, path);
+    status = add(m, path);
+    return status == OPT_GO ? add_labels(m, path) : status;
+}
+
+int manifest_read(manifest *m, const run *r)
+{
+    int status = OPT_GO;
+
+    for (int i = 0; i < r->program.count && status == OPT_GO; i++) {
+        const opt *o = &r->program.option[i];
+        bool quoted;
+        const char *value =
+            o->is_file ? opt_value(o, NULL, &quoted) : NULL;
+        char *path = value && *value ? data_file(value) : NULL;
+
+        if (value && *value)
+            status = path ? add_any(m, path) : no_memory();
+        free(path);
+    }
+    return status;
+}
+
+void manifest_free(manifest *m)
+{
+    for (int i = 0; i < m->count; i++) {
+        free((char *)m->file[i].name);
+        free((char *)m->file[i].sha256);
+    }
+    free(m->file);
+    *m = (manifest){0};
+}

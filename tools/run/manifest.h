@@ -1,0 +1,22 @@
+/* The files that a run reads, with their digests, in an order that their names
+ * give. */
+#ifndef TOOLS_MANIFEST_H
+#define TOOLS_MANIFEST_H
+
+#include "run/run.h"
+
+#include <lockstep/transcript.h>
+
+typedef struct manifest {
+    int count, room;
+    ls_data_file *file;
+} manifest;
+
+/* Digest what the options of a run name: files, the labels beside images, and
+ * of a folder its images and labels.  OPT_FAILED after a message. */
+int manifest_read(manifest *m, const run *r);
+
+/* Accepts a cleared one. */
+void manifest_free(manifest *m);
+
+#endif

@@ -1,0 +1,359 @@
+/* lockstep-verify: is a published training what its transcript says?
+ *
+ * Three questions are kept apart: are these the published bytes (files), is the
+ * state in a checkpoint the committed one (state), and does training again give
+ * the same lines (replay).  Each gets a line, "same", "differs: .." or "not
+ * asked". */
+#define _GNU_SOURCE
+#include "opt/opt.h"
+#include "verify/attest.h"
+#include "verify/files.h"
+#include "verify/pair.h"
+#include "verify/retrain.h"
+#include "verify/segments.h"
+
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char opt_program_name[] = "lockstep-verify";
+
+typedef struct settings {
+    const char *data, *weights, *checkpoint, *beacon, *attest, *workers;
+    int64_t from, sample;
+    bool only_bytes, only_state, json;
+} settings;
+
+#define AT(member) offsetof(settings, member)
+
+/* clang-format off */
+static const opt options[] = {
+    { OPT_ROW("data", "PATH", OPT_TEXT, AT(data), NULL, "",
+              "the file that the run read, or the folder of several") },
+    { OPT_ROW("weights", "FILE", OPT_TEXT, AT(weights), NULL, "",
+              "the model that the run saved") },
+    { OPT_ROW("checkpoint", "DIR", OPT_TEXT, AT(checkpoint), NULL, "",
+              "the run's checkpoints") },
+    { OPT_ROW("from", "STEP", OPT_COUNT, AT(from), NULL, "",
+              "train from the checkpoint of so many batches"),
+      .needs = "checkpoint" },
+    { OPT_ROW("sample", "K", OPT_COUNT, AT(sample), NULL, "",
+              "train K of the parts between checkpoints"),
+      .needs = "checkpoint", .not_with = "from" },
+    { OPT_ROW("beacon", "HEX", OPT_TEXT, AT(beacon), NULL, "",
+              "what draws them: public, and younger than the transcript"),
+      .needs = "sample" },
+    { OPT_ROW("only-bytes", NULL, OPT_FLAG, AT(only_bytes), NULL, "",
+              "compare files; train nothing"), .not_with = "only-state" },
+    { OPT_ROW("only-state", NULL, OPT_FLAG, AT(only_state), NULL, "",
+              "compare the states of the checkpoints; train nothing"),
+      .needs = "checkpoint" },
+    { OPT_ROW("attest", "FILE.json", OPT_TEXT, AT(attest), NULL, "",
+              "write what was found as an in-toto statement, to sign") },
+    { OPT_ROW("workers", "N", OPT_TEXT, AT(workers), NULL, "",
+              "threads; never changes a result (min(devices, cores))") },
+    { OPT_ROW("json", NULL, OPT_FLAG, AT(json), NULL, "",
+              "one object of JSON") },
+};
+/* clang-format on */
+
+static const opt_model only = {
+    .name = "",
+    .about = "Train a published run again and compare every line of its "
+             "transcript;\nof two transcripts, the first line that differs.",
+    .note = "Exit status: 0 the same; 1 it could not be done; 2 wrong usage; "
+            "3 files,\n4 a state, 5 the training differ.",
+};
+static const opt_model *const models[] = {&only};
+
+/* What differs, in the order of exit statuses. */
+enum { FILES, STATE, REPLAY, QUESTIONS, FIRST_STATUS = 3, TEXT = 700 };
+
+typedef struct answer {
+    bool is_asked, same;
+    char text[TEXT];
+} answer;
+
+typedef struct run {
+    opt_program program;
+    settings set;
+    opt_line line;
+    published of;
+    answer answer[QUESTIONS];
+    int replayed, segments;
+    int differs; /* the exit status that says what does; 0: nothing */
+} run;
+
+/* ------ one checkpoint in a folder of its own ------ */
+
+/* A folder that holds a link to one checkpoint, so that a run can go on from it
+ * and change nothing there. */
+typedef struct start {
+    char folder[64];
+} start;
+
+static int start_open(start *s, const char *all, int64_t batches)
+{
+    char *from = NULL, *to = NULL, *full = realpath(all, NULL);
+    int status = OPT_GO;
+
+    snprintf(s->folder, sizeof s->folder, "/tmp/lockstep-verify-XXXXXX");
+    if (!full)
+        return opt_fail(OPT_FAILED, "%s: no such folder", all);
+    if (!mkdtemp(s->folder) ||
+        asprintf(&from, "%s/step-%012" PRId64, full, batches) < 0 ||
+        asprintf(&to, "%s/step-%012" PRId64, s->folder, batches) < 0)
+        status = opt_fail(OPT_FAILED, "%s: no folder could be made", s->folder);
+    if (status == OPT_GO && access(from, R_OK) != 0)
+        status = opt_fail(OPT_FAILED, "%s: there is none", from);
+    if (status == OPT_GO && symlink(from, to) != 0)
+        status = opt_fail(OPT_FAILED, "%s: no link could be made", to);
+    free(from);
+    free(to);
+    free(full);
+    return status;
+}
+
+static int remove_one(const char *name, const struct stat *info, int flag,
+                      struct FTW *at)
+{
+    (void)info, (void)flag, (void)at;
+    return remove(name);
+}
+
+/* Links in it are removed, not followed. */
+static void start_close(start *s)
+{
+    if (nftw(s->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0)
+        fprintf(stderr, "note: %s is left\n", s->folder);
+}
+
+/* ------ the questions ------ */
+
+static int ask_files(run *r)
+{
+    answer *a = &r->answer[FILES];
+
+    a->is_asked = true;
+    return files_compare(&r->of, r->set.data, r->set.weights, &a->same,
+                         a->text);
+}
+
+/* Train from one place to another. */
+static int replay_part(run *r, int64_t first, int64_t last, answer *a)
+{
+    replay part = {.of = &r->of, .data = r->set.data,
+                   .workers = r->set.workers,
+                   .until = last < published_batches(&r->of) || !last
+                                ? last
+                                : -1};
+    start from;
+    int status = first ? start_open(&from, r->set.checkpoint, first) : OPT_GO;
+
+    if (status != OPT_GO)
+        return status;
+    part.checkpoint = first ? from.folder : NULL;
+    if (!r->of.facts.is_whole)
+        part.until = last;
+    status = replay_run(&part, last, &a->same, a->text);
+    if (first)
+        start_close(&from);
+    return status;
+}
+
+/* A state is compared where a run that goes on from it begins. */
+static int ask_state(run *r)
+{
+    answer *a = &r->answer[STATE];
+    segments all;
+    int status = segments_find(&all, r->set.checkpoint,
+                               published_batches(&r->of) + 1);
+    int known = 0;
+    char root[65];
+
+    a->is_asked = a->same = true;
+    for (int i = 0; i < all.count && status == OPT_GO && a->same; i++) {
+        int64_t at = all.of[i].first;
+
+        if (at == 0 || (r->set.from && at != r->set.from) ||
+            ls_transcript_root_at(r->of.path, at, root) < 0)
+            continue;
+        known++;
+        status = replay_part(r, at, at, a);
+    }
+    if (status == OPT_GO && a->same && known)
+        snprintf(a->text, sizeof a->text, "%d checkpoint%s %s the committed "
+                 "state", known, known > 1 ? "s" : "", known > 1 ? "have"
+                                                                : "has");
+    else if (status == OPT_GO && a->same)
+        status = opt_fail(OPT_FAILED, "%s: no checkpoint there is of a batch "
+                          "whose state %s has", r->set.checkpoint, r->of.path);
+    segments_free(&all);
+    return status;
+}
+
+static int ask_sample(run *r, answer *a)
+{
+    segments all;
+    int status = segments_find(&all, r->set.checkpoint,
+                               published_batches(&r->of));
+    int k = r->set.sample < all.count ? (int)r->set.sample : all.count;
+
+    if (status == OPT_GO)
+        status = segments_draw(&all, k, r->set.beacon, r->of.facts.file);
+    a->same = true;
+    for (int i = 0; i < k && status == OPT_GO && a->same; i++)
+        status = replay_part(r, all.of[i].first, all.of[i].last, a);
+    r->replayed = k;
+    r->segments = all.count;
+    if (status == OPT_GO && a->same)
+        snprintf(a->text, sizeof a->text, "%d of %d segments, drawn by "
+                 "SHA-256(beacon, digest of the file); if one segment is wrong "
+                 "it went unseen with probability %.3g, if ten are, %.3g", k,
+                 all.count, segments_unseen(&all, k, 1),
+                 segments_unseen(&all, k, 10));
+    segments_free(&all);
+    return status;
+}
+
+static int ask_replay(run *r)
+{
+    answer *a = &r->answer[REPLAY];
+
+    a->is_asked = true;
+    if (r->set.sample)
+        return ask_sample(r, a);
+    r->replayed = !r->set.from;
+    r->segments = 1;
+    return replay_part(r, r->set.from, published_batches(&r->of), a);
+}
+
+/* ------ the answers ------ */
+
+static const char *const question[] = {"files", "state", "replay"};
+
+static void print_text(const run *r)
+{
+    for (int i = 0; i < QUESTIONS; i++) {
+        const answer *a = &r->answer[i];
+
+        if (!a->is_asked)
+            printf("%-7s not asked\n", question[i]);
+        else
+            printf("%-7s %s: %s\n", question[i], a->same ? "same" : "differs",
+                   a->text);
+    }
+}
+
+static void print_json(const run *r)
+{
+    json_t *all = json_object();
+
+    for (int i = 0; i < QUESTIONS; i++) {
+        const answer *a = &r->answer[i];
+
+        json_object_set_new(all, question[i],
+                            a->is_asked
+                                ? json_pack("{s:b,s:s}", "same", a->same,
+                                            "text", a->text)
+                                : json_null());
+    }
+    json_dumpf(all, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(all);
+}
+
+static void give_answers(run *r)
+{
+    if (r->set.json)
+        print_json(r);
+    else
+        print_text(r);
+    for (int i = QUESTIONS - 1; i >= 0; i--)
+        if (r->answer[i].is_asked && !r->answer[i].same)
+            r->differs = FIRST_STATUS + i;
+}
+
+/* ------ */
+
+static int verify_one(run *r)
+{
+    const settings *set = &r->set;
+    int status = published_open(&r->of, r->line.path[0]);
+
+    if (status == OPT_GO && !set->only_state)
+        status = ask_files(r);
+    if (status == OPT_GO && set->checkpoint && !set->only_bytes)
+        status = ask_state(r);
+    if (status == OPT_GO && !set->only_bytes && !set->only_state &&
+        r->answer[FILES].same)
+        status = ask_replay(r);
+    if (status == OPT_GO)
+        give_answers(r);
+    if (status == OPT_GO && !r->of.facts.is_whole)
+        fprintf(stderr, "note: %s has no end: the run was stopped, or still "
+                "runs\n", r->of.path);
+    if (status == OPT_GO && set->attest && !r->differs)
+        status = attest_write(set->attest, &r->of,
+                              set->weights ? set->weights : "model",
+                              r->replayed, r->segments);
+    published_close(&r->of);
+    return status;
+}
+
+static int verify_two(run *r)
+{
+    char text[PAIR_TEXT] = "";
+    bool same = false;
+    int status = OPT_GO;
+
+    for (int i = 0; i < 2 && status == OPT_GO; i++) {
+        status = published_open(&r->of, r->line.path[i]);
+        published_close(&r->of);
+    }
+    if (status == OPT_GO)
+        status = pair_compare(r->line.path[0], r->line.path[1], &same, text);
+    if (status != OPT_GO)
+        return status;
+    printf("%s %s\n", same ? "same:" : "differs:", text);
+    r->differs = same ? 0 : FIRST_STATUS + REPLAY;
+    return OPT_GO;
+}
+
+static int check(const run *r)
+{
+    int status = opt_check_together(&r->line);
+
+    if (status != OPT_GO)
+        return status;
+    if (r->line.paths == 0)
+        return opt_fail(OPT_WRONG, "no transcript is named; --help tells how");
+    if (r->set.sample && !r->set.beacon)
+        return opt_fail(OPT_WRONG, "--sample needs --beacon, which draws the "
+                        "parts: a public number that is younger than the "
+                        "transcript");
+    return OPT_GO;
+}
+
+int main(int argc, char **argv)
+{
+    static run r;
+    int status;
+
+    r.program = (opt_program){.about = only.about, .models = models,
+                              .model_count = 1, .paths = 2,
+                              .args = "RUN.lst [OTHER.lst]"};
+    opt_add(&r.program, (opt_rows)OPT_ROWS(options), &r.set);
+    status = opt_parse(&r.program, argc, argv, &r.line);
+    if (status == OPT_GO)
+        status = check(&r);
+    if (status == OPT_GO)
+        status = r.line.paths == 2 ? verify_two(&r) : verify_one(&r);
+    if (status == OPT_DONE)
+        return 0;
+    status = status == OPT_GO ? opt_end(OPT_GO) : status;
+    return status == OPT_GO ? r.differs : status;
+}

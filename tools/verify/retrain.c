@@ -1,0 +1,213 @@
+/* See replay.h.  lockstep-train is the program beside this one.  Its words on
+ * stderr, with the progress, are passed on; of its results only the line that
+ * begins with "against" is read. */
+#define _GNU_SOURCE
+#include "verify/retrain.h"
+#include "opt/opt.h"
+#include "verify/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WORDS = 256 };
+
+typedef struct command {
+    int count;
+    bool failed;
+    char *word[WORDS];
+} command;
+
+__attribute__((format(printf, 2, 3)))
+static void add(command *c, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (c->count + 1 == WORDS ||
+        vasprintf(&c->word[c->count], format, args) < 0)
+        c->failed = true;
+    else
+        c->count++;
+    va_end(args);
+}
+
+static void clear(command *c)
+{
+    for (int i = 0; i < c->count; i++)
+        free(c->word[i]);
+}
+
+/* ------ the command ------ */
+
+/* "lockstep-train lm" of a head is the program and its model. */
+static const char *model_of(const published *p)
+{
+    static const char program[] = "lockstep-train ";
+    const char *text = published_text(p, "program");
+
+    return strncmp(text, program, sizeof program - 1) ? NULL
+                                                      : text + sizeof program -
+                                                            1;
+}
+
+/* "--batch", or "file --data" of what the run read; others are the trainer's
+ * own, which follow from these. */
+static int add_option(command *c, const replay *r, const char *name,
+                      const char *value)
+{
+    static const char file[] = "file ";
+    char *path;
+
+    if (strncmp(name, file, sizeof file - 1) == 0) {
+        if (!(path = files_find(r->data, value)))
+            return OPT_FAILED;
+        add(c, "%s=%s", name + sizeof file - 1, path);
+        free(path);
+    } else if (strncmp(name, "--", 2) != 0) {
+        return OPT_GO;
+    } else if (strcmp(value, "true") == 0) {
+        add(c, "%s", name);
+    } else if (strcmp(value, "false") != 0) {
+        add(c, "%s=%s", name, value);
+    }
+    return OPT_GO;
+}
+
+static int make_command(command *c, const replay *r, const char *program)
+{
+    const char *model = model_of(r->of), *name;
+    json_t *options = json_object_get(r->of->head, "options"), *value;
+    int status = OPT_GO;
+
+    if (!model)
+        return opt_fail(OPT_FAILED, "%s: was written by \"%s\", which alone "
+                        "can train it again", r->of->path,
+                        published_text(r->of, "program"));
+    add(c, "%s", program);
+    add(c, "%s", model);
+    json_object_foreach (options, name, value)
+        if (status == OPT_GO)
+            status = add_option(c, r, name, json_string_value(value));
+    add(c, "--against=%s", r->of->path);
+    if (r->workers)
+        add(c, "--workers=%s", r->workers);
+    if (r->checkpoint) {
+        add(c, "--checkpoint=%s", r->checkpoint);
+        add(c, "--checkpoint-every=0");
+        add(c, "--keep=0");
+        add(c, "--resume");
+    }
+    if (r->until >= 0)
+        add(c, "--stop-at=%" PRId64, r->until);
+    if (status == OPT_GO && c->failed)
+        status = opt_fail(OPT_FAILED, "no memory for a command");
+    return status;
+}
+
+/* ------ running ------ */
+
+/* The program beside this one, or the one that PATH has. */
+static void find_program(char path[PATH_MAX])
+{
+    static const char name[] = "lockstep-train";
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - sizeof name);
+    char *slash;
+
+    path[n > 0 ? n : 0] = 0;
+    slash = strrchr(path, '/');
+    strcpy(slash ? slash + 1 : path, name);
+    if (slash && access(path, X_OK) != 0)
+        strcpy(path, name);
+}
+
+static void start(const command *c, int out)
+{
+    char *word[WORDS] = {NULL};
+
+    memcpy(word, c->word, (size_t)c->count * sizeof *word);
+    dup2(out, STDOUT_FILENO);
+    execvp(word[0], word);
+    fprintf(stderr, "%s: %s: %s\n", opt_program_name, word[0],
+            strerror(errno));
+    _exit(OPT_FAILED);
+}
+
+/* What follows "against " of the last such line. */
+static void read_words(int in, char text[REPLAY_TEXT])
+{
+    FILE *file = fdopen(in, "r");
+    char *line = NULL;
+    size_t room = 0;
+
+    while (file && getline(&line, &room, file) > 0)
+        if (strncmp(line, "against ", 8) == 0)
+            snprintf(text, REPLAY_TEXT, "%.*s", (int)strcspn(line + 8, "\n"),
+                     line + 8);
+    free(line);
+    if (file)
+        fclose(file);
+}
+
+static int run(const command *c, int *exit_status, char text[REPLAY_TEXT])
+{
+    int pipes[2], state;
+    pid_t child;
+
+    if (pipe2(pipes, O_CLOEXEC) < 0 || (child = fork()) < 0)
+        return opt_fail(OPT_FAILED, "no process: %s", strerror(errno));
+    if (child == 0)
+        start(c, pipes[1]);
+    close(pipes[1]);
+    read_words(pipes[0], text);
+    while (waitpid(child, &state, 0) < 0)
+        if (errno != EINTR)
+            return opt_fail(OPT_FAILED, "no process: %s", strerror(errno));
+    *exit_status = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+    return OPT_GO;
+}
+
+/* "same 40 batches" or "differs ..", without the first word. */
+static void take_words(int64_t batches, bool *same, char text[REPLAY_TEXT])
+{
+    char *rest = text + strcspn(text, " ");
+    int64_t done = strtoll(rest, NULL, 10);
+
+    *same = strncmp(text, "same", 4) == 0;
+    if (*same && done != batches)
+        snprintf(text, REPLAY_TEXT, "the run came to %" PRId64 " batches, not "
+                 "%" PRId64, done, batches);
+    else
+        memmove(text, rest + 1, strlen(rest));
+    *same = *same && done == batches;
+}
+
+int replay_run(const replay *r, int64_t batches, bool *same,
+               char text[REPLAY_TEXT])
+{
+    enum { DIFFERS = 5 };
+    char program[PATH_MAX];
+    command c = {0};
+    int status, ended = -1;
+
+    find_program(program);
+    *text = 0;
+    status = make_command(&c, r, program);
+    if (status == OPT_GO)
+        status = run(&c, &ended, text);
+    clear(&c);
+    if (status == OPT_GO && (!*text || (ended != 0 && ended != DIFFERS)))
+        status = opt_fail(OPT_FAILED, "lockstep-train ended with status %d",
+                          ended);
+    if (status == OPT_GO)
+        take_words(batches, same, text);
+    return status;
+}

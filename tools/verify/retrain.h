@@ -1,0 +1,23 @@
+/* Training again, by lockstep-train under the options of a transcript. */
+#ifndef TOOLS_RETRAIN_H
+#define TOOLS_RETRAIN_H
+
+#include "verify/published.h"
+
+enum { REPLAY_TEXT = 512 };
+
+typedef struct replay {
+    const published *of;
+    const char *data;       /* where its files are; or NULL */
+    const char *workers;    /* for --workers; or NULL */
+    const char *checkpoint; /* a folder of one, to begin with; or NULL */
+    int64_t until;          /* batches at which to end; -1: the run's end */
+} replay;
+
+/* Train, to so many batches.  *same: every line was the transcript's; text says
+ * of how many, or which is not.  OPT_FAILED after a message: it could not be
+ * done. */
+int replay_run(const replay *r, int64_t batches, bool *same,
+               char text[REPLAY_TEXT]);
+
+#endif
