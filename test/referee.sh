@@ -1,0 +1,120 @@
+#!/bin/sh
+# The referee alone: built by the compilers that are here, with and without
+# optimisation, flags that would move roundings elsewhere, and 32 bits, it gives
+# one verdict on each piece of evidence; evidence that is not as its rule wants
+# it is refused, and no spoilt evidence ends it by a signal.
+tool=
+. "$(dirname "$0")/shell.sh"
+
+source=$top_srcdir/referee/referee.c
+
+# evidence NAME OP CLAIMS LINES..: a file
+evidence() {
+    name=$1
+    {
+        echo "lockstep evidence 1"
+        echo "op $2"
+        echo "claim $3"
+        shift 3
+        for line; do echo "$line"; done
+    } >"$dir/$name.ev"
+}
+
+# 1 x 0.5 + 2 x 0.25 = 1; the second side has its last bit wrong.
+evidence first product "3f800000 3f800001" "a 3f800000 40000000" \
+    "b 3f000000 3e800000"
+evidence second product "3f800001 3f800000" "a 3f800000 40000000" \
+    "b 3f000000 3e800000"
+evidence neither product "3f800001 3f800002" "a 3f800000 40000000" \
+    "b 3f000000 3e800000"
+evidence gelu term.gelu "3f57585c 3f57585d" "a 3f800000"
+evidence tanh term.tanh "3f42f7d6 3f42f7d5" "a 3f800000"
+evidence mean mean "3f800000 00000000" "a 3f800000 40000000 3f800000" \
+    "factor 3e800000"
+evidence sgd update.sgd "3f733333 3f733334" "g 3f000000" "lr 3dcccccd" \
+    "p 3f800000" "at 00000000"
+evidence parts column "40800000 00000000" "a 3f800000 40000000 3f800000" \
+    "parts 00000002 00000001"
+
+judge() {
+    "$dir/referee" "$dir/$1.ev" >"$dir/out" 2>"$dir/err"
+    status=$?
+}
+
+verdicts() {
+    for one in first second neither gelu tanh mean sgd parts; do
+        judge $one
+        printf '%s %s ' $one $status
+        cat "$dir/out"
+    done
+}
+
+# build FLAGS: false where the compiler lacks them.
+build() {
+    "$@" -std=c99 "$source" -o "$dir/referee" >"$dir/out" 2>"$dir/err"
+}
+
+cc=${CC:-cc}
+command -v "${cc%% *}" >/dev/null || cc=cc
+if build $cc -O2 -Wall -Wextra -Werror; then pass; else fail "it compiles"; fi
+verdicts >"$dir/want"
+for one in "first 0" "second 1" "neither 2" "gelu 0" "tanh 0" "mean 0" \
+    "sgd 0" "parts 0"; do
+    cp "$dir/want" "$dir/out"
+    has "the verdict" out "$one $(sed -n "s/^$one //p" "$dir/want")"
+done
+"$dir/referee" --rules >"$dir/rules"
+is "rules" "$(grep -c '^product$\|^term.gelu.a$\|^update.lion$' "$dir/rules")" 3
+
+for compiler in gcc clang tcc; do
+    for flags in -O0 "-O3 -ffast-math" "-m32 -msse2" -m32; do
+        command -v $compiler >/dev/null || continue
+        build $compiler $flags || continue
+        verdicts >"$dir/got"
+        same "$compiler $flags" "$dir/want" "$dir/got"
+    done
+done
+
+# ------ what is no evidence ------
+
+build $cc -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all ||
+    build $cc -O1
+evidence short product "3f800000 3f800001" "a 3f800000 40000000" "b 3f000000"
+evidence twice product "3f800000 3f800001" "a 3f800000" "a 3f800000"
+evidence word product "3f800000 3f80000g" "a 3f800000" "b 3f000000"
+evidence norule nothing "3f800000 3f800001" "a 3f800000"
+evidence far softmax "3f800000 3f800001" "x 3f800000 40000000" "at 00000002"
+evidence long column "3f800000 3f800001" "a 3f800000" "parts 7fffffff"
+printf 'lockstep evidence 2\n' >"$dir/version.ev"
+: >"$dir/empty.ev"
+for one in short twice word norule far long version empty; do
+    judge $one
+    is "$one is refused" $status 3
+    has "$one says why" err "evidence refused"
+done
+judge none
+is "no file" $status 3
+
+# Digits changed, lines cut and doubled: any verdict, but no crash.
+i=0
+while [ $i -lt 60 ]; do
+    for one in first gelu mean sgd parts; do
+        awk -v seed=$i 'BEGIN { srand(seed) }
+            { if (rand() < .1) next
+              if (rand() < .3) {
+                  at = int(rand() * length($0)) + 1
+                  $0 = substr($0, 1, at - 1) \
+                      substr("0123456789abcdef ", int(rand() * 17) + 1, 1) \
+                      substr($0, at + 1) }
+              print; if (rand() < .1) print }' "$dir/$one.ev" >"$dir/bad.ev"
+        judge bad
+        if [ $status -gt 3 ] || grep -q 'Sanitizer\|runtime error' "$dir/err"
+        then
+            fail "spoilt $one, seed $i: status $status"
+        fi
+    done
+    i=$((i + 1))
+done
+pass
+
+finish
