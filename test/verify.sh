@@ -28,7 +28,29 @@ export LS_ISA
 run --verify
 is 'one level alone' "$(grep -c ' 0 different' "$dir/out")" 1
 
+
+run --verify --each-core
+is 'each core by itself' $status 0
+for pu in $(taskset -pc $$ | sed 's/.*: //; s/[,-].*//'); do
+    has 'the first PU' out "  PU $pu:"
+done
+is 'a line a PU' "$(grep -c ' 0 different' "$dir/out")" "$(nproc)"
+run --verify --each-core --json
+is 'an object a PU' "$(grep -c "\"level\":\"$best\",\"pu\":[0-9]" "$dir/out")" \
+    "$(nproc)"
+run --verify --minutes 0.02
+is 'for a while' $status 0
+is 'more than once' "$(test "$(grep -c ' 0 different' "$dir/out")" -gt 1 && echo yes)" \
+    yes
+expect 2 '--each-core needs --verify' --each-core
+expect 2 '--minutes needs --verify' --minutes 1
+
 tool=${top_builddir:-.}/test/verify_other
+run --verify --each-core
+is 'other bytes of a core fail' $status 1
+has 'the core' err 'gave other bytes than those recorded in'
+has 'core, run, step, parameter' out \
+    'linear, sgd differs in step 0, first in out.kernel'
 run --verify
 is 'other bytes fail' $status 1
 has 'the first tensor' out \

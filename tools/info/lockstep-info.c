@@ -24,7 +24,8 @@ typedef struct settings {
     const char *cpus, *topology;
     bool measure;
     bool json;
-    bool verify;
+    bool verify, each_core;
+    double minutes;
 } settings;
 
 #define AT(member) offsetof(settings, member)
@@ -45,6 +46,12 @@ static const opt options[] = {
               "one object of JSON") },
     { OPT_ROW("verify", NULL, OPT_FLAG, AT(verify), NULL, "",
               "train small models, compare with recorded bytes") },
+    { OPT_ROW("each-core", NULL, OPT_FLAG, AT(each_core), NULL, "",
+              "on each processor by itself, one after the other"),
+      .needs = "verify" },
+    { OPT_ROW("minutes", "M", OPT_REAL, AT(minutes), NULL, "0",
+              "again and again for so long, or until something differs"),
+      .needs = "verify" },
 };
 /* clang-format on */
 
@@ -427,11 +434,14 @@ static int print_json(const run *r)
 static int check_verify(const run *r)
 {
     for (int i = 0; i < r->program.count; i++) {
-        const char *name = r->program.option[i].name;
+        const opt *o = &r->program.option[i];
+        bool its = o->needs && strcmp(o->needs, "verify") == 0;
 
-        if (r->line.given[i] && strcmp(name, "verify") && strcmp(name, "json"))
+        if (r->line.given[i] && !its && strcmp(o->name, "verify") &&
+            strcmp(o->name, "json"))
             return opt_fail(OPT_WRONG, "--verify goes with no option but "
-                            "--json; --%s is another", name);
+                            "--json, --each-core and --minutes; --%s is "
+                            "another", o->name);
     }
     return OPT_GO;
 }
@@ -441,7 +451,8 @@ static int check(run *r)
     if (r->set.measure && r->set.topology)
         return opt_fail(OPT_WRONG, "--measure is of this machine, --topology "
                         "of another");
-    if (r->set.verify && check_verify(r) != OPT_GO)
+    if (opt_check_together(&r->line) != OPT_GO ||
+        (r->set.verify && check_verify(r) != OPT_GO))
         return OPT_WRONG;
     return opt_check(ls_isa_check());
 }
@@ -449,7 +460,8 @@ static int check(run *r)
 /* --verify is all that is done then. */
 static int verify_bytes(run *r)
 {
-    int status = r->set.verify ? verify(r->set.json) : OPT_GO;
+    verify_options o = {r->set.json, r->set.each_core, r->set.minutes};
+    int status = r->set.verify ? verify(&o) : OPT_GO;
 
     return r->set.verify && status == OPT_GO ? OPT_DONE : status;
 }

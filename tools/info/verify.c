@@ -7,16 +7,22 @@
 #include "info/verify.h"
 #include "opt/opt.h"
 
+#include <errno.h>
 #include <jansson.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
+
+enum { MOST_PUS = 8192 };
 
 /* A run under way. */
 typedef struct trial {
     const verify_run *run;
+    int pu;                   /* that computes it alone; -1: as the run says */
     ls_mesh *mesh;
     ls_pool *pool;
     ls_graph *graph;
@@ -50,11 +56,17 @@ static int open_trial(trial *t)
 {
     ls_mesh_options m = ls_mesh_defaults();
     ls_trainer_options o = options_of(t->run);
+    char cpus[16];
     int status;
 
     if (t->run->devices)
         m.devices = t->run->devices;
     m.workers = t->run->workers;
+    if (t->pu >= 0) {
+        snprintf(cpus, sizeof cpus, "%d", t->pu);
+        m.cpus = cpus;
+        m.workers = 1;
+    }
     if ((status = ls_mesh_open(&t->mesh, &m)) < 0 ||
         (status = ls_pool_open(&t->pool, t->mesh, NULL)) < 0 ||
         (status = verify_graph(&t->graph, t->run->model)) < 0 ||
@@ -199,6 +211,7 @@ static json_t *json_run(const trial *t)
 
 typedef struct tally {
     int same, different, skipped;
+    int pu;       /* that computes alone; -1: all do */
     json_t *runs; /* NULL: as text */
 } tally;
 
@@ -211,9 +224,19 @@ static bool is_known(const verify_run *run)
            ls_backend_portable(run->backend, run->precision);
 }
 
+/* A run that is right is told alone, of one PU with all others. */
+static void print_run(const trial *t)
+{
+    if (t->pu < 0)
+        printf("  %-28s %s\n", t->run->name,
+               *t->difference ? t->difference : "the same bytes");
+    else if (*t->difference)
+        printf("  PU %d: %s %s\n", t->pu, t->run->name, t->difference);
+}
+
 static int verify_one(const verify_run *run, tally *sum)
 {
-    trial t = {.run = run};
+    trial t = {.run = run, .pu = sum->pu};
     int status;
 
     if (!is_known(run)) {
@@ -225,8 +248,7 @@ static int verify_one(const verify_run *run, tally *sum)
     if (status == OPT_GO && sum->runs)
         json_array_append_new(sum->runs, json_run(&t));
     else if (status == OPT_GO)
-        printf("  %-28s %s\n", run->name,
-               *t.difference ? t.difference : "the same bytes");
+        print_run(&t);
     close_trial(&t);
     return status;
 }
@@ -236,6 +258,8 @@ static int end_level(tally *sum, const char *level)
     json_t *o;
 
     if (!sum->runs) {
+        if (sum->pu >= 0)
+            printf("  PU %d:", sum->pu);
         printf("  %d the same, %d different", sum->same, sum->different);
         if (sum->skipped)
             printf(", %d left out (no such backend, or bits that depend on the "
@@ -243,9 +267,10 @@ static int end_level(tally *sum, const char *level)
         putchar('\n');
         return OPT_GO;
     }
-    o = json_pack("{s:s, s:s, s:i, s:i, s:i, s:o}", "version", ls_version(),
-                  "level", level, "same", sum->same, "different",
-                  sum->different, "skipped", sum->skipped, "runs", sum->runs);
+    o = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:o}", "version",
+                  ls_version(), "level", level, "pu", sum->pu, "same",
+                  sum->same, "different", sum->different, "skipped",
+                  sum->skipped, "runs", sum->runs);
     if (!o || json_dumpf(o, stdout, JSON_COMPACT))
         return opt_fail(OPT_FAILED, "the results do not become JSON");
     putchar('\n');
@@ -253,33 +278,67 @@ static int end_level(tally *sum, const char *level)
     return OPT_GO;
 }
 
-static int verify_level(const char *level, bool json)
+/* All runs on one PU, or, -1, on those that each run says. */
+static int verify_on(const char *level, int pu, bool json)
 {
-    tally sum = {.runs = json ? json_array() : NULL};
+    tally sum = {.pu = pu, .runs = json ? json_array() : NULL};
     int status = OPT_GO;
 
-    if (!json)
-        printf("%s\n", level);
     for (int i = 0; verify_run_at(i) && status == OPT_GO; i++)
         status = verify_one(verify_run_at(i), &sum);
     if (status == OPT_GO)
         status = end_level(&sum, level);
-    if (status == OPT_GO && sum.different)
-        status = opt_fail(OPT_FAILED, "%s: %d of %d runs did not give the "
-                          "bytes that are recorded", level, sum.different,
-                          sum.different + sum.same);
+    if (status != OPT_GO || !sum.different)
+        return status;
+    if (pu >= 0)
+        return opt_fail(OPT_FAILED, "%s: PU %d gave other bytes than those "
+                        "recorded in %d of %d runs", level, pu, sum.different,
+                        sum.different + sum.same);
+    return opt_fail(OPT_FAILED, "%s: %d of %d runs did not give the bytes that "
+                    "are recorded", level, sum.different,
+                    sum.different + sum.same);
+}
+
+/* Each PU that this process may run on, one after the other. */
+static int verify_cores(const char *level, bool json)
+{
+    cpu_set_t *set = CPU_ALLOC(MOST_PUS);
+    size_t bytes = CPU_ALLOC_SIZE(MOST_PUS);
+    int status = OPT_GO, one;
+
+    if (!set || sched_getaffinity(0, bytes, set) < 0)
+        status = opt_fail(OPT_FAILED, "the processors are not known: %s",
+                          strerror(errno));
+    for (int pu = 0; pu < MOST_PUS && status != OPT_WRONG && set; pu++)
+        if (CPU_ISSET_S(pu, bytes, set)) {
+            one = verify_on(level, pu, json);
+            status = one > status ? one : status;
+        }
+    CPU_FREE(set);
     return status;
+}
+
+static int verify_level(const char *level, const verify_options *o)
+{
+    if (!o->json)
+        puts(level);
+    return o->each_core ? verify_cores(level, o->json)
+                        : verify_on(level, -1, o->json);
 }
 
 /* ------ All levels ------ */
 
 /* The same command in a process of its own, on another level. */
-static int start_again(const char *level, bool json)
+static int start_again(const char *level, const verify_options *o)
 {
-    char *args[] = {"lockstep-info", "--verify", json ? "--json" : NULL, NULL};
+    char *args[5] = {"lockstep-info", "--verify"};
+    int n = 2, result = 0, error;
     pid_t child;
-    int result = 0, error;
 
+    if (o->json)
+        args[n++] = "--json";
+    if (o->each_core)
+        args[n++] = "--each-core";
     fflush(stdout);
     if (setenv("LS_ISA", level, 1))
         return opt_fail(OPT_FAILED, "no memory for LS_ISA=%s", level);
@@ -294,7 +353,7 @@ static int start_again(const char *level, bool json)
     return WEXITSTATUS(result);
 }
 
-int verify(bool json)
+static int verify_levels(const verify_options *o)
 {
     const char *asked = getenv("LS_ISA");
     int status = OPT_GO, one;
@@ -303,9 +362,28 @@ int verify(bool json)
     for (int i = 0; ls_isa_level(i, &isa); i++) {
         if (!isa.here || (asked && *asked && !isa.used))
             continue;
-        one = isa.used ? verify_level(isa.name, json)
-                       : start_again(isa.name, json);
+        one = isa.used ? verify_level(isa.name, o) : start_again(isa.name, o);
         status = one > status ? one : status;
     }
+    return status;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Rounds until the time is over, or something differs. */
+int verify(const verify_options *o)
+{
+    double end = seconds() + 60 * o->minutes;
+    int status;
+
+    do
+        status = verify_levels(o);
+    while (status == OPT_GO && seconds() < end);
     return opt_end(status);
 }

@@ -51,9 +51,14 @@ typedef struct verify_known {
 
 extern const verify_known verify_table[]; /* ends with a name of NULL */
 
+typedef struct verify_options {
+    bool json;      /* an object for each level, and PU, not a line a run */
+    bool each_core; /* each PU by itself computes them all */
+    double minutes; /* again and again for so long; 0: once */
+} verify_options;
+
 /* Run them all on the levels of this CPU that keep the contract, or on the one
- * that LS_ISA names; print a line a run, or with json an object a level.
- * Returns as a stage of a tool does. */
-int verify(bool json);
+ * that LS_ISA names.  Returns as a stage of a tool does. */
+int verify(const verify_options *o);
 
 #endif
