@@ -533,9 +533,10 @@ LS_API int ls_trainer_check(const ls_trainer *trainer);
  * order, then every moment (its arrays in the same order), each as: the name
  * and a zero byte, rank and extents as little-endian int64, the elements as
  * little-endian floats; then the step as little-endian int64.  Moments are
- * named "mu.<name>" and "nu.<name>" (adam, adamw), "nu.<name>" (rmsprop),
- * "mu.<name>" (lion), "sum_of_squares.<name>" (adagrad) or "trace.<name>"
- * (momentum, nesterov).  Over ranks it is the same hash, and
+ * named "mu.<name>" and "nu.<name>" (adam, adamw), these and "nu_max.<name>"
+ * (amsgrad), "nu.<name>" (rmsprop), "mu.<name>" (lion),
+ * "sum_of_squares.<name>" (adagrad) or "trace.<name>" (momentum, nesterov).
+ * Over ranks it is the same hash, and
  * all of them call it; "" with a message: the transport failed. */
 LS_API void ls_trainer_hash(ls_trainer *trainer, char hex[65]);
 

@@ -321,7 +321,7 @@ def check_builders(folder):
     two = {"add", "sub", "mul", "div", "min", "max", "mean_squared_error",
            "mean_absolute_error", "binary_cross_entropy", "kl_divergence"}
     rules = {"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop",
-             "adagrad", "lion"}
+             "adagrad", "lion", "amsgrad"}
     for name in ls.builders.__all__:
         build = getattr(ls, name)
         assert len(build.__doc__) > 6, name

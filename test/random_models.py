@@ -93,7 +93,8 @@ def draw(rng, text, table):
     o = model(rng, text, table)
     o |= {'devices': rng.choice([1, 2, 3, 4, 5, 8]), 'seed': rng.randint(0, 99),
           'optimizer': rng.choice(['sgd', 'momentum', 'nesterov', 'adam',
-                                   'adamw', 'rmsprop', 'adagrad', 'lion'])}
+                                   'adamw', 'rmsprop', 'adagrad', 'lion',
+                                   'amsgrad'])}
     if model in (linear, lm):
         o['allow-single'] = None
     if model is not linear:

@@ -132,7 +132,7 @@ START_TEST(test_rmsprop)
         const char *name = ls__kernels_level(k)->name;
         const ls__kernel_table *level = ls__kernels_by_name(name);
         float p[RMSPROP_SIZE], nu[RMSPROP_SIZE] = {0};
-        float *const moment[2] = {nu, NULL};
+        float *const moment[3] = {nu};
         ls__rule rule = ls__optim_rule(&o, (float)o.lr, 1);
 
         memcpy(p, rmsprop_start, sizeof p);
@@ -172,7 +172,7 @@ START_TEST(test_golden_rules)
 {
     ls_optimizer o = golden_rule(_i);
     float p[RULES_SIZE], one[RULES_SIZE], two[RULES_SIZE] = {0};
-    float *const moment[2] = {one, two};
+    float *const moment[3] = {one, two};
 
     for (int i = 0; i < RULES_SIZE; i++)
         one[i] = ls__optim_start(&o);

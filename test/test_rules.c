@@ -72,7 +72,7 @@ static float correction(double b, int n)
 
 /* optax's rules on one number: the fused column of a jitted step. */
 static float direction(const ls_optimizer *o, int n, float g, float p,
-                       float *m, float *v)
+                       float *m, float *v, float *top)
 {
     float decay = (float)o->momentum, u;
 
@@ -96,9 +96,11 @@ static float direction(const ls_optimizer *o, int n, float g, float p,
     }
     *m = fmaf((float)(1 - o->b1), g, (float)o->b1 * *m);
     *v = fmaf((float)(1 - o->b2), g * g, (float)o->b2 * *v);
+    u = *v * correction(o->b2, n);
+    *top = fmaxf(*top, u);
     u = *m * correction(o->b1, n) /
-        (sqrtf(*v * correction(o->b2, n)) + (float)o->eps);
-    return o->kind == LS_ADAM ? u : fmaf((float)o->weight_decay, p, u);
+        (sqrtf(o->kind == LS_AMSGRAD ? *top : u) + (float)o->eps);
+    return o->kind != LS_ADAMW ? u : fmaf((float)o->weight_decay, p, u);
 }
 
 static ls_optimizer with_decay(double lr, double decay)
@@ -123,6 +125,7 @@ static void check_rule(ls_optimizer o, int devices, ls_state state)
 {
     float *grads = normals(5, UPDATES * BOTH), *p = normals(6, BOTH);
     float *x = normals(7, devices), m[BOTH] = {0}, v[BOTH] = {0}, got[BOTH];
+    float top[BOTH] = {0};
     script s = {grads};
     ls_pool *pool = open_pool(devices, devices < 3 ? devices : 3);
     run r = open_script(pool, &s, o, state);
@@ -136,7 +139,8 @@ static void check_rule(ls_optimizer o, int devices, ls_state state)
         for (int i = 0; i < BOTH; i++) {
             float g = fmaf((float)o.l2, p[i], grads[(n - 1) * BOTH + i]);
 
-            p[i] = fmaf((float)-o.lr, direction(&o, n, g, p[i], &m[i], &v[i]),
+            p[i] = fmaf((float)-o.lr, direction(&o, n, g, p[i], &m[i], &v[i],
+                                             &top[i]),
                         p[i]);
         }
         get_both(&r, got);
@@ -156,7 +160,7 @@ START_TEST(rules_bit_for_bit)
     const ls_optimizer all[] = {
         ls_sgd(0.1), ls_momentum(0.03, 0.9), ls_nesterov(0.03, 0.9),
         ls_adam(1e-3), ls_adamw(3e-4), with_decay(1e-2, 0.1),
-        ls_rmsprop(1e-3), ls_adagrad(0.1), ls_lion(1e-3),
+        ls_rmsprop(1e-3), ls_adagrad(0.1), ls_lion(1e-3), ls_amsgrad(1e-2),
         with_l2(ls_sgd(0.1), 0.01), with_l2(ls_adam(1e-3), 0.1)};
 
     check_rule(all[_i], 1, LS_REPLICATE);
@@ -222,7 +226,7 @@ static Suite *rules_suite(void)
     Suite *suite = suite_create("rules");
     TCase *all = tcase_create("all");
 
-    tcase_add_loop_test(all, rules_bit_for_bit, 0, 11);
+    tcase_add_loop_test(all, rules_bit_for_bit, 0, 12);
     tcase_add_test(all, adamw_trace);
     tcase_add_test(all, bias_corrections);
     tcase_set_timeout(all, 60);

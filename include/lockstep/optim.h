@@ -29,7 +29,7 @@ typedef struct ls_option {
 /* The kinds of optimizers. */
 typedef enum ls_optimizer_kind {
     LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW, LS_RMSPROP, LS_ADAGRAD,
-    LS_LION
+    LS_LION, LS_AMSGRAD
 } ls_optimizer_kind;
 
 /* An optimizer.  ls_sgd and so on, below, make one; its members may be changed
@@ -38,8 +38,8 @@ typedef struct ls_optimizer {
     ls_optimizer_kind kind;
     double lr;           /* learning rate */
     double momentum;     /* momentum, nesterov: decay of the trace */
-    double b1, b2;       /* adam, adamw, lion */
-    double eps;          /* adam, adamw, rmsprop, adagrad */
+    double b1, b2;       /* adam, adamw, lion, amsgrad */
+    double eps;          /* adam, adamw, rmsprop, adagrad, amsgrad */
     double weight_decay; /* adamw, lion: on every parameter, times lr */
     double decay;        /* rmsprop: of the mean of squares */
     double l2;           /* all but adamw and lion; see below */
@@ -87,6 +87,10 @@ LS_API ls_optimizer ls_adagrad(double lr);
 /* u = sign((1-b1) g + b1 m); m = (1-b2) g + b2 m; p -= lr (u + weight_decay p),
  * the sign of 0 being 0.  b1 0.9, b2 0.99, weight_decay 1e-3. */
 LS_API ls_optimizer ls_lion(double lr);
+/* ls_adam whose root is of the greatest v / (1-b2^n) there was, "nu_max"
+ * (Reddi et al. 2018): optax.amsgrad.  PyTorch's takes the greatest v, and
+ * corrects that. */
+LS_API ls_optimizer ls_amsgrad(double lr);
 
 /* The optimizer of a kind with its defaults: what the functions above give, and
  * 0.9 for the momentum of two of them. */

@@ -18,7 +18,7 @@ SIMD v16 complement(double x)
 }
 
 static void sgd(const ls__rule *r, int64_t n, const float *g, float *p,
-                float *const moment[2])
+                float *const moment[3])
 {
     (void)moment;
     v16 lr = v16_set(r->neg_lr);
@@ -44,19 +44,19 @@ SIMD void with_trace(const ls__rule *r, int64_t n, const float *g, float *p,
 }
 
 static void momentum(const ls__rule *r, int64_t n, const float *g, float *p,
-                     float *const moment[2])
+                     float *const moment[3])
 {
     with_trace(r, n, g, p, moment[0], false);
 }
 
 static void nesterov(const ls__rule *r, int64_t n, const float *g, float *p,
-                     float *const moment[2])
+                     float *const moment[3])
 {
     with_trace(r, n, g, p, moment[0], true);
 }
 
 SIMD void adaptive(const ls__rule *r, int64_t n, const float *g, float *p,
-                   float *const moment[2], bool decay)
+                   float *const moment[3], bool decay)
 {
     float *mu = moment[0], *nu = moment[1];
     v16 lr = v16_set(r->neg_lr), eps = option(r->of->eps);
@@ -81,21 +81,45 @@ SIMD void adaptive(const ls__rule *r, int64_t n, const float *g, float *p,
 }
 
 static void adam(const ls__rule *r, int64_t n, const float *g, float *p,
-                 float *const moment[2])
+                 float *const moment[3])
 {
     adaptive(r, n, g, p, moment, false);
 }
 
 static void adamw(const ls__rule *r, int64_t n, const float *g, float *p,
-                  float *const moment[2])
+                  float *const moment[3])
 {
     adaptive(r, n, g, p, moment, true);
+}
+
+/* Adam by the greatest second moment there was, corrected as it came. */
+static void amsgrad(const ls__rule *r, int64_t n, const float *g, float *p,
+                    float *const moment[3])
+{
+    float *mu = moment[0], *nu = moment[1], *most = moment[2];
+    v16 lr = v16_set(r->neg_lr), eps = option(r->of->eps);
+    v16 b1 = option(r->of->b1), c1 = complement(r->of->b1);
+    v16 b2 = option(r->of->b2), c2 = complement(r->of->b2);
+    v16 r1 = v16_set(r->r1), r2 = v16_set(r->r2);
+
+    for (int64_t i = 0; i < n; i += 16) {
+        v16 d = take(g + i, n - i), q = take(p + i, n - i);
+        v16 m = v16_fma(c1, d, v16_mul(b1, take(mu + i, n - i)));
+        v16 v = v16_fma(c2, v16_mul(d, d), v16_mul(b2, take(nu + i, n - i)));
+        v16 top = v16_max(take(most + i, n - i), v16_mul(v, r2));
+
+        put(mu + i, m, n - i);
+        put(nu + i, v, n - i);
+        put(most + i, top, n - i);
+        v = v16_div(v16_mul(m, r1), v16_add(v16_sqrt(top), eps));
+        put(p + i, v16_fma(lr, v, q), n - i);
+    }
 }
 
 /* The root's reciprocal is rounded before it meets the gradient, as in
  * optax. */
 static void rmsprop(const ls__rule *r, int64_t n, const float *g, float *p,
-                    float *const moment[2])
+                    float *const moment[3])
 {
     v16 lr = v16_set(r->neg_lr), eps = option(r->of->eps), one = v16_set(1);
     v16 decay = option(r->of->decay), c = complement(r->of->decay);
@@ -113,7 +137,7 @@ static void rmsprop(const ls__rule *r, int64_t n, const float *g, float *p,
 
 /* No update where the sum of squares is 0, eps or not, as in optax. */
 static void adagrad(const ls__rule *r, int64_t n, const float *g, float *p,
-                    float *const moment[2])
+                    float *const moment[3])
 {
     v16 lr = v16_set(r->neg_lr), eps = option(r->of->eps), one = v16_set(1);
     v16 zero = v16_zero();
@@ -140,7 +164,7 @@ SIMD v16 sign_of(v16 x)
 }
 
 static void lion(const ls__rule *r, int64_t n, const float *g, float *p,
-                 float *const moment[2])
+                 float *const moment[3])
 {
     v16 lr = v16_set(r->neg_lr), wd = option(r->of->weight_decay);
     v16 b1 = option(r->of->b1), c1 = complement(r->of->b1);
@@ -189,6 +213,6 @@ static void average(int64_t n, double decay, const float *p, float *e)
 #define LS__UPDATES \
     {[LS_SGD] = sgd, [LS_MOMENTUM] = momentum, [LS_NESTEROV] = nesterov, \
      [LS_ADAM] = adam, [LS_ADAMW] = adamw, [LS_RMSPROP] = rmsprop, \
-     [LS_ADAGRAD] = adagrad, [LS_LION] = lion}
+     [LS_ADAGRAD] = adagrad, [LS_LION] = lion, [LS_AMSGRAD] = amsgrad}
 
 #endif

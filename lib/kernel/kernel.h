@@ -30,7 +30,7 @@ typedef struct ls__rule {
 /* One update of n parameters p with gradient g, and of as many moments as the
  * optimizer keeps. */
 typedef void ls__update_fn(const ls__rule *r, int64_t n, const float *g,
-                           float *p, float *const moment[2]);
+                           float *p, float *const moment[3]);
 
 enum { LS__OPTIMIZERS = 16 }; /* the most there can be */
 

@@ -29,7 +29,7 @@ static const ls__option
 
 static const struct row {
     ls__choice is;
-    const char *moment[2];
+    const char *moment[3];
 } table[] = {
     [LS_SGD] = {{"optimizer", "sgd", {{&l2, 0}}}, {NULL}},
     [LS_MOMENTUM] = {{"optimizer", "momentum", {{&momentum, 0.9}, {&l2, 0}}},
@@ -50,6 +50,9 @@ static const struct row {
                     {"sum_of_squares"}},
     [LS_LION] = {{"optimizer", "lion",
                   {{&b1, 0.9}, {&b2, 0.99}, {&weight_decay, 1e-3}}}, {"mu"}},
+    [LS_AMSGRAD] = {{"optimizer", "amsgrad",
+                     {{&b1, 0.9}, {&b2, 0.999}, {&eps, 1e-8}, {&l2, 0}}},
+                    {"mu", "nu", "nu_max"}},
 };
 /* clang-format on */
 
@@ -66,7 +69,9 @@ const ls__choice *ls__optim_choice(ls_optimizer_kind kind)
 
 int ls__optim_moments(ls_optimizer_kind kind)
 {
-    return !!table[kind].moment[0] + !!table[kind].moment[1];
+    const char *const *moment = table[kind].moment;
+
+    return !!moment[0] + !!moment[1] + !!moment[2];
 }
 
 const char *ls__optim_moment_name(ls_optimizer_kind kind, int i)
@@ -149,6 +154,11 @@ ls_optimizer ls_lion(double lr)
     return ls_optimizer_defaults(LS_LION, lr);
 }
 
+ls_optimizer ls_amsgrad(double lr)
+{
+    return ls_optimizer_defaults(LS_AMSGRAD, lr);
+}
+
 static int unknown(int kind)
 {
     return ls__fail(LS_EINVAL, "optimizer kind %d is unknown", kind);
@@ -201,11 +211,13 @@ float ls__optim_start(const ls_optimizer *o)
 }
 
 void ls__optim_update(ls_optimizer_kind kind, const ls__rule *rule, int64_t n,
-                      float *g, float *p, float *const moment[2],
+                      float *g, float *p, float *const moment[3],
                       int64_t offset)
 {
-    float *const at[2] = {moment[0] ? moment[0] + offset : NULL,
-                          moment[1] ? moment[1] + offset : NULL};
+    float *at[3] = {NULL};
+
+    for (int i = 0; i < ls__optim_moments(kind); i++)
+        at[i] = moment[i] + offset;
 
     if (rule->of->l2 > 0)
         ls__kernels()->regularise(n, (float)rule->of->l2, p, g);

@@ -10,7 +10,7 @@
  * no kind. */
 const ls__choice *ls__optim_choice(ls_optimizer_kind kind);
 
-/* How many moments the rule keeps (0..2), and what each is called. */
+/* How many moments the rule keeps (0..3), and what each is called. */
 int ls__optim_moments(ls_optimizer_kind kind);
 const char *ls__optim_moment_name(ls_optimizer_kind kind, int i);
 
@@ -27,7 +27,7 @@ float ls__optim_start(const ls_optimizer *o);
 /* Update n parameters; moments as many as the rule keeps.  With l2 g becomes
  * g + l2 p. */
 void ls__optim_update(ls_optimizer_kind kind, const ls__rule *rule, int64_t n,
-                      float *g, float *p, float *const moment[2],
+                      float *g, float *p, float *const moment[3],
                       int64_t offset);
 
 #endif

@@ -6,7 +6,7 @@
 #include "train/rider.h"
 
 /* Two of an optimizer, and one that a rider asks for. */
-enum { LS__MOMENTS = 3 };
+enum { LS__MOMENTS = 4 };
 
 struct ls_trainer {
     ls_pool *pool;

@@ -73,7 +73,7 @@ static void touch(void *user, int worker)
     ls__owned all = ls__owned_all(t->model.params.floats);
     ls__held owned[] = {{t->model.value, all},
                         {t->moment[0], t->owned}, {t->moment[1], t->owned},
-                        {t->moment[2], t->owned}};
+                        {t->moment[2], t->owned}, {t->moment[3], t->owned}};
     int first, last;
 
     ls__track_phase(ls__track_here(), "open", -1);

@@ -62,6 +62,14 @@ def lion(lr, **members):
     return _.changed(c.ls_lion(lr), members)
 
 
+def amsgrad(lr, **members):
+    """adam whose root is of the greatest v / (1-b2^n) there was, "nu_max"
+    (Reddi et al. 2018): optax.amsgrad.  PyTorch's takes the greatest v, and
+    corrects that.
+    """
+    return _.changed(c.ls_amsgrad(lr), members)
+
+
 def sub(a, b):
     """y = a - b."""
     return _.made(c.ls_sub, a, b)
@@ -685,12 +693,13 @@ def embed_bag(indices, bag, count, width, name):
 
 
 __all__ = ["sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop",
-    "adagrad", "lion", "sub", "mul", "div", "min", "max", "scale_shift", "neg",
-    "square", "sqrt", "exp", "log", "abs", "clamp", "pow", "leaky_relu", "elu",
-    "softplus", "silu", "clipped_relu", "squared_clipped_relu", "reshape",
-    "transpose", "slice", "concat", "broadcast_to", "sum_over", "mean_over",
-    "max_over", "softmax", "log_softmax", "matmul", "one_hot", "gather",
-    "mean_loss", "mean_absolute_error", "huber_loss", "binary_cross_entropy",
+    "adagrad", "lion", "amsgrad", "sub", "mul", "div", "min", "max",
+    "scale_shift", "neg", "square", "sqrt", "exp", "log", "abs", "clamp",
+    "pow", "leaky_relu", "elu", "softplus", "silu", "clipped_relu",
+    "squared_clipped_relu", "reshape", "transpose", "slice", "concat",
+    "broadcast_to", "sum_over", "mean_over", "max_over", "softmax",
+    "log_softmax", "matmul", "one_hot", "gather", "mean_loss",
+    "mean_absolute_error", "huber_loss", "binary_cross_entropy",
     "kl_divergence", "gaussian_loss", "label_terms", "dense", "dense_no_bias",
     "embed", "position", "layer_norm", "rms_norm", "batch_norm", "rotary",
     "swiglu", "self_attention", "grouped_attention", "cross_attention", "lstm",

@@ -36,6 +36,7 @@ ADAMW = 4
 RMSPROP = 5
 ADAGRAD = 6
 LION = 7
+AMSGRAD = 8
 CONSTANT = 0
 LINEAR = 1
 COSINE = 2
@@ -96,7 +97,7 @@ UNEVEN_CUT = 2
 
 ls_dtype = Enum("dtype", F32=1, I32=2, F64=3, I64=4, U8=5)
 ls_optimizer_kind = Enum("optimizer_kind", SGD=0, MOMENTUM=1, NESTEROV=2,
-    ADAM=3, ADAMW=4, RMSPROP=5, ADAGRAD=6, LION=7)
+    ADAM=3, ADAMW=4, RMSPROP=5, ADAGRAD=6, LION=7, AMSGRAD=8)
 ls_schedule_kind = Enum("schedule_kind", CONSTANT=0, LINEAR=1, COSINE=2,
     EXPONENTIAL=3, PIECEWISE=4, POLYNOMIAL=5, RESTARTS=6, ONE_CYCLE=7,
     LINEAR_ONE_CYCLE=8, WARM_RESTARTS=9)
@@ -462,6 +463,7 @@ ls_adamw = function("ls_adamw", Optimizer, C.c_double)
 ls_rmsprop = function("ls_rmsprop", Optimizer, C.c_double)
 ls_adagrad = function("ls_adagrad", Optimizer, C.c_double)
 ls_lion = function("ls_lion", Optimizer, C.c_double)
+ls_amsgrad = function("ls_amsgrad", Optimizer, C.c_double)
 ls_optimizer_defaults = function("ls_optimizer_defaults", Optimizer,
     ls_optimizer_kind, C.c_double)
 ls_optimizer_name = function("ls_optimizer_name", C.c_char_p,
