@@ -50,14 +50,14 @@ static void all_reduce(bench *x)
 {
     ls_buffers r = {"a", LS_F32, x->n, x->in, x->out};
 
-    must(ls_all_reduce(x->pool, NULL, LS_MEAN, 1, &r));
+    must(ls_all_reduce(x->pool, NULL, LS_REDUCE_MEAN, 1, &r));
 }
 
 static void reduce_scatter(bench *x)
 {
     ls_buffers r = {"a", LS_F32, x->n, x->in, x->out};
 
-    must(ls_reduce_scatter(x->pool, NULL, LS_MEAN, 1, &r));
+    must(ls_reduce_scatter(x->pool, NULL, LS_REDUCE_MEAN, 1, &r));
 }
 
 static void all_gather(bench *x)

@@ -84,7 +84,7 @@ static void open_run(run *r, const options *o)
                           r->x);
     must(ls_archive_open(&a, o->model));
     for (int i = 0; i < ls_archive_entries(a); i++) {
-        must(ls_archive_entry(a, i, &e));
+        (void)ls_archive_entry(a, i, &e);
         r->floats += e.elements;
     }
     ls_archive_close(a);

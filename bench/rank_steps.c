@@ -128,7 +128,7 @@ static void take_steps(bench *b, ls_trainer *t, ls_batch *batch, bool first)
         must(ls_step(t, batch, &r));
         took[i] = r.gradient_seconds + r.reduce_seconds + r.update_seconds;
     }
-    ls_trainer_hash(t, state);
+    must(ls_trainer_hash(t, state));
     if (!first)
         return;
     b->seconds = median(took + 2, b->steps - 2);

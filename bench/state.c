@@ -221,7 +221,7 @@ static void open_trainer(bench *b)
     ls_trainer_options o = ls_trainer_defaults();
 
     add_all(b);
-    g.params = b->params;
+    g.n_params = b->params;
     o.optimizer = ls_adamw(3e-4);
     o.state = LS_SHARD;
     must(ls_trainer_open_gradient(&b->trainer, b->pool, &g, &o));

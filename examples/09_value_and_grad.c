@@ -104,8 +104,9 @@ static int train(learner *noisy, learner *exact, learner *plain, float *loss)
             return -1;
         *loss = r.loss;
     }
-    ls_trainer_hash(exact->trainer, one);
-    ls_trainer_hash(plain->trainer, two);
+    if (ls_trainer_hash(exact->trainer, one) < 0 ||
+        ls_trainer_hash(plain->trainer, two) < 0)
+        return -1;
     printf("with noise: loss %.4f\nwithout: %s\n", (double)*loss,
            strcmp(one, two) ? "other bytes than ls_step" : "as ls_step");
     return strcmp(one, two);

@@ -7,6 +7,7 @@
  *     mpicc surrogate_mpi.c $(pkg-config --cflags --libs lockstep_mpi)
  *     mpirun -n 4 ./a.out
  */
+#include <lockstep.h>
 #include <lockstep/mpi.h>
 
 #include <stdio.h>
@@ -86,7 +87,7 @@ static int run_learner(const ls_transport *transport)
     if (status == 0 && (status = ls_batch_open(&b, t)) == 0)
         status = learn(t, b, &r);
     if (status == 0)
-        ls_trainer_hash(t, hash);
+        status = ls_trainer_hash(t, hash);
     if (status < 0)
         fprintf(stderr, "rank %d: %s\n", transport->rank, ls_errmsg());
     else if (transport->rank == 0)

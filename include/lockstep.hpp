@@ -380,7 +380,7 @@ public:
     {
         char hex[65];
 
-        ls_trainer_hash(get(), hex);
+        check(ls_trainer_hash(get(), hex));
         return hex;
     }
     void save(const std::string &path) const

@@ -2,8 +2,8 @@
 #
 #     awk -v folder=FOLDER -f man/pages.awk HEADER..
 #
-# A header is a page (lockstep_ops.3 is lockstep/ops.h), lockstep.h itself one
-# for each part (lockstep_mesh.3).  A page has what the header says, in its
+# A header is a page (lockstep_ops.3 is lockstep/ops.h), and lockstep.h itself
+# one for each part.  A page has what the header says, in its
 # order; the name of each function leads to the page (ls_dense.3).  The names of
 # all files are printed; without a folder none is made.
 
@@ -64,7 +64,7 @@ function declare(text,    called)
 {
     match(text, /ls_[a-z0-9_]+\(/)
     called = substr(text, RSTART, RLENGTH - 1)
-    if (called ~ /_sized$/)
+    if (called ~ /_bytes$/)
         return
     name[++count] = called
     gsub(text ~ /^LS_API/ ? "\n       " : "\n              ", "\n", text)

@@ -254,7 +254,7 @@ def builder(h, name, takes):
             given.append(f"_.{whole}({n}{of})")
             python.append(n)
         elif base in h.structs and stars == 1:
-            write = base.replace("_options", "_defaults_sized")
+            write = base.replace("_options", "_defaults_bytes")
             given.append(f"C.byref(_.defaults(c.{write}, c."
                          f"{python_name(base)}, **options))")
             optional.append("**options")

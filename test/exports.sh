@@ -77,7 +77,7 @@ check()
     echo "$names" | grep '^ls_[a-z]' | compare "the objects" || failed=1
 }
 
-check lib liblockstep ls_step_sized in
+check lib liblockstep ls_step_bytes in
 check data liblockstep_data ls_table_open out
 # Also those that nobody calls.
 ${NM:-nm} -D --undefined-only "$library" | no_libm liblockstep.so || failed=1

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Proves that lockstep.h and each header below lockstep/ compile alone, without
 # a warning, as C11 and as C++11 to C++20; that lockstep.h includes them all but
-# those that say which other library they are of;
-# and that it stays short enough to be read from the top.
+# those that say which other library they are of, and none of them lockstep.h: each
+# begins with its guard and includes what it needs; and that none is too long to
+# be read from the top.
 include=$top_srcdir/include
 strict='-Wall -Wextra -Wpedantic -Werror -fsyntax-only'
-longest=1000 # lines of lockstep.h
+longest=600 # lines of a header
 failed=0
 
 # headers: the names by which programs include them; mpi.h needs MPI, and is
@@ -46,17 +47,31 @@ else
     done
 fi
 
-for header in $(headers); do
-    [ "$header" = lockstep.h ] ||
-        grep -qxF "#include <$header>" "$include/lockstep.h" ||
-        grep -q '^ \* .*-llockstep_data' "$include/$header" || {
-        echo "lockstep.h does not include $header"
-        failed=1
-    }
-done
-lines=$(wc -l <"$include/lockstep.h")
-[ "$lines" -le $longest ] || {
-    echo "lockstep.h has $lines lines, more than $longest"
+# guarded HEADER: whether nothing but a comment stands before its guard.
+guarded()
+{
+    guard=LOCKSTEP_$(basename "$1" .h | tr a-z A-Z)_H
+    [ "$1" != lockstep.h ] || guard=LOCKSTEP_H
+    [ "$(grep -m1 '^#' "$include/$1")" = "#ifndef $guard" ]
+}
+
+# wrong TEXT: the header at hand is not as it should be.
+wrong()
+{
+    echo "$header $1"
     failed=1
 }
+
+for header in $(headers); do
+    guarded "$header" || wrong "does not begin with its guard"
+    [ "$(wc -l <"$include/$header")" -le $longest ] ||
+        wrong "has more than $longest lines"
+    [ "$header" != lockstep.h ] || continue
+    grep -qxF "#include <$header>" "$include/lockstep.h" ||
+        grep -q '^ \* .*-llockstep_data' "$include/$header" ||
+        wrong "is not included by lockstep.h"
+    if grep -q '^#include <lockstep\.h>' "$include/$header"; then
+        wrong "includes lockstep.h"
+    fi
+done
 exit $failed

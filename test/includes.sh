@@ -4,10 +4,10 @@
 # includes another room than these, and no circle leads from a room to itself.
 # Each says which tests test it ("tested by: test_text data.sh"), and these are
 # there.  Tools see nothing of lib/ and data/ but the public headers, and data/
-# these and base.  File names are unique: two
-# files share one only as a .c and its .h.  (Public headers below lockstep/ are
-# named as the room whose functions they declare.)  No line is wider than 80
-# characters.
+# these and base; lib/ and data/ include those that they need and not lockstep.h.
+# File names are unique: two files share one only as a .c and its .h.  (Public
+# headers below lockstep/ are named as the room whose functions they declare.)
+# No line is wider than 80 characters.
 tool=
 . "$(dirname "$0")/shell.sh"
 : >"$dir/err"
@@ -78,6 +78,7 @@ rooms() {
     rooms_of "$1" lib
     rooms_of "$1" data
     rooms_of "$1" tools
+    (cd "$1" && grep -En '# *include [<"]lockstep\.h[>"]' lib/*/*.[ch] data/*/*.[ch])
 }
 
 # twice ROOT: file names, without what follows the dot, that two files have.
@@ -127,6 +128,8 @@ is "an include that goes up" "$(rooms "$tree")" \
 says data/up low
 is "data that looks into the engine" "$(rooms "$tree" | grep -c 'no room of')" 1
 says data/up base
+echo '#include <lockstep.h>' >>"$tree/lib/high/b.c"
+is "all public headers" "$(rooms "$tree" | grep -c high/b.c)" 1
 says lib/low high
 is "a circle" "$(rooms "$tree" | grep -c circle | sed 's/[1-9].*/some/')" some
 rm "$tree/lib/low/README.md"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Proves that the pages are complete: lockstep(3) names every function of the
-# libraries (lib/exports.txt, data/exports.txt) and no other (ls_step, not the ls_step_sized that it calls), each has
+# libraries (lib/exports.txt, data/exports.txt) and no other (ls_step, not the ls_step_bytes that it calls), each has
 # its name in a page with what its header says, and the page of a tool has every
 # option of its --help.
 status=0
@@ -12,7 +12,7 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 
 # all_named WHAT: is each function, and no other, in the list $dir/names?
-sed 's/_sized$//' "$top_srcdir/lib/exports.txt" \
+sed 's/_bytes$//' "$top_srcdir/lib/exports.txt" \
     "$top_srcdir/data/exports.txt" | sort >"$dir/functions"
 all_named()
 {
@@ -88,7 +88,7 @@ for made in "$dir"/lockstep_*.3; do
         status=1
     }
     if ! grep -q ' \\- [A-Za-z]' "$made" ||
-        grep -q '^#if\|_sized(\|LS_API\|^/\*' "$made"; then
+        grep -q '^#if\|_bytes(\|LS_API\|^/\*' "$made"; then
         echo "${made##*/} has no title, or has what only compilers read"
         status=1
     fi

@@ -368,8 +368,8 @@ def check_words():
     raises(ValueError, 'precision has no "bf17"', trainer, precision="bf17")
     raises(TypeError, "there is no betas", ls.adam, 1, betas=1)
     assert ls.adam(1e-3, b1=0.8).b1 == 0.8
-    s = ls.schedule("piecewise", boundary=[(2, 0.5), {"update": 4,
-                                                      "factor": 0.5}])
+    s = ls.schedule("piecewise", boundaries=[(2, 0.5), {"update": 4,
+                                                        "factor": 0.5}])
     assert [s.rate(1, i) for i in (0, 2, 4)] == [1, 0.5, 0.25]
     assert "names='head.*', " in repr(ls.group("head.*", rate=10))
 

@@ -3,7 +3,7 @@
 # and NumPy, and a compiler that tells the offsets of the headers' structs.
 # Called by make check with what was built, and by test/install.sh.
 python=${PYTHON3:-python3}
-: "${CC:=cc}" "${library:=$top_builddir/.libs/liblockstep.so.1}"
+: "${CC:=cc}" "${library:=$top_builddir/.libs/liblockstep.so.2}"
 : "${include:=$top_srcdir/include}" "${module:=$top_srcdir/python}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

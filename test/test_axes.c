@@ -160,7 +160,7 @@ START_TEST(test_shard_batch)
     ls_shards *shards;
 
     fill_set(set, N);
-    OK(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_ERROR));
+    OK(ls_shards_cut(&shards, &s, 5, set, LS_UNEVEN_ERROR));
     ck_assert_int_eq(ls_shards_rows(shards), 3);
     for (int d = 0; d < 8; d++) {
         ck_assert_ptr_null(ls_shards_mask(shards, d));
@@ -195,7 +195,7 @@ START_TEST(test_padding)
         ls_shards *shards;
 
         fill_set(set, n);
-        OK(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD));
+        OK(ls_shards_cut(&shards, &s, 5, set, LS_UNEVEN_PAD));
         ck_assert_int_eq(ls_shards_rows(shards), r);
         for (int64_t row = 0; row < 4 * r; row++) {
             int d = (int)(row / r);
@@ -225,36 +225,36 @@ START_TEST(test_refused)
     ls_array set[5];
 
     fill_set(set, 10);
-    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_ERROR), LS_ESHAPE,
+    FAILS(ls_shards_cut(&shards, &s, 5, set, LS_UNEVEN_ERROR), LS_ESHAPE,
             "array \"image\": 10 rows do not divide by the 4 devices along "
             "\"data\"");
     set[3].shape[0] = 8;
-    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
+    FAILS(ls_shards_cut(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
             "array \"pixel\" has 8 rows, \"image\" has 10");
     fill_set(set, N);
     set[1].rank = 0;
-    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
+    FAILS(ls_shards_cut(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
             "array \"label\": rank 0 is not 1 to 8");
     fill_set(set, N);
     set[2].shape[1] = INT64_MAX;
-    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
+    FAILS(ls_shards_cut(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
             "array \"weight\": (12,9223372036854775807)");
     fill_set(set, N);
     set[2].dtype = (ls_dtype)9;
-    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_EINVAL,
+    FAILS(ls_shards_cut(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_EINVAL,
             "array \"weight\": the dtype is unknown");
     fill_set(set, N);
     set[4].data = NULL;
-    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_EINVAL,
+    FAILS(ls_shards_cut(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_EINVAL,
             "array \"id\": the data is NULL");
     fill_set(set, 0);
-    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
+    FAILS(ls_shards_cut(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_ESHAPE,
             "array \"image\": (0,2,3) is empty");
     fill_set(set, N);
     set[4].name = "label";
-    FAILS(ls_batch_shard(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_EINVAL,
+    FAILS(ls_shards_cut(&shards, &s, 5, set, LS_UNEVEN_PAD), LS_EINVAL,
             "array \"label\" stands there twice");
-    FAILS(ls_batch_shard(&shards, &s, 0, set, LS_UNEVEN_PAD), LS_EINVAL,
+    FAILS(ls_shards_cut(&shards, &s, 0, set, LS_UNEVEN_PAD), LS_EINVAL,
             "nothing to cut");
     ck_assert_ptr_null(shards);
 }

@@ -93,8 +93,8 @@ static ls_checkpoints_options options_in(const char *name)
     static const ls_setting setting[] = {{"model", "mine"}, {"data", ""}};
 
     return (ls_checkpoints_options){.size = sizeof(ls_checkpoints_options),
-                                    .folder = in_folder(name), .settings = 2,
-                                    .setting = setting};
+                                    .folder = in_folder(name), .n_settings = 2,
+                                    .settings = setting};
 }
 
 static int keep_in(world *w, const char *name, int keep)
@@ -214,9 +214,9 @@ START_TEST(archived)
     OK(ls_archive_open(&a, in_folder("c/step-000000000003")));
     ck_assert_int_eq(ls_archive_entries(a),
                      3 * ls_trainer_params(w.r.trainer));
-    OK(ls_archive_entry(a, 0, &e));
+    ck_assert(ls_archive_entry(a, 0, &e));
     ck_assert_str_eq(e.name, "hidden.bias");
-    OK(ls_archive_entry(a, 6, &e));
+    ck_assert(ls_archive_entry(a, 6, &e));
     ck_assert_str_eq(e.name, "mu.hidden.bias");
     ck_assert(ls_archive_note(a, 0, &name, &value));
     ck_assert_str_eq(value, "3");
@@ -271,8 +271,8 @@ static ls_trainer_options changed(int which)
     case 4: o.optimizer.weight_decay = 0; break;
     case 5: o.schedule.kind = LS_LINEAR; break;
     case 6: o.schedule.decay_steps = 20; break;
-    case 7: o.schedule = (ls_schedule){.kind = LS_PIECEWISE, .boundaries = 1,
-                                       .boundary = &boundary}; break;
+    case 7: o.schedule = (ls_schedule){.kind = LS_PIECEWISE, .n_boundaries = 1,
+                                       .boundaries = &boundary}; break;
     case 8: o.accumulate = 1; break;
     case 9: o.clip_norm = 0; break;
     case 10: o.mean = LS_MEAN_OF_SHARDS; break;
@@ -449,7 +449,7 @@ START_TEST(misused)
     FAILS(ls_archive_open(&a, in_folder("c")), LS_EFORMAT,
           "holds 1 checkpoint; the newest is");
     OK(ls_archive_open(&a, in_folder("c/step-000000000002")));
-    FAILS(ls_archive_entry(a, -1, &e), LS_EINVAL, "no array -1 of");
+    ck_assert(!ls_archive_entry(a, -1, &e));
     FAILS(ls_archive_read(a, 1000, 1, &x), LS_EINVAL, "no array 1000 of");
     ck_assert(!ls_archive_note(a, -1, &name, &value));
     ls_archive_close(a);
@@ -473,7 +473,7 @@ START_TEST(contradicts_more)
 {
     const ls_setting other = {"model", "yours"};
     ls_checkpoints_options o = {.size = sizeof o,
-                                .settings = 1, .setting = &other};
+                                .n_settings = 1, .settings = &other};
     ls_trainer_options options = options_of(1);
     world w;
 
@@ -505,7 +505,7 @@ START_TEST(contradicts_twice)
     ls_checkpoints_options o = options_in("c");
     world w;
 
-    o.setting = set;
+    o.settings = set;
     open_with(&w, 1, 1, LS_REPLICATE, NULL);
     OK(ls_checkpoints_open(&w.saved, w.r.trainer, &o));
     save(&w);

@@ -222,8 +222,8 @@ START_TEST(test_lr_of_steps)
     ls_result r;
 
     o.optimizer = ls_sgd(1);
-    o.schedule = (ls_schedule){.kind = LS_PIECEWISE, .boundaries = 2,
-                               .boundary = boundary};
+    o.schedule = (ls_schedule){.kind = LS_PIECEWISE, .n_boundaries = 2,
+                               .boundaries = boundary};
     session s = open_given(&m, &o, 2);
     memset(boundary, 0, sizeof boundary);
     for (size_t c = 0; c < COUNT(want); c++) {

@@ -119,7 +119,8 @@ START_TEST(test_all_reduce)
 
         fill_exact(&a);
         fill_exact(&c);
-        OK(ls_all_reduce(pool, NULL, mean ? LS_MEAN : LS_SUM, 2, list));
+        OK(ls_all_reduce(pool, NULL, mean ? LS_REDUCE_MEAN : LS_REDUCE_SUM, 2,
+                         list));
         for (int d = 0; d < D; d++)
             for (int64_t i = 0; i < n; i++) {
                 float sum = exact_sum(D, i);
@@ -155,7 +156,7 @@ START_TEST(test_reduce_scatter)
         for (int d = 0; d < D; d++)
             own[d] = f32(&a, d) + d * m;
         r.out = k & 1 ? own : b.at;
-        OK(ls_reduce_scatter(pool, NULL, LS_SUM, 1, &r));
+        OK(ls_reduce_scatter(pool, NULL, LS_REDUCE_SUM, 1, &r));
         for (int d = 0; d < D; d++)
             for (int64_t i = 0; i < m; i++)
                 wrong += ((float *)r.out[d])[i] != exact_sum(D, d * m + i);
@@ -271,7 +272,7 @@ START_TEST(test_order)
         f32(&ra, 0)[i] *= 1.0f / D;
         f64(&rb, 0)[i] *= 1.0 / D;
     }
-    OK(ls_all_reduce(pool, "data", LS_MEAN, 2, list));
+    OK(ls_all_reduce(pool, "data", LS_REDUCE_MEAN, 2, list));
     for (int d = 0; d < D; d++) {
         ck_assert_mem_eq(a.at[d], ra.at[0], N * sizeof(float));
         ck_assert_mem_eq(b.at[d], rb.at[0], N * sizeof(double));
@@ -295,7 +296,7 @@ START_TEST(test_large)
     int64_t wrong = 0;
 
     fill_exact(&a);
-    OK(ls_all_reduce(pool, NULL, LS_MEAN, 1, &r));
+    OK(ls_all_reduce(pool, NULL, LS_REDUCE_MEAN, 1, &r));
     for (int d = 0; d < 4; d++)
         for (int64_t i = 0; i < n; i++)
             wrong += f32(&a, d)[i] != exact_sum(4, i) / 4;
@@ -326,7 +327,7 @@ START_TEST(test_groups)
         for (int d = 0; d < 6; d++)
             for (int i = 0; i < 5000; i++)
                 f32(&a, d)[i] = (float)(1 << d);
-        OK(ls_all_reduce(pool, row[r].axis, LS_SUM, 1, &list));
+        OK(ls_all_reduce(pool, row[r].axis, LS_REDUCE_SUM, 1, &list));
         for (int d = 0; d < 6; d++) {
             int sum = 0;
 
@@ -386,13 +387,13 @@ START_TEST(test_collective_overlaps)
             in[d] = all[0] + d * shift;
         if (shift == N)
             continue;
-        FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, r), LS_EINVAL,
+        FAILS(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, 1, r), LS_EINVAL,
               "all-reduce \"w\": the buffers of devices 0 and 1 overlap");
         FAILS(ls_broadcast(pool, NULL, 0, 1, r), LS_EINVAL, "0 and 1 overlap");
     }
     for (int d = 0; d < 4; d++)
         in[d] = all[0] + (3 - d) * (N - 1);
-    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, r), LS_EINVAL,
+    FAILS(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, 1, r), LS_EINVAL,
           "\"w\": the buffers of devices 2 and 3 overlap");
     ck_assert_mem_eq(all[0], copy, sizeof copy);
     for (int d = 0; d < 4; d++) {
@@ -401,17 +402,17 @@ START_TEST(test_collective_overlaps)
         more[d] = all[2] + d * N;
     }
     more[2] = all[0] + 3 * N + N - 1;
-    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 2, r), LS_EINVAL,
+    FAILS(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, 2, r), LS_EINVAL,
           "\"w\" of device 3 and \"b\" of device 2 overlap");
     more[2] = all[2] + 2 * N;
-    OK(ls_all_reduce(pool, NULL, LS_SUM, 2, r));
+    OK(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, 2, r));
     r[0].out = out;
     out[3] = in[0];
     FAILS(ls_all_gather(pool, NULL, 1, r), LS_EINVAL, "overlap");
-    FAILS(ls_reduce_scatter(pool, NULL, LS_SUM, 1, r), LS_EINVAL,
+    FAILS(ls_reduce_scatter(pool, NULL, LS_REDUCE_SUM, 1, r), LS_EINVAL,
           "devices 0 and 3 overlap");
     out[3] = (float *)in[3] + 3 * N / 4;
-    OK(ls_reduce_scatter(pool, NULL, LS_SUM, 1, r));
+    OK(ls_reduce_scatter(pool, NULL, LS_REDUCE_SUM, 1, r));
     out[3] = all[1] + 3 * N * 4;
     OK(ls_all_gather(pool, NULL, 1, r));
     ls_pool_close(pool);
@@ -430,13 +431,14 @@ START_TEST(test_collective_refused)
     fill_bytes(&a);
     fill_bytes(&copy);
     for (int kind = -1; kind < 5; kind++)
-        if (kind != LS_MEAN && kind != LS_SUM) {
-            FAILS(ls_all_reduce(pool, NULL, (ls_mean)kind, 1, &r), LS_EINVAL,
-                    "is unknown; there are LS_MEAN (1) and LS_SUM (2)");
-            FAILS(ls_reduce_scatter(pool, NULL, (ls_mean)kind, 1, &r),
+        if (kind != LS_REDUCE_MEAN && kind != LS_REDUCE_SUM) {
+            FAILS(ls_all_reduce(pool, NULL, (ls_reduction)kind, 1, &r),
+                  LS_EINVAL, "is unknown; there are LS_REDUCE_MEAN (1) and "
+                  "LS_REDUCE_SUM (2)");
+            FAILS(ls_reduce_scatter(pool, NULL, (ls_reduction)kind, 1, &r),
                     LS_EINVAL, "reduce-scatter: kind");
         }
-    FAILS(ls_all_reduce(pool, "batch", LS_SUM, 1, &r), LS_ENOTFOUND,
+    FAILS(ls_all_reduce(pool, "batch", LS_REDUCE_SUM, 1, &r), LS_ENOTFOUND,
             "no axis \"batch\"");
     FAILS(ls_broadcast(pool, "data", 2, 1, &r), LS_EINVAL,
             "root 2 is not one of 2 devices");
@@ -444,29 +446,31 @@ START_TEST(test_collective_refused)
     FAILS(ls_all_gather(pool, NULL, 1, &r), LS_EINVAL,
             "all-gather \"w\": out is NULL");
     r.out = a.at;
-    FAILS(ls_reduce_scatter(pool, NULL, LS_SUM, 1, &r), LS_ESHAPE,
+    FAILS(ls_reduce_scatter(pool, NULL, LS_REDUCE_SUM, 1, &r), LS_ESHAPE,
             "\"w\": 10 elements do not divide by 4 devices");
     r.n = 8;
-    FAILS(ls_reduce_scatter(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
+    FAILS(ls_reduce_scatter(pool, NULL, LS_REDUCE_SUM, 1, &r), LS_EINVAL,
             "in and out of device ");
     FAILS(ls_all_gather(pool, NULL, 1, &r), LS_EINVAL,
             "in and out of device ");
     r.out = NULL;
     r.dtype = LS_I32;
-    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
+    FAILS(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, 1, &r), LS_EINVAL,
             "\"w\": LS_I32 is not summed");
     r.dtype = (ls_dtype)0;
     FAILS(ls_broadcast(pool, NULL, 0, 1, &r), LS_EINVAL, "is not known");
     r.dtype = LS_F64;
     r.n = -1;
-    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_ESHAPE, "-1 elements");
+    FAILS(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, 1, &r), LS_ESHAPE,
+          "-1 elements");
     r.n = INT64_MAX / 8;
-    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_ESHAPE, "elements on");
+    FAILS(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, 1, &r), LS_ESHAPE,
+          "elements on");
     r.n = 9;
     memcpy(table, a.at, sizeof table);
     r.in = table;
     table[2] = NULL;
-    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
+    FAILS(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, 1, &r), LS_EINVAL,
             "\"w\": the buffer of device 2 is NULL");
     r.n = 8;
     r.in = a.at;
@@ -482,14 +486,14 @@ START_TEST(test_collective_refused)
     r.name = "w";
     r.n = 9;
     table[2] = (char *)a.at[2] + 2;
-    FAILS(ls_all_reduce(pool, NULL, LS_SUM, 1, &r), LS_EINVAL,
+    FAILS(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, 1, &r), LS_EINVAL,
             "device 2 is not aligned");
     for (int d = 0; d < 4; d++)
         ck_assert_mem_eq(a.at[d], copy.at[d], 80);
     r.n = 0;
-    OK(ls_all_reduce(pool, NULL, LS_SUM, 1, &r));
-    OK(ls_all_reduce(pool, NULL, LS_SUM, 0, NULL));
-    FAILS(ls_all_reduce(pool, NULL, LS_SUM, -1, &r), LS_EINVAL,
+    OK(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, 1, &r));
+    OK(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, 0, NULL));
+    FAILS(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, -1, &r), LS_EINVAL,
             "all-reduce: -1 arrays");
     FAILS(ls_broadcast(pool, NULL, 0, 2, NULL), LS_EINVAL,
             "ls_broadcast: array is NULL");

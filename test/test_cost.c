@@ -58,8 +58,8 @@ START_TEST(frozen)
     ls_trainer_options o = ls_trainer_defaults();
     ls_group group = ls_group_frozen("hidden.*");
 
-    o.groups = 1;
-    o.group = &group;
+    o.n_groups = 1;
+    o.groups = &group;
     CHECK(mlp_graph(), &o, {"dense", 9 + 33 + 33, 0, 9 * 33 + 33, 0},
           {"layer_norm", 33 + 33 + 2, 33 + 33 + 2, 66, 66},
           {"dense", 33 + 5, 33 + 5 + 33, 33 * 5 + 5, 33 * 5 + 33 * 5 + 5},

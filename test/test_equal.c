@@ -41,17 +41,17 @@ static const ls_boundary scaled[] = {{3, 0.5}, {6, 0.25}};
 
 static void one_boundary(ls_trainer_options *o)
 {
-    o->schedule.boundaries = 1;
+    o->schedule.n_boundaries = 1;
 }
 
 static void moved_boundary(ls_trainer_options *o)
 {
-    o->schedule.boundary = moved;
+    o->schedule.boundaries = moved;
 }
 
 static void scaled_boundary(ls_trainer_options *o)
 {
-    o->schedule.boundary = scaled;
+    o->schedule.boundaries = scaled;
 }
 
 static void other_clip_norm(ls_trainer_options *o)
@@ -86,7 +86,7 @@ static void other_average(ls_trainer_options *o)
 
 static void one_group(ls_trainer_options *o)
 {
-    o->groups = 1;
+    o->n_groups = 1;
 }
 
 /* The groups of both, so that a test changes one in its place; the first has a
@@ -96,7 +96,7 @@ static ls_group groups[2], others[2];
 
 static void take_others(ls_trainer_options *o)
 {
-    o->group = others;
+    o->groups = others;
 }
 
 static void other_names(ls_trainer_options *o)
@@ -174,9 +174,9 @@ static const struct change {
      "schedule is linear"},
     {"ls_schedule", "kind", other_schedule, "schedule is linear",
      "schedule is linear"},
-    {"ls_schedule", "boundaries", one_boundary, "boundaries is 1",
+    {"ls_schedule", "n_boundaries", one_boundary, "boundaries is 1",
      "boundary 6 is not set"},
-    {"ls_schedule", "boundary", moved_boundary, "boundary 7",
+    {"ls_schedule", "boundaries", moved_boundary, "boundary 7",
      "boundary 6 is not set"},
     {"ls_boundary", "update", moved_boundary, "boundary 7",
      "boundary 6 is not set"},
@@ -194,9 +194,9 @@ static const struct change {
      "precision is bf16"},
     {"ls_trainer_options", "average", other_average, "average is 0.5",
      "average is 0.5"},
-    {"ls_trainer_options", "groups", one_group, "groups is 1",
+    {"ls_trainer_options", "n_groups", one_group, "groups is 1",
      "group 1 is not set"},
-    {"ls_trainer_options", "group", other_rate, "group 1 is ",
+    {"ls_trainer_options", "groups", other_rate, "group 1 is ",
      "group 1 is last.kernel: rate 0.5"},
     {"ls_group", "names", other_names, "group 0 is ***", "group 0 is ***"},
     {"ls_group", "vectors", other_vectors, "group 0 is ***", "group 0 is ***"},
@@ -224,8 +224,8 @@ static ls_trainer_options base_options(void)
 
     o.optimizer = ls_adam(0.1);
     o.schedule = ls_schedule_defaults(LS_PIECEWISE);
-    o.schedule.boundaries = 2;
-    o.schedule.boundary = steps;
+    o.schedule.n_boundaries = 2;
+    o.schedule.boundaries = steps;
     o.own_dropout_key = true;
     o.dropout_key = ls_key_new(1);
     memset(long_name, '*', 150);
@@ -236,8 +236,8 @@ static ls_trainer_options base_options(void)
     groups[1] = ls_group_of("last.kernel");
     groups[0].rate = groups[1].rate = 0.75;
     memcpy(others, groups, sizeof others);
-    o.groups = 2;
-    o.group = groups;
+    o.n_groups = 2;
+    o.groups = groups;
     return o;
 }
 
@@ -326,8 +326,8 @@ static ls_schedule base_schedule(ls_schedule_kind kind)
     for (int i = 0; ls_schedule_option(kind, i, &option); i++)
         if (option.start != option.start)
             OK(ls_schedule_set(&s, option.name, option.whole ? 50 : 0.5));
-    s.boundaries = kind == LS_PIECEWISE;
-    s.boundary = &late;
+    s.n_boundaries = kind == LS_PIECEWISE;
+    s.boundaries = &late;
     return s;
 }
 
@@ -404,7 +404,7 @@ static void check_member(const char *of, const char *member)
 /* The text of the public header that has a struct; to be freed. */
 static void load_header(const char *name, char **text)
 {
-    static const char *const files[] = {"lockstep.h", "lockstep/optim.h",
+    static const char *const files[] = {"lockstep/trainer.h", "lockstep/optim.h",
                                         "lockstep/train.h",
                                         "lockstep/trainer.h"};
     const char *root = getenv("top_srcdir");
@@ -435,7 +435,7 @@ static void blank_comments(char *text)
     }
 }
 
-/* The name that a declarator ends with: "*group", " room[LS_ROOM - 3]". */
+/* The name that a declarator ends with: "*groups", " room[8]". */
 static void check_declarator(const char *of, const char *text, size_t n)
 {
     const char *bracket = memchr(text, '[', n);

@@ -73,8 +73,8 @@ START_TEST(optax)
     o.optimizer.weight_decay = 0.1;
     o.clip_norm = 1.5;
     o.average = 0.9;
-    o.groups = 3;
-    o.group = group;
+    o.n_groups = 3;
+    o.groups = group;
     OK(ls_trainer_open_gradient(&t, pool, &gradient, &o));
     OK(ls_gradients_open(&g, t, 1));
     set_all(groups_start[0], t, NULL);
@@ -131,7 +131,7 @@ static plan new_plan(int which)
     p.group[1] = ls_group_frozen(frozen[which]);
     p.group[2] = ls_group_of("out.*");
     p.group[2].rate = 0.5;
-    p.options.groups = 3;
+    p.options.n_groups = 3;
     p.x = normals(1, ROWS * 9);
     p.label = integers(2, 5, ROWS);
     return p;
@@ -149,7 +149,7 @@ static int open_plan(const plan *p, ls_pool **pool, run *r)
     ls_graph *g = mlp_graph();
     int status = pool_with(pool, p->devices, p->workers);
 
-    o.group = p->group;
+    o.groups = p->group;
     o.transport = p->transport;
     if (status == 0)
         status = ls_trainer_open(&r->trainer, *pool, g, &o);
@@ -301,7 +301,7 @@ START_TEST(resumed)
     close_run(&r);
     ls_pool_close(pool);
 
-    p.options.groups = 2;
+    p.options.n_groups = 2;
     OK(open_plan(&p, &pool, &r));
     OK(ls_checkpoints_open(&all, r.trainer, &c));
     FAILS(ls_checkpoints_load(all, &step_now), LS_EINVAL, "group");
@@ -323,9 +323,9 @@ START_TEST(refused)
     ls_trainer *t;
     run r;
 
-    o.groups = 1;
-    FAILS(ls_trainer_open(&t, pool, graph, &o), LS_EINVAL, "group is NULL");
-    o.group = &g;
+    o.n_groups = 1;
+    FAILS(ls_trainer_open(&t, pool, graph, &o), LS_EINVAL, "groups is NULL");
+    o.groups = &g;
     FAILS(ls_trainer_open(&t, pool, graph, &o), LS_ENOTFOUND,
           "\"nobody.*\": matches no parameter");
     g = ls_group_frozen("*");
@@ -335,7 +335,7 @@ START_TEST(refused)
     g = ls_group_of("out.*");
     g.rate = -1;
     FAILS(ls_trainer_open(&t, pool, graph, &o), LS_EINVAL, "rate -1");
-    o.groups = 0;
+    o.n_groups = 0;
     o.average = 1;
     FAILS(ls_trainer_open(&t, pool, graph, &o), LS_EINVAL, "average is 1");
     o.average = 0;
@@ -381,8 +381,8 @@ static int step_wide(const ls_transport *transport, void *user)
     int status = pool_with(&pool, 2, 1);
 
     o.transport = transport;
-    o.groups = user != NULL;
-    o.group = &group;
+    o.n_groups = user != NULL;
+    o.groups = &group;
     if (status == 0)
         status = ls_trainer_open(&r.trainer, pool, g, &o);
     if (status == 0)
@@ -436,8 +436,8 @@ static run open_alone(int trained, ls_pool **pool)
 
     for (int i = 0; trained >= 0 && i < g->param_count; i++)
         if (i != trained)
-            group[o.groups++] = ls_group_frozen(g->params[i]->name);
-    o.group = group;
+            group[o.n_groups++] = ls_group_frozen(g->params[i]->name);
+    o.groups = group;
     *pool = open_pool(2, 2);
     return open_run(*pool, g, &o);
 }
@@ -536,8 +536,8 @@ static int pages_after_steps(const char *freeze, bool accumulate)
     o.optimizer = ls_adam(1e-2);
     o.clip_norm = 0.5;
     o.accumulate = accumulate ? 2 : 1;
-    o.groups = freeze != NULL;
-    o.group = &group;
+    o.n_groups = freeze != NULL;
+    o.groups = &group;
     r = open_run(pool, wide_graph(), &o);
     OK(ls_batch_set(r.batch, "x", LS_F32, x, 8));
     for (int i = 0; i < 2; i++)

@@ -162,7 +162,7 @@ static int64_t read_all(ls_source *s, bool backwards)
     void *out[] = {image, labels};
     int64_t index[64];
 
-    ck_assert_int_eq(s->arrays, 2);
+    ck_assert_int_eq(s->n_arrays, 2);
     ck_assert_int_le(s->rows, 64);
     for (int64_t i = 0; i < s->rows; i++)
         index[i] = backwards ? s->rows - 1 - i : i;
@@ -192,13 +192,13 @@ static void check_shape(const ls_source *s, int64_t rows, int64_t h, int64_t w,
                         int64_t c)
 {
     ck_assert_int_eq(s->rows, rows);
-    ck_assert_int_eq(s->array[0].rank, 3);
-    ck_assert_int_eq(s->array[0].shape[0], h);
-    ck_assert_int_eq(s->array[0].shape[1], w);
-    ck_assert_int_eq(s->array[0].shape[2], c);
-    ck_assert_int_eq(s->array[0].dtype, LS_F32);
-    ck_assert_int_eq(s->array[1].rank, 0);
-    ck_assert_int_eq(s->array[1].dtype, LS_I32);
+    ck_assert_int_eq(s->arrays[0].rank, 3);
+    ck_assert_int_eq(s->arrays[0].shape[0], h);
+    ck_assert_int_eq(s->arrays[0].shape[1], w);
+    ck_assert_int_eq(s->arrays[0].shape[2], c);
+    ck_assert_int_eq(s->arrays[0].dtype, LS_F32);
+    ck_assert_int_eq(s->arrays[1].rank, 0);
+    ck_assert_int_eq(s->arrays[1].dtype, LS_I32);
 }
 
 /* ------ What is read ------ */
@@ -368,8 +368,8 @@ START_TEST(normalised)
 
         OK(ls_source_images(&s, at(k & 2 ? "b-images.npy" : "a-images-idx4"),
                             &o));
-        ck_assert_str_eq(s.array[0].name, "pixels");
-        ck_assert_str_eq(s.array[1].name, "class");
+        ck_assert_str_eq(s.arrays[0].name, "pixels");
+        ck_assert_str_eq(s.arrays[1].name, "class");
         read_all(&s, false);
         for (int i = 0; i < 24; i++) {
             float x = k & 2 ? (float)i / 8 : (float)pixel(i) / 255.0f;
@@ -420,7 +420,7 @@ START_TEST(unlabelled)
     refuse("pic", LS_ENOTFOUND, "where are its labels?");
     o.unlabelled = true;
     OK(ls_source_images(&s, at("pic"), &o));
-    ck_assert(s.arrays == 1 && s.rows == 3 && s.classes == 0);
+    ck_assert(s.n_arrays == 1 && s.rows == 3 && s.classes == 0);
     ck_assert_int_eq(s.fill(s.user, 1, &last, out), 0);
     for (int64_t i = 0; i < 4; i++)
         ck_assert(image[i] == (float)pixel(8 + i) / 255.0f);
@@ -428,7 +428,7 @@ START_TEST(unlabelled)
     make_cifar(&f, 0, 1);
     put_file("data_batch_1.bin", &f);
     OK(ls_source_images(&s, at("data_batch_1.bin"), &o));
-    ck_assert(s.arrays == 1 && s.rows == 1);
+    ck_assert(s.n_arrays == 1 && s.rows == 1);
     ls_source_close(&s);
 }
 END_TEST
@@ -602,7 +602,7 @@ static bool survive(const char *name)
         ck_assert_msg(strstr(ls_errmsg(), folder) != NULL, "%s", ls_errmsg());
         return false;
     }
-    size = s.array[0].shape[0] * s.array[0].shape[1] * s.array[0].shape[2];
+    size = s.arrays[0].shape[0] * s.arrays[0].shape[1] * s.arrays[0].shape[2];
     ck_assert_int_le(size, MOST);
     for (int64_t i = 0; i < s.rows; i++) {
         ck_assert_int_eq(s.fill(s.user, 1, &i, out), 0);

@@ -476,7 +476,7 @@ START_TEST(refused)
     ls_source s = arrays(), none;
     ls_array bad[] = {{"x", LS_F32, 2, {ROWS, WIDTH}, row_x},
                       {"y", LS_I32, 1, {ROWS - 1}, row_y}};
-    ls_array_spec spec[2] = {s.array[0], s.array[1]};
+    ls_array_spec spec[2] = {s.arrays[0], s.arrays[1]};
     ls_loader *l;
 
     refuse(&r, &s, &o, LS_ESHAPE, "23 rows does not divide by 4 devices x 2");
@@ -485,7 +485,7 @@ START_TEST(refused)
     o.batch = -1;
     refuse(&r, &s, &o, LS_ESHAPE, "-1 rows");
     o.batch = 8;
-    s.array = spec;
+    s.arrays = spec;
     spec[0].shape[0] = 4;
     refuse(&r, &s, &o, LS_ESHAPE,
            "\"x\" takes rows of (3); the source has (4)");
@@ -569,13 +569,13 @@ START_TEST(series)
     ls_source_close(&s);
     OK(open_series(&s));
     ck_assert_int_eq(s.rows, ALL);
-    ck_assert_int_eq(s.arrays, 3);
-    ck_assert_int_eq(s.array[0].rank, 2);
-    ck_assert_int_eq(s.array[0].shape[0], LONG);
-    ck_assert_int_eq(s.array[0].shape[1], WIDTH);
-    ck_assert_int_eq(s.array[1].rank, 0);
-    ck_assert_int_eq(s.array[2].rank, 1);
-    ck_assert_int_eq(s.array[2].shape[0], 2);
+    ck_assert_int_eq(s.n_arrays, 3);
+    ck_assert_int_eq(s.arrays[0].rank, 2);
+    ck_assert_int_eq(s.arrays[0].shape[0], LONG);
+    ck_assert_int_eq(s.arrays[0].shape[1], WIDTH);
+    ck_assert_int_eq(s.arrays[1].rank, 0);
+    ck_assert_int_eq(s.arrays[2].rank, 1);
+    ck_assert_int_eq(s.arrays[2].shape[0], 2);
     for (int i = 0; i < ALL; i++)
         backwards[i] = ALL - 1 - i;
     OK(s.fill(s.user, ALL, backwards, (void *[]){x, y, z}));

@@ -57,8 +57,8 @@ START_TEST(test_torch)
     ls_group rest = ls_lora_rest();
 
     o.optimizer = ls_momentum(lora_lr, 0.9);
-    o.groups = 1;
-    o.group = &rest;
+    o.n_groups = 1;
+    o.groups = &rest;
     for (int devices = 1; devices <= 4; devices *= 2) {
         ls_pool *pool = open_pool(devices, 0);
         run r = open_run(pool, golden_graph(), &o);
@@ -128,8 +128,8 @@ static run open_way(ls_pool *pool, ls_graph *g, const way *w)
     o.dropout_key = ls_key_new(8);
     o.optimizer = ls_adamw(0.05);
     o.average = 0.9;
-    o.groups = w->frozen;
-    o.group = &rest;
+    o.n_groups = w->frozen;
+    o.groups = &rest;
     r = open_run(pool, g, &o);
     OK(ls_batch_set(r.batch, "tokens", LS_I32, tokens(), ROWS));
     return r;
@@ -275,9 +275,9 @@ static void check_same_rest(const char *a, const char *b)
     OK(ls_archive_open(&one, a));
     OK(ls_archive_open(&two, b));
     for (int i = 0; i < ls_archive_entries(one); i++) {
-        OK(ls_archive_entry(one, i, &e));
+        ck_assert(ls_archive_entry(one, i, &e));
         for (int k = 0; k < ls_archive_entries(two); k++) {
-            OK(ls_archive_entry(two, k, &f));
+            ck_assert(ls_archive_entry(two, k, &f));
             if (!strcmp(e.name, f.name))
                 ck_assert_mem_eq(e.data, f.data, e.bytes);
         }
@@ -543,8 +543,8 @@ START_TEST(test_others)
     float was[WIDTH * WIDTH], is[WIDTH * WIDTH], up[WIDTH * WIDTH];
     run r;
 
-    o.groups = 2;
-    o.group = two;
+    o.n_groups = 2;
+    o.groups = two;
     folder_open();
     r = open_run(pool, text_graph(), &o);
     OK(ls_batch_set(r.batch, "tokens", LS_I32, tokens(), ROWS));

@@ -80,7 +80,7 @@ START_TEST(test_places)
     for (int w = 0; w < 70; w++) {
         int core = w % 32;
 
-        ck_assert_int_eq(ls_mesh_place(mesh, w, &p), 0);
+        ck_assert(ls_mesh_place(mesh, w, &p));
         ck_assert_int_eq(p.pu, 2 * core + (w >= 32 && w < 64));
         ck_assert_int_eq(p.core, core);
         ck_assert_int_eq(p.l3, core / 4);
@@ -91,10 +91,8 @@ START_TEST(test_places)
         device += p.devices;
     }
     ck_assert_int_eq(device, 96);
-    ck_assert_int_eq(ls_mesh_place(mesh, 70, &p), LS_EINVAL);
-    ck_assert_str_eq(ls_errmsg(),
-                     "mesh: worker 70; there are 70, counted from 0");
-    ck_assert_int_eq(ls_mesh_place(mesh, -1, &p), LS_EINVAL);
+    ck_assert(!ls_mesh_place(mesh, 70, &p));
+    ck_assert(!ls_mesh_place(mesh, -1, &p));
     ls_mesh_close(mesh);
 }
 END_TEST

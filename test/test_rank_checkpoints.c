@@ -64,8 +64,8 @@ static int walk_rank(const ls_transport *transport, void *user)
     int status;
 
     o.folder = l->folder;
-    o.setting = &which;
-    o.settings = 1;
+    o.settings = &which;
+    o.n_settings = 1;
     p.options.transport = transport;
     if ((status = rank_open(&own, &p)) == 0 &&
         (status = ls_checkpoints_open(&c, own.trainer, &o)) == 0)

@@ -134,8 +134,8 @@ static void open_ride(ride *r, int workers)
     size_t n;
 
     memset(r, 0, sizeof *r);
-    o.groups = 1;
-    o.group = &group;
+    o.n_groups = 1;
+    o.groups = &group;
     OK(pool_with(&r->pool, DEVICES, workers));
     OK(ls_trainer_open(&r->trainer, r->pool, g, &o));
     ls_graph_free(g);

@@ -17,8 +17,8 @@ static ls_schedule golden(size_t i)
         .decay_steps = golden_schedule[i].decay_steps,
         .decay_rate = golden_schedule[i].decay_rate,
         .end_lr = golden_schedule[i].end_lr,
-        .boundaries = (int)COUNT(golden_boundary),
-        .boundary = golden_boundary,
+        .n_boundaries = (int)COUNT(golden_boundary),
+        .boundaries = golden_boundary,
         .power = golden_schedule[i].power,
         .cycle_factor = golden_schedule[i].cycle_factor,
         .restart_factor = golden_schedule[i].restart_factor,
@@ -87,8 +87,8 @@ START_TEST(test_far)
         s.decay_rate = s.restart_factor = 0.5;
         s.end_lr = 0.001;
         s.power = 2;
-        s.boundaries = 1;
-        s.boundary = boundary;
+        s.n_boundaries = 1;
+        s.boundaries = boundary;
 
         OK(ls_schedule_lr(&s, 0.1, INT64_MAX / 2, &lr));
         ck_assert_double_eq_tol((double)lr, want[kind], 1e-8);
@@ -178,11 +178,11 @@ START_TEST(test_refused_schedules)
         {{.kind = LS_EXPONENTIAL, .decay_steps = 1, .decay_rate = 1e39},
          "decay_rate is 1e+39"},
         {{.kind = LS_PIECEWISE}, "no boundaries"},
-        {{.kind = LS_PIECEWISE, .boundaries = 2, .boundary = twice},
+        {{.kind = LS_PIECEWISE, .n_boundaries = 2, .boundaries = twice},
          "boundary 1 at update 5; it must be at least 6"},
-        {{.kind = LS_PIECEWISE, .boundaries = 1, .boundary = twice,
+        {{.kind = LS_PIECEWISE, .n_boundaries = 1, .boundaries = twice,
           .warmup = 6}, "boundary 0 at update 5; it must be at least 6"},
-        {{.kind = LS_PIECEWISE, .boundaries = 1, .boundary = negative},
+        {{.kind = LS_PIECEWISE, .n_boundaries = 1, .boundaries = negative},
          "factor -0.1"},
     };
     float lr = 7;

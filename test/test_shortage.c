@@ -97,7 +97,7 @@ static int shard(void)
     ls_array set[] = {{"a", LS_F32, 2, {7, 2}, numbers},
                       {"b", LS_U8, 1, {7}, numbers}};
     ls_shards *shards;
-    int status = ls_batch_shard(&shards, &four, 2, set, LS_UNEVEN_PAD);
+    int status = ls_shards_cut(&shards, &four, 2, set, LS_UNEVEN_PAD);
 
     if (status == 0)
         ls_shards_free(shards);
@@ -108,7 +108,7 @@ static int reduce(void)
 {
     ls_buffers b = {"b", LS_F32, 16, buffer, NULL};
 
-    return ls_all_reduce(pool, NULL, LS_SUM, 1, &b);
+    return ls_all_reduce(pool, NULL, LS_REDUCE_SUM, 1, &b);
 }
 
 static int nothing(void *user, int device, const void *const *in,
@@ -368,8 +368,8 @@ static int keep_of(ls_trainer *t, const ls_checkpoints_options *o)
 static ls_checkpoints_options options_in(const char *name)
 {
     return (ls_checkpoints_options){.size = sizeof(ls_checkpoints_options),
-                                    .folder = name, .keep = 1, .settings = 1,
-                                    .setting = &setting};
+                                    .folder = name, .keep = 1, .n_settings = 1,
+                                    .settings = &setting};
 }
 
 static int keep(void)
@@ -585,10 +585,10 @@ static void open_rich(void)
     OK(keep_of(rich, &plain));
     ls_trainer_close(rich);
     group.rate = 0.5;
-    o.schedule = (ls_schedule){.kind = LS_PIECEWISE, .boundaries = 1,
-                               .boundary = &boundary};
-    o.groups = 1;
-    o.group = &group;
+    o.schedule = (ls_schedule){.kind = LS_PIECEWISE, .n_boundaries = 1,
+                               .boundaries = &boundary};
+    o.n_groups = 1;
+    o.groups = &group;
     o.clip_value = 1;
     OK(ls_trainer_open(&rich, pool, g, &o));
     OK(ls_trainer_set_lr(rich, 0.3));
@@ -693,7 +693,7 @@ static void write_state(void)
 {
     ls_checkpoints_options o = {.size = sizeof o,
                                 .folder = in_folder("c"), .keep = 0,
-                                .settings = 1, .setting = &setting};
+                                .n_settings = 1, .settings = &setting};
     ls_checkpoints *c;
 
     OK(ls_trainer_save(trainer, in_folder("params")));

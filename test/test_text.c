@@ -122,8 +122,8 @@ static int read_steps(const ls_transport *link, void *user)
     ls_trainer_options options = ls_trainer_defaults();
     ls_loader_options o = ls_loader_defaults();
     ls_array_spec param = {"w", LS_F32, 0, {0}};
-    ls_gradient g = {.fn = nothing, .inputs = 1, .params = 1,
-                     .param = &param};
+    ls_gradient g = {.fn = nothing, .n_inputs = 1, .n_params = 1,
+                     .params = &param};
     ls_mesh *mesh;
     ls_pool *pool;
     ls_trainer *trainer;
@@ -135,7 +135,7 @@ static int read_steps(const ls_transport *link, void *user)
     bytes_read = 0;
     open_windows(&t, r->path);
     s = text_source(&t);
-    g.input = s.array;
+    g.inputs = s.arrays;
     mesh_options.devices = DEVICES;
     mesh_options.workers = 1;
     pool_options.no_pin = true;

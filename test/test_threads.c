@@ -278,7 +278,8 @@ static int try_all(const caller *c)
     int status = try_trainers(c);
 
     if (status != LS_EBUSY ||
-        (status = ls_all_reduce(c->pool, NULL, LS_SUM, 1, &b)) != LS_EBUSY ||
+        (status = ls_all_reduce(c->pool, NULL, LS_REDUCE_SUM, 1, &b)) !=
+            LS_EBUSY ||
         (status = ls_broadcast(c->pool, NULL, 0, 1, &b)) != LS_EBUSY ||
         (status = ls_pmap(c->pool, nothing, NULL, 0, NULL, 0, NULL)) !=
             LS_EBUSY ||

@@ -338,8 +338,8 @@ expect 2 "clip norm 1e-44" linear --clip-norm 1e-44
 expect 2 "clip value 1e-44" linear --clip-value 1e-44
 expect 2 "does not go with --clip-value" linear --explain --clip-value 1
 expect 2 "does not go with --l2" linear --explain --l2 0.1
-expect 2 "--l2 is for --optimizer sgd, momentum, nesterov, adam, rmsprop and \
-adagrad" linear --optimizer adamw --l2 1
+expect 2 "--l2 is for --optimizer sgd, momentum, nesterov, adam, rmsprop, \
+adagrad and amsgrad" linear --optimizer adamw --l2 1
 
 # ------ arrays of .npz files ------
 

@@ -5,7 +5,7 @@
 
 #include "array/zip.h"
 #include "base/file.h"
-#include "lockstep.h"
+#include <lockstep/base.h>
 
 /* raw holds the element's bytes as an integer of the machine; it stands for a
  * whole number or for a real one. */

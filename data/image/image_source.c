@@ -166,7 +166,7 @@ static int make_spec(image_source *s, const ls_images_options *o)
 
 static const ls_images_options defaults = {.size = sizeof defaults};
 
-void ls_images_defaults_sized(ls_images_options *options, size_t size)
+void ls_images_defaults_bytes(ls_images_options *options, size_t size)
 {
     LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
@@ -200,7 +200,7 @@ int ls_source_images(ls_source *source, const char *path,
     }
     *source = (ls_source){.rows = s->set.rows,
                           .classes = o.unlabelled ? 0 : s->set.classes,
-                          .arrays = o.unlabelled ? 1 : 2, .array = s->spec,
+                          .n_arrays = o.unlabelled ? 1 : 2, .arrays = s->spec,
                           .fill = fill, .close = close_source, .user = s};
     return 0;
 }

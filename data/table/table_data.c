@@ -20,7 +20,7 @@ struct ls_table_data {
 
 static const ls_table_data_options defaults = {.size = sizeof defaults};
 
-void ls_table_data_defaults_sized(ls_table_data_options *options, size_t size)
+void ls_table_data_defaults_bytes(ls_table_data_options *options, size_t size)
 {
     LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);

@@ -3,13 +3,14 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"
+#include <lockstep/archive.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 static const ls_table_model_options defaults = {.size = sizeof defaults};
 
-void ls_table_model_defaults_sized(ls_table_model_options *options, size_t size)
+void ls_table_model_defaults_bytes(ls_table_model_options *options, size_t size)
 {
     LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);

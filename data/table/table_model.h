@@ -4,6 +4,7 @@
 #define LS_TABLE_TABLE_MODEL_H
 
 #include "table/coding.h"
+#include <lockstep/predictor.h>
 
 struct ls_table_model {
     ls_predictor *predictor;

@@ -1,8 +1,8 @@
 /* What safetensors files and checkpoints hold. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_ARCHIVE_H
 #define LOCKSTEP_ARCHIVE_H
+
+#include <lockstep/base.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,14 +35,14 @@ LS_API void ls_archive_close(ls_archive *archive);
 /* Returns how many arrays there are. */
 LS_API int ls_archive_entries(const ls_archive *archive);
 
-/* Stores array i, in the order of the file.  It lives until the archive is
- * closed.  LS_EINVAL: there is no such array. */
-LS_API int ls_archive_entry_sized(const ls_archive *archive, int i,
-                                  ls_entry *entry, size_t size);
-static inline int ls_archive_entry(const ls_archive *archive, int i,
-                                   ls_entry *entry)
+/* Stores array i = 0, 1, .., in the order of the file, and returns true; false
+ * past the last.  It lives until the archive is closed. */
+LS_API bool ls_archive_entry_bytes(const ls_archive *archive, int i,
+                                   ls_entry *entry, size_t size);
+static inline bool ls_archive_entry(const ls_archive *archive, int i,
+                                    ls_entry *entry)
 {
-    return ls_archive_entry_sized(archive, i, entry, sizeof *entry);
+    return ls_archive_entry_bytes(archive, i, entry, sizeof *entry);
 }
 
 /* The elements of array i as floats; n must be their number.  LS_ENOTSUP: a

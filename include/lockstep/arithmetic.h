@@ -5,10 +5,10 @@
  * shape.  A chain of them that nothing else reads is computed in one pass over
  * memory; that changes no bit.  Every operation is rounded to float once, in
  * the order in which it is written, and results do not depend on the CPU. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_ARITHMETIC_H
 #define LOCKSTEP_ARITHMETIC_H
+
+#include <lockstep/graph.h>
 
 #ifdef __cplusplus
 extern "C" {

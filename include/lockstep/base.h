@@ -20,10 +20,10 @@ extern "C" {
 /* ====== Version ====== */
 
 #define LS_VERSION_MAJOR 0
-#define LS_VERSION_MINOR 2
+#define LS_VERSION_MINOR 3
 #define LS_VERSION_PATCH 0
 
-/* The version of the library that runs, "0.2.0"; the macros above are those of
+/* The version of the library that runs, "0.3.0"; the macros above are those of
  * the header that was compiled. */
 LS_API const char *ls_version(void);
 
@@ -73,12 +73,16 @@ LS_API int ls_error(int status, const char *text);
  * LS_EINVAL.
  *
  * Results go with their size: ls_step and the other functions that fill a
- * struct are inline and call a function of the same name with _sized at its
- * end.  Members that a program does not know are not written, and members that
- * the library does not know become 0.
+ * struct are inline and call a function of the same name with _bytes at its
+ * end.  Programs call the short one.  Members that a program does not know are
+ * not written, and members that the library does not know become 0.
  *
  * A member that a version adds begins where the struct ended: never in its
  * padding, which programs do not write.
+ *
+ * Optimizers, schedules and other small values are members of other structs,
+ * which they must not push apart when they grow: members to come take their
+ * place from `room`, which is 0.
  *
  * All other structs keep their sizes and members in all versions. */
 
@@ -114,6 +118,24 @@ typedef struct ls_array {
 
 /* Free the data of an array that was read, and clear it. */
 LS_API void ls_array_free(ls_array *array);
+
+/* ====== What several headers share ====== */
+
+enum { LS_TEXT = 256 }; /* bytes of a text written into the caller's room */
+
+/* A name with a text. */
+typedef struct ls_setting {
+    const char *name, *value;
+} ls_setting;
+
+/* What is done about rows that do not divide by the devices: they are an error,
+ * or they are filled up with rows of zeros that a mask marks; or, of a loader's
+ * batch, the last devices have fewer rows or none (ls_batch_set). */
+typedef enum ls_uneven {
+    LS_UNEVEN_ERROR,
+    LS_UNEVEN_PAD,
+    LS_UNEVEN_CUT
+} ls_uneven;
 
 #ifdef __cplusplus
 }

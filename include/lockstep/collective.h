@@ -1,9 +1,9 @@
 /* Data parallelism by hand: arrays cut into a shard for each device, a function
  * run on every device, and collectives between them. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_COLLECTIVE_H
 #define LOCKSTEP_COLLECTIVE_H
+
+#include <lockstep/pool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,7 +41,7 @@ typedef struct ls_shards ls_shards;
  * padding fills up): the data is borrowed until ls_shards_free.  LS_ESHAPE
  * names the array that has no rows, or other rows than the first, or rows that
  * do not divide. */
-LS_API int ls_batch_shard(ls_shards **shards, const ls_sharding *sharding,
+LS_API int ls_shards_cut(ls_shards **shards, const ls_sharding *sharding,
                           int arrays, const ls_array *array,
                           ls_uneven uneven);
 /* Free the set; the arrays that were cut stay as they are. */
@@ -90,24 +90,28 @@ typedef struct ls_buffers {
     void *const *out; /* [device]; NULL, where allowed: in place */
 } ls_buffers;
 
+/* What a reduction makes of the numbers of P devices: their sum, or that times
+ * 1 / P. */
+typedef enum ls_reduction { LS_REDUCE_MEAN = 1, LS_REDUCE_SUM } ls_reduction;
+
 /* Four collectives over sets of arrays, each done by all workers at once, by
  * ranges.  axis: devices that differ only along that axis of the mesh work
  * together, each such group for itself; NULL: all devices do.  P is their
  * number, k the place of one among them.  Sums are added in the order of the
  * tree, s = 1, 2, 4, ...: x[k] += x[k+s] for every k that is a multiple of 2s,
  * and the mean then multiplies once by 1 / P: results do not depend on the
- * workers.  On a failure nothing was written.  LS_EINVAL: another kind than
- * LS_MEAN and LS_SUM, a sum of other types than LS_F32 and LS_F64, a buffer
+ * workers.  On a failure nothing was written.  LS_EINVAL: no such kind,
+ * a sum of other types than LS_F32 and LS_F64, a buffer
  * that is NULL, misaligned, or overlaps another way than allowed; LS_ESHAPE:
  * sizes that do not divide; LS_ENOTFOUND: no such axis. */
 
 /* out[k][i] = mean or sum over j of in[j][i].  out may be in. */
-LS_API int ls_all_reduce(ls_pool *pool, const char *axis, ls_mean kind,
+LS_API int ls_all_reduce(ls_pool *pool, const char *axis, ls_reduction kind,
                          int arrays, const ls_buffers *array);
 
 /* out[k][i] = mean or sum over j of in[j][k n/P + i], i < n/P.  out[k] may be
  * in[k] + k n/P. */
-LS_API int ls_reduce_scatter(ls_pool *pool, const char *axis, ls_mean kind,
+LS_API int ls_reduce_scatter(ls_pool *pool, const char *axis, ls_reduction kind,
                              int arrays, const ls_buffers *array);
 
 /* out[k][j n + i] = in[j][i]: all of in, one after the other, n P elements.

@@ -20,7 +20,7 @@
 #ifndef LOCKSTEP_COLUMNS_H
 #define LOCKSTEP_COLUMNS_H
 
-#include <lockstep.h>
+#include <lockstep/predictor.h>
 #include <lockstep/table.h>
 
 #ifdef __cplusplus
@@ -103,13 +103,13 @@ typedef struct ls_table_data_options {
 
 /* Returns options that predict the last column, whatever it is, and refuse
  * missing values. */
-LS_API void ls_table_data_defaults_sized(ls_table_data_options *options,
+LS_API void ls_table_data_defaults_bytes(ls_table_data_options *options,
                                          size_t size);
 static inline ls_table_data_options ls_table_data_defaults(void)
 {
     ls_table_data_options o;
 
-    ls_table_data_defaults_sized(&o, sizeof o);
+    ls_table_data_defaults_bytes(&o, sizeof o);
     return o;
 }
 
@@ -164,13 +164,13 @@ typedef struct ls_table_model_options {
 } ls_table_model_options;
 
 /* Returns options without adapters. */
-LS_API void ls_table_model_defaults_sized(ls_table_model_options *options,
+LS_API void ls_table_model_defaults_bytes(ls_table_model_options *options,
                                           size_t size);
 static inline ls_table_model_options ls_table_model_defaults(void)
 {
     ls_table_model_options o;
 
-    ls_table_model_defaults_sized(&o, sizeof o);
+    ls_table_model_defaults_bytes(&o, sizeof o);
     return o;
 }
 

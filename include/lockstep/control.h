@@ -18,7 +18,7 @@
 #ifndef LOCKSTEP_CONTROL_H
 #define LOCKSTEP_CONTROL_H
 
-#include <lockstep/optim.h>
+#include <lockstep/base.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,7 +37,7 @@ typedef struct ls_early_stop {
     int64_t values;   /* The number of values. */
     int64_t since;    /* The number of values after the best one. */
     double best;      /* The best value; NaN: no value was a number. */
-    double room[LS_ROOM];
+    double room[8];
 } ls_early_stop;
 
 /* Takes the next value and returns whether it is time to end.  since is 0
@@ -63,7 +63,7 @@ typedef struct ls_plateau {
     int64_t rest;      /* The number of values that the cooldown still has. */
     double best;       /* The best value. */
     double scale;      /* The rate is multiplied by this. */
-    double room[LS_ROOM];
+    double room[8];
 } ls_plateau;
 
 /* Returns one with optax's defaults: factor 0.1, patience 10, rtol 1e-4 and

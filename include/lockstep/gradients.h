@@ -1,10 +1,10 @@
 /* Gradients in hand: to be read, changed, made elsewhere or added up before
  * the optimizer applies them.  ls_step is ls_gradients_compute and
  * ls_gradients_apply, to the bit. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_GRADIENTS_H
 #define LOCKSTEP_GRADIENTS_H
+
+#include <lockstep/trainer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,14 +30,14 @@ LS_API void ls_gradients_close(ls_gradients *gradients);
  * ls_step does, without an update.  The result is that of ls_step, with
  * `updated` false; grad_norm is set if the trainer clips.  Fails as ls_step
  * does; there is no gradient then. */
-LS_API int ls_gradients_compute_sized(ls_gradients *gradients,
+LS_API int ls_gradients_compute_bytes(ls_gradients *gradients,
                                       const ls_batch *batch, ls_result *result,
                                       size_t size);
 static inline int ls_gradients_compute(ls_gradients *gradients,
                                        const ls_batch *batch,
                                        ls_result *result)
 {
-    return ls_gradients_compute_sized(gradients, batch, result,
+    return ls_gradients_compute_bytes(gradients, batch, result,
                                       sizeof *result);
 }
 
@@ -50,11 +50,11 @@ LS_API int ls_gradients_add(ls_gradients *gradients, const ls_batch *batch);
 /* Reduce what was added up to its mean: the sum over all rows of all batches,
  * divided by the sum of all weights (ls_mean says how).  The result is that of
  * all batches together. */
-LS_API int ls_gradients_mean_sized(ls_gradients *gradients, ls_result *result,
+LS_API int ls_gradients_mean_bytes(ls_gradients *gradients, ls_result *result,
                                    size_t size);
 static inline int ls_gradients_mean(ls_gradients *gradients, ls_result *result)
 {
-    return ls_gradients_mean_sized(gradients, result, sizeof *result);
+    return ls_gradients_mean_bytes(gradients, result, sizeof *result);
 }
 
 /* ------ Reading and changing ------ */
@@ -105,11 +105,11 @@ LS_API int ls_input_gradient(ls_trainer *trainer, const ls_batch *batch,
  * update.  The mean stays as it is; an update needs another computation or
  * something that was set.  LS_ENONFINITE names the parameter, and nothing has
  * changed.  After a batch whose weights are all 0 it updates nothing. */
-LS_API int ls_gradients_apply_sized(ls_gradients *gradients, ls_result *result,
+LS_API int ls_gradients_apply_bytes(ls_gradients *gradients, ls_result *result,
                                     size_t size);
 static inline int ls_gradients_apply(ls_gradients *gradients, ls_result *result)
 {
-    return ls_gradients_apply_sized(gradients, result, sizeof *result);
+    return ls_gradients_apply_bytes(gradients, result, sizeof *result);
 }
 
 /* A function that each ls_step of the trainer calls on the calling thread

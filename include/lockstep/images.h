@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_IMAGES_H
 #define LOCKSTEP_IMAGES_H
 
-#include <lockstep.h>
+#include <lockstep/source.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,12 +24,12 @@ typedef struct ls_images_options {
 } ls_images_options;
 
 /* Returns options that are all 0: the training set, not normalised. */
-LS_API void ls_images_defaults_sized(ls_images_options *options, size_t size);
+LS_API void ls_images_defaults_bytes(ls_images_options *options, size_t size);
 static inline ls_images_options ls_images_defaults(void)
 {
     ls_images_options o;
 
-    ls_images_defaults_sized(&o, sizeof o);
+    ls_images_defaults_bytes(&o, sizeof o);
     return o;
 }
 

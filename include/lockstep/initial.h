@@ -1,8 +1,9 @@
 /* How parameters start, where it is not as the layer has it. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_INITIAL_H
 #define LOCKSTEP_INITIAL_H
+
+#include <lockstep/graph.h>
+#include <lockstep/random.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,7 +58,7 @@ typedef struct ls_init {
     double scale;                 /* finite; of VARIANCE not negative */
     ls_init_fn *fn;               /* OWN: called when a trainer is opened */
     void *user;
-    double room[LS_ROOM];         /* 0: for options to come */
+    double room[8];               /* 0: for options to come */
 } ls_init;
 
 /* Return an initialiser of a kind. */

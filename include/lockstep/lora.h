@@ -9,17 +9,18 @@
  *
  *     ls_graph_load(&graph, "base.safetensors");
  *     ls_lora_add(graph, "*.query.kernel", 8, 16);
- *     options.group = &(ls_group){ls_lora_rest()}, options.groups = 1;
+ *     options.groups = &(ls_group){ls_lora_rest()}, options.n_groups = 1;
  *     ls_trainer_open(&trainer, pool, graph, &options);
  *     ls_trainer_load(trainer, "base.safetensors", LS_LORA_REST);
  *     .. steps ..
  *     ls_save_options save = ls_save_defaults();
  *     save.kind = LS_SAVE_ADAPTERS;
  *     ls_trainer_save_with(trainer, "adapters.safetensors", &save); */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_LORA_H
 #define LOCKSTEP_LORA_H
+
+#include <lockstep/graph.h>
+#include <lockstep/trainer.h>
 
 #ifdef __cplusplus
 extern "C" {

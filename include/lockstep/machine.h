@@ -1,8 +1,8 @@
 /* The machine as a mesh sees it: cores, caches, and where workers sit. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_MACHINE_H
 #define LOCKSTEP_MACHINE_H
+
+#include <lockstep/mesh.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,13 +29,13 @@ typedef struct ls_place {
     int device, devices; /* its first one, and how many it runs */
 } ls_place;
 
-/* Stores the place of a worker.  LS_EINVAL: there is no such worker. */
-LS_API int ls_mesh_place_sized(const ls_mesh *mesh, int worker, ls_place *place,
-                               size_t size);
-static inline int ls_mesh_place(const ls_mesh *mesh, int worker,
-                                ls_place *place)
+/* Stores the place of worker 0, 1, .. and returns true; false past the last. */
+LS_API bool ls_mesh_place_bytes(const ls_mesh *mesh, int worker,
+                                ls_place *place, size_t size);
+static inline bool ls_mesh_place(const ls_mesh *mesh, int worker,
+                                 ls_place *place)
 {
-    return ls_mesh_place_sized(mesh, worker, place, sizeof *place);
+    return ls_mesh_place_bytes(mesh, worker, place, sizeof *place);
 }
 
 /* A level of the machine: how many it has, allowed here or not, and for caches
@@ -49,11 +49,11 @@ typedef struct ls_level {
 /* Stores level i = 0, 1, .. and returns true; false past the last.  L2 and L1d,
  * and levels that group nothing, are known only if the mesh was opened with
  * details. */
-LS_API bool ls_mesh_level_sized(const ls_mesh *mesh, int i, ls_level *level,
+LS_API bool ls_mesh_level_bytes(const ls_mesh *mesh, int i, ls_level *level,
                                 size_t size);
 static inline bool ls_mesh_level(const ls_mesh *mesh, int i, ls_level *level)
 {
-    return ls_mesh_level_sized(mesh, i, level, sizeof *level);
+    return ls_mesh_level_bytes(mesh, i, level, sizeof *level);
 }
 
 /* A kind of cores, as hybrid CPUs have several. */
@@ -65,11 +65,11 @@ typedef struct ls_core_kind {
 
 /* Stores kind i = 0, 1, .., the fastest first, and returns true; false past the
  * last. */
-LS_API bool ls_mesh_kind_sized(const ls_mesh *mesh, int i, ls_core_kind *kind,
+LS_API bool ls_mesh_kind_bytes(const ls_mesh *mesh, int i, ls_core_kind *kind,
                                size_t size);
 static inline bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind)
 {
-    return ls_mesh_kind_sized(mesh, i, kind, sizeof *kind);
+    return ls_mesh_kind_bytes(mesh, i, kind, sizeof *kind);
 }
 
 #ifdef __cplusplus

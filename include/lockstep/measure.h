@@ -1,9 +1,9 @@
 /* What steps cost and what the machine can do: FLOP and bytes, times, backends,
  * instruction levels and measured roofs. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_MEASURE_H
 #define LOCKSTEP_MEASURE_H
+
+#include <lockstep/trainer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,12 +27,12 @@ typedef struct ls_cost {
 
 /* Stores operator i = 0, 1, .. in the order in which they run and returns true;
  * false past the last, and for a gradient function of your own. */
-LS_API bool ls_trainer_cost_sized(const ls_trainer *trainer, int i,
+LS_API bool ls_trainer_cost_bytes(const ls_trainer *trainer, int i,
                                   ls_cost *cost, size_t size);
 static inline bool ls_trainer_cost(const ls_trainer *trainer, int i,
                                    ls_cost *cost)
 {
-    return ls_trainer_cost_sized(trainer, i, cost, sizeof *cost);
+    return ls_trainer_cost_bytes(trainer, i, cost, sizeof *cost);
 }
 
 /* What a step does: FLOP and bytes by the sum of the above, and the bytes that
@@ -48,11 +48,11 @@ typedef struct ls_work {
 } ls_work;
 
 /* Stores what a step of the trainer does. */
-LS_API void ls_trainer_work_sized(const ls_trainer *trainer, ls_work *work,
+LS_API void ls_trainer_work_bytes(const ls_trainer *trainer, ls_work *work,
                                   size_t size);
 static inline void ls_trainer_work(const ls_trainer *trainer, ls_work *work)
 {
-    ls_trainer_work_sized(trainer, work, sizeof *work);
+    ls_trainer_work_bytes(trainer, work, sizeof *work);
 }
 
 /* Seconds of one worker in the last ls_step: at work in each phase, and the
@@ -67,12 +67,12 @@ LS_API int ls_trainer_clock(ls_trainer *trainer);
 
 /* Stores the times of a worker in the last step.  LS_EINVAL: there is no such
  * worker, or the clock was not on in that step. */
-LS_API int ls_trainer_times_sized(const ls_trainer *trainer, int worker,
+LS_API int ls_trainer_times_bytes(const ls_trainer *trainer, int worker,
                                   ls_times *times, size_t size);
 static inline int ls_trainer_times(const ls_trainer *trainer, int worker,
                                    ls_times *times)
 {
-    return ls_trainer_times_sized(trainer, worker, times, sizeof *times);
+    return ls_trainer_times_bytes(trainer, worker, times, sizeof *times);
 }
 
 /* ====== Tuning ====== */
@@ -84,8 +84,6 @@ static inline int ls_trainer_times(const ls_trainer *trainer, int worker,
  * variable is the process's, and BLIS reads it once: call this first thing in
  * main, if at all.  The library itself never does. */
 LS_API void ls_blis_tune(void);
-
-enum { LS_TEXT = 256 }; /* bytes of a text written into the caller's room */
 
 /* Stores which BLIS and which of its kernels are used: "BLIS 0.9.0, kernels skx
  * (BLIS_ARCH_TYPE is set)".  Starts BLIS. */
@@ -102,10 +100,10 @@ typedef struct ls_isa {
 
 /* Stores level i = 0, 1, .. of those compiled in, the best first, and returns
  * true; false past the last. */
-LS_API bool ls_isa_level_sized(int i, ls_isa *isa, size_t size);
+LS_API bool ls_isa_level_bytes(int i, ls_isa *isa, size_t size);
 static inline bool ls_isa_level(int i, ls_isa *isa)
 {
-    return ls_isa_level_sized(i, isa, sizeof *isa);
+    return ls_isa_level_bytes(i, isa, sizeof *isa);
 }
 
 /* Checks the environment variable LS_ISA.  LS_EINVAL: it names a level that is

@@ -11,10 +11,10 @@
  *
  * docs/model-file.md describes the format.  A file that this version writes
  * opens in every later one. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_MODEL_H
 #define LOCKSTEP_MODEL_H
+
+#include <lockstep/trainer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,12 +46,12 @@ typedef struct ls_save_options {
 } ls_save_options;
 
 /* Returns the default options: a model without notes. */
-LS_API void ls_save_defaults_sized(ls_save_options *options, size_t size);
+LS_API void ls_save_defaults_bytes(ls_save_options *options, size_t size);
 static inline ls_save_options ls_save_defaults(void)
 {
     ls_save_options o;
 
-    ls_save_defaults_sized(&o, sizeof o);
+    ls_save_defaults_bytes(&o, sizeof o);
     return o;
 }
 
@@ -67,37 +67,6 @@ LS_API int ls_trainer_save_with(const ls_trainer *trainer, const char *path,
  * but no graph; LS_ENOTSUP: an operator or a version this lockstep does not
  * know; LS_ENOMEM. */
 LS_API int ls_graph_load(ls_graph **graph, const char *path);
-
-/* ------ Looking at a graph ------ */
-
-/* The nodes of a graph in the order they were made, each after its inputs. */
-LS_API int ls_graph_nodes(const ls_graph *graph);
-
-/* Returns node i = 0, 1, ..; NULL past the last. */
-LS_API const ls_node *ls_graph_node(const ls_graph *graph, int i);
-
-/* The loss; NULL: there is none. */
-LS_API const ls_node *ls_graph_loss(const ls_graph *graph);
-
-/* Returns output i = 0, 1, .. and stores its name (the pointer may be NULL);
- * NULL past the last. */
-LS_API const ls_node *ls_graph_output(const ls_graph *graph, int i,
-                                      const char **name);
-
-/* The name of a node's operator, "dense"; "input" for an input.  It lives as
- * long as the program. */
-LS_API const char *ls_node_op(const ls_node *node);
-
-/* The name it was given, and for operators that take none that of their first
- * input.  It lives until the graph is freed. */
-LS_API const char *ls_node_name(const ls_node *node);
-
-/* Returns input k = 0, 1, .. of a node; NULL past the last. */
-LS_API const ls_node *ls_node_input(const ls_node *node, int k);
-
-/* Stores name, type and shape of parameter k = 0, 1, .. of a node and returns
- * true; false past the last.  The name lives until the graph is freed. */
-LS_API bool ls_node_param(const ls_node *node, int k, ls_array_spec *param);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,9 @@
 /* Operators and layers: what the nodes of a graph compute.  Each is a function
  * from nodes to a node; its comment is its formula, per row. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_OPS_H
 #define LOCKSTEP_OPS_H
+
+#include <lockstep/graph.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -221,12 +221,12 @@ typedef struct ls_conv_options {
 } ls_conv_options;
 
 /* Write the default options into the program's struct of `size` bytes. */
-LS_API void ls_conv_defaults_sized(ls_conv_options *options, size_t size);
+LS_API void ls_conv_defaults_bytes(ls_conv_options *options, size_t size);
 static inline ls_conv_options ls_conv_defaults(void)
 {
     ls_conv_options o;
 
-    ls_conv_defaults_sized(&o, sizeof o);
+    ls_conv_defaults_bytes(&o, sizeof o);
     return o;
 }
 

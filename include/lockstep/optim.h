@@ -10,11 +10,6 @@ extern "C" {
 
 /* ====== Optimizers (optax's definitions, its fused roundings) ====== */
 
-/* Optimizers and schedules are members of other structs, which they must not
- * push apart when they grow: options to come take their place from this room,
- * which is 0. */
-enum { LS_ROOM = 8 };
-
 /* An option of an optimizer or a schedule, as ls_optimizer_option and
  * ls_schedule_option tell it: its values are least <= x < below. */
 typedef struct ls_option {
@@ -44,8 +39,8 @@ typedef struct ls_optimizer {
     double decay;        /* rmsprop: of the mean of squares */
     double l2;           /* all but adamw and lion; see below */
     double initial_accumulator; /* adagrad: where the sum of squares begins */
-    double lazy;         /* adam: 1: rows without a gradient stand still; 0 */
-    double room[LS_ROOM - 3];
+    bool lazy;           /* adam: rows without a gradient stand still */
+    double room[8];
 } ls_optimizer;
 
 /* Regularisation comes in two kinds.  weight_decay pulls at the parameters
@@ -64,7 +59,7 @@ LS_API ls_optimizer ls_nesterov(double lr, double momentum);
  * p -= lr (m / (1-b1^n)) / (sqrt(v / (1-b2^n)) + eps), at update n = 1, 2, ..
  * b1 0.9, b2 0.999, eps 1e-8. */
 LS_API ls_optimizer ls_adam(double lr);
-/* Lazy Adam, ls_adam with lazy = 1, for tables of which a batch reads few rows
+/* Lazy Adam, ls_adam with `lazy`, for tables of which a batch reads few rows
  * (ls_embed, ls_embed_bag, ls_sparse_dense): a row of such a parameter whose
  * gradient is zero in all elements is left alone in this update, its m and v
  * too, and l2 does not pull at it.  ls_adam would let m and v decay and go on
@@ -102,12 +97,12 @@ LS_API const char *ls_optimizer_name(ls_optimizer_kind kind);
 
 /* Stores option i = 0, 1, .. of a kind and returns true; false past the last.
  */
-LS_API bool ls_optimizer_option_sized(ls_optimizer_kind kind, int i,
+LS_API bool ls_optimizer_option_bytes(ls_optimizer_kind kind, int i,
                                       ls_option *option, size_t size);
 static inline bool ls_optimizer_option(ls_optimizer_kind kind, int i,
                                        ls_option *option)
 {
-    return ls_optimizer_option_sized(kind, i, option, sizeof *option);
+    return ls_optimizer_option_bytes(kind, i, option, sizeof *option);
 }
 
 /* Set an option of an optimizer by its name.  LS_ENOTFOUND: its kind has no
@@ -131,7 +126,7 @@ typedef struct ls_group {
                           through the others alone */
     double rate;       /* its learning rate is the trainer's times this */
     double decay;      /* and its weight_decay and l2 likewise */
-    double room[LS_ROOM];
+    double room[8];
 } ls_group;
 
 /* Returns a group that changes nothing yet: rate 1, decay 1. */
@@ -193,8 +188,8 @@ typedef struct ls_schedule {
     int64_t decay_steps; /* updates; above warmup, except for exponential */
     double decay_rate;   /* exponential; above 0 */
     double end_lr;       /* linear, cosine, exponential, polynomial, restarts */
-    int boundaries;      /* piecewise */
-    const ls_boundary *boundary; /* rising, none within the warm-up */
+    int n_boundaries;    /* piecewise */
+    const ls_boundary *boundaries; /* rising, none within the warm-up */
     double power;            /* polynomial; above 0 */
     int64_t cycle_factor;    /* restarts; from 1 */
     double restart_factor;   /* restarts; above 0, to 1 */
@@ -202,7 +197,7 @@ typedef struct ls_schedule {
     double div_factor;       /* one-cycle; from 1 */
     double final_div_factor; /* one-cycle; from 1 */
     double pct_final;        /* linear-one-cycle; above pct_start, below 1 */
-    double room[LS_ROOM - 7];
+    double room[8];
 } ls_schedule;
 
 /* Returns the schedule of a kind with the defaults of its options: cycle_factor
@@ -220,12 +215,12 @@ LS_API int ls_schedule_lr(const ls_schedule *schedule, double peak,
 /* The name of a kind, its options, and setting one by its name, as for
  * optimizers.  Boundaries are no such option. */
 LS_API const char *ls_schedule_name(ls_schedule_kind kind);
-LS_API bool ls_schedule_option_sized(ls_schedule_kind kind, int i,
+LS_API bool ls_schedule_option_bytes(ls_schedule_kind kind, int i,
                                      ls_option *option, size_t size);
 static inline bool ls_schedule_option(ls_schedule_kind kind, int i,
                                       ls_option *option)
 {
-    return ls_schedule_option_sized(kind, i, option, sizeof *option);
+    return ls_schedule_option_bytes(kind, i, option, sizeof *option);
 }
 LS_API int ls_schedule_set(ls_schedule *schedule, const char *option,
                            double value);

@@ -1,8 +1,8 @@
 /* Gradients, operators and losses that are functions of your own. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_OWN_H
 #define LOCKSTEP_OWN_H
+
+#include <lockstep/trainer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -66,8 +66,8 @@ typedef int ls_gradient_fn(void *user, int device, const ls_shard *shard,
 typedef struct ls_gradient {
     ls_gradient_fn *fn;
     void *user;
-    int inputs, params;
-    const ls_array_spec *input, *param; /* parameters start as zeros */
+    int n_inputs, n_params;
+    const ls_array_spec *inputs, *params; /* parameters start as zeros */
 } ls_gradient;
 
 /* The same trainer around a gradient function of your own. */

@@ -1,8 +1,8 @@
 /* Which device owns, and so updates, which part of the state. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_PLACEMENT_H
 #define LOCKSTEP_PLACEMENT_H
+
+#include <lockstep/trainer.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -16,10 +16,11 @@
  * other rows there are and whichever thread asks.  Neither ls_context_set nor
  * ls_context_predict allocates, locks or calls the system, unless the context
  * has a pool or the graph an operator of your own that does. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_PREDICTOR_H
 #define LOCKSTEP_PREDICTOR_H
+
+#include <lockstep/pool.h>
+#include <lockstep/trainer.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,9 +1,9 @@
 /* Rows that are mostly zeros, given as lists of what is not: a wide first layer
  * that touches only what occurs, and bags of embeddings. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_SPARSE_H
 #define LOCKSTEP_SPARSE_H
+
+#include <lockstep/graph.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,8 +1,8 @@
 /* Who does what, and when: traces, marks, and what a worker does now. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_TRACE_H
 #define LOCKSTEP_TRACE_H
+
+#include <lockstep/pool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,12 +23,12 @@ typedef struct ls_trace_options {
 } ls_trace_options;
 
 /* Returns options for level 1 with 65536 events. */
-LS_API void ls_trace_defaults_sized(ls_trace_options *options, size_t size);
+LS_API void ls_trace_defaults_bytes(ls_trace_options *options, size_t size);
 static inline ls_trace_options ls_trace_defaults(void)
 {
     ls_trace_options o;
 
-    ls_trace_defaults_sized(&o, sizeof o);
+    ls_trace_defaults_bytes(&o, sizeof o);
     return o;
 }
 
@@ -81,12 +81,12 @@ typedef struct ls_doing {
 /* Stores what a worker is doing.  It is for watchdogs: any thread may call it
  * at any time while the pool is open.  The parts may be of moments shortly
  * after each other.  LS_EINVAL: no such worker. */
-LS_API int ls_pool_doing_sized(const ls_pool *pool, int worker, ls_doing *doing,
+LS_API int ls_pool_doing_bytes(const ls_pool *pool, int worker, ls_doing *doing,
                                size_t size);
 static inline int ls_pool_doing(const ls_pool *pool, int worker,
                                 ls_doing *doing)
 {
-    return ls_pool_doing_sized(pool, worker, doing, sizeof *doing);
+    return ls_pool_doing_bytes(pool, worker, doing, sizeof *doing);
 }
 
 #ifdef __cplusplus

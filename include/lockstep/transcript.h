@@ -8,7 +8,7 @@
 #ifndef LOCKSTEP_TRANSCRIPT_H
 #define LOCKSTEP_TRANSCRIPT_H
 
-#include <lockstep.h>
+#include <lockstep/trainer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -73,12 +73,12 @@ typedef struct ls_transcript_options {
     const char *resume; /* go on: what ls_transcript_note gave; NULL: begin */
 } ls_transcript_options;
 
-LS_API void ls_transcript_defaults_sized(ls_transcript_options *options,
+LS_API void ls_transcript_defaults_bytes(ls_transcript_options *options,
                                          size_t size);
 static inline ls_transcript_options ls_transcript_defaults(void)
 {
     ls_transcript_options o;
-    ls_transcript_defaults_sized(&o, sizeof o);
+    ls_transcript_defaults_bytes(&o, sizeof o);
     return o;
 }
 
@@ -157,12 +157,12 @@ typedef struct ls_transcript_facts {
 /* Read a transcript: every line is canonical, has the fields of its kind and no
  * others, and the hash of the line before.  LS_EFORMAT names the line and what
  * is wrong. */
-LS_API int ls_transcript_check_sized(const char *path,
+LS_API int ls_transcript_check_bytes(const char *path,
                                      ls_transcript_facts *facts, size_t size);
 static inline int ls_transcript_check(const char *path,
                                       ls_transcript_facts *facts)
 {
-    return ls_transcript_check_sized(path, facts, sizeof *facts);
+    return ls_transcript_check_bytes(path, facts, sizeof *facts);
 }
 
 /* The root on the state line of so many batches.  LS_ENOTFOUND: there is no

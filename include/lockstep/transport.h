@@ -6,10 +6,10 @@
  * bytes on any number of ranks.  There are three kinds: that over MPI
  * (lockstep/mpi.h), the ranks in one process below, which are for tests, and a
  * program's own. */
-#include <lockstep.h> /* includes this file: before the guard */
-
 #ifndef LOCKSTEP_TRANSPORT_H
 #define LOCKSTEP_TRANSPORT_H
+
+#include <lockstep/base.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -4,7 +4,7 @@
 #include "base/precision.h"
 #include "kernel/amx.h"
 #include "kernel/kernel.h"
-#include "lockstep.h"
+#include <lockstep/measure.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -16,7 +16,7 @@
 #include "base/fma.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
-#include "lockstep.h"
+#include <lockstep/measure.h>
 
 #include <blis.h>
 #include <stdio.h>

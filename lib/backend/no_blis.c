@@ -2,7 +2,7 @@
  * backend "blis" is refused, and there is nothing to tune. */
 #include "backend/backend.h"
 #include "base/error.h"
-#include "lockstep.h"
+#include <lockstep/measure.h>
 
 #include <stdio.h>
 

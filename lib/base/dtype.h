@@ -2,7 +2,7 @@
 #ifndef LS_BASE_DTYPE_H
 #define LS_BASE_DTYPE_H
 
-#include "lockstep.h"
+#include <lockstep/base.h>
 
 /* Bytes of an element; 0 for a type that does not exist. */
 int ls__dtype_size(ls_dtype dtype);

@@ -20,7 +20,7 @@ int ls__fail(int status, const char *format, ...)
 
 int ls__null(const char *function, const char *argument)
 {
-    static const char sized[] = "_sized";
+    static const char sized[] = "_bytes";
     int n = (int)strlen(function), tail = (int)sizeof sized - 1;
 
     if (n > tail && !strcmp(function + n - tail, sized))

@@ -4,7 +4,7 @@
 #ifndef LS_BASE_ERROR_H
 #define LS_BASE_ERROR_H
 
-#include "lockstep.h"
+#include <lockstep/base.h>
 
 /* Format the calling thread's message and return status, so that a failure is
  * one line: return ls__fail(LS_ESHAPE, "dense \"%s\": ...", name). */
@@ -26,7 +26,7 @@ int ls__fail(int status, const char *format, ...)
         } \
     } while (0)
 
-/* "ls_step: batch is NULL", for ls_step_sized too; returns LS_EINVAL. */
+/* "ls_step: batch is NULL", for ls_step_bytes too; returns LS_EINVAL. */
 int ls__null(const char *function, const char *argument);
 
 /* ls__fail(LS_ENOMEM) for an allocation of `bytes` for `what`. */

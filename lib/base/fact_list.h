@@ -4,7 +4,7 @@
 #define LS_BASE_FACT_LIST_H
 
 #include "base/memory.h"
-#include "lockstep.h"
+#include <lockstep/base.h>
 
 /* A cleared one is empty. */
 typedef struct ls__facts {

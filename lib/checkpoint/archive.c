@@ -158,16 +158,15 @@ int ls_archive_entries(const ls_archive *a)
     return a->count;
 }
 
-int ls_archive_entry_sized(const ls_archive *a, int i, ls_entry *entry,
-                           size_t size)
+bool ls_archive_entry_bytes(const ls_archive *a, int i, ls_entry *entry,
+                            size_t size)
 {
-    LS__NEED_AS(a, "archive", LS_EINVAL);
-    LS__NEED(entry);
+    LS__NEED_AS(a, "archive", false);
+    LS__NEED_OR(entry, false);
     if (i < 0 || i >= a->count)
-        return ls__fail(LS_EINVAL, "%s: there is no array %d of %d", a->path,
-                        i, a->count);
+        return false;
     ls__sized_put(entry, size, &a->entry[i], sizeof *entry);
-    return 0;
+    return true;
 }
 
 int ls_archive_read(const ls_archive *a, int i, int64_t n, float *out)
@@ -176,9 +175,12 @@ int ls_archive_read(const ls_archive *a, int i, int64_t n, float *out)
     LS__NEED(out);
 
     ls_entry e;
-    int status = ls_archive_entry(a, i, &e);
+    int status;
 
-    if (status < 0 || (status = ls__convert_check(&e, a->path)) < 0)
+    if (!ls_archive_entry(a, i, &e))
+        return ls__fail(LS_EINVAL, "%s: there is no array %d of %d", a->path,
+                        i, a->count);
+    if ((status = ls__convert_check(&e, a->path)) < 0)
         return status;
     if (n != e.elements)
         return ls__fail(LS_ESHAPE, "%s: tensor \"%s\" has %lld elements, not "

@@ -179,8 +179,8 @@ static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
         return LS_ENOMEM;
     c->blocks = 1 + c->trainer->moments;
     c->dir = (ls__folder){path, -1};
-    status = ls__run_options_new(&c->options, c->trainer, o->settings,
-                                 o->setting);
+    status = ls__run_options_new(&c->options, c->trainer, o->n_settings,
+                                 o->settings);
     if (status == 0)
         status = ls__run_graph_new(&c->graph, c->trainer);
     if (status < 0 || !ls__spread_first(c->trainer))
@@ -194,7 +194,7 @@ static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
 static const ls_checkpoints_options defaults = {
     .size = sizeof defaults, .keep = 3};
 
-void ls_checkpoints_defaults_sized(ls_checkpoints_options *options, size_t size)
+void ls_checkpoints_defaults_bytes(ls_checkpoints_options *options, size_t size)
 {
     LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);

@@ -8,6 +8,7 @@
 #include "base/process.h"
 #include "checkpoint/checkpoint.h"
 #include "together/spread.h"
+#include <lockstep/checkpoint.h>
 
 #include <pthread.h>
 

@@ -53,7 +53,7 @@ static int put_settings(json_t *object, int settings,
 {
     if (settings < 0 || (settings && !setting))
         return ls__fail(LS_EINVAL, "%d settings%s", settings,
-                        setting ? "" : ": setting is NULL");
+                        setting ? "" : ": settings is NULL");
     for (int i = 0; i < settings; i++) {
         int status = check_setting(object, &setting[i], i);
 

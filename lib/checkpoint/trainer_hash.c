@@ -46,10 +46,10 @@ static int hash(const ls_trainer *t, float *room, char hex[65])
                                            : status;
 }
 
-void ls_trainer_hash(ls_trainer *t, char hex[65])
+int ls_trainer_hash(ls_trainer *t, char hex[65])
 {
-    LS__NEED_AS(t, "trainer", );
-    LS__NEED_OR(hex, );
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(hex);
 
     size_t bytes = (size_t)t->model.params.floats * sizeof(float);
     bool needs_room = ls__spread_is(t) && ls__spread_first(t);
@@ -61,4 +61,5 @@ void ls_trainer_hash(ls_trainer *t, char hex[65])
     if (status < 0)
         hex[0] = 0;
     ls__block_free(room);
+    return status;
 }

@@ -99,7 +99,7 @@ static void set_weights(const ls_loader *l, const slot *s)
 
 static int64_t row_size(const ls_loader *l, int a)
 {
-    const ls_array_spec *spec = &l->source.array[a];
+    const ls_array_spec *spec = &l->source.arrays[a];
 
     return a < l->arrays ? ls__count(spec->rank, spec->shape) : 1;
 }
@@ -205,7 +205,7 @@ static int set_batch(const ls_loader *l, const slot *s, ls_batch *batch)
     int status = 0;
 
     for (int a = 0; a < l->arrays && status == 0; a++)
-        status = ls_batch_set(batch, l->input[a], l->source.array[a].dtype,
+        status = ls_batch_set(batch, l->input[a], l->source.arrays[a].dtype,
                               s->out[a], s->total);
     return status < 0 ? status
                       : ls_batch_set_weights(
@@ -272,7 +272,7 @@ double ls_loader_seconds(const ls_loader *l)
 
 static const ls_loader_options defaults = {.size = sizeof defaults};
 
-void ls_loader_defaults_sized(ls_loader_options *options, size_t size)
+void ls_loader_defaults_bytes(ls_loader_options *options, size_t size)
 {
     LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
@@ -280,7 +280,7 @@ void ls_loader_defaults_sized(ls_loader_options *options, size_t size)
 
 static int check_array(ls_loader *l, const ls_trainer *t, int a)
 {
-    const ls_array_spec *spec = &l->source.array[a];
+    const ls_array_spec *spec = &l->source.arrays[a];
     const ls__input *in = ls__model_input(&t->model, spec->name);
     char have[LS__SHAPE_TEXT], want[LS__SHAPE_TEXT];
 
@@ -311,7 +311,7 @@ static int check_arrays(ls_loader *l, const ls_trainer *t)
 
     if (l->source.rows < 1 || l->arrays < 1 || !l->source.fill)
         return ls__fail(LS_EINVAL, "a source of %lld rows and %d arrays is "
-                        "empty", (long long)l->source.rows, l->source.arrays);
+                        "empty", (long long)l->source.rows, l->source.n_arrays);
     l->input = ls__arena_new(&l->arena, (size_t)l->arrays,
                              sizeof *l->input);
     if (!l->input)
@@ -427,7 +427,7 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
     l->here = trainer->devices;
     l->micro = trainer->micro;
     l->source = *source;
-    l->arrays = source->arrays;
+    l->arrays = source->n_arrays;
     l->options = defaults;
     status = ls__sized_take("loader", &l->options, sizeof defaults, options);
     if (status == 0)

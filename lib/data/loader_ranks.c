@@ -13,10 +13,10 @@ enum { LOOKS = 64 /* rows */ };
 
 static void put_arrays(ls__facts *f, const ls_source *s)
 {
-    ls__facts_put(f, "the number of arrays of the data", "%d%s", s->arrays,
+    ls__facts_put(f, "the number of arrays of the data", "%d%s", s->n_arrays,
                   s->weighted ? " with weights" : "");
-    for (int a = 0; a < s->arrays; a++) {
-        const ls_array_spec *spec = &s->array[a];
+    for (int a = 0; a < s->n_arrays; a++) {
+        const ls_array_spec *spec = &s->arrays[a];
         char text[LS__SHAPE_TEXT];
 
         ls__shape_text(text, spec->rank, spec->shape);
@@ -47,12 +47,12 @@ static void hash_rows(const ls__rows *r, int64_t n, char hex[65])
     ls__sha256 sha;
 
     ls__sha256_init(&sha);
-    for (int a = 0; a < s->arrays; a++)
+    for (int a = 0; a < s->n_arrays; a++)
         ls__sha256_update(&sha, r->out[a],
-                          (size_t)(n * ls__count(s->array[a].rank,
-                                                 s->array[a].shape)) * 4);
+                          (size_t)(n * ls__count(s->arrays[a].rank,
+                                                 s->arrays[a].shape)) * 4);
     if (s->weighted)
-        ls__sha256_update(&sha, r->out[s->arrays], (size_t)n * 4);
+        ls__sha256_update(&sha, r->out[s->n_arrays], (size_t)n * 4);
     ls__sha256_hex(&sha, hex);
 }
 

@@ -3,6 +3,7 @@
 #define LS_DATA_LOADER_RANKS_H
 
 #include "together/spread.h"
+#include <lockstep/loader.h>
 
 /* A source and how it is cut, with room to look at rows of it. */
 typedef struct ls__rows {

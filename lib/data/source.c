@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/least.h"
 #include "base/memory.h"
+#include <lockstep/source.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +127,7 @@ static int give(ls_source *source, arrays *s, int64_t rows)
             arrays_close(s);
         return (int)rows;
     }
-    *source = (ls_source){.rows = rows, .arrays = s->count, .array = s->spec,
+    *source = (ls_source){.rows = rows, .n_arrays = s->count, .arrays = s->spec,
                           .fill = arrays_fill, .close = arrays_close,
                           .user = s};
     return 0;
@@ -189,7 +190,7 @@ static int weighed_fill(void *user, int64_t n, const int64_t *index,
                         void *const *out)
 {
     const weighed *s = user;
-    float *w = out[s->inner.arrays];
+    float *w = out[s->inner.n_arrays];
     int status = s->inner.fill(s->inner.user, n, index, out);
 
     for (int64_t i = 0; i < n; i++)

@@ -1,6 +1,6 @@
 /* Compressed sparse rows as lists of one length. */
 #include "base/error.h"
-#include "lockstep.h"
+#include <lockstep/sparse.h>
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef LS_FILE_CONVERT_H
 #define LS_FILE_CONVERT_H
 
-#include "lockstep.h"
+#include <lockstep/archive.h>
 
 /* The type of this name as the library keeps it, and the bytes of an element;
  * NULL: an unknown one. */

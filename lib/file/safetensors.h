@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "lockstep.h"
+#include <lockstep/archive.h>
 
 typedef struct ls__safetensor {
     const char *name; /* UTF-8, unique, not "__metadata__" */

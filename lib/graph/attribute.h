@@ -6,6 +6,8 @@
 #ifndef LS_GRAPH_ATTRIBUTE_H
 #define LS_GRAPH_ATTRIBUTE_H
 
+#include <lockstep/graph.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -220,8 +220,8 @@ ls_node *ls_input(ls_graph *graph, const char *name, ls_dtype dtype, int rank,
 
 int ls_node_shape(const ls_node *node, int64_t shape[LS_MAX_RANK])
 {
-    LS__NEED_OR(node, 0);
-    LS__NEED_OR(shape, 0);
+    LS__NEED(node);
+    LS__NEED(shape);
     memcpy(shape, node->shape, (size_t)node->rank * sizeof *shape);
     return node->rank;
 }

@@ -7,7 +7,9 @@
 #include "base/names.h"
 #include "base/memory.h"
 #include "kernel/formula.h"
-#include "lockstep.h"
+#include <lockstep/initial.h>
+#include <lockstep/ops.h>
+#include <lockstep/own.h>
 #include "random/init.h"
 
 typedef struct ls__op ls__op;

@@ -4,7 +4,7 @@
 #include "base/sized.h"
 #include "kernel/amx.h"
 #include "kernel/kernel.h"
-#include "lockstep.h"
+#include <lockstep/measure.h>
 
 #ifdef LS_AVX512_BF16
 #include <cpuid.h>
@@ -193,7 +193,7 @@ int ls__kernels_check(void)
                     "CPU has; it has %s", name, levels_text(text));
 }
 
-bool ls_isa_level_sized(int i, ls_isa *isa, size_t size)
+bool ls_isa_level_bytes(int i, ls_isa *isa, size_t size)
 {
     LS__NEED_OR(isa, false);
 

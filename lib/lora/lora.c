@@ -7,6 +7,8 @@
 #include "base/pattern.h"
 #include "graph/edit.h"
 #include "graph/op.h"
+#include <lockstep/arithmetic.h>
+#include <lockstep/lora.h>
 
 #include <string.h>
 

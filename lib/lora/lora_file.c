@@ -10,6 +10,8 @@
 #include "model/model_file.h"
 #include "model/weights_file.h"
 #include "train/trainer.h"
+#include <lockstep/lora.h>
+#include <lockstep/model.h>
 
 #include <stdlib.h>
 #include <string.h>

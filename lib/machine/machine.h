@@ -4,7 +4,7 @@
 #ifndef LS_MACHINE_MACHINE_H
 #define LS_MACHINE_MACHINE_H
 
-#include "lockstep.h"
+#include <lockstep/machine.h>
 #include "machine/topology.h"
 
 /* As ls_mesh_level, ls_mesh_kind and ls_mesh_cpu. */

@@ -10,6 +10,8 @@
 #include "kernel/kernel.h"
 #include "mesh/mesh.h"
 #include "pool/pool.h"
+#include <lockstep/machine.h>
+#include <lockstep/measure.h>
 
 #include <string.h>
 

@@ -124,7 +124,7 @@ static int write_text(ls_mesh *mesh)
 
 static const ls_mesh_options defaults = {.size = sizeof defaults};
 
-void ls_mesh_defaults_sized(ls_mesh_options *options, size_t size)
+void ls_mesh_defaults_bytes(ls_mesh_options *options, size_t size)
 {
     LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
@@ -229,7 +229,7 @@ int ls_mesh_usable_cores(const ls_mesh *mesh)
 
 int ls_mesh_worker_pu(const ls_mesh *mesh, int worker)
 {
-    LS__NEED_OR(mesh, -1);
+    LS__NEED(mesh);
     if (worker < 0 || worker >= mesh->workers)
         return -1;
     return mesh->topology.pu[worker % mesh->topology.pus];
@@ -248,7 +248,7 @@ bool ls__mesh_oversubscribed(const ls_mesh *mesh)
 
 /* ------ The machine under it ------ */
 
-bool ls_mesh_level_sized(const ls_mesh *mesh, int i, ls_level *level,
+bool ls_mesh_level_bytes(const ls_mesh *mesh, int i, ls_level *level,
                          size_t size)
 {
     LS__NEED_OR(mesh, false);
@@ -262,7 +262,7 @@ bool ls_mesh_level_sized(const ls_mesh *mesh, int i, ls_level *level,
     return true;
 }
 
-bool ls_mesh_kind_sized(const ls_mesh *mesh, int i, ls_core_kind *kind,
+bool ls_mesh_kind_bytes(const ls_mesh *mesh, int i, ls_core_kind *kind,
                         size_t size)
 {
     LS__NEED_OR(mesh, false);
@@ -283,21 +283,20 @@ const char *ls_mesh_cpu(const ls_mesh *mesh)
 }
 
 /* The devices are dealt as ls__pool_devices_of has it. */
-int ls_mesh_place_sized(const ls_mesh *mesh, int worker, ls_place *place,
-                        size_t size)
+bool ls_mesh_place_bytes(const ls_mesh *mesh, int worker, ls_place *place,
+                         size_t size)
 {
-    LS__NEED(mesh);
-    LS__NEED(place);
+    LS__NEED_OR(mesh, false);
+    LS__NEED_OR(place, false);
 
     int64_t devices = mesh->devices, workers = mesh->workers;
     ls_place p;
 
     if (worker < 0 || worker >= mesh->workers)
-        return ls__fail(LS_EINVAL, "mesh: worker %d; there are %d, "
-                        "counted from 0", worker, mesh->workers);
+        return false;
     p = ls__machine_place(&mesh->topology, ls_mesh_worker_pu(mesh, worker));
     p.device = (int)(worker * devices / workers);
     p.devices = (int)((worker + 1) * devices / workers) - p.device;
     ls__sized_put(place, size, &p, sizeof p);
-    return 0;
+    return true;
 }

@@ -3,7 +3,7 @@
 #ifndef LS_MESH_MESH_H
 #define LS_MESH_MESH_H
 
-#include "lockstep.h"
+#include <lockstep/mesh.h>
 #include "machine/topology.h"
 
 enum {

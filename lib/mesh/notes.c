@@ -7,6 +7,7 @@
  * wanted: eight devices do not mind a quota of twelve CPUs. */
 #include "base/error.h"
 #include "mesh/mesh.h"
+#include <lockstep/machine.h>
 
 #include <stdarg.h>
 #include <stdio.h>

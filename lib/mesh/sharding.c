@@ -2,6 +2,7 @@
  * axes alone.  Devices are numbered with the last axis running fastest. */
 #include "base/error.h"
 #include "mesh/mesh.h"
+#include <lockstep/collective.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +47,7 @@ int ls_sharding_data_parallel(ls_sharding *sharding, const ls_mesh *mesh,
 
 int ls_sharding_shard(const ls_sharding *s, int device)
 {
-    LS__NEED_AS(s, "sharding", -1);
+    LS__NEED_AS(s, "sharding", LS_EINVAL);
     if (device < 0 || device >= s->devices)
         return -1;
     return device / s->stride % s->shards;

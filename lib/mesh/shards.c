@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include <lockstep/collective.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +126,7 @@ static int make(ls_shards *s, const ls_array *array, ls_uneven uneven)
     return status < 0 || uneven != LS_UNEVEN_PAD ? status : make_mask(s);
 }
 
-int ls_batch_shard(ls_shards **shards, const ls_sharding *sharding,
+int ls_shards_cut(ls_shards **shards, const ls_sharding *sharding,
                    int arrays, const ls_array *array, ls_uneven uneven)
 {
     LS__NEED(shards);

@@ -2,7 +2,7 @@
 #ifndef LS_MODEL_INPUT_H
 #define LS_MODEL_INPUT_H
 
-#include "lockstep.h"
+#include <lockstep/base.h>
 
 typedef struct ls__input {
     const char *name;

@@ -184,9 +184,9 @@ int ls__model_open_own(ls__model *m, const ls_gradient *g)
     int status = 0;
 
     *m = (ls__model){.metrics = LS_METRICS};
-    if (make_inputs(m, g->inputs) < 0)
+    if (make_inputs(m, g->n_inputs) < 0)
         return LS_ENOMEM;
     for (int i = 0; i < m->inputs && status == 0; i++)
-        status = own_input(m, &g->input[i], &m->input[i]);
-    return status < 0 ? status : make_params(m, g->params, g->param);
+        status = own_input(m, &g->inputs[i], &m->input[i]);
+    return status < 0 ? status : make_params(m, g->n_params, g->params);
 }

@@ -4,6 +4,7 @@
 #include "exchange/graph_json.h"
 #include "file/safetensors.h"
 #include "model/weights_file.h"
+#include <lockstep/model.h>
 
 #include <stdio.h>
 #include <stdlib.h>

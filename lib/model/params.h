@@ -6,7 +6,7 @@
 #define LS_MODEL_PARAMS_H
 
 #include "base/memory.h"
-#include "lockstep.h"
+#include <lockstep/base.h>
 
 typedef struct ls__slot {
     const char *name;

@@ -4,6 +4,7 @@
 #include "graph/op.h"
 #include "graph/undo.h"
 #include "op/layer.h"
+#include <lockstep/arithmetic.h>
 
 /* What masked scores become, as Flax's finfo.min: e^x of it is 0 beside any
  * other, and where all are masked all are equal. */

@@ -3,6 +3,7 @@
 #include "base/sized.h"
 #include "graph/op.h"
 #include "graph/undo.h"
+#include <lockstep/arithmetic.h>
 
 ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
                         const char *part, ls__extents kernel)

@@ -13,6 +13,7 @@
 #include "op/bag_list.h"
 #include "op/lot.h"
 #include "op/op_table.h"
+#include <lockstep/sparse.h>
 
 #include <string.h>
 

@@ -429,7 +429,7 @@ ls_node *ls_conv2d_no_bias(ls_node *x, int64_t n, ls_window window,
     return conv2d(x, n, ls__window_new(&window), 1, name, false);
 }
 
-void ls_conv_defaults_sized(ls_conv_options *options, size_t size)
+void ls_conv_defaults_bytes(ls_conv_options *options, size_t size)
 {
     const ls_conv_options o = {.size = sizeof o, .padding = LS_SAME,
                                .groups = 1, .stride_y = 1, .stride_x = 1,

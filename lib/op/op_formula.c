@@ -8,6 +8,7 @@
  * Gradients are added in the order in which single operators would add them:
  * from the last term to the first, a's before b's, each onto the addend. */
 #include "op/op_table.h"
+#include <lockstep/arithmetic.h>
 
 #include <string.h>
 

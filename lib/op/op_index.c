@@ -1,5 +1,6 @@
 /* Operators that take indices: one-hot, and gather along the first axis. */
 #include "op/op_table.h"
+#include <lockstep/arithmetic.h>
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
  *     da = dy b^T,  db = a^T dy */
 #include "backend/backend.h"
 #include "op/op_table.h"
+#include <lockstep/arithmetic.h>
 
 typedef struct sizes {
     int64_t count, m, k, n; /* matrices a row, and their extents */

@@ -2,6 +2,7 @@
  * losses that are made of it and of arithmetic: each is a formula, so that it
  * is one pass over memory and needs no gradient of its own. */
 #include "op/op_table.h"
+#include <lockstep/arithmetic.h>
 
 /* Adds weight x v y of one row to the sums, in double, in rising order; v NULL:
  * all 1. */

@@ -5,6 +5,7 @@
  * sum down columns in index order, 256 a chunk. */
 #include "graph/undo.h"
 #include "op/op_table.h"
+#include <lockstep/arithmetic.h>
 
 /* Over which axes: from `axis` on, `axes` of them. */
 typedef struct reduction {

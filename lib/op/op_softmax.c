@@ -3,6 +3,7 @@
  *     p = e^(x - max) / sum,     dx = p (dy - sum(dy p))
  *     y = x - max - log(sum),    dx = dy - e^y sum(dy) */
 #include "op/op_table.h"
+#include <lockstep/arithmetic.h>
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * value. */
 #include "op/op_table.h"
 #include "op/view.h"
+#include <lockstep/arithmetic.h>
 
 #include <string.h>
 

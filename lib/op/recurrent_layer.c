@@ -4,6 +4,7 @@
 #include "graph/undo.h"
 #include "op/layer.h"
 #include "op/op_table.h"
+#include <lockstep/arithmetic.h>
 
 #include <string.h>
 

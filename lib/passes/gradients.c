@@ -173,7 +173,7 @@ static int run(ls_gradients *g, ls__step *s)
 
 /* ------ computing ------ */
 
-int ls_gradients_compute_sized(ls_gradients *g, const ls_batch *batch,
+int ls_gradients_compute_bytes(ls_gradients *g, const ls_batch *batch,
                                ls_result *result, size_t size)
 {
     LS__NEED_AS(g, "gradients", LS_EINVAL);
@@ -232,7 +232,7 @@ int ls_gradients_add(ls_gradients *g, const ls_batch *batch)
     return status;
 }
 
-int ls_gradients_mean_sized(ls_gradients *g, ls_result *result, size_t size)
+int ls_gradients_mean_bytes(ls_gradients *g, ls_result *result, size_t size)
 {
     LS__NEED_AS(g, "gradients", LS_EINVAL);
     LS__NEED(result);
@@ -368,7 +368,7 @@ static int update_by_mean(ls_gradients *g, ls_result *result)
     }
 }
 
-int ls_gradients_apply_sized(ls_gradients *g, ls_result *result, size_t size)
+int ls_gradients_apply_bytes(ls_gradients *g, ls_result *result, size_t size)
 {
     LS__NEED_AS(g, "gradients", LS_EINVAL);
     LS__NEED(result);

@@ -3,6 +3,7 @@
 #define LS_PASSES_GRADIENTS_H
 
 #include "train/trainer.h"
+#include <lockstep/gradients.h>
 
 /* A step with the function that was set by ls_gradients_between. */
 int ls__gradients_step(ls_gradients *g, const ls_batch *batch,

@@ -96,7 +96,7 @@ static int evaluation(ls_trainer *t, const ls_batch *batch, ls_result *result)
     return status;
 }
 
-int ls_step_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
+int ls_step_bytes(ls_trainer *t, const ls_batch *batch, ls_result *result,
                   size_t size)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
@@ -111,7 +111,7 @@ int ls_step_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
     return status;
 }
 
-int ls_evaluate_sized(ls_trainer *t, const ls_batch *batch, ls_result *result,
+int ls_evaluate_bytes(ls_trainer *t, const ls_batch *batch, ls_result *result,
                       size_t size)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);

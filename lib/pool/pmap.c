@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "pool/pool.h"
+#include <lockstep/collective.h>
 
 #include <stdlib.h>
 

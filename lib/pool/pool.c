@@ -30,6 +30,7 @@
 #include "mesh/mesh.h"
 #include "pool/barrier.h"
 #include "pool/thread.h"
+#include <lockstep/machine.h>
 
 #include <assert.h>
 #include <pthread.h>
@@ -140,7 +141,7 @@ static void *worker(void *arg)
 
 static const ls_pool_options defaults = {.size = sizeof defaults};
 
-void ls_pool_defaults_sized(ls_pool_options *options, size_t size)
+void ls_pool_defaults_bytes(ls_pool_options *options, size_t size)
 {
     LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);

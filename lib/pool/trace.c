@@ -10,6 +10,7 @@
 #include "base/sized.h"
 #include "mesh/mesh.h"
 #include "pool/pool.h"
+#include <lockstep/machine.h>
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -34,7 +35,7 @@ struct ls_trace {
 static const ls_trace_options defaults = {
     .size = sizeof defaults, .level = 1, .events = 65536};
 
-void ls_trace_defaults_sized(ls_trace_options *options, size_t size)
+void ls_trace_defaults_bytes(ls_trace_options *options, size_t size)
 {
     LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
@@ -177,7 +178,7 @@ void ls_trace_counter(ls_pool *pool, const char *name, double value)
     ls__track_counter(ls__pool_track(pool, ls_pool_workers(pool)), name, value);
 }
 
-int ls_pool_doing_sized(const ls_pool *pool, int worker, ls_doing *doing,
+int ls_pool_doing_bytes(const ls_pool *pool, int worker, ls_doing *doing,
                         size_t size)
 {
     LS__NEED(pool);

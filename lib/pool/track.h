@@ -10,7 +10,7 @@
 #ifndef LS_POOL_TRACK_H
 #define LS_POOL_TRACK_H
 
-#include "lockstep.h"
+#include <lockstep/trace.h>
 
 #include <stdatomic.h>
 

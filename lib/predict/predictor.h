@@ -2,7 +2,7 @@
 #ifndef LS_PREDICT_PREDICTOR_H
 #define LS_PREDICT_PREDICTOR_H
 
-#include "lockstep.h"
+#include <lockstep/predictor.h>
 #include "predict/snapshot.h"
 
 struct ls_predictor {

@@ -2,7 +2,7 @@
  * the argmax of logits plus Gumbel noise -log(-log u). */
 #include "base/error.h"
 #include "base/fpmode.h"
-#include "lockstep.h"
+#include <lockstep/random.h>
 #include "random/scalar.h"
 
 enum { CHUNK = 256 }; /* numbers drawn at once on the stack */
@@ -28,7 +28,7 @@ static int64_t largest(int64_t n, const float *x)
 int64_t ls_random_categorical(ls_key key, int64_t n, const float *logits,
                               float temperature)
 {
-    LS__NEED_OR(logits, -1);
+    LS__NEED(logits);
 
     ls__fpmode old = ls__fpmode_set();
     float x[CHUNK], top = -__builtin_inff();

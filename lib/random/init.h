@@ -2,7 +2,7 @@
 #ifndef LS_RANDOM_INIT_H
 #define LS_RANDOM_INIT_H
 
-#include "lockstep.h"
+#include <lockstep/initial.h>
 
 typedef enum ls__init {
     LS__INIT_ZEROS,

@@ -2,7 +2,7 @@
 #ifndef LS_RANDOM_INITIALISER_H
 #define LS_RANDOM_INITIALISER_H
 
-#include "lockstep.h"
+#include <lockstep/initial.h>
 
 /* LS_EINVAL, naming what makes no sense. */
 int ls__initial_check(const ls_init *init);

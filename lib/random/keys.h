@@ -2,7 +2,7 @@
 #ifndef LS_RANDOM_KEYS_H
 #define LS_RANDOM_KEYS_H
 
-#include "lockstep.h"
+#include <lockstep/random.h>
 
 /* nnx: request number count (from 0) to the stream of a root key. */
 ls_key ls__key_nnx(ls_key root, uint64_t count);

@@ -6,7 +6,7 @@
  * of 3000 last bits of a double. */
 #include "base/error.h"
 #include "base/least.h"
-#include "lockstep.h"
+#include <lockstep/random.h>
 #include "random/scalar.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef LS_RANDOM_ORTHOGONAL_H
 #define LS_RANDOM_ORTHOGONAL_H
 
-#include "lockstep.h"
+#include <lockstep/random.h>
 
 /* jax.nn.initializers.orthogonal: scale times Q of A = Q R, A a normal matrix
  * as high as the larger extent and as wide as the smaller, R with a positive

@@ -2,7 +2,7 @@
 #ifndef LS_RANDOM_PERMUTATION_H
 #define LS_RANDOM_PERMUTATION_H
 
-#include "lockstep.h"
+#include <lockstep/random.h>
 
 /* The bytes of scratch memory that ls__permutation needs. */
 size_t ls__permutation_scratch(int64_t n);

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "kernel/kernel.h"
-#include "lockstep.h"
+#include <lockstep/random.h>
 
 enum { CHUNK = 256 }; /* numbers drawn at once on the stack */
 

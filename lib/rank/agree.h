@@ -3,6 +3,7 @@
 #define LS_RANK_AGREE_H
 
 #include "base/fact_list.h"
+#include <lockstep/transport.h>
 
 /* Compare a list of facts over all ranks, which all call it.  LS_EINVAL, on all
  * ranks alike, names the first difference and both values; LS_ENOMEM, alike

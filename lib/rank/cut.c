@@ -3,6 +3,7 @@
 #include "rank/cut.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include <lockstep/transport.h>
 
 #include <limits.h>
 #include <stdlib.h>

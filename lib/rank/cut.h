@@ -3,7 +3,6 @@
 #define LS_RANK_CUT_H
 
 #include "base/tree.h"
-#include "lockstep.h"
 
 /* The devices of an experiment cut over ranks in order.  No rank has more than
  * devices / ranks, rounded up; of those cuts it is the one whose ranks send the

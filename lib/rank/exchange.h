@@ -14,6 +14,7 @@
 #include "base/ranges.h"
 #include "rank/cut.h"
 #include "reduce/owned.h"
+#include <lockstep/transport.h>
 
 typedef struct ls__exchange {
     const ls_transport *link;

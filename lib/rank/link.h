@@ -3,7 +3,7 @@
 #ifndef LS_RANK_LINK_H
 #define LS_RANK_LINK_H
 
-#include "lockstep.h"
+#include <lockstep/transport.h>
 
 /* Post a message; nothing is sent for 0 bytes.  The two ends name the same
  * sizes in the same order. */

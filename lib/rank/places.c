@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/sha.h"
 #include "rank/link.h"
+#include <lockstep/machine.h>
 
 #include <stdio.h>
 #include <stdlib.h>

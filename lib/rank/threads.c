@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "lockstep.h"
+#include <lockstep/transport.h>
 
 #include <pthread.h>
 #include <stdarg.h>

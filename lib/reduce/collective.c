@@ -15,6 +15,7 @@
 #include "base/range.h"
 #include "base/tree.h"
 #include "reduce/overlap.h"
+#include <lockstep/collective.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,7 @@ typedef struct op {
 struct call {
     const op *op;
     ls_sharding group; /* shards: devices of a group, stride apart */
-    ls_mean kind; /* of ops that sum */
+    ls_reduction kind; /* of ops that sum */
     double scale;
     int root, workers;
     int arrays;
@@ -335,11 +336,11 @@ static int check_array(const call *c, const ls_buffers *a)
 
 static int check_kind(const call *c)
 {
-    if (!c->op->sums || c->kind == LS_MEAN || c->kind == LS_SUM)
+    if (!c->op->sums || c->kind == LS_REDUCE_MEAN || c->kind == LS_REDUCE_SUM)
         return 0;
-    return ls__fail(LS_EINVAL, "%s: kind %d is unknown; there are LS_MEAN (%d) "
-                    "and LS_SUM (%d)", c->op->name, (int)c->kind,
-                    (int)LS_MEAN, (int)LS_SUM);
+    return ls__fail(LS_EINVAL, "%s: kind %d is unknown; there are "
+                    "LS_REDUCE_MEAN (%d) and LS_REDUCE_SUM (%d)", c->op->name,
+                    (int)c->kind, (int)LS_REDUCE_MEAN, (int)LS_REDUCE_SUM);
 }
 
 /* The devices that work together: those along the axis, or all. */
@@ -378,7 +379,7 @@ static int start(call *c, ls_pool *pool, const char *axis)
     if (c->root < 0 || c->root >= c->group.shards)
         return ls__fail(LS_EINVAL, "%s: root %d is not one of %d devices",
                         c->op->name, c->root, c->group.shards);
-    c->scale = c->kind == LS_MEAN ? 1.0 / c->group.shards : 1.0;
+    c->scale = c->kind == LS_REDUCE_MEAN ? 1.0 / c->group.shards : 1.0;
     c->workers = ls_pool_workers(pool);
     c->table = ls__new((size_t)c->workers * (size_t)c->group.shards,
                        sizeof *c->table, c->op->name);
@@ -394,8 +395,8 @@ static int start(call *c, ls_pool *pool, const char *axis)
 
 /* ------ the public functions ------ */
 
-int ls_all_reduce(ls_pool *pool, const char *axis, ls_mean kind, int arrays,
-                  const ls_buffers *array)
+int ls_all_reduce(ls_pool *pool, const char *axis, ls_reduction kind,
+                  int arrays, const ls_buffers *array)
 {
     LS__NEED(pool);
     LS__NEED_AS(array || arrays <= 0, "array", LS_EINVAL);
@@ -406,7 +407,7 @@ int ls_all_reduce(ls_pool *pool, const char *axis, ls_mean kind, int arrays,
     return start(&c, pool, axis);
 }
 
-int ls_reduce_scatter(ls_pool *pool, const char *axis, ls_mean kind,
+int ls_reduce_scatter(ls_pool *pool, const char *axis, ls_reduction kind,
                       int arrays, const ls_buffers *array)
 {
     LS__NEED(pool);

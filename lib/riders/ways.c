@@ -17,7 +17,7 @@ typedef struct ways {
 static bool wants(const ls__rig *rig, ls__needs *needs)
 {
     (void)needs;
-    return rig->options->groups > 0;
+    return rig->options->n_groups > 0;
 }
 
 static int open_ways(void **own, const ls__rig *rig)

@@ -9,6 +9,8 @@ double ls__option_get(const ls__option *o, const void *of)
 {
     const void *at = (const char *)of + o->at;
 
+    if (o->type == LS__FLAG)
+        return *(const bool *)at;
     return o->type == LS__WHOLE ? (double)*(const int64_t *)at
                                 : *(const double *)at;
 }
@@ -19,6 +21,8 @@ static void put(const ls__option *o, void *of, double value)
 
     if (o->type == LS__WHOLE)
         *(int64_t *)at = (int64_t)value;
+    else if (o->type == LS__FLAG)
+        *(bool *)at = value != 0;
     else
         *(double *)at = value;
 }
@@ -76,6 +80,11 @@ static bool is_whole(double value)
            value == (double)(int64_t)value;
 }
 
+static bool is_counted(const ls__option *o)
+{
+    return o->type == LS__WHOLE || o->type == LS__FLAG;
+}
+
 int ls__choice_set(const ls__choice *c, void *of, const char *name,
                    double value)
 {
@@ -87,7 +96,7 @@ int ls__choice_set(const ls__choice *c, void *of, const char *name,
     if (!o)
         return ls__fail(LS_ENOTFOUND, "%s %s has no option \"%s\"", c->what,
                         c->name, name);
-    if (!in_range(o, value) || (o->type == LS__WHOLE && !is_whole(value)))
+    if (!in_range(o, value) || (is_counted(o) && !is_whole(value)))
         return refuse(c, o, value);
     put(o, of, value);
     return 0;

@@ -5,16 +5,16 @@
 #ifndef LS_RULES_CHOICE_H
 #define LS_RULES_CHOICE_H
 
-#include "lockstep.h"
+#include <lockstep/optim.h>
 
 /* QUIET: a REAL whose 0 no checkpoint tells, as those that were made before
- * there was such an option. */
-typedef enum ls__number { LS__REAL, LS__WHOLE, LS__QUIET } ls__number;
+ * there was such an option; FLAG: the same of 0 or 1, a bool. */
+typedef enum ls__number { LS__REAL, LS__WHOLE, LS__QUIET, LS__FLAG } ls__number;
 
 typedef struct ls__option {
     const char *name;    /* of the member, in messages and in checkpoints */
     size_t at;           /* offset of the member */
-    ls__number type;     /* WHOLE: an int64_t; the others: a double */
+    ls__number type;     /* int64_t, bool (FLAG) or double */
     double least, below; /* least <= x < below */
     const char *range;   /* the same in words: "a finite number from 0 up" */
     const char *about;   /* a line of help */

@@ -17,7 +17,7 @@ static int check_group(const ls_group *g, int i)
     if (!is_factor(g->rate) || !is_factor(g->decay))
         return ls__fail(LS_EINVAL, "group \"%s\": rate %g or decay %g is not a "
                         "finite number from 0 up", g->names, g->rate, g->decay);
-    for (int k = 0; k < LS_ROOM; k++)
+    for (size_t k = 0; k < sizeof g->room / sizeof *g->room; k++)
         if (g->room[k] != 0)
             return ls__fail(LS_EINVAL, "group \"%s\" has options of a newer "
                             "version", g->names);
@@ -28,11 +28,11 @@ int ls__groups_check(const ls_trainer_options *o)
 {
     int status = 0;
 
-    if (o->groups < 0 || (o->groups && !o->group))
-        return ls__fail(LS_EINVAL, "%d groups of parameters%s", o->groups,
-                        o->group ? "" : ": group is NULL");
-    for (int i = 0; i < o->groups && status == 0; i++)
-        status = check_group(&o->group[i], i);
+    if (o->n_groups < 0 || (o->n_groups && !o->groups))
+        return ls__fail(LS_EINVAL, "%d groups of parameters%s",
+                        o->n_groups, o->groups ? "" : ": groups is NULL");
+    for (int i = 0; i < o->n_groups && status == 0; i++)
+        status = check_group(&o->groups[i], i);
     return status;
 }
 
@@ -67,8 +67,8 @@ bool ls__group_has(const ls_group *g, const char *name, int rank)
 
 bool ls__groups_freeze(const ls_trainer_options *o, const char *name, int rank)
 {
-    for (int i = 0; i < o->groups; i++)
-        if (o->group[i].frozen && ls__group_has(&o->group[i], name, rank))
+    for (int i = 0; i < o->n_groups; i++)
+        if (o->groups[i].frozen && ls__group_has(&o->groups[i], name, rank))
             return true;
     return false;
 }
@@ -78,10 +78,10 @@ float ls__groups_rate(const ls_trainer_options *o, const char *name, int rank,
 {
     double rate = 1, decay = 1;
 
-    for (int i = 0; i < o->groups; i++)
-        if (ls__group_has(&o->group[i], name, rank)) {
-            rate *= o->group[i].rate;
-            decay *= o->group[i].decay;
+    for (int i = 0; i < o->n_groups; i++)
+        if (ls__group_has(&o->groups[i], name, rank)) {
+            rate *= o->groups[i].rate;
+            decay *= o->groups[i].decay;
         }
     *of = o->optimizer;
     of->weight_decay *= decay;
@@ -93,15 +93,15 @@ int ls__groups_keep(ls_trainer_options *o, ls__arena *arena)
 {
     ls_group *copy;
 
-    if (!o->groups)
+    if (!o->n_groups)
         return 0;
-    if (!(copy = ls__arena_new(arena, (size_t)o->groups, sizeof *copy)))
+    if (!(copy = ls__arena_new(arena, (size_t)o->n_groups, sizeof *copy)))
         return LS_ENOMEM;
-    for (int i = 0; i < o->groups; i++) {
-        copy[i] = o->group[i];
+    for (int i = 0; i < o->n_groups; i++) {
+        copy[i] = o->groups[i];
         if (!(copy[i].names = ls__arena_text(arena, copy[i].names)))
             return LS_ENOMEM;
     }
-    o->group = copy;
+    o->groups = copy;
     return 0;
 }

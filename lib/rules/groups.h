@@ -4,7 +4,7 @@
 #define LS_RULES_GROUPS_H
 
 #include "base/memory.h"
-#include "lockstep.h"
+#include <lockstep/trainer.h>
 
 /* LS_EINVAL for a group that makes no sense. */
 int ls__groups_check(const ls_trainer_options *o);

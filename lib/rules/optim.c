@@ -22,7 +22,7 @@ static const ls__option
     decay = {"decay", AT(decay), SHARE, "decay of the mean of squares"},
     l2 = {"l2", AT(l2), LS__QUIET, 0, INFINITE, "a finite number from 0 up",
           "this much of each parameter in its gradient"},
-    lazy = {"lazy", AT(lazy), LS__QUIET, 0, 2, "0 or 1",
+    lazy = {"lazy", AT(lazy), LS__FLAG, 0, 2, "0 or 1",
             "1: rows of tables without a gradient stand still"},
     initial = {"initial_accumulator", AT(initial_accumulator), AMOUNT,
                "where the sum of squares begins"};
@@ -86,7 +86,7 @@ const char *ls_optimizer_name(ls_optimizer_kind kind)
     return c ? c->name : NULL;
 }
 
-bool ls_optimizer_option_sized(ls_optimizer_kind kind, int i, ls_option *option,
+bool ls_optimizer_option_bytes(ls_optimizer_kind kind, int i, ls_option *option,
                                size_t size)
 {
     LS__NEED_OR(option, false);
@@ -183,9 +183,6 @@ int ls__optim_check(const ls_optimizer *o)
     if (!(o->lr >= 0 && o->lr < INFINITE))
         return ls__fail(LS_EINVAL, "optimizer %s: the learning rate is %g; it "
                         "must be a finite number from 0 up", c->name, o->lr);
-    if (o->kind == LS_ADAM && o->lazy != 0 && o->lazy != 1)
-        return ls__fail(LS_EINVAL, "optimizer adam: lazy is %g; it must be 0 "
-                        "or 1", o->lazy);
     return ls__choice_check(c, o, sizeof o->room / sizeof *o->room, o->room);
 }
 

@@ -3,7 +3,7 @@
 #define LS_RULES_OPTIM_H
 
 #include "kernel/kernel.h"
-#include "lockstep.h"
+#include <lockstep/optim.h>
 #include "rules/choice.h"
 
 /* Its name and its options besides the learning rate; NULL for a number that is

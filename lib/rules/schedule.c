@@ -67,9 +67,9 @@ static float piecewise(const moment *m)
 {
     float lr = (float)m->peak;
 
-    for (int i = 0; i < m->s->boundaries; i++)
-        if (m->done + m->s->warmup >= m->s->boundary[i].update)
-            lr = (float)m->s->boundary[i].factor * lr;
+    for (int i = 0; i < m->s->n_boundaries; i++)
+        if (m->done + m->s->warmup >= m->s->boundaries[i].update)
+            lr = (float)m->s->boundaries[i].factor * lr;
     return lr;
 }
 
@@ -310,7 +310,7 @@ const char *ls_schedule_name(ls_schedule_kind kind)
     return c ? c->name : NULL;
 }
 
-bool ls_schedule_option_sized(ls_schedule_kind kind, int i, ls_option *option,
+bool ls_schedule_option_bytes(ls_schedule_kind kind, int i, ls_option *option,
                               size_t size)
 {
     LS__NEED_OR(option, false);
@@ -354,10 +354,10 @@ static int check_boundaries(const ls_schedule *s)
 {
     int64_t least = s->warmup;
 
-    if (s->boundaries < 1 || !s->boundary)
+    if (s->n_boundaries < 1 || !s->boundaries)
         return ls__fail(LS_EINVAL, "schedule piecewise: no boundaries");
-    for (int i = 0; i < s->boundaries; i++) {
-        const ls_boundary *b = &s->boundary[i];
+    for (int i = 0; i < s->n_boundaries; i++) {
+        const ls_boundary *b = &s->boundaries[i];
 
         if (b->update < least || b->update == INT64_MAX)
             return ls__fail(LS_EINVAL, "schedule piecewise: boundary %d at "

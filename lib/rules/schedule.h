@@ -2,7 +2,7 @@
 #ifndef LS_RULES_SCHEDULE_H
 #define LS_RULES_SCHEDULE_H
 
-#include "lockstep.h"
+#include <lockstep/optim.h>
 #include "rules/choice.h"
 
 /* Its name and options; NULL for a number that is no kind. */

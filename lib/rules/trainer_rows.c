@@ -85,7 +85,7 @@ static void put_choice(ls__facts *f, const ls__choice *c, const void *of,
 
         if (o->type == LS__WHOLE)
             ls__facts_put(f, o->name, "%lld", (long long)value);
-        else if (o->type != LS__QUIET || value != 0 || to == LS__OF_RANKS)
+        else if (o->type == LS__REAL || value != 0 || to == LS__OF_RANKS)
             ls__facts_put_real(f, o->name, value);
     }
 }
@@ -109,11 +109,11 @@ static void put_schedule(ls__facts *f, const ls__member *m, const options *o,
     if (!ls__schedule_has_boundaries(s->kind))
         return;
     if (to == LS__OF_RANKS)
-        ls__facts_put(f, "boundaries", "%d", s->boundaries);
-    for (int i = 0; i < s->boundaries; i++) {
+        ls__facts_put(f, "boundaries", "%d", s->n_boundaries);
+    for (int i = 0; i < s->n_boundaries; i++) {
         snprintf(name, sizeof name, "boundary %lld",
-                 (long long)s->boundary[i].update);
-        ls__facts_put_real(f, name, s->boundary[i].factor);
+                 (long long)s->boundaries[i].update);
+        ls__facts_put_real(f, name, s->boundaries[i].factor);
     }
 }
 
@@ -135,12 +135,13 @@ static void put_group(ls__facts *f, int i, const ls_group *g)
 static void put_groups(ls__facts *f, const ls__member *m, const options *o,
                        ls__whose to)
 {
+    (void)m;
     if (to == LS__OF_RANKS)
-        ls__facts_put(f, "the number of groups", "%d", o->groups);
-    for (int i = 0; i < o->groups; i++)
-        put_group(f, i, &o->group[i]);
+        ls__facts_put(f, "the number of groups", "%d", o->n_groups);
+    for (int i = 0; i < o->n_groups; i++)
+        put_group(f, i, &o->groups[i]);
     if (to == LS__OF_RUN)
-        ls__facts_put(f, m->name, "%d", o->groups);
+        ls__facts_put(f, "groups", "%d", o->n_groups);
 }
 
 static void put_key(ls__facts *f, const ls__member *m, const options *o,
@@ -181,8 +182,8 @@ const ls__member ls__trainer_members[] = {
     {ROW(mean), .put = put_word, .words = means},
     {ROW(precision), .put = put_precision},
     {ROW(average), .put = put_later},
-    {ROW(group)}, /* told with their number */
-    {ROW(groups), .put = put_groups},
+    {ROW(groups)}, /* told with their number */
+    {ROW(n_groups), .put = put_groups},
     {ROW(own_dropout_key)}, /* told with the key */
     {ROW(dropout_key), .put = put_key},
     {ROW(even_rows), RANKS, .put = put_bool},

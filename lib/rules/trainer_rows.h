@@ -6,6 +6,7 @@
 #define LS_RULES_TRAINER_ROWS_H
 
 #include "base/fact_list.h"
+#include <lockstep/trainer.h>
 
 /* Who must have the same of a member. */
 typedef enum ls__whose {

@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "base/least.h"
 #include "pool/pool.h"
+#include <lockstep/collective.h>
+#include <lockstep/placement.h>
 
 #include <fnmatch.h>
 #include <stdio.h>

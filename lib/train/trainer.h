@@ -4,6 +4,7 @@
 #define LS_TRAIN_TRAINER_H
 
 #include "train/rider.h"
+#include <lockstep/gradients.h>
 
 /* Two of an optimizer, and one that a rider asks for. */
 enum { LS__MOMENTS = 4 };

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/state_hash.h"
 #include "train/trainer.h"
+#include <lockstep/control.h>
 
 static const double NOTHING = __builtin_nan("");
 

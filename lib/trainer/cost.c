@@ -4,6 +4,7 @@
 #include "base/sized.h"
 #include "plan/traffic.h"
 #include "train/trainer.h"
+#include <lockstep/measure.h>
 
 /* Backward makes two gradients, of the operands of each product: those of a
  * weights and of x, where x has one. */
@@ -21,7 +22,7 @@ static ls_cost cost_of(const ls__plan *plan, const ls__instr *in)
                      .chunk_backward_bytes = t.chunk_backward};
 }
 
-bool ls_trainer_cost_sized(const ls_trainer *t, int i, ls_cost *cost,
+bool ls_trainer_cost_bytes(const ls_trainer *t, int i, ls_cost *cost,
                            size_t size)
 {
     LS__NEED_AS(t, "trainer", false);
@@ -42,7 +43,7 @@ bool ls_trainer_cost_sized(const ls_trainer *t, int i, ls_cost *cost,
     return false;
 }
 
-void ls_trainer_work_sized(const ls_trainer *t, ls_work *work, size_t size)
+void ls_trainer_work_bytes(const ls_trainer *t, ls_work *work, size_t size)
 {
     LS__NEED_AS(t, "trainer", );
     LS__NEED_OR(work, );
@@ -73,7 +74,7 @@ int ls_trainer_clock(ls_trainer *t)
     return n->lap ? 0 : LS_ENOMEM;
 }
 
-int ls_trainer_times_sized(const ls_trainer *t, int worker, ls_times *times,
+int ls_trainer_times_bytes(const ls_trainer *t, int worker, ls_times *times,
                            size_t size)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);

@@ -1,7 +1,9 @@
 /* One step of linear regression in one call, made of the same parts as
  * everything else. */
 #include "base/error.h"
-#include "lockstep.h"
+#include <lockstep/one_call.h>
+#include <lockstep/ops.h>
+#include <lockstep/trainer.h>
 
 /* What the call opens, closed in reverse. */
 typedef struct call {

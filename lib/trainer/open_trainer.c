@@ -9,10 +9,11 @@
 #include "together/ranks.h"
 #include "trainer/trainer_memory.h"
 #include "trainer/trainer_options.h"
+#include <lockstep/collective.h>
 
 #include <stdlib.h>
 
-void ls_trainer_defaults_sized(ls_trainer_options *options, size_t size)
+void ls_trainer_defaults_bytes(ls_trainer_options *options, size_t size)
 {
     LS__NEED_OR(options, );
 
@@ -171,8 +172,8 @@ int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
     ls_trainer *t = NULL;
     int status;
 
-    if (!gradient->fn || gradient->inputs < 1 || !gradient->input ||
-        gradient->params < 1 || !gradient->param)
+    if (!gradient->fn || gradient->n_inputs < 1 || !gradient->inputs ||
+        gradient->n_params < 1 || !gradient->params)
         return ls__fail(LS_EINVAL, "a gradient needs a function, an input "
                         "and a parameter");
     if (options && options->precision != LS_F32_LAYERS)

@@ -22,13 +22,14 @@ const char *ls_trainer_param_name(const ls_trainer *t, int i)
 int ls_trainer_param_shape(const ls_trainer *t, int i,
                            int64_t shape[LS_MAX_RANK])
 {
-    LS__NEED_AS(t, "trainer", 0);
-    LS__NEED_OR(shape, 0);
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(shape);
 
     const ls__slot *s;
 
     if (i < 0 || i >= t->model.params.count)
-        return 0;
+        return ls__fail(LS_EINVAL, "there is no parameter %d of %d", i,
+                        t->model.params.count);
     s = &t->model.params.slot[i];
     memcpy(shape, s->shape, sizeof s->shape);
     return s->rank;

@@ -8,6 +8,8 @@
 #include "torch/torch_file.h"
 #include "model/weights_file.h"
 #include "train/trainer.h"
+#include <lockstep/lora.h>
+#include <lockstep/model.h>
 
 #include <string.h>
 
@@ -72,7 +74,7 @@ static int check_notes(const char *function, int notes, const ls_setting *note)
 
 static const ls_save_options defaults = {.size = sizeof defaults};
 
-void ls_save_defaults_sized(ls_save_options *options, size_t size)
+void ls_save_defaults_bytes(ls_save_options *options, size_t size)
 {
     LS__NEED_OR(options, );
     ls__sized_defaults(options, size, &defaults, sizeof defaults);

@@ -43,14 +43,14 @@ int ls__trainer_options_check(const ls_trainer_options *o)
 
 static int keep_boundaries(ls_schedule *s, ls__arena *arena)
 {
-    size_t n = s->kind == LS_PIECEWISE ? (size_t)s->boundaries : 0;
+    size_t n = s->kind == LS_PIECEWISE ? (size_t)s->n_boundaries : 0;
     ls_boundary *copy = NULL;
 
     if (n && !(copy = ls__arena_new(arena, n, sizeof *copy)))
         return LS_ENOMEM;
     for (size_t i = 0; i < n; i++)
-        copy[i] = s->boundary[i];
-    s->boundary = copy;
+        copy[i] = s->boundaries[i];
+    s->boundaries = copy;
     return 0;
 }
 
@@ -83,7 +83,7 @@ int ls__frozen_of_graph(const ls_trainer_options *o, const ls_graph *graph,
     int count = graph->param_count, trained = 0;
 
     *frozen = NULL;
-    if (!count || (!o->groups && !has_stored(graph)))
+    if (!count || (!o->n_groups && !has_stored(graph)))
         return 0;
     if (!(*frozen = new_list(count)))
         return LS_ENOMEM;
@@ -101,7 +101,7 @@ int ls__frozen_of_params(const ls_trainer_options *o, const ls__params *params,
                          bool **frozen)
 {
     *frozen = NULL;
-    if (!o->groups)
+    if (!o->n_groups)
         return 0;
     if (!(*frozen = new_list(params->count)))
         return LS_ENOMEM;
@@ -130,7 +130,7 @@ int ls__groups_find(const ls_trainer_options *o, const ls__params *params)
 {
     int status = 0;
 
-    for (int i = 0; i < o->groups && status == 0; i++)
-        status = find_members(&o->group[i], params);
+    for (int i = 0; i < o->n_groups && status == 0; i++)
+        status = find_members(&o->groups[i], params);
     return status;
 }

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "graph/graph.h"
-#include "lockstep.h"
+#include <lockstep/trainer.h>
 #include "model/params.h"
 
 ls_trainer_options ls__trainer_options(void);

@@ -137,7 +137,7 @@ static int read_all(ls__chain *c, ls_transcript_facts *f)
                : ls__fail(LS_EFORMAT, "%s: is empty", c->path);
 }
 
-int ls_transcript_check_sized(const char *path, ls_transcript_facts *facts,
+int ls_transcript_check_bytes(const char *path, ls_transcript_facts *facts,
                               size_t size)
 {
     LS__NEED(path);

@@ -296,7 +296,7 @@ int ls_transcript_end(ls_transcript *r, int n, const ls_control *control,
 
 int64_t ls_transcript_same(const ls_transcript *r)
 {
-    LS__NEED_AS(r, "transcript", -1);
+    LS__NEED_AS(r, "transcript", LS_EINVAL);
     return r->same;
 }
 
@@ -472,7 +472,7 @@ int ls_transcript_close(ls_transcript *r)
 
 /* ------ */
 
-void ls_transcript_defaults_sized(ls_transcript_options *options, size_t size)
+void ls_transcript_defaults_bytes(ls_transcript_options *options, size_t size)
 {
     LS__NEED_OR(options, );
 

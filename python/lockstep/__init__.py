@@ -30,7 +30,7 @@ Each call stands alone: what it needs is given to it.
 Every call of the library leaves the interpreter's lock (GIL) free, so that
 other threads go on during a step.
 
-The library is liblockstep.so.1; LOCKSTEP_LIBRARY names another file.
+The library is liblockstep.so.2; LOCKSTEP_LIBRARY names another file.
 """
 
 import builtins
@@ -193,8 +193,8 @@ class Trainer:
         if optimizer is not None:
             options["optimizer"] = optimizer
         if groups:
-            options["group"] = list(groups)
-        o = defaults(c.ls_trainer_defaults_sized, c.TrainerOptions, **options)
+            options["groups"] = list(groups)
+        o = defaults(c.ls_trainer_defaults_bytes, c.TrainerOptions, **options)
         self._inputs, self._outputs = graph.inputs(), graph.outputs()
         self._held, self._gradients = {}, weakref.WeakSet()
         self._open(graph, o, (devices, workers, axes, cpus, pin))
@@ -204,11 +204,11 @@ class Trainer:
     def _open(self, graph, options, machine):
         devices, workers, axes, cpus, pin = machine
         mesh = opened(do.mesh_open, C.byref(defaults(
-            c.ls_mesh_defaults_sized, c.MeshOptions, devices=devices,
+            c.ls_mesh_defaults_bytes, c.MeshOptions, devices=devices,
             workers=workers, axes=axes, cpus=cpus)))
         try:
             self.pool = opened(do.pool_open, mesh, C.byref(defaults(
-                c.ls_pool_defaults_sized, c.PoolOptions, no_pin=not pin)))
+                c.ls_pool_defaults_bytes, c.PoolOptions, no_pin=not pin)))
         finally:
             c.ls_mesh_close(mesh)
         self._of = opened(do.trainer_open, self.pool, graph.of,
@@ -280,11 +280,11 @@ class Trainer:
 
     def step(self, weights=None, /, **inputs):
         """Train on one batch: an array for each input, rows first."""
-        return self._run("step", do.step_sized, inputs, weights)
+        return self._run("step", do.step_bytes, inputs, weights)
 
     def evaluate(self, weights=None, /, **inputs):
         """The loss and the accuracy of a batch, without an update."""
-        return self._run("evaluate", do.evaluate_sized, inputs, weights)
+        return self._run("evaluate", do.evaluate_bytes, inputs, weights)
 
     def _run(self, name, call, inputs, weights):
         r = Result()
@@ -346,7 +346,7 @@ class Trainer:
     def hash(self):
         """SHA-256 of parameters, moments and step."""
         hex_ = C.create_string_buffer(65)
-        c.ls_trainer_hash(self.of, hex_)
+        do.trainer_hash(self.of, hex_)
         return hex_.value.decode()
 
     def shapes(self):
@@ -418,7 +418,7 @@ class Gradients:
     def compute(self, weights=None, /, **inputs):
         """Those of a batch and their mean, without an update."""
         return self.trainer._run(
-            "compute", lambda _, *rest: do.gradients_compute_sized(self.of, *rest),
+            "compute", lambda _, *rest: do.gradients_compute_bytes(self.of, *rest),
             inputs, weights)
 
     def add(self, weights=None, /, **inputs):
@@ -427,11 +427,11 @@ class Gradients:
         do.gradients_add(self.of, self.trainer._batch)
 
     def mean(self):
-        return self._result(do.gradients_mean_sized)
+        return self._result(do.gradients_mean_bytes)
 
     def apply(self):
         """Update the trainer's parameters by the mean."""
-        return self._result(do.gradients_apply_sized)
+        return self._result(do.gradients_apply_bytes)
 
     def _result(self, call):
         r = Result()

@@ -11,65 +11,6 @@ from . import c
 from . import nodes as _
 
 
-def sgd(lr, **members):
-    """p -= lr g"""
-    return _.changed(c.ls_sgd(lr), members)
-
-
-def momentum(lr, momentum, **members):
-    """t = g + momentum t; p -= lr t"""
-    return _.changed(c.ls_momentum(lr, momentum), members)
-
-
-def nesterov(lr, momentum, **members):
-    """t = g + momentum t; p -= lr (g + momentum t)"""
-    return _.changed(c.ls_nesterov(lr, momentum), members)
-
-
-def adam(lr, **members):
-    """m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p -= lr (m / (1-b1^n)) /
-    (sqrt(v / (1-b2^n)) + eps), at update n = 1, 2, .. b1 0.9, b2 0.999, eps
-    1e-8.
-    """
-    return _.changed(c.ls_adam(lr), members)
-
-
-def adamw(lr, **members):
-    """adam with weight_decay p added to the fraction; weight_decay 1e-4."""
-    return _.changed(c.ls_adamw(lr), members)
-
-
-def rmsprop(lr, **members):
-    """v = decay v + (1-decay) g^2; p -= lr g / sqrt(v + eps).  decay 0.9, eps
-    1e-8: optax.rmsprop as it is without further arguments (eps in the root,
-    v from 0, not centered, no momentum).
-    """
-    return _.changed(c.ls_rmsprop(lr), members)
-
-
-def adagrad(lr, **members):
-    """v = v + g^2, from initial_accumulator on; p -= lr g / sqrt(v + eps), and
-    no update where v is 0.  initial_accumulator 0.1, eps 1e-7.
-    """
-    return _.changed(c.ls_adagrad(lr), members)
-
-
-def lion(lr, **members):
-    """u = sign((1-b1) g + b1 m); m = (1-b2) g + b2 m; p -= lr (u +
-    weight_decay p), the sign of 0 being 0.  b1 0.9, b2 0.99, weight_decay
-    1e-3.
-    """
-    return _.changed(c.ls_lion(lr), members)
-
-
-def amsgrad(lr, **members):
-    """adam whose root is of the greatest v / (1-b2^n) there was, "nu_max"
-    (Reddi et al. 2018): optax.amsgrad.  PyTorch's takes the greatest v, and
-    corrects that.
-    """
-    return _.changed(c.ls_amsgrad(lr), members)
-
-
 def sub(a, b):
     """y = a - b."""
     return _.made(c.ls_sub, a, b)
@@ -320,6 +261,65 @@ def label_terms(logits, labels, smoothing):
     return _.made(c.ls_label_terms, logits, labels, smoothing)
 
 
+def sgd(lr, **members):
+    """p -= lr g"""
+    return _.changed(c.ls_sgd(lr), members)
+
+
+def momentum(lr, momentum, **members):
+    """t = g + momentum t; p -= lr t"""
+    return _.changed(c.ls_momentum(lr, momentum), members)
+
+
+def nesterov(lr, momentum, **members):
+    """t = g + momentum t; p -= lr (g + momentum t)"""
+    return _.changed(c.ls_nesterov(lr, momentum), members)
+
+
+def adam(lr, **members):
+    """m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p -= lr (m / (1-b1^n)) /
+    (sqrt(v / (1-b2^n)) + eps), at update n = 1, 2, .. b1 0.9, b2 0.999, eps
+    1e-8.
+    """
+    return _.changed(c.ls_adam(lr), members)
+
+
+def adamw(lr, **members):
+    """adam with weight_decay p added to the fraction; weight_decay 1e-4."""
+    return _.changed(c.ls_adamw(lr), members)
+
+
+def rmsprop(lr, **members):
+    """v = decay v + (1-decay) g^2; p -= lr g / sqrt(v + eps).  decay 0.9, eps
+    1e-8: optax.rmsprop as it is without further arguments (eps in the root,
+    v from 0, not centered, no momentum).
+    """
+    return _.changed(c.ls_rmsprop(lr), members)
+
+
+def adagrad(lr, **members):
+    """v = v + g^2, from initial_accumulator on; p -= lr g / sqrt(v + eps), and
+    no update where v is 0.  initial_accumulator 0.1, eps 1e-7.
+    """
+    return _.changed(c.ls_adagrad(lr), members)
+
+
+def lion(lr, **members):
+    """u = sign((1-b1) g + b1 m); m = (1-b2) g + b2 m; p -= lr (u +
+    weight_decay p), the sign of 0 being 0.  b1 0.9, b2 0.99, weight_decay
+    1e-3.
+    """
+    return _.changed(c.ls_lion(lr), members)
+
+
+def amsgrad(lr, **members):
+    """adam whose root is of the greatest v / (1-b2^n) there was, "nu_max"
+    (Reddi et al. 2018): optax.amsgrad.  PyTorch's takes the greatest v, and
+    corrects that.
+    """
+    return _.changed(c.ls_amsgrad(lr), members)
+
+
 def dense(x, n, name):
     """y[..,j] = sum_i x[..,i] w[i,j] + bias[j].  x (..,I) -> (..,n).
     Parameters "<name>.kernel" (I,n) lecun_normal, "<name>.bias" (n) zeros.
@@ -527,7 +527,7 @@ def conv2d_with(x, n, height, width, name, **options):
     multiplies, and sums as f32.
     """
     return _.made(c.ls_conv2d_with, x, n, height, width,
-        C.byref(_.defaults(c.ls_conv_defaults_sized, c.ConvOptions, **options)),
+        C.byref(_.defaults(c.ls_conv_defaults_bytes, c.ConvOptions, **options)),
         name)
 
 
@@ -537,7 +537,7 @@ def conv1d_with(x, n, width, name, **options):
     right.  The options for y must stay as they are: LS_EINVAL.
     """
     return _.made(c.ls_conv1d_with, x, n, width,
-        C.byref(_.defaults(c.ls_conv_defaults_sized, c.ConvOptions, **options)),
+        C.byref(_.defaults(c.ls_conv_defaults_bytes, c.ConvOptions, **options)),
         name)
 
 
@@ -692,20 +692,19 @@ def embed_bag(indices, bag, count, width, name):
     return _.made(c.ls_embed_bag, indices, bag, count, width, name)
 
 
-__all__ = ["sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop",
-    "adagrad", "lion", "amsgrad", "sub", "mul", "div", "min", "max",
-    "scale_shift", "neg", "square", "sqrt", "exp", "log", "abs", "clamp",
-    "pow", "leaky_relu", "elu", "softplus", "silu", "clipped_relu",
-    "squared_clipped_relu", "reshape", "transpose", "slice", "concat",
-    "broadcast_to", "sum_over", "mean_over", "max_over", "softmax",
-    "log_softmax", "matmul", "one_hot", "gather", "mean_loss",
-    "mean_absolute_error", "huber_loss", "binary_cross_entropy",
-    "kl_divergence", "gaussian_loss", "label_terms", "dense", "dense_no_bias",
-    "embed", "position", "layer_norm", "rms_norm", "batch_norm", "rotary",
-    "swiglu", "self_attention", "grouped_attention", "cross_attention", "lstm",
-    "gru", "lstm_from", "gru_from", "gru_two_biases", "conv2d",
-    "conv2d_no_bias", "conv2d_with", "conv1d_with", "conv1d", "conv1d_no_bias",
-    "max_pool", "avg_pool", "flatten", "group_norm", "gelu", "relu", "tanh",
-    "sigmoid", "add", "dropout", "round_bf16", "mean_squared_error",
-    "cross_entropy", "next_token_loss", "sparse_dense", "sparse_dense_no_bias",
-    "embed_bag"]
+__all__ = ["sub", "mul", "div", "min", "max", "scale_shift", "neg", "square",
+    "sqrt", "exp", "log", "abs", "clamp", "pow", "leaky_relu", "elu",
+    "softplus", "silu", "clipped_relu", "squared_clipped_relu", "reshape",
+    "transpose", "slice", "concat", "broadcast_to", "sum_over", "mean_over",
+    "max_over", "softmax", "log_softmax", "matmul", "one_hot", "gather",
+    "mean_loss", "mean_absolute_error", "huber_loss", "binary_cross_entropy",
+    "kl_divergence", "gaussian_loss", "label_terms", "sgd", "momentum",
+    "nesterov", "adam", "adamw", "rmsprop", "adagrad", "lion", "amsgrad",
+    "dense", "dense_no_bias", "embed", "position", "layer_norm", "rms_norm",
+    "batch_norm", "rotary", "swiglu", "self_attention", "grouped_attention",
+    "cross_attention", "lstm", "gru", "lstm_from", "gru_from",
+    "gru_two_biases", "conv2d", "conv2d_no_bias", "conv2d_with", "conv1d_with",
+    "conv1d", "conv1d_no_bias", "max_pool", "avg_pool", "flatten",
+    "group_norm", "gelu", "relu", "tanh", "sigmoid", "add", "dropout",
+    "round_bf16", "mean_squared_error", "cross_entropy", "next_token_loss",
+    "sparse_dense", "sparse_dense_no_bias", "embed_bag"]

@@ -27,7 +27,11 @@ F64 = 3
 I64 = 4
 U8 = 5
 MAX_RANK = 8
-ROOM = 8
+TEXT = 256
+UNEVEN_ERROR = 0
+UNEVEN_PAD = 1
+UNEVEN_CUT = 2
+METRICS = 8
 SGD = 0
 MOMENTUM = 1
 NESTEROV = 2
@@ -51,6 +55,15 @@ F32_LAYERS = 0
 BF16_LAYERS = 1
 F32X3_LAYERS = 2
 F32X6_LAYERS = 3
+MEAN_EXACT = 0
+MEAN_OF_SHARDS = 1
+SUM = 2
+REPLICATE = 0
+SHARD = 1
+KEYS_NNX = 0
+KEYS_LINEN = 1
+REDUCE_MEAN = 1
+REDUCE_SUM = 2
 UNIFORM = 0
 NORMAL = 1
 TRUNCATED_NORMAL = 2
@@ -63,7 +76,6 @@ INIT_RANDOM = 2
 INIT_VARIANCE = 3
 INIT_ORTHOGONAL = 4
 INIT_OWN = 5
-TEXT = 256
 SAVE_MODEL = 0
 SAVE_ADAPTERS = 1
 SAVE_MERGED = 2
@@ -82,20 +94,9 @@ RANK_SOUND = 0
 RANK_DIES = 1
 RANK_STALLS = 2
 RANK_LIES = 3
-METRICS = 8
-MEAN_EXACT = 0
-MEAN_OF_SHARDS = 1
-SUM = 2
-MEAN = 1
-REPLICATE = 0
-SHARD = 1
-KEYS_NNX = 0
-KEYS_LINEN = 1
-UNEVEN_ERROR = 0
-UNEVEN_PAD = 1
-UNEVEN_CUT = 2
 
 ls_dtype = Enum("dtype", F32=1, I32=2, F64=3, I64=4, U8=5)
+ls_uneven = Enum("uneven", UNEVEN_ERROR=0, UNEVEN_PAD=1, UNEVEN_CUT=2)
 ls_optimizer_kind = Enum("optimizer_kind", SGD=0, MOMENTUM=1, NESTEROV=2,
     ADAM=3, ADAMW=4, RMSPROP=5, ADAGRAD=6, LION=7, AMSGRAD=8)
 ls_schedule_kind = Enum("schedule_kind", CONSTANT=0, LINEAR=1, COSINE=2,
@@ -103,6 +104,10 @@ ls_schedule_kind = Enum("schedule_kind", CONSTANT=0, LINEAR=1, COSINE=2,
     LINEAR_ONE_CYCLE=8, WARM_RESTARTS=9)
 ls_precision = Enum("precision", F32_LAYERS=0, BF16_LAYERS=1, F32X3_LAYERS=2,
     F32X6_LAYERS=3)
+ls_mean = Enum("mean", MEAN_EXACT=0, MEAN_OF_SHARDS=1, SUM=2)
+ls_state = Enum("state", REPLICATE=0, SHARD=1)
+ls_keys = Enum("keys", KEYS_NNX=0, KEYS_LINEN=1)
+ls_reduction = Enum("reduction", REDUCE_MEAN=1, REDUCE_SUM=2)
 ls_distribution = Enum("distribution", UNIFORM=0, NORMAL=1, TRUNCATED_NORMAL=2)
 ls_fan = Enum("fan", FAN_IN=0, FAN_OUT=1, FAN_AVERAGE=2)
 ls_init_kind = Enum("init_kind", INIT_LAYER=0, INIT_CONSTANT=1, INIT_RANDOM=2,
@@ -114,10 +119,6 @@ ls_state_part = Enum("state_part", STATE_PARAMS=1, STATE_OPTIMIZER=2,
 ls_bag = Enum("bag", BAG_SUM=0, BAG_MEAN=1)
 ls_rank_fault = Enum("rank_fault", RANK_SOUND=0, RANK_DIES=1, RANK_STALLS=2,
     RANK_LIES=3)
-ls_mean = Enum("mean", MEAN_EXACT=0, MEAN_OF_SHARDS=1, SUM=2, MEAN=1)
-ls_state = Enum("state", REPLICATE=0, SHARD=1)
-ls_keys = Enum("keys", KEYS_NNX=0, KEYS_LINEN=1)
-ls_uneven = Enum("uneven", UNEVEN_ERROR=0, UNEVEN_PAD=1, UNEVEN_CUT=2)
 
 
 class ArraySpec(Struct):
@@ -132,6 +133,16 @@ class Array(Struct):
     enums = {"dtype": ls_dtype}
 
 
+class Setting(Struct):
+    _fields_ = [("name", C.c_char_p), ("value", C.c_char_p)]
+
+
+class Entry(Struct):
+    _fields_ = [("name", C.c_char_p), ("dtype", C.c_char_p), ("rank", C.c_int),
+        ("shape", C.c_int64 * 8), ("elements", C.c_int64),
+        ("bytes", C.c_int64), ("data", P)]
+
+
 class Option(Struct):
     _fields_ = [("name", C.c_char_p), ("about", C.c_char_p),
         ("range", C.c_char_p), ("start", C.c_double), ("least", C.c_double),
@@ -143,8 +154,8 @@ class Optimizer(Struct):
         ("momentum", C.c_double), ("b1", C.c_double), ("b2", C.c_double),
         ("eps", C.c_double), ("weight_decay", C.c_double),
         ("decay", C.c_double), ("l2", C.c_double),
-        ("initial_accumulator", C.c_double), ("lazy", C.c_double),
-        ("room", C.c_double * 5)]
+        ("initial_accumulator", C.c_double), ("lazy", C.c_bool),
+        ("room", C.c_double * 8)]
     enums = {"kind": ls_optimizer_kind}
 
 
@@ -161,13 +172,25 @@ class Boundary(Struct):
 class Schedule(Struct):
     _fields_ = [("kind", C.c_int), ("warmup", C.c_int64),
         ("decay_steps", C.c_int64), ("decay_rate", C.c_double),
-        ("end_lr", C.c_double), ("boundaries", C.c_int),
-        ("boundary", C.POINTER(Boundary)), ("power", C.c_double),
+        ("end_lr", C.c_double), ("n_boundaries", C.c_int),
+        ("boundaries", C.POINTER(Boundary)), ("power", C.c_double),
         ("cycle_factor", C.c_int64), ("restart_factor", C.c_double),
         ("pct_start", C.c_double), ("div_factor", C.c_double),
         ("final_div_factor", C.c_double), ("pct_final", C.c_double),
-        ("room", C.c_double * 1)]
+        ("room", C.c_double * 8)]
     enums = {"kind": ls_schedule_kind}
+
+
+class MeshOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("devices", C.c_int),
+        ("workers", C.c_int), ("axes", C.c_char_p), ("topology", C.c_char_p),
+        ("cpus", C.c_char_p), ("details", C.c_bool), ("log", P),
+        ("log_user", P)]
+
+
+class PoolOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("no_pin", C.c_bool),
+        ("pin_caller", C.c_bool)]
 
 
 class Key(Struct):
@@ -179,10 +202,42 @@ class Numpy(Struct):
         ("has_gauss", C.c_bool), ("gauss", C.c_double)]
 
 
-class Entry(Struct):
-    _fields_ = [("name", C.c_char_p), ("dtype", C.c_char_p), ("rank", C.c_int),
-        ("shape", C.c_int64 * 8), ("elements", C.c_int64),
-        ("bytes", C.c_int64), ("data", P)]
+class Transport(Struct):
+    _fields_ = [("user", P), ("rank", C.c_int), ("ranks", C.c_int),
+        ("patience", C.c_double), ("send", P), ("receive", P), ("test", P),
+        ("abort", P), ("reason", P), ("left", P)]
+
+
+class TrainerOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("seed", C.c_int64), ("keys", C.c_int),
+        ("optimizer", Optimizer), ("schedule", Schedule),
+        ("clip_norm", C.c_double), ("accumulate", C.c_int), ("mean", C.c_int),
+        ("state", C.c_int), ("backend", C.c_char_p), ("data_axis", C.c_char_p),
+        ("check_divergence", C.c_bool), ("own_dropout_key", C.c_bool),
+        ("dropout_key", Key), ("precision", C.c_int), ("transport", P),
+        ("even_rows", C.c_bool), ("average", C.c_double),
+        ("n_groups", C.c_int), ("groups", C.POINTER(Group)),
+        ("clip_value", C.c_double), ("bucket", C.c_int64)]
+    enums = {"keys": ls_keys, "mean": ls_mean, "state": ls_state,
+        "precision": ls_precision}
+
+
+class Result(Struct):
+    _fields_ = [("step", C.c_int64), ("rows", C.c_int64), ("loss", C.c_float),
+        ("accuracy", C.c_float), ("lr", C.c_float), ("grad_norm", C.c_float),
+        ("updated", C.c_bool), ("weight", C.c_double),
+        ("metric", C.c_float * 8), ("gradient_seconds", C.c_double),
+        ("reduce_seconds", C.c_double), ("update_seconds", C.c_double)]
+
+
+class CheckpointsOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("folder", C.c_char_p),
+        ("keep", C.c_int), ("n_settings", C.c_int),
+        ("settings", C.POINTER(Setting)), ("may_change", C.c_char_p)]
+
+
+class Change(Struct):
+    _fields_ = [("name", C.c_char_p), ("is", C.c_char_p), ("was", C.c_char_p)]
 
 
 class Sharding(Struct):
@@ -216,6 +271,23 @@ class Init(Struct):
         ("room", C.c_double * 8)]
     enums = {"kind": ls_init_kind, "distribution": ls_distribution,
         "fan": ls_fan}
+
+
+class Source(Struct):
+    _fields_ = [("rows", C.c_int64), ("classes", C.c_int64),
+        ("n_arrays", C.c_int), ("arrays", C.POINTER(ArraySpec)),
+        ("weighted", C.c_bool), ("fill", P), ("close", P), ("user", P)]
+
+
+class Series(Struct):
+    _fields_ = [("array", Array), ("at", C.c_int64), ("length", C.c_int64)]
+
+
+class LoaderOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("batch", C.c_int64),
+        ("shuffle", C.c_bool), ("key", Key), ("uneven", C.c_int),
+        ("no_thread", C.c_bool)]
+    enums = {"uneven": ls_uneven}
 
 
 class Place(Struct):
@@ -259,13 +331,9 @@ class Isa(Struct):
         ("portable", C.c_bool)]
 
 
-class Setting(Struct):
-    _fields_ = [("name", C.c_char_p), ("value", C.c_char_p)]
-
-
 class SaveOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("kind", C.c_int), ("n_notes", C.c_int),
-        ("notes", P)]
+        ("notes", C.POINTER(Setting))]
     enums = {"kind": ls_save_kind}
 
 
@@ -300,9 +368,9 @@ class Sums(Struct):
 
 
 class Gradient(Struct):
-    _fields_ = [("fn", P), ("user", P), ("inputs", C.c_int),
-        ("params", C.c_int), ("input", C.POINTER(ArraySpec)),
-        ("param", C.POINTER(ArraySpec))]
+    _fields_ = [("fn", P), ("user", P), ("n_inputs", C.c_int),
+        ("n_params", C.c_int), ("inputs", C.POINTER(ArraySpec)),
+        ("params", C.POINTER(ArraySpec))]
 
 
 class OwnRun(Struct):
@@ -343,22 +411,16 @@ class DataFile(Struct):
 class TranscriptOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("path", C.c_char_p),
         ("compare", C.c_bool), ("from", C.c_int64), ("every", C.c_int64),
-        ("program", C.c_char_p), ("n_settings", C.c_int), ("settings", P),
-        ("n_files", C.c_int), ("files", C.POINTER(DataFile)),
-        ("sum", C.c_char_p), ("step_flops", C.c_double),
-        ("resume", C.c_char_p)]
+        ("program", C.c_char_p), ("n_settings", C.c_int),
+        ("settings", C.POINTER(Setting)), ("n_files", C.c_int),
+        ("files", C.POINTER(DataFile)), ("sum", C.c_char_p),
+        ("step_flops", C.c_double), ("resume", C.c_char_p)]
 
 
 class TranscriptFacts(Struct):
     _fields_ = [("lines", C.c_int64), ("batches", C.c_int64),
         ("is_whole", C.c_bool), ("every", C.c_int64), ("file", C.c_char * 65),
         ("root", C.c_char * 65), ("model", C.c_char * 65)]
-
-
-class Transport(Struct):
-    _fields_ = [("user", P), ("rank", C.c_int), ("ranks", C.c_int),
-        ("patience", C.c_double), ("send", P), ("receive", P), ("test", P),
-        ("abort", P), ("reason", P), ("left", P)]
 
 
 class RanksOptions(Struct):
@@ -368,154 +430,54 @@ class RanksOptions(Struct):
     enums = {"fault": ls_rank_fault}
 
 
-class MeshOptions(Struct):
-    _fields_ = [("size", C.c_size_t), ("devices", C.c_int),
-        ("workers", C.c_int), ("axes", C.c_char_p), ("topology", C.c_char_p),
-        ("cpus", C.c_char_p), ("details", C.c_bool), ("log", P),
-        ("log_user", P)]
-
-
-class PoolOptions(Struct):
-    _fields_ = [("size", C.c_size_t), ("no_pin", C.c_bool),
-        ("pin_caller", C.c_bool)]
-
-
-class TrainerOptions(Struct):
-    _fields_ = [("size", C.c_size_t), ("seed", C.c_int64), ("keys", C.c_int),
-        ("optimizer", Optimizer), ("schedule", Schedule),
-        ("clip_norm", C.c_double), ("accumulate", C.c_int), ("mean", C.c_int),
-        ("state", C.c_int), ("backend", C.c_char_p), ("data_axis", C.c_char_p),
-        ("check_divergence", C.c_bool), ("own_dropout_key", C.c_bool),
-        ("dropout_key", Key), ("precision", C.c_int),
-        ("transport", C.POINTER(Transport)), ("even_rows", C.c_bool),
-        ("average", C.c_double), ("groups", C.c_int),
-        ("group", C.POINTER(Group)), ("clip_value", C.c_double),
-        ("bucket", C.c_int64)]
-    enums = {"keys": ls_keys, "mean": ls_mean, "state": ls_state,
-        "precision": ls_precision}
-
-
-class Result(Struct):
-    _fields_ = [("step", C.c_int64), ("rows", C.c_int64), ("loss", C.c_float),
-        ("accuracy", C.c_float), ("lr", C.c_float), ("grad_norm", C.c_float),
-        ("updated", C.c_bool), ("weight", C.c_double),
-        ("metric", C.c_float * 8), ("gradient_seconds", C.c_double),
-        ("reduce_seconds", C.c_double), ("update_seconds", C.c_double)]
-
-
-class CheckpointsOptions(Struct):
-    _fields_ = [("size", C.c_size_t), ("folder", C.c_char_p),
-        ("keep", C.c_int), ("settings", C.c_int),
-        ("setting", C.POINTER(Setting)), ("may_change", C.c_char_p)]
-
-
-class Change(Struct):
-    _fields_ = [("name", C.c_char_p), ("is", C.c_char_p), ("was", C.c_char_p)]
-
-
-class Source(Struct):
-    _fields_ = [("rows", C.c_int64), ("classes", C.c_int64),
-        ("arrays", C.c_int), ("array", C.POINTER(ArraySpec)),
-        ("weighted", C.c_bool), ("fill", P), ("close", P), ("user", P)]
-
-
-class Series(Struct):
-    _fields_ = [("array", Array), ("at", C.c_int64), ("length", C.c_int64)]
-
-
-class LoaderOptions(Struct):
-    _fields_ = [("size", C.c_size_t), ("batch", C.c_int64),
-        ("shuffle", C.c_bool), ("key", Key), ("uneven", C.c_int),
-        ("no_thread", C.c_bool)]
-    enums = {"uneven": ls_uneven}
-
-
-STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array, "ls_option": Option,
+STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
+    "ls_setting": Setting, "ls_entry": Entry, "ls_option": Option,
     "ls_optimizer": Optimizer, "ls_group": Group, "ls_boundary": Boundary,
-    "ls_schedule": Schedule, "ls_key": Key, "ls_numpy": Numpy,
-    "ls_entry": Entry, "ls_sharding": Sharding, "ls_buffers": Buffers,
-    "ls_early_stop": EarlyStop, "ls_plateau": Plateau, "ls_init": Init,
-    "ls_place": Place, "ls_level": Level, "ls_core_kind": CoreKind,
-    "ls_cost": Cost, "ls_work": Work, "ls_times": Times, "ls_isa": Isa,
-    "ls_setting": Setting, "ls_save_options": SaveOptions, "ls_window": Window,
-    "ls_conv_options": ConvOptions, "ls_shard": Shard, "ls_ratio": Ratio,
-    "ls_sums": Sums, "ls_gradient": Gradient, "ls_own_run": OwnRun,
-    "ls_own_op": OwnOp, "ls_trace_options": TraceOptions, "ls_mark": Mark,
-    "ls_doing": Doing, "ls_control": Control, "ls_data_file": DataFile,
-    "ls_transcript_options": TranscriptOptions,
-    "ls_transcript_facts": TranscriptFacts, "ls_transport": Transport,
-    "ls_ranks_options": RanksOptions, "ls_mesh_options": MeshOptions,
-    "ls_pool_options": PoolOptions, "ls_trainer_options": TrainerOptions,
+    "ls_schedule": Schedule, "ls_mesh_options": MeshOptions,
+    "ls_pool_options": PoolOptions, "ls_key": Key, "ls_numpy": Numpy,
+    "ls_transport": Transport, "ls_trainer_options": TrainerOptions,
     "ls_result": Result, "ls_checkpoints_options": CheckpointsOptions,
-    "ls_change": Change, "ls_source": Source, "ls_series": Series,
-    "ls_loader_options": LoaderOptions}
+    "ls_change": Change, "ls_sharding": Sharding, "ls_buffers": Buffers,
+    "ls_early_stop": EarlyStop, "ls_plateau": Plateau, "ls_init": Init,
+    "ls_source": Source, "ls_series": Series,
+    "ls_loader_options": LoaderOptions, "ls_place": Place, "ls_level": Level,
+    "ls_core_kind": CoreKind, "ls_cost": Cost, "ls_work": Work,
+    "ls_times": Times, "ls_isa": Isa, "ls_save_options": SaveOptions,
+    "ls_window": Window, "ls_conv_options": ConvOptions, "ls_shard": Shard,
+    "ls_ratio": Ratio, "ls_sums": Sums, "ls_gradient": Gradient,
+    "ls_own_run": OwnRun, "ls_own_op": OwnOp, "ls_trace_options": TraceOptions,
+    "ls_mark": Mark, "ls_doing": Doing, "ls_control": Control,
+    "ls_data_file": DataFile, "ls_transcript_options": TranscriptOptions,
+    "ls_transcript_facts": TranscriptFacts, "ls_ranks_options": RanksOptions}
 
 ls_version = function("ls_version", C.c_char_p)
 ls_strerror = function("ls_strerror", C.c_char_p, INT)
 ls_errmsg = function("ls_errmsg", C.c_char_p)
 ls_error = function("ls_error", C.c_int, INT, Text)
 ls_array_free = function("ls_array_free", None, P)
-ls_sgd = function("ls_sgd", Optimizer, C.c_double)
-ls_momentum = function("ls_momentum", Optimizer, C.c_double, C.c_double)
-ls_nesterov = function("ls_nesterov", Optimizer, C.c_double, C.c_double)
-ls_adam = function("ls_adam", Optimizer, C.c_double)
-ls_adamw = function("ls_adamw", Optimizer, C.c_double)
-ls_rmsprop = function("ls_rmsprop", Optimizer, C.c_double)
-ls_adagrad = function("ls_adagrad", Optimizer, C.c_double)
-ls_lion = function("ls_lion", Optimizer, C.c_double)
-ls_amsgrad = function("ls_amsgrad", Optimizer, C.c_double)
-ls_optimizer_defaults = function("ls_optimizer_defaults", Optimizer,
-    ls_optimizer_kind, C.c_double)
-ls_optimizer_name = function("ls_optimizer_name", C.c_char_p,
-    ls_optimizer_kind)
-ls_optimizer_option_sized = function("ls_optimizer_option_sized", C.c_bool,
-    ls_optimizer_kind, INT, P, C.c_size_t)
-ls_optimizer_set = function("ls_optimizer_set", C.c_int, P, Text, C.c_double)
-ls_group_of = function("ls_group_of", Group, Text)
-ls_group_frozen = function("ls_group_frozen", Group, Text)
-ls_group_no_decay = function("ls_group_no_decay", Group)
-ls_schedule_defaults = function("ls_schedule_defaults", Schedule,
-    ls_schedule_kind)
-ls_schedule_lr = function("ls_schedule_lr", C.c_int, P, C.c_double, INT64, P)
-ls_schedule_name = function("ls_schedule_name", C.c_char_p, ls_schedule_kind)
-ls_schedule_option_sized = function("ls_schedule_option_sized", C.c_bool,
-    ls_schedule_kind, INT, P, C.c_size_t)
-ls_schedule_set = function("ls_schedule_set", C.c_int, P, Text, C.c_double)
-ls_scale_lr = function("ls_scale_lr", C.c_double, C.c_double, INT64)
-ls_key_new = function("ls_key_new", Key, INT64)
-ls_key_fold_in = function("ls_key_fold_in", Key, Value(Key), C.c_uint32)
-ls_key_split = function("ls_key_split", Key, Value(Key), C.c_uint64)
-ls_random_bits = function("ls_random_bits", None, Value(Key), C.c_uint64,
-    INT64, P)
-ls_random_uniform = function("ls_random_uniform", None, Value(Key), C.c_uint64,
-    INT64, C.c_float, C.c_float, P)
-ls_random_normal = function("ls_random_normal", None, Value(Key), C.c_uint64,
-    INT64, P)
-ls_random_truncated_normal = function("ls_random_truncated_normal", None,
-    Value(Key), C.c_uint64, INT64, P)
-ls_random_bernoulli = function("ls_random_bernoulli", None, Value(Key),
-    C.c_uint64, INT64, C.c_float, P)
-ls_random_randint = function("ls_random_randint", None, Value(Key), C.c_uint64,
-    INT64, C.c_int32, C.c_int32, P)
-ls_random_categorical = function("ls_random_categorical", C.c_int64,
-    Value(Key), INT64, P, C.c_float)
-ls_random_permutation = function("ls_random_permutation", C.c_int, Value(Key),
-    INT64, P)
-ls_numpy_seed = function("ls_numpy_seed", None, P, C.c_uint32)
-ls_numpy_randint = function("ls_numpy_randint", None, P, INT64, INT64, INT64,
-    P)
-ls_numpy_randint32 = function("ls_numpy_randint32", None, P, C.c_int32,
-    C.c_int32, INT64, P)
-ls_numpy_rand = function("ls_numpy_rand", None, P, INT64, P)
-ls_numpy_randn = function("ls_numpy_randn", None, P, INT64, P)
-ls_numpy_permutation = function("ls_numpy_permutation", None, P, INT64, P)
 ls_archive_open = function("ls_archive_open", C.c_int, P, Text)
 ls_archive_close = function("ls_archive_close", None, P)
 ls_archive_entries = function("ls_archive_entries", C.c_int, P)
-ls_archive_entry_sized = function("ls_archive_entry_sized", C.c_int, P, INT, P,
-    C.c_size_t)
+ls_archive_entry_bytes = function("ls_archive_entry_bytes", C.c_bool, P, INT,
+    P, C.c_size_t)
 ls_archive_read = function("ls_archive_read", C.c_int, P, INT, INT64, P)
 ls_archive_note = function("ls_archive_note", C.c_bool, P, INT, P, P)
+ls_graph_new = function("ls_graph_new", C.c_int, P)
+ls_graph_free = function("ls_graph_free", None, P)
+ls_graph_errors_pass = function("ls_graph_errors_pass", None, P, C.c_bool)
+ls_input = function("ls_input", P, P, Text, ls_dtype, INT, P)
+ls_node_shape = function("ls_node_shape", C.c_int, NodeOrNull, P)
+ls_output = function("ls_output", C.c_int, P, NodeOrNull, Text)
+ls_metric = function("ls_metric", C.c_int, P, NodeOrNull)
+ls_loss = function("ls_loss", C.c_int, P, NodeOrNull)
+ls_graph_nodes = function("ls_graph_nodes", C.c_int, P)
+ls_graph_node = function("ls_graph_node", P, P, INT)
+ls_graph_loss = function("ls_graph_loss", P, P)
+ls_graph_output = function("ls_graph_output", P, P, INT, P)
+ls_node_op = function("ls_node_op", C.c_char_p, NodeOrNull)
+ls_node_name = function("ls_node_name", C.c_char_p, NodeOrNull)
+ls_node_input = function("ls_node_input", P, NodeOrNull, INT)
+ls_node_param = function("ls_node_param", C.c_bool, NodeOrNull, INT, P)
 ls_sub = function("ls_sub", P, NodeOrNull, NodeOrNull)
 ls_mul = function("ls_mul", P, NodeOrNull, NodeOrNull)
 ls_div = function("ls_div", P, NodeOrNull, NodeOrNull)
@@ -563,18 +525,131 @@ ls_gaussian_loss = function("ls_gaussian_loss", P, NodeOrNull, NodeOrNull,
     NodeOrNull)
 ls_label_terms = function("ls_label_terms", P, NodeOrNull, NodeOrNull,
     C.c_double)
+ls_sgd = function("ls_sgd", Optimizer, C.c_double)
+ls_momentum = function("ls_momentum", Optimizer, C.c_double, C.c_double)
+ls_nesterov = function("ls_nesterov", Optimizer, C.c_double, C.c_double)
+ls_adam = function("ls_adam", Optimizer, C.c_double)
+ls_adamw = function("ls_adamw", Optimizer, C.c_double)
+ls_rmsprop = function("ls_rmsprop", Optimizer, C.c_double)
+ls_adagrad = function("ls_adagrad", Optimizer, C.c_double)
+ls_lion = function("ls_lion", Optimizer, C.c_double)
+ls_amsgrad = function("ls_amsgrad", Optimizer, C.c_double)
+ls_optimizer_defaults = function("ls_optimizer_defaults", Optimizer,
+    ls_optimizer_kind, C.c_double)
+ls_optimizer_name = function("ls_optimizer_name", C.c_char_p,
+    ls_optimizer_kind)
+ls_optimizer_option_bytes = function("ls_optimizer_option_bytes", C.c_bool,
+    ls_optimizer_kind, INT, P, C.c_size_t)
+ls_optimizer_set = function("ls_optimizer_set", C.c_int, P, Text, C.c_double)
+ls_group_of = function("ls_group_of", Group, Text)
+ls_group_frozen = function("ls_group_frozen", Group, Text)
+ls_group_no_decay = function("ls_group_no_decay", Group)
+ls_schedule_defaults = function("ls_schedule_defaults", Schedule,
+    ls_schedule_kind)
+ls_schedule_lr = function("ls_schedule_lr", C.c_int, P, C.c_double, INT64, P)
+ls_schedule_name = function("ls_schedule_name", C.c_char_p, ls_schedule_kind)
+ls_schedule_option_bytes = function("ls_schedule_option_bytes", C.c_bool,
+    ls_schedule_kind, INT, P, C.c_size_t)
+ls_schedule_set = function("ls_schedule_set", C.c_int, P, Text, C.c_double)
+ls_scale_lr = function("ls_scale_lr", C.c_double, C.c_double, INT64)
+ls_mesh_defaults_bytes = function("ls_mesh_defaults_bytes", None, P,
+    C.c_size_t)
+ls_mesh_open = function("ls_mesh_open", C.c_int, P, P)
+ls_mesh_close = function("ls_mesh_close", None, P)
+ls_mesh_devices = function("ls_mesh_devices", C.c_int, P)
+ls_mesh_workers = function("ls_mesh_workers", C.c_int, P)
+ls_mesh_usable_cores = function("ls_mesh_usable_cores", C.c_int, P)
+ls_mesh_axis_size = function("ls_mesh_axis_size", C.c_int, P, Text)
+ls_mesh_text = function("ls_mesh_text", C.c_char_p, P)
+ls_mesh_note = function("ls_mesh_note", C.c_char_p, P, INT)
+ls_pool_defaults_bytes = function("ls_pool_defaults_bytes", None, P,
+    C.c_size_t)
+ls_pool_open = function("ls_pool_open", C.c_int, P, P, P)
+ls_pool_close = function("ls_pool_close", None, P)
+ls_pool_devices = function("ls_pool_devices", C.c_int, P)
+ls_pool_workers = function("ls_pool_workers", C.c_int, P)
+ls_key_new = function("ls_key_new", Key, INT64)
+ls_key_fold_in = function("ls_key_fold_in", Key, Value(Key), C.c_uint32)
+ls_key_split = function("ls_key_split", Key, Value(Key), C.c_uint64)
+ls_random_bits = function("ls_random_bits", None, Value(Key), C.c_uint64,
+    INT64, P)
+ls_random_uniform = function("ls_random_uniform", None, Value(Key), C.c_uint64,
+    INT64, C.c_float, C.c_float, P)
+ls_random_normal = function("ls_random_normal", None, Value(Key), C.c_uint64,
+    INT64, P)
+ls_random_truncated_normal = function("ls_random_truncated_normal", None,
+    Value(Key), C.c_uint64, INT64, P)
+ls_random_bernoulli = function("ls_random_bernoulli", None, Value(Key),
+    C.c_uint64, INT64, C.c_float, P)
+ls_random_randint = function("ls_random_randint", None, Value(Key), C.c_uint64,
+    INT64, C.c_int32, C.c_int32, P)
+ls_random_categorical = function("ls_random_categorical", C.c_int64,
+    Value(Key), INT64, P, C.c_float)
+ls_random_permutation = function("ls_random_permutation", C.c_int, Value(Key),
+    INT64, P)
+ls_numpy_seed = function("ls_numpy_seed", None, P, C.c_uint32)
+ls_numpy_randint = function("ls_numpy_randint", None, P, INT64, INT64, INT64,
+    P)
+ls_numpy_randint32 = function("ls_numpy_randint32", None, P, C.c_int32,
+    C.c_int32, INT64, P)
+ls_numpy_rand = function("ls_numpy_rand", None, P, INT64, P)
+ls_numpy_randn = function("ls_numpy_randn", None, P, INT64, P)
+ls_numpy_permutation = function("ls_numpy_permutation", None, P, INT64, P)
+ls_trainer_defaults_bytes = function("ls_trainer_defaults_bytes", None, P,
+    C.c_size_t)
+ls_trainer_open = function("ls_trainer_open", C.c_int, P, P, P, P)
+ls_trainer_close = function("ls_trainer_close", None, P)
+ls_batch_open = function("ls_batch_open", C.c_int, P, P)
+ls_batch_close = function("ls_batch_close", None, P)
+ls_batch_set = function("ls_batch_set", C.c_int, P, Text, ls_dtype, P, INT64)
+ls_batch_set_view = function("ls_batch_set_view", C.c_int, P, Text, ls_dtype,
+    INT64, P, INT64)
+ls_batch_set_weights = function("ls_batch_set_weights", C.c_int, P, P, INT64)
+ls_step_bytes = function("ls_step_bytes", C.c_int, P, P, P, C.c_size_t)
+ls_evaluate_bytes = function("ls_evaluate_bytes", C.c_int, P, P, P, C.c_size_t)
+ls_predict = function("ls_predict", C.c_int, P, P, Text, INT64, P)
+ls_trainer_devices = function("ls_trainer_devices", C.c_int, P)
+ls_trainer_params = function("ls_trainer_params", C.c_int, P)
+ls_trainer_param_name = function("ls_trainer_param_name", C.c_char_p, P, INT)
+ls_trainer_param_shape = function("ls_trainer_param_shape", C.c_int, P, INT, P)
+ls_trainer_get = function("ls_trainer_get", C.c_int, P, Text, INT64, P)
+ls_trainer_set = function("ls_trainer_set", C.c_int, P, Text, INT64, P)
+ls_trainer_step = function("ls_trainer_step", C.c_int64, P)
+ls_trainer_set_step = function("ls_trainer_set_step", C.c_int, P, INT64)
+ls_row_losses = function("ls_row_losses", C.c_int, P, P, INT64, P)
+ls_trainer_set_lr = function("ls_trainer_set_lr", C.c_int, P, C.c_double)
+ls_trainer_use_average = function("ls_trainer_use_average", C.c_int, P,
+    C.c_bool)
+ls_trainer_check = function("ls_trainer_check", C.c_int, P)
+ls_trainer_hash = function("ls_trainer_hash", C.c_int, P, P)
+ls_trainer_save = function("ls_trainer_save", C.c_int, P, Text)
+ls_trainer_load = function("ls_trainer_load", C.c_int, P, Text, Text)
+ls_trainer_load_torch = function("ls_trainer_load_torch", C.c_int, P, Text,
+    Text, Text)
+ls_checkpoints_defaults_bytes = function("ls_checkpoints_defaults_bytes", None,
+    P, C.c_size_t)
+ls_checkpoints_open = function("ls_checkpoints_open", C.c_int, P, P, P)
+ls_checkpoints_close = function("ls_checkpoints_close", None, P)
+ls_checkpoints_save = function("ls_checkpoints_save", C.c_int, P, INT, P)
+ls_checkpoints_wait = function("ls_checkpoints_wait", C.c_int, P)
+ls_checkpoints_count = function("ls_checkpoints_count", C.c_int, P)
+ls_checkpoints_load = function("ls_checkpoints_load", C.c_int, P, P)
+ls_checkpoints_note = function("ls_checkpoints_note", C.c_char_p, P, Text)
+ls_checkpoints_change = function("ls_checkpoints_change", C.c_bool, P, INT, P)
+ls_checkpoints_skipped = function("ls_checkpoints_skipped", C.c_char_p, P)
 ls_sharding_data_parallel = function("ls_sharding_data_parallel", C.c_int, P,
     P, Text)
 ls_sharding_shard = function("ls_sharding_shard", C.c_int, P, INT)
-ls_batch_shard = function("ls_batch_shard", C.c_int, P, P, INT, P, ls_uneven)
+ls_shards_cut = function("ls_shards_cut", C.c_int, P, P, INT, P, ls_uneven)
 ls_shards_free = function("ls_shards_free", None, P)
 ls_shards_rows = function("ls_shards_rows", C.c_int64, P)
 ls_shards_get = function("ls_shards_get", C.c_int, P, Text, INT, P)
 ls_shards_mask = function("ls_shards_mask", P, P, INT)
 ls_pmap = function("ls_pmap", C.c_int, P, P, P, INT, P, INT, P)
-ls_all_reduce = function("ls_all_reduce", C.c_int, P, Text, ls_mean, INT, P)
-ls_reduce_scatter = function("ls_reduce_scatter", C.c_int, P, Text, ls_mean,
-    INT, P)
+ls_all_reduce = function("ls_all_reduce", C.c_int, P, Text, ls_reduction, INT,
+    P)
+ls_reduce_scatter = function("ls_reduce_scatter", C.c_int, P, Text,
+    ls_reduction, INT, P)
 ls_all_gather = function("ls_all_gather", C.c_int, P, Text, INT, P)
 ls_broadcast = function("ls_broadcast", C.c_int, P, Text, INT, INT, P)
 ls_early_stop_take = function("ls_early_stop_take", C.c_bool, P, C.c_double)
@@ -582,10 +657,10 @@ ls_plateau_defaults = function("ls_plateau_defaults", Plateau)
 ls_plateau_take = function("ls_plateau_take", C.c_double, P, C.c_double)
 ls_gradients_open = function("ls_gradients_open", C.c_int, P, P, INT)
 ls_gradients_close = function("ls_gradients_close", None, P)
-ls_gradients_compute_sized = function("ls_gradients_compute_sized", C.c_int, P,
+ls_gradients_compute_bytes = function("ls_gradients_compute_bytes", C.c_int, P,
     P, P, C.c_size_t)
 ls_gradients_add = function("ls_gradients_add", C.c_int, P, P)
-ls_gradients_mean_sized = function("ls_gradients_mean_sized", C.c_int, P, P,
+ls_gradients_mean_bytes = function("ls_gradients_mean_bytes", C.c_int, P, P,
     C.c_size_t)
 ls_gradients_get = function("ls_gradients_get", C.c_int, P, Text, INT64, P)
 ls_gradients_get_device = function("ls_gradients_get_device", C.c_int, P, INT,
@@ -594,7 +669,7 @@ ls_gradients_set = function("ls_gradients_set", C.c_int, P, Text, INT64, P)
 ls_gradients_clear = function("ls_gradients_clear", None, P)
 ls_input_gradient = function("ls_input_gradient", C.c_int, P, P, C.c_bool,
     Text, INT64, P)
-ls_gradients_apply_sized = function("ls_gradients_apply_sized", C.c_int, P, P,
+ls_gradients_apply_bytes = function("ls_gradients_apply_bytes", C.c_int, P, P,
     C.c_size_t)
 ls_gradients_between = function("ls_gradients_between", C.c_int, P, P, P)
 ls_init_constant = function("ls_init_constant", Init, C.c_double)
@@ -605,6 +680,17 @@ ls_init_orthogonal = function("ls_init_orthogonal", Init, C.c_double)
 ls_init_named = function("ls_init_named", C.c_int, P, Text)
 ls_init_name = function("ls_init_name", C.c_char_p, INT)
 ls_init_params = function("ls_init_params", C.c_int, P, Text, P)
+ls_source_arrays = function("ls_source_arrays", C.c_int, P, INT, P)
+ls_source_series = function("ls_source_series", C.c_int, P, INT, P)
+ls_source_weigh = function("ls_source_weigh", C.c_int, P, P, INT64)
+ls_source_close = function("ls_source_close", None, P)
+ls_loader_defaults_bytes = function("ls_loader_defaults_bytes", None, P,
+    C.c_size_t)
+ls_loader_open = function("ls_loader_open", C.c_int, P, P, P, P)
+ls_loader_close = function("ls_loader_close", None, P)
+ls_loader_batches = function("ls_loader_batches", C.c_int64, P)
+ls_loader_fill = function("ls_loader_fill", C.c_int, P, INT64, P, P)
+ls_loader_seconds = function("ls_loader_seconds", C.c_double, P)
 ls_lora_add = function("ls_lora_add", C.c_int, P, Text, INT64, C.c_double)
 ls_lora_add_saved = function("ls_lora_add_saved", C.c_int, P, Text)
 ls_lora_rest = function("ls_lora_rest", Group)
@@ -612,22 +698,22 @@ ls_lora_load = function("ls_lora_load", C.c_int, P, Text)
 ls_mesh_worker_pu = function("ls_mesh_worker_pu", C.c_int, P, INT)
 ls_mesh_cores_text = function("ls_mesh_cores_text", C.c_char_p, P)
 ls_mesh_cpu = function("ls_mesh_cpu", C.c_char_p, P)
-ls_mesh_place_sized = function("ls_mesh_place_sized", C.c_int, P, INT, P,
+ls_mesh_place_bytes = function("ls_mesh_place_bytes", C.c_bool, P, INT, P,
     C.c_size_t)
-ls_mesh_level_sized = function("ls_mesh_level_sized", C.c_bool, P, INT, P,
+ls_mesh_level_bytes = function("ls_mesh_level_bytes", C.c_bool, P, INT, P,
     C.c_size_t)
-ls_mesh_kind_sized = function("ls_mesh_kind_sized", C.c_bool, P, INT, P,
+ls_mesh_kind_bytes = function("ls_mesh_kind_bytes", C.c_bool, P, INT, P,
     C.c_size_t)
-ls_trainer_cost_sized = function("ls_trainer_cost_sized", C.c_bool, P, INT, P,
+ls_trainer_cost_bytes = function("ls_trainer_cost_bytes", C.c_bool, P, INT, P,
     C.c_size_t)
-ls_trainer_work_sized = function("ls_trainer_work_sized", None, P, P,
+ls_trainer_work_bytes = function("ls_trainer_work_bytes", None, P, P,
     C.c_size_t)
 ls_trainer_clock = function("ls_trainer_clock", C.c_int, P)
-ls_trainer_times_sized = function("ls_trainer_times_sized", C.c_int, P, INT, P,
+ls_trainer_times_bytes = function("ls_trainer_times_bytes", C.c_int, P, INT, P,
     C.c_size_t)
 ls_blis_tune = function("ls_blis_tune", None)
 ls_blis_text = function("ls_blis_text", None, P)
-ls_isa_level_sized = function("ls_isa_level_sized", C.c_bool, INT, P,
+ls_isa_level_bytes = function("ls_isa_level_bytes", C.c_bool, INT, P,
     C.c_size_t)
 ls_isa_check = function("ls_isa_check", C.c_int)
 ls_backend_name = function("ls_backend_name", C.c_char_p, INT)
@@ -639,18 +725,12 @@ ls_measure_products = function("ls_measure_products", C.c_int, P, INT,
     ls_precision, P)
 ls_measure_copy = function("ls_measure_copy", C.c_int, P, INT, P)
 ls_trainer_save_model = function("ls_trainer_save_model", C.c_int, P, Text)
-ls_save_defaults_sized = function("ls_save_defaults_sized", None, P,
+ls_save_defaults_bytes = function("ls_save_defaults_bytes", None, P,
     C.c_size_t)
 ls_trainer_save_with = function("ls_trainer_save_with", C.c_int, P, Text, P)
 ls_graph_load = function("ls_graph_load", C.c_int, P, Text)
-ls_graph_nodes = function("ls_graph_nodes", C.c_int, P)
-ls_graph_node = function("ls_graph_node", P, P, INT)
-ls_graph_loss = function("ls_graph_loss", P, P)
-ls_graph_output = function("ls_graph_output", P, P, INT, P)
-ls_node_op = function("ls_node_op", C.c_char_p, NodeOrNull)
-ls_node_name = function("ls_node_name", C.c_char_p, NodeOrNull)
-ls_node_input = function("ls_node_input", P, NodeOrNull, INT)
-ls_node_param = function("ls_node_param", C.c_bool, NodeOrNull, INT, P)
+ls_data_parallel_step = function("ls_data_parallel_step", C.c_int, INT64, P, P,
+    INT64, INT64, INT64, INT, C.c_double, P)
 ls_dense = function("ls_dense", P, NodeOrNull, INT64, Text)
 ls_dense_no_bias = function("ls_dense_no_bias", P, NodeOrNull, INT64, Text)
 ls_embed = function("ls_embed", P, NodeOrNull, INT64, INT64, Text)
@@ -678,7 +758,7 @@ ls_tie = function("ls_tie", C.c_int, P, Text, Text, C.c_bool)
 ls_conv2d = function("ls_conv2d", P, NodeOrNull, INT64, Value(Window), Text)
 ls_conv2d_no_bias = function("ls_conv2d_no_bias", P, NodeOrNull, INT64,
     Value(Window), Text)
-ls_conv_defaults_sized = function("ls_conv_defaults_sized", None, P,
+ls_conv_defaults_bytes = function("ls_conv_defaults_bytes", None, P,
     C.c_size_t)
 ls_conv2d_with = function("ls_conv2d_with", P, NodeOrNull, INT64, INT64, INT64,
     P, Text)
@@ -742,7 +822,7 @@ ls_embed_bag = function("ls_embed_bag", P, NodeOrNull, ls_bag, INT64, INT64,
     Text)
 ls_sparse_rows = function("ls_sparse_rows", C.c_int, INT64, P, P, P, INT64,
     INT64, P, P)
-ls_trace_defaults_sized = function("ls_trace_defaults_sized", None, P,
+ls_trace_defaults_bytes = function("ls_trace_defaults_bytes", None, P,
     C.c_size_t)
 ls_trace_open = function("ls_trace_open", C.c_int, P, P, P)
 ls_trace_close = function("ls_trace_close", None, P)
@@ -751,12 +831,12 @@ ls_trace_dropped = function("ls_trace_dropped", C.c_int64, P)
 ls_mark_begin = function("ls_mark_begin", Mark, P, Text)
 ls_mark_end = function("ls_mark_end", None, P, Value(Mark))
 ls_trace_counter = function("ls_trace_counter", None, P, Text, C.c_double)
-ls_pool_doing_sized = function("ls_pool_doing_sized", C.c_int, P, INT, P,
+ls_pool_doing_bytes = function("ls_pool_doing_bytes", C.c_int, P, INT, P,
     C.c_size_t)
 ls_trainer_root = function("ls_trainer_root", C.c_int, P, INT64, INT, P, P)
 ls_digest = function("ls_digest", None, P, C.c_size_t, P)
 ls_file_digest = function("ls_file_digest", C.c_int, Text, P, P)
-ls_transcript_defaults_sized = function("ls_transcript_defaults_sized", None,
+ls_transcript_defaults_bytes = function("ls_transcript_defaults_bytes", None,
     P, C.c_size_t)
 ls_transcript_every = function("ls_transcript_every", C.c_int64, P, C.c_double)
 ls_transcript_open = function("ls_transcript_open", C.c_int, P, P, P, INT, P)
@@ -768,7 +848,7 @@ ls_transcript_end = function("ls_transcript_end", C.c_int, P, INT, P, Text)
 ls_transcript_same = function("ls_transcript_same", C.c_int64, P)
 ls_transcript_note = function("ls_transcript_note", C.c_int, P, P)
 ls_transcript_close = function("ls_transcript_close", C.c_int, P)
-ls_transcript_check_sized = function("ls_transcript_check_sized", C.c_int,
+ls_transcript_check_bytes = function("ls_transcript_check_bytes", C.c_int,
     Text, P, C.c_size_t)
 ls_transcript_root_at = function("ls_transcript_root_at", C.c_int, Text, INT64,
     P)
@@ -781,82 +861,3 @@ ls_ranks_open = function("ls_ranks_open", C.c_int, P, INT, P)
 ls_ranks_transport = function("ls_ranks_transport", P, P, INT)
 ls_ranks_sent = function("ls_ranks_sent", C.c_int64, P, INT)
 ls_ranks_close = function("ls_ranks_close", None, P)
-ls_mesh_defaults_sized = function("ls_mesh_defaults_sized", None, P,
-    C.c_size_t)
-ls_mesh_open = function("ls_mesh_open", C.c_int, P, P)
-ls_mesh_close = function("ls_mesh_close", None, P)
-ls_mesh_devices = function("ls_mesh_devices", C.c_int, P)
-ls_mesh_workers = function("ls_mesh_workers", C.c_int, P)
-ls_mesh_usable_cores = function("ls_mesh_usable_cores", C.c_int, P)
-ls_mesh_axis_size = function("ls_mesh_axis_size", C.c_int, P, Text)
-ls_mesh_text = function("ls_mesh_text", C.c_char_p, P)
-ls_mesh_note = function("ls_mesh_note", C.c_char_p, P, INT)
-ls_pool_defaults_sized = function("ls_pool_defaults_sized", None, P,
-    C.c_size_t)
-ls_pool_open = function("ls_pool_open", C.c_int, P, P, P)
-ls_pool_close = function("ls_pool_close", None, P)
-ls_pool_devices = function("ls_pool_devices", C.c_int, P)
-ls_pool_workers = function("ls_pool_workers", C.c_int, P)
-ls_graph_new = function("ls_graph_new", C.c_int, P)
-ls_graph_free = function("ls_graph_free", None, P)
-ls_graph_errors_pass = function("ls_graph_errors_pass", None, P, C.c_bool)
-ls_input = function("ls_input", P, P, Text, ls_dtype, INT, P)
-ls_node_shape = function("ls_node_shape", C.c_int, NodeOrNull, P)
-ls_output = function("ls_output", C.c_int, P, NodeOrNull, Text)
-ls_metric = function("ls_metric", C.c_int, P, NodeOrNull)
-ls_loss = function("ls_loss", C.c_int, P, NodeOrNull)
-ls_trainer_defaults_sized = function("ls_trainer_defaults_sized", None, P,
-    C.c_size_t)
-ls_trainer_open = function("ls_trainer_open", C.c_int, P, P, P, P)
-ls_trainer_close = function("ls_trainer_close", None, P)
-ls_batch_open = function("ls_batch_open", C.c_int, P, P)
-ls_batch_close = function("ls_batch_close", None, P)
-ls_batch_set = function("ls_batch_set", C.c_int, P, Text, ls_dtype, P, INT64)
-ls_batch_set_view = function("ls_batch_set_view", C.c_int, P, Text, ls_dtype,
-    INT64, P, INT64)
-ls_batch_set_weights = function("ls_batch_set_weights", C.c_int, P, P, INT64)
-ls_step_sized = function("ls_step_sized", C.c_int, P, P, P, C.c_size_t)
-ls_evaluate_sized = function("ls_evaluate_sized", C.c_int, P, P, P, C.c_size_t)
-ls_predict = function("ls_predict", C.c_int, P, P, Text, INT64, P)
-ls_trainer_devices = function("ls_trainer_devices", C.c_int, P)
-ls_trainer_params = function("ls_trainer_params", C.c_int, P)
-ls_trainer_param_name = function("ls_trainer_param_name", C.c_char_p, P, INT)
-ls_trainer_param_shape = function("ls_trainer_param_shape", C.c_int, P, INT, P)
-ls_trainer_get = function("ls_trainer_get", C.c_int, P, Text, INT64, P)
-ls_trainer_set = function("ls_trainer_set", C.c_int, P, Text, INT64, P)
-ls_trainer_step = function("ls_trainer_step", C.c_int64, P)
-ls_trainer_set_step = function("ls_trainer_set_step", C.c_int, P, INT64)
-ls_row_losses = function("ls_row_losses", C.c_int, P, P, INT64, P)
-ls_trainer_set_lr = function("ls_trainer_set_lr", C.c_int, P, C.c_double)
-ls_trainer_use_average = function("ls_trainer_use_average", C.c_int, P,
-    C.c_bool)
-ls_trainer_check = function("ls_trainer_check", C.c_int, P)
-ls_trainer_hash = function("ls_trainer_hash", None, P, P)
-ls_trainer_save = function("ls_trainer_save", C.c_int, P, Text)
-ls_trainer_load = function("ls_trainer_load", C.c_int, P, Text, Text)
-ls_trainer_load_torch = function("ls_trainer_load_torch", C.c_int, P, Text,
-    Text, Text)
-ls_checkpoints_defaults_sized = function("ls_checkpoints_defaults_sized", None,
-    P, C.c_size_t)
-ls_checkpoints_open = function("ls_checkpoints_open", C.c_int, P, P, P)
-ls_checkpoints_close = function("ls_checkpoints_close", None, P)
-ls_checkpoints_save = function("ls_checkpoints_save", C.c_int, P, INT, P)
-ls_checkpoints_wait = function("ls_checkpoints_wait", C.c_int, P)
-ls_checkpoints_count = function("ls_checkpoints_count", C.c_int, P)
-ls_checkpoints_load = function("ls_checkpoints_load", C.c_int, P, P)
-ls_checkpoints_note = function("ls_checkpoints_note", C.c_char_p, P, Text)
-ls_checkpoints_change = function("ls_checkpoints_change", C.c_bool, P, INT, P)
-ls_checkpoints_skipped = function("ls_checkpoints_skipped", C.c_char_p, P)
-ls_source_arrays = function("ls_source_arrays", C.c_int, P, INT, P)
-ls_source_series = function("ls_source_series", C.c_int, P, INT, P)
-ls_source_weigh = function("ls_source_weigh", C.c_int, P, P, INT64)
-ls_source_close = function("ls_source_close", None, P)
-ls_loader_defaults_sized = function("ls_loader_defaults_sized", None, P,
-    C.c_size_t)
-ls_loader_open = function("ls_loader_open", C.c_int, P, P, P, P)
-ls_loader_close = function("ls_loader_close", None, P)
-ls_loader_batches = function("ls_loader_batches", C.c_int64, P)
-ls_loader_fill = function("ls_loader_fill", C.c_int, P, INT64, P, P)
-ls_loader_seconds = function("ls_loader_seconds", C.c_double, P)
-ls_data_parallel_step = function("ls_data_parallel_step", C.c_int, INT64, P, P,
-    INT64, INT64, INT64, INT, C.c_double, P)

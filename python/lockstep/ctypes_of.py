@@ -1,14 +1,14 @@
 """What the declarations in c.py are made of: structs whose members may be given
 as words, and parameters that take what a Python program has at hand.
 
-The library is liblockstep.so.1; LOCKSTEP_LIBRARY names another file.
+The library is liblockstep.so.2; LOCKSTEP_LIBRARY names another file.
 """
 
 import ctypes as C
 import operator
 import os
 
-library = C.CDLL(os.environ.get("LOCKSTEP_LIBRARY", "liblockstep.so.1"))
+library = C.CDLL(os.environ.get("LOCKSTEP_LIBRARY", "liblockstep.so.2"))
 P = C.c_void_p
 
 

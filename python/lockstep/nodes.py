@@ -56,7 +56,7 @@ def opened(call, *arguments):
 
 
 def defaults(write, struct, **members):
-    """Options as ls_x_defaults_sized writes them, and then changed."""
+    """Options as ls_x_defaults_bytes writes them, and then changed."""
     o = struct()
     write(C.byref(o), C.sizeof(o))
     if o.size != C.sizeof(o):

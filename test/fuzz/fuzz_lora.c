@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "lora/lora_file.h"
 #include "sealed_files.h"
+#include <lockstep/lora.h>
 
 static ls_graph *graph(void)
 {

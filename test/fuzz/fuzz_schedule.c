@@ -31,8 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     s.decay_steps = in.decay_steps;
     s.decay_rate = in.decay_rate;
     s.end_lr = in.end_lr;
-    s.boundaries = BOUNDARIES;
-    s.boundary = in.boundary;
+    s.n_boundaries = BOUNDARIES;
+    s.boundaries = in.boundary;
     for (int i = 0; i < 3; i++)
         try(&in, &s, in.done[i] < 0 ? 0 : in.done[i]);
     try(&in, &s, INT64_MAX);

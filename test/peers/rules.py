@@ -128,7 +128,7 @@ def schedules():
         optax.warmup_exponential_decay_schedule(0, 0.3, 50, 100, 0.5)
     yield "polynomial", s("polynomial", decay_steps=800, end_lr=0.1, power=2), \
         optax.polynomial_schedule(0.3, 0.1, 2, 800)
-    yield "piecewise", s("piecewise", boundary=[(100, 0.5), (500, 0.1)]), \
+    yield "piecewise", s("piecewise", boundaries=[(100, 0.5), (500, 0.1)]), \
         optax.piecewise_constant_schedule(0.3, {100: 0.5, 500: 0.1})
     yield "one-cycle", s("one_cycle", decay_steps=900), \
         optax.cosine_onecycle_schedule(900, 0.3)
@@ -155,7 +155,7 @@ def of_torch_schedules():
         ls.schedule("exponential", decay_steps=1, decay_rate=0.999), \
         torch_schedule(lambda o: t.ExponentialLR(o, 0.999))
     yield "MultiStepLR", \
-        ls.schedule("piecewise", boundary=[(300, 0.1), (600, 0.1)]), \
+        ls.schedule("piecewise", boundaries=[(300, 0.1), (600, 0.1)]), \
         torch_schedule(lambda o: t.MultiStepLR(o, [300, 600], 0.1))
     yield "PolynomialLR", ls.schedule("polynomial", decay_steps=900, power=2), \
         torch_schedule(lambda o: t.PolynomialLR(o, 900, 2))

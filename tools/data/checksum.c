@@ -32,8 +32,8 @@ static int mix_rows(const ls_source *s, void *const *out, uint64_t *sum)
 
         if (data_read(s, first, n, out) < 0)
             return opt_check(-1);
-        for (int a = 0; a < s->arrays; a++)
-            *sum = mix(*sum, out[a], (size_t)n * data_row_bytes(&s->array[a]));
+        for (int a = 0; a < s->n_arrays; a++)
+            *sum = mix(*sum, out[a], (size_t)n * data_row_bytes(&s->arrays[a]));
     }
     return OPT_GO;
 }
@@ -43,12 +43,12 @@ static int mix_source(const ls_source *s, uint64_t *sum)
     void *out[DATA_INPUTS] = {NULL};
     int status = OPT_GO;
 
-    for (int a = 0; a < s->arrays && status == OPT_GO; a++)
-        if (!(out[a] = malloc(CHUNK * data_row_bytes(&s->array[a]))))
+    for (int a = 0; a < s->n_arrays && status == OPT_GO; a++)
+        if (!(out[a] = malloc(CHUNK * data_row_bytes(&s->arrays[a]))))
             status = opt_fail(OPT_FAILED, "checksum: out of memory");
     if (status == OPT_GO)
         status = mix_rows(s, out, sum);
-    for (int a = 0; a < s->arrays; a++)
+    for (int a = 0; a < s->n_arrays; a++)
         free(out[a]);
     return status;
 }

@@ -65,15 +65,15 @@ static int open_set(ls_source *source, const char *path, const char *labels,
 static bool same_image(const ls_source *a, const ls_source *b)
 {
     for (int i = 0; i < 3; i++)
-        if (a->array[0].shape[i] != b->array[0].shape[i])
+        if (a->arrays[0].shape[i] != b->arrays[0].shape[i])
             return false;
     return true;
 }
 
 static int check_evaluation(const data *d, const char *path)
 {
-    const int64_t *a = d->evaluation.array[0].shape;
-    const int64_t *b = d->source.array[0].shape;
+    const int64_t *a = d->evaluation.arrays[0].shape;
+    const int64_t *b = d->source.arrays[0].shape;
 
     if (same_image(&d->evaluation, &d->source))
         return OPT_GO;

@@ -221,7 +221,8 @@ static int fill(void *user, int64_t n, const int64_t *index, void *const *out)
 
 ls_source text_source(text_data *t)
 {
-    return (ls_source){.rows = t->batch << 31, .arrays = 1, .array = &t->spec,
+    return (ls_source){.rows = t->batch << 31,
+                       .n_arrays = 1, .arrays = &t->spec,
                        .weighted = true, .fill = fill, .user = t};
 }
 
@@ -264,7 +265,7 @@ static int fill_eval(void *user, int64_t n, const int64_t *index,
 
 ls_source text_eval_source(text_data *t)
 {
-    return (ls_source){.rows = text_eval_batches(t) * t->rows, .arrays = 1,
-                       .array = &t->spec, .weighted = true, .fill = fill_eval,
+    return (ls_source){.rows = text_eval_batches(t) * t->rows, .n_arrays = 1,
+                       .arrays = &t->spec, .weighted = true, .fill = fill_eval,
                        .user = t};
 }

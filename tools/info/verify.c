@@ -122,8 +122,10 @@ static int look(trial *t, verify_step *s)
 {
     char name[LS_TEXT];
     int64_t n;
+    int hashed = ls_trainer_hash(t->trainer, s->state);
 
-    ls_trainer_hash(t->trainer, s->state);
+    if (hashed < 0)
+        return hashed;
     for (int i = 0; tensor(t->trainer, i, name, &n); i++) {
         float *x = malloc((size_t)n * sizeof *x);
         int status = x ? ls_trainer_get(t->trainer, name, n, x) : LS_ENOMEM;

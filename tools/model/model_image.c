@@ -75,7 +75,7 @@ static int mlp_images(data *d, settings *s, const opt_line *line)
 
     if (status != OPT_GO)
         return status;
-    image = d->source.array[0].shape;
+    image = d->source.arrays[0].shape;
     return model_follow(line, "d-in", &s->model.d_in,
                         image[0] * image[1] * image[2],
                         s->data.path ? s->data.path : s->data.x);
@@ -332,7 +332,7 @@ static int cnn_images(data *d, settings *s, const opt_line *line)
     s->data.shuffle = !s->data.no_shuffle;
     if (status != OPT_GO)
         return status;
-    shape = d->source.array[0].shape;
+    shape = d->source.arrays[0].shape;
     snprintf(size, sizeof s->model.image_room, "%lldx%lldx%lld",
              (long long)shape[0], (long long)shape[1], (long long)shape[2]);
     if (opt_given(line, "image") && strcmp(s->model.image, size))

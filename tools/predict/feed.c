@@ -79,7 +79,7 @@ static int check_count(const feed *f, const int64_t *is, int64_t want)
 
 static int check_images(feed *f, const ls_array_spec *in)
 {
-    const int64_t *is = f->images.array[0].shape;
+    const int64_t *is = f->images.arrays[0].shape;
     int64_t want = 1;
 
     f->size = is[0] * is[1] * is[2];

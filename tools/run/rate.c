@@ -56,12 +56,12 @@ int rate_read(const run_settings *s, const data_settings *d,
         .kind = (ls_schedule_kind)s->schedule,
         .warmup = s->warmup,
         .decay_steps = decay_steps(s, d->steps),
-        .boundary = room,
+        .boundaries = room,
         .cycle_factor = s->cycle_factor,
     };
     if (out->kind != LS_PIECEWISE)
         return knobs_set(s->of_schedule, KNOBS_SCHEDULE, s->schedule, out);
-    return read_boundaries(s->boundaries, room, &out->boundaries);
+    return read_boundaries(s->boundaries, room, &out->n_boundaries);
 }
 
 double rate_peak(const run_settings *s, const data_settings *d)

@@ -496,8 +496,8 @@ int run_open_trainer(run *r)
         free(g.text);
         return status;
     }
-    o.groups = g.count;
-    o.group = g.group;
+    o.n_groups = g.count;
+    o.groups = g.group;
     o.seed = r->how.seed;
     o.keys = r->model->keys;
     o.clip_norm = r->how.clip_norm;

@@ -14,7 +14,7 @@ enum { MOST_SHOWN = 20 };
 /* Read n rows from `first` on; the targets of all rows are kept. */
 static int read_rows(figures *f, int64_t first, int64_t n)
 {
-    size_t bytes = data_row_bytes(&f->held.array[1]);
+    size_t bytes = data_row_bytes(&f->held.arrays[1]);
     void *out[] = {f->x, (char *)f->y + (size_t)first * bytes};
 
     return data_read(&f->held, first, n, out);
@@ -24,8 +24,8 @@ static int make_room(figures *f)
 {
     size_t rows = (size_t)f->rows;
 
-    f->x = malloc(DATA_CHUNK * data_row_bytes(&f->held.array[0]));
-    f->y = malloc(rows * data_row_bytes(&f->held.array[1]));
+    f->x = malloc(DATA_CHUNK * data_row_bytes(&f->held.arrays[0]));
+    f->y = malloc(rows * data_row_bytes(&f->held.arrays[1]));
     f->out = malloc(rows * (size_t)f->width * sizeof *f->out);
     return f->x && f->y && f->out
                ? OPT_GO : opt_fail(OPT_FAILED, "no memory to evaluate");
@@ -135,7 +135,7 @@ static void print_classes(const figures *f)
 
 void figures_print(const figures *f)
 {
-    if (f->rows && f->held.array[1].dtype == LS_I32)
+    if (f->rows && f->held.arrays[1].dtype == LS_I32)
         print_classes(f);
     else if (f->rows)
         print_numbers(f);

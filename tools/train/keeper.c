@@ -286,8 +286,8 @@ int keeper_open(keeper *k, const run *r, const train_settings *s, position *at)
     list_settings(&l, r, s);
     o.folder = s->checkpoint;
     o.keep = s->keep > INT32_MAX ? 0 : (int)s->keep;
-    o.settings = l.count;
-    o.setting = l.setting;
+    o.n_settings = l.count;
+    o.settings = l.setting;
     o.may_change = change_patterns(r, s->change, patterns);
     status = opt_check(ls_checkpoints_open(&k->all, r->trainer, &o));
     if (status != OPT_GO)

@@ -517,8 +517,7 @@ static int finish(session *s)
         status = OPT_FAILED;
     if (status == OPT_GO)
         status = end_recorder(s);
-    ls_trainer_hash(s->run.trainer, hex);
-    if (!*hex)
+    if (ls_trainer_hash(s->run.trainer, hex) < 0)
         return opt_fail(OPT_FAILED, "%s", ls_errmsg());
     printf("state %s\n", hex);
     return opt_end(status == OPT_GO ? kept : status);

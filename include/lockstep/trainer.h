@@ -1,0 +1,304 @@
+/* Trainers: one model, one optimizer, one step. */
+#ifndef LOCKSTEP_TRAINER_H
+#define LOCKSTEP_TRAINER_H
+
+#include <lockstep/graph.h>
+#include <lockstep/optim.h>
+#include <lockstep/pool.h>
+#include <lockstep/precision.h>
+#include <lockstep/random.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A trainer is a model with its parameters, its optimizer's state and the
+ * memory of a step.  A batch is the rows of one step. */
+typedef struct ls_trainer ls_trainer;
+typedef struct ls_batch ls_batch;
+
+/* How the gradients of devices become one.  LS_MEAN_EXACT divides the sum over
+ * all terms by their weight.  LS_MEAN_OF_SHARDS averages each device's own
+ * mean over the devices, as JAX's pmean does; it differs where devices have
+ * different weights.  LS_SUM is the sum. */
+typedef enum ls_mean { LS_MEAN_EXACT, LS_MEAN_OF_SHARDS, LS_SUM } ls_mean;
+
+/* Who updates.  With LS_REPLICATE the caller updates everything; with LS_SHARD
+ * each worker updates the part that its devices own.  In shared memory
+ * parameters exist once either way, and the bits are the same.  ls_state_place
+ * has more. */
+typedef enum ls_state { LS_REPLICATE, LS_SHARD } ls_state;
+
+/* Which of Flax's two ways gives each parameter its random key. */
+typedef enum ls_keys { LS_KEYS_NNX, LS_KEYS_LINEN } ls_keys;
+
+/* How a model is trained; ls_trainer_open copies it. */
+typedef struct ls_trainer_options {
+    size_t size; /* ls_trainer_defaults() writes it */
+    int64_t seed;           /* of the initial parameters */
+    ls_keys keys;
+    ls_optimizer optimizer;
+    ls_schedule schedule;   /* its boundaries are copied */
+    double clip_norm;       /* 0: no clipping */
+    int accumulate;         /* micro-batches of a step; 0: 1 */
+    ls_mean mean;
+    ls_state state;
+    const char *backend;    /* who multiplies matrices, see ls_backend_name;
+                               NULL: native.  "blis" allocates in every step,
+                               and may not be built in */
+    const char *data_axis;  /* of the mesh; NULL: "data" */
+    bool check_divergence;  /* debug: see lockstep/own.h */
+    bool own_dropout_key;   /* keys for dropout come from dropout_key; false:
+                               from seed */
+    ls_key dropout_key;
+    ls_precision precision; /* of a graph's layers; "blis" has f32 alone */
+    const struct ls_transport *transport; /* to the ranks that share the
+                               devices, borrowed until the trainer is closed
+                               (lockstep/transport.h); NULL: all run here */
+    bool even_rows;         /* refuse rows that do not divide by devices x
+                               micro-batches (LS_ESHAPE), which are cut
+                               unevenly otherwise: see ls_batch_set */
+    double average;         /* decay of an average of the weights: below 1; 0:
+                               none.  See ls_trainer_use_average */
+    int n_groups;
+    const ls_group *groups; /* of parameters, which are copied; NULL: none */
+    double clip_value;      /* 0: no clipping of values */
+    int64_t bucket;         /* over ranks: gradients leave when so many bytes of
+                               them are known, 0: 1 MiB, < 0: when all are; no
+                               bit depends on it */
+} ls_trainer_options;
+
+/* Keys for dropout, with D = dropout_key or that of seed; c is the call.
+ * nnx, nnx.Rngs(seed): layers take requests to the stream among the parameters,
+ * in the order they were made; its mask is drawn with
+ * fold_in(fold_in(D, request), c).  With own_dropout_key, as
+ * nnx.Rngs(seed, dropout=..): only layers of dropout take requests to D.
+ * linen, apply(.., rngs={"dropout": fold_in(D, c)}): the layer's path hashed
+ * with its count, folded into fold_in(D, c). */
+
+/* Clipping by global norm, c = clip_norm: with G = sqrt(sum g^2) over all
+ * parameters, g = (g (1/G)) c where G >= c.  The sum is taken over blocks of
+ * 4096 of the flat parameter array, so that its bits depend on nothing else.
+ * Infinity clips nothing and reports G.
+ * Clipping by value, v = clip_value: then each element g = min(max(g, -v), v),
+ * as optax.chain(optax.clip_by_global_norm(c), optax.clip(v)). */
+
+/* Accumulation, K = accumulate: micro-batch i of K is rows iB/K .. (i+1)B/K of
+ * the batch, each is cut over all devices, and a device adds its K gradients in
+ * order before devices are added.  One step, one update, one loss over all of
+ * them. */
+
+/* Returns options with seed 0, nnx keys, sgd with rate 0.1, a constant
+ * schedule, no clipping, no accumulation, the exact mean, LS_REPLICATE, axis
+ * "data", and layers in f32. */
+LS_API void ls_trainer_defaults_bytes(ls_trainer_options *options, size_t size);
+static inline ls_trainer_options ls_trainer_defaults(void)
+{
+    ls_trainer_options o;
+
+    ls_trainer_defaults_bytes(&o, sizeof o);
+    return o;
+}
+
+/* Compile the graph for the pool's devices and lay out everything a step
+ * needs; parameters start from the seed.  The pool is borrowed until the
+ * trainer is closed; the graph may be freed at once.  A trainer's devices are
+ * those along the mesh's data axis: devices that differ only along another one
+ * would compute the same, so each shard is computed once.
+ * Fails with the graph's first error if it has one. */
+LS_API int ls_trainer_open(ls_trainer **trainer, ls_pool *pool,
+                           const ls_graph *graph,
+                           const ls_trainer_options *options);
+/* Free the trainer and its parameters.  Its batches may be closed before or
+ * after it. */
+LS_API void ls_trainer_close(ls_trainer *trainer);
+
+/* ------ Batches ------ */
+
+/* Make a batch for one trainer, with nothing set.  It can be used again for
+ * every step.  LS_ENOMEM. */
+LS_API int ls_batch_open(ls_batch **batch, const ls_trainer *trainer);
+/* Free the batch, but not the rows that were set on it. */
+LS_API void ls_batch_close(ls_batch *batch);
+
+/* Give the batch its rows of one input, without a copy: data (rows, row shape)
+ * is borrowed and must stay as it is until that input is set again or the batch
+ * is closed.  So each input needs an array of its own: an array that is filled
+ * again and set for a second input changes the first input's rows too, and no
+ * check can notice it.
+ * Checks dtype and that indices (tokens, labels) are in range: LS_ERANGE names
+ * the first that is not.
+ * With S = devices x micro-batches, device d of D has in micro-batch i rows
+ * (iD + d) ceil(rows / S) and on, ceil(rows / S) of them.  Where S does not
+ * divide the rows, the last devices have fewer or none; the bytes are those of
+ * a batch filled up with rows of weight 0, so means are exact. */
+LS_API int ls_batch_set(ls_batch *batch, const char *input, ls_dtype dtype,
+                        const void *data, int64_t rows);
+
+/* The same of data that has n elements: LS_ESHAPE, with both numbers, where the
+ * rows need more. */
+LS_API int ls_batch_set_view(ls_batch *batch, const char *input, ls_dtype dtype,
+                             int64_t n, const void *data, int64_t rows);
+
+/* A weight for each row, finite and not negative (0: masked), borrowed as the
+ * rows are; NULL: all 1, as a batch begins. */
+LS_API int ls_batch_set_weights(ls_batch *batch, const float *weights,
+                                int64_t rows);
+
+/* ------ A step ------ */
+
+/* What a step or an evaluation computed. */
+typedef struct ls_result {
+    int64_t step;    /* number of this step, from 0 */
+    int64_t rows;
+    float loss;      /* the mean chosen; NaN when the weight is 0 */
+    float accuracy;  /* share of right argmaxes by weight; NaN: no classes */
+    float lr;        /* of this step, by the schedule */
+    float grad_norm; /* G before clipping; NaN without clip_norm */
+    bool updated;    /* false: the weight of the batch was 0 */
+    double weight;   /* of all terms */
+    float metric[LS_METRICS]; /* sum / weight; NaN where the weight is 0 */
+    double gradient_seconds, reduce_seconds, update_seconds;
+} ls_result;
+
+/* Train on one batch.  Every input must be set, with equal rows.  Allocates
+ * nothing.  LS_ENONFINITE names device, parameter (or the loss) and first row,
+ * and LS_EUSER a device whose function failed; the trainer is then as it was
+ * before.  A batch whose weights are all 0 updates nothing and is no failure.
+ */
+LS_API int ls_step_bytes(ls_trainer *trainer, const ls_batch *batch,
+                         ls_result *result, size_t size);
+static inline int ls_step(ls_trainer *trainer, const ls_batch *batch,
+                          ls_result *result)
+{
+    return ls_step_bytes(trainer, batch, result, sizeof *result);
+}
+
+/* Compute the loss and accuracy of a batch without an update.  With
+ * LS_MEAN_OF_SHARDS the loss is the exact mean all the same: a shard may be
+ * empty here. */
+LS_API int ls_evaluate_bytes(ls_trainer *trainer, const ls_batch *batch,
+                             ls_result *result, size_t size);
+static inline int ls_evaluate(ls_trainer *trainer, const ls_batch *batch,
+                              ls_result *result)
+{
+    return ls_evaluate_bytes(trainer, batch, result, sizeof *result);
+}
+
+/* The value of a node that ls_output named, for every row of a batch: out
+ * (rows, the node's row shape), n elements.  Only the inputs it depends on must
+ * be set.  Rows of weight 0 are left out: their part of out stays as it is.
+ * Allocates nothing.  LS_ENOTFOUND: no such output; LS_ESHAPE: n is not what is
+ * needed. */
+LS_API int ls_predict(ls_trainer *trainer, const ls_batch *batch,
+                      const char *output, int64_t n, float *out);
+
+/* Returns the number of devices that share a batch, which are those along the
+ * data axis of the mesh. */
+LS_API int ls_trainer_devices(const ls_trainer *trainer);
+
+/* ------ Parameters ------ */
+
+/* Returns the number of parameters, each of which is an array. */
+LS_API int ls_trainer_params(const ls_trainer *trainer);
+/* Returns the name of parameter i in canonical order (by path, bytewise). */
+LS_API const char *ls_trainer_param_name(const ls_trainer *trainer, int i);
+/* Stores the shape of parameter i and returns its rank.  LS_EINVAL: there is no
+ * such parameter. */
+LS_API int ls_trainer_param_shape(const ls_trainer *trainer, int i,
+                                  int64_t shape[LS_MAX_RANK]);
+/* Copy the n elements of a parameter to out, wherever it is placed.  The
+ * arrays of the optimizer's state have the names below, such as "mu.<name>". */
+LS_API int ls_trainer_get(const ls_trainer *trainer, const char *name,
+                          int64_t n, float *out);
+/* Set the n elements of a parameter, or of an array of the optimizer's state.
+ */
+LS_API int ls_trainer_set(ls_trainer *trainer, const char *name, int64_t n,
+                          const float *values);
+/* Returns the number of updates done. */
+LS_API int64_t ls_trainer_step(const ls_trainer *trainer);
+/* Set that number, by which schedules, adam's corrections and the keys of
+ * dropout go.  LS_EINVAL: it is negative, or above 2^46. */
+LS_API int ls_trainer_set_step(ls_trainer *trainer, int64_t step);
+
+/* Stores the loss of each row of the batch in loss[0 .. n-1], n being its rows:
+ * the mean over the row's terms, as ls_evaluate has it for a batch of this row
+ * alone, NaN where it has none.  Weights of rows do not count, nothing is
+ * updated, and a number may be not finite.  A gradient function of your own is
+ * called for each row.  Over ranks all of them call it and get all rows.
+ * LS_ESHAPE: n is another number. */
+LS_API int ls_row_losses(ls_trainer *trainer, const ls_batch *batch, int64_t n,
+                         float *loss);
+
+/* From the next step on the learning rate, which the schedule goes by, is lr.
+ * Checkpoints remember it.  Over ranks all of them set it alike; where they
+ * differ, what comes next fails on all.  LS_EINVAL: it is no finite number from
+ * 0 up. */
+LS_API int ls_trainer_set_lr(ls_trainer *trainer, double lr);
+
+/* With ls_trainer_options.average = d the trainer keeps with each parameter p
+ * its average e = d e + (1 - d) p, taken after each update, from p before the
+ * first one (optax.incremental_update).  It is part of the state: of
+ * checkpoints, of the hash, and by name "average.<name>".  This call puts it in
+ * the place of the parameters, or back: ls_evaluate, ls_predict,
+ * ls_trainer_get, what is saved as a model and predictors then have the
+ * average, and steps and checkpoints are LS_EINVAL.  Over ranks all of them
+ * call it.  LS_EINVAL: there is no average, or no update yet. */
+LS_API int ls_trainer_use_average(ls_trainer *trainer, bool use);
+
+/* Is the state still made of numbers?  LS_ENONFINITE names the parameter (and
+ * the moment) that is not: finite gradients can make an update that overflows,
+ * which the next step would find. */
+LS_API int ls_trainer_check(const ls_trainer *trainer);
+
+/* Stores the SHA-256, as 64 hex digits, over every parameter in canonical
+ * order, then every moment (its arrays in the same order), each as: the name
+ * and a zero byte, rank and extents as little-endian int64, the elements as
+ * little-endian floats; then the step as little-endian int64.  Moments are
+ * named "mu.<name>" and "nu.<name>" (adam, adamw), these and "nu_max.<name>"
+ * (amsgrad), "nu.<name>" (rmsprop), "mu.<name>" (lion),
+ * "sum_of_squares.<name>" (adagrad) or "trace.<name>" (momentum, nesterov).
+ * Over ranks it is the same hash, and all of them call it.  LS_EIO: the
+ * transport failed; LS_ENOMEM.  hex is "" then. */
+LS_API int ls_trainer_hash(ls_trainer *trainer, char hex[65]);
+
+/* Write all parameters as safetensors (F32), aside and renamed: a failure
+ * leaves the file that was there, whose mode the new one has.  A CRC-32 of the
+ * whole file and a SHA-256 of the data stand in its metadata.  LS_EIO; a link
+ * and what is no regular file are refused with it. */
+LS_API int ls_trainer_save(const ls_trainer *trainer, const char *path);
+
+/* Load parameters from a safetensors file, ours or another program's; F16, BF16
+ * and F64 become F32.  Step and optimizer state stay.  names is a pattern as of
+ * fnmatch(3), * matching dots too, and "!head.*" for all others; NULL or "*"
+ * for all: each parameter it matches must be in the file with its shape,
+ * and each tensor it matches must be a parameter; other tensors are left alone.
+ * All is checked before the first value changes.  LS_ENOTFOUND names what is
+ * missing or unknown, and the nearest there is; LS_ESHAPE both shapes;
+ * LS_ENOTSUP the type; LS_ERANGE an F64 too large; LS_EFORMAT a malformed or
+ * damaged file; LS_EIO. */
+LS_API int ls_trainer_load(ls_trainer *trainer, const char *path,
+                           const char *names);
+
+/* The same from a file that PyTorch's state_dict was saved to with its
+ * safetensors package.  "<layer>.kernel", ".scale" and ".embedding" are
+ * "<layer>.weight" there, and module "blocks.0" may be "blocks_0" here.
+ * Linear's (n,I) and Conv2d's (n,C,h,w) are rearranged, and so is a Linear
+ * behind a flatten, which sees (C,H,W) there and (H,W,C) here.  layers renames
+ * those that are called otherwise, and what is in them: "layers.0=0,head=fc"
+ * (ours=theirs); or NULL.  Without a pattern every tensor of the file must be a
+ * parameter, as with strict=True.  "conv=0&1" folds the statistics, scale and
+ * shift of batch norm "1" of eval() into the layer, which must have a bias, in
+ * double, rounded once; "conv=0&1:0.001" with another epsilon than 1e-5.  An
+ * ls_batch_norm reads its own.  An ls_lstm or ls_gru called "rnn" is layer 0 of
+ * nn.LSTM or nn.GRU "rnn", and "rnn_l1" layer 1; two biases are added.
+ * LS_ENOTSUP: a trainer around a gradient function of your own, or a bias that
+ * only ls_gru_two_biases has. */
+LS_API int ls_trainer_load_torch(ls_trainer *trainer, const char *path,
+                                 const char *names, const char *layers);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
