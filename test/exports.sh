@@ -35,7 +35,7 @@ headers()
 # declared IN|OUT: declarations may run over lines: put each on one line first.
 declared()
 {
-    # shellcheck disable=SC2046 # paths are words
+    # shellcheck disable=SC2046,SC2002 # paths are words, and several
     cat $(headers "$1") | tr '\n' ' ' | sed 's/LS_API /\n&/g' |
         sed -n 's/^LS_API [^(]*[ *]\(ls_[a-z0-9_]*\)(.*/\1/p'
 }

@@ -50,7 +50,7 @@ fi
 # guarded HEADER: whether nothing but a comment stands before its guard.
 guarded()
 {
-    guard=LOCKSTEP_$(basename "$1" .h | tr a-z A-Z)_H
+    guard=LOCKSTEP_$(basename "$1" .h | tr "[:lower:]" "[:upper:]")_H
     [ "$1" != lockstep.h ] || guard=LOCKSTEP_H
     [ "$(grep -m1 '^#' "$include/$1")" = "#ifndef $guard" ]
 }

@@ -131,11 +131,13 @@ if [ -z "${CK_FORK:-}" ]; then
     # shellcheck disable=SC3045 # every sh of Linux has it
     for other in lockstep-train lockstep-scale lockstep-predict lockstep-info \
         lockstep-inspect; do
+        # shellcheck disable=SC3045 # every sh here has it
         (ulimit -s 64 && exec "${tool%/*}/$other" --help) >"$dir/out" \
             2>"$dir/err"
         is "$other with a small stack" "$? $(grep -c 'ulimit -s' "$dir/err")" \
             "1 1"
     done
+    # shellcheck disable=SC3045
     (ulimit -s 128 && exec "$tool" lm --layers 1 --rows 64 --steps 1 \
         --clip-norm 1 --precision bf16 >"$dir/small" 2>&1)
     is "a stack of 128 kB is enough" $? 0

@@ -353,6 +353,7 @@ expect 2 'other.csv: has no column "colour"' mlp --data words.csv \
 "$tool" $words --epochs 2 --log-every 0 --save file.st >out 2>err
 same "a table comes from the standard input" piped out
 same "the same model" piped.st file.st
+# shellcheck disable=SC2002 # a pipe, not the file
 cat words.csv | "$tool" $words --epochs 2 --log-every 0 --data - >piped 2>err
 same "or a pipe" piped out
 run mlp --data - --target kind
