@@ -13,7 +13,7 @@ static int no_memory(void)
     return opt_fail(OPT_FAILED, "no memory for the names of files");
 }
 
-static const char *without_folders(const char *path)
+const char *manifest_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -34,7 +34,7 @@ static int grow(manifest *m)
 
 static int add(manifest *m, const char *path)
 {
-    ls_data_file f = {.name = strdup(without_folders(path))};
+    ls_data_file f = {.name = strdup(manifest_name(path))};
     char *hex = malloc(65);
     int status = m->count == m->room ? grow(m) : OPT_GO;
 

@@ -12,6 +12,9 @@ typedef struct manifest {
     ls_data_file *file;
 } manifest;
 
+/* The name of a file without its folders. */
+const char *manifest_name(const char *path);
+
 /* Digest what the options of a run name: files, the labels beside images, and
  * of a folder its images and labels.  OPT_FAILED after a message. */
 int manifest_read(manifest *m, const run *r);

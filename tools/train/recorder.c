@@ -31,14 +31,6 @@ typedef struct list {
     char room[OPT_MAX][OPT_VALUE];
 } list;
 
-/* The name of a file says what to look for; where it was does not matter. */
-static const char *without_folders(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static bool is_recorded(const run *r, int i)
 {
     const opt *o = &r->program.option[i];
@@ -63,7 +55,7 @@ static void list_settings(list *l, const run *r)
                  o->name);
         l->setting[l->count++] = (ls_setting){
             l->name[i], !value          ? "true"
-                        : o->is_file    ? without_folders(value)
+                        : o->is_file    ? manifest_name(value)
                                         : value};
     }
 }
