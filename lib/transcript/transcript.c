@@ -130,13 +130,13 @@ static void add_record(ls_transcript *r, const ls_result *of)
 
 /* ------ states ------ */
 
-/* All ranks: the root, and its line. */
-static int state(ls_transcript *r, int n, const ls_control *control)
+/* All ranks: the line of a root. */
+static int put_root(ls_transcript *r, const char root[LS__HEX])
 {
-    int status = ls_trainer_root(r->trainer, r->batches, n, control, r->root);
+    int status;
 
-    if (status == 0)
-        status = put_steps(r);
+    memcpy(r->root, root, LS__HEX);
+    status = put_steps(r);
     if (status == 0)
         status = put_state(r);
     status = ls__spread_agree(r->trainer, status);
@@ -146,6 +146,14 @@ static int state(ls_transcript *r, int n, const ls_control *control)
     if (r->chain.compares)
         r->same = r->batches;
     return 0;
+}
+
+static int state(ls_transcript *r, int n, const ls_control *control)
+{
+    char root[LS__HEX];
+    int status = ls_trainer_root(r->trainer, r->batches, n, control, root);
+
+    return status < 0 ? status : put_root(r, root);
 }
 
 bool ls_transcript_is_due(const ls_transcript *r)
@@ -267,7 +275,7 @@ static int last_state(ls_transcript *r, int n, const ls_control *control)
 
     if (status < 0 || (r->stated == r->batches && strcmp(root, r->root) == 0))
         return status;
-    return state(r, n, control);
+    return put_root(r, root);
 }
 
 int ls_transcript_end(ls_transcript *r, int n, const ls_control *control,
