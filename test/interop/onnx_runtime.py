@@ -136,9 +136,8 @@ def recurrent(call, state, lengths):
     """The steps and the last state of lstm_from, gru_from, .., with or without
     a first state and lengths.  A row of length 0 keeps its first state here; in
     ONNX Runtime it ends with zeros, so there is none beside a state."""
-    build = ls._function("ls_" + call, ls._P, ls._P, ls._N, ls._P, ls._P,
-                         ls.C.POINTER(ls._P), ls._TEXT)
-    g, last, n = ls.Graph(), ls._P(), 4
+    build = getattr(ls, call)
+    g, n = ls.Graph(), 4
     rows = {"x": floats(6, 5, 3)}
     nodes = {"x": g.input("x", (5, 3))}
     if state:
@@ -148,11 +147,10 @@ def recurrent(call, state, lengths):
     if lengths:
         rows["lengths"] = np.array([5, 1, 3, state, 5, 2], np.int32)
         nodes["lengths"] = g.input("lengths", (), np.int32)
-    of = [nodes[k].of if k in nodes else None
-          for k in ("x", "state", "lengths")]
-    y = ls.Node(g, build(of[0], n, of[1], of[2], ls.C.byref(last), b"cell"))
+    y, last = build(nodes["x"], n, nodes.get("state"), nodes.get("lengths"),
+                    "cell")
     g.output(y, "y")
-    g.output(ls.Node(g, last), "last")
+    g.output(last, "last")
     return predictor(g, y), rows
 
 
