@@ -1,4 +1,5 @@
 # shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: BSD-3-Clause
 # How .ci/run and .ci/full go through their steps, count and report; read by
 # both, each of which has set `ci`, the folder for logs and builds.
 #

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the programs that are timed share. */
 #ifndef BENCH_H
 #define BENCH_H

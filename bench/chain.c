@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What it saves that a chain of elementwise operators is one pass over memory:
  * a table of positions, a chain of eight operators, and the mean of what comes
  * out.  With --apart 1 each node is an output besides, so that nothing is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How fast the collectives move memory, against the copy that the same workers
  * make of the same bytes.
  *

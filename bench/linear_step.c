@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The cost of a step when there is next to nothing to compute: linear
  * regression, 64 rows, 8 -> 4, two devices.  What is left is the engine itself:
  * barriers, reduction, update.  With --empty 1 not even that: one parameter,

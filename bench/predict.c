@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The cost of one prediction by one thread: a model file's first output for a
  * few rows, warm, and beside it in the same run a loop that sums as many floats
  * as the model has parameters: what reading them costs.

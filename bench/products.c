@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The f32 products of a step of lockstep-train lm and mlp, one by one: their
  * rate as a share of what the core's fused multiply-adds reach in the same
  * moments.

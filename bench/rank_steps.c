@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a step of `lm` costs over ranks, with a network between them that is
  * emulated, when gradients leave at the end and when they leave early.
  *

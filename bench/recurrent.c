@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Two layers of 128 units, LSTM (or GRU with --cell gru), over 64 rows of 100
  * steps of 32 features, a dense layer on every step, mean squared error,
  * Adam.  Data and initial parameters are drawn as in

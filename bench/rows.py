@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What bench/run measures: rows of sides, each a command.  A model to come is
 one more row with a script in peers/."""
 from dataclasses import dataclass, field

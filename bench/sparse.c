@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The shape that chess programs train: two sides of 41,024 inputs, of which 30
  * a row are 1, into 256 units that share their weights; clipped relu, 32, 1;
  * mean squared error, Adam, 16,384 rows.  Data and initial parameters are drawn

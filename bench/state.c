@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How fast a step reduces and updates: the 3.4 million parameters of
  * lockstep-train lm under adamw with --state shard, by a gradient function that
  * does nothing but write.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Text by one thread with keys and values kept: the likeliest token after
  * token, from token 10 until the window is full, and again.
  *

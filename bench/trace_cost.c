@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a trace costs: the same trainer takes a step without one, with one of
  * level 1 and with one of level 2, in turn, many times over; printed are the
  * medians and what each adds to the step before it.

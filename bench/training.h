@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the programs share that time steps of a graph of their own: data that
  * any program draws alike, initial parameters, and a line a step in the
  * metrics form of lockstep-train. */

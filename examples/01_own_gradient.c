@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A gradient function of one's own in the place of a graph: logistic
  * regression, written out by hand, trained on four devices.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The program of lockstep.h with its data: a small network learns the product
  * of two numbers.  Prints the first and the last loss; exits 1 when it has not
  * learned. */

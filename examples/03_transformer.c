@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A small transformer with a causal mask learns a sequence that repeats itself
  * with a period of its own in each row, and then continues one by itself: each
  * token it says is read back as input.  Prints the loss as it falls; exits 1

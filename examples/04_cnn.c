@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A small convolutional network learns to tell four figures apart: a bar that
  * stands, a bar that lies, a cross, and a square, anywhere in a noisy picture.
  * Prints one of each, then loss and accuracy in training and on pictures it has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* An operator of one's own, softplus, in a graph of the library's, and a loss
  * of one's own, Huber's.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How does a gradient function of one's own scale?  The same training on 1, 2,
  * 4, .. workers: a straight line y = w x + b is fitted, with a gradient written
  * by hand.  Prints a table; exits 1 when a count of workers gives other bytes.

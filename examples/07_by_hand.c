@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Data parallelism by hand, without the library: a regression with three
  * parameters on four devices, which are only loops here.  docs/tutorial.md goes
  * through it.  Exits 1 when it has not learned. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What 07_by_hand.c does, by the library: the model is a graph, and one call
  * makes the step.  It prints the same lines.  Exits 1 when it has not
  * learned. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The two calls of JAX's training loops, value_and_grad and optimizer.update,
  * with something of one's own between: the gradient's norm is printed, and
  * noise is added to it as differential privacy does.  A second trainer takes

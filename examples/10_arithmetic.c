@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A gated unit and a loss of one's own, written as arithmetic on nodes: no
  * backward pass is written, and each chain of operators is one pass over
  * memory, a line "formula" in what is printed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // The network of 02_mlp in C++17: no close, no status, vectors as they are.
 // Prints the first and the last loss; exits 1 when it has not learned.
 #include <lockstep.hpp>

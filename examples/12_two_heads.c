@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One trunk with two heads and a loss of both: of a point in the plane the
  * network says how far it is from the origin (a regression) and in which
  * quadrant it lies (a classification).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Online training inside a simulation: two threads simulate pendulums and hand
  * each state to the trainer as they make it; the main thread trains on the rows
  * as they come; and the simulation's own threads predict the next change of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows that are mostly zeros: a network of the shape that chess programs train
  * learns which side has more men on the board, and by how much.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A model of a table: learn what its columns are, train, save; then open the
  * file and predict rows, given as text by the names of their columns and as
  * numbers with words.  `lockstep-train mlp --data flats.csv --target price

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The state hash of a checkpoint's folder, from its files alone."""
 import hashlib, json, struct, sys
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A solver on many ranks trains a surrogate of itself while it runs.
  *
  * Every other rank computes; the rest learn from what it found, over a

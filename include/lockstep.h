@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lockstep trains neural networks, data-parallel, on the cores of one machine,
  * from C.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // lockstep for C++17: handles that close themselves, views of arrays, and
 // exceptions for statuses.  It adds nothing to what lockstep.h does, and a
 // handle can be given to any function of lockstep.h.

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
 dnl LS_BLIS(IF-MISSING): finds BLIS in any packaging and prefers the variant
 dnl without threads of its own: serial, then pthread, then openmp.
 dnl

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
 dnl LS_MPI: finds MPI, which is optional, by asking its compiler.
 dnl
 dnl Sets  MPI_CFLAGS, MPI_LIBS  for lib/mpi and what uses it (both may be given),

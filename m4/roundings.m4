@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
 dnl LS_ROUNDINGS: the flags that keep every rounding where the source has it,
 dnl and the refusal of CFLAGS that would move one.
 dnl

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: BSD-3-Clause
 dnl LS_SANITIZER(LIST): sets SANITIZER_CFLAGS, or stops when this compiler
 dnl cannot link a program with the sanitizers in LIST.
 dnl

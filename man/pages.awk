@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The manual pages of functions, in section 3, from the public headers:
 #
 #     awk -v folder=FOLDER -f man/pages.awk HEADER..

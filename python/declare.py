@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes what the headers declare for Python: python/lockstep/c.py, the
 constants, structs and functions for ctypes, and builders.py, a function for
 each builder of nodes and each optimizer, documented as in C.
@@ -28,6 +29,8 @@ LEFT_OUT = {"ls_input", "ls_own", "ls_own_loss"}
 
 # The word for NULL is None; these may be left out too.
 OPTIONAL = {"weights", "axes"}
+
+LICENSE = "# SPDX-License-Identifier: BSD-3-Clause\n"
 
 
 def read_all(folder):
@@ -199,7 +202,7 @@ def wrapped(start, items, end, indent=0):
 
 
 def write_c(h, out):
-    print('"""What the headers of lockstep declare, for ctypes.  Written by\n'
+    print(LICENSE + '"""What the headers of lockstep declare, for ctypes.  Written by\n'
           'python/declare.py."""\n\nimport ctypes as C\n\n'
           "from .ctypes_of import (Enum, Int, NodeOrNull, P, Struct, Text, "
           "Value,\n                        function)\n\n"
@@ -283,7 +286,7 @@ def with_defaults(python):
 
 def write_builders(h, out):
     names = []
-    print('"""Builders of nodes, and optimizers, as the headers document them.'
+    print(LICENSE + '"""Builders of nodes, and optimizers, as the headers document them.'
           "\nWritten by python/declare.py.\n\nIn texts of C, a NULL is None; "
           "and constants such as LS_SAME are ls.SAME\nor \"same\".\n"
           '"""\n\nimport ctypes as C\n\nfrom . import c\nfrom . import nodes as _', file=out)

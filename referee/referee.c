@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The referee: two sides claim different bits for one number of a training
  * step, and agree on what it was made of.  This program makes the number once
  * more and says who is right.

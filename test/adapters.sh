@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # --lora: a gpt that was saved learns another text by adapters alone, which are
 # saved alone, with the model or in it, and put on the model again; the same for
 # all workers, and when a run goes on; what the rows were goes with each of the

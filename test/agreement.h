@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the tests of agreement with other programs' numbers share. */
 #ifndef TEST_AGREEMENT_H
 #define TEST_AGREEMENT_H

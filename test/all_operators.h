@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A graph that has a node of each operator of the library, for what is to be
  * true of all of them and of their attributes. */
 #ifndef TEST_ALL_OPERATORS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* An operator without a plan around it: it decides for itself as it would in
  * one, and sees a chunk of its own. */
 #ifndef TEST_ALONE_H

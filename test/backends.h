@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which backends there are to test. */
 #ifndef TEST_BACKENDS_H
 #define TEST_BACKENDS_H

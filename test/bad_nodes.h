@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Nodes that cannot be: each is refused with its status, and words. */
 #ifndef TEST_BAD_NODES_H
 #define TEST_BAD_NODES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What every test says of the library's calls, and what it asks of its own
  * build.  Asserts with Check. */
 #ifndef TEST_CALLS_H

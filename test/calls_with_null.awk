@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Makes a C file of calls from the public headers: every function they declare,
 # once for each argument that is a pointer, with NULL there and something good
 # everywhere else.  test/test_null.c includes it and says what is good.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A locale with a decimal comma, whether or not the machine has one. */
 #ifndef TEST_COMMA_H
 #define TEST_COMMA_H

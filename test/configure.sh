@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that configure refuses CFLAGS that would leave out or move a rounding,
 # and says why, as make does; that it takes the usual ones; that
 # --disable-rpath leaves no run-time path in what `make install` puts there; and

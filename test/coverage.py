@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Sums what llvm-cov exports: coverage.py TOP JSON LEFT_OUT PLACES
 [LINES BRANCHES].
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that test/coverage fails when a test fails and when a goal is missed,
 # and passes when all pass and both are met: with a suite of one line and counts
 # that are made here, without a compiler.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that lockstep.hpp compiles as C++17 and C++20 without a warning, and
 # does what test/test_hpp.cpp and the examples in C++ ask of it.
 top=$top_srcdir

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # lockstep-train on files: images of each format, evaluation, masks, orders and
 # uneven batches, each the same on any number of workers; and what is refused.
 # Needs only POSIX tools and gzip.  LOCKSTEP_TRAIN or top_builddir say where the

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that `make dist` gives the same bytes in two folders, to people with
 # other umasks, at other times, and again from the tarball itself; and that all
 # files of a clone are in it.  Called by .ci/run: test/dist.sh

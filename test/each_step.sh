@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Going on from the checkpoint of every step, for each model with its dropout,
 # shuffled rows, micro-batches, schedule and evaluations: on other workers and
 # with another placement the run prints what the unbroken one printed from there

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that the shared libraries export exactly the functions that their lists
 # (lib/exports.txt, data/exports.txt) and the public headers declare, that the
 # static ones define nothing else but ls__ names, and that no object of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* malloc and its kin, which fail when told to and count what is live.  Only one
  * file of a program includes it. */
 #ifndef TEST_FAILING_MEMORY_H

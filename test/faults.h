@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls that fail when a test wants them to: the n-th one while it watches.
  *
  * The functions here and in test_faults.c stand before the C library's and

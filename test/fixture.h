@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pools and a gradient function for tests.  Workers are not pinned, because
  * several tests run at a time on few cores.  Everything here asserts with
  * Check: call it on the test's main thread. */

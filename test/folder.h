@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A folder of its own for each test, in memory where there is such a place,
  * and the files of a few KB that tests write into it.  Asserts with Check. */
 #ifndef TEST_FOLDER_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that every file of the fuzzers' corpus, seeds and finds, is read or
 # refused without harm.
 bin=${FUZZ_BIN:-${top_builddir:-.}/test/fuzz}

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Small graphs of every form that the plan has to deal with. */
 #ifndef TEST_GRAPHS_H
 #define TEST_GRAPHS_H

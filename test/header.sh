@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that lockstep.h and each header below lockstep/ compile alone, without
 # a warning, as C11 and as C++11 to C++20; that lockstep.h includes them all but
 # those that say which other library they are of, and none of them lockstep.h: each

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # What the tools do with files, variables and notes that somebody prepared, with
 # a terminal that goes away, and with numbers that run out: words and a status,
 # and nothing of the user's is lost.  Needs POSIX tools.

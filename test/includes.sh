@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that the rooms of lib/, data/ and tools/ include only those below them:
 # each folder's README.md has a line "may include: base kernel ..", no file
 # includes another room than these, and no circle leads from a room to itself.

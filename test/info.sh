@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that lockstep-info plans machines we do not own as the golden texts
 # say, describes this one, and counts usable cores by what binds it here:
 # taskset, and control groups where this user may make them.  Needs only POSIX

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # lockstep-inspect as its manual has it: the table, the first difference of two,
 # JSON, and refusals.  LOCKSTEP_TRAIN, LOCKSTEP_INSPECT or top_builddir say
 # where the tools are.

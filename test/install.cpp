@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // Proves that a C++17 program can be written against lockstep.h: callbacks are
 // lambdas, errors become exceptions, and a line is fitted by an own gradient.
 #include <lockstep.h>

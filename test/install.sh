@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that what `make install` left is enough for a user: every example, as
 # C11, and a C++17 program build with nothing but pkg-config, with the shared
 # and with the static library, and run; and so do the tools.  Called by make

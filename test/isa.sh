@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that a whole training run of every model gives the same bytes with the
 # AVX2 and with the AVX-512 kernels (on arm64 with NEON and with plain lanes),
 # ours and BLIS's; that layers in bf16, f32x3 and f32x6 give them at every level;

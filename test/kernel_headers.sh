@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that each header of the kernels can be read alone: it compiles without
 # another before it, as the least level of the compiler's machine and, on
 # x86-64, with AVX2 or AVX-512.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # The knobs of a run that evaluates: --plateau lowers the learning rate, --ema
 # evaluates and saves an average of the weights, --early-stop ends the run; and
 # a run that goes on does what one does that was never interrupted.

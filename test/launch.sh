@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that lockstep-train is one of several ranks or says why it cannot be:
 # built with MPI, what it prints has the bytes of one process on any number of
 # ranks; built without, it refuses, as lockstep-scale does.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that no command destroys what it reads or what was there before it: a
 # file that is read is not written, whatever it is called, nor is one written
 # twice; a run that fails leaves old results; and what cannot be written at the

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that the pages are complete: lockstep(3) names every function of the
 # libraries (lib/exports.txt, data/exports.txt) and no other (ls_step, not the ls_step_bytes that it calls), each has
 # its name in a page with what its header says, and the page of a tool has every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Models that tests train, their data, and a trainer with its batch.
  * Everything here asserts with Check: call it on the test's main thread. */
 #ifndef TEST_MODELS_H

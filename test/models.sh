@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # The models mlp, cnn, gpt and rnn from the command line: that they learn, the same bytes
 # on any number of workers, numbers of PyTorch, and what they refuse.
 # Needs only POSIX tools.  LOCKSTEP_TRAIN or top_builddir say where the tool is.

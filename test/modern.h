@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The transformers of golden/modern_lm.h. */
 #ifndef TEST_MODERN_H
 #define TEST_MODERN_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that the transport over MPI moves bytes, says what MPI lacks, and works
 # on a program's own communicator, with each MPI that is installed, whether or
 # not this build was configured with one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program for test/mpi.sh: each rank proves one thing about the transport
  * over MPI, named by the first argument, and rank 0 prints "ok".  MPI's
  * messages go in pieces of LS_MPI_PIECE bytes here. */

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Files that lockstep 0.1.0 wrote are still read: two checkpoints, of an lm with
 # adamw and of a cnn on images from files, and a file of parameters go on to the
 # hashes that 0.1.0 itself came to.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What tests of ranks share: a function that runs on every rank, each a thread
  * of this process. */
 #ifndef TEST_ON_RANKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* An operator with everything it is given: a builder for each, and a table of
  * what they take and of what may be zero in what they give. */
 #ifndef TEST_OP_PROBLEMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is right for a problem, by reference.h and by central differences; a run
  * of it on a kernel level or backend; and how the two compare. */
 #ifndef TEST_OP_RUNS_H

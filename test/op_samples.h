@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The shapes that operators are tried on: those chosen, with ones, primes and
  * 2^n +- 1, and as many of each rank whose extents are 1 and primes. */
 #ifndef TEST_OP_SAMPLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Models that predict, of every kind of layer: for tests of what is computed
  * apart from training. */
 #ifndef TEST_OUTPUT_MODELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What Linux says of the pages of an array. */
 #ifndef TEST_PAGES_H
 #define TEST_PAGES_H

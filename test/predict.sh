@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that lockstep-predict makes of a model file alone what its model says:
 # classes with their probabilities, numbers, next tokens, a line for each row;
 # that it writes the text that a model of text generates;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Proves that python/lockstep does what the C library does: its structs have
 the layout of the headers, arrays are read where they are and bad ones refused,
 a model goes through a file, and other threads run during a step.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that python/lockstep works: test/python.py, where there are Python
 # and NumPy, and a compiler that tells the offsets of the headers' structs.
 # Called by make check with what was built, and by test/install.sh.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that lockstep-info counts cores right in control groups that Linux
 # really has, of either version: made here, where root may (else it skips), and
 # removed in the end.  test_quota knows the rest, on files that it makes.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Short trainings of random models with random options: the state hash is the
 same on two workers, with the state shared out, at each instruction level that
 the CPU has, with the other backend, and after a resumption.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What tests of ranks train: a classifier whose devices they share, and what
  * one of them is told otherwise.  Plans assert with Check, on the test's main
  * thread; pools, batches and runs are opened by the ranks themselves. */

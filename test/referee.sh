@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # The referee alone: built by the compilers that are here, with and without
 # optimisation, flags that would move roundings elsewhere, and 32 bits, it gives
 # one verdict on each piece of evidence; evidence that is not as its rule wants

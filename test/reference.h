@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every operator, and whole graphs of them, in double and as plainly as the
  * formulas stand: what tests compare the library to.
  *

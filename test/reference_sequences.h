@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recurrent layers in double, step by step: see reference.h, which includes
  * this.  The gates' share of the input is the operator's own input. */
 #ifndef LS_TEST_REFERENCE_SEQUENCES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators on the shapes of nodes, reductions, products and indices, in double
  * and index by index: see reference.h, which includes this. */
 #ifndef LS_TEST_REFERENCE_SHAPES_H

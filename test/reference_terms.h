@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Elementwise operators in double, as their formulas stand: see reference.h,
  * which includes this. */
 #ifndef LS_TEST_REFERENCE_TERMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Linear regression for tests of training: its trainer and rows, what loss and
  * gradient must be, in double, and the same as a gradient function of the
  * user's. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* reseal FILE: put the checksum of a text right again that somebody changed, as
  * who forges a checkpoint would.  For test/hostile.sh. */
 #include "file/seal.h"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # --checkpoint and --resume: a run that is killed with -9 at random moments, and
 # resumed each time with other workers and another placement, ends as one that
 # never was; contradictions are refused; a save that fails ends nothing else.

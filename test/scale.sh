@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that lockstep-scale verifies before it reports: tables, files and exit
 # statuses on tiny models, counts beyond the cores marked, and a count with
 # other bytes refused.  No number of time is looked at.  Needs only POSIX tools;

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that lockstep-train rnn trains on the windows of a table whose rows
 # follow each other: the last rows held back, figures in the target's units, the
 # same on any number of workers; that lockstep-predict makes of the model file

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the shell tests of the tools share; read first by each, which has set
 # `tool`, or nothing when it has no use for `run`.
 #

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A small model and its rows, for tests of what surrounds a training. */
 #ifndef TEST_SMALL_MODEL_H
 #define TEST_SMALL_MODEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernels of a matrix unit with the unit in software: the source that runs
  * on AMX, on every CPU. */
 #pragma GCC diagnostic ignored "-Wunused-function"

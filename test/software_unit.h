@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Products and convolutions of bf16 numbers by the kernels of a matrix unit, in
  * software. */
 #ifndef TEST_SOFTWARE_UNIT_H

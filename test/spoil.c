@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Linked into a lockstep-scale of the tests' own, in the place of
  * ls_trainer_open: SPOIL=2 changes a parameter of the trainers of 2 workers, as
  * a library would whose bits depend on them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What tests share.  Everything is static inline, so that a test stays one
  * program made of one .c file. */
 #ifndef LS_TEST_SUPPORT_H

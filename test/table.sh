@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that lockstep-train mlp trains on tables: classes and numbers, words,
 # rows held back, figures in the target's units, early stops; that
 # lockstep-predict makes of the model file alone what was evaluated; the same on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The threads of this process, as the kernel lists them, and a function of
  * devices that ends one.  Asserts with Check.
  *

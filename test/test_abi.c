@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program that was compiled with another version of the header works: it is
  * built three times, with the header as it is, with one whose structs lack
  * their last member, and with one whose structs have members that the library

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gradient accumulation: which rows, in which order, and the same bits on any
  * number of workers. */
 #include "support.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The activations beside gelu: their values and slopes at every instruction
  * level, folded into a product or not, in the gradient of a whole model; and
  * the accuracy that cross entropy counts. */

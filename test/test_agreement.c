@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The same numbers as the same programs in JAX: losses and parameters of Flax
  * and optax, which golden/ holds with the scripts that made them.  Initial
  * parameters agree to the bit; what sums many terms to a tolerance. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory: a step allocates nothing, and whichever allocation of a trainer's
  * life fails, nothing stays allocated. */
 #include "faults.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* AMX: a process that the kernel refuses it goes on with the next best products
  * and says so.  (That AMX gives the bytes of all others: test_bf16_layers.c.)
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The public header alone, linked with the shared library, as a user has them:
  * nothing of lib/ is included, nothing unexported called. */
 #include "calls.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Named axes: which device holds which shard, trainers on meshes with a second
  * axis, and sets of arrays cut along the data axis. */
 #include "pool/pool.h"

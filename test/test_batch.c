@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Batches: what they refuse and how they say it, sizes that change from step
  * to step, and shards that are views of the caller's rows. */
 #include "regression.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Batch norms by stored statistics: training leaves these as they are, whatever
  * the optimizer; wrong ones are refused.
  * PyTorch's numbers are in test_torch_file.c, JAX's and gradients in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rounding to bfloat16: to the nearest, ties to even, NaN kept, on every
  * instruction level; as an operator it is a cast's, values and gradient. */
 #include "calls.h"

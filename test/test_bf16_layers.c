@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* bf16 layers: products and convolutions by each way there is to compute them
  * are the two chains of reference.h, byte for byte, and near what the same
  * rounded numbers give in double; a transformer stays near its f32 self; NaN

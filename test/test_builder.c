@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the builder of graphs refuses, and how it says so. */
 #include "bad_nodes.h"
 #include "failing_memory.h"

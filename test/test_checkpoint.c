@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checkpoints: going on from any step is as if nothing had happened, what is
  * damaged is never loaded, and what does not fit is refused in so many words.
  * test_kill.c does the same with the writer interrupted. */

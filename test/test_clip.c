@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Clipping and schedules in training: optax's numbers, the norm's definition,
  * and the same bits on any number of workers. */
 #include "support.h"

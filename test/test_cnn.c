@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tool's cnn, and other networks of images, give the numbers of JAX, Flax
  * and optax (golden/cnn.h): initial parameters to the bit, losses to 1e-6 at
  * first and to 1e-3 later, since one relu that falls to the other side of 0 in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives and ls_pmap.  Values are small integers times powers of two, so
  * that sums are exact and known without a reference, or random floats
  * against the tree in a few lines. */

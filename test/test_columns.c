@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Models of tables: what is learned of a table's columns, a model that is saved
  * and opened again, and its predictions for rows of text, of numbers and of a
  * table, which are the same. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Early stopping and lower rates on plateaus: the decisions of Flax and optax,
  * those made again after a copy, and values that are no numbers. */
 #include "calls.h"

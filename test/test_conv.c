@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Convolutions and poolings over images: the bits of a convolution against the
  * few lines of reference.h, and values and gradients of all against double, on
  * hundreds of shapes; what the graph calls refuse; and that folding changes no

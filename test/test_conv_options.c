@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Convolutions with dilation, groups, depthwise and padding by numbers: JAX's
  * values and gradients through the public calls, in model files too; and what
  * is refused.  (Bits on hundreds of shapes: test_conv.c.) */

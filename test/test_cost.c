@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What operators are counted to read and write, against counts written out by
  * hand from shapes; and what a step of them comes to. */
 #include "models.h"

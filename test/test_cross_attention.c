@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Attention to another sequence, open and under a mask that is an input: Flax's
  * loss and gradients; the numbers of ls_self_attention where that computes the
  * same; the same bytes for all workers and devices' cuts; shapes refused. */

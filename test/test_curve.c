@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that --plot's lines keep the mean of what they were given however much
  * that is, that no point leaves the frame, and what is drawn of odd numbers. */
 #include "../tools/train/curve.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The contract of bits: parameters, moments, losses and metrics are the same
  * bytes for any number of workers, pinned or not, for both ways to update, both
  * backends, every instruction level with FMA, and whatever floating-point mode

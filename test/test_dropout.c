@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Dropout: Flax's masks, in training only, and the same bits for any number of
  * workers, on every instruction level and after a resume. */
 #include "calls.h"

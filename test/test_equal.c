@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that every member of the trainer's options is compared that must be
  * equal: each is changed, on one of two ranks and between a checkpoint and the
  * run that goes on from it, and is refused by its name; and the header is read,

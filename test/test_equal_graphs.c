@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that graphs are compared, all of them: every attribute of every
  * operator is changed, on one of two ranks and against what a checkpoint says,
  * and is refused by its node and name; whole runs of two graphs refuse each

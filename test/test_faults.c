@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every call of ours to threads, hwloc and files fails in turn: a status with a
  * message each time, nothing kept (descriptors, threads; memory by the leak
  * sanitizer), what was there before intact, and the same call works afterwards.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files: .npy in, safetensors out.  Small files are made here byte by byte, so
  * that the tests need nothing from outside; the hostile ones are those files
  * cut, altered and lying.  Meant to be run under the sanitizers as well. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves what flushing to zero does around 2^-126, the smallest normal number:
  * the same on x86-64 and arm64, except to products, fused multiply-adds and
  * conversions from double whose exact value is below it by so little that it

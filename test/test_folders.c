@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Folders and files that somebody prepared, or that two runs use at once:
  * what is outside a checkpoint folder stays as it is, whatever links lead
  * there; what is inside and not ours stays too; saving goes on all the

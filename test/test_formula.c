@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Formulas: chains of elementwise operators are one instruction of a plan and
  * change no bit of a training; each term is right at the ends of its domain, on
  * every instruction level. */

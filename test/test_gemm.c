@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrix products, byte for byte against the ten lines of reference() below,
  * on every instruction level that keeps the contract of bits and on BLIS.
  *

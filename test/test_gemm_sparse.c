@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrix products with zeros in one operand, byte for byte against the ten lines
  * of reference() below, on every instruction level that keeps the contract of
  * bits.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Generation position by position: the bytes of the whole sequence predicted at
  * once, however tokens come, in every precision; with the weights it began
  * with; without an allocation; and what is refused. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that gradients in hand are those of a step: computed and applied they
  * leave its bytes, whatever the mean, clipping, optimizer and workers; what is
  * read is the tree's sum of what devices have; batches that are added up are

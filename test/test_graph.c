@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gradients of whole graphs against reference.h, chunk by chunk, in memory full
  * of NaN; and folding, which changes no byte. */
 #include "op/product_plan.h"

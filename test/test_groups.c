@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups of parameters, the average of the weights, and what may be set between
  * steps: optax's numbers, the same bytes whoever works, and a resumed run. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // Proves that lockstep.hpp is what it says: the bytes of the C calls, an
 // exception with status and words for a status, handles that can be moved and
 // close once, and a model that goes through a file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Labels below 0 are ignored by cross entropy: PyTorch's numbers, the bytes of
  * rows without weight, and the same bytes on any number of workers. */
 #include "golden/ignored.h"

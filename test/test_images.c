@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Images from files: CIFAR-10, IDX (plain and gzip'd) and .npy.  Small files
  * are made here byte by byte, so that the tests need nothing from outside; the
  * hostile ones are those files cut, altered and lying, and each is refused with

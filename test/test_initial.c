@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Initialisers that a program chooses: JAX's bits, Flax's layers, orthogonal
  * matrices, and functions of one's own. */
 #include "golden/initial.h"

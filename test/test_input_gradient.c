@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gradients by inputs: JAX's numbers; the same bytes on any devices, workers,
  * micro-batches and ranks; and nothing of it shows in the steps around it. */
 #include "golden/by_input.h"

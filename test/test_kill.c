@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A save that is interrupted: by kill -9 at each of its system calls, a write
  * being half done, and by each of them failing.  What is left always goes on
  * to the hash of a run that was never interrupted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sources and loaders: which rows a step gets, in which order and with which
  * weights; that threads, timing and the order of questions change no byte; what
  * does not fit; and that no step allocates. */

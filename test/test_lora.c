@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Low-rank adapters: PyTorch's numbers; a graph that is the same whether it was
  * built, adapted or read; what is frozen stays to the bit; files of adapters
  * alone, merged and whole; and what is refused. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The description of a machine: levels, kinds, places, instruction levels, and
  * what may be measured.  (Golden texts of whole machines: test/info.sh.) */
 #define _GNU_SOURCE /* sched_setaffinity */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Losses made of arithmetic: their values and gradients are optax's (torch's
  * for the Gaussian one), several heads are one loss, weights leave terms out,
  * and the same bytes come out on any number of workers. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that ranks that meet in a step train the bytes that one process
  * trains: any cut of the devices, clipping, all kinds of mean, accumulation, and
  * that a failure on one of them changes nothing on any.  A rank is a thread

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory: blocks and their huge pages, sizes that overflow, the arena; and that
  * the pages of a trainer are first touched by the workers that will use them,
  * which on NUMA machines is where they come to lie. */

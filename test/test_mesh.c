@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Meshes are plans, so they are tested on machines we do not own. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Metrics beside the loss: the weighted mean of a node over each batch, or of
  * what a gradient function sums. */
 #include "calls.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A model stands alone: made of a graph without a loss, with weights from a
  * file, it computes the bytes of ls_predict on any thread and any number of
  * rows, in less memory than training takes; and what is refused. */

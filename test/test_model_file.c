@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A model is a file: weights and graph are written and read again, and a
  * trainer of the graph that was read goes on with the bytes of the one that was
  * saved; every operator comes back with its attributes; a file from an earlier

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every kind of model in small, with every way to train it: the number of
  * workers and the placement change no bit, and no step allocates.
  *

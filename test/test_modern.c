@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Modern transformers: RMSNorm, rotary positions, gated units, grouped queries
  * and weights that layers share, against Flax's numbers; and what shared
  * weights promise: one parameter, the sum of its layers' gradients, the same

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that names are found whatever their number, and that a graph of more
  * layers looks at more names in proportion, not in square. */
 #include "base/names.h"

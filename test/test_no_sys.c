@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that where there is no /sys (a chroot, some containers) the library
  * prints nothing, and has as many cores as the affinity mask.  hwloc by itself
  * prints a line at every look. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays in .npz files: numpy's own archives, and those archives cut, altered
  * and lying.  Meant to be run under the sanitizers as well. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One rule for NULL: every public function, called with NULL for each of its
  * pointers in turn, says which argument is NULL and crashes with none.  The
  * calls are made from the headers, so that no function is forgotten: a new one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs for ONNX: every operator of the library has its row; a file is written
  * whole, of the same bytes each time; what cannot be written is refused and
  * leaves nothing; and a shortage of memory at any place is a status.  What ONNX

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Trainers that cannot be opened: options, graphs and gradients that make no
  * sense, and what is said of them. */
 #include "regression.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every operator of the table, on shapes with ones, primes and 2^n +- 1.
  *
  * An operator runs alone, through an ls__run, and is compared

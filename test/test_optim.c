@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of optimizers and schedules: names, options and their bounds as
  * programs see them, and kernels on every level. */
 #include "golden/rmsprop.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators and losses of a user's own. */
 #include "small_model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters: their order, getting and setting them by name, and the file that
  * saves them. */
 #include "base/sha.h"

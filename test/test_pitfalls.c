@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The mistakes that data-parallel programs make, a test each: ruled out by the
  * interface, refused with a message, or, where a user's own gradient
  * function can still make them, found by LS_CHECK_DIVERGENCE.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Placement: pieces that cover everything once, the same bits whoever updates,
  * names that work for all of them, and texts that are refused. */
 #include "small_model.h"

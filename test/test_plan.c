@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The plan's memory, by walking its instructions over a shadow of it, and what
  * happens when there is not enough. */
 #include "op/op_table.h"

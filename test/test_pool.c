@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The barrier and the pool.  What threads tell each other goes through plain
  * variables on purpose: the thread sanitizer then proves the ordering.  Threads
  * only count what is wrong; the main thread asserts. */

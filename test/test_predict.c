@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Outputs: ls_predict gives the values that training sees, on any number of
  * workers, from the inputs it needs alone; declaring one changes no bit; and
  * what is refused.  Also the draw from logits, against JAX. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Predictors: from a trainer or a file, any number of rows, alone or on a pool,
  * give the bytes of ls_predict; threads read while another one trains and
  * refreshes, and each call sees one set of weights whole; a call allocates

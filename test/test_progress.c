@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The progress bar stays within one line of its terminal, whatever its width,
  * and leaves nothing on it: on a pseudo-terminal, every text between two
  * returns to the line's start is shorter than the line, and the last one is

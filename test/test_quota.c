@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Quotas are read from a faked proc and sys tree, and turned into usable cores
  * on synthetic machines.  (Real groups: test/info.sh.) */
 #define _GNU_SOURCE /* nftw, mkdtemp, asprintf */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lanes, vector math, random streams, initialisers and hashes, against scalar
  * references written from the formulas and against golden/random.h. */
 #include <check.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks: the cut of devices, the transport between threads and its faults, and
  * the exchange of gradients, whose bytes are those of one machine's tree. */
 #define _GNU_SOURCE /* nftw */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that checkpoints which ranks write are those of one machine, byte for
  * byte, that any number of ranks goes on from them, and that a rank that dies
  * costs no bit. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that weights which ranks pack while parameters still travel are those
  * of the parameters that there are when they are read: whatever changes a
  * parameter between two steps, ranks have the bytes of one machine. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that ranks share out a training: moments exist once over all of them,
  * a step sends no byte more than it must, each reads its rows alone, and each
  * has cores of its own. */

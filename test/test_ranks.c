@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that ranks that share the devices of one training have the bytes of
  * one machine: losses, norms, metrics, evaluation, predictions and the state
  * hash, and that what differs between ranks, or dies, is named. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The reduction against a reference of a few lines, at every instruction
  * level this CPU has, and on pools of every size. */
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that the referee, which shares no line with the library, makes the
  * library's numbers: every number of a training step of two devices and two
  * chunks each (values, gradients of devices, their mean, the norm, clipping and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves what a rider sees of a step: each device's gradient before it is
  * reduced, every block that an update changes and no other, and the end with
  * its result, for any number of workers; and that a step that fails has no end.

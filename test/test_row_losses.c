@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The loss of each row: to the byte what an evaluation of that row alone gives,
  * on any devices, workers and ranks, in any batch. */
 #include "models.h"

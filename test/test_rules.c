@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Optimizers: each rule bit for bit against its formula, adamw's trace against
  * optax, and the bias corrections. */
 #include "models.h"

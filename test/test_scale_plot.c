@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The plot of lockstep-scale stays within its frame: with phases that take more
  * than their step and speed-ups above the ideal, no bar, dot or line is above
  * the frame's upper end, and the highest one is near it. */

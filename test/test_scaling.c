@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Scaling: what a step is counted to cost, what a measurement refuses to call
  * a speed-up, and what it concludes from given times. */
 #include "calls.h"

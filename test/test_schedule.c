@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Schedules: optax's learning rates, and what is refused. */
 #include "calls.h"
 

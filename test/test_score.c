@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that the tools' figures are scikit-learn's, ties and several columns
  * included, and are no number where there is none. */
 #include "../tools/run/score.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recurrent layers: Flax's numbers; the bytes of a scalar reference on every
  * instruction level; rows of different lengths; states handed on; any workers;
  * and what the builder refuses.  (test_ops.c has values and gradients on many

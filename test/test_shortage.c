@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Shortage of memory: opening all there is, shards, collectives, ls_pmap,
  * placement, saving, loading, checkpoints (over ranks too), images, tracing and
  * adapters, with each of their allocations failing in turn.  Each call fails

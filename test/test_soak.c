@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A long run stands still in everything but its parameters: no memory and no
  * allocation, whatever the sizes of the batches (test_syscalls: and no system
  * call).

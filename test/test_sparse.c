@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows given as lists of what is not zero: the bytes of the dense layer on the
  * rows written out, on every level, for operators alone and for whole
  * trainings; PyTorch's numbers of bags; what is refused; and rows from CSR. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Layers in f32x3 and f32x6: every way to compute them gives the bytes of the
  * order in kernel/product.h, f32x6 is nearer to the exact products than f32 and
  * f32x3 than bf16, and training follows.  (Whole runs: isa.sh, verify.sh.) */

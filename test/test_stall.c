@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves when the watchdog of lockstep-train speaks: after the seconds it was
  * given, at most a tenth later, however steps and stalls follow each other.
  * The clock is the test's own: a sleep of the watchdog's makes the time pass,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A step makes no system call, for every kind of model, but for the futex of a
  * worker that waited for more than a millisecond, as happens where others use
  * the cores too; alone, a worker has nobody to wait for.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that tables are read as RFC 4180 has them and generously beyond, that
  * numbers are those of strtod in any locale, and that each wrong table is
  * refused by its line and column. */

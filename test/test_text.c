@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows of a text: which bytes they are, and that no more is read of a file
  * than the windows of a rank's own devices. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Who may use a pool when: several trainers, several threads, functions that
  * call back, children of a fork, and ends in any order.  The main thread
  * asserts; others leave statuses. */

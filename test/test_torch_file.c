@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters from PyTorch's state_dict (test/golden/make_torch_file.py): the
  * model then puts out what PyTorch put out, for a convolution and the Linear
  * behind its Flatten, with batch norms folded into them

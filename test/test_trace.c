@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Traces: what the file says is what happened, whatever the ring has lost, and
  * recording changes no bit. */
 #include "small_model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A step: the three means, a gradient function that is the graph's equal, and
  * steps that do not update, and how they say why.  test_determinism.c has the
  * contract of bits, test_agreement.c the numbers of other programs. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves transcripts: the root of a state is put together here again, byte by
  * byte; a training writes the same bytes on any number of workers and ranks,
  * and after a kill; a training that is the same is told to be, and one changed

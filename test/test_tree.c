@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The order of sums, proved with expressions instead of numbers: an addition
  * writes "(a+b)", so equal texts are equal orders.  No threads. */
 #include "calls.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gradient functions that misbehave: one that fails, gives NaN, traps or never
  * returns.  The first two stop the step and change nothing, the third reaches
  * the process, the fourth is named by the watchdog, with its worker, its device

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Uneven batches: every size on every number of devices, padded with rows of
  * weight 0 or set as they are, with masks that leave a shard empty, with sizes
  * that change from step to step, and cut into ragged micro-batches; and how far

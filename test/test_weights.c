@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Safetensors in: what is read, what is refused, and what a trainer takes of
  * it.  Foreign files are made here byte by byte; ours are what a trainer
  * saves.  Meant to be run under the sanitizers as well. */

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # The command line tools against what their manual promises: messages and exit
 # statuses, golden losses, files.  Needs only POSIX tools; where jq is present
 # it also parses the metrics.  LOCKSTEP_TRAIN or top_builddir say where the

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # --transcript and lockstep-verify: one file for any number of workers, any
 # instruction level, and a run that was killed; a run that is another one, data,
 # weights or checkpoints that are others, and a file that was changed are told

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that docs/tutorial.md tells the truth: each of its pieces of C stands in
 # an example, in one piece, and each command prints what stands below it.  Needs
 # POSIX tools.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Two runs that differ: on two ranks, and as a checkpoint and the run that goes
  * on from it.  Asserts with Check, but for what ranks call. */
 #ifndef TEST_TWO_RUNS_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Runs nobody sits beside: what signals, failures and stalls leave behind, and
 # what a trace shows.  Needs POSIX tools; where jq is present it reads the
 # traces.  LOCKSTEP_TRAIN or top_builddir say where the tool is.

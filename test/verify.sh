@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that lockstep-info --verify finds the recorded bytes on every level of
 # this CPU, and that it names the run, the step and the first tensor where the
 # bytes are others.  test/verify_other is the tool with wrong records.

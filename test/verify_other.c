@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Records for lockstep-info --verify that are wrong: test/verify.sh looks at
  * what it says of them. */
 #include "../tools/info/verify.h"

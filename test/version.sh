@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Proves that configure.ac, lockstep/base.h and the Python package state the same
 # version.
 header=$top_srcdir/include/lockstep/base.h

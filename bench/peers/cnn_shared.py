@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the peers of the cnn row share: its sizes, its data (a fresh
 batch of rand images and randint labels each step), initial parameters and
 options, as in lm_shared.py."""

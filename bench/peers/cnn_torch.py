@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tool's cnn in PyTorch, in its fastest form on a CPU: channels_last,
 so that convolutions work on NHWC as lockstep's do, fused Adam."""
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tool's lm or cnn in PyTorch's DistributedDataParallel over gloo: two
 processes of one thread, each half of every batch, as two ranks of lockstep.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The numbers that draw() of bench/training.h draws, as a tensor."""
 import numpy as np
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """lockstep-train gpt in PyTorch: lm_torch.py's model with a causal mask, on the
 same windows of the same text, evaluated on the same held-out windows.
 

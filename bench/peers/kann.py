@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """784-512-512-10, and recurrent layers, in KANN, a small framework in C:
 fetched, built with its best flags, and run (kann_mlp.c, kann_recurrent.c).
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* 784-512-512-10 with relu in KANN, on its public API, with its own threads
  * (kann_mt) and its own optimizer, RMSprop: it has no Adam.
  *

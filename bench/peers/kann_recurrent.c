@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* bench/recurrent.c in KANN, on its public API: two layers of 128 units, LSTM
  * or GRU, on 64 rows of 100 steps of 32 features, a dense layer on every step,
  * mean squared error; its own threads (kann_mt) and optimizer, RMSprop.

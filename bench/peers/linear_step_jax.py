@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The linear step in JAX: 64 rows, 8 -> 4, mean squared error, sgd, jitted
 with donated state on one device.  Each number is the mean of a block of
 steps, as in linear_step.c; the loss is fetched at every step there and here."""

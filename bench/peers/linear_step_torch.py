@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The linear step in eager PyTorch: 64 rows, 8 -> 4, mean squared error, sgd.
 One thread, which is its best for arrays this small.  Each number is the mean
 of a block of steps, as in linear_step.c."""

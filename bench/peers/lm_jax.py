@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tool's lm in plain JAX: one jitted step with donated
 state, one device on all allowed cores ("one") or the batch cut over as many
 host devices as threads ("sharded", JAX's own data parallelism)."""

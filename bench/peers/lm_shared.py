@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What every peer of the lm row shares: sizes, tokens, initial
 parameters and options.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tool's lm in PyTorch, in its fastest form on a CPU:
 one product for query, key and value, scaled_dot_product_attention, fused
 AdamW.  Pre-norm, no mask, tanh gelu, head not tied, no bias in attention."""

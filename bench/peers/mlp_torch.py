@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """784-512-512-10 with relu in PyTorch, on the same rows: --x F.npy --y F.npy."""
 import argparse
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """One row, image or sequence by a peer: predict.py torch|onnx MODEL PATH, where
 PATH.safetensors and PATH.onnx hold the weights.  One thread; a line a block,
 whose "ms" is the mean of its calls."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """bench/recurrent.c in eager PyTorch: two layers of 128 units, LSTM or GRU, on
 64 rows of 100 steps of 32 features.  PyTorch has two biases where there is one;
 the other is 0 and is not trained."""

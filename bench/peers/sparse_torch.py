@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """bench/sparse.c in eager PyTorch: EmbeddingBag of both sides in one call, with
 dense gradients and Adam, or (--sparse 1) with sparse ones and SparseAdam."""
 import argparse

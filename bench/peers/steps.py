@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The loop that all peers share, and the metrics file, which has the form that
 lockstep-train writes."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """lockstep-train mlp beside MLPClassifier and MLPRegressor of scikit-learn: the
 same layers, Adam, batch and epochs, one core, the fit alone, in turns.
 

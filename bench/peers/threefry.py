@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """jax.random.fold_in and randint in NumPy (threefry2x32, partitionable), so
 that a peer draws what lockstep draws without JAX being installed."""
 import numpy as np

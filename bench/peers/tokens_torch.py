@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The text of bench/tokens.c by PyTorch, from the same weights: the likeliest
 token after token, from token 10 until the window is full.
 

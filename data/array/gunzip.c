@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gzip through zlib, which checks the stream's own checksum at its end. */
 #include "array/gunzip.h"
 #include "base/error.h"

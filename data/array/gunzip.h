@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One gzip stream, read in pieces. */
 #ifndef LS_ARRAY_GUNZIP_H
 #define LS_ARRAY_GUNZIP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See inflate.h. */
 #include "array/inflate.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What readers of deflated data share, whichever frame is around them. */
 #ifndef LS_ARRAY_INFLATE_H
 #define LS_ARRAY_INFLATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads NumPy's .npy files: a magic, a version, a header that is the text of a
  * Python dictionary, then the elements (NEP 1 and numpy/lib/format.py).
  *

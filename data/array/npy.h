@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A .npy file whose header was read and checked against the file's length.
  * npy_header.c reads the header's text, npy.c the rest. */
 #ifndef LS_ARRAY_NPY_H

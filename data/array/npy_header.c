@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The header of a .npy file: the text of a Python dictionary with the keys
  * descr, fortran_order and shape, in any order, each once. */
 #include "array/npy.h"

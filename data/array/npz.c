@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads NumPy's .npz files: ZIP archives of .npy files. */
 #include "array/npy.h"
 #include "array/zip.h"

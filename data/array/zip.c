@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See zip.h.  The end of the file says where the directory is, the directory
  * says all of a member but where its data begin, which its own header says.
  * Every place and size is checked against the file before it is used.

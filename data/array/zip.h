@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One member of a ZIP archive (PKWARE's APPNOTE 6.3: stored or deflated, with
  * ZIP64's sizes, no encryption). */
 #ifndef LS_ARRAY_ZIP_H

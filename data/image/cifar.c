@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* CIFAR-10's binary files: 3073 bytes a record, the label, then 1024 bytes each
  * of red, green and blue.  A file has no header; its length tells. */
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* IDX files, plain and gzip'd.
  *
  * Hostile until checked: a plain file must be exactly as long as its header

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* IDX files, as MNIST came in: two zero bytes, a type (8: unsigned byte), the
  * number of axes, their extents as big-endian 32-bit numbers, the elements in C
  * order.  A plain file stays open, a gzip'd one is inflated into memory. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Images as a source: pixels become floats through a table of what each byte
  * is in each channel, (u / 255 - mean[c]) / std[c]. */
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Finding a set of images: which file or files of a folder, of which format,
  * and where the labels are.  Everything is recognised by its first bytes but
  * CIFAR-10, which has none of its own and is known by its name, *.bin. */

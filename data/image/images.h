@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A set of images with labels, as it lies in its files: where each row's pixels
  * are, and how they are arranged.  Nothing is converted here. */
 #ifndef LS_IMAGE_IMAGES_H

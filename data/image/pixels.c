@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pixels and labels of IDX and .npy files. */
 #include "array/npy.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Columns to numbers.  coding_learn.c finds out what they are. */
 #include "table/coding.h"
 #include "base/error.h"

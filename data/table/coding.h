@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How the columns of a table become the numbers a model takes, and its outputs
  * the values of the target: columns of numbers are standardised, columns of
  * text become a 1 among zeros, one place for each word.  Made from the table

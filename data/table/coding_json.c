@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A coding as JSON text, and back. */
 #include "table/coding.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the columns of a table are.  A column is of numbers if all that it has
  * are numbers; of text, if they are mostly none; and one of numbers with a text
  * here and there is a mistake that nobody should train on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Records and fields.  The file is hostile until checked: what a record may
  * need is bounded, nothing is believed of its length, and every text is UTF-8
  * without a zero byte. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One record of a text with separators, read byte by byte: csv.c finds fields,
  * csv_table.c makes a table of records. */
 #ifndef LS_TABLE_CSV_H

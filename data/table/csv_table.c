@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables: a record of names, then records of as many fields. */
 #include "base/error.h"
 #include "base/memory.h"

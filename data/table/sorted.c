@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Texts that are found by their order. */
 #include "base/memory.h"
 #include "table/csv.h"

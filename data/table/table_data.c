@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A table as rows to train on.  The file is read twice: to learn what its
  * columns are, and to take their values. */
 #include "base/error.h"

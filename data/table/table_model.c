@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening a model of a table: a predictor, and what its note says. */
 #include "table/table_model.h"
 #include "base/error.h"

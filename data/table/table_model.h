@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A model of a table, and the memory of a thread that asks it:
  * table_model.c opens them, table_predict.c has the rows. */
 #ifndef LS_TABLE_TABLE_MODEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Predictions for the rows of a table, or of a program: values become inputs
  * some rows at a time, outputs probabilities or numbers in the target's
  * unit. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See words.h. */
 #include "table/words.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A set of words: those of a column of text, or the classes of a target. */
 #ifndef LS_TABLE_WORDS_H
 #define LS_TABLE_WORDS_H

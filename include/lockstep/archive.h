@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What safetensors files and checkpoints hold. */
 #ifndef LOCKSTEP_ARCHIVE_H
 #define LOCKSTEP_ARCHIVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic on nodes: what a unit, a loss or an attention of one's own is made
  * of.  Gradients follow by themselves.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What every header of lockstep needs: the version, the statuses that functions
  * return, and arrays with a type and a shape. */
 #ifndef LOCKSTEP_BASE_H

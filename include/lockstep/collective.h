@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Data parallelism by hand: arrays cut into a shard for each device, a function
  * run on every device, and collectives between them. */
 #ifndef LOCKSTEP_COLLECTIVE_H

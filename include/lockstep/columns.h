@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Models of tables: what the columns of a table mean to a model, the table as
  * rows to train on, and predictions for rows of text or numbers.
  *

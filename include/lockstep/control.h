@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Decisions about a run by a number that is watched, such as the loss of each
  * evaluation: when to end it, and when to go on with a lower learning rate.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays in NumPy's files, .npy and .npz.  Of liblockstep_data: link with
  * -llockstep_data (pkg-config lockstep_data). */
 #ifndef LOCKSTEP_FILES_H

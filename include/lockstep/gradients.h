@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gradients in hand: to be read, changed, made elsewhere or added up before
  * the optimizer applies them.  ls_step is ls_gradients_compute and
  * ls_gradients_apply, to the bit. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sets of images with their labels, as a source of rows.  Of liblockstep_data:
  * link with -llockstep_data (pkg-config lockstep_data). */
 #ifndef LOCKSTEP_IMAGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How parameters start, where it is not as the layer has it. */
 #ifndef LOCKSTEP_INITIAL_H
 #define LOCKSTEP_INITIAL_H

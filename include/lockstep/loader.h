@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Loaders: the batch of every step, made beforehand from a source of rows. */
 #ifndef LOCKSTEP_LOADER_H
 #define LOCKSTEP_LOADER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The machine as a mesh sees it: cores, caches, and where workers sit. */
 #ifndef LOCKSTEP_MACHINE_H
 #define LOCKSTEP_MACHINE_H

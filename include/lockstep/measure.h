@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What steps cost and what the machine can do: FLOP and bytes, times, backends,
  * instruction levels and measured roofs. */
 #ifndef LOCKSTEP_MEASURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Meshes: devices, their axes, and where workers sit. */
 #ifndef LOCKSTEP_MESH_H
 #define LOCKSTEP_MESH_H

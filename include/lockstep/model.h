@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A model is a file.
  *
  * A model file holds the weights under their names, as ls_trainer_save writes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A transport over MPI, in a library of its own: link with -llockstep_mpi
  * (pkg-config lockstep_mpi) and the MPI that it was built with.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One call: a data-parallel step without opening anything. */
 #ifndef LOCKSTEP_ONE_CALL_H
 #define LOCKSTEP_ONE_CALL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators and layers: what the nodes of a graph compute.  Each is a function
  * from nodes to a node; its comment is its formula, per row. */
 #ifndef LOCKSTEP_OPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gradients, operators and losses that are functions of your own. */
 #ifndef LOCKSTEP_OWN_H
 #define LOCKSTEP_OWN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which device owns, and so updates, which part of the state. */
 #ifndef LOCKSTEP_PLACEMENT_H
 #define LOCKSTEP_PLACEMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pools: the threads of a mesh, each pinned to its place. */
 #ifndef LOCKSTEP_POOL_H
 #define LOCKSTEP_POOL_H

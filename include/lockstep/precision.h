@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The numbers that layers compute with. */
 #ifndef LOCKSTEP_PRECISION_H
 #define LOCKSTEP_PRECISION_H

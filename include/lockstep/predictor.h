@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Inference from any thread, while training goes on.
  *
  * A predictor is a model that computes outputs and nothing else: it needs no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sources: rows of data by their numbers. */
 #ifndef LOCKSTEP_SOURCE_H
 #define LOCKSTEP_SOURCE_H

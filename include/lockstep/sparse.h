@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows that are mostly zeros, given as lists of what is not: a wide first layer
  * that touches only what occurs, and bags of embeddings. */
 #ifndef LOCKSTEP_SPARSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables: rows of text in named columns, as spreadsheets write them (CSV).
  *
  *     ls_table *t;

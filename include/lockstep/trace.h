@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Who does what, and when: traces, marks, and what a worker does now. */
 #ifndef LOCKSTEP_TRACE_H
 #define LOCKSTEP_TRACE_H

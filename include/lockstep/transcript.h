@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Transcripts: a file of hashes that commits a training to its bits, so that
  * anybody can train again and compare.  A transcript is JSON lines; each holds
  * the SHA-256 of the line before.  docs/transcript.md describes the format,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Transports: how the ranks of a run, which may be processes on many machines,
  * send each other bytes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Who computes matrix products: the table of backends by name. */
 #include "backend/backend.h"
 #include "base/error.h"

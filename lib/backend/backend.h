@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The backends, those who compute matrix products and convolutions: native (the
  * kernels of the level in use) and BLIS, found by their names.  What they
  * compute, and the struct of their functions, stands in kernel/product.h. */

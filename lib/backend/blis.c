@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrix products by BLIS, which have the bytes of the native ones: each checks
  * the other.  This is the only file that knows BLIS, and it uses only its
  * public typed API.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What stands for blis.c in a library configured --without-blis: the
  * backend "blis" is refused, and there is nothing to tune. */
 #include "backend/backend.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The monotonic clock, once for all who measure. */
 #define _GNU_SOURCE /* clock_gettime */
 #include "base/clock.h"

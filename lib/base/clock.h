@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The clock that only goes forward, for durations. */
 #ifndef LS_BASE_CLOCK_H
 #define LS_BASE_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of element types, and arrays of them. */
 #include "base/dtype.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Element types: a table of sizes and names, and checks of named arrays. */
 #ifndef LS_BASE_DTYPE_H
 #define LS_BASE_DTYPE_H

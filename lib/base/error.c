@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages of failures.  Libraries that stand on this one have this file too:
  * the message itself is in one place, message.c, which they reach by
  * ls_error. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Status codes become sentences here.  A function that fails returns a
  * negative status and leaves one message in thread-local storage, naming the
  * thing, both shapes or sizes, and the place. */

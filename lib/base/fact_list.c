@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A list that grows in an arena. */
 #include "base/fact_list.h"
 #include "base/real_text.h"

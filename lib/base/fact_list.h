@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Facts: names with texts, in the order in which a difference is told.  What
  * must be equal, on all ranks or when a run goes on, is a list of these. */
 #ifndef LS_BASE_FACT_LIST_H

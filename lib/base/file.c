@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading and writing files, with every failure named. */
 #define _GNU_SOURCE
 #include "base/file.h"

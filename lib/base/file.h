@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files: regular ones read at any place, and new ones written aside, synced and
  * renamed, so that a file appears whole or not at all and a failure leaves what
  * was there. */

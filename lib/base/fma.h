@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* a * b + c rounded once, the same bits with and without the instruction.
  *
  * Without it: the product of two floats is exact in double; the sum is rounded

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The floating-point mode is part of the contract of bits: round to nearest,
  * denormals flushed to zero.  Workers keep it; on the caller's thread it is
  * set around our own work and put back. */

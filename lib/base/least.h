@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The least and the most of two numbers. */
 #ifndef LS_BASE_LEAST_H
 #define LS_BASE_LEAST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which blocks of an array may hold anything but zeros, and which of them may
  * hold a large number: one of 2^64 or more in size, or NaN.  A block without a
  * mark holds zeros: there is nothing to clear there, and nothing to add up. */

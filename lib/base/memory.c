@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checked sizes, aligned blocks and the arena.  Every allocation of the
  * library passes through here, so a test can make each one fail in turn. */
 #define _GNU_SOURCE /* madvise */

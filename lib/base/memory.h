@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory: sizes checked for overflow, 64-byte aligned blocks, and the arena,
  * one owner of many small things with one free. */
 #ifndef LS_BASE_MEMORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The hashes of a Merkle tree. */
 #include "base/merkle.h"
 #include "base/sha.h"

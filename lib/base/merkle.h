@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A Merkle tree over floats: one hash that commits to all of them, in which
  * each leaf can be opened by itself.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Status texts and the per-thread message.  Nothing here prints. */
 #include "base/error.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names by open addressing: one is looked for from the place that its hash says
  * to the next that is empty. */
 #include "base/names.h"

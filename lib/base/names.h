@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A set of names, each with a number: found without looking at the others, so
  * that a graph of many layers opens in time linear in them. */
 #ifndef LS_BASE_NAMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers of texts.  A locale may have another decimal point, and strtod takes
  * hexadecimal, inf and nan: so the text is checked and read here, and strtod is
  * asked only for those whose rounding takes more than one operation. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The number that a text is, in any locale. */
 #ifndef LS_BASE_NUMBER_H
 #define LS_BASE_NUMBER_H

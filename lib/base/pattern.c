@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See pattern.h. */
 #define _GNU_SOURCE /* FNM_EXTMATCH */
 #include "base/pattern.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Patterns of names. */
 #ifndef LS_BASE_PATTERN_H
 #define LS_BASE_PATTERN_H

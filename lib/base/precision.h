@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The precisions' names, as files and messages have them. */
 #ifndef LS_BASE_PRECISION_H
 #define LS_BASE_PRECISION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes by a page that forks clear (Linux 4.14), or else by their number.
  * The page is mapped, not allocated: what malloc hands out would keep the mark
  * after it is freed. */

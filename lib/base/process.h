@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Is this still the process that made an object, or a child that a fork left
  * without its threads?  Asked before every step, so without a system call:
  * Linux clears the page of the mark in children. */

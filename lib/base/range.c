@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Equal parts of a range, in whole units. */
 #include "base/range.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cutting a row of things into parts that follow each other. */
 #ifndef LS_BASE_RANGE_H
 #define LS_BASE_RANGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Some ranges of an array, in rising order, that do not touch. */
 #ifndef LS_BASE_RANGES_H
 #define LS_BASE_RANGES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See real_text.h. */
 #include "base/real_text.h"
 

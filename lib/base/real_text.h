@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Real numbers as texts that mean the same in every locale: one with a decimal
  * comma writes and reads "0,5". */
 #ifndef LS_BASE_REAL_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Both hashes cut the message into blocks of 64 bytes, the last padded with a
  * one bit, zeros and the length in bits; they differ in how a block is mixed
  * in.  Hashing is no part of a step. */

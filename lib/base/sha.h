@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* SHA-1 and SHA-256 (FIPS 180-4).  SHA-1 derives Flax's parameter keys and
  * secures nothing; SHA-256 names states and files. */
 #ifndef LS_BASE_SHA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* SHA-256 by the instructions of x86-64 CPUs that have them: five times as
  * fast as plain C, so that hashing a checkpoint takes little from a worker.
  * The order of the state's words in the two registers is the instructions'

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See sized.h. */
 #include "base/sized.h"
 #include "base/error.h"

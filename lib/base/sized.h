@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Structs that can grow.  A program may have been compiled with a header in
  * which a struct was smaller or larger than it is here, so every struct that
  * crosses the border goes with its size: options carry it as their first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The state hash, the one number for everything a run arrived at, as
  * ls_trainer_hash documents it: SHA-256 over the arrays in order and the
  * step. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums of a few numbers in the tree's order, and the tree cut into parts. */
 #include "base/tree.h"
 

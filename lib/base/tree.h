@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The order in which numbers are added, and nothing else: no threads, no
  * data.
  *

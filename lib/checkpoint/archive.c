@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of arrays for the header's readers: lists of what the reader of each
  * format has checked and owns. */
 #include "base/error.h"

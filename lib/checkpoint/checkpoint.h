@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checkpoints on disk: in DIR a folder "step-000000000040" for each (with ".1"
  * and so on behind it where that name is taken), in which are
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What of a checkpoint is another now. */
 #include "base/error.h"
 #include "base/fact_list.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading a checkpoint, and finding those in a folder. */
 #define _GNU_SOURCE
 #include "checkpoint/checkpoint.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing checkpoints and deleting old ones, in the open folder DIR, which only
  * one process at a time may do (the caller has locked it).
  *

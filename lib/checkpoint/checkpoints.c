@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A run's checkpoints.  The caller copies the state, a thread writes the copy:
  * so a step waits for a copy in memory and never for a disk.
  *

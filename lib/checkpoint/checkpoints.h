@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a run's checkpoints are made of (checkpoints.c), for those who read them
  * back (checkpoints_load.c) and for several ranks (checkpoints_ranks.c). */
 #ifndef LS_CHECKPOINT_CHECKPOINTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Going on from a run's checkpoints: the newest that can be read, and what of
  * it is another now. */
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checkpoints of a state that is spread over ranks.  The first rank writes and
  * reads the files that one machine would; so they fit any number of ranks, and
  * no disk needs to be shared. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The lock is flock's, of the folder itself: it ends with the process, however
  * that ends, and leaves no file behind. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The folder that one run keeps its checkpoints in: open, and locked, so that
  * no other run keeps its own there. */
 #ifndef LS_CHECKPOINT_RUN_FOLDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A trainer's facts and other settings as objects of texts. */
 #include "checkpoint/run_options.h"
 #include "base/error.h"

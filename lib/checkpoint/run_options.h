@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A trainer's options as texts: what a run must have in common with the
  * checkpoint it goes on from.  Workers and placement are not among them. */
 #ifndef LS_CHECKPOINT_RUN_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The state hash of a trainer. */
 #include "base/error.h"
 #include "base/memory.h"

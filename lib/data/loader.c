@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Batches from a source.
  *
  * A batch is a function of the step alone: of the epoch's order (a permutation

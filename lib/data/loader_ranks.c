@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A look at the rows of every rank before they are trained on.  All of them are
  * never read for it: a rank reads what its devices need. */
 #include "data/loader_ranks.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What must be equal of a loader's rows on all ranks. */
 #ifndef LS_DATA_LOADER_RANKS_H
 #define LS_DATA_LOADER_RANKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The thread behind a loader: two gates and a claim, no locks.  It never spins,
  * since it waits for a whole step at a time, and neither does its owner, who
  * finds the work done as a rule.  On a machine with more to do than cores the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One thread that does one thing at a time for its owner. */
 #ifndef LS_DATA_PREFETCH_H
 #define LS_DATA_PREFETCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sources that need no files: arrays in memory, and weights for any source. */
 #include "base/dtype.h"
 #include "base/error.h"

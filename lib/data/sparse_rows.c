@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Compressed sparse rows as lists of one length. */
 #include "base/error.h"
 #include <lockstep/sparse.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A walk over the JSON of a graph (graph_write.c), so that whatever a model
  * file says of a node is compared. */
 #include "exchange/graph_facts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A graph as facts, node by node: what is another in two graphs. */
 #ifndef LS_EXCHANGE_GRAPH_FACTS_H
 #define LS_EXCHANGE_GRAPH_FACTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A graph as JSON text, which docs/model-file.md describes:
  *
  *     {"version": 1, "nodes": [..], "outputs": [..], "metrics": [..],

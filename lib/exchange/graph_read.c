@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From JSON to a graph, through the same doors as a program that builds one. */
 #include "exchange/graph_json.h"
 #include "base/error.h"

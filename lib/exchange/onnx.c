@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The frame of an ONNX file: model, graph, inputs, outputs, constants.  The
  * numbers of fields are those of onnx.proto3. */
 #include "exchange/onnx.h"

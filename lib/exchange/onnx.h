@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs for ONNX: what their outputs need, with the weights (opset 20). */
 #ifndef LS_EXCHANGE_ONNX_H
 #define LS_EXCHANGE_ONNX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic, activations, and what is about shapes, axes and indices in
  * ONNX. */
 #include "exchange/onnx_pieces.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators with parameters, images and attention in ONNX, which has channels
  * before pixels; lockstep has them after, so what looks at images is transposed
  * and back. */

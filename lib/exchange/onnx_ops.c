@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What each operator is in ONNX.  Rows come first in every shape; a 0 in the
  * shape of a Reshape leaves that extent as it is. */
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See onnx_pieces.h. */
 #include "exchange/onnx_pieces.h"
 

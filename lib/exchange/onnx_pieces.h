@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What operators are made of in ONNX.  Each function returns the name of a
  * value. */
 #ifndef LS_EXCHANGE_ONNX_PIECES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recurrent layers in ONNX: its LSTM and GRU, which put steps first and order
  * the gates another way.  The gates' share of the input is computed before them
  * here, so the weights of their input are ones in the places of the gates. */

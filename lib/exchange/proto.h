@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A small writer of Protocol Buffers: messages of fields, in memory.  Memory
  * that cannot be had makes a message failed; later calls then do nothing, so
  * that whoever writes asks once, at the end. */

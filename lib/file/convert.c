@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* F16, BF16 and F64 to floats by their bits.  An entry's data need not be
  * aligned. */
 #include "file/convert.h"

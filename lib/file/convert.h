@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The element types of safetensors, and floats made of those that are. */
 #ifndef LS_FILE_CONVERT_H
 #define LS_FILE_CONVERT_H

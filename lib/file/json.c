@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See json.h. */
 #include "file/json.h"
 #include "base/error.h"

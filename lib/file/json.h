@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What jansson leaves open when memory is short. */
 #ifndef LS_FILE_JSON_H
 #define LS_FILE_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The safetensors writer.  The header is made first, with the checksum of the
  * whole file in it; then header and data go to a new file, which is synced and
  * renamed over the old one.  Nothing is ever written into an existing file.

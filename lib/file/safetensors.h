@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Named arrays as a safetensors file: 8 bytes of header length, a JSON header,
  * the data.  A file of ours appears whole or not at all, and is sealed. */
 #ifndef LS_FILE_SAFETENSORS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The safetensors reader.  The header is read and parsed first; each entry is
  * checked by itself, and all together for gaps and overlaps and against the
  * file's length; only then are the data read, and only then are there entries.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sealing texts.  A quote inside a JSON string is written with a backslash, so
  * the key with its quotes stands in no name or value. */
 #define _GNU_SOURCE /* memmem */

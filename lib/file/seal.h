@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A seal: a CRC-32 that stands in the JSON text it covers, as the value of
  * "lockstep.crc32", eight hex digits that count as zeros while it is computed.
  * It covers that text and all that follows it in the file. */

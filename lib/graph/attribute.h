@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What makes a node more than its operator and its inputs: sizes, choices,
  * rates.  They are a struct of the operator's own, which node->of points to.
  * The operator lists them as rows that say where in the struct they are, so

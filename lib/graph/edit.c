@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See edit.h. */
 #include "graph/edit.h"
 #include "graph/op.h"

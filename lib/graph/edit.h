@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Changes to a graph that is complete: what reads a node, and which nodes,
  * parameters and requests for keys there are. */
 #ifndef LS_GRAPH_EDIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Building graphs: nodes, parameters, inputs, and the error that sticks. */
 #include "graph/graph.h"
 #include "graph/op.h"

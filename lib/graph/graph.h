@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The graph as the user builds it: nodes in the order they were made, the
  * parameters they own, and the first error, which sticks. */
 #ifndef LS_GRAPH_GRAPH_H

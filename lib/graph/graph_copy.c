@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies of graphs: what was built may go on to be built or be freed. */
 #include "graph/op.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Initialisers that a program chooses for parameters of a graph. */
 #include "base/error.h"
 #include "graph/graph.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Looking at a graph from outside. */
 #include "graph/op.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A graph whose rows are sequences, made into one whose rows are the positions
  * of one sequence: what computes each position by itself is the same operator
  * on another shape, and attention has one of its own that keeps keys and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What operators ask a plan for. */
 #include "graph/instr.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One operator of a plan: where its values lie, and what it decided for itself;
  * and what a plan offers to an operator that decides. */
 #ifndef LS_GRAPH_INSTR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What operators share: the shape of a node as rows of vectors, and checks of
  * their inputs. */
 #include "graph/op.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What an operator is.  Each is one struct, with forward and backward
  * in one file lib/op/op_*.c; lib/op/op_table.c lists them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Taking back what a builder that failed had begun, in a graph whose errors
  * pass: the graph is then as it was before the call.
  *

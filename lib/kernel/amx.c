@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Linux gives the state of the tiles, 8 KB a thread, to processes that ask for
  * it with arch_prctl.  It refuses where it does not know the call (before
  * 5.16), where it is told to, and where a thread has an alternate signal stack

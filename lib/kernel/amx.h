@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernel's permission to use AMX, which a process has to ask for. */
 #ifndef LS_KERNEL_AMX_H
 #define LS_KERNEL_AMX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Bags: rows given as lists of what is not zero.  What a kernel of k_bag.h
  * reads. */
 #ifndef LS_KERNEL_BAG_H

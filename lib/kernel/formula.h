@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Formulas: elementwise operators, each a term, and chains of them that the
  * plan has made into one.  What a kind computes is its row in k_formula.h. */
 #ifndef LS_KERNEL_FORMULA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Everything that is compiled once per instruction level.  v2.c, v3.c, v4.c
  * and neon.c include this one file under different compiler flags; all of it
  * is static, and only the table at the end leaves the file. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The products of dense layers whose x is given as lists of what is not zero.
  *
  * The chains are those of product.h without their zeros, so the bits are those

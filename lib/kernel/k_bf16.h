@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rounding to bfloat16: the upper half of a float, to nearest, ties to even. */
 #ifndef LS_KERNEL_K_BF16_H
 #define LS_KERNEL_K_BF16_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Convolutions of images rounded to bf16, the matrix of patches never written.
  *
  * The orders of K (the contract of bits): in y, and in dx, which is y of dy

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The gradient of a convolution's weights under a folded 2x2 max pooling, of
  * numbers rounded to bf16: k_conv_pooled_dw.h with two chains.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrix products of numbers rounded to bf16, sums in f32.  Operands are
  * rounded where they are copied anyway, B in panels and A band by band; then
  * tiles of k_bf16_tile.h run over the copies. */

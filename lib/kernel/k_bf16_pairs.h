@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* All that a CPU with AVX512-BF16 has for products of numbers rounded to bf16,
  * for v4_bf16.c and v4_bf16_wide.c, who compile it.  Of what is included only
  * the products are used. */

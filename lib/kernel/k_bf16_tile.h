@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A tile of a product of bf16 numbers (the contract of bits for bf16 in
  * kernel/product.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operands of bf16 products: numbers rounded to bf16 and written as words of 32
  * bits, in the order in which k_bf16_tile.h adds their products.
  *

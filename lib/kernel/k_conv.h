@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Convolutions of one image as matrix products without the matrix: in an image
  * with its channels last and zeros around it, what a window sees of one image
  * row is one run of numbers, so the patch of an output pixel, a row of the

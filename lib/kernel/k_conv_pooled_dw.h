@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The gradient of a convolution's weights under a folded 2x2 max pooling.
  *
  * Of each block of two by two outputs, one a channel has a gradient at most:

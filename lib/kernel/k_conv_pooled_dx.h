@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dx of a convolution under a folded 2x2 max pooling.
  *
  * Of each block of two by two pixels of dy, one a channel is not zero at most.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Depthwise convolutions of one image: each channel has weights of its own, so
  * there is no matrix product.  Lanes are channels.
  *

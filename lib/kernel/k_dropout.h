@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Dropout: elements are kept where a uniform number, drawn from a JAX stream by
  * the element's index, is below `keep`, and multiplied by 1 / keep; the others
  * become +0.  Threefry is the cost, so forward leaves a bit for each element,

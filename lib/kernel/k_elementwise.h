@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Elementwise kernels, column sums, a sum of squares, and the search for a
  * value that is not finite.  One lane, one element; tails load and store only
  * what is there. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is done to a product before it is stored: the epilogue of ls__product,
  * in the order written there (kernel/product.h), for whole tiles in registers
  * and for vectors of a product that stands in memory. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The terms of formulas: what each computes, and its gradient.  A term is one
  * row of the table below, and the two loops at the end are made from it, one
  * for each row, so that nothing is decided within a loop. */

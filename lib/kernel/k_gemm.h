@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The matrix product of this level in f32, in the way that costs less: by lists
  * of what is not zero, or in full. */
 #ifndef LS_KERNEL_K_GEMM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The matrix product, zeros and all: tiles of C held in registers (k_tile.h), B
  * in panels of their width (k_panels.h), the epilogue done before a tile is
  * stored (k_epilogue.h).

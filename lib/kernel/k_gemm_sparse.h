@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The matrix product with one operand full of zeros, as relu and its slope
  * leave them: about half of them in the middle of training, and most of an
  * image that is mostly paper.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* SIMD: a function that becomes part of whoever calls it, so that vectors stay
  * in registers and arguments that are constants unroll its loops.
  *

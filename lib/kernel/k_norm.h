@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Layer normalisation over rows of width n, forward and backward.
  *
  *     y = (x - mean) (r scale) + bias,   r = 1 / sqrt(max(0, E[x^2] - mean^2)

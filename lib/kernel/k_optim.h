@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One optimizer update of n parameters: optax's rules with the roundings of
  * a jitted step (fused multiply-adds where XLA contracts). */
 #ifndef LS_KERNEL_K_OPTIM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pooling of one image: windows over pixels, 16 channels at a time.  Pixels of
  * a window that lie outside the image take no part. */
 #ifndef LS_KERNEL_K_POOLING_H

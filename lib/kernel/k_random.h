@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Elements first .. first + n of a JAX stream.  Element i is made of the
  * threefry2x32 block of key and i alone, so that any range can be drawn by
  * anyone and long arrays need no state. */

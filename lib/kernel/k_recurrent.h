@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The gates of recurrent layers, a step at a time: Flax's OptimizedLSTMCell
  * (gates i, f, g, o) and GRUCell (r, z, n), forward and back, each in one pass
  * over a step.  16 units are one vector, and each is computed alone, so no bit

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums over devices, in the order of base/tree.h, in registers.
  *
  * Sixteen devices are a complete subtree, whose sum of 16 elements is sixteen

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How fast this level can multiply and add at most: chains of products that
  * never leave the registers, as many as hide the latency of one. */
 #ifndef LS_KERNEL_K_ROOF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sixteen lanes at a time: v16 holds 16 floats, w16 16 uint32, m16 a yes or no
  * for each of 16 lanes.  One set of names over AVX-512, AVX2 with FMA,
  * NEON, and plain C; the compiler's own macros choose, so a kernel file is

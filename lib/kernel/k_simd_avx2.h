@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The lanes of k_simd.h in two AVX2 registers: lo holds lanes 0-7, hi 8-15. */
 #ifndef LS_KERNEL_K_SIMD_AVX2_H
 #define LS_KERNEL_K_SIMD_AVX2_H

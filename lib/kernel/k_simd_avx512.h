@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The lanes of k_simd.h in one AVX-512 register; AVX512F is enough. */
 #ifndef LS_KERNEL_K_SIMD_AVX512_H
 #define LS_KERNEL_K_SIMD_AVX512_H

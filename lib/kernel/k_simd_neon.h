@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The lanes of k_simd.h in four NEON registers of arm64: a holds lanes 0-3, b
  * 4-7, c 8-11, d 12-15. */
 #ifndef LS_KERNEL_K_SIMD_NEON_H

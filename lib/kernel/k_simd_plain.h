@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The lanes of k_simd.h in four vectors of four, in the vector extension of GCC
  * and Clang: SSE on x86-64 without AVX2.  The other levels are tested against
  * this one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Softmax along rows, and the two losses, a row at a time.  Sums as in
  * k_norm.h: 16 lanes in index order, the lane tree, blocks of 4096 in order. */
 #ifndef LS_KERNEL_K_SOFTMAX_H

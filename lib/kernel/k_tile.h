@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A tile of a product: sums held in registers, as many as the level has.
  * k_gemm.h and k_conv.h bring A from different places and in different orders;
  * what is done with a line of B and a column of A is here, once.

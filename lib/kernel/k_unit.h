@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A matrix unit: eight tiles of 16 lines of 16 words, of which 0 to 3 are sums
  * in f32, 4 and 5 parts of A and 6 and 7 parts of B in words.  A word here is
  * two bf16 numbers that follow each other along K, the first in its lower half;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Products of numbers rounded to bf16 by a matrix unit. */
 #ifndef LS_KERNEL_K_UNIT_BF16_H
 #define LS_KERNEL_K_UNIT_BF16_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Convolutions of images rounded to bf16 by a matrix unit, in the order of
  * k_bf16_conv.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Weight gradients of convolutions by a matrix unit, in the order of
  * k_bf16_conv.h: a step of K is two rows of 16 output pixels, in blocks of two
  * by two, of each two blocks the left one in the even places and the right one

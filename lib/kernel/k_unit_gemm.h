@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrix products by a matrix unit: of numbers rounded to bf16, or of f32
  * numbers as the sums of two or three such (kernel/product.h has all orders).
  *

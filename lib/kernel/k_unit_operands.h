@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operands of a matrix unit: 32 rows of A, or columns of B, after the other; of
  * these step by step 32 numbers along K; of these one to three parts; of each
  * part two tiles.  A tile is 16 lines of 16 words (k_unit.h), side by side.

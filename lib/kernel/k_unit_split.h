@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Products of f32 numbers as sums of bf16 numbers, two (f32x3) or three (f32x6)
  * each: by AMX, or by the same blocks in vectors of this level. */
 #ifndef LS_KERNEL_K_UNIT_SPLIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* exp, tanh, log, log1p, erf and its inverse on 16 lanes, rounding for rounding
  * as XLA's CPU code evaluates them on a processor with FMA (jax 0.10.2), so
  * that initial parameters and losses meet JAX's.  What is written as one fma is

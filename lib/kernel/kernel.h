@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of kernels: every inner loop of the library, compiled once per
  * instruction level from the same source (kernel/k_all.h) and chosen once.
  *

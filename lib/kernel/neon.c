@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernels of arm64, where NEON and FMA are in the baseline. */
 #include "kernel/k_all.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a matrix product and a convolution are, the one shape all of them have,
  * and the table of functions of those who compute them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One step of a recurrent layer, of all rows of a chunk at once. */
 #ifndef LS_KERNEL_RECURRENCE_H
 #define LS_KERNEL_RECURRENCE_H

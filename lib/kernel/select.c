@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Chooses the kernel table: the best level this CPU has, or the one that the
  * environment variable LS_ISA names (tests and comparisons). */
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The level "test": fused multiply-adds, and plain C in place of vectors of
  * eight or sixteen or of NEON's.  Only a library configured --enable-test-level
  * has it: it shows what a level takes, and tests k_simd_plain.h on machines

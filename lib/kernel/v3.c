@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernels of x86-64-v3; the Makefile gives the compiler's flags. */
 #include "kernel/k_all.h"
 

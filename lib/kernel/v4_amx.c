@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrix products and convolutions by AMX, for CPUs of x86-64-v4 that also have
  * AVX512-BF16; the Makefile gives the compiler's flags.  Of what is included
  * only this much is used. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The products of v4_bf16.c, the same bytes, for CPUs that multiply two whole
  * vectors of pairs in a cycle, and read no more than two from memory: AMD's
  * from Zen 5 on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Adding low-rank adapters to a graph, finding them and taking them out.
  *
  * Parameters and requests for keys follow the order of nodes (as if the graph

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Low-rank adapters in a graph: four nodes behind a dense layer,
  *
  *     sum = layer + b(scale a(x)),   x what the layer reads

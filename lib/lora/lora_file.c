@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See lora_file.h. */
 #include "lora/lora_file.h"
 #include "base/error.h"

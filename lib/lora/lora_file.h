@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Adapters as a file of their own: their tensors, and as JSON text in the
  * metadata (docs/model-file.md) the layers they belong to, their scales, and
  * what model they are for. */

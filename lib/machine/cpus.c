@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See cpus.h.  A PU that cannot be had is an error and not left out: whoever
  * names processors counts on them. */
 #include "machine/cpus.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Chosen processing units (PUs): a list such as "8-15" or "0,2,4-7", by the
  * operating system's numbers. */
 #ifndef LS_MACHINE_CPUS_H

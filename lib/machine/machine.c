@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A machine described: levels, kinds of cores, where a PU lies.  Only reads the
  * topology. */
 #include "machine/machine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A machine described for those who ask: its levels, its kinds of cores, and
  * where a processing unit (PU) lies.  The public calls of a mesh hand this
  * on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* CPU quotas from the cgroup files.
  *
  * /proc/self/cgroup names the process's group in each hierarchy, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The CPU quota of this process: how many CPUs' worth of time Linux lets it
  * have in a period, whatever the number of cores it may run on.  Threads beyond
  * that number do not share the time, they are stopped together. */

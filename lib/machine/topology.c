@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Discovery of usable cores, and binding.
  *
  * A core is usable when the cpuset (cgroup) allows one of its PUs and the

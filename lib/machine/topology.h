@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which processing units (PUs) this process may use, and how a thread is put
  * on one.  The only place, with topology.c and machine.c, that knows of hwloc.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Measured roofs: what no program on these cores can beat, so that a rate can
  * be stated as a share of it.
  *

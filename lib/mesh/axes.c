@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The named axes of a mesh, as text: "data:4,model:2". */
 #include "base/error.h"
 #include "mesh/mesh.h"

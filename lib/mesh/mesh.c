@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Planning: options in, a checked mesh out.
  *
  * The number of devices comes from the options or from the axes, and the two

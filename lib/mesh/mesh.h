@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The plan behind ls_mesh: devices along named axes, and a PU per worker.
  * No threads here.  Immutable once opened, so it may be read from anywhere. */
 #ifndef LS_MESH_MESH_H

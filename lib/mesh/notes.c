@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a plan should tell its user, as text: why so many cores are usable, and
  * whatever makes a run slower than the machine could be.  The library prints
  * none of it; the tools do, and a program's log callback is told while the mesh

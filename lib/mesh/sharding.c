@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which shard of a batch each device of a mesh holds: arithmetic on the named
  * axes alone.  Devices are numbered with the last axis running fastest. */
 #include "base/error.h"

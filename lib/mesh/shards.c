@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cutting a set of arrays along the data axis: views of equal numbers of
  * contiguous rows.  Nothing is copied but, where rows are padded, those of the
  * shards that the data does not fill: they lie in the array's tail, with

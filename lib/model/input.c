@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The check of rows that are given for an input. */
 #include "model/input.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* An input of a model, and the check of rows that are given for it. */
 #ifndef LS_MODEL_INPUT_H
 #define LS_MODEL_INPUT_H

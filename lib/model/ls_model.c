@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing models. */
 #include "model/ls_model.h"
 #include "backend/backend.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A model: what it computes, what its inputs and parameters are called, where
  * the parameters lie, and their values.  It knows nothing of how it is trained;
  * a trainer has one, and so may anything else that runs it.

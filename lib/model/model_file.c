@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing a model with its graph, and reading both. */
 #include "model/model_file.h"
 #include "base/error.h"

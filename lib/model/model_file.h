@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A model as a file: its weights, and in their metadata its graph.  Any reader
  * of safetensors finds the weights; docs/model-file.md says the rest. */
 #ifndef LS_MODEL_MODEL_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The layout of parameters, and finding them by name. */
 #include "model/params.h"
 #include "base/error.h"

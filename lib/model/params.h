@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where parameters lie: one flat array of floats, in canonical order (by path,
  * bytewise at each level, as JAX sorts a tree), each array padded to 16 floats
  * with zeros.  Gradients and moments have the same layout, so that reduction

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Flax's two ways from a seed to the keys of parameters and layers. */
 #include "model/seeds.h"
 #include "random/initialiser.h"

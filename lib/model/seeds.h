@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where a model's random numbers come from: the first values of its parameters,
  * and the keys of layers that draw anew in each call. */
 #ifndef LS_MODEL_SEEDS_H

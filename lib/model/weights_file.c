@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters to a safetensors file and from one.  Loading checks everything -
  * the file, its names, shapes and element types - before the first value of
  * the model changes. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The values of a model's parameters in a safetensors file. */
 #ifndef LS_MODEL_WEIGHTS_FILE_H
 #define LS_MODEL_WEIGHTS_FILE_H

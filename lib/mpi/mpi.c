@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The transport over MPI: sends and receives of bytes that do not wait, on a
  * communicator of its own. */
 #include <lockstep/mpi.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What stands in bags, in the order in which it is added up. */
 #include "op/bag_list.h"
 #include "op/op_table.h"

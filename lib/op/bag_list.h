@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists of bags: what stands in a bag, its indices rising, and the sums over
  * bags that the gradient of a table is made of. */
 #ifndef LS_OP_BAG_LIST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The windows and weights of a convolution as the structs of its products. */
 #include "op/conv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a convolution multiplies: windows over x for y and dw, windows over dy
  * for dx; weights packed; and who does it. */
 #ifndef LS_OP_CONV_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Convolutions in which each channel has a group of its own
  * (kernel/k_depthwise.h).  In bf16 layers what is multiplied is rounded, and
  * summed as in f32. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Convolutions by patches that are written out, a few output rows at a time,
  * and multiplied: for backends that only multiply, and for windows that a
  * backend's convolutions do not know. */

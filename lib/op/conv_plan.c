@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a convolution decides: what it takes into its epilogue, how it is
  * computed, and the memory and the packed weights that this wants. */
 #include "base/least.h"

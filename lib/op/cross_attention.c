@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Attention to another sequence, or under a mask that is given: made of
  * products, a softmax and views, which have its gradients, files and
  * exports. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Layers made of operators. */
 #include "op/layer.h"
 #include "base/sized.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Layers that other layers are made of. */
 #ifndef LS_OP_LAYER_H
 #define LS_OP_LAYER_H

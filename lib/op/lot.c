@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What members of a lot do in its first chunk, in each one and in its last. */
 #include "op/lot.h"
 #include "kernel/product.h"

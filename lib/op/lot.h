@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lots: bags of a wide table work on many chunks of a shard at a time.
  *
  * A chunk alone reads rows from all over the table, and writes to as many rows

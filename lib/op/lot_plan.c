@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which bags work on chunks in lots (op/lot.h): those whose table is larger
  * than the second cache, where nothing else has a gradient for it, and whose
  * lists are the batch's, so that they are known before their chunk runs.  A lot

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Attention of q (T,D) to k and v, head by head on columns h D/H of them.  k
  * and v may have fewer heads, each then for as many of q's one after the other.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Bags: a dense layer whose x is given as lists of what is not zero, and sums
  * and means of rows of a table, which are the same with values of one.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Batch normalisation by stored statistics, as a network that was trained with
  * it elsewhere has them: mean and variance are parameters that no optimizer
  * moves.  The formulas stand in kernel/k_norm.h.

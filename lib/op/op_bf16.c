@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rounding to bfloat16, alone: what a cast of the inputs amounts to where the
  * layers after it compute in float (Flax promotes; the rest stays f32). */
 #include "op/op_table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Convolution of images (H,W,C) with weights (kh,kw,C,n), image by image.
  *
  *     y = patches w + bias, relu and so on, as a dense layer on the patches:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* y = activation(x w + bias) + residual, for every vector of x.
  *
  *     dw = x^T d,  dbias = column sums of d,  dx = d w^T,

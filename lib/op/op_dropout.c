@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Dropout as Flax has it: a value is kept with probability 1 - rate and then
  * multiplied by 1 / (1 - rate).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Activations, add and flatten, for where the plan could not fold them into a
  * product. */
 #include "op/op_table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables: rows chosen by token, and a row for each position.
  *
  * Gradients are sums over rows in rising order straight into the table, from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Elementwise operators, and the chains of them that a plan makes: formulas.
  *
  * A formula runs in blocks that stay in the first-level cache: all terms of one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Group normalisation: layer normalisation over the elements of each group of a
  * row, in order, brought together.  What is of a channel (scale, bias) is
  * written out for every element, so that the kernels of kernel/k_norm.h do.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators that take indices: one-hot, and gather along the first axis. */
 #include "op/op_table.h"
 #include <lockstep/arithmetic.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The losses.  Each adds, over its rows, weight x (sum of terms) and weight x
  * (number of terms) to the sums, and gives the gradient of the former; the
  * division by the weight of the whole batch comes after the reduction.

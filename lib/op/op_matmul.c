@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Products of two nodes: y = a b for each pair of matrices, a (..,m,k) and b
  * (..,k,n).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The loss that is the mean of a node's elements, plain or weighted, and the
  * losses that are made of it and of arithmetic: each is a formula, so that it
  * is one pass over memory and needs no gradient of its own. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Layer normalisation, and that by the root of the mean square; the formulas
  * stand in kernel/k_norm.h. */
 #include "op/layer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators and losses of the user's: their functions behind the interface of
  * our own.  Addends are ours to add, so that a user's function only writes, and
  * no memory is shared between what it reads and what it writes. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pooling over images, one by one; the formulas stand in kernel/k_pooling.h. */
 #include "op/op_table.h"
 #include "op/window.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recurrent layers over the T steps of a row: LSTM and GRU as Flax has them.
  *
  * A dense layer before this operator computes the gates' share of the input for

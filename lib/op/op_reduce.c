@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums and maxima over axes that follow each other: x is (outer, n, inner), and
  * n goes.  Other sets of axes are several of these, the last axes first.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rotary positions (Su et al. 2021): the two halves of each head are pairs,
  * which position t turns by t times an angle of their own.
  *

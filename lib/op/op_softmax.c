@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Softmax and its logarithm along the last axis.
  *
  *     p = e^(x - max) / sum,     dx = p (dy - sum(dy p))

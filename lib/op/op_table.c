@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The list of all operators. */
 #include "op/op_table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* All operators of the library, by their structs and as a list. */
 #ifndef LS_OP_OP_TABLE_H
 #define LS_OP_OP_TABLE_H

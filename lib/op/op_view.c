@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators that compute nothing: reshape, transpose, slice, broadcast, whose
  * value is a view of their input, and concat, whose inputs are views of its
  * value. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See product_plan.h. */
 #include "op/product_plan.h"
 #include "op/op_table.h"

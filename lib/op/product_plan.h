@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What dense layers and convolutions decide when they are planned: what they
  * take into the epilogue of their product, and where their packed weights
  * lie. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recurrent layers in a graph: what a node's shape and parameters are, and the
  * layers, each a dense layer and an operator that goes through the steps. */
 #include "op/recurrent_layer.h"

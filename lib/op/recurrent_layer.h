@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What recurrent layers are: their cells, and what their nodes say. */
 #ifndef LS_OP_RECURRENT_LAYER_H
 #define LS_OP_RECURRENT_LAYER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See view.h.  A walk goes over runs, which are vectors along the last axis. */
 #include "op/view.h"
 

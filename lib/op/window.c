@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The arithmetic of windows (JAX's padding), and images with zeros around
  * them. */
 #include "op/window.h"

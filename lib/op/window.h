@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Windows over images: what a convolution and poolings share. */
 #ifndef LS_OP_WINDOW_H
 #define LS_OP_WINDOW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gradients in hand: the passes of a step, one at a time. */
 #include "base/error.h"
 #include "base/sized.h"

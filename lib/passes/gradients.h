@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gradients in hand (lockstep/gradients.h), as ls_step sees them. */
 #ifndef LS_PASSES_GRADIENTS_H
 #define LS_PASSES_GRADIENTS_H

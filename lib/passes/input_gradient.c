@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The gradient of the loss by an input.  A step has no use for it, so it has a
  * plan of its own, which goes backward to the inputs and is made when the first
  * gradient is asked for; parameters are the trainer's.  Each device computes

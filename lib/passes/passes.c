@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The passes over a batch: a training step, an evaluation, a prediction.  Where
  * several processes train together they meet between the phases
  * (meetings.h). */

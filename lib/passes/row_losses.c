@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The loss of each row of a batch: each device computes its rows one by one,
  * so that a row's number depends on no other row. */
 #include "base/error.h"

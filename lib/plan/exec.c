@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs a plan on one device's shard: a loop over chunks of rows around a loop
  * over the instructions.  Nothing is allocated; a context holds one chunk and
  * is used by one device at a time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The executor: runs a plan on the rows of a shard.  Three things are apart.
  * The plan says what runs and never changes; the weights are read only and
  * shared by whatever runs; a context is the memory of one run at a time.  So

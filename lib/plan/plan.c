@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From a graph to a list of instructions with memory.
  *
  *   copy     the nodes the loss and the outputs depend on, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The plan: what runs in which order, and where every value lies.
  *
  * One run of the plan takes `chunk_rows` rows of a shard (fewer at its end)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a plan computes: copies of the nodes that the loss and the outputs
  * depend on, with activations, adds and poolings in the epilogue of the product
  * before them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Chains of elementwise operators made one: a formula, which is one instruction
  * and one pass over memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where a plan computes: each output, stash and gradient has a lifetime, from
  * the instruction that writes it first to the one that reads it last (forward
  * runs at 0 .. n-1, backward of instruction i at 2n-1-i), and lies at the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Values that are numbers of bf16, where all that read one multiply it so: the
  * operator that makes such a value writes it as bf16 (c_words in
  * kernel/product.h).  So half the bytes are written and read, and no reader

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the making of a plan shares: see plan.c. */
 #ifndef LS_PLAN_PLANNER_H
 #define LS_PLAN_PLANNER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The bytes that operators read and write, by shapes: inputs, the value, what
  * is kept for backward, gradients and what they are added to.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The bytes that operators read and write. */
 #ifndef LS_PLAN_TRAFFIC_H
 #define LS_PLAN_TRAFFIC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The gate and the barrier: the only waiting in lockstep.
  *
  * The barrier is the sense-reversing one of BLIS and of Mellor-Crummey and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where threads meet: a gate that one opens and many wait at, and a barrier
  * made of a gate and a counter.  Waiting spins for a while and then sleeps;
  * opening makes a system call only if somebody sleeps.

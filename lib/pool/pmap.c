@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A user's function on every device, inputs cut along their leading axis and
  * outputs stacked along theirs.  Nothing is copied: cutting and stacking are
  * pointers into the user's arrays. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The pinned workers, and who may use them when.
  *
  * A worker's life: place itself, report, then for each opening of the `start`

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One job at a time on every worker of a pool.
  *
  * Everything the caller wrote before ls__pool_run is seen by the job, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How a thread of the library starts. */
 #define _GNU_SOURCE
 #include "pool/thread.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Traces: rings given to a pool's tracks, and their events as Chrome's JSON
  * (the "Trace Event Format", object form).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tracks: relaxed stores for whoever asks, and rings for a trace.
  *
  * Phases follow each other, so the end of one is the beginning of the next and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A worker's track: what it is doing now, for anybody to ask, and, while a
  * trace is open, what it did and when.
  *

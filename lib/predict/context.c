@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A thread's calls of a predictor: the rows it set, and the memory of a run,
  * one for each worker where the context has a pool. */
 #include "base/error.h"

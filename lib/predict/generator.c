@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Generation: an output of one sequence, position by position.  The plan is
  * that of the predictor's graph with positions for rows (graph/graph_steps.c);
  * its context keeps the keys and values of the positions that are there. */

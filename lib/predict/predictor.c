@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening predictors on a trainer or a file, and taking new weights. */
 #include "predict/predictor.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A predictor: a model and the snapshots of its weights. */
 #ifndef LS_PREDICT_PREDICTOR_H
 #define LS_PREDICT_PREDICTOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sets of weights and who reads them.
  *
  * All operations on `current` and `readers` are sequentially consistent, since

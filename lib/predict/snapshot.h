@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sets of weights, of which readers see one or another and never a mixture.
  *
  * One set is the current one.  A reader takes it, and as long as it has it the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Drawing one of n by unnormalised log-probabilities: jax.random.categorical,
  * the argmax of logits plus Gumbel noise -log(-log u). */
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What initialisers make, as JAX has them: draw from a distribution, multiply
  * once by a number of type float.  variance = scale / fan, in double, rounded
  * once. */

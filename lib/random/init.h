@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How layers start their parameters, and what any initialiser makes. */
 #ifndef LS_RANDOM_INIT_H
 #define LS_RANDOM_INIT_H

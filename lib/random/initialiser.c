@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See initialiser.h: names, checks, and fans from a shape. */
 #include "random/initialiser.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Initialisers that a program chooses (lockstep/initial.h). */
 #ifndef LS_RANDOM_INITIALISER_H
 #define LS_RANDOM_INITIALISER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Flax NNX counts the requests to a stream; Flax linen hashes a parameter's
  * path, so there its key does not depend on what was made before. */
 #include "random/keys.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which key each parameter is drawn with: Flax's two rules. */
 #ifndef LS_RANDOM_KEYS_H
 #define LS_RANDOM_KEYS_H

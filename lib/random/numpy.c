@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* NumPy's legacy generator: MT19937 (Matsumoto and Nishimura 1998) and the
  * distributions of numpy.random.RandomState, which NumPy has frozen.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Householder's QR in double: column after column from the left, and Q from the
  * reflections, the last one first (LAPACK's dgeqr2 and dorg2r).  Every sum has
  * one order, so that the bits depend on nothing: lane i % 8 adds element i, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrices of orthonormal rows or columns. */
 #ifndef LS_RANDOM_ORTHOGONAL_H
 #define LS_RANDOM_ORTHOGONAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* jax.random.permutation: sort the numbers by random words, more than once when
  * there are so many that words repeat.  The sort is stable (radix, 8 bits a
  * pass), so equal words have one outcome. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Permutations without an allocation, for those who draw one in a step. */
 #ifndef LS_RANDOM_PERMUTATION_H
 #define LS_RANDOM_PERMUTATION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Everything here is plain double arithmetic in a written order, so it gives
  * the same bits everywhere.  Where a double is too short, numbers are pairs:
  * hi + lo with |lo| at most half an ulp of hi (Dekker 1971). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The few functions of one number that the library needs, without the C
  * library's: which of its variants runs there depends on the machine. */
 #ifndef LS_RANDOM_SCALAR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* JAX's keys and streams.  Long fills are kernels (kernel/k_random.h); here are
  * the single block that keys are made of and the streams built on others.
  * Fills run in the library's floating-point mode, whatever the caller's is. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every rank sends the hash of its facts to all.  Where one differs, all send
  * their facts until the first difference, some at a time; so ranks end
  * alike. */

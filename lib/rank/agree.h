@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What must be equal on all ranks before they train together. */
 #ifndef LS_RANK_AGREE_H
 #define LS_RANK_AGREE_H

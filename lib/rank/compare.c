@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program's own settings, compared over ranks. */
 #include "base/error.h"
 #include "rank/agree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The cut of devices with the fewest partial sums, from the left: the fewest
  * for r ranks and the first d devices follow from those for r-1 ranks. */
 #include "rank/cut.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which rank has which devices, and what follows from it. */
 #ifndef LS_RANK_CUT_H
 #define LS_RANK_CUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Partial sums to the owners of ranges, and what owners made to all. */
 #include "rank/exchange.h"
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gradients over ranks: every rank sums its own devices as far as the tree lets
  * it (ls__reduce_partials), sends each owner those partial sums of what it
  * owns (reduce/owned.h), and the owner completes the tree (ls__reduce).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Posting, waiting and the gather of all to all. */
 #include "rank/link.h"
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages between ranks: what a transport does, with words for what fails, and
  * the waiting for it. */
 #ifndef LS_RANK_LINK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The test of a transport: every rank sends every other one numbers that both
  * know, twice, in the order of the ranks, and compares all that comes. */
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cores for the ranks of one machine.  Ranks whose masks are equal divide their
  * cores, since no launcher has told them which ones to take; a rank whose mask
  * no other rank has was given it by a launcher, and keeps it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks that are threads of one process, with faults on demand.
  *
  * A lane goes from one rank to another and holds what was sent and what is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The collectives as public calls: an array on each device, combined along one
  * axis of the mesh or over all devices.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Overlapping pieces of memory, found by one sort. */
 #include "reduce/overlap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Do pieces of memory overlap?  Found by sorting them, so that a collective
  * over many arrays and devices is not held up. */
 #ifndef LS_REDUCE_OVERLAP_H

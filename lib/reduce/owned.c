@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sections, and everybody's parts of them. */
 #include "reduce/owned.h"
 #include "reduce/reduce.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Who completes the sum of which floats, updates them and keeps their moments,
  * where several processes share a layout.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums of blocks, whole or from partial sums, and what is asked of them. */
 #include "reduce/reduce.h"
 #include "kernel/kernel.h"

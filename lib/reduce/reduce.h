@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The reduction: one gradient from the devices' private ones.
  *
  * The tree of base/tree.h is the order of the additions; the schedule is by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The average of the weights. */
 #include "riders/average.h"
 #include "kernel/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The average of the weights, which is kept with each parameter as its moments
  * are. */
 #ifndef LS_RIDERS_AVERAGE_H

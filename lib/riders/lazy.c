@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether a row moves is found out by whoever reduces it, from the gradient
  * that all workers, placements and ranks share, and read by whoever updates it.
  * A row that crosses a border of blocks is two, so that no flag has two

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Bags take the marks off (op/bag_list.c): a table that only they write.  All
  * other blocks are marked for good. */
 #include "riders/marked.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which blocks of the devices' gradients hold anything: from one training step
  * to the next, so that what no row of a batch touched is neither cleared nor
  * reduced nor looked at again.  Nor is the sum of a block needed before the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The checks behind LS_CHECK_DIVERGENCE.
  *
  * All gradients are filled with one NaN that no arithmetic makes.  Where it is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* LS_CHECK_DIVERGENCE: what a gradient function can get wrong in shared memory,
  * found by calling it more often than a step needs.  For debugging: a step with
  * it takes several times as long, and parameters twice their memory more.

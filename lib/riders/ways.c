@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rule of each parameter, from that of all and its groups. */
 #include "riders/ways.h"
 #include "rules/groups.h"

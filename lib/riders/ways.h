@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters that are trained otherwise than the rest: a rule for each. */
 #ifndef LS_RIDERS_WAYS_H
 #define LS_RIDERS_WAYS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See choice.h. */
 #include "rules/choice.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What can be chosen by name, an optimizer or a schedule, and its options:
  * numbers in the struct that holds the choice.  A row says all that is known of
  * an option; checks, defaults, what must be equal when a run goes on and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* optax.clip_by_global_norm, with the roundings XLA gives it: a division of an
  * array by a number is a product with its reciprocal; and optax.clip. */
 #include "rules/clip.h"

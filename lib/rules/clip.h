@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Clipping by global norm, with a norm whose bits depend on the gradient alone.
  *
  * The flat array of all parameters (params.h; the padding is zeros) is cut into

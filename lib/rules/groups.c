@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups of parameters: making them, and who is in which. */
 #include "rules/groups.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups of parameters that are trained otherwise than the rest, as the options
  * have them. */
 #ifndef LS_RULES_GROUPS_H

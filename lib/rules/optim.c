@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The optimizers: a row each, the functions that make one, and the scalars of
  * an update.  The kernels are in kernel/k_optim.h, by kind as the rows are. */
 #include "rules/optim.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Optimizers as a table of rows: names, moments, options, kernels. */
 #ifndef LS_RULES_OPTIM_H
 #define LS_RULES_OPTIM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Schedules: a learning rate from the number of updates done.
  *
  * Each rule is optax's formula with the roundings of a call outside jit: all

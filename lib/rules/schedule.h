@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The learning rate of each update, as optax's schedules have it. */
 #ifndef LS_RULES_SCHEDULE_H
 #define LS_RULES_SCHEDULE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See trainer_rows.h.  Names and texts stand in checkpoints, for ever. */
 #include "rules/trainer_rows.h"
 #include "base/precision.h"

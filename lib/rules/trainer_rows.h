@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The members of ls_trainer_options as rows: what each is called, where it
  * lies, who must have the same, and how it is written.  What ranks compare and
  * what a checkpoint keeps are walks over these rows; a new member is a row, or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which sections are updated, and their going; and what is packed meanwhile.  A
  * counter for each worker is all that is shared: its release says that the
  * worker's part of so many sections is written. */

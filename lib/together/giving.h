@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Updated parameters that go to the other processes while others are still
  * updated, where processes train together.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which sections are complete, and their leaving.  A counter for each device is
  * all that workers share: its release says that the device's gradients of so
  * many sections are written. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gradients that leave while the last micro-batch's backward sweep still runs,
  * where processes train together.
  *

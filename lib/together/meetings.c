@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The phases of a step in which ranks meet.  Worker 0 is the caller; the others
  * read what became of a meeting after the barrier that ends it, in a phase in
  * which nobody meets. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The phases in which ranks meet, where several processes train one model.
  *
  * A process runs some of the devices.  What all have to agree about is told

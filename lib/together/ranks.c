@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing what ranks share. */
 #include "together/ranks.h"
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The ranks that share a trainer's devices, over a transport. */
 #ifndef LS_TOGETHER_RANKS_H
 #define LS_TOGETHER_RANKS_H

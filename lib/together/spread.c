@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of a trainer, from its owners to the first rank and back. */
 #include "together/spread.h"
 #include "base/error.h"

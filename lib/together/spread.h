@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of a trainer whose devices are spread over ranks: parameters are
  * everywhere, moments each in the range of its owner.  All ranks call each of
  * these at once.

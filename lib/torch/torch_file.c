@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters from a file that PyTorch's state_dict was saved to: its names and
  * its layouts.  Everything is checked before the first value changes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The values of a model's parameters from a file of PyTorch's. */
 #ifndef LS_TORCH_TORCH_FILE_H
 #define LS_TORCH_TORCH_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See torch_layout.h. */
 #include "torch/torch_layout.h"
 #include "graph/op.h"

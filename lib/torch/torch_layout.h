@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How the elements of a parameter are ordered in PyTorch. */
 #ifndef LS_TORCH_TORCH_LAYOUT_H
 #define LS_TORCH_TORCH_LAYOUT_H

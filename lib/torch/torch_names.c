@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See torch_names.h. */
 #include "torch/torch_names.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What PyTorch calls what a parameter or a layer is called here. */
 #ifndef LS_TORCH_TORCH_NAMES_H
 #define LS_TORCH_TORCH_NAMES_H

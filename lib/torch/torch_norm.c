@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See torch_norm.h.  In double, rounded once. */
 #include "torch/torch_norm.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Batch norm of PyTorch in inference, folded into the layer before it:
  *
  *     y = (x W + b - mean) s + shift,  s = scale / sqrt(variance + epsilon)

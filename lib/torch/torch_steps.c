@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See torch_steps.h. */
 #include "torch/torch_steps.h"
 #include "base/error.h"

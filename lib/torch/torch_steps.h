@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recurrent layers of PyTorch: nn.LSTM and nn.GRU name the parameters of layer
  * K, whose gates are in our order,
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Batches: borrowed arrays, checked when they are set, cut into shards of
  * ceil(rows / shards) rows: where rows do not divide, the last ones have less
  * or none.  That is a batch filled up with rows of weight 0, to the bit, but

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of a batch, as a step has them. */
 #ifndef LS_TRAIN_BATCH_H
 #define LS_TRAIN_BATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Who computes the gradient of a device, and in which memory. */
 #include "train/device.h"
 #include "pool/pool.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The gradient of one device: by the model's plan, or by a function of the
  * user's. */
 #ifndef LS_TRAIN_DEVICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What workers do in each phase of a step. */
 #include "train/phases.h"
 #include "base/least.h"

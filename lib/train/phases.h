@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The phases that passes consist of (step.h). */
 #ifndef LS_TRAIN_PHASES_H
 #define LS_TRAIN_PHASES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Placement: the text that says it, and the pieces that follow. */
 #include "train/placement.h"
 #include "base/error.h"

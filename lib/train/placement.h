@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Placement: which device owns which part of parameters and optimizer state.
  * In shared memory every byte exists once, so owning means updating: a piece is
  * updated by the worker that runs its device, what nobody owns by the caller.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Riders: what goes along with a trainer's steps and is no part of them.  A
  * rider is a row of functions, any of which may be NULL; the step calls those
  * of its trainer's riders at its stations, one rider after the other, and knows

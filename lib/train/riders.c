@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See riders.h. */
 #include "train/riders.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Going through the riders of a trainer (rider.h), station by station. */
 #ifndef LS_TRAIN_RIDERS_H
 #define LS_TRAIN_RIDERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One training step: the heart.
  *
  *     PREPARE    workers pack the weights that all will read

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Running a step's pass. */
 #ifndef LS_TRAIN_RUN_STEP_H
 #define LS_TRAIN_RUN_STEP_H

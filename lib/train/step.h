@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A step: one pass of one batch through a model and its training.  The caller
  * makes it, the workers of a job share it, and it is gone when the call
  * returns; what lives longer is in the trainer (trainer.h). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs of what has gradients.  Parameters whose blocks touch are one run. */
 #include "train/trained.h"
 #include "base/least.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which parameters are trained, and so of which floats there are gradients: the
  * one answer that plan, reduction, update and memory go by.  Of a frozen one no
  * gradient is reduced; the room for it stays zeros that nobody touches, and so

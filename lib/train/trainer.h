@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What lives between steps: the model, each device's gradient, moments, options
  * and who owns what.  What one step needs for itself is in step.h. */
 #ifndef LS_TRAIN_TRAINER_H

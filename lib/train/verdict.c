@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the devices of a step reported: whether the step goes on, its result,
  * and, where it does not, whose fault that is. */
 #include "train/verdict.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the devices of a step reported (step.h), judged and put into words.
  * Every worker may judge for itself: the same reports, the same verdict. */
 #ifndef LS_TRAIN_VERDICT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See all_riders.h.  Who wants gradients whole comes before those who ask. */
 #include "trainer/all_riders.h"
 #include "riders/average.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The riders there are, in the order in which a step calls them. */
 #ifndef LS_TRAINER_ALL_RIDERS_H
 #define LS_TRAINER_ALL_RIDERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What may be decided between steps: the rate, the step's number, and what
  * becomes of a run by a number that is watched. */
 #include "base/error.h"

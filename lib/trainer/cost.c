@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a step costs, counted from the graph, and what it took, read from the
  * laps that run_step.c keeps of each worker. */
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The facts of a trainer, in the order in which a difference is told. */
 #include "trainer/facts.h"
 #include "base/sha.h"

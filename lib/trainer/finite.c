@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether a trainer's state is still made of numbers.  A step checks losses and
  * gradients; an update of finite ones can overflow all the same. */
 #include "base/error.h"

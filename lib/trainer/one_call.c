@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One step of linear regression in one call, made of the same parts as
  * everything else. */
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing trainers. */
 #include "base/error.h"
 #include "base/sized.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A trainer's arrays by their names, and what is known of them. */
 #include "base/error.h"
 #include "train/placement.h"

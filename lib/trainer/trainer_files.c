@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of a trainer's parameters: weights, models, PyTorch's, adapters
  * (lockstep/lora.h).  What opens a run again is lib/checkpoint's. */
 #include "base/error.h"

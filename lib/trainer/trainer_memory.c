@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a trainer allocates, and where its pages lie. */
 #include "trainer/trainer_memory.h"
 #include "base/error.h"

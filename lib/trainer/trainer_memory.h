@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The memory of a trainer, once its model is laid out. */
 #ifndef LS_TRAINER_TRAINER_MEMORY_H
 #define LS_TRAINER_TRAINER_MEMORY_H

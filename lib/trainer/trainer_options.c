@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the options of a trainer may be, and what they say of parameters. */
 #include "trainer/trainer_options.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The options of a trainer: what is refused, and what is copied of them. */
 #ifndef LS_TRAINER_TRAINER_OPTIONS_H
 #define LS_TRAINER_TRAINER_OPTIONS_H

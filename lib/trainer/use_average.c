@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The average of the weights in use: it stands in the parameters' place. */
 #include "base/error.h"
 #include "together/giving.h"

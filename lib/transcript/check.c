@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a transcript says by itself, and the digests of files. */
 #include "base/error.h"
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The head of a transcript. */
 #include "transcript/head.h"
 #include "base/fact_list.h"

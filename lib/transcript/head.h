@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The first line of a transcript: what is trained, on what. */
 #ifndef LS_TRANSCRIPT_HEAD_H
 #define LS_TRANSCRIPT_HEAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines of a transcript, read as strictly as they are written. */
 #include "transcript/line.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A line of a transcript: canonical JSON (keys sorted, no blanks, whole numbers
  * only; floats and doubles are the hex digits of their bits, big end first),
  * and the table of which fields each kind of line has. */

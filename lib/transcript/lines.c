@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines that are written, or read and compared. */
 #define _GNU_SOURCE
 #include "transcript/lines.h"

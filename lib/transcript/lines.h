@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The lines of a transcript one after the other, each with the hash of the one
  * before: written to a file, or held against those of a file.  The first
  * failure sticks. */

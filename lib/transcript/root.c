@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The root of a state: each array's Merkle tree, and what else a run that goes
  * on reads. */
 #include "transcript/root.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The one function that writes the root of a state. */
 #ifndef LS_TRANSCRIPT_ROOT_H
 #define LS_TRANSCRIPT_ROOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which lines a training has, and when. */
 #include <lockstep/transcript.h>
 #include "base/error.h"

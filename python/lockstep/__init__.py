@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """lockstep from Python, on ctypes and NumPy.
 
     import lockstep as ls

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Builders of nodes, and optimizers, as the headers document them.
 Written by python/declare.py.
 

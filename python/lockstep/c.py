@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the headers of lockstep declare, for ctypes.  Written by
 python/declare.py."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the declarations in c.py are made of: structs whose members may be given
 as words, and parameters that take what a Python program has at hand.
 

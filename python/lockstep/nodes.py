@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Graphs and their nodes, and what the builders in builders.py are made of."""
 
 import ctypes as C

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Makes the header of another version: in every struct that can grow, WAY
 # "smaller" leaves the last member out and "larger" adds one.  What the last
 # member shares a word with goes too: no version has members in what was padding

@@ -1,4 +1,5 @@
 # shellcheck shell=sh
+# SPDX-License-Identifier: BSD-3-Clause
 # A bare Debian in a folder, for scripts that try what a fresh machine does;
 # read by them, not run.  Needs root and mmdebstrap; where a system cannot be
 # made the script that reads this skips, saying why, with status 77.

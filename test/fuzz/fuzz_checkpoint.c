@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* checkpoint.json, as it is and with its seal made right, up to the comparison
  * of its options.  (The arrays are fuzz_safetensors' business.) */
 #include "checkpoint/checkpoint.h"

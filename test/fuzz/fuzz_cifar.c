@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* CIFAR-10's binary files, one and the same twice. */
 #define _GNU_SOURCE
 #include "image/images.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The descriptions of a table and of images in a model file: any text is taken
  * or refused, and one that is taken codes a row, or has numbers to divide by,
  * and comes out as it went in. */

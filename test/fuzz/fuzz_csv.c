@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables of any bytes: read or refused, the same on a second pass, every field
  * ended within the record and UTF-8. */
 #define _GNU_SOURCE

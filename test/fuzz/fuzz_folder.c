@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A checkpoint folder in anybody's hands: the input is a script that puts
  * links, pipes, folders and files of all sizes where checkpoints are, and
  * saves, deletes and reads in between.  Nothing outside the folder may

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The JSON of a graph: what is accepted is a graph that can be written again,
  * and the plan of a small one laid out. */
 #define _GNU_SOURCE

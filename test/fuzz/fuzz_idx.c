@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* IDX files, plain and gzip'd: as images, and as labels of three. */
 #define _GNU_SOURCE
 #include "image/images.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of adapters, as they are and with their seal made right: what is
  * accepted adds adapters to a graph whose model is laid out, and what loads
  * into one that has adapters leaves it whole. */

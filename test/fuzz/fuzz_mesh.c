@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Texts that describe a mesh: its axes, and hwloc's synthetic machines.  What
  * is accepted has the devices and workers that were asked for. */
 #include "lockstep.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* .npy files: as numbers of both types, as images, and as labels of three; and
  * .npz files: the array x, and the only one. */
 #define _GNU_SOURCE

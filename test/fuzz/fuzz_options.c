@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Command lines of lockstep-train: words of the input, cut at line ends, are
  * refused with a message or make settings, of which every value has a text that
  * gives it again. */

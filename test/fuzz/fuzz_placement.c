@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Placements as --state has them: a text is refused with a message and nothing
  * moves, or every parameter has an owner that its axes allow. */
 #include "lockstep.h"

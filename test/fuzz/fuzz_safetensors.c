@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Safetensors files, as they are and with their seal made right: what is
  * accepted can be read to the last byte. */
 #define _GNU_SOURCE

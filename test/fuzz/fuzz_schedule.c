@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Schedules of any numbers: what is accepted gives a finite learning rate from
  * 0 up, and what is refused leaves the result alone. */
 #include "lockstep.h"

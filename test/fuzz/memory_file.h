@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Readers are given a path: an input becomes a file in memory. */
 #ifndef TEST_FUZZ_MEMORY_FILE_H
 #define TEST_FUZZ_MEMORY_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the fuzz targets share.  Built with -fsanitize=fuzzer a target is a
  * fuzzer; built plainly it is a program that feeds itself the files named on
  * its command line, so that make check keeps the corpus and all finds alive. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Attention to another sequence, by Flax, for test_cross_attention.c: writes
 attend.h.
 

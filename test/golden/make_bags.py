@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Bags of embeddings by PyTorch, for test_sparse.c: writes bags.h.
 
     python make_bags.py >bags.h     made with torch 2.13.0

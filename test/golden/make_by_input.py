@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Gradients by inputs, for test_input_gradient.c: writes by_input.h.
 
     python make_by_input.py >by_input.h       made with jax 0.10.2

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write cnn.h: what test_cnn.c expects of the tool's cnn and of other CNNs.
 
     make_cnn.py REFERENCE > cnn.h

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write convs.h: what test_conv_options.c expects of convolutions by JAX.
 
     make_convs.py > convs.h

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write dropout.h: losses of Flax models with dropout, for test_dropout.c.
 
     make_dropout.py > dropout.h

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write group_updates.h: what test_groups.c expects, as C tables.
 
     make_group_updates.py > group_updates.h

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write ignored.h: what test_ignored.c expects of PyTorch's cross entropy with
 labels that are ignored, as C tables.
 

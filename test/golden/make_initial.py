@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write initial.h: what test_initial.c expects, as C tables.
 
     make_initial.py > initial.h

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write lora_updates.h: a small network whose dense layers have low-rank adapters,
 y = x W + bias + (alpha / rank) x A B, written out by hand in PyTorch; only A
 and B are trained, by SGD with momentum.

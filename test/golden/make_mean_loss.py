@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Losses and gradients by optax, for test_mean_loss.c: writes mean_loss.h.
 
     python make_mean_loss.py >mean_loss.h     made with jax 0.10.2, optax 0.2.8

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write modern_lm.h: losses of causal transformers with RMSNorm, rotary
 positions, gated units, grouped queries and a tied output layer.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write npz_files.h: archives of arrays by numpy, for test_npz.c, as C tables.
 
     make_npz_files.py > npz_files.h

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Values and gradients of operators by JAX, for test_ops.c: writes ops.h.
 
     python make_ops.py >ops.h          made with jax 0.10.2, numpy 2.4.6

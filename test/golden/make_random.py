@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write random.h: what test_random.c expects, as C tables.
 
     make_random.py REFERENCE > random.h

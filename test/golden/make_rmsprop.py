@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write rmsprop.h: what test_optim.c expects of rmsprop, as C tables.
 
     make_rmsprop.py > rmsprop.h

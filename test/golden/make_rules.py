@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write rules.h: what test_optim.c expects of adagrad, lion and l2, as C tables.
 
     make_rules.py > rules.h

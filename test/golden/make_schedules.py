@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write schedules.h: what test_schedule.c expects, as C tables.
 
     make_schedules.py > schedules.h

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Scores of made predictions by scikit-learn: prints test/golden/scores.h.
 
     pip install scikit-learn==1.9.1; python3 make_scores.py >scores.h

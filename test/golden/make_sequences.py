@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write sequences.h: what test_sequences.c expects of LSTM and GRU by Flax.
 
     make_sequences.py > sequences.h

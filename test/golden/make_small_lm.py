@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write small_lm.h: losses of the lm at other sizes.
 
     make_small_lm.py > small_lm.h

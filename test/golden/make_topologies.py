@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes hybrid.xml and asymmetric.xml beside this file: machines that hwloc's
 synthetic texts cannot describe, in the form that hwloc 2.x exports.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Two small models of PyTorch for test_torch_file.c: writes what their
 state_dict holds, as the safetensors package does, and what they put out.
 

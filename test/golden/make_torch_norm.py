@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """A network of PyTorch with batch norms in inference, for test_torch_file.c:
 writes what its state_dict holds, as the safetensors package does, and what it
 puts out after eval().

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """A network of PyTorch over steps for test_torch_file.c: two layers of LSTM, a
 GRU, a batch norm behind no layer and a Linear in inference; writes what its
 state_dict holds and what it puts out.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write train.h: what test_agreement.c expects of linear and lm.
 
     make_train.py REFERENCE > train.h

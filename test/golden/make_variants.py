@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write variants.h: what test_cnn.c expects of the variants of a cnn.
 
     make_variants.py REFERENCE > variants.h

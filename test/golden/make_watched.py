@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write watched.h: what test_control.c expects, as C tables.
 
     make_watched.py > watched.h

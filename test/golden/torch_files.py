@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the scripts make_torch_*.py write: a state_dict as the safetensors
 package does, and arrays for C."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Files between lockstep and the Python package safetensors.
 
     interop.py LOCKSTEP-TRAIN FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Models that lockstep writes for ONNX: onnx.checker takes them, and ONNX
 Runtime computes what lockstep-predict does, within 1e-5.  Layers that no model
 of the tool has are built by python/lockstep.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Counts of what peers offer: run, passed, refused and why, wrong."""
 
 import collections

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """PyTorch's samples of operators and modules through lockstep: values, gradients by
 inputs and parameters, and the same graphs in ONNX's checker and runtime.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """PyTorch's and optax's optimizers over 50 steps, and optax's and PyTorch's
 schedules at 1000 points, beside lockstep's."""
 

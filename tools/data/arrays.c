@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays in memory as the rows to train on: .npy files, and whatever else was
  * made into an array. */
 #include "data/data.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tells other data from this: a sum over what the model is given, so that files
  * may move and change their format.  No protection against somebody who tries.
  */

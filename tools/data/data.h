@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows a tool trains on, and the batches cut from them: rows of a source
  * (arrays in memory, images in files), windows of a text (text.h),
  * or noise (noise.h).

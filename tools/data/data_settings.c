@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of data_settings.h. */
 #include "data/data_settings.h"
 #include "data/data.h"

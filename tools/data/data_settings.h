@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the command line says of the rows: where they are, what is done with
  * them, and how they are cut into batches. */
 #ifndef TOOLS_DATA_SETTINGS_H

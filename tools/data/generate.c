@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Generated data: NumPy's legacy streams as arrays in memory. */
 #include "data/data.h"
 #include "opt/opt.h"

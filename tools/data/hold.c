@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows that are held back, and weights that make classes even. */
 #include "data/data.h"
 #include "opt/opt.h"

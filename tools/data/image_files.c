@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Images and labels from files: the set to train on, and the one to evaluate
  * on. */
 #include "data/data.h"

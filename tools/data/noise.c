@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Generated images; see noise.h. */
 #include "data/noise.h"
 #include "opt/opt.h"

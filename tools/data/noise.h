@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Generated images: batches of random pixels with random labels, a fresh one
  * each step, drawn from one RandomState of NumPy's:
  * x = float32(rs.rand(rows,..)), then y = rs.randint(0, classes, rows). */

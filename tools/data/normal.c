@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See normal.h. */
 #include "data/normal.h"
 #include "opt/opt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What training does with the numbers of images: a byte u becomes u / 255, a
  * number of another type itself, then x becomes (x - mean) / std of its channel
  * (lockstep/files.h).  The model file tells it to who predicts. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See standard_input.h. */
 #define _GNU_SOURCE
 #include "data/standard_input.h"

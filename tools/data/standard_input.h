@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* "-" for a file that is read more than once, or from any place: a copy of the
  * standard input. */
 #ifndef TOOLS_STANDARD_INPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables as rows to train on. */
 #include "data/data.h"
 #include "data/standard_input.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A table whose rows follow each other in time: windows of it, each with the
  * target some rows after its last one. */
 #include "data/data.h"

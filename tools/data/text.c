@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See text.h. */
 #include "data/text.h"
 #include "opt/opt.h"

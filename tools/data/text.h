@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A text file, byte by byte: random windows to train on, and fixed windows
  * that cover what is held out.
  *

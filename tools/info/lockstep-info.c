@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lockstep-info: what lockstep sees of a machine and would do on it.
  *
  * Sections of text, or with --json one object of the same facts.  For a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See seats.h. */
 #define _GNU_SOURCE
 #include "info/seats.h"

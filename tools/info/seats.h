@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where each of several ranks runs: what lockstep-info shows of them. */
 #ifndef TOOLS_SEATS_H
 #define TOOLS_SEATS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See verify.h.
  *
  * The level is chosen once in a process, so each other level of this CPU is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Short trainings whose results are known: the promise of bits, in the user's
  * hands.  verify_runs.c has the runs, verify_hashes.c what they gave where the
  * library was made, verify.c compares. */

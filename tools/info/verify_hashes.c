@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Made by tools/info/verify_hashes.py. */
 #include "info/verify.h"
 

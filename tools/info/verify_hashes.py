@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write tools/info/verify_hashes.c: what the runs of `lockstep-info --verify` give on this machine.
 
     tools/info/verify_hashes.py build/lockstep-info > tools/info/verify_hashes.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See verify.h: small models with every operator family, trained in every way
  * that the library knows. */
 #include "info/verify.h"

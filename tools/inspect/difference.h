@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Two archives, and the first array in which they differ. */
 #ifndef TOOLS_DIFFERENCE_H
 #define TOOLS_DIFFERENCE_H

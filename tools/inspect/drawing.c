@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Drawing graphs on stdout.  Names may be anybody's: in the table entry_print
  * shows them; Graphviz gets quotes and backslashes with one before them. */
 #include "inspect/drawing.h"

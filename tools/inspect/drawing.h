@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The graph of a model file, drawn: as a table for people, or for Graphviz. */
 #ifndef TOOLS_DRAWING_H
 #define TOOLS_DRAWING_H

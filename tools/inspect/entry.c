@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See entry.h. */
 #include "inspect/entry.h"
 #include "opt/characters.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The arrays of an archive, for lockstep-inspect: elements as text, and text
  * that may be anybody's. */
 #ifndef TOOLS_ENTRY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lockstep-inspect: what a safetensors file or a checkpoint holds, or the first
  * array in which two of them differ.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --lora: low-rank adapters on a model that --init gives, and their files. */
 #ifndef TOOLS_ADAPT_H
 #define TOOLS_ADAPT_H

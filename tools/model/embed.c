@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See embed.h.  A 1 among zeros times a table is the table's row: so the input
  * is the one that it is without embeddings, of floats alone, and whoever reads
  * the model file needs to know nothing of them. */

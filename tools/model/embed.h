@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --text-columns: what becomes of a table's columns of text before the first
  * layer of mlp.  Each is a 1 among zeros in the input; embedded, it becomes the
  * row of a table of its own that stands for its word. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See knobs.h. */
 #include "model/knobs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The options of the library's optimizers and schedules as options of the
  * tools: rows made from what the library tells of them, so that a new optimizer
  * or schedule needs nothing here.  (Options whose values are whole numbers have

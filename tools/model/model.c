@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of models, in the order of --help. */
 #include "model/model.h"
 

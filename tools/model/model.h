@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The models the tools can train: what each is called, which defaults it has,
  * its data and its graph.  A new model is a file model_*.c that ends with its
  * row, this row's name in the table of model.c, and the model's name in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mlp and cnn: classifiers of images, or of rows of numbers. */
 #include "model/model_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* linear: one dense layer, mean squared error. */
 #include "model/model_parts.h"
 

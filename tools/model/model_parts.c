@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See model_parts.h. */
 #include "model/model_parts.h"
 

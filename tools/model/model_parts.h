@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What models are made of, and what their data is checked by. */
 #ifndef TOOLS_MODEL_PARTS_H
 #define TOOLS_MODEL_PARTS_H

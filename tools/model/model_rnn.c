@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rnn: recurrent layers on text byte by byte, or on the rows of a table that
  * follow each other. */
 #include "model/model_parts.h"

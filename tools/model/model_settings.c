@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of model_settings.h. */
 #include "model/model_settings.h"
 #include "data/data_settings.h"

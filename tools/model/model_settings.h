@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the command line says of a model: its sizes, and what it starts from. */
 #ifndef TOOLS_MODEL_SETTINGS_H
 #define TOOLS_MODEL_SETTINGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lm and gpt: a transformer on tokens. */
 #include "model/model_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* UTF-8 by its definition, and the characters a terminal acts on. */
 #include "opt/characters.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Characters of UTF-8 in text that may be anybody's. */
 #ifndef TOOLS_CHARACTERS_H
 #define TOOLS_CHARACTERS_H

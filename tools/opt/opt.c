@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The one loop over the command line, and the table it reads. */
 #define _GNU_SOURCE
 #include "opt/opt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Command lines of the form  PROGRAM MODEL --name VALUE --name=VALUE ...
  * or, where the table of models is one without a name, without MODEL; and a
  * program that asks for paths takes them among the options.

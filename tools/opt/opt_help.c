@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --help and --version, from the rows. */
 #include "opt/opt.h"
 

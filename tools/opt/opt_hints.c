@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What an unknown name may have meant: names that begin with it, else the
  * nearest one by edit distance. */
 #include "opt/opt.h"

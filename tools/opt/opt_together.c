@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which options go together, as their rows say.  Silently ignored,
  * "--optimizer sgd --momentum 0.9" would be another experiment than its author
  * thinks. */

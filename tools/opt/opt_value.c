@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The values of options: text to settings and back.  They are read strictly: a
  * number must be all of its text and in range. */
 #include "opt/opt.h"

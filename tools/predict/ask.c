@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See ask.h. */
 #include "predict/ask.h"
 #include "data/standard_input.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows that lockstep-predict asks a model of a table about: a table's,
  * which may be of any length, or an array's: the numbers of its columns. */
 #ifndef TOOLS_ASK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See feed.h. */
 #include "predict/feed.h"
 #include "opt/opt.h"

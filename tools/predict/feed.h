@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of an array or images that lockstep-predict gives a model, a few at
  * a time. */
 #ifndef TOOLS_FEED_H

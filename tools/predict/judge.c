@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See judge.h. */
 #include "predict/judge.h"
 #include "data/standard_input.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --score: how good the predictions of a table are that has its target. */
 #ifndef TOOLS_JUDGE_H
 #define TOOLS_JUDGE_H

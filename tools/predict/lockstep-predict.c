@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lockstep-predict: what a model file makes of rows, as lines of text, or the
  * text that it generates. */
 #include "opt/opt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Predictions as lines of text. */
 #include "predict/table.h"
 #include "opt/opt.h"

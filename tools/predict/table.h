@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Predictions as lines of text, a header first: what a model's task makes of
  * its output. */
 #ifndef TOOLS_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Is each file that is written none that is read, nor written twice?  Better
  * found before the training than by what is gone after it. */
 #ifndef TOOLS_APART_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is the same with MPI and without it. */
 #include "run/launch.h"
 #include "opt/opt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks that mpirun or srun started: who this process is among them, what only
  * the first one does, and how all end together.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks over MPI: of programs built with it. */
 #include "opt/opt.h"
 #include "run/launch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs built without MPI are alone, and say so where they are not. */
 #include "opt/opt.h"
 #include "run/launch.h"

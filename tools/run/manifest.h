@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The files that a run reads, with their digests, in an order that their names
  * give. */
 #ifndef TOOLS_MANIFEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See output.h. */
 #define _GNU_SOURCE
 #include "run/output.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A file of results that takes the place of what was there when it is whole,
  * and not before; a signal that ends the process takes along what is not. */
 #ifndef TOOLS_OUTPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See plot.h. */
 #include "run/plot.h"
 

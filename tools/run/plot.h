@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pictures as SVG: a panel with axes, from numbers to places.
  *
  * Grey lines and text in between black and white are readable on both; a viewer

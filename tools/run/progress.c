@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The bar is spaces, a carriage return and printable characters: no escape
  * sequences, so that every terminal can show it. */
 #define _GNU_SOURCE

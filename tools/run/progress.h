@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A progress bar: one line on stderr, only when that is a terminal, redrawn at
  * most ten times a second.  Results never pass through here. */
 #ifndef TOOLS_PROGRESS_H

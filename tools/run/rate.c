@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The options of the learning rate that need more than their own text. */
 #include "run/rate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From the command line to the library's schedule. */
 #ifndef TOOLS_RATE_H
 #define TOOLS_RATE_H

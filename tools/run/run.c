@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The stages both tools share.  Each goes on, or has said what is wrong and
  * gives the exit status. */
 #include "run/run.h"

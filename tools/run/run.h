@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a tool opens to train a model, in the order it is opened: options, mesh,
  * data, pool, trainer.  lockstep-train and lockstep-scale make them the same
  * way, so that what is measured is what is trained.

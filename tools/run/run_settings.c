@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of run_settings.h. */
 #include "run/run_settings.h"
 #include "data/data_settings.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the command line says of how a model is trained: by whom, by which rule,
  * in which precision. */
 #ifndef TOOLS_RUN_SETTINGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Each byte is drawn from what the model says after those before it.  A
  * generator keeps what the model knows of them, so a byte costs one position.
  * When the window is full the first half of it is forgotten, and the other half

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Text that a model generates, byte by byte: --sample and --generate. */
 #ifndef TOOLS_SAMPLE_H
 #define TOOLS_SAMPLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers that tell how good predictions are, as scikit-learn defines them. */
 #ifndef TOOLS_SCORE_H
 #define TOOLS_SCORE_H

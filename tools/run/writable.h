@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Can a result be written there?  Better found before the training than after
  * it. */
 #ifndef TOOLS_WRITABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How many workers, and how many ranks, are measured. */
 #ifndef TOOLS_COUNTS_H
 #define TOOLS_COUNTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lockstep-scale: how a model's training scales with the workers, and with
  * ranks.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Processor time of all programs, from the first line of /proc/stat ("cpu user
  * nice system idle iowait irq softirq steal .."), less our own. */
 #define _GNU_SOURCE

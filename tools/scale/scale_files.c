@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The findings as JSON and as CSV.  Numbers that do not exist are null, and an
  * empty field. */
 #include "opt/opt.h"

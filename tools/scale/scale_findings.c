@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From a measurement to findings: all that its forms show is computed here. */
 #include "scale/scale_findings.h"
 #include "opt/opt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What lockstep-scale found, and the four forms it is shown in.  Everything
  * that is shown is computed before (scale_findings.c); a form only lays it
  * out. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The findings as an SVG: speed-up over workers with the ideal line, and the
  * times of a step as stacked bars. */
 #include "opt/opt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The findings as tables of plain columns and a curve of characters. */
 #include "scale/scale_findings.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Measuring how training scales: the same training from the start, on a pool
  * of its own for each run, with all counts in turn so that what else happens on
  * the machine hits all of them alike.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The same training on 1, 2, 4, .. workers, verified and measured (scaling.c),
  * and what follows from the times (scaling_model.c), which is arithmetic alone.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See scaling_fail.h. */
 #include "scale/scaling_fail.h"
 

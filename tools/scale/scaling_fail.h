@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages of a measurement, which fails as the library does: with a negative
  * status, and the calling thread's ls_errmsg(). */
 #ifndef TOOLS_SCALING_FAIL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What follows from measured points: the serial share, the model for more
  * workers, and the sentence that names what costs most.  Arithmetic only.
  *

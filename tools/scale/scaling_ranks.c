@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See scaling_ranks.h. */
 #define _GNU_SOURCE
 #include "scale/scaling_ranks.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The ranks of a measurement: of so many the first few train, in turn, and the
  * others wait for them. */
 #ifndef TOOLS_SCALING_RANKS_H

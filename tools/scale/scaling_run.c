@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A run of a measurement: a pool, a trainer, and the times of its steps. */
 #include "scale/scaling_run.h"
 #include "scale/scaling_fail.h"

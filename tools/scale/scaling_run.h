@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One run of a measurement of scaling, and what a measurement holds. */
 #ifndef TOOLS_SCALING_RUN_H
 #define TOOLS_SCALING_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See change.h.  In checkpoints an option has two names: "--decay-steps", where
  * it is the tool's, and that of the trainer's own option, "decay_steps". */
 #include "train/change.h"

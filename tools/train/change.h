@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --change: options that may be others when a run goes on.  The run's bits are
  * then its own; what was changed, and when, stays in its checkpoints. */
 #ifndef TOOLS_CHANGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See curve.h. */
 #define _GNU_SOURCE
 #include "train/curve.h"

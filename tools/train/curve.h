@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --plot: the losses of training and evaluation over the steps, as a
  * picture. */
 #ifndef TOOLS_CURVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluation during the training. */
 #include "train/evaluate.h"
 #include "opt/opt.h"

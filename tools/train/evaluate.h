@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The loss, and of rows the accuracy, on what is held out: after every so many
  * updates, on all devices, exact for any number of rows and devices. */
 #ifndef TOOLS_EVALUATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See explain.h. */
 #include "train/explain.h"
 #include "opt/opt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --explain: the first step that a run makes, shown device by device.
  *
  * What the engine does at once is done here one thing after the other: a

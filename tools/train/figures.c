@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See figures.h. */
 #include "train/figures.h"
 #include "run/score.h"

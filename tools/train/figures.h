@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a model is worth on the rows held out, by names people know: R2 and RMSE
  * of numbers, AUC of two classes, top-k, and a table of confusions.  For rows
  * in memory, of tables and arrays. */

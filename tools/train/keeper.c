@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Settings and notes of a run as the library's checkpoints keep them. */
 #include "train/keeper.h"
 

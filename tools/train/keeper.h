@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --checkpoint: what the tool has the library keep, and where a run goes on.
  * A save that fails is told and does not end the training. */
 #ifndef TOOLS_KEEPER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lockstep-train: train a model from the command line.
  *
  * The run is a list of stages; each goes on, or has said what is wrong and

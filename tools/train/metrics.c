@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* JSON lines, written by hand: numbers must come out the same on every
  * machine, and the objects are flat. */
 #define _GNU_SOURCE

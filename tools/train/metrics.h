@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --metrics FILE: one JSON object a line.  The first describes the run, each
  * other is a step.  Floats are written so that they read back exactly; all but
  * the first line and "ms" is the same for any number of workers. */

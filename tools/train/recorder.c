@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See recorder.h. */
 #include "train/recorder.h"
 #include "run/manifest.h"

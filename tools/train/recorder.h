@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --transcript and --against: the hashes of a run, written to a file that
  * anybody can check, or held against such a file. */
 #ifndef TOOLS_RECORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The watchdog sleeps until a step is overdue, so it costs a wake-up every so
  * many seconds.  It reports after S seconds, then after 2 S, 4 S and so on,
  * and when steps finish again: during a stall it looks ten times in S seconds,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The handler does what a handler may: sets a flag, gives the signals back
  * their default, and writes one line.  Workers block all signals, so it runs on
  * the main thread. */

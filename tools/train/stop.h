@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ctrl-C and SIGTERM.  The first one asks the run to end after the present
  * step, leaving everything as at its normal end; a second one ends the process
  * at once.  A signal that is ignored when the program starts (nohup, a shell's

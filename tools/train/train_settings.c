@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of train_settings.h. */
 #include "train/train_settings.h"
 #include "data/data_settings.h"

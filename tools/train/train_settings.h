@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the command line of lockstep-train says beyond the training of a model:
  * what is reported of it, and what is kept. */
 #ifndef TOOLS_TRAIN_SETTINGS_H

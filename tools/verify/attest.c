@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See attest.h. */
 #include "verify/attest.h"
 #include "opt/opt.h"

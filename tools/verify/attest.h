@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A statement of what was verified, for others to sign. */
 #ifndef TOOLS_ATTEST_H
 #define TOOLS_ATTEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See files.h. */
 #define _GNU_SOURCE
 #include "verify/files.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Are these the bytes that the run read, and the model that it wrote? */
 #ifndef TOOLS_FILES_H
 #define TOOLS_FILES_H

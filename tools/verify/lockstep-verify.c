@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lockstep-verify: is a published training what its transcript says?
  *
  * Three questions are kept apart: are these the published bytes (files), is the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See pair.h. */
 #define _GNU_SOURCE
 #include "verify/pair.h"

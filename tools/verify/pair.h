@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Two transcripts of what should be one training. */
 #ifndef TOOLS_PAIR_H
 #define TOOLS_PAIR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See published.h. */
 #include "verify/published.h"
 #include "opt/opt.h"

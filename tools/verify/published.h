@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A transcript that somebody published, as far as its lines say. */
 #ifndef TOOLS_PUBLISHED_H
 #define TOOLS_PUBLISHED_H

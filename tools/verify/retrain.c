@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See replay.h.  lockstep-train is the program beside this one.  Its words on
  * stderr, with the progress, are passed on; of its results only the line that
  * begins with "against" is read. */

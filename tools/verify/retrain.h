@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Training again, by lockstep-train under the options of a transcript. */
 #ifndef TOOLS_RETRAIN_H
 #define TOOLS_RETRAIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* See segments.h. */
 #define _GNU_SOURCE
 #include "verify/segments.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which parts of a run are trained again where not all of it is. */
 #ifndef TOOLS_SEGMENTS_H
 #define TOOLS_SEGMENTS_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The runs of the files in this folder: words for lockstep-train.  They are read
 # by `make`, which wrote the files half way, and by test/old_files.sh, which goes
 # on from them to the hashes below.  $old is this folder.
