@@ -30,7 +30,7 @@ LEFT_OUT = {"ls_input", "ls_own", "ls_own_loss"}
 # The word for NULL is None; these may be left out too.
 OPTIONAL = {"weights", "axes"}
 
-LICENSE = "# SPDX-License-Identifier: BSD-3-Clause\n"
+LICENSE = "# SPDX-License-" "Identifier: BSD-3-Clause\n"
 
 
 def read_all(folder):

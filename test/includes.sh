@@ -8,7 +8,7 @@
 # these and base; lib/ and data/ include those that they need and not lockstep.h.
 # File names are unique: two files share one only as a .c and its .h.  (Public
 # headers below lockstep/ are named as the room whose functions they declare.)
-# No line is wider than 80 characters.
+# No line is wider than 80 characters, and each source names its license.
 tool=
 . "$(dirname "$0")/shell.sh"
 : >"$dir/err"
@@ -98,12 +98,24 @@ wide() {
     done
 }
 
+# unlicensed ROOT: sources that name no license in their first lines.
+unlicensed() {
+    (cd "$1" && find include lib data tools examples bench test python referee \
+        \( -name golden -o -name '*venv*' \) -prune -o \
+        \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.sh' -o -name '*.py' \
+        -o -name '*.awk' \) -print) 2>/dev/null | sort | while read -r file; do
+        sed 3q "$1/$file" | grep -q 'SPDX-License-[I]dentifier: BSD-3-Clause' || echo "$file"
+    done
+}
+
 rooms "$top_srcdir" >"$dir/wrong"
 none "rooms include what is below them" "$dir/wrong"
 twice "$top_srcdir" >"$dir/wrong"
 none "file names are unique" "$dir/wrong"
 wide "$top_srcdir" >"$dir/wrong"
 none "lines fit 80 columns" "$dir/wrong"
+unlicensed "$top_srcdir" >"$dir/wrong"
+none "sources name their license" "$dir/wrong"
 
 # The check itself sees what is wrong.
 tree=$dir/tree
@@ -143,4 +155,6 @@ is "a tool that looks inside" "$(rooms "$tree" | grep -c tools/one/t.c)" 1
 is "a name twice" "$(twice "$tree")" "b lib/high lib/low"
 printf '\n%081d\n' 0 >"$tree/lib/low/b.h"
 is "a wide line" "$(wide "$tree")" "lib/low/b.h:2"
+is "a source without license" "$(unlicensed "$tree" | sed 1q)" \
+    data/up/u.c
 finish
