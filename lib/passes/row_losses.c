@@ -28,7 +28,8 @@ static int compute(ls__step *s, int device, const ls_shard *shard)
         ls_sums sums = {.correct = __builtin_nan("")};
 
         one.weights = NULL;
-        status = ls__device_run(t, device, &one, NULL, &sums);
+        status = ls__device_run(t, ls__device_context(t, device), device, &one,
+                                NULL, &sums);
         loss[i] = (float)(sums.loss / sums.weight);
     }
     return status < 0 ? status : 0;

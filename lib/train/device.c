@@ -111,16 +111,21 @@ static int run_nothing(const ls__model *m, float *const *grads, ls_sums *sums)
     return 0;
 }
 
-int ls__device_run(const ls_trainer *t, int device, const ls_shard *shard,
-                   float *const *grads, ls_sums *sums)
+ls__context *ls__device_context(const ls_trainer *t, int device)
+{
+    return t->context ? t->context[device] : NULL;
+}
+
+int ls__device_run(const ls_trainer *t, ls__context *context, int device,
+                   const ls_shard *shard, float *const *grads, ls_sums *sums)
 {
     const ls__model *m = &t->model;
     int status;
 
     if (shard->rows == 0)
         return run_nothing(m, grads, sums);
-    status = m->plan ? ls__exec_gradient(t->context[device], &m->weights, shard,
-                                         grads, sums)
+    status = context ? ls__exec_gradient(context, &m->weights, shard, grads,
+                                         sums)
                      : t->fn(t->user, device, shard, m->weights.of, grads,
                              sums);
     if (grads)
@@ -144,10 +149,9 @@ ls_shard ls__device_row(const ls_trainer *t, const ls_shard *all, int64_t row,
     return one;
 }
 
-int ls__device_failed(const ls_trainer *t, int device)
+int ls__device_failed(const ls__context *context)
 {
-    const ls_node *n = t->model.plan ? ls__context_failed(t->context[device])
-                                     : NULL;
+    const ls_node *n = context ? ls__context_failed(context) : NULL;
 
     return n ? n->id : -1;
 }

@@ -22,12 +22,15 @@ void ls__contexts_close(ls__context **context, int devices);
  * that a device has already.  The pool is taken. */
 int ls__devices_make_later(ls_trainer *t);
 
-/* Add the sums of a shard and write its gradients, by parameters in the order
- * of declaration (grads NULL: the sums alone), with the memory of the worker
- * that runs the device.  A status below 0 is the function's, or that of an
- * operator of the user's, which ls__device_failed names then. */
-int ls__device_run(const ls_trainer *t, int device, const ls_shard *shard,
-                   float *const *grads, ls_sums *sums);
+/* The memory of the worker that runs a device; NULL without a plan. */
+ls__context *ls__device_context(const ls_trainer *t, int device);
+
+/* Add the sums of a device's shard and write its gradients, by parameters in
+ * the order of declaration (grads NULL: the sums alone), in the memory of a
+ * context, which may be another worker's.  A status below 0 is the function's,
+ * or that of an operator of the user's, which ls__device_failed names then. */
+int ls__device_run(const ls_trainer *t, ls__context *context, int device,
+                   const ls_shard *shard, float *const *grads, ls_sums *sums);
 
 /* Row `row` of a shard alone; data[input] is room for where it is. */
 ls_shard ls__device_row(const ls_trainer *t, const ls_shard *all, int64_t row,
@@ -40,7 +43,7 @@ void ls__step_report(const ls__step *s, ls__report *report);
 /* The report of a device, counted from this process's first. */
 ls__report *ls__step_report_of(const ls__step *s, int device);
 
-/* The number of the operator; -1: it was the gradient function. */
-int ls__device_failed(const ls_trainer *t, int device);
+/* The number of the operator; -1: it was the gradient function, or none. */
+int ls__device_failed(const ls__context *context);
 
 #endif

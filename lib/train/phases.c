@@ -55,7 +55,8 @@ static int run_micro(ls__step *s, int worker, int device, int micro,
     if (!s->pass->train)
         grads = NULL;
     ls__riders_enter(s, &turn);
-    turn.status = ls__device_run(t, device, &shard, grads, &sums);
+    turn.status = ls__device_run(t, ls__device_context(t, device), device,
+                                 &shard, grads, &sums);
     add_sums(total, &sums, t->model.metrics);
     ls__riders_leave(s, &turn);
     if (grads && turn.later && !turn.added)
@@ -75,7 +76,7 @@ void ls__phase_gradients(ls__step *s, int worker, int device)
     ls__step_report(s, report);
     for (int m = 0; m < t->micro && status >= 0; m++) {
         status = run_micro(s, worker, device, m, &report->sums);
-        report->failed = ls__device_failed(t, device);
+        report->failed = ls__device_failed(ls__device_context(t, device));
     }
     report->status = status;
     if (s->pass->train && status >= 0)
@@ -93,7 +94,7 @@ void ls__phase_shards(ls__step *s, int device, ls__shard_fn *fn)
         ls_shard shard = ls__step_shard(s, device, m);
 
         status = fn(s, device, &shard);
-        report->failed = ls__device_failed(t, device);
+        report->failed = ls__device_failed(ls__device_context(t, device));
     }
     report->status = status;
 }

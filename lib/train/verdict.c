@@ -166,7 +166,8 @@ static int64_t bad_row_of(ls__step *s, int device, int micro, bool train)
         ls_shard one = ls__device_row(t, &all, row, s->notes.row);
         ls_sums sums = {0};
 
-        if (ls__device_run(t, device, &one, train ? grads : NULL, &sums) < 0)
+        if (ls__device_run(t, ls__device_context(t, device), device, &one,
+                           train ? grads : NULL, &sums) < 0)
             return -1;
         if (!is_good_row(t, device, &sums, train))
             return one.first;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A chunk of rows at work: where things are while instructions run, and how one
+ * of them runs.  Executors (exec.c) differ in what they run in which order, and
+ * in what they look at. */
+#ifndef LS_PLAN_WORK_H
+#define LS_PLAN_WORK_H
+
+#include "plan/exec.h"
+
+struct ls__context {
+    const ls__plan *plan;
+    float *memory;
+    float *twin;  /* of a second chunk at the same time; NULL: there is none */
+    float *stays; /* from run to run; NULL: nothing does */
+    ls__failure failure; /* of the present or last run */
+    ls__watch_fn *watch; /* is told of each backward; NULL: nobody is */
+    void *user;
+    const ls__marks *marks; /* of the gradients; NULL: none are kept */
+};
+
+typedef struct ls__work {
+    ls__context *context;
+    const ls__plan *plan;
+    const ls__weights *weights;
+    const ls_shard *shard;
+    float *const *grads; /* NULL: forward alone */
+    int64_t rows;
+    ls__chunk of;        /* what operators see */
+} ls__work;
+
+/* Before the first chunk, which is the next one.  grads and sums: NULL, for an
+ * output. */
+ls__work ls__work_begin(ls__context *c, const ls__weights *w,
+                        const ls_shard *shard, float *const *grads,
+                        ls_sums *sums);
+
+/* Cut the shard into chunks: the next one, or false at the end. */
+bool ls__work_next(ls__work *c);
+
+/* Run an instruction, if anything is wanted of it backward. */
+void ls__work_forward(const ls__work *c, const ls__instr *in);
+void ls__work_backward(const ls__work *c, const ls__instr *in);
+
+/* Add what the graph's metrics sum. */
+void ls__work_metrics(const ls__work *c);
+
+static inline float *ls__work_at(const ls__work *c, int64_t offset)
+{
+    return offset < 0 ? NULL : c->of.memory + offset;
+}
+
+static inline bool ls__work_goes_on(const ls__work *c)
+{
+    return c->context->failure.status == 0;
+}
+
+static inline bool ls__work_is_last(const ls__work *c)
+{
+    return c->of.left == c->rows;
+}
+
+static inline int64_t ls__work_number(const ls__work *c, const ls__instr *in)
+{
+    return in - c->plan->instr;
+}
+
+#endif
