@@ -69,6 +69,7 @@ static ls_node *block(ls_node *x, int i)
 
 static ls_graph *lm(void)
 {
+    ls_dense_options bare = ls_dense_defaults();
     int64_t length = T;
     ls_graph *g;
     ls_node *tokens, *x;
@@ -78,7 +79,8 @@ static ls_graph *lm(void)
     x = ls_position(ls_embed(tokens, VOCAB, 256, "tok_emb"), "pos_emb");
     for (int i = 0; i < 4; i++)
         x = block(x, i);
-    x = ls_dense_no_bias(ls_layer_norm(x, "ln_f"), VOCAB, "head");
+    bare.no_bias = 1;
+    x = ls_dense_with(ls_layer_norm(x, "ln_f"), VOCAB, &bare, "head");
     must(ls_loss(g, ls_next_token_loss(x, tokens)));
     return g;
 }

@@ -228,9 +228,22 @@ def write_c(h, out):
     print(wrapped("STRUCTS = {", [f'"{n}": {python_name(n)}'
                                   for n in structs], "}") + "\n", file=out)
     for returns, name, takes in h.functions:
-        print(wrapped(f"{name} = function(", [f'"{name}"', h.returned(returns)]
-                      + [h.taken(b, s) for b, _, s in h.parameters(takes)],
-                      ")"), file=out)
+        if not is_builder(returns, name):
+            print(declared(h, "", returns, name, takes), file=out)
+
+
+def is_builder(returns, name):
+    """Those are declared where they are written out, in builders.py."""
+    return returns.split() == ["ls_node", "*"] and name not in LEFT_OUT
+
+
+def declared(h, of, returns, name, takes):
+    """A function's declaration; `of`, "c.", is where its types are found."""
+    types = [h.returned(returns)] + [h.taken(b, s)
+                                     for b, _, s in h.parameters(takes)]
+    types = [t if t.startswith("C.") else of + t.replace("(", "(" + of)
+             for t in types]
+    return wrapped(f"{of}{name} = {of}function(", [f'"{name}"'] + types, ")")
 
 
 def builder(h, name, takes):
@@ -239,10 +252,7 @@ def builder(h, name, takes):
     p = list(h.parameters(takes))
     names = [n for _, n, _ in p]
     for base, n, stars in p:
-        if base == "ls_node" and stars == 2 and n == "last":
-            given.append("_.last")
-            last.append(n)
-        elif base == "ls_node" and stars == 2:
+        if base == "ls_node" and stars == 2:
             python.append(n)
             given.append(f"_.nodes({n})")
         elif n in ("rank", "count") and ("shape" in names or "axes" in names or
@@ -260,6 +270,7 @@ def builder(h, name, takes):
             write = base.replace("_options", "_defaults_bytes")
             given.append(f"C.byref(_.defaults(c.{write}, c."
                          f"{python_name(base)}, **options))")
+            last += [m for m, of, _ in h.structs[base] if m == "last"]
             optional.append("**options")
         else:
             python.append(n)
@@ -267,12 +278,12 @@ def builder(h, name, takes):
     return python, given, optional, bool(last)
 
 
-def definition(name, python, body, doc, out):
+def definition(name, python, body, doc, before, out):
     end = "\n" if "\n" in doc or doc.endswith('"') else ""
     doc = textwrap.indent(f'"""{doc}{end}"""', "    ")
     head = textwrap.wrap(f"def {name}({', '.join(python)}):", 79,
                          subsequent_indent=" " * (5 + len(name)))
-    print("\n\n" + "\n".join(head) + f"\n{doc}\n" +
+    print(before + "\n\n\n"[bool(before):] + "\n".join(head) + f"\n{doc}\n" +
           textwrap.indent(body, "    "), file=out)
 
 
@@ -291,7 +302,9 @@ def write_builders(h, out):
           "and constants such as LS_SAME are ls.SAME\nor \"same\".\n"
           '"""\n\nimport ctypes as C\n\nfrom . import c\nfrom . import nodes as _', file=out)
     for returns, name, takes in h.functions:
-        if returns.split() == ["ls_node", "*"] and name not in LEFT_OUT:
+        before = ""
+        if is_builder(returns, name):
+            before = "\n\n" + declared(h, "c.", returns, name, takes)
             python, given, options, last = builder(h, name, takes)
             call = "_.made_with_last" if last else "_.made"
             body = wrapped(f"return {call}(c.{name}, ", given, ")", 4)
@@ -303,7 +316,7 @@ def write_builders(h, out):
         else:
             continue
         names.append(name[3:])
-        definition(name[3:], python, body, h.comment_of(name), out)
+        definition(name[3:], python, body, h.comment_of(name), before, out)
     print("\n", file=out)
     print(wrapped("__all__ = [", [f'"{n}"' for n in names], "]"), file=out)
 

@@ -5,6 +5,7 @@
 #define TEST_ALL_OPERATORS_H
 
 #include "calls.h"
+#include "layers.h"
 #include "graph/op.h"
 #include "op/op_table.h"
 
@@ -36,13 +37,13 @@ static inline void all_recurrent(ls_graph *g, ls_node *lengths)
     ls_node *hidden = ls_input(g, "hidden", LS_F32, 1, (int64_t[]){4});
 
     ls_lstm(ls_gru(x, 2, "gru"), 3, "lstm");
-    ls_lstm_from(x, 4, carry, NULL, &last, "lstm_2");
-    ls_lstm_from(x, 4, NULL, lengths, NULL, "lstm_3");
-    ls_lstm_from(x, 4, last, lengths, &last, "lstm_4");
-    ls_gru_from(x, 4, hidden, NULL, &last, "gru_2");
-    ls_gru_from(x, 4, NULL, lengths, NULL, "gru_3");
-    ls_gru_two_biases(x, 4, NULL, NULL, NULL, "gru_5");
-    x = ls_gru_from(x, 4, last, lengths, NULL, "gru_4");
+    lstm_from(x, 4, carry, NULL, &last, "lstm_2");
+    lstm_from(x, 4, NULL, lengths, NULL, "lstm_3");
+    lstm_from(x, 4, last, lengths, &last, "lstm_4");
+    gru_from(x, 4, hidden, NULL, &last, "gru_2");
+    gru_from(x, 4, NULL, lengths, NULL, "gru_3");
+    gru_two_biases(x, 4, NULL, NULL, NULL, "gru_5");
+    x = gru_from(x, 4, last, lengths, NULL, "gru_4");
     ck_assert_msg(x != NULL, "%s", ls_errmsg());
 }
 
@@ -53,7 +54,7 @@ static inline void all_bags(ls_graph *g)
     ls_node *v = ls_input(g, "values", LS_F32, 1, (int64_t[]){4});
 
     ls_sparse_dense(x, v, 300, 3, "wide");
-    ls_sparse_dense_no_bias(x, NULL, 300, 3, "wide_2");
+    sparse_dense_no_bias(x, NULL, 300, 3, "wide_2");
     ls_embed_bag(x, LS_BAG_SUM, 300, 2, "bag");
     x = ls_embed_bag(x, LS_BAG_MEAN, 300, 2, "bag_2");
     ck_assert_msg(x != NULL, "%s", ls_errmsg());
@@ -70,12 +71,12 @@ static inline ls_graph *all_operators(void)
     x = ls_input(g, "image", LS_F32, 3, (int64_t[]){9, 8, 3});
     t = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){5});
     labels = ls_input(g, "label", LS_I32, 0, NULL);
-    x = ls_conv2d_no_bias(ls_conv2d(x, 6, odd, "conv"), 4, two, "bare");
+    x = conv2d_no_bias(ls_conv2d(x, 6, odd, "conv"), 4, two, "bare");
     x = ls_max_pool(ls_group_norm(x, 2, "groups"), two);
     x = ls_dropout(ls_dropout(x, 0, "none"), 0.125, "drop");
     x = ls_flatten(ls_avg_pool(ls_round_bf16(x), two));
     x = ls_sigmoid(ls_tanh(ls_relu(ls_gelu(ls_dense(x, 7, "fc")))));
-    OK(ls_output(g, ls_add(x, ls_dense_no_bias(x, 7, "fc2")), "sum"));
+    OK(ls_output(g, ls_add(x, dense_no_bias(x, 7, "fc2")), "sum"));
     ck_assert_int_eq(ls_metric(g, x), 0);
     ls__node_done(ls__node_unnamed(&ls__op_term[LS__BINARY_ENTROPY], x, x));
     ls__node_done(ls__node_unnamed(&ls__op_term[LS__DIVERGENCE], x, x));
@@ -90,7 +91,7 @@ static inline ls_graph *all_operators(void)
     OK(ls_output(g, t, "seen"));
     t = ls_batch_norm(ls_rms_norm(t, 1e-5, "rms"), 1e-3, "stored");
     t = ls_grouped_attention(t, 4, 2, 500, true, "grouped");
-    t = ls_dense_no_bias(ls_swiglu(t, 8, "unit"), 8, "down");
+    t = dense_no_bias(ls_swiglu(t, 8, "unit"), 8, "down");
     OK(ls_tie(g, "head.kernel", "embed.embedding", true));
     t = ls_dense(t, 11, "head");
     all_arithmetic(x, g->inputs[1]);

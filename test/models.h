@@ -4,6 +4,7 @@
 #ifndef TEST_MODELS_H
 #define TEST_MODELS_H
 
+#include "layers.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -100,7 +101,7 @@ static inline ls_graph *lm_graph(const lm_sizes *s)
                     "pos_emb");
     for (int64_t i = 0; i < s->layers; i++)
         x = lm_block(x, i, s);
-    x = ls_dense_no_bias(ls_layer_norm(x, "ln_f"), s->vocab, "head");
+    x = dense_no_bias(ls_layer_norm(x, "ln_f"), s->vocab, "head");
     OK(ls_loss(g, ls_next_token_loss(x, tokens)));
     return g;
 }

@@ -5,6 +5,7 @@
 
 #include "calls.h"
 #include "golden/modern_lm.h"
+#include "layers.h"
 #include "models.h"
 
 static inline ls_node *norm(ls_node *x, const golden_modern_lm *c,
@@ -28,7 +29,7 @@ static inline ls_node *block(ls_node *x, const golden_modern_lm *c, int64_t i)
     x = ls_add(x, h);
     h = norm(x, c, name[2]);
     if (c->gated)
-        h = ls_dense_no_bias(ls_swiglu(h, c->ff, name[3]), c->width, name[5]);
+        h = dense_no_bias(ls_swiglu(h, c->ff, name[3]), c->width, name[5]);
     else
         h = ls_dense(ls_gelu(ls_dense(h, c->ff, name[4])), c->width, name[5]);
     return ls_add(x, h);
@@ -48,7 +49,7 @@ static inline ls_graph *modern_graph(const golden_modern_lm *c)
         x = block(x, c, i);
     if (c->tie)
         OK(ls_tie(g, "head.kernel", "tok_emb.embedding", true));
-    x = ls_dense_no_bias(norm(x, c, "ln_f"), c->vocab, "head");
+    x = dense_no_bias(norm(x, c, "ln_f"), c->vocab, "head");
     OK(ls_output(g, x, "logits"));
     OK(ls_loss(g, ls_next_token_loss(x, tokens)));
     return g;

@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "alone.h"
 #include "op/layer.h"
+#include "layers.h"
 #include "op_samples.h"
 #include "reference.h"
 #include "support.h"
@@ -108,7 +109,7 @@ static void build_dense(problem *p, const sample *s, int kind)
 
     if (asked & TURNED)
         tie_to_table(p, n, ls__width(x));
-    y = asked & BIAS ? ls_dense(x, n, "d") : ls_dense_no_bias(x, n, "d");
+    y = asked & BIAS ? ls_dense(x, n, "d") : dense_no_bias(x, n, "d");
     ck_assert_ptr_nonnull(y);
     p->node = y;
     take_in(p, asked, curve);
@@ -141,7 +142,7 @@ static void build_bag(problem *p, const sample *s, int kind)
     }
     v = p->op->inputs > 1 ? input(p, "v", LS_F32, s->rank, s->dim) : NULL;
     p->node = kind ? ls_sparse_dense(x, v, count, width, "d")
-                   : ls_sparse_dense_no_bias(x, v, count, width, "d");
+                   : sparse_dense_no_bias(x, v, count, width, "d");
 }
 
 static void build_position(problem *p, const sample *s, int kind)
@@ -315,7 +316,7 @@ static void build_conv(problem *p, const sample *s, int kind)
         y = build_groups(x, n, &w, asked);
     else
         y = asked & BIAS ? ls_conv2d(x, n, w, "c")
-                         : ls_conv2d_no_bias(x, n, w, "c");
+                         : conv2d_no_bias(x, n, w, "c");
     ck_assert_ptr_nonnull(y);
     if (asked & POOLING) {
         fold_pooling(p, y, s, kind);

@@ -4,6 +4,7 @@
 #ifndef TEST_OUTPUT_MODELS_H
 #define TEST_OUTPUT_MODELS_H
 
+#include "layers.h"
 #include "models.h"
 
 /* ------ Models: each has an output "y", and a loss where asked for ------ */
@@ -32,7 +33,7 @@ static inline void build_lm(ls_graph *g, bool loss)
 
     for (int i = 0; i < 3; i++)
         x = lm_block(x, i, &s);
-    x = ls_dense_no_bias(ls_layer_norm(x, "norm"), 11, "head");
+    x = dense_no_bias(ls_layer_norm(x, "norm"), 11, "head");
     OK(ls_output(g, x, "y"));
     if (loss)
         OK(ls_loss(g, ls_next_token_loss(x, tokens)));
@@ -45,7 +46,7 @@ static inline void build_images(ls_graph *g, bool loss)
 
     x = ls_max_pool(ls_relu(ls_conv2d(x, 6, three, "conv1")), two);
     x = ls_relu(ls_conv2d(x, 8, three, "conv2"));
-    x = ls_group_norm(ls_add(x, ls_conv2d_no_bias(x, 8, three, "conv3")), 2,
+    x = ls_group_norm(ls_add(x, conv2d_no_bias(x, 8, three, "conv3")), 2,
                       "norm");
     x = ls_flatten(ls_avg_pool(ls_max_pool(x, two), two));
     y = ls_sigmoid(ls_dense(x, 3, "dense"));

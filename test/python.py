@@ -290,22 +290,19 @@ def check_builders(folder):
         "batch_norm": (x, 1e-5, "bn"), "broadcast_to": (row, (6, 4)),
         "clamp": (x, 0, 1), "clipped_relu": (x, 1), "concat": ([x, x], 0),
         "conv1d": (x, 5, 3, 1, "same", "c1"),
-        "conv1d_no_bias": (x, 5, 3, 1, ls.CAUSAL, "c2"),
         "conv1d_with": (x, 5, 3, "c3"), "conv2d": (image, 5, (3, 3), "c4"),
-        "conv2d_no_bias": (image, 5, ls.Window(3, 3, padding="valid"), "c5"),
         "conv2d_with": (image, 4, 3, 3, "c6"),
         "cross_attention": (x, x, None, 2, "ca"),
         "cross_entropy": (x, i), "dense": (x, 3, "d"),
-        "dense_no_bias": (x, 3, "dn"), "dropout": (x, 0.5, "drop"),
+        "dense_with": (x, 3, "dn"), "dropout": (x, 0.5, "drop"),
         "elu": (x, 1), "embed": (i, 9, 2, "e"),
         "embed_bag": (i, "mean", 9, 2, "eb"), "gather": (x, i),
         "gaussian_loss": (x, x, x), "group_norm": (image, 2, "gn"),
         "grouped_attention": (x, 2, 1, 1e4, True, "ga"), "gru": (x, 3, "g"),
-        "gru_from": (x, 3, None, length, "gf"),
-        "gru_two_biases": (x, 3, None, None, "gb"), "huber_loss": (x, x, 1),
+        "gru_with": (x, 3, "gf"), "huber_loss": (x, x, 1),
         "label_terms": (x, i, 0.1), "layer_norm": (x, "ln"),
         "leaky_relu": (x, 0.1), "lstm": (x, 3, "l"),
-        "lstm_from": (x, 3, None, length, "lf"),
+        "lstm_with": (x, 3, "lf"),
         "max_pool": (image, (2, 2, 2, 2, "valid")),
         "avg_pool": (image, {"height": 2, "width": 2}), "max_over": (x, -1),
         "mean_over": (x,), "mean_loss": (x,), "next_token_loss": (x, i),
@@ -314,7 +311,7 @@ def check_builders(folder):
         "rotary": (x, 2, 1e4), "scale_shift": (x, 2, 1),
         "self_attention": (x, 2, False, "sa"), "slice": (x, 0, 1, 2),
         "sparse_dense": (i, None, 9, 2, "sd"),
-        "sparse_dense_no_bias": (i, None, 9, 2, "sn"),
+        "sparse_dense_with": (i, None, 9, 2, "sn"),
         "squared_clipped_relu": (x, 1), "sum_over": (x, (0, 1)),
         "swiglu": (x, 3, "sw"), "transpose": (x, (1, 0)),
         "matmul": (x, ls.transpose(x)),
@@ -335,8 +332,12 @@ def check_builders(folder):
     assert g.start("d.*", 1) is None
     assert ls.conv2d(image, 5, (3, 3, 2, 2, "valid"), "z").shape == (3, 3, 5)
     assert ls.mean_over(image, (0, 1)).shape == (4,)
-    y, state = ls.gru_from(x, 3, None, None, "zz")
+    y, state = ls.gru_with(x, 3, "zz", lengths=length, two_biases=True)
     assert y.shape == (6, 3) and state.shape == (3,)
+    y, state = ls.gru_with(x, 3, "zy", state=state)
+    assert y.shape == (6, 3) and state.shape == (3,)
+    raises(ls.Error, "two_biases", ls.lstm_with, x, 3, "zx", two_biases=True)
+    raises(ls.Error, "the state is", ls.lstm_with, x, 3, "zx", state=state)
     raises(TypeError, "there is no stride in", ls.conv2d_with, image, 5, 3, 3,
            "zzz", stride=2)
     raises(ValueError, 'padding has no "some"', ls.conv2d, image, 5,

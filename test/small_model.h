@@ -4,6 +4,7 @@
 #define TEST_SMALL_MODEL_H
 
 #include "fixture.h"
+#include "layers.h"
 
 enum { ROWS = 8, IN = 3, OUT = 2 };
 
@@ -33,7 +34,7 @@ static inline void image_nodes(ls_graph *g)
 
     x = ls_max_pool(ls_relu(ls_conv2d(ls_round_bf16(x), 6, three, "conv1")),
                     two);
-    x = ls_relu(ls_group_norm(ls_conv2d_no_bias(x, 4, three, "conv2"), 2,
+    x = ls_relu(ls_group_norm(conv2d_no_bias(x, 4, three, "conv2"), 2,
                               "norm"));
     x = ls_dropout(ls_flatten(ls_avg_pool(x, two)), 0.2, "dropout");
     ls_metric(g, x);

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* nftw */
 #include "agreement.h"
 #include "folder.h"
+#include "layers.h"
 #include "models.h"
 
 enum { ROWS = 8, X = 60, OUT = 3 };
@@ -22,7 +23,7 @@ static ls_graph *graph(void)
     x = ls_input(g, "x", LS_F32, 3, (int64_t[]){6, 5, 2});
     label = ls_input(g, "label", LS_I32, 0, NULL);
     x = ls_batch_norm(x, 1e-5, "alone");
-    x = ls_conv2d_no_bias(x, 4, (ls_window){3, 3, 1, 1, LS_SAME}, "conv");
+    x = conv2d_no_bias(x, 4, (ls_window){3, 3, 1, 1, LS_SAME}, "conv");
     x = ls_relu(ls_batch_norm(x, 1e-3, "taken"));
     x = ls_dropout(ls_flatten(x), 0.25, "drop");
     hidden = ls_dense(x, 7, "hidden");

@@ -3,6 +3,7 @@
 #include "bad_nodes.h"
 #include "failing_memory.h"
 #include "graphs.h"
+#include "layers.h"
 #include "plan/exec.h"
 
 /* ------ What the builder refuses ------ */
@@ -448,7 +449,7 @@ START_TEST(test_null)
 
     ck_assert_ptr_null(f32(NULL, "x", 1, 4, 0, 0));
     ck_assert_ptr_null(ls_dense(NULL, 3, "d"));
-    ck_assert_ptr_null(ls_dense_no_bias(NULL, 3, "d"));
+    ck_assert_ptr_null(dense_no_bias(NULL, 3, "d"));
     ck_assert_ptr_null(ls_embed(NULL, 3, 4, "d"));
     ck_assert_ptr_null(ls_position(NULL, "d"));
     ck_assert_ptr_null(ls_layer_norm(NULL, "d"));

@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "backends.h"
 #include "base/fpmode.h"
+#include "layers.h"
 #include "models.h"
 #include "reference.h"
 
@@ -113,7 +114,7 @@ static conv make(const shape *s)
     more.no_bias = true;
     c.node = s->more.size ? ls_conv2d_with(x, s->n, s->window.height,
                                            s->window.width, &more, "c")
-                          : ls_conv2d_no_bias(x, s->n, s->window, "c");
+                          : conv2d_no_bias(x, s->n, s->window, "c");
     ck_assert_msg(c.node != NULL, "%s", ls_errmsg());
     c.nx = s->rows * c.node->in[0]->size;
     c.ny = s->rows * c.node->size;

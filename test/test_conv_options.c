@@ -6,6 +6,7 @@
 #include "alone.h"
 #include "backend/backend.h"
 #include "folder.h"
+#include "layers.h"
 #include "models.h"
 #include "op/conv.h"
 #include "reference.h"
@@ -203,13 +204,17 @@ START_TEST(zeros_before)
 {
     ls_pool *pool = open_pool(1, 1);
     float x[4] = {1, 2, 3, 4}, w[2] = {10, 1}, y[2];
+    ls_conv_options o = ls_conv_defaults();
     ls_graph *g;
     ls_node *n;
     run r;
 
+    o.no_bias = true;
+    o.stride_x = 2;
+    o.padding = LS_CAUSAL;
     OK(ls_graph_new(&g));
-    n = ls_conv1d_no_bias(ls_input(g, "x", LS_F32, 2, (int64_t[]){4, 1}), 1, 2,
-                          2, LS_CAUSAL, "conv");
+    n = ls_conv1d_with(ls_input(g, "x", LS_F32, 2, (int64_t[]){4, 1}), 1, 2, &o,
+                       "conv");
     OK(ls_output(g, n, "y"));
     OK(ls_loss(g, ls_mean_loss(n, NULL)));
     r = open_run(pool, g, NULL);

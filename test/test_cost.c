@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What operators are counted to read and write, against counts written out by
  * hand from shapes; and what a step of them comes to. */
+#include "layers.h"
 #include "models.h"
 #include "../tools/scale/scaling.h"
 
@@ -78,7 +79,7 @@ static ls_graph *chain_graph(bool apart)
 
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){7});
-    x = ls_dense_no_bias(x, 11, "fc");
+    x = dense_no_bias(x, 11, "fc");
     y = ls_square(x);
     for (int i = 0; i < 2; i++) {
         if (apart)

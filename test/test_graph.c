@@ -5,6 +5,7 @@
 #include "base/fpmode.h"
 #include "graphs.h"
 #include "plan/exec.h"
+#include "layers.h"
 #include "reference.h"
 
 enum { MOST_INPUTS = 4, MOST_PARAMS = 64 };
@@ -496,7 +497,7 @@ static ls_node *guard(ls_node *y, ls_node *z, bool blocked)
     int64_t shape[LS_MAX_RANK];
     int64_t n = shape[ls_node_shape(z, shape) - 1];
 
-    return blocked ? ls_add(y, ls_dense_no_bias(z, n, "zero")) : y;
+    return blocked ? ls_add(y, dense_no_bias(z, n, "zero")) : y;
 }
 
 static void fold_gelu(ls_graph *g, bool blocked)

@@ -2,6 +2,7 @@
 /* Labels below 0 are ignored by cross entropy: PyTorch's numbers, the bytes of
  * rows without weight, and the same bytes on any number of workers. */
 #include "golden/ignored.h"
+#include "layers.h"
 #include "models.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ static ls_graph *classifier(int terms)
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 2, (int64_t[]){terms, WIDTH});
     y = ls_input(g, "label", LS_I32, 1, (int64_t[]){terms});
-    OK(ls_loss(g, ls_cross_entropy(ls_dense_no_bias(x, CLASSES, "out"), y)));
+    OK(ls_loss(g, ls_cross_entropy(dense_no_bias(x, CLASSES, "out"), y)));
     return g;
 }
 

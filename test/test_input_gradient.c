@@ -2,6 +2,7 @@
 /* Gradients by inputs: JAX's numbers; the same bytes on any devices, workers,
  * micro-batches and ranks; and nothing of it shows in the steps around it. */
 #include "golden/by_input.h"
+#include "layers.h"
 #include "models.h"
 #include "on_ranks.h"
 
@@ -236,7 +237,7 @@ END_TEST
 static void dropped(ls_graph *g)
 {
     ls_node *x = input(g, "x", 1, 40, 0, 0);
-    ls_node *zero = ls_scale_shift(ls_dense_no_bias(x, 40, "d"), 0, 0);
+    ls_node *zero = ls_scale_shift(dense_no_bias(x, 40, "d"), 0, 0);
 
     OK(ls_loss(g, ls_mean_loss(ls_dropout(ls_add(x, zero), 0.25, "drop"),
                                NULL)));

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* nftw */
 #include "agreement.h"
 #include "folder.h"
+#include "layers.h"
 #include "golden/lora_updates.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ static ls_graph *golden_graph(void)
     y = ls_input(g, "y", LS_F32, 1, (int64_t[]){LORA_OUT});
     x = ls_relu(ls_dense(x, LORA_HIDDEN, "fc"));
     OK(ls_loss(g,
-               ls_mean_squared_error(ls_dense_no_bias(x, LORA_OUT, "out"), y)));
+               ls_mean_squared_error(dense_no_bias(x, LORA_OUT, "out"), y)));
     OK(ls_lora_add(g, "*.kernel", LORA_RANK, lora_alpha));
     return g;
 }
@@ -97,7 +98,7 @@ static ls_graph *text_graph(void)
     OK(ls_tie(g, "down.bias", "up.bias", false));
     x = ls_add(x, ls_dropout(ls_dense(h, WIDTH, "down"), 0.25, "drop_2"));
     OK(ls_tie(g, "head.kernel", "embed.embedding", true));
-    x = ls_dense_no_bias(ls_layer_norm(x, "norm_1"), VOCAB, "head");
+    x = dense_no_bias(ls_layer_norm(x, "norm_1"), VOCAB, "head");
     OK(ls_output(g, x, "logits"));
     OK(ls_loss(g, ls_next_token_loss(x, tokens)));
     return g;

@@ -3,6 +3,7 @@
  * for the Gaussian one), several heads are one loss, weights leave terms out,
  * and the same bytes come out on any number of workers. */
 #include "fixture.h"
+#include "layers.h"
 #include "support.h"
 
 enum { BATCH = 8, WIDTH = 4, SIZE = BATCH * WIDTH };
@@ -128,7 +129,7 @@ static void open_model(model *m, ls_node *(*build)(const nodes *), int workers)
     nodes n;
 
     OK(ls_graph_new(&g));
-    n = (nodes){.y = ls_dense_no_bias(input(g, "x"), WIDTH, "w"),
+    n = (nodes){.y = dense_no_bias(input(g, "x"), WIDTH, "w"),
                 .t = input(g, "t"), .p = input(g, "p"), .v = input(g, "v"),
                 .labels = ls_input(g, "labels", LS_I32, 0, NULL)};
     OK(ls_loss(g, build(&n)));

@@ -4,6 +4,7 @@
  *
  * test_determinism takes one thing at a time further; here they come together,
  * as the tools' options let them. */
+#include "layers.h"
 #include "models.h"
 
 #include "faults.h"
@@ -61,7 +62,7 @@ static ls_graph *transformer(bool causal)
     x = ls_add(x, causal ? ls_dropout(h, 0.2, "drop") : h);
     h = ls_gelu(ls_dense(x, 40, "up"));
     x = ls_add(x, ls_dense(h, 32, "down"));
-    x = ls_dense_no_bias(x, 32, "head");
+    x = dense_no_bias(x, 32, "head");
     OK(ls_loss(g, ls_next_token_loss(x, tokens)));
     return g;
 }

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* nftw */
 #include "agreement.h"
 #include "folder.h"
+#include "layers.h"
 #include "modern.h"
 
 /* ------ Flax's numbers ------ */
@@ -138,7 +139,7 @@ static ls_graph *thrice(bool tied)
     y = ls_tanh(ls_dense(y, IN, "b"));
     if (tied) /* by the other name of the same */
         OK(ls_tie(g, "c.kernel", "b.kernel", true));
-    y = ls_dense_no_bias(y, IN, "c");
+    y = dense_no_bias(y, IN, "c");
     OK(ls_output(g, y, "y"));
     OK(ls_loss(g, ls_mean_squared_error(y, x)));
     return g;

@@ -8,6 +8,7 @@
 #include "exchange/onnx.h"
 #include "folder.h"
 #include "op/op_table.h"
+#include "layers.h"
 #include "output_models.h"
 
 START_TEST(test_rows)
@@ -113,7 +114,7 @@ static void of_tokens(ls_graph *g)
                              "mix");
     x = ls_batch_norm(x, 1e-5, "batch");
     OK(ls_tie(g, "head.kernel", "table.embedding", true));
-    OK(ls_output(g, ls_dense_no_bias(x, 11, "head"), "y"));
+    OK(ls_output(g, dense_no_bias(x, 11, "head"), "y"));
 }
 
 static void of_bags(ls_graph *g)
@@ -124,7 +125,7 @@ static void of_bags(ls_graph *g)
     x = ls_add(ls_embed_bag(at, LS_BAG_SUM, 9, 4, "sum"),
                ls_embed_bag(at, LS_BAG_MEAN, 9, 4, "mean"));
     x = ls_add(x, ls_sparse_dense(at, values, 9, 4, "sparse"));
-    x = ls_add(x, ls_sparse_dense_no_bias(at, NULL, 9, 4, "ones"));
+    x = ls_add(x, sparse_dense_no_bias(at, NULL, 9, 4, "ones"));
     OK(ls_output(g, ls_batch_norm(x, 1e-5, "batch"), "y"));
 }
 
@@ -134,11 +135,11 @@ static void of_steps(ls_graph *g)
     ls_node *one = ls_input(g, "one", LS_F32, 1, (int64_t[]){4});
     ls_node *n = ls_input(g, "n", LS_I32, 0, NULL), *last, *h;
 
-    h = ls_lstm_from(x, 4, state, n, &last, "lstm");
+    h = lstm_from(x, 4, state, n, &last, "lstm");
     OK(ls_output(g, last, "last"));
-    h = ls_gru_from(h, 4, one, NULL, &last, "gru");
+    h = gru_from(h, 4, one, NULL, &last, "gru");
     OK(ls_output(g, last, "end"));
-    h = ls_gru_two_biases(h, 4, NULL, n, NULL, "two");
+    h = gru_two_biases(h, 4, NULL, n, NULL, "two");
     OK(ls_output(g, ls_lstm(h, 4, "plain"), "y"));
 }
 
@@ -150,7 +151,7 @@ static void of_images(ls_graph *g)
 
     x = ls_batch_norm(ls_conv2d(x, 2, three, "conv"), 1e-5, "batch");
     OK(ls_tie(g, "again.kernel", "conv.kernel", false));
-    x = ls_group_norm(ls_conv2d_no_bias(x, 2, three, "again"), 2, "group");
+    x = ls_group_norm(conv2d_no_bias(x, 2, three, "again"), 2, "group");
     x = ls_avg_pool(ls_max_pool(x, two), two);
     OK(ls_output(g, ls_layer_norm(ls_flatten(x), "norm"), "y"));
 }
@@ -259,13 +260,13 @@ START_TEST(test_refused)
     folder_open();
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){4});
-    x = ls_dense_no_bias(x, 3, "fc");
+    x = dense_no_bias(x, 3, "fc");
     OK(ls_output(g, x, "x"));
     FAILS(ls__onnx_write(g, values, in_folder("m")), LS_EINVAL, "two names");
     ls_graph_free(g);
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){4});
-    x = ls_own(&op, (ls_node *[]){ls_dense_no_bias(x, 3, "fc")});
+    x = ls_own(&op, (ls_node *[]){dense_no_bias(x, 3, "fc")});
     OK(ls_output(g, x, "y"));
     FAILS(ls__onnx_write(g, values, in_folder("m")), LS_ENOTSUP, "mine");
     ls_graph_free(g);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators and losses of a user's own. */
+#include "layers.h"
 #include "small_model.h"
 
 #include "kernel/kernel.h"
@@ -184,7 +185,7 @@ static ls_graph *powers(int *n)
 
     OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){1});
-    ls_node *h = ls_dense_no_bias(x, 1, "w");
+    ls_node *h = dense_no_bias(x, 1, "w");
     ls_node *in[] = {h, h, h};
     ls_node *a = ls_own(&times, in), *b = ls_own(&times, in);
     a = ls_add(a, b);
@@ -296,7 +297,7 @@ START_TEST(test_shape)
     o.optimizer = ls_sgd(1);
     OK(ls_graph_new(&g));
     ls_node *in[] = {
-        ls_dense_no_bias(ls_input(g, "x", LS_F32, 1, (int64_t[]){1}), 3, "w"),
+        dense_no_bias(ls_input(g, "x", LS_F32, 1, (int64_t[]){1}), 3, "w"),
         ls_input(g, "k", LS_I32, 0, NULL)};
     ls_node *y = ls_own(&own_first, in);
     ck_assert_int_eq(ls_node_shape(y, shape), 1);
@@ -426,7 +427,7 @@ static ls_graph *failing_graph(part *p)
 
     OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){1});
-    x = ls_dense_no_bias(x, 1, "w");
+    x = dense_no_bias(x, 1, "w");
     x = ls_own(&copy, &x);
     OK(ls_output(g, x, "copy"));
     OK(ls_loss(g, ls_own_loss(&sum, &x)));

@@ -4,6 +4,7 @@
  * what is refused.  Also the draw from logits, against JAX. */
 #include "base/error.h"
 #include "fixture.h"
+#include "layers.h"
 #include "lockstep.h"
 
 #include <check.h>
@@ -49,7 +50,7 @@ static void build(ls_graph *g, int outputs)
     if (outputs > 1)
         OK(ls_output(g, h, "up"));
     h = ls_gelu(h);
-    y = ls_dense_no_bias(ls_add(x, ls_dense(h, D, "down")), V, "head");
+    y = dense_no_bias(ls_add(x, ls_dense(h, D, "down")), V, "head");
     if (outputs > 0)
         OK(ls_output(g, y, "logits"));
     OK(ls_loss(g, ls_next_token_loss(y, tokens)));

@@ -9,6 +9,7 @@
 #include "base/fpmode.h"
 #include "fixture.h"
 #include "golden/sequences.h"
+#include "layers.h"
 #include "models.h"
 #include "op/op_table.h"
 #include "random/init.h"
@@ -21,7 +22,7 @@
 typedef ls_node *layer_fn(ls_node *x, int64_t n, ls_node *state,
                           ls_node *lengths, ls_node **last, const char *name);
 
-static layer_fn *const layers[] = {ls_lstm_from, ls_gru_from};
+static layer_fn *const layers[] = {lstm_from, gru_from};
 
 /* ------ Flax's numbers: see golden/make_sequences.py ------ */
 
@@ -529,8 +530,8 @@ END_TEST
 static ls_node *bad_steps(ls_graph *g, layer_fn *layer)
 {
     (void)layer;
-    return ls_conv1d_no_bias(ls_input(g, "x", LS_F32, 1, (int64_t[]){7}), 3, 2,
-                             1, LS_CAUSAL, "c");
+    return ls_conv1d(ls_input(g, "x", LS_F32, 1, (int64_t[]){7}), 3, 2, 1,
+                     LS_CAUSAL, "c");
 }
 
 static ls_node *bad_padding(ls_graph *g, layer_fn *layer)

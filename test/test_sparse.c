@@ -5,6 +5,7 @@
 #include "alone.h"
 #include "backends.h"
 #include "base/fpmode.h"
+#include "layers.h"
 #include "models.h"
 #include "on_ranks.h"
 #include "op/op_table.h"
@@ -572,7 +573,7 @@ START_TEST(test_mean_bytes)
     mean.node = ls_embed_bag(in, LS_BAG_MEAN, 5, 7, "m");
     OK(ls_graph_new(&sum.graph));
     in = ls_input(sum.graph, "x", LS_I32, 1, (int64_t[]){4});
-    sum.node = ls_sparse_dense_no_bias(
+    sum.node = sparse_dense_no_bias(
         in, ls_input(sum.graph, "v", LS_F32, 1, (int64_t[]){4}), 5, 7, "s");
     run_layer(&mean, ls__kernels(), 2, x, param, dy, false);
     run_layer(&sum, ls__kernels(), 2, x, param, dy, false);
@@ -606,7 +607,7 @@ static ls_graph *golden_graph(const char *bag)
     x = ls_input(g, "x", LS_I32, 1, (int64_t[]){4});
     if (!strcmp(bag, "values")) {
         v = ls_input(g, "v", LS_F32, 1, (int64_t[]){4});
-        y = ls_sparse_dense_no_bias(x, v, 11, 3, "bag");
+        y = sparse_dense_no_bias(x, v, 11, 3, "bag");
     } else {
         y = ls_embed_bag(x, *bag == 'm' ? LS_BAG_MEAN : LS_BAG_SUM, 11, 3,
                          "bag");

@@ -8,6 +8,7 @@
 #include "golden/torch_norm_outputs.h"
 #include "golden/torch_outputs.h"
 #include "golden/torch_steps_outputs.h"
+#include "layers.h"
 #include "models.h"
 
 enum { T = 4, VOCAB = 11 };
@@ -63,13 +64,13 @@ static ls_node *image_layers(ls_node *x, int64_t outputs)
 /* Convolutions without a bias, which is where a norm's shift would be. */
 static ls_node *no_bias_layers(ls_node *x, int64_t outputs)
 {
-    x = ls_flatten(ls_conv2d_no_bias(x, 3, window, "conv"));
+    x = ls_flatten(conv2d_no_bias(x, 3, window, "conv"));
     return ls_dense(ls_layer_norm(x, "norm"), outputs, "dense");
 }
 
 static ls_node *normed_layers(ls_node *x, int64_t outputs)
 {
-    x = ls_batch_norm(ls_conv2d_no_bias(x, 3, window, "conv"), 1e-5, "norm");
+    x = ls_batch_norm(conv2d_no_bias(x, 3, window, "conv"), 1e-5, "norm");
     x = ls_dense(ls_flatten(ls_relu(x)), outputs, "dense");
     return ls_batch_norm(x, 0.25, "last");
 }
@@ -77,7 +78,7 @@ static ls_node *normed_layers(ls_node *x, int64_t outputs)
 static ls_node *steps_layers(ls_node *x, int64_t two_biases)
 {
     x = ls_lstm(ls_lstm(x, 4, "rnn_l0"), 4, "second");
-    x = two_biases ? ls_gru_two_biases(x, 2, NULL, NULL, NULL, "unit")
+    x = two_biases ? gru_two_biases(x, 2, NULL, NULL, NULL, "unit")
                    : ls_gru(x, 2, "unit");
     return ls_dense(ls_batch_norm(ls_flatten(x), 1e-3, "norm"), 3, "head");
 }

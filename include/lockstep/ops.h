@@ -18,8 +18,27 @@ extern "C" {
  * Parameters "<name>.kernel" (I,n) lecun_normal, "<name>.bias" (n) zeros. */
 LS_API ls_node *ls_dense(ls_node *x, int64_t n, const char *name);
 
-/* y[..,j] = sum_i x[..,i] w[i,j]: ls_dense without a bias. */
-LS_API ls_node *ls_dense_no_bias(ls_node *x, int64_t n, const char *name);
+/* More of a dense layer, ls_sparse_dense included; ls_dense_defaults() writes
+ * what those have. */
+typedef struct ls_dense_options {
+    size_t size;  /* ls_dense_defaults() writes it */
+    bool no_bias; /* y = x w alone, without the parameter "<name>.bias" */
+} ls_dense_options;
+
+/* Write the default options into the program's struct of `size` bytes. */
+LS_API void ls_dense_defaults_bytes(ls_dense_options *options, size_t size);
+static inline ls_dense_options ls_dense_defaults(void)
+{
+    ls_dense_options o;
+
+    ls_dense_defaults_bytes(&o, sizeof o);
+    return o;
+}
+
+/* ls_dense with these options, NULL: the defaults. */
+LS_API ls_node *ls_dense_with(ls_node *x, int64_t n,
+                              const ls_dense_options *options,
+                              const char *name);
 
 /* y[..,:] = table[x[..],:].  x (..) of LS_I32 in [0,count) -> (..,width).
  * Parameter "<name>.embedding" (count,width), normal / sqrt(width). */
@@ -120,33 +139,49 @@ LS_API ls_node *ls_lstm(ls_node *x, int64_t n, const char *name);
  * orthogonal. */
 LS_API ls_node *ls_gru(ls_node *x, int64_t n, const char *name);
 
-/* ls_lstm from a state, in rows of different lengths, and with the state that
- * it comes to.  Each of the three may be NULL.
- *
- *     state    (2,n): c and h before the first step, Flax's carry; NULL: zeros
- *     lengths  one LS_I32 a row, 0 .. T: how many of its steps count.  Beyond
- *              them y is 0, the state stays, and x, which must be finite, gets
- *              no gradient; NULL: all count
- *     last     is set to the state (2,n) after the last step that counts, or to
- *              NULL where this function returns NULL
+/* More of a recurrent layer; ls_recurrent_defaults() writes what ls_lstm and
+ * ls_gru have, zeros and NULL: a state to begin from, rows of different lengths,
+ * and the state that it comes to.
  *
  * A stream of steps is predicted piece by piece by giving `last` of one piece
  * as `state` of the next: the bytes are those of one long row. */
-LS_API ls_node *ls_lstm_from(ls_node *x, int64_t n, ls_node *state,
-                             ls_node *lengths, ls_node **last,
+typedef struct ls_recurrent_options {
+    size_t size;      /* ls_recurrent_defaults() writes it */
+    ls_node *state;   /* before the first step: of an LSTM (2,n), c and h as
+                         Flax's carry has them, of a GRU (n); NULL: zeros */
+    ls_node *lengths; /* one LS_I32 a row, 0 .. T: how many of its steps count.
+                         Beyond them y is 0, the state stays, and x, which must
+                         be finite, gets no gradient; NULL: all count */
+    ls_node **last;   /* NULL, or where the state after the last step that
+                         counts goes, of the shape of `state`; NULL goes there
+                         where the builder returns NULL */
+    bool two_biases;  /* a GRU's state has a bias of its share too, hr, hz, hn
+                         = the parts of h w_h + bias_h, parameter
+                         "<name>.dense_h.bias" (3 n) zeros, as PyTorch's nn.GRU
+                         has it; only the last n of bias_h make it another
+                         layer.  LS_EINVAL for an LSTM */
+} ls_recurrent_options;
+
+/* Write the default options into the program's struct of `size` bytes. */
+LS_API void ls_recurrent_defaults_bytes(ls_recurrent_options *options,
+                                        size_t size);
+static inline ls_recurrent_options ls_recurrent_defaults(void)
+{
+    ls_recurrent_options o;
+
+    ls_recurrent_defaults_bytes(&o, sizeof o);
+    return o;
+}
+
+/* ls_lstm with these options, NULL: the defaults. */
+LS_API ls_node *ls_lstm_with(ls_node *x, int64_t n,
+                             const ls_recurrent_options *options,
                              const char *name);
 
-/* The same of ls_gru, whose state is (n). */
-LS_API ls_node *ls_gru_from(ls_node *x, int64_t n, ls_node *state,
-                            ls_node *lengths, ls_node **last,
+/* ls_gru with these options, NULL: the defaults. */
+LS_API ls_node *ls_gru_with(ls_node *x, int64_t n,
+                            const ls_recurrent_options *options,
                             const char *name);
-
-/* ls_gru_from with a bias of the state's share too: hr, hz, hn = the parts of h
- * w_h + bias_h, parameter "<name>.dense_h.bias" (3 n) zeros.  PyTorch's nn.GRU;
- * only the last n of bias_h make it another layer than ls_gru_from. */
-LS_API ls_node *ls_gru_two_biases(ls_node *x, int64_t n, ls_node *state,
-                                  ls_node *lengths, ls_node **last,
-                                  const char *name);
 
 /* ------ Weights that layers share ------ */
 
@@ -198,10 +233,6 @@ typedef struct ls_window {
  * lecun_normal, "<name>.bias" (n) zeros: nnx.Conv. */
 LS_API ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window,
                           const char *name);
-
-/* ls_conv2d without a bias. */
-LS_API ls_node *ls_conv2d_no_bias(ls_node *x, int64_t n, ls_window window,
-                                  const char *name);
 
 /* More of a convolution; ls_conv_defaults() writes what ls_conv2d has, LS_SAME
  * and ones.  Taps are `dilation` pixels apart, so that a window k wide covers
@@ -265,11 +296,6 @@ LS_API ls_node *ls_conv1d_with(ls_node *x, int64_t n, int64_t width,
 LS_API ls_node *ls_conv1d(ls_node *x, int64_t n, int64_t width,
                           int64_t stride, ls_padding padding,
                           const char *name);
-
-/* ls_conv1d without a bias. */
-LS_API ls_node *ls_conv1d_no_bias(ls_node *x, int64_t n, int64_t width,
-                                  int64_t stride, ls_padding padding,
-                                  const char *name);
 
 /* y[i,j,c] = the largest x in the window; its gradient goes to the first of
  * equals, by rows.  Pixels outside x count as -infinity; NaN stays NaN. */

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_SPARSE_H
 #define LOCKSTEP_SPARSE_H
 
-#include <lockstep/graph.h>
+#include <lockstep/ops.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,10 +32,11 @@ extern "C" {
 LS_API ls_node *ls_sparse_dense(ls_node *indices, ls_node *values,
                                 int64_t inputs, int64_t n, const char *name);
 
-/* ls_sparse_dense without a bias. */
-LS_API ls_node *ls_sparse_dense_no_bias(ls_node *indices, ls_node *values,
-                                        int64_t inputs, int64_t n,
-                                        const char *name);
+/* ls_sparse_dense with these options, NULL: the defaults. */
+LS_API ls_node *ls_sparse_dense_with(ls_node *indices, ls_node *values,
+                                     int64_t inputs, int64_t n,
+                                     const ls_dense_options *options,
+                                     const char *name);
 
 /* How the embeddings of a bag become one. */
 typedef enum ls_bag { LS_BAG_SUM, LS_BAG_MEAN } ls_bag;
@@ -44,7 +45,7 @@ typedef enum ls_bag { LS_BAG_SUM, LS_BAG_MEAN } ls_bag;
  * indices are not below 0; an empty bag gives zeros (PyTorch's EmbeddingBag).
  * indices (..,K) in [0,count) or below 0 -> (..,width).  Parameter
  * "<name>.embedding" (count,width), normal / sqrt(width).  A mean has the bytes
- * of ls_sparse_dense_no_bias with values 1/m, rounded to float. */
+ * of ls_sparse_dense_with no_bias and values 1/m, rounded to float. */
 LS_API ls_node *ls_embed_bag(ls_node *indices, ls_bag bag, int64_t count,
                              int64_t width, const char *name);
 

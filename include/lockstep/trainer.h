@@ -294,7 +294,7 @@ LS_API int ls_trainer_load(ls_trainer *trainer, const char *path,
  * ls_batch_norm reads its own.  An ls_lstm or ls_gru called "rnn" is layer 0 of
  * nn.LSTM or nn.GRU "rnn", and "rnn_l1" layer 1; two biases are added.
  * LS_ENOTSUP: a trainer around a gradient function of your own, or a bias that
- * only ls_gru_two_biases has. */
+ * only an ls_gru_with two_biases has. */
 LS_API int ls_trainer_load_torch(ls_trainer *trainer, const char *path,
                                  const char *names, const char *layers);
 

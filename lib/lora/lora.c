@@ -172,14 +172,17 @@ int ls__lora_insert(ls_node *layer, int64_t rank, double scale)
     ls_graph *g = layer->graph;
     const char *a_name = ls__path(g, layer->name, "lora_A");
     const char *b_name = ls__path(g, layer->name, "lora_B");
+    ls_dense_options bare = ls_dense_defaults();
     ls_node *x, *sum;
 
     if (!a_name || !b_name) {
         ls__graph_failed(g, LS_ENOMEM);
         return LS_ENOMEM;
     }
-    x = ls_dense_no_bias(layer->in[0], rank, a_name);
-    x = ls_dense_no_bias(ls_scale_shift(x, scale, 0), ls__width(layer), b_name);
+    bare.no_bias = true;
+    x = ls_dense_with(layer->in[0], rank, &bare, a_name);
+    x = ls_dense_with(ls_scale_shift(x, scale, 0), ls__width(layer), &bare,
+                      b_name);
     if (!(sum = ls_add(layer, x))) {
         g->undo.passes = false; /* what is half done sticks */
         ls__graph_failed(g, LS_EINVAL);

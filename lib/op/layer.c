@@ -109,14 +109,6 @@ ls_node *ls_conv1d(ls_node *x, int64_t n, int64_t width, int64_t stride,
                               of_steps(width, stride, padding), name));
 }
 
-ls_node *ls_conv1d_no_bias(ls_node *x, int64_t n, int64_t width,
-                           int64_t stride, ls_padding padding,
-                           const char *name)
-{
-    return as_steps(ls_conv2d_no_bias(as_image(x, name), n,
-                                      of_steps(width, stride, padding), name));
-}
-
 /* Whether all that is about the axis that steps lack is as it was. */
 static bool of_one_axis(const ls_conv_options *o)
 {

@@ -27,4 +27,8 @@ const float *ls__rotary_table(const ls_node *n, ls__arena *arena);
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
                        bool causal, const char *name);
 
+/* The options of a dense layer, taken into *o; false: the graph has failed. */
+bool ls__dense_options(ls_graph *graph, ls_dense_options *o,
+                       const ls_dense_options *options);
+
 #endif

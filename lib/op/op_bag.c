@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/least.h"
 #include "op/bag_list.h"
+#include "op/layer.h"
 #include "op/lot.h"
 #include "op/op_table.h"
 #include <lockstep/sparse.h>
@@ -284,10 +285,17 @@ ls_node *ls_sparse_dense(ls_node *indices, ls_node *values, int64_t inputs,
     return sparse_dense(indices, values, inputs, n, true, name);
 }
 
-ls_node *ls_sparse_dense_no_bias(ls_node *indices, ls_node *values,
-                                 int64_t inputs, int64_t n, const char *name)
+ls_node *ls_sparse_dense_with(ls_node *indices, ls_node *values,
+                              int64_t inputs, int64_t n,
+                              const ls_dense_options *options,
+                              const char *name)
 {
-    return sparse_dense(indices, values, inputs, n, false, name);
+    ls_dense_options o;
+
+    if (!indices || indices->graph->status ||
+        !ls__dense_options(indices->graph, &o, options))
+        return NULL;
+    return sparse_dense(indices, values, inputs, n, !o.no_bias, name);
 }
 
 ls_node *ls_embed_bag(ls_node *indices, ls_bag bag, int64_t count,

@@ -424,12 +424,6 @@ ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window, const char *name)
     return conv2d(x, n, ls__window_new(&window), 1, name, true);
 }
 
-ls_node *ls_conv2d_no_bias(ls_node *x, int64_t n, ls_window window,
-                           const char *name)
-{
-    return conv2d(x, n, ls__window_new(&window), 1, name, false);
-}
-
 void ls_conv_defaults_bytes(ls_conv_options *options, size_t size)
 {
     const ls_conv_options o = {.size = sizeof o, .padding = LS_SAME,

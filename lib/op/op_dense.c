@@ -13,6 +13,7 @@
  * the vectors of the chunk. */
 #include "backend/backend.h"
 #include "base/least.h"
+#include "base/sized.h"
 #include "op/layer.h"
 #include "op/op_table.h"
 #include "op/product_plan.h"
@@ -272,7 +273,32 @@ ls_node *ls_dense(ls_node *x, int64_t n, const char *name)
     return ls__dense(x, n, name, true, matrix(x, n));
 }
 
-ls_node *ls_dense_no_bias(ls_node *x, int64_t n, const char *name)
+void ls_dense_defaults_bytes(ls_dense_options *options, size_t size)
 {
-    return ls__dense(x, n, name, false, matrix(x, n));
+    const ls_dense_options o = {.size = sizeof o};
+
+    LS__NEED_OR(options, );
+    ls__sized_defaults(options, size, &o, sizeof o);
+}
+
+bool ls__dense_options(ls_graph *graph, ls_dense_options *o,
+                       const ls_dense_options *options)
+{
+    int status;
+
+    *o = ls_dense_defaults();
+    status = ls__sized_take("dense", o, sizeof *o, options);
+    if (status < 0)
+        ls__graph_failed(graph, status);
+    return status == 0;
+}
+
+ls_node *ls_dense_with(ls_node *x, int64_t n, const ls_dense_options *options,
+                       const char *name)
+{
+    ls_dense_options o;
+
+    if (!x || x->graph->status || !ls__dense_options(x->graph, &o, options))
+        return NULL;
+    return ls__dense(x, n, name, !o.no_bias, matrix(x, n));
 }

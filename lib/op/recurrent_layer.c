@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Recurrent layers in a graph: what a node's shape and parameters are, and the
  * layers, each a dense layer and an operator that goes through the steps. */
+#include "base/sized.h"
 #include "op/recurrent_layer.h"
 #include "graph/undo.h"
 #include "op/layer.h"
@@ -103,67 +104,97 @@ static ls_node *separate(ls_node *y, const ls__cell *c, int64_t t, int64_t n,
     return y;
 }
 
-static ls_node *layer(ls_node *x, const ls__cell *c, int64_t n, bool two_biases,
-                      ls_node *from, ls_node *lengths, ls_node **last,
-                      const char *name)
+/* Neither x nor n can be such a layer's. */
+static ls_node *refused(const ls_node *x, const ls__cell *c, int64_t n,
+                        const char *name)
 {
-    int kind = (from ? LS__FROM : 0) | (lengths ? LS__LENGTHS : 0);
+    char text[LS__SHAPE_TEXT];
+
+    ls__fail(LS_ESHAPE, "%s \"%s\": %lld units for %s; it takes "
+             "(steps,features)", c->name, name, (long long)n,
+             ls__shape_text(text, x->rank, x->shape));
+    return ls__graph_failed(x->graph, LS_ESHAPE);
+}
+
+/* The steps of a dense layer's value. */
+static ls_node *steps(ls_node *gates, const ls__cell *c,
+                      const ls_recurrent_options *o, const char *name)
+{
+    int kind = (o->state ? LS__FROM : 0) | (o->lengths ? LS__LENGTHS : 0);
     const ls__op *op = c == &ls__lstm ? &ls__op_lstm[kind] : &ls__op_gru[kind];
+    ls_node *y = ls__node_new(op, name, gates, o->state ? o->state : o->lengths,
+                              o->state ? o->lengths : NULL);
+
+    if (y)
+        *(ls__recurrent_of *)y->of =
+            (ls__recurrent_of){o->last != NULL, o->two_biases};
+    return ls__node_done(y);
+}
+
+static ls_node *layer(ls_node *x, const ls__cell *c, int64_t n,
+                      const ls_recurrent_options *o, const char *name)
+{
     const char *of_x, *of_h;
     ls_node *y;
 
-    if (last)
-        *last = NULL;
-    if (!x || x->graph->status)
-        return NULL;
-    if (x->rank != 2 || n < 1 || n > INT32_MAX) {
-        char text[LS__SHAPE_TEXT];
-
-        ls__fail(LS_ESHAPE, "%s \"%s\": %lld units for %s; it takes "
-                 "(steps,features)", c->name, name ? name : "", (long long)n,
-                 ls__shape_text(text, x->rank, x->shape));
-        return ls__graph_failed(x->graph, LS_ESHAPE);
-    }
-    if (!(of_x = ls__path(x->graph, name ? name : "", "dense_i")) ||
-        !(of_h = ls__path(x->graph, name ? name : "", "dense_h")))
+    if (x->rank != 2 || n < 1 || n > INT32_MAX)
+        return refused(x, c, n, name);
+    if (!(of_x = ls__path(x->graph, name, "dense_i")) ||
+        !(of_h = ls__path(x->graph, name, "dense_h")))
         return NULL;
     ls__undo_enter(x->graph);
     y = ls__dense(x, c->gates * n, of_x, c->bias_of_x,
                   (ls__extents){2, {ls__width(x), c->gates * n}});
-    y = ls__node_new(op, of_h, y, from ? from : lengths,
-                     from ? lengths : NULL);
-    if (y)
-        *(ls__recurrent_of *)y->of =
-            (ls__recurrent_of){last != NULL, two_biases};
-    y = ls__node_done(y);
-    y = y && last ? separate(y, c, x->shape[0], n, last) : y;
+    y = steps(y, c, o, of_h);
+    y = y && o->last ? separate(y, c, x->shape[0], n, o->last) : y;
     return ls__undo_leave(x->graph, y);
+}
+
+void ls_recurrent_defaults_bytes(ls_recurrent_options *options, size_t size)
+{
+    const ls_recurrent_options o = {.size = sizeof o};
+
+    LS__NEED_OR(options, );
+    ls__sized_defaults(options, size, &o, sizeof o);
+}
+
+static ls_node *with(ls_node *x, const ls__cell *c, int64_t n,
+                     const ls_recurrent_options *options, const char *name)
+{
+    ls_recurrent_options o = ls_recurrent_defaults();
+    int status = ls__sized_take("recurrent", &o, sizeof o, options);
+
+    if (status == 0 && o.last)
+        *o.last = NULL;
+    if (!x || x->graph->status)
+        return NULL;
+    name = name ? name : "";
+    if (status == 0 && o.two_biases && !c->bias_of_x)
+        status = ls__fail(LS_EINVAL, "%s \"%s\": two_biases are a GRU's",
+                          c->name, name);
+    if (status < 0)
+        return ls__graph_failed(x->graph, status);
+    return layer(x, c, n, &o, name);
 }
 
 ls_node *ls_lstm(ls_node *x, int64_t n, const char *name)
 {
-    return layer(x, &ls__lstm, n, false, NULL, NULL, NULL, name);
+    return with(x, &ls__lstm, n, NULL, name);
 }
 
 ls_node *ls_gru(ls_node *x, int64_t n, const char *name)
 {
-    return layer(x, &ls__gru, n, false, NULL, NULL, NULL, name);
+    return with(x, &ls__gru, n, NULL, name);
 }
 
-ls_node *ls_lstm_from(ls_node *x, int64_t n, ls_node *state,
-                      ls_node *lengths, ls_node **last, const char *name)
+ls_node *ls_lstm_with(ls_node *x, int64_t n,
+                      const ls_recurrent_options *options, const char *name)
 {
-    return layer(x, &ls__lstm, n, false, state, lengths, last, name);
+    return with(x, &ls__lstm, n, options, name);
 }
 
-ls_node *ls_gru_from(ls_node *x, int64_t n, ls_node *state, ls_node *lengths,
-                     ls_node **last, const char *name)
+ls_node *ls_gru_with(ls_node *x, int64_t n,
+                     const ls_recurrent_options *options, const char *name)
 {
-    return layer(x, &ls__gru, n, false, state, lengths, last, name);
-}
-
-ls_node *ls_gru_two_biases(ls_node *x, int64_t n, ls_node *state,
-                           ls_node *lengths, ls_node **last, const char *name)
-{
-    return layer(x, &ls__gru, n, true, state, lengths, last, name);
+    return with(x, &ls__gru, n, options, name);
 }

@@ -88,7 +88,7 @@ int ls__torch_steps_check(const ls__torch_steps *s, const ls_entry *other,
     if (at == wide)
         return 0;
     return ls__fail(LS_ENOTSUP, "%s: tensor \"%s\": number %lld of the last "
-                    "third is not 0, and \"%s\" has no such bias; "
-                    "ls_gru_two_biases has", path, other->name,
+                    "third is not 0, and \"%s\" has no such bias; a "
+                    "GRU of two_biases has", path, other->name,
                     (long long)(at - first), s->node->name);
 }

@@ -12,20 +12,28 @@ from . import c
 from . import nodes as _
 
 
+c.ls_sub = c.function("ls_sub", c.P, c.NodeOrNull, c.NodeOrNull)
+
 def sub(a, b):
     """y = a - b."""
     return _.made(c.ls_sub, a, b)
 
+
+c.ls_mul = c.function("ls_mul", c.P, c.NodeOrNull, c.NodeOrNull)
 
 def mul(a, b):
     """y = a b, element by element."""
     return _.made(c.ls_mul, a, b)
 
 
+c.ls_div = c.function("ls_div", c.P, c.NodeOrNull, c.NodeOrNull)
+
 def div(a, b):
     """y = a / b, element by element."""
     return _.made(c.ls_div, a, b)
 
+
+c.ls_min = c.function("ls_min", c.P, c.NodeOrNull, c.NodeOrNull)
 
 def min(a, b):
     """y = the lesser of a and b, NaN where either is.  Where they are equal
@@ -34,10 +42,15 @@ def min(a, b):
     return _.made(c.ls_min, a, b)
 
 
+c.ls_max = c.function("ls_max", c.P, c.NodeOrNull, c.NodeOrNull)
+
 def max(a, b):
     """y = the greater of a and b; otherwise as min."""
     return _.made(c.ls_max, a, b)
 
+
+c.ls_scale_shift = c.function("ls_scale_shift", c.P, c.NodeOrNull, C.c_double,
+    C.c_double)
 
 def scale_shift(x, scale, shift):
     """y = scale x + shift, rounded once.  LS_EINVAL when a constant is NaN,
@@ -46,35 +59,49 @@ def scale_shift(x, scale, shift):
     return _.made(c.ls_scale_shift, x, scale, shift)
 
 
+c.ls_neg = c.function("ls_neg", c.P, c.NodeOrNull)
+
 def neg(x):
     """y = -x, and +0 for 0."""
     return _.made(c.ls_neg, x)
 
+
+c.ls_square = c.function("ls_square", c.P, c.NodeOrNull)
 
 def square(x):
     """y = x x."""
     return _.made(c.ls_square, x)
 
 
+c.ls_sqrt = c.function("ls_sqrt", c.P, c.NodeOrNull)
+
 def sqrt(x):
     """y = the square root of x, NaN below 0."""
     return _.made(c.ls_sqrt, x)
 
+
+c.ls_exp = c.function("ls_exp", c.P, c.NodeOrNull)
 
 def exp(x):
     """y = e^x."""
     return _.made(c.ls_exp, x)
 
 
+c.ls_log = c.function("ls_log", c.P, c.NodeOrNull)
+
 def log(x):
     """y = the natural logarithm of x: -infinity for 0, NaN below."""
     return _.made(c.ls_log, x)
 
 
+c.ls_abs = c.function("ls_abs", c.P, c.NodeOrNull)
+
 def abs(x):
     """y = |x|; its derivative at 0 is 0."""
     return _.made(c.ls_abs, x)
 
+
+c.ls_clamp = c.function("ls_clamp", c.P, c.NodeOrNull, C.c_double, C.c_double)
 
 def clamp(x, low, high):
     """y = x within [low, high], else the nearer of the two; either may be
@@ -84,6 +111,8 @@ def clamp(x, low, high):
     return _.made(c.ls_clamp, x, low, high)
 
 
+c.ls_pow = c.function("ls_pow", c.P, c.NodeOrNull, C.c_double)
+
 def pow(x, power):
     """y = x^power.  For a whole power products alone, of any x; else e^(power
     log x), which is NaN below 0.
@@ -91,25 +120,36 @@ def pow(x, power):
     return _.made(c.ls_pow, x, power)
 
 
+c.ls_leaky_relu = c.function("ls_leaky_relu", c.P, c.NodeOrNull, C.c_double)
+
 def leaky_relu(x, slope):
     """y = x from 0 on, slope x below."""
     return _.made(c.ls_leaky_relu, x, slope)
 
+
+c.ls_elu = c.function("ls_elu", c.P, c.NodeOrNull, C.c_double)
 
 def elu(x, alpha):
     """y = x above 0, alpha (e^x - 1) elsewhere (Clevert et al. 2016)."""
     return _.made(c.ls_elu, x, alpha)
 
 
+c.ls_softplus = c.function("ls_softplus", c.P, c.NodeOrNull)
+
 def softplus(x):
     """y = log(1 + e^x), computed as max(0,x) + log(1 + e^-|x|)."""
     return _.made(c.ls_softplus, x)
 
 
+c.ls_silu = c.function("ls_silu", c.P, c.NodeOrNull)
+
 def silu(x):
     """y = x / (1 + e^-x), also called swish: jax.nn.silu."""
     return _.made(c.ls_silu, x)
 
+
+c.ls_clipped_relu = c.function("ls_clipped_relu", c.P, c.NodeOrNull,
+    C.c_double)
 
 def clipped_relu(x, top):
     """y = x within [0, top]: clamp.  With top 1 it is the activation of
@@ -118,15 +158,22 @@ def clipped_relu(x, top):
     return _.made(c.ls_clipped_relu, x, top)
 
 
+c.ls_squared_clipped_relu = c.function("ls_squared_clipped_relu", c.P,
+    c.NodeOrNull, C.c_double)
+
 def squared_clipped_relu(x, top):
     """y = the square of clipped_relu."""
     return _.made(c.ls_squared_clipped_relu, x, top)
 
 
+c.ls_reshape = c.function("ls_reshape", c.P, c.NodeOrNull, c.INT, c.P)
+
 def reshape(x, shape):
     """y has x's elements in their order, under another shape of the same size."""
     return _.made(c.ls_reshape, x, _.count(shape), _.whole(shape))
 
+
+c.ls_transpose = c.function("ls_transpose", c.P, c.NodeOrNull, c.P)
 
 def transpose(x, axes=None):
     """Axis k of y is axis axes[k] of x; NULL: the last two change places.
@@ -135,10 +182,14 @@ def transpose(x, axes=None):
     return _.made(c.ls_transpose, x, _.axes(axes, x))
 
 
+c.ls_slice = c.function("ls_slice", c.P, c.NodeOrNull, c.INT, c.INT64, c.INT64)
+
 def slice(x, axis, first, count):
     """y is x[.., first:first+count, ..] along an axis."""
     return _.made(c.ls_slice, x, axis, first, count)
 
+
+c.ls_concat = c.function("ls_concat", c.P, c.P, c.INT, c.INT)
 
 def concat(x, axis):
     """x[0], x[1], .. one after the other along an axis; all other extents must
@@ -147,12 +198,17 @@ def concat(x, axis):
     return _.made(c.ls_concat, _.nodes(x), _.count(x), axis)
 
 
+c.ls_broadcast_to = c.function("ls_broadcast_to", c.P, c.NodeOrNull, c.INT,
+    c.P)
+
 def broadcast_to(x, shape):
     """y has that shape; axes that x lacks at its front, and axes of which x
     has only one element, are repeated, as NumPy's broadcast_to does.
     """
     return _.made(c.ls_broadcast_to, x, _.count(shape), _.whole(shape))
 
+
+c.ls_sum_over = c.function("ls_sum_over", c.P, c.NodeOrNull, c.INT, c.P)
 
 def sum_over(x, axes=None):
     """The sum over `count` axes, which y does not have; count 0 with NULL:
@@ -162,10 +218,14 @@ def sum_over(x, axes=None):
     return _.made(c.ls_sum_over, x, _.count(axes), _.axes(axes))
 
 
+c.ls_mean_over = c.function("ls_mean_over", c.P, c.NodeOrNull, c.INT, c.P)
+
 def mean_over(x, axes=None):
     """That sum times 1 / (elements of each sum)."""
     return _.made(c.ls_mean_over, x, _.count(axes), _.axes(axes))
 
+
+c.ls_max_over = c.function("ls_max_over", c.P, c.NodeOrNull, c.INT, c.P)
 
 def max_over(x, axes=None):
     """The greatest over `count` axes, NaN where one is.  Of several that are
@@ -174,15 +234,21 @@ def max_over(x, axes=None):
     return _.made(c.ls_max_over, x, _.count(axes), _.axes(axes))
 
 
+c.ls_softmax = c.function("ls_softmax", c.P, c.NodeOrNull)
+
 def softmax(x):
     """e^x / sum e^x along the last axis, shifted by its maximum first."""
     return _.made(c.ls_softmax, x)
 
 
+c.ls_log_softmax = c.function("ls_log_softmax", c.P, c.NodeOrNull)
+
 def log_softmax(x):
     """The logarithm of that, without its loss of digits."""
     return _.made(c.ls_log_softmax, x)
 
+
+c.ls_matmul = c.function("ls_matmul", c.P, c.NodeOrNull, c.NodeOrNull)
 
 def matmul(a, b):
     """y = a b for each pair of matrices: a (..,m,k) and b (..,k,n) of the same
@@ -191,12 +257,16 @@ def matmul(a, b):
     return _.made(c.ls_matmul, a, b)
 
 
+c.ls_one_hot = c.function("ls_one_hot", c.P, c.NodeOrNull, c.INT64)
+
 def one_hot(indices, count):
     """y[..,j] = 1 where j is indices[..], else 0: (..) of LS_I32 below count
     gives (..,count).  It has no gradient.
     """
     return _.made(c.ls_one_hot, indices, count)
 
+
+c.ls_gather = c.function("ls_gather", c.P, c.NodeOrNull, c.NodeOrNull)
 
 def gather(x, indices):
     """y[s,..] = x[indices[s],..]: of x (n,..) the vectors that indices of any
@@ -205,6 +275,8 @@ def gather(x, indices):
     """
     return _.made(c.ls_gather, x, indices)
 
+
+c.ls_mean_loss = c.function("ls_mean_loss", c.P, c.NodeOrNull, c.NodeOrNull)
 
 def mean_loss(terms, weights=None):
     """The loss that is the mean of all elements of all rows of terms, any
@@ -218,10 +290,16 @@ def mean_loss(terms, weights=None):
     return _.made(c.ls_mean_loss, terms, weights)
 
 
+c.ls_mean_absolute_error = c.function("ls_mean_absolute_error", c.P,
+    c.NodeOrNull, c.NodeOrNull)
+
 def mean_absolute_error(y, target):
     """The mean of |y - target|."""
     return _.made(c.ls_mean_absolute_error, y, target)
 
+
+c.ls_huber_loss = c.function("ls_huber_loss", c.P, c.NodeOrNull, c.NodeOrNull,
+    C.c_double)
 
 def huber_loss(y, target, delta):
     """The mean of d^2 / 2 where |d| is at most delta, d = y - target, and of
@@ -230,12 +308,18 @@ def huber_loss(y, target, delta):
     return _.made(c.ls_huber_loss, y, target, delta)
 
 
+c.ls_binary_cross_entropy = c.function("ls_binary_cross_entropy", c.P,
+    c.NodeOrNull, c.NodeOrNull)
+
 def binary_cross_entropy(logits, target):
     """The mean of -t log s(x) - (1 - t) log(1 - s(x)) with s the sigmoid, x
     the logits, t the target in [0,1]: optax.sigmoid_binary_cross_entropy.
     """
     return _.made(c.ls_binary_cross_entropy, logits, target)
 
+
+c.ls_kl_divergence = c.function("ls_kl_divergence", c.P, c.NodeOrNull,
+    c.NodeOrNull)
 
 def kl_divergence(log_predicted, target):
     """The sum along the last axis of t (log t - x), 0 where t is, x being
@@ -245,6 +329,9 @@ def kl_divergence(log_predicted, target):
     return _.made(c.ls_kl_divergence, log_predicted, target)
 
 
+c.ls_gaussian_loss = c.function("ls_gaussian_loss", c.P, c.NodeOrNull,
+    c.NodeOrNull, c.NodeOrNull)
+
 def gaussian_loss(mean, variance, target):
     """The mean of (log v + (mean - target)^2 / v) / 2 with v = the variance,
     but 1e-6 at least: torch's GaussianNLLLoss.  Below 1e-6 the variance
@@ -252,6 +339,9 @@ def gaussian_loss(mean, variance, target):
     """
     return _.made(c.ls_gaussian_loss, mean, variance, target)
 
+
+c.ls_label_terms = c.function("ls_label_terms", c.P, c.NodeOrNull,
+    c.NodeOrNull, C.c_double)
 
 def label_terms(logits, labels, smoothing):
     """Cross entropy as terms for mean_loss, one for each label: logits (..,C),
@@ -262,9 +352,11 @@ def label_terms(logits, labels, smoothing):
     return _.made(c.ls_label_terms, logits, labels, smoothing)
 
 
+
 def sgd(lr, **members):
     """p -= lr g"""
     return _.changed(c.ls_sgd(lr), members)
+
 
 
 def momentum(lr, momentum, **members):
@@ -272,9 +364,11 @@ def momentum(lr, momentum, **members):
     return _.changed(c.ls_momentum(lr, momentum), members)
 
 
+
 def nesterov(lr, momentum, **members):
     """t = g + momentum t; p -= lr (g + momentum t)"""
     return _.changed(c.ls_nesterov(lr, momentum), members)
+
 
 
 def adam(lr, **members):
@@ -285,9 +379,11 @@ def adam(lr, **members):
     return _.changed(c.ls_adam(lr), members)
 
 
+
 def adamw(lr, **members):
     """adam with weight_decay p added to the fraction; weight_decay 1e-4."""
     return _.changed(c.ls_adamw(lr), members)
+
 
 
 def rmsprop(lr, **members):
@@ -298,11 +394,13 @@ def rmsprop(lr, **members):
     return _.changed(c.ls_rmsprop(lr), members)
 
 
+
 def adagrad(lr, **members):
     """v = v + g^2, from initial_accumulator on; p -= lr g / sqrt(v + eps), and
     no update where v is 0.  initial_accumulator 0.1, eps 1e-7.
     """
     return _.changed(c.ls_adagrad(lr), members)
+
 
 
 def lion(lr, **members):
@@ -313,6 +411,7 @@ def lion(lr, **members):
     return _.changed(c.ls_lion(lr), members)
 
 
+
 def amsgrad(lr, **members):
     """adam whose root is of the greatest v / (1-b2^n) there was, "nu_max"
     (Reddi et al. 2018): optax.amsgrad.  PyTorch's takes the greatest v, and
@@ -321,6 +420,8 @@ def amsgrad(lr, **members):
     return _.changed(c.ls_amsgrad(lr), members)
 
 
+c.ls_dense = c.function("ls_dense", c.P, c.NodeOrNull, c.INT64, c.Text)
+
 def dense(x, n, name):
     """y[..,j] = sum_i x[..,i] w[i,j] + bias[j].  x (..,I) -> (..,n).
     Parameters "<name>.kernel" (I,n) lecun_normal, "<name>.bias" (n) zeros.
@@ -328,10 +429,18 @@ def dense(x, n, name):
     return _.made(c.ls_dense, x, n, name)
 
 
-def dense_no_bias(x, n, name):
-    """y[..,j] = sum_i x[..,i] w[i,j]: dense without a bias."""
-    return _.made(c.ls_dense_no_bias, x, n, name)
+c.ls_dense_with = c.function("ls_dense_with", c.P, c.NodeOrNull, c.INT64, c.P,
+    c.Text)
 
+def dense_with(x, n, name, **options):
+    """dense with these options, NULL: the defaults."""
+    return _.made(c.ls_dense_with, x, n,
+        C.byref(_.defaults(c.ls_dense_defaults_bytes, c.DenseOptions, **options)),
+        name)
+
+
+c.ls_embed = c.function("ls_embed", c.P, c.NodeOrNull, c.INT64, c.INT64,
+    c.Text)
 
 def embed(x, count, width, name):
     """y[..,:] = table[x[..],:].  x (..) of LS_I32 in [0,count) -> (..,width).
@@ -340,12 +449,16 @@ def embed(x, count, width, name):
     return _.made(c.ls_embed, x, count, width, name)
 
 
+c.ls_position = c.function("ls_position", c.P, c.NodeOrNull, c.Text)
+
 def position(x, name):
     """y[t,:] = x[t,:] + table[t,:].  x (T,D).  Parameter "<name>" (T,D),
     started from sinusoids (Vaswani et al. 2017, section 3.5) and trained.
     """
     return _.made(c.ls_position, x, name)
 
+
+c.ls_layer_norm = c.function("ls_layer_norm", c.P, c.NodeOrNull, c.Text)
 
 def layer_norm(x, name):
     """y = (x - mean) / sqrt(var + 1e-6) * scale + bias over the last axis,
@@ -355,6 +468,9 @@ def layer_norm(x, name):
     return _.made(c.ls_layer_norm, x, name)
 
 
+c.ls_rms_norm = c.function("ls_rms_norm", c.P, c.NodeOrNull, C.c_double,
+    c.Text)
+
 def rms_norm(x, epsilon, name):
     """y = x / sqrt(mean(x^2) + epsilon) * scale over the last axis (Zhang and
     Sennrich 2019).  epsilon >= 0; Flax has 1e-6.  Parameter "<name>.scale"
@@ -362,6 +478,9 @@ def rms_norm(x, epsilon, name):
     """
     return _.made(c.ls_rms_norm, x, epsilon, name)
 
+
+c.ls_batch_norm = c.function("ls_batch_norm", c.P, c.NodeOrNull, C.c_double,
+    c.Text)
 
 def batch_norm(x, epsilon, name):
     """y = (x - mean) / sqrt(var + epsilon) * scale + bias for each channel,
@@ -378,6 +497,8 @@ def batch_norm(x, epsilon, name):
     return _.made(c.ls_batch_norm, x, epsilon, name)
 
 
+c.ls_rotary = c.function("ls_rotary", c.P, c.NodeOrNull, c.INT, C.c_double)
+
 def rotary(x, heads, base):
     """Rotary positions (Su et al. 2021) of x (T,D) with D cut into heads of an
     even width d: element i < d/2 of each head and element i + d/2 are a
@@ -392,6 +513,8 @@ def rotary(x, heads, base):
     return _.made(c.ls_rotary, x, heads, base)
 
 
+c.ls_swiglu = c.function("ls_swiglu", c.P, c.NodeOrNull, c.INT64, c.Text)
+
 def swiglu(x, n, name):
     """y = silu(x gate) (x up), silu(z) = z / (1 + e^-z): the gated unit of
     Shazeer 2020.  x (..,I) -> (..,n).  Parameters "<name>.gate.kernel" and
@@ -399,6 +522,9 @@ def swiglu(x, n, name):
     """
     return _.made(c.ls_swiglu, x, n, name)
 
+
+c.ls_self_attention = c.function("ls_self_attention", c.P, c.NodeOrNull, c.INT,
+    C.c_bool, c.Text)
 
 def self_attention(x, heads, causal, name):
     """Multi-head attention of x (T,D) to itself, every position to every other
@@ -408,6 +534,9 @@ def self_attention(x, heads, causal, name):
     """
     return _.made(c.ls_self_attention, x, heads, causal, name)
 
+
+c.ls_grouped_attention = c.function("ls_grouped_attention", c.P, c.NodeOrNull,
+    c.INT, c.INT, C.c_double, C.c_bool, c.Text)
 
 def grouped_attention(x, heads, kv_heads, rotary_base, causal, name):
     """self_attention whose keys and values have kv_heads heads, which must
@@ -419,6 +548,9 @@ def grouped_attention(x, heads, kv_heads, rotary_base, causal, name):
     return _.made(c.ls_grouped_attention, x, heads, kv_heads, rotary_base,
         causal, name)
 
+
+c.ls_cross_attention = c.function("ls_cross_attention", c.P, c.NodeOrNull,
+    c.NodeOrNull, c.NodeOrNull, c.INT, c.Text)
 
 def cross_attention(x, memory, mask, heads, name):
     """Multi-head attention of x (T,D) to memory (S,E), another sequence or x
@@ -434,6 +566,8 @@ def cross_attention(x, memory, mask, heads, name):
     return _.made(c.ls_cross_attention, x, memory, mask, heads, name)
 
 
+c.ls_lstm = c.function("ls_lstm", c.P, c.NodeOrNull, c.INT64, c.Text)
+
 def lstm(x, n, name):
     """A long short-term memory, nnx.OptimizedLSTMCell over all steps, from a
     state of zeros.  x (T,I) -> y (T,n), y[t] being h after step t:
@@ -447,6 +581,8 @@ def lstm(x, n, name):
     """
     return _.made(c.ls_lstm, x, n, name)
 
+
+c.ls_gru = c.function("ls_gru", c.P, c.NodeOrNull, c.INT64, c.Text)
 
 def gru(x, n, name):
     """A gated recurrent unit, nnx.GRUCell over all steps, from a state of
@@ -464,36 +600,28 @@ def gru(x, n, name):
     return _.made(c.ls_gru, x, n, name)
 
 
-def lstm_from(x, n, state, lengths, name):
-    """lstm from a state, in rows of different lengths, and with the state that
-    it comes to.  Each of the three may be NULL.
+c.ls_lstm_with = c.function("ls_lstm_with", c.P, c.NodeOrNull, c.INT64, c.P,
+    c.Text)
 
-        state    (2,n): c and h before the first step, Flax's carry; NULL: zeros
-        lengths  one LS_I32 a row, 0 .. T: how many of its steps count.  Beyond
-                 them y is 0, the state stays, and x, which must be finite, gets
-                 no gradient; NULL: all count
-        last     is set to the state (2,n) after the last step that counts, or to
-                 NULL where this function returns NULL
-
-    A stream of steps is predicted piece by piece by giving `last` of one
-    piece as `state` of the next: the bytes are those of one long row.
-    """
-    return _.made_with_last(c.ls_lstm_from, x, n, state, lengths, _.last, name)
-
-
-def gru_from(x, n, state, lengths, name):
-    """The same of gru, whose state is (n)."""
-    return _.made_with_last(c.ls_gru_from, x, n, state, lengths, _.last, name)
-
-
-def gru_two_biases(x, n, state, lengths, name):
-    """gru_from with a bias of the state's share too: hr, hz, hn = the parts of
-    h w_h + bias_h, parameter "<name>.dense_h.bias" (3 n) zeros.  PyTorch's
-    nn.GRU; only the last n of bias_h make it another layer than gru_from.
-    """
-    return _.made_with_last(c.ls_gru_two_biases, x, n, state, lengths, _.last,
+def lstm_with(x, n, name, **options):
+    """lstm with these options, NULL: the defaults."""
+    return _.made_with_last(c.ls_lstm_with, x, n,
+        C.byref(_.defaults(c.ls_recurrent_defaults_bytes, c.RecurrentOptions, **options)),
         name)
 
+
+c.ls_gru_with = c.function("ls_gru_with", c.P, c.NodeOrNull, c.INT64, c.P,
+    c.Text)
+
+def gru_with(x, n, name, **options):
+    """gru with these options, NULL: the defaults."""
+    return _.made_with_last(c.ls_gru_with, x, n,
+        C.byref(_.defaults(c.ls_recurrent_defaults_bytes, c.RecurrentOptions, **options)),
+        name)
+
+
+c.ls_conv2d = c.function("ls_conv2d", c.P, c.NodeOrNull, c.INT64,
+    c.Value(c.Window), c.Text)
 
 def conv2d(x, n, window, name):
     """y[i,j,o] = bias[o] + sum_{a,b,c} x[i s_y + a - top, j s_x + b - left, c]
@@ -504,10 +632,8 @@ def conv2d(x, n, window, name):
     return _.made(c.ls_conv2d, x, n, window, name)
 
 
-def conv2d_no_bias(x, n, window, name):
-    """conv2d without a bias."""
-    return _.made(c.ls_conv2d_no_bias, x, n, window, name)
-
+c.ls_conv2d_with = c.function("ls_conv2d_with", c.P, c.NodeOrNull, c.INT64,
+    c.INT64, c.INT64, c.P, c.Text)
 
 def conv2d_with(x, n, height, width, name, **options):
     """A convolution of x (H,W,C) with a window of height by width and these
@@ -532,6 +658,9 @@ def conv2d_with(x, n, height, width, name, **options):
         name)
 
 
+c.ls_conv1d_with = c.function("ls_conv1d_with", c.P, c.NodeOrNull, c.INT64,
+    c.INT64, c.P, c.Text)
+
 def conv1d_with(x, n, width, name, **options):
     """conv2d_with over the steps of x (T,C): an image of height 1, whose
     window, stride and dilation have width, stride_x, dilation_x, left and
@@ -542,6 +671,9 @@ def conv1d_with(x, n, width, name, **options):
         name)
 
 
+c.ls_conv1d = c.function("ls_conv1d", c.P, c.NodeOrNull, c.INT64, c.INT64,
+    c.INT64, c.ls_padding, c.Text)
+
 def conv1d(x, n, width, stride, padding, name):
     """Over steps: y[t,o] = bias[o] + sum_{a,c} x[t stride + a - before, c]
     w[a,c,o], steps outside x being 0.  x (T,C) -> (out,n).  It is conv2d on
@@ -551,10 +683,7 @@ def conv1d(x, n, width, stride, padding, name):
     return _.made(c.ls_conv1d, x, n, width, stride, padding, name)
 
 
-def conv1d_no_bias(x, n, width, stride, padding, name):
-    """conv1d without a bias."""
-    return _.made(c.ls_conv1d_no_bias, x, n, width, stride, padding, name)
-
+c.ls_max_pool = c.function("ls_max_pool", c.P, c.NodeOrNull, c.Value(c.Window))
 
 def max_pool(x, window):
     """y[i,j,c] = the largest x in the window; its gradient goes to the first
@@ -563,6 +692,8 @@ def max_pool(x, window):
     return _.made(c.ls_max_pool, x, window)
 
 
+c.ls_avg_pool = c.function("ls_avg_pool", c.P, c.NodeOrNull, c.Value(c.Window))
+
 def avg_pool(x, window):
     """y[i,j,c] = sum of x over the window / (height width); pixels outside x
     count as 0 (nnx.avg_pool).
@@ -570,10 +701,14 @@ def avg_pool(x, window):
     return _.made(c.ls_avg_pool, x, window)
 
 
+c.ls_flatten = c.function("ls_flatten", c.P, c.NodeOrNull)
+
 def flatten(x):
     """x (..) -> (size of a row), the last axis fastest."""
     return _.made(c.ls_flatten, x)
 
+
+c.ls_group_norm = c.function("ls_group_norm", c.P, c.NodeOrNull, c.INT, c.Text)
 
 def group_norm(x, groups, name):
     """y = (x - mean) / sqrt(var + 1e-6) * scale + bias, mean and variance (in
@@ -589,30 +724,42 @@ def group_norm(x, groups, name):
     return _.made(c.ls_group_norm, x, groups, name)
 
 
+c.ls_gelu = c.function("ls_gelu", c.P, c.NodeOrNull)
+
 def gelu(x):
     """y = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))."""
     return _.made(c.ls_gelu, x)
 
+
+c.ls_relu = c.function("ls_relu", c.P, c.NodeOrNull)
 
 def relu(x):
     """y = max(0, x), 0 for -0, NaN for NaN; its derivative at 0 is 0."""
     return _.made(c.ls_relu, x)
 
 
+c.ls_tanh = c.function("ls_tanh", c.P, c.NodeOrNull)
+
 def tanh(x):
     """y = tanh(x)."""
     return _.made(c.ls_tanh, x)
 
+
+c.ls_sigmoid = c.function("ls_sigmoid", c.P, c.NodeOrNull)
 
 def sigmoid(x):
     """y = 1 / (1 + e^-x)."""
     return _.made(c.ls_sigmoid, x)
 
 
+c.ls_add = c.function("ls_add", c.P, c.NodeOrNull, c.NodeOrNull)
+
 def add(a, b):
     """y = a + b, equal shapes."""
     return _.made(c.ls_add, a, b)
 
+
+c.ls_dropout = c.function("ls_dropout", c.P, c.NodeOrNull, C.c_double, c.Text)
 
 def dropout(x, rate, name):
     """In step, each element is x / (1 - rate) with probability 1 - rate, else
@@ -628,6 +775,8 @@ def dropout(x, rate, name):
     return _.made(c.ls_dropout, x, rate, name)
 
 
+c.ls_round_bf16 = c.function("ls_round_bf16", c.P, c.NodeOrNull)
+
 def round_bf16(x):
     """y = x rounded to bfloat16 (8 bits of mantissa, to nearest, ties to even;
     NaN stays NaN).  Its gradient is rounded in the same way, as in JAX's
@@ -636,10 +785,16 @@ def round_bf16(x):
     return _.made(c.ls_round_bf16, x)
 
 
+c.ls_mean_squared_error = c.function("ls_mean_squared_error", c.P,
+    c.NodeOrNull, c.NodeOrNull)
+
 def mean_squared_error(y, target):
     """sum_j (y[j] - target[j])^2 over all elements of a row, each a term."""
     return _.made(c.ls_mean_squared_error, y, target)
 
+
+c.ls_cross_entropy = c.function("ls_cross_entropy", c.P, c.NodeOrNull,
+    c.NodeOrNull)
 
 def cross_entropy(logits, labels):
     """-log softmax(logits)[label], a term for each label.  logits (..,V),
@@ -652,12 +807,18 @@ def cross_entropy(logits, labels):
     return _.made(c.ls_cross_entropy, logits, labels)
 
 
+c.ls_next_token_loss = c.function("ls_next_token_loss", c.P, c.NodeOrNull,
+    c.NodeOrNull)
+
 def next_token_loss(logits, tokens):
     """cross_entropy of the logits (T,V) at each position t and the token (T)
     at t + 1: T - 1 terms.
     """
     return _.made(c.ls_next_token_loss, logits, tokens)
 
+
+c.ls_sparse_dense = c.function("ls_sparse_dense", c.P, c.NodeOrNull,
+    c.NodeOrNull, c.INT64, c.INT64, c.Text)
 
 def sparse_dense(indices, values, inputs, n, name):
     """dense of rows of `inputs` numbers, given as lists of those that are not
@@ -677,18 +838,26 @@ def sparse_dense(indices, values, inputs, n, name):
     return _.made(c.ls_sparse_dense, indices, values, inputs, n, name)
 
 
-def sparse_dense_no_bias(indices, values, inputs, n, name):
-    """sparse_dense without a bias."""
-    return _.made(c.ls_sparse_dense_no_bias, indices, values, inputs, n, name)
+c.ls_sparse_dense_with = c.function("ls_sparse_dense_with", c.P, c.NodeOrNull,
+    c.NodeOrNull, c.INT64, c.INT64, c.P, c.Text)
 
+def sparse_dense_with(indices, values, inputs, n, name, **options):
+    """sparse_dense with these options, NULL: the defaults."""
+    return _.made(c.ls_sparse_dense_with, indices, values, inputs, n,
+        C.byref(_.defaults(c.ls_dense_defaults_bytes, c.DenseOptions, **options)),
+        name)
+
+
+c.ls_embed_bag = c.function("ls_embed_bag", c.P, c.NodeOrNull, c.ls_bag,
+    c.INT64, c.INT64, c.Text)
 
 def embed_bag(indices, bag, count, width, name):
     """y[..,:] = sum_k table[indices[..,k],:], or that times 1/m where m of the
     indices are not below 0; an empty bag gives zeros (PyTorch's
     EmbeddingBag). indices (..,K) in [0,count) or below 0 -> (..,width).
     Parameter "<name>.embedding" (count,width), normal / sqrt(width).  A
-    mean has the bytes of sparse_dense_no_bias with values 1/m, rounded to
-    float.
+    mean has the bytes of sparse_dense_with no_bias and values 1/m, rounded
+    to float.
     """
     return _.made(c.ls_embed_bag, indices, bag, count, width, name)
 
@@ -701,11 +870,10 @@ __all__ = ["sub", "mul", "div", "min", "max", "scale_shift", "neg", "square",
     "mean_loss", "mean_absolute_error", "huber_loss", "binary_cross_entropy",
     "kl_divergence", "gaussian_loss", "label_terms", "sgd", "momentum",
     "nesterov", "adam", "adamw", "rmsprop", "adagrad", "lion", "amsgrad",
-    "dense", "dense_no_bias", "embed", "position", "layer_norm", "rms_norm",
+    "dense", "dense_with", "embed", "position", "layer_norm", "rms_norm",
     "batch_norm", "rotary", "swiglu", "self_attention", "grouped_attention",
-    "cross_attention", "lstm", "gru", "lstm_from", "gru_from",
-    "gru_two_biases", "conv2d", "conv2d_no_bias", "conv2d_with", "conv1d_with",
-    "conv1d", "conv1d_no_bias", "max_pool", "avg_pool", "flatten",
+    "cross_attention", "lstm", "gru", "lstm_with", "gru_with", "conv2d",
+    "conv2d_with", "conv1d_with", "conv1d", "max_pool", "avg_pool", "flatten",
     "group_norm", "gelu", "relu", "tanh", "sigmoid", "add", "dropout",
     "round_bf16", "mean_squared_error", "cross_entropy", "next_token_loss",
-    "sparse_dense", "sparse_dense_no_bias", "embed_bag"]
+    "sparse_dense", "sparse_dense_with", "embed_bag"]

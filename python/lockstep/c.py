@@ -338,6 +338,15 @@ class SaveOptions(Struct):
     enums = {"kind": ls_save_kind}
 
 
+class DenseOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("no_bias", C.c_bool)]
+
+
+class RecurrentOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("state", P), ("lengths", P),
+        ("last", P), ("two_biases", C.c_bool)]
+
+
 class Window(Struct):
     _fields_ = [("height", C.c_int64), ("width", C.c_int64),
         ("stride_y", C.c_int64), ("stride_x", C.c_int64), ("padding", C.c_int)]
@@ -444,6 +453,7 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_loader_options": LoaderOptions, "ls_place": Place, "ls_level": Level,
     "ls_core_kind": CoreKind, "ls_cost": Cost, "ls_work": Work,
     "ls_times": Times, "ls_isa": Isa, "ls_save_options": SaveOptions,
+    "ls_dense_options": DenseOptions, "ls_recurrent_options": RecurrentOptions,
     "ls_window": Window, "ls_conv_options": ConvOptions, "ls_shard": Shard,
     "ls_ratio": Ratio, "ls_sums": Sums, "ls_gradient": Gradient,
     "ls_own_run": OwnRun, "ls_own_op": OwnOp, "ls_trace_options": TraceOptions,
@@ -479,53 +489,6 @@ ls_node_op = function("ls_node_op", C.c_char_p, NodeOrNull)
 ls_node_name = function("ls_node_name", C.c_char_p, NodeOrNull)
 ls_node_input = function("ls_node_input", P, NodeOrNull, INT)
 ls_node_param = function("ls_node_param", C.c_bool, NodeOrNull, INT, P)
-ls_sub = function("ls_sub", P, NodeOrNull, NodeOrNull)
-ls_mul = function("ls_mul", P, NodeOrNull, NodeOrNull)
-ls_div = function("ls_div", P, NodeOrNull, NodeOrNull)
-ls_min = function("ls_min", P, NodeOrNull, NodeOrNull)
-ls_max = function("ls_max", P, NodeOrNull, NodeOrNull)
-ls_scale_shift = function("ls_scale_shift", P, NodeOrNull, C.c_double,
-    C.c_double)
-ls_neg = function("ls_neg", P, NodeOrNull)
-ls_square = function("ls_square", P, NodeOrNull)
-ls_sqrt = function("ls_sqrt", P, NodeOrNull)
-ls_exp = function("ls_exp", P, NodeOrNull)
-ls_log = function("ls_log", P, NodeOrNull)
-ls_abs = function("ls_abs", P, NodeOrNull)
-ls_clamp = function("ls_clamp", P, NodeOrNull, C.c_double, C.c_double)
-ls_pow = function("ls_pow", P, NodeOrNull, C.c_double)
-ls_leaky_relu = function("ls_leaky_relu", P, NodeOrNull, C.c_double)
-ls_elu = function("ls_elu", P, NodeOrNull, C.c_double)
-ls_softplus = function("ls_softplus", P, NodeOrNull)
-ls_silu = function("ls_silu", P, NodeOrNull)
-ls_clipped_relu = function("ls_clipped_relu", P, NodeOrNull, C.c_double)
-ls_squared_clipped_relu = function("ls_squared_clipped_relu", P, NodeOrNull,
-    C.c_double)
-ls_reshape = function("ls_reshape", P, NodeOrNull, INT, P)
-ls_transpose = function("ls_transpose", P, NodeOrNull, P)
-ls_slice = function("ls_slice", P, NodeOrNull, INT, INT64, INT64)
-ls_concat = function("ls_concat", P, P, INT, INT)
-ls_broadcast_to = function("ls_broadcast_to", P, NodeOrNull, INT, P)
-ls_sum_over = function("ls_sum_over", P, NodeOrNull, INT, P)
-ls_mean_over = function("ls_mean_over", P, NodeOrNull, INT, P)
-ls_max_over = function("ls_max_over", P, NodeOrNull, INT, P)
-ls_softmax = function("ls_softmax", P, NodeOrNull)
-ls_log_softmax = function("ls_log_softmax", P, NodeOrNull)
-ls_matmul = function("ls_matmul", P, NodeOrNull, NodeOrNull)
-ls_one_hot = function("ls_one_hot", P, NodeOrNull, INT64)
-ls_gather = function("ls_gather", P, NodeOrNull, NodeOrNull)
-ls_mean_loss = function("ls_mean_loss", P, NodeOrNull, NodeOrNull)
-ls_mean_absolute_error = function("ls_mean_absolute_error", P, NodeOrNull,
-    NodeOrNull)
-ls_huber_loss = function("ls_huber_loss", P, NodeOrNull, NodeOrNull,
-    C.c_double)
-ls_binary_cross_entropy = function("ls_binary_cross_entropy", P, NodeOrNull,
-    NodeOrNull)
-ls_kl_divergence = function("ls_kl_divergence", P, NodeOrNull, NodeOrNull)
-ls_gaussian_loss = function("ls_gaussian_loss", P, NodeOrNull, NodeOrNull,
-    NodeOrNull)
-ls_label_terms = function("ls_label_terms", P, NodeOrNull, NodeOrNull,
-    C.c_double)
 ls_sgd = function("ls_sgd", Optimizer, C.c_double)
 ls_momentum = function("ls_momentum", Optimizer, C.c_double, C.c_double)
 ls_nesterov = function("ls_nesterov", Optimizer, C.c_double, C.c_double)
@@ -732,58 +695,13 @@ ls_trainer_save_with = function("ls_trainer_save_with", C.c_int, P, Text, P)
 ls_graph_load = function("ls_graph_load", C.c_int, P, Text)
 ls_data_parallel_step = function("ls_data_parallel_step", C.c_int, INT64, P, P,
     INT64, INT64, INT64, INT, C.c_double, P)
-ls_dense = function("ls_dense", P, NodeOrNull, INT64, Text)
-ls_dense_no_bias = function("ls_dense_no_bias", P, NodeOrNull, INT64, Text)
-ls_embed = function("ls_embed", P, NodeOrNull, INT64, INT64, Text)
-ls_position = function("ls_position", P, NodeOrNull, Text)
-ls_layer_norm = function("ls_layer_norm", P, NodeOrNull, Text)
-ls_rms_norm = function("ls_rms_norm", P, NodeOrNull, C.c_double, Text)
-ls_batch_norm = function("ls_batch_norm", P, NodeOrNull, C.c_double, Text)
-ls_rotary = function("ls_rotary", P, NodeOrNull, INT, C.c_double)
-ls_swiglu = function("ls_swiglu", P, NodeOrNull, INT64, Text)
-ls_self_attention = function("ls_self_attention", P, NodeOrNull, INT, C.c_bool,
-    Text)
-ls_grouped_attention = function("ls_grouped_attention", P, NodeOrNull, INT,
-    INT, C.c_double, C.c_bool, Text)
-ls_cross_attention = function("ls_cross_attention", P, NodeOrNull, NodeOrNull,
-    NodeOrNull, INT, Text)
-ls_lstm = function("ls_lstm", P, NodeOrNull, INT64, Text)
-ls_gru = function("ls_gru", P, NodeOrNull, INT64, Text)
-ls_lstm_from = function("ls_lstm_from", P, NodeOrNull, INT64, NodeOrNull,
-    NodeOrNull, P, Text)
-ls_gru_from = function("ls_gru_from", P, NodeOrNull, INT64, NodeOrNull,
-    NodeOrNull, P, Text)
-ls_gru_two_biases = function("ls_gru_two_biases", P, NodeOrNull, INT64,
-    NodeOrNull, NodeOrNull, P, Text)
+ls_dense_defaults_bytes = function("ls_dense_defaults_bytes", None, P,
+    C.c_size_t)
+ls_recurrent_defaults_bytes = function("ls_recurrent_defaults_bytes", None, P,
+    C.c_size_t)
 ls_tie = function("ls_tie", C.c_int, P, Text, Text, C.c_bool)
-ls_conv2d = function("ls_conv2d", P, NodeOrNull, INT64, Value(Window), Text)
-ls_conv2d_no_bias = function("ls_conv2d_no_bias", P, NodeOrNull, INT64,
-    Value(Window), Text)
 ls_conv_defaults_bytes = function("ls_conv_defaults_bytes", None, P,
     C.c_size_t)
-ls_conv2d_with = function("ls_conv2d_with", P, NodeOrNull, INT64, INT64, INT64,
-    P, Text)
-ls_conv1d_with = function("ls_conv1d_with", P, NodeOrNull, INT64, INT64, P,
-    Text)
-ls_conv1d = function("ls_conv1d", P, NodeOrNull, INT64, INT64, INT64,
-    ls_padding, Text)
-ls_conv1d_no_bias = function("ls_conv1d_no_bias", P, NodeOrNull, INT64, INT64,
-    INT64, ls_padding, Text)
-ls_max_pool = function("ls_max_pool", P, NodeOrNull, Value(Window))
-ls_avg_pool = function("ls_avg_pool", P, NodeOrNull, Value(Window))
-ls_flatten = function("ls_flatten", P, NodeOrNull)
-ls_group_norm = function("ls_group_norm", P, NodeOrNull, INT, Text)
-ls_gelu = function("ls_gelu", P, NodeOrNull)
-ls_relu = function("ls_relu", P, NodeOrNull)
-ls_tanh = function("ls_tanh", P, NodeOrNull)
-ls_sigmoid = function("ls_sigmoid", P, NodeOrNull)
-ls_add = function("ls_add", P, NodeOrNull, NodeOrNull)
-ls_dropout = function("ls_dropout", P, NodeOrNull, C.c_double, Text)
-ls_round_bf16 = function("ls_round_bf16", P, NodeOrNull)
-ls_mean_squared_error = function("ls_mean_squared_error", P, NodeOrNull,
-    NodeOrNull)
-ls_cross_entropy = function("ls_cross_entropy", P, NodeOrNull, NodeOrNull)
-ls_next_token_loss = function("ls_next_token_loss", P, NodeOrNull, NodeOrNull)
 ls_trainer_open_gradient = function("ls_trainer_open_gradient", C.c_int, P, P,
     P, P)
 ls_own = function("ls_own", P, P, P)
@@ -815,12 +733,6 @@ ls_generator_append = function("ls_generator_append", C.c_int, P, INT64, P,
 ls_generator_cut = function("ls_generator_cut", C.c_int, P, INT64)
 ls_generator_length = function("ls_generator_length", C.c_int64, P)
 ls_generator_window = function("ls_generator_window", C.c_int64, P)
-ls_sparse_dense = function("ls_sparse_dense", P, NodeOrNull, NodeOrNull, INT64,
-    INT64, Text)
-ls_sparse_dense_no_bias = function("ls_sparse_dense_no_bias", P, NodeOrNull,
-    NodeOrNull, INT64, INT64, Text)
-ls_embed_bag = function("ls_embed_bag", P, NodeOrNull, ls_bag, INT64, INT64,
-    Text)
 ls_sparse_rows = function("ls_sparse_rows", C.c_int, INT64, P, P, P, INT64,
     INT64, P, P)
 ls_trace_defaults_bytes = function("ls_trace_defaults_bytes", None, P,

@@ -111,6 +111,8 @@ class Struct(C.Structure):
             value = self.enums[name](value)
         elif kind is C.c_char_p:
             value = encoded(value)
+        elif kind is P:
+            value = getattr(value, "of", value)
         elif isinstance(value, (list, tuple)):
             value = self._array(name, kind, value)
         elif isinstance(kind, type) and issubclass(kind, Struct):

@@ -84,13 +84,13 @@ def made(f, *given):
 
 
 def made_with_last(f, *given):
-    """The node, and the state after the last step."""
+    """The node, and the state after the last step, by the options' `last`."""
     state = C.c_void_p()
-    y = made(f, *(C.byref(state) if x is last else x for x in given))
+    for x in given:
+        if hasattr(x, "_obj"):
+            x._obj.last = C.addressof(state)
+    y = made(f, *given)
     return y, Node(y.graph, state.value)
-
-
-last = object()
 
 
 class _Nodes:

@@ -4,6 +4,7 @@
  * into one that has adapters leaves it whole. */
 #define _GNU_SOURCE
 #include "lora/lora_file.h"
+#include "../layers.h"
 #include "sealed_files.h"
 #include <lockstep/lora.h>
 
@@ -15,7 +16,7 @@ static ls_graph *graph(void)
     if (ls_graph_new(&g) < 0)
         abort();
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){4});
-    x = ls_dense_no_bias(ls_relu(ls_dense(x, 3, "fc")), 2, "out");
+    x = dense_no_bias(ls_relu(ls_dense(x, 3, "fc")), 2, "out");
     if (ls_output(g, x, "y") < 0)
         abort();
     return g;

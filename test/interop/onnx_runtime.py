@@ -133,8 +133,8 @@ def batch_norm():
     return predictor(g, y), {"x": floats(4, 5, 7)}
 
 
-def recurrent(call, state, lengths):
-    """The steps and the last state of lstm_from, gru_from, .., with or without
+def recurrent(call, two_biases, state, lengths):
+    """The steps and the last state of lstm_with and gru_with, with or without
     a first state and lengths.  A row of length 0 keeps its first state here; in
     ONNX Runtime it ends with zeros, so there is none beside a state."""
     build = getattr(ls, call)
@@ -148,16 +148,17 @@ def recurrent(call, state, lengths):
     if lengths:
         rows["lengths"] = np.array([5, 1, 3, state, 5, 2], np.int32)
         nodes["lengths"] = g.input("lengths", (), np.int32)
-    y, last = build(nodes["x"], n, nodes.get("state"), nodes.get("lengths"),
-                    "cell")
+    y, last = build(nodes["x"], n, "cell", state=nodes.get("state"),
+                    lengths=nodes.get("lengths"), two_biases=two_biases)
     g.output(y, "y")
     g.output(last, "last")
     return predictor(g, y), rows
 
 
 compare_all("batch norm", *batch_norm())
-for call in "lstm_from", "gru_from", "gru_two_biases":
+for call, two in ("lstm_with", False), ("gru_with", False), ("gru_with", True):
     for state in False, True:
         for lengths in False, True:
-            compare_all(call + " state" * state + " lengths" * lengths,
-                        *recurrent(call, state, lengths))
+            compare_all(call + " two biases" * two + " state" * state +
+                        " lengths" * lengths,
+                        *recurrent(call, two, state, lengths))

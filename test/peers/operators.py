@@ -203,8 +203,8 @@ def linear(c, x, w, b=None):
     need(x.ndim > 1 and w.ndim == 2, "not a matrix")
     c.param("l.kernel", w, lambda a: a.T, lambda a: a.T)
     c.param("l.bias", b)
-    return (ls.dense if b is not None else ls.dense_no_bias)(
-        c.given(x, rows=True), w.shape[0], "l")
+    return ls.dense_with(c.given(x, rows=True), w.shape[0], "l",
+                         no_bias=b is None)
 
 
 def pair(x):
@@ -352,8 +352,8 @@ def recurrent(build, gates):
         if gates == 3:
             c.param("r.dense_i.bias", m.bias_ih_l0)
             c.param("r.dense_h.bias", m.bias_hh_l0)
-            return build(c.given(x, rows=True), m.hidden_size, None, None,
-                         "r")[0]
+            return build(c.given(x, rows=True), m.hidden_size, "r",
+                         two_biases=True)[0]
         c.param("r.dense_h.bias", m.bias_hh_l0)
         return build(c.given(x, rows=True), m.hidden_size, "r")
     return make
@@ -384,7 +384,7 @@ MODULES = {
         c, x, m.normalized_shape, m.weight, eps=m.eps),
     nn.GroupNorm: group_norm,
     nn.Embedding: lambda c, m, i: embed(c, m, i),
-    nn.LSTM: recurrent(ls.lstm, 4), nn.GRU: recurrent(ls.gru_two_biases, 3),
+    nn.LSTM: recurrent(ls.lstm, 4), nn.GRU: recurrent(ls.gru_with, 3),
     nn.MaxPool2d: of_function("max_pool2d", "kernel_size", "stride", "padding",
                               "dilation", "ceil_mode"),
     nn.AvgPool2d: of_function("avg_pool2d", "kernel_size", "stride", "padding",
@@ -437,7 +437,8 @@ def check(name, want, build, onnx_counts, folder):
     try:
         y = build(c)
         # A graph wants a parameter, and its output an operator.
-        zero = ls.dense_no_bias(c.g.input("zero", (1,)), 1, "nothing")
+        zero = ls.dense_with(c.g.input("zero", (1,)), 1, "nothing",
+                             no_bias=True)
         c.g.output(y, "y")
         c.arrays["zero"] = np.zeros((next(iter(c.arrays.values())).shape[0], 1),
                                     np.float32)

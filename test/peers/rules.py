@@ -34,7 +34,8 @@ def start():
 def by_lockstep(optimizer, **options):
     g = ls.Graph()
     x, y = g.input("x", SHAPE[:1]), g.input("y", SHAPE[1:])
-    g.loss(ls.mean_squared_error(ls.dense_no_bias(x, SHAPE[1], "p"), y))
+    p = ls.dense_with(x, SHAPE[1], "p", no_bias=True)
+    g.loss(ls.mean_squared_error(p, y))
     rows = np.zeros((1, SHAPE[0]), np.float32), np.zeros((1, SHAPE[1]),
                                                          np.float32)
     with ls.Trainer(g, optimizer, devices=1, workers=1, pin=False,

@@ -51,12 +51,14 @@ static ls_node *lm(ls_graph *g)
                              "position");
     ls_node *h = ls_self_attention(ls_layer_norm(x, "norm_0"), 3, true,
                                    "attention");
+    ls_dense_options bare = ls_dense_defaults();
 
+    bare.no_bias = true;
     x = ls_add(x, h);
     h = ls_gelu(ls_dense(ls_layer_norm(x, "norm_1"), 48, "up"));
     x = ls_add(x, ls_dense(h, WIDTH, "down"));
     return ls_next_token_loss(
-        ls_dense_no_bias(ls_layer_norm(x, "norm_2"), VOCABULARY, "head"),
+        ls_dense_with(ls_layer_norm(x, "norm_2"), VOCABULARY, &bare, "head"),
         tokens);
 }
 

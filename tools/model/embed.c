@@ -3,6 +3,7 @@
  * is the one that it is without embeddings, of floats alone, and whoever reads
  * the model file needs to know nothing of them. */
 #include "model/embed.h"
+#include "model/model_parts.h"
 #include "opt/opt.h"
 
 #include <stdio.h>
@@ -59,7 +60,7 @@ static ls_node *table_of(builder *b, const ls_column *column)
     if (!width)
         width = words < 2 * WIDEST_BY_WORDS ? (words + 1) / 2 : WIDEST_BY_WORDS;
     snprintf(name, sizeof name, "embed.%d", b->tables++);
-    return ls_dense_no_bias(ls_slice(b->x, 0, column->at, words), width, name);
+    return model_product(ls_slice(b->x, 0, column->at, words), width, name);
 }
 
 /* The first input of column i, or behind the last one. */

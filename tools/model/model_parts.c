@@ -75,3 +75,11 @@ int model_load_rest(data *d, const settings *s)
         status = data_hold(d, path);
     return status;
 }
+
+ls_node *model_product(ls_node *x, int64_t n, const char *name)
+{
+    ls_dense_options o = ls_dense_defaults();
+
+    o.no_bias = true;
+    return ls_dense_with(x, n, &o, name);
+}

@@ -20,4 +20,7 @@ ls_node *model_rounded(ls_node *x, const model_settings *s);
 /* Rate 0 is no layer: Flax's would take a key from the layers after it. */
 ls_node *model_drop(ls_node *x, double rate, const char *name);
 
+/* A dense layer without a bias. */
+ls_node *model_product(ls_node *x, int64_t n, const char *name);
+
 #endif

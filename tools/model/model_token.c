@@ -67,7 +67,7 @@ static ls_node *unit(ls_node *x, int64_t i, const model_settings *s)
 
     if (s->ffn) {
         x = ls_swiglu(x, s->d_ff, block_name(name, i, "SwiGLU_0"));
-        return ls_dense_no_bias(x, s->d_model, block_name(name, i, "Dense_1"));
+        return model_product(x, s->d_model, block_name(name, i, "Dense_1"));
     }
     x = ls_gelu(ls_dense(x, s->d_ff, block_name(name, i, "Dense_0")));
     return ls_dense(x, s->d_model, block_name(name, i, "Dense_1"));
@@ -109,7 +109,7 @@ static void transformer(ls_graph *g, bool causal, const model_settings *s)
     x = norm(x, "ln_f", s);
     if (s->tie)
         ls_tie(g, "head.kernel", "tok_emb.embedding", true);
-    x = ls_dense_no_bias(x, s->vocab, "head");
+    x = model_product(x, s->vocab, "head");
     ls_output(g, x, "logits");
     ls_loss(g, ls_next_token_loss(x, tokens));
 }
