@@ -673,6 +673,30 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* Two biases are a GRU's, and options must have a size; what `last` points to
+ * is NULL in either case. */
+START_TEST(test_options)
+{
+    ls_graph *g[2];
+    ls_node *last[2];
+
+    for (int i = 0; i < 2; i++) {
+        ls_recurrent_options o = ls_recurrent_defaults();
+
+        OK(ls_graph_new(&g[i]));
+        last[i] = ls_input(g[i], "y", LS_F32, 0, NULL);
+        o.last = &last[i];
+        o.two_biases = i == 0;
+        o.size = i == 0 ? sizeof o : 0;
+        ck_assert_ptr_null(ls_lstm_with(steps(g[i]), 3, &o, "r"));
+        FAILS(ls_loss(g[i], NULL), LS_EINVAL, i ? "recurrent" : "two_biases");
+    }
+    ck_assert_ptr_null(last[0]);
+    for (int i = 0; i < 2; i++)
+        ls_graph_free(g[i]);
+}
+END_TEST
+
 /* FLOP: the input's product, the state's, and each twice in backward. */
 START_TEST(test_cost)
 {
@@ -707,6 +731,7 @@ static Suite *sequences_suite(void)
     tcase_add_loop_test(t, test_conv, 0, COUNT(convs));
     tcase_add_loop_test(t, test_workers, 0, 2);
     tcase_add_loop_test(t, test_refused, 0, COUNT(bad));
+    tcase_add_test(t, test_options);
     tcase_add_loop_test(t, test_cost, 0, 2);
     suite_add_tcase(s, t);
     return s;

@@ -139,9 +139,9 @@ LS_API ls_node *ls_lstm(ls_node *x, int64_t n, const char *name);
  * orthogonal. */
 LS_API ls_node *ls_gru(ls_node *x, int64_t n, const char *name);
 
-/* More of a recurrent layer; ls_recurrent_defaults() writes what ls_lstm and
- * ls_gru have, zeros and NULL: a state to begin from, rows of different lengths,
- * and the state that it comes to.
+/* More of a recurrent layer: a state to begin from, rows of different lengths,
+ * and the state that it comes to.  ls_recurrent_defaults() writes what ls_lstm
+ * and ls_gru have, NULL and false.
  *
  * A stream of steps is predicted piece by piece by giving `last` of one piece
  * as `state` of the next: the bytes are those of one long row. */
