@@ -328,4 +328,5 @@ def main(include, folder):
             write(h, out)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -84,7 +84,18 @@ by_cmake()
     "$work/cmake/in_data"
 }
 
+# The module for Fortran, where it was built, by pkg-config.
+fortran()
+{
+    # shellcheck disable=SC2046 # flags are words
+    ${FC:-gfortran} -o "$work/program" \
+        "$top_srcdir/examples/fortran/oscillator.f90" \
+        $($PKG_CONFIG --cflags --libs lockstep_fortran lockstep)
+    "$work/program" >/dev/null
+}
+
 [ ! -f "$libdir/liblockstep.so" ] || run shared
+[ ! -f "$libdir/liblockstep_fortran.so" ] || fortran
 [ ! -f "$libdir/liblockstep.a" ] || run static
 by_cmake "$prefix"
 # A tree that was moved, which the first one must not show through.
@@ -94,6 +105,7 @@ mkdir -p "$include" "$lib/cmake"
 cp -R "$includedir"/lockstep* "$include"
 cp -R "$libdir"/liblockstep* "$lib"
 cp -R "$libdir/cmake/lockstep" "$lib/cmake"
+[ ! -d "$libdir/fortran" ] || cp -R "$libdir/fortran" "$lib"
 [ "$(dirname "$libdir")" != "$(dirname "$includedir")" ] ||
     by_cmake "$work/moved"
 # The layer for Python over what was installed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Layers with options, in one line each. */
 #ifndef TEST_LAYERS_H
 #define TEST_LAYERS_H

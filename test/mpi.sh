@@ -84,6 +84,32 @@ example() {
     fi
 }
 
+# fortran KIND: a program that gives its communicator as an integer ends in one
+# state on any number of ranks
+fortran() {
+    objects=$dir/fortran.$1
+    mkdir -p "$objects"
+    "mpicc.$1" -std=gnu11 -I"$top_srcdir/include" -c "$top_srcdir/lib/mpi/mpi.c" \
+        -o "$objects/mpi.o" 2>"$dir/err" &&
+        "mpifort.$1" -I"$top_builddir/fortran" -J"$objects" \
+            "$top_srcdir/fortran/lockstep_mpi.f90" \
+            "$top_srcdir/test/fortran/ranks.f90" "$objects/mpi.o" \
+            -o "$objects/ranks" -L"$library" -llockstep_fortran -llockstep \
+            -Wl,-rpath,"$library" 2>"$dir/err" || {
+        fail "mpifort.$1"
+        return
+    }
+    for ranks in 1 3; do
+        "mpirun.$1" -n $ranks "$objects/ranks" >"$objects/$ranks" 2>"$dir/err"
+    done
+    if grep -q '^[0-9a-f]\{64\}$' "$objects/1" &&
+        cmp -s "$objects/1" "$objects/3"; then
+        pass
+    else
+        fail "$1: a program of Fortran's"
+    fi
+}
+
 for kind in openmpi mpich; do
     command -v "mpicc.$kind" >/dev/null || continue
     command -v "mpirun.$kind" >/dev/null || continue
@@ -100,6 +126,8 @@ for kind in openmpi mpich; do
     for ranks in 1 3 6; do
         example $kind $ranks
     done
+    [ ! -f "$library/liblockstep_fortran.so" ] ||
+        ! command -v "mpifort.$kind" >/dev/null || fortran $kind
 done
 if [ $((passed + failed)) -eq 0 ]; then
     echo "skipped: neither Open MPI nor MPICH is installed"

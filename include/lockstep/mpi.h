@@ -30,6 +30,10 @@ typedef struct ls_mpi ls_mpi;
  * calls.  LS_EIO: MPI fails.  LS_ENOMEM. */
 int ls_mpi_open(ls_mpi **mpi, MPI_Comm comm);
 
+/* ls_mpi_open of a communicator of Fortran's: the integer of `use mpi`, or the
+ * MPI_VAL of `use mpi_f08`. */
+int ls_mpi_open_fortran(ls_mpi **mpi, MPI_Fint comm);
+
 /* ls_mpi_open of MPI_COMM_WORLD, for programs that have no other use of MPI: it
  * is started if nobody has done so, and then also ended by ls_mpi_close. */
 int ls_mpi_open_world(ls_mpi **mpi);

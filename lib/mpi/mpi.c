@@ -343,6 +343,13 @@ int ls_mpi_open(ls_mpi **mpi, MPI_Comm comm)
     return 0;
 }
 
+int ls_mpi_open_fortran(ls_mpi **mpi, MPI_Fint comm)
+{
+    int status = check_mpi();
+
+    return status < 0 ? status : ls_mpi_open(mpi, MPI_Comm_f2c(comm));
+}
+
 int ls_mpi_open_world(ls_mpi **mpi)
 {
     int started = 0, level, status;

@@ -1,0 +1,289 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! What the modules of lockstep share: errors, texts, and handles that count who
+! holds an object.
+module lockstep_base
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
+  use lockstep_c
+  implicit none
+  public
+
+  ! What a step or an evaluation computed: C's ls_result.
+  type :: ls_result
+    integer(int64) :: step = 0, rows = 0
+    real(real32) :: loss = 0, accuracy = 0, lr = 0, grad_norm = 0
+    logical :: updated = .false.
+    real(real64) :: weight = 0
+    real(real32) :: metric(LS_METRICS) = 0
+    real(real64) :: gradient_seconds = 0, reduce_seconds = 0, &
+      update_seconds = 0
+  end type ls_result
+
+  ! Numbers of a batch that were converted; they live as long as it does.
+  type :: kept_numbers
+    character(:), allocatable :: name
+    real(c_float), pointer :: reals(:) => null()
+    integer(c_int32_t), pointer :: integers(:) => null()
+    type(kept_numbers), pointer :: next => null()
+  end type kept_numbers
+
+  type :: box_pointer
+    type(box), pointer :: to => null()
+  end type box_pointer
+
+  ! An object of the library: how many hold it, who ends it, and which objects
+  ! must not end before it.
+  type :: box
+    type(c_ptr) :: p = c_null_ptr
+    integer :: holders = 0
+    procedure(closer), pointer, nopass :: close => null()
+    type(box_pointer) :: needs(2)
+    type(kept_numbers), pointer :: kept => null()
+  end type box
+
+  abstract interface
+    subroutine closer(p) bind(c)
+      import :: c_ptr
+      type(c_ptr), value :: p
+    end subroutine closer
+  end interface
+
+  ! The parent of all types that own something.  b = a makes b another handle
+  ! of the same object, which ends when its last handle is closed or goes out
+  ! of scope.
+  type :: ls_handle
+    type(box), pointer :: of => null()
+  contains
+    procedure, private :: share
+    generic :: assignment(=) => share
+    final :: let_go
+  end type ls_handle
+
+contains
+
+  ! ------ errors and texts ------
+
+  ! How every procedure that can fail ends.  As with allocate: without stat a
+  ! failure stops the program with its message.
+  subroutine ended(status, stat, errmsg)
+    integer, intent(in) :: status
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(:), allocatable :: text
+
+    if (present(stat)) stat = min(status, 0)
+    if (status >= 0) return
+    text = text_of(c_errmsg())
+    if (present(errmsg)) errmsg = text
+    if (.not. present(stat)) error stop text
+  end subroutine ended
+
+  ! Returns a status whose message is a text of this module.
+  function failed(status, text) result(s)
+    integer, intent(in) :: status
+    character(*), intent(in) :: text
+    integer :: s
+
+    s = c_error(status, c_text(text))
+  end function failed
+
+  ! Returns a text as C wants it, without blanks at its end.
+  function c_text(text) result(c)
+    character(*), intent(in) :: text
+    character(:), allocatable :: c
+
+    c = trim(text) // c_null_char
+  end function c_text
+
+  ! Returns a text of C's; "" for NULL.
+  function text_of(p) result(text)
+    type(c_ptr), intent(in) :: p
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: c(:)
+    integer :: i, n
+
+    text = ""
+    if (.not. c_associated(p)) return
+    call c_f_pointer(p, c, [huge(0)])
+    n = 0
+    do while (c(n + 1) /= c_null_char)
+      n = n + 1
+    end do
+    deallocate (text)
+    allocate (character(n) :: text)
+    do i = 1, n
+      text(i:i) = c(i)
+    end do
+  end function text_of
+
+  ! Returns a shape of C's as Fortran's: the same array, its first index being
+  ! the one that moves fastest.
+  function turned(rank, shape) result(f)
+    integer, intent(in) :: rank
+    integer(c_int64_t), intent(in) :: shape(:)
+    integer, allocatable :: f(:)
+
+    f = int(shape(rank:1:-1))
+  end function turned
+
+  ! Returns the last extent of a shape, which counts rows.
+  function rows_of(shape) result(rows)
+    integer, intent(in) :: shape(:)
+    integer(c_int64_t) :: rows
+
+    rows = 1
+    if (size(shape) > 0) rows = shape(size(shape))
+  end function rows_of
+
+  function result_of(r) result(f)
+    type(c_result), intent(in) :: r
+    type(ls_result) :: f
+
+    f = ls_result(r%step, r%rows, r%loss, r%accuracy, r%lr, r%grad_norm, &
+      logical(r%updated), r%weight, r%metric, r%gradient_seconds, &
+      r%reduce_seconds, r%update_seconds)
+  end function result_of
+
+  ! ------ handles ------
+
+  ! Returns what C knows the object by; NULL where it is not open.
+  function pointer_of(handle) result(p)
+    class(ls_handle), intent(in) :: handle
+    type(c_ptr) :: p
+
+    p = c_null_ptr
+    if (associated(handle%of)) p = handle%of%p
+  end function pointer_of
+
+  ! Makes the handle one of a new object; what it held before is let go.
+  subroutine hold(handle, p, close, needs, also)
+    class(ls_handle), intent(inout) :: handle
+    type(c_ptr), intent(in) :: p
+    procedure(closer) :: close
+    class(ls_handle), intent(in), optional :: needs
+    type(box), pointer, optional :: also
+
+    call release(handle%of)
+    allocate (handle%of)
+    handle%of%p = p
+    handle%of%holders = 1
+    handle%of%close => close
+    if (present(needs)) handle%of%needs(1)%to => needs%of
+    if (present(also)) handle%of%needs(2)%to => also
+    call retain(handle%of%needs(1)%to)
+    call retain(handle%of%needs(2)%to)
+  end subroutine hold
+
+  subroutine retain(of)
+    type(box), pointer :: of
+
+    if (associated(of)) of%holders = of%holders + 1
+  end subroutine retain
+
+  ! Lets an object go, and ends it where nobody holds it any more.
+  recursive subroutine release(of)
+    type(box), pointer :: of
+
+    if (.not. associated(of)) return
+    of%holders = of%holders - 1
+    if (of%holders == 0) then
+      call of%close(of%p)
+      call release(of%needs(1)%to)
+      call release(of%needs(2)%to)
+      call forget(of%kept)
+      deallocate (of)
+    end if
+    of => null()
+  end subroutine release
+
+  subroutine let_go(handle)
+    type(ls_handle), intent(inout) :: handle
+
+    call release(handle%of)
+  end subroutine let_go
+
+  subroutine share(left, right)
+    class(ls_handle), intent(inout) :: left
+    class(ls_handle), intent(in) :: right
+    type(box), pointer :: of
+
+    if (.not. same_type_as(left, right)) &
+      error stop "lockstep: a handle is assigned one of another type"
+    of => right%of
+    call retain(of)
+    call release(left%of)
+    left%of => of
+  end subroutine share
+
+  ! ------ numbers that were converted ------
+
+  subroutine forget(kept)
+    type(kept_numbers), pointer :: kept, next
+
+    do while (associated(kept))
+      next => kept%next
+      if (associated(kept%reals)) deallocate (kept%reals)
+      if (associated(kept%integers)) deallocate (kept%integers)
+      deallocate (kept)
+      kept => next
+    end do
+  end subroutine forget
+
+  ! Returns the place for the converted numbers of an input, made if needed.
+  function place_for(of, name) result(kept)
+    type(box), pointer, intent(in) :: of
+    character(*), intent(in) :: name
+    type(kept_numbers), pointer :: kept
+
+    kept => of%kept
+    do while (associated(kept))
+      if (kept%name == name) return
+      kept => kept%next
+    end do
+    allocate (kept)
+    kept%name = name
+    kept%next => of%kept
+    of%kept => kept
+  end function place_for
+
+  ! Stores x as floats for an input of a batch or context and returns where.
+  function as_floats(of, name, x) result(p)
+    type(box), pointer, intent(in) :: of
+    character(*), intent(in) :: name
+    real(real64), intent(in), target, contiguous :: x(..)
+    type(c_ptr) :: p
+    type(kept_numbers), pointer :: kept
+    real(real64), pointer :: flat(:)
+
+    kept => place_for(of, name)
+    call c_f_pointer(c_loc(x), flat, [size(x)])
+    if (associated(kept%reals)) then
+      if (size(kept%reals) /= size(flat)) deallocate (kept%reals)
+    end if
+    if (.not. associated(kept%reals)) allocate (kept%reals(size(flat)))
+    kept%reals = real(flat, c_float)
+    p = c_loc(kept%reals)
+  end function as_floats
+
+  ! Stores x as 32-bit integers likewise; numbers that do not fit become the
+  ! nearest that do, which are out of range wherever indices are.
+  function as_integers(of, name, x) result(p)
+    type(box), pointer, intent(in) :: of
+    character(*), intent(in) :: name
+    integer(int64), intent(in), target, contiguous :: x(..)
+    type(c_ptr) :: p
+    type(kept_numbers), pointer :: kept
+    integer(int64), pointer :: flat(:)
+    integer(int64), parameter :: most = huge(0_int32)
+
+    kept => place_for(of, name)
+    call c_f_pointer(c_loc(x), flat, [size(x)])
+    if (associated(kept%integers)) then
+      if (size(kept%integers) /= size(flat)) deallocate (kept%integers)
+    end if
+    if (.not. associated(kept%integers)) allocate (kept%integers(size(flat)))
+    kept%integers = int(max(min(flat, most), -most), c_int32_t)
+    p = c_loc(kept%integers)
+  end function as_integers
+
+end module lockstep_base

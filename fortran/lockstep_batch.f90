@@ -1,0 +1,214 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! Batches, and what is computed of them: steps, evaluations, predictions.
+module lockstep_batch
+  use, intrinsic :: iso_c_binding
+  use lockstep_base
+  use lockstep_train
+  implicit none
+  public
+
+  type, extends(ls_handle) :: ls_batch
+  end type ls_batch
+
+  ! Gives a batch the rows of an input, whose last index counts rows.  Numbers
+  ! of the library's own kinds (real32, int32) are borrowed until the input is
+  ! set again or the batch is closed: the array is a pointer or has the target
+  ! attribute, and is contiguous.  real64 and int64 are converted into memory of
+  ! the batch's own.
+  interface ls_batch_set
+    module procedure set_real32, set_int32, set_real64, set_int64
+  end interface
+
+  ! Computes a named output for every row of a batch.
+  interface ls_predict
+    module procedure predict_real32, predict_real64
+  end interface
+
+  private :: set_real32, set_int32, set_real64, set_int64, predict_real32, &
+    predict_real64
+
+contains
+
+  ! Makes a batch for one trainer, with nothing set.
+  subroutine ls_batch_open(batch, trainer, stat, errmsg)
+    type(ls_batch), intent(inout) :: batch
+    type(ls_trainer), intent(in) :: trainer
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr), target :: p
+    integer :: s
+
+    s = c_batch_open(c_loc(p), pointer_of(trainer))
+    if (s >= 0) call hold(batch, p, c_batch_close)
+    call ended(s, stat, errmsg)
+  end subroutine ls_batch_open
+
+  subroutine ls_batch_close(batch)
+    type(ls_batch), intent(inout) :: batch
+
+    call release(batch%of)
+  end subroutine ls_batch_close
+
+  subroutine set_real32(batch, input, values, stat, errmsg)
+    type(ls_batch), intent(in) :: batch
+    character(*), intent(in) :: input
+    real(real32), pointer, intent(in) :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer :: s
+
+    if (is_contiguous(values)) then
+      s = c_batch_set_view(pointer_of(batch), c_text(input), LS_F32, &
+        size(values, kind=c_int64_t), c_loc(values), rows_of(shape(values)))
+    else
+      s = failed(LS_EINVAL, "ls_batch_set: the array of """ // trim(input) // &
+                 """ is not contiguous")
+    end if
+    call ended(s, stat, errmsg)
+  end subroutine set_real32
+
+  subroutine set_int32(batch, input, values, stat, errmsg)
+    type(ls_batch), intent(in) :: batch
+    character(*), intent(in) :: input
+    integer(int32), pointer, intent(in) :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer :: s
+
+    if (is_contiguous(values)) then
+      s = c_batch_set_view(pointer_of(batch), c_text(input), LS_I32, &
+        size(values, kind=c_int64_t), c_loc(values), rows_of(shape(values)))
+    else
+      s = failed(LS_EINVAL, "ls_batch_set: the array of """ // trim(input) // &
+                 """ is not contiguous")
+    end if
+    call ended(s, stat, errmsg)
+  end subroutine set_int32
+
+  subroutine set_real64(batch, input, values, stat, errmsg)
+    type(ls_batch), intent(in) :: batch
+    character(*), intent(in) :: input
+    real(real64), intent(in), contiguous, target :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer :: s
+    type(c_ptr) :: p
+
+    p = c_null_ptr
+    if (associated(batch%of)) p = as_floats(batch%of, trim(input), values)
+    s = c_batch_set_view(pointer_of(batch), c_text(input), LS_F32, &
+      size(values, kind=c_int64_t), p, rows_of(shape(values)))
+    call ended(s, stat, errmsg)
+  end subroutine set_real64
+
+  subroutine set_int64(batch, input, values, stat, errmsg)
+    type(ls_batch), intent(in) :: batch
+    character(*), intent(in) :: input
+    integer(int64), intent(in), contiguous, target :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer :: s
+    type(c_ptr) :: p
+
+    p = c_null_ptr
+    if (associated(batch%of)) p = as_integers(batch%of, trim(input), values)
+    s = c_batch_set_view(pointer_of(batch), c_text(input), LS_I32, &
+      size(values, kind=c_int64_t), p, rows_of(shape(values)))
+    call ended(s, stat, errmsg)
+  end subroutine set_int64
+
+  ! Gives a batch a weight for each row, borrowed as rows are.
+  subroutine ls_batch_set_weights(batch, weights, stat, errmsg)
+    type(ls_batch), intent(in) :: batch
+    real(real32), pointer, intent(in) :: weights(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer :: s
+
+    if (is_contiguous(weights)) then
+      s = c_batch_set_weights(pointer_of(batch), c_loc(weights), &
+                              size(weights, kind=c_int64_t))
+    else
+      s = failed(LS_EINVAL, &
+                 "ls_batch_set_weights: the weights are not contiguous")
+    end if
+    call ended(s, stat, errmsg)
+  end subroutine ls_batch_set_weights
+
+  ! Trains on one batch.
+  subroutine ls_step(trainer, batch, result, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    type(ls_batch), intent(in) :: batch
+    type(ls_result), intent(inout), optional :: result
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_result), target :: r
+    integer :: s
+
+    s = c_step_bytes(pointer_of(trainer), pointer_of(batch), c_loc(r), &
+                     c_sizeof(r))
+    if (s >= 0 .and. present(result)) result = result_of(r)
+    call ended(s, stat, errmsg)
+  end subroutine ls_step
+
+  ! Computes loss and accuracy of a batch without an update.
+  subroutine ls_evaluate(trainer, batch, result, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    type(ls_batch), intent(in) :: batch
+    type(ls_result), intent(inout) :: result
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_result), target :: r
+    integer :: s
+
+    s = c_evaluate_bytes(pointer_of(trainer), pointer_of(batch), c_loc(r), &
+                         c_sizeof(r))
+    if (s >= 0) result = result_of(r)
+    call ended(s, stat, errmsg)
+  end subroutine ls_evaluate
+
+  ! Stores the loss of each row of a batch.
+  subroutine ls_row_losses(trainer, batch, losses, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    type(ls_batch), intent(in) :: batch
+    real(real32), intent(inout), target, contiguous :: losses(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_row_losses(pointer_of(trainer), pointer_of(batch), &
+      size(losses, kind=c_int64_t), c_loc(losses)), stat, errmsg)
+  end subroutine ls_row_losses
+
+  subroutine predict_real32(trainer, batch, output, values, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    type(ls_batch), intent(in) :: batch
+    character(*), intent(in) :: output
+    real(real32), intent(inout), target, contiguous :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_predict(pointer_of(trainer), pointer_of(batch), c_text(output), &
+      size(values, kind=c_int64_t), c_loc(values)), stat, errmsg)
+  end subroutine predict_real32
+
+  subroutine predict_real64(trainer, batch, output, values, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    type(ls_batch), intent(in) :: batch
+    character(*), intent(in) :: output
+    real(real64), intent(inout), target, contiguous :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(real32), allocatable, target :: y(:)
+    real(real64), pointer :: flat(:)
+    integer :: s
+
+    allocate (y(size(values)))
+    call c_f_pointer(c_loc(values), flat, [size(values)])
+    y = real(flat, real32) ! rows of weight 0 stay as they are
+    s = c_predict(pointer_of(trainer), pointer_of(batch), c_text(output), &
+      size(y, kind=c_int64_t), c_loc(y))
+    if (s >= 0) flat = y
+    call ended(s, stat, errmsg)
+  end subroutine predict_real64
+
+end module lockstep_batch

@@ -1,0 +1,241 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! Graphs: inputs, builders of nodes, outputs, metrics and the loss.
+!
+! A shape is that of the Fortran array for one row, its first index being the
+! one that moves fastest: what lockstep's documents call (H,W,C) is (C,W,H)
+! here, and a batch of such rows is x(C,W,H,rows).  It is the same memory, and
+! nothing is transposed.  Axes are counted likewise: axis 1 is the first index.
+module lockstep_graph
+  use, intrinsic :: iso_c_binding
+  use lockstep_base
+  implicit none
+  public
+
+  type, extends(ls_handle) :: ls_graph
+  end type ls_graph
+
+  ! A node lives as long as its graph, and copies of it are the same node.  One
+  ! that could not be built is not associated; what was wrong is told when a
+  ! trainer is opened with the graph.
+  type :: ls_node
+    type(c_ptr) :: p = c_null_ptr
+  end type ls_node
+
+  interface operator(+)
+    module procedure ls_add, shifted, shifted_left
+  end interface
+  interface operator(-)
+    module procedure ls_sub, ls_neg, lowered, lowered_left
+  end interface
+  interface operator(*)
+    module procedure ls_mul, scaled, scaled_left
+  end interface
+  interface operator(/)
+    module procedure ls_div, divided
+  end interface
+
+  private :: axis_of, axes_of, shifted, shifted_left, lowered, lowered_left, &
+    scaled, scaled_left, divided
+
+contains
+
+  ! Makes an empty graph.
+  subroutine ls_graph_new(graph, stat, errmsg)
+    type(ls_graph), intent(inout) :: graph
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr), target :: p
+    integer :: s
+
+    s = c_graph_new(c_loc(p))
+    if (s >= 0) call hold(graph, p, c_graph_free)
+    call ended(s, stat, errmsg)
+  end subroutine ls_graph_new
+
+  ! Builds the graph that a model file holds.
+  subroutine ls_graph_load(graph, path, stat, errmsg)
+    type(ls_graph), intent(inout) :: graph
+    character(*), intent(in) :: path
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr), target :: p
+    integer :: s
+
+    s = c_graph_load(c_loc(p), c_text(path))
+    if (s >= 0) call hold(graph, p, c_graph_free)
+    call ended(s, stat, errmsg)
+  end subroutine ls_graph_load
+
+  ! Lets the graph go; trainers that were opened with it are not affected.
+  subroutine ls_graph_free(graph)
+    type(ls_graph), intent(inout) :: graph
+
+    call release(graph%of)
+  end subroutine ls_graph_free
+
+  ! Declares an array of every batch by the shape of one of its rows: [2] for
+  ! x(2,rows), nothing for labels(rows).  type is LS_F32 (the default) or LS_I32.
+  function ls_input(graph, name, shape, type) result(y)
+    class(ls_graph), intent(in) :: graph
+    character(*), intent(in) :: name
+    integer, intent(in), optional :: shape(:)
+    integer, intent(in), optional :: type
+    integer(c_int64_t), target :: extents(LS_MAX_RANK)
+    integer :: rank, dtype
+    type(ls_node) :: y
+
+    rank = 0
+    if (present(shape)) rank = size(shape)
+    if (rank > 0) extents(:min(rank, LS_MAX_RANK)) = &
+      shape(rank:max(1, rank - LS_MAX_RANK + 1):-1)
+    dtype = LS_F32
+    if (present(type)) dtype = type
+    y%p = c_input(pointer_of(graph), c_text(name), dtype, rank, &
+                  c_loc(extents))
+  end function ls_input
+
+  ! Returns the shape of a row of the node's value.
+  function ls_node_shape(node) result(shape)
+    type(ls_node), intent(in) :: node
+    integer, allocatable :: shape(:)
+    integer(c_int64_t), target :: extents(LS_MAX_RANK)
+    integer :: rank
+
+    rank = c_node_shape(node%p, c_loc(extents))
+    shape = turned(rank, extents)
+  end function ls_node_shape
+
+  ! Gives a node a name by which ls_predict reads it.
+  subroutine ls_output(graph, node, name, stat, errmsg)
+    type(ls_graph), intent(in) :: graph
+    type(ls_node), intent(in) :: node
+    character(*), intent(in) :: name
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_output(pointer_of(graph), node%p, c_text(name)), stat, errmsg)
+  end subroutine ls_output
+
+  ! Watches the mean of a node over each batch; place is its index in the
+  ! result's metric(:), from 1.
+  subroutine ls_metric(graph, node, place, stat, errmsg)
+    type(ls_graph), intent(in) :: graph
+    type(ls_node), intent(in) :: node
+    integer, intent(out), optional :: place
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer :: s
+
+    s = c_metric(pointer_of(graph), node%p)
+    if (present(place) .and. s >= 0) place = s + 1
+    call ended(s, stat, errmsg)
+  end subroutine ls_metric
+
+  ! Declares what training minimises.
+  subroutine ls_loss(graph, node, stat, errmsg)
+    type(ls_graph), intent(in) :: graph
+    type(ls_node), intent(in) :: node
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_loss(pointer_of(graph), node%p), stat, errmsg)
+  end subroutine ls_loss
+
+  ! Lets the parameters that are declared so far and whose names a pattern
+  ! matches start by the initialiser of a name: "he-normal", "zeros".
+  subroutine ls_init_params(graph, names, initialiser, stat, errmsg)
+    type(ls_graph), intent(in) :: graph
+    character(*), intent(in) :: names, initialiser
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_init), target :: init
+    integer :: s
+
+    s = c_init_named(c_loc(init), c_text(initialiser))
+    if (s >= 0) s = c_init_params(pointer_of(graph), c_text(names), &
+                                  c_loc(init))
+    call ended(s, stat, errmsg)
+  end subroutine ls_init_params
+
+  ! ------ axes ------
+
+  ! Returns C's number, from 0 and from the slowest, of a Fortran axis of x.
+  function axis_of(x, axis) result(c)
+    type(ls_node), intent(in) :: x
+    integer, intent(in) :: axis
+    integer :: c
+
+    c = size(ls_node_shape(x)) - axis
+  end function axis_of
+
+  ! Returns C's list for a list of axes: for a transposition the order of
+  ! indices is turned too.
+  function axes_of(x, axes) result(c)
+    type(ls_node), intent(in) :: x
+    integer, intent(in) :: axes(:)
+    integer :: c(size(axes))
+
+    c = size(ls_node_shape(x)) - axes(size(axes):1:-1)
+  end function axes_of
+
+  ! ------ numbers in arithmetic ------
+
+  function shifted(x, by) result(y)
+    type(ls_node), intent(in) :: x
+    real(real64), intent(in) :: by
+    type(ls_node) :: y
+
+    y = ls_scale_shift(x, 1d0, by)
+  end function shifted
+
+  function shifted_left(by, x) result(y)
+    real(real64), intent(in) :: by
+    type(ls_node), intent(in) :: x
+    type(ls_node) :: y
+
+    y = ls_scale_shift(x, 1d0, by)
+  end function shifted_left
+
+  function lowered(x, by) result(y)
+    type(ls_node), intent(in) :: x
+    real(real64), intent(in) :: by
+    type(ls_node) :: y
+
+    y = ls_scale_shift(x, 1d0, -by)
+  end function lowered
+
+  function lowered_left(from, x) result(y)
+    real(real64), intent(in) :: from
+    type(ls_node), intent(in) :: x
+    type(ls_node) :: y
+
+    y = ls_scale_shift(x, -1d0, from)
+  end function lowered_left
+
+  function scaled(x, by) result(y)
+    type(ls_node), intent(in) :: x
+    real(real64), intent(in) :: by
+    type(ls_node) :: y
+
+    y = ls_scale_shift(x, by, 0d0)
+  end function scaled
+
+  function scaled_left(by, x) result(y)
+    real(real64), intent(in) :: by
+    type(ls_node), intent(in) :: x
+    type(ls_node) :: y
+
+    y = ls_scale_shift(x, by, 0d0)
+  end function scaled_left
+
+  function divided(x, by) result(y)
+    type(ls_node), intent(in) :: x
+    real(real64), intent(in) :: by
+    type(ls_node) :: y
+
+    y = ls_scale_shift(x, 1d0 / by, 0d0)
+  end function divided
+
+  include "builders.inc"
+
+end module lockstep_graph

@@ -1,0 +1,329 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! Trainers: one model, its optimizer, its parameters and its files.
+module lockstep_train
+  use, intrinsic :: iso_c_binding
+  use lockstep_base
+  use lockstep_graph
+  use lockstep_pool
+  implicit none
+  public
+
+  type, extends(ls_handle) :: ls_trainer
+  end type ls_trainer
+
+  ! The way to other ranks; lockstep_mpi makes one.
+  type :: ls_transport
+    type(c_ptr) :: p = c_null_ptr
+    type(box), pointer :: of => null()
+  end type ls_transport
+
+  ! Parameters that are trained otherwise than the rest.
+  type :: ls_group
+    character(:), allocatable :: names ! a pattern: "head.*", "!head.*"
+    logical :: vectors = .false.       ! of these biases and scales alone
+    logical :: frozen = .false.        ! never updated
+    real(real64) :: rate = 1           ! multiplies the learning rate
+    real(real64) :: decay = 1          ! multiplies weight_decay and l2
+  end type ls_group
+
+  ! Copies a parameter, or an array of the optimizer's state, to values.
+  interface ls_trainer_get
+    module procedure get_real32, get_real64
+  end interface
+
+  interface ls_trainer_set
+    module procedure put_real32, put_real64
+  end interface
+
+  private :: get_real32, get_real64, put_real32, put_real64, give_groups
+
+contains
+
+  ! Opens a trainer.  Each option is the member of that name of C's
+  ! ls_trainer_options; boundaries are those of a piecewise schedule.
+  subroutine ls_trainer_open(trainer, pool, graph, optimizer, seed, keys, &
+      schedule, boundaries, clip_norm, clip_value, accumulate, mean, state, &
+      data_axis, precision, transport, even_rows, average, groups, stat, errmsg)
+    type(ls_trainer), intent(inout) :: trainer
+    type(ls_pool), intent(in) :: pool
+    type(ls_graph), intent(in) :: graph
+    type(ls_optimizer), intent(in), optional :: optimizer
+    integer(int64), intent(in), optional :: seed
+    integer, intent(in), optional :: keys, accumulate, mean, state, precision
+    type(ls_schedule), intent(in), optional :: schedule
+    type(ls_boundary), intent(in), optional, target :: boundaries(:)
+    real(real64), intent(in), optional :: clip_norm, clip_value, average
+    character(*), intent(in), optional :: data_axis
+    type(ls_transport), intent(in), optional :: transport
+    logical, intent(in), optional :: even_rows
+    type(ls_group), intent(in), optional :: groups(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_trainer_options), target :: o
+    type(c_group), allocatable, target :: list(:)
+    character(:), allocatable, target :: axis, names
+    type(box), pointer :: ranks
+    type(c_ptr), target :: p
+    integer :: s
+
+    call c_trainer_defaults_bytes(c_loc(o), c_sizeof(o))
+    ranks => null()
+    if (present(optimizer)) o%optimizer = optimizer
+    if (present(seed)) o%seed = seed
+    if (present(keys)) o%keys = keys
+    if (present(schedule)) o%schedule = schedule
+    if (present(boundaries)) then
+      o%schedule%n_boundaries = size(boundaries)
+      o%schedule%boundaries = c_loc(boundaries)
+    end if
+    if (present(clip_norm)) o%clip_norm = clip_norm
+    if (present(clip_value)) o%clip_value = clip_value
+    if (present(accumulate)) o%accumulate = accumulate
+    if (present(mean)) o%mean = mean
+    if (present(state)) o%state = state
+    call give(data_axis, axis, o%data_axis)
+    if (present(precision)) o%precision = precision
+    if (present(transport)) then
+      o%transport = transport%p
+      ranks => transport%of
+    end if
+    if (present(even_rows)) o%even_rows = even_rows
+    if (present(average)) o%average = average
+    if (present(groups)) then
+      call give_groups(groups, list, names)
+      o%n_groups = size(list)
+      o%groups = c_loc(list)
+    end if
+    s = c_trainer_open(c_loc(p), pointer_of(pool), pointer_of(graph), c_loc(o))
+    if (s >= 0) call hold(trainer, p, c_trainer_close, pool, ranks)
+    call ended(s, stat, errmsg)
+  end subroutine ls_trainer_open
+
+  ! Writes groups as C wants them; names holds all their patterns.
+  subroutine give_groups(groups, list, names)
+    type(ls_group), intent(in) :: groups(:)
+    type(c_group), allocatable, intent(out) :: list(:)
+    character(:), allocatable, target, intent(out) :: names
+    integer :: i, at(size(groups))
+
+    names = ""
+    do i = 1, size(groups)
+      at(i) = len(names) + 1
+      if (allocated(groups(i)%names)) names = names // trim(groups(i)%names)
+      names = names // c_null_char
+    end do
+    allocate (list(size(groups)))
+    do i = 1, size(groups)
+      list(i) = c_group_of(c_text("*"))
+      list(i)%names = c_loc(names(at(i):))
+      list(i)%vectors = groups(i)%vectors
+      list(i)%frozen = groups(i)%frozen
+      list(i)%rate = groups(i)%rate
+      list(i)%decay = groups(i)%decay
+    end do
+  end subroutine give_groups
+
+  ! Lets the trainer go; it ends with the last gradients and checkpoints on it.
+  subroutine ls_trainer_close(trainer)
+    type(ls_trainer), intent(inout) :: trainer
+
+    call release(trainer%of)
+  end subroutine ls_trainer_close
+
+  ! ------ parameters ------
+
+  function ls_trainer_devices(trainer) result(n)
+    type(ls_trainer), intent(in) :: trainer
+    integer :: n
+
+    n = c_trainer_devices(pointer_of(trainer))
+  end function ls_trainer_devices
+
+  function ls_trainer_params(trainer) result(n)
+    type(ls_trainer), intent(in) :: trainer
+    integer :: n
+
+    n = c_trainer_params(pointer_of(trainer))
+  end function ls_trainer_params
+
+  ! Returns the name of parameter i = 1, 2, ..
+  function ls_trainer_param_name(trainer, i) result(name)
+    type(ls_trainer), intent(in) :: trainer
+    integer, intent(in) :: i
+    character(:), allocatable :: name
+
+    name = text_of(c_trainer_param_name(pointer_of(trainer), i - 1))
+  end function ls_trainer_param_name
+
+  ! Returns the shape of parameter i = 1, 2, ..: a kernel of I inputs and n
+  ! units, (I,n) in C, is (n,I) here.
+  function ls_trainer_param_shape(trainer, i) result(shape)
+    type(ls_trainer), intent(in) :: trainer
+    integer, intent(in) :: i
+    integer, allocatable :: shape(:)
+    integer(c_int64_t), target :: extents(LS_MAX_RANK)
+    integer :: rank
+
+    rank = c_trainer_param_shape(pointer_of(trainer), i - 1, c_loc(extents))
+    shape = turned(max(rank, 0), extents)
+  end function ls_trainer_param_shape
+
+  subroutine get_real32(trainer, name, values, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    character(*), intent(in) :: name
+    real(real32), intent(inout), target, contiguous :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_trainer_get(pointer_of(trainer), c_text(name), &
+      size(values, kind=c_int64_t), c_loc(values)), stat, errmsg)
+  end subroutine get_real32
+
+  subroutine get_real64(trainer, name, values, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    character(*), intent(in) :: name
+    real(real64), intent(inout), target, contiguous :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(real32), target :: x(size(values))
+    real(real64), pointer :: flat(:)
+    integer :: s
+
+    s = c_trainer_get(pointer_of(trainer), c_text(name), &
+                      size(x, kind=c_int64_t), c_loc(x))
+    call c_f_pointer(c_loc(values), flat, [size(values)])
+    if (s >= 0) flat = x
+    call ended(s, stat, errmsg)
+  end subroutine get_real64
+
+  subroutine put_real32(trainer, name, values, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    character(*), intent(in) :: name
+    real(real32), intent(in), target, contiguous :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_trainer_set(pointer_of(trainer), c_text(name), &
+      size(values, kind=c_int64_t), c_loc(values)), stat, errmsg)
+  end subroutine put_real32
+
+  subroutine put_real64(trainer, name, values, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    character(*), intent(in) :: name
+    real(real64), intent(in), target, contiguous :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(real32), target :: x(size(values))
+    real(real64), pointer :: flat(:)
+
+    call c_f_pointer(c_loc(values), flat, [size(values)])
+    x = real(flat, real32)
+    call ended(c_trainer_set(pointer_of(trainer), c_text(name), &
+      size(x, kind=c_int64_t), c_loc(x)), stat, errmsg)
+  end subroutine put_real64
+
+  ! Returns the number of updates done.
+  function ls_trainer_step(trainer) result(n)
+    type(ls_trainer), intent(in) :: trainer
+    integer(int64) :: n
+
+    n = c_trainer_step(pointer_of(trainer))
+  end function ls_trainer_step
+
+  subroutine ls_trainer_set_step(trainer, step, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    integer(int64), intent(in) :: step
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_trainer_set_step(pointer_of(trainer), step), stat, errmsg)
+  end subroutine ls_trainer_set_step
+
+  subroutine ls_trainer_set_lr(trainer, lr, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    real(real64), intent(in) :: lr
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_trainer_set_lr(pointer_of(trainer), lr), stat, errmsg)
+  end subroutine ls_trainer_set_lr
+
+  ! Puts the average of the weights in the place of the parameters, or back.
+  subroutine ls_trainer_use_average(trainer, use, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    logical, intent(in) :: use
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_trainer_use_average(pointer_of(trainer), &
+      logical(use, c_bool)), stat, errmsg)
+  end subroutine ls_trainer_use_average
+
+  ! Stores the SHA-256 of the state, as 64 hex digits.
+  subroutine ls_trainer_hash(trainer, hex, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    character(64), intent(inout) :: hex
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(kind=c_char), target :: text(65)
+    integer :: i, s
+
+    s = c_trainer_hash(pointer_of(trainer), c_loc(text))
+    if (s >= 0) then
+      do i = 1, 64
+        hex(i:i) = text(i)
+      end do
+    end if
+    call ended(s, stat, errmsg)
+  end subroutine ls_trainer_hash
+
+  ! ------ files ------
+
+  ! Writes all parameters as safetensors.
+  subroutine ls_trainer_save(trainer, path, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    character(*), intent(in) :: path
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_trainer_save(pointer_of(trainer), c_text(path)), stat, errmsg)
+  end subroutine ls_trainer_save
+
+  ! Writes weights and graph, which ls_predictor_load opens.
+  subroutine ls_trainer_save_model(trainer, path, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    character(*), intent(in) :: path
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_trainer_save_model(pointer_of(trainer), c_text(path)), stat, &
+               errmsg)
+  end subroutine ls_trainer_save_model
+
+  ! Loads parameters, all or those that a pattern matches.
+  subroutine ls_trainer_load(trainer, path, names, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    character(*), intent(in) :: path
+    character(*), intent(in), optional :: names
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer :: s
+
+    if (present(names)) then
+      s = c_trainer_load(pointer_of(trainer), c_text(path), c_text(names))
+    else
+      s = c_trainer_load(pointer_of(trainer), c_text(path))
+    end if
+    call ended(s, stat, errmsg)
+  end subroutine ls_trainer_load
+
+  ! Says whether the state is still made of numbers, by failing if it is not.
+  subroutine ls_trainer_check(trainer, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_trainer_check(pointer_of(trainer)), stat, errmsg)
+  end subroutine ls_trainer_check
+
+end module lockstep_train

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Proves that the Fortran module works: test/fortran/every_call.f90 calls all of
+# it, the example prints what it printed, an array that may vanish is refused by
+# the compiler, and what is generated from the headers is new.
+# Called by make check with what was built.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "fortran: $*"; exit 1; }
+
+python=${PYTHON3:-python3}
+if "$python" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null
+then
+    cp "$top_srcdir"/fortran/*.f90 "$work"
+    "$python" "$top_srcdir/fortran/declare.py" "$top_srcdir/include" "$work" ||
+        exit 1
+    for file in lockstep_c.f90 builders.inc lockstep.f90; do
+        cmp "$work/$file" "$top_srcdir/fortran/$file" && continue
+        fail "fortran/declare.py include fortran was not run again"
+    done
+    rm "$work"/*
+fi
+
+library=$top_builddir/.libs/liblockstep_fortran.so
+[ -f "$library" ] || {
+    echo "skipped: liblockstep_fortran was not built"
+    exit 77
+}
+if ${NM:-nm} -D "$top_builddir/.libs/liblockstep.so" |
+    grep -qE '__(a|t|m|ub)san_'; then
+    echo "skipped: the library has a sanitizer, which the program has not"
+    exit 77
+fi
+LD_LIBRARY_PATH=$top_builddir/.libs
+export LD_LIBRARY_PATH
+
+# compile SOURCE PROGRAM
+compile()
+{
+    # shellcheck disable=SC2086 # flags are words
+    $FC -I"$top_builddir/fortran" "$1" -o "$2" -L"$top_builddir/.libs" \
+        -llockstep_fortran -llockstep
+}
+
+compile "$top_srcdir/test/fortran/every_call.f90" "$work/every" &&
+    "$work/every" "$work" || fail "every_call failed"
+
+compile "$top_srcdir/examples/fortran/oscillator.f90" "$work/oscillator" &&
+    "$work/oscillator" >"$work/out" || fail "the example failed"
+cat "$work/out"
+cmp "$work/out" "$top_srcdir/test/golden/oscillator.txt" ||
+    fail "the example prints something else"
+
+# An array without the target attribute, or an expression, is not borrowed.
+cat >"$work/bad.f90" <<'END'
+program bad
+  use lockstep
+  type(ls_batch) :: b
+  real :: x(2, 3)
+  call ls_batch_set(b, "x", x + 1)
+end program bad
+END
+if compile "$work/bad.f90" "$work/bad" 2>"$work/words"; then
+    fail "an expression was borrowed"
+fi
+grep -qi 'pointer\|target\|no specific' "$work/words" || {
+    cat "$work/words"
+    fail "the compiler speaks of something else"
+}
+
+# Without stat= an error ends the program with its message.
+cat >"$work/stops.f90" <<'END'
+program stops
+  use lockstep
+  type(ls_mesh) :: mesh
+  call ls_mesh_open(mesh, devices=-1)
+end program stops
+END
+compile "$work/stops.f90" "$work/stops" || fail "stops.f90"
+if "$work/stops" 2>"$work/words"; then
+    fail "an error without stat= went on"
+fi
+grep -q 'devices' "$work/words" || fail "it ended without its message"
+echo "fortran: as it should be"

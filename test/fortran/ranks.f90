@@ -1,0 +1,50 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! Trains on the processes of MPI_COMM_WORLD, each of which is given all rows,
+! and prints the hash of the state once.
+program ranks
+  use, intrinsic :: iso_fortran_env, only: real32
+  use lockstep
+  use lockstep_mpi
+  implicit none
+  include "mpif.h"
+  type(ls_mesh) :: mesh
+  type(ls_pool) :: pool
+  type(ls_graph) :: graph
+  type(ls_trainer) :: trainer
+  type(ls_batch) :: batch
+  type(ls_mpi) :: mpi
+  type(ls_node) :: x, y
+  real(real32), target :: xs(3, 40), ys(1, 40)
+  character(64) :: hash
+  character(200) :: message
+  integer :: i, level, rank, stat, ierror
+
+  call ls_mpi_open(mpi, MPI_COMM_WORLD, stat, message)
+  if (stat /= LS_EINVAL) error stop "MPI has not been started"
+  call MPI_Init_thread(MPI_THREAD_FUNNELED, level, ierror)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+  call ls_mesh_open(mesh, workers=1)
+  call ls_pool_open(pool, mesh, no_pin=.true.)
+  call ls_graph_new(graph)
+  x = ls_input(graph, "x", [3])
+  y = ls_input(graph, "y", [1])
+  x = ls_dense(ls_relu(ls_dense(x, 16, "hidden")), 1, "out")
+  call ls_loss(graph, ls_mean_squared_error(x, y))
+  call ls_mpi_open(mpi, MPI_COMM_WORLD)
+  call ls_trainer_open(trainer, pool, graph, ls_adam(1d-2), &
+                       transport=ls_mpi_transport(mpi))
+  xs = reshape([(mod(i * 7, 16) / 16., i = 1, size(xs))], shape(xs))
+  ys(1, :) = xs(1, :) - 2 * xs(2, :) + xs(3, :)**2
+  call ls_batch_open(batch, trainer)
+  call ls_batch_set(batch, "x", xs)
+  call ls_batch_set(batch, "y", ys)
+  do i = 1, 5
+    call ls_step(trainer, batch)
+  end do
+  call ls_trainer_hash(trainer, hash)
+  if (rank == 0) print "(a)", hash
+  call ls_mpi_close(mpi) ! the trainer keeps it
+  call ls_batch_close(batch)
+  call ls_trainer_close(trainer)
+  call MPI_Finalize(ierror)
+end program ranks
