@@ -550,7 +550,9 @@ typedef struct row {
     float shift;        /* added to x */
 } row;
 
-#define TERM(kind) &ls__op_term[kind], build_term
+#define TERM(kind, kinds, scale, apart, shift) \
+    {&ls__op_term[kind], build_term, kinds, 0, 3, 1, scale, apart, false, \
+     shift},
 #define RECURRENT(cell, kind) \
     &ls__op_##cell[kind], build_recurrent, 4, 2, 2, 1, 1.5f, 0, true, 0
 
@@ -599,25 +601,7 @@ static const row rows[] = {
     {RECURRENT(lstm, 0)}, {RECURRENT(lstm, 1)}, {RECURRENT(lstm, 2)},
     {RECURRENT(lstm, 3)}, {RECURRENT(gru, 0)}, {RECURRENT(gru, 1)},
     {RECURRENT(gru, 2)}, {RECURRENT(gru, 3)},
-    {TERM(LS__SUB),                          1, 0, 3, 1, 1, 0,    false, 0},
-    {TERM(LS__MUL),                          1, 0, 3, 1, 1, 0,    false, 0},
-    {TERM(LS__DIV),                          1, 0, 3, 1, 1, 1.5f, false, 0},
-    {TERM(LS__MIN),                          1, 0, 3, 1, 0.9f, 1, false, 0},
-    {TERM(LS__MAX),                          1, 0, 3, 1, 0.9f, 1, false, 0},
-    {TERM(LS__SCALE),                        2, 0, 3, 1, 1, 0,    false, 0},
-    {TERM(LS__SQUARE),                       1, 0, 3, 1, 1, 0,    false, 0},
-    {TERM(LS__SQRT),                         1, 0, 3, 1, 1, 0,    false, 1.5f},
-    {TERM(LS__EXP),                          1, 0, 3, 1, 3, 0,    false, 0},
-    {TERM(LS__LOG),                          1, 0, 3, 1, 1, 0,    false, 1.5f},
-    {TERM(LS__ABS),                          1, 0, 3, 1, 0.9f, 1, false, 0},
-    {TERM(LS__CLAMP),                        2, 0, 3, 1, 0.4f, 1, false, 0},
-    {TERM(LS__POW),                          2, 0, 3, 1, 1, 0,    false, 1.5f},
-    {TERM(LS__LEAKY_RELU),                   2, 0, 3, 1, 0.9f, 1, false, 0},
-    {TERM(LS__ELU),                          2, 0, 3, 1, 0.9f, 1, false, 0},
-    {TERM(LS__SOFTPLUS),                     1, 0, 3, 1, 6, 0,    false, 0},
-    {TERM(LS__SILU),                         1, 0, 3, 1, 6, 0,    false, 0},
-    {TERM(LS__BINARY_ENTROPY),               1, 0, 3, 1, 3, 0,    false, 0},
-    {TERM(LS__DIVERGENCE),                   1, 0, 3, 1, 1, 0,    false, 1.5f}};
+    TERM_RANGES(TERM)};
 /* clang-format on */
 enum { ROWS = sizeof rows / sizeof *rows };
 

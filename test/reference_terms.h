@@ -4,6 +4,33 @@
 #ifndef LS_TEST_REFERENCE_TERMS_H
 #define LS_TEST_REFERENCE_TERMS_H
 
+/* What terms are tested with: so many kinds of constants, and x = scale random
+ * + shift +- apart, sign in turn, and the other way round in every second
+ * input, which keeps away from corners and from the ends of domains. */
+/* clang-format off */
+#define TERM_RANGES(ROW) \
+    /*  kind              kinds scale apart shift */ \
+    ROW(LS__SUB,            1,  1,    0,    0) \
+    ROW(LS__MUL,            1,  1,    0,    0) \
+    ROW(LS__DIV,            1,  1,    1.5f, 0) \
+    ROW(LS__MIN,            1,  0.9f, 1,    0) \
+    ROW(LS__MAX,            1,  0.9f, 1,    0) \
+    ROW(LS__SCALE,          2,  1,    0,    0) \
+    ROW(LS__SQUARE,         1,  1,    0,    0) \
+    ROW(LS__SQRT,           1,  1,    0,    1.5f) \
+    ROW(LS__EXP,            1,  3,    0,    0) \
+    ROW(LS__LOG,            1,  1,    0,    1.5f) \
+    ROW(LS__ABS,            1,  0.9f, 1,    0) \
+    ROW(LS__CLAMP,          2,  0.4f, 1,    0) \
+    ROW(LS__POW,            2,  1,    0,    1.5f) \
+    ROW(LS__LEAKY_RELU,     2,  0.9f, 1,    0) \
+    ROW(LS__ELU,            2,  0.9f, 1,    0) \
+    ROW(LS__SOFTPLUS,       1,  6,    0,    0) \
+    ROW(LS__SILU,           1,  6,    0,    0) \
+    ROW(LS__BINARY_ENTROPY, 1,  3,    0,    0) \
+    ROW(LS__DIVERGENCE,     1,  1,    0,    1.5f)
+/* clang-format on */
+
 /* The constants p and q of a term. */
 typedef struct constants {
     double p, q;

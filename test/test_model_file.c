@@ -78,6 +78,13 @@ static bool names(const char *page, const char *word)
     return strstr(page, quoted) != NULL;
 }
 
+/* Is it an elementwise operator without constants?  The page has one rule for
+ * these. */
+static bool is_by_rule(const ls__op *op)
+{
+    return op->term > LS__ADD && !op->attributes->name;
+}
+
 /* docs/model-file.md names every operator and its attributes. */
 START_TEST(test_page)
 {
@@ -88,7 +95,8 @@ START_TEST(test_page)
     snprintf(path, sizeof path, "%s/docs/model-file.md", root ? root : "..");
     OK(ls__file_load(path, 1 << 20, &page, &size));
     for (const ls__op *const *op = ls__ops; *op; op++) {
-        ck_assert_msg(names(page, (*op)->name), "no %s", (*op)->name);
+        ck_assert_msg(is_by_rule(*op) || names(page, (*op)->name), "no %s",
+                      (*op)->name);
         for (const ls__attribute *a = (*op)->attributes; a && a->name; a++)
             ck_assert_msg(names(page, a->name), "%s: no %s", (*op)->name,
                           a->name);

@@ -57,6 +57,6 @@ int ls__onnx_node(ls__onnx *o, const ls_node *node);
 void ls__onnx_recurrent(ls__onnx *o, const ls_node *node);
 
 /* Is there a way for an operator of that name?  Losses need none. */
-bool ls__onnx_knows(const char *op);
+bool ls__onnx_knows(const ls__op *op);
 
 #endif

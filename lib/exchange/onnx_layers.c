@@ -374,11 +374,11 @@ static const char *attention(ls__onnx *o, const ls_node *n)
 /* ------ all of them ------ */
 
 const ls__onnx_row ls__onnx_layers[] = {
-    {"dense", NULL, dense},           {"conv2d", NULL, conv},
-    {"max_pool", NULL, max_pool},     {"avg_pool", NULL, avg_pool},
-    {"embed", NULL, embed},           {"position", NULL, position},
-    {"layer_norm", NULL, layer_norm}, {"group_norm", NULL, group_norm},
-    {"rms_norm", NULL, rms_norm},     {"batch_norm", NULL, batch_norm},
-    {"rotary", NULL, rotary},         {"attention", NULL, attention},
-    {"sparse_dense", NULL, bag},      {"sparse_dense_values", NULL, bag},
-    {"embed_bag", NULL, bag},         {NULL, NULL, NULL}};
+    {"dense", dense},           {"conv2d", conv},
+    {"max_pool", max_pool},     {"avg_pool", avg_pool},
+    {"embed", embed},           {"position", position},
+    {"layer_norm", layer_norm}, {"group_norm", group_norm},
+    {"rms_norm", rms_norm},     {"batch_norm", batch_norm},
+    {"rotary", rotary},         {"attention", attention},
+    {"sparse_dense", bag},      {"sparse_dense_values", bag},
+    {"embed_bag", bag},         {NULL, NULL}};

@@ -19,15 +19,9 @@ static const ls__onnx_row *row_of(const char *op)
     return NULL;
 }
 
-/* Of the operators of recurrent layers, "lstm" and "gru" begin the names. */
-static bool is_recurrent(const char *op)
+bool ls__onnx_knows(const ls__op *op)
 {
-    return !strncmp(op, "lstm", 4) || !strncmp(op, "gru", 3);
-}
-
-bool ls__onnx_knows(const char *op)
-{
-    return row_of(op) || is_recurrent(op);
+    return op->onnx || op->recurrent || row_of(op->name);
 }
 
 int ls__onnx_node(ls__onnx *o, const ls_node *n)
@@ -39,13 +33,13 @@ int ls__onnx_node(ls__onnx *o, const ls_node *n)
         ls__onnx_recurrent(o, n);
         return 0;
     }
-    if (!row)
+    if (!row && !n->op->onnx)
         return ls__fail(LS_ENOTSUP, "%s \"%s\" cannot be written for ONNX",
                         n->op->name, n->name);
     for (int k = 0; k < n->op->inputs; k++)
         in[k] = ls__onnx_input(o, n, k);
-    o->name[n->id] = row->make
-                         ? row->make(o, n)
-                         : ls__onnx_call(o, row->type, n->op->inputs, in, NULL);
+    o->name[n->id] = row ? row->make(o, n)
+                         : ls__onnx_call(o, n->op->onnx, n->op->inputs, in,
+                                         NULL);
     return 0;
 }

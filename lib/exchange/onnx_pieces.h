@@ -10,10 +10,10 @@
 /* Types of Cast. */
 enum { LS__ONNX_FLOAT = 1, LS__ONNX_INT64 = 7, LS__ONNX_BFLOAT16 = 16 };
 
-/* An operator is a call of `type` with its inputs, or what a function makes;
- * a row without `op` ends a table. */
+/* An operator that is more than ls__op.onnx is what a function makes; a row
+ * without `op` ends a table. */
 typedef struct ls__onnx_row {
-    const char *op, *type;
+    const char *op;
     const char *(*make)(ls__onnx *o, const ls_node *n);
 } ls__onnx_row;
 

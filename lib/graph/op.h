@@ -97,6 +97,9 @@ struct ls__op {
     int recurrent; /* which recurrent layer it is (op/recurrent_layer.h); 0:
                       another operator */
     int term; /* elementwise: its kind in formulas; 0: another operator */
+    const char *onnx; /* the type of ONNX's operator that computes the same of
+                         the same inputs, without attributes; NULL: more than
+                         that is asked for */
     size_t of; /* bytes of the struct that node->of points to; 0: none */
     const ls__attribute *attributes; /* of that struct, ended by one without a
                                         name; or NULL */

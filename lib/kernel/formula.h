@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Formulas: elementwise operators, each a term, and chains of them that the
- * plan has made into one.  What a kind computes is its row in k_formula.h. */
+ * plan has made into one.  What a kind computes is its row in terms.h. */
 #ifndef LS_KERNEL_FORMULA_H
 #define LS_KERNEL_FORMULA_H
 
 #include "kernel/product.h"
+#include "kernel/terms.h"
 
 /* Kinds of terms; activations are terms too, by their own numbers. */
-enum {
-    LS__ADD = LS__ACTIVATIONS, LS__SUB, LS__MUL, LS__DIV, LS__MIN, LS__MAX,
-    LS__SCALE, LS__SQUARE, LS__SQRT, LS__EXP, LS__LOG, LS__ABS, LS__CLAMP,
-    LS__POW, LS__LEAKY_RELU, LS__ELU, LS__SOFTPLUS, LS__SILU,
-    LS__BINARY_ENTROPY, LS__DIVERGENCE, LS__TERM_KINDS
-};
+#define LS__KIND(kind, ...) kind,
+enum { LS__ADD = LS__ACTIVATIONS, LS__TERMS_BY_KIND(LS__KIND) LS__TERM_KINDS };
+#undef LS__KIND
 
 _Static_assert((int)LS__ACTIVATIONS == (int)LS__SIGMOID + 1,
                "each activation has a row in k_formula.h");

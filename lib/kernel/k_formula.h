@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The terms of formulas: what each computes, and its gradient.  A term is one
- * row of the table below, and the two loops at the end are made from it, one
- * for each row, so that nothing is decided within a loop. */
+ * row of terms.h, and the two loops at the end are made from it, one for each
+ * row, so that nothing is decided within a loop. */
 #ifndef LS_KERNEL_K_FORMULA_H
 #define LS_KERNEL_K_FORMULA_H
 
@@ -122,57 +122,30 @@ SIMD v16 unless_zero(v16 t, v16 v)
 
 /* ------ the table ------ */
 
-/* The value y of operands a and b under the constants p and q, and what the
- * gradient d of y gives to a and to b. */
-/* clang-format off */
+/* Rows of three formulas each: of the table, and of what has operators of its
+ * own. */
 #define NONE v16_zero()
 #define SET(x) v16_set(x)
-#define ACTIVATION(ROW, kind) \
+#define ACTIVATION(kind) \
     ROW(kind, activation_value(kind, a), through_activation(kind, a, d), NONE)
-#define TERMS(ROW) \
-    ACTIVATION(ROW, LS__GELU) \
-    ACTIVATION(ROW, LS__RELU) \
-    ACTIVATION(ROW, LS__TANH) \
-    ACTIVATION(ROW, LS__SIGMOID) \
+#define OF_UNARY(kind, function, name, reads, onnx, value, by_a) \
+    ROW(kind, value, by_a, NONE)
+#define OF_BINARY(kind, function, name, reads, onnx, value, by_a, by_b) \
+    ROW(kind, value, by_a, by_b)
+#define OF_OTHER(kind, name, inputs, reads, constants, shape, onnx, value, \
+                 by_a, by_b) \
+    ROW(kind, value, by_a, by_b)
+#define TERMS \
+    ACTIVATION(LS__GELU) \
+    ACTIVATION(LS__RELU) \
+    ACTIVATION(LS__TANH) \
+    ACTIVATION(LS__SIGMOID) \
     ROW(LS__ADD, v16_add(a, b), d, d) \
-    ROW(LS__SUB, v16_sub(a, b), d, v16_neg(d)) \
-    ROW(LS__MUL, v16_mul(a, b), v16_mul(d, b), v16_mul(d, a)) \
-    ROW(LS__DIV, v16_div(a, b), v16_div(d, b), \
-        v16_neg(v16_div(v16_mul(d, y), b))) \
-    ROW(LS__MIN, lesser(a, b), share(d, v16_lt(a, b), a, b), \
-        share(d, v16_lt(b, a), a, b)) \
-    ROW(LS__MAX, greater(a, b), share(d, v16_lt(b, a), a, b), \
-        share(d, v16_lt(a, b), a, b)) \
-    ROW(LS__SCALE, v16_fma(SET(p), a, SET(q)), v16_mul(d, SET(p)), NONE) \
-    ROW(LS__SQUARE, v16_mul(a, a), v16_mul(d, v16_add(a, a)), NONE) \
-    ROW(LS__SQRT, v16_sqrt(a), v16_div(v16_mul(d, SET(0.5f)), y), NONE) \
-    ROW(LS__EXP, v16_exp(a), v16_mul(d, y), NONE) \
-    ROW(LS__LOG, v16_log(a), v16_div(d, a), NONE) \
-    ROW(LS__ABS, v16_abs(a), signed_by(d, a), NONE) \
-    ROW(LS__CLAMP, v16_clamp(a, p, q), \
-        v16_select(m16_and(v16_lt(SET(p), a), v16_lt(a, SET(q))), d, NONE), \
-        NONE) \
-    ROW(LS__POW, power(a, p), v16_mul(d, power_slope(a, p)), NONE) \
-    ROW(LS__LEAKY_RELU, v16_select(v16_lt(a, NONE), v16_mul(SET(p), a), a), \
-        v16_select(v16_lt(a, NONE), v16_mul(SET(p), d), d), NONE) \
-    ROW(LS__ELU, \
-        v16_select(v16_lt(NONE, a), a, v16_mul(SET(p), v16_expm1(a))), \
-        v16_select(v16_lt(NONE, a), d, \
-                   v16_mul(d, v16_mul(SET(p), v16_exp(a)))), NONE) \
-    ROW(LS__SOFTPLUS, v16_add(v16_max(NONE, a), log_tail(a)), \
-        v16_mul(d, sigmoid_of(a)), NONE) \
-    ROW(LS__SILU, v16_mul(a, sigmoid_of(a)), v16_mul(d, silu_slope(a)), NONE) \
-    ROW(LS__BINARY_ENTROPY, binary_entropy(a, b), \
-        v16_mul(d, binary_entropy_slope(a, b)), v16_neg(v16_mul(d, a))) \
-    ROW(LS__DIVERGENCE, \
-        unless_zero(b, v16_mul(b, v16_sub(v16_log(b), a))), \
-        v16_neg(v16_mul(d, b)), \
-        unless_zero(b, v16_mul(d, v16_sub(v16_add(v16_log(b), SET(1.0f)), a))))
-/* clang-format on */
+    LS__TERM_ROWS(OF_UNARY, OF_BINARY, OF_OTHER)
 
 /* ------ loops ------ */
 
-#define VALUES(kind, value, by_a, by_b) \
+#define ROW(kind, value, by_a, by_b) \
     case kind: \
         for (int64_t i = 0; i < r->n; i += 16) { \
             v16 a = take(r->a + i, r->n - i), b = take(r->b + i, r->n - i); \
@@ -187,11 +160,12 @@ static void term_value(const ls__term *t, const ls__term_run *r)
     float p = t->by[0], q = t->by[1];
 
     switch (t->kind) {
-        TERMS(VALUES)
+        TERMS
     }
 }
 
-#define GRADIENTS(kind, value, by_a, by_b) \
+#undef ROW
+#define ROW(kind, value, by_a, by_b) \
     case kind: \
         for (int64_t i = 0; i < r->n; i += 16) { \
             v16 a = take(r->a + i, r->n - i), b = take(r->b + i, r->n - i); \
@@ -210,15 +184,17 @@ static void term_grad(const ls__term *t, const ls__term_run *r)
     float p = t->by[0], q = t->by[1];
 
     switch (t->kind) {
-        TERMS(GRADIENTS)
+        TERMS
     }
 }
 
 #undef NONE
 #undef SET
 #undef ACTIVATION
+#undef OF_UNARY
+#undef OF_BINARY
+#undef OF_OTHER
 #undef TERMS
-#undef VALUES
-#undef GRADIENTS
+#undef ROW
 
 #endif

@@ -94,7 +94,7 @@ static const ls__attribute attributes[] = {
     LS__FIELD("rate", LS__NUMBER, dropout, rate), {0}};
 
 const ls__op ls__op_dropout = {
-    .name = "dropout", .step = &ls__op_dropout, .inputs = 1,
+    .name = "dropout", .onnx = "Identity", .step = &ls__op_dropout, .inputs = 1,
     .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(dropout),
     .attributes = attributes,
     .shape = dropout_shape, .declare = dropout_declare, .stash = dropout_stash,

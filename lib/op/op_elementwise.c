@@ -25,17 +25,20 @@ const ls__op ls__op_gelu = {
     .forward = activation_fwd, .backward = activation_bwd};
 
 const ls__op ls__op_relu = {
-    .name = "relu", .inputs = 1, .reads = 1, .dx_over_addend = true,
+    .name = "relu", .onnx = "Relu", .inputs = 1, .reads = 1,
+    .dx_over_addend = true,
     .dx_over_dy = true, .activation = LS__RELU, .shape = ls__same_shape,
     .forward = activation_fwd, .backward = activation_bwd};
 
 const ls__op ls__op_tanh = {
-    .name = "tanh", .inputs = 1, .reads = 1, .dx_over_addend = true,
+    .name = "tanh", .onnx = "Tanh", .inputs = 1, .reads = 1,
+    .dx_over_addend = true,
     .dx_over_dy = true, .activation = LS__TANH, .shape = ls__same_shape,
     .forward = activation_fwd, .backward = activation_bwd};
 
 const ls__op ls__op_sigmoid = {
-    .name = "sigmoid", .inputs = 1, .reads = 1, .dx_over_addend = true,
+    .name = "sigmoid", .onnx = "Sigmoid", .inputs = 1, .reads = 1,
+    .dx_over_addend = true,
     .dx_over_dy = true, .activation = LS__SIGMOID, .shape = ls__same_shape,
     .forward = activation_fwd, .backward = activation_bwd};
 
@@ -106,7 +109,7 @@ static void add_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_add = {
-    .name = "add", .inputs = 2, .passes = 3, .term = LS__ADD,
+    .name = "add", .onnx = "Add", .inputs = 2, .passes = 3, .term = LS__ADD,
     .shape = ls__equal_shapes,
     .forward = add_fwd, .backward = add_bwd};
 

@@ -188,6 +188,7 @@ static void formula_bwd(const ls__run *r)
 /* The attributes of those that have constants. */
 #define BY(in_files, i) LS__FIELD(in_files, LS__NUMBER, constants, by[i])
 
+static const ls__attribute none[] = {{0}};
 static const ls__attribute scale_shift[] = {BY("scale", 0), BY("shift", 1),
                                             {0}};
 static const ls__attribute low_high[] = {BY("low", 0), BY("high", 1), {0}};
@@ -208,35 +209,20 @@ static int clamp_shape(ls_node *n)
 #define ELEMENTWISE \
     .dx_over_addend = true, .dx_over_dy = true, .plan = formula_plan, \
     .forward = formula_fwd, .backward = formula_bwd
-#define UNARY(kind, text, read, rows, its_shape) \
-    [kind] = {.name = text, .inputs = 1, .reads = read, .term = kind, \
-              .of = sizeof(constants), .attributes = rows, \
-              .shape = its_shape, ELEMENTWISE}
-#define BINARY(kind, text, read) \
-    [kind] = {.name = text, .inputs = 2, .reads = read, .term = kind, \
-              .shape = ls__equal_shapes, ELEMENTWISE}
+#define OPERATOR(kind, text, count, read, rows, its_shape, type) \
+    [kind] = {.name = text, .inputs = count, .reads = read, .term = kind, \
+              .onnx = type, .of = sizeof(constants), .attributes = rows, \
+              .shape = its_shape, ELEMENTWISE},
+#define OF_UNARY(kind, function, name, reads, onnx, value, by_a) \
+    OPERATOR(kind, name, 1, reads, none, ls__same_shape, onnx)
+#define OF_BINARY(kind, function, name, reads, onnx, value, by_a, by_b) \
+    OPERATOR(kind, name, 2, reads, none, ls__equal_shapes, onnx)
+#define OF_OTHER(kind, name, inputs, reads, constants, shape, onnx, value, \
+                 by_a, by_b) \
+    OPERATOR(kind, name, inputs, reads, constants, shape, onnx)
 
 const ls__op ls__op_term[LS__TERM_KINDS] = {
-    BINARY(LS__SUB, "sub", 0),
-    BINARY(LS__MUL, "mul", 3),
-    BINARY(LS__DIV, "div", 3),
-    BINARY(LS__MIN, "min", 3),
-    BINARY(LS__MAX, "max", 3),
-    UNARY(LS__SCALE, "scale", 0, scale_shift, ls__same_shape),
-    UNARY(LS__SQUARE, "square", 1, NULL, ls__same_shape),
-    UNARY(LS__SQRT, "sqrt", 1, NULL, ls__same_shape),
-    UNARY(LS__EXP, "exp", 1, NULL, ls__same_shape),
-    UNARY(LS__LOG, "log", 1, NULL, ls__same_shape),
-    UNARY(LS__ABS, "abs", 1, NULL, ls__same_shape),
-    UNARY(LS__CLAMP, "clamp", 1, low_high, clamp_shape),
-    UNARY(LS__POW, "pow", 1, exponent, ls__same_shape),
-    UNARY(LS__LEAKY_RELU, "leaky_relu", 1, slope_of, ls__same_shape),
-    UNARY(LS__ELU, "elu", 1, alpha_of, ls__same_shape),
-    UNARY(LS__SOFTPLUS, "softplus", 1, NULL, ls__same_shape),
-    UNARY(LS__SILU, "silu", 1, NULL, ls__same_shape),
-    BINARY(LS__BINARY_ENTROPY, "binary_entropy", 3),
-    BINARY(LS__DIVERGENCE, "divergence", 3),
-};
+    LS__TERM_ROWS(OF_UNARY, OF_BINARY, OF_OTHER)};
 
 /* A chain that the plan has made; its node says how many inputs it has. */
 const ls__op ls__op_formula = {.name = "formula", .reads = ~0u, ELEMENTWISE};
@@ -270,30 +256,19 @@ static ls_node *term_by(int kind, ls_node *x, double p, double q)
     return ls__node_done(y);
 }
 
-ls_node *ls_sub(ls_node *a, ls_node *b)
-{
-    return term(LS__SUB, a, b);
-}
+#define BUILD_UNARY(kind, function, ...) \
+    ls_node *function(ls_node *x) \
+    { \
+        return term(kind, x, NULL); \
+    }
+#define BUILD_BINARY(kind, function, ...) \
+    ls_node *function(ls_node *a, ls_node *b) \
+    { \
+        return term(kind, a, b); \
+    }
+#define BUILD_NONE(...)
 
-ls_node *ls_mul(ls_node *a, ls_node *b)
-{
-    return term(LS__MUL, a, b);
-}
-
-ls_node *ls_div(ls_node *a, ls_node *b)
-{
-    return term(LS__DIV, a, b);
-}
-
-ls_node *ls_min(ls_node *a, ls_node *b)
-{
-    return term(LS__MIN, a, b);
-}
-
-ls_node *ls_max(ls_node *a, ls_node *b)
-{
-    return term(LS__MAX, a, b);
-}
+LS__TERM_ROWS(BUILD_UNARY, BUILD_BINARY, BUILD_NONE)
 
 ls_node *ls_scale_shift(ls_node *x, double scale, double shift)
 {
@@ -303,31 +278,6 @@ ls_node *ls_scale_shift(ls_node *x, double scale, double shift)
 ls_node *ls_neg(ls_node *x)
 {
     return ls_scale_shift(x, -1, 0);
-}
-
-ls_node *ls_square(ls_node *x)
-{
-    return term(LS__SQUARE, x, NULL);
-}
-
-ls_node *ls_sqrt(ls_node *x)
-{
-    return term(LS__SQRT, x, NULL);
-}
-
-ls_node *ls_exp(ls_node *x)
-{
-    return term(LS__EXP, x, NULL);
-}
-
-ls_node *ls_log(ls_node *x)
-{
-    return term(LS__LOG, x, NULL);
-}
-
-ls_node *ls_abs(ls_node *x)
-{
-    return term(LS__ABS, x, NULL);
 }
 
 ls_node *ls_clamp(ls_node *x, double low, double high)
@@ -348,16 +298,6 @@ ls_node *ls_leaky_relu(ls_node *x, double slope)
 ls_node *ls_elu(ls_node *x, double alpha)
 {
     return term_by(LS__ELU, x, alpha, 0);
-}
-
-ls_node *ls_softplus(ls_node *x)
-{
-    return term(LS__SOFTPLUS, x, NULL);
-}
-
-ls_node *ls_silu(ls_node *x)
-{
-    return term(LS__SILU, x, NULL);
 }
 
 ls_node *ls_clipped_relu(ls_node *x, double top)

@@ -116,7 +116,8 @@ static void matmul_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_matmul = {
-    .name = "matmul", .inputs = 2, .reads = 3, .shape = matmul_shape,
+    .name = "matmul", .onnx = "MatMul", .inputs = 2, .reads = 3,
+    .shape = matmul_shape,
     .plan = matmul_plan, .flops = matmul_flops, .forward = matmul_fwd,
     .backward = matmul_bwd};
 

@@ -2,6 +2,8 @@
 /* The list of all operators. */
 #include "op/op_table.h"
 
+#define OF_KIND(kind, ...) &ls__op_term[kind],
+
 const ls__op *const ls__ops[] = {
     &ls__op_dense, &ls__op_embed, &ls__op_position, &ls__op_layer_norm,
     &ls__op_rms_norm, &ls__op_batch_norm, &ls__op_rotary, &ls__op_attention,
@@ -17,11 +19,4 @@ const ls__op *const ls__ops[] = {
     &ls__op_sparse_dense, &ls__op_sparse_dense_values, &ls__op_embed_bag,
     &ls__op_lstm[0], &ls__op_lstm[1], &ls__op_lstm[2], &ls__op_lstm[3],
     &ls__op_gru[0], &ls__op_gru[1], &ls__op_gru[2], &ls__op_gru[3],
-    &ls__op_term[LS__SUB], &ls__op_term[LS__MUL], &ls__op_term[LS__DIV],
-    &ls__op_term[LS__MIN], &ls__op_term[LS__MAX], &ls__op_term[LS__SCALE],
-    &ls__op_term[LS__SQUARE], &ls__op_term[LS__SQRT], &ls__op_term[LS__EXP],
-    &ls__op_term[LS__LOG], &ls__op_term[LS__ABS], &ls__op_term[LS__CLAMP],
-    &ls__op_term[LS__POW], &ls__op_term[LS__LEAKY_RELU],
-    &ls__op_term[LS__ELU], &ls__op_term[LS__SOFTPLUS],
-    &ls__op_term[LS__SILU],
-    &ls__op_term[LS__BINARY_ENTROPY], &ls__op_term[LS__DIVERGENCE], NULL};
+    LS__TERMS_BY_KIND(OF_KIND) NULL};

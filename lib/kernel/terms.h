@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The elementwise operators: one row each, which is all that makes one what it
+ * is.  The kinds of terms (formula.h), the kernels (k_formula.h), the operators
+ * and the functions that build them (op/op_formula.c), their list
+ * (op/op_table.c) and the tests walk over this table.
+ *
+ *     UNARY(kind, function, name, reads, onnx, value, by_a)
+ *     BINARY(kind, function, name, reads, onnx, value, by_a, by_b)
+ *     OTHER(kind, name, inputs, reads, constants, shape, onnx, value, by_a,
+ *           by_b)
+ *
+ * The function of arithmetic.h builds a node of the first two; of the others a
+ * function of its own does.  The name is that in files, for ever.  Bit k of
+ * reads: backward reads input k, or the value.  onnx is the type of ONNX's
+ * operator that computes the same from the same inputs without attributes, or
+ * NULL where exchange/onnx_formulas.c has a row.  constants: the attributes,
+ * p and q in formulas.  The value y is a formula of operands a and b; by_a and
+ * by_b are what the gradient d of y gives to them. */
+#ifndef LS_KERNEL_TERMS_H
+#define LS_KERNEL_TERMS_H
+
+/* clang-format off */
+#define LS__TERM_ROWS(UNARY, BINARY, OTHER) \
+    BINARY(LS__SUB, ls_sub, "sub", 0, "Sub", v16_sub(a, b), d, v16_neg(d)) \
+    BINARY(LS__MUL, ls_mul, "mul", 3, "Mul", v16_mul(a, b), v16_mul(d, b), \
+        v16_mul(d, a)) \
+    BINARY(LS__DIV, ls_div, "div", 3, "Div", v16_div(a, b), v16_div(d, b), \
+        v16_neg(v16_div(v16_mul(d, y), b))) \
+    BINARY(LS__MIN, ls_min, "min", 3, "Min", lesser(a, b), \
+        share(d, v16_lt(a, b), a, b), share(d, v16_lt(b, a), a, b)) \
+    BINARY(LS__MAX, ls_max, "max", 3, "Max", greater(a, b), \
+        share(d, v16_lt(b, a), a, b), share(d, v16_lt(a, b), a, b)) \
+    OTHER(LS__SCALE, "scale", 1, 0, scale_shift, ls__same_shape, NULL, \
+        v16_fma(SET(p), a, SET(q)), v16_mul(d, SET(p)), NONE) \
+    UNARY(LS__SQUARE, ls_square, "square", 1, NULL, v16_mul(a, a), \
+        v16_mul(d, v16_add(a, a))) \
+    UNARY(LS__SQRT, ls_sqrt, "sqrt", 1, "Sqrt", v16_sqrt(a), \
+        v16_div(v16_mul(d, SET(0.5f)), y)) \
+    UNARY(LS__EXP, ls_exp, "exp", 1, "Exp", v16_exp(a), v16_mul(d, y)) \
+    UNARY(LS__LOG, ls_log, "log", 1, "Log", v16_log(a), v16_div(d, a)) \
+    UNARY(LS__ABS, ls_abs, "abs", 1, "Abs", v16_abs(a), signed_by(d, a)) \
+    OTHER(LS__CLAMP, "clamp", 1, 1, low_high, clamp_shape, NULL, \
+        v16_clamp(a, p, q), \
+        v16_select(m16_and(v16_lt(SET(p), a), v16_lt(a, SET(q))), d, NONE), \
+        NONE) \
+    OTHER(LS__POW, "pow", 1, 1, exponent, ls__same_shape, NULL, power(a, p), \
+        v16_mul(d, power_slope(a, p)), NONE) \
+    OTHER(LS__LEAKY_RELU, "leaky_relu", 1, 1, slope_of, ls__same_shape, NULL, \
+        v16_select(v16_lt(a, NONE), v16_mul(SET(p), a), a), \
+        v16_select(v16_lt(a, NONE), v16_mul(SET(p), d), d), NONE) \
+    OTHER(LS__ELU, "elu", 1, 1, alpha_of, ls__same_shape, NULL, \
+        v16_select(v16_lt(NONE, a), a, v16_mul(SET(p), v16_expm1(a))), \
+        v16_select(v16_lt(NONE, a), d, \
+                   v16_mul(d, v16_mul(SET(p), v16_exp(a)))), NONE) \
+    UNARY(LS__SOFTPLUS, ls_softplus, "softplus", 1, "Softplus", \
+        v16_add(v16_max(NONE, a), log_tail(a)), v16_mul(d, sigmoid_of(a))) \
+    UNARY(LS__SILU, ls_silu, "silu", 1, NULL, v16_mul(a, sigmoid_of(a)), \
+        v16_mul(d, silu_slope(a))) \
+    OTHER(LS__BINARY_ENTROPY, "binary_entropy", 2, 3, none, ls__equal_shapes, \
+        NULL, binary_entropy(a, b), v16_mul(d, binary_entropy_slope(a, b)), \
+        v16_neg(v16_mul(d, a))) \
+    OTHER(LS__DIVERGENCE, "divergence", 2, 3, none, ls__equal_shapes, NULL, \
+        unless_zero(b, v16_mul(b, v16_sub(v16_log(b), a))), \
+        v16_neg(v16_mul(d, b)), \
+        unless_zero(b, v16_mul(d, v16_sub(v16_add(v16_log(b), SET(1.0f)), a))))
+/* clang-format on */
+
+/* All rows alike, by their kind. */
+#define LS__TERMS_BY_KIND(DO) LS__TERM_ROWS(DO, DO, DO)
+
+#endif
