@@ -153,6 +153,24 @@ odd "rows of the data is " "--data-seed 8" ./lockstep-train $args
 odd "the number of rows of the data is 240 on rank 1" "--rows 240" \
     ./lockstep-train $args
 
+# A rank that shows its help, or works apart, lets no other one wait.
+for tool in train scale info; do
+    case $tool in
+    info) words="./lockstep-info --devices 2" ;;
+    *) words="./lockstep-$tool linear --devices 2" ;;
+    esac
+    # shellcheck disable=SC2086
+    odd "rank 1 has other options" --help $words
+    # shellcheck disable=SC2086
+    odd "rank 1 has other options" --version $words
+    # shellcheck disable=SC2086
+    $MPIRUN -n 2 $words --help >"$dir/out" 2>"$dir/err"
+    is "$tool: all show their help" $? 0
+done
+odd "rank 1 ended the run: unknown option --bogus" --bogus \
+    ./lockstep-info --devices 2
+odd "rank 1 has other options" "--topology pu:2" ./lockstep-info --devices 2
+
 # lockstep-scale measures the ranks that there are, and fewer of them.
 $MPIRUN -n 3 ./lockstep-scale linear --devices 3 --batch 6 --workers 1 \
     --repeat 1 --steps 2 --csv "$dir/s.csv" --ranks 3,2 >"$dir/out" 2>"$dir/err"

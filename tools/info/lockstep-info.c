@@ -537,6 +537,7 @@ int main(int argc, char **argv)
     r.program = (opt_program){.models = models, .model_count = 1};
     opt_add(&r.program, (opt_rows)OPT_ROWS(options), &r.set);
     status = opt_parse(&r.program, argc, argv, &r.line);
+    status = seats_join(&r.seats, status, r.set.topology || r.set.verify);
     for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
          i++)
         status = stages[i](&r);

@@ -17,6 +17,13 @@ typedef struct seat {
     char pus[184];  /* "0-3,8": of the workers, in order */
 } seat;
 
+int seats_join(seats *s, int status, bool apart)
+{
+    int joined = launch_has_mpi() ? launch_join(&s->launch) : OPT_GO;
+
+    return joined == OPT_GO ? launch_agree(&s->launch, status, apart) : joined;
+}
+
 int seats_meet(seats *s, int64_t devices, const char *asked)
 {
     int status = launch_open(&s->launch), dealt;
@@ -24,6 +31,7 @@ int seats_meet(seats *s, int64_t devices, const char *asked)
 
     if (status != OPT_GO || !t)
         return status;
+    s->met = true;
     if (devices && (dealt = ls_transport_sums(t->ranks, (int)devices)) < 0)
         return opt_check_usage(dealt);
     dealt = ls_transport_cpus(t, asked, s->cpus, sizeof s->cpus);
@@ -85,7 +93,7 @@ int seats_gather(seats *s, const ls_mesh *mesh)
     const ls_transport *t = s->launch.transport;
     seat mine = {.workers = ls_mesh_workers(mesh), .pinned = !s->shared};
 
-    if (!t)
+    if (!s->met)
         return OPT_GO;
     (void)gethostname(mine.machine, sizeof mine.machine - 1);
     write_pus(mesh, mine.pus, sizeof mine.pus);

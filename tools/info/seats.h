@@ -10,9 +10,14 @@
 typedef struct seats {
     launch launch;
     char cpus[4096]; /* this rank's part of the machine's cores; or "" */
+    bool met;        /* there are others, which share the machines */
     bool shared;     /* ranks share their cores: there are more of them */
     struct seat *of; /* [rank]; NULL: this process is alone */
 } seats;
+
+/* Where a launcher started several ranks: does each one go on after its command
+ * line, or none, as launch_agree says? */
+int seats_join(seats *s, int status, bool apart);
 
 /* Meet the other ranks, if there are any, and share out the cores, of which
  * `asked` may be used (NULL: all). */

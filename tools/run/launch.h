@@ -12,31 +12,43 @@
 typedef struct launch {
     const ls_transport *transport; /* NULL: this process is alone */
     struct ls_mpi *mpi;            /* whose transport it is */
+    int peer;                      /* with which launch_gather failed */
+    bool all_end;                  /* every rank knows that all end */
 } launch;
 
 /* How many ranks a launcher says that it started; 1 where there is none. */
 int launch_ranks(void);
 
-/* Meet the other ranks, and leave stdout to the first one.  OPT_FAILED, and a
- * message: the program was built without MPI, so that each rank would train a
- * model of its own. */
+/* Meet the other ranks.  OPT_FAILED, and a message: the program was built
+ * without MPI, so that each rank would train a model of its own.  Ranks that
+ * have met stay so. */
+int launch_join(launch *l);
+
+/* launch_join, and leave stdout to the first rank. */
 int launch_open(launch *l);
 
 /* The rank that prints and writes. */
 bool launch_first(const launch *l);
 
+/* What the command lines made of this rank, which all call: do all go on
+ * together?  A status that is no failure stays where all ranks go on, or none
+ * does, having shown --help, or being `apart`, with work of its own.  Else
+ * those that would wait get OPT_FAILED and a message, and all ends. */
+int launch_agree(launch *l, int status, bool apart);
+
 /* A record of every rank into of[rank], all of which call it; the own one stays
  * as it is.  There are other ranks.  False: the transport failed. */
-bool launch_gather(const launch *l, const void *mine, void *of, size_t each);
+bool launch_gather(launch *l, const void *mine, void *of, size_t each);
 
 /* The largest of a number that each rank has, all of which call it. */
-int launch_most(const launch *l, int number);
+int launch_most(launch *l, int number);
 
 /* The end of the program, which returns status.  Where this rank failed the
  * others are ended, for they may wait for it. */
 int launch_close(launch *l, int status);
 
 /* In launch_mpi.c or launch_no_mpi.c. */
+bool launch_has_mpi(void);
 int launch_connect(launch *l, int ranks);
 void launch_disconnect(launch *l);
 

@@ -3,6 +3,11 @@
 #include "opt/opt.h"
 #include "run/launch.h"
 
+bool launch_has_mpi(void)
+{
+    return false;
+}
+
 int launch_connect(launch *l, int ranks)
 {
     (void)l;

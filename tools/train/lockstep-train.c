@@ -558,6 +558,7 @@ int main(int argc, char **argv)
     status = launch_open(&s.launch);
     if (status == OPT_GO)
         status = run_parse(&s.run, argc, argv);
+    status = launch_agree(&s.launch, status, false);
     for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
          i++)
         status = stages[i](&s);
