@@ -267,6 +267,11 @@ static void tell_clip(plan *p)
     p->options.clip_norm = 2;
 }
 
+static void tell_nonsense(plan *p)
+{
+    p->options.clip_norm = -1;
+}
+
 static void tell_precision(plan *p)
 {
     p->options.precision = LS_BF16_LAYERS;
@@ -313,6 +318,7 @@ static const struct {
     {tell_lr, LS_EINVAL, "lr is 0.5 on rank 2"},
     {tell_optimizer, LS_EINVAL, "optimizer is sgd on rank 2, and adam on rank"},
     {tell_clip, LS_EINVAL, "clip_norm is 2 on rank 2, and 0 on rank 0"},
+    {tell_nonsense, LS_EINVAL, "clip norm -1: it must be"}, /* by rank 2 alone */
     {tell_precision, LS_EINVAL, "precision is "},
     {tell_graph, LS_EINVAL, "the number of parameters is "},
     {tell_rows, LS_ESHAPE, "the batch has 8 rows on rank 2, and 16 on rank 0"},
@@ -330,7 +336,7 @@ START_TEST(test_differences)
     other_graph = mlp_graph();
     p.odd = 2;
     p.tell = difference[_i].tell;
-    OK(ls_ranks_open(&all, 3, NULL));
+    OK(ls_ranks_open(&all, 3, &(ls_ranks_options){.patience = 60}));
     on_ranks(all, 3, train_rank, &p, out);
     for (int r = 0; r < 3; r++) {
         ck_assert_int_eq(out[r].status, difference[_i].status);

@@ -39,7 +39,8 @@ typedef struct ls_transport {
     int (*test)(void *user, int *rank);
     /* Make the other ranks fail as well, soon, with these words if the
      * transport can carry them.  With MPI this ends the program: ranks that
-     * wait for others within five seconds fail with the words first. */
+     * wait for others within a minute, which may compute until then, fail with
+     * the words first. */
     void (*abort)(void *user, const char *why);
     /* What went wrong in the last call that failed, in words, valid until the
      * next call; NULL: there are none. */

@@ -14,7 +14,7 @@
 #endif
 
 enum { TAG = 0, WORDS_TAG = 1 };
-enum { WORDS = 400, PATIENCE = 5000, GRACE = 500 }; /* bytes, milliseconds */
+enum { WORDS = 400, PATIENCE = 60000, GRACE = 500 }; /* bytes, milliseconds */
 
 struct ls_mpi {
     MPI_Comm comm;

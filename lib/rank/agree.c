@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every rank sends the hash of its facts to all.  Where one differs, all send
  * their facts until the first difference, some at a time; so ranks end
- * alike. */
+ * alike.  A rank that failed before it had facts says that instead, and then
+ * why. */
 #include "rank/agree.h"
 #include "base/error.h"
 #include "rank/link.h"
@@ -10,13 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOME = 32, TEXT = 112 };
+enum { SOME = 32, TEXT = 112, WORDS = 252 };
+enum { NO_MEMORY = -1, FAILED = -2 }; /* instead of a count */
 
 /* What a rank sends first, and so whatever its version. */
 typedef struct head {
     char hash[64];
-    int64_t count; /* of facts; -1: there was no memory */
+    int64_t count; /* of facts, or why there are none */
 } head;
+
+/* Why a rank failed; 0: it did not. */
+typedef struct failure {
+    int32_t status;
+    char words[WORDS];
+} failure;
 
 /* A fact on its way; past a rank's last one it is empty. */
 typedef struct sent {
@@ -72,6 +80,25 @@ static int find_first(const ls_transport *t, const ls__facts *f, int64_t most,
     return status < 0 ? status : ls__fail(LS_EINVAL, "ranks differ");
 }
 
+/* Every rank says whether it failed, and keeps what it says itself: failures of
+ * its own are told already. */
+static int tell_failures(const ls_transport *t, const failure *mine)
+{
+    failure *of = ls__new((size_t)t->ranks, sizeof *of, "failures of ranks");
+    int status = of ? 0 : LS_ENOMEM;
+
+    if (status == 0) {
+        of[t->rank] = *mine;
+        status = ls__link_gather_each(t, of, sizeof *of);
+    }
+    for (int r = 0; r < t->ranks && status == 0; r++)
+        if (of[r].status < 0)
+            status = ls__fail(of[r].status, "rank %d failed: %.*s", r,
+                              WORDS - 1, of[r].words);
+    free(of);
+    return status;
+}
+
 /* Memory for what follows is there on all ranks, or none goes on. */
 static int meet(const ls_transport *t, const ls__facts *f, head *heads,
                 sent (*of)[SOME])
@@ -84,11 +111,14 @@ static int meet(const ls_transport *t, const ls__facts *f, head *heads,
 
     ls__facts_hash(f->count, f->fact, hex);
     memcpy(mine->hash, hex, sizeof mine->hash);
-    mine->count = of && !f->failed ? f->count : -1;
+    mine->count = of && !f->failed ? f->count : NO_MEMORY;
     if ((status = ls__link_gather_each(t, heads, sizeof *heads)) < 0)
         return status;
+    for (int r = 0; r < t->ranks; r++)
+        if (heads[r].count == FAILED)
+            return tell_failures(t, &(failure){0});
     for (int r = 0; r < t->ranks; r++) {
-        if (heads[r].count < 0)
+        if (heads[r].count == NO_MEMORY)
             return ls__fail(LS_ENOMEM, "rank %d has no memory to compare what "
                             "must be equal", r);
         most = heads[r].count > most ? heads[r].count : most;
@@ -106,4 +136,19 @@ int ls__agree(const ls_transport *t, const ls__facts *facts)
     free(heads);
     free(of);
     return status;
+}
+
+void ls__agree_to_fail(const ls_transport *t, int status)
+{
+    head *heads = ls__new((size_t)t->ranks, sizeof *heads, "facts of ranks");
+    failure mine = {.status = status};
+
+    ls__facts_part(mine.words, WORDS, ls_errmsg());
+    if (heads) {
+        heads[t->rank].count = FAILED;
+        if (ls__link_gather_each(t, heads, sizeof *heads) == 0)
+            (void)tell_failures(t, &mine);
+    }
+    free(heads);
+    (void)ls__fail(status, "%s", mine.words);
 }

@@ -11,4 +11,8 @@
  * too, where there was no memory on one of them. */
 int ls__agree(const ls_transport *t, const ls__facts *facts);
 
+/* What a rank calls instead that has no facts, for it failed: the others fail
+ * with its status and its message, which stay its own. */
+void ls__agree_to_fail(const ls_transport *t, int status);
+
 #endif

@@ -20,11 +20,9 @@ static int fill(ls__ranks *r, int devices)
 int ls__ranks_open(ls__ranks **ranks, const ls_transport *transport,
                    int devices)
 {
-    int status = ls_transport_check(transport);
     ls__ranks *r;
+    int status;
 
-    if (status < 0)
-        return status;
     if (!(r = ls__new(1, sizeof *r, "ranks")))
         return LS_ENOMEM;
     r->link = transport;

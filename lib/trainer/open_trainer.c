@@ -7,6 +7,7 @@
 #include "trainer/all_riders.h"
 #include "trainer/facts.h"
 #include "passes/input_gradient.h"
+#include "rank/agree.h"
 #include "together/ranks.h"
 #include "trainer/trainer_memory.h"
 #include "trainer/trainer_options.h"
@@ -65,17 +66,30 @@ static int keep(ls_trainer *t, const ls_sharding *cut)
                         : LS_ENOMEM;
 }
 
+/* Take the options, and meet the other ranks, if there are any: *met is the way
+ * to them, and from then on each rank says how its opening ended. */
+static int take_options(ls_trainer_options *o, const ls_trainer_options *given,
+                        const ls_transport **met)
+{
+    int status = ls__sized_take("trainer", o, sizeof *o, given);
+
+    *met = NULL;
+    if (status == 0 && o->transport &&
+        (status = ls_transport_check(o->transport)) == 0)
+        *met = o->transport;
+    return status;
+}
+
 static int new_trainer(ls_trainer **trainer, ls_pool *pool,
-                       const ls_trainer_options *options)
+                       const ls_trainer_options *options,
+                       const ls_transport **met)
 {
     ls_trainer_options o = ls__trainer_options();
     ls_sharding cut;
     ls_trainer *t;
     int status;
 
-    if (!pool)
-        return ls__fail(LS_EINVAL, "a trainer needs a pool");
-    if ((status = ls__sized_take("trainer", &o, sizeof o, options)) < 0 ||
+    if ((status = take_options(&o, options, met)) < 0 ||
         (status = ls__kernels_check()) < 0 ||
         (status = ls__trainer_options_check(&o)) < 0 ||
         (status = ls_sharding_data_parallel(&cut, ls__pool_mesh(pool),
@@ -95,11 +109,14 @@ static int new_trainer(ls_trainer **trainer, ls_pool *pool,
     return keep(t, &cut);
 }
 
-/* A trainer that is opened, or failed to be. */
-static int end_opening(ls_trainer **trainer, ls_trainer *t, int status)
+/* A trainer that is opened, or failed to be, as the other ranks learn. */
+static int end_opening(ls_trainer **trainer, ls_trainer *t,
+                       const ls_transport *met, int status)
 {
     if (status == 0)
         status = ls__facts_compare(t);
+    else if (met)
+        ls__agree_to_fail(met, status);
     if (status < 0)
         ls_trainer_close(t);
     else
@@ -139,12 +156,13 @@ int ls_trainer_open(ls_trainer **trainer, ls_pool *pool,
     LS__NEED(pool);
     LS__NEED(graph);
 
+    const ls_transport *met;
     ls_trainer *t = NULL;
-    int status = new_trainer(&t, pool, options);
+    int status = new_trainer(&t, pool, options, &met);
 
     if (status == 0)
         status = open_graph(t, graph, options ? options->backend : NULL);
-    return end_opening(trainer, t, status);
+    return end_opening(trainer, t, met, status);
 }
 
 static int open_own(ls_trainer *t, const ls_gradient *gradient)
@@ -170,6 +188,7 @@ int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
     LS__NEED(pool);
     LS__NEED(gradient);
 
+    const ls_transport *met;
     ls_trainer *t = NULL;
     int status;
 
@@ -180,8 +199,8 @@ int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
     if (options && options->precision != LS_F32_LAYERS)
         return ls__fail(LS_EINVAL, "a gradient of one's own has no layers that "
                         "have a precision");
-    if ((status = new_trainer(&t, pool, options)) == 0)
+    if ((status = new_trainer(&t, pool, options, &met)) == 0)
         status = open_own(t, gradient);
-    return end_opening(trainer, t, status);
+    return end_opening(trainer, t, met, status);
 }
 
