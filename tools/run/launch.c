@@ -91,8 +91,8 @@ int launch_agree(launch *l, int status, bool apart)
                         t->reason(t->user));
     return !l->all_end || ends
                ? status
-               : opt_fail(OPT_FAILED, "rank %d of %d: rank %d has other options "
-                          "and works alone, or only showed --help or "
+               : opt_fail(OPT_FAILED, "rank %d of %d: rank %d has other "
+                          "options and works alone, or only showed --help or "
                           "--version", t->rank, t->ranks, r);
 }
 
