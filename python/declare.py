@@ -34,7 +34,8 @@ LICENSE = "# SPDX-License-" "Identifier: BSD-3-Clause\n"
 
 
 def read_all(folder):
-    """The text of lockstep.h and of what it includes, each header once."""
+    """The text of lockstep.h, of the readers of other forms of models, and of
+    what these include, each header once."""
     seen, texts = set(), []
 
     def read(name):
@@ -47,7 +48,8 @@ def read_all(folder):
             read(inner)
         texts.append(text)
 
-    read("lockstep.h")
+    for name in "lockstep.h", "lockstep/onnx.h", "lockstep/torch.h":
+        read(name)
     return "\n".join(texts)
 
 

@@ -8,9 +8,11 @@
 #include "small_model.h"
 
 #include <lockstep/columns.h>
+#include <lockstep/onnx.h>
 #include <lockstep/files.h>
 #include <lockstep/images.h>
 #include <lockstep/table.h>
+#include <lockstep/torch.h>
 
 #include <math.h>
 #include <signal.h>

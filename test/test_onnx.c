@@ -6,17 +6,19 @@
 #define _GNU_SOURCE /* nftw */
 #include "all_operators.h"
 #include "faults.h"
-#include "exchange/onnx.h"
 #include "folder.h"
+#include "onnx/onnx.h"
 #include "op/op_table.h"
 #include "layers.h"
 #include "output_models.h"
+#include <lockstep/onnx.h>
 
 START_TEST(test_rows)
 {
     for (int i = 0; ls__ops[i]; i++)
         if (!ls__ops[i]->is_loss)
-            ck_assert_msg(ls__onnx_knows(ls__ops[i]),
+            ck_assert_msg(ls__ops[i]->onnx ||
+                              ls__onnx_knows(ls__ops[i]->name),
                           "%s has no row for ONNX", ls__ops[i]->name);
 }
 END_TEST
@@ -176,16 +178,25 @@ static ls_graph *graph_of(int i)
     return g;
 }
 
-/* Weights of some value for each of a graph's parameters. */
-static void give_values(const ls_graph *g, const float **values)
+/* A predictor of a graph, which gets a parameter and a loss: trainers want
+ * them. */
+static ls_predictor *predictor_with_loss(ls_graph *g)
 {
-    static float some[1024];
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_node *y = dense_no_bias(g->outputs[0]->node, 1, "some");
+    ls_pool *pool = open_pool(1, 1);
+    ls_predictor *p;
+    ls_trainer *t;
+    ls_node *want;
 
-    fill_uniform(1, COUNT(some), some);
-    for (int i = 0; i < g->param_count; i++) {
-        ck_assert_int_le(g->params[i]->size, COUNT(some));
-        values[i] = some;
-    }
+    want = ls_input(g, "wanted", LS_F32, y->rank, y->shape);
+    OK(ls_loss(g, ls_mean_squared_error(y, want)));
+    OK(ls_trainer_open(&t, pool, g, &o));
+    ls_graph_free(g);
+    OK(ls_predictor_open(&p, t));
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+    return p;
 }
 
 /* A name of an operator as a NodeProto has it: field 4, its length. */
@@ -199,15 +210,14 @@ static bool calls(const char *bytes, size_t n, const char *name, size_t length)
 
 START_TEST(test_calls)
 {
-    ls_graph *g = graph_of(_i);
-    const float *values[32];
+    ls_predictor *p = predictor_with_loss(graph_of(_i));
     char *bytes;
     size_t n;
 
     folder_open();
-    give_values(g, values);
-    OK(ls__onnx_write(g, values, in_folder("m")));
+    OK(ls_predictor_save_onnx(p, in_folder("m")));
     bytes = get_file(in_folder("m"), &n);
+    ck_assert_ptr_null(memmem(bytes, n, "wanted", 6));
     for (const char *word = of_all[_i].words; *word;) {
         size_t length = strcspn(word, " ");
 
@@ -217,7 +227,7 @@ START_TEST(test_calls)
         word += length + 1;
     }
     free(bytes);
-    ls_graph_free(g);
+    ls_predictor_close(p);
     folder_close();
 }
 END_TEST
@@ -248,8 +258,7 @@ START_TEST(test_refused)
 {
     ls_own_op op = {.name = "mine", .inputs = 1, .forward = nothing,
                     .backward = nothing};
-    float w[12] = {0};
-    const float *values[] = {w};
+    ls_predictor *p;
     ls_graph *g;
     ls_node *x;
 
@@ -258,14 +267,16 @@ START_TEST(test_refused)
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){4});
     x = dense_no_bias(x, 3, "fc");
     OK(ls_output(g, x, "x"));
-    FAILS(ls__onnx_write(g, values, in_folder("m")), LS_EINVAL, "two names");
-    ls_graph_free(g);
+    p = predictor_with_loss(g);
+    FAILS(ls_predictor_save_onnx(p, in_folder("m")), LS_EINVAL, "two names");
+    ls_predictor_close(p);
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){4});
     x = ls_own(&op, (ls_node *[]){dense_no_bias(x, 3, "fc")});
     OK(ls_output(g, x, "y"));
-    FAILS(ls__onnx_write(g, values, in_folder("m")), LS_ENOTSUP, "mine");
-    ls_graph_free(g);
+    p = predictor_with_loss(g);
+    FAILS(ls_predictor_save_onnx(p, in_folder("m")), LS_ENOTSUP, "mine");
+    ls_predictor_close(p);
     FAILS(ls_predictor_save_onnx(NULL, "m"), LS_EINVAL, "predictor");
     ck_assert_int_ne(access(in_folder("m"), F_OK), 0);
     folder_close();
@@ -277,25 +288,23 @@ END_TEST
 /* Every allocation fails in turn, with a status. */
 START_TEST(test_shortage)
 {
-    ls_graph *g = graph_of(_i);
-    const float *values[32];
+    ls_predictor *p = predictor_with_loss(graph_of(_i));
     int status = -1;
 
-    give_values(g, values);
     folder_open();
     for (int n = 1; status < 0; n++) {
         const char *path = in_folder("m");
 
         fail_memory = OUR_MEMORY;
         watch_from(n);
-        status = ls__onnx_write(g, values, path);
+        status = ls_predictor_save_onnx(p, path);
         atomic_store(&watching, false);
         fail_memory = NO_MEMORY;
         ck_assert(status == 0 || status == LS_ENOMEM);
         ck_assert(status < 0 || access(path, F_OK) == 0);
         ck_assert_int_lt(n, 2000);
     }
-    ls_graph_free(g);
+    ls_predictor_close(p);
     folder_close();
 }
 END_TEST

@@ -9,6 +9,7 @@
 #include "together/giving.h"
 #include "together/ranks.h"
 #include "train/trainer.h"
+#include <lockstep/torch.h>
 
 /* Named before ranks begin. */
 static const char *other_file, *torch_file, *alone_folder, *ranks_folder;

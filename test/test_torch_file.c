@@ -10,6 +10,7 @@
 #include "golden/torch_steps_outputs.h"
 #include "layers.h"
 #include "models.h"
+#include <lockstep/torch.h>
 
 enum { T = 4, VOCAB = 11 };
 

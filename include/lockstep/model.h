@@ -15,6 +15,7 @@
 #ifndef LOCKSTEP_MODEL_H
 #define LOCKSTEP_MODEL_H
 
+#include <lockstep/archive.h>
 #include <lockstep/trainer.h>
 
 #ifdef __cplusplus
@@ -68,6 +69,14 @@ LS_API int ls_trainer_save_with(const ls_trainer *trainer, const char *path,
  * but no graph; LS_ENOTSUP: an operator or a version this lockstep does not
  * know; LS_ENOMEM. */
 LS_API int ls_graph_load(ls_graph **graph, const char *path);
+
+/* Open a trainer's graph and parameters as an archive, as if they had been
+ * written by ls_trainer_save_model: arrays of aligned floats, which change when
+ * the trainer steps and live as long as it, and the note "lockstep.graph", in
+ * which every attribute stands and operators of your own say that they are.  A
+ * gradient function of your own has no graph.  LS_ENOMEM. */
+LS_API int ls_archive_of_trainer(ls_archive **archive,
+                                 const ls_trainer *trainer);
 
 #ifdef __cplusplus
 }

@@ -20,6 +20,7 @@
 #ifndef LOCKSTEP_PREDICTOR_H
 #define LOCKSTEP_PREDICTOR_H
 
+#include <lockstep/archive.h>
 #include <lockstep/pool.h>
 #include <lockstep/trainer.h>
 
@@ -70,14 +71,12 @@ LS_API bool ls_predictor_input(const ls_predictor *predictor, int i,
 LS_API bool ls_predictor_output(const ls_predictor *predictor, int i,
                                 ls_array_spec *output);
 
-/* Write the model for ONNX (opset 20), with its weights as they are now: inputs
- * and outputs under their names, rows first.  The file appears whole or not at
- * all.  LS_ENOTSUP: an operator that ONNX has no word for (your own), or a file
- * of 2 GB and more; LS_EINVAL: an input and an output of one name; LS_EIO;
- * LS_ENOMEM.  Other libraries may take a row of no steps another way: ONNX
- * Runtime ends an LSTM or GRU on it with zeros, this one with the state that it
- * began with. */
-LS_API int ls_predictor_save_onnx(ls_predictor *predictor, const char *path);
+/* Open the predictor's graph and parameters as an archive, as if they had been
+ * written to a model file: arrays of aligned floats, and the note
+ * "lockstep.graph", where every attribute stands and operators of your own say
+ * that they are.  It keeps the weights of this moment.  LS_ENOMEM. */
+LS_API int ls_archive_of_predictor(ls_archive **archive,
+                                   ls_predictor *predictor);
 
 /* The memory of one thread's calls.  With a pool (else NULL), which is borrowed
  * until the context is closed, the rows of a call are spread over its workers:

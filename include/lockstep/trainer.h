@@ -281,23 +281,6 @@ LS_API int ls_trainer_save(const ls_trainer *trainer, const char *path);
 LS_API int ls_trainer_load(ls_trainer *trainer, const char *path,
                            const char *names);
 
-/* The same from a file that PyTorch's state_dict was saved to with its
- * safetensors package.  "<layer>.kernel", ".scale" and ".embedding" are
- * "<layer>.weight" there, and module "blocks.0" may be "blocks_0" here.
- * Linear's (n,I) and Conv2d's (n,C,h,w) are rearranged, and so is a Linear
- * behind a flatten, which sees (C,H,W) there and (H,W,C) here.  layers renames
- * those that are called otherwise, and what is in them: "layers.0=0,head=fc"
- * (ours=theirs); or NULL.  Without a pattern every tensor of the file must be a
- * parameter, as with strict=True.  "conv=0&1" folds the statistics, scale and
- * shift of batch norm "1" of eval() into the layer, which must have a bias, in
- * double, rounded once; "conv=0&1:0.001" with another epsilon than 1e-5.  An
- * ls_batch_norm reads its own.  An ls_lstm or ls_gru called "rnn" is layer 0 of
- * nn.LSTM or nn.GRU "rnn", and "rnn_l1" layer 1; two biases are added.
- * LS_ENOTSUP: a trainer around a gradient function of your own, or a bias that
- * only an ls_gru_with two_biases has. */
-LS_API int ls_trainer_load_torch(ls_trainer *trainer, const char *path,
-                                 const char *names, const char *layers);
-
 #ifdef __cplusplus
 }
 #endif

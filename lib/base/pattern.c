@@ -4,6 +4,7 @@
 #include "base/pattern.h"
 
 #include <fnmatch.h>
+#include <string.h>
 
 #ifdef FNM_EXTMATCH
 enum { FLAGS = FNM_EXTMATCH };
@@ -16,4 +17,15 @@ bool ls__matches(const char *pattern, const char *name)
     bool others = pattern[0] == '!' && pattern[1] != '(';
 
     return (fnmatch(pattern + others, name, FLAGS) == 0) != others;
+}
+
+size_t ls__name_nearness(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b), first = 0, last = 0;
+
+    while (first < n && first < m && a[first] == b[first])
+        first++;
+    while (last < n && last < m && a[n - 1 - last] == b[m - 1 - last])
+        last++;
+    return first + last;
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Patterns of names. */
+/* Patterns of names, and how near names are. */
 #ifndef LS_BASE_PATTERN_H
 #define LS_BASE_PATTERN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Does a pattern of fnmatch(3), * matching dots too, match a name?  Behind a
  * "!" it matches what the rest does not, "!head.*"; with glibc "!(head.*)" is
  * the same. */
 bool ls__matches(const char *pattern, const char *name);
+
+/* How much two names have in common at their ends: the larger, the nearer. */
+size_t ls__name_nearness(const char *a, const char *b);
 
 #endif

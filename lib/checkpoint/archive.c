@@ -4,7 +4,13 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "checkpoint/checkpoint.h"
+#include "exchange/graph_json.h"
 #include "file/convert.h"
+#include "file/json.h"
+#include "model/weights_file.h"
+#include "predict/predictor.h"
+#include "train/trainer.h"
+#include <lockstep/model.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,8 +21,11 @@
 struct ls_archive {
     ls__arena arena;
     char *path;
-    ls__checkpoint folder; /* one of these two */
+    ls__checkpoint folder; /* one of these three */
     ls__safetensors file;
+    char *graph;            /* of a model in memory, */
+    ls_predictor *of;       /* and where it is a predictor's */
+    ls__snapshot *taken;    /* the weights that it had */
     char step[24]; /* of a checkpoint */
     int count, pairs;
     ls_entry *entry;
@@ -112,7 +121,86 @@ static int open_file(ls_archive *a)
     return status;
 }
 
-/* ------ */
+/* ------ A model in memory ------ */
+
+/* Lists the parameters, of which of[] are in the order of declaration. */
+static int list_params(ls_archive *a, const ls__params *p,
+                       const float *const *of)
+{
+    a->path = ls__arena_text(&a->arena, "a model in memory");
+    a->entry = ls__arena_new(&a->arena, (size_t)p->count, sizeof *a->entry);
+    if (!a->path || !a->entry)
+        return LS_ENOMEM;
+    for (; a->count < p->count; a->count++) {
+        const ls__slot *s = &p->slot[a->count];
+        ls_entry *e = &a->entry[a->count];
+
+        *e = (ls_entry){.name = s->name, .dtype = "F32", .rank = s->rank,
+                        .elements = s->size, .bytes = 4 * s->size,
+                        .data = of[s->declared]};
+        memcpy(e->shape, s->shape, sizeof s->shape);
+    }
+    return 0;
+}
+
+static int note_graph(ls_archive *a, const ls_graph *graph)
+{
+    json_t *said = ls__graph_said(graph, false);
+    size_t bytes;
+
+    a->graph = said ? ls__json_text(said, JSON_COMPACT, &bytes) : NULL;
+    a->pair = ls__arena_new(&a->arena, 1, sizeof *a->pair);
+    json_decref(said);
+    if (!a->graph)
+        return ls__no_memory("a graph's JSON", 0);
+    if (!a->pair)
+        return LS_ENOMEM;
+    add_pair(a, LS__GRAPH_KEY, a->graph);
+    return 0;
+}
+
+/* Hands it out with the graph and the parameters of a model. */
+static int open_model(ls_archive **archive, ls_archive *a, const ls__model *m,
+                      const ls__weights *weights)
+{
+    int status = list_params(a, &m->params, weights->of);
+
+    if (status == 0 && m->graph)
+        status = note_graph(a, m->graph);
+    if (status < 0)
+        ls_archive_close(a);
+    else
+        *archive = a;
+    return status;
+}
+
+int ls_archive_of_trainer(ls_archive **archive, const ls_trainer *t)
+{
+    LS__NEED(archive);
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+
+    ls_archive *a = ls__new(1, sizeof *a, "archive");
+
+    return a ? open_model(archive, a, &t->model, &t->model.weights)
+             : LS_ENOMEM;
+}
+
+int ls_archive_of_predictor(ls_archive **archive, ls_predictor *p)
+{
+    LS__NEED(archive);
+    LS__NEED_AS(p, "predictor", LS_EINVAL);
+
+    ls_archive *a = ls__new(1, sizeof *a, "archive");
+
+    if (!a)
+        return LS_ENOMEM;
+    ls__predictor_hold(p);
+    a->of = p;
+    a->taken = ls__snapshots_take(&p->snapshots);
+    return open_model(archive, a, &p->model, &a->taken->weights);
+}
+
+/* ------ All of them ------ */
 
 static int open_path(ls_archive *a, const char *path)
 {
@@ -149,6 +237,11 @@ void ls_archive_close(ls_archive *a)
         return;
     ls__checkpoint_close(&a->folder);
     ls__safetensors_free(&a->file);
+    if (a->of) {
+        ls__snapshots_give(a->taken);
+        ls__predictor_drop(a->of);
+    }
+    free(a->graph);
     ls__arena_free(&a->arena);
     free(a);
 }

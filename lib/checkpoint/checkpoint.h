@@ -42,16 +42,16 @@ typedef struct ls__folder {
     int fd;           /* -1: not open */
 } ls__folder;
 
-typedef struct ls__snapshot {
+typedef struct ls__kept {
     int params, tensors;           /* parameters are the first of the tensors */
     const ls__safetensor *tensor;
     int64_t step;
     const json_t *options, *notes; /* objects of texts */
     const json_t *graph; /* what is computed (run_options.h) */
-} ls__snapshot;
+} ls__kept;
 
 /* Write a checkpoint; *stamp names it.  A failure leaves DIR as it was. */
-int ls__checkpoint_write(const ls__folder *dir, const ls__snapshot *snapshot,
+int ls__checkpoint_write(const ls__folder *dir, const ls__kept *snapshot,
                          ls__stamp *stamp);
 
 /* Delete the oldest until `keep` are left (0: all stay), never `newest`.  A

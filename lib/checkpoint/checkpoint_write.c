@@ -24,18 +24,18 @@
 
 /* ------ The files of a checkpoint ------ */
 
-static int put_params(ls__newfile *out, const ls__snapshot *s)
+static int put_params(ls__newfile *out, const ls__kept *s)
 {
     return ls__safetensors_put(out, s->params, s->tensor, 0, NULL);
 }
 
-static int put_optimizer(ls__newfile *out, const ls__snapshot *s)
+static int put_optimizer(ls__newfile *out, const ls__kept *s)
 {
     return ls__safetensors_put(out, s->tensors - s->params,
                                s->tensor + s->params, 0, NULL);
 }
 
-static void state_hash(const ls__snapshot *s, char hex[65])
+static void state_hash(const ls__kept *s, char hex[65])
 {
     ls__sha256 sha;
 
@@ -49,7 +49,7 @@ static void state_hash(const ls__snapshot *s, char hex[65])
     ls__state_end(&sha, s->step, hex);
 }
 
-static char *json_text(const ls__snapshot *s, size_t *bytes)
+static char *json_text(const ls__kept *s, size_t *bytes)
 {
     char hex[65], *text;
     json_t *info;
@@ -68,7 +68,7 @@ static char *json_text(const ls__snapshot *s, size_t *bytes)
     return text;
 }
 
-static int put_json(ls__newfile *out, const ls__snapshot *s)
+static int put_json(ls__newfile *out, const ls__kept *s)
 {
     size_t n = 0;
     char *text = json_text(s, &n);
@@ -86,7 +86,7 @@ static int put_json(ls__newfile *out, const ls__snapshot *s)
  * round: a folder with a JSON is whole. */
 static const struct {
     const char *name;
-    int (*put)(ls__newfile *out, const ls__snapshot *snapshot);
+    int (*put)(ls__newfile *out, const ls__kept *snapshot);
 } files[] = {
     {"params.safetensors", put_params},
     {"optimizer.safetensors", put_optimizer},
@@ -134,7 +134,7 @@ static int remove_folder(const ls__folder *dir, const char *name)
 enum { NAME = 24, NAMES = 100 };
 
 typedef struct writer {
-    const ls__snapshot *snapshot;
+    const ls__kept *snapshot;
     const ls__folder *dir;
     char name[NAME]; /* of the folder in it that is written */
     int folder;      /* it, open; -1: there is none */
@@ -230,7 +230,7 @@ static int undo(const writer *w, int status)
     return ls__fail(status, "%s", message);
 }
 
-int ls__checkpoint_write(const ls__folder *dir, const ls__snapshot *snapshot,
+int ls__checkpoint_write(const ls__folder *dir, const ls__kept *snapshot,
                          ls__stamp *stamp)
 {
     writer w = {.snapshot = snapshot, .dir = dir, .folder = -1};

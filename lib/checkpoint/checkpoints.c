@@ -29,7 +29,7 @@
 
 static int write_copy(ls_checkpoints *c)
 {
-    ls__snapshot s = {.params = c->trainer->model.params.count,
+    ls__kept s = {.params = c->trainer->model.params.count,
                       .tensors = c->blocks * c->trainer->model.params.count,
                       .tensor = c->tensor, .step = c->step,
                       .options = c->options, .notes = c->notes,

@@ -22,8 +22,9 @@ int ls__graph_write(const ls_graph *graph, char **text);
 
 /* The same before it is a text, of any graph: operators of the user's say their
  * names, a name that is not UTF-8 says its bytes, and attributes that files
- * lack where they are as usual stand there.  Only what the loss needs, without
- * outputs and metrics: `trained`.  NULL: no memory. */
+ * lack where they are as usual stand there, as do types of ONNX (ls__op.onnx).
+ * Only what the loss needs, without outputs and metrics: `trained`.  NULL: no
+ * memory. */
 json_t *ls__graph_said(const ls_graph *graph, bool trained);
 
 /* Build the graph that the text says, which is believed nothing: every operator

@@ -142,7 +142,9 @@ static bool put_operator(json_t *object, const writer *w, const ls_node *n,
            put(object, "parameters", parameters(n)) &&
            (!has_tied(n) || put(object, "tied", tied(n))) &&
            (!ls__is_transposed(n) || put(object, "transposed", json_true())) &&
-           (!skipped || put(object, "skipped", json_integer(skipped)));
+           (!skipped || put(object, "skipped", json_integer(skipped))) &&
+           (!w->every || !n->op->onnx ||
+            put(object, "onnx", json_string(n->op->onnx)));
 }
 
 static json_t *node(const writer *w, const ls_node *n, int64_t skipped)

@@ -13,7 +13,7 @@
  * function of its own does.  The name is that in files, for ever.  Bit k of
  * reads: backward reads input k, or the value.  onnx is the type of ONNX's
  * operator that computes the same from the same inputs without attributes, or
- * NULL where exchange/onnx_formulas.c has a row.  constants: the attributes,
+ * NULL where data/onnx/onnx_formulas.c has a row.  constants: the attributes,
  * p and q in formulas.  The value y is a formula of operands a and b; by_a and
  * by_b are what the gradient d of y gives to them. */
 #ifndef LS_KERNEL_TERMS_H

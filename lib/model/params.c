@@ -2,6 +2,7 @@
 /* The layout of parameters, and finding them by name. */
 #include "model/params.h"
 #include "base/error.h"
+#include "base/pattern.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -103,17 +104,6 @@ void ls__params_free(ls__params *p)
 {
     ls__arena_free(&p->arena);
     *p = (ls__params){0};
-}
-
-size_t ls__name_nearness(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b), first = 0, last = 0;
-
-    while (first < n && first < m && a[first] == b[first])
-        first++;
-    while (last < n && last < m && a[n - 1 - last] == b[m - 1 - last])
-        last++;
-    return first + last;
 }
 
 const char *ls__params_nearest(const ls__params *p, const char *name)

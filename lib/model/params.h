@@ -46,9 +46,6 @@ const ls__slot *ls__params_find(const ls__params *params, const char *name);
 int ls__params_place(const ls__params *params, const char *name,
                      const char *called, int64_t n, int64_t *offset);
 
-/* How much two names have in common at their ends: the larger, the nearer. */
-size_t ls__name_nearness(const char *a, const char *b);
-
 /* The name of a parameter that is nearest to another name. */
 const char *ls__params_nearest(const ls__params *params, const char *name);
 

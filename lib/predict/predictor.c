@@ -2,7 +2,6 @@
 /* Opening predictors on a trainer or a file, and taking new weights. */
 #include "predict/predictor.h"
 #include "base/error.h"
-#include "exchange/onnx.h"
 #include "lora/lora_file.h"
 #include "model/model_file.h"
 #include "pool/pool.h"
@@ -199,20 +198,6 @@ int ls_predictor_refresh(ls_predictor *p, const ls_trainer *t)
                         "thread");
     status = refresh(p, t);
     atomic_flag_clear(&p->refreshing);
-    return status;
-}
-
-int ls_predictor_save_onnx(ls_predictor *p, const char *path)
-{
-    LS__NEED_AS(p, "predictor", LS_EINVAL);
-    LS__NEED(path);
-
-    ls__snapshot *taken;
-    int status;
-
-    taken = ls__snapshots_take(&p->snapshots);
-    status = ls__onnx_write(p->model.graph, taken->weights.of, path);
-    ls__snapshots_give(taken);
     return status;
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of a trainer's parameters: weights, models, PyTorch's, adapters
+/* Files of a trainer's parameters: weights, models, adapters
  * (lockstep/lora.h).  What opens a run again is lib/checkpoint's. */
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/utf8.h"
 #include "lora/lora_file.h"
 #include "model/model_file.h"
-#include "torch/torch_file.h"
 #include "model/weights_file.h"
 #include "train/trainer.h"
 #include <lockstep/lora.h>
@@ -112,12 +111,4 @@ int ls_trainer_load(ls_trainer *t, const char *path, const char *names)
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
     return ls__weights_load(&t->model, path, names);
-}
-
-int ls_trainer_load_torch(ls_trainer *t, const char *path, const char *names,
-                          const char *layers)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(path);
-    return ls__torch_load(&t->model, path, names, layers);
 }

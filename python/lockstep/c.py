@@ -588,8 +588,6 @@ ls_trainer_check = function("ls_trainer_check", C.c_int, P)
 ls_trainer_hash = function("ls_trainer_hash", C.c_int, P, P)
 ls_trainer_save = function("ls_trainer_save", C.c_int, P, Text)
 ls_trainer_load = function("ls_trainer_load", C.c_int, P, Text, Text)
-ls_trainer_load_torch = function("ls_trainer_load_torch", C.c_int, P, Text,
-    Text, Text)
 ls_checkpoints_defaults_bytes = function("ls_checkpoints_defaults_bytes", None,
     P, C.c_size_t)
 ls_checkpoints_open = function("ls_checkpoints_open", C.c_int, P, P, P)
@@ -693,6 +691,7 @@ ls_save_defaults_bytes = function("ls_save_defaults_bytes", None, P,
     C.c_size_t)
 ls_trainer_save_with = function("ls_trainer_save_with", C.c_int, P, Text, P)
 ls_graph_load = function("ls_graph_load", C.c_int, P, Text)
+ls_archive_of_trainer = function("ls_archive_of_trainer", C.c_int, P, P)
 ls_data_parallel_step = function("ls_data_parallel_step", C.c_int, INT64, P, P,
     INT64, INT64, INT64, INT, C.c_double, P)
 ls_dense_defaults_bytes = function("ls_dense_defaults_bytes", None, P,
@@ -718,7 +717,7 @@ ls_predictor_refresh = function("ls_predictor_refresh", C.c_int, P, P)
 ls_predictor_close = function("ls_predictor_close", None, P)
 ls_predictor_input = function("ls_predictor_input", C.c_bool, P, INT, P)
 ls_predictor_output = function("ls_predictor_output", C.c_bool, P, INT, P)
-ls_predictor_save_onnx = function("ls_predictor_save_onnx", C.c_int, P, Text)
+ls_archive_of_predictor = function("ls_archive_of_predictor", C.c_int, P, P)
 ls_context_open = function("ls_context_open", C.c_int, P, P, P)
 ls_context_close = function("ls_context_close", None, P)
 ls_context_set = function("ls_context_set", C.c_int, P, Text, ls_dtype, P,
@@ -774,3 +773,6 @@ ls_ranks_open = function("ls_ranks_open", C.c_int, P, INT, P)
 ls_ranks_transport = function("ls_ranks_transport", P, P, INT)
 ls_ranks_sent = function("ls_ranks_sent", C.c_int64, P, INT)
 ls_ranks_close = function("ls_ranks_close", None, P)
+ls_predictor_save_onnx = function("ls_predictor_save_onnx", C.c_int, P, Text)
+ls_trainer_load_torch = function("ls_trainer_load_torch", C.c_int, P, Text,
+    Text, Text)

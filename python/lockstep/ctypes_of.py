@@ -2,14 +2,17 @@
 """What the declarations in c.py are made of: structs whose members may be given
 as words, and parameters that take what a Python program has at hand.
 
-The library is liblockstep.so.2; LOCKSTEP_LIBRARY names another file.
+The library is liblockstep.so.2; LOCKSTEP_LIBRARY names another file.  What is
+of liblockstep_data is asked of the file beside it, when it is called.
 """
 
 import ctypes as C
+import functools
 import operator
 import os
 
-library = C.CDLL(os.environ.get("LOCKSTEP_LIBRARY", "liblockstep.so.2"))
+path = os.environ.get("LOCKSTEP_LIBRARY", "liblockstep.so.2")
+library = C.CDLL(path)
 P = C.c_void_p
 
 
@@ -150,6 +153,16 @@ class Struct(C.Structure):
 
 
 def function(name, returns, *takes):
+    if not hasattr(library, name):
+        return functools.partial(_call_data, name, returns, takes)
     f = getattr(library, name)
     f.restype, f.argtypes = returns, takes
     return f
+
+
+def _call_data(name, returns, takes, *given):
+    folder, file = os.path.split(path)
+    file = file.replace("liblockstep", "liblockstep_data", 1)
+    f = getattr(C.CDLL(os.path.join(folder, file)), name)
+    f.restype, f.argtypes = returns, takes
+    return f(*given)

@@ -12,6 +12,7 @@
 #include "run/writable.h"
 
 #include <lockstep.h>
+#include <lockstep/onnx.h>
 
 #include <stdio.h>
 #include <stdlib.h>

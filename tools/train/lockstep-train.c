@@ -19,6 +19,7 @@
 #include "train/stall.h"
 #include "train/stop.h"
 
+#include <lockstep/torch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The frame of an ONNX file: model, graph, inputs, outputs, constants.  The
  * numbers of fields are those of onnx.proto3. */
-#include "exchange/onnx.h"
+#include "onnx/onnx.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "graph/op.h"
+#include <lockstep/onnx.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static const char *fresh_name(ls__onnx *o)
     return kept(o, text);
 }
 
-static const char *constant(ls__onnx *o, const char *name, ls__extents shape,
+static const char *constant(ls__onnx *o, const char *name, ls__onnx_shape shape,
                             int type, const void *data)
 {
     size_t width = type == INT64 ? 8 : 4;
@@ -50,7 +50,7 @@ static const char *constant(ls__onnx *o, const char *name, ls__extents shape,
     return name;
 }
 
-const char *ls__onnx_floats(ls__onnx *o, const char *name, ls__extents shape,
+const char *ls__onnx_floats(ls__onnx *o, const char *name, ls__onnx_shape shape,
                             const float *data)
 {
     return constant(o, name, shape, FLOAT, data);
@@ -58,7 +58,7 @@ const char *ls__onnx_floats(ls__onnx *o, const char *name, ls__extents shape,
 
 const char *ls__onnx_integers(ls__onnx *o, int count, const int64_t *of)
 {
-    return constant(o, NULL, (ls__extents){1, {count}}, INT64, of);
+    return constant(o, NULL, (ls__onnx_shape){1, {count}}, INT64, of);
 }
 
 /* ------ attributes ------ */
@@ -146,7 +146,7 @@ void ls__onnx_call_several(ls__onnx *o, const char *type, int inputs,
 /* ------ inputs and outputs ------ */
 
 static void value_info(ls__onnx *o, int field, const char *name,
-                       const ls_node *n)
+                       const ls__net_node *n)
 {
     ls__proto value = {0}, type = {0}, tensor = {0}, shape = {0}, dim = {0};
 
@@ -156,7 +156,7 @@ static void value_info(ls__onnx *o, int field, const char *name,
         ls__proto_int(&dim, 1, n->shape[i]);
         ls__proto_message(&shape, 1, &dim);
     }
-    ls__proto_int(&tensor, 1, n->dtype == LS_F32 ? FLOAT : INT32);
+    ls__proto_int(&tensor, 1, n->is_i32 ? INT32 : FLOAT);
     ls__proto_message(&tensor, 2, &shape);
     ls__proto_message(&type, 1, &tensor);
     ls__proto_text(&value, 1, name);
@@ -167,31 +167,30 @@ static void value_info(ls__onnx *o, int field, const char *name,
 /* Which nodes the outputs need: o->name is "" for them. */
 static void mark_needed(ls__onnx *o)
 {
-    const ls_graph *g = o->graph;
+    const ls__net *g = o->graph;
 
-    for (int i = 0; i < g->output_count; i++)
-        o->name[g->outputs[i]->node->id] = "";
-    for (int i = g->node_count - 1; i >= 0; i--)
-        for (int k = 0; o->name[i] && g->nodes[i]->op &&
-                        k < g->nodes[i]->op->inputs; k++)
-            o->name[g->nodes[i]->in[k]->id] = "";
+    for (int i = 0; i < g->outputs; i++)
+        o->name[g->output[i].node->id] = "";
+    for (int i = g->nodes - 1; i >= 0; i--)
+        for (int k = 0; o->name[i] && k < g->node[i].inputs; k++)
+            o->name[g->node[i].in[k]->id] = "";
 }
 
 /* In ONNX all values of a graph have names of their own. */
 static int check_names(const ls__onnx *o)
 {
-    const ls_graph *g = o->graph;
+    const ls__net *g = o->graph;
 
-    for (int i = 0; i < g->output_count; i++)
-        for (int k = 0; k < g->input_count; k++)
-            if (o->name[g->inputs[k]->id] &&
-                !strcmp(g->outputs[i]->name, g->inputs[k]->name))
+    for (int i = 0; i < g->outputs; i++)
+        for (int k = 0; k < g->nodes; k++)
+            if (o->name[k] && !g->node[k].op &&
+                !strcmp(g->output[i].name, g->node[k].name))
                 return ls__fail(LS_EINVAL, "\"%s\" is an input and an output: "
-                                "ONNX wants two names", g->inputs[k]->name);
+                                "ONNX wants two names", g->node[k].name);
     return 0;
 }
 
-static void put_output(ls__onnx *o, const ls__output *output)
+static void put_output(ls__onnx *o, const ls__net_output *output)
 {
     const char *value = o->name[output->node->id];
 
@@ -201,12 +200,12 @@ static void put_output(ls__onnx *o, const ls__output *output)
 
 static int put_graph(ls__onnx *o)
 {
-    const ls_graph *g = o->graph;
+    const ls__net *g = o->graph;
     int status = check_names(o);
 
     ls__proto_text(&o->out, 2, "lockstep");
-    for (int i = 0; i < g->node_count && status == 0; i++) {
-        const ls_node *n = g->nodes[i];
+    for (int i = 0; i < g->nodes && status == 0; i++) {
+        const ls__net_node *n = &g->node[i];
 
         if (!o->name[i])
             continue;
@@ -217,8 +216,8 @@ static int put_graph(ls__onnx *o)
             value_info(o, 11, n->name, n);
         }
     }
-    for (int i = 0; i < g->output_count && status == 0; i++)
-        put_output(o, g->outputs[i]);
+    for (int i = 0; i < g->outputs && status == 0; i++)
+        put_output(o, &g->output[i]);
     return status;
 }
 
@@ -255,15 +254,14 @@ static int write_file(const ls__proto *model, const char *path)
     return status;
 }
 
-int ls__onnx_write(const ls_graph *g, const float *const *values,
-                   const char *path)
+int ls__onnx_write(const ls__net *g, const char *path)
 {
-    ls__onnx o = {.graph = g, .values = values};
+    ls__onnx o = {.graph = g};
     ls__proto model = {0};
     int status = LS_ENOMEM;
 
-    o.name = ls__arena_new(&o.arena, (size_t)g->node_count, sizeof *o.name);
-    o.there = ls__arena_new(&o.arena, (size_t)g->param_count + 1,
+    o.name = ls__arena_new(&o.arena, (size_t)g->nodes + 1, sizeof *o.name);
+    o.there = ls__arena_new(&o.arena, (size_t)g->params + 1,
                             sizeof *o.there);
     if (o.name && o.there) {
         mark_needed(&o);
@@ -276,5 +274,23 @@ int ls__onnx_write(const ls_graph *g, const float *const *values,
     ls__proto_free(&model);
     ls__proto_free(&o.out);
     ls__arena_free(&o.arena);
+    return status;
+}
+
+int ls_predictor_save_onnx(ls_predictor *p, const char *path)
+{
+    LS__NEED_AS(p, "predictor", LS_EINVAL);
+    LS__NEED(path);
+
+    ls_archive *archive;
+    ls__net net;
+    int status = ls_archive_of_predictor(&archive, p);
+
+    if (status < 0)
+        return status;
+    if ((status = ls__net_open(&net, archive)) == 0)
+        status = ls__onnx_write(&net, path);
+    ls__net_close(&net);
+    ls_archive_close(archive);
     return status;
 }

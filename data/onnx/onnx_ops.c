@@ -2,7 +2,7 @@
 /* What each operator is in ONNX.  Rows come first in every shape; a 0 in the
  * shape of a Reshape leaves that extent as it is. */
 #include "base/error.h"
-#include "exchange/onnx_pieces.h"
+#include "onnx/onnx_pieces.h"
 
 #include <string.h>
 
@@ -19,27 +19,26 @@ static const ls__onnx_row *row_of(const char *op)
     return NULL;
 }
 
-bool ls__onnx_knows(const ls__op *op)
+bool ls__onnx_knows(const char *op)
 {
-    return op->onnx || op->recurrent || row_of(op->name);
+    return row_of(op) || ls__net_is_recurrent(&(ls__net_node){.op = op});
 }
 
-int ls__onnx_node(ls__onnx *o, const ls_node *n)
+int ls__onnx_node(ls__onnx *o, const ls__net_node *n)
 {
-    const ls__onnx_row *row = row_of(n->op->name);
-    const char *in[LS__MAX_INPUTS] = {NULL};
+    const ls__onnx_row *row = row_of(n->op);
+    const char *in[LS__NET_INPUTS] = {NULL};
 
-    if (n->op->recurrent) {
+    if (ls__net_is_recurrent(n)) {
         ls__onnx_recurrent(o, n);
         return 0;
     }
-    if (!row && !n->op->onnx)
+    if (!row && !n->onnx)
         return ls__fail(LS_ENOTSUP, "%s \"%s\" cannot be written for ONNX",
-                        n->op->name, n->name);
-    for (int k = 0; k < n->op->inputs; k++)
+                        n->op, n->name);
+    for (int k = 0; k < n->inputs; k++)
         in[k] = ls__onnx_input(o, n, k);
     o->name[n->id] = row ? row->make(o, n)
-                         : ls__onnx_call(o, n->op->onnx, n->op->inputs, in,
-                                         NULL);
+                         : ls__onnx_call(o, n->onnx, n->inputs, in, NULL);
     return 0;
 }

@@ -2,37 +2,34 @@
 /* See torch_steps.h. */
 #include "torch/torch_steps.h"
 #include "base/error.h"
-#include "file/convert.h"
-#include "graph/op.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Which parameter of a node it is; -1: none. */
-static int index_in(const ls_node *n, int declared)
+static int index_in(const ls__net_node *n, const ls__net_param *p)
 {
     for (int k = 0; k < n->params; k++)
-        if (n->param[k] == declared)
+        if (n->param[k] == p)
             return k;
     return -1;
 }
 
-static bool has_two_biases(const ls_node *n)
+static bool has_two_biases(const ls__net_node *n)
 {
     return n->params > 1 && n->in[0]->params > 1;
 }
 
-ls__torch_steps ls__torch_steps_of(const ls_graph *g, int declared)
+ls__torch_steps ls__torch_steps_of(const ls__net *net, const ls__net_param *p)
 {
-    for (int i = 0; i < g->node_count; i++) {
-        const ls_node *n = g->nodes[i];
+    for (int i = 0; i < net->nodes; i++) {
+        const ls__net_node *n = &net->node[i];
         int at = -1, of_x = -1;
 
-        if (!n->op || !n->op->recurrent)
+        if (!ls__net_is_recurrent(n))
             continue;
-        at = index_in(n, declared);
-        of_x = index_in(n->in[0], declared);
+        at = index_in(n, p);
+        of_x = index_in(n->in[0], p);
         if (at >= 0 || of_x >= 0)
             return (ls__torch_steps){
                 .node = n, .of_x = of_x >= 0, .bias = at > 0 || of_x > 0,
@@ -71,24 +68,18 @@ void ls__torch_steps_name(const ls__torch_steps *s, const char *module,
              of_h ? "hh" : "ih", *number ? number : "_l0");
 }
 
-int ls__torch_steps_check(const ls__torch_steps *s, const ls_entry *other,
+int ls__torch_steps_check(const ls__torch_steps *s, int64_t n,
+                          const float *values, const char *other,
                           const char *path)
 {
-    int64_t wide = other->shape[0], first = wide / 3 * 2, at = first;
-    float *values;
+    int64_t first = n / 3 * 2, at = first;
 
-    if (!s->of_x)
-        return 0; /* an LSTM's */
-    if (!(values = ls__new((size_t)wide, sizeof *values, "a tensor")))
-        return LS_ENOMEM;
-    ls__convert(other, values);
-    while (at < wide && values[at] == 0)
+    while (at < n && values[at] == 0)
         at++;
-    free(values);
-    if (at == wide)
+    if (!s->of_x || at == n) /* an LSTM's, or zeros */
         return 0;
     return ls__fail(LS_ENOTSUP, "%s: tensor \"%s\": number %lld of the last "
                     "third is not 0, and \"%s\" has no such bias; a "
-                    "GRU of two_biases has", path, other->name,
+                    "GRU of two_biases has", path, other,
                     (long long)(at - first), s->node->name);
 }

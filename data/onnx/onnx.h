@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs for ONNX: what their outputs need, with the weights (opset 20). */
-#ifndef LS_EXCHANGE_ONNX_H
-#define LS_EXCHANGE_ONNX_H
+#ifndef LS_ONNX_ONNX_H
+#define LS_ONNX_ONNX_H
 
-#include "exchange/proto.h"
-#include "graph/graph.h"
+#include "onnx/proto.h"
+#include "net/net.h"
 
-/* Write a graph and its parameters, values[declared], to a file that appears
- * whole or not at all.  Its inputs and outputs have the graph's names and the
- * rows first, "rows" of them.  LS_ENOTSUP names an operator that ONNX is not
- * told here, or a file of 2 GB and more, which is none; LS_EINVAL: an input and
- * an output of one name; LS_EIO; LS_ENOMEM. */
-int ls__onnx_write(const ls_graph *graph, const float *const *values,
-                   const char *path);
+/* Write a graph and its parameters, which are aligned floats, to a file that
+ * appears whole or not at all.  Its inputs and outputs have the graph's names
+ * and the rows first, "rows" of them.  LS_ENOTSUP names an operator that ONNX
+ * is not told here, or a file of 2 GB and more, which is none; LS_EINVAL: an
+ * input and an output of one name; LS_EIO; LS_ENOMEM. */
+int ls__onnx_write(const ls__net *graph, const char *path);
 
 /* ------ between onnx.c and what operators are in ONNX ------ */
 
+/* Sizes of a constant. */
+typedef struct ls__onnx_shape {
+    int rank;
+    int64_t of[LS_MAX_RANK];
+} ls__onnx_shape;
+
 /* A graph on its way. */
 typedef struct ls__onnx {
-    const ls_graph *graph;
-    const float *const *values;
+    const ls__net *graph;
     ls__arena arena;
     ls__proto out;     /* the GraphProto */
     bool *there;       /* [parameter] it is among the constants */
@@ -38,7 +42,7 @@ void ls__onnx_call_several(ls__onnx *o, const char *type, int inputs,
                            const char **result, ls__proto *attributes);
 
 /* A constant of floats, called `name` unless that is NULL; or of integers. */
-const char *ls__onnx_floats(ls__onnx *o, const char *name, ls__extents shape,
+const char *ls__onnx_floats(ls__onnx *o, const char *name, ls__onnx_shape shape,
                             const float *data);
 const char *ls__onnx_integers(ls__onnx *o, int count, const int64_t *of);
 
@@ -51,12 +55,12 @@ void ls__onnx_attribute_ints(ls__proto *list, const char *name, int count,
 
 /* What a node is in ONNX: sets o->name of it.  LS_ENOTSUP: it has no place
  * there. */
-int ls__onnx_node(ls__onnx *o, const ls_node *node);
+int ls__onnx_node(ls__onnx *o, const ls__net_node *node);
 
 /* onnx_recurrent.c: that of a recurrent layer. */
-void ls__onnx_recurrent(ls__onnx *o, const ls_node *node);
+void ls__onnx_recurrent(ls__onnx *o, const ls__net_node *node);
 
 /* Is there a way for an operator of that name?  Losses need none. */
-bool ls__onnx_knows(const ls__op *op);
+bool ls__onnx_knows(const char *op);
 
 #endif

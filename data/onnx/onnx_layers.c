@@ -2,11 +2,9 @@
 /* Operators with parameters, images and attention in ONNX, which has channels
  * before pixels; lockstep has them after, so what looks at images is transposed
  * and back. */
-#include "exchange/onnx_pieces.h"
-#include "op/layer.h"
-#include "op/window.h"
+#include "onnx/onnx_pieces.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 static const int64_t channels_first[] = {0, 3, 1, 2};
@@ -14,12 +12,12 @@ static const int64_t channels_last[] = {0, 2, 3, 1};
 
 /* ------ products ------ */
 
-static const char *dense(ls__onnx *o, const ls_node *n)
+static const char *dense(ls__onnx *o, const ls__net_node *n)
 {
-    int64_t in = ls__width(n->in[0]), out = ls__width(n);
-    ls__extents matrix = {2, {in, out}}, turned = {2, {out, in}};
-    bool transposed = ls__is_transposed(n);
-    const char *w = ls__onnx_param(o, n, 0, transposed ? &turned : &matrix),
+    int64_t in = ls__net_width(n->in[0]), out = ls__net_width(n);
+    ls__onnx_shape plain = {2, {in, out}}, other = {2, {out, in}};
+    bool transposed = n->is_transposed;
+    const char *w = ls__onnx_param(o, n, 0, transposed ? &other : &plain),
                *y;
 
     if (transposed)
@@ -31,64 +29,81 @@ static const char *dense(ls__onnx *o, const ls_node *n)
                    : y;
 }
 
-static void window(ls__proto *list, const ls_node *n)
+/* Pixels of padding before and behind along axis 0 or 1. */
+static void pad(const ls__net_node *n, int axis, int64_t reach, int64_t stride,
+                int64_t *before, int64_t *behind)
 {
-    const ls__window *w = ls__window_of(n);
-    const int64_t *x = n->in[0]->shape;
-    int64_t below =
-        (w->h - 1) * w->sy + (w->kh - 1) * w->dy + 1 - x[0] - w->top;
-    int64_t right =
-        (w->w - 1) * w->sx + (w->kw - 1) * w->dx + 1 - x[1] - w->left;
+    int64_t in = n->in[0]->shape[axis];
+    int64_t missing = (n->shape[axis] - 1) * stride + reach - in;
 
-    ls__onnx_attribute_ints(list, "kernel_shape", 2, (int64_t[]){w->kh, w->kw});
-    ls__onnx_attribute_ints(list, "strides", 2, (int64_t[]){w->sy, w->sx});
-    ls__onnx_attribute_ints(list, "pads", 4,
-                            (int64_t[]){w->top, w->left, below > 0 ? below : 0,
-                                        right > 0 ? right : 0});
+    *before = 0;
+    if (ls__net_says(n, "padding", "explicit"))
+        *before = ls__net_integer(n, axis ? "left" : "top");
+    else if (ls__net_says(n, "padding", "causal"))
+        *before = reach - 1;
+    else if (ls__net_says(n, "padding", "same") && missing > 0)
+        *before = missing / 2;
+    *behind = missing > *before ? missing - *before : 0;
+}
+
+static void window(ls__proto *list, const ls__net_node *n)
+{
+    int64_t k[] = {ls__net_integer(n, "height"), ls__net_integer(n, "width")};
+    int64_t s[] = {ls__net_integer(n, "stride_y"),
+                   ls__net_integer(n, "stride_x")};
+    int64_t d[] = {1, 1}, pads[4];
+
+    if (ls__net_is(n, "conv2d")) {
+        d[0] = ls__net_integer(n, "dilation_y");
+        d[1] = ls__net_integer(n, "dilation_x");
+        ls__onnx_attribute_ints(list, "dilations", 2, d);
+    }
+    for (int i = 0; i < 2; i++)
+        pad(n, i, (k[i] - 1) * d[i] + 1, s[i], &pads[i], &pads[2 + i]);
+    ls__onnx_attribute_ints(list, "kernel_shape", 2, k);
+    ls__onnx_attribute_ints(list, "strides", 2, s);
+    ls__onnx_attribute_ints(list, "pads", 4, pads);
 }
 
 /* Weights (height,width,in,out) as (out,in,height,width). */
-static const char *rotated_kernel(ls__onnx *o, const ls_node *n)
+static const char *kernel_outputs_first(ls__onnx *o, const ls__net_node *n)
 {
-    const ls__param *p = o->graph->params[n->param[0]];
+    const ls_entry *p = &n->param[0]->of;
+    const float *from = p->data;
     int64_t taps = p->shape[0] * p->shape[1], in = p->shape[2];
     int64_t out = p->shape[3];
-    ls__extents shape = {4, {out, in, p->shape[0], p->shape[1]}};
+    ls__onnx_shape shape = {4, {out, in, p->shape[0], p->shape[1]}};
     float *w;
 
     if (ls__onnx_is_there(o, n->param[0]))
         return p->name;
-    if (!(w = ls__arena_new(&o->arena, (size_t)p->size, sizeof *w))) {
+    if (!(w = ls__arena_new(&o->arena, (size_t)p->elements, sizeof *w))) {
         o->out.failed = true;
         return "";
     }
     for (int64_t t = 0; t < taps; t++)
         for (int64_t i = 0; i < in; i++)
             for (int64_t k = 0; k < out; k++)
-                w[(k * in + i) * taps + t] =
-                    o->values[n->param[0]][(t * in + i) * out + k];
+                w[(k * in + i) * taps + t] = from[(t * in + i) * out + k];
     return ls__onnx_floats(o, p->name, shape, w);
 }
 
-static const char *conv(ls__onnx *o, const ls_node *n)
+static const char *conv(ls__onnx *o, const ls__net_node *n)
 {
     const char *x =
         ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4, channels_first);
-    const char *in[] = {x, rotated_kernel(o, n),
+    const char *in[] = {x, kernel_outputs_first(o, n),
                         n->params > 1 ? ls__onnx_param(o, n, 1, NULL) : NULL};
     ls__proto list = {0};
 
     window(&list, n);
-    ls__onnx_attribute_ints(&list, "dilations", 2,
-                            (int64_t[]){ls__window_of(n)->dy,
-                                        ls__window_of(n)->dx});
     ls__onnx_attribute_int(&list, "group",
-                           ls__attribute_integer(n, "groups"));
+                           ls__net_integer(n, "groups"));
     x = ls__onnx_call(o, "Conv", n->params > 1 ? 3 : 2, in, &list);
     return ls__onnx_transpose(o, x, 4, channels_last);
 }
 
-static const char *pooled(ls__onnx *o, const ls_node *n, const char *type,
+static const char *pooled(ls__onnx *o, const ls__net_node *n, const char *type,
                           ls__proto *list)
 {
     const char *x =
@@ -99,14 +114,14 @@ static const char *pooled(ls__onnx *o, const ls_node *n, const char *type,
                               channels_last);
 }
 
-static const char *max_pool(ls__onnx *o, const ls_node *n)
+static const char *max_pool(ls__onnx *o, const ls__net_node *n)
 {
     ls__proto list = {0};
 
     return pooled(o, n, "MaxPool", &list);
 }
 
-static const char *avg_pool(ls__onnx *o, const ls_node *n)
+static const char *avg_pool(ls__onnx *o, const ls__net_node *n)
 {
     ls__proto list = {0};
 
@@ -116,19 +131,19 @@ static const char *avg_pool(ls__onnx *o, const ls_node *n)
 
 /* ------ tables, norms ------ */
 
-static const char *embed(ls__onnx *o, const ls_node *n)
+static const char *embed(ls__onnx *o, const ls__net_node *n)
 {
     return ls__onnx_two(o, "Gather", ls__onnx_param(o, n, 0, NULL),
                         ls__onnx_input(o, n, 0));
 }
 
-static const char *position(ls__onnx *o, const ls_node *n)
+static const char *position(ls__onnx *o, const ls__net_node *n)
 {
     return ls__onnx_two(o, "Add", ls__onnx_input(o, n, 0),
                         ls__onnx_param(o, n, 0, NULL));
 }
 
-static const char *layer_norm(ls__onnx *o, const ls_node *n)
+static const char *layer_norm(ls__onnx *o, const ls__net_node *n)
 {
     const char *in[] = {ls__onnx_input(o, n, 0), ls__onnx_param(o, n, 0, NULL),
                         ls__onnx_param(o, n, 1, NULL)};
@@ -147,16 +162,16 @@ static const char *equal_floats(ls__onnx *o, int64_t count, float x)
     o->out.failed |= !data;
     for (int64_t i = 0; data && i < count; i++)
         data[i] = x;
-    return data ? ls__onnx_floats(o, NULL, (ls__extents){1, {count}}, data)
+    return data ? ls__onnx_floats(o, NULL, (ls__onnx_shape){1, {count}}, data)
                 : "";
 }
 
 /* Groups become the channels of an InstanceNormalization, which knows no
  * others; scale and bias follow, by channel. */
-static const char *group_norm(ls__onnx *o, const ls_node *n)
+static const char *group_norm(ls__onnx *o, const ls__net_node *n)
 {
-    int64_t c = ls__width(n), pixels = ls__vectors(n);
-    int64_t g = ls__attribute_integer(n, "groups");
+    int64_t c = ls__net_width(n), pixels = ls__net_vectors(n);
+    int64_t g = ls__net_integer(n, "groups");
     const int64_t swap[] = {0, 2, 1};
     const char *x = ls__onnx_reshape(o, ls__onnx_input(o, n, 0), 3,
                                      (int64_t[]){0, pixels, c});
@@ -176,13 +191,13 @@ static const char *group_norm(ls__onnx *o, const ls_node *n)
     return ls__onnx_two(o, "Add", x, ls__onnx_param(o, n, 1, NULL));
 }
 
-static float epsilon_of(const ls_node *n)
+static float epsilon_of(const ls__net_node *n)
 {
-    return (float)ls__attribute_number(n, "epsilon");
+    return (float)ls__net_number(n, "epsilon");
 }
 
 /* x scale / sqrt(mean(x^2) + epsilon) */
-static const char *rms_norm(ls__onnx *o, const ls_node *n)
+static const char *rms_norm(ls__onnx *o, const ls__net_node *n)
 {
     const char *x = ls__onnx_input(o, n, 0), *r;
     const int64_t axis = n->rank;
@@ -197,7 +212,7 @@ static const char *rms_norm(ls__onnx *o, const ls_node *n)
 }
 
 /* Channels second, as everything is called there. */
-static const char *batch_norm(ls__onnx *o, const ls_node *n)
+static const char *batch_norm(ls__onnx *o, const ls__net_node *n)
 {
     int64_t first[LS_MAX_RANK + 1] = {0}, last[LS_MAX_RANK + 1] = {0};
     const char *in[] = {ls__onnx_input(o, n, 0), ls__onnx_param(o, n, 0, NULL),
@@ -218,24 +233,33 @@ static const char *batch_norm(ls__onnx *o, const ls_node *n)
     return n->rank > 1 ? ls__onnx_transpose(o, y, n->rank + 1, last) : y;
 }
 
-static int64_t heads_of(const ls_node *n)
+static int64_t heads_of(const ls__net_node *n)
 {
-    return ls__attribute_integer(n, "heads");
+    return ls__net_integer(n, "heads");
 }
 
-/* (T,1,D/heads): cosines, or sines with the first half's sign turned. */
-static const char *rotary_factors(ls__onnx *o, const ls_node *n, bool sines)
+/* (T,1,D/heads): cosines, or sines with the first half negated. */
+static const char *rotary_factors(ls__onnx *o, const ls__net_node *n,
+                                  bool sines)
 {
     int64_t t = n->shape[0], d = n->shape[1] / heads_of(n), h = d / 2;
-    const float *table = ls__rotary_table(n, &o->arena);
+    double base = (double)(float)ls__net_number(n, "base");
     float *f = ls__arena_new(&o->arena, (size_t)(t * d), sizeof *f);
 
-    o->out.failed |= !f || !table;
-    for (int64_t i = 0; f && table && i < t; i++)
-        for (int64_t j = 0; j < d; j++)
-            f[i * d + j] = table[i * d + j % h + (sines ? h : 0)] *
-                           (sines && j < h ? -1.0f : 1.0f);
-    return f ? ls__onnx_floats(o, NULL, (ls__extents){3, {t, 1, d}}, f) : "";
+    o->out.failed |= !f;
+    for (int64_t j = 0; f && j < d; j++) {
+        float power = (float)(2 * (j % h)) / (float)d;
+        float by = 1.0f / (float)pow(base, (double)power);
+
+        for (int64_t i = 0; i < t; i++) {
+            double angle = (double)((float)i * by);
+
+            f[i * d + j] = (float)(!sines  ? cos(angle)
+                                   : j < h ? -sin(angle)
+                                           : sin(angle));
+        }
+    }
+    return f ? ls__onnx_floats(o, NULL, (ls__onnx_shape){3, {t, 1, d}}, f) : "";
 }
 
 /* Elements from `from` to `to` of the last of four axes. */
@@ -250,7 +274,7 @@ static const char *part_of(ls__onnx *o, const char *x, int64_t from, int64_t to)
 }
 
 /* x cosines + (second half, first half) sines */
-static const char *rotary(ls__onnx *o, const ls_node *n)
+static const char *rotary(ls__onnx *o, const ls__net_node *n)
 {
     int64_t heads = heads_of(n), d = n->shape[1] / heads;
     const char *x = ls__onnx_reshape(o, ls__onnx_input(o, n, 0), 4,
@@ -268,8 +292,8 @@ static const char *rotary(ls__onnx *o, const ls_node *n)
 /* ------ bags ------ */
 
 /* The values of a bag's places, 0 where there is no index. */
-static const char *bag_values(ls__onnx *o, const ls_node *n, const char *index,
-                              const char *zero)
+static const char *bag_values(ls__onnx *o, const ls__net_node *n,
+                              const char *index, const char *zero)
 {
     static const float one = 1;
     const char *there = ls__onnx_cast(
@@ -277,22 +301,22 @@ static const char *bag_values(ls__onnx *o, const ls_node *n, const char *index,
     const char *in[2] = {there};
     int64_t axis = n->in[0]->rank;
 
-    if (n->op->inputs > 1)
+    if (n->inputs > 1)
         return ls__onnx_two(o, "Mul", there, ls__onnx_input(o, n, 1));
-    if (!ls__attribute_integer(n, "mean"))
+    if (!ls__net_integer(n, "mean"))
         return there;
     in[1] = ls__onnx_integers(o, 1, &axis);
     return ls__onnx_two(
         o, "Div", there,
         ls__onnx_two(o, "Max", ls__onnx_call(o, "ReduceSum", 2, in, NULL),
-                     ls__onnx_floats(o, NULL, (ls__extents){1, {1}}, &one)));
+                     ls__onnx_floats(o, NULL, (ls__onnx_shape){1, {1}}, &one)));
 }
 
 /* The values (..,1,K) times the rows (..,K,n) of the table. */
-static const char *bag(ls__onnx *o, const ls_node *n)
+static const char *bag(ls__onnx *o, const ls__net_node *n)
 {
     static const int64_t none = 0;
-    const ls_node *x = n->in[0];
+    const ls__net_node *x = n->in[0];
     const char *index =
                    ls__onnx_cast(o, ls__onnx_input(o, n, 0), LS__ONNX_INT64),
                *rows, *y;
@@ -303,7 +327,7 @@ static const char *bag(ls__onnx *o, const ls_node *n)
                         ls__onnx_two(o, "Max", index, zero));
     memcpy(shape + 1, x->shape, (size_t)x->rank * sizeof *shape);
     shape[x->rank] = 1;
-    shape[x->rank + 1] = ls__width(x);
+    shape[x->rank + 1] = ls__net_width(x);
     y = ls__onnx_reshape(o, bag_values(o, n, index, zero), x->rank + 2, shape);
     y = ls__onnx_shaped_as(o, ls__onnx_two(o, "MatMul", y, rows), n);
     return n->params > 1
@@ -314,7 +338,8 @@ static const char *bag(ls__onnx *o, const ls_node *n)
 /* ------ attention ------ */
 
 /* (rows,T,D) as (rows,heads,T,D/heads), or with the last two exchanged. */
-static const char *heads(ls__onnx *o, const ls_node *n, int k, bool exchanged)
+static const char *heads(ls__onnx *o, const ls__net_node *n, int k,
+                         bool exchanged)
 {
     const int64_t plain[] = {0, 2, 1, 3}, other[] = {0, 2, 3, 1};
     int64_t t = n->shape[0], d = n->shape[1] / heads_of(n);
@@ -334,11 +359,12 @@ static const char *causal_mask(ls__onnx *o, int64_t t)
     for (int64_t i = 0; mask && i < t; i++)
         for (int64_t k = i + 1; k < t; k++)
             mask[i * t + k] = -__builtin_inff();
-    return mask ? ls__onnx_floats(o, NULL, (ls__extents){2, {t, t}}, mask) : "";
+    return mask ? ls__onnx_floats(o, NULL, (ls__onnx_shape){2, {t, t}}, mask)
+                : "";
 }
 
 /* Keys or values: each head is there once for every query head of its group. */
-static const char *shared_heads(ls__onnx *o, const ls_node *n, int k,
+static const char *shared_heads(ls__onnx *o, const ls__net_node *n, int k,
                                 bool exchanged)
 {
     int64_t t = n->shape[0], d = n->shape[1] / heads_of(n);
@@ -354,7 +380,7 @@ static const char *shared_heads(ls__onnx *o, const ls_node *n, int k,
     return ls__onnx_reshape(o, x, 4, (int64_t[]){0, heads_of(n), a, b});
 }
 
-static const char *attention(ls__onnx *o, const ls_node *n)
+static const char *attention(ls__onnx *o, const ls__net_node *n)
 {
     const int64_t plain[] = {0, 2, 1, 3};
     float d = (float)(n->shape[1] / heads_of(n));
@@ -363,7 +389,7 @@ static const char *attention(ls__onnx *o, const ls_node *n)
     ls__proto list = {0};
 
     p = ls__onnx_two(o, "Mul", p, equal_floats(o, 1, 1 / __builtin_sqrtf(d)));
-    if (ls__attribute_integer(n, "causal"))
+    if (ls__net_integer(n, "causal"))
         p = ls__onnx_two(o, "Add", p, causal_mask(o, n->shape[0]));
     ls__onnx_attribute_int(&list, "axis", 3);
     p = ls__onnx_call(o, "Softmax", 1, &p, &list);

@@ -12,18 +12,18 @@
 #ifndef LS_TORCH_TORCH_STEPS_H
 #define LS_TORCH_TORCH_STEPS_H
 
-#include "file/safetensors.h"
-#include "graph/graph.h"
+#include "net/net.h"
 
 /* A parameter of a recurrent layer. */
 typedef struct ls__torch_steps {
-    const ls_node *node; /* of the layer; NULL: it is none */
+    const ls__net_node *node; /* of the layer; NULL: it is none */
     bool of_x;           /* of the input's share of the gates */
     bool bias;           /* not weights */
     bool both;           /* a bias that is two of PyTorch's */
 } ls__torch_steps;
 
-ls__torch_steps ls__torch_steps_of(const ls_graph *g, int declared);
+ls__torch_steps ls__torch_steps_of(const ls__net *net,
+                                   const ls__net_param *param);
 
 /* The layer's own name, without that of its parts. */
 void ls__torch_steps_layer(const ls__torch_steps *s, char *out, size_t size);
@@ -33,8 +33,10 @@ void ls__torch_steps_layer(const ls__torch_steps *s, char *out, size_t size);
 void ls__torch_steps_name(const ls__torch_steps *s, const char *module,
                           bool other, char *out, size_t size);
 
-/* LS_ENOTSUP: a second bias, with values where ours has none. */
-int ls__torch_steps_check(const ls__torch_steps *s, const ls_entry *other,
+/* LS_ENOTSUP: a second bias, (n) and the name of which is `other`, with values
+ * where ours has none. */
+int ls__torch_steps_check(const ls__torch_steps *s, int64_t n,
+                          const float *values, const char *other,
                           const char *path);
 
 #endif

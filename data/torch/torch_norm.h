@@ -7,7 +7,7 @@
 #ifndef LS_TORCH_TORCH_NORM_H
 #define LS_TORCH_TORCH_NORM_H
 
-#include "file/safetensors.h"
+#include <lockstep/archive.h>
 
 typedef struct ls__torch_norm {
     int64_t n; /* features; 0: there is no norm */
@@ -19,7 +19,7 @@ typedef struct ls__torch_norm {
  * taken.  scale and shift may be missing (affine=False).  LS_ENOTFOUND,
  * LS_ESHAPE and LS_ENOTSUP name the tensor; LS_EINVAL: a variance that with
  * epsilon is not above 0. */
-int ls__torch_norm_read(ls__torch_norm *norm, const ls__safetensors *file,
+int ls__torch_norm_read(ls__torch_norm *norm, const ls_archive *file,
                         const char *path, const char *name, double epsilon,
                         int64_t n, bool *taken);
 

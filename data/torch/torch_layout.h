@@ -3,7 +3,7 @@
 #ifndef LS_TORCH_TORCH_LAYOUT_H
 #define LS_TORCH_TORCH_LAYOUT_H
 
-#include "model/ls_model.h"
+#include "net/net.h"
 
 /* Ours (h,w,c,n), theirs (n,c,h,w). */
 typedef struct ls__torch_layout {
@@ -12,7 +12,7 @@ typedef struct ls__torch_layout {
 } ls__torch_layout;
 
 /* False: the two have the same layout. */
-bool ls__torch_layout_of(const ls__model *m, const ls__slot *s,
+bool ls__torch_layout_of(const ls__net *net, const ls__net_param *param,
                          ls__torch_layout *out);
 
 /* Theirs into ours. */

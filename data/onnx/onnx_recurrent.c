@@ -2,7 +2,7 @@
 /* Recurrent layers in ONNX: its LSTM and GRU, which put steps first and order
  * the gates another way.  The gates' share of the input is computed before them
  * here, so the weights of their input are ones in the places of the gates. */
-#include "exchange/onnx_pieces.h"
+#include "onnx/onnx_pieces.h"
 
 #include <string.h>
 
@@ -31,37 +31,38 @@ static const char *of_input(ls__onnx *o, const layer *l, int64_t n)
 
     for (int64_t i = 0; w && i < wide; i++)
         w[i * wide + l->order[i / n] * n + i % n] = 1;
-    return w ? ls__onnx_floats(o, NULL, (ls__extents){3, {1, wide, wide}}, w)
+    return w ? ls__onnx_floats(o, NULL, (ls__onnx_shape){3, {1, wide, wide}}, w)
              : "";
 }
 
 /* (1,G n,n), transposed. */
-static const char *of_state(ls__onnx *o, const ls_node *node, const layer *l,
-                            int64_t n)
+static const char *of_state(ls__onnx *o, const ls__net_node *node,
+                            const layer *l, int64_t n)
 {
     int64_t wide = l->gates * n;
-    const float *u = o->values[node->param[0]];
+    const float *u = node->param[0]->of.data;
     float *w = room(o, wide * n);
 
     for (int64_t i = 0; w && i < wide; i++)
         for (int64_t k = 0; k < n; k++)
             w[i * n + k] = u[k * wide + l->order[i / n] * n + i % n];
-    return w ? ls__onnx_floats(o, o->graph->params[node->param[0]]->name,
-                               (ls__extents){3, {1, wide, n}}, w)
+    return w ? ls__onnx_floats(o, node->param[0]->of.name,
+                               (ls__onnx_shape){3, {1, wide, n}}, w)
              : "";
 }
 
 /* (1,2 G n): zeros of the input, and of the state; "" where there is none. */
-static const char *biases(ls__onnx *o, const ls_node *node, const layer *l,
+static const char *biases(ls__onnx *o, const ls__net_node *node, const layer *l,
                           int64_t n)
 {
     int64_t wide = l->gates * n;
-    float *b = node->params > 1 ? room(o, 2 * wide) : NULL;
+    const float *of = node->params > 1 ? node->param[1]->of.data : NULL;
+    float *b = of ? room(o, 2 * wide) : NULL;
 
     for (int64_t i = 0; b && i < wide; i++)
-        b[wide + i] = o->values[node->param[1]][l->order[i / n] * n + i % n];
-    return b ? ls__onnx_floats(o, o->graph->params[node->param[1]]->name,
-                               (ls__extents){2, {1, 2 * wide}}, b)
+        b[wide + i] = of[l->order[i / n] * n + i % n];
+    return b ? ls__onnx_floats(o, node->param[1]->of.name,
+                               (ls__onnx_shape){2, {1, 2 * wide}}, b)
              : "";
 }
 
@@ -91,7 +92,7 @@ static const char *last(ls__onnx *o, const char *state)
 
 /* The value: the steps, and where the node ends with it the last state behind
  * them, LSTM's c before h. */
-static const char *value(ls__onnx *o, const ls_node *node, const layer *l,
+static const char *value(ls__onnx *o, const ls__net_node *node, const layer *l,
                          const char *const *result, int64_t n)
 {
     static const int64_t rows_first[] = {2, 0, 1, 3};
@@ -100,7 +101,7 @@ static const char *value(ls__onnx *o, const ls_node *node, const layer *l,
     const char *in[3];
     ls__proto list = {0};
 
-    if (!ls__attribute_integer(node, "ends"))
+    if (!ls__net_integer(node, "ends"))
         return ls__onnx_two(o, "Reshape", y,
                             ls__onnx_integers(o, 3, (int64_t[]){0, 0, n}));
     in[0] = ls__onnx_two(o, "Reshape", y,
@@ -111,13 +112,13 @@ static const char *value(ls__onnx *o, const ls_node *node, const layer *l,
     return ls__onnx_call(o, "Concat", 1 + l->states, in, &list);
 }
 
-void ls__onnx_recurrent(ls__onnx *o, const ls_node *node)
+void ls__onnx_recurrent(ls__onnx *o, const ls__net_node *node)
 {
     static const int64_t steps_first[] = {1, 0, 2};
-    bool is_lstm = !strncmp(node->op->name, "lstm", 4);
+    bool is_lstm = !strncmp(node->op, "lstm", 4);
     const layer *l = is_lstm ? &lstm : &gru;
-    int results = ls__attribute_integer(node, "ends") ? 1 + l->states : 1;
-    const ls_node *z = node->in[0];
+    int results = ls__net_integer(node, "ends") ? 1 + l->states : 1;
+    const ls__net_node *z = node->in[0];
     int64_t n = z->shape[1] / l->gates;
     const char *in[7] = {"", "", "", "", "", "", ""}, *result[3];
     ls__proto list = {0};
@@ -126,15 +127,15 @@ void ls__onnx_recurrent(ls__onnx *o, const ls_node *node)
     in[1] = of_input(o, l, n);
     in[2] = of_state(o, node, l, n);
     in[3] = biases(o, node, l, n);
-    for (int k = 1; k < node->op->inputs; k++) {
+    for (int k = 1; k < node->inputs; k++) {
         const char *x = o->name[node->in[k]->id];
 
-        if (node->in[k]->dtype == LS_I32)
+        if (node->in[k]->is_i32)
             in[4] = ls__onnx_two(o, "Reshape", x,
                                  ls__onnx_integers(o, 1, (int64_t[]){-1}));
         else
             in[5] = initial(o, x, l, l->states - 1);
-        if (node->in[k]->dtype == LS_F32 && l->states > 1)
+        if (!node->in[k]->is_i32 && l->states > 1)
             in[6] = initial(o, x, l, 0);
     }
     ls__onnx_attribute_int(&list, "hidden_size", n);

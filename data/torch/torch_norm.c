@@ -2,7 +2,7 @@
 /* See torch_norm.h.  In double, rounded once. */
 #include "torch/torch_norm.h"
 #include "base/error.h"
-#include "file/convert.h"
+#include "net/net.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,43 +13,38 @@ enum { MEAN, VARIANCE, SCALE, SHIFT, PARTS, NAME = 512 };
 static const char *const part_name[PARTS] = {"running_mean", "running_var",
                                              "weight", "bias"};
 
-static int find(const ls__safetensors *file, const char *norm, const char *part)
+static int find(const ls_archive *file, const char *norm, const char *part)
 {
     char name[NAME];
 
     snprintf(name, sizeof name, "%s.%s", norm, part);
-    for (int i = 0; i < file->count; i++)
-        if (!strcmp(file->entry[i].name, name))
-            return i;
-    return -1;
+    return ls__net_find(file, name);
 }
 
 /* One of its tensors; scale 1 and shift 0 where these are missing. */
-static int read_part(ls__torch_norm *norm, const ls__safetensors *file,
+static int read_part(ls__torch_norm *norm, const ls_archive *file,
                      const char *path, const char *name, int part, bool *taken)
 {
     float *to = norm->values + part * norm->n;
-    int at = find(file, name, part_name[part]), status;
-    const ls_entry *e = at < 0 ? NULL : &file->entry[at];
+    int at = find(file, name, part_name[part]);
+    bool there = at >= 0;
     char text[LS__SHAPE_TEXT];
+    ls_entry e;
 
-    if (!e && part < SCALE)
+    if (!there && part < SCALE)
         return ls__fail(LS_ENOTFOUND, "%s: has no tensor \"%s.%s\" of a batch "
                         "norm", path, name, part_name[part]);
-    for (int64_t i = 0; !e && i < norm->n; i++)
+    for (int64_t i = 0; !there && i < norm->n; i++)
         to[i] = part == SCALE;
-    if (!e)
+    if (!there || !ls_archive_entry(file, at, &e))
         return 0;
-    if (e->rank != 1 || e->shape[0] != norm->n)
+    if (e.rank != 1 || e.shape[0] != norm->n)
         return ls__fail(LS_ESHAPE, "%s: tensor \"%s\" is %s, the layer before "
-                        "that batch norm has %lld outputs", path, e->name,
-                        ls__shape_text(text, e->rank, e->shape),
+                        "that batch norm has %lld outputs", path, e.name,
+                        ls__shape_text(text, e.rank, e.shape),
                         (long long)norm->n);
-    if ((status = ls__convert_check(e, path)) < 0)
-        return status;
-    ls__convert(e, to);
     taken[at] = true;
-    return 0;
+    return ls_archive_read(file, at, norm->n, to);
 }
 
 static int check_variance(const ls__torch_norm *norm, const char *path,
@@ -65,7 +60,7 @@ static int check_variance(const ls__torch_norm *norm, const char *path,
     return 0;
 }
 
-int ls__torch_norm_read(ls__torch_norm *norm, const ls__safetensors *file,
+int ls__torch_norm_read(ls__torch_norm *norm, const ls_archive *file,
                         const char *path, const char *name, double epsilon,
                         int64_t n, bool *taken)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See onnx_pieces.h. */
-#include "exchange/onnx_pieces.h"
+#include "onnx/onnx_pieces.h"
 
 #include <string.h>
 
-const char *ls__onnx_input(const ls__onnx *o, const ls_node *n, int k)
+const char *ls__onnx_input(const ls__onnx *o, const ls__net_node *n, int k)
 {
     return o->name[n->in[k]->id];
 }
@@ -30,7 +30,8 @@ const char *ls__onnx_transpose(ls__onnx *o, const char *x, int rank,
     return ls__onnx_call(o, "Transpose", 1, &x, &list);
 }
 
-const char *ls__onnx_shaped_as(ls__onnx *o, const char *x, const ls_node *n)
+const char *ls__onnx_shaped_as(ls__onnx *o, const char *x,
+                               const ls__net_node *n)
 {
     int64_t shape[LS_MAX_RANK + 1] = {0};
 
@@ -38,25 +39,24 @@ const char *ls__onnx_shaped_as(ls__onnx *o, const char *x, const ls_node *n)
     return ls__onnx_reshape(o, x, n->rank + 1, shape);
 }
 
-bool ls__onnx_is_there(ls__onnx *o, int param)
+bool ls__onnx_is_there(ls__onnx *o, const ls__net_param *p)
 {
-    bool there = o->there[param];
+    bool there = o->there[p->id];
 
-    o->there[param] = true;
+    o->there[p->id] = true;
     return there;
 }
 
-const char *ls__onnx_param(ls__onnx *o, const ls_node *n, int k,
-                           const ls__extents *shape)
+const char *ls__onnx_param(ls__onnx *o, const ls__net_node *n, int k,
+                           const ls__onnx_shape *shape)
 {
-    const ls__param *p = o->graph->params[n->param[k]];
-    ls__extents own = {.rank = p->rank};
+    const ls__net_param *p = n->param[k];
+    ls__onnx_shape own = {.rank = p->of.rank};
 
-    memcpy(own.of, p->shape, sizeof p->shape);
-    if (ls__onnx_is_there(o, n->param[k]))
-        return p->name;
-    return ls__onnx_floats(o, p->name, shape ? *shape : own,
-                           o->values[n->param[k]]);
+    memcpy(own.of, p->of.shape, sizeof own.of);
+    if (ls__onnx_is_there(o, p))
+        return p->of.name;
+    return ls__onnx_floats(o, p->of.name, shape ? *shape : own, p->of.data);
 }
 
 const char *ls__onnx_cast(ls__onnx *o, const char *x, int type)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic, activations, and what is about shapes, axes and indices in
  * ONNX. */
-#include "exchange/onnx_pieces.h"
+#include "onnx/onnx_pieces.h"
 
 #include <string.h>
 
 /* ------ elementwise ------ */
 
-static const char *gelu(ls__onnx *o, const ls_node *n)
+static const char *gelu(ls__onnx *o, const ls__net_node *n)
 {
     const char *x = ls__onnx_input(o, n, 0);
     ls__proto list = {0};
@@ -16,19 +16,19 @@ static const char *gelu(ls__onnx *o, const ls_node *n)
     return ls__onnx_call(o, "Gelu", 1, &x, &list);
 }
 
-static const char *flatten(ls__onnx *o, const ls_node *n)
+static const char *flatten(ls__onnx *o, const ls__net_node *n)
 {
     return ls__onnx_shaped_as(o, ls__onnx_input(o, n, 0), n);
 }
 
-static const char *round_bf16(ls__onnx *o, const ls_node *n)
+static const char *round_bf16(ls__onnx *o, const ls__net_node *n)
 {
     return ls__onnx_cast(
         o, ls__onnx_cast(o, ls__onnx_input(o, n, 0), LS__ONNX_BFLOAT16),
         LS__ONNX_FLOAT);
 }
 
-static const char *silu(ls__onnx *o, const ls_node *n)
+static const char *silu(ls__onnx *o, const ls__net_node *n)
 {
     const char *x = ls__onnx_input(o, n, 0);
 
@@ -45,16 +45,17 @@ static const char *scalar(ls__onnx *o, double x)
     if (!data)
         return "";
     *data = (float)x;
-    return ls__onnx_floats(o, NULL, (ls__extents){0}, data);
+    return ls__onnx_floats(o, NULL, (ls__onnx_shape){0}, data);
 }
 
 /* A constant of the node's. */
-static const char *constant(ls__onnx *o, const ls_node *n, const char *name)
+static const char *constant(ls__onnx *o, const ls__net_node *n,
+                            const char *name)
 {
-    return scalar(o, ls__attribute_number(n, name));
+    return scalar(o, ls__net_number(n, name));
 }
 
-static const char *scale(ls__onnx *o, const ls_node *n)
+static const char *scale(ls__onnx *o, const ls__net_node *n)
 {
     const char *y =
         ls__onnx_two(o, "Mul", ls__onnx_input(o, n, 0),
@@ -63,13 +64,13 @@ static const char *scale(ls__onnx *o, const ls_node *n)
     return ls__onnx_two(o, "Add", y, constant(o, n, "shift"));
 }
 
-static const char *square(ls__onnx *o, const ls_node *n)
+static const char *square(ls__onnx *o, const ls__net_node *n)
 {
     return ls__onnx_two(o, "Mul", ls__onnx_input(o, n, 0),
                         ls__onnx_input(o, n, 0));
 }
 
-static const char *clamp(ls__onnx *o, const ls_node *n)
+static const char *clamp(ls__onnx *o, const ls__net_node *n)
 {
     const char *in[] = {ls__onnx_input(o, n, 0), constant(o, n, "low"),
                         constant(o, n, "high")};
@@ -77,36 +78,36 @@ static const char *clamp(ls__onnx *o, const ls_node *n)
     return ls__onnx_call(o, "Clip", 3, in, NULL);
 }
 
-static const char *power(ls__onnx *o, const ls_node *n)
+static const char *power(ls__onnx *o, const ls__net_node *n)
 {
     return ls__onnx_two(o, "Pow", ls__onnx_input(o, n, 0),
                         constant(o, n, "power"));
 }
 
 /* LeakyRelu and Elu call their constant the same. */
-static const char *bent(ls__onnx *o, const ls_node *n, const char *type,
+static const char *bent(ls__onnx *o, const ls__net_node *n, const char *type,
                         const char *constant)
 {
     const char *x = ls__onnx_input(o, n, 0);
     ls__proto list = {0};
 
     ls__onnx_attribute_float(&list, "alpha",
-                             (float)ls__attribute_number(n, constant));
+                             (float)ls__net_number(n, constant));
     return ls__onnx_call(o, type, 1, &x, &list);
 }
 
-static const char *leaky_relu(ls__onnx *o, const ls_node *n)
+static const char *leaky_relu(ls__onnx *o, const ls__net_node *n)
 {
     return bent(o, n, "LeakyRelu", "slope");
 }
 
-static const char *elu(ls__onnx *o, const ls_node *n)
+static const char *elu(ls__onnx *o, const ls__net_node *n)
 {
     return bent(o, n, "Elu", "alpha");
 }
 
 /* log(1 + e^x) - x t */
-static const char *binary_entropy(ls__onnx *o, const ls_node *n)
+static const char *binary_entropy(ls__onnx *o, const ls__net_node *n)
 {
     const char *x = ls__onnx_input(o, n, 0);
 
@@ -115,7 +116,7 @@ static const char *binary_entropy(ls__onnx *o, const ls_node *n)
 }
 
 /* t (log t - x); the logarithm of 0 is a number here, since 0 of it count. */
-static const char *divergence(ls__onnx *o, const ls_node *n)
+static const char *divergence(ls__onnx *o, const ls__net_node *n)
 {
     const char *t = ls__onnx_input(o, n, 1);
     const char *above = ls__onnx_two(o, "Max", t, scalar(o, 0x1p-126));
@@ -127,47 +128,46 @@ static const char *divergence(ls__onnx *o, const ls_node *n)
 
 /* ------ shapes, axes, indices ------ */
 
-static const char *along(ls__onnx *o, const ls_node *n, const char *type,
+static const char *along(ls__onnx *o, const ls__net_node *n, const char *type,
                          int64_t axis)
 {
     const char *in[] = {ls__onnx_input(o, n, 0),
-                        n->op->inputs > 1 ? ls__onnx_input(o, n, 1) : NULL};
+                        n->inputs > 1 ? ls__onnx_input(o, n, 1) : NULL};
     ls__proto list = {0};
 
     ls__onnx_attribute_int(&list, "axis", axis);
-    return ls__onnx_call(o, type, n->op->inputs, in, &list);
+    return ls__onnx_call(o, type, n->inputs, in, &list);
 }
 
-static const char *softmax(ls__onnx *o, const ls_node *n)
+static const char *softmax(ls__onnx *o, const ls__net_node *n)
 {
     return along(o, n, "Softmax", n->rank);
 }
 
-static const char *log_softmax(ls__onnx *o, const ls_node *n)
+static const char *log_softmax(ls__onnx *o, const ls__net_node *n)
 {
     return along(o, n, "LogSoftmax", n->rank);
 }
 
-static const char *concat(ls__onnx *o, const ls_node *n)
+static const char *concat(ls__onnx *o, const ls__net_node *n)
 {
-    return along(o, n, "Concat", ls__attribute_integer(n, "axis") + 1);
+    return along(o, n, "Concat", ls__net_integer(n, "axis") + 1);
 }
 
-static const char *exchanged_axes(ls__onnx *o, const ls_node *n)
+static const char *exchanged_axes(ls__onnx *o, const ls__net_node *n)
 {
-    const ls__extents *axes = ls__attribute_sizes(n, "axes");
     int64_t order[LS_MAX_RANK + 1] = {0};
 
     for (int k = 0; k < n->rank; k++)
-        order[k + 1] = axes->of[k] + 1;
+        order[k + 1] = ls__net_size(n, "axes", k) + 1;
     return ls__onnx_transpose(o, ls__onnx_input(o, n, 0), n->rank + 1, order);
 }
 
-static const char *slice(ls__onnx *o, const ls_node *n)
+static const char *slice(ls__onnx *o, const ls__net_node *n)
 {
-    int64_t axis = ls__attribute_integer(n, "axis") + 1;
-    int64_t first = ls__attribute_integer(n, "first");
-    int64_t end = first + ls__attribute_integer(n, "count");
+    int64_t axis = ls__net_integer(n, "axis") + 1;
+    int64_t first = ls__net_integer(n, "first");
+    int64_t end = first + ls__net_integer(n, "count");
     const char *in[] = {
         ls__onnx_input(o, n, 0), ls__onnx_integers(o, 1, &first),
         ls__onnx_integers(o, 1, &end), ls__onnx_integers(o, 1, &axis)};
@@ -176,9 +176,9 @@ static const char *slice(ls__onnx *o, const ls_node *n)
 }
 
 /* x with as many axes as the value has, then repeated. */
-static const char *broadcast(ls__onnx *o, const ls_node *n)
+static const char *broadcast(ls__onnx *o, const ls__net_node *n)
 {
-    const ls_node *x = n->in[0];
+    const ls__net_node *x = n->in[0];
     int64_t from[LS_MAX_RANK + 1] = {0}, to[LS_MAX_RANK + 1] = {1};
     int more = n->rank - x->rank;
 
@@ -192,44 +192,44 @@ static const char *broadcast(ls__onnx *o, const ls_node *n)
         ls__onnx_integers(o, n->rank + 1, to));
 }
 
-static const char *reduced(ls__onnx *o, const ls_node *n, const char *type)
+static const char *reduced(ls__onnx *o, const ls__net_node *n, const char *type)
 {
-    int64_t axes[LS_MAX_RANK], count = ls__attribute_integer(n, "axes");
+    int64_t axes[LS_MAX_RANK], count = ls__net_integer(n, "axes");
     const char *in[2] = {ls__onnx_input(o, n, 0)};
     ls__proto list = {0};
 
     for (int64_t k = 0; k < count; k++)
-        axes[k] = ls__attribute_integer(n, "axis") + k + 1;
+        axes[k] = ls__net_integer(n, "axis") + k + 1;
     in[1] = ls__onnx_integers(o, (int)count, axes);
     ls__onnx_attribute_int(&list, "keepdims", 0);
     return ls__onnx_call(o, type, 2, in, &list);
 }
 
-static const char *sum(ls__onnx *o, const ls_node *n)
+static const char *sum(ls__onnx *o, const ls__net_node *n)
 {
     return reduced(o, n, "ReduceSum");
 }
 
-static const char *max_over(ls__onnx *o, const ls_node *n)
+static const char *max_over(ls__onnx *o, const ls__net_node *n)
 {
     return reduced(o, n, "ReduceMax");
 }
 
-static const char *one_hot(ls__onnx *o, const ls_node *n)
+static const char *one_hot(ls__onnx *o, const ls__net_node *n)
 {
     static const float values[] = {0, 1};
-    int64_t count = ls__attribute_integer(n, "count");
+    int64_t count = ls__net_integer(n, "count");
     const char *in[] = {
         ls__onnx_input(o, n, 0), ls__onnx_integers(o, 1, &count),
-        ls__onnx_floats(o, NULL, (ls__extents){1, {2}}, values)};
+        ls__onnx_floats(o, NULL, (ls__onnx_shape){1, {2}}, values)};
 
     return ls__onnx_call(o, "OneHot", 3, in, NULL);
 }
 
 /* Indices are of the row they stand in, and vectors of one number. */
-static const char *gather(ls__onnx *o, const ls_node *n)
+static const char *gather(ls__onnx *o, const ls__net_node *n)
 {
-    const ls_node *at = n->in[1];
+    const ls__net_node *at = n->in[1];
     int64_t shape[LS_MAX_RANK + 1] = {0};
     const char *in[2] = {ls__onnx_input(o, n, 0)};
     ls__proto list = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing Protocol Buffers: a key (number of the field, kind of value), then
  * the value.  protobuf.dev/programming-guides/encoding */
-#include "exchange/proto.h"
+#include "onnx/proto.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A graph as an archive tells it (docs/model-file.md): the JSON of its nodes,
+ * linked, and the arrays that they have as parameters.  Readers that write a
+ * model in another form, or fill it from one, know no more of the engine. */
+#ifndef LS_NET_NET_H
+#define LS_NET_NET_H
+
+#include "base/memory.h"
+
+#include <jansson.h>
+#include <lockstep/archive.h>
+
+enum { LS__NET_INPUTS = 4, LS__NET_PARAMS = 4 };
+
+/* A parameter, which several nodes may have. */
+typedef struct ls__net_param {
+    int id; /* index in the archive */
+    ls_entry of;
+} ls__net_param;
+
+typedef struct ls__net_node ls__net_node;
+
+struct ls__net_node {
+    int id;         /* index in net->node */
+    const char *op; /* NULL: an input of the graph */
+    const char *name;
+    const char *onnx; /* ONNX's operator that is the same; NULL: none, or the
+                         archive does not say */
+    const json_t *attributes;
+    int inputs, params;
+    const ls__net_node *in[LS__NET_INPUTS];
+    const ls__net_param *param[LS__NET_PARAMS];
+    bool is_i32;
+    bool is_transposed; /* parameter 0 is the weights' transpose */
+    int rank;
+    int64_t shape[LS_MAX_RANK]; /* of a row */
+};
+
+typedef struct ls__net_output {
+    const char *name;
+    const ls__net_node *node;
+} ls__net_output;
+
+typedef struct ls__net {
+    ls__arena arena;
+    json_t *text;
+    int nodes, params, outputs;
+    ls__net_node *node;   /* each behind those that it reads */
+    ls__net_param *param; /* in the archive's order */
+    ls__net_output *output;
+} ls__net;
+
+/* Read the graph of an archive that stays open.  LS_ENOTFOUND: it has none;
+ * LS_EFORMAT: it is no graph; LS_ENOMEM.  ls__net_close also after that. */
+int ls__net_open(ls__net *net, const ls_archive *archive);
+void ls__net_close(ls__net *net);
+
+/* Returns the array of that name in an archive; -1: it has none. */
+int ls__net_find(const ls_archive *archive, const char *name);
+
+/* Returns whether a node is of that operator. */
+bool ls__net_is(const ls__net_node *node, const char *op);
+
+/* Returns whether it is a recurrent layer's. */
+bool ls__net_is_recurrent(const ls__net_node *node);
+
+/* An attribute; 0 where there is none.  Yes is 1. */
+int64_t ls__net_integer(const ls__net_node *node, const char *name);
+double ls__net_number(const ls__net_node *node, const char *name);
+
+/* Size i of a list of sizes, and whether a word is that one. */
+int64_t ls__net_size(const ls__net_node *node, const char *name, int i);
+bool ls__net_says(const ls__net_node *node, const char *name,
+                  const char *word);
+
+/* Returns the last extent, or 1, and how many of those a row has. */
+int64_t ls__net_width(const ls__net_node *node);
+int64_t ls__net_vectors(const ls__net_node *node);
+
+#endif

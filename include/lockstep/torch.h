@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parameters from PyTorch.
+ *
+ * It is of the library liblockstep_data: lockstep.h does not include it, and
+ * programs link with -llockstep_data (pkg-config lockstep_data). */
+#ifndef LOCKSTEP_TORCH_H
+#define LOCKSTEP_TORCH_H
+
+#include <lockstep/trainer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Load parameters, as ls_trainer_load does, from a file that PyTorch's
+ * state_dict was saved to with its safetensors package.  "<layer>.kernel",
+ * ".scale" and ".embedding" are "<layer>.weight" there, and module "blocks.0"
+ * may be "blocks_0" here.  Linear's (n,I) and Conv2d's (n,C,h,w) are
+ * rearranged, and so is a Linear behind a flatten, which sees (C,H,W) there
+ * and (H,W,C) here. layers renames those that are called otherwise, and what
+ * is in them: "layers.0=0,head=fc" (ours=theirs); or NULL.  Without a pattern
+ * every tensor of the file must be a parameter, as with strict=True.
+ * "conv=0&1" folds the statistics, scale and shift of batch norm "1" of eval()
+ * into the layer, which must have a bias, in double, rounded once;
+ * "conv=0&1:0.001" with another epsilon than 1e-5.  An ls_batch_norm reads its
+ * own.  An ls_lstm or ls_gru called "rnn" is layer 0 of nn.LSTM or nn.GRU
+ * "rnn", and "rnn_l1" layer 1; two biases are added.  LS_ENOTSUP: a trainer
+ * around a gradient function of your own, or a bias that only an
+ * ls_gru_with two_biases has. */
+LS_API int ls_trainer_load_torch(ls_trainer *trainer, const char *path,
+                                 const char *names, const char *layers);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
