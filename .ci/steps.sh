@@ -8,7 +8,7 @@
 # cannot be done here: its last line says why, and it counts as nothing.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
-passed=0 failed=0
+passed=0 failed=0 skipped=
 export LC_ALL=C CK_VERBOSITY=normal
 
 # The results of the tests below a folder, those of other runs apart.
@@ -61,6 +61,27 @@ tidy()
     esac
 }
 
+# skip NAME WHY: this step cannot be done here.
+skip()
+{
+    echo "$1: skipped: $2"
+    skipped+="${skipped:+, }$1"
+}
+
+# Tests below a folder that said they cannot run here.
+note_skipped()
+{
+    local trs name
+    for trs in $(results "$1"); do
+        grep -q '^:test-result: SKIP' "$trs" || continue
+        name=${trs##*/}
+        case ", $skipped," in
+        *", ${name%.trs},"*) ;;
+        *) skipped+="${skipped:+, }${name%.trs}" ;;
+        esac
+    done
+}
+
 # step NAME FOLDER COMMAND...: run COMMAND, count the tests below FOLDER.
 step()
 {
@@ -69,9 +90,10 @@ step()
     mkdir -p "$folder"
     "$@" >"$log" 2>&1 </dev/null || status=$?
     if [ $status = 77 ]; then
-        echo "$name: $(tail -n 1 "$log")"
+        skip "$name" "$(tail -n 1 "$log" | sed 's/^skipped: //')"
         return
     fi
+    note_skipped "$folder"
     # shellcheck disable=SC2046 # two numbers, two words
     set -- $(count_tests "$folder")
     if [ $status = 0 ]; then
@@ -88,14 +110,19 @@ step()
 }
 
 # build NAME GOAL CONFIGURE-ARGUMENTS...: configure in $ci/NAME and make GOAL,
-# under the command `under` if there is one; of all tests, or of `tests`.
+# under the command `under` if there is one; of all tests, or of `tests`.  With
+# `tests_cflags` these are the CFLAGS of what is compiled after the libraries and
+# tools: the tests.
 under=
 tests=
+tests_cflags=
 build()
 (
     mkdir -p "$ci/$1" && cd "$ci/$1" &&
         ../../../configure --quiet "${@:3}" &&
-        $under make -j2 --no-print-directory "$2" ${tests:+"TESTS=$tests"}
+        { [ -z "$tests_cflags" ] || make -j2 --no-print-directory; } &&
+        $under make -j2 --no-print-directory "$2" ${tests:+"TESTS=$tests"} \
+            ${tests_cflags:+"CFLAGS=$tests_cflags"}
 )
 
 # Start anew: only results of this run count.
@@ -128,9 +155,10 @@ find_clang()
 }
 clang_version() { "$CLANG" -dumpversion | sed 's/\..*//'; }
 
-# The sum, and the exit status.
+# What was skipped in one line, the sum, and the exit status.
 finish()
 {
+    [ -z "$skipped" ] || echo "skipped here: $skipped"
     echo "$passed passed, $failed failed"
     [ $failed = 0 ]
 }

@@ -575,8 +575,12 @@ static inline void ref_rms(const ref *r)
 {
     int64_t n = ls__width(r->node);
 
-    for (int64_t at = 0; at < r->rows * r->node->size; at++)
-        r->y[at] = r->x[0][at] * rms_of(r, at / n) * r->param[0][at % n];
+    for (int64_t v = 0; v < r->rows * ls__vectors(r->node); v++) {
+        double by = rms_of(r, v);
+
+        for (int64_t at = v * n; at < (v + 1) * n; at++)
+            r->y[at] = r->x[0][at] * by * r->param[0][at % n];
+    }
 }
 
 static inline void ref_rms_grad(const ref *r)

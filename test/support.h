@@ -74,36 +74,54 @@ static inline bool mostly_zero(int64_t n, const float *x)
 /* ------ Memory that ends where it should ------ */
 
 static struct {
-    void *base;
-    size_t bytes;
+    char *end;
+    size_t room;
+    bool used;
 } fences[512];
 static int fence_count;
+
+/* The least of the fences nobody uses with room for so many bytes, or a new
+ * one: asking Linux for each would take most of a test's time. */
+static inline int fence_of(size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), room = page;
+    int best = -1;
+    char *base;
+
+    for (int i = 0; i < fence_count; i++)
+        if (!fences[i].used && fences[i].room >= bytes &&
+            (best < 0 || fences[i].room < fences[best].room))
+            best = i;
+    if (best >= 0)
+        return best;
+    while (room < bytes)
+        room *= 2;
+    base = mmap(NULL, room + page, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED || fence_count == 512 ||
+        mprotect(base + room, page, PROT_NONE) < 0)
+        abort(); /* not an assertion: used outside of Check's runs too */
+    fences[fence_count].end = base + room;
+    fences[fence_count].room = room;
+    return fence_count++;
+}
 
 /* Room for n floats (or int32), filled with NaN (-1), that ends at a page
  * nobody may touch: reading or writing beyond its end is a fault, with and
  * without a sanitizer.  Lives until fences_free. */
 static inline void *fenced(int64_t n)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t room = ((size_t)n * sizeof(float) + page - 1) / page * page;
-    char *base = mmap(NULL, room + page, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t bytes = (size_t)n * sizeof(float);
+    int i = fence_of(bytes);
 
-    if (base == MAP_FAILED || fence_count == 512 ||
-        mprotect(base + room, page, PROT_NONE) < 0)
-        abort(); /* not an assertion: used outside of Check's runs too */
-    fences[fence_count].base = base;
-    fences[fence_count++].bytes = room + page;
-    return memset(base + room - (size_t)n * sizeof(float), 0xff,
-                  (size_t)n * sizeof(float));
+    fences[i].used = true;
+    return memset(fences[i].end - bytes, 0xff, bytes);
 }
 
 static inline void fences_free(void)
 {
-    while (fence_count > 0) {
-        fence_count--;
-        munmap(fences[fence_count].base, fences[fence_count].bytes);
-    }
+    for (int i = 0; i < fence_count; i++)
+        fences[i].used = false;
 }
 
 /* The same filled with uniform random numbers. */
