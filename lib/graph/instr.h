@@ -61,7 +61,7 @@ typedef struct ls__bench {
     const ls__backend *backend;
     int64_t rows;     /* most of a chunk */
     bool backward;    /* gradients follow */
-    bool trains;      /* those of parameters */
+    bool lots;        /* bags may work on chunks in lots */
     ls__instr *instr; /* all of them */
     int count;
     const ls__param *param;

@@ -106,7 +106,7 @@ int ls__lot_plan(ls__bench *b, ls__instr *in)
     int table = in->node->param[0];
 
     made->marks = is_of_bags(b, table);
-    if (made->lot || in->dy < 0 || !b->trains || b->param[table].size < LARGE)
+    if (made->lot || in->dy < 0 || !b->lots || b->param[table].size < LARGE)
         return 0;
     return lot_of_table(b, table);
 }

@@ -10,7 +10,10 @@
  *   lay out  each output, stash and gradient where it is alone as long as it
  *            lives (plan_memory.c)
  *   plan     operators decide for themselves, and ask for scratch, memory that
- *            stays and packed weights */
+ *            stays and packed weights
+ *
+ * A plain plan, to record, leaves out folds, chains, numbers of bf16, lots and
+ * memory that is written twice.  No bit depends on any of them. */
 #include "plan/planner.h"
 
 #include <stdlib.h>
@@ -75,8 +78,8 @@ static ls__instr *maker_of(const ls__planner *p, const ls__instr *in)
 {
     const ls_node *x = in->node->in[0];
 
-    return x->op && p->consumers[x->id] == 1 ? &p->plan->instr[p->instr[x->id]]
-                                             : NULL;
+    return x->op && p->consumers[x->id] == 1 && !ls__planner_is_plain(p)
+               ? &p->plan->instr[p->instr[x->id]] : NULL;
 }
 
 /* What operators see before places are known. */
@@ -87,7 +90,7 @@ static void open_bench(ls__planner *p)
     p->bench = (ls__bench){.arena = &plan->arena, .backend = &plan->backend,
                            .rows = plan->chunk_rows,
                            .backward = plan->purpose != LS__TO_PREDICT,
-                           .trains = plan->purpose == LS__TO_TRAIN,
+                           .lots = plan->purpose == LS__TO_TRAIN,
                            .instr = plan->instr, .count = plan->count,
                            .param = plan->param};
 }
@@ -344,16 +347,19 @@ static int build(ls__planner *p)
 
     if ((status = make_room(p)) < 0 || (status = ls__plan_copy(p)) < 0)
         return status;
-    ls__plan_fold(p);
-    if ((status = ls__plan_chain(p)) < 0)
-        return status;
+    if (!ls__planner_is_plain(p)) {
+        ls__plan_fold(p);
+        if ((status = ls__plan_chain(p)) < 0)
+            return status;
+    }
     if ((status = list_instructions(p)) < 0)
         return status;
     if ((status = goals(p)) < 0)
         return status;
     choose_chunk(p->plan);
     open_bench(p);
-    ls__plan_words(p);
+    if (!ls__planner_is_plain(p))
+        ls__plan_words(p);
     if ((status = ls__plan_layout(p)) < 0)
         return status;
     ls__plan_write(p);

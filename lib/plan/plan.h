@@ -17,9 +17,12 @@
 /* What a plan is laid out for.  TO_PREDICT: outputs alone, without a loss or
  * gradients, so that a value's memory is free as soon as the last operator has
  * read it, and nothing is kept for backward.  TO_INPUTS: as to train, but the
- * gradients are those of the graph's float inputs. */
+ * gradients are those of the graph's float inputs.  TO_RECORD: as to train,
+ * with the same bytes, but plain: each node is an instruction, whose values and
+ * gradients are written once, as floats, where nothing else lies before their
+ * last reader is done. */
 typedef enum ls__purpose {
-    LS__TO_TRAIN, LS__TO_PREDICT, LS__TO_INPUTS
+    LS__TO_TRAIN, LS__TO_PREDICT, LS__TO_INPUTS, LS__TO_RECORD
 } ls__purpose;
 
 /* What a forward run is for: the loss, or an output. */

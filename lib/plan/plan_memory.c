@@ -40,7 +40,8 @@ static bool owns_x(const ls__planner *p, const ls_node *n)
     const ls_node *x = n->in[0];
 
     return n->op->keeps_over_x && x->op && !x->op->is_view &&
-           !x->op->reads_y && p->consumers[x->id] == 1;
+           !x->op->reads_y && p->consumers[x->id] == 1 &&
+           !ls__planner_is_plain(p);
 }
 
 static void forward_values(ls__planner *p)
@@ -60,7 +61,7 @@ static void forward_values(ls__planner *p)
                 (in->over_x && k == 0))
                 reads(p, p->y[n->in[k]->id], back);
         }
-        if (n->op->is_view && n->in[0]->op)
+        if (n->op->is_view && n->in[0]->op && !ls__planner_is_plain(p))
             p->y[n->id] = p->y[n->in[0]->id];
         else if (!n->op->is_loss)
             p->y[n->id] = new_value(p, in->words ? n->size / 2 : n->size, i);
@@ -123,6 +124,8 @@ static int grad_value(ls__planner *p, const ls__instr *in, int k, int time,
     const ls__op *op = n->op;
     int over = -1;
 
+    if (ls__planner_is_plain(p))
+        return new_value(p, x->size, time);
     if (addend >= 0 && op->dx_over_addend && free_after(p, addend, x->id, time))
         over = addend;
     else if (dy >= 0 && op->dx_over_dy && free_after(p, dy, n->id, time) &&

@@ -44,6 +44,11 @@ typedef struct ls__planner {
 /* The columns of refs. */
 enum { Y, STASH, DY, DX, ADDEND = DX + LS__MAX_INPUTS };
 
+static inline bool ls__planner_is_plain(const ls__planner *p)
+{
+    return p->plan->purpose == LS__TO_RECORD;
+}
+
 /* The node whose instruction makes the value of metric i. */
 static inline const ls_node *ls__metric_node(const ls__planner *p, int i)
 {
