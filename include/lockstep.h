@@ -97,6 +97,7 @@
  *     lockstep/sparse.h      rows that are lists of what is not zero
  *     lockstep/trace.h       who did what, and when
  *     lockstep/transcript.h  hashes that commit a training to its bits
+ *     lockstep/record.h      all that a step makes; the first difference
  *     lockstep/transport.h   ranks that train together
  *     lockstep/one_call.h    a step without opening anything
  *
@@ -140,6 +141,7 @@
 #include <lockstep/trace.h>
 #include <lockstep/trainer.h>
 #include <lockstep/transcript.h>
+#include <lockstep/record.h>
 #include <lockstep/transport.h>
 
 #endif

@@ -29,6 +29,14 @@ typedef struct ls__draw {
     bool hashed;
 } ls__draw;
 
+/* Whoever looks into an operator (plan/record.h): told of n of the `of` numbers
+ * of what it is called, from `at` on. */
+typedef struct ls__probe {
+    void (*saw)(void *user, const char *what, int64_t at, int64_t of,
+                const float *values, int64_t n);
+    void *user;
+} ls__probe;
+
 /* What all operators see that run on a chunk of rows. */
 typedef struct ls__chunk {
     float *memory;          /* where places are */
@@ -48,6 +56,7 @@ typedef struct ls__chunk {
                                there are none */
     const ls__draw *draw;   /* [stream] */
     uint32_t call;          /* of the model, which draws are of */
+    const ls__probe *probe; /* NULL in every run but a recorded one */
 } ls__chunk;
 
 /* What one run of an operator sees. */
@@ -69,6 +78,14 @@ typedef struct ls__run {
     const ls__backend *backend;
     const ls__kernel_table *kernels;
 } ls__run;
+
+/* Show numbers that nothing else keeps, if anybody looks. */
+static inline void ls__show(const ls__run *r, const char *what, int64_t at,
+                            int64_t of, const float *values, int64_t n)
+{
+    if (r->of->probe)
+        r->of->probe->saw(r->of->probe->user, what, at, of, values, n);
+}
 
 enum { LS__VALUE = -1 }; /* in the place of an input's number */
 

@@ -182,6 +182,14 @@ static void visible_softmax(const ls__run *r, head h, float *p)
     }
 }
 
+/* One head's (T,T), which is at `at` of all rows' and heads'. */
+static void show_head(const ls__run *r, head h, const char *what, int64_t at,
+                      const float *of)
+{
+    ls__show(r, what, at, r->rows * heads_of(r->node) * h.t * h.t, of,
+             h.t * h.t);
+}
+
 static void attention_fwd(const ls__run *r)
 {
     int64_t heads = heads_of(r->node);
@@ -194,6 +202,7 @@ static void attention_fwd(const ls__run *r)
 
             scores(r, h, h.scale, (const float *)r->x[0] + at,
                    (const float *)r->x[1] + kv, p, r->scratch);
+            show_head(r, h, "S", p - r->stash, p);
             visible_softmax(r, h, p);
             mix(r, h, 1, p, false, (const float *)r->x[2] + kv, NULL,
                 r->y + y_at(r, h, i, k), h.row, r->scratch);
@@ -246,7 +255,9 @@ static void head_bwd(const ls__run *r, head h, const float *p, int64_t i,
     if (r->dx[2])
         shared_grad(r, h, 2, number, 1, p, r->dy + at, kv, scratch);
     scores(r, h, 1, r->dy + at, v + kv, ds, scratch);
+    show_head(r, h, "dP", p - r->stash, ds);
     r->kernels->softmax_grad(h.t, h.t, h.t, p, ds);
+    show_head(r, h, "dS", p - r->stash, ds);
     if (r->dx[0])
         mix(r, h, h.scale, ds, false, k + kv, at_or_null(r->addend[0], at),
             r->dx[0] + at, h.row, scratch);

@@ -123,6 +123,10 @@ static void one_grad(const ls__run *r, const group *g, int64_t i, int64_t k)
                                 r->dx[0] ? dx : NULL, false, dscale, dbias);
     if (r->dx[0])
         scatter(g, dx, r->dx[0] + at);
+    ls__show(r, "dscale of pixels", (i * groups_of(r->node) + k) * g->size,
+             r->rows * r->node->size, dscale, g->size);
+    ls__show(r, "dbias of pixels", (i * groups_of(r->node) + k) * g->size,
+             r->rows * r->node->size, dbias, g->size);
     r->kernels->column_sum(g->pixels, g->run, dscale, add,
                            r->dparam[0] + k * g->run);
     r->kernels->column_sum(g->pixels, g->run, dbias, add,

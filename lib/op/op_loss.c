@@ -52,6 +52,7 @@ static void squared_error(const ls__run *r)
             (void)r->kernels->squared_error(n, t, y, w, r->dx[1] + i * n);
         loss = r->kernels->squared_error(n, y, t, w, r->dx[0] ? r->dx[0] + i * n
                                                               : NULL);
+        ls__show(r, "terms", i, r->rows, &loss, 1);
         r->of->sums->loss += (double)w * (double)loss;
         r->of->sums->weight += (double)w * (double)n;
     }
@@ -124,6 +125,7 @@ static void label_rows(const ls__run *r, int64_t vectors, int64_t terms,
             int64_t at = (i * vectors + t) * v;
             float loss = term(r, v, x + at, labels[t], w, dx ? dx + at : NULL);
 
+            ls__show(r, "terms", i * terms + t, r->rows * terms, &loss, 1);
             r->of->sums->loss += (double)w * (double)loss;
             counted += labels[t] >= 0;
         }

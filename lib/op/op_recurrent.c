@@ -223,6 +223,24 @@ static void share_of_state(const work *w, const float *packed, const float *h,
     r->backend->products->gemm(&g, r->scratch + w->at.products);
 }
 
+/* What a step made, in the order of time: of each row its share of the state,
+ * its gates; and the state after it. */
+static void show_step(const work *w, int64_t t, const ls__recurrence *s)
+{
+    const ls__run *r = w->r;
+    int64_t gates = r->rows * w->wide, states = w->cell->states * w->states;
+    int64_t all = w->t * (2 * gates + states), at = t * (2 * gates + states);
+
+    ls__show(r, "steps", at, all, s->gates, gates);
+    for (int64_t i = 0; i < r->rows; i++)
+        ls__show(r, "steps", at + gates + i * w->wide, all,
+                 s->kept + i * s->x_stride, w->wide);
+    ls__show(r, "steps", at + 2 * gates, all, s->h_next, w->states);
+    if (w->cell->states > 1)
+        ls__show(r, "steps", at + 2 * gates + w->states, all, s->c_next,
+                 w->states);
+}
+
 static void recurrent_fwd(const ls__run *r)
 {
     work w = work_of(r);
@@ -240,6 +258,8 @@ static void recurrent_fwd(const ls__run *r)
         s.x = (const float *)r->x[0] + t * w.wide;
         s.y = r->y + t * w.units;
         recur(&s);
+        if (r->of->probe)
+            show_step(&w, t, &s);
     }
     if (ls__recurrent_ends(r->node))
         end(&w);
@@ -279,6 +299,21 @@ static void end_back(const work *w, int64_t at, const float *d)
         else
             memcpy(dx, d + i * w->units, (size_t)w->units * sizeof *dx);
     }
+}
+
+/* What a step back made: its gradients by the state's share, and by the state
+ * before it what passes the gates by. */
+static void show_back(const work *w, int64_t t, const ls__recurrence *s)
+{
+    const ls__run *r = w->r;
+    int64_t gates = r->rows * w->wide, one = gates + 2 * w->states;
+
+    ls__show(r, "steps back", t * one, w->t * one, s->d, gates);
+    ls__show(r, "steps back", t * one + gates, w->t * one, s->past,
+             w->states);
+    if (w->cell->states > 1)
+        ls__show(r, "steps back", t * one + gates + w->states, w->t * one,
+                 s->dc, w->states);
 }
 
 /* dh = d U^T + past */
@@ -366,6 +401,8 @@ static void recurrent_bwd(const ls__run *r)
         s.past = r->scratch + w.at.past;
         s.d = r->scratch + w.at.gates;
         recur(&s);
+        if (r->of->probe)
+            show_back(&w, w.t - 1 - t, &s);
         if (t > 0 || whole)
             through_state(&w, packed, s.d, s.past, dh);
     }

@@ -158,6 +158,17 @@ int ls__device_failed(const ls__context *context)
 
 /* ------ what it reports ------ */
 
+void ls__sums_add(ls_sums *total, const ls_sums *sums, int metrics)
+{
+    total->loss += sums->loss;
+    total->weight += sums->weight;
+    total->correct += sums->correct;
+    for (int i = 0; i < metrics; i++) {
+        total->metric[i].sum += sums->metric[i].sum;
+        total->metric[i].weight += sums->metric[i].weight;
+    }
+}
+
 ls__report *ls__step_report_of(const ls__step *s, int device)
 {
     return &s->notes.report[s->trainer->devices.first + device];

@@ -36,6 +36,9 @@ int ls__device_run(const ls_trainer *t, ls__context *context, int device,
 ls_shard ls__device_row(const ls_trainer *t, const ls_shard *all, int64_t row,
                         const void **data);
 
+/* Add those of a micro-batch, with so many metrics. */
+void ls__sums_add(ls_sums *total, const ls_sums *sums, int metrics);
+
 /* A device begins, and its gradient function has not returned yet; its sums
  * stay. */
 void ls__step_report(const ls__step *s, ls__report *report);

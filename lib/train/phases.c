@@ -28,17 +28,6 @@ bool ls__phase_prepare(ls__step *s, int worker)
 
 /* ------ gradients ------ */
 
-static void add_sums(ls_sums *total, const ls_sums *sums, int metrics)
-{
-    total->loss += sums->loss;
-    total->weight += sums->weight;
-    total->correct += sums->correct;
-    for (int i = 0; i < metrics; i++) {
-        total->metric[i].sum += sums->metric[i].sum;
-        total->metric[i].weight += sums->metric[i].weight;
-    }
-}
-
 /* The first micro-batch is written to the device's gradient, a later one to
  * the worker's and added. */
 static int run_micro(ls__step *s, int worker, int device, int micro,
@@ -57,7 +46,7 @@ static int run_micro(ls__step *s, int worker, int device, int micro,
     ls__riders_enter(s, &turn);
     turn.status = ls__device_run(t, ls__device_context(t, device), device,
                                  &shard, grads, &sums);
-    add_sums(total, &sums, t->model.metrics);
+    ls__sums_add(total, &sums, t->model.metrics);
     ls__riders_leave(s, &turn);
     if (grads && turn.later && !turn.added)
         ls__trained_add(&t->trained, t->grad.later[worker],

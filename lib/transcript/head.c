@@ -24,7 +24,7 @@ static void hash_text(const char *text, char hex[LS__HEX])
 
 /* The hash of a graph as JSON; of a gradient function of the user's, which says
  * nothing, that of the empty text. */
-static int hash_graph(const ls_trainer *t, char hex[LS__HEX])
+int ls__head_graph(const ls_trainer *t, char hex[LS__HEX])
 {
     json_t *said = NULL;
     char *text = NULL;
@@ -51,7 +51,7 @@ static void hash_int(ls__sha256 *sha, int64_t x)
 }
 
 /* Where each parameter lies among the floats that a root is a hash of. */
-static void hash_layout(const ls__params *p, char hex[LS__HEX])
+void ls__head_layout(const ls__params *p, char hex[LS__HEX])
 {
     ls__sha256 sha;
 
@@ -76,8 +76,7 @@ static bool add(json_t *object, const char *name, json_t *value)
     return json_object_set_new(object, name, value) == 0;
 }
 
-static json_t *options_object(const ls_trainer *t,
-                              const ls_transcript_options *o)
+json_t *ls__head_options(const ls_trainer *t)
 {
     json_t *object = json_object();
     ls__facts facts = {0};
@@ -88,14 +87,25 @@ static json_t *options_object(const ls_trainer *t,
     for (int i = 0; good && i < facts.count; i++)
         good = add(object, facts.fact[i].name,
                    json_string(facts.fact[i].value));
-    for (int i = 0; good && i < o->n_settings; i++)
-        good = add(object, o->settings[i].name,
-                   json_string(o->settings[i].value));
     ls__facts_free(&facts);
     if (good)
         return object;
     json_decref(object);
     return NULL;
+}
+
+static json_t *options_object(const ls_trainer *t,
+                              const ls_transcript_options *o)
+{
+    json_t *object = ls__head_options(t);
+
+    for (int i = 0; object && i < o->n_settings; i++)
+        if (!add(object, o->settings[i].name,
+                 json_string(o->settings[i].value))) {
+            json_decref(object);
+            object = NULL;
+        }
+    return object;
 }
 
 static json_t *files_array(const ls_transcript_options *o)
@@ -117,7 +127,7 @@ static json_t *files_array(const ls_transcript_options *o)
 }
 
 /* Who makes products, where their bits are not everybody's. */
-static const char *maker(const ls_trainer *t, char text[128])
+const char *ls__head_maker(const ls_trainer *t, char text[128])
 {
     const ls__plan *plan = t->model.plan;
 
@@ -134,15 +144,15 @@ static json_t *head_line(const ls__chain *c, const ls_trainer *t,
     const ls__plan *plan = t->model.plan;
     char graph[LS__HEX], layout[LS__HEX], text[128];
 
-    if (hash_graph(t, graph) < 0)
+    if (ls__head_graph(t, graph) < 0)
         return NULL;
-    hash_layout(&t->model.params, layout);
+    ls__head_layout(&t->model.params, layout);
     return json_pack(
         "{s:i,s:o,s:i,s:I,s:s,s:s,s:s,s:s,s:s,s:i,s:o,s:I,s:s,s:s,s:s,s:i}",
         "bits", LS_BITS, "data", files_array(o), "devices", t->devices.of,
         "every", (json_int_t)every, "graph", graph, "kind", "head", "layout",
-        layout, "lockstep", ls_version(), "maker", maker(t, text), "micro",
-        t->micro, "options", options_object(t, o), "plan",
+        layout, "lockstep", ls_version(), "maker", ls__head_maker(t, text),
+        "micro", t->micro, "options", options_object(t, o), "plan",
         (json_int_t)(plan ? plan->chunk_rows : 0), "prev", c->prev, "program",
         o->program, "sum", o->sum ? o->sum : "", "version",
         LS__TRANSCRIPT_VERSION);

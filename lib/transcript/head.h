@@ -4,6 +4,7 @@
 #define LS_TRANSCRIPT_HEAD_H
 
 #include <lockstep/transcript.h>
+#include "model/params.h"
 #include "transcript/lines.h"
 
 enum { LS__TRANSCRIPT_VERSION = 1 };
@@ -14,6 +15,15 @@ enum { LS__TRANSCRIPT_VERSION = 1 };
  * LS_EDIFFERS, LS_EFORMAT, LS_EIO, LS_ENOMEM. */
 int ls__head_put(ls__chain *c, const ls_trainer *t,
                  const ls_transcript_options *o, int64_t *every);
+
+/* What tells trainings apart: SHA-256 of the graph's JSON and of the layout of
+ * its parameters, 64 hex digits; who makes products, where their bits are not
+ * everybody's; and the trainer's own options, a new object.  LS_ENOMEM; NULL.
+ */
+int ls__head_graph(const ls_trainer *t, char hex[LS__HEX]);
+void ls__head_layout(const ls__params *p, char hex[LS__HEX]);
+const char *ls__head_maker(const ls_trainer *t, char text[128]);
+json_t *ls__head_options(const ls_trainer *t);
 
 /* Is a line the state of so many batches? */
 bool ls__head_is_state(const json_t *line, int64_t batches);

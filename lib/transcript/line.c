@@ -61,15 +61,65 @@ static const field end[] = {
     {"root", LS__HEX64}, {"state", LS__HEX64}, {0},
 };
 
-static const kind kinds[] = {
-    {"head", false, head}, {"state", false, state}, {"step", false, step},
-    {"steps", false, steps}, {"event", true, event}, {"end", false, end},
+static const field record[] = {
+    {"bits", LS__COUNT_FIELD},    {"device", LS__TEXT_FIELD},
+    {"devices", LS__COUNT_FIELD}, {"graph", LS__HEX64},
+    {"kind", LS__TEXT_FIELD},     {"layout", LS__HEX64},
+    {"lockstep", LS__TEXT_FIELD}, {"maker", LS__TEXT_FIELD},
+    {"micro", LS__COUNT_FIELD},   {"options", LS__TEXTS_FIELD},
+    {"plan", LS__COUNT_FIELD},    {"prev", LS__HEX64},
+    {"step", LS__COUNT_FIELD},    {"values", LS__COUNT_FIELD},
+    {"version", LS__COUNT_FIELD}, {0},
+};
+
+static const field slot[] = {
+    {"at", LS__COUNT_FIELD}, {"floats", LS__COUNT_FIELD},
+    {"kind", LS__TEXT_FIELD}, {"name", LS__TEXT_FIELD}, {"prev", LS__HEX64},
+    {"shape", LS__TEXT_FIELD}, {0},
+};
+
+static const field array[] = {
+    {"device", LS__COUNT_FIELD}, {"first", LS__COUNT_FIELD},
+    {"floats", LS__COUNT_FIELD}, {"index", LS__COUNT_FIELD},
+    {"kind", LS__TEXT_FIELD},    {"leaves", LS__TEXT_FIELD},
+    {"micro", LS__COUNT_FIELD},  {"name", LS__TEXT_FIELD},
+    {"node", LS__COUNT_FIELD},   {"op", LS__TEXT_FIELD},
+    {"phase", LS__TEXT_FIELD},   {"prev", LS__HEX64},
+    {"root", LS__HEX64},         {"rows", LS__COUNT_FIELD},
+    {"shape", LS__TEXT_FIELD},   {"what", LS__TEXT_FIELD},
     {0},
 };
 
-static const kind *find_kind(const char *name)
+static const field leaf[] = {
+    {"bits", LS__TEXT_FIELD}, {"kind", LS__TEXT_FIELD},
+    {"leaf", LS__COUNT_FIELD}, {"prev", LS__HEX64}, {0},
+};
+
+static const field number[] = {
+    {"bits", LS__TEXT_FIELD}, {"device", LS__COUNT_FIELD},
+    {"kind", LS__TEXT_FIELD}, {"micro", LS__COUNT_FIELD},
+    {"phase", LS__TEXT_FIELD}, {"prev", LS__HEX64}, {"what", LS__TEXT_FIELD},
+    {0},
+};
+
+static const field close[] = {
+    {"kind", LS__TEXT_FIELD}, {"lines", LS__COUNT_FIELD}, {"prev", LS__HEX64},
+    {0},
+};
+
+static const kind kinds[LS__FORMS][7] = {
+    [LS__TRANSCRIPT] = {
+        {"head", false, head}, {"state", false, state}, {"step", false, step},
+        {"steps", false, steps}, {"event", true, event}, {"end", false, end}},
+    [LS__RECORD] = {
+        {"record", false, record}, {"slot", false, slot},
+        {"array", false, array}, {"leaf", false, leaf},
+        {"number", false, number}, {"close", false, close}},
+};
+
+static const kind *find_kind(ls__line_form form, const char *name)
 {
-    for (const kind *k = kinds; name && k->name; k++)
+    for (const kind *k = kinds[form]; name && k->name; k++)
         if (strcmp(k->name, name) == 0)
             return k;
     return NULL;
@@ -184,12 +234,13 @@ static int check_canonical(const json_t *line, const char *text, size_t bytes,
                                "sorted, no blanks)", where);
 }
 
-json_t *ls__line_read(const char *text, size_t bytes, const char *where)
+json_t *ls__line_read(ls__line_form form, const char *text, size_t bytes,
+                      const char *where)
 {
     json_error_t error;
     json_t *line = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
     const kind *k =
-        find_kind(json_string_value(json_object_get(line, "kind")));
+        find_kind(form, json_string_value(json_object_get(line, "kind")));
 
     if (!k) {
         ls__fail(LS_EFORMAT, "%s: %s", where,

@@ -24,10 +24,18 @@ typedef enum ls__field_type {
     LS__FILES_FIELD  /* an array of objects: bytes, name, sha256 */
 } ls__field_type;
 
+/* Whose lines: each has kinds of its own. */
+typedef enum ls__line_form {
+    LS__TRANSCRIPT, /* docs/transcript.md */
+    LS__RECORD,     /* the same, "Records of a step" */
+    LS__FORMS
+} ls__line_form;
+
 /* Parse a line, without its newline, and check that it is canonical and has
- * exactly the fields of its kind.  NULL, with LS_EFORMAT's message beginning
- * with `where`; the caller's to be released. */
-json_t *ls__line_read(const char *text, size_t bytes, const char *where);
+ * exactly the fields of its kind, which is one of that form.  NULL, with
+ * LS_EFORMAT's message beginning with `where`; the caller's to be released. */
+json_t *ls__line_read(ls__line_form form, const char *text, size_t bytes,
+                      const char *where);
 
 /* Write an object canonically; to be freed.  NULL: no memory. */
 char *ls__line_write(const json_t *object);

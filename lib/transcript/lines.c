@@ -77,8 +77,8 @@ static int grow(ls__chain *c)
     char *line;
 
     if (room > LS__LINE_MOST)
-        return ls__fail(LS_EFORMAT, "%s: line %lld is longer than any line of "
-                        "a transcript", c->path, (long long)c->lines + 1);
+        return ls__fail(LS_EFORMAT, "%s: line %lld is longer than any line may "
+                        "be", c->path, (long long)c->lines + 1);
     line = realloc(c->line, room);
     if (!line)
         return ls__no_memory("a line", room);
@@ -132,7 +132,7 @@ int ls__chain_read(ls__chain *c, json_t **line)
         return status;
     snprintf(where, sizeof where, "%.180s: line %lld", c->path,
              (long long)c->lines + 1);
-    if (!(*line = ls__line_read(c->line, c->bytes, where)))
+    if (!(*line = ls__line_read(c->form, c->line, c->bytes, where)))
         return LS_EFORMAT;
     prev = json_string_value(json_object_get(*line, "prev"));
     if (strcmp(prev, c->prev) == 0) {

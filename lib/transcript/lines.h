@@ -6,6 +6,7 @@
 #define LS_TRANSCRIPT_LINES_H
 
 #include "base/error.h"
+#include "transcript/line.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@ enum { LS__HEX = 65 };
 
 typedef struct ls__chain {
     FILE *file;       /* NULL: not open */
+    ls__line_form form; /* a transcript unless somebody says otherwise */
     char *path;
     bool compares;
     int64_t lines;

@@ -91,6 +91,7 @@ STATE_ALL = 3
 BAG_SUM = 0
 BAG_MEAN = 1
 TRANSCRIPT_NOTE = 320
+RECORD_TEXT = 512
 RANK_SOUND = 0
 RANK_DIES = 1
 RANK_STALLS = 2
@@ -433,6 +434,16 @@ class TranscriptFacts(Struct):
         ("root", C.c_char * 65), ("model", C.c_char * 65)]
 
 
+class RecordOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("path", C.c_char_p),
+        ("device", C.c_int), ("values", C.c_bool)]
+
+
+class RecordDifference(Struct):
+    _fields_ = [("same", C.c_bool), ("text", C.c_char * 512),
+        ("element", C.c_int64), ("a", C.c_uint32), ("b", C.c_uint32)]
+
+
 class RanksOptions(Struct):
     _fields_ = [("delay", C.c_double), ("bandwidth", C.c_double),
         ("shuffle", C.c_int64), ("patience", C.c_double), ("fault", C.c_int),
@@ -459,7 +470,8 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_own_run": OwnRun, "ls_own_op": OwnOp, "ls_trace_options": TraceOptions,
     "ls_mark": Mark, "ls_doing": Doing, "ls_control": Control,
     "ls_data_file": DataFile, "ls_transcript_options": TranscriptOptions,
-    "ls_transcript_facts": TranscriptFacts, "ls_ranks_options": RanksOptions}
+    "ls_transcript_facts": TranscriptFacts, "ls_record_options": RecordOptions,
+    "ls_record_difference": RecordDifference, "ls_ranks_options": RanksOptions}
 
 ls_version = function("ls_version", C.c_char_p)
 ls_strerror = function("ls_strerror", C.c_char_p, INT)
@@ -764,6 +776,12 @@ ls_transcript_check_bytes = function("ls_transcript_check_bytes", C.c_int,
     Text, P, C.c_size_t)
 ls_transcript_root_at = function("ls_transcript_root_at", C.c_int, Text, INT64,
     P)
+ls_record_defaults_bytes = function("ls_record_defaults_bytes", None, P,
+    C.c_size_t)
+ls_trainer_record_bytes = function("ls_trainer_record_bytes", C.c_int, P, P, P,
+    P, C.c_size_t)
+ls_record_compare_bytes = function("ls_record_compare_bytes", C.c_int, Text,
+    Text, P, C.c_size_t)
 ls_transport_check = function("ls_transport_check", C.c_int, P)
 ls_transport_compare = function("ls_transport_compare", C.c_int, P, INT, P)
 ls_transport_cpus = function("ls_transport_cpus", C.c_int, P, Text, P,

@@ -4,11 +4,13 @@
  *
  * Two are equal when they have the same arrays: names, types, shapes and bytes.
  * The order of a file and its notes do not count; the step of a checkpoint
- * does. */
+ * does.  Of two records of a step (.lsr) it is the first thing that was made
+ * otherwise. */
 #define _GNU_SOURCE
 #include "inspect/difference.h"
 #include "inspect/drawing.h"
 #include "inspect/entry.h"
+#include "inspect/records.h"
 #include "opt/opt.h"
 
 #include <lockstep.h>
@@ -38,7 +40,8 @@ static const opt_model only = {
     .name = "",
     .about = "Show what a safetensors file or a checkpoint holds, and the "
              "graph of a model\nfile; of two, the first array that differs "
-             "(exit status 1).",
+             "(exit status 1); of two records\nof a step (.lsr), the first "
+             "operator and element.",
 };
 static const opt_model *const models[] = {&only};
 
@@ -265,6 +268,12 @@ static int show_two(const run *r)
     return opt_end(status);
 }
 
+static bool are_records(const run *r)
+{
+    return r->line.paths == 2 && records_is(r->line.path[0]) &&
+           records_is(r->line.path[1]);
+}
+
 int main(int argc, char **argv)
 {
     static run r; /* not of a small stack (ulimit -s) */
@@ -276,6 +285,8 @@ int main(int argc, char **argv)
     status = opt_parse(&r.program, argc, argv, &r.line);
     if (status == OPT_GO)
         status = opt_check_together(&r.line);
+    if (status == OPT_GO && are_records(&r))
+        return records_compare(r.line.path[0], r.line.path[1], r.set.json);
     if (status == OPT_GO)
         status = open_archives(&r);
     if (status == OPT_GO)

@@ -10,6 +10,7 @@
 #include "run/run.h"
 #include "run/sample.h"
 #include "run/writable.h"
+#include "train/close_look.h"
 #include "train/curve.h"
 #include "train/evaluate.h"
 #include "train/explain.h"
@@ -39,6 +40,7 @@ typedef struct session {
     position at;
     evaluation eval;
     explain explain;
+    close_look look;
     curve curve;
     bool saves;      /* --save: the first rank writes, all prepare it */
     bool told_empty; /* of a batch whose weights are all 0 */
@@ -74,6 +76,8 @@ static int check_usage(session *s)
     r->sums_held = set->plateau > 0;
     if (status == OPT_GO)
         status = change_check(r, set->change);
+    if (status == OPT_GO)
+        status = close_look_open(&s->look, r, set);
     return status == OPT_GO && set->explain ? explain_check(r) : status;
 }
 
@@ -81,6 +85,7 @@ static int check_writable(session *s)
 {
     const train_settings *set = &s->set;
     const apart_file file[] = {{"--save", set->save, APART_REPLACED},
+                               {"--record", s->look.path, APART_REPLACED},
                                {"--trace", set->trace, APART_WRITTEN},
                                {"--plot", set->curve, APART_WRITTEN},
                                {"--metrics", set->metrics, APART_WRITTEN},
@@ -88,11 +93,11 @@ static int check_writable(session *s)
                                 APART_WRITTEN}};
     int status = writable_check_folder(set->checkpoint);
 
-    for (int i = 0; i < 5 && status == OPT_GO; i++)
+    for (int i = 0; i < 6 && status == OPT_GO; i++)
         status = writable_check(file[i].path, i < 2);
     if (status == OPT_GO)
         status = writable_check_plot(set->curve);
-    return status == OPT_GO ? run_check_apart(&s->run, 5, file) : status;
+    return status == OPT_GO ? run_check_apart(&s->run, 6, file) : status;
 }
 
 /* ------ Stages before the first step ------ */
@@ -343,7 +348,7 @@ static int one_step(session *s, int64_t step)
     if (status != OPT_GO)
         return status;
     start = progress_clock();
-    status = opt_check(ls_step(s->run.trainer, s->run.batch, &result));
+    status = close_look_step(&s->look, &s->run, step, &result);
     if (status == OPT_GO)
         status = explain_end(&s->explain, &result);
     if (status != OPT_GO)
@@ -519,6 +524,8 @@ static int finish(session *s)
         status = OPT_FAILED;
     if (status == OPT_GO)
         status = end_recorder(s);
+    if (status == OPT_GO)
+        status = close_look_close(&s->look);
     if (ls_trainer_hash(s->run.trainer, hex) < 0)
         return opt_fail(OPT_FAILED, "%s", ls_errmsg());
     printf("state %s\n", hex);
@@ -556,6 +563,7 @@ int main(int argc, char **argv)
     run_program(&s.run,
                 "Train a model data-parallel on the cores of this machine.",
                 &(run_own){train_report_options, train_keep_options, &s.set});
+    s.run.program.paths = 1; /* of --record */
     status = launch_open(&s.launch);
     if (status == OPT_GO)
         status = run_parse(&s.run, argc, argv);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Records of a step: every array that one training step makes, hashed in the
+ * order in which it is made, so that two records name the first operator and
+ * the first element in which two programs, compilers or machines differ.
+ * docs/transcript.md describes the file; lockstep-train --record writes one,
+ * lockstep-inspect A.lsr B.lsr compares two. */
+#ifndef LOCKSTEP_RECORD_H
+#define LOCKSTEP_RECORD_H
+
+#include <lockstep/trainer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ls_record_options {
+    size_t size; /* set by ls_record_defaults */
+    const char *path; /* of the file; one that is there is replaced */
+    int device;  /* whose inside is written: forward, backward; -1: all
+                    devices' */
+    bool values; /* the numbers too, not their hashes alone */
+} ls_record_options;
+
+LS_API void ls_record_defaults_bytes(ls_record_options *options, size_t size);
+static inline ls_record_options ls_record_defaults(void)
+{
+    ls_record_options o;
+    ls_record_defaults_bytes(&o, sizeof o);
+    return o;
+}
+
+/* Train on one batch as ls_step does, with the same bytes, and write down what
+ * it made: parameters and moments before; and of each device the rows, the
+ * value of each node, what it keeps for backward, the gradient of each of its
+ * inputs and, after each chunk of rows, of its parameters; the device's
+ * gradient and sums; the mean, squares of blocks, norm and rule; parameters and
+ * moments after.  The devices run one after the other on the caller, and memory
+ * is allocated.  The file appears under its name when it is whole.
+ * LS_ENOTSUP: a gradient function of your own, several processes, or a function
+ * between reduction and update; LS_EINVAL names a device that there is not;
+ * what ls_step returns; LS_EIO, LS_ENOMEM: there is no file, and only if the
+ * message says so was the step made all the same. */
+LS_API int ls_trainer_record_bytes(ls_trainer *trainer, const ls_batch *batch,
+                                   const ls_record_options *options,
+                                   ls_result *result, size_t size);
+static inline int ls_trainer_record(ls_trainer *trainer, const ls_batch *batch,
+                                    const ls_record_options *options,
+                                    ls_result *result)
+{
+    return ls_trainer_record_bytes(trainer, batch, options, result,
+                                   sizeof *result);
+}
+
+/* ------ The first difference ------ */
+
+enum { LS_RECORD_TEXT = 512 };
+
+typedef struct ls_record_difference {
+    bool same;
+    char text[LS_RECORD_TEXT]; /* where, and both values; "" if same */
+    int64_t element; /* of the array there; -1: it is not known, for one of the
+                        records has no values */
+    uint32_t a, b;   /* its bits */
+} ls_record_difference;
+
+/* Find the first array or number, in the order in which the step makes them, in
+ * which two records differ; all before are the same, so its inputs are.
+ * LS_EFORMAT: one is no record, or has been changed; LS_EINVAL: they are of two
+ * trainings, steps or devices, and the message says what tells them apart;
+ * LS_EIO, LS_ENOMEM. */
+LS_API int ls_record_compare_bytes(const char *a, const char *b,
+                                   ls_record_difference *difference,
+                                   size_t size);
+static inline int ls_record_compare(const char *a, const char *b,
+                                    ls_record_difference *difference)
+{
+    return ls_record_compare_bytes(a, b, difference, sizeof *difference);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

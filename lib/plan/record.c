@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See record.h.  What probes show comes in pieces, which are put together until
+ * the instruction is over. */
+#include "plan/record.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "plan/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 4 }; /* arrays that one instruction keeps to itself */
+
+typedef struct shown {
+    const char *what;
+    float *values;
+    int64_t floats;
+} shown;
+
+typedef struct recorded {
+    ls__work at;
+    ls__saw_fn *saw;
+    void *user;
+    shown shown[SHOWN];
+    int status;
+} recorded;
+
+/* ------ what probes show ------ */
+
+static shown *find_shown(recorded *r, const char *what, int64_t of)
+{
+    int i = 0;
+
+    while (i < SHOWN && r->shown[i].what && strcmp(r->shown[i].what, what))
+        i++;
+    if (i < SHOWN && !r->shown[i].what) {
+        float *values = ls__new((size_t)of, sizeof *values, "what is recorded");
+
+        if (values)
+            r->shown[i] = (shown){what, values, of};
+    }
+    return i < SHOWN && r->shown[i].what ? &r->shown[i] : NULL;
+}
+
+static void take(void *user, const char *what, int64_t at, int64_t of,
+                 const float *values, int64_t n)
+{
+    recorded *r = user;
+    shown *s = find_shown(r, what, of);
+
+    if (s)
+        memcpy(s->values + at, values, (size_t)n * sizeof *values);
+    else
+        r->status = LS_ENOMEM;
+}
+
+static void see(recorded *r, const ls__instr *in, bool backward,
+                const char *what, int index, const float *values,
+                int64_t floats)
+{
+    ls__seen seen = {in->node, backward, what, index, r->at.of.before,
+                     r->at.rows, values, floats};
+
+    if (values && floats)
+        r->saw(r->user, &seen);
+}
+
+static void see_shown(recorded *r, const ls__instr *in, bool backward)
+{
+    for (int i = 0; i < SHOWN && r->shown[i].what; i++) {
+        see(r, in, backward, r->shown[i].what, 0, r->shown[i].values,
+            r->shown[i].floats);
+        free(r->shown[i].values);
+        r->shown[i] = (shown){0};
+    }
+}
+
+/* ------ an instruction ------ */
+
+static void forward(recorded *r, const ls__instr *in)
+{
+    const ls__work *c = &r->at;
+
+    ls__work_forward(c, in);
+    see_shown(r, in, false);
+    see(r, in, false, "kept", 0, ls__work_at(c, in->stash),
+        in->kept * c->rows);
+    see(r, in, false, "y", 0, ls__work_at(c, in->y), in->node->size * c->rows);
+}
+
+static void backward(recorded *r, const ls__instr *in)
+{
+    const ls__work *c = &r->at;
+    const ls_node *n = in->node;
+
+    ls__work_backward(c, in);
+    see_shown(r, in, true);
+    for (int k = 0; k < in->inputs; k++)
+        see(r, in, true, "dx", k, ls__work_at(c, in->dx[k]),
+            n->in[k]->size * c->rows);
+    for (int k = 0; (in->dy >= 0 || n->op->is_loss) && k < n->params; k++)
+        see(r, in, true, "dparam", k, c->grads[n->param[k]],
+            c->plan->param[n->param[k]].size);
+}
+
+static bool goes_on(const recorded *r)
+{
+    return r->status == 0 && ls__work_goes_on(&r->at);
+}
+
+static void run_chunk(recorded *r)
+{
+    const ls__plan *plan = r->at.plan;
+    int i;
+
+    for (i = 0; i < plan->loss.instr && goes_on(r); i++)
+        if (plan->loss.runs[i])
+            forward(r, &plan->instr[i]);
+    if (goes_on(r))
+        ls__work_metrics(&r->at);
+    for (i = plan->loss.instr; i >= 0 && goes_on(r); i--)
+        backward(r, &plan->instr[i]);
+}
+
+int ls__exec_recorded(ls__context *context, const ls__weights *w,
+                      const ls_shard *shard, float *const *grads,
+                      ls_sums *sums, ls__saw_fn *saw, void *user)
+{
+    recorded r = {.at = ls__work_begin(context, w, shard, grads, sums),
+                  .saw = saw, .user = user};
+    const ls__probe probe = {take, &r};
+
+    r.at.of.probe = &probe;
+    while (goes_on(&r) && ls__work_next(&r.at)) {
+        /* what an operator leaves of its memory must not be what was there */
+        memset(context->memory, 0,
+               (size_t)r.at.plan->floats * sizeof *context->memory);
+        run_chunk(&r);
+    }
+    for (int i = 0; i < SHOWN; i++)
+        free(r.shown[i].values);
+    return r.status < 0 ? r.status : context->failure.status;
+}

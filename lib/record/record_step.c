@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The recorded step: the phases of a training step with looks between them.
+ * Its plan is plain (LS__TO_RECORD), so that every node's value is there to be
+ * seen, and its mean has memory of its own, so that devices' gradients stay.
+ * It is opened for one step and leaves nothing behind. */
+#include "record/record_step.h"
+#include "base/fpmode.h"
+#include "base/sized.h"
+#include "graph/op.h"
+#include "plan/record.h"
+#include "pool/pool.h"
+#include "reduce/reduce.h"
+#include "train/batch.h"
+#include "train/device.h"
+#include "train/phases.h"
+#include "train/riders.h"
+#include "train/run_step.h"
+#include "train/trainer.h"
+#include "train/verdict.h"
+#include "transcript/head.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct recording {
+    ls__step step; /* the first: phases are given this */
+    const ls_record_options *options;
+    ls__record_file file;
+    ls__plan *plan;
+    ls__weights weights; /* the trainer's values, packed for this plan */
+    ls__context *context;
+    float *mean;
+    ls__touch_fn *touch;
+    void *user;
+    int device, micro; /* that run now */
+    int status;        /* of the file */
+} recording;
+
+static recording *of_step(ls__step *s)
+{
+    return (recording *)s;
+}
+
+/* ------ what is written ------ */
+
+static void write_array(recording *r, const ls__where *w, const void *values,
+                        int64_t floats, bool integers)
+{
+    if (r->touch)
+        r->touch(r->user, w, (float *)(uintptr_t)values, floats);
+    if (r->status == 0 && r->file.chain.file)
+        r->status = ls__record_array(&r->file, w, values, floats, integers);
+}
+
+static void write_double(recording *r, const char *phase, const char *what,
+                         double x)
+{
+    ls__where w = {.phase = phase, .what = what, .device = r->device};
+
+    if (r->status == 0 && r->file.chain.file)
+        r->status = ls__record_double(&r->file, &w, x);
+}
+
+static void write_float(recording *r, const char *what, float *x)
+{
+    ls__where w = {.phase = "rule", .what = what};
+
+    if (r->touch)
+        r->touch(r->user, &w, x, 1);
+    if (r->status == 0 && r->file.chain.file)
+        r->status = ls__record_float(&r->file, &w, *x);
+}
+
+static const char *shape_text(char out[LS__SHAPE_TEXT], int rank,
+                              const int64_t *shape)
+{
+    size_t at = 0;
+
+    *out = 0;
+    for (int k = 0; k < rank; k++)
+        at += (size_t)snprintf(out + at, LS__SHAPE_TEXT - at, "%s%" PRId64,
+                               k ? "x" : "", shape[k]);
+    return out;
+}
+
+/* The parameters, and the moments of the optimizer, as they are now. */
+static void look_at_state(recording *r, const char *phase)
+{
+    const ls_trainer *t = r->step.trainer;
+    int64_t floats = t->model.params.floats;
+    ls__where w = {.phase = phase, .what = "parameters"};
+
+    write_array(r, &w, t->model.value, floats, false);
+    for (int i = 0; i < t->moments; i++) {
+        w.what = t->moment_name[i];
+        write_array(r, &w, t->moment[i], floats, false);
+    }
+}
+
+/* ------ the head ------ */
+
+static json_t *head_line(const recording *r)
+{
+    const ls_trainer *t = r->step.trainer;
+    char graph[LS__HEX], layout[LS__HEX], text[128], device[20] = "all";
+
+    if (ls__head_graph(t, graph) < 0)
+        return NULL;
+    ls__head_layout(&t->model.params, layout);
+    if (r->options->device >= 0)
+        snprintf(device, sizeof device, "%d", r->options->device);
+    return json_pack("{s:i,s:s,s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:o,s:I,s:s,s:I,s:i"
+                     ",s:i}",
+                     "bits", LS_BITS, "device", device, "devices",
+                     t->devices.of, "graph", graph, "kind", "record", "layout",
+                     layout, "lockstep", ls_version(), "maker",
+                     ls__head_maker(t, text), "micro", t->micro, "options",
+                     ls__head_options(t), "plan",
+                     (json_int_t)r->plan->chunk_rows, "prev",
+                     r->file.chain.prev, "step", (json_int_t)t->step, "values",
+                     (int)r->file.values, "version", LS__RECORD_VERSION);
+}
+
+static json_t *slot_line(const recording *r, const ls__slot *s)
+{
+    char shape[LS__SHAPE_TEXT];
+
+    return json_pack("{s:I,s:I,s:s,s:s,s:s,s:s}", "at", (json_int_t)s->offset,
+                     "floats", (json_int_t)s->size, "kind", "slot", "name",
+                     s->name, "prev", r->file.chain.prev, "shape",
+                     shape_text(shape, s->rank, s->shape));
+}
+
+static int write_head(recording *r)
+{
+    const ls__params *p = &r->step.trainer->model.params;
+    int status = ls__record_line(&r->file, head_line(r));
+
+    for (int i = 0; i < p->count && status == 0; i++)
+        status = ls__record_line(&r->file, slot_line(r, &p->slot[i]));
+    return status;
+}
+
+/* ------ phases ------ */
+
+/* The trainer's own weights as well: after a failure its plan searches for the
+ * row at fault. */
+static bool prepare(ls__step *s, int worker)
+{
+    const recording *r = of_step(s);
+
+    (void)ls__phase_prepare(s, worker);
+    ls__exec_pack(r->plan, &r->weights, worker, s->trainer->workers, true);
+    return true;
+}
+
+static bool is_wanted(const recording *r)
+{
+    return r->options->device < 0 || r->options->device == r->device;
+}
+
+/* The array that an instruction wrote. */
+static void saw(void *user, const ls__seen *seen)
+{
+    recording *r = user;
+    const ls_node *n = seen->node, *shape = n;
+    char text[LS__SHAPE_TEXT];
+    ls__where w = {.phase = seen->backward ? "backward" : "forward",
+                   .op = n->op->name, .name = n->name, .what = seen->what,
+                   .device = r->device, .micro = r->micro,
+                   .first = seen->first, .rows = seen->rows, .node = n->id,
+                   .index = seen->index};
+    const ls__param *p = NULL;
+
+    if (!strcmp(seen->what, "dx"))
+        shape = n->in[seen->index];
+    else if (!strcmp(seen->what, "dparam"))
+        p = &r->plan->param[n->param[seen->index]];
+    else if (strcmp(seen->what, "y"))
+        shape = NULL;
+    w.shape = p ? shape_text(text, p->rank, p->shape)
+                : shape ? shape_text(text, shape->rank, shape->shape) : "";
+    if (p)
+        w.name = p->name;
+    if (is_wanted(r) || r->touch)
+        write_array(r, &w, seen->values, seen->floats, false);
+}
+
+static void look_at_rows(recording *r, const ls_shard *shard)
+{
+    const ls__model *m = &r->step.trainer->model;
+    char text[LS__SHAPE_TEXT];
+    ls__where w = {.phase = "rows", .device = r->device, .micro = r->micro,
+                   .first = shard->first, .rows = shard->rows};
+
+    for (int i = 0; i < m->inputs; i++) {
+        const ls__input *in = &m->input[i];
+
+        w.what = w.name = in->name;
+        w.shape = shape_text(text, in->rank, in->shape);
+        if (shard->data[i])
+            write_array(r, &w, shard->data[i], shard->rows * in->size,
+                        in->dtype == LS_I32);
+    }
+    w.what = "weights of rows";
+    w.name = w.shape = "";
+    if (shard->weights)
+        write_array(r, &w, shard->weights, shard->rows, false);
+}
+
+static int run_micro(recording *r, int m, ls_sums *total)
+{
+    ls__step *s = &r->step;
+    const ls_trainer *t = s->trainer;
+    ls_shard shard = ls__step_shard(s, r->device, m);
+    float **grads = m ? t->grad.later_param
+                      : t->grad.param + r->device * t->model.params.count;
+    ls_sums sums = {.correct = __builtin_nan("")};
+    int status;
+
+    r->micro = m;
+    look_at_rows(r, &shard);
+    if (shard.rows == 0)
+        status = ls__device_run(t, r->context, r->device, &shard, grads, &sums);
+    else
+        status = ls__exec_recorded(r->context, &r->weights, &shard, grads,
+                                   &sums, saw, r);
+    ls__trained_clear(&t->trained, &t->model.params, grads);
+    ls__sums_add(total, &sums, t->model.metrics);
+    if (m)
+        ls__trained_add(&t->trained, t->grad.later[0],
+                        t->grad.device[r->device]);
+    return status;
+}
+
+static void run_device(recording *r)
+{
+    ls__step *s = &r->step;
+    const ls_trainer *t = s->trainer;
+    ls__report *report = ls__step_report_of(s, r->device);
+    ls__where w = {.phase = "gradient", .what = "gradient",
+                   .device = r->device};
+    int status = 0;
+
+    report->sums = (ls_sums){0};
+    ls__step_report(s, report);
+    for (int m = 0; m < t->micro && status >= 0; m++)
+        status = run_micro(r, m, &report->sums);
+    report->failed = ls__device_failed(r->context);
+    report->status = status;
+    if (status < 0)
+        return;
+    write_array(r, &w, t->grad.device[r->device], t->model.params.floats,
+                false);
+    write_double(r, "gradient", "loss", report->sums.loss);
+    write_double(r, "gradient", "weight", report->sums.weight);
+    ls__riders_ready(s, 0, r->device);
+}
+
+/* The caller alone: what is written has one order. */
+static bool gradients(ls__step *s, int worker)
+{
+    recording *r = of_step(s);
+
+    for (int d = 0; d < s->trainer->devices.count && worker == 0; d++) {
+        r->device = d;
+        run_device(r);
+    }
+    return true;
+}
+
+static bool look_at_mean(ls__step *s, int worker)
+{
+    recording *r = of_step(s);
+    int64_t floats = s->trainer->model.params.floats;
+    ls__where w = {.phase = "mean", .what = "mean gradient"};
+    float factor = ls__verdict_factor(s), norm;
+
+    if (worker > 0)
+        return true;
+    r->device = 0;
+    write_float(r, "factor", &factor);
+    write_array(r, &w, s->gradient, floats, false);
+    w.what = "squares of blocks";
+    if (s->notes.square)
+        write_array(r, &w, s->notes.square, ls__reduce_blocks(floats), false);
+    norm = ls__verdict_norm(s);
+    write_float(r, "norm", &norm);
+    write_float(r, "-lr", &s->rule.neg_lr);
+    write_float(r, "r1", &s->rule.r1);
+    write_float(r, "r2", &s->rule.r2);
+    return true;
+}
+
+static bool look_after(ls__step *s, int worker)
+{
+    if (worker == 0)
+        look_at_state(of_step(s), "after");
+    return true;
+}
+
+/* clang-format off */
+static const ls__pass
+    recorded = {.train = true, .reduces = true, .updates = true, .phase = {
+        {"prepare", LS__GRADIENTS, .run = prepare},
+        {"gradients", LS__GRADIENTS, .run = gradients},
+        {"reduce", LS__REDUCE, .run = ls__phase_reduce},
+        {"look", LS__REDUCE, .run = look_at_mean},
+        {"update", LS__UPDATE, .run = ls__phase_update},
+        {"look", LS__UPDATE, .run = look_after}}};
+/* clang-format on */
+
+/* ------ opening and closing ------ */
+
+/* With what the trainer's own plan leaves out. */
+static int new_plan(recording *r)
+{
+    const ls_trainer *t = r->step.trainer;
+    const ls__params *p = &t->model.params;
+    bool *frozen = ls__new((size_t)p->count + 1, 1, "parameters");
+    int status = LS_ENOMEM;
+
+    for (int i = 0; frozen && i < p->count; i++)
+        frozen[p->slot[i].declared] = !t->trained.slot[i];
+    if (frozen)
+        status = ls__plan_new(&r->plan, t->model.graph,
+                              &t->model.plan->backend, LS__TO_RECORD, frozen);
+    free(frozen);
+    return status;
+}
+
+static int open_plan(recording *r)
+{
+    const ls_trainer *t = r->step.trainer;
+    const ls__plan *own = t->model.plan;
+    int status = new_plan(r);
+    size_t bytes;
+
+    if (status < 0)
+        return status;
+    memcpy(r->plan->draw, own->draw, (size_t)own->streams * sizeof *own->draw);
+    bytes = (size_t)r->plan->pack_floats * sizeof(float);
+    r->weights.of = t->model.weights.of;
+    r->mean = ls__trained_block(&t->trained, t->model.params.floats,
+                                "mean gradient");
+    if (!r->mean ||
+        (bytes && !(r->weights.packed = ls__block(bytes, "packed weights"))))
+        return LS_ENOMEM;
+    return ls__context_open(&r->context, r->plan);
+}
+
+static int open_recording(recording *r)
+{
+    const ls_record_options *o = r->options;
+    int status = open_plan(r);
+
+    if (status == 0 && o->path)
+        status = ls__record_create(&r->file, o->path, o->values);
+    if (status == 0 && o->path)
+        status = write_head(r);
+    r->step.gradient = r->mean;
+    return status;
+}
+
+static int close_recording(recording *r, bool whole)
+{
+    ls__context_close(r->context);
+    ls__block_free(r->weights.packed);
+    ls__block_free(r->mean);
+    ls__plan_free(r->plan);
+    return ls__record_close(&r->file, whole);
+}
+
+/* ------ the public function ------ */
+
+static int run(recording *r, ls_result *result)
+{
+    ls__step *s = &r->step;
+    int status;
+
+    s->trainer->use++;
+    look_at_state(r, "before");
+    if ((status = ls__step_set_rows(s, NULL)) < 0 ||
+        (status = ls__step_run(s)) < 0)
+        return status;
+    ls__verdict_result(s, result);
+    ls__step_conclude(s, result);
+    return 0;
+}
+
+int ls__record_step(ls_trainer *t, const ls_batch *batch,
+                    const ls_record_options *o, ls__touch_fn *touch,
+                    void *user, ls_result *result)
+{
+    recording r = {.step = {.trainer = t, .batch = batch, .pass = &recorded},
+                   .options = o, .touch = touch, .user = user};
+    int status = ls__pool_take(t->pool), closed;
+
+    if (status < 0)
+        return status;
+    if ((status = open_recording(&r)) == 0)
+        status = run(&r, result);
+    closed = close_recording(&r, status == 0 && r.status == 0);
+    ls__pool_give(t->pool);
+    if (status < 0)
+        return status;
+    status = r.status < 0 ? r.status : closed;
+    if (status == 0)
+        return 0;
+    return ls__fail(status, "%.300s (there is no record, but step %lld was "
+                    "made)", ls_errmsg(), (long long)result->step);
+}
+
+static int check(const ls_trainer *t, const ls_record_options *o)
+{
+    if (!t->model.plan)
+        return ls__fail(LS_ENOTSUP, "a record: a gradient function of your own "
+                        "is no graph, whose nodes could be seen");
+    if (t->ranks)
+        return ls__fail(LS_ENOTSUP, "a record: the trainer's devices are "
+                        "spread over several processes; one can run them all");
+    if (t->between)
+        return ls__fail(LS_ENOTSUP, "a record: the trainer has a function "
+                        "between reduction and update");
+    if (!o->path)
+        return ls__null("ls_trainer_record", "options->path");
+    if (o->device < -1 || o->device >= t->devices.of)
+        return ls__fail(LS_EINVAL, "a record of device %d; there are %d "
+                        "devices, counted from 0, and -1 is all", o->device,
+                        t->devices.of);
+    return ls__trainer_check_weights(t);
+}
+
+static const ls_record_options defaults = {.device = -1};
+
+void ls_record_defaults_bytes(ls_record_options *options, size_t size)
+{
+    LS__NEED_OR(options, );
+    ls__sized_defaults(options, size, &defaults, sizeof defaults);
+}
+
+int ls_trainer_record_bytes(ls_trainer *t, const ls_batch *batch,
+                            const ls_record_options *options,
+                            ls_result *result, size_t size)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(batch);
+    LS__NEED(options);
+    LS__NEED(result);
+
+    ls_record_options o = defaults;
+    ls_result r;
+    int status = ls__sized_take("ls_record_options", &o, sizeof o, options);
+
+    if (status < 0 || (status = check(t, &o)) < 0 ||
+        (status = ls__record_step(t, batch, &o, NULL, NULL, &r)) < 0)
+        return status;
+    ls__sized_put(result, size, &r, sizeof r);
+    return 0;
+}
