@@ -187,6 +187,7 @@ module lockstep
   public :: LS_RANK_LIES
   public :: LS_RANK_SOUND
   public :: LS_RANK_STALLS
+  public :: LS_RECORD_TEXT
   public :: LS_REDUCE_MEAN
   public :: LS_REDUCE_SUM
   public :: ls_relu
