@@ -249,7 +249,7 @@ static void expect_gradients(void)
                 g[d] = gradient(q, at, d);
                 expect(param[q].name, &g[d], &seen.device[d][q][at], 1);
             }
-            mean[q][at] = f_mul(tree(g, 1, DEVICES), factor);
+            mean[q][at] = f_mul(tree(g, DEVICES), factor);
         }
         expect("a mean", mean[q], seen.mean[q], param[q].n);
     }
@@ -276,7 +276,7 @@ static f32 norm_by_blocks(void)
         memcpy(&f, &s, sizeof f);
         sum += (double)f;
     }
-    return F((float)root_of(sum));
+    return f_from(d_sqrt(D(sum)));
 }
 
 static void expect_update(f32 norm)
@@ -286,9 +286,10 @@ static void expect_update(f32 norm)
     for (int q = 0; q < PARAMS; q++)
         for (int64_t at = 0; at < param[q].n; at++) {
             update u = {mean[q][at], F(0.01f), seen.before[0][q][at],
-                        seen.before[1][q][at], seen.before[2][q][at],
-                        correction(0.9, STEPS), correction(0.999, STEPS),
-                        0.9, 0.999, 1e-8, 0, 0, 1e-4};
+                        seen.before[1][q][at], seen.before[2][q][at], 0,
+                        correction(F(0.9f), STEPS),
+                        correction(F(0.999f), STEPS), D(0.9), D(0.999),
+                        D(1e-8), 0, 0, D(1e-4)};
 
             if (!f_lt(norm, most))
                 u.g = f_mul(f_mul(u.g, f_div(F(1.0f), norm)), most);
@@ -345,7 +346,11 @@ static const struct {
     {LS__SQRT, "sqrt", 0, 0}, {LS__EXP, "exp", 0, 0}, {LS__LOG, "log", 0, 0},
     {LS__ABS, "abs", 0, 0}, {LS__CLAMP, "clamp", -0.5f, 0.7f},
     {LS__LEAKY_RELU, "leaky_relu", 0.1f, 0}, {LS__ELU, "elu", 0.8f, 0},
-    {LS__SOFTPLUS, "softplus", 0, 0}, {LS__SILU, "silu", 0, 0}};
+    {LS__SOFTPLUS, "softplus", 0, 0}, {LS__SILU, "silu", 0, 0},
+    {LS__POW, "pow", 3, 0}, {LS__POW, "pow", 2.5f, 0},
+    {LS__POW, "pow", -2, 0}, {LS__POW, "pow", 0, 0},
+    {LS__BINARY_ENTROPY, "binary_entropy", 0, 0},
+    {LS__DIVERGENCE, "divergence", 0, 0}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* Numbers of all sizes but the least, whose products may be denormal, where the
@@ -413,10 +418,10 @@ END_TEST
 
 START_TEST(all_updates)
 {
-    static f32 g[DRAWN], p[DRAWN], m[2][DRAWN], was[3][DRAWN];
+    static f32 g[DRAWN], p[DRAWN], m[3][DRAWN], was[4][DRAWN];
     static const ls_optimizer_kind of[] = {
         LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW, LS_RMSPROP,
-        LS_ADAGRAD, LS_LION};
+        LS_ADAGRAD, LS_LION, LS_AMSGRAD};
     const ls__kernel_table *k = ls__kernels_level(_i);
     ls__fpmode mode;
 
@@ -431,25 +436,31 @@ START_TEST(all_updates)
         draw(2, p);
         draw(3, m[0]);
         draw(4, m[1]);
+        draw(5, m[2]);
         for (int j = 0; j < DRAWN; j++) {
             m[1][j] &= 0x7fffffffu;
+            m[2][j] &= 0x7fffffffu;
             if (of[i] == LS_RMSPROP || of[i] == LS_ADAGRAD)
                 m[0][j] &= 0x7fffffffu;
         }
         memcpy(was[0], p, sizeof p);
         memcpy(was[1], m[0], sizeof p);
         memcpy(was[2], m[1], sizeof p);
+        memcpy(was[3], m[2], sizeof p);
         k->update[of[i]](&r, DRAWN, (float *)g, (float *)p,
-                         (float *const[]){(float *)m[0], (float *)m[1]});
+                         (float *const[]){(float *)m[0], (float *)m[1],
+                                          (float *)m[2]});
         for (int j = 0; j < DRAWN; j++) {
             update u = {g[j], F(0.02f), was[0][j], was[1][j], was[2][j],
-                        F(0.3f), F(1.7f), o.b1, o.b2, o.eps, o.decay,
-                        o.momentum, o.weight_decay};
+                        was[3][j], F(0.3f), F(1.7f), D(o.b1), D(o.b2),
+                        D(o.eps), D(o.decay), D(o.momentum),
+                        D(o.weight_decay)};
 
             updates[i].make(&u);
             expect(updates[i].name, &u.p, &p[j], 1);
             expect(updates[i].name, &u.m0, &m[0][j], 1);
             expect(updates[i].name, &u.m1, &m[1][j], 1);
+            expect(updates[i].name, &u.m2, &m[2][j], 1);
         }
     }
     ls__fpmode_restore(mode);
@@ -467,7 +478,7 @@ START_TEST(roots)
 
         bits = bits * 6364136223846793005u + 1442695040888963407u;
         x = (double)(bits >> 11) * 0x1p-40;
-        ck_assert(root_of(x) == sqrt(x));
+        ck_assert(d_sqrt(D(x)) == D(sqrt(x)));
     }
 }
 END_TEST
