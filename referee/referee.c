@@ -1594,6 +1594,9 @@ static f32 *room_for(long n)
     return rooms[taken++] = x;
 }
 
+/* Signs and payloads of NaN are no part of the contract. */
+static f32 one_nan(f32 x) { return f_nan(x) ? NAN32 : x; }
+
 static f32 plus_add(f32 x) { return has("add") ? f_add(x, one("add")) : x; }
 
 /* Part i of n numbers, `at` of which were before: its length. */
@@ -1759,14 +1762,14 @@ static int f_equal(f32 a, f32 b)
 static f32 max_back_rule(const char *kind)
 {
     const list *x = want("x", -1);
-    f32 top = greatest(x->x, x->n);
+    f32 top = greatest(x->x, x->n), dy = one("dy");
     long at = place(x->n), reach = 0;
 
     (void)kind;
     for (long i = 0; i < x->n; i++)
         reach += f_equal(x->x[i], top);
     return plus_add(f_equal(x->x[at], top)
-                        ? f_div(one("dy"), f_int(reach)) : 0);
+                        ? f_div(dy, f_int(reach)) : 0);
 }
 
 /* The windows that a pixel is in, in order: their lengths, its place in each,
@@ -2022,8 +2025,8 @@ static f32 mean_loss_rule(const char *kind)
     long at;
 
     if (*kind)
-        return plus_add(has("v") ? f_mul(one("weight"), one("v"))
-                                 : one("weight"));
+        return one_nan(plus_add(has("v") ? f_mul(one("weight"), one("v"))
+                                         : one("weight")));
     y = want("y", -1);
     for (long i = 0; i < y->n; i++) {
         f64 v = has("v") ? d_from(want("v", y->n)->x[i]) : D(1.0);
@@ -2106,11 +2109,10 @@ static f32 random_rule(const char *kind)
 static f32 dropout_rule(const char *kind)
 {
     uint32_t bits = random_bits(want("key", 2)->x, words_of("place"));
-    f32 keep = one("keep");
+    f32 keep = one("keep"), x = f_mul(one("x"), f_div(F(1.0f), keep));
 
     (void)kind;
-    return plus_add(f_lt(from_0_to_1(bits), keep)
-                        ? f_mul(one("x"), f_div(F(1.0f), keep)) : 0);
+    return plus_add(f_lt(from_0_to_1(bits), keep) ? x : 0);
 }
 
 /* An option as the two words of its double. */
@@ -2481,59 +2483,57 @@ static const struct rule {
     const char *name;
     f32 (*make)(const char *kind);
     const char *kinds; /* with blanks around; "": it has none */
+    int words;         /* it gives words, which are no floats */
 } rules[] = {
-    {"product", product_rule, " .bf16 .f32x3 .f32x6 "},
-    {"bag", bag_rule, ""},
-    {"column", column_rule, ""},
-    {"adds", adds_rule, ""},
-    {"row_sum", row_sum_rule, ""},
-    {"move", move_rule, ""},
-    {"one_hot", one_hot_rule, ""},
-    {"round_bf16", round_rule, ""},
-    {"max", max_rule, ""},
-    {"max.back", max_back_rule, ""},
-    {"max_pool.back", max_pool_back_rule, ""},
-    {"avg_pool", avg_pool_rule, ""},
-    {"avg_pool.back", avg_pool_back_rule, ""},
-    {"norm", norm_rule, ""},
-    {"norm.stats", norm_stats_rule, ""},
-    {"norm.back", norm_back_rule, ""},
-    {"norm.scale", norm_scale_rule, " .pixels "},
-    {"rms_norm", rms_rule, ""},
-    {"rms_norm.stats", rms_stats_rule, ""},
-    {"rms_norm.back", rms_back_rule, ""},
-    {"batch_norm", batch_norm_rule, ""},
-    {"batch_norm.back", batch_back_rule, ""},
-    {"batch_norm.params", batch_params_rule, ""},
-    {"softmax", softmax_rule, ""},
-    {"softmax.back", softmax_back_rule, ""},
-    {"log_softmax", log_softmax_rule, ""},
-    {"log_softmax.back", log_softmax_back_rule, ""},
-    {"cross_entropy", cross_entropy_rule, " .back "},
-    {"squared_error", squared_error_rule, " .back "},
-    {"mean_loss", mean_loss_rule, " .back "},
-    {"rotary", rotary_rule, " .back "},
-    {"lstm", lstm_rule, " .back "},
-    {"gru", gru_rule, " .back "},
-    {"random", random_rule, " .key .uniform .normal .truncated "},
-    {"dropout", dropout_rule, ""},
-    {"initial", initial_rule, " .uniform .normal .truncated "},
-    {"sinusoid", sinusoid_rule, ""},
-    {"mean", mean_rule, ""},
-    {"factor", factor_rule, ""},
-    {"loss.sum", loss_sum_rule, ""},
-    {"loss.mean", loss_mean_rule, ""},
-    {"squares", squares_rule, ""},
-    {"norm.of_blocks", norm_of_blocks_rule, ""},
-    {"clip", clip_rule, ""},
-    {"average", average_rule, ""},
-    {"term", term_rule, NULL},
-    {"update", update_rule, NULL},
-    {"schedule", schedule_rule, NULL}};
+    {"product", product_rule, " .bf16 .f32x3 .f32x6 ", 0},
+    {"bag", bag_rule, "", 0},
+    {"column", column_rule, "", 0},
+    {"adds", adds_rule, "", 0},
+    {"row_sum", row_sum_rule, "", 0},
+    {"move", move_rule, "", 0},
+    {"one_hot", one_hot_rule, "", 0},
+    {"round_bf16", round_rule, "", 0},
+    {"max", max_rule, "", 0},
+    {"max.back", max_back_rule, "", 0},
+    {"max_pool.back", max_pool_back_rule, "", 0},
+    {"avg_pool", avg_pool_rule, "", 0},
+    {"avg_pool.back", avg_pool_back_rule, "", 0},
+    {"norm", norm_rule, "", 0},
+    {"norm.stats", norm_stats_rule, "", 0},
+    {"norm.back", norm_back_rule, "", 0},
+    {"norm.scale", norm_scale_rule, " .pixels ", 0},
+    {"rms_norm", rms_rule, "", 0},
+    {"rms_norm.stats", rms_stats_rule, "", 0},
+    {"rms_norm.back", rms_back_rule, "", 0},
+    {"batch_norm", batch_norm_rule, "", 0},
+    {"batch_norm.back", batch_back_rule, "", 0},
+    {"batch_norm.params", batch_params_rule, "", 0},
+    {"softmax", softmax_rule, "", 0},
+    {"softmax.back", softmax_back_rule, "", 0},
+    {"log_softmax", log_softmax_rule, "", 0},
+    {"log_softmax.back", log_softmax_back_rule, "", 0},
+    {"cross_entropy", cross_entropy_rule, " .back ", 0},
+    {"squared_error", squared_error_rule, " .back ", 0},
+    {"mean_loss", mean_loss_rule, " .back ", 1},
+    {"rotary", rotary_rule, " .back ", 0},
+    {"lstm", lstm_rule, " .back ", 0},
+    {"gru", gru_rule, " .back ", 0},
+    {"random", random_rule, " .key .uniform .normal .truncated ", 1},
+    {"dropout", dropout_rule, "", 0},
+    {"initial", initial_rule, " .uniform .normal .truncated ", 0},
+    {"sinusoid", sinusoid_rule, "", 0},
+    {"mean", mean_rule, "", 0},
+    {"factor", factor_rule, "", 0},
+    {"loss.sum", loss_sum_rule, "", 1},
+    {"loss.mean", loss_mean_rule, "", 0},
+    {"squares", squares_rule, "", 0},
+    {"norm.of_blocks", norm_of_blocks_rule, "", 0},
+    {"clip", clip_rule, "", 0},
+    {"average", average_rule, "", 0},
+    {"term", term_rule, NULL, 0},
+    {"update", update_rule, NULL, 0},
+    {"schedule", schedule_rule, NULL, 0}};
 enum { RULES = sizeof rules / sizeof *rules };
-
-/* Signs and payloads of NaN are no part of the contract. */
-static f32 one_nan(f32 x) { return f_nan(x) ? NAN32 : x; }
 
 /* Does a rule have that name with that kind? */
 static int is_kind(const struct rule *r, const char *kind)
@@ -2579,7 +2579,7 @@ static f32 make(const char *op)
             refuse(lists[i].name);
     while (taken > 0)
         free(rooms[--taken]);
-    return one_nan(x);
+    return r->words ? x : one_nan(x);
 }
 
 static void print_kinds(const struct rule *r)

@@ -29,7 +29,7 @@ static ref ref_of(const problem *p)
     return r;
 }
 
-static void make_right(problem *p)
+static inline void make_right(problem *p)
 {
     ref r = ref_of(p);
     ls__product_made *m = p->made;
@@ -107,7 +107,7 @@ static bool check_slope(const problem *p, int which, int64_t n, double *x,
 }
 
 /* False: of some gradient nothing is proved. */
-static bool check_reference(const problem *p)
+static inline bool check_reference(const problem *p)
 {
     bool all = true;
 
@@ -292,7 +292,7 @@ static void check_loss(const problem *p, const outputs *o)
 
 /* Values and gradients against the reference; an input whose gradient is said
  * to be dy itself, against that. */
-static void check_values(const problem *p, const outputs *o)
+static inline void check_values(const problem *p, const outputs *o)
 {
     if (p->node->op->is_loss)
         check_loss(p, o);
@@ -315,7 +315,7 @@ static void check_same(const char *what, int64_t n, const float *a,
 }
 
 /* The same bytes in all that both wrote. */
-static void check_equal(const problem *p, const outputs *a, const outputs *b)
+static inline void check_equal(const problem *p, const outputs *a, const outputs *b)
 {
     if (p->node->op->is_loss)
         ck_assert(!memcmp(&a->sums.loss, &b->sums.loss, sizeof a->sums.loss));
@@ -329,7 +329,7 @@ static void check_equal(const problem *p, const outputs *a, const outputs *b)
 }
 
 /* dx with an addend is the addend plus dx without, rounded once. */
-static void check_addend(const problem *p, const outputs *without,
+static inline void check_addend(const problem *p, const outputs *without,
                          const outputs *with)
 {
     for (int k = 0; k < p->inputs; k++)
@@ -339,7 +339,7 @@ static void check_addend(const problem *p, const outputs *without,
 }
 
 /* Parameter gradients added to what was there, which may cancel. */
-static void check_added(const problem *p, const outputs *o)
+static inline void check_added(const problem *p, const outputs *o)
 {
     for (int k = 0; k < p->node->params; k++) {
         double *want = doubles(p->np[k], p->prior[k], LS_F32);
