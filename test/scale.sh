@@ -230,7 +230,8 @@ if command -v python3 >/dev/null; then
     compare --baseline "$dir/now.json"
     is "nothing is stored yet" $? 77
     compare --store "$dir/now.json"
-    is "a file is stored" "$(ls "$dir/kept")" some-cpu-r-2-2-scale-mlp.json
+    is "a file is stored" "$(ls "$dir/kept")" \
+        stored-some-cpu-r-2-2-scale-mlp.json
     compare --baseline "$dir/now.json"
     is "as fast as stored" $? 0
     compare --baseline "$dir/later.json"
