@@ -200,6 +200,9 @@ module lockstep
   public :: ls_rotary
   public :: ls_round_bf16
   public :: ls_row_losses
+  public :: LS_ROWS_ALL
+  public :: LS_ROWS_KEPT
+  public :: LS_ROWS_MOVED
   public :: LS_SAME
   public :: LS_SAVE_ADAPTERS
   public :: LS_SAVE_MERGED

@@ -51,6 +51,9 @@ module lockstep_c
   integer, parameter :: LS_SHARD = 1
   integer, parameter :: LS_KEYS_NNX = 0
   integer, parameter :: LS_KEYS_LINEN = 1
+  integer, parameter :: LS_ROWS_ALL = 0
+  integer, parameter :: LS_ROWS_MOVED = 1
+  integer, parameter :: LS_ROWS_KEPT = 2
   integer, parameter :: LS_REDUCE_MEAN = 1
   integer, parameter :: LS_REDUCE_SUM = 2
   integer, parameter :: LS_UNIFORM = 0
@@ -172,6 +175,7 @@ module lockstep_c
     type(c_ptr) :: groups
     real(c_double) :: clip_value
     integer(c_int64_t) :: bucket
+    integer(c_int) :: rows
   end type c_trainer_options
 
   type, bind(c) :: c_result

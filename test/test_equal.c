@@ -145,6 +145,11 @@ static void even_rows(ls_trainer_options *o)
     o->even_rows = true;
 }
 
+static void own_rows(ls_trainer_options *o)
+{
+    o->rows = LS_ROWS_MOVED;
+}
+
 /* No bit depends on these. */
 static void other_ways(ls_trainer_options *o)
 {
@@ -210,6 +215,7 @@ static const struct change {
     {"ls_trainer_options", "dropout_key", other_dropout_key, "dropout_key is ",
      "dropout_key is "},
     {"ls_trainer_options", "even_rows", even_rows, "even_rows is 1", NULL},
+    {"ls_trainer_options", "rows", own_rows, "rows is moved", NULL},
     {"ls_trainer_options", "state", other_ways, NULL, NULL},
     {"ls_trainer_options", "check_divergence", other_ways, NULL, NULL},
     {"ls_trainer_options", "bucket", other_ways, NULL, NULL},

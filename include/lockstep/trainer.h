@@ -33,6 +33,30 @@ typedef enum ls_state { LS_REPLICATE, LS_SHARD } ls_state;
 /* Which of Flax's two ways gives each parameter its random key. */
 typedef enum ls_keys { LS_KEYS_NNX, LS_KEYS_LINEN } ls_keys;
 
+/* Which rows ls_batch_set, ls_batch_set_weights and loaders are given where
+ * several ranks train together (lockstep/transport.h).
+ *
+ * LS_ROWS_ALL    every rank gives the whole batch, of which it reads the rows of
+ *                its own devices
+ * LS_ROWS_MOVED  every rank gives the rows that it has, and no others: the batch
+ *                is those of the first rank, then those of the second, and so
+ *                on, to the bytes of a program that has them all.  Rows travel
+ *                to the ranks whose devices they fall to
+ * LS_ROWS_KEPT   likewise, but a rank's rows are cut over its own devices and
+ *                travel nowhere.  Device k of the D' of a rank with n rows has
+ *                in micro-batch i of K rows (i D' + k) E and on, E of them,
+ *                E = ceil(n / (K D')), of the rank's; the bytes are those of
+ *                devices with these rows, each filled up with rows of weight 0
+ *                to the most that any has
+ *
+ * In the last two, setting is a call of all ranks, in one order, which tells
+ * them how many rows are whose; a rank may have none, and numbers may change
+ * from step to step.  Means are exact, since weights travel with rows; outputs
+ * and losses of rows are those of all ranks, in order of ranks, on each.  When
+ * numbers change, all inputs and the weights must be set again.  What fails on
+ * one rank fails on all. */
+typedef enum ls_rows { LS_ROWS_ALL, LS_ROWS_MOVED, LS_ROWS_KEPT } ls_rows;
+
 /* How a model is trained; ls_trainer_open copies it. */
 typedef struct ls_trainer_options {
     size_t size; /* ls_trainer_defaults() writes it */
@@ -67,6 +91,7 @@ typedef struct ls_trainer_options {
     int64_t bucket;         /* over ranks: gradients leave when so many bytes of
                                them are known, 0: 1 MiB, < 0: when all are; no
                                bit depends on it */
+    ls_rows rows;           /* over ranks: which ones a batch is given */
 } ls_trainer_options;
 
 /* Keys for dropout, with D = dropout_key or that of seed; c is the call.

@@ -114,15 +114,15 @@ static int fill_rows(const ls_loader *l, const slot *s, int64_t first,
     return l->source.fill(l->source.user, n, l->index + first, l->part);
 }
 
-/* All rows or, of several ranks, those of the devices that run here,
- * micro-batch by micro-batch: nobody looks at the others. */
+/* All rows or, of several ranks that read the same, those of the devices that
+ * run here, micro-batch by micro-batch: nobody looks at the others. */
 static int fill_own(const ls_loader *l, const slot *s)
 {
     ls__span here = l->here;
     int64_t each = round_up(s->total, l->shards) / l->shards;
     int status = 0;
 
-    if (ls__span_is_all(here))
+    if (ls__span_is_all(here) || l->trainer->row_ways)
         return fill_rows(l, s, 0, s->total);
     for (int m = 0; m < l->micro && status >= 0; m++) {
         int64_t at = ((int64_t)m * here.of + here.first) * each;
@@ -329,7 +329,8 @@ static int plan(ls_loader *l, const ls_trainer *t)
     int64_t rows = l->source.rows;
     int64_t batch = l->options.batch ? l->options.batch : rows;
 
-    l->shards = ls__trainer_shards(t);
+    /* Rows of a rank's own are cut by the batch, whatever their number is. */
+    l->shards = t->row_ways ? 1 : ls__trainer_shards(t);
     if (batch < 1 || (batch > rows && !pad))
         return ls__fail(LS_ESHAPE, "a batch of %lld rows, of the %lld that "
                         "there are", (long long)batch, (long long)rows);
@@ -393,7 +394,7 @@ static int make_room(ls_loader *l)
 /* Ranks that read other rows would train what nobody asked for. */
 static int compare(const ls_loader *l)
 {
-    ls__rows r = {&l->source, &l->options, l->batch, l->index,
+    ls__rows r = {&l->source, &l->options, l->batch, l->batches, l->index,
                   l->slot[0].out};
 
     return ls__loader_compare(l->trainer, &r);

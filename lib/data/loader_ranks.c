@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/sha.h"
 #include "rank/agree.h"
+#include "together/own_rows.h"
 #include "together/ranks.h"
 
 #include <stdio.h>
@@ -80,9 +81,24 @@ static int put_rows(ls__facts *f, const ls__rows *r)
     return 0;
 }
 
+/* Where each rank has rows of its own. */
+static int compare_own(const ls_trainer *t, const ls__rows *r)
+{
+    ls__facts f = {.count = 0};
+    int status;
+
+    put_arrays(&f, r->source);
+    status = ls__agree(t->ranks->link, &f);
+    ls__facts_free(&f);
+    return status < 0 ? status : ls__own_rows_batches(t, r->batches);
+}
+
 /* The rows count only where all is as long on all ranks. */
 int ls__loader_compare(const ls_trainer *t, const ls__rows *r)
 {
+    if (t->row_ways)
+        return compare_own(t, r);
+
     const ls_transport *link = t->ranks->link;
     ls__facts f = {.count = 0}, of_rows = {.count = 0};
     int status;

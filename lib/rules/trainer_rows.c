@@ -164,6 +164,9 @@ static const char *const means[] = {
     [LS_MEAN_EXACT] = "exact", [LS_MEAN_OF_SHARDS] = "of shards",
     [LS_SUM] = "sum"};
 
+static const char *const whose_rows[] = {
+    [LS_ROWS_ALL] = "all", [LS_ROWS_MOVED] = "moved", [LS_ROWS_KEPT] = "kept"};
+
 #define ROW(member) \
     .name = #member, .at = offsetof(options, member), \
     .bytes = sizeof(((options *)0)->member)
@@ -188,6 +191,7 @@ const ls__member ls__trainer_members[] = {
     {ROW(own_dropout_key)}, /* told with the key */
     {ROW(dropout_key), .put = put_key},
     {ROW(even_rows), RANKS, .put = put_bool},
+    {ROW(rows), RANKS, .put = put_word, .words = whose_rows},
     /* Where memory lies, what is tested, when messages leave. */
     {ROW(state), EACH},
     {ROW(check_divergence), EACH},

@@ -143,6 +143,19 @@ bool ls__phase_values(ls__step *s, int worker)
 
 /* ------ outputs ------ */
 
+/* Each rank has the output for the rows that it kept. */
+static int gather_kept(const ls__step *s)
+{
+    const ls_trainer *t = s->trainer;
+    const ls__exchange *x = &t->ranks->exchange;
+    int64_t bytes = s->output->size * (int64_t)sizeof *s->out;
+
+    for (int r = 0; r < x->link->ranks; r++)
+        x->border[r] = s->batch->cut[x->cut.border[r]].first * bytes;
+    x->border[x->link->ranks] = s->all * bytes;
+    return ls__link_gather(x->link, s->out, x->border);
+}
+
 /* The rows of an output are those of devices, micro-batch by micro-batch. */
 bool ls__phase_outputs(ls__step *s, int worker)
 {
@@ -155,6 +168,10 @@ bool ls__phase_outputs(ls__step *s, int worker)
     for (int d = 0; d < t->devices.of; d++)
         if (s->notes.report[d].status < 0)
             return true;
+    if (s->batch->cut && t->options.rows == LS_ROWS_KEPT) {
+        s->status = gather_kept(s);
+        return true;
+    }
     for (int m = 0; m < t->micro && left > 0 && s->status == 0; m++) {
         s->status = ls__exchange_gather_devices(
             &t->ranks->exchange, s->out + all - left,

@@ -62,12 +62,15 @@ int ls_batch_open(ls_batch **batch, const ls_trainer *t)
     if (!b)
         return LS_ENOMEM;
     b->trainer = t;
+    b->inputs = t->model.inputs;
+    b->ways = t->row_ways;
     b->life = t->life;
     atomic_fetch_add(&b->life->users, 1);
     b->rows = ls__new(n, sizeof *b->rows, "batch");
     b->shard_data = ls__new(n * (size_t)ls__trainer_shards(t),
                             sizeof *b->shard_data, "batch");
-    if (!b->rows || !b->shard_data) {
+    if (!b->rows || !b->shard_data ||
+        (b->ways && b->ways->open(b) < 0)) {
         ls_batch_close(b);
         return LS_ENOMEM;
     }
@@ -79,6 +82,8 @@ void ls_batch_close(ls_batch *b)
 {
     if (!b)
         return;
+    if (b->ways)
+        b->ways->close(b);
     free(b->rows);
     free(b->shard_data);
     drop(b->life);
@@ -98,6 +103,15 @@ static int check_rows(const ls_trainer *t, const char *what, int64_t rows)
     return ls__fail(LS_ESHAPE, "%s: %lld rows do not divide by %d devices x "
                     "%d micro-batches", what, (long long)rows, t->devices.of,
                     t->micro);
+}
+
+void ls__batch_place(ls_batch *b, int64_t input, int64_t shard,
+                     const void *data)
+{
+    if (input < b->inputs)
+        b->shard_data[shard * b->inputs + input] = data;
+    else
+        b->cut[shard].weights = data;
 }
 
 /* Of a shard, where there are `all`. */
@@ -132,10 +146,16 @@ static int set(ls_batch *b, const char *name, ls_dtype dtype, int64_t n,
         return status;
     if (!(in = ls__model_input(&t->model, name)))
         return LS_ENOTFOUND;
+    i = in - t->model.input;
+    if (b->ways) {
+        status = rows < 0 ? check_rows(t, name, rows)
+                          : ls__input_check(in, dtype, n, data, rows);
+        return b->ways->set(b, i, name, data, status < 0 ? status : rows,
+                                4 * in->size, &b->rows[i]);
+    }
     if ((status = check_rows(t, name, rows)) < 0 ||
         (status = ls__input_check(in, dtype, n, data, rows)) < 0)
         return status;
-    i = in - t->model.input;
     b->rows[i] = rows;
     cut(b, i, data, rows);
     return 0;
@@ -159,21 +179,49 @@ int ls_batch_set_view(ls_batch *b, const char *name, ls_dtype dtype, int64_t n,
     return set(b, name, dtype, n, data, rows);
 }
 
+static int check_weights(const float *weights, int64_t rows)
+{
+    for (int64_t i = 0; i < rows; i++)
+        if (!(weights[i] >= 0 && weights[i] - weights[i] == 0))
+            return ls__fail(LS_ERANGE, "weights: row %lld has %g; a weight is "
+                            "finite and not negative", (long long)i,
+                            (double)weights[i]);
+    return 0;
+}
+
+/* Of the rank's own rows: all ranks give weights, or none does. */
+static int set_own_weights(ls_batch *b, const float *weights, int64_t rows)
+{
+    const ls_trainer *t = b->trainer;
+    int status = weights ? check_weights(weights, rows) : 0;
+
+    for (int64_t s = 0; s < ls__trainer_shards(t); s++)
+        b->cut[s].weights = NULL;
+    b->weights = NULL;
+    b->weight_rows = 0;
+    if (!weights)
+        return 0;
+    status = b->ways->set(b, b->inputs, "weights", weights,
+                              status < 0 ? status : rows, 4, &b->weight_rows);
+    if (status == 0)
+        b->weights = weights;
+    return status;
+}
+
 int ls_batch_set_weights(ls_batch *b, const float *weights, int64_t rows)
 {
     LS__NEED_AS(b, "batch", LS_EINVAL);
 
     int status = check_life(b);
 
+    if (status == 0 && b->own)
+        return set_own_weights(b, weights, rows);
     if (status == 0 && weights)
         status = check_rows(b->trainer, "weights", rows);
+    if (status == 0 && weights)
+        status = check_weights(weights, rows);
     if (status < 0)
         return status;
-    for (int64_t i = 0; weights && i < rows; i++)
-        if (!(weights[i] >= 0 && weights[i] - weights[i] == 0))
-            return ls__fail(LS_ERANGE, "weights: row %lld has %g; a weight is "
-                            "finite and not negative", (long long)i,
-                            (double)weights[i]);
     b->weights = weights;
     b->weight_rows = weights ? rows : 0;
     return 0;
@@ -223,7 +271,7 @@ int ls__step_set_rows(ls__step *s, const bool *reads)
     if ((all = rows_read(s->batch, reads)) < 0)
         return (int)all;
     s->all = all;
-    s->rows = shard_rows(s->trainer, all);
+    s->rows = s->batch->cut ? s->batch->most : shard_rows(s->trainer, all);
     return 0;
 }
 
@@ -234,12 +282,16 @@ ls_shard ls__step_shard(const ls__step *s, int device, int micro)
     int of_all = t->devices.first + device;
     int64_t i = (int64_t)micro * t->devices.of + of_all;
     int64_t first = ls__least(i * s->rows, s->all);
+    ls__shard_rows mine = {first, ls__least(s->rows, s->all - first),
+                           b->weights ? b->weights + first : NULL};
 
-    return (ls_shard){.first = first,
-                      .rows = ls__least(s->rows, s->all - first),
+    if (b->cut)
+        mine = b->cut[i];
+    return (ls_shard){.first = mine.first,
+                      .rows = mine.rows,
                       .train = s->pass->train,
                       .call = t->step * s->calls + s->before + micro,
                       .row = of_all * s->rows,
                       .data = b->shard_data + i * t->model.inputs,
-                      .weights = b->weights ? b->weights + first : NULL};
+                      .weights = mine.weights};
 }

@@ -16,4 +16,9 @@ int ls__step_set_rows(ls__step *s, const bool *reads);
  * drawn. */
 ls_shard ls__step_shard(const ls__step *s, int device, int micro);
 
+/* Note where the rows of a shard are, of an input or (their number) of the
+ * weights. */
+void ls__batch_place(ls_batch *b, int64_t input, int64_t shard,
+                     const void *data);
+
 #endif

@@ -10,6 +10,8 @@
 /* Two of an optimizer, and one that a rider asks for. */
 enum { LS__MOMENTS = 4 };
 
+typedef struct ls__row_ways ls__row_ways;
+
 struct ls_trainer {
     ls_pool *pool;
     struct ls__life *life; /* its batches know by it whether it is closed */
@@ -21,6 +23,7 @@ struct ls_trainer {
     struct ls__ranks *ranks; /* the others; NULL: this process runs all devices
                                 and owns all floats */
     int workers;
+    const ls__row_ways *row_ways; /* NULL: batches are given all rows */
     int micro; /* batches of a step */
     int64_t step;
     ls__arena arena;
@@ -49,13 +52,37 @@ struct ls_trainer {
     struct ls__by_inputs *by_inputs; /* input_gradient.h; NULL: not yet */
 };
 
+/* The rows of a shard among those of the batch. */
+typedef struct ls__shard_rows {
+    int64_t first, rows;
+    const float *weights; /* NULL: all 1 */
+} ls__shard_rows;
+
 struct ls_batch {
     const ls_trainer *trainer; /* unless its life is over */
     struct ls__life *life;
-    int64_t *rows;            /* [input], 0: not set */
+    int inputs;
+    int64_t *rows;            /* [input], 0: not set; of all ranks */
     const float *weights;
     int64_t weight_rows;
     const void **shard_data;  /* [shard * inputs + input] */
+    const ls__row_ways *ways; /* the trainer's; NULL: it is given all rows */
+    struct ls__own *own;      /* theirs */
+    ls__shard_rows *cut;      /* [shard] what rows of ranks' own come to */
+    int64_t most;             /* rows of a shard, of those */
+};
+
+/* What a batch does whose ranks have rows of their own (together/own_rows.h).
+ * In the place of an input, their number stands for the weights. */
+struct ls__row_ways {
+    int (*open)(ls_batch *b);   /* LS_ENOMEM */
+    void (*close)(ls_batch *b); /* also after a failure, or none */
+    /* Take this rank's rows of an input, or a status it failed with, which
+     * fails on all then; *all is set to the number of all ranks' rows.  Where
+     * ranks have other numbers of rows than of the inputs set before, those are
+     * no longer set. */
+    int (*set)(ls_batch *b, int64_t input, const char *what, const void *data,
+               int64_t rows, int64_t bytes, int64_t *all);
 };
 
 /* The trainer's life begins (LS_ENOMEM), and ends: its batches may be open. */

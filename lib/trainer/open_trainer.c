@@ -8,6 +8,7 @@
 #include "trainer/facts.h"
 #include "passes/input_gradient.h"
 #include "rank/agree.h"
+#include "together/own_rows.h"
 #include "together/ranks.h"
 #include "trainer/trainer_memory.h"
 #include "trainer/trainer_options.h"
@@ -53,6 +54,8 @@ static int share_devices(ls_trainer *t, int devices)
     t->devices = ls__exchange_devices(&t->ranks->exchange);
     t->owned.rank = t->options.transport->rank;
     t->owned.ranks = t->options.transport->ranks;
+    if (t->options.rows != LS_ROWS_ALL)
+        t->row_ways = &ls__own_rows;
     return 0;
 }
 

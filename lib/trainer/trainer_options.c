@@ -23,6 +23,9 @@ int ls__trainer_options_check(const ls_trainer_options *o)
         return ls__fail(LS_EINVAL, "trainer options: keys %d, mean %d or "
                         "state %d is unknown", (int)o->keys, (int)o->mean,
                         (int)o->state);
+    if ((int)o->rows < LS_ROWS_ALL || o->rows > LS_ROWS_KEPT)
+        return ls__fail(LS_EINVAL, "trainer options: rows %d is unknown",
+                        (int)o->rows);
     if ((int)o->precision < LS_F32_LAYERS || o->precision > LS_F32X6_LAYERS)
         return ls__fail(LS_EINVAL, "trainer options: precision %d is unknown",
                         (int)o->precision);

@@ -63,6 +63,9 @@ REPLICATE = 0
 SHARD = 1
 KEYS_NNX = 0
 KEYS_LINEN = 1
+ROWS_ALL = 0
+ROWS_MOVED = 1
+ROWS_KEPT = 2
 REDUCE_MEAN = 1
 REDUCE_SUM = 2
 UNIFORM = 0
@@ -109,6 +112,7 @@ ls_precision = Enum("precision", F32_LAYERS=0, BF16_LAYERS=1, F32X3_LAYERS=2,
 ls_mean = Enum("mean", MEAN_EXACT=0, MEAN_OF_SHARDS=1, SUM=2)
 ls_state = Enum("state", REPLICATE=0, SHARD=1)
 ls_keys = Enum("keys", KEYS_NNX=0, KEYS_LINEN=1)
+ls_rows = Enum("rows", ROWS_ALL=0, ROWS_MOVED=1, ROWS_KEPT=2)
 ls_reduction = Enum("reduction", REDUCE_MEAN=1, REDUCE_SUM=2)
 ls_distribution = Enum("distribution", UNIFORM=0, NORMAL=1, TRUNCATED_NORMAL=2)
 ls_fan = Enum("fan", FAN_IN=0, FAN_OUT=1, FAN_AVERAGE=2)
@@ -219,9 +223,9 @@ class TrainerOptions(Struct):
         ("dropout_key", Key), ("precision", C.c_int), ("transport", P),
         ("even_rows", C.c_bool), ("average", C.c_double),
         ("n_groups", C.c_int), ("groups", C.POINTER(Group)),
-        ("clip_value", C.c_double), ("bucket", C.c_int64)]
+        ("clip_value", C.c_double), ("bucket", C.c_int64), ("rows", C.c_int)]
     enums = {"keys": ls_keys, "mean": ls_mean, "state": ls_state,
-        "precision": ls_precision}
+        "precision": ls_precision, "rows": ls_rows}
 
 
 class Result(Struct):
