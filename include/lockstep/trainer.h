@@ -36,12 +36,12 @@ typedef enum ls_keys { LS_KEYS_NNX, LS_KEYS_LINEN } ls_keys;
 /* Which rows ls_batch_set, ls_batch_set_weights and loaders are given where
  * several ranks train together (lockstep/transport.h).
  *
- * LS_ROWS_ALL    every rank gives the whole batch, of which it reads the rows of
- *                its own devices
- * LS_ROWS_MOVED  every rank gives the rows that it has, and no others: the batch
- *                is those of the first rank, then those of the second, and so
- *                on, to the bytes of a program that has them all.  Rows travel
- *                to the ranks whose devices they fall to
+ * LS_ROWS_ALL    every rank gives the whole batch, of which it reads the rows
+ *                of its own devices
+ * LS_ROWS_MOVED  every rank gives the rows that it has, and no others: the
+ *                batch is those of the first rank, then those of the second,
+ *                and so on, to the bytes of a program that has them all.  Rows
+ *                travel to the ranks whose devices they fall to
  * LS_ROWS_KEPT   likewise, but a rank's rows are cut over its own devices and
  *                travel nowhere.  Device k of the D' of a rank with n rows has
  *                in micro-batch i of K rows (i D' + k) E and on, E of them,

@@ -190,7 +190,7 @@ static int call(const watch *w, const ls_trainer *t, int device,
                 const ls_shard *shard, ls_sums *sums)
 {
     *sums = (ls_sums){.correct = __builtin_nan("")};
-    return ls__device_run(t, NULL, device, shard,
+    return ls__device_run(t, ls__device_context(t, device), device, shard,
                           w->grad->param + device * w->model->params.count,
                           sums);
 }

@@ -156,7 +156,8 @@ static void cut_rank(ls_batch *b, int rank)
 static void cut_all(ls_batch *b)
 {
     const ls_trainer *t = b->trainer;
-    int64_t rows = b->own->border[b->own->ranks], shards = ls__trainer_shards(t);
+    int64_t rows = b->own->border[b->own->ranks];
+    int64_t shards = ls__trainer_shards(t);
 
     b->most = 0;
     if (t->options.rows == LS_ROWS_KEPT) {
