@@ -18,7 +18,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(here, "..", "python"))
 from declare import Headers, by_need, read_all  # noqa: E402
 
-LICENSE = "! SPDX-License-Identifier: BSD-3-" "Clause\n"
+LICENSE = "! SPDX-License-" "Identifier: BSD-3-Clause\n"
 
 # C's type: what stands for it in a struct and, by value, as an argument.
 SCALARS = {

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Proves that docs/tutorial.md tells the truth: each of its pieces of C stands in
-# an example, in one piece, and each command prints what stands below it.  Needs
-# POSIX tools.
-page=${top_srcdir:-.}/docs/tutorial.md
-build=${top_builddir:-.}
+# Proves that docs/tutorial.md and the guides tell the truth: each of the
+# tutorial's pieces of C stands in an example, in one piece, and each command of a
+# page, run in their order, prints what stands below it.  Needs POSIX tools.
+docs=$(cd "${top_srcdir:-.}/docs" && pwd)
+page=$docs/tutorial.md
+build=$(cd "${top_builddir:-.}" && pwd)
 tool=
 . "$(dirname "$0")/shell.sh"
 
@@ -36,14 +37,36 @@ for piece in "$dir"/c.*; do
 done
 is "pieces of C" "$(ls "$dir" | grep -c '^c\.')" 6
 
-pieces text
-for piece in "$dir"/text.*; do
-    command=$(sed -n '1s/^\$ //p' "$piece")
-    sed 1d "$piece" >"$dir/printed"
-    # shellcheck disable=SC2086 # words
-    "$build"/$command >"$dir/out" 2>"$dir/err"
-    same "$command prints what stands there" "$dir/out" "$dir/printed"
+# commands PAGE: runs them in a folder, where examples/ is; "page.ran" becomes the
+# page with what they print.
+commands() {
+    mkdir "$dir/page"
+    ln -s "$build/examples" "$dir/page/examples"
+    while IFS= read -r line; do
+        case $inside:$line in
+        :'```text') inside=yes ;;
+        yes:'```') inside= ;;
+        yes:'$ '*)
+            printf '%s\n' "$line"
+            (cd "$dir/page" && PATH=$build:$PATH &&
+                eval "${line#??}") </dev/null 2>>"$dir/err"
+            n=$((n + 1))
+            continue ;;
+        yes:*) continue ;;
+        esac
+        printf '%s\n' "$line"
+    done <"$1" >"$dir/page.ran"
+    rm -r "$dir/page"
+}
+
+inside=
+n=0
+for page in "$page" "$docs"/guide/*.md; do
+    commands "$page"
+    cp "$dir/page.ran" "$dir/out"
+    diff "$page" "$dir/page.ran" >"$dir/err"
+    is "what $(basename "$page") prints stands there" $? 0
 done
-is "commands" "$(ls "$dir" | grep -c '^text\.')" 3
+is "commands" $n 23
 
 finish
