@@ -12,6 +12,7 @@
 #include "run/writable.h"
 
 #include <lockstep.h>
+#include <lockstep/csource.h>
 #include <lockstep/onnx.h>
 
 #include <stdio.h>
@@ -21,7 +22,7 @@
 const char opt_program_name[] = "lockstep-predict";
 
 typedef struct settings {
-    const char *output, *onnx, *lora, *prompt;
+    const char *output, *onnx, *c, *lora, *prompt;
     int64_t generate, top_k, seed; /* 0: no text; all bytes */
     bool score;
     double temperature;
@@ -34,6 +35,9 @@ static const opt options[] = {
              "where the lines go; -o F.csv too (standard output)")},
     {OPT_ROW("onnx", "F.onnx", OPT_TEXT, AT(onnx), NULL, "",
              "write the model for ONNX; INPUT may be left out then")},
+    {OPT_ROW("c", "F.c", OPT_TEXT, AT(c), NULL, "",
+             "write the model as C source, F.c and F.h; INPUT may be left "
+             "out then"), .not_with = "lora"},
     {OPT_ROW("lora", "F.safetensors", OPT_TEXT, AT(lora), NULL, "",
              "put these adapters on the model")},
     {OPT_ROW("score", NULL, OPT_FLAG, AT(score), NULL, "",
@@ -141,6 +145,7 @@ static int check_apart(const run *r)
         {"--lora", r->set.lora, APART_READ},
         {"--output", r->set.output, APART_WRITTEN},
         {"--onnx", r->set.onnx, APART_WRITTEN},
+        {"--c", r->set.c, APART_WRITTEN},
     };
 
     return apart_check(sizeof file / sizeof *file, file);
@@ -148,7 +153,7 @@ static int check_apart(const run *r)
 
 static int check_paths(const run *r)
 {
-    bool alone = r->set.onnx || r->set.generate;
+    bool alone = r->set.onnx || r->set.c || r->set.generate;
     int status;
 
     if (r->line.paths < (alone ? 1 : 2))
@@ -162,6 +167,8 @@ static int check_paths(const run *r)
         status = writable_check(r->set.output, false);
     if (status == OPT_GO)
         status = writable_check(r->set.onnx, true);
+    if (status == OPT_GO)
+        status = writable_check(r->set.c, true);
     return status == OPT_GO ? check_apart(r) : status;
 }
 
@@ -238,13 +245,15 @@ static int open_table(run *r)
     return r->y ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the output");
 }
 
-/* OPT_DONE when that is all. */
-static int save_onnx(run *r)
+/* The model in other forms; OPT_DONE when that is all. */
+static int save_model(run *r)
 {
     int status = OPT_GO;
 
     if (r->set.onnx)
         status = opt_check(ls_predictor_save_onnx(r->predictor, r->set.onnx));
+    if (status == OPT_GO && r->set.c)
+        status = opt_check(ls_csource_save(r->line.path[0], r->set.c, NULL));
     return status == OPT_GO && r->line.paths < 2 && !r->set.generate
                ? OPT_DONE : status;
 }
@@ -355,7 +364,7 @@ int main(int argc, char **argv)
     if (status == OPT_GO)
         status = open_model(&r);
     if (status == OPT_GO)
-        status = save_onnx(&r);
+        status = save_model(&r);
     if (status == OPT_GO)
         status = r.set.generate ? generate(&r) : predict_rows(&r);
     status = close_output(&r, status);

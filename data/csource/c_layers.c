@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Layers: products, norms, images, recurrent layers, attention. */
+#include "base/error.h"
+#include "base/least.h"
+#include "csource/writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 16 }; /* as in the part "product" */
+
+static const ls__cnode *input(const ls__writer *w, int node, int k)
+{
+    return &w->node[w->node[node].in[k]];
+}
+
+static int value(const ls__writer *w, int node, int k)
+{
+    return input(w, node, k)->as;
+}
+
+/* At least n floats of room behind the values. */
+static void want(ls__writer *w, int64_t n)
+{
+    w->floats = ls__most(w->floats, n);
+}
+
+static void put_bias(ls__writer *w, int64_t vectors, int64_t n,
+                     const char *name, int node)
+{
+    ls__part(w, "bias");
+    ls__call(w, "add_bias(m * %lld, %lld, %s, v%d, %lld);", (long long)vectors,
+             (long long)n, name, node, (long long)n);
+}
+
+/* ------ products ------ */
+
+static int put_dense(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    int64_t k = ls__cnode_width(x), out = ls__cnode_width(n);
+    bool turned = json_is_true(json_object_get(n->json, "transposed"));
+    ls__operand of = {1, 0, k, out, turned ? 1 : out, turned ? k : 1};
+    char name[LS__NAME], bias[LS__NAME];
+    int status = ls__weights_packed(w, n->param[0], &of, name);
+
+    ls__call(w, "product(m * %lld, %lld, %lld, v%d, %lld, %s, %s_least, v%d, "
+             "%lld);", (long long)ls__cnode_vectors(n), (long long)k,
+             (long long)out, value(w, node, 0), (long long)k, name, name, node,
+             (long long)out);
+    if (status < 0 || n->params < 2)
+        return status;
+    status = ls__weights_plain(w, n->param[1], bias);
+    put_bias(w, ls__cnode_vectors(n), out, bias, node);
+    return status;
+}
+
+static int put_matmul(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node], *a = input(w, node, 0);
+    int64_t k = ls__cnode_width(a), m = a->shape[a->rank - 2];
+    ls__operand of = {1, 0, k, ls__cnode_width(n), 0, 0};
+
+    want(w, ls__packed_size(&of));
+    ls__call(w, "matmul(m * %lld, %lld, %lld, %lld, v%d, v%d, v%d, t);",
+             (long long)(a->size / (m * k)), (long long)m, (long long)k,
+             (long long)of.n, value(w, node, 0), value(w, node, 1), node);
+    return 0;
+}
+
+/* ------ norms ------ */
+
+static int two_arrays(ls__writer *w, int node, char scale[LS__NAME],
+                      char bias[LS__NAME])
+{
+    int status = ls__weights_plain(w, w->node[node].param[0], scale);
+
+    return status < 0 ? status
+                      : ls__weights_plain(w, w->node[node].param[1], bias);
+}
+
+static int put_layer_norm(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node];
+    long long c = ls__cnode_width(n);
+    char scale[LS__NAME], bias[LS__NAME];
+    int status = two_arrays(w, node, scale, bias);
+
+    ls__call(w, "for (i = 0; i < m * %lld; i++)",
+             (long long)ls__cnode_vectors(n));
+    ls__call(w, "    layer_norm(%lld, v%d + i * %lld, %s, %s, %lld, "
+             "v%d + i * %lld);", c, value(w, node, 0), c, scale, bias, c, node,
+             c);
+    return status;
+}
+
+static int put_group_norm(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node];
+    long long groups = ls__attribute_int(n, "groups", 1), size = n->size;
+    char scale[LS__NAME], bias[LS__NAME];
+    int status = two_arrays(w, node, scale, bias);
+
+    want(w, size / groups);
+    ls__call(w, "for (i = 0; i < m; i++)");
+    ls__call(w, "    group_norm(%lld, %lld, %lld, v%d + i * %lld, %s, %s,",
+             (long long)ls__cnode_vectors(n), (long long)ls__cnode_width(n),
+             groups, value(w, node, 0), size, scale, bias);
+    ls__call(w, "               v%d + i * %lld, t);", node, size);
+    return status;
+}
+
+static int put_rms_norm(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node];
+    long long c = ls__cnode_width(n);
+    char scale[LS__NAME];
+    int status = ls__weights_plain(w, n->param[0], scale);
+
+    ls__call(w, "for (i = 0; i < m * %lld; i++)",
+             (long long)ls__cnode_vectors(n));
+    ls__text_put(&w->calls, "        rms_norm(%lld, ", c);
+    ls__text_float(&w->calls, (float)ls__attribute_real(n, "epsilon"));
+    ls__text_put(&w->calls, ", v%d + i * %lld, %s, v%d + i * %lld);\n",
+                 value(w, node, 0), c, scale, node, c);
+    return status;
+}
+
+static int put_batch_norm(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node];
+    long long c = ls__cnode_width(n);
+    float epsilon = (float)ls__attribute_real(n, "epsilon");
+    char name[3][LS__NAME], factor_name[LS__NAME];
+    int64_t size;
+    float *factor = ls__weights_read(w, n->param[3], &size);
+    float *scale = ls__weights_read(w, n->param[0], &size);
+    int status = factor && scale ? 0 : LS_ENOMEM;
+
+    for (int64_t j = 0; status == 0 && j < size; j++)
+        factor[j] = 1.0f / __builtin_sqrtf(factor[j] + epsilon) * scale[j];
+    if (status == 0)
+        status = ls__weights_made(w, "factor", size, factor, factor_name);
+    free(factor);
+    free(scale);
+    for (int k = 1; k < 3 && status == 0; k++)
+        status = ls__weights_plain(w, n->param[k], name[k]);
+    if (status == 0)
+        ls__call(w, "batch_norm(m * %lld, %lld, v%d, %s, %s, %s, v%d);",
+                 (long long)ls__cnode_vectors(n), c, value(w, node, 0), name[2],
+                 factor_name, name[1], node);
+    return status;
+}
+
+static int put_position(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node];
+    char table[LS__NAME];
+    int status = ls__weights_plain(w, n->param[0], table);
+
+    ls__part(w, "add");
+    ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
+    ls__call(w, "    v%d[i] = add(v%d[i], %s[i %% %lld]);", node,
+             value(w, node, 0), table, (long long)n->size);
+    return status;
+}
+
+/* ------ softmax ------ */
+
+static int put_softmax(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node];
+    long long c = ls__cnode_width(n);
+
+    ls__call(w, "for (i = 0; i < m * %lld; i++)",
+             (long long)ls__cnode_vectors(n));
+    ls__call(w, "    %s(%lld, v%d + i * %lld, v%d + i * %lld);", n->op, c,
+             value(w, node, 0), c, node, c);
+    return 0;
+}
+
+/* ------ images ------ */
+
+/* Padding before, on one axis. */
+static int64_t before(const ls__cnode *n, const char *padding, int64_t in,
+                      int64_t out, int64_t reach, int64_t stride,
+                      const char *given)
+{
+    int64_t missing = (out - 1) * stride + reach - in;
+
+    if (!strcmp(padding, "explicit"))
+        return ls__attribute_int(n, given, 0);
+    if (!strcmp(padding, "causal"))
+        return reach - 1;
+    return strcmp(padding, "same") || missing < 0 ? 0 : missing / 2;
+}
+
+static int put_window(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    const char *padding = json_string_value(json_object_get(
+        json_object_get(n->json, "attributes"), "padding"));
+    int64_t kh = ls__attribute_int(n, "height", 1);
+    int64_t kw = ls__attribute_int(n, "width", 1);
+    int64_t sy = ls__attribute_int(n, "stride_y", 1);
+    int64_t sx = ls__attribute_int(n, "stride_x", 1);
+    int64_t dy = ls__attribute_int(n, "dilation_y", 1);
+    int64_t dx = ls__attribute_int(n, "dilation_x", 1);
+
+    if (!padding)
+        return ls__fail(LS_EFORMAT, "%s: a window without padding", w->path);
+    ls__call(w, "{");
+    ls__call(w, "    static const window at = {%lld, %lld, %lld, %lld, %lld, "
+             "%lld, %lld, %lld, %lld,",
+             (long long)x->shape[0], (long long)x->shape[1],
+             (long long)x->shape[2], (long long)kh, (long long)kw,
+             (long long)sy, (long long)sx, (long long)dy, (long long)dx);
+    ls__call(w, "                              %lld, %lld, %lld, %lld};\n",
+             (long long)before(n, padding, x->shape[0], n->shape[0],
+                               (kh - 1) * dy + 1, sy, "top"),
+             (long long)before(n, padding, x->shape[1], n->shape[1],
+                               (kw - 1) * dx + 1, sx, "left"),
+             (long long)n->shape[0], (long long)n->shape[1]);
+    ls__call(w, "    for (i = 0; i < m; i++)");
+    return 0;
+}
+
+static int put_pool(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    int status = put_window(w, node);
+
+    if (status == 0)
+        ls__call(w, "        %s(&at, v%d + i * %lld, v%d + i * %lld);\n    }",
+                 n->op, value(w, node, 0), (long long)x->size, node,
+                 (long long)n->size);
+    return status;
+}
+
+static int put_depthwise(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    char name[LS__NAME];
+    int status = ls__weights_plain(w, n->param[0], name);
+
+    ls__part(w, "depthwise");
+    ls__call(w, "        depthwise(&at, v%d + i * %lld, %s, v%d + i * "
+             "%lld);\n    }", value(w, node, 0), (long long)x->size, name, node,
+             (long long)n->size);
+    return status;
+}
+
+static int put_grouped(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    int64_t groups = ls__attribute_int(n, "groups", 1);
+    int64_t features = ls__cnode_width(n), out = features / groups;
+    int64_t k = ls__attribute_int(n, "height", 1) *
+                ls__attribute_int(n, "width", 1) * ls__cnode_width(x) / groups;
+    ls__operand of = {groups, out, k, out, features, 1};
+    char name[LS__NAME];
+    int status = ls__weights_packed(w, n->param[0], &of, name);
+
+    want(w, ROWS * k);
+    ls__call(w, "        conv(&at, %lld, %lld, v%d + i * %lld, %s, %lld,",
+             (long long)groups, (long long)features, value(w, node, 0),
+             (long long)x->size, name, (long long)ls__packed_size(&of));
+    ls__call(w, "             %s_least, v%d + i * %lld, t);\n    }", name, node,
+             (long long)n->size);
+    return status;
+}
+
+static int put_conv(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    int64_t groups = ls__attribute_int(n, "groups", 1);
+    int64_t c = ls__cnode_width(n);
+    char bias[LS__NAME];
+    int status = put_window(w, node);
+
+    if (status == 0)
+        status = groups == ls__cnode_width(x) && groups == c
+                     ? put_depthwise(w, node) : put_grouped(w, node);
+    if (status < 0 || n->params < 2)
+        return status;
+    status = ls__weights_plain(w, n->param[1], bias);
+    put_bias(w, ls__cnode_vectors(n), c, bias, node);
+    return status;
+}
+
+/* ------ recurrent layers ------ */
+
+/* The state is where it ends, behind the values, or in t. */
+static int put_recurrent(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    bool is_lstm = n->op[0] == 'l';
+    long long states = is_lstm ? 2 : 1, gates = is_lstm ? 4 : 3;
+    long long steps = x->shape[0], units = x->shape[1] / gates;
+    bool from = strstr(n->op, "_from");
+    ls__operand of = {1, 0, units, gates * units, gates * units, 1};
+    char kernel[LS__NAME], bias[LS__NAME] = "0";
+    int status = ls__weights_packed(w, n->param[0], &of, kernel);
+
+    if (status == 0 && n->params > 1)
+        status = ls__weights_plain(w, n->param[1], bias);
+    want(w, (gates + 2) * units);
+    ls__call(w, "for (i = 0; i < m; i++) {");
+    ls__call(w, "    float *state = t + %lld;\n    long j;\n", gates * units);
+    ls__call(w, "    for (j = 0; j < %lld; j++)", states * units);
+    if (from)
+        ls__call(w, "        state[j] = v%d[i * %lld + j];", value(w, node, 1),
+                 states * units);
+    else
+        ls__call(w, "        state[j] = 0;");
+    ls__text_put(&w->calls, "        %s(%lld, %lld, ", is_lstm ? "lstm" : "gru",
+                 steps, units);
+    ls__text_put(&w->calls, "v%d + i * %lld, %s, %s_least, %s,\n            ",
+                 value(w, node, 0), (long long)x->size, kernel, kernel, bias);
+    ls__text_put(&w->calls, is_lstm ? "state + %lld, state" : "state", units);
+    ls__text_put(&w->calls, ", v%d + i * %lld, t);\n", node,
+                 (long long)n->size);
+    if (ls__attribute_int(n, "ends", 0)) {
+        ls__call(w, "    for (j = 0; j < %lld; j++)", states * units);
+        ls__call(w, "        v%d[i * %lld + %lld + j] = state[j];", node,
+                 (long long)n->size, steps * units);
+    }
+    ls__call(w, "}");
+    return status;
+}
+
+/* ------ attention ------ */
+
+static int put_attention(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node], *k = input(w, node, 1);
+    int64_t steps = n->shape[0], heads = ls__attribute_int(n, "heads", 1);
+    int64_t d = n->shape[1] / heads;
+    ls__operand scores = {1, 0, d, steps, 0, 0}, mix = {1, 0, steps, d, 0, 0};
+
+    want(w, steps * steps +
+                ls__most(ls__packed_size(&scores), ls__packed_size(&mix)));
+    ls__call(w, "for (i = 0; i < m; i++)");
+    ls__call(w, "    attention(%lld, %lld, %lld, %lld, %d, v%d + i * %lld, "
+             "v%d + i * %lld,", (long long)steps, (long long)heads,
+             (long long)(k->shape[1] / d), (long long)d,
+             (int)ls__attribute_int(n, "causal", 0), value(w, node, 0),
+             (long long)n->size, value(w, node, 1), (long long)k->size);
+    ls__call(w, "              v%d + i * %lld, v%d + i * %lld, t);",
+             value(w, node, 2), (long long)k->size, node, (long long)n->size);
+    return 0;
+}
+
+/* ------ the rows ------ */
+
+#define LAYER(name, part, function) \
+    {name, part, function, NULL, {NULL, NULL}}
+
+const ls__crow ls__crow_layers[] = {
+    LAYER("dense", "product", put_dense),
+    LAYER("matmul", "matmul", put_matmul),
+    LAYER("layer_norm", "layer_norm", put_layer_norm),
+    LAYER("group_norm", "group_norm", put_group_norm),
+    LAYER("rms_norm", "rms_norm", put_rms_norm),
+    LAYER("batch_norm", "batch_norm", put_batch_norm),
+    LAYER("position", "add", put_position),
+    LAYER("softmax", "softmax", put_softmax),
+    LAYER("log_softmax", "log_softmax", put_softmax),
+    LAYER("conv2d", "conv", put_conv),
+    LAYER("max_pool", "max_pool", put_pool),
+    LAYER("avg_pool", "avg_pool", put_pool),
+    LAYER("lstm", "lstm", put_recurrent),
+    LAYER("lstm_from", "lstm", put_recurrent),
+    LAYER("gru", "gru", put_recurrent),
+    LAYER("gru_from", "gru", put_recurrent),
+    LAYER("attention", "attention", put_attention),
+    {NULL, NULL, NULL, NULL, {NULL, NULL}}};

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A model on its way to C: what the files of this room share. */
+#ifndef LS_CSOURCE_WRITER_H
+#define LS_CSOURCE_WRITER_H
+
+#include "base/file.h"
+
+#include <jansson.h>
+#include <lockstep/archive.h>
+#include <lockstep/columns.h>
+#include <stdio.h>
+
+/* ------ Text (c_text.c) ------ */
+
+/* Text that grows; where a file is open it goes there piece by piece. */
+typedef struct ls__text {
+    ls__aside file;
+    bool to_file, failed; /* no memory, or the file's failure */
+    char *bytes;
+    size_t size, room;
+} ls__text;
+
+void ls__text_put(ls__text *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void ls__text_add(ls__text *t, const char *bytes, size_t n);
+
+/* A float, and a double, so that a compiler reads back the same one. */
+void ls__text_float(ls__text *t, float x);
+void ls__text_double(ls__text *t, double x);
+
+/* A string of C in its quotes: whatever it holds, it ends where it ends. */
+void ls__text_string(ls__text *t, const char *text);
+
+/* Text as an identifier goes on: letters, digits and _, 40 at most. */
+enum { LS__NAME = 48 };
+void ls__text_name(char out[LS__NAME], const char *text);
+
+/* Write it all to the file, or free it. */
+int ls__text_open(ls__text *t, const char *path);
+int ls__text_finish(ls__text *t);
+void ls__text_close(ls__text *t);
+
+/* ------ A graph (c_graph.c) ------ */
+
+enum { LS__NODE_INPUTS = 3, LS__NODE_PARAMS = 5 };
+
+/* A node, as the model file's JSON says it. */
+typedef struct ls__cnode {
+    const json_t *json;
+    const char *op;
+    int inputs, params, in[LS__NODE_INPUTS];
+    int param[LS__NODE_PARAMS]; /* entries of the archive */
+    int rank;
+    int64_t shape[LS_MAX_RANK], size;
+    bool needed, is_i32;
+    int as;          /* the node whose memory its value has: itself, or what it
+                        is a view of */
+    int last;        /* the last node that reads that memory */
+    int64_t at;      /* floats a row before it */
+} ls__cnode;
+
+typedef struct ls__writer {
+    const char *path; /* of the model, for messages */
+    char name[LS__NAME], upper[LS__NAME];
+    char *header; /* its file */
+    ls_archive *archive;
+    json_t *graph;
+    ls_coding *coding;   /* of a table; NULL: none */
+    const char *images;  /* a note; NULL: none */
+    int nodes, input, output;
+    ls__cnode *node;
+    int64_t rows_floats;   /* memory a row */
+    int64_t floats;        /* and for any number of rows */
+    ls__text parts, calls; /* names of parts that are needed; the calls */
+    ls__text weights, head;
+} ls__writer;
+
+/* Read the graph of the archive: what the first output needs. */
+int ls__cgraph_read(ls__writer *w);
+
+/* Give each value its memory. */
+void ls__cgraph_place(ls__writer *w);
+
+/* An attribute: a whole number, a number, a list's number. */
+int64_t ls__attribute_int(const ls__cnode *n, const char *name, int64_t usual);
+double ls__attribute_real(const ls__cnode *n, const char *name);
+int64_t ls__attribute_at(const ls__cnode *n, const char *name, int i);
+
+/* The last axis, and vectors of it a row. */
+int64_t ls__cnode_width(const ls__cnode *n);
+int64_t ls__cnode_vectors(const ls__cnode *n);
+
+/* ------ Operators (c_ops.c, c_layers.c) ------ */
+
+/* How an operator is written: by a function, or where it is elementwise by the
+ * call alone, in which $a and $b are its inputs, $p and $q the attributes that
+ * are named. */
+typedef struct ls__crow {
+    const char *op, *part;
+    int (*put)(ls__writer *w, int node);
+    const char *call, *by[2];
+} ls__crow;
+
+extern const ls__crow ls__crows[], ls__crow_layers[];
+const ls__crow *ls__crow_of(const char *op);
+
+/* Write the calls of a node.  LS_ENOTSUP names an operator that has no row. */
+int ls__crow_put(ls__writer *w, int node);
+
+/* Is its value its input, under another shape perhaps? */
+bool ls__crow_is_view(const char *op);
+
+/* Ask for a part, and write one line of the calls. */
+void ls__part(ls__writer *w, const char *name);
+void ls__call(ls__writer *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ------ Weights (c_weights.c) ------ */
+
+/* Write an array `name`: its floats as they are; and as the products of `count`
+ * groups of (k,n) read them, b's rows and columns so far apart, with the least
+ * exponent as <name>_least. */
+int ls__weights_plain(ls__writer *w, int entry, char name[LS__NAME]);
+typedef struct ls__operand {
+    int64_t count, next, k, n, row, col;
+} ls__operand;
+int ls__weights_packed(ls__writer *w, int entry, const ls__operand *of,
+                       char name[LS__NAME]);
+int64_t ls__packed_size(const ls__operand *of); /* of a group */
+
+/* An array of that many floats, made here. */
+int ls__weights_made(ls__writer *w, const char *kind, int64_t n,
+                     const float *x, char name[LS__NAME]);
+/* The floats of an entry, to be freed; denormals are zeros. */
+float *ls__weights_read(ls__writer *w, int entry, int64_t *n);
+
+/* ------ The rest ------ */
+
+/* c_parts.c: the parts that were asked for, and what those need. */
+int ls__parts_write(ls__writer *w, ls__text *to);
+
+/* c_table.c: columns, classes and what predicts rows of a table. */
+void ls__ctable_write(ls__writer *w, ls__text *c, ls__text *h);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Models as C source: for every kind of layer the source, compiled here by CC at
+ * -O0 and -O2, makes the bytes that a predictor makes, of one row and of many;
+ * it is the same source each time, whole or not there; what cannot be written
+ * is refused by name, and texts of a hostile file stay texts. */
+#define _GNU_SOURCE /* nftw */
+#include "faults.h"
+#include "folder.h"
+#include "output_models.h"
+
+#include <lockstep/arithmetic.h>
+#include <lockstep/csource.h>
+#include <lockstep/sparse.h>
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+
+enum { ROWS = 1237 };
+
+/* ------ models ------ */
+
+static ls_node *floats(ls_graph *g, int rank, int64_t a, int64_t b, int64_t c)
+{
+    return ls_input(g, "x", LS_F32, rank, (int64_t[]){a, b, c});
+}
+
+static ls_node *indices(ls_graph *g, int64_t n)
+{
+    return ls_input(g, "x", LS_I32, 1, &n);
+}
+
+static ls_node *of_mlp(ls_graph *g)
+{
+    ls_node *h = floats(g, 1, 300, 0, 0);
+
+    h = ls_relu(ls_dense(h, 70, "fc1"));
+    h = ls_tanh(ls_dense(ls_dropout(h, 0.5, "drop"), 33, "fc2"));
+    return ls_dense_no_bias(ls_add(h, ls_gelu(h)), 5, "out \"*/ ?" "?/");
+}
+
+/* ------ terms ------ */
+
+static ls_node *of_terms(ls_graph *g)
+{
+    ls_node *x = floats(g, 1, 40, 0, 0), *u = ls_dense(x, 40, "u"), *h;
+    ls_node *all[8];
+
+    all[0] = ls_sub(ls_mul(x, u), ls_div(x, u));
+    all[1] = ls_sqrt(ls_abs(ls_max(ls_min(x, u), ls_square(x))));
+    all[2] = ls_log(ls_exp(ls_scale_shift(x, 2, 1)));
+    all[3] = ls_pow(ls_abs(x), 2.5);
+    all[4] = ls_add(ls_pow(x, 3), ls_pow(u, -2));
+    all[5] = ls_elu(ls_leaky_relu(u, 0.1), 1.5);
+    all[6] = ls_round_bf16(ls_silu(ls_softplus(x)));
+    all[7] = ls_clamp(ls_sigmoid(u), 0.25, 0.75);
+    h = ls_concat(all, 8, 0);
+    return ls_add(h, ls_scale_shift(ls_exp(ls_scale_shift(h, 30, 0)), 0, 1));
+}
+
+static ls_node *of_tiny(ls_graph *g)
+{
+    ls_node *x = ls_scale_shift(floats(g, 1, 300, 0, 0), 1e-25, 0);
+
+    x = ls_mul(x, ls_dense(ls_scale_shift(x, 1e-12, 0), 300, "a"));
+    return ls_scale_shift(ls_dense(ls_softmax(ls_scale_shift(x, 1e37, 0)), 20,
+                                   "b"), 1e20, 0);
+}
+
+/* ------ images ------ */
+
+static ls_node *of_image(ls_graph *g)
+{
+    ls_node *x = floats(g, 3, 9, 10, 4);
+    ls_conv_options o = ls_conv_defaults();
+
+    x = ls_relu(ls_conv2d(x, 6, (ls_window){3, 3, 1, 1, LS_SAME}, "conv1"));
+    x = ls_max_pool(x, (ls_window){.height = 2, .width = 3, .stride_y = 2,
+                                   .stride_x = 2, .padding = LS_SAME});
+    o.groups = 2;
+    o.dilation_y = 2;
+    o.padding = LS_SAME;
+    x = ls_group_norm(ls_conv2d_with(x, 8, 3, 2, &o, "conv2"), 2, "norm");
+    o = ls_conv_defaults();
+    o.groups = 8;
+    o.padding = LS_EXPLICIT;
+    o.top = o.left = o.right = 1;
+    x = ls_batch_norm(ls_conv2d_with(x, 8, 3, 3, &o, "conv3"), 1e-5, "batch");
+    x = ls_avg_pool(x, (ls_window){.height = 2, .width = 2,
+                                   .padding = LS_VALID});
+    return ls_dense(ls_flatten(x), 7, "out");
+}
+
+/* ------ sequences ------ */
+
+static ls_node *of_steps(ls_graph *g)
+{
+    ls_node *x = floats(g, 2, 7, 3, 0), *last, *h;
+
+    h = ls_lstm_from(x, 20, NULL, NULL, &last, "lstm");
+    h = ls_gru_from(ls_layer_norm(h, "norm"), 10, NULL, NULL, NULL, "gru");
+    h = ls_gru_two_biases(h, 6, NULL, NULL, NULL, "two");
+    return ls_concat((ls_node *[]){ls_flatten(h), ls_flatten(last)}, 2, 0);
+}
+
+static ls_node *of_tokens(ls_graph *g)
+{
+    ls_node *x = indices(g, 6);
+
+    x = ls_position(ls_embed(x, 11, 24, "table"), "position");
+    x = ls_add(x, ls_self_attention(ls_layer_norm(x, "n1"), 4, true, "mix"));
+    x = ls_add(x, ls_self_attention(ls_rms_norm(x, 1e-6, "rms"), 2, false, "all"));
+    x = ls_log_softmax(ls_gelu(ls_dense(x, 40, "ff")));
+    OK(ls_tie(g, "head.kernel", "table.embedding", true));
+    return ls_dense_no_bias(ls_dense(x, 24, "back"), 11, "head");
+}
+
+static ls_node *of_shapes(ls_graph *g)
+{
+    ls_node *x = floats(g, 2, 6, 4, 0), *h;
+
+    h = ls_concat((ls_node *[]){ls_dense(x, 4, "d"), x}, 2, 0);
+    h = ls_reshape(ls_slice(h, 0, 3, 6), 2, (int64_t[]){4, 6});
+    h = ls_transpose(h, NULL);
+    x = ls_sum_over(h, 1, (int[]){0});
+    h = ls_add(h, ls_broadcast_to(x, 2, (int64_t[]){6, 4}));
+    h = ls_matmul(h, ls_transpose(h, NULL));
+    return ls_add(ls_max_over(h, 1, (int[]){1}),
+                  ls_sum_over(h, 1, (int[]){1}));
+}
+
+static ls_node *of_bags(ls_graph *g)
+{
+    ls_node *x = indices(g, 5), *h;
+
+    h = ls_add(ls_embed_bag(x, LS_BAG_SUM, 600, 20, "sum"),
+               ls_embed_bag(x, LS_BAG_MEAN, 600, 20, "mean"));
+    h = ls_add(h, ls_sparse_dense(x, NULL, 600, 20, "ones"));
+    return ls_softmax(ls_dense(h, 9, "out"));
+}
+
+static const struct {
+    const char *name;
+    ls_node *(*build)(ls_graph *g);
+    int below; /* of indices: numbers from -1 or 0 up to this */
+    int from;
+} kinds[] = {{"mlp", of_mlp, 0, 0},       {"terms", of_terms, 0, 0},
+             {"tiny", of_tiny, 0, 0},     {"image", of_image, 0, 0},
+             {"steps", of_steps, 0, 0},   {"tokens", of_tokens, 11, 0},
+             {"shapes", of_shapes, 0, 0}, {"bags", of_bags, 600, -1}};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* ------ saving, compiling ------ */
+
+/* What begins with zeros gets numbers. */
+static void set_bias(ls_trainer *t, const char *name)
+{
+    float x[4096], *by = normals(3, 4096);
+    int64_t shape[LS_MAX_RANK], n = 0;
+
+    for (int i = 0; i < ls_trainer_params(t); i++)
+        if (!strcmp(ls_trainer_param_name(t, i), name))
+            n = ls_trainer_param_shape(t, i, shape) == 1 ? shape[0] : 0;
+    for (int64_t i = 0; i < n; i++)
+        x[i] = strstr(name, "var") ? by[i] * by[i] : by[i] / 4;
+    if (n)
+        OK(ls_trainer_set(t, name, n, x));
+    free(by);
+}
+
+static void save(int kind, const char *path)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(1, 1);
+    ls_graph *g;
+    run r;
+    ls_node *y;
+
+    OK(ls_graph_new(&g));
+    y = kinds[kind].build(g);
+    ck_assert_msg(y != NULL, "%s: %s", kinds[kind].name, ls_errmsg());
+    OK(ls_output(g, y, "y"));
+    OK(ls_loss(g, ls_mean_loss(ls_sum_over(ls_square(y), 0, NULL), NULL)));
+    r = open_run(pool, g, &o);
+    for (int i = 0; i < ls_trainer_params(r.trainer); i++)
+        set_bias(r.trainer, ls_trainer_param_name(r.trainer, i));
+    OK(ls_trainer_save_model(r.trainer, path));
+    close_run(&r);
+    ls_pool_close(pool);
+}
+
+/* Is there a compiler? */
+static const char *compiler(void)
+{
+    const char *cc = getenv("CC");
+
+    cc = cc && *cc ? cc : "cc";
+    return cc;
+}
+
+typedef void predict_fn(const void *x, float *y, void *scratch);
+typedef void rows_fn(long rows, const void *x, float *y, void *scratch);
+
+/* Source `c` as a library that is open; by name its functions. */
+static void *compiled(const char *c, const char *flags)
+{
+    char command[1024], so[300];
+    void *library;
+
+    snprintf(so, sizeof so, "%s.%s.so", c, flags);
+    snprintf(command, sizeof command, "%s -std=c99 -Wall -Wextra -Werror "
+             "-Wno-unknown-pragmas -shared -fPIC %s -o '%s' '%s'", compiler(),
+             flags, so, c);
+    ck_assert_msg(system(command) == 0, "%s", command);
+    library = dlopen(so, RTLD_NOW);
+    ck_assert_msg(library != NULL, "%s", dlerror());
+    return library;
+}
+
+static void *symbol(void *library, const char *name)
+{
+    void *at = dlsym(library, name);
+
+    ck_assert_msg(at != NULL, "%s", name);
+    return at;
+}
+
+/* ------ the same bytes ------ */
+
+typedef struct sample {
+    ls_array_spec in, out;
+    int64_t in_size, out_size;
+    void *x;
+    float *y; /* the predictor's */
+} sample;
+
+static int64_t size_of(const ls_array_spec *spec)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < spec->rank; i++)
+        n *= spec->shape[i];
+    return n;
+}
+
+static void *make_x(const sample *s, int kind)
+{
+    int64_t n = ROWS * s->in_size;
+    int32_t *i32;
+
+    if (s->in.dtype == LS_F32) {
+        float *x = normals(7, n);
+
+        for (int64_t i = 0; i < n; i += 3) /* as behind relu */
+            x[i] = 0;
+        return x;
+    }
+    i32 = integers(7, kinds[kind].below - kinds[kind].from, n);
+    for (int64_t i = 0; i < n; i++)
+        i32[i] += kinds[kind].from;
+    return i32;
+}
+
+static sample open_sample(const char *model, int kind)
+{
+    ls_predictor *p;
+    ls_context *c;
+    sample s;
+
+    OK(ls_predictor_load(&p, model));
+    ck_assert(ls_predictor_input(p, 0, &s.in));
+    ck_assert(ls_predictor_output(p, 0, &s.out));
+    s.in_size = size_of(&s.in);
+    s.out_size = size_of(&s.out);
+    s.x = make_x(&s, kind);
+    s.y = malloc((size_t)(ROWS * s.out_size) * sizeof *s.y);
+    ck_assert_ptr_nonnull(s.y);
+    OK(ls_context_open(&c, p, NULL));
+    OK(ls_context_set(c, s.in.name, s.in.dtype, s.x, ROWS));
+    OK(ls_context_predict(c, s.out.name, ROWS * s.out_size, s.y));
+    ls_context_close(c);
+    ls_predictor_close(p);
+    return s;
+}
+
+static void check_bytes(const sample *s, const char *c, const char *flags)
+{
+    size_t scratch_room = 1 << 24;
+    void *library = compiled(c, flags), *scratch = malloc(scratch_room);
+    float *y = malloc((size_t)(ROWS * s->out_size) * sizeof *y);
+    predict_fn *one = (predict_fn *)symbol(library, "net_predict");
+    rows_fn *rows = (rows_fn *)symbol(library, "net_predict_rows");
+
+    ck_assert(y && scratch);
+    memset(y, 1, (size_t)(ROWS * s->out_size) * sizeof *y);
+    for (int64_t i = 0; i < ROWS; i++) {
+        one((const char *)s->x + i * s->in_size * 4, y + i * s->out_size,
+            scratch);
+        for (int64_t j = i * s->out_size; j < (i + 1) * s->out_size; j++)
+            ck_assert_msg(!memcmp(y + j, s->y + j, 4),
+                          "%s: row %ld, output %ld: %a, not %a", flags, (long)i,
+                          (long)(j % s->out_size), (double)y[j], (double)s->y[j]);
+    }
+    memset(y, 1, (size_t)(ROWS * s->out_size) * sizeof *y);
+    rows(ROWS, s->x, y, scratch);
+    ck_assert_mem_eq(y, s->y, (size_t)(ROWS * s->out_size) * sizeof *y);
+    free(y);
+    free(scratch);
+    dlclose(library);
+}
+
+START_TEST(test_bytes)
+{
+    sample s;
+
+    folder_open();
+    save(_i, in_folder("model"));
+    OK(ls_csource_save(in_folder("model"), in_folder("net.c"), NULL));
+    s = open_sample(in_folder("model"), _i);
+    check_bytes(&s, in_folder("net.c"), "-O0");
+    check_bytes(&s, in_folder("net.c"), "-O2");
+    free(s.x);
+    free(s.y);
+    if (!getenv("KEEP")) folder_close();
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("csource");
+    TCase *t = tcase_create("csource");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, test_bytes, 0, KINDS);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
