@@ -15,7 +15,7 @@
 #include <dlfcn.h>
 #include <sys/wait.h>
 
-enum { ROWS = 1237 };
+enum { ROWS = 517 };
 
 /* ------ models ------ */
 
@@ -168,7 +168,7 @@ static void set_bias(ls_trainer *t, const char *name)
     free(by);
 }
 
-static void save(int kind, const char *path)
+static void save(ls_node *(*build)(ls_graph *g), const char *path)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(1, 1);
@@ -177,8 +177,8 @@ static void save(int kind, const char *path)
     ls_node *y;
 
     OK(ls_graph_new(&g));
-    y = kinds[kind].build(g);
-    ck_assert_msg(y != NULL, "%s: %s", kinds[kind].name, ls_errmsg());
+    y = build(g);
+    ck_assert_msg(y != NULL, "%s", ls_errmsg());
     OK(ls_output(g, y, "y"));
     OK(ls_loss(g, ls_mean_loss(ls_sum_over(ls_square(y), 0, NULL), NULL)));
     r = open_run(pool, g, &o);
@@ -283,7 +283,8 @@ static sample open_sample(const char *model, int kind)
     return s;
 }
 
-static void check_bytes(const sample *s, const char *c, const char *flags)
+static void check_bytes(const sample *s, const char *c, const char *flags,
+                        int64_t count)
 {
     size_t scratch_room = 1 << 24;
     void *library = compiled(c, flags), *scratch = malloc(scratch_room);
@@ -293,7 +294,7 @@ static void check_bytes(const sample *s, const char *c, const char *flags)
 
     ck_assert(y && scratch);
     memset(y, 1, (size_t)(ROWS * s->out_size) * sizeof *y);
-    for (int64_t i = 0; i < ROWS; i++) {
+    for (int64_t i = 0; i < count; i += 3) {
         one((const char *)s->x + i * s->in_size * 4, y + i * s->out_size,
             scratch);
         for (int64_t j = i * s->out_size; j < (i + 1) * s->out_size; j++)
@@ -302,8 +303,8 @@ static void check_bytes(const sample *s, const char *c, const char *flags)
                           (long)(j % s->out_size), (double)y[j], (double)s->y[j]);
     }
     memset(y, 1, (size_t)(ROWS * s->out_size) * sizeof *y);
-    rows(ROWS, s->x, y, scratch);
-    ck_assert_mem_eq(y, s->y, (size_t)(ROWS * s->out_size) * sizeof *y);
+    rows((long)count, s->x, y, scratch);
+    ck_assert_mem_eq(y, s->y, (size_t)(count * s->out_size) * sizeof *y);
     free(y);
     free(scratch);
     dlclose(library);
@@ -314,16 +315,99 @@ START_TEST(test_bytes)
     sample s;
 
     folder_open();
-    save(_i, in_folder("model"));
+    save(kinds[_i].build, in_folder("model"));
     OK(ls_csource_save(in_folder("model"), in_folder("net.c"), NULL));
     s = open_sample(in_folder("model"), _i);
-    check_bytes(&s, in_folder("net.c"), "-O0");
-    check_bytes(&s, in_folder("net.c"), "-O2");
+    check_bytes(&s, in_folder("net.c"), "-O0", 40);
+    check_bytes(&s, in_folder("net.c"), "-O2", ROWS);
     free(s.x);
     free(s.y);
-    if (!getenv("KEEP")) folder_close();
+    folder_close();
 }
 END_TEST
+
+/* ------ what is refused ------ */
+
+static ls_node *of_two_inputs(ls_graph *g)
+{
+    return ls_dense(ls_add(floats(g, 1, 4, 0, 0),
+                           ls_input(g, "u", LS_F32, 1, (int64_t[]){4})), 2,
+                    "d");
+}
+
+static ls_node *of_rotary(ls_graph *g)
+{
+    return ls_dense(ls_rotary(floats(g, 2, 3, 4, 0), 1, 1e4), 2, "d");
+}
+
+static const struct {
+    ls_node *(*build)(ls_graph *g);
+    const char *text;
+} refused[] = {{of_two_inputs, "more than one input"},
+               {of_rotary, "no C source for \"rotary\""}};
+
+START_TEST(test_refused)
+{
+    folder_open();
+    save(refused[_i].build, in_folder("model"));
+    ck_assert_int_eq(ls_csource_save(in_folder("model"), in_folder("net.c"),
+                                     NULL), LS_ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), refused[_i].text));
+    ck_assert_int_ne(access(in_folder("net.c"), F_OK), 0);
+    ck_assert_int_ne(access(in_folder("net.h"), F_OK), 0);
+    folder_close();
+}
+END_TEST
+
+START_TEST(test_names)
+{
+    static const char *const wrong[] = {"net", "net.h", "9.c", "a b.c",
+                                        "a\"b.c"};
+    ls_csource_options o = ls_csource_defaults();
+
+    folder_open();
+    save(of_mlp, in_folder("model"));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ck_assert_int_eq(ls_csource_save(in_folder("model"),
+                                         in_folder(wrong[i]), NULL),
+                         LS_EINVAL);
+    o.name = "no name";
+    ck_assert_int_eq(ls_csource_save(in_folder("model"), in_folder("a.c"), &o),
+                     LS_EINVAL);
+    o.name = "other";
+    OK(ls_csource_save(in_folder("model"), in_folder("net-1.c"), &o));
+    dlclose(compiled(in_folder("net-1.c"), "-O0"));
+    folder_close();
+}
+END_TEST
+
+#if OWN_MALLOC
+/* Each allocation fails in turn: a status, and what was there stays. */
+START_TEST(test_shortage)
+{
+    int status = -1;
+
+    folder_open();
+    save(of_bags, in_folder("model"));
+    put_file(in_folder("net.c"), "old", 3);
+    for (int n = 1; status < 0; n++) {
+        size_t size;
+
+        fail_memory = OUR_MEMORY;
+        watch_from(n);
+        status = ls_csource_save(in_folder("model"), in_folder("net.c"), NULL);
+        atomic_store(&watching, false);
+        fail_memory = NO_MEMORY;
+        ck_assert_msg(status == 0 || status == LS_ENOMEM, "%d: %s", n,
+                      ls_errmsg());
+        free(get_file(in_folder("net.c"), &size));
+        ck_assert(status == 0 || size == 3);
+        ck_assert_int_lt(n, 4000);
+    }
+    folder_close();
+}
+END_TEST
+#endif
 
 static Suite *suite(void)
 {
@@ -332,6 +416,11 @@ static Suite *suite(void)
 
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, test_bytes, 0, KINDS);
+    tcase_add_loop_test(t, test_refused, 0, 2);
+    tcase_add_test(t, test_names);
+#if OWN_MALLOC
+    tcase_add_test(t, test_shortage);
+#endif
     suite_add_tcase(s, t);
     return s;
 }

@@ -9,6 +9,7 @@
 
 #include <lockstep/columns.h>
 #include <lockstep/onnx.h>
+#include <lockstep/csource.h>
 #include <lockstep/files.h>
 #include <lockstep/images.h>
 #include <lockstep/table.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 256, PANEL = 32 };
+enum { CHUNK = 256, PANEL = 64, LANES = 16 };
 
 static uint32_t bits_of(float x)
 {
@@ -89,27 +89,37 @@ int ls__weights_plain(ls__writer *w, int entry, char name[LS__NAME])
 
 int64_t ls__packed_size(const ls__operand *of)
 {
-    return of->k * ((of->n + PANEL - 1) / PANEL * PANEL);
+    return of->k * of->n;
+}
+
+/* Columns j .. j + wide of a chunk, k by k; *least goes down to the least
+ * exponent of what is not 0. */
+static void put_panel(ls__text *t, const ls__operand *of, const float *x,
+                      int64_t c, int64_t j, int64_t wide, int64_t *put,
+                      int *least)
+{
+    for (int64_t i = c; i < of->k && i < c + CHUNK; i++)
+        for (int64_t p = j; p < j + wide; p++) {
+            float one = x[i * of->row + p * of->col];
+            int e = (int)(bits_of(one) >> 23 & 255);
+
+            put_number(t, (*put)++, one);
+            *least = e && e < *least ? e : *least;
+        }
 }
 
 /* In the order in which the part "product" reads them. */
 static int put_packed(ls__text *t, const ls__operand *of, const float *x)
 {
+    int64_t put = 0, wide;
     int least = 255;
-    int64_t put = 0;
 
     for (int64_t g = 0; g < of->count; g++, x += of->next)
         for (int64_t c = 0; c < of->k; c += CHUNK)
-            for (int64_t j = 0; j < of->n; j += PANEL)
-                for (int64_t i = c; i < of->k && i < c + CHUNK; i++)
-                    for (int64_t p = j; p < j + PANEL; p++) {
-                        float one = p < of->n ? x[i * of->row + p * of->col]
-                                              : 0;
-                        int e = (int)(bits_of(one) >> 23 & 255);
-
-                        put_number(t, put++, one);
-                        least = e && e < least ? e : least;
-                    }
+            for (int64_t j = 0, left; (left = of->n - j) > 0; j += wide) {
+                wide = left >= PANEL ? PANEL : left >= LANES ? LANES : left;
+                put_panel(t, of, x, c, j, wide, &put, &least);
+            }
     return least;
 }
 
