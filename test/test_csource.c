@@ -19,6 +19,14 @@ enum { ROWS = 517 };
 
 /* ------ models ------ */
 
+static ls_node *no_bias(ls_node *x, int64_t n, const char *name)
+{
+    ls_dense_options o = ls_dense_defaults();
+
+    o.no_bias = true;
+    return ls_dense_with(x, n, &o, name);
+}
+
 static ls_node *floats(ls_graph *g, int rank, int64_t a, int64_t b, int64_t c)
 {
     return ls_input(g, "x", LS_F32, rank, (int64_t[]){a, b, c});
@@ -35,7 +43,7 @@ static ls_node *of_mlp(ls_graph *g)
 
     h = ls_relu(ls_dense(h, 70, "fc1"));
     h = ls_tanh(ls_dense(ls_dropout(h, 0.5, "drop"), 33, "fc2"));
-    return ls_dense_no_bias(ls_add(h, ls_gelu(h)), 5, "out \"*/ ?" "?/");
+    return no_bias(ls_add(h, ls_gelu(h)), 5, "out \"*/ ?" "?/");
 }
 
 /* ------ terms ------ */
@@ -59,9 +67,9 @@ static ls_node *of_terms(ls_graph *g)
 
 static ls_node *of_tiny(ls_graph *g)
 {
-    ls_node *x = ls_scale_shift(floats(g, 1, 300, 0, 0), 1e-25, 0);
+    ls_node *x = ls_scale_shift(floats(g, 1, 70, 0, 0), 1e-25, 0);
 
-    x = ls_mul(x, ls_dense(ls_scale_shift(x, 1e-12, 0), 300, "a"));
+    x = ls_mul(x, ls_dense(ls_scale_shift(x, 1e-12, 0), 70, "a"));
     return ls_scale_shift(ls_dense(ls_softmax(ls_scale_shift(x, 1e37, 0)), 20,
                                    "b"), 1e20, 0);
 }
@@ -95,10 +103,14 @@ static ls_node *of_image(ls_graph *g)
 static ls_node *of_steps(ls_graph *g)
 {
     ls_node *x = floats(g, 2, 7, 3, 0), *last, *h;
+    ls_recurrent_options o = ls_recurrent_defaults();
 
-    h = ls_lstm_from(x, 20, NULL, NULL, &last, "lstm");
-    h = ls_gru_from(ls_layer_norm(h, "norm"), 10, NULL, NULL, NULL, "gru");
-    h = ls_gru_two_biases(h, 6, NULL, NULL, NULL, "two");
+    o.last = &last;
+    h = ls_lstm_with(x, 20, &o, "lstm");
+    h = ls_gru(ls_layer_norm(h, "norm"), 10, "gru");
+    o = ls_recurrent_defaults();
+    o.two_biases = true;
+    h = ls_gru_with(h, 6, &o, "two");
     return ls_concat((ls_node *[]){ls_flatten(h), ls_flatten(last)}, 2, 0);
 }
 
@@ -111,7 +123,7 @@ static ls_node *of_tokens(ls_graph *g)
     x = ls_add(x, ls_self_attention(ls_rms_norm(x, 1e-6, "rms"), 2, false, "all"));
     x = ls_log_softmax(ls_gelu(ls_dense(x, 40, "ff")));
     OK(ls_tie(g, "head.kernel", "table.embedding", true));
-    return ls_dense_no_bias(ls_dense(x, 24, "back"), 11, "head");
+    return no_bias(ls_dense(x, 24, "back"), 11, "head");
 }
 
 static ls_node *of_shapes(ls_graph *g)

@@ -86,7 +86,8 @@ static const char *const means_something[] = {
     "ls_backend_text backend", "ls_batch_set_weights weights",
     "ls_broadcast axis", "ls_checkpoints_save note", "ls_context_open pool",
     "ls_conv1d_with options", "ls_conv2d_with options",
-    "ls_cross_attention mask", "ls_dense_with options",
+    "ls_cross_attention mask", "ls_csource_save options",
+    "ls_dense_with options",
     "ls_error text", "ls_gradients_between fn", "ls_graph_output name",
     "ls_group_frozen names", "ls_group_of names", /* ls_trainer_open says */
     "ls_gru_with options",

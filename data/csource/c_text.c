@@ -12,9 +12,8 @@ enum { PIECE = 1 << 16 };
 
 static bool flush_to_file(ls__text *t)
 {
-    if (!t->failed && t->size > 0 &&
-        ls__newfile_write(&t->file.out, t->bytes, t->size) < 0)
-        t->failed = true;
+    if (!t->failed && t->size > 0)
+        t->failed = ls__newfile_write(&t->file.out, t->bytes, t->size);
     t->size = 0;
     return !t->failed;
 }
@@ -32,8 +31,7 @@ static bool has_room(ls__text *t, size_t n)
     while (room < t->size + n)
         room *= 2;
     if (!(bytes = realloc(t->bytes, room))) {
-        ls__no_memory("C source", room);
-        t->failed = true;
+        t->failed = ls__no_memory("C source", room);
         return false;
     }
     t->bytes = bytes;
@@ -141,10 +139,9 @@ int ls__text_open(ls__text *t, const char *path)
 
 int ls__text_finish(ls__text *t)
 {
-    if (!t->failed && t->to_file && flush_to_file(t) &&
-        ls__aside_finish(&t->file) < 0)
-        t->failed = true;
-    return t->failed ? LS_EIO : 0;
+    if (t->to_file && flush_to_file(t))
+        t->failed = ls__aside_finish(&t->file);
+    return t->failed;
 }
 
 void ls__text_close(ls__text *t)

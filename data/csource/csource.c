@@ -16,10 +16,10 @@ enum { ROWS = 16 };
 
 void ls_csource_defaults_bytes(ls_csource_options *options, size_t size)
 {
-    ls_csource_options o = {.size = size};
+    static const ls_csource_options defaults = {.size = sizeof defaults};
 
-    if (options)
-        ls__sized_put(options, size, &o, sizeof o);
+    LS__NEED_OR(options, );
+    ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
 void ls__call(ls__writer *w, const char *format, ...)
@@ -229,8 +229,8 @@ static int write_files(ls__writer *w, ls__text *c, ls__text *h)
     put_header(w, h);
     ls__ctable_write(w, c, h);
     end_header(w, h);
-    status = ls__text_finish(c);
-    return status < 0 ? status : ls__text_finish(h);
+    status = ls__text_finish(h);
+    return status < 0 ? status : ls__text_finish(c);
 }
 
 /* ------ names ------ */

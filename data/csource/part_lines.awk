@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Makes c_part_lines.h of part_*.c: their lines as texts of C.
 NR == 1 {
     print "/* Made of part_*.c by part_lines.awk. */"

@@ -166,7 +166,7 @@ static void row_any(const list *l, const float *x, const float *w, int n,
 static void row_careful(const list *l, const float *x, const float *w, int n,
                         int later, float *y)
 {
-    float sum[LANES];
+    float sum[PANEL];
     int i, j;
 
     for (j = 0; j < n; j++)

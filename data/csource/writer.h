@@ -15,7 +15,8 @@
 /* Text that grows; where a file is open it goes there piece by piece. */
 typedef struct ls__text {
     ls__aside file;
-    bool to_file, failed; /* no memory, or the file's failure */
+    bool to_file;
+    int failed; /* the first failure, a status */
     char *bytes;
     size_t size, room;
 } ls__text;

@@ -271,8 +271,11 @@ static int read_node(const reader *r)
 
 /* ------ the rest of a graph ------ */
 
+/* A shortage of memory is none of the file's. */
 static int bad_part(const reader *r, const char *part)
 {
+    if (r->graph->status == LS_ENOMEM)
+        return LS_ENOMEM;
     return ls__fail(LS_EFORMAT, "%s: \"%s\" of the graph is not what it should "
                     "be", r->where, part);
 }
