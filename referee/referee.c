@@ -1545,7 +1545,7 @@ static int refuse(const char *what)
 }
 
 /* A list of n numbers, or any number for n -1. */
-static list *want(const char *name, long n)
+static const list *want(const char *name, long n)
 {
     for (int i = 0; i < count; i++)
         if (!strcmp(lists[i].name, name)) {
@@ -2159,11 +2159,11 @@ static f32 sinusoid_rule(const char *kind)
 static f32 mean_rule(const char *kind) /* over devices, of a sum each */
 {
     const list *a = want("a", -1);
+    f32 *x = room_for(a->n);
 
     (void)kind;
-    if (a->n < 1)
-        refuse("a");
-    return f_mul(tree(a->x, a->n), one("factor"));
+    memcpy(x, a->x, (size_t)a->n * sizeof *x);
+    return f_mul(tree(x, a->n), one("factor"));
 }
 
 /* Doubles as two words each, one a device, by the tree. */

@@ -1,13 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The referee alone: built by the compilers that are here, with and without
-# optimisation, flags that would move roundings elsewhere, and 32 bits, it gives
-# one verdict on each piece of evidence; evidence that is not as its rule wants
-# it is refused, and no spoilt evidence ends it by a signal.
+# optimisation, flags that would move roundings elsewhere, 32 bits and arm64, it
+# gives one verdict on each piece of evidence; each rule has a row in the contract
+# and a test vector; evidence that is not as its rule wants it is refused, and no
+# spoilt evidence ends it by a signal.  EVIDENCE names a file with more evidence
+# to judge (of what the tests wrote with LS_EVIDENCE), M32 a folder where
+# libc6-dev-i386, lib32gcc-*-dev and what they need are unpacked.
 tool=
 . "$(dirname "$0")/shell.sh"
 
 source=$top_srcdir/referee/referee.c
+vectors=$top_srcdir/referee/vectors.txt
+contract=$top_srcdir/docs/contract.md
 
 # evidence NAME OP CLAIMS LINES..: a file
 evidence() {
@@ -37,8 +42,9 @@ evidence sgd update.sgd "3f733333 3f733334" "g 3f000000" "lr 3dcccccd" \
 evidence parts column "40800000 00000000" "a 3f800000 40000000 3f800000" \
     "parts 00000002 00000001"
 
+runner=
 judge() {
-    "$dir/referee" "$dir/$1.ev" >"$dir/out" 2>"$dir/err"
+    $runner "$dir/referee" "$dir/$1.ev" >"$dir/out" 2>"$dir/err"
     status=$?
 }
 
@@ -47,6 +53,10 @@ verdicts() {
         judge $one
         printf '%s %s ' $one $status
         cat "$dir/out"
+    done
+    for more in "$vectors" ${EVIDENCE:+"$EVIDENCE"}; do
+        $runner "$dir/referee" "$more"
+        echo "$?"
     done
 }
 
@@ -65,16 +75,50 @@ for one in "first 0" "second 1" "neither 2" "gelu 0" "tanh 0" "mean 0" \
     has "the verdict" out "$one $(sed -n "s/^$one //p" "$dir/want")"
 done
 "$dir/referee" --rules >"$dir/rules"
-is "rules" "$(grep -c '^product$\|^term.gelu.a$\|^update.lion$' "$dir/rules")" 3
+
+# Each rule by its number, its name, its function and its vector.
+sed -n 's/^op //p' "$vectors" >"$dir/names"
+same "each rule has a vector" "$dir/rules" "$dir/names"
+is "vectors" "$("$dir/referee" "$vectors" | grep -c 'first side is right')" \
+    "$(wc -l <"$dir/rules" | tr -d ' ')"
+awk '/^op / { name = $2 } /^claim / { print ++n, name, $2 }' "$vectors" \
+    >"$dir/want_rows"
+sed -n 's/^| \([0-9]*\) | `\([^`]*\)` |.*| \([0-9a-f]\{8\}\) |$/\1 \2 \3/p' \
+    "$contract" | sort -n >"$dir/rows"
+same "the contract's rules" "$dir/want_rows" "$dir/rows"
+sed -n 's/^| [0-9]* | `[^`]*` | `\([^`]*\)` |.*/\1/p' "$contract" | sort -u |
+    while read -r function; do
+        grep -q "^static [a-z0-9 *]*[ *]$function(" "$source" ||
+            echo "$function"
+    done >"$dir/out"
+is "the contract's functions are the referee's" "$(cat "$dir/out")" ""
 
 for compiler in gcc clang tcc; do
-    for flags in -O0 "-O3 -ffast-math" "-m32 -msse2" -m32; do
+    for flags in -O0 "-O3 -ffast-math" -mno-fma "-m32 -msse2" -m32; do
         command -v $compiler >/dev/null || continue
         build $compiler $flags || continue
         verdicts >"$dir/got"
         same "$compiler $flags" "$dir/want" "$dir/got"
     done
 done
+for flags in "-O2 -msse2 -mfpmath=sse" "-O0 -mfpmath=387"; do
+    [ "${M32:-}" ] || continue
+    libgcc=$(echo "$M32"/usr/lib/gcc/*/*/32)
+    if build gcc -m32 $flags -static -B"$M32/usr/lib32" -B"$libgcc" \
+        -L"$libgcc" -L"$M32/usr/lib32" -isystem "/usr/include/$(uname -m)-linux-gnu" \
+        -isystem "$M32/usr/include"; then
+        verdicts >"$dir/got"
+        same "32 bits, $flags" "$dir/want" "$dir/got"
+    else
+        fail "32 bits, $flags"
+    fi
+done
+runner=$(command -v qemu-aarch64-static)
+if [ "$runner" ] && build aarch64-linux-gnu-gcc -O2 -static; then
+    verdicts >"$dir/got"
+    same "arm64" "$dir/want" "$dir/got"
+fi
+runner=
 
 # ------ what is no evidence ------
 
