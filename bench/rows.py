@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What bench/run measures: rows of sides, each a command.  A model to come is
-one more row with a script in peers/."""
+one more row with a script in sides/."""
 from dataclasses import dataclass, field
 
 LOSS_TOLERANCE = 1e-4

@@ -2,9 +2,9 @@
 """lockstep-train mlp beside MLPClassifier and MLPRegressor of scikit-learn: the
 same layers, Adam, batch and epochs, one core, the fit alone, in turns.
 
-    python3 bench/peers/table_sklearn.py --data DIR [--rounds N] [--train TOOL]
+    python3 bench/sides/table_sklearn.py [--data DIR] [--rounds N] [--train TOOL]
 
-DIR holds t10k-images-idx3-ubyte.gz and train3600-images-idx3-ubyte.gz of MNIST
+Without DIR the tables are scikit-learn's own, and there is no MNIST.  DIR holds t10k-images-idx3-ubyte.gz and train3600-images-idx3-ubyte.gz of MNIST
 with their labels in mnist/, and diabetes.csv, breast_cancer.csv and wine.csv in
 tables/.  Times are of the processor, of so many epochs: on both sides a fit of
 that many and one of some times as many more, and the difference by these times.
@@ -18,6 +18,7 @@ import os
 import re
 import resource
 import subprocess
+import tempfile
 import time
 import warnings
 
@@ -25,11 +26,15 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
 import numpy as np
+from sklearn import datasets
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
 warnings.filterwarnings("ignore")
+
+TARGETS = {"diabetes": "progression", "breast_cancer": "diagnosis",
+           "wine": "cultivar"}
 
 
 def idx(path, head):
@@ -53,6 +58,22 @@ def table(folder, name):
     x, held, y, y_held = train_test_split(x, y, test_size=0.2, random_state=7)
     scale = StandardScaler().fit(x)
     return scale.transform(x), y, scale.transform(held), y_held
+
+
+def write_tables(folder):
+    """Those that come with scikit-learn, as --data would have them."""
+    os.mkdir(folder + "/tables")
+    for name, load in (("diabetes", datasets.load_diabetes),
+                       ("breast_cancer", datasets.load_breast_cancer),
+                       ("wine", datasets.load_wine)):
+        d = load()
+        told = d.target if name == "diabetes" else \
+            [f"class{k}" for k in d.target]
+        with open(f"{folder}/tables/{name}.csv", "w") as f:
+            head = [f"x{i}" for i in range(d.data.shape[1])]
+            print(*head, TARGETS[name], sep=",", file=f)
+            for row, y in zip(d.data, told):
+                print(*row, y, sep=",", file=f)
 
 
 def processor(command):
@@ -113,29 +134,26 @@ class Row:
               f"{np.mean(self.their_score):.4f}", flush=True)
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--data", required=True)
-    p.add_argument("--rounds", type=int, default=5)
-    p.add_argument("--train", default="build/lockstep-train")
-    a = p.parse_args()
-    x, y = images(a.data, "t10k")
-    held, y_held = images(a.data, "train3600")
-    mnist = f"{a.data}/mnist/"
-    rows = [Row("MNIST 784-512-512-10",
-                ["--data", mnist + "t10k-images-idx3-ubyte.gz", "--hidden",
-                 "512,512", "--batch", "128"],
-                ["--eval-data", mnist + "train3600-images-idx3-ubyte.gz"],
-                {"hidden": (512, 512), "batch": 128}, (x, y, held, y_held), 1,
-                2)]
-    for name, target, epochs in (("diabetes", "progression", 20),
-                                 ("breast_cancer", "diagnosis", 50),
-                                 ("wine", "cultivar", 100)):
+def mnist(folder):
+    x, y = images(folder, "t10k")
+    held, y_held = images(folder, "train3600")
+    files = f"{folder}/mnist/"
+    return Row("MNIST 784-512-512-10",
+               ["--data", files + "t10k-images-idx3-ubyte.gz", "--hidden",
+                "512,512", "--batch", "128"],
+               ["--eval-data", files + "train3600-images-idx3-ubyte.gz"],
+               {"hidden": (512, 512), "batch": 128}, (x, y, held, y_held), 1,
+               2)
+
+
+def measure(folder, a):
+    rows = [mnist(folder)] if os.path.isdir(folder + "/mnist") else []
+    for name, epochs in ("diabetes", 20), ("breast_cancer", 50), ("wine", 100):
         rows.append(Row(f"{name} 32-32",
-                        ["--data", f"{a.data}/tables/{name}.csv", "--target",
-                         target, "--valid", "0.2", "--hidden", "32,32",
+                        ["--data", f"{folder}/tables/{name}.csv", "--target",
+                         TARGETS[name], "--valid", "0.2", "--hidden", "32,32",
                          "--batch", "32"], [],
-                        {"hidden": (32, 32), "batch": 32}, table(a.data, name),
+                        {"hidden": (32, 32), "batch": 32}, table(folder, name),
                         epochs, 20))
     for i in range(a.rounds):
         for row in rows:
@@ -143,6 +161,18 @@ def main():
             row.sklearn(i)
     for row in rows:
         row.show()
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--data")
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--train", default="build/lockstep-train")
+    a = p.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        if not a.data:
+            write_tables(scratch)
+        measure(a.data or scratch, a)
 
 
 main()

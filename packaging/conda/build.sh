@@ -1,0 +1,10 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Called by conda build.
+set -eu
+[ -e configure ] || ./bootstrap
+./configure --prefix="$PREFIX" --disable-static --disable-rpath
+make -j"${CPU_COUNT:-2}"
+make check-some TESTS="test/test_ops test/test_determinism test/verify.sh"
+make install
+find "$PREFIX/lib" -name 'liblockstep*.la' -delete

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# In a repository of packages as packages/lockstep/package.py; then, in a clone
+# of lockstep, `spack dev-build lockstep@main`.
+import os
+
+from spack.package import *
+
+
+class Lockstep(AutotoolsPackage):
+    """Data-parallel training of neural networks on the cores of one machine,
+    or of many, to the same bytes on any number of threads and ranks."""
+
+    license("BSD-3-Clause")
+
+    version("main")
+
+    variant("blis", default=True, description="Products of BLIS, too")
+    variant("mpi", default=False, description="Train over ranks of MPI")
+
+    depends_on("c", type="build")
+    depends_on("autoconf", type="build")
+    depends_on("automake", type="build")
+    depends_on("libtool", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("check", type="test")
+    depends_on("hwloc@2.5:")
+    depends_on("jansson")
+    depends_on("zlib-api")
+    depends_on("blis threads=none", when="+blis")
+    depends_on("mpi", when="+mpi")
+
+    def autoreconf(self, spec, prefix):
+        Executable("./bootstrap")()
+
+    def configure_args(self):
+        args = self.with_or_without("blis") + ["--disable-rpath"]
+        if self.spec.satisfies("+mpi"):
+            args += ["--with-mpi", "MPICC=" + self.spec["mpi"].mpicc]
+        return args
+
+    @run_after("install")
+    def without_libtool_archives(self):
+        for path in find(self.prefix.lib, "*.la"):
+            os.remove(path)
