@@ -144,6 +144,15 @@ want()
             apt-get -qq install -y --no-install-recommends "$1"; }
 } >"$ci/want.log" 2>&1 </dev/null
 
+# want_python PACKAGE: the same of a Python package, in a virtual environment.
+want_python()
+{
+    command -v "$1" ||
+        { python3 -m venv "$ci/python" &&
+            "$ci/python/bin/pip" install -q "$1" &&
+            PATH=$PATH:$PWD/$ci/python/bin; }
+} >"$ci/want.log" 2>&1 </dev/null
+
 # The name of a clang, the first of those that systems have, and its version.
 find_clang()
 {
