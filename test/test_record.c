@@ -6,6 +6,8 @@
  * place, element and both values, from roots and two records alone.  Files that
  * are no records are refused. */
 #define _GNU_SOURCE
+#define REFEREE_IS_TESTED
+#include "../referee/referee.c"
 #include "folder.h"
 #include "graph/graph.h"
 #include "models.h"
@@ -14,6 +16,15 @@
 
 #include <lockstep/transcript.h>
 #include <stdio.h>
+
+static void forget_evidence(void)
+{
+    (void)print_rules; /* its main's own */
+    for (int i = 0; i < count; i++)
+        free(lists[i].x);
+    memset(lists, 0, sizeof lists);
+    count = 0;
+}
 
 enum { STEPS = 3, ROWS = 24 };
 
@@ -318,6 +329,29 @@ static void check_place(const fault *f, const ls_record_difference *d,
     ck_assert_int_eq(w->index, f->where.index);
 }
 
+/* Where the referee has a rule, the clean side is right; where it has none, or
+ * nothing was computed, that is said. */
+static void judge(const ls_record_difference *d)
+{
+    const char *path = in_folder("evidence");
+    int status = ls_record_evidence(in_folder("a.lsr"), d->place, d->element,
+                                    d->a, d->b, path);
+    char op[32];
+    FILE *f;
+
+    if (long_run())
+        fprintf(stderr, "%s: %.60s\n", status == 0 ? "judged" : ls_errmsg(),
+                d->place);
+    if (status == LS_ENOTSUP)
+        return;
+    ck_assert_msg(status == 0, "%s: %s", d->place, ls_errmsg());
+    ck_assert_ptr_nonnull(f = fopen(path, "r"));
+    forget_evidence();
+    read_evidence(f, op);
+    fclose(f);
+    ck_assert_msg(make(op) == d->a, "%s", d->text);
+}
+
 /* Draw faults until one shows in a state: what no state depends on, as what a
  * relu cuts off, is no fault. */
 static bool try_fault(uint32_t seed, uint32_t *r, kind k)
@@ -341,6 +375,7 @@ static bool try_fault(uint32_t seed, uint32_t *r, kind k)
     ck_assert(!d.same);
     check_place(&f, &d, &at);
     ls__entry_release(&at);
+    judge(&d);
     return true;
 }
 

@@ -61,6 +61,10 @@ typedef struct ls_record_difference {
     int64_t element; /* of the array there; -1: it is not known, for one of the
                         records has no values */
     uint32_t a, b;   /* its bits */
+    char place[LS_RECORD_TEXT]; /* of the array alone, as text begins: what the
+                        functions below find it by */
+    int64_t leaf;    /* of 4096 elements; -1: it is a number, no array */
+    int device;      /* whose inside it is; -1: what all devices share */
 } ls_record_difference;
 
 /* Find the first array or number, in the order in which the step makes them, in
@@ -76,6 +80,27 @@ static inline int ls_record_compare(const char *a, const char *b,
 {
     return ls_record_compare_bytes(a, b, difference, sizeof *difference);
 }
+
+/* The bits of a leaf of the array at a place of a record with values, into
+ * value[4096]; of a number its one word, leaf 0.  Returns how many;
+ * LS_ENOTFOUND: there is no such place or leaf; LS_ENOTSUP: the record has no values;
+ * LS_EFORMAT, LS_EIO, LS_ENOMEM. */
+LS_API int64_t ls_record_leaf(const char *record, const char *place,
+                              int64_t leaf, uint32_t value[4096]);
+
+/* The hash of a leaf of the array at a place, as 64 hex digits: SHA-256 of its
+ * bytes, little end first, and a byte 0.  The record needs no values.
+ * LS_ENOTFOUND; LS_EFORMAT, LS_EIO, LS_ENOMEM. */
+LS_API int ls_record_leaf_hash(const char *record, const char *place,
+                               int64_t leaf, char hash[65]);
+
+/* Write evidence for referee/referee.c: what element `element` at a place was
+ * made of, from a record with values, and what two sides say it is.  LS_ENOTSUP
+ * names the operator that the referee has no rule for, or why there is none
+ * here; else as above. */
+LS_API int ls_record_evidence(const char *record, const char *place,
+                              int64_t element, uint32_t a, uint32_t b,
+                              const char *path);
 
 #ifdef __cplusplus
 }

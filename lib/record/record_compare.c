@@ -93,10 +93,11 @@ static void add_node(char *text, const ls__where *w)
         add(text, ", %s", what);
 }
 
-static void add_place(char *text, const ls__where *w)
+void ls__where_text(const ls__where *w, char text[LS_RECORD_TEXT])
 {
     bool of_chunk = w->op && *w->op;
 
+    *text = 0;
     if (strcmp(w->phase, "rows") == 0 || strcmp(w->phase, "gradient") == 0 ||
         of_chunk)
         add(text, "device %" PRId64 ", ", w->device);
@@ -231,6 +232,18 @@ static int64_t read_both(pair *p, int64_t leaf, uint32_t value[SIDES][LS__LEAF])
     return n;
 }
 
+/* Of a device, unless all share it. */
+static void name_place(pair *p)
+{
+    const ls__where *w = &p->entry[0].place;
+    ls_record_difference *f = p->first;
+
+    ls__where_text(w, f->place);
+    memcpy(f->text, f->place, sizeof f->text);
+    f->leaf = -1;
+    f->device = strncmp(f->place, "device ", 7) ? -1 : (int)w->device;
+}
+
 static int find_element(pair *p)
 {
     uint32_t value[SIDES][LS__LEAF];
@@ -239,7 +252,8 @@ static int find_element(pair *p)
 
     while (is_same_leaf(p, leaf))
         leaf++;
-    add_place(f->text, &p->entry[0].place);
+    name_place(p);
+    f->leaf = leaf;
     n = read_both(p, leaf, value);
     if (n < 0)
         return (int)n;
@@ -267,7 +281,7 @@ static int find_number(pair *p)
     const char *a = p->entry[0].bits, *b = p->entry[1].bits;
     uint64_t x = 0, y = 0;
 
-    add_place(f->text, &p->entry[0].place);
+    name_place(p);
     add(f->text, "\n  %.16s  and  %.16s; its inputs are the same", a, b);
     if (strlen(a) == 8 && strlen(b) == 8 && ls__bits_read(a, 8, &x) &&
         ls__bits_read(b, 8, &y)) {
@@ -356,7 +370,8 @@ int ls__record_first(const char *a, const char *b,
     pair p = {.first = first};
     int status = ls__record_open(&p.reader[0], a);
 
-    *first = (ls_record_difference){.same = true, .element = -1};
+    *first = (ls_record_difference){.same = true, .element = -1, .leaf = -1,
+                                     .device = -1};
     if (status == 0)
         status = ls__record_open(&p.reader[1], b);
     do {

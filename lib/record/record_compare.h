@@ -11,4 +11,7 @@
 int ls__record_first(const char *a, const char *b,
                      ls_record_difference *difference, ls__entry *at);
 
+/* A place in words, of which a record has no second one. */
+void ls__where_text(const ls__where *w, char text[LS_RECORD_TEXT]);
+
 #endif

@@ -61,8 +61,8 @@ int ls__record_close(ls__record_file *f, bool whole);
 
 /* A line that was read and checked; texts are the line's. */
 typedef enum ls__entry_kind {
-    LS__HEAD_ENTRY, LS__SLOT_ENTRY, LS__ARRAY_ENTRY, LS__NUMBER_ENTRY,
-    LS__CLOSE_ENTRY
+    LS__HEAD_ENTRY, LS__SLOT_ENTRY, LS__NODE_ENTRY, LS__ARRAY_ENTRY,
+    LS__NUMBER_ENTRY, LS__CLOSE_ENTRY
 } ls__entry_kind;
 
 typedef struct ls__entry {

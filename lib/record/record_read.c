@@ -248,8 +248,8 @@ static void fill(ls__entry *e)
 
 static int read_entry(ls__record_reader *r, ls__entry *e)
 {
-    static const char *const kinds[] = {"record", "slot", "array", "number",
-                                        "close"};
+    static const char *const kinds[] = {"record", "slot", "node", "array",
+                                        "number", "close"};
     int kind = 0;
 
     while (strcmp(text_of(e->line, "kind"), kinds[kind]))

@@ -132,6 +132,49 @@ static json_t *slot_line(const recording *r, const ls__slot *s)
                      shape_text(shape, s->rank, s->shape));
 }
 
+static json_t *texts_of(const ls_node *n, const ls__plan *plan)
+{
+    json_t *all = json_object();
+
+    for (int k = 0; k < (plan ? n->params : ls__inputs_of(n)); k++) {
+        char number[20], id[20];
+
+        snprintf(number, sizeof number, "%d", k);
+        snprintf(id, sizeof id, "%d", plan ? 0 : n->in[k]->id);
+        json_object_set_new(
+            all, number,
+            json_string(plan ? plan->param[n->param[k]].name : id));
+    }
+    return all;
+}
+
+/* What a node reads: other nodes by their numbers, parameters by name. */
+static json_t *node_line(const recording *r, const ls_node *n)
+{
+    char shape[LS__SHAPE_TEXT];
+
+    return json_pack("{s:o,s:s,s:s,s:i,s:s,s:o,s:i,s:s,s:s,s:i}", "inputs",
+                     texts_of(n, NULL), "kind", "node", "name", n->name,
+                     "node", n->id, "op", n->op ? n->op->name : "input",
+                     "params", texts_of(n, r->plan), "passes",
+                     n->op ? (int)n->op->passes : 0, "prev",
+                     r->file.chain.prev, "shape",
+                     shape_text(shape, n->rank, n->shape), "tied",
+                     n->params > 0 && n->tie[0] != 0);
+}
+
+static int write_nodes(recording *r)
+{
+    const ls__plan *p = r->plan;
+    int status = 0;
+
+    for (int i = 0; i < p->inputs && status == 0; i++)
+        status = ls__record_line(&r->file, node_line(r, p->input[i]));
+    for (int i = 0; i < p->count && status == 0; i++)
+        status = ls__record_line(&r->file, node_line(r, p->instr[i].node));
+    return status;
+}
+
 static int write_head(recording *r)
 {
     const ls__params *p = &r->step.trainer->model.params;
@@ -139,7 +182,7 @@ static int write_head(recording *r)
 
     for (int i = 0; i < p->count && status == 0; i++)
         status = ls__record_line(&r->file, slot_line(r, &p->slot[i]));
-    return status;
+    return status < 0 ? status : write_nodes(r);
 }
 
 /* ------ phases ------ */

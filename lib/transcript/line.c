@@ -78,6 +78,15 @@ static const field slot[] = {
     {"shape", LS__TEXT_FIELD}, {0},
 };
 
+static const field node[] = {
+    {"inputs", LS__TEXTS_FIELD}, {"kind", LS__TEXT_FIELD},
+    {"name", LS__TEXT_FIELD},    {"node", LS__COUNT_FIELD},
+    {"op", LS__TEXT_FIELD},      {"params", LS__TEXTS_FIELD},
+    {"passes", LS__COUNT_FIELD}, {"prev", LS__HEX64},
+    {"shape", LS__TEXT_FIELD},   {"tied", LS__COUNT_FIELD},
+    {0},
+};
+
 static const field array[] = {
     {"device", LS__COUNT_FIELD}, {"first", LS__COUNT_FIELD},
     {"floats", LS__COUNT_FIELD}, {"index", LS__COUNT_FIELD},
@@ -107,12 +116,13 @@ static const field close[] = {
     {0},
 };
 
-static const kind kinds[LS__FORMS][7] = {
+static const kind kinds[LS__FORMS][8] = {
     [LS__TRANSCRIPT] = {
         {"head", false, head}, {"state", false, state}, {"step", false, step},
         {"steps", false, steps}, {"event", true, event}, {"end", false, end}},
     [LS__RECORD] = {
         {"record", false, record}, {"slot", false, slot},
+        {"node", false, node},
         {"array", false, array}, {"leaf", false, leaf},
         {"number", false, number}, {"close", false, close}},
 };

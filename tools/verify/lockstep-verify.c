@@ -8,22 +8,30 @@
 #define _GNU_SOURCE
 #include "opt/opt.h"
 #include "verify/attest.h"
+#include "verify/dispute.h"
 #include "verify/files.h"
 #include "verify/pair.h"
 #include "verify/retrain.h"
 #include "verify/segments.h"
 
+#include <lockstep/record.h>
+
+#include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 const char opt_program_name[] = "lockstep-verify";
 
 typedef struct settings {
     const char *data, *weights, *checkpoint, *beacon, *attest, *workers;
+    const char *dispute, *referee, *trainer;
+    double wait;
+    bool trace_bits;
     int64_t from, sample;
     bool only_bytes, only_state, json;
 } settings;
@@ -54,6 +62,19 @@ static const opt options[] = {
       .needs = "checkpoint" },
     { OPT_ROW("attest", "FILE.json", OPT_TEXT, AT(attest), NULL, "",
               "write what was found as an in-toto statement, to sign") },
+    { OPT_ROW("dispute", "DIR", OPT_TEXT, AT(dispute), NULL, "",
+              "answer for this side; with two files, for both") },
+    { OPT_ROW("wait", "S", OPT_REAL, AT(wait), NULL, "3600",
+              "seconds that the other side may take for an answer"),
+      .needs = "dispute" },
+    { OPT_ROW("referee", "PROGRAM", OPT_TEXT, AT(referee), NULL, "",
+              "who judges the evidence: referee/referee.c, compiled"),
+      .needs = "dispute" },
+    { OPT_ROW("trainer", "PROGRAM", OPT_TEXT, AT(trainer), NULL, "",
+              "who trains again (the lockstep-train beside this program)") },
+    { OPT_ROW("trace-bits", NULL, OPT_FLAG, AT(trace_bits), NULL, "",
+              "of two records (.lsr), the first operator that differs"),
+      .not_with = "dispute" },
     { OPT_ROW("workers", "N", OPT_TEXT, AT(workers), NULL, "",
               "threads; never changes a result (min(devices, cores))") },
     { OPT_ROW("json", NULL, OPT_FLAG, AT(json), NULL, "",
@@ -147,7 +168,7 @@ static int ask_files(run *r)
 static int replay_part(run *r, int64_t first, int64_t last, answer *a)
 {
     replay part = {.of = &r->of, .data = r->set.data,
-                   .workers = r->set.workers,
+                   .workers = r->set.workers, .trainer = r->set.trainer,
                    .until = last < published_batches(&r->of) || !last
                                 ? last
                                 : -1};
@@ -324,6 +345,71 @@ static int verify_two(run *r)
     return OPT_GO;
 }
 
+/* One side. */
+static int take_part(run *r, const char *path)
+{
+    dispute d = {.of = {.of = &r->of, .data = r->set.data,
+                        .workers = r->set.workers,
+                        .trainer = r->set.trainer, .until = -1},
+                 .folder = r->set.dispute, .referee = r->set.referee,
+                 .seconds = r->set.wait};
+    bool same = false;
+    int status = published_open(&r->of, path);
+
+    if (status == OPT_GO)
+        status = dispute_run(&d, &same);
+    published_close(&r->of);
+    r->differs = same ? 0 : FIRST_STATUS + REPLAY;
+    return status;
+}
+
+/* Both sides on one machine: the second in a process of its own. */
+static int take_both_parts(run *r)
+{
+    pid_t child = fork();
+    int status, state;
+
+    if (child < 0)
+        return opt_fail(OPT_FAILED, "no process");
+    if (child == 0) {
+        usleep(200000); /* the first file is a */
+        if (!freopen("/dev/null", "w", stdout))
+            _exit(OPT_FAILED);
+        _exit(take_part(r, r->line.path[1]));
+    }
+    status = take_part(r, r->line.path[0]);
+    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
+static int compare_records(run *r)
+{
+    ls_record_difference d;
+    int status;
+
+    if (r->line.paths != 2)
+        return opt_fail(OPT_WRONG, "--trace-bits compares two records of a "
+                        "step, as lockstep-train --record writes them");
+    status = opt_check(ls_record_compare(r->line.path[0], r->line.path[1],
+                                         &d));
+    if (status != OPT_GO)
+        return status;
+    puts(d.same ? "same: every array and number of the step" : d.text);
+    r->differs = d.same ? 0 : FIRST_STATUS + REPLAY;
+    return OPT_GO;
+}
+
+static int answer_all(run *r)
+{
+    if (r->set.trace_bits)
+        return compare_records(r);
+    if (r->set.dispute)
+        return r->line.paths == 2 ? take_both_parts(r)
+                                  : take_part(r, r->line.path[0]);
+    return r->line.paths == 2 ? verify_two(r) : verify_one(r);
+}
+
 static int check(const run *r)
 {
     int status = opt_check_together(&r->line);
@@ -352,7 +438,7 @@ int main(int argc, char **argv)
     if (status == OPT_GO)
         status = check(&r);
     if (status == OPT_GO)
-        status = r.line.paths == 2 ? verify_two(&r) : verify_one(&r);
+        status = answer_all(&r);
     if (status == OPT_DONE)
         return 0;
     status = status == OPT_GO ? opt_end(OPT_GO) : status;

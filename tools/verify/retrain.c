@@ -98,7 +98,10 @@ static int make_command(command *c, const replay *r, const char *program)
     json_object_foreach (options, name, value)
         if (status == OPT_GO)
             status = add_option(c, r, name, json_string_value(value));
-    add(c, "--against=%s", r->of->path);
+    if (!r->more)
+        add(c, "--against=%s", r->of->path);
+    for (int i = 0; r->more && r->more[i]; i++)
+        add(c, "%s", r->more[i]);
     if (r->workers)
         add(c, "--workers=%s", r->workers);
     if (r->checkpoint) {
@@ -201,7 +204,7 @@ int replay_run(const replay *r, int64_t batches, bool *same,
 
     find_program(program);
     *text = 0;
-    status = make_command(&c, r, program);
+    status = make_command(&c, r, r->trainer ? r->trainer : program);
     if (status == OPT_GO)
         status = run(&c, &ended, text);
     clear(&c);
@@ -210,5 +213,22 @@ int replay_run(const replay *r, int64_t batches, bool *same,
                           ended);
     if (status == OPT_GO)
         take_words(batches, same, text);
+    return status;
+}
+
+int replay_write(const replay *r)
+{
+    char program[PATH_MAX], text[REPLAY_TEXT] = "";
+    command c = {0};
+    int status, ended = -1;
+
+    find_program(program);
+    status = make_command(&c, r, r->trainer ? r->trainer : program);
+    if (status == OPT_GO)
+        status = run(&c, &ended, text);
+    clear(&c);
+    if (status == OPT_GO && ended != 0)
+        status = opt_fail(OPT_FAILED, "lockstep-train ended with status %d",
+                          ended);
     return status;
 }

@@ -13,6 +13,9 @@ typedef struct replay {
     const char *workers;    /* for --workers; or NULL */
     const char *checkpoint; /* a folder of one, to begin with; or NULL */
     int64_t until;          /* batches at which to end; -1: the run's end */
+    const char *trainer;    /* the program; NULL: lockstep-train */
+    const char *const *more; /* words in the place of --against, ended by NULL;
+                               NULL: compare */
 } replay;
 
 /* Train, to so many batches.  *same: every line was the transcript's; text says
@@ -20,5 +23,8 @@ typedef struct replay {
  * done. */
 int replay_run(const replay *r, int64_t batches, bool *same,
                char text[REPLAY_TEXT]);
+
+/* Train with r->more, and compare nothing.  OPT_FAILED after a message. */
+int replay_write(const replay *r);
 
 #endif

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See dispute.h.  Five questions, to which both sides answer at once:
+ *
+ *     1 states    the transcript's roots, so which two states enclose the
+ *                 first difference
+ *     2 steps     the roots of all states between, made by training again
+ *     3 record    all that the step after the last equal state makes, hashed
+ *                 (docs/transcript.md): phases, nodes, leaves
+ *     4 leaf      the numbers of the first leaf that differs, so the element
+ *     5 evidence  what that number is made of, by which the referee judges */
+#define _GNU_SOURCE
+#include "verify/dispute.h"
+#include "opt/opt.h"
+#include "verify/exchange.h"
+
+#include <lockstep/record.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ROOT = 64, STATE = 16 + ROOT, LEAF = 4096, STATES = 1 << 20 };
+
+typedef struct quarrel {
+    const dispute *d;
+    exchange x;
+    int64_t first, last; /* states: the last equal, the first that differs */
+    char root[2][2][ROOT + 1]; /* [a, b][of first, of last] */
+    ls_record_difference found;
+    char *record[2];     /* of a, of b */
+    char *values;        /* this side's, with numbers */
+    char verdict[2 * EXCHANGE_TEXT + 2 * LS_RECORD_TEXT];
+    bool same, settled;
+} quarrel;
+
+static bool goes_on(const quarrel *q)
+{
+    return !q->settled && !q->x.lost;
+}
+
+__attribute__((format(printf, 2, 3)))
+static void settle(quarrel *q, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(q->verdict, sizeof q->verdict, format, args);
+    va_end(args);
+    q->settled = true;
+}
+
+/* ------ 1: the states of two transcripts ------ */
+
+/* The digits of a transcript: its head without what may differ, and of each
+ * state its batches and root.  To be freed. */
+static char *states_of(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char *line = NULL, *all = NULL;
+    size_t room = 0, bytes = 0;
+    FILE *out = open_memstream(&all, &bytes);
+    ssize_t n;
+
+    while (f && out && (n = getline(&line, &room, f)) > 0) {
+        json_t *o = json_loadb(line, (size_t)n, 0, NULL);
+        const char *kind = json_string_value(json_object_get(o, "kind"));
+
+        if (kind && strcmp(kind, "head") == 0) {
+            char hash[EXCHANGE_HEX], *text;
+
+            json_object_del(o, "prev");
+            json_object_del(o, "lockstep");
+            json_object_del(o, "data");
+            text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
+            ls_digest(text ? text : "", text ? strlen(text) : 0, hash);
+            fputs(hash, out);
+            free(text);
+        } else if (kind && strcmp(kind, "state") == 0) {
+            fprintf(out, "%016" PRIx64 "%s",
+                    (uint64_t)json_integer_value(json_object_get(o, "n")),
+                    json_string_value(json_object_get(o, "root")));
+        }
+        json_decref(o);
+    }
+    free(line);
+    if (f)
+        fclose(f);
+    if (out)
+        fclose(out);
+    return all;
+}
+
+static int64_t batches_at(const char *states, int64_t i)
+{
+    char text[17] = "";
+
+    memcpy(text, states + ROOT + i * STATE, 16);
+    return (int64_t)strtoull(text, NULL, 16);
+}
+
+static void take_root(const char *states, int64_t i, char root[ROOT + 1])
+{
+    memcpy(root, states + ROOT + i * STATE + 16, ROOT);
+    root[ROOT] = 0;
+}
+
+/* The first state that differs, and the one before. */
+static void enclose(quarrel *q, const char *a, const char *b)
+{
+    int64_t n = (int64_t)(strlen(a) - ROOT) / STATE, i = 0;
+    int64_t m = (int64_t)(strlen(b) - ROOT) / STATE;
+
+    if (memcmp(a, b, ROOT))
+        settle(q, "not settled: the two transcripts have other heads: they are "
+               "not of one training");
+    while (goes_on(q) && i < n && i < m &&
+           memcmp(a + ROOT + i * STATE, b + ROOT + i * STATE, STATE) == 0)
+        i++;
+    if (goes_on(q) && (i == n || i == m)) {
+        q->same = true;
+        settle(q, "same: %" PRId64 " states that both have", i);
+    }
+    if (goes_on(q) && (i == 0 || batches_at(a, i) != batches_at(b, i)))
+        settle(q, "not settled: %s", i ? "the states are of other batches"
+                                       : "the two begin in other states, which "
+                                         "is a matter of files");
+    if (!goes_on(q))
+        return;
+    q->first = batches_at(a, i - 1);
+    q->last = batches_at(a, i);
+    for (int side = 0; side < 2; side++) {
+        take_root(side ? b : a, i - 1, q->root[side][0]);
+        take_root(side ? b : a, i, q->root[side][1]);
+    }
+}
+
+/* Both answers in the order of sides. */
+static void in_order(const quarrel *q, char *mine, char *theirs, char *to[2])
+{
+    to[0] = q->x.side == 'a' ? mine : theirs;
+    to[1] = q->x.side == 'a' ? theirs : mine;
+}
+
+static int ask_states(quarrel *q)
+{
+    char *mine = states_of(q->d->of.of->path), *theirs, *both[2];
+    int status = mine ? exchange_answer(&q->x, 1, "states", mine, ROOT + STATE,
+                                        ROOT + (size_t)STATE * STATES, &theirs)
+                      : opt_fail(OPT_FAILED, "no memory");
+
+    if (status == OPT_GO && theirs && (strlen(theirs) - ROOT) % STATE)
+        exchange_lose(&q->x, exchange_other(&q->x), "its states are cut off");
+    in_order(q, mine, theirs, both);
+    if (status == OPT_GO && goes_on(q))
+        enclose(q, both[0], both[1]);
+    free(mine);
+    if (status == OPT_GO)
+        free(theirs);
+    return status;
+}
+
+/* ------ 2: the steps between ------ */
+
+/* Train again with a root after each batch; their digits, to be freed. */
+static int roots_between(const quarrel *q, char **roots)
+{
+    char *path = exchange_path(&q->x, 0, q->x.side, "lst"), *to = NULL;
+    const char *more[] = {NULL, "--transcript-every=1", NULL};
+    replay r = q->d->of;
+    size_t bytes = 0;
+    FILE *out = open_memstream(roots, &bytes);
+    int status = path && out && asprintf(&to, "--transcript=%s", path) >= 0
+                     ? OPT_GO : opt_fail(OPT_FAILED, "no memory");
+
+    more[0] = to;
+    r.more = more;
+    r.until = q->last;
+    if (status == OPT_GO)
+        status = replay_write(&r);
+    for (int64_t n = q->first; status == OPT_GO && n <= q->last; n++) {
+        char root[ROOT + 1];
+
+        status = opt_check(ls_transcript_root_at(path, n, root));
+        if (status == OPT_GO)
+            fputs(root, out);
+    }
+    if (out)
+        fclose(out);
+    if (path)
+        unlink(path);
+    free(path);
+    free(to);
+    return status;
+}
+
+/* Does a side stand by the two roots of its transcript? */
+static void check_ends(quarrel *q, char *const roots[2])
+{
+    int64_t n = q->last - q->first;
+
+    for (int side = 0; side < 2; side++)
+        for (int end = 0; end < 2; end++)
+            if (memcmp(roots[side] + (end ? n * ROOT : 0),
+                       q->root[side][end], ROOT))
+                exchange_lose(&q->x, (char)('a' + side), "it does not stand by "
+                              "its transcript: trained again, its state of %"
+                              PRId64 " is another",
+                              end ? q->last : q->first);
+}
+
+static int ask_steps(quarrel *q)
+{
+    size_t n = (size_t)(q->last - q->first + 1) * ROOT;
+    char *mine = NULL, *theirs = NULL, *both[2];
+    int status = roots_between(q, &mine);
+    int64_t i = 0;
+
+    if (status == OPT_GO)
+        status = exchange_answer(&q->x, 1, "steps", mine, n, n, &theirs);
+    in_order(q, mine, theirs, both);
+    if (status == OPT_GO && goes_on(q))
+        check_ends(q, both);
+    while (status == OPT_GO && goes_on(q) &&
+           memcmp(mine + i * ROOT, theirs + i * ROOT, ROOT) == 0)
+        i++;
+    q->first += i - 1; /* the step that makes the first other state */
+    free(mine);
+    free(theirs);
+    return status;
+}
+
+/* ------ 3: all that the step makes ------ */
+
+static int record(const quarrel *q, int device, const char *path, bool values)
+{
+    const char *more[] = {NULL, path, values ? "--values" : NULL, NULL};
+    replay r = q->d->of;
+    char *step = NULL;
+    int n = device < 0
+                ? asprintf(&step, "--record=%" PRId64, q->first)
+                : asprintf(&step, "--record=%" PRId64 ":%d", q->first, device);
+    int status = n < 0 ? opt_fail(OPT_FAILED, "no memory") : OPT_GO;
+
+    more[0] = step;
+    r.more = more;
+    r.until = q->first + 1;
+    if (status == OPT_GO)
+        status = replay_write(&r);
+    if (n >= 0)
+        free(step);
+    return status;
+}
+
+/* The other's record must be what it said. */
+static void compare_records(quarrel *q, const char *theirs)
+{
+    int other = exchange_other(&q->x) - 'a';
+    char hash[EXCHANGE_HEX];
+    int64_t bytes;
+
+    if (ls_file_digest(q->record[other], &bytes, hash) < 0 ||
+        strcmp(hash, theirs)) {
+        exchange_lose(&q->x, exchange_other(&q->x), "its record is not the "
+                      "file whose hash it gave");
+        return;
+    }
+    if (ls_record_compare(q->record[0], q->record[1], &q->found) < 0)
+        exchange_lose(&q->x, exchange_other(&q->x), "its record: %.400s",
+                      ls_errmsg());
+    else if (q->found.same)
+        settle(q, "not settled: both records of step %" PRId64 " are the same, "
+               "and their states are not: what differs is no part of a step",
+               q->first);
+}
+
+static int ask_record(quarrel *q)
+{
+    char hash[EXCHANGE_HEX], *theirs = NULL;
+    const char *mine;
+    int64_t bytes;
+    int status;
+
+    for (int side = 0; side < 2; side++)
+        q->record[side] =
+            exchange_path(&q->x, q->x.number + 1, (char)('a' + side), "lsr");
+    mine = q->record[q->x.side - 'a'];
+    if (!q->record[0] || !q->record[1])
+        return opt_fail(OPT_FAILED, "no memory");
+    status = record(q, -1, mine, false);
+    if (status == OPT_GO)
+        status = opt_check(ls_file_digest(mine, &bytes, hash));
+    if (status == OPT_GO)
+        status = exchange_answer(&q->x, 2, "record", hash, ROOT, ROOT,
+                                 &theirs);
+    if (status == OPT_GO && goes_on(q))
+        compare_records(q, theirs);
+    free(theirs);
+    return status;
+}
+
+/* ------ 4: the leaf ------ */
+
+/* Bytes of a leaf's digits, and the byte behind them; returns how many. */
+static size_t leaf_bytes(const char *digits, uint8_t *to)
+{
+    size_t n = strlen(digits) / 8;
+
+    for (size_t i = 0; i < n; i++) {
+        char text[9] = "";
+        uint32_t x;
+
+        memcpy(text, digits + 8 * i, 8);
+        x = (uint32_t)strtoul(text, NULL, 16);
+        for (int k = 0; k < 4; k++)
+            to[4 * i + (size_t)k] = (uint8_t)(x >> 8 * k);
+    }
+    to[4 * n] = 0;
+    return 4 * n + 1;
+}
+
+static void check_leaf(quarrel *q, const char *theirs)
+{
+    int other = exchange_other(&q->x) - 'a';
+    uint8_t bytes[4 * LEAF + 1];
+    char hash[EXCHANGE_HEX], want[EXCHANGE_HEX];
+
+    ls_digest(bytes, leaf_bytes(theirs, bytes), hash);
+    if (strlen(theirs) % 8 ||
+        ls_record_leaf_hash(q->record[other], q->found.place, q->found.leaf,
+                            want) < 0 ||
+        strcmp(hash, want))
+        exchange_lose(&q->x, exchange_other(&q->x), "the leaf that it gave "
+                      "does not have the hash in its record");
+}
+
+static uint32_t word_of(const char *digits, int64_t i)
+{
+    char text[9] = "";
+
+    memcpy(text, digits + 8 * i, 8);
+    return (uint32_t)strtoul(text, NULL, 16);
+}
+
+static void find_element(quarrel *q, const char *a, const char *b)
+{
+    size_t n = strlen(a), i = 0;
+
+    while (i < n && a[i] == b[i])
+        i++;
+    if (strlen(b) != n || i == n) {
+        settle(q, "not settled: the two leaves are the same");
+        return;
+    }
+    q->found.element = q->found.leaf * LEAF + (int64_t)i / 8;
+    q->found.a = word_of(a, (int64_t)i / 8);
+    q->found.b = word_of(b, (int64_t)i / 8);
+}
+
+static int ask_leaf(quarrel *q)
+{
+    uint32_t value[LEAF];
+    char mine[8 * LEAF + 1] = "", *theirs = NULL, *both[2];
+    int64_t n;
+    int status = OPT_GO;
+
+    q->values = exchange_path(&q->x, 0, q->x.side, "lsr");
+    if (!q->values)
+        return opt_fail(OPT_FAILED, "no memory");
+    status = record(q, q->found.device < 0 ? 0 : q->found.device, q->values,
+                    true);
+    if (status != OPT_GO || q->found.leaf < 0)
+        return status; /* a number: the record has it */
+    n = ls_record_leaf(q->values, q->found.place, q->found.leaf, value);
+    for (int64_t i = 0; i < n; i++)
+        snprintf(mine + 8 * i, 9, "%08" PRIx32, value[i]);
+    if (n < 0)
+        return opt_check((int)n);
+    status = exchange_answer(&q->x, 4, "leaf", mine, 8, 8 * LEAF, &theirs);
+    if (status == OPT_GO && goes_on(q))
+        check_leaf(q, theirs);
+    in_order(q, mine, theirs, both);
+    if (status == OPT_GO && goes_on(q))
+        find_element(q, both[0], both[1]);
+    free(theirs);
+    return status;
+}
+
+/* ------ 5: the evidence ------ */
+
+static const char NONE[] =
+    "0000000000000000000000000000000000000000000000000000000000000000";
+
+/* What the referee says, if it is here: its exit status, or -1. */
+static int ask_referee(const quarrel *q, const char *path)
+{
+    int state;
+    pid_t child;
+
+    if (!q->d->referee || (child = fork()) < 0)
+        return -1;
+    if (child == 0) {
+        execlp(q->d->referee, q->d->referee, path, (char *)NULL);
+        _exit(127);
+    }
+    while (waitpid(child, &state, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+}
+
+static void judge(quarrel *q, const char *path)
+{
+    static const char *const say[] = {"a is right", "b is right",
+                                      "neither is right"};
+    int verdict = ask_referee(q, path);
+
+    if (verdict >= 0 && verdict < 3)
+        settle(q, "%s: the referee made the number again", say[verdict]);
+    else
+        settle(q, "for the referee: cc -O2 -std=c99 referee/referee.c -o "
+               "referee && ./referee %s", path);
+}
+
+static int ask_evidence(quarrel *q)
+{
+    char hash[EXCHANGE_HEX], *theirs = NULL, why[EXCHANGE_TEXT] = "";
+    char *path = exchange_path(&q->x, q->x.number + 1, q->x.side, "evidence");
+    int64_t bytes;
+    int status = OPT_GO, made;
+
+    if (!path)
+        return opt_fail(OPT_FAILED, "no memory");
+    memcpy(hash, NONE, sizeof hash);
+    made = q->found.element < 0
+               ? LS_ENOTSUP
+               : ls_record_evidence(q->values, q->found.place,
+                                    q->found.element, q->found.a, q->found.b,
+                                    path);
+    if (made < 0)
+        snprintf(why, sizeof why, "%s", q->found.element < 0
+                                            ? "a double, which is known"
+                                            : ls_errmsg());
+    if (made < 0 && made != LS_ENOTSUP)
+        status = opt_check(made);
+    if (made == 0)
+        status = opt_check(ls_file_digest(path, &bytes, hash));
+    if (status == OPT_GO)
+        status = exchange_answer(&q->x, 5, "evidence", hash, ROOT, ROOT,
+                                 &theirs);
+    if (status == OPT_GO && goes_on(q) && strcmp(hash, theirs))
+        settle(q, "not settled: the two give other evidence for the same "
+               "number: compare their files");
+    if (status == OPT_GO && goes_on(q) && made < 0)
+        settle(q, "not settled: %s", why);
+    if (status == OPT_GO && goes_on(q))
+        judge(q, path);
+    free(theirs);
+    free(path);
+    return status;
+}
+
+/* ------ the verdict ------ */
+
+static int write_verdict(const quarrel *q, const char *text)
+{
+    char *aside = NULL, *path = NULL;
+    FILE *f = NULL;
+    bool good = asprintf(&aside, "%s/verdict.%c", q->d->folder, q->x.side) >=
+                    0 && asprintf(&path, "%s/verdict", q->d->folder) >= 0;
+
+    if (good)
+        f = fopen(aside, "w");
+    good = f && fputs(text, f) >= 0;
+    if (f && fclose(f) != 0)
+        good = false;
+    if (good && rename(aside, path) < 0)
+        good = false;
+    free(aside);
+    free(path);
+    return good ? OPT_GO : opt_fail(OPT_FAILED, "%s: no verdict could be "
+                                    "written", q->d->folder);
+}
+
+static int finish(quarrel *q)
+{
+    char text[sizeof q->verdict + 2 * LS_RECORD_TEXT], at[LS_RECORD_TEXT] = "";
+
+    if (q->x.lost)
+        settle(q, "%c has lost: %s", q->x.lost, q->x.why);
+    if (*q->found.place && q->found.element >= 0)
+        snprintf(at, sizeof at, "step %" PRId64 ", %.400s: element %" PRId64
+                 "\n  a says %08" PRIx32 ", b says %08" PRIx32 "\n", q->first,
+                 q->found.place, q->found.element, q->found.a, q->found.b);
+    else if (*q->found.place)
+        snprintf(at, sizeof at, "step %" PRId64 ", %.400s\n", q->first,
+                 q->found.text);
+    snprintf(text, sizeof text, "%s\n%s", q->verdict, at);
+    fputs(text, stdout);
+    return write_verdict(q, text);
+}
+
+int dispute_run(const dispute *d, bool *same)
+{
+    static int (*const questions[])(quarrel *) = {
+        ask_states, ask_steps, ask_record, ask_leaf, ask_evidence};
+    quarrel q = {.d = d, .found.element = -1};
+    int status = exchange_open(&q.x, d->folder, d->seconds);
+
+    for (int i = 0; i < 5 && status == OPT_GO && goes_on(&q); i++)
+        status = questions[i](&q);
+    if (status == OPT_GO)
+        status = finish(&q);
+    *same = q.same;
+    if (q.values)
+        unlink(q.values);
+    free(q.values);
+    free(q.record[0]);
+    free(q.record[1]);
+    return status;
+}
