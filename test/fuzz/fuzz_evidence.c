@@ -7,7 +7,7 @@
 
 static jmp_buf refused;
 
-static void go_back(int status)
+static _Noreturn void go_back(int status)
 {
     (void)status;
     longjmp(refused, 1);
