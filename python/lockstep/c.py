@@ -445,7 +445,8 @@ class RecordOptions(Struct):
 
 class RecordDifference(Struct):
     _fields_ = [("same", C.c_bool), ("text", C.c_char * 512),
-        ("element", C.c_int64), ("a", C.c_uint32), ("b", C.c_uint32)]
+        ("element", C.c_int64), ("a", C.c_uint32), ("b", C.c_uint32),
+        ("place", C.c_char * 512), ("leaf", C.c_int64), ("device", C.c_int)]
 
 
 class RanksOptions(Struct):
@@ -786,6 +787,11 @@ ls_trainer_record_bytes = function("ls_trainer_record_bytes", C.c_int, P, P, P,
     P, C.c_size_t)
 ls_record_compare_bytes = function("ls_record_compare_bytes", C.c_int, Text,
     Text, P, C.c_size_t)
+ls_record_leaf = function("ls_record_leaf", C.c_int64, Text, Text, INT64, P)
+ls_record_leaf_hash = function("ls_record_leaf_hash", C.c_int, Text, Text,
+    INT64, P)
+ls_record_evidence = function("ls_record_evidence", C.c_int, Text, Text, INT64,
+    C.c_uint32, C.c_uint32, Text)
 ls_transport_check = function("ls_transport_check", C.c_int, P)
 ls_transport_compare = function("ls_transport_compare", C.c_int, P, INT, P)
 ls_transport_cpus = function("ls_transport_cpus", C.c_int, P, Text, P,
