@@ -83,8 +83,8 @@ static inline int ls_record_compare(const char *a, const char *b,
 
 /* The bits of a leaf of the array at a place of a record with values, into
  * value[4096]; of a number its one word, leaf 0.  Returns how many;
- * LS_ENOTFOUND: there is no such place or leaf; LS_ENOTSUP: the record has no values;
- * LS_EFORMAT, LS_EIO, LS_ENOMEM. */
+ * LS_ENOTFOUND: there is no such place or leaf; LS_ENOTSUP: the record has no
+ * values; LS_EFORMAT, LS_EIO, LS_ENOMEM. */
 LS_API int64_t ls_record_leaf(const char *record, const char *place,
                               int64_t leaf, uint32_t value[4096]);
 

@@ -3,7 +3,7 @@
  * asked for is refused, with words. */
 #define _GNU_SOURCE
 #include "mutate.h"
-#include "verify/exchange.h"
+#include "verify/mail.h"
 
 #include <lockstep.h>
 
@@ -13,11 +13,11 @@ enum { LEAST = 8, MOST = 64 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    exchange x = {.side = 'a', .number = 3};
-    char why[EXCHANGE_TEXT] = "", *bytes = copy_of(data, size), *answer;
+    mail x = {.side = 'a', .number = 3};
+    char why[MAIL_TEXT] = "", *bytes = copy_of(data, size), *answer;
 
-    memset(x.prev, '0', EXCHANGE_HEX - 1);
-    answer = exchange_read(bytes, size, &x, 2, "record", LEAST, MOST, why);
+    memset(x.prev, '0', MAIL_HEX - 1);
+    answer = mail_read(bytes, size, &x, 2, "record", LEAST, MOST, why);
     if (answer && (strlen(answer) < LEAST || strlen(answer) > MOST ||
                    strspn(answer, "0123456789abcdef") != strlen(answer)))
         abort();
@@ -35,11 +35,11 @@ int main(void)
         "{\"answer\":\"0123456789abcdef\",\"level\":2,\"number\":3,\"prev\":"
         "\"0000000000000000000000000000000000000000000000000000000000000000\","
         "\"side\":\"b\",\"what\":\"record\"}\n";
-    exchange x = {.side = 'a', .number = 3};
-    char why[EXCHANGE_TEXT], *answer;
+    mail x = {.side = 'a', .number = 3};
+    char why[MAIL_TEXT], *answer;
 
-    memset(x.prev, '0', EXCHANGE_HEX - 1);
-    answer = exchange_read(good, sizeof good - 1, &x, 2, "record", LEAST, MOST,
+    memset(x.prev, '0', MAIL_HEX - 1);
+    answer = mail_read(good, sizeof good - 1, &x, 2, "record", LEAST, MOST,
                            why);
     if (!answer)
         return 1;

@@ -11,7 +11,7 @@
 #define _GNU_SOURCE
 #include "verify/dispute.h"
 #include "opt/opt.h"
-#include "verify/exchange.h"
+#include "verify/mail.h"
 
 #include <lockstep/record.h>
 
@@ -27,13 +27,13 @@ enum { ROOT = 64, STATE = 16 + ROOT, LEAF = 4096, STATES = 1 << 20 };
 
 typedef struct quarrel {
     const dispute *d;
-    exchange x;
+    mail x;
     int64_t first, last; /* states: the last equal, the first that differs */
     char root[2][2][ROOT + 1]; /* [a, b][of first, of last] */
     ls_record_difference found;
     char *record[2];     /* of a, of b */
     char *values;        /* this side's, with numbers */
-    char verdict[2 * EXCHANGE_TEXT + 2 * LS_RECORD_TEXT];
+    char verdict[2 * MAIL_TEXT + 2 * LS_RECORD_TEXT];
     bool same, settled;
 } quarrel;
 
@@ -70,7 +70,7 @@ static char *states_of(const char *path)
         const char *kind = json_string_value(json_object_get(o, "kind"));
 
         if (kind && strcmp(kind, "head") == 0) {
-            char hash[EXCHANGE_HEX], *text;
+            char hash[MAIL_HEX], *text;
 
             json_object_del(o, "prev");
             json_object_del(o, "lockstep");
@@ -148,12 +148,12 @@ static void in_order(const quarrel *q, char *mine, char *theirs, char *to[2])
 static int ask_states(quarrel *q)
 {
     char *mine = states_of(q->d->of.of->path), *theirs, *both[2];
-    int status = mine ? exchange_answer(&q->x, 1, "states", mine, ROOT + STATE,
+    int status = mine ? mail_answer(&q->x, 1, "states", mine, ROOT + STATE,
                                         ROOT + (size_t)STATE * STATES, &theirs)
                       : opt_fail(OPT_FAILED, "no memory");
 
     if (status == OPT_GO && theirs && (strlen(theirs) - ROOT) % STATE)
-        exchange_lose(&q->x, exchange_other(&q->x), "its states are cut off");
+        mail_lose(&q->x, mail_other(&q->x), "its states are cut off");
     in_order(q, mine, theirs, both);
     if (status == OPT_GO && goes_on(q))
         enclose(q, both[0], both[1]);
@@ -168,7 +168,7 @@ static int ask_states(quarrel *q)
 /* Train again with a root after each batch; their digits, to be freed. */
 static int roots_between(const quarrel *q, char **roots)
 {
-    char *path = exchange_path(&q->x, 0, q->x.side, "lst"), *to = NULL;
+    char *path = mail_path(&q->x, 0, q->x.side, "lst"), *to = NULL;
     const char *more[] = {NULL, "--transcript-every=1", NULL};
     replay r = q->d->of;
     size_t bytes = 0;
@@ -206,7 +206,7 @@ static void check_ends(quarrel *q, char *const roots[2])
         for (int end = 0; end < 2; end++)
             if (memcmp(roots[side] + (end ? n * ROOT : 0),
                        q->root[side][end], ROOT))
-                exchange_lose(&q->x, (char)('a' + side), "it does not stand by "
+                mail_lose(&q->x, (char)('a' + side), "it does not stand by "
                               "its transcript: trained again, its state of %"
                               PRId64 " is another",
                               end ? q->last : q->first);
@@ -220,7 +220,7 @@ static int ask_steps(quarrel *q)
     int64_t i = 0;
 
     if (status == OPT_GO)
-        status = exchange_answer(&q->x, 1, "steps", mine, n, n, &theirs);
+        status = mail_answer(&q->x, 1, "steps", mine, n, n, &theirs);
     in_order(q, mine, theirs, both);
     if (status == OPT_GO && goes_on(q))
         check_ends(q, both);
@@ -258,18 +258,18 @@ static int record(const quarrel *q, int device, const char *path, bool values)
 /* The other's record must be what it said. */
 static void compare_records(quarrel *q, const char *theirs)
 {
-    int other = exchange_other(&q->x) - 'a';
-    char hash[EXCHANGE_HEX];
+    int other = mail_other(&q->x) - 'a';
+    char hash[MAIL_HEX];
     int64_t bytes;
 
     if (ls_file_digest(q->record[other], &bytes, hash) < 0 ||
         strcmp(hash, theirs)) {
-        exchange_lose(&q->x, exchange_other(&q->x), "its record is not the "
+        mail_lose(&q->x, mail_other(&q->x), "its record is not the "
                       "file whose hash it gave");
         return;
     }
     if (ls_record_compare(q->record[0], q->record[1], &q->found) < 0)
-        exchange_lose(&q->x, exchange_other(&q->x), "its record: %.400s",
+        mail_lose(&q->x, mail_other(&q->x), "its record: %.400s",
                       ls_errmsg());
     else if (q->found.same)
         settle(q, "not settled: both records of step %" PRId64 " are the same, "
@@ -279,14 +279,14 @@ static void compare_records(quarrel *q, const char *theirs)
 
 static int ask_record(quarrel *q)
 {
-    char hash[EXCHANGE_HEX], *theirs = NULL;
+    char hash[MAIL_HEX], *theirs = NULL;
     const char *mine;
     int64_t bytes;
     int status;
 
     for (int side = 0; side < 2; side++)
         q->record[side] =
-            exchange_path(&q->x, q->x.number + 1, (char)('a' + side), "lsr");
+            mail_path(&q->x, q->x.number + 1, (char)('a' + side), "lsr");
     mine = q->record[q->x.side - 'a'];
     if (!q->record[0] || !q->record[1])
         return opt_fail(OPT_FAILED, "no memory");
@@ -294,7 +294,7 @@ static int ask_record(quarrel *q)
     if (status == OPT_GO)
         status = opt_check(ls_file_digest(mine, &bytes, hash));
     if (status == OPT_GO)
-        status = exchange_answer(&q->x, 2, "record", hash, ROOT, ROOT,
+        status = mail_answer(&q->x, 2, "record", hash, ROOT, ROOT,
                                  &theirs);
     if (status == OPT_GO && goes_on(q))
         compare_records(q, theirs);
@@ -324,16 +324,16 @@ static size_t leaf_bytes(const char *digits, uint8_t *to)
 
 static void check_leaf(quarrel *q, const char *theirs)
 {
-    int other = exchange_other(&q->x) - 'a';
+    int other = mail_other(&q->x) - 'a';
     uint8_t bytes[4 * LEAF + 1];
-    char hash[EXCHANGE_HEX], want[EXCHANGE_HEX];
+    char hash[MAIL_HEX], want[MAIL_HEX];
 
     ls_digest(bytes, leaf_bytes(theirs, bytes), hash);
     if (strlen(theirs) % 8 ||
         ls_record_leaf_hash(q->record[other], q->found.place, q->found.leaf,
                             want) < 0 ||
         strcmp(hash, want))
-        exchange_lose(&q->x, exchange_other(&q->x), "the leaf that it gave "
+        mail_lose(&q->x, mail_other(&q->x), "the leaf that it gave "
                       "does not have the hash in its record");
 }
 
@@ -367,7 +367,7 @@ static int ask_leaf(quarrel *q)
     int64_t n;
     int status = OPT_GO;
 
-    q->values = exchange_path(&q->x, 0, q->x.side, "lsr");
+    q->values = mail_path(&q->x, 0, q->x.side, "lsr");
     if (!q->values)
         return opt_fail(OPT_FAILED, "no memory");
     status = record(q, q->found.device < 0 ? 0 : q->found.device, q->values,
@@ -379,7 +379,7 @@ static int ask_leaf(quarrel *q)
         snprintf(mine + 8 * i, 9, "%08" PRIx32, value[i]);
     if (n < 0)
         return opt_check((int)n);
-    status = exchange_answer(&q->x, 4, "leaf", mine, 8, 8 * LEAF, &theirs);
+    status = mail_answer(&q->x, 4, "leaf", mine, 8, 8 * LEAF, &theirs);
     if (status == OPT_GO && goes_on(q))
         check_leaf(q, theirs);
     in_order(q, mine, theirs, both);
@@ -427,8 +427,8 @@ static void judge(quarrel *q, const char *path)
 
 static int ask_evidence(quarrel *q)
 {
-    char hash[EXCHANGE_HEX], *theirs = NULL, why[EXCHANGE_TEXT] = "";
-    char *path = exchange_path(&q->x, q->x.number + 1, q->x.side, "evidence");
+    char hash[MAIL_HEX], *theirs = NULL, why[MAIL_TEXT] = "";
+    char *path = mail_path(&q->x, q->x.number + 1, q->x.side, "evidence");
     int64_t bytes;
     int status = OPT_GO, made;
 
@@ -449,7 +449,7 @@ static int ask_evidence(quarrel *q)
     if (made == 0)
         status = opt_check(ls_file_digest(path, &bytes, hash));
     if (status == OPT_GO)
-        status = exchange_answer(&q->x, 5, "evidence", hash, ROOT, ROOT,
+        status = mail_answer(&q->x, 5, "evidence", hash, ROOT, ROOT,
                                  &theirs);
     if (status == OPT_GO && goes_on(q) && strcmp(hash, theirs))
         settle(q, "not settled: the two give other evidence for the same "
@@ -508,7 +508,7 @@ int dispute_run(const dispute *d, bool *same)
     static int (*const questions[])(quarrel *) = {
         ask_states, ask_steps, ask_record, ask_leaf, ask_evidence};
     quarrel q = {.d = d, .found.element = -1};
-    int status = exchange_open(&q.x, d->folder, d->seconds);
+    int status = mail_open(&q.x, d->folder, d->seconds);
 
     for (int i = 0; i < 5 && status == OPT_GO && goes_on(&q); i++)
         status = questions[i](&q);

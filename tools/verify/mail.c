@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See exchange.h.  A file is written aside and renamed, so that nobody reads
+/* See mail.h.  A file is written aside and renamed, so that nobody reads
  * half an answer.  No answer makes a reader take more memory than the answer
  * that is expected has bytes. */
 #define _GNU_SOURCE
-#include "verify/exchange.h"
+#include "verify/mail.h"
 #include "opt/opt.h"
 
 #include <lockstep/transcript.h>
@@ -20,12 +20,12 @@
 
 enum { FORM = 512 }; /* bytes of an answer's file besides its digits */
 
-char exchange_other(const exchange *x)
+char mail_other(const mail *x)
 {
     return x->side == 'a' ? 'b' : 'a';
 }
 
-void exchange_lose(exchange *x, char side, const char *format, ...)
+void mail_lose(mail *x, char side, const char *format, ...)
 {
     va_list args;
 
@@ -37,7 +37,7 @@ void exchange_lose(exchange *x, char side, const char *format, ...)
     va_end(args);
 }
 
-char *exchange_path(const exchange *x, int number, char side,
+char *mail_path(const mail *x, int number, char side,
                     const char *ending)
 {
     char *path = NULL;
@@ -46,7 +46,7 @@ char *exchange_path(const exchange *x, int number, char side,
                     ending) < 0 ? NULL : path;
 }
 
-static bool take_side(exchange *x, char side)
+static bool take_side(mail *x, char side)
 {
     char *path = NULL;
     int fd = -1;
@@ -61,12 +61,12 @@ static bool take_side(exchange *x, char side)
     return true;
 }
 
-int exchange_open(exchange *x, const char *folder, double seconds)
+int mail_open(mail *x, const char *folder, double seconds)
 {
     struct stat info;
 
-    *x = (exchange){.folder = folder, .seconds = seconds};
-    memset(x->prev, '0', EXCHANGE_HEX - 1);
+    *x = (mail){.folder = folder, .seconds = seconds};
+    memset(x->prev, '0', MAIL_HEX - 1);
     (void)mkdir(folder, 0777);
     if (stat(folder, &info) < 0 || !S_ISDIR(info.st_mode))
         return opt_fail(OPT_FAILED, "%s: no folder", folder);
@@ -78,7 +78,7 @@ int exchange_open(exchange *x, const char *folder, double seconds)
 
 /* ------ writing ------ */
 
-static char *line_of(const exchange *x, int level, const char *what,
+static char *line_of(const mail *x, int level, const char *what,
                      const char *answer)
 {
     json_t *all = json_pack(
@@ -91,10 +91,10 @@ static char *line_of(const exchange *x, int level, const char *what,
     return text;
 }
 
-static int put(const exchange *x, const char *text)
+static int put(const mail *x, const char *text)
 {
-    char *path = exchange_path(x, x->number, x->side, "json");
-    char *aside = exchange_path(x, x->number, x->side, "part");
+    char *path = mail_path(x, x->number, x->side, "json");
+    char *aside = mail_path(x, x->number, x->side, "part");
     FILE *f = aside && path && text ? fopen(aside, "w") : NULL;
     bool good = f && fputs(text, f) >= 0 && fputc('\n', f) >= 0;
 
@@ -117,13 +117,13 @@ static bool is_hex(const char *text)
     return strspn(text, "0123456789abcdef") == strlen(text);
 }
 
-static bool is_form(const exchange *x, const json_t *all, int level,
+static bool is_form(const mail *x, const json_t *all, int level,
                     const char *what)
 {
     const json_t *side = json_object_get(all, "side");
     const json_t *word = json_object_get(all, "what");
     const json_t *prev = json_object_get(all, "prev");
-    char other[2] = {exchange_other(x), 0};
+    char other[2] = {mail_other(x), 0};
 
     return json_object_size(all) == 6 && json_is_string(side) &&
            json_is_string(word) && json_is_string(prev) &&
@@ -147,9 +147,9 @@ static bool is_canonical(const json_t *all, const char *text, size_t bytes)
     return same;
 }
 
-char *exchange_read(const char *text, size_t bytes, const exchange *x,
+char *mail_read(const char *text, size_t bytes, const mail *x,
                     int level, const char *what, size_t least, size_t most,
-                    char why[EXCHANGE_TEXT])
+                    char why[MAIL_TEXT])
 {
     json_t *all = bytes ? json_loadb(text, bytes - 1, JSON_REJECT_DUPLICATES,
                                      NULL) : NULL;
@@ -158,13 +158,13 @@ char *exchange_read(const char *text, size_t bytes, const exchange *x,
     char *copy = NULL;
 
     if (!is_form(x, all, level, what) || !is_canonical(all, text, bytes))
-        snprintf(why, EXCHANGE_TEXT, "its answer %d is not of the form that "
+        snprintf(why, MAIL_TEXT, "its answer %d is not of the form that "
                  "was asked for", x->number);
     else if (n < least || n > most || !is_hex(answer))
-        snprintf(why, EXCHANGE_TEXT, "its answer %d has %zu digits, where %zu "
+        snprintf(why, MAIL_TEXT, "its answer %d has %zu digits, where %zu "
                  "to %zu hex digits are due", x->number, n, least, most);
     else if (!(copy = strdup(answer)))
-        snprintf(why, EXCHANGE_TEXT, "no memory");
+        snprintf(why, MAIL_TEXT, "no memory");
     json_decref(all);
     return copy;
 }
@@ -197,7 +197,7 @@ static char *load(const char *path, size_t most, size_t *bytes)
 }
 
 /* Wait for a file; false: it did not come in time. */
-static bool wait_for(const exchange *x, const char *path)
+static bool wait_for(const mail *x, const char *path)
 {
     double began = now();
 
@@ -210,7 +210,7 @@ static bool wait_for(const exchange *x, const char *path)
 }
 
 /* What both said becomes part of all that follows. */
-static void chain(exchange *x, const char *mine, const char *theirs)
+static void chain(mail *x, const char *mine, const char *theirs)
 {
     const char *a = x->side == 'a' ? mine : theirs;
     const char *b = x->side == 'a' ? theirs : mine;
@@ -222,33 +222,33 @@ static void chain(exchange *x, const char *mine, const char *theirs)
     free(all);
 }
 
-static char *get(exchange *x, int level, const char *what, size_t least,
+static char *get(mail *x, int level, const char *what, size_t least,
                  size_t most)
 {
-    char *path = exchange_path(x, x->number, exchange_other(x), "json");
-    char *text = NULL, *answer = NULL, why[EXCHANGE_TEXT] = "";
+    char *path = mail_path(x, x->number, mail_other(x), "json");
+    char *text = NULL, *answer = NULL, why[MAIL_TEXT] = "";
     size_t bytes = 0;
 
     if (!path || !wait_for(x, path)) {
-        exchange_lose(x, exchange_other(x), "it gave no answer %d within %.0f "
+        mail_lose(x, mail_other(x), "it gave no answer %d within %.0f "
                       "seconds", x->number, x->seconds);
         free(path);
         return NULL;
     }
     text = load(path, most + FORM, &bytes);
     if (text)
-        answer = exchange_read(text, bytes, x, level, what, least, most, why);
+        answer = mail_read(text, bytes, x, level, what, least, most, why);
     else
         snprintf(why, sizeof why, "its answer %d is longer than any may be",
                  x->number);
     if (!answer)
-        exchange_lose(x, exchange_other(x), "%s", why);
+        mail_lose(x, mail_other(x), "%s", why);
     free(path);
     free(text);
     return answer;
 }
 
-int exchange_answer(exchange *x, int level, const char *what,
+int mail_answer(mail *x, int level, const char *what,
                     const char *answer, size_t least, size_t most,
                     char **other)
 {
