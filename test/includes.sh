@@ -82,6 +82,42 @@ rooms() {
     (cd "$1" && grep -En '# *include [<"]lockstep\.h[>"]' lib/*/*.[ch] data/*/*.[ch])
 }
 
+# symbols TREE BUILD: "room kind symbol" from the objects of what is in lib/ now.
+symbols() {
+    (cd "$2" && find lib -name '*.o' -exec "${NM:-nm}" -A {} + 2>/dev/null) |
+        sed -n 's|^lib/\([a-z]*\)/\(.*[-/]\)\{0,1\}\([a-z0-9_]*\)\.o:.* \(.\) |\1 \3 \4 |p' |
+        awk -v tree="$1" '{
+            file = tree "/lib/" $1 "/" $2 ".c"
+            if (!(file in there)) {
+                there[file] = (getline line < file) > 0
+                close(file)
+            }
+            if (there[file]) print $1, $3, $4
+        }'
+}
+
+# calls TREE BUILD: a line for each call of one room of lib/ to another that it
+# may not see; the rooms that a room sees are those that it may include, those
+# that these may include, and so on.
+calls() {
+    allowed "$1/lib" >"$dir/allowed"
+    symbols "$1" "$2" >"$dir/symbols"
+    awk 'FILENAME ~ /allowed$/ { sees[$1, $2]; room[$1]; room[$2]; next }
+        $2 ~ /^[TDRBCVW]$/ { home[$3] = $1 }
+        $2 == "U" { wants[$1 " " $3] }
+        END {
+            for (k in room) for (i in room) for (j in room)
+                if ((i, k) in sees && (k, j) in sees) sees[i, j]
+            for (w in wants) {
+                split(w, of, " ")
+                to = home[of[2]]
+                if (to != "" && to != of[1] && !((of[1], to) in sees))
+                    print "lib/" of[1] " calls " of[2] " of " to \
+                        ", which it may not see"
+            }
+        }' "$dir/allowed" "$dir/symbols" | sort
+}
+
 # twice ROOT: file names, without what follows the dot, that two files have.
 twice() {
     (cd "$1" && find lib data tools test bench examples -name '*.[ch]') |
@@ -110,6 +146,8 @@ unlicensed() {
 
 rooms "$top_srcdir" >"$dir/wrong"
 none "rooms include what is below them" "$dir/wrong"
+calls "$top_srcdir" "$top_builddir" >"$dir/wrong"
+none "rooms call what is below them" "$dir/wrong"
 twice "$top_srcdir" >"$dir/wrong"
 none "file names are unique" "$dir/wrong"
 wide "$top_srcdir" >"$dir/wrong"
@@ -143,6 +181,16 @@ is "data that looks into the engine" "$(rooms "$tree" | grep -c 'no room of')" 1
 says data/up base
 echo '#include <lockstep.h>' >>"$tree/lib/high/b.c"
 is "all public headers" "$(rooms "$tree" | grep -c high/b.c)" 1
+mkdir -p "$dir/built/lib/low" "$dir/built/lib/high"
+echo >"$tree/lib/low/a.c"
+if echo 'int up(void); int low(void); int low(void) { return up(); }' |
+    ${CC:-cc} -c -x c -o "$dir/built/lib/low/a.o" - 2>/dev/null &&
+    echo 'int low(void); int up(void); int up(void) { return low(); }' |
+    ${CC:-cc} -c -x c -o "$dir/built/lib/high/b.o" - 2>/dev/null; then
+    is "a call that goes up" "$(calls "$tree" "$dir/built")" \
+        "lib/low calls up of high, which it may not see"
+fi
+rm "$tree/lib/low/a.c"
 says lib/low high
 is "a circle" "$(rooms "$tree" | grep -c circle | sed 's/[1-9].*/some/')" some
 rm "$tree/lib/low/README.md"
