@@ -84,8 +84,10 @@ rooms() {
 
 # symbols TREE BUILD: "room kind symbol" from the objects of what is in lib/ now.
 symbols() {
-    (cd "$2" && find lib -name '*.o' -exec "${NM:-nm}" -A {} + 2>/dev/null) |
-        sed -n 's|^lib/\([a-z]*\)/\(.*[-/]\)\{0,1\}\([a-z0-9_]*\)\.o:.* \(.\) |\1 \3 \4 |p' |
+    # shellcheck disable=SC2086 # NM may be a command with an option
+    (cd "$2" && find lib -name '*.o' -exec ${NM:-nm} -A {} + 2>/dev/null) |
+        sed -n 's|^lib/\([a-z]*\)/\([^ ]*[-/]\)\{0,1\}|\1 |
+            s|^\([a-z]* [a-z0-9_]*\)\.o:.* \(.\) |\1 \2 |p' |
         awk -v tree="$1" '{
             file = tree "/lib/" $1 "/" $2 ".c"
             if (!(file in there)) {
