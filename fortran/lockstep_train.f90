@@ -43,13 +43,15 @@ contains
   ! ls_trainer_options; boundaries are those of a piecewise schedule.
   subroutine ls_trainer_open(trainer, pool, graph, optimizer, seed, keys, &
       schedule, boundaries, clip_norm, clip_value, accumulate, mean, state, &
-      data_axis, precision, transport, even_rows, average, groups, stat, errmsg)
+      data_axis, precision, transport, rows, even_rows, average, groups, stat, &
+      errmsg)
     type(ls_trainer), intent(inout) :: trainer
     type(ls_pool), intent(in) :: pool
     type(ls_graph), intent(in) :: graph
     type(ls_optimizer), intent(in), optional :: optimizer
     integer(int64), intent(in), optional :: seed
-    integer, intent(in), optional :: keys, accumulate, mean, state, precision
+    integer, intent(in), optional :: keys, accumulate, mean, state, precision, &
+      rows
     type(ls_schedule), intent(in), optional :: schedule
     type(ls_boundary), intent(in), optional, target :: boundaries(:)
     real(real64), intent(in), optional :: clip_norm, clip_value, average
@@ -87,6 +89,7 @@ contains
       o%transport = transport%p
       ranks => transport%of
     end if
+    if (present(rows)) o%rows = rows
     if (present(even_rows)) o%even_rows = even_rows
     if (present(average)) o%average = average
     if (present(groups)) then

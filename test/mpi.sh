@@ -35,6 +35,11 @@ build() {
             "$top_srcdir/examples/surrogate_mpi.c" \
             "$top_srcdir/lib/mpi/mpi.c" -o "$dir/example.$1" \
             -L"$library" -llockstep -Wl,-rpath,"$library" \
+            >"$dir/out" 2>"$dir/err" &&
+        "mpicc.$1" -std=gnu11 -O2 -DBATCHES=40 -I"$top_srcdir/include" \
+            "$top_srcdir/examples/lorenz96_mpi.c" \
+            "$top_srcdir/lib/mpi/mpi.c" -o "$dir/lorenz96.$1" \
+            -L"$library" -llockstep -Wl,-rpath,"$library" \
             >"$dir/out" 2>"$dir/err"
 }
 
@@ -72,15 +77,15 @@ ends() {
     done
 }
 
-# example KIND RANKS: the example's learners end in one state on any number
+# example NAME KIND RANKS: an example ends in one state on any number
 example() {
-    "mpirun.$1" -n "$2" "$dir/example.$1" >"$dir/out" 2>"$dir/err"
-    cp "$dir/out" "$dir/example.$2"
+    "mpirun.$2" -n "$3" "$dir/$1.$2" >"$dir/out" 2>"$dir/err"
+    cp "$dir/out" "$dir/$1.$3"
     if grep -q '^state [0-9a-f]\{64\}$' "$dir/out" &&
-        cmp -s "$dir/example.1" "$dir/out"; then
+        cmp -s "$dir/$1.1" "$dir/out"; then
         pass
     else
-        fail "$1, $2 ranks: the example's state"
+        fail "$2, $3 ranks: the state of $1"
     fi
 }
 
@@ -124,8 +129,10 @@ for kind in openmpi mpich; do
     prove $kind 2 refused
     ends $kind
     for ranks in 1 3 6; do
-        example $kind $ranks
+        example example $kind $ranks
     done
+    example lorenz96 $kind 1
+    example lorenz96 $kind 3
     [ ! -f "$library/liblockstep_fortran.so" ] ||
         ! command -v "mpifort.$kind" >/dev/null || fortran $kind
 done
