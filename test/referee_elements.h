@@ -85,29 +85,28 @@ static float moved_number(float x)
 
 /* ------ terms ------ */
 
-static const char *const term_names[] = {
-    [LS__GELU] = "gelu", [LS__RELU] = "relu", [LS__TANH] = "tanh",
-    [LS__SIGMOID] = "sigmoid", [LS__SUB] = "sub", [LS__MUL] = "mul",
-    [LS__DIV] = "div", [LS__MIN] = "min", [LS__MAX] = "max",
-    [LS__SCALE] = "scale_shift", [LS__SQUARE] = "square", [LS__SQRT] = "sqrt",
-    [LS__EXP] = "exp", [LS__LOG] = "log", [LS__ABS] = "abs",
-    [LS__CLAMP] = "clamp", [LS__POW] = "pow",
-    [LS__LEAKY_RELU] = "leaky_relu", [LS__ELU] = "elu",
-    [LS__SOFTPLUS] = "softplus", [LS__SILU] = "silu",
-    [LS__BINARY_ENTROPY] = "binary_entropy", [LS__DIVERGENCE] = "divergence"};
-
 /* Does the rule of a term read the value, for a gradient? */
 static bool reads_value(int term)
 {
     return term == LS__SQRT || term == LS__EXP || term == LS__DIV;
 }
 
-static float ask_term(int term, const char *part)
+static float ask_term(const char *name, const char *part)
 {
     char rule[32];
 
-    snprintf(rule, sizeof rule, "term.%s%s", term_names[term], part);
+    snprintf(rule, sizeof rule, "term.%s%s", name, part);
     return asked(rule);
+}
+
+/* What a product took in. */
+static const char *curve_name(const problem *p)
+{
+    static const char *const names[] = {
+        [LS__GELU] = "gelu", [LS__RELU] = "relu", [LS__TANH] = "tanh",
+        [LS__SIGMOID] = "sigmoid"};
+
+    return names[curve_of(p)];
 }
 
 static float term(const question *q)
@@ -127,7 +126,7 @@ static float term(const question *q)
         asked_number("dy", q->p->dy[q->at]);
     if (q->which >= 0 && reads_value(kind))
         asked_number("y", q->o->y[q->at]);
-    return ask_term(kind, parts[q->which + 1]);
+    return ask_term(n->op->name, parts[q->which + 1]);
 }
 
 static float sum_of_two(const question *q)
@@ -244,7 +243,8 @@ static float view(const question *q)
     float *a;
 
     if (q->which < 0)
-        return moved_number(q->p->x[0][nth * n->in[0]->size + view_source(n, at)]);
+        return moved_number(
+            q->p->x[0][nth * n->in[0]->size + view_source(n, at)]);
     a = asked_list("a", n->size + 1);
     for (int64_t i = 0; i < n->size; i++)
         if (view_source(n, i) == at)

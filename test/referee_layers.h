@@ -19,12 +19,10 @@ static bool unknown(const question *q, int k, int64_t n)
 
 static float through_curve(const question *q, float pre)
 {
-    ls__activation kind = curve_of(q->p);
-
-    if (!kind)
+    if (!curve_of(q->p))
         return pre;
     asked_number("a", pre);
-    return ask_term((int)kind, "");
+    return ask_term(curve_name(q->p), "");
 }
 
 static float with_residual(const question *q, float y)
@@ -48,7 +46,7 @@ static float d_of(const question *q, answer *pre, int64_t at)
     x = pre(&same);
     asked_number("a", x);
     asked_number("dy", q->p->dy[at]);
-    return ask_term((int)curve_of(q->p), ".a");
+    return ask_term(curve_name(q->p), ".a");
 }
 
 /* All of them. */

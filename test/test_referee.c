@@ -342,7 +342,7 @@ static const struct {
     {LS__TANH, "tanh", 0, 0}, {LS__SIGMOID, "sigmoid", 0, 0},
     {LS__ADD, "add", 0, 0}, {LS__SUB, "sub", 0, 0}, {LS__MUL, "mul", 0, 0},
     {LS__DIV, "div", 0, 0}, {LS__MIN, "min", 0, 0}, {LS__MAX, "max", 0, 0},
-    {LS__SCALE, "scale_shift", 0.75f, -0.3f}, {LS__SQUARE, "square", 0, 0},
+    {LS__SCALE, "scale", 0.75f, -0.3f}, {LS__SQUARE, "square", 0, 0},
     {LS__SQRT, "sqrt", 0, 0}, {LS__EXP, "exp", 0, 0}, {LS__LOG, "log", 0, 0},
     {LS__ABS, "abs", 0, 0}, {LS__CLAMP, "clamp", -0.5f, 0.7f},
     {LS__LEAKY_RELU, "leaky_relu", 0.1f, 0}, {LS__ELU, "elu", 0.8f, 0},
