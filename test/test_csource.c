@@ -296,7 +296,7 @@ static sample open_sample(const char *model, int kind)
 }
 
 static void check_bytes(const sample *s, const char *c, const char *flags,
-                        int64_t count)
+                        int64_t n)
 {
     size_t scratch_room = 1 << 24;
     void *library = compiled(c, flags), *scratch = malloc(scratch_room);
@@ -306,7 +306,7 @@ static void check_bytes(const sample *s, const char *c, const char *flags,
 
     ck_assert(y && scratch);
     memset(y, 1, (size_t)(ROWS * s->out_size) * sizeof *y);
-    for (int64_t i = 0; i < count; i += 3) {
+    for (int64_t i = 0; i < n; i += 3) {
         one((const char *)s->x + i * s->in_size * 4, y + i * s->out_size,
             scratch);
         for (int64_t j = i * s->out_size; j < (i + 1) * s->out_size; j++)
@@ -315,8 +315,8 @@ static void check_bytes(const sample *s, const char *c, const char *flags,
                           (long)(j % s->out_size), (double)y[j], (double)s->y[j]);
     }
     memset(y, 1, (size_t)(ROWS * s->out_size) * sizeof *y);
-    rows((long)count, s->x, y, scratch);
-    ck_assert_mem_eq(y, s->y, (size_t)(count * s->out_size) * sizeof *y);
+    rows((long)n, s->x, y, scratch);
+    ck_assert_mem_eq(y, s->y, (size_t)(n * s->out_size) * sizeof *y);
     free(y);
     free(scratch);
     dlclose(library);
