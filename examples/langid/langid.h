@@ -15,9 +15,9 @@ extern "C" {
 int langid_languages(void);
 const char *langid_name(int i);
 
-/* The language of n bytes of UTF-8, of which the first 64 are looked at, and how
- * likely it is (NULL: not wanted).  -1: there is no text.  Any number of threads
- * may call it; it takes no memory. */
+/* The language of n bytes of UTF-8, of which the first 64 are looked at, and
+ * how likely it is (NULL: not wanted).  -1: there is no text.  Any number of
+ * threads may call it; it takes no memory. */
 int langid_detect(const char *text, size_t n, float *likely);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* train SENTENCES MODEL LANGUAGES.h: learns of which language a sentence is.
+/* learn SENTENCES MODEL LANGUAGES.h: learns of which language a sentence is.
  *
  *     mean of embeddings of hashed n-grams -> dense, relu -> dense -> softmax
  *
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
     int status = -1;
 
     if (argc != 4) {
-        fprintf(stderr, "train SENTENCES MODEL LANGUAGES.h\n");
+        fprintf(stderr, "learn SENTENCES MODEL LANGUAGES.h\n");
         return 2;
     }
     m.devices = 4;
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
         (status = ls_trainer_save_model(t, argv[2])) == 0)
         status = write_names(&s, argv[3]);
     if (status < 0)
-        fprintf(stderr, "train: %s\n", ls_errmsg());
+        fprintf(stderr, "learn: %s\n", ls_errmsg());
     ls_batch_close(b);
     ls_trainer_close(t);
     ls_graph_free(g);
