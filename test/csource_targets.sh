@@ -7,7 +7,7 @@
 set -u
 c=$1 rows=${2:-100000}
 name=$(basename "$c" .c)
-upper=$(echo "$name" | tr a-z A-Z)
+upper=$(echo "$name" | tr "[:lower:]" "[:upper:]")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cp "$c" "${c%.c}.h" "$dir"

@@ -10,7 +10,10 @@ tool=$build/lockstep-predict
 . "$(dirname "$0")/shell.sh"
 
 cc=${CC:-cc}
-command -v make >/dev/null && $cc --version >/dev/null 2>&1 || { echo "there is no compiler, or no make"; exit 77; }
+if ! make --version >/dev/null 2>&1 || ! $cc --version >/dev/null 2>&1; then
+    echo "there is no compiler, or no make"
+    exit 77
+fi
 source=$top/examples/langid
 
 # Sentences of three languages, each its words in another order.
