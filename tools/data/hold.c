@@ -12,7 +12,7 @@ static int no_memory(void)
     return opt_fail(OPT_FAILED, "no memory for the rows");
 }
 
-/* As train_test_split of scikit-learn chooses them. */
+/* Chooses them as scikit-learn's train_test_split does. */
 bool *data_choose(int64_t rows, double share, int64_t seed)
 {
     int64_t n = (int64_t)ceil(share * (double)rows);

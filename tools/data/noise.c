@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In pieces: the doubles are the stream. */
+/* Draws them in pieces: the doubles are the stream. */
 void noise_floats(void (*draw)(ls_numpy *rs, int64_t n, double *out),
                   ls_numpy *rs, int64_t n, float *out)
 {

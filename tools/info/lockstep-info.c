@@ -186,7 +186,7 @@ static void print_levels(const run *r)
     }
 }
 
-/* Of any interest where there are several. */
+/* Prints the kinds of cores where there are several. */
 static void print_kinds(const run *r)
 {
     ls_core_kind kind;

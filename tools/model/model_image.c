@@ -59,7 +59,7 @@ static int load_images(data *d, settings *s, const opt_line *line)
     return model_load_rest(d, s);
 }
 
-/* Of the options of images. */
+/* Refuses the options of images. */
 static int check_no_images(const settings *s)
 {
     if (s->data.norm_mean || s->data.norm_std)

@@ -36,7 +36,7 @@ table table_new(FILE *file, const ls_graph *graph, ls_column target)
     return t;
 }
 
-/* As CSV has it: in quotes where it must be. */
+/* Prints it as CSV has it: in quotes where it must be. */
 static void put_text(FILE *file, const char *before, const char *text)
 {
     if (!text[strcspn(text, ",;\t\"\r\n")] && *text != ' ') {

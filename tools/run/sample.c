@@ -67,7 +67,7 @@ static int no_text(const sampler *m, const char *why)
     return opt_fail(OPT_WRONG, "%s: generates no text: %s", m->s.model, why);
 }
 
-/* From tokens (T) to the logits (T,V) of the token after each. */
+/* Computes, of tokens (T), the logits (T,V) of the token after each. */
 static int look(sampler *m)
 {
     ls_predictor *p = m->s.predictor;

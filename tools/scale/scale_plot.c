@@ -12,7 +12,7 @@
 
 enum { WIDTH = 880, HEIGHT = 380, TOP = 64, BOTTOM = 316 };
 
-/* Above the largest. */
+/* Room above the largest. */
 static const double ROOM = 1.06;
 
 static void x_number(const plot *p, double x, int workers, bool marked)
@@ -110,7 +110,7 @@ static const char *mark(const findings *r, int workers)
     return "";
 }
 
-/* From the right, leaving out what has no room. */
+/* Writes them from the right, leaving out what has no room. */
 static void draw_counts(const findings *r, const plot *p)
 {
     double last = p->right + 99;

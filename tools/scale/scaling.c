@@ -174,7 +174,7 @@ static int fill_all(const measurement *m)
 
 /* ------ Counts ------ */
 
-/* Of several ranks none has use for more workers than it has devices. */
+/* Each of several ranks has no use for more workers than devices. */
 static int most_workers(const measurement *m, const rank_party *party)
 {
     int devices = m->mesh.devices, cores = party->cores > 1 ? party->cores : 1;
@@ -194,7 +194,7 @@ static void add_points(measurement *m, const rank_party *party, int *room)
     m->s->points += n;
 }
 
-/* In rising order of ranks and then of workers. */
+/* Makes them in rising order of ranks, then of workers. */
 static int make_points(measurement *m)
 {
     int status = parties_make(&m->party, &m->parties, &m->o);

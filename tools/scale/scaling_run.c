@@ -102,7 +102,7 @@ static void add_times(ls_times *sum, const ls_times *t, double by)
     sum->waiting += by * t->waiting;
 }
 
-/* Of the last step: what any worker did in it, and waited. */
+/* Returns what any worker did in the last step, and waited. */
 static double step_seconds(const ls_trainer *t)
 {
     ls_times one = {0};

@@ -61,7 +61,7 @@ static void widen(range *x, range *y, const curve_line *l)
     }
 }
 
-/* From 0, or below it, to whole units. */
+/* Finds ranges from 0, or below it, to whole units. */
 static bool find_ranges(const curve *c, range *x, range *y)
 {
     *x = *y = (range){0};

@@ -169,7 +169,7 @@ static int open_metrics(session *s)
                         s->at.done);
 }
 
-/* After the metrics, whose first lines are the run's. */
+/* Comes after the metrics, whose first lines are the run's. */
 static int open_recorder(session *s)
 {
     return recorder_open(&s->recorder, &s->run, &s->set, &s->at,
@@ -214,7 +214,7 @@ static int write_model(session *s)
                       note.value != NULL, &note);
 }
 
-/* With --ema the average. */
+/* Saves the weights, with --ema the average. */
 static int save(session *s)
 {
     int status = s->saves ? run_average(&s->run, true) : OPT_GO, back;
@@ -226,7 +226,7 @@ static int save(session *s)
     return status == OPT_GO ? back : status;
 }
 
-/* At the end: unless the best weights are there already. */
+/* Saves at the end, unless the best weights are there already. */
 static int save_last(session *s)
 {
     bool best = s->set.early_stop && s->at.score.is_saved;

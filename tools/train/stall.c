@@ -79,7 +79,7 @@ static double next_look(const stall *s, double now, double overdue,
     return stalled && soon < overdue ? soon : overdue;
 }
 
-/* Until then, or until it shall end. */
+/* Waits until then, or until it shall end. */
 static void sleep_until(stall *s, double when)
 {
     struct timespec t = {.tv_sec = (time_t)when};
