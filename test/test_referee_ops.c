@@ -67,7 +67,7 @@ static int64_t numbers_of(const problem *p, int which)
     return p->nx[which];
 }
 
-static uint32_t bits_of(float x)
+static uint32_t word_of(float x)
 {
     uint32_t bits;
 
@@ -80,11 +80,11 @@ static uint32_t number(const outputs *o, const question *q)
     uint64_t bits;
 
     if (q->which >= LS__MAX_INPUTS)
-        return bits_of(o->dparam[q->which - LS__MAX_INPUTS][q->at]);
+        return word_of(o->dparam[q->which - LS__MAX_INPUTS][q->at]);
     if (q->which >= 0)
-        return bits_of(o->dx[q->which][q->at]);
+        return word_of(o->dx[q->which][q->at]);
     if (!q->p->node->op->is_loss)
-        return bits_of(o->y[q->at]);
+        return word_of(o->y[q->at]);
     memcpy(&bits, &o->sums.loss, sizeof bits);
     return (uint32_t)(q->at ? bits : bits >> 32);
 }
@@ -116,7 +116,7 @@ static void ask_element(const levels_of *all, const question *q)
 {
     answer *of = answer_of(q->p->node->op);
     bool is_loss = q->which < 0 && q->p->node->op->is_loss;
-    uint32_t is = is_loss ? loss_word(q) : bits_of(of(q));
+    uint32_t is = is_loss ? loss_word(q) : word_of(of(q));
 
     for (int i = 0; i < all->count; i++)
         ck_assert_msg(number(&all->o[i], q) == is, "%s, array %d, element "
