@@ -76,6 +76,7 @@ static inline void all_bags(ls_graph *g)
 static inline ls_graph *all_operators(void)
 {
     ls_window odd = {3, 2, 2, 1, LS_VALID}, two = {2, 2, 0, 0, LS_SAME};
+    ls_pooling_options more = ls_pooling_defaults();
     ls_graph *g;
     ls_node *x, *t, *labels;
 
@@ -86,6 +87,11 @@ static inline ls_graph *all_operators(void)
     x = conv2d_no_bias(ls_conv2d(x, 6, odd, "conv"), 4, two, "bare");
     x = ls_max_pool(ls_group_norm(x, 2, "groups"), two);
     x = ls_dropout(ls_dropout(x, 0, "none"), 0.125, "drop");
+    more.padding = LS_EXPLICIT;
+    more.dilation_x = 2;
+    more.top = more.bottom = more.left = more.right = 1;
+    more.ceil_mode = more.exclude_padding = true;
+    x = ls_avg_pool_with(ls_max_pool_with(x, 2, 2, &more), 2, 2, &more);
     x = ls_flatten(ls_avg_pool(ls_round_bf16(x), two));
     x = ls_sigmoid(ls_tanh(ls_relu(ls_gelu(ls_dense(x, 7, "fc")))));
     OK(ls_output(g, ls_add(x, dense_no_bias(x, 7, "fc2")), "sum"));

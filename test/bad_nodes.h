@@ -27,6 +27,17 @@ static leaves leaves_of(ls_graph *g)
 }
 
 /* A convolution of 6 channels with these options. */
+/* A window of 2 by 2 with pixels of zeros around. */
+static ls_node *pooled(ls_node *x, int64_t top, int64_t bottom)
+{
+    ls_pooling_options o = ls_pooling_defaults();
+
+    o.padding = LS_EXPLICIT;
+    o.top = top;
+    o.bottom = bottom;
+    return ls_max_pool_with(x, 2, 2, &o);
+}
+
 static ls_node *conv(const leaves *l, ls_conv_options o)
 {
     return ls_conv2d_with(l->image, 6, 3, 3, &o, "conv");
@@ -119,6 +130,8 @@ static ls_window window_of(int64_t h, int64_t w, int64_t sy, int64_t sx,
     ROW(groups_odd, ls_group_norm(l.image, 3, "norm"), LS_ESHAPE, "3") \
     ROW(groups_i32, ls_group_norm(l.i, 2, "norm"), LS_ESHAPE, "LS_I32") \
     ROW(batch_i32, ls_batch_norm(l.i, 1e-5, "norm"), LS_ESHAPE, "LS_I32") \
+    ROW(pool_outside, pooled(l.image, 2, 0), LS_ESHAPE, "no pixel") \
+    ROW(pool_pixels, pooled(l.image, 0, -1), LS_EINVAL, "-1 at the bottom") \
     ROW(pool_rank, ls_max_pool(l.x, window_of(2, 2, 2, 2, LS_SAME)), \
         LS_ESHAPE, "(6,4)") \
     ROW(pool_height, ls_max_pool(l.image, window_of(0, 2, 2, 2, LS_SAME)), \

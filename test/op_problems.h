@@ -326,14 +326,45 @@ static void build_conv(problem *p, const sample *s, int kind)
     take_in(p, asked, curve);
 }
 
+/* Pixels around the image, gaps, windows that hang over and what a mean
+ * counts; where a window would hold nothing, the usual padding. */
+static ls_pooling_options more_of_pooling(const sample *s, int kind)
+{
+    ls_window w = window_of(s, kind);
+    ls_pooling_options o = ls_pooling_defaults();
+    int64_t turn = s - samples + kind;
+
+    o.stride_y = w.stride_y;
+    o.stride_x = w.stride_x;
+    o.exclude_padding = turn % 2;
+    if (s->dim[0] < 6 || s->dim[1] < 6)
+        return o;
+    o.ceil_mode = true;
+    o.padding = LS_EXPLICIT;
+    o.dilation_x = 1 + turn % 3 % 2;
+    o.top = w.height / 2;
+    o.left = w.width / 2;
+    o.bottom = turn % 2;
+    o.right = turn % 5 % 2;
+    return o;
+}
+
 static void build_max_pool(problem *p, const sample *s, int kind)
 {
-    p->node = ls_max_pool(input_x(p, s), window_of(s, kind));
+    ls_window w = window_of(s, kind);
+    ls_pooling_options o = more_of_pooling(s, kind);
+
+    p->node = kind < 3 ? ls_max_pool(input_x(p, s), w)
+                       : ls_max_pool_with(input_x(p, s), w.height, w.width, &o);
 }
 
 static void build_avg_pool(problem *p, const sample *s, int kind)
 {
-    p->node = ls_avg_pool(input_x(p, s), window_of(s, kind));
+    ls_window w = window_of(s, kind);
+    ls_pooling_options o = more_of_pooling(s, kind);
+
+    p->node = kind < 3 ? ls_avg_pool(input_x(p, s), w)
+                       : ls_avg_pool_with(input_x(p, s), w.height, w.width, &o);
 }
 
 static void build_flatten(problem *p, const sample *s, int kind)
@@ -572,8 +603,8 @@ static const row rows[] = {
     {&ls__op_sigmoid,       build_sigmoid,   1, 0, 3, 1, 6, 0,    false, 0},
     {&ls__op_add,           build_add,       1, 0, 3, 1, 1, 0,    false, 0},
     {&ls__op_conv,          build_conv,     13, 3, 3, 1, 1, 0,    true, 0},
-    {&ls__op_max_pool,      build_max_pool,  3, 3, 3, 1, 1, 0,    false, 0},
-    {&ls__op_avg_pool,      build_avg_pool,  3, 3, 3, 1, 1, 0,    false, 0},
+    {&ls__op_max_pool,      build_max_pool,  5, 3, 3, 1, 1, 0,    false, 0},
+    {&ls__op_avg_pool,      build_avg_pool,  5, 3, 3, 1, 1, 0,    false, 0},
     {&ls__op_flatten,       build_flatten,   1, 0, 3, 1, 1, 0,    false, 0},
     {&ls__op_group_norm,    build_group,     2, 1, 3, 1, 1, 1.5f, false, 0},
     {&ls__op_squared_error, build_squared,   2, 0, 3, 1, 1, 0,    false, 0},

@@ -304,6 +304,7 @@ def check_builders(folder):
         "leaky_relu": (x, 0.1), "lstm": (x, 3, "l"),
         "lstm_with": (x, 3, "lf"),
         "max_pool": (image, (2, 2, 2, 2, "valid")),
+        "max_pool_with": (image, 3, 3), "avg_pool_with": (image, 3, 3),
         "avg_pool": (image, {"height": 2, "width": 2}), "max_over": (x, -1),
         "mean_over": (x,), "mean_loss": (x,), "next_token_loss": (x, i),
         "one_hot": (i, 9), "position": (x, "p"), "pow": (x, 3),
@@ -332,6 +333,8 @@ def check_builders(folder):
     assert g.start("d.*", 1) is None
     assert ls.conv2d(image, 5, (3, 3, 2, 2, "valid"), "z").shape == (3, 3, 5)
     assert ls.mean_over(image, (0, 1)).shape == (4,)
+    assert ls.max_pool_with(image, 3, 3, padding="valid", stride_y=2, stride_x=2,
+                            ceil_mode=True).shape == (4, 4, 4)
     y, state = ls.gru_with(x, 3, "zz", lengths=length, two_biases=True)
     assert y.shape == (6, 3) and state.shape == (3,)
     y, state = ls.gru_with(x, 3, "zy", state=state)

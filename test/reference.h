@@ -395,20 +395,45 @@ static inline void ref_max_pool_grad(const ref *r)
     }
 }
 
+/* The taps of an axis that count, of window i: those in the image of `in`
+ * pixels, or those that do not hang over its padding. */
+static inline int64_t pooling_taps(const ls__window *w, int64_t i, int64_t k,
+                                   int64_t s, int64_t gap, int64_t low,
+                                   int64_t in, int64_t after)
+{
+    int64_t n = 0;
+
+    for (int64_t a = 0; a < k; a++) {
+        int64_t at = i * s - low + a * gap;
+
+        n += w->inside ? at >= 0 && at < in : !w->ceil || at < in + after;
+    }
+    return n;
+}
+
+static inline double pooling_divisor(const ref *r, int64_t at)
+{
+    const ls_node *n = r->node, *x = n->in[0];
+    const ls__window *w = ls__window_of(n);
+    int64_t c = n->shape[2], j = at / c % n->shape[1];
+    int64_t i = at / c / n->shape[1] % n->shape[0];
+
+    return (double)(pooling_taps(w, i, w->kh, w->sy, w->dy, w->top,
+                                 x->shape[0], w->given.bottom) *
+                    pooling_taps(w, j, w->kw, w->sx, w->dx, w->left,
+                                 x->shape[1], w->given.right));
+}
+
 static inline void ref_avg_pool(const ref *r)
 {
-    const ls__window *w = ls__window_of(r->node);
-
     for (int64_t at = 0; at < r->rows * r->node->size; at++)
-        r->y[at] = pooling_value(r, at, NULL, 0) / (double)(w->kh * w->kw);
+        r->y[at] = pooling_value(r, at, NULL, 0) / pooling_divisor(r, at);
 }
 
 static inline void ref_avg_pool_grad(const ref *r)
 {
-    const ls__window *w = ls__window_of(r->node);
-
     for (int64_t at = 0; at < r->rows * r->node->size; at++)
-        pooling_value(r, at, NULL, r->dy[at] / (double)(w->kh * w->kw));
+        pooling_value(r, at, NULL, r->dy[at] / pooling_divisor(r, at));
 }
 
 static inline void ref_flatten(const ref *r)

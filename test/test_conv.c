@@ -482,7 +482,7 @@ START_TEST(ties)
 {
     static const float x[2][4] = {{1, 2, 2, 2}, {-1, -1, -3, -1}};
     ls__pooling p = {.in_h = 2, .in_w = 2, .c = 1, .kh = 2, .kw = 2, .sy = 2,
-                     .sx = 2, .h = 1, .w = 1};
+                     .sx = 2, .h = 1, .w = 1, .dy = 1, .dx = 1};
     const float dy = 5, odd[4] = {1, NAN, 3, 2};
 
     for (int k = 0; k < levels(); k++) {

@@ -178,6 +178,17 @@ static ls_node *dilation(ls_node *x, bool odd)
     return ls_flatten(ls_conv2d_with(x, 2, 3, 3, &o, "c"));
 }
 
+static ls_node *hanging(ls_node *x, bool odd)
+{
+    ls_pooling_options o = ls_pooling_defaults();
+
+    o.padding = LS_EXPLICIT;
+    o.top = o.left = o.bottom = o.right = 1;
+    o.exclude_padding = odd;
+    x = ls_reshape(x, 3, (int64_t[]){4, 4, 1});
+    return ls_flatten(ls_avg_pool_with(x, 3, 3, &o));
+}
+
 static ls_node *causal(ls_node *x, bool odd)
 {
     x = ls_reshape(x, 2, (int64_t[]){4, 4});
@@ -230,6 +241,7 @@ static const struct {
     {part, "node 3 (slice \"first\"): first is 0", "4"},
     {base, "node 4 (rotary \"first\"): base is 123", "1e+01"},
     {dilation, "node 4 (conv2d \"c\"): dilation_y is 2", "1"},
+    {hanging, "node 4 (avg_pool \"first\"): inside is true", "false"},
     {causal, "): causal is true", "false"},
     {order, "): nodes it reads is [3,2]", "[2,3]"},
     {own, "node 3 is own operator \"theirs\"", "own operator \"ours\""},

@@ -146,11 +146,16 @@ static void of_images(ls_graph *g)
 {
     ls_window three = {3, 3, 1, 1, LS_SAME}, two = {2, 2, 2, 2, LS_VALID};
     ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){8, 6, 2});
+    ls_pooling_options o = ls_pooling_defaults();
 
     x = ls_batch_norm(ls_conv2d(x, 2, three, "conv"), 1e-5, "batch");
     OK(ls_tie(g, "again.kernel", "conv.kernel", false));
     x = ls_group_norm(conv2d_no_bias(x, 2, three, "again"), 2, "group");
     x = ls_avg_pool(ls_max_pool(x, two), two);
+    o.padding = LS_EXPLICIT;
+    o.ceil_mode = true;
+    o.top = o.left = o.stride_y = 1;
+    x = ls_avg_pool_with(ls_max_pool_with(x, 2, 2, &o), 2, 2, &o);
     OK(ls_output(g, ls_layer_norm(ls_flatten(x), "norm"), "y"));
 }
 

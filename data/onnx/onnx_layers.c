@@ -46,23 +46,38 @@ static void pad(const ls__net_node *n, int axis, int64_t reach, int64_t stride,
     *behind = missing > *before ? missing - *before : 0;
 }
 
-static void window(ls__proto *list, const ls__net_node *n)
-{
-    int64_t k[] = {ls__net_integer(n, "height"), ls__net_integer(n, "width")};
-    int64_t s[] = {ls__net_integer(n, "stride_y"),
-                   ls__net_integer(n, "stride_x")};
-    int64_t d[] = {1, 1}, pads[4];
+/* A window over an image: pixels of size, stride, dilation and padding. */
+typedef struct window {
+    int64_t size[2], stride[2], gap[2], pads[4];
+} window;
 
-    if (ls__net_is(n, "conv2d")) {
-        d[0] = ls__net_integer(n, "dilation_y");
-        d[1] = ls__net_integer(n, "dilation_x");
-        ls__onnx_attribute_ints(list, "dilations", 2, d);
-    }
+/* An attribute that is lacking where it is 1. */
+static int64_t or_one(const ls__net_node *n, const char *name)
+{
+    int64_t is = ls__net_integer(n, name);
+
+    return is ? is : 1;
+}
+
+static window window_of(const ls__net_node *n)
+{
+    window w = {
+        {ls__net_integer(n, "height"), ls__net_integer(n, "width")},
+        {ls__net_integer(n, "stride_y"), ls__net_integer(n, "stride_x")},
+        {or_one(n, "dilation_y"), or_one(n, "dilation_x")}, {0}};
+
     for (int i = 0; i < 2; i++)
-        pad(n, i, (k[i] - 1) * d[i] + 1, s[i], &pads[i], &pads[2 + i]);
-    ls__onnx_attribute_ints(list, "kernel_shape", 2, k);
-    ls__onnx_attribute_ints(list, "strides", 2, s);
-    ls__onnx_attribute_ints(list, "pads", 4, pads);
+        pad(n, i, (w.size[i] - 1) * w.gap[i] + 1, w.stride[i], &w.pads[i],
+            &w.pads[2 + i]);
+    return w;
+}
+
+static void put_window(ls__proto *list, const window *w)
+{
+    ls__onnx_attribute_ints(list, "dilations", 2, w->gap);
+    ls__onnx_attribute_ints(list, "kernel_shape", 2, w->size);
+    ls__onnx_attribute_ints(list, "strides", 2, w->stride);
+    ls__onnx_attribute_ints(list, "pads", 4, w->pads);
 }
 
 /* Weights (height,width,in,out) as (out,in,height,width). */
@@ -94,39 +109,66 @@ static const char *conv(ls__onnx *o, const ls__net_node *n)
         ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4, channels_first);
     const char *in[] = {x, kernel_outputs_first(o, n),
                         n->params > 1 ? ls__onnx_param(o, n, 1, NULL) : NULL};
+    window w = window_of(n);
     ls__proto list = {0};
 
-    window(&list, n);
-    ls__onnx_attribute_int(&list, "group",
-                           ls__net_integer(n, "groups"));
+    put_window(&list, &w);
+    ls__onnx_attribute_int(&list, "group", or_one(n, "groups"));
     x = ls__onnx_call(o, "Conv", n->params > 1 ? 3 : 2, in, &list);
     return ls__onnx_transpose(o, x, 4, channels_last);
 }
 
-static const char *pooled(ls__onnx *o, const ls__net_node *n, const char *type,
+static const char *pooled(ls__onnx *o, const char *x, const char *type,
                           ls__proto *list)
 {
-    const char *x =
-        ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4, channels_first);
-
-    window(list, n);
     return ls__onnx_transpose(o, ls__onnx_call(o, type, 1, &x, list), 4,
                               channels_last);
 }
 
 static const char *max_pool(ls__onnx *o, const ls__net_node *n)
 {
+    window w = window_of(n);
     ls__proto list = {0};
 
-    return pooled(o, n, "MaxPool", &list);
+    put_window(&list, &w);
+    return pooled(o, ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4,
+                                        channels_first), "MaxPool", &list);
+}
+
+/* The padding that a mean counts where windows hang over, written out: what
+ * they divide by is what they hold then. */
+static const char *padded(ls__onnx *o, const ls__net_node *n, const char *x,
+                          window *w)
+{
+    int64_t with[] = {0, 0, w->pads[0], w->pads[1], 0, 0,
+                      ls__net_integer(n, "bottom"),
+                      ls__net_integer(n, "right")};
+    const char *in[] = {x, ls__onnx_integers(o, 8, with)};
+    ls__proto none = {0};
+
+    for (int i = 0; i < 2; i++) {
+        int64_t left = w->pads[2 + i] - with[6 + i];
+
+        w->pads[i] = 0;
+        w->pads[2 + i] = left > 0 ? left : 0;
+    }
+    return ls__onnx_call(o, "Pad", 2, in, &none);
 }
 
 static const char *avg_pool(ls__onnx *o, const ls__net_node *n)
 {
+    bool inside = ls__net_integer(n, "inside");
+    bool held = ls__net_integer(n, "ceil") && !inside;
+    const char *x =
+        ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4, channels_first);
+    window w = window_of(n);
     ls__proto list = {0};
 
-    ls__onnx_attribute_int(&list, "count_include_pad", 1);
-    return pooled(o, n, "AveragePool", &list);
+    if (held)
+        x = padded(o, n, x, &w);
+    put_window(&list, &w);
+    ls__onnx_attribute_int(&list, "count_include_pad", !inside && !held);
+    return pooled(o, x, "AveragePool", &list);
 }
 
 /* ------ tables, norms ------ */

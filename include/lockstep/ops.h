@@ -215,7 +215,7 @@ LS_API int ls_tie(ls_graph *graph, const char *name, const char *with,
  *     LS_VALID  out = (in - k) / s + 1, rounded down; k > in is LS_ESHAPE
  *     LS_CAUSAL out = ceil(in / s); k - 1 pixels before the image, none after
  *               it: what comes out at i s depends on no later pixel
- *     LS_EXPLICIT  a convolution's alone: as many as ls_conv_options says */
+ *     LS_EXPLICIT  as many as ls_conv_options or ls_pooling_options say */
 typedef enum ls_padding {
     LS_SAME, LS_VALID, LS_CAUSAL, LS_EXPLICIT
 } ls_padding;
@@ -304,6 +304,45 @@ LS_API ls_node *ls_max_pool(ls_node *x, ls_window window);
 /* y[i,j,c] = sum of x over the window / (height width); pixels outside x count
  * as 0 (nnx.avg_pool). */
 LS_API ls_node *ls_avg_pool(ls_node *x, ls_window window);
+
+/* More of a pooling; ls_pooling_defaults() writes what ls_max_pool has, LS_SAME
+ * and ones.  Dilation, and pixels with LS_EXPLICIT, are as in ls_conv_options.
+ * ceil_mode: where LS_VALID or LS_EXPLICIT would leave pixels over, there is one
+ * window more, which hangs over, unless it would begin behind the image (with
+ * `before` pixels of padding, from in + before on): PyTorch's ceil_mode.
+ * exclude_padding: ls_avg_pool_with divides by the pixels of the image in each
+ * window, count_include_pad=False; else by those of the image and its padding,
+ * without those that a window hangs over. */
+typedef struct ls_pooling_options {
+    size_t size; /* ls_pooling_defaults() writes it */
+    ls_padding padding;
+    bool ceil_mode, exclude_padding;
+    int64_t stride_y, stride_x;       /* 0: 1 */
+    int64_t dilation_y, dilation_x;   /* 0: 1 */
+    int64_t top, bottom, left, right; /* LS_EXPLICIT */
+} ls_pooling_options;
+
+/* Write the default options into the program's struct of `size` bytes. */
+LS_API void ls_pooling_defaults_bytes(ls_pooling_options *options,
+                                      size_t size);
+static inline ls_pooling_options ls_pooling_defaults(void)
+{
+    ls_pooling_options o;
+
+    ls_pooling_defaults_bytes(&o, sizeof o);
+    return o;
+}
+
+/* ls_max_pool of windows of height by width with these options, NULL: the
+ * defaults.  nn.MaxPool2d, whose padding p is top = bottom = left = right = p.
+ * LS_ESHAPE: the image is too small, or a window would hold none of its pixels;
+ * LS_EINVAL: sizes out of range, or pixels without LS_EXPLICIT. */
+LS_API ls_node *ls_max_pool_with(ls_node *x, int64_t height, int64_t width,
+                                 const ls_pooling_options *options);
+
+/* The same of ls_avg_pool: nn.AvgPool2d. */
+LS_API ls_node *ls_avg_pool_with(ls_node *x, int64_t height, int64_t width,
+                                 const ls_pooling_options *options);
 
 /* x (..) -> (size of a row), the last axis fastest. */
 LS_API ls_node *ls_flatten(ls_node *x);

@@ -7,35 +7,41 @@
 #include "kernel/k_simd.h"
 #include "kernel/kernel.h"
 
-/* The pixels of window (i,j) that are in the image: rows y0 .. y1 of the
- * window's, columns x0 .. x1; at is where the window begins, maybe outside. */
+/* The taps of window (i,j) that are in the image: rows y0 .. y1 of the window's,
+ * columns x0 .. x1; at is where the window begins, maybe outside. */
 typedef struct pooling_window {
     int64_t y0, y1, x0, x1, at;
 } pooling_window;
 
-SIMD int64_t pooling_low(int64_t at)
+/* The first of the taps from `at` on, a gap apart, that is not before x, and how
+ * many are before `end`. */
+SIMD int64_t pooling_low(int64_t at, int64_t gap)
 {
-    return at < 0 ? -at : 0;
+    return at >= 0 ? 0 : gap == 1 ? -at : (gap - 1 - at) / gap;
 }
 
-SIMD int64_t pooling_high(int64_t at, int64_t k, int64_t size)
+SIMD int64_t pooling_high(int64_t at, int64_t gap, int64_t k, int64_t end)
 {
-    return size - at < k ? size - at : k;
+    int64_t n = gap == 1 ? end - at : (end - at + gap - 1) / gap;
+
+    return n < k ? n : k;
 }
 
 SIMD pooling_window pooling_at(const ls__pooling *p, int64_t i, int64_t j)
 {
     int64_t y = i * p->sy - p->top, x = j * p->sx - p->left;
 
-    return (pooling_window){pooling_low(y), pooling_high(y, p->kh, p->in_h),
-                            pooling_low(x), pooling_high(x, p->kw, p->in_w),
+    return (pooling_window){pooling_low(y, p->dy),
+                            pooling_high(y, p->dy, p->kh, p->in_h),
+                            pooling_low(x, p->dx),
+                            pooling_high(x, p->dx, p->kw, p->in_w),
                             (y * p->in_w + x) * p->c};
 }
 
-/* Floats from where a window begins to its pixel (a,b). */
+/* Floats from where a window begins to its tap (a,b). */
 SIMD int64_t pooling_offset(const ls__pooling *p, int64_t a, int64_t b)
 {
-    return (a * p->in_w + b) * p->c;
+    return (a * p->dy * p->in_w + b * p->dx) * p->c;
 }
 
 /* The window most poolings have, all of it in the image: as a constant it makes
@@ -105,7 +111,7 @@ static void max_pool(const ls__pooling *p, int64_t first, int64_t last,
 static bool pooling_tiles(const ls__pooling *p)
 {
     return p->kh == p->sy && p->kw == p->sx && !p->top && !p->left &&
-           p->h * p->sy == p->in_h && p->w * p->sx == p->in_w;
+           p->dy == 1 && p->dx == 1 && p->h * p->sy == p->in_h && p->w * p->sx == p->in_w;
 }
 
 /* dx of a window += its dy where it was the largest; written where windows
@@ -160,10 +166,19 @@ SIMD v16 sum_of(const ls__pooling *p, pooling_window w, const float *x,
     return sum;
 }
 
-/* XLA divides by a constant by multiplying with its reciprocal. */
-SIMD v16 pooling_share(const ls__pooling *p)
+/* XLA divides by a constant by multiplying with its reciprocal.  Where nothing
+ * else is asked for, all taps of window (i,j) count. */
+SIMD v16 pooling_share(const ls__pooling *p, pooling_window w, int64_t i,
+                       int64_t j)
 {
-    return v16_set(1.0f / (float)(p->kh * p->kw));
+    int64_t rows = p->inside ? w.y1 - w.y0
+                             : pooling_high(i * p->sy - p->top, p->dy, p->kh,
+                                            p->end_y);
+    int64_t cols = p->inside ? w.x1 - w.x0
+                             : pooling_high(j * p->sx - p->left, p->dx, p->kw,
+                                            p->end_x);
+
+    return v16_set(1.0f / (float)(rows * cols));
 }
 
 static void avg_pool(const ls__pooling *p, const float *x, float *y)
@@ -171,10 +186,11 @@ static void avg_pool(const ls__pooling *p, const float *x, float *y)
     for (int64_t i = 0; i < p->h; i++)
         for (int64_t j = 0; j < p->w; j++, y += p->c) {
             pooling_window w = pooling_at(p, i, j);
+            v16 share = pooling_share(p, w, i, j);
 
             for (int64_t c = 0; c < p->c; c += 16)
-                put(y + c, v16_mul(sum_of(p, w, x + w.at + c, p->c - c),
-                                   pooling_share(p)), p->c - c);
+                put(y + c, v16_mul(sum_of(p, w, x + w.at + c, p->c - c), share),
+                    p->c - c);
         }
 }
 
@@ -196,10 +212,10 @@ static void avg_pool_grad(const ls__pooling *p, const float *dy, float *dx)
     for (int64_t i = 0; i < p->h; i++)
         for (int64_t j = 0; j < p->w; j++, dy += p->c) {
             pooling_window w = pooling_at(p, i, j);
+            v16 share = pooling_share(p, w, i, j);
 
             for (int64_t c = 0; c < p->c; c += 16)
-                avg_back(p, w,
-                         v16_mul(take(dy + c, p->c - c), pooling_share(p)),
+                avg_back(p, w, v16_mul(take(dy + c, p->c - c), share),
                          p->c - c, dx + w.at + c);
         }
 }

@@ -92,6 +92,9 @@ typedef struct ls__pooling {
     int64_t kh, kw, sy, sx;     /* windows */
     int64_t top, left;          /* pixels of padding before x */
     int64_t h, w;               /* y */
+    int64_t dy, dx;             /* pixels from tap to tap */
+    int64_t end_y, end_x; /* a mean divides by the taps before these, */
+    bool inside;          /* or only by those in x */
 } ls__pooling;
 
 /* dy of a convolution under a 2x2 max pooling with its windows from the first

@@ -15,7 +15,8 @@ bool ls__conv_folds(const ls_node *n, void *made, const ls_node *reader)
 
     if (reader->op != &ls__op_max_pool)
         return ls__product_folds(n, made, reader);
-    if (m->product.closed || (m->product.activation &&
+    if (ls__window_of(reader)->dy > 1 || ls__window_of(reader)->dx > 1 ||
+        m->product.closed || (m->product.activation &&
                               m->product.activation != LS__RELU))
         return false;
     m->pooled = m->product.closed = true;

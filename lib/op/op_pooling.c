@@ -1,11 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pooling over images, one by one; the formulas stand in kernel/k_pooling.h. */
+#include "base/sized.h"
 #include "op/op_table.h"
 #include "op/window.h"
 
+/* Does each window of one axis have a tap in the image? */
+static bool all_touch(int64_t in, int64_t k, int64_t s, int64_t gap,
+                      int64_t low, int64_t out)
+{
+    for (int64_t i = 0; i < out; i++) {
+        int64_t at = i * s - low, first = at < 0 ? (gap - 1 - at) / gap : 0;
+
+        if (first >= k || at + first * gap >= in)
+            return false;
+    }
+    return true;
+}
+
 static int pooling_shape(ls_node *n)
 {
-    return ls__window_fit(n, LS_CAUSAL, 0);
+    int status = ls__window_fit(n, LS_EXPLICIT, 0);
+    const ls__window *w = ls__window_of(n);
+    const int64_t *x = n->in[0]->shape;
+
+    if (status < 0)
+        return status;
+    if (!all_touch(x[0], w->kh, w->sy, w->dy, w->top, w->h) ||
+        !all_touch(x[1], w->kw, w->sx, w->dx, w->left, w->w))
+        return ls__fail(LS_ESHAPE, "%s: a window of %lld by %lld with strides "
+                        "%lld and %lld, dilations %lld and %lld and %lld and "
+                        "%lld pixels before the image of %lld by %lld would "
+                        "hold no pixel of it", n->op->name, (long long)w->kh,
+                        (long long)w->kw, (long long)w->sy, (long long)w->sx,
+                        (long long)w->dy, (long long)w->dx, (long long)w->top,
+                        (long long)w->left, (long long)x[0], (long long)x[1]);
+    return 0;
 }
 
 static ls__pooling pooling_of(const ls_node *n)
@@ -54,7 +83,17 @@ static void max_bwd(const ls__run *r)
     }
 }
 
-static const ls__attribute attributes[] = {LS__WINDOW_ATTRIBUTES, {0}};
+static const ls__attribute attributes[] = {
+    LS__WINDOW_ATTRIBUTES,
+    LS__FIELD_UNLESS("dilation_y", ls__window, dy, 1),
+    LS__FIELD_UNLESS("dilation_x", ls__window, dx, 1),
+    LS__FIELD_UNLESS("top", ls__window, given.top, 0),
+    LS__FIELD_UNLESS("bottom", ls__window, given.bottom, 0),
+    LS__FIELD_UNLESS("left", ls__window, given.left, 0),
+    LS__FIELD_UNLESS("right", ls__window, given.right, 0),
+    LS__FIELD_IF("ceil", ls__window, ceil),
+    LS__FIELD_IF("inside", ls__window, inside),
+    {0}};
 
 const ls__op ls__op_max_pool = {
     .name = "max_pool", .inputs = 1, .of = sizeof(ls__window),
@@ -87,21 +126,60 @@ const ls__op ls__op_avg_pool = {
     .attributes = attributes, .shape = pooling_shape, .forward = avg_fwd,
     .backward = avg_bwd};
 
-static ls_node *pooling(const ls__op *op, ls_node *x, const ls_window *window)
+static ls_node *pooling(const ls__op *op, ls_node *x, ls__window window)
 {
     ls_node *y = ls__node_unnamed(op, x, NULL);
 
     if (y)
-        *(ls__window *)y->of = ls__window_new(window);
+        *(ls__window *)y->of = window;
     return ls__node_done(y);
 }
 
 ls_node *ls_max_pool(ls_node *x, ls_window window)
 {
-    return pooling(&ls__op_max_pool, x, &window);
+    return pooling(&ls__op_max_pool, x, ls__window_new(&window));
 }
 
 ls_node *ls_avg_pool(ls_node *x, ls_window window)
 {
-    return pooling(&ls__op_avg_pool, x, &window);
+    return pooling(&ls__op_avg_pool, x, ls__window_new(&window));
+}
+
+void ls_pooling_defaults_bytes(ls_pooling_options *options, size_t size)
+{
+    const ls_pooling_options o = {.size = sizeof o, .padding = LS_SAME,
+                                  .stride_y = 1, .stride_x = 1,
+                                  .dilation_y = 1, .dilation_x = 1};
+
+    LS__NEED_OR(options, );
+    ls__sized_defaults(options, size, &o, sizeof o);
+}
+
+static ls_node *pooling_with(const ls__op *op, ls_node *x, int64_t height,
+                             int64_t width, const ls_pooling_options *options)
+{
+    ls_pooling_options o = ls_pooling_defaults();
+    int status;
+
+    if (!x || x->graph->status)
+        return NULL;
+    if ((status = ls__sized_take("pooling", &o, sizeof o, options)) < 0)
+        return ls__graph_failed(x->graph, status);
+    return pooling(op, x, (ls__window){
+        .kh = height, .kw = width, .sy = o.stride_y, .sx = o.stride_x,
+        .dy = o.dilation_y, .dx = o.dilation_x, .padding = o.padding,
+        .ceil = o.ceil_mode, .inside = o.exclude_padding,
+        .given = {o.top, o.bottom, o.left, o.right}});
+}
+
+ls_node *ls_max_pool_with(ls_node *x, int64_t height, int64_t width,
+                          const ls_pooling_options *options)
+{
+    return pooling_with(&ls__op_max_pool, x, height, width, options);
+}
+
+ls_node *ls_avg_pool_with(ls_node *x, int64_t height, int64_t width,
+                          const ls_pooling_options *options)
+{
+    return pooling_with(&ls__op_avg_pool, x, height, width, options);
 }

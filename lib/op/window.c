@@ -26,20 +26,27 @@ static int64_t reach(int64_t k, int64_t dilation)
     return (k - 1) * dilation + 1;
 }
 
-/* Windows of so many pixels, a stride apart, of those there are. */
-static int64_t fitting(int64_t pixels, int64_t reach, int64_t s)
+/* Windows of so many pixels, a stride apart, of those before `end`; with ceil
+ * one more for what is left over, if it begins before the image ends. */
+static int64_t fitting(int64_t end, int64_t image, int64_t reach, int64_t s,
+                       bool ceil)
 {
-    return pixels < reach ? 0 : (pixels - reach) / s + 1;
+    int64_t room = end - reach + (ceil ? s - 1 : 0);
+    int64_t n = room < 0 ? 0 : room / s + 1;
+
+    return ceil && (n - 1) * s >= image ? n - 1 : n;
 }
 
-/* One axis: what comes out, and the padding before; reach, stride. */
-static void fit(int64_t in, int64_t k, int64_t s, ls_padding padding,
+/* One axis, with padding that is not given by numbers: what comes out, and the
+ * padding before; reach, stride. */
+static void fit(int64_t in, int64_t k, int64_t s, const ls__window *w,
                 int64_t *out, int64_t *low)
 {
+    ls_padding padding = w->padding;
     int64_t missing;
 
     if (padding == LS_VALID) {
-        *out = fitting(in, k, s);
+        *out = fitting(in, in, k, s, w->ceil);
         *low = 0;
         return;
     }
@@ -62,7 +69,7 @@ static bool is_padding(int64_t n)
     return n >= 0 && n <= MOST;
 }
 
-/* Padding by numbers: a convolution's. */
+/* Padding by numbers. */
 static int check_given(const ls_node *n)
 {
     const ls__window *w = ls__window_of(n);
@@ -101,7 +108,8 @@ static int check(const ls_node *n, ls_padding last)
         (int)w->padding > (int)last)
         return ls__fail(LS_EINVAL, "%s \"%s\": window %lld by %lld, strides "
                         "%lld and %lld, padding %d: sizes must be 1..%d, "
-                        "padding LS_SAME, LS_VALID or LS_CAUSAL", n->op->name,
+                        "padding LS_SAME, LS_VALID, LS_CAUSAL or "
+                        "LS_EXPLICIT", n->op->name,
                         n->name,
                         (long long)w->kh, (long long)w->kw, (long long)w->sy,
                         (long long)w->sx, (int)w->padding, MOST);
@@ -139,12 +147,14 @@ static void fit_both(const int64_t *x, ls__window *w)
     if (w->padding == LS_EXPLICIT) {
         w->top = w->given.top;
         w->left = w->given.left;
-        w->h = fitting(w->top + x[0] + w->given.bottom, ry, w->sy);
-        w->w = fitting(w->left + x[1] + w->given.right, rx, w->sx);
+        w->h = fitting(w->top + x[0] + w->given.bottom, w->top + x[0], ry,
+                       w->sy, w->ceil);
+        w->w = fitting(w->left + x[1] + w->given.right, w->left + x[1], rx,
+                       w->sx, w->ceil);
         return;
     }
-    fit(x[0], ry, w->sy, w->padding, &w->h, &w->top);
-    fit(x[1], rx, w->sx, w->padding, &w->w, &w->left);
+    fit(x[0], ry, w->sy, w, &w->h, &w->top);
+    fit(x[1], rx, w->sx, w, &w->w, &w->left);
 }
 
 int ls__window_fit(ls_node *n, ls_padding last, int64_t channels)
@@ -245,5 +255,10 @@ ls__pooling ls__pooling_of(const ls__window *w, int64_t in_h, int64_t in_w,
 {
     return (ls__pooling){.in_h = in_h, .in_w = in_w, .c = c, .kh = w->kh,
                          .kw = w->kw, .sy = w->sy, .sx = w->sx, .top = w->top,
-                         .left = w->left, .h = w->h, .w = w->w};
+                         .left = w->left, .h = w->h, .w = w->w,
+                         .dy = w->dy, .dx = w->dx, .inside = w->inside,
+                         .end_y = in_h + (w->ceil ? w->given.bottom
+                                                  : reach(w->kh, w->dy)),
+                         .end_x = in_w + (w->ceil ? w->given.right
+                                                  : reach(w->kw, w->dx))};
 }

@@ -12,6 +12,8 @@ typedef struct ls__window {
     int64_t top, left;      /* pixels of padding */
     int64_t h, w;           /* pixels that come out */
     ls_padding padding;
+    bool ceil;   /* a pooling: what is left over gets a window too, */
+    bool inside; /* and a mean counts only pixels of the image */
     struct {
         int64_t top, bottom, left, right;
     } given; /* LS_EXPLICIT: pixels of padding; else zeros */

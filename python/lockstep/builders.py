@@ -701,6 +701,29 @@ def avg_pool(x, window):
     return _.made(c.ls_avg_pool, x, window)
 
 
+c.ls_max_pool_with = c.function("ls_max_pool_with", c.P, c.NodeOrNull, c.INT64,
+    c.INT64, c.P)
+
+def max_pool_with(x, height, width, **options):
+    """max_pool of windows of height by width with these options, NULL: the
+    defaults.  nn.MaxPool2d, whose padding p is top = bottom = left = right
+    = p. LS_ESHAPE: the image is too small, or a window would hold none of
+    its pixels; LS_EINVAL: sizes out of range, or pixels without
+    LS_EXPLICIT.
+    """
+    return _.made(c.ls_max_pool_with, x, height, width,
+        C.byref(_.defaults(c.ls_pooling_defaults_bytes, c.PoolingOptions, **options)))
+
+
+c.ls_avg_pool_with = c.function("ls_avg_pool_with", c.P, c.NodeOrNull, c.INT64,
+    c.INT64, c.P)
+
+def avg_pool_with(x, height, width, **options):
+    """The same of avg_pool: nn.AvgPool2d."""
+    return _.made(c.ls_avg_pool_with, x, height, width,
+        C.byref(_.defaults(c.ls_pooling_defaults_bytes, c.PoolingOptions, **options)))
+
+
 c.ls_flatten = c.function("ls_flatten", c.P, c.NodeOrNull)
 
 def flatten(x):
@@ -873,7 +896,8 @@ __all__ = ["sub", "mul", "div", "min", "max", "scale_shift", "neg", "square",
     "dense", "dense_with", "embed", "position", "layer_norm", "rms_norm",
     "batch_norm", "rotary", "swiglu", "self_attention", "grouped_attention",
     "cross_attention", "lstm", "gru", "lstm_with", "gru_with", "conv2d",
-    "conv2d_with", "conv1d_with", "conv1d", "max_pool", "avg_pool", "flatten",
-    "group_norm", "gelu", "relu", "tanh", "sigmoid", "add", "dropout",
-    "round_bf16", "mean_squared_error", "cross_entropy", "next_token_loss",
-    "sparse_dense", "sparse_dense_with", "embed_bag"]
+    "conv2d_with", "conv1d_with", "conv1d", "max_pool", "avg_pool",
+    "max_pool_with", "avg_pool_with", "flatten", "group_norm", "gelu", "relu",
+    "tanh", "sigmoid", "add", "dropout", "round_bf16", "mean_squared_error",
+    "cross_entropy", "next_token_loss", "sparse_dense", "sparse_dense_with",
+    "embed_bag"]

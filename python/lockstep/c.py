@@ -367,6 +367,16 @@ class ConvOptions(Struct):
     enums = {"padding": ls_padding}
 
 
+class PoolingOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("padding", C.c_int),
+        ("ceil_mode", C.c_bool), ("exclude_padding", C.c_bool),
+        ("stride_y", C.c_int64), ("stride_x", C.c_int64),
+        ("dilation_y", C.c_int64), ("dilation_x", C.c_int64),
+        ("top", C.c_int64), ("bottom", C.c_int64), ("left", C.c_int64),
+        ("right", C.c_int64)]
+    enums = {"padding": ls_padding}
+
+
 class Shard(Struct):
     _fields_ = [("first", C.c_int64), ("rows", C.c_int64), ("data", P),
         ("weights", P), ("train", C.c_bool), ("call", C.c_int64),
@@ -470,11 +480,12 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_core_kind": CoreKind, "ls_cost": Cost, "ls_work": Work,
     "ls_times": Times, "ls_isa": Isa, "ls_save_options": SaveOptions,
     "ls_dense_options": DenseOptions, "ls_recurrent_options": RecurrentOptions,
-    "ls_window": Window, "ls_conv_options": ConvOptions, "ls_shard": Shard,
-    "ls_ratio": Ratio, "ls_sums": Sums, "ls_gradient": Gradient,
-    "ls_own_run": OwnRun, "ls_own_op": OwnOp, "ls_trace_options": TraceOptions,
-    "ls_mark": Mark, "ls_doing": Doing, "ls_control": Control,
-    "ls_data_file": DataFile, "ls_transcript_options": TranscriptOptions,
+    "ls_window": Window, "ls_conv_options": ConvOptions,
+    "ls_pooling_options": PoolingOptions, "ls_shard": Shard, "ls_ratio": Ratio,
+    "ls_sums": Sums, "ls_gradient": Gradient, "ls_own_run": OwnRun,
+    "ls_own_op": OwnOp, "ls_trace_options": TraceOptions, "ls_mark": Mark,
+    "ls_doing": Doing, "ls_control": Control, "ls_data_file": DataFile,
+    "ls_transcript_options": TranscriptOptions,
     "ls_transcript_facts": TranscriptFacts, "ls_record_options": RecordOptions,
     "ls_record_difference": RecordDifference, "ls_ranks_options": RanksOptions}
 
@@ -717,6 +728,8 @@ ls_recurrent_defaults_bytes = function("ls_recurrent_defaults_bytes", None, P,
     C.c_size_t)
 ls_tie = function("ls_tie", C.c_int, P, Text, Text, C.c_bool)
 ls_conv_defaults_bytes = function("ls_conv_defaults_bytes", None, P,
+    C.c_size_t)
+ls_pooling_defaults_bytes = function("ls_pooling_defaults_bytes", None, P,
     C.c_size_t)
 ls_trainer_open_gradient = function("ls_trainer_open_gradient", C.c_int, P, P,
     P, P)

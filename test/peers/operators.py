@@ -229,23 +229,26 @@ def conv2d(c, x, w, b=None, stride=1, padding=0, dilation=1, groups=1):
                           no_bias=b is None, groups=groups, **options)
 
 
-def pool(f):
+def pool(f, **more):
     def build(c, x, kernel_size, stride=None, padding=0, dilation=1,
               ceil_mode=False, return_indices=False):
         need(not return_indices, "indices, too")
         need(x.ndim == 4, "no axis of rows")
-        need(pair(padding) == (0, 0), "padding")
-        need(pair(dilation) == (1, 1), "dilation")
-        need(not ceil_mode, "ceil mode")
-        return f(c.given(x, True, True),
-                 (*pair(kernel_size), *pair(stride or kernel_size), "valid"))
+        top, left = pair(padding)
+        sy, sx = pair(stride or kernel_size)
+        dy, dx = pair(dilation)
+        return f(c.given(x, True, True), *pair(kernel_size), stride_y=sy,
+                 stride_x=sx, dilation_y=dy, dilation_x=dx, top=top, bottom=top,
+                 left=left, right=left, padding="explicit",
+                 ceil_mode=ceil_mode, **more)
     return build
 
 
 def avg_pool(c, x, kernel_size, stride=None, padding=0, ceil_mode=False,
              count_include_pad=True, divisor_override=None):
     need(divisor_override is None, "a divisor of its own")
-    return pool(ls.avg_pool)(c, x, kernel_size, stride, padding, 1, ceil_mode)
+    return pool(ls.avg_pool_with, exclude_padding=not count_include_pad)(
+        c, x, kernel_size, stride, padding, 1, ceil_mode)
 
 
 def norm(f, epsilon):
@@ -328,7 +331,7 @@ OPERATORS = {
     "nn.functional.huber_loss": loss(huber),
     "nn.functional.binary_cross_entropy_with_logits": loss(bce),
     "nn.functional.linear": linear, "nn.functional.conv2d": conv2d,
-    "nn.functional.max_pool2d": pool(ls.max_pool),
+    "nn.functional.max_pool2d": pool(ls.max_pool_with),
     "nn.functional.avg_pool2d": avg_pool,
     "nn.functional.layer_norm":
         norm(lambda x, e: ls.layer_norm(x, "n"), 1e-6),
