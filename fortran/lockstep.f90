@@ -27,6 +27,7 @@ module lockstep
   public :: ls_add
   public :: ls_amsgrad
   public :: ls_avg_pool
+  public :: ls_avg_pool_with
   public :: LS_BAG_MEAN
   public :: LS_BAG_SUM
   public :: ls_batch
@@ -139,6 +140,7 @@ module lockstep
   public :: ls_max
   public :: ls_max_over
   public :: ls_max_pool
+  public :: ls_max_pool_with
   public :: LS_MAX_RANK
   public :: ls_mean_absolute_error
   public :: LS_MEAN_EXACT

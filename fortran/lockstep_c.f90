@@ -239,6 +239,21 @@ module lockstep_c
     integer(c_int64_t) :: right
   end type c_conv_options
 
+  type, bind(c) :: c_pooling_options
+    integer(c_size_t) :: size
+    integer(c_int) :: padding
+    logical(c_bool) :: ceil_mode
+    logical(c_bool) :: exclude_padding
+    integer(c_int64_t) :: stride_y
+    integer(c_int64_t) :: stride_x
+    integer(c_int64_t) :: dilation_y
+    integer(c_int64_t) :: dilation_x
+    integer(c_int64_t) :: top
+    integer(c_int64_t) :: bottom
+    integer(c_int64_t) :: left
+    integer(c_int64_t) :: right
+  end type c_pooling_options
+
   interface
     function c_errmsg() result(r) bind(c, name="ls_errmsg")
       import
@@ -1307,6 +1322,33 @@ module lockstep_c
       type(ls_window), value :: window
       type(c_ptr) :: r
     end function c_avg_pool
+
+    subroutine c_pooling_defaults_bytes(options, size) bind(c, &
+      name="ls_pooling_defaults_bytes")
+      import
+      type(c_ptr), value :: options
+      integer(c_size_t), value :: size
+    end subroutine c_pooling_defaults_bytes
+
+    function c_max_pool_with(x, height, width, options) result(r) bind(c, &
+      name="ls_max_pool_with")
+      import
+      type(c_ptr), value :: x
+      integer(c_int64_t), value :: height
+      integer(c_int64_t), value :: width
+      type(c_ptr), value :: options
+      type(c_ptr) :: r
+    end function c_max_pool_with
+
+    function c_avg_pool_with(x, height, width, options) result(r) bind(c, &
+      name="ls_avg_pool_with")
+      import
+      type(c_ptr), value :: x
+      integer(c_int64_t), value :: height
+      integer(c_int64_t), value :: width
+      type(c_ptr), value :: options
+      type(c_ptr) :: r
+    end function c_avg_pool_with
 
     function c_flatten(x) result(r) bind(c, name="ls_flatten")
       import
