@@ -307,9 +307,9 @@ LS_API ls_node *ls_avg_pool(ls_node *x, ls_window window);
 
 /* More of a pooling; ls_pooling_defaults() writes what ls_max_pool has, LS_SAME
  * and ones.  Dilation, and pixels with LS_EXPLICIT, are as in ls_conv_options.
- * ceil_mode: where LS_VALID or LS_EXPLICIT would leave pixels over, there is one
- * window more, which hangs over, unless it would begin behind the image (with
- * `before` pixels of padding, from in + before on): PyTorch's ceil_mode.
+ * ceil_mode: where LS_VALID or LS_EXPLICIT would leave pixels over, there is
+ * one window more, which hangs over, unless it would begin behind the image
+ * (with `before` pixels of padding, from in + before on): PyTorch's ceil_mode.
  * exclude_padding: ls_avg_pool_with divides by the pixels of the image in each
  * window, count_include_pad=False; else by those of the image and its padding,
  * without those that a window hangs over. */

@@ -7,14 +7,14 @@
 #include "kernel/k_simd.h"
 #include "kernel/kernel.h"
 
-/* The taps of window (i,j) that are in the image: rows y0 .. y1 of the window's,
- * columns x0 .. x1; at is where the window begins, maybe outside. */
+/* The taps of window (i,j) that are in the image: rows y0 .. y1 of the
+ * window's, columns x0 .. x1; at is where the window begins, maybe outside. */
 typedef struct pooling_window {
     int64_t y0, y1, x0, x1, at;
 } pooling_window;
 
-/* The first of the taps from `at` on, a gap apart, that is not before x, and how
- * many are before `end`. */
+/* The first of the taps from `at` on, a gap apart, that is not before x, and
+ * how many are before `end`. */
 SIMD int64_t pooling_low(int64_t at, int64_t gap)
 {
     return at >= 0 ? 0 : gap == 1 ? -at : (gap - 1 - at) / gap;
@@ -111,7 +111,8 @@ static void max_pool(const ls__pooling *p, int64_t first, int64_t last,
 static bool pooling_tiles(const ls__pooling *p)
 {
     return p->kh == p->sy && p->kw == p->sx && !p->top && !p->left &&
-           p->dy == 1 && p->dx == 1 && p->h * p->sy == p->in_h && p->w * p->sx == p->in_w;
+           p->dy == 1 && p->dx == 1 && p->h * p->sy == p->in_h &&
+           p->w * p->sx == p->in_w;
 }
 
 /* dx of a window += its dy where it was the largest; written where windows
