@@ -42,11 +42,15 @@ compile()
         -llockstep_fortran -llockstep
 }
 
-compile "$top_srcdir/test/fortran/every_call.f90" "$work/every" &&
-    "$work/every" "$work" || fail "every_call failed"
+if ! compile "$top_srcdir/test/fortran/every_call.f90" "$work/every" ||
+    ! "$work/every" "$work"; then
+    fail "every_call failed"
+fi
 
-compile "$top_srcdir/examples/fortran/oscillator.f90" "$work/oscillator" &&
-    "$work/oscillator" >"$work/out" || fail "the example failed"
+if ! compile "$top_srcdir/examples/fortran/oscillator.f90" \
+    "$work/oscillator" || ! "$work/oscillator" >"$work/out"; then
+    fail "the example failed"
+fi
 cat "$work/out"
 cmp "$work/out" "$top_srcdir/test/golden/oscillator.txt" ||
     fail "the example prints something else"

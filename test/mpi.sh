@@ -94,16 +94,16 @@ example() {
 fortran() {
     objects=$dir/fortran.$1
     mkdir -p "$objects"
-    "mpicc.$1" -std=gnu11 -I"$top_srcdir/include" -c "$top_srcdir/lib/mpi/mpi.c" \
-        -o "$objects/mpi.o" 2>"$dir/err" &&
-        "mpifort.$1" -I"$top_builddir/fortran" -J"$objects" \
+    if ! "mpicc.$1" -std=gnu11 -I"$top_srcdir/include" \
+        -c "$top_srcdir/lib/mpi/mpi.c" -o "$objects/mpi.o" 2>"$dir/err" ||
+        ! "mpifort.$1" -I"$top_builddir/fortran" -J"$objects" \
             "$top_srcdir/fortran/lockstep_mpi.f90" \
             "$top_srcdir/test/fortran/ranks.f90" "$objects/mpi.o" \
             -o "$objects/ranks" -L"$library" -llockstep_fortran -llockstep \
-            -Wl,-rpath,"$library" 2>"$dir/err" || {
+            -Wl,-rpath,"$library" 2>"$dir/err"; then
         fail "mpifort.$1"
         return
-    }
+    fi
     for ranks in 1 3; do
         "mpirun.$1" -n $ranks "$objects/ranks" >"$objects/$ranks" 2>"$dir/err"
     done
