@@ -176,6 +176,7 @@ module lockstep_c
     real(c_double) :: clip_value
     integer(c_int64_t) :: bucket
     integer(c_int) :: rows
+    real(c_double) :: check
   end type c_trainer_options
 
   type, bind(c) :: c_result

@@ -92,6 +92,9 @@ typedef struct ls_trainer_options {
                                them are known, 0: 1 MiB, < 0: when all are; no
                                bit depends on it */
     ls_rows rows;           /* over ranks: which ones a batch is given */
+    double check;           /* share of the steps in which all is computed a
+                               second time by other workers, 0: none, 1: all,
+                               see ls_trainer_checks; no bit depends on it */
 } ls_trainer_options;
 
 /* Keys for dropout, with D = dropout_key or that of seed; c is the call.
@@ -209,6 +212,41 @@ static inline int ls_evaluate(ls_trainer *trainer, const ls_batch *batch,
                               ls_result *result)
 {
     return ls_evaluate_bytes(trainer, batch, result, sizeof *result);
+}
+
+/* ------ Checks ------ */
+
+/* What ls_trainer_options.check = C has found.  Steps are drawn with the
+ * probability C, by the seed and the step's number.  In a drawn step every
+ * device's gradient, the packed weights, and blocks of the sum and of the
+ * update (4 for each worker; with C = 1 all) are computed again by another
+ * worker, into the same memory, and compared.  Where two results differ a third
+ * computation decides; the step goes on with the right one, and the worker that
+ * was wrong moves to another core.  A single worker checks itself, later.
+ * ls_step returns LS_EDIFFERS where nobody can say who is right.  A gradient
+ * function or operator of one's own is called again with the same arguments,
+ * and must do the same again.  Rows of tables that stand still
+ * (lockstep/sparse.h) are summed twice and updated once.  Over ranks there is
+ * no check: LS_ENOTSUP. */
+typedef struct ls_checks {
+    int64_t steps, drawn;  /* of these steps, these were drawn */
+    int64_t checks, wrong; /* parts that were computed; of them, not right */
+    int64_t moved;         /* workers, to another core */
+    int64_t step;          /* of the last wrong one, -1: none */
+    const char *text;      /* about it, "": none; the trainer's, until the next
+                              step */
+    int worker, pu;        /* who was wrong; -1: not known, or not pinned */
+} ls_checks;
+
+/* Without the option all are 0, and `step`, `worker` and `pu` -1. */
+LS_API void ls_trainer_checks_bytes(const ls_trainer *trainer,
+                                    ls_checks *checks, size_t size);
+static inline ls_checks ls_trainer_checks(const ls_trainer *trainer)
+{
+    ls_checks c;
+
+    ls_trainer_checks_bytes(trainer, &c, sizeof c);
+    return c;
 }
 
 /* The value of a node that ls_output named, for every row of a batch: out

@@ -8,6 +8,7 @@
 #include "kernel/k_bf16_gemm.h"
 #include "kernel/k_conv.h"
 #include "kernel/k_depthwise.h"
+#include "kernel/k_digest.h"
 #include "kernel/k_dropout.h"
 #include "kernel/k_elementwise.h"
 #include "kernel/k_epilogue.h"
@@ -28,7 +29,7 @@
     .fma_loop = fma_loop, .round_bf16 = round_bf16, \
     .dropout = dropout, .dropout_grad = dropout_grad, \
     .random_bits = fill_bits, .random_uniform = fill_uniform, \
-    .random_normal = fill_normal, \
+    .random_normal = fill_normal, .digest = digest, \
     .random_truncated_normal = fill_truncated_normal, .tree_sum = tree_sum, \
     .native = {[LS_F32_LAYERS] = {.name = "native", .text = "f32 products", \
                                   .portable = FUSED, .products = &products, \

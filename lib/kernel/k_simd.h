@@ -17,6 +17,7 @@
  *       rest of any value
  *   v16_to_int truncates (beyond 2^31 and for NaN: to any number)
  *   v16_of_int reads its lanes as signed
+ *   w16_mul keeps the low 32 bits
  *   w16_shl, w16_shr: count in 0..31;  w16_rotl: count in 1..31
  *   m16_word, m16_of_word: bit i is lane i
  *   v16_transpose(x): x[i] lane j and x[j] lane i change places

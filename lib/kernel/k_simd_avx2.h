@@ -55,6 +55,11 @@ SIMD w16 w16_shr(w16 a, int n)
     __m256i by = _mm256_set1_epi32(n);
     return w16_two(_mm256_srlv_epi32(a.lo, by), _mm256_srlv_epi32(a.hi, by));
 }
+SIMD w16 w16_mul(w16 a, w16 b)
+{
+    return w16_two(_mm256_mullo_epi32(a.lo, b.lo),
+                   _mm256_mullo_epi32(a.hi, b.hi));
+}
 SIMD w16 w16_rotl(w16 a, int n)
 {
     return w16_or(w16_shl(a, n), w16_shr(a, 32 - n));

@@ -46,6 +46,7 @@ SIMD void w16_store_n(uint32_t *p, w16 a, int n)
 }
 SIMD w16 w16_add(w16 a, w16 b) { return _mm512_add_epi32(a, b); }
 SIMD w16 w16_sub(w16 a, w16 b) { return _mm512_sub_epi32(a, b); }
+SIMD w16 w16_mul(w16 a, w16 b) { return _mm512_mullo_epi32(a, b); }
 SIMD w16 w16_and(w16 a, w16 b) { return _mm512_and_si512(a, b); }
 SIMD w16 w16_or(w16 a, w16 b) { return _mm512_or_si512(a, b); }
 SIMD w16 w16_xor(w16 a, w16 b) { return _mm512_xor_si512(a, b); }

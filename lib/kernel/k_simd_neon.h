@@ -55,6 +55,7 @@ SIMD w16 w16_iota(void)
 }
 SIMD w16 w16_add(w16 x, w16 y) { return (w16)TWO(vaddq_u32, x, y); }
 SIMD w16 w16_sub(w16 x, w16 y) { return (w16)TWO(vsubq_u32, x, y); }
+SIMD w16 w16_mul(w16 x, w16 y) { return (w16)TWO(vmulq_u32, x, y); }
 SIMD w16 w16_and(w16 x, w16 y) { return (w16)TWO(vandq_u32, x, y); }
 SIMD w16 w16_or(w16 x, w16 y) { return (w16)TWO(vorrq_u32, x, y); }
 SIMD w16 w16_xor(w16 x, w16 y) { return (w16)TWO(veorq_u32, x, y); }

@@ -68,6 +68,7 @@ SIMD void w16_store_n(uint32_t *p, w16 a, int n)
 }
 SIMD w16 w16_add(w16 x, w16 y) { return (w16)FOUR(x, +, y); }
 SIMD w16 w16_sub(w16 x, w16 y) { return (w16)FOUR(x, -, y); }
+SIMD w16 w16_mul(w16 x, w16 y) { return (w16)FOUR(x, *, y); }
 SIMD w16 w16_and(w16 x, w16 y) { return (w16)FOUR(x, &, y); }
 SIMD w16 w16_or(w16 x, w16 y) { return (w16)FOUR(x, |, y); }
 SIMD w16 w16_xor(w16 x, w16 y) { return (w16)FOUR(x, ^, y); }

@@ -51,6 +51,10 @@ typedef struct ls__kernel_table {
     void (*random_truncated_normal)(const uint32_t key[2], uint64_t first,
                                     int64_t n, float *out);
 
+    /* k_digest.h: of n words, after others; equal digests, equal bytes, but for
+     * one in 2^64. */
+    uint64_t (*digest)(int64_t n, const void *x, uint64_t before);
+
     /* k_dropout.h: y = x / keep where element first + i of the stream, uniform,
      * is below keep, else +0; mask: (n + 15) / 16 words, bit i % 16 of word
      * i / 16 is element i.  Then dx = mask dy / keep (+ addend). */

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "kernel/amx.h"
+#include "kernel/fault.h"
 #include "kernel/kernel.h"
 #include <lockstep/measure.h>
 
@@ -228,6 +229,9 @@ const ls__kernel_table *ls__kernels(void)
 
         k = name && *name ? ls__kernels_by_name(name) : NULL;
         k = k ? k : best();
+#ifdef LS_TEST_LEVEL
+        k = ls__fault_wrap(k);
+#endif
         atomic_store_explicit(&chosen, k, memory_order_relaxed);
     }
     return k;

@@ -128,6 +128,11 @@ void ls__exec_pack(const ls__plan *plan, const ls__weights *w, int worker,
     }
 }
 
+void ls__exec_pack_one(const ls__plan *plan, const ls__weights *w, int64_t i)
+{
+    pack(plan, &plan->pack[i], 0, plan->pack[i].n, w);
+}
+
 bool ls__exec_pack_columns(const ls__plan *plan, const ls__weights *w,
                            int64_t i, int64_t *column)
 {

@@ -22,6 +22,9 @@ typedef struct ls__weights {
 void ls__exec_pack(const ls__plan *plan, const ls__weights *w, int worker,
                    int workers, bool backward);
 
+/* Write pack i alone, all of it. */
+void ls__exec_pack_one(const ls__plan *plan, const ls__weights *w, int64_t i);
+
 /* Early, where w->ready is kept: write the next columns of pack i, from *column
  * on, a few microseconds' work.  Returns true with the last of them: the pack
  * is ready, and ls__exec_pack leaves it out. */

@@ -134,8 +134,13 @@ int ls__barrier_open(ls__barrier *barrier, int n, int spins)
     atomic_init(&barrier->arrived, 0);
     atomic_init(&barrier->gate.word, 0);
     barrier->n = n;
-    barrier->spins = spins;
+    atomic_init(&barrier->spins, spins);
     return 0;
+}
+
+void ls__barrier_spin(ls__barrier *barrier, int spins)
+{
+    atomic_store_explicit(&barrier->spins, spins, memory_order_relaxed);
 }
 
 void ls__barrier_close(ls__barrier *barrier)
@@ -160,7 +165,9 @@ void ls__barrier_wait(ls__barrier *barrier)
     unsigned seen = ls__gate_now(&barrier->gate);
 
     if (!arrive(barrier))
-        ls__gate_wait(&barrier->gate, seen, barrier->spins);
+        ls__gate_wait(&barrier->gate, seen,
+                      atomic_load_explicit(&barrier->spins,
+                                           memory_order_relaxed));
 }
 
 void ls__barrier_arrive(ls__barrier *barrier)

@@ -26,12 +26,15 @@ void ls__gate_wait(ls__gate *gate, unsigned seen, int spins);
 typedef struct ls__barrier {
     _Alignas(64) atomic_int arrived; /* of this generation */
     int n;                           /* threads that must arrive */
-    int spins;                       /* looks at the gate before sleeping */
+    atomic_int spins; /* looks at the gate before sleeping; relaxed: whichever
+                         number is read, the wait ends alike */
     _Alignas(64) ls__gate gate;      /* on its own line: read by all waiters */
 } ls__barrier;
 
 /* A barrier for n threads.  LS_EINVAL when n < 1 or spins < 0. */
 int ls__barrier_open(ls__barrier *barrier, int n, int spins);
+/* From now on so many looks; others may be waiting. */
+void ls__barrier_spin(ls__barrier *barrier, int spins);
 /* Nobody may be at the barrier any more. */
 void ls__barrier_close(ls__barrier *barrier);
 

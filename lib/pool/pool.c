@@ -21,20 +21,16 @@
  * end when CLOSED and not BUSY first come together, in the hands of whoever
  * brings that about; the memory goes with the last hold. */
 #define _GNU_SOURCE /* pthread_setname_np */
-#include "pool/pool.h"
+#include "pool/seats.h"
 #include "base/error.h"
-#include "base/fpmode.h"
 #include "base/memory.h"
-#include "base/process.h"
 #include "base/sized.h"
+#include "kernel/fault.h"
 #include "kernel/kernel.h"
-#include "mesh/mesh.h"
-#include "pool/barrier.h"
 #include "pool/thread.h"
 #include <lockstep/machine.h>
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,40 +41,9 @@ enum {
     SPINS = 1 << 15 /* 0.8 ms on Zen 4, where a pause takes 25 ns */
 };
 
-/* A worker's own things. */
-typedef struct seat {
-    ls_pool *pool;
-    pthread_t thread;
-    int worker;
-    bool lost;     /* the thread has ended by itself .. */
-    bool joined;   /* .. and no other could be had yet */
-    bool later;    /* it is not the first thread */
-    unsigned seen; /* of the start gate */
-    int error; /* errno of placing it; written before its first arrival */
-} seat;
-
-struct ls_pool {
-    _Alignas(64) ls__gate start; /* waited at by workers 1 .. */
-    ls__job *job;                /* written by the caller before it opens */
-    void *user;
-    ls__barrier done;     /* every worker, and the caller as worker 0 */
-    ls__barrier meet;     /* ls__pool_barrier */
-    ls_mesh *mesh;        /* a copy */
-    seat *seat;           /* [workers]; 0 has no thread */
-    ls__track *track;     /* [workers + 1] by the worker; last: counters */
-    int started;          /* threads that exist */
-    int spins;
-    bool pin;
-    atomic_uint state;    /* see above */
-    atomic_bool lost;     /* some worker is */
-    ls__process process;  /* the workers' */
-    pthread_t opener;     /* the thread that is pinned ... */
-    ls__affinity *caller; /* ... and its affinity; NULL: not pinned */
-};
-
 /* ------ The workers' side ------ */
 
-static void settle(seat *s)
+static void settle(ls__seat *s)
 {
     const ls_mesh *mesh = s->pool->mesh;
     char name[16]; /* Linux allows no more */
@@ -86,12 +51,12 @@ static void settle(seat *s)
     snprintf(name, sizeof name, "lockstep-%d", s->worker);
     (void)pthread_setname_np(pthread_self(), name);
     if (s->pool->pin)
-        s->error = ls__topology_bind(&mesh->topology,
-                                     ls_mesh_worker_pu(mesh, s->worker));
+        s->error = ls__topology_bind(&mesh->topology, s->pu);
     (void)ls__fpmode_set();
+    ls__fault_here(s->moved ? -1 : s->worker);
 }
 
-static void end_job(seat *s)
+static void end_job(ls__seat *s)
 {
     ls__track_phase(&s->pool->track[s->worker], NULL, -1);
     ls__barrier_arrive(&s->pool->done);
@@ -102,19 +67,20 @@ static void end_job(seat *s)
  * pool next makes another thread. */
 static void lose(void *arg)
 {
-    seat *s = arg;
+    ls__seat *s = arg;
 
     s->lost = true;
     atomic_store_explicit(&s->pool->lost, true, memory_order_relaxed);
     end_job(s);
 }
 
-static void serve(seat *s)
+static void serve(ls__seat *s)
 {
     ls_pool *p = s->pool;
 
     for (;;) {
-        ls__gate_wait(&p->start, s->seen, p->spins);
+        ls__gate_wait(&p->start, s->seen,
+                      atomic_load_explicit(&p->spins, memory_order_relaxed));
         s->seen = ls__gate_now(&p->start);
         if (!p->job)
             return;
@@ -126,7 +92,7 @@ static void serve(seat *s)
 /* s->seen is the gate before anything can open it again. */
 static void *worker(void *arg)
 {
-    seat *s = arg;
+    ls__seat *s = arg;
 
     settle(s);
     ls__track_enter(&s->pool->track[s->worker]);
@@ -158,24 +124,25 @@ static int thread_error(const ls_pool *p, int w, const char *what, int error)
 static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
 {
     bool crowded = ls__mesh_oversubscribed(mesh) || !mesh->topology.bindable;
+    int spins = crowded ? 0 : SPINS;
     int status = ls__kernels_check();
 
     if (status || (status = ls__mesh_copy(&p->mesh, mesh)))
         return status;
     p->pin = !o->no_pin && mesh->topology.bindable;
-    p->spins = crowded ? 0 : SPINS;
+    atomic_init(&p->spins, spins);
     p->seat = ls__new((size_t)mesh->workers, sizeof *p->seat, "pool");
     p->track = ls__block_zero(((size_t)mesh->workers + 1) * sizeof *p->track,
                               "pool");
     if (!p->seat || !p->track)
         return LS_ENOMEM;
     for (int w = 0; w < mesh->workers; w++) {
-        p->seat[w] = (seat){.pool = p, .worker = w};
+        p->seat[w] = (ls__seat){.pool = p, .worker = w,
+                                 .pu = ls_mesh_worker_pu(mesh, w)};
         atomic_init(&p->track[w].device, -1);
     }
-    status = ls__barrier_open(&p->done, mesh->workers, p->spins);
-    return status ? status
-                  : ls__barrier_open(&p->meet, mesh->workers, p->spins);
+    status = ls__barrier_open(&p->done, mesh->workers, spins);
+    return status ? status : ls__barrier_open(&p->meet, mesh->workers, spins);
 }
 
 /* Create threads until all are there or one cannot be had: then an errno. */
@@ -184,7 +151,7 @@ static int create_workers(ls_pool *p)
     int error = 0;
 
     while (!error && p->started < p->mesh->workers - 1) {
-        seat *s = &p->seat[p->started + 1];
+        ls__seat *s = &p->seat[p->started + 1];
 
         s->seen = ls__gate_now(&p->start);
         error = ls__thread_start(&s->thread, worker, s);
@@ -311,7 +278,7 @@ static int replace_lost(ls_pool *p)
     int error;
 
     for (int w = 1; w < p->mesh->workers; w++) {
-        seat *s = &p->seat[w];
+        ls__seat *s = &p->seat[w];
 
         if (!s->lost)
             continue;
@@ -414,7 +381,9 @@ void ls__pool_run(ls_pool *pool, ls__job *job, void *user)
     pool->user = user;
     ls__gate_open(&pool->start);
     pthread_cleanup_push(leave, &c);
+    ls__fault_here(pool->seat->moved ? -1 : 0);
     job(user, 0);
+    ls__fault_here(-1);
     pthread_cleanup_pop(0);
     await(&c);
 }

@@ -51,6 +51,18 @@ void ls__pool_devices_of(const ls_pool *pool, int worker, int *first,
 void ls__pool_shards_of(const ls_pool *pool, int shards, int worker,
                         int *first, int *last);
 
+/* Where a worker is pinned, by the operating system's number; -1: it is not. */
+int ls__pool_pu(const ls_pool *pool, int worker);
+
+/* Pin a worker to another PU from now on, one of the mesh's; where it shares it
+ * with another worker, waiting sleeps and does not spin.  The pool is taken.
+ * LS_ENOTSUP: the worker is not pinned; LS_ETHREAD. */
+int ls__pool_move(ls_pool *pool, int worker, int pu);
+
+/* The PU of a core that no worker has had so far, or else that of the next
+ * worker that was never moved; -1: there is none. */
+int ls__pool_other_pu(const ls_pool *pool, int worker);
+
 /* For a thread that is no worker: run wherever the caller could before it was
  * pinned, not on the caller's PU, which it inherited. */
 void ls__pool_unpin(const ls_pool *pool);

@@ -196,6 +196,7 @@ const ls__member ls__trainer_members[] = {
     {ROW(state), EACH},
     {ROW(check_divergence), EACH},
     {ROW(bucket), EACH},
+    {ROW(check), EACH},
     /* The maker of products, and the number of devices, are facts. */
     {ROW(backend), EACH},
     {ROW(data_axis), EACH},

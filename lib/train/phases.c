@@ -30,8 +30,8 @@ bool ls__phase_prepare(ls__step *s, int worker)
 
 /* The first micro-batch is written to the device's gradient, a later one to
  * the worker's and added. */
-static int run_micro(ls__step *s, int worker, int device, int micro,
-                     ls_sums *total)
+static int run_micro(ls__step *s, ls__context *context, int worker, int device,
+                     int micro, ls_sums *total)
 {
     const ls_trainer *t = s->trainer;
     ls_shard shard = ls__step_shard(s, device, micro);
@@ -44,8 +44,7 @@ static int run_micro(ls__step *s, int worker, int device, int micro,
     if (!s->pass->train)
         grads = NULL;
     ls__riders_enter(s, &turn);
-    turn.status = ls__device_run(t, ls__device_context(t, device), device,
-                                 &shard, grads, &sums);
+    turn.status = ls__device_run(t, context, device, &shard, grads, &sums);
     ls__sums_add(total, &sums, t->model.metrics);
     ls__riders_leave(s, &turn);
     if (grads && turn.later && !turn.added)
@@ -54,9 +53,10 @@ static int run_micro(ls__step *s, int worker, int device, int micro,
     return turn.status;
 }
 
-void ls__phase_gradients(ls__step *s, int worker, int device)
+void ls__gradients_in(ls__step *s, ls__context *context, int worker,
+                      int device)
 {
-    ls_trainer *t = s->trainer;
+    const ls_trainer *t = s->trainer;
     ls__report *report = ls__step_report_of(s, device);
     int status = 0;
 
@@ -64,11 +64,16 @@ void ls__phase_gradients(ls__step *s, int worker, int device)
         report->sums = (ls_sums){0};
     ls__step_report(s, report);
     for (int m = 0; m < t->micro && status >= 0; m++) {
-        status = run_micro(s, worker, device, m, &report->sums);
-        report->failed = ls__device_failed(ls__device_context(t, device));
+        status = run_micro(s, context, worker, device, m, &report->sums);
+        report->failed = ls__device_failed(context);
     }
     report->status = status;
-    if (s->pass->train && status >= 0)
+}
+
+void ls__phase_gradients(ls__step *s, int worker, int device)
+{
+    ls__gradients_in(s, ls__device_context(s->trainer, device), worker, device);
+    if (s->pass->train && ls__step_report_of(s, device)->status >= 0)
         ls__riders_ready(s, worker, device);
 }
 
@@ -125,7 +130,8 @@ ls__range ls__reduce_mine(const ls__step *s, int worker)
 {
     const ls_trainer *t = s->trainer;
     ls__range all = {0, ls__owned_floats(&t->owned)};
-    bool blocks = s->notes.square || s->fates || ls__riders_look(s);
+    bool blocks = s->notes.square || s->fates || s->checked ||
+                  ls__riders_look(s);
 
     return ls__range_part(all, t->workers, worker,
                           blocks ? LS__REDUCE_BLOCK : 16);

@@ -13,6 +13,11 @@ bool ls__phase_prepare(ls__step *s, int worker);
  * in a pass that does not train, its sums alone.  Parameters are read only. */
 void ls__phase_gradients(ls__step *s, int worker, int device);
 
+/* The same in the memory of a context, which may be another worker's; nobody is
+ * told that the gradient is ready. */
+void ls__gradients_in(ls__step *s, ls__context *context, int worker,
+                      int device);
+
 /* What a pass that does not train asks of each shard of a device, one after the
  * other; a status other than 0 ends it. */
 typedef int ls__shard_fn(ls__step *s, int device, const ls_shard *shard);

@@ -31,13 +31,15 @@ typedef struct ls__phase {
     void (*run_device)(ls__step *s, int worker, int device);
 } ls__phase;
 
+enum { LS__PHASES = 32 };
+
 /* A kind of pass: its phases, up to one without a function. */
 typedef struct ls__pass {
     bool train;   /* with gradients, and layers as they are in training */
     bool reduces; /* to one gradient */
     bool updates; /* the parameters, by it */
     bool trusted; /* no sums of devices to judge by: nothing stops it */
-    ls__phase phase[10];
+    ls__phase phase[LS__PHASES];
 } ls__pass;
 
 /* What a device reports; a cache line each, since devices write at once. */
@@ -94,6 +96,7 @@ struct ls__step {
     float *in_hand;     /* the gradient of a pass that computes none */
     float *gradient;    /* what is reduced to, and updates read; grad[0] where
                            nobody says otherwise */
+    bool checked;       /* it is computed twice: blocks are one worker's */
     bool fates;         /* blocks of the gradient have a fate: rider.h */
     ls__rule rule;      /* the scalars of the update */
     const ls__rule *rules; /* [slot] where parameters have their own; NULL */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See all_riders.h.  Who wants gradients whole comes before those who ask. */
 #include "trainer/all_riders.h"
+#include "heal/check.h"
 #include "riders/average.h"
 #include "together/giving.h"
 #include "riders/lazy.h"
@@ -12,5 +13,5 @@
 
 const ls__rider *const ls__all_riders[] = {
     &ls__ways, &ls__watch, &ls__lazy, &ls__marked, &ls__average,
-    &ls__ranks_size, &ls__giving_rider, &ls__leaving_rider, NULL,
+    &ls__ranks_size, &ls__giving_rider, &ls__leaving_rider, &ls__check, NULL,
 };

@@ -40,6 +40,9 @@ int ls__trainer_options_check(const ls_trainer_options *o)
     if (!(o->average >= 0 && o->average < 1))
         return ls__fail(LS_EINVAL, "average is %g; it must be a number from 0 "
                         "to below 1", o->average);
+    if (!(o->check >= 0 && o->check <= 1))
+        return ls__fail(LS_EINVAL, "check is %g; it must be a number from 0 to "
+                        "1", o->check);
     if ((status = ls__clip_value_check(o->clip_value)) < 0)
         return status;
     return ls__clip_check(o->clip_norm);

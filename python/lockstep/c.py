@@ -223,7 +223,8 @@ class TrainerOptions(Struct):
         ("dropout_key", Key), ("precision", C.c_int), ("transport", P),
         ("even_rows", C.c_bool), ("average", C.c_double),
         ("n_groups", C.c_int), ("groups", C.POINTER(Group)),
-        ("clip_value", C.c_double), ("bucket", C.c_int64), ("rows", C.c_int)]
+        ("clip_value", C.c_double), ("bucket", C.c_int64), ("rows", C.c_int),
+        ("check", C.c_double)]
     enums = {"keys": ls_keys, "mean": ls_mean, "state": ls_state,
         "precision": ls_precision, "rows": ls_rows}
 
@@ -234,6 +235,13 @@ class Result(Struct):
         ("updated", C.c_bool), ("weight", C.c_double),
         ("metric", C.c_float * 8), ("gradient_seconds", C.c_double),
         ("reduce_seconds", C.c_double), ("update_seconds", C.c_double)]
+
+
+class Checks(Struct):
+    _fields_ = [("steps", C.c_int64), ("drawn", C.c_int64),
+        ("checks", C.c_int64), ("wrong", C.c_int64), ("moved", C.c_int64),
+        ("step", C.c_int64), ("text", C.c_char_p), ("worker", C.c_int),
+        ("pu", C.c_int)]
 
 
 class CheckpointsOptions(Struct):
@@ -472,19 +480,20 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_schedule": Schedule, "ls_mesh_options": MeshOptions,
     "ls_pool_options": PoolOptions, "ls_key": Key, "ls_numpy": Numpy,
     "ls_transport": Transport, "ls_trainer_options": TrainerOptions,
-    "ls_result": Result, "ls_checkpoints_options": CheckpointsOptions,
-    "ls_change": Change, "ls_sharding": Sharding, "ls_buffers": Buffers,
-    "ls_early_stop": EarlyStop, "ls_plateau": Plateau, "ls_init": Init,
-    "ls_source": Source, "ls_series": Series,
-    "ls_loader_options": LoaderOptions, "ls_place": Place, "ls_level": Level,
-    "ls_core_kind": CoreKind, "ls_cost": Cost, "ls_work": Work,
-    "ls_times": Times, "ls_isa": Isa, "ls_save_options": SaveOptions,
-    "ls_dense_options": DenseOptions, "ls_recurrent_options": RecurrentOptions,
-    "ls_window": Window, "ls_conv_options": ConvOptions,
-    "ls_pooling_options": PoolingOptions, "ls_shard": Shard, "ls_ratio": Ratio,
-    "ls_sums": Sums, "ls_gradient": Gradient, "ls_own_run": OwnRun,
-    "ls_own_op": OwnOp, "ls_trace_options": TraceOptions, "ls_mark": Mark,
-    "ls_doing": Doing, "ls_control": Control, "ls_data_file": DataFile,
+    "ls_result": Result, "ls_checks": Checks,
+    "ls_checkpoints_options": CheckpointsOptions, "ls_change": Change,
+    "ls_sharding": Sharding, "ls_buffers": Buffers, "ls_early_stop": EarlyStop,
+    "ls_plateau": Plateau, "ls_init": Init, "ls_source": Source,
+    "ls_series": Series, "ls_loader_options": LoaderOptions, "ls_place": Place,
+    "ls_level": Level, "ls_core_kind": CoreKind, "ls_cost": Cost,
+    "ls_work": Work, "ls_times": Times, "ls_isa": Isa,
+    "ls_save_options": SaveOptions, "ls_dense_options": DenseOptions,
+    "ls_recurrent_options": RecurrentOptions, "ls_window": Window,
+    "ls_conv_options": ConvOptions, "ls_pooling_options": PoolingOptions,
+    "ls_shard": Shard, "ls_ratio": Ratio, "ls_sums": Sums,
+    "ls_gradient": Gradient, "ls_own_run": OwnRun, "ls_own_op": OwnOp,
+    "ls_trace_options": TraceOptions, "ls_mark": Mark, "ls_doing": Doing,
+    "ls_control": Control, "ls_data_file": DataFile,
     "ls_transcript_options": TranscriptOptions,
     "ls_transcript_facts": TranscriptFacts, "ls_record_options": RecordOptions,
     "ls_record_difference": RecordDifference, "ls_ranks_options": RanksOptions}
@@ -599,6 +608,8 @@ ls_batch_set_view = function("ls_batch_set_view", C.c_int, P, Text, ls_dtype,
 ls_batch_set_weights = function("ls_batch_set_weights", C.c_int, P, P, INT64)
 ls_step_bytes = function("ls_step_bytes", C.c_int, P, P, P, C.c_size_t)
 ls_evaluate_bytes = function("ls_evaluate_bytes", C.c_int, P, P, P, C.c_size_t)
+ls_trainer_checks_bytes = function("ls_trainer_checks_bytes", None, P, P,
+    C.c_size_t)
 ls_predict = function("ls_predict", C.c_int, P, P, Text, INT64, P)
 ls_trainer_devices = function("ls_trainer_devices", C.c_int, P)
 ls_trainer_params = function("ls_trainer_params", C.c_int, P)

@@ -482,6 +482,21 @@ static int read_groups(const run *r, groups *g)
     return OPT_GO;
 }
 
+/* --check: a share of the steps, or all. */
+static int read_check(const char *text, double *check)
+{
+    char *end = NULL;
+
+    *check = 0;
+    if (!text || !*text)
+        return OPT_GO;
+    *check = strcmp(text, "all") == 0 ? 1 : strtod(text, &end);
+    if (*check > 0 && *check <= 1 && (!end || !*end))
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, "--check %s: must be a number above 0 and at "
+                    "most 1, or \"all\"", text);
+}
+
 int run_open_trainer(run *r)
 {
     ls_trainer_options o = ls_trainer_defaults();
@@ -493,6 +508,8 @@ int run_open_trainer(run *r)
         status = make_optimizer(r, &o.optimizer);
     if (status == OPT_GO)
         status = read_groups(r, &g);
+    if (status == OPT_GO)
+        status = read_check(r->how.check, &o.check);
     if (status != OPT_GO) {
         free(g.text);
         return status;

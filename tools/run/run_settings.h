@@ -28,6 +28,7 @@ typedef struct run_settings {
     bool no_decay;      /* of biases and of scales of norms */
     double ema;         /* decay of an average of the weights; 0: none */
     int64_t accumulate;
+    const char *check; /* "0.01", "all"; NULL or "": no steps are checked */
     int64_t bucket;    /* bytes; 0: the library's own */
     int64_t precision; /* PRECISION_.. */
     const char *state; /* a placement of ls_state_place */

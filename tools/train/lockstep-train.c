@@ -14,6 +14,7 @@
 #include "train/curve.h"
 #include "train/evaluate.h"
 #include "train/explain.h"
+#include "train/healing.h"
 #include "train/keeper.h"
 #include "train/metrics.h"
 #include "train/recorder.h"
@@ -37,6 +38,7 @@ typedef struct session {
     stall watchdog;
     keeper keeper;
     recorder recorder;
+    healing healing;
     position at;
     evaluation eval;
     explain explain;
@@ -360,6 +362,10 @@ static int one_step(session *s, int64_t step)
         tell_empty(s, step);
     curve_add(&s->curve.training, step + 1, (double)result.loss);
     status = write_metrics(s, &result, rows, 1e3 * (progress_clock() - start));
+    if (healing_step(&s->healing, s->run.trainer)) {
+        progress_clear(&s->bar);
+        healing_tell(&s->healing, &s->metrics);
+    }
     if (status == OPT_GO && wants_log(s, step))
         status = log_line(s, &result);
     if (status == OPT_GO && s->run.model->epochs && s->run.data.batches)
@@ -529,6 +535,8 @@ static int finish(session *s)
     if (ls_trainer_hash(s->run.trainer, hex) < 0)
         return opt_fail(OPT_FAILED, "%s", ls_errmsg());
     printf("state %s\n", hex);
+    if (launch_first(&s->launch))
+        healing_end(&s->healing, &s->run);
     return opt_end(status == OPT_GO ? kept : status);
 }
 

@@ -188,6 +188,14 @@ int metrics_step(metrics *m, const ls_result *r, int64_t rows, double ms)
     return ferror(m->file) ? failed(m) : OPT_GO;
 }
 
+void metrics_check(metrics *m, const ls_checks *c)
+{
+    if (m->file)
+        fprintf(m->file, "{\"check\":\"wrong\",\"at\":%lld,\"worker\":%d,"
+                "\"pu\":%d,\"wrong\":%lld}\n", (long long)c->step,
+                c->worker, c->pu, (long long)c->wrong);
+}
+
 int metrics_flush(metrics *m)
 {
     if (m->file && (fflush(m->file) != 0 || ferror(m->file)))

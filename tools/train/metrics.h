@@ -24,6 +24,9 @@ int metrics_open(metrics *m, const run *r, const char *path, int64_t keep,
 /* A step of `rows` rows (without padding) that took ms milliseconds. */
 int metrics_step(metrics *m, const ls_result *result, int64_t rows, double ms);
 
+/* What the check of the last step found. */
+void metrics_check(metrics *m, const ls_checks *found);
+
 /* Let readers see what is there; OPT_FAILED when it could not be written. */
 int metrics_flush(metrics *m);
 int metrics_close(metrics *m);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a check of steps is made of (check.c), and the parts of a step that it
+ * computes again (parts.c). */
+#ifndef LS_HEAL_HEAL_H
+#define LS_HEAL_HEAL_H
+
+#include "heal/votes.h"
+#include "reduce/reduce.h"
+#include "train/trainer.h"
+#include <lockstep/random.h>
+
+#include <stdatomic.h>
+
+enum { LS__PACKS, LS__SHARDS, LS__SUMS, LS__CHANGES, LS__PART_KINDS };
+
+/* A block of the layout that is checked in this step, and what it was before:
+ * copies of the first device's gradient, then of the mean, the parameters and
+ * the moments. */
+typedef struct ls__kept_block {
+    int64_t block;  /* -1: none */
+    atomic_int owner; /* who updated it, where several did one of them; -1:
+                         nobody did; relaxed: barriers order it */
+    float *gradient, *value, *moment[LS__MOMENTS];
+} ls__kept_block;
+
+/* What a worker knows of a part, for itself. */
+typedef struct ls__healer {
+    _Alignas(64) int round[LS__PART_KINDS];
+} ls__healer;
+
+typedef struct ls__heal {
+    ls_pool *pool;
+    const ls__model *model;
+    ls__context **context; /* [worker]; NULL without a plan */
+    ls__context **own;     /* [worker] those that no device has */
+    int workers, devices, moments;
+    bool moves;            /* rows stand still: no update is checked */
+    bool all;              /* every block, in every step */
+    ls_key key;
+    double rate;
+    ls__pass pass;         /* of a step that is checked */
+
+    ls__jury jury;
+    ls__healer *healer;    /* [worker] */
+    ls__ballot *ballot[LS__PART_KINDS]; /* [part] */
+    int *slot;             /* [block] of `kept`, or -1 */
+    int kept_count;
+    ls__kept_block *kept;
+    float *room;           /* of the copies */
+
+    ls_checks told;
+    char text[2 * LS_TEXT]; /* of the last fault */
+} ls__heal;
+
+/* Of a trainer; NULL: it has no check. */
+ls__heal *ls__heal_of(const ls_trainer *t);
+
+/* How many parts of a kind a step has, and who computed each first; -1:
+ * nobody. */
+int ls__part_count(const ls__heal *h, int kind);
+int ls__part_owner(const ls__heal *h, const ls__step *s, int kind, int part);
+
+/* Compute a part again, into the memory it is in. */
+void ls__part_again(const ls__heal *h, ls__step *s, int kind, int part,
+                    int worker);
+uint64_t ls__part_digest(const ls__heal *h, const ls__step *s, int kind,
+                         int part);
+
+/* What it is called in a message. */
+void ls__part_name(const ls__heal *h, int kind, int part, char text[LS_TEXT]);
+
+/* Copy what an update is about to change, where its block is checked. */
+void ls__part_keep(const ls__heal *h, const ls__step *s, const ls__patch *p,
+                   int worker);
+
+#endif

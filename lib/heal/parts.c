@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of a step that are computed again: each in the memory where its
+ * result is, from what it was computed from, or a copy of that. */
+#include "heal/heal.h"
+#include "kernel/kernel.h"
+#include "pool/pool.h"
+#include "rules/clip.h"
+#include "rules/optim.h"
+#include "train/device.h"
+#include "train/phases.h"
+#include "train/riders.h"
+#include "train/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK = LS__REDUCE_BLOCK };
+
+int ls__part_count(const ls__heal *h, int kind)
+{
+    switch (kind) {
+    case LS__PACKS: return h->model->plan ? (int)h->model->plan->packs : 0;
+    case LS__SHARDS: return h->devices;
+    case LS__SUMS: return h->kept_count;
+    default: return h->moves ? 0 : h->kept_count;
+    }
+}
+
+/* ------ who was first ------ */
+
+static int owner_of_device(const ls__heal *h, int device)
+{
+    for (int w = 0, first, last; w < h->workers; w++) {
+        ls__pool_shards_of(h->pool, h->devices, w, &first, &last);
+        if (device >= first && device < last)
+            return w;
+    }
+    return -1;
+}
+
+static int owner_of_block(const ls__heal *h, const ls__step *s, int64_t block)
+{
+    for (int w = 0; block >= 0 && w < h->workers; w++) {
+        ls__range r = ls__reduce_mine(s, w);
+
+        if (block * BLOCK >= r.first && block * BLOCK < r.last)
+            return w;
+    }
+    return -1;
+}
+
+int ls__part_owner(const ls__heal *h, const ls__step *s, int kind, int part)
+{
+    switch (kind) {
+    case LS__PACKS: return part % h->workers;
+    case LS__SHARDS: return owner_of_device(h, part);
+    case LS__SUMS: return owner_of_block(h, s, h->kept[part].block);
+    default:
+        return h->kept[part].block < 0
+                   ? -1 : atomic_load_explicit(&h->kept[part].owner,
+                                               memory_order_relaxed);
+    }
+}
+
+/* ------ a block ------ */
+
+static ls__range range_of(const ls__heal *h, const ls__kept_block *k)
+{
+    return ls__range_common((ls__range){k->block * BLOCK,
+                                        (k->block + 1) * BLOCK},
+                            (ls__range){0, h->model->params.floats});
+}
+
+/* As ls__phase_reduce does it: the other devices' gradients are as they were,
+ * but for the scale of their means. */
+static void sum_again(const ls__heal *h, ls__step *s, const ls__kept_block *k)
+{
+    const ls_trainer *t = s->trainer;
+    ls__reduction r = {.buffer = t->grad.device, .count = h->devices,
+                       .factor = ls__verdict_factor(s)};
+    ls__range mine = range_of(h, k);
+    int64_t n = mine.last - mine.first;
+    float *g = t->grad.device[0] + mine.first;
+
+    memcpy(g, k->gradient, (size_t)n * sizeof *g);
+    if (t->options.mean == LS_MEAN_OF_SHARDS)
+        ls__kernels()->scale(
+            n, 1.0f / (float)ls__step_report_of(s, 0)->sums.weight, g);
+    ls__reduce_ask(s, &r);
+    ls__reduce_trained(s, &r, mine);
+}
+
+static uint64_t digest_sum(const ls__heal *h, const ls__step *s,
+                           const ls__kept_block *k)
+{
+    ls__range r = range_of(h, k);
+    const float *square = s->notes.square;
+    uint64_t d = ls__kernels()->digest(r.last - r.first, s->gradient + r.first,
+                                       0);
+
+    return square ? ls__kernels()->digest(1, square + k->block, d) : d;
+}
+
+/* ------ an update ------ */
+
+static void copy(float *to, const float *from, int64_t at, ls__range r)
+{
+    memcpy(to + at, from + r.first, (size_t)(r.last - r.first) * sizeof *to);
+}
+
+void ls__part_keep(const ls__heal *h, const ls__step *s, const ls__patch *p,
+                   int worker)
+{
+    const ls_trainer *t = s->trainer;
+    int64_t block = p->range.first / BLOCK, at = p->range.first % BLOCK;
+    ls__kept_block *k;
+
+    if (h->slot[block] < 0)
+        return;
+    k = &h->kept[h->slot[block]];
+    atomic_store_explicit(&k->owner, worker, memory_order_relaxed);
+    copy(k->gradient, s->gradient, at, p->range);
+    copy(k->value, t->model.value, at, p->range);
+    for (int i = 0; i < t->moments; i++)
+        copy(k->moment[i], t->moment[i], at, p->range);
+}
+
+/* Of one parameter: back to what it was, and on. */
+static void update_again(const ls__step *s, const ls__kept_block *k,
+                         const ls__patch *p)
+{
+    const ls_trainer *t = s->trainer;
+    const ls__rule *rule = s->rules ? &s->rules[p->slot] : &s->rule;
+    int64_t n = p->range.last - p->range.first, at = p->range.first % BLOCK;
+    size_t bytes = (size_t)n * sizeof(float);
+    float *g = s->gradient + p->range.first;
+
+    memcpy(g, k->gradient + at, bytes);
+    memcpy(t->model.value + p->range.first, k->value + at, bytes);
+    for (int i = 0; i < t->moments; i++)
+        memcpy(t->moment[i] + p->at, k->moment[i] + at, bytes);
+    if (!t->trained.slot[p->slot])
+        return;
+    ls__clip(s->norm, (float)t->options.clip_norm, n, g);
+    ls__clip_value((float)t->options.clip_value, n, g);
+    ls__optim_update(t->options.optimizer.kind, rule, n, g,
+                     t->model.value + p->range.first, t->moment, p->at);
+    ls__riders_changed(s, p);
+}
+
+static void update_block_again(const ls__heal *h, const ls__step *s,
+                               const ls__kept_block *k)
+{
+    const ls__params *params = &h->model->params;
+
+    for (int i = 0; i < params->count; i++) {
+        const ls__slot *p = &params->slot[i];
+        ls__range r = ls__range_common(
+            range_of(h, k), (ls__range){p->offset, p->offset + p->size});
+
+        if (r.first < r.last)
+            update_again(s, k, &(ls__patch){i, r, r.first});
+    }
+}
+
+static uint64_t digest_update(const ls__heal *h, const ls__step *s,
+                              const ls__kept_block *k)
+{
+    const ls_trainer *t = s->trainer;
+    ls__range r = range_of(h, k);
+    int64_t n = r.last - r.first;
+    uint64_t d = ls__kernels()->digest(n, t->model.value + r.first, 0);
+
+    for (int i = 0; i < t->moments; i++)
+        d = ls__kernels()->digest(n, t->moment[i] + r.first, d);
+    return d;
+}
+
+/* ------ weights and gradients ------ */
+
+static uint64_t digest_pack(const ls__heal *h, int part)
+{
+    const ls__pack *q = &h->model->plan->pack[part];
+
+    return ls__kernels()->digest(q->floats,
+                                 h->model->weights.packed + q->offset, 0);
+}
+
+/* Of a device's gradient, as far as it is trained, and its sums. */
+static uint64_t digest_shard(const ls__heal *h, const ls__step *s, int device)
+{
+    const ls_trainer *t = s->trainer;
+    const ls_sums *sums = &ls__step_report_of(s, device)->sums;
+    ls__range all = {0, h->model->params.floats};
+    uint64_t d = ls__kernels()->digest(sizeof *sums / 4, sums, 0);
+
+    for (ls__range run = {0, 0};
+         ls__ranges_next(&t->trained.runs, all, &run);)
+        d = ls__kernels()->digest(run.last - run.first,
+                                  t->grad.device[device] + run.first, d);
+    return d;
+}
+
+/* ------ any of them ------ */
+
+void ls__part_again(const ls__heal *h, ls__step *s, int kind, int part,
+                    int worker)
+{
+    switch (kind) {
+    case LS__PACKS:
+        ls__exec_pack_one(h->model->plan, &h->model->weights, part);
+        break;
+    case LS__SHARDS: /* a function of the user's that failed is the verdict's */
+        if (ls__step_report_of(s, part)->status >= 0)
+            ls__gradients_in(s, h->context ? h->context[worker] : NULL,
+                             worker, part);
+        break;
+    case LS__SUMS: sum_again(h, s, &h->kept[part]); break;
+    default: update_block_again(h, s, &h->kept[part]);
+    }
+}
+
+uint64_t ls__part_digest(const ls__heal *h, const ls__step *s, int kind,
+                         int part)
+{
+    switch (kind) {
+    case LS__PACKS: return digest_pack(h, part);
+    case LS__SHARDS: return digest_shard(h, s, part);
+    case LS__SUMS: return digest_sum(h, s, &h->kept[part]);
+    default: return digest_update(h, s, &h->kept[part]);
+    }
+}
+
+void ls__part_name(const ls__heal *h, int kind, int part, char text[LS_TEXT])
+{
+    int64_t at = kind < LS__SUMS ? 0 : h->kept[part].block * BLOCK;
+
+    switch (kind) {
+    case LS__PACKS:
+        snprintf(text, LS_TEXT, "the packed weights of \"%s\"",
+                 h->model->plan->pack[part].node->name);
+        break;
+    case LS__SHARDS: snprintf(text, LS_TEXT, "device %d", part); break;
+    default:
+        snprintf(text, LS_TEXT, "the %s of \"%s\"",
+                 kind == LS__SUMS ? "sum" : "update",
+                 ls__params_at(&h->model->params, at)->name);
+    }
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a check found: who was wrong, in words, and where its work goes. */
+#ifndef LS_HEAL_TOLD_H
+#define LS_HEAL_TOLD_H
+
+#include "heal/heal.h"
+
+/* After a drawn step, on the caller: count, and move who was wrong. */
+void ls__told_step(ls__heal *h, const ls__step *s);
+
+/* Nobody knows who is right: the status of the step. */
+int ls__told_tie(const ls__heal *h, const ls__step *s, int kind, int part);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A core that errs, for tests: only a library configured --enable-test-level
+ * has it.  Kernels of the table are wrapped, and on the worker (or the PU) that
+ * is at fault a bit of what they computed is turned over now and then. */
+#ifndef LS_KERNEL_FAULT_H
+#define LS_KERNEL_FAULT_H
+
+#include <stdint.h>
+
+#ifdef LS_TEST_LEVEL
+
+#include "kernel/kernel.h"
+
+typedef struct ls__fault {
+    char kernel[16]; /* gemm, pack, add, scale, tree_sum, square_sum, update,
+                        digest; "": any of these */
+    int worker;      /* whose calls err; -1: any's */
+    int pu;          /* on this PU alone; -1: anywhere */
+    int bit;         /* 0 to 31; -1: drawn */
+    int lane;        /* the element that errs; -1: drawn */
+    double p;        /* the probability that a call errs */
+    uint32_t seed;
+    long long first, last; /* calls of that worker that may: first .. last-1 */
+} ls__fault;
+
+/* From now on; NULL: none errs.  Before the first use of a kernel once, so that
+ * the table is wrapped: LS_FAULT="kernel,worker,bit,lane,p,seed,first,last" in
+ * the environment does it too.  No job is running. */
+void ls__fault_set(const ls__fault *f);
+
+/* How many calls erred since. */
+long long ls__fault_count(void);
+
+/* The calling thread is that worker; -1: none, or on another PU now. */
+void ls__fault_here(int worker);
+
+/* A table whose kernels err, or the table where nothing was ever set. */
+const ls__kernel_table *ls__fault_wrap(const ls__kernel_table *k);
+
+#else
+
+static inline void ls__fault_here(int worker)
+{
+    (void)worker;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Moving a worker to another PU.  Shards, memory, barriers stay the worker's,
+ * so no result depends on where it runs. */
+#include "base/error.h"
+#include "kernel/fault.h"
+#include "pool/seats.h"
+#include <lockstep/machine.h>
+
+#include <string.h>
+
+typedef struct move {
+    ls_pool *pool;
+    int worker, pu;
+    int error; /* by the worker; read when the job is over */
+} move;
+
+static void bind(void *user, int worker)
+{
+    move *m = user;
+
+    ls__track_phase(ls__track_here(), "move", -1);
+    if (worker != m->worker)
+        return;
+    m->error = ls__topology_bind(&m->pool->mesh->topology, m->pu);
+    ls__fault_here(-1);
+}
+
+static bool shares(const ls_pool *p, int worker, int pu)
+{
+    for (int w = 0; w < p->mesh->workers; w++)
+        if (w != worker && p->seat[w].pu == pu)
+            return true;
+    return false;
+}
+
+/* Is it, or was it, some worker's? */
+static bool was_given(const ls_pool *p, int pu)
+{
+    for (int w = 0; w < p->mesh->workers; w++)
+        if (p->seat[w].pu == pu || ls_mesh_worker_pu(p->mesh, w) == pu)
+            return true;
+    return false;
+}
+
+int ls__pool_pu(const ls_pool *p, int worker)
+{
+    return p->pin && (worker > 0 || p->caller) ? p->seat[worker].pu : -1;
+}
+
+/* What follows a move, once it has succeeded. */
+static void settle(ls_pool *p, int worker, int pu)
+{
+    p->seat[worker].pu = pu;
+    p->seat[worker].moved = true;
+    if (!shares(p, worker, pu))
+        return;
+    atomic_store_explicit(&p->spins, 0, memory_order_relaxed);
+    ls__barrier_spin(&p->done, 0);
+    ls__barrier_spin(&p->meet, 0);
+}
+
+int ls__pool_move(ls_pool *p, int worker, int pu)
+{
+    move m = {p, worker, pu, 0};
+
+    if (ls__pool_pu(p, worker) < 0)
+        return ls__fail(LS_ENOTSUP, "worker %d is not pinned, so it cannot be "
+                        "moved", worker);
+    ls__pool_run(p, bind, &m);
+    if (m.error)
+        return ls__fail(LS_ETHREAD, "worker %d cannot be moved to PU %d: %s",
+                        worker, pu, strerror(m.error));
+    settle(p, worker, pu);
+    return 0;
+}
+
+/* Second PUs of cores stand behind the first ones, and share their faults. */
+int ls__pool_other_pu(const ls_pool *p, int worker)
+{
+    const ls__topology *t = &p->mesh->topology;
+
+    for (int i = 0; i < t->limits.chosen && i < t->pus; i++)
+        if (!was_given(p, t->pu[i]))
+            return t->pu[i];
+    for (int i = 1; i < p->mesh->workers; i++) {
+        const ls__seat *s = &p->seat[(worker + i) % p->mesh->workers];
+
+        if (!s->moved && s->pu != p->seat[worker].pu)
+            return s->pu;
+    }
+    return -1;
+}

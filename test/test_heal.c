@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Proves that a run survives a core that errs: with every step checked it ends
+ * in the bytes of a clean run, whoever errs and when; the one that is wrong is
+ * named; steps are drawn as often as asked; nobody is named who is right; and
+ * votes are counted as heal/votes.h says.  A library configured
+ * --enable-test-level has kernels that err on demand; in all others a gradient
+ * function errs. */
+#include "heal/votes.h"
+#include "kernel/fault.h"
+#include "models.h"
+#include "on_ranks.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { DEVICES = 8, ROWS = 24, STEPS = 6 };
+
+/* ------ the digest ------ */
+
+static uint64_t plain_digest(int64_t n, const uint32_t *x, uint64_t before)
+{
+    uint64_t all = (before ^ (uint64_t)n) * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t h[64] = {0};
+
+    for (int64_t i = 0; i < n / 64 * 64 + 64; i++) {
+        uint32_t v = h[i % 64] ^ (i < n ? x[i] : 0);
+
+        h[i % 64] = (v << 5 | v >> 27) * 0x9e3779b1u;
+    }
+    for (int k = 0; k < 64; k++) {
+        all = (all ^ h[k]) * UINT64_C(0x9e3779b97f4a7c15);
+        all ^= all >> 29;
+    }
+    return all;
+}
+
+/* Every level gives the digest of the few lines above, and each bit counts. */
+START_TEST(test_digest)
+{
+    const ls__kernel_table *k;
+    uint32_t x[200];
+
+    for (int i = 0; i < 200; i++)
+        x[i] = (uint32_t)i * 2654435761u;
+    for (int i = 0; (k = ls__kernels_level(i)); i++) {
+        if (!ls__kernels_by_name(k->name))
+            continue;
+        for (int n = 0; n <= 200; n++)
+            ck_assert(k->digest(n, x, 7) == plain_digest(n, x, 7));
+        for (int bit = 0; bit < 200 * 32; bit++) {
+            uint64_t was = k->digest(200, x, 0);
+
+            x[bit / 32] ^= UINT32_C(1) << bit % 32;
+            ck_assert(k->digest(200, x, 0) != was);
+            x[bit / 32] ^= UINT32_C(1) << bit % 32;
+        }
+    }
+}
+END_TEST
+
+/* ------ votes ------ */
+
+/* The votes in order, for workers and cores: what wins, 0: nothing does. */
+static uint64_t wins(int workers, int cores, ls__ballot b)
+{
+    ls__jury jury = {workers, 1, cores};
+    uint64_t right = 0;
+
+    for (int n = 2; n <= LS__ROUNDS; n++)
+        if (ls__votes_decide(&jury, &b, 0, n, &right))
+            return right;
+    return 0;
+}
+
+START_TEST(test_votes)
+{
+    ls__jury four = {4, 3, 4};
+    bool seen[4] = {true};
+    ls__ballot b = {{0}};
+
+    ck_assert(wins(3, 3, (ls__ballot){{5, 5}}) == 5);
+    ck_assert(wins(3, 3, (ls__ballot){{5, 6, 6}}) == 6);
+    ck_assert(wins(3, 3, (ls__ballot){{5, 6, 5}}) == 5);
+    ck_assert(wins(2, 2, (ls__ballot){{5, 6, 6}}) == 6);
+    ck_assert(wins(2, 2, (ls__ballot){{5, 6, 7, 6}}) == 6);
+    ck_assert(wins(2, 2, (ls__ballot){{5, 6, 5, 7, 5}}) == 5);
+    ck_assert(wins(2, 2, (ls__ballot){{5, 6, 5, 6}}) == 0);
+    ck_assert(wins(2, 1, (ls__ballot){{5, 6, 5}}) == 5);
+    ck_assert(wins(1, 1, (ls__ballot){{5, 6, 6}}) == 6);
+    ck_assert(wins(1, 1, (ls__ballot){{5, 6, 7, 8, 9}}) == 0);
+    for (int round = 1; round < 4; round++) {
+        int voter = ls__votes_voter(&four, &b, 0, round);
+
+        ck_assert(!seen[voter]);
+        seen[voter] = true;
+    }
+}
+END_TEST
+
+/* ------ a gradient function that errs ------ */
+
+typedef struct bad {
+    atomic_bool known;
+    pthread_t thread; /* of the last worker */
+    int device;       /* by which it is found */
+    int every;        /* of its calls errs; 0: none does */
+    atomic_int calls;
+} bad;
+
+static int errs(bad *b, int device)
+{
+    if (device == b->device && !atomic_load(&b->known)) {
+        b->thread = pthread_self();
+        atomic_store(&b->known, true);
+    }
+    return b->every && atomic_load(&b->known) &&
+           pthread_equal(b->thread, pthread_self()) &&
+           atomic_fetch_add(&b->calls, 1) % b->every == 0;
+}
+
+/* The mean of x, as a gradient of p. */
+static int gradient(void *user, int device, const ls_shard *shard,
+                    const float *const *params, float *const *grads,
+                    ls_sums *sums)
+{
+    const float *x = shard->data[0];
+    float sum = 0;
+
+    for (int64_t i = 0; i < shard->rows; i++)
+        sum += x[i];
+    if (errs(user, device))
+        sum += 0x1p-20f * sum;
+    for (int i = 0; grads && i < 5000; i++)
+        grads[0][i] = sum + params[0][i];
+    sums->loss += (double)sum;
+    sums->weight += (double)shard->rows;
+    return 0;
+}
+
+/* Train; returns the hash, and what the checks found. */
+static ls_checks train_own(bad *b, int workers, double check, char hash[65])
+{
+    ls_array_spec x = {"x", LS_F32, 0, {0}}, p = {"p", LS_F32, 1, {5000}};
+    ls_gradient g = {gradient, b, 1, 1, &x, &p};
+    ls_trainer_options o = ls_trainer_defaults();
+    float *data = normals(3, ROWS);
+    ls_checks found;
+    ls_pool *pool;
+    run r;
+
+    o.optimizer = ls_adam(1e-2);
+    o.check = check;
+    OK(pool_with(&pool, DEVICES, workers));
+    OK(ls_trainer_open_gradient(&r.trainer, pool, &g, &o));
+    OK(ls_batch_open(&r.batch, r.trainer));
+    OK(ls_batch_set(r.batch, "x", LS_F32, data, ROWS));
+    for (int i = 0; i < STEPS; i++)
+        step(&r);
+    found = ls_trainer_checks(r.trainer);
+    found.text = "";
+    ls_trainer_hash(r.trainer, hash);
+    close_run(&r);
+    ls_pool_close(pool);
+    free(data);
+    return found;
+}
+
+/* However often it errs, the bytes are the clean run's, and it is named. */
+START_TEST(test_own)
+{
+    char clean[65], hash[65];
+    bad none = {.device = DEVICES - 1};
+
+    train_own(&none, 1, 0, clean);
+    for (int workers = 3; workers <= 8; workers++)
+        for (int every = 1; every <= 3; every++) {
+            bad b = {.device = DEVICES - 1, .every = every};
+            ls_checks found = train_own(&b, workers, 1, hash);
+
+            ck_assert_str_eq(hash, clean);
+            ck_assert(found.wrong > 0);
+            ck_assert_int_eq(found.worker, workers - 1);
+            ck_assert(found.drawn == STEPS && found.steps == STEPS);
+        }
+}
+END_TEST
+
+/* ------ a graph ------ */
+
+static ls_trainer_options options_of(int kind)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+
+    o.optimizer = kind % 2 ? ls_adam(1e-2) : ls_momentum(1e-2, 0.9);
+    o.clip_norm = kind == 1 ? 0.1 : 0;
+    o.accumulate = kind == 2 ? 2 : 1;
+    o.average = kind == 3 ? 0.9 : 0;
+    o.mean = kind == 4 ? LS_MEAN_OF_SHARDS : LS_MEAN_EXACT;
+    o.state = kind == 5 ? LS_SHARD : LS_REPLICATE;
+    return o;
+}
+
+/* Returns the status of the first step that failed, or 0. */
+static int train_graph(int workers, int kind, double check, int steps,
+                       char hash[65], ls_checks *found)
+{
+    ls_trainer_options o = options_of(kind);
+    float *x = normals(1, (int64_t)ROWS * 9);
+    int32_t *label = integers(2, 5, ROWS);
+    ls_result result;
+    ls_pool *pool;
+    int status = 0;
+    run r;
+
+    o.check = check;
+    OK(pool_with(&pool, DEVICES, workers));
+    r = open_run(pool, mlp_graph(), &o);
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
+    OK(ls_batch_set(r.batch, "label", LS_I32, label, ROWS));
+    for (int i = 0; i < steps && status == 0; i++)
+        status = ls_step(r.trainer, r.batch, &result);
+    *found = ls_trainer_checks(r.trainer);
+    found->text = "";
+    ls_trainer_hash(r.trainer, hash);
+    close_run(&r);
+    ls_pool_close(pool);
+    free(x);
+    free(label);
+    return status;
+}
+
+/* A check changes no bit and finds nothing where nothing is wrong. */
+START_TEST(test_clean)
+{
+    char clean[65], hash[65];
+    ls_checks found;
+
+    for (int kind = 0; kind < 6; kind++) {
+        OK(train_graph(1, kind, 0, STEPS, clean, &found));
+        ck_assert(found.steps == 0 && found.step == -1);
+        for (int workers = 1; workers <= 8; workers += workers > 2 ? 3 : 1) {
+            OK(train_graph(workers, kind, 1, STEPS, hash, &found));
+            ck_assert_str_eq(hash, clean);
+            ck_assert(found.drawn == STEPS && found.wrong == 0);
+            ck_assert(found.checks > 2 * STEPS * DEVICES);
+        }
+    }
+}
+END_TEST
+
+/* Of 600 steps about an eighth is drawn: within 5 deviations. */
+START_TEST(test_rate)
+{
+    char hash[65], clean[65];
+    ls_checks found;
+
+    OK(train_graph(2, 0, 0, 600, clean, &found));
+    OK(train_graph(2, 0, 0.125, 600, hash, &found));
+    ck_assert_str_eq(hash, clean);
+    ck_assert(found.steps == 600 && found.wrong == 0);
+    ck_assert(found.drawn > 35 && found.drawn < 115);
+}
+END_TEST
+
+START_TEST(test_refused)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_graph *g = mlp_graph();
+    ls_trainer *t;
+    ls_pool *pool;
+
+    OK(pool_with(&pool, 2, 1));
+    o.check = 1.5;
+    ck_assert_int_eq(ls_trainer_open(&t, pool, g, &o), LS_EINVAL);
+    ck_assert_str_eq(ls_errmsg(), "check is 1.5; it must be a number from 0 to "
+                                  "1");
+    ls_graph_free(g);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* ------ kernels that err ------ */
+
+#ifdef LS_TEST_LEVEL
+
+static ls__fault fault_of(uint32_t i, int workers)
+{
+    static const char *const kernel[] = {"gemm",   "pack",       "add",
+                                         "update", "tree_sum",   "digest",
+                                         "gemm",   "square_sum"};
+    static const double p[] = {1, 0.1, 0.01, 1};
+    ls__fault f = {.worker = (int)(i / 32) % workers, .pu = -1, .bit = -1,
+                   .lane = -1, .p = p[i / 8 % 4], .seed = i,
+                   .first = i * 7 % 41, .last = 1 << 30};
+
+    snprintf(f.kernel, sizeof f.kernel, "%s", kernel[i % 8]);
+    if (i / 8 % 4 == 3)
+        f.last = f.first + 1;
+    return f;
+}
+
+/* Random schedules: always, p = 0.1, 0.01, once; any onset; 2 to 8 workers. */
+START_TEST(test_schedules)
+{
+    int n = getenv("LS_LONG") ? 500 : 60, fell = 0, ties = 0;
+    char clean[6][65], hash[65];
+    ls_checks found;
+
+    ls__fault_set(NULL);
+    for (int kind = 0; kind < 6; kind++)
+        OK(train_graph(1, kind, 0, STEPS, clean[kind], &found));
+    for (int i = 0; i < n; i++) {
+        int workers = 2 + i % 7, kind = i / 7 % 6, status;
+        ls__fault f = fault_of((uint32_t)i, workers);
+
+        ls__fault_set(&f);
+        status = train_graph(workers, kind, 1, STEPS, hash, &found);
+        ck_assert_msg(status == 0 || (status == LS_EDIFFERS && workers == 2),
+                      "schedule %d: %s", i, ls_errmsg());
+        ties += status < 0;
+        if (status == 0)
+            ck_assert_msg(strcmp(hash, clean[kind]) == 0, "schedule %d: %s on "
+                          "worker %d of %d, kind %d, p %g: another hash", i,
+                          f.kernel, f.worker, workers, kind, f.p);
+        ck_assert_msg(!(found.wrong && !ls__fault_count()), "schedule %d", i);
+        fell += ls__fault_count() > 0;
+    }
+    ls__fault_set(NULL);
+    printf("%d schedules: %d with faults, %d undecided by 2 workers\n", n, fell,
+           ties);
+    ck_assert(fell > n / 4);
+}
+END_TEST
+
+#endif
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("heal");
+    TCase *t = tcase_create("heal");
+
+    tcase_set_timeout(t, 600);
+    tcase_add_test(t, test_digest);
+    tcase_add_test(t, test_votes);
+    tcase_add_test(t, test_own);
+    tcase_add_test(t, test_clean);
+    tcase_add_test(t, test_rate);
+    tcase_add_test(t, test_refused);
+#ifdef LS_TEST_LEVEL
+    tcase_add_test(t, test_schedules);
+#endif
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+#ifdef LS_TEST_LEVEL
+    ls__fault_set(NULL); /* before the table of kernels is first used */
+#endif
+    return run_suite(suite());
+}
