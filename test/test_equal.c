@@ -219,6 +219,7 @@ static const struct change {
     {"ls_trainer_options", "state", other_ways, NULL, NULL},
     {"ls_trainer_options", "check_divergence", other_ways, NULL, NULL},
     {"ls_trainer_options", "bucket", other_ways, NULL, NULL},
+    {"ls_trainer_options", "check", NULL, NULL, NULL}, /* not over ranks */
     {"ls_trainer_options", "backend", other_ways, NULL, NULL},
     {"ls_trainer_options", "data_axis", other_ways, NULL, NULL},
     {"ls_trainer_options", "transport", NULL, NULL, NULL},

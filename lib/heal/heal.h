@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a check of steps is made of (check.c), and the parts of a step that it
- * computes again (parts.c). */
+/* What a check of steps is made of (checked_step.c), and the parts of a step
+ * that it computes again (parts.c). */
 #ifndef LS_HEAL_HEAL_H
 #define LS_HEAL_HEAL_H
 

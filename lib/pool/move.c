@@ -3,7 +3,7 @@
  * so no result depends on where it runs. */
 #include "base/error.h"
 #include "kernel/fault.h"
-#include "pool/seats.h"
+#include "pool/pool_seats.h"
 #include <lockstep/machine.h>
 
 #include <string.h>

@@ -21,7 +21,7 @@
  * end when CLOSED and not BUSY first come together, in the hands of whoever
  * brings that about; the memory goes with the last hold. */
 #define _GNU_SOURCE /* pthread_setname_np */
-#include "pool/seats.h"
+#include "pool/pool_seats.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"

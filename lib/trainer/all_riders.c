@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See all_riders.h.  Who wants gradients whole comes before those who ask. */
 #include "trainer/all_riders.h"
-#include "heal/check.h"
+#include "heal/checked_step.h"
 #include "riders/average.h"
 #include "together/giving.h"
 #include "riders/lazy.h"

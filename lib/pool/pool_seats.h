@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a pool is made of, for the files that open, run and move it. */
-#ifndef LS_POOL_SEATS_H
-#define LS_POOL_SEATS_H
+#ifndef LS_POOL_POOL_SEATS_H
+#define LS_POOL_POOL_SEATS_H
 
 #include "base/fpmode.h"
 #include "base/process.h"

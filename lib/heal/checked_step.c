@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pass of a drawn step, its rounds of votes, and what follows from them. */
-#include "heal/check.h"
+#include "heal/checked_step.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "heal/heal.h"

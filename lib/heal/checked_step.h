@@ -2,8 +2,8 @@
 /* ls_trainer_options.check: in drawn steps all that a step computes is computed
  * a second time by other workers and compared.  A rider, which gives a drawn
  * step another table of phases. */
-#ifndef LS_HEAL_CHECK_H
-#define LS_HEAL_CHECK_H
+#ifndef LS_HEAL_CHECKED_STEP_H
+#define LS_HEAL_CHECKED_STEP_H
 
 #include "train/rider.h"
 
