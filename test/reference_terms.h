@@ -4,6 +4,8 @@
 #ifndef LS_TEST_REFERENCE_TERMS_H
 #define LS_TEST_REFERENCE_TERMS_H
 
+#include "reference_floats.h"
+
 /* What terms are tested with: so many kinds of constants, and x = scale random
  * + shift +- apart, sign in turn, and the other way round in every second
  * input, which keeps away from corners and from the ends of domains. */
@@ -29,6 +31,36 @@
     ROW(LS__SILU,           1,  6,    0,    0) \
     ROW(LS__BINARY_ENTROPY, 1,  3,    0,    0) \
     ROW(LS__DIVERGENCE,     1,  1,    0,    1.5f)
+/* clang-format on */
+
+/* How near values and slopes of terms of one operand are to the exact ones on
+ * [low,high], in units in the last place: of the value, and of the slope or of
+ * 1/4 where that is more, since slopes cross zero. */
+/* clang-format off */
+#define TERM_ACCURACY(ROW) \
+    /*  kind              low     high  value slope */ \
+    ROW(LS__EXP,         -86,     88,    1.5, 1.5) \
+    ROW(LS__SOFTPLUS,    -80,     90,    3,   2.5) \
+    ROW(LS__SILU,        -80,     90,    2.5, 9)
+/* clang-format on */
+
+/* Terms of one operand in floats, rounding for rounding: the value at x, and
+ * the slope's product with d. */
+static inline float silu_value(float x)
+{
+    return x * ref_sigmoid_float(x);
+}
+
+static inline float silu_grad(float x, float d)
+{
+    float s = ref_sigmoid_float(x);
+
+    return d * (s * fmaf(x, 1 - s, 1));
+}
+
+/* clang-format off */
+#define TERM_FLOATS(ROW) \
+    ROW(LS__SILU, silu_value, silu_grad)
 /* clang-format on */
 
 /* The constants p and q of a term. */

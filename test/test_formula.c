@@ -5,6 +5,7 @@
 #include "base/fpmode.h"
 #include "op/op_table.h"
 #include "fixture.h"
+#include "reference.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -294,6 +295,152 @@ START_TEST(test_accuracy)
 }
 END_TEST
 
+/* ------ Values and slopes of terms of one operand ------ */
+
+enum { POINTS = 1 << 14 };
+
+typedef struct points_of {
+    float x[POINTS], d[POINTS], y[POINTS], dx[POINTS];
+} points_of;
+
+static void run_term(const ls__kernel_table *k, int kind, points_of *p)
+{
+    ls__term t = {.kind = kind, .by = {0.1f, 0.2f}};
+    ls__term_run r = {.n = POINTS, .a = p->x, .b = p->x, .y = p->y,
+                      .dy = p->d, .da = p->dx};
+
+    k->term_value(&t, &r);
+    k->term_grad(&t, &r);
+}
+
+/* One unit in the last place of x, or of `least` where that is more. */
+static double unit(double x, double least)
+{
+    int e;
+
+    frexp(fmax(fabs(x), least), &e);
+    return ldexp(1, e - 24);
+}
+
+static const struct {
+    int kind;
+    float low, high;
+    double value, slope;
+} accuracy[] = {
+#define ROW(kind, low, high, value, slope) {kind, low, high, value, slope},
+    TERM_ACCURACY(ROW)
+#undef ROW
+};
+
+static const struct {
+    int kind;
+    float (*value)(float x), (*grad)(float x, float d);
+} in_floats[] = {
+#define ROW(kind, value, grad) {kind, value, grad},
+    TERM_FLOATS(ROW)
+#undef ROW
+};
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
+
+/* Half of the points are of one size, half of sizes down to 2^-20. */
+START_TEST(test_units)
+{
+    static points_of p;
+    constants none = {0.1f, 0.2f};
+    int kind = accuracy[_i].kind;
+    double least = 0x1p-126, worst[2] = {0};
+
+    ls__fpmode_set();
+    fill_uniform(_i, POINTS, p.x);
+    for (int j = 0; j < POINTS; j++) {
+        p.x[j] *= p.x[j] < 0 ? -accuracy[_i].low : accuracy[_i].high;
+        p.x[j] = j % 2 ? ldexpf(p.x[j], -j / 2 % 20) : p.x[j];
+        p.d[j] = 1;
+    }
+    run_term(ls__kernels(), kind, &p);
+    for (int j = 0; j < POINTS; j++) {
+        double x = (double)p.x[j], y = term_value(kind, x, 0, none);
+        double slope = term_by_a(kind, x, 0, none);
+
+        worst[0] = fmax(worst[0], fabs((double)p.y[j] - y) / unit(y, least));
+        worst[1] = fmax(worst[1],
+                        fabs((double)p.dx[j] - slope) / unit(slope, 0.25));
+    }
+    ck_assert_msg(worst[0] <= accuracy[_i].value &&
+                      worst[1] <= accuracy[_i].slope,
+                  "%s is %g units from its value, %g from its slope",
+                  ls__op_term[kind].name, worst[0], worst[1]);
+}
+END_TEST
+
+/* Numbers of all sizes but the least, whose products may be denormal; and
+ * those at the ends. */
+static void draw(points_of *p)
+{
+    static const float ends[] = {0, -0.0f, INF, -INF, NAN, 0x1p16f, 0x1p-16f,
+                                 -0x1.fffffep15f, 14, -14, 20, 21, 87.5f,
+                                 -87.5f, 3e38f, -3e38f};
+    uint32_t bits[2][POINTS];
+
+    for (int k = 0; k < 2; k++)
+        ls_random_bits(ls_key_new(k), 0, POINTS, bits[k]);
+    for (int j = 0; j < POINTS; j++) {
+        uint32_t exponent = 127 - 20 + (bits[0][j] >> 23) % (j % 2 ? 27 : 147);
+
+        p->x[j] = of_bits((bits[0][j] & 0x807fffff) | exponent << 23);
+        p->d[j] = of_bits((bits[1][j] & 0x807fffff) |
+                          (120 + (bits[1][j] >> 23) % 14) << 23);
+    }
+    memcpy(p->x, ends, sizeof ends);
+}
+
+/* Each level has the bytes of the short references, where there is one, and of
+ * each other level. */
+START_TEST(test_bits)
+{
+    static points_of p, first;
+
+    ls__fpmode_set();
+    draw(&p);
+    draw(&first);
+    for (int kind = LS__ADD + 1; kind < LS__TERM_KINDS; kind++)
+        for (int i = 0, n = 0; i < levels(); i++) {
+            if (!level(i))
+                continue;
+            run_term(level(i), kind, n ? &p : &first);
+            for (int j = 0; n && j < POINTS; j++)
+                ck_assert_msg(is(p.y[j], first.y[j]) &&
+                                  is(p.dx[j], first.dx[j]),
+                              "%s at %a: %a and %a, slopes %a and %a",
+                              ls__op_term[kind].name, (double)p.x[j],
+                              (double)p.y[j], (double)first.y[j],
+                              (double)p.dx[j], (double)first.dx[j]);
+            n++;
+        }
+}
+END_TEST
+
+START_TEST(test_floats)
+{
+    static points_of p;
+    int kind = in_floats[_i].kind;
+
+    ls__fpmode_set();
+    draw(&p);
+    run_term(ls__kernels(), kind, &p);
+    for (int j = 0; j < POINTS; j++) {
+        float y = in_floats[_i].value(p.x[j]);
+        float dx = in_floats[_i].grad(p.x[j], p.d[j]);
+
+        ck_assert_msg(is(p.y[j], y) && is(p.dx[j], dx),
+                      "%s at %a: %a, not %a; gradient %a, not %a",
+                      ls__op_term[kind].name, (double)p.x[j], (double)p.y[j],
+                      (double)y, (double)p.dx[j], (double)dx);
+    }
+}
+END_TEST
+
 /* ------ Refusals ------ */
 
 /* What cannot be is refused, by name, where it is written. */
@@ -336,6 +483,9 @@ static Suite *formula_suite(void)
     tcase_add_test(t, test_long);
     tcase_add_test(t, test_points);
     tcase_add_test(t, test_accuracy);
+    tcase_add_loop_test(t, test_units, 0, LENGTH(accuracy));
+    tcase_add_test(t, test_bits);
+    tcase_add_loop_test(t, test_floats, 0, LENGTH(in_floats));
     tcase_add_test(t, test_refusals);
     suite_add_tcase(s, t);
     return s;

@@ -21,6 +21,7 @@
 #include "random/init.h"
 #include "random/keys.h"
 #include "random/scalar.h"
+#include "reference_floats.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
@@ -29,20 +30,6 @@ static const char *const levels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4",
                                      "neon", "test"};
 
 static const ls_key key42 = {{0, 42}};
-
-static float of_bits(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 
 /* Equal bits, or both NaN. */
 static bool same(float a, float b)
@@ -80,34 +67,6 @@ static const char *sha256_of(const void *data, size_t size)
 }
 
 /* ====== scalar references, from the formulas ====== */
-
-static float horner(float x, int n, const uint32_t *c)
-{
-    float p = of_bits(c[0]);
-    for (int i = 1; i < n; i++)
-        p = fmaf(p, x, of_bits(c[i]));
-    return p;
-}
-
-static float clamp(float x, float low, float high)
-{
-    return x < low ? low : x > high ? high : x;
-}
-
-static float ref_exp(float x)
-{
-    static const uint32_t c[] = {0x39506967, 0x3ab743ce, 0x3c088908,
-                                 0x3d2aa9c1, 0x3e2aaaaa, 0x3f000000};
-    if (x != x)
-        return x;
-    x = clamp(x, -87.8f, 88.8f);
-    float n = floorf(fmaf(x, of_bits(0x3fb8aa3b), 0.5f));
-    n = clamp(n, -127, 127);
-    float r = fmaf(-n, of_bits(0x3f318000), x);
-    r = fmaf(-n, of_bits(0xb95e8083), r);
-    float y = fmaf(horner(r, 6, c), r * r, r) + 1.0f;
-    return y * of_bits((uint32_t)((int)n + 127) << 23);
-}
 
 static float ref_tanh(float x)
 {
