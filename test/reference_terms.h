@@ -22,6 +22,7 @@
     ROW(LS__SQRT,           1,  1,    0,    1.5f) \
     ROW(LS__EXP,            1,  3,    0,    0) \
     ROW(LS__LOG,            1,  1,    0,    1.5f) \
+    ROW(LS__SIN,            1,  3,    0,    0) \
     ROW(LS__ABS,            1,  0.9f, 1,    0) \
     ROW(LS__CLAMP,          2,  0.4f, 1,    0) \
     ROW(LS__POW,            2,  1,    0,    1.5f) \
@@ -40,6 +41,7 @@
 #define TERM_ACCURACY(ROW) \
     /*  kind              low     high  value slope */ \
     ROW(LS__EXP,         -86,     88,    1.5, 1.5) \
+    ROW(LS__SIN,         -1e30f,  1e7f,  1.6, 1.6) \
     ROW(LS__SOFTPLUS,    -80,     90,    3,   2.5) \
     ROW(LS__SILU,        -80,     90,    2.5, 9)
 /* clang-format on */
@@ -58,8 +60,68 @@ static inline float silu_grad(float x, float d)
     return d * (s * fmaf(x, 1 - s, 1));
 }
 
+__extension__ typedef unsigned __int128 u128;
+
+/* x = n pi/2 + r of a large x, by the 96 bits of 2/pi from the one on that is
+ * no whole turn. */
+static inline float ref_far_turn(float x, int *n)
+{
+    static const uint64_t two_by_pi[] = {0xa2f9836e4e441529,
+                                         0xfc2757d1f534ddc0,
+                                         0xdb6295993c439041,
+                                         0xfe5163abdebbc561};
+    int e = (int)(bits_of(x) >> 23 & 255) - 152; /* bits before the window */
+    u128 window = 0, product;
+    uint64_t turn;
+
+    for (int i = e; i < e + 96; i++)
+        window = window << 1 |
+                 (i >= 0 ? two_by_pi[i / 64] >> (63 - i % 64) & 1 : 0);
+    product = window * ((bits_of(x) & 0x7fffff) | 0x800000);
+    turn = (uint64_t)(product >> 32);
+    *n = (int)(turn >> 62) + (int)(turn >> 61 & 1);
+    turn -= (uint64_t)*n << 62;
+    *n *= x < 0 ? -1 : 1;
+    return copysignf(1, x) *
+           (float)((double)(int64_t)turn * ldexp(acos(-1), -63));
+}
+
+/* sin(x + more pi/2) */
+static inline float ref_sine(float x, int more)
+{
+    float k = floorf(fmaf(x, 0x1.45f306p-1f, 0.5f)), r, z, y;
+    int n = fabsf(x) < 0x1p16f ? (int)k : 0;
+
+    r = fmaf(-k, 0x1.921fb4p+0f, x);
+    r = fmaf(-k, 0x1.4442dp-24f, r);
+    r = fmaf(-k, 0x1.846988p-48f, r);
+    if (fabsf(x) >= 0x1p16f && fabsf(x) < INFINITY)
+        r = ref_far_turn(x, &n);
+    n += more;
+    z = r * r;
+    if (n & 1) {
+        y = fmaf(fmaf(0x1.998f92p-16f, z, -0x1.6c0af2p-10f), z, 0x1.555548p-5f);
+        y = fmaf(z * z, y, fmaf(-0.5f, z, 1));
+    } else {
+        y = fmaf(fmaf(-0x1.9907fcp-13f, z, 0x1.1106bp-7f), z, -0x1.555544p-3f);
+        y = fmaf(r * z, y, r);
+    }
+    return x == 0 && !more ? x : n & 2 ? -y : y;
+}
+
+static inline float sin_value(float x)
+{
+    return ref_sine(x, 0);
+}
+
+static inline float sin_grad(float x, float d)
+{
+    return d * ref_sine(x, 1);
+}
+
 /* clang-format off */
 #define TERM_FLOATS(ROW) \
+    ROW(LS__SIN, sin_value, sin_grad) \
     ROW(LS__SILU, silu_value, silu_grad)
 /* clang-format on */
 
@@ -91,6 +153,7 @@ static inline double term_value(int kind, double a, double b, constants c)
     case LS__SQRT: return sqrt(a);
     case LS__EXP: return exp(a);
     case LS__LOG: return log(a);
+    case LS__SIN: return sin(a);
     case LS__ABS: return fabs(a);
     case LS__CLAMP: return fmin(fmax(a, c.p), c.q);
     case LS__POW: return pow(a, c.p);
@@ -118,6 +181,7 @@ static inline double term_by_a(int kind, double a, double b, constants c)
     case LS__SQRT: return 0.5 / sqrt(a);
     case LS__EXP: return exp(a);
     case LS__LOG: return 1 / a;
+    case LS__SIN: return cos(a);
     case LS__ABS: return a > 0 ? 1 : -1;
     case LS__CLAMP: return a > c.p && a < c.q;
     case LS__POW: return c.p * pow(a, c.p - 1);

@@ -52,6 +52,10 @@ LS_API ls_node *ls_exp(ls_node *x);
 /* y = the natural logarithm of x: -infinity for 0, NaN below. */
 LS_API ls_node *ls_log(ls_node *x);
 
+/* y = the sine of x in radians, of any size; NaN for the infinities.  Within 2
+ * units in the last place. */
+LS_API ls_node *ls_sin(ls_node *x);
+
 /* y = |x|; its derivative at 0 is 0. */
 LS_API ls_node *ls_abs(ls_node *x);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* exp, tanh, log, log1p, erf and its inverse on 16 lanes, rounding for rounding
  * as XLA's CPU code evaluates them on a processor with FMA (jax 0.10.2), so
- * that initial parameters and losses meet JAX's.  What is written as one fma is
- * one; every other product and sum rounds by itself.
+ * that initial parameters and losses meet JAX's; and sine and cosine, which are
+ * our own.  What is written as one fma is one; every other product and sum
+ * rounds by itself.
  *
  * NaN in gives NaN out: clamps are written so that NaN passes. */
 #ifndef LS_KERNEL_K_VMATH_H
@@ -209,6 +210,105 @@ SIMD v16 v16_erf(v16 x)
     v16 y = v16_div(v16_mul(v, HORNER(z, num)), HORNER(z, den));
     return v16_select(v16_ge(v16_abs(x), v16_set(end)),
                       v16_signed(v16_set(1.0f), x), y);
+}
+
+/* ------ sine and cosine ------ */
+
+/* x = n pi/2 + r for |x| of 2^16 or more, |r| up to pi/4 and n modulo 4: the
+ * mantissa times those 96 bits of 2/pi that say the turn and 62 bits or more of
+ * what is left.  Infinities and NaN have r NaN. */
+static inline void far_turn(float x, float *r, float *n)
+{
+    static const uint32_t two_by_pi[] = {0,          0xa2f9836e, 0x4e441529,
+                                         0xfc2757d1, 0xf534ddc0, 0xdb629599,
+                                         0x3c439041, 0xfe5163ab};
+    uint32_t bits;
+    uint64_t w[3], turn, mantissa;
+    int exponent, at;
+    float sign;
+
+    memcpy(&bits, &x, sizeof bits);
+    sign = bits >> 31 ? -1.0f : 1.0f;
+    exponent = (int)(bits >> 23 & 255) - 150;
+    mantissa = (bits & 0x7fffff) | 0x800000;
+    *r = __builtin_nanf("");
+    *n = 0;
+    if (exponent == 255 - 150)
+        return;
+    at = exponent + 30; /* from here on no bit is a whole turn */
+    for (int k = 0; k < 3; k++) {
+        const uint32_t *from = two_by_pi + at / 32 + k;
+
+        w[k] = ((uint64_t)from[0] << 32 | from[1]) >> (32 - at % 32) &
+               0xffffffff;
+    }
+    turn = (mantissa * w[0] << 32) + mantissa * w[1] + (mantissa * w[2] >> 32);
+    bits = (uint32_t)((turn + (1ull << 61)) >> 62);
+    turn -= (uint64_t)bits << 62;
+    *n = sign * (float)bits;
+    *r = sign * (float)((double)(int64_t)turn * (0x1.921fb54442d18p+0 / 0x1p62));
+}
+
+/* x = n pi/2 + r with |r| up to pi/4, or a rounding more; n modulo 4.  pi/2 in
+ * three parts, of which the first times n leaves an exact difference. */
+SIMD v16 quarter_turns(v16 x, w16 *n)
+{
+    v16 k = v16_floor(v16_fma(x, v16_set(0x1.45f306p-1f), v16_set(0.5f)));
+    v16 minus = v16_neg(k);
+    v16 r = v16_fma(minus, v16_set(0x1.921fb4p+0f), x);
+    unsigned far = m16_word(v16_ge(v16_abs(x), v16_set(0x1p16f)));
+
+    r = v16_fma(minus, v16_set(0x1.4442dp-24f), r);
+    r = v16_fma(minus, v16_set(0x1.846988p-48f), r);
+    if (far) {
+        float all[16], rest[16], turns[16];
+
+        v16_store(all, x);
+        v16_store(rest, r);
+        v16_store(turns, k);
+        for (int i = 0; i < 16; i++)
+            if (far >> i & 1)
+                far_turn(all[i], &rest[i], &turns[i]);
+        r = v16_load(rest);
+        k = v16_load(turns);
+    }
+    *n = v16_to_int(k);
+    return r;
+}
+
+/* sin(r + n pi/2) */
+SIMD v16 v16_sine(v16 r, w16 n)
+{
+    static const float of_sine[] = {-0x1.9907fcp-13f, 0x1.1106bp-7f,
+                                    -0x1.555544p-3f};
+    static const float of_cosine[] = {0x1.998f92p-16f, -0x1.6c0af2p-10f,
+                                      0x1.555548p-5f};
+    v16 z = v16_mul(r, r), even, odd, y;
+    w16 sign = w16_shl(w16_and(n, w16_set(2)), 30);
+
+    even = v16_fma(v16_mul(r, z), HORNER(z, of_sine), r);
+    odd = v16_fma(v16_set(-0.5f), z, v16_set(1.0f));
+    odd = v16_fma(v16_mul(z, z), HORNER(z, of_cosine), odd);
+    y = v16_select(v16_eq(v16_of_int(w16_and(n, w16_set(1))), v16_zero()),
+                   even, odd);
+    return v16_of_bits(w16_xor(v16_bits(y), sign));
+}
+
+/* Within 1.5 units in the last place of any float. */
+SIMD v16 v16_sin(v16 x)
+{
+    w16 n;
+    v16 r = quarter_turns(x, &n);
+
+    return v16_select(v16_eq(x, v16_zero()), x, v16_sine(r, n));
+}
+
+SIMD v16 v16_cos(v16 x)
+{
+    w16 n;
+    v16 r = quarter_turns(x, &n);
+
+    return v16_sine(r, w16_add(n, w16_set(1)));
 }
 
 #undef COUNT

@@ -94,6 +94,15 @@ def log(x):
     return _.made(c.ls_log, x)
 
 
+c.ls_sin = c.function("ls_sin", c.P, c.NodeOrNull)
+
+def sin(x):
+    """y = the sine of x in radians, of any size; NaN for the infinities.
+    Within 2 units in the last place.
+    """
+    return _.made(c.ls_sin, x)
+
+
 c.ls_abs = c.function("ls_abs", c.P, c.NodeOrNull)
 
 def abs(x):
@@ -886,7 +895,7 @@ def embed_bag(indices, bag, count, width, name):
 
 
 __all__ = ["sub", "mul", "div", "min", "max", "scale_shift", "neg", "square",
-    "sqrt", "exp", "log", "abs", "clamp", "pow", "leaky_relu", "elu",
+    "sqrt", "exp", "log", "sin", "abs", "clamp", "pow", "leaky_relu", "elu",
     "softplus", "silu", "clipped_relu", "squared_clipped_relu", "reshape",
     "transpose", "slice", "concat", "broadcast_to", "sum_over", "mean_over",
     "max_over", "softmax", "log_softmax", "matmul", "one_hot", "gather",
