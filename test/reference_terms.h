@@ -23,6 +23,7 @@
     ROW(LS__EXP,            1,  3,    0,    0) \
     ROW(LS__LOG,            1,  1,    0,    1.5f) \
     ROW(LS__SIN,            1,  3,    0,    0) \
+    ROW(LS__COS,            1,  3,    0,    0) \
     ROW(LS__ABS,            1,  0.9f, 1,    0) \
     ROW(LS__CLAMP,          2,  0.4f, 1,    0) \
     ROW(LS__POW,            2,  1,    0,    1.5f) \
@@ -42,6 +43,7 @@
     /*  kind              low     high  value slope */ \
     ROW(LS__EXP,         -86,     88,    1.5, 1.5) \
     ROW(LS__SIN,         -1e30f,  1e7f,  1.6, 1.6) \
+    ROW(LS__COS,         -1e7f,   1e30f, 1.6, 1.6) \
     ROW(LS__SOFTPLUS,    -80,     90,    3,   2.5) \
     ROW(LS__SILU,        -80,     90,    2.5, 9)
 /* clang-format on */
@@ -119,8 +121,19 @@ static inline float sin_grad(float x, float d)
     return d * ref_sine(x, 1);
 }
 
+static inline float cos_value(float x)
+{
+    return ref_sine(x, 1);
+}
+
+static inline float cos_grad(float x, float d)
+{
+    return -d * ref_sine(x, 0);
+}
+
 /* clang-format off */
 #define TERM_FLOATS(ROW) \
+    ROW(LS__COS, cos_value, cos_grad) \
     ROW(LS__SIN, sin_value, sin_grad) \
     ROW(LS__SILU, silu_value, silu_grad)
 /* clang-format on */
@@ -154,6 +167,7 @@ static inline double term_value(int kind, double a, double b, constants c)
     case LS__EXP: return exp(a);
     case LS__LOG: return log(a);
     case LS__SIN: return sin(a);
+    case LS__COS: return cos(a);
     case LS__ABS: return fabs(a);
     case LS__CLAMP: return fmin(fmax(a, c.p), c.q);
     case LS__POW: return pow(a, c.p);
@@ -182,6 +196,7 @@ static inline double term_by_a(int kind, double a, double b, constants c)
     case LS__EXP: return exp(a);
     case LS__LOG: return 1 / a;
     case LS__SIN: return cos(a);
+    case LS__COS: return -sin(a);
     case LS__ABS: return a > 0 ? 1 : -1;
     case LS__CLAMP: return a > c.p && a < c.q;
     case LS__POW: return c.p * pow(a, c.p - 1);

@@ -56,6 +56,9 @@ LS_API ls_node *ls_log(ls_node *x);
  * units in the last place. */
 LS_API ls_node *ls_sin(ls_node *x);
 
+/* y = the cosine of x, as ls_sin. */
+LS_API ls_node *ls_cos(ls_node *x);
+
 /* y = |x|; its derivative at 0 is 0. */
 LS_API ls_node *ls_abs(ls_node *x);
 

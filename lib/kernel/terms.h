@@ -40,6 +40,8 @@
     UNARY(LS__LOG, ls_log, "log", 1, "Log", v16_log(a), v16_div(d, a)) \
     UNARY(LS__SIN, ls_sin, "sin", 1, "Sin", v16_sin(a), \
         v16_mul(d, v16_cos(a))) \
+    UNARY(LS__COS, ls_cos, "cos", 1, "Cos", v16_cos(a), \
+        v16_mul(v16_neg(d), v16_sin(a))) \
     UNARY(LS__ABS, ls_abs, "abs", 1, "Abs", v16_abs(a), signed_by(d, a)) \
     OTHER(LS__CLAMP, "clamp", 1, 1, low_high, clamp_shape, NULL, \
         v16_clamp(a, p, q), \

@@ -103,6 +103,13 @@ def sin(x):
     return _.made(c.ls_sin, x)
 
 
+c.ls_cos = c.function("ls_cos", c.P, c.NodeOrNull)
+
+def cos(x):
+    """y = the cosine of x, as sin."""
+    return _.made(c.ls_cos, x)
+
+
 c.ls_abs = c.function("ls_abs", c.P, c.NodeOrNull)
 
 def abs(x):
@@ -895,18 +902,18 @@ def embed_bag(indices, bag, count, width, name):
 
 
 __all__ = ["sub", "mul", "div", "min", "max", "scale_shift", "neg", "square",
-    "sqrt", "exp", "log", "sin", "abs", "clamp", "pow", "leaky_relu", "elu",
-    "softplus", "silu", "clipped_relu", "squared_clipped_relu", "reshape",
-    "transpose", "slice", "concat", "broadcast_to", "sum_over", "mean_over",
-    "max_over", "softmax", "log_softmax", "matmul", "one_hot", "gather",
-    "mean_loss", "mean_absolute_error", "huber_loss", "binary_cross_entropy",
-    "kl_divergence", "gaussian_loss", "label_terms", "sgd", "momentum",
-    "nesterov", "adam", "adamw", "rmsprop", "adagrad", "lion", "amsgrad",
-    "dense", "dense_with", "embed", "position", "layer_norm", "rms_norm",
-    "batch_norm", "rotary", "swiglu", "self_attention", "grouped_attention",
-    "cross_attention", "lstm", "gru", "lstm_with", "gru_with", "conv2d",
-    "conv2d_with", "conv1d_with", "conv1d", "max_pool", "avg_pool",
-    "max_pool_with", "avg_pool_with", "flatten", "group_norm", "gelu", "relu",
-    "tanh", "sigmoid", "add", "dropout", "round_bf16", "mean_squared_error",
-    "cross_entropy", "next_token_loss", "sparse_dense", "sparse_dense_with",
-    "embed_bag"]
+    "sqrt", "exp", "log", "sin", "cos", "abs", "clamp", "pow", "leaky_relu",
+    "elu", "softplus", "silu", "clipped_relu", "squared_clipped_relu",
+    "reshape", "transpose", "slice", "concat", "broadcast_to", "sum_over",
+    "mean_over", "max_over", "softmax", "log_softmax", "matmul", "one_hot",
+    "gather", "mean_loss", "mean_absolute_error", "huber_loss",
+    "binary_cross_entropy", "kl_divergence", "gaussian_loss", "label_terms",
+    "sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad",
+    "lion", "amsgrad", "dense", "dense_with", "embed", "position",
+    "layer_norm", "rms_norm", "batch_norm", "rotary", "swiglu",
+    "self_attention", "grouped_attention", "cross_attention", "lstm", "gru",
+    "lstm_with", "gru_with", "conv2d", "conv2d_with", "conv1d_with", "conv1d",
+    "max_pool", "avg_pool", "max_pool_with", "avg_pool_with", "flatten",
+    "group_norm", "gelu", "relu", "tanh", "sigmoid", "add", "dropout",
+    "round_bf16", "mean_squared_error", "cross_entropy", "next_token_loss",
+    "sparse_dense", "sparse_dense_with", "embed_bag"]
