@@ -31,6 +31,7 @@
     ROW(LS__ELU,            2,  0.9f, 1,    0) \
     ROW(LS__SOFTPLUS,       1,  6,    0,    0) \
     ROW(LS__SILU,           1,  6,    0,    0) \
+    ROW(LS__SELU,           1,  0.9f, 1,    0) \
     ROW(LS__BINARY_ENTROPY, 1,  3,    0,    0) \
     ROW(LS__DIVERGENCE,     1,  1,    0,    1.5f)
 /* clang-format on */
@@ -45,7 +46,8 @@
     ROW(LS__SIN,         -1e30f,  1e7f,  1.6, 1.6) \
     ROW(LS__COS,         -1e7f,   1e30f, 1.6, 1.6) \
     ROW(LS__SOFTPLUS,    -80,     90,    3,   2.5) \
-    ROW(LS__SILU,        -80,     90,    2.5, 9)
+    ROW(LS__SILU,        -80,     90,    2.5, 9) \
+    ROW(LS__SELU,        -80,     90,    3,   2)
 /* clang-format on */
 
 /* Terms of one operand in floats, rounding for rounding: the value at x, and
@@ -131,8 +133,37 @@ static inline float cos_grad(float x, float d)
     return -d * ref_sine(x, 0);
 }
 
+/* (y, 2^n) of e^x = (1 + y) 2^n; then y 2^n + (2^n - 1) */
+static inline float ref_expm1(float x)
+{
+    float power, n, r, y;
+
+    x = x < -87.8f ? -87.8f : x > 88.8f ? 88.8f : x;
+    n = floorf(fmaf(x, 0x1.715476p+0f, 0.5f));
+    n = n < -127 ? -127 : n > 127 ? 127 : n;
+    r = fmaf(-n, 0x1.bd0106p-13f * -1, fmaf(-n, 0x1.63p-1f, x));
+    y = fmaf(0x1.a0d2cep-13f, r, 0x1.6e879cp-10f);
+    y = fmaf(y, r, 0x1.11121p-7f);
+    y = fmaf(y, r, 0x1.555382p-5f);
+    y = fmaf(y, r, 0x1.555554p-3f);
+    y = fmaf(fmaf(y, r, 0x1p-1f), r * r, r);
+    power = of_bits((uint32_t)((int)n + 127) << 23);
+    return x != x ? x : fmaf(y, power, power - 1);
+}
+
+static inline float selu_value(float x)
+{
+    return x > 0 ? 0x1.0cfabep+0f * x : 0x1.c212ccp+0f * ref_expm1(x);
+}
+
+static inline float selu_grad(float x, float d)
+{
+    return x > 0 ? d * 0x1.0cfabep+0f : d * (0x1.c212ccp+0f * ref_exp(x));
+}
+
 /* clang-format off */
 #define TERM_FLOATS(ROW) \
+    ROW(LS__SELU, selu_value, selu_grad) \
     ROW(LS__COS, cos_value, cos_grad) \
     ROW(LS__SIN, sin_value, sin_grad) \
     ROW(LS__SILU, silu_value, silu_grad)
@@ -175,6 +206,8 @@ static inline double term_value(int kind, double a, double b, constants c)
     case LS__ELU: return a > 0 ? a : c.p * expm1(a);
     case LS__SOFTPLUS: return ref_softplus(a);
     case LS__SILU: return a * ref_sigmoid(a);
+    case LS__SELU: return a > 0 ? 1.0507009873554805 * a
+                                : 1.7580993408473768 * expm1(a);
     case LS__BINARY_ENTROPY: return ref_softplus(a) - a * b;
     case LS__DIVERGENCE: return b == 0 ? 0 : b * (log(b) - a);
     default: abort();
@@ -204,6 +237,8 @@ static inline double term_by_a(int kind, double a, double b, constants c)
     case LS__ELU: return a > 0 ? 1 : c.p * exp(a);
     case LS__SOFTPLUS: return ref_sigmoid(a);
     case LS__SILU: return ref_sigmoid(a) * (1 + a * ref_sigmoid(-a));
+    case LS__SELU: return a > 0 ? 1.0507009873554805
+                                : 1.7580993408473768 * exp(a);
     case LS__BINARY_ENTROPY: return ref_sigmoid(a) - b;
     case LS__DIVERGENCE: return -b;
     default: abort();

@@ -85,6 +85,10 @@ LS_API ls_node *ls_softplus(ls_node *x);
 /* y = x / (1 + e^-x), also called swish: jax.nn.silu. */
 LS_API ls_node *ls_silu(ls_node *x);
 
+/* y = 1.0507 x above 0, 1.0507 1.67326 (e^x - 1) elsewhere, with more digits of
+ * both (Klambauer et al. 2017): jax.nn.selu. */
+LS_API ls_node *ls_selu(ls_node *x);
+
 /* y = x within [0, top]: ls_clamp.  With top 1 it is the activation of
  * efficiently updated game evaluators, with top 6 it is relu6. */
 LS_API ls_node *ls_clipped_relu(ls_node *x, double top);

@@ -120,6 +120,10 @@ SIMD v16 unless_zero(v16 t, v16 v)
     return v16_select(v16_eq(t, v16_zero()), v16_zero(), v);
 }
 
+/* The scale of selu, and that times its alpha. */
+#define SELU_SCALE 0x1.0cfabep+0f
+#define SELU_BELOW 0x1.c212ccp+0f
+
 /* ------ the table ------ */
 
 /* Rows of three formulas each: of the table, and of what has operators of its
@@ -188,6 +192,8 @@ static void term_grad(const ls__term *t, const ls__term_run *r)
     }
 }
 
+#undef SELU_SCALE
+#undef SELU_BELOW
 #undef NONE
 #undef SET
 #undef ACTIVATION

@@ -60,6 +60,11 @@
         v16_add(v16_max(NONE, a), log_tail(a)), v16_mul(d, sigmoid_of(a))) \
     UNARY(LS__SILU, ls_silu, "silu", 1, NULL, v16_mul(a, sigmoid_of(a)), \
         v16_mul(d, silu_slope(a))) \
+    UNARY(LS__SELU, ls_selu, "selu", 1, "Selu", \
+        v16_select(v16_lt(NONE, a), v16_mul(SET(SELU_SCALE), a), \
+                   v16_mul(SET(SELU_BELOW), v16_expm1(a))), \
+        v16_select(v16_lt(NONE, a), v16_mul(d, SET(SELU_SCALE)), \
+                   v16_mul(d, v16_mul(SET(SELU_BELOW), v16_exp(a))))) \
     OTHER(LS__BINARY_ENTROPY, "binary_entropy", 2, 3, none, ls__equal_shapes, \
         NULL, binary_entropy(a, b), v16_mul(d, binary_entropy_slope(a, b)), \
         v16_neg(v16_mul(d, a))) \

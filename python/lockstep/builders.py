@@ -164,6 +164,15 @@ def silu(x):
     return _.made(c.ls_silu, x)
 
 
+c.ls_selu = c.function("ls_selu", c.P, c.NodeOrNull)
+
+def selu(x):
+    """y = 1.0507 x above 0, 1.0507 1.67326 (e^x - 1) elsewhere, with more
+    digits of both (Klambauer et al. 2017): jax.nn.selu.
+    """
+    return _.made(c.ls_selu, x)
+
+
 c.ls_clipped_relu = c.function("ls_clipped_relu", c.P, c.NodeOrNull,
     C.c_double)
 
@@ -903,7 +912,7 @@ def embed_bag(indices, bag, count, width, name):
 
 __all__ = ["sub", "mul", "div", "min", "max", "scale_shift", "neg", "square",
     "sqrt", "exp", "log", "sin", "cos", "abs", "clamp", "pow", "leaky_relu",
-    "elu", "softplus", "silu", "clipped_relu", "squared_clipped_relu",
+    "elu", "softplus", "silu", "selu", "clipped_relu", "squared_clipped_relu",
     "reshape", "transpose", "slice", "concat", "broadcast_to", "sum_over",
     "mean_over", "max_over", "softmax", "log_softmax", "matmul", "one_hot",
     "gather", "mean_loss", "mean_absolute_error", "huber_loss",
