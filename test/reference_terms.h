@@ -31,6 +31,7 @@
     ROW(LS__ELU,            2,  0.9f, 1,    0) \
     ROW(LS__SOFTPLUS,       1,  6,    0,    0) \
     ROW(LS__SILU,           1,  6,    0,    0) \
+    ROW(LS__MISH,           1,  6,    0,    0) \
     ROW(LS__SELU,           1,  0.9f, 1,    0) \
     ROW(LS__BINARY_ENTROPY, 1,  3,    0,    0) \
     ROW(LS__DIVERGENCE,     1,  1,    0,    1.5f)
@@ -47,7 +48,8 @@
     ROW(LS__COS,         -1e7f,   1e30f, 1.6, 1.6) \
     ROW(LS__SOFTPLUS,    -80,     90,    3,   2.5) \
     ROW(LS__SILU,        -80,     90,    2.5, 9) \
-    ROW(LS__SELU,        -80,     90,    3,   2)
+    ROW(LS__SELU,        -80,     90,    3,   2) \
+    ROW(LS__MISH,        -80,     90,    4,   4)
 /* clang-format on */
 
 /* Terms of one operand in floats, rounding for rounding: the value at x, and
@@ -161,8 +163,30 @@ static inline float selu_grad(float x, float d)
     return x > 0 ? d * 0x1.0cfabep+0f : d * (0x1.c212ccp+0f * ref_exp(x));
 }
 
+/* e^x, no more than e^20, and n = e^x (e^x + 2) */
+static inline float mish_n(float x, float *e)
+{
+    *e = ref_exp(20 < x ? 20 : x);
+    return *e * (*e + 2);
+}
+
+static inline float mish_value(float x)
+{
+    float e, n = mish_n(x, &e);
+
+    return x * (n / (n + 2));
+}
+
+static inline float mish_grad(float x, float d)
+{
+    float e, n = mish_n(x, &e), more = 4 * e * (1 + e);
+
+    return d * ((n + x * (more / (n + 2))) / (n + 2));
+}
+
 /* clang-format off */
 #define TERM_FLOATS(ROW) \
+    ROW(LS__MISH, mish_value, mish_grad) \
     ROW(LS__SELU, selu_value, selu_grad) \
     ROW(LS__COS, cos_value, cos_grad) \
     ROW(LS__SIN, sin_value, sin_grad) \
@@ -206,6 +230,7 @@ static inline double term_value(int kind, double a, double b, constants c)
     case LS__ELU: return a > 0 ? a : c.p * expm1(a);
     case LS__SOFTPLUS: return ref_softplus(a);
     case LS__SILU: return a * ref_sigmoid(a);
+    case LS__MISH: return a * tanh(ref_softplus(a));
     case LS__SELU: return a > 0 ? 1.0507009873554805 * a
                                 : 1.7580993408473768 * expm1(a);
     case LS__BINARY_ENTROPY: return ref_softplus(a) - a * b;
@@ -237,6 +262,8 @@ static inline double term_by_a(int kind, double a, double b, constants c)
     case LS__ELU: return a > 0 ? 1 : c.p * exp(a);
     case LS__SOFTPLUS: return ref_sigmoid(a);
     case LS__SILU: return ref_sigmoid(a) * (1 + a * ref_sigmoid(-a));
+    case LS__MISH: return tanh(ref_softplus(a)) +
+                          a * ref_sigmoid(a) / pow(cosh(ref_softplus(a)), 2);
     case LS__SELU: return a > 0 ? 1.0507009873554805
                                 : 1.7580993408473768 * exp(a);
     case LS__BINARY_ENTROPY: return ref_sigmoid(a) - b;

@@ -89,6 +89,10 @@ LS_API ls_node *ls_silu(ls_node *x);
  * both (Klambauer et al. 2017): jax.nn.selu. */
 LS_API ls_node *ls_selu(ls_node *x);
 
+/* y = x tanh(log(1 + e^x)) (Misra 2019), computed as x n / (n + 2) with n =
+ * e^x (e^x + 2): jax.nn.mish. */
+LS_API ls_node *ls_mish(ls_node *x);
+
 /* y = x within [0, top]: ls_clamp.  With top 1 it is the activation of
  * efficiently updated game evaluators, with top 6 it is relu6. */
 LS_API ls_node *ls_clipped_relu(ls_node *x, double top);

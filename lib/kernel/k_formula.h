@@ -120,6 +120,31 @@ SIMD v16 unless_zero(v16 t, v16 v)
     return v16_select(v16_eq(t, v16_zero()), v16_zero(), v);
 }
 
+/* n = e^x (e^x + 2), with tanh(log(1 + e^x)) = n / (n + 2); e^x is no more than
+ * e^20, from which on that is 1. */
+SIMD v16 mish_n(v16 x, v16 *e)
+{
+    *e = v16_exp(v16_min(v16_set(20.0f), x));
+    return v16_mul(*e, v16_add(*e, v16_set(2.0f)));
+}
+
+SIMD v16 mish_part(v16 x)
+{
+    v16 e, n = mish_n(x, &e);
+
+    return v16_div(n, v16_add(n, v16_set(2.0f)));
+}
+
+/* (n + x 4 e^x (1 + e^x) / (n + 2)) / (n + 2) */
+SIMD v16 mish_slope(v16 x)
+{
+    v16 e, n = mish_n(x, &e), by = v16_add(n, v16_set(2.0f));
+    v16 more = v16_mul(v16_mul(v16_set(4.0f), e),
+                       v16_add(v16_set(1.0f), e));
+
+    return v16_div(v16_add(n, v16_mul(x, v16_div(more, by))), by);
+}
+
 /* The scale of selu, and that times its alpha. */
 #define SELU_SCALE 0x1.0cfabep+0f
 #define SELU_BELOW 0x1.c212ccp+0f

@@ -65,6 +65,8 @@
                    v16_mul(SET(SELU_BELOW), v16_expm1(a))), \
         v16_select(v16_lt(NONE, a), v16_mul(d, SET(SELU_SCALE)), \
                    v16_mul(d, v16_mul(SET(SELU_BELOW), v16_exp(a))))) \
+    UNARY(LS__MISH, ls_mish, "mish", 1, "Mish", v16_mul(a, mish_part(a)), \
+        v16_mul(d, mish_slope(a))) \
     OTHER(LS__BINARY_ENTROPY, "binary_entropy", 2, 3, none, ls__equal_shapes, \
         NULL, binary_entropy(a, b), v16_mul(d, binary_entropy_slope(a, b)), \
         v16_neg(v16_mul(d, a))) \

@@ -173,6 +173,15 @@ def selu(x):
     return _.made(c.ls_selu, x)
 
 
+c.ls_mish = c.function("ls_mish", c.P, c.NodeOrNull)
+
+def mish(x):
+    """y = x tanh(log(1 + e^x)) (Misra 2019), computed as x n / (n + 2) with n
+    = e^x (e^x + 2): jax.nn.mish.
+    """
+    return _.made(c.ls_mish, x)
+
+
 c.ls_clipped_relu = c.function("ls_clipped_relu", c.P, c.NodeOrNull,
     C.c_double)
 
@@ -912,17 +921,18 @@ def embed_bag(indices, bag, count, width, name):
 
 __all__ = ["sub", "mul", "div", "min", "max", "scale_shift", "neg", "square",
     "sqrt", "exp", "log", "sin", "cos", "abs", "clamp", "pow", "leaky_relu",
-    "elu", "softplus", "silu", "selu", "clipped_relu", "squared_clipped_relu",
-    "reshape", "transpose", "slice", "concat", "broadcast_to", "sum_over",
-    "mean_over", "max_over", "softmax", "log_softmax", "matmul", "one_hot",
-    "gather", "mean_loss", "mean_absolute_error", "huber_loss",
-    "binary_cross_entropy", "kl_divergence", "gaussian_loss", "label_terms",
-    "sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad",
-    "lion", "amsgrad", "dense", "dense_with", "embed", "position",
-    "layer_norm", "rms_norm", "batch_norm", "rotary", "swiglu",
-    "self_attention", "grouped_attention", "cross_attention", "lstm", "gru",
-    "lstm_with", "gru_with", "conv2d", "conv2d_with", "conv1d_with", "conv1d",
-    "max_pool", "avg_pool", "max_pool_with", "avg_pool_with", "flatten",
-    "group_norm", "gelu", "relu", "tanh", "sigmoid", "add", "dropout",
-    "round_bf16", "mean_squared_error", "cross_entropy", "next_token_loss",
-    "sparse_dense", "sparse_dense_with", "embed_bag"]
+    "elu", "softplus", "silu", "selu", "mish", "clipped_relu",
+    "squared_clipped_relu", "reshape", "transpose", "slice", "concat",
+    "broadcast_to", "sum_over", "mean_over", "max_over", "softmax",
+    "log_softmax", "matmul", "one_hot", "gather", "mean_loss",
+    "mean_absolute_error", "huber_loss", "binary_cross_entropy",
+    "kl_divergence", "gaussian_loss", "label_terms", "sgd", "momentum",
+    "nesterov", "adam", "adamw", "rmsprop", "adagrad", "lion", "amsgrad",
+    "dense", "dense_with", "embed", "position", "layer_norm", "rms_norm",
+    "batch_norm", "rotary", "swiglu", "self_attention", "grouped_attention",
+    "cross_attention", "lstm", "gru", "lstm_with", "gru_with", "conv2d",
+    "conv2d_with", "conv1d_with", "conv1d", "max_pool", "avg_pool",
+    "max_pool_with", "avg_pool_with", "flatten", "group_norm", "gelu", "relu",
+    "tanh", "sigmoid", "add", "dropout", "round_bf16", "mean_squared_error",
+    "cross_entropy", "next_token_loss", "sparse_dense", "sparse_dense_with",
+    "embed_bag"]
