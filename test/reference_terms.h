@@ -31,6 +31,7 @@
     ROW(LS__ELU,            2,  0.9f, 1,    0) \
     ROW(LS__SOFTPLUS,       1,  6,    0,    0) \
     ROW(LS__SILU,           1,  6,    0,    0) \
+    ROW(LS__GELU_EXACT,     1,  6,    0,    0) \
     ROW(LS__MISH,           1,  6,    0,    0) \
     ROW(LS__SELU,           1,  0.9f, 1,    0) \
     ROW(LS__BINARY_ENTROPY, 1,  3,    0,    0) \
@@ -49,7 +50,8 @@
     ROW(LS__SOFTPLUS,    -80,     90,    3,   2.5) \
     ROW(LS__SILU,        -80,     90,    2.5, 9) \
     ROW(LS__SELU,        -80,     90,    3,   2) \
-    ROW(LS__MISH,        -80,     90,    4,   4)
+    ROW(LS__MISH,        -80,     90,    4,   4) \
+    ROW(LS__GELU_EXACT,  -12.5f,  90,    6,   7)
 /* clang-format on */
 
 /* Terms of one operand in floats, rounding for rounding: the value at x, and
@@ -184,8 +186,42 @@ static inline float mish_grad(float x, float d)
     return d * ((n + x * (more / (n + 2))) / (n + 2));
 }
 
+/* The chance of a normal number to be below x, and e^(-x^2/2). */
+static inline float ref_normal_below(float x, float *density)
+{
+    static const float c[] = {
+        0x1.0fa3f6p-6f, -0x1.013224p-4f, 0x1.a721aap-5f, 0x1.d1e842p-6f,
+        0x1.a0832cp-7f, 0x1.62f2fp-4f,   0x1.26e89ep-4f, 0x1.873b8ep-4f,
+        0x1.97858p-4f,  0x1.989142p-4f};
+    float u = 14 < fabsf(x) ? 14 : fabsf(x), t = 1 / fmaf(0.25f, u, 1);
+    float square = u * u, low = fmaf(u, u, -square), e, p = c[0];
+
+    e = ref_exp(-0.5f * square);
+    e = fmaf(e, -0.5f * low, e);
+    for (int i = 1; i < 10; i++)
+        p = fmaf(p, t, c[i]);
+    p = e * (p * t);
+    *density = e;
+    return x < 0 ? p : 1 - p;
+}
+
+static inline float gelu_exact_value(float x)
+{
+    float density;
+
+    return x * ref_normal_below(x, &density);
+}
+
+static inline float gelu_exact_grad(float x, float d)
+{
+    float density, below = ref_normal_below(x, &density);
+
+    return d * fmaf(x, 0x1.988454p-2f * density, below);
+}
+
 /* clang-format off */
 #define TERM_FLOATS(ROW) \
+    ROW(LS__GELU_EXACT, gelu_exact_value, gelu_exact_grad) \
     ROW(LS__MISH, mish_value, mish_grad) \
     ROW(LS__SELU, selu_value, selu_grad) \
     ROW(LS__COS, cos_value, cos_grad) \
@@ -230,6 +266,7 @@ static inline double term_value(int kind, double a, double b, constants c)
     case LS__ELU: return a > 0 ? a : c.p * expm1(a);
     case LS__SOFTPLUS: return ref_softplus(a);
     case LS__SILU: return a * ref_sigmoid(a);
+    case LS__GELU_EXACT: return a * erfc(-a / sqrt(2)) / 2;
     case LS__MISH: return a * tanh(ref_softplus(a));
     case LS__SELU: return a > 0 ? 1.0507009873554805 * a
                                 : 1.7580993408473768 * expm1(a);
@@ -262,6 +299,8 @@ static inline double term_by_a(int kind, double a, double b, constants c)
     case LS__ELU: return a > 0 ? 1 : c.p * exp(a);
     case LS__SOFTPLUS: return ref_sigmoid(a);
     case LS__SILU: return ref_sigmoid(a) * (1 + a * ref_sigmoid(-a));
+    case LS__GELU_EXACT: return erfc(-a / sqrt(2)) / 2 +
+                                a * exp(-a * a / 2) / sqrt(2 * acos(-1));
     case LS__MISH: return tanh(ref_softplus(a)) +
                           a * ref_sigmoid(a) / pow(cosh(ref_softplus(a)), 2);
     case LS__SELU: return a > 0 ? 1.0507009873554805

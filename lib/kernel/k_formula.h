@@ -120,6 +120,44 @@ SIMD v16 unless_zero(v16 t, v16 v)
     return v16_select(v16_eq(t, v16_zero()), v16_zero(), v);
 }
 
+/* The chance of a normal number to be below x, and *density = e^(-x^2/2).
+ * Below 0 it is that times t p(t) with t = 1 / (1 + |x|/4), above 0 it is 1
+ * less that; what x^2 loses in rounding is put back.  From 14 on it is 0 or 1.
+ */
+SIMD v16 normal_below(v16 x, v16 *density)
+{
+    static const float c[] = {
+        0x1.0fa3f6p-6f, -0x1.013224p-4f, 0x1.a721aap-5f, 0x1.d1e842p-6f,
+        0x1.a0832cp-7f, 0x1.62f2fp-4f,   0x1.26e89ep-4f, 0x1.873b8ep-4f,
+        0x1.97858p-4f,  0x1.989142p-4f};
+    v16 one = v16_set(1.0f), minus_half = v16_set(-0.5f);
+    v16 u = v16_min(v16_set(14.0f), v16_abs(x));
+    v16 t = v16_div(one, v16_fma(v16_set(0.25f), u, one));
+    v16 square = v16_mul(u, u), low = v16_fma(u, u, v16_neg(square));
+    v16 e = v16_exp(v16_mul(minus_half, square)), p;
+
+    e = v16_fma(e, v16_mul(minus_half, low), e);
+    p = v16_horner(t, c, sizeof c / sizeof *c);
+    p = v16_mul(e, v16_mul(p, t));
+    *density = e;
+    return v16_select(v16_lt(x, v16_zero()), p, v16_sub(one, p));
+}
+
+SIMD v16 gelu_exact(v16 x)
+{
+    v16 density;
+
+    return v16_mul(x, normal_below(x, &density));
+}
+
+/* P(x) + x density / sqrt(2 pi) */
+SIMD v16 gelu_exact_slope(v16 x)
+{
+    v16 density, below = normal_below(x, &density);
+
+    return v16_fma(x, v16_mul(v16_set(0x1.988454p-2f), density), below);
+}
+
 /* n = e^x (e^x + 2), with tanh(log(1 + e^x)) = n / (n + 2); e^x is no more than
  * e^20, from which on that is 1. */
 SIMD v16 mish_n(v16 x, v16 *e)

@@ -67,6 +67,9 @@
                    v16_mul(d, v16_mul(SET(SELU_BELOW), v16_exp(a))))) \
     UNARY(LS__MISH, ls_mish, "mish", 1, "Mish", v16_mul(a, mish_part(a)), \
         v16_mul(d, mish_slope(a))) \
+    UNARY(LS__GELU_EXACT, ls_gelu_exact, "gelu_exact", 1, "Gelu", \
+        gelu_exact(a), \
+        v16_mul(d, gelu_exact_slope(a))) \
     OTHER(LS__BINARY_ENTROPY, "binary_entropy", 2, 3, none, ls__equal_shapes, \
         NULL, binary_entropy(a, b), v16_mul(d, binary_entropy_slope(a, b)), \
         v16_neg(v16_mul(d, a))) \
