@@ -246,7 +246,7 @@ static inline void far_turn(float x, float *r, float *n)
     bits = (uint32_t)((turn + (1ull << 61)) >> 62);
     turn -= (uint64_t)bits << 62;
     *n = sign * (float)bits;
-    *r = sign * (float)((double)(int64_t)turn * (0x1.921fb54442d18p+0 / 0x1p62));
+    *r = sign * (float)((double)(int64_t)turn * 0x1.921fb54442d18p-62);
 }
 
 /* x = n pi/2 + r with |r| up to pi/4, or a rounding more; n modulo 4.  pi/2 in
