@@ -54,6 +54,7 @@ module lockstep
   public :: ls_conv1d_with
   public :: ls_conv2d
   public :: ls_conv2d_with
+  public :: ls_cos
   public :: LS_COSINE
   public :: ls_cross_attention
   public :: ls_cross_entropy
@@ -93,6 +94,7 @@ module lockstep
   public :: ls_gather
   public :: ls_gaussian_loss
   public :: ls_gelu
+  public :: ls_gelu_exact
   public :: ls_gradients
   public :: ls_gradients_add
   public :: ls_gradients_apply
@@ -157,6 +159,7 @@ module lockstep
   public :: ls_metric
   public :: LS_METRICS
   public :: ls_min
+  public :: ls_mish
   public :: ls_momentum
   public :: ls_mul
   public :: ls_neg
@@ -213,10 +216,12 @@ module lockstep
   public :: ls_schedule
   public :: ls_schedule_defaults
   public :: ls_self_attention
+  public :: ls_selu
   public :: ls_sgd
   public :: LS_SHARD
   public :: ls_sigmoid
   public :: ls_silu
+  public :: ls_sin
   public :: ls_slice
   public :: ls_softmax
   public :: ls_softplus

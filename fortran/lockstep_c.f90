@@ -394,6 +394,18 @@ module lockstep_c
       type(c_ptr) :: r
     end function c_log
 
+    function c_sin(x) result(r) bind(c, name="ls_sin")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr) :: r
+    end function c_sin
+
+    function c_cos(x) result(r) bind(c, name="ls_cos")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr) :: r
+    end function c_cos
+
     function c_abs(x) result(r) bind(c, name="ls_abs")
       import
       type(c_ptr), value :: x
@@ -440,6 +452,24 @@ module lockstep_c
       type(c_ptr), value :: x
       type(c_ptr) :: r
     end function c_silu
+
+    function c_selu(x) result(r) bind(c, name="ls_selu")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr) :: r
+    end function c_selu
+
+    function c_mish(x) result(r) bind(c, name="ls_mish")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr) :: r
+    end function c_mish
+
+    function c_gelu_exact(x) result(r) bind(c, name="ls_gelu_exact")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr) :: r
+    end function c_gelu_exact
 
     function c_clipped_relu(x, top) result(r) bind(c, name="ls_clipped_relu")
       import
