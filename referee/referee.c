@@ -1934,9 +1934,10 @@ static f32 max_pool_back_rule(const char *kind)
     return plus_add(sum);
 }
 
-static f32 window_share(void)
+/* 1 / the pixels that a window's mean divides by. */
+static f32 window_share(uint32_t size)
 {
-    return f_div(F(1.0f), f_int((int32_t)one("size")));
+    return f_div(F(1.0f), f_int((int32_t)size));
 }
 
 static f32 avg_pool_rule(const char *kind)
@@ -1947,17 +1948,20 @@ static f32 avg_pool_rule(const char *kind)
     (void)kind;
     for (long i = 0; i < x->n; i++)
         sum = f_add(sum, x->x[i]);
-    return f_mul(sum, window_share());
+    return f_mul(sum, window_share((uint32_t)one("size")));
 }
 
 static f32 avg_pool_back_rule(const char *kind)
 {
-    const list *dy = want("dy", -1);
+    const list *dy = want("dy", -1), *size = want("size", -1);
     f32 sum = 0;
 
     (void)kind;
+    if (size->n != 1 && size->n != dy->n)
+        refuse("size");
     for (long i = 0; i < dy->n; i++)
-        sum = f_add(sum, f_mul(dy->x[i], window_share()));
+        sum = f_add(sum, f_mul(dy->x[i],
+                               window_share(size->x[size->n == 1 ? 0 : i])));
     return plus_add(sum);
 }
 

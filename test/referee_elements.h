@@ -379,6 +379,32 @@ static void take_window(const question *q, int64_t nth, int64_t i, int64_t j,
     }
 }
 
+/* How many of k taps, `gap` apart from `at` on, lie before `end`; inside: and
+ * not before 0. */
+static int64_t taps(int64_t at, int64_t gap, int64_t k, int64_t end,
+                    bool inside)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < k; i++)
+        n += at + i * gap < end && (!inside || at + i * gap >= 0);
+    return n;
+}
+
+/* What the mean over window (i,j) divides by. */
+static uint32_t divisor(const question *q, int64_t i, int64_t j)
+{
+    const ls_node *x = q->p->node->in[0];
+    const ls__window *w = ls__window_of(q->p->node);
+    ls__pooling p = ls__pooling_of(w, x->shape[0], x->shape[1], x->shape[2]);
+    int64_t end_y = w->inside ? p.in_h : p.end_y;
+    int64_t end_x = w->inside ? p.in_w : p.end_x;
+
+    return (uint32_t)(taps(i * w->sy - w->top, w->dy, w->kh, end_y, w->inside) *
+                      taps(j * w->sx - w->left, w->dx, w->kw, end_x,
+                           w->inside));
+}
+
 static float pooled(const question *q)
 {
     const ls_node *n = q->p->node;
@@ -391,7 +417,7 @@ static float pooled(const question *q)
                 asked_list("x", count));
     if (n->op == &ls__op_max_pool)
         return asked("max");
-    asked_word("size", (uint32_t)(w->kh * w->kw));
+    asked_word("size", divisor(q, p / w->w % w->h, p % w->w));
     return asked("avg_pool");
 }
 
@@ -402,7 +428,7 @@ static float pooled_back(const question *q)
     const ls__window *w = ls__window_of(q->p->node);
     int64_t c = q->at % width_of(q), nth = q->at / x->size, all = 0, count = 0;
     bool is_max = q->p->op == &ls__op_max_pool;
-    static uint32_t parts[4096], in[4096];
+    static uint32_t parts[4096], in[4096], size[4096];
     static float dy[4096], values[1 << 16];
 
     for (int64_t o = 0; o < w->h * w->w; o++) {
@@ -415,13 +441,14 @@ static float pooled_back(const question *q)
         all += n;
         parts[count] = (uint32_t)n;
         in[count] = (uint32_t)spot;
+        size[count] = divisor(q, o / w->w, o % w->w);
         dy[count++] = q->p->dy[(nth * w->h * w->w + o) * width_of(q) + c];
     }
     if (count == 0)
         return moved_number(0);
     asked_copy("dy", count, dy);
     if (!is_max) {
-        asked_word("size", (uint32_t)(w->kh * w->kw));
+        memcpy(asked_list("size", count), size, (size_t)count * sizeof *size);
         return asked("avg_pool.back");
     }
     asked_copy("x", all, values);
