@@ -26,6 +26,7 @@ module lockstep
   public :: ls_adamw
   public :: ls_add
   public :: ls_amsgrad
+  public :: ls_attention_with
   public :: ls_avg_pool
   public :: ls_avg_pool_with
   public :: LS_BAG_MEAN
@@ -57,6 +58,7 @@ module lockstep
   public :: ls_cos
   public :: LS_COSINE
   public :: ls_cross_attention
+  public :: ls_cross_attention_with
   public :: ls_cross_entropy
   public :: ls_dense
   public :: ls_dense_with

@@ -209,6 +209,16 @@ module lockstep_c
     logical(c_bool) :: no_bias
   end type c_dense_options
 
+  type, bind(c) :: c_attention_options
+    integer(c_size_t) :: size
+    logical(c_bool) :: causal
+    logical(c_bool) :: qkv_bias
+    logical(c_bool) :: out_bias
+    integer(c_int) :: kv_heads
+    real(c_double) :: rotary_base
+    real(c_double) :: dropout
+  end type c_attention_options
+
   type, bind(c) :: c_recurrent_options
     integer(c_size_t) :: size
     type(c_ptr) :: state
@@ -1245,6 +1255,35 @@ module lockstep_c
       character(kind=c_char), intent(in), optional :: name(*)
       type(c_ptr) :: r
     end function c_cross_attention
+
+    subroutine c_attention_defaults_bytes(options, size) bind(c, &
+      name="ls_attention_defaults_bytes")
+      import
+      type(c_ptr), value :: options
+      integer(c_size_t), value :: size
+    end subroutine c_attention_defaults_bytes
+
+    function c_attention_with(x, heads, options, name) result(r) bind(c, &
+      name="ls_attention_with")
+      import
+      type(c_ptr), value :: x
+      integer(c_int), value :: heads
+      type(c_ptr), value :: options
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_attention_with
+
+    function c_cross_attention_with(x, memory, mask, heads, options, name) &
+      result(r) bind(c, name="ls_cross_attention_with")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr), value :: memory
+      type(c_ptr), value :: mask
+      integer(c_int), value :: heads
+      type(c_ptr), value :: options
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_cross_attention_with
 
     function c_lstm(x, n, name) result(r) bind(c, name="ls_lstm")
       import

@@ -199,7 +199,7 @@ static void build_attention(problem *p, const sample *s, int kind)
     }
     p->node = ls__attention(
         input(p, "q", LS_F32, 2, q), input(p, "k", LS_F32, 2, kv),
-        input(p, "v", LS_F32, 2, kv), heads, kind % 2, "a");
+        input(p, "v", LS_F32, 2, kv), heads, kind % 2, 0, "a");
 }
 
 static void build_gelu(problem *p, const sample *s, int kind)

@@ -304,6 +304,8 @@ def check_builders(folder):
         "leaky_relu": (x, 0.1), "lstm": (x, 3, "l"),
         "lstm_with": (x, 3, "lf"),
         "max_pool": (image, (2, 2, 2, 2, "valid")),
+        "attention_with": (x, 2, "aw"),
+        "cross_attention_with": (x, x, None, 2, "caw"),
         "max_pool_with": (image, 3, 3), "avg_pool_with": (image, 3, 3),
         "avg_pool": (image, {"height": 2, "width": 2}), "max_over": (x, -1),
         "mean_over": (x,), "mean_loss": (x,), "next_token_loss": (x, i),

@@ -267,8 +267,8 @@ START_TEST(others_as_words)
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 2, (int64_t[]){POSITIONS, WIDTH});
     check_words(be, ls_layer_norm(x, "n"));
-    check_words(be, ls__attention(x, x, x, 3, false, "a"));
-    check_words(be, ls__attention(x, x, x, 3, true, "b"));
+    check_words(be, ls__attention(x, x, x, 3, false, 0, "a"));
+    check_words(be, ls__attention(x, x, x, 3, true, 0, "b"));
     ls_graph_free(g);
 }
 END_TEST

@@ -235,6 +235,75 @@ START_TEST(no_sequence)
 }
 END_TEST
 
+/* ------ biases, and weights that are dropped ------ */
+
+static const ls_attention_options *more(int kind)
+{
+    static ls_attention_options o;
+
+    o = ls_attention_defaults();
+    o.qkv_bias = kind != 1;
+    o.out_bias = kind != 2;
+    o.dropout = kind == 3 ? 0 : 0.3;
+    return &o;
+}
+
+/* Train some steps by one operator or by products and a softmax, and write the
+ * parameters, whose names are the same, to out. */
+static int train_with(int kind, bool one, int workers, float *out)
+{
+    float x[ROWS * T * D], target[ROWS * T * D];
+    ls_pool *pool = open_pool(3, workers);
+    ls_graph *g;
+    ls_node *in;
+    ls_result r;
+    run t;
+    int n = 0;
+
+    OK(ls_graph_new(&g));
+    in = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, D});
+    in = one ? ls_attention_with(in, HEADS, more(kind), "a")
+             : ls_cross_attention_with(in, in, NULL, HEADS, more(kind), "a");
+    OK(ls_loss(g, ls_mean_squared_error(in, ls_input(g, "target", LS_F32, 2,
+                                                     (int64_t[]){T, D}))));
+    t = open_run(pool, g, NULL);
+    fill_uniform(1, ROWS * T * D, x);
+    fill_uniform(3, ROWS * T * D, target);
+    OK(ls_batch_set(t.batch, "x", LS_F32, x, ROWS));
+    OK(ls_batch_set(t.batch, "target", LS_F32, target, ROWS));
+    for (int i = 0; i < 3; i++)
+        OK(ls_step(t.trainer, t.batch, &r));
+    for (int i = 0; i < ls_trainer_params(t.trainer); i++) {
+        int64_t shape[LS_MAX_RANK], size = 1;
+        int rank = ls_trainer_param_shape(t.trainer, i, shape);
+
+        for (int k = 0; k < rank; k++)
+            size *= shape[k];
+        OK(ls_trainer_get(t.trainer, ls_trainer_param_name(t.trainer, i),
+                          size, out + n));
+        n += (int)size;
+    }
+    close_run(&t);
+    ls_pool_close(pool);
+    return n;
+}
+
+/* Proves that biases and dropped weights are those of the layer that is made of
+ * operators, with the same keys, and that no worker shows. */
+START_TEST(biases_and_dropout)
+{
+    static float one[5 * D * D], other[5 * D * D];
+    int n = train_with(_i, true, 1, one);
+
+    ck_assert_int_eq(n, 4 * D * D + (_i != 1) * 3 * D + (_i != 2) * D);
+    ck_assert_int_eq(train_with(_i, false, 2, other), n);
+    for (int i = 0; i < n; i++)
+        ck_assert_double_eq_tol((double)one[i], (double)other[i], 2e-5);
+    ck_assert_int_eq(train_with(_i, true, 3, other), n);
+    ck_assert_mem_eq(one, other, (size_t)n * sizeof *one);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("cross attention");
@@ -243,6 +312,7 @@ int main(void)
     tcase_add_loop_test(t, numbers, 0, 2);
     tcase_add_test(t, same_bytes);
     tcase_add_loop_test(t, of_itself, 0, 2);
+    tcase_add_loop_test(t, biases_and_dropout, 0, 4);
     tcase_add_test(t, shapes);
     tcase_add_test(t, no_sequence);
     suite_add_tcase(s, t);

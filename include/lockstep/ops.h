@@ -113,6 +113,45 @@ LS_API ls_node *ls_grouped_attention(ls_node *x, int heads, int kv_heads,
 LS_API ls_node *ls_cross_attention(ls_node *x, ls_node *memory, ls_node *mask,
                                    int heads, const char *name);
 
+/* More of an attention; ls_attention_defaults() writes what ls_self_attention
+ * has without a mask.  Each bias is zeros: "<name>.query|key|value.bias" of the
+ * kernel's last two extents, "<name>.out.bias" (D).  dropout: in ls_step each
+ * weight, element of the softmax of (heads,T,S), is dropped as ls_dropout does,
+ * whose `name` is the layer's: PyTorch's, and Flax's with broadcast_dropout
+ * False. */
+typedef struct ls_attention_options {
+    size_t size; /* ls_attention_defaults() writes it */
+    bool causal;
+    bool qkv_bias, out_bias;
+    int kv_heads;       /* 0: as many as heads; see ls_grouped_attention */
+    double rotary_base; /* 0: no rotary positions */
+    double dropout;     /* in [0,1) */
+} ls_attention_options;
+
+/* Write the default options into the program's struct of `size` bytes. */
+LS_API void ls_attention_defaults_bytes(ls_attention_options *options,
+                                        size_t size);
+static inline ls_attention_options ls_attention_defaults(void)
+{
+    ls_attention_options o;
+
+    ls_attention_defaults_bytes(&o, sizeof o);
+    return o;
+}
+
+/* ls_grouped_attention with these options, NULL: the defaults.  With both
+ * biases nn.MultiheadAttention. */
+LS_API ls_node *ls_attention_with(ls_node *x, int heads,
+                                  const ls_attention_options *options,
+                                  const char *name);
+
+/* ls_cross_attention with biases and dropout.  LS_EINVAL: a causal mask, heads
+ * that are shared or rotary positions, which it does not have. */
+LS_API ls_node *ls_cross_attention_with(ls_node *x, ls_node *memory,
+                                        ls_node *mask, int heads,
+                                        const ls_attention_options *options,
+                                        const char *name);
+
 /* ------ Sequences: x (T,I), T steps of a row ------ */
 
 /* A long short-term memory, nnx.OptimizedLSTMCell over all steps, from a state

@@ -116,6 +116,8 @@ static int read_attributes(const reader *r, ls_node *n)
         if (!value && a->may_lack) {
             if (a->type == LS__YES_NO)
                 *(bool *)at = false;
+            else if (a->type == LS__NUMBER)
+                *(double *)at = (double)a->usual;
             else
                 *(int64_t *)at = a->usual;
             continue;

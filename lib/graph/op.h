@@ -208,4 +208,13 @@ int ls__same_shape(ls_node *node);
 /* That of an operator of two inputs, whose shapes must be equal. */
 int ls__equal_shapes(ls_node *node);
 
+/* The key of the node's stream in this call of the model. */
+static inline ls_key ls__draw_key(const ls__run *r)
+{
+    const ls__draw *d = &r->of->draw[r->node->stream];
+    ls_key key = ls_key_fold_in(d->key, r->of->call);
+
+    return d->hashed ? ls_key_fold_in(key, d->hash) : key;
+}
+
 #endif

@@ -14,12 +14,12 @@ static const double FAR = 1e30;
 /* A part of the layer as heads: with axes {1,0,2} the matrices are (T,n/heads),
  * with {1,2,0} (n/heads,T). */
 static ls_node *project(ls_node *x, const char *name, const char *part,
-                        int64_t n, int64_t heads, const int *axes)
+                        bool bias, int64_t n, int64_t heads, const int *axes)
 {
     ls__extents kernel = {3, {ls__width(x), heads, n / heads}};
     int64_t split[] = {x->shape[0], heads, n / heads};
 
-    x = ls__projection(x, n, name, part, kernel);
+    x = ls__projection(x, n, name, part, bias, kernel);
     return ls_transpose(ls_reshape(x, 3, split), axes);
 }
 
@@ -55,26 +55,53 @@ static ls_node *refuse(ls_node *x, const ls_node *memory, int heads,
     return ls__graph_failed(x->graph, LS_ESHAPE);
 }
 
-ls_node *ls_cross_attention(ls_node *x, ls_node *memory, ls_node *mask,
-                            int heads, const char *name)
+static ls_node *attend(ls_node *x, ls_node *memory, ls_node *mask, int heads,
+                       const ls_attention_options *o, const char *name)
 {
-    ls_node *q, *k, *v, *s, *y;
-    int64_t n;
+    bool bias = o->qkv_bias;
+    int64_t n = ls__width(x);
+    ls_node *q, *k, *v, *p, *y;
 
-    if (!x || !memory || x->graph->status)
-        return NULL;
     name = name ? name : "";
-    n = ls__width(x);
     if (x->rank != 2 || memory->rank != 2 || heads < 1 || n % heads)
         return refuse(x, memory, heads, name);
     ls__undo_enter(x->graph);
-    q = project(x, name, "query", n, heads, (int[]){1, 0, 2});
-    k = project(memory, name, "key", n, heads, (int[]){1, 2, 0});
-    v = project(memory, name, "value", n, heads, (int[]){1, 0, 2});
-    s = ls_scale_shift(ls_matmul(q, k),
+    q = project(x, name, "query", bias, n, heads, (int[]){1, 0, 2});
+    k = project(memory, name, "key", bias, n, heads, (int[]){1, 2, 0});
+    v = project(memory, name, "value", bias, n, heads, (int[]){1, 0, 2});
+    p = ls_scale_shift(ls_matmul(q, k),
                        1 / __builtin_sqrt((double)(n / heads)), 0);
-    y = gather_heads(ls_softmax(hide(s, mask)), v, n);
-    y = ls__projection(y, n, name, "out",
+    p = ls_softmax(hide(p, mask));
+    if (o->dropout != 0)
+        p = ls_dropout(p, o->dropout, name);
+    y = ls__projection(gather_heads(p, v, n), n, name, "out", o->out_bias,
                        (ls__extents){3, {heads, n / heads, n}});
     return ls__undo_leave(x->graph, y);
+}
+
+ls_node *ls_cross_attention(ls_node *x, ls_node *memory, ls_node *mask,
+                            int heads, const char *name)
+{
+    const ls_attention_options o = {0};
+
+    return x && memory && !x->graph->status
+               ? attend(x, memory, mask, heads, &o, name) : NULL;
+}
+
+ls_node *ls_cross_attention_with(ls_node *x, ls_node *memory, ls_node *mask,
+                                 int heads,
+                                 const ls_attention_options *options,
+                                 const char *name)
+{
+    ls_attention_options o;
+
+    if (!x || !memory || x->graph->status ||
+        !ls__attention_options(x->graph, &o, options))
+        return NULL;
+    if (!o.causal && o.kv_heads == 0 && o.rotary_base == 0)
+        return attend(x, memory, mask, heads, &o, name);
+    ls__fail(LS_EINVAL, "attention \"%s\" to another sequence has no causal "
+             "mask, heads that are shared or rotary positions",
+             name ? name : "");
+    return ls__graph_failed(x->graph, LS_EINVAL);
 }

@@ -7,14 +7,14 @@
 #include <lockstep/arithmetic.h>
 
 ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
-                        const char *part, ls__extents kernel)
+                        const char *part, bool bias, ls__extents kernel)
 {
     char *path;
 
     if (!x || x->graph->status)
         return NULL;
     path = ls__path(x->graph, name, part);
-    return path ? ls__dense(x, n, path, false, kernel) : NULL;
+    return path ? ls__dense(x, n, path, bias, kernel) : NULL;
 }
 
 static ls_node *attention_failed(ls_node *x, const char *name, int heads,
@@ -29,30 +29,73 @@ static ls_node *attention_failed(ls_node *x, const char *name, int heads,
     return ls__graph_failed(x->graph, LS_ESHAPE);
 }
 
-ls_node *ls_grouped_attention(ls_node *x, int heads, int kv_heads,
-                              double rotary_base, bool causal,
-                              const char *name)
+void ls_attention_defaults_bytes(ls_attention_options *options, size_t size)
 {
-    int64_t d = x ? ls__width(x) : 0, h = heads, dh = h > 0 ? d / h : 0;
+    const ls_attention_options o = {.size = sizeof o};
+
+    LS__NEED_OR(options, );
+    ls__sized_defaults(options, size, &o, sizeof o);
+}
+
+bool ls__attention_options(ls_graph *graph, ls_attention_options *o,
+                           const ls_attention_options *options)
+{
+    int status;
+
+    *o = ls_attention_defaults();
+    status = ls__sized_take("attention", o, sizeof *o, options);
+    if (status < 0)
+        ls__graph_failed(graph, status);
+    return status == 0;
+}
+
+static ls_node *attention(ls_node *x, int heads, const ls_attention_options *o,
+                          const char *name)
+{
+    int64_t d = ls__width(x), h = heads, dh = h > 0 ? d / h : 0;
+    int kv_heads = o->kv_heads;
     ls__extents in = {3, {d, h, dh}}, out = {3, {h, dh, d}}, kv = in;
     ls_node *q, *k, *v, *y;
 
-    if (!x || x->graph->status)
-        return NULL;
     name = name ? name : "";
     if (heads < 1 || d % heads || kv_heads < 1 || heads % kv_heads)
         return attention_failed(x, name, heads, kv_heads);
     kv.of[1] = kv_heads;
     ls__undo_enter(x->graph);
-    q = ls__projection(x, d, name, "query", in);
-    k = ls__projection(x, kv_heads * dh, name, "key", kv);
-    v = ls__projection(x, kv_heads * dh, name, "value", kv);
-    if (rotary_base != 0) {
-        q = ls_rotary(q, heads, rotary_base);
-        k = ls_rotary(k, kv_heads, rotary_base);
+    q = ls__projection(x, d, name, "query", o->qkv_bias, in);
+    k = ls__projection(x, kv_heads * dh, name, "key", o->qkv_bias, kv);
+    v = ls__projection(x, kv_heads * dh, name, "value", o->qkv_bias, kv);
+    if (o->rotary_base != 0) {
+        q = ls_rotary(q, heads, o->rotary_base);
+        k = ls_rotary(k, kv_heads, o->rotary_base);
     }
-    y = ls__attention(q, k, v, heads, causal, name);
-    return ls__undo_leave(x->graph, ls__projection(y, d, name, "out", out));
+    y = ls__attention(q, k, v, heads, o->causal, o->dropout, name);
+    y = ls__projection(y, d, name, "out", o->out_bias, out);
+    return ls__undo_leave(x->graph, y);
+}
+
+ls_node *ls_attention_with(ls_node *x, int heads,
+                           const ls_attention_options *options,
+                           const char *name)
+{
+    ls_attention_options o;
+
+    if (!x || x->graph->status ||
+        !ls__attention_options(x->graph, &o, options))
+        return NULL;
+    if (o.kv_heads == 0)
+        o.kv_heads = heads;
+    return attention(x, heads, &o, name);
+}
+
+ls_node *ls_grouped_attention(ls_node *x, int heads, int kv_heads,
+                              double rotary_base, bool causal,
+                              const char *name)
+{
+    ls_attention_options o = {.kv_heads = kv_heads, .causal = causal,
+                              .rotary_base = rotary_base};
+
+    return x && !x->graph->status ? attention(x, heads, &o, name) : NULL;
 }
 
 ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
@@ -70,8 +113,8 @@ ls_node *ls_swiglu(ls_node *x, int64_t n, const char *name)
         return NULL;
     name = name ? name : "";
     ls__undo_enter(x->graph);
-    gate = ls__projection(x, n, name, "gate", matrix);
-    up = ls__projection(x, n, name, "up", matrix);
+    gate = ls__projection(x, n, name, "gate", false, matrix);
+    up = ls__projection(x, n, name, "up", false, matrix);
     return ls__undo_leave(x->graph, ls_mul(ls_silu(gate), up));
 }
 

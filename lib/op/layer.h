@@ -10,10 +10,10 @@
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
                    ls__extents kernel);
 
-/* The same without a bias, called "<name>.<part>": a part of the layer `name`.
+/* The same, called "<name>.<part>": a part of the layer `name`.
  * NULL where x is, or where the graph has failed. */
 ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
-                        const char *part, ls__extents kernel);
+                        const char *part, bool bias, ls__extents kernel);
 
 /* Declare "scale" and "bias", one each for the last axis: what norms learn. */
 ls_node *ls__declare_scale_bias(ls_node *n);
@@ -23,9 +23,13 @@ ls_node *ls__declare_scale_bias(ls_node *n);
 const float *ls__rotary_table(const ls_node *n, ls__arena *arena);
 
 /* Attention of q (T,D) to k and v, D being cut into heads; k and v may have
- * fewer of the same width. */
+ * fewer of the same width.  Its weights are dropped at that rate. */
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
-                       bool causal, const char *name);
+                       bool causal, double dropout, const char *name);
+
+/* The options of an attention, taken into *o; false: the graph has failed. */
+bool ls__attention_options(ls_graph *graph, ls_attention_options *o,
+                           const ls_attention_options *options);
 
 /* The options of a dense layer, taken into *o; false: the graph has failed. */
 bool ls__dense_options(ls_graph *graph, ls_dense_options *o,

@@ -9,7 +9,12 @@
  * Of heads that share one of k and v, dk and dv are added in rising order, what
  * was there last.
  *
- * P of every row and head is kept for backward.  With a causal mask position t
+ * In training elements of P may be dropped before they meet v, as op_dropout.c
+ * has it; element (head,t,s) of row i is element ((i H + head) T + t) T + s of
+ * the stream.
+ *
+ * P of every row and head is kept for backward, and a bit for each element that
+ * was not dropped.  With a causal mask position t
  * sees 0 .. t: the softmax runs over t + 1 entries, the others are zeros. */
 #include "backend/backend.h"
 #include "base/least.h"
@@ -22,6 +27,7 @@
 typedef struct attention {
     int64_t heads;
     bool causal;
+    double dropout;
 } attention;
 
 static int64_t heads_of(const ls_node *n)
@@ -36,6 +42,21 @@ static bool is_causal(const ls_node *n)
     const attention *of = n->of;
 
     return of->causal;
+}
+
+static double rate_of(const ls_node *n)
+{
+    const attention *of = n->of;
+
+    return of->dropout;
+}
+
+/* Floats that a head keeps: P, and the bits of those that stay. */
+static int64_t kept_size(const ls_node *n)
+{
+    int64_t all = n->shape[0] * n->shape[0];
+
+    return all + (rate_of(n) > 0 ? (all + 31) / 32 : 0);
 }
 
 /* The sizes of one head's problem. */
@@ -104,6 +125,9 @@ static int attention_shape(ls_node *n)
         return ls__fail(LS_ESHAPE, "attention \"%s\": width %lld does not "
                         "divide into %lld heads", n->name,
                         (long long)q->shape[1], (long long)heads);
+    if (!(rate_of(n) >= 0 && rate_of(n) < 1))
+        return ls__fail(LS_EINVAL, "attention \"%s\": dropout %g is not in "
+                        "[0,1)", n->name, rate_of(n));
     if (!divides(n))
         return ls__fail(LS_ESHAPE, "attention \"%s\": keys of width %lld are "
                         "no heads of %lld that %lld heads could share", n->name,
@@ -117,7 +141,15 @@ static int64_t attention_stash(const ls__bench *b, const ls__instr *in)
     const ls_node *n = in->node;
 
     (void)b;
-    return heads_of(n) * n->shape[0] * n->shape[0];
+    return heads_of(n) * kept_size(n);
+}
+
+static ls_node *attention_declare(ls_node *n)
+{
+    if (rate_of(n) > 0)
+        n->stream = ls__graph_stream(n->graph, n->name);
+    return rate_of(n) > 0 && n->stream < 0
+               ? ls__graph_failed(n->graph, n->stream) : n;
 }
 
 /* Each head is a product. */
@@ -132,7 +164,8 @@ static int attention_plan(ls__bench *b, ls__instr *in)
     int64_t scores = b->backend->products->scratch(h.d, h.t);
     int64_t values = b->backend->products->scratch(h.t, h.d);
 
-    ls__bench_scratch(b, h.t * h.t + h.t * h.d + 32 + ls__most(scores, values));
+    ls__bench_scratch(b, 2 * h.t * h.t + h.t * h.d + 48 +
+                             ls__most(scores, values));
     return 0;
 }
 
@@ -190,22 +223,61 @@ static void show_head(const ls__run *r, head h, const char *what, int64_t at,
              h.t * h.t);
 }
 
+/* Where P of a head of row i begins, among those of all rows. */
+static int64_t place(const ls__run *r, head h, int64_t i, int64_t number)
+{
+    return (i * heads_of(r->node) + number) * h.t * h.t;
+}
+
+static bool drops(const ls__run *r)
+{
+    return rate_of(r->node) > 0 && r->of->train;
+}
+
+/* Some of P is dropped, into memory of its own, and what stays is marked behind
+ * P. */
+static const float *drop(const ls__run *r, head h, float *p, int64_t i,
+                         int64_t number, float *to)
+{
+    int64_t all = h.t * h.t;
+    uint64_t at = (uint64_t)place(r, h, r->of->first + i, number);
+
+    if (!drops(r))
+        return p;
+    r->kernels->dropout(ls__draw_key(r).word, at, all,
+                        (float)(1 - rate_of(r->node)), p, to,
+                        (void *)(p + all));
+    return to;
+}
+
+/* What was marked of x, in the same way. */
+static const float *drop_again(const ls__run *r, head h, const float *p,
+                               const float *x, float *to)
+{
+    if (!drops(r))
+        return x;
+    r->kernels->dropout_grad(h.t * h.t, (float)(1 - rate_of(r->node)),
+                             (const void *)(p + h.t * h.t), x, NULL, to);
+    return to;
+}
+
 static void attention_fwd(const ls__run *r)
 {
     int64_t heads = heads_of(r->node);
     head h = head_of(r->node);
-    float *p = r->stash;
+    float *p = r->stash, *scratch = r->scratch + (h.t * h.t + 15) / 16 * 16;
 
     for (int64_t i = 0; i < r->rows; i++)
-        for (int64_t k = 0; k < heads; k++, p += h.t * h.t) {
+        for (int64_t k = 0; k < heads; k++, p += kept_size(r->node)) {
             int64_t at = q_at(h, i, k), kv = kv_at(h, i, k);
 
             scores(r, h, h.scale, (const float *)r->x[0] + at,
-                   (const float *)r->x[1] + kv, p, r->scratch);
-            show_head(r, h, "S", p - r->stash, p);
+                   (const float *)r->x[1] + kv, p, scratch);
+            show_head(r, h, "S", place(r, h, i, k), p);
             visible_softmax(r, h, p);
-            mix(r, h, 1, p, false, (const float *)r->x[2] + kv, NULL,
-                r->y + y_at(r, h, i, k), h.row, r->scratch);
+            mix(r, h, 1, drop(r, h, p, i, k, r->scratch), false,
+                (const float *)r->x[2] + kv, NULL, r->y + y_at(r, h, i, k),
+                h.row, scratch);
         }
 }
 
@@ -250,14 +322,17 @@ static void head_bwd(const ls__run *r, head h, const float *p, int64_t i,
 {
     const float *q = r->x[0], *k = r->x[1], *v = r->x[2];
     int64_t at = q_at(h, i, number), kv = kv_at(h, i, number);
-    float *ds = r->scratch, *scratch = ds + (h.t * h.t + 15) / 16 * 16;
+    int64_t all = (h.t * h.t + 15) / 16 * 16;
+    float *ds = r->scratch, *dropped = ds + all, *scratch = dropped + all;
 
     if (r->dx[2])
-        shared_grad(r, h, 2, number, 1, p, r->dy + at, kv, scratch);
+        shared_grad(r, h, 2, number, 1, drop_again(r, h, p, p, dropped),
+                    r->dy + at, kv, scratch);
     scores(r, h, 1, r->dy + at, v + kv, ds, scratch);
-    show_head(r, h, "dP", p - r->stash, ds);
+    (void)drop_again(r, h, p, ds, ds);
+    show_head(r, h, "dP", place(r, h, i, number), ds);
     r->kernels->softmax_grad(h.t, h.t, h.t, p, ds);
-    show_head(r, h, "dS", p - r->stash, ds);
+    show_head(r, h, "dS", place(r, h, i, number), ds);
     if (r->dx[0])
         mix(r, h, h.scale, ds, false, k + kv, at_or_null(r->addend[0], at),
             r->dx[0] + at, h.row, scratch);
@@ -272,13 +347,15 @@ static void attention_bwd(const ls__run *r)
     const float *p = r->stash;
 
     for (int64_t i = 0; i < r->rows; i++)
-        for (int64_t k = 0; k < heads; k++, p += h.t * h.t)
+        for (int64_t k = 0; k < heads; k++, p += kept_size(r->node))
             head_bwd(r, h, p, i, k);
 }
 
 static const ls__attribute attributes[] = {
     LS__FIELD("heads", LS__INTEGER, attention, heads),
     LS__FIELD("causal", LS__YES_NO, attention, causal),
+    {.name = "dropout", .type = LS__NUMBER,
+     .offset = offsetof(attention, dropout), .may_lack = true},
     {0}};
 
 /* ------ step by step ------ */
@@ -360,17 +437,17 @@ static const ls__op attention_step = {
 const ls__op ls__op_attention = {
     .name = "attention", .step = &attention_step, .inputs = 3, .reads = 7,
     .of = sizeof(attention), .attributes = attributes,
-    .shape = attention_shape,
+    .shape = attention_shape, .declare = attention_declare,
     .words = attention_words, .stash = attention_stash,
     .plan = attention_plan, .flops = attention_flops,
     .forward = attention_fwd, .backward = attention_bwd};
 
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
-                       bool causal, const char *name)
+                       bool causal, double dropout, const char *name)
 {
     ls_node *y = ls__node_new(&ls__op_attention, name, q, k, v);
 
     if (y)
-        *(attention *)y->of = (attention){heads, causal};
+        *(attention *)y->of = (attention){heads, causal, dropout};
     return ls__node_done(y);
 }

@@ -46,21 +46,12 @@ static int64_t dropout_stash(const ls__bench *b, const ls__instr *in)
     return (in->node->size + 31) / 32;
 }
 
-/* The key of the layer in this call of the model. */
-static ls_key key_of(const ls__run *r)
-{
-    const ls__draw *d = &r->of->draw[r->node->stream];
-    ls_key key = ls_key_fold_in(d->key, r->of->call);
-
-    return d->hashed ? ls_key_fold_in(key, d->hash) : key;
-}
-
 static void dropout_fwd(const ls__run *r)
 {
     int64_t n = r->rows * r->node->size;
 
     if (r->of->train)
-        r->kernels->dropout(key_of(r).word,
+        r->kernels->dropout(ls__draw_key(r).word,
                             (uint64_t)(r->of->first * r->node->size), n,
                             keep_of(r), r->x[0], r->y, (void *)r->stash);
     else

@@ -611,6 +611,30 @@ def cross_attention(x, memory, mask, heads, name):
     return _.made(c.ls_cross_attention, x, memory, mask, heads, name)
 
 
+c.ls_attention_with = c.function("ls_attention_with", c.P, c.NodeOrNull, c.INT,
+    c.P, c.Text)
+
+def attention_with(x, heads, name, **options):
+    """grouped_attention with these options, NULL: the defaults.  With both
+    biases nn.MultiheadAttention.
+    """
+    return _.made(c.ls_attention_with, x, heads,
+        C.byref(_.defaults(c.ls_attention_defaults_bytes, c.AttentionOptions, **options)),
+        name)
+
+
+c.ls_cross_attention_with = c.function("ls_cross_attention_with", c.P,
+    c.NodeOrNull, c.NodeOrNull, c.NodeOrNull, c.INT, c.P, c.Text)
+
+def cross_attention_with(x, memory, mask, heads, name, **options):
+    """cross_attention with biases and dropout.  LS_EINVAL: a causal mask,
+    heads that are shared or rotary positions, which it does not have.
+    """
+    return _.made(c.ls_cross_attention_with, x, memory, mask, heads,
+        C.byref(_.defaults(c.ls_attention_defaults_bytes, c.AttentionOptions, **options)),
+        name)
+
+
 c.ls_lstm = c.function("ls_lstm", c.P, c.NodeOrNull, c.INT64, c.Text)
 
 def lstm(x, n, name):
@@ -941,9 +965,9 @@ __all__ = ["sub", "mul", "div", "min", "max", "scale_shift", "neg", "square",
     "nesterov", "adam", "adamw", "rmsprop", "adagrad", "lion", "amsgrad",
     "dense", "dense_with", "embed", "position", "layer_norm", "rms_norm",
     "batch_norm", "rotary", "swiglu", "self_attention", "grouped_attention",
-    "cross_attention", "lstm", "gru", "lstm_with", "gru_with", "conv2d",
-    "conv2d_with", "conv1d_with", "conv1d", "max_pool", "avg_pool",
-    "max_pool_with", "avg_pool_with", "flatten", "group_norm", "gelu", "relu",
-    "tanh", "sigmoid", "add", "dropout", "round_bf16", "mean_squared_error",
-    "cross_entropy", "next_token_loss", "sparse_dense", "sparse_dense_with",
-    "embed_bag"]
+    "cross_attention", "attention_with", "cross_attention_with", "lstm", "gru",
+    "lstm_with", "gru_with", "conv2d", "conv2d_with", "conv1d_with", "conv1d",
+    "max_pool", "avg_pool", "max_pool_with", "avg_pool_with", "flatten",
+    "group_norm", "gelu", "relu", "tanh", "sigmoid", "add", "dropout",
+    "round_bf16", "mean_squared_error", "cross_entropy", "next_token_loss",
+    "sparse_dense", "sparse_dense_with", "embed_bag"]

@@ -355,6 +355,12 @@ class DenseOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("no_bias", C.c_bool)]
 
 
+class AttentionOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("causal", C.c_bool),
+        ("qkv_bias", C.c_bool), ("out_bias", C.c_bool), ("kv_heads", C.c_int),
+        ("rotary_base", C.c_double), ("dropout", C.c_double)]
+
+
 class RecurrentOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("state", P), ("lengths", P),
         ("last", P), ("two_biases", C.c_bool)]
@@ -488,6 +494,7 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_level": Level, "ls_core_kind": CoreKind, "ls_cost": Cost,
     "ls_work": Work, "ls_times": Times, "ls_isa": Isa,
     "ls_save_options": SaveOptions, "ls_dense_options": DenseOptions,
+    "ls_attention_options": AttentionOptions,
     "ls_recurrent_options": RecurrentOptions, "ls_window": Window,
     "ls_conv_options": ConvOptions, "ls_pooling_options": PoolingOptions,
     "ls_shard": Shard, "ls_ratio": Ratio, "ls_sums": Sums,
@@ -734,6 +741,8 @@ ls_archive_of_trainer = function("ls_archive_of_trainer", C.c_int, P, P)
 ls_data_parallel_step = function("ls_data_parallel_step", C.c_int, INT64, P, P,
     INT64, INT64, INT64, INT, C.c_double, P)
 ls_dense_defaults_bytes = function("ls_dense_defaults_bytes", None, P,
+    C.c_size_t)
+ls_attention_defaults_bytes = function("ls_attention_defaults_bytes", None, P,
     C.c_size_t)
 ls_recurrent_defaults_bytes = function("ls_recurrent_defaults_bytes", None, P,
     C.c_size_t)

@@ -43,7 +43,7 @@ BEGIN {
     names = "mesh_options pool_options trainer_options checkpoints_options " \
         "images_options loader_options trace_options place " \
         "level core_kind result cost work entry option isa " \
-        "doing pooling_options conv_options dense_options recurrent_options " \
+        "doing attention_options pooling_options conv_options dense_options recurrent_options " \
         "save_options transcript_options " \
         "transcript_facts"
     n = split(names, name, " ")
