@@ -91,7 +91,9 @@ static inline ls_graph *all_operators(void)
     more.dilation_x = 2;
     more.top = more.bottom = more.left = more.right = 1;
     more.ceil_mode = more.exclude_padding = true;
-    x = ls_avg_pool_with(ls_max_pool_with(x, 2, 2, &more), 2, 2, &more);
+    x = ls_max_pool_with(x, 2, 2, &more);
+    more.dilation_x = 1;
+    x = ls_avg_pool_with(x, 2, 2, &more);
     x = ls_flatten(ls_avg_pool(ls_round_bf16(x), two));
     x = ls_sigmoid(ls_tanh(ls_relu(ls_gelu(ls_dense(x, 7, "fc")))));
     OK(ls_output(g, ls_add(x, dense_no_bias(x, 7, "fc2")), "sum"));

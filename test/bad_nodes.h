@@ -38,6 +38,14 @@ static ls_node *pooled(ls_node *x, int64_t top, int64_t bottom)
     return ls_max_pool_with(x, 2, 2, &o);
 }
 
+static ls_node *mean_with_gaps(ls_node *x)
+{
+    ls_pooling_options o = ls_pooling_defaults();
+
+    o.dilation_y = 2;
+    return ls_avg_pool_with(x, 2, 2, &o);
+}
+
 static ls_node *conv(const leaves *l, ls_conv_options o)
 {
     return ls_conv2d_with(l->image, 6, 3, 3, &o, "conv");
@@ -130,6 +138,7 @@ static ls_window window_of(int64_t h, int64_t w, int64_t sy, int64_t sx,
     ROW(groups_odd, ls_group_norm(l.image, 3, "norm"), LS_ESHAPE, "3") \
     ROW(groups_i32, ls_group_norm(l.i, 2, "norm"), LS_ESHAPE, "LS_I32") \
     ROW(batch_i32, ls_batch_norm(l.i, 1e-5, "norm"), LS_ESHAPE, "LS_I32") \
+    ROW(pool_gaps, mean_with_gaps(l.image), LS_EINVAL, "only max_pool") \
     ROW(pool_outside, pooled(l.image, 2, 0), LS_ESHAPE, "no pixel") \
     ROW(pool_pixels, pooled(l.image, 0, -1), LS_EINVAL, "-1 at the bottom") \
     ROW(pool_rank, ls_max_pool(l.x, window_of(2, 2, 2, 2, LS_SAME)), \

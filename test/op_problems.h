@@ -363,6 +363,7 @@ static void build_avg_pool(problem *p, const sample *s, int kind)
     ls_window w = window_of(s, kind);
     ls_pooling_options o = more_of_pooling(s, kind);
 
+    o.dilation_x = 1;
     p->node = kind < 3 ? ls_avg_pool(input_x(p, s), w)
                        : ls_avg_pool_with(input_x(p, s), w.height, w.width, &o);
 }

@@ -171,7 +171,7 @@ static const struct {
     {of_tokens, "Gather ReduceMean MatMul Softmax BatchNormalization Slice "},
     {of_bags, "Gather Max GreaterOrEqual BatchNormalization "},
     {of_steps, "LSTM GRU Squeeze Unsqueeze Gather Concat "},
-    {of_images, "Conv BatchNormalization MaxPool AveragePool "},
+    {of_images, "Conv BatchNormalization MaxPool AveragePool Pad "},
 };
 
 static ls_graph *graph_of(int i)

@@ -125,14 +125,38 @@ static const char *pooled(ls__onnx *o, const char *x, const char *type,
                               channels_last);
 }
 
+/* ONNX Runtime takes no padding as wide as a window's taps, of which there are
+ * fewer than pixels that a window with gaps covers: such padding is written
+ * out. */
+static const char *surrounded(ls__onnx *o, const char *x, window *w)
+{
+    const float least = -INFINITY;
+    int64_t with[] = {0, 0, w->pads[0], w->pads[1],
+                      0, 0, w->pads[2], w->pads[3]};
+    bool wide = false;
+    const char *in[] = {x, NULL, NULL};
+    ls__proto none = {0};
+
+    for (int i = 0; i < 4; i++)
+        wide |= w->pads[i] >= w->size[i % 2];
+    if (!wide)
+        return x;
+    memset(w->pads, 0, sizeof w->pads);
+    in[1] = ls__onnx_integers(o, 8, with);
+    in[2] = ls__onnx_floats(o, NULL, (ls__onnx_shape){0, {0}}, &least);
+    return ls__onnx_call(o, "Pad", 3, in, &none);
+}
+
 static const char *max_pool(ls__onnx *o, const ls__net_node *n)
 {
+    const char *x =
+        ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4, channels_first);
     window w = window_of(n);
     ls__proto list = {0};
 
+    x = surrounded(o, x, &w);
     put_window(&list, &w);
-    return pooled(o, ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4,
-                                        channels_first), "MaxPool", &list);
+    return pooled(o, x, "MaxPool", &list);
 }
 
 /* The padding that a mean counts where windows hang over, written out: what

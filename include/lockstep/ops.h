@@ -357,7 +357,7 @@ typedef struct ls_pooling_options {
     ls_padding padding;
     bool ceil_mode, exclude_padding;
     int64_t stride_y, stride_x;       /* 0: 1 */
-    int64_t dilation_y, dilation_x;   /* 0: 1 */
+    int64_t dilation_y, dilation_x;   /* 0: 1; ls_max_pool_with alone */
     int64_t top, bottom, left, right; /* LS_EXPLICIT */
 } ls_pooling_options;
 
@@ -379,7 +379,7 @@ static inline ls_pooling_options ls_pooling_defaults(void)
 LS_API ls_node *ls_max_pool_with(ls_node *x, int64_t height, int64_t width,
                                  const ls_pooling_options *options);
 
-/* The same of ls_avg_pool: nn.AvgPool2d. */
+/* The same of ls_avg_pool: nn.AvgPool2d.  LS_EINVAL: a dilation too. */
 LS_API ls_node *ls_avg_pool_with(ls_node *x, int64_t height, int64_t width,
                                  const ls_pooling_options *options);
 

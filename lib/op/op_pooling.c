@@ -37,6 +37,18 @@ static int pooling_shape(ls_node *n)
     return 0;
 }
 
+/* In files of others a mean has no gaps. */
+static int avg_shape(ls_node *n)
+{
+    const ls__window *w = ls__window_of(n);
+
+    if (w->dy > 1 || w->dx > 1)
+        return ls__fail(LS_EINVAL, "avg_pool: dilations %lld and %lld: only "
+                        "max_pool has them", (long long)w->dy,
+                        (long long)w->dx);
+    return pooling_shape(n);
+}
+
 static ls__pooling pooling_of(const ls_node *n)
 {
     const int64_t *x = n->in[0]->shape;
@@ -123,7 +135,7 @@ static void avg_bwd(const ls__run *r)
 
 const ls__op ls__op_avg_pool = {
     .name = "avg_pool", .inputs = 1, .of = sizeof(ls__window),
-    .attributes = attributes, .shape = pooling_shape, .forward = avg_fwd,
+    .attributes = attributes, .shape = avg_shape, .forward = avg_fwd,
     .backward = avg_bwd};
 
 static ls_node *pooling(const ls__op *op, ls_node *x, ls__window window)

@@ -788,7 +788,7 @@ c.ls_avg_pool_with = c.function("ls_avg_pool_with", c.P, c.NodeOrNull, c.INT64,
     c.INT64, c.P)
 
 def avg_pool_with(x, height, width, **options):
-    """The same of avg_pool: nn.AvgPool2d."""
+    """The same of avg_pool: nn.AvgPool2d.  LS_EINVAL: a dilation too."""
     return _.made(c.ls_avg_pool_with, x, height, width,
         C.byref(_.defaults(c.ls_pooling_defaults_bytes, c.PoolingOptions, **options)))
 

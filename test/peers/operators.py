@@ -208,7 +208,8 @@ def linear(c, x, w, b=None):
 
 
 def pair(x):
-    return tuple(x) if isinstance(x, (tuple, list)) else (x, x)
+    x = tuple(x) if isinstance(x, (tuple, list)) else (x,)
+    return x if len(x) == 2 else x * 2
 
 
 def conv2d(c, x, w, b=None, stride=1, padding=0, dilation=1, groups=1):
