@@ -130,7 +130,7 @@ typedef struct result {
 } result;
 
 /* What the few lines say. */
-static result bits_of(const conv *c, bool bf16)
+static result computed_bits(const conv *c, bool bf16)
 {
     const ls_node *n = c->node;
     const int64_t *s = n->in[0]->shape;
@@ -234,7 +234,7 @@ static void check_shapes(shape (*number)(int), int first)
     for (int i = first; i < SHAPES; i += 4) {
         shape s = number(i);
         conv c = make(&s);
-        result want = bits_of(&c, false), got;
+        result want = computed_bits(&c, false), got;
 
         check_double(&c, &want);
         for (int k = 0; k < levels(); k++) {
@@ -312,7 +312,7 @@ START_TEST(bf16_with_gaps)
             given.w = rounded(c.nw, c.w);
             given.dy = rounded(c.ny, c.dy);
         }
-        want = bits_of(&given, !is_depthwise(c.node));
+        want = computed_bits(&given, !is_depthwise(c.node));
         round_y(c.ny, want.y);
         for (int k = 0; k < levels(); k++) {
             const ls__backend *maker;

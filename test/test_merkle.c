@@ -82,11 +82,10 @@ START_TEST(parts)
     ls__digest all[MOST], part[MOST];
 
     ls__merkle_hash(x, floats, 0, MOST, all);
-    for (int parts = 1; parts <= 7; parts++) {
+    for (int n = 1; n <= 7; n++) {
         memset(part, 0, sizeof part);
-        for (int i = 0; i < parts; i++)
-            ls__merkle_hash(x, floats, MOST * i / parts,
-                            MOST * (i + 1) / parts, part);
+        for (int i = 0; i < n; i++)
+            ls__merkle_hash(x, floats, MOST * i / n, MOST * (i + 1) / n, part);
         ck_assert_mem_eq(part, all, sizeof all);
     }
     free(x);

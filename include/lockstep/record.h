@@ -85,8 +85,8 @@ static inline int ls_record_compare(const char *a, const char *b,
  * value[4096]; of a number its one word, leaf 0.  Returns how many;
  * LS_ENOTFOUND: there is no such place or leaf; LS_ENOTSUP: the record has no
  * values; LS_EFORMAT, LS_EIO, LS_ENOMEM. */
-LS_API int64_t ls_record_leaf(const char *record, const char *place,
-                              int64_t leaf, uint32_t value[4096]);
+LS_API int ls_record_leaf(const char *record, const char *place, int64_t leaf,
+                          uint32_t value[4096]);
 
 /* The hash of a leaf of the array at a place, as 64 hex digits: SHA-256 of its
  * bytes, little end first, and a byte 0.  The record needs no values.

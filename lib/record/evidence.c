@@ -363,8 +363,8 @@ static int save(const char *path, const char *text, size_t bytes)
     return good ? 0 : ls__io_error(path, "write");
 }
 
-int64_t ls_record_leaf(const char *record, const char *place, int64_t leaf,
-                       uint32_t value[4096])
+int ls_record_leaf(const char *record, const char *place, int64_t leaf,
+                   uint32_t value[4096])
 {
     LS__NEED(record);
     LS__NEED(place);
@@ -384,7 +384,7 @@ int64_t ls_record_leaf(const char *record, const char *place, int64_t leaf,
                          record, place, (long long)leaf);
     }
     free_all(&e);
-    return n;
+    return (int)n;
 }
 
 /* Is it the entry of that place; then its leaf's hash. */

@@ -820,7 +820,7 @@ ls_trainer_record_bytes = function("ls_trainer_record_bytes", C.c_int, P, P, P,
     P, C.c_size_t)
 ls_record_compare_bytes = function("ls_record_compare_bytes", C.c_int, Text,
     Text, P, C.c_size_t)
-ls_record_leaf = function("ls_record_leaf", C.c_int64, Text, Text, INT64, P)
+ls_record_leaf = function("ls_record_leaf", C.c_int, Text, Text, INT64, P)
 ls_record_leaf_hash = function("ls_record_leaf_hash", C.c_int, Text, Text,
     INT64, P)
 ls_record_evidence = function("ls_record_evidence", C.c_int, Text, Text, INT64,
