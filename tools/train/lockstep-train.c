@@ -96,7 +96,7 @@ static int check_writable(session *s)
     int status = writable_check_folder(set->checkpoint);
 
     for (int i = 0; i < 6 && status == OPT_GO; i++)
-        status = writable_check(file[i].path, i < 2);
+        status = writable_check(file[i].path, i < 3);
     if (status == OPT_GO)
         status = writable_check_plot(set->curve);
     return status == OPT_GO ? run_check_apart(&s->run, 6, file) : status;
