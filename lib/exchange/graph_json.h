@@ -27,6 +27,10 @@ int ls__graph_write(const ls_graph *graph, char **text);
  * memory. */
 json_t *ls__graph_said(const ls_graph *graph, bool trained);
 
+/* The JSON of files of any graph, which a new attribute does not change as long
+ * as it is as usual: what a transcript commits to. */
+json_t *ls__graph_as_filed(const ls_graph *graph);
+
 /* Build the graph that the text says, which is believed nothing: every operator
  * checks its inputs and attributes as it does for a program that builds, and
  * must come to the shape and the parameters that the text says.  Messages begin

@@ -286,6 +286,11 @@ json_t *ls__graph_said(const ls_graph *g, bool trained)
     return written(g, trained, true);
 }
 
+json_t *ls__graph_as_filed(const ls_graph *g)
+{
+    return written(g, false, false);
+}
+
 /* ------ what cannot be written ------ */
 
 static int check_text(const char *text)
@@ -321,7 +326,7 @@ int ls__graph_write(const ls_graph *g, char **text)
 
     if (status < 0)
         return status;
-    if (!(root = written(g, false, false)))
+    if (!(root = ls__graph_as_filed(g)))
         status = ls__no_memory("a graph's JSON", 0);
     else if (!(*text = ls__json_text(root, JSON_COMPACT, &bytes)))
         status = LS_ENOMEM;

@@ -22,15 +22,15 @@ static void hash_text(const char *text, char hex[LS__HEX])
     ls__sha256_hex(&sha, hex);
 }
 
-/* The hash of a graph as JSON; of a gradient function of the user's, which says
- * nothing, that of the empty text. */
+/* The hash of a graph's JSON in model files; of a gradient function of the
+ * user's, which says nothing, that of the empty text. */
 int ls__head_graph(const ls_trainer *t, char hex[LS__HEX])
 {
     json_t *said = NULL;
     char *text = NULL;
 
     if (t->model.graph) {
-        said = ls__graph_said(t->model.graph, false);
+        said = ls__graph_as_filed(t->model.graph);
         text = said ? ls__line_write(said) : NULL;
         json_decref(said);
         if (!text)
