@@ -49,7 +49,7 @@ export PKG_CONFIG_PATH
 is "the prefix in lockstep.pc" "$(pkg-config --variable=prefix lockstep)" /other
 make prefix=/third DESTDIR="$dir/again" install >out 2>err
 is "make install with another prefix" $? 0
-is "what names the first prefix" "$(grep -rl /other "$dir/again")" ""
+is "what names the first prefix" "$(grep -rlE '/other(/|$)' "$dir/again")" ""
 is "a prefix given to pkg-config" \
     "$(pkg-config --define-variable=prefix=/a --cflags lockstep | xargs)" \
     -I/a/include

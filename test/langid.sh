@@ -14,6 +14,11 @@ if ! make --version >/dev/null 2>&1 || ! $cc --version >/dev/null 2>&1; then
     echo "there is no compiler, or no make"
     exit 77
 fi
+if ${NM:-nm} -D "$build/.libs/liblockstep.so" 2>/dev/null |
+    grep -qE '__(a|t|m|ub)san_'; then
+    echo "skipped: the library has a sanitizer, its program has not"
+    exit 77
+fi
 source=$top/examples/langid
 
 # Sentences of three languages, each its words in another order.
