@@ -147,7 +147,7 @@ static void in_order(const quarrel *q, char *mine, char *theirs, char *to[2])
 
 static int ask_states(quarrel *q)
 {
-    char *mine = states_of(q->d->of.of->path), *theirs, *both[2];
+    char *mine = states_of(q->d->of.of->path), *theirs = NULL, *both[2];
     int status = mine ? mail_answer(&q->x, 1, "states", mine, ROOT + STATE,
                                         ROOT + (size_t)STATE * STATES, &theirs)
                       : opt_fail(OPT_FAILED, "no memory");
