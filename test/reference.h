@@ -419,9 +419,9 @@ static inline double pooling_divisor(const ref *r, int64_t at)
     int64_t i = at / c / n->shape[1] % n->shape[0];
 
     return (double)(pooling_taps(w, i, w->kh, w->sy, w->dy, w->top,
-                                 x->shape[0], w->given.bottom) *
+                                 x->shape[0], w->pixels.bottom) *
                     pooling_taps(w, j, w->kw, w->sx, w->dx, w->left,
-                                 x->shape[1], w->given.right));
+                                 x->shape[1], w->pixels.right));
 }
 
 static inline void ref_avg_pool(const ref *r)

@@ -3,16 +3,16 @@
  * on AMX, on every CPU. */
 #pragma GCC diagnostic ignored "-Wunused-function"
 
-#include "kernel/k_unit_bf16.h"
-#include "kernel/k_unit_conv_grad.h"
+#include "kernel/k_amx_bf16.h"
+#include "kernel/k_amx_conv_grad.h"
 #include "software_unit.h"
 
 const ls__products *software_unit(void)
 {
-    return &unit_bf16_products;
+    return &amx_bf16_products;
 }
 
 const ls__convs *software_unit_convs(void)
 {
-    return &unit_convs;
+    return &amx_convs;
 }

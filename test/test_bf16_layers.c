@@ -180,16 +180,16 @@ static layers two_layers(const ls__backend *be, ls__activation activation,
                              .c_row = HIDDEN, .scale = 1, .round = true,
                              .bias = uniform(3, HIDDEN),
                              .activation = activation, .slope = l.slope,
-                             .c_words = words};
+                             .c_bf16 = words};
     ls__product of_y = {.m = VECTORS, .n = OUT, .k = HIDDEN, .a = hidden,
                         .a_row = HIDDEN, .a_col = 1,
                         .b = uniform(4, HIDDEN * OUT), .b_row = OUT, .b_col = 1,
-                        .c = l.y, .c_row = OUT, .scale = 1, .a_words = words};
+                        .c = l.y, .c_row = OUT, .scale = 1, .a_bf16 = words};
     ls__product of_dw = {.m = HIDDEN, .n = OUT, .k = VECTORS, .a = hidden,
                          .a_row = 1, .a_col = HIDDEN,
                          .b = uniform(5, VECTORS * OUT), .b_row = OUT,
                          .b_col = 1, .c = l.dw, .c_row = OUT,
-                         .accumulate = true, .scale = 1, .a_words = words};
+                         .accumulate = true, .scale = 1, .a_bf16 = words};
 
     memset(l.dw, 0, HIDDEN * OUT * sizeof *l.dw);
     multiply(be, &of_hidden);
@@ -210,12 +210,12 @@ START_TEST(as_words)
     const ls__backend *be = way(_i);
 
     ls__fpmode_set();
-    for (int a = 0; a < LS__ACTIVATIONS && be->products->words; a++) {
+    for (int a = 0; a < LS__ACTIVATIONS && be->products->to_bf16; a++) {
         layers want = two_layers(be, (ls__activation)a, false);
         layers got = two_layers(be, (ls__activation)a, true);
         float *words = fenced(VECTORS * HIDDEN / 2);
 
-        be->products->words(VECTORS, HIDDEN, want.hidden, words);
+        be->products->to_bf16(VECTORS, HIDDEN, want.hidden, words);
         check_same(got.hidden, words, VECTORS * HIDDEN / 2);
         if (a)
             check_same(got.slope, want.slope, VECTORS * HIDDEN);
@@ -242,9 +242,9 @@ static void check_words(const ls__backend *be, const ls_node *n)
 
     alone_start(&a, &r);
     n->op->forward(&r);
-    be->products->words(SEQUENCES * POSITIONS, WIDTH, y, rounded);
-    ck_assert(n->op->words(&words.in, LS__VALUE));
-    words.in.words = true;
+    be->products->to_bf16(SEQUENCES * POSITIONS, WIDTH, y, rounded);
+    ck_assert(n->op->may_bf16(&words.in, LS__VALUE));
+    words.in.is_bf16 = true;
     alone_start(&words, &of_words);
     of_words.y = fenced(ALL / 2);
     n->op->forward(&of_words);
@@ -261,7 +261,7 @@ START_TEST(others_as_words)
     ls_graph *g;
     ls_node *x;
 
-    if (!be->products->words)
+    if (!be->products->to_bf16)
         return;
     ls__fpmode_set();
     OK(ls_graph_new(&g));

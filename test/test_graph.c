@@ -351,9 +351,9 @@ static void check_glimpse(runner *e, const data *d, int64_t chunk)
 
     some.rows = chunk;
     before = gradient(e, &some, true);
-    ls__context_watch(e->context, look, &p);
+    ls__context_after(e->context, look, &p);
     run(e, d, true, &r);
-    ls__context_watch(e->context, NULL, NULL);
+    ls__context_after(e->context, NULL, NULL);
     p.then.sums = before.sums;
     ck_assert(p.seen);
     check_same(d, &before, &p.then);

@@ -22,7 +22,7 @@ void ls__multiply_deep(const ls__backend *b, const ls__product *g,
     piece = *g;
     for (int64_t p = 0; p < g->k; p += LS__DEEP) {
         piece.k = g->k - p < LS__DEEP ? g->k - p : LS__DEEP;
-        piece.a = g->a + p * g->a_col / (g->a_words ? 2 : 1);
+        piece.a = g->a + p * g->a_col / (g->a_bf16 ? 2 : 1);
         piece.b = g->b + p * g->b_row;
         b->products->gemm(&piece, scratch);
         piece.accumulate = true;

@@ -11,7 +11,7 @@
 typedef struct ls__location {
     int input;      /* index, or -1 */
     int64_t offset; /* floats from the start of the worker's memory */
-    bool words;     /* numbers of bf16, as c_words leaves them
+    bool is_bf16;     /* numbers of bf16, as c_bf16 leaves them
                        (kernel/product.h) */
 } ls__location;
 
@@ -21,7 +21,7 @@ typedef struct ls__instr {
     const ls_node *node;
     int inputs;                  /* with those of what it took in */
     ls__location x[LS__MAX_INPUTS];
-    bool words;                  /* y is numbers of bf16 */
+    bool is_bf16;                  /* y is numbers of bf16 */
     int64_t y, stash, dy;        /* offsets; -1: none */
     int64_t kept;                /* floats a row of the stash */
     bool over_x;                 /* and it keeps some where x[0] was, which
@@ -46,7 +46,7 @@ struct ls__pack {
     const ls_node *node;    /* whose first parameter they are */
     bool backward;          /* read there only */
     int64_t k, n, row, col; /* the operand B (k,n) and its strides */
-    int64_t unit;           /* so many columns are not cut */
+    int64_t whole;          /* so many columns are not cut */
     int64_t floats;
     int64_t offset;         /* in the packed weights, one after the other */
     int64_t *at;            /* where who asked for them keeps the offset */

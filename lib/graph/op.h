@@ -10,7 +10,7 @@
 #define LS_GRAPH_OP_H
 
 #include "graph/attribute.h"
-#include "base/marks.h"
+#include "base/touched.h"
 #include "graph/graph.h"
 #include "graph/instr.h"
 #include "kernel/kernel.h"
@@ -52,7 +52,7 @@ typedef struct ls__chunk {
     const float *weights;   /* of the rows; NULL: all 1 */
     ls_sums *sums;          /* losses add to them */
     ls__failure *failure;   /* set by the first of the user's that fails */
-    const ls__marks *marks; /* of the array that holds all gradients; NULL:
+    const ls__touched *touched; /* of the array that holds all gradients; NULL:
                                there are none */
     const ls__draw *draw;   /* [stream] */
     uint32_t call;          /* of the model, which draws are of */
@@ -133,7 +133,7 @@ struct ls__op {
     bool (*folds)(const ls_node *node, void *made, const ls_node *reader);
     /* May its value (k = LS__VALUE), or its input k, be numbers of bf16?  NULL:
      * no. */
-    bool (*words)(const ls__instr *in, int k);
+    bool (*may_bf16)(const ls__instr *in, int k);
     /* Say how many rows it wants in a chunk; NULL: any will do. */
     void (*wish)(const ls_node *node, ls__wish *wish);
     /* Floats a row to keep from forward to backward; NULL: none.  All else is

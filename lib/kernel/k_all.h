@@ -22,7 +22,7 @@
 #include "kernel/k_reduce.h"
 #include "kernel/k_roof.h"
 #include "kernel/k_softmax.h"
-#include "kernel/k_unit_split.h"
+#include "kernel/k_amx_split.h"
 #include "kernel/kernel.h"
 
 #define LS__KERNEL_TABLE \

@@ -27,7 +27,7 @@ static void bf16_pack(int64_t k, int64_t n, const float *b, int64_t b_row,
 
 /* ------ A in bands ------ */
 
-enum { BLOCK_SIDE = LS__BF16_STEP }; /* rows, and columns where c_words is */
+enum { BLOCK_SIDE = LS__BF16_STEP }; /* rows, and columns where c_bf16 is */
 
 /* Rows of A, words in place, that stay in the second cache while panels
  * pass. */
@@ -108,7 +108,7 @@ static void band_copy(const ls__product *g, int64_t i, int64_t rows,
 
 #if defined(PAIRS)
 
-/* Blocks of 32 rows and columns (c_words in kernel/product.h): each row is the
+/* Blocks of 32 rows and columns (c_bf16 in kernel/product.h): each row is the
  * words of one step. */
 enum { WORD_BLOCK_WORDS = BLOCK_SIDE * STEP_WORDS };
 
@@ -146,7 +146,7 @@ SIMD w16 block_across(const uint32_t *first, const uint32_t *second, int64_t j)
 
 /* Lines of rows i .. i+rows of A, whole blocks, whose transpose stands in them:
  * weight gradients have it so, whose K is at most LS__DEEP. */
-static void band_turn(const ls__product *g, int64_t i, int64_t rows,
+static void band_transposed(const ls__product *g, int64_t i, int64_t rows,
                       uint32_t *copy, int64_t across)
 {
     const uint32_t *words = (const uint32_t *)(const void *)g->a;
@@ -174,7 +174,7 @@ static void band_of_words(const ls__product *g, int64_t i, int64_t rows,
 
     of->i = i;
     if (g->a_col != 1) {
-        band_turn(g, i, rows, copy, across);
+        band_transposed(g, i, rows, copy, across);
         of->a = copy;
         band_places(of, 1, across);
         return;
@@ -217,7 +217,7 @@ SIMD void bf16_tile(const ls__product *g, int rows, const band *of, int64_t i,
     sums_begin(rows, g->accumulate ? g->c + at : NULL, g->c_row, g->n - j, sum);
     chain_steps(rows, filled_words(g->k), band_row(of, i), &of->at, b, sum);
 #if defined(PAIRS)
-    if (g->c_words) {
+    if (g->c_bf16) {
         tile_put(rows, room, COLUMNS, COLUMNS, sum);
         tile_words(g, rows, i, j, room);
         return;
@@ -239,7 +239,7 @@ static void band_take(const ls__product *g, int64_t i, int64_t rows,
                       uint32_t *room, band *of)
 {
 #if defined(PAIRS)
-    if (g->a_words) {
+    if (g->a_bf16) {
         band_of_words(g, i, rows, room, of);
         return;
     }
@@ -251,7 +251,7 @@ static void bf16_gemm(const ls__product *g, float *scratch)
 {
     uint32_t *room = (uint32_t *)(void *)scratch;
     const uint32_t *b = g->packed;
-    bool in_place = g->a_words && g->a_col == 1;
+    bool in_place = g->a_bf16 && g->a_col == 1;
     int64_t height = in_place ? rows_in_place(g->k) : band_rows(g->k), rows;
     band of;
 
@@ -275,7 +275,7 @@ static void bf16_gemm(const ls__product *g, float *scratch)
 static const ls__products bf16_products = {
     .gemm = bf16_gemm, .scratch = bf16_scratch,
 #if defined(PAIRS)
-    .words = bf16_words,
+    .to_bf16 = bf16_words,
 #endif
     .packed_size = bf16_packed_size, .pack = bf16_pack};
 

@@ -187,7 +187,7 @@ static void pack_word_any(const source *l, int64_t p, int64_t j, uint32_t *out,
 }
 
 /* Does the block from line p on follow itself along K in memory? */
-static bool is_turned(const source *l, int64_t p)
+static bool is_transposed(const source *l, int64_t p)
 {
     int64_t end = p + WORD_BLOCK < l->k ? p + WORD_BLOCK : l->k;
 
@@ -204,7 +204,7 @@ static void pack_lines(const source *l, int64_t j, int64_t wide, uint32_t *out,
     }
     for (int64_t p = 0; p < l->k; p += WORD_BLOCK, out += 16 * out_row)
         for (int64_t v = 0; v < wide; v += 16)
-            if (is_turned(l, p))
+            if (is_transposed(l, p))
                 pack_word_columns(l, p, j + v, out + v, out_row);
             else
                 pack_word_any(l, p, j + v, out + v, out_row);

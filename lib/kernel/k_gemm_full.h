@@ -32,7 +32,7 @@ SIMD void fetch(int rows, const float *c, int64_t row)
 /* What a tile at C[at] will write and read in the end. */
 SIMD void fetch_all(const ls__product *g, int rows, int64_t at)
 {
-    if (!g->c_words)
+    if (!g->c_bf16)
         fetch(rows, g->c + at, g->c_row);
     if (g->slope)
         fetch(rows, g->slope + at, g->c_row);

@@ -234,8 +234,9 @@ SIMD void lists_store(const listed *s, bool finished, const float *total,
 }
 
 /* The same where they are columns i.. of C, rows j.. . */
-SIMD void lists_store_turned(const listed *s, bool finished, const float *total,
-                             int64_t rows, int64_t i, int64_t j)
+SIMD void lists_store_transposed(const listed *s, bool finished,
+                                 const float *total, int64_t rows, int64_t i,
+                                 int64_t j)
 {
     for (int64_t v = 0; v < LISTS_WIDTH && j + v < s->n; v += 16)
         for (int64_t r = 0; r < rows; r += 16) {
@@ -253,7 +254,7 @@ SIMD void lists_end(const listed *s, bool finished, const float *total,
                     int64_t rows, int64_t i, int64_t j)
 {
     if (s->transposed)
-        lists_store_turned(s, finished, total, rows, i, j);
+        lists_store_transposed(s, finished, total, rows, i, j);
     else
         lists_store(s, finished, total, rows, i, j);
 }

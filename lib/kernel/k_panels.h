@@ -25,8 +25,8 @@ SIMD void pack_rows(int64_t k, const float *b, int64_t b_row, int64_t left,
 }
 
 /* The same from the transpose: b[p][j] stands at b + p + j b_col. */
-static void pack_turned(int64_t k, const float *b, int64_t b_col, int64_t left,
-                        float *out)
+static void pack_transposed(int64_t k, const float *b, int64_t b_col,
+                            int64_t left, float *out)
 {
     for (int64_t p = 0; p < k; p += 16)
         for (int64_t v = 0; v < COLUMNS; v += 16) {
@@ -56,7 +56,7 @@ static void pack_panel(int64_t k, int64_t left, const float *b, int64_t b_row,
     if (b_col == 1)
         pack_rows(k, b, b_row, left, out);
     else if (b_row == 1)
-        pack_turned(k, b, b_col, left, out);
+        pack_transposed(k, b, b_col, left, out);
     else
         pack_any(k, b, b_row, b_col, left, out);
 }

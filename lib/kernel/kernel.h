@@ -73,7 +73,7 @@ typedef struct ls__kernel_table {
 
     /* The backend "native" in each precision: k_gemm.h and k_conv.h in f32,
      * k_bf16_gemm.h and k_bf16_conv.h of numbers rounded to bf16,
-     * k_unit_split.h of numbers that are sums of such. */
+     * k_amx_split.h of numbers that are sums of such. */
     ls__backend native[LS__PRECISIONS];
     /* The epilogue alone, over a product that stands in c. */
     void (*epilogue)(const ls__product *g);

@@ -64,8 +64,8 @@ typedef struct ls__product {
                                +0 where one is 0; or NULL */
     const float *add;       /* (m,n), row stride c_row, may be c only in
                                the native backend; or NULL */
-    bool a_words; /* A, or its transpose if a_row is 1, is as c_words left it */
-    bool c_words; /* C is left as numbers of bf16, as its reader wants it: in
+    bool a_bf16; /* A, or its transpose if a_row is 1, is as c_bf16 left it */
+    bool c_bf16; /* C is left as numbers of bf16, as its reader wants it: in
                      blocks of 32 rows and columns, c_row/32 of them for 32
                      rows.  m, n and c_row are multiples of LS__BF16_STEP then,
                      nothing is accumulated, and there is neither times nor
@@ -139,22 +139,22 @@ typedef struct ls__products {
     int64_t (*packed_size)(int64_t k, int64_t n);
     void (*pack)(int64_t k, int64_t n, const float *b, int64_t b_row,
                  int64_t b_col, void *packed);
-    /* (m,n) as c_words leaves it, sizes as there; NULL: a_words and c_words are
+    /* (m,n) as c_bf16 leaves it, sizes as there; NULL: a_bf16 and c_bf16 are
      * not known. */
-    void (*words)(int64_t m, int64_t n, const float *x, void *words);
+    void (*to_bf16)(int64_t m, int64_t n, const float *x, void *words);
 } ls__products;
 
 /* Who convolves by reading patches from the image. */
 typedef struct ls__convs {
     bool gaps; /* y, dw and pack know windows with gaps between their taps, and
                   groups; else kx is 1 and windows' rows are the image's */
-    bool turned; /* dw has the form that dw_pooled has, and is added to */
+    bool transposed; /* dw has the form that dw_pooled has, and is added to */
     /* The image as y reads it, in scratch; NULL: as it is. */
     const void *(*image)(const ls__conv *v, float *scratch);
     /* y of windows in rows first .. last, all channels. */
     void (*y)(const ls__conv *v, const void *image, int64_t first,
               int64_t last);
-    /* dw, and dbias where it is not NULL; dw is transposed if `turned`. */
+    /* dw, and dbias where it is not NULL; dw is transposed if `transposed`. */
     void (*dw)(const ls__conv *v, float *dbias, float *scratch);
     /* The same under a pooling, the bytes of dw but where a zero of dy meets
      * what is not finite.  dw is transposed: t (n,kh,run up to whole vectors),

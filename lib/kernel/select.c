@@ -107,13 +107,13 @@ static const struct level {
 
 /* What some CPUs of a level have beyond it, best first, and whether that is
  * better than what all of them have. */
-static const struct unit {
+static const struct extension {
     const ls__kernel_table *level;
     ls_precision precision;
     const ls__backend *maker;
     bool (*here)(void);
     bool (*pays)(void);
-} units[] = {
+} extensions[] = {
 #ifdef LS_AMX
     {&ls__kernels_v4, LS_BF16_LAYERS, &ls__bf16_amx, has_amx, always},
     {&ls__kernels_v4, LS_F32X3_LAYERS, &ls__x3_amx, has_amx, always},
@@ -133,10 +133,10 @@ const ls__kernel_table *ls__kernels_level(int i)
 }
 
 /* Those that pay or those that do not; the first *i are passed over. */
-static const ls__backend *unit_maker(const ls__kernel_table *k,
-                                     ls_precision precision, bool pays, int *i)
+static const ls__backend *maker_for(const ls__kernel_table *k,
+                                    ls_precision precision, bool pays, int *i)
 {
-    for (const struct unit *u = units; u->level; u++)
+    for (const struct extension *u = extensions; u->level; u++)
         if (u->level == k && u->precision == precision && u->here() &&
             u->pays() == pays && (*i)-- == 0)
             return u->maker;
@@ -146,11 +146,11 @@ static const ls__backend *unit_maker(const ls__kernel_table *k,
 const ls__backend *ls__kernels_maker(const ls__kernel_table *k,
                                      ls_precision precision, int i)
 {
-    const ls__backend *maker = unit_maker(k, precision, true, &i);
+    const ls__backend *maker = maker_for(k, precision, true, &i);
 
     if (!maker && i-- == 0)
         maker = &k->native[precision];
-    return maker ? maker : unit_maker(k, precision, false, &i);
+    return maker ? maker : maker_for(k, precision, false, &i);
 }
 
 /* ------ Which is used ------ */

@@ -174,17 +174,17 @@ const ls__bag_entry *ls__bag_sort(int bits, int64_t n, ls__bag_entry *e,
     return e;
 }
 
-bool ls__bag_marks(const ls__instr *in)
+bool ls__bag_touches(const ls__instr *in)
 {
-    return ls__is_bag(in->node->op) && ((ls__bag_made *)in->made)->marks;
+    return ls__is_bag(in->node->op) && ((ls__bag_made *)in->made)->touched;
 }
 
-/* The marks of the table's gradient; NULL: it has none. */
-static const ls__marks *marks_of(const ls__run *r)
+/* The touched blocks of the table's gradient; NULL: nobody asks for them. */
+static const ls__touched *touched_of(const ls__run *r)
 {
     const ls__bag_made *made = r->in->made;
 
-    return made->marks ? r->of->marks : NULL;
+    return made->touched ? r->of->touched : NULL;
 }
 
 void ls__bag_clear(const ls__run *r, int64_t first, int64_t last)
@@ -192,8 +192,8 @@ void ls__bag_clear(const ls__run *r, int64_t first, int64_t last)
     int64_t width = ls__width(r->node), n = (last - first) * width;
     float *rows = r->dparam[0] + first * width;
 
-    if (marks_of(r))
-        ls__marks_clear(marks_of(r), rows, n);
+    if (touched_of(r))
+        ls__touched_clear(touched_of(r), rows, n);
     else
         memset(rows, 0, (size_t)n * sizeof *rows);
 }
@@ -213,8 +213,8 @@ int64_t ls__bag_table_grad(const ls__run *r, int64_t next, int64_t n,
         if (!add && next < row)
             ls__bag_clear(r, next, row);
         small = r->kernels->bag_grad(width, end - i, e + i, d, add, of_row);
-        if (marks_of(r))
-            ls__marks_set(marks_of(r), of_row, width, small);
+        if (touched_of(r))
+            ls__touched_set(touched_of(r), of_row, width, small);
         next = row + 1;
     }
     return next;

@@ -26,11 +26,11 @@ static inline const ls__bag_of *ls__bag_of_node(const ls_node *n)
 typedef struct ls__bag_made {
     const struct ls__lot *lot;
     int64_t lot_at;
-    bool marks;
+    bool touched;
 } ls__bag_made;
 
 /* Does an instruction know that? */
-bool ls__bag_marks(const ls__instr *in);
+bool ls__bag_touches(const ls__instr *in);
 
 /* Entries and counts are three and one of four bytes, as floats are. */
 enum {

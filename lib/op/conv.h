@@ -46,7 +46,7 @@ typedef enum ls__conv_way {
 typedef struct ls__conv_made {
     ls__product_made product;
     ls__conv_way way;   /* chosen once */
-    bool turned;        /* dw is made in its transposed form */
+    bool transposed;        /* dw is made in its transposed form */
     bool dx_pooled;     /* LS__CONV_POOLED: dx is made from what was kept */
     bool pooled;        /* y is pooled too, */
     ls__window pooling; /* by this; the node's shape is that of the pooled y,
@@ -69,15 +69,15 @@ static inline int64_t ls__conv_full_size(const ls_node *n)
 
 /* Floats of one channel's dw in the transposed form, its runs being filled up
  * to vectors, and of all of it; 0: it is not made in that form. */
-static inline int64_t ls__conv_turned_row(const ls__conv *v)
+static inline int64_t ls__conv_transposed_row(const ls__conv *v)
 {
     return v->kh * ls__whole_vectors(v->run);
 }
 
-static inline int64_t ls__conv_turned_size(const ls__conv_made *m,
+static inline int64_t ls__conv_transposed_size(const ls__conv_made *m,
                                            const ls__conv *v)
 {
-    return m->turned ? v->out.n * ls__conv_turned_row(v) : 0;
+    return m->transposed ? v->out.n * ls__conv_transposed_row(v) : 0;
 }
 
 /* Who reads patches from the image; NULL: it is computed without that. */

@@ -75,8 +75,8 @@ static void choose_way(const ls_node *n, const ls__convs *convs,
     ls__conv of_dy = ls__conv_of_dy(n);
 
     m->way = way_of(n, convs, m);
-    m->turned = m->way == LS__CONV_POOLED ||
-                (m->way == LS__CONV_READ && convs->turned);
+    m->transposed = m->way == LS__CONV_POOLED ||
+                (m->way == LS__CONV_READ && convs->transposed);
     m->dx_pooled = m->way == LS__CONV_POOLED && convs->dx_pooled &&
                    w->sy == 1 && w->sx == 1 && convs->dx_scratch(&of_dy) > 0;
 }
@@ -104,7 +104,7 @@ static int64_t conv_scratch(const ls_node *n, const ls__conv_made *m,
     return ls__whole_vectors(ls__conv_full_size(n)) +
            ls__whole_vectors(
                ls__most(ls__frame_size(&x), ls__frame_size(&dy))) +
-           ls__conv_turned_size(m, &of_x) +
+           ls__conv_transposed_size(m, &of_x) +
            ls__most(product_scratch(n, m, &of_x, b),
                     ls__most(product_scratch(n, m, &of_dy, b),
                              m->dx_pooled ? b->convs->dx_scratch(&of_dy) : 0));
@@ -131,7 +131,7 @@ static int pack_how(const ls__bench *b, const ls_node *n, bool transposed,
         return LS_ENOMEM;
     *of = ls__conv_weights_of(n, transposed);
     q->of = of;
-    q->unit = q->n;
+    q->whole = q->n;
     q->floats = b->backend->convs->packed_size(of);
     q->write = write_pack;
     return 0;

@@ -42,7 +42,7 @@ typedef struct ls__lot {
 /* The memory of `chunks` chunks, members and chunk_rows given. */
 void ls__lot_lay_out(ls__lot *lot, int64_t chunks);
 
-/* Decide whether a bag works in a lot, and marks what it writes. */
+/* Decide whether a bag works in a lot, and says which blocks it touches. */
 int ls__lot_plan(ls__bench *b, ls__instr *in);
 
 /* What forward of a member does in a chunk, and backward for the table. */

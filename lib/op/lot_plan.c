@@ -105,7 +105,7 @@ int ls__lot_plan(ls__bench *b, ls__instr *in)
     ls__bag_made *made = in->made;
     int table = in->node->param[0];
 
-    made->marks = is_of_bags(b, table);
+    made->touched = is_of_bags(b, table);
     if (made->lot || in->dy < 0 || !b->lots || b->param[table].size < LARGE)
         return 0;
     return lot_of_table(b, table);

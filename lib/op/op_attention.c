@@ -90,7 +90,7 @@ static int64_t kv_at(head h, int64_t i, int64_t k)
 /* The place of head k of row i in y. */
 static int64_t y_at(const ls__run *r, head h, int64_t i, int64_t k)
 {
-    return r->in->words ? i * h.t * h.row / 2 + k * h.d * LS__BF16_STEP / 2
+    return r->in->is_bf16 ? i * h.t * h.row / 2 + k * h.d * LS__BF16_STEP / 2
                       : q_at(h, i, k);
 }
 
@@ -153,9 +153,9 @@ static ls_node *attention_declare(ls_node *n)
 }
 
 /* Each head is a product. */
-static bool attention_words(const ls__instr *in, int k)
+static bool attention_bf16(const ls__instr *in, int k)
 {
-    return k == LS__VALUE && ls__words_fit(in->node, heads_of(in->node));
+    return k == LS__VALUE && ls__bf16_fits(in->node, heads_of(in->node));
 }
 
 static int attention_plan(ls__bench *b, ls__instr *in)
@@ -197,7 +197,7 @@ static void mix(const ls__run *r, head h, float by, const float *p,
                      .a_col = transposed ? h.t : 1, .b = b,
                      .b_row = transposed ? h.row : h.kv_row,
                      .b_col = 1, .c = out, .c_row = out_row, .scale = by,
-                     .add = addend, .c_words = r->in->words && !r->dy};
+                     .add = addend, .c_bf16 = r->in->is_bf16 && !r->dy};
 
     r->backend->products->gemm(&g, scratch);
 }
@@ -438,7 +438,7 @@ const ls__op ls__op_attention = {
     .name = "attention", .step = &attention_step, .inputs = 3, .reads = 7,
     .of = sizeof(attention), .attributes = attributes,
     .shape = attention_shape, .declare = attention_declare,
-    .words = attention_words, .stash = attention_stash,
+    .may_bf16 = attention_bf16, .stash = attention_stash,
     .plan = attention_plan, .flops = attention_flops,
     .forward = attention_fwd, .backward = attention_bwd};
 

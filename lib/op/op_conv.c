@@ -64,7 +64,7 @@ static const ls__conv_made *made_of(const ls__run *r)
 /* ------ scratch ------ */
 
 typedef struct parts {
-    float *full, *image, *turned, *rest;
+    float *full, *image, *transposed, *rest;
 } parts;
 
 static parts parts_of(const ls__run *r)
@@ -72,11 +72,11 @@ static parts parts_of(const ls__run *r)
     ls__frame x = ls__frame_of_x(r->node), dy = ls__frame_of_dy(r->node);
     ls__conv of_x = ls__conv_of_x(r->node);
     float *image = r->scratch + ls__whole_vectors(ls__conv_full_size(r->node));
-    float *turned = image + ls__whole_vectors(ls__most(ls__frame_size(&x),
+    float *transposed = image + ls__whole_vectors(ls__most(ls__frame_size(&x),
                                                        ls__frame_size(&dy)));
 
-    return (parts){r->scratch, image, turned,
-                   turned + ls__conv_turned_size(made_of(r), &of_x)};
+    return (parts){r->scratch, image, transposed,
+                   transposed + ls__conv_transposed_size(made_of(r), &of_x)};
 }
 
 /* ------ forward ------ */
@@ -237,7 +237,7 @@ static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
 
     v.x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
                          s.image);
-    v.out.c = made_of(r)->turned ? s.turned : r->dparam[0];
+    v.out.c = made_of(r)->transposed ? s.transposed : r->dparam[0];
     v.out.accumulate = r->add || i > 0;
     if (made_of(r)->way == LS__CONV_DEPTHWISE)
         ls__depthwise_grad(r, &v, d, s.image, s.rest);
@@ -273,7 +273,7 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, parts s)
 static void transpose_block(const ls__conv *v, bool back, int64_t m, int64_t j,
                             float *dw, float *transposed)
 {
-    int64_t n = v->out.n, row = ls__conv_turned_row(v);
+    int64_t n = v->out.n, row = ls__conv_transposed_row(v);
     int64_t end_m = m + 16 < v->run ? m + 16 : v->run;
     int64_t end_j = j + 16 < n ? j + 16 : n;
 
@@ -318,7 +318,7 @@ static void pooled_weights_grad(const ls__run *r, int64_t i, parts s)
     v.x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
                          s.image);
     v.out.accumulate = r->add || i > 0;
-    r->backend->convs->dw_pooled(&v, &d, s.turned, r->dparam[1], s.rest);
+    r->backend->convs->dw_pooled(&v, &d, s.transposed, r->dparam[1], s.rest);
 }
 
 static void pooled_input_grad(const ls__run *r, int64_t i, parts s)
@@ -357,19 +357,20 @@ static void conv_bwd(const ls__run *r)
 {
     ls__conv v = ls__conv_of_x(r->node);
     parts s = parts_of(r);
-    bool turned = r->dparam[0] && made_of(r)->turned;
+    bool transposed = r->dparam[0] && made_of(r)->transposed;
 
-    if (turned)
-        memset(s.turned, 0,
-               (size_t)(v.out.n * ls__conv_turned_row(&v)) * sizeof *s.turned);
-    if (turned && r->add)
-        transpose_grad(&v, false, r->dparam[0], s.turned);
+    if (transposed)
+        memset(s.transposed, 0,
+               (size_t)(v.out.n * ls__conv_transposed_row(&v)) *
+                   sizeof *s.transposed);
+    if (transposed && r->add)
+        transpose_grad(&v, false, r->dparam[0], s.transposed);
     if (made_of(r)->way == LS__CONV_POOLED)
         pooled_bwd(r, s);
     else
         full_bwd(r, s);
-    if (turned)
-        transpose_grad(&v, true, r->dparam[0], s.turned);
+    if (transposed)
+        transpose_grad(&v, true, r->dparam[0], s.transposed);
 }
 
 static ls_node *conv_declare(ls_node *n)
@@ -393,10 +394,10 @@ static const ls__attribute attributes[] = {
     LS__FIELD_UNLESS("dilation_y", ls__window, dy, 1),
     LS__FIELD_UNLESS("dilation_x", ls__window, dx, 1),
     LS__FIELD_UNLESS("groups", ls__conv_of, groups, 1),
-    LS__FIELD_UNLESS("top", ls__window, given.top, 0),
-    LS__FIELD_UNLESS("bottom", ls__window, given.bottom, 0),
-    LS__FIELD_UNLESS("left", ls__window, given.left, 0),
-    LS__FIELD_UNLESS("right", ls__window, given.right, 0),
+    LS__FIELD_UNLESS("top", ls__window, pixels.top, 0),
+    LS__FIELD_UNLESS("bottom", ls__window, pixels.bottom, 0),
+    LS__FIELD_UNLESS("left", ls__window, pixels.left, 0),
+    LS__FIELD_UNLESS("right", ls__window, pixels.right, 0),
     {0}};
 
 const ls__op ls__op_conv = {
@@ -449,6 +450,6 @@ ls_node *ls_conv2d_with(ls_node *x, int64_t n, int64_t height, int64_t width,
                   (ls__window){.kh = height, .kw = width, .sy = o.stride_y,
                                .sx = o.stride_x, .dy = o.dilation_y,
                                .dx = o.dilation_x, .padding = o.padding,
-                               .given = {o.top, o.bottom, o.left, o.right}},
+                               .pixels = {o.top, o.bottom, o.left, o.right}},
                   o.groups ? o.groups : 1, name, !o.no_bias);
 }

@@ -76,11 +76,11 @@ static void dense_wish(const ls_node *n, ls__wish *wish)
 
 /* A value with nothing but an activation in its epilogue, an operand that
  * stands as it is. */
-static bool dense_words(const ls__instr *in, int k)
+static bool dense_bf16(const ls__instr *in, int k)
 {
     const ls__product_made *m = in->made;
 
-    return k == LS__VALUE ? !m->closed && ls__words_fit(in->node, 1)
+    return k == LS__VALUE ? !m->closed && ls__bf16_fits(in->node, 1)
                           : k == 0 && !ls__is_transposed(in->node);
 }
 
@@ -115,7 +115,7 @@ static int pack_how(const ls__bench *b, const ls_node *n, bool transposed,
 {
     (void)n;
     (void)transposed;
-    q->unit = LS__PACK_CUT;
+    q->whole = LS__PACK_CUT;
     q->floats = b->backend->products->packed_size(q->k, q->n);
     q->write = write_pack;
     return 0;
@@ -183,8 +183,8 @@ static void dense_fwd(const ls__run *r)
     g.activation = m->activation;
     g.slope = m->activation ? r->stash : NULL;
     g.add = m->residual ? r->x[1] : NULL;
-    g.a_words = r->in->x[0].words;
-    g.c_words = r->in->words;
+    g.a_bf16 = r->in->x[0].is_bf16;
+    g.c_bf16 = r->in->is_bf16;
     r->backend->products->gemm(&g, r->scratch);
 }
 
@@ -197,7 +197,7 @@ static void weights_grad(const ls__run *r, const float *d, float *scratch)
     g.a = transposed ? d : r->x[0];
     g.b = transposed ? r->x[0] : d;
     g.c = r->dparam[0];
-    g.a_words = r->in->x[0].words;
+    g.a_bf16 = r->in->x[0].is_bf16;
     g.accumulate = r->add;
     ls__multiply_deep(r->backend, &g, scratch);
 }
@@ -248,7 +248,7 @@ const ls__op ls__op_dense = {
     .leaves_params = true, .passes = 2, .reads = 1, .of = sizeof(dense),
     .attributes = attributes, .shape = dense_shape, .declare = dense_declare,
     .made = sizeof(ls__product_made), .folds = ls__product_folds,
-    .words = dense_words, .wish = dense_wish, .stash = ls__product_stash,
+    .may_bf16 = dense_bf16, .wish = dense_wish, .stash = ls__product_stash,
     .plan = dense_plan, .flops = dense_flops,
     .reads_kept = ls__product_reads_kept, .forward = dense_fwd,
     .backward = dense_bwd};

@@ -19,15 +19,15 @@ static int64_t norm_stash(const ls__bench *b, const ls__instr *in)
     return 2 * ls__vectors(in->node);
 }
 
-static bool norm_words_fit(const ls__instr *in, int k)
+static bool norm_bf16_fits(const ls__instr *in, int k)
 {
-    return k == LS__VALUE && ls__words_fit(in->node, 1);
+    return k == LS__VALUE && ls__bf16_fits(in->node, 1);
 }
 
 /* Where y is numbers of bf16, a band of it as floats. */
 static int norm_plan(ls__bench *b, ls__instr *in)
 {
-    ls__bench_scratch(b, in->words ? LS__BF16_STEP * ls__width(in->node) : 0);
+    ls__bench_scratch(b, in->is_bf16 ? LS__BF16_STEP * ls__width(in->node) : 0);
     return 0;
 }
 
@@ -40,7 +40,7 @@ static void norm_words(const ls__run *r)
     for (int64_t left = r->rows * r->node->size; left > 0; left -= band) {
         r->kernels->layer_norm(LS__BF16_STEP, n, x, r->param[0], r->param[1],
                                r->scratch, stats);
-        r->backend->products->words(LS__BF16_STEP, n, r->scratch, y);
+        r->backend->products->to_bf16(LS__BF16_STEP, n, r->scratch, y);
         x += band;
         y += band / 2;
         stats += 2 * LS__BF16_STEP;
@@ -49,7 +49,7 @@ static void norm_words(const ls__run *r)
 
 static void norm_fwd(const ls__run *r)
 {
-    if (r->in->words) {
+    if (r->in->is_bf16) {
         norm_words(r);
         return;
     }
@@ -77,7 +77,7 @@ ls_node *ls__declare_scale_bias(ls_node *n)
 const ls__op ls__op_layer_norm = {
     .name = "layer_norm", .step = &ls__op_layer_norm, .inputs = 1, .reads = 1,
     .dx_over_addend = true, .dx_over_dy = true, .shape = norm_shape,
-    .declare = ls__declare_scale_bias, .words = norm_words_fit,
+    .declare = ls__declare_scale_bias, .may_bf16 = norm_bf16_fits,
     .stash = norm_stash, .plan = norm_plan, .forward = norm_fwd,
     .backward = norm_bwd};
 

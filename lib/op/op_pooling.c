@@ -99,10 +99,10 @@ static const ls__attribute attributes[] = {
     LS__WINDOW_ATTRIBUTES,
     LS__FIELD_UNLESS("dilation_y", ls__window, dy, 1),
     LS__FIELD_UNLESS("dilation_x", ls__window, dx, 1),
-    LS__FIELD_UNLESS("top", ls__window, given.top, 0),
-    LS__FIELD_UNLESS("bottom", ls__window, given.bottom, 0),
-    LS__FIELD_UNLESS("left", ls__window, given.left, 0),
-    LS__FIELD_UNLESS("right", ls__window, given.right, 0),
+    LS__FIELD_UNLESS("top", ls__window, pixels.top, 0),
+    LS__FIELD_UNLESS("bottom", ls__window, pixels.bottom, 0),
+    LS__FIELD_UNLESS("left", ls__window, pixels.left, 0),
+    LS__FIELD_UNLESS("right", ls__window, pixels.right, 0),
     LS__FIELD_IF("ceil", ls__window, ceil),
     LS__FIELD_IF("inside", ls__window, inside),
     {0}};
@@ -181,7 +181,7 @@ static ls_node *pooling_with(const ls__op *op, ls_node *x, int64_t height,
         .kh = height, .kw = width, .sy = o.stride_y, .sx = o.stride_x,
         .dy = o.dilation_y, .dx = o.dilation_x, .padding = o.padding,
         .ceil = o.ceil_mode, .inside = o.exclude_padding,
-        .given = {o.top, o.bottom, o.left, o.right}});
+        .pixels = {o.top, o.bottom, o.left, o.right}});
 }
 
 ls_node *ls_max_pool_with(ls_node *x, int64_t height, int64_t width,

@@ -20,7 +20,7 @@ bool ls__product_folds(const ls_node *n, void *made, const ls_node *reader)
     return m->residual;
 }
 
-bool ls__words_fit(const ls_node *n, int64_t heads)
+bool ls__bf16_fits(const ls_node *n, int64_t heads)
 {
     return ls__vectors(n) % LS__BF16_STEP == 0 &&
            ls__width(n) / heads % LS__BF16_STEP == 0;
@@ -70,13 +70,13 @@ static void take_slope(const ls__bench *b, const ls__instr *in)
 static ls__pack operand(const ls_node *n, bool transposed)
 {
     int64_t i = ls__width(n->in[0]), o = ls__width(n);
-    bool turned = ls__is_transposed(n);
-    int64_t width = turned ? i : o; /* of a row of the weights */
+    bool is_tied = ls__is_transposed(n);
+    int64_t width = is_tied ? i : o; /* of a row of the weights */
 
     return (ls__pack){.node = n, .backward = transposed,
                       .k = transposed ? o : i, .n = transposed ? i : o,
-                      .row = transposed != turned ? 1 : width,
-                      .col = transposed != turned ? width : 1};
+                      .row = transposed != is_tied ? 1 : width,
+                      .col = transposed != is_tied ? width : 1};
 }
 
 int ls__product_plan(ls__bench *b, ls__instr *in, ls__product_pack *how)

@@ -29,7 +29,7 @@ static inline const ls__product_made *ls__product_of(const ls__run *r)
 bool ls__product_folds(const ls_node *n, void *made, const ls_node *reader);
 
 /* Ask for the weights packed, for y and, where it is wanted, for dx.  `how`
- * fills in the pack's unit, floats, write and of, or leaves it; NULL: nothing
+ * fills in the pack's whole, floats, write and of, or leaves it; NULL: nothing
  * is packed.  And look whose slopes dx goes through. */
 typedef int ls__product_pack(const ls__bench *b, const ls_node *n,
                              bool transposed, ls__pack *q);
@@ -47,6 +47,6 @@ const float *ls__product_packed(const ls__run *r, bool transposed);
 const float *ls__product_slope_of_x(const ls__run *r);
 
 /* May a value, heads side by side, be numbers of bf16? */
-bool ls__words_fit(const ls_node *n, int64_t heads);
+bool ls__bf16_fits(const ls_node *n, int64_t heads);
 
 #endif

@@ -75,18 +75,18 @@ static int check_given(const ls_node *n)
     const ls__window *w = ls__window_of(n);
     bool explicit = w->padding == LS_EXPLICIT;
 
-    if (!explicit && (w->given.top || w->given.bottom || w->given.left ||
-                      w->given.right))
+    if (!explicit && (w->pixels.top || w->pixels.bottom || w->pixels.left ||
+                      w->pixels.right))
         return ls__fail(LS_EINVAL, "%s \"%s\": pixels of padding are given, "
                         "but the padding is \"%s\", not LS_EXPLICIT",
                         n->op->name, n->name, ls__padding_words[w->padding]);
-    if (!is_padding(w->given.top) || !is_padding(w->given.bottom) ||
-        !is_padding(w->given.left) || !is_padding(w->given.right))
+    if (!is_padding(w->pixels.top) || !is_padding(w->pixels.bottom) ||
+        !is_padding(w->pixels.left) || !is_padding(w->pixels.right))
         return ls__fail(LS_EINVAL, "%s \"%s\": padding of %lld pixels at the "
                         "top, %lld at the bottom, %lld left, %lld right: each "
                         "must be 0..%d", n->op->name, n->name,
-                        (long long)w->given.top, (long long)w->given.bottom,
-                        (long long)w->given.left, (long long)w->given.right,
+                        (long long)w->pixels.top, (long long)w->pixels.bottom,
+                        (long long)w->pixels.left, (long long)w->pixels.right,
                         MOST);
     return 0;
 }
@@ -135,8 +135,8 @@ static int does_not_fit(const ls_node *n)
                     "fit into an image of %lld by %lld", n->op->name, n->name,
                     (long long)reach(w->kh, w->dy),
                     (long long)reach(w->kw, w->dx),
-                    (long long)(x[0] + w->given.top + w->given.bottom),
-                    (long long)(x[1] + w->given.left + w->given.right));
+                    (long long)(x[0] + w->pixels.top + w->pixels.bottom),
+                    (long long)(x[1] + w->pixels.left + w->pixels.right));
 }
 
 /* Size, padding before and what comes out, from what is given. */
@@ -145,11 +145,11 @@ static void fit_both(const int64_t *x, ls__window *w)
     int64_t ry = reach(w->kh, w->dy), rx = reach(w->kw, w->dx);
 
     if (w->padding == LS_EXPLICIT) {
-        w->top = w->given.top;
-        w->left = w->given.left;
-        w->h = fitting(w->top + x[0] + w->given.bottom, w->top + x[0], ry,
+        w->top = w->pixels.top;
+        w->left = w->pixels.left;
+        w->h = fitting(w->top + x[0] + w->pixels.bottom, w->top + x[0], ry,
                        w->sy, w->ceil);
-        w->w = fitting(w->left + x[1] + w->given.right, w->left + x[1], rx,
+        w->w = fitting(w->left + x[1] + w->pixels.right, w->left + x[1], rx,
                        w->sx, w->ceil);
         return;
     }
@@ -257,8 +257,8 @@ ls__pooling ls__pooling_of(const ls__window *w, int64_t in_h, int64_t in_w,
                          .kw = w->kw, .sy = w->sy, .sx = w->sx, .top = w->top,
                          .left = w->left, .h = w->h, .w = w->w,
                          .dy = w->dy, .dx = w->dx, .inside = w->inside,
-                         .end_y = in_h + (w->ceil ? w->given.bottom
+                         .end_y = in_h + (w->ceil ? w->pixels.bottom
                                                   : reach(w->kh, w->dy)),
-                         .end_x = in_w + (w->ceil ? w->given.right
+                         .end_x = in_w + (w->ceil ? w->pixels.right
                                                   : reach(w->kw, w->dx))};
 }

@@ -16,7 +16,7 @@ typedef struct ls__window {
     bool inside; /* and a mean counts only pixels of the image */
     struct {
         int64_t top, bottom, left, right;
-    } given; /* LS_EXPLICIT: pixels of padding; else zeros */
+    } pixels; /* LS_EXPLICIT: pixels of padding; else zeros */
 } ls__window;
 
 /* The attributes of an operator with a window begin with the window. */

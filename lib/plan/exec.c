@@ -43,15 +43,15 @@ const ls_node *ls__context_failed(const ls__context *c)
     return c->failure.node;
 }
 
-void ls__context_watch(ls__context *c, ls__watch_fn *fn, void *user)
+void ls__context_after(ls__context *c, ls__after_fn *fn, void *user)
 {
-    c->watch = fn;
+    c->after = fn;
     c->user = user;
 }
 
-void ls__context_mark(ls__context *c, const ls__marks *marks)
+void ls__context_touched(ls__context *c, const ls__touched *touched)
 {
-    c->marks = marks;
+    c->touched = touched;
 }
 
 /* Gradients of tied parameters are added chunk by chunk and in each operator by
@@ -99,7 +99,7 @@ static int64_t column_at(const ls__pack *q, int64_t at)
     if (at >= q->offset + q->floats)
         return q->n;
     column = (at - q->offset) * q->n / q->floats;
-    column = (column + q->unit - 1) / q->unit * q->unit;
+    column = (column + q->whole - 1) / q->whole * q->whole;
     return column < q->n ? column : q->n;
 }
 
@@ -137,9 +137,9 @@ bool ls__exec_pack_columns(const ls__plan *plan, const ls__weights *w,
                            int64_t i, int64_t *column)
 {
     const ls__pack *q = &plan->pack[i];
-    int64_t first = *column, n = PIECE / q->k / q->unit * q->unit, last;
+    int64_t first = *column, n = PIECE / q->k / q->whole * q->whole, last;
 
-    n = n > q->unit ? n : q->unit;
+    n = n > q->whole ? n : q->whole;
     last = q->n - first < n ? q->n : first + n;
     pack(plan, q, first, last, w);
     *column = last;
@@ -177,15 +177,15 @@ static void run_forward(const ls__work *c)
 static void run_back(const ls__work *c, int chunks)
 {
     bool last = ls__work_is_last(&c[chunks - 1]);
-    ls__watch_fn *watch = last ? c->context->watch : NULL;
+    ls__after_fn *after = last ? c->context->after : NULL;
     const ls__plan *plan = c->plan;
     const ls__instr *in = &plan->instr[plan->loss.instr];
 
     for (; in >= plan->instr && ls__work_goes_on(c); in--) {
         for (int k = 0; k < chunks && ls__work_goes_on(c); k++)
             ls__work_backward(&c[k], in);
-        if (watch && ls__work_goes_on(c))
-            watch(c->context->user, (int)ls__work_number(c, in));
+        if (after && ls__work_goes_on(c))
+            after(c->context->user, (int)ls__work_number(c, in));
     }
 }
 

@@ -49,10 +49,10 @@ void ls__context_close(ls__context *context);
 int ls__context_pair(ls__context *c);
 bool ls__context_pairs(const ls__context *c);
 
-/* From now on operators that leave parts of a gradient zero, and know it, mark
- * and clear by these marks, of the array that holds all gradients.  NULL: they
- * write all. */
-void ls__context_mark(ls__context *c, const ls__marks *marks);
+/* From now on operators that leave parts of a gradient zero, and know it, tell
+ * here which blocks of the array of all gradients they touch, and clear those
+ * alone.  NULL: they write all. */
+void ls__context_touched(ls__context *c, const ls__touched *touched);
 
 /* The gradients of the loss over the rows of a shard, in the order of
  * declaration, and its sums, which are added to; grads NULL: the sums alone.
@@ -71,8 +71,8 @@ int ls__exec_input_gradient(ls__context *c, const ls__weights *w,
 /* From now on call a function after the backward of each operator in the last
  * chunk of a shard: what the operator's parameters get is complete then, unless
  * an operator before it has them too.  NULL: nobody is called. */
-typedef void ls__watch_fn(void *user, int instr);
-void ls__context_watch(ls__context *c, ls__watch_fn *fn, void *user);
+typedef void ls__after_fn(void *user, int instr);
+void ls__context_after(ls__context *c, ls__after_fn *fn, void *user);
 
 /* An output for the rows of a shard whose weight is not 0, into out (rows of
  * the shard, shape of the output).  Fails as above. */

@@ -359,7 +359,7 @@ static int build(ls__planner *p)
     choose_chunk(p->plan);
     open_bench(p);
     if (!ls__planner_is_plain(p))
-        ls__plan_words(p);
+        ls__plan_bf16(p);
     if ((status = ls__plan_layout(p)) < 0)
         return status;
     ls__plan_write(p);

@@ -64,7 +64,7 @@ static void forward_values(ls__planner *p)
         if (n->op->is_view && n->in[0]->op && !ls__planner_is_plain(p))
             p->y[n->id] = p->y[n->in[0]->id];
         else if (!n->op->is_loss)
-            p->y[n->id] = new_value(p, in->words ? n->size / 2 : n->size, i);
+            p->y[n->id] = new_value(p, in->is_bf16 ? n->size / 2 : n->size, i);
         if (n->op->reads_y)
             reads(p, p->y[n->id], back);
         if (in->kept) {

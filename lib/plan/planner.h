@@ -66,8 +66,8 @@ void ls__plan_fold(ls__planner *p);
 /* plan_formula.c: chains of elementwise operators made one. */
 int ls__plan_chain(ls__planner *p);
 
-/* plan_words.c: which values are numbers of bf16. */
-void ls__plan_words(ls__planner *p);
+/* plan_bf16.c: which values are numbers of bf16. */
+void ls__plan_bf16(ls__planner *p);
 
 /* plan_memory.c: what the instructions read and write, each laid out; then
  * their locations, in the instructions. */

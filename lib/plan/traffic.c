@@ -30,7 +30,7 @@ static double input_bytes(const ls__instr *in, int k)
 {
     const ls_node *n = in->node;
 
-    if (in->x[k].words)
+    if (in->x[k].is_bf16)
         return bytes_of(n->in[k]) / 2;
     return k == 0 && n->op->picks && !n->params ? floats(n->op->picks(n))
                                                 : bytes_of(n->in[k]);
@@ -70,7 +70,7 @@ static void count_forward(const ls__plan *plan, const ls__instr *in,
     for (int k = 0; k < in->inputs; k++)
         t->forward += input_bytes(in, k);
     if (!n->op->is_loss)
-        t->forward += in->words ? bytes_of(n) / 2 : bytes_of(n);
+        t->forward += in->is_bf16 ? bytes_of(n) / 2 : bytes_of(n);
     t->forward += kept_bytes(in);
     for (int k = 0; k < n->params; k++)
         if (is_picked(n, k))

@@ -31,7 +31,7 @@ ls__work ls__work_begin(ls__context *c, const ls__weights *w,
                       .of = {.memory = c->memory, .stays = c->stays,
                              .packed = w->packed, .backward = grads != NULL,
                              .train = shard->train, .sums = sums,
-                             .failure = &c->failure, .marks = c->marks,
+                             .failure = &c->failure, .touched = c->touched,
                              .draw = c->plan->draw,
                              .call = (uint32_t)shard->call}};
 }

@@ -13,9 +13,9 @@ struct ls__context {
     float *twin;  /* of a second chunk at the same time; NULL: there is none */
     float *stays; /* from run to run; NULL: nothing does */
     ls__failure failure; /* of the present or last run */
-    ls__watch_fn *watch; /* is told of each backward; NULL: nobody is */
+    ls__after_fn *after; /* is told of each backward; NULL: nobody is */
     void *user;
-    const ls__marks *marks; /* of the gradients; NULL: none are kept */
+    const ls__touched *touched; /* of the gradients; NULL: none are kept */
 };
 
 typedef struct ls__work {

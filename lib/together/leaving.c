@@ -365,7 +365,7 @@ static void enter(void *own, ls__step *s, const ls__turn *turn)
         return;
     *w = (sweep){l, s, turn->worker, turn->device, 0, turn->later};
     if (l->leaves_early)
-        ls__context_watch(l->context[turn->device], after, w);
+        ls__context_after(l->context[turn->device], after, w);
 }
 
 static void leave(void *own, ls__step *s, ls__turn *turn)
@@ -375,7 +375,7 @@ static void leave(void *own, ls__step *s, ls__turn *turn)
     if (!is_last(s, turn))
         return;
     if (l->context)
-        ls__context_watch(l->context[turn->device], NULL, NULL);
+        ls__context_after(l->context[turn->device], NULL, NULL);
     count_to(&l->sweep[turn->worker], l->sections);
     turn->added = true;
 }
@@ -391,11 +391,11 @@ void ls__leaving_add_rest(ls__leaving *l, const ls__step *s, int worker)
     add_to(l, s, worker, l->sections);
 }
 
-/* A thread that a user's function ended has left its watch behind. */
+/* A thread that a user's function ended has left its function behind. */
 int ls__leaving_rest(ls__leaving *l)
 {
     for (int d = 0; l->context && d < l->devices.count; d++)
-        ls__context_watch(l->context[d], NULL, NULL);
+        ls__context_after(l->context[d], NULL, NULL);
     while (l->next < l->sections)
         send(l);
     return l->status;

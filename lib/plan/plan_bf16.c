@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values that are numbers of bf16, where all that read one multiply it so: the
- * operator that makes such a value writes it as bf16 (c_words in
+ * operator that makes such a value writes it as bf16 (c_bf16 in
  * kernel/product.h).  So half the bytes are written and read, and no reader
  * rounds and copies them again.  Results have the same bytes. */
 #include "plan/planner.h"
 
 static bool may(const ls__instr *in, int k)
 {
-    return in->node->op->words && in->node->op->words(in, k);
+    return in->node->op->may_bf16 && in->node->op->may_bf16(in, k);
 }
 
 /* How many read node n as numbers of bf16; -1 if one does not. */
@@ -33,20 +33,20 @@ static void tell_readers(ls__plan *plan, const ls_node *n)
 {
     for (int i = 0; i < plan->count; i++)
         for (int k = 0; k < plan->instr[i].inputs; k++)
-            plan->instr[i].x[k].words |= plan->instr[i].node->in[k] == n;
+            plan->instr[i].x[k].is_bf16 |= plan->instr[i].node->in[k] == n;
 }
 
 /* Outputs and metrics are among the consumers, but no readers. */
-void ls__plan_words(ls__planner *p)
+void ls__plan_bf16(ls__planner *p)
 {
     ls__plan *plan = p->plan;
 
-    for (int i = 0; plan->backend.products->words && i < plan->count; i++) {
+    for (int i = 0; plan->backend.products->to_bf16 && i < plan->count; i++) {
         ls__instr *in = &plan->instr[i];
 
-        in->words = may(in, LS__VALUE) &&
+        in->is_bf16 = may(in, LS__VALUE) &&
                     readers(plan, in->node) == p->consumers[in->node->id];
-        if (in->words)
+        if (in->is_bf16)
             tell_readers(plan, in->node);
     }
 }

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bags take the marks off (op/bag_list.c): a table that only they write.  All
- * other blocks are marked for good. */
-#include "riders/marked.h"
+/* Bags alone leave blocks of their tables untouched (op/bag_list.c).  All other
+ * blocks count as touched for good. */
+#include "riders/touched_blocks.h"
 #include "op/bag_list.h"
 #include "reduce/reduce.h"
 #include "train/verdict.h"
 
 #include <string.h>
 
-_Static_assert((int)LS__MARKS_BLOCK == (int)LS__REDUCE_BLOCK,
-               "what is marked is reduced");
+_Static_assert((int)LS__TOUCHED_BLOCK == (int)LS__REDUCE_BLOCK,
+               "what is touched is reduced");
 
-typedef struct marked {
+typedef struct all_blocks {
     ls__context *const *context; /* [device here] */
     const ls__gradients *grad;
     int devices;
-    ls__marks *device; /* [device here] */
+    ls__touched *device; /* [device here] */
     int64_t blocks;
     bool *of_bags; /* [block] nothing else is written there */
     bool hold;     /* since the last pass */
-} marked;
+} all_blocks;
 
 static bool has_bags(const ls__plan *plan)
 {
     for (int i = 0; plan && i < plan->count; i++)
-        if (ls__bag_marks(&plan->instr[i]))
+        if (ls__bag_touches(&plan->instr[i]))
             return true;
     return false;
 }
@@ -52,29 +52,29 @@ static void find_blocks(const ls__model *model, bool *of_bags)
         const ls__instr *in = &plan->instr[i];
         const ls__slot *p;
 
-        if (!ls__bag_marks(in))
+        if (!ls__bag_touches(in))
             continue;
         p = ls__params_declared(&model->params, in->node->param[0]);
         for (int64_t b = ls__reduce_blocks(p->offset);
-             b < (p->offset + p->size) / LS__MARKS_BLOCK; b++)
+             b < (p->offset + p->size) / LS__TOUCHED_BLOCK; b++)
             of_bags[b] = true;
     }
 }
 
-static int open_device(ls__arena *arena, marked *m, int d)
+static int open_device(ls__arena *arena, all_blocks *m, int d)
 {
     size_t blocks = (size_t)m->blocks;
 
     m->device[d] =
-        (ls__marks){m->grad->device[d], ls__arena_new(arena, blocks, 1),
+        (ls__touched){m->grad->device[d], ls__arena_new(arena, blocks, 1),
                     ls__arena_new(arena, blocks, 1)};
     return m->device[d].block && m->device[d].large ? 0 : LS_ENOMEM;
 }
 
-static int open_marked(void **own, const ls__rig *rig)
+static int open_blocks(void **own, const ls__rig *rig)
 {
     size_t devices = (size_t)rig->devices.count;
-    marked *m = *own = ls__arena_new(rig->arena, 1, sizeof *m);
+    all_blocks *m = *own = ls__arena_new(rig->arena, 1, sizeof *m);
 
     if (!m || !(m->device = ls__arena_new(rig->arena, devices,
                                           sizeof *m->device)))
@@ -94,18 +94,18 @@ static int open_marked(void **own, const ls__rig *rig)
 }
 
 /* The plain training step, from a batch to the parameters. */
-static bool is_step(const marked *m, const ls__step *s)
+static bool is_step(const all_blocks *m, const ls__step *s)
 {
     return s->pass->train && s->pass->reduces && s->pass->updates &&
            !s->pass->trusted && s->before == 0 &&
            s->gradient == m->grad->device[0];
 }
 
-/* Marks hold from one training step to the next if nothing else ran in between;
- * where they do not, all is marked. */
+/* Untouched blocks stay so from one training step to the next if nothing else
+ * ran in between; otherwise all are touched. */
 static int begin(void *own, ls__step *s)
 {
-    marked *m = own;
+    all_blocks *m = own;
 
     s->fates = is_step(m, s);
     for (int d = 0; d < m->devices; d++) {
@@ -119,7 +119,7 @@ static int begin(void *own, ls__step *s)
 
 static void end(void *own, const ls__step *s, const ls_result *result)
 {
-    marked *m = own;
+    all_blocks *m = own;
 
     if (s->fates)
         m->hold = result->updated;
@@ -127,24 +127,24 @@ static void end(void *own, const ls__step *s, const ls_result *result)
 
 static void enter(void *own, ls__step *s, const ls__turn *turn)
 {
-    const marked *m = own;
+    const all_blocks *m = own;
 
     if (s->fates)
-        ls__context_mark(m->context[turn->device], &m->device[turn->device]);
+        ls__context_touched(m->context[turn->device], &m->device[turn->device]);
 }
 
 static void leave(void *own, ls__step *s, ls__turn *turn)
 {
-    const marked *m = own;
+    const all_blocks *m = own;
 
     if (s->fates)
-        ls__context_mark(m->context[turn->device], NULL);
+        ls__context_touched(m->context[turn->device], NULL);
 }
 
 /* May the sum of a block wait for the update?  It is finite if no device has a
  * large number there: fewer than 2^31 numbers below 2^64 sum up to less than
  * 2^95, and the factor is below 2^32. */
-static bool waits(const marked *m, const ls__step *s, int64_t block)
+static bool waits(const all_blocks *m, const ls__step *s, int64_t block)
 {
     if (!m->of_bags[block])
         return false;
@@ -157,8 +157,8 @@ static bool waits(const marked *m, const ls__step *s, int64_t block)
 /* Is it zeros on all devices?  Where it is not, the first one has the sum. */
 static ls__fate fate(void *own, const ls__step *s, ls__range block)
 {
-    const marked *m = own;
-    int64_t at = block.first / LS__MARKS_BLOCK;
+    const all_blocks *m = own;
+    int64_t at = block.first / LS__TOUCHED_BLOCK;
     unsigned char any = 0;
 
     for (int d = 0; d < m->devices; d++)
@@ -169,6 +169,6 @@ static ls__fate fate(void *own, const ls__step *s, ls__range block)
     return waits(m, s, at) ? LS__WAITS : LS__SUMMED;
 }
 
-const ls__rider ls__marked = {.name = "marked", .wants = wants,
-                              .open = open_marked, .begin = begin, .end = end,
-                              .enter = enter, .leave = leave, .fate = fate};
+const ls__rider ls__touched_blocks = {
+    .name = "touched blocks", .wants = wants, .open = open_blocks,
+    .begin = begin, .end = end, .enter = enter, .leave = leave, .fate = fate};

@@ -4,11 +4,11 @@
  * reduced nor looked at again.  Nor is the sum of a block needed before the
  * update if no device has a large number there; the devices' gradients are then
  * read once. */
-#ifndef LS_RIDERS_MARKED_H
-#define LS_RIDERS_MARKED_H
+#ifndef LS_RIDERS_TOUCHED_BLOCKS_H
+#define LS_RIDERS_TOUCHED_BLOCKS_H
 
 #include "train/rider.h"
 
-extern const ls__rider ls__marked;
+extern const ls__rider ls__touched_blocks;
 
 #endif

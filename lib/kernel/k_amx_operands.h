@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operands of a matrix unit: 32 rows of A, or columns of B, after the other; of
  * these step by step 32 numbers along K; of these one to three parts; of each
- * part two tiles.  A tile is 16 lines of 16 words (k_unit.h), side by side.
+ * part two tiles.  A tile is 16 lines of 16 words (k_amx.h), side by side.
  *
  * The first part of a number is the number rounded to bf16, and each next one
  * what is then left of it, rounded.  Zeros fill up rows, columns and steps.
  * Where denormals are, there are zeros, as operand_of has it. */
-#ifndef LS_KERNEL_K_UNIT_OPERANDS_H
-#define LS_KERNEL_K_UNIT_OPERANDS_H
+#ifndef LS_KERNEL_K_AMX_OPERANDS_H
+#define LS_KERNEL_K_AMX_OPERANDS_H
 
 #include "kernel/k_bf16_words.h"
-#include "kernel/k_unit.h"
+#include "kernel/k_amx.h"
 
 #if defined(__AVX512BF16__)
 #include <immintrin.h>
@@ -20,10 +20,10 @@ enum { MOST_PARTS = 3 };
 
 static int64_t up_to_side(int64_t n)
 {
-    return (n + UNIT_SIDE - 1) / UNIT_SIDE * UNIT_SIDE;
+    return (n + AMX_SIDE - 1) / AMX_SIDE * AMX_SIDE;
 }
 
-static int64_t unit_words(int parts, int64_t outer, int64_t k)
+static int64_t amx_words(int parts, int64_t outer, int64_t k)
 {
     return up_to_side(outer) * up_to_side(k) / 2 * parts;
 }
@@ -69,86 +69,86 @@ SIMD w16 next_part(bool along, v16 *x, v16 *y)
 /* 32 steps along K of 16 rows or columns.  along: each line of x has K along
  * it; else the lines follow each other along K.  turn: the tile has the words
  * of a line in a column. */
-UNIT void unit_pack_tile(int parts, bool along, bool turn, const float *x,
+AMX void amx_pack_tile(int parts, bool along, bool turn, const float *x,
                          int64_t row, int64_t rows, int64_t cols, uint32_t *out)
 {
     v16 w[MOST_PARTS][16];
 
-    UNIT_UNROLL
+    AMX_UNROLL
     for (int l = 0; l < 16; l++) {
         int64_t r = along ? l : 2 * l, left = r < rows ? cols : 0;
         int64_t more = along ? left - 16 : r + 1 < rows ? cols : 0;
         v16 a = take_any(x + r * row, left);
         v16 b = take_any(x + r * row + (along ? 16 : row), more);
 
-        UNIT_UNROLL
+        AMX_UNROLL
         for (int p = 0; p < parts; p++) {
             w[p][l] = v16_of_bits(next_part(along, &a, &b));
             if (!turn)
-                w16_store(out + 2 * p * UNIT_TILE + 16 * l, v16_bits(w[p][l]));
+                w16_store(out + 2 * p * AMX_TILE + 16 * l, v16_bits(w[p][l]));
         }
     }
-    UNIT_UNROLL
+    AMX_UNROLL
     for (int p = 0; p < parts && turn; p++) {
         v16_transpose(w[p]);
         for (int l = 0; l < 16; l++)
-            w16_store(out + 2 * p * UNIT_TILE + 16 * l, v16_bits(w[p][l]));
+            w16_store(out + 2 * p * AMX_TILE + 16 * l, v16_bits(w[p][l]));
     }
 }
 
 /* A matrix whose rows, or columns, are to be packed: number (o,p), p along K,
  * is x[o outer + p col]. */
-typedef struct unit_source {
+typedef struct amx_source {
     int64_t rows, k;
     const float *x;
     int64_t outer, col;
-} unit_source;
+} amx_source;
 
 /* Both tiles of each part of the block from (o,p) on. */
-UNIT void unit_pack_block(int parts, bool along, bool turn,
-                          const unit_source *s, int64_t o, int64_t p,
+AMX void amx_pack_block(int parts, bool along, bool turn,
+                          const amx_source *s, int64_t o, int64_t p,
                           uint32_t *out)
 {
     int64_t row = along ? s->outer : s->col;
 
-    for (int h = 0; h < 2; h++, o += 16, out += UNIT_TILE) {
+    for (int h = 0; h < 2; h++, o += 16, out += AMX_TILE) {
         int64_t rows = along ? s->rows - o : s->k - p;
         int64_t cols = along ? s->k - p : s->rows - o;
         const float *x = s->x + o * s->outer + p * s->col;
 
-        if (rows >= (along ? 16 : UNIT_SIDE) &&
-            cols >= (along ? UNIT_SIDE : 16))
-            unit_pack_tile(parts, along, turn, x, row, UNIT_SIDE, UNIT_SIDE,
+        if (rows >= (along ? 16 : AMX_SIDE) &&
+            cols >= (along ? AMX_SIDE : 16))
+            amx_pack_tile(parts, along, turn, x, row, AMX_SIDE, AMX_SIDE,
                            out);
         else
-            unit_pack_tile(parts, along, turn, x, row, rows, cols, out);
+            amx_pack_tile(parts, along, turn, x, row, rows, cols, out);
     }
 }
 
 /* The same of a matrix in which nothing follows. */
-UNIT void unit_pack_any(int parts, bool turn, const unit_source *s, int64_t o,
+AMX void amx_pack_any(int parts, bool turn, const amx_source *s, int64_t o,
                         int64_t p, uint32_t *out)
 {
-    float x[UNIT_SIDE * UNIT_SIDE];
-    unit_source copy = {s->rows - o, s->k - p, x, UNIT_SIDE, 1};
+    float x[AMX_SIDE * AMX_SIDE];
+    amx_source copy = {s->rows - o, s->k - p, x, AMX_SIDE, 1};
 
-    for (int64_t i = 0; i < UNIT_SIDE; i++)
-        for (int64_t q = 0; q < UNIT_SIDE; q++)
-            x[i * UNIT_SIDE + q] =
+    for (int64_t i = 0; i < AMX_SIDE; i++)
+        for (int64_t q = 0; q < AMX_SIDE; q++)
+            x[i * AMX_SIDE + q] =
                 i < copy.rows && q < copy.k
                     ? s->x[(o + i) * s->outer + (p + q) * s->col]
                     : 0;
-    unit_pack_block(parts, true, turn, &copy, 0, 0, out);
+    amx_pack_block(parts, true, turn, &copy, 0, 0, out);
 }
 
-/* A block of 32 rows of words, turned: 32 columns of words, each of two numbers
- * of rows that follow each other. */
-UNIT void unit_turn_block(const uint32_t *x, uint32_t *out)
+/* A block of 32 rows of words, transposed: 32 columns of words, each of two
+ * numbers of rows that follow each other. */
+AMX void amx_transpose_block(const uint32_t *x, uint32_t *out)
 {
     const w16 upper = w16_set(0xffff0000u);
     v16 even[16], odd[16];
 
-    UNIT_UNROLL
+    AMX_UNROLL
     for (int q = 0; q < 16; q++) {
         w16 a = w16_load(x + 32 * q), b = w16_load(x + 32 * q + 16);
 
@@ -158,7 +158,7 @@ UNIT void unit_turn_block(const uint32_t *x, uint32_t *out)
     }
     v16_transpose(even);
     v16_transpose(odd);
-    UNIT_UNROLL
+    AMX_UNROLL
     for (int q = 0; q < 16; q++) {
         w16_store(out + 32 * q, v16_bits(even[q]));
         w16_store(out + 32 * q + 16, v16_bits(odd[q]));
@@ -166,20 +166,20 @@ UNIT void unit_turn_block(const uint32_t *x, uint32_t *out)
 }
 
 /* Of A the words of a line are along K, and a line of B is a step along it:
- * what is not so already is turned. */
-UNIT void unit_pack_as(int parts, bool is_b, const unit_source *s,
+ * what is not so already is transposed. */
+AMX void amx_pack_as(int parts, bool is_b, const amx_source *s,
                        uint32_t *out)
 {
-    const int64_t size = 2 * UNIT_TILE * parts;
+    const int64_t size = 2 * AMX_TILE * parts;
 
-    for (int64_t o = 0; o < s->rows; o += UNIT_SIDE)
-        for (int64_t p = 0; p < s->k; p += UNIT_SIDE, out += size)
+    for (int64_t o = 0; o < s->rows; o += AMX_SIDE)
+        for (int64_t p = 0; p < s->k; p += AMX_SIDE, out += size)
             if (s->col == 1)
-                unit_pack_block(parts, true, is_b, s, o, p, out);
+                amx_pack_block(parts, true, is_b, s, o, p, out);
             else if (s->outer == 1)
-                unit_pack_block(parts, false, !is_b, s, o, p, out);
+                amx_pack_block(parts, false, !is_b, s, o, p, out);
             else
-                unit_pack_any(parts, is_b, s, o, p, out);
+                amx_pack_any(parts, is_b, s, o, p, out);
 }
 
 #endif

@@ -4,17 +4,17 @@
  * by two, of each two blocks the left one in the even places and the right one
  * in the odd ones.  A word is therefore a pixel and the one two columns on.
  *
- * dw is turned: t (n, kh, run up to whole vectors) is dy^T times the matrix of
- * patches.  A line of the right operand is 16 numbers of the runs of one pixel,
- * each beside that of two columns on: in a copy of the image that has such
- * words it stands as it is, and lines are brought together 16 at a time.  Of
- * dy 16 channels of a step are lines along which the channels lie, and are
- * turned; under a 2x2 max pooling they are made from the pooling's own dy and
- * the numbers of the pixels that it took. */
-#ifndef LS_KERNEL_K_UNIT_CONV_GRAD_H
-#define LS_KERNEL_K_UNIT_CONV_GRAD_H
+ * dw is transposed: t (n, kh, run up to whole vectors) is dy^T times the matrix
+ * of patches.  A line of the right operand is 16 numbers of the runs of one
+ * pixel, each beside that of two columns on: in a copy of the image that has
+ * such words it stands as it is, and lines are brought together 16 at a time.
+ * Of dy 16 channels of a step are lines along which the channels lie, and are
+ * transposed; under a 2x2 max pooling they are made from the pooling's own dy
+ * and the numbers of the pixels that it took. */
+#ifndef LS_KERNEL_K_AMX_CONV_GRAD_H
+#define LS_KERNEL_K_AMX_CONV_GRAD_H
 
-#include "kernel/k_unit_conv.h"
+#include "kernel/k_amx_conv.h"
 
 /* Steps that are worked on at a time, their operands being near; this shows in
  * no bit. */
@@ -24,7 +24,7 @@ enum { NEAR_STEPS = 32 };
 
 static int64_t row_steps(const ls__conv *v)
 {
-    return (v->w + UNIT_LINES - 1) / UNIT_LINES;
+    return (v->w + AMX_LINES - 1) / AMX_LINES;
 }
 
 static int64_t all_steps(const ls__conv *v)
@@ -36,7 +36,7 @@ static int64_t all_steps(const ls__conv *v)
 SIMD void step_pixel(const ls__conv *v, int64_t step, int64_t *y, int64_t *x)
 {
     *y = step / row_steps(v) * 2;
-    *x = step % row_steps(v) * UNIT_LINES;
+    *x = step % row_steps(v) * AMX_LINES;
 }
 
 /* ------ the image in words ------ */
@@ -45,7 +45,7 @@ SIMD void step_pixel(const ls__conv *v, int64_t step, int64_t *y, int64_t *x)
 static int64_t pair_words(const ls__conv *v)
 {
     return whole_vectors(image_size(v) + v->step_y +
-                         (UNIT_LINES + 2) * v->step_x + UNIT_LINES);
+                         (AMX_LINES + 2) * v->step_x + AMX_LINES);
 }
 
 /* A word at the place of each number, of it and the one two windows on. */
@@ -93,13 +93,13 @@ static void patch_columns(const ls__conv *v, const uint32_t *image, int64_t f,
     int64_t one = patch_offset(v, f), y, x;
     int64_t two = f + 1 < patch_vectors(v) ? patch_offset(v, f + 1) : one;
 
-    for (int64_t s = from; s < from + count; s++, out += 2 * UNIT_TILE) {
+    for (int64_t s = from; s < from + count; s++, out += 2 * AMX_TILE) {
         const uint32_t *at;
 
         step_pixel(v, s, &y, &x);
         at = image + y * v->step_y + x * v->step_x;
         patch_tile(v, at + one, out);
-        patch_tile(v, at + two, out + UNIT_TILE);
+        patch_tile(v, at + two, out + AMX_TILE);
     }
 }
 
@@ -149,13 +149,13 @@ SIMD void pooled_words(const ls__pooled_dy *d, int64_t y, int64_t x, int64_t j,
 }
 
 /* bias + the sums of a step: of the even and of the odd numbers. */
-SIMD v16 bias_step(const v16 words[UNIT_LINES], v16 bias)
+SIMD v16 bias_step(const v16 words[AMX_LINES], v16 bias)
 {
     const w16 upper = w16_set(0xffff0000u);
     v16 even = v16_zero(), odd = v16_zero();
 
     UNROLL(16)
-    for (int q = 0; q < UNIT_LINES; q++) {
+    for (int q = 0; q < AMX_LINES; q++) {
         w16 w = v16_bits(words[q]);
 
         even = v16_add(even, v16_of_bits(w16_shl(w, 16)));
@@ -171,8 +171,8 @@ SIMD v16 dy_tiles(const ls__conv *v, const ls__pooled_dy *d, int64_t j,
 {
     int64_t y, x;
 
-    for (int64_t s = from; s < from + count; s++, out += 2 * UNIT_TILE) {
-        v16 line[UNIT_LINES];
+    for (int64_t s = from; s < from + count; s++, out += 2 * AMX_TILE) {
+        v16 line[AMX_LINES];
         w16 four[4];
 
         step_pixel(v, s, &y, &x);
@@ -189,7 +189,7 @@ SIMD v16 dy_tiles(const ls__conv *v, const ls__pooled_dy *d, int64_t j,
         bias = bias_step(line, bias);
         v16_transpose(line);
         UNROLL(16)
-        for (int l = 0; l < UNIT_LINES; l++)
+        for (int l = 0; l < AMX_LINES; l++)
             w16_store(out + 16 * l, v16_bits(line[l]));
     }
     return bias;
@@ -199,10 +199,10 @@ SIMD v16 dy_tiles(const ls__conv *v, const ls__pooled_dy *d, int64_t j,
 SIMD void dy_panels(const ls__conv *v, const ls__pooled_dy *d, int64_t from,
                     int64_t count, bool add, float *dbias, uint32_t *out)
 {
-    int64_t n = v->out.n, panel = count * 2 * UNIT_TILE;
+    int64_t n = v->out.n, panel = count * 2 * AMX_TILE;
 
     for (int64_t j = 0; j < up_to_side(n); j += 16) {
-        uint32_t *to = out + j / UNIT_SIDE * panel + j % UNIT_SIDE * 16;
+        uint32_t *to = out + j / AMX_SIDE * panel + j % AMX_SIDE * 16;
         v16 bias = add && dbias ? take_any(dbias + j, n - j) : v16_zero();
 
         bias = dy_tiles(v, d, j, from, count, bias, to);
@@ -214,88 +214,89 @@ SIMD void dy_panels(const ls__conv *v, const ls__pooled_dy *d, int64_t from,
 /* ------ the product ------ */
 
 /* Block (i,j) of t += count steps. */
-static void turned_block(const ls__product *t, unit *u, int64_t i, int64_t j,
-                         int64_t count, const uint32_t *a, const uint32_t *b)
+static void transposed_block(const ls__product *t, amx_tiles *u, int64_t i,
+                             int64_t j, int64_t count, const uint32_t *a,
+                             const uint32_t *b)
 {
-    float sums[UNIT_BLOCK] __attribute__((aligned(64)));
+    float sums[AMX_BLOCK] __attribute__((aligned(64)));
     float *c = t->c + i * t->c_row + j;
 
-    if (i + UNIT_SIDE <= t->m && j + UNIT_SIDE <= t->n) {
-        unit_load_block(u, c, t->c_row);
-        unit_steps(1, u, count, a, b);
-        unit_store_block(u, c, t->c_row);
+    if (i + AMX_SIDE <= t->m && j + AMX_SIDE <= t->n) {
+        amx_load_block(u, c, t->c_row);
+        amx_steps(1, u, count, a, b);
+        amx_store_block(u, c, t->c_row);
         return;
     }
-    unit_block_of_c(t, i, j, sums);
-    unit_load_block(u, sums, UNIT_SIDE);
-    unit_steps(1, u, count, a, b);
-    unit_store_block(u, sums, UNIT_SIDE);
-    for (int64_t r = 0; r < UNIT_SIDE && i + r < t->m; r++)
-        for (int64_t k = 0; k < UNIT_SIDE && j + k < t->n; k += 16)
-            v16_store(c + r * t->c_row + k, v16_load(sums + r * UNIT_SIDE + k));
+    amx_block_of_c(t, i, j, sums);
+    amx_load_block(u, sums, AMX_SIDE);
+    amx_steps(1, u, count, a, b);
+    amx_store_block(u, sums, AMX_SIDE);
+    for (int64_t r = 0; r < AMX_SIDE && i + r < t->m; r++)
+        for (int64_t k = 0; k < AMX_SIDE && j + k < t->n; k += 16)
+            v16_store(c + r * t->c_row + k, v16_load(sums + r * AMX_SIDE + k));
 }
 
 /* Words of scratch beside the image: two vectors of patches, and dy. */
-static int64_t unit_grad_words(const ls__conv *v)
+static int64_t amx_grad_words(const ls__conv *v)
 {
     int64_t most = all_steps(v) < NEAR_STEPS ? all_steps(v) : NEAR_STEPS;
 
-    return (1 + up_to_side(v->out.n) / UNIT_SIDE) * most * 2 * UNIT_TILE;
+    return (1 + up_to_side(v->out.n) / AMX_SIDE) * most * 2 * AMX_TILE;
 }
 
-static int64_t unit_conv_scratch(const ls__conv *v)
+static int64_t amx_conv_scratch(const ls__conv *v)
 {
-    int64_t grad = pair_words(v) + unit_grad_words(v);
+    int64_t grad = pair_words(v) + amx_grad_words(v);
 
-    return unit_image_size(v) / 2 > grad ? unit_image_size(v) / 2 : grad;
+    return amx_image_size(v) / 2 > grad ? amx_image_size(v) / 2 : grad;
 }
 
-SIMD void unit_conv_grad_of(const ls__conv *v, const ls__pooled_dy *d, float *t,
+SIMD void amx_conv_grad_of(const ls__conv *v, const ls__pooled_dy *d, float *t,
                             float *dbias, float *scratch)
 {
     int64_t vectors = patch_vectors(v), all = all_steps(v), count;
     uint32_t *image = (uint32_t *)(void *)scratch, *b = image + pair_words(v);
     const ls__product of = {
         .m = v->out.n, .n = vectors * 16, .c = t, .c_row = vectors * 16};
-    unit u;
+    amx_tiles u;
 
     pair_image(v, image);
-    unit_take(&u);
+    amx_take(&u);
     for (int64_t s = 0; s < all; s += count) {
         uint32_t *dy;
 
         count = all - s < NEAR_STEPS ? all - s : NEAR_STEPS;
-        dy = b + count * 2 * UNIT_TILE;
+        dy = b + count * 2 * AMX_TILE;
         dy_panels(v, d, s, count, v->out.accumulate || s > 0, dbias, dy);
         for (int64_t f = 0; f < vectors; f += 2) {
             patch_columns(v, image, f, s, count, b);
-            UNIT_READS;
-            for (int64_t i = 0; i < of.m; i += UNIT_SIDE)
-                turned_block(&of, &u, i, 16 * f, count,
-                             dy + i / UNIT_SIDE * count * 2 * UNIT_TILE, b);
+            AMX_READS;
+            for (int64_t i = 0; i < of.m; i += AMX_SIDE)
+                transposed_block(&of, &u, i, 16 * f, count,
+                             dy + i / AMX_SIDE * count * 2 * AMX_TILE, b);
         }
     }
-    unit_give(&u);
+    amx_give(&u);
 }
 
-static void unit_conv_grad(const ls__conv *v, float *dbias, float *scratch)
+static void amx_conv_grad(const ls__conv *v, float *dbias, float *scratch)
 {
-    unit_conv_grad_of(v, NULL, v->out.c, dbias, scratch);
+    amx_conv_grad_of(v, NULL, v->out.c, dbias, scratch);
 }
 
-static void unit_conv_grad_pooled(const ls__conv *v, const ls__pooled_dy *d,
+static void amx_conv_grad_pooled(const ls__conv *v, const ls__pooled_dy *d,
                                   float *t, float *dbias, float *scratch)
 {
-    unit_conv_grad_of(v, d, t, dbias, scratch);
+    amx_conv_grad_of(v, d, t, dbias, scratch);
 }
 
-static const ls__convs unit_convs = {.turned = true,
-                                     .image = unit_conv_image,
-                                     .y = unit_conv_y,
-                                     .dw = unit_conv_grad,
-                                     .dw_pooled = unit_conv_grad_pooled,
-                                     .scratch = unit_conv_scratch,
-                                     .packed_size = unit_conv_packed_size,
-                                     .pack = unit_conv_pack};
+static const ls__convs amx_convs = {.transposed = true,
+                                     .image = amx_conv_image,
+                                     .y = amx_conv_y,
+                                     .dw = amx_conv_grad,
+                                     .dw_pooled = amx_conv_grad_pooled,
+                                     .scratch = amx_conv_scratch,
+                                     .packed_size = amx_conv_packed_size,
+                                     .pack = amx_conv_pack};
 
 #endif
