@@ -176,6 +176,7 @@ module lockstep
   public :: ls_optimizer_defaults
   public :: ls_output
   public :: LS_OWN_INPUTS
+  public :: ls_parameter
   public :: LS_PIECEWISE
   public :: LS_POLYNOMIAL
   public :: ls_pool

@@ -1328,6 +1328,16 @@ module lockstep_c
       type(c_ptr) :: r
     end function c_gru_with
 
+    function c_parameter(graph, name, rank, shape) result(r) bind(c, &
+      name="ls_parameter")
+      import
+      type(c_ptr), value :: graph
+      character(kind=c_char), intent(in), optional :: name(*)
+      integer(c_int), value :: rank
+      type(c_ptr), value :: shape
+      type(c_ptr) :: r
+    end function c_parameter
+
     function c_conv2d(x, n, window, name) result(r) bind(c, name="ls_conv2d")
       import
       type(c_ptr), value :: x

@@ -94,6 +94,22 @@ contains
                   c_loc(extents))
   end function ls_input
 
+  ! A parameter of that shape, the same in every row: nothing for one number.
+  function ls_parameter(graph, name, shape) result(y)
+    class(ls_graph), intent(in) :: graph
+    character(*), intent(in) :: name
+    integer, intent(in), optional :: shape(:)
+    integer(c_int64_t), target :: extents(LS_MAX_RANK)
+    integer :: rank
+    type(ls_node) :: y
+
+    rank = 0
+    if (present(shape)) rank = size(shape)
+    if (rank > 0) extents(:min(rank, LS_MAX_RANK)) = &
+      shape(rank:max(1, rank - LS_MAX_RANK + 1):-1)
+    y%p = c_parameter(pointer_of(graph), c_text(name), rank, c_loc(extents))
+  end function ls_parameter
+
   ! Returns the shape of a row of the node's value.
   function ls_node_shape(node) result(shape)
     type(ls_node), intent(in) :: node

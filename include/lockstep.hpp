@@ -296,6 +296,12 @@ public:
         return ls_input(get(), name, dtype_of<T>(),
                         static_cast<int>(shape.size()), shape.begin());
     }
+    node parameter(const char *name,
+                   std::initializer_list<std::int64_t> shape = {})
+    {
+        return ls_parameter(get(), name, static_cast<int>(shape.size()),
+                            shape.begin());
+    }
     graph &output(const node &n, const char *name)
     {
         check(ls_output(get(), n, name));

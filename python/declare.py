@@ -25,7 +25,7 @@ INTEGERS = {"int": "INT", "int64_t": "INT64"}
 
 # Builders that are no function of nodes, texts and numbers, and ls_input, which
 # is a method of Graph.
-LEFT_OUT = {"ls_input", "ls_own", "ls_own_loss"}
+LEFT_OUT = {"ls_input", "ls_parameter", "ls_own", "ls_own_loss"}
 
 # The word for NULL is None; these may be left out too.
 OPTIONAL = {"weights", "axes"}

@@ -31,6 +31,7 @@ static inline void all_arithmetic(ls_node *x, ls_node *indices)
         y = term_node(kind, y, x);
     y = ls_leaky_relu(ls_clamp(y, -2, (double)INFINITY), -0.5);
     y = ls_log(ls_softmax(y));
+    y = ls_mul(y, ls_parameter(y->graph, "columns", 1, (int64_t[]){7}));
     both[0] = y;
     both[1] = ls_gather(x, indices);
     z = ls_concat(both, 2, 0);

@@ -9,6 +9,7 @@
 
 /* What they are made of. */
 typedef struct leaves {
+    ls_graph *graph;
     ls_node *x, *y, *one, *i, *scalar, *image, *deep;
 } leaves;
 
@@ -16,6 +17,7 @@ static leaves leaves_of(ls_graph *g)
 {
     leaves l;
 
+    l.graph = g;
     l.x = ls_input(g, "x", LS_F32, 2, (int64_t[]){6, 4});
     l.y = ls_input(g, "y", LS_F32, 2, (int64_t[]){5, 3});
     l.one = ls_input(g, "one", LS_F32, 1, (int64_t[]){7});
@@ -69,6 +71,15 @@ static ls_window window_of(int64_t h, int64_t w, int64_t sy, int64_t sx,
 
 /* A row: a function of the leaves, its status, and what is said. */
 #define BAD_NODES(ROW) \
+    ROW(no_name, ls_parameter(l.graph, "", 1, (int64_t[]){3}), LS_EINVAL, \
+        "no name") \
+    ROW(no_extent, ls_parameter(l.graph, "p", 1, (int64_t[]){0}), \
+        LS_ESHAPE, "no shape") \
+    ROW(no_rank, ls_parameter(l.graph, "p", 8, (int64_t[8]){1}), LS_EINVAL, \
+        "rank 8") \
+    ROW(leading_axes, ls_matmul(l.image, ls_reshape(l.image, 3, \
+                                (int64_t[]){4, 4, 12})), LS_ESHAPE, \
+        "(8,6,4) by (4,4,12)") \
     ROW(axes_twice, ls_transpose(l.x, (int[]){1, 1}), LS_EINVAL, "once") \
     ROW(axis_below, ls_transpose(l.x, (int[]){0, -1}), LS_EINVAL, "once") \
     ROW(axis_above, ls_transpose(l.x, (int[]){0, 2}), LS_EINVAL, "once") \

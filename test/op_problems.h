@@ -151,6 +151,12 @@ static void build_position(problem *p, const sample *s, int kind)
     p->node = ls_position(input_x(p, s), "p");
 }
 
+static void build_parameter(problem *p, const sample *s, int kind)
+{
+    (void)kind;
+    p->node = ls_parameter(p->graph, "p", s->rank, s->dim);
+}
+
 static void build_norm(problem *p, const sample *s, int kind)
 {
     (void)kind;
@@ -593,6 +599,7 @@ static const row rows[] = {
     {&ls__op_dense,         build_dense,     9, 1, 3, 1, 1, 0,    true, 0},
     {&ls__op_embed,         build_embed,     1, 1, 3, 1, 1, 0,    false, 0},
     {&ls__op_position,      build_position,  1, 2, 3, 1, 1, 0,    false, 0},
+    {&ls__op_parameter,     build_parameter, 1, 1, 3, 1, 1, 0,    false, 0},
     {&ls__op_layer_norm,    build_norm,      1, 1, 3, 1, 1, 1.5f, false, 0},
     {&ls__op_rms_norm,      build_rms,       2, 1, 3, 1, 1, 1.5f, false, 0},
     {&ls__op_batch_norm,    build_batch,     2, 1, 3, 1, 1, 1.5f, false, 0},
@@ -654,7 +661,7 @@ static int64_t of_group(const ls_node *n)
 static bool vanishes(const problem *p, int which)
 {
     const ls_node *n = p->node;
-    int64_t width = ls__width(n->in[0]);
+    int64_t width = n->in[0] ? ls__width(n->in[0]) : 0;
 
     if (n->op == &ls__op_layer_norm)
         return (which == 0 && width <= 2) || /* x / |x|, shifted */

@@ -185,6 +185,17 @@ static float position(const question *q)
     return asked("adds");
 }
 
+/* The same in every row. */
+static float parameter(const question *q)
+{
+    int64_t n = q->p->node->size;
+
+    if (q->which < 0)
+        return moved_number(q->p->param[0][q->at % n]);
+    give_column("a", q->p->rows, n, q->p->dy, q->at);
+    return asked("column");
+}
+
 static float gather(const question *q)
 {
     const ls_node *x = q->p->node->in[0], *at = q->p->node->in[1];

@@ -531,6 +531,18 @@ static inline void ref_position_grad(const ref *r)
     }
 }
 
+static inline void ref_parameter(const ref *r)
+{
+    for (int64_t at = 0; at < r->rows * r->node->size; at++)
+        r->y[at] = r->param[0][at % r->node->size];
+}
+
+static inline void ref_parameter_grad(const ref *r)
+{
+    for (int64_t at = 0; at < r->rows * r->node->size; at++)
+        r->dparam[0][at % r->node->size] += r->dy[at];
+}
+
 /* ------ layer norm ------ */
 
 static inline void norm_stats(int64_t n, const double *x, double *mean,
@@ -1182,6 +1194,7 @@ static inline const reference *reference_of(const ls__op *op)
         {&ls__op_dense, ref_dense, ref_dense_grad},
         {&ls__op_embed, ref_embed, ref_embed_grad},
         {&ls__op_position, ref_position, ref_position_grad},
+        {&ls__op_parameter, ref_parameter, ref_parameter_grad},
         {&ls__op_layer_norm, ref_norm, ref_norm_grad},
         {&ls__op_rms_norm, ref_rms, ref_rms_grad},
         {&ls__op_batch_norm, ref_batch, ref_batch_grad},

@@ -131,6 +131,10 @@ static ls_node *of_shapes(ls_graph *g)
     ls_node *x = floats(g, 2, 6, 4, 0), *h;
 
     h = ls_concat((ls_node *[]){ls_dense(x, 4, "d"), x}, 2, 0);
+    h = ls_matmul(h, ls_parameter(g, "mix", 2, (int64_t[]){4, 4}));
+    OK(ls_init_params(g, "mix", &(ls_init){.kind = LS_INIT_RANDOM,
+                                           .distribution = LS_NORMAL,
+                                           .scale = 1}));
     h = ls_reshape(ls_slice(h, 0, 3, 6), 2, (int64_t[]){4, 6});
     h = ls_transpose(h, NULL);
     x = ls_sum_over(h, 1, (int[]){0});

@@ -164,7 +164,8 @@ static bool may_be_null(const row *r)
     snprintf(pair, sizeof pair, "%s %s", r->function, r->argument);
     return ends(r->function) || IS_IN(means_something, pair) ||
            (!strcmp(r->type, "ls_node *") && !strcmp(r->argument, "name") &&
-            strcmp(r->function, "ls_input") != 0); /* a layer without one */
+            strcmp(r->function, "ls_input") != 0 &&
+            strcmp(r->function, "ls_parameter") != 0); /* a layer without one */
 }
 
 static long long nothing(const row *r)

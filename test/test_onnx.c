@@ -91,9 +91,10 @@ static void of_elements(ls_graph *g)
 
 static void of_shapes(ls_graph *g)
 {
-    ls_node *x = floats(g, "x", 6, 4), *at = indices(g, "at", 3), *h;
+    ls_node *x = floats(g, "x", 6, 4), *at = indices(g, "at", 3), *h, *y;
 
-    h = ls_concat((ls_node *[]){x, x}, 2, 0);
+    y = ls_parameter(g, "mix", 2, (int64_t[]){4, 4});
+    h = ls_concat((ls_node *[]){x, ls_matmul(x, y)}, 2, 0);
     h = ls_reshape(ls_slice(h, 0, 3, 6), 2, (int64_t[]){4, 6});
     h = ls_transpose(h, NULL);
     x = ls_sum_over(h, 1, (int[]){0});

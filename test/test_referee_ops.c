@@ -17,7 +17,8 @@ static const struct {
     answer *answer;
 } answers[] = {
     {&ls__op_dense, dense}, {&ls__op_embed, embed},
-    {&ls__op_position, position}, {&ls__op_layer_norm, layer_norm},
+    {&ls__op_position, position}, {&ls__op_parameter, parameter},
+    {&ls__op_layer_norm, layer_norm},
     {&ls__op_rms_norm, rms_norm}, {&ls__op_batch_norm, batch_norm},
     {&ls__op_rotary, rotary}, {&ls__op_attention, attention},
     {&ls__op_add, sum_of_two}, {&ls__op_conv, conv},

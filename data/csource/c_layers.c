@@ -165,6 +165,17 @@ static int put_position(ls__writer *w, int node)
     return status;
 }
 
+static int put_parameter(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node];
+    char table[LS__NAME];
+    int status = ls__weights_plain(w, n->param[0], table);
+
+    ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
+    ls__call(w, "    v%d[i] = %s[i %% %lld];", node, table, (long long)n->size);
+    return status;
+}
+
 /* ------ softmax ------ */
 
 static int put_softmax(ls__writer *w, int node)
@@ -364,6 +375,7 @@ const ls__crow ls__crow_layers[] = {
     LAYER("rms_norm", "rms_norm", put_rms_norm),
     LAYER("batch_norm", "batch_norm", put_batch_norm),
     LAYER("position", "add", put_position),
+    LAYER("parameter", NULL, put_parameter),
     LAYER("softmax", "softmax", put_softmax),
     LAYER("log_softmax", "log_softmax", put_softmax),
     LAYER("conv2d", "conv", put_conv),

@@ -176,6 +176,25 @@ static void mark_needed(ls__onnx *o)
             o->name[g->node[i].in[k]->id] = "";
 }
 
+/* An input says how many rows there are: the first, if none is needed. */
+static int mark_rows(ls__onnx *o)
+{
+    const ls__net *g = o->graph;
+    int first = -1;
+
+    for (int i = g->nodes - 1; i >= 0; i--) {
+        if (!g->node[i].op && o->name[i])
+            return 0;
+        if (!g->node[i].op)
+            first = i;
+    }
+    if (first < 0)
+        return ls__fail(LS_ENOTSUP, "a graph without inputs cannot be written "
+                        "for ONNX");
+    o->name[first] = "";
+    return 0;
+}
+
 /* In ONNX all values of a graph have names of their own. */
 static int check_names(const ls__onnx *o)
 {
@@ -265,7 +284,8 @@ int ls__onnx_write(const ls__net *g, const char *path)
                             sizeof *o.there);
     if (o.name && o.there) {
         mark_needed(&o);
-        status = put_graph(&o);
+        if ((status = mark_rows(&o)) == 0)
+            status = put_graph(&o);
     }
     if (status == 0) {
         model = model_of(&o);

@@ -203,6 +203,31 @@ static const char *embed(ls__onnx *o, const ls__net_node *n)
                         ls__onnx_input(o, n, 0));
 }
 
+/* Which input says how many rows there are. */
+static const char *rows_of(ls__onnx *o)
+{
+    const ls__net *g = o->graph;
+    int i = 0;
+
+    while (g->node[i].op || !o->name[i])
+        i++;
+    return g->node[i].name;
+}
+
+/* A parameter in every row. */
+static const char *parameter(ls__onnx *o, const ls__net_node *n)
+{
+    const char *x = rows_of(o), *to[2];
+    ls__proto first = {0}, axis = {0};
+
+    ls__onnx_attribute_int(&first, "end", 1);
+    to[0] = ls__onnx_call(o, "Shape", 1, &x, &first);
+    to[1] = ls__onnx_integers(o, n->rank, n->shape);
+    ls__onnx_attribute_int(&axis, "axis", 0);
+    return ls__onnx_two(o, "Expand", ls__onnx_param(o, n, 0, NULL),
+                        ls__onnx_call(o, "Concat", 2, to, &axis));
+}
+
 static const char *position(ls__onnx *o, const ls__net_node *n)
 {
     return ls__onnx_two(o, "Add", ls__onnx_input(o, n, 0),
@@ -469,6 +494,7 @@ const ls__onnx_row ls__onnx_layers[] = {
     {"dense", dense},           {"conv2d", conv},
     {"max_pool", max_pool},     {"avg_pool", avg_pool},
     {"embed", embed},           {"position", position},
+    {"parameter", parameter},
     {"layer_norm", layer_norm}, {"group_norm", group_norm},
     {"rms_norm", rms_norm},     {"batch_norm", batch_norm},
     {"rotary", rotary},         {"attention", attention},

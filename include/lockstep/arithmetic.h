@@ -150,8 +150,9 @@ LS_API ls_node *ls_log_softmax(ls_node *x);
 
 /* ------ Products and indices ------ */
 
-/* y = a b for each pair of matrices: a (..,m,k) and b (..,k,n) of the same
- * leading axes give (..,m,n). */
+/* y = a b for each pair of matrices: a (..,m,k) and b (..,k,n) give (..,m,n).
+ * Leading axes that one lacks, or has only one element of, are repeated, as
+ * NumPy's matmul does. */
 LS_API ls_node *ls_matmul(ls_node *a, ls_node *b);
 
 /* y[..,j] = 1 where j is indices[..], else 0: (..) of LS_I32 below count gives

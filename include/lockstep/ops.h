@@ -222,6 +222,18 @@ LS_API ls_node *ls_gru_with(ls_node *x, int64_t n,
                             const ls_recurrent_options *options,
                             const char *name);
 
+/* ------ Parameters of one's own ------ */
+
+/* y = a parameter of that shape, the same in every row: a scale, a bias or a
+ * matrix for what no layer computes.  Where its shape is to meet another's,
+ * ls_broadcast_to repeats it, ls_matmul by itself.  Parameter "<name>" zeros;
+ * ls_init_params lets it start otherwise, its last axis being the outputs.  Its
+ * value takes memory in every row of a chunk: weights of whole layers are
+ * better left to ls_dense.  LS_EINVAL: an empty name, or a rank beyond
+ * LS_MAX_RANK - 1. */
+LS_API ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,
+                             const int64_t *shape);
+
 /* ------ Weights that layers share ------ */
 
 /* Let a layer that is built later use a weight that is there: its parameter

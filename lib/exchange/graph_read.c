@@ -215,7 +215,9 @@ static int read_operator(const reader *r, const char *op_name, const char *name)
     if ((status = read_inputs(r, op, in)) < 0 ||
         (status = skip_requests(r)) < 0)
         return status;
-    if (!(n = ls__node_new(op, name, in[0], in[1], in[2])))
+    n = op->inputs ? ls__node_new(op, name, in[0], in[1], in[2])
+                   : ls__node_source(r->graph, op, name);
+    if (!n)
         return refused(r);
     if ((status = read_attributes(r, n)) < 0 || (status = read_tied(r, n)) < 0)
         return status;

@@ -112,6 +112,18 @@ static ls_node *no_input(const ls__op *op, ls_node *const *in, int missing)
     return NULL;
 }
 
+ls_node *ls__node_source(ls_graph *graph, const ls__op *op, const char *name)
+{
+    ls_node *n = new_node(graph, name);
+
+    if (!n)
+        return NULL;
+    n->op = op;
+    if (op->of && !(n->of = ls__arena_new(&graph->arena, 1, op->of)))
+        return ls__graph_failed(graph, LS_ENOMEM);
+    return n;
+}
+
 ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
                       ls_node *b, ls_node *c)
 {
@@ -134,13 +146,8 @@ ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
         }
     }
     ls__undo_mark(a->graph, in);
-    n = new_node(a->graph, name ? name : "");
-    if (!n)
-        return NULL;
-    n->op = op;
-    memcpy(n->in, in, sizeof in);
-    if (op->of && !(n->of = ls__arena_new(&n->graph->arena, 1, op->of)))
-        return ls__graph_failed(n->graph, LS_ENOMEM);
+    if ((n = ls__node_source(a->graph, op, name ? name : "")))
+        memcpy(n->in, in, sizeof in);
     return n;
 }
 

@@ -143,6 +143,9 @@ int ls__graph_steps(ls_graph **steps, const ls_graph *graph,
 ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
                       ls_node *b, ls_node *c);
 
+/* One of an operator without inputs, or whose inputs are to be set. */
+ls_node *ls__node_source(ls_graph *graph, const ls__op *op, const char *name);
+
 /* One of an operator whose function takes no name: messages call it by its
  * first input's, which tells where it is. */
 ls_node *ls__node_unnamed(const ls__op *op, ls_node *a, ls_node *b);

@@ -34,7 +34,8 @@ static const ls__op *step_of(const ls__op *op)
 static int step_node(ls_node *n)
 {
     if (!step_of(n->op))
-        return no_steps(n, "looks at several positions");
+        return no_steps(n, n->op->inputs ? "looks at several positions"
+                                         : "is a value of all positions");
     if (n->rank < 2)
         return no_steps(n, "has no axis but the positions");
     for (int k = 0; k < n->op->inputs; k++)

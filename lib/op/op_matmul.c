@@ -4,6 +4,7 @@
  *
  *     da = dy b^T,  db = a^T dy */
 #include "backend/backend.h"
+#include "graph/undo.h"
 #include "op/op_table.h"
 #include <lockstep/arithmetic.h>
 
@@ -32,7 +33,8 @@ static int matmul_shape(ls_node *n)
         fits = a->shape[i] == b->shape[i];
     if (!fits || ls__width(a) != b->shape[b->rank - 2])
         return ls__fail(LS_ESHAPE, "matmul: %s by %s; they must be (..,m,k) "
-                        "and (..,k,n)", ls__shape_text(left, a->rank, a->shape),
+                        "and (..,k,n), with leading axes that are equal or 1",
+                        ls__shape_text(left, a->rank, a->shape),
                         ls__shape_text(right, b->rank, b->shape));
     for (int i = 0; i < a->rank - 1; i++)
         shape[i] = a->shape[i];
@@ -121,7 +123,48 @@ const ls__op ls__op_matmul = {
     .plan = matmul_plan, .flops = matmul_flops, .forward = matmul_fwd,
     .backward = matmul_bwd};
 
+/* The leading axes of a under those of b, from the last on: the greater where
+ * one of them is 1.  false: they do not fit. */
+static bool leading(const ls_node *a, const ls_node *b, ls__extents *out)
+{
+    out->rank = (a->rank > b->rank ? a->rank : b->rank) - 2;
+    for (int k = 1; k <= out->rank; k++) {
+        int64_t x = k <= a->rank - 2 ? a->shape[a->rank - 2 - k] : 1;
+        int64_t y = k <= b->rank - 2 ? b->shape[b->rank - 2 - k] : 1;
+
+        if (x != y && x != 1 && y != 1)
+            return false;
+        out->of[out->rank - k] = x > y ? x : y;
+    }
+    return true;
+}
+
+/* A node with these leading axes. */
+static ls_node *led_by(ls_node *x, ls__extents axes)
+{
+    bool same = axes.rank == x->rank - 2;
+
+    for (int k = 0; same && k < axes.rank; k++)
+        same = axes.of[k] == x->shape[k];
+    if (same)
+        return x;
+    axes.of[axes.rank] = x->shape[x->rank - 2];
+    axes.of[axes.rank + 1] = x->shape[x->rank - 1];
+    return ls_broadcast_to(x, axes.rank + 2, axes.of);
+}
+
 ls_node *ls_matmul(ls_node *a, ls_node *b)
 {
-    return ls__node_done(ls__node_unnamed(&ls__op_matmul, a, b));
+    ls_graph *g = a ? a->graph : NULL;
+    ls__extents axes;
+    ls_node *y;
+
+    if (!a || !b || g->status || b->graph != g || a->rank < 2 || b->rank < 2 ||
+        !leading(a, b, &axes)) /* refused with its words */
+        return ls__node_done(ls__node_unnamed(&ls__op_matmul, a, b));
+    ls__undo_enter(g);
+    a = led_by(a, axes);
+    b = led_by(b, axes);
+    y = ls__node_done(ls__node_unnamed(&ls__op_matmul, a, b));
+    return ls__undo_leave(g, y);
 }

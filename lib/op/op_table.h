@@ -16,7 +16,8 @@ extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
     ls__op_slice, ls__op_broadcast, ls__op_concat, ls__op_sum,
     ls__op_max_over, ls__op_softmax, ls__op_log_softmax, ls__op_matmul,
     ls__op_one_hot, ls__op_gather, ls__op_mean_loss, ls__op_weighted_loss,
-    ls__op_sparse_dense, ls__op_sparse_dense_values, ls__op_embed_bag;
+    ls__op_sparse_dense, ls__op_sparse_dense_values, ls__op_embed_bag,
+    ls__op_parameter;
 
 /* A dense layer, or a sum of rows of a table, given by lists of indices. */
 static inline bool ls__is_bag(const ls__op *op)

@@ -78,7 +78,7 @@ static ls__instr *maker_of(const ls__planner *p, const ls__instr *in)
 {
     const ls_node *x = in->node->in[0];
 
-    return x->op && p->consumers[x->id] == 1 && !ls__planner_is_plain(p)
+    return x && x->op && p->consumers[x->id] == 1 && !ls__planner_is_plain(p)
                ? &p->plan->instr[p->instr[x->id]] : NULL;
 }
 

@@ -296,8 +296,9 @@ def log_softmax(x):
 c.ls_matmul = c.function("ls_matmul", c.P, c.NodeOrNull, c.NodeOrNull)
 
 def matmul(a, b):
-    """y = a b for each pair of matrices: a (..,m,k) and b (..,k,n) of the same
-    leading axes give (..,m,n).
+    """y = a b for each pair of matrices: a (..,m,k) and b (..,k,n) give
+    (..,m,n). Leading axes that one lacks, or has only one element of, are
+    repeated, as NumPy's matmul does.
     """
     return _.made(c.ls_matmul, a, b)
 

@@ -746,6 +746,7 @@ ls_attention_defaults_bytes = function("ls_attention_defaults_bytes", None, P,
     C.c_size_t)
 ls_recurrent_defaults_bytes = function("ls_recurrent_defaults_bytes", None, P,
     C.c_size_t)
+ls_parameter = function("ls_parameter", P, P, Text, INT, P)
 ls_tie = function("ls_tie", C.c_int, P, Text, Text, C.c_bool)
 ls_conv_defaults_bytes = function("ls_conv_defaults_bytes", None, P,
     C.c_size_t)

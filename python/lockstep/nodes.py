@@ -291,6 +291,15 @@ class Graph:
         return Node(self, c.ls_input(self.of, name, _DTYPES[np.dtype(dtype)],
                                      count(shape), whole(shape)))
 
+    def parameter(self, name, shape=(), init=None):
+        """A parameter of that shape, the same in every row, which starts at
+        zero, or by an initialiser: its name, or a number."""
+        node = Node(self, called(c.ls_parameter, self.of, name, count(shape),
+                                 whole(shape)))
+        if init is not None:
+            self.start(name, init)
+        return node
+
     def output(self, node, name):
         """Give a node a name, by which predict has it."""
         do.output(self.of, node, name)
