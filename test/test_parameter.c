@@ -92,7 +92,8 @@ START_TEST(test_start)
 }
 END_TEST
 
-/* One number, which starts at zero and is added to every row. */
+/* One number, which starts at zero and is added to every row; as an output it
+ * has as many rows as there are. */
 START_TEST(test_scalar)
 {
     ls_pool *pool = open_pool(2, 1);
@@ -100,13 +101,15 @@ START_TEST(test_scalar)
     float x[ROWS], bias, y[ROWS];
     ls_result result;
     ls_graph *g;
-    ls_node *in;
+    ls_node *in, *own;
     run r;
 
     fill_uniform(5, ROWS, x);
     OK(ls_graph_new(&g));
     in = ls_input(g, "x", LS_F32, 0, NULL);
-    in = ls_add(in, ls_parameter(g, "bias", 0, NULL));
+    own = ls_parameter(g, "bias", 0, NULL);
+    OK(ls_output(g, own, "own"));
+    in = ls_add(in, own);
     OK(ls_output(g, in, "y"));
     OK(ls_loss(g, ls_mean_loss(in, NULL)));
     o.optimizer = ls_sgd(0.25);
@@ -118,6 +121,9 @@ START_TEST(test_scalar)
     OK(ls_predict(r.trainer, r.batch, "y", ROWS, y));
     for (int i = 0; i < ROWS; i++)
         ck_assert(y[i] == x[i] - 0.25f);
+    OK(ls_predict(r.trainer, r.batch, "own", ROWS, y));
+    for (int i = 0; i < ROWS; i++)
+        ck_assert(y[i] == -0.25f);
     close_run(&r);
     ls_pool_close(pool);
 }

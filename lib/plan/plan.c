@@ -215,9 +215,12 @@ static int open_goal(ls__plan *plan, ls__goal *goal, int instr)
     return goal->runs && goal->reads ? 0 : LS_ENOMEM;
 }
 
-/* All that what already runs for the goal needs, directly or through others. */
+/* All that what already runs for the goal needs, directly or through others; of
+ * parameters alone, the first input, which says how many rows there are. */
 static void mark_needed(const ls__planner *p, ls__goal *goal)
 {
+    bool reads = false;
+
     for (int i = goal->instr; i >= 0; i--) {
         const ls__instr *in = &p->plan->instr[i];
 
@@ -227,9 +230,11 @@ static void mark_needed(const ls__planner *p, ls__goal *goal)
             if (x->op)
                 goal->runs[p->instr[x->id]] = true;
             else
-                goal->reads[x->input] = true;
+                reads = goal->reads[x->input] = true;
         }
     }
+    if (!reads && p->plan->inputs)
+        goal->reads[0] = true;
 }
 
 static int loss_goal(ls__planner *p)
