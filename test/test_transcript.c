@@ -188,6 +188,8 @@ static int take(const ls_transport *t, void *user)
         status = checkpoint(trainer, c->checkpoint, false);
     if (!t) /* ranks share it, and read alone */
         *c = mine;
+    else if (t->rank == 0)
+        memcpy(c->note, mine.note, sizeof c->note);
     ls_transcript_close(r);
     ls_trainer_close(trainer);
     ls_pool_close(pool);
@@ -300,6 +302,50 @@ START_TEST(root_of_average)
 }
 END_TEST
 
+static int save_note(ls_trainer *t, const char *value, char read[65])
+{
+    ls_checkpoints_options o = ls_checkpoints_defaults();
+    ls_checkpoints *all;
+    int64_t at;
+    int status;
+
+    o.folder = in_folder("c");
+    OK(ls_checkpoints_open(&all, t, &o));
+    status = ls_checkpoints_save(all, 1, &(ls_setting){"root", value});
+    if (status == 0) {
+        OK(ls_checkpoints_wait(all));
+        OK(ls_checkpoints_load(all, &at));
+        snprintf(read, 65, "%s", ls_checkpoints_note(all, "root"));
+    }
+    ls_checkpoints_close(all);
+    return status;
+}
+
+/* A checkpoint has the root beside the state hash, and takes nothing else for
+ * one. */
+START_TEST(root_in_checkpoint)
+{
+    course c = usual("");
+    ls_pool *pool = open_pool(DEVICES, 1);
+    char root[65], read[65], *text;
+    ls_trainer *t;
+    size_t n;
+
+    OK(open_trainer(&t, pool, &c, NULL));
+    ck_assert_int_eq(save_note(t, "round", read), LS_EINVAL);
+    OK(ls_trainer_root(t, 0, 0, NULL, root));
+    OK(save_note(t, root, read));
+    ck_assert_str_eq(read, root);
+    text = get_file(in_folder("c/step-000000000000/checkpoint.json"), &n);
+    text[n - 1] = 0;
+    ck_assert_ptr_nonnull(strstr(text, "\n \"root\": \""));
+    ck_assert_ptr_null(strstr(text, "\n  \"root\": \""));
+    free(text);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+}
+END_TEST
+
 /* ------ one file ------ */
 
 START_TEST(any_workers)
@@ -321,6 +367,21 @@ START_TEST(any_workers)
 }
 END_TEST
 
+/* On so many ranks; 0: on none. */
+static void take_on(int ranks, course *c)
+{
+    ls_ranks *all;
+
+    if (!ranks) {
+        OK(take(NULL, c));
+        return;
+    }
+    c->workers = 1;
+    OK(ls_ranks_open(&all, ranks, NULL));
+    all_succeed(all, ranks, take, c);
+    ls_ranks_close(all);
+}
+
 START_TEST(any_ranks)
 {
     course one = usual(in_folder("one"));
@@ -328,12 +389,8 @@ START_TEST(any_ranks)
     OK(take(NULL, &one));
     for (int n = 2; n <= 4; n++) {
         course c = usual(in_folder("more"));
-        ls_ranks *all;
 
-        c.workers = 1;
-        OK(ls_ranks_open(&all, n, NULL));
-        all_succeed(all, n, take, &c);
-        ls_ranks_close(all);
+        take_on(n, &c);
         expect_same_files(one.path, c.path);
     }
 }
@@ -342,23 +399,27 @@ END_TEST
 /* A run that was killed some batches after its checkpoint goes on from there. */
 START_TEST(goes_on)
 {
+    static const struct {
+        bool is_short;
+        int ranks, by;
+    } way[] = {{false, 0, 1}, {true, 0, 1}, {false, 2, 4}, {false, 3, 4}};
     char path[2][256];
     course whole = usual(path[0]);
 
     snprintf(path[0], sizeof path[0], "%s/whole", folder);
     snprintf(path[1], sizeof path[1], "%s/cut", folder);
-    whole.is_short = _i;
+    whole.is_short = way[_i].is_short;
     OK(take(NULL, &whole));
-    for (int at = 1; at < STEPS; at++) {
+    for (int at = 1; at < STEPS; at += way[_i].by) {
         course c = usual(path[1]), rest;
         char name[16];
         FILE *f;
 
         snprintf(name, sizeof name, "at%d", at);
         c.last = at;
-        c.is_short = _i;
+        c.is_short = way[_i].is_short;
         c.checkpoint = in_folder(name);
-        OK(take(NULL, &c));
+        take_on(way[_i].ranks, &c);
         f = fopen(c.path, "a");
         fputs("{\"kind\":\"step\",\"n\":99", f);
         fclose(f);
@@ -366,7 +427,7 @@ START_TEST(goes_on)
         rest.resume = c.note;
         rest.first = at;
         rest.last = STEPS;
-        OK(take(NULL, &rest));
+        take_on(way[_i].ranks, &rest);
         expect_same_files(whole.path, c.path);
     }
 }
@@ -485,9 +546,10 @@ static Suite *transcript_suite(void)
     tcase_add_checked_fixture(t, folder_open, folder_close);
     tcase_add_test(t, root_by_hand);
     tcase_add_test(t, root_of_average);
+    tcase_add_test(t, root_in_checkpoint);
     tcase_add_loop_test(t, any_workers, 0, 2);
     tcase_add_test(t, any_ranks);
-    tcase_add_loop_test(t, goes_on, 0, 2);
+    tcase_add_loop_test(t, goes_on, 0, 4);
     tcase_add_loop_test(t, same_or_not, 0, 2);
     tcase_add_loop_test(t, changed_files, 0, 2);
     tcase_add_test(t, strange_files);

@@ -59,7 +59,9 @@ LS_API int ls_checkpoints_open(ls_checkpoints **checkpoints,
 LS_API void ls_checkpoints_close(ls_checkpoints *checkpoints);
 
 /* Copy the trainer's state and have it written; notes, where the program is in
- * its data, are kept with it.  Waits only while the one before is being
+ * its data, are kept with it.  A note "root" is the root of the state
+ * (ls_trainer_root) and stands beside the state hash in checkpoint.json;
+ * LS_EINVAL: it is no root.  Waits only while the one before is being
  * written.  When the new one is on disk, the oldest are deleted.  A save that
  * fails leaves the older ones as they are and is reported once, by the next
  * call of this (which does its own work all the same) or of

@@ -195,3 +195,8 @@ void ls__sha256_hex(ls__sha256 *sha, char hex[65])
     }
     hex[64] = 0;
 }
+
+bool ls__is_digest(const char *text)
+{
+    return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}

@@ -33,6 +33,9 @@ void ls__sha256_final(ls__sha256 *sha, uint8_t digest[32]);
 /* The same end as 64 hex digits. */
 void ls__sha256_hex(ls__sha256 *sha, char hex[65]);
 
+/* Is a text 64 lower-case hex digits? */
+bool ls__is_digest(const char *text);
+
 /* SHA-256's mix, in plain C and, where _fast() says that the CPU has them, by
  * instructions of its own. */
 extern const uint32_t ls__sha256_constants[64];

@@ -4,7 +4,8 @@
  *
  *     params.safetensors     parameters in canonical order
  *     optimizer.safetensors  moments, "mu.NAME" of all before "nu.NAME"
- *     checkpoint.json        step, state hash, options, graph, notes; sealed
+ *     checkpoint.json        step, state hash, root, options, graph, notes;
+ *                            sealed
  *
  * A folder gets its name when all of it is on disk, and the JSON is what goes
  * first when it is deleted, so one that has a JSON is whole.  The hash ties the
@@ -33,6 +34,10 @@ void ls__stamp_text(char out[LS__STAMP_TEXT], ls__stamp stamp);
 int ls__checkpoint_list(int folder, const char *path, ls__stamp **list,
                         int *count);
 
+/* The note that is the root of the state: in the JSON it stands beside the
+ * state hash. */
+#define LS__ROOT_NOTE "root"
+
 /* ------ Writing ------ */
 
 /* DIR, open, so that it stays the same one whatever its path means
@@ -46,6 +51,7 @@ typedef struct ls__kept {
     int params, tensors;           /* parameters are the first of the tensors */
     const ls__safetensor *tensor;
     int64_t step;
+    const char *root;              /* "": the program gave none */
     const json_t *options, *notes; /* objects of texts */
     const json_t *graph; /* what is computed (run_options.h) */
 } ls__kept;

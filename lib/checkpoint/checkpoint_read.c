@@ -121,12 +121,24 @@ static bool is_texts(const json_t *object)
     return json_is_object(object);
 }
 
+/* Who reads the notes finds the root among them. */
+static int note_root(ls__checkpoint *c, json_t *root, const char *path)
+{
+    const char *text = json_string_value(root);
+
+    if (!text || !ls__is_digest(text))
+        return ls__fail(LS_EFORMAT, "%s: its root is no 64 hex digits", path);
+    return json_object_set(c->notes, LS__ROOT_NOTE, root) < 0
+               ? ls__no_memory("notes", sizeof LS__ROOT_NOTE) : 0;
+}
+
 /* The names are looked up in what the seal found whole, so a miss is another
  * program's doing. */
 static int read_info(ls__checkpoint *c, const char *path)
 {
     const json_t *step = json_object_get(c->info, "step");
     const json_t *state = json_object_get(c->info, "state");
+    json_t *root = json_object_get(c->info, LS__ROOT_NOTE);
 
     c->step = json_integer_value(step);
     c->state = json_string_value(state);
@@ -137,7 +149,7 @@ static int read_info(ls__checkpoint *c, const char *path)
         !c->state || !is_texts(c->options) || !is_texts(c->notes) ||
         (c->nodes && !is_texts(c->nodes)))
         return ls__fail(LS_EFORMAT, "%s: is no checkpoint's", path);
-    return 0;
+    return root ? note_root(c, root, path) : 0;
 }
 
 int ls__checkpoint_parse(ls__checkpoint *c, const char *path, char *bytes,

@@ -63,6 +63,12 @@ static char *json_text(const ls__kept *s, size_t *bytes)
         ls__no_memory("checkpoint.json", 0);
         return NULL;
     }
+    if (*s->root && json_object_set_new(info, LS__ROOT_NOTE,
+                                        json_string(s->root)) < 0) {
+        ls__no_memory("checkpoint.json", 0);
+        json_decref(info);
+        return NULL;
+    }
     text = ls__json_text(info, JSON_INDENT(1), bytes);
     json_decref(info);
     return text;

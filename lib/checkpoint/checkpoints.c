@@ -13,6 +13,7 @@
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "base/error.h"
 #include "base/real_text.h"
+#include "base/sha.h"
 #include "base/sized.h"
 #include "checkpoint/checkpoints.h"
 #include "pool/pool.h"
@@ -32,6 +33,7 @@ static int write_copy(ls_checkpoints *c)
     ls__kept s = {.params = c->trainer->model.params.count,
                       .tensors = c->blocks * c->trainer->model.params.count,
                       .tensor = c->tensor, .step = c->step,
+                      .root = c->root,
                       .options = c->options, .notes = c->notes,
                       .graph = c->graph};
     ls__stamp stamp;
@@ -269,6 +271,22 @@ static int note_rate(ls_checkpoints *c)
                ? ls__no_memory("notes", sizeof text) : 0;
 }
 
+/* Out of the notes. */
+static int take_root(ls_checkpoints *c, json_t *notes)
+{
+    json_t *note = json_object_get(notes, LS__ROOT_NOTE);
+    const char *root = note ? json_string_value(note) : "";
+
+    if (note && !ls__is_digest(root))
+        return ls__fail(LS_EINVAL, "the note \"%s\" of a checkpoint is "
+                        "\"%.70s\", and not the 64 digits of "
+                        "ls_trainer_root", LS__ROOT_NOTE, root);
+    snprintf(c->root, sizeof c->root, "%s", root);
+    if (note)
+        (void)json_object_del(notes, LS__ROOT_NOTE);
+    return 0;
+}
+
 static int take_notes(ls_checkpoints *c, int notes, const ls_setting *note)
 {
     json_t *fresh;
@@ -276,6 +294,10 @@ static int take_notes(ls_checkpoints *c, int notes, const ls_setting *note)
 
     if (status < 0)
         return status;
+    if ((status = take_root(c, fresh)) < 0) {
+        json_decref(fresh);
+        return status;
+    }
     json_decref(c->notes);
     c->notes = fresh;
     return note_rate(c);

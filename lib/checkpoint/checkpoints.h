@@ -31,6 +31,7 @@ struct ls_checkpoints {
     json_t *differs; /* options that the last one looked at had otherwise */
     char skipped[LS__MESSAGE];
     int64_t step; /* of the copy */
+    char root[65]; /* of the copy's state; "": not known */
 
     pthread_t thread;
     bool started; /* not on ranks that write nothing */

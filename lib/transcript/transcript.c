@@ -328,12 +328,6 @@ int ls_transcript_note(ls_transcript *r, char note[LS_TRANSCRIPT_NOTE])
     return 0;
 }
 
-static bool is_hash(const char *text)
-{
-    return strlen(text) == LS__HEX - 1 &&
-           strspn(text, "0123456789abcdef") == LS__HEX - 1;
-}
-
 /* A note may be anybody's: a checkpoint's seal is no signature. */
 static int read_note(ls_transcript *r, const char *note, const char *path)
 {
@@ -344,8 +338,8 @@ static int read_note(ls_transcript *r, const char *note, const char *path)
                &lines, &every, &batches, &stated, &first, prev, r->records,
                r->root) != 9 ||
         at < 0 || lines < 1 || every < 1 || batches < 0 || stated > batches ||
-        first < 0 || first > batches || !is_hash(prev) ||
-        !is_hash(r->records) || !is_hash(r->root))
+        first < 0 || first > batches || !ls__is_digest(prev) ||
+        !ls__is_digest(r->records) || !ls__is_digest(r->root))
         return ls__fail(LS_EFORMAT, "%s: the checkpoint's note of the "
                         "transcript is not one that lockstep writes", path);
     r->every = every;

@@ -125,8 +125,9 @@ static const note notes[] = {
 };
 enum { NOTES = sizeof notes / sizeof *notes };
 
-/* The notes of changed options and of a transcript. */
+/* The notes of changed options, of a transcript, and the state's root. */
 static const char CHANGES[] = "changes";
+static const char ROOT[] = "root";
 static const char TRANSCRIPT[] = "transcript";
 
 /* A NaN's sign and payload come and go with the way through a text. */
@@ -140,15 +141,27 @@ static uint64_t control_bits(const note *n, const position *at)
                : bits;
 }
 
-int keeper_controls(const position *at, ls_control control[KEEPER_CONTROLS])
+int keeper_controls(const run *r, const position *at,
+                    ls_control control[KEEPER_CONTROLS])
 {
+    position now = *at;
     int n = 0;
+
+    now.epoch = run_epoch(r, at->done);
 
     for (int i = 0; i < NOTES; i++)
         if (!notes[i].of_files)
             control[n++] = (ls_control){notes[i].name,
-                                        control_bits(&notes[i], at)};
+                                        control_bits(&notes[i], &now)};
     return n;
+}
+
+int keeper_root(const run *r, const position *at, char root[65])
+{
+    ls_control control[KEEPER_CONTROLS];
+    int n = keeper_controls(r, at, control);
+
+    return ls_trainer_root(r->trainer, at->done, n, control, root);
 }
 
 const char *keeper_transcript(const keeper *k)
@@ -213,6 +226,24 @@ static int read_notes(const keeper *k, const run *r, const char *folder,
 
 /* ------ */
 
+/* What was read is what was saved: of a state whose options are others now the
+ * rate is another one too, and before 0.3.0 there was no root. */
+static int check_root(const keeper *k, const run *r, const char *folder,
+                      const position *at)
+{
+    const char *said = ls_checkpoints_note(k->all, ROOT);
+    char root[65];
+    ls_change change;
+    int status = opt_check(keeper_root(r, at, root));
+
+    if (status != OPT_GO || !said || ls_checkpoints_change(k->all, 0, &change))
+        return status;
+    if (strcmp(root, said) == 0)
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: the checkpoint's root is %s, but that of "
+                    "what it holds is %s", folder, said, root);
+}
+
 static int load(keeper *k, const run *r, int64_t *step)
 {
     ls_change change;
@@ -252,7 +283,8 @@ static int go_on(keeper *k, const run *r, const char *folder, position *at)
 
     if (status != OPT_GO || step < 0)
         return status;
-    if ((status = read_notes(k, r, folder, at)) != OPT_GO)
+    if ((status = read_notes(k, r, folder, at)) != OPT_GO ||
+        (status = check_root(k, r, folder, at)) != OPT_GO)
         return status;
     if (change_has(k->all, "lr"))
         at->score.plateau = (ls_plateau){0}; /* the new rate is as given */
@@ -309,14 +341,16 @@ static void tell(keeper *k, int status, const char *then)
         opt_fail(OPT_FAILED, "%s%s", ls_errmsg(), then);
 }
 
-void keeper_save(keeper *k, const position *at, const char *transcript)
+void keeper_save(keeper *k, const run *r, const position *at,
+                 const char *transcript)
 {
-    ls_setting setting[NOTES + 2];
-    int n = NOTES;
-    char text[NOTES][32];
+    ls_setting setting[NOTES + 3];
+    int n = NOTES, status;
+    char text[NOTES][32], root[65];
 
     if (!k->all || at->done == k->saved)
         return;
+    status = keeper_root(r, at, root);
     for (int i = 0; i < NOTES; i++) {
         write_note(&notes[i], at, text[i]);
         setting[i] = (ls_setting){notes[i].name, text[i]};
@@ -325,9 +359,11 @@ void keeper_save(keeper *k, const position *at, const char *transcript)
         setting[n++] = (ls_setting){CHANGES, k->changes};
     if (transcript)
         setting[n++] = (ls_setting){TRANSCRIPT, transcript};
+    setting[n++] = (ls_setting){ROOT, root};
     k->saved = at->done;
-    tell(k, ls_checkpoints_save(k->all, n, setting),
-         " (the training goes on)");
+    if (status == 0)
+        status = ls_checkpoints_save(k->all, n, setting);
+    tell(k, status, " (the training goes on)");
 }
 
 int keeper_finish(keeper *k)

@@ -43,7 +43,11 @@ int keeper_open(keeper *k, const run *r, const train_settings *set,
 /* What a run that goes on reads of a position, but where its files are: the
  * program's part of a state's root.  Returns how many there are. */
 enum { KEEPER_CONTROLS = 24 };
-int keeper_controls(const position *at, ls_control control[KEEPER_CONTROLS]);
+int keeper_controls(const run *r, const position *at,
+                    ls_control control[KEEPER_CONTROLS]);
+
+/* The root of the state that the run has now; all ranks call it. */
+int keeper_root(const run *r, const position *at, char root[65]);
 
 /* What the checkpoint that a run went on from says of its transcript; NULL:
  * nothing, or the run began. */
@@ -52,7 +56,8 @@ const char *keeper_transcript(const keeper *k);
 /* Is one to be saved now? */
 bool keeper_due(const keeper *k, int64_t done);
 /* transcript: what it shall say of one; or NULL. */
-void keeper_save(keeper *k, const position *at, const char *transcript);
+void keeper_save(keeper *k, const run *r, const position *at,
+                 const char *transcript);
 
 /* Wait for the last one; OPT_FAILED, and a message, if it failed. */
 int keeper_finish(keeper *k);

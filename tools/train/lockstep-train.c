@@ -306,7 +306,8 @@ static int keep(session *s)
     mark = ls_mark_begin(s->run.pool, "checkpoint");
     s->at.epoch = run_epoch(&s->run, s->at.done);
     s->at.metrics = metrics_size(&s->metrics);
-    keeper_save(&s->keeper, &s->at, recorder_note(&s->recorder, note));
+    keeper_save(&s->keeper, &s->run, &s->at,
+                recorder_note(&s->recorder, note));
     ls_mark_end(s->run.pool, mark);
     return OPT_GO;
 }
@@ -511,6 +512,21 @@ static int end_recorder(session *s)
     return OPT_GO;
 }
 
+/* Of runs that keep something which has it too. */
+static int print_root(session *s)
+{
+    const train_settings *set = &s->set;
+    char root[65];
+    int status;
+
+    if (!set->transcript && !set->against && !set->checkpoint)
+        return OPT_GO;
+    status = opt_check(keeper_root(&s->run, &s->at, root));
+    if (status == OPT_GO)
+        printf("root %s\n", root);
+    return status;
+}
+
 static int finish(session *s)
 {
     char hex[65];
@@ -532,6 +548,8 @@ static int finish(session *s)
         status = end_recorder(s);
     if (status == OPT_GO)
         status = close_look_close(&s->look);
+    if (print_root(s) != OPT_GO)
+        return OPT_FAILED;
     if (ls_trainer_hash(s->run.trainer, hex) < 0)
         return opt_fail(OPT_FAILED, "%s", ls_errmsg());
     printf("state %s\n", hex);

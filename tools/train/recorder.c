@@ -61,17 +61,6 @@ static void list_settings(list *l, const run *r)
     }
 }
 
-/* ------ where a run is ------ */
-
-static int put_controls(const recorder *r, const position *at,
-                        ls_control control[KEEPER_CONTROLS])
-{
-    position now = *at;
-
-    now.epoch = run_epoch(r->run, at->done);
-    return keeper_controls(&now, control);
-}
-
 /* ------ opening ------ */
 
 static void set_options(ls_transcript_options *o, const run *r, list *l,
@@ -116,7 +105,7 @@ int recorder_open(recorder *r, const run *of, const train_settings *set,
     o.resume = r->compares ? NULL : note;
     o.n_files = files.count;
     o.files = files.file;
-    n = put_controls(r, at, control);
+    n = keeper_controls(r->run, at, control);
     if (status == OPT_GO && !r->compares && at->done && !note)
         status = opt_fail(OPT_FAILED, "%s: the checkpoint was saved without "
                           "--transcript, so there is none to go on with",
@@ -172,7 +161,7 @@ int recorder_rest(recorder *r, const position *at)
     if (!r->all || !ls_transcript_is_due(r->all))
         return OPT_GO;
     return check(r, ls_transcript_state(
-                        r->all, put_controls(r, at, control), control));
+                        r->all, keeper_controls(r->run, at, control), control));
 }
 
 int recorder_end(recorder *r, const position *at, bool saved)
@@ -184,7 +173,7 @@ int recorder_end(recorder *r, const position *at, bool saved)
     if (!r->all)
         return OPT_GO;
     status = check(r, ls_transcript_end(
-                          r->all, put_controls(r, at, control), control,
+                          r->all, keeper_controls(r->run, at, control), control,
                           file));
     if (status == OPT_GO)
         recorder_stop(r, at);
