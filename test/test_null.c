@@ -101,6 +101,7 @@ static const char *const means_something[] = {
     "ls_pool_open options",
     "ls_ranks_open options", "ls_reduce_scatter axis",
     "ls_sharding_data_parallel data_axis", "ls_source_images options",
+    "ls_source_pictures options",
     "ls_sparse_dense values", "ls_sparse_dense_with options",
     "ls_sparse_dense_with values",
     "ls_state_place placement",

@@ -54,6 +54,32 @@ static void convert_floats(const image_source *s, const uint8_t *in,
             *out = (*out - s->mean[c]) / s->std[c];
 }
 
+/* Rows that threads convert, each when it is decoded. */
+typedef struct pictures {
+    const image_source *source;
+    float *out;
+} pictures;
+
+static void take_picture(void *user, int64_t i, const uint8_t *pixels)
+{
+    const pictures *p = user;
+    const int64_t *shape = p->source->set.shape;
+
+    convert_bytes(p->source, pixels,
+                  p->out + i * shape[0] * shape[1] * shape[2]);
+}
+
+static int fill_pictures(const image_source *s, int64_t n, const int64_t *index,
+                         void *const *out)
+{
+    pictures p = {s, out[0]};
+    int32_t *label = s->unlabelled ? NULL : out[1];
+
+    for (int64_t i = 0; label && i < n; i++)
+        label[i] = s->set.label[index[i]];
+    return ls__album_rows(s->set.album, n, index, take_picture, &p);
+}
+
 static int fill(void *user, int64_t n, const int64_t *index, void *const *out)
 {
     const image_source *s = user;
@@ -62,6 +88,8 @@ static int fill(void *user, int64_t n, const int64_t *index, void *const *out)
     float *image = out[0];
     int32_t *label = s->unlabelled ? NULL : out[1];
 
+    if (set->album)
+        return fill_pictures(s, n, index, out);
     for (int64_t i = 0; i < n; i++, image += size) {
         const uint8_t *in = ls__images_row(set, index[i],
                                            set->real ? (void *)image : s->row);
@@ -173,6 +201,35 @@ void ls_images_defaults_bytes(ls_images_options *options, size_t size)
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
+/* Open a set, or the list of pictures, as a source. */
+static int open_source(ls_source *source, int64_t n, const char *const *path,
+                       bool is_list, const ls_images_options *o)
+{
+    image_source *s = ls__new(1, sizeof *s, "images");
+    int status;
+
+    if (!s)
+        return LS_ENOMEM;
+    s->unlabelled = o->unlabelled;
+    status = is_list ? ls__images_list(&s->set, n, path, o)
+                     : ls__images_open(&s->set, *path, o);
+    if (status == 0)
+        status = make_normal(s, o);
+    if (status == 0)
+        status = make_table(s);
+    if (status == 0)
+        status = make_spec(s, o);
+    if (status < 0) {
+        close_source(s);
+        return status;
+    }
+    *source = (ls_source){.rows = s->set.rows,
+                          .classes = o->unlabelled ? 0 : s->set.classes,
+                          .n_arrays = o->unlabelled ? 1 : 2, .arrays = s->spec,
+                          .fill = fill, .close = close_source, .user = s};
+    return 0;
+}
+
 int ls_source_images(ls_source *source, const char *path,
                      const ls_images_options *options)
 {
@@ -181,27 +238,55 @@ int ls_source_images(ls_source *source, const char *path,
 
     ls_images_options o = defaults;
     int status = ls__sized_take("images", &o, sizeof o, options);
-    image_source *s;
 
-    if (status < 0)
-        return status;
-    if (!(s = ls__new(1, sizeof *s, "images")))
-        return LS_ENOMEM;
-    s->unlabelled = o.unlabelled;
-    status = ls__images_open(&s->set, path, &o);
-    if (status == 0)
-        status = make_normal(s, &o);
-    if (status == 0)
-        status = make_table(s);
-    if (status == 0)
-        status = make_spec(s, &o);
-    if (status < 0) {
-        close_source(s);
-        return status;
-    }
-    *source = (ls_source){.rows = s->set.rows,
-                          .classes = o.unlabelled ? 0 : s->set.classes,
-                          .n_arrays = o.unlabelled ? 1 : 2, .arrays = s->spec,
-                          .fill = fill, .close = close_source, .user = s};
-    return 0;
+    return status == 0 ? open_source(source, 1, &path, false, &o) : status;
+}
+
+int ls_source_pictures(ls_source *source, int64_t n, const char *const *path,
+                       const ls_images_options *options)
+{
+    LS__NEED(source);
+    LS__NEED(path);
+
+    ls_images_options o = defaults;
+    int status = ls__sized_take("images", &o, sizeof o, options);
+
+    o.unlabelled = true;
+    return status == 0 ? open_source(source, n, path, true, &o) : status;
+}
+
+/* ------ What a source of these knows besides ------ */
+
+static const ls__album *album_of(const ls_source *source)
+{
+    const image_source *s = source->fill == fill ? source->user : NULL;
+
+    return s ? s->set.album : NULL;
+}
+
+const char *ls_images_class(const ls_source *source, int64_t i)
+{
+    LS__NEED_OR(source, NULL);
+
+    const ls__album *a = album_of(source);
+
+    return a && i >= 0 && i < a->classes ? a->class_name[i] : NULL;
+}
+
+const char *ls_images_file(const ls_source *source, int64_t row)
+{
+    LS__NEED_OR(source, NULL);
+
+    const ls__album *a = album_of(source);
+
+    return a && row >= 0 && row < a->pictures ? a->path[row] : NULL;
+}
+
+int64_t ls_images_left_out(const ls_source *source)
+{
+    LS__NEED_OR(source, 0);
+
+    const ls__album *a = album_of(source);
+
+    return a ? a->left_out : 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finding a set of images: which file or files of a folder, of which format,
- * and where the labels are.  Everything is recognised by its first bytes but
+ * and where the labels are; a folder of none of them has folders of pictures.
+ * Everything is recognised by its first bytes but
  * CIFAR-10, which has none of its own and is known by its name, *.bin. */
 #include "image/images.h"
 #include "base/error.h"
@@ -204,7 +205,60 @@ static int open_pair(ls__images *im, const char *path,
     return ls__labels_read(im, o->labels ? o->labels : beside);
 }
 
+/* ------ Pictures ------ */
+
+static int take_album(ls__images *im)
+{
+    const ls__album *a = im->album;
+
+    im->rows = a->pictures;
+    memcpy(im->shape, a->shape, sizeof im->shape);
+    im->classes = a->classes;
+    im->label = ls__new((size_t)im->rows, sizeof *im->label, "labels");
+    if (!im->label)
+        return LS_ENOMEM;
+    memcpy(im->label, a->label, (size_t)im->rows * sizeof *im->label);
+    return 0;
+}
+
+static int open_album(ls__images *im, const char *folder,
+                      const ls_images_options *o)
+{
+    int status = ls__album_open(&im->album, folder, o);
+
+    return status == 0 ? take_album(im) : status;
+}
+
+int ls__images_list(ls__images *im, int64_t n, const char *const *path,
+                    const ls_images_options *o)
+{
+    int status;
+
+    *im = (ls__images){0};
+    status = ls__album_list(&im->album, n, path, o);
+    if (status == 0)
+        status = take_album(im);
+    if (status < 0)
+        ls__images_close(im);
+    return status;
+}
+
 /* ------ */
+
+/* What a folder lacks by name it may have as folders. */
+static int open_folder(ls__images *im, const char *folder,
+                       const ls_images_options *o, bool *is_album)
+{
+    char said[LS__MESSAGE];
+    int status;
+
+    snprintf(said, sizeof said, "%s", ls_errmsg());
+    *is_album = true;
+    status = open_album(im, folder, o);
+    return status == LS_ENOTFOUND ? ls__fail(status, "%s; and no folders of "
+                                             "pictures", said)
+                                  : status;
+}
 
 static int open_any(ls__images *im, const char *path,
                     const ls_images_options *o)
@@ -217,8 +271,11 @@ static int open_any(ls__images *im, const char *path,
         return ls__fail(LS_EIO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode)) {
         int status = find_in_folder(found, path, o->test);
+        bool is_album = false;
 
-        if (status < 0)
+        if (status == LS_ENOTFOUND)
+            status = open_folder(im, path, o, &is_album);
+        if (status < 0 || is_album)
             return status;
         folder = path;
         path = found;
@@ -244,6 +301,7 @@ void ls__images_close(ls__images *im)
     for (int p = 0; p < LS__IMAGE_PARTS; p++)
         ls__file_close(&im->part[p].file);
     ls_array_free(&im->array);
+    ls__album_close(im->album);
     ls__arena_free(&im->arena);
     free(im->inflated);
     free(im->label);

@@ -5,6 +5,7 @@
 #define LS_IMAGE_IMAGES_H
 
 #include "base/memory.h"
+#include "image/album.h"
 #include "image/idx.h"
 
 #include <lockstep/images.h>
@@ -25,6 +26,7 @@ typedef struct ls__images {
     bool real;        /* floats; else bytes */
     int32_t *label;   /* [rows] */
     int64_t classes;  /* labels are below this */
+    ls__album *album; /* pictures in files of their own; else NULL, and */
     int parts;
     ls__part part[LS__IMAGE_PARTS];
     /* What holds the pixels of a part in memory: one of these two. */
@@ -40,11 +42,16 @@ int ls__images_open(ls__images *im, const char *path,
 /* Accepts a cleared one. */
 void ls__images_close(ls__images *im);
 
+/* The same of a list of pictures. */
+int ls__images_list(ls__images *im, int64_t n, const char *const *path,
+                    const ls_images_options *options);
+
 /* Bytes of a row's pixels. */
 int64_t ls__images_row_bytes(const ls__images *im);
 
-/* Row i's pixels: where they lie in memory, or read into `room`.  NULL: the
- * file is not what it was when it was opened, and ls_errmsg() says so. */
+/* Row i's pixels, of no album: where they lie in memory, or read into `room`.
+ * NULL: the file is not what it was when it was opened, and ls_errmsg() says
+ * so. */
 const uint8_t *ls__images_row(const ls__images *im, int64_t i, void *room);
 
 /* ------ A reader for each format ------ */

@@ -26,6 +26,8 @@ class Lockstep(AutotoolsPackage):
     depends_on("hwloc@2.5:")
     depends_on("jansson")
     depends_on("zlib-api")
+    depends_on("libpng")
+    depends_on("jpeg")
     depends_on("blis threads=none", when="+blis")
     depends_on("mpi", when="+mpi")
 

@@ -23,7 +23,7 @@ function code(line, out, at) {
 
 # Whether a member is narrower than a word.
 function is_narrow(text) {
-    return text ~ /^ *(bool|int|float|ls_[a-z_]*(type|kind|mean|state|keys|precision)) /
+    return text ~ /^ *(bool|int|float|ls_[a-z_]*(type|kind|fit|mean|state|keys|precision)) /
 }
 
 # The last member of the smaller struct.

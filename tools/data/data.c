@@ -163,6 +163,7 @@ void data_free(data *d)
     ls_array_free(&d->mask);
     ls_table_data_close(d->table);
     free(d->images);
+    normal_free(&d->normal);
     text_free(&d->text);
     noise_free(&d->noise);
     *d = (data){0};

@@ -14,6 +14,7 @@
 #define TOOLS_DATA_H
 
 #include "data/noise.h"
+#include "data/normal.h"
 #include "data/text.h"
 
 #include <lockstep.h>
@@ -39,6 +40,7 @@ typedef struct data {
     ls_array series[DATA_SERIES];   /* rows that windows are of; or empty */
     ls_table_data *table; /* where the rows are of one; else NULL */
     char *images;         /* normal_write's text of images; NULL: none are */
+    normal normal;        /* what it was made of */
     ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */
     ls_source evaluation; /* rows 0: none */
@@ -156,6 +158,11 @@ typedef struct image_files {
     const char *evaluation; /* NULL: the folder's test set, if it has one */
     const char *eval_labels; /* NULL: as ls_source_images finds them */
     const char *mean, *std; /* lists of numbers, or NULL */
+    int64_t shape[3];       /* of pictures; 0: all are alike */
+    int64_t fit;            /* ls_image_fit */
+    bool skip_broken;       /* with a count on stderr */
+    double valid;           /* share of the rows to hold back */
+    int64_t seed;           /* that says which */
 } image_files;
 
 /* Then source.array[0].shape is the image's, source.classes theirs. */

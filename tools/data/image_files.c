@@ -2,9 +2,9 @@
 /* Images and labels from files: the set to train on, and the one to evaluate
  * on. */
 #include "data/data.h"
-#include "data/normal.h"
 #include "opt/opt.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,15 +52,27 @@ static int read_normal(const char *name, const char *text, double start,
 
 /* ------ The sets ------ */
 
-static int open_set(ls_source *source, const char *path, const char *labels,
-                    bool test, const normal *n)
+static int open_set(ls_source *source, const image_files *f, const char *path,
+                    const char *labels, bool test, const normal *n)
 {
-    ls_images_options o = {.size = sizeof o, .test = test,
-                           .labels = labels, .image = "x",
-                           .label = "y", .channels = n->channels,
-                           .mean = n->mean, .std = n->std};
+    ls_images_options o = normal_options(n);
 
+    o.test = test;
+    o.labels = labels;
+    o.image = "x";
+    o.label = "y";
+    o.skip_broken = f->skip_broken;
     return ls_source_images(source, path, &o);
+}
+
+static void tell_left_out(const ls_source *source, const char *path)
+{
+    int64_t n = ls_images_left_out(source);
+
+    if (n)
+        fprintf(stderr, "note: %s: %lld file%s left out: broken, or no "
+                "picture%s\n", path, (long long)n, n == 1 ? " is" : "s are",
+                n == 1 ? "" : "s");
 }
 
 static bool same_image(const ls_source *a, const ls_source *b)
@@ -91,36 +103,80 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* The test set of a folder is there or not; another set is asked for. */
-static int open_evaluation(data *d, const image_files *f, const normal *n)
+/* The test set of a folder is there or not; another set is asked for, and of
+ * pictures it may be a folder of classes as it is. */
+static int open_evaluation(data *d, const image_files *f)
 {
     const char *path = f->evaluation ? f->evaluation : f->path;
+    const normal *n = &d->normal;
     int status;
 
     if (!f->evaluation && !is_folder(f->path))
         return OPT_GO;
-    status = open_set(&d->evaluation, path, f->eval_labels, !f->eval_labels, n);
+    status = open_set(&d->evaluation, f, path, f->eval_labels, !f->eval_labels,
+                      n);
     if (status == LS_ENOTFOUND && !f->evaluation)
         return OPT_GO;
-    return status < 0 ? opt_check(status) : check_evaluation(d, path);
+    if (status == LS_ENOTFOUND && n->classes)
+        status = open_set(&d->evaluation, f, path, NULL, false, n);
+    if (status < 0)
+        return opt_check(status);
+    tell_left_out(&d->evaluation, path);
+    return check_evaluation(d, path);
 }
 
-int data_images(data *d, const image_files *f)
+/* --valid */
+static int hold_back(data *d, const image_files *f)
 {
-    normal n = {.is = true};
-    int status = read_normal("mean", f->mean, 0, &n.channels, n.mean);
+    int64_t all = d->source.rows, n = 0;
+    bool *held = data_choose(all, f->valid, f->seed);
+    int64_t *rows = held ? malloc((size_t)all * sizeof *rows) : NULL;
+    int status = OPT_WRONG;
 
-    if (status == OPT_GO)
-        status = read_normal("std", f->std, 1, &n.channels, n.std);
-    if (status != OPT_GO)
-        return status;
-    status = open_set(&d->source, f->path, f->labels, false, &n);
-    if (n.channels && (status == LS_EINVAL || status == LS_ESHAPE))
+    for (int64_t i = 0; rows && i < all; i++)
+        if (held[i])
+            rows[n++] = i;
+    if (rows)
+        status = opt_check(ls_source_split(&d->source, n, rows,
+                                           &d->evaluation));
+    else if (held)
+        status = opt_fail(OPT_FAILED, "no memory for the rows");
+    free(rows);
+    free(held);
+    d->rows = d->source.rows;
+    return status;
+}
+
+static int open_training(data *d, const image_files *f)
+{
+    normal *n = &d->normal;
+    int status = open_set(&d->source, f, f->path, f->labels, false, n);
+
+    if (n->channels && (status == LS_EINVAL || status == LS_ESHAPE))
         return opt_check_usage(status); /* --mean and --std do not do */
     if (status < 0)
         return opt_check(status);
     d->rows = d->source.rows;
-    if (!(d->images = normal_write(&n)))
-        return OPT_FAILED;
-    return open_evaluation(d, f, &n);
+    tell_left_out(&d->source, f->path);
+    status = normal_take(n, &d->source);
+    if (status == OPT_GO && !(d->images = normal_write(n)))
+        status = OPT_FAILED;
+    return status;
+}
+
+int data_images(data *d, const image_files *f)
+{
+    normal *n = &d->normal;
+    int status = read_normal("mean", f->mean, 0, &n->channels, n->mean);
+
+    n->is = true;
+    n->fit = f->fit;
+    memcpy(n->shape, f->shape, sizeof n->shape);
+    if (status == OPT_GO)
+        status = read_normal("std", f->std, 1, &n->channels, n->std);
+    if (status == OPT_GO)
+        status = open_training(d, f);
+    if (status != OPT_GO)
+        return status;
+    return f->valid > 0 ? hold_back(d, f) : open_evaluation(d, f);
 }

@@ -28,15 +28,50 @@ static int too_many(const char *path, const char *of, int64_t labels,
                     (long long)labels - 1, (long long)classes);
 }
 
+/* The sizes of "32x32x3", height first. */
+static int read_image(const char *text, int64_t size[3])
+{
+    static const opt_list list = {.option = "image", .between = 'x',
+                                  .high = 65536, .least = 3, .most = 3,
+                                  .no_list = "is no size as 32x32x3"};
+    int n;
+
+    return opt_numbers(&list, text, size, &n);
+}
+
+/* Sizes follow the data: those named by the user must be the data's. */
+static int follow_image(const data *d, settings *s, const opt_line *line,
+                        const char *path)
+{
+    const int64_t *shape = d->source.arrays[0].shape;
+    char *size = s->model.image_room;
+
+    snprintf(size, sizeof s->model.image_room, "%lldx%lldx%lld",
+             (long long)shape[0], (long long)shape[1], (long long)shape[2]);
+    if (opt_given(line, "image") && strcmp(s->model.image, size))
+        return opt_fail(OPT_WRONG, "%s has images of %s where --image says %s",
+                        path, size, s->model.image);
+    s->model.image = size;
+    return OPT_GO;
+}
+
 /* Images are as they are named by --data, or by --x and --y. */
 static int load_images(data *d, settings *s, const opt_line *line)
 {
     image_files f = {.path = s->data.path,
                      .evaluation = s->data.eval_path,
                      .mean = s->data.norm_mean,
-                     .std = s->data.norm_std};
-    int status;
+                     .std = s->data.norm_std,
+                     .fit = s->data.image_fit,
+                     .skip_broken = s->data.skip_broken,
+                     .valid = s->data.valid,
+                     .seed = s->data.seed};
+    int status = OPT_GO;
 
+    if (opt_given(line, "image"))
+        status = read_image(s->model.image, f.shape);
+    if (status != OPT_GO)
+        return status;
     if (s->data.x) {
         f.path = s->data.x;
         f.labels = s->data.y;
@@ -46,6 +81,8 @@ static int load_images(data *d, settings *s, const opt_line *line)
     status = data_images(d, &f);
     if (status == OPT_GO)
         status = model_follow(line, "rows", &s->data.rows, d->rows, f.path);
+    if (status == OPT_GO)
+        status = follow_image(d, s, line, f.path);
     if (status != OPT_GO)
         return status;
     if (!opt_given(line, "classes"))
@@ -60,11 +97,23 @@ static int load_images(data *d, settings *s, const opt_line *line)
 }
 
 /* Refuses the options of images. */
-static int check_no_images(const settings *s)
+static int check_no_images(const settings *s, const opt_line *line)
 {
     if (s->data.norm_mean || s->data.norm_std)
         return opt_fail(OPT_WRONG, "--mean and --std are for images");
+    if (opt_given(line, "image-fit") || s->data.skip_broken)
+        return opt_fail(OPT_WRONG, "--image-fit and --skip-broken are for "
+                        "folders of pictures");
     return OPT_GO;
+}
+
+/* The same of rows that have one axis. */
+static int check_rows(const settings *s, const opt_line *line)
+{
+    return opt_given(line, "image")
+               ? opt_fail(OPT_WRONG, "--image is for images; --d-in is the "
+                          "width of other rows")
+               : check_no_images(s, line);
 }
 
 /* ------ mlp: dense layers and an activation between them, classes ------ */
@@ -115,12 +164,9 @@ static int mlp_table(data *d, settings *s, const opt_line *line)
                               .missing_mean = s->data.missing == DATA_MEAN,
                               .drop_no_target =
                                   s->data.missing_target == DATA_DROP}};
-    int status = check_no_images(s);
+    int status = check_rows(s, line);
     int64_t rows;
 
-    if (status == OPT_GO && s->data.eval_path && s->data.valid > 0)
-        status = opt_fail(OPT_WRONG,
-                          "--valid and --eval-data exclude each other");
     if (status == OPT_GO)
         status = embed_read(s->data.text_columns, &s->model.words);
     if (status == OPT_GO)
@@ -172,7 +218,7 @@ static int mlp_numbers(data *d, settings *s, const opt_line *line)
 
 static int mlp_rows(data *d, settings *s, const opt_line *line)
 {
-    int status = check_no_images(s);
+    int status = check_rows(s, line);
 
     if (status == OPT_GO)
         status = data_load(d, "x", s->data.x, LS_F32, 2);
@@ -231,7 +277,7 @@ static int mlp_load(data *d, settings *s, const opt_line *line)
                         s->data.path);
     if (s->data.x || s->data.path)
         return mlp_files(d, s, line);
-    if (check_no_images(s) != OPT_GO)
+    if (check_rows(s, line) != OPT_GO)
         return OPT_WRONG;
     if (s->data.task == LS_TABLE_REGRESSION || s->data.valid > 0 ||
         s->data.balance)
@@ -312,38 +358,10 @@ const opt_model model_mlp = {
 
 /* ------ cnn: two convolutions with relu and pools, one dense layer ------ */
 
-/* The sizes of "32x32x3", height first. */
-static int read_image(const char *text, int64_t size[3])
-{
-    static const opt_list list = {.option = "image", .between = 'x',
-                                  .high = 65536, .least = 3, .most = 3,
-                                  .no_list = "is no size as 32x32x3"};
-    int n;
-
-    return opt_numbers(&list, text, size, &n);
-}
-
-/* Sizes follow the data: those named by the user must be the data's. */
 static int cnn_images(data *d, settings *s, const opt_line *line)
 {
-    int status = load_images(d, s, line);
-    const int64_t *shape;
-    char *size = s->model.image_room;
-
     s->data.shuffle = !s->data.no_shuffle;
-    if (status != OPT_GO)
-        return status;
-    shape = d->source.arrays[0].shape;
-    snprintf(size, sizeof s->model.image_room, "%lldx%lldx%lld",
-             (long long)shape[0], (long long)shape[1], (long long)shape[2]);
-    if (opt_given(line, "image") && strcmp(s->model.image, size))
-        return opt_fail(OPT_WRONG,
-                        "%s has images of %s where --image says "
-                        "%s",
-                        s->data.path ? s->data.path : s->data.x, size,
-                        s->model.image);
-    s->model.image = size;
-    return OPT_GO;
+    return load_images(d, s, line);
 }
 
 static int cnn_noise(data *d, settings *s, const opt_line *line,
@@ -379,7 +397,9 @@ static int cnn_load(data *d, settings *s, const opt_line *line)
                         s->data.path);
     if (s->data.x || s->data.path)
         return cnn_images(d, s, line);
-    status = check_no_images(s);
+    status = check_no_images(s, line);
+    if (status == OPT_GO && s->data.valid > 0)
+        status = opt_fail(OPT_WRONG, "--valid is for files, --data or --x");
     return status == OPT_GO ? cnn_noise(d, s, line, image) : status;
 }
 

@@ -36,6 +36,9 @@ int model_check_files(const settings *s)
         return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
     if (s->data.eval_path && !s->data.path)
         return opt_fail(OPT_WRONG, "--eval-data goes with --data");
+    if (s->data.valid > 0 && (s->data.eval_x || s->data.eval_path))
+        return opt_fail(OPT_WRONG, "--valid and --eval-%s exclude each other",
+                        s->data.eval_x ? "x" : "data");
     return OPT_GO;
 }
 
@@ -45,12 +48,6 @@ static int hold_back(data *d, const settings *s)
     bool *held;
     int status;
 
-    if (s->data.eval_x || s->data.eval_path)
-        return opt_fail(OPT_WRONG, "--valid and --eval-%s exclude each other",
-                        s->data.eval_x ? "x" : "data");
-    if (!d->inputs)
-        return opt_fail(OPT_WRONG, "--valid is for tables and arrays; images "
-                        "have --eval-data");
     if (!(held = data_choose(d->rows, s->data.valid, s->data.seed)))
         return OPT_WRONG;
     status = data_hold_rows(d, held);
@@ -63,7 +60,8 @@ int model_load_rest(data *d, const settings *s)
     const char *const path[DATA_INPUTS] = {s->data.eval_x, s->data.eval_y};
     int status = s->data.mask ? data_mask(d, s->data.mask) : OPT_GO;
 
-    if (status == OPT_GO && s->data.valid > 0 && !d->table)
+    if (status == OPT_GO && s->data.valid > 0 && d->inputs &&
+        !d->table)
         status = hold_back(d, s);
     if (status == OPT_GO && s->data.balance &&
         (!d->inputs || s->model.regression))

@@ -36,7 +36,7 @@ static const opt layers[] = {
               "width of y") },
     { OPT_ROW("classes", "N", OPT_COUNT, AT(classes), FOR(IMAGES), "10",
               "labels are below this") },
-    { OPT_ROW("image", "HxWxC", OPT_TEXT, AT(image), FOR("cnn"), "32x32x3",
+    { OPT_ROW("image", "HxWxC", OPT_TEXT, AT(image), FOR(IMAGES), "32x32x3",
               "height, width and channels of an image") },
     { OPT_ROW("channels", "A,B,..", OPT_TEXT, AT(channels), FOR("cnn"), "32,64",
               "of the convolutions") },

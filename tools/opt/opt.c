@@ -215,7 +215,7 @@ static bool is_help(const char *arg)
 }
 
 /* One argument, "--name" or "--name=value". */
-static int take_argument(opt_line *line, const char *arg, const char **next)
+static int take_argument(opt_line *line, char *arg, const char **next)
 {
     char name[64];
     size_t n;
@@ -312,7 +312,7 @@ int opt_parse(const opt_program *p, int argc, char **argv, opt_line *line)
     int status;
 
     keep_files_apart();
-    *line = (opt_line){.program = p};
+    *line = (opt_line){.program = p, .path = argv + (bare ? 1 : 2)};
     status = check_stack();
     if (status == OPT_GO && !bare)
         status = take_model(line, argc, argv);

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OPT_MAX = 144, OPT_VALUE = 64, OPT_ROOM = 2048, OPT_PATHS = 2 };
+enum { OPT_MAX = 144, OPT_VALUE = 64, OPT_ROOM = 2048 };
 
 typedef enum opt_type {
     OPT_FLAG,    /* bool: no value */
@@ -109,7 +109,7 @@ typedef struct opt_program {
     const char *about; /* one line */
     const opt_model *const *models;
     int model_count;
-    int paths;        /* the most it takes besides options, to OPT_PATHS */
+    int paths;        /* the most it takes besides options */
     const char *args; /* as --help shows them: "FILE [FILE2]"; NULL: none */
     int count;
     opt option[OPT_MAX]; /* by opt_add */
@@ -134,7 +134,7 @@ typedef struct opt_line {
     int model;
     bool given[OPT_MAX]; /* by the option's position in the table */
     int paths;
-    const char *path[OPT_PATHS]; /* borrowed from argv */
+    char **path; /* the first words of argv, which these replace */
 } opt_line;
 
 /* What the functions of a tool return: go on, or end with exit status 1 or 2,

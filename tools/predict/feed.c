@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ------ Arrays ------ */
 
@@ -93,25 +94,74 @@ static int check_images(feed *f, const ls_array_spec *in)
                          : check_count(f, is, want);
 }
 
-int feed_images(feed *f, const char *path, const ls_array_spec *in,
-                const normal *n)
+/* A folder's pictures become what the model takes, where no shape is known from
+ * training. */
+static ls_images_options options_of(const normal *n, const ls_array_spec *in,
+                                    bool skip)
 {
-    ls_images_options o = ls_images_defaults();
-    int status;
+    ls_images_options o = normal_options(n);
 
-    *f = (feed){.path = path};
     o.test = o.unlabelled = true;
-    o.channels = n->channels;
-    o.mean = n->mean;
-    o.std = n->std;
-    status = opt_check_usage(ls_source_images(&f->images, path, &o));
-    if (status == OPT_GO)
-        status = check_images(f, in);
+    o.skip_broken = skip;
+    o.n_classes = 0;
+    if (!o.shape[0] && in->rank == 3)
+        memcpy(o.shape, in->shape, sizeof o.shape);
+    return o;
+}
+
+static void tell_left_out(const feed *f)
+{
+    int64_t n = ls_images_left_out(&f->images);
+
+    if (n)
+        fprintf(stderr, "note: %lld file%s left out: broken, or no picture%s\n",
+                (long long)n, n == 1 ? " is" : "s are", n == 1 ? "" : "s");
+}
+
+static int start_images(feed *f, const ls_array_spec *in)
+{
+    int status = check_images(f, in);
+
     if (status != OPT_GO)
         return status;
+    tell_left_out(f);
     f->rows = f->images.rows;
     f->x = calloc(FEED_ROWS, (size_t)f->size * sizeof *f->x);
     return f->x ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the input");
+}
+
+int feed_images(feed *f, const char *path, const ls_array_spec *in,
+                const normal *n, bool skip)
+{
+    ls_images_options o = options_of(n, in, skip);
+    int status;
+
+    *f = (feed){.path = path};
+    status = opt_check_usage(ls_source_images(&f->images, path, &o));
+    return status == OPT_GO ? start_images(f, in) : status;
+}
+
+int feed_pictures(feed *f, int64_t n, char *const *path,
+                  const ls_array_spec *in, const normal *norm, bool skip)
+{
+    ls_images_options o = options_of(norm, in, skip);
+    int status;
+
+    *f = (feed){.path = *path};
+    status = opt_check_usage(ls_source_pictures(
+        &f->images, n, (const char *const *)path, &o));
+    return status == OPT_GO ? start_images(f, in) : status;
+}
+
+bool feed_is_picture(const char *path)
+{
+    static const char *const ends[] = {".png", ".jpg", ".jpeg", ".jpe"};
+    const char *dot = strrchr(path, '.');
+
+    for (size_t i = 0; dot && i < sizeof ends / sizeof *ends; i++)
+        if (strcasecmp(dot, ends[i]) == 0)
+            return true;
+    return false;
 }
 
 /* ------ Rows ------ */

@@ -28,7 +28,15 @@ int feed_array(feed *f, const char *path, const ls_array_spec *in, bool any);
 /* Images in any form that training takes, and made the same numbers of; of a
  * folder those of its test set. */
 int feed_images(feed *f, const char *path, const ls_array_spec *in,
-                const normal *n);
+                const normal *n, bool skip);
+
+/* n pictures in files of their own, PNG or JPEG; files that cannot be read are
+ * left out, if `skip`, with a count on stderr. */
+int feed_pictures(feed *f, int64_t n, char *const *path,
+                  const ls_array_spec *in, const normal *normal, bool skip);
+
+/* Is a file named as a picture? */
+bool feed_is_picture(const char *path);
 
 /* The next n rows, up to FEED_ROWS; 0: that was all.  They are there until the
  * next call. */

@@ -15,6 +15,7 @@
 #include <lockstep/csource.h>
 #include <lockstep/onnx.h>
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ const char opt_program_name[] = "lockstep-predict";
 typedef struct settings {
     const char *output, *onnx, *c, *lora, *prompt;
     int64_t generate, top_k, seed; /* 0: no text; all bytes */
-    bool score;
+    bool score, skip_broken;
     double temperature;
 } settings;
 
@@ -42,6 +43,9 @@ static const opt options[] = {
              "put these adapters on the model")},
     {OPT_ROW("score", NULL, OPT_FLAG, AT(score), NULL, "",
              "tell how good the predictions are, of a table with its target"),
+     .not_with = "generate"},
+    {OPT_ROW("skip-broken", NULL, OPT_FLAG, AT(skip_broken), NULL, "",
+             "leave out files that are no pictures, or broken"),
      .not_with = "generate"},
     {OPT_ROW("generate", "N", OPT_COUNT, AT(generate), NULL, "",
              "write N bytes of text; there is no INPUT then")},
@@ -61,9 +65,9 @@ static const opt options[] = {
 static const opt_model only = {
     .name = "",
     .about = "Write what a model file predicts for each row of INPUT, a table "
-             "(.csv), an array\nin a .npy file, or images: a header line, then "
-             "a line a row.  With --generate the\ntext that a model of text "
-             "writes.",
+             "(.csv), an array\nin a .npy file, images, or for each of the "
+             "pictures that are named: a header line,\nthen a line a row.  "
+             "With --generate the text that a model of text writes.",
 };
 static const opt_model *const models[] = {&only};
 
@@ -137,11 +141,11 @@ static int read_notes(run *r, const char *path)
                ? read_file_notes(r, path) : status;
 }
 
-static int check_apart(const run *r)
+static int check_apart(const run *r, const char *input)
 {
     const apart_file file[] = {
         {"MODEL", r->line.path[0], APART_READ},
-        {"INPUT", r->line.paths > 1 ? r->line.path[1] : NULL, APART_READ},
+        {"INPUT", input, APART_READ},
         {"--lora", r->set.lora, APART_READ},
         {"--output", r->set.output, APART_WRITTEN},
         {"--onnx", r->set.onnx, APART_WRITTEN},
@@ -149,6 +153,15 @@ static int check_apart(const run *r)
     };
 
     return apart_check(sizeof file / sizeof *file, file);
+}
+
+static int check_inputs(const run *r)
+{
+    int status = check_apart(r, NULL);
+
+    for (int i = 1; i < r->line.paths && status == OPT_GO; i++)
+        status = check_apart(r, r->line.path[i]);
+    return status;
 }
 
 static int check_paths(const run *r)
@@ -169,7 +182,7 @@ static int check_paths(const run *r)
         status = writable_check(r->set.onnx, true);
     if (status == OPT_GO)
         status = writable_check(r->set.c, true);
-    return status == OPT_GO ? check_apart(r) : status;
+    return status == OPT_GO ? check_inputs(r) : status;
 }
 
 static int open_predictor(run *r, const char *path)
@@ -214,10 +227,19 @@ static int open_input(run *r)
 {
     const char *path = r->line.path[1];
 
+    int inputs = r->line.paths - 1;
+
+    if (inputs > 1 && !r->images.is)
+        return opt_fail(OPT_WRONG, "unexpected argument \"%s\": several inputs "
+                        "are for a model of images", r->line.path[2]);
     if (r->ask.model)
         return ask_open(&r->ask, path);
+    if (inputs > 1 || (r->images.is && feed_is_picture(path)))
+        return feed_pictures(&r->feed, inputs, r->line.path + 1, &r->in,
+                             &r->images, r->set.skip_broken);
     if (r->images.is && !is_flat(r, path))
-        return feed_images(&r->feed, path, &r->in, &r->images);
+        return feed_images(&r->feed, path, &r->in, &r->images,
+                           r->set.skip_broken);
     return feed_array(&r->feed, path, &r->in, false);
 }
 
@@ -241,6 +263,10 @@ static int open_table(run *r)
     if (r->ask.model)
         ls_coding_target(r->ask.coding, &target);
     r->table = table_new(r->file, r->graph, target);
+    if (r->images.classes == r->table.columns)
+        r->table.class_name = r->images.class_name;
+    if (ls_images_file(&r->feed.images, 0))
+        r->table.files = &r->feed.images;
     r->y = malloc((size_t)(FEED_ROWS * elements(&r->out)) * sizeof *r->y);
     return r->y ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the output");
 }
@@ -357,8 +383,8 @@ int main(int argc, char **argv)
     int status;
 
     spell_out(argc, argv);
-    r.program = (opt_program){.models = models, .model_count = 1, .paths = 2,
-                              .args = "MODEL INPUT"};
+    r.program = (opt_program){.models = models, .model_count = 1,
+                              .paths = INT_MAX, .args = "MODEL INPUT.."};
     opt_add(&r.program, (opt_rows)OPT_ROWS(options), &r.set);
     status = opt_parse(&r.program, argc, argv, &r.line);
     if (status == OPT_GO)
@@ -373,6 +399,7 @@ int main(int argc, char **argv)
     ls_predictor_close(r.predictor);
     ls_graph_free(r.graph);
     feed_close(&r.feed);
+    normal_free(&r.images);
     free(r.y);
     return status == OPT_DONE ? 0 : status;
 }

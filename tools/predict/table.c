@@ -66,10 +66,15 @@ void table_head(const table *t)
         coded_head(t);
         return;
     }
+    if (t->files)
+        fputs("file,", t->file);
     if (t->label)
-        fprintf(t->file, "%s", t->label);
+        fprintf(t->file, "%s%s", t->label, t->files ? ",probability" : "");
     for (int64_t i = 0; i < t->columns; i++)
-        if (t->label)
+        if (t->label && t->class_name) {
+            fputc(',', t->file);
+            put_text(t->file, "p_", t->class_name[i]);
+        } else if (t->label)
             fprintf(t->file, ",p%lld", (long long)i);
         else if (t->columns > 1)
             fprintf(t->file, "%s%s%lld", i ? "," : "", t->name, (long long)i);
@@ -96,7 +101,12 @@ static void classes(const table *t, const float *y)
 
     for (int64_t i = 0; i < t->columns; i++)
         sum += exp((double)y[i] - (double)y[top]);
-    fprintf(t->file, "%lld", (long long)top);
+    if (t->class_name)
+        put_text(t->file, "", t->class_name[top]);
+    else
+        fprintf(t->file, "%lld", (long long)top);
+    if (t->files)
+        fprintf(t->file, ",%.6g", opt_shown(1 / sum));
     for (int64_t i = 0; i < t->columns; i++)
         fprintf(t->file, ",%.6g",
                 opt_shown(exp((double)y[i] - (double)y[top]) / sum));
@@ -108,11 +118,15 @@ static void numbers(const table *t, const float *y)
         fprintf(t->file, "%s%.9g", i ? "," : "", opt_shown((double)y[i]));
 }
 
-void table_rows(const table *t, int64_t rows, const float *y)
+void table_rows(table *t, int64_t rows, const float *y)
 {
     for (int64_t i = 0; i < rows; i++, y += t->size) {
         const float *shown = y + t->size - t->columns;
 
+        if (t->files) {
+            put_text(t->file, "", ls_images_file(t->files, t->row++));
+            fputc(',', t->file);
+        }
         if (t->label)
             classes(t, shown);
         else

@@ -6,6 +6,7 @@
 
 #include <lockstep.h>
 #include <lockstep/columns.h>
+#include <lockstep/images.h>
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +21,9 @@ typedef struct table {
     int64_t columns;   /* that are shown: the last ones of the row */
     ls_column target; /* of the table that was trained on; no name: there is
                          none */
+    char *const *class_name; /* borrowed; NULL: classes are numbers */
+    const ls_source *files; /* that the rows are pictures of; NULL: of none */
+    int64_t row;            /* the next */
 } table;
 
 /* What the graph's loss says of its first output: classes of labels, the next
@@ -29,7 +33,7 @@ table table_new(FILE *file, const ls_graph *graph, ls_column target);
 void table_head(const table *t);
 
 /* Lines for rows of the output. */
-void table_rows(const table *t, int64_t rows, const float *y);
+void table_rows(table *t, int64_t rows, const float *y);
 
 /* Lines for predictions of the target: ls_table_predict_next's. */
 void table_lines(const table *t, int64_t rows, const double *out,

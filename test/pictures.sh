@@ -1,0 +1,118 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# lockstep-train and lockstep-predict on folders of pictures: classes by their
+# names, sizes, rows held back, files that are broken, and that the bytes depend
+# on no number of workers.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
+tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
+predict=${LOCKSTEP_PREDICT:-${top_builddir:-.}/lockstep-predict}
+. "$(dirname "$0")/shell.sh"
+
+"${top_builddir:-.}/test/make_pictures" "$dir/pets" 12 || exit 77
+state() { sed -n 's/^state //p' "$dir/out"; }
+small="--channels 4,8 --devices 2 --batch 6 --lr 0.02 --log-every 0"
+
+# ------ Training ------
+
+for w in 1 2; do
+    # shellcheck disable=SC2086 # words
+    run cnn --data "$dir/pets" --image 16x16x3 --valid 0.25 --epochs 8 $small \
+        --workers $w --save "$dir/m$w.safetensors"
+    is "pictures are trained on" $status 0
+    [ $w = 1 ] && one=$(state)
+    is "the same state on $w workers" "$(state)" "$one"
+    is "evaluations of what is held back" "$(grep -c 'eval step' "$dir/out")" 8
+done
+same "the same model file" "$dir/m1.safetensors" "$dir/m2.safetensors"
+best=$(sed -n 's/.*eval best acc 0*\([0-9.]*\) .*/\1/p' "$dir/out")
+is "it learns" "$(awk "BEGIN { print ($best > .5) }")" 1
+# shellcheck disable=SC2086
+for fit in fit stretch; do
+    run cnn --data "$dir/pets" --image 16x16x3 --image-fit $fit --valid 0.25 \
+        --epochs 8 $small
+    is "--image-fit $fit" $status 0
+    if [ "$(state)" != "$one" ]; then pass; else fail "other pixels"; fi
+done
+# shellcheck disable=SC2086
+run mlp --data "$dir/pets/" --image 8x8x1 --steps 2 --hidden 8 --devices 2 \
+    --batch 4 --save "$dir/flat.safetensors"
+is "mlp" $status 0
+expect 1 "name a size that all become, as --image 64x64x3" cnn \
+    --data "$dir/pets" --epochs 1
+expect 1 "2 channels; there are" cnn --data "$dir/pets" --image 8x8x2
+expect 2 "is no size as 32x32x3" cnn --data "$dir/pets" --image 8by8
+expect 2 "--valid and --eval-data exclude" cnn --data "$dir/pets" \
+    --image 8x8x3 --valid 0.1 --eval-data "$dir/pets"
+expect 2 "is none of crop|fit|stretch" cnn --data "$dir/pets" --image-fit cut
+
+# ------ Predicting ------
+
+ask() {
+    "$predict" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    status=$?
+}
+ask "$dir/m1.safetensors" "$dir"/pets/cat/*.* "$dir"/pets/dog/00[01].*
+is "predictions" $status 0
+is "the header" "$(head -n 1 "$dir/out")" \
+    "file,class,probability,p_cat,p_dog,p_green frog"
+is "a line for each file" "$(wc -l <"$dir/out")" 15
+is "its name first" "$(sed -n '2s/,.*//p' "$dir/out")" "$dir/pets/cat/000.png"
+is "most cats are cats" \
+    "$(awk -F, '/pets.cat/ && $2 == "cat" { n++ } END { print (n > 7) }' \
+        "$dir/out")" 1
+is "the class has the probability" \
+    "$(awk -F, 'NR > 1 && $3 != $4 && $3 != $5 && $3 != $6' "$dir/out")" ""
+sed -n 2p "$dir/out" >"$dir/alone"
+ask "$dir/m1.safetensors" "$dir/pets/cat/000.png"
+is "one alone" "$(sed -n 2p "$dir/out")" "$(cat "$dir/alone")"
+ask "$dir/m1.safetensors" "$dir/pets"
+is "all of a folder" "$(wc -l <"$dir/out")" 37
+ask "$dir/m1.safetensors" "$dir/pets/dog"
+is "a folder without classes" "$(wc -l <"$dir/out")" 13
+ask "$dir/flat.safetensors" "$dir/pets/dog/001.jpg"
+is "mlp knows the shape" $status 0
+
+# ------ What is broken ------
+
+head -c 300 "$dir/pets/dog/001.jpg" >"$dir/pets/dog/cut.jpg"
+cp "$dir/pets/dog/001.jpg" "$dir/pets/dog/named.png"
+expect 1 "dog/cut.jpg: JPEG" cnn --data "$dir/pets" --image 8x8x3
+rm "$dir/pets/dog/cut.jpg"
+expect 1 "dog/named.png: is a JPEG picture, and named as PNG" cnn \
+    --data "$dir/pets" --image 8x8x3
+echo x >"$dir/pets/dog/notes"
+# shellcheck disable=SC2086
+run cnn --data "$dir/pets" --image 16x16x3 --valid 0.25 --epochs 8 $small \
+    --skip-broken
+is "as if they were not there" "$(state)" "$one"
+has "how many" err "2 files are left out"
+ask "$dir/m1.safetensors" "$dir"/pets/dog/*
+is "a broken input" $status 1
+ask --skip-broken "$dir/m1.safetensors" "$dir"/pets/dog/*
+is "a broken input left out" "$(wc -l <"$dir/out")" 13
+rm "$dir/pets/dog/notes" "$dir/pets/dog/named.png"
+
+# ------ Sets of their own ------
+
+mkdir -p "$dir/sets/train" "$dir/sets/test/dog"
+cp -r "$dir/pets/cat" "$dir/pets/dog" "$dir/sets/train"
+mv "$dir/sets/train/dog/000.png" "$dir/sets/test/dog"
+# shellcheck disable=SC2086
+run cnn --data "$dir/sets" --image 16x16x3 --epochs 1 $small
+has "the test set is evaluated" out "eval step"
+# shellcheck disable=SC2086
+run cnn --data "$dir/sets/train" --eval-data "$dir/sets/test" \
+    --image 16x16x3 --epochs 1 $small
+has "so is a folder of classes" out "eval step"
+mkdir "$dir/sets/test/cow"
+cp "$dir/pets/cat/000.png" "$dir/sets/test/cow"
+# shellcheck disable=SC2086
+expect 1 "test/cow: there is no class of that name" cnn --data "$dir/sets" \
+    --image 16x16x3 --epochs 1 $small
+expect 2 "--image-fit needs --data" mlp --x "$dir/none.npy" \
+    --y "$dir/none.npy" --image-fit fit
+echo "a,b
+1,2" >"$dir/t.csv"
+expect 2 "for folders of pictures" mlp --data "$dir/t.csv" --target b \
+    --skip-broken
+expect 2 "--image is for images" mlp --data "$dir/t.csv" --target b --image 8x8x3
+finish

@@ -1,0 +1,752 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pictures in files of their own: what each kind of PNG and JPEG is read as,
+ * how a picture becomes another size, to the byte, which files of folders are
+ * rows of which class, and that each broken file is refused by its name.  All
+ * files are made here.  Meant to be run under the sanitizers as well. */
+#define _GNU_SOURCE
+#include "calls.h"
+#include "models.h"
+#include "picture/fit.h"
+#include "write_pictures.h"
+
+#include <lockstep/images.h>
+
+#include <ftw.h>
+#include <sys/stat.h>
+
+static char folder[64];
+
+static void setup(void)
+{
+    snprintf(folder, sizeof folder, "%s/lockstep-pictures-XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind,
+                      struct FTW *at)
+{
+    (void)info;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+static void teardown(void)
+{
+    nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A path in the folder; good until the fourth one after it. */
+static const char *at(const char *name)
+{
+    static char room[4][160];
+    static int next;
+    char *path = room[next++ % 4];
+
+    snprintf(path, sizeof room[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void put(const char *name, const void *bytes, size_t n)
+{
+    FILE *f = fopen(at(name), "wb");
+
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fwrite(bytes, 1, n, f), n);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+/* ------ Sizes and channels: the formulas of the header once more ------ */
+
+enum { H = 11, W = 13 };
+
+static uint8_t value(int64_t i)
+{
+    return (uint8_t)(i * 37 + i * i / 11);
+}
+
+static int64_t common(int64_t i, int64_t n, int64_t j, int64_t m)
+{
+    int64_t from = i * m > j * n ? i * m : j * n;
+    int64_t to = (i + 1) * m < (j + 1) * n ? (i + 1) * m : (j + 1) * n;
+
+    return to > from ? to - from : 0;
+}
+
+/* Channel c of a pixel of `has` channels, where `wants` are wanted. */
+static int channel(const uint8_t *in, int has, int c, int wants)
+{
+    int alpha = has == 2 || has == 4 ? in[has - 1] : 255, v[3];
+
+    for (int k = 0; k < 3; k++) {
+        v[k] = in[has < 3 ? 0 : k];
+        if (wants < 4)
+            v[k] = (v[k] * alpha + 255 * (255 - alpha) + 127) / 255;
+    }
+    if (c == 3)
+        return alpha;
+    if (wants > 1)
+        return v[c];
+    return has < 3 ? v[0] : (19595 * v[0] + 38470 * v[1] + 7471 * v[2] + 32768)
+                                >> 16;
+}
+
+/* Pixel (y, x), channel c of a cut of ny x nx pixels from (y0, x0) on that
+ * becomes my x mx. */
+static uint8_t mean(const ls__picture *p, const int64_t cut[6], int64_t y,
+                    int64_t x, int c, int wants)
+{
+    int64_t s = 0, d = cut[2] * cut[3];
+
+    for (int64_t i = 0; i < cut[2]; i++)
+        for (int64_t k = 0; k < cut[3]; k++) {
+            const uint8_t *in = p->pixels + ((cut[0] + i) * p->width + cut[1] +
+                                             k) * p->channels;
+
+            s += common(i, cut[2], y, cut[4]) * common(k, cut[3], x, cut[5]) *
+                 channel(in, p->channels, c, wants);
+        }
+    return (uint8_t)((2 * s + d) / (2 * d));
+}
+
+static int64_t some(int64_t n)
+{
+    return n > 1 ? n : 1;
+}
+
+/* The whole picture. */
+static void reference(const ls__picture *p, ls_image_fit fit,
+                      const int64_t shape[3], uint8_t *out)
+{
+    int64_t h = p->height, w = p->width, cut[6] = {0, 0, h, w, shape[0],
+                                                   shape[1]};
+    bool wide = w * shape[0] > h * shape[1];
+    int64_t top, left;
+
+    if (fit == LS_IMAGE_CROP && wide)
+        cut[3] = some(h * shape[1] / shape[0]);
+    else if (fit == LS_IMAGE_CROP)
+        cut[2] = some(w * shape[0] / shape[1]);
+    cut[0] = (h - cut[2]) / 2;
+    cut[1] = (w - cut[3]) / 2;
+    if (fit == LS_IMAGE_FIT && wide)
+        cut[4] = some(h * shape[1] / w);
+    else if (fit == LS_IMAGE_FIT)
+        cut[5] = some(w * shape[0] / h);
+    top = (shape[0] - cut[4]) / 2;
+    left = (shape[1] - cut[5]) / 2;
+    memset(out, 0, (size_t)(shape[0] * shape[1] * shape[2]));
+    for (int64_t y = 0; y < cut[4]; y++)
+        for (int64_t x = 0; x < cut[5]; x++)
+            for (int c = 0; c < shape[2]; c++)
+                out[((top + y) * shape[1] + left + x) * shape[2] + c] =
+                    mean(p, cut, y, x, c, (int)shape[2]);
+}
+
+START_TEST(sizes)
+{
+    static const int64_t shapes[][2] = {{11, 13}, {5, 5}, {30, 7}, {7, 40},
+                                        {1, 1}, {1, 9}, {64, 64}};
+    static const int wants[] = {1, 3, 4};
+    static uint8_t pixels[H * W * 4], is[64 * 64 * 4], should[64 * 64 * 4];
+
+    for (int64_t i = 0; i < H * W * 4; i++)
+        pixels[i] = value(i);
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int k = 0; k < 3 * 3 * 4; k++) {
+            int64_t shape[3] = {shapes[s][0], shapes[s][1], wants[k % 3]};
+            ls_image_fit fit = (ls_image_fit)(k / 3 % 3);
+            ls__picture p = {H, W, 1 + k / 9, pixels};
+            size_t n = (size_t)(shape[0] * shape[1] * shape[2]);
+
+            OK(ls__picture_fit(&p, fit, shape, is));
+            reference(&p, fit, shape, should);
+            HOLDS(memcmp(is, should, n) == 0, "%d channels become (%d,%d,%d), "
+                  "fit %d", p.channels, (int)shape[0], (int)shape[1],
+                  (int)shape[2], (int)fit);
+        }
+}
+END_TEST
+
+/* ------ Orientations ------ */
+
+/* Where pixel (y, x) of the result of H x W is in the picture. */
+static int64_t place(int orientation, int64_t y, int64_t x)
+{
+    switch (orientation) {
+    case 2: return y * W + W - 1 - x;
+    case 3: return (H - 1 - y) * W + W - 1 - x;
+    case 4: return (H - 1 - y) * W + x;
+    case 5: return x * W + y;
+    case 6: return (H - 1 - x) * W + y;
+    case 7: return (H - 1 - x) * W + W - 1 - y;
+    case 8: return x * W + W - 1 - y;
+    default: return y * W + x;
+    }
+}
+
+START_TEST(orientations)
+{
+    for (int o = 1; o <= 8; o++) {
+        ls__picture p = {H, W, 3, malloc(H * W * 3)};
+
+        for (int64_t i = 0; i < H * W * 3; i++)
+            p.pixels[i] = value(i);
+        OK(ls__picture_turn(&p, o));
+        ck_assert_int_eq(p.height, o < 5 ? H : W);
+        ck_assert_int_eq(p.width, o < 5 ? W : H);
+        for (int64_t i = 0; i < H * W * 3; i++)
+            HOLDS(p.pixels[i] == value(3 * place(o, i / 3 / p.width,
+                                                 i / 3 % p.width) + i % 3),
+                  "orientation %d, byte %lld", o, (long long)i);
+        ls__picture_free(&p);
+    }
+}
+END_TEST
+
+/* Any bytes are no reason to read beyond them. */
+START_TEST(exif)
+{
+    static const uint8_t big[] = "Exif\0\0MM\0*\0\0\0\10\0\1\1\22\0\3\0\0\0\1"
+                                 "\0\6\0\0";
+    static const uint8_t little[] = "Exif\0\0II*\0\10\0\0\0\1\0\22\1\3\0\1\0\0"
+                                    "\0\10\0\0\0";
+    size_t n = sizeof big - 1;
+
+    ck_assert_int_eq(ls__picture_orientation(big, n), 6);
+    ck_assert_int_eq(ls__picture_orientation(little, sizeof little - 1), 8);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *cut = malloc(i + 1);
+
+        memcpy(cut, big, i);
+        ck_assert_int_eq(ls__picture_orientation(cut, i), 1);
+        free(cut);
+    }
+    for (size_t i = 0; i < n * 8; i++) {
+        uint8_t *bad = malloc(n);
+        int is;
+
+        memcpy(bad, big, n);
+        bad[i / 8] ^= (uint8_t)(1 << i % 8);
+        is = ls__picture_orientation(bad, n);
+        ck_assert(is >= 1 && is <= 8);
+        free(bad);
+    }
+}
+END_TEST
+
+#ifdef WITH_PICTURES
+
+/* ------ PNG ------ */
+
+/* What a sample of so many bits is as a byte. */
+static int byte_of(int v, int bits)
+{
+    return bits == 16 ? (v * 255 + 32895) >> 16 : v * (255 / ((1 << bits) - 1));
+}
+
+static int sample(const uint8_t *row, int64_t i, int bits)
+{
+    if (bits == 16)
+        return row[2 * i] << 8 | row[2 * i + 1];
+    return row[i * bits / 8] >> (8 - bits - i * bits % 8) & ((1 << bits) - 1);
+}
+
+static int palette(int v, int c)
+{
+    return (c == 0 ? 3 * v : c == 1 ? 255 - v : 7 * v) & 255;
+}
+
+/* Channel c of pixel x of a row. */
+static int wanted(const png_form *f, const uint8_t *row, int channels,
+                  int64_t x, int c)
+{
+    int v;
+
+    if (!f->colors)
+        return byte_of(sample(row, x * channels + c, f->bits), f->bits);
+    v = sample(row, x, f->bits);
+    if (c == 3)
+        return v < f->clear ? 40 * v : 255;
+    return palette(v, c);
+}
+
+static const struct {
+    png_form form;
+    int channels;
+} pngs[] = {
+    {{PNG_COLOR_TYPE_GRAY, 1, false, 0, 0}, 1},
+    {{PNG_COLOR_TYPE_GRAY, 2, true, 0, 0}, 1},
+    {{PNG_COLOR_TYPE_GRAY, 4, false, 0, 0}, 1},
+    {{PNG_COLOR_TYPE_GRAY, 8, true, 0, 0}, 1},
+    {{PNG_COLOR_TYPE_GRAY, 16, false, 0, 0}, 1},
+    {{PNG_COLOR_TYPE_GRAY_ALPHA, 8, false, 0, 0}, 2},
+    {{PNG_COLOR_TYPE_GRAY_ALPHA, 16, true, 0, 0}, 2},
+    {{PNG_COLOR_TYPE_RGB, 8, false, 0, 0}, 3},
+    {{PNG_COLOR_TYPE_RGB, 16, true, 0, 0}, 3},
+    {{PNG_COLOR_TYPE_RGB_ALPHA, 8, true, 0, 0}, 4},
+    {{PNG_COLOR_TYPE_RGB_ALPHA, 16, false, 0, 0}, 4},
+    {{PNG_COLOR_TYPE_PALETTE, 8, false, 256, 0}, 3},
+    {{PNG_COLOR_TYPE_PALETTE, 4, true, 16, 0}, 3},
+    {{PNG_COLOR_TYPE_PALETTE, 2, false, 4, 3}, 4},
+};
+enum { PNGS = sizeof pngs / sizeof *pngs };
+
+START_TEST(png)
+{
+    const png_form *f = &pngs[_i].form;
+    int channels = pngs[_i].channels;
+    size_t stride = f->colors ? (size_t)(W * f->bits + 7) / 8
+                              : (size_t)(W * channels * f->bits + 7) / 8;
+    static uint8_t rows[H * W * 8];
+    ls__picture p, q;
+
+    for (size_t i = 0; i < sizeof rows; i++)
+        rows[i] = value((int64_t)i);
+    write_png(at("a.png"), H, W, f, rows);
+    OK(ls__picture_read(&p, at("a.png")));
+    OK(ls__picture_look(&q, at("a.png")));
+    ck_assert_int_eq(p.height, H);
+    ck_assert_int_eq(p.width, W);
+    ck_assert_int_eq(p.channels, channels);
+    ck_assert(q.height == H && q.width == W && q.channels == channels);
+    ck_assert_ptr_null(q.pixels);
+    for (int64_t i = 0; i < H * W * channels; i++) {
+        int64_t y = i / channels / W, x = i / channels % W;
+        int c = (int)(i % channels);
+
+        HOLDS(p.pixels[i] == wanted(f, rows + (size_t)y * stride, channels, x,
+                                    c),
+              "form %d: (%lld,%lld), channel %d: %d", _i, (long long)y,
+              (long long)x, c, p.pixels[i]);
+    }
+    ls__picture_free(&p);
+}
+END_TEST
+
+/* ------ JPEG ------ */
+
+/* A ramp, which a transform hardly changes. */
+static uint8_t ramp(int64_t y, int64_t x, int c)
+{
+    return (uint8_t)(40 + 5 * y + 7 * x + 20 * c);
+}
+
+static void make_ramp(uint8_t *out, int channels)
+{
+    for (int64_t i = 0; i < H * W * channels; i++)
+        out[i] = ramp(i / channels / W, i / channels % W, (int)(i % channels));
+}
+
+START_TEST(jpeg)
+{
+    static uint8_t rows[H * W * 4];
+    jpeg_form f = {.quality = 100, .whole = true, .channels = _i % 4 + 1,
+                   .progressive = _i > 3};
+    ls__picture p;
+
+    if (f.channels == 2)
+        return;
+    make_ramp(rows, f.channels);
+    write_jpeg(at("a.jpg"), H, W, &f, rows);
+    OK(ls__picture_read(&p, at("a.jpg")));
+    ck_assert_int_eq(p.channels, f.channels == 1 ? 1 : 3);
+    for (int64_t i = 0; i < H * W * p.channels; i++) {
+        int64_t y = i / p.channels / W, x = i / p.channels % W;
+        int want = ramp(y, x, (int)(i % p.channels)), black = ramp(y, x, 3);
+
+        if (f.channels == 4) /* libjpeg writes Adobe's marker */
+            want = (want * black + 127) / 255;
+        HOLDS(abs(p.pixels[i] - want) < 6, "channel %d of %d: %d, not %d",
+              (int)(i % p.channels), f.channels, p.pixels[i], want);
+    }
+    ls__picture_free(&p);
+}
+END_TEST
+
+/* A file that says how it was held is read as one that does not, turned. */
+START_TEST(turned)
+{
+    static uint8_t rows[H * W * 3];
+    jpeg_form f = {.quality = 90, .channels = 3};
+    ls__picture p, q, look;
+
+    make_ramp(rows, 3);
+    write_jpeg(at("a.jpg"), H, W, &f, rows);
+    for (f.orientation = 1; f.orientation <= 8; f.orientation++) {
+        write_jpeg(at("b.jpg"), H, W, &f, rows);
+        OK(ls__picture_read(&p, at("a.jpg")));
+        OK(ls__picture_turn(&p, f.orientation));
+        OK(ls__picture_read(&q, at("b.jpg")));
+        OK(ls__picture_look(&look, at("b.jpg")));
+        ck_assert(p.height == q.height && p.width == q.width);
+        ck_assert(p.height == look.height && p.width == look.width);
+        ck_assert_mem_eq(p.pixels, q.pixels, H * W * 3);
+        ls__picture_free(&p);
+        ls__picture_free(&q);
+    }
+}
+END_TEST
+
+/* ------ What is refused ------ */
+
+static void refuse(const char *name, int status, const char *words)
+{
+    ls__picture p;
+
+    FAILS(ls__picture_read(&p, at(name)), status, words);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), name));
+    ck_assert_ptr_null(p.pixels);
+}
+
+static size_t load(const char *name, uint8_t *bytes, size_t room)
+{
+    FILE *f = fopen(at(name), "rb");
+    size_t n = f ? fread(bytes, 1, room, f) : 0;
+
+    ck_assert(n > 0 && n < room);
+    fclose(f);
+    return n;
+}
+
+/* A PNG that says how large it is, and ends where its pixels should begin. */
+static void put_bomb(const char *name, const char *size)
+{
+    uint8_t b[41] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR........\10\2\0\0\0"
+                    "....\0\0\0\1IDAT";
+    uint32_t crc = 0xffffffff;
+
+    memcpy(b + 16, size, 8);
+    for (int i = 12; i < 29; i++) {
+        crc ^= b[i];
+        for (int k = 0; k < 8; k++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+    for (int k = 0; k < 4; k++)
+        b[29 + k] = (uint8_t)(~crc >> (24 - 8 * k));
+    put(name, b, sizeof b);
+}
+
+START_TEST(refused)
+{
+    static uint8_t rows[H * W * 3], bytes[1 << 14];
+    size_t n;
+
+    make_ramp(rows, 3);
+    put("empty.png", "", 0);
+    refuse("empty.png", LS_EFORMAT, "is empty");
+    put("text.jpg", "<html></html>", 13);
+    refuse("text.jpg", LS_EFORMAT, "neither as PNG nor as JPEG");
+    write_jpeg(at("j.png"), H, W, &(jpeg_form){.channels = 3, .quality = 90},
+               rows);
+    refuse("j.png", LS_EFORMAT, "is a JPEG picture, and named as PNG");
+    refuse("none.png", LS_EIO, "No such file");
+    put_bomb("wide.png", "\0\0\xff\xff\0\0\xff\xff");
+    refuse("wide.png", LS_ENOTSUP, "65535x65535 is too large");
+    put_bomb("wider.png", "\0\0\0\1\0\1\0\0");
+    refuse("wider.png", LS_EFORMAT, "PNG");
+    put_bomb("none.png", "\0\0\0\0\0\0\0\1");
+    refuse("none.png", LS_EFORMAT, "PNG");
+    write_jpeg(at("b.jpg"), H, W, &(jpeg_form){.channels = 3, .quality = 90},
+               rows);
+    n = load("b.jpg", bytes, sizeof bytes);
+    for (size_t i = 0; i + 9 < n; i++) /* the size in the frame's header */
+        if (bytes[i] == 0xff && bytes[i + 1] == 0xc0)
+            memset(bytes + i + 5, 0xf0, 4);
+    put("b.jpg", bytes, n);
+    refuse("b.jpg", LS_ENOTSUP, "is too large");
+}
+END_TEST
+
+/* Each beginning of a file, and it with each byte changed: refused by name, or
+ * a whole picture. */
+static void damage(const char *name, const uint8_t *good, size_t n)
+{
+    static uint8_t bad[1 << 14];
+    ls__picture p;
+
+    for (size_t i = 0; i < n - 2; i++) { /* JPEG's end mark is not needed */
+        put(name, good, i);
+        HOLDS(ls__picture_read(&p, at(name)) < 0, "%zu of %zu bytes", i, n);
+        ck_assert_ptr_nonnull(strstr(ls_errmsg(), name));
+    }
+    for (size_t i = 0; i < n; i++) {
+        memcpy(bad, good, n);
+        bad[i] ^= (uint8_t)(1 << i % 8);
+        put(name, bad, n);
+        if (ls__picture_read(&p, at(name)) == 0)
+            ck_assert_int_gt(p.height * p.width, 0);
+        else
+            ck_assert_ptr_nonnull(strstr(ls_errmsg(), name));
+        ls__picture_free(&p);
+    }
+}
+
+START_TEST(damaged)
+{
+    static uint8_t rows[H * W * 8], bytes[1 << 14];
+
+    make_ramp(rows, 3);
+    write_png(at("a.png"), H, W, &pngs[8 + _i].form, rows);
+    damage("a.png", bytes, load("a.png", bytes, sizeof bytes));
+    write_jpeg(at("a.jpg"), H, W, &(jpeg_form){.channels = 3, .quality = 70,
+               .orientation = 6, .progressive = _i}, rows);
+    damage("a.jpg", bytes, load("a.jpg", bytes, sizeof bytes));
+}
+END_TEST
+
+/* ------ Folders ------ */
+
+static void put_picture(const char *name, int side, int shade)
+{
+    uint8_t rows[64 * 64];
+
+    memset(rows, shade, sizeof rows);
+    write_png(at(name), side, side, &(png_form){PNG_COLOR_TYPE_GRAY, 8, false,
+              0, 0}, rows);
+}
+
+/* a: 10, 20; b: 30, 40, 50; one of each to test on. */
+static void make_folders(const char *train)
+{
+    char name[64];
+
+    for (int k = 0; k < 5; k++) {
+        snprintf(name, sizeof name, "%s%s", train, k < 2 ? "a" : "b");
+        mkdir(at(name), 0777);
+        snprintf(name, sizeof name, "%s%s/%d.png", train, k < 2 ? "a" : "b", k);
+        put_picture(name, 8, 10 * (k + 1));
+    }
+}
+
+static void make_sets(void)
+{
+    mkdir(at("train"), 0777);
+    mkdir(at("test"), 0777);
+    mkdir(at("test/b"), 0777);
+    make_folders("train/");
+    put_picture("test/b/0.png", 8, 60);
+}
+
+static void check_rows(ls_source *s, int rows, const int *shade,
+                       const int *label)
+{
+    int64_t index[8];
+    float x[8 * 64];
+    int32_t y[8] = {0};
+    void *out[] = {x, y};
+
+    ck_assert_int_eq(s->rows, rows);
+    for (int i = 0; i < rows; i++)
+        index[i] = rows - 1 - i;
+    for (int again = 0; again < 2; again++) { /* decoded, and kept */
+        ck_assert_int_eq(s->fill(s->user, rows, index, out), 0);
+        for (int i = 0; i < rows; i++) {
+            ck_assert(x[64 * i] == (float)shade[rows - 1 - i] / 255);
+            ck_assert_int_eq(y[i], label[rows - 1 - i]);
+        }
+    }
+}
+
+START_TEST(folders)
+{
+    static const int shade[] = {10, 20, 30, 40, 50}, label[] = {0, 0, 1, 1, 1};
+    static const char *const both[] = {"a", "b"}, *const one[] = {"a"};
+    ls_images_options o = ls_images_defaults();
+    ls_source s, t;
+
+    make_sets();
+    OK(ls_source_images(&s, at(""), NULL));
+    ck_assert_int_eq(s.classes, 2);
+    ck_assert_int_eq(s.arrays[0].shape[0], 8);
+    ck_assert_int_eq(s.arrays[0].shape[2], 1);
+    ck_assert_str_eq(ls_images_class(&s, 0), "a");
+    ck_assert_str_eq(ls_images_class(&s, 1), "b");
+    ck_assert_ptr_null(ls_images_class(&s, 2));
+    ck_assert_ptr_nonnull(strstr(ls_images_file(&s, 2), "train/b/2.png"));
+    ck_assert_ptr_null(ls_images_file(&s, 5));
+    check_rows(&s, 5, shade, label);
+    ls_source_close(&s);
+    o.test = true;
+    o.n_classes = 2;
+    o.class_names = both;
+    OK(ls_source_images(&t, at(""), &o));
+    check_rows(&t, 1, (int[]){60}, (int[]){1});
+    ls_source_close(&t);
+    o.n_classes = 1;
+    o.class_names = one;
+    FAILS(ls_source_images(&t, at(""), &o), LS_ERANGE, "test/b");
+    o = ls_images_defaults();
+    o.test = true;
+    FAILS(ls_source_images(&t, at("train"), &o), LS_ENOTFOUND, "train");
+}
+END_TEST
+
+/* Files that are no pictures are refused by name, or left out and counted. */
+START_TEST(left_out)
+{
+    ls_images_options o = ls_images_defaults();
+    ls_source s;
+
+    make_folders("");
+    put("a/notes.txt", "x", 1);
+    FAILS(ls_source_images(&s, at(""), NULL), LS_EFORMAT, "a/notes.txt");
+    o.skip_broken = true;
+    OK(ls_source_images(&s, at(""), &o));
+    ck_assert_int_eq(ls_images_left_out(&s), 1);
+    ls_source_close(&s);
+    remove(at("a/notes.txt"));
+    put("b/0.png", "\x89PNG\r\n\x1a\nxxxxxxxx", 16);
+    mkdir(at("b/c"), 0777);
+    put_picture("beside.png", 8, 0);
+    FAILS(ls_source_images(&s, at(""), NULL), LS_EFORMAT, "beside.png");
+    OK(ls_source_images(&s, at(""), &o));
+    ck_assert_int_eq(ls_images_left_out(&s), 3);
+    check_rows(&s, 5, (int[]){10, 20, 30, 40, 50}, (int[]){0, 0, 1, 1, 1});
+    ls_source_close(&s);
+    mkdir(at("c"), 0777);
+    FAILS(ls_source_images(&s, at(""), &o), LS_EFORMAT, "holds no pictures");
+}
+END_TEST
+
+START_TEST(unlike)
+{
+    ls_images_options o = ls_images_defaults();
+    ls_source s;
+
+    make_folders("");
+    put_picture("b/9.png", 9, 0);
+    FAILS(ls_source_images(&s, at(""), NULL), LS_ESHAPE, "b/9.png 9 and 9");
+    o.shape[0] = o.shape[1] = 4;
+    FAILS(ls_source_images(&s, at(""), &o), LS_EINVAL, "4x4x0");
+    o.shape[2] = 2;
+    FAILS(ls_source_images(&s, at(""), &o), LS_EINVAL, "2 channels");
+    o.shape[2] = 3;
+    OK(ls_source_images(&s, at(""), &o));
+    ck_assert_int_eq(s.rows, 6);
+    ls_source_close(&s);
+}
+END_TEST
+
+/* Bytes do not depend on how many threads decode, and rows may repeat; of
+ * several that fail the first is told. */
+START_TEST(threads)
+{
+    enum { ROWS = 40, SIZE = 16 * 16 * 3 };
+    static float one[ROWS * SIZE], many[ROWS * SIZE];
+    ls_images_options o = ls_images_defaults();
+    char name[ROWS][32];
+    const char *path[ROWS];
+    int64_t index[ROWS];
+    ls_source s;
+
+    o.shape[0] = o.shape[1] = 16;
+    o.shape[2] = 3;
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(name[i], sizeof name[i], "%d.png", i);
+        put_picture(name[i], 20 + i, 5 * i);
+        path[i] = strdup(at(name[i]));
+        index[i] = i % 5 ? i : 0;
+    }
+    for (o.threads = 1; o.threads <= 8; o.threads += 7) {
+        void *out[] = {o.threads == 1 ? one : many};
+
+        OK(ls_source_pictures(&s, ROWS, path, &o));
+        ck_assert_int_eq(s.fill(s.user, ROWS, index, out), 0);
+        ls_source_close(&s);
+    }
+    ck_assert_mem_eq(one, many, sizeof one);
+    o.threads = 8;
+    OK(ls_source_pictures(&s, ROWS, path, &o));
+    for (int i = 21; i < ROWS; i++)
+        put(name[i], "\x89PNG\r\n\x1a\n", 8);
+    ck_assert_int_lt(s.fill(s.user, ROWS, index, (void *[]){one}), 0);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "/21.png"));
+    ls_source_close(&s);
+    for (int i = 0; i < ROWS; i++)
+        free((char *)path[i]);
+}
+END_TEST
+
+#else
+
+/* Without libpng and libjpeg a picture is refused, and why is said. */
+START_TEST(none)
+{
+    ls__picture p;
+
+    put("a.png", "\x89PNG\r\n\x1a\n", 8);
+    FAILS(ls__picture_read(&p, at("a.png")), LS_ENOTSUP, "without libpng");
+    put("a.jpg", "\xff\xd8\xff", 3);
+    FAILS(ls__picture_look(&p, at("a.jpg")), LS_ENOTSUP, "without libpng");
+}
+END_TEST
+#endif
+
+/* ------ A source in two ------ */
+
+START_TEST(split)
+{
+    static const float x[] = {0, 1, 2, 3, 4, 5};
+    ls_array array = {.name = "x", .dtype = LS_F32, .rank = 1, .shape = {6},
+                      .data = (void *)x};
+    float is[4];
+    void *out[] = {is};
+    ls_source s, held = {.rows = 7};
+
+    OK(ls_source_arrays(&s, 1, &array));
+    FAILS(ls_source_split(&s, 2, (int64_t[]){1, 1}, &held), LS_EINVAL, "twice");
+    FAILS(ls_source_split(&s, 2, (int64_t[]){1, 6}, &held), LS_EINVAL, "none");
+    FAILS(ls_source_split(&s, 0, (int64_t[]){1}, &held), LS_EINVAL, "0 rows");
+    FAILS(ls_source_split(&s, 6, (int64_t[]){0}, &held), LS_EINVAL, "6 rows");
+    ck_assert_int_eq(held.rows, 7);
+    OK(ls_source_split(&s, 2, (int64_t[]){4, 1}, &held));
+    ck_assert_int_eq(s.rows, 4);
+    ck_assert_int_eq(held.rows, 2);
+    ck_assert_int_eq(s.fill(s.user, 4, (int64_t[]){0, 1, 2, 3}, out), 0);
+    ck_assert(is[0] == 0 && is[1] == 2 && is[2] == 3 && is[3] == 5);
+    ls_source_close(&s);
+    ck_assert_int_eq(held.fill(held.user, 2, (int64_t[]){0, 1}, out), 0);
+    ck_assert(is[0] == 4 && is[1] == 1);
+    OK(ls_source_split(&held, 1, (int64_t[]){0}, &s));
+    ck_assert_int_eq(held.fill(held.user, 1, (int64_t[]){0}, out), 0);
+    ck_assert(is[0] == 1);
+    ls_source_close(&held);
+    ls_source_close(&s);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("pictures");
+    TCase *t = tcase_create("pictures");
+
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, sizes);
+    tcase_add_test(t, orientations);
+    tcase_add_test(t, exif);
+    tcase_add_test(t, split);
+#ifdef WITH_PICTURES
+    tcase_add_loop_test(t, png, 0, PNGS);
+    tcase_add_loop_test(t, jpeg, 0, 8);
+    tcase_add_test(t, turned);
+    tcase_add_test(t, refused);
+    tcase_add_loop_test(t, damaged, 0, 2);
+    tcase_add_test(t, folders);
+    tcase_add_test(t, left_out);
+    tcase_add_test(t, unlike);
+    tcase_add_test(t, threads);
+#else
+    puts("skipped: this lockstep is built without libpng and libjpeg");
+    tcase_add_test(t, none);
+#endif
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
