@@ -55,9 +55,9 @@ LS_API bool ls_coding_target(const ls_coding *coding, ls_column *column);
 /* How many numbers a row becomes as the model sees it. */
 LS_API int64_t ls_coding_width(const ls_coding *coding);
 
-/* Of a series how many rows the model sees, its target among the numbers; 0: it
- * is none.  *horizon (NULL: not wanted): how many rows after the last of them
- * what is predicted stands. */
+/* Returns how many rows of a series the model sees, its target among the
+ * numbers; 0: it is no series.  *horizon (NULL: not wanted): how many rows
+ * after the last of them what is predicted stands. */
 LS_API int64_t ls_coding_window(const ls_coding *coding, int64_t *horizon);
 
 /* The note of a model file, JSON text: pass it on as LS_CODING_NOTE to

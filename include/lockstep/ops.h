@@ -340,10 +340,10 @@ LS_API ls_node *ls_conv1d_with(ls_node *x, int64_t n, int64_t width,
                                const ls_conv_options *options,
                                const char *name);
 
-/* Over steps: y[t,o] = bias[o] + sum_{a,c} x[t stride + a - before, c]
- * w[a,c,o], steps outside x being 0.  x (T,C) -> (out,n).  It is ls_conv2d on
- * an image of height 1, so "<name>.kernel" is (1,width,C,n): nnx.Conv's with an
- * axis more.  stride 0: 1. */
+/* A convolution over steps: y[t,o] = bias[o] + sum_{a,c} x[t stride + a -
+ * before, c] w[a,c,o], steps outside x being 0.  x (T,C) -> (out,n).  It is
+ * ls_conv2d on an image of height 1, so "<name>.kernel" is (1,width,C,n):
+ * nnx.Conv's with an axis more.  stride 0: 1. */
 LS_API ls_node *ls_conv1d(ls_node *x, int64_t n, int64_t width,
                           int64_t stride, ls_padding padding,
                           const char *name);
@@ -426,14 +426,14 @@ LS_API ls_node *ls_sigmoid(ls_node *x);
 /* y = a + b, equal shapes. */
 LS_API ls_node *ls_add(ls_node *a, ls_node *b);
 
-/* In ls_step, each element is x / (1 - rate) with probability 1 - rate, else 0
- * (Srivastava et al. 2014); ls_evaluate and ls_predict pass x through.  rate in
- * [0,1); 0 is x itself.  Element i of a micro-batch (its rows one after the
- * other) is kept where element i of jax.random.uniform is below 1 - rate, with
- * Flax's key for the layer in this call of the model, call number step x
- * micro-batches + micro-batch: the bits depend on no device or worker, and a
- * resumed run needs no more than its step.  See ls_trainer_options for the
- * keys; with linen's, name is the layer's path, "blocks_0.Dropout_0". */
+/* Dropout: in ls_step, each element is x / (1 - rate) with probability 1 -
+ * rate, else 0 (Srivastava et al. 2014); ls_evaluate and ls_predict pass x
+ * through.  rate in [0,1); 0 is x itself.  Element i of a micro-batch (its rows
+ * one after the other) is kept where element i of jax.random.uniform is below 1
+ * - rate, with Flax's key for the layer in this call of the model, call number
+ * step x micro-batches + micro-batch: the bits depend on no device or worker,
+ * and a resumed run needs no more than its step.  See ls_trainer_options for
+ * the keys; with linen's, name is the layer's path, "blocks_0.Dropout_0". */
 LS_API ls_node *ls_dropout(ls_node *x, double rate, const char *name);
 
 /* y = x rounded to bfloat16 (8 bits of mantissa, to nearest, ties to even; NaN

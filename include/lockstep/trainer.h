@@ -294,10 +294,9 @@ LS_API int ls_trainer_set_step(ls_trainer *trainer, int64_t step);
 LS_API int ls_row_losses(ls_trainer *trainer, const ls_batch *batch, int64_t n,
                          float *loss);
 
-/* From the next step on the learning rate, which the schedule goes by, is lr.
- * Checkpoints remember it.  Over ranks all of them set it alike; where they
- * differ, what comes next fails on all.  LS_EINVAL: it is no finite number from
- * 0 up. */
+/* Set the learning rate that the schedule goes by, from the next step on.
+ * Checkpoints remember it.  All ranks set it alike; where they differ, what
+ * comes next fails on all.  LS_EINVAL: it is no finite number from 0 up. */
 LS_API int ls_trainer_set_lr(ls_trainer *trainer, double lr);
 
 /* With ls_trainer_options.average = d the trainer keeps with each parameter p

@@ -7,9 +7,9 @@
 
 #include "kernel/kernel.h"
 
-/* As the backend's gemm, K cut into pieces of LS__DEEP, a whole number of
- * chunks, so that a piece of B stays in the caches.  The bytes are those of one
- * call; scratch need be no more than for K = LS__DEEP. */
+/* Multiply as the backend's gemm does, with K cut into pieces of LS__DEEP, a
+ * whole number of chunks, so that a piece of B stays in the caches.  The bytes
+ * are those of one call; scratch need be no more than for K = LS__DEEP. */
 enum { LS__DEEP = 2 * LS__CHUNK };
 void ls__multiply_deep(const ls__backend *b, const ls__product *g,
                        float *scratch);

@@ -234,7 +234,8 @@ static int name_temp(ls__aside *file)
     return 0;
 }
 
-/* At no time may more people read it than the file it replaces. */
+/* Create the file that may never be read by more people than the one it
+ * replaces. */
 static int create_temp(ls__aside *file, int mode)
 {
     int status;
@@ -301,7 +302,8 @@ int ls__aside_finish(ls__aside *file)
     return sync_parent(path);
 }
 
-/* After a failure: the file aside goes.  After a success: nothing is left. */
+/* Delete the file aside after a failure; after a success nothing is left of
+ * it. */
 void ls__aside_close(ls__aside *file)
 {
     ls__newfile_close(&file->out);

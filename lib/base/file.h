@@ -62,7 +62,7 @@ int ls__newfile_create(ls__newfile *out, int folder, const char *name,
 int ls__newfile_write(ls__newfile *out, const void *data, size_t bytes);
 /* Put the bytes on disk. */
 int ls__newfile_finish(ls__newfile *out);
-/* After a failure, too. */
+/* Free it, after a failure, too. */
 void ls__newfile_close(ls__newfile *out);
 
 /* A file on its way to where it shall appear. */

@@ -32,8 +32,8 @@ int64_t ls__count(int rank, const int64_t *shape)
     return empty ? 0 : n;
 }
 
-/* In front of a block stands the address that malloc gave.  calloc does not
- * touch pages that are new; memset after aligned_alloc would. */
+/* Allocate a block; in front of it stands the address that malloc gave.  calloc
+ * does not touch pages that are new; memset after aligned_alloc would. */
 static void *new_block(size_t bytes, const char *what, bool zero, int advice)
 {
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : LINE;

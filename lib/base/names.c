@@ -27,7 +27,7 @@ static ls__name *place_of(ls__names *n, const char *text)
     return &n->at[i];
 }
 
-/* At most half of the places are taken. */
+/* Make room for one more; no more than half of the places are ever taken. */
 static int grow(ls__names *n)
 {
     ls__names more = {.capacity = n->capacity ? 2 * n->capacity : 64,

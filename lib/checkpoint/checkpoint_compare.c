@@ -58,7 +58,8 @@ static const char *was_before(const char *name, const char *is,
     return NULL;
 }
 
-/* Of groups the first 96 characters were told, once; the rest is not known. */
+/* Older checkpoints told the first 96 characters of a group, once; the rest is
+ * not known. */
 static bool is_cut(const char *name, const char *is, const char *was)
 {
     size_t a = strlen(is), b = strlen(was);

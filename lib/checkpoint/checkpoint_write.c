@@ -88,8 +88,8 @@ static int put_json(ls__newfile *out, const ls__kept *s)
     return status;
 }
 
-/* In the order in which they are written.  They are deleted the other way
- * round: a folder with a JSON is whole. */
+/* The files in the order in which they are written.  They are deleted the other
+ * way round: a folder with a JSON is whole. */
 static const struct {
     const char *name;
     int (*put)(ls__newfile *out, const ls__kept *snapshot);

@@ -85,7 +85,7 @@ void ls__checkpoints_idle(ls_checkpoints *c)
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* Until the thread is idle; then the status of its last save, once. */
+/* Wait until the thread is idle; returns the status of its last save, once. */
 static int wait_idle(ls_checkpoints *c)
 {
     int status;

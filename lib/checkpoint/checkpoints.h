@@ -46,7 +46,7 @@ struct ls_checkpoints {
 /* The trainer goes on from what was loaded. */
 void ls__checkpoints_set(ls_checkpoints *c, int64_t step);
 
-/* Until the thread has nothing to write, and the copy is the caller's. */
+/* Wait until the thread has nothing to write, and the copy is the caller's. */
 void ls__checkpoints_idle(ls_checkpoints *c);
 
 /* LS_EINVAL names the first option that is not the same on all ranks. */

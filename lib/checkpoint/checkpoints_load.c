@@ -175,7 +175,8 @@ static void note_skipped(ls_checkpoints *c)
         snprintf(c->skipped, sizeof c->skipped, "%s", ls_errmsg());
 }
 
-/* By the path: the open folder is the thread's while it is BUSY. */
+/* List what stands under the path: the open folder is the thread's while it is
+ * BUSY. */
 static int list_all(const ls_checkpoints *c, ls__stamp **list, int *count)
 {
     return ls__checkpoint_list(AT_FDCWD, c->dir.path, list, count);

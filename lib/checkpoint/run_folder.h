@@ -10,8 +10,8 @@
  * LS_EBUSY: another run has it. */
 int ls__run_folder_open(ls__folder *dir, const char *path);
 
-/* Before a save: is it still there under its path?  Where there is another one,
- * that is opened and locked in its place. */
+/* Look, before a save, whether the folder is still there under its path.  Where
+ * another one is, that is opened and locked in its place. */
 int ls__run_folder_find(ls__folder *dir);
 
 /* Accepts one that is not open. */

@@ -163,7 +163,7 @@ static void make_next(void *user)
 
 /* ------ A step's batch ------ */
 
-/* Without an order epochs are alike. */
+/* Steps of loaders without an order repeat: their epochs are alike. */
 static int64_t plain_step(const ls_loader *l, int64_t step)
 {
     return l->order ? step : step % l->batches;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From JSON to a graph, through the same doors as a program that builds one. */
+/* Reads JSON into a graph, through the same doors as a program that builds
+ * one. */
 #include "exchange/graph_json.h"
 #include "base/error.h"
 #include "file/json.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a graph to JSON: a loop over nodes around a loop over attributes.  Files
- * get the text; what must be equal is told from the same (graph_facts.c). */
+/* Writes a graph as JSON: a loop over nodes around a loop over attributes.
+ * Files get the text; what must be equal is told from the same
+ * (graph_facts.c). */
 #include "exchange/graph_json.h"
 #include "base/error.h"
 #include "base/utf8.h"

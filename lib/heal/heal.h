@@ -52,7 +52,7 @@ typedef struct ls__heal {
     char text[2 * LS_TEXT]; /* of the last fault */
 } ls__heal;
 
-/* Of a trainer; NULL: it has no check. */
+/* Returns a trainer's; NULL: it has no check. */
 ls__heal *ls__heal_of(const ls_trainer *t);
 
 /* How many parts of a kind a step has, and who computed each first; -1:

@@ -71,7 +71,7 @@ static ls__range range_of(const ls__heal *h, const ls__kept_block *k)
                             (ls__range){0, h->model->params.floats});
 }
 
-/* As ls__phase_reduce does it: the other devices' gradients are as they were,
+/* Sum as ls__phase_reduce does: the other devices' gradients are as they were,
  * but for the scale of their means. */
 static void sum_again(const ls__heal *h, ls__step *s, const ls__kept_block *k)
 {
@@ -125,7 +125,7 @@ void ls__part_keep(const ls__heal *h, const ls__step *s, const ls__patch *p,
         copy(k->moment[i], t->moment[i], at, p->range);
 }
 
-/* Of one parameter: back to what it was, and on. */
+/* Put one parameter back to what it was, and update it again. */
 static void update_again(const ls__step *s, const ls__kept_block *k,
                          const ls__patch *p)
 {
@@ -186,7 +186,8 @@ static uint64_t digest_pack(const ls__heal *h, int part)
                                  h->model->weights.packed + q->offset, 0);
 }
 
-/* Of a device's gradient, as far as it is trained, and its sums. */
+/* The digest of a device's gradient, as far as it is trained, and of its
+ * sums. */
 static uint64_t digest_shard(const ls__heal *h, const ls__step *s, int device)
 {
     const ls_trainer *t = s->trainer;

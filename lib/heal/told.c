@@ -34,7 +34,7 @@ int ls__told_tie(const ls__heal *h, const ls__step *s, int kind, int part)
 
 /* ------ who was wrong ------ */
 
-/* Of a worker in one step. */
+/* What a worker did in one step. */
 typedef struct blame {
     int checks, wrong;
     int kind, part; /* the first that was */

@@ -5,7 +5,7 @@
 
 #include "heal/heal.h"
 
-/* After a drawn step, on the caller: count, and move who was wrong. */
+/* Count after a drawn step, on the caller, and move who was wrong. */
 void ls__told_step(ls__heal *h, const ls__step *s);
 
 /* Nobody knows who is right: the status of the step. */

@@ -2,7 +2,8 @@
 /* See votes.h. */
 #include "heal/votes.h"
 
-/* Of two that differ: round 0 and 2 are the owner's, 1 and 3 the other's. */
+/* Two that differ vote in turn: rounds 0 and 2 are the owner's, 1 and 3 the
+ * other's. */
 static bool owner_repeats(const ls__ballot *b)
 {
     return b->vote[0] == b->vote[2];

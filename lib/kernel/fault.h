@@ -23,9 +23,10 @@ typedef struct ls__fault {
     long long first, last; /* calls of that worker that may: first .. last-1 */
 } ls__fault;
 
-/* From now on; NULL: none errs.  Before the first use of a kernel once, so that
- * the table is wrapped: LS_FAULT="kernel,worker,bit,lane,p,seed,first,last" in
- * the environment does it too.  No job is running. */
+/* Let calls err from now on; NULL: none errs.  Call it once before the first
+ * use of a kernel, so that the table is wrapped:
+ * LS_FAULT="kernel,worker,bit,lane,p,seed,first,last" in the environment does
+ * it too.  No job is running. */
 void ls__fault_set(const ls__fault *f);
 
 /* How many calls erred since. */

@@ -186,7 +186,7 @@ AMX void amx_store_block(amx_tiles *u, float *to, int64_t row)
     amx_store(u, 3, to + 16 * row + 16, row);
 }
 
-/* Of 32 rows, or columns, of an operand: two tiles, one after the other. */
+/* Load 32 rows, or columns, of an operand: two tiles, one after the other. */
 AMX void amx_rows(amx_tiles *u, const uint32_t *a)
 {
     amx_operand(u, 4, a, 16);

@@ -105,8 +105,8 @@ static void patch_columns(const ls__conv *v, const uint32_t *image, int64_t f,
 
 /* ------ dy ------ */
 
-/* Of the four pixels of a block at (y,x), and of the block to its right, 16
- * channels from j on: words. */
+/* Words of dy: of the four pixels of a block at (y,x), and of the block to its
+ * right, 16 channels from j on. */
 SIMD void dy_words(const ls__conv *v, int64_t y, int64_t x, int64_t j,
                    w16 out[4])
 {

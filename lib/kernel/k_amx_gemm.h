@@ -129,7 +129,7 @@ SIMD void amx_block_rows(const ls__product *g, int rows, int64_t i, int64_t j,
     }
 }
 
-/* Of rows i .. i+rows of a block. */
+/* End rows i .. i+rows of a block. */
 static void amx_rows_end(const ls__product *g, int64_t rows, int64_t i,
                           int64_t j, const float *sums)
 {

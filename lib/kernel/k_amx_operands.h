@@ -165,8 +165,8 @@ AMX void amx_transpose_block(const uint32_t *x, uint32_t *out)
     }
 }
 
-/* Of A the words of a line are along K, and a line of B is a step along it:
- * what is not so already is transposed. */
+/* Pack an operand.  The words of a line of A are along K, and a line of B is a
+ * step along it: what is not so already is transposed. */
 AMX void amx_pack_as(int parts, bool is_b, const amx_source *s,
                        uint32_t *out)
 {

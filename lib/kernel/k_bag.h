@@ -25,7 +25,7 @@ enum { BAG_VECS = 1 };
 
 typedef v16 bag_sums[BAG_VECS];
 
-/* For each vector of a strip. */
+/* Loop over the vectors of a strip. */
 #define EACH_BAG(vecs) UNROLL(8) for (int v = 0; v < (vecs); v++)
 
 SIMD void bag_clear(int vecs, bag_sums x)

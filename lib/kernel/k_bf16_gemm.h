@@ -129,7 +129,7 @@ static void bf16_words(int64_t m, int64_t n, const float *x, void *words)
                       words_along(x + i * n + j, BLOCK_SIDE));
 }
 
-/* Of two rows of a block, 16 numbers from j on, as words across. */
+/* Words across two rows of a block: 16 numbers of each, from j on. */
 SIMD w16 block_across(const uint32_t *first, const uint32_t *second, int64_t j)
 {
     /* Number c is in word c / 4 * 2 + c % 2, numbers 0 and 1 of each four in

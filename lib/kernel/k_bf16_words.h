@@ -38,7 +38,7 @@ static int64_t words(int64_t k)
     return (k + 2 * PER_WORD - 1) / (2 * PER_WORD) * 2;
 }
 
-/* Of these the first so many are not all zeros. */
+/* How many of these, the first ones, are not all zeros. */
 static int64_t filled_words(int64_t k)
 {
     int64_t rest = k % (2 * PER_WORD);
@@ -87,7 +87,7 @@ SIMD w16 words_of(v16 first, v16 second)
                                order);
 }
 
-/* Of the n numbers at x. */
+/* The words of the n numbers at x. */
 SIMD w16 words_along(const float *x, int64_t n)
 {
     return words_of(take_any(x, n), take_any(x + 16, n - 16));
@@ -138,7 +138,7 @@ static const float *line_at(const source *l, int64_t p)
     return l->x + p / l->group * l->next + p % l->group * l->row;
 }
 
-/* From rows that stand in memory as they are. */
+/* Pack rows that stand in memory as they are. */
 static void pack_word_rows(const source *l, int64_t j, int64_t wide,
                            uint32_t *out, int64_t out_row)
 {

@@ -135,8 +135,8 @@ SIMD uint32_t conv_lists_at(const conv_lists *l, int64_t r, int64_t q,
 
 /* ------ sums ------ */
 
-/* Of row ky of the window, from channel c0 of pixel q0 on to c1 of q1: a piece
- * of K. */
+/* A piece of K: row ky of the window, from channel c0 of pixel q0 on to c1 of
+ * q1. */
 typedef struct conv_piece {
     int64_t ky, q0, c0, q1, c1;
     const float *b; /* the panel's weights of this row of the window */

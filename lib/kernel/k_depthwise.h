@@ -79,7 +79,8 @@ static void depthwise(const ls__conv *v)
 
 /* ------ dw and dbias ------ */
 
-/* Of taps first .. first+taps and channels j .. j+left, over one chunk. */
+/* Gradients of taps first .. first+taps and channels j .. j+left, over one
+ * chunk. */
 SIMD void depthwise_taps(const ls__conv *v, const conv_chunk *q, int taps,
                          int64_t left, int64_t first, int64_t j)
 {

@@ -78,7 +78,7 @@ SIMD v16 relu_slope(v16 x)
     return v16_select(v16_lt(v16_zero(), x), v16_set(1.0f), v16_zero());
 }
 
-/* Of n vectors, x = the activation and slope = its derivative there, which
+/* Make each of n vectors x the activation and slope its derivative there, which
  * shares most of the work: who does not use it does not pay for it. */
 SIMD void activations(ls__activation kind, int n, v16 *x, v16 *slope)
 {

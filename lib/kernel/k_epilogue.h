@@ -63,7 +63,7 @@ SIMD void put_sums(const ls__product *g, bool finished, int64_t i, int64_t j,
     put(c, finished ? finish(g, sum, i, j) : sum, left);
 }
 
-/* Of a product that stands in C, from adding +0 on. */
+/* Finish a product that stands in C, from adding +0 on. */
 static void epilogue(const ls__product *g)
 {
     for (int64_t i = 0; i < g->m; i++)
@@ -179,7 +179,7 @@ SIMD void finish_vectors(const ls__product *g, int count, int across, int64_t i,
     }
 }
 
-/* Of whole rows of a tile, TOGETHER vectors. */
+/* Finish whole rows of a tile, TOGETHER vectors. */
 SIMD void finish_rows(const ls__product *g, int64_t i, int64_t j,
                       const float *sum)
 {

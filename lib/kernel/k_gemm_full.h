@@ -141,7 +141,8 @@ static bool is_near(const ls__product *g)
     return !g->packed && g->m * g->k <= NEAR;
 }
 
-/* Of products as deep as k, or less deep: B, and a copy of A or of a band. */
+/* Scratch of products as deep as k, or less deep: B, and a copy of A or of a
+ * band. */
 static int64_t full_scratch(int64_t k, int64_t n)
 {
     int64_t deep = k < DEEPEST ? k : DEEPEST;

@@ -280,7 +280,7 @@ static void lists_product(const listed *s, float *scratch)
 
 /* ------ Which products ------ */
 
-/* Of a hundred numbers, how many are not zero, judged by 64 vectors. */
+/* How many of a hundred numbers are not zero, judged by 64 vectors. */
 static int lists_fill(const listed *s)
 {
     bool by_rows = s->s_col == 1;
@@ -304,10 +304,10 @@ static bool lists_suits(const ls__product *g)
            !(g->accumulate && g->k > LS__CHUNK);
 }
 
-/* Of a hundred numbers, so many that are not zero are too many.  A step of a
- * list loads a vector for each that it multiplies, and two numbers more: AMD's
- * cores have nothing else to do meanwhile, Intel's could multiply two vectors
- * for each two that they load. */
+/* How many of a hundred numbers, if not zero, are too many.  A step of a list
+ * loads a vector for each that it multiplies, and two numbers more: AMD's cores
+ * have nothing else to do meanwhile, Intel's could multiply two vectors for
+ * each two that they load. */
 static int lists_full(void)
 {
 #if defined(__AVX512F__)
@@ -319,8 +319,8 @@ static int lists_full(void)
 #endif
 }
 
-/* By lists with A as the sparse side, or with B where A is not: hundredths of
- * the time of the full product, 100 where they are no faster. */
+/* The cost by lists, with A as the sparse side, or with B where A is not:
+ * hundredths of the time of the full product, 100 where they are no faster. */
 static int lists_cost(const ls__product *g, listed *s)
 {
     int cost = 100;

@@ -80,7 +80,8 @@ static void fill_bits(const uint32_t key[2], uint64_t first, int64_t n,
     }
 }
 
-/* In [low, high); high itself only where rounding up to it is JAX's too. */
+/* Fill with numbers in [low, high); high itself only where rounding up to it is
+ * JAX's too. */
 static void fill_uniform(const uint32_t key[2], uint64_t first, int64_t n,
                          float low, float high, float *out)
 {

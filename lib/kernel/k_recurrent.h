@@ -135,7 +135,7 @@ static void lstm_step(const ls__recurrence *s)
         }
 }
 
-/* With e = dc + o (1 - tanh(c')^2) dh: di = g e, df = c e, dg = i e,
+/* LSTM backward: e = dc + o (1 - tanh(c')^2) dh; di = g e, df = c e, dg = i e,
  * do = tanh(c') dh, and by c: f e. */
 SIMD void lstm_row_back(const ls__recurrence *s, int64_t r)
 {

@@ -144,8 +144,8 @@ SIMD float v16_top(v16 a)
 
 /* ------ the matrix of 16 x 16 lanes ------ */
 
-/* Within 128 bits, rows 4i .. 4i+3 change places with columns; then the four
- * quarters of the rows do. */
+/* Transpose: rows 4i ..  4i+3 change places with columns within 128 bits; then
+ * the four quarters of the rows do. */
 SIMD void v16_transpose(v16 x[16])
 {
     __m512d d[16];

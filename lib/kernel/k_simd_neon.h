@@ -273,7 +273,7 @@ SIMD void v4_transpose(float32x4_t x[4])
     x[3] = v4_high(b, d);
 }
 
-/* By blocks of 4 x 4, which change places with those across. */
+/* Transpose by blocks of 4 x 4, which change places with those across. */
 SIMD void v16_transpose(v16 x[16])
 {
     float32x4_t quad[4][4][4]; /* [block row][block column][row] */

@@ -208,7 +208,7 @@ SIMD v16 v16_fma(v16 x, v16 y, v16 z)
                  v4_fma(x.c, y.c, z.c), v4_fma(x.d, y.d, z.d)};
 }
 
-/* From 2^23 on (and for NaN) a float is its own floor; below, truncate and step
+/* Floats from 2^23 on (and NaN) are their own floor; below, truncate and step
  * down where that went up.  The sign is put back for -0. */
 SIMD v16 v16_floor(v16 a)
 {

@@ -27,7 +27,7 @@ enum { COLUMNS = 16 * VECS, HALF = (ROWS + 1) / 2 };
 
 typedef v16 tile_sums[ROWS][VECS];
 
-/* For each row r and vector v of a tile. */
+/* Loop over the rows r and vectors v of a tile. */
 #define EACH_SUM(rows) \
     UNROLL(14) for (int r = 0; r < (rows); r++) \
         UNROLL(2) for (int v = 0; v < VECS; v++)
@@ -73,7 +73,7 @@ enum { FUSED = 1 };
 enum { FUSED = 0 };
 #endif
 
-/* In a matrix product only: fused where the level has FMA. */
+/* A multiply-add, for matrix products only: fused where the level has FMA. */
 SIMD v16 mul_add(v16 a, v16 b, v16 c)
 {
     return FUSED ? v16_fma(a, b, c) : v16_add(v16_mul(a, b), c);

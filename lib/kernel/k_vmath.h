@@ -14,8 +14,8 @@
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define HORNER(x, c) v16_horner(x, c, COUNT(c))
 
-/* For each of n vectors that a function takes at once; n is a constant.  What
- * is long, a chain of 30 instructions that wait for each other, is done for
+/* Loop over n vectors that a function takes at once; n is a constant.  What is
+ * long, a chain of 30 instructions that wait for each other, is done for
  * several vectors stage by stage, so that there is always one that need not
  * wait: a CPU looks ahead no further than one or two chains. */
 enum { MOST = 8 };
@@ -294,7 +294,7 @@ SIMD v16 v16_sine(v16 r, w16 n)
     return v16_of_bits(w16_xor(v16_bits(y), sign));
 }
 
-/* Within 1.5 units in the last place of any float. */
+/* The sine, within 1.5 units in the last place of any float. */
 SIMD v16 v16_sin(v16 x)
 {
     w16 n;

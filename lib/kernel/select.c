@@ -49,7 +49,7 @@ static bool has_pairs(void)
     return __builtin_cpu_supports("avx512bf16");
 }
 
-/* On Intel's CPUs a pair takes twice as long as a fused multiply-add. */
+/* Intel's CPUs take twice as long for a pair as for a fused multiply-add. */
 static bool pairs_pay(void)
 {
     return !__builtin_cpu_is("intel");

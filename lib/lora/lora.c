@@ -158,7 +158,8 @@ static void order_requests(ls_graph *g, const ls_node *layer)
         own[i]->request = first + i;
 }
 
-/* As peft: A as PyTorch's Linear has it (kaiming_uniform with a = sqrt(5)). */
+/* Start as peft does: A as PyTorch's Linear has it (kaiming_uniform with a =
+ * sqrt(5)). */
 static void start(ls_graph *g)
 {
     ls__param **own = g->params + g->param_count - PARAMS;
@@ -251,7 +252,7 @@ static int check(const ls_graph *g, const char *names, int64_t rank,
     return status;
 }
 
-/* From the last layer to the first, so that what is added is not met. */
+/* Add from the last layer to the first, so that what is added is not met. */
 static int add(ls_graph *g, const char *names, int64_t rank, double scale)
 {
     int status = 0;

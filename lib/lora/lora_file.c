@@ -73,7 +73,7 @@ static json_t *list_json(const ls_graph *g)
     return list;
 }
 
-/* To be freed; NULL with a message. */
+/* Returns a text to be freed; NULL with a message. */
 static char *describe(const ls__model *m)
 {
     char hex[65], *text = NULL;

@@ -96,7 +96,7 @@ static void name_kind(hwloc_topology_t handle, hwloc_obj_t pu, char name[32])
             snprintf(name, 32, "%s", info[i].value);
 }
 
-/* Of the cores that all limits but the quota leave: the first so many
+/* Counts the cores that all limits but the quota leave: the first so many
  * places. */
 static int allowed_of_kind(const ls__topology *t, int kind)
 {

@@ -8,7 +8,7 @@
 #include <lockstep/machine.h>
 #include "machine/topology.h"
 
-/* As ls_mesh_level, ls_mesh_kind and ls_mesh_cpu. */
+/* The same as ls_mesh_level, ls_mesh_kind and ls_mesh_cpu. */
 bool ls__machine_level(const ls__topology *topology, int i, ls_level *level);
 bool ls__machine_kind(const ls__topology *topology, int i, ls_core_kind *kind);
 const char *ls__machine_cpu(const ls__topology *topology);

@@ -45,7 +45,8 @@ int ls__model_open(ls__model *m, const ls_graph *graph,
  * either. */
 int ls__model_lay_out(ls__model *m);
 
-/* As ls__model_open for a model that a function of the user's computes. */
+/* Open a model that a function of the user's computes, as ls__model_open
+ * does. */
 int ls__model_open_own(ls__model *m, const ls_gradient *gradient);
 
 /* Accepts a cleared model, and one that failed to open. */

@@ -6,7 +6,7 @@
 
 #include "model/ls_model.h"
 
-/* As ls_trainer_options has them. */
+/* The seeds and keys, as ls_trainer_options has them. */
 typedef struct ls__seeds {
     ls_keys keys;
     int64_t seed;

@@ -134,7 +134,8 @@ int64_t ls__bag_list_entries(const ls_node *node, const float *list,
     return n;
 }
 
-/* By one digit of the index, entries of an equal one in the order they had. */
+/* Sort by one digit of the index, entries of an equal one in the order they
+ * had. */
 static void sort_digit(int64_t n, int shift, const ls__bag_entry *from,
                        ls__bag_entry *to)
 {

@@ -20,7 +20,7 @@ static int64_t patches_size(const ls__conv *v)
                              v->out.k);
 }
 
-/* Of the weights rotated, or of a chunk of dy. */
+/* The size of the rotated weights, or of a chunk of dy. */
 static int64_t operand_size(const ls__conv *v)
 {
     return ls__whole_vectors(ls__most(v->out.k, LS__CHUNK) * v->out.n);

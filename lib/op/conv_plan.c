@@ -29,7 +29,7 @@ void ls__conv_wish(const ls_node *n, ls__wish *wish)
     wish->images += ls__conv_full_size(n);
 }
 
-/* With a pooling the numbers of the largest, else what an activation wants. */
+/* A pooling keeps the numbers of the largest; else what an activation wants. */
 int64_t ls__conv_stash(const ls__bench *b, const ls__instr *in)
 {
     const ls__conv_made *m = in->made;

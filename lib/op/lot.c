@@ -141,7 +141,8 @@ static int64_t group_of(const ls__run *r)
     return group;
 }
 
-/* From the entries that all lists of the lot have: groups of a size. */
+/* Choose the size of a group from the entries that all lists of the lot
+ * have. */
 static void choose_group(const ls__run *r)
 {
     const ls__lot *lot = lot_of(r);

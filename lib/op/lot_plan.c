@@ -47,7 +47,7 @@ static bool find_members(const ls__bench *b, int table, ls__lot *lot)
     return lot->members > 0;
 }
 
-/* As many chunks as are to be had; false: not two. */
+/* Take as many chunks as there is memory for; false: not two. */
 static bool size_lot(ls__lot *lot, int64_t floats)
 {
     ls__lot_lay_out(lot, 1);

@@ -217,7 +217,7 @@ static void bag_bwd(const ls__run *r)
         values_grad(r, i);
 }
 
-/* Of lists that are full. */
+/* Operations where all lists are full. */
 static double bag_flops(const ls_node *n)
 {
     return 2.0 * (double)n->size * (double)ls__bag_places(n);

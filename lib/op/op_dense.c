@@ -152,7 +152,7 @@ static ls__product of_y(const ls_node *n, int64_t rows)
                    false, ls__is_transposed(n));
 }
 
-/* Of weights (out,in): d^T x. */
+/* The product d^T x, for weights (out,in). */
 static ls__product of_weights(const ls_node *n, int64_t rows)
 {
     int64_t in = ls__width(n->in[0]), out = ls__width(n);

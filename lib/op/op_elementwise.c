@@ -74,7 +74,7 @@ static int flatten_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, 1, &n->in[0]->size);
 }
 
-/* In a plan y is the memory of x, unless that is the user's. */
+/* Copy x, unless y is its memory, as in a plan where y is not the user's. */
 static void flatten_fwd(const ls__run *r)
 {
     if (r->y != r->x[0])

@@ -90,7 +90,7 @@ ls_node *ls_mean_absolute_error(ls_node *y, ls_node *target)
     return ls_mean_loss(ls_abs(ls_sub(y, target)), NULL);
 }
 
-/* With q = min(|d|, delta): q^2 / 2 + delta (|d| - q). */
+/* Huber's loss is q^2 / 2 + delta (|d| - q), with q = min(|d|, delta). */
 ls_node *ls_huber_loss(ls_node *y, ls_node *target, double delta)
 {
     ls_node *size = ls_abs(ls_sub(y, target));

@@ -37,7 +37,7 @@ static int pooling_shape(ls_node *n)
     return 0;
 }
 
-/* In files of others a mean has no gaps. */
+/* Refuse gaps: in files of others a mean has none. */
 static int avg_shape(ls_node *n)
 {
     const ls__window *w = ls__window_of(n);

@@ -8,7 +8,7 @@
 #include "op/op_table.h"
 #include <lockstep/arithmetic.h>
 
-/* Over which axes: from `axis` on, `axes` of them. */
+/* The axes that are reduced: `axes` of them, from `axis` on. */
 typedef struct reduction {
     int64_t axis, axes;
 } reduction;

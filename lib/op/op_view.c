@@ -238,7 +238,7 @@ static int reshape_shape(ls_node *n)
     return n->size == n->in[0]->size ? 0 : misfit(n);
 }
 
-/* In a plan y is the memory of x, unless that is the user's. */
+/* Copy x, unless y is its memory, as in a plan where y is not the user's. */
 static void reshape_fwd(const ls__run *r)
 {
     if (r->y != r->x[0])

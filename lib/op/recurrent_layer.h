@@ -16,8 +16,8 @@ typedef struct ls__cell {
 
 extern const ls__cell ls__lstm, ls__gru;
 
-/* Of each cell: alone, from a state, with lengths, with both.  ls__op.recurrent
- * is a sum of these. */
+/* Each cell's operators: alone, from a state, with lengths, with both.
+ * ls__op.recurrent is a sum of these. */
 enum { LS__FROM = 1, LS__LENGTHS = 2, LS__IS_LSTM = 4, LS__IS_GRU = 8 };
 
 /* The attributes. */

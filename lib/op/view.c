@@ -59,7 +59,7 @@ static walk start(const ls__view *v)
     return (walk){.v = v, .at = v->first};
 }
 
-/* To the next run; false past the last. */
+/* Step to the next run; false past the last. */
 static bool step(walk *w)
 {
     for (int k = w->v->rank - 2; k >= 0; k--) {

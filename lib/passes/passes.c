@@ -48,7 +48,7 @@ static const ls__pass
         {"outputs", LS__REDUCE, .run = ls__phase_outputs}}};
 /* clang-format on */
 
-/* Of a batch; the pool is taken. */
+/* Run a pass over a batch; the pool is taken. */
 static int run(ls__step *s, ls_result *result)
 {
     int status;

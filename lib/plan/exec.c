@@ -196,7 +196,8 @@ static void run_chunk(const ls__work *c)
         run_back(c, 1);
 }
 
-/* Of a chunk that was run; 0 where the loss does not depend on the input. */
+/* Copy the gradient of a chunk that was run; 0 where the loss does not depend
+ * on the input. */
 static void copy_gradient(const ls__work *c, int input, float *out)
 {
     int64_t size = c->plan->input[input]->size;

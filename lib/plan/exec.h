@@ -41,17 +41,17 @@ typedef struct ls__context ls__context;
 int ls__context_open(ls__context **context, const ls__plan *plan);
 void ls__context_close(ls__context *context);
 
-/* From now on the last two chunks of a shard run forward one after the other
- * and then back together, operator by operator: gradients are complete over
- * twice the time before the end.  Takes the memory of a second chunk, and shows
- * in no bit.  Plans with tied parameters or a user's operators stay as they
- * are.  LS_ENOMEM. */
+/* Pair chunks: from now on the last two of a shard run forward one after the
+ * other and then back together, operator by operator, so that gradients are
+ * complete over twice the time before the end.  Takes the memory of a second
+ * chunk, and shows in no bit.  Plans with tied parameters or a user's operators
+ * stay as they are.  LS_ENOMEM. */
 int ls__context_pair(ls__context *c);
 bool ls__context_pairs(const ls__context *c);
 
-/* From now on operators that leave parts of a gradient zero, and know it, tell
- * here which blocks of the array of all gradients they touch, and clear those
- * alone.  NULL: they write all. */
+/* Let operators that leave parts of a gradient zero, and know it, tell here
+ * from now on which blocks of the array of all gradients they touch, and clear
+ * those alone.  NULL: they write all. */
 void ls__context_touched(ls__context *c, const ls__touched *touched);
 
 /* The gradients of the loss over the rows of a shard, in the order of
@@ -68,7 +68,7 @@ int ls__exec_input_gradient(ls__context *c, const ls__weights *w,
                             const ls_shard *shard, float *const *grads,
                             ls_sums *sums, int input, float *out);
 
-/* From now on call a function after the backward of each operator in the last
+/* Call a function from now on after the backward of each operator in the last
  * chunk of a shard: what the operator's parameters get is complete then, unless
  * an operator before it has them too.  NULL: nobody is called. */
 typedef void ls__after_fn(void *user, int instr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a graph to a list of instructions with memory.
+/* Makes a graph a list of instructions with memory.
  *
  *   copy     the nodes the loss and the outputs depend on, and
  *   fold     activations and add into the epilogue of the product before them
@@ -159,7 +159,7 @@ static bool leaves(const ls__planner *p, const ls_node *n, int k)
     return n->op->leaves_params && !ls__planner_moves(p, n->param[k]);
 }
 
-/* Of parameters whose operators can do without. */
+/* Leave out gradients of parameters whose operators can do without. */
 static int leave_out(ls__planner *p)
 {
     ls__plan *plan = p->plan;

@@ -21,7 +21,7 @@ typedef struct ls__seen {
 
 typedef void ls__saw_fn(void *user, const ls__seen *seen);
 
-/* As ls__exec_gradient, of at least one row; LS_ENOMEM too. */
+/* Run as ls__exec_gradient does, with at least one row; LS_ENOMEM too. */
 int ls__exec_recorded(ls__context *c, const ls__weights *w,
                       const ls_shard *shard, float *const *grads,
                       ls_sums *sums, ls__saw_fn *saw, void *user);

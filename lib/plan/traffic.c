@@ -81,7 +81,7 @@ static void count_forward(const ls__plan *plan, const ls__instr *in,
 
 /* ------ Backward ------ */
 
-/* Of what x[k] gets; of what is passed on, the executor's addition. */
+/* Count what x[k] gets; where dy is passed on, the executor's addition. */
 static void count_gradient(const ls__instr *in, int k, ls__traffic *t)
 {
     double bytes = bytes_of(in->node->in[k]);

@@ -28,8 +28,8 @@ typedef struct ls__work {
     ls__chunk of;        /* what operators see */
 } ls__work;
 
-/* Before the first chunk, which is the next one.  grads and sums: NULL, for an
- * output. */
+/* The work on a shard before its first chunk, which is the next one.  grads and
+ * sums: NULL, for an output. */
 ls__work ls__work_begin(ls__context *c, const ls__weights *w,
                         const ls_shard *shard, float *const *grads,
                         ls_sums *sums);

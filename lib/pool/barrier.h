@@ -33,7 +33,7 @@ typedef struct ls__barrier {
 
 /* A barrier for n threads.  LS_EINVAL when n < 1 or spins < 0. */
 int ls__barrier_open(ls__barrier *barrier, int n, int spins);
-/* From now on so many looks; others may be waiting. */
+/* Look so many times from now on; others may be waiting. */
 void ls__barrier_spin(ls__barrier *barrier, int spins);
 /* Nobody may be at the barrier any more. */
 void ls__barrier_close(ls__barrier *barrier);

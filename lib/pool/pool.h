@@ -63,7 +63,7 @@ int ls__pool_move(ls_pool *pool, int worker, int pu);
  * worker that was never moved; -1: there is none. */
 int ls__pool_other_pu(const ls_pool *pool, int worker);
 
-/* For a thread that is no worker: run wherever the caller could before it was
+/* Let a thread that is no worker run wherever the caller could before it was
  * pinned, not on the caller's PU, which it inherited. */
 void ls__pool_unpin(const ls_pool *pool);
 

@@ -20,7 +20,7 @@ static uint32_t twisted(uint32_t word, uint32_t next, uint32_t ahead)
     return ahead ^ y >> 1 ^ (0x9908b0dfu & -(y & 1));
 }
 
-/* In pieces that compilers make vectors of. */
+/* Make the next words, in pieces that compilers make vectors of. */
 static void twist(uint32_t *mt)
 {
     enum { BEHIND = WORDS - AHEAD };

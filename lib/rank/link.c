@@ -41,8 +41,8 @@ int ls__link_move(const ls_transport *t)
     return status < 0 ? fail(t, "exchanging with", rank, status) : 0;
 }
 
-/* For a millisecond the core is offered to whoever wants it; then the waiter
- * sleeps, longer and longer, for ranks may share a core. */
+/* Offer the core to whoever wants it for a millisecond; then sleep, longer and
+ * longer, for ranks may share a core. */
 static void pause_after(double waited)
 {
     double nap = waited / 32 < 1e-3 ? waited / 32 : 1e-3;

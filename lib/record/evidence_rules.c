@@ -186,7 +186,7 @@ static int norm_dx(const asked *q, const uint32_t *scale)
     return 0;
 }
 
-/* Of the first chunk, whose sum begins with it. */
+/* The first chunk's dscale, whose sum begins with it. */
 static int norm_dscale(const asked *q, const uint32_t *kept)
 {
     if (ls__evidence_before(q->e, "dparam", q->n->node, 0))

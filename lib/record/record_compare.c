@@ -232,7 +232,7 @@ static int64_t read_both(pair *p, int64_t leaf, uint32_t value[SIDES][LS__LEAF])
     return n;
 }
 
-/* Of a device, unless all share it. */
+/* Name the device, unless all share what differs. */
 static void name_place(pair *p)
 {
     const ls__where *w = &p->entry[0].place;

@@ -92,10 +92,10 @@ void ls__record_shut(ls__record_reader *r);
 int ls__record_next(ls__record_reader *r, ls__entry *e);
 void ls__entry_release(ls__entry *e);
 
-/* After an array, if there are values: the numbers of its next leaf, which have
- * its hash, into value[].  Returns how many; 0: there are no more; negative:
- * LS_EFORMAT, LS_ENOMEM.  Leaves that nobody asks for are checked, too, by the
- * next ls__record_next. */
+/* Read the numbers of the next leaf, which have its hash, into value[], after
+ * an array if there are values.  Returns how many; 0: there are no more;
+ * negative: LS_EFORMAT, LS_ENOMEM.  Leaves that nobody asks for are checked,
+ * too, by the next ls__record_next. */
 int64_t ls__record_leaf(ls__record_reader *r, uint32_t value[LS__LEAF]);
 
 /* ------ both ------ */

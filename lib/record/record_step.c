@@ -356,7 +356,7 @@ static const ls__pass
 
 /* ------ opening and closing ------ */
 
-/* With what the trainer's own plan leaves out. */
+/* Make a plan that leaves out what the trainer's own one does. */
 static int new_plan(recording *r)
 {
     const ls_trainer *t = r->step.trainer;

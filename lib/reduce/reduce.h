@@ -19,8 +19,8 @@ enum { LS__REDUCE_BLOCK = 4096 };
 /* How many blocks n elements are. */
 int64_t ls__reduce_blocks(int64_t n);
 
-/* Within a range, make the first buffer of each subtree that `devices` consist
- * of the subtree's sum; buffer[0] is that of the span's first device. */
+/* Make the first buffer of each subtree that `devices` consist of the subtree's
+ * sum, within a range; buffer[0] is that of the span's first device. */
 void ls__reduce_partials(float *const *buffer, ls__span devices,
                          ls__range range);
 

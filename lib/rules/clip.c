@@ -22,7 +22,7 @@ int ls__clip_value_check(double most)
                     "at least 2^-126", most);
 }
 
-/* In double: a model of 10^9 parameters has 250000 blocks. */
+/* Sum in double: a model of 10^9 parameters has 250000 blocks. */
 float ls__clip_norm(int64_t blocks, const float *square)
 {
     double sum = 0;

@@ -74,7 +74,7 @@ static float piecewise(const moment *m)
     return lr;
 }
 
-/* At the end by itself: 0 has no logarithm. */
+/* The end stands by itself: 0 has no logarithm. */
 static float polynomial(const moment *m)
 {
     double end = m->s->end_lr;
@@ -147,7 +147,7 @@ static float warm_restarts(const moment *m)
     return cycles(m, m->s->warmup);
 }
 
-/* From one rate to another along half a cosine. */
+/* The way from one rate to another along half a cosine. */
 static float half_wave(float from, float to, int64_t done, int64_t steps)
 {
     float x = (float)done / (float)steps;
@@ -171,7 +171,7 @@ static float one_cycle(const moment *m)
     return end;
 }
 
-/* From one rate to another along a line. */
+/* The way from one rate to another along a line. */
 static float slope(float from, float to, int64_t done, int64_t steps)
 {
     float x = (float)done / (float)steps;

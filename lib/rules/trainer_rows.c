@@ -173,7 +173,7 @@ static const char *const whose_rows[] = {
 #define EACH .whose = LS__OF_EACH
 #define RANKS .whose = LS__OF_RANKS
 
-/* In the order in which a difference is told. */
+/* The members in the order in which a difference is told. */
 const ls__member ls__trainer_members[] = {
     {ROW(size), EACH},
     {ROW(seed), .put = put_int64},

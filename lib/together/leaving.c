@@ -97,7 +97,8 @@ static int section_after(const ls__leaving *l, const ls__model *m, int section)
     return after;
 }
 
-/* Into the order in which they are complete; as they lie, where equal. */
+/* Insert a section where it is complete in time; those that are equal stay as
+ * they lie. */
 static void insert(ls__leaving *l, int k, int section, int after)
 {
     for (; k > 0 && l->after[k - 1] < after; k--) {
@@ -335,7 +336,7 @@ static void look(ls__leaving *l)
         l->status = ls__link_move(l->ranks->link);
 }
 
-/* After the backward of an operator, in the shard's last chunk. */
+/* Called after the backward of an operator, in the shard's last chunk. */
 static void after(void *user, int instr)
 {
     sweep *w = user;

@@ -296,7 +296,7 @@ static int move(ls_batch *b, int64_t i, const char *what, const char *data,
 
 /* ------ what a batch asks for ------ */
 
-/* With ls_trainer_options.even_rows. */
+/* Check ls_trainer_options.even_rows. */
 static int check_even(const ls_batch *b, const char *what, int64_t all)
 {
     const ls_trainer *t = b->trainer;

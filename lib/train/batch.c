@@ -114,7 +114,7 @@ void ls__batch_place(ls_batch *b, int64_t input, int64_t shard,
         b->cut[shard].weights = data;
 }
 
-/* Of a shard, where there are `all`. */
+/* How many rows a shard has, where there are `all`. */
 static int64_t shard_rows(const ls_trainer *t, int64_t all)
 {
     int64_t shards = ls__trainer_shards(t);
@@ -189,7 +189,7 @@ static int check_weights(const float *weights, int64_t rows)
     return 0;
 }
 
-/* Of the rank's own rows: all ranks give weights, or none does. */
+/* Set weights of the rank's own rows: all ranks give weights, or none does. */
 static int set_own_weights(ls_batch *b, const float *weights, int64_t rows)
 {
     const ls_trainer *t = b->trainer;

@@ -99,8 +99,8 @@ int ls__devices_make_later(ls_trainer *t)
 
 /* ------ running ------ */
 
-/* Without rows there is a gradient all the same, and labels of which none was
- * wrong. */
+/* A device without rows has a gradient all the same, and labels of which none
+ * was wrong. */
 static int run_nothing(const ls__model *m, float *const *grads, ls_sums *sums)
 {
     for (int i = 0; grads && i < m->params.count; i++)

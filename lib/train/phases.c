@@ -259,7 +259,7 @@ static void update_block(const ls__step *s, float norm, const ls__patch *b)
     ls__riders_changed(s, b);
 }
 
-/* Of a stretch of what the process owns, some of a slot, block by block. */
+/* Update a stretch of what the process owns, some of a slot, block by block. */
 static void update_range(const ls__step *s, float norm, int slot,
                          const ls__stretch *part, ls__range some)
 {

@@ -290,7 +290,7 @@ int ls_state_place(ls_trainer *t, ls_state_part part, const char *placement)
     return status;
 }
 
-/* Of parameters or of optimizer state; NULL with a message. */
+/* Find where a parameter or its optimizer state is; NULL with a message. */
 static const ls__place *find_place(const ls_trainer *t, ls_state_part part,
                                    const char *name, int *status)
 {

@@ -25,8 +25,8 @@ typedef struct ls__place {
  * moments, if those have any. */
 const ls__place *ls__placement_of(const ls_trainer *t, int i);
 
-/* Of an array cut like that, what a worker's devices own: pieces first ..
- * last-1 of so many. */
+/* What a worker's devices own of an array cut like that: pieces first .. last-1
+ * of so many. */
 typedef struct ls__share {
     int pieces, first, last;
 } ls__share;

@@ -66,7 +66,7 @@ static bool time_phase(ls__step *s, const ls__phase *p, int worker)
     return goes_on;
 }
 
-/* After a phase; its time ends when all workers are done with it. */
+/* End a phase; its time ends when all workers are done with it. */
 static void end_phase(ls__step *s, const ls__phase *p)
 {
     double now = ls__seconds();
@@ -91,7 +91,7 @@ typedef struct walk {
     int worker;
 } walk;
 
-/* To the next phase; false: there is none. */
+/* Go to the next phase; false: there is none. */
 static bool go_on(walk *w)
 {
     if (!is_phase(w->phase + 1))

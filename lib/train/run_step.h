@@ -13,7 +13,7 @@ int ls__trainer_check_weights(const ls_trainer *t);
  * that a pass of that kind needs, too. */
 int ls__step_run(ls__step *s);
 
-/* After a training pass: what the step and the trainer know of it. */
+/* Note after a training pass what the step and the trainer know of it. */
 void ls__step_conclude(ls__step *s, ls_result *result);
 
 #endif

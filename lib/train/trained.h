@@ -28,8 +28,8 @@ typedef struct ls__trained {
     ls__ranges runs;  /* what is reduced: whole blocks */
 } ls__trained;
 
-/* By the parameters that are frozen and those whose gradient the plan leaves
- * out, [declared] both, NULL: none. */
+/* Tell what is trained by the parameters that are frozen and those whose
+ * gradient the plan leaves out, [declared] both, NULL: none. */
 int ls__trained_open(ls__trained *t, ls__arena *arena, const ls__params *params,
                      const bool *frozen, const bool *left_out);
 

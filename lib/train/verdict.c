@@ -175,8 +175,8 @@ static int64_t bad_row_of(ls__step *s, int device, int micro, bool train)
     return -1;
 }
 
-/* Of a device of the experiment; -1 also where another process runs it, and
- * where the gradient is not that of a batch. */
+/* Find the bad row of a device of the experiment; -1 also where another process
+ * runs the device, and where the gradient is not that of a batch. */
 static int64_t bad_row(ls__step *s, int device, bool train)
 {
     const ls_trainer *t = s->trainer;

@@ -6,18 +6,18 @@
 
 #include "train/step.h"
 
-/* After the gradients: does the step go on? */
+/* Judge after the gradients: does the step go on? */
 ls__verdict ls__verdict_judge(const ls__step *s);
 
 /* What the tree's sum of gradients is multiplied by. */
 float ls__verdict_factor(const ls__step *s);
 
-/* After they are reduced: the norm, NaN where nobody asked for it, and whether
- * it or an element of the gradient is not finite. */
+/* Judge after they are reduced: the norm, NaN where nobody asked for it, and
+ * whether it or an element of the gradient is not finite. */
 float ls__verdict_norm(const ls__step *s);
 bool ls__verdict_bad(const ls__step *s, float norm);
 
-/* After the pass; sets the norm where an update has not. */
+/* Judge after the pass; sets the norm where an update has not. */
 ls__verdict ls__verdict_of(ls__step *s);
 
 /* Then: loss, metrics and what the step was; the rest is left at 0 or NaN. */

@@ -38,7 +38,8 @@ static int make_notes(ls_trainer *t, bool fates)
     return n->square || !(t->options.clip_norm > 0) ? 0 : LS_ENOMEM;
 }
 
-/* Of several ranks one may own nothing, of a small model. */
+/* Make the optimizer's arrays.  One of several ranks may own nothing of a small
+ * model. */
 static int make_arrays(ls_trainer *t)
 {
     int64_t floats = ls__owned_floats(&t->owned);
