@@ -37,7 +37,7 @@ static inline double now_ms(void)
     return 1e3 * seconds();
 }
 
-/* Of all threads of this process. */
+/* Processor time of all threads of this process. */
 static inline double processor_ms(void)
 {
     return 1e3 * seconds_by(CLOCK_PROCESS_CPUTIME_ID);

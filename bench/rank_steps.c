@@ -211,7 +211,8 @@ static int within(int argc, char **argv, const char *name, int absent,
     return value;
 }
 
-/* Of what a line's runs take longer than those of the same rounds alone. */
+/* Compute what a line's runs take longer than those of the same rounds
+ * alone. */
 static void compare(double took[LINES][ROUNDS], int rounds, double over[LINES])
 {
     double more[ROUNDS];

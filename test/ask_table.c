@@ -20,7 +20,7 @@ static int fail(void)
     exit(1);
 }
 
-/* Before the first row. */
+/* Print what stands before the first row. */
 static void print_head(void)
 {
     static bool done;

@@ -76,7 +76,7 @@ static inline int run_suite(Suite *s)
     return run_suite_as(s, CK_ENV);
 }
 
-/* For runs that would double the time of make check. */
+/* Says whether to make the runs that would double the time of make check. */
 static inline bool long_run(void)
 {
     const char *text = getenv("LS_LONG");

@@ -26,14 +26,15 @@ static inline ls_pool *open_pool(int devices, int workers)
                                            .workers = workers});
 }
 
-/* On a mesh of named axes, "data:4,model:2"; workers 0: the default. */
+/* Open a pool on a mesh of named axes, "data:4,model:2"; workers 0: the
+ * default. */
 static inline ls_pool *open_axes(const char *axes, int workers)
 {
     return open_pool_on(&(ls_mesh_options){.size = sizeof(ls_mesh_options),
                                            .axes = axes, .workers = workers});
 }
 
-/* For trainers that take no step: it fails. */
+/* A gradient that fails, for trainers that take no step. */
 static inline int no_gradient(void *user, int device, const ls_shard *shard,
                               const float *const *params, float *const *grads,
                               ls_sums *sums)

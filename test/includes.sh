@@ -9,6 +9,9 @@
 # File names are unique: two files share one only as a .c and its .h.  (Public
 # headers below lockstep/ are named as the room whose functions they declare.)
 # No line is wider than 80 characters, and each source names its license.
+# Comments above functions and types begin with a verb or a noun: a comment that
+# begins with a bare preposition ("Of a device.") sends the reader on to look for
+# what it speaks of.
 tool=
 . "$(dirname "$0")/shell.sh"
 : >"$dir/err"
@@ -136,6 +139,14 @@ wide() {
     done
 }
 
+# bare ROOT: comments at the beginning of a line that begin with a preposition.
+bare() {
+    (cd "$1" && find include lib data tools examples bench test \
+        -name '*.[ch]' -o -name '*.hpp' | sort | xargs grep -nHE "^(/[*]|//) \
+?(After|Among|Around|As|At|Before|Behind|Between|By|For|From|In|Into|Of|On|Over|\
+Through|To|Under|Until|With|Within|Without) " /dev/null)
+}
+
 # unlicensed ROOT: sources that name no license in their first lines.
 unlicensed() {
     (cd "$1" && find include lib data tools examples bench test python referee \
@@ -154,6 +165,8 @@ twice "$top_srcdir" >"$dir/wrong"
 none "file names are unique" "$dir/wrong"
 wide "$top_srcdir" >"$dir/wrong"
 none "lines fit 80 columns" "$dir/wrong"
+bare "$top_srcdir" >"$dir/wrong"
+none "comments begin with a verb or a noun" "$dir/wrong"
 unlicensed "$top_srcdir" >"$dir/wrong"
 none "sources name their license" "$dir/wrong"
 
@@ -205,6 +218,9 @@ is "a tool that looks inside" "$(rooms "$tree" | grep -c tools/one/t.c)" 1
 is "a name twice" "$(twice "$tree")" "b lib/high lib/low"
 printf '\n%081d\n' 0 >"$tree/lib/low/b.h"
 is "a wide line" "$(wide "$tree")" "lib/low/b.h:2"
+printf '/* Of a device. */\n/* A device. */\n' >"$tree/lib/low/b.h"
+is "a comment without a subject" "$(bare "$tree")" \
+    "lib/low/b.h:1:/* Of a device. */"
 is "a source without license" "$(unlicensed "$tree" | sed 1q)" \
     data/up/u.c
 finish

@@ -547,7 +547,7 @@ static void build_one_hot(problem *p, const sample *s, int kind)
     p->node = ls_one_hot(input(p, "x", LS_I32, s->rank, s->dim), 7);
 }
 
-/* As many indices as there are vectors, under two shapes. */
+/* Build a gather of as many indices as there are vectors, under two shapes. */
 static void build_gather(problem *p, const sample *s, int kind)
 {
     int64_t shape[] = {1, s->dim[0]};

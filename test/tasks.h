@@ -24,7 +24,7 @@ static inline int count_tasks(void)
     return n;
 }
 
-/* For ls_pmap: ends the thread of the device *user, and no other. */
+/* A task for ls_pmap: ends the thread of the device *user, and no other. */
 static inline int ending_device(void *user, int device, const void *const *in,
                                 void *const *out)
 {

@@ -225,7 +225,7 @@ END_TEST
 
 enum { ROWS = 8, IN = 3, HIDDEN = 5, CLASSES = 4 };
 
-/* In the canonical order of the trainer: biases before weights. */
+/* A network in the canonical order of the trainer: biases before weights. */
 typedef struct net {
     double b1[HIDDEN], w1[IN * HIDDEN], b2[CLASSES], w2[HIDDEN * CLASSES];
 } net;
@@ -306,7 +306,8 @@ static void get_net(const training *t, double *out)
     }
 }
 
-/* With the hidden values read twice nothing can be folded. */
+/* Build a network; where the hidden values are read twice nothing can be
+ * folded. */
 static void build_net(training *t, const row *r, bool twice)
 {
     ls_node *x = ls_input(t->graph, "x", LS_F32, 1, (int64_t[]){IN});

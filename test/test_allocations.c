@@ -15,7 +15,7 @@ static void watch(int fail)
     watch_from(fail);
 }
 
-/* Before any assertion: Check allocates too. */
+/* Stop counting before any assertion: Check allocates too. */
 static void unwatch(int *calls, int *left)
 {
     atomic_store(&watching, false);

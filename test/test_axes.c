@@ -133,7 +133,7 @@ static double weight[N][1];
 static uint8_t pixel[N][5];
 static int64_t id[N][2];
 
-/* Of ranks 1 to 3 and of every type. */
+/* Arrays of ranks 1 to 3 and of every type. */
 static void fill_set(ls_array set[5], int64_t rows)
 {
     uint8_t *bytes[] = {(uint8_t *)image, (uint8_t *)label, (uint8_t *)weight,

@@ -43,7 +43,8 @@ static const struct {
     {"alone", 2}, {"taken", 4}, {"stays", 7}, {"first", OUT}, {"second", OUT}};
 enum { NORMS = sizeof norms / sizeof *norms };
 
-/* Of one number, that of a norm: seeds differ.  Variances are above 0. */
+/* Make statistics of one number, that of a norm: seeds differ.  Variances are
+ * above 0. */
 static void set_statistics(ls_trainer *t)
 {
     static const char *const part[] = {"scale", "bias", "mean", "var"};

@@ -28,7 +28,7 @@ static double size_of(uint32_t bits)
     return size == 0x7f800000 ? 0x1p128 : (double)of_bits(size);
 }
 
-/* Of the two neighbours the nearer, of two as near the one whose last bit is
+/* The nearer of the two neighbours, of two as near the one whose last bit is
  * 0. */
 static uint32_t nearest(uint32_t bits)
 {

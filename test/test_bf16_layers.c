@@ -47,7 +47,7 @@ typedef struct sizes {
     int64_t m, n, k;
 } sizes;
 
-/* Around tiles, pairs, bands and chunks, and a depth beyond all bands. */
+/* Sizes around tiles, pairs, bands and chunks, and a depth beyond all bands. */
 static const sizes problems[] = {
     {1, 1, 1},    {1, 2, 2},      {3, 5, 7},     {14, 32, 64},  {15, 33, 65},
     {29, 16, 33}, {113, 17, 31},  {112, 48, 16}, {2, 64, 257},  {17, 31, 512},
@@ -346,7 +346,7 @@ static bool same_number(float a, float b)
     return word_bits(a) == word_bits(b) || (isnan(a) && isnan(b));
 }
 
-/* By one way, operands packed or not, onto what C has or not. */
+/* Check one way, operands packed or not, onto what C has or not. */
 static void check_bits(int number, const ls__product *of, const float *before,
                        const float *want)
 {
@@ -832,7 +832,7 @@ static int64_t drawn(uint64_t *count, int64_t below)
     return x;
 }
 
-/* At least two windows of rows and of columns. */
+/* Draw a shape of at least two windows of rows and of columns. */
 static shape drawn_shape(uint64_t *count)
 {
     const int64_t most[] = {4, 20, 70};

@@ -131,8 +131,9 @@ static bool there(const char *name)
 
 /* ------ Going on ------ */
 
-/* From the checkpoint of any step of any model, with other workers and another
- * placement, a run ends with the hash of the one that was never broken. */
+/* A run that goes on from the checkpoint of any step of any model, with other
+ * workers and another placement, ends with the hash of the one that was never
+ * broken. */
 START_TEST(every_step)
 {
     int model = _i;

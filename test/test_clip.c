@@ -382,9 +382,9 @@ static outcome train(int workers, ls_state state, limit tight)
     return out;
 }
 
-/* With a schedule and clipping on, by norm, by value and with l2, any number of
- * workers and both placements give the same bytes; and a limit that binds is
- * not one that does not. */
+/* Any number of workers and both placements give the same bytes with a schedule
+ * and clipping on, by norm, by value and with l2; and a limit that binds is not
+ * one that does not. */
 START_TEST(test_workers)
 {
     static const int workers[] = {1, 2, 3, 7};

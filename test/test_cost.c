@@ -102,8 +102,9 @@ START_TEST(chain)
 }
 END_TEST
 
-/* Of tables the rows that are picked: once forward, and what they are added to
- * is read and written.  A residual is one input more, whose gradient is dy. */
+/* Tables cost the rows that are picked: once forward, and what they are added
+ * to is read and written.  A residual is one input more, whose gradient is
+ * dy. */
 START_TEST(tables)
 {
     ls_graph *g;

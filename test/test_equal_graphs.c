@@ -33,7 +33,7 @@ static json_t *nodes_of(const ls__facts *f)
     return nodes;
 }
 
-/* As a checkpoint compares them: f[0] is what it says. */
+/* Compare as a checkpoint does: f[0] is what it says. */
 static void refused_by_checkpoint(const ls__facts f[2], const char *said)
 {
     ls__comparison how = {.folder = "run", .may_change = "",
@@ -294,8 +294,8 @@ END_TEST
 
 /* ------ checkpoints of older versions ------ */
 
-/* Of groups they have the first 96 characters: the rest is said not to be
- * compared, and another beginning is refused. */
+/* Older checkpoints have the first 96 characters of groups: the rest is said
+ * not to be compared, and another beginning is refused. */
 START_TEST(test_cut_groups)
 {
     json_t *now = json_object(), *then = json_object();

@@ -136,7 +136,7 @@ int fsync(int fd)
     return fails(CALLED_FROM, "fsync", EIO) ? -1 : real(fd);
 }
 
-/* As Linux does it: the descriptor is gone all the same. */
+/* Fail as Linux does: the descriptor is gone all the same. */
 int close(int fd)
 {
     int (*real)(int) = next("close");
@@ -825,7 +825,7 @@ START_TEST(test_patient)
 }
 END_TEST
 
-/* After a save that failed the trainer goes on, in the same bits. */
+/* A trainer goes on after a save that failed, in the same bits. */
 START_TEST(test_goes_on)
 {
     char hex[2][65];

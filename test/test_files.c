@@ -28,7 +28,7 @@
 static char folder[64];
 static char path[128]; /* of the one file most tests use */
 
-/* In memory where there is such a place: 10,000 files cost a disk 20 s. */
+/* Work in memory where there is such a place: 10,000 files cost a disk 20 s. */
 static void setup(void)
 {
     snprintf(folder, sizeof folder, "%s/lockstep-files-XXXXXX",

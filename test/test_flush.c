@@ -30,7 +30,7 @@ static uint32_t word(void)
     return state;
 }
 
-/* Of either sign, of magnitude 2^e to 2^(e+1). */
+/* Numbers of either sign, of magnitude 2^e to 2^(e+1). */
 static float number(int e)
 {
     float x = ldexpf(1 + (float)(word() >> 9) * 0x1p-23f, e);
@@ -169,7 +169,7 @@ static bool below(exact x, double limit)
     return x.high < limit || (x.high == limit && x.low < 0);
 }
 
-/* From half a step under 2^-126 on, were exponents to go on, it rounds to
+/* Values from half a step under 2^-126 on, were exponents to go on, round to
  * it. */
 static float flushed(exact x, float rounded, bool *differs)
 {

@@ -30,7 +30,7 @@ static const int cube_sizes[] = {
     15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26,  27,  28,
     29, 30, 31, 32, 33, 63, 64, 65, 255, 256, 257, 384, 480, 481};
 /* clang-format on */
-/* Around the heights and widths of tiles, and past one and two chunks. */
+/* Sizes around the heights and widths of tiles, and past one and two chunks. */
 static const int edge_sizes[] = {1, 5, 14, 15, 16, 17, 33, 113, 257};
 enum {
     CUBE = sizeof cube_sizes / sizeof *cube_sizes,

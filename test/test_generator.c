@@ -144,7 +144,7 @@ START_TEST(test_refresh)
 }
 END_TEST
 
-/* From a file. */
+/* A generator of a model that a file holds. */
 START_TEST(test_file)
 {
     scene s = open_scene(0, LS_F32_LAYERS);
@@ -165,7 +165,7 @@ END_TEST
 
 #if OWN_MALLOC
 
-/* After the first position nothing is allocated. */
+/* Nothing is allocated after the first position. */
 START_TEST(test_no_allocation)
 {
     scene s = open_scene(0, LS_F32_LAYERS);

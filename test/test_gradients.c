@@ -145,7 +145,7 @@ START_TEST(test_two_calls)
 }
 END_TEST
 
-/* With what another trainer computed. */
+/* Gradients that another trainer computed. */
 START_TEST(test_from_elsewhere)
 {
     static const char *const name[] = {"hidden.kernel", "hidden.bias",

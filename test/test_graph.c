@@ -342,7 +342,7 @@ static void look(void *user, int instr)
     p->seen = true;
 }
 
-/* Of three chunks, they are those of the first one. */
+/* Check what is seen: of three chunks, the first one's. */
 static void check_glimpse(runner *e, const data *d, int64_t chunk)
 {
     result r = zeros(d), before;

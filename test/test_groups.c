@@ -103,8 +103,8 @@ typedef struct outcome {
     char hash[65];
 } outcome;
 
-/* Of mlp_graph: its first layer, whose gradient nobody needs; one in the
- * middle; and parts of a layer. */
+/* What is frozen of mlp_graph: its first layer, whose gradient nobody needs;
+ * one in the middle; and parts of a layer. */
 static const char *const frozen[] = {"hidden.*", "norm.*", "out.kernel",
                                      "hidden.kernel"};
 enum { FROZEN = sizeof frozen / sizeof *frozen };
@@ -357,7 +357,7 @@ END_TEST
 
 enum { WIDE = 1 << 15 };
 
-/* With a layer of 8 MB. */
+/* A graph with a layer of 8 MB. */
 static ls_graph *wide_graph(void)
 {
     ls_graph *g;

@@ -19,7 +19,7 @@
 
 static char folder[64];
 
-/* In memory where there is such a place. */
+/* Work in memory where there is such a place. */
 static void setup(void)
 {
     snprintf(folder, sizeof folder, "%s/lockstep-images-XXXXXX",

@@ -169,7 +169,7 @@ START_TEST(same_bytes)
 }
 END_TEST
 
-/* On one rank: all rows. */
+/* Compute all rows on one rank. */
 static int on_rank(const ls_transport *transport, void *user)
 {
     ls_trainer_options o = ls_trainer_defaults();

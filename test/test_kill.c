@@ -63,7 +63,7 @@ VISIBLE int fsync(int fd)
     return hit(-1, NULL, 0) ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
-/* After a failure too, the file is closed. */
+/* Close the file, after a failure too. */
 VISIBLE int close(int fd)
 {
     bool fails = hit(-1, NULL, 0);
@@ -145,8 +145,8 @@ static void one_step(world *w)
     step(&w->r);
 }
 
-/* From what there is to the last step, saving after each; the first call of
- * the first save is number 1. */
+/* Go on from what there is to the last step, saving after each; the first call
+ * of the first save is number 1. */
 static void go_on(world *w, char hex[65])
 {
     int64_t at;

@@ -398,7 +398,7 @@ typedef struct stuck {
     atomic_bool inside, go; /* the parent's thread is, may go on */
 } stuck;
 
-/* In the parent the second call waits in the middle of its work. */
+/* Fill; in the parent the second call waits in the middle of its work. */
 static int stuck_fill(void *user, int64_t n, const int64_t *index,
                       void *const *out)
 {

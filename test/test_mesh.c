@@ -198,7 +198,7 @@ START_TEST(test_refused)
 }
 END_TEST
 
-/* Without options a mesh is 8 devices on PUs this thread may run on. */
+/* A mesh without options is 8 devices on PUs this thread may run on. */
 START_TEST(test_this_machine)
 {
     ls_mesh *mesh = NULL;
@@ -238,7 +238,7 @@ START_TEST(test_affinity)
 }
 END_TEST
 
-/* Of two processors that this thread may use, each can be chosen; the other one
+/* Each of two processors that this thread may use can be chosen; the other one
  * cannot while the thread is bound to the first. */
 START_TEST(test_cpus)
 {

@@ -212,7 +212,8 @@ START_TEST(test_seeds)
 }
 END_TEST
 
-/* Without an output there is nothing to predict; a loss does not make one. */
+/* A model without an output has nothing to predict; a loss does not make
+ * one. */
 START_TEST(test_refused)
 {
     ls__model_options o = {LS__TO_PREDICT, NULL, LS_F32_LAYERS, NULL};

@@ -210,7 +210,7 @@ static const char *const wrong[] = {
     "refuses NULL though it may be NULL",
 };
 
-/* In a child: what is wrong with a call. */
+/* Judge a call in a child: what is wrong with it. */
 static int judge(const row *r)
 {
     answer a = {-77, &a, -77};

@@ -256,7 +256,8 @@ END_TEST
 
 /* ------ JAX's numbers ------ */
 
-/* Of one sample: the value, and the gradients of two inputs (NULL: none). */
+/* Values of one sample: the value, and the gradients of two inputs (NULL:
+ * none). */
 typedef struct golden {
     const char *op;
     int kind;

@@ -354,7 +354,7 @@ static void hash_of(bool check, bool own, int workers, char hex[65])
     ls_graph_free(g);
 }
 
-/* With the check on, a sound function and a graph train to the same bits. */
+/* A sound function and a graph train to the same bits with the check on. */
 START_TEST(test_sound)
 {
     for (int own = 0; own < 2; own++) {

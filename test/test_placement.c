@@ -139,7 +139,7 @@ START_TEST(test_fresh)
 }
 END_TEST
 
-/* With two devices on an even axis, device 1 owns its second half. */
+/* Device 1 of two owns the second half of an even axis. */
 START_TEST(test_owner)
 {
     ls__slot s = {.rank = 2, .shape = {3, 8}, .size = 24, .offset = 48};
@@ -152,8 +152,8 @@ START_TEST(test_owner)
 }
 END_TEST
 
-/* On a mesh of 2 x 4 devices an axis of the mesh counts the owners; None leaves
- * things as they are. */
+/* An axis of a mesh of 2 x 4 devices counts the owners; None leaves things as
+ * they are. */
 START_TEST(test_along)
 {
     fixture f = open_fixture("data:2,model:4", 3, ls_adam(1e-2));

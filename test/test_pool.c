@@ -436,7 +436,7 @@ START_TEST(test_no_pin)
 }
 END_TEST
 
-/* On a machine that is only described nobody is pinned, whoever asks. */
+/* Nobody is pinned on a machine that is only described, whoever asks. */
 START_TEST(test_described)
 {
     ls_mesh_options m = {.size = sizeof m, .devices = 2, .workers = 2,

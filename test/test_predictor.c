@@ -119,8 +119,8 @@ static void check_rows(ls_predictor *p, const trained *t, ls_pool *pool)
     ls_context_close(c);
 }
 
-/* From a trainer and, for what files can say, from a file; alone and on a pool
- * of another number of workers. */
+/* Predictors from a trainer and, for what files can say, from a file; alone and
+ * on a pool of another number of workers. */
 START_TEST(test_bytes)
 {
     static trained t;
@@ -238,7 +238,7 @@ END_TEST
 
 #if OWN_MALLOC
 
-/* After the first call none allocates, of any number of rows; and memory for
+/* No call after the first allocates, of any number of rows; and memory for
  * snapshots is used again. */
 START_TEST(test_nothing_allocated)
 {

@@ -101,7 +101,7 @@ START_TEST(test_width)
 }
 END_TEST
 
-/* On a terminal wide enough there are cells before the numbers. */
+/* A terminal wide enough has cells before the numbers. */
 START_TEST(test_cells)
 {
     static char text[ROOM];

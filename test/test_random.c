@@ -393,7 +393,7 @@ START_TEST(jax_streams)
 }
 END_TEST
 
-/* On each level, element i of a fill depends on the key and i alone: any start
+/* Element i of a fill depends on the key and i alone, on each level: any start
  * (across 2^32 too) and length give the same elements, and nothing more is
  * written. */
 START_TEST(any_range)
@@ -424,7 +424,7 @@ START_TEST(any_range)
 }
 END_TEST
 
-/* On each level, 200,003 draws of each distribution equal the formulas. */
+/* 200,003 draws of each distribution equal the formulas, on each level. */
 START_TEST(distributions)
 {
     enum { N = 200003 };

@@ -247,7 +247,7 @@ static void define(sum *s)
         ls__block_free(g[d]);
 }
 
-/* Of very different sizes, so that another order shows. */
+/* Numbers of very different sizes, so that another order shows. */
 static void make_sum(sum *s, int64_t n)
 {
     *s = (sum){.n = n, .scale = 0.3f};
@@ -267,7 +267,7 @@ static void free_sum(sum *s)
     ls__block_free(s->expected);
 }
 
-/* Of two workers, one after the other. */
+/* Sum the parts of two workers, one after the other. */
 static void sum_parts(const ls__exchange *x, float *const *grad)
 {
     ls__range half = {0, x->n / 2}, rest = {x->n / 2, x->n};

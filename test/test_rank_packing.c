@@ -177,7 +177,7 @@ static int train(const task *k, rank_run *r, ls_checkpoints *c, outcome *o)
     return status;
 }
 
-/* As many as the transport lets it: all, or none. */
+/* Are as many packed as the transport lets it: all, or none? */
 static bool packed_as_planned(const task *k, const ls_trainer *t)
 {
     int64_t n = ls__giving_packed(t->ranks->giving);

@@ -93,8 +93,8 @@ static int count_step(const ls_transport *transport, void *user)
     return status;
 }
 
-/* With ranks x 2^k devices a step as a whole sends 2 N (R-1)/R floats a
- * rank, and besides them a report for each device, what is not finite, and the
+/* A step with ranks x 2^k devices sends, as a whole, 2 N (R-1)/R floats a rank,
+ * and besides them a report for each device, what is not finite, and the
  * squares of blocks: no other byte. */
 START_TEST(test_traffic)
 {

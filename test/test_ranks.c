@@ -142,7 +142,7 @@ static const struct {
     {LS_SUM, LS_SHARD, 0, 2, LS_BF16_LAYERS, 0, false},
 };
 
-/* For cuts that are aligned and cuts that are not. */
+/* Bytes are the same for cuts that are aligned and cuts that are not. */
 START_TEST(test_bytes)
 {
     static outcome expected;

@@ -32,7 +32,7 @@ static uint64_t random_word(void)
     return z ^ (z >> 31);
 }
 
-/* Of very different sizes, so that another order shows. */
+/* Numbers of very different sizes, so that another order shows. */
 static float random_float(void)
 {
     uint64_t w = random_word();
@@ -161,7 +161,7 @@ static void reduce_part(void *user, int worker)
                                                       LS__REDUCE_BLOCK));
 }
 
-/* Into buffer 0; returns the first element that is not finite, or -1. */
+/* Reduce into buffer 0; returns the first element that is not finite, or -1. */
 static int64_t reduce(ls_pool *pool, const inputs *in, float factor,
                       float *square)
 {

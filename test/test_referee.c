@@ -49,7 +49,7 @@ static void get_state(const ls_trainer *t, f32 to[3][PARAMS][LARGEST])
         }
 }
 
-/* Between reduction and update. */
+/* Look at gradients between reduction and update. */
 static int look(void *user, ls_gradients *g, const ls_result *r)
 {
     (void)user, (void)r;
@@ -255,7 +255,8 @@ static void expect_gradients(void)
     }
 }
 
-/* Over the flat layout: by path, each array padded to 16 with zeros. */
+/* The norm over the flat layout: by path, each array padded to 16 with
+ * zeros. */
 static f32 norm_by_blocks(void)
 {
     static const int order[] = {BH, WH, BN, SN, BO, WO};
@@ -332,7 +333,7 @@ END_TEST
 
 enum { DRAWN = 1 << 14 };
 
-/* By the referee's names. */
+/* Rules by the referee's names. */
 static const struct {
     int kind;
     const char *name;

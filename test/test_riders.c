@@ -226,7 +226,8 @@ START_TEST(failures)
 }
 END_TEST
 
-/* By hand: compute ends with what was computed, apply with what was changed. */
+/* Steps by hand: compute ends with what was computed, apply with what was
+ * changed. */
 START_TEST(in_hand)
 {
     ride r;

@@ -86,7 +86,7 @@ START_TEST(rows_alone)
 }
 END_TEST
 
-/* On one rank: status, and the rows. */
+/* Compute on one rank: status, and the rows. */
 static int on_rank(const ls_transport *transport, void *user)
 {
     const float *right = user;

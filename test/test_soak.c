@@ -86,7 +86,8 @@ static int take_many(soak *s, int64_t first, int64_t last, int unit)
 
 /* ------ Memory ------ */
 
-/* In kB, counted page by page: statm may be some pages behind. */
+/* Resident memory in kB, counted page by page: statm may be some pages
+ * behind. */
 static long resident(void)
 {
     FILE *file = fopen("/proc/self/smaps_rollup", "r");
@@ -108,7 +109,7 @@ static int64_t steps(void)
     return text ? atoll(text) : long_run() ? 100000 : 2000;
 }
 
-/* After a warm-up that saw every size, not a page more. */
+/* Memory takes not a page more after a warm-up that saw every size. */
 START_TEST(test_memory)
 {
     static soak s;

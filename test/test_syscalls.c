@@ -167,8 +167,8 @@ static int dispatch(bool on)
                  on ? &selector : NULL);
 }
 
-/* From now on this worker's next system call is seen; the ones after it are
- * not: one is too many. */
+/* Let this worker's next system call be seen; the ones after it are not: one is
+ * too many. */
 static int arm(void *user, int device, const void *const *in, void *const *out)
 {
     const atomic_bool *on = user;

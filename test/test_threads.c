@@ -338,9 +338,9 @@ static void open_own(caller *c, bool check)
     OK(ls_batch_set(c->batch, "x", LS_F32, rows, 4));
 }
 
-/* From inside a gradient function and a pmap, on the caller and on other
- * workers, and also where the divergence check calls it, whatever needs the
- * pool gets LS_EBUSY; what was under way goes on. */
+/* Whatever needs the pool gets LS_EBUSY from inside a gradient function and a
+ * pmap, on the caller and on other workers, and also where the divergence check
+ * calls it; what was under way goes on. */
 START_TEST(test_reentry)
 {
     for (int workers = 1; workers <= 3; workers++) {
@@ -508,8 +508,8 @@ START_TEST(test_one_thread_ends)
 }
 END_TEST
 
-/* On a worker: the step fails and changes nothing, as often as it is done, and
- * the pool works as before. */
+/* A thread that ends on a worker fails the step and changes nothing, as often
+ * as it is done, and the pool works as before. */
 START_TEST(test_thread_ends)
 {
     ender e = {pthread_self(), false, true};
@@ -551,7 +551,7 @@ static void *step_and_leave(void *user)
     return user; /* not reached */
 }
 
-/* On the calling thread: that is gone, and others have the pool. */
+/* A thread that ends and is the caller's is gone, and others have the pool. */
 START_TEST(test_caller_ends)
 {
     leaver l = {.e = {.on_caller = true, .ends = true}};

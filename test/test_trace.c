@@ -291,7 +291,7 @@ START_TEST(test_counters)
 }
 END_TEST
 
-/* At level 2 every operator of every device is there, both ways. */
+/* Every operator of every device is there at level 2, both ways. */
 START_TEST(test_operators)
 {
     traced r;
@@ -347,7 +347,7 @@ static int marked(void *user, int device, const void *const *in,
     return 0;
 }
 
-/* On the device that the caller runs. */
+/* Mark once, on the device that the caller runs. */
 static int marked_once(void *user, int device, const void *const *in,
                        void *const *out)
 {

@@ -228,7 +228,7 @@ static void add_int(ls__sha256 *sha, uint64_t x)
     ls__sha256_update(sha, &x, sizeof x);
 }
 
-/* As docs/transcript.md says it, for plain sgd. */
+/* The root for plain sgd, as docs/transcript.md says it. */
 START_TEST(root_by_hand)
 {
     static float flat[IN * HIDDEN + HIDDEN * OUT + HIDDEN + OUT + 64];

@@ -177,9 +177,9 @@ static int parts_of_all(int D, int R, bool odd, ls__subtree list[MOST])
     return n;
 }
 
-/* For every number of devices to 64 on every number of processes to 16, which
- * are 904 cases, and for as many uneven cuts: each process's partial sums are
- * nodes of the definition's tree, and pushed in order they complete it. */
+/* Each process's partial sums are nodes of the definition's tree, and pushed in
+ * order they complete it: for every number of devices to 64 on every number of
+ * processes to 16, which are 904 cases, and for as many uneven cuts. */
 START_TEST(test_parts)
 {
     static text g[MOST], stack[LS__TREE_STACK], whole;

@@ -51,7 +51,7 @@ static inline recipe same_runs(void)
     return r;
 }
 
-/* Of a rank, or of one machine (NULL). */
+/* Open the trainer of a rank, or of one machine (NULL). */
 static inline int open_one(ls_trainer **t, const recipe *r, bool odd,
                            ls_pool *pool, const ls_transport *transport)
 {

@@ -39,7 +39,8 @@ static kad_node_t *keep(net *m, kad_node_t *param)
     return m->param[m->params++] = param;
 }
 
-/* As kann_layer_dense, whose parameters nobody can name afterwards. */
+/* A layer as kann_layer_dense makes it, whose parameters nobody can name
+ * afterwards. */
 static kad_node_t *dense(net *m, kad_node_t *x, int n)
 {
     kad_node_t *w = keep(m, kann_new_weight(n, kad_len(x) / x->d[0]));

@@ -32,7 +32,7 @@ static float drawn(long i, long seed, float scale)
 
 /* ------ The model ------ */
 
-/* Of one layer: matrices and biases of up to four gates. */
+/* One layer: matrices and biases of up to four gates. */
 typedef struct layer {
     kad_node_t *w[4], *u[4], *b[4];
 } layer;

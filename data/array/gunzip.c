@@ -48,7 +48,7 @@ static int feed(ls__gunzip *g)
     return 0;
 }
 
-/* Until the room of the stream is full or the stream has ended. */
+/* Inflate until the room of the stream is full or the stream has ended. */
 static int inflate_room(ls__gunzip *g)
 {
     while (g->stream.avail_out && !g->ended) {

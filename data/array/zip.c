@@ -389,7 +389,7 @@ static int refill(ls__member *m)
     return take(m, m->feed, n);
 }
 
-/* Until the room of the stream is full or the stream has ended. */
+/* Inflate until the room of the stream is full or the stream has ended. */
 static int inflate_room(ls__member *m)
 {
     while (m->stream.avail_out && !m->ended) {

@@ -19,7 +19,7 @@ static int value(const ls__writer *w, int node, int k)
     return input(w, node, k)->as;
 }
 
-/* At least n floats of room behind the values. */
+/* Ask for at least n floats of room behind the values. */
 static void want(ls__writer *w, int64_t n)
 {
     w->floats = ls__most(w->floats, n);

@@ -60,7 +60,7 @@ void ls__text_put(ls__text *t, const char *format, ...)
     ls__text_add(t, line, n < (int)sizeof line ? (size_t)n : sizeof line - 1);
 }
 
-/* Of no locale: mantissa and exponent as whole numbers. */
+/* Write a number as no locale would: mantissa and exponent as whole numbers. */
 static void put_hex(ls__text *t, bool negative, uint64_t mantissa, int digits,
                     int exponent, const char *end)
 {

@@ -108,7 +108,7 @@ static void put_panel(ls__text *t, const ls__operand *of, const float *x,
         }
 }
 
-/* In the order in which the part "product" reads them. */
+/* Write weights in the order in which the part "product" reads them. */
 static int put_packed(ls__text *t, const ls__operand *of, const float *x)
 {
     int64_t put = 0, wide;

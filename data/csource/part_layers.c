@@ -158,8 +158,8 @@ static void matmul(long count, long m, long k, long n, const float *a,
 /* == sum: sums == */
 /* ------ axes ------ */
 
-/* Over the middle of (outer,n,inner): along the last axis in lanes, else down
- * columns, 256 a chunk. */
+/* Sum over the middle of (outer,n,inner): along the last axis in lanes, else
+ * down columns, 256 a chunk. */
 static void sum_over(long outer, long n, long inner, const float *x, float *y)
 {
     long o, i, j;

@@ -20,8 +20,8 @@ enum { PATH = 4096 };
 
 /* ------ Names ------ */
 
-/* In a folder the first pair of which a file exists counts; of none, a file
- * whose name is a variation. */
+/* Pairs of files: in a folder the first pair of which one exists counts; of
+ * none, a file whose name is a variation. */
 /* clang-format off */
 static const struct {
     const char *train, *test;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a row: a table of all bytes is made for every channel. */
+/* Limits of a row: a table of all bytes is made for every channel. */
 enum { MOST_PIXELS = 1 << 28, MOST_CHANNELS = 1024 };
 
 int ls__images_shape(ls__images *im, const char *path, int rank,

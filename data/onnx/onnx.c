@@ -195,7 +195,7 @@ static int mark_rows(ls__onnx *o)
     return 0;
 }
 
-/* In ONNX all values of a graph have names of their own. */
+/* Check names: in ONNX all values of a graph have one of their own. */
 static int check_names(const ls__onnx *o)
 {
     const ls__net *g = o->graph;

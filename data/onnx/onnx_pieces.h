@@ -16,7 +16,8 @@ typedef struct ls__onnx_row {
     const char *(*make)(ls__onnx *o, const ls__net_node *n);
 } ls__onnx_row;
 
-/* Of operators with parameters, images and attention, and of all others. */
+/* Rows of operators with parameters, images and attention, and of all
+ * others. */
 extern const ls__onnx_row ls__onnx_layers[], ls__onnx_formulas[];
 
 /* Input k of a node. */

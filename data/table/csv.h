@@ -43,7 +43,7 @@ void ls__csv_close(ls__csv *c);
  * names line and column. */
 int ls__csv_next(ls__csv *c);
 
-/* Before the first record again. */
+/* Stand before the first record again. */
 int ls__csv_rewind(ls__csv *c);
 
 struct ls_table {

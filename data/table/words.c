@@ -73,7 +73,7 @@ bool ls__words_add(ls__words *w, const char *text)
     return true;
 }
 
-/* As strtod reads it in the C locale, inf and hexadecimal too. */
+/* Read a number as strtod does in the C locale, inf and hexadecimal too. */
 static bool is_number(const char *text, double *out)
 {
     return !strchr(text, ',') && ls__real_value(text, out);

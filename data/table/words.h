@@ -23,7 +23,7 @@ void ls__words_sort(ls__words *w);
 /* The place of a word among n that are sorted; -1: it is none of them. */
 int ls__words_find(char *const *word, int n, const char *text);
 
-/* As ls__words_sort puts them: below 0, 0 or above it. */
+/* Compare as ls__words_sort does: below 0, 0 or above it. */
 int ls__words_compare(const char *a, const char *b);
 
 void ls__words_free(ls__words *w);

@@ -52,8 +52,8 @@ static const char *name_of(const load *l, int i)
 
 /* ------ tensors ------ */
 
-/* As it is, with "blocks.0" for "blocks_0", and with ".weight" for a parameter
- * that is a layer's only one. */
+/* Find a name as it is, with "blocks.0" for "blocks_0", and with ".weight" for
+ * a parameter that is a layer's only one. */
 static int find_theirs(load *l, const char *name, char wanted[LS__TORCH_NAME])
 {
     char other[LS__TORCH_NAME];
@@ -239,7 +239,8 @@ static int match(load *l, int i)
     return status < 0 ? status : 1;
 }
 
-/* Without a pattern nothing may be left over, as with strict=True. */
+/* Check that nothing is left over where there is no pattern, as with
+ * strict=True. */
 static int check_left(const load *l)
 {
     ls_entry e;

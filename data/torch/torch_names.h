@@ -22,7 +22,7 @@ typedef struct ls__torch_names {
     ls__torch_rename rename[LS__TORCH_RENAMES];
 } ls__torch_names;
 
-/* From a list with commas; NULL: nothing is called otherwise.  Freed after a
+/* Read a list with commas; NULL: nothing is called otherwise.  Freed after a
  * failure too.  LS_EINVAL names what is wrong, LS_ENOMEM. */
 int ls__torch_names_read(ls__torch_names *names, const char *text);
 void ls__torch_names_free(ls__torch_names *names);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Of which language is a text?  Trained on free translations when it was built,
- * the same bytes on every machine. */
+/* Tells the language of a text.  It was trained on free translations when it
+ * was built, the same bytes on every machine. */
 #ifndef LANGID_H
 #define LANGID_H
 

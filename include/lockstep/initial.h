@@ -23,7 +23,7 @@ typedef enum ls_distribution {
  * a shape (.., I, O) these are I and O times all extents before. */
 typedef enum ls_fan { LS_FAN_IN, LS_FAN_OUT, LS_FAN_AVERAGE } ls_fan;
 
-/* With jax.nn.initializers' names behind them:
+/* The kinds of initial values, jax.nn.initializers' names behind them:
  *
  *     LAYER       as the layer has it: kernels lecun_normal, embeddings normal
  *                 of variance 1 / width, biases 0, scales of norms 1

@@ -238,7 +238,8 @@ typedef struct ls_checks {
     int worker, pu;        /* who was wrong; -1: not known, or not pinned */
 } ls_checks;
 
-/* Without the option all are 0, and `step`, `worker` and `pu` -1. */
+/* Returns what the check found; without the option all are 0, and `step`,
+ * `worker` and `pu` -1. */
 LS_API void ls_trainer_checks_bytes(const ls_trainer *trainer,
                                     ls_checks *checks, size_t size);
 static inline ls_checks ls_trainer_checks(const ls_trainer *trainer)
@@ -299,12 +300,12 @@ LS_API int ls_row_losses(ls_trainer *trainer, const ls_batch *batch, int64_t n,
  * comes next fails on all.  LS_EINVAL: it is no finite number from 0 up. */
 LS_API int ls_trainer_set_lr(ls_trainer *trainer, double lr);
 
-/* With ls_trainer_options.average = d the trainer keeps with each parameter p
- * its average e = d e + (1 - d) p, taken after each update, from p before the
- * first one (optax.incremental_update).  It is part of the state: of
- * checkpoints, of the hash, and by name "average.<name>".  This call puts it in
- * the place of the parameters, or back: ls_evaluate, ls_predict,
- * ls_trainer_get, what is saved as a model and predictors then have the
+/* Put the average in the place of the parameters, or the parameters back.  A
+ * trainer with ls_trainer_options.average = d keeps with each parameter p its
+ * average e = d e + (1 - d) p, taken after each update, from p before the first
+ * one (optax.incremental_update).  It is part of the state: of checkpoints, of
+ * the hash, and by name "average.<name>".  While it is used, ls_evaluate,
+ * ls_predict, ls_trainer_get, what is saved as a model and predictors have the
  * average, and steps and checkpoints are LS_EINVAL.  Over ranks all of them
  * call it.  LS_EINVAL: there is no average, or no update yet. */
 LS_API int ls_trainer_use_average(ls_trainer *trainer, bool use);

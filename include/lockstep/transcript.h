@@ -102,8 +102,8 @@ LS_API int ls_transcript_open(ls_transcript **transcript, ls_trainer *trainer,
                               const ls_transcript_options *options,
                               int n_controls, const ls_control *controls);
 
-/* After each batch that ls_step took: its number, loss, learning rate, weight
- * and norm.  `batch` counts from 0, and is the step but where masks leave
+/* Write, after each batch that ls_step took, its number, loss, learning rate,
+ * weight and norm.  `batch` counts from 0, and is the step but where masks leave
  * batches out.  Allocates nothing and asks the system for nothing but to write.
  * LS_EDIFFERS, when comparing: ls_errmsg() names the line, the field and both
  * values.  It sticks: what follows is not compared. */

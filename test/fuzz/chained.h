@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For readers of lines that each have the hash of the one before: an input is a
- * file twice, as it is, and with its hashes made right, so that damage gets
+/* Feeds readers of lines that each have the hash of the one before: an input is
+ * a file twice, as it is, and with its hashes made right, so that damage gets
  * past them; and a training to make a good one of. */
 #ifndef TEST_FUZZ_CHAINED_H
 #define TEST_FUZZ_CHAINED_H

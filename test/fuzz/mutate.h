@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For targets whose corpus is made, not kept: built plainly a target is a
+/* Feeds targets whose corpus is made, not kept: built plainly a target is a
  * program that feeds itself a good input and thousands of damaged ones, the
  * same each time. */
 #ifndef TEST_FUZZ_MUTATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For readers of sealed files: an input is a file twice, as it is, and with its
- * seal made right, so that damage gets past it. */
+/* Feeds readers of sealed files: an input is a file twice, as it is, and with
+ * its seal made right, so that damage gets past it. */
 #ifndef TEST_FUZZ_SEALED_FILES_H
 #define TEST_FUZZ_SEALED_FILES_H
 

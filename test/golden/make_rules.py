@@ -116,7 +116,7 @@ static const float rules_grads[RULES_UPDATES * RULES_SIZE] = {{
 {table(grads.ravel(), "    ")}
 }};
 
-/* After all updates with rate {RATE}; "moment" is the first that the rule keeps. */
+/* What all updates with rate {RATE} end with; "moment" is the rule's first. */
 static const struct {{
     ls_optimizer_kind kind;
     double momentum, b1, b2, decay, weight_decay, eps, initial_accumulator, l2;

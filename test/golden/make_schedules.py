@@ -143,7 +143,7 @@ optax {version("optax")},
 
 enum {{ GOLDEN_COUNT = {COUNT} }};
 
-/* Of the piecewise cases. */
+/* Boundaries of the piecewise cases. */
 static const ls_boundary golden_boundary[] = {{
     {", ".join("{%d, %r}" % i for i in STEPS.items())}
 }};

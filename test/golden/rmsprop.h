@@ -57,7 +57,7 @@ static const float rmsprop_grads[RMSPROP_UPDATES * RMSPROP_SIZE] = {
     -0x1.9f599ep+0f
 };
 
-/* After all updates with rate 0.01. */
+/* What all updates with rate 0.01 end with. */
 static const struct {
     double decay, eps;
     float p[RMSPROP_SIZE], nu[RMSPROP_SIZE];

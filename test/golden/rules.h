@@ -59,7 +59,7 @@ static const float rules_grads[RULES_UPDATES * RULES_SIZE] = {
     0x1.13dfd8p+0f, 0x1.9e0386p+0f, 0x1.166a02p-4f
 };
 
-/* After all updates with rate 0.01; "moment" is the first that the rule keeps. */
+/* What all updates with rate 0.01 end with; "moment" is the rule's first. */
 static const struct {
     ls_optimizer_kind kind;
     double momentum, b1, b2, decay, weight_decay, eps, initial_accumulator, l2;

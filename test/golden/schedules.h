@@ -9,7 +9,7 @@
 
 enum { GOLDEN_COUNT = 120 };
 
-/* Of the piecewise cases. */
+/* Boundaries of the piecewise cases. */
 static const ls_boundary golden_boundary[] = {
     {10, 0.1}, {20, 0.3}, {75, 0.7}
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From rows to batches: the plan, the loaders, and what a step is given. */
+/* Makes batches of rows: the plan, the loaders, and what a step is given. */
 #include "data/data.h"
 #include "opt/opt.h"
 

@@ -35,7 +35,7 @@ int normal_take(normal *n, const ls_source *source);
 /* The options to read more images with, all but which they are. */
 ls_images_options normal_options(const normal *n);
 
-/* As JSON, to be freed; NULL after a message. */
+/* Returns JSON, to be freed; NULL after a message. */
 char *normal_write(const normal *n);
 
 /* The same from the text of a file that may hold anything; `path` is for

@@ -32,7 +32,8 @@ int seats_workers(const seats *s, int64_t devices);
 /* Tell all ranks where this one's workers sit. */
 int seats_gather(seats *s, const ls_mesh *mesh);
 
-/* Of more than one rank, which are gathered: a line or an object each. */
+/* Print the seats of more than one rank, which are gathered: a line or an
+ * object each. */
 void seats_print(const seats *s);
 json_t *seats_json(const seats *s);
 

@@ -86,8 +86,8 @@ static size_t put_words(const opt_program *p, const opt *o, size_t size,
     return at < size ? at : size - 1;
 }
 
-/* Behind the text, in parentheses: with a model its default, else the models
- * that take it. */
+/* Print an option; behind the text, in parentheses, stands its default for a
+ * model, else the models that take it. */
 static void option_line(const opt_program *p, const opt *o,
                         const opt_model *model)
 {

@@ -17,7 +17,7 @@ static bool same_inode(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Of files that are not there yet: one name in one folder. */
+/* Compare the names of files that are not there yet: one name in one folder. */
 static bool same_name(const char *a, const char *b)
 {
     char *x = strdup(a), *y = strdup(b);

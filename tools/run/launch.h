@@ -47,7 +47,7 @@ int launch_most(launch *l, int number);
  * others are ended, for they may wait for it. */
 int launch_close(launch *l, int status);
 
-/* In launch_mpi.c or launch_no_mpi.c. */
+/* Defined in launch_mpi.c or launch_no_mpi.c. */
 bool launch_has_mpi(void);
 int launch_connect(launch *l, int ranks);
 void launch_disconnect(launch *l);

@@ -41,8 +41,8 @@ static int read_boundaries(const char *text, ls_boundary *room, int *count)
                     RATE_BOUNDARIES);
 }
 
-/* Without --decay-steps the whole run.  Where that is no step at all, any
- * number will do. */
+/* The steps of --decay-steps, or the whole run.  Where that is no step at all,
+ * any number will do. */
 static int64_t decay_steps(const run_settings *s, int64_t steps)
 {
     if (s->decay_steps)

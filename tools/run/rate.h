@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From the command line to the library's schedule. */
+/* Makes the library's schedule of the command line. */
 #ifndef TOOLS_RATE_H
 #define TOOLS_RATE_H
 

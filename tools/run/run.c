@@ -125,7 +125,7 @@ static int check_state(const char *state)
                     "and PATTERN=AXIS", state);
 }
 
-/* Of layers; bf16-input is f32. */
+/* Precisions of the layers; bf16-input is f32. */
 static const struct {
     int64_t asked;
     ls_precision layers;
@@ -234,8 +234,8 @@ static const char *cpus_of(const run *r)
     return *r->cpus ? r->cpus : r->how.cpus;
 }
 
-/* Of several ranks each has some of the devices, and no use for more workers
- * than these; 0: the mesh chooses. */
+/* Returns the workers to open; 0: the mesh chooses.  Each of several ranks has
+ * some of the devices, and no use for more workers than these. */
 static int workers(const run *r)
 {
     int ranks = r->transport ? r->transport->ranks : 1;

@@ -88,7 +88,7 @@ int run_average(const run *r, bool use);
 /* The instruction level in use. */
 const char *run_isa(void);
 
-/* Of the layers. */
+/* Returns the precision of the layers. */
 ls_precision run_precision(const run *r);
 
 /* Do other machines make the same bits?  Known once the mesh is open. */

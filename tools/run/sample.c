@@ -91,7 +91,7 @@ static int64_t known(const sampler *m)
     return m->vocab < BYTES ? m->vocab : BYTES;
 }
 
-/* Of a prompt that is longer than the window its end counts. */
+/* Take the prompt; where it is longer than the window its end counts. */
 static int take_prompt(sampler *m)
 {
     const unsigned char *p = (const unsigned char *)m->s.prompt;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a measurement to findings: all that its forms show is computed here. */
+/* Makes findings of a measurement: all that its forms show is computed here. */
 #include "scale/scale_findings.h"
 #include "opt/opt.h"
 

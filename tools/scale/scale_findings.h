@@ -73,10 +73,10 @@ static inline int findings_hands(const scaling_point *p)
     return p->ranks * p->workers;
 }
 
-/* On stdout. */
+/* Print on stdout. */
 void scale_table(const findings *r);
 
-/* To a file; OPT_GO, or OPT_FAILED after a message. */
+/* Write a file; OPT_GO, or OPT_FAILED after a message. */
 int scale_json(const findings *r, const char *path);
 int scale_csv(const findings *r, const char *path);
 int scale_plot(const findings *r, const char *path);

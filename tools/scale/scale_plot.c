@@ -83,7 +83,7 @@ static void draw_points(const findings *r, const plot *p)
     }
 }
 
-/* From the largest count it was made from. */
+/* Draw the model, beginning at the largest count that it was made from. */
 static void draw_model(const findings *r, const plot *p)
 {
     const scaling_point *from = &r->point[r->from];

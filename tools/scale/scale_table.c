@@ -15,7 +15,7 @@ static void number(int width, const char *format, double x)
     printf("  %*s", width, isfinite(x) ? text : "-");
 }
 
-/* As a share of a roof, where that was measured. */
+/* Print a share of a roof, where that was measured. */
 static void share(int width, double x, double roof)
 {
     number(width, "%.0f %%", roof > 0 && x > 0 ? 100 * x / roof : (double)NAN);
@@ -115,7 +115,7 @@ static void print_times(const findings *r)
     }
 }
 
-/* In GB/s; 0: not known. */
+/* Print a rate in GB/s; 0: not known. */
 static void rate(int width, double x)
 {
     number(width, "%.1f", x > 0 ? 1e-9 * x : (double)NAN);

@@ -204,13 +204,15 @@ static double reduce_loss(const loss *l)
     return has_ranks(l) ? 0 : reduce_part(l);
 }
 
-/* Between ranks these phases are messages and the waiting for them. */
+/* Messages, and the waiting for them, are what these phases are between
+ * ranks. */
 static double exchange_loss(const loss *l)
 {
     return has_ranks(l) ? update_part(l) + reduce_part(l) : 0;
 }
 
-/* Of the busiest worker of the busiest rank, as a share of all. */
+/* What the busiest worker of the busiest rank has of all devices, as a
+ * share. */
 static double most_devices(const loss *l)
 {
     int devices = l->s->info.devices, ranks = has_ranks(l) ? l->p->ranks : 1;

@@ -89,8 +89,8 @@ static bool follows_steps(const run *r, const opt *o)
     return strcmp(o->name, "decay-steps") == 0 && !run_given(r, o->name);
 }
 
-/* With an option those that are for its words, or follow from it: --change
- * schedule, --change steps. */
+/* May be another: an option, and those that are for its words, or follow from
+ * it: --change schedule, --change steps. */
 static bool may_be_another(const run *r, const char *list, const opt *o)
 {
     return holds(list, o->name) || holds(list, o->of) ||

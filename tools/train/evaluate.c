@@ -105,8 +105,8 @@ static void count(evaluation *e, double loss, double accuracy, int64_t done)
     e->accuracy = accuracy;
 }
 
-/* With --early-stop the best weights are those that are saved, and what is
- * printed at the end is of them. */
+/* Keep the best weights: with --early-stop they are those that are saved, and
+ * what is printed at the end is of them. */
 static int keep_best(evaluation *e)
 {
     if (!e->set->early_stop || !evaluation_better(e))

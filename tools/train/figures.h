@@ -22,8 +22,9 @@ typedef struct figures {
     float *best;         /* the same of figures_keep; NULL: none were kept */
 } figures;
 
-/* Among how many of the classes --top-k looks for the right one: OPT_WRONG, and
- * a message, where there are not so many.  Once the rows are there. */
+/* Check, once the rows are there, that there are as many classes as those among
+ * which --top-k looks for the right one: OPT_WRONG, and a message, where there
+ * are not. */
 int figures_check(const run *r, int64_t top_k);
 
 /* Once the trainer is open.  Nothing to do where no rows are in memory. */

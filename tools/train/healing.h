@@ -11,7 +11,7 @@ typedef struct healing {
     ls_checks found; /* until the last step */
 } healing;
 
-/* After a step: did it find another fault?  Then it is told. */
+/* Did another step find a fault?  Then it is told. */
 bool healing_step(healing *h, const ls_trainer *trainer);
 void healing_tell(const healing *h, metrics *m);
 

@@ -322,8 +322,8 @@ static void tell_empty(session *s, int64_t step)
     s->told_empty = true;
 }
 
-/* With --early-stop the file is that of the best weights, from the moment that
- * they are the best: whatever ends the run, it is there. */
+/* Evaluate.  With --early-stop the file is that of the best weights, from the
+ * moment that they are the best: whatever ends the run, it is there. */
 static int evaluate_now(session *s, int64_t done)
 {
     int status = evaluate(&s->eval, done);
@@ -399,9 +399,10 @@ static int write_trace(session *s)
     return opt_check(ls_trace_write(s->trace, s->set.trace));
 }
 
-/* After a failure, which gives the status: the trainer is as the last good step
- * left it, and hours of training are not thrown away; but neither what no
- * update has changed nor what is no number replaces what was saved before. */
+/* Leave after a failure, which gives the status: the trainer is as the last
+ * good step left it, and hours of training are not thrown away; but neither
+ * what no update has changed nor what is no number replaces what was saved
+ * before. */
 static int leave(session *s, int status)
 {
     write_trace(s);
@@ -438,7 +439,7 @@ static void tell_end(session *s)
            (long long)s->at.score.stop.since, (long long)s->at.done);
 }
 
-/* With --stop-at the run ends before its schedule does. */
+/* The last step; a run with --stop-at ends before its schedule does. */
 static int64_t last_step(const session *s)
 {
     int64_t at = s->set.stop_at, steps = s->run.set.data.steps;

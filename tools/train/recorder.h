@@ -24,8 +24,8 @@ typedef struct recorder {
 int recorder_open(recorder *r, const run *of, const train_settings *set,
                   const position *at, const char *note);
 
-/* After each batch; after an evaluation of the state; and when all that belongs
- * to a batch is done. */
+/* Record after each batch, after an evaluation of the state, and when all that
+ * belongs to a batch is done. */
 int recorder_step(recorder *r, const ls_result *result);
 int recorder_evaluation(recorder *r, const position *at, double accuracy);
 int recorder_rest(recorder *r, const position *at);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From one checkpoint to the next, or to the run's end. */
+/* A stretch of the run, from one checkpoint to the next, or to its end. */
 typedef struct segment {
     int64_t first, last; /* batches */
 } segment;
