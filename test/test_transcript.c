@@ -367,7 +367,7 @@ START_TEST(any_workers)
 }
 END_TEST
 
-/* On so many ranks; 0: on none. */
+/* Take the course on so many ranks; 0: on none. */
 static void take_on(int ranks, course *c)
 {
     ls_ranks *all;

@@ -11,7 +11,7 @@ enum { ROWS = 16 }; /* as in the part "product" */
 
 static const ls__cnode *input(const ls__writer *w, int node, int k)
 {
-    return &w->node[w->node[node].in[k]];
+    return &w->node[w->node[node].of->in[k]->id];
 }
 
 static int value(const ls__writer *w, int node, int k)
@@ -38,28 +38,28 @@ static void put_bias(ls__writer *w, int64_t vectors, int64_t n,
 static int put_dense(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
-    int64_t k = ls__cnode_width(x), out = ls__cnode_width(n);
-    bool turned = json_is_true(json_object_get(n->json, "transposed"));
+    int64_t k = ls__net_width(x->of), out = ls__net_width(n->of);
+    bool turned = n->of->is_transposed;
     ls__operand of = {1, 0, k, out, turned ? 1 : out, turned ? k : 1};
     char name[LS__NAME], bias[LS__NAME];
-    int status = ls__weights_packed(w, n->param[0], &of, name);
+    int status = ls__weights_packed(w, n->of->param[0]->id, &of, name);
 
     ls__call(w, "product(m * %lld, %lld, %lld, v%d, %lld, %s, %s_least, v%d, "
-             "%lld);", (long long)ls__cnode_vectors(n), (long long)k,
+             "%lld);", (long long)ls__net_vectors(n->of), (long long)k,
              (long long)out, value(w, node, 0), (long long)k, name, name, node,
              (long long)out);
-    if (status < 0 || n->params < 2)
+    if (status < 0 || n->of->params < 2)
         return status;
-    status = ls__weights_plain(w, n->param[1], bias);
-    put_bias(w, ls__cnode_vectors(n), out, bias, node);
+    status = ls__weights_plain(w, n->of->param[1]->id, bias);
+    put_bias(w, ls__net_vectors(n->of), out, bias, node);
     return status;
 }
 
 static int put_matmul(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *a = input(w, node, 0);
-    int64_t k = ls__cnode_width(a), m = a->shape[a->rank - 2];
-    ls__operand of = {1, 0, k, ls__cnode_width(n), 0, 0};
+    int64_t k = ls__net_width(a->of), m = a->of->shape[a->of->rank - 2];
+    ls__operand of = {1, 0, k, ls__net_width(n->of), 0, 0};
 
     want(w, ls__packed_size(&of));
     ls__call(w, "matmul(m * %lld, %lld, %lld, %lld, v%d, v%d, v%d, t);",
@@ -73,21 +73,22 @@ static int put_matmul(ls__writer *w, int node)
 static int two_arrays(ls__writer *w, int node, char scale[LS__NAME],
                       char bias[LS__NAME])
 {
-    int status = ls__weights_plain(w, w->node[node].param[0], scale);
+    const ls__net_node *of = w->node[node].of;
+    int status = ls__weights_plain(w, of->param[0]->id, scale);
 
     return status < 0 ? status
-                      : ls__weights_plain(w, w->node[node].param[1], bias);
+                      : ls__weights_plain(w, of->param[1]->id, bias);
 }
 
 static int put_layer_norm(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
-    long long c = ls__cnode_width(n);
+    long long c = ls__net_width(n->of);
     char scale[LS__NAME], bias[LS__NAME];
     int status = two_arrays(w, node, scale, bias);
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)",
-             (long long)ls__cnode_vectors(n));
+             (long long)ls__net_vectors(n->of));
     ls__call(w, "    layer_norm(%lld, v%d + i * %lld, %s, %s, %lld, "
              "v%d + i * %lld);", c, value(w, node, 0), c, scale, bias, c, node,
              c);
@@ -104,7 +105,7 @@ static int put_group_norm(ls__writer *w, int node)
     want(w, size / groups);
     ls__call(w, "for (i = 0; i < m; i++)");
     ls__call(w, "    group_norm(%lld, %lld, %lld, v%d + i * %lld, %s, %s,",
-             (long long)ls__cnode_vectors(n), (long long)ls__cnode_width(n),
+             (long long)ls__net_vectors(n->of), (long long)ls__net_width(n->of),
              groups, value(w, node, 0), size, scale, bias);
     ls__call(w, "               v%d + i * %lld, t);", node, size);
     return status;
@@ -113,14 +114,14 @@ static int put_group_norm(ls__writer *w, int node)
 static int put_rms_norm(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
-    long long c = ls__cnode_width(n);
+    long long c = ls__net_width(n->of);
     char scale[LS__NAME];
-    int status = ls__weights_plain(w, n->param[0], scale);
+    int status = ls__weights_plain(w, n->of->param[0]->id, scale);
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)",
-             (long long)ls__cnode_vectors(n));
+             (long long)ls__net_vectors(n->of));
     ls__text_put(&w->calls, "        rms_norm(%lld, ", c);
-    ls__text_float(&w->calls, (float)ls__attribute_real(n, "epsilon"));
+    ls__text_float(&w->calls, (float)ls__net_number(n->of, "epsilon"));
     ls__text_put(&w->calls, ", v%d + i * %lld, %s, v%d + i * %lld);\n",
                  value(w, node, 0), c, scale, node, c);
     return status;
@@ -129,12 +130,12 @@ static int put_rms_norm(ls__writer *w, int node)
 static int put_batch_norm(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
-    long long c = ls__cnode_width(n);
-    float epsilon = (float)ls__attribute_real(n, "epsilon");
+    long long c = ls__net_width(n->of);
+    float epsilon = (float)ls__net_number(n->of, "epsilon");
     char name[3][LS__NAME], factor_name[LS__NAME];
     int64_t size;
-    float *factor = ls__weights_read(w, n->param[3], &size);
-    float *scale = ls__weights_read(w, n->param[0], &size);
+    float *factor = ls__weights_read(w, n->of->param[3]->id, &size);
+    float *scale = ls__weights_read(w, n->of->param[0]->id, &size);
     int status = factor && scale ? 0 : LS_ENOMEM;
 
     for (int64_t j = 0; status == 0 && j < size; j++)
@@ -144,11 +145,11 @@ static int put_batch_norm(ls__writer *w, int node)
     free(factor);
     free(scale);
     for (int k = 1; k < 3 && status == 0; k++)
-        status = ls__weights_plain(w, n->param[k], name[k]);
+        status = ls__weights_plain(w, n->of->param[k]->id, name[k]);
     if (status == 0)
         ls__call(w, "batch_norm(m * %lld, %lld, v%d, %s, %s, %s, v%d);",
-                 (long long)ls__cnode_vectors(n), c, value(w, node, 0), name[2],
-                 factor_name, name[1], node);
+                 (long long)ls__net_vectors(n->of), c, value(w, node, 0),
+                 name[2], factor_name, name[1], node);
     return status;
 }
 
@@ -156,7 +157,7 @@ static int put_position(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
     char table[LS__NAME];
-    int status = ls__weights_plain(w, n->param[0], table);
+    int status = ls__weights_plain(w, n->of->param[0]->id, table);
 
     ls__part(w, "add");
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
@@ -181,11 +182,11 @@ static int put_parameter(ls__writer *w, int node)
 static int put_softmax(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
-    long long c = ls__cnode_width(n);
+    long long c = ls__net_width(n->of);
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)",
-             (long long)ls__cnode_vectors(n));
-    ls__call(w, "    %s(%lld, v%d + i * %lld, v%d + i * %lld);", n->op, c,
+             (long long)ls__net_vectors(n->of));
+    ls__call(w, "    %s(%lld, v%d + i * %lld, v%d + i * %lld);", n->of->op, c,
              value(w, node, 0), c, node, c);
     return 0;
 }
@@ -193,24 +194,22 @@ static int put_softmax(ls__writer *w, int node)
 /* ------ images ------ */
 
 /* Padding before, on one axis. */
-static int64_t before(const ls__cnode *n, const char *padding, int64_t in,
-                      int64_t out, int64_t reach, int64_t stride,
-                      const char *given)
+static int64_t before(const ls__cnode *n, int64_t in, int64_t out,
+                      int64_t reach, int64_t stride, const char *given)
 {
     int64_t missing = (out - 1) * stride + reach - in;
 
-    if (!strcmp(padding, "explicit"))
+    if (ls__net_says(n->of, "padding", "explicit"))
         return ls__attribute_int(n, given, 0);
-    if (!strcmp(padding, "causal"))
+    if (ls__net_says(n->of, "padding", "causal"))
         return reach - 1;
-    return strcmp(padding, "same") || missing < 0 ? 0 : missing / 2;
+    return ls__net_says(n->of, "padding", "same") && missing > 0 ? missing / 2
+                                                                 : 0;
 }
 
-static int put_window(ls__writer *w, int node)
+static void put_window(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
-    const char *padding = json_string_value(json_object_get(
-        json_object_get(n->json, "attributes"), "padding"));
     int64_t kh = ls__attribute_int(n, "height", 1);
     int64_t kw = ls__attribute_int(n, "width", 1);
     int64_t sy = ls__attribute_int(n, "stride_y", 1);
@@ -218,41 +217,37 @@ static int put_window(ls__writer *w, int node)
     int64_t dy = ls__attribute_int(n, "dilation_y", 1);
     int64_t dx = ls__attribute_int(n, "dilation_x", 1);
 
-    if (!padding)
-        return ls__fail(LS_EFORMAT, "%s: a window without padding", w->path);
     ls__call(w, "{");
     ls__call(w, "    static const window at = {%lld, %lld, %lld, %lld, %lld, "
              "%lld, %lld, %lld, %lld,",
-             (long long)x->shape[0], (long long)x->shape[1],
-             (long long)x->shape[2], (long long)kh, (long long)kw,
+             (long long)x->of->shape[0], (long long)x->of->shape[1],
+             (long long)x->of->shape[2], (long long)kh, (long long)kw,
              (long long)sy, (long long)sx, (long long)dy, (long long)dx);
     ls__call(w, "                              %lld, %lld, %lld, %lld};\n",
-             (long long)before(n, padding, x->shape[0], n->shape[0],
+             (long long)before(n, x->of->shape[0], n->of->shape[0],
                                (kh - 1) * dy + 1, sy, "top"),
-             (long long)before(n, padding, x->shape[1], n->shape[1],
+             (long long)before(n, x->of->shape[1], n->of->shape[1],
                                (kw - 1) * dx + 1, sx, "left"),
-             (long long)n->shape[0], (long long)n->shape[1]);
+             (long long)n->of->shape[0], (long long)n->of->shape[1]);
     ls__call(w, "    for (i = 0; i < m; i++)");
-    return 0;
 }
 
 static int put_pool(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
-    int status = put_window(w, node);
 
-    if (status == 0)
-        ls__call(w, "        %s(&at, v%d + i * %lld, v%d + i * %lld);\n    }",
-                 n->op, value(w, node, 0), (long long)x->size, node,
-                 (long long)n->size);
-    return status;
+    put_window(w, node);
+    ls__call(w, "        %s(&at, v%d + i * %lld, v%d + i * %lld);\n    }",
+             n->of->op, value(w, node, 0), (long long)x->size, node,
+             (long long)n->size);
+    return 0;
 }
 
 static int put_depthwise(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
     char name[LS__NAME];
-    int status = ls__weights_plain(w, n->param[0], name);
+    int status = ls__weights_plain(w, n->of->param[0]->id, name);
 
     ls__part(w, "depthwise");
     ls__call(w, "        depthwise(&at, v%d + i * %lld, %s, v%d + i * "
@@ -265,12 +260,13 @@ static int put_grouped(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
     int64_t groups = ls__attribute_int(n, "groups", 1);
-    int64_t features = ls__cnode_width(n), out = features / groups;
+    int64_t features = ls__net_width(n->of), out = features / groups;
     int64_t k = ls__attribute_int(n, "height", 1) *
-                ls__attribute_int(n, "width", 1) * ls__cnode_width(x) / groups;
+                ls__attribute_int(n, "width", 1) * ls__net_width(x->of) /
+                groups;
     ls__operand of = {groups, out, k, out, features, 1};
     char name[LS__NAME];
-    int status = ls__weights_packed(w, n->param[0], &of, name);
+    int status = ls__weights_packed(w, n->of->param[0]->id, &of, name);
 
     want(w, ROWS * k);
     ls__call(w, "        conv(&at, %lld, %lld, v%d + i * %lld, %s, %lld,",
@@ -285,17 +281,17 @@ static int put_conv(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
     int64_t groups = ls__attribute_int(n, "groups", 1);
-    int64_t c = ls__cnode_width(n);
+    int64_t c = ls__net_width(n->of);
     char bias[LS__NAME];
-    int status = put_window(w, node);
+    int status;
 
-    if (status == 0)
-        status = groups == ls__cnode_width(x) && groups == c
-                     ? put_depthwise(w, node) : put_grouped(w, node);
-    if (status < 0 || n->params < 2)
+    put_window(w, node);
+    status = groups == ls__net_width(x->of) && groups == c
+                 ? put_depthwise(w, node) : put_grouped(w, node);
+    if (status < 0 || n->of->params < 2)
         return status;
-    status = ls__weights_plain(w, n->param[1], bias);
-    put_bias(w, ls__cnode_vectors(n), c, bias, node);
+    status = ls__weights_plain(w, n->of->param[1]->id, bias);
+    put_bias(w, ls__net_vectors(n->of), c, bias, node);
     return status;
 }
 
@@ -305,16 +301,16 @@ static int put_conv(ls__writer *w, int node)
 static int put_recurrent(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
-    bool is_lstm = n->op[0] == 'l';
+    bool is_lstm = n->of->op[0] == 'l';
     long long states = is_lstm ? 2 : 1, gates = is_lstm ? 4 : 3;
-    long long steps = x->shape[0], units = x->shape[1] / gates;
-    bool from = strstr(n->op, "_from");
+    long long steps = x->of->shape[0], units = x->of->shape[1] / gates;
+    bool from = strstr(n->of->op, "_from");
     ls__operand of = {1, 0, units, gates * units, gates * units, 1};
     char kernel[LS__NAME], bias[LS__NAME] = "0";
-    int status = ls__weights_packed(w, n->param[0], &of, kernel);
+    int status = ls__weights_packed(w, n->of->param[0]->id, &of, kernel);
 
-    if (status == 0 && n->params > 1)
-        status = ls__weights_plain(w, n->param[1], bias);
+    if (status == 0 && n->of->params > 1)
+        status = ls__weights_plain(w, n->of->param[1]->id, bias);
     want(w, (gates + 2) * units);
     ls__call(w, "for (i = 0; i < m; i++) {");
     ls__call(w, "    float *state = t + %lld;\n    long j;\n", gates * units);
@@ -345,8 +341,8 @@ static int put_recurrent(ls__writer *w, int node)
 static int put_attention(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *k = input(w, node, 1);
-    int64_t steps = n->shape[0], heads = ls__attribute_int(n, "heads", 1);
-    int64_t d = n->shape[1] / heads;
+    int64_t steps = n->of->shape[0], heads = ls__attribute_int(n, "heads", 1);
+    int64_t d = n->of->shape[1] / heads;
     ls__operand scores = {1, 0, d, steps, 0, 0}, mix = {1, 0, steps, d, 0, 0};
 
     want(w, steps * steps +
@@ -354,7 +350,7 @@ static int put_attention(ls__writer *w, int node)
     ls__call(w, "for (i = 0; i < m; i++)");
     ls__call(w, "    attention(%lld, %lld, %lld, %lld, %d, v%d + i * %lld, "
              "v%d + i * %lld,", (long long)steps, (long long)heads,
-             (long long)(k->shape[1] / d), (long long)d,
+             (long long)(k->of->shape[1] / d), (long long)d,
              (int)ls__attribute_int(n, "causal", 0), value(w, node, 0),
              (long long)n->size, value(w, node, 1), (long long)k->size);
     ls__call(w, "              v%d + i * %lld, v%d + i * %lld, t);",

@@ -9,7 +9,7 @@
 
 static const ls__cnode *input(const ls__writer *w, int node, int k)
 {
-    return &w->node[w->node[node].in[k]];
+    return &w->node[w->node[node].of->in[k]->id];
 }
 
 static int value(const ls__writer *w, int node, int k)
@@ -32,8 +32,8 @@ static int put_term(ls__writer *w, const ls__crow *row, int node)
         if (*c == '$' && (c[1] == 'a' || c[1] == 'b'))
             ls__text_put(t, "v%d[i]", value(w, node, *++c == 'b'));
         else if (*c == '$')
-            ls__text_float(t, (float)ls__attribute_real(
-                                  n, row->by[*++c == 'q']));
+            ls__text_float(t, (float)ls__net_number(
+                n->of, row->by[*++c == 'q']));
         else
             ls__text_add(t, c, 1);
     ls__text_put(t, ";\n");
@@ -54,9 +54,9 @@ static void strides_of(const ls__cnode *n, int64_t *stride)
 {
     int64_t by = 1;
 
-    for (int k = n->rank - 1; k >= 0; k--) {
+    for (int k = n->of->rank - 1; k >= 0; k--) {
         stride[k] = by;
-        by *= n->shape[k];
+        by *= n->of->shape[k];
     }
 }
 
@@ -68,8 +68,9 @@ static void put_list(ls__text *t, const char *name, int n, const int64_t *of)
     ls__text_put(t, "%s};\n", n ? "" : "1");
 }
 
-/* Walk over x (rows of x_size numbers from `first` on) to y, or back. */
-static void put_view(ls__writer *w, int rank, const int64_t *size,
+/* Walk over x (rows of so many numbers, from `first` on) to y, or back, by the
+ * shape of a node. */
+static void put_view(ls__writer *w, const ls__net_node *of,
                      const int64_t *stride, bool back, int from,
                      int64_t from_size, int64_t first, int to, int64_t to_size,
                      int64_t second)
@@ -78,12 +79,13 @@ static void put_view(ls__writer *w, int rank, const int64_t *size,
 
     ls__part(w, "view");
     ls__text_put(t, "    {\n");
-    put_list(t, "size", rank, size);
-    put_list(t, "stride", rank, stride);
+    put_list(t, "size", of->rank, of->shape);
+    put_list(t, "stride", of->rank, stride);
     ls__text_put(t, "\n        for (i = 0; i < m; i++)\n"
                     "            view(%d, size, stride, %d, "
                     "v%d + i * %lld + %lld, v%d + i * %lld + %lld);\n    }\n",
-                 rank, back, from, (long long)from_size, (long long)first, to,
+                 of->rank, back, from, (long long)from_size, (long long)first,
+                 to,
                  (long long)to_size, (long long)second);
 }
 
@@ -93,9 +95,9 @@ static int put_transpose(ls__writer *w, int node)
     int64_t from[LS_MAX_RANK] = {0}, stride[LS_MAX_RANK] = {0};
 
     strides_of(x, from);
-    for (int k = 0; k < n->rank; k++)
-        stride[k] = from[ls__attribute_at(n, "axes", k)];
-    put_view(w, n->rank, n->shape, stride, false, value(w, node, 0), x->size, 0,
+    for (int k = 0; k < n->of->rank; k++)
+        stride[k] = from[ls__net_size(n->of, "axes", k)];
+    put_view(w, n->of, stride, false, value(w, node, 0), x->size, 0,
              node, n->size, 0);
     return 0;
 }
@@ -106,8 +108,8 @@ static int put_slice(ls__writer *w, int node)
     int64_t stride[LS_MAX_RANK] = {0}, axis = ls__attribute_int(n, "axis", 0);
 
     strides_of(x, stride);
-    axis += axis < 0 ? x->rank : 0;
-    put_view(w, n->rank, n->shape, stride, false, value(w, node, 0), x->size,
+    axis += axis < 0 ? x->of->rank : 0;
+    put_view(w, n->of, stride, false, value(w, node, 0), x->size,
              ls__attribute_int(n, "first", 0) * stride[axis], node, n->size,
              0);
     return 0;
@@ -117,12 +119,12 @@ static int put_broadcast(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
     int64_t from[LS_MAX_RANK] = {0}, stride[LS_MAX_RANK] = {0};
-    int more = n->rank - x->rank;
+    int more = n->of->rank - x->of->rank;
 
     strides_of(x, from);
-    for (int k = more; k < n->rank; k++)
-        stride[k] = x->shape[k - more] == 1 ? 0 : from[k - more];
-    put_view(w, n->rank, n->shape, stride, false, value(w, node, 0), x->size, 0,
+    for (int k = more; k < n->of->rank; k++)
+        stride[k] = x->of->shape[k - more] == 1 ? 0 : from[k - more];
+    put_view(w, n->of, stride, false, value(w, node, 0), x->size, 0,
              node, n->size, 0);
     return 0;
 }
@@ -133,14 +135,14 @@ static int put_concat(ls__writer *w, int node)
     int64_t stride[LS_MAX_RANK] = {0}, first = 0;
     int64_t axis = ls__attribute_int(n, "axis", 0);
 
-    axis += axis < 0 ? n->rank : 0;
+    axis += axis < 0 ? n->of->rank : 0;
     strides_of(n, stride);
     for (int k = 0; k < 2; k++) {
         const ls__cnode *x = input(w, node, k);
 
-        put_view(w, x->rank, x->shape, stride, true, value(w, node, k), x->size,
+        put_view(w, x->of, stride, true, value(w, node, k), x->size,
                  0, node, n->size, first);
-        first += x->shape[axis] * stride[axis];
+        first += x->of->shape[axis] * stride[axis];
     }
     return 0;
 }
@@ -152,11 +154,12 @@ static int put_reduction(ls__writer *w, int node)
     int64_t axis = ls__attribute_int(n, "axis", 0), outer = 1, of = 1;
     int64_t inner = 1, end = axis + ls__attribute_int(n, "axes", 1);
 
-    for (int k = 0; k < x->rank; k++)
-        *(k < axis ? &outer : k < end ? &of : &inner) *= x->shape[k];
+    for (int k = 0; k < x->of->rank; k++)
+        *(k < axis ? &outer : k < end ? &of : &inner) *= x->of->shape[k];
     ls__call(w, "%s(m * %lld, %lld, %lld, v%d, v%d);",
-             strcmp(n->op, "sum") ? "max_over" : "sum_over", (long long)outer,
-             (long long)of, (long long)inner, value(w, node, 0), node);
+             ls__net_is(n->of, "sum") ? "sum_over" : "max_over",
+             (long long)outer, (long long)of, (long long)inner,
+             value(w, node, 0), node);
     return 0;
 }
 
@@ -167,13 +170,13 @@ static int put_embed(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
     char name[LS__NAME];
-    int status = ls__weights_plain(w, n->param[0], name);
+    int status = ls__weights_plain(w, n->of->param[0]->id, name);
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)x->size);
     ls__call(w, "    embed(x[i], %lld, %lld, %s, v%d + i * %lld);",
              (long long)ls__attribute_int(n, "count", 1),
-             (long long)ls__cnode_width(n), name, node,
-             (long long)ls__cnode_width(n));
+             (long long)ls__net_width(n->of), name, node,
+             (long long)ls__net_width(n->of));
     return status;
 }
 
@@ -183,7 +186,7 @@ static int put_one_hot(ls__writer *w, int node)
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
     ls__call(w, "    v%d[i] = x[i / %lld] == i %% %lld;", node,
-             (long long)ls__cnode_width(n), (long long)ls__cnode_width(n));
+             (long long)ls__net_width(n->of), (long long)ls__net_width(n->of));
     return 0;
 }
 
@@ -191,17 +194,17 @@ static int put_one_hot(ls__writer *w, int node)
 static int put_bag(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
-    int64_t places = ls__cnode_width(x), width = ls__cnode_width(n);
+    int64_t places = ls__net_width(x->of), width = ls__net_width(n->of);
     char table[LS__NAME], bias[LS__NAME] = "";
-    int status = ls__weights_plain(w, n->param[0], table);
+    int status = ls__weights_plain(w, n->of->param[0]->id, table);
 
-    if (status == 0 && n->params > 1)
-        status = ls__weights_plain(w, n->param[1], bias);
+    if (status == 0 && n->of->params > 1)
+        status = ls__weights_plain(w, n->of->param[1]->id, bias);
     ls__call(w, "for (i = 0; i < m * %lld; i++)",
-             (long long)ls__cnode_vectors(x));
+             (long long)ls__net_vectors(x->of));
     ls__text_put(&w->calls, "        bag(%lld, x + i * %lld, ",
                  (long long)places, (long long)places);
-    if (n->inputs > 1)
+    if (n->of->inputs > 1)
         ls__text_put(&w->calls, "v%d + i * %lld", value(w, node, 1),
                      (long long)places);
     else
@@ -214,7 +217,8 @@ static int put_bag(ls__writer *w, int node)
     if (*bias) {
         ls__part(w, "bias");
         ls__call(w, "add_bias(m * %lld, %lld, %s, v%d, %lld);",
-                 (long long)ls__cnode_vectors(x), (long long)width, bias, node,
+                 (long long)ls__net_vectors(x->of), (long long)width, bias,
+                 node,
                  (long long)width);
     }
     if (w->floats < 2 * places)
@@ -289,11 +293,11 @@ const ls__crow *ls__crow_of(const char *op)
 int ls__crow_put(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
-    const ls__crow *row = ls__crow_of(n->op);
+    const ls__crow *row = ls__crow_of(n->of->op);
 
     if (!row)
         return ls__fail(LS_ENOTSUP, "%s: node %d of the graph: there is no C "
-                        "source for \"%s\"", w->path, node, n->op);
+                        "source for \"%s\"", w->path, node, n->of->op);
     if (!row->put)
         return put_term(w, row, node);
     if (row->part)

@@ -69,15 +69,12 @@ static int check_model(const char *path)
 
 static int read_model(ls__writer *w)
 {
-    const char *text;
     int status = check_model(w->path);
 
     if (status < 0 || (status = ls_archive_open(&w->archive, w->path)) < 0)
         return status;
-    if (!(text = note_of(w, "lockstep.graph")))
+    if (!note_of(w, "lockstep.graph"))
         return ls__fail(LS_EFORMAT, "%s: it has no graph", w->path);
-    if (!(w->graph = json_loads(text, 0, NULL)))
-        return ls__no_memory("a graph", strlen(text));
     status = ls__cgraph_read(w);
     return status < 0 ? status : read_coding(w);
 }
@@ -91,7 +88,7 @@ static const ls__cnode *in_of(const ls__writer *w)
 
 static const char *type_of(const ls__writer *w)
 {
-    return in_of(w)->is_i32 ? "int32_t" : "float";
+    return in_of(w)->of->is_i32 ? "int32_t" : "float";
 }
 
 /* A digest is 64 hexadecimal digits, or it is not shown. */
@@ -172,7 +169,7 @@ static void put_values(ls__writer *w, ls__text *c)
     for (int i = 0; i <= w->output; i++) {
         const ls__cnode *n = &w->node[i];
 
-        if (n->needed && n->as == i && !n->is_i32)
+        if (n->needed && n->as == i && !n->of->is_i32)
             ls__text_put(c, "    float *v%d = s + m * %lld;\n", i,
                          (long long)n->at);
     }
@@ -190,7 +187,7 @@ static void put_predict(ls__writer *w, ls__text *c)
                     "static void predict(long m, const %s *x, float *y, "
                     "float *s)\n{\n", ROWS, type_of(w));
     put_values(w, c);
-    if (!in->is_i32)
+    if (!in->of->is_i32)
         ls__text_put(c, "    for (i = 0; i < m * %lld; i++)\n"
                         "        v%d[i] = flush(x[i]);\n", (long long)in->size,
                      w->input);
@@ -280,9 +277,9 @@ static int open_files(ls__writer *w, const char *path, ls__text *c, ls__text *h)
 
 static void free_writer(ls__writer *w)
 {
+    ls__net_close(&w->net);
     ls_archive_close(w->archive);
     ls_coding_free(w->coding);
-    json_decref(w->graph);
     free(w->node);
     free(w->header);
     ls__text_close(&w->parts);

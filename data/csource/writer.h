@@ -4,9 +4,8 @@
 #define LS_CSOURCE_WRITER_H
 
 #include "base/file.h"
+#include "net/net.h"
 
-#include <jansson.h>
-#include <lockstep/archive.h>
 #include <lockstep/columns.h>
 #include <stdio.h>
 
@@ -43,21 +42,15 @@ void ls__text_close(ls__text *t);
 
 /* ------ A graph (c_graph.c) ------ */
 
-enum { LS__NODE_INPUTS = 3, LS__NODE_PARAMS = 5 };
-
-/* A node, as the model file's JSON says it. */
+/* A node, and where its value lies. */
 typedef struct ls__cnode {
-    const json_t *json;
-    const char *op;
-    int inputs, params, in[LS__NODE_INPUTS];
-    int param[LS__NODE_PARAMS]; /* entries of the archive */
-    int rank;
-    int64_t shape[LS_MAX_RANK], size;
-    bool needed, is_i32;
-    int as;          /* the node whose memory its value has: itself, or what it
-                        is a view of */
-    int last;        /* the last node that reads that memory */
-    int64_t at;      /* floats a row before it */
+    const ls__net_node *of;
+    int64_t size; /* floats a row */
+    bool needed;
+    int as;       /* the node whose memory its value has: itself, or what it
+                     is a view of */
+    int last;     /* the last node that reads that memory */
+    int64_t at;   /* floats a row before it */
 } ls__cnode;
 
 typedef struct ls__writer {
@@ -65,11 +58,11 @@ typedef struct ls__writer {
     char name[LS__NAME], upper[LS__NAME];
     char *header; /* its file */
     ls_archive *archive;
-    json_t *graph;
+    ls__net net;
     ls_coding *coding;   /* of a table; NULL: none */
     const char *images;  /* a note; NULL: none */
-    int nodes, input, output;
-    ls__cnode *node;
+    int input, output;
+    ls__cnode *node; /* [net.nodes] */
     int64_t rows_floats;   /* memory a row */
     int64_t floats;        /* and for any number of rows */
     ls__text parts, calls; /* names of parts that are needed; the calls */
@@ -82,14 +75,8 @@ int ls__cgraph_read(ls__writer *w);
 /* Give each value its memory. */
 void ls__cgraph_place(ls__writer *w);
 
-/* An attribute: a whole number, a number, a list's number. */
+/* A whole number that is an attribute; where there is none, what is usual. */
 int64_t ls__attribute_int(const ls__cnode *n, const char *name, int64_t usual);
-double ls__attribute_real(const ls__cnode *n, const char *name);
-int64_t ls__attribute_at(const ls__cnode *n, const char *name, int i);
-
-/* The last axis, and vectors of it a row. */
-int64_t ls__cnode_width(const ls__cnode *n);
-int64_t ls__cnode_vectors(const ls__cnode *n);
 
 /* ------ Operators (c_ops.c, c_layers.c) ------ */
 

@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <lockstep/archive.h>
 
-enum { LS__NET_INPUTS = 4, LS__NET_PARAMS = 4 };
+enum { LS__NET_INPUTS = 4, LS__NET_PARAMS = 5 };
 
 /* A parameter, which several nodes may have. */
 typedef struct ls__net_param {

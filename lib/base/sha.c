@@ -179,6 +179,15 @@ void ls__sha256_update(ls__sha256 *sha, const void *data, size_t size)
     update(sha, data, size, sha->mix);
 }
 
+void ls__sha256_number(ls__sha256 *sha, int64_t x)
+{
+    uint8_t bytes[8];
+
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)((uint64_t)x >> 8 * i);
+    ls__sha256_update(sha, bytes, sizeof bytes);
+}
+
 void ls__sha256_final(ls__sha256 *sha, uint8_t digest[32])
 {
     finish(sha, 8, digest, sha->mix);

@@ -4,15 +4,6 @@
 
 #include <string.h>
 
-static void hash_int(ls__sha256 *sha, int64_t x)
-{
-    uint8_t bytes[8];
-
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)((uint64_t)x >> 8 * i);
-    ls__sha256_update(sha, bytes, 8);
-}
-
 /* Floats are little-endian in memory on every machine we run on. */
 void ls__state_array(ls__sha256 *sha, const char *prefix, const char *name,
                      int rank, const int64_t *shape, const void *data,
@@ -21,14 +12,14 @@ void ls__state_array(ls__sha256 *sha, const char *prefix, const char *name,
     ls__sha256_update(sha, prefix, strlen(prefix));
     ls__sha256_update(sha, ".", *prefix ? 1 : 0);
     ls__sha256_update(sha, name, strlen(name) + 1);
-    hash_int(sha, rank);
+    ls__sha256_number(sha, rank);
     for (int i = 0; i < rank; i++)
-        hash_int(sha, shape[i]);
+        ls__sha256_number(sha, shape[i]);
     ls__sha256_update(sha, data, bytes);
 }
 
 void ls__state_end(ls__sha256 *sha, int64_t step, char hex[65])
 {
-    hash_int(sha, step);
+    ls__sha256_number(sha, step);
     ls__sha256_hex(sha, hex);
 }

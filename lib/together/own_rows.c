@@ -71,22 +71,21 @@ static int open_own(ls_batch *b)
 
 /* ------ how many are whose ------ */
 
-/* Hear what each rank says of an input: a number of rows from 0 on, or the
+/* Hear what each rank says of something: a number from 0 on, or the
  * status it failed with; own: this rank's. */
-static int hear(ls_batch *b, const char *what, int64_t own)
+static int hear(const ls_transport *link, int64_t *said, const char *what,
+                int64_t own)
 {
-    const ls_transport *link = b->trainer->ranks->link;
-    struct ls__own *o = b->own;
     int status;
 
-    o->said[link->rank] = own;
-    status = ls__link_gather_each(link, o->said, sizeof *o->said);
+    said[link->rank] = own;
+    status = ls__link_gather_each(link, said, sizeof *said);
     if (status < 0 || own < 0)
         return status < 0 ? status : (int)own;
-    for (int r = 0; r < o->ranks; r++)
-        if (o->said[r] < 0)
-            return ls__fail((int)o->said[r], "%s: rank %d failed: %s", what, r,
-                            ls_strerror((int)o->said[r]));
+    for (int r = 0; r < link->ranks; r++)
+        if (said[r] < 0)
+            return ls__fail((int)said[r], "%s: rank %d failed: %s", what, r,
+                            ls_strerror((int)said[r]));
     return 0;
 }
 
@@ -287,7 +286,8 @@ static void keep(ls_batch *b, int64_t i, const char *data, int64_t bytes)
 static int move(ls_batch *b, int64_t i, const char *what, const char *data,
                 int64_t bytes)
 {
-    int status = hear(b, what, make_room(b, i, bytes));
+    int status = hear(b->trainer->ranks->link, b->own->said, what,
+                      make_room(b, i, bytes));
 
     if (status == 0)
         status = post(b, i, data, bytes);
@@ -319,7 +319,7 @@ static int set(ls_batch *b, int64_t i, const char *what, const void *data,
                int64_t rows, int64_t bytes, int64_t *all)
 {
     int64_t n;
-    int status = hear(b, what, rows);
+    int status = hear(b->trainer->ranks->link, b->own->said, what, rows);
 
     if (status < 0)
         return status;
@@ -347,10 +347,8 @@ int ls__own_rows_batches(const ls_trainer *t, int64_t batches)
     int64_t *said = ls__new((size_t)link->ranks, sizeof *said, "ranks");
     int status = ls__spread_agree(t, said ? 0 : LS_ENOMEM);
 
-    if (status == 0) {
-        said[link->rank] = batches;
-        status = ls__link_gather_each(link, said, sizeof *said);
-    }
+    if (status == 0)
+        status = hear(link, said, "an epoch", batches);
     for (int r = 1; r < link->ranks && status == 0; r++)
         if (said[r] != said[0])
             status = ls__fail(LS_EINVAL, "an epoch has %lld batches of the "

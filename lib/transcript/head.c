@@ -41,15 +41,6 @@ int ls__head_graph(const ls_trainer *t, char hex[LS__HEX])
     return 0;
 }
 
-static void hash_int(ls__sha256 *sha, int64_t x)
-{
-    uint8_t bytes[8];
-
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)((uint64_t)x >> 8 * i);
-    ls__sha256_update(sha, bytes, sizeof bytes);
-}
-
 /* Where each parameter lies among the floats that a root is a hash of. */
 void ls__head_layout(const ls__params *p, char hex[LS__HEX])
 {
@@ -60,12 +51,12 @@ void ls__head_layout(const ls__params *p, char hex[LS__HEX])
         const ls__slot *s = &p->slot[i];
 
         ls__sha256_update(&sha, s->name, strlen(s->name) + 1);
-        hash_int(&sha, s->rank);
+        ls__sha256_number(&sha, s->rank);
         for (int k = 0; k < s->rank; k++)
-            hash_int(&sha, s->shape[k]);
-        hash_int(&sha, s->offset);
+            ls__sha256_number(&sha, s->shape[k]);
+        ls__sha256_number(&sha, s->offset);
     }
-    hash_int(&sha, p->floats);
+    ls__sha256_number(&sha, p->floats);
     ls__sha256_hex(&sha, hex);
 }
 

@@ -151,15 +151,6 @@ static int gather(const hashing *h, ls__digest *row, int64_t *border)
 
 /* ------ the text ------ */
 
-static void put_int(ls__sha256 *sha, uint64_t x)
-{
-    uint8_t bytes[8];
-
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)(x >> 8 * i);
-    ls__sha256_update(sha, bytes, sizeof bytes);
-}
-
 static void put_text(ls__sha256 *sha, const char *text)
 {
     ls__sha256_update(sha, text, strlen(text) + 1);
@@ -168,7 +159,7 @@ static void put_text(ls__sha256 *sha, const char *text)
 static void put_control(ls__sha256 *sha, const char *name, uint64_t bits)
 {
     put_text(sha, name);
-    put_int(sha, bits);
+    ls__sha256_number(sha, (int64_t)bits);
 }
 
 /* What the root is a hash of; docs/transcript.md says it in words. */
@@ -183,16 +174,16 @@ static void finish(const hashing *h, int64_t batches, int n,
     memcpy(&lr, &t->lr, sizeof lr);
     ls__sha256_init(&sha);
     put_text(&sha, "lockstep state 1");
-    put_int(&sha, (uint64_t)t->step);
-    put_int(&sha, (uint64_t)batches);
-    put_int(&sha, (uint64_t)h->arrays);
+    ls__sha256_number(&sha, t->step);
+    ls__sha256_number(&sha, batches);
+    ls__sha256_number(&sha, h->arrays);
     for (int a = 0; a < h->arrays; a++) {
         ls__digest d = ls__merkle_root(h->leaf + a * h->leaves, h->leaves);
 
         put_control(&sha, h->array[a].name, (uint64_t)t->model.params.floats);
         ls__sha256_update(&sha, d.byte, sizeof d.byte);
     }
-    put_int(&sha, 1 + (uint64_t)n);
+    ls__sha256_number(&sha, 1 + n);
     put_control(&sha, "lr", lr);
     for (int i = 0; i < n; i++)
         put_control(&sha, control[i].name, control[i].bits);

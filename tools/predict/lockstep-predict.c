@@ -141,26 +141,28 @@ static int read_notes(run *r, const char *path)
                ? read_file_notes(r, path) : status;
 }
 
-static int check_apart(const run *r, const char *input)
+static int check_files(const run *r, const char *input)
 {
     const apart_file file[] = {
         {"MODEL", r->line.path[0], APART_READ},
         {"INPUT", input, APART_READ},
         {"--lora", r->set.lora, APART_READ},
         {"--output", r->set.output, APART_WRITTEN},
-        {"--onnx", r->set.onnx, APART_WRITTEN},
-        {"--c", r->set.c, APART_WRITTEN},
+        {"--onnx", r->set.onnx, APART_WRITTEN, true},
+        {"--c", r->set.c, APART_WRITTEN, true},
     };
+    const int count = sizeof file / sizeof *file;
+    int status = writable_check(count, file);
 
-    return apart_check(sizeof file / sizeof *file, file);
+    return status == OPT_GO ? apart_check(count, file) : status;
 }
 
 static int check_inputs(const run *r)
 {
-    int status = check_apart(r, NULL);
+    int status = check_files(r, NULL);
 
     for (int i = 1; i < r->line.paths && status == OPT_GO; i++)
-        status = check_apart(r, r->line.path[i]);
+        status = check_files(r, r->line.path[i]);
     return status;
 }
 
@@ -176,12 +178,6 @@ static int check_paths(const run *r)
         return opt_fail(OPT_WRONG, "--generate takes no INPUT, as \"%s\"",
                         r->line.path[1]);
     status = opt_check_together(&r->line);
-    if (status == OPT_GO)
-        status = writable_check(r->set.output, false);
-    if (status == OPT_GO)
-        status = writable_check(r->set.onnx, true);
-    if (status == OPT_GO)
-        status = writable_check(r->set.c, true);
     return status == OPT_GO ? check_inputs(r) : status;
 }
 

@@ -111,14 +111,14 @@ static bool are_labels(const char *images, const char *path)
 
 /* ------ */
 
-static bool is_written(apart_use use)
+bool apart_is_written(const apart_file *file)
 {
-    return use == APART_WRITTEN || use == APART_REPLACED;
+    return file->use == APART_WRITTEN || file->use == APART_REPLACED;
 }
 
 static bool may_be_one(const apart_file *a, const apart_file *b)
 {
-    if (!a->path || !b->path || (!is_written(a->use) && !is_written(b->use)))
+    if (!a->path || !b->path || (!apart_is_written(a) && !apart_is_written(b)))
         return true;
     return (a->use == APART_BEGUN && b->use == APART_REPLACED) ||
            (b->use == APART_BEGUN && a->use == APART_REPLACED) ||
@@ -127,7 +127,7 @@ static bool may_be_one(const apart_file *a, const apart_file *b)
 
 static bool is_part(const apart_file *of, const apart_file *file)
 {
-    return of->path && file->path && is_written(file->use) &&
+    return of->path && file->path && apart_is_written(file) &&
            (in_folder(of->path, file->path) ||
             (of->use == APART_IMAGES && are_labels(of->path, file->path)));
 }

@@ -18,7 +18,12 @@ typedef struct apart_file {
     const char *option; /* that names it: "--save" */
     const char *path;   /* NULL: it was not given */
     apart_use use;
+    bool aside; /* written beside and renamed, as the library does it: no device
+                   and no link survives that */
 } apart_file;
+
+/* Is it one of those that are written? */
+bool apart_is_written(const apart_file *file);
 
 /* OPT_GO, or after a message OPT_WRONG for one file under two options. Other
  * than regular files may be written by several: /dev/null, /dev/stdout. */

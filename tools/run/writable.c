@@ -38,7 +38,7 @@ int writable_check_folder(const char *path)
                : opt_fail(OPT_WRONG, "%s: is not a folder", path);
 }
 
-int writable_check(const char *path, bool aside)
+static int check_file(const char *path, bool aside)
 {
     struct stat info;
     bool there = path && stat(path, &info) == 0;
@@ -58,6 +58,16 @@ int writable_check(const char *path, bool aside)
     return access(path, W_OK) == 0
                ? OPT_GO
                : opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+}
+
+int writable_check(int count, const apart_file *file)
+{
+    int status = OPT_GO;
+
+    for (int i = 0; i < count && status == OPT_GO; i++)
+        if (apart_is_written(&file[i]))
+            status = check_file(file[i].path, file[i].aside);
+    return status;
 }
 
 int writable_check_plot(const char *path)

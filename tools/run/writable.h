@@ -4,15 +4,14 @@
 #ifndef TOOLS_WRITABLE_H
 #define TOOLS_WRITABLE_H
 
-#include <stdbool.h>
+#include "run/apart.h"
 
 /* OPT_GO, or after a message OPT_WRONG for "-" and for a path that no file can
  * have, as in a folder that does not exist, and OPT_FAILED for one that may not
- * be written; path NULL: nothing is asked.  Looks only: no file is made, opened
- * or changed.
- * aside: it will be written beside and renamed, as the library does, which no
- * device and no link survives; otherwise it may be one. */
-int writable_check(const char *path, bool aside);
+ * be written.  Of the files only those that are written are asked for; one that
+ * is not written aside may be a device.  Looks only: no file is made, opened or
+ * changed. */
+int writable_check(int count, const apart_file *file);
 
 /* The same of a folder, which is there or can be made. */
 int writable_check_folder(const char *path);

@@ -150,10 +150,8 @@ static int check_writable(scale *s)
     const apart_file file[] = {{"--json", s->set.json, APART_WRITTEN},
                                {"--csv", s->set.csv, APART_WRITTEN},
                                {"--plot", s->set.plot, APART_WRITTEN}};
-    int status = OPT_GO;
+    int status = writable_check(3, file);
 
-    for (int i = 0; i < 3 && status == OPT_GO; i++)
-        status = writable_check(file[i].path, false);
     if (status == OPT_GO)
         status = writable_check_plot(s->set.plot);
     return status == OPT_GO ? run_check_apart(&s->run, 3, file) : status;

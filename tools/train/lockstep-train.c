@@ -86,17 +86,17 @@ static int check_usage(session *s)
 static int check_writable(session *s)
 {
     const train_settings *set = &s->set;
-    const apart_file file[] = {{"--save", set->save, APART_REPLACED},
-                               {"--record", s->look.path, APART_REPLACED},
-                               {"--trace", set->trace, APART_WRITTEN},
+    const apart_file file[] = {{"--save", set->save, APART_REPLACED, true},
+                               {"--record", s->look.path, APART_REPLACED, true},
+                               {"--trace", set->trace, APART_WRITTEN, true},
                                {"--plot", set->curve, APART_WRITTEN},
                                {"--metrics", set->metrics, APART_WRITTEN},
                                {"--transcript", set->transcript,
                                 APART_WRITTEN}};
     int status = writable_check_folder(set->checkpoint);
 
-    for (int i = 0; i < 6 && status == OPT_GO; i++)
-        status = writable_check(file[i].path, i < 3);
+    if (status == OPT_GO)
+        status = writable_check(6, file);
     if (status == OPT_GO)
         status = writable_check_plot(set->curve);
     return status == OPT_GO ? run_check_apart(&s->run, 6, file) : status;
@@ -513,7 +513,7 @@ static int end_recorder(session *s)
     return OPT_GO;
 }
 
-/* Of runs that keep something which has it too. */
+/* Print the root of runs that keep something which has it too. */
 static int print_root(session *s)
 {
     const train_settings *set = &s->set;
