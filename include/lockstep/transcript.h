@@ -103,10 +103,10 @@ LS_API int ls_transcript_open(ls_transcript **transcript, ls_trainer *trainer,
                               int n_controls, const ls_control *controls);
 
 /* Write, after each batch that ls_step took, its number, loss, learning rate,
- * weight and norm.  `batch` counts from 0, and is the step but where masks leave
- * batches out.  Allocates nothing and asks the system for nothing but to write.
- * LS_EDIFFERS, when comparing: ls_errmsg() names the line, the field and both
- * values.  It sticks: what follows is not compared. */
+ * weight and norm.  `batch` counts from 0, and is the step but where masks
+ * leave batches out.  Allocates nothing and asks the system for nothing but to
+ * write.  LS_EDIFFERS, when comparing: ls_errmsg() names the line, the field
+ * and both values.  It sticks: what follows is not compared. */
 LS_API int ls_transcript_step(ls_transcript *transcript, int64_t batch,
                               const ls_result *result);
 

@@ -745,10 +745,10 @@ c.ls_conv1d = c.function("ls_conv1d", c.P, c.NodeOrNull, c.INT64, c.INT64,
     c.INT64, c.ls_padding, c.Text)
 
 def conv1d(x, n, width, stride, padding, name):
-    """Over steps: y[t,o] = bias[o] + sum_{a,c} x[t stride + a - before, c]
-    w[a,c,o], steps outside x being 0.  x (T,C) -> (out,n).  It is conv2d on
-    an image of height 1, so "<name>.kernel" is (1,width,C,n): nnx.Conv's
-    with an axis more.  stride 0: 1.
+    """A convolution over steps: y[t,o] = bias[o] + sum_{a,c} x[t stride + a -
+    before, c] w[a,c,o], steps outside x being 0.  x (T,C) -> (out,n).  It
+    is conv2d on an image of height 1, so "<name>.kernel" is (1,width,C,n):
+    nnx.Conv's with an axis more.  stride 0: 1.
     """
     return _.made(c.ls_conv1d, x, n, width, stride, padding, name)
 
@@ -855,15 +855,15 @@ def add(a, b):
 c.ls_dropout = c.function("ls_dropout", c.P, c.NodeOrNull, C.c_double, c.Text)
 
 def dropout(x, rate, name):
-    """In step, each element is x / (1 - rate) with probability 1 - rate, else
-    0 (Srivastava et al. 2014); evaluate and predict pass x through.  rate
-    in [0,1); 0 is x itself.  Element i of a micro-batch (its rows one after
-    the other) is kept where element i of jax.random.uniform is below 1 -
-    rate, with Flax's key for the layer in this call of the model, call
-    number step x micro-batches + micro-batch: the bits depend on no device
-    or worker, and a resumed run needs no more than its step.  See
-    trainer_options for the keys; with linen's, name is the layer's path,
-    "blocks_0.Dropout_0".
+    """Dropout: in step, each element is x / (1 - rate) with probability 1 -
+    rate, else 0 (Srivastava et al. 2014); evaluate and predict pass x
+    through.  rate in [0,1); 0 is x itself.  Element i of a micro-batch (its
+    rows one after the other) is kept where element i of jax.random.uniform
+    is below 1 - rate, with Flax's key for the layer in this call of the
+    model, call number step x micro-batches + micro-batch: the bits depend
+    on no device or worker, and a resumed run needs no more than its step.
+    See trainer_options for the keys; with linen's, name is the layer's
+    path, "blocks_0.Dropout_0".
     """
     return _.made(c.ls_dropout, x, rate, name)
 
