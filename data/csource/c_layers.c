@@ -170,7 +170,7 @@ static int put_parameter(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
     char table[LS__NAME];
-    int status = ls__weights_plain(w, n->param[0], table);
+    int status = ls__weights_plain(w, n->of->param[0]->id, table);
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
     ls__call(w, "    v%d[i] = %s[i %% %lld];", node, table, (long long)n->size);

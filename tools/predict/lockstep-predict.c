@@ -148,8 +148,8 @@ static int check_files(const run *r, const char *input)
         {"INPUT", input, APART_READ},
         {"--lora", r->set.lora, APART_READ},
         {"--output", r->set.output, APART_WRITTEN},
-        {"--onnx", r->set.onnx, APART_WRITTEN, true},
-        {"--c", r->set.c, APART_WRITTEN, true},
+        {"--onnx", r->set.onnx, APART_ASIDE},
+        {"--c", r->set.c, APART_ASIDE},
     };
     const int count = sizeof file / sizeof *file;
     int status = writable_check(count, file);

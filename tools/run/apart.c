@@ -113,7 +113,8 @@ static bool are_labels(const char *images, const char *path)
 
 bool apart_is_written(const apart_file *file)
 {
-    return file->use == APART_WRITTEN || file->use == APART_REPLACED;
+    return file->use == APART_WRITTEN || file->use == APART_ASIDE ||
+           file->use == APART_REPLACED;
 }
 
 static bool may_be_one(const apart_file *a, const apart_file *b)

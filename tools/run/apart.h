@@ -10,16 +10,16 @@ typedef enum apart_use {
     APART_READ,    /* of a folder its images and labels */
     APART_IMAGES,  /* read, with the labels beside */
     APART_WRITTEN,
+    APART_ASIDE,   /* written beside and renamed, as the library does it: no
+                      device and no link survives that */
     APART_BEGUN,   /* read, and a model that may be replaced by .. */
-    APART_REPLACED /* .. what is made of it */
+    APART_REPLACED /* .. what is made of it, aside */
 } apart_use;
 
 typedef struct apart_file {
     const char *option; /* that names it: "--save" */
     const char *path;   /* NULL: it was not given */
     apart_use use;
-    bool aside; /* written beside and renamed, as the library does it: no device
-                   and no link survives that */
 } apart_file;
 
 /* Is it one of those that are written? */

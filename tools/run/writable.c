@@ -66,7 +66,7 @@ int writable_check(int count, const apart_file *file)
 
     for (int i = 0; i < count && status == OPT_GO; i++)
         if (apart_is_written(&file[i]))
-            status = check_file(file[i].path, file[i].aside);
+            status = check_file(file[i].path, file[i].use != APART_WRITTEN);
     return status;
 }
 

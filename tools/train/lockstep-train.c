@@ -86,9 +86,9 @@ static int check_usage(session *s)
 static int check_writable(session *s)
 {
     const train_settings *set = &s->set;
-    const apart_file file[] = {{"--save", set->save, APART_REPLACED, true},
-                               {"--record", s->look.path, APART_REPLACED, true},
-                               {"--trace", set->trace, APART_WRITTEN, true},
+    const apart_file file[] = {{"--save", set->save, APART_REPLACED},
+                               {"--record", s->look.path, APART_REPLACED},
+                               {"--trace", set->trace, APART_ASIDE},
                                {"--plot", set->curve, APART_WRITTEN},
                                {"--metrics", set->metrics, APART_WRITTEN},
                                {"--transcript", set->transcript,
