@@ -671,7 +671,7 @@ END_TEST
 
 #else
 
-/* Without libpng and libjpeg a picture is refused, and why is said. */
+/* A build without libpng and libjpeg refuses a picture, and says why. */
 START_TEST(none)
 {
     ls__picture p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a file to the decoder of what it holds. */
+/* Gives a file to the decoder of what it holds. */
 #include "picture/picture.h"
 #include "base/error.h"
 #include "base/file.h"

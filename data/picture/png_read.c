@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of text and other chunks beside the picture. */
+/* Limits of text and other chunks beside the picture. */
 enum { CHUNKS = 1000, CHUNK_BYTES = 8000000 };
 
 /* What must be known after a jump out of libpng. */
