@@ -47,6 +47,12 @@ static void close_rig(rig *r)
     ls_pool_close(r->pool);
 }
 
+static void arrays_weights(void)
+{
+    for (int i = 0; i < ROWS; i++)
+        row_w[i] = (float)(i % 5);
+}
+
 /* A source that says of each row what it is: x[i][j] = i + j / 8, y = i. */
 static ls_source arrays(void)
 {
@@ -54,9 +60,9 @@ static ls_source arrays(void)
                     {"y", LS_I32, 1, {ROWS}, row_y}};
     ls_source s;
 
+    arrays_weights();
     for (int i = 0; i < ROWS; i++) {
         row_y[i] = i;
-        row_w[i] = (float)(i % 5);
         for (int j = 0; j < WIDTH; j++)
             row_x[i * WIDTH + j] = (float)i + (float)j / 8;
     }
@@ -715,6 +721,64 @@ START_TEST(shortage)
 END_TEST
 #endif
 
+/* ------ Rows that differ by epoch ------ */
+
+static int say_index(void *user, int64_t n, const int64_t *index,
+                     void *const *out)
+{
+    (void)user;
+    memset(out[0], 0, (size_t)n * WIDTH * sizeof(float));
+    for (int64_t i = 0; i < n; i++)
+        ((int32_t *)out[1])[i] = (int32_t)index[i];
+    return 0;
+}
+
+/* Row r of epoch e is asked for as e * rows + r, in any order of epochs, with
+ * the weight of row r; also where an epoch is one batch. */
+START_TEST(by_epoch)
+{
+    static const ls_array_spec spec[] = {{"x", LS_F32, 1, {WIDTH}},
+                                         {"y", LS_I32, 0, {0}}};
+    static const int64_t steps[] = {0, 1, 2, 5, 4, 17};
+    ls_key key = ls_key_new(3);
+
+    for (int k = 0; k < 4; k++) {
+        int64_t batch = k % 2 ? ROWS : 8, batches = k % 2 ? 1 : 2;
+        ls_loader_options o = {.size = sizeof o, .batch = batch, .key = key,
+                               .shuffle = k > 1, .uneven = LS_UNEVEN_CUT};
+        ls_source s = {.rows = ROWS, .n_arrays = 2, .arrays = spec,
+                       .by_epoch = true, .fill = say_index};
+        int32_t order[ROWS];
+        ls_loader *l;
+        seen got;
+        rig r = open_looker(&got, 2);
+
+        arrays_weights();
+        OK(ls_source_weigh(&s, row_w, ROWS));
+        OK(ls_loader_open(&l, r.run.trainer, &s, &o));
+        for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+            int64_t e = steps[i] / batches;
+
+            for (int j = 0; j < ROWS; j++)
+                order[j] = j;
+            if (o.shuffle)
+                OK(ls_random_permutation(ls_key_fold_in(key, (uint32_t)e),
+                                         ROWS, order));
+            fill(l, &r, &got, steps[i]);
+            ck_assert_int_eq(got.rows, batch);
+            for (int64_t j = 0; j < batch; j++) {
+                int32_t row = order[steps[i] % batches * batch + j];
+
+                ck_assert_int_eq(got.y[j], e * ROWS + row);
+                ck_assert(got.w[j] == row_w[row]);
+            }
+        }
+        ls_loader_close(l);
+        close_rig(&r);
+    }
+}
+END_TEST
+
 /* ------ */
 
 static Suite *suite(void)
@@ -723,6 +787,7 @@ static Suite *suite(void)
     TCase *t = tcase_create("loader");
 
     tcase_set_timeout(t, 60);
+    tcase_add_test(t, by_epoch);
     tcase_add_test(t, rows);
     tcase_add_test(t, corners);
     tcase_add_test(t, timing);

@@ -147,6 +147,9 @@ int ls_source_split(ls_source *source, int64_t n, const int64_t *rows,
     bool *marks;
     int status;
 
+    if (source->by_epoch)
+        return ls__fail(LS_EINVAL, "a source whose rows change from epoch to "
+                        "epoch is not cut: cut what it is made of");
     if (source->rows < 1 || !source->fill)
         return ls__fail(LS_EINVAL, "a source of %lld rows is empty",
                         (long long)source->rows);

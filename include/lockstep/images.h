@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_IMAGES_H
 #define LOCKSTEP_IMAGES_H
 
+#include <lockstep/random.h>
 #include <lockstep/source.h>
 
 #ifdef __cplusplus
@@ -117,6 +118,80 @@ LS_API int64_t ls_images_left_out(const ls_source *source);
  * be used by two threads.  On a failure the source is as it was. */
 LS_API int ls_source_split(ls_source *source, int64_t n, const int64_t *rows,
                            ls_source *held);
+
+/* How images are changed before they are seen, other than the time before; all
+ * 0: not at all. */
+typedef struct ls_augment_options {
+    size_t size; /* ls_augment_defaults() writes it */
+    ls_key key;  /* that all is drawn by */
+    const char *image; /* the array of images, LS_F32 (H,W,C); NULL: the first
+                          such one */
+    const char *label; /* of mixup: the array of labels; NULL: the first of
+                          LS_I32 without axes */
+    bool flip;
+    int crop;
+    double rotate;                /* degrees, to 180 */
+    double scale_low, scale_high; /* both 0: 1 */
+    double brightness, contrast;
+    int cutout;
+    double mixup;                 /* to 1 */
+    int channels;                 /* of mean and std, as of ls_images_options */
+    const double *mean, *std;
+    int threads; /* that do it; 0: as many as the program has CPUs */
+} ls_augment_options;
+
+/* Returns options that change nothing. */
+LS_API void ls_augment_defaults_bytes(ls_augment_options *options, size_t size);
+static inline ls_augment_options ls_augment_defaults(void)
+{
+    ls_augment_options o;
+
+    ls_augment_defaults_bytes(&o, sizeof o);
+    return o;
+}
+
+/* Have the images of a source, whose numbers are 0 to 1, changed in each epoch
+ * anew.  It becomes one whose rows differ by epoch (ls_source.by_epoch).  What
+ * is drawn for row r of epoch e are uniform numbers u0, u1, .. of
+ *     ls_random_uniform(ls_key_fold_in(ls_key_fold_in(key, e), r), .., 0, 1)
+ * and nothing else, so that no worker, rank, order or batch shows in them.  In
+ * this order:
+ *     crop P        P black pixels around the image, and of that the H x W that
+ *                   begin floor(u0 (2 P + 1)) rows and floor(u1 (2 P + 1))
+ *                   columns from its corner
+ *     rotate D,     turned about its middle by (2 u2 - 1) D degrees and
+ *     scale A, B    enlarged A + u3 (B - A) times, black around it: a pixel is
+ *                   that between four pixels, linear in both directions
+ *     flip          left becomes right if u4 < 1/2
+ *     brightness B  times a number in [max(0, 1 - B), 1 + B], by u5; then what
+ *                   is below 0 or above 1 becomes that
+ *     contrast C    f x + (1 - f) m likewise, f by u6 and m the mean of grey:
+ *                   0.2989 r + 0.587 g + 0.114 b, or of all numbers where there
+ *                   are not 3 channels
+ *     cutout S      black in S rows from floor(u7 H) - S / 2 on, and in columns
+ *                   by u8, as far as they are in the image
+ *     mixup A       f x + (1 - f) x2, x2 being row floor(u9 rows) of this epoch
+ *                   after all of the above and f of the distribution
+ *                   Beta(A, A): v / (v + w) of the first v = u^(1/A) and
+ *                   w = u'^(1/A) with v + w <= 1, (u, u') being (u11, u12),
+ *                   (u13, u14) and so on, at most 16 pairs; the label is that
+ *                   of x2 if u10 >= f, which in the mean is the loss of mixup
+ * and then (x - mean[c]) / std[c], all of it in floats.
+ * Meanings are torchvision's (RandomCrop(padding), RandomAffine,
+ * RandomHorizontalFlip, ColorJitter, MixUp) but for the order, linear pixels
+ * and whole labels; cutout is that of DeVries and Taylor.
+ * The source is taken over, and is as it was on a failure.  LS_ENOTFOUND,
+ * LS_ESHAPE: it has no such array; LS_ERANGE: an option beyond its range. */
+LS_API int ls_source_augment(ls_source *source,
+                             const ls_augment_options *options);
+
+/* Write n images, (n,H,W,C) of 1 or 3 channels with numbers 0 to 1, as one PNG:
+ * from left to right, `columns` in a row, each pixel as several where they are
+ * small.  caption (may be NULL): what is written below each, in capitals; a
+ * newline begins another line.  The file appears whole. */
+LS_API int ls_images_save(const char *path, int64_t n, const int64_t shape[3],
+                          const float *images, int columns,
+                          const char *const *caption);
 
 #ifdef __cplusplus
 }

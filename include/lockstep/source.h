@@ -18,6 +18,9 @@ typedef struct ls_source {
     int n_arrays;
     const ls_array_spec *arrays; /* one row of each: LS_F32 or LS_I32 */
     bool weighted;              /* rows have weights */
+    bool by_epoch; /* rows are others in each epoch: row r of epoch e (0, 1, ..)
+                      has the index e * rows + r, which ls_loader_fill asks
+                      for */
     /* out[a] = rows index[0..n) of array a, (n, its row shape); and, if
      * weighted, out[arrays] (n) = their weights, floats.  Indices may repeat.
      * What it writes depends on index alone; it is called by one thread at a

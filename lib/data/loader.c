@@ -77,13 +77,22 @@ static void set_order(ls_loader *l, int64_t epoch)
     l->epoch = epoch;
 }
 
+/* Does a step have other rows in each epoch? */
+static bool epochs_differ(const ls_loader *l)
+{
+    return l->order || l->source.by_epoch;
+}
+
 /* Padding repeats the batch's first row. */
 static void set_index(ls_loader *l, int64_t first, const slot *s)
 {
+    int64_t epoch = s->step / l->batches;
+    int64_t before = l->source.by_epoch ? epoch * l->source.rows : 0;
+
     for (int64_t i = 0; i < s->total; i++) {
         int64_t at = first + (i < s->rows ? i : 0);
 
-        l->index[i] = l->order ? l->order[at] : at;
+        l->index[i] = before + (l->order ? l->order[at] : at);
     }
 }
 
@@ -163,10 +172,10 @@ static void make_next(void *user)
 
 /* ------ A step's batch ------ */
 
-/* Steps of loaders without an order repeat: their epochs are alike. */
+/* Steps repeat where epochs are alike. */
 static int64_t plain_step(const ls_loader *l, int64_t step)
 {
-    return l->order ? step : step % l->batches;
+    return epochs_differ(l) ? step : step % l->batches;
 }
 
 /* Make the caller's slot that of a step. */
@@ -405,7 +414,7 @@ static int start(ls_loader *l, const ls_trainer *t)
 {
     int status;
 
-    if (l->options.no_thread || (l->batches == 1 && !l->order))
+    if (l->options.no_thread || (l->batches == 1 && !epochs_differ(l)))
         return 0;
     status = ls__prefetch_open(&l->thread, ls__pool_mesh(t->pool), make_next,
                                l);

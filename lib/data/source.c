@@ -184,6 +184,7 @@ int ls_source_series(ls_source *source, int n, const ls_series *series)
 
 typedef struct weighed {
     ls_source inner;
+    int64_t rows; /* an index may count epochs, too */
     const float *weights;
 } weighed;
 
@@ -195,7 +196,7 @@ static int weighed_fill(void *user, int64_t n, const int64_t *index,
     int status = s->inner.fill(s->inner.user, n, index, out);
 
     for (int64_t i = 0; i < n; i++)
-        w[i] = (s->inner.weighted ? w[i] : 1) * s->weights[index[i]];
+        w[i] = (s->inner.weighted ? w[i] : 1) * s->weights[index[i] % s->rows];
     return status;
 }
 
@@ -224,7 +225,7 @@ int ls_source_weigh(ls_source *source, const float *weights, int64_t rows)
                             (double)weights[i]);
     if (!(s = ls__new(1, sizeof *s, "weights")))
         return LS_ENOMEM;
-    *s = (weighed){*source, weights};
+    *s = (weighed){*source, rows, weights};
     source->weighted = true;
     source->fill = weighed_fill;
     source->close = weighed_close;

@@ -290,7 +290,8 @@ class Init(Struct):
 class Source(Struct):
     _fields_ = [("rows", C.c_int64), ("classes", C.c_int64),
         ("n_arrays", C.c_int), ("arrays", C.POINTER(ArraySpec)),
-        ("weighted", C.c_bool), ("fill", P), ("close", P), ("user", P)]
+        ("weighted", C.c_bool), ("by_epoch", C.c_bool), ("fill", P),
+        ("close", P), ("user", P)]
 
 
 class Series(Struct):

@@ -85,6 +85,10 @@ int data_open(data *d, const ls_trainer *trainer, const ls_key *order)
         return open_text(d, trainer);
     if (!d->source.fill)
         return OPT_GO;
+    if (d->augments)
+        status = data_augment(d);
+    if (status != OPT_GO)
+        return status;
     if (order)
         o.key = *order;
     o.uneven = d->pad ? LS_UNEVEN_PAD : LS_UNEVEN_CUT;

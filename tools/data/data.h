@@ -41,6 +41,9 @@ typedef struct data {
     ls_table_data *table; /* where the rows are of one; else NULL */
     char *images;         /* normal_write's text of images; NULL: none are */
     normal normal;        /* what it was made of */
+    bool augments;        /* the source, once it is opened, by: */
+    ls_augment_options augment;
+    const char *sheet; /* of what is seen then; NULL: none is written */
     ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */
     ls_source evaluation; /* rows 0: none */
@@ -162,11 +165,16 @@ typedef struct image_files {
     int64_t fit;            /* ls_image_fit */
     bool skip_broken;       /* with a count on stderr */
     double valid;           /* share of the rows to hold back */
-    int64_t seed;           /* that says which */
+    int64_t seed;           /* that says which, and what is drawn of .. */
+    const char *augment;    /* .. --augment, or NULL */
+    const char *sheet;      /* --augment-show, or NULL */
 } image_files;
 
 /* Then source.array[0].shape is the image's, source.classes theirs. */
 int data_images(data *d, const image_files *files);
+
+/* Augment the source, if that was asked for; data_open does it. */
+int data_augment(data *d);
 
 /* ------ Batches ------ */
 

@@ -37,6 +37,7 @@ typedef struct data_settings {
     double valid;                     /* share of the rows that is held back */
     int64_t balance;                  /* 1: classes weigh the same */
     const char *norm_mean, *norm_std; /* of images: lists of numbers */
+    const char *augment, *augment_show; /* of images; checked by load */
     int64_t image_fit;                /* of pictures: ls_image_fit */
     bool skip_broken;                 /* and those that cannot be read */
     int64_t rows;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Images and labels from files: the set to train on, and the one to evaluate
  * on. */
+#include "data/augment_words.h"
 #include "data/data.h"
 #include "opt/opt.h"
 
@@ -147,11 +148,28 @@ static int hold_back(data *d, const image_files *f)
     return status;
 }
 
+/* What is drawn, by a key that is not that of the order of rows. */
+enum { AUGMENT = 0x617567 };
+
+static int read_augment(data *d, const image_files *f)
+{
+    d->augment = ls_augment_defaults();
+    d->augment.key = ls_key_fold_in(ls_key_new(f->seed), AUGMENT);
+    d->augments = f->augment != NULL;
+    d->sheet = f->sheet;
+    return augment_read(f->augment, &d->augment);
+}
+
+/* What is augmented is normalised afterwards. */
 static int open_training(data *d, const image_files *f)
 {
     normal *n = &d->normal;
-    int status = open_set(&d->source, f, f->path, f->labels, false, n);
+    int channels = n->channels, status;
 
+    if (d->augments)
+        n->channels = 0;
+    status = open_set(&d->source, f, f->path, f->labels, false, n);
+    n->channels = channels;
     if (n->channels && (status == LS_EINVAL || status == LS_ESHAPE))
         return opt_check_usage(status); /* --mean and --std do not do */
     if (status < 0)
@@ -174,6 +192,8 @@ int data_images(data *d, const image_files *f)
     memcpy(n->shape, f->shape, sizeof n->shape);
     if (status == OPT_GO)
         status = read_normal("std", f->std, 1, &n->channels, n->std);
+    if (status == OPT_GO)
+        status = read_augment(d, f);
     if (status == OPT_GO)
         status = open_training(d, f);
     if (status != OPT_GO)

@@ -65,6 +65,8 @@ static int load_images(data *d, settings *s, const opt_line *line)
                      .fit = s->data.image_fit,
                      .skip_broken = s->data.skip_broken,
                      .valid = s->data.valid,
+                     .augment = s->data.augment,
+                     .sheet = s->data.augment_show,
                      .seed = s->data.seed};
     int status = OPT_GO;
 
@@ -101,6 +103,8 @@ static int check_no_images(const settings *s, const opt_line *line)
 {
     if (s->data.norm_mean || s->data.norm_std)
         return opt_fail(OPT_WRONG, "--mean and --std are for images");
+    if (s->data.augment)
+        return opt_fail(OPT_WRONG, "--augment is for images of files");
     if (opt_given(line, "image-fit") || s->data.skip_broken)
         return opt_fail(OPT_WRONG, "--image-fit and --skip-broken are for "
                         "folders of pictures");

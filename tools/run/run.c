@@ -415,6 +415,8 @@ static int open_batches(run *r)
 
     if (status != OPT_GO)
         return status;
+    if (!run_is_first(r))
+        r->data.sheet = NULL;
     return data_open(&r->data, r->trainer, r->set.data.shuffle ? &order : NULL);
 }
 

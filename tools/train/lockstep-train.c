@@ -92,14 +92,17 @@ static int check_writable(session *s)
                                {"--plot", set->curve, APART_WRITTEN},
                                {"--metrics", set->metrics, APART_WRITTEN},
                                {"--transcript", set->transcript,
-                                APART_WRITTEN}};
+                                APART_WRITTEN},
+                               {"--augment-show",
+                                s->run.set.data.augment_show, APART_ASIDE}};
+    int n = sizeof file / sizeof *file;
     int status = writable_check_folder(set->checkpoint);
 
     if (status == OPT_GO)
-        status = writable_check(6, file);
+        status = writable_check(n, file);
     if (status == OPT_GO)
         status = writable_check_plot(set->curve);
-    return status == OPT_GO ? run_check_apart(&s->run, 6, file) : status;
+    return status == OPT_GO ? run_check_apart(&s->run, n, file) : status;
 }
 
 /* ------ Stages before the first step ------ */

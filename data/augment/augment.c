@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A source whose images are those of another, changed in each epoch. */
+#include "augment/change_image.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/sized.h"
+#include "image/crew.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EACH = 1 << 16 }; /* numbers that are worth a thread */
+
+typedef struct augmented {
+    ls_source inner;
+    ls_augment_options o;
+    int64_t shape[3], size; /* of an image */
+    int image, label;       /* which arrays; -1: none */
+    float *mean, *std;      /* [channels], NULL: no normalisation */
+    ls__arena arena;
+    /* For up to `room` rows: */
+    int64_t room;
+    int64_t *row;    /* of the inner source, also for partners */
+    ls__draw *draw;
+    float *scratch;  /* an image each */
+    void **other;    /* [arrays + 1] rows of the partners, or NULL */
+} augmented;
+
+static int arrays_of(const augmented *s)
+{
+    return s->inner.n_arrays + s->inner.weighted;
+}
+
+/* ------ Room ------ */
+
+static void free_room(augmented *s)
+{
+    for (int a = 0; s->other && a < arrays_of(s); a++)
+        free(s->other[a]);
+    free(s->other);
+    free(s->row);
+    free(s->draw);
+    free(s->scratch);
+    s->other = NULL;
+    s->row = NULL;
+    s->draw = NULL;
+    s->scratch = NULL;
+    s->room = 0;
+}
+
+static size_t row_size(const augmented *s, int a)
+{
+    const ls_array_spec *spec = &s->inner.arrays[a];
+
+    return a < s->inner.n_arrays ? (size_t)ls__count(spec->rank, spec->shape)
+                                 : 1;
+}
+
+static int make_others(augmented *s, size_t n)
+{
+    s->other = ls__new((size_t)arrays_of(s), sizeof *s->other, "mixed rows");
+    for (int a = 0; s->other && a < arrays_of(s); a++)
+        if (!(s->other[a] = ls__new(n * row_size(s, a), sizeof(float),
+                                    "mixed rows")))
+            return LS_ENOMEM;
+    return s->other ? 0 : LS_ENOMEM;
+}
+
+static int make_room(augmented *s, int64_t n)
+{
+    size_t rows = (size_t)n;
+    int status;
+
+    if (n <= s->room)
+        return 0;
+    free_room(s);
+    s->row = ls__new(rows, sizeof *s->row, "augmented rows");
+    s->draw = ls__new(rows, sizeof *s->draw, "augmented rows");
+    s->scratch = ls__new(rows * (size_t)s->size, sizeof *s->scratch,
+                         "augmented rows");
+    status = s->row && s->draw && s->scratch ? 0 : LS_ENOMEM;
+    if (status == 0 && s->o.mixup > 0)
+        status = make_others(s, rows);
+    if (status == 0)
+        s->room = n;
+    return status;
+}
+
+/* ------ Rows ------ */
+
+/* A call's rows. */
+typedef struct asked {
+    augmented *s;
+    const int64_t *index;
+    void *const *out;
+} asked;
+
+static void normalise(const augmented *s, float *x)
+{
+    int64_t channels = s->shape[2];
+
+    for (int64_t i = 0; s->mean && i < s->size; i += channels)
+        for (int64_t c = 0; c < channels; c++)
+            x[i + c] = (x[i + c] - s->mean[c]) / s->std[c];
+}
+
+static void mix(const augmented *s, const ls__draw *d, float *x,
+                const float *other)
+{
+    for (int64_t i = 0; i < s->size; i++)
+        x[i] = d->share * x[i] + (1 - d->share) * other[i];
+}
+
+static int change_row(void *user, int64_t i)
+{
+    const asked *a = user;
+    const augmented *s = a->s;
+    const ls__draw *d = &s->draw[i];
+    float *x = (float *)a->out[s->image] + i * s->size;
+    float *room = s->scratch + i * s->size;
+
+    ls__change(&s->o, s->shape, d, x, room);
+    if (s->other) {
+        float *other = (float *)s->other[s->image] + i * s->size;
+        ls__draw of = ls__draw_row(&s->o, s->inner.rows, s->shape,
+                                   a->index[i] / s->inner.rows, d->partner);
+
+        ls__change(&s->o, s->shape, &of, other, room);
+        mix(s, d, x, other);
+        if (d->other_label)
+            ((int32_t *)a->out[s->label])[i] =
+                ((const int32_t *)s->other[s->label])[i];
+    }
+    normalise(s, x);
+    return 0;
+}
+
+/* The rows as they are, and those that are mixed in. */
+static int read_rows(augmented *s, int64_t n, const int64_t *index,
+                     void *const *out)
+{
+    const ls_source *in = &s->inner;
+    int status;
+
+    for (int64_t i = 0; i < n; i++) {
+        s->row[i] = index[i] % in->rows;
+        s->draw[i] = ls__draw_row(&s->o, in->rows, s->shape,
+                                  index[i] / in->rows, s->row[i]);
+    }
+    status = in->fill(in->user, n, s->row, out);
+    if (status < 0 || !s->other)
+        return status;
+    for (int64_t i = 0; i < n; i++)
+        s->row[i] = s->draw[i].partner;
+    return in->fill(in->user, n, s->row, s->other);
+}
+
+static int fill(void *user, int64_t n, const int64_t *index, void *const *out)
+{
+    augmented *s = user;
+    asked a = {s, index, out};
+    int64_t threads = n * s->size / EACH + 1;
+    int status = make_room(s, n);
+
+    if (status == 0)
+        status = read_rows(s, n, index, out);
+    if (status < 0)
+        return status;
+    threads = threads < s->o.threads ? threads : s->o.threads;
+    return ls__crew_run((int)threads, n, change_row, &a);
+}
+
+static void free_source(augmented *s)
+{
+    free_room(s);
+    ls__arena_free(&s->arena);
+    free(s);
+}
+
+static void close_source(void *user)
+{
+    augmented *s = user;
+
+    ls_source_close(&s->inner);
+    free_source(s);
+}
+
+/* ------ Opening ------ */
+
+static bool is_image(const ls_array_spec *a)
+{
+    return a->dtype == LS_F32 && a->rank == 3;
+}
+
+static bool is_label(const ls_array_spec *a)
+{
+    return a->dtype == LS_I32 && a->rank == 0;
+}
+
+/* An array of this name and kind; -1: there is none. */
+static int find(const ls_source *s, const char *name,
+                bool (*is)(const ls_array_spec *a))
+{
+    for (int a = 0; a < s->n_arrays; a++)
+        if (is(&s->arrays[a]) &&
+            (!name || strcmp(name, s->arrays[a].name) == 0))
+            return a;
+    return -1;
+}
+
+static int find_arrays(augmented *s)
+{
+    const ls_source *in = &s->inner;
+
+    s->image = find(in, s->o.image, is_image);
+    s->label = find(in, s->o.label, is_label);
+    if (s->image < 0)
+        return ls__fail(LS_ENOTFOUND, "the source has no array of images "
+                        "%s%s(H,W,C) of LS_F32", s->o.image ? s->o.image : "",
+                        s->o.image ? " " : "");
+    if (s->label < 0 && s->o.mixup > 0)
+        return ls__fail(LS_ENOTFOUND, "the source has no array of labels%s%s, "
+                        "LS_I32 without axes, that mixup takes",
+                        s->o.label ? " " : "", s->o.label ? s->o.label : "");
+    memcpy(s->shape, in->arrays[s->image].shape, sizeof s->shape);
+    s->size = s->shape[0] * s->shape[1] * s->shape[2];
+    if (in->by_epoch || in->rows < 1 || in->rows > INT32_MAX)
+        return ls__fail(LS_EINVAL, "a source of %lld rows%s is not augmented",
+                        (long long)in->rows,
+                        in->by_epoch ? " that change from epoch to epoch" : "");
+    return 0;
+}
+
+/* Not a NaN, either. */
+static int in_range(const char *name, double x, double low, double high)
+{
+    if (x >= low && x <= high)
+        return 0;
+    return ls__fail(LS_ERANGE, "%s %g; it may be %g to %g", name, x, low, high);
+}
+
+static int check_options(const augmented *s)
+{
+    const ls_augment_options *o = &s->o;
+    const struct {
+        const char *name;
+        double x, low, high;
+    } all[] = {
+        {"crop", o->crop, 0, 4096},
+        {"rotate", o->rotate, 0, 180},
+        {"scale", o->scale_low, o->scale_high > 0 ? 0.01 : 0, o->scale_high},
+        {"scale", o->scale_high, 0, 100},
+        {"brightness", o->brightness, 0, 100},
+        {"contrast", o->contrast, 0, 100},
+        {"cutout", o->cutout, 0, 65536},
+        {"mixup", o->mixup, o->mixup > 0 ? 0.001 : 0, 1},
+    };
+    int status = 0;
+
+    for (size_t i = 0; i < sizeof all / sizeof *all && status == 0; i++)
+        status = in_range(all[i].name, all[i].x, all[i].low, all[i].high);
+    return status;
+}
+
+static int take_normal(augmented *s)
+{
+    const ls_augment_options *o = &s->o;
+    int64_t n = s->shape[2];
+
+    if (o->channels == 0)
+        return 0;
+    if (!o->mean || !o->std || (o->channels != 1 && o->channels != n))
+        return ls__fail(LS_ESHAPE, "mean and std have %d channels, the images "
+                        "%lld", o->mean && o->std ? o->channels : 0,
+                        (long long)n);
+    s->mean = ls__arena_new(&s->arena, (size_t)n, sizeof *s->mean);
+    s->std = ls__arena_new(&s->arena, (size_t)n, sizeof *s->std);
+    if (!s->mean || !s->std)
+        return LS_ENOMEM;
+    for (int64_t c = 0; c < n; c++) {
+        s->mean[c] = (float)o->mean[o->channels == 1 ? 0 : c];
+        s->std[c] = (float)o->std[o->channels == 1 ? 0 : c];
+        if (!(s->std[c] > 0) || s->std[c] - s->std[c] != 0 ||
+            s->mean[c] - s->mean[c] != 0)
+            return ls__fail(LS_EINVAL, "normalisation of channel %lld: mean "
+                            "%g, std %g: floats are wanted, std above 0",
+                            (long long)c, (double)s->mean[c],
+                            (double)s->std[c]);
+    }
+    return 0;
+}
+
+static const ls_augment_options defaults = {.size = sizeof defaults};
+
+void ls_augment_defaults_bytes(ls_augment_options *options, size_t size)
+{
+    LS__NEED_OR(options, );
+    ls__sized_defaults(options, size, &defaults, sizeof defaults);
+}
+
+int ls_source_augment(ls_source *source, const ls_augment_options *options)
+{
+    LS__NEED(source);
+    LS__NEED(options);
+
+    augmented *s = ls__new(1, sizeof *s, "augmentation");
+    int status;
+
+    if (!s)
+        return LS_ENOMEM;
+    s->inner = *source;
+    s->o = defaults;
+    status = ls__sized_take("augment", &s->o, sizeof s->o, options);
+    if (status == 0)
+        status = find_arrays(s);
+    if (status == 0)
+        status = check_options(s);
+    if (status == 0)
+        status = take_normal(s);
+    if (status < 0) {
+        free_source(s);
+        return status;
+    }
+    if (s->o.threads < 1)
+        s->o.threads = ls__crew_cpus();
+    source->by_epoch = true;
+    source->fill = fill;
+    source->close = close_source;
+    source->user = s;
+    return 0;
+}
